@@ -1,0 +1,43 @@
+// Bundles static/css and static/js into static/dist with hashed names, and
+// writes dist/manifest.json, which maps "app.css" to "app-1A2B3C4D.css".
+// Usage: node static/build.mjs
+import { build } from "esbuild";
+import { readdir, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = path.dirname(fileURLToPath(import.meta.url));
+const dist = path.join(root, "dist");
+
+// The files that pages link to. Everything else is imported by one of them.
+const entries = ["css/app.css", "js/app.js"];
+
+// What an earlier build left would be embedded into the binary. .gitkeep stays:
+// go:embed needs one file before the first build.
+for (const name of await readdir(dist)) {
+  if (name !== ".gitkeep") await rm(path.join(dist, name), { recursive: true });
+}
+
+const result = await build({
+  absWorkingDir: root,
+  entryPoints: entries,
+  bundle: true,
+  minify: true,
+  legalComments: "none",
+  metafile: true,
+  outdir: dist,
+  entryNames: "[name]-[hash]",
+  format: "iife",
+  target: ["es2022", "chrome123", "firefox121", "safari17.5"],
+  logLevel: "warning",
+});
+
+const manifest = {};
+for (const [file, output] of Object.entries(result.metafile.outputs)) {
+  if (output.entryPoint) manifest[path.basename(output.entryPoint)] = path.basename(file);
+}
+await writeFile(path.join(dist, "manifest.json"), JSON.stringify(manifest, null, 2) + "\n");
+
+for (const [name, file] of Object.entries(manifest)) {
+  console.log(`${name} -> static/dist/${file}`);
+}

@@ -1,0 +1,76 @@
+// Package static embeds the built style sheets and scripts and knows their
+// hashed file names. It must not know how they are served or which page uses
+// them: handlers set the cache headers (a hashed name never changes its bytes).
+package static
+
+import (
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"sync"
+)
+
+// Prefix is the URL path, with both slashes, below which Files is to be served.
+const Prefix = "/static/"
+
+// ErrNotBuilt reports that the binary was compiled before the front end was.
+var ErrNotBuilt = errors.New("static/dist has no manifest.json: run `make build`")
+
+//go:embed all:dist
+var dist embed.FS
+
+var manifest = sync.OnceValues(readManifest)
+
+func readManifest() (map[string]string, error) {
+	return parseManifest(dist)
+}
+
+func parseManifest(files fs.FS) (map[string]string, error) {
+	raw, err := fs.ReadFile(files, "dist/manifest.json")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNotBuilt
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read manifest: %w", err)
+	}
+	var names map[string]string
+	if err := json.Unmarshal(raw, &names); err != nil {
+		return nil, fmt.Errorf("parse manifest: %w", err)
+	}
+	return names, nil
+}
+
+// Check returns ErrNotBuilt where the front end hasn't been built. The server
+// calls it at start, so that nobody meets a page without its styles.
+func Check() error {
+	_, err := manifest()
+	return err
+}
+
+// URL returns the path of the built file of a source such as "app.css", hash
+// included. A name that isn't built gives a path that answers 404 and says what
+// to do.
+func URL(name string) string {
+	names, err := manifest()
+	if err != nil {
+		return Prefix + name + "?run-make-build"
+	}
+	file, ok := names[name]
+	if !ok {
+		return Prefix + name + "?not-in-static-build.mjs"
+	}
+	return path.Join(Prefix, file)
+}
+
+// Files returns the built files, at the root of the file system.
+func Files() fs.FS {
+	files, err := fs.Sub(dist, "dist")
+	if err != nil {
+		// Only an invalid path fails, and the path is the constant above.
+		panic(err)
+	}
+	return files
+}
