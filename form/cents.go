@@ -1,0 +1,105 @@
+package form
+
+import (
+	"errors"
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// Cents is an amount of money in whole cents. Its JSON is a number in dollars
+// with at most two decimals, exact (D18).
+type Cents int64
+
+// MaxCents is the upper limit of a field, $999,999,999,999.99 (D18).
+const MaxCents Cents = 99_999_999_999_999
+
+// errAmount says that a text is no amount with at most two decimals.
+var errAmount = errors.New("form: not an amount of dollars with at most two decimals")
+
+// String returns the amount in dollars as it is shown: $1,234.50, −$20.00.
+func (c Cents) String() string {
+	sign, n := "", uint64(c)
+	if c < 0 {
+		sign, n = "−", -n
+	}
+	dollars := strconv.FormatUint(n/100, 10)
+	var b strings.Builder
+	b.WriteString(sign + "$")
+	for i, d := range dollars {
+		if i > 0 && (len(dollars)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(d)
+	}
+	b.WriteString("." + twoDigits(n%100))
+	return b.String()
+}
+
+// Decimal returns the amount in dollars without grouping and with no more
+// decimals than it needs: 1250.5, 85000.
+func (c Cents) Decimal() string {
+	sign, n := "", uint64(c)
+	if c < 0 {
+		sign, n = "-", -n
+	}
+	text := sign + strconv.FormatUint(n/100, 10)
+	if n%100 == 0 {
+		return text
+	}
+	return text + "." + strings.TrimSuffix(twoDigits(n%100), "0")
+}
+
+func twoDigits(n uint64) string {
+	if n < 10 {
+		return "0" + strconv.FormatUint(n, 10)
+	}
+	return strconv.FormatUint(n, 10)
+}
+
+// MarshalJSON writes the amount as a number in dollars.
+func (c Cents) MarshalJSON() ([]byte, error) { return []byte(c.Decimal()), nil }
+
+// UnmarshalJSON reads a number in dollars with at most two decimals, exactly.
+func (c *Cents) UnmarshalJSON(b []byte) error {
+	text, negative := strings.CutPrefix(string(b), "-")
+	v, err := parseDecimal(text)
+	if err != nil {
+		return err
+	}
+	if negative {
+		v = -v
+	}
+	*c = v
+	return nil
+}
+
+// parseDecimal reads digits with an optional point and one or two decimals.
+func parseDecimal(s string) (Cents, error) {
+	whole, fraction, point := strings.Cut(s, ".")
+	if whole == "" && fraction == "" || len(fraction) > 2 || point && fraction == "" && whole == "" {
+		return 0, errAmount
+	}
+	digits := whole + fraction + strings.Repeat("0", 2-len(fraction))
+	for _, d := range digits {
+		if d < '0' || d > '9' {
+			return 0, errAmount
+		}
+	}
+	v, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		return 0, errAmount
+	}
+	return Cents(v), nil
+}
+
+// DivRound returns n/d in cents, halves away from zero (D49). It takes big
+// integers so that a sum of products can be rounded once, at its end.
+func DivRound(n *big.Int, d int64) Cents {
+	twice := new(big.Int).Lsh(new(big.Int).Abs(n), 1)
+	q := twice.Add(twice, big.NewInt(d)).Quo(twice, big.NewInt(2*d))
+	if n.Sign() < 0 {
+		q.Neg(q)
+	}
+	return Cents(q.Int64())
+}

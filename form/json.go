@@ -1,0 +1,150 @@
+package form
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// node is one object of a section's JSON: members in page order.
+type node struct {
+	keys    []string
+	members map[string]any // *node, Value or []*node
+}
+
+func (n *node) set(path string, leaf any) {
+	key, rest, nested := strings.Cut(path, ".")
+	if n.members == nil {
+		n.members = map[string]any{}
+	}
+	child, exists := n.members[key]
+	if !exists {
+		n.keys = append(n.keys, key)
+	}
+	if !nested {
+		n.members[key] = leaf
+		return
+	}
+	object, ok := child.(*node)
+	if !ok {
+		object = &node{}
+		n.members[key] = object
+	}
+	object.set(rest, leaf)
+}
+
+// MarshalJSON writes the members in page order.
+func (n *node) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, key := range n.keys {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		value, err := json.Marshal(n.members[key])
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&b, "%q:%s", key, value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+func object(fields []Field) *node {
+	n := &node{}
+	for _, f := range fields {
+		n.set(f.Name, f.Value)
+	}
+	return n
+}
+
+// MarshalJSON writes the answers and the computed amounts as one object,
+// nested by the fields' paths, in page order.
+func (s *Section) MarshalJSON() ([]byte, error) {
+	root := &node{}
+	for _, g := range s.Groups {
+		for _, f := range g.Fields {
+			root.set(f.Name, f.Value)
+		}
+		if g.List == nil {
+			continue
+		}
+		items := make([]*node, g.List.Len())
+		for i := range items {
+			items[i] = object(g.List.Item(i))
+		}
+		root.set(g.List.Name, items)
+	}
+	return root.MarshalJSON()
+}
+
+// UnmarshalJSON reads what MarshalJSON writes. A member without a field is
+// passed over and a missing one leaves its answer empty, so that answers
+// stored before a question was added or dropped can still be read.
+func (s *Section) UnmarshalJSON(data []byte) error {
+	var answers members
+	if err := json.Unmarshal(data, &answers); err != nil {
+		return err
+	}
+	for _, g := range s.Groups {
+		if err := answers.fill(g.Fields); err != nil {
+			return err
+		}
+		if g.List == nil {
+			continue
+		}
+		if err := g.List.unmarshal(answers[g.List.Name]); err != nil {
+			return fmt.Errorf("%s: %w", g.List.Name, err)
+		}
+	}
+	return nil
+}
+
+func (l *List) unmarshal(raw json.RawMessage) error {
+	var items []members
+	if raw != nil {
+		if err := json.Unmarshal(raw, &items); err != nil {
+			return err
+		}
+	}
+	l.clear()
+	for i, item := range items {
+		l.add()
+		if err := item.fill(l.Item(i)); err != nil {
+			return fmt.Errorf("%d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// members is one object of stored JSON.
+type members map[string]json.RawMessage
+
+func (m members) fill(fields []Field) error {
+	for _, f := range fields {
+		raw, err := m.at(f.Name)
+		if err == nil && raw != nil {
+			err = f.Value.UnmarshalJSON(raw)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.Name, err)
+		}
+	}
+	return nil
+}
+
+// at returns the raw JSON at a dotted path, nil where there is none.
+func (m members) at(path string) (json.RawMessage, error) {
+	key, rest, nested := strings.Cut(path, ".")
+	raw := m[key]
+	if raw == nil || !nested {
+		return raw, nil
+	}
+	var child members
+	if err := json.Unmarshal(raw, &child); err != nil {
+		return nil, err
+	}
+	return child.at(rest)
+}

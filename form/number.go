@@ -1,0 +1,171 @@
+package form
+
+import (
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// money is an amount of 0 or more in dollars; nothing typed is 0 (D19).
+type money struct {
+	p       *Cents
+	input   string // as typed, while it differs from the amount
+	problem string
+}
+
+// Money describes an amount in dollars, 0 where nothing is typed.
+func Money(p *Cents, name, label string, period Period) Field {
+	return Field{Name: name, Label: label, Kind: KindMoney, Period: period, Optional: true, Value: &money{p: p}}
+}
+
+// grouped is a number whose separators, if any, stand at the thousands: in
+// "1,50" the comma might be a decimal one, so it must not be read as 150.
+var grouped = regexp.MustCompile(`^(?:[0-9]*|[0-9]{1,3}(?:[,\s\x{00a0}\x{202f}][0-9]{3})+)(?:\.[0-9]*)?$`)
+
+func (v *money) Parse(get func(string) string) {
+	*v.p, v.problem = 0, ""
+	v.input, _ = CleanText(get(""), 100)
+	s := strings.TrimSpace(strings.TrimPrefix(v.input, "$"))
+	switch {
+	case v.input == "":
+		return
+	case strings.HasPrefix(s, "-") || strings.HasPrefix(s, "−") || strings.HasPrefix(v.input, "-"):
+		v.problem = "must be $0 or more"
+		return
+	case !grouped.MatchString(s):
+		v.problem = "must be an amount in dollars, like 1250 or 1,250.50"
+		return
+	}
+	digits := strings.TrimSuffix(strings.Map(dropSeparators, s), ".")
+	if len(strings.TrimLeft(digits, "0")) > len("999999999999.99") {
+		v.problem = "must be " + MaxCents.String() + " or less"
+		return
+	}
+	amount, err := parseDecimal(digits)
+	switch {
+	case err != nil:
+		v.problem = "must be an amount in dollars with at most two decimals, like 1,250.50"
+	case amount > MaxCents:
+		v.problem = "must be " + MaxCents.String() + " or less"
+	default:
+		*v.p = amount
+	}
+}
+
+func dropSeparators(r rune) rune {
+	if r >= '0' && r <= '9' || r == '.' {
+		return r
+	}
+	return -1
+}
+
+func (v *money) Input(string) string {
+	if v.input != "" || *v.p == 0 {
+		return v.input
+	}
+	return v.p.Decimal()
+}
+
+func (v *money) Display() string { return v.p.String() }
+func (v *money) Empty() bool     { return *v.p == 0 && v.input == "" }
+func (v *money) Problem() string { return v.problem }
+func (v *money) Schema() *Schema { return moneySchema() }
+
+func (v *money) MarshalJSON() ([]byte, error)    { return v.p.MarshalJSON() }
+func (v *money) UnmarshalJSON(data []byte) error { return v.p.UnmarshalJSON(data) }
+
+func moneySchema() *Schema { return &Schema{Type: "number", MultipleOf: json.Number("0.01")} }
+
+// percent is a whole number from 0 to 100.
+type percent struct {
+	p       *int
+	input   string
+	problem string
+}
+
+// Percent describes a whole percentage from 0 to 100.
+func Percent(p *int, name, label string) Field {
+	return Field{Name: name, Label: label, Kind: KindPercent, Value: &percent{p: p}}
+}
+
+func (v *percent) Parse(get func(string) string) {
+	*v.p, v.problem = 0, ""
+	v.input, _ = CleanText(get(""), 100)
+	if v.input == "" {
+		return
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(v.input, "%")))
+	if err != nil || n < 0 || n > 100 {
+		v.problem = "must be a whole number from 0 to 100"
+		return
+	}
+	*v.p = n
+}
+
+func (v *percent) Input(string) string {
+	if v.input != "" || *v.p == 0 {
+		return v.input
+	}
+	return strconv.Itoa(*v.p)
+}
+
+func (v *percent) Display() string { return strconv.Itoa(*v.p) + "%" }
+func (v *percent) Empty() bool     { return *v.p == 0 && v.input == "" }
+func (v *percent) Problem() string { return v.problem }
+
+func (v *percent) Schema() *Schema {
+	return &Schema{Type: "integer", Minimum: "0", Maximum: "100"}
+}
+func (v *percent) MarshalJSON() ([]byte, error) { return json.Marshal(*v.p) }
+
+// UnmarshalJSON keeps the digits as the input, so that a stored 0 is an
+// answer and not a blank.
+func (v *percent) UnmarshalJSON(data []byte) error {
+	if err := json.Unmarshal(data, v.p); err != nil {
+		return err
+	}
+	v.input = strconv.Itoa(*v.p)
+	return nil
+}
+
+// total is a computed amount.
+type total struct{ compute func() Cents }
+
+// Total describes a computed amount, shown and never asked.
+func Total(compute func() Cents, name, label string, period Period) Field {
+	return Field{Name: name, Label: label, Kind: KindOutput, Period: period, Value: &total{compute}}
+}
+
+func (v *total) Parse(func(string) string)    {}
+func (v *total) Input(string) string          { return "" }
+func (v *total) Display() string              { return v.compute().String() }
+func (v *total) Empty() bool                  { return false }
+func (v *total) Problem() string              { return "" }
+func (v *total) Schema() *Schema              { return moneySchema() }
+func (v *total) MarshalJSON() ([]byte, error) { return v.compute().MarshalJSON() }
+func (v *total) UnmarshalJSON([]byte) error   { return nil } // computed again
+
+// instant is a moment set by the service, UTC.
+type instant struct{ p *time.Time }
+
+// Instant describes a moment that the service sets, shown and never asked.
+func Instant(p *time.Time, name, label string) Field {
+	return Field{Name: name, Label: label, Kind: KindOutput, Value: &instant{p}}
+}
+
+func (v *instant) Parse(func(string) string) {}
+func (v *instant) Input(string) string       { return "" }
+func (v *instant) Empty() bool               { return v.p.IsZero() }
+func (v *instant) Problem() string           { return "" }
+func (v *instant) Schema() *Schema           { return &Schema{Type: "string", Format: "date-time"} }
+
+func (v *instant) Display() string {
+	if v.p.IsZero() {
+		return ""
+	}
+	return v.p.UTC().Format("2 January 2006, 15:04 UTC")
+}
+func (v *instant) MarshalJSON() ([]byte, error)    { return json.Marshal(v.p.UTC()) }
+func (v *instant) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, v.p) }

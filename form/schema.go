@@ -1,0 +1,86 @@
+package form
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Schema is a JSON Schema (2020-12) as OpenAPI 3.1 uses it, with the keywords
+// this service needs.
+type Schema struct {
+	Ref         string             `json:"$ref,omitempty"`
+	Type        any                `json:"type,omitempty"` // a name, or a list of names
+	Title       string             `json:"title,omitempty"`
+	Description string             `json:"description,omitempty"`
+	Format      string             `json:"format,omitempty"`
+	Pattern     string             `json:"pattern,omitempty"`
+	Enum        []string           `json:"enum,omitempty"`
+	Const       any                `json:"const,omitempty"`
+	Minimum     json.Number        `json:"minimum,omitempty"`
+	Maximum     json.Number        `json:"maximum,omitempty"`
+	MultipleOf  json.Number        `json:"multipleOf,omitempty"`
+	MaxLength   int                `json:"maxLength,omitempty"`
+	MinLength   int                `json:"minLength,omitempty"`
+	MaxItems    int                `json:"maxItems,omitempty"`
+	MaxProps    int                `json:"maxProperties,omitempty"`
+	Items       *Schema            `json:"items,omitempty"`
+	Properties  map[string]*Schema `json:"properties,omitempty"`
+	Required    []string           `json:"required,omitempty"`
+	Additional  *Schema            `json:"additionalProperties,omitempty"`
+	AnyOf       []*Schema          `json:"anyOf,omitempty"`
+	Default     any                `json:"default,omitempty"`
+	Example     any                `json:"example,omitempty"`
+}
+
+// Schema describes the section's JSON as MarshalJSON writes it.
+func (s *Section) Schema() *Schema {
+	root := &Schema{Type: "object", Title: s.Title, Description: s.Intro}
+	for _, g := range s.Groups {
+		root.addFields(g.Fields)
+		if g.List != nil {
+			item := &Schema{Type: "object"}
+			item.addFields(g.List.ItemFields())
+			root.add(g.List.Name, &Schema{Type: "array", Title: g.List.Title, MaxItems: MaxListItems, Items: item})
+		}
+	}
+	return root
+}
+
+func (s *Schema) addFields(fields []Field) {
+	for _, f := range fields {
+		leaf := f.Value.Schema()
+		leaf.Description = describe(f)
+		s.add(f.Name, leaf)
+	}
+}
+
+func describe(f Field) string {
+	text := f.Label
+	if f.Kind == KindMoney || f.Kind == KindOutput && leafIsNumber(f) {
+		text += ", dollars"
+		if f.Period != Once {
+			text += " " + string(f.Period)
+		}
+	}
+	return text + "."
+}
+
+func leafIsNumber(f Field) bool { return f.Value.Schema().Type == "number" }
+
+func (s *Schema) add(path string, leaf *Schema) {
+	key, rest, nested := strings.Cut(path, ".")
+	if s.Properties == nil {
+		s.Properties = map[string]*Schema{}
+	}
+	if _, ok := s.Properties[key]; !ok {
+		s.Required = append(s.Required, key)
+	}
+	if !nested {
+		s.Properties[key] = leaf
+		return
+	}
+	if s.Properties[key] == nil {
+		s.Properties[key] = &Schema{Type: "object"}
+	}
+	s.Properties[key].add(rest, leaf)
+}

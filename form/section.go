@@ -1,0 +1,275 @@
+// Package form describes a form's sections once, each bound to typed answers,
+// so that the page, decoding, validation, JSON, API schema and PDF all walk
+// the same description. It knows no business words, no HTTP and no storage.
+package form
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// MaxListItems is how many items a list can hold (D24).
+const MaxListItems = 50
+
+// A Section is one page of the form, bound to one customer's answers.
+// It carries what the customer typed, so use one per request.
+type Section struct {
+	Name   string // URL segment and JSON key, "personal_details"
+	Title  string
+	Intro  string // one or two sentences under the title
+	Groups []Group
+}
+
+// A Group is a set of questions under one heading, or a list of such sets.
+type Group struct {
+	Title  string // "" where the section's title says it all
+	Hint   string
+	Fields []Field
+	List   *List // nil for a plain group
+}
+
+// A Field is one question, or one computed line (Output).
+type Field struct {
+	Name         string // JSON path inside the section or list item, and input name
+	Label        string
+	Hint         string
+	Kind         Kind
+	Value        Value
+	Optional     bool
+	Autocomplete string // HTML autocomplete token
+	Period       Period
+	Options      []Option    // of a Choice
+	When         func() bool // nil: always asked; evaluated after decoding
+}
+
+// A Kind says what sort of answer a field takes.
+type Kind string
+
+// The kinds of fields.
+const (
+	KindText     Kind = "text"
+	KindEmail    Kind = "email"
+	KindPhone    Kind = "phone"
+	KindDigits   Kind = "digits"
+	KindMoney    Kind = "money"
+	KindPercent  Kind = "percent"
+	KindDate     Kind = "date"
+	KindChoice   Kind = "choice"
+	KindCheckbox Kind = "checkbox"
+	KindOutput   Kind = "output" // computed, never asked
+)
+
+// A Period is the time a money amount covers.
+type Period string
+
+// The periods of money amounts (D19).
+const (
+	Once    Period = ""
+	Yearly  Period = "a year"
+	Monthly Period = "a month"
+)
+
+// An Option is one entry of a Choice: the stored code and what it is called.
+type Option struct{ Code, Label string }
+
+// An Error is a message about one field, fit to show the customer.
+type Error struct {
+	Field   string `json:"field"` // input name, "real_property.0.address"
+	Message string `json:"message"`
+}
+
+// Errors lists what is wrong with a section, in field order.
+type Errors []Error
+
+// Error makes Errors an error; the text holds no answers.
+func (e Errors) Error() string { return fmt.Sprintf("%d answers need attention", len(e)) }
+
+// For returns the message for the named input, or "".
+func (e Errors) For(name string) string {
+	for _, fe := range e {
+		if fe.Field == name {
+			return fe.Message
+		}
+	}
+	return ""
+}
+
+// Asked reports whether the answers so far call for this question.
+func (f Field) Asked() bool { return f.Kind != KindOutput && (f.When == nil || f.When()) }
+
+// Parts lists the suffixes of the field's inputs: one empty suffix, or
+// ".day", ".month" and ".year" for a date (D47).
+func (f Field) Parts() []string {
+	if f.Kind == KindDate {
+		return []string{".day", ".month", ".year"}
+	}
+	return []string{""}
+}
+
+// Read takes what the customer typed, unchecked: the start of adding or
+// removing an item, or of redisplaying a draft. Answers that are no longer
+// asked are cleared.
+func (s *Section) Read(values url.Values) {
+	for _, g := range s.Groups {
+		if g.List != nil {
+			g.List.read(values)
+			continue
+		}
+		readFields(g.Fields, "", values)
+	}
+}
+
+// Decode reads what the customer typed and reports every missing or
+// unacceptable answer.
+func (s *Section) Decode(values url.Values) Errors {
+	s.Read(values)
+	return s.Validate()
+}
+
+// Validate reports every missing or unacceptable answer, in page order.
+func (s *Section) Validate() Errors {
+	var errs Errors
+	for _, g := range s.Groups {
+		if g.List != nil {
+			errs = append(errs, g.List.validate()...)
+			continue
+		}
+		errs = append(errs, validateFields(g.Fields, "")...)
+	}
+	return errs
+}
+
+// Inputs returns every input as the customer last typed it, by input name.
+// Read of the result gives the same section: this is what a draft stores.
+func (s *Section) Inputs() url.Values {
+	values := url.Values{}
+	s.Walk(func(path string, f Field) {
+		if !f.Asked() {
+			return
+		}
+		for _, part := range f.Parts() {
+			values.Set(path+part, f.Value.Input(strings.TrimPrefix(part, ".")))
+		}
+	})
+	return values
+}
+
+// Walk visits every field in page order with its path inside the section.
+func (s *Section) Walk(visit func(path string, f Field)) {
+	for _, g := range s.Groups {
+		for _, f := range g.Fields {
+			visit(f.Name, f)
+		}
+		if g.List == nil {
+			continue
+		}
+		for i := range g.List.Len() {
+			for _, f := range g.List.Item(i) {
+				visit(g.List.path(i)+f.Name, f)
+			}
+		}
+	}
+}
+
+// List returns the section's list of that name, or nil.
+func (s *Section) List(name string) *List {
+	for _, g := range s.Groups {
+		if g.List != nil && g.List.Name == name {
+			return g.List
+		}
+	}
+	return nil
+}
+
+func readFields(fields []Field, prefix string, values url.Values) {
+	for _, f := range fields {
+		if f.Kind == KindOutput {
+			continue
+		}
+		f.Value.Parse(func(part string) string {
+			if part != "" {
+				part = "." + part
+			}
+			return values.Get(prefix + f.Name + part)
+		})
+	}
+	for _, f := range fields {
+		if f.Kind != KindOutput && !f.Asked() {
+			f.Value.Parse(func(string) string { return "" })
+		}
+	}
+}
+
+func validateFields(fields []Field, prefix string) Errors {
+	var errs Errors
+	for _, f := range fields {
+		if msg := f.problem(); msg != "" {
+			errs = append(errs, Error{prefix + f.Name, msg})
+		}
+	}
+	return errs
+}
+
+func (f Field) problem() string {
+	if !f.Asked() {
+		return ""
+	}
+	if tail := f.Value.Problem(); tail != "" {
+		return f.Label + " " + tail
+	}
+	if f.Optional || !f.Value.Empty() {
+		return ""
+	}
+	switch f.Kind {
+	case KindChoice:
+		return "Select " + lowerFirst(f.Label)
+	case KindCheckbox:
+		return "Tick the box: " + lowerFirst(f.Label)
+	}
+	return "Enter " + lowerFirst(f.Label)
+}
+
+// lowerFirst puts a label inside a sentence; a label that starts with an
+// abbreviation stays as it is.
+func lowerFirst(label string) string {
+	if len(label) > 1 && label[1] >= 'A' && label[1] <= 'Z' {
+		return label
+	}
+	return strings.ToLower(label[:1]) + label[1:]
+}
+
+// indices returns the item numbers that occur in the input names of a list,
+// in order.
+func indices(name string, values url.Values) []int {
+	var out []int
+	for key := range values {
+		rest, ok := strings.CutPrefix(key, name+".")
+		if !ok {
+			continue
+		}
+		number, _, ok := strings.Cut(rest, ".")
+		if !ok {
+			continue
+		}
+		if i, err := strconv.Atoi(number); err == nil && i >= 0 {
+			out = append(out, i)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Fills sets the HTML autocomplete token.
+func (f Field) Fills(token string) Field {
+	f.Autocomplete = token
+	return f
+}
+
+// OrNone makes the question optional.
+func (f Field) OrNone() Field {
+	f.Optional = true
+	return f
+}

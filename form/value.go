@@ -1,0 +1,236 @@
+package form
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/mail"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// A Value reads and writes one typed answer.
+type Value interface {
+	// Parse takes what was typed; get returns the named part ("" or "day").
+	// What can't be read is kept for redisplay, and Problem says why.
+	Parse(get func(part string) string)
+	// Input is what to put back into the named part's input.
+	Input(part string) string
+	// Display is the answer as it is read by people, "" where there is none.
+	Display() string
+	// Empty reports that nothing was answered.
+	Empty() bool
+	// Problem is what is wrong with the answer, worded to follow the label
+	// ("must be …"), or "".
+	Problem() string
+	// Schema describes the JSON.
+	Schema() *Schema
+	json.Marshaler
+	json.Unmarshaler
+}
+
+// text is a single line of text, NFC-normalised and trimmed (D24).
+type text struct {
+	p       *string
+	max     int
+	format  string
+	pattern string
+	check   func(string) string
+	invalid string // as typed, where it is no valid text
+}
+
+// Text describes a line of at most 200 characters.
+func Text(p *string, name, label string) Field {
+	return Field{Name: name, Label: label, Kind: KindText, Value: &text{p: p, max: 200}}
+}
+
+// LongText describes a line of at most 500 characters: addresses and
+// descriptions.
+func LongText(p *string, name, label string) Field {
+	return Field{Name: name, Label: label, Kind: KindText, Value: &text{p: p, max: 500}}
+}
+
+// Email describes an e-mail address.
+func Email(p *string, name, label string) Field {
+	return Field{Name: name, Label: label, Kind: KindEmail, Autocomplete: "email",
+		Value: &text{p: p, max: 254, format: "email", check: func(s string) string {
+			if !ValidEmail(s) {
+				return "must be an address like name@example.com"
+			}
+			return ""
+		}}}
+}
+
+// Phone describes a telephone number, kept as typed.
+func Phone(p *string, name, label string) Field {
+	return Field{Name: name, Label: label, Kind: KindPhone, Autocomplete: "tel",
+		Value: &text{p: p, max: 30, check: func(s string) string {
+			if n := len(phoneFiller.ReplaceAllString(s, "")); n < 6 || n > 15 || !phone.MatchString(s) {
+				return "must be a number like 0412 345 678 or +61 2 9999 9999"
+			}
+			return ""
+		}}}
+}
+
+// Digits describes a code of exactly n digits.
+func Digits(p *string, n int, name, label string) Field {
+	pattern := fmt.Sprintf(`^[0-9]{%d}$`, n)
+	re := regexp.MustCompile(pattern)
+	return Field{Name: name, Label: label, Kind: KindDigits,
+		Value: &text{p: p, max: n, pattern: pattern, check: func(s string) string {
+			if !re.MatchString(s) {
+				return fmt.Sprintf("must be %d digits", n)
+			}
+			return ""
+		}}}
+}
+
+var (
+	phone       = regexp.MustCompile(`^\+?[0-9() .\-]+$`)
+	phoneFiller = regexp.MustCompile(`[^0-9]`)
+)
+
+// ValidEmail reports whether s is one e-mail address and nothing else, of at
+// most 254 bytes with a domain that has a dot.
+func ValidEmail(s string) bool {
+	a, err := mail.ParseAddress(s)
+	if err != nil || a.Address != s || len(s) > 254 {
+		return false
+	}
+	local, domain, _ := strings.Cut(s, "@")
+	return len(local) <= 64 && !strings.Contains(domain, "@") && !strings.HasPrefix(local, `"`) &&
+		strings.Contains(domain, ".") && !strings.HasSuffix(domain, ".") && !strings.HasPrefix(domain, "[")
+}
+
+// CleanText trims and NFC-normalises one line of text, and says what is
+// wrong with it ("" for nothing): invalid UTF-8, control characters, more
+// than limit characters (D24).
+func CleanText(s string, limit int) (clean, problem string) {
+	if !utf8.ValidString(s) {
+		return strings.ToValidUTF8(s, "\uFFFD"), "contains characters that can't be read: type it again"
+	}
+	clean = strings.TrimSpace(norm.NFC.String(s))
+	if strings.ContainsFunc(clean, unicode.IsControl) {
+		visible := func(r rune) rune {
+			if unicode.IsControl(r) {
+				return -1
+			}
+			return r
+		}
+		return strings.Map(visible, clean), "contains control characters or line breaks: type it as one plain line"
+	}
+	if utf8.RuneCountInString(clean) > limit {
+		return clean, fmt.Sprintf("must be %d characters or fewer", limit)
+	}
+	return clean, ""
+}
+
+func (v *text) Parse(get func(string) string) {
+	clean, problem := CleanText(get(""), v.max)
+	v.invalid = problem
+	*v.p = clean
+}
+
+func (v *text) Input(string) string { return *v.p }
+func (v *text) Display() string     { return *v.p }
+func (v *text) Empty() bool         { return *v.p == "" }
+
+func (v *text) Problem() string {
+	if v.invalid != "" || *v.p == "" || v.check == nil {
+		return v.invalid
+	}
+	return v.check(*v.p)
+}
+
+func (v *text) Schema() *Schema {
+	return &Schema{Type: "string", Format: v.format, Pattern: v.pattern, MaxLength: v.max}
+}
+func (v *text) MarshalJSON() ([]byte, error)    { return json.Marshal(*v.p) }
+func (v *text) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, v.p) }
+
+// choice is one of a fixed list of codes.
+type choice struct {
+	p       *string
+	options []Option
+}
+
+// Choice describes a pick of one of the options.
+func Choice(p *string, name, label string, options []Option) Field {
+	return Field{Name: name, Label: label, Kind: KindChoice, Options: options, Value: &choice{p, options}}
+}
+
+func (v *choice) Parse(get func(string) string) {
+	*v.p = strings.TrimSpace(strings.ToValidUTF8(get(""), ""))
+}
+func (v *choice) Input(string) string { return *v.p }
+func (v *choice) Empty() bool         { return *v.p == "" }
+
+func (v *choice) Display() string {
+	for _, o := range v.options {
+		if o.Code == *v.p {
+			return o.Label
+		}
+	}
+	return *v.p
+}
+
+func (v *choice) Problem() string {
+	if *v.p == "" {
+		return ""
+	}
+	for _, o := range v.options {
+		if o.Code == *v.p {
+			return ""
+		}
+	}
+	return "must be one of the options shown"
+}
+
+func (v *choice) Schema() *Schema {
+	codes := make([]string, len(v.options))
+	for i, o := range v.options {
+		codes[i] = o.Code
+	}
+	return &Schema{Type: "string", Enum: codes}
+}
+func (v *choice) MarshalJSON() ([]byte, error)    { return json.Marshal(*v.p) }
+func (v *choice) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, v.p) }
+
+// checkbox is a tick; any non-empty input ticks it.
+type checkbox struct{ p *bool }
+
+// Checkbox describes a box that must be ticked.
+func Checkbox(p *bool, name, label string) Field {
+	return Field{Name: name, Label: label, Kind: KindCheckbox, Value: &checkbox{p}}
+}
+
+func (v *checkbox) Parse(get func(string) string) {
+	switch strings.ToLower(strings.TrimSpace(get(""))) {
+	case "", "false", "0", "no", "off":
+		*v.p = false
+	default:
+		*v.p = true
+	}
+}
+
+func (v *checkbox) Input(string) string {
+	if *v.p {
+		return "true"
+	}
+	return ""
+}
+
+func (v *checkbox) Display() string {
+	if *v.p {
+		return "Yes"
+	}
+	return ""
+}
+func (v *checkbox) Empty() bool                     { return !*v.p }
+func (v *checkbox) Problem() string                 { return "" }
+func (v *checkbox) Schema() *Schema                 { return &Schema{Type: "boolean"} }
+func (v *checkbox) MarshalJSON() ([]byte, error)    { return json.Marshal(*v.p) }
+func (v *checkbox) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, v.p) }

@@ -1,0 +1,44 @@
+package statement
+
+import (
+	"time"
+
+	"candor/form"
+)
+
+// Limits of uploads (D23).
+const (
+	MaxDocuments     = 20
+	MaxDocumentBytes = 10 << 20
+)
+
+// Document is an uploaded file as the data object shows it (D23).
+type Document struct {
+	ID          string    `json:"id" doc:"Document id, doc_…; its bytes are at /v1/sessions/:id/documents/:document_id."`
+	Category    string    `json:"category" enum:"identification,income_evidence,bank_statement,tax_return,loan_statement,other" doc:"What the customer says it is."`
+	FileName    string    `json:"file_name" doc:"The name the customer's device gave it."`
+	ContentType string    `json:"content_type" enum:"application/pdf,image/jpeg,image/png,image/heic" doc:"Found from the content."`
+	SizeBytes   int64     `json:"size_bytes" doc:"Size in bytes, at most 10485760."`
+	SHA256      string    `json:"sha256" doc:"Lower-case hex."`
+	UploadedAt  time.Time `json:"uploaded_at" doc:"When it was uploaded, UTC."`
+}
+
+// DocumentCategories are what a document can be (D23).
+var DocumentCategories = []form.Option{
+	{Code: "identification", Label: "Identification"},
+	{Code: "income_evidence", Label: "Payslip or other proof of income"},
+	{Code: "bank_statement", Label: "Bank statement"},
+	{Code: "tax_return", Label: "Tax return"},
+	{Code: "loan_statement", Label: "Loan or credit card statement"},
+	{Code: "other", Label: "Something else"},
+}
+
+// CategoryLabel is what a document category is called.
+func CategoryLabel(code string) string {
+	for _, o := range DocumentCategories {
+		if o.Code == code {
+			return o.Label
+		}
+	}
+	return code
+}
