@@ -1,0 +1,58 @@
+package browsertest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// axeRules are WCAG 2.2 A and AA and axe's best practices.
+const axeRules = `["wcag2a","wcag2aa","wcag21a","wcag21aa","wcag22aa","best-practice"]`
+
+type axeViolation struct {
+	ID      string `json:"id"`
+	Impact  string `json:"impact"`
+	Help    string `json:"help"`
+	HelpURL string `json:"helpUrl"`
+	Nodes   []struct {
+		HTML    string `json:"html"`
+		Target  []any  `json:"target"`
+		Summary string `json:"failureSummary"`
+	} `json:"nodes"`
+}
+
+// Axe fails the test with a list of every accessibility violation axe-core
+// finds in the page as it stands.
+func (tab *Tab) Axe() {
+	tab.t.Helper()
+	for _, v := range tab.axeViolations() {
+		tab.t.Error(v.describe())
+	}
+}
+
+func (tab *Tab) axeViolations() []axeViolation {
+	tab.t.Helper()
+	if tab.options.NoScript {
+		tab.t.Fatal("browsertest: axe needs script, which is off in this tab")
+	}
+	root, err := moduleRoot()
+	if err != nil {
+		tab.t.Fatalf("browsertest: %v", err)
+	}
+	source, err := os.ReadFile(filepath.Join(root, "node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		tab.t.Fatalf("browsertest: axe-core is missing, run `npm ci --ignore-scripts`: %v", err)
+	}
+	Eval[bool](tab, string(source)+";true")
+	return Eval[[]axeViolation](tab, "axe.run(document,{runOnly:"+axeRules+"}).then(r => r.violations)")
+}
+
+func (v axeViolation) describe() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "axe: %s (%s, %s) %s", v.Help, v.ID, v.Impact, v.HelpURL)
+	for _, n := range v.Nodes {
+		fmt.Fprintf(&b, "\n  at %v: %s\n    %s", n.Target, n.HTML, strings.ReplaceAll(n.Summary, "\n", "\n    "))
+	}
+	return b.String()
+}

@@ -1,0 +1,144 @@
+package browsertest
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestMain(m *testing.M) { os.Exit(Main(m)) }
+
+const goodPage = `<!doctype html><html lang="en"><head><title>Good</title><link rel="icon" href="/icon"></head>
+<body><main><h1>Good</h1><form action="/posted" method="post" enctype="multipart/form-data">
+<label>Name <input name="name" value="before"></label>
+<label>File <input type="file" name="file"></label>
+<label>State <select name="state"><option>NSW</option><option>VIC</option></select></label>
+<button>Send</button></form></main></body></html>`
+
+// serve starts a server that answers / with body under a strict policy, and
+// /posted with what was posted.
+func serve(t *testing.T, body string) string {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Content-Security-Policy", "default-src 'self'")
+		fmt.Fprint(w, body)
+	})
+	mux.HandleFunc("GET /icon", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("POST /posted", func(w http.ResponseWriter, r *http.Request) {
+		_, header, err := r.FormFile("file")
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprintf(w, `<link rel="icon" href="/icon"><body>name=%s state=%s file=%s`, r.FormValue("name"), r.FormValue("state"), header.Filename)
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func TestTabFillsAndPostsAForm(t *testing.T) {
+	t.Parallel()
+	for _, options := range []Options{{}, {Device: Desktop, Dark: true}, {NoScript: true}} {
+		t.Run(fmt.Sprintf("%+v", options), func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "payslip.pdf")
+			if err := os.WriteFile(file, []byte("%PDF-1.7"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			url := serve(t, goodPage)
+			tab := New(t, options)
+			tab.Open(url)
+			if !options.NoScript {
+				tab.Axe()
+			}
+			tab.FitsWidth()
+			tab.Type("input[name=name]", "Łukasz")
+			tab.Select("select", "VIC")
+			tab.Upload("input[type=file]", file)
+			tab.Click("button")
+			tab.WaitForText("body", "name=Łukasz state=VIC file=payslip.pdf")
+			if got := tab.URL(); !strings.HasSuffix(got, "/posted") {
+				t.Errorf("URL after the post = %s, want …/posted", got)
+			}
+			tab.Back()
+			if got := tab.Title(); got != "Good" {
+				t.Errorf("title after going back = %q, want Good", got)
+			}
+		})
+	}
+}
+
+func TestTabEmulatesItsOptions(t *testing.T) {
+	t.Parallel()
+	url := serve(t, goodPage)
+	tab := New(t, Options{Device: Desktop, Dark: true})
+	tab.Open(url)
+	if got := Eval[int](tab, "innerWidth"); got != 1280 {
+		t.Errorf("window width = %d, want 1280", got)
+	}
+	if !Eval[bool](tab, "matchMedia('(prefers-color-scheme: dark)').matches") {
+		t.Error("the tab doesn't prefer a dark colour scheme")
+	}
+}
+
+// complaints keeps a tab's failures instead of failing the test.
+type complaints struct {
+	testing.TB
+	errors []string
+}
+
+func (c *complaints) Errorf(format string, args ...any) {
+	c.errors = append(c.errors, fmt.Sprintf(format, args...))
+}
+
+func (c *complaints) Error(args ...any) { c.errors = append(c.errors, fmt.Sprint(args...)) }
+
+func TestTabReportsWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	const wrap = `<!doctype html><html lang="en"><head><title>Bad</title><link rel="icon" href="/icon">%s</head><body><main><h1>Bad</h1>%s</main></body></html>`
+	cases := map[string]struct{ head, body, want string }{
+		"inline script":   {body: `<script>var a</script>`, want: "Content-Security-Policy violation"},
+		"inline style":    {body: `<p style="color:red">x</p>`, want: "Content-Security-Policy violation"},
+		"missing file":    {head: `<link rel="stylesheet" href="/gone.css">`, want: "status of 404"},
+		"unlabelled":      {body: `<input>`, want: "axe: Form elements must have labels"},
+		"low contrast":    {head: `<meta name="viewport" content="width=device-width">`, body: `<p><font color="#cccccc">pale</font></p>`, want: "axe: Elements must meet minimum color contrast"},
+		"sticks out":      {body: `<table width="2000"><tr><td>wide</table>`, want: "wider than the window"},
+		"heading skipped": {body: `<h4>deep</h4>`, want: "axe: Heading levels"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := serve(t, fmt.Sprintf(wrap, c.head, c.body))
+			heard := &complaints{TB: t}
+			tab := New(heard, Options{})
+			tab.Open(url)
+			tab.Axe()
+			tab.FitsWidth()
+			tab.NoErrors()
+			if all := strings.Join(heard.errors, "\n"); !strings.Contains(all, c.want) {
+				t.Errorf("complaints = %q, want one with %q", all, c.want)
+			}
+		})
+	}
+}
+
+func TestTabReportsExceptions(t *testing.T) {
+	t.Parallel()
+	url := serve(t, goodPage)
+	heard := &complaints{TB: t}
+	tab := New(heard, Options{})
+	tab.Open(url)
+	Eval[bool](tab, "setTimeout(() => { throw new Error('boom') }), new Promise(r => setTimeout(() => r(true), 5))")
+	tab.NoErrors()
+	if all := strings.Join(heard.errors, "\n"); !strings.Contains(all, "boom") {
+		t.Errorf("complaints = %q, want the exception", all)
+	}
+}

@@ -1,0 +1,294 @@
+package browsertest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+// patience is how long one step may take before the test fails.
+const patience = 20 * time.Second
+
+// A Device is a size of screen.
+type Device int
+
+// The devices pages are looked at on.
+const (
+	Phone   Device = iota // 390 × 844
+	Desktop               // 1280 × 900
+)
+
+func (d Device) size() (width, height int64) {
+	if d == Desktop {
+		return 1280, 900
+	}
+	return 390, 844
+}
+
+// Options say how a tab differs from a light phone with script.
+type Options struct {
+	Device   Device
+	Dark     bool // the visitor prefers a dark colour scheme
+	NoScript bool // JavaScript is off: what works here works everywhere
+	// AllowStatus lists HTTP statuses that the test provokes on purpose. 422,
+	// the answer to an invalid form, is always allowed.
+	AllowStatus []int
+}
+
+// A Tab is one page in a browser profile of its own. Its methods fail the
+// test; they are not safe for use from several goroutines.
+type Tab struct {
+	t       testing.TB
+	ctx     context.Context
+	options Options
+	console *console
+}
+
+// New opens a tab that is closed, and checked with NoErrors, when the test
+// ends. Start the server first: what is started last is closed first.
+func New(t testing.TB, options Options) *Tab {
+	t.Helper()
+	root, err := shared.start()
+	if err != nil {
+		t.Fatalf("browsertest: %v", err)
+	}
+	ctx, cancel := chromedp.NewContext(root, chromedp.WithNewBrowserContext())
+	t.Cleanup(cancel)
+	tab := &Tab{t: t, ctx: ctx, options: options, console: listen(ctx, options.AllowStatus)}
+	width, height := options.Device.size()
+	tab.do("open a tab",
+		chromedp.EmulateViewport(width, height),
+		chromedp.Func(tab.emulate),
+	)
+	t.Cleanup(tab.NoErrors)
+	return tab
+}
+
+func (tab *Tab) emulate(ctx context.Context, _ *chromedp.Target) error {
+	scheme := "light"
+	if tab.options.Dark {
+		scheme = "dark"
+	}
+	features := []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: scheme},
+		{Name: "prefers-reduced-motion", Value: "reduce"},
+	}
+	if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features}); err != nil {
+		return fmt.Errorf("emulate media: %w", err)
+	}
+	off := emulation.SetScriptExecutionDisabledParams{Value: tab.options.NoScript}
+	if _, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, off); err != nil {
+		return fmt.Errorf("switch script off: %w", err)
+	}
+	report := page.AddScriptToEvaluateOnNewDocumentParams{Source: reportViolations}
+	if _, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, report); err != nil {
+		return fmt.Errorf("listen for policy violations: %w", err)
+	}
+	return nil
+}
+
+func (tab *Tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
+	tab.t.Helper()
+	run(tab, what, chromedp.Steps(steps...))
+}
+
+func run[T any](tab *Tab, what string, action chromedp.Action[T]) T {
+	tab.t.Helper()
+	// The tab's own context must outlive the step: it opens the tab.
+	if err := chromedp.Do(tab.ctx); err != nil {
+		tab.t.Fatalf("browsertest: %s: %v", what, err)
+	}
+	ctx, cancel := context.WithTimeout(tab.ctx, patience)
+	defer cancel()
+	value, err := chromedp.Run(ctx, action)
+	if err != nil {
+		tab.t.Fatalf("browsertest: %s: %v", what, err)
+	}
+	return value
+}
+
+// Open navigates to url and waits for its load event.
+func (tab *Tab) Open(url string) {
+	tab.t.Helper()
+	tab.do("open "+url, chromedp.Navigate(url))
+}
+
+// Back presses the browser's back button and waits for the page before. It
+// doesn't wait for a load event: a page from the back/forward cache has none.
+func (tab *Tab) Back() {
+	tab.t.Helper()
+	history := run(tab, "read the history", chromedp.NavigationEntries())
+	if history.CurrentIndex == 0 {
+		tab.t.Fatal("browsertest: there is no page to go back to")
+	}
+	before := history.Entries[history.CurrentIndex-1]
+	tab.do("go back", chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := chromedp.Call(ctx, page.NavigateToHistoryEntry, page.NavigateToHistoryEntryParams{EntryID: before.ID})
+		return err
+	}))
+	tab.WaitForURL(before.URL)
+}
+
+// WaitForURL waits until the address ends in suffix and the page is complete.
+func (tab *Tab) WaitForURL(suffix string) {
+	tab.t.Helper()
+	deadline := time.Now().Add(patience)
+	var got string
+	for time.Now().Before(deadline) {
+		got = Eval[string](tab, "document.readyState === 'complete' ? location.href : ''")
+		if strings.HasSuffix(got, suffix) {
+			return
+		}
+	}
+	tab.t.Fatalf("browsertest: the address never ended in %s; it is %s", suffix, got)
+}
+
+// Click clicks the first visible element that matches the CSS selector. It
+// doesn't wait for what follows: use WaitFor.
+func (tab *Tab) Click(selector string) {
+	tab.t.Helper()
+	tab.do("click "+selector, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
+}
+
+// ClickTimes clicks the element that often in a row, as an impatient finger
+// does.
+func (tab *Tab) ClickTimes(selector string, times int) {
+	tab.t.Helper()
+	tab.do("click "+selector, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible),
+		chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+			script := fmt.Sprintf("for (let i = 1; i < %d; i++) document.querySelector(%q)?.click()", times, selector)
+			_, err := chromedp.Evaluate[any](script+"; true")(ctx, t)
+			return err
+		}))
+}
+
+// Type replaces what the field holds by text, key by key.
+func (tab *Tab) Type(selector, text string) {
+	tab.t.Helper()
+	tab.do("type into "+selector,
+		chromedp.Clear(chromedp.CSS(selector)),
+		chromedp.SendKeys(chromedp.CSS(selector), text))
+}
+
+// Select chooses the option with that value in a select element.
+func (tab *Tab) Select(selector, value string) {
+	tab.t.Helper()
+	tab.do("select in "+selector, chromedp.SetValue(chromedp.CSS(selector), value))
+}
+
+// Upload chooses the files, absolute paths, in a file input.
+func (tab *Tab) Upload(selector string, files ...string) {
+	tab.t.Helper()
+	tab.do("choose files in "+selector, chromedp.SetUploadFiles(chromedp.CSS(selector), files))
+}
+
+// Press sends keys, such as kb.Tab or "\r", to whatever has the focus.
+func (tab *Tab) Press(keys string) {
+	tab.t.Helper()
+	tab.do("press keys", chromedp.KeyEvent(keys))
+}
+
+// WaitFor waits until an element matches the selector.
+func (tab *Tab) WaitFor(selector string) {
+	tab.t.Helper()
+	tab.do("wait for "+selector, chromedp.WaitReady(chromedp.CSS(selector)))
+}
+
+// WaitGone waits until nothing matches the selector.
+func (tab *Tab) WaitGone(selector string) {
+	tab.t.Helper()
+	tab.do("wait until gone: "+selector, chromedp.WaitNotPresent(chromedp.CSS(selector)))
+}
+
+// WaitForText waits until the selector's first element contains text.
+func (tab *Tab) WaitForText(selector, text string) {
+	tab.t.Helper()
+	deadline := time.Now().Add(patience)
+	script := fmt.Sprintf("document.querySelector(%q)?.textContent ?? ''", selector)
+	var got string
+	for time.Now().Before(deadline) {
+		got = Eval[string](tab, script)
+		if strings.Contains(got, text) {
+			return
+		}
+	}
+	tab.t.Fatalf("browsertest: %s never contained %q; it is %q", selector, text, got)
+}
+
+// Text returns the visible text of the selector's first element.
+func (tab *Tab) Text(selector string) string {
+	tab.t.Helper()
+	return run(tab, "read "+selector, chromedp.Text(chromedp.CSS(selector)))
+}
+
+// Value returns what the field holds.
+func (tab *Tab) Value(selector string) string {
+	tab.t.Helper()
+	return run(tab, "read the value of "+selector, chromedp.Value(chromedp.CSS(selector)))
+}
+
+// URL returns the address in the address bar.
+func (tab *Tab) URL() string {
+	tab.t.Helper()
+	return run(tab, "read the address", chromedp.Location())
+}
+
+// Title returns the document's title.
+func (tab *Tab) Title() string {
+	tab.t.Helper()
+	return run(tab, "read the title", chromedp.Title())
+}
+
+// Eval runs a JavaScript expression in the page and returns its value; a
+// promise is waited for.
+func Eval[T any](tab *Tab, expression string) T {
+	tab.t.Helper()
+	return run(tab, "evaluate script", chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+}
+
+// FitsWidth fails the test where the page scrolls sideways, and names the
+// elements that stick out.
+func (tab *Tab) FitsWidth() {
+	tab.t.Helper()
+	wide := Eval[[]string](tab, `(() => {
+		const width = document.documentElement.clientWidth;
+		if (document.documentElement.scrollWidth <= width) return [];
+		return [...document.body.querySelectorAll("*")]
+			.filter((e) => e.getBoundingClientRect().right > width + 1)
+			.map((e) => e.outerHTML.slice(0, 120));
+	})()`)
+	if len(wide) > 0 {
+		tab.t.Errorf("the page is wider than the window because of:\n  %s", strings.Join(wide, "\n  "))
+	}
+}
+
+// Screenshot writes the whole page to artifacts/<name>-<width>-<scheme>.png
+// at the module's root.
+func (tab *Tab) Screenshot(name string) {
+	tab.t.Helper()
+	root, err := moduleRoot()
+	if err != nil {
+		tab.t.Fatalf("browsertest: %v", err)
+	}
+	width, _ := tab.options.Device.size()
+	scheme := "light"
+	if tab.options.Dark {
+		scheme = "dark"
+	}
+	file := filepath.Join(root, "artifacts", fmt.Sprintf("%s-%d-%s.png", name, width, scheme))
+	image := run(tab, "take a screenshot", chromedp.FullScreenshot(100))
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		tab.t.Fatalf("browsertest: %v", err)
+	}
+	if err := os.WriteFile(file, image, 0o644); err != nil {
+		tab.t.Fatalf("browsertest: %v", err)
+	}
+}
