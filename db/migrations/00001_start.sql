@@ -180,7 +180,8 @@ BEGIN
             SELECT account_id, livemode, (completed_at AT TIME ZONE 'UTC')::date, 0, 0, 0, 0, 0, 0, -1 FROM before_rows WHERE completed_at IS NOT NULL
         ) n
         GROUP BY account_id, livemode, day
-        HAVING sum(abs(pending)) + sum(abs(in_progress)) + sum(abs(completed)) + sum(abs(expired)) + sum(abs(cancelled)) > 0 OR sum(abs(that_day)) > 0
+        HAVING sum(pending) <> 0 OR sum(in_progress) <> 0 OR sum(completed) <> 0 OR sum(expired) <> 0 OR sum(cancelled) <> 0
+            OR sum(seconds) <> 0 OR sum(that_day) <> 0
         ORDER BY account_id, livemode, day
         ON CONFLICT (account_id, livemode, day, shard) DO UPDATE SET
             pending = c.pending + excluded.pending, in_progress = c.in_progress + excluded.in_progress,
@@ -221,7 +222,9 @@ CREATE TABLE document (
 );
 CREATE INDEX document_session_idx ON document (session_id, id);
 
--- Blobs whose row is gone, to be deleted from the store after the commit.
+-- Blobs that no document row stands for: being uploaded, or removed. A row
+-- comes before its blob is written and goes with the document row's insert,
+-- so no crash can leave a blob behind.
 CREATE TABLE blob_garbage (
     document_id uuid PRIMARY KEY,
     created_at  timestamptz NOT NULL

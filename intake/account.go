@@ -1,0 +1,36 @@
+package intake
+
+import "time"
+
+// An Account is a partner (D3).
+type Account struct {
+	ID           AccountID `db:"id"`
+	Name         string    `db:"name"`
+	BillingEmail string    `db:"billing_email"`
+	CreatedAt    time.Time `db:"created_at"`
+}
+
+// A Role says what a staff user may do in the dashboard.
+type Role string
+
+// RoleOwner may do everything; an account's first staff user has it.
+const RoleOwner Role = "owner"
+
+// A Scope is one of an account's two worlds. What is in the other one, or in
+// another account, doesn't exist for it (D3).
+type Scope struct {
+	AccountID AccountID
+	Livemode  bool
+}
+
+// A Principal is who makes an API request: a key, and so its account and
+// mode.
+type Principal struct {
+	Scope
+	KeyID       KeyID
+	Permissions Permissions
+}
+
+// WebhookSecret is a scope's signing secret in clear, with the one being
+// deployed, if any (D36).
+type WebhookSecret struct{ Current, Next string }

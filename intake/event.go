@@ -1,0 +1,172 @@
+package intake
+
+import (
+	"encoding/json"
+	"time"
+
+	"candor/statement"
+)
+
+// An EventType is the name of an event, "session.completed".
+type EventType string
+
+// The events (interface.md Events).
+const (
+	SessionAccessed         EventType = "session.accessed"
+	SessionSectionCompleted EventType = "session.section_completed"
+	SessionCompleted        EventType = "session.completed"
+	SessionPDFReady         EventType = "session.pdf_ready"
+	SessionExpired          EventType = "session.expired"
+
+	BillingInvoicePaid           EventType = "billing.invoice_paid"
+	BillingInvoicePaymentFailed  EventType = "billing.invoice_payment_failed"
+	BillingSubscriptionCancelled EventType = "billing.subscription_cancelled"
+)
+
+// An Event is something that happened, with the body of the webhooks that
+// say so: built once, the same bytes at every attempt (D34).
+type Event struct {
+	ID        EventID    `db:"id"`
+	AccountID AccountID  `db:"account_id"`
+	Livemode  bool       `db:"livemode"`
+	SessionID *SessionID `db:"session_id"` // nil for billing events
+	Type      EventType  `db:"type"`
+	Body      []byte     `db:"body"`
+	CreatedAt time.Time  `db:"created_at"`
+}
+
+// Payload is the data of an event.
+type Payload interface{ eventType() EventType }
+
+// Envelope is the body of a webhook.
+type Envelope struct {
+	Event     EventType  `json:"event" doc:"The event's name."`
+	SessionID *SessionID `json:"session_id,omitempty" doc:"The session; absent from billing events."`
+	Livemode  bool       `json:"livemode" doc:"false for what test keys made."`
+	Timestamp time.Time  `json:"timestamp" doc:"When it happened, UTC."`
+	Data      Payload    `json:"data" doc:"What happened."`
+}
+
+// NewEvent makes the event of a payload in scope at now; session is nil for
+// billing events.
+func NewEvent(scope Scope, session *SessionID, p Payload, now time.Time) (*Event, error) {
+	now = now.UTC().Truncate(time.Microsecond)
+	body, err := json.Marshal(Envelope{
+		Event: p.eventType(), SessionID: session, Livemode: scope.Livemode, Timestamp: now, Data: p,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Event{
+		ID: NewID[eventKind](), AccountID: scope.AccountID, Livemode: scope.Livemode, SessionID: session,
+		Type: p.eventType(), Body: body, CreatedAt: now,
+	}, nil
+}
+
+// AccessedPayload is the data of session.accessed.
+type AccessedPayload struct {
+	SessionID  SessionID `json:"session_id" doc:"The session."`
+	AccessedAt time.Time `json:"accessed_at" doc:"When the customer first opened the link, UTC."`
+	UserAgent  string    `json:"user_agent" doc:"The browser's User-Agent header."`
+	IPAddress  string    `json:"ip_address" doc:"The customer's address."`
+}
+
+// SectionCompletedPayload is the data of session.section_completed.
+type SectionCompletedPayload struct {
+	SessionID          SessionID `json:"session_id" doc:"The session."`
+	Section            string    `json:"section" enum:"personal_details,income,assets,liabilities,expenses,documents,declaration" doc:"The section that was completed."`
+	SectionNumber      int       `json:"section_number" doc:"Its place in the form, 1 to 7."`
+	SectionsTotal      int       `json:"sections_total" doc:"How many sections there are."`
+	SectionsCompleted  int       `json:"sections_completed" doc:"How many are completed now."`
+	ProgressPercentage int       `json:"progress_percentage" doc:"The share completed, 0 to 100."`
+}
+
+// CompletedPayload is the data of session.completed.
+type CompletedPayload struct {
+	SessionID       SessionID        `json:"session_id" doc:"The session."`
+	CompletedAt     time.Time        `json:"completed_at" doc:"When the form was submitted, UTC."`
+	FormType        string           `json:"form_type" doc:"financial_statement."`
+	ReferenceID     *string          `json:"reference_id" doc:"The partner's own reference, null without one."`
+	DurationMinutes int              `json:"duration_minutes" doc:"Whole minutes from the first opening to submission."`
+	Summary         CompletedSummary `json:"summary" doc:"The statement in three amounts."`
+}
+
+// CompletedSummary is the statement in three amounts, in dollars (D20).
+type CompletedSummary struct {
+	TotalAssets      statement.Cents `json:"total_assets" doc:"Dollars."`
+	TotalLiabilities statement.Cents `json:"total_liabilities" doc:"Dollars."`
+	NetWorth         statement.Cents `json:"net_worth" doc:"Dollars; may be negative."`
+}
+
+// PDFReadyPayload is the data of session.pdf_ready.
+type PDFReadyPayload struct {
+	SessionID     SessionID `json:"session_id" doc:"The session."`
+	PDFURL        string    `json:"pdf_url" doc:"Where to download it, with an API key."`
+	FileSizeBytes int64     `json:"file_size_bytes" doc:"Size in bytes."`
+	PageCount     int       `json:"page_count" doc:"Number of pages."`
+}
+
+// ExpiredPayload is the data of session.expired (D48).
+type ExpiredPayload struct {
+	SessionID          SessionID  `json:"session_id" doc:"The session."`
+	ExpiredAt          time.Time  `json:"expired_at" doc:"The session's expires_at."`
+	WasAccessed        bool       `json:"was_accessed" doc:"Whether the customer ever opened the link."`
+	ProgressPercentage int        `json:"progress_percentage" doc:"The share of sections completed, 0 to 100."`
+	LastActivityAt     *time.Time `json:"last_activity_at" doc:"The last opening or save, null when never opened."`
+}
+
+// InvoicePaidPayload is the data of billing.invoice_paid.
+type InvoicePaidPayload struct {
+	InvoiceID   string    `json:"invoice_id" doc:"The invoice."`
+	Amount      int64     `json:"amount" doc:"In cents."`
+	Currency    string    `json:"currency" doc:"AUD."`
+	PeriodStart time.Time `json:"period_start" doc:"Start of the billing period, UTC."`
+	PeriodEnd   time.Time `json:"period_end" doc:"End of the billing period, UTC."`
+}
+
+// InvoicePaymentFailedPayload is the data of billing.invoice_payment_failed.
+type InvoicePaymentFailedPayload struct {
+	InvoiceID     string     `json:"invoice_id" doc:"The invoice."`
+	Amount        int64      `json:"amount" doc:"In cents."`
+	FailureReason string     `json:"failure_reason" doc:"Why the payment failed."`
+	RetryAt       *time.Time `json:"retry_at" doc:"When it is tried again, null when it isn't."`
+}
+
+// SubscriptionCancelledPayload is the data of billing.subscription_cancelled.
+type SubscriptionCancelledPayload struct {
+	EffectiveDate time.Time `json:"effective_date" doc:"When the cancellation takes effect, UTC."`
+	Reason        string    `json:"reason" doc:"Why it was cancelled."`
+}
+
+func (AccessedPayload) eventType() EventType              { return SessionAccessed }
+func (SectionCompletedPayload) eventType() EventType      { return SessionSectionCompleted }
+func (CompletedPayload) eventType() EventType             { return SessionCompleted }
+func (PDFReadyPayload) eventType() EventType              { return SessionPDFReady }
+func (ExpiredPayload) eventType() EventType               { return SessionExpired }
+func (InvoicePaidPayload) eventType() EventType           { return BillingInvoicePaid }
+func (InvoicePaymentFailedPayload) eventType() EventType  { return BillingInvoicePaymentFailed }
+func (SubscriptionCancelledPayload) eventType() EventType { return BillingSubscriptionCancelled }
+
+// A Delivery is one event on its way to one URL.
+type Delivery struct {
+	ID             DeliveryID    `db:"id"`
+	EventID        EventID       `db:"event_id"`
+	URL            string        `db:"url"`
+	State          DeliveryState `db:"state"`
+	Attempts       int           `db:"attempts"` // made and recorded
+	FirstAttemptAt *time.Time    `db:"first_attempt_at"`
+	NextAttemptAt  *time.Time    `db:"next_attempt_at"` // nil once none is due
+	FinishedAt     *time.Time    `db:"finished_at"`
+	CreatedAt      time.Time     `db:"created_at"`
+}
+
+// A DeliveryState says how far a delivery has come.
+type DeliveryState string
+
+// The states of a delivery.
+const (
+	DeliveryPending   DeliveryState = "pending"
+	DeliveryDelivered DeliveryState = "delivered"
+	DeliveryFailed    DeliveryState = "failed"
+	DeliveryCancelled DeliveryState = "cancelled"
+)

@@ -1,0 +1,145 @@
+// Package intake holds the service's domain: accounts, API keys, sessions,
+// events, subscriptions, their rules and errors. It does no I/O and knows no
+// transport.
+package intake
+
+import (
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// kind tells the sorts of ids apart, so that one can't be passed for another.
+type kind interface{ prefix() string }
+
+// An ID is a public identifier: a UUIDv7, written as a TypeID such as
+// sess_01h455vb4pex5vsknk084sn02q (D4).
+type ID[K kind] struct{ uuid.UUID }
+
+type (
+	accountKind  struct{}
+	staffKind    struct{}
+	keyKind      struct{}
+	sessionKind  struct{}
+	documentKind struct{}
+	eventKind    struct{}
+	deliveryKind struct{}
+)
+
+func (accountKind) prefix() string  { return "acct" }
+func (staffKind) prefix() string    { return "usr" }
+func (keyKind) prefix() string      { return "key" }
+func (sessionKind) prefix() string  { return "sess" }
+func (documentKind) prefix() string { return "doc" }
+func (eventKind) prefix() string    { return "evt" }
+func (deliveryKind) prefix() string { return "whd" }
+
+// The ids of what an account owns (D4).
+type (
+	AccountID  = ID[accountKind]
+	StaffID    = ID[staffKind]
+	KeyID      = ID[keyKind]
+	SessionID  = ID[sessionKind]
+	DocumentID = ID[documentKind]
+	EventID    = ID[eventKind]
+	DeliveryID = ID[deliveryKind]
+)
+
+// ErrBadID says that a text is no id of its kind.
+var ErrBadID = errors.New("not an id of this kind")
+
+// NewID returns a new id; ids of one process grow with time.
+func NewID[K kind]() ID[K] { return ID[K]{uuid.Must(uuid.NewV7())} }
+
+// ParseID reads an id of kind K, in its one canonical spelling.
+func ParseID[K kind](s string) (ID[K], error) {
+	var k K
+	suffix, ok := strings.CutPrefix(s, k.prefix()+"_")
+	if !ok {
+		return ID[K]{}, ErrBadID
+	}
+	u, ok := decodeSuffix(suffix)
+	if !ok {
+		return ID[K]{}, ErrBadID
+	}
+	return ID[K]{u}, nil
+}
+
+// String returns the id as a TypeID.
+func (id ID[K]) String() string {
+	var k K
+	return k.prefix() + "_" + encodeSuffix(id.UUID)
+}
+
+// MarshalText writes the TypeID.
+func (id ID[K]) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+// UnmarshalText reads a TypeID.
+func (id *ID[K]) UnmarshalText(b []byte) error {
+	parsed, err := ParseID[K](string(b))
+	if err != nil {
+		return err
+	}
+	*id = parsed
+	return nil
+}
+
+// Value stores the id as a uuid.
+func (id ID[K]) Value() (driver.Value, error) { return id.UUID.String(), nil }
+
+// Scan reads a stored uuid.
+func (id *ID[K]) Scan(src any) error {
+	if err := id.UUID.Scan(src); err != nil {
+		return fmt.Errorf("scan id: %w", err)
+	}
+	return nil
+}
+
+// crockford is the TypeID alphabet: base32 without i, l, o and u.
+const crockford = "0123456789abcdefghjkmnpqrstvwxyz"
+
+// suffixLen is how many characters 128 bits take, five bits each.
+const suffixLen = 26
+
+// encodeSuffix writes the 128 bits, most significant first, in 26 characters.
+func encodeSuffix(u uuid.UUID) string {
+	var out [suffixLen]byte
+	bits, pending, next := uint(0), uint(0), len(u)-1
+	for i := suffixLen - 1; i >= 0; i-- {
+		if pending < 5 && next >= 0 {
+			bits |= uint(u[next]) << pending
+			pending += 8
+			next--
+		}
+		out[i] = crockford[bits&31]
+		bits >>= 5
+		pending -= min(5, pending)
+	}
+	return string(out[:])
+}
+
+func decodeSuffix(s string) (uuid.UUID, bool) {
+	var u uuid.UUID
+	if len(s) != suffixLen || s[0] > '7' {
+		return u, false
+	}
+	bits, pending, next := uint(0), uint(0), len(u)-1
+	for i := suffixLen - 1; i >= 0; i-- {
+		digit := strings.IndexByte(crockford, s[i])
+		if digit < 0 {
+			return uuid.UUID{}, false
+		}
+		bits |= uint(digit) << pending
+		pending += 5
+		if pending >= 8 && next >= 0 {
+			u[next] = byte(bits)
+			bits >>= 8
+			pending -= 8
+			next--
+		}
+	}
+	return u, true
+}

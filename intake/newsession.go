@@ -1,0 +1,169 @@
+package intake
+
+import (
+	"bytes"
+	"database/sql/driver"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"candor/form"
+)
+
+// Limits of a new session (interface.md Limits, D8, D24).
+const (
+	DefaultExpiresInDays = 30
+	MaxExpiresInDays     = 90
+	maxMetadataKeys      = 10
+	maxMetadataKey       = 100 // characters
+	maxMetadataValue     = 500 // characters
+	maxText              = 200 // characters
+)
+
+// NewSession is what a partner asks for.
+type NewSession struct {
+	FormType      string
+	CustomerEmail string
+	CustomerName  string
+	ReferenceID   string
+	WebhookURL    string
+	ExpiresInDays *int // nil: DefaultExpiresInDays
+	Metadata      Metadata
+}
+
+// Metadata is the partner's own data: values are JSON strings, numbers or
+// booleans, kept as they were written (D8).
+type Metadata map[string]json.RawMessage
+
+// Value stores the metadata as jsonb.
+func (m Metadata) Value() (driver.Value, error) {
+	if m == nil {
+		return []byte("{}"), nil
+	}
+	return json.Marshal(m)
+}
+
+// Scan reads stored metadata.
+func (m *Metadata) Scan(src any) error {
+	b, ok := src.([]byte)
+	if !ok {
+		return fmt.Errorf("scan metadata: %T", src)
+	}
+	return json.Unmarshal(b, m)
+}
+
+// Session checks the wish and makes the session of it; all offending fields
+// are reported at once (D25). Whether the webhook URL may be called is the
+// caller's to check, with check returning what is wrong with it.
+func (n NewSession) Session(scope Scope, now time.Time, checkURL func(string) error) (*Session, error) {
+	now = now.UTC().Truncate(time.Microsecond) // what the database keeps
+	s := &Session{
+		ID: NewID[sessionKind](), AccountID: scope.AccountID, Livemode: scope.Livemode,
+		Status: Pending, FormType: n.FormType, CustomerEmail: n.CustomerEmail, Metadata: n.Metadata, CreatedAt: now,
+	}
+	var c checker
+	if n.FormType != FinancialStatement {
+		c.add(CodeInvalidFormType, "form_type", "form_type must be financial_statement.")
+	}
+	if !form.ValidEmail(n.CustomerEmail) {
+		c.add(CodeInvalidEmail, "customer_email", "customer_email must be an e-mail address such as name@example.com.")
+	}
+	s.CustomerName = c.text("customer_name", n.CustomerName)
+	s.ReferenceID = c.text("reference_id", n.ReferenceID)
+	if n.WebhookURL != "" {
+		s.WebhookURL = &n.WebhookURL
+		if err := checkURL(n.WebhookURL); err != nil {
+			c.add(CodeValidation, "webhook_url", "webhook_url "+err.Error())
+		}
+	}
+	days := DefaultExpiresInDays
+	if n.ExpiresInDays != nil {
+		days = *n.ExpiresInDays
+	}
+	if days < 1 || days > MaxExpiresInDays {
+		c.add(CodeValidation, "expires_in_days", "expires_in_days must be a whole number from 1 to 90.")
+	}
+	s.ExpiresAt = now.Add(time.Duration(days) * 24 * time.Hour)
+	c.metadata(n.Metadata)
+	return s, c.err()
+}
+
+// checker gathers the offending fields of a request body.
+type checker struct {
+	code   Code
+	fields form.Errors
+}
+
+func (c *checker) add(code Code, field, message string) {
+	if c.code == "" {
+		c.code = code
+	}
+	c.fields = append(c.fields, form.Error{Field: field, Message: message})
+}
+
+func (c *checker) err() error {
+	if c.code == "" {
+		return nil
+	}
+	return &Error{Code: c.code, Message: c.fields[0].Message, Fields: c.fields}
+}
+
+// text cleans an optional line of text; nil where there is none.
+func (c *checker) text(field, s string) *string {
+	clean, problem := form.CleanText(s, maxText)
+	if problem != "" {
+		c.add(CodeValidation, field, field+" "+problem+".")
+	}
+	if clean == "" {
+		return nil
+	}
+	return &clean
+}
+
+func (c *checker) metadata(m Metadata) {
+	if len(m) > maxMetadataKeys {
+		c.add(CodeValidation, "metadata", "metadata can have at most 10 keys.")
+	}
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		field := "metadata." + key
+		if n := utf8.RuneCountInString(key); n < 1 || n > maxMetadataKey {
+			c.add(CodeValidation, "metadata", "metadata keys must be 1 to 100 characters long.")
+			continue
+		}
+		if _, problem := form.CleanText(key, maxMetadataKey); problem != "" {
+			c.add(CodeValidation, "metadata", "a metadata key "+problem+".")
+			continue
+		}
+		if err := checkMetadataValue(m[key]); err != nil {
+			c.add(CodeValidation, field, field+" "+err.Error()+".")
+		}
+	}
+}
+
+func checkMetadataValue(raw json.RawMessage) error {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 {
+		return errors.New("must be a string, a number or a boolean")
+	}
+	switch raw[0] {
+	case '{', '[', 'n':
+		return errors.New("must be a string, a number or a boolean")
+	case '"':
+		var s string
+		if err := json.Unmarshal(raw, &s); err != nil {
+			return errors.New("must be a string, a number or a boolean")
+		}
+		if bytes.ContainsRune([]byte(s), 0) {
+			return errors.New("must not contain NUL characters")
+		}
+		raw = []byte(s)
+	}
+	if utf8.RuneCount(raw) > maxMetadataValue {
+		return errors.New("must be 500 characters or fewer")
+	}
+	return nil
+}
