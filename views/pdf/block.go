@@ -1,0 +1,152 @@
+package pdf
+
+// A heading waits in the document until the first thing under it is drawn.
+type heading struct {
+	text    string
+	section bool // a section's title; otherwise a group's
+}
+
+const (
+	sectionSize  = 13.0
+	sectionSpace = 26.0 // above
+	groupSize    = 9.25
+	groupSpace   = 14.0
+)
+
+// section queues a section's title.
+func (d *document) section(title string) {
+	d.pending = append(d.pending, heading{title, true})
+}
+
+// group queues the title of a part of a section.
+func (d *document) group(title string) {
+	if title != "" {
+		d.pending = append(d.pending, heading{title, false})
+	}
+}
+
+func (h heading) height(atTop bool) float64 {
+	size, space, under := h.metrics()
+	if atTop {
+		space = 0
+	}
+	return space + size*leading + under
+}
+
+func (h heading) metrics() (size, space, under float64) {
+	if h.section {
+		return sectionSize, sectionSpace, 8
+	}
+	return groupSize, groupSpace, 3
+}
+
+func (d *document) drawHeading(h heading) {
+	size, space, under := h.metrics()
+	d.skip(space)
+	if h.section {
+		d.pdf.Bookmark(plainText(h.text), 0, d.y)
+	}
+	l := d.fit(h.text, true, size, contentWidth)
+	baseline := d.y + size*1.05
+	if h.section {
+		d.text(marginX, baseline, l, size, accent)
+		d.rule(marginX, pageWidth-marginX, d.y+size*leading+3, 0.9, accent)
+	} else {
+		d.text(marginX, baseline, l, size, ink)
+	}
+	d.y += size*leading + under
+}
+
+// paragraph draws running text.
+func (d *document) paragraph(s string, size float64, c colour) {
+	lines := d.phrase(s, false).wrap(units(contentWidth, size))
+	for i, l := range lines {
+		keep := 1.0
+		if i == 0 && len(lines) > 1 {
+			keep = 2 // no single first line at a page's foot
+		}
+		d.need(keep * size * leading)
+		d.text(marginX, d.y+size*1.05, l, size, c)
+		d.y += size * leading
+	}
+}
+
+// note draws a short remark where a list or an answer would stand, with keep
+// points left free under it.
+func (d *document) note(s string, keep float64) {
+	d.need(bodySize*leading + 6 + keep)
+	d.y += 3
+	d.paragraph(s, bodySize, muted)
+	d.y += 3
+}
+
+// A fact is a small label over a value, width points wide.
+type fact struct {
+	label, value string
+	width        float64
+}
+
+// facts draws facts side by side.
+func (d *document) facts(facts []fact) {
+	const size = 8.25
+	x, bottom := marginX, d.y
+	for _, f := range facts {
+		d.text(x, d.y+smallSize, d.fit(f.label, false, smallSize, f.width-8), smallSize, muted)
+		y := d.y + smallSize*1.7
+		for _, l := range d.phrase(f.value, false).wrap(units(f.width-8, size)) {
+			d.text(x, y+size, l, size, ink)
+			y += size * leading
+		}
+		x += f.width
+		bottom = max(bottom, y)
+	}
+	d.y = bottom
+}
+
+// A figure is one number of the summary box.
+type figure struct {
+	label, value string
+	negative     bool
+	strong       bool // the result of the figures before it
+}
+
+// summary draws figures in a tinted box, three to a row.
+func (d *document) summary(figures []figure) {
+	const perRow, padding, rowHeight = 3, 18.0, 50.0
+	rows := (len(figures) + perRow - 1) / perRow
+	height := float64(rows)*rowHeight + 10
+	d.need(height)
+	d.pdf.SetFillColor(panel[0], panel[1], panel[2])
+	if !d.about.test { // the fill would hide the watermark
+		d.pdf.Rect(marginX, d.y, contentWidth, height, "F")
+	}
+	d.pdf.SetFillColor(accent[0], accent[1], accent[2])
+	d.pdf.Rect(marginX, d.y, 2.4, height, "F")
+	column := (contentWidth - padding*2) / perRow
+	for i, f := range figures {
+		x := marginX + padding + float64(i%perRow)*column
+		y := d.y + 6 + float64(i/perRow)*rowHeight
+		if i%perRow == 0 && i > 0 {
+			d.rule(marginX+padding, pageWidth-marginX-padding, y+1, hairline, rule)
+		}
+		d.drawFigure(f, x, y, column-12)
+	}
+	d.y += height
+}
+
+func (d *document) drawFigure(f figure, x, y, width float64) {
+	d.text(x, y+17, d.fit(f.label, false, 7.75, width), 7.75, muted)
+	c := ink
+	switch {
+	case f.negative:
+		c = warning
+	case f.strong:
+		c = accent
+	}
+	value := d.phrase(f.value, true)
+	size := 13.5
+	for size > 6 && value.width() > units(width, size) {
+		size -= 0.5
+	}
+	d.text(x, y+36, value.line(0, len(value.glyphs)), size, c)
+}

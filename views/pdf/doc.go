@@ -1,0 +1,11 @@
+// Package pdf draws a submitted financial statement as an A4 document.
+//
+// The statement's sections are walked through their form.Section description,
+// so a question is drawn with the label it was asked with. The package does no
+// I/O but reading a fallback font, knows no database and no HTTP, and takes
+// every time from its input: the same input gives the same bytes.
+//
+// The files, from the bottom up: face.go holds the fonts, arabic.go and
+// text.go turn a string into lines of glyphs, document.go keeps pages, block.go
+// and table.go draw on them, statement.go draws the statement.
+package pdf

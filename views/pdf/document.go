@@ -1,0 +1,235 @@
+package pdf
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/go-pdf/fpdf"
+)
+
+// Sizes in points. A4 is 210 mm by 297 mm.
+const (
+	pageWidth     = 595.28
+	pageHeight    = 841.89
+	marginX       = 54.0
+	contentWidth  = pageWidth - 2*marginX
+	contentTop    = 78.0 // under the running head
+	contentBottom = pageHeight - 66.0
+	footBaseline  = pageHeight - 38.0
+	headBaseline  = 46.0
+
+	bodySize  = 8.5
+	smallSize = 7.25
+	leading   = 1.42 // line height over font size
+
+	hairline = 0.4
+)
+
+// A colour is red, green, blue.
+type colour [3]int
+
+// One accent; everything else is ink and greys that survive a photocopier.
+var (
+	ink       = colour{28, 34, 43}
+	muted     = colour{96, 104, 116}
+	rule      = colour{208, 213, 220}
+	accent    = colour{22, 72, 92}
+	panel     = colour{245, 247, 248}
+	warning   = colour{156, 38, 38} // negative amounts
+	watermark = colour{237, 239, 242}
+)
+
+// A properties is what a document says about itself outside its pages.
+type properties struct {
+	title, author string
+	subject       string
+	created       time.Time // UTC
+	head, foot    string    // left-hand text at the top and foot of each page
+	headRight     string
+	test          bool // draw the TEST watermark
+}
+
+// A document is an A4 document being drawn from top to bottom.
+type document struct {
+	pdf   *fpdf.Fpdf
+	fonts *Fonts
+	about properties
+
+	registered map[*face]bool
+	uncovered  map[rune]bool
+	font       *face // as last selected on this page
+	size       float64
+	y          float64 // top of what is drawn next
+	pending    []heading
+}
+
+// newDocument returns a document whose first page is open. It is
+// deterministic: no clock, sorted catalogue.
+func newDocument(fonts *Fonts, about properties) *document {
+	p := fpdf.New("P", "pt", "A4", "")
+	p.SetAutoPageBreak(false, 0)
+	p.SetMargins(marginX, contentTop, marginX)
+	p.SetCatalogSort(true)
+	p.SetCreationDate(about.created.UTC())
+	p.SetModificationDate(about.created.UTC())
+	p.SetProducer("Candor", true)
+	p.SetCreator("Candor", true)
+	p.SetTitle(plainText(about.title), true)
+	p.SetAuthor(plainText(about.author), true)
+	p.SetSubject(plainText(about.subject), true)
+	p.SetLang("en-AU")
+	d := &document{pdf: p, fonts: fonts, about: about, registered: map[*face]bool{}, uncovered: map[rune]bool{}}
+	d.newPage()
+	return d
+}
+
+// newPage starts a page: watermark first, so that it lies under the text.
+func (d *document) newPage() {
+	d.pdf.AddPage()
+	d.font = nil
+	d.y = contentTop
+	if d.about.test {
+		d.drawWatermark()
+	}
+}
+
+func (d *document) drawWatermark() {
+	const size, angle = 190.0, 52.0
+	mark := d.phrase("TEST", true).line(0, 4)
+	cx, cy := pageWidth/2, pageHeight/2
+	d.pdf.TransformBegin()
+	d.pdf.TransformRotate(angle, cx, cy)
+	d.text(cx-mark.points(size)/2, cy+size*0.36, mark, size, watermark)
+	d.pdf.TransformEnd()
+	d.font = nil // the transformation's end restored the old font
+}
+
+// need makes room for h points, together with the headings that wait for what
+// they stand above, and draws those headings: a heading is never left alone.
+func (d *document) need(h float64) {
+	total := h
+	for i, hd := range d.pending {
+		total += hd.height(i == 0 && d.atTop())
+	}
+	if d.y+total > contentBottom && !d.atTop() {
+		d.newPage()
+	}
+	for _, hd := range d.pending {
+		d.drawHeading(hd)
+	}
+	d.pending = nil
+}
+
+func (d *document) atTop() bool { return d.y <= contentTop }
+
+// skip leaves vertical space, but none at the top of a page.
+func (d *document) skip(h float64) {
+	if !d.atTop() {
+		d.y += h
+	}
+}
+
+// phrase prepares a text and notes what can't be drawn.
+func (d *document) phrase(s string, bold bool) phrase {
+	p := d.fonts.phrase(s, bold)
+	for _, r := range p.uncovered {
+		d.uncovered[r] = true
+	}
+	return p
+}
+
+// points is the line's width at a font size.
+func (l line) points(size float64) float64 { return float64(l.width) * size / 1000 }
+
+// units turns points at a font size into 1/1000 em.
+func units(points, size float64) int { return int(points * 1000 / size) }
+
+// text draws one line with its baseline at y.
+func (d *document) text(x, y float64, l line, size float64, c colour) {
+	d.pdf.SetTextColor(c[0], c[1], c[2])
+	for _, r := range l.runs {
+		d.use(r.face, size)
+		d.pdf.Text(x, y, r.text)
+		x += float64(r.width) * size / 1000
+	}
+}
+
+// textRight draws one line that ends at x.
+func (d *document) textRight(x, y float64, l line, size float64, c colour) {
+	d.text(x-l.points(size), y, l, size, c)
+}
+
+func (d *document) use(f *face, size float64) {
+	if d.font == f && d.size == size {
+		return
+	}
+	if !d.registered[f] {
+		f.register(d.pdf)
+		d.registered[f] = true
+	}
+	d.pdf.SetFont(f.family, f.style, size)
+	d.font, d.size = f, size
+}
+
+// rule draws a horizontal line.
+func (d *document) rule(x1, x2, y, width float64, c colour) {
+	d.pdf.SetDrawColor(c[0], c[1], c[2])
+	d.pdf.SetLineWidth(width)
+	d.pdf.Line(x1, y, x2, y)
+}
+
+// fit shortens a one-line text to limit points, with an ellipsis.
+func (d *document) fit(s string, bold bool, size, limit float64) line {
+	p := d.phrase(s, bold)
+	if p.width() <= units(limit, size) {
+		return p.line(0, len(p.glyphs))
+	}
+	dots := d.phrase("…", bold).glyphs
+	room := units(limit, size) - widthOf(dots)
+	end, width := 0, 0
+	for end < len(p.glyphs) && width+p.glyphs[end].width <= room {
+		width += p.glyphs[end].width
+		end++
+	}
+	p.glyphs = append(p.glyphs[:end:end], dots...)
+	return p.line(0, len(p.glyphs))
+}
+
+// finish adds the head and foot of every page, now that their number is known,
+// and returns the file.
+func (d *document) finish() (Result, error) {
+	pages := d.pdf.PageCount()
+	for page := 1; page <= pages; page++ {
+		d.pdf.SetPage(page)
+		d.font = nil
+		if page > 1 {
+			d.drawHead()
+		}
+		d.drawFoot(page, pages)
+	}
+	var file bytes.Buffer
+	if err := d.pdf.Output(&file); err != nil {
+		return Result{}, fmt.Errorf("write pdf: %w", err)
+	}
+	return Result{Bytes: file.Bytes(), Pages: pages, Uncovered: slices.Sorted(maps.Keys(d.uncovered))}, nil
+}
+
+func (d *document) drawHead() {
+	right := d.fit(d.about.headRight, false, smallSize, contentWidth/2)
+	d.textRight(pageWidth-marginX, headBaseline, right, smallSize, muted)
+	left := d.fit(d.about.head, true, smallSize, contentWidth-right.points(smallSize)-24)
+	d.text(marginX, headBaseline, left, smallSize, accent)
+	d.rule(marginX, pageWidth-marginX, headBaseline+8, hairline, rule)
+}
+
+func (d *document) drawFoot(page, pages int) {
+	d.rule(marginX, pageWidth-marginX, footBaseline-13, hairline, rule)
+	right := d.phrase(fmt.Sprintf("Page %d of %d", page, pages), false)
+	number := right.line(0, len(right.glyphs))
+	d.textRight(pageWidth-marginX, footBaseline, number, smallSize, muted)
+	left := d.fit(d.about.foot, false, smallSize, contentWidth-number.points(smallSize)-24)
+	d.text(marginX, footBaseline, left, smallSize, muted)
+}

@@ -1,0 +1,183 @@
+package pdf
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+
+	"codeberg.org/go-fonts/dejavu/dejavusanscondensed"
+	"codeberg.org/go-fonts/dejavu/dejavusanscondensedbold"
+	"github.com/go-pdf/fpdf"
+	"golang.org/x/image/font/sfnt"
+	"golang.org/x/image/math/fixed"
+)
+
+// planeSize is the number of runes fpdf can write: the basic multilingual plane.
+const planeSize = 1 << 16
+
+// replacement is drawn in place of a rune that no face covers.
+const replacement = '\uFFFD'
+
+// A Fonts is the set of faces that documents are drawn with. Make one for the
+// process with LoadFonts and share it: it may be used by several goroutines.
+type Fonts struct {
+	// In order of preference; a rune is drawn in the first face that covers it.
+	regular, bold []*face
+}
+
+// LoadFonts returns DejaVu Sans (Latin, Vietnamese, Greek, Cyrillic, Hebrew,
+// Arabic) and, where fallbackPath isn't empty, the TrueType font in that file
+// for the runes DejaVu lacks. It fails when the file can't be read or isn't a
+// font fpdf can embed: a collection, CFF outlines, a licence that forbids it.
+func LoadFonts(fallbackPath string) (*Fonts, error) {
+	regular := newFace("dejavu", "", dejavusanscondensed.TTF)
+	bold := newFace("dejavu", "B", dejavusanscondensedbold.TTF)
+	fonts := &Fonts{regular: []*face{regular}, bold: []*face{bold, regular}}
+	if fallbackPath == "" {
+		return fonts, nil
+	}
+	ttf, err := os.ReadFile(fallbackPath)
+	if err != nil {
+		return nil, fmt.Errorf("fallback font: %w", err)
+	}
+	fallback := newFace("fallback", "", ttf)
+	if err := fallback.check(); err != nil {
+		return nil, fmt.Errorf("fallback font %s: %w", fallbackPath, err)
+	}
+	fonts.regular = append(fonts.regular, fallback)
+	fonts.bold = append(fonts.bold, fallback)
+	return fonts, nil
+}
+
+func (f *Fonts) chain(bold bool) []*face {
+	if bold {
+		return f.bold
+	}
+	return f.regular
+}
+
+// A face is one font file with its coverage, which is computed at first use.
+type face struct {
+	family, style string
+	ttf           []byte // shared by all documents: never hand it out uncopied
+
+	once  sync.Once
+	table [planeSize]int16 // advance in 1/1000 em, or -1 where there is no glyph
+}
+
+func newFace(family, style string, ttf []byte) *face {
+	return &face{family: family, style: style, ttf: ttf}
+}
+
+// advance returns the width of r in 1/1000 em; ok is false where the face has
+// no glyph for r.
+func (f *face) advance(r rune) (width int, ok bool) {
+	f.once.Do(f.measure)
+	if r < 0 || r >= planeSize || f.table[r] < 0 {
+		return 0, false
+	}
+	return int(f.table[r]), true
+}
+
+func (f *face) measure() {
+	for r := range f.table {
+		f.table[r] = -1
+	}
+	font, err := sfnt.Parse(f.ttf)
+	if err != nil {
+		return // covers nothing
+	}
+	var buf sfnt.Buffer
+	em := int(font.UnitsPerEm())
+	// U+FFFF is fpdf's mark for "no width"; U+0000 its mark for "no rune".
+	for r := rune(1); r < planeSize-1; r++ {
+		glyph, err := font.GlyphIndex(&buf, r)
+		if err != nil || glyph == 0 {
+			continue
+		}
+		advance, err := font.GlyphAdvance(&buf, glyph, fixed.I(em), 0)
+		if err != nil {
+			continue
+		}
+		f.table[r] = int16((advance.Round()*1000 + em/2) / em)
+	}
+}
+
+// register makes the face known to one document. The bytes are cloned because
+// fpdf appends into them, which would corrupt the font of other documents.
+func (f *face) register(p *fpdf.Fpdf) {
+	p.AddUTF8FontFromBytes(f.family, f.style, bytes.Clone(f.ttf))
+}
+
+// check reports why fpdf could not embed the face. fpdf itself would panic, or
+// print to standard output and draw nothing.
+func (f *face) check() (err error) {
+	if len(f.ttf) < 12 {
+		return errors.New("file is too short")
+	}
+	switch magic := binary.BigEndian.Uint32(f.ttf); magic {
+	case 0x00010000, 0x74727565: // "true"
+	default:
+		return fmt.Errorf("not a TrueType font (starts with %#08x)", magic)
+	}
+	if err := f.checkTables(); err != nil {
+		return err
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("can't be embedded: %v", p)
+		}
+	}()
+	trial := fpdf.New("P", "pt", "A4", "")
+	f.register(trial)
+	trial.AddPage()
+	trial.SetFont(f.family, f.style, 10)
+	for r := rune(' '); r < planeSize; r++ {
+		if _, ok := f.advance(r); ok {
+			trial.Text(10, 10, string(r))
+			return trial.Output(new(bytes.Buffer))
+		}
+	}
+	return errors.New("covers no character")
+}
+
+func (f *face) checkTables() error {
+	tables := sfntTables(f.ttf)
+	for _, name := range []string{"name", "head", "hhea", "hmtx", "maxp", "cmap", "loca", "glyf", "post", "OS/2"} {
+		if tables[name] == nil {
+			return fmt.Errorf("has no readable table %s", strconv.Quote(name))
+		}
+	}
+	if t := tables["name"]; len(t) < 2 || binary.BigEndian.Uint16(t) != 0 {
+		return errors.New("name table isn't of format 0")
+	}
+	if t := tables["OS/2"]; len(t) < 10 || embeddingForbidden(binary.BigEndian.Uint16(t[8:])) {
+		return errors.New("its licence forbids embedding")
+	}
+	return nil
+}
+
+// embeddingForbidden reads OS/2 fsType as fpdf does.
+func embeddingForbidden(fsType uint16) bool { return fsType == 0x0002 || fsType&0x0300 != 0 }
+
+// sfntTables returns the tables of a font file that lie wholly inside it.
+func sfntTables(ttf []byte) map[string][]byte {
+	const header, record = 12, 16
+	tables := map[string][]byte{}
+	for i := range int(binary.BigEndian.Uint16(ttf[4:])) {
+		at := header + i*record
+		if at+record > len(ttf) {
+			break
+		}
+		start := uint64(binary.BigEndian.Uint32(ttf[at+8:]))
+		end := start + uint64(binary.BigEndian.Uint32(ttf[at+12:]))
+		if end <= uint64(len(ttf)) && start < end {
+			tables[string(ttf[at:at+4])] = ttf[start:end]
+		}
+	}
+	return tables
+}

@@ -1,0 +1,294 @@
+package pdf
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"candor/form"
+	"candor/statement"
+)
+
+// A Statement is a submitted statement and what stands around it on paper.
+type Statement struct {
+	AccountName  string // the partner's
+	Livemode     bool   // false: drawn with a TEST watermark (D9)
+	SessionID    string // public, sess_…
+	ReferenceID  string // the partner's own, may be ""
+	CustomerName string // as the partner gave it; "" takes the name the customer gave
+	CreatedAt    time.Time
+	SubmittedAt  time.Time
+	Answers      *statement.Statement // documents and declaration included
+}
+
+// A Result is a finished document.
+type Result struct {
+	Bytes     []byte
+	Pages     int
+	Uncovered []rune // runes drawn as U+FFFD because no face covers them, sorted
+}
+
+// Render draws the statement. The same input gives the same bytes. A text that
+// can't be drawn never fails it; an error is a fault of the font library, which
+// panics on what it doesn't foresee.
+func Render(in Statement, fonts *Fonts) (result Result, err error) {
+	if in.Answers == nil {
+		return Result{}, errors.New("render statement: no answers")
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			result, err = Result{}, fmt.Errorf("render statement %s: %v", in.SessionID, p)
+		}
+	}()
+	d := newDocument(fonts, in.properties())
+	d.masthead(in)
+	d.summary(figures(in.Answers.Summary()))
+	for _, name := range statement.SectionNames {
+		d.section(sectionTitle(name))
+		switch name {
+		case statement.DocumentsSection:
+			d.documents(in.Answers.Documents)
+		case statement.DeclarationSection:
+			d.declaration(in.Answers.Section(name, in.SubmittedAt))
+		default:
+			d.answers(in.Answers.Section(name, in.SubmittedAt))
+		}
+	}
+	return d.finish()
+}
+
+func (in Statement) customer() string {
+	if in.CustomerName != "" {
+		return in.CustomerName
+	}
+	return in.Answers.Personal.FullName
+}
+
+func (in Statement) properties() properties {
+	return properties{
+		title:     "Financial statement – " + in.customer(),
+		author:    in.AccountName,
+		subject:   in.SessionID,
+		created:   in.SubmittedAt,
+		head:      in.AccountName + "  ·  Financial statement",
+		headRight: in.customer(),
+		foot:      in.SessionID + "  ·  Submitted " + longDate(in.SubmittedAt),
+		test:      !in.Livemode,
+	}
+}
+
+// masthead draws the top of the first page.
+func (d *document) masthead(in Statement) {
+	d.text(marginX, headBaseline, d.fit(in.AccountName, true, 9.5, contentWidth*0.7), 9.5, accent)
+	if !in.Livemode {
+		mode := d.phrase("Test mode: not a real statement", true)
+		d.textRight(pageWidth-marginX, headBaseline, mode.line(0, len(mode.glyphs)), 8, warning)
+	}
+	d.rule(marginX, pageWidth-marginX, headBaseline+9, 0.9, accent)
+	const titleSize, nameSize = 23.0, 12.5
+	title := d.phrase("Financial statement", true)
+	d.text(marginX, headBaseline+50, title.line(0, len(title.glyphs)), titleSize, ink)
+	d.y = headBaseline + 60
+	for _, l := range d.phrase(in.customer(), false).wrap(units(contentWidth, nameSize)) {
+		d.text(marginX, d.y+nameSize*1.05, l, nameSize, muted)
+		d.y += nameSize * 1.35
+	}
+	d.y += 16
+	d.facts([]fact{
+		{"Submitted", longTime(in.SubmittedAt), 132},
+		{"Started", longDate(in.CreatedAt), 96},
+		{"Reference", or(in.ReferenceID, "None"), 92},
+		{"Session", in.SessionID, contentWidth - 132 - 96 - 92},
+	})
+	d.y += 18
+}
+
+func sectionTitle(name string) string {
+	return strconv.Itoa(statement.SectionNumber(name)) + ".  " + statement.Title(name)
+}
+
+func figures(s statement.Summary) []figure {
+	amount := func(label string, c statement.Cents, strong bool) figure {
+		return figure{label: label, value: c.String(), negative: c < 0, strong: strong}
+	}
+	return []figure{
+		amount("Total assets", s.TotalAssets, false),
+		amount("Total liabilities", s.TotalLiabilities, false),
+		amount("Net worth", s.NetWorth, true),
+		amount("Monthly income, before tax", s.TotalMonthlyIncome, false),
+		amount("Monthly expenses", s.TotalMonthlyExpenses, false),
+		amount("Monthly surplus", s.MonthlySurplus, true),
+	}
+}
+
+// answers draws a section as it is described.
+func (d *document) answers(s *form.Section) {
+	for i, g := range s.Groups {
+		totals := sectionTotals(g)
+		if totals != nil {
+			d.skip(totalSpace)
+			d.table(table{totals: totals})
+			continue
+		}
+		keep := 0.0
+		if i+1 < len(s.Groups) {
+			if next := sectionTotals(s.Groups[i+1]); next != nil {
+				keep = totalSpace + float64(len(next))*totalHeight
+			}
+		}
+		d.group(g.Title)
+		switch {
+		case g.List != nil && g.List.Len() == 0:
+			d.note("None declared", keep)
+		case g.List != nil:
+			d.list(g.List, keep)
+		default:
+			d.fields(g.Fields, keep)
+		}
+	}
+}
+
+const totalSpace = 12.0 // above a section's total
+
+// sectionTotals returns the lines of a group that is nothing but computed
+// amounts, or nil.
+func sectionTotals(g form.Group) []total {
+	if g.List != nil {
+		return nil
+	}
+	var totals []total
+	for _, f := range g.Fields {
+		if f.Kind != form.KindOutput || !isNumber(f) {
+			return nil
+		}
+		totals = append(totals, total{titled(f), f.Value.Display(), isNegative(f)})
+	}
+	return totals
+}
+
+// fields draws questions and answers: amounts in a ledger, anything else in
+// two columns.
+func (d *document) fields(fields []form.Field, keep float64) {
+	t := table{columns: []column{{width: 168}, {}}, keep: keep}
+	if period, ok := ledger(fields); ok {
+		t.columns = []column{{}, {title: strings.TrimSpace("AUD " + string(period)), right: true}}
+	}
+	for _, f := range fields {
+		if f.Asked() || f.Kind == form.KindOutput {
+			t.rows = append(t.rows, []cell{{text: f.Label, muted: !t.columns[1].right}, answer(f)})
+		}
+	}
+	d.table(t)
+}
+
+// ledger reports whether all fields are amounts of the same period.
+func ledger(fields []form.Field) (period form.Period, ok bool) {
+	for i, f := range fields {
+		if !isNumber(f) || i > 0 && f.Period != period {
+			return "", false
+		}
+		period = f.Period
+	}
+	return period, len(fields) > 0
+}
+
+// list draws a list that isn't empty.
+func (d *document) list(l *form.List, keep float64) {
+	t := table{keep: keep}
+	for _, f := range l.Item(0) {
+		t.columns = append(t.columns, column{title: titled(f), right: isNumber(f)})
+	}
+	for i := range l.Len() {
+		var cells []cell
+		for _, f := range l.Item(i) {
+			cells = append(cells, answer(f))
+		}
+		t.rows = append(t.rows, cells)
+	}
+	d.table(t)
+}
+
+func (d *document) documents(documents []statement.Document) {
+	if len(documents) == 0 {
+		d.note("No documents were uploaded", 0)
+		return
+	}
+	t := table{columns: []column{{title: "Category"}, {title: "File name"}, {title: "Type"}, {title: "Size", right: true}}}
+	for _, doc := range documents {
+		t.rows = append(t.rows, []cell{
+			{text: statement.CategoryLabel(doc.Category)}, {text: doc.FileName},
+			{text: fileType(doc.ContentType)}, {text: fileSize(doc.SizeBytes)},
+		})
+	}
+	d.table(t)
+}
+
+// declaration draws the words that were accepted, and on the same page the
+// name and the time that sign them.
+func (d *document) declaration(s *form.Section) {
+	const room = 150
+	d.need(room)
+	d.y += 4
+	d.paragraph(statement.DeclarationText, bodySize+1, ink)
+	d.y += 8
+	for _, g := range s.Groups {
+		d.fields(g.Fields, 0)
+	}
+}
+
+// answer is a field's cell.
+func answer(f form.Field) cell {
+	text := f.Value.Display()
+	switch {
+	case text == "":
+		return cell{text: "Not given", muted: true}
+	case isNumber(f):
+		return cell{text: text, muted: isZero(f), negative: isNegative(f)}
+	}
+	return cell{text: text}
+}
+
+// isNumber reports whether the field's answers stand in a right-aligned column.
+func isNumber(f form.Field) bool {
+	switch f.Value.Schema().Type {
+	case "number", "integer":
+		return true
+	}
+	return false
+}
+
+func isZero(f form.Field) bool     { return f.Value.Display() == form.Cents(0).String() }
+func isNegative(f form.Field) bool { return strings.HasPrefix(f.Value.Display(), "−") }
+
+// titled is a field's label with the time its amount covers.
+func titled(f form.Field) string { return strings.TrimSpace(f.Label + " " + string(f.Period)) }
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+func longDate(t time.Time) string { return t.UTC().Format("2 January 2006") } // D2
+func longTime(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
+
+func fileType(contentType string) string {
+	_, sub, ok := strings.Cut(contentType, "/")
+	if !ok {
+		return contentType
+	}
+	return strings.ToUpper(sub)
+}
+
+// fileSize rounds up to whole kilobytes, or to tenths of a megabyte.
+func fileSize(bytes int64) string {
+	const kb, mb = 1 << 10, 1 << 20
+	if bytes < mb {
+		return strconv.FormatInt((bytes+kb-1)/kb, 10) + " KB"
+	}
+	tenths := (bytes*10 + mb - 1) / mb
+	return fmt.Sprintf("%d.%d MB", tenths/10, tenths%10)
+}
