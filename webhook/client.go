@@ -1,0 +1,180 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	connectTimeout   = 5 * time.Second
+	attemptTimeout   = 15 * time.Second
+	idleTimeout      = 30 * time.Second
+	maxIdlePerHost   = 4
+	maxConnsPerHost  = 32
+	maxIdle          = 256
+	maxHeaderBytes   = 16 << 10
+	maxResponseBytes = 16 << 10
+)
+
+// Client makes delivery attempts. It follows no redirect, uses no proxy, checks
+// every address before it connects and bounds what a receiver can cost in time
+// and memory (D37, D38). It is safe for concurrent use.
+type Client struct {
+	policy    Policy
+	transport *http.Transport
+	timeout   time.Duration
+}
+
+// Option changes a setting of NewClient.
+type Option func(*settings)
+
+type settings struct {
+	resolver *net.Resolver
+	rootCAs  *x509.CertPool
+	connect  time.Duration
+	attempt  time.Duration
+}
+
+// WithResolver looks names up with resolver instead of the system's.
+func WithResolver(resolver *net.Resolver) Option {
+	return func(s *settings) { s.resolver = resolver }
+}
+
+// WithRootCAs trusts pool instead of the system's certificate authorities.
+func WithRootCAs(pool *x509.CertPool) Option {
+	return func(s *settings) { s.rootCAs = pool }
+}
+
+// WithTimeouts replaces the limits of D37: connect (5 s) bounds the look-up and
+// the TCP connection, and again the TLS handshake; attempt (15 s) bounds the
+// whole, reading the response included.
+func WithTimeouts(connect, attempt time.Duration) Option {
+	return func(s *settings) { s.connect, s.attempt = connect, attempt }
+}
+
+// NewClient returns a Client that calls only what policy permits. Close it when
+// it is no longer used.
+func NewClient(policy Policy, opts ...Option) *Client {
+	s := settings{connect: connectTimeout, attempt: attemptTimeout}
+	for _, opt := range opts {
+		opt(&s)
+	}
+	dialer := &net.Dialer{Timeout: s.connect, Resolver: s.resolver, ControlContext: policy.Control}
+	// A second protocol would double what a hostile receiver can try.
+	protocols := &http.Protocols{}
+	protocols.SetHTTP1(true)
+	return &Client{policy: policy, timeout: s.attempt, transport: &http.Transport{
+		Proxy:                  nil,
+		DialContext:            dialer.DialContext,
+		Protocols:              protocols,
+		TLSClientConfig:        &tls.Config{RootCAs: s.rootCAs, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    s.connect,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+		DisableCompression:     true,
+		MaxIdleConns:           maxIdle,
+		MaxIdleConnsPerHost:    maxIdlePerHost,
+		MaxConnsPerHost:        maxConnsPerHost,
+		IdleConnTimeout:        idleTimeout,
+	}}
+}
+
+// Close closes idle connections.
+func (c *Client) Close() { c.transport.CloseIdleConnections() }
+
+// Do makes one attempt that starts at now and returns what became of it. It
+// never takes longer than the attempt timeout. All failures are in the Result.
+func (c *Client) Do(ctx context.Context, request Request, now time.Time) Result {
+	result := Result{StartedAt: now.UTC()}
+	header, err := request.Header(now)
+	if err != nil {
+		result.Err = err
+		return result
+	}
+	result.RequestHeader = header
+	started := time.Now()
+	c.attempt(ctx, request, &result)
+	result.Duration = time.Since(started)
+	return result
+}
+
+func (c *Client) attempt(parent context.Context, request Request, result *Result) {
+	if err := c.policy.CheckURL(request.URL); err != nil {
+		result.ErrorClass, result.Error = classify(err, connecting)
+		return
+	}
+	ctx, cancel := context.WithTimeout(parent, c.timeout)
+	defer cancel()
+	var reached atomic.Int32
+	outgoing, err := newHTTPRequest(httptrace.WithClientTrace(ctx, tracePhase(&reached)), request, result.RequestHeader)
+	if err != nil {
+		result.Err = err
+		return
+	}
+	// The transport itself, not an http.Client: it knows no redirects, so it
+	// can't stumble over a Location either.
+	response, err := c.transport.RoundTrip(outgoing)
+	if err != nil {
+		if parent.Err() == context.Canceled {
+			result.Err = context.Cause(parent)
+			return
+		}
+		result.ErrorClass, result.Error = classify(err, phase(reached.Load()))
+		return
+	}
+	defer response.Body.Close()
+	readResponse(response, result)
+}
+
+func newHTTPRequest(ctx context.Context, request Request, header http.Header) (*http.Request, error) {
+	outgoing, err := http.NewRequestWithContext(ctx, http.MethodPost, request.URL, bytes.NewReader(request.Body))
+	if err != nil {
+		return nil, err
+	}
+	outgoing.Header = header.Clone()
+	// Not sent when empty, but tells the transport that it may send again if a
+	// kept connection turns out to be closed: receivers de-duplicate.
+	outgoing.Header["Idempotency-Key"] = []string{}
+	return outgoing, nil
+}
+
+// readResponse reads what D37 allows. An error while reading changes nothing:
+// the status has been given, and the body is only for the log.
+func readResponse(response *http.Response, result *Result) {
+	result.StatusCode = response.StatusCode
+	result.RetryAfter = retryAfter(response.Header.Get("Retry-After"), result.StartedAt)
+	if !result.Delivered() {
+		result.ErrorClass, result.Error = ClassStatus, statusText(response.StatusCode)
+	}
+	if response.StatusCode == http.StatusSwitchingProtocols {
+		return // the body is the bare connection here, which no timeout ends
+	}
+	body, _ := io.ReadAll(io.LimitReader(response.Body, maxResponseBytes))
+	result.Response = storable(body)
+}
+
+// phase is how far an attempt has come; it tells errors apart that look alike.
+type phase int32
+
+const (
+	connecting phase = iota
+	handshaking
+	connected
+)
+
+func tracePhase(reached *atomic.Int32) *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{
+		GetConn: func(string) { reached.Store(int32(connecting)) },
+		// A dial goes on in the background when a kept connection becomes free
+		// first, so it must not take back what that one has reached.
+		TLSHandshakeStart: func() { reached.CompareAndSwap(int32(connecting), int32(handshaking)) },
+		GotConn:           func(httptrace.GotConnInfo) { reached.Store(int32(connected)) },
+	}
+}

@@ -1,0 +1,398 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+var development = Policy{Development: true}
+
+func newTestClient(t *testing.T, policy Policy, opts ...Option) *Client {
+	t.Helper()
+	client := NewClient(policy, opts...)
+	t.Cleanup(client.Close)
+	return client
+}
+
+func do(t *testing.T, client *Client, url string) Result {
+	t.Helper()
+	return client.Do(t.Context(), testRequest(url), time.Now())
+}
+
+func wantClass(t *testing.T, result Result, class string) {
+	t.Helper()
+	if result.ErrorClass != class || result.Err != nil {
+		t.Errorf("class %q, want %q (status %d, %q, %v)", result.ErrorClass, class, result.StatusCode, result.Error, result.Err)
+	}
+	if (result.Error == "") != (class == "") || result.Delivered() != (class == "") {
+		t.Errorf("class %q with error %q, delivered %t", class, result.Error, result.Delivered())
+	}
+	for _, part := range []string{"127.0.0.1", "token", "rebind", ".test"} {
+		if strings.Contains(result.Error, part) && class != ClassRefusedTarget {
+			t.Errorf("error tells %s: %q", part, result.Error)
+		}
+	}
+}
+
+func TestDoDelivers(t *testing.T) {
+	t.Parallel()
+	type received struct {
+		header http.Header
+		body   []byte
+		method string
+	}
+	got := make(chan received, 1)
+	authority := newAuthority(t)
+	server := startTLS(t, authority.issue(t, time.Now().Add(time.Hour)), func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got <- received{r.Header, body, r.Method}
+		w.WriteHeader(http.StatusAccepted)
+		_, _ = io.WriteString(w, "thanks")
+	})
+	client := newTestClient(t, development, WithRootCAs(authority.pool()))
+	now := time.Now()
+	result := client.Do(t.Context(), testRequest(server.URL+"/hook?token=1"), now)
+	wantClass(t, result, "")
+	if result.StatusCode != 202 || string(result.Response) != "thanks" || !result.StartedAt.Equal(now) || result.Duration <= 0 {
+		t.Errorf("result %+v", result)
+	}
+	request := <-got
+	if request.method != http.MethodPost || string(request.body) != testBody {
+		t.Errorf("received %s %q", request.method, request.body)
+	}
+	if err := verify(t, testSecret, string(request.body), request.header); err != nil {
+		t.Error(err)
+	}
+	for name := range result.RequestHeader {
+		if request.header.Get(name) != result.RequestHeader.Get(name) {
+			t.Errorf("%s: received %q, logged %q", name, request.header.Get(name), result.RequestHeader.Get(name))
+		}
+	}
+	if len(request.header) != len(result.RequestHeader)+1 { // Content-Length
+		t.Errorf("received headers %v, logged %v", request.header, result.RequestHeader)
+	}
+}
+
+func TestDoStatuses(t *testing.T) {
+	t.Parallel()
+	var status atomic.Int32
+	server := startPlain(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(int(status.Load())) })
+	client := newTestClient(t, development)
+	for code, class := range map[int]string{200: "", 201: "", 204: "", 299: "", 300: ClassStatus, 304: ClassStatus, 400: ClassStatus, 410: ClassStatus, 500: ClassStatus, 503: ClassStatus} {
+		status.Store(int32(code))
+		result := do(t, client, server.URL)
+		wantClass(t, result, class)
+		if result.StatusCode != code || result.Outcome() != OutcomeAnswered {
+			t.Errorf("status %d, outcome %d, want %d and an answer", result.StatusCode, result.Outcome(), code)
+		}
+	}
+}
+
+func TestDoFollowsNoRedirect(t *testing.T) {
+	t.Parallel()
+	var other atomic.Int32
+	aim := startPlain(t, func(http.ResponseWriter, *http.Request) { other.Add(1) })
+	for _, location := range []string{"http://169.254.169.254/latest/meta-data/", aim.URL, "/again", "::not a url%zz", ""} {
+		for _, code := range []int{301, 302, 303, 307, 308} {
+			var calls atomic.Int32
+			server := startPlain(t, func(w http.ResponseWriter, _ *http.Request) {
+				calls.Add(1)
+				w.Header().Set("Location", location)
+				w.WriteHeader(code)
+			})
+			result := do(t, newTestClient(t, development), server.URL)
+			wantClass(t, result, ClassStatus)
+			if result.StatusCode != code || calls.Load() != 1 || other.Load() != 0 {
+				t.Errorf("%d to %q: status %d, %d calls, %d elsewhere", code, location, result.StatusCode, calls.Load(), other.Load())
+			}
+		}
+	}
+}
+
+func TestDoVerifiesCertificates(t *testing.T) {
+	t.Parallel()
+	authority, foreign := newAuthority(t), newAuthority(t)
+	var calls atomic.Int32
+	count := func(http.ResponseWriter, *http.Request) { calls.Add(1) }
+	soon := time.Now().Add(time.Hour)
+	plain := startPlain(t, count)
+	for name, test := range map[string]struct{ url, text string }{
+		"expired":    {startTLS(t, authority.issue(t, time.Now().Add(-time.Hour)), count).URL, "expired"},
+		"other name": {startTLS(t, authority.issue(t, soon, "other.example"), count).URL, "another host name"},
+		"unknown":    {startTLS(t, foreign.issue(t, soon), count).URL, "trusted authority"},
+		"plain http": {strings.Replace(plain.URL, "http:", "https:", 1), "not answer in TLS"},
+	} {
+		result := do(t, newTestClient(t, development, WithRootCAs(authority.pool())), test.url)
+		wantClass(t, result, ClassTLS)
+		if !strings.Contains(result.Error, test.text) || result.Outcome() != OutcomeAnswered {
+			t.Errorf("%s: %q, outcome %d, want %q", name, result.Error, result.Outcome(), test.text)
+		}
+	}
+	trusting := startTLS(t, authority.issue(t, soon), count)
+	wantClass(t, do(t, newTestClient(t, development), trusting.URL), ClassTLS)
+	if calls.Load() != 0 {
+		t.Errorf("%d deliveries over connections that were not verified", calls.Load())
+	}
+}
+
+func TestDoIsCutByTheTimeout(t *testing.T) {
+	t.Parallel()
+	hang := func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
+	head := "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
+	for name, test := range map[string]struct {
+		serve  func(net.Conn)
+		scheme string
+		class  string
+	}{
+		"no answer":       {hang, "http", ClassTimeout},
+		"no handshake":    {hang, "https", ClassTimeout},
+		"dripping header": {func(conn net.Conn) { dripOn(conn, "HTTP/1.1 200 OK\r\n"+strings.Repeat("A: b\r\n", 1000)) }, "http", ClassTimeout},
+		"dripping body": {func(conn net.Conn) {
+			readRequest(conn)
+			_, _ = io.WriteString(conn, head)
+			dripOn(conn, "x")
+		}, "http", ""},
+	} {
+		url, _ := startRaw(t, test.serve)
+		client := newTestClient(t, development, WithTimeouts(2*time.Second, 300*time.Millisecond))
+		result := do(t, client, strings.Replace(url, "http", test.scheme, 1))
+		wantClass(t, result, test.class)
+		if result.Duration < 200*time.Millisecond || result.Duration > 5*time.Second {
+			t.Errorf("%s: took %s, want about 300ms", name, result.Duration)
+		}
+		if test.class == ClassTimeout && result.Outcome() != OutcomeUnreachable {
+			t.Errorf("%s: outcome %d, want unreachable", name, result.Outcome())
+		}
+	}
+}
+
+func TestDoBoundsConnecting(t *testing.T) {
+	t.Parallel()
+	silent, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { silent.Close() })
+	client := newTestClient(t, development, WithResolver(resolverAt(silent.LocalAddr())), WithTimeouts(200*time.Millisecond, 30*time.Second))
+	url, _ := startRaw(t, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
+	for hook, class := range map[string]string{
+		"https://silent.test/":                     ClassDNS,
+		strings.Replace(url, "http:", "https:", 1): ClassTimeout,
+	} {
+		result := do(t, client, hook)
+		wantClass(t, result, class)
+		if result.Duration > 10*time.Second {
+			t.Errorf("%s: took %s, want about 200ms", hook, result.Duration)
+		}
+	}
+}
+
+func TestDoSurvivesProtocolFaults(t *testing.T) {
+	t.Parallel()
+	answer := func(text string) func(net.Conn) {
+		return func(conn net.Conn) {
+			readRequest(conn)
+			_, _ = io.WriteString(conn, text)
+			_, _ = io.Copy(io.Discard, conn)
+		}
+	}
+	for name, test := range map[string]struct {
+		serve func(net.Conn)
+		class string
+	}{
+		"closes after reading": {readRequest, ClassProtocol},
+		"resets after reading": {func(conn net.Conn) {
+			readRequest(conn)
+			_ = conn.(*net.TCPConn).SetLinger(0)
+		}, ClassProtocol},
+		"1 MB header":       {answer("HTTP/1.1 200 OK\r\nX-Big: " + strings.Repeat("a", 1<<20) + "\r\n\r\n"), ClassProtocol},
+		"many headers":      {answer("HTTP/1.1 200 OK\r\n" + strings.Repeat("X-Many: a\r\n", 20000) + "\r\n"), ClassProtocol},
+		"not HTTP":          {answer("220 mail.example.com ESMTP\r\n"), ClassProtocol},
+		"endless early":     {answer(strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 1000)), ClassProtocol},
+		"switches protocol": {answer("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n"), ClassStatus},
+		"broken 200 body":   {answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n"), ""},
+	} {
+		url, accepted := startRaw(t, test.serve)
+		result := do(t, newTestClient(t, development, WithTimeouts(2*time.Second, 5*time.Second)), url)
+		wantClass(t, result, test.class)
+		if result.Duration > 4*time.Second || accepted.Load() != 1 {
+			t.Errorf("%s: took %s over %d connections", name, result.Duration, accepted.Load())
+		}
+	}
+}
+
+func TestDoBoundsTheResponse(t *testing.T) {
+	t.Parallel()
+	const total = 64 << 20
+	sent := make(chan int, 1)
+	server := startPlain(t, func(w http.ResponseWriter, _ *http.Request) {
+		chunk := bytes.Repeat([]byte{'a', 0, 0xff, 0xc3, 0xa4, 'b'}, 5000)
+		written := 0
+		for written < total {
+			n, err := w.Write(chunk)
+			written += n
+			if err != nil {
+				break
+			}
+		}
+		sent <- written
+	})
+	result := do(t, newTestClient(t, development), server.URL)
+	wantClass(t, result, "")
+	if size := len(result.Response); size > keptResponse || size < keptResponse-3 {
+		t.Errorf("kept %d bytes, want about %d", size, keptResponse)
+	}
+	if !utf8.Valid(result.Response) || bytes.ContainsRune(result.Response, 0) || !bytes.HasPrefix(result.Response, []byte("a\uFFFD\uFFFDäb")) {
+		t.Errorf("response can't be stored: %q", result.Response[:20])
+	}
+	if written := <-sent; written >= total {
+		t.Errorf("the receiver could send all of %d bytes", written)
+	}
+}
+
+func TestDoDialFailures(t *testing.T) {
+	t.Parallel()
+	closed, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	client := newTestClient(t, development, WithResolver(startDNS(t)))
+	result := do(t, client, "https://"+closed.Addr().String()+"/?token=1")
+	wantClass(t, result, ClassConnect)
+	if result.Outcome() != OutcomeUnreachable {
+		t.Errorf("outcome %d, want unreachable", result.Outcome())
+	}
+	missing := do(t, client, "https://missing.test/?token=1")
+	wantClass(t, missing, ClassDNS)
+	if missing.Outcome() != OutcomeUnreachable || !strings.Contains(missing.Error, "does not exist") {
+		t.Errorf("missing host: %q, outcome %d", missing.Error, missing.Outcome())
+	}
+}
+
+func TestDoRefusesTargets(t *testing.T) {
+	t.Parallel()
+	url, accepted := startRaw(t, readRequest)
+	port := url[strings.LastIndex(url, ":"):]
+	// Only loopback: should a check fail, nothing else may be connected to. The
+	// other addresses are tested on Control itself.
+	for name, hook := range map[string]string{
+		"http":             url,
+		"literal":          "https://127.0.0.1" + port,
+		"name of loopback": "https://rebind.test" + port,
+	} {
+		result := do(t, newTestClient(t, Policy{}, WithResolver(startDNS(t, [4]byte{127, 0, 0, 1}))), hook)
+		wantClass(t, result, ClassRefusedTarget)
+		if accepted.Load() != 0 || result.Outcome() != OutcomeUnknown || result.StatusCode != 0 {
+			t.Errorf("%s: %d connections, outcome %d", name, accepted.Load(), result.Outcome())
+		}
+	}
+}
+
+// A name that is public when it is checked and loopback when it is called.
+func TestDoWithstandsRebinding(t *testing.T) {
+	t.Parallel()
+	url, accepted := startRaw(t, readRequest)
+	resolver := startDNS(t, [4]byte{93, 184, 216, 34}, [4]byte{127, 0, 0, 1})
+	hook := "https://rebind.test" + url[strings.LastIndex(url, ":"):]
+	policy := Policy{}
+	if err := policy.CheckURL(hook); err != nil {
+		t.Fatal(err)
+	}
+	addresses, err := resolver.LookupNetIP(t.Context(), "ip4", "rebind.test")
+	if err != nil || len(addresses) != 1 {
+		t.Fatalf("first look-up: %v, %v", addresses, err)
+	}
+	if err := policy.Control(t.Context(), "tcp4", net.JoinHostPort(addresses[0].String(), "443"), nil); err != nil {
+		t.Fatalf("the first answer, %s, is refused: %v", addresses[0], err)
+	}
+	wantClass(t, do(t, newTestClient(t, policy, WithResolver(resolver)), hook), ClassRefusedTarget)
+	if accepted.Load() != 0 {
+		t.Errorf("%d connections reached loopback", accepted.Load())
+	}
+}
+
+func TestDoKeepsConnections(t *testing.T) {
+	t.Parallel()
+	connections := make(map[string]bool)
+	addresses := make(chan string, 1)
+	server := startPlain(t, func(w http.ResponseWriter, r *http.Request) {
+		addresses <- r.RemoteAddr
+		if r.Header.Get("Accept-Encoding") != "" || r.Header.Get("Idempotency-Key") != "" {
+			t.Errorf("headers %v", r.Header)
+		}
+	})
+	client := newTestClient(t, development)
+	for range 3 {
+		wantClass(t, do(t, client, server.URL), "")
+		connections[<-addresses] = true
+	}
+	if len(connections) != 1 {
+		t.Errorf("3 attempts took %d connections, want 1", len(connections))
+	}
+}
+
+// A receiver that drops a kept connection must not cost an attempt.
+func TestDoSendsAgainOnADroppedConnection(t *testing.T) {
+	t.Parallel()
+	url, accepted := startRaw(t, func(conn net.Conn) {
+		readRequest(conn)
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+		readRequest(conn)
+	})
+	client := newTestClient(t, development)
+	wantClass(t, do(t, client, url), "")
+	wantClass(t, do(t, client, url), "")
+	if accepted.Load() != 2 {
+		t.Errorf("%d connections, want 2", accepted.Load())
+	}
+}
+
+func TestDoVoidAttempts(t *testing.T) {
+	t.Parallel()
+	client := newTestClient(t, development)
+	unsigned := testRequest("https://example.com")
+	unsigned.Secrets = nil
+	if result := client.Do(t.Context(), unsigned, time.Now()); !errors.Is(result.Err, ErrRequest) || result.Delivered() || result.ErrorClass != "" {
+		t.Errorf("no secret: %+v, want ErrRequest", result)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	url, _ := startRaw(t, func(conn net.Conn) {
+		readRequest(conn)
+		cancel()
+		_, _ = io.Copy(io.Discard, conn)
+	})
+	result := client.Do(ctx, testRequest(url), time.Now())
+	if !errors.Is(result.Err, context.Canceled) || result.Delivered() || result.ErrorClass != "" || result.Outcome() != OutcomeUnknown {
+		t.Errorf("cancelled: %+v, want it void", result)
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for value, want := range map[string]time.Duration{
+		"": 0, "120": 2 * time.Minute, " 5 ": 5 * time.Second, "-1": 0, "1.5": 0, "soon": 0, "99999999": 24 * time.Hour, "99999999999999999999": 0,
+		"Fri, 02 Jan 2026 03:05:05 GMT": time.Minute, "Fri, 02 Jan 2026 03:04:00 GMT": 0, "Fri, 02 Jan 2099 03:04:00 GMT": 24 * time.Hour,
+	} {
+		if got := retryAfter(value, now); got != want {
+			t.Errorf("retryAfter(%q) = %s, want %s", value, got, want)
+		}
+	}
+	server := startPlain(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "7")
+		w.WriteHeader(http.StatusTooManyRequests)
+	})
+	if got := do(t, newTestClient(t, development), server.URL).RetryAfter; got != 7*time.Second {
+		t.Errorf("RetryAfter = %s, want 7s", got)
+	}
+}

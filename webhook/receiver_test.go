@@ -1,0 +1,200 @@
+package webhook
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+)
+
+// testAuthority issues certificates for receivers.
+type testAuthority struct {
+	certificate *x509.Certificate
+	key         *ecdsa.PrivateKey
+}
+
+func newAuthority(t *testing.T) *testAuthority {
+	t.Helper()
+	key := newKey(t)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Test authority"},
+		NotBefore: time.Now().Add(-48 * time.Hour), NotAfter: time.Now().Add(48 * time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &testAuthority{certificate: certificate, key: key}
+}
+
+func newKey(t *testing.T) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func (a *testAuthority) pool() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AddCert(a.certificate)
+	return pool
+}
+
+// issue returns a certificate for 127.0.0.1 unless names are given.
+func (a *testAuthority) issue(t *testing.T, notAfter time.Time, names ...string) tls.Certificate {
+	t.Helper()
+	key := newKey(t)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(2), NotBefore: time.Now().Add(-24 * time.Hour), NotAfter: notAfter, DNSNames: names,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	if len(names) == 0 {
+		template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, &key.PublicKey, a.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+// startTLS serves handler with certificate on loopback.
+func startTLS(t *testing.T, certificate tls.Certificate, handler http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	server := httptest.NewUnstartedServer(handler)
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return server
+}
+
+func startPlain(t *testing.T, handler http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return server
+}
+
+// startRaw accepts connections on loopback and gives each to serve, which must
+// not outlive the connection. It returns the base URL and the number accepted.
+func startRaw(t *testing.T, serve func(net.Conn)) (url string, accepted *atomic.Int32) {
+	t.Helper()
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	accepted = new(atomic.Int32)
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			accepted.Add(1)
+			go func() {
+				defer conn.Close()
+				serve(conn)
+			}()
+		}
+	}()
+	return "http://" + listener.Addr().String(), accepted
+}
+
+// readRequest reads one request from conn.
+func readRequest(conn net.Conn) {
+	buffer := make([]byte, 64<<10)
+	_, _ = conn.Read(buffer)
+}
+
+// dripOn sends text a byte at a time until conn is closed.
+func dripOn(conn net.Conn, text string) {
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for i := 0; ; i++ {
+		if _, err := conn.Write([]byte{text[i%len(text)]}); err != nil {
+			return
+		}
+		<-ticker.C
+	}
+}
+
+// startDNS answers A queries on loopback with the addresses in turn, the last
+// one for good, and with "no such host" if there are none.
+func startDNS(t *testing.T, addresses ...[4]byte) *net.Resolver {
+	t.Helper()
+	server, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	go func() {
+		buffer := make([]byte, 1500)
+		asked := 0
+		for {
+			n, client, err := server.ReadFrom(buffer)
+			if err != nil {
+				return
+			}
+			var query dnsmessage.Message
+			if query.Unpack(buffer[:n]) != nil || len(query.Questions) != 1 {
+				continue
+			}
+			answer := answerDNS(query, addresses, &asked)
+			packed, err := answer.Pack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_, _ = server.WriteTo(packed, client)
+		}
+	}()
+	return resolverAt(server.LocalAddr())
+}
+
+func resolverAt(server net.Addr) *net.Resolver {
+	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var dialer net.Dialer
+		return dialer.DialContext(ctx, "udp4", server.String())
+	}}
+}
+
+func answerDNS(query dnsmessage.Message, addresses [][4]byte, asked *int) dnsmessage.Message {
+	question := query.Questions[0]
+	answer := dnsmessage.Message{
+		Header:    dnsmessage.Header{ID: query.ID, Response: true, Authoritative: true, RecursionAvailable: true},
+		Questions: query.Questions,
+	}
+	if len(addresses) == 0 {
+		answer.RCode = dnsmessage.RCodeNameError
+	} else if question.Type == dnsmessage.TypeA {
+		answer.Answers = []dnsmessage.Resource{{
+			Header: dnsmessage.ResourceHeader{Name: question.Name, Type: dnsmessage.TypeA, Class: dnsmessage.ClassINET},
+			Body:   &dnsmessage.AResource{A: addresses[min(*asked, len(addresses)-1)]},
+		}}
+		*asked++
+	}
+	return answer
+}

@@ -1,0 +1,46 @@
+package webhook
+
+import (
+	"testing"
+	"time"
+)
+
+func TestDefaultScheduleIsTheContracts(t *testing.T) {
+	t.Parallel()
+	parsed, err := ParseSchedule("0s, 1m,5m,30m,2h,8h,24h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := ParseSchedule(DefaultSchedule().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []time.Duration{0, time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 8 * time.Hour, 24 * time.Hour}
+	for name, schedule := range map[string]Schedule{"default": DefaultSchedule(), "parsed": parsed, "printed": again} {
+		if schedule.Attempts() != MaxAttempts {
+			t.Errorf("%s: %d attempts, want %d", name, schedule.Attempts(), MaxAttempts)
+		}
+		for failed, delay := range want {
+			if got, more := schedule.Next(failed); got != delay || !more {
+				t.Errorf("%s: Next(%d) = %s, %t, want %s, true", name, failed, got, more, delay)
+			}
+		}
+		for _, failed := range []int{7, 8, 100} {
+			if got, more := schedule.Next(failed); got != 0 || more {
+				t.Errorf("%s: Next(%d) = %s, %t, want the end", name, failed, got, more)
+			}
+		}
+		if got, more := schedule.Next(-1); got != 0 || !more {
+			t.Errorf("%s: Next(-1) = %s, %t, want the first attempt", name, got, more)
+		}
+	}
+}
+
+func TestParseScheduleRefuses(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "0s,", "0s,5", "0s,-1m", "0s,tomorrow", "1s,1s,1s,1s,1s,1s,1s,1s"} {
+		if schedule, err := ParseSchedule(text); err == nil {
+			t.Errorf("ParseSchedule(%q) = %v, want an error", text, schedule)
+		}
+	}
+}
