@@ -1,4 +1,4 @@
-// Bundles static/css and static/js into static/dist with hashed names, and
+// Bundles static/css, static/js and static/img into static/dist with hashed names, and
 // writes dist/manifest.json, which maps "app.css" to "app-1A2B3C4D.css".
 // Usage: node static/build.mjs
 import { build } from "esbuild";
@@ -10,7 +10,7 @@ const root = path.dirname(fileURLToPath(import.meta.url));
 const dist = path.join(root, "dist");
 
 // The files that pages link to. Everything else is imported by one of them.
-const entries = ["css/app.css", "js/app.js"];
+const entries = ["css/app.css", "js/app.js", "img/icon.svg"];
 
 // What an earlier build left would be embedded into the binary. .gitkeep stays:
 // go:embed needs one file before the first build.
@@ -27,6 +27,7 @@ const result = await build({
   metafile: true,
   outdir: dist,
   entryNames: "[name]-[hash]",
+  loader: { ".svg": "copy" },
   format: "iife",
   target: ["es2022", "chrome123", "firefox121", "safari17.5"],
   logLevel: "warning",

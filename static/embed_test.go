@@ -13,7 +13,7 @@ func TestURLNamesABuiltFile(t *testing.T) {
 	if err := Check(); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"app.css", "app.js"} {
+	for _, name := range []string{"app.css", "app.js", "icon.svg"} {
 		url := URL(name)
 		file, ok := strings.CutPrefix(url, Prefix)
 		if !ok {

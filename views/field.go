@@ -1,0 +1,132 @@
+package views
+
+import (
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"candor/form"
+)
+
+// maxRadios is up to how many options are shown as radio buttons; more are a
+// select.
+const maxRadios = 4
+
+// question is a field where it stands on a page.
+type question struct {
+	form.Field
+	Path    string // input name and id, "real_property.0.current_value"
+	Message string // what is wrong with the answer, or ""
+	Focus   bool   // takes the focus when the page appears
+}
+
+// questions places a section's or item's fields that are asked or shown.
+func questions(fields []form.Field, prefix string, errs form.Errors, focus string) []question {
+	var out []question
+	for _, f := range fields {
+		if f.Kind != form.KindOutput && !f.Asked() {
+			continue
+		}
+		path := prefix + f.Name
+		out = append(out, question{Field: f, Path: path, Message: errs.For(path), Focus: path == focus})
+	}
+	return out
+}
+
+func (q question) hintID() string  { return q.Path + "-hint" }
+func (q question) errorID() string { return q.Path + "-error" }
+
+// describedBy lists the ids of the hint and the error, "" where there is
+// neither.
+func (q question) describedBy() string {
+	var ids []string
+	if q.Hint != "" {
+		ids = append(ids, q.hintID())
+	}
+	if q.Message != "" {
+		ids = append(ids, q.errorID())
+	}
+	return strings.Join(ids, " ")
+}
+
+// unit is the money label's ending, for those who don't see the $.
+func (q question) unit() string {
+	if q.Period == form.Once {
+		return ", in dollars"
+	}
+	return ", in dollars " + string(q.Period)
+}
+
+func (q question) radios() bool { return len(q.Options) <= maxRadios }
+
+// sizeClass makes an input about as wide as its answer.
+func (q question) sizeClass() string {
+	switch q.Kind {
+	case form.KindDigits:
+		return "input-short"
+	case form.KindPhone, form.KindChoice:
+		return "input-medium"
+	}
+	return ""
+}
+
+// inputType and inputMode choose the keyboard of a phone.
+func (q question) inputType() string {
+	switch q.Kind {
+	case form.KindEmail:
+		return "email"
+	case form.KindPhone:
+		return "tel"
+	}
+	return "text"
+}
+
+func (q question) inputMode() string {
+	switch q.Kind {
+	case form.KindMoney:
+		return "decimal"
+	case form.KindDigits, form.KindPercent:
+		return "numeric"
+	case form.KindEmail:
+		return "email"
+	case form.KindPhone:
+		return "tel"
+	}
+	return ""
+}
+
+// attributes are those that every kind of input shares.
+func (q question) attributes() templ.Attributes {
+	attrs := templ.Attributes{}
+	if ids := q.describedBy(); ids != "" {
+		attrs["aria-describedby"] = ids
+	}
+	if q.Message != "" {
+		attrs["aria-invalid"] = "true"
+	}
+	if q.Autocomplete != "" {
+		attrs["autocomplete"] = q.Autocomplete
+	}
+	if mode := q.inputMode(); mode != "" {
+		attrs["inputmode"] = mode
+	}
+	if q.Focus {
+		attrs["autofocus"] = true
+	}
+	return attrs
+}
+
+// datePart is one of a date's three inputs.
+type datePart struct {
+	Suffix, Label, Class, Autocomplete string
+}
+
+func (q question) dateParts() []datePart {
+	parts := []datePart{{Suffix: "day", Label: "Day"}, {Suffix: "month", Label: "Month"}, {Suffix: "year", Label: "Year", Class: "input-year"}}
+	if q.Autocomplete != "" {
+		for i := range parts {
+			parts[i].Autocomplete = q.Autocomplete + "-" + parts[i].Suffix
+		}
+	}
+	return parts
+}

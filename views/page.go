@@ -1,0 +1,146 @@
+// Package views draws the pages a customer sees, as templ components over one
+// typed struct for each page. It knows what sections and statements look like
+// and must not know requests, sessions' rules or storage: handlers fill the
+// structs and choose the HTTP status.
+//
+// Every form works as a plain POST to its Action, answered by a redirect or
+// by the whole page again. The htmx attributes ask for the same documents and
+// take <main> and the tab's title out of them, so a handler answers both in
+// the same way. Buttons are named "action", their values are the Action
+// constants.
+package views
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"candor/form"
+	"candor/statement"
+)
+
+// What the submit button named "action" can say. ActionAdd and ActionRemove
+// are prefixes: "add:vehicles", "remove:vehicles.2", "remove:doc_…". A POST
+// without an action means ActionContinue, on the documents page ActionUpload.
+const (
+	ActionContinue = "continue" // check the answers, complete the section, go on
+	ActionSave     = "save"     // keep what was typed, unchecked, go to the hub
+	ActionUpload   = "upload"   // store the chosen file and show the page again
+	ActionAdd      = "add:"
+	ActionRemove   = "remove:"
+)
+
+// AddAction is the button value that adds an item to the named list.
+func AddAction(list string) string { return ActionAdd + list }
+
+// RemoveAction is the button value that removes item i, counted from 0, of
+// the named list.
+func RemoveAction(list string, i int) string {
+	return ActionRemove + list + "." + strconv.Itoa(i)
+}
+
+// Page is what every page has around its content.
+type Page struct {
+	Partner   string // the partner's display name; "" where it isn't known
+	Test      bool   // a test session (D9): shows the strip
+	BrandURL  string // style sheet setting --brand, --brand-ink, --brand-soft; "" for ours
+	HomeURL   string // the hub; "" where the link opens nothing any more
+	HelpEmail string // the partner's contact for customers, or ""
+	HelpPhone string // likewise
+	CSRF      string // value of the hidden field "_csrf", or ""
+	Announce  string // read out by screen readers after a change: "Vehicle added"
+}
+
+// Task is one section's line on the hub.
+type Task struct {
+	Number int // 1–7
+	Title  string
+	Hint   string // what the section asks for, in a few words
+	URL    string
+	Status TaskStatus
+}
+
+// TaskStatus says how far a section is.
+type TaskStatus string
+
+// The statuses of a section.
+const (
+	NotStarted TaskStatus = "Not started"
+	InProgress TaskStatus = "In progress"
+	Completed  TaskStatus = "Completed"
+)
+
+// TaskHint says in a few words what the named section asks for.
+func TaskHint(section string) string {
+	switch section {
+	case statement.PersonalDetailsSection:
+		return "Your name, address and how to reach you"
+	case statement.IncomeSection:
+		return "Salary and other income before tax"
+	case statement.AssetsSection:
+		return "Property, vehicles, savings, super and investments"
+	case statement.LiabilitiesSection:
+		return "Mortgages, loans, cards and other debts"
+	case statement.ExpensesSection:
+		return "What you spend in a usual month"
+	case statement.DocumentsSection:
+		return "Payslips, statements and other evidence"
+	case statement.DeclarationSection:
+		return "Check your answers, sign and submit"
+	}
+	return ""
+}
+
+// longDate is how dates are shown (D2).
+func longDate(t time.Time) string { return t.UTC().Format("2 January 2006") }
+
+// partnerName is the partner's name inside a sentence.
+func (p Page) partnerName() string {
+	if p.Partner == "" {
+		return "the company that sent you the link"
+	}
+	return p.Partner
+}
+
+// mark is the letter on the partner's tile.
+func (p Page) mark() string {
+	for _, r := range p.Partner {
+		return strings.ToUpper(string(r))
+	}
+	return ""
+}
+
+// fileSize is a number of bytes as people read it: "1.2 MB", "340 KB".
+func fileSize(bytes int64) string {
+	const kb, mb = 1 << 10, 1 << 20
+	switch {
+	case bytes >= 10*mb:
+		return strconv.FormatInt((bytes+mb/2)/mb, 10) + " MB"
+	case bytes >= mb:
+		tenths := (bytes*10 + mb/2) / mb
+		return strconv.FormatInt(tenths/10, 10) + "." + strconv.FormatInt(tenths%10, 10) + " MB"
+	default:
+		return strconv.FormatInt(max(1, (bytes+kb/2)/kb), 10) + " KB"
+	}
+}
+
+// errorTarget is the id of the element an error about the named input links
+// to: a date's first box, an error's own input otherwise.
+func errorTarget(section *form.Section, name string) string {
+	target := name
+	section.Walk(func(path string, f form.Field) {
+		if path == name && f.Kind == form.KindDate {
+			target = name + ".day"
+		}
+	})
+	return target
+}
+
+// summaryItems lists the errors of a section for its error summary.
+func summaryItems(section *form.Section, errs form.Errors) []ErrorItem {
+	items := make([]ErrorItem, len(errs))
+	for i, e := range errs {
+		items[i] = ErrorItem{Target: errorTarget(section, e.Field), Message: e.Message}
+	}
+	return items
+}
