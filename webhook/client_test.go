@@ -153,9 +153,12 @@ func TestDoIsCutByTheTimeout(t *testing.T) {
 		scheme string
 		class  string
 	}{
-		"no answer":       {hang, "http", ClassTimeout},
-		"no handshake":    {hang, "https", ClassTimeout},
-		"dripping header": {func(conn net.Conn) { dripOn(conn, "HTTP/1.1 200 OK\r\n"+strings.Repeat("A: b\r\n", 1000)) }, "http", ClassTimeout},
+		"no answer":    {hang, "http", ClassTimeout},
+		"no handshake": {hang, "https", ClassTimeout},
+		"dripping header": {func(conn net.Conn) {
+			readRequest(conn)
+			dripOn(conn, "HTTP/1.1 200 OK\r\n"+strings.Repeat("A: b\r\n", 1000))
+		}, "http", ClassTimeout},
 		"dripping body": {func(conn net.Conn) {
 			readRequest(conn)
 			_, _ = io.WriteString(conn, head)
