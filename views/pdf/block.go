@@ -1,60 +1,71 @@
 package pdf
 
-// A heading waits in the document until the first thing under it is drawn.
+// A heading waits in the document until the first thing under it is drawn. One
+// without a text is only space.
 type heading struct {
-	text    string
-	section bool // a section's title; otherwise a group's
+	text         string
+	size         float64
+	space, under float64 // above and below, points
+	section      bool    // a section's title; otherwise a group's
 }
 
 const (
 	sectionSize  = 13.0
-	sectionSpace = 26.0 // above
+	sectionSpace = 24.0 // above
 	groupSize    = 9.25
 	groupSpace   = 14.0
+	firstSpace   = 4.0 // above the first group of a section
 )
 
 // section queues a section's title.
 func (d *document) section(title string) {
-	d.pending = append(d.pending, heading{title, true})
+	d.pending = append(d.pending, heading{title, sectionSize, sectionSpace, 8, true})
 }
 
 // group queues the title of a part of a section.
 func (d *document) group(title string) {
-	if title != "" {
-		d.pending = append(d.pending, heading{title, false})
+	if title == "" {
+		d.space()
+		return
+	}
+	h := heading{text: title, size: groupSize, space: groupSpace, under: 3}
+	if len(d.pending) > 0 {
+		h.space = firstSpace
+	}
+	d.pending = append(d.pending, h)
+}
+
+// space queues the space above a group whose title stands in its table.
+func (d *document) space() {
+	if len(d.pending) == 0 {
+		d.pending = append(d.pending, heading{space: groupSpace})
 	}
 }
 
 func (h heading) height(atTop bool) float64 {
-	size, space, under := h.metrics()
 	if atTop {
-		space = 0
+		return h.size*leading + h.under
 	}
-	return space + size*leading + under
-}
-
-func (h heading) metrics() (size, space, under float64) {
-	if h.section {
-		return sectionSize, sectionSpace, 8
-	}
-	return groupSize, groupSpace, 3
+	return h.space + h.size*leading + h.under
 }
 
 func (d *document) drawHeading(h heading) {
-	size, space, under := h.metrics()
-	d.skip(space)
+	d.skip(h.space)
+	if h.text == "" {
+		return
+	}
 	if h.section {
 		d.pdf.Bookmark(plainText(h.text), 0, d.y)
 	}
-	l := d.fit(h.text, true, size, contentWidth)
-	baseline := d.y + size*1.05
+	l := d.fit(h.text, true, h.size, contentWidth)
+	baseline := d.y + h.size*1.05
 	if h.section {
-		d.text(marginX, baseline, l, size, accent)
-		d.rule(marginX, pageWidth-marginX, d.y+size*leading+3, 0.9, accent)
+		d.text(marginX, baseline, l, h.size, accent)
+		d.rule(marginX, pageWidth-marginX, d.y+h.size*leading+3, 0.9, accent)
 	} else {
-		d.text(marginX, baseline, l, size, ink)
+		d.text(marginX, baseline, l, h.size, ink)
 	}
-	d.y += size*leading + under
+	d.y += h.size*leading + h.under
 }
 
 // paragraph draws running text.
@@ -116,8 +127,8 @@ func (d *document) summary(figures []figure) {
 	rows := (len(figures) + perRow - 1) / perRow
 	height := float64(rows)*rowHeight + 10
 	d.need(height)
-	d.pdf.SetFillColor(panel[0], panel[1], panel[2])
 	if !d.about.test { // the fill would hide the watermark
+		d.pdf.SetFillColor(panel[0], panel[1], panel[2])
 		d.pdf.Rect(marginX, d.y, contentWidth, height, "F")
 	}
 	d.pdf.SetFillColor(accent[0], accent[1], accent[2])

@@ -10,9 +10,14 @@ type demand struct {
 	natural float64 // its longest text on one line
 }
 
-// widths shares the page's width between the columns at a font size; fits is
-// false where a smaller size would spare breaking words.
-func (t table) widths(texts [][]phrase, titles []phrase, size float64) (widths []float64, fits bool) {
+// roomy is the width of a column of numbers where there is room, so that the
+// amounts of most tables stand under one another.
+const roomy = 82.0
+
+// widths shares the page's width between the columns at a font size, with
+// roomy columns of numbers when generous; fits is false where a smaller size or
+// less generosity would spare breaking words.
+func (t table) widths(texts [][]phrase, titles []phrase, size float64, generous bool) (widths []float64, fits bool) {
 	room := contentWidth - columnGap*float64(len(t.columns)-1)
 	widths = make([]float64, len(t.columns))
 	demands := make([]demand, len(t.columns))
@@ -25,6 +30,9 @@ func (t table) widths(texts [][]phrase, titles []phrase, size float64) (widths [
 			room -= c.width
 		case c.right:
 			widths[i] = demands[i].natural
+			if generous {
+				widths[i] = max(widths[i], roomy)
+			}
 			room -= widths[i]
 		default:
 			least += demands[i].least
@@ -37,7 +45,11 @@ func (t table) widths(texts [][]phrase, titles []phrase, size float64) (widths [
 		}
 		widths[i] = share(demands[i], room, least, natural)
 	}
-	return widths, room >= least
+	wanted := min(natural, 200) // or the text columns would be thin and long
+	if generous {
+		wanted = min(natural, contentWidth/2)
+	}
+	return widths, room >= least && room >= wanted
 }
 
 // share gives a text column its part of the room that all text columns share.
@@ -53,19 +65,23 @@ func share(d demand, room, least, natural float64) float64 {
 }
 
 func (t table) demand(i int, texts [][]phrase, title phrase, size float64) demand {
-	const longestKept = 110.0 // points; a longer word may be broken
+	const (
+		longestKept = 100.0 // points; a longer word may be broken
+		shortest    = 30.0
+	)
 	points := func(units int) float64 { return float64(units)*size/1000 + 0.5 }
-	d := demand{least: points(title.longestWord())}
+	limit := units(longestKept, size)
+	d := demand{least: max(shortest, points(title.longestWord(limit)))}
+	if t.columns[i].right {
+		d.least = points(title.longestWord(limit))
+	}
 	d.natural = d.least
 	for _, phrases := range texts {
-		p := phrases[i]
-		d.natural = max(d.natural, points(p.width()))
-		d.least = max(d.least, points(p.longestWord()))
+		d.natural = max(d.natural, points(phrases[i].width()))
+		d.least = max(d.least, points(phrases[i].longestWord(limit)))
 	}
-	if t.columns[i].right {
-		return d
+	if !t.columns[i].right {
+		d.natural = max(d.least, min(max(d.natural, points(title.width())), widest))
 	}
-	d.natural = min(max(d.natural, points(title.width())), widest)
-	d.least = min(d.least, longestKept, d.natural)
 	return d
 }

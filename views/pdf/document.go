@@ -35,11 +35,11 @@ type colour [3]int
 var (
 	ink       = colour{28, 34, 43}
 	muted     = colour{96, 104, 116}
-	rule      = colour{208, 213, 220}
+	rule      = colour{216, 220, 226}
 	accent    = colour{22, 72, 92}
 	panel     = colour{245, 247, 248}
 	warning   = colour{156, 38, 38} // negative amounts
-	watermark = colour{237, 239, 242}
+	watermark = colour{241, 243, 245}
 )
 
 // A properties is what a document says about itself outside its pages.
@@ -94,17 +94,6 @@ func (d *document) newPage() {
 	if d.about.test {
 		d.drawWatermark()
 	}
-}
-
-func (d *document) drawWatermark() {
-	const size, angle = 190.0, 52.0
-	mark := d.phrase("TEST", true).line(0, 4)
-	cx, cy := pageWidth/2, pageHeight/2
-	d.pdf.TransformBegin()
-	d.pdf.TransformRotate(angle, cx, cy)
-	d.text(cx-mark.points(size)/2, cy+size*0.36, mark, size, watermark)
-	d.pdf.TransformEnd()
-	d.font = nil // the transformation's end restored the old font
 }
 
 // need makes room for h points, together with the headings that wait for what
@@ -220,7 +209,11 @@ func (d *document) finish() (Result, error) {
 func (d *document) drawHead() {
 	right := d.fit(d.about.headRight, false, smallSize, contentWidth/2)
 	d.textRight(pageWidth-marginX, headBaseline, right, smallSize, muted)
-	left := d.fit(d.about.head, true, smallSize, contentWidth-right.points(smallSize)-24)
+	head := d.about.head
+	if d.about.test {
+		head = "Test mode  ·  " + head
+	}
+	left := d.fit(head, true, smallSize, contentWidth-right.points(smallSize)-24)
 	d.text(marginX, headBaseline, left, smallSize, accent)
 	d.rule(marginX, pageWidth-marginX, headBaseline+8, hairline, rule)
 }

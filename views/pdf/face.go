@@ -66,6 +66,7 @@ type face struct {
 	ttf           []byte // shared by all documents: never hand it out uncopied
 
 	once  sync.Once
+	font  *sfnt.Font       // nil where ttf can't be read
 	table [planeSize]int16 // advance in 1/1000 em, or -1 where there is no glyph
 }
 
@@ -91,6 +92,7 @@ func (f *face) measure() {
 	if err != nil {
 		return // covers nothing
 	}
+	f.font = font
 	var buf sfnt.Buffer
 	em := int(font.UnitsPerEm())
 	// U+FFFF is fpdf's mark for "no width"; U+0000 its mark for "no rune".

@@ -138,15 +138,7 @@ func (d *document) answers(s *form.Section) {
 				keep = totalSpace + float64(len(next))*totalHeight
 			}
 		}
-		d.group(g.Title)
-		switch {
-		case g.List != nil && g.List.Len() == 0:
-			d.note("None declared", keep)
-		case g.List != nil:
-			d.list(g.List, keep)
-		default:
-			d.fields(g.Fields, keep)
-		}
+		d.questions(g, keep)
 	}
 }
 
@@ -168,19 +160,42 @@ func sectionTotals(g form.Group) []total {
 	return totals
 }
 
-// fields draws questions and answers: amounts in a ledger, anything else in
-// two columns.
-func (d *document) fields(fields []form.Field, keep float64) {
-	t := table{columns: []column{{width: 168}, {}}, keep: keep}
-	if period, ok := ledger(fields); ok {
-		t.columns = []column{{}, {title: strings.TrimSpace("AUD " + string(period)), right: true}}
+// questions draws a group, with keep points left free under it.
+func (d *document) questions(g form.Group, keep float64) {
+	if g.List != nil {
+		d.group(g.Title)
+		if g.List.Len() == 0 {
+			d.note("None declared", keep)
+			return
+		}
+		d.list(g.List, keep)
+		return
 	}
+	period, ok := ledger(g.Fields)
+	if !ok {
+		d.group(g.Title)
+		d.table(table{columns: []column{{width: 168}, {}}, rows: pairs(g.Fields, true), keep: keep})
+		return
+	}
+	d.space()
+	d.table(table{
+		columns: []column{
+			{title: g.Title, strong: true},
+			{title: strings.TrimSpace("AUD " + string(period)), right: true},
+		},
+		rows: pairs(g.Fields, false), keep: keep,
+	})
+}
+
+// pairs returns a row for each question and its answer.
+func pairs(fields []form.Field, mutedLabels bool) [][]cell {
+	var rows [][]cell
 	for _, f := range fields {
 		if f.Asked() || f.Kind == form.KindOutput {
-			t.rows = append(t.rows, []cell{{text: f.Label, muted: !t.columns[1].right}, answer(f)})
+			rows = append(rows, []cell{{text: f.Label, muted: mutedLabels}, answer(f)})
 		}
 	}
-	d.table(t)
+	return rows
 }
 
 // ledger reports whether all fields are amounts of the same period.
@@ -234,7 +249,7 @@ func (d *document) declaration(s *form.Section) {
 	d.paragraph(statement.DeclarationText, bodySize+1, ink)
 	d.y += 8
 	for _, g := range s.Groups {
-		d.fields(g.Fields, 0)
+		d.questions(g, 0)
 	}
 }
 

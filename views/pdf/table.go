@@ -10,13 +10,14 @@ type cell struct {
 
 // A column is a column of a table.
 type column struct {
-	title string
-	right bool    // numbers: right-aligned, never wrapped where there is room
-	width float64 // points; 0 to fit the contents
+	title  string
+	strong bool    // the title is the table's own, set as a group's heading
+	right  bool    // numbers: right-aligned, never wrapped where there is room
+	width  float64 // points; 0 to fit the contents
 }
 
 // A table is rows under a header that is repeated on each page. The last row
-// stays on one page with the totals.
+// stays on one page with the totals, and a short table on one page altogether.
 type table struct {
 	columns []column
 	rows    [][]cell
@@ -34,7 +35,9 @@ const (
 	columnGap   = 10.0
 	rowPadding  = 4.0
 	totalHeight = 21.0
-	smallest    = 6.25 // font size of a table too wide for bodySize
+	short       = 150.0 // height of a table that isn't broken
+	tall        = 12    // lines of a row that may be broken
+	smallest    = 6.25  // font size of a table too wide for bodySize
 )
 
 // A layout is a table with its columns' places and its cells' lines.
@@ -47,12 +50,11 @@ type layout struct {
 	titled bool
 }
 
-// A row is the lines of each cell; split says that the row goes on.
+// A row is the lines of each cell.
 type row struct {
 	cells []cell
 	lines [][]line
-	count int
-	split bool
+	count int // of the cell with the most lines
 }
 
 // table draws t.
@@ -61,27 +63,68 @@ func (d *document) table(t table) {
 	l := d.layOut(t, texts)
 	rows := l.wrapRows(t, texts)
 	after := float64(len(t.totals))*totalHeight + t.keep
-	if len(rows) == 0 {
-		d.need(after)
+	whole := l.height + after
+	for _, r := range rows {
+		whole += l.rowHeight(r)
 	}
+	switch {
+	case whole <= short, len(rows) == 0, len(rows) == 1 && rows[0].count < tall:
+		d.need(whole)
+	default:
+		d.need(l.height + l.rowHeight(rows[0].lead()) + rowPadding)
+	}
+	d.drawHeader(t, l)
 	for i, r := range rows {
-		room := l.rowHeight(r)
+		reserved := 0.0
 		if i == len(rows)-1 {
-			room += after
+			reserved = after
 		}
-		switch {
-		case i == 0:
-			d.need(l.height + room)
-			d.drawHeader(t, l)
-		case d.y+room > contentBottom:
-			d.newPage()
-			d.drawHeader(t, l)
-		}
-		d.drawRow(t, l, r)
+		d.flow(t, l, r, reserved)
+		d.rule(marginX, pageWidth-marginX, d.y, hairline, rule)
 	}
 	for _, total := range t.totals {
 		d.drawTotal(total)
 	}
+}
+
+// flow draws one row, on the next page where it doesn't fit on this one
+// together with what is reserved. A tall row is broken, and so is one that
+// would not fit on any page.
+func (d *document) flow(t table, l layout, r row, reserved float64) {
+	for {
+		if d.y+l.rowHeight(r)+reserved <= contentBottom {
+			break
+		}
+		fresh := d.y <= contentTop+l.height
+		n := int((contentBottom - d.y - 2*rowPadding) / l.lineHeight())
+		if fresh && n >= r.count {
+			break // only what is reserved doesn't fit, on no page
+		}
+		if n = min(n, r.count-2); fresh || r.count >= tall && n >= tall/3 {
+			d.drawRow(t, l, r.cut(0, max(n, 1)))
+			r = r.cut(max(n, 1), r.count)
+		}
+		d.newPage()
+		d.drawHeader(t, l)
+	}
+	d.drawRow(t, l, r)
+}
+
+// lead is as much of a row as must stand under the table's header.
+func (r row) lead() row {
+	if r.count < tall {
+		return r
+	}
+	return r.cut(0, tall/3)
+}
+
+// cut returns the row with only the lines from up to to.
+func (r row) cut(from, to int) row {
+	part := row{cells: r.cells, lines: make([][]line, len(r.lines)), count: to - from}
+	for i, lines := range r.lines {
+		part.lines[i] = lines[min(from, len(lines)):min(to, len(lines))]
+	}
+	return part
 }
 
 func (d *document) prepare(t table) [][]phrase {
@@ -107,13 +150,16 @@ func (d *document) layOut(t table, texts [][]phrase) layout {
 	titles := make([]phrase, len(t.columns))
 	l := layout{size: bodySize}
 	for i, c := range t.columns {
-		titles[i] = d.phrase(c.title, false)
+		titles[i] = d.phrase(c.title, c.strong)
 		l.titled = l.titled || c.title != ""
 	}
-	for ; ; l.size -= 0.25 {
+	for generous := true; ; generous = false {
 		var fits bool
-		if l.width, fits = t.widths(texts, titles, l.size); fits || l.size <= smallest {
+		if l.width, fits = t.widths(texts, titles, l.size, generous); fits || l.size <= smallest {
 			break
+		}
+		if !generous {
+			l.size -= 0.25
 		}
 	}
 	x := marginX
@@ -128,30 +174,24 @@ func (d *document) layOut(t table, texts [][]phrase) layout {
 	if l.titled {
 		l.height = float64(most)*l.titleLineHeight() + 2*rowPadding
 	}
+	for _, c := range t.columns {
+		if c.strong {
+			l.height = max(l.height, groupSize*leading+2*rowPadding)
+		}
+	}
 	return l
 }
 
-// wrapRows breaks each cell into lines, and a row too tall for a page into
-// several.
+// wrapRows breaks each cell into lines.
 func (l layout) wrapRows(t table, texts [][]phrase) []row {
-	limit := int((contentBottom - contentTop - l.height - 2*rowPadding - totalHeight*3) / l.lineHeight())
-	rows := make([]row, 0, len(texts))
+	rows := make([]row, len(texts))
 	for i, phrases := range texts {
 		r := row{cells: t.rows[i], lines: make([][]line, len(phrases))}
 		for j, p := range phrases {
 			r.lines[j] = p.wrap(l.limit(j))
 			r.count = max(r.count, len(r.lines[j]))
 		}
-		for r.count > limit {
-			head := row{cells: r.cells, lines: make([][]line, len(r.lines)), count: limit, split: true}
-			for j, lines := range r.lines {
-				n := min(limit, len(lines))
-				head.lines[j], r.lines[j] = lines[:n], lines[n:]
-			}
-			rows = append(rows, head)
-			r.count -= limit
-		}
-		rows = append(rows, r)
+		rows[i] = r
 	}
 	return rows
 }
@@ -160,8 +200,12 @@ func (d *document) drawHeader(t table, l layout) {
 	if !l.titled {
 		return
 	}
-	size := l.titleSize()
 	for i, lines := range l.header {
+		if t.columns[i].strong {
+			d.text(marginX, d.y+l.height-rowPadding-2.2, lines[0], groupSize, ink)
+			continue
+		}
+		size := l.titleSize()
 		top := d.y + l.height - rowPadding - float64(len(lines))*l.titleLineHeight()
 		for n, line := range lines {
 			d.textIn(t.columns[i], l, i, top+float64(n)*l.titleLineHeight()+size, line, size, muted)
@@ -187,9 +231,6 @@ func (d *document) drawRow(t table, l layout, r row) {
 		}
 	}
 	d.y += l.rowHeight(r)
-	if !r.split {
-		d.rule(marginX, pageWidth-marginX, d.y, hairline, rule)
-	}
 }
 
 func (d *document) textIn(c column, l layout, i int, baseline float64, text line, size float64, col colour) {

@@ -146,18 +146,18 @@ func widthOf(glyphs []glyph) int {
 	return total
 }
 
-// longestWord returns the width of the widest piece that wrap would rather
-// not break, in 1/1000 em.
-func (p phrase) longestWord() int {
+// longestWord returns the width of the widest piece that wrap would rather not
+// break, in 1/1000 em. Pieces over limit don't count: they are broken anyway.
+func (p phrase) longestWord(limit int) int {
 	longest, word := 0, 0
 	for i, g := range p.glyphs {
-		if g.r == ' ' {
-			word = 0
-			continue
+		if g.r != ' ' {
+			word += g.width
 		}
-		word += g.width
-		longest = max(longest, word)
-		if p.breakAfter(i) {
+		if g.r == ' ' || i+1 == len(p.glyphs) || p.breakAfter(i) {
+			if word <= limit {
+				longest = max(longest, word)
+			}
 			word = 0
 		}
 	}

@@ -1,0 +1,355 @@
+package pdf
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"unicode"
+
+	"candor/form"
+	"candor/statement"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+func render(t testing.TB, in Statement) Result {
+	t.Helper()
+	result, err := Render(in, loadFonts(t, ""))
+	if err != nil {
+		t.Fatalf("Render: %v", err)
+	}
+	return result
+}
+
+// poppler runs one of its tools over a document and returns what it prints.
+func poppler(t *testing.T, file []byte, tool string, arguments ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "statement.pdf")
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i, a := range arguments {
+		if a == "FILE" {
+			arguments[i] = path
+		}
+	}
+	out, err := exec.Command(tool, arguments...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s (install poppler-utils and qpdf): %v\n%s", tool, err, out)
+	}
+	return string(out)
+}
+
+func textOf(t *testing.T, file []byte) string {
+	t.Helper()
+	return poppler(t, file, "pdftotext", "-layout", "FILE", "-")
+}
+
+// squash drops what a line break or a text extractor may change: spaces and
+// direction marks.
+func squash(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, norm.NFKC.String(s))
+}
+
+func TestRenderShowsEveryAnswer(t *testing.T) {
+	t.Parallel()
+	in := full()
+	text := squash(textOf(t, render(t, in).Bytes))
+	shows := func(what, s string) {
+		t.Helper()
+		if !strings.Contains(text, squash(s)) {
+			t.Errorf("%s: %q isn't in the document", what, s)
+		}
+	}
+	for _, section := range in.Answers.Sections(submitted) {
+		shows("title of "+section.Name, section.Title)
+		section.Walk(func(path string, f form.Field) {
+			if f.Value.Empty() && f.Kind != form.KindMoney {
+				t.Errorf("the fixture leaves %s.%s empty", section.Name, path)
+			}
+			// In a table a wrapped cell is not contiguous text, so look for its words.
+			for word := range strings.FieldsSeq(f.Value.Display()) {
+				shows(section.Name+"."+path, word)
+			}
+			for word := range strings.FieldsSeq(f.Label) {
+				shows("label of "+path, word)
+			}
+		})
+	}
+	for _, d := range in.Answers.Documents {
+		shows("category", statement.CategoryLabel(d.Category))
+		shows("file name", d.FileName)
+	}
+	for _, c := range []statement.Cents{in.Answers.Summary().NetWorth, in.Answers.Summary().TotalMonthlyIncome, in.Answers.Summary().MonthlySurplus} {
+		shows("summary", c.String())
+	}
+	for _, s := range []string{in.AccountName, in.CustomerName, in.SessionID, in.ReferenceID, "18 November 2026",
+		"20 November 2026, 03:14 UTC", statement.DeclarationText, "Page 1 of 4", "2.4 MB", "87 KB", "AUD a year", "−$36,000.00"} {
+		shows("text", s)
+	}
+	if strings.Contains(text, "TEST") || strings.Contains(text, "Testmode") {
+		t.Error("a live statement is marked as a test")
+	}
+}
+
+func TestRenderCountsPages(t *testing.T) {
+	t.Parallel()
+	for name, in := range map[string]Statement{"full": full(), "sparse": sparse(), "longest": longest()} {
+		result := render(t, in)
+		info := poppler(t, result.Bytes, "pdfinfo", "FILE")
+		pages := regexp.MustCompile(`Pages:\s+(\d+)`).FindStringSubmatch(info)
+		if pages == nil || pages[1] != strconv.Itoa(result.Pages) {
+			t.Errorf("%s: Result has %d pages, pdfinfo says %v", name, result.Pages, pages)
+		}
+		if !strings.Contains(info, "A4") || !strings.Contains(info, "Financial statement") {
+			t.Errorf("%s: not A4, or without a title:\n%s", name, info)
+		}
+		if out := poppler(t, result.Bytes, "qpdf", "--check", "FILE"); strings.Contains(out, "WARNING") {
+			t.Errorf("%s: %s", name, out)
+		}
+		last := "Page " + strconv.Itoa(result.Pages) + " of " + strconv.Itoa(result.Pages)
+		if !strings.Contains(textOf(t, result.Bytes), last) {
+			t.Errorf("%s: no foot %q", name, last)
+		}
+	}
+}
+
+func TestRenderIsDeterministic(t *testing.T) {
+	t.Parallel()
+	fonts := loadFonts(t, "")
+	in := international()
+	var group sync.WaitGroup
+	results := make([]Result, 6)
+	for i := range results {
+		group.Go(func() {
+			var err error
+			if results[i], err = Render(in, fonts); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	alone := render(t, international())
+	for i, r := range results {
+		if !bytes.Equal(r.Bytes, alone.Bytes) {
+			t.Errorf("document %d of one input differs from the one drawn alone", i)
+		}
+	}
+	later := international()
+	later.SubmittedAt = later.SubmittedAt.AddDate(0, 0, 1)
+	if bytes.Equal(render(t, later).Bytes, alone.Bytes) {
+		t.Error("documents of different dates are equal")
+	}
+}
+
+func TestRenderMarksTests(t *testing.T) {
+	t.Parallel()
+	for _, livemode := range []bool{true, false} {
+		in := full()
+		in.Livemode = livemode
+		file := render(t, in).Bytes
+		pages := strings.Split(textOf(t, file), "\f")
+		for i, page := range pages[:len(pages)-1] {
+			if got := strings.Contains(page, "Test mode"); got == livemode {
+				t.Errorf("livemode %t: page %d says Test mode: %t", livemode, i+1, got)
+			}
+		}
+		// Little is printed at the middle of page 4's lower half but the watermark.
+		pixels := poppler(t, file, "pdftoppm", "-r", "20", "-f", "4", "-l", "4", "-aa", "no", "-aaVector", "no", "FILE")
+		mark := string([]byte{byte(watermark[0]), byte(watermark[1]), byte(watermark[2])})
+		if got := strings.Count(pixels, mark) > 1000; got == livemode {
+			t.Errorf("livemode %t: watermark drawn: %t", livemode, got)
+		}
+	}
+}
+
+// headings are the lines that must not stand last on a page.
+func headings(in Statement) map[string]bool {
+	lines := map[string]bool{}
+	for _, name := range statement.SectionNames {
+		lines[squash(sectionTitle(name))] = true
+	}
+	for _, s := range in.Answers.Sections(submitted) {
+		for _, g := range s.Groups {
+			if g.Title != "" {
+				lines[squash(g.Title)] = true
+			}
+			if g.List == nil || g.List.Len() == 0 {
+				continue
+			}
+			header := ""
+			for _, f := range g.List.Item(0) {
+				header += titled(f)
+			}
+			lines[squash(header)] = true
+		}
+	}
+	return lines
+}
+
+func TestRenderNeverEndsPageWithHeading(t *testing.T) {
+	t.Parallel()
+	base := longest()
+	for items := 50; items > 0; items -= 3 { // moves every page break
+		in := base
+		answers := *base.Answers
+		answers.Assets.RealProperty = answers.Assets.RealProperty[:items]
+		answers.Assets.Vehicles = answers.Assets.Vehicles[:1+items/2]
+		answers.Liabilities.Mortgages = answers.Liabilities.Mortgages[:1+items/3]
+		in.Answers = &answers
+		orphans := headings(in)
+		pages := strings.Split(textOf(t, render(t, in).Bytes), "\f")
+		for i, page := range pages[:len(pages)-1] {
+			lines := strings.FieldsFunc(page, func(r rune) bool { return r == '\n' })
+			lines = nonBlank(lines)
+			if len(lines) < 3 {
+				t.Fatalf("page %d of %d items is empty: %q", i+1, items, page)
+			}
+			last := lines[len(lines)-2] // the foot is below it
+			if orphans[squash(last)] || strings.HasSuffix(squash(last), "AUDayear") || strings.HasSuffix(squash(last), "AUDamonth") {
+				t.Errorf("%d items: page %d ends with the heading %q", items, i+1, last)
+			}
+		}
+	}
+}
+
+func nonBlank(lines []string) []string {
+	var kept []string
+	for _, l := range lines {
+		if strings.TrimSpace(l) != "" {
+			kept = append(kept, l)
+		}
+	}
+	return kept
+}
+
+func TestRenderKeepsTotalsWithLastRow(t *testing.T) {
+	t.Parallel()
+	base := longest()
+	for items := 26; items <= 44; items++ { // about a page
+		in := base
+		answers := *base.Answers
+		answers.Assets = statement.Assets{Investments: base.Answers.Assets.Investments[:items]}
+		in.Answers = &answers
+		for i, page := range strings.Split(textOf(t, render(t, in).Bytes), "\f") {
+			if !strings.Contains(page, "Total assets  ") || i == 0 {
+				continue
+			}
+			if last := "Shares " + strconv.Itoa(items/10) + strconv.Itoa(items%10); !strings.Contains(page, last) {
+				t.Errorf("%d items: page %d has the total without the last row", items, i+1)
+			}
+		}
+	}
+}
+
+func TestRenderRepeatsHeader(t *testing.T) {
+	t.Parallel()
+	pages := strings.Split(textOf(t, render(t, longest()).Bytes), "\f")
+	for i, page := range pages {
+		if strings.Contains(page, "Debt 31") || strings.Contains(page, "Debt 50") {
+			if !strings.Contains(page, "Repayment a month") {
+				t.Errorf("page %d goes on with a table without its header", i+1)
+			}
+		}
+	}
+}
+
+func TestRenderAwkwardText(t *testing.T) {
+	t.Parallel()
+	fonts := loadFonts(t, "")
+	for name, text := range map[string]string{
+		"emoji": "Ann 👩‍👩‍👧 🇦🇺", "only emoji": "😀", "rtl": "محمد علي", "hebrew mixed": "שלום (abc 12) 3-4", "override": "a\u202Egnp.exe",
+		"combining": "e\u0301\u0301\u0301 x\u0331 \u0301", "nul": "a\x00b", "invalid": "a\xff\xc3(\xed\xa0\x80z", "lone continuation": "\x80", "cut": "abc\xe2\x82",
+		"long word": strings.Repeat("x", 500), "long emoji": strings.Repeat("😀", 500), "long arabic": strings.Repeat("محمد", 125), "marks": strings.Repeat("\u0301", 500),
+		"controls": "a\tb\r\nc\x1b[31m\u0085\u2028", "highest": "\uFFFF\uFFFE\U0010FFFF", "pdf syntax": `(\) Tj ET << /JS (x) >> %`, "spaces": "   ", "hangul": "한국어", "alias": "{nb} {{nb}}",
+	} {
+		in := full()
+		in.Livemode = false
+		in.AccountName, in.CustomerName, in.SessionID, in.ReferenceID = text, text, text, text
+		s := in.Answers
+		p := &s.Personal
+		p.FullName, p.Occupation, p.Employer, p.Phone, p.Email = text, text, text, text, text
+		p.Address = statement.Address{Street: text, Suburb: text, State: text, Postcode: text}
+		*s.Assets.RealProperty[0] = statement.Property{Description: text, Address: text, Ownership: text, OwnershipPercentage: 50}
+		s.Assets.Vehicles[0].Description = text
+		*s.Assets.BankAccounts[0] = statement.BankAccount{Institution: text, AccountType: text}
+		s.Assets.Superannuation[0].FundName, s.Assets.Investments[0].Description = text, text
+		*s.Liabilities.Mortgages[0] = statement.Mortgage{Lender: text, Property: text}
+		*s.Liabilities.PersonalLoans[0] = statement.PersonalLoan{Lender: text, Purpose: text}
+		s.Liabilities.CreditCards[0].Issuer = text
+		*s.Liabilities.Other[0] = statement.OtherLiability{Description: text, Lender: text}
+		s.Documents[0] = statement.Document{FileName: text, ContentType: text, Category: text}
+		s.Declaration.FullName = text
+		result, err := Render(in, fonts)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if out := poppler(t, result.Bytes, "qpdf", "--check", "FILE"); strings.Contains(out, "WARNING") {
+			t.Errorf("%s: %s", name, out)
+		}
+		if !strings.Contains(textOf(t, result.Bytes), "Registration and car insurance") {
+			t.Errorf("%s: the rest of the document is gone", name)
+		}
+	}
+}
+
+func TestRenderReportsUncovered(t *testing.T) {
+	t.Parallel()
+	in := full()
+	in.Answers.Personal.Employer = "王 and 👩"
+	result := render(t, in)
+	if got := string(result.Uncovered); got != "王👩" {
+		t.Errorf("Uncovered = %q, want 王👩", got)
+	}
+	if !strings.Contains(textOf(t, result.Bytes), "\uFFFD and \uFFFD") {
+		t.Error("what isn't covered isn't visible as U+FFFD")
+	}
+}
+
+func TestRenderInternational(t *testing.T) {
+	t.Parallel()
+	in := international()
+	in.Livemode = true
+	text := squash(textOf(t, render(t, in).Bytes))
+	for _, s := range []string{"Nguyễn Thị Łukasz Ελένη Сергей", "Crédit Łódź & Søn"} {
+		if !strings.Contains(text, squash(s)) {
+			t.Errorf("%q isn't in the document", s)
+		}
+	}
+}
+
+func TestRenderWithoutAnswers(t *testing.T) {
+	t.Parallel()
+	if _, err := Render(Statement{}, loadFonts(t, "")); err == nil {
+		t.Error("no error for a statement without answers")
+	}
+	if _, err := Render(Statement{Answers: new(statement.Statement)}, loadFonts(t, "")); err != nil {
+		t.Errorf("an empty statement: %v", err)
+	}
+}
+
+func BenchmarkRender(b *testing.B) {
+	fonts := loadFonts(b, "")
+	in := full()
+	if _, err := Render(in, fonts); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Render(in, fonts); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
