@@ -1,0 +1,160 @@
+// Package db keeps everything Candor stores, in PostgreSQL: sessions, accounts,
+// events, deliveries. Each entity's SQL stands in the methods of its own file.
+//
+// It is the only package that imports lib/pq, and knows drivers, SQL and
+// constraint names so that nobody else has to. It must not know HTTP, jobs or
+// use cases, and it reads no environment of the service's own.
+package db
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+	"github.com/lib/pq"
+)
+
+const (
+	defaultMaxOpenConns = 20
+	connMaxIdleTime     = 5 * time.Minute
+	maxTxRetries        = 3
+)
+
+// Options tune the connection pool. The zero value is usable.
+type Options struct {
+	// MaxOpenConns is the size of the pool. Zero: 20.
+	MaxOpenConns int
+	// StatementCache is the number of statements each connection keeps
+	// prepared. Zero: 256. Negative: none, as a pooler in transaction mode needs.
+	StatementCache int
+}
+
+// DB is the database, safe for concurrent use. What must be atomic with
+// something else is a method of Tx instead.
+type DB struct {
+	*sqlx.DB
+}
+
+// Tx is a transaction, given to the function passed to DB.InTx.
+type Tx struct {
+	*sqlx.Tx
+}
+
+// Queryer is what reading methods need, so that one function serves DB and Tx.
+type Queryer interface {
+	GetContext(ctx context.Context, dest any, query string, args ...any) error
+	SelectContext(ctx context.Context, dest any, query string, args ...any) error
+	QueryxContext(ctx context.Context, query string, args ...any) (*sqlx.Rows, error)
+	QueryRowxContext(ctx context.Context, query string, args ...any) *sqlx.Row
+}
+
+var (
+	_ Queryer = (*DB)(nil)
+	_ Queryer = (*Tx)(nil)
+)
+
+// Open connects to the database of dsn (a URL or key=value pairs) and checks
+// that it answers. Sessions speak UTC unless dsn sets another timezone. Errors
+// never contain the password.
+func Open(ctx context.Context, dsn string, opts Options) (*DB, error) {
+	connector, err := newConnector(dsn)
+	if err != nil {
+		return nil, err
+	}
+	if opts.StatementCache >= 0 {
+		connector = newCachingConnector(connector, opts.StatementCache)
+	}
+	pool := openPool(connector, opts.MaxOpenConns)
+	if err := pool.PingContext(ctx); err != nil {
+		_ = pool.Close() // the ping's error is the one to tell
+		return nil, fmt.Errorf("db: connect to PostgreSQL: %w", err)
+	}
+	return &DB{DB: sqlx.NewDb(pool, "postgres")}, nil
+}
+
+func openPool(connector driver.Connector, maxOpen int) *sql.DB {
+	if maxOpen <= 0 {
+		maxOpen = defaultMaxOpenConns
+	}
+	pool := sql.OpenDB(connector)
+	pool.SetMaxOpenConns(maxOpen)
+	// Idle connections hold the prepared statements: keep all of them for a while.
+	pool.SetMaxIdleConns(maxOpen)
+	pool.SetConnMaxIdleTime(connMaxIdleTime)
+	return pool
+}
+
+// newConnector is lib/pq without the statement cache.
+func newConnector(dsn string) (driver.Connector, error) {
+	cfg, err := pq.NewConfig(dsn)
+	if err != nil {
+		var bad *url.Error
+		if errors.As(err, &bad) {
+			err = bad.Err // url.Error repeats the whole string, password included
+		}
+		return nil, fmt.Errorf("db: the database's connection string is not valid: %w", err)
+	}
+	if cfg.Runtime == nil {
+		cfg.Runtime = map[string]string{}
+	}
+	if _, ok := cfg.Runtime["timezone"]; !ok {
+		cfg.Runtime["timezone"] = "UTC"
+	}
+	connector, err := pq.NewConnectorConfig(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("db: the database's connection settings are not valid: %w", err)
+	}
+	return connector, nil
+}
+
+// InTx runs fn in a transaction: committed when fn returns nil, rolled back
+// when it returns an error or panics. If the database asks for the transaction
+// to be repeated (serialization failure, deadlock, a stale prepared statement)
+// fn is run again, at most three more times: it must have no effect outside
+// the transaction. fn's error is returned as it is.
+func (d *DB) InTx(ctx context.Context, fn func(tx *Tx) error) error {
+	for retry := 0; ; retry++ {
+		err := d.runTx(ctx, fn)
+		if err == nil || retry == maxTxRetries || !isRetryable(err) {
+			return err
+		}
+		// Unequal pauses keep two losers from colliding again.
+		pause := time.Duration(1+rand.IntN(10<<retry)) * time.Millisecond
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause):
+		}
+	}
+}
+
+func (d *DB) runTx(ctx context.Context, fn func(tx *Tx) error) (err error) {
+	tx, err := d.BeginTxx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("db: begin: %w", err)
+	}
+	committing := false
+	defer func() {
+		if committing {
+			return // a failed commit has ended the transaction too
+		}
+		// Also on the way of a panic or runtime.Goexit.
+		if rollback := tx.Rollback(); rollback != nil && !errors.Is(rollback, sql.ErrTxDone) && err != nil {
+			err = fmt.Errorf("%w (and rollback failed: %v)", err, rollback)
+		}
+	}()
+	if err := fn(&Tx{Tx: tx}); err != nil {
+		return err
+	}
+	committing = true
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("db: commit: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,254 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"candor/db"
+	"candor/db/dbtest"
+
+	"github.com/lib/pq"
+)
+
+func TestOpenErrors(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, dsn, want string }{
+		{"bad URL", "postgres://u:hunter2@host:port/x", "connection string is not valid"},
+		{"bad escape", "postgres://u:hunter2%zz@host/x", "connection string is not valid"},
+		{"bad pairs", "password=hunter2 host", "connection string is not valid"},
+		{"nobody there", "postgres://u:hunter2@127.0.0.1:1/x?sslmode=disable", "connect to PostgreSQL"},
+		{"no socket", "host=/nonexistent password=hunter2 sslmode=disable", "connect to PostgreSQL"},
+	}
+	for _, tt := range tests {
+		_, err := db.Open(context.Background(), tt.dsn, db.Options{})
+		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: error %v; want %q and no password", tt.name, err, tt.want)
+		}
+	}
+}
+
+func TestTimesAreUTC(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t)
+	var at time.Time
+	if err := d.Get(&at, "SELECT '2026-11-21 12:00:00+11'::timestamptz"); err != nil {
+		t.Fatal(err)
+	}
+	if want := time.Date(2026, 11, 21, 1, 0, 0, 0, time.UTC); at != want {
+		t.Errorf("got %v (%s), want %v itself", at, at.Location(), want)
+	}
+}
+
+func counter(t *testing.T) *db.DB {
+	t.Helper()
+	d := dbtest.New(t)
+	if _, err := d.Exec("CREATE TABLE counter (id int PRIMARY KEY, n int NOT NULL CONSTRAINT counter_n_check CHECK (n < 100))"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Exec("INSERT INTO counter VALUES (1, 0), (2, 0)"); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func value(t *testing.T, d *db.DB, id int) int {
+	t.Helper()
+	var n int
+	if err := d.Get(&n, "SELECT n FROM counter WHERE id = $1", id); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func add(ctx context.Context, tx *db.Tx, id int) error {
+	_, err := tx.ExecContext(ctx, "UPDATE counter SET n = n + 1 WHERE id = $1", id)
+	return err
+}
+
+func TestInTxCommitsOrRollsBack(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	d := counter(t)
+	if err := d.InTx(ctx, func(tx *db.Tx) error { return add(ctx, tx, 1) }); err != nil || value(t, d, 1) != 1 {
+		t.Fatalf("InTx = %v, n = %d; want nil, 1", err, value(t, d, 1))
+	}
+	mine := errors.New("mine")
+	err := d.InTx(ctx, func(tx *db.Tx) error { return errors.Join(add(ctx, tx, 1), mine) })
+	if !errors.Is(err, mine) || value(t, d, 1) != 1 {
+		t.Errorf("after an error: %v, n = %d; want it back, 1", err, value(t, d, 1))
+	}
+	func() {
+		defer func() {
+			if recover() != "boom" {
+				t.Error("the panic was swallowed")
+			}
+		}()
+		_ = d.InTx(ctx, func(tx *db.Tx) error { _ = add(ctx, tx, 1); panic("boom") })
+	}()
+	if n := value(t, d, 1); n != 1 {
+		t.Errorf("after a panic n = %d, want 1", n)
+	}
+	if open := d.Stats().InUse; open != 0 {
+		t.Errorf("%d connections still in use", open)
+	}
+}
+
+func TestInTxReturnsTheCommitsError(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	d := counter(t)
+	if _, err := d.Exec("ALTER TABLE counter ADD CONSTRAINT counter_n_key UNIQUE (n) DEFERRABLE INITIALLY DEFERRED"); err == nil {
+		t.Fatal("two zeros are not unique")
+	}
+	if _, err := d.Exec("CREATE TABLE late (n int CONSTRAINT late_n_key UNIQUE DEFERRABLE INITIALLY DEFERRED)"); err != nil {
+		t.Fatal(err)
+	}
+	err := d.InTx(ctx, func(tx *db.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT INTO late VALUES (1), (1)")
+		return err
+	})
+	if !db.ConstraintViolated(err, "late_n_key") {
+		t.Errorf("InTx = %v, want the violation found at commit", err)
+	}
+}
+
+func TestInTxRetries(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		code      string
+		fail      int // the first so many runs fail
+		wantRuns  int
+		wantError bool
+	}{
+		{"40001", 2, 3, false},
+		{"40P01", 3, 4, false},
+		{"40001", 9, 4, true},
+		{"23505", 9, 1, true},
+	}
+	d := counter(t)
+	for _, tt := range tests {
+		runs := 0
+		err := d.InTx(context.Background(), func(tx *db.Tx) error {
+			runs++
+			if runs <= tt.fail {
+				_, err := tx.Exec("DO $$ BEGIN RAISE SQLSTATE '" + tt.code + "'; END $$")
+				return err
+			}
+			return nil
+		})
+		if runs != tt.wantRuns || (err != nil) != tt.wantError {
+			t.Errorf("%s failing %d times: %d runs, %v; want %d, error %v", tt.code, tt.fail, runs, err, tt.wantRuns, tt.wantError)
+		}
+	}
+}
+
+func TestInTxOutlivesARealDeadlock(t *testing.T) {
+	t.Parallel()
+	d := counter(t)
+	var both, done sync.WaitGroup
+	both.Add(2)
+	for i, order := range [][2]int{{1, 2}, {2, 1}} {
+		done.Go(func() {
+			first := true
+			ctx := context.Background()
+			err := d.InTx(ctx, func(tx *db.Tx) error {
+				if err := add(ctx, tx, order[0]); err != nil {
+					return err
+				}
+				if first {
+					first = false
+					both.Done()
+					both.Wait() // each holds what the other wants next
+				}
+				return add(ctx, tx, order[1])
+			})
+			if err != nil {
+				t.Errorf("transaction %d: %v", i, err)
+			}
+		})
+	}
+	done.Wait()
+	if a, b := value(t, d, 1), value(t, d, 2); a != 2 || b != 2 {
+		t.Errorf("counters %d and %d, want 2 and 2", a, b)
+	}
+}
+
+func TestConstraintViolated(t *testing.T) {
+	t.Parallel()
+	d := counter(t)
+	_, check := d.Exec("INSERT INTO counter VALUES (3, 100)")
+	_, unique := d.Exec("INSERT INTO counter VALUES ($1, 1)", 1)
+	_, syntax := d.Exec("INSERT")
+	tests := []struct {
+		name       string
+		err        error
+		constraint string
+		want       bool
+	}{
+		{"check", check, "counter_n_check", true},
+		{"unique", unique, "counter_pkey", true},
+		{"wrapped", errors.Join(errors.New("x"), unique), "counter_pkey", true},
+		{"another constraint", unique, "counter_n_check", false},
+		{"no violation", syntax, "", false},
+		{"nil", nil, "counter_pkey", false},
+	}
+	for _, tt := range tests {
+		if got := db.ConstraintViolated(tt.err, tt.constraint); got != tt.want {
+			t.Errorf("%s: ConstraintViolated(%v, %q) = %v", tt.name, tt.err, tt.constraint, got)
+		}
+	}
+}
+
+func TestIsUnavailable(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t)
+	ctx := context.Background()
+	_, refused := db.Open(ctx, "host=/nonexistent sslmode=disable", db.Options{})
+	_, syntax := d.Exec("SELEC")
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	_, cancelled := d.ExecContext(gone, "SELECT 1")
+	late, stop := context.WithTimeout(ctx, 20*time.Millisecond)
+	defer stop()
+	_, timedOut := d.ExecContext(late, "SELECT pg_sleep($1)", 30)
+	conn, err := d.Connx(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	var pid int
+	if err := conn.GetContext(ctx, &pid, "SELECT pg_backend_pid()"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Exec("SELECT pg_terminate_backend($1, 5000)", pid); err != nil {
+		t.Fatal(err)
+	}
+	_, terminated := conn.ExecContext(ctx, "SELECT 1")
+	tests := []struct {
+		name string
+		err  error
+		want bool
+	}{
+		{"refused", refused, true},
+		{"terminated", terminated, true},
+		{"starting up", &pq.Error{Code: "57P03"}, true},
+		{"connection exception", &pq.Error{Code: "08006"}, true},
+		{"syntax", syntax, false},
+		{"cancelled", cancelled, false},
+		{"timed out", timedOut, false},
+		{"not found", db.ErrNotFound, false},
+		{"nil", nil, false},
+	}
+	for _, tt := range tests {
+		if got := db.IsUnavailable(tt.err); got != tt.want {
+			t.Errorf("%s: IsUnavailable(%v) = %v, want %v", tt.name, tt.err, got, tt.want)
+		}
+	}
+	if !errors.Is(timedOut, context.DeadlineExceeded) {
+		t.Errorf("a statement cut off by its context: %v, want context.DeadlineExceeded in it", timedOut)
+	}
+}

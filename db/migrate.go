@@ -1,0 +1,170 @@
+package db
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/pressly/goose/v3"
+	"github.com/riverqueue/river/riverdriver/riverdatabasesql"
+	"github.com/riverqueue/river/rivermigrate"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// migrateLock is the advisory lock that lets one process migrate at a time.
+const migrateLock = 4_702_119_053
+
+const migrateLockPoll = 50 * time.Millisecond
+
+// Migrate brings the schema of dsn's database up to date: our own migrations,
+// then River's. Any number of processes may call it at once.
+func Migrate(ctx context.Context, dsn string) error {
+	connector, err := newConnector(dsn)
+	if err != nil {
+		return err
+	}
+	// Without the statement cache: the schema changes under every statement.
+	pool := openPool(connector, 4)
+	defer pool.Close()
+	unlock, err := lockMigrations(ctx, pool)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+
+	ours, err := ourMigrations(pool)
+	if err != nil {
+		return err
+	}
+	if _, err := ours.Up(ctx); err != nil {
+		return fmt.Errorf("db: migrate: %w", err)
+	}
+	rivers, err := riverMigrations(pool)
+	if err != nil {
+		return err
+	}
+	if _, err := rivers.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
+		return fmt.Errorf("db: migrate River's tables: %w", err)
+	}
+	return nil
+}
+
+// MigrationsPending reports whether this program knows a migration that the
+// database has not had. It only reads.
+func MigrationsPending(ctx context.Context, d *DB) (bool, error) {
+	ours, err := ourMigrations(d.DB.DB)
+	if err != nil {
+		return false, err
+	}
+	var begun bool
+	if err := d.GetContext(ctx, &begun, `SELECT to_regclass('goose_db_version') IS NOT NULL`); err != nil {
+		return false, fmt.Errorf("db: look for the migrations' table: %w", err)
+	}
+	if !begun {
+		return true, nil
+	}
+	var applied []int64
+	if err := d.SelectContext(ctx, &applied, `SELECT version_id FROM goose_db_version WHERE is_applied`); err != nil {
+		return false, fmt.Errorf("db: read applied migrations: %w", err)
+	}
+	for _, source := range ours.ListSources() {
+		if !slices.Contains(applied, source.Version) {
+			return true, nil
+		}
+	}
+	rivers, err := riverMigrations(d.DB.DB)
+	if err != nil {
+		return false, err
+	}
+	result, err := rivers.Validate(ctx, nil)
+	if err != nil {
+		return false, fmt.Errorf("db: check River's migrations: %w", err)
+	}
+	return !result.OK, nil
+}
+
+// SchemaFingerprint identifies the schema that Migrate makes: it changes with
+// any of our migrations and with River's. In hexadecimal.
+func SchemaFingerprint() (string, error) {
+	h := sha256.New()
+	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
+	if err != nil {
+		return "", fmt.Errorf("db: list migrations: %w", err)
+	}
+	for _, name := range names {
+		b, err := migrationFiles.ReadFile(name)
+		if err != nil {
+			return "", fmt.Errorf("db: read migration: %w", err)
+		}
+		fmt.Fprintf(h, "%s %d\n%s", name, len(b), b)
+	}
+	rivers, err := riverMigrations(nil)
+	if err != nil {
+		return "", err
+	}
+	for _, m := range rivers.AllVersions() {
+		fmt.Fprintf(h, "river %d %d\n%s", m.Version, len(m.SQLUp), m.SQLUp)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8]), nil
+}
+
+// lockMigrations waits for the lock by asking again and again: a session that
+// waits inside pg_advisory_lock holds a snapshot, for which CREATE INDEX
+// CONCURRENTLY in the lock's holder would wait in turn, for ever.
+func lockMigrations(ctx context.Context, pool *sql.DB) (unlock func(), err error) {
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("db: connect to migrate: %w", err)
+	}
+	for {
+		var got bool
+		if err := conn.QueryRowContext(ctx, "SELECT pg_try_advisory_lock($1)", int64(migrateLock)).Scan(&got); err != nil {
+			_ = conn.Close()
+			return nil, fmt.Errorf("db: lock migrations: %w", err)
+		}
+		if got {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			_ = conn.Close()
+			return nil, fmt.Errorf("db: another process is still migrating: %w", ctx.Err())
+		case <-time.After(migrateLockPoll):
+		}
+	}
+	return func() {
+		// Should it fail, the lock ends with the pool that Migrate closes.
+		_, _ = conn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", int64(migrateLock))
+		_ = conn.Close()
+	}, nil
+}
+
+func ourMigrations(pool *sql.DB) (*goose.Provider, error) {
+	files, err := fs.Sub(migrationFiles, "migrations")
+	if err != nil {
+		return nil, fmt.Errorf("db: migrations: %w", err)
+	}
+	p, err := goose.NewProvider(goose.DialectPostgres, pool, files,
+		goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
+	if err != nil {
+		return nil, fmt.Errorf("db: migrations: %w", err)
+	}
+	return p, nil
+}
+
+func riverMigrations(pool *sql.DB) (*rivermigrate.Migrator[*sql.Tx], error) {
+	m, err := rivermigrate.New(riverdatabasesql.New(pool), &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, fmt.Errorf("db: River's migrations: %w", err)
+	}
+	return m, nil
+}

@@ -1,0 +1,111 @@
+package db_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+
+	"candor/db"
+	"candor/db/dbtest"
+)
+
+// migrateDSN makes this test binary a process that migrates and ends.
+const migrateDSN = "DB_TEST_MIGRATE_DSN"
+
+func TestMain(m *testing.M) {
+	if dsn := os.Getenv(migrateDSN); dsn != "" {
+		if err := db.Migrate(context.Background(), dsn); err != nil {
+			os.Stderr.WriteString(err.Error())
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func pending(t *testing.T, dsn string) bool {
+	t.Helper()
+	got, err := db.MigrationsPending(context.Background(), dbtest.Open(t, dsn))
+	if err != nil {
+		t.Fatalf("MigrationsPending: %v", err)
+	}
+	return got
+}
+
+func TestMigrateInSixProcessesAtOnce(t *testing.T) {
+	t.Parallel()
+	dsn := dbtest.EmptyDSN(t)
+	if !pending(t, dsn) {
+		t.Error("an empty database has no migrations pending")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 6 {
+		wg.Go(func() {
+			cmd := exec.Command(self)
+			cmd.Env = append(os.Environ(), migrateDSN+"="+dsn)
+			// Its output also proves that neither goose nor River talks.
+			if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+				t.Errorf("migrate: %v, output %q", err, out)
+			}
+		})
+	}
+	wg.Wait()
+	if pending(t, dsn) {
+		t.Error("migrations pending after Migrate")
+	}
+}
+
+func TestMigrateInSixGoroutinesAtOnce(t *testing.T) {
+	t.Parallel()
+	dsn := dbtest.EmptyDSN(t)
+	var wg sync.WaitGroup
+	for range 6 {
+		wg.Go(func() {
+			if err := db.Migrate(context.Background(), dsn); err != nil {
+				t.Errorf("Migrate: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	if pending(t, dsn) {
+		t.Error("migrations pending after Migrate")
+	}
+}
+
+func TestMigrationsPendingSeesBothSchemas(t *testing.T) {
+	t.Parallel()
+	for _, forget := range []string{
+		"DELETE FROM goose_db_version WHERE version_id = (SELECT max(version_id) FROM goose_db_version)",
+		"DELETE FROM river_migration WHERE version = (SELECT max(version) FROM river_migration)",
+	} {
+		dsn := dbtest.DSN(t)
+		if pending(t, dsn) {
+			t.Fatal("pending in a migrated database")
+		}
+		if _, err := dbtest.Open(t, dsn).Exec(forget); err != nil {
+			t.Fatal(err)
+		}
+		if !pending(t, dsn) {
+			t.Errorf("not pending after %s", forget)
+		}
+	}
+}
+
+func TestMigrateStopsWithItsContext(t *testing.T) {
+	t.Parallel()
+	dsn := dbtest.EmptyDSN(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := db.Migrate(ctx, dsn); err == nil {
+		t.Error("Migrate succeeded although cancelled")
+	}
+	if err := db.Migrate(context.Background(), dsn); err != nil {
+		t.Errorf("the next Migrate: %v", err)
+	}
+}

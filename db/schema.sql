@@ -1,0 +1,382 @@
+-- The schema that the migrations make, for reading. Tables of River and of the
+-- migration tool are left out. Generated: go test ./db -run TestSchemaDump -update
+
+CREATE FUNCTION public.count_sessions() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        INSERT INTO session_count AS c (account_id, livemode, day, shard, created, pending, in_progress, completed, expired, cancelled, completion_seconds, completed_that_day)
+        SELECT account_id, livemode, day, pg_backend_pid() % 16,
+               sum(created), sum(pending), sum(in_progress), sum(completed), sum(expired), sum(cancelled), sum(seconds), sum(that_day)
+        FROM (
+            SELECT account_id, livemode, (created_at AT TIME ZONE 'UTC')::date AS day, 1 AS created,
+                   (status = 'pending')::int AS pending, (status = 'in_progress')::int AS in_progress, (status = 'completed')::int AS completed,
+                   (status = 'expired')::int AS expired, (status = 'cancelled')::int AS cancelled,
+                   coalesce(extract(epoch FROM completed_at - created_at), 0) AS seconds, 0 AS that_day
+            FROM after_rows
+            UNION ALL
+            SELECT account_id, livemode, (completed_at AT TIME ZONE 'UTC')::date, 0, 0, 0, 0, 0, 0, 0, 1 FROM after_rows WHERE completed_at IS NOT NULL
+        ) n
+        GROUP BY account_id, livemode, day
+        ORDER BY account_id, livemode, day
+        ON CONFLICT (account_id, livemode, day, shard) DO UPDATE SET
+            created = c.created + excluded.created, pending = c.pending + excluded.pending, in_progress = c.in_progress + excluded.in_progress,
+            completed = c.completed + excluded.completed, expired = c.expired + excluded.expired, cancelled = c.cancelled + excluded.cancelled,
+            completion_seconds = c.completion_seconds + excluded.completion_seconds,
+            completed_that_day = c.completed_that_day + excluded.completed_that_day;
+    ELSE
+        INSERT INTO session_count AS c (account_id, livemode, day, shard, created, pending, in_progress, completed, expired, cancelled, completion_seconds, completed_that_day)
+        SELECT account_id, livemode, day, pg_backend_pid() % 16,
+               0, sum(pending), sum(in_progress), sum(completed), sum(expired), sum(cancelled), sum(seconds), sum(that_day)
+        FROM (
+            SELECT account_id, livemode, (created_at AT TIME ZONE 'UTC')::date AS day,
+                   (status = 'pending')::int AS pending, (status = 'in_progress')::int AS in_progress, (status = 'completed')::int AS completed,
+                   (status = 'expired')::int AS expired, (status = 'cancelled')::int AS cancelled,
+                   coalesce(extract(epoch FROM completed_at - created_at), 0) AS seconds, 0 AS that_day
+            FROM after_rows
+            UNION ALL
+            SELECT account_id, livemode, (created_at AT TIME ZONE 'UTC')::date,
+                   -(status = 'pending')::int, -(status = 'in_progress')::int, -(status = 'completed')::int,
+                   -(status = 'expired')::int, -(status = 'cancelled')::int,
+                   -coalesce(extract(epoch FROM completed_at - created_at), 0), 0
+            FROM before_rows
+            UNION ALL
+            SELECT account_id, livemode, (completed_at AT TIME ZONE 'UTC')::date, 0, 0, 0, 0, 0, 0, 1 FROM after_rows WHERE completed_at IS NOT NULL
+            UNION ALL
+            SELECT account_id, livemode, (completed_at AT TIME ZONE 'UTC')::date, 0, 0, 0, 0, 0, 0, -1 FROM before_rows WHERE completed_at IS NOT NULL
+        ) n
+        GROUP BY account_id, livemode, day
+        HAVING sum(pending) <> 0 OR sum(in_progress) <> 0 OR sum(completed) <> 0 OR sum(expired) <> 0 OR sum(cancelled) <> 0
+            OR sum(seconds) <> 0 OR sum(that_day) <> 0
+        ORDER BY account_id, livemode, day
+        ON CONFLICT (account_id, livemode, day, shard) DO UPDATE SET
+            pending = c.pending + excluded.pending, in_progress = c.in_progress + excluded.in_progress,
+            completed = c.completed + excluded.completed, expired = c.expired + excluded.expired, cancelled = c.cancelled + excluded.cancelled,
+            completion_seconds = c.completion_seconds + excluded.completion_seconds,
+            completed_that_day = c.completed_that_day + excluded.completed_that_day;
+    END IF;
+    RETURN NULL;
+END $$;
+
+CREATE TABLE public.account (
+    id uuid NOT NULL,
+    name text NOT NULL,
+    billing_email text NOT NULL,
+    created_at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE public.api_key (
+    id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    livemode boolean NOT NULL,
+    name text NOT NULL,
+    hash bytea NOT NULL,
+    last4 text NOT NULL,
+    permissions text[],
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone
+);
+
+CREATE TABLE public.blob_garbage (
+    document_id uuid NOT NULL,
+    created_at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE public.delivery (
+    id uuid NOT NULL,
+    event_id uuid NOT NULL,
+    url text NOT NULL,
+    state text NOT NULL,
+    attempts smallint DEFAULT 0 NOT NULL,
+    first_attempt_at timestamp with time zone,
+    next_attempt_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    job_id bigint NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT delivery_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'cancelled'::text])))
+);
+
+CREATE TABLE public.delivery_attempt (
+    delivery_id uuid NOT NULL,
+    number smallint NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    duration_ms integer NOT NULL,
+    status_code integer,
+    error_class text,
+    error text,
+    request_headers jsonb NOT NULL,
+    response text
+);
+
+CREATE TABLE public.document (
+    id uuid NOT NULL,
+    session_id uuid NOT NULL,
+    category text NOT NULL,
+    file_name text NOT NULL,
+    content_type text NOT NULL,
+    size_bytes bigint NOT NULL,
+    sha256 bytea NOT NULL,
+    uploaded_at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE public.event (
+    id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    livemode boolean NOT NULL,
+    session_id uuid,
+    type text NOT NULL,
+    body bytea NOT NULL,
+    created_at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE public.idempotency_key (
+    account_id uuid NOT NULL,
+    livemode boolean NOT NULL,
+    path text NOT NULL,
+    key text NOT NULL,
+    fingerprint bytea NOT NULL,
+    status smallint NOT NULL,
+    response bytea NOT NULL,
+    created_at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE public.plan (
+    id text NOT NULL,
+    name text NOT NULL,
+    sessions_included integer,
+    overage_cents bigint
+);
+
+CREATE TABLE public.section (
+    session_id uuid NOT NULL,
+    name text NOT NULL,
+    answers jsonb,
+    draft json,
+    completed_at timestamp with time zone,
+    updated_at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE public.session (
+    id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    livemode boolean NOT NULL,
+    status text NOT NULL,
+    form_type text NOT NULL,
+    customer_email text NOT NULL,
+    customer_name text,
+    reference_id text,
+    webhook_url text,
+    metadata json NOT NULL,
+    sections_completed smallint DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    accessed_at timestamp with time zone,
+    completed_at timestamp with time zone,
+    cancelled_at timestamp with time zone,
+    last_activity_at timestamp with time zone,
+    pdf_ready_at timestamp with time zone,
+    erased_at timestamp with time zone,
+    CONSTRAINT session_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'in_progress'::text, 'completed'::text, 'expired'::text, 'cancelled'::text])))
+);
+
+CREATE TABLE public.session_count (
+    account_id uuid NOT NULL,
+    livemode boolean NOT NULL,
+    day date NOT NULL,
+    shard smallint NOT NULL,
+    created bigint DEFAULT 0 NOT NULL,
+    pending bigint DEFAULT 0 NOT NULL,
+    in_progress bigint DEFAULT 0 NOT NULL,
+    completed bigint DEFAULT 0 NOT NULL,
+    expired bigint DEFAULT 0 NOT NULL,
+    cancelled bigint DEFAULT 0 NOT NULL,
+    completion_seconds numeric DEFAULT 0 NOT NULL,
+    completed_that_day bigint DEFAULT 0 NOT NULL
+);
+
+CREATE TABLE public.staff_user (
+    id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    email text NOT NULL,
+    password_hash text NOT NULL,
+    role text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT staff_user_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'support'::text, 'finance'::text])))
+);
+
+CREATE TABLE public.statement_pdf (
+    session_id uuid NOT NULL,
+    content bytea NOT NULL,
+    size_bytes bigint NOT NULL,
+    page_count integer NOT NULL,
+    created_at timestamp with time zone NOT NULL
+);
+ALTER TABLE ONLY public.statement_pdf ALTER COLUMN content SET STORAGE EXTERNAL;
+
+CREATE TABLE public.subscription (
+    id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    plan_id text NOT NULL,
+    status text NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    effective_at timestamp with time zone,
+    CONSTRAINT subscription_status_check CHECK ((status = ANY (ARRAY['active'::text, 'past_due'::text, 'cancelled'::text])))
+);
+
+CREATE TABLE public.subscription_usage (
+    account_id uuid NOT NULL,
+    period_start timestamp with time zone NOT NULL,
+    shard smallint NOT NULL,
+    sessions bigint NOT NULL
+);
+
+CREATE TABLE public.webhook_setting (
+    account_id uuid NOT NULL,
+    livemode boolean NOT NULL,
+    default_url text,
+    secret bytea NOT NULL,
+    next_secret bytea,
+    previous_secret bytea,
+    previous_secret_until timestamp with time zone
+);
+
+ALTER TABLE ONLY public.account
+    ADD CONSTRAINT account_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.api_key
+    ADD CONSTRAINT api_key_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.blob_garbage
+    ADD CONSTRAINT blob_garbage_pkey PRIMARY KEY (document_id);
+
+ALTER TABLE ONLY public.delivery_attempt
+    ADD CONSTRAINT delivery_attempt_pkey PRIMARY KEY (delivery_id, number);
+
+ALTER TABLE ONLY public.delivery
+    ADD CONSTRAINT delivery_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.document
+    ADD CONSTRAINT document_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.event
+    ADD CONSTRAINT event_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.idempotency_key
+    ADD CONSTRAINT idempotency_key_pkey PRIMARY KEY (account_id, livemode, path, key);
+
+ALTER TABLE ONLY public.plan
+    ADD CONSTRAINT plan_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.section
+    ADD CONSTRAINT section_pkey PRIMARY KEY (session_id, name);
+
+ALTER TABLE ONLY public.session_count
+    ADD CONSTRAINT session_count_pkey PRIMARY KEY (account_id, livemode, day, shard);
+
+ALTER TABLE ONLY public.session
+    ADD CONSTRAINT session_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.staff_user
+    ADD CONSTRAINT staff_user_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.statement_pdf
+    ADD CONSTRAINT statement_pdf_pkey PRIMARY KEY (session_id);
+
+ALTER TABLE ONLY public.subscription
+    ADD CONSTRAINT subscription_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.subscription_usage
+    ADD CONSTRAINT subscription_usage_pkey PRIMARY KEY (account_id, period_start, shard);
+
+ALTER TABLE ONLY public.webhook_setting
+    ADD CONSTRAINT webhook_setting_pkey PRIMARY KEY (account_id, livemode);
+
+CREATE INDEX api_key_account_idx ON public.api_key USING btree (account_id, livemode);
+
+CREATE UNIQUE INDEX api_key_hash_key ON public.api_key USING btree (hash);
+
+CREATE INDEX delivery_event_idx ON public.delivery USING btree (event_id);
+
+CREATE INDEX delivery_pending_idx ON public.delivery USING btree (next_attempt_at) WHERE (state = 'pending'::text);
+
+CREATE INDEX document_session_idx ON public.document USING btree (session_id, id);
+
+CREATE INDEX event_account_idx ON public.event USING btree (account_id, livemode, created_at, id);
+
+CREATE INDEX event_session_idx ON public.event USING btree (session_id) WHERE (session_id IS NOT NULL);
+
+CREATE INDEX idempotency_key_created_idx ON public.idempotency_key USING btree (created_at);
+
+CREATE INDEX session_email_idx ON public.session USING btree (account_id, livemode, lower(customer_email), created_at DESC, id DESC);
+
+CREATE INDEX session_expiring_idx ON public.session USING btree (expires_at) WHERE (status = ANY (ARRAY['pending'::text, 'in_progress'::text]));
+
+CREATE INDEX session_list_idx ON public.session USING btree (account_id, livemode, created_at DESC, id DESC);
+
+CREATE INDEX session_overdue_idx ON public.session USING btree (account_id, livemode, expires_at) WHERE (status = ANY (ARRAY['pending'::text, 'in_progress'::text]));
+
+CREATE INDEX session_reference_idx ON public.session USING btree (account_id, livemode, reference_id, created_at DESC, id DESC) WHERE (reference_id IS NOT NULL);
+
+CREATE INDEX session_retention_idx ON public.session USING btree (completed_at) WHERE ((status = 'completed'::text) AND (erased_at IS NULL));
+
+CREATE INDEX session_status_idx ON public.session USING btree (account_id, livemode, status, created_at DESC, id DESC);
+
+CREATE INDEX session_without_pdf_idx ON public.session USING btree (completed_at) WHERE ((status = 'completed'::text) AND (pdf_ready_at IS NULL) AND (erased_at IS NULL));
+
+CREATE INDEX staff_user_account_idx ON public.staff_user USING btree (account_id);
+
+CREATE UNIQUE INDEX staff_user_email_key ON public.staff_user USING btree (lower(email));
+
+CREATE INDEX subscription_account_idx ON public.subscription USING btree (account_id, started_at DESC);
+
+CREATE UNIQUE INDEX subscription_current_key ON public.subscription USING btree (account_id) WHERE (effective_at IS NULL);
+
+CREATE TRIGGER session_counted_insert AFTER INSERT ON public.session REFERENCING NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION public.count_sessions();
+
+CREATE TRIGGER session_counted_update AFTER UPDATE ON public.session REFERENCING OLD TABLE AS before_rows NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION public.count_sessions();
+
+ALTER TABLE ONLY public.api_key
+    ADD CONSTRAINT api_key_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.delivery_attempt
+    ADD CONSTRAINT delivery_attempt_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES public.delivery(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.delivery
+    ADD CONSTRAINT delivery_event_id_fkey FOREIGN KEY (event_id) REFERENCES public.event(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.document
+    ADD CONSTRAINT document_session_id_fkey FOREIGN KEY (session_id) REFERENCES public.session(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.event
+    ADD CONSTRAINT event_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.event
+    ADD CONSTRAINT event_session_id_fkey FOREIGN KEY (session_id) REFERENCES public.session(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.idempotency_key
+    ADD CONSTRAINT idempotency_key_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.section
+    ADD CONSTRAINT section_session_id_fkey FOREIGN KEY (session_id) REFERENCES public.session(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.session
+    ADD CONSTRAINT session_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.staff_user
+    ADD CONSTRAINT staff_user_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.statement_pdf
+    ADD CONSTRAINT statement_pdf_session_id_fkey FOREIGN KEY (session_id) REFERENCES public.session(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.subscription
+    ADD CONSTRAINT subscription_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.subscription
+    ADD CONSTRAINT subscription_plan_id_fkey FOREIGN KEY (plan_id) REFERENCES public.plan(id);
+
+ALTER TABLE ONLY public.subscription_usage
+    ADD CONSTRAINT subscription_usage_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.webhook_setting
+    ADD CONSTRAINT webhook_setting_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;

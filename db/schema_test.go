@@ -1,0 +1,92 @@
+package db_test
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"candor/db/dbtest"
+)
+
+var update = flag.Bool("update", false, "rewrite db/schema.sql from the migrations")
+
+const schemaHead = `-- The schema that the migrations make, for reading. Tables of River and of the
+-- migration tool are left out. Generated: go test ./db -run TestSchemaDump -update
+
+`
+
+// dumpHeader starts each object in pg_dump's output and names it.
+var dumpHeader = regexp.MustCompile(`(?m)^--\n-- Name: (.+?); Type: (.+?); Schema: .*\n--\n`)
+
+func TestSchemaDump(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command(filepath.Join(dbtest.BinDir(t), "pg_dump"),
+		"--schema-only", "--no-owner", "--no-privileges", "--dbname", dbtest.DSN(t))
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("pg_dump: %v: %s", err, stderr.String())
+	}
+	got := readableSchema(string(out))
+	if *update {
+		if err := os.WriteFile("schema.sql", []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile("schema.sql")
+	if err != nil || string(want) != got {
+		t.Errorf("db/schema.sql is not what the migrations make (%s); update it with: go test ./db -run TestSchemaDump -update",
+			firstDifference(string(want), got))
+	}
+}
+
+// readableSchema keeps our own objects of a dump, without what depends on the
+// version of PostgreSQL.
+func readableSchema(dump string) string {
+	var b strings.Builder
+	b.WriteString(schemaHead)
+	headers := dumpHeader.FindAllStringSubmatchIndex(dump, -1)
+	for i, h := range headers {
+		end := len(dump)
+		if i+1 < len(headers) {
+			end = headers[i+1][0]
+		}
+		name := dump[h[2]:h[3]]
+		name = strings.TrimPrefix(strings.TrimPrefix(name, "TABLE "), "COLUMN ")
+		if strings.HasPrefix(name, "river_") || strings.HasPrefix(name, "goose_") {
+			continue
+		}
+		if body := statements(dump[h[1]:end]); body != "" {
+			b.WriteString(body + "\n\n")
+		}
+	}
+	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+// statements drops session settings, psql commands and comments at the start of a line.
+func statements(body string) string {
+	var keep []string
+	for line := range strings.SplitSeq(body, "\n") {
+		if strings.HasPrefix(line, "SET default_") || strings.HasPrefix(line, `\`) || strings.HasPrefix(line, "--") {
+			continue
+		}
+		keep = append(keep, line)
+	}
+	return strings.TrimSpace(strings.Join(keep, "\n"))
+}
+
+func firstDifference(want, got string) string {
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range min(len(w), len(g)) {
+		if w[i] != g[i] {
+			return "line: " + w[i] + " ≠ " + g[i]
+		}
+	}
+	return "one is shorter"
+}
