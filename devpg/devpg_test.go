@@ -194,8 +194,8 @@ func TestStartAfterPostmasterWasKilled(t *testing.T) {
 	}
 }
 
-// After a reboot the id in postmaster.pid may belong to anything, even to us.
-func TestStalePidFileOfALivingProcess(t *testing.T) {
+// After a reboot the id in a lock file may belong to anything, even to us.
+func TestStaleLockFilesOfALivingProcess(t *testing.T) {
 	t.Parallel()
 	dir := openDir(t)
 	s := start(t, dir, Options{})
@@ -219,8 +219,10 @@ func TestStalePidFileOfALivingProcess(t *testing.T) {
 	}
 	defer sleeper.Wait()
 	defer in.Close()
-	if err := os.WriteFile(pidFile, fmt.Appendf(nil, "%d\n%s", sleeper.Process.Pid, rest), 0o600); err != nil {
-		t.Fatal(err)
+	for _, file := range []string{pidFile, filepath.Join(s.place.socket, ".s.PGSQL.5432.lock")} {
+		if err := os.WriteFile(file, fmt.Appendf(nil, "%d\n%s", sleeper.Process.Pid, rest), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if again := start(t, dir, Options{}); !answers(again) {
 		t.Error("does not answer")

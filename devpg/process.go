@@ -39,12 +39,11 @@ func (s *Server) command(ctx context.Context, name string, args ...string) *exec
 // running one, nor a running one for a leftover.
 func (s *Server) spawn(ctx context.Context, alive *os.File) error {
 	defer alive.Close()
-	pidFile := filepath.Join(s.place.data(), "postmaster.pid")
-	if err := os.Remove(pidFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("devpg: %w", err)
-	}
 	var err error
 	if s.place.socket, err = chooseSocket(s.place.dir, s.place.owner); err != nil {
+		return err
+	}
+	if err := s.removeLeftovers(); err != nil {
 		return err
 	}
 	log, err := os.OpenFile(s.place.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -72,6 +71,19 @@ func (s *Server) spawn(ctx context.Context, alive *os.File) error {
 		_ = c.stop()
 		s.child = nil
 		return err
+	}
+	return nil
+}
+
+// removeLeftovers deletes the lock files of a server that was killed. They name
+// a process id, which may meanwhile be anything's, or a zombie's nobody reaps,
+// and PostgreSQL would refuse to start.
+func (s *Server) removeLeftovers() error {
+	socket := filepath.Join(s.place.socket, ".s.PGSQL.5432")
+	for _, file := range []string{filepath.Join(s.place.data(), "postmaster.pid"), socket, socket + ".lock"} {
+		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("devpg: %w", err)
+		}
 	}
 	return nil
 }
