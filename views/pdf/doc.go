@@ -5,7 +5,8 @@
 // I/O but reading a fallback font, knows no database and no HTTP, and takes
 // every time from its input: the same input gives the same bytes.
 //
-// The files, from the bottom up: face.go holds the fonts, arabic.go and
-// text.go turn a string into lines of glyphs, document.go keeps pages, block.go
-// and table.go draw on them, statement.go draws the statement.
+// The files, from the bottom up: face.go holds the fonts; arabic.go, bidi.go
+// and text.go turn a string into lines of glyphs; document.go keeps the pages;
+// block.go, table.go, columns.go and watermark.go draw on them; statement.go
+// draws the statement.
 package pdf

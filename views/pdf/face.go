@@ -34,9 +34,12 @@ type Fonts struct {
 // for the runes DejaVu lacks. It fails when the file can't be read or isn't a
 // font fpdf can embed: a collection, CFF outlines, a licence that forbids it.
 func LoadFonts(fallbackPath string) (*Fonts, error) {
-	regular := newFace("dejavu", "", dejavusanscondensed.TTF)
-	bold := newFace("dejavu", "B", dejavusanscondensedbold.TTF)
-	fonts := &Fonts{regular: []*face{regular}, bold: []*face{bold, regular}}
+	regular := newFace("dejavufull", "", dejavusanscondensed.TTF)
+	bold := newFace("dejavufull", "B", dejavusanscondensedbold.TTF)
+	fonts := &Fonts{
+		regular: []*face{newFace("dejavu", "", latin(regular.ttf)), regular},
+		bold:    []*face{newFace("dejavu", "B", latin(bold.ttf)), bold, regular},
+	}
 	if fallbackPath == "" {
 		return fonts, nil
 	}
@@ -51,6 +54,23 @@ func LoadFonts(fallbackPath string) (*Fonts, error) {
 	fonts.regular = append(fonts.regular, fallback)
 	fonts.bold = append(fonts.bold, fallback)
 	return fonts, nil
+}
+
+// latin returns the part of a font that most documents need. fpdf parses the
+// whole of each font for each document, so a small one saves a quarter of the
+// time and most of the allocations.
+func latin(ttf []byte) []byte {
+	var runes []rune
+	blocks := [][2]rune{
+		{' ', '~'}, {0x00A0, 0x024F}, {0x1E00, 0x1EFF}, // Latin and Vietnamese
+		{0x2010, 0x2030}, {'€', '€'}, {'−', '−'}, {replacement, replacement},
+	}
+	for _, block := range blocks {
+		for r := block[0]; r <= block[1]; r++ {
+			runes = append(runes, r)
+		}
+	}
+	return fpdf.UTF8CutFont(bytes.Clone(ttf), string(runes))
 }
 
 func (f *Fonts) chain(bold bool) []*face {

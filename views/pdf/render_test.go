@@ -299,7 +299,7 @@ func TestRenderAwkwardText(t *testing.T) {
 		if out := poppler(t, result.Bytes, "qpdf", "--check", "FILE"); strings.Contains(out, "WARNING") {
 			t.Errorf("%s: %s", name, out)
 		}
-		if !strings.Contains(textOf(t, result.Bytes), "Registration and car insurance") {
+		if !strings.Contains(textOf(t, result.Bytes), statement.Title(statement.DeclarationSection)) {
 			t.Errorf("%s: the rest of the document is gone", name)
 		}
 	}
@@ -330,12 +330,17 @@ func TestRenderInternational(t *testing.T) {
 	}
 }
 
-func TestRenderWithoutAnswers(t *testing.T) {
+func TestRenderRefusesWhatIsNotSubmitted(t *testing.T) {
 	t.Parallel()
-	if _, err := Render(Statement{}, loadFonts(t, "")); err == nil {
-		t.Error("no error for a statement without answers")
+	fonts := loadFonts(t, "")
+	for name, in := range map[string]Statement{
+		"nothing": {}, "no answers": {SubmittedAt: submitted}, "no time": {Answers: full().Answers},
+	} {
+		if _, err := Render(in, fonts); err == nil {
+			t.Errorf("%s: no error", name)
+		}
 	}
-	if _, err := Render(Statement{Answers: new(statement.Statement)}, loadFonts(t, "")); err != nil {
+	if _, err := Render(Statement{SubmittedAt: submitted, Answers: new(statement.Statement)}, fonts); err != nil {
 		t.Errorf("an empty statement: %v", err)
 	}
 }

@@ -31,11 +31,11 @@ type Result struct {
 }
 
 // Render draws the statement. The same input gives the same bytes. A text that
-// can't be drawn never fails it; an error is a fault of the font library, which
-// panics on what it doesn't foresee.
+// can't be drawn never fails it: an error means that there are no answers or no
+// SubmittedAt, or is a fault of fpdf, which panics on what it doesn't foresee.
 func Render(in Statement, fonts *Fonts) (result Result, err error) {
-	if in.Answers == nil {
-		return Result{}, errors.New("render statement: no answers")
+	if in.Answers == nil || in.SubmittedAt.IsZero() {
+		return Result{}, errors.New("render statement: not submitted")
 	}
 	defer func() {
 		if p := recover(); p != nil {

@@ -1,12 +1,14 @@
 package pdf
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"codeberg.org/go-fonts/dejavu/dejavusanscondensed"
+	"codeberg.org/go-fonts/dejavu/dejavusansmono"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -146,14 +148,14 @@ func otherFont(t *testing.T, change func(ttf []byte) []byte) string {
 func TestLoadFontsFallback(t *testing.T) {
 	t.Parallel()
 	fonts := loadFonts(t, otherFont(t, func(ttf []byte) []byte { return ttf }))
-	first, second := fonts.regular[0], fonts.regular[1]
+	first, second := fonts.regular[1], fonts.regular[2]
 	first.once.Do(first.measure)
 	first.table['ж'] = -1 // as if DejaVu had no Cyrillic zhe
 	p := fonts.phrase("дж", false)
 	if p.glyphs[0].face != first || p.glyphs[1].face != second || len(p.uncovered) != 0 {
 		t.Errorf("zhe isn't drawn in the fallback: %+v", p)
 	}
-	result, err := Render(Statement{AccountName: "дж", CustomerName: "дж", Answers: full().Answers}, fonts)
+	result, err := Render(Statement{AccountName: "дж", CustomerName: "дж", SubmittedAt: submitted, Answers: full().Answers}, fonts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,6 +168,27 @@ func TestLoadFontsFallback(t *testing.T) {
 	plain := render(t, full())
 	if out := poppler(t, plain.Bytes, "pdffonts", "FILE"); strings.Contains(out, "fallback") {
 		t.Errorf("a fallback nobody needs is embedded:\n%s", out)
+	}
+}
+
+// fpdf writes into the bytes of a font whose last glyphs share an advance, as a
+// monospaced one's do; that must not reach other documents.
+func TestRenderLeavesFontsAlone(t *testing.T) {
+	t.Parallel()
+	fonts := loadFonts(t, otherFont(t, func([]byte) []byte { return dejavusansmono.TTF }))
+	fallback := fonts.regular[2]
+	before := bytes.Clone(fallback.ttf)
+	for _, f := range []*face{fonts.regular[0], fonts.regular[1]} {
+		f.once.Do(f.measure)
+		for r := range f.table {
+			f.table[r] = -1
+		}
+	}
+	if _, err := Render(full(), fonts); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(fallback.ttf, before) {
+		t.Error("drawing a document changed the font")
 	}
 }
 
