@@ -61,30 +61,33 @@ func twoDigits(n uint64) string {
 func (c Cents) MarshalJSON() ([]byte, error) { return []byte(c.Decimal()), nil }
 
 // UnmarshalJSON reads a number in dollars with at most two decimals, exactly.
+// A null leaves the amount as it is.
 func (c *Cents) UnmarshalJSON(b []byte) error {
-	text, negative := strings.CutPrefix(string(b), "-")
-	v, err := parseDecimal(text)
+	if string(b) == "null" {
+		return nil
+	}
+	v, err := parseDecimal(string(b))
 	if err != nil {
 		return err
-	}
-	if negative {
-		v = -v
 	}
 	*c = v
 	return nil
 }
 
-// parseDecimal reads digits with an optional point and one or two decimals.
+// parseDecimal reads digits with an optional sign, point and one or two
+// decimals.
 func parseDecimal(s string) (Cents, error) {
-	whole, fraction, point := strings.Cut(s, ".")
-	if whole == "" && fraction == "" || len(fraction) > 2 || point && fraction == "" && whole == "" {
+	digits, negative := strings.CutPrefix(s, "-")
+	whole, fraction, _ := strings.Cut(digits, ".")
+	if whole == "" && fraction == "" || len(fraction) > 2 {
 		return 0, errAmount
 	}
-	digits := whole + fraction + strings.Repeat("0", 2-len(fraction))
-	for _, d := range digits {
-		if d < '0' || d > '9' {
-			return 0, errAmount
-		}
+	digits = whole + fraction + strings.Repeat("0", 2-len(fraction))
+	if strings.Trim(digits, "0123456789") != "" {
+		return 0, errAmount
+	}
+	if negative {
+		digits = "-" + digits
 	}
 	v, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil {

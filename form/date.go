@@ -21,53 +21,73 @@ type date struct {
 	problem  string
 }
 
-// PastDate describes a date between 1900 and today. Autocomplete is the
-// stem of the three inputs' tokens, "bday".
+// PastDate describes a date between 1900 and today. Its Autocomplete, where
+// set, is the stem of the three inputs' tokens, "bday".
 func PastDate(p *time.Time, name, label string, today time.Time) Field {
 	return Field{Name: name, Label: label, Kind: KindDate, Value: &date{p: p,
 		earliest: time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC), latest: today}}
 }
 
 func (v *date) Parse(get func(string) string) {
+	var garbled [3]string
+	v.day, garbled[0] = CleanText(get("day"), 100)
+	v.month, garbled[1] = CleanText(get("month"), 100)
+	v.year, garbled[2] = CleanText(get("year"), 100)
 	*v.p, v.problem = time.Time{}, ""
-	v.day, _ = CleanText(get("day"), 100)
-	v.month, _ = CleanText(get("month"), 100)
-	v.year, _ = CleanText(get("year"), 100)
-	if v.day == "" && v.month == "" && v.year == "" {
-		return
-	}
-	if v.day == "" || v.month == "" || v.year == "" {
-		v.problem = "must include a day, a month and a year"
-		return
-	}
-	day, dayErr := strconv.Atoi(v.day)
-	month, monthOK := parseMonth(v.month)
-	year, yearErr := strconv.Atoi(v.year)
-	if dayErr != nil || !monthOK || yearErr != nil || len(v.year) != 4 {
-		v.problem = "must be a real date, like 27 3 1985"
-		return
-	}
-	t := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
-	switch {
-	case t.Day() != day || t.Month() != month:
-		v.problem = "must be a real date, like 27 3 1985"
-	case t.After(v.latest):
-		v.problem = "must be in the past"
-	case t.Before(v.earliest):
-		v.problem = "must be in " + strconv.Itoa(v.earliest.Year()) + " or later"
+	switch missing := v.missing(); {
+	case garbled != [3]string{}:
+		v.problem = notADate
+	case len(missing) == 3:
+	case len(missing) > 0:
+		v.problem = "must include " + strings.Join(missing, " and ")
 	default:
-		*v.p = t
+		*v.p, v.problem = v.parse()
 	}
 }
 
-// parseMonth takes 1–12, or a month's name or its first three letters.
+const notADate = "must be a real date, like 27 3 1985"
+
+func (v *date) missing() []string {
+	var out []string
+	for _, part := range [][2]string{{v.day, "a day"}, {v.month, "a month"}, {v.year, "a year"}} {
+		if part[0] == "" {
+			out = append(out, part[1])
+		}
+	}
+	return out
+}
+
+func (v *date) parse() (t time.Time, problem string) {
+	day, dayErr := strconv.Atoi(v.day)
+	month, monthOK := parseMonth(v.month)
+	year, yearErr := strconv.Atoi(v.year)
+	if dayErr != nil || !monthOK || yearErr != nil {
+		return t, notADate
+	}
+	if year < 0 || len(v.year) != 4 {
+		return t, "must have a year of four digits, like 1985"
+	}
+	d := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+	switch {
+	case d.Day() != day || d.Month() != month:
+		return t, notADate
+	case d.After(v.latest):
+		return t, "must be in the past"
+	case d.Before(v.earliest):
+		return t, "must be in " + strconv.Itoa(v.earliest.Year()) + " or later"
+	}
+	return d, ""
+}
+
+// parseMonth takes 1–12, or a month's name or at least its first three
+// letters.
 func parseMonth(s string) (time.Month, bool) {
 	if n, err := strconv.Atoi(s); err == nil {
 		return time.Month(n), n >= 1 && n <= 12
 	}
 	s = strings.ToLower(s)
 	for m := time.January; m <= time.December; m++ {
-		if name := strings.ToLower(m.String()); s == name || s == name[:3] {
+		if name := strings.ToLower(m.String()); len(s) >= 3 && strings.HasPrefix(name, s) {
 			return m, true
 		}
 	}

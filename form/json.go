@@ -81,7 +81,7 @@ func (s *Section) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads what MarshalJSON writes. A member without a field is
-// passed over and a missing one leaves its answer empty, so that answers
+// passed over and a missing or null one leaves its answer empty, so that answers
 // stored before a question was added or dropped can still be read.
 func (s *Section) UnmarshalJSON(data []byte) error {
 	var answers members
@@ -89,6 +89,9 @@ func (s *Section) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	for _, g := range s.Groups {
+		for _, f := range g.Fields {
+			f.Value.Parse(nothing)
+		}
 		if err := answers.fill(g.Fields); err != nil {
 			return err
 		}
@@ -125,7 +128,7 @@ type members map[string]json.RawMessage
 func (m members) fill(fields []Field) error {
 	for _, f := range fields {
 		raw, err := m.at(f.Name)
-		if err == nil && raw != nil {
+		if err == nil && raw != nil && string(raw) != "null" {
 			err = f.Value.UnmarshalJSON(raw)
 		}
 		if err != nil {

@@ -6,18 +6,20 @@ import (
 	"strconv"
 )
 
-// A List is a repeated group of questions, such as one per vehicle.
+// A List is a repeated group of questions, such as one per vehicle. From its
+// binding to the end of the request, items come and go only through it.
 type List struct {
 	Name     string // JSON key inside the section, and input name prefix
 	Title    string // what the items are, "Vehicles"
 	Singular string // one item inside a sentence, "vehicle"
 
-	length func() int
-	add    func() // appends one empty item
-	remove func(i int)
-	bind   func(i int) []Field
-	bound  [][]Field // an item's fields keep what was typed, so bind each once
-	excess bool      // more items were sent than a list can hold
+	length   func() int
+	add      func() // appends one empty item
+	remove   func(i int)
+	bind     func(i int) []Field
+	describe func() []Field
+	bound    [][]Field // an item's fields keep what was typed, so bind each once
+	excess   bool      // more items were sent than a list can hold
 }
 
 // ListOf describes a list whose items are *items; bind gives one item's
@@ -25,10 +27,11 @@ type List struct {
 func ListOf[T any](items *[]*T, name, title, singular string, bind func(*T) []Field) *List {
 	return &List{
 		Name: name, Title: title, Singular: singular,
-		length: func() int { return len(*items) },
-		add:    func() { *items = append(*items, new(T)) },
-		remove: func(i int) { *items = append((*items)[:i], (*items)[i+1:]...) },
-		bind:   func(i int) []Field { return bind((*items)[i]) },
+		length:   func() int { return len(*items) },
+		add:      func() { *items = append(*items, new(T)) },
+		remove:   func(i int) { *items = append((*items)[:i], (*items)[i+1:]...) },
+		bind:     func(i int) []Field { return bind((*items)[i]) },
+		describe: func() []Field { return bind(new(T)) },
 	}
 }
 
@@ -69,13 +72,7 @@ func (l *List) Remove(i int) bool {
 
 // ItemFields returns the fields of an item of its own, bound to nothing
 // that is stored: a description for schemas and table headings.
-func (l *List) ItemFields() []Field {
-	l.add()
-	last := l.Len() - 1
-	fields := l.bind(last)
-	l.remove(last)
-	return fields
-}
+func (l *List) ItemFields() []Field { return l.describe() }
 
 // Input returns the name of the input that answers field f of item i.
 func (l *List) Input(i int, f Field) string { return l.path(i) + f.Name }
@@ -86,14 +83,15 @@ func (l *List) clear() {
 	for l.Len() > 0 {
 		l.remove(l.Len() - 1)
 	}
-	l.bound = nil
+	l.bound, l.excess = nil, false
 }
 
-// read replaces the items by those in values. An item left wholly blank is
-// one the customer did not want.
-func (l *List) read(values url.Values) {
+// read replaces the items by those in values, numbered anew from 0. An item
+// left wholly blank is one the customer did not want: it is kept while the
+// page is being filled in, so that the others keep their numbers, and dropped
+// at the end.
+func (l *List) read(values url.Values, keepBlank bool) {
 	l.clear()
-	l.excess = false
 	for _, n := range indices(l.Name, values) {
 		if l.Full() {
 			l.excess = true
@@ -101,8 +99,9 @@ func (l *List) read(values url.Values) {
 		}
 		l.add()
 		i := l.Len() - 1
-		readFields(l.Item(i), l.path(n), values)
-		if blank(l.Item(i)) {
+		parseFields(l.Item(i), l.path(n), values)
+		clearUnasked(l.Item(i))
+		if !keepBlank && blank(l.Item(i)) {
 			l.Remove(i)
 		}
 	}
@@ -120,10 +119,13 @@ func blank(fields []Field) bool {
 func (l *List) validate() Errors {
 	var errs Errors
 	for i := range l.Len() {
-		errs = append(errs, validateFields(l.Item(i), l.path(i))...)
+		for _, e := range validateFields(l.Item(i), l.path(i)) {
+			e.Message = fmt.Sprintf("%s %d: %s", upperFirst(l.Singular), i+1, lowerFirst(e.Message))
+			errs = append(errs, e)
+		}
 	}
 	if l.excess {
-		errs = append(errs, Error{l.Name, fmt.Sprintf("%s can have at most %d entries: combine the smallest ones", l.Title, MaxListItems)})
+		errs = append(errs, Error{l.Name, fmt.Sprintf("%s: enter at most %d, and combine the smallest ones", l.Title, MaxListItems)})
 	}
 	return errs
 }

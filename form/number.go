@@ -22,43 +22,49 @@ func Money(p *Cents, name, label string, period Period) Field {
 
 // grouped is a number whose separators, if any, stand at the thousands: in
 // "1,50" the comma might be a decimal one, so it must not be read as 150.
-var grouped = regexp.MustCompile(`^(?:[0-9]*|[0-9]{1,3}(?:[,\s\x{00a0}\x{202f}][0-9]{3})+)(?:\.[0-9]*)?$`)
+var grouped = regexp.MustCompile(`^(?:[0-9]*|[0-9]{1,3}(?:[,\s\x{00a0}\x{2009}\x{202f}][0-9]{3})+)(?:\.[0-9]*)?$`)
 
 func (v *money) Parse(get func(string) string) {
-	*v.p, v.problem = 0, ""
-	v.input, _ = CleanText(get(""), 100)
-	s := strings.TrimSpace(strings.TrimPrefix(v.input, "$"))
+	clean, garbled := CleanText(get(""), 100)
+	*v.p, v.input, v.problem = 0, clean, ""
 	switch {
-	case v.input == "":
-		return
-	case strings.HasPrefix(s, "-") || strings.HasPrefix(s, "−") || strings.HasPrefix(v.input, "-"):
-		v.problem = "must be $0 or more"
-		return
-	case !grouped.MatchString(s):
-		v.problem = "must be an amount in dollars, like 1250 or 1,250.50"
-		return
-	}
-	digits := strings.TrimSuffix(strings.Map(dropSeparators, s), ".")
-	if len(strings.TrimLeft(digits, "0")) > len("999999999999.99") {
-		v.problem = "must be " + MaxCents.String() + " or less"
-		return
-	}
-	amount, err := parseDecimal(digits)
-	switch {
-	case err != nil:
-		v.problem = "must be an amount in dollars with at most two decimals, like 1,250.50"
-	case amount > MaxCents:
-		v.problem = "must be " + MaxCents.String() + " or less"
-	default:
-		*v.p = amount
+	case garbled != "":
+		v.problem = notAnAmount
+	case clean != "":
+		*v.p, v.problem = parseMoney(clean)
 	}
 }
 
+const notAnAmount = "must be an amount in dollars, like 1250 or 1,250.50"
+
+// parseMoney reads an amount as people type it, or says what is wrong.
+func parseMoney(s string) (amount Cents, problem string) {
+	s = strings.TrimSpace(strings.TrimPrefix(s, "$"))
+	if strings.HasPrefix(s, "-") || strings.HasPrefix(s, "−") {
+		return 0, "must be $0 or more"
+	}
+	if !grouped.MatchString(s) {
+		return 0, notAnAmount
+	}
+	dollars, cents, _ := strings.Cut(strings.Map(dropSeparators, s), ".")
+	if len(cents) > 2 {
+		return 0, "must have at most two decimals, like 1,250.50"
+	}
+	amount, err := parseDecimal(dollars + "." + cents)
+	switch {
+	case len(strings.TrimLeft(dollars, "0")) > len("999999999999"):
+		return 0, "must be " + MaxCents.String() + " or less"
+	case err != nil:
+		return 0, notAnAmount
+	}
+	return amount, ""
+}
+
 func dropSeparators(r rune) rune {
-	if r >= '0' && r <= '9' || r == '.' {
+	if r == '.' {
 		return r
 	}
-	return -1
+	return onlyDigits(r)
 }
 
 func (v *money) Input(string) string {
@@ -71,12 +77,15 @@ func (v *money) Input(string) string {
 func (v *money) Display() string { return v.p.String() }
 func (v *money) Empty() bool     { return *v.p == 0 && v.input == "" }
 func (v *money) Problem() string { return v.problem }
-func (v *money) Schema() *Schema { return moneySchema() }
 
 func (v *money) MarshalJSON() ([]byte, error)    { return v.p.MarshalJSON() }
 func (v *money) UnmarshalJSON(data []byte) error { return v.p.UnmarshalJSON(data) }
 
-func moneySchema() *Schema { return &Schema{Type: "number", MultipleOf: json.Number("0.01")} }
+// Schema has no multipleOf 0.01: validators that compute in binary floating
+// point would refuse exact amounts such as 0.07.
+func (v *money) Schema() *Schema {
+	return &Schema{Type: "number", Minimum: "0", Maximum: json.Number(MaxCents.Decimal())}
+}
 
 // percent is a whole number from 0 to 100.
 type percent struct {
@@ -91,13 +100,13 @@ func Percent(p *int, name, label string) Field {
 }
 
 func (v *percent) Parse(get func(string) string) {
-	*v.p, v.problem = 0, ""
-	v.input, _ = CleanText(get(""), 100)
-	if v.input == "" {
+	clean, garbled := CleanText(get(""), 100)
+	*v.p, v.input, v.problem = 0, clean, ""
+	if clean == "" && garbled == "" {
 		return
 	}
-	n, err := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(v.input, "%")))
-	if err != nil || n < 0 || n > 100 {
+	n, err := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(clean, "%")))
+	if garbled != "" || err != nil || n < 0 || n > 100 {
 		v.problem = "must be a whole number from 0 to 100"
 		return
 	}
@@ -111,7 +120,12 @@ func (v *percent) Input(string) string {
 	return strconv.Itoa(*v.p)
 }
 
-func (v *percent) Display() string { return strconv.Itoa(*v.p) + "%" }
+func (v *percent) Display() string {
+	if v.Empty() {
+		return ""
+	}
+	return strconv.Itoa(*v.p) + "%"
+}
 func (v *percent) Empty() bool     { return *v.p == 0 && v.input == "" }
 func (v *percent) Problem() string { return v.problem }
 
@@ -143,7 +157,7 @@ func (v *total) Input(string) string          { return "" }
 func (v *total) Display() string              { return v.compute().String() }
 func (v *total) Empty() bool                  { return false }
 func (v *total) Problem() string              { return "" }
-func (v *total) Schema() *Schema              { return moneySchema() }
+func (v *total) Schema() *Schema              { return &Schema{Type: "number"} }
 func (v *total) MarshalJSON() ([]byte, error) { return v.compute().MarshalJSON() }
 func (v *total) UnmarshalJSON([]byte) error   { return nil } // computed again
 
@@ -167,5 +181,5 @@ func (v *instant) Display() string {
 	}
 	return v.p.UTC().Format("2 January 2006, 15:04 UTC")
 }
-func (v *instant) MarshalJSON() ([]byte, error)    { return json.Marshal(v.p.UTC()) }
+func (v *instant) MarshalJSON() ([]byte, error)    { return At(*v.p).MarshalJSON() }
 func (v *instant) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, v.p) }

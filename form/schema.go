@@ -49,6 +49,9 @@ func (s *Section) Schema() *Schema {
 func (s *Schema) addFields(fields []Field) {
 	for _, f := range fields {
 		leaf := f.Value.Schema()
+		if (f.Optional || f.When != nil) && (leaf.Enum != nil || leaf.Format != "" || leaf.Pattern != "") {
+			leaf = &Schema{AnyOf: []*Schema{leaf, {Const: ""}}}
+		}
 		leaf.Description = describe(f)
 		s.add(f.Name, leaf)
 	}
@@ -61,6 +64,7 @@ func describe(f Field) string {
 		if f.Period != Once {
 			text += " " + string(f.Period)
 		}
+		text += " with at most two decimals"
 	}
 	return text + "."
 }

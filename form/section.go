@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // MaxListItems is how many items a list can hold (D24).
@@ -36,13 +38,17 @@ type Field struct {
 	Name         string // JSON path inside the section or list item, and input name
 	Label        string
 	Hint         string
+	Ask          string // message where nothing was answered; "" for Enter or Select and the label
 	Kind         Kind
 	Value        Value
 	Optional     bool
 	Autocomplete string // HTML autocomplete token
 	Period       Period
-	Options      []Option    // of a Choice
-	When         func() bool // nil: always asked; evaluated after decoding
+	Options      []Option // of a Choice
+	// When, where not nil, says whether the question is asked. It is evaluated
+	// after decoding, and may look at earlier answers of the same list item and
+	// at the section's answers outside lists.
+	When func() bool
 }
 
 // A Kind says what sort of answer a field takes.
@@ -77,7 +83,9 @@ type Option struct{ Code, Label string }
 
 // An Error is a message about one field, fit to show the customer.
 type Error struct {
-	Field   string `json:"field"` // input name, "real_property.0.address"
+	// Field is the input's name, "real_property.0.address": without the part
+	// for a date, and the list's name where it has too many items.
+	Field   string `json:"field"`
 	Message string `json:"message"`
 }
 
@@ -85,7 +93,7 @@ type Error struct {
 type Errors []Error
 
 // Error makes Errors an error; the text holds no answers.
-func (e Errors) Error() string { return fmt.Sprintf("%d answers need attention", len(e)) }
+func (e Errors) Error() string { return fmt.Sprintf("answers that need attention: %d", len(e)) }
 
 // For returns the message for the named input, or "".
 func (e Errors) For(name string) string {
@@ -110,34 +118,40 @@ func (f Field) Parts() []string {
 }
 
 // Read takes what the customer typed, unchecked: the start of adding or
-// removing an item, or of redisplaying a draft. Answers that are no longer
-// asked are cleared.
-func (s *Section) Read(values url.Values) {
-	for _, g := range s.Groups {
-		if g.List != nil {
-			g.List.read(values)
-			continue
-		}
-		readFields(g.Fields, "", values)
-	}
+// removing an item, or of redisplaying a draft. List items keep their order
+// and are numbered from 0, blank ones too. Answers that are no longer asked
+// are cleared.
+func (s *Section) Read(values url.Values) { s.read(values, true) }
+
+// Decode reads what the customer typed, drops the list items left blank, and
+// reports every missing or unacceptable answer.
+func (s *Section) Decode(values url.Values) Errors {
+	s.read(values, false)
+	return s.Validate()
 }
 
-// Decode reads what the customer typed and reports every missing or
-// unacceptable answer.
-func (s *Section) Decode(values url.Values) Errors {
-	s.Read(values)
-	return s.Validate()
+func (s *Section) read(values url.Values, keepBlank bool) {
+	for _, g := range s.Groups {
+		parseFields(g.Fields, "", values)
+	}
+	for _, g := range s.Groups {
+		clearUnasked(g.Fields)
+	}
+	for _, g := range s.Groups {
+		if g.List != nil {
+			g.List.read(values, keepBlank)
+		}
+	}
 }
 
 // Validate reports every missing or unacceptable answer, in page order.
 func (s *Section) Validate() Errors {
 	var errs Errors
 	for _, g := range s.Groups {
+		errs = append(errs, validateFields(g.Fields, "")...)
 		if g.List != nil {
 			errs = append(errs, g.List.validate()...)
-			continue
 		}
-		errs = append(errs, validateFields(g.Fields, "")...)
 	}
 	return errs
 }
@@ -184,7 +198,7 @@ func (s *Section) List(name string) *List {
 	return nil
 }
 
-func readFields(fields []Field, prefix string, values url.Values) {
+func parseFields(fields []Field, prefix string, values url.Values) {
 	for _, f := range fields {
 		if f.Kind == KindOutput {
 			continue
@@ -196,12 +210,17 @@ func readFields(fields []Field, prefix string, values url.Values) {
 			return values.Get(prefix + f.Name + part)
 		})
 	}
+}
+
+func clearUnasked(fields []Field) {
 	for _, f := range fields {
-		if f.Kind != KindOutput && !f.Asked() {
-			f.Value.Parse(func(string) string { return "" })
+		if !f.Asked() {
+			f.Value.Parse(nothing)
 		}
 	}
 }
+
+func nothing(string) string { return "" }
 
 func validateFields(fields []Field, prefix string) Errors {
 	var errs Errors
@@ -223,22 +242,31 @@ func (f Field) problem() string {
 	if f.Optional || !f.Value.Empty() {
 		return ""
 	}
-	switch f.Kind {
-	case KindChoice:
+	switch {
+	case f.Ask != "":
+		return f.Ask
+	case f.Kind == KindChoice || f.Kind == KindCheckbox:
 		return "Select " + lowerFirst(f.Label)
-	case KindCheckbox:
-		return "Tick the box: " + lowerFirst(f.Label)
 	}
 	return "Enter " + lowerFirst(f.Label)
 }
 
 // lowerFirst puts a label inside a sentence; a label that starts with an
 // abbreviation stays as it is.
-func lowerFirst(label string) string {
-	if len(label) > 1 && label[1] >= 'A' && label[1] <= 'Z' {
-		return label
+func lowerFirst(s string) string {
+	first, size := utf8.DecodeRuneInString(s)
+	if second, _ := utf8.DecodeRuneInString(s[size:]); size == 0 || unicode.IsUpper(second) {
+		return s
 	}
-	return strings.ToLower(label[:1]) + label[1:]
+	return string(unicode.ToLower(first)) + s[size:]
+}
+
+func upperFirst(s string) string {
+	first, size := utf8.DecodeRuneInString(s)
+	if size == 0 {
+		return s
+	}
+	return string(unicode.ToUpper(first)) + s[size:]
 }
 
 // indices returns the item numbers that occur in the input names of a list,
@@ -254,7 +282,7 @@ func indices(name string, values url.Values) []int {
 		if !ok {
 			continue
 		}
-		if i, err := strconv.Atoi(number); err == nil && i >= 0 {
+		if i, err := strconv.Atoi(number); err == nil && i >= 0 && strconv.Itoa(i) == number {
 			out = append(out, i)
 		}
 	}
@@ -265,6 +293,18 @@ func indices(name string, values url.Values) []int {
 // Fills sets the HTML autocomplete token.
 func (f Field) Fills(token string) Field {
 	f.Autocomplete = token
+	return f
+}
+
+// Asks sets the message shown where nothing was answered.
+func (f Field) Asks(message string) Field {
+	f.Ask = message
+	return f
+}
+
+// Hints sets the line of help under the label.
+func (f Field) Hints(hint string) Field {
+	f.Hint = hint
 	return f
 }
 

@@ -38,8 +38,9 @@ type text struct {
 	max     int
 	format  string
 	pattern string
-	check   func(string) string
-	invalid string // as typed, where it is no valid text
+	tidy    func(string) string
+	check   func(string) string // says what is wrong with a text that isn't empty
+	problem string
 }
 
 // Text describes a line of at most 200 characters.
@@ -58,40 +59,57 @@ func Email(p *string, name, label string) Field {
 	return Field{Name: name, Label: label, Kind: KindEmail, Autocomplete: "email",
 		Value: &text{p: p, max: 254, format: "email", check: func(s string) string {
 			if !ValidEmail(s) {
-				return "must be an address like name@example.com"
+				return "must be in the correct format, like name@example.com"
 			}
 			return ""
 		}}}
 }
 
-// Phone describes a telephone number, kept as typed.
+// Phone describes a telephone number, kept as typed but for the typographic
+// spaces and hyphens of a copied one.
 func Phone(p *string, name, label string) Field {
 	return Field{Name: name, Label: label, Kind: KindPhone, Autocomplete: "tel",
-		Value: &text{p: p, max: 30, check: func(s string) string {
-			if n := len(phoneFiller.ReplaceAllString(s, "")); n < 6 || n > 15 || !phone.MatchString(s) {
-				return "must be a number like 0412 345 678 or +61 2 9999 9999"
-			}
-			return ""
-		}}}
+		Value: &text{p: p, max: 30, tidy: func(s string) string { return strings.Map(plainPhone, s) },
+			check: func(s string) string {
+				digits := strings.Map(onlyDigits, s)
+				if len(digits) < 6 || len(digits) > 15 || !phone.MatchString(s) {
+					return "must be in the correct format, like 0412 345 678 or +61 2 9999 9999"
+				}
+				return ""
+			}}}
 }
 
 // Digits describes a code of exactly n digits.
 func Digits(p *string, n int, name, label string) Field {
-	pattern := fmt.Sprintf(`^[0-9]{%d}$`, n)
-	re := regexp.MustCompile(pattern)
 	return Field{Name: name, Label: label, Kind: KindDigits,
-		Value: &text{p: p, max: n, pattern: pattern, check: func(s string) string {
-			if !re.MatchString(s) {
+		Value: &text{p: p, max: n, pattern: fmt.Sprintf(`^[0-9]{%d}$`, n), check: func(s string) string {
+			if len(s) != n || strings.Map(onlyDigits, s) != s {
 				return fmt.Sprintf("must be %d digits", n)
 			}
 			return ""
 		}}}
 }
 
-var (
-	phone       = regexp.MustCompile(`^\+?[0-9() .\-]+$`)
-	phoneFiller = regexp.MustCompile(`[^0-9]`)
-)
+var phone = regexp.MustCompile(`^\+?[0-9() .\-]+$`)
+
+func onlyDigits(r rune) rune {
+	if r >= '0' && r <= '9' {
+		return r
+	}
+	return -1
+}
+
+func plainPhone(r rune) rune {
+	switch {
+	case unicode.Is(unicode.Zs, r):
+		return ' '
+	case unicode.Is(unicode.Pd, r):
+		return '-'
+	case unicode.Is(unicode.Cf, r): // the marks of direction around a copied contact
+		return -1
+	}
+	return r
+}
 
 // ValidEmail reports whether s is one e-mail address and nothing else, of at
 // most 254 bytes with a domain that has a dot.
@@ -107,31 +125,36 @@ func ValidEmail(s string) bool {
 
 // CleanText trims and NFC-normalises one line of text, and says what is
 // wrong with it ("" for nothing): invalid UTF-8, control characters, more
-// than limit characters (D24).
+// than limit characters (D24). The clean text never holds any that are not
+// accepted, but for U+FFFD and a length beyond the limit.
 func CleanText(s string, limit int) (clean, problem string) {
-	if !utf8.ValidString(s) {
-		return strings.ToValidUTF8(s, "\uFFFD"), "contains characters that can't be read: type it again"
-	}
-	clean = strings.TrimSpace(norm.NFC.String(s))
-	if strings.ContainsFunc(clean, unicode.IsControl) {
-		visible := func(r rune) rune {
-			if unicode.IsControl(r) {
-				return -1
-			}
-			return r
-		}
-		return strings.Map(visible, clean), "contains control characters or line breaks: type it as one plain line"
-	}
-	if utf8.RuneCountInString(clean) > limit {
+	valid := strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD"))
+	visible := strings.Map(dropControls, valid)
+	clean = strings.TrimSpace(norm.NFC.String(visible))
+	switch {
+	case strings.ContainsRune(clean, utf8.RuneError): // a browser that failed to decode sends it, too
+		return clean, "contains characters that can't be read: type it again"
+	case visible != valid:
+		return clean, "must be one line without control characters"
+	case utf8.RuneCountInString(clean) > limit:
 		return clean, fmt.Sprintf("must be %d characters or fewer", limit)
 	}
 	return clean, ""
 }
 
+func dropControls(r rune) rune {
+	if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+		return -1
+	}
+	return r
+}
+
 func (v *text) Parse(get func(string) string) {
 	clean, problem := CleanText(get(""), v.max)
-	v.invalid = problem
-	*v.p = clean
+	if v.tidy != nil {
+		clean = strings.TrimSpace(v.tidy(clean))
+	}
+	*v.p, v.problem = clean, problem
 }
 
 func (v *text) Input(string) string { return *v.p }
@@ -139,10 +162,13 @@ func (v *text) Display() string     { return *v.p }
 func (v *text) Empty() bool         { return *v.p == "" }
 
 func (v *text) Problem() string {
-	if v.invalid != "" || *v.p == "" || v.check == nil {
-		return v.invalid
+	if v.check == nil || v.Empty() {
+		return v.problem
 	}
-	return v.check(*v.p)
+	if problem := v.check(*v.p); problem != "" {
+		return problem
+	}
+	return v.problem
 }
 
 func (v *text) Schema() *Schema {
@@ -163,7 +189,7 @@ func Choice(p *string, name, label string, options []Option) Field {
 }
 
 func (v *choice) Parse(get func(string) string) {
-	*v.p = strings.TrimSpace(strings.ToValidUTF8(get(""), ""))
+	*v.p, _ = CleanText(get(""), 100)
 }
 func (v *choice) Input(string) string { return *v.p }
 func (v *choice) Empty() bool         { return *v.p == "" }

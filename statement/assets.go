@@ -122,55 +122,46 @@ func (a *Assets) section() *form.Section {
 }
 
 func (p *Property) fields() []form.Field {
-	description := form.LongText(&p.Description, "description", "Description")
-	description.Hint = "For example, family home."
-	percentage := form.Percent(&p.OwnershipPercentage, "ownership_percentage", "Your share")
-	percentage.Hint = "As a percentage. 100 where it is all yours."
-	value := form.Money(&p.CurrentValue, "current_value", "Current value", form.Once)
-	value.Hint = "Of the whole property."
-	owing := form.Money(&p.MortgageOwing, "mortgage_owing", "Mortgage owing", form.Once)
-	owing.Hint = "On the whole property."
 	return []form.Field{
-		description,
-		form.LongText(&p.Address, "address", "Address"),
-		form.Choice(&p.Ownership, "ownership", "Ownership", ownerships),
-		percentage,
-		value,
-		owing,
+		form.LongText(&p.Description, "description", "Description").
+			Asks("Enter a description").Hints("For example, family home."),
+		form.LongText(&p.Address, "address", "Address").Asks("Enter its address"),
+		form.Choice(&p.Ownership, "ownership", "Ownership", ownerships).Asks("Select how it is owned"),
+		form.Percent(&p.OwnershipPercentage, "ownership_percentage", "Your share").
+			Hints("As a percentage. 100 where it is all yours."),
+		form.Money(&p.CurrentValue, "current_value", "Current value", form.Once).Hints("Of the whole property."),
+		form.Money(&p.MortgageOwing, "mortgage_owing", "Mortgage owing", form.Once).Hints("On the whole property."),
 		form.Total(p.Net, "net_value", "Net value of your share", form.Once),
 	}
 }
 
 func (v *Vehicle) fields() []form.Field {
-	description := form.LongText(&v.Description, "description", "Description")
-	description.Hint = "Make, model and year."
-	owing := form.Money(&v.AmountOwing, "amount_owing", "Amount owing", form.Once)
-	owing.Hint = "What is left of a loan for it."
 	return []form.Field{
-		description,
+		form.LongText(&v.Description, "description", "Description").
+			Asks("Enter a description").Hints("Make, model and year."),
 		form.Money(&v.Value, "value", "Value", form.Once),
-		owing,
+		form.Money(&v.AmountOwing, "amount_owing", "Amount owing", form.Once).Hints("What is left of a loan for it."),
 	}
 }
 
 func (b *BankAccount) fields() []form.Field {
 	return []form.Field{
-		form.Text(&b.Institution, "institution", "Bank or institution"),
-		form.Choice(&b.AccountType, "account_type", "Account type", accountTypes),
+		form.Text(&b.Institution, "institution", "Bank or institution").Asks("Enter the bank or institution"),
+		form.Choice(&b.AccountType, "account_type", "Account type", accountTypes).Asks("Select the type of account"),
 		form.Money(&b.Balance, "balance", "Balance", form.Once),
 	}
 }
 
 func (f *SuperFund) fields() []form.Field {
 	return []form.Field{
-		form.Text(&f.FundName, "fund_name", "Fund name"),
+		form.Text(&f.FundName, "fund_name", "Fund name").Asks("Enter the name of the fund"),
 		form.Money(&f.Balance, "balance", "Balance", form.Once),
 	}
 }
 
 func (i *Investment) fields() []form.Field {
 	return []form.Field{
-		form.LongText(&i.Description, "description", "Description"),
+		form.LongText(&i.Description, "description", "Description").Asks("Enter a description"),
 		form.Money(&i.Value, "value", "Value", form.Once),
 	}
 }

@@ -17,14 +17,15 @@ type Declaration struct {
 }
 
 func (d *Declaration) section() *form.Section {
-	name := form.Text(&d.FullName, "full_name", "Your full name").Fills("name")
-	name.Hint = "Typing your name here signs the statement."
+	name := form.Text(&d.FullName, "full_name", "Your full name").Fills("name").
+		Asks("Enter your full name to sign").Hints("Typing your name here signs the statement.")
 	return &form.Section{
 		Name:  DeclarationSection,
 		Title: "Declaration",
 		Intro: "Check your answers, then sign and submit.",
 		Groups: []form.Group{{Fields: []form.Field{
-			form.Checkbox(&d.Accepted, "accepted", "I have read and accept the declaration"),
+			form.Checkbox(&d.Accepted, "accepted", "I have read and accept the declaration").
+				Asks("Tick the box to accept the declaration"),
 			name,
 			form.Instant(&d.SignedAt, "signed_at", "Signed at"),
 		}}},

@@ -1,10 +1,6 @@
 package statement
 
-import (
-	"time"
-
-	"candor/form"
-)
+import "candor/form"
 
 // Limits of uploads (D23).
 const (
@@ -14,13 +10,13 @@ const (
 
 // Document is an uploaded file as the data object shows it (D23).
 type Document struct {
-	ID          string    `json:"id" doc:"Document id, doc_…; its bytes are at /v1/sessions/:id/documents/:document_id."`
-	Category    string    `json:"category" enum:"identification,income_evidence,bank_statement,tax_return,loan_statement,other" doc:"What the customer says it is."`
-	FileName    string    `json:"file_name" doc:"The name the customer's device gave it."`
-	ContentType string    `json:"content_type" enum:"application/pdf,image/jpeg,image/png,image/heic" doc:"Found from the content."`
-	SizeBytes   int64     `json:"size_bytes" doc:"Size in bytes, at most 10485760."`
-	SHA256      string    `json:"sha256" doc:"Lower-case hex."`
-	UploadedAt  time.Time `json:"uploaded_at" doc:"When it was uploaded, UTC."`
+	ID          string         `json:"id" doc:"Document id, doc_…; its bytes are at /v1/sessions/:id/documents/:document_id."`
+	Category    string         `json:"category" enum:"identification,income_evidence,bank_statement,tax_return,loan_statement,other" doc:"What the customer says it is."`
+	FileName    string         `json:"file_name" doc:"The name the customer's device gave it."`
+	ContentType string         `json:"content_type" enum:"application/pdf,image/jpeg,image/png,image/heic" doc:"Found from the content."`
+	SizeBytes   int64          `json:"size_bytes" doc:"Size in bytes, at most 10485760."`
+	SHA256      string         `json:"sha256" doc:"Lower-case hex."`
+	UploadedAt  form.Timestamp `json:"uploaded_at" doc:"When it was uploaded, UTC."`
 }
 
 // DocumentCategories are what a document can be (D23).

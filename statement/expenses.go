@@ -52,7 +52,7 @@ func (e *Expenses) section() *form.Section {
 			{Title: "Living", Fields: []form.Field{
 				money(&l.Groceries, "living.groceries", "Groceries", ""),
 				money(&l.Clothing, "living.clothing", "Clothing", ""),
-				money(&l.Medical, "living.medical", "Medical", "Doctors, medicines and health insurance."),
+				money(&l.Medical, "living.medical", "Medical costs", "Doctors, medicines and health insurance."),
 				money(&l.Entertainment, "living.entertainment", "Entertainment", "Eating out, subscriptions, sport and hobbies."),
 			}},
 			{Fields: []form.Field{form.Total(e.Total, "total_monthly_expenses", "Total expenses", form.Monthly)}},

@@ -1,6 +1,13 @@
 package statement
 
-import "candor/form"
+import (
+	"strings"
+
+	"candor/form"
+)
+
+// maxDescription is how many characters a description can have (D24).
+const maxDescription = 500
 
 // Liabilities is what the customer owes: their own share of each debt (D20).
 // Repayments are monthly (D19).
@@ -66,11 +73,16 @@ func Suggest(a *Assets) Liabilities {
 	}
 	for _, v := range a.Vehicles {
 		if v.AmountOwing > 0 {
-			finance, _ := form.CleanText("Finance for "+v.Description, 500)
-			l.Other = append(l.Other, &OtherLiability{Description: finance, Balance: v.AmountOwing})
+			l.Other = append(l.Other, &OtherLiability{Description: financeFor(v), Balance: v.AmountOwing})
 		}
 	}
 	return l
+}
+
+// financeFor describes a vehicle's finance within a description's limit (D24).
+func financeFor(v *Vehicle) string {
+	text := []rune("Finance for " + v.Description)
+	return strings.TrimSpace(string(text[:min(len(text), maxDescription)]))
 }
 
 func (l *Liabilities) section() *form.Section {
@@ -94,7 +106,7 @@ func (l *Liabilities) section() *form.Section {
 
 func (m *Mortgage) fields() []form.Field {
 	return []form.Field{
-		form.Text(&m.Lender, "lender", "Lender"),
+		form.Text(&m.Lender, "lender", "Lender").Asks("Enter the lender"),
 		form.LongText(&m.Property, "property", "Property").OrNone(),
 		form.Money(&m.Balance, "balance", "Balance owing", form.Once),
 		form.Money(&m.MonthlyRepayment, "monthly_repayment", "Repayment", form.Monthly),
@@ -103,7 +115,7 @@ func (m *Mortgage) fields() []form.Field {
 
 func (p *PersonalLoan) fields() []form.Field {
 	return []form.Field{
-		form.Text(&p.Lender, "lender", "Lender"),
+		form.Text(&p.Lender, "lender", "Lender").Asks("Enter the lender"),
 		form.Text(&p.Purpose, "purpose", "Purpose").OrNone(),
 		form.Money(&p.Balance, "balance", "Balance owing", form.Once),
 		form.Money(&p.MonthlyRepayment, "monthly_repayment", "Repayment", form.Monthly),
@@ -112,7 +124,7 @@ func (p *PersonalLoan) fields() []form.Field {
 
 func (c *CreditCard) fields() []form.Field {
 	return []form.Field{
-		form.Text(&c.Issuer, "issuer", "Card issuer"),
+		form.Text(&c.Issuer, "issuer", "Card issuer").Asks("Enter the card issuer"),
 		form.Money(&c.Limit, "limit", "Credit limit", form.Once),
 		form.Money(&c.Balance, "balance", "Balance owing", form.Once),
 	}
@@ -120,8 +132,8 @@ func (c *CreditCard) fields() []form.Field {
 
 func (o *OtherLiability) fields() []form.Field {
 	return []form.Field{
-		form.LongText(&o.Description, "description", "Description"),
-		form.Text(&o.Lender, "lender", "Owed to").OrNone(),
+		form.LongText(&o.Description, "description", "Description").Asks("Enter a description"),
+		form.Text(&o.Lender, "lender", "Lender").Hints("Who you owe it to.").OrNone(),
 		form.Money(&o.Balance, "balance", "Balance owing", form.Once),
 		form.Money(&o.MonthlyRepayment, "monthly_repayment", "Repayment", form.Monthly),
 	}

@@ -37,10 +37,10 @@ var states = []form.Option{
 }
 
 func (p *PersonalDetails) section(now time.Time) *form.Section {
-	fullName := form.Text(&p.FullName, "full_name", "Full name").Fills("name")
-	fullName.Hint = "As it appears on your driver licence or passport."
-	born := form.PastDate(&p.DateOfBirth, "date_of_birth", "Date of birth", now).Fills("bday")
-	born.Hint = "For example, 27 3 1985."
+	fullName := form.Text(&p.FullName, "full_name", "Full name").Fills("name").
+		Asks("Enter your full name").Hints("As it appears on your driver licence or passport.")
+	born := form.PastDate(&p.DateOfBirth, "date_of_birth", "Date of birth", now).Fills("bday").
+		Asks("Enter your date of birth").Hints("For example, 27 3 1985.")
 	return &form.Section{
 		Name:  PersonalDetailsSection,
 		Title: "Personal details",
@@ -53,14 +53,18 @@ func (p *PersonalDetails) section(now time.Time) *form.Section {
 				form.Text(&p.Employer, "employer", "Employer").Fills("organization").OrNone(),
 			}},
 			{Title: "Home address", Fields: []form.Field{
-				form.LongText(&p.Address.Street, "address.street", "Street address").Fills("street-address"),
-				form.Text(&p.Address.Suburb, "address.suburb", "Suburb").Fills("address-level2"),
-				form.Choice(&p.Address.State, "address.state", "State or territory", states).Fills("address-level1"),
-				form.Digits(&p.Address.Postcode, 4, "address.postcode", "Postcode").Fills("postal-code"),
+				form.LongText(&p.Address.Street, "address.street", "Street address").Fills("street-address").
+					Asks("Enter your street address"),
+				form.Text(&p.Address.Suburb, "address.suburb", "Suburb").Fills("address-level2").
+					Asks("Enter your suburb"),
+				form.Choice(&p.Address.State, "address.state", "State or territory", states).Fills("address-level1").
+					Asks("Select your state or territory"),
+				form.Digits(&p.Address.Postcode, 4, "address.postcode", "Postcode").Fills("postal-code").
+					Asks("Enter your postcode"),
 			}},
 			{Title: "Contact", Fields: []form.Field{
-				form.Phone(&p.Phone, "phone", "Phone number"),
-				form.Email(&p.Email, "email", "Email address"),
+				form.Phone(&p.Phone, "phone", "Phone number").Asks("Enter your phone number"),
+				form.Email(&p.Email, "email", "Email address").Asks("Enter your email address"),
 			}},
 		},
 	}
