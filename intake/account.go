@@ -34,3 +34,12 @@ type Principal struct {
 // WebhookSecret is a scope's signing secret in clear, with the one being
 // deployed, if any (D36).
 type WebhookSecret struct{ Current, Next string }
+
+// SecretOwner names the scope as the owner of its sealed webhook secrets.
+func (s Scope) SecretOwner() string {
+	mode := "test"
+	if s.Livemode {
+		mode = "live"
+	}
+	return "webhook secret " + s.AccountID.String() + " " + mode
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"candor/form"
 	"candor/statement"
 )
 
@@ -40,19 +41,18 @@ type Payload interface{ eventType() EventType }
 
 // Envelope is the body of a webhook.
 type Envelope struct {
-	Event     EventType  `json:"event" doc:"The event's name."`
-	SessionID *SessionID `json:"session_id,omitempty" doc:"The session; absent from billing events."`
-	Livemode  bool       `json:"livemode" doc:"false for what test keys made."`
-	Timestamp time.Time  `json:"timestamp" doc:"When it happened, UTC."`
-	Data      Payload    `json:"data" doc:"What happened."`
+	Event     EventType      `json:"event" doc:"The event's name."`
+	SessionID *SessionID     `json:"session_id,omitempty" doc:"The session; absent from billing events."`
+	Livemode  bool           `json:"livemode" doc:"false for what test keys made."`
+	Timestamp form.Timestamp `json:"timestamp" doc:"When it happened, UTC."`
+	Data      Payload        `json:"data" doc:"What happened."`
 }
 
 // NewEvent makes the event of a payload in scope at now; session is nil for
 // billing events.
 func NewEvent(scope Scope, session *SessionID, p Payload, now time.Time) (*Event, error) {
-	now = now.UTC().Truncate(time.Microsecond)
 	body, err := json.Marshal(Envelope{
-		Event: p.eventType(), SessionID: session, Livemode: scope.Livemode, Timestamp: now, Data: p,
+		Event: p.eventType(), SessionID: session, Livemode: scope.Livemode, Timestamp: form.At(now), Data: p,
 	})
 	if err != nil {
 		return nil, err
@@ -65,10 +65,10 @@ func NewEvent(scope Scope, session *SessionID, p Payload, now time.Time) (*Event
 
 // AccessedPayload is the data of session.accessed.
 type AccessedPayload struct {
-	SessionID  SessionID `json:"session_id" doc:"The session."`
-	AccessedAt time.Time `json:"accessed_at" doc:"When the customer first opened the link, UTC."`
-	UserAgent  string    `json:"user_agent" doc:"The browser's User-Agent header."`
-	IPAddress  string    `json:"ip_address" doc:"The customer's address."`
+	SessionID  SessionID      `json:"session_id" doc:"The session."`
+	AccessedAt form.Timestamp `json:"accessed_at" doc:"When the customer first opened the link, UTC."`
+	UserAgent  string         `json:"user_agent" doc:"The browser's User-Agent header."`
+	IPAddress  string         `json:"ip_address" doc:"The customer's address."`
 }
 
 // SectionCompletedPayload is the data of session.section_completed.
@@ -84,7 +84,7 @@ type SectionCompletedPayload struct {
 // CompletedPayload is the data of session.completed.
 type CompletedPayload struct {
 	SessionID       SessionID        `json:"session_id" doc:"The session."`
-	CompletedAt     time.Time        `json:"completed_at" doc:"When the form was submitted, UTC."`
+	CompletedAt     form.Timestamp   `json:"completed_at" doc:"When the form was submitted, UTC."`
 	FormType        string           `json:"form_type" doc:"financial_statement."`
 	ReferenceID     *string          `json:"reference_id" doc:"The partner's own reference, null without one."`
 	DurationMinutes int              `json:"duration_minutes" doc:"Whole minutes from the first opening to submission."`
@@ -108,34 +108,34 @@ type PDFReadyPayload struct {
 
 // ExpiredPayload is the data of session.expired (D48).
 type ExpiredPayload struct {
-	SessionID          SessionID  `json:"session_id" doc:"The session."`
-	ExpiredAt          time.Time  `json:"expired_at" doc:"The session's expires_at."`
-	WasAccessed        bool       `json:"was_accessed" doc:"Whether the customer ever opened the link."`
-	ProgressPercentage int        `json:"progress_percentage" doc:"The share of sections completed, 0 to 100."`
-	LastActivityAt     *time.Time `json:"last_activity_at" doc:"The last opening or save, null when never opened."`
+	SessionID          SessionID       `json:"session_id" doc:"The session."`
+	ExpiredAt          form.Timestamp  `json:"expired_at" doc:"The session's expires_at."`
+	WasAccessed        bool            `json:"was_accessed" doc:"Whether the customer ever opened the link."`
+	ProgressPercentage int             `json:"progress_percentage" doc:"The share of sections completed, 0 to 100."`
+	LastActivityAt     *form.Timestamp `json:"last_activity_at" doc:"The last opening or save, null when never opened."`
 }
 
 // InvoicePaidPayload is the data of billing.invoice_paid.
 type InvoicePaidPayload struct {
-	InvoiceID   string    `json:"invoice_id" doc:"The invoice."`
-	Amount      int64     `json:"amount" doc:"In cents."`
-	Currency    string    `json:"currency" doc:"AUD."`
-	PeriodStart time.Time `json:"period_start" doc:"Start of the billing period, UTC."`
-	PeriodEnd   time.Time `json:"period_end" doc:"End of the billing period, UTC."`
+	InvoiceID   string         `json:"invoice_id" doc:"The invoice."`
+	Amount      int64          `json:"amount" doc:"In cents."`
+	Currency    string         `json:"currency" doc:"AUD."`
+	PeriodStart form.Timestamp `json:"period_start" doc:"Start of the billing period, UTC."`
+	PeriodEnd   form.Timestamp `json:"period_end" doc:"End of the billing period, UTC."`
 }
 
 // InvoicePaymentFailedPayload is the data of billing.invoice_payment_failed.
 type InvoicePaymentFailedPayload struct {
-	InvoiceID     string     `json:"invoice_id" doc:"The invoice."`
-	Amount        int64      `json:"amount" doc:"In cents."`
-	FailureReason string     `json:"failure_reason" doc:"Why the payment failed."`
-	RetryAt       *time.Time `json:"retry_at" doc:"When it is tried again, null when it isn't."`
+	InvoiceID     string          `json:"invoice_id" doc:"The invoice."`
+	Amount        int64           `json:"amount" doc:"In cents."`
+	FailureReason string          `json:"failure_reason" doc:"Why the payment failed."`
+	RetryAt       *form.Timestamp `json:"retry_at" doc:"When it is tried again, null when it isn't."`
 }
 
 // SubscriptionCancelledPayload is the data of billing.subscription_cancelled.
 type SubscriptionCancelledPayload struct {
-	EffectiveDate time.Time `json:"effective_date" doc:"When the cancellation takes effect, UTC."`
-	Reason        string    `json:"reason" doc:"Why it was cancelled."`
+	EffectiveDate form.Timestamp `json:"effective_date" doc:"When the cancellation takes effect, UTC."`
+	Reason        string         `json:"reason" doc:"Why it was cancelled."`
 }
 
 func (AccessedPayload) eventType() EventType              { return SessionAccessed }
@@ -170,3 +170,8 @@ const (
 	DeliveryFailed    DeliveryState = "failed"
 	DeliveryCancelled DeliveryState = "cancelled"
 )
+
+// NewDelivery returns the delivery of an event to a URL, due at now.
+func NewDelivery(event EventID, url string, now time.Time) *Delivery {
+	return &Delivery{ID: NewID[deliveryKind](), EventID: event, URL: url, State: DeliveryPending, NextAttemptAt: &now, CreatedAt: now}
+}

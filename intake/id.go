@@ -143,3 +143,18 @@ func decodeSuffix(s string) (uuid.UUID, bool) {
 	}
 	return u, true
 }
+
+// NewAccountID returns a new account id.
+func NewAccountID() AccountID { return NewID[accountKind]() }
+
+// NewStaffID returns a new staff user id.
+func NewStaffID() StaffID { return NewID[staffKind]() }
+
+// NewDocumentID returns a new document id.
+func NewDocumentID() DocumentID { return NewID[documentKind]() }
+
+// ParseSessionID reads a session id.
+func ParseSessionID(s string) (SessionID, error) { return ParseID[sessionKind](s) }
+
+// ParseDocumentID reads a document id.
+func ParseDocumentID(s string) (DocumentID, error) { return ParseID[documentKind](s) }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"database/sql/driver"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -39,7 +38,7 @@ type NewSession struct {
 // booleans, kept as they were written (D8).
 type Metadata map[string]json.RawMessage
 
-// Value stores the metadata as jsonb.
+// Value stores the metadata as JSON.
 func (m Metadata) Value() (driver.Value, error) {
 	if m == nil {
 		return []byte("{}"), nil
@@ -60,10 +59,9 @@ func (m *Metadata) Scan(src any) error {
 // are reported at once (D25). Whether the webhook URL may be called is the
 // caller's to check, with check returning what is wrong with it.
 func (n NewSession) Session(scope Scope, now time.Time, checkURL func(string) error) (*Session, error) {
-	now = now.UTC().Truncate(time.Microsecond) // what the database keeps
 	s := &Session{
 		ID: NewID[sessionKind](), AccountID: scope.AccountID, Livemode: scope.Livemode,
-		Status: Pending, FormType: n.FormType, CustomerEmail: n.CustomerEmail, Metadata: n.Metadata, CreatedAt: now,
+		Status: Pending, FormType: n.FormType, CustomerEmail: n.CustomerEmail, CreatedAt: now,
 	}
 	var c checker
 	if n.FormType != FinancialStatement {
@@ -77,7 +75,7 @@ func (n NewSession) Session(scope Scope, now time.Time, checkURL func(string) er
 	if n.WebhookURL != "" {
 		s.WebhookURL = &n.WebhookURL
 		if err := checkURL(n.WebhookURL); err != nil {
-			c.add(CodeValidation, "webhook_url", "webhook_url "+err.Error())
+			c.add(CodeValidation, "webhook_url", err.Error())
 		}
 	}
 	days := DefaultExpiresInDays
@@ -88,7 +86,7 @@ func (n NewSession) Session(scope Scope, now time.Time, checkURL func(string) er
 		c.add(CodeValidation, "expires_in_days", "expires_in_days must be a whole number from 1 to 90.")
 	}
 	s.ExpiresAt = now.Add(time.Duration(days) * 24 * time.Hour)
-	c.metadata(n.Metadata)
+	s.Metadata = c.metadata(n.Metadata)
 	return s, c.err()
 }
 
@@ -124,46 +122,44 @@ func (c *checker) text(field, s string) *string {
 	return &clean
 }
 
-func (c *checker) metadata(m Metadata) {
+// metadata checks the partner's data and returns it in storable spelling.
+func (c *checker) metadata(m Metadata) Metadata {
 	if len(m) > maxMetadataKeys {
 		c.add(CodeValidation, "metadata", "metadata can have at most 10 keys.")
+		return nil
 	}
+	clean := make(Metadata, len(m))
 	for _, key := range slices.Sorted(maps.Keys(m)) {
-		field := "metadata." + key
 		if n := utf8.RuneCountInString(key); n < 1 || n > maxMetadataKey {
 			c.add(CodeValidation, "metadata", "metadata keys must be 1 to 100 characters long.")
 			continue
 		}
-		if _, problem := form.CleanText(key, maxMetadataKey); problem != "" {
-			c.add(CodeValidation, "metadata", "a metadata key "+problem+".")
-			continue
+		value, problem := metadataValue(m[key])
+		if problem != "" {
+			c.add(CodeValidation, "metadata."+key, "metadata."+key+" "+problem+".")
 		}
-		if err := checkMetadataValue(m[key]); err != nil {
-			c.add(CodeValidation, field, field+" "+err.Error()+".")
-		}
+		clean[key] = value
 	}
+	return clean
 }
 
-func checkMetadataValue(raw json.RawMessage) error {
+// metadataValue returns a value in storable spelling, or what is wrong with
+// it. Strings are written anew, since raw JSON can hold halves of characters
+// that the database refuses.
+func metadataValue(raw json.RawMessage) (json.RawMessage, string) {
 	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 {
-		return errors.New("must be a string, a number or a boolean")
+	if len(raw) == 0 || raw[0] == '{' || raw[0] == '[' || raw[0] == 'n' {
+		return nil, "must be a string, a number or a boolean"
 	}
-	switch raw[0] {
-	case '{', '[', 'n':
-		return errors.New("must be a string, a number or a boolean")
-	case '"':
-		var s string
-		if err := json.Unmarshal(raw, &s); err != nil {
-			return errors.New("must be a string, a number or a boolean")
+	text := string(raw)
+	if raw[0] == '"' {
+		if err := json.Unmarshal(raw, &text); err != nil {
+			return nil, "must be a string, a number or a boolean"
 		}
-		if bytes.ContainsRune([]byte(s), 0) {
-			return errors.New("must not contain NUL characters")
-		}
-		raw = []byte(s)
+		raw, _ = json.Marshal(text) // a string always marshals
 	}
-	if utf8.RuneCount(raw) > maxMetadataValue {
-		return errors.New("must be 500 characters or fewer")
+	if utf8.RuneCountInString(text) > maxMetadataValue {
+		return nil, "must be 500 characters or fewer"
 	}
-	return nil
+	return raw, ""
 }

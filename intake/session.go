@@ -44,6 +44,7 @@ type Session struct {
 	CompletedAt       *time.Time `db:"completed_at"`
 	CancelledAt       *time.Time `db:"cancelled_at"`
 	LastActivityAt    *time.Time `db:"last_activity_at"`
+	PDFReadyAt        *time.Time `db:"pdf_ready_at"`
 	ErasedAt          *time.Time `db:"erased_at"` // when retention deleted PDF and documents
 }
 

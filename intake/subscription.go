@@ -29,8 +29,8 @@ type Subscription struct {
 	EffectiveAt *time.Time         `db:"effective_at"` // when a cancellation takes effect
 }
 
-// Admits reports whether live sessions can be created at now (D32).
-func (s *Subscription) Admits(now time.Time) bool {
+// Admits reports whether live sessions can be created (D32).
+func (s *Subscription) Admits() bool {
 	return s.Status == SubscriptionActive || s.Status == SubscriptionPastDue
 }
 

@@ -94,7 +94,7 @@ CREATE TABLE session (
     customer_name      text,
     reference_id       text,
     webhook_url        text,
-    metadata           jsonb NOT NULL,
+    metadata           json NOT NULL, -- as it was written, numbers too
     sections_completed smallint NOT NULL DEFAULT 0,
     created_at         timestamptz NOT NULL,
     expires_at         timestamptz NOT NULL,
@@ -102,6 +102,7 @@ CREATE TABLE session (
     completed_at       timestamptz,
     cancelled_at       timestamptz,
     last_activity_at   timestamptz, -- the last opening or save (D48)
+    pdf_ready_at       timestamptz,
     erased_at          timestamptz  -- when retention deleted PDF and documents
 );
 -- The list's orders and filters (D10).
@@ -112,6 +113,7 @@ CREATE INDEX session_email_idx ON session (account_id, livemode, lower(customer_
 -- What the sweep and the readers between two sweeps look for (D11).
 CREATE INDEX session_expiring_idx ON session (expires_at) WHERE status IN ('pending', 'in_progress');
 CREATE INDEX session_overdue_idx ON session (account_id, livemode, expires_at) WHERE status IN ('pending', 'in_progress');
+CREATE INDEX session_without_pdf_idx ON session (completed_at) WHERE status = 'completed' AND pdf_ready_at IS NULL AND erased_at IS NULL;
 CREATE INDEX session_retention_idx ON session (completed_at) WHERE status = 'completed' AND erased_at IS NULL;
 
 -- Sessions counted by the UTC day they were created on, and completions by
@@ -203,7 +205,7 @@ CREATE TABLE section (
     session_id   uuid NOT NULL REFERENCES session ON DELETE CASCADE,
     name         text NOT NULL,
     answers      jsonb,
-    draft        jsonb,
+    draft        json,
     completed_at timestamptz,
     updated_at   timestamptz NOT NULL,
     PRIMARY KEY (session_id, name)
@@ -262,6 +264,7 @@ CREATE TABLE delivery (
     first_attempt_at timestamptz,
     next_attempt_at  timestamptz, -- null once no further attempt is due
     finished_at      timestamptz,
+    job_id           bigint NOT NULL, -- the River job that makes the attempts; a sweep replaces a lost one
     created_at       timestamptz NOT NULL
 );
 CREATE INDEX delivery_event_idx ON delivery (event_id);

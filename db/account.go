@@ -1,0 +1,174 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lib/pq"
+
+	"candor/intake"
+)
+
+// InsertAccount stores a new account.
+func (tx *Tx) InsertAccount(ctx context.Context, a *intake.Account) error {
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO account (id, name, billing_email, created_at)
+		VALUES ($1, $2, $3, $4)`,
+		a.ID, a.Name, a.BillingEmail, a.CreatedAt)
+	return wrap(err, "insert account")
+}
+
+// Accounts lists all accounts, oldest first.
+func (d *DB) Accounts(ctx context.Context) ([]intake.Account, error) {
+	var out []intake.Account
+	err := d.SelectContext(ctx, &out, `
+		SELECT id, name, billing_email, created_at FROM account ORDER BY created_at, id`)
+	return out, wrap(err, "list accounts")
+}
+
+// Account returns one account, or ErrNotFound.
+func (d *DB) Account(ctx context.Context, id intake.AccountID) (*intake.Account, error) {
+	var a intake.Account
+	err := d.GetContext(ctx, &a, `
+		SELECT id, name, billing_email, created_at FROM account WHERE id = $1`, id)
+	return &a, wrap(err, "get account")
+}
+
+// StaffUser is what is stored of a dashboard user.
+type StaffUser struct {
+	ID           intake.StaffID
+	AccountID    intake.AccountID
+	Email        string
+	PasswordHash string // Argon2id, PHC string
+	Role         intake.Role
+	CreatedAt    time.Time
+}
+
+// ErrEmailTaken says that a staff user with that address exists.
+var ErrEmailTaken = errors.New("a staff user with this e-mail address exists already")
+
+// InsertStaffUser stores a new staff user, or returns ErrEmailTaken.
+func (tx *Tx) InsertStaffUser(ctx context.Context, u *StaffUser) error {
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO staff_user (id, account_id, email, password_hash, role, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6)`,
+		u.ID, u.AccountID, u.Email, u.PasswordHash, u.Role, u.CreatedAt)
+	if ConstraintViolated(err, "staff_user_email_key") {
+		return ErrEmailTaken
+	}
+	return wrap(err, "insert staff user")
+}
+
+// InsertAPIKey stores a new key.
+func (tx *Tx) InsertAPIKey(ctx context.Context, k *intake.APIKey) error {
+	var permissions pq.StringArray // nil is stored as null: full access
+	if k.Permissions != nil {
+		permissions = pq.StringArray{}
+	}
+	for _, p := range k.Permissions {
+		permissions = append(permissions, string(p))
+	}
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO api_key (id, account_id, livemode, name, hash, last4, permissions, created_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		k.ID, k.AccountID, k.Livemode, k.Name, k.Hash[:], k.Last4, permissions, k.CreatedAt, k.ExpiresAt)
+	return wrap(err, "insert API key")
+}
+
+// DeleteAPIKey deletes a key of the account; it stops working at once, in
+// every process. ErrNotFound where there is none.
+func (d *DB) DeleteAPIKey(ctx context.Context, account intake.AccountID, id intake.KeyID) error {
+	result, err := d.ExecContext(ctx, `DELETE FROM api_key WHERE id = $1 AND account_id = $2`, id, account)
+	return changedOne(result, err, "delete API key")
+}
+
+// Principal returns who a key with that hash stands for at now, or
+// ErrNotFound. Nothing is cached, so that a deleted key stops working at once.
+func (d *DB) Principal(ctx context.Context, hash []byte, now time.Time) (intake.Principal, error) {
+	var p intake.Principal
+	var permissions pq.StringArray
+	err := d.QueryRowContext(ctx, `
+		SELECT id, account_id, livemode, permissions
+		FROM api_key
+		WHERE hash = $1 AND (expires_at IS NULL OR expires_at > $2)`,
+		hash, now).Scan(&p.KeyID, &p.AccountID, &p.Livemode, &permissions)
+	if permissions != nil {
+		p.Permissions = intake.Permissions{}
+	}
+	for _, permission := range permissions {
+		p.Permissions = append(p.Permissions, intake.Permission(permission))
+	}
+	return p, wrap(err, "find API key")
+}
+
+// WebhookSetting is what is stored of a scope's webhooks; the secrets are
+// sealed.
+type WebhookSetting struct {
+	DefaultURL *string `db:"default_url"`
+	Secret     []byte  `db:"secret"`
+	NextSecret []byte  `db:"next_secret"`
+}
+
+// InsertWebhookSetting stores a scope's webhook setting.
+func (tx *Tx) InsertWebhookSetting(ctx context.Context, scope intake.Scope, w *WebhookSetting) error {
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO webhook_setting (account_id, livemode, default_url, secret)
+		VALUES ($1, $2, $3, $4)`,
+		scope.AccountID, scope.Livemode, w.DefaultURL, w.Secret)
+	return wrap(err, "insert webhook setting")
+}
+
+// WebhookSetting returns a scope's webhook setting, or ErrNotFound.
+func (d *DB) WebhookSetting(ctx context.Context, scope intake.Scope) (*WebhookSetting, error) {
+	return webhookSetting(ctx, d, scope)
+}
+
+// WebhookSetting returns a scope's webhook setting, or ErrNotFound.
+func (tx *Tx) WebhookSetting(ctx context.Context, scope intake.Scope) (*WebhookSetting, error) {
+	return webhookSetting(ctx, tx, scope)
+}
+
+func webhookSetting(ctx context.Context, q Queryer, scope intake.Scope) (*WebhookSetting, error) {
+	var w WebhookSetting
+	err := q.GetContext(ctx, &w, `
+		SELECT default_url, secret, next_secret
+		FROM webhook_setting
+		WHERE account_id = $1 AND livemode = $2`,
+		scope.AccountID, scope.Livemode)
+	return &w, wrap(err, "get webhook setting")
+}
+
+// SetDefaultURL sets where a scope's events go that no session's own URL
+// takes (D33); nil sends them nowhere.
+func (d *DB) SetDefaultURL(ctx context.Context, scope intake.Scope, url *string) error {
+	result, err := d.ExecContext(ctx, `
+		UPDATE webhook_setting SET default_url = $3 WHERE account_id = $1 AND livemode = $2`,
+		scope.AccountID, scope.Livemode, url)
+	return changedOne(result, err, "set default webhook URL")
+}
+
+// wrap says what failed; a missing row becomes ErrNotFound.
+func wrap(err error, doing string) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, sql.ErrNoRows):
+		return fmt.Errorf("db: %s: %w", doing, ErrNotFound)
+	}
+	return fmt.Errorf("db: %s: %w", doing, err)
+}
+
+// changedOne makes an update or delete of nothing ErrNotFound.
+func changedOne(result sql.Result, err error, doing string) error {
+	if err != nil {
+		return wrap(err, doing)
+	}
+	n, err := result.RowsAffected()
+	if err == nil && n == 0 {
+		return fmt.Errorf("db: %s: %w", doing, ErrNotFound)
+	}
+	return wrap(err, doing)
+}

@@ -1,0 +1,87 @@
+package db
+
+import (
+	"context"
+	"time"
+
+	"candor/intake"
+)
+
+// Document is an uploaded file's row; its bytes are in the blob store.
+type Document struct {
+	ID          intake.DocumentID `db:"id"`
+	SessionID   intake.SessionID  `db:"session_id"`
+	Category    string            `db:"category"`
+	FileName    string            `db:"file_name"`
+	ContentType string            `db:"content_type"`
+	SizeBytes   int64             `db:"size_bytes"`
+	SHA256      []byte            `db:"sha256"`
+	UploadedAt  time.Time         `db:"uploaded_at"`
+}
+
+const documentColumns = `id, session_id, category, file_name, content_type, size_bytes, sha256, uploaded_at`
+
+// ReserveBlob notes a blob that is about to be written, so that a crash
+// before its document row leaves garbage that will be found.
+func (d *DB) ReserveBlob(ctx context.Context, id intake.DocumentID, now time.Time) error {
+	_, err := d.ExecContext(ctx, `INSERT INTO blob_garbage (document_id, created_at) VALUES ($1, $2)`, id, now)
+	return wrap(err, "reserve blob")
+}
+
+// InsertDocument stores the row of a document whose blob is written.
+func (tx *Tx) InsertDocument(ctx context.Context, doc *Document) error {
+	_, err := tx.ExecContext(ctx, `
+		WITH kept AS (DELETE FROM blob_garbage WHERE document_id = $1)
+		INSERT INTO document (id, session_id, category, file_name, content_type, size_bytes, sha256, uploaded_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		doc.ID, doc.SessionID, doc.Category, doc.FileName, doc.ContentType, doc.SizeBytes, doc.SHA256, doc.UploadedAt)
+	return wrap(err, "insert document")
+}
+
+// DeleteDocument deletes a document of a session; its blob becomes garbage.
+// ErrNotFound where there is none.
+func (tx *Tx) DeleteDocument(ctx context.Context, session intake.SessionID, id intake.DocumentID, now time.Time) error {
+	result, err := tx.ExecContext(ctx, `
+		WITH gone AS (DELETE FROM document WHERE id = $2 AND session_id = $1 RETURNING id)
+		INSERT INTO blob_garbage (document_id, created_at) SELECT id, $3 FROM gone`,
+		session, id, now)
+	return changedOne(result, err, "delete document")
+}
+
+// Documents returns a session's documents in the order of their upload.
+func (d *DB) Documents(ctx context.Context, session intake.SessionID) ([]Document, error) {
+	return documents(ctx, d, session)
+}
+
+// Documents returns a session's documents in the order of their upload.
+func (tx *Tx) Documents(ctx context.Context, session intake.SessionID) ([]Document, error) {
+	return documents(ctx, tx, session)
+}
+
+func documents(ctx context.Context, q Queryer, session intake.SessionID) ([]Document, error) {
+	var out []Document
+	err := q.SelectContext(ctx, &out, `SELECT `+documentColumns+` FROM document WHERE session_id = $1 ORDER BY id`, session)
+	return out, wrap(err, "list documents")
+}
+
+// Document returns one document of a session, or ErrNotFound.
+func (d *DB) Document(ctx context.Context, session intake.SessionID, id intake.DocumentID) (*Document, error) {
+	var doc Document
+	err := d.GetContext(ctx, &doc, `SELECT `+documentColumns+` FROM document WHERE session_id = $1 AND id = $2`, session, id)
+	return &doc, wrap(err, "get document")
+}
+
+// BlobGarbage returns up to limit blobs that no document stood for since
+// before the given time.
+func (d *DB) BlobGarbage(ctx context.Context, before time.Time, limit int) ([]intake.DocumentID, error) {
+	var out []intake.DocumentID
+	err := d.SelectContext(ctx, &out, `
+		SELECT document_id FROM blob_garbage WHERE created_at <= $1 ORDER BY created_at LIMIT $2`, before, limit)
+	return out, wrap(err, "list blob garbage")
+}
+
+// ForgetBlob drops the note of a blob that is deleted.
+func (d *DB) ForgetBlob(ctx context.Context, id intake.DocumentID) error {
+	_, err := d.ExecContext(ctx, `DELETE FROM blob_garbage WHERE document_id = $1`, id)
+	return wrap(err, "forget blob")
+}

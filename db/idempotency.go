@@ -1,0 +1,81 @@
+package db
+
+import (
+	"context"
+	"encoding/binary"
+	"hash/fnv"
+	"time"
+
+	"candor/intake"
+)
+
+// IdempotencyKey names one remembered POST (D31).
+type IdempotencyKey struct {
+	intake.Scope
+	Path string
+	Key  string
+}
+
+// StoredResponse is a remembered POST's request and answer.
+type StoredResponse struct {
+	Fingerprint []byte `db:"fingerprint"` // SHA-256 of the request body
+	Status      int    `db:"status"`
+	Response    []byte `db:"response"` // sealed
+}
+
+// LockIdempotencyKey reports whether this transaction is the only one that
+// works under the key; it is until the transaction ends. It never waits.
+func (tx *Tx) LockIdempotencyKey(ctx context.Context, k IdempotencyKey) (bool, error) {
+	var locked bool
+	err := tx.GetContext(ctx, &locked, `SELECT pg_try_advisory_xact_lock($1)`, k.lockNumber())
+	return locked, wrap(err, "lock idempotency key")
+}
+
+func (k IdempotencyKey) lockNumber() int64 {
+	h := fnv.New64a()
+	_, _ = h.Write(k.AccountID.UUID[:]) // a hash never fails
+	for _, part := range []string{k.Path, k.Key} {
+		_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
+		_, _ = h.Write([]byte(part))
+	}
+	n := int64(h.Sum64() &^ 1)
+	if k.Livemode {
+		n |= 1
+	}
+	return n
+}
+
+// StoredResponse returns what was answered under the key since the given
+// time, or ErrNotFound.
+func (tx *Tx) StoredResponse(ctx context.Context, k IdempotencyKey, since time.Time) (*StoredResponse, error) {
+	var r StoredResponse
+	err := tx.GetContext(ctx, &r, `
+		SELECT fingerprint, status, response FROM idempotency_key
+		WHERE account_id = $1 AND livemode = $2 AND path = $3 AND key = $4 AND created_at > $5`,
+		k.AccountID, k.Livemode, k.Path, k.Key, since)
+	return &r, wrap(err, "get stored response")
+}
+
+// StoreResponse remembers an answer under the key, in place of one that is
+// past its time.
+func (tx *Tx) StoreResponse(ctx context.Context, k IdempotencyKey, r *StoredResponse, now time.Time) error {
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO idempotency_key (account_id, livemode, path, key, fingerprint, status, response, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+		ON CONFLICT (account_id, livemode, path, key) DO UPDATE SET
+			fingerprint = excluded.fingerprint, status = excluded.status, response = excluded.response, created_at = excluded.created_at`,
+		k.AccountID, k.Livemode, k.Path, k.Key, r.Fingerprint, r.Status, r.Response, now)
+	return wrap(err, "store response")
+}
+
+// DeleteStoredResponses deletes up to limit answers given before the time.
+func (d *DB) DeleteStoredResponses(ctx context.Context, before time.Time, limit int) (int, error) {
+	result, err := d.ExecContext(ctx, `
+		DELETE FROM idempotency_key WHERE ctid IN (
+			SELECT ctid FROM idempotency_key WHERE created_at <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`, before, limit)
+	if err != nil {
+		return 0, wrap(err, "delete stored responses")
+	}
+	n, err := result.RowsAffected()
+	return int(n), wrap(err, "delete stored responses")
+}

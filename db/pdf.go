@@ -1,0 +1,46 @@
+package db
+
+import (
+	"context"
+	"time"
+
+	"candor/intake"
+)
+
+// InsertPDF stores a session's PDF and reports whether it is the first: a
+// session has one, however often a worker makes it.
+func (tx *Tx) InsertPDF(ctx context.Context, session intake.SessionID, content []byte, pages int, now time.Time) (first bool, err error) {
+	result, err := tx.ExecContext(ctx, `
+		WITH marked AS (
+			UPDATE session SET pdf_ready_at = $5
+			WHERE id = $1 AND status = 'completed' AND pdf_ready_at IS NULL AND erased_at IS NULL
+			RETURNING id)
+		INSERT INTO statement_pdf (session_id, content, size_bytes, page_count, created_at)
+		SELECT id, $2, $3, $4, $5 FROM marked
+		ON CONFLICT (session_id) DO NOTHING`,
+		session, content, len(content), pages, now)
+	if err != nil {
+		return false, wrap(err, "insert PDF")
+	}
+	n, err := result.RowsAffected()
+	return n > 0, wrap(err, "insert PDF")
+}
+
+// PDF returns a session's PDF, or ErrNotFound while there is none.
+func (d *DB) PDF(ctx context.Context, session intake.SessionID) ([]byte, error) {
+	var content []byte
+	err := d.GetContext(ctx, &content, `SELECT content FROM statement_pdf WHERE session_id = $1`, session)
+	return content, wrap(err, "get PDF")
+}
+
+// SessionsWithoutPDF returns up to limit sessions that completed before the
+// given time and have no PDF yet.
+func (d *DB) SessionsWithoutPDF(ctx context.Context, completedBefore time.Time, limit int) ([]intake.SessionID, error) {
+	var out []intake.SessionID
+	err := d.SelectContext(ctx, &out, `
+		SELECT id FROM session
+		WHERE status = 'completed' AND pdf_ready_at IS NULL AND erased_at IS NULL AND completed_at <= $1
+		ORDER BY completed_at
+		LIMIT $2`, completedBefore, limit)
+	return out, wrap(err, "list sessions without PDF")
+}

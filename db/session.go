@@ -1,0 +1,164 @@
+package db
+
+import (
+	"context"
+	"time"
+
+	"candor/intake"
+)
+
+const sessionColumns = `id, account_id, livemode, status, form_type, customer_email, customer_name, reference_id,
+	webhook_url, metadata, sections_completed, created_at, expires_at, accessed_at, completed_at, cancelled_at,
+	last_activity_at, pdf_ready_at, erased_at`
+
+// InsertSession stores a new session.
+func (tx *Tx) InsertSession(ctx context.Context, s *intake.Session) error {
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, customer_name, reference_id,
+			webhook_url, metadata, created_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+		s.ID, s.AccountID, s.Livemode, s.Status, s.FormType, s.CustomerEmail, s.CustomerName, s.ReferenceID,
+		s.WebhookURL, s.Metadata, s.CreatedAt, s.ExpiresAt)
+	return wrap(err, "insert session")
+}
+
+// Session returns a session of the scope, or ErrNotFound: another account's
+// or mode's doesn't exist (D3).
+func (d *DB) Session(ctx context.Context, scope intake.Scope, id intake.SessionID) (*intake.Session, error) {
+	var s intake.Session
+	err := d.GetContext(ctx, &s, `
+		SELECT `+sessionColumns+` FROM session
+		WHERE id = $1 AND account_id = $2 AND livemode = $3`,
+		id, scope.AccountID, scope.Livemode)
+	return &s, wrap(err, "get session")
+}
+
+// SessionByID returns a session for whoever holds its link, or ErrNotFound.
+func (d *DB) SessionByID(ctx context.Context, id intake.SessionID) (*intake.Session, error) {
+	return sessionByID(ctx, d, id)
+}
+
+// SessionByID returns a session for whoever holds its link, or ErrNotFound.
+func (tx *Tx) SessionByID(ctx context.Context, id intake.SessionID) (*intake.Session, error) {
+	return sessionByID(ctx, tx, id)
+}
+
+func sessionByID(ctx context.Context, q Queryer, id intake.SessionID) (*intake.Session, error) {
+	var s intake.Session
+	err := q.GetContext(ctx, &s, `SELECT `+sessionColumns+` FROM session WHERE id = $1`, id)
+	return &s, wrap(err, "get session")
+}
+
+// CancelSession cancels an open session of the scope and returns it. Where
+// it isn't open any more, ErrNotFound: the state has changed or there is
+// none.
+func (d *DB) CancelSession(ctx context.Context, scope intake.Scope, id intake.SessionID, now time.Time) (*intake.Session, error) {
+	var s intake.Session
+	err := d.GetContext(ctx, &s, `
+		UPDATE session SET status = 'cancelled', cancelled_at = $4
+		WHERE id = $1 AND account_id = $2 AND livemode = $3 AND status IN ('pending', 'in_progress') AND expires_at > $4
+		RETURNING `+sessionColumns,
+		id, scope.AccountID, scope.Livemode, now)
+	return &s, wrap(err, "cancel session")
+}
+
+// OpenSession records the customer's first opening of a pending session.
+// Where it isn't pending any more, ErrNotFound.
+func (tx *Tx) OpenSession(ctx context.Context, id intake.SessionID, now time.Time) (*intake.Session, error) {
+	var s intake.Session
+	err := tx.GetContext(ctx, &s, `
+		UPDATE session SET status = 'in_progress', accessed_at = $2, last_activity_at = $2
+		WHERE id = $1 AND status = 'pending' AND expires_at > $2
+		RETURNING `+sessionColumns,
+		id, now)
+	return &s, wrap(err, "open session")
+}
+
+// activityStep is how exact last_activity_at is for mere openings: a row is
+// not written anew for each page looked at.
+const activityStep = time.Minute
+
+// TouchSession records that the customer opened an open session's form again.
+func (d *DB) TouchSession(ctx context.Context, id intake.SessionID, now time.Time) error {
+	_, err := d.ExecContext(ctx, `
+		UPDATE session SET last_activity_at = $2
+		WHERE id = $1 AND status = 'in_progress' AND expires_at > $2 AND last_activity_at < $3`,
+		id, now, now.Add(-activityStep))
+	return wrap(err, "touch session")
+}
+
+// LockOpenSession locks a session that the customer can work on for this
+// transaction and notes the activity. Where it isn't open any more,
+// ErrNotFound. The row lock puts two tabs, a cancel against a submit and an
+// expiry against a submit in an order.
+func (tx *Tx) LockOpenSession(ctx context.Context, id intake.SessionID, now time.Time) (*intake.Session, error) {
+	var s intake.Session
+	err := tx.GetContext(ctx, &s, `
+		UPDATE session SET last_activity_at = $2
+		WHERE id = $1 AND status = 'in_progress' AND expires_at > $2
+		RETURNING `+sessionColumns,
+		id, now)
+	return &s, wrap(err, "lock session")
+}
+
+// CompleteSession completes a session that LockOpenSession locked, with all
+// its sections.
+func (tx *Tx) CompleteSession(ctx context.Context, s *intake.Session) error {
+	result, err := tx.ExecContext(ctx, `
+		UPDATE session SET status = 'completed', completed_at = $2, sections_completed = $3
+		WHERE id = $1 AND status = 'in_progress'`,
+		s.ID, s.CompletedAt, s.SectionsCompleted)
+	return changedOne(result, err, "complete session")
+}
+
+// SetSectionsCompleted stores how many sections of a locked session are
+// completed.
+func (tx *Tx) SetSectionsCompleted(ctx context.Context, id intake.SessionID, n int) error {
+	_, err := tx.ExecContext(ctx, `UPDATE session SET sections_completed = $2 WHERE id = $1`, id, n)
+	return wrap(err, "set sections completed")
+}
+
+// ExpireSessions makes up to limit overdue sessions expired and returns
+// them. Sessions that another transaction is working on are left for the
+// next sweep, so any number of workers can sweep at once.
+func (tx *Tx) ExpireSessions(ctx context.Context, now time.Time, limit int) ([]intake.Session, error) {
+	var out []intake.Session
+	err := tx.SelectContext(ctx, &out, `
+		UPDATE session SET status = 'expired'
+		WHERE id IN (
+			SELECT id FROM session
+			WHERE status IN ('pending', 'in_progress') AND expires_at <= $1
+			ORDER BY expires_at
+			LIMIT $2
+			FOR UPDATE SKIP LOCKED)
+		RETURNING `+sessionColumns,
+		now, limit)
+	return out, wrap(err, "expire sessions")
+}
+
+// RetireSessions marks up to limit sessions that completed before the given
+// time as erased and deletes their PDFs and documents; the documents' blobs
+// become garbage. It returns how many sessions it erased.
+func (tx *Tx) RetireSessions(ctx context.Context, completedBefore, now time.Time, limit int) (int, error) {
+	var n int
+	err := tx.GetContext(ctx, &n, `
+		WITH retired AS (
+			UPDATE session SET erased_at = $2
+			WHERE id IN (
+				SELECT id FROM session
+				WHERE status = 'completed' AND erased_at IS NULL AND completed_at <= $1
+				ORDER BY completed_at
+				LIMIT $3
+				FOR UPDATE SKIP LOCKED)
+			RETURNING id
+		), pdfs AS (
+			DELETE FROM statement_pdf WHERE session_id IN (SELECT id FROM retired)
+		), documents AS (
+			DELETE FROM document WHERE session_id IN (SELECT id FROM retired) RETURNING id
+		), garbage AS (
+			INSERT INTO blob_garbage (document_id, created_at) SELECT id, $2 FROM documents
+		)
+		SELECT count(*) FROM retired`,
+		completedBefore, now, limit)
+	return n, wrap(err, "retire sessions")
+}

@@ -1,0 +1,185 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"candor/intake"
+)
+
+// Sessions returns a page of the scope's sessions, newest first, and how many
+// match the filter (D10). The total is read from the counters kept by day, so
+// that neither it nor a page near the start grows with the account's history.
+func (d *DB) Sessions(ctx context.Context, scope intake.Scope, f intake.SessionFilter, page intake.Page, now time.Time) ([]intake.Session, int, error) {
+	c := newConditions(scope, f)
+	query, args := c.pageQuery(f.Status, page, now)
+	var out []intake.Session
+	if err := d.SelectContext(ctx, &out, query, args...); err != nil {
+		return nil, 0, wrap(err, "list sessions")
+	}
+	for i := range out {
+		out[i].Status = out[i].StatusAt(now)
+	}
+	total, err := d.countSessions(ctx, scope, f, now)
+	return out, total, err
+}
+
+// conditions builds a WHERE clause and its arguments side by side.
+type conditions struct {
+	clauses []string
+	args    []any
+}
+
+func newConditions(scope intake.Scope, f intake.SessionFilter) *conditions {
+	c := &conditions{}
+	c.add("account_id = %s", scope.AccountID)
+	c.add("livemode = %s", scope.Livemode)
+	if f.ReferenceID != "" {
+		c.add("reference_id = %s", f.ReferenceID)
+	}
+	if f.CustomerEmail != "" {
+		c.add("lower(customer_email) = lower(%s)", f.CustomerEmail)
+	}
+	if f.CreatedAfter != nil {
+		c.add("created_at > %s", *f.CreatedAfter)
+	}
+	if f.CreatedBefore != nil {
+		c.add("created_at < %s", *f.CreatedBefore)
+	}
+	return c
+}
+
+// arg adds an argument and returns its placeholder.
+func (c *conditions) arg(value any) string {
+	c.args = append(c.args, value)
+	return fmt.Sprintf("$%d", len(c.args))
+}
+
+// add adds a clause with one argument in the place of %s.
+func (c *conditions) add(clause string, value any) {
+	c.clauses = append(c.clauses, fmt.Sprintf(clause, c.arg(value)))
+}
+
+func (c *conditions) where(more ...string) string {
+	return strings.Join(append(c.clauses[:len(c.clauses):len(c.clauses)], more...), " AND ")
+}
+
+// statusClauses are the conditions that together make up a status at the
+// moment of placeholder now: an open session past its expiry counts as
+// expired before the sweep comes to it (D11). Each can use an index of its
+// own, which one condition with OR could not.
+func statusClauses(status intake.Status, now string) []string {
+	switch status {
+	case "":
+		return []string{"true"}
+	case intake.Pending, intake.InProgress:
+		return []string{fmt.Sprintf("status = '%s' AND expires_at > %s", status, now)}
+	case intake.Expired:
+		return []string{"status = 'expired'", "status IN ('pending', 'in_progress') AND expires_at <= " + now}
+	}
+	return []string{fmt.Sprintf("status = '%s'", status)}
+}
+
+func (c *conditions) pageQuery(status intake.Status, page intake.Page, now time.Time) (string, []any) {
+	const order = " ORDER BY created_at DESC, id DESC LIMIT "
+	nowArg := ""
+	if status != "" && status != intake.Completed && status != intake.Cancelled {
+		nowArg = c.arg(now)
+	}
+	offset := (page.Number - 1) * page.Size
+	reach := c.arg(offset + page.Size)
+	var parts []string
+	for _, clause := range statusClauses(status, nowArg) {
+		parts = append(parts, "(SELECT "+sessionColumns+" FROM session WHERE "+c.where(clause)+order+reach+")")
+	}
+	query := "SELECT * FROM (" + strings.Join(parts, " UNION ALL ") + ") s" + order + c.arg(page.Size) + " OFFSET " + c.arg(offset)
+	return query, c.args
+}
+
+func (d *DB) countSessions(ctx context.Context, scope intake.Scope, f intake.SessionFilter, now time.Time) (int, error) {
+	if f.ReferenceID != "" || f.CustomerEmail != "" {
+		return d.countMatching(ctx, scope, f, now)
+	}
+	return d.countByDay(ctx, scope, f, now)
+}
+
+// countMatching counts the sessions of one reference or customer, which are
+// few.
+func (d *DB) countMatching(ctx context.Context, scope intake.Scope, f intake.SessionFilter, now time.Time) (int, error) {
+	c := newConditions(scope, f)
+	nowArg := ""
+	if f.Status != "" && f.Status != intake.Completed && f.Status != intake.Cancelled {
+		nowArg = c.arg(now)
+	}
+	clauses := statusClauses(f.Status, nowArg)
+	var total int
+	err := d.GetContext(ctx, &total,
+		"SELECT count(*) FROM session WHERE "+c.where("("+strings.Join(clauses, " OR ")+")"), c.args...)
+	return total, wrap(err, "count sessions")
+}
+
+// countByDay adds up the counters of whole days and counts the sessions of
+// the days that created_after and created_before cut. The counters know the
+// stored status; overdue sessions are moved to expired here.
+func (d *DB) countByDay(ctx context.Context, scope intake.Scope, f intake.SessionFilter, now time.Time) (int, error) {
+	counter, stored := "created", "true"
+	if f.Status != "" {
+		counter, stored = string(f.Status), fmt.Sprintf("status = '%s'", f.Status)
+	}
+	days := newConditions(scope, intake.SessionFilter{})
+	var cut []string // counts of the days at the edges, over the same arguments
+	edges := func(lower, upper string) {
+		cut = append(cut, "(SELECT count(*) FROM session WHERE account_id = $1 AND livemode = $2 AND "+stored+" AND "+lower+" AND "+upper+")")
+	}
+	whole := days.clauses
+	after, before := f.CreatedAfter, f.CreatedBefore
+	switch {
+	case after != nil && before != nil && !day(*after).Before(day(*before)):
+		edges("created_at > "+days.arg(*after), "created_at < "+days.arg(*before))
+		whole = append(whole, "false")
+	default:
+		if after != nil {
+			edges("created_at > "+days.arg(*after), "created_at < "+days.arg(day(*after).AddDate(0, 0, 1)))
+			whole = append(whole, "day > "+days.arg(day(*after).Format(time.DateOnly))+"::date")
+		}
+		if before != nil {
+			edges("created_at >= "+days.arg(day(*before)), "created_at < "+days.arg(*before))
+			whole = append(whole, "day < "+days.arg(day(*before).Format(time.DateOnly))+"::date")
+		}
+	}
+	query := "SELECT (SELECT coalesce(sum(" + counter + "), 0)::bigint FROM session_count WHERE " + strings.Join(whole, " AND ") + ")"
+	for _, c := range cut {
+		query += " + " + c
+	}
+	var total int
+	if err := d.GetContext(ctx, &total, query, days.args...); err != nil {
+		return 0, wrap(err, "count sessions by day")
+	}
+	if f.Status == "" || !f.Status.Open() && f.Status != intake.Expired {
+		return total, nil
+	}
+	overdue, err := d.countOverdue(ctx, scope, f, now)
+	if f.Status == intake.Expired {
+		return total + overdue, err
+	}
+	return total - overdue, err
+}
+
+// countOverdue counts the sessions between their expiry and the sweep: with
+// status pending or in_progress those stored so, otherwise both.
+func (d *DB) countOverdue(ctx context.Context, scope intake.Scope, f intake.SessionFilter, now time.Time) (int, error) {
+	c := newConditions(scope, intake.SessionFilter{CreatedAfter: f.CreatedAfter, CreatedBefore: f.CreatedBefore})
+	c.add("expires_at <= %s", now)
+	c.clauses = append(c.clauses, "status IN ('pending', 'in_progress')")
+	if f.Status.Open() {
+		c.add("status = %s", f.Status)
+	}
+	var n int
+	err := d.GetContext(ctx, &n, "SELECT count(*) FROM session WHERE "+c.where(), c.args...)
+	return n, wrap(err, "count overdue sessions")
+}
+
+// day is the start of t's UTC day.
+func day(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }

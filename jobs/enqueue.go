@@ -1,0 +1,120 @@
+// Package jobs is the work done outside requests: webhook deliveries, PDFs,
+// expiry, retention and upkeep, as River jobs. One file holds a job's
+// arguments, worker and retry. It knows nothing of HTTP requests or pages.
+//
+// Jobs are inserted through database/sql in the transaction that causes them,
+// and worked off on pgx, whose LISTEN starts them within milliseconds.
+package jobs
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverdatabasesql"
+
+	"candor/db"
+	"candor/intake"
+)
+
+// fetchCooldown is how long a client waits between fetches, and how often an
+// inserting one notifies; 10 ms starts a job within milliseconds without a
+// NOTIFY in every commit.
+const fetchCooldown = 10 * time.Millisecond
+
+// Enqueuer inserts jobs and records events in the caller's transaction, so
+// that nothing is sent of what did not happen, and nothing that did is lost.
+type Enqueuer struct {
+	client *river.Client[*sql.Tx]
+}
+
+// NewEnqueuer returns an Enqueuer on the database.
+func NewEnqueuer(database *db.DB, logger *slog.Logger) (*Enqueuer, error) {
+	client, err := river.NewClient(riverdatabasesql.New(database.DB.DB), &river.Config{
+		FetchCooldown: fetchCooldown,
+		Logger:        logger,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("jobs: client for inserting: %w", err)
+	}
+	return &Enqueuer{client: client}, nil
+}
+
+// insert adds a job to the transaction and returns its number.
+func (e *Enqueuer) insert(ctx context.Context, tx *db.Tx, args river.JobArgs) (int64, error) {
+	result, err := e.client.InsertTx(ctx, tx.Tx.Tx, args, nil)
+	if err != nil {
+		return 0, fmt.Errorf("jobs: insert %s: %w", args.Kind(), err)
+	}
+	return result.Job.ID, nil
+}
+
+// SessionEvent records what happened to a session at now and sends it to the
+// session's webhook URL, or else to the account's default one (D33). With
+// neither, the event is recorded and nothing is sent.
+func (e *Enqueuer) SessionEvent(ctx context.Context, tx *db.Tx, s *intake.Session, p intake.Payload, now time.Time) error {
+	event, err := intake.NewEvent(s.Scope(), &s.ID, p, now)
+	if err != nil {
+		return fmt.Errorf("jobs: event body: %w", err)
+	}
+	url := s.WebhookURL
+	if url == nil {
+		if url, err = defaultURL(ctx, tx, s.Scope()); err != nil {
+			return err
+		}
+	}
+	return e.send(ctx, tx, event, url, now)
+}
+
+// BillingEvent records what happened to an account's billing at now and sends
+// it to the live default URL (D33).
+func (e *Enqueuer) BillingEvent(ctx context.Context, tx *db.Tx, account intake.AccountID, p intake.Payload, now time.Time) error {
+	scope := intake.Scope{AccountID: account, Livemode: true}
+	event, err := intake.NewEvent(scope, nil, p, now)
+	if err != nil {
+		return fmt.Errorf("jobs: event body: %w", err)
+	}
+	url, err := defaultURL(ctx, tx, scope)
+	if err != nil {
+		return err
+	}
+	return e.send(ctx, tx, event, url, now)
+}
+
+func defaultURL(ctx context.Context, tx *db.Tx, scope intake.Scope) (*string, error) {
+	setting, err := tx.WebhookSetting(ctx, scope)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return setting.DefaultURL, nil
+}
+
+// send stores the event and, with a url, its delivery and the job that makes
+// it.
+func (e *Enqueuer) send(ctx context.Context, tx *db.Tx, event *intake.Event, url *string, now time.Time) error {
+	if err := tx.InsertEvent(ctx, event); err != nil {
+		return err
+	}
+	if url == nil {
+		return nil
+	}
+	delivery := intake.NewDelivery(event.ID, *url, now)
+	jobID, err := e.insert(ctx, tx, deliverArgs{DeliveryID: delivery.ID})
+	if err != nil {
+		return err
+	}
+	return tx.InsertDelivery(ctx, delivery, jobID)
+}
+
+// PDF asks for a completed session's PDF.
+func (e *Enqueuer) PDF(ctx context.Context, tx *db.Tx, id intake.SessionID) error {
+	_, err := e.insert(ctx, tx, pdfArgs{SessionID: id})
+	return err
+}

@@ -1,0 +1,109 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+
+	"candor/db"
+	"candor/intake"
+	"candor/statement"
+	"candor/views/pdf"
+)
+
+// pdfArgs asks for the PDF of a completed session.
+type pdfArgs struct {
+	SessionID intake.SessionID `json:"session_id" river:"unique"`
+}
+
+// Kind names the job.
+func (pdfArgs) Kind() string { return "statement_pdf" }
+
+// InsertOpts keeps one unfinished job a session.
+func (pdfArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: queuePDF, MaxAttempts: maxRuns, UniqueOpts: river.UniqueOpts{
+		ByArgs: true,
+		ByState: []rivertype.JobState{
+			rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning,
+			rivertype.JobStateRetryable, rivertype.JobStateScheduled,
+		},
+	}}
+}
+
+// pdfTimeout is far above the milliseconds that a statement takes.
+const pdfTimeout = 30 * time.Second
+
+type pdfWorker struct {
+	river.WorkerDefaults[pdfArgs]
+	db       *db.DB
+	enqueuer *Enqueuer
+	fonts    *pdf.Fonts
+	baseURL  string
+	clock    intake.Clock
+	logger   *slog.Logger
+}
+
+// Timeout bounds one run.
+func (w *pdfWorker) Timeout(*river.Job[pdfArgs]) time.Duration { return pdfTimeout }
+
+// NextRetry spaces failed runs.
+func (w *pdfWorker) NextRetry(job *river.Job[pdfArgs]) time.Time { return retryAt(job.Attempt) }
+
+// Work draws the PDF, stores it and says that it is ready, the last two in
+// one transaction. Run again, it changes nothing.
+func (w *pdfWorker) Work(ctx context.Context, job *river.Job[pdfArgs]) error {
+	session, err := w.db.SessionByID(ctx, job.Args.SessionID)
+	if errors.Is(err, db.ErrNotFound) {
+		return river.JobCancel(err)
+	}
+	if err != nil {
+		return err
+	}
+	if session.Status != intake.Completed || session.PDFReadyAt != nil || session.ErasedAt != nil {
+		return nil
+	}
+	account, err := w.db.Account(ctx, session.AccountID)
+	if err != nil {
+		return err
+	}
+	answers, err := w.db.Statement(ctx, session.ID)
+	if err != nil {
+		return err
+	}
+	result, err := pdf.Render(pdfInput(account, session, answers), w.fonts)
+	if err != nil {
+		return err
+	}
+	if len(result.Uncovered) > 0 {
+		w.logger.WarnContext(ctx, "no font for some characters of a PDF: set CANDOR_PDF_FONT", "session_id", session.ID, "characters", len(result.Uncovered))
+	}
+	now := w.clock.Now()
+	return w.db.InTx(ctx, func(tx *db.Tx) error {
+		first, err := tx.InsertPDF(ctx, session.ID, result.Bytes, result.Pages, now)
+		if err != nil || !first {
+			return err
+		}
+		return w.enqueuer.SessionEvent(ctx, tx, session, intake.PDFReadyPayload{
+			SessionID: session.ID, PDFURL: w.baseURL + "/v1/sessions/" + session.ID.String() + "/pdf",
+			FileSizeBytes: int64(len(result.Bytes)), PageCount: result.Pages,
+		}, now)
+	})
+}
+
+func pdfInput(account *intake.Account, s *intake.Session, answers *statement.Statement) pdf.Statement {
+	in := pdf.Statement{
+		AccountName: account.Name, Livemode: s.Livemode, SessionID: s.ID.String(),
+		CreatedAt: s.CreatedAt, SubmittedAt: *s.CompletedAt, Answers: answers,
+	}
+	if s.ReferenceID != nil {
+		in.ReferenceID = *s.ReferenceID
+	}
+	if s.CustomerName != nil {
+		in.CustomerName = *s.CustomerName
+	}
+	return in
+}

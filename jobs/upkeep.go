@@ -1,0 +1,155 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"candor/blob"
+	"candor/db"
+	"candor/intake"
+)
+
+const (
+	// upkeepTimeout bounds one periodic run.
+	upkeepTimeout = time.Minute
+	// strandedAfter is how long a delivery or PDF is overdue before its job is
+	// taken for lost; a job that merely waits keeps its place anyway.
+	strandedAfter = time.Minute
+	// garbageAfter is more than any upload takes, after which a blob without a
+	// document is garbage.
+	garbageAfter = time.Hour
+	// idempotencyRetention is how long a POST's answer is replayed.
+	idempotencyRetention = 24 * time.Hour
+)
+
+func upkeepOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: queueUpkeep, MaxAttempts: 1}
+}
+
+// rescueArgs asks for new jobs for work whose job was lost.
+type rescueArgs struct{}
+
+// Kind names the job.
+func (rescueArgs) Kind() string { return "stranded_work" }
+
+// InsertOpts: the next run comes anyway.
+func (rescueArgs) InsertOpts() river.InsertOpts { return upkeepOpts() }
+
+type rescueWorker struct {
+	river.WorkerDefaults[rescueArgs]
+	db       *db.DB
+	enqueuer *Enqueuer
+	clock    intake.Clock
+	logger   *slog.Logger
+}
+
+// Timeout bounds one run.
+func (w *rescueWorker) Timeout(*river.Job[rescueArgs]) time.Duration { return upkeepTimeout }
+
+// Work gives new jobs to pending deliveries and missing PDFs whose job is
+// gone: River discards a job whose process died on its last run without a
+// word.
+func (w *rescueWorker) Work(ctx context.Context, _ *river.Job[rescueArgs]) error {
+	overdue := w.clock.Now().Add(-strandedAfter)
+	return errors.Join(
+		inBatches(ctx, func() (int, error) { return w.deliveries(ctx, overdue) }),
+		w.pdfs(ctx, overdue),
+	)
+}
+
+func (w *rescueWorker) deliveries(ctx context.Context, overdue time.Time) (n int, err error) {
+	err = w.db.InTx(ctx, func(tx *db.Tx) error {
+		stranded, err := tx.StrandedDeliveries(ctx, overdue, sweepBatch)
+		n = len(stranded)
+		for _, id := range stranded {
+			if err != nil {
+				break
+			}
+			var jobID int64
+			if jobID, err = w.enqueuer.insert(ctx, tx, deliverArgs{DeliveryID: id}); err == nil {
+				err = tx.SetDeliveryJob(ctx, id, jobID)
+			}
+		}
+		return err
+	})
+	if n > 0 && err == nil {
+		w.logger.WarnContext(ctx, "gave new jobs to stranded deliveries", "deliveries", n)
+	}
+	return n, err
+}
+
+func (w *rescueWorker) pdfs(ctx context.Context, overdue time.Time) error {
+	missing, err := w.db.SessionsWithoutPDF(ctx, overdue, sweepBatch)
+	if err != nil {
+		return err
+	}
+	for _, id := range missing {
+		err := w.db.InTx(ctx, func(tx *db.Tx) error { return w.enqueuer.PDF(ctx, tx, id) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// retireArgs asks for the end of what is past its retention.
+type retireArgs struct{}
+
+// Kind names the job.
+func (retireArgs) Kind() string { return "retention" }
+
+// InsertOpts: the next run comes anyway.
+func (retireArgs) InsertOpts() river.InsertOpts { return upkeepOpts() }
+
+type retireWorker struct {
+	river.WorkerDefaults[retireArgs]
+	db    *db.DB
+	blobs blob.Store
+	clock intake.Clock
+}
+
+// Timeout bounds one run.
+func (w *retireWorker) Timeout(*river.Job[retireArgs]) time.Duration { return upkeepTimeout }
+
+// Work deletes PDFs and documents 90 days after completion, blobs without a
+// document, and idempotent answers after 24 hours, and folds the counters of
+// days gone by.
+func (w *retireWorker) Work(ctx context.Context, _ *river.Job[retireArgs]) error {
+	now := w.clock.Now()
+	return errors.Join(
+		inBatches(ctx, func() (n int, err error) {
+			err = w.db.InTx(ctx, func(tx *db.Tx) error {
+				n, err = tx.RetireSessions(ctx, now.Add(-intake.Retention), now, sweepBatch)
+				return err
+			})
+			return n, err
+		}),
+		w.deleteBlobs(ctx, now.Add(-garbageAfter)),
+		inBatches(ctx, func() (int, error) {
+			return w.db.DeleteStoredResponses(ctx, now.Add(-idempotencyRetention), sweepBatch)
+		}),
+		w.db.InTx(ctx, func(tx *db.Tx) error {
+			_, err := tx.FoldSessionCounts(ctx, now.AddDate(0, 0, -1))
+			return err
+		}),
+	)
+}
+
+func (w *retireWorker) deleteBlobs(ctx context.Context, before time.Time) error {
+	return inBatches(ctx, func() (int, error) {
+		garbage, err := w.db.BlobGarbage(ctx, before, sweepBatch)
+		for _, id := range garbage {
+			if err != nil {
+				break
+			}
+			if err = w.blobs.Delete(ctx, id.String()); err == nil {
+				err = w.db.ForgetBlob(ctx, id)
+			}
+		}
+		return len(garbage), err
+	})
+}

@@ -1,0 +1,177 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivertype"
+
+	"candor/blob"
+	"candor/db"
+	"candor/intake"
+	"candor/keyring"
+	"candor/views/pdf"
+	"candor/webhook"
+)
+
+// The queues: each has workers of its own, so that PDFs and upkeep never wait
+// behind a dead webhook receiver.
+const (
+	queueWebhooks = "webhooks"
+	queuePDF      = "pdf"
+	queueUpkeep   = "upkeep"
+)
+
+const (
+	// webhookWorkers only wait for receivers, so they may be many.
+	webhookWorkers = 300
+	// perDestination is how many attempts one destination may have running.
+	perDestination = 4
+	// maxRuns is how often a job may fail on our side before the sweep for
+	// stranded work must take over.
+	maxRuns = 25
+	// pollInterval finds jobs when a notification was missed, and those that
+	// come due.
+	pollInterval = 500 * time.Millisecond
+)
+
+// Config is what the workers need.
+type Config struct {
+	DB          *db.DB
+	DSN         string // of the same database, for the workers' own connections
+	Enqueuer    *Enqueuer
+	Ring        *keyring.Keyring
+	Blobs       blob.Store
+	Fonts       *pdf.Fonts
+	Client      *webhook.Client
+	Schedule    webhook.Schedule
+	BaseURL     string
+	Clock       intake.Clock
+	Logger      *slog.Logger
+	SweepEvery  time.Duration // expiry and stranded work
+	RescueAfter time.Duration // a running job whose process is gone starts again after this
+	PDFWorkers  int           // drawing takes a core
+}
+
+// Worker works off the jobs.
+type Worker struct {
+	client *river.Client[pgx.Tx]
+	pool   *pgxpool.Pool
+}
+
+// NewWorker connects the workers; Start sets them to work.
+func NewWorker(ctx context.Context, c Config) (*Worker, error) {
+	poolConfig, err := pgxpool.ParseConfig(c.DSN)
+	if err != nil {
+		return nil, errors.New("jobs: the database's connection string is not valid")
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, poolConfig)
+	if err != nil {
+		return nil, fmt.Errorf("jobs: connect the workers: %w", err)
+	}
+	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
+		FetchCooldown:        fetchCooldown,
+		FetchPollInterval:    pollInterval,
+		JobTimeout:           upkeepTimeout,
+		RescueStuckJobsAfter: max(c.RescueAfter, time.Second),
+		Logger:               c.Logger,
+		ErrorHandler:         &errorLog{c.Logger},
+		PeriodicJobs:         periodicJobs(c.SweepEvery),
+		Queues: map[string]river.QueueConfig{
+			queueWebhooks: {MaxWorkers: webhookWorkers},
+			queuePDF:      {MaxWorkers: max(1, c.PDFWorkers)},
+			queueUpkeep:   {MaxWorkers: 2},
+		},
+		Workers: workers(c),
+	})
+	if err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("jobs: client for working: %w", err)
+	}
+	return &Worker{client: client, pool: pool}, nil
+}
+
+func workers(c Config) *river.Workers {
+	all := river.NewWorkers()
+	river.AddWorker(all, &deliverWorker{
+		db: c.DB, ring: c.Ring, client: c.Client, limiter: webhook.NewLimiter(perDestination, c.Clock),
+		schedule: c.Schedule, clock: c.Clock, logger: c.Logger,
+	})
+	river.AddWorker(all, &pdfWorker{
+		db: c.DB, enqueuer: c.Enqueuer, fonts: c.Fonts, baseURL: c.BaseURL, clock: c.Clock, logger: c.Logger,
+	})
+	river.AddWorker(all, &expireWorker{db: c.DB, enqueuer: c.Enqueuer, clock: c.Clock})
+	river.AddWorker(all, &rescueWorker{db: c.DB, enqueuer: c.Enqueuer, clock: c.Clock, logger: c.Logger})
+	river.AddWorker(all, &retireWorker{db: c.DB, blobs: c.Blobs, clock: c.Clock})
+	return all
+}
+
+// retireEvery spaces the runs of retention and clean-up.
+const retireEvery = 10 * time.Minute
+
+func periodicJobs(sweepEvery time.Duration) []*river.PeriodicJob {
+	at := func(every time.Duration, args river.JobArgs) *river.PeriodicJob {
+		return river.NewPeriodicJob(river.PeriodicInterval(every),
+			func() (river.JobArgs, *river.InsertOpts) { return args, nil },
+			&river.PeriodicJobOpts{RunOnStart: true})
+	}
+	return []*river.PeriodicJob{
+		at(sweepEvery, expireArgs{}),
+		at(sweepEvery, rescueArgs{}),
+		at(retireEvery, retireArgs{}),
+	}
+}
+
+// Start sets the workers to work until Stop.
+func (w *Worker) Start(ctx context.Context) error {
+	// River stops hard when its context ends; a drain is Stop's to begin.
+	if err := w.client.Start(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("jobs: start: %w", err)
+	}
+	return nil
+}
+
+// Stop lets running jobs finish until ctx ends, then cancels them; what was
+// cancelled is worked again by the next process.
+func (w *Worker) Stop(ctx context.Context) error {
+	defer w.pool.Close()
+	err := w.client.Stop(ctx)
+	if err != nil && ctx.Err() != nil {
+		hard, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		err = w.client.StopAndCancel(hard)
+	}
+	if err != nil {
+		return fmt.Errorf("jobs: stop: %w", err)
+	}
+	return nil
+}
+
+// retryAt spaces runs that failed on our side: seconds at first, a minute at
+// most.
+func retryAt(attempt int) time.Time {
+	return time.Now().Add(min(time.Duration(attempt)*time.Second, time.Minute))
+}
+
+// errorLog reports failing jobs; arguments are ids only, so nothing personal
+// is in them.
+type errorLog struct{ logger *slog.Logger }
+
+// HandleError logs a job's error.
+func (l *errorLog) HandleError(ctx context.Context, job *rivertype.JobRow, err error) *river.ErrorHandlerResult {
+	l.logger.ErrorContext(ctx, "job failed", "kind", job.Kind, "job_id", job.ID, "attempt", job.Attempt, "error", err)
+	return nil
+}
+
+// HandlePanic logs a job's panic.
+func (l *errorLog) HandlePanic(ctx context.Context, job *rivertype.JobRow, panicValue any, trace string) *river.ErrorHandlerResult {
+	l.logger.ErrorContext(ctx, "job panicked", "kind", job.Kind, "job_id", job.ID, "attempt", job.Attempt, "panic", fmt.Sprint(panicValue), "trace", trace)
+	return nil
+}

@@ -1,0 +1,103 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"candor/intake"
+)
+
+// CurrentSubscription is a subscription with its running period and usage.
+type CurrentSubscription struct {
+	intake.Subscription
+	Period       intake.Period
+	Used         int
+	Remaining    *int // nil: unlimited (D41)
+	BillingEmail string
+}
+
+// Subscription returns the account's subscription with what was used of it in
+// the running billing period, or subscription_not_found.
+func (s *Service) Subscription(ctx context.Context, account intake.AccountID) (*CurrentSubscription, error) {
+	now := s.Clock.Now()
+	subscription, err := s.DB.Subscription(ctx, account, now)
+	if err != nil {
+		return nil, orCode(err, errSubscriptionNotFound)
+	}
+	owner, err := s.DB.Account(ctx, account)
+	if err != nil {
+		return nil, err
+	}
+	out := &CurrentSubscription{Subscription: *subscription, Period: subscription.PeriodAt(now), BillingEmail: owner.BillingEmail}
+	out.Used, err = s.DB.UsedSessions(ctx, account, out.Period.Start)
+	if subscription.SessionsIncluded != nil {
+		remaining := max(0, *subscription.SessionsIncluded-out.Used)
+		out.Remaining = &remaining
+	}
+	return out, err
+}
+
+// UsageRange is what a caller asks usage for; the dates win over the period
+// (D45).
+type UsageRange struct{ Period, StartDate, EndDate string }
+
+// UsageReport is the usage from First to Last, UTC days, both inclusive.
+type UsageReport struct {
+	First, Last time.Time
+	*intake.Usage
+}
+
+// maxUsageDays is the longest range of dates (D45).
+const maxUsageDays = 366
+
+// Usage counts the scope's sessions of a range (D44). Errors:
+// invalid_date_range, invalid_request for an unknown period.
+func (s *Service) Usage(ctx context.Context, scope intake.Scope, r UsageRange) (*UsageReport, error) {
+	now := s.Clock.Now()
+	first, last, err := r.days(now)
+	if err != nil {
+		return nil, err
+	}
+	usage, err := s.DB.Usage(ctx, scope, first, last, now)
+	return &UsageReport{first, last, usage}, err
+}
+
+func (r UsageRange) days(now time.Time) (first, last time.Time, err error) {
+	if r.StartDate != "" || r.EndDate != "" {
+		return r.dates()
+	}
+	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
+	monthStart := today.AddDate(0, 0, 1-today.Day())
+	switch r.Period {
+	case "", "current_month":
+		return monthStart, monthStart.AddDate(0, 1, -1), nil
+	case "last_month":
+		return monthStart.AddDate(0, -1, 0), monthStart.AddDate(0, 0, -1), nil
+	case "last_30_days":
+		return today.AddDate(0, 0, -29), today, nil
+	case "last_90_days":
+		return today.AddDate(0, 0, -89), today, nil
+	}
+	return first, last, intake.FieldError(intake.CodeInvalidRequest, "period",
+		"period must be current_month, last_month, last_30_days or last_90_days.")
+}
+
+func (r UsageRange) dates() (first, last time.Time, err error) {
+	bad := func(field, message string) error {
+		return intake.FieldError(intake.CodeInvalidDateRange, field, message)
+	}
+	first, err = time.Parse(time.DateOnly, r.StartDate)
+	if err != nil {
+		return first, last, bad("start_date", "start_date and end_date must both be given as YYYY-MM-DD.")
+	}
+	last, err = time.Parse(time.DateOnly, r.EndDate)
+	switch {
+	case err != nil:
+		return first, last, bad("end_date", "start_date and end_date must both be given as YYYY-MM-DD.")
+	case last.Before(first):
+		return first, last, bad("end_date", "end_date must not be before start_date.")
+	case last.Sub(first) >= maxUsageDays*24*time.Hour:
+		return first, last, bad("end_date", "The range must be 366 days or shorter.")
+	}
+	return first, last, nil
+}

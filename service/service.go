@@ -1,0 +1,77 @@
+// Package service holds Candor's use cases, shared by the API, the customer's
+// form, the dashboard and the operators' commands. It decides what happens and
+// in which transaction, and knows no HTTP. Failures meant for the caller's eyes
+// are *intake.Error; any other error is the log's alone.
+package service
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"candor/blob"
+	"candor/db"
+	"candor/intake"
+	"candor/jobs"
+	"candor/keyring"
+	"candor/webhook"
+)
+
+// Config is what the use cases need.
+type Config struct {
+	DB       *db.DB
+	Enqueuer *jobs.Enqueuer
+	Ring     *keyring.Keyring
+	Blobs    blob.Store
+	Policy   webhook.Policy
+	BaseURL  string // without a slash at its end
+	Clock    intake.Clock
+	Logger   *slog.Logger
+}
+
+// Service is safe for concurrent use.
+type Service struct{ Config }
+
+// New returns a Service.
+func New(c Config) *Service { return &Service{c} }
+
+// InTx runs fn in a transaction, for use cases that take one.
+func (s *Service) InTx(ctx context.Context, fn func(tx *db.Tx) error) error {
+	return s.DB.InTx(ctx, fn)
+}
+
+// SessionURL is the link that opens a session's form (D5).
+func (s *Service) SessionURL(id intake.SessionID) string {
+	return s.BaseURL + "/f/" + id.String() + "/" + s.Ring.Token(id.String())
+}
+
+// Authenticate returns who an API key stands for, or invalid_api_key.
+func (s *Service) Authenticate(ctx context.Context, key string) (intake.Principal, error) {
+	invalid := intake.Errorf(intake.CodeInvalidAPIKey, "The API key is invalid or revoked.")
+	if !intake.WellFormedAPIKey(key) {
+		return intake.Principal{}, invalid
+	}
+	hash := intake.HashAPIKey(key)
+	p, err := s.DB.Principal(ctx, hash[:], s.Clock.Now())
+	if errors.Is(err, db.ErrNotFound) {
+		return intake.Principal{}, invalid
+	}
+	return p, err
+}
+
+// orCode turns a missing row into the caller's error and leaves the rest.
+func orCode(err error, missing *intake.Error) error {
+	if errors.Is(err, db.ErrNotFound) {
+		return missing
+	}
+	return err
+}
+
+var (
+	errSessionNotFound      = intake.Errorf(intake.CodeSessionNotFound, "There is no session with this id.")
+	errSessionNotCompleted  = intake.Errorf(intake.CodeSessionNotCompleted, "The session is not completed, so there is no data or PDF yet.")
+	errPDFNotReady          = intake.Errorf(intake.CodePDFNotReady, "The PDF is still being generated. Try again in a few seconds.")
+	errPDFExpired           = intake.Errorf(intake.CodePDFExpired, "The PDF was deleted 90 days after completion.")
+	errDocumentNotFound     = intake.Errorf(intake.CodeDocumentNotFound, "This session has no document with this id.")
+	errSubscriptionNotFound = intake.Errorf(intake.CodeSubscriptionNotFound, "This account has no active subscription.")
+)

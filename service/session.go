@@ -1,0 +1,153 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"candor/blob"
+	"candor/db"
+	"candor/intake"
+	"candor/statement"
+)
+
+// CreateSession makes a session in the caller's transaction, so that an
+// idempotent answer can commit with it. A live one needs a subscription (D32)
+// and counts as used in its billing period (D42).
+func (s *Service) CreateSession(ctx context.Context, tx *db.Tx, scope intake.Scope, wish intake.NewSession) (*intake.Session, error) {
+	now := s.Clock.Now()
+	session, err := wish.Session(scope, now, s.Policy.CheckURL)
+	if err != nil {
+		return nil, err
+	}
+	if scope.Livemode {
+		if err := s.useSubscription(ctx, tx, session); err != nil {
+			return nil, err
+		}
+	}
+	if err := tx.InsertSession(ctx, session); err != nil {
+		return nil, err
+	}
+	return session, nil
+}
+
+func (s *Service) useSubscription(ctx context.Context, tx *db.Tx, session *intake.Session) error {
+	subscription, err := tx.Subscription(ctx, session.AccountID, session.CreatedAt)
+	if err != nil && !errors.Is(err, db.ErrNotFound) {
+		return err
+	}
+	if err != nil || !subscription.Admits() {
+		return intake.Errorf(intake.CodeForbidden, "This account has no active subscription, so it can't create live sessions. Choose a plan in the dashboard, or use a test key.")
+	}
+	return tx.CountLiveSession(ctx, session.AccountID, subscription.PeriodAt(session.CreatedAt).Start)
+}
+
+// Sessions returns a page of the scope's sessions and how many match.
+func (s *Service) Sessions(ctx context.Context, scope intake.Scope, f intake.SessionFilter, page intake.Page) ([]intake.Session, int, error) {
+	return s.DB.Sessions(ctx, scope, f, page, s.Clock.Now())
+}
+
+// Session returns a session of the scope as it stands now, or
+// session_not_found.
+func (s *Service) Session(ctx context.Context, scope intake.Scope, id intake.SessionID) (*intake.Session, error) {
+	session, err := s.DB.Session(ctx, scope, id)
+	if err != nil {
+		return nil, orCode(err, errSessionNotFound)
+	}
+	session.Status = session.StatusAt(s.Clock.Now())
+	return session, nil
+}
+
+// Cancel cancels an open session; the conflict of D12 where it isn't open.
+// No event is sent.
+func (s *Service) Cancel(ctx context.Context, scope intake.Scope, id intake.SessionID) (*intake.Session, error) {
+	now := s.Clock.Now()
+	session, err := s.DB.CancelSession(ctx, scope, id, now)
+	if !errors.Is(err, db.ErrNotFound) {
+		return session, err
+	}
+	session, err = s.Session(ctx, scope, id)
+	if err != nil {
+		return nil, err
+	}
+	return nil, session.Conflict(now)
+}
+
+// completed returns a completed session of the scope (D13).
+func (s *Service) completed(ctx context.Context, scope intake.Scope, id intake.SessionID) (*intake.Session, error) {
+	session, err := s.Session(ctx, scope, id)
+	if err != nil {
+		return nil, err
+	}
+	if session.Status != intake.Completed {
+		return nil, errSessionNotCompleted
+	}
+	return session, nil
+}
+
+// SubmittedData is a completed session with its answers.
+type SubmittedData struct {
+	Session   *intake.Session
+	Statement *statement.Statement
+}
+
+// Data returns a completed session's answers, or session_not_completed.
+func (s *Service) Data(ctx context.Context, scope intake.Scope, id intake.SessionID) (*SubmittedData, error) {
+	session, err := s.completed(ctx, scope, id)
+	if err != nil {
+		return nil, err
+	}
+	answers, err := s.DB.Statement(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return &SubmittedData{session, answers}, nil
+}
+
+// PDF returns a completed session's PDF, or pdf_not_ready while it is being
+// made and pdf_expired after its retention.
+func (s *Service) PDF(ctx context.Context, scope intake.Scope, id intake.SessionID) ([]byte, error) {
+	session, err := s.completed(ctx, scope, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.pdfOf(ctx, session)
+}
+
+func (s *Service) pdfOf(ctx context.Context, session *intake.Session) ([]byte, error) {
+	if !session.Retained(s.Clock.Now()) {
+		return nil, errPDFExpired
+	}
+	content, err := s.DB.PDF(ctx, session.ID)
+	return content, orCode(err, errPDFNotReady)
+}
+
+// DocumentContent is a document being read; the caller closes it.
+type DocumentContent struct {
+	db.Document
+	io.ReadCloser
+}
+
+// Document returns a document of a completed session, or
+// document_not_found.
+func (s *Service) Document(ctx context.Context, scope intake.Scope, id intake.SessionID, document intake.DocumentID) (*DocumentContent, error) {
+	session, err := s.completed(ctx, scope, id)
+	if err != nil {
+		return nil, err
+	}
+	if !session.Retained(s.Clock.Now()) {
+		return nil, errDocumentNotFound
+	}
+	row, err := s.DB.Document(ctx, id, document)
+	if err != nil {
+		return nil, orCode(err, errDocumentNotFound)
+	}
+	content, err := s.Blobs.Open(ctx, document.String())
+	if errors.Is(err, blob.ErrNotFound) {
+		return nil, errDocumentNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &DocumentContent{*row, content}, nil
+}
