@@ -53,6 +53,8 @@ func (b *browser) start() (context.Context, error) {
 			// Only our own pages are opened.
 			chromedp.NoSandbox,
 			chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"),
+			// A page from the back/forward cache loses the driver's view of it.
+			chromedp.Flag("disable-features", "Translate,BackForwardCache"),
 			chromedp.Flag("hide-scrollbars", true),
 			chromedp.Flag("force-device-scale-factor", "1"),
 		)

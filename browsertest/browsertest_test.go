@@ -142,3 +142,16 @@ func TestTabReportsExceptions(t *testing.T) {
 		t.Errorf("complaints = %q, want the exception", all)
 	}
 }
+
+func TestTabAcceptsDialogs(t *testing.T) {
+	t.Parallel()
+	url := serve(t, goodPage)
+	tab := New(t, Options{})
+	tab.Open(url)
+	if !Eval[bool](tab, "confirm('Really?')") {
+		t.Error("the question was answered with Cancel, want OK")
+	}
+	if got := tab.WaitForDialog(); got != "Really?" {
+		t.Errorf("dialog = %q, want Really?", got)
+	}
+}

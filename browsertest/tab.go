@@ -3,6 +3,7 @@ package browsertest
 import (
 	"context"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,6 +51,7 @@ type Tab struct {
 	ctx     context.Context
 	options Options
 	console *console
+	dialogs chan string
 }
 
 // New opens a tab that is closed, and checked with NoErrors, when the test
@@ -62,7 +64,9 @@ func New(t testing.TB, options Options) *Tab {
 	}
 	ctx, cancel := chromedp.NewContext(root, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
-	tab := &Tab{t: t, ctx: ctx, options: options, console: listen(ctx, options.AllowStatus)}
+	tab := &Tab{t: t, ctx: ctx, options: options, console: listen(ctx, options.AllowStatus),
+		dialogs: make(chan string, 100)}
+	go tab.acceptDialogs(chromedp.Events(ctx, page.JavascriptDialogOpening))
 	width, height := options.Device.size()
 	tab.do("open a tab",
 		chromedp.EmulateViewport(width, height),
@@ -95,6 +99,34 @@ func (tab *Tab) emulate(ctx context.Context, _ *chromedp.Target) error {
 	return nil
 }
 
+// acceptDialogs says OK to every question, as nothing else can run while one
+// is open.
+func (tab *Tab) acceptDialogs(opening iter.Seq2[page.EventJavascriptDialogOpening, error]) {
+	for dialog, err := range opening {
+		if err != nil {
+			return // the tab is closed
+		}
+		accept := page.HandleJavaScriptDialogParams{Accept: true}
+		if _, err := chromedp.Call(tab.ctx, page.HandleJavaScriptDialog, accept); err != nil {
+			return
+		}
+		tab.dialogs <- dialog.Message
+	}
+}
+
+// WaitForDialog waits for an alert or a question, to which OK is said, and
+// returns its text.
+func (tab *Tab) WaitForDialog() string {
+	tab.t.Helper()
+	select {
+	case message := <-tab.dialogs:
+		return message
+	case <-time.After(patience):
+		tab.t.Fatal("browsertest: no dialog opened")
+		return ""
+	}
+}
+
 func (tab *Tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
 	tab.t.Helper()
 	run(tab, what, chromedp.Steps(steps...))
@@ -122,7 +154,7 @@ func (tab *Tab) Open(url string) {
 }
 
 // Back presses the browser's back button and waits for the page before. It
-// doesn't wait for a load event: a page from the back/forward cache has none.
+// doesn't wait for a load event: a script that restores the page causes none.
 func (tab *Tab) Back() {
 	tab.t.Helper()
 	history := run(tab, "read the history", chromedp.NavigationEntries())
@@ -221,6 +253,20 @@ func (tab *Tab) WaitForText(selector, text string) {
 		}
 	}
 	tab.t.Fatalf("browsertest: %s never contained %q; it is %q", selector, text, got)
+}
+
+// WaitForFocus waits until the element with that id has the focus.
+func (tab *Tab) WaitForFocus(id string) {
+	tab.t.Helper()
+	deadline := time.Now().Add(patience)
+	var got string
+	for time.Now().Before(deadline) {
+		got = Eval[string](tab, "document.activeElement?.id ?? ''")
+		if got == id {
+			return
+		}
+	}
+	tab.t.Fatalf("browsertest: the focus never came to %q; it is on %q", id, got)
 }
 
 // Text returns the visible text of the selector's first element.

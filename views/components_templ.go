@@ -376,18 +376,20 @@ func csrfField(p Page) templ.Component {
 	})
 }
 
-// enhanced are a form's attributes that post it without a page load: the same
-// document comes back, its <main> is morphed in, so that what was typed and
-// the file that was chosen survive. Its buttons are off while it is sent.
+// enhanced are a form's attributes that post it without a page load: the
+// answer's <main> takes the place of this one. An invalid form's answer is
+// morphed in, so that what was typed and the file that was chosen survive, and
+// makes no history entry. The buttons are off while it is sent.
 func enhanced(url string) templ.Attributes {
 	return templ.Attributes{
 		"hx-post":       url,
 		"hx-target":     "#main",
 		"hx-select":     "#main",
 		"hx-select-oob": "#status:innerHTML",
-		"hx-swap":       "outerMorph show:window:top",
+		"hx-swap":       "outerHTML show:window:top",
+		"hx-status:422": "swap:outerMorph push:false",
 		"hx-push-url":   "true",
-		"hx-disable":    "find all button",
+		"hx-disable":    "findAll button",
 	}
 }
 

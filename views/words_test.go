@@ -1,0 +1,33 @@
+package views
+
+import "testing"
+
+func TestFileSize(t *testing.T) {
+	t.Parallel()
+	for bytes, want := range map[int64]string{
+		1: "1 KB", 1023: "1 KB", 348_211: "340 KB", 1 << 20: "1.0 MB", 4_812_004: "4.6 MB", 10 << 20: "10 MB",
+	} {
+		if got := fileSize(bytes); got != want {
+			t.Errorf("fileSize(%d) = %q, want %q", bytes, got, want)
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	t.Parallel()
+	for noun, want := range map[string]string{"investment": "an", "vehicle": "a", "other debt": "an", "": "a"} {
+		if got := article(noun); got != want {
+			t.Errorf("article(%q) = %q, want %q", noun, got, want)
+		}
+	}
+	if got := upper("bank account"); got != "Bank account" {
+		t.Errorf("upper = %q", got)
+	}
+	if got := lower("Bank account 2"); got != "bank account 2" {
+		t.Errorf("lower = %q", got)
+	}
+	p := Page{Partner: "écu Finance"}
+	if got := p.mark(); got != "É" {
+		t.Errorf("mark of %s = %q, want É", p.Partner, got)
+	}
+}
