@@ -23,6 +23,7 @@ type tinyForm struct {
 	mu        sync.Mutex
 	statement statement.Statement
 	posts     int
+	copies    int
 	uploads   []statement.Document
 }
 
@@ -33,6 +34,10 @@ func (f *tinyForm) handler() http.Handler {
 		h := hub(views.Completed)
 		h.Announce = "Saved"
 		_ = views.Hub(h).Render(r.Context(), w)
+	})
+	mux.HandleFunc("GET /sent", func(w http.ResponseWriter, r *http.Request) {
+		f.copies++
+		_ = views.Confirmation(views.ConfirmationPage{Page: page(), Submitted: now, CopyURL: "/copy", CopyReady: f.copies > 2, SelfURL: "/sent"}).Render(r.Context(), w)
 	})
 	mux.HandleFunc("/documents", f.documents)
 	mux.HandleFunc("/{section}", f.section)
@@ -228,6 +233,17 @@ func TestImpatientClicksPostOnce(t *testing.T) {
 	if got := f.postCount(); got != 1 {
 		t.Errorf("three clicks posted %d times, want once", got)
 	}
+}
+
+func TestConfirmationWaitsForTheCopy(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer((&tinyForm{}).handler())
+	t.Cleanup(server.Close)
+	tab := browsertest.New(t, browsertest.Options{})
+	tab.Open(server.URL + "/sent")
+	tab.WaitForText("#copy", "being made")
+	tab.WaitFor(`#copy a[href="/copy"]`)
+	tab.WaitForText("#status", "copy is ready")
 }
 
 func TestFailedUploadKeepsTheChosenFile(t *testing.T) {
