@@ -1,0 +1,155 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/form"
+	"candor/intake"
+)
+
+// statuses are the HTTP statuses of the error codes (interface.md Errors,
+// D12, D25–D29).
+var statuses = map[intake.Code]int{
+	intake.CodeInvalidRequest:        http.StatusBadRequest,
+	intake.CodeUnauthorized:          http.StatusUnauthorized,
+	intake.CodeInvalidAPIKey:         http.StatusUnauthorized,
+	intake.CodeForbidden:             http.StatusForbidden,
+	intake.CodeSessionNotFound:       http.StatusNotFound,
+	intake.CodeSessionNotCompleted:   http.StatusBadRequest,
+	intake.CodePDFNotReady:           http.StatusAccepted,
+	intake.CodePDFExpired:            http.StatusNotFound,
+	intake.CodeDocumentNotFound:      http.StatusNotFound,
+	intake.CodeInvalidFormType:       http.StatusUnprocessableEntity,
+	intake.CodeInvalidEmail:          http.StatusUnprocessableEntity,
+	intake.CodeValidation:            http.StatusUnprocessableEntity,
+	intake.CodeSessionExpired:        http.StatusConflict,
+	intake.CodeSessionCompleted:      http.StatusConflict,
+	intake.CodeSessionCancelled:      http.StatusConflict,
+	intake.CodeSubscriptionNotFound:  http.StatusNotFound,
+	intake.CodeInvalidDateRange:      http.StatusBadRequest,
+	intake.CodeBillingAccessDenied:   http.StatusForbidden,
+	intake.CodeRateLimitExceeded:     http.StatusTooManyRequests,
+	intake.CodeNotFound:              http.StatusNotFound,
+	intake.CodeMethodNotAllowed:      http.StatusMethodNotAllowed,
+	intake.CodePayloadTooLarge:       http.StatusRequestEntityTooLarge,
+	intake.CodeUnsupportedMediaType:  http.StatusUnsupportedMediaType,
+	intake.CodeIdempotencyKeyReused:  http.StatusUnprocessableEntity,
+	intake.CodeIdempotencyInProgress: http.StatusConflict,
+	intake.CodeInternal:              http.StatusInternalServerError,
+}
+
+// errorBody is the body of every error of the API.
+type errorBody struct {
+	Error errorContent `json:"error" doc:"What went wrong."`
+}
+
+type errorContent struct {
+	Code    intake.Code   `json:"code" doc:"What a program can tell errors apart by."`
+	Message string        `json:"message" doc:"What is wrong and how to mend it, for a person."`
+	Details *errorDetails `json:"details,omitempty" doc:"Which fields are wrong; absent where none is."`
+}
+
+type errorDetails struct {
+	Field  string       `json:"field" doc:"The first offending field, as a path such as metadata.colour."`
+	Errors []fieldError `json:"errors" doc:"All offending fields."`
+}
+
+type fieldError struct {
+	Field   string `json:"field" doc:"The field, as a path."`
+	Message string `json:"message" doc:"What is wrong with it."`
+}
+
+func newErrorBody(e *intake.Error) errorBody {
+	body := errorBody{errorContent{Code: e.Code, Message: e.Message, Details: newErrorDetails(e.Fields)}}
+	return body
+}
+
+func newErrorDetails(fields form.Errors) *errorDetails {
+	if len(fields) == 0 {
+		return nil
+	}
+	details := &errorDetails{Field: fields[0].Field}
+	for _, f := range fields {
+		details.Errors = append(details.Errors, fieldError{Field: f.Field, Message: f.Message})
+	}
+	return details
+}
+
+// answerError turns an error into its response: JSON below /v1, a page
+// elsewhere. What isn't fit to be shown is logged and answered as an internal
+// error.
+func (s *Server) answerError(err error, c echo.Context) {
+	public := publicError(err)
+	status := statuses[public.Code]
+	if status == http.StatusInternalServerError {
+		s.logFailure(c, err)
+	}
+	if c.Response().Committed {
+		return
+	}
+	if !isAPI(c.Request()) {
+		if err := s.pageError(c, status, err); err != nil {
+			s.logFailure(c, err)
+		}
+		return
+	}
+	switch public.Code {
+	case intake.CodeUnauthorized, intake.CodeInvalidAPIKey:
+		c.Response().Header().Set("WWW-Authenticate", `Bearer realm="Candor"`)
+	case intake.CodePDFNotReady:
+		c.Response().Header().Set("Retry-After", pdfRetryAfter)
+	}
+	if err := c.JSON(status, newErrorBody(public)); err != nil {
+		s.logFailure(c, err)
+	}
+}
+
+// pdfRetryAfter is when a PDF that is still being made is worth asking for
+// again, in seconds (D28).
+const pdfRetryAfter = "3"
+
+func (s *Server) logFailure(c echo.Context, err error) {
+	level := slog.LevelError
+	if errors.Is(err, context.Canceled) && c.Request().Context().Err() != nil {
+		level = slog.LevelInfo // the client went away
+	}
+	s.Logger.LogAttrs(c.Request().Context(), level, "request failed",
+		slog.String("request_id", requestOf(c).id), slog.String("route", c.Path()), slog.Any("error", err))
+}
+
+// publicError returns what of err may be shown.
+func publicError(err error) *intake.Error {
+	var own *intake.Error
+	if errors.As(err, &own) {
+		if _, known := statuses[own.Code]; known {
+			return own
+		}
+	}
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return intake.Errorf(intake.CodePayloadTooLarge, "The request body is larger than %d bytes.", tooLarge.Limit)
+	}
+	var routing *echo.HTTPError
+	if errors.As(err, &routing) {
+		switch routing.Code {
+		case http.StatusNotFound:
+			return intake.Errorf(intake.CodeNotFound, "There is nothing at this address.")
+		case http.StatusMethodNotAllowed:
+			return intake.Errorf(intake.CodeMethodNotAllowed, "This address doesn't take this method.")
+		case http.StatusRequestEntityTooLarge:
+			return intake.Errorf(intake.CodePayloadTooLarge, "The request body is too large.")
+		}
+	}
+	return intake.Errorf(intake.CodeInternal, "Something went wrong on our side. Try again; if it persists, tell us the X-Request-Id of this response.")
+}
+
+// isAPI reports whether the request is for the JSON API.
+func isAPI(r *http.Request) bool {
+	return r.URL.Path == "/v1" || strings.HasPrefix(r.URL.Path, "/v1/")
+}

@@ -1,0 +1,81 @@
+// Package handlers is Candor's HTTP: the /v1 API, the customer's form, static
+// files and health. A handler decodes, calls the service and renders; it holds
+// no rules and no SQL. Every route stands in routes.go, and every error becomes
+// a response in errors.go.
+package handlers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/intake"
+	"candor/ratelimit"
+	"candor/service"
+)
+
+// A Limiter counts requests of whoever key stands for (D30). It is safe for
+// concurrent use.
+type Limiter interface {
+	Take(key string, now time.Time) ratelimit.Quota
+}
+
+// Config is what the server needs.
+type Config struct {
+	Service        *service.Service
+	Logger         *slog.Logger
+	Clock          intake.Clock
+	BaseURL        string // without a slash at its end
+	Development    bool   // cookies without Secure, no HSTS
+	TrustedProxies []netip.Prefix
+	Limiter        Limiter
+	CookieKeys     [][]byte                    // gorilla/sessions pairs, newest first
+	Ready          func(context.Context) error // nil once the process can serve
+	Version        string
+}
+
+// Server holds the handlers; New makes one.
+type Server struct {
+	Config
+	openAPI []byte // the API's description, made once
+}
+
+// New returns the handler of all routes.
+func New(c Config) (http.Handler, error) {
+	switch {
+	case c.Service == nil, c.Logger == nil, c.Clock == nil, c.Limiter == nil, c.Ready == nil:
+		return nil, errors.New("handlers: Service, Logger, Clock, Limiter and Ready must be set")
+	case c.BaseURL == "" || strings.HasSuffix(c.BaseURL, "/"):
+		return nil, fmt.Errorf("handlers: base URL %q must be an address without a slash at its end", c.BaseURL)
+	}
+	s := &Server{Config: c}
+	e := echo.New()
+	e.HideBanner = true
+	e.HidePort = true
+	e.IPExtractor = addressOf(c.TrustedProxies)
+	e.HTTPErrorHandler = s.answerError
+	if err := s.routes(e); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// addressOf returns how a client's address is found: the connection's, or
+// behind trusted proxies the last X-Forwarded-For entry that none of them is.
+func addressOf(proxies []netip.Prefix) echo.IPExtractor {
+	if len(proxies) == 0 {
+		return echo.ExtractIPDirect()
+	}
+	options := []echo.TrustOption{echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false)}
+	for _, prefix := range proxies {
+		options = append(options, echo.TrustIPRange(ipNet(prefix)))
+	}
+	return echo.ExtractIPFromXFFHeader(options...)
+}

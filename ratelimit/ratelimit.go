@@ -1,0 +1,84 @@
+// Package ratelimit counts requests in token buckets in memory, one for each
+// key. It must not know what a key stands for or what a request is.
+package ratelimit
+
+import (
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/time/rate"
+)
+
+// Quota is what a key may still do after a request.
+type Quota struct {
+	Allowed    bool
+	Limit      int           // requests a minute, the refill
+	Remaining  int           // tokens left, at most Limit
+	Reset      time.Time     // when Remaining is Limit again, unless more is taken
+	RetryAfter time.Duration // when refused: until a request would be allowed
+}
+
+// Config sizes a Memory.
+type Config struct {
+	PerMinute int // tokens refilled a minute
+	Burst     int // tokens of a full bucket
+	Keys      int // buckets kept; the longest unused one is forgotten first
+}
+
+// Standard is the API's limit (D30): 100 requests a minute, bursts of 200.
+var Standard = Config{PerMinute: 100, Burst: 200, Keys: 100_000}
+
+// Memory is a set of token buckets of this process. It is safe for concurrent
+// use, and its memory is bounded.
+type Memory struct {
+	config  Config
+	mu      sync.Mutex // makes one bucket of two first requests
+	buckets *lru.Cache[string, *rate.Limiter]
+}
+
+// New returns an empty Memory.
+func New(c Config) (*Memory, error) {
+	if c.PerMinute < 1 || c.Burst < 1 || c.Keys < 1 {
+		return nil, fmt.Errorf("ratelimit: %+v: all three must be at least 1", c)
+	}
+	buckets, err := lru.New[string, *rate.Limiter](c.Keys)
+	if err != nil {
+		return nil, fmt.Errorf("ratelimit: %w", err)
+	}
+	return &Memory{config: c, buckets: buckets}, nil
+}
+
+// Take takes a token from key's bucket at now, if there is one.
+func (m *Memory) Take(key string, now time.Time) Quota {
+	bucket := m.bucket(key)
+	q := Quota{Allowed: bucket.AllowN(now, 1), Limit: m.config.PerMinute}
+	tokens := bucket.TokensAt(now)
+	q.Remaining = min(max(int(math.Floor(tokens)), 0), q.Limit)
+	q.Reset = now.Add(m.refill(float64(min(q.Limit, m.config.Burst)) - tokens))
+	if !q.Allowed {
+		q.RetryAfter = m.refill(1 - tokens)
+	}
+	return q
+}
+
+func (m *Memory) bucket(key string) *rate.Limiter {
+	if bucket, ok := m.buckets.Get(key); ok {
+		return bucket
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if bucket, ok := m.buckets.Get(key); ok {
+		return bucket
+	}
+	bucket := rate.NewLimiter(rate.Limit(float64(m.config.PerMinute)/time.Minute.Seconds()), m.config.Burst)
+	m.buckets.Add(key, bucket)
+	return bucket
+}
+
+// refill is how long it takes to gain that many tokens.
+func (m *Memory) refill(tokens float64) time.Duration {
+	return time.Duration(max(tokens, 0) * float64(time.Minute) / float64(m.config.PerMinute))
+}
