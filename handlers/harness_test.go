@@ -1,0 +1,213 @@
+package handlers_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"candor/blob"
+	"candor/db"
+	"candor/db/dbtest"
+	"candor/handlers"
+	"candor/intake"
+	"candor/jobs"
+	"candor/keyring"
+	"candor/ratelimit"
+	"candor/service"
+	"candor/statement"
+	"candor/statement/statementtest"
+	"candor/webhook"
+)
+
+// baseURL is where the tested servers believe to be.
+const baseURL = "https://candor.example"
+
+// startTime is what a bench's clock says at first: a moment within a month
+// and a day, so that both have a past and a future.
+var startTime = time.Date(2026, 11, 20, 3, 4, 5, 678_000_000, time.UTC)
+
+// A bench is a whole server over a database of its own, with one account.
+type bench struct {
+	testing.TB
+	handler http.Handler
+	service *service.Service
+	db      *db.DB
+	clock   *testClock
+	logs    *logBuffer
+	account *service.CreatedAccount
+}
+
+// newBench starts a server; change adapts its configuration. Its limiter lets
+// through as much as a test sends.
+func newBench(t testing.TB, change ...func(*handlers.Config)) *bench {
+	t.Helper()
+	b := &bench{TB: t, db: dbtest.New(t), clock: &testClock{now: startTime}, logs: &logBuffer{}}
+	logger := slog.New(slog.NewJSONHandler(b.logs, nil))
+	enqueuer, err := jobs.NewEnqueuer(b.db, logger)
+	b.ok(err)
+	ring, err := keyring.Parse(keyring.Generate("test"))
+	b.ok(err)
+	blobs, err := blob.NewFiles(t.TempDir())
+	b.ok(err)
+	b.service = service.New(service.Config{
+		DB: b.db, Enqueuer: enqueuer, Ring: ring, Blobs: blobs, Policy: webhook.Policy{},
+		BaseURL: baseURL, Clock: b.clock.Now, Logger: logger,
+	})
+	limiter, err := ratelimit.New(ratelimit.Config{PerMinute: 100, Burst: 1_000_000, Keys: 1000})
+	b.ok(err)
+	config := handlers.Config{
+		Service: b.service, Logger: logger, Clock: b.clock.Now, BaseURL: baseURL, Limiter: limiter,
+		CookieKeys: ring.CookieKeys(), Ready: func(context.Context) error { return nil }, Version: "test",
+	}
+	for _, f := range change {
+		f(&config)
+	}
+	b.handler, err = handlers.New(config)
+	b.ok(err)
+	b.account = b.newAccount("partner@lender.example", "professional")
+	return b
+}
+
+// ok ends the test on an error.
+func (b *bench) ok(err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *bench) newAccount(email, plan string) *service.CreatedAccount {
+	b.Helper()
+	account, err := b.service.CreateAccount(b.Context(), service.NewAccount{Name: "Lender & Sons", Email: email, Plan: plan})
+	b.ok(err)
+	return account
+}
+
+// testScope and liveScope are the account's two modes.
+func (b *bench) testScope() intake.Scope { return intake.Scope{AccountID: b.account.AccountID} }
+func (b *bench) liveScope() intake.Scope {
+	return intake.Scope{AccountID: b.account.AccountID, Livemode: true}
+}
+
+// serve sends a request through the router.
+func (b *bench) serve(r *http.Request) *httptest.ResponseRecorder {
+	b.Helper()
+	recorder := httptest.NewRecorder()
+	b.handler.ServeHTTP(recorder, r)
+	return recorder
+}
+
+// newSession makes a session in the scope.
+func (b *bench) newSession(scope intake.Scope, wish intake.NewSession) *intake.Session {
+	b.Helper()
+	if wish.FormType == "" {
+		wish.FormType = intake.FinancialStatement
+	}
+	if wish.CustomerEmail == "" {
+		wish.CustomerEmail = "jo@customer.example"
+	}
+	var session *intake.Session
+	b.ok(b.service.InTx(b.Context(), func(tx *db.Tx) (err error) {
+		session, err = b.service.CreateSession(b.Context(), tx, scope, wish)
+		return err
+	}))
+	return session
+}
+
+// open opens a session's form as its customer.
+func (b *bench) open(id intake.SessionID) *service.FormState {
+	b.Helper()
+	state, err := b.service.Form(b.Context(), id)
+	b.ok(err)
+	b.ok(b.service.OpenForm(b.Context(), state, service.Visitor{UserAgent: "Test/1", IPAddress: "192.0.2.7"}))
+	return state
+}
+
+// fill completes the named section with the full example's answers.
+func (b *bench) fill(id intake.SessionID, name string) {
+	b.Helper()
+	if name == statement.DocumentsSection {
+		b.ok(b.service.CompleteDocuments(b.Context(), id))
+		return
+	}
+	b.ok(b.service.SaveSection(b.Context(), id, statementtest.Full().Section(name, b.clock.Now())))
+}
+
+// complete opens, fills and submits a session's form.
+func (b *bench) complete(id intake.SessionID) {
+	b.Helper()
+	b.open(id)
+	for _, name := range statement.SectionNames {
+		if name != statement.DeclarationSection {
+			b.fill(id, name)
+		}
+	}
+	b.ok(b.service.Submit(b.Context(), id, statementtest.Full().Declaration))
+}
+
+// upload adds a small PDF to an open session and returns its bytes.
+func (b *bench) upload(id intake.SessionID, name string) []byte {
+	b.Helper()
+	content := []byte("%PDF-1.7\n% " + name + "\n%%EOF\n")
+	b.ok(b.service.AddDocument(b.Context(), id, service.Upload{Category: "identification", FileName: name, Content: bytes.NewReader(content)}))
+	return content
+}
+
+// storePDF stores a completed session's PDF in place of the worker.
+func (b *bench) storePDF(id intake.SessionID, content []byte) {
+	b.Helper()
+	b.ok(b.service.InTx(b.Context(), func(tx *db.Tx) error {
+		_, err := tx.InsertPDF(b.Context(), id, content, 4, b.clock.Now())
+		return err
+	}))
+}
+
+// testClock is a clock that tests set.
+type testClock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+// Now is the clock's time.
+func (c *testClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *testClock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+func (c *testClock) set(t time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = t
+}
+
+// logBuffer keeps what the server logs.
+type logBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+// Write appends a log line.
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+// String returns all lines.
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}

@@ -1,0 +1,46 @@
+package handlers_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"candor/handlers"
+)
+
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	down := errors.New("no database at 10.1.2.3")
+	for name, test := range map[string]struct {
+		path   string
+		ready  error
+		status int
+	}{
+		"alive":                {"/healthz", nil, http.StatusOK},
+		"alive while unready":  {"/healthz", down, http.StatusOK},
+		"ready":                {"/readyz", nil, http.StatusOK},
+		"not ready":            {"/readyz", down, http.StatusServiceUnavailable},
+		"no such static file":  {"/static/nothing.css", nil, http.StatusNotFound},
+		"no listing of static": {"/static/", nil, http.StatusNotFound},
+		"no such page":         {"/nothing", nil, http.StatusNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, func(c *handlers.Config) { c.Ready = func(context.Context) error { return test.ready } })
+			r := b.serve(httptest.NewRequest(http.MethodGet, test.path, nil))
+			if r.Code != test.status || strings.Contains(r.Body.String(), "10.1.2.3") {
+				t.Errorf("%s answers %d %s, want %d", test.path, r.Code, r.Body, test.status)
+			}
+		})
+	}
+}
+
+func TestNewRefusesIncompleteConfig(t *testing.T) {
+	t.Parallel()
+	if _, err := handlers.New(handlers.Config{BaseURL: baseURL}); err == nil {
+		t.Error("New accepts a configuration without a service")
+	}
+}
