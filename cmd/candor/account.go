@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"candor/intake"
+	"candor/service"
+)
+
+// credentials are a new account's secrets, which are shown once.
+type credentials struct {
+	AccountID         string `json:"account_id"`
+	TestKey           string `json:"test_key"`
+	LiveKey           string `json:"live_key"`
+	TestWebhookSecret string `json:"test_webhook_secret"`
+	LiveWebhookSecret string `json:"live_webhook_secret"`
+	Email             string `json:"email"`
+	Password          string `json:"password"`
+}
+
+func runAccountCreate(ctx context.Context, p *process, args []string) error {
+	var wish service.NewAccount
+	flags := flag.NewFlagSet("account create", flag.ContinueOnError)
+	flags.StringVar(&wish.Name, "name", "", "")
+	flags.StringVar(&wish.Email, "email", "", "")
+	flags.StringVar(&wish.Plan, "plan", "", "")
+	webhookURL := flags.String("webhook-url", "", "")
+	asJSON := flags.Bool("json", false, "")
+	if err := parseFlags(flags, args); err != nil {
+		return err
+	}
+	for _, name := range []string{"name", "email", "plan"} {
+		if flags.Lookup(name).Value.String() == "" {
+			return &usageError{"account create needs --name, --email and --plan (" + strings.Join(service.Plans, ", ") + ")"}
+		}
+	}
+	a, err := openCommand(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	if *webhookURL != "" {
+		if err := a.service.Policy.CheckURL(*webhookURL); err != nil {
+			return fmt.Errorf("--webhook-url: %w", err)
+		}
+	}
+	created, err := createAccount(ctx, a, wish, *webhookURL)
+	if err != nil {
+		return err
+	}
+	if *asJSON {
+		return writeJSON(p.stdout, created)
+	}
+	return created.write(p.stdout)
+}
+
+// openCommand is openApp for a command that works once.
+func openCommand(ctx context.Context, p *process) (*app, error) {
+	c, err := readConfig(p.env)
+	if err != nil {
+		return nil, err
+	}
+	return openApp(ctx, c, newLogger(c, p))
+}
+
+// createAccount makes an account whose events go to webhookURL by default,
+// if there is one.
+func createAccount(ctx context.Context, a *app, wish service.NewAccount, webhookURL string) (*credentials, error) {
+	created, err := a.service.CreateAccount(ctx, wish)
+	if err != nil {
+		return nil, err
+	}
+	for _, live := range []bool{false, true} {
+		if webhookURL == "" {
+			break
+		}
+		scope := intake.Scope{AccountID: created.AccountID, Livemode: live}
+		if err := a.db.SetDefaultURL(ctx, scope, &webhookURL); err != nil {
+			return nil, err
+		}
+	}
+	return &credentials{
+		AccountID: created.AccountID.String(), TestKey: created.TestKey, LiveKey: created.LiveKey,
+		TestWebhookSecret: created.TestWebhookSecret, LiveWebhookSecret: created.LiveWebhookSecret,
+		Email: created.Email, Password: created.Password,
+	}, nil
+}
+
+func (c *credentials) write(w io.Writer) error {
+	_, err := fmt.Fprintf(w, `Account              %s
+Test API key         %s
+Live API key         %s
+Test webhook secret  %s
+Live webhook secret  %s
+Staff user           %s
+Password             %s
+
+Keep them now: keys and the password are not shown again.
+`, c.AccountID, c.TestKey, c.LiveKey, c.TestWebhookSecret, c.LiveWebhookSecret, c.Email, c.Password)
+	return err
+}
+
+func runAccountList(ctx context.Context, p *process, args []string) error {
+	flags := flag.NewFlagSet("account list", flag.ContinueOnError)
+	asJSON := flags.Bool("json", false, "")
+	if err := parseFlags(flags, args); err != nil {
+		return err
+	}
+	a, err := openCommand(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	accounts, err := a.service.Accounts(ctx)
+	if err != nil {
+		return err
+	}
+	if *asJSON {
+		return writeJSON(p.stdout, listed(accounts))
+	}
+	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "ACCOUNT\tNAME\tBILLING E-MAIL\tCREATED")
+	for _, l := range listed(accounts) {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", l.AccountID, l.Name, l.BillingEmail, l.CreatedAt.Format(time.RFC3339))
+	}
+	return table.Flush()
+}
+
+type listedAccount struct {
+	AccountID    string    `json:"account_id"`
+	Name         string    `json:"name"`
+	BillingEmail string    `json:"billing_email"`
+	CreatedAt    time.Time `json:"created_at"`
+}
+
+func listed(accounts []intake.Account) []listedAccount {
+	out := make([]listedAccount, len(accounts))
+	for i, a := range accounts {
+		out[i] = listedAccount{a.ID.String(), a.Name, a.BillingEmail, a.CreatedAt.UTC()}
+	}
+	return out
+}

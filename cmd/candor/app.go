@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"path/filepath"
+
+	"candor/blob"
+	"candor/db"
+	"candor/intake"
+	"candor/jobs"
+	"candor/keyring"
+	"candor/service"
+	"candor/webhook"
+)
+
+// app is what the commands work with, opened in the order of its fields.
+type app struct {
+	postgres *privatePostgres // nil where DATABASE_URL names a server
+	dsn      string
+	db       *db.DB
+	ring     *keyring.Keyring
+	blobs    blob.Store
+	enqueuer *jobs.Enqueuer
+	service  *service.Service
+}
+
+// openApp opens the database, the keys and the stores, and puts the use cases
+// on them. In development it migrates; in production the schema must be up to
+// date, because a release migrates once, before its processes start.
+func openApp(ctx context.Context, c Config, logger *slog.Logger) (_ *app, err error) {
+	a := new(app)
+	defer func() {
+		if err != nil {
+			a.close()
+		}
+	}()
+	if err := openDataDir(c.DataDir); err != nil {
+		return nil, err
+	}
+	if a.ring, err = openKeys(c); err != nil {
+		return nil, err
+	}
+	if err := a.openDatabase(ctx, c); err != nil {
+		return nil, err
+	}
+	if c.Development {
+		err = db.Migrate(ctx, a.dsn)
+	} else {
+		err = a.checkSchema(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if a.blobs, err = blob.NewFiles(filepath.Join(c.DataDir, "documents")); err != nil {
+		return nil, err
+	}
+	if a.enqueuer, err = jobs.NewEnqueuer(a.db, logger); err != nil {
+		return nil, err
+	}
+	a.service = service.New(service.Config{
+		DB: a.db, Enqueuer: a.enqueuer, Ring: a.ring, Blobs: a.blobs, Policy: webhook.Policy{Development: c.Development},
+		BaseURL: publicURL(c), Clock: intake.SystemClock, Logger: logger,
+	})
+	return a, nil
+}
+
+// openDatabase connects to the given server, or starts the private one.
+func (a *app) openDatabase(ctx context.Context, c Config) (err error) {
+	a.dsn = c.DatabaseURL
+	if a.dsn == "" {
+		if a.postgres, a.dsn, err = startPostgres(ctx, filepath.Join(c.DataDir, "postgres")); err != nil {
+			return err
+		}
+	}
+	a.db, err = db.Open(ctx, a.dsn, db.Options{MaxOpenConns: c.DBConnections})
+	if err != nil {
+		return fmt.Errorf("%w: see that the server runs and DATABASE_URL is right (with ?sslmode=disable where it has no TLS)", err)
+	}
+	return nil
+}
+
+var errSchemaBehind = errors.New("the database's schema is behind this program: run candor migrate")
+
+// checkSchema reports an unreachable database or a schema that isn't up to
+// date.
+func (a *app) checkSchema(ctx context.Context) error {
+	pending, err := db.MigrationsPending(ctx, a.db)
+	if err == nil && pending {
+		return errSchemaBehind
+	}
+	return err
+}
+
+// close lets go of everything; an app that was opened in part too.
+func (a *app) close() {
+	if a.db != nil {
+		_ = a.db.Close() // nothing is left to lose
+	}
+	if a.postgres != nil {
+		a.postgres.stop()
+	}
+}
+
+// publicURL is the base URL, which development derives from the address.
+func publicURL(c Config) string {
+	if c.BaseURL != "" {
+		return c.BaseURL
+	}
+	host, port, err := net.SplitHostPort(c.Addr)
+	if err != nil || host == "" || net.ParseIP(host).IsUnspecified() {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}

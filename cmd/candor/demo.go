@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"candor/intake"
+	"candor/service"
+)
+
+// demoAccount returns the credentials of development's demo account. Only
+// hashes of keys are stored, so they are kept in a file beside the data, and a
+// new account is made where they don't fit the database.
+func demoAccount(ctx context.Context, c Config, a *app) (*credentials, error) {
+	path := filepath.Join(c.DataDir, "demo-account.json")
+	var kept credentials
+	content, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(content, &kept)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s can't be read: %w: delete it for a new demo account", path, err)
+	}
+	var refused *intake.Error
+	if _, err := a.service.Authenticate(ctx, kept.TestKey); !errors.As(err, &refused) {
+		return &kept, err
+	}
+	created, err := createDemoAccount(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	content, err = json.MarshalIndent(created, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if _, err := keepOnce(path, func() []byte { return append(content, '\n') }); err != nil {
+		return nil, err
+	}
+	return created, nil
+}
+
+// createDemoAccount numbers the address where an earlier demo account, whose
+// credentials are gone, has it.
+func createDemoAccount(ctx context.Context, a *app) (*credentials, error) {
+	wish := service.NewAccount{Name: "Demo Lending", Email: "demo@example.com", Plan: "professional"}
+	for n := 2; ; n++ {
+		created, err := createAccount(ctx, a, wish, "")
+		var known *intake.Error
+		if !errors.As(err, &known) || n > 1000 {
+			return created, err
+		}
+		wish.Email = fmt.Sprintf("demo%d@example.com", n)
+	}
+}
+
+// welcome prints what a developer needs to begin.
+func welcome(ctx context.Context, p *process, c Config, a *app) error {
+	demo, err := demoAccount(ctx, c, a)
+	if err != nil {
+		return err
+	}
+	base := publicURL(c)
+	var b strings.Builder
+	if a.postgres != nil && a.postgres.server.Notice() != "" {
+		fmt.Fprintf(&b, "Note: %s.\n\n", a.postgres.server.Notice())
+	}
+	fmt.Fprintf(&b, `Candor is ready on %[1]s (Ctrl-C ends it)
+
+  API                  %[1]s/v1
+  API description      %[1]s/v1/openapi.json
+  Test API key         %[2]s
+  Live API key         %[3]s
+  Test webhook secret  %[4]s
+  Live webhook secret  %[5]s
+
+Create a session, then open its session_url in a browser:
+
+  curl %[1]s/v1/sessions \
+    -H 'Authorization: Bearer %[2]s' \
+    -H 'Content-Type: application/json' \
+    -d '{"form_type":"financial_statement","customer_email":"sam@example.com","customer_name":"Sam Taylor"}'
+
+`, base, demo.TestKey, demo.LiveKey, demo.TestWebhookSecret, demo.LiveWebhookSecret)
+	_, err = p.stdout.Write([]byte(b.String()))
+	return err
+}

@@ -1,0 +1,147 @@
+// Candor collects financial statements: a JSON API for partners, a form for
+// their customers, signed webhooks. This command wires everything together and
+// is the only reader of the environment; see `candor help`.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"candor/intake"
+)
+
+// command is a subcommand. Its run gets what stands behind its name.
+type command struct {
+	name    string
+	usage   string // the arguments, for help
+	summary string
+	run     func(ctx context.Context, p *process, args []string) error
+}
+
+// process is what a command has of the operating system.
+type process struct {
+	env    func(name string) (string, bool)
+	stdout io.Writer
+	stderr io.Writer
+}
+
+func commands() []command {
+	return []command{
+		{"serve", "", "web server and workers in one process (the default)", runServe},
+		{"web", "", "web server alone", runWeb},
+		{"worker", "", "workers alone: webhooks, PDFs, expiry, retention", runWorker},
+		{"migrate", "[--json]", "bring the database's schema up to date", runMigrate},
+		{"account create", "--name N --email E --plan P [--webhook-url U] [--json]", "make a partner's account and show its secrets once", runAccountCreate},
+		{"account list", "[--json]", "list the accounts", runAccountList},
+		{"version", "[--json]", "tell what was built", runVersion},
+		{"help", "", "show this", runHelp},
+	}
+}
+
+func main() {
+	os.Exit(run(os.Args[1:], &process{env: os.LookupEnv, stdout: os.Stdout, stderr: os.Stderr}))
+}
+
+// run is the whole program and returns its exit code: 1 for a failure, 2 for
+// a command line that can't be read.
+func run(args []string, p *process) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// The first signal asks for a drain; the second one ends the process at once.
+	context.AfterFunc(ctx, stop)
+
+	err := dispatch(ctx, p, args)
+	var wrong *usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &wrong):
+		fmt.Fprintf(p.stderr, "candor: %s; see candor help\n", wrong.message)
+		return 2
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		return 1 // interrupted while starting: whoever did it knows
+	}
+	fmt.Fprintf(p.stderr, "candor: %s\n", publicText(err))
+	return 1
+}
+
+func dispatch(ctx context.Context, p *process, args []string) error {
+	if len(args) == 0 {
+		args = []string{"serve"}
+	}
+	switch args[0] {
+	case "-h", "-help", "--help":
+		return runHelp(ctx, p, nil)
+	case "-version", "--version":
+		return runVersion(ctx, p, args[1:])
+	}
+	for _, c := range commands() {
+		words := strings.Fields(c.name)
+		if len(args) < len(words) || strings.Join(args[:len(words)], " ") != c.name {
+			continue
+		}
+		err := c.run(ctx, p, args[len(words):])
+		if errors.Is(err, flag.ErrHelp) {
+			_, err = fmt.Fprintf(p.stdout, "Usage: candor %s %s\n\n%s\n", c.name, c.usage, c.summary)
+		}
+		return err
+	}
+	if args[0] == "account" {
+		return &usageError{"account needs create or list"}
+	}
+	return &usageError{fmt.Sprintf("there is no command %q", args[0])}
+}
+
+// usageError is a command line that can't be read.
+type usageError struct{ message string }
+
+// Error returns the message.
+func (e *usageError) Error() string { return e.message }
+
+// parseFlags reads a command's flags; there are no other arguments.
+func parseFlags(flags *flag.FlagSet, args []string) error {
+	flags.SetOutput(io.Discard)
+	err := flags.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return err
+	case err != nil:
+		return &usageError{flags.Name() + ": " + err.Error()}
+	case flags.NArg() > 0:
+		return &usageError{fmt.Sprintf("%s: unexpected argument %q", flags.Name(), flags.Arg(0))}
+	}
+	return nil
+}
+
+// publicText is an error for the operator's eyes: without the API's code.
+func publicText(err error) string {
+	var known *intake.Error
+	if errors.As(err, &known) {
+		return known.Message
+	}
+	return err.Error()
+}
+
+func runHelp(_ context.Context, p *process, _ []string) error {
+	var b strings.Builder
+	b.WriteString("Candor collects financial statements.\n\nUsage: candor [command] [flags]\n\n")
+	for _, c := range commands() {
+		fmt.Fprintf(&b, "  %-15s %s\n", c.name, c.summary)
+		if c.usage != "" {
+			fmt.Fprintf(&b, "  %-15s   %s\n", "", c.usage)
+		}
+	}
+	b.WriteString("\nIt is configured by the environment:\n\n")
+	for _, v := range new(Config).variables() {
+		fmt.Fprintf(&b, "  %-24s %s\n", v.name, v.summary)
+	}
+	_, err := io.WriteString(p.stdout, b.String())
+	return err
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+
+	"candor/handlers"
+	"candor/intake"
+	"candor/ratelimit"
+	"candor/static"
+)
+
+func runWeb(ctx context.Context, p *process, args []string) error {
+	return runRoles(ctx, p, "web", args, roles{web: true})
+}
+
+const (
+	readHeaderTimeout = 10 * time.Second
+	idleTimeout       = 2 * time.Minute
+	maxHeaderBytes    = 64 << 10
+	rateKeys          = 100_000 // accounts and addresses remembered at once
+)
+
+func startWeb(c Config, a *app, listener net.Listener, logger *slog.Logger) (part, error) {
+	if err := static.Check(); err != nil {
+		return part{}, err
+	}
+	limiter, err := ratelimit.New(ratelimit.Config{PerMinute: c.RatePerMinute, Burst: c.RateBurst, Keys: rateKeys})
+	if err != nil {
+		return part{}, err
+	}
+	handler, err := handlers.New(handlers.Config{
+		Service: a.service, Logger: logger, Clock: intake.SystemClock, BaseURL: publicURL(c), Development: c.Development,
+		TrustedProxies: c.TrustedProxies, Limiter: limiter, CookieKeys: a.ring.CookieKeys(), Ready: a.checkSchema,
+		Version: readVersion().Version,
+	})
+	if err != nil {
+		return part{}, err
+	}
+	// No ReadTimeout or WriteTimeout: a photo from a slow phone takes minutes.
+	server := &http.Server{
+		Handler: handler, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug), // it names addresses, which are personal
+	}
+	failed := make(chan error, 1)
+	go func() {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			failed <- fmt.Errorf("serve HTTP: %w", err)
+		}
+	}()
+	return part{stop: func(ctx context.Context) error {
+		err := server.Shutdown(ctx)
+		if errors.Is(err, context.DeadlineExceeded) {
+			return fmt.Errorf("some requests did not finish within CANDOR_SHUTDOWN_TIMEOUT and were cut off: %w", server.Close())
+		}
+		return err
+	}, failed: failed}, nil
+}
+
+// listen returns a listener and the address it got.
+func listen(ctx context.Context, addr string) (net.Listener, string, error) {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, "", fmt.Errorf("CANDOR_ADDR must be host:port, such as localhost:8080 or :8080, not %q", addr)
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, "", fmt.Errorf("%s is in use by another program: end it, or set CANDOR_ADDR to another address, such as localhost:8081", addr)
+	case errors.Is(err, syscall.EACCES):
+		return nil, "", fmt.Errorf("this user may not listen on %s: set CANDOR_ADDR to a port from 1024", addr)
+	case err != nil:
+		return nil, "", fmt.Errorf("can't listen on %s: %w: set CANDOR_ADDR to an address of this machine", addr, err)
+	}
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	return l, net.JoinHostPort(host, port), err
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime"
+
+	"candor/intake"
+	"candor/jobs"
+	"candor/views/pdf"
+	"candor/webhook"
+)
+
+func runWorker(ctx context.Context, p *process, args []string) error {
+	return runRoles(ctx, p, "worker", args, roles{worker: true})
+}
+
+func startWorker(ctx context.Context, c Config, a *app, logger *slog.Logger) (part, error) {
+	fonts, err := pdf.LoadFonts(c.PDFFont)
+	if err != nil {
+		return part{}, fmt.Errorf("CANDOR_PDF_FONT: %w", err)
+	}
+	client := webhook.NewClient(webhook.Policy{Development: c.Development})
+	worker, err := jobs.NewWorker(ctx, jobs.Config{
+		DB: a.db, DSN: a.dsn, Enqueuer: a.enqueuer, Ring: a.ring, Blobs: a.blobs, Fonts: fonts,
+		Client: client, Schedule: c.Schedule, BaseURL: publicURL(c), Clock: intake.SystemClock, Logger: logger,
+		SweepEvery: c.SweepInterval, RescueAfter: c.RescueAfter, PDFWorkers: runtime.GOMAXPROCS(0),
+	})
+	if err != nil {
+		return part{}, err
+	}
+	if err := worker.Start(ctx); err != nil {
+		return part{}, err
+	}
+	return part{stop: func(ctx context.Context) error {
+		defer client.Close()
+		return worker.Stop(ctx)
+	}}, nil
+}
