@@ -26,6 +26,9 @@ type Upload struct {
 	Content  io.Reader
 }
 
+// FileTooLarge is what the customer is told of a file above the limit.
+const FileTooLarge = "The selected file must be smaller than 10 MB"
+
 // maxPixels is more than any phone's photo; an image that claims more is a
 // bomb for whoever opens it.
 const maxPixels = 200_000_000
@@ -101,7 +104,7 @@ func checkContent(content []byte) (string, error) {
 	case len(content) == 0:
 		return "", uploadError("file", "The selected file is empty")
 	case len(content) > statement.MaxDocumentBytes:
-		return "", uploadError("file", "The selected file must be smaller than 10 MB")
+		return "", uploadError("file", FileTooLarge)
 	}
 	contentType := sniff(content)
 	if contentType == "" {

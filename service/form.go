@@ -254,6 +254,15 @@ func (s *Service) Submit(ctx context.Context, id intake.SessionID, signed statem
 	})
 }
 
+// CustomerPDF returns a completed session's PDF for the customer who holds its
+// form; the errors are those of PDF.
+func (s *Service) CustomerPDF(ctx context.Context, session *intake.Session) ([]byte, error) {
+	if session.Status != intake.Completed {
+		return nil, errSessionNotCompleted
+	}
+	return s.pdfOf(ctx, session)
+}
+
 func unfinished(stored []db.Section) error {
 	state := FormState{Sections: map[string]SectionState{}}
 	for _, section := range stored {

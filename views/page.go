@@ -47,7 +47,6 @@ type Page struct {
 	HomeURL   string // the hub; "" where the link opens nothing any more
 	HelpEmail string // the partner's contact for customers, or ""
 	HelpPhone string // likewise
-	CSRF      string // value of the hidden field "_csrf", or ""
 	Announce  string // read out by screen readers after a change: "Vehicle added"
 }
 
