@@ -4,10 +4,19 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
+
+	"candor/views"
 )
 
 // pageError answers an error of a page: status is what it comes to, err what
 // happened, already logged where it is the server's fault.
 func (s *Server) pageError(c echo.Context, status int, _ error) error {
-	return c.String(status, http.StatusText(status))
+	page := views.StatusPage{Kind: views.StatusError, RequestID: requestOf(c).id}
+	switch status {
+	case http.StatusNotFound, http.StatusMethodNotAllowed:
+		page.Kind = views.StatusNotFound
+	case http.StatusTooManyRequests:
+		page.Kind = views.StatusTooMany
+	}
+	return render(c, status, views.Status(page))
 }

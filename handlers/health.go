@@ -2,15 +2,11 @@ package handlers
 
 import (
 	"context"
-	"io/fs"
 	"log/slog"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
-
-	"candor/static"
 )
 
 // readyTimeout is how long readyz waits for what the process depends on.
@@ -30,17 +26,4 @@ func (s *Server) readyz(c echo.Context) error {
 		return c.JSON(http.StatusServiceUnavailable, map[string]string{"status": "unavailable"})
 	}
 	return c.JSON(http.StatusOK, map[string]string{"status": "ok"})
-}
-
-// staticFile serves a built file. Its name holds a hash of its bytes, so that
-// it can be kept for good.
-func (s *Server) staticFile(c echo.Context) error {
-	name := strings.TrimPrefix(c.Request().URL.Path, static.Prefix)
-	info, err := fs.Stat(static.Files(), name)
-	if err != nil || info.IsDir() {
-		return echo.ErrNotFound
-	}
-	c.Response().Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	http.ServeFileFS(c.Response(), c.Request(), static.Files(), name)
-	return nil
 }

@@ -45,6 +45,8 @@ type Config struct {
 type Server struct {
 	Config
 	openAPI []byte // the API's description, made once
+	access  *formAccess
+	assets  map[string]asset // built files by their name
 }
 
 // New returns the handler of all routes.
@@ -56,6 +58,13 @@ func New(c Config) (http.Handler, error) {
 		return nil, fmt.Errorf("handlers: base URL %q must be an address without a slash at its end", c.BaseURL)
 	}
 	s := &Server{Config: c}
+	var err error
+	if s.access, err = newFormAccess(c); err != nil {
+		return nil, err
+	}
+	if s.assets, err = loadAssets(); err != nil {
+		return nil, err
+	}
 	e := echo.New()
 	e.HideBanner = true
 	e.HidePort = true

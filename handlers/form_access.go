@@ -1,0 +1,176 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gorilla/sessions"
+	"github.com/labstack/echo/v4"
+
+	"candor/form"
+	"candor/intake"
+	"candor/service"
+)
+
+const (
+	// formCookie opens one session's form in one browser (D5).
+	formCookie = "candor_form"
+	// longestAccess is above the longest life of a session's link (D49); each
+	// cookie's own Max-Age is shorter.
+	longestAccess = (intake.MaxExpiresInDays + 1) * 24 * time.Hour
+	// closedAccess is how long a link opened after the end shows what happened.
+	closedAccess = time.Hour
+	// copyAccess is how long the browser that signed can download the PDF. The
+	// link itself never leads to answers again (D17).
+	copyAccess = time.Hour
+	// doubleClick is how long a second submit of one form counts as the first.
+	doubleClick = time.Minute
+)
+
+// formAccess says who may see and change which form.
+type formAccess struct {
+	cookies *sessions.CookieStore
+	origins *http.CrossOriginProtection
+}
+
+func newFormAccess(c Config) (*formAccess, error) {
+	if len(c.CookieKeys) == 0 {
+		return nil, errors.New("handlers: CookieKeys must be set")
+	}
+	origins := http.NewCrossOriginProtection()
+	if err := origins.AddTrustedOrigin(c.BaseURL); err != nil {
+		return nil, fmt.Errorf("handlers: base URL: %w", err)
+	}
+	cookies := sessions.NewCookieStore(c.CookieKeys...)
+	cookies.MaxAge(int(longestAccess / time.Second))
+	return &formAccess{cookies: cookies, origins: origins}, nil
+}
+
+// sameOrigin refuses what another site's page posts. The check is on headers
+// that only browsers send, so that the form stays scriptable (D47). A browser
+// too old for Sec-Fetch-Site says that its origin is "null", because the pages
+// send no referrer; there SameSite=Lax alone keeps other sites' posts out.
+func (s *Server) sameOrigin(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		h := c.Request().Header
+		old := h.Get("Sec-Fetch-Site") == "" && h.Get("Origin") == "null"
+		if err := s.access.origins.Check(c.Request()); err != nil && !old {
+			return &intake.Error{Code: intake.CodeForbidden, Message: "This form can't be sent from another site.", Cause: err}
+		}
+		return next(c)
+	}
+}
+
+// formURL is the path of a session's form, and of its cookie.
+func formURL(id intake.SessionID) string { return "/f/" + id.String() }
+
+// errNoForm answers a wrong link, an unknown session and a page without its
+// cookie alike.
+var errNoForm = intake.Errorf(intake.CodeNotFound, "Open the form by its link.")
+
+// openLink checks the link, gives the browser its cookie and takes the token
+// out of the address (D5). It isn't the first opening yet: the page is (D14).
+func (s *Server) openLink(c echo.Context) error {
+	id, ok := s.Service.CheckLink(c.Param("session"), c.Param("token"))
+	if !ok {
+		return errNoForm
+	}
+	state, err := s.Service.Form(c.Request().Context(), id)
+	if err != nil {
+		return err
+	}
+	// A fresh cookie, without the mark of a signature: see copyAccess.
+	if err := s.grant(c, state.Session, time.Time{}); err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, formURL(id))
+}
+
+// grant sets the cookie that opens the session's form; signed is when this
+// browser signed, zero for not.
+func (s *Server) grant(c echo.Context, session *intake.Session, signed time.Time) error {
+	life := closedAccess
+	if session.Status.Open() || !signed.IsZero() {
+		life = max(life, session.ExpiresAt.Sub(s.Clock.Now()))
+	}
+	cookie := sessions.NewSession(s.access.cookies, formCookie)
+	cookie.Values["session"] = session.ID.String()
+	if !signed.IsZero() {
+		cookie.Values["signed"] = signed.Unix()
+	}
+	cookie.Options = &sessions.Options{
+		Path: formURL(session.ID), MaxAge: int(life / time.Second),
+		HttpOnly: true, Secure: !s.Development, SameSite: http.SameSiteLaxMode,
+	}
+	return cookie.Save(c.Request(), c.Response())
+}
+
+// A visit is a request by someone who holds the session's link.
+type visit struct {
+	*service.FormState
+	signed   time.Time // when this browser signed, zero for not
+	announce string    // what was just done
+}
+
+// visit reads the cookie and the form. A GET or POST by a person opens the
+// form (D14).
+func (s *Server) visit(c echo.Context) (*visit, error) {
+	id, err := intake.ParseSessionID(c.Param("session"))
+	if err != nil {
+		return nil, errNoForm
+	}
+	cookie, err := s.access.cookies.New(c.Request(), formCookie)
+	if err != nil || cookie.Values["session"] != id.String() {
+		return nil, errNoForm
+	}
+	ctx := c.Request().Context()
+	v := &visit{}
+	if unix, ok := cookie.Values["signed"].(int64); ok {
+		v.signed = time.Unix(unix, 0).UTC()
+	}
+	if v.FormState, err = s.Service.Form(ctx, id); err != nil {
+		return nil, err
+	}
+	v.announce = s.takeNotice(c, id)
+	if !v.Session.Status.Open() || !byPerson(c.Request()) {
+		return v, nil
+	}
+	return v, s.Service.OpenForm(ctx, v.FormState, visitor(c))
+}
+
+// byPerson is false for requests that programs make ahead of a person (D14).
+func byPerson(r *http.Request) bool {
+	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
+		purpose := strings.ToLower(r.Header.Get(name))
+		for _, ahead := range []string{"prefetch", "prerender", "preview"} {
+			if strings.Contains(purpose, ahead) {
+				return false
+			}
+		}
+	}
+	return r.Method != http.MethodHead
+}
+
+// maxUserAgent is how much of a browser's name is passed on, in characters.
+const maxUserAgent = 500
+
+func visitor(c echo.Context) service.Visitor {
+	agent, _ := form.CleanText(c.Request().UserAgent(), maxUserAgent)
+	if runes := []rune(agent); len(runes) > maxUserAgent {
+		agent = string(runes[:maxUserAgent])
+	}
+	return service.Visitor{UserAgent: agent, IPAddress: c.RealIP()}
+}
+
+// reload reads the form again after it was changed under this request.
+func (v *visit) reload(ctx context.Context, s *service.Service) error {
+	state, err := s.Form(ctx, v.Session.ID)
+	if err == nil {
+		v.FormState = state
+	}
+	return err
+}

@@ -1,0 +1,88 @@
+package handlers
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/form"
+	"candor/statement"
+	"candor/views"
+)
+
+// showDeclaration shows all answers for checking, and the signature once
+// every section is finished (D16).
+func (s *Server) showDeclaration(c echo.Context, v *visit) error {
+	return render(c, http.StatusOK, views.Check(s.checkPage(v)))
+}
+
+func (s *Server) checkPage(v *visit) views.CheckPage {
+	page := views.CheckPage{
+		Page: s.page(v), Documents: v.Statement.Documents, Action: sectionURL(v.Session.ID, statement.DeclarationSection),
+		DocumentsURL: sectionURL(v.Session.ID, statement.DocumentsSection) + checking,
+		Declaration:  v.Statement.Section(statement.DeclarationSection, s.Clock.Now()),
+	}
+	for _, name := range v.Unfinished() {
+		page.Unfinished = append(page.Unfinished, task(v, name))
+	}
+	for _, section := range v.Statement.Sections(s.Clock.Now()) {
+		if section.Name == statement.DeclarationSection {
+			continue
+		}
+		if v.Sections[section.Name].Draft != nil {
+			section = v.Section(section.Name)
+		}
+		page.Sections = append(page.Sections, views.CheckedSection{
+			Section: section, ChangeURL: sectionURL(v.Session.ID, section.Name) + checking,
+		})
+	}
+	page.Summary = v.Statement.Summary()
+	return page
+}
+
+// sign signs and submits the form (D16). What was typed is shown again where
+// it isn't accepted, but no half of a signature is stored.
+func (s *Server) sign(c echo.Context, v *visit) error {
+	values, err := formValues(c)
+	if err != nil {
+		return err
+	}
+	page := s.checkPage(v)
+	page.Errors = page.Declaration.Decode(values)
+	if len(page.Errors) == 0 && len(page.Unfinished) == 0 {
+		return s.submit(c, v)
+	}
+	return s.refuse(c, page)
+}
+
+// submit hands the decoded declaration to the service, which checks again
+// under its lock: another tab may have changed a section since.
+func (s *Server) submit(c echo.Context, v *visit) error {
+	ctx := c.Request().Context()
+	err := s.Service.Submit(ctx, v.Session.ID, v.Statement.Declaration)
+	if problems(err) != nil {
+		if err := v.reload(ctx, s.Service); err != nil {
+			return err
+		}
+		if !v.Session.Status.Open() {
+			return s.showClosed(c, v)
+		}
+		return s.refuse(c, s.checkPage(v))
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.grant(c, v.Session, s.Clock.Now()); err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, formURL(v.Session.ID))
+}
+
+// refuse shows the check page again. Errors of the signature are left out
+// while there is no form to mend them in.
+func (s *Server) refuse(c echo.Context, page views.CheckPage) error {
+	if len(page.Unfinished) > 0 {
+		page.Errors = form.Errors(nil)
+	}
+	return render(c, http.StatusUnprocessableEntity, views.Check(page))
+}

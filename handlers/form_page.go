@@ -1,0 +1,215 @@
+package handlers
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"candor/intake"
+	"candor/statement"
+	"candor/views"
+)
+
+// formPage makes a handler of one that works on an open form. What is no
+// longer open, now or by the time it is changed, answers with the page that
+// says so.
+func (s *Server) formPage(work func(echo.Context, *visit) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		v, err := s.visit(c)
+		if err != nil {
+			return err
+		}
+		if !v.Session.Status.Open() {
+			return s.showClosed(c, v)
+		}
+		err = work(c, v)
+		if !lostRace(err) {
+			return err
+		}
+		if err := v.reload(c.Request().Context(), s.Service); err != nil {
+			return err
+		}
+		return s.showClosed(c, v)
+	}
+}
+
+// lostRace reports that the session was closed while it was worked on.
+func lostRace(err error) bool {
+	var own *intake.Error
+	if !errors.As(err, &own) {
+		return false
+	}
+	switch own.Code {
+	case intake.CodeSessionCompleted, intake.CodeSessionCancelled, intake.CodeSessionExpired:
+		return true
+	}
+	return false
+}
+
+// showClosed says what has become of a session, and shows none of its answers
+// (D17): 200 for a completed one, 410 for an expired or cancelled one, to a
+// POST as to a GET.
+func (s *Server) showClosed(c echo.Context, v *visit) error {
+	p := s.page(v)
+	p.HomeURL = ""
+	switch v.Session.Status {
+	case intake.Expired:
+		return render(c, http.StatusGone, views.Status(views.StatusPage{Page: p, Kind: views.StatusExpired, When: v.Session.ExpiresAt}))
+	case intake.Cancelled:
+		return render(c, http.StatusGone, views.Status(views.StatusPage{Page: p, Kind: views.StatusCancelled}))
+	}
+	if s.submittedTwice(c, v) {
+		v.signed = s.Clock.Now()
+		if err := s.grant(c, v.Session, v.signed); err != nil {
+			return err
+		}
+	}
+	if s.mayCopy(v) {
+		return render(c, http.StatusOK, views.Confirmation(s.confirmation(v)))
+	}
+	return render(c, http.StatusOK, views.Status(views.StatusPage{Page: p, Kind: views.StatusCompleted, When: *v.Session.CompletedAt}))
+}
+
+// submittedTwice reports a second submit right after the one that counted: a
+// double click, whose first answer the browser has thrown away.
+func (s *Server) submittedTwice(c echo.Context, v *visit) bool {
+	return c.Request().Method == http.MethodPost && sectionOf(c) == statement.DeclarationSection &&
+		s.Clock.Now().Sub(*v.Session.CompletedAt) < doubleClick
+}
+
+// mayCopy reports whether this browser signed within copyAccess, and the PDF
+// is still kept.
+func (s *Server) mayCopy(v *visit) bool {
+	now := s.Clock.Now()
+	return v.Session.Status == intake.Completed && now.Before(v.signed.Add(copyAccess)) && v.Session.Retained(now)
+}
+
+func (s *Server) confirmation(v *visit) views.ConfirmationPage {
+	page := views.ConfirmationPage{
+		Page: s.page(v), Reference: v.Session.ID.String(), Submitted: *v.Session.CompletedAt,
+		CopyURL: formURL(v.Session.ID) + "/pdf", CopyReady: v.Session.PDFReadyAt != nil, SelfURL: formURL(v.Session.ID),
+	}
+	page.HomeURL = ""
+	if v.Session.ReferenceID != nil {
+		page.Reference = *v.Session.ReferenceID
+	}
+	return page
+}
+
+// downloadCopy answers with the customer's PDF in the browser that signed.
+// While it is being made, the confirmation waits for it.
+func (s *Server) downloadCopy(c echo.Context) error {
+	v, err := s.visit(c)
+	if err != nil {
+		return err
+	}
+	if !s.mayCopy(v) {
+		return errNoForm
+	}
+	content, err := s.Service.CustomerPDF(c.Request().Context(), v.Session)
+	if errors.Is(err, &intake.Error{Code: intake.CodePDFNotReady}) {
+		return c.Redirect(http.StatusSeeOther, formURL(v.Session.ID))
+	}
+	if err != nil {
+		return err
+	}
+	c.Response().Header().Set("Content-Disposition", `attachment; filename="financial_statement_`+v.Session.ID.String()+`.pdf"`)
+	return c.Blob(http.StatusOK, "application/pdf", content)
+}
+
+// showHub lists the sections.
+func (s *Server) showHub(c echo.Context, v *visit) error {
+	page := views.HubPage{Page: s.page(v), Tasks: tasks(v), Expires: v.Session.ExpiresAt}
+	if v.Session.CustomerName != nil {
+		page.Customer = *v.Session.CustomerName
+	}
+	return render(c, http.StatusOK, views.Hub(page))
+}
+
+func (s *Server) page(v *visit) views.Page {
+	return views.Page{
+		Partner: v.Account.Name, Test: !v.Session.Livemode, HomeURL: formURL(v.Session.ID), Announce: v.announce,
+	}
+}
+
+func tasks(v *visit) []views.Task {
+	out := make([]views.Task, 0, statement.SectionsTotal)
+	for _, name := range statement.SectionNames {
+		out = append(out, task(v, name))
+	}
+	return out
+}
+
+func task(v *visit, name string) views.Task {
+	t := views.Task{
+		Number: statement.SectionNumber(name), Title: statement.Title(name), Hint: views.TaskHint(name),
+		URL: sectionURL(v.Session.ID, name), Status: views.NotStarted,
+	}
+	own, begun := v.Sections[name]
+	switch {
+	case own.Completed && own.Draft == nil:
+		t.Status = views.Completed
+	case begun, name == statement.DocumentsSection && len(v.Statement.Documents) > 0:
+		t.Status = views.InProgress
+	}
+	return t
+}
+
+func sectionURL(id intake.SessionID, name string) string { return formURL(id) + "/" + name }
+
+// checking is the query of a section that was opened from the check page and
+// leads back there.
+const checking = "?return=" + statement.DeclarationSection
+
+func returning(c echo.Context) bool {
+	return c.QueryParam("return") == statement.DeclarationSection
+}
+
+// actionURL is where a section's form is posted.
+func actionURL(c echo.Context, v *visit, name string) string {
+	if returning(c) {
+		return sectionURL(v.Session.ID, name) + checking
+	}
+	return sectionURL(v.Session.ID, name)
+}
+
+// next sends the customer on from a section that is complete now: back to the
+// check page, or to the next section that isn't finished, or to sign.
+func (s *Server) next(c echo.Context, v *visit, done string) error {
+	return c.Redirect(http.StatusSeeOther, sectionURL(v.Session.ID, nextSection(c, v, done)))
+}
+
+func nextSection(c echo.Context, v *visit, done string) string {
+	first := ""
+	for _, name := range v.Unfinished() {
+		switch {
+		case name == done || returning(c):
+		case statement.SectionNumber(name) > statement.SectionNumber(done):
+			return name
+		case first == "":
+			first = name
+		}
+	}
+	if first != "" {
+		return first
+	}
+	return statement.DeclarationSection
+}
+
+// showLanding says what this server is to whoever comes without a link.
+func (s *Server) showLanding(c echo.Context) error {
+	return render(c, http.StatusOK, views.Landing())
+}
+
+// render answers with a page. It is drawn whole first, so that a page that
+// fails is an error and not half a page.
+func render(c echo.Context, status int, page templ.Component) error {
+	var b bytes.Buffer
+	if err := page.Render(c.Request().Context(), &b); err != nil {
+		return err
+	}
+	return c.HTMLBlob(status, b.Bytes())
+}

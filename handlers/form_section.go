@@ -1,0 +1,198 @@
+package handlers
+
+import (
+	"errors"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/form"
+	"candor/intake"
+	"candor/statement"
+	"candor/views"
+)
+
+// maxFormBytes is above the longest section that keeps to its limits (D24)
+// in all but the wordiest scripts.
+const maxFormBytes = 1 << 20
+
+// sectionOf names the section of a request: its route ends in it.
+func sectionOf(c echo.Context) string { return path.Base(c.Path()) }
+
+// showSection shows a section as the customer last left it.
+func (s *Server) showSection(c echo.Context, v *visit) error {
+	name := sectionOf(c)
+	page := s.sectionPage(c, v, v.Section(name))
+	page.Notice = suggested(v, name)
+	return render(c, http.StatusOK, views.Section(page))
+}
+
+func (s *Server) sectionPage(c echo.Context, v *visit, section *form.Section) views.SectionPage {
+	return views.SectionPage{
+		Page: s.page(v), Section: section, Action: actionURL(c, v, section.Name), Returning: returning(c),
+	}
+}
+
+// suggested says what was filled in for the customer (D20).
+func suggested(v *visit, name string) string {
+	if _, begun := v.Sections[name]; begun {
+		return ""
+	}
+	switch name {
+	case statement.PersonalDetailsSection:
+		return "We filled in what " + v.Account.Name + " told us. Change anything that isn’t right."
+	case statement.LiabilitiesSection:
+		if v.Statement.Liabilities.Total() > 0 {
+			return "We added what you said you owe on your property and vehicles. Check it, and add what is missing."
+		}
+	}
+	return ""
+}
+
+// answerSection takes a section's form (D47).
+func (s *Server) answerSection(c echo.Context, v *visit) error {
+	values, err := formValues(c)
+	if err != nil {
+		return err
+	}
+	section := v.Empty(sectionOf(c))
+	action := values.Get("action")
+	if list, ok := strings.CutPrefix(action, views.ActionAdd); ok {
+		return s.addItem(c, v, section, values, list)
+	}
+	if item, ok := strings.CutPrefix(action, views.ActionRemove); ok {
+		return s.removeItem(c, v, section, values, item)
+	}
+	switch action {
+	case "", views.ActionContinue:
+		return s.completeSection(c, v, section, values)
+	case views.ActionSave:
+		return s.saveForLater(c, v, section, values)
+	}
+	return errUnknownAction
+}
+
+var errUnknownAction = intake.Errorf(intake.CodeInvalidRequest, "The page has no such button.")
+
+// completeSection saves valid answers and goes on. Others are shown again and
+// kept as a draft, so that nothing is lost.
+func (s *Server) completeSection(c echo.Context, v *visit, section *form.Section, values url.Values) error {
+	ctx := c.Request().Context()
+	if errs := section.Decode(values); len(errs) > 0 {
+		if err := s.Service.SaveDraft(ctx, v.Session.ID, section); err != nil {
+			return err
+		}
+		page := s.sectionPage(c, v, section)
+		page.Errors = errs
+		return render(c, http.StatusUnprocessableEntity, views.Section(page))
+	}
+	if err := s.Service.SaveSection(ctx, v.Session.ID, section); err != nil {
+		return err
+	}
+	s.leaveNotice(c, v.Session.ID, "saved")
+	return s.next(c, v, section.Name)
+}
+
+// saveForLater keeps what was typed, checked or not, and goes to the hub. It
+// never completes a section: nobody said that it is all there. A completed
+// one stays so while its answers are valid.
+func (s *Server) saveForLater(c echo.Context, v *visit, section *form.Section, values url.Values) error {
+	save := s.Service.SaveDraft
+	if v.Sections[section.Name].Completed && len(v.Empty(section.Name).Decode(values)) == 0 {
+		section.Decode(values)
+		save = s.Service.SaveSection
+	} else {
+		section.Read(values)
+	}
+	if err := save(c.Request().Context(), v.Session.ID, section); err != nil {
+		return err
+	}
+	s.leaveNotice(c, v.Session.ID, "saved")
+	return c.Redirect(http.StatusSeeOther, formURL(v.Session.ID))
+}
+
+func (s *Server) addItem(c echo.Context, v *visit, section *form.Section, values url.Values, name string) error {
+	section.Read(values)
+	list := section.List(name)
+	if list == nil {
+		return errUnknownAction
+	}
+	focus := list.Name
+	if i, added := list.Add(); added {
+		focus = views.FirstInput(list, i)
+		v.announce = capital(list.Singular) + " " + strconv.Itoa(i+1) + " added"
+	}
+	return s.showChanged(c, v, section, focus)
+}
+
+func (s *Server) removeItem(c echo.Context, v *visit, section *form.Section, values url.Values, item string) error {
+	section.Read(values)
+	name, number, _ := strings.Cut(item, ".")
+	list := section.List(name)
+	if list == nil {
+		return errUnknownAction
+	}
+	if i, err := strconv.Atoi(number); err == nil && list.Remove(i) {
+		v.announce = capital(list.Singular) + " " + strconv.Itoa(i+1) + " removed"
+	}
+	return s.showChanged(c, v, section, list.Name)
+}
+
+// showChanged keeps a section whose list has changed and shows it again.
+func (s *Server) showChanged(c echo.Context, v *visit, section *form.Section, focus string) error {
+	if err := s.Service.SaveDraft(c.Request().Context(), v.Session.ID, section); err != nil {
+		return err
+	}
+	page := s.sectionPage(c, v, section)
+	page.Focus = focus
+	return render(c, http.StatusOK, views.Section(page))
+}
+
+func capital(noun string) string { return strings.ToUpper(noun[:1]) + noun[1:] }
+
+// formValues reads a posted form of up to maxFormBytes, multipart or not.
+func formValues(c echo.Context) (url.Values, error) {
+	r := c.Request()
+	r.Body = http.MaxBytesReader(c.Response(), r.Body, maxFormBytes)
+	multipart, err := isMultipart(r)
+	if err != nil {
+		return nil, err
+	}
+	if multipart {
+		err = r.ParseMultipartForm(maxFormBytes)
+	} else {
+		err = r.ParseForm()
+	}
+	return r.PostForm, unreadable(err)
+}
+
+// isMultipart tells the two ways in which a browser sends a form apart, and
+// refuses others.
+func isMultipart(r *http.Request) (bool, error) {
+	header := r.Header.Get("Content-Type")
+	if header == "" && r.ContentLength == 0 {
+		return false, nil
+	}
+	mediaType, _, _ := mime.ParseMediaType(header)
+	switch mediaType {
+	case "application/x-www-form-urlencoded":
+		return false, nil
+	case "multipart/form-data":
+		return true, nil
+	}
+	return false, intake.Errorf(intake.CodeUnsupportedMediaType, "Send the form as application/x-www-form-urlencoded or multipart/form-data.")
+}
+
+// unreadable makes a malformed form the sender's fault.
+func unreadable(err error) error {
+	var tooLarge *http.MaxBytesError
+	if err == nil || errors.As(err, &tooLarge) {
+		return err
+	}
+	return &intake.Error{Code: intake.CodeInvalidRequest, Message: "The form can't be read.", Cause: err}
+}
