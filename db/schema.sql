@@ -7,7 +7,7 @@ CREATE FUNCTION public.count_sessions() RETURNS trigger
 BEGIN
     IF TG_OP = 'INSERT' THEN
         INSERT INTO session_count AS c (account_id, livemode, day, shard, created, pending, in_progress, completed, expired, cancelled, completion_seconds, completed_that_day)
-        SELECT account_id, livemode, day, pg_backend_pid() % 16,
+        SELECT account_id, livemode, day, 1 + pg_backend_pid() % 16,
                sum(created), sum(pending), sum(in_progress), sum(completed), sum(expired), sum(cancelled), sum(seconds), sum(that_day)
         FROM (
             SELECT account_id, livemode, (created_at AT TIME ZONE 'UTC')::date AS day, 1 AS created,
@@ -27,7 +27,7 @@ BEGIN
             completed_that_day = c.completed_that_day + excluded.completed_that_day;
     ELSE
         INSERT INTO session_count AS c (account_id, livemode, day, shard, created, pending, in_progress, completed, expired, cancelled, completion_seconds, completed_that_day)
-        SELECT account_id, livemode, day, pg_backend_pid() % 16,
+        SELECT account_id, livemode, day, 1 + pg_backend_pid() % 16,
                0, sum(pending), sum(in_progress), sum(completed), sum(expired), sum(cancelled), sum(seconds), sum(that_day)
         FROM (
             SELECT account_id, livemode, (created_at AT TIME ZONE 'UTC')::date AS day,
@@ -307,6 +307,8 @@ CREATE INDEX event_account_idx ON public.event USING btree (account_id, livemode
 CREATE INDEX event_session_idx ON public.event USING btree (session_id) WHERE (session_id IS NOT NULL);
 
 CREATE INDEX idempotency_key_created_idx ON public.idempotency_key USING btree (created_at);
+
+CREATE INDEX session_count_unfolded_idx ON public.session_count USING btree (day) WHERE (shard <> 0);
 
 CREATE INDEX session_email_idx ON public.session USING btree (account_id, livemode, lower(customer_email), created_at DESC, id DESC);
 

@@ -30,7 +30,7 @@ func (tx *Tx) Sections(ctx context.Context, id intake.SessionID) ([]Section, err
 func sections(ctx context.Context, q Queryer, id intake.SessionID) ([]Section, error) {
 	var out []Section
 	err := q.SelectContext(ctx, &out, `
-		SELECT name, coalesce(answers::text, 'null')::bytea AS answers, coalesce(draft::text, 'null')::bytea AS draft, completed_at, updated_at
+		SELECT name, coalesce(answers, 'null') AS answers, coalesce(draft, 'null') AS draft, completed_at, updated_at
 		FROM section WHERE session_id = $1`, id)
 	for i := range out {
 		out[i].Answers = absent(out[i].Answers)

@@ -124,13 +124,14 @@ func (tx *Tx) SetSectionsCompleted(ctx context.Context, id intake.SessionID, n i
 func (tx *Tx) ExpireSessions(ctx context.Context, now time.Time, limit int) ([]intake.Session, error) {
 	var out []intake.Session
 	err := tx.SelectContext(ctx, &out, `
-		UPDATE session SET status = 'expired'
-		WHERE id IN (
-			SELECT id FROM session
+		WITH due AS MATERIALIZED (
+			SELECT id AS due_id FROM session
 			WHERE status IN ('pending', 'in_progress') AND expires_at <= $1
 			ORDER BY expires_at
 			LIMIT $2
 			FOR UPDATE SKIP LOCKED)
+		UPDATE session SET status = 'expired'
+		FROM due WHERE id = due_id
 		RETURNING `+sessionColumns,
 		now, limit)
 	return out, wrap(err, "expire sessions")
@@ -142,14 +143,15 @@ func (tx *Tx) ExpireSessions(ctx context.Context, now time.Time, limit int) ([]i
 func (tx *Tx) RetireSessions(ctx context.Context, completedBefore, now time.Time, limit int) (int, error) {
 	var n int
 	err := tx.GetContext(ctx, &n, `
-		WITH retired AS (
+		WITH due AS MATERIALIZED (
+			SELECT id AS due_id FROM session
+			WHERE status = 'completed' AND erased_at IS NULL AND completed_at <= $1
+			ORDER BY completed_at
+			LIMIT $3
+			FOR UPDATE SKIP LOCKED
+		), retired AS (
 			UPDATE session SET erased_at = $2
-			WHERE id IN (
-				SELECT id FROM session
-				WHERE status = 'completed' AND erased_at IS NULL AND completed_at <= $1
-				ORDER BY completed_at
-				LIMIT $3
-				FOR UPDATE SKIP LOCKED)
+			FROM due WHERE id = due_id
 			RETURNING id
 		), pdfs AS (
 			DELETE FROM statement_pdf WHERE session_id IN (SELECT id FROM retired)

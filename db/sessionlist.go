@@ -13,8 +13,11 @@ import (
 // match the filter (D10). The total is read from the counters kept by day, so
 // that neither it nor a page near the start grows with the account's history.
 func (d *DB) Sessions(ctx context.Context, scope intake.Scope, f intake.SessionFilter, page intake.Page, now time.Time) ([]intake.Session, int, error) {
-	c := newConditions(scope, f)
-	query, args := c.pageQuery(f.Status, page, now)
+	total, err := d.countSessions(ctx, scope, f, now)
+	if err != nil || page.Number-1 > total/page.Size {
+		return nil, total, err // past the end, where the offset need not even fit a number
+	}
+	query, args := newConditions(scope, f).pageQuery(f.Status, page, now)
 	var out []intake.Session
 	if err := d.SelectContext(ctx, &out, query, args...); err != nil {
 		return nil, 0, wrap(err, "list sessions")
@@ -22,8 +25,7 @@ func (d *DB) Sessions(ctx context.Context, scope intake.Scope, f intake.SessionF
 	for i := range out {
 		out[i].Status = out[i].StatusAt(now)
 	}
-	total, err := d.countSessions(ctx, scope, f, now)
-	return out, total, err
+	return out, total, nil
 }
 
 // conditions builds a WHERE clause and its arguments side by side.
@@ -91,8 +93,14 @@ func (c *conditions) pageQuery(status intake.Status, page intake.Page, now time.
 	offset := (page.Number - 1) * page.Size
 	reach := c.arg(offset + page.Size)
 	var parts []string
-	for _, clause := range statusClauses(status, nowArg) {
-		parts = append(parts, "(SELECT "+sessionColumns+" FROM session WHERE "+c.where(clause)+order+reach+")")
+	for i, clause := range statusClauses(status, nowArg) {
+		part := "SELECT " + sessionColumns + " FROM session WHERE " + c.where(clause)
+		if i > 0 {
+			// The overdue are few. OFFSET 0 has them found by their own index;
+			// else a plan for unknown times walks the whole list in its order.
+			part = "SELECT * FROM (" + part + " OFFSET 0) overdue"
+		}
+		parts = append(parts, "("+part+order+reach+")")
 	}
 	query := "SELECT * FROM (" + strings.Join(parts, " UNION ALL ") + ") s" + order + c.arg(page.Size) + " OFFSET " + c.arg(offset)
 	return query, c.args
@@ -122,63 +130,51 @@ func (d *DB) countMatching(ctx context.Context, scope intake.Scope, f intake.Ses
 
 // countByDay adds up the counters of whole days and counts the sessions of
 // the days that created_after and created_before cut. The counters know the
-// stored status; overdue sessions are moved to expired here.
+// stored status; overdue sessions are moved to expired here (D11). It is one
+// statement, so that a sweep between two can't count a session twice.
 func (d *DB) countByDay(ctx context.Context, scope intake.Scope, f intake.SessionFilter, now time.Time) (int, error) {
 	counter, stored := "created", "true"
 	if f.Status != "" {
 		counter, stored = string(f.Status), fmt.Sprintf("status = '%s'", f.Status)
 	}
-	days := newConditions(scope, intake.SessionFilter{})
-	var cut []string // counts of the days at the edges, over the same arguments
-	edges := func(lower, upper string) {
-		cut = append(cut, "(SELECT count(*) FROM session WHERE account_id = $1 AND livemode = $2 AND "+stored+" AND "+lower+" AND "+upper+")")
+	c := newConditions(scope, intake.SessionFilter{})
+	sessions := func(clauses ...string) string {
+		return "(SELECT count(*) FROM session WHERE account_id = $1 AND livemode = $2 AND " + strings.Join(clauses, " AND ") + ")"
 	}
-	whole := days.clauses
+	whole, query := c.clauses, ""
+	date := func(t time.Time) string { return "(" + c.arg(day(t)) + "::timestamptz AT TIME ZONE 'UTC')::date" }
+	var span []string // the filter's own, for the overdue
 	after, before := f.CreatedAfter, f.CreatedBefore
+	if after != nil {
+		span = append(span, "created_at > "+c.arg(*after))
+	}
+	if before != nil {
+		span = append(span, "created_at < "+c.arg(*before))
+	}
 	switch {
 	case after != nil && before != nil && !day(*after).Before(day(*before)):
-		edges("created_at > "+days.arg(*after), "created_at < "+days.arg(*before))
+		query += " + " + sessions(append(span, stored)...)
 		whole = append(whole, "false")
 	default:
 		if after != nil {
-			edges("created_at > "+days.arg(*after), "created_at < "+days.arg(day(*after).AddDate(0, 0, 1)))
-			whole = append(whole, "day > "+days.arg(day(*after).Format(time.DateOnly))+"::date")
+			query += " + " + sessions(span[0], "created_at < "+c.arg(day(*after).AddDate(0, 0, 1)), stored)
+			whole = append(whole, "day > "+date(*after))
 		}
 		if before != nil {
-			edges("created_at >= "+days.arg(day(*before)), "created_at < "+days.arg(*before))
-			whole = append(whole, "day < "+days.arg(day(*before).Format(time.DateOnly))+"::date")
+			query += " + " + sessions("created_at >= "+c.arg(day(*before)), span[len(span)-1], stored)
+			whole = append(whole, "day < "+date(*before))
 		}
 	}
-	query := "SELECT (SELECT coalesce(sum(" + counter + "), 0)::bigint FROM session_count WHERE " + strings.Join(whole, " AND ") + ")"
-	for _, c := range cut {
-		query += " + " + c
+	switch f.Status {
+	case intake.Expired:
+		query += " + " + sessions(append(span, "status IN ('pending', 'in_progress')", "expires_at <= "+c.arg(now))...)
+	case intake.Pending, intake.InProgress:
+		query += " - " + sessions(append(span, stored, "expires_at <= "+c.arg(now))...)
 	}
+	query = "SELECT (SELECT coalesce(sum(" + counter + "), 0)::bigint FROM session_count WHERE " + strings.Join(whole, " AND ") + ")" + query
 	var total int
-	if err := d.GetContext(ctx, &total, query, days.args...); err != nil {
-		return 0, wrap(err, "count sessions by day")
-	}
-	if f.Status == "" || !f.Status.Open() && f.Status != intake.Expired {
-		return total, nil
-	}
-	overdue, err := d.countOverdue(ctx, scope, f, now)
-	if f.Status == intake.Expired {
-		return total + overdue, err
-	}
-	return total - overdue, err
-}
-
-// countOverdue counts the sessions between their expiry and the sweep: with
-// status pending or in_progress those stored so, otherwise both.
-func (d *DB) countOverdue(ctx context.Context, scope intake.Scope, f intake.SessionFilter, now time.Time) (int, error) {
-	c := newConditions(scope, intake.SessionFilter{CreatedAfter: f.CreatedAfter, CreatedBefore: f.CreatedBefore})
-	c.add("expires_at <= %s", now)
-	c.clauses = append(c.clauses, "status IN ('pending', 'in_progress')")
-	if f.Status.Open() {
-		c.add("status = %s", f.Status)
-	}
-	var n int
-	err := d.GetContext(ctx, &n, "SELECT count(*) FROM session WHERE "+c.where(), c.args...)
-	return n, wrap(err, "count overdue sessions")
+	err := d.GetContext(ctx, &total, query, c.args...)
+	return total, wrap(err, "count sessions by day")
 }
 
 // day is the start of t's UTC day.

@@ -12,26 +12,35 @@ import (
 // those days up to today (D44).
 func (d *DB) Usage(ctx context.Context, scope intake.Scope, first, last, now time.Time) (*intake.Usage, error) {
 	var rows []struct {
-		Day               time.Time `db:"day"`
-		Created           int       `db:"created"`
-		Completed         int       `db:"completed"`
-		Cancelled         int       `db:"cancelled"`
-		Expired           int       `db:"expired"`
-		InProgress        int       `db:"in_progress"`
-		CompletionSeconds float64   `db:"completion_seconds"`
-		CompletedThatDay  int       `db:"completed_that_day"`
+		Day               *time.Time `db:"day"` // nil: the overdue ones of all days
+		Created           int        `db:"created"`
+		Completed         int        `db:"completed"`
+		Cancelled         int        `db:"cancelled"`
+		Expired           int        `db:"expired"`
+		InProgress        int        `db:"in_progress"`
+		CompletionSeconds float64    `db:"completion_seconds"`
+		CompletedThatDay  int        `db:"completed_that_day"`
 	}
+	first, last = day(first), day(last)
+	// One statement, so that a sweep between two can't count a session twice.
+	// Sessions between their expiry and the sweep are moved to expired (D11).
 	err := d.SelectContext(ctx, &rows, `
 		SELECT day, sum(created) AS created, sum(completed) AS completed, sum(cancelled) AS cancelled, sum(expired) AS expired,
 			sum(in_progress) AS in_progress, sum(completion_seconds)::float8 AS completion_seconds, sum(completed_that_day) AS completed_that_day
 		FROM session_count
-		WHERE account_id = $1 AND livemode = $2 AND day BETWEEN $3::date AND $4::date
-		GROUP BY day`,
-		scope.AccountID, scope.Livemode, first.Format(time.DateOnly), last.Format(time.DateOnly))
+		WHERE account_id = $1 AND livemode = $2
+			AND day BETWEEN ($3::timestamptz AT TIME ZONE 'UTC')::date AND ($4::timestamptz AT TIME ZONE 'UTC')::date
+		GROUP BY day
+		UNION ALL
+		SELECT NULL, 0, 0, 0, count(*), -count(*) FILTER (WHERE status = 'in_progress'), 0, 0
+		FROM session
+		WHERE account_id = $1 AND livemode = $2 AND status IN ('pending', 'in_progress') AND expires_at <= $5
+			AND created_at >= $3 AND created_at < $4::timestamptz + interval '1 day'`,
+		scope.AccountID, scope.Livemode, first, last, now)
 	if err != nil {
 		return nil, wrap(err, "sum usage")
 	}
-	var u intake.Usage
+	u := intake.Usage{Daily: []intake.DailyUsage{}}
 	byDay := map[string]intake.DailyUsage{}
 	for _, r := range rows {
 		u.Created += r.Created
@@ -40,42 +49,34 @@ func (d *DB) Usage(ctx context.Context, scope intake.Scope, first, last, now tim
 		u.Expired += r.Expired
 		u.InProgress += r.InProgress
 		u.CompletionSeconds += r.CompletionSeconds
-		byDay[r.Day.Format(time.DateOnly)] = intake.DailyUsage{Created: r.Created, Completed: r.CompletedThatDay}
+		if r.Day != nil {
+			byDay[r.Day.Format(time.DateOnly)] = intake.DailyUsage{Created: r.Created, Completed: r.CompletedThatDay}
+		}
 	}
-	for at := day(first); !at.After(day(last)) && !at.After(day(now)); at = at.AddDate(0, 0, 1) {
+	for at := first; !at.After(last) && !at.After(day(now)); at = at.AddDate(0, 0, 1) {
 		row := byDay[at.Format(time.DateOnly)]
 		row.Date = at
 		u.Daily = append(u.Daily, row)
 	}
-	return &u, d.moveOverdue(ctx, scope, first, last, now, &u)
+	return &u, nil
 }
 
-// moveOverdue counts sessions between their expiry and the sweep as expired
-// (D11).
-func (d *DB) moveOverdue(ctx context.Context, scope intake.Scope, first, last, now time.Time, u *intake.Usage) error {
-	var overdue struct {
-		All        int `db:"all_open"`
-		InProgress int `db:"in_progress"`
-	}
-	err := d.GetContext(ctx, &overdue, `
-		SELECT count(*) AS all_open, count(*) FILTER (WHERE status = 'in_progress') AS in_progress
-		FROM session
-		WHERE account_id = $1 AND livemode = $2 AND status IN ('pending', 'in_progress') AND expires_at <= $3
-			AND created_at >= $4 AND created_at < $5`,
-		scope.AccountID, scope.Livemode, now, day(first), day(last).AddDate(0, 0, 1))
-	u.Expired += overdue.All
-	u.InProgress -= overdue.InProgress
-	return wrap(err, "count overdue sessions")
-}
-
-// FoldSessionCounts puts the shards of each day before the given one into
-// one row, so that totals over a long history stay cheap. It returns how many
-// rows it removed.
-func (tx *Tx) FoldSessionCounts(ctx context.Context, before time.Time) (int, error) {
+// FoldSessionCounts puts up to limit writers' rows of days before the given
+// one into one row a day, so that totals over a long history stay cheap. Rows
+// that someone is writing are left for the next time. It returns how many rows
+// it removed.
+func (tx *Tx) FoldSessionCounts(ctx context.Context, before time.Time, limit int) (int, error) {
 	var n int
 	err := tx.GetContext(ctx, &n, `
-		WITH folded AS (
-			DELETE FROM session_count WHERE day < $1::date AND shard <> 0 RETURNING *
+		WITH idle AS MATERIALIZED (
+			SELECT account_id, livemode, day, shard FROM session_count
+			WHERE day < $1::date AND shard <> 0
+			LIMIT $2
+			FOR UPDATE SKIP LOCKED
+		), folded AS (
+			DELETE FROM session_count c USING idle i
+			WHERE (c.account_id, c.livemode, c.day, c.shard) = (i.account_id, i.livemode, i.day, i.shard)
+			RETURNING c.*
 		), sums AS (
 			INSERT INTO session_count AS c (account_id, livemode, day, shard, created, pending, in_progress, completed, expired, cancelled, completion_seconds, completed_that_day)
 			SELECT account_id, livemode, day, 0, sum(created), sum(pending), sum(in_progress), sum(completed), sum(expired), sum(cancelled), sum(completion_seconds), sum(completed_that_day)
@@ -89,6 +90,6 @@ func (tx *Tx) FoldSessionCounts(ctx context.Context, before time.Time) (int, err
 				completed_that_day = c.completed_that_day + excluded.completed_that_day
 		)
 		SELECT count(*) FROM folded`,
-		before.Format(time.DateOnly))
+		day(before), limit)
 	return n, wrap(err, "fold session counts")
 }

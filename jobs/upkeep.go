@@ -132,9 +132,12 @@ func (w *retireWorker) Work(ctx context.Context, _ *river.Job[retireArgs]) error
 		inBatches(ctx, func() (int, error) {
 			return w.db.DeleteStoredResponses(ctx, now.Add(-idempotencyRetention), sweepBatch)
 		}),
-		w.db.InTx(ctx, func(tx *db.Tx) error {
-			_, err := tx.FoldSessionCounts(ctx, now.AddDate(0, 0, -1))
-			return err
+		inBatches(ctx, func() (n int, err error) {
+			err = w.db.InTx(ctx, func(tx *db.Tx) error {
+				n, err = tx.FoldSessionCounts(ctx, now.AddDate(0, 0, -1), sweepBatch)
+				return err
+			})
+			return n, err
 		}),
 	)
 }
