@@ -61,6 +61,23 @@ func (d *DB) DeliveryWork(ctx context.Context, id intake.DeliveryID) (*DeliveryW
 	return &w, wrap(err, "get delivery")
 }
 
+// DeliveryOvertakes reports whether an earlier event of the same session,
+// created since the given time, still waits for its first attempt at the same
+// URL.
+func (d *DB) DeliveryOvertakes(ctx context.Context, id intake.DeliveryID, since time.Time) (bool, error) {
+	var overtakes bool
+	err := d.GetContext(ctx, &overtakes, `
+		SELECT EXISTS (
+			SELECT 1
+			FROM delivery own
+			JOIN event e ON e.id = own.event_id
+			JOIN event earlier ON earlier.session_id = e.session_id AND earlier.id < e.id
+			JOIN delivery d ON d.event_id = earlier.id
+			WHERE own.id = $1 AND d.url = own.url AND d.state = 'pending' AND d.attempts = 0 AND d.created_at > $2)`,
+		id, since)
+	return overtakes, wrap(err, "look for earlier deliveries")
+}
+
 // Attempt is one recorded try of a delivery.
 type Attempt struct {
 	DeliveryID     intake.DeliveryID `db:"delivery_id"`

@@ -37,9 +37,17 @@ const (
 	// deliverTimeout exceeds the 15 s of an attempt (D37) by the time to
 	// record it.
 	deliverTimeout = 25 * time.Second
-	// busyPause is how long a delivery steps back while its destination has
-	// as many attempts running as it may.
-	busyPause = time.Second
+	// busyStep is by how much longer a delivery steps back each time that its
+	// destination has as many attempts running as it may, up to busyMost: the
+	// thousands that wait for a dead one must not keep the database busy (D39).
+	busyStep = time.Second
+	busyMost = 20 * time.Second
+	// A session's event waits for those before it, so that receivers mostly
+	// see them in order: turnPatience on the spot, then stepping back, and for
+	// turnLimit after its creation at most.
+	turnPatience = 150 * time.Millisecond
+	turnTick     = 10 * time.Millisecond
+	turnLimit    = 3 * time.Second
 )
 
 type deliverWorker struct {
@@ -75,9 +83,16 @@ func (w *deliverWorker) Work(ctx context.Context, job *river.Job[deliverArgs]) e
 	if wait := work.NextAttemptAt.Sub(w.clock.Now()); wait > 0 {
 		return river.JobSnooze(wait)
 	}
+	inTurn, err := w.inTurn(ctx, work)
+	if err != nil {
+		return err
+	}
+	if !inTurn {
+		return river.JobSnooze(turnPatience)
+	}
 	release, ok := w.limiter.TryAcquire(work.URL)
 	if !ok {
-		return river.JobSnooze(busyPause/2 + rand.N(busyPause))
+		return river.JobSnooze(busyPause(job.Metadata))
 	}
 	request, err := w.request(work)
 	if err != nil {
@@ -90,6 +105,35 @@ func (w *deliverWorker) Work(ctx context.Context, job *river.Job[deliverArgs]) e
 		return result.Err
 	}
 	return w.record(ctx, work, request.Attempt, result)
+}
+
+// inTurn waits a moment for the deliveries before this one, and reports
+// whether it may go.
+func (w *deliverWorker) inTurn(ctx context.Context, work *db.DeliveryWork) (bool, error) {
+	if work.Attempts > 0 {
+		return true, nil
+	}
+	for waited := time.Duration(0); ; waited += turnTick {
+		overtakes, err := w.db.DeliveryOvertakes(ctx, work.ID, w.clock.Now().Add(-turnLimit))
+		if err != nil || !overtakes || waited >= turnPatience {
+			return !overtakes, err
+		}
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-time.After(turnTick):
+		}
+	}
+}
+
+// busyPause is longer the more often the job has stepped back.
+func busyPause(metadata []byte) time.Duration {
+	var job struct {
+		Snoozes int `json:"snoozes"` // River counts them here
+	}
+	_ = json.Unmarshal(metadata, &job) // unreadable: as if for the first time
+	most := min(time.Duration(1+job.Snoozes)*busyStep, busyMost)
+	return most/2 + rand.N(most)
 }
 
 func (w *deliverWorker) request(work *db.DeliveryWork) (webhook.Request, error) {

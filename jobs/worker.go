@@ -40,6 +40,11 @@ const (
 	// pollInterval finds jobs when a notification was missed, and those that
 	// come due.
 	pollInterval = 500 * time.Millisecond
+	// minConnections lets three queues fetch and jobs complete while one
+	// connection listens.
+	minConnections = 8
+	// minSweepEvery keeps a mistaken setting from sweeping without a pause.
+	minSweepEvery = 50 * time.Millisecond
 )
 
 // Config is what the workers need.
@@ -72,18 +77,20 @@ func NewWorker(ctx context.Context, c Config) (*Worker, error) {
 	if err != nil {
 		return nil, errors.New("jobs: the database's connection string is not valid")
 	}
+	poolConfig.MaxConns = max(poolConfig.MaxConns, minConnections)
 	pool, err := pgxpool.NewWithConfig(ctx, poolConfig)
 	if err != nil {
 		return nil, fmt.Errorf("jobs: connect the workers: %w", err)
 	}
+	rescueAfter := max(c.RescueAfter, time.Second)
 	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
 		FetchCooldown:        fetchCooldown,
 		FetchPollInterval:    pollInterval,
-		JobTimeout:           upkeepTimeout,
-		RescueStuckJobsAfter: max(c.RescueAfter, time.Second),
+		JobTimeout:           rescueAfter, // never used: each worker has a timeout of its own, which rescue respects
+		RescueStuckJobsAfter: rescueAfter,
 		Logger:               c.Logger,
 		ErrorHandler:         &errorLog{c.Logger},
-		PeriodicJobs:         periodicJobs(c.SweepEvery),
+		PeriodicJobs:         periodicJobs(max(c.SweepEvery, minSweepEvery)),
 		Queues: map[string]river.QueueConfig{
 			queueWebhooks: {MaxWorkers: webhookWorkers},
 			queuePDF:      {MaxWorkers: max(1, c.PDFWorkers)},
