@@ -26,6 +26,9 @@ func NewFiles(dir string) (*Files, error) {
 
 var validID = regexp.MustCompile(`^[a-z0-9_]{8,64}$`)
 
+// unfinished ends the name of a file that is being written.
+const unfinished = ".part"
+
 // place is the blob's file; the last characters of an id are random, so they
 // spread the files over folders.
 func (f *Files) place(id string) (string, error) {
@@ -45,7 +48,8 @@ func (f *Files) Put(_ context.Context, id string, r io.Reader) (err error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fmt.Errorf("store blob: %w", err)
 	}
-	temp, err := os.CreateTemp(folder, ".put-*")
+	// The name follows from the id, so that Delete finds what a crash left.
+	temp, err := os.OpenFile(path+unfinished, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("store blob: %w", err)
 	}
@@ -92,13 +96,18 @@ func (f *Files) Open(_ context.Context, id string) (io.ReadCloser, error) {
 	return file, err
 }
 
-// Delete removes a blob.
+// Delete removes a blob, an unfinished one too.
 func (f *Files) Delete(_ context.Context, id string) error {
 	path, err := f.place(id)
 	if err != nil {
 		return err
 	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for _, name := range []string{path, path + unfinished} {
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("delete blob: %w", err)
+		}
+	}
+	if err := syncFolder(filepath.Dir(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("delete blob: %w", err)
 	}
 	return nil
