@@ -158,3 +158,6 @@ func ParseSessionID(s string) (SessionID, error) { return ParseID[sessionKind](s
 
 // ParseDocumentID reads a document id.
 func ParseDocumentID(s string) (DocumentID, error) { return ParseID[documentKind](s) }
+
+// ParseAccountID reads an account id.
+func ParseAccountID(s string) (AccountID, error) { return ParseID[accountKind](s) }

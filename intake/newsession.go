@@ -21,6 +21,7 @@ const (
 	maxMetadataKey       = 100 // characters
 	maxMetadataValue     = 500 // characters
 	maxText              = 200 // characters
+	maxEmail             = 254 // characters
 )
 
 // NewSession is what a partner asks for.
@@ -61,13 +62,15 @@ func (m *Metadata) Scan(src any) error {
 func (n NewSession) Session(scope Scope, now time.Time, checkURL func(string) error) (*Session, error) {
 	s := &Session{
 		ID: NewID[sessionKind](), AccountID: scope.AccountID, Livemode: scope.Livemode,
-		Status: Pending, FormType: n.FormType, CustomerEmail: n.CustomerEmail, CreatedAt: now,
+		Status: Pending, FormType: n.FormType, CreatedAt: now,
 	}
 	var c checker
+	email, problem := form.CleanText(n.CustomerEmail, maxEmail)
+	s.CustomerEmail = email
 	if n.FormType != FinancialStatement {
 		c.add(CodeInvalidFormType, "form_type", "form_type must be financial_statement.")
 	}
-	if !form.ValidEmail(n.CustomerEmail) {
+	if problem != "" || !form.ValidEmail(email) {
 		c.add(CodeInvalidEmail, "customer_email", "customer_email must be an e-mail address such as name@example.com.")
 	}
 	s.CustomerName = c.text("customer_name", n.CustomerName)
@@ -148,7 +151,7 @@ func (c *checker) metadata(m Metadata) Metadata {
 // that the database refuses.
 func metadataValue(raw json.RawMessage) (json.RawMessage, string) {
 	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 || raw[0] == '{' || raw[0] == '[' || raw[0] == 'n' {
+	if !json.Valid(raw) || raw[0] == '{' || raw[0] == '[' || raw[0] == 'n' {
 		return nil, "must be a string, a number or a boolean"
 	}
 	text := string(raw)

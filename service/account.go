@@ -106,7 +106,11 @@ type NewKey struct {
 // CreateAPIKey makes a key in the scope and returns it with its text, which
 // is shown this once.
 func (s *Service) CreateAPIKey(ctx context.Context, scope intake.Scope, wish NewKey) (intake.APIKey, string, error) {
-	row, text := intake.NewAPIKey(scope, wish.Name, s.Clock.Now())
+	name, problem := form.CleanText(wish.Name, 200)
+	if problem != "" {
+		return intake.APIKey{}, "", intake.FieldError(intake.CodeValidation, "name", "name "+problem+".")
+	}
+	row, text := intake.NewAPIKey(scope, name, s.Clock.Now())
 	row.Permissions = wish.Permissions
 	err := s.DB.InTx(ctx, func(tx *db.Tx) error { return tx.InsertAPIKey(ctx, &row) })
 	return row, text, err

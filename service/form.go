@@ -192,6 +192,9 @@ func (s *Service) SaveDraft(ctx context.Context, id intake.SessionID, section *f
 // The first time completes the section and sends session.section_completed
 // (D15).
 func (s *Service) SaveSection(ctx context.Context, id intake.SessionID, section *form.Section) error {
+	if section.Name == statement.DeclarationSection {
+		return errors.New("service: the declaration is saved by submitting")
+	}
 	answers, err := section.MarshalJSON()
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"time"
 
 	"candor/db"
@@ -120,5 +121,5 @@ func (r IdempotentRequest) fingerprint() []byte {
 }
 
 func (r IdempotentRequest) owner() string {
-	return "idempotent answer " + r.AccountID.String() + " " + r.Path + " " + r.Key
+	return fmt.Sprintf("idempotent answer %s %t %q %q", r.AccountID, r.Livemode, r.Path, r.Key)
 }
