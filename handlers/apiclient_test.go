@@ -60,7 +60,9 @@ func (b *bench) call(c apiCall) answer {
 	for name, value := range c.header {
 		r.Header.Set(name, value)
 	}
-	return answer{b.TB, b.serve(r)}
+	w := b.serve(r)
+	b.checkResponse(r, w)
+	return answer{b.TB, w}
 }
 
 // status ends the test unless the answer has the status.

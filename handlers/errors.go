@@ -66,8 +66,7 @@ type fieldError struct {
 }
 
 func newErrorBody(e *intake.Error) errorBody {
-	body := errorBody{errorContent{Code: e.Code, Message: e.Message, Details: newErrorDetails(e.Fields)}}
-	return body
+	return errorBody{errorContent{Code: e.Code, Message: e.Message, Details: newErrorDetails(e.Fields)}}
 }
 
 func newErrorDetails(fields form.Errors) *errorDetails {
@@ -103,9 +102,9 @@ func (s *Server) answerError(err error, c echo.Context) {
 	case intake.CodeUnauthorized, intake.CodeInvalidAPIKey:
 		c.Response().Header().Set("WWW-Authenticate", `Bearer realm="Candor"`)
 	case intake.CodePDFNotReady:
-		c.Response().Header().Set("Retry-After", pdfRetryAfter)
+		c.Response().Header().Set(headerRetry, pdfRetryAfter)
 	}
-	if err := c.JSON(status, newErrorBody(public)); err != nil {
+	if err := writeJSON(c, status, newErrorBody(public)); err != nil {
 		s.logFailure(c, err)
 	}
 }

@@ -19,6 +19,7 @@ import (
 type request struct {
 	id        string
 	principal *intake.Principal // nil without a valid API key
+	refusal   error             // why there is no principal
 }
 
 type requestKey struct{}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"candor/intake"
 	"candor/statement"
 	"candor/static"
 )
@@ -14,7 +15,7 @@ var read = []string{http.MethodGet, http.MethodHead}
 
 // routes registers every route of the server.
 func (s *Server) routes(e *echo.Echo) error {
-	e.Use(s.identifyRequest, s.logRequests, s.recoverPanics, s.secureHeaders)
+	e.Use(s.identifyRequest, s.logRequests, s.recoverPanics, s.secureHeaders, s.admit)
 
 	e.GET("/healthz", s.healthz)
 	e.GET("/readyz", s.readyz)
@@ -38,5 +39,28 @@ func (s *Server) routes(e *echo.Echo) error {
 	f.Match(read, "/"+statement.DeclarationSection, s.formPage(s.showDeclaration))
 	f.POST("/"+statement.DeclarationSection, s.formPage(s.sign))
 
-	return nil
+	// The API, described by its own document.
+	operations := s.operations()
+	for _, op := range operations {
+		e.Add(op.method, op.path, op.serve)
+		if op.method == http.MethodGet {
+			e.HEAD(op.path, op.serve)
+		}
+	}
+	return s.serveDescription(e, operations)
+}
+
+// operations are the endpoints of the API, all of them.
+func (s *Server) operations() []operation {
+	return []operation{
+		posting(s, route{"POST", "/v1/sessions", intake.SessionsWrite, 201, createSessionDoc()}, s.createSession),
+		endpoint(route{"GET", "/v1/sessions", intake.SessionsRead, 200, listSessionsDoc()}, s.listSessions),
+		endpoint(route{"GET", "/v1/sessions/:id", intake.SessionsRead, 200, getSessionDoc()}, s.getSession),
+		endpoint(route{"DELETE", "/v1/sessions/:id", intake.SessionsWrite, 200, cancelSessionDoc()}, s.cancelSession),
+		endpoint(route{"GET", "/v1/sessions/:id/data", intake.DataRead, 200, sessionDataDoc()}, s.sessionData),
+		endpoint(route{"GET", "/v1/sessions/:id/pdf", intake.DataRead, 200, sessionPDFDoc()}, s.sessionPDF),
+		endpoint(route{"GET", "/v1/sessions/:id/documents/:document_id", intake.DataRead, 200, sessionDocumentDoc()}, s.sessionDocument),
+		endpoint(route{"GET", "/v1/billing/subscription", intake.BillingRead, 200, subscriptionDoc()}, s.billingSubscription),
+		endpoint(route{"GET", "/v1/billing/usage", intake.BillingRead, 200, usageDoc()}, s.billingUsage),
+	}
 }

@@ -44,9 +44,8 @@ type Config struct {
 // Server holds the handlers; New makes one.
 type Server struct {
 	Config
-	openAPI []byte // the API's description, made once
-	access  *formAccess
-	assets  map[string]asset // built files by their name
+	access *formAccess
+	assets map[string]asset // built files by their name
 }
 
 // New returns the handler of all routes.

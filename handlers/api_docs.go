@@ -1,0 +1,121 @@
+package handlers
+
+import "candor/intake"
+
+// info heads the API's description.
+var info = openAPIInfo{
+	Title: "Candor", Version: "1",
+	Summary: "Collect a financial statement from your customer.",
+	Description: "Create a session, give its session_url to your customer, and receive events by webhook while the form is filled in. " +
+		"After completion, fetch the data as JSON and as a PDF.\n\n" +
+		"Money in form data is a number of Australian dollars with at most two decimals; amounts in billing events are whole cents. " +
+		"Timestamps are ISO 8601, UTC. New fields are added without notice: ignore those you don't know.",
+}
+
+var tags = []openAPITag{
+	{"Sessions", "One session is one customer's form."},
+	{"Form data", "What a customer submitted."},
+	{"Billing", "Your subscription and usage."},
+	{"Webhooks", "What we send to you."},
+}
+
+// meanings say what the error codes mean, for the description.
+var meanings = map[intake.Code]string{
+	intake.CodeInvalidRequest:        "The request can't be read as asked: malformed JSON, a wrong type, a missing field, a bad parameter.",
+	intake.CodeUnauthorized:          "The Authorization header is missing or malformed.",
+	intake.CodeInvalidAPIKey:         "The API key is invalid or revoked.",
+	intake.CodeForbidden:             "The API key lacks the permission, or the account can't create live sessions.",
+	intake.CodeSessionNotFound:       "There is no such session in this account and mode.",
+	intake.CodeSessionNotCompleted:   "The session isn't completed.",
+	intake.CodePDFNotReady:           "The PDF is still being made: try again after Retry-After seconds.",
+	intake.CodePDFExpired:            "The PDF was deleted 90 days after completion.",
+	intake.CodeDocumentNotFound:      "The session has no such document, or its retention is over.",
+	intake.CodeInvalidFormType:       "form_type must be financial_statement.",
+	intake.CodeInvalidEmail:          "customer_email is not an e-mail address.",
+	intake.CodeValidation:            "A field breaks its rule; details name it.",
+	intake.CodeSessionExpired:        "The session has expired.",
+	intake.CodeSessionCompleted:      "The session is completed.",
+	intake.CodeSessionCancelled:      "The session is cancelled.",
+	intake.CodeSubscriptionNotFound:  "The account has no active subscription.",
+	intake.CodeInvalidDateRange:      "The dates are malformed, incomplete, in the wrong order or more than 366 days.",
+	intake.CodeBillingAccessDenied:   "The API key lacks the permission billing:read.",
+	intake.CodeRateLimitExceeded:     "Too many requests: try again after Retry-After seconds.",
+	intake.CodePayloadTooLarge:       "The body is larger than 64 KiB.",
+	intake.CodeUnsupportedMediaType:  "The body isn't application/json.",
+	intake.CodeIdempotencyKeyReused:  "The Idempotency-Key was used with another body.",
+	intake.CodeIdempotencyInProgress: "The first request with this Idempotency-Key is still running.",
+	intake.CodeInternal:              "Something went wrong on our side.",
+}
+
+func createSessionDoc() operationDoc {
+	return operationDoc{
+		id: "createSession", tag: "Sessions", summary: "Create a session",
+		description: "Makes a session and the link that opens its form. Unknown fields are ignored; null is the same as leaving a field out.",
+		errors:      []intake.Code{intake.CodeInvalidFormType, intake.CodeInvalidEmail, intake.CodeValidation},
+	}
+}
+
+func listSessionsDoc() operationDoc {
+	return operationDoc{
+		id: "listSessions", tag: "Sessions", summary: "List sessions",
+		description: "The sessions of the key's account and mode, newest first.",
+	}
+}
+
+func getSessionDoc() operationDoc {
+	return operationDoc{
+		id: "getSession", tag: "Sessions", summary: "Get a session",
+		description: "A session as it stands, with the customer's progress.",
+		errors:      []intake.Code{intake.CodeSessionNotFound},
+	}
+}
+
+func cancelSessionDoc() operationDoc {
+	return operationDoc{
+		id: "cancelSession", tag: "Sessions", summary: "Cancel a session",
+		description: "Ends a pending or in_progress session: its link shows that it was cancelled. No event is sent.",
+		errors:      []intake.Code{intake.CodeSessionNotFound, intake.CodeSessionCompleted, intake.CodeSessionCancelled, intake.CodeSessionExpired},
+	}
+}
+
+func sessionDataDoc() operationDoc {
+	return operationDoc{
+		id: "getSessionData", tag: "Form data", summary: "Get the data",
+		description: "The answers of a completed session.",
+		errors:      []intake.Code{intake.CodeSessionNotFound, intake.CodeSessionNotCompleted},
+	}
+}
+
+func sessionPDFDoc() operationDoc {
+	return operationDoc{
+		id: "getSessionPDF", tag: "Form data", summary: "Download the PDF",
+		description: "The statement of a completed session as a PDF, kept for 90 days after completion. It is made within seconds of completion; until then the answer is 202.",
+		errors:      []intake.Code{intake.CodeSessionNotFound, intake.CodeSessionNotCompleted, intake.CodePDFNotReady, intake.CodePDFExpired},
+		files:       []string{"application/pdf"},
+	}
+}
+
+func sessionDocumentDoc() operationDoc {
+	return operationDoc{
+		id: "getSessionDocument", tag: "Form data", summary: "Download a document",
+		description: "A file that the customer uploaded, as an attachment. Its id is in the session's data; it is kept for 90 days after completion.",
+		errors:      []intake.Code{intake.CodeSessionNotFound, intake.CodeSessionNotCompleted, intake.CodeDocumentNotFound},
+		files:       []string{"application/pdf", "image/jpeg", "image/png", "image/heic"},
+	}
+}
+
+func subscriptionDoc() operationDoc {
+	return operationDoc{
+		id: "getSubscription", tag: "Billing", summary: "Get the subscription",
+		description: "The account's plan and what was used of it in the running billing period.",
+		errors:      []intake.Code{intake.CodeSubscriptionNotFound},
+	}
+}
+
+func usageDoc() operationDoc {
+	return operationDoc{
+		id: "getUsage", tag: "Billing", summary: "Get usage",
+		description: "What became of the sessions created in a range of days, UTC. Live keys see live sessions, test keys test sessions.",
+		errors:      []intake.Code{intake.CodeInvalidDateRange},
+	}
+}

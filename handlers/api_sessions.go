@@ -1,0 +1,214 @@
+package handlers
+
+import (
+	"context"
+	"time"
+
+	"candor/db"
+	"candor/form"
+	"candor/intake"
+	"candor/statement"
+)
+
+// createSessionRequest is the body of POST /v1/sessions.
+type createSessionRequest struct {
+	FormType      string          `json:"form_type" required:"true" enum:"financial_statement" doc:"The form to be filled in; any other is invalid_form_type."`
+	CustomerEmail string          `json:"customer_email" required:"true" format:"email" maxLength:"254" doc:"The customer's e-mail address."`
+	CustomerName  string          `json:"customer_name" maxLength:"200" doc:"The customer's full name."`
+	ReferenceID   string          `json:"reference_id" maxLength:"200" doc:"Your own reference."`
+	WebhookURL    string          `json:"webhook_url" format:"uri" maxLength:"2048" doc:"Where this session's events go, instead of the account's default URL. HTTPS in production."`
+	ExpiresInDays *int            `json:"expires_in_days" min:"1" max:"90" default:"30" doc:"After how many times 24 hours the link stops working."`
+	Metadata      intake.Metadata `json:"metadata" doc:"Your own data: at most 10 keys of 1 to 100 characters; values are strings, numbers or booleans of at most 500 characters."`
+}
+
+// sessionID is the session in an endpoint's path.
+type sessionID struct {
+	SessionID string `path:"id" doc:"The session's id, sess_…"`
+}
+
+func (p sessionID) parse() (intake.SessionID, error) {
+	id, err := intake.ParseSessionID(p.SessionID)
+	if err != nil {
+		return id, intake.Errorf(intake.CodeSessionNotFound, "There is no session with this id.")
+	}
+	return id, nil
+}
+
+// newSession is a session as it was created.
+type newSession struct {
+	ID            intake.SessionID `json:"id" doc:"The session's id."`
+	Status        intake.Status    `json:"status" enum:"pending,in_progress,completed,expired,cancelled" doc:"The session's state."`
+	FormType      string           `json:"form_type" enum:"financial_statement" doc:"The form."`
+	CustomerEmail string           `json:"customer_email" doc:"The customer's e-mail address."`
+	CustomerName  *string          `json:"customer_name" doc:"The customer's full name, null where none was given."`
+	ReferenceID   *string          `json:"reference_id" doc:"Your own reference, null where none was given."`
+	SessionURL    string           `json:"session_url" format:"uri" doc:"The link that opens the form. Give it to the customer alone."`
+	WebhookURL    *string          `json:"webhook_url" doc:"Where this session's events go, null for the account's default URL."`
+	CreatedAt     form.Timestamp   `json:"created_at" doc:"When it was created, UTC."`
+	ExpiresAt     form.Timestamp   `json:"expires_at" doc:"When the link stops working, UTC."`
+	AccessedAt    *form.Timestamp  `json:"accessed_at" doc:"When the customer first opened the form, UTC; null until then."`
+	CompletedAt   *form.Timestamp  `json:"completed_at" doc:"When the form was submitted, UTC; null until then."`
+	Metadata      intake.Metadata  `json:"metadata" doc:"The data given at creation."`
+	Livemode      bool             `json:"livemode" doc:"false for sessions of test keys."`
+}
+
+// session is a session as it stands.
+type session struct {
+	newSession
+	CancelledAt *form.Timestamp `json:"cancelled_at" doc:"When it was cancelled, UTC; null unless it was."`
+	Progress    progress        `json:"progress" doc:"How far the customer has come."`
+}
+
+type progress struct {
+	SectionsCompleted int `json:"sections_completed" min:"0" max:"7" doc:"How many sections were completed."`
+	SectionsTotal     int `json:"sections_total" doc:"How many sections there are, 7."`
+	Percentage        int `json:"percentage" min:"0" max:"100" doc:"The share completed, rounded to the nearest integer."`
+}
+
+// sessionItem is a session in a list.
+type sessionItem struct {
+	ID            intake.SessionID `json:"id" doc:"The session's id."`
+	Status        intake.Status    `json:"status" enum:"pending,in_progress,completed,expired,cancelled" doc:"The session's state."`
+	FormType      string           `json:"form_type" enum:"financial_statement" doc:"The form."`
+	CustomerEmail string           `json:"customer_email" doc:"The customer's e-mail address."`
+	CustomerName  *string          `json:"customer_name" doc:"The customer's full name, null where none was given."`
+	ReferenceID   *string          `json:"reference_id" doc:"Your own reference, null where none was given."`
+	CreatedAt     form.Timestamp   `json:"created_at" doc:"When it was created, UTC."`
+	CompletedAt   *form.Timestamp  `json:"completed_at" doc:"When the form was submitted, UTC; null until then."`
+	Livemode      bool             `json:"livemode" doc:"false for sessions of test keys."`
+}
+
+// listSessionsRequest is the query of GET /v1/sessions. The largest page is
+// beyond any list's end, and still fits the database's numbers.
+type listSessionsRequest struct {
+	Page          int           `query:"page" default:"1" min:"1" max:"1000000000" doc:"Which page, counted from 1. One past the end is empty."`
+	PerPage       int           `query:"per_page" default:"20" min:"1" max:"100" doc:"Sessions on a page."`
+	Status        intake.Status `query:"status" enum:"pending,in_progress,completed,expired,cancelled" doc:"Only sessions in this state."`
+	ReferenceID   *string       `query:"reference_id" doc:"Only sessions with exactly this reference."`
+	CustomerEmail *string       `query:"customer_email" doc:"Only sessions of this customer: the whole address, in any case."`
+	CreatedAfter  *time.Time    `query:"created_after" doc:"Only sessions created after this moment, itself excluded."`
+	CreatedBefore *time.Time    `query:"created_before" doc:"Only sessions created before this moment, itself excluded."`
+}
+
+type sessionList struct {
+	Data       []sessionItem `json:"data" doc:"The page's sessions, newest first."`
+	Pagination pagination    `json:"pagination" doc:"Where the page is in the list."`
+}
+
+type pagination struct {
+	Page       int `json:"page" doc:"This page, counted from 1."`
+	PerPage    int `json:"per_page" doc:"Items on a page."`
+	Total      int `json:"total" doc:"Items in the whole list."`
+	TotalPages int `json:"total_pages" doc:"Pages in the whole list, 0 for an empty one."`
+}
+
+// cancelledSession is the answer to a cancellation.
+type cancelledSession struct {
+	ID          intake.SessionID `json:"id" doc:"The session's id."`
+	Status      intake.Status    `json:"status" enum:"cancelled" doc:"Its state now."`
+	CancelledAt form.Timestamp   `json:"cancelled_at" doc:"When it was cancelled, UTC."`
+}
+
+// submittedData is a completed session's data.
+type submittedData struct {
+	SessionID   intake.SessionID     `json:"session_id" doc:"The session's id."`
+	FormType    string               `json:"form_type" enum:"financial_statement" doc:"The form."`
+	Status      intake.Status        `json:"status" enum:"completed" doc:"The session's state."`
+	SubmittedAt form.Timestamp       `json:"submitted_at" doc:"When the form was submitted, UTC."`
+	Data        *statement.Statement `json:"data" doc:"The answers."`
+}
+
+func (s *Server) createSession(ctx context.Context, tx *db.Tx, r *createSessionRequest) (*newSession, error) {
+	created, err := s.Service.CreateSession(ctx, tx, scopeIn(ctx), intake.NewSession{
+		FormType: r.FormType, CustomerEmail: r.CustomerEmail, CustomerName: r.CustomerName, ReferenceID: r.ReferenceID,
+		WebhookURL: r.WebhookURL, ExpiresInDays: r.ExpiresInDays, Metadata: r.Metadata,
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := s.newSession(created)
+	return &out, nil
+}
+
+func (s *Server) newSession(of *intake.Session) newSession {
+	out := newSession{
+		ID: of.ID, Status: of.Status, FormType: of.FormType, CustomerEmail: of.CustomerEmail, CustomerName: of.CustomerName,
+		ReferenceID: of.ReferenceID, SessionURL: s.Service.SessionURL(of.ID), WebhookURL: of.WebhookURL,
+		CreatedAt: form.At(of.CreatedAt), ExpiresAt: form.At(of.ExpiresAt), AccessedAt: form.AtOptional(of.AccessedAt),
+		CompletedAt: form.AtOptional(of.CompletedAt), Metadata: of.Metadata, Livemode: of.Livemode,
+	}
+	if out.Metadata == nil {
+		out.Metadata = intake.Metadata{}
+	}
+	return out
+}
+
+func (s *Server) listSessions(ctx context.Context, r *listSessionsRequest) (*sessionList, error) {
+	filter := intake.SessionFilter{Status: r.Status, CreatedAfter: r.CreatedAfter, CreatedBefore: r.CreatedBefore}
+	if r.CustomerEmail != nil {
+		filter.CustomerEmail = *r.CustomerEmail
+	}
+	if r.ReferenceID != nil {
+		// Stored references are normalised, so one that is asked for has to be.
+		filter.ReferenceID, _ = form.CleanText(*r.ReferenceID, len(*r.ReferenceID))
+		if filter.ReferenceID == "" {
+			return nil, intake.FieldError(intake.CodeInvalidRequest, "reference_id", "reference_id must not be empty.")
+		}
+	}
+	page := intake.Page{Number: r.Page, Size: r.PerPage}
+	sessions, total, err := s.Service.Sessions(ctx, scopeIn(ctx), filter, page)
+	if err != nil {
+		return nil, err
+	}
+	out := &sessionList{Data: make([]sessionItem, len(sessions)), Pagination: pagination{
+		Page: r.Page, PerPage: r.PerPage, Total: total, TotalPages: (total + r.PerPage - 1) / r.PerPage,
+	}}
+	for i, of := range sessions {
+		out.Data[i] = sessionItem{
+			ID: of.ID, Status: of.Status, FormType: of.FormType, CustomerEmail: of.CustomerEmail, CustomerName: of.CustomerName,
+			ReferenceID: of.ReferenceID, CreatedAt: form.At(of.CreatedAt), CompletedAt: form.AtOptional(of.CompletedAt), Livemode: of.Livemode,
+		}
+	}
+	return out, nil
+}
+
+func (s *Server) getSession(ctx context.Context, r *sessionID) (*session, error) {
+	id, err := r.parse()
+	if err != nil {
+		return nil, err
+	}
+	of, err := s.Service.Session(ctx, scopeIn(ctx), id)
+	if err != nil {
+		return nil, err
+	}
+	return &session{newSession: s.newSession(of), CancelledAt: form.AtOptional(of.CancelledAt), Progress: progress{
+		SectionsCompleted: of.SectionsCompleted, SectionsTotal: statement.SectionsTotal, Percentage: statement.Percentage(of.SectionsCompleted),
+	}}, nil
+}
+
+func (s *Server) cancelSession(ctx context.Context, r *sessionID) (*cancelledSession, error) {
+	id, err := r.parse()
+	if err != nil {
+		return nil, err
+	}
+	of, err := s.Service.Cancel(ctx, scopeIn(ctx), id)
+	if err != nil {
+		return nil, err
+	}
+	return &cancelledSession{ID: of.ID, Status: of.Status, CancelledAt: form.At(*of.CancelledAt)}, nil
+}
+
+func (s *Server) sessionData(ctx context.Context, r *sessionID) (*submittedData, error) {
+	id, err := r.parse()
+	if err != nil {
+		return nil, err
+	}
+	of, err := s.Service.Data(ctx, scopeIn(ctx), id)
+	if err != nil {
+		return nil, err
+	}
+	return &submittedData{
+		SessionID: of.Session.ID, FormType: of.Session.FormType, Status: of.Session.Status,
+		SubmittedAt: form.At(*of.Session.CompletedAt), Data: of.Statement,
+	}, nil
+}

@@ -1,0 +1,70 @@
+package handlers
+
+import (
+	"math"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/intake"
+)
+
+// The headers of D30.
+const (
+	headerLimit     = "X-RateLimit-Limit"
+	headerRemaining = "X-RateLimit-Remaining"
+	headerReset     = "X-RateLimit-Reset"
+	headerRetry     = "Retry-After"
+)
+
+// limit counts the request, says in headers what is left, and returns
+// rate_limit_exceeded where nothing was (D30).
+func (s *Server) limit(c echo.Context) error {
+	quota := s.Limiter.Take(limitKey(requestOf(c).principal, c.RealIP()), s.Clock.Now())
+	h := c.Response().Header()
+	h.Set(headerLimit, strconv.Itoa(quota.Limit))
+	h.Set(headerRemaining, strconv.Itoa(quota.Remaining))
+	h.Set(headerReset, strconv.FormatInt(ceilUnix(quota.Reset), 10))
+	if quota.Allowed {
+		return nil
+	}
+	seconds := max(1, int(math.Ceil(quota.RetryAfter.Seconds())))
+	h.Set(headerRetry, strconv.Itoa(seconds))
+	return intake.Errorf(intake.CodeRateLimitExceeded, "Too many requests. Try again in %d seconds.", seconds)
+}
+
+// limitKey names the bucket of a request: the account and mode, or without a
+// valid key the address. An IPv6 client has a whole /64, so that is what
+// counts.
+func limitKey(p *intake.Principal, address string) string {
+	if p != nil {
+		mode := "test"
+		if p.Livemode {
+			mode = "live"
+		}
+		return "account " + p.AccountID.String() + " " + mode
+	}
+	ip, err := netip.ParseAddr(address)
+	if err != nil {
+		return "address unknown"
+	}
+	ip = ip.Unmap().WithZone("")
+	if ip.Is6() {
+		network, _ := ip.Prefix(networkBits) // 64 fits every IPv6 address
+		return "address " + network.String()
+	}
+	return "address " + ip.String()
+}
+
+// networkBits is the length of an IPv6 network prefix.
+const networkBits = 64
+
+func ceilUnix(t time.Time) int64 {
+	seconds := t.Unix()
+	if t.Nanosecond() > 0 {
+		seconds++
+	}
+	return seconds
+}
