@@ -14,6 +14,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 )
@@ -95,8 +96,9 @@ func (r Keyring) String() string {
 	return strings.Join(names, ",")
 }
 
-// GoString is String, so that %#v shows nothing either.
-func (r Keyring) GoString() string { return "keyring(" + r.String() + ")" }
+// Format writes String whatever the verb, so that %#v or %d show nothing
+// either.
+func (r Keyring) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, r.String()) }
 
 // tokenBytes is 192 bits of the MAC.
 const tokenBytes = 24
