@@ -1,0 +1,86 @@
+# `make help` lists what there is. Every target sets up what it needs.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+# A release sets it: make build VERSION=1.2.3
+VERSION ?=
+LDFLAGS := $(if $(VERSION),-ldflags "-s -w -X main.version=$(VERSION)")
+
+FRONT := static/dist/manifest.json
+TOOL := go tool -modfile=tools/go.mod
+SETUP := @sh scripts/setup.sh
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: build ## Set up, build, and serve on http://localhost:8080
+	$(SETUP) postgres
+	@bin/candor serve
+
+.PHONY: build
+build: $(FRONT) ## Build bin/candor
+	$(SETUP) go
+	@go build $(LDFLAGS) -o bin/candor ./cmd/candor
+
+.PHONY: test
+test: $(FRONT) ## Run every test, Chromium's too, with the race detector
+	$(SETUP) go cc postgres chromium pdftools
+	go test -race -timeout 30m ./...
+
+.PHONY: check
+check: check-generated check-format vet lint check-htmx test check-vulnerabilities ## Everything a change must pass
+
+.PHONY: check-generated
+check-generated:
+	$(SETUP) go
+	sh scripts/check-generated.sh
+
+.PHONY: check-format
+check-format:
+	$(SETUP) go
+	@unformatted=$$(git ls-files -co --exclude-standard '*.go' | xargs gofmt -l); \
+	if [ -n "$$unformatted" ]; then echo "not formatted, run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
+	go tool templ fmt -log-level error -fail views
+
+.PHONY: vet
+vet: $(FRONT)
+	$(SETUP) go
+	go vet ./...
+
+.PHONY: lint
+lint: $(FRONT) ## Run the linters
+	$(SETUP) go
+	$(TOOL) golangci-lint run
+
+.PHONY: check-htmx
+check-htmx: node_modules/.package-lock.json
+	npm run --silent check:htmx
+
+.PHONY: check-vulnerabilities
+check-vulnerabilities:
+	$(SETUP) go
+	sh scripts/check-vulnerabilities.sh
+
+.PHONY: generate
+generate: $(FRONT) ## Generate the templates' Go code and db/schema.sql
+	$(SETUP) go postgres
+	go tool templ generate -log-level error
+	go test ./db -run TestSchemaDump -update
+
+.PHONY: clean
+clean: ## Remove what was built; .data, the development data, stays
+	rm -rf bin artifacts node_modules
+	find static/dist -type f ! -name .gitkeep -exec rm -f {} +
+
+# npm writes this file when it has installed everything.
+node_modules/.package-lock.json: package.json package-lock.json
+	$(SETUP) node
+	@npm ci --ignore-scripts --loglevel=error >/dev/null
+	@touch $@
+
+$(FRONT): node_modules/.package-lock.json static/build.mjs $(shell find static/css static/js static/img -type f)
+	@npm run --silent build >/dev/null

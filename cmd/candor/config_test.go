@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+func read(t *testing.T, env map[string]string) Config {
+	t.Helper()
+	c, err := readConfig(func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	c := read(t, nil)
+	if !c.Development || c.Addr != "localhost:8080" || publicURL(c) != "http://localhost:8080" || c.DataDir != ".data" ||
+		c.Schedule.Attempts() != 7 || c.RatePerMinute != 100 || c.RateBurst != 200 || c.SweepInterval != 10*time.Second ||
+		c.RescueAfter != 2*time.Minute || c.LogLevel != slog.LevelWarn {
+		t.Errorf("the defaults are %+v", c)
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		env       map[string]string
+		addr, url string
+	}{
+		"PORT":            {map[string]string{"PORT": "5000"}, "localhost:5000", "http://localhost:5000"},
+		"CANDOR_ADDR":     {map[string]string{"PORT": "5000", "CANDOR_ADDR": ":81"}, ":81", "http://localhost:81"},
+		"every interface": {map[string]string{"CANDOR_ADDR": "0.0.0.0:81"}, "0.0.0.0:81", "http://localhost:81"},
+		"a slash too many": {map[string]string{"CANDOR_BASE_URL": "https://forms.example.com/"},
+			"localhost:8080", "https://forms.example.com"},
+	} {
+		c := read(t, tt.env)
+		if c.Addr != tt.addr || publicURL(c) != tt.url {
+			t.Errorf("%s: %s and %s, want %s and %s", name, c.Addr, publicURL(c), tt.addr, tt.url)
+		}
+	}
+}
+
+func TestConfigurationPrintsNoSecret(t *testing.T) {
+	t.Parallel()
+	const key = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+	for _, dsn := range []string{"postgres://u:hidden@h/candor?password=hidden", "host=h password=hidden"} {
+		c := read(t, map[string]string{"CANDOR_SECRET_KEYS": "k7:" + key, "DATABASE_URL": dsn})
+		text := fmt.Sprint(c.LogValue())
+		if strings.Contains(text, "hidden") || strings.Contains(text, key) {
+			t.Errorf("the configuration prints a secret: %s", text)
+		}
+		if !strings.Contains(text, "k7") {
+			t.Errorf("the configuration does not name its keys: %s", text)
+		}
+	}
+}
+
+func TestReadmeHasEveryVariable(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range new(Config).variables() {
+		row := ""
+		for line := range strings.SplitSeq(string(readme), "\n") {
+			if strings.HasPrefix(line, "| `"+v.name+"` |") {
+				row = line
+			}
+		}
+		if row == "" || !strings.Contains(row, v.fallback) {
+			t.Errorf("README.md's table has no row for %s with its default %q", v.name, v.fallback)
+		}
+	}
+}

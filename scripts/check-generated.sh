@@ -1,0 +1,14 @@
+#!/bin/sh
+# Fails where the generated Go code of the templates is not what they make.
+# It compares contents, not commits, so that it also serves before a commit.
+set -eu
+cd "$(dirname "$0")/.."
+
+sums() { find views handlers -name '*_templ.go' | sort | xargs cksum; }
+
+before=$(sums)
+go tool templ generate -log-level error
+if [ "$before" != "$(sums)" ]; then
+	echo "The templates' generated code was out of date. It is up to date now: commit it." >&2
+	exit 1
+fi

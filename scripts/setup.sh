@@ -1,0 +1,82 @@
+#!/bin/sh
+# Installs what the named needs lack, by apt-get on Debian and Ubuntu or by
+# Homebrew on macOS. Says nothing where nothing is missing.
+# Usage: scripts/setup.sh [go] [node] [postgres] [cc] [chromium] [pdftools]
+set -eu
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# The places where the devpg package looks, too.
+has_postgres() {
+	has postgres && return 0
+	has pg_config && [ -x "$(pg_config --bindir)/postgres" ] && return 0
+	for bin in /usr/lib/postgresql/*/bin /usr/pgsql-*/bin /opt/homebrew/opt/postgresql*/bin \
+		/usr/local/opt/postgresql*/bin /Applications/Postgres.app/Contents/Versions/*/bin /usr/local/pgsql/bin; do
+		[ -x "$bin/initdb" ] && return 0
+	done
+	return 1
+}
+
+has_chromium() {
+	[ -n "${CHROME_PATH:-}" ] && return 0
+	has chromium || has chromium-browser || has google-chrome || has google-chrome-stable ||
+		[ -d "/Applications/Google Chrome.app" ] || [ -d "/Applications/Chromium.app" ]
+}
+
+fail() {
+	echo "setup: $*" >&2
+	exit 1
+}
+
+apt= brew=
+need() { apt="$apt $1" brew="$brew $2"; }
+
+for part in "$@"; do
+	case $part in
+	go) has go || fail "Go is missing: install it from https://go.dev/dl/" ;;
+	node)
+		has node && has npm || fail "Node.js is missing: install version 20 or newer from https://nodejs.org/"
+		[ "$(node -p 'process.versions.node.split(".")[0]')" -ge 20 ] ||
+			fail "Node.js $(node -v) is too old: install version 20 or newer from https://nodejs.org/"
+		;;
+	postgres) has_postgres || need postgresql postgresql@17 ;;
+	cc) has "${CC:-cc}" || need "gcc libc6-dev" gcc ;;
+	chromium) has_chromium || need "chromium fonts-liberation" "--cask chromium" ;;
+	pdftools)
+		has pdftotext || need poppler-utils poppler
+		has qpdf || need qpdf qpdf
+		;;
+	*) fail "there is no part named $part" ;;
+	esac
+done
+
+[ -n "$apt$brew" ] || exit 0
+
+if has apt-get; then
+	as_root=
+	if [ "$(id -u)" -ne 0 ]; then
+		has sudo || fail "missing:$apt. Run as root: apt-get install$apt"
+		as_root=sudo
+	fi
+	echo "setup: installing$apt" >&2
+	log=$(mktemp)
+	# shellcheck disable=SC2086 # the names are words of their own
+	if ! { $as_root apt-get update -qq &&
+		$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $apt; } >"$log" 2>&1 </dev/null; then
+		tail -n 20 "$log" >&2
+		fail "apt-get could not install$apt; its output is in $log"
+	fi
+	rm -f "$log"
+elif has brew; then
+	echo "setup: installing$brew" >&2
+	case $brew in
+	*--cask*)
+		brew install --quiet --cask chromium
+		brew=$(echo "$brew" | sed 's/--cask chromium//')
+		;;
+	esac
+	# shellcheck disable=SC2086
+	[ -z "$(echo $brew)" ] || brew install --quiet $brew
+else
+	fail "missing:$apt. Install them with this system's package manager"
+fi
