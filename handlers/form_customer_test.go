@@ -43,6 +43,9 @@ func (b *bench) link(id intake.SessionID) string {
 	return strings.TrimPrefix(b.service.SessionURL(id), baseURL)
 }
 
+// token is the secret of the session's link.
+func (b *bench) token(id intake.SessionID) string { return b.service.Ring.Token(id.String()) }
+
 // again is a second tab of the same browser.
 func (c *customer) again() *customer {
 	other := &customer{bench: c.bench, id: c.id, cookies: map[string]string{}}

@@ -54,12 +54,12 @@ func (s *Server) renderDocuments(c echo.Context, v *visit, status int, category 
 // upload is what the documents page posts.
 type upload struct {
 	values url.Values
-	file   *multipart.FileHeader // nil where the form has no file part
+	file   *multipart.FileHeader // nil where none was chosen
 }
 
-// chosen reports whether a file was chosen; a browser sends an empty part
-// without a name where none was.
-func (u upload) chosen() bool { return u.file != nil && (u.file.Filename != "" || u.file.Size > 0) }
+// fromPage reports whether the form has the file's input at all: a browser
+// sends it without a name where no file was chosen, as a value.
+func (u upload) fromPage() bool { return u.file != nil || u.values.Has("file") }
 
 // answerDocuments takes the documents page's form (D47): a chosen file is
 // stored whichever button was pressed, so that none is ever lost.
@@ -80,7 +80,7 @@ func (s *Server) answerDocuments(c echo.Context, v *visit) error {
 	}
 	if action == "" {
 		action = views.ActionContinue
-		if u.file != nil {
+		if u.fromPage() {
 			action = views.ActionUpload
 		}
 	}
@@ -116,7 +116,7 @@ func (s *Server) storeAndGoOn(c echo.Context, v *visit, u upload, action string)
 
 // storeUpload stores the chosen file; only the upload button needs one.
 func (s *Server) storeUpload(c echo.Context, v *visit, u upload, action string) error {
-	if !u.chosen() {
+	if u.file == nil {
 		if action == views.ActionUpload {
 			return intake.FieldError(intake.CodeValidation, "file", "Select a file")
 		}

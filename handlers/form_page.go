@@ -204,6 +204,10 @@ func (s *Server) showLanding(c echo.Context) error {
 	return render(c, http.StatusOK, views.Landing())
 }
 
+// permissionsPolicy: pages ask for nothing of the device. Choosing a photo
+// needs no permission.
+const permissionsPolicy = "camera=(), microphone=(), geolocation=(), payment=(), usb=(), browsing-topics=()"
+
 // render answers with a page. It is drawn whole first, so that a page that
 // fails is an error and not half a page.
 func render(c echo.Context, status int, page templ.Component) error {
@@ -211,5 +215,7 @@ func render(c echo.Context, status int, page templ.Component) error {
 	if err := page.Render(c.Request().Context(), &b); err != nil {
 		return err
 	}
+	c.Response().Header().Set("X-Robots-Tag", "noindex, nofollow")
+	c.Response().Header().Set("Permissions-Policy", permissionsPolicy)
 	return c.HTMLBlob(status, b.Bytes())
 }

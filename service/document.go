@@ -145,7 +145,7 @@ func sniff(content []byte) string {
 func cleanFileName(name, contentType string) string {
 	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
 	name, problem := form.CleanText(name, 200)
-	if problem != "" || name == "" || name == "." || name == "/" {
+	if problem != "" || name == "" || name == "." || name == ".." || name == "/" {
 		_, extension, _ := strings.Cut(contentType, "/")
 		return "document." + extension
 	}
