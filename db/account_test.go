@@ -1,0 +1,211 @@
+package db_test
+
+import (
+	"crypto/sha256"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"candor/db"
+	"candor/intake"
+)
+
+func TestAccounts(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	second := s.newScope("Broker")
+	all, err := s.Accounts(s.ctx)
+	s.ok(err)
+	if len(all) != 2 || all[0].ID != s.scope.AccountID || all[1].Name != "Broker" {
+		t.Errorf("accounts %v", all)
+	}
+	one, err := s.Account(s.ctx, second.AccountID)
+	if err != nil || *one != all[1] {
+		t.Errorf("Account = %v, %v", one, err)
+	}
+	_, err = s.Account(s.ctx, intake.NewAccountID())
+	s.missing("unknown account", err)
+}
+
+func TestStaffEmailIsTakenInAnyCase(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	insert := func(email string) error {
+		return s.InTx(s.ctx, func(tx *db.Tx) error {
+			return tx.InsertStaffUser(s.ctx, &db.StaffUser{ID: intake.NewStaffID(), AccountID: s.scope.AccountID, Email: email, PasswordHash: "x", Role: intake.RoleOwner, CreatedAt: start})
+		})
+	}
+	s.ok(insert("jo@lender.example"))
+	if err := insert("JO@lender.example"); !errors.Is(err, db.ErrEmailTaken) {
+		t.Errorf("the same address again: %v, want ErrEmailTaken", err)
+	}
+}
+
+func TestPrincipal(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	expires := start.Add(time.Hour)
+	for _, permissions := range []intake.Permissions{nil, {}, {intake.SessionsRead, intake.BillingRead}} {
+		key, text := intake.NewAPIKey(s.scope, "key", start)
+		key.Permissions, key.ExpiresAt = permissions, &expires
+		s.tx(func(tx *db.Tx) error { return tx.InsertAPIKey(s.ctx, &key) })
+		hash := sha256.Sum256([]byte(text))
+		got, err := s.Principal(s.ctx, hash[:], start)
+		s.ok(err)
+		if got.Scope != s.scope || got.KeyID != key.ID || (got.Permissions == nil) != (permissions == nil) || len(got.Permissions) != len(permissions) {
+			t.Errorf("key with %#v stands for %+v", permissions, got)
+		}
+		_, err = s.Principal(s.ctx, hash[:], expires)
+		s.missing("expired key", err)
+		s.missing("key of another account", s.DeleteAPIKey(s.ctx, intake.NewAccountID(), key.ID))
+		s.ok(s.DeleteAPIKey(s.ctx, s.scope.AccountID, key.ID))
+		_, err = s.Principal(s.ctx, hash[:], start)
+		s.missing("deleted key", err)
+		s.missing("deleting again", s.DeleteAPIKey(s.ctx, s.scope.AccountID, key.ID))
+	}
+}
+
+func TestWebhookSetting(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	live := intake.Scope{AccountID: s.scope.AccountID, Livemode: true}
+	_, err := s.WebhookSetting(s.ctx, s.scope)
+	s.missing("setting before there is one", err)
+	url := "https://example.com/hook"
+	s.missing("URL before there is a setting", s.SetDefaultURL(s.ctx, s.scope, &url))
+	s.tx(func(tx *db.Tx) error {
+		return errors.Join(tx.InsertWebhookSetting(s.ctx, s.scope, &db.WebhookSetting{Secret: []byte("test")}),
+			tx.InsertWebhookSetting(s.ctx, live, &db.WebhookSetting{Secret: []byte("live")}))
+	})
+	s.ok(s.SetDefaultURL(s.ctx, live, &url))
+	for scope, want := range map[intake.Scope]string{s.scope: "test ", live: "live " + url} {
+		got, err := s.WebhookSetting(s.ctx, scope)
+		s.ok(err)
+		text := string(got.Secret) + " "
+		if got.DefaultURL != nil {
+			text += *got.DefaultURL
+		}
+		if text != want || got.NextSecret != nil {
+			t.Errorf("setting is %q, want %q", text, want)
+		}
+	}
+	s.ok(s.SetDefaultURL(s.ctx, live, nil))
+	if got, err := s.WebhookSetting(s.ctx, live); err != nil || got.DefaultURL != nil {
+		t.Errorf("after unsetting: %v, %v", got, err)
+	}
+}
+
+func TestSubscription(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	account := s.scope.AccountID
+	_, err := s.Subscription(s.ctx, account, start)
+	s.missing("before there is one", err)
+	s.tx(func(tx *db.Tx) error { return tx.InsertSubscription(s.ctx, account, "starter", start) })
+	got, err := s.Subscription(s.ctx, account, start)
+	s.ok(err)
+	if got.ID != "starter" || got.Name != "Starter" || *got.SessionsIncluded != 10 || *got.OverageCents != 1000 ||
+		got.Status != intake.SubscriptionActive || !got.StartedAt.Equal(start) || got.EffectiveAt != nil {
+		t.Errorf("subscription is %+v", got)
+	}
+	if err := s.InTx(s.ctx, func(tx *db.Tx) error { return tx.InsertSubscription(s.ctx, account, "enterprise", start) }); !db.ConstraintViolated(err, "subscription_current_key") {
+		t.Errorf("a second current subscription: %v", err)
+	}
+	effective := start.Add(time.Hour)
+	_, err = s.ExecContext(s.ctx, "UPDATE subscription SET status = 'cancelled', effective_at = $1", effective)
+	s.ok(err)
+	if got, err := s.Subscription(s.ctx, account, effective.Add(-1*time.Millisecond)); err != nil || got.Status != intake.SubscriptionCancelled {
+		t.Errorf("before the effective date: %v, %v", got, err)
+	}
+	_, err = s.Subscription(s.ctx, account, effective)
+	s.missing("from the effective date on", err)
+	s.tx(func(tx *db.Tx) error { return tx.InsertSubscription(s.ctx, account, "enterprise", effective) })
+	again, err := s.Subscription(s.ctx, account, effective)
+	s.ok(err)
+	if again.SessionsIncluded != nil || again.OverageCents != nil {
+		t.Errorf("Enterprise has limits: %+v", again.Plan)
+	}
+}
+
+// Creations side by side at the boundary of two billing periods are counted
+// to the last one, each in its own period.
+func TestLiveSessionsAreCountedExactly(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	periods := []time.Time{start, start.AddDate(0, 1, 0)}
+	var wg sync.WaitGroup
+	for i := range 100 {
+		wg.Go(func() {
+			err := s.InTx(s.ctx, func(tx *db.Tx) error {
+				return tx.CountLiveSession(s.ctx, s.scope.AccountID, periods[i%10/7]) // 70 and 30
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	for i, want := range []int{70, 30} {
+		if got, err := s.UsedSessions(s.ctx, s.scope.AccountID, periods[i]); err != nil || got != want {
+			t.Errorf("period %d: %d sessions, %v; want %d", i, got, err, want)
+		}
+	}
+	if got, err := s.UsedSessions(s.ctx, s.scope.AccountID, start.AddDate(0, 2, 0)); err != nil || got != 0 {
+		t.Errorf("unused period: %d, %v", got, err)
+	}
+}
+
+func TestIdempotencyKeys(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	key := db.IdempotencyKey{Scope: s.scope, Path: "/v1/sessions", Key: "k"}
+	others := []db.IdempotencyKey{
+		{Scope: intake.Scope{AccountID: s.scope.AccountID, Livemode: true}, Path: key.Path, Key: "k"},
+		{Scope: s.newScope("Other"), Path: key.Path, Key: "k"},
+		{Scope: s.scope, Path: "/v1/other", Key: "k"},
+		{Scope: s.scope, Path: key.Path, Key: "k2"},
+		{Scope: s.scope, Path: "/v1/sessionsk", Key: ""},
+	}
+	s.tx(func(tx *db.Tx) error {
+		if locked, err := tx.LockIdempotencyKey(s.ctx, key); err != nil || !locked {
+			t.Errorf("first lock: %v, %v", locked, err)
+		}
+		s.tx(func(second *db.Tx) error {
+			if locked, err := second.LockIdempotencyKey(s.ctx, key); err != nil || locked {
+				t.Errorf("second lock of the same key: %v, %v", locked, err)
+			}
+			for _, other := range others {
+				if locked, err := second.LockIdempotencyKey(s.ctx, other); err != nil || !locked {
+					t.Errorf("lock of %+v: %v, %v", other, locked, err)
+				}
+			}
+			return nil
+		})
+		_, err := tx.StoredResponse(s.ctx, key, start.Add(-24*time.Hour))
+		s.missing("response before there is one", err)
+		return tx.StoreResponse(s.ctx, key, &db.StoredResponse{Fingerprint: []byte("f"), Status: 201, Response: []byte{0, 1}}, start)
+	})
+	s.tx(func(tx *db.Tx) error {
+		if locked, err := tx.LockIdempotencyKey(s.ctx, key); err != nil || !locked {
+			t.Errorf("lock after the first transaction: %v, %v", locked, err)
+		}
+		got, err := tx.StoredResponse(s.ctx, key, start.Add(-time.Millisecond))
+		if err != nil || got.Status != 201 || string(got.Fingerprint) != "f" || string(got.Response) != "\x00\x01" {
+			t.Errorf("stored %+v, %v", got, err)
+		}
+		_, err = tx.StoredResponse(s.ctx, key, start)
+		s.missing("response past its time", err)
+		for _, other := range others {
+			_, err := tx.StoredResponse(s.ctx, other, start.Add(-time.Millisecond))
+			s.missing("another key", err)
+		}
+		return tx.StoreResponse(s.ctx, key, &db.StoredResponse{Fingerprint: []byte("g"), Status: 422, Response: []byte("r")}, start.Add(time.Hour))
+	})
+	if n, err := s.DeleteStoredResponses(s.ctx, start.Add(time.Hour-1*time.Millisecond), 10); err != nil || n != 0 {
+		t.Errorf("deleted %d, %v before its time", n, err)
+	}
+	if n, err := s.DeleteStoredResponses(s.ctx, start.Add(time.Hour), 10); err != nil || n != 1 {
+		t.Errorf("deleted %d, %v; want 1", n, err)
+	}
+}

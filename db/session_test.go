@@ -1,0 +1,325 @@
+package db_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"candor/db"
+	"candor/intake"
+)
+
+func TestSessionComesBackAsStored(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	name, reference, url := "Zoë \"Z\" \\", "REF 1", "https://example.com/a"
+	want := s.session(s.scope, start, func(x *intake.Session) {
+		x.CustomerName, x.ReferenceID, x.WebhookURL = &name, &reference, &url
+		x.Metadata = intake.Metadata{"n": json.RawMessage("1e400000"), "s": json.RawMessage(`"a\u0000b"`), "t": json.RawMessage("true")}
+	})
+	got, err := s.Session(s.ctx, s.scope, want.ID)
+	s.ok(err)
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("stored\n%+v\ncame back as\n%+v", want, got)
+	}
+	byID, err := s.SessionByID(s.ctx, want.ID)
+	if err != nil || !reflect.DeepEqual(byID, want) {
+		t.Errorf("SessionByID = %+v, %v", byID, err)
+	}
+	_, err = s.Session(s.ctx, intake.Scope{AccountID: s.scope.AccountID, Livemode: true}, want.ID)
+	s.missing("session of the other mode", err)
+	_, err = s.Session(s.ctx, s.newScope("Other"), want.ID)
+	s.missing("session of another account", err)
+	_, err = s.SessionByID(s.ctx, intake.SessionID{})
+	s.missing("unknown session", err)
+}
+
+// transition is a method that changes a session's state.
+var transitions = map[string]func(s *store, id intake.SessionID, now time.Time) error{
+	"cancel": func(s *store, id intake.SessionID, now time.Time) error {
+		_, err := s.CancelSession(s.ctx, s.scope, id, now)
+		return err
+	},
+	"open": func(s *store, id intake.SessionID, now time.Time) error {
+		return s.InTx(s.ctx, func(tx *db.Tx) error { _, err := tx.OpenSession(s.ctx, id, now); return err })
+	},
+	"lock": func(s *store, id intake.SessionID, now time.Time) error {
+		return s.InTx(s.ctx, func(tx *db.Tx) error { _, err := tx.LockOpenSession(s.ctx, id, now); return err })
+	},
+}
+
+func TestTransitionsAreConditional(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	allowed := map[intake.Status]map[string]bool{
+		intake.Pending:    {"cancel": true, "open": true},
+		intake.InProgress: {"cancel": true, "lock": true},
+	}
+	for _, status := range intake.Statuses {
+		for name, run := range transitions {
+			for _, overdue := range []bool{false, true} {
+				session := s.session(s.scope, start)
+				_, err := s.ExecContext(s.ctx, `UPDATE session SET status = $2, accessed_at = $3, last_activity_at = $3 WHERE id = $1`, session.ID, status, start)
+				s.ok(err)
+				now := session.ExpiresAt.Add(-time.Millisecond)
+				if overdue {
+					now = session.ExpiresAt
+				}
+				err = run(s, session.ID, now)
+				if allowed[status][name] && !overdue {
+					s.ok(err)
+				} else {
+					s.missing(fmt.Sprintf("%s of a session that is %s, overdue %v", name, status, overdue), err)
+				}
+			}
+		}
+	}
+	session := s.session(s.scope, start)
+	_, err := s.CancelSession(s.ctx, s.newScope("Other"), session.ID, start)
+	s.missing("cancelling another account's session", err)
+}
+
+func TestOpenTouchComplete(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	id := s.session(s.scope, start).ID
+	at := func(minutes time.Duration) time.Time { return start.Add(minutes * time.Minute) }
+	activity := func(want time.Time) {
+		t.Helper()
+		if got, err := s.SessionByID(s.ctx, id); err != nil || !got.LastActivityAt.Equal(want) || !got.AccessedAt.Equal(at(1)) {
+			t.Errorf("last activity %v, accessed %v, %v; want %v", got.LastActivityAt, got.AccessedAt, err, want)
+		}
+	}
+	s.ok(transitions["open"](s, id, at(1)))
+	activity(at(1))
+	s.ok(s.TouchSession(s.ctx, id, at(2)))
+	activity(at(1)) // not more than a minute after
+	s.ok(s.TouchSession(s.ctx, id, at(3)))
+	activity(at(3))
+	s.ok(transitions["lock"](s, id, at(4)))
+	activity(at(4))
+	s.tx(func(tx *db.Tx) error {
+		locked, err := tx.LockOpenSession(s.ctx, id, at(5))
+		s.ok(err)
+		s.ok(tx.SetSectionsCompleted(s.ctx, id, 3))
+		done := at(5)
+		locked.CompletedAt, locked.SectionsCompleted = &done, 7
+		s.ok(tx.CompleteSession(s.ctx, locked))
+		s.missing("completing again", tx.CompleteSession(s.ctx, locked))
+		return nil
+	})
+	got, err := s.SessionByID(s.ctx, id)
+	if err != nil || got.Status != intake.Completed || !got.CompletedAt.Equal(at(5)) || got.SectionsCompleted != 7 {
+		t.Errorf("completed session is %+v, %v", got, err)
+	}
+	s.ok(s.TouchSession(s.ctx, id, at(9)))
+	activity(at(5))
+}
+
+func TestExpireSessions(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	due := map[intake.SessionID]bool{}
+	for i := range 5 {
+		due[s.session(s.scope, start.Add(-time.Duration(i)*time.Hour)).ID] = true
+	}
+	s.session(s.scope, start.Add(time.Millisecond)) // not due
+	s.completed(s.scope, start, start, start)
+	s.ok(transitions["cancel"](s, s.session(s.scope, start).ID, start))
+	now := start.Add(30 * 24 * time.Hour)
+	expire := func(tx *db.Tx, limit, want int) {
+		t.Helper()
+		got, err := tx.ExpireSessions(s.ctx, now, limit)
+		if err != nil || len(got) != want {
+			t.Errorf("expired %d, %v; want %d", len(got), err, want)
+		}
+		for _, session := range got {
+			if !due[session.ID] || session.Status != intake.Expired {
+				t.Errorf("expired %s (%s)", session.ID, session.Status)
+			}
+			delete(due, session.ID)
+		}
+	}
+	s.tx(func(first *db.Tx) error {
+		expire(first, 2, 2)
+		s.tx(func(second *db.Tx) error { expire(second, 9, 3); return nil }) // what the first holds is left out
+		return nil
+	})
+	s.tx(func(tx *db.Tx) error { expire(tx, 9, 0); return nil })
+	s.checkCounters("after expiry")
+}
+
+func TestRetireSessions(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	old := s.completed(s.scope, start, start, start)
+	young := s.completed(s.scope, start, start, start.Add(time.Millisecond))
+	docs := map[intake.SessionID]*db.Document{}
+	for _, session := range []*intake.Session{old, young} {
+		doc := &db.Document{ID: intake.NewDocumentID(), SessionID: session.ID, Category: "other", FileName: "f", ContentType: "image/png", SHA256: []byte{1}, UploadedAt: start}
+		docs[session.ID] = doc
+		s.tx(func(tx *db.Tx) error {
+			first, err := tx.InsertPDF(s.ctx, session.ID, []byte("%PDF"), 1, start)
+			if err != nil || !first {
+				t.Errorf("InsertPDF = %v, %v", first, err)
+			}
+			return tx.InsertDocument(s.ctx, doc)
+		})
+	}
+	now := start.Add(intake.Retention)
+	for _, want := range []int{1, 0} {
+		s.tx(func(tx *db.Tx) error {
+			if n, err := tx.RetireSessions(s.ctx, start, now, 10); err != nil || n != want {
+				t.Errorf("retired %d, %v; want %d", n, err, want)
+			}
+			return nil
+		})
+	}
+	_, err := s.PDF(s.ctx, old.ID)
+	s.missing("PDF past its retention", err)
+	_, err = s.Document(s.ctx, old.ID, docs[old.ID].ID)
+	s.missing("document past its retention", err)
+	if _, err := s.PDF(s.ctx, young.ID); err != nil {
+		t.Errorf("younger PDF: %v", err)
+	}
+	if garbage, err := s.BlobGarbage(s.ctx, now, 10); err != nil || len(garbage) != 1 || garbage[0] != docs[old.ID].ID {
+		t.Errorf("garbage %v, %v", garbage, err)
+	}
+	if got, err := s.SessionByID(s.ctx, old.ID); err != nil || !got.ErasedAt.Equal(now) || got.Status != intake.Completed {
+		t.Errorf("retired session is %+v, %v", got, err)
+	}
+	s.tx(func(tx *db.Tx) error { // a PDF that comes late is not kept
+		if first, err := tx.InsertPDF(s.ctx, old.ID, []byte("%PDF"), 1, now); err != nil || first {
+			t.Errorf("PDF after retirement: %v, %v", first, err)
+		}
+		return nil
+	})
+}
+
+func TestPDF(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	done, open := s.completed(s.scope, start, start, start), s.session(s.scope, start)
+	if missing, err := s.SessionsWithoutPDF(s.ctx, start, 5); err != nil || len(missing) != 1 || missing[0] != done.ID {
+		t.Errorf("without PDF: %v, %v", missing, err)
+	}
+	if missing, err := s.SessionsWithoutPDF(s.ctx, start.Add(-1*time.Millisecond), 5); err != nil || len(missing) != 0 {
+		t.Errorf("without PDF for long: %v, %v", missing, err)
+	}
+	_, err := s.PDF(s.ctx, done.ID)
+	s.missing("PDF before it is made", err)
+	for i, want := range []bool{true, false} {
+		s.tx(func(tx *db.Tx) error {
+			first, err := tx.InsertPDF(s.ctx, done.ID, []byte{'%', 0, 255, byte(i)}, 3, start)
+			if err != nil || first != want {
+				t.Errorf("PDF %d is the first: %v, %v; want %v", i, first, err, want)
+			}
+			if first, err := tx.InsertPDF(s.ctx, open.ID, []byte("%"), 1, start); err != nil || first {
+				t.Errorf("PDF of an open session: %v, %v", first, err)
+			}
+			return nil
+		})
+	}
+	if content, err := s.PDF(s.ctx, done.ID); err != nil || string(content) != "%\x00\xff\x00" {
+		t.Errorf("PDF is %q, %v", content, err)
+	}
+	if got, err := s.SessionByID(s.ctx, done.ID); err != nil || !got.PDFReadyAt.Equal(start) {
+		t.Errorf("ready at %v, %v", got.PDFReadyAt, err)
+	}
+}
+
+func TestSections(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	id := s.session(s.scope, start).ID
+	// Whatever is special to a text form of bytes or JSON comes back as it went.
+	tricky := `{"full_name":"a \"b\" \\x41 \\ \n ü \u2028 ' 😀"}`
+	draft := `{"full_name":["\u0000 \\000 \" \\x"]}`
+	load := func() db.Section {
+		t.Helper()
+		all, err := s.Sections(s.ctx, id)
+		s.ok(err)
+		if len(all) != 1 {
+			t.Fatalf("%d sections, want 1", len(all))
+		}
+		return all[0]
+	}
+	s.tx(func(tx *db.Tx) error { return tx.SaveDraft(s.ctx, id, "income", []byte(draft), start) })
+	if got := load(); string(got.Draft) != draft || got.Answers != nil || got.CompletedAt != nil || !got.UpdatedAt.Equal(start) {
+		t.Errorf("draft is %+v", got)
+	}
+	for i, want := range []bool{true, false} {
+		now := start.Add(time.Duration(1+i) * time.Hour)
+		s.tx(func(tx *db.Tx) error {
+			first, err := tx.SaveSection(s.ctx, id, "income", []byte(tricky), now)
+			if err != nil || first != want {
+				t.Errorf("save %d is the first: %v, %v", i, first, err)
+			}
+			return nil
+		})
+		got := load()
+		if !sameJSON(t, got.Answers, tricky) || got.Draft != nil || !got.CompletedAt.Equal(start.Add(time.Hour)) || !got.UpdatedAt.Equal(now) {
+			t.Errorf("saved section is %s, %+v", got.Answers, got)
+		}
+	}
+	s.tx(func(tx *db.Tx) error { return tx.SaveDraft(s.ctx, id, "income", []byte(`{}`), start) })
+	if got := load(); string(got.Draft) != "{}" || !sameJSON(t, got.Answers, tricky) || got.CompletedAt == nil {
+		t.Errorf("draft over answers is %+v", got)
+	}
+}
+
+func sameJSON(t *testing.T, a json.RawMessage, b string) bool {
+	t.Helper()
+	var x, y any
+	if err := json.Unmarshal(a, &x); err != nil {
+		t.Errorf("%s: %v", a, err)
+	}
+	return json.Unmarshal([]byte(b), &y) == nil && reflect.DeepEqual(x, y)
+}
+
+func TestDocuments(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	id, other := s.session(s.scope, start).ID, s.session(s.scope, start).ID
+	var docs []*db.Document
+	for i := range 3 {
+		doc := &db.Document{ID: intake.NewDocumentID(), SessionID: id, Category: "other", FileName: fmt.Sprint(i), ContentType: "image/png", SizeBytes: 10 << 20, SHA256: []byte{0, 255}, UploadedAt: start}
+		docs = append(docs, doc)
+		s.ok(s.ReserveBlob(s.ctx, doc.ID, start))
+	}
+	garbage := func(want int) {
+		t.Helper()
+		if ids, err := s.BlobGarbage(s.ctx, start, 10); err != nil || len(ids) != want {
+			t.Errorf("garbage %v, %v; want %d", ids, err, want)
+		}
+	}
+	garbage(3)
+	if ids, err := s.BlobGarbage(s.ctx, start.Add(-1*time.Millisecond), 10); err != nil || len(ids) != 0 {
+		t.Errorf("garbage before it was reserved: %v, %v", ids, err)
+	}
+	for _, doc := range docs[:2] {
+		s.tx(func(tx *db.Tx) error { return tx.InsertDocument(s.ctx, doc) })
+	}
+	garbage(1)
+	all, err := s.Documents(s.ctx, id)
+	if err != nil || len(all) != 2 || !reflect.DeepEqual(&all[0], docs[0]) || all[1].ID != docs[1].ID {
+		t.Errorf("documents %+v, %v", all, err)
+	}
+	_, err = s.Document(s.ctx, other, docs[0].ID)
+	s.missing("document of another session", err)
+	s.tx(func(tx *db.Tx) error {
+		s.missing("deleting it there", tx.DeleteDocument(s.ctx, other, docs[0].ID, start))
+		s.ok(tx.DeleteDocument(s.ctx, id, docs[0].ID, start))
+		s.missing("deleting it again", tx.DeleteDocument(s.ctx, id, docs[0].ID, start))
+		return nil
+	})
+	garbage(2)
+	s.ok(s.ForgetBlob(s.ctx, docs[0].ID))
+	garbage(1)
+	answers, err := s.Statement(s.ctx, id)
+	if err != nil || len(answers.Documents) != 1 || answers.Documents[0].SHA256 != "00ff" || answers.Documents[0].ID != docs[1].ID.String() {
+		t.Errorf("statement's documents: %+v, %v", answers, err)
+	}
+}

@@ -1,0 +1,205 @@
+package db_test
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"candor/intake"
+)
+
+// listNow is when the random sessions are looked at.
+var listNow = start.AddDate(0, 0, 40)
+
+// randomSessions fills a store with sessions of all states, some of them
+// overdue but not swept, on a few days, with few references and customers.
+func randomSessions(s *store, n int) []*intake.Session {
+	s.Helper()
+	random := rand.New(rand.NewPCG(3, 4))
+	other := intake.Scope{AccountID: s.scope.AccountID, Livemode: true}
+	var out []*intake.Session
+	for i := range n {
+		created := start.Add(time.Duration(random.Int64N(int64(5*24*time.Hour)) / 8 * 8)).Truncate(time.Hour) // many at the same moment
+		session := s.session(s.scope, created, func(x *intake.Session) {
+			x.CustomerEmail = []string{"jo@customer.example", "JO@customer.example", "ann@customer.example"}[random.IntN(3)]
+			if reference := random.IntN(4); reference > 0 {
+				text := fmt.Sprint("REF ", reference)
+				x.ReferenceID = &text
+			}
+			x.ExpiresAt = listNow.Add(time.Duration(random.IntN(3)-1) * time.Hour)
+		})
+		session.Status = intake.Statuses[random.IntN(len(intake.Statuses))]
+		if session.Status == intake.Completed {
+			at := created.Add(time.Duration(random.IntN(100)) * time.Hour)
+			session.CompletedAt = &at
+		}
+		_, err := s.ExecContext(s.ctx, `UPDATE session SET status = $2, completed_at = $3 WHERE id = $1`, session.ID, session.Status, session.CompletedAt)
+		s.ok(err)
+		out = append(out, session)
+		if i%10 == 0 {
+			s.session(other, created) // never seen
+		}
+	}
+	return out
+}
+
+// matching is the naive filter and order (D10, D11).
+func matching(sessions []*intake.Session, f intake.SessionFilter, now time.Time) []*intake.Session {
+	var out []*intake.Session
+	for _, x := range sessions {
+		if (f.Status == "" || x.StatusAt(now) == f.Status) &&
+			(f.ReferenceID == "" || x.ReferenceID != nil && *x.ReferenceID == f.ReferenceID) &&
+			(f.CustomerEmail == "" || strings.EqualFold(x.CustomerEmail, f.CustomerEmail)) &&
+			(f.CreatedAfter == nil || x.CreatedAt.After(*f.CreatedAfter)) &&
+			(f.CreatedBefore == nil || x.CreatedAt.Before(*f.CreatedBefore)) {
+			out = append(out, x)
+		}
+	}
+	slices.SortFunc(out, func(a, b *intake.Session) int {
+		if c := b.CreatedAt.Compare(a.CreatedAt); c != 0 {
+			return c
+		}
+		return bytes.Compare(b.ID.UUID[:], a.ID.UUID[:])
+	})
+	return out
+}
+
+func TestSessionsMatchANaiveFilter(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	sessions := randomSessions(s, 250)
+	times := []*time.Time{nil}
+	for _, h := range []int{-48, 5, 20, 36, 37, 200} {
+		moment := start.Add(time.Duration(h) * time.Hour)
+		times = append(times, &moment)
+	}
+	for _, status := range append([]intake.Status{""}, intake.Statuses...) {
+		for _, reference := range []string{"", "REF 1", "none"} {
+			for _, email := range []string{"", "jO@customer.example"} {
+				for _, after := range times {
+					for _, before := range times {
+						f := intake.SessionFilter{Status: status, ReferenceID: reference, CustomerEmail: email, CreatedAfter: after, CreatedBefore: before}
+						if (reference != "" || email != "") && after != nil && before != nil {
+							continue // the days' arithmetic is only for the unfiltered
+						}
+						checkList(s, sessions, f)
+					}
+				}
+			}
+		}
+	}
+}
+
+func checkList(s *store, sessions []*intake.Session, f intake.SessionFilter) {
+	s.Helper()
+	want := matching(sessions, f, listNow)
+	page := intake.Page{Number: 1 + len(want)/40, Size: 20} // the middle
+	got, total, err := s.Sessions(s.ctx, s.scope, f, page, listNow)
+	s.ok(err)
+	from := min((page.Number-1)*page.Size, len(want))
+	want, all := want[from:min(from+page.Size, len(want))], len(want)
+	match := len(got) == len(want) && total == all
+	for i := range want {
+		match = match && got[i].ID == want[i].ID && got[i].Status == want[i].StatusAt(listNow)
+	}
+	if !match {
+		s.Errorf("%+v (after %v, before %v): %d of %d sessions, want %d of %d in order", f, f.CreatedAfter, f.CreatedBefore, len(got), total, len(want), all)
+	}
+}
+
+func TestSessionsPages(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	sessions := randomSessions(s, 45)
+	for _, status := range []intake.Status{"", intake.Expired} {
+		want := matching(sessions, intake.SessionFilter{Status: status}, listNow)
+		var ids []intake.SessionID
+		for page := 1; page <= len(want)/7+1; page++ {
+			got, _, err := s.Sessions(s.ctx, s.scope, intake.SessionFilter{Status: status}, intake.Page{Number: page, Size: 7}, listNow)
+			s.ok(err)
+			for _, x := range got {
+				ids = append(ids, x.ID)
+			}
+		}
+		if len(ids) != len(want) {
+			t.Fatalf("status %q: %d sessions on all pages, want %d", status, len(ids), len(want))
+		}
+		for i := range want {
+			if ids[i] != want[i].ID {
+				t.Errorf("status %q: session %d is %s, want %s", status, i, ids[i], want[i].ID)
+			}
+		}
+		for _, number := range []int{100, math.MaxInt32, math.MaxInt} {
+			got, total, err := s.Sessions(s.ctx, s.scope, intake.SessionFilter{Status: status}, intake.Page{Number: number, Size: 100}, listNow)
+			if err != nil || len(got) != 0 || total != len(want) {
+				t.Errorf("page %d: %d of %d, %v; want none of %d", number, len(got), total, err, len(want))
+			}
+		}
+	}
+	// The ends of what a caller can write as a time.
+	for _, moment := range []string{"0000-01-01T00:00:00Z", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"} {
+		at, err := time.Parse(time.RFC3339, moment)
+		s.ok(err)
+		checkList(s, sessions, intake.SessionFilter{CreatedAfter: &at, Status: intake.Pending})
+		checkList(s, sessions, intake.SessionFilter{CreatedBefore: &at, Status: intake.Expired})
+		checkList(s, sessions, intake.SessionFilter{CreatedAfter: &at, CreatedBefore: &at})
+	}
+}
+
+// Usage is what a count over the sessions themselves gives (D44).
+func TestUsageMatchesANaiveCount(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	sessions := randomSessions(s, 200)
+	for _, days := range [][2]int{{0, 0}, {0, 4}, {1, 2}, {-3, 1}, {3, 60}, {50, 60}, {-800000, -799990}} {
+		first, last := start.AddDate(0, 0, days[0]), start.AddDate(0, 0, days[1])
+		got, err := s.Usage(s.ctx, s.scope, first, last, listNow)
+		s.ok(err)
+		if want := naiveUsage(sessions, first, last); fmt.Sprint(*got) != fmt.Sprint(want) {
+			t.Errorf("days %v:\n%v\nwant\n%v", days, *got, want)
+		}
+		if got.Daily == nil {
+			t.Errorf("days %v: no list of days", days)
+		}
+	}
+}
+
+func naiveUsage(sessions []*intake.Session, first, last time.Time) intake.Usage {
+	dayOf := func(at time.Time) time.Time { return at.Truncate(24 * time.Hour) }
+	var u intake.Usage
+	for at := dayOf(first); !at.After(dayOf(last)) && !at.After(listNow); at = at.AddDate(0, 0, 1) {
+		daily := intake.DailyUsage{Date: at}
+		for _, x := range sessions {
+			if dayOf(x.CreatedAt).Equal(at) {
+				daily.Created++
+			}
+			if x.CompletedAt != nil && dayOf(*x.CompletedAt).Equal(at) {
+				daily.Completed++
+			}
+		}
+		u.Daily = append(u.Daily, daily)
+	}
+	for _, x := range sessions {
+		if dayOf(x.CreatedAt).Before(dayOf(first)) || dayOf(x.CreatedAt).After(dayOf(last)) {
+			continue
+		}
+		u.Created++
+		switch x.StatusAt(listNow) {
+		case intake.Completed:
+			u.Completed++
+			u.CompletionSeconds += x.CompletedAt.Sub(x.CreatedAt).Seconds()
+		case intake.Cancelled:
+			u.Cancelled++
+		case intake.Expired:
+			u.Expired++
+		case intake.InProgress:
+			u.InProgress++
+		}
+	}
+	return u
+}
