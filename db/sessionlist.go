@@ -94,16 +94,21 @@ func (c *conditions) pageQuery(status intake.Status, page intake.Page, now time.
 	reach := c.arg(offset + page.Size)
 	var parts []string
 	for i, clause := range statusClauses(status, nowArg) {
-		part := "SELECT " + sessionColumns + " FROM session WHERE " + c.where(clause)
+		from := "session WHERE " + c.where(clause)
 		if i > 0 {
-			// The overdue are few. OFFSET 0 has them found by their own index;
-			// else a plan for unknown times walks the whole list in its order.
-			part = "SELECT * FROM (" + part + " OFFSET 0) overdue"
+			from = overdue(clause) + " WHERE " + c.where()
 		}
-		parts = append(parts, "("+part+order+reach+")")
+		parts = append(parts, "(SELECT "+sessionColumns+" FROM "+from+order+reach+")")
 	}
 	query := "SELECT * FROM (" + strings.Join(parts, " UNION ALL ") + ") s" + order + c.arg(page.Size) + " OFFSET " + c.arg(offset)
 	return query, c.args
+}
+
+// overdue is a table of the scope's open sessions past their expiry, which
+// are few. OFFSET 0 has them found by their own index; else a plan made for
+// unknown times walks the whole list in its order.
+func overdue(clause string) string {
+	return "(SELECT * FROM session WHERE account_id = $1 AND livemode = $2 AND " + clause + " OFFSET 0) overdue"
 }
 
 func (d *DB) countSessions(ctx context.Context, scope intake.Scope, f intake.SessionFilter, now time.Time) (int, error) {
@@ -165,11 +170,13 @@ func (d *DB) countByDay(ctx context.Context, scope intake.Scope, f intake.Sessio
 			whole = append(whole, "day < "+date(*before))
 		}
 	}
-	switch f.Status {
-	case intake.Expired:
-		query += " + " + sessions(append(span, "status IN ('pending', 'in_progress')", "expires_at <= "+c.arg(now))...)
-	case intake.Pending, intake.InProgress:
-		query += " - " + sessions(append(span, stored, "expires_at <= "+c.arg(now))...)
+	if f.Status.Open() || f.Status == intake.Expired {
+		sign, stored := " + ", "status IN ('pending', 'in_progress')"
+		if f.Status.Open() {
+			sign, stored = " - ", fmt.Sprintf("status = '%s'", f.Status)
+		}
+		query += sign + "(SELECT count(*) FROM " + overdue(stored+" AND expires_at <= "+c.arg(now)) +
+			" WHERE " + strings.Join(append(span, "true"), " AND ") + ")"
 	}
 	query = "SELECT (SELECT coalesce(sum(" + counter + "), 0)::bigint FROM session_count WHERE " + strings.Join(whole, " AND ") + ")" + query
 	var total int

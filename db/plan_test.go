@@ -1,0 +1,147 @@
+package db_test
+
+import (
+	"context"
+	"net/url"
+	"testing"
+	"time"
+
+	"candor/db"
+	"candor/db/dbtest"
+	"candor/intake"
+)
+
+const (
+	manySessions = 200_000
+	manyOverdue  = 40
+	// fewRows is what a request may touch: a page, a day's sessions, some
+	// months of counters. It doesn't grow with the account's history.
+	fewRows = 2_500
+)
+
+// Nothing on a request's path touches rows in proportion to the account's
+// history, with plans made for the values and with those made for any.
+func TestRowsTouchedDontGrow(t *testing.T) {
+	t.Parallel()
+	dsn := dbtest.DSN(t)
+	s := &store{DB: dbtest.Open(t, dsn), TB: t, ctx: context.Background()}
+	s.scope = s.newScope("Large")
+	fill(s)
+	for _, mode := range []string{"force_generic_plan", "force_custom_plan", "auto"} {
+		t.Run(mode, func(t *testing.T) {
+			own, err := db.Open(s.ctx, withOption(t, dsn, "-c plan_cache_mode="+mode), db.Options{MaxOpenConns: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer own.Close()
+			measured := &store{DB: own, TB: t, ctx: s.ctx, scope: s.scope}
+			for name, request := range requests(measured) {
+				measured.expectFew(name, request)
+			}
+		})
+	}
+}
+
+func withOption(t *testing.T, dsn, option string) string {
+	t.Helper()
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	q.Set("options", option)
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+// fill gives the account sessions of two years, of which some open ones are
+// overdue, and a smaller neighbour.
+func fill(s *store) {
+	s.Helper()
+	neighbour := s.newScope("Neighbour")
+	for scope, n := range map[intake.Scope]int{s.scope: manySessions, neighbour: manySessions / 10} {
+		_, err := s.ExecContext(s.ctx, `
+			INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, reference_id, metadata, created_at, expires_at, completed_at)
+			SELECT gen_random_uuid(), $1, false, status, 'financial_statement', 'customer' || n || '@example.com',
+				CASE WHEN n % 3 > 0 THEN 'REF ' || n END, '{}', created, CASE WHEN n <= $4 THEN $3 ELSE $3 + interval '30 days' END,
+				CASE WHEN status = 'completed' THEN created + interval '1 hour' END
+			FROM (SELECT n, $3::timestamptz - interval '2 years' * n / $2 AS created,
+				CASE WHEN n <= $4 THEN 'in_progress' WHEN n % 20 < 12 THEN 'completed' WHEN n % 20 < 16 THEN 'expired' WHEN n % 20 < 17 THEN 'cancelled'
+					WHEN n % 20 < 19 THEN 'in_progress' ELSE 'pending' END AS status
+				FROM generate_series(1, $2::int) n) s`,
+			scope.AccountID, n, start, manyOverdue)
+		s.ok(err)
+	}
+	_, err := s.ExecContext(s.ctx, "ANALYZE")
+	s.ok(err)
+}
+
+// requests are the reads of the API, by what they show.
+func requests(s *store) map[string]func() error {
+	list := func(f intake.SessionFilter) func() error {
+		return func() error {
+			_, _, err := s.Sessions(s.ctx, s.scope, f, intake.Page{Number: 1, Size: 20}, start)
+			return err
+		}
+	}
+	var id intake.SessionID
+	s.ok(s.GetContext(s.ctx, &id, "SELECT id FROM session WHERE account_id = $1 LIMIT 1", s.scope.AccountID))
+	after, before := start.AddDate(0, -3, 0), start.AddDate(0, -1, 0)
+	out := map[string]func() error{
+		"list":                    list(intake.SessionFilter{}),
+		"list by reference":       list(intake.SessionFilter{ReferenceID: "REF 100"}),
+		"list by no reference":    list(intake.SessionFilter{ReferenceID: "none"}),
+		"list by e-mail":          list(intake.SessionFilter{CustomerEmail: "Customer7@example.com"}),
+		"list by all":             list(intake.SessionFilter{ReferenceID: "REF 100", CustomerEmail: "Customer7@example.com", Status: intake.Expired, CreatedAfter: &after, CreatedBefore: &before}),
+		"list after":              list(intake.SessionFilter{CreatedAfter: &after}),
+		"list before":             list(intake.SessionFilter{CreatedBefore: &before}),
+		"list between":            list(intake.SessionFilter{CreatedAfter: &after, CreatedBefore: &before}),
+		"list pending between":    list(intake.SessionFilter{Status: intake.Pending, CreatedAfter: &after, CreatedBefore: &before}),
+		"list expired after":      list(intake.SessionFilter{Status: intake.Expired, CreatedAfter: &after}),
+		"list expired between":    list(intake.SessionFilter{Status: intake.Expired, CreatedAfter: &after, CreatedBefore: &before}),
+		"list pending, reference": list(intake.SessionFilter{Status: intake.Pending, ReferenceID: "REF 100"}),
+		"get": func() error {
+			_, err := s.Session(s.ctx, s.scope, id)
+			return err
+		},
+		"usage": func() error {
+			_, err := s.Usage(s.ctx, s.scope, start.AddDate(-1, 0, 0), start, start)
+			return err
+		},
+		"data":      func() error { _, err := s.Statement(s.ctx, id); return err },
+		"events":    func() error { _, err := s.Events(s.ctx, id); return err },
+		"documents": func() error { _, err := s.Documents(s.ctx, id); return err },
+		"sweep": func() error {
+			return s.InTx(s.ctx, func(tx *db.Tx) error { _, err := tx.ExpireSessions(s.ctx, start.Add(-time.Hour), 200); return err })
+		},
+		"without PDF": func() error { _, err := s.SessionsWithoutPDF(s.ctx, start.AddDate(-3, 0, 0), 200); return err },
+	}
+	for _, status := range intake.Statuses {
+		out["list "+string(status)] = list(intake.SessionFilter{Status: status})
+	}
+	return out
+}
+
+func (s *store) expectFew(name string, request func() error) {
+	s.Helper()
+	for range 6 { // from then on the server may prefer a plan for any values
+		s.ok(request())
+	}
+	before := s.touched()
+	s.ok(request())
+	rows := s.touched() - before
+	if rows > fewRows {
+		s.Errorf("%s touches %d rows of sessions and counters, want at most %d", name, rows, fewRows)
+	}
+}
+
+// touched is how many rows and index entries the statistics have counted; the
+// store's one connection puts its own in before.
+func (s *store) touched() (n int) {
+	s.Helper()
+	_, err := s.ExecContext(s.ctx, "SELECT pg_stat_force_next_flush()")
+	s.ok(err)
+	s.ok(s.GetContext(s.ctx, &n, `
+		SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables) + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes)`))
+	return n
+}
