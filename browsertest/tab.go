@@ -205,9 +205,10 @@ func (tab *Tab) ClickTimes(selector string, times int) {
 // Type replaces what the field holds by text, key by key.
 func (tab *Tab) Type(selector, text string) {
 	tab.t.Helper()
-	tab.do("type into "+selector,
-		chromedp.Clear(chromedp.CSS(selector)),
-		chromedp.SendKeys(chromedp.CSS(selector), text))
+	tab.do("wait for "+selector, chromedp.WaitReady(chromedp.CSS(selector)))
+	// chromedp.Clear leaves what was typed where a morphed page kept the input.
+	Eval[bool](tab, fmt.Sprintf("document.querySelector(%q).value = '', true", selector))
+	tab.do("type into "+selector, chromedp.SendKeys(chromedp.CSS(selector), text))
 }
 
 // Select chooses the option with that value in a select element.

@@ -165,15 +165,13 @@ func readUpload(c echo.Context) (upload, error) {
 		values, err := formValues(c)
 		return upload{values: values}, err
 	}
-	control := http.NewResponseController(c.Response())
-	// A server that can't set it has its own, which is then all there is.
-	_ = control.SetReadDeadline(time.Now().Add(uploadTime))
+	defer within(c, uploadTime)()
 	body := r.Body
 	r.Body = http.MaxBytesReader(c.Response(), body, maxUploadBytes)
 	err = r.ParseMultipartForm(uploadMemory)
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
-		_ = control.SetReadDeadline(time.Now().Add(drainTime))
+		defer within(c, drainTime)()
 		_, _ = io.CopyN(io.Discard, body, drainBytes) // the connection is closed after the answer anyway
 		return upload{}, intake.FieldError(intake.CodeValidation, "file", service.FileTooLarge)
 	}

@@ -8,6 +8,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -17,9 +18,13 @@ import (
 	"candor/views"
 )
 
-// maxFormBytes is above the longest section that keeps to its limits (D24)
-// in all but the wordiest scripts.
-const maxFormBytes = 1 << 20
+const (
+	// maxFormBytes is above the longest section that keeps to its limits (D24)
+	// in all but the wordiest scripts.
+	maxFormBytes = 1 << 20
+	// formTime is how long such a form may take to come in.
+	formTime = 2 * time.Minute
+)
 
 // sectionOf names the section of a request: its route ends in it.
 func sectionOf(c echo.Context) string { return path.Base(c.Path()) }
@@ -158,6 +163,7 @@ func capital(noun string) string { return strings.ToUpper(noun[:1]) + noun[1:] }
 // formValues reads a posted form of up to maxFormBytes, multipart or not.
 func formValues(c echo.Context) (url.Values, error) {
 	r := c.Request()
+	defer within(c, formTime)()
 	r.Body = http.MaxBytesReader(c.Response(), r.Body, maxFormBytes)
 	multipart, err := isMultipart(r)
 	if err != nil {
@@ -169,6 +175,15 @@ func formValues(c echo.Context) (url.Values, error) {
 		err = r.ParseForm()
 	}
 	return r.PostForm, unreadable(err)
+}
+
+// within gives the client that long to send what it has begun, until the
+// returned function is called. A connection that takes no deadline, as in
+// tests, has none.
+func within(c echo.Context, limit time.Duration) (done func()) {
+	control := http.NewResponseController(c.Response())
+	_ = control.SetReadDeadline(time.Now().Add(limit))
+	return func() { _ = control.SetReadDeadline(time.Time{}) }
 }
 
 // isMultipart tells the two ways in which a browser sends a form apart, and
