@@ -253,16 +253,6 @@ func (c Config) LogValue() slog.Value {
 	)
 }
 
-// newLogger writes text to stderr in development, where stdout is for people,
-// and JSON to stdout in production.
-func newLogger(c Config, p *process) *slog.Logger {
-	options := &slog.HandlerOptions{Level: c.LogLevel}
-	if c.Development {
-		return slog.New(slog.NewTextHandler(p.stderr, options))
-	}
-	return slog.New(slog.NewJSONHandler(p.stdout, options))
-}
-
 // openDataDir makes the data folder and checks that it can be written.
 func openDataDir(dir string) error {
 	unusable := func(err error) error {

@@ -60,12 +60,12 @@ func runRoles(ctx context.Context, p *process, name string, args []string, r rol
 		}
 		parts = append(parts, web)
 	}
-	logger.InfoContext(ctx, "ready", "addr", c.Addr)
-	if c.Development && r.web {
+	if c.Development && r.web && r.worker {
 		if err := welcome(ctx, p, c, a); err != nil {
 			return errors.Join(err, drain(ctx, c.ShutdownTimeout, parts))
 		}
 	}
+	logger.InfoContext(ctx, "ready", "addr", c.Addr)
 	failed := waitFor(ctx, parts)
 	logger.InfoContext(ctx, "draining")
 	return errors.Join(failed, drain(ctx, c.ShutdownTimeout, parts))

@@ -1,0 +1,391 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"candor/statement"
+	"candor/statement/statementtest"
+)
+
+// The main job: a session by the API, the form by plain POSTs, the webhooks
+// checked by a receiver that shares no code with the sender, JSON and PDF.
+func TestStatementFromStartToEnd(t *testing.T) {
+	t.Parallel()
+	env := testEnvironment(t)
+	a := createAccount(t, env)
+	hooks := newReceiver(t, nil)
+	hooks.setSecret(a.TestWebhookSecret)
+	p := serve(t, env, "serve")
+	api := partner{t, p.url, a.TestKey}
+
+	s := api.createSession(hooks.url)
+	form := openForm(t, s.SessionURL)
+	form.upload("notice of assessment.pdf", []byte("%PDF-1.4\n%%EOF\n"))
+	form.submit()
+
+	ready := hooks.wait("session.pdf_ready", 1)[0]
+	hooks.wait("session.section_completed", 7)
+	hooks.wait("session.completed", 1)
+	checkEvents(t, hooks.of(""), s.ID)
+	checkCompleted(t, hooks.of("session.completed")[0])
+	checkData(t, api, s.ID)
+	checkPDF(t, api, s.ID, ready)
+	p.stop()
+	if logs := p.stderr.String(); !strings.Contains(logs, "route=/v1/sessions") || strings.Contains(logs, "zoe.obrien") ||
+		strings.Contains(logs, "Wattle") || strings.Contains(logs, a.TestKey) || strings.Contains(logs, s.SessionURL) {
+		t.Error("the log has no line for a request, or something personal or secret in it")
+	}
+}
+
+func checkEvents(t *testing.T, calls []webhookCall, sessionID string) {
+	t.Helper()
+	ids := map[string]bool{}
+	for _, c := range calls {
+		if c.SessionID != sessionID || c.Livemode || c.Timestamp.IsZero() {
+			t.Errorf("envelope of %s: %s", c.Event, c.body)
+		}
+		if c.header.Get("X-Webhook-Retry-Count") != "" || c.header.Get("X-Webhook-Original-Timestamp") != "" {
+			t.Errorf("%s has the headers of a retry at its first attempt", c.Event)
+		}
+		if ids[c.id()] {
+			t.Errorf("%s came twice", c.id())
+		}
+		ids[c.id()] = true
+	}
+	if len(calls) != 10 || calls[0].Event != "session.accessed" {
+		t.Errorf("%d webhooks, the first %s; want 10 from session.accessed on", len(calls), calls[0].Event)
+	}
+}
+
+func checkCompleted(t *testing.T, call webhookCall) {
+	t.Helper()
+	var data struct {
+		ReferenceID string         `json:"reference_id"`
+		Summary     map[string]any `json:"summary"`
+	}
+	decodeNumbers(t, call.Data, &data)
+	sum := statementtest.Full().Summary()
+	for name, want := range map[string]statement.Cents{"total_assets": sum.TotalAssets, "total_liabilities": sum.TotalLiabilities, "net_worth": sum.NetWorth} {
+		wantJSON, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(data.Summary[name]); got != string(wantJSON) {
+			t.Errorf("session.completed: %s = %s, want %s", name, got, wantJSON)
+		}
+	}
+	if data.ReferenceID != "loan-7" {
+		t.Errorf("session.completed: reference_id = %q", data.ReferenceID)
+	}
+}
+
+// decodeNumbers decodes without making amounts inexact.
+func decodeNumbers(t *testing.T, content []byte, to any) {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(content))
+	d.UseNumber()
+	if err := d.Decode(to); err != nil {
+		t.Fatalf("%s: %v", content, err)
+	}
+}
+
+func checkData(t *testing.T, api partner, id string) {
+	t.Helper()
+	status, _, content := api.do(http.MethodGet, "/sessions/"+id+"/data", "")
+	var got struct {
+		Status string `json:"status"`
+		Data   struct {
+			Summary   map[string]any   `json:"summary"`
+			Documents []map[string]any `json:"documents"`
+			Personal  map[string]any   `json:"personal_details"`
+		} `json:"data"`
+	}
+	decodeNumbers(t, content, &got)
+	sum := statementtest.Full().Summary()
+	surplus, err := json.Marshal(sum.MonthlySurplus)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status != http.StatusOK || got.Status != "completed" || fmt.Sprint(got.Data.Summary["monthly_surplus"]) != string(surplus) ||
+		len(got.Data.Documents) != 1 || got.Data.Documents[0]["content_type"] != "application/pdf" || got.Data.Personal["full_name"] != "Zoë Margaret O'Brien" {
+		t.Errorf("the data endpoint answered %d %s, want monthly_surplus %s", status, content, surplus)
+	}
+}
+
+func checkPDF(t *testing.T, api partner, id string, ready webhookCall) {
+	t.Helper()
+	status, header, content := api.do(http.MethodGet, "/sessions/"+id+"/pdf?download=true", "")
+	if status != http.StatusOK || header.Get("Content-Type") != "application/pdf" || !bytes.HasPrefix(content, []byte("%PDF-")) ||
+		!strings.Contains(header.Get("Content-Disposition"), "financial_statement_"+id+".pdf") {
+		t.Errorf("the PDF endpoint answered %d %v", status, header)
+	}
+	var data struct {
+		FileSize  int    `json:"file_size_bytes"`
+		PageCount int    `json:"page_count"`
+		URL       string `json:"pdf_url"`
+	}
+	decodeNumbers(t, ready.Data, &data)
+	if data.FileSize != len(content) || data.PageCount < 2 || data.URL != api.base+"/v1/sessions/"+id+"/pdf" {
+		t.Errorf("session.pdf_ready says %s; the PDF has %d bytes", ready.Data, len(content))
+	}
+}
+
+func TestRetriesFollowTheSchedule(t *testing.T) {
+	t.Parallel()
+	env := testEnvironment(t).with("CANDOR_WEBHOOK_SCHEDULE", "0s,100ms,200ms,100ms")
+	a := createAccount(t, env)
+	hooks := newReceiver(t, func(c webhookCall, earlier int) int {
+		switch {
+		case c.Event == "session.section_completed":
+			return http.StatusInternalServerError // for good
+		case earlier < 2:
+			return http.StatusFound // a redirect is a failure, too
+		}
+		return http.StatusNoContent
+	})
+	hooks.setSecret(a.TestWebhookSecret)
+	p := serve(t, env, "serve")
+	s := partner{t, p.url, a.TestKey}.createSession(hooks.url)
+	openForm(t, s.SessionURL).complete("income")
+
+	accessed := hooks.wait("session.accessed", 3)
+	first := accessed[0].header.Get("X-Webhook-Timestamp")
+	for i, call := range accessed {
+		count, original := call.header.Get("X-Webhook-Retry-Count"), call.header.Get("X-Webhook-Original-Timestamp")
+		wantCount, wantOriginal := "", ""
+		if i > 0 {
+			wantCount, wantOriginal = strconv.Itoa(i), first
+		}
+		if count != wantCount || original != wantOriginal {
+			t.Errorf("attempt %d: retry count %q, original timestamp %q; want %q, %q", i+1, count, original, wantCount, wantOriginal)
+		}
+		if call.id() != accessed[0].id() || !bytes.Equal(call.body, accessed[0].body) {
+			t.Errorf("attempt %d has another id or body", i+1)
+		}
+	}
+	hooks.wait("session.section_completed", 4)
+	p.waitFor(regexp.MustCompile(`attempt=4 state=failed`))
+	p.stop() // whatever was still to come would have come
+	if n := len(hooks.of("session.section_completed")); n != 4 {
+		t.Errorf("%d attempts with a schedule of 4", n)
+	}
+	if n := len(hooks.of("session.accessed")); n != 3 {
+		t.Errorf("%d attempts, want none after success", n)
+	}
+}
+
+// openDir is a folder that PostgreSQL's user can enter, unlike t.TempDir.
+func openDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "candor-serve-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+var keyLine = regexp.MustCompile(`Test API key +(candor_test_\w+)`)
+
+// What a developer meets: nothing is configured, everything is printed, other
+// commands share the database, and a second start keeps it.
+func TestPrivatePostgresKeepsTheData(t *testing.T) {
+	t.Parallel()
+	dir := openDir(t)
+	env := environment{"CANDOR_ADDR": "localhost:0", "CANDOR_DATA_DIR": dir}
+	first := launch(t, env)
+	key := first.waitFor(keyLine)[1]
+	first.waitFor(regexp.MustCompile(`curl http`))
+	base := regexp.MustCompile(`ready on (http://localhost:\d+) `).FindStringSubmatch(first.stdout.String())[1]
+	for _, want := range []string{"candor_live_", "whsec_", "-H 'Authorization: Bearer " + key + "'", "financial_statement"} {
+		if !strings.Contains(first.stdout.String(), want) {
+			t.Errorf("the welcome does not show %s", want)
+		}
+	}
+	s := partner{t, base, key}.createSession("")
+	openForm(t, s.SessionURL)
+	// The other command shares the running server, and doesn't end it.
+	if list := commandJSON[[]map[string]string](t, env, "account", "list"); len(list) != 1 {
+		t.Errorf("account list = %v beside serve, want the demo account", list)
+	}
+	pid := postmaster(t, dir)
+	first.stop()
+	if first.stderr.String() != "" {
+		t.Errorf("development printed more than its welcome: %s", first.stderr)
+	}
+	if err := syscall.Kill(pid, 0); err == nil {
+		t.Errorf("PostgreSQL, process %d, is still there after candor has ended", pid)
+	}
+	for _, file := range []string{"secret-keys", "demo-account.json"} {
+		if st, err := os.Stat(filepath.Join(dir, file)); err != nil || st.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v; want mode 0600", file, st.Mode(), err)
+		}
+	}
+
+	second := launch(t, env)
+	if again := second.waitFor(keyLine)[1]; again != key {
+		t.Errorf("the second start shows key %s, the first showed %s", again, key)
+	}
+	second.waitFor(regexp.MustCompile(`curl http`))
+	base = regexp.MustCompile(`ready on (http://localhost:\d+) `).FindStringSubmatch(second.stdout.String())[1]
+	if status := (partner{t, base, key}).status(s.ID); status != "in_progress" {
+		t.Errorf("after the second start the session is %q, want in_progress", status)
+	}
+	openForm(t, base+s.SessionURL[strings.Index(s.SessionURL, "/f/"):]) // the link still opens
+	second.stop()
+}
+
+// postmaster is the process id of the private PostgreSQL.
+func postmaster(t *testing.T, dir string) int {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(dir, "postgres", "data", "postmaster.pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, _, _ := strings.Cut(string(content), "\n")
+	pid, err := strconv.Atoi(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+// slowPost sends a section's head and first half; finish sends the rest and
+// returns the answer.
+func slowPost(t *testing.T, c *customer, section string) (finish func() *http.Response) {
+	t.Helper()
+	body := statementtest.Values(section).Encode()
+	read, write := io.Pipe()
+	answer := make(chan *http.Response, 1)
+	go func() {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.form+"/"+section, read)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		response, err := c.client.Do(request)
+		if err != nil {
+			t.Errorf("the slow request: %v", err)
+			close(answer)
+			return
+		}
+		response.Body.Close()
+		answer <- response
+	}()
+	if _, err := io.WriteString(write, body[:len(body)/2]); err != nil {
+		t.Fatal(err)
+	}
+	return func() *http.Response {
+		if _, err := io.WriteString(write, body[len(body)/2:]); err != nil {
+			t.Error(err)
+		}
+		write.Close()
+		return <-answer
+	}
+}
+
+func TestDrainFinishesRequests(t *testing.T) {
+	t.Parallel()
+	env := testEnvironment(t)
+	a := createAccount(t, env)
+	p := serve(t, env, "serve")
+	api := partner{t, p.url, a.TestKey}
+	form := openForm(t, api.createSession("").SessionURL)
+	finish := slowPost(t, form, "income")
+	// The server reads a request's head before its body: the slow one is inside
+	// by the time a later one has been answered on a connection of its own.
+	eventually(t, "another request is answered", func() bool { return answersHealth(p.url) })
+
+	p.signal(syscall.SIGTERM)
+	p.waitFor(regexp.MustCompile(`msg=draining`))
+	eventually(t, "new connections are refused", func() bool {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+		if err == nil {
+			conn.Close()
+		}
+		return err != nil
+	})
+	if response := finish(); response == nil || response.StatusCode != http.StatusSeeOther {
+		t.Errorf("the request that was running at SIGTERM got %v, want 303", response)
+	}
+	if state := p.wait(); state.ExitCode() != 0 {
+		t.Errorf("candor ended with %s", state)
+	}
+}
+
+func answersHealth(base string) bool {
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Get(base + "/healthz")
+	if err != nil {
+		return false
+	}
+	response.Body.Close()
+	return response.StatusCode == http.StatusOK
+}
+
+func TestDrainEndsAtItsTimeoutAndASecondSignalAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		timeout string
+		twice   bool
+	}{
+		"timeout":       {"200ms", false},
+		"second signal": {"1h", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := testEnvironment(t).with("CANDOR_SHUTDOWN_TIMEOUT", tt.timeout)
+			a := createAccount(t, env)
+			p := serve(t, env, "web")
+			conn := hangingUpload(t, p, a)
+			defer conn.Close()
+			p.signal(syscall.SIGINT)
+			p.waitFor(regexp.MustCompile(`msg=draining`))
+			if tt.twice {
+				p.signal(syscall.SIGINT)
+			}
+			state := p.wait()
+			if state.Success() {
+				t.Errorf("candor cut a request off and ended with %s, want a failure", state)
+			}
+			if !tt.twice && !strings.Contains(p.stderr.String(), "CANDOR_SHUTDOWN_TIMEOUT") {
+				t.Errorf("candor printed %q, want to hear of CANDOR_SHUTDOWN_TIMEOUT", p.stderr)
+			}
+		})
+	}
+}
+
+// hangingUpload leaves a POST unfinished on a connection.
+func hangingUpload(t *testing.T, p *candor, a account) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = fmt.Fprintf(conn, "POST /v1/sessions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n\r\n", a.TestKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The server asks for the body once a handler wants to read it.
+	answer := make([]byte, len("HTTP/1.1 100 Continue\r\n"))
+	if _, err := io.ReadFull(conn, answer); err != nil || !bytes.Contains(answer, []byte("100 Continue")) {
+		t.Fatalf("the server answered %q, %v; want 100 Continue", answer, err)
+	}
+	return conn
+}
