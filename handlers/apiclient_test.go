@@ -13,7 +13,7 @@ type apiCall struct {
 	method, path string
 	key          string // the account's test key where empty; "none" sends none
 	body         any    // a string is sent as it is, anything else as JSON
-	header       map[string]string
+	header       string // a further one, "Name: value"
 }
 
 // anonymous is the key of requests without one.
@@ -40,6 +40,15 @@ func (b *bench) post(path string, body any) answer {
 // call sends a request to the API.
 func (b *bench) call(c apiCall) answer {
 	b.Helper()
+	r := b.request(c)
+	w := b.serve(r)
+	b.checkResponse(r, w)
+	return answer{b.TB, w}
+}
+
+// request makes the request of a call.
+func (b *bench) request(c apiCall) *http.Request {
+	b.Helper()
 	text, isText := c.body.(string)
 	if !isText && c.body != nil {
 		raw, err := json.Marshal(c.body)
@@ -57,12 +66,10 @@ func (b *bench) call(c apiCall) answer {
 	default:
 		r.Header.Set("Authorization", "Bearer "+c.key)
 	}
-	for name, value := range c.header {
+	if name, value, ok := strings.Cut(c.header, ": "); ok {
 		r.Header.Set(name, value)
 	}
-	w := b.serve(r)
-	b.checkResponse(r, w)
-	return answer{b.TB, w}
+	return r
 }
 
 // status ends the test unless the answer has the status.

@@ -73,6 +73,13 @@ func newBench(t testing.TB, change ...func(*handlers.Config)) *bench {
 	return b
 }
 
+// in is the bench in a subtest.
+func (b *bench) in(t testing.TB) *bench {
+	sub := *b
+	sub.TB = t
+	return &sub
+}
+
 // ok ends the test on an error.
 func (b *bench) ok(err error) {
 	b.Helper()

@@ -2,7 +2,10 @@ package handlers_test
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -13,6 +16,9 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
+
+	"candor/form"
+	"candor/intake"
 )
 
 // A description is the API's OpenAPI document, as the tested server serves it.
@@ -76,21 +82,106 @@ func (b *bench) checkResponse(r *http.Request, w *httptest.ResponseRecorder) {
 		}
 		return
 	}
-	input := &openapi3filter.ResponseValidationInput{
+	if err := mismatch(doc, path, item, operation, r, w); err != nil {
+		b.Errorf("%s %s: the answer %d isn't as documented: %v\n%s", r.Method, r.URL.Path, w.Code, err, w.Body)
+	}
+}
+
+// mismatch is how a response differs from what is documented, nil for none.
+func mismatch(doc *openapi3.T, path string, item *openapi3.PathItem, operation *openapi3.Operation, r *http.Request, w *httptest.ResponseRecorder) error {
+	contentType := w.Header().Get("Content-Type")
+	if response := operation.Responses.Status(w.Code); response != nil && response.Value.Content.Get(contentType) == nil {
+		return fmt.Errorf("content type %q isn't documented for %d", contentType, w.Code)
+	}
+	return openapi3filter.ValidateResponse(r.Context(), &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: &openapi3filter.RequestValidationInput{
 			Request: r, Route: &routers.Route{Spec: doc, Path: path, PathItem: item, Method: r.Method, Operation: operation},
 		},
 		Status: w.Code, Header: w.Header(), Body: io.NopCloser(bytes.NewReader(w.Body.Bytes())),
-		Options: &openapi3filter.Options{
-			IncludeResponseStatus: true, MultiError: true,
-			ExcludeResponseBody: w.Header().Get("Content-Type") != "application/json",
-		},
+		Options: &openapi3filter.Options{IncludeResponseStatus: true, MultiError: true, ExcludeResponseBody: contentType != "application/json"},
+	})
+}
+
+// TestMismatch makes sure that the check of every response finds faults.
+func TestMismatch(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	created := b.post("/sessions", validBody).status(http.StatusCreated)
+	doc := described.load(t, b.handler)
+	for name, test := range map[string]struct {
+		path, body, drop string
+		status           int
+	}{
+		"progress missing":     {"/sessions/" + unknownSession, created.Body.String(), "", 200},
+		"undocumented status":  {"/billing/usage", `{"error":{"code":"session_completed","message":"x"}}`, "", 409},
+		"code of another call": {"/billing/usage", `{"error":{"code":"session_not_completed","message":"x"}}`, "", 400},
+		"error without code":   {"/billing/usage", `{"error":{"message":"x"}}`, "", 400},
+		"a wrong type":         {"/sessions", `{"data":[],"pagination":{"page":"1","per_page":20,"total":0,"total_pages":0}}`, "", 200},
+		"null for an array":    {"/sessions", `{"data":null,"pagination":{"page":1,"per_page":20,"total":0,"total_pages":0}}`, "", 200},
+		"no limit header":      {"/sessions", `{"data":[],"pagination":{"page":1,"per_page":20,"total":0,"total_pages":0}}`, "X-RateLimit-Limit", 200},
+		"no fault":             {"/sessions", `{"data":[],"pagination":{"page":1,"per_page":20,"total":0,"total_pages":0}}`, "", 200},
+	} {
+		r := b.request(apiCall{method: http.MethodGet, path: test.path})
+		path, item, operation := find(doc, r)
+		w := httptest.NewRecorder()
+		maps.Copy(w.Header(), created.Header())
+		w.Header().Del(test.drop)
+		w.WriteHeader(test.status)
+		_, err := w.WriteString(test.body)
+		b.ok(err)
+		if err := mismatch(doc, path, item, operation, r, w); (err == nil) != (name == "no fault") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
-	if err := openapi3filter.ValidateResponse(b.Context(), input); err != nil {
-		b.Errorf("%s %s: the answer %d isn't as documented: %v\n%s", r.Method, r.URL.Path, w.Code, err, w.Body)
+}
+
+// TestWebhookSchemas holds the described webhooks to the bodies that are sent,
+// and to their examples.
+func TestWebhookSchemas(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	session := b.newSession(b.testScope(), intake.NewSession{ReferenceID: "R1"})
+	b.complete(session.ID)
+	var events []intake.Event
+	b.ok(b.db.SelectContext(b.Context(), &events, `SELECT id, account_id, livemode, session_id, type, body, created_at FROM event`))
+	at := form.At(startTime)
+	for _, payload := range []intake.Payload{
+		intake.CompletedPayload{SessionID: session.ID, CompletedAt: at, FormType: intake.FinancialStatement},
+		intake.PDFReadyPayload{SessionID: session.ID, PDFURL: baseURL},
+		intake.ExpiredPayload{SessionID: session.ID, ExpiredAt: at},
+		intake.ExpiredPayload{SessionID: session.ID, ExpiredAt: at, LastActivityAt: &at},
+		intake.InvoicePaidPayload{InvoiceID: "inv_1", Currency: "AUD", PeriodStart: at, PeriodEnd: at},
+		intake.InvoicePaymentFailedPayload{InvoiceID: "inv_1"},
+		intake.SubscriptionCancelledPayload{EffectiveDate: at},
+	} {
+		id := &session.ID
+		if strings.Contains(fmt.Sprintf("%T", payload), "Invoice") || strings.Contains(fmt.Sprintf("%T", payload), "Subscription") {
+			id = nil
+		}
+		event, err := intake.NewEvent(b.testScope(), id, payload, startTime)
+		b.ok(err)
+		events = append(events, *event)
 	}
-	if response := operation.Responses.Status(w.Code); response != nil && response.Value.Content.Get(w.Header().Get("Content-Type")) == nil {
-		b.Errorf("%s %s: content type %s isn't documented for %d", r.Method, r.URL.Path, w.Header().Get("Content-Type"), w.Code)
+	doc := described.load(t, b.handler)
+	seen := map[string]bool{}
+	for _, event := range events {
+		seen[string(event.Type)] = true
+		media := doc.Webhooks[string(event.Type)].Post.RequestBody.Value.Content.Get("application/json")
+		var body any
+		b.ok(json.Unmarshal(event.Body, &body))
+		for _, value := range []any{body, media.Example} {
+			if err := media.Schema.Value.VisitJSON(value, openapi3.EnableJSONSchema2020(), openapi3.MultiErrors()); err != nil {
+				t.Errorf("%s: %v", event.Type, err)
+			}
+		}
+		object := body.(map[string]any)
+		delete(object, "livemode")
+		if err := media.Schema.Value.VisitJSON(object, openapi3.EnableJSONSchema2020()); err == nil {
+			t.Errorf("%s: a body without livemode passes", event.Type)
+		}
+	}
+	if len(seen) != len(doc.Webhooks) {
+		t.Errorf("checked %d events of %d", len(seen), len(doc.Webhooks))
 	}
 }
 

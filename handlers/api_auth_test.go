@@ -1,0 +1,189 @@
+package handlers_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"candor/db"
+	"candor/intake"
+	"candor/service"
+)
+
+// authRoutes is a request to each endpoint with the permission it needs (D29).
+func authRoutes(id string) map[apiCall]intake.Permission {
+	return map[apiCall]intake.Permission{
+		{method: http.MethodPost, path: "/sessions", body: validBody}:                                   intake.SessionsWrite,
+		{method: http.MethodDelete, path: "/sessions/" + id}:                                            intake.SessionsWrite,
+		{method: http.MethodGet, path: "/sessions"}:                                                     intake.SessionsRead,
+		{method: http.MethodGet, path: "/sessions/" + id}:                                               intake.SessionsRead,
+		{method: http.MethodGet, path: "/sessions/" + id + "/data"}:                                     intake.DataRead,
+		{method: http.MethodGet, path: "/sessions/" + id + "/pdf"}:                                      intake.DataRead,
+		{method: http.MethodGet, path: "/sessions/" + id + "/documents/doc_01h455vb4pex5vsknk084sn02q"}: intake.DataRead,
+		{method: http.MethodGet, path: "/billing/subscription"}:                                         intake.BillingRead,
+		{method: http.MethodGet, path: "/billing/usage"}:                                                intake.BillingRead,
+	}
+}
+
+// unknownSession is a well-formed id that no session has.
+const unknownSession = "sess_01h455vb4pex5vsknk084sn02q"
+
+// validBody creates a session.
+const validBody = `{"form_type": "financial_statement", "customer_email": "jo@customer.example"}`
+
+func TestAuthorizationHeader(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	_, unknown := intake.NewAPIKey(b.testScope(), "never stored", startTime)
+	for name, test := range map[string]struct {
+		header []string
+		code   string // "" where it is accepted
+	}{
+		"absent":                {nil, "unauthorized"},
+		"empty":                 {[]string{""}, "unauthorized"},
+		"scheme alone":          {[]string{"Bearer"}, "unauthorized"},
+		"scheme and space":      {[]string{"Bearer "}, "unauthorized"},
+		"key alone":             {[]string{b.account.TestKey}, "unauthorized"},
+		"another scheme":        {[]string{"Basic " + b.account.TestKey}, "unauthorized"},
+		"two keys":              {[]string{"Bearer " + b.account.TestKey + " " + b.account.TestKey}, "unauthorized"},
+		"two headers":           {[]string{"Bearer " + b.account.TestKey, "Bearer " + b.account.TestKey}, "unauthorized"},
+		"not a key":             {[]string{"Bearer secret"}, "invalid_api_key"},
+		"mistyped":              {[]string{"Bearer " + b.account.TestKey[:len(b.account.TestKey)-1] + "!"}, "invalid_api_key"},
+		"unknown":               {[]string{"Bearer " + unknown}, "invalid_api_key"},
+		"not UTF-8":             {[]string{"Bearer \xff\xfe"}, "invalid_api_key"},
+		"valid":                 {[]string{"Bearer " + b.account.TestKey}, ""},
+		"scheme in lower case":  {[]string{"bearer " + b.account.TestKey}, ""},
+		"live key":              {[]string{"Bearer " + b.account.LiveKey}, ""},
+		"webhook secret as key": {[]string{"Bearer " + b.account.TestWebhookSecret}, "invalid_api_key"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := b.in(t)
+			r := b.request(apiCall{method: http.MethodGet, path: "/sessions", key: anonymous})
+			r.Header["Authorization"] = test.header
+			w := b.serve(r)
+			b.checkResponse(r, w)
+			if test.code == "" {
+				answer{t, w}.status(http.StatusOK)
+				return
+			}
+			answer{t, w}.refused(http.StatusUnauthorized, test.code, "")
+			if w.Header().Get("WWW-Authenticate") != `Bearer realm="Candor"` {
+				t.Errorf("WWW-Authenticate: %q", w.Header().Get("WWW-Authenticate"))
+			}
+		})
+	}
+}
+
+func TestEveryEndpointNeedsAKey(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for call := range authRoutes(unknownSession) {
+		call.key = anonymous
+		b.call(call).refused(http.StatusUnauthorized, "unauthorized", "")
+		call.key = "candor_test_wrong"
+		b.call(call).refused(http.StatusUnauthorized, "invalid_api_key", "")
+	}
+}
+
+// TestPermissions tries each permission alone on each endpoint (D29).
+func TestPermissions(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	all := []intake.Permission{intake.SessionsRead, intake.SessionsWrite, intake.DataRead, intake.BillingRead}
+	for _, granted := range append(all, "") {
+		permissions := intake.Permissions{}
+		if granted != "" {
+			permissions = append(permissions, granted)
+		}
+		_, key, err := b.service.CreateAPIKey(b.Context(), b.testScope(), service.NewKey{Name: "Restricted", Permissions: permissions})
+		b.ok(err)
+		for call, needed := range authRoutes(unknownSession) {
+			call.key = key
+			a := b.call(call)
+			switch {
+			case needed == granted:
+				if a.Code == http.StatusForbidden || a.Code == http.StatusUnauthorized {
+					t.Errorf("%s %s with %s: %d %s", call.method, call.path, granted, a.Code, a.Body)
+				}
+			case needed == intake.BillingRead:
+				a.refused(http.StatusForbidden, "billing_access_denied", "")
+			default:
+				a.refused(http.StatusForbidden, "forbidden", "")
+			}
+		}
+	}
+}
+
+// TestKeyEnds checks that a deleted or expired key stops working at once,
+// while others go on.
+func TestKeyEnds(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	second, text, err := b.service.CreateAPIKey(b.Context(), b.testScope(), service.NewKey{Name: "Second"})
+	b.ok(err)
+	get := apiCall{method: http.MethodGet, path: "/sessions", key: text}
+	b.call(get).status(http.StatusOK)
+	b.ok(b.db.DeleteAPIKey(b.Context(), b.account.AccountID, second.ID))
+	b.call(get).refused(http.StatusUnauthorized, "invalid_api_key", "")
+
+	expiring, text := intake.NewAPIKey(b.testScope(), "Expiring", b.clock.Now())
+	end := startTime.Add(time.Hour)
+	expiring.ExpiresAt = &end
+	b.ok(b.service.InTx(b.Context(), func(tx *db.Tx) error { return tx.InsertAPIKey(b.Context(), &expiring) }))
+	get.key = text
+	b.clock.set(end.Add(-time.Millisecond))
+	b.call(get).status(http.StatusOK)
+	b.clock.set(end)
+	b.call(get).refused(http.StatusUnauthorized, "invalid_api_key", "")
+	b.get("/sessions").status(http.StatusOK)
+}
+
+// TestIsolation checks that another account's or mode's session doesn't exist
+// (D3).
+func TestIsolation(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	other := b.newAccount("other@lender.example", "enterprise")
+	session := b.newSession(b.testScope(), intake.NewSession{ReferenceID: "R1"})
+	b.complete(session.ID)
+	b.storePDF(session.ID, []byte("%PDF-1.7"))
+	path := "/sessions/" + session.ID.String()
+	for name, key := range map[string]string{"other account": other.TestKey, "other account's live mode": other.LiveKey, "own live mode": b.account.LiveKey} {
+		for call := range authRoutes(session.ID.String()) {
+			if call.path == "/sessions" || call.path == "/billing/usage" || call.path == "/billing/subscription" {
+				continue
+			}
+			call.key = key
+			b.call(call).refused(http.StatusNotFound, "session_not_found", "")
+		}
+		list := b.call(apiCall{method: http.MethodGet, path: "/sessions?reference_id=R1", key: key}).status(http.StatusOK).object()
+		if len(list["data"].([]any)) != 0 || list["pagination"].(map[string]any)["total"] != 0.0 {
+			t.Errorf("%s: list %v", name, list)
+		}
+		usage := b.call(apiCall{method: http.MethodGet, path: "/billing/usage", key: key}).status(http.StatusOK).object()
+		if usage["sessions"].(map[string]any)["total_created"] != 0.0 {
+			t.Errorf("%s: usage %v", name, usage)
+		}
+	}
+	b.get(path + "/data").status(http.StatusOK)
+}
+
+// TestDatabaseDown checks that a request is a plain 500 while the database
+// can't be reached, with all headers.
+func TestDatabaseDown(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.ok(b.db.Close())
+	for _, call := range []apiCall{
+		{method: http.MethodGet, path: "/sessions", key: b.account.TestKey},
+		{method: http.MethodPost, path: "/sessions", body: validBody, key: b.account.TestKey, header: "Idempotency-Key: a"},
+	} {
+		a := b.call(call).refused(http.StatusInternalServerError, "internal_error", "")
+		if text := a.Body.String(); strings.Contains(text, "sql") || strings.Contains(text, "db:") {
+			t.Errorf("the answer tells of the inside: %s", text)
+		}
+	}
+	b.call(apiCall{method: http.MethodGet, path: "/sessions", key: anonymous}).refused(http.StatusUnauthorized, "unauthorized", "")
+}
