@@ -71,6 +71,16 @@ generate: $(FRONT) ## Generate the templates' Go code and db/schema.sql
 	go tool templ generate -log-level error
 	go test ./db -run TestSchemaDump -update
 
+.PHONY: bench
+bench: build ## Run the benchmarks, each beside its yardstick
+	$(SETUP) postgres
+	@go run ./bench
+
+.PHONY: screenshots
+screenshots: $(FRONT) ## Draw every page of the form into artifacts/
+	$(SETUP) go postgres chromium
+	go test -count=1 -run 'TestPagesInTheBrowser|TestAPersonFillsInEverything' ./views ./handlers
+
 .PHONY: clean
 clean: ## Remove what was built; .data, the development data, stays
 	rm -rf bin artifacts node_modules

@@ -60,7 +60,7 @@ func (c *Config) variables() []variable {
 		{"CANDOR_DATA_DIR", ".data", "folder of uploaded documents, and of the private PostgreSQL", setText(&c.DataDir)},
 		{"CANDOR_SECRET_KEYS", "", "NAME:BASE64,… newest first: keys for links, cookies and secrets at rest", c.setKeys},
 		{"CANDOR_TRUSTED_PROXIES", "", "addresses or networks, by commas, whose X-Forwarded-For is believed", c.setProxies},
-		{"CANDOR_WEBHOOK_SCHEDULE", webhook.DefaultSchedule().String(), "delays before the attempts of a webhook delivery", c.setSchedule},
+		{"CANDOR_WEBHOOK_SCHEDULE", "0s,1m,5m,30m,2h,8h,24h", "delays before the attempts of a webhook delivery", c.setSchedule},
 		{"CANDOR_RATE_PER_MINUTE", "100", "requests a minute of an account and mode", setCount(&c.RatePerMinute)},
 		{"CANDOR_RATE_BURST", "200", "requests at once", setCount(&c.RateBurst)},
 		{"CANDOR_SWEEP_INTERVAL", "10s", "time between two sweeps for expired sessions and lost jobs", setDuration(&c.SweepInterval)},

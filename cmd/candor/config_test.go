@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"candor/webhook"
 )
 
 func read(t *testing.T, env map[string]string) Config {
@@ -22,7 +24,7 @@ func TestDefaults(t *testing.T) {
 	t.Parallel()
 	c := read(t, nil)
 	if !c.Development || c.Addr != "localhost:8080" || publicURL(c) != "http://localhost:8080" || c.DataDir != ".data" ||
-		c.Schedule.Attempts() != 7 || c.RatePerMinute != 100 || c.RateBurst != 200 || c.SweepInterval != 10*time.Second ||
+		c.Schedule.String() != webhook.DefaultSchedule().String() || c.RatePerMinute != 100 || c.RateBurst != 200 || c.SweepInterval != 10*time.Second ||
 		c.RescueAfter != 2*time.Minute || c.LogLevel != slog.LevelWarn {
 		t.Errorf("the defaults are %+v", c)
 	}
