@@ -186,6 +186,16 @@ func TestSaveForLater(t *testing.T) {
 	}
 }
 
+func TestTotalsOfWhatIsTyped(t *testing.T) {
+	t.Parallel()
+	c := newBench(t).newCustomer()
+	values := statementtest.Values("assets")
+	values.Set("action", "total")
+	shows(t, c.page(c.post("assets", values), http.StatusOK), "$1,026,405.29", "−$1,666.67")
+	hides(t, c.page(c.get("assets"), http.StatusOK), "Family home")
+	shows(t, c.page(c.get(""), http.StatusOK), "0 of 7")
+}
+
 func TestWhereASectionLeads(t *testing.T) {
 	t.Parallel()
 	c := newBench(t).newCustomer()

@@ -78,6 +78,9 @@ func (s *Server) answerSection(c echo.Context, v *visit) error {
 		return s.completeSection(c, v, section, values)
 	case views.ActionSave:
 		return s.saveForLater(c, v, section, values)
+	case views.ActionTotal:
+		section.Read(values)
+		return render(c, http.StatusOK, views.Section(s.sectionPage(c, v, section)))
 	}
 	return errUnknownAction
 }

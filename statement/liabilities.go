@@ -98,7 +98,7 @@ func (l *Liabilities) section() *form.Section {
 			{Title: "Credit cards", Hint: "Store cards and buy now, pay later accounts too.",
 				List: form.ListOf(&l.CreditCards, "credit_cards", "Credit cards", "credit card", (*CreditCard).fields)},
 			{Title: "Other debts", Hint: "Vehicle finance, study loans, tax debts, money owed to family and so on.",
-				List: form.ListOf(&l.Other, "other_liabilities", "Other debts", "other debt", (*OtherLiability).fields)},
+				List: form.ListOf(&l.Other, "other_liabilities", "Other debts", "debt", (*OtherLiability).fields)},
 			{Fields: []form.Field{form.Total(l.Total, "total_liabilities", "Total liabilities", form.Once)}},
 		},
 	}

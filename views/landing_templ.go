@@ -43,7 +43,7 @@ func Landing() templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"wrap\"><div class=\"page-head\"><h1>Candor</h1><p class=\"lede\">Candor collects financial statements from customers on behalf of lenders and brokers.</p></div><div class=\"stack\"><section class=\"card\"><h2>Were you asked for a statement?</h2><p>Open the link in the message you were sent. It leads to your own form.</p></section><section class=\"card\"><h2>Do you build with the API?</h2><p>Its description is at <a href=\"/v1/openapi.json\">/v1/openapi.json</a> (OpenAPI 3.1).</p></section></div></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"wrap\"><div class=\"page-head\"><h1>Candor</h1><p class=\"lede\">Candor collects financial statements from customers on behalf of lenders and brokers.</p></div><div class=\"stack\"><section class=\"card\"><h2>Were you asked for a statement?</h2><p class=\"group-intro\">Open the link in the message you were sent. It leads to your own form.</p></section><section class=\"card\"><h2>Do you build with the API?</h2><p class=\"group-intro\">Its description is at <a href=\"/v1/openapi.json\">/v1/openapi.json</a> (OpenAPI 3.1).</p></section></div></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

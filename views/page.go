@@ -25,6 +25,7 @@ import (
 const (
 	ActionContinue = "continue" // check the answers, complete the section, go on
 	ActionSave     = "save"     // keep what was typed, unchecked, go to the hub
+	ActionTotal    = "total"    // work out the totals of what was typed, save nothing
 	ActionUpload   = "upload"   // store the chosen file and show the page again
 	ActionAdd      = "add:"
 	ActionRemove   = "remove:"
