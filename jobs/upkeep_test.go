@@ -1,0 +1,220 @@
+package jobs_test
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"candor/blob"
+	"candor/db"
+	"candor/form"
+	"candor/intake"
+	"candor/jobs"
+)
+
+// However often and concurrently its job runs, a session has one PDF and one
+// event that says so.
+func TestPDFIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	s := b.completed("", now())
+	for range 3 {
+		b.tx(func(tx *db.Tx) error { return b.enqueuer.PDF(b.ctx, tx, s.ID) })
+	}
+	if n := b.count("SELECT count(*) FROM river_job"); n != 1 {
+		t.Errorf("%d jobs of one session, want 1", n)
+	}
+	other := b.completed("", now())
+	b.tx(func(tx *db.Tx) error { return b.enqueuer.PDF(b.ctx, tx, other.ID) })
+	if n := b.count("SELECT count(*) FROM river_job"); n != 2 {
+		t.Errorf("%d jobs of two sessions, want 2", n)
+	}
+	_, err := b.db.ExecContext(b.ctx, "INSERT INTO river_job (kind, queue, args, max_attempts) SELECT kind, queue, args, max_attempts FROM river_job, generate_series(1, 8)")
+	b.ok(err)
+	for range 2 {
+		b.start(func(c *jobs.Config) { c.PDFWorkers = 4 })
+	}
+	b.eventually("all jobs", func() bool {
+		return b.count("SELECT count(*) FROM river_job WHERE kind = 'statement_pdf' AND state = 'completed'") == 18
+	})
+	for _, session := range []*intake.Session{s, other} {
+		content, err := b.db.PDF(b.ctx, session.ID)
+		b.ok(err)
+		events := b.events(session, intake.SessionPDFReady)
+		if len(events) != 1 || !strings.HasPrefix(string(content), "%PDF-") {
+			t.Fatalf("%d events for a PDF of %d bytes", len(events), len(content))
+		}
+		got := data[intake.PDFReadyPayload](t, events[0].Body)
+		want := intake.PDFReadyPayload{SessionID: session.ID, PDFURL: "https://candor.example/v1/sessions/" + session.ID.String() + "/pdf",
+			FileSizeBytes: int64(len(content)), PageCount: got.PageCount}
+		if got != want || got.PageCount < 2 {
+			t.Errorf("payload %+v, want %+v", got, want)
+		}
+	}
+	b.tx(func(tx *db.Tx) error { return b.enqueuer.PDF(b.ctx, tx, s.ID) }) // once done, it may be asked for again
+	b.eventually("one more job", func() bool {
+		return b.count("SELECT count(*) FROM river_job WHERE kind = 'statement_pdf' AND state = 'completed'") == 19
+	})
+	if n := len(b.events(s, intake.SessionPDFReady)); n != 1 {
+		t.Errorf("%d events after a later run", n)
+	}
+}
+
+// Several workers sweep at once: each overdue session expires with one
+// event, by D48.
+func TestExpirySweep(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const n = 450 // more than two batches
+	created := now().Add(-30*24*time.Hour - time.Minute)
+	_, err := b.db.ExecContext(b.ctx, `
+		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, metadata, created_at, expires_at)
+		SELECT gen_random_uuid(), $1, true, 'pending', 'financial_statement', 'jo@customer.example', '{}', $2, $2::timestamptz + interval '30 days'
+		FROM generate_series(1, $3)`, b.scope.AccountID, created, n)
+	b.ok(err)
+	opened, later := b.session("", created), b.session("", now())
+	active := created.Add(time.Hour)
+	b.tx(func(tx *db.Tx) error {
+		if _, err := tx.OpenSession(b.ctx, opened.ID, created); err != nil {
+			return err
+		}
+		if _, err := tx.LockOpenSession(b.ctx, opened.ID, active); err != nil {
+			return err
+		}
+		return tx.SetSectionsCompleted(b.ctx, opened.ID, 4)
+	})
+	b.ok(b.db.SetDefaultURL(b.ctx, b.scope, nil))
+	for range 3 {
+		b.start(sweeping)
+	}
+	b.eventually("all to expire", func() bool { return b.count("SELECT count(*) FROM session WHERE status = 'expired'") == n+1 })
+	if events, once := b.count("SELECT count(*) FROM event WHERE type = 'session.expired'"), b.count("SELECT count(DISTINCT session_id) FROM event"); events != n+1 || once != n+1 {
+		t.Errorf("%d events of %d sessions, want %d", events, once, n+1)
+	}
+	if got, err := b.db.SessionByID(b.ctx, later.ID); err != nil || got.Status != intake.Pending {
+		t.Errorf("a session that isn't due: %v, %v", got, err)
+	}
+	expires := form.At(opened.ExpiresAt)
+	check := func(got, want intake.ExpiredPayload) {
+		t.Helper()
+		last := func(p intake.ExpiredPayload) string {
+			if p.LastActivityAt == nil {
+				return "never"
+			}
+			return p.LastActivityAt.UTC().String()
+		}
+		if got.SessionID != want.SessionID || !got.ExpiredAt.Equal(want.ExpiredAt.Time) || got.WasAccessed != want.WasAccessed ||
+			got.ProgressPercentage != want.ProgressPercentage || last(got) != last(want) {
+			t.Errorf("payload %+v, want %+v", got, want)
+		}
+	}
+	at := form.At(active)
+	check(data[intake.ExpiredPayload](t, b.events(opened, intake.SessionExpired)[0].Body),
+		intake.ExpiredPayload{SessionID: opened.ID, ExpiredAt: expires, WasAccessed: true, ProgressPercentage: 57, LastActivityAt: &at})
+	var never intake.Session
+	b.ok(b.db.GetContext(b.ctx, &never, "SELECT id, expires_at FROM session WHERE accessed_at IS NULL AND status = 'expired' LIMIT 1"))
+	check(data[intake.ExpiredPayload](t, b.events(&never, intake.SessionExpired)[0].Body),
+		intake.ExpiredPayload{SessionID: never.ID, ExpiredAt: form.At(never.ExpiresAt)})
+}
+
+// Of several workers one leads and asks for the periodic jobs.
+func TestPeriodicJobsDontPileUp(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	began := time.Now()
+	for range 3 {
+		b.start(sweeping)
+	}
+	const kinds = "kind IN ('session_expiry', 'stranded_work')"
+	b.eventually("ten runs", func() bool {
+		return b.count("SELECT count(*) FROM river_job WHERE "+kinds+" AND state = 'completed'") >= 20
+	})
+	runs, most := b.count("SELECT count(*) FROM river_job WHERE "+kinds), 2*int(time.Since(began)/(100*time.Millisecond)+3)
+	if runs > most {
+		t.Errorf("%d runs in %s, want at most %d", runs, time.Since(began), most)
+	}
+	b.eventually("no backlog", func() bool { return b.count("SELECT count(*) FROM river_job WHERE state = 'available'") <= 2 })
+	if n := b.count("SELECT count(*) FROM river_job WHERE state IN ('discarded', 'retryable') OR errors IS NOT NULL"); n != 0 {
+		t.Errorf("%d runs failed", n)
+	}
+}
+
+// Work whose job is gone gets a new one.
+func TestStrandedWork(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	hook := newReceiver(t, nil)
+	long := now().Add(-2 * time.Minute)
+	s, done := b.session(hook.URL, long), b.completed("", long)
+	b.tx(func(tx *db.Tx) error { return b.enqueuer.SessionEvent(b.ctx, tx, s, section(s, 1), long) })
+	_, err := b.db.ExecContext(b.ctx, "DELETE FROM river_job")
+	b.ok(err)
+	b.start(sweeping)
+	b.delivery(s, intake.DeliveryDelivered)
+	b.eventually("the PDF", func() bool { return len(b.events(done, intake.SessionPDFReady)) == 1 })
+	if n := len(hook.requests()); n != 1 {
+		t.Errorf("%d webhooks, want 1", n)
+	}
+}
+
+func TestRetention(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	start := now()
+	old, young := b.completed("", start.Add(-intake.Retention)), b.completed("", start.Add(-intake.Retention+time.Hour))
+	abandoned, uploading := intake.NewDocumentID(), intake.NewDocumentID()
+	docs := map[*intake.Session]intake.DocumentID{old: intake.NewDocumentID(), young: intake.NewDocumentID()}
+	put := func(id intake.DocumentID, at time.Time) {
+		t.Helper()
+		b.ok(b.db.ReserveBlob(b.ctx, id, at))
+		b.ok(b.blobs.Put(b.ctx, id.String(), strings.NewReader("x")))
+	}
+	put(abandoned, start.Add(-time.Hour))
+	put(uploading, start.Add(-time.Minute))
+	for s, id := range docs {
+		put(id, start)
+		b.tx(func(tx *db.Tx) error {
+			if _, err := tx.InsertPDF(b.ctx, s.ID, []byte("%PDF"), 1, start); err != nil {
+				return err
+			}
+			return tx.InsertDocument(b.ctx, &db.Document{ID: id, SessionID: s.ID, Category: "other", FileName: "f", ContentType: "image/png", SHA256: []byte{1}, UploadedAt: start})
+		})
+	}
+	key := db.IdempotencyKey{Scope: b.scope, Path: "/", Key: "k"}
+	b.tx(func(tx *db.Tx) error {
+		return tx.StoreResponse(b.ctx, key, &db.StoredResponse{Fingerprint: []byte{1}, Status: 201, Response: []byte{1}}, start.Add(-24*time.Hour))
+	})
+	there := func(id intake.DocumentID) bool {
+		r, err := b.blobs.Open(b.ctx, id.String())
+		if err == nil {
+			b.ok(r.Close())
+		} else if err != blob.ErrNotFound {
+			b.Fatal(err)
+		}
+		return err == nil
+	}
+	var ahead atomic.Int64
+	b.start(func(c *jobs.Config) { c.Clock = func() time.Time { return start.Add(time.Duration(ahead.Load())) } })
+	b.eventually("the old PDF to go", func() bool { return b.count("SELECT count(*) FROM statement_pdf") == 1 })
+	b.eventually("the abandoned blob to go", func() bool { return !there(abandoned) })
+	b.eventually("the old answer to go", func() bool { return b.count("SELECT count(*) FROM idempotency_key") == 0 })
+	if !there(uploading) || !there(docs[young]) || !there(docs[old]) {
+		t.Error("a blob went before its time")
+	}
+	if _, err := b.db.PDF(b.ctx, young.ID); err != nil {
+		t.Errorf("the younger PDF: %v", err)
+	}
+	if got, err := b.db.SessionByID(b.ctx, old.ID); err != nil || got.ErasedAt == nil {
+		t.Errorf("the old session: %+v, %v", got, err)
+	}
+	ahead.Store(int64(59 * time.Minute)) // the younger session has a minute left
+	_, err := b.db.ExecContext(b.ctx, "UPDATE blob_garbage SET created_at = created_at - interval '1 minute'")
+	b.ok(err)
+	_, err = b.db.ExecContext(b.ctx, "INSERT INTO river_job (kind, queue, args, max_attempts) VALUES ('retention', 'upkeep', '{}', 1)")
+	b.ok(err)
+	b.eventually("the old document's blob to go", func() bool { return !there(docs[old]) })
+	if !there(docs[young]) {
+		t.Error("the younger document's blob went")
+	}
+}
