@@ -146,7 +146,7 @@ func (d *DB) runTx(ctx context.Context, fn func(tx *Tx) error) (err error) {
 		}
 		// Also on the way of a panic or runtime.Goexit.
 		if rollback := tx.Rollback(); rollback != nil && !errors.Is(rollback, sql.ErrTxDone) && err != nil {
-			err = fmt.Errorf("%w (and rollback failed: %v)", err, rollback)
+			err = fmt.Errorf("%w (and rollback failed: %w)", err, rollback)
 		}
 	}()
 	if err := fn(&Tx{Tx: tx}); err != nil {

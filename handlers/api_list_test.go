@@ -16,12 +16,12 @@ import (
 
 // record is what a test knows of a session it made.
 type record struct {
-	id                 intake.SessionID
-	stored             intake.Status
-	reference, email   string
-	created, expires   time.Time
-	completed          time.Time
-	livemode, accessed bool
+	id               intake.SessionID
+	stored           intake.Status
+	reference, email string
+	created, expires time.Time
+	completed        time.Time
+	livemode         bool
 }
 
 func (r record) status(now time.Time) intake.Status {

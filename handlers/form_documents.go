@@ -126,7 +126,7 @@ func (s *Server) storeUpload(c echo.Context, v *visit, u upload, action string) 
 	if err != nil {
 		return err
 	}
-	defer file.Close() //nolint:errcheck // it was only read
+	defer file.Close()
 	return s.Service.AddDocument(c.Request().Context(), v.Session.ID, service.Upload{
 		Category: u.values.Get("category"), FileName: u.file.Filename, Content: file,
 	})

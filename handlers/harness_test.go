@@ -95,11 +95,8 @@ func (b *bench) newAccount(email, plan string) *service.CreatedAccount {
 	return account
 }
 
-// testScope and liveScope are the account's two modes.
+// testScope is the account in test mode.
 func (b *bench) testScope() intake.Scope { return intake.Scope{AccountID: b.account.AccountID} }
-func (b *bench) liveScope() intake.Scope {
-	return intake.Scope{AccountID: b.account.AccountID, Livemode: true}
-}
 
 // serve sends a request through the router.
 func (b *bench) serve(r *http.Request) *httptest.ResponseRecorder {

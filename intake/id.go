@@ -37,14 +37,21 @@ func (documentKind) prefix() string { return "doc" }
 func (eventKind) prefix() string    { return "evt" }
 func (deliveryKind) prefix() string { return "whd" }
 
-// The ids of what an account owns (D4).
+// The ids of accounts and what they own (D4).
 type (
-	AccountID  = ID[accountKind]
-	StaffID    = ID[staffKind]
-	KeyID      = ID[keyKind]
-	SessionID  = ID[sessionKind]
+	// AccountID is an account's, acct_….
+	AccountID = ID[accountKind]
+	// StaffID is a staff user's, usr_….
+	StaffID = ID[staffKind]
+	// KeyID is an API key's, key_….
+	KeyID = ID[keyKind]
+	// SessionID is a session's, sess_….
+	SessionID = ID[sessionKind]
+	// DocumentID is an uploaded document's, doc_….
 	DocumentID = ID[documentKind]
-	EventID    = ID[eventKind]
+	// EventID is an event's, evt_….
+	EventID = ID[eventKind]
+	// DeliveryID is a webhook delivery's, whd_….
 	DeliveryID = ID[deliveryKind]
 )
 

@@ -173,17 +173,14 @@ func (p phrase) wrap(limit int) []line {
 	for i := 0; i < len(p.glyphs); i++ {
 		g := p.glyphs[i]
 		if width+g.width > limit && i > start && g.r != ' ' {
-			end := i
-			if fits > start {
-				end = fits
-			} else {
+			end := fits
+			if fits <= start {
 				end = p.clusterStart(start, i)
 			}
 			lines = append(lines, p.line(start, end))
 			start = p.skipSpaces(end)
 			i = max(i, start)
 			fits = start
-			width = 0
 			if i >= len(p.glyphs) {
 				break
 			}
