@@ -1,0 +1,4 @@
+package service
+
+// VerifyPassword is verifyPassword, for tests.
+var VerifyPassword = verifyPassword
