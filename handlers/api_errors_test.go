@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -58,6 +59,9 @@ func TestPathIDs(t *testing.T) {
 			r.Header.Set("Authorization", "Bearer "+b.account.TestKey)
 			answer{t, b.serve(r)}.refused(http.StatusNotFound, "session_not_found", "")
 		}
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodDelete, "/v1/sessions/"+id, nil)
+		r.Header.Set("Authorization", "Bearer "+b.account.TestKey)
+		answer{t, b.serve(r)}.refused(http.StatusNotFound, "session_not_found", "")
 	}
 }
 
@@ -203,5 +207,46 @@ func TestNoEchoOfInput(t *testing.T) {
 		if strings.Contains(a.Body.String(), "marker") {
 			t.Errorf("answer %d repeats the input: %s", a.Code, a.Body)
 		}
+	}
+}
+
+// TestOverHTTP checks what only a real connection shows.
+func TestOverHTTP(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	server := httptest.NewServer(b.handler)
+	t.Cleanup(server.Close)
+	send := func(method, path string, body io.Reader) (*http.Response, string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, body)
+		b.ok(err)
+		r.Header.Set("Authorization", "Bearer "+b.account.TestKey)
+		r.Header.Set("Content-Type", "application/json")
+		response, err := server.Client().Do(r)
+		b.ok(err)
+		defer func() { b.ok(response.Body.Close()) }()
+		text, err := io.ReadAll(response.Body)
+		b.ok(err)
+		return response, string(text)
+	}
+	created, text := send(http.MethodPost, "/v1/sessions", strings.NewReader(validBody))
+	if created.StatusCode != http.StatusCreated || created.ContentLength != int64(len(text)) || created.Header.Get("Content-Type") != "application/json" {
+		t.Errorf("created: %v %s", created, text)
+	}
+	get, whole := send(http.MethodGet, "/v1/sessions", nil)
+	head, none := send(http.MethodHead, "/v1/sessions", nil)
+	if head.StatusCode != http.StatusOK || none != "" || head.ContentLength != get.ContentLength || get.ContentLength != int64(len(whole)) {
+		t.Errorf("HEAD: %v %q, GET: %v", head, none, get)
+	}
+	chunked := io.MultiReader(strings.NewReader(validBody[:20]), strings.NewReader(validBody[20:]))
+	if response, text := send(http.MethodPost, "/v1/sessions", chunked); response.StatusCode != http.StatusCreated {
+		t.Errorf("chunked body: %d %s", response.StatusCode, text)
+	}
+	tooLarge := io.MultiReader(strings.NewReader(strings.Repeat(" ", 1<<20)))
+	if response, text := send(http.MethodPost, "/v1/sessions", tooLarge); response.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("endless body: %d %s", response.StatusCode, text)
+	}
+	if response, text := send(http.MethodGet, "/v1//sessions", nil); response.StatusCode != http.StatusNotFound {
+		t.Errorf("doubled slash: %d %s", response.StatusCode, text)
 	}
 }

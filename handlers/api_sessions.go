@@ -131,16 +131,12 @@ func (s *Server) createSession(ctx context.Context, tx *db.Tx, r *createSessionR
 }
 
 func (s *Server) newSession(of *intake.Session) newSession {
-	out := newSession{
+	return newSession{
 		ID: of.ID, Status: of.Status, FormType: of.FormType, CustomerEmail: of.CustomerEmail, CustomerName: of.CustomerName,
 		ReferenceID: of.ReferenceID, SessionURL: s.Service.SessionURL(of.ID), WebhookURL: of.WebhookURL,
 		CreatedAt: form.At(of.CreatedAt), ExpiresAt: form.At(of.ExpiresAt), AccessedAt: form.AtOptional(of.AccessedAt),
 		CompletedAt: form.AtOptional(of.CompletedAt), Metadata: of.Metadata, Livemode: of.Livemode,
 	}
-	if out.Metadata == nil {
-		out.Metadata = intake.Metadata{}
-	}
-	return out
 }
 
 func (s *Server) listSessions(ctx context.Context, r *listSessionsRequest) (*sessionList, error) {

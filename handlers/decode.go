@@ -26,14 +26,14 @@ import (
 
 // decodeParameters fills the fields tagged path and query. All that is wrong
 // is reported at once (D10, D25).
-func decodeParameters(c echo.Context, into any) error {
+func decodeParameters(c echo.Context, fields []reflect.StructField, into any) error {
 	target := reflect.ValueOf(into).Elem()
 	query, err := url.ParseQuery(c.Request().URL.RawQuery)
 	if err != nil {
 		return intake.Errorf(intake.CodeInvalidRequest, "The query string is malformed. Percent-encode its names and values.")
 	}
 	var wrong form.Errors
-	for _, f := range fieldsOf(target.Type()) {
+	for _, f := range fields {
 		field := target.FieldByIndex(f.Index)
 		if name, ok := f.Tag.Lookup("path"); ok {
 			field.SetString(c.Param(name))
@@ -136,7 +136,7 @@ func setTime(field reflect.Value, value string) (problem string) {
 // decodeBody fills the fields tagged json from a JSON object. A null is the
 // same as an absent field; unknown fields are ignored; all that are missing or
 // of a wrong type are reported at once (D25).
-func decodeBody(body []byte, into any) error {
+func decodeBody(body []byte, fields []reflect.StructField, into any) error {
 	var members map[string]json.RawMessage
 	if !utf8.Valid(body) {
 		return intake.Errorf(intake.CodeInvalidRequest, "The request body isn't UTF-8.")
@@ -149,7 +149,7 @@ func decodeBody(body []byte, into any) error {
 	}
 	target := reflect.ValueOf(into).Elem()
 	var wrong form.Errors
-	for _, f := range fieldsOf(target.Type()) {
+	for _, f := range fields {
 		name := jsonName(f)
 		if name == "" {
 			continue

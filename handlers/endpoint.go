@@ -39,14 +39,15 @@ type operation struct {
 }
 
 // endpoint makes an operation of a plain function. The request's fields are
-// filled by their tags: see decode.
+// filled by their tags, as decode.go says.
 func endpoint[Req, Resp any](r route, do func(context.Context, *Req) (*Resp, error)) operation {
+	fields := fieldsOf(reflect.TypeFor[Req]())
 	return operation{r, reflect.TypeFor[Req](), reflect.TypeFor[Resp](), func(c echo.Context) error {
 		if err := authorize(requestOf(c), r.permission); err != nil {
 			return err
 		}
 		var req Req
-		if err := decodeParameters(c, &req); err != nil {
+		if err := decodeParameters(c, fields, &req); err != nil {
 			return err
 		}
 		resp, err := do(c.Request().Context(), &req)
@@ -60,6 +61,7 @@ func endpoint[Req, Resp any](r route, do func(context.Context, *Req) (*Resp, err
 // posting makes an operation of a function whose effect commits with the
 // answer that is kept for its Idempotency-Key (D31).
 func posting[Req, Resp any](s *Server, r route, do func(context.Context, *db.Tx, *Req) (*Resp, error)) operation {
+	fields := fieldsOf(reflect.TypeFor[Req]())
 	return operation{r, reflect.TypeFor[Req](), reflect.TypeFor[Resp](), func(c echo.Context) error {
 		if err := authorize(requestOf(c), r.permission); err != nil {
 			return err
@@ -70,7 +72,7 @@ func posting[Req, Resp any](s *Server, r route, do func(context.Context, *db.Tx,
 		}
 		answer, err := s.once(c, body, func(tx *db.Tx) (service.Answer, error) {
 			var req Req
-			if err := decodeBody(body, &req); err != nil {
+			if err := decodeBody(body, fields, &req); err != nil {
 				return service.Answer{}, err
 			}
 			resp, err := do(c.Request().Context(), tx, &req)

@@ -223,6 +223,40 @@ func TestDocument(t *testing.T) {
 	}
 }
 
+// TestEverythingIsDescribed checks that no field or parameter is left to be
+// guessed at.
+func TestEverythingIsDescribed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	doc := described.load(t, b.handler)
+	for name, schema := range doc.Components.Schemas {
+		describedAll(t, name, schema.Value)
+	}
+	for path, item := range doc.Paths.Map() {
+		for method, operation := range item.Operations() {
+			for _, parameter := range operation.Parameters {
+				if parameter.Value.Description == "" {
+					t.Errorf("%s %s: %s isn't described", method, path, parameter.Value.Name)
+				}
+			}
+		}
+	}
+}
+
+func describedAll(t *testing.T, at string, schema *openapi3.Schema) {
+	t.Helper()
+	for name, property := range schema.Properties {
+		at := at + "." + name
+		if property.Value.Description == "" && property.Value.Title == "" && property.Value.Properties == nil && property.Value.Items == nil {
+			t.Errorf("%s isn't described", at)
+		}
+		describedAll(t, at, property.Value)
+		if property.Value.Items != nil {
+			describedAll(t, at+"[]", property.Value.Items.Value)
+		}
+	}
+}
+
 // TestEveryRouteIsDocumented holds the routes to the contract's list.
 func TestEveryRouteIsDocumented(t *testing.T) {
 	t.Parallel()
