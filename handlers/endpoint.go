@@ -135,16 +135,19 @@ func idempotencyKey(h http.Header) (string, error) {
 }
 
 // refusedAnswer is the answer to a refused POST, and whether it is kept for
-// its Idempotency-Key: 401, 403, 429 and 5xx are not (D31).
+// its Idempotency-Key.
 func refusedAnswer(err error) (service.Answer, bool) {
 	public := publicError(err)
 	status := statuses[public.Code]
-	switch {
-	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusTooManyRequests, status >= http.StatusInternalServerError:
-		return service.Answer{}, false
-	}
 	text, err := encode(newErrorBody(public))
-	return service.Answer{Status: status, Body: text}, err == nil
+	return service.Answer{Status: status, Body: text}, err == nil && keepsAnswer(status)
+}
+
+// keepsAnswer reports whether answers with the status are kept for their
+// Idempotency-Key: 401, 403, 429 and 5xx are not (D31).
+func keepsAnswer(status int) bool {
+	return status != http.StatusUnauthorized && status != http.StatusForbidden &&
+		status != http.StatusTooManyRequests && status < http.StatusInternalServerError
 }
 
 // scopeIn is the scope of the request's key; endpoints that need no key have

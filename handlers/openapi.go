@@ -245,6 +245,9 @@ func (c schemas) addErrors(out *openAPIO, op operation) {
 		if status == http.StatusTooManyRequests || status == http.StatusAccepted {
 			response.Headers[headerRetry] = openAPIHeader{Ref: "#/components/headers/" + headerRetry}
 		}
+		if op.method == http.MethodPost && keepsAnswer(status) {
+			response.Headers[headerReplayed] = openAPIHeader{Ref: "#/components/headers/" + headerReplayed}
+		}
 		out.Responses[strconv.Itoa(status)] = response
 	}
 }

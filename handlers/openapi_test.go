@@ -239,6 +239,13 @@ func TestEverythingIsDescribed(t *testing.T) {
 					t.Errorf("%s %s: %s isn't described", method, path, parameter.Value.Name)
 				}
 			}
+			for status, response := range operation.Responses.Map() {
+				for line := range strings.SplitSeq(*response.Value.Description, "\n") {
+					if strings.HasSuffix(line, ": ") {
+						t.Errorf("%s %s: %s: %q has no meaning", method, path, status, line)
+					}
+				}
+			}
 		}
 	}
 }
