@@ -11,6 +11,7 @@ import (
 
 	"candor/intake"
 	"candor/statement"
+	"candor/statement/statementtest"
 )
 
 // atOnce runs work n times at once and waits for all.
@@ -68,10 +69,14 @@ func TestTabsSaveAtOnce(t *testing.T) {
 	t.Parallel()
 	c := newBench(t).newCustomer()
 	names := statement.SectionNames[:6]
-	atOnce(4*len(names), func(i int) {
+	statuses := make([]int, 4*len(names))
+	atOnce(len(statuses), func(i int) {
 		name := names[i%len(names)]
-		c.again().answer(name)
+		statuses[i] = c.again().post(name, statementtest.Values(name)).Code
 	})
+	if slices.ContainsFunc(statuses, func(status int) bool { return status != http.StatusSeeOther }) {
+		t.Errorf("answered %v, want 303 to all", statuses)
+	}
 	story := c.story()
 	if count(story, "accessed") != 1 || story[0] != "accessed" {
 		t.Errorf("events = %q, want accessed once, first", story)
