@@ -21,10 +21,11 @@ import (
 	"candor/intake"
 )
 
-// fetchCooldown is how long a client waits between fetches, and how often an
-// inserting one notifies; 10 ms starts a job within milliseconds without a
-// NOTIFY in every commit.
-const fetchCooldown = 10 * time.Millisecond
+// notifyCooldown is how long the inserting client stays silent after it has
+// notified the workers. A job inserted within it waits for their next poll, so
+// it is the least that River allows: the commits that are many, new sessions,
+// insert no job.
+const notifyCooldown = time.Millisecond
 
 // Enqueuer inserts jobs and records events in the caller's transaction, so
 // that nothing is sent of what did not happen, and nothing that did is lost.
@@ -35,7 +36,7 @@ type Enqueuer struct {
 // NewEnqueuer returns an Enqueuer on the database.
 func NewEnqueuer(database *db.DB, logger *slog.Logger) (*Enqueuer, error) {
 	client, err := river.NewClient(riverdatabasesql.New(database.DB.DB), &river.Config{
-		FetchCooldown: fetchCooldown,
+		FetchCooldown: notifyCooldown,
 		Logger:        logger,
 	})
 	if err != nil {

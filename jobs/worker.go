@@ -37,9 +37,11 @@ const (
 	// maxRuns is how often a job may fail on our side before the sweep for
 	// stranded work must take over.
 	maxRuns = 25
+	// fetchCooldown is how long a worker waits between two fetches.
+	fetchCooldown = 10 * time.Millisecond
 	// pollInterval finds jobs when a notification was missed, and those that
 	// come due.
-	pollInterval = 500 * time.Millisecond
+	pollInterval = 200 * time.Millisecond
 	// minConnections lets three queues fetch and jobs complete while one
 	// connection listens.
 	minConnections = 8
