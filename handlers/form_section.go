@@ -110,12 +110,12 @@ func (s *Server) completeSection(c echo.Context, v *visit, section *form.Section
 // never completes a section: nobody said that it is all there. A completed
 // one stays so while its answers are valid.
 func (s *Server) saveForLater(c echo.Context, v *visit, section *form.Section, values url.Values) error {
+	section.Read(values)
 	save := s.Service.SaveDraft
-	if v.Sections[section.Name].Completed && len(v.Empty(section.Name).Decode(values)) == 0 {
-		section.Decode(values)
-		save = s.Service.SaveSection
-	} else {
-		section.Read(values)
+	if v.Sections[section.Name].Completed {
+		if whole := v.Empty(section.Name); len(whole.Decode(values)) == 0 {
+			section, save = whole, s.Service.SaveSection
+		}
 	}
 	if err := save(c.Request().Context(), v.Session.ID, section); err != nil {
 		return err
