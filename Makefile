@@ -24,6 +24,7 @@ run: build ## Set up, build, and serve on http://localhost:8080
 .PHONY: build
 build: $(FRONT) ## Build bin/candor
 	$(SETUP) go
+	@[ -x bin/candor ] || echo "Building Candor; the first time takes a few minutes" >&2
 	@go build $(LDFLAGS) -o bin/candor ./cmd/candor
 
 .PHONY: test
@@ -89,7 +90,7 @@ clean: ## Remove what was built; .data, the development data, stays
 # npm writes this file when it has installed everything.
 node_modules/.package-lock.json: package.json package-lock.json
 	$(SETUP) node
-	@npm ci --ignore-scripts --loglevel=error >/dev/null
+	@npm ci --ignore-scripts --no-update-notifier --loglevel=error >/dev/null
 	@touch $@
 
 $(FRONT): node_modules/.package-lock.json static/build.mjs $(shell find static/css static/js static/img -type f)
