@@ -247,7 +247,7 @@ func TestWithoutScript(t *testing.T) {
 	p.tab.Upload("#file", temporaryFile(t, "big.pdf", pdfOf(statement.MaxDocumentBytes+(2<<20))))
 	p.tab.Select("#category", "other")
 	p.tab.Click(`.group button[value="upload"]`)
-	p.tab.WaitForText(".error-summary", "must be smaller than 10 MB")
+	p.tab.WaitForText(".error-summary", "must be 10 MB or smaller")
 	p.tab.Upload("#file", temporaryFile(t, "small.pdf", pdfOf(200)))
 	p.tab.Select("#category", "other")
 	p.press("/personal_details")

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// maxFormBytes is above the longest section that keeps to its limits (D24)
-	// in all but the wordiest scripts.
-	maxFormBytes = 1 << 20
+	// maxFormBytes is above the longest section that keeps to its limits (D24),
+	// percent-encoded in the wordiest scripts.
+	maxFormBytes = 4 << 20
 	// formTime is how long such a form may take to come in.
 	formTime = 2 * time.Minute
 )

@@ -27,7 +27,7 @@ type Upload struct {
 }
 
 // FileTooLarge is what the customer is told of a file above the limit.
-const FileTooLarge = "The selected file must be smaller than 10 MB"
+const FileTooLarge = "The selected file must be 10 MB or smaller"
 
 // maxPixels is more than any phone's photo; an image that claims more is a
 // bomb for whoever opens it.
