@@ -34,8 +34,12 @@ type app struct {
 func openApp(ctx context.Context, c Config, logger *slog.Logger) (_ *app, err error) {
 	a := new(app)
 	defer func() {
-		if err != nil {
-			a.close()
+		if err == nil {
+			return
+		}
+		a.close()
+		if ctx.Err() != nil {
+			err = ctx.Err() // interrupted: how it shows at this point is of no interest
 		}
 	}()
 	if err := openDataDir(c.DataDir); err != nil {

@@ -1,0 +1,169 @@
+package main_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"candor/devpg"
+)
+
+// PostgreSQL restarts under load: every session that was acknowledged is
+// there, and every event of a form that was opened is delivered.
+func TestPostgresRestartLosesNothing(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(openDir(t), "pg")
+	postgres := startPostgres(t, dir)
+	env := testEnvironment(t).with("CANDOR_RATE_PER_MINUTE", "1000000", "CANDOR_RATE_BURST", "1000000",
+		"CANDOR_SWEEP_INTERVAL", "1s", "CANDOR_RESCUE_AFTER", "1s", "DATABASE_URL", postgres.DSN("candor"))
+	hooks := newReceiver(t, nil)
+	a := createAccount(t, env, "--webhook-url", hooks.url)
+	hooks.setSecret(a.TestWebhookSecret)
+	p := serve(t, env, "serve")
+	l := &load{base: p.url, key: a.TestKey, opened: map[string]bool{}}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				l.work(ctx)
+			}
+		})
+	}
+	l.await(t, 20)
+	if err := postgres.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	failures := l.failures.Load()
+	eventually(t, "requests fail without PostgreSQL", func() bool { return l.failures.Load() > failures })
+	startPostgres(t, dir)
+	l.await(t, l.count()+20)
+	cancel()
+	wg.Wait()
+
+	api := partner{t, p.url, a.TestKey}
+	for id, opened := range l.opened {
+		status := api.status(id)
+		if opened && status != "in_progress" || status == "" {
+			t.Errorf("session %s, acknowledged and opened: %t, is %q", id, opened, status)
+		}
+	}
+	eventually(t, "session.accessed of every opened form is delivered", func() bool {
+		delivered := map[string]bool{}
+		for _, call := range hooks.of("session.accessed") {
+			delivered[call.SessionID] = true
+		}
+		for id, opened := range l.opened {
+			if opened && !delivered[id] {
+				return false
+			}
+		}
+		return true
+	})
+	p.stop()
+}
+
+func startPostgres(t *testing.T, dir string) *devpg.Server {
+	t.Helper()
+	server, err := devpg.Start(t.Context(), dir, devpg.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := server.CreateDatabase(t.Context(), "candor"); err != nil {
+		t.Fatal(err)
+	}
+	return server
+}
+
+// load creates sessions and opens their forms, and remembers what was
+// acknowledged.
+type load struct {
+	base, key string
+	failures  atomic.Int64
+
+	mu     sync.Mutex
+	opened map[string]bool // by session id: whether its form was shown
+}
+
+func (l *load) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := 0
+	for _, opened := range l.opened {
+		if opened {
+			n++
+		}
+	}
+	return n
+}
+
+// await waits until n forms were opened.
+func (l *load) await(t *testing.T, n int) {
+	t.Helper()
+	eventually(t, "sessions are created and opened", func() bool { return l.count() >= n })
+}
+
+// work creates a session and opens its form.
+func (l *load) work(ctx context.Context) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, l.base+"/v1/sessions",
+		strings.NewReader(`{"form_type":"financial_statement","customer_email":"a@example.com"}`))
+	if err != nil {
+		return
+	}
+	request.Header.Set("Authorization", "Bearer "+l.key)
+	request.Header.Set("Content-Type", "application/json")
+	status, body := l.do(http.DefaultClient, request)
+	var s session
+	if status != http.StatusCreated || json.Unmarshal(body, &s) != nil {
+		l.failures.Add(1)
+		return
+	}
+	l.acknowledge(s.ID, false)
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		return
+	}
+	request, err = http.NewRequestWithContext(ctx, http.MethodGet, s.SessionURL, nil)
+	if err != nil {
+		return
+	}
+	if status, _ := l.do(&http.Client{Jar: jar}, request); status != http.StatusOK {
+		l.failures.Add(1)
+		return
+	}
+	l.acknowledge(s.ID, true)
+}
+
+func (l *load) acknowledge(id string, opened bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.opened[id] = opened
+}
+
+// do returns the status and body, 0 without an answer.
+func (l *load) do(client *http.Client, request *http.Request) (int, []byte) {
+	response, err := client.Do(request)
+	if err != nil {
+		return 0, nil
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return 0, nil
+	}
+	return response.StatusCode, body
+}
