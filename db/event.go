@@ -98,7 +98,7 @@ func (d *DB) RecordAttempt(ctx context.Context, a *Attempt, state intake.Deliver
 	_, err := d.ExecContext(ctx, `
 		WITH advanced AS (
 			UPDATE delivery SET attempts = $2, state = $3, next_attempt_at = $4, first_attempt_at = coalesce(first_attempt_at, $5),
-				finished_at = CASE WHEN $3 = 'pending' THEN NULL ELSE $5::timestamptz END
+				finished_at = CASE WHEN $3 <> 'pending' THEN $5::timestamptz + $6::integer * interval '1 millisecond' END
 			WHERE id = $1 AND state = 'pending' AND attempts = $2 - 1
 			RETURNING id)
 		INSERT INTO delivery_attempt (delivery_id, number, started_at, duration_ms, status_code, error_class, error, request_headers, response)

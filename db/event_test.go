@@ -57,7 +57,7 @@ func TestDeliveriesAndAttempts(t *testing.T) {
 	record(3, intake.DeliveryPending, &next) // nothing follows a delivery
 	all, err := s.Deliveries(s.ctx, session.ID)
 	s.ok(err)
-	if len(all) != 1 || all[0].State != intake.DeliveryDelivered || all[0].Attempts != 2 || all[0].NextAttemptAt != nil || !all[0].FirstAttemptAt.Equal(start.Add(time.Second)) {
+	if len(all) != 1 || all[0].State != intake.DeliveryDelivered || all[0].Attempts != 2 || all[0].NextAttemptAt != nil || !all[0].FinishedAt.Equal(start.Add(2007*time.Millisecond)) || !all[0].FirstAttemptAt.Equal(start.Add(time.Second)) {
 		t.Errorf("deliveries %+v", all)
 	}
 	attempts, err := s.Attempts(s.ctx, delivery.ID)

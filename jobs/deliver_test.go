@@ -328,3 +328,40 @@ func TestKilledProcess(t *testing.T) {
 	b.start(func(c *jobs.Config) { c.RescueAfter = 0 })
 	b.delivery(s, intake.DeliveryDelivered)
 }
+
+// An answer that came is recorded though the process is stopped hard in that
+// moment.
+func TestStopRecordsWhatWasAnswered(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	hook := newReceiver(t, nil)
+	w := b.worker()
+	b.ok(w.Start(b.ctx))
+	s := b.session(hook.URL, now())
+	var stopped chan error
+	b.tx(func(tx *db.Tx) error {
+		b.emit(s, 1)
+		// Recording waits for this lock while the stop comes.
+		if _, err := tx.ExecContext(b.ctx, "LOCK TABLE delivery_attempt IN EXCLUSIVE MODE"); err != nil {
+			return err
+		}
+		b.received(hook, 1)
+		b.eventually("the record to wait", func() bool { return b.count("SELECT count(*) FROM pg_locks WHERE NOT granted") > 0 })
+		ctx, cancel := context.WithTimeout(b.ctx, time.Millisecond)
+		defer cancel()
+		<-ctx.Done()
+		stopped = make(chan error, 1)
+		go func() { stopped <- w.Stop(ctx) }()
+		select { // the hard stop waits for the record
+		case err := <-stopped:
+			t.Errorf("stopped without the record: %v", err)
+			stopped <- err
+		case <-time.After(200 * time.Millisecond):
+		}
+		return nil
+	})
+	b.ok(<-stopped)
+	if got := b.delivery(s, intake.DeliveryDelivered); got.Attempts != 1 || len(hook.requests()) != 1 {
+		t.Errorf("after the stop: %+v, %d requests", got, len(hook.requests()))
+	}
+}
