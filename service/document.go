@@ -55,6 +55,14 @@ func (s *Service) AddDocument(ctx context.Context, id intake.SessionID, upload U
 		ID: intake.NewDocumentID(), SessionID: id, Category: upload.Category, FileName: cleanFileName(upload.FileName, contentType),
 		ContentType: contentType, SizeBytes: int64(len(content)), SHA256: sum[:], UploadedAt: now,
 	}
+	// A closed form takes no bytes; whether it is open still is seen below.
+	session, err := s.DB.SessionByID(ctx, id)
+	if err != nil {
+		return orCode(err, errSessionNotFound)
+	}
+	if conflict := session.Conflict(now); conflict != nil {
+		return conflict
+	}
 	if err := s.DB.ReserveBlob(ctx, document.ID, now); err != nil {
 		return err
 	}

@@ -74,6 +74,9 @@ func TestClosedFormsStayClosed(t *testing.T) {
 		b.code("removal", b.RemoveDocument(b.ctx, id, intake.NewDocumentID()), code)
 		b.code("submit", b.submit(id), code)
 	}
+	if n := b.count("SELECT count(*) FROM blob_garbage"); n != 0 {
+		t.Errorf("closed forms took the bytes of %d uploads", n)
+	}
 }
 
 // One customer's way through the form, with the events it sends (D15, D16).
