@@ -1,6 +1,7 @@
 package jobs_test
 
 import (
+	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -189,7 +190,7 @@ func TestRetention(t *testing.T) {
 		r, err := b.blobs.Open(b.ctx, id.String())
 		if err == nil {
 			b.ok(r.Close())
-		} else if err != blob.ErrNotFound {
+		} else if !errors.Is(err, blob.ErrNotFound) {
 			b.Fatal(err)
 		}
 		return err == nil
