@@ -128,3 +128,19 @@ func TestForwardedAddress(t *testing.T) {
 		})
 	}
 }
+
+// TestRetryAfter checks that the seconds are rounded up.
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	limiter, err := ratelimit.New(ratelimit.Config{PerMinute: 1, Burst: 1, Keys: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, func(c *handlers.Config) { c.Limiter = limiter })
+	b.get("/sessions").status(http.StatusOK)
+	b.clock.advance(200 * time.Millisecond)
+	a := b.get("/sessions").refused(http.StatusTooManyRequests, "rate_limit_exceeded", "")
+	if got := a.Header().Get("Retry-After"); got != "60" {
+		t.Errorf("Retry-After: %q, want 60", got)
+	}
+}
