@@ -6,6 +6,8 @@ SHELL := /bin/sh
 
 # A release sets it: make build VERSION=1.2.3
 VERSION ?=
+# Git refuses to tell about another user's checkout, and go build then fails.
+BUILDVCS := -buildvcs=$(shell git status >/dev/null 2>&1 && echo auto || echo false)
 LDFLAGS := $(if $(VERSION),-ldflags "-s -w -X main.version=$(VERSION)")
 
 FRONT := static/dist/manifest.json
@@ -25,7 +27,7 @@ run: build ## Set up, build, and serve on http://localhost:8080
 build: $(FRONT) ## Build bin/candor
 	$(SETUP) go
 	@[ -x bin/candor ] || echo "Building Candor; the first time takes a few minutes" >&2
-	@go build $(LDFLAGS) -o bin/candor ./cmd/candor
+	@go build $(BUILDVCS) $(LDFLAGS) -o bin/candor ./cmd/candor
 
 .PHONY: test
 test: $(FRONT) ## Run every test, Chromium's too, with the race detector
