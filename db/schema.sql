@@ -92,8 +92,15 @@ CREATE TABLE public.delivery (
     first_attempt_at timestamp with time zone,
     next_attempt_at timestamp with time zone,
     finished_at timestamp with time zone,
-    job_id bigint NOT NULL,
     created_at timestamp with time zone NOT NULL,
+    endpoint_id uuid NOT NULL,
+    session_id uuid,
+    sequence bigint NOT NULL,
+    cycle smallint DEFAULT 1 NOT NULL,
+    attempts_total integer DEFAULT 0 NOT NULL,
+    lease_until timestamp with time zone,
+    last_status_code integer,
+    last_error_class text,
     CONSTRAINT delivery_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'cancelled'::text])))
 );
 
@@ -127,7 +134,14 @@ CREATE TABLE public.event (
     session_id uuid,
     type text NOT NULL,
     body bytea NOT NULL,
-    created_at timestamp with time zone NOT NULL
+    created_at timestamp with time zone NOT NULL,
+    sequence bigint NOT NULL
+);
+
+CREATE TABLE public.event_sequence (
+    account_id uuid NOT NULL,
+    livemode boolean NOT NULL,
+    last bigint NOT NULL
 );
 
 CREATE TABLE public.idempotency_key (
@@ -231,6 +245,21 @@ CREATE TABLE public.subscription_usage (
     sessions bigint NOT NULL
 );
 
+CREATE TABLE public.webhook_endpoint (
+    id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    livemode boolean NOT NULL,
+    origin text NOT NULL,
+    consecutive_failures integer DEFAULT 0 NOT NULL,
+    failing_since timestamp with time zone,
+    last_success_at timestamp with time zone,
+    last_failure_at timestamp with time zone,
+    last_status_code integer,
+    last_error_class text,
+    gone boolean DEFAULT false NOT NULL,
+    created_at timestamp with time zone NOT NULL
+);
+
 CREATE TABLE public.webhook_setting (
     account_id uuid NOT NULL,
     livemode boolean NOT NULL,
@@ -262,6 +291,9 @@ ALTER TABLE ONLY public.document
 ALTER TABLE ONLY public.event
     ADD CONSTRAINT event_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.event_sequence
+    ADD CONSTRAINT event_sequence_pkey PRIMARY KEY (account_id, livemode);
+
 ALTER TABLE ONLY public.idempotency_key
     ADD CONSTRAINT idempotency_key_pkey PRIMARY KEY (account_id, livemode, path, key);
 
@@ -289,6 +321,9 @@ ALTER TABLE ONLY public.subscription
 ALTER TABLE ONLY public.subscription_usage
     ADD CONSTRAINT subscription_usage_pkey PRIMARY KEY (account_id, period_start, shard);
 
+ALTER TABLE ONLY public.webhook_endpoint
+    ADD CONSTRAINT webhook_endpoint_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.webhook_setting
     ADD CONSTRAINT webhook_setting_pkey PRIMARY KEY (account_id, livemode);
 
@@ -296,13 +331,19 @@ CREATE INDEX api_key_account_idx ON public.api_key USING btree (account_id, live
 
 CREATE UNIQUE INDEX api_key_hash_key ON public.api_key USING btree (hash);
 
+CREATE INDEX delivery_due_idx ON public.delivery USING btree (endpoint_id, next_attempt_at, sequence) WHERE (state = 'pending'::text);
+
 CREATE INDEX delivery_event_idx ON public.delivery USING btree (event_id);
 
-CREATE INDEX delivery_pending_idx ON public.delivery USING btree (next_attempt_at) WHERE (state = 'pending'::text);
+CREATE INDEX delivery_failed_idx ON public.delivery USING btree (endpoint_id, finished_at) WHERE (state = 'failed'::text);
+
+CREATE INDEX delivery_turn_idx ON public.delivery USING btree (session_id, endpoint_id, sequence) WHERE ((state = 'pending'::text) AND (attempts_total = 0));
 
 CREATE INDEX document_session_idx ON public.document USING btree (session_id, id);
 
-CREATE INDEX event_account_idx ON public.event USING btree (account_id, livemode, created_at, id);
+CREATE INDEX event_created_idx ON public.event USING btree (created_at);
+
+CREATE UNIQUE INDEX event_sequence_key ON public.event USING btree (account_id, livemode, sequence);
 
 CREATE INDEX event_session_idx ON public.event USING btree (session_id) WHERE (session_id IS NOT NULL);
 
@@ -334,6 +375,8 @@ CREATE INDEX subscription_account_idx ON public.subscription USING btree (accoun
 
 CREATE UNIQUE INDEX subscription_current_key ON public.subscription USING btree (account_id) WHERE (effective_at IS NULL);
 
+CREATE UNIQUE INDEX webhook_endpoint_origin_key ON public.webhook_endpoint USING btree (account_id, livemode, origin);
+
 CREATE TRIGGER session_counted_insert AFTER INSERT ON public.session REFERENCING NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION public.count_sessions();
 
 CREATE TRIGGER session_counted_update AFTER UPDATE ON public.session REFERENCING OLD TABLE AS before_rows NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION public.count_sessions();
@@ -345,6 +388,9 @@ ALTER TABLE ONLY public.delivery_attempt
     ADD CONSTRAINT delivery_attempt_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES public.delivery(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.delivery
+    ADD CONSTRAINT delivery_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES public.webhook_endpoint(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.delivery
     ADD CONSTRAINT delivery_event_id_fkey FOREIGN KEY (event_id) REFERENCES public.event(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.document
@@ -352,6 +398,9 @@ ALTER TABLE ONLY public.document
 
 ALTER TABLE ONLY public.event
     ADD CONSTRAINT event_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.event_sequence
+    ADD CONSTRAINT event_sequence_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.event
     ADD CONSTRAINT event_session_id_fkey FOREIGN KEY (session_id) REFERENCES public.session(id) ON DELETE CASCADE;
@@ -379,6 +428,9 @@ ALTER TABLE ONLY public.subscription
 
 ALTER TABLE ONLY public.subscription_usage
     ADD CONSTRAINT subscription_usage_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.webhook_endpoint
+    ADD CONSTRAINT webhook_endpoint_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.webhook_setting
     ADD CONSTRAINT webhook_setting_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;

@@ -158,7 +158,7 @@ func TestWebhookSchemas(t *testing.T) {
 		if strings.Contains(fmt.Sprintf("%T", payload), "Invoice") || strings.Contains(fmt.Sprintf("%T", payload), "Subscription") {
 			id = nil
 		}
-		event, err := intake.NewEvent(b.testScope(), id, payload, startTime)
+		event, err := intake.NewEvent(b.testScope(), id, 1, payload, startTime)
 		b.ok(err)
 		events = append(events, *event)
 	}

@@ -31,10 +31,14 @@ type Event struct {
 	AccountID AccountID  `db:"account_id"`
 	Livemode  bool       `db:"livemode"`
 	SessionID *SessionID `db:"session_id"` // nil for billing events
+	Sequence  int64      `db:"sequence"`   // 1, 2, 3 … within account and mode, without a gap
 	Type      EventType  `db:"type"`
 	Body      []byte     `db:"body"`
 	CreatedAt time.Time  `db:"created_at"`
 }
+
+// EventRetention is how long events, their deliveries and attempts are kept.
+const EventRetention = 90 * 24 * time.Hour
 
 // Payload is the data of an event.
 type Payload interface{ eventType() EventType }
@@ -44,22 +48,23 @@ type Envelope struct {
 	Event     EventType      `json:"event" doc:"The event's name."`
 	SessionID *SessionID     `json:"session_id,omitempty" doc:"The session; absent from billing events."`
 	Livemode  bool           `json:"livemode" doc:"false for what test keys made."`
+	Sequence  int64          `json:"sequence" doc:"Counts the events of an account and mode, 1, 2, 3 … without a gap. GET /v1/events returns what was missed."`
 	Timestamp form.Timestamp `json:"timestamp" doc:"When it happened, UTC."`
 	Data      Payload        `json:"data" doc:"What happened."`
 }
 
-// NewEvent makes the event of a payload in scope at now; session is nil for
-// billing events.
-func NewEvent(scope Scope, session *SessionID, p Payload, now time.Time) (*Event, error) {
+// NewEvent makes the event of a payload in scope at now, with its number in
+// the scope; session is nil for billing events.
+func NewEvent(scope Scope, session *SessionID, sequence int64, p Payload, now time.Time) (*Event, error) {
 	body, err := json.Marshal(Envelope{
-		Event: p.eventType(), SessionID: session, Livemode: scope.Livemode, Timestamp: form.At(now), Data: p,
+		Event: p.eventType(), SessionID: session, Livemode: scope.Livemode, Sequence: sequence, Timestamp: form.At(now), Data: p,
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &Event{
 		ID: NewID[eventKind](), AccountID: scope.AccountID, Livemode: scope.Livemode, SessionID: session,
-		Type: p.eventType(), Body: body, CreatedAt: now,
+		Sequence: sequence, Type: p.eventType(), Body: body, CreatedAt: now,
 	}, nil
 }
 
@@ -146,32 +151,3 @@ func (ExpiredPayload) eventType() EventType               { return SessionExpire
 func (InvoicePaidPayload) eventType() EventType           { return BillingInvoicePaid }
 func (InvoicePaymentFailedPayload) eventType() EventType  { return BillingInvoicePaymentFailed }
 func (SubscriptionCancelledPayload) eventType() EventType { return BillingSubscriptionCancelled }
-
-// A Delivery is one event on its way to one URL.
-type Delivery struct {
-	ID             DeliveryID    `db:"id"`
-	EventID        EventID       `db:"event_id"`
-	URL            string        `db:"url"`
-	State          DeliveryState `db:"state"`
-	Attempts       int           `db:"attempts"` // made and recorded
-	FirstAttemptAt *time.Time    `db:"first_attempt_at"`
-	NextAttemptAt  *time.Time    `db:"next_attempt_at"` // nil once none is due
-	FinishedAt     *time.Time    `db:"finished_at"`
-	CreatedAt      time.Time     `db:"created_at"`
-}
-
-// A DeliveryState says how far a delivery has come.
-type DeliveryState string
-
-// The states of a delivery.
-const (
-	DeliveryPending   DeliveryState = "pending"
-	DeliveryDelivered DeliveryState = "delivered"
-	DeliveryFailed    DeliveryState = "failed"
-	DeliveryCancelled DeliveryState = "cancelled"
-)
-
-// NewDelivery returns the delivery of an event to a URL, due at now.
-func NewDelivery(event EventID, url string, now time.Time) *Delivery {
-	return &Delivery{ID: NewID[deliveryKind](), EventID: event, URL: url, State: DeliveryPending, NextAttemptAt: &now, CreatedAt: now}
-}

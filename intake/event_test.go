@@ -53,12 +53,12 @@ func TestEventBodies(t *testing.T) {
 		if !tt.session {
 			session, member = nil, ""
 		}
-		event, err := intake.NewEvent(scope, session, tt.payload, now.Time)
+		event, err := intake.NewEvent(scope, session, 7, tt.payload, now.Time)
 		if err != nil {
 			t.Errorf("%s: %v", tt.kind, err)
 			continue
 		}
-		want := `{"event":"` + tt.kind + `",` + member + `"livemode":true,"timestamp":` + when + `,"data":` + tt.data + `}`
+		want := `{"event":"` + tt.kind + `",` + member + `"livemode":true,"sequence":7,"timestamp":` + when + `,"data":` + tt.data + `}`
 		if string(event.Body) != want {
 			t.Errorf("body is\n%s\nwant\n%s", event.Body, want)
 		}

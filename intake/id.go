@@ -27,6 +27,7 @@ type (
 	documentKind struct{}
 	eventKind    struct{}
 	deliveryKind struct{}
+	endpointKind struct{}
 )
 
 func (accountKind) prefix() string  { return "acct" }
@@ -36,6 +37,7 @@ func (sessionKind) prefix() string  { return "sess" }
 func (documentKind) prefix() string { return "doc" }
 func (eventKind) prefix() string    { return "evt" }
 func (deliveryKind) prefix() string { return "whd" }
+func (endpointKind) prefix() string { return "whe" }
 
 // The ids of accounts and what they own (D4).
 type (
@@ -53,6 +55,7 @@ type (
 	EventID = ID[eventKind]
 	// DeliveryID is a webhook delivery's, whd_….
 	DeliveryID = ID[deliveryKind]
+	EndpointID = ID[endpointKind]
 )
 
 // ErrBadID says that a text is no id of its kind.
@@ -168,3 +171,9 @@ func ParseDocumentID(s string) (DocumentID, error) { return ParseID[documentKind
 
 // ParseAccountID reads an account id.
 func ParseAccountID(s string) (AccountID, error) { return ParseID[accountKind](s) }
+
+// ParseDeliveryID reads a delivery id.
+func ParseDeliveryID(s string) (DeliveryID, error) { return ParseID[deliveryKind](s) }
+
+// NewEndpointID returns a new webhook endpoint id.
+func NewEndpointID() EndpointID { return NewID[endpointKind]() }

@@ -58,32 +58,25 @@ func (e *Enqueuer) insert(ctx context.Context, tx *db.Tx, args river.JobArgs) (i
 // session's webhook URL, or else to the account's default one (D33). With
 // neither, the event is recorded and nothing is sent.
 func (e *Enqueuer) SessionEvent(ctx context.Context, tx *db.Tx, s *intake.Session, p intake.Payload, now time.Time) error {
-	event, err := intake.NewEvent(s.Scope(), &s.ID, p, now)
-	if err != nil {
-		return fmt.Errorf("jobs: event body: %w", err)
-	}
 	url := s.WebhookURL
 	if url == nil {
+		var err error
 		if url, err = defaultURL(ctx, tx, s.Scope()); err != nil {
 			return err
 		}
 	}
-	return e.send(ctx, tx, event, url, now)
+	return e.send(ctx, tx, s.Scope(), &s.ID, p, url, now)
 }
 
 // BillingEvent records what happened to an account's billing at now and sends
 // it to the live default URL (D33).
 func (e *Enqueuer) BillingEvent(ctx context.Context, tx *db.Tx, account intake.AccountID, p intake.Payload, now time.Time) error {
 	scope := intake.Scope{AccountID: account, Livemode: true}
-	event, err := intake.NewEvent(scope, nil, p, now)
-	if err != nil {
-		return fmt.Errorf("jobs: event body: %w", err)
-	}
 	url, err := defaultURL(ctx, tx, scope)
 	if err != nil {
 		return err
 	}
-	return e.send(ctx, tx, event, url, now)
+	return e.send(ctx, tx, scope, nil, p, url, now)
 }
 
 func defaultURL(ctx context.Context, tx *db.Tx, scope intake.Scope) (*string, error) {
@@ -97,21 +90,32 @@ func defaultURL(ctx context.Context, tx *db.Tx, scope intake.Scope) (*string, er
 	return setting.DefaultURL, nil
 }
 
-// send stores the event and, with a url, its delivery and the job that makes
-// it.
-func (e *Enqueuer) send(ctx context.Context, tx *db.Tx, event *intake.Event, url *string, now time.Time) error {
-	if err := tx.InsertEvent(ctx, event); err != nil {
-		return err
+// send stores the event and, with a url, its delivery and the job that wakes
+// the dispatcher. The event's number is taken last but for the inserts, since
+// it holds up the scope's other events until the commit.
+func (e *Enqueuer) send(ctx context.Context, tx *db.Tx, scope intake.Scope, session *intake.SessionID, p intake.Payload, url *string, now time.Time) error {
+	var endpoint intake.EndpointID
+	if url != nil {
+		var err error
+		if endpoint, err = tx.EndpointFor(ctx, scope, intake.Origin(*url), now); err != nil {
+			return err
+		}
+		if _, err := e.insert(ctx, tx, wakeArgs{EndpointID: endpoint}); err != nil {
+			return err
+		}
 	}
-	if url == nil {
-		return nil
-	}
-	delivery := intake.NewDelivery(event.ID, *url, now)
-	jobID, err := e.insert(ctx, tx, deliverArgs{DeliveryID: delivery.ID})
+	sequence, err := tx.NextSequence(ctx, scope)
 	if err != nil {
 		return err
 	}
-	return tx.InsertDelivery(ctx, delivery, jobID)
+	event, err := intake.NewEvent(scope, session, sequence, p, now)
+	if err != nil {
+		return fmt.Errorf("jobs: event body: %w", err)
+	}
+	if err := tx.InsertEvent(ctx, event); err != nil || url == nil {
+		return err
+	}
+	return tx.InsertDelivery(ctx, intake.NewDelivery(event, endpoint, *url, now))
 }
 
 // PDF asks for a completed session's PDF.

@@ -195,6 +195,13 @@ func (b *bench) delivery(s *intake.Session, state intake.DeliveryState) intake.D
 	return all[0]
 }
 
+// endpoint is the account's endpoint of a URL.
+func (b *bench) endpoint(url string) (id intake.EndpointID) {
+	b.Helper()
+	b.ok(b.db.GetContext(b.ctx, &id, "SELECT id FROM webhook_endpoint WHERE origin = $1", intake.Origin(url)))
+	return id
+}
+
 // events are the session's events of a type.
 func (b *bench) events(s *intake.Session, kind intake.EventType) []intake.Event {
 	b.Helper()

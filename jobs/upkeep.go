@@ -3,7 +3,6 @@ package jobs
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -16,8 +15,8 @@ import (
 const (
 	// upkeepTimeout bounds one periodic run.
 	upkeepTimeout = time.Minute
-	// strandedAfter is how long a delivery or PDF is overdue before its job is
-	// taken for lost; a job that merely waits keeps its place anyway.
+	// strandedAfter is how long a PDF is overdue before its job is taken for
+	// lost; a job that merely waits keeps its place anyway.
 	strandedAfter = time.Minute
 	// garbageAfter is more than any upload takes, after which a blob without a
 	// document is garbage.
@@ -30,7 +29,7 @@ func upkeepOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: queueUpkeep, MaxAttempts: 1}
 }
 
-// rescueArgs asks for new jobs for work whose job was lost.
+// rescueArgs asks for new jobs for PDFs whose job was lost.
 type rescueArgs struct{}
 
 // Kind names the job.
@@ -44,42 +43,15 @@ type rescueWorker struct {
 	db       *db.DB
 	enqueuer *Enqueuer
 	clock    intake.Clock
-	logger   *slog.Logger
 }
 
 // Timeout bounds one run.
 func (w *rescueWorker) Timeout(*river.Job[rescueArgs]) time.Duration { return upkeepTimeout }
 
-// Work gives new jobs to pending deliveries and missing PDFs whose job is
-// gone: River discards a job whose process died on its last run without a
-// word.
+// Work gives new jobs to missing PDFs whose job is gone: River discards a job
+// whose process died on its last run without a word.
 func (w *rescueWorker) Work(ctx context.Context, _ *river.Job[rescueArgs]) error {
-	overdue := w.clock.Now().Add(-strandedAfter)
-	return errors.Join(
-		inBatches(ctx, func() (int, error) { return w.deliveries(ctx, overdue) }),
-		w.pdfs(ctx, overdue),
-	)
-}
-
-func (w *rescueWorker) deliveries(ctx context.Context, overdue time.Time) (n int, err error) {
-	err = w.db.InTx(ctx, func(tx *db.Tx) error {
-		stranded, err := tx.StrandedDeliveries(ctx, overdue, sweepBatch)
-		n = len(stranded)
-		for _, id := range stranded {
-			if err != nil {
-				break
-			}
-			var jobID int64
-			if jobID, err = w.enqueuer.insert(ctx, tx, deliverArgs{DeliveryID: id}); err == nil {
-				err = tx.SetDeliveryJob(ctx, id, jobID)
-			}
-		}
-		return err
-	})
-	if n > 0 && err == nil {
-		w.logger.WarnContext(ctx, "gave new jobs to stranded deliveries", "deliveries", n)
-	}
-	return n, err
+	return w.pdfs(ctx, w.clock.Now().Add(-strandedAfter))
 }
 
 func (w *rescueWorker) pdfs(ctx context.Context, overdue time.Time) error {
@@ -115,9 +87,9 @@ type retireWorker struct {
 // Timeout bounds one run.
 func (w *retireWorker) Timeout(*river.Job[retireArgs]) time.Duration { return upkeepTimeout }
 
-// Work deletes PDFs and documents 90 days after completion, blobs without a
-// document, and idempotent answers after 24 hours, and folds the counters of
-// days gone by.
+// Work deletes PDFs and documents 90 days after completion, events with their
+// deliveries after as long, blobs without a document, and idempotent answers
+// after 24 hours, and folds the counters of days gone by.
 func (w *retireWorker) Work(ctx context.Context, _ *river.Job[retireArgs]) error {
 	now := w.clock.Now()
 	return errors.Join(
@@ -127,6 +99,9 @@ func (w *retireWorker) Work(ctx context.Context, _ *river.Job[retireArgs]) error
 				return err
 			})
 			return n, err
+		}),
+		inBatches(ctx, func() (int, error) {
+			return w.db.DeleteEvents(ctx, now.Add(-intake.EventRetention), sweepBatch)
 		}),
 		w.deleteBlobs(ctx, now.Add(-garbageAfter)),
 		inBatches(ctx, func() (int, error) {

@@ -30,10 +30,8 @@ const (
 )
 
 const (
-	// webhookWorkers only wait for receivers, so they may be many.
-	webhookWorkers = 300
-	// perDestination is how many attempts one destination may have running.
-	perDestination = 4
+	// wakeWorkers only pass a word on.
+	wakeWorkers = 20
 	// maxRuns is how often a job may fail on our side before the sweep for
 	// stranded work must take over.
 	maxRuns = 25
@@ -63,14 +61,16 @@ type Config struct {
 	Clock       intake.Clock
 	Logger      *slog.Logger
 	SweepEvery  time.Duration // expiry and stranded work
-	RescueAfter time.Duration // a running job whose process is gone starts again after this
+	RescueAfter time.Duration // what a process that died was at starts again after this
 	PDFWorkers  int           // drawing takes a core
 }
 
 // Worker works off the jobs.
 type Worker struct {
-	client *river.Client[pgx.Tx]
-	pool   *pgxpool.Pool
+	client     *river.Client[pgx.Tx]
+	pool       *pgxpool.Pool
+	dispatcher *dispatcher
+	lookOut    time.Duration
 }
 
 // NewWorker connects the workers; Start sets them to work.
@@ -84,6 +84,7 @@ func NewWorker(ctx context.Context, c Config) (*Worker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("jobs: connect the workers: %w", err)
 	}
+	dispatcher := newDispatcher(c)
 	rescueAfter := max(c.RescueAfter, time.Second)
 	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
 		FetchCooldown:        fetchCooldown,
@@ -94,30 +95,27 @@ func NewWorker(ctx context.Context, c Config) (*Worker, error) {
 		ErrorHandler:         &errorLog{c.Logger},
 		PeriodicJobs:         periodicJobs(max(c.SweepEvery, minSweepEvery)),
 		Queues: map[string]river.QueueConfig{
-			queueWebhooks: {MaxWorkers: webhookWorkers},
+			queueWebhooks: {MaxWorkers: wakeWorkers},
 			queuePDF:      {MaxWorkers: max(1, c.PDFWorkers)},
 			queueUpkeep:   {MaxWorkers: 2},
 		},
-		Workers: workers(c),
+		Workers: workers(c, dispatcher),
 	})
 	if err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("jobs: client for working: %w", err)
 	}
-	return &Worker{client: client, pool: pool}, nil
+	return &Worker{client: client, pool: pool, dispatcher: dispatcher, lookOut: min(lookOutEvery, max(c.SweepEvery, minSweepEvery))}, nil
 }
 
-func workers(c Config) *river.Workers {
+func workers(c Config, d *dispatcher) *river.Workers {
 	all := river.NewWorkers()
-	river.AddWorker(all, &deliverWorker{
-		db: c.DB, ring: c.Ring, client: c.Client, limiter: webhook.NewLimiter(perDestination, c.Clock),
-		schedule: c.Schedule, clock: c.Clock, logger: c.Logger,
-	})
+	river.AddWorker(all, &wakeWorker{dispatcher: d})
 	river.AddWorker(all, &pdfWorker{
 		db: c.DB, enqueuer: c.Enqueuer, fonts: c.Fonts, baseURL: c.BaseURL, clock: c.Clock, logger: c.Logger,
 	})
 	river.AddWorker(all, &expireWorker{db: c.DB, enqueuer: c.Enqueuer, clock: c.Clock})
-	river.AddWorker(all, &rescueWorker{db: c.DB, enqueuer: c.Enqueuer, clock: c.Clock, logger: c.Logger})
+	river.AddWorker(all, &rescueWorker{db: c.DB, enqueuer: c.Enqueuer, clock: c.Clock})
 	river.AddWorker(all, &retireWorker{db: c.DB, blobs: c.Blobs, clock: c.Clock})
 	return all
 }
@@ -144,6 +142,7 @@ func (w *Worker) Start(ctx context.Context) error {
 	if err := w.client.Start(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("jobs: start: %w", err)
 	}
+	w.dispatcher.start(w.lookOut)
 	return nil
 }
 
@@ -152,6 +151,7 @@ func (w *Worker) Start(ctx context.Context) error {
 func (w *Worker) Stop(ctx context.Context) error {
 	defer w.pool.Close()
 	err := w.client.Stop(ctx)
+	w.dispatcher.stop(ctx)
 	if err != nil && ctx.Err() != nil {
 		hard, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()

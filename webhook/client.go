@@ -18,7 +18,7 @@ const (
 	attemptTimeout   = 15 * time.Second
 	idleTimeout      = 30 * time.Second
 	maxIdlePerHost   = 4
-	maxConnsPerHost  = 32
+	maxConnsPerHost  = 256
 	maxIdle          = 256
 	maxHeaderBytes   = 16 << 10
 	maxResponseBytes = 16 << 10

@@ -58,20 +58,6 @@ type Result struct {
 // (D37). The answer counts even if its body was cut off.
 func (r Result) Delivered() bool { return r.StatusCode >= 200 && r.StatusCode <= 299 }
 
-// Outcome returns what a Limiter needs to know.
-func (r Result) Outcome() Outcome {
-	switch r.ErrorClass {
-	case ClassDNS, ClassConnect, ClassTimeout:
-		return OutcomeUnreachable
-	case ClassRefusedTarget:
-		return OutcomeUnknown
-	}
-	if r.Err != nil {
-		return OutcomeUnknown
-	}
-	return OutcomeAnswered
-}
-
 // storable returns the start of a response body as valid UTF-8 without NUL,
 // which PostgreSQL can't store, in at most keptResponse bytes.
 func storable(raw []byte) []byte {
@@ -98,4 +84,13 @@ func retryAfter(value string, now time.Time) time.Duration {
 		return 0
 	}
 	return min(time.Duration(seconds)*time.Second, maxRetryAfter)
+}
+
+// Wait is how long the receiver asked to wait before the next attempt: its
+// Retry-After with status 429 or 503, else 0.
+func (r Result) Wait() time.Duration {
+	if r.StatusCode == http.StatusTooManyRequests || r.StatusCode == http.StatusServiceUnavailable {
+		return r.RetryAfter
+	}
+	return 0
 }

@@ -63,3 +63,18 @@ func (s Schedule) String() string {
 	}
 	return strings.Join(fields, ",")
 }
+
+// NextAfter is Next for a receiver that asked to wait (Retry-After): the next
+// attempt comes no earlier than the schedule says and, however long the wish,
+// no later than the schedule's last attempt would.
+func (s Schedule) NextAfter(failedAttempts int, wish time.Duration) (delay time.Duration, more bool) {
+	delay, more = s.Next(failedAttempts)
+	if !more {
+		return 0, false
+	}
+	var last time.Duration
+	for _, d := range s.delays[max(failedAttempts, 0):] {
+		last += d
+	}
+	return max(delay, min(wish, last)), true
+}

@@ -1,0 +1,174 @@
+package db
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/lib/pq"
+
+	"candor/intake"
+)
+
+const deliveryColumns = `id, event_id, endpoint_id, session_id, sequence, url, state, cycle, attempts, attempts_total,
+	first_attempt_at, next_attempt_at, finished_at, last_status_code, last_error_class, created_at`
+
+// InsertDelivery stores a delivery.
+func (tx *Tx) InsertDelivery(ctx context.Context, d *intake.Delivery) error {
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO delivery (id, event_id, endpoint_id, session_id, sequence, url, state, next_attempt_at, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		d.ID, d.EventID, d.EndpointID, d.SessionID, d.Sequence, d.URL, d.State, d.NextAttemptAt, d.CreatedAt)
+	return wrap(err, "insert delivery")
+}
+
+// ClaimedDelivery is a delivery that this process may attempt until its lease
+// ends, with all that an attempt needs.
+type ClaimedDelivery struct {
+	intake.Delivery
+	Body []byte `db:"body"`
+}
+
+// ClaimDeliveries claims up to limit of an endpoint's due deliveries until
+// leaseUntil. A session's event isn't claimed before those ahead of it had
+// their first attempt, so that receivers see them in order while they answer.
+// Any number of processes can claim at once.
+func (d *DB) ClaimDeliveries(ctx context.Context, endpoint intake.EndpointID, now, leaseUntil time.Time, limit int) ([]ClaimedDelivery, error) {
+	var out []ClaimedDelivery
+	err := d.SelectContext(ctx, &out, `
+		WITH due AS MATERIALIZED (
+			SELECT c.id FROM delivery c
+			WHERE c.endpoint_id = $1 AND c.state = 'pending' AND c.next_attempt_at <= $2
+				AND (c.lease_until IS NULL OR c.lease_until <= $2)
+				AND (c.attempts_total > 0 OR c.session_id IS NULL OR NOT EXISTS (
+					SELECT 1 FROM delivery ahead
+					WHERE ahead.session_id = c.session_id AND ahead.endpoint_id = c.endpoint_id AND ahead.sequence < c.sequence
+						AND ahead.state = 'pending' AND ahead.attempts_total = 0))
+			ORDER BY c.next_attempt_at, c.sequence
+			LIMIT $4
+			FOR UPDATE SKIP LOCKED
+		), claimed AS (
+			UPDATE delivery d SET lease_until = $3 FROM due WHERE d.id = due.id RETURNING d.*
+		)
+		SELECT c.id, c.event_id, c.endpoint_id, c.session_id, c.sequence, c.url, c.state, c.cycle, c.attempts, c.attempts_total,
+			c.first_attempt_at, c.next_attempt_at, c.finished_at, c.last_status_code, c.last_error_class, c.created_at, e.body
+		FROM claimed c JOIN event e ON e.id = c.event_id
+		ORDER BY c.next_attempt_at, c.sequence`,
+		endpoint, now, leaseUntil, limit)
+	return out, wrap(err, "claim deliveries")
+}
+
+// ReleaseDeliveries gives up the claim on deliveries that weren't attempted.
+func (d *DB) ReleaseDeliveries(ctx context.Context, ids []intake.DeliveryID) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err := d.ExecContext(ctx, `UPDATE delivery SET lease_until = NULL WHERE id = ANY($1::uuid[]) AND state = 'pending'`, pq.Array(uuids(ids)))
+	return wrap(err, "release deliveries")
+}
+
+func uuids(ids []intake.DeliveryID) []string {
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = id.UUID.String()
+	}
+	return out
+}
+
+// Attempt is one recorded try of a delivery.
+type Attempt struct {
+	DeliveryID     intake.DeliveryID `db:"delivery_id"`
+	Number         int               `db:"number"` // over all cycles, from 1
+	StartedAt      time.Time         `db:"started_at"`
+	DurationMS     int64             `db:"duration_ms"`
+	StatusCode     *int              `db:"status_code"` // nil without a response
+	ErrorClass     *string           `db:"error_class"`
+	Error          *string           `db:"error"`
+	RequestHeaders json.RawMessage   `db:"request_headers"`
+	Response       *string           `db:"response"`
+}
+
+// AttemptOutcome is an attempt and what the delivery has come to by it.
+type AttemptOutcome struct {
+	Attempt
+	State intake.DeliveryState
+	Next  *time.Time // when the next attempt is due, nil for none
+}
+
+// RecordAttempts stores attempts, what their deliveries have come to and
+// their endpoints' health, all in one transaction. An attempt that another
+// process has recorded already changes nothing.
+func (d *DB) RecordAttempts(ctx context.Context, outcomes []AttemptOutcome, health []EndpointHealth) error {
+	var c attemptColumns
+	for i := range outcomes {
+		c.add(&outcomes[i])
+	}
+	return d.InTx(ctx, func(tx *Tx) error {
+		_, err := tx.ExecContext(ctx, `
+			WITH made AS (
+				SELECT * FROM unnest($1::uuid[], $2::int[], $3::text[], $4::timestamptz[], $5::timestamptz[], $6::int[],
+					$7::int[], $8::text[], $9::text[], $10::text[], $11::text[])
+					AS m (id, number, state, next, started_at, duration_ms, code, class, error, headers, response)
+			), advanced AS (
+				UPDATE delivery d SET attempts = d.attempts + 1, attempts_total = m.number, state = m.state, next_attempt_at = m.next,
+					lease_until = NULL, first_attempt_at = coalesce(d.first_attempt_at, m.started_at),
+					finished_at = CASE WHEN m.state <> 'pending' THEN m.started_at + m.duration_ms * interval '1 millisecond' END,
+					last_status_code = m.code, last_error_class = m.class
+				FROM made m
+				WHERE d.id = m.id AND d.state = 'pending' AND d.attempts_total = m.number - 1
+				RETURNING d.id
+			)
+			INSERT INTO delivery_attempt (delivery_id, number, started_at, duration_ms, status_code, error_class, error, request_headers, response)
+			SELECT m.id, m.number, m.started_at, m.duration_ms, m.code, m.class, m.error, m.headers::jsonb, m.response
+			FROM made m JOIN advanced a ON a.id = m.id`,
+			pq.Array(c.ids), pq.Array(c.numbers), pq.Array(c.states), pq.Array(c.nexts), pq.Array(c.started), pq.Array(c.durations),
+			pq.Array(c.codes), pq.Array(c.classes), pq.Array(c.errors), pq.Array(c.headers), pq.Array(c.responses))
+		if err != nil {
+			return wrap(err, "record attempts")
+		}
+		return tx.updateHealth(ctx, health)
+	})
+}
+
+// attemptColumns are the outcomes column by column, as unnest takes them.
+type attemptColumns struct {
+	ids, states, headers       []string
+	numbers, durations         []int64
+	started                    []time.Time
+	nexts                      []*time.Time
+	codes                      []*int
+	classes, errors, responses []*string
+}
+
+func (c *attemptColumns) add(o *AttemptOutcome) {
+	c.ids = append(c.ids, o.DeliveryID.UUID.String())
+	c.numbers = append(c.numbers, int64(o.Number))
+	c.states = append(c.states, string(o.State))
+	c.nexts = append(c.nexts, o.Next)
+	c.started = append(c.started, o.StartedAt)
+	c.durations = append(c.durations, o.DurationMS)
+	c.codes = append(c.codes, o.StatusCode)
+	c.classes = append(c.classes, o.ErrorClass)
+	c.errors = append(c.errors, o.Error)
+	c.headers = append(c.headers, string(o.RequestHeaders))
+	c.responses = append(c.responses, o.Response)
+}
+
+// Deliveries returns the deliveries of a session's events, oldest first.
+func (d *DB) Deliveries(ctx context.Context, session intake.SessionID) ([]intake.Delivery, error) {
+	var out []intake.Delivery
+	err := d.SelectContext(ctx, &out, `
+		SELECT `+deliveryColumns+` FROM delivery
+		WHERE event_id IN (SELECT id FROM event WHERE session_id = $1)
+		ORDER BY sequence`, session)
+	return out, wrap(err, "list deliveries")
+}
+
+// Attempts returns a delivery's attempts, first one first.
+func (d *DB) Attempts(ctx context.Context, id intake.DeliveryID) ([]Attempt, error) {
+	var out []Attempt
+	err := d.SelectContext(ctx, &out, `
+		SELECT delivery_id, number, started_at, duration_ms, status_code, error_class, error, request_headers, response
+		FROM delivery_attempt WHERE delivery_id = $1 ORDER BY number`, id)
+	return out, wrap(err, "list attempts")
+}

@@ -1,0 +1,106 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lib/pq"
+
+	"candor/intake"
+)
+
+const endpointColumns = `id, account_id, livemode, origin, consecutive_failures, failing_since, last_success_at, last_failure_at,
+	last_status_code, last_error_class, gone, created_at`
+
+// EndpointFor returns the scope's endpoint of that origin, made where it is
+// new.
+func (tx *Tx) EndpointFor(ctx context.Context, scope intake.Scope, origin string, now time.Time) (intake.EndpointID, error) {
+	var id intake.EndpointID
+	err := tx.GetContext(ctx, &id, `
+		SELECT id FROM webhook_endpoint WHERE account_id = $1 AND livemode = $2 AND origin = $3`,
+		scope.AccountID, scope.Livemode, origin)
+	if err = wrap(err, "find webhook endpoint"); !errors.Is(err, ErrNotFound) {
+		return id, err
+	}
+	// The update of nothing returns the row that another transaction made.
+	err = tx.GetContext(ctx, &id, `
+		INSERT INTO webhook_endpoint AS e (id, account_id, livemode, origin, created_at)
+		VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (account_id, livemode, origin) DO UPDATE SET origin = e.origin
+		RETURNING id`,
+		intake.NewEndpointID(), scope.AccountID, scope.Livemode, origin, now)
+	return id, wrap(err, "insert webhook endpoint")
+}
+
+// Endpoint returns an endpoint, or ErrNotFound.
+func (d *DB) Endpoint(ctx context.Context, id intake.EndpointID) (*intake.Endpoint, error) {
+	var e intake.Endpoint
+	err := d.GetContext(ctx, &e, `SELECT `+endpointColumns+` FROM webhook_endpoint WHERE id = $1`, id)
+	return &e, wrap(err, "get webhook endpoint")
+}
+
+// Endpoints returns the scope's endpoints by origin.
+func (d *DB) Endpoints(ctx context.Context, scope intake.Scope) ([]intake.Endpoint, error) {
+	var out []intake.Endpoint
+	err := d.SelectContext(ctx, &out, `
+		SELECT `+endpointColumns+` FROM webhook_endpoint WHERE account_id = $1 AND livemode = $2 ORDER BY origin`,
+		scope.AccountID, scope.Livemode)
+	return out, wrap(err, "list webhook endpoints")
+}
+
+// DueEndpoints returns the endpoints that have a delivery due at now and not
+// claimed. It steps from endpoint to endpoint through the index, so a long
+// backlog at one costs no more than a short one.
+func (d *DB) DueEndpoints(ctx context.Context, now time.Time) ([]intake.EndpointID, error) {
+	var out []intake.EndpointID
+	err := d.SelectContext(ctx, &out, `
+		WITH RECURSIVE pending AS (
+			(SELECT endpoint_id FROM delivery WHERE state = 'pending' ORDER BY endpoint_id LIMIT 1)
+			UNION ALL
+			SELECT (SELECT endpoint_id FROM delivery WHERE state = 'pending' AND endpoint_id > p.endpoint_id ORDER BY endpoint_id LIMIT 1)
+			FROM pending p WHERE p.endpoint_id IS NOT NULL
+		)
+		SELECT p.endpoint_id FROM pending p
+		WHERE p.endpoint_id IS NOT NULL AND EXISTS (
+			SELECT 1 FROM delivery d
+			WHERE d.endpoint_id = p.endpoint_id AND d.state = 'pending' AND d.next_attempt_at <= $1
+				AND (d.lease_until IS NULL OR d.lease_until <= $1))`, now)
+	return out, wrap(err, "find due endpoints")
+}
+
+// EndpointHealth is what an endpoint's latest attempts came to.
+type EndpointHealth struct {
+	ID         intake.EndpointID
+	Failures   int // consecutive ones at the end
+	At         time.Time
+	StatusCode int    // 0 without a response
+	ErrorClass string // "" after a success
+}
+
+// updateHealth stores the endpoints' health. Failures in a row are added up;
+// a success ends them.
+func (tx *Tx) updateHealth(ctx context.Context, health []EndpointHealth) error {
+	if len(health) == 0 {
+		return nil
+	}
+	var ids, classes []string
+	var failures, codes []int64
+	var ats []time.Time
+	for _, h := range health {
+		ids, classes = append(ids, h.ID.UUID.String()), append(classes, h.ErrorClass)
+		failures, codes = append(failures, int64(h.Failures)), append(codes, int64(h.StatusCode))
+		ats = append(ats, h.At)
+	}
+	_, err := tx.ExecContext(ctx, `
+		UPDATE webhook_endpoint e SET
+			consecutive_failures = CASE WHEN h.failures = 0 THEN 0 ELSE e.consecutive_failures + h.failures END,
+			failing_since = CASE WHEN h.failures = 0 THEN NULL ELSE coalesce(e.failing_since, h.at) END,
+			last_success_at = CASE WHEN h.failures = 0 THEN h.at ELSE e.last_success_at END,
+			last_failure_at = CASE WHEN h.failures = 0 THEN e.last_failure_at ELSE h.at END,
+			last_status_code = nullif(h.code, 0), last_error_class = nullif(h.class, ''), gone = h.code = 410
+		FROM unnest($1::uuid[], $2::int[], $3::timestamptz[], $4::int[], $5::text[]) AS h (id, failures, at, code, class)
+		WHERE e.id = h.id`,
+		pq.Array(ids), pq.Array(failures), pq.Array(ats), pq.Array(codes), pq.Array(classes))
+	return wrap(err, "update endpoint health")
+}
