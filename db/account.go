@@ -104,52 +104,6 @@ func (d *DB) Principal(ctx context.Context, hash []byte, now time.Time) (intake.
 	return p, wrap(err, "find API key")
 }
 
-// WebhookSetting is what is stored of a scope's webhooks; the secrets are
-// sealed.
-type WebhookSetting struct {
-	DefaultURL *string `db:"default_url"`
-	Secret     []byte  `db:"secret"`
-	NextSecret []byte  `db:"next_secret"`
-}
-
-// InsertWebhookSetting stores a scope's webhook setting.
-func (tx *Tx) InsertWebhookSetting(ctx context.Context, scope intake.Scope, w *WebhookSetting) error {
-	_, err := tx.ExecContext(ctx, `
-		INSERT INTO webhook_setting (account_id, livemode, default_url, secret)
-		VALUES ($1, $2, $3, $4)`,
-		scope.AccountID, scope.Livemode, w.DefaultURL, w.Secret)
-	return wrap(err, "insert webhook setting")
-}
-
-// WebhookSetting returns a scope's webhook setting, or ErrNotFound.
-func (d *DB) WebhookSetting(ctx context.Context, scope intake.Scope) (*WebhookSetting, error) {
-	return webhookSetting(ctx, d, scope)
-}
-
-// WebhookSetting returns a scope's webhook setting, or ErrNotFound.
-func (tx *Tx) WebhookSetting(ctx context.Context, scope intake.Scope) (*WebhookSetting, error) {
-	return webhookSetting(ctx, tx, scope)
-}
-
-func webhookSetting(ctx context.Context, q Queryer, scope intake.Scope) (*WebhookSetting, error) {
-	var w WebhookSetting
-	err := q.GetContext(ctx, &w, `
-		SELECT default_url, secret, next_secret
-		FROM webhook_setting
-		WHERE account_id = $1 AND livemode = $2`,
-		scope.AccountID, scope.Livemode)
-	return &w, wrap(err, "get webhook setting")
-}
-
-// SetDefaultURL sets where a scope's events go that no session's own URL
-// takes (D33); nil sends them nowhere.
-func (d *DB) SetDefaultURL(ctx context.Context, scope intake.Scope, url *string) error {
-	result, err := d.ExecContext(ctx, `
-		UPDATE webhook_setting SET default_url = $3 WHERE account_id = $1 AND livemode = $2`,
-		scope.AccountID, scope.Livemode, url)
-	return changedOne(result, err, "set default webhook URL")
-}
-
 // wrap says what failed; a missing row becomes ErrNotFound.
 func wrap(err error, doing string) error {
 	switch {

@@ -66,36 +66,6 @@ func TestPrincipal(t *testing.T) {
 	}
 }
 
-func TestWebhookSetting(t *testing.T) {
-	t.Parallel()
-	s := newStore(t)
-	live := intake.Scope{AccountID: s.scope.AccountID, Livemode: true}
-	_, err := s.WebhookSetting(s.ctx, s.scope)
-	s.missing("setting before there is one", err)
-	url := "https://example.com/hook"
-	s.missing("URL before there is a setting", s.SetDefaultURL(s.ctx, s.scope, &url))
-	s.tx(func(tx *db.Tx) error {
-		return errors.Join(tx.InsertWebhookSetting(s.ctx, s.scope, &db.WebhookSetting{Secret: []byte("test")}),
-			tx.InsertWebhookSetting(s.ctx, live, &db.WebhookSetting{Secret: []byte("live")}))
-	})
-	s.ok(s.SetDefaultURL(s.ctx, live, &url))
-	for scope, want := range map[intake.Scope]string{s.scope: "test ", live: "live " + url} {
-		got, err := s.WebhookSetting(s.ctx, scope)
-		s.ok(err)
-		text := string(got.Secret) + " "
-		if got.DefaultURL != nil {
-			text += *got.DefaultURL
-		}
-		if text != want || got.NextSecret != nil {
-			t.Errorf("setting is %q, want %q", text, want)
-		}
-	}
-	s.ok(s.SetDefaultURL(s.ctx, live, nil))
-	if got, err := s.WebhookSetting(s.ctx, live); err != nil || got.DefaultURL != nil {
-		t.Errorf("after unsetting: %v, %v", got, err)
-	}
-}
-
 func TestSubscription(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)

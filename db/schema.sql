@@ -267,7 +267,10 @@ CREATE TABLE public.webhook_setting (
     secret bytea NOT NULL,
     next_secret bytea,
     previous_secret bytea,
-    previous_secret_until timestamp with time zone
+    previous_secret_until timestamp with time zone,
+    next_secret_at timestamp with time zone,
+    CONSTRAINT webhook_setting_next_check CHECK (((next_secret IS NULL) = (next_secret_at IS NULL))),
+    CONSTRAINT webhook_setting_previous_check CHECK (((previous_secret IS NULL) = (previous_secret_until IS NULL)))
 );
 
 ALTER TABLE ONLY public.account
@@ -376,6 +379,8 @@ CREATE INDEX subscription_account_idx ON public.subscription USING btree (accoun
 CREATE UNIQUE INDEX subscription_current_key ON public.subscription USING btree (account_id) WHERE (effective_at IS NULL);
 
 CREATE UNIQUE INDEX webhook_endpoint_origin_key ON public.webhook_endpoint USING btree (account_id, livemode, origin);
+
+CREATE INDEX webhook_setting_previous_idx ON public.webhook_setting USING btree (previous_secret_until) WHERE (previous_secret IS NOT NULL);
 
 CREATE TRIGGER session_counted_insert AFTER INSERT ON public.session REFERENCING NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION public.count_sessions();
 

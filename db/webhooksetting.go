@@ -1,0 +1,111 @@
+package db
+
+import (
+	"context"
+	"time"
+
+	"candor/intake"
+)
+
+// WebhookSetting is what is stored of a scope's webhooks; the secrets are
+// sealed. Secret signs; NextSecret, being deployed by the partner, signs along
+// with it (D35); PreviousSecret signs nothing and may be restored until its
+// time, erased or not (D36).
+type WebhookSetting struct {
+	DefaultURL          *string    `db:"default_url"`
+	Secret              []byte     `db:"secret"`
+	NextSecret          []byte     `db:"next_secret"`
+	NextSecretAt        *time.Time `db:"next_secret_at"`
+	PreviousSecret      []byte     `db:"previous_secret"`
+	PreviousSecretUntil *time.Time `db:"previous_secret_until"`
+}
+
+// InsertWebhookSetting stores a scope's webhook setting, with its current
+// secret alone.
+func (tx *Tx) InsertWebhookSetting(ctx context.Context, scope intake.Scope, w *WebhookSetting) error {
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO webhook_setting (account_id, livemode, default_url, secret)
+		VALUES ($1, $2, $3, $4)`,
+		scope.AccountID, scope.Livemode, w.DefaultURL, w.Secret)
+	return wrap(err, "insert webhook setting")
+}
+
+// WebhookSetting returns a scope's webhook setting, or ErrNotFound.
+func (d *DB) WebhookSetting(ctx context.Context, scope intake.Scope) (*WebhookSetting, error) {
+	return webhookSetting(ctx, d, scope)
+}
+
+// WebhookSetting returns a scope's webhook setting, or ErrNotFound.
+func (tx *Tx) WebhookSetting(ctx context.Context, scope intake.Scope) (*WebhookSetting, error) {
+	return webhookSetting(ctx, tx, scope)
+}
+
+func webhookSetting(ctx context.Context, q Queryer, scope intake.Scope) (*WebhookSetting, error) {
+	var w WebhookSetting
+	err := q.GetContext(ctx, &w, `
+		SELECT default_url, secret, next_secret, next_secret_at, previous_secret, previous_secret_until
+		FROM webhook_setting
+		WHERE account_id = $1 AND livemode = $2`,
+		scope.AccountID, scope.Livemode)
+	return &w, wrap(err, "get webhook setting")
+}
+
+// SetDefaultURL sets where a scope's events go that no session's own URL
+// takes (D33); nil sends them nowhere.
+func (d *DB) SetDefaultURL(ctx context.Context, scope intake.Scope, url *string) error {
+	result, err := d.ExecContext(ctx, `
+		UPDATE webhook_setting SET default_url = $3 WHERE account_id = $1 AND livemode = $2`,
+		scope.AccountID, scope.Livemode, url)
+	return changedOne(result, err, "set default webhook URL")
+}
+
+// SetNextSecret stores a new next secret in place of the one the caller has
+// seen, nil for none. ErrNotFound where another one is there by now.
+func (d *DB) SetNextSecret(ctx context.Context, scope intake.Scope, seen, next []byte, now time.Time) error {
+	result, err := d.ExecContext(ctx, `
+		UPDATE webhook_setting SET next_secret = $4, next_secret_at = $5
+		WHERE account_id = $1 AND livemode = $2 AND next_secret IS NOT DISTINCT FROM $3`,
+		scope.AccountID, scope.Livemode, seen, next, now)
+	return changedOne(result, err, "set next webhook secret")
+}
+
+// SwitchSecret makes the next secret the current one, and the current one the
+// previous one until the given time; a previous one from before is forgotten.
+// ErrNotFound without a next secret.
+func (d *DB) SwitchSecret(ctx context.Context, scope intake.Scope, until time.Time) error {
+	result, err := d.ExecContext(ctx, `
+		UPDATE webhook_setting SET secret = next_secret, next_secret = NULL, next_secret_at = NULL,
+			previous_secret = secret, previous_secret_until = $3
+		WHERE account_id = $1 AND livemode = $2 AND next_secret IS NOT NULL`,
+		scope.AccountID, scope.Livemode, until)
+	return changedOne(result, err, "switch webhook secret")
+}
+
+// RestoreSecret makes the previous secret the current one, and the current one
+// the next. ErrNotFound without a previous secret whose time isn't over at
+// now, and where there is a next one, which would be lost.
+func (d *DB) RestoreSecret(ctx context.Context, scope intake.Scope, now time.Time) error {
+	result, err := d.ExecContext(ctx, `
+		UPDATE webhook_setting SET secret = previous_secret, previous_secret = NULL, previous_secret_until = NULL,
+			next_secret = secret, next_secret_at = $3
+		WHERE account_id = $1 AND livemode = $2 AND previous_secret_until > $3 AND next_secret IS NULL`,
+		scope.AccountID, scope.Livemode, now)
+	return changedOne(result, err, "restore webhook secret")
+}
+
+// AbandonNextSecret erases the next secret. ErrNotFound without one.
+func (d *DB) AbandonNextSecret(ctx context.Context, scope intake.Scope) error {
+	result, err := d.ExecContext(ctx, `
+		UPDATE webhook_setting SET next_secret = NULL, next_secret_at = NULL
+		WHERE account_id = $1 AND livemode = $2 AND next_secret IS NOT NULL`,
+		scope.AccountID, scope.Livemode)
+	return changedOne(result, err, "abandon next webhook secret")
+}
+
+// ErasePreviousSecrets erases the previous secrets whose time is over at now.
+func (d *DB) ErasePreviousSecrets(ctx context.Context, now time.Time) error {
+	_, err := d.ExecContext(ctx, `
+		UPDATE webhook_setting SET previous_secret = NULL, previous_secret_until = NULL
+		WHERE previous_secret IS NOT NULL AND previous_secret_until <= $1`, now)
+	return wrap(err, "erase previous webhook secrets")
+}

@@ -1,0 +1,132 @@
+package db_test
+
+import (
+	"bytes"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"candor/db"
+	"candor/intake"
+)
+
+func TestWebhookSetting(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	live := intake.Scope{AccountID: s.scope.AccountID, Livemode: true}
+	_, err := s.WebhookSetting(s.ctx, s.scope)
+	s.missing("setting before there is one", err)
+	url := "https://example.com/hook"
+	s.missing("URL before there is a setting", s.SetDefaultURL(s.ctx, s.scope, &url))
+	s.tx(func(tx *db.Tx) error {
+		return errors.Join(tx.InsertWebhookSetting(s.ctx, s.scope, &db.WebhookSetting{Secret: []byte("test")}),
+			tx.InsertWebhookSetting(s.ctx, live, &db.WebhookSetting{Secret: []byte("live")}))
+	})
+	s.ok(s.SetDefaultURL(s.ctx, live, &url))
+	for scope, want := range map[intake.Scope]string{s.scope: "test ", live: "live " + url} {
+		got, err := s.WebhookSetting(s.ctx, scope)
+		s.ok(err)
+		text := string(got.Secret) + " "
+		if got.DefaultURL != nil {
+			text += *got.DefaultURL
+		}
+		if text != want || got.NextSecret != nil {
+			t.Errorf("setting is %q, want %q", text, want)
+		}
+	}
+	s.ok(s.SetDefaultURL(s.ctx, live, nil))
+	if got, err := s.WebhookSetting(s.ctx, live); err != nil || got.DefaultURL != nil {
+		t.Errorf("after unsetting: %v, %v", got, err)
+	}
+}
+
+// secrets reads the scope's secrets as "current next previous".
+func (s *store) secrets(want string) {
+	s.Helper()
+	w, err := s.WebhookSetting(s.ctx, s.scope)
+	s.ok(err)
+	if got := string(bytes.Join([][]byte{w.Secret, w.NextSecret, w.PreviousSecret}, []byte(" "))); got != want {
+		s.Errorf("secrets are %q, want %q", got, want)
+	}
+	if (w.NextSecret == nil) != (w.NextSecretAt == nil) || (w.PreviousSecret == nil) != (w.PreviousSecretUntil == nil) {
+		s.Errorf("secrets and their times don't fit: %+v", w)
+	}
+}
+
+func TestSecretsChangeByConditionalStatements(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	other := s.newScope("Broker")
+	s.tx(func(tx *db.Tx) error {
+		return errors.Join(tx.InsertWebhookSetting(s.ctx, s.scope, &db.WebhookSetting{Secret: []byte("a")}),
+			tx.InsertWebhookSetting(s.ctx, other, &db.WebhookSetting{Secret: []byte("x")}))
+	})
+	until := start.Add(24 * time.Hour)
+	s.missing("switch without a next one", s.SwitchSecret(s.ctx, s.scope, until))
+	s.missing("abandon without a next one", s.AbandonNextSecret(s.ctx, s.scope))
+	s.missing("restore without a previous one", s.RestoreSecret(s.ctx, s.scope, start))
+	s.missing("replace what isn't there", s.SetNextSecret(s.ctx, s.scope, []byte("z"), []byte("b"), start))
+	s.ok(s.SetNextSecret(s.ctx, s.scope, nil, []byte("b"), start))
+	s.missing("add to what is there", s.SetNextSecret(s.ctx, s.scope, nil, []byte("c"), start))
+	s.ok(s.SetNextSecret(s.ctx, s.scope, []byte("b"), []byte("c"), start))
+	s.secrets("a c ")
+	s.ok(s.SwitchSecret(s.ctx, s.scope, until))
+	s.secrets("c  a")
+	s.ok(s.SetNextSecret(s.ctx, s.scope, nil, []byte("d"), start))
+	s.missing("restore over a next one", s.RestoreSecret(s.ctx, s.scope, start))
+	s.ok(s.AbandonNextSecret(s.ctx, s.scope))
+	s.missing("restore when its time is over", s.RestoreSecret(s.ctx, s.scope, until))
+	s.ok(s.RestoreSecret(s.ctx, s.scope, until.Add(-time.Microsecond)))
+	s.secrets("a c ")
+	s.ok(s.SwitchSecret(s.ctx, s.scope, until))
+	s.ok(s.ErasePreviousSecrets(s.ctx, until.Add(-time.Microsecond)))
+	s.secrets("c  a")
+	s.ok(s.ErasePreviousSecrets(s.ctx, until))
+	s.secrets("c  ")
+	if w, err := s.WebhookSetting(s.ctx, other); err != nil || string(w.Secret) != "x" || w.NextSecret != nil || w.PreviousSecret != nil {
+		t.Errorf("another account's secrets have become %+v, %v", w, err)
+	}
+}
+
+// Of those who do the same at once, one does it.
+func TestSecretsChangeOnce(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	s.tx(func(tx *db.Tx) error {
+		return tx.InsertWebhookSetting(s.ctx, s.scope, &db.WebhookSetting{Secret: []byte("a")})
+	})
+	for name, change := range map[string]func() error{
+		"next":    func() error { return s.SetNextSecret(s.ctx, s.scope, nil, []byte("b"), start) },
+		"switch":  func() error { return s.SwitchSecret(s.ctx, s.scope, start.Add(time.Hour)) },
+		"restore": func() error { return s.RestoreSecret(s.ctx, s.scope, start) },
+		"abandon": func() error { return s.AbandonNextSecret(s.ctx, s.scope) },
+	} {
+		_, err := s.ExecContext(s.ctx, `UPDATE webhook_setting SET next_secret = NULL, next_secret_at = NULL, previous_secret = NULL, previous_secret_until = NULL`)
+		s.ok(err)
+		if name == "switch" || name == "abandon" {
+			s.ok(s.SetNextSecret(s.ctx, s.scope, nil, []byte("n"), start))
+		}
+		if name == "restore" {
+			s.ok(s.SetNextSecret(s.ctx, s.scope, nil, []byte("n"), start))
+			s.ok(s.SwitchSecret(s.ctx, s.scope, start.Add(time.Hour)))
+		}
+		var done atomic.Int32
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				err := change()
+				if err == nil {
+					done.Add(1)
+				} else if !errors.Is(err, db.ErrNotFound) {
+					t.Errorf("%s: %v", name, err)
+				}
+			})
+		}
+		all.Wait()
+		if done.Load() != 1 {
+			t.Errorf("%s was done %d times, want once", name, done.Load())
+		}
+	}
+}
