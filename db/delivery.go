@@ -26,20 +26,22 @@ func (tx *Tx) InsertDelivery(ctx context.Context, d *intake.Delivery) error {
 // ends, with all that an attempt needs.
 type ClaimedDelivery struct {
 	intake.Delivery
-	Body []byte `db:"body"`
+	LeaseUntil time.Time `db:"lease_until"` // by the database's clock
+	Body       []byte    `db:"body"`
 }
 
-// ClaimDeliveries claims up to limit of an endpoint's due deliveries until
-// leaseUntil. A session's event isn't claimed before those ahead of it had
-// their first attempt, so that receivers see them in order while they answer.
-// Any number of processes can claim at once.
-func (d *DB) ClaimDeliveries(ctx context.Context, endpoint intake.EndpointID, now, leaseUntil time.Time, limit int) ([]ClaimedDelivery, error) {
+// ClaimDeliveries claims up to limit of an endpoint's deliveries that are due
+// at now, for as long as lease. A session's event isn't claimed before those
+// ahead of it had their first attempt, so that receivers see them in order
+// while they answer. Any number of processes can claim at once: leases are
+// counted by the database's clock, so theirs need not agree.
+func (d *DB) ClaimDeliveries(ctx context.Context, endpoint intake.EndpointID, now time.Time, lease time.Duration, limit int) ([]ClaimedDelivery, error) {
 	var out []ClaimedDelivery
 	err := d.SelectContext(ctx, &out, `
 		WITH due AS MATERIALIZED (
 			SELECT c.id FROM delivery c
 			WHERE c.endpoint_id = $1 AND c.state = 'pending' AND c.next_attempt_at <= $2
-				AND (c.lease_until IS NULL OR c.lease_until <= $2)
+				AND (c.lease_until IS NULL OR c.lease_until <= now())
 				AND (c.attempts_total > 0 OR c.session_id IS NULL OR NOT EXISTS (
 					SELECT 1 FROM delivery ahead
 					WHERE ahead.session_id = c.session_id AND ahead.endpoint_id = c.endpoint_id AND ahead.sequence < c.sequence
@@ -48,31 +50,32 @@ func (d *DB) ClaimDeliveries(ctx context.Context, endpoint intake.EndpointID, no
 			LIMIT $4
 			FOR UPDATE SKIP LOCKED
 		), claimed AS (
-			UPDATE delivery d SET lease_until = $3 FROM due WHERE d.id = due.id RETURNING d.*
+			UPDATE delivery d SET lease_until = now() + $3 * interval '1 microsecond' FROM due WHERE d.id = due.id RETURNING d.*
 		)
 		SELECT c.id, c.event_id, c.endpoint_id, c.session_id, c.sequence, c.url, c.state, c.cycle, c.attempts, c.attempts_total,
-			c.first_attempt_at, c.next_attempt_at, c.finished_at, c.last_status_code, c.last_error_class, c.created_at, e.body
+			c.first_attempt_at, c.next_attempt_at, c.finished_at, c.last_status_code, c.last_error_class, c.created_at,
+			c.lease_until, e.body
 		FROM claimed c JOIN event e ON e.id = c.event_id
 		ORDER BY c.next_attempt_at, c.sequence`,
-		endpoint, now, leaseUntil, limit)
+		endpoint, now, lease.Microseconds(), limit)
 	return out, wrap(err, "claim deliveries")
 }
 
 // ReleaseDeliveries gives up the claim on deliveries that weren't attempted.
-func (d *DB) ReleaseDeliveries(ctx context.Context, ids []intake.DeliveryID) error {
-	if len(ids) == 0 {
+// A claim that has ended, and that another process may hold by now, stays.
+func (d *DB) ReleaseDeliveries(ctx context.Context, claimed []ClaimedDelivery) error {
+	if len(claimed) == 0 {
 		return nil
 	}
-	_, err := d.ExecContext(ctx, `UPDATE delivery SET lease_until = NULL WHERE id = ANY($1::uuid[]) AND state = 'pending'`, pq.Array(uuids(ids)))
-	return wrap(err, "release deliveries")
-}
-
-func uuids(ids []intake.DeliveryID) []string {
-	out := make([]string, len(ids))
-	for i, id := range ids {
-		out[i] = id.UUID.String()
+	ids, leases := make([]string, len(claimed)), make([]time.Time, len(claimed))
+	for i := range claimed {
+		ids[i], leases[i] = claimed[i].ID.UUID.String(), claimed[i].LeaseUntil
 	}
-	return out
+	_, err := d.ExecContext(ctx, `
+		UPDATE delivery d SET lease_until = NULL
+		FROM unnest($1::uuid[], $2::timestamptz[]) AS c (id, lease_until)
+		WHERE d.id = c.id AND d.lease_until = c.lease_until`, pq.Array(ids), pq.Array(leases))
+	return wrap(err, "release deliveries")
 }
 
 // Attempt is one recorded try of a delivery.

@@ -36,9 +36,16 @@ func (s *store) delivery(event *intake.Event, url string, at time.Time) *intake.
 // claim claims what is due at the endpoint for a minute.
 func (s *store) claim(endpoint intake.EndpointID, at time.Time, limit int) []db.ClaimedDelivery {
 	s.Helper()
-	claimed, err := s.ClaimDeliveries(s.ctx, endpoint, at, at.Add(time.Minute), limit)
+	claimed, err := s.ClaimDeliveries(s.ctx, endpoint, at, time.Minute, limit)
 	s.ok(err)
 	return claimed
+}
+
+// endClaims lets time go by until every claim has ended.
+func (s *store) endClaims() {
+	s.Helper()
+	_, err := s.ExecContext(s.ctx, "UPDATE delivery SET lease_until = now() WHERE lease_until IS NOT NULL")
+	s.ok(err)
 }
 
 func (s *store) record(d *intake.Delivery, number int, state intake.DeliveryState, next *time.Time) {
@@ -107,9 +114,15 @@ func TestClaimDeliveries(t *testing.T) {
 	next := start.Add(time.Hour)
 	s.record(first, 1, intake.DeliveryPending, &next)
 	expect("once the first was tried", s.claim(here, start.Add(2*time.Second), 10), second)
-	expect("when the claims have ended", s.claim(here, start.Add(2*time.Minute), 1), second)
-	s.ok(s.ReleaseDeliveries(s.ctx, []intake.DeliveryID{second.ID}))
-	expect("what was given back", s.claim(here, start.Add(2*time.Minute), 10), second, foreign)
+	expect("while they are claimed, an hour later by this clock", s.claim(here, start.Add(59*time.Minute), 10))
+	s.endClaims()
+	ended := s.claim(here, start.Add(2*time.Minute), 1)
+	expect("when the claims have ended", ended, second)
+	s.ok(s.ReleaseDeliveries(s.ctx, ended))
+	mine := s.claim(here, start.Add(2*time.Minute), 10)
+	expect("what was given back", mine, second, foreign)
+	s.ok(s.ReleaseDeliveries(s.ctx, ended))
+	expect("what was given back with a claim of before", s.claim(here, start.Add(2*time.Minute), 10))
 }
 
 func TestDueEndpoints(t *testing.T) {
@@ -175,7 +188,13 @@ func TestEndpointHealth(t *testing.T) {
 	if e.ConsecutiveFailures != 3 || !e.FailingSince.Equal(start) || !e.LastFailureAt.Equal(start.Add(time.Minute)) || *e.LastStatusCode != 410 || !e.Gone {
 		t.Errorf("after 410: %+v", e)
 	}
-	e = health(db.EndpointHealth{At: start.Add(time.Hour), StatusCode: 200})
+	between := start.Add(2 * time.Minute)
+	e = health(db.EndpointHealth{Failures: 1, SuccessAt: &between, At: start.Add(3 * time.Minute), StatusCode: 500, ErrorClass: "status"})
+	if e.ConsecutiveFailures != 1 || !e.FailingSince.Equal(start.Add(3*time.Minute)) || !e.LastSuccessAt.Equal(between) || e.Gone {
+		t.Errorf("after a success and a failure at once: %+v", e)
+	}
+	hour := start.Add(time.Hour)
+	e = health(db.EndpointHealth{SuccessAt: &hour, At: hour, StatusCode: 200})
 	if e.ConsecutiveFailures != 0 || e.FailingSince != nil || !e.LastSuccessAt.Equal(start.Add(time.Hour)) || e.LastErrorClass != nil || e.Gone {
 		t.Errorf("after a success: %+v", e)
 	}

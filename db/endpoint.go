@@ -65,14 +65,15 @@ func (d *DB) DueEndpoints(ctx context.Context, now time.Time) ([]intake.Endpoint
 		WHERE p.endpoint_id IS NOT NULL AND EXISTS (
 			SELECT 1 FROM delivery d
 			WHERE d.endpoint_id = p.endpoint_id AND d.state = 'pending' AND d.next_attempt_at <= $1
-				AND (d.lease_until IS NULL OR d.lease_until <= $1))`, now)
+				AND (d.lease_until IS NULL OR d.lease_until <= now()))`, now)
 	return out, wrap(err, "find due endpoints")
 }
 
 // EndpointHealth is what an endpoint's latest attempts came to.
 type EndpointHealth struct {
 	ID         intake.EndpointID
-	Failures   int // consecutive ones at the end
+	Failures   int        // consecutive ones at the end
+	SuccessAt  *time.Time // of the last success among them
 	At         time.Time
 	StatusCode int    // 0 without a response
 	ErrorClass string // "" after a success
@@ -87,20 +88,21 @@ func (tx *Tx) updateHealth(ctx context.Context, health []EndpointHealth) error {
 	var ids, classes []string
 	var failures, codes []int64
 	var ats []time.Time
+	var successes []*time.Time
 	for _, h := range health {
 		ids, classes = append(ids, h.ID.UUID.String()), append(classes, h.ErrorClass)
 		failures, codes = append(failures, int64(h.Failures)), append(codes, int64(h.StatusCode))
-		ats = append(ats, h.At)
+		ats, successes = append(ats, h.At), append(successes, h.SuccessAt)
 	}
 	_, err := tx.ExecContext(ctx, `
 		UPDATE webhook_endpoint e SET
-			consecutive_failures = CASE WHEN h.failures = 0 THEN 0 ELSE e.consecutive_failures + h.failures END,
-			failing_since = CASE WHEN h.failures = 0 THEN NULL ELSE coalesce(e.failing_since, h.at) END,
-			last_success_at = CASE WHEN h.failures = 0 THEN h.at ELSE e.last_success_at END,
+			consecutive_failures = CASE WHEN h.success IS NULL THEN e.consecutive_failures ELSE 0 END + h.failures,
+			failing_since = CASE WHEN h.failures > 0 THEN coalesce(CASE WHEN h.success IS NULL THEN e.failing_since END, h.at) END,
+			last_success_at = coalesce(h.success, e.last_success_at),
 			last_failure_at = CASE WHEN h.failures = 0 THEN e.last_failure_at ELSE h.at END,
 			last_status_code = nullif(h.code, 0), last_error_class = nullif(h.class, ''), gone = h.code = 410
-		FROM unnest($1::uuid[], $2::int[], $3::timestamptz[], $4::int[], $5::text[]) AS h (id, failures, at, code, class)
+		FROM unnest($1::uuid[], $2::int[], $3::timestamptz[], $4::int[], $5::text[], $6::timestamptz[]) AS h (id, failures, at, code, class, success)
 		WHERE e.id = h.id`,
-		pq.Array(ids), pq.Array(failures), pq.Array(ats), pq.Array(codes), pq.Array(classes))
+		pq.Array(ids), pq.Array(failures), pq.Array(ats), pq.Array(codes), pq.Array(classes), pq.Array(successes))
 	return wrap(err, "update endpoint health")
 }

@@ -51,6 +51,13 @@ func IsUnavailable(err error) bool {
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
+// IsRefused reports whether the database refused the data itself, so that the
+// same statement can never succeed.
+func IsRefused(err error) bool {
+	var e *pq.Error
+	return errors.As(err, &e) && (e.Code.Class() == "22" || e.Code.Class() == "23")
+}
+
 // isRetryable reports whether the same transaction may succeed when repeated.
 func isRetryable(err error) bool {
 	var e *pq.Error

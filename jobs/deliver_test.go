@@ -313,7 +313,7 @@ func TestKilledProcess(t *testing.T) {
 	hook := newReceiver(t, nil)
 	s := b.session(hook.URL, now())
 	b.emit(s, 1)
-	claimed, err := b.db.ClaimDeliveries(b.ctx, b.endpoint(hook.URL), now(), now().Add(time.Second), 10)
+	claimed, err := b.db.ClaimDeliveries(b.ctx, b.endpoint(hook.URL), now(), time.Second, 10)
 	b.ok(err)
 	if len(claimed) != 1 {
 		t.Fatalf("%d deliveries claimed, want 1", len(claimed))

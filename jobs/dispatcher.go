@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,14 +15,16 @@ import (
 
 const (
 	// perEndpoint is how many attempts an endpoint may have running in one
-	// process, and perFailing while it keeps failing.
+	// process once it has answered, perNew before, and perFailing while it
+	// keeps failing.
 	perEndpoint = 16
+	perNew      = 4
 	perFailing  = 4
 	// failingAfter is how many failures in a row make an endpoint a failing one.
 	failingAfter = 5
-	// prefetch is how many deliveries are claimed at once for an endpoint that
-	// answers; a failing one gets only what can run.
-	prefetch = 128
+	// prefetch is how many deliveries are claimed at once for each attempt that
+	// an endpoint may have running.
+	prefetch = 8
 	// maxRunning bounds the attempts of a process, and maxRunningFailing those
 	// at failing endpoints, so that the dead leave room for the living (D39).
 	maxRunning        = 1000
@@ -38,6 +41,17 @@ const (
 	// lookOutEvery is how often due retries, lost wakes and ended claims are
 	// looked for.
 	lookOutEvery = 500 * time.Millisecond
+	// lingerTime is how long a drain stays after its last delivery, so that the
+	// next one finds all that it needs.
+	lingerTime = 30 * time.Second
+	// fullPause is how often an endpoint asks for room while the process has
+	// none.
+	fullPause = 20 * time.Millisecond
+	// queryTimeout bounds a query, so that no broken connection holds up a
+	// drain for good.
+	queryTimeout = 10 * time.Second
+	// releaseTimeout bounds giving back claims, which end by themselves, too.
+	releaseTimeout = 5 * time.Second
 )
 
 // dispatcher attempts the deliveries that are due. Each endpoint has a drain
@@ -64,8 +78,9 @@ type dispatcher struct {
 
 	mu     sync.Mutex
 	drains map[intake.EndpointID]*drain
-	work   sync.WaitGroup // drains and attempts
-	watch  sync.WaitGroup // the look-out
+	held   map[intake.DeliveryID]struct{} // claimed here, until recorded or given back
+	work   sync.WaitGroup                 // drains and attempts
+	watch  sync.WaitGroup                 // the look-out
 }
 
 func newDispatcher(c Config) *dispatcher {
@@ -73,11 +88,11 @@ func newDispatcher(c Config) *dispatcher {
 		db: c.DB, ring: c.Ring, client: c.Client, schedule: c.Schedule, clock: c.Clock, logger: c.Logger,
 		lease:   min(max(c.RescueAfter, minLease), maxLease),
 		running: make(chan struct{}, maxRunning), failing: make(chan struct{}, maxRunningFailing),
-		drains: map[intake.EndpointID]*drain{},
+		drains: map[intake.EndpointID]*drain{}, held: map[intake.DeliveryID]struct{}{},
 	}
 	d.attempts, d.cut = context.WithCancel(context.Background())
 	d.claims, d.halt = context.WithCancel(d.attempts)
-	d.recorder = newRecorder(c.DB, c.Logger, d.wake)
+	d.recorder = newRecorder(c.DB, c.Logger, d.recorded)
 	return d
 }
 
@@ -96,18 +111,24 @@ func (d *dispatcher) lookOut(every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
-		due, err := d.db.DueEndpoints(d.claims, d.clock.Now())
-		if err != nil && d.claims.Err() == nil {
-			d.logger.Error("look for due deliveries", "error", err)
-		}
-		for _, id := range due {
-			d.wake(id)
-		}
+		d.wakeDue()
 		select {
 		case <-d.claims.Done():
 			return
 		case <-ticker.C:
 		}
+	}
+}
+
+func (d *dispatcher) wakeDue() {
+	ctx, cancel := context.WithTimeout(d.claims, queryTimeout)
+	defer cancel()
+	due, err := d.db.DueEndpoints(ctx, d.clock.Now())
+	if err != nil && d.claims.Err() == nil {
+		d.logger.Error("look for due deliveries", "error", err)
+	}
+	for _, id := range due {
+		d.wake(id)
 	}
 }
 
@@ -133,6 +154,36 @@ func (d *dispatcher) wake(id intake.EndpointID) {
 	}()
 }
 
+// hold returns those deliveries that this process doesn't hold already: one
+// whose claim ended while it is attempted, or while its outcome waits for the
+// database, isn't attempted again beside that.
+func (d *dispatcher) hold(claimed []db.ClaimedDelivery) []db.ClaimedDelivery {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.DeleteFunc(claimed, func(c db.ClaimedDelivery) bool {
+		_, mine := d.held[c.ID]
+		d.held[c.ID] = struct{}{}
+		return mine
+	})
+}
+
+func (d *dispatcher) letGo(ids ...intake.DeliveryID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, id := range ids {
+		delete(d.held, id)
+	}
+}
+
+// recorded lets go of deliveries, and wakes their endpoints: events of the
+// same sessions may have waited for these.
+func (d *dispatcher) recorded(ids []intake.DeliveryID, endpoints []intake.EndpointID) {
+	d.letGo(ids...)
+	for _, id := range endpoints {
+		d.wake(id)
+	}
+}
+
 // stop claims nothing more, gives back what wasn't begun, and lets running
 // attempts end until ctx does, then cuts them short: what was cut is attempted
 // again by another process.
@@ -144,6 +195,7 @@ func (d *dispatcher) stop(ctx context.Context) {
 	}
 	d.mu.Unlock()
 	d.watch.Wait()
+	d.recorder.hurryAfter(ctx)
 	done := make(chan struct{})
 	go func() {
 		d.work.Wait()
@@ -156,5 +208,5 @@ func (d *dispatcher) stop(ctx context.Context) {
 		<-done
 	}
 	d.cut()
-	d.recorder.stop(ctx)
+	d.recorder.stop()
 }

@@ -9,9 +9,9 @@ import (
 	"candor/webhook"
 )
 
-// drain attempts one endpoint's due deliveries until none is left. Its fields
-// belong to its own goroutine, but for again, which the dispatcher's lock
-// guards, and the channels.
+// drain attempts one endpoint's due deliveries until none has come for a
+// while. Its fields belong to its own goroutine, but for again, which the
+// dispatcher's lock guards, and the channels.
 type drain struct {
 	*dispatcher
 	id       intake.EndpointID
@@ -21,6 +21,7 @@ type drain struct {
 	queue    []db.ClaimedDelivery // claimed and not begun
 	leased   time.Time            // until when the queue is claimed
 	inFlight int
+	window   int // how many attempts may run: it opens with each success
 	failures int // in a row, as this process saw them
 
 	again bool // something may have become due since the last claim
@@ -29,7 +30,10 @@ type drain struct {
 }
 
 func newDrain(d *dispatcher, id intake.EndpointID) *drain {
-	return &drain{dispatcher: d, id: id, again: true, nudge: make(chan struct{}, 1), ended: make(chan webhook.Result, perEndpoint)}
+	return &drain{
+		dispatcher: d, id: id, window: perNew, again: true,
+		nudge: make(chan struct{}, 1), ended: make(chan webhook.Result, perEndpoint),
+	}
 }
 
 // signal makes the drain look again; it never waits.
@@ -43,37 +47,47 @@ func (e *drain) signal() {
 func (e *drain) run() {
 	for {
 		e.dropStale()
-		if len(e.queue) == 0 && e.takeAgain() {
+		if len(e.queue) == 0 && e.inFlight < e.limit() && e.takeAgain() {
 			if err := e.claim(); err != nil {
+				// The look-out comes by again.
 				e.logger.Error("claim deliveries", "endpoint_id", e.id, "error", err)
 			}
 		}
-		e.begin()
-		if e.inFlight == 0 && len(e.queue) == 0 && e.retire() {
+		idle := e.wait(e.begin())
+		if (idle || e.claims.Err() != nil) && e.inFlight == 0 && len(e.queue) == 0 && e.retire() {
 			return
 		}
-		e.wait()
 	}
 }
 
-// wait returns when there may be something to do.
-func (e *drain) wait() {
-	var full <-chan time.Time
-	if len(e.queue) > 0 && e.inFlight == 0 { // the process is full: others end
-		full = time.After(20 * time.Millisecond)
+// wait returns when there may be something to do, at the latest after pause,
+// and reports whether nothing came for so long that the drain can end.
+func (e *drain) wait(pause time.Duration) (idle bool) {
+	var over <-chan time.Time
+	switch {
+	case e.inFlight == 0 && len(e.queue) == 0:
+		over = time.After(lingerTime)
+	case pause > 0:
+		over = time.After(pause)
+	}
+	stopped := e.claims.Done()
+	if e.inFlight > 0 && len(e.queue) == 0 {
+		stopped = nil // only what runs is left to wait for
 	}
 	select {
 	case result := <-e.ended:
 		e.note(result)
 	case <-e.nudge:
-	case <-full:
+	case <-stopped:
+	case <-over:
+		return len(e.queue) == 0
 	}
 	for {
 		select {
 		case result := <-e.ended:
 			e.note(result)
 		default:
-			return
+			return false
 		}
 	}
 }
@@ -84,8 +98,12 @@ func (e *drain) note(result webhook.Result) {
 	case result.Err != nil:
 	case result.Delivered():
 		e.failures = 0
+		e.window = min(e.window+1, perEndpoint)
 	default:
 		e.failures++
+		if e.isFailing() {
+			e.window = perNew
+		}
 	}
 }
 
@@ -111,22 +129,33 @@ func (e *drain) retire() bool {
 
 func (e *drain) isFailing() bool { return e.failures >= failingAfter }
 
+// limit is how many attempts may run.
+func (e *drain) limit() int {
+	if e.isFailing() {
+		return perFailing
+	}
+	return e.window
+}
+
 // claim fills the queue. As long as claims come back full, there may be more.
 func (e *drain) claim() error {
 	if err := e.load(); err != nil {
 		return err
 	}
-	limit := prefetch
-	if e.isFailing() {
-		limit = perFailing
+	// A failing endpoint gets only what can run at once.
+	limit := e.limit() - e.inFlight
+	if !e.isFailing() {
+		limit = prefetch * e.limit()
 	}
-	now := e.clock.Now()
-	e.leased = time.Now().Add(e.lease)
-	claimed, err := e.db.ClaimDeliveries(e.claims, e.id, now, now.Add(e.lease), limit)
+	// Not cut by a stop, or nobody would know what was claimed.
+	ctx, cancel := context.WithTimeout(e.attempts, queryTimeout)
+	defer cancel()
+	e.leased = time.Now().Add(e.lease) // no later than by the database's clock
+	claimed, err := e.db.ClaimDeliveries(ctx, e.id, e.clock.Now(), e.lease, limit)
 	if err != nil {
 		return err
 	}
-	e.queue = claimed
+	e.queue = e.hold(claimed)
 	if len(claimed) == limit {
 		e.mu.Lock()
 		e.again = true
@@ -139,18 +168,20 @@ func (e *drain) claim() error {
 // anew once they are older than secretsAge: after a switch no delivery may be
 // signed with what was before (D36).
 func (e *drain) load() error {
+	if e.endpoint != nil && time.Since(e.signedAt) < secretsAge {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(e.attempts, queryTimeout)
+	defer cancel()
 	if e.endpoint == nil {
-		endpoint, err := e.db.Endpoint(e.claims, e.id)
+		endpoint, err := e.db.Endpoint(ctx, e.id)
 		if err != nil {
 			return err
 		}
 		e.endpoint, e.failures = endpoint, endpoint.ConsecutiveFailures
 	}
-	if time.Since(e.signedAt) < secretsAge {
-		return nil
-	}
 	readAt := time.Now()
-	secrets, err := openSecrets(e.attempts, e.db, e.ring, intake.Scope{AccountID: e.endpoint.AccountID, Livemode: e.endpoint.Livemode})
+	secrets, err := openSecrets(ctx, e.db, e.ring, intake.Scope{AccountID: e.endpoint.AccountID, Livemode: e.endpoint.Livemode})
 	if err != nil {
 		return err
 	}
@@ -158,23 +189,20 @@ func (e *drain) load() error {
 	return nil
 }
 
-// begin starts attempts while the endpoint and the process have room.
-func (e *drain) begin() {
-	for len(e.queue) > 0 && e.attempts.Err() == nil {
-		limit := perEndpoint
-		if e.isFailing() {
-			limit = perFailing
-		}
-		if e.inFlight >= limit {
-			return
+// begin starts attempts while the endpoint and the process have room. Where
+// something else holds up the rest it returns how long to wait for that.
+func (e *drain) begin() (pause time.Duration) {
+	for len(e.queue) > 0 && e.inFlight < e.limit() {
+		if e.isStale() {
+			return time.Millisecond
 		}
 		if err := e.load(); err != nil {
 			e.logger.Error("read webhook secrets", "endpoint_id", e.id, "error", err)
-			return
+			return lookOutEvery
 		}
 		free, ok := e.takeRoom()
 		if !ok {
-			return
+			return fullPause
 		}
 		next, secrets := e.queue[0], e.secrets
 		e.queue = e.queue[1:]
@@ -182,11 +210,12 @@ func (e *drain) begin() {
 		e.work.Add(1)
 		go func() {
 			defer e.work.Done()
-			result := e.attempt(next, secrets)
+			result := e.attempt(&next, secrets)
 			free()
 			e.ended <- result
 		}()
 	}
+	return 0
 }
 
 // takeRoom takes a place among the process's attempts, and returns what gives
@@ -214,34 +243,38 @@ func (e *drain) takeRoom() (free func(), ok bool) {
 	}
 }
 
-// dropStale gives back what can't be attempted within its claim, or at all
-// any more.
+// isStale reports whether the queue can't be attempted within its claim, or
+// not at all any more.
+func (e *drain) isStale() bool {
+	return e.claims.Err() != nil || time.Until(e.leased) <= attemptTime
+}
+
+// dropStale gives back what is stale.
 func (e *drain) dropStale() {
-	if len(e.queue) == 0 || e.claims.Err() == nil && time.Until(e.leased) > attemptTime {
+	if len(e.queue) == 0 || !e.isStale() {
 		return
 	}
-	ids := make([]intake.DeliveryID, len(e.queue))
-	for i := range e.queue {
-		ids[i] = e.queue[i].ID
-	}
+	e.release(e.queue...)
 	e.queue = nil
-	e.release(ids)
 	e.mu.Lock()
 	e.again = true
 	e.mu.Unlock()
 }
 
 // release gives back claims; those that it can't give back end by themselves.
-func (e *drain) release(ids []intake.DeliveryID) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.attempts), 5*time.Second)
+func (e *drain) release(claimed ...db.ClaimedDelivery) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.attempts), releaseTimeout)
 	defer cancel()
-	if err := e.db.ReleaseDeliveries(ctx, ids); err != nil {
+	if err := e.db.ReleaseDeliveries(ctx, claimed); err != nil {
 		e.logger.Error("release deliveries", "endpoint_id", e.id, "error", err)
+	}
+	for i := range claimed {
+		e.letGo(claimed[i].ID)
 	}
 }
 
 // attempt makes one attempt and hands its outcome to the recorder.
-func (e *drain) attempt(c db.ClaimedDelivery, secrets []string) webhook.Result {
+func (e *drain) attempt(c *db.ClaimedDelivery, secrets []string) webhook.Result {
 	request := webhook.Request{
 		URL: c.URL, Body: c.Body, DeliveryID: c.ID.String(), Attempt: c.Attempts + 1, Secrets: secrets,
 	}
@@ -249,16 +282,16 @@ func (e *drain) attempt(c db.ClaimedDelivery, secrets []string) webhook.Result {
 		request.FirstAttemptAt = *c.FirstAttemptAt
 	}
 	result := e.client.Do(e.attempts, request, e.clock.Now())
-	if result.Err != nil {
-		if e.attempts.Err() == nil {
-			e.logger.Error("webhook attempt could not be made", "delivery_id", c.ID, "error", result.Err)
-		}
-		e.release([]intake.DeliveryID{c.ID})
+	if result.Err != nil && e.attempts.Err() != nil {
+		e.release(*c)
 		return result
 	}
-	outcome, err := e.outcome(&c, result)
+	outcome, err := e.outcome(c, result)
 	if err != nil {
-		e.logger.Error("webhook attempt could not be recorded", "delivery_id", c.ID, "error", err)
+		// A fault on our side. The claim isn't given back: its end paces what
+		// may go wrong again.
+		e.logger.Error("webhook attempt could not be made", "delivery_id", c.ID, "error", err)
+		e.letGo(c.ID)
 		return result
 	}
 	e.logger.Info("webhook attempt", "delivery_id", c.ID, "account_id", e.endpoint.AccountID, "attempt", outcome.Number,
@@ -270,6 +303,9 @@ func (e *drain) attempt(c db.ClaimedDelivery, secrets []string) webhook.Result {
 // outcome says what follows from an attempt: delivered, failed for good, or
 // due again by the schedule, counted from now (D34).
 func (e *drain) outcome(c *db.ClaimedDelivery, result webhook.Result) (db.AttemptOutcome, error) {
+	if result.Err != nil {
+		return db.AttemptOutcome{}, result.Err
+	}
 	attempt, err := newAttempt(c.ID, c.AttemptsTotal+1, result)
 	out := db.AttemptOutcome{Attempt: attempt, State: intake.DeliveryDelivered}
 	if err != nil || result.Delivered() {

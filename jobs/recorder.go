@@ -1,8 +1,10 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,6 +19,8 @@ const (
 	recordPause = 2 * time.Millisecond
 	// recordTimeout bounds one try to record; it is tried again until it works.
 	recordTimeout = 10 * time.Second
+	// recordAgain is the longest pause between two tries.
+	recordAgain = time.Second
 )
 
 // recorder writes attempts down, many in one transaction: the receivers have
@@ -24,12 +28,14 @@ const (
 type recorder struct {
 	db     *db.DB
 	logger *slog.Logger
-	wake   func(intake.EndpointID) // called for endpoints whose attempts were recorded
+	done   func([]intake.DeliveryID, []intake.EndpointID) // called when a batch is off the recorder's hands
 
 	incoming chan recorded
 	ended    sync.WaitGroup
 	patience context.Context // ends when the process can't wait for the database any longer
 	hurry    context.CancelFunc
+	tries    context.Context // ends when the last tries have had their time
+	giveUp   context.CancelFunc
 }
 
 type recorded struct {
@@ -37,9 +43,10 @@ type recorded struct {
 	outcome  db.AttemptOutcome
 }
 
-func newRecorder(database *db.DB, logger *slog.Logger, wake func(intake.EndpointID)) *recorder {
-	r := &recorder{db: database, logger: logger, wake: wake, incoming: make(chan recorded, recordBatch)}
-	r.patience, r.hurry = context.WithCancel(context.Background())
+func newRecorder(database *db.DB, logger *slog.Logger, done func([]intake.DeliveryID, []intake.EndpointID)) *recorder {
+	r := &recorder{db: database, logger: logger, done: done, incoming: make(chan recorded, recordBatch)}
+	r.tries, r.giveUp = context.WithCancel(context.Background())
+	r.patience, r.hurry = context.WithCancel(r.tries)
 	return r
 }
 
@@ -53,13 +60,20 @@ func (r *recorder) start() {
 	}()
 }
 
-// stop records what is left, with one try after ctx has ended: what isn't
-// recorded is attempted again. Nothing may be recorded after it.
-func (r *recorder) stop(ctx context.Context) {
+// hurryAfter makes each try the last one once ctx has ended, and all of them
+// end recordTimeout later: what isn't recorded is attempted again.
+func (r *recorder) hurryAfter(ctx context.Context) {
+	context.AfterFunc(ctx, func() {
+		r.hurry()
+		time.AfterFunc(recordTimeout, r.giveUp)
+	})
+}
+
+// stop records what is left. Nothing may be recorded after it.
+func (r *recorder) stop() {
 	close(r.incoming)
-	stop := context.AfterFunc(ctx, r.hurry)
-	defer stop()
 	r.ended.Wait()
+	r.giveUp()
 }
 
 func (r *recorder) record(endpoint intake.EndpointID, outcome db.AttemptOutcome) {
@@ -84,30 +98,50 @@ func (r *recorder) gather(first recorded) []recorded {
 	return batch
 }
 
-// flush records a batch, however long the database is away, and wakes the
-// endpoints: events of the same sessions may have waited for these.
+// flush records a batch, however long the database is away. What the database
+// refuses is sought out and left, so that it doesn't hold up the rest.
 func (r *recorder) flush(batch []recorded) {
+	err := r.persist(batch)
+	if err != nil && len(batch) > 1 && db.IsRefused(err) {
+		half := len(batch) / 2
+		r.flush(batch[:half])
+		r.flush(batch[half:])
+		return
+	}
+	if err != nil {
+		r.logger.Error("webhook attempts are not recorded and will be made again", "attempts", len(batch), "error", err)
+	}
+	var deliveries []intake.DeliveryID
+	var endpoints []intake.EndpointID
+	for _, one := range batch {
+		deliveries = append(deliveries, one.outcome.DeliveryID)
+		if !slices.Contains(endpoints, one.endpoint) {
+			endpoints = append(endpoints, one.endpoint)
+		}
+	}
+	r.done(deliveries, endpoints)
+}
+
+// persist tries until it works, the data are refused or the process must end.
+func (r *recorder) persist(batch []recorded) error {
 	outcomes := make([]db.AttemptOutcome, len(batch))
 	for i, one := range batch {
 		outcomes[i] = one.outcome
 	}
 	health := healthOf(batch)
-	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
-		ctx, cancel := context.WithTimeout(context.Background(), recordTimeout)
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, recordAgain) {
+		ctx, cancel := context.WithTimeout(r.tries, recordTimeout)
 		err := r.db.RecordAttempts(ctx, outcomes, health)
 		cancel()
-		if err == nil {
-			break
+		if err == nil || db.IsRefused(err) {
+			return err
 		}
 		r.logger.Error("record webhook attempts", "attempts", len(batch), "error", err)
 		select {
 		case <-time.After(pause):
 		case <-r.patience.Done():
-			return
+			return err
 		}
-	}
-	for _, h := range health {
-		r.wake(h.ID)
 	}
 }
 
@@ -124,16 +158,19 @@ func healthOf(batch []recorded) []db.EndpointHealth {
 			out = append(out, db.EndpointHealth{ID: one.endpoint})
 		}
 		h := &out[i]
-		h.At, h.StatusCode, h.ErrorClass = one.outcome.StartedAt, 0, ""
+		at := one.outcome.StartedAt
+		h.At, h.StatusCode, h.ErrorClass = at, 0, ""
 		if one.outcome.StatusCode != nil {
 			h.StatusCode = *one.outcome.StatusCode
 		}
 		h.Failures++
 		if one.outcome.ErrorClass == nil {
-			h.Failures = 0
+			h.Failures, h.SuccessAt = 0, &at
 		} else {
 			h.ErrorClass = *one.outcome.ErrorClass
 		}
 	}
+	// Two recorders that lock the same rows do so in the same order.
+	slices.SortFunc(out, func(a, b db.EndpointHealth) int { return cmp.Compare(a.ID.String(), b.ID.String()) })
 	return out
 }

@@ -150,8 +150,13 @@ func (w *Worker) Start(ctx context.Context) error {
 // cancelled is worked again by the next process.
 func (w *Worker) Stop(ctx context.Context) error {
 	defer w.pool.Close()
+	dispatched := make(chan struct{})
+	go func() {
+		defer close(dispatched)
+		w.dispatcher.stop(ctx)
+	}()
 	err := w.client.Stop(ctx)
-	w.dispatcher.stop(ctx)
+	<-dispatched
 	if err != nil && ctx.Err() != nil {
 		hard, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
