@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 )
@@ -18,12 +20,14 @@ import (
 func main() {
 	seconds := flag.Int("seconds", 6, "how long each load runs")
 	history := flag.Int("sessions", 1_000_000, "how many sessions the long history has")
+	deliveries := flag.Int("deliveries", 1_000_000, "how many old deliveries there are")
+	only := flag.String("only", "", "run these parts, by commas: throughput, memory, pages, latency, webhooks, history")
 	binary := flag.String("candor", "bin/candor", "the built service")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	b := &bench{binary: *binary, span: time.Duration(*seconds) * time.Second, history: *history}
-	if err := b.run(ctx); err != nil {
+	b := &bench{binary: *binary, span: time.Duration(*seconds) * time.Second, history: *history, deliveries: *deliveries}
+	if err := b.run(ctx, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -31,10 +35,11 @@ func main() {
 
 // bench gathers the rows of the table.
 type bench struct {
-	binary  string
-	span    time.Duration
-	history int
-	rows    []row
+	binary     string
+	span       time.Duration
+	history    int
+	deliveries int
+	rows       []row
 }
 
 // row is one measured figure with what it is held against.
@@ -48,17 +53,45 @@ func (b *bench) add(r row) {
 	fmt.Fprintf(os.Stderr, "%s: %s; %s; %s\n", r.what, r.figure, r.yardstick, r.ratio)
 }
 
-func (b *bench) run(ctx context.Context) error {
+// part is something that is measured.
+type part struct {
+	name    string
+	measure func(context.Context, *environment) error
+}
+
+// parts are those that were asked for, in their order.
+func (b *bench) parts(only string) ([]part, error) {
+	all := []part{
+		{"throughput", b.throughput}, {"memory", b.memory}, {"pages", b.formPages},
+		{"latency", b.webhookLatency}, {"webhooks", b.webhooks}, {"history", b.longHistory},
+	}
+	if only == "" {
+		return all, nil
+	}
+	var out []part
+	for name := range strings.SplitSeq(only, ",") {
+		i := slices.IndexFunc(all, func(p part) bool { return p.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no part named %q", name)
+		}
+		out = append(out, all[i])
+	}
+	return out, nil
+}
+
+func (b *bench) run(ctx context.Context, only string) error {
+	parts, err := b.parts(only)
+	if err != nil {
+		return err
+	}
 	env, err := start(ctx, b.binary)
 	if err != nil {
 		return err
 	}
 	defer env.stop()
-	for _, measure := range []func(context.Context, *environment) error{
-		b.throughput, b.memory, b.formPages, b.webhookLatency, b.longHistory,
-	} {
-		if err := measure(ctx, env); err != nil {
-			return err
+	for _, p := range parts {
+		if err := p.measure(ctx, env); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
 	b.print()

@@ -55,6 +55,7 @@ type (
 	EventID = ID[eventKind]
 	// DeliveryID is a webhook delivery's, whd_….
 	DeliveryID = ID[deliveryKind]
+	// EndpointID is a webhook endpoint's, whe_….
 	EndpointID = ID[endpointKind]
 )
 

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// clockTick is the kernel's unit of CPU time on Linux, for every program.
+const clockTick = time.Second / 100
+
+// cpuTime is the CPU time that candor and PostgreSQL have used so far.
+func (e *environment) cpuTime(context.Context) (time.Duration, error) {
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return 0, err
+	}
+	var ticks int64
+	for _, file := range stats {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue // has ended
+		}
+		s, err := parseStat(string(text))
+		if err != nil {
+			return 0, err
+		}
+		switch {
+		case s.pid == e.server.Process.Pid || s.parent == e.postgres.PID():
+			ticks += s.own
+		case s.pid == e.postgres.PID():
+			ticks += s.own + s.children
+		}
+	}
+	return time.Duration(ticks) * clockTick, nil
+}
+
+// stat is what /proc/PID/stat says, times in ticks.
+type stat struct {
+	pid, parent   int
+	own, children int64 // children that have ended
+}
+
+func parseStat(text string) (s stat, err error) {
+	name, rest := strings.Index(text, " ("), strings.LastIndex(text, ") ")
+	if name < 0 || rest < 0 {
+		return s, fmt.Errorf("process status %q", text)
+	}
+	fields := strings.Fields(text[rest+len(") "):])
+	if len(fields) < 15 {
+		return s, fmt.Errorf("process status %q", text)
+	}
+	var numbers [5]int64
+	for i, field := range []string{fields[1], fields[11], fields[12], fields[13], fields[14]} {
+		if numbers[i], err = strconv.ParseInt(field, 10, 64); err != nil {
+			return s, err
+		}
+	}
+	s.pid, err = strconv.Atoi(text[:name])
+	s.parent, s.own, s.children = int(numbers[0]), numbers[1]+numbers[2], numbers[3]+numbers[4]
+	return s, err
+}
+
+var logged = regexp.MustCompile(`(?m)LOG:  (?:execute [^:]*|statement): `)
+
+// statements counts what PostgreSQL logs while deliveries are drained and
+// while single ones are made, everything that an idle service does included.
+func (b *bench) statements(ctx context.Context, e *environment) error {
+	idle, err := e.countStatements(ctx, func() error {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(4 * time.Second):
+			return nil
+		}
+	})
+	if err != nil {
+		return err
+	}
+	const many, single = 2000, 100
+	drain, err := e.countStatements(ctx, func() error {
+		_, err := e.drainDeliveries(ctx, many)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	one, err := e.countStatements(ctx, func() error {
+		_, err := e.commitToWebhook(ctx, single, 40*time.Millisecond)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	b.add(row{
+		what:   "Statements for a delivery: drained / one by one, with its event",
+		figure: fmt.Sprintf("%.2f / %.1f", float64(drain)/many, float64(one-idle)/single), yardstick: fmt.Sprintf("idle: %.0f/s", float64(idle)/4),
+		ratio: "–", target: "stated", met: true,
+	})
+	return nil
+}
+
+// countStatements has PostgreSQL log its statements during work and counts
+// them, transaction control included.
+func (e *environment) countStatements(ctx context.Context, work func() error) (int, error) {
+	log, err := os.Open(filepath.Join(e.postgres.Dir(), "postgres.log"))
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = log.Close() }()
+	if _, err := log.Seek(0, io.SeekEnd); err != nil {
+		return 0, err
+	}
+	if err := e.logStatements(ctx, "all"); err != nil {
+		return 0, err
+	}
+	if err := work(); err != nil {
+		return 0, err
+	}
+	if err := e.logStatements(ctx, "none"); err != nil {
+		return 0, err
+	}
+	text, err := io.ReadAll(log)
+	return len(logged.FindAll(text, -1)), err
+}
+
+func (e *environment) logStatements(ctx context.Context, which string) error {
+	for _, statement := range []string{"ALTER SYSTEM SET log_statement = '" + which + "'", "SELECT pg_reload_conf()"} {
+		if _, err := e.db.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fillDeliveries adds n events of the account, each with a delivery that
+// arrived at the first attempt, spread over 90 days.
+func (e *environment) fillDeliveries(ctx context.Context, n int) error {
+	scope, err := e.scope()
+	if err != nil {
+		return err
+	}
+	conn, err := e.db.Connx(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	old := fmt.Sprintf(`(SELECT i, s.last + i AS sequence, now() - interval '89 days' * i / %d AS at,
+		md5('event' || i)::uuid AS event, md5('delivery' || i)::uuid AS delivery
+		FROM event_sequence s, generate_series(1, %d) i WHERE s.account_id = '%s' AND NOT s.livemode) o`, n, n, scope.AccountID.UUID)
+	endpoint := fmt.Sprintf(`(SELECT id FROM webhook_endpoint WHERE account_id = '%s' ORDER BY created_at LIMIT 1)`, scope.AccountID.UUID)
+	session := `(SELECT array_agg(id) AS ids FROM session) x`
+	for _, statement := range []string{
+		`SET session_replication_role = replica`, // what the foreign keys ask for is there
+		fmt.Sprintf(`INSERT INTO event (id, account_id, livemode, session_id, sequence, type, body, created_at)
+			SELECT event, '%s', false, x.ids[1 + i %% cardinality(x.ids)], sequence, 'session.section_completed', convert_to(repeat('{"a":1},', 50), 'UTF8'), at
+			FROM %s, %s`, scope.AccountID.UUID, old, session),
+		fmt.Sprintf(`INSERT INTO delivery (id, event_id, endpoint_id, session_id, sequence, url, state, attempts, attempts_total,
+				first_attempt_at, finished_at, last_status_code, created_at)
+			SELECT delivery, event, %s, x.ids[1 + i %% cardinality(x.ids)], sequence, 'http://127.0.0.1:1/hook', 'delivered', 1, 1, at, at, 200, at
+			FROM %s, %s`, endpoint, old, session),
+		fmt.Sprintf(`INSERT INTO delivery_attempt (delivery_id, number, started_at, duration_ms, status_code, request_headers, response)
+			SELECT delivery, 1, at, 12, 200, '{"Content-Type": ["application/json"], "User-Agent": ["Candor-Webhooks/1"], "X-Webhook-Id": ["dlv_00000000000000000000000000"]}', 'ok'
+			FROM %s`, old),
+		fmt.Sprintf(`UPDATE event_sequence SET last = last + %d WHERE account_id = '%s' AND NOT livemode`, n, scope.AccountID.UUID),
+		`SET session_replication_role = DEFAULT`,
+		`VACUUM ANALYZE event`, `VACUUM ANALYZE delivery`, `VACUUM ANALYZE delivery_attempt`, `CHECKPOINT`,
+	} {
+		if _, err := conn.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("fill the deliveries: %w", err)
+		}
+	}
+	return nil
+}

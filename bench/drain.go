@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+
+	"candor/db"
+	"candor/intake"
+)
+
+const (
+	// drainTurns is how often each drain is run; the median counts.
+	drainTurns = 3
+	// eventsPerSession makes deliveries wait for those ahead of them, as real
+	// ones do.
+	eventsPerSession = 10
+)
+
+// drainBesideRiver drains due deliveries, River's no-op jobs and pgbench's
+// inserts by turns, so that a slow spell of the machine hits all of them.
+func (b *bench) drainBesideRiver(ctx context.Context, e *environment, f *webhookFigures) error {
+	var drains, river, inserts, cpus []float64
+	for range drainTurns {
+		used, err := e.cpuTime(ctx)
+		if err != nil {
+			return err
+		}
+		speed, err := e.drainDeliveries(ctx, drained)
+		if err != nil {
+			return err
+		}
+		after, err := e.cpuTime(ctx)
+		if err != nil {
+			return err
+		}
+		drains, cpus = append(drains, speed), append(cpus, ms(after-used)/drained)
+		if speed, err = e.drainRiver(ctx, drained); err != nil {
+			return err
+		}
+		river = append(river, speed)
+		if speed, err = e.insertRate(ctx); err != nil {
+			return err
+		}
+		inserts = append(inserts, speed)
+	}
+	f.drainRate, f.riverRate, f.insertRate = median(drains), median(river), median(inserts)
+	b.add(row{
+		what: "CPU of candor and PostgreSQL for a drained delivery", figure: fmt.Sprintf("%.2f ms", median(cpus)),
+		yardstick: "–", ratio: "–", target: "stated", met: true,
+	})
+	return nil
+}
+
+func median(values []float64) float64 {
+	slices.Sort(values)
+	return values[len(values)/2]
+}
+
+// drainDeliveries makes n deliveries due at one moment and returns how many a
+// second were delivered and recorded, from the first arrival on.
+func (e *environment) drainDeliveries(ctx context.Context, n int) (float64, error) {
+	r, err := newReceiver()
+	if err != nil {
+		return 0, err
+	}
+	defer r.close()
+	if err := e.makeDue(ctx, r.url, n); err != nil {
+		return 0, err
+	}
+	arrived, err := r.await(n, 2*time.Minute)
+	if err != nil {
+		return 0, err
+	}
+	first := time.Now()
+	for _, at := range arrived {
+		if at.Before(first) {
+			first = at
+		}
+	}
+	for pending := 1; pending > 0; {
+		if err := e.db.GetContext(ctx, &pending, `SELECT count(*) FROM delivery WHERE state = 'pending'`); err != nil {
+			return 0, err
+		}
+	}
+	if r.again > 0 {
+		return 0, fmt.Errorf("%d deliveries came more than once", r.again)
+	}
+	return float64(n) / time.Since(first).Seconds(), nil
+}
+
+// makeDue commits n deliveries to url at once, with real bodies.
+func (e *environment) makeDue(ctx context.Context, url string, n int) error {
+	sessions, err := e.newSessions(ctx, url, n/eventsPerSession)
+	if err != nil {
+		return err
+	}
+	scope, err := e.scope()
+	if err != nil {
+		return err
+	}
+	now := intake.SystemClock.Now()
+	var endpoint intake.EndpointID
+	var last int64
+	err = e.db.InTx(ctx, func(tx *db.Tx) error {
+		if endpoint, err = tx.EndpointFor(ctx, scope, intake.Origin(url), now); err != nil {
+			return err
+		}
+		last, err = tx.NextSequence(ctx, scope)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var events, deliveries [][]any
+	for i := range n {
+		s := sessions[i%len(sessions)]
+		event, err := intake.NewEvent(scope, &s.ID, last+int64(i)+1, sectionEvent(s, i), now)
+		if err != nil {
+			return err
+		}
+		events = append(events, []any{event.ID.UUID, scope.AccountID.UUID, scope.Livemode, s.ID.UUID, event.Sequence, string(event.Type), event.Body, now})
+		d := intake.NewDelivery(event, endpoint, url, now)
+		deliveries = append(deliveries, []any{d.ID.UUID, event.ID.UUID, endpoint.UUID, s.ID.UUID, d.Sequence, url, string(d.State), now, now})
+	}
+	return e.copyRows(ctx, scope, last+int64(n), events, deliveries)
+}
+
+// copyRows stores events and deliveries in one transaction, which makes them
+// due at one moment.
+func (e *environment) copyRows(ctx context.Context, scope intake.Scope, last int64, events, deliveries [][]any) (err error) {
+	conn, err := pgx.Connect(ctx, e.dsn)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
+	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		columns := []string{"id", "account_id", "livemode", "session_id", "sequence", "type", "body", "created_at"}
+		if _, err := tx.CopyFrom(ctx, pgx.Identifier{"event"}, columns, pgx.CopyFromRows(events)); err != nil {
+			return err
+		}
+		columns = []string{"id", "event_id", "endpoint_id", "session_id", "sequence", "url", "state", "next_attempt_at", "created_at"}
+		if _, err := tx.CopyFrom(ctx, pgx.Identifier{"delivery"}, columns, pgx.CopyFromRows(deliveries)); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `UPDATE event_sequence SET last = $1 WHERE account_id = $2 AND livemode = $3`, last, scope.AccountID.UUID, scope.Livemode)
+		return err
+	})
+}
+
+// noopArgs are River's yardstick: a job that does nothing.
+type noopArgs struct {
+	Number int `json:"number"`
+}
+
+// Kind names the job.
+func (noopArgs) Kind() string { return "bench_noop" }
+
+type noopWorker struct {
+	river.WorkerDefaults[noopArgs]
+	left atomic.Int64
+	done chan struct{} // closed when none is left
+}
+
+// Work counts.
+func (w *noopWorker) Work(context.Context, *river.Job[noopArgs]) error {
+	if w.left.Add(-1) == 0 {
+		close(w.done)
+	}
+	return nil
+}
+
+const benchQueue = "bench"
+
+// drainRiver returns how many no-op jobs a second River works off and records
+// with 100 workers in this process.
+func (e *environment) drainRiver(ctx context.Context, n int) (_ float64, err error) {
+	pool, err := pgxpool.New(ctx, e.dsn+"&pool_max_conns=16")
+	if err != nil {
+		return 0, err
+	}
+	defer pool.Close()
+	worker := &noopWorker{done: make(chan struct{})}
+	worker.left.Store(int64(n))
+	workers := river.NewWorkers()
+	river.AddWorker(workers, worker)
+	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
+		FetchCooldown: 10 * time.Millisecond, FetchPollInterval: 200 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
+		Queues: map[string]river.QueueConfig{benchQueue: {MaxWorkers: 100}}, Workers: workers,
+	})
+	if err != nil {
+		return 0, err
+	}
+	args := make([]river.InsertManyParams, n)
+	for i := range args {
+		args[i] = river.InsertManyParams{Args: noopArgs{Number: i}, InsertOpts: &river.InsertOpts{Queue: benchQueue}}
+	}
+	if _, err := client.InsertManyFast(ctx, args); err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	if err := client.Start(ctx); err != nil {
+		return 0, err
+	}
+	select {
+	case <-worker.done:
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	for left := 1; left > 0; {
+		if err := e.db.GetContext(ctx, &left, `SELECT count(*) FROM river_job WHERE queue = $1 AND state <> 'completed'`, benchQueue); err != nil {
+			return 0, err
+		}
+	}
+	took := time.Since(began)
+	return float64(n) / took.Seconds(), client.Stop(ctx)
+}
+
+// insertRate is how many rows a second pgbench inserts one by one.
+func (e *environment) insertRate(ctx context.Context) (float64, error) {
+	if _, err := e.db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS bench_insert (id uuid PRIMARY KEY, body text NOT NULL, created_at timestamptz NOT NULL)`); err != nil {
+		return 0, err
+	}
+	return e.pgbench(ctx, `INSERT INTO bench_insert (id, body, created_at) VALUES (gen_random_uuid(), repeat('x', 400), now());
+`, 8, 3)
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// receiver takes webhooks with as little work as it can, so that it takes
+// little of the machine it shares with the service. Each webhook's number is
+// its section_number.
+type receiver struct {
+	listener net.Listener
+	url      string
+	wait     sync.WaitGroup
+
+	mu    sync.Mutex
+	first map[int]time.Time // when a webhook's first byte came
+	again int               // webhooks that came more than once
+	open  map[net.Conn]bool
+	more  chan struct{} // a token when something came
+}
+
+func newReceiver() (*receiver, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	r := &receiver{
+		listener: listener, url: fmt.Sprintf("http://%s/hook", listener.Addr()),
+		first: map[int]time.Time{}, open: map[net.Conn]bool{}, more: make(chan struct{}, 1),
+	}
+	r.wait.Add(1)
+	go func() {
+		defer r.wait.Done()
+		r.accept()
+	}()
+	return r, nil
+}
+
+func (r *receiver) accept() {
+	for {
+		conn, err := r.listener.Accept()
+		if err != nil {
+			return // closed
+		}
+		r.mu.Lock()
+		r.open[conn] = true
+		r.mu.Unlock()
+		r.wait.Add(1)
+		go func() {
+			defer r.wait.Done()
+			r.serve(conn)
+		}()
+	}
+}
+
+// serve answers a connection's requests until it ends.
+func (r *receiver) serve(conn net.Conn) {
+	defer func() { _ = conn.Close() }()
+	reader := bufio.NewReaderSize(conn, 16<<10)
+	for {
+		if _, err := reader.Peek(1); err != nil {
+			return
+		}
+		at := time.Now()
+		number, err := readWebhook(reader)
+		if err != nil {
+			return
+		}
+		r.note(number, at)
+		if _, err := io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"); err != nil {
+			return
+		}
+	}
+}
+
+// readWebhook reads a request and returns the section_number of its body.
+func readWebhook(reader *bufio.Reader) (number int, err error) {
+	length := 0
+	for {
+		line, err := reader.ReadSlice('\n')
+		if err != nil {
+			return 0, err
+		}
+		if len(line) <= 2 {
+			break
+		}
+		if value, ok := bytes.CutPrefix(line, []byte("Content-Length: ")); ok {
+			if length, err = strconv.Atoi(string(bytes.TrimSpace(value))); err != nil {
+				return 0, err
+			}
+		}
+	}
+	body, err := reader.Peek(length)
+	if err != nil {
+		return 0, err
+	}
+	_, after, _ := bytes.Cut(body, []byte(`"section_number":`))
+	digits, _, _ := bytes.Cut(after, []byte(","))
+	if number, err = strconv.Atoi(string(digits)); err != nil {
+		return 0, err
+	}
+	_, err = reader.Discard(length)
+	return number, err
+}
+
+func (r *receiver) note(number int, at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, known := r.first[number]; known {
+		r.again++
+		return
+	}
+	r.first[number] = at
+	select {
+	case r.more <- struct{}{}:
+	default:
+	}
+}
+
+// await waits until n webhooks have come and returns when each did.
+func (r *receiver) await(n int, patience time.Duration) (map[int]time.Time, error) {
+	over := time.After(patience)
+	for {
+		r.mu.Lock()
+		got := len(r.first)
+		if got >= n {
+			defer r.mu.Unlock()
+			return r.first, nil
+		}
+		r.mu.Unlock()
+		select {
+		case <-r.more:
+		case <-over:
+			return nil, fmt.Errorf("only %d of %d webhooks came within %s", got, n, patience)
+		}
+	}
+}
+
+func (r *receiver) close() {
+	_ = r.listener.Close()
+	r.mu.Lock()
+	for conn := range r.open {
+		_ = conn.Close()
+	}
+	r.mu.Unlock()
+	r.wait.Wait()
+}

@@ -1,0 +1,339 @@
+package jobs_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"candor/db"
+	"candor/intake"
+	"candor/jobs"
+)
+
+// ids counts the webhooks by X-Webhook-ID, and by the event they tell of.
+func ids(all []received) (byID map[string]int, byEvent map[string]map[string]bool) {
+	byID, byEvent = map[string]int{}, map[string]map[string]bool{}
+	for _, request := range all {
+		id := request.header.Get("X-Webhook-Id")
+		byID[id]++
+		if byEvent[request.body] == nil {
+			byEvent[request.body] = map[string]bool{}
+		}
+		byEvent[request.body][id] = true
+	}
+	return byID, byEvent
+}
+
+// expectAll checks that n events arrived, none under two ids, and with at most
+// so many duplicates.
+func expectAll(t *testing.T, all []received, n, duplicates int) {
+	t.Helper()
+	byID, byEvent := ids(all)
+	if len(byEvent) != n || len(byID) != n {
+		t.Errorf("%d events under %d ids arrived, want %d", len(byEvent), len(byID), n)
+	}
+	if got := len(all) - len(byID); got > duplicates {
+		t.Errorf("%d duplicates, want at most %d", got, duplicates)
+	}
+}
+
+// Two workers on one database never attempt a delivery twice.
+func TestTwoDispatchers(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	hooks := []*receiver{newReceiver(t, nil), newReceiver(t, nil), newReceiver(t, nil)}
+	b.start()
+	b.start()
+	const rounds, sessions = 10, 20
+	var emitting sync.WaitGroup
+	for _, hook := range hooks {
+		group := b.newSessions(hook.URL, sessions)
+		emitting.Go(func() {
+			for i := range rounds {
+				b.emitAll(group, i+1)
+			}
+		})
+	}
+	emitting.Wait()
+	b.eventually("every delivery", func() bool { return b.delivered() == len(hooks)*rounds*sessions })
+	for _, hook := range hooks {
+		expectAll(t, hook.requests(), rounds*sessions, 0)
+	}
+	if n := b.count("SELECT count(*) FROM delivery_attempt"); n != len(hooks)*rounds*sessions {
+		t.Errorf("%d attempts are recorded", n)
+	}
+}
+
+// The clock jumps an hour ahead while attempts run, and back: nothing is
+// attempted twice, due retries come once, and nothing is lost.
+func TestClockJumps(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var shift atomic.Int64
+	clock := intake.Clock(func() time.Time { return time.Now().Add(time.Duration(shift.Load())) })
+	release := make(chan struct{})
+	hook := newReceiver(t, func(n int, w http.ResponseWriter, r *http.Request) {
+		if n <= jobs.PerNew {
+			hang(release)(n, w, r)
+		}
+		if r.URL.Path == "/later" && r.Header.Get("X-Webhook-Retry-Count") == "" {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	})
+	moving := func(c *jobs.Config) { c.Clock = clock }
+	b.start(patient(t), moving, schedule(t, "0s,30m,30m"))
+	b.start(patient(t), moving, schedule(t, "0s,30m,30m"))
+	b.emitAll(b.newSessions(hook.URL, 40), 1)
+	b.received(hook, jobs.PerNew)
+	shift.Store(int64(time.Hour)) // with these running, and the rest claimed
+	b.emitAllAt(b.newSessions(hook.URL+"/later", 10), 2, clock.Now())
+	close(release)
+	b.eventually("all but the retries", func() bool {
+		return b.delivered() == 40 && b.count("SELECT count(*) FROM delivery WHERE state = 'pending' AND attempts = 1") == 10
+	})
+	expectAll(t, hook.requests(), 50, 0)
+	shift.Store(-int64(time.Hour))
+	// The retries are due by the clock of then; new events go at once.
+	b.emitAllAt(b.newSessions(hook.URL, 5), 3, clock.Now())
+	b.eventually("events after the jump back", func() bool { return b.delivered() == 45 })
+	shift.Store(int64(2 * time.Hour))
+	b.eventually("the retries", func() bool { return b.delivered() == 55 })
+	expectAll(t, hook.requests(), 55, 10)
+	if n := b.count("SELECT count(*) FROM delivery_attempt"); n != 65 {
+		t.Errorf("%d attempts are recorded, want 65", n)
+	}
+}
+
+// All connections of a small pool are busy for a while: deliveries wait, and
+// come.
+func TestPoolExhausted(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	hook := newReceiver(t, nil)
+	small, err := db.Open(b.ctx, b.dsn, db.Options{MaxOpenConns: 2})
+	b.ok(err)
+	t.Cleanup(func() { b.ok(small.Close()) }) // after the worker's stop
+	b.start(func(c *jobs.Config) { c.DB = small })
+	b.emitAll(b.newSessions(hook.URL, 5), 1)
+	b.received(hook, 5)
+	var held []interface{ Close() error }
+	for range 2 {
+		conn, err := small.Conn(b.ctx)
+		b.ok(err)
+		held = append(held, conn)
+	}
+	b.emitAll(b.newSessions(hook.URL, 50), 2)
+	b.eventually("the wait for a connection", func() bool { return small.Stats().WaitCount > 2 })
+	if n := len(hook.requests()); n > 5 {
+		t.Errorf("%d webhooks without a connection", n-5)
+	}
+	for _, conn := range held {
+		b.ok(conn.Close())
+	}
+	b.eventually("every delivery", func() bool { return b.delivered() == 55 })
+	expectAll(t, hook.requests(), 55, 0)
+}
+
+// Every connection to the database is cut again and again during deliveries.
+func TestConnectionsCut(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	hook := newReceiver(t, nil)
+	b.start(func(c *jobs.Config) { c.RescueAfter = time.Second })
+	const rounds, sessions = 6, 40
+	group := b.newSessions(hook.URL, sessions)
+	for i := range rounds {
+		b.emitAll(group, i+1)
+		b.received(hook, (i+1)*sessions/2)
+		_, err := b.db.ExecContext(b.ctx, `
+			SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+		b.ok(err)
+	}
+	// A claim whose answer was cut off holds its deliveries until it ends.
+	_, err := b.db.ExecContext(b.ctx, "UPDATE delivery SET lease_until = now() WHERE lease_until IS NOT NULL AND state = 'pending'")
+	b.ok(err)
+	b.eventually("every delivery", func() bool { return b.delivered() == rounds*sessions })
+	expectAll(t, hook.requests(), rounds*sessions, rounds*sessions/10)
+}
+
+// A receiver that takes the event and cuts the connection gets it again under
+// the same id.
+func TestReceiverCutsTheConnection(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	hook := newReceiver(t, func(_ int, _ http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Webhook-Retry-Count") == "" {
+			panic(http.ErrAbortHandler)
+		}
+	})
+	b.start(schedule(t, "0s,20ms,20ms"))
+	b.emitAll(b.newSessions(hook.URL, 30), 1)
+	b.eventually("every delivery", func() bool { return b.delivered() == 30 })
+	expectAll(t, hook.requests(), 30, len(hook.requests()))
+	if n := b.count("SELECT count(*) FROM delivery_attempt WHERE number = 1 AND error_class = 'protocol'"); n != 30 {
+		t.Errorf("%d attempts are recorded as cut off, want 30", n)
+	}
+}
+
+// Stop with a hundred attempts running: all of them end, are recorded once,
+// and nothing is lost.
+func TestStopDrainsAHundred(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	w, hooks, release := b.hundredRunning()
+	time.AfterFunc(200*time.Millisecond, func() { close(release) })
+	stopWithin(b, w, 10*time.Second)
+	if n := b.count("SELECT count(*) FROM delivery_attempt"); n != 100 || b.delivered() != 100 {
+		t.Errorf("%d attempts recorded and %d delivered after the drain, want 100", n, b.delivered())
+	}
+	b.expectRest(hooks, 0)
+}
+
+// Stop with too little time: what was cut off is attempted again by the next
+// process, at once and under the same id.
+func TestStopCutsAHundred(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	w, hooks, release := b.hundredRunning()
+	stopWithin(b, w, 50*time.Millisecond)
+	if n := b.count("SELECT count(*) FROM delivery_attempt"); n != 0 {
+		t.Errorf("%d attempts recorded, want none", n)
+	}
+	if n := b.count("SELECT count(*) FROM delivery WHERE lease_until IS NOT NULL"); n != 0 {
+		t.Errorf("%d deliveries are still claimed", n)
+	}
+	close(release)
+	b.expectRest(hooks, 100)
+}
+
+// hundredRunning starts a worker with a hundred attempts at 25 endpoints that
+// wait for release, and as many deliveries claimed behind them.
+func (b *bench) hundredRunning() (*jobs.Worker, []*receiver, chan struct{}) {
+	b.Helper()
+	release := make(chan struct{})
+	hooks := make([]*receiver, 25)
+	var sessions []*intake.Session
+	for i := range hooks {
+		hooks[i] = newReceiver(b.TB, hang(release))
+		sessions = append(sessions, b.newSessions(hooks[i].URL, 2*jobs.PerNew)...)
+	}
+	b.emitAll(sessions, 1)
+	w := b.worker(patient(b.TB))
+	b.ok(w.Start(b.ctx))
+	for _, hook := range hooks {
+		b.received(hook, jobs.PerNew)
+	}
+	return w, hooks, release
+}
+
+// expectRest has the next process deliver the rest.
+func (b *bench) expectRest(hooks []*receiver, duplicates int) {
+	b.Helper()
+	b.start()
+	b.eventually("every delivery", func() bool { return b.delivered() == 200 })
+	var all []received
+	for _, hook := range hooks {
+		all = append(all, hook.requests()...)
+	}
+	byID, byEvent := ids(all)
+	if len(byID) != 200 || len(byEvent) != 200 || len(all)-200 != duplicates {
+		b.Errorf("%d requests for %d events under %d ids, want %d for 200", len(all), len(byEvent), len(byID), 200+duplicates)
+	}
+	if n := b.count("SELECT count(*) FROM delivery_attempt"); n != 200 {
+		b.Errorf("%d attempts are recorded, want 200", n)
+	}
+}
+
+// lines is a log that a test can look into.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+// Write adds a line.
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) count(part string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), part)
+}
+
+// What was answered is recorded once the database is back, however often that
+// failed, and isn't sent again meanwhile, though its claim has ended.
+func TestRecordsOnceTheDatabaseIsBack(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	hook := newReceiver(t, nil)
+	log := &lines{}
+	b.start(func(c *jobs.Config) { c.Logger = slog.New(slog.NewTextHandler(log, nil)) })
+	_, err := b.db.ExecContext(b.ctx, "ALTER TABLE delivery_attempt RENAME TO away")
+	b.ok(err)
+	b.emitAll(b.newSessions(hook.URL, 20), 1)
+	b.received(hook, 20)
+	_, err = b.db.ExecContext(b.ctx, "UPDATE delivery SET lease_until = now()")
+	b.ok(err)
+	b.eventually("several tries", func() bool { return log.count("record webhook attempts") >= 5 })
+	_, err = b.db.ExecContext(b.ctx, "ALTER TABLE away RENAME TO delivery_attempt")
+	b.ok(err)
+	b.eventually("every record", func() bool { return b.delivered() == 20 })
+	expectAll(t, hook.requests(), 20, 0)
+}
+
+// An attempt that the database refuses doesn't hold up the others' records.
+func TestRefusedRecord(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	hook := newReceiver(t, func(_ int, w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/odd" {
+			w.WriteHeader(http.StatusTeapot)
+		}
+	})
+	_, err := b.db.ExecContext(b.ctx, "ALTER TABLE delivery_attempt ADD CHECK (status_code <> 418)")
+	b.ok(err)
+	b.start(schedule(t, "0s"))
+	b.emitAll(append(b.newSessions(hook.URL+"/odd", 1), b.newSessions(hook.URL, 30)...), 1)
+	b.eventually("the others' records", func() bool { return b.delivered() == 30 })
+	if n := len(hook.requests()); n != 31 {
+		t.Errorf("%d requests, want 31: the refused one's claim hasn't ended", n)
+	}
+}
+
+// Stop comes to an end though the database doesn't answer.
+func TestStopWithoutDatabase(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	hook := newReceiver(t, nil)
+	w := b.worker()
+	b.ok(w.Start(b.ctx))
+	_, err := b.db.ExecContext(b.ctx, "ALTER TABLE delivery_attempt RENAME TO away")
+	b.ok(err)
+	b.emitAll(b.newSessions(hook.URL, 400), 1) // more than the recorder takes
+	b.received(hook, 260)
+	ctx, cancel := context.WithTimeout(b.ctx, 100*time.Millisecond)
+	defer cancel()
+	stopped := make(chan error, 1)
+	go func() { stopped <- w.Stop(ctx) }()
+	select {
+	case err := <-stopped:
+		b.ok(err)
+	case <-time.After(patience):
+		t.Fatal("Stop doesn't end")
+	}
+	_, err = b.db.ExecContext(b.ctx, "ALTER TABLE away RENAME TO delivery_attempt")
+	b.ok(err)
+	_, err = b.db.ExecContext(b.ctx, "UPDATE delivery SET lease_until = NULL") // as in two minutes
+	b.ok(err)
+	b.start()
+	b.eventually("every delivery", func() bool { return b.delivered() == 400 })
+	expectAll(t, hook.requests(), 400, 400)
+}

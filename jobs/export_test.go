@@ -1,0 +1,14 @@
+package jobs
+
+// SetCaps makes the process's caps small enough to reach them. Before Start.
+func (w *Worker) SetCaps(running, failing int) {
+	w.dispatcher.running, w.dispatcher.failing = make(chan struct{}, running), make(chan struct{}, failing)
+}
+
+// What the tests hold the dispatcher to.
+const (
+	PerEndpoint  = perEndpoint
+	PerNew       = perNew
+	PerFailing   = perFailing
+	FailingAfter = failingAfter
+)
