@@ -78,6 +78,7 @@ generate: $(FRONT) ## Generate the templates' Go code and db/schema.sql
 bench: build ## Run the benchmarks, each beside its yardstick
 	$(SETUP) postgres
 	@go run ./bench
+	@go test ./views/pdf -run '^$$' -bench Render -cpu 1
 
 .PHONY: screenshots
 screenshots: $(FRONT) ## Draw every page of the form into artifacts/

@@ -202,3 +202,34 @@ func TestEndpointHealth(t *testing.T) {
 		t.Errorf("endpoints %+v, %v", all, err)
 	}
 }
+
+// Old events go with their deliveries and attempts; those still on their way
+// stay, and numbers go on.
+func TestDeleteEvents(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	session := s.session(s.scope, start)
+	const url = "https://example.com/a"
+	done, pending := s.event(session, start), s.event(session, start)
+	unsent, young := s.event(session, start), s.event(session, start.Add(time.Hour))
+	delivered := s.delivery(done, url, start)
+	s.record(delivered, 1, intake.DeliveryDelivered, nil)
+	s.delivery(pending, url, start)
+	if n, err := s.DeleteEvents(s.ctx, start.Add(time.Minute), 1); err != nil || n != 1 {
+		t.Errorf("deleted %d, %v; want a batch of 1", n, err)
+	}
+	if n, err := s.DeleteEvents(s.ctx, start.Add(time.Minute), 10); err != nil || n != 1 {
+		t.Errorf("deleted %d more, %v; want 1", n, err)
+	}
+	left, err := s.Events(s.ctx, session.ID)
+	s.ok(err)
+	if len(left) != 2 || left[0].ID != pending.ID || left[1].ID != young.ID {
+		t.Errorf("left are %+v, not %v and %v; %v should be gone", left, pending.ID, young.ID, unsent.ID)
+	}
+	if attempts, err := s.Attempts(s.ctx, delivered.ID); err != nil || len(attempts) != 0 {
+		t.Errorf("attempts of a deleted event: %v, %v", attempts, err)
+	}
+	if next := s.event(session, start); next.Sequence != 5 {
+		t.Errorf("the next number is %d, want 5", next.Sequence)
+	}
+}

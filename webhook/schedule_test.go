@@ -44,3 +44,40 @@ func TestParseScheduleRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A receiver's wish to wait moves an attempt later, never earlier than the
+// schedule, and at most to where the schedule's last attempt would be.
+func TestNextAfter(t *testing.T) {
+	t.Parallel()
+	schedule, err := ParseSchedule("0s,1m,5m,30m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		failed     int
+		wish, want time.Duration
+		more       bool
+	}{
+		{1, 0, time.Minute, true},
+		{1, 10 * time.Second, time.Minute, true},
+		{1, 2 * time.Minute, 2 * time.Minute, true},
+		{1, 24 * time.Hour, 36 * time.Minute, true},
+		{2, 24 * time.Hour, 35 * time.Minute, true},
+		{3, 24 * time.Hour, 30 * time.Minute, true},
+		{4, time.Minute, 0, false},
+	}
+	for _, test := range tests {
+		if got, more := schedule.NextAfter(test.failed, test.wish); got != test.want || more != test.more {
+			t.Errorf("after %d failures and a wish of %s: %s, %v; want %s, %v", test.failed, test.wish, got, more, test.want, test.more)
+		}
+	}
+}
+
+func TestWait(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]time.Duration{200: 0, 301: 0, 429: time.Minute, 500: 0, 503: time.Minute} {
+		if got := (Result{StatusCode: status, RetryAfter: time.Minute}).Wait(); got != want {
+			t.Errorf("status %d: wait %s, want %s", status, got, want)
+		}
+	}
+}
