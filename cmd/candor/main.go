@@ -49,13 +49,31 @@ func main() {
 	os.Exit(run(os.Args[1:], &process{env: os.LookupEnv, stdout: os.Stdout, stderr: os.Stderr}))
 }
 
+// untilSignal returns a context that the first signal ends, which asks for a
+// drain. The second one ends the process at once. Both come through one
+// channel: with the first one's handler taken down after it, a second that came
+// quickly would be lost.
+func untilSignal() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		cancel()
+		<-signals
+		os.Exit(exitInterrupted)
+	}()
+	return ctx, cancel
+}
+
+// exitInterrupted is what shells give a process that was interrupted.
+const exitInterrupted = 130
+
 // run is the whole program and returns its exit code: 1 for a failure, 2 for
 // a command line that can't be read.
 func run(args []string, p *process) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilSignal()
 	defer stop()
-	// The first signal asks for a drain; the second one ends the process at once.
-	context.AfterFunc(ctx, stop)
 
 	err := dispatch(ctx, p, args)
 	var wrong *usageError
