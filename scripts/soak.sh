@@ -1,0 +1,11 @@
+#!/bin/sh
+# Delivers webhooks for the given time while workers are killed, PostgreSQL is
+# restarted without warning and receivers misbehave, and prints what was lost,
+# which must be nothing. Needs no running service.
+# Usage: scripts/soak.sh [seconds]
+set -eu
+cd "$(dirname "$0")/.."
+
+make --no-print-directory build
+sh scripts/setup.sh postgres
+exec go run ./scripts/soak -seconds "${1:-120}" -candor bin/candor
