@@ -44,7 +44,12 @@ type DB struct {
 // Tx is a transaction, given to the function passed to DB.InTx.
 type Tx struct {
 	*sqlx.Tx
+	committed []func()
 }
+
+// AfterCommit has fn called once the transaction is committed, and not at all
+// where it isn't.
+func (tx *Tx) AfterCommit(fn func()) { tx.committed = append(tx.committed, fn) }
 
 // Queryer is what reading methods need, so that one function serves DB and Tx.
 type Queryer interface {
@@ -135,10 +140,11 @@ func (d *DB) InTx(ctx context.Context, fn func(tx *Tx) error) error {
 }
 
 func (d *DB) runTx(ctx context.Context, fn func(tx *Tx) error) (err error) {
-	tx, err := d.BeginTxx(ctx, nil)
+	begun, err := d.BeginTxx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("db: begin: %w", err)
 	}
+	tx := &Tx{Tx: begun}
 	committing := false
 	defer func() {
 		if committing {
@@ -149,12 +155,15 @@ func (d *DB) runTx(ctx context.Context, fn func(tx *Tx) error) (err error) {
 			err = fmt.Errorf("%w (and rollback failed: %w)", err, rollback)
 		}
 	}()
-	if err := fn(&Tx{Tx: tx}); err != nil {
+	if err := fn(tx); err != nil {
 		return err
 	}
 	committing = true
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("db: commit: %w", err)
+	}
+	for _, fn := range tx.committed {
+		fn()
 	}
 	return nil
 }

@@ -10,15 +10,15 @@ import (
 	"candor/intake"
 )
 
-const deliveryColumns = `id, event_id, endpoint_id, session_id, sequence, url, state, cycle, attempts, attempts_total,
-	first_attempt_at, next_attempt_at, finished_at, last_status_code, last_error_class, created_at`
+const deliveryColumns = `id, account_id, livemode, event_id, type, endpoint_id, session_id, sequence, url, state,
+	cycle, attempts, attempts_total, first_attempt_at, next_attempt_at, finished_at, last_status_code, last_error_class, created_at`
 
 // InsertDelivery stores a delivery.
 func (tx *Tx) InsertDelivery(ctx context.Context, d *intake.Delivery) error {
 	_, err := tx.ExecContext(ctx, `
-		INSERT INTO delivery (id, event_id, endpoint_id, session_id, sequence, url, state, next_attempt_at, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-		d.ID, d.EventID, d.EndpointID, d.SessionID, d.Sequence, d.URL, d.State, d.NextAttemptAt, d.CreatedAt)
+		INSERT INTO delivery (id, account_id, livemode, event_id, type, endpoint_id, session_id, sequence, url, state, next_attempt_at, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+		d.ID, d.AccountID, d.Livemode, d.EventID, d.EventType, d.EndpointID, d.SessionID, d.Sequence, d.URL, d.State, d.NextAttemptAt, d.CreatedAt)
 	return wrap(err, "insert delivery")
 }
 
@@ -52,8 +52,8 @@ func (d *DB) ClaimDeliveries(ctx context.Context, endpoint intake.EndpointID, no
 		), claimed AS (
 			UPDATE delivery d SET lease_until = now() + $3 * interval '1 microsecond' FROM due WHERE d.id = due.id RETURNING d.*
 		)
-		SELECT c.id, c.event_id, c.endpoint_id, c.session_id, c.sequence, c.url, c.state, c.cycle, c.attempts, c.attempts_total,
-			c.first_attempt_at, c.next_attempt_at, c.finished_at, c.last_status_code, c.last_error_class, c.created_at,
+		SELECT c.id, c.account_id, c.livemode, c.event_id, c.type, c.endpoint_id, c.session_id, c.sequence, c.url, c.state,
+			c.cycle, c.attempts, c.attempts_total, c.first_attempt_at, c.next_attempt_at, c.finished_at, c.last_status_code, c.last_error_class, c.created_at,
 			c.lease_until, e.body
 		FROM claimed c JOIN event e ON e.id = c.event_id
 		ORDER BY c.next_attempt_at, c.sequence`,
@@ -94,13 +94,16 @@ type Attempt struct {
 // AttemptOutcome is an attempt and what the delivery has come to by it.
 type AttemptOutcome struct {
 	Attempt
+	Cycle int // that the attempt was claimed in
 	State intake.DeliveryState
 	Next  *time.Time // when the next attempt is due, nil for none
 }
 
 // RecordAttempts stores attempts, what their deliveries have come to and
 // their endpoints' health, all in one transaction. An attempt that another
-// process has recorded already changes nothing.
+// process has recorded already changes nothing. One that was under way while
+// its delivery was cancelled or started again is recorded; it ends a cancelled
+// delivery only by success, and one that started again not at all.
 func (d *DB) RecordAttempts(ctx context.Context, outcomes []AttemptOutcome, health []EndpointHealth) error {
 	var c attemptColumns
 	for i := range outcomes {
@@ -110,22 +113,26 @@ func (d *DB) RecordAttempts(ctx context.Context, outcomes []AttemptOutcome, heal
 		_, err := tx.ExecContext(ctx, `
 			WITH made AS (
 				SELECT * FROM unnest($1::uuid[], $2::int[], $3::text[], $4::timestamptz[], $5::timestamptz[], $6::int[],
-					$7::int[], $8::text[], $9::text[], $10::text[], $11::text[])
-					AS m (id, number, state, next, started_at, duration_ms, code, class, error, headers, response)
+					$7::int[], $8::text[], $9::text[], $10::text[], $11::text[], $12::int[])
+					AS m (id, number, state, next, started_at, duration_ms, code, class, error, headers, response, cycle)
 			), advanced AS (
-				UPDATE delivery d SET attempts = d.attempts + 1, attempts_total = m.number, state = m.state, next_attempt_at = m.next,
-					lease_until = NULL, first_attempt_at = coalesce(d.first_attempt_at, m.started_at),
-					finished_at = CASE WHEN m.state <> 'pending' THEN m.started_at + m.duration_ms * interval '1 millisecond' END,
-					last_status_code = m.code, last_error_class = m.class
+				UPDATE delivery d SET attempts_total = m.number, lease_until = NULL,
+					first_attempt_at = coalesce(d.first_attempt_at, m.started_at), last_status_code = m.code, last_error_class = m.class,
+					attempts = d.attempts + (d.cycle = m.cycle)::int,
+					state = CASE WHEN d.cycle <> m.cycle OR d.state = 'cancelled' AND m.state <> 'delivered' THEN d.state ELSE m.state END,
+					next_attempt_at = CASE WHEN d.cycle <> m.cycle THEN d.next_attempt_at WHEN d.state = 'pending' THEN m.next END,
+					finished_at = CASE WHEN d.cycle = m.cycle AND (m.state = 'delivered' OR m.state = 'failed' AND d.state = 'pending')
+						THEN m.started_at + m.duration_ms * interval '1 millisecond' ELSE d.finished_at END
 				FROM made m
-				WHERE d.id = m.id AND d.state = 'pending' AND d.attempts_total = m.number - 1
+				WHERE d.id = m.id AND d.attempts_total = m.number - 1
+					AND (d.state = 'pending' OR d.state = 'cancelled' AND d.cycle = m.cycle)
 				RETURNING d.id
 			)
 			INSERT INTO delivery_attempt (delivery_id, number, started_at, duration_ms, status_code, error_class, error, request_headers, response)
 			SELECT m.id, m.number, m.started_at, m.duration_ms, m.code, m.class, m.error, m.headers::jsonb, m.response
 			FROM made m JOIN advanced a ON a.id = m.id`,
 			pq.Array(c.ids), pq.Array(c.numbers), pq.Array(c.states), pq.Array(c.nexts), pq.Array(c.started), pq.Array(c.durations),
-			pq.Array(c.codes), pq.Array(c.classes), pq.Array(c.errors), pq.Array(c.headers), pq.Array(c.responses))
+			pq.Array(c.codes), pq.Array(c.classes), pq.Array(c.errors), pq.Array(c.headers), pq.Array(c.responses), pq.Array(c.cycles))
 		if err != nil {
 			return wrap(err, "record attempts")
 		}
@@ -136,7 +143,7 @@ func (d *DB) RecordAttempts(ctx context.Context, outcomes []AttemptOutcome, heal
 // attemptColumns are the outcomes column by column, as unnest takes them.
 type attemptColumns struct {
 	ids, states, headers       []string
-	numbers, durations         []int64
+	numbers, cycles, durations []int64
 	started                    []time.Time
 	nexts                      []*time.Time
 	codes                      []*int
@@ -146,6 +153,7 @@ type attemptColumns struct {
 func (c *attemptColumns) add(o *AttemptOutcome) {
 	c.ids = append(c.ids, o.DeliveryID.UUID.String())
 	c.numbers = append(c.numbers, int64(o.Number))
+	c.cycles = append(c.cycles, int64(o.Cycle))
 	c.states = append(c.states, string(o.State))
 	c.nexts = append(c.nexts, o.Next)
 	c.started = append(c.started, o.StartedAt)

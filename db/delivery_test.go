@@ -54,7 +54,7 @@ func (s *store) record(d *intake.Delivery, number int, state intake.DeliveryStat
 	s.ok(s.RecordAttempts(s.ctx, []db.AttemptOutcome{{Attempt: db.Attempt{
 		DeliveryID: d.ID, Number: number, StartedAt: start.Add(time.Duration(number) * time.Second), DurationMS: 7,
 		StatusCode: &status, ErrorClass: &class, Error: &text, RequestHeaders: []byte(`{"A":["b"]}`), Response: &response,
-	}, State: state, Next: next}}, nil))
+	}, Cycle: d.Cycle, State: state, Next: next}}, nil))
 }
 
 func TestDeliveriesAndAttempts(t *testing.T) {

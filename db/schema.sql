@@ -101,6 +101,10 @@ CREATE TABLE public.delivery (
     lease_until timestamp with time zone,
     last_status_code integer,
     last_error_class text,
+    account_id uuid NOT NULL,
+    livemode boolean NOT NULL,
+    type text NOT NULL,
+    redelivery_id uuid,
     CONSTRAINT delivery_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'cancelled'::text])))
 );
 
@@ -135,7 +139,8 @@ CREATE TABLE public.event (
     type text NOT NULL,
     body bytea NOT NULL,
     created_at timestamp with time zone NOT NULL,
-    sequence bigint NOT NULL
+    sequence bigint NOT NULL,
+    url text
 );
 
 CREATE TABLE public.event_sequence (
@@ -160,6 +165,40 @@ CREATE TABLE public.plan (
     name text NOT NULL,
     sessions_included integer,
     overage_cents bigint
+);
+
+CREATE TABLE public.reconciliation (
+    status text NOT NULL,
+    checked_to timestamp with time zone NOT NULL,
+    CONSTRAINT reconciliation_status_check CHECK ((status = ANY (ARRAY['completed'::text, 'expired'::text])))
+);
+
+CREATE TABLE public.redelivery (
+    id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    livemode boolean NOT NULL,
+    since timestamp with time zone,
+    until timestamp with time zone,
+    endpoint_id uuid,
+    type text,
+    status text,
+    rate smallint NOT NULL,
+    state text NOT NULL,
+    matched bigint NOT NULL,
+    requeued bigint DEFAULT 0 NOT NULL,
+    skipped bigint DEFAULT 0 NOT NULL,
+    paced_until timestamp with time zone NOT NULL,
+    created_by text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone,
+    CONSTRAINT redelivery_rate_check CHECK (((rate >= 1) AND (rate <= 100))),
+    CONSTRAINT redelivery_state_check CHECK ((state = ANY (ARRAY['running'::text, 'done'::text, 'stopped'::text])))
+);
+
+CREATE TABLE public.redelivery_item (
+    redelivery_id uuid NOT NULL,
+    endpoint_id uuid NOT NULL,
+    delivery_id uuid NOT NULL
 );
 
 CREATE TABLE public.section (
@@ -303,6 +342,15 @@ ALTER TABLE ONLY public.idempotency_key
 ALTER TABLE ONLY public.plan
     ADD CONSTRAINT plan_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.reconciliation
+    ADD CONSTRAINT reconciliation_pkey PRIMARY KEY (status);
+
+ALTER TABLE ONLY public.redelivery_item
+    ADD CONSTRAINT redelivery_item_pkey PRIMARY KEY (redelivery_id, endpoint_id, delivery_id);
+
+ALTER TABLE ONLY public.redelivery
+    ADD CONSTRAINT redelivery_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.section
     ADD CONSTRAINT section_pkey PRIMARY KEY (session_id, name);
 
@@ -336,11 +384,19 @@ CREATE UNIQUE INDEX api_key_hash_key ON public.api_key USING btree (hash);
 
 CREATE INDEX delivery_due_idx ON public.delivery USING btree (endpoint_id, next_attempt_at, sequence) WHERE (state = 'pending'::text);
 
+CREATE INDEX delivery_endpoint_idx ON public.delivery USING btree (endpoint_id, created_at DESC, id DESC);
+
 CREATE INDEX delivery_event_idx ON public.delivery USING btree (event_id);
 
-CREATE INDEX delivery_failed_idx ON public.delivery USING btree (endpoint_id, finished_at) WHERE (state = 'failed'::text);
+CREATE INDEX delivery_list_idx ON public.delivery USING btree (account_id, livemode, type, created_at DESC, id DESC);
+
+CREATE INDEX delivery_oldest_idx ON public.delivery USING btree (created_at) WHERE ((state = 'pending'::text) AND (cycle = 1));
+
+CREATE INDEX delivery_redelivered_idx ON public.delivery USING btree (endpoint_id) WHERE ((state = 'pending'::text) AND (attempts = 0) AND (redelivery_id IS NOT NULL));
 
 CREATE INDEX delivery_turn_idx ON public.delivery USING btree (session_id, endpoint_id, sequence) WHERE ((state = 'pending'::text) AND (attempts_total = 0));
+
+CREATE INDEX delivery_undelivered_idx ON public.delivery USING btree (account_id, livemode, state, created_at DESC, id DESC) WHERE (state <> 'delivered'::text);
 
 CREATE INDEX document_session_idx ON public.document USING btree (session_id, id);
 
@@ -350,11 +406,21 @@ CREATE UNIQUE INDEX event_sequence_key ON public.event USING btree (account_id, 
 
 CREATE INDEX event_session_idx ON public.event USING btree (session_id) WHERE (session_id IS NOT NULL);
 
+CREATE UNIQUE INDEX event_terminal_key ON public.event USING btree (session_id) WHERE (type = ANY (ARRAY['session.completed'::text, 'session.expired'::text]));
+
 CREATE INDEX idempotency_key_created_idx ON public.idempotency_key USING btree (created_at);
+
+CREATE INDEX redelivery_account_idx ON public.redelivery USING btree (account_id, livemode, created_at DESC);
+
+CREATE INDEX redelivery_created_idx ON public.redelivery USING btree (created_at);
+
+CREATE INDEX redelivery_running_idx ON public.redelivery USING btree (paced_until) WHERE (state = 'running'::text);
 
 CREATE INDEX session_count_unfolded_idx ON public.session_count USING btree (day) WHERE (shard <> 0);
 
 CREATE INDEX session_email_idx ON public.session USING btree (account_id, livemode, lower(customer_email), created_at DESC, id DESC);
+
+CREATE INDEX session_expired_idx ON public.session USING btree (expires_at) WHERE (status = 'expired'::text);
 
 CREATE INDEX session_expiring_idx ON public.session USING btree (expires_at) WHERE (status = ANY (ARRAY['pending'::text, 'in_progress'::text]));
 
@@ -412,6 +478,15 @@ ALTER TABLE ONLY public.event
 
 ALTER TABLE ONLY public.idempotency_key
     ADD CONSTRAINT idempotency_key_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.redelivery
+    ADD CONSTRAINT redelivery_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.redelivery
+    ADD CONSTRAINT redelivery_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES public.webhook_endpoint(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.redelivery_item
+    ADD CONSTRAINT redelivery_item_redelivery_id_fkey FOREIGN KEY (redelivery_id) REFERENCES public.redelivery(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.section
     ADD CONSTRAINT section_session_id_fkey FOREIGN KEY (session_id) REFERENCES public.session(id) ON DELETE CASCADE;

@@ -31,10 +31,6 @@ type Principal struct {
 	Permissions Permissions
 }
 
-// WebhookSecret is a scope's signing secret in clear, with the one being
-// deployed, if any (D36).
-type WebhookSecret struct{ Current, Next string }
-
 // SecretOwner names the scope as the owner of its sealed webhook secrets.
 func (s Scope) SecretOwner() string {
 	mode := "test"

@@ -10,7 +10,10 @@ import (
 // once, and once more for each redelivery, always under the same id.
 type Delivery struct {
 	ID             DeliveryID    `db:"id"`
+	AccountID      AccountID     `db:"account_id"`
+	Livemode       bool          `db:"livemode"`
 	EventID        EventID       `db:"event_id"`
+	EventType      EventType     `db:"type"`
 	EndpointID     EndpointID    `db:"endpoint_id"`
 	SessionID      *SessionID    `db:"session_id"` // nil for billing events
 	Sequence       int64         `db:"sequence"`   // the event's
@@ -38,11 +41,26 @@ const (
 	DeliveryCancelled DeliveryState = "cancelled"
 )
 
+// DeliveryStates lists the states.
+var DeliveryStates = []DeliveryState{DeliveryPending, DeliveryDelivered, DeliveryFailed, DeliveryCancelled}
+
+// DeliveryFilter narrows a list of deliveries; zero fields don't.
+type DeliveryFilter struct {
+	State    DeliveryState
+	Endpoint *EndpointID
+	Type     EventType
+	Status   string // of the last attempt: "2xx" to "5xx", or an error class
+	Session  *SessionID
+	Since    *time.Time // created then or later
+	Until    *time.Time // created before
+}
+
 // NewDelivery returns the delivery of an event to a URL at its endpoint, due
 // at now.
 func NewDelivery(e *Event, endpoint EndpointID, url string, now time.Time) *Delivery {
 	return &Delivery{
-		ID: NewID[deliveryKind](), EventID: e.ID, EndpointID: endpoint, SessionID: e.SessionID, Sequence: e.Sequence,
+		ID: NewID[deliveryKind](), AccountID: e.AccountID, Livemode: e.Livemode, EventID: e.ID, EventType: e.Type,
+		EndpointID: endpoint, SessionID: e.SessionID, Sequence: e.Sequence,
 		URL: url, State: DeliveryPending, Cycle: 1, NextAttemptAt: &now, CreatedAt: now,
 	}
 }

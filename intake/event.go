@@ -24,6 +24,12 @@ const (
 	BillingSubscriptionCancelled EventType = "billing.subscription_cancelled"
 )
 
+// EventTypes lists the events.
+var EventTypes = []EventType{
+	SessionAccessed, SessionSectionCompleted, SessionCompleted, SessionPDFReady, SessionExpired,
+	BillingInvoicePaid, BillingInvoicePaymentFailed, BillingSubscriptionCancelled,
+}
+
 // An Event is something that happened, with the body of the webhooks that
 // say so: built once, the same bytes at every attempt (D34).
 type Event struct {
@@ -34,6 +40,7 @@ type Event struct {
 	Sequence  int64      `db:"sequence"`   // 1, 2, 3 … within account and mode, without a gap
 	Type      EventType  `db:"type"`
 	Body      []byte     `db:"body"`
+	URL       *string    `db:"url"` // where it was to go when it happened; nil for nowhere
 	CreatedAt time.Time  `db:"created_at"`
 }
 
@@ -96,6 +103,16 @@ type CompletedPayload struct {
 	Summary         CompletedSummary `json:"summary" doc:"The statement in three amounts."`
 }
 
+// NewCompletedPayload is the data of session.completed for a completed session
+// and its answers in sum.
+func NewCompletedPayload(s *Session, sum statement.Summary) CompletedPayload {
+	return CompletedPayload{
+		SessionID: s.ID, CompletedAt: form.At(*s.CompletedAt), FormType: s.FormType, ReferenceID: s.ReferenceID,
+		DurationMinutes: s.DurationMinutes(),
+		Summary:         CompletedSummary{TotalAssets: sum.TotalAssets, TotalLiabilities: sum.TotalLiabilities, NetWorth: sum.NetWorth},
+	}
+}
+
 // CompletedSummary is the statement in three amounts, in dollars (D20).
 type CompletedSummary struct {
 	TotalAssets      statement.Cents `json:"total_assets" doc:"Dollars."`
@@ -118,6 +135,14 @@ type ExpiredPayload struct {
 	WasAccessed        bool            `json:"was_accessed" doc:"Whether the customer ever opened the link."`
 	ProgressPercentage int             `json:"progress_percentage" doc:"The share of sections completed, 0 to 100."`
 	LastActivityAt     *form.Timestamp `json:"last_activity_at" doc:"The last opening or save, null when never opened."`
+}
+
+// NewExpiredPayload is the data of session.expired for an expired session.
+func NewExpiredPayload(s *Session) ExpiredPayload {
+	return ExpiredPayload{
+		SessionID: s.ID, ExpiredAt: form.At(s.ExpiresAt), WasAccessed: s.AccessedAt != nil,
+		ProgressPercentage: statement.Percentage(s.SectionsCompleted), LastActivityAt: form.AtOptional(s.LastActivityAt),
+	}
 }
 
 // InvoicePaidPayload is the data of billing.invoice_paid.

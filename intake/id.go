@@ -28,6 +28,8 @@ type (
 	eventKind    struct{}
 	deliveryKind struct{}
 	endpointKind struct{}
+
+	redeliveryKind struct{}
 )
 
 func (accountKind) prefix() string  { return "acct" }
@@ -38,6 +40,8 @@ func (documentKind) prefix() string { return "doc" }
 func (eventKind) prefix() string    { return "evt" }
 func (deliveryKind) prefix() string { return "whd" }
 func (endpointKind) prefix() string { return "whe" }
+
+func (redeliveryKind) prefix() string { return "rdl" }
 
 // The ids of accounts and what they own (D4).
 type (
@@ -57,6 +61,8 @@ type (
 	DeliveryID = ID[deliveryKind]
 	// EndpointID is a webhook endpoint's, whe_….
 	EndpointID = ID[endpointKind]
+	// RedeliveryID is that of a redelivery of many deliveries, rdl_….
+	RedeliveryID = ID[redeliveryKind]
 )
 
 // ErrBadID says that a text is no id of its kind.
@@ -178,3 +184,9 @@ func ParseDeliveryID(s string) (DeliveryID, error) { return ParseID[deliveryKind
 
 // NewEndpointID returns a new webhook endpoint id.
 func NewEndpointID() EndpointID { return NewID[endpointKind]() }
+
+// NewRedeliveryID returns a new redelivery id.
+func NewRedeliveryID() RedeliveryID { return NewID[redeliveryKind]() }
+
+// ParseRedeliveryID reads a redelivery id.
+func ParseRedeliveryID(s string) (RedeliveryID, error) { return ParseID[redeliveryKind](s) }

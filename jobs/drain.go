@@ -16,8 +16,7 @@ type drain struct {
 	*dispatcher
 	id       intake.EndpointID
 	endpoint *intake.Endpoint
-	secrets  []string
-	signedAt time.Time            // when the secrets were read
+	secrets  signingSecrets
 	queue    []db.ClaimedDelivery // claimed and not begun
 	leased   time.Time            // until when the queue is claimed
 	inFlight int
@@ -168,7 +167,7 @@ func (e *drain) claim() error {
 // anew once they are older than secretsAge: after a switch no delivery may be
 // signed with what was before (D36).
 func (e *drain) load() error {
-	if e.endpoint != nil && time.Since(e.signedAt) < secretsAge {
+	if e.endpoint != nil && time.Since(e.secrets.readAt) < secretsAge {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(e.attempts, queryTimeout)
@@ -180,12 +179,11 @@ func (e *drain) load() error {
 		}
 		e.endpoint, e.failures = endpoint, endpoint.ConsecutiveFailures
 	}
-	readAt := time.Now()
-	secrets, err := openSecrets(ctx, e.db, e.ring, intake.Scope{AccountID: e.endpoint.AccountID, Livemode: e.endpoint.Livemode})
+	secrets, err := e.readSecrets(ctx)
 	if err != nil {
 		return err
 	}
-	e.secrets, e.signedAt = secrets, readAt
+	e.secrets = secrets
 	return nil
 }
 
@@ -274,14 +272,8 @@ func (e *drain) release(claimed ...db.ClaimedDelivery) {
 }
 
 // attempt makes one attempt and hands its outcome to the recorder.
-func (e *drain) attempt(c *db.ClaimedDelivery, secrets []string) webhook.Result {
-	request := webhook.Request{
-		URL: c.URL, Body: c.Body, DeliveryID: c.ID.String(), Attempt: c.Attempts + 1, Secrets: secrets,
-	}
-	if c.FirstAttemptAt != nil {
-		request.FirstAttemptAt = *c.FirstAttemptAt
-	}
-	result := e.client.Do(e.attempts, request, e.clock.Now())
+func (e *drain) attempt(c *db.ClaimedDelivery, secrets signingSecrets) webhook.Result {
+	result := e.send(c, secrets)
 	if result.Err != nil && e.attempts.Err() != nil {
 		e.release(*c)
 		return result
@@ -300,6 +292,20 @@ func (e *drain) attempt(c *db.ClaimedDelivery, secrets []string) webhook.Result 
 	return result
 }
 
+func (e *drain) send(c *db.ClaimedDelivery, secrets signingSecrets) webhook.Result {
+	list, now, err := e.sign(secrets)
+	if err != nil {
+		return webhook.Result{Err: err}
+	}
+	request := webhook.Request{
+		URL: c.URL, Body: c.Body, DeliveryID: c.ID.String(), Attempt: c.Attempts + 1, Secrets: list,
+	}
+	if c.FirstAttemptAt != nil {
+		request.FirstAttemptAt = *c.FirstAttemptAt
+	}
+	return e.client.Do(e.attempts, request, now)
+}
+
 // outcome says what follows from an attempt: delivered, failed for good, or
 // due again by the schedule, counted from now (D34).
 func (e *drain) outcome(c *db.ClaimedDelivery, result webhook.Result) (db.AttemptOutcome, error) {
@@ -307,7 +313,7 @@ func (e *drain) outcome(c *db.ClaimedDelivery, result webhook.Result) (db.Attemp
 		return db.AttemptOutcome{}, result.Err
 	}
 	attempt, err := newAttempt(c.ID, c.AttemptsTotal+1, result)
-	out := db.AttemptOutcome{Attempt: attempt, State: intake.DeliveryDelivered}
+	out := db.AttemptOutcome{Attempt: attempt, Cycle: c.Cycle, State: intake.DeliveryDelivered}
 	if err != nil || result.Delivered() {
 		return out, err
 	}

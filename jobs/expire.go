@@ -7,9 +7,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"candor/db"
-	"candor/form"
 	"candor/intake"
-	"candor/statement"
 )
 
 // expireArgs asks for a sweep over the sessions past their expiry (D11).
@@ -42,19 +40,12 @@ func (w *expireWorker) Work(ctx context.Context, _ *river.Job[expireArgs]) error
 				if err != nil {
 					break
 				}
-				err = w.enqueuer.SessionEvent(ctx, tx, &sessions[i], expiredPayload(&sessions[i]), now)
+				err = w.enqueuer.SessionEvent(ctx, tx, &sessions[i], intake.NewExpiredPayload(&sessions[i]), now)
 			}
 			return err
 		})
 		return n, err
 	})
-}
-
-func expiredPayload(s *intake.Session) intake.ExpiredPayload {
-	return intake.ExpiredPayload{
-		SessionID: s.ID, ExpiredAt: form.At(s.ExpiresAt), WasAccessed: s.AccessedAt != nil,
-		ProgressPercentage: statement.Percentage(s.SectionsCompleted), LastActivityAt: form.AtOptional(s.LastActivityAt),
-	}
 }
 
 // inBatches calls work until it did less than a whole batch.

@@ -48,10 +48,10 @@ type rescueWorker struct {
 // Timeout bounds one run.
 func (w *rescueWorker) Timeout(*river.Job[rescueArgs]) time.Duration { return upkeepTimeout }
 
-// Work gives new jobs to missing PDFs whose job is gone: River discards a job
-// whose process died on its last run without a word.
+// Work gives new jobs to missing PDFs and to redeliveries whose job is gone:
+// River discards a job whose process died on its last run without a word.
 func (w *rescueWorker) Work(ctx context.Context, _ *river.Job[rescueArgs]) error {
-	return w.pdfs(ctx, w.clock.Now().Add(-strandedAfter))
+	return errors.Join(w.pdfs(ctx, w.clock.Now().Add(-strandedAfter)), w.rescueRedeliveries(ctx))
 }
 
 func (w *rescueWorker) pdfs(ctx context.Context, overdue time.Time) error {
@@ -88,8 +88,9 @@ type retireWorker struct {
 func (w *retireWorker) Timeout(*river.Job[retireArgs]) time.Duration { return upkeepTimeout }
 
 // Work deletes PDFs and documents 90 days after completion, events with their
-// deliveries after as long, blobs without a document, and idempotent answers
-// after 24 hours, and folds the counters of days gone by.
+// deliveries after as long, blobs without a document, idempotent answers after
+// 24 hours and previous webhook secrets when their time is over, and folds the
+// counters of days gone by.
 func (w *retireWorker) Work(ctx context.Context, _ *river.Job[retireArgs]) error {
 	now := w.clock.Now()
 	return errors.Join(
@@ -103,6 +104,10 @@ func (w *retireWorker) Work(ctx context.Context, _ *river.Job[retireArgs]) error
 		inBatches(ctx, func() (int, error) {
 			return w.db.DeleteEvents(ctx, now.Add(-intake.EventRetention), sweepBatch)
 		}),
+		inBatches(ctx, func() (int, error) {
+			return w.db.DeleteRedeliveries(ctx, now.Add(-intake.EventRetention), sweepBatch)
+		}),
+		w.db.ErasePreviousSecrets(ctx, now),
 		w.deleteBlobs(ctx, now.Add(-garbageAfter)),
 		inBatches(ctx, func() (int, error) {
 			return w.db.DeleteStoredResponses(ctx, now.Add(-idempotencyRetention), sweepBatch)

@@ -111,6 +111,7 @@ func NewWorker(ctx context.Context, c Config) (*Worker, error) {
 func workers(c Config, d *dispatcher) *river.Workers {
 	all := river.NewWorkers()
 	river.AddWorker(all, &wakeWorker{dispatcher: d})
+	river.AddWorker(all, &redeliverWorker{db: c.DB, dispatcher: d, clock: c.Clock})
 	river.AddWorker(all, &pdfWorker{
 		db: c.DB, enqueuer: c.Enqueuer, fonts: c.Fonts, baseURL: c.BaseURL, clock: c.Clock, logger: c.Logger,
 	})

@@ -297,13 +297,7 @@ func (s *Service) complete(ctx context.Context, tx *db.Tx, session *intake.Sessi
 	if err != nil {
 		return err
 	}
-	sum := answers.Summary()
-	err = s.Enqueuer.SessionEvent(ctx, tx, session, intake.CompletedPayload{
-		SessionID: session.ID, CompletedAt: form.At(now), FormType: session.FormType, ReferenceID: session.ReferenceID,
-		DurationMinutes: session.DurationMinutes(),
-		Summary:         intake.CompletedSummary{TotalAssets: sum.TotalAssets, TotalLiabilities: sum.TotalLiabilities, NetWorth: sum.NetWorth},
-	}, now)
-	if err != nil {
+	if err := s.Enqueuer.SessionEvent(ctx, tx, session, intake.NewCompletedPayload(session, answers.Summary()), now); err != nil {
 		return err
 	}
 	return s.Enqueuer.PDF(ctx, tx, session.ID)

@@ -1,0 +1,46 @@
+package db
+
+import (
+	"context"
+	"time"
+)
+
+// maxCounted bounds what counting the pending deliveries may cost.
+const maxCounted = 100_000
+
+// DeliveryBacklog is what waits to be delivered.
+type DeliveryBacklog struct {
+	Pending       int64      `db:"pending"`        // deliveries that haven't come to an end; 100,000 stands for that and more
+	OldestPending *time.Time `db:"oldest_pending"` // when the oldest of them was made, redeliveries left out; nil for none
+	OldestDue     *time.Time `db:"oldest_due"`     // since when a delivery is due that nobody has claimed; nil for none
+	DueEndpoints  int64      `db:"due_endpoints"`  // endpoints that have such a delivery
+}
+
+// DeliveryBacklog returns what waits to be delivered at now. It steps through
+// the indexes of pending deliveries: what was delivered costs nothing.
+func (d *DB) DeliveryBacklog(ctx context.Context, now time.Time) (DeliveryBacklog, error) {
+	var b DeliveryBacklog
+	err := d.GetContext(ctx, &b, `
+		WITH RECURSIVE waiting AS (
+			(SELECT endpoint_id FROM delivery WHERE state = 'pending' ORDER BY endpoint_id LIMIT 1)
+			UNION ALL
+			SELECT (SELECT endpoint_id FROM delivery WHERE state = 'pending' AND endpoint_id > w.endpoint_id ORDER BY endpoint_id LIMIT 1)
+			FROM waiting w WHERE w.endpoint_id IS NOT NULL
+		), due AS (
+			SELECT (
+				SELECT d.next_attempt_at FROM delivery d
+				WHERE d.endpoint_id = w.endpoint_id AND d.state = 'pending' AND d.next_attempt_at <= $1
+					AND (d.lease_until IS NULL OR d.lease_until <= $1)
+				ORDER BY d.next_attempt_at, d.sequence
+				LIMIT 1) AS since
+			FROM waiting w WHERE w.endpoint_id IS NOT NULL
+		)
+		SELECT
+			(SELECT count(*) FROM (
+				SELECT FROM delivery WHERE state = 'pending' ORDER BY endpoint_id, next_attempt_at, sequence LIMIT $2) p) AS pending,
+			(SELECT created_at FROM delivery WHERE state = 'pending' AND cycle = 1 ORDER BY created_at LIMIT 1) AS oldest_pending,
+			(SELECT min(since) FROM due) AS oldest_due,
+			(SELECT count(since) FROM due) AS due_endpoints`,
+		now, maxCounted)
+	return b, wrap(err, "read delivery backlog")
+}

@@ -1,0 +1,126 @@
+package db
+
+import (
+	"context"
+	"time"
+
+	"candor/intake"
+)
+
+// Redeliver makes a delivery due at now: a finished one from the start of the
+// schedule under the same id, a pending one within the schedule it is in. A
+// claim on it stays, so that an attempt under way isn't made twice.
+// ErrNotFound says that the scope has no such delivery.
+func (tx *Tx) Redeliver(ctx context.Context, scope intake.Scope, id intake.DeliveryID, now time.Time) (*intake.Delivery, error) {
+	var out intake.Delivery
+	err := tx.GetContext(ctx, &out, `
+		UPDATE delivery SET next_attempt_at = $4, state = 'pending', finished_at = NULL,
+			cycle = cycle + (state <> 'pending')::int, attempts = CASE WHEN state = 'pending' THEN attempts ELSE 0 END,
+			redelivery_id = CASE WHEN state = 'pending' THEN redelivery_id END
+		WHERE id = $1 AND account_id = $2 AND livemode = $3
+		RETURNING `+deliveryColumns, id, scope.AccountID, scope.Livemode, now)
+	return &out, wrap(err, "redeliver")
+}
+
+// CancelDelivery ends a pending delivery at now. ErrNotFound says that the
+// scope has no such delivery that is pending.
+func (tx *Tx) CancelDelivery(ctx context.Context, scope intake.Scope, id intake.DeliveryID, now time.Time) (*intake.Delivery, error) {
+	var out intake.Delivery
+	err := tx.GetContext(ctx, &out, `
+		UPDATE delivery SET state = 'cancelled', next_attempt_at = NULL, finished_at = $4
+		WHERE id = $1 AND account_id = $2 AND livemode = $3 AND state = 'pending'
+		RETURNING `+deliveryColumns, id, scope.AccountID, scope.Livemode, now)
+	return &out, wrap(err, "cancel delivery")
+}
+
+// CountFailed returns how many of the scope's failed deliveries match the
+// filter, whose own state is not looked at: what a redelivery started now
+// would be about.
+func (d *DB) CountFailed(ctx context.Context, scope intake.Scope, f intake.DeliveryFilter) (int64, error) {
+	c := deliveryConditions(scope, f)
+	var n int64
+	err := d.GetContext(ctx, &n, "SELECT count(*) FROM delivery WHERE "+c.where("state = 'failed'"), c.args...)
+	return n, wrap(err, "count failed deliveries")
+}
+
+const redeliveryColumns = `id, account_id, livemode, since, until, endpoint_id, type, status, rate, state, matched, requeued, skipped,
+	created_by, created_at, finished_at`
+
+// InsertRedelivery stores a redelivery with the failed deliveries that match
+// the filter now, and sets how many they are.
+func (tx *Tx) InsertRedelivery(ctx context.Context, r *intake.Redelivery, f intake.DeliveryFilter) error {
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO redelivery (id, account_id, livemode, since, until, endpoint_id, type, status, rate, state, matched, paced_until, created_by, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, clock_timestamp(), $11, $12)`,
+		r.ID, r.AccountID, r.Livemode, r.Since, r.Until, r.EndpointID, r.EventType, r.Status, r.Rate, r.State, r.CreatedBy, r.CreatedAt)
+	if err != nil {
+		return wrap(err, "insert redelivery")
+	}
+	c := deliveryConditions(intake.Scope{AccountID: r.AccountID, Livemode: r.Livemode}, f)
+	id := c.arg(r.ID)
+	err = tx.GetContext(ctx, &r.Matched, `
+		WITH items AS (
+			INSERT INTO redelivery_item (redelivery_id, endpoint_id, delivery_id)
+			SELECT `+id+`::uuid, endpoint_id, id FROM delivery WHERE `+c.where("state = 'failed'")+`
+			RETURNING 1
+		)
+		UPDATE redelivery SET matched = (SELECT count(*) FROM items) WHERE id = `+id+`::uuid RETURNING matched`, c.args...)
+	return wrap(err, "insert redelivery items")
+}
+
+// Redelivery returns one of the scope's redeliveries, or ErrNotFound.
+func (d *DB) Redelivery(ctx context.Context, scope intake.Scope, id intake.RedeliveryID) (*intake.Redelivery, error) {
+	var r intake.Redelivery
+	err := d.GetContext(ctx, &r, `SELECT `+redeliveryColumns+` FROM redelivery WHERE id = $1 AND account_id = $2 AND livemode = $3`,
+		id, scope.AccountID, scope.Livemode)
+	return &r, wrap(err, "get redelivery")
+}
+
+// Redeliveries returns the scope's latest redeliveries, newest first.
+func (d *DB) Redeliveries(ctx context.Context, scope intake.Scope, limit int) ([]intake.Redelivery, error) {
+	var out []intake.Redelivery
+	err := d.SelectContext(ctx, &out, `
+		SELECT `+redeliveryColumns+` FROM redelivery WHERE account_id = $1 AND livemode = $2 ORDER BY created_at DESC LIMIT $3`,
+		scope.AccountID, scope.Livemode, limit)
+	return out, wrap(err, "list redeliveries")
+}
+
+// StopRedelivery ends a running redelivery at now: when it returns, nothing
+// more is made pending by it. ErrNotFound says that the scope has no such
+// redelivery that runs.
+func (d *DB) StopRedelivery(ctx context.Context, scope intake.Scope, id intake.RedeliveryID, now time.Time) error {
+	var stopped intake.RedeliveryID
+	err := d.GetContext(ctx, &stopped, `
+		UPDATE redelivery SET state = 'stopped', finished_at = $4 WHERE id = $1 AND account_id = $2 AND livemode = $3 AND state = 'running'
+		RETURNING id`, id, scope.AccountID, scope.Livemode, now)
+	if err != nil {
+		return wrap(err, "stop redelivery")
+	}
+	// On its own, so that many items don't hold up the stop.
+	_, err = d.ExecContext(ctx, `DELETE FROM redelivery_item WHERE redelivery_id = $1`, id)
+	return wrap(err, "delete redelivery items")
+}
+
+// StalledRedeliveries returns the running redeliveries that nobody has worked
+// on for the time.
+func (d *DB) StalledRedeliveries(ctx context.Context, idle time.Duration) ([]intake.RedeliveryID, error) {
+	var out []intake.RedeliveryID
+	err := d.SelectContext(ctx, &out, `
+		SELECT id FROM redelivery WHERE state = 'running' AND paced_until < clock_timestamp() - $1 * interval '1 microsecond'`,
+		idle.Microseconds())
+	return out, wrap(err, "find stalled redeliveries")
+}
+
+// DeleteRedeliveries deletes up to limit redeliveries that were started before
+// the given time and have ended, and returns how many.
+func (d *DB) DeleteRedeliveries(ctx context.Context, before time.Time, limit int) (int, error) {
+	result, err := d.ExecContext(ctx, `
+		DELETE FROM redelivery WHERE id IN (
+			SELECT id FROM redelivery WHERE created_at <= $1 AND state <> 'running' ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)`,
+		before, limit)
+	if err != nil {
+		return 0, wrap(err, "delete redeliveries")
+	}
+	n, err := result.RowsAffected()
+	return int(n), wrap(err, "delete redeliveries")
+}

@@ -1,0 +1,138 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lib/pq"
+
+	"candor/intake"
+)
+
+const (
+	// redeliveryRoom is how many deliveries redeliveries may have made pending
+	// at an endpoint that weren't attempted yet. What happens meanwhile waits
+	// behind so many at most, however slowly the endpoint answers.
+	redeliveryRoom = 32
+	// redeliveryCatchUp is the longest pause, in seconds, after which the rate
+	// is made up for: longer ones are lost, so that there is no burst.
+	redeliveryCatchUp = 2
+)
+
+// RedeliveryStep is what one step of a redelivery did.
+type RedeliveryStep struct {
+	Endpoints []intake.EndpointID // that have something due now
+	Ended     bool                // it is done, stopped or unknown
+}
+
+// StepRedelivery makes pending, due at now, as many of a redelivery's
+// deliveries as its rate permits since the step before, oldest first, and no
+// more than their endpoints have room for. What it has dealt with leaves the
+// redelivery in the same transaction, so each is dealt with once, whatever
+// crashes. Of steps side by side one works and the others do nothing.
+func (d *DB) StepRedelivery(ctx context.Context, id intake.RedeliveryID, now time.Time) (RedeliveryStep, error) {
+	var step RedeliveryStep
+	err := d.InTx(ctx, func(tx *Tx) error {
+		step = RedeliveryStep{}
+		budget, err := tx.takeRate(ctx, id)
+		switch {
+		case errors.Is(err, ErrNotFound):
+			step.Ended, err = tx.redeliveryEnded(ctx, id)
+			return err
+		case err != nil:
+			return err
+		}
+		if step.Endpoints, err = tx.requeue(ctx, id, budget, now); err != nil {
+			return err
+		}
+		step.Ended, err = tx.finishRedelivery(ctx, id, now)
+		return err
+	})
+	return step, err
+}
+
+// takeRate locks a running redelivery and returns how many deliveries its
+// rate permits now, which are taken from it. The database's clock is the one
+// that all workers have in common. ErrNotFound: it doesn't run, or another
+// step has it.
+func (tx *Tx) takeRate(ctx context.Context, id intake.RedeliveryID) (int, error) {
+	var budget int
+	err := tx.GetContext(ctx, &budget, `
+		WITH r AS (
+			SELECT id, rate, t.now, greatest(least(paced_until, t.now), t.now - $2 * interval '1 second') AS paced
+			FROM redelivery, (SELECT clock_timestamp() AS now) t
+			WHERE id = $1 AND state = 'running' FOR UPDATE OF redelivery SKIP LOCKED
+		), due AS (
+			SELECT id, rate, paced, floor(extract(epoch FROM now - paced) * rate)::int AS budget FROM r
+		)
+		UPDATE redelivery SET paced_until = due.paced + due.budget * interval '1 second' / due.rate
+		FROM due WHERE redelivery.id = due.id
+		RETURNING due.budget`, id, redeliveryCatchUp)
+	return budget, wrap(err, "take redelivery rate")
+}
+
+// redeliveryEnded tells a redelivery that doesn't run from one that another
+// step has.
+func (tx *Tx) redeliveryEnded(ctx context.Context, id intake.RedeliveryID) (bool, error) {
+	var runs bool
+	err := tx.GetContext(ctx, &runs, `SELECT EXISTS (SELECT 1 FROM redelivery WHERE id = $1 AND state = 'running')`, id)
+	return !runs, wrap(err, "get redelivery state")
+}
+
+// requeue deals with up to limit deliveries and returns their endpoints. One
+// that is no longer failed, or was deleted, is skipped.
+func (tx *Tx) requeue(ctx context.Context, id intake.RedeliveryID, limit int, now time.Time) ([]intake.EndpointID, error) {
+	if limit == 0 {
+		return nil, nil
+	}
+	var endpoints []string
+	err := tx.GetContext(ctx, pq.Array(&endpoints), `
+		WITH room AS MATERIALIZED (
+			SELECT e.id, greatest(0, $4 - (
+				SELECT count(*) FROM delivery d
+				WHERE d.endpoint_id = e.id AND d.state = 'pending' AND d.attempts = 0 AND d.redelivery_id IS NOT NULL)) AS free
+			FROM redelivery r JOIN webhook_endpoint e ON e.account_id = r.account_id AND e.livemode = r.livemode
+			WHERE r.id = $1
+		), next AS MATERIALIZED (
+			SELECT i.endpoint_id, i.delivery_id
+			FROM room CROSS JOIN LATERAL (
+				SELECT * FROM redelivery_item WHERE redelivery_id = $1 AND endpoint_id = room.id ORDER BY delivery_id LIMIT room.free) i
+			ORDER BY i.delivery_id LIMIT $2
+		), locked AS MATERIALIZED (
+			SELECT d.id FROM delivery d JOIN next ON next.delivery_id = d.id WHERE d.state = 'failed' ORDER BY d.id FOR UPDATE OF d
+		), requeued AS (
+			UPDATE delivery d SET state = 'pending', cycle = cycle + 1, attempts = 0, next_attempt_at = $3, finished_at = NULL, redelivery_id = $1
+			FROM locked WHERE d.id = locked.id
+			RETURNING d.endpoint_id
+		), dealt AS (
+			DELETE FROM redelivery_item i USING next
+			WHERE i.redelivery_id = $1 AND i.endpoint_id = next.endpoint_id AND i.delivery_id = next.delivery_id
+		)
+		UPDATE redelivery SET requeued = requeued + (SELECT count(*) FROM requeued),
+			skipped = skipped + (SELECT count(*) FROM next) - (SELECT count(*) FROM requeued)
+		WHERE id = $1
+		RETURNING (SELECT coalesce(array_agg(DISTINCT endpoint_id), '{}') FROM requeued)`, id, limit, now, redeliveryRoom)
+	if err != nil {
+		return nil, wrap(err, "requeue deliveries")
+	}
+	out := make([]intake.EndpointID, len(endpoints))
+	for i, text := range endpoints {
+		if err := out[i].Scan(text); err != nil {
+			return nil, wrap(err, "requeue deliveries")
+		}
+	}
+	return out, nil
+}
+
+// finishRedelivery marks a redelivery done that has nothing more to do.
+func (tx *Tx) finishRedelivery(ctx context.Context, id intake.RedeliveryID, now time.Time) (bool, error) {
+	result, err := tx.ExecContext(ctx, `
+		UPDATE redelivery SET state = 'done', finished_at = $2
+		WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM redelivery_item WHERE redelivery_id = $1)`, id, now)
+	if err != nil {
+		return false, wrap(err, "finish redelivery")
+	}
+	n, err := result.RowsAffected()
+	return n > 0, wrap(err, "finish redelivery")
+}

@@ -1,0 +1,119 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"candor/db"
+	"candor/intake"
+	"candor/webhook"
+)
+
+var errDeliveryNotFound = intake.Errorf(intake.CodeNotFound, "There is no webhook delivery with this id in this account and mode.")
+
+// MaxDeliveryPage is the longest page of a list of deliveries.
+const MaxDeliveryPage = 100
+
+// DeliveryStatuses are the texts that a filter takes for what the last attempt
+// came to: a class of statuses, or a class of errors.
+var DeliveryStatuses = []string{
+	"2xx", "3xx", "4xx", "5xx",
+	webhook.ClassDNS, webhook.ClassConnect, webhook.ClassTLS, webhook.ClassTimeout, webhook.ClassRefusedTarget, webhook.ClassStatus, webhook.ClassProtocol,
+}
+
+// DeliveryFilter narrows a list of deliveries; zero fields don't.
+type DeliveryFilter struct {
+	intake.DeliveryFilter
+	Origin string // of the endpoint, or any URL there; in the place of Endpoint
+}
+
+// resolve checks the filter and finds its endpoint.
+func (s *Service) resolve(ctx context.Context, scope intake.Scope, f DeliveryFilter) (intake.DeliveryFilter, error) {
+	bad := func(field, message string) error {
+		return intake.FieldError(intake.CodeInvalidRequest, field, message)
+	}
+	switch {
+	case f.State != "" && !slices.Contains(intake.DeliveryStates, f.State):
+		return f.DeliveryFilter, bad("state", "state must be pending, delivered, failed or cancelled.")
+	case f.Type != "" && !slices.Contains(intake.EventTypes, f.Type):
+		return f.DeliveryFilter, bad("type", "type must be an event's name such as session.completed.")
+	case f.Status != "" && !slices.Contains(DeliveryStatuses, f.Status):
+		return f.DeliveryFilter, bad("status", "status must be one of "+strings.Join(DeliveryStatuses, ", ")+".")
+	case f.Origin == "":
+		return f.DeliveryFilter, nil
+	}
+	endpoint, err := s.DB.EndpointAt(ctx, scope, intake.Origin(f.Origin))
+	if errors.Is(err, db.ErrNotFound) {
+		return f.DeliveryFilter, bad("endpoint", "There is no endpoint "+intake.Origin(f.Origin)+" in this account and mode.")
+	}
+	if err == nil {
+		f.Endpoint = &endpoint.ID
+	}
+	return f.DeliveryFilter, err
+}
+
+// Deliveries returns a page of the scope's webhook deliveries, newest first,
+// that follow after the delivery of that id, nil for the newest; limit is 1 to
+// MaxDeliveryPage. A page that isn't full is the last. Errors: invalid_request,
+// and not_found for an unknown after.
+func (s *Service) Deliveries(ctx context.Context, scope intake.Scope, f DeliveryFilter, after *intake.DeliveryID, limit int) ([]db.ListedDelivery, error) {
+	filter, err := s.resolve(ctx, scope, f)
+	if err != nil {
+		return nil, err
+	}
+	if limit < 1 || limit > MaxDeliveryPage {
+		return nil, intake.FieldError(intake.CodeInvalidRequest, "limit", "limit must be 1 to 100.")
+	}
+	page, err := s.DB.DeliveryPage(ctx, scope, filter, after, limit)
+	return page, orCode(err, errDeliveryNotFound)
+}
+
+// DeliveryRecord is all that is known of a delivery.
+type DeliveryRecord struct {
+	db.ListedDelivery
+	Event      intake.Event
+	AttemptLog []db.Attempt // first one first, over all cycles
+}
+
+// Delivery returns one of the scope's webhook deliveries with its event and
+// attempts, or not_found.
+func (s *Service) Delivery(ctx context.Context, scope intake.Scope, id intake.DeliveryID) (*DeliveryRecord, error) {
+	delivery, err := s.DB.Delivery(ctx, scope, id)
+	if err != nil {
+		return nil, orCode(err, errDeliveryNotFound)
+	}
+	event, err := s.DB.DeliveredEvent(ctx, &delivery.Delivery)
+	if err != nil {
+		return nil, orCode(err, errDeliveryNotFound) // retention came between
+	}
+	attempts, err := s.DB.Attempts(ctx, id)
+	return &DeliveryRecord{ListedDelivery: *delivery, Event: *event, AttemptLog: attempts}, err
+}
+
+// Endpoints returns the scope's webhook endpoints with their health, by
+// origin.
+func (s *Service) Endpoints(ctx context.Context, scope intake.Scope) ([]intake.Endpoint, error) {
+	return s.DB.Endpoints(ctx, scope)
+}
+
+// CancelDelivery ends a pending delivery: nothing more is attempted, but for
+// what a worker has in hand at this moment. Errors: not_found, and
+// invalid_request for one that has ended.
+func (s *Service) CancelDelivery(ctx context.Context, scope intake.Scope, id intake.DeliveryID) (cancelled *intake.Delivery, err error) {
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if cancelled, err = tx.CancelDelivery(ctx, scope, id, s.Clock.Now()); err != nil {
+			return err
+		}
+		return s.Enqueuer.Wake(ctx, tx, cancelled.EndpointID) // later events of the session may have waited for it
+	})
+	if !errors.Is(err, db.ErrNotFound) {
+		return cancelled, err
+	}
+	found, err := s.DB.Delivery(ctx, scope, id)
+	if err != nil {
+		return nil, orCode(err, errDeliveryNotFound)
+	}
+	return nil, intake.Errorf(intake.CodeInvalidRequest, "Only a pending delivery can be cancelled; this one is %s.", found.State)
+}

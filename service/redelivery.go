@@ -1,0 +1,99 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"candor/db"
+	"candor/intake"
+)
+
+var errRedeliveryNotFound = intake.Errorf(intake.CodeNotFound, "There is no redelivery with this id in this account and mode.")
+
+// maxListedRedeliveries is how many of the latest redeliveries are listed.
+const maxListedRedeliveries = 100
+
+// Redeliver makes a delivery again, with the same id and body. A finished one,
+// however it ended, runs through the schedule from its start; a pending one
+// makes its next attempt now and stays where it is in the schedule. Error:
+// not_found.
+func (s *Service) Redeliver(ctx context.Context, scope intake.Scope, id intake.DeliveryID) (again *intake.Delivery, err error) {
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if again, err = tx.Redeliver(ctx, scope, id, s.Clock.Now()); err != nil {
+			return err
+		}
+		return s.Enqueuer.Wake(ctx, tx, again.EndpointID)
+	})
+	return again, orCode(err, errDeliveryNotFound)
+}
+
+// PreviewRedelivery returns how many failed deliveries StartRedelivery with
+// the same filter would make again now. Error: invalid_request.
+func (s *Service) PreviewRedelivery(ctx context.Context, scope intake.Scope, f DeliveryFilter) (int64, error) {
+	filter, err := s.resolveFailed(ctx, scope, f)
+	if err != nil {
+		return 0, err
+	}
+	return s.DB.CountFailed(ctx, scope, filter)
+}
+
+// StartRedelivery makes all failed deliveries that match the filter again, at
+// rate a second; by says who asked for it. Error: invalid_request.
+func (s *Service) StartRedelivery(ctx context.Context, scope intake.Scope, f DeliveryFilter, rate int, by string) (*intake.Redelivery, error) {
+	filter, err := s.resolveFailed(ctx, scope, f)
+	if err != nil {
+		return nil, err
+	}
+	if rate < intake.MinRedeliveryRate || rate > intake.MaxRedeliveryRate {
+		return nil, intake.FieldError(intake.CodeInvalidRequest, "rate",
+			fmt.Sprintf("rate must be %d to %d deliveries a second.", intake.MinRedeliveryRate, intake.MaxRedeliveryRate))
+	}
+	r := intake.NewRedelivery(scope, filter, rate, by, s.Clock.Now())
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if err := tx.InsertRedelivery(ctx, r, filter); err != nil {
+			return err
+		}
+		return s.Enqueuer.Redeliver(ctx, tx, r.ID)
+	})
+	return r, err
+}
+
+// resolveFailed is resolve for a filter of failed deliveries.
+func (s *Service) resolveFailed(ctx context.Context, scope intake.Scope, f DeliveryFilter) (intake.DeliveryFilter, error) {
+	switch {
+	case f.State != "" && f.State != intake.DeliveryFailed:
+		return f.DeliveryFilter, intake.FieldError(intake.CodeInvalidRequest, "state", "Only failed deliveries can be made again together.")
+	case f.Since == nil:
+		return f.DeliveryFilter, intake.FieldError(intake.CodeInvalidRequest, "since", "since is needed: the time from which on failed deliveries are made again.")
+	case f.Session != nil:
+		return f.DeliveryFilter, intake.FieldError(intake.CodeInvalidRequest, "session", "A session's deliveries are made again one by one.")
+	}
+	return s.resolve(ctx, scope, f)
+}
+
+// StopRedelivery ends a running redelivery at once and returns it. What it has
+// made pending already follows the schedule. Errors: not_found, and
+// invalid_request for one that has ended.
+func (s *Service) StopRedelivery(ctx context.Context, scope intake.Scope, id intake.RedeliveryID) (*intake.Redelivery, error) {
+	stopErr := s.DB.StopRedelivery(ctx, scope, id, s.Clock.Now())
+	if stopErr != nil && !errors.Is(stopErr, db.ErrNotFound) {
+		return nil, stopErr
+	}
+	r, err := s.Redelivery(ctx, scope, id)
+	if err == nil && stopErr != nil {
+		return nil, intake.Errorf(intake.CodeInvalidRequest, "Only a running redelivery can be stopped; this one is %s.", r.State)
+	}
+	return r, err
+}
+
+// Redelivery returns one of the scope's redeliveries, or not_found.
+func (s *Service) Redelivery(ctx context.Context, scope intake.Scope, id intake.RedeliveryID) (*intake.Redelivery, error) {
+	r, err := s.DB.Redelivery(ctx, scope, id)
+	return r, orCode(err, errRedeliveryNotFound)
+}
+
+// Redeliveries returns the scope's latest redeliveries, newest first.
+func (s *Service) Redeliveries(ctx context.Context, scope intake.Scope) ([]intake.Redelivery, error) {
+	return s.DB.Redeliveries(ctx, scope, maxListedRedeliveries)
+}
