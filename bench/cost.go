@@ -158,13 +158,13 @@ func (e *environment) fillDeliveries(ctx context.Context, n int) error {
 	session := `(SELECT array_agg(id) AS ids FROM session) x`
 	for _, statement := range []string{
 		`SET session_replication_role = replica`, // what the foreign keys ask for is there
-		fmt.Sprintf(`INSERT INTO event (id, account_id, livemode, session_id, sequence, type, body, created_at)
-			SELECT event, '%s', false, x.ids[1 + i %% cardinality(x.ids)], sequence, 'session.section_completed', convert_to(repeat('{"a":1},', 50), 'UTF8'), at
-			FROM %s, %s`, scope.AccountID.UUID, old, session),
-		fmt.Sprintf(`INSERT INTO delivery (id, event_id, endpoint_id, session_id, sequence, url, state, attempts, attempts_total,
+		fmt.Sprintf(`INSERT INTO event (id, account_id, livemode, session_id, sequence, type, body, url, endpoint_id, created_at)
+			SELECT event, '%s', false, x.ids[1 + i %% cardinality(x.ids)], sequence, 'session.section_completed', convert_to(repeat('{"a":1},', 50), 'UTF8'), 'http://127.0.0.1:1/hook', %s, at
+			FROM %s, %s`, scope.AccountID.UUID, endpoint, old, session),
+		fmt.Sprintf(`INSERT INTO delivery (id, account_id, livemode, type, event_id, endpoint_id, session_id, sequence, url, state, attempts, attempts_total,
 				first_attempt_at, finished_at, last_status_code, created_at)
-			SELECT delivery, event, %s, x.ids[1 + i %% cardinality(x.ids)], sequence, 'http://127.0.0.1:1/hook', 'delivered', 1, 1, at, at, 200, at
-			FROM %s, %s`, endpoint, old, session),
+			SELECT delivery, '%s', false, 'session.section_completed', event, %s, x.ids[1 + i %% cardinality(x.ids)], sequence, 'http://127.0.0.1:1/hook', 'delivered', 1, 1, at, at, 200, at
+			FROM %s, %s`, scope.AccountID.UUID, endpoint, old, session),
 		fmt.Sprintf(`INSERT INTO delivery_attempt (delivery_id, number, started_at, duration_ms, status_code, request_headers, response)
 			SELECT delivery, 1, at, 12, 200, '{"Content-Type": ["application/json"], "User-Agent": ["Candor-Webhooks/1"], "X-Webhook-Id": ["dlv_00000000000000000000000000"]}', 'ok'
 			FROM %s`, old),

@@ -128,9 +128,9 @@ func (e *environment) makeDue(ctx context.Context, url string, n int) error {
 		if err != nil {
 			return err
 		}
-		events = append(events, []any{event.ID.UUID, scope.AccountID.UUID, scope.Livemode, s.ID.UUID, event.Sequence, string(event.Type), event.Body, now})
+		events = append(events, []any{event.ID.UUID, scope.AccountID.UUID, scope.Livemode, s.ID.UUID, event.Sequence, string(event.Type), event.Body, url, endpoint.UUID, now})
 		d := intake.NewDelivery(event, endpoint, url, now)
-		deliveries = append(deliveries, []any{d.ID.UUID, event.ID.UUID, endpoint.UUID, s.ID.UUID, d.Sequence, url, string(d.State), now, now})
+		deliveries = append(deliveries, []any{d.ID.UUID, scope.AccountID.UUID, scope.Livemode, string(event.Type), event.ID.UUID, endpoint.UUID, s.ID.UUID, d.Sequence, url, string(d.State), now, now})
 	}
 	return e.copyRows(ctx, scope, last+int64(n), events, deliveries)
 }
@@ -144,11 +144,11 @@ func (e *environment) copyRows(ctx context.Context, scope intake.Scope, last int
 	}
 	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		columns := []string{"id", "account_id", "livemode", "session_id", "sequence", "type", "body", "created_at"}
+		columns := []string{"id", "account_id", "livemode", "session_id", "sequence", "type", "body", "url", "endpoint_id", "created_at"}
 		if _, err := tx.CopyFrom(ctx, pgx.Identifier{"event"}, columns, pgx.CopyFromRows(events)); err != nil {
 			return err
 		}
-		columns = []string{"id", "event_id", "endpoint_id", "session_id", "sequence", "url", "state", "next_attempt_at", "created_at"}
+		columns = []string{"id", "account_id", "livemode", "type", "event_id", "endpoint_id", "session_id", "sequence", "url", "state", "next_attempt_at", "created_at"}
 		if _, err := tx.CopyFrom(ctx, pgx.Identifier{"delivery"}, columns, pgx.CopyFromRows(deliveries)); err != nil {
 			return err
 		}

@@ -34,11 +34,25 @@ func (d *DB) DeliveryBacklog(ctx context.Context, now time.Time) (DeliveryBacklo
 				ORDER BY d.next_attempt_at, d.sequence
 				LIMIT 1) AS since
 			FROM waiting w WHERE w.endpoint_id IS NOT NULL
+		), scope AS (
+			(SELECT account_id, livemode FROM delivery WHERE state = 'pending' ORDER BY account_id, livemode LIMIT 1)
+			UNION ALL
+			SELECT next.account_id, next.livemode FROM scope s CROSS JOIN LATERAL (
+				SELECT account_id, livemode FROM delivery
+				WHERE state = 'pending' AND (account_id, livemode) > (s.account_id, s.livemode)
+				ORDER BY account_id, livemode LIMIT 1) next
+		), oldest AS (
+			SELECT (
+				SELECT d.created_at FROM delivery d
+				WHERE d.account_id = s.account_id AND d.livemode = s.livemode AND d.state = 'pending' AND d.cycle = 1
+				ORDER BY d.sequence
+				LIMIT 1) AS made_at
+			FROM scope s
 		)
 		SELECT
 			(SELECT count(*) FROM (
 				SELECT FROM delivery WHERE state = 'pending' ORDER BY endpoint_id, next_attempt_at, sequence LIMIT $2) p) AS pending,
-			(SELECT created_at FROM delivery WHERE state = 'pending' AND cycle = 1 ORDER BY created_at LIMIT 1) AS oldest_pending,
+			(SELECT min(made_at) FROM oldest) AS oldest_pending,
 			(SELECT min(since) FROM due) AS oldest_due,
 			(SELECT count(since) FROM due) AS due_endpoints`,
 		now, maxCounted)

@@ -3,7 +3,9 @@ package db
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"candor/intake"
 )
@@ -15,36 +17,39 @@ type ListedDelivery struct {
 }
 
 // DeliveryPage returns up to limit of the scope's deliveries that match the
-// filter, newest first: from the newest, or those that follow after. Every
-// filter is led by an index, and a page further on costs no more than the
-// first. ErrNotFound says that after isn't one of the scope.
-func (d *DB) DeliveryPage(ctx context.Context, scope intake.Scope, f intake.DeliveryFilter, after *intake.DeliveryID, limit int) ([]ListedDelivery, error) {
+// filter, newest event first: from the newest on, or, where before isn't 0,
+// those of events numbered below it. Every filter is led by an index, and a
+// page further on costs no more than the first.
+func (d *DB) DeliveryPage(ctx context.Context, scope intake.Scope, f intake.DeliveryFilter, before int64, limit int) ([]ListedDelivery, error) {
 	c := deliveryConditions(scope, f)
-	if after != nil {
-		last, err := d.Delivery(ctx, scope, *after)
-		if err != nil {
+	if before > 0 {
+		c.add("sequence < %s", before)
+	}
+	sources := deliverySources(f)
+	if slices.ContainsFunc(sources, func(s deliverySource) bool { return s.byEvent }) {
+		if err := d.boundSequence(ctx, scope, f, c); err != nil {
 			return nil, err
 		}
-		c.clauses = append(c.clauses, fmt.Sprintf("(created_at, id) < (%s, %s)", c.arg(last.CreatedAt), c.arg(last.ID)))
 	}
-	const order = " ORDER BY created_at DESC, id DESC LIMIT "
-	size := c.arg(limit)
+	order := " ORDER BY sequence DESC LIMIT " + c.arg(limit)
 	var parts []string
-	for _, clause := range deliveryParts(f) {
-		parts = append(parts, "(SELECT * FROM delivery WHERE "+c.where(clause)+order+size+")")
+	for _, source := range sources {
+		parts = append(parts, "("+source.query(c)+order+")")
 	}
 	if len(parts) == 0 {
 		return nil, nil
 	}
 	var out []ListedDelivery
 	err := d.SelectContext(ctx, &out, `
-		SELECT `+qualified("p", deliveryColumns)+`, e.origin
-		FROM (SELECT * FROM (`+strings.Join(parts, " UNION ALL ")+`) u`+order+size+`) p JOIN webhook_endpoint e ON e.id = p.endpoint_id
-		ORDER BY p.created_at DESC, p.id DESC`, c.args...)
+		SELECT `+qualified("d", deliveryColumns)+`, e.origin
+		FROM (SELECT * FROM (`+strings.Join(parts, " UNION ALL ")+`) u`+order+`) p
+			JOIN delivery d ON d.id = p.delivery_id JOIN webhook_endpoint e ON e.id = d.endpoint_id
+		ORDER BY d.sequence DESC`, c.args...)
 	return out, wrap(err, "list deliveries")
 }
 
-// deliveryConditions are what the filter says but for the state.
+// deliveryConditions are what the filter says but for the state, in columns
+// that deliveries and events have in common, and those of the last attempt.
 func deliveryConditions(scope intake.Scope, f intake.DeliveryFilter) *conditions {
 	c := &conditions{}
 	c.add("account_id = %s", scope.AccountID)
@@ -56,7 +61,7 @@ func deliveryConditions(scope intake.Scope, f intake.DeliveryFilter) *conditions
 		c.add("type = %s", f.Type)
 	}
 	if f.Session != nil {
-		c.add("event_id IN (SELECT id FROM event WHERE session_id = %s)", *f.Session)
+		c.add("session_id = %s", *f.Session)
 	}
 	if f.Since != nil {
 		c.add("created_at >= %s", *f.Since)
@@ -72,34 +77,96 @@ func deliveryConditions(scope intake.Scope, f intake.DeliveryFilter) *conditions
 	return c
 }
 
-// deliveryParts are the conditions on state or type that together make up a
-// list, each of which is read in the order of an index: the one over what
-// isn't delivered is by state, the one over all is by type. An attempt that
-// failed is never the last of what is delivered.
-func deliveryParts(f intake.DeliveryFilter) []string {
-	state := func(s intake.DeliveryState) string { return fmt.Sprintf("state = '%s'", s) }
+// deliverySource is where deliveries of a state, any state for "", are read
+// from in the order of their numbers: by the indexes on events, which have
+// all, or by those on the deliveries that didn't arrive, which are few.
+type deliverySource struct {
+	byEvent bool
+	state   intake.DeliveryState
+}
+
+// deliverySources make up a list together. An attempt that failed is never the
+// last of what is delivered.
+func deliverySources(f intake.DeliveryFilter) []deliverySource {
 	failing := f.Status != "" && f.Status != "2xx"
 	switch {
 	case f.State == intake.DeliveryDelivered && failing:
 		return nil
-	case f.State == intake.DeliveryDelivered && f.Type == "" && f.Endpoint == nil && f.Session == nil:
-		return typeParts(state(f.State))
+	case f.Session != nil, f.State == intake.DeliveryDelivered, f.State == "" && !failing:
+		return []deliverySource{{byEvent: true, state: f.State}}
 	case f.State != "":
-		return []string{state(f.State)}
-	case failing:
-		return []string{state(intake.DeliveryPending), state(intake.DeliveryFailed), state(intake.DeliveryCancelled)}
-	case f.Type == "" && f.Endpoint == nil && f.Session == nil:
-		return typeParts("true")
+		return []deliverySource{{state: f.State}}
 	}
-	return []string{"true"}
+	return []deliverySource{{state: intake.DeliveryPending}, {state: intake.DeliveryFailed}, {state: intake.DeliveryCancelled}}
 }
 
-func typeParts(clause string) []string {
-	var parts []string
-	for _, t := range intake.EventTypes {
-		parts = append(parts, fmt.Sprintf("type = '%s' AND %s", t, clause))
+func (s deliverySource) query(c *conditions) string {
+	// The state is a constant in the text: only so does a partial index fit.
+	state := "true"
+	if s.state != "" {
+		state = fmt.Sprintf("state = '%s'", s.state)
 	}
-	return parts
+	if !s.byEvent {
+		return "SELECT id AS delivery_id, sequence FROM delivery WHERE " + c.where(state)
+	}
+	return `SELECT delivery_id, sequence FROM event
+		JOIN (SELECT id AS delivery_id, event_id, state, last_status_code, last_error_class FROM delivery) d ON d.event_id = event.id
+		WHERE ` + c.where(state)
+}
+
+// sequenceSlack is more than the time by which an event may have happened
+// after one with a larger number: a slow transaction, clocks that differ.
+const sequenceSlack = time.Hour
+
+// boundSequence adds what the filter's times mean for the events' numbers, so
+// that a list from long ago isn't sought through everything newer.
+func (d *DB) boundSequence(ctx context.Context, scope intake.Scope, f intake.DeliveryFilter, c *conditions) error {
+	if f.Since != nil {
+		from, err := d.sequenceAt(ctx, scope, f.Since.Add(-sequenceSlack))
+		if err != nil {
+			return err
+		}
+		c.add("sequence >= %s", from)
+	}
+	if f.Until != nil {
+		to, err := d.sequenceAt(ctx, scope, f.Until.Add(sequenceSlack))
+		if err != nil {
+			return err
+		}
+		c.add("sequence < %s", to)
+	}
+	return nil
+}
+
+// sequenceAt returns the number of the first event from about that time on, by
+// halving: numbers ascend with time, but for sequenceSlack.
+func (d *DB) sequenceAt(ctx context.Context, scope intake.Scope, at time.Time) (int64, error) {
+	var bounds struct {
+		First int64 `db:"first"`
+		Next  int64 `db:"next"`
+	}
+	err := d.GetContext(ctx, &bounds, `
+		SELECT coalesce(min(sequence), 1) AS first, coalesce(max(sequence), 0) + 1 AS next FROM event WHERE account_id = $1 AND livemode = $2`,
+		scope.AccountID, scope.Livemode)
+	if err != nil {
+		return 0, wrap(err, "find event numbers")
+	}
+	for bounds.First < bounds.Next {
+		middle := bounds.First + (bounds.Next-bounds.First)/2
+		var before bool
+		err := d.GetContext(ctx, &before, `
+			SELECT created_at < $4 FROM event WHERE account_id = $1 AND livemode = $2 AND sequence >= $3 ORDER BY sequence LIMIT 1`,
+			scope.AccountID, scope.Livemode, middle, at)
+		if err != nil {
+			return 0, wrap(err, "find event number by time")
+		}
+		if before {
+			bounds.First = middle + 1
+		} else {
+			bounds.Next = middle
+		}
+	}
+	return bounds.First, nil
 }
 
 // qualified puts a table's name before each of the columns.

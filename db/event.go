@@ -20,14 +20,14 @@ func (tx *Tx) NextSequence(ctx context.Context, scope intake.Scope) (int64, erro
 	return n, wrap(err, "take event sequence")
 }
 
-const eventColumns = `id, account_id, livemode, session_id, sequence, type, body, url, created_at`
+const eventColumns = `id, account_id, livemode, session_id, sequence, type, body, url, endpoint_id, created_at`
 
 // InsertEvent stores an event.
 func (tx *Tx) InsertEvent(ctx context.Context, e *intake.Event) error {
 	_, err := tx.ExecContext(ctx, `
-		INSERT INTO event (id, account_id, livemode, session_id, sequence, type, body, url, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-		e.ID, e.AccountID, e.Livemode, e.SessionID, e.Sequence, e.Type, e.Body, e.URL, e.CreatedAt)
+		INSERT INTO event (id, account_id, livemode, session_id, sequence, type, body, url, endpoint_id, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+		e.ID, e.AccountID, e.Livemode, e.SessionID, e.Sequence, e.Type, e.Body, e.URL, e.EndpointID, e.CreatedAt)
 	return wrap(err, "insert event")
 }
 

@@ -140,7 +140,8 @@ CREATE TABLE public.event (
     body bytea NOT NULL,
     created_at timestamp with time zone NOT NULL,
     sequence bigint NOT NULL,
-    url text
+    url text,
+    endpoint_id uuid
 );
 
 CREATE TABLE public.event_sequence (
@@ -384,29 +385,29 @@ CREATE UNIQUE INDEX api_key_hash_key ON public.api_key USING btree (hash);
 
 CREATE INDEX delivery_due_idx ON public.delivery USING btree (endpoint_id, next_attempt_at, sequence) WHERE (state = 'pending'::text);
 
-CREATE INDEX delivery_endpoint_idx ON public.delivery USING btree (endpoint_id, created_at DESC, id DESC);
+CREATE INDEX delivery_ended_badly_idx ON public.delivery USING btree (account_id, livemode, sequence) WHERE (state = ANY (ARRAY['failed'::text, 'cancelled'::text]));
 
 CREATE INDEX delivery_event_idx ON public.delivery USING btree (event_id);
 
-CREATE INDEX delivery_list_idx ON public.delivery USING btree (account_id, livemode, type, created_at DESC, id DESC);
-
-CREATE INDEX delivery_oldest_idx ON public.delivery USING btree (created_at) WHERE ((state = 'pending'::text) AND (cycle = 1));
+CREATE INDEX delivery_pending_idx ON public.delivery USING btree (account_id, livemode, sequence) WHERE (state = 'pending'::text);
 
 CREATE INDEX delivery_redelivered_idx ON public.delivery USING btree (endpoint_id) WHERE ((state = 'pending'::text) AND (attempts = 0) AND (redelivery_id IS NOT NULL));
 
 CREATE INDEX delivery_turn_idx ON public.delivery USING btree (session_id, endpoint_id, sequence) WHERE ((state = 'pending'::text) AND (attempts_total = 0));
 
-CREATE INDEX delivery_undelivered_idx ON public.delivery USING btree (account_id, livemode, state, created_at DESC, id DESC) WHERE (state <> 'delivered'::text);
-
 CREATE INDEX document_session_idx ON public.document USING btree (session_id, id);
 
 CREATE INDEX event_created_idx ON public.event USING btree (created_at);
+
+CREATE INDEX event_endpoint_idx ON public.event USING btree (endpoint_id, sequence) WHERE (endpoint_id IS NOT NULL);
 
 CREATE UNIQUE INDEX event_sequence_key ON public.event USING btree (account_id, livemode, sequence);
 
 CREATE INDEX event_session_idx ON public.event USING btree (session_id) WHERE (session_id IS NOT NULL);
 
 CREATE UNIQUE INDEX event_terminal_key ON public.event USING btree (session_id) WHERE (type = ANY (ARRAY['session.completed'::text, 'session.expired'::text]));
+
+CREATE INDEX event_type_idx ON public.event USING btree (account_id, livemode, type, sequence);
 
 CREATE INDEX idempotency_key_created_idx ON public.idempotency_key USING btree (created_at);
 

@@ -33,15 +33,16 @@ var EventTypes = []EventType{
 // An Event is something that happened, with the body of the webhooks that
 // say so: built once, the same bytes at every attempt (D34).
 type Event struct {
-	ID        EventID    `db:"id"`
-	AccountID AccountID  `db:"account_id"`
-	Livemode  bool       `db:"livemode"`
-	SessionID *SessionID `db:"session_id"` // nil for billing events
-	Sequence  int64      `db:"sequence"`   // 1, 2, 3 … within account and mode, without a gap
-	Type      EventType  `db:"type"`
-	Body      []byte     `db:"body"`
-	URL       *string    `db:"url"` // where it was to go when it happened; nil for nowhere
-	CreatedAt time.Time  `db:"created_at"`
+	ID         EventID     `db:"id"`
+	AccountID  AccountID   `db:"account_id"`
+	Livemode   bool        `db:"livemode"`
+	SessionID  *SessionID  `db:"session_id"` // nil for billing events
+	Sequence   int64       `db:"sequence"`   // 1, 2, 3 … within account and mode, without a gap
+	Type       EventType   `db:"type"`
+	Body       []byte      `db:"body"`
+	URL        *string     `db:"url"`         // where it was to go when it happened; nil for nowhere
+	EndpointID *EndpointID `db:"endpoint_id"` // of the URL
+	CreatedAt  time.Time   `db:"created_at"`
 }
 
 // EventRetention is how long events, their deliveries and attempts are kept.

@@ -112,7 +112,9 @@ func (e *Enqueuer) send(ctx context.Context, tx *db.Tx, scope intake.Scope, sess
 	if err != nil {
 		return fmt.Errorf("jobs: event body: %w", err)
 	}
-	event.URL = url
+	if url != nil {
+		event.URL, event.EndpointID = url, &endpoint
+	}
 	if err := tx.InsertEvent(ctx, event); err != nil || url == nil {
 		return err
 	}

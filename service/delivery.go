@@ -54,11 +54,11 @@ func (s *Service) resolve(ctx context.Context, scope intake.Scope, f DeliveryFil
 	return f.DeliveryFilter, err
 }
 
-// Deliveries returns a page of the scope's webhook deliveries, newest first,
-// that follow after the delivery of that id, nil for the newest; limit is 1 to
-// MaxDeliveryPage. A page that isn't full is the last. Errors: invalid_request,
-// and not_found for an unknown after.
-func (s *Service) Deliveries(ctx context.Context, scope intake.Scope, f DeliveryFilter, after *intake.DeliveryID, limit int) ([]db.ListedDelivery, error) {
+// Deliveries returns a page of the scope's webhook deliveries, newest event
+// first: from the newest, or, where before isn't 0, those of events numbered
+// below it. limit is 1 to MaxDeliveryPage. A page that isn't full is the last.
+// Error: invalid_request.
+func (s *Service) Deliveries(ctx context.Context, scope intake.Scope, f DeliveryFilter, before int64, limit int) ([]db.ListedDelivery, error) {
 	filter, err := s.resolve(ctx, scope, f)
 	if err != nil {
 		return nil, err
@@ -66,8 +66,7 @@ func (s *Service) Deliveries(ctx context.Context, scope intake.Scope, f Delivery
 	if limit < 1 || limit > MaxDeliveryPage {
 		return nil, intake.FieldError(intake.CodeInvalidRequest, "limit", "limit must be 1 to 100.")
 	}
-	page, err := s.DB.DeliveryPage(ctx, scope, filter, after, limit)
-	return page, orCode(err, errDeliveryNotFound)
+	return s.DB.DeliveryPage(ctx, scope, filter, before, limit)
 }
 
 // DeliveryRecord is all that is known of a delivery.

@@ -1,7 +1,6 @@
 -- +goose Up
 
--- A delivery names its scope and its event's type itself, so that a list by
--- any of them is read in the order of one index.
+-- A delivery names its scope and its event's type itself.
 ALTER TABLE delivery
     ADD COLUMN account_id uuid,
     ADD COLUMN livemode boolean,
@@ -10,13 +9,21 @@ ALTER TABLE delivery
 UPDATE delivery d SET account_id = e.account_id, livemode = e.livemode, type = e.type FROM event e WHERE e.id = d.event_id;
 ALTER TABLE delivery ALTER COLUMN account_id SET NOT NULL, ALTER COLUMN livemode SET NOT NULL, ALTER COLUMN type SET NOT NULL;
 
--- The list's orders and filters. What isn't delivered is little, so it has an
--- index of its own; all types together are read from the first one type by
--- type.
+-- Where the event was to go when it happened; null for nowhere. So a delivery
+-- that is missing is told from one that was never meant to be.
+ALTER TABLE event
+    ADD COLUMN url text,
+    ADD COLUMN endpoint_id uuid; -- without a constraint: an endpoint goes only with its account
+UPDATE event e SET url = d.url, endpoint_id = d.endpoint_id FROM delivery d WHERE d.event_id = e.id;
+
+-- Lists of events and of deliveries are read in the order of the sequence.
+-- Those of everything are led by indexes on events, which are written once
+-- and never changed; what isn't delivered is little and has its own.
+CREATE INDEX event_type_idx ON event (account_id, livemode, type, sequence);
+CREATE INDEX event_endpoint_idx ON event (endpoint_id, sequence) WHERE endpoint_id IS NOT NULL;
 DROP INDEX delivery_failed_idx;
-CREATE INDEX delivery_list_idx ON delivery (account_id, livemode, type, created_at DESC, id DESC);
-CREATE INDEX delivery_endpoint_idx ON delivery (endpoint_id, created_at DESC, id DESC);
-CREATE INDEX delivery_undelivered_idx ON delivery (account_id, livemode, state, created_at DESC, id DESC) WHERE state <> 'delivered';
+CREATE INDEX delivery_pending_idx ON delivery (account_id, livemode, sequence) WHERE state = 'pending';
+CREATE INDEX delivery_ended_badly_idx ON delivery (account_id, livemode, sequence) WHERE state IN ('failed', 'cancelled');
 
 -- Many failed deliveries made again, at a rate. Those that it is about are
 -- fixed when it starts; what came to it since is found in the counts.
@@ -56,6 +63,7 @@ CREATE INDEX delivery_redelivered_idx ON delivery (endpoint_id) WHERE state = 'p
 
 -- +goose Down
 DROP TABLE redelivery_item, redelivery;
-DROP INDEX delivery_redelivered_idx, delivery_undelivered_idx, delivery_endpoint_idx, delivery_list_idx;
+DROP INDEX delivery_redelivered_idx, delivery_ended_badly_idx, delivery_pending_idx, event_endpoint_idx, event_type_idx;
 CREATE INDEX delivery_failed_idx ON delivery (endpoint_id, finished_at) WHERE state = 'failed';
+ALTER TABLE event DROP COLUMN endpoint_id, DROP COLUMN url;
 ALTER TABLE delivery DROP COLUMN redelivery_id, DROP COLUMN type, DROP COLUMN livemode, DROP COLUMN account_id;
