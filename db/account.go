@@ -37,31 +37,6 @@ func (d *DB) Account(ctx context.Context, id intake.AccountID) (*intake.Account,
 	return &a, wrap(err, "get account")
 }
 
-// StaffUser is what is stored of a dashboard user.
-type StaffUser struct {
-	ID           intake.StaffID
-	AccountID    intake.AccountID
-	Email        string
-	PasswordHash string // Argon2id, PHC string
-	Role         intake.Role
-	CreatedAt    time.Time
-}
-
-// ErrEmailTaken says that a staff user with that address exists.
-var ErrEmailTaken = errors.New("a staff user with this e-mail address exists already")
-
-// InsertStaffUser stores a new staff user, or returns ErrEmailTaken.
-func (tx *Tx) InsertStaffUser(ctx context.Context, u *StaffUser) error {
-	_, err := tx.ExecContext(ctx, `
-		INSERT INTO staff_user (id, account_id, email, password_hash, role, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6)`,
-		u.ID, u.AccountID, u.Email, u.PasswordHash, u.Role, u.CreatedAt)
-	if ConstraintViolated(err, "staff_user_email_key") {
-		return ErrEmailTaken
-	}
-	return wrap(err, "insert staff user")
-}
-
 // InsertAPIKey stores a new key.
 func (tx *Tx) InsertAPIKey(ctx context.Context, k *intake.APIKey) error {
 	var permissions pq.StringArray // nil is stored as null: full access

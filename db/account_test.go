@@ -33,7 +33,7 @@ func TestStaffEmailIsTakenInAnyCase(t *testing.T) {
 	s := newStore(t)
 	insert := func(email string) error {
 		return s.InTx(s.ctx, func(tx *db.Tx) error {
-			return tx.InsertStaffUser(s.ctx, &db.StaffUser{ID: intake.NewStaffID(), AccountID: s.scope.AccountID, Email: email, PasswordHash: "x", Role: intake.RoleOwner, CreatedAt: start})
+			return tx.InsertStaff(s.ctx, &intake.Staff{ID: intake.NewStaffID(), AccountID: s.scope.AccountID, Email: email, Role: intake.RoleOwner, CreatedAt: start}, "x")
 		})
 	}
 	s.ok(insert("jo@lender.example"))

@@ -59,6 +59,13 @@ BEGIN
     RETURN NULL;
 END $$;
 
+CREATE FUNCTION public.refuse_change() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    RAISE EXCEPTION '% is append-only', TG_TABLE_NAME;
+END $$;
+
 CREATE TABLE public.account (
     id uuid NOT NULL,
     name text NOT NULL,
@@ -76,6 +83,23 @@ CREATE TABLE public.api_key (
     permissions text[],
     created_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone
+);
+
+CREATE TABLE public.audit_log (
+    id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    livemode boolean,
+    at timestamp with time zone NOT NULL,
+    actor_kind text NOT NULL,
+    actor_id text NOT NULL,
+    actor_name text NOT NULL,
+    action text NOT NULL,
+    target_id text NOT NULL,
+    target_name text NOT NULL,
+    address text NOT NULL,
+    before jsonb,
+    after jsonb,
+    CONSTRAINT audit_log_actor_kind_check CHECK ((actor_kind = ANY (ARRAY['staff'::text, 'key'::text, 'operator'::text, 'system'::text])))
 );
 
 CREATE TABLE public.blob_garbage (
@@ -249,13 +273,34 @@ CREATE TABLE public.session_count (
     completed_that_day bigint DEFAULT 0 NOT NULL
 );
 
+CREATE TABLE public.sign_in_attempt (
+    subject bytea NOT NULL,
+    at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE public.staff_session (
+    id uuid NOT NULL,
+    token_hash bytea NOT NULL,
+    staff_id uuid NOT NULL,
+    stage text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    seen_at timestamp with time zone NOT NULL,
+    confirmed_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    address text NOT NULL,
+    user_agent text NOT NULL,
+    CONSTRAINT staff_session_stage_check CHECK ((stage = ANY (ARRAY['password'::text, 'full'::text])))
+);
+
 CREATE TABLE public.staff_user (
     id uuid NOT NULL,
     account_id uuid NOT NULL,
     email text NOT NULL,
-    password_hash text NOT NULL,
+    password_hash text,
     role text NOT NULL,
     created_at timestamp with time zone NOT NULL,
+    name text DEFAULT ''::text NOT NULL,
+    may_download boolean DEFAULT false NOT NULL,
     CONSTRAINT staff_user_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'support'::text, 'finance'::text])))
 );
 
@@ -319,6 +364,9 @@ ALTER TABLE ONLY public.account
 ALTER TABLE ONLY public.api_key
     ADD CONSTRAINT api_key_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.audit_log
+    ADD CONSTRAINT audit_log_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.blob_garbage
     ADD CONSTRAINT blob_garbage_pkey PRIMARY KEY (document_id);
 
@@ -361,6 +409,9 @@ ALTER TABLE ONLY public.session_count
 ALTER TABLE ONLY public.session
     ADD CONSTRAINT session_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.staff_session
+    ADD CONSTRAINT staff_session_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.staff_user
     ADD CONSTRAINT staff_user_pkey PRIMARY KEY (id);
 
@@ -382,6 +433,14 @@ ALTER TABLE ONLY public.webhook_setting
 CREATE INDEX api_key_account_idx ON public.api_key USING btree (account_id, livemode);
 
 CREATE UNIQUE INDEX api_key_hash_key ON public.api_key USING btree (hash);
+
+CREATE INDEX audit_log_account_idx ON public.audit_log USING btree (account_id, at DESC, id DESC);
+
+CREATE INDEX audit_log_action_idx ON public.audit_log USING btree (account_id, action, at DESC, id DESC);
+
+CREATE INDEX audit_log_actor_idx ON public.audit_log USING btree (account_id, actor_id, at DESC, id DESC);
+
+CREATE INDEX audit_log_target_idx ON public.audit_log USING btree (account_id, target_id, at DESC, id DESC);
 
 CREATE INDEX delivery_due_idx ON public.delivery USING btree (endpoint_id, next_attempt_at, sequence) WHERE (state = 'pending'::text);
 
@@ -437,6 +496,16 @@ CREATE INDEX session_status_idx ON public.session USING btree (account_id, livem
 
 CREATE INDEX session_without_pdf_idx ON public.session USING btree (completed_at) WHERE ((status = 'completed'::text) AND (pdf_ready_at IS NULL) AND (erased_at IS NULL));
 
+CREATE INDEX sign_in_attempt_at_idx ON public.sign_in_attempt USING btree (at);
+
+CREATE INDEX sign_in_attempt_subject_idx ON public.sign_in_attempt USING btree (subject, at);
+
+CREATE INDEX staff_session_seen_idx ON public.staff_session USING btree (seen_at);
+
+CREATE INDEX staff_session_staff_idx ON public.staff_session USING btree (staff_id);
+
+CREATE UNIQUE INDEX staff_session_token_key ON public.staff_session USING btree (token_hash);
+
 CREATE INDEX staff_user_account_idx ON public.staff_user USING btree (account_id);
 
 CREATE UNIQUE INDEX staff_user_email_key ON public.staff_user USING btree (lower(email));
@@ -448,6 +517,8 @@ CREATE UNIQUE INDEX subscription_current_key ON public.subscription USING btree 
 CREATE UNIQUE INDEX webhook_endpoint_origin_key ON public.webhook_endpoint USING btree (account_id, livemode, origin);
 
 CREATE INDEX webhook_setting_previous_idx ON public.webhook_setting USING btree (previous_secret_until) WHERE (previous_secret IS NOT NULL);
+
+CREATE TRIGGER audit_log_is_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_log FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
 
 CREATE TRIGGER session_counted_insert AFTER INSERT ON public.session REFERENCING NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION public.count_sessions();
 
@@ -494,6 +565,9 @@ ALTER TABLE ONLY public.section
 
 ALTER TABLE ONLY public.session
     ADD CONSTRAINT session_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.staff_session
+    ADD CONSTRAINT staff_session_staff_id_fkey FOREIGN KEY (staff_id) REFERENCES public.staff_user(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.staff_user
     ADD CONSTRAINT staff_user_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;

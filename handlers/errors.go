@@ -11,6 +11,7 @@ import (
 
 	"candor/form"
 	"candor/intake"
+	"candor/views/dashboard"
 )
 
 // statuses are the HTTP statuses of the error codes (interface.md Errors,
@@ -92,6 +93,12 @@ func (s *Server) answerError(err error, c echo.Context) {
 	if c.Response().Committed {
 		return
 	}
+	if isDashboard(c.Request()) {
+		if err := s.staffError(c, status, public); err != nil {
+			s.logFailure(c, err)
+		}
+		return
+	}
 	if !isAPI(c.Request()) {
 		if err := s.pageError(c, status, err); err != nil {
 			s.logFailure(c, err)
@@ -151,4 +158,9 @@ func publicError(err error) *intake.Error {
 // isAPI reports whether the request is for the JSON API.
 func isAPI(r *http.Request) bool {
 	return r.URL.Path == "/v1" || strings.HasPrefix(r.URL.Path, "/v1/")
+}
+
+// isDashboard reports whether the request is for the partner's dashboard.
+func isDashboard(r *http.Request) bool {
+	return r.URL.Path == dashboard.Root || strings.HasPrefix(r.URL.Path, dashboard.Root+"/")
 }

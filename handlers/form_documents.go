@@ -144,10 +144,11 @@ func (s *Server) removeDocument(c echo.Context, v *visit, document string) error
 	return c.Redirect(http.StatusSeeOther, actionURL(c, v, statement.DocumentsSection))
 }
 
-// problems are what the customer can mend of err, nil for any other error.
+// problems are what a person can mend of err in the fields of a form, nil for
+// any other error.
 func problems(err error) form.Errors {
 	var own *intake.Error
-	if errors.As(err, &own) && own.Code == intake.CodeValidation {
+	if errors.As(err, &own) {
 		return own.Fields
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"candor/intake"
+	"candor/views/dashboard"
 )
 
 // noticeCookie carries what was just done over a redirect, to be announced
@@ -23,22 +24,33 @@ var notices = map[string]string{
 }
 
 func (s *Server) leaveNotice(c echo.Context, id intake.SessionID, code string) {
-	c.SetCookie(s.notice(id, code, noticeSeconds))
+	c.SetCookie(s.notice(formURL(id), code, noticeSeconds))
 }
 
 // takeNotice returns the text that was left and forgets it.
 func (s *Server) takeNotice(c echo.Context, id intake.SessionID) string {
+	return s.takeNoticeAt(c, formURL(id))
+}
+
+// leaveStaffNotice leaves a notice for the dashboard's next page.
+func (s *Server) leaveStaffNotice(c echo.Context, code string) {
+	c.SetCookie(s.notice(dashboard.Root, code, noticeSeconds))
+}
+
+func (s *Server) takeStaffNotice(c echo.Context) string { return s.takeNoticeAt(c, dashboard.Root) }
+
+func (s *Server) takeNoticeAt(c echo.Context, path string) string {
 	cookie, err := c.Cookie(noticeCookie)
 	if err != nil || c.Request().Method != http.MethodGet {
 		return ""
 	}
-	c.SetCookie(s.notice(id, "", -1))
+	c.SetCookie(s.notice(path, "", -1))
 	return notices[cookie.Value]
 }
 
-func (s *Server) notice(id intake.SessionID, code string, seconds int) *http.Cookie {
+func (s *Server) notice(path, code string, seconds int) *http.Cookie {
 	return &http.Cookie{
-		Name: noticeCookie, Value: code, Path: formURL(id), MaxAge: seconds,
+		Name: noticeCookie, Value: code, Path: path, MaxAge: seconds,
 		HttpOnly: true, Secure: !s.Development, SameSite: http.SameSiteLaxMode,
 	}
 }

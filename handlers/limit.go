@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"math"
-	"net/netip"
 	"strconv"
 	"time"
 
@@ -36,8 +35,7 @@ func (s *Server) limit(c echo.Context) error {
 }
 
 // limitKey names the bucket of a request: the account and mode, or without a
-// valid key the address. An IPv6 client has a whole /64, so that is what
-// counts.
+// valid key the network.
 func limitKey(p *intake.Principal, address string) string {
 	if p != nil {
 		mode := "test"
@@ -46,20 +44,8 @@ func limitKey(p *intake.Principal, address string) string {
 		}
 		return "account " + p.AccountID.String() + " " + mode
 	}
-	ip, err := netip.ParseAddr(address)
-	if err != nil {
-		return "address unknown"
-	}
-	ip = ip.Unmap().WithZone("")
-	if ip.Is6() {
-		network, _ := ip.Prefix(networkBits) // 64 fits every IPv6 address
-		return "address " + network.String()
-	}
-	return "address " + ip.String()
+	return "address " + intake.Network(address)
 }
-
-// networkBits is the length of an IPv6 network prefix.
-const networkBits = 64
 
 func ceilUnix(t time.Time) int64 {
 	seconds := t.Unix()

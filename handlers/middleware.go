@@ -20,6 +20,7 @@ type request struct {
 	id        string
 	principal *intake.Principal // nil without a valid API key
 	refusal   error             // why there is no principal
+	staff     *staffVisit       // nil outside the dashboard
 }
 
 type requestKey struct{}

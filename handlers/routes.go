@@ -39,6 +39,9 @@ func (s *Server) routes(e *echo.Echo) error {
 	f.Match(read, "/"+statement.DeclarationSection, s.formPage(s.showDeclaration))
 	f.POST("/"+statement.DeclarationSection, s.formPage(s.sign))
 
+	// The partner's staff.
+	s.dashboardRoutes(e)
+
 	// The API, described by its own document.
 	operations := s.operations()
 	for _, op := range operations {

@@ -1,5 +1,5 @@
-// Package handlers is Candor's HTTP: the /v1 API, the customer's form, static
-// files and health. A handler decodes, calls the service and renders; it holds
+// Package handlers is Candor's HTTP: the /v1 API, the customer's form, the
+// partner's dashboard, static files and health. A handler decodes, calls the service and renders; it holds
 // no rules and no SQL. Every route stands in routes.go, and every error becomes
 // a response in errors.go.
 package handlers
@@ -45,6 +45,7 @@ type Config struct {
 type Server struct {
 	Config
 	access *formAccess
+	staff  *staffStore
 	assets map[string]asset // built files by their name
 }
 
@@ -56,7 +57,7 @@ func New(c Config) (http.Handler, error) {
 	case c.BaseURL == "" || strings.HasSuffix(c.BaseURL, "/"):
 		return nil, fmt.Errorf("handlers: base URL %q must be an address without a slash at its end", c.BaseURL)
 	}
-	s := &Server{Config: c}
+	s := &Server{Config: c, staff: &staffStore{service: c.Service, secure: !c.Development}}
 	var err error
 	if s.access, err = newFormAccess(c); err != nil {
 		return nil, err

@@ -10,12 +10,6 @@ type Account struct {
 	CreatedAt    time.Time `db:"created_at"`
 }
 
-// A Role says what a staff user may do in the dashboard.
-type Role string
-
-// RoleOwner may do everything; an account's first staff user has it.
-const RoleOwner Role = "owner"
-
 // A Scope is one of an account's two worlds. What is in the other one, or in
 // another account, doesn't exist for it (D3).
 type Scope struct {

@@ -30,6 +30,9 @@ type (
 	endpointKind struct{}
 
 	redeliveryKind struct{}
+
+	staffSessionKind struct{}
+	auditKind        struct{}
 )
 
 func (accountKind) prefix() string  { return "acct" }
@@ -42,6 +45,9 @@ func (deliveryKind) prefix() string { return "whd" }
 func (endpointKind) prefix() string { return "whe" }
 
 func (redeliveryKind) prefix() string { return "rdl" }
+
+func (staffSessionKind) prefix() string { return "sts" }
+func (auditKind) prefix() string        { return "aud" }
 
 // The ids of accounts and what they own (D4).
 type (
@@ -63,6 +69,10 @@ type (
 	EndpointID = ID[endpointKind]
 	// RedeliveryID is that of a redelivery of many deliveries, rdl_….
 	RedeliveryID = ID[redeliveryKind]
+	// StaffSessionID is that of a staff user's signed-in browser, sts_….
+	StaffSessionID = ID[staffSessionKind]
+	// AuditID is that of a line of the audit log, aud_….
+	AuditID = ID[auditKind]
 )
 
 // ErrBadID says that a text is no id of its kind.
@@ -190,3 +200,12 @@ func NewRedeliveryID() RedeliveryID { return NewID[redeliveryKind]() }
 
 // ParseRedeliveryID reads a redelivery id.
 func ParseRedeliveryID(s string) (RedeliveryID, error) { return ParseID[redeliveryKind](s) }
+
+// NewStaffSessionID returns a new staff session id.
+func NewStaffSessionID() StaffSessionID { return NewID[staffSessionKind]() }
+
+// ParseStaffSessionID reads a staff session id.
+func ParseStaffSessionID(s string) (StaffSessionID, error) { return ParseID[staffSessionKind](s) }
+
+// NewAuditID returns a new audit log id.
+func NewAuditID() AuditID { return NewID[auditKind]() }

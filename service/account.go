@@ -2,14 +2,8 @@ package service
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/subtle"
-	"encoding/base64"
 	"errors"
-	"fmt"
 	"strings"
-
-	"golang.org/x/crypto/argon2"
 
 	"candor/db"
 	"candor/form"
@@ -51,17 +45,19 @@ func (s *Service) CreateAccount(ctx context.Context, wish NewAccount) (*CreatedA
 	now := s.Clock.Now()
 	account := &intake.Account{ID: intake.NewAccountID(), Name: name, BillingEmail: wish.Email, CreatedAt: now}
 	out := &CreatedAccount{AccountID: account.ID, Email: wish.Email, Password: newPassword()}
-	hash := hashPassword(out.Password)
-	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
+	hash, err := s.passwords.hash(ctx, out.Password)
+	if err != nil {
+		return nil, err
+	}
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
 		if err := tx.InsertAccount(ctx, account); err != nil {
 			return err
 		}
 		if err := tx.InsertSubscription(ctx, account.ID, wish.Plan, now); err != nil {
 			return err
 		}
-		if err := tx.InsertStaffUser(ctx, &db.StaffUser{
-			ID: intake.NewStaffID(), AccountID: account.ID, Email: wish.Email, PasswordHash: hash, Role: intake.RoleOwner, CreatedAt: now,
-		}); err != nil {
+		owner := &intake.Staff{ID: intake.NewStaffID(), AccountID: account.ID, Email: wish.Email, Role: intake.RoleOwner, CreatedAt: now}
+		if err := tx.InsertStaff(ctx, owner, hash); err != nil {
 			return err
 		}
 		var err error
@@ -118,45 +114,3 @@ func (s *Service) CreateAPIKey(ctx context.Context, scope intake.Scope, wish New
 
 // Accounts lists all accounts.
 func (s *Service) Accounts(ctx context.Context) ([]intake.Account, error) { return s.DB.Accounts(ctx) }
-
-// newPassword returns 120 random bits.
-func newPassword() string {
-	b := make([]byte, 15)
-	_, _ = rand.Read(b) // never fails
-	return base64.RawURLEncoding.EncodeToString(b)
-}
-
-// The Argon2id parameters: t=2, m=19 MiB, p=1 (OWASP).
-const (
-	argonTime    = 2
-	argonMemory  = 19 * 1024 // KiB
-	argonThreads = 1
-	argonKeyLen  = 32
-	argonSaltLen = 16
-)
-
-// hashPassword returns the password's Argon2id hash as a PHC string.
-func hashPassword(password string) string {
-	salt := make([]byte, argonSaltLen)
-	_, _ = rand.Read(salt) // never fails
-	key := argon2.IDKey([]byte(password), salt, argonTime, argonMemory, argonThreads, argonKeyLen)
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonTime, argonThreads,
-		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(key))
-}
-
-// verifyPassword reports whether the password made the PHC string.
-func verifyPassword(phc, password string) bool {
-	var version, memory, time, threads int
-	var rest string
-	if n, err := fmt.Sscanf(phc, "$argon2id$v=%d$m=%d,t=%d,p=%d$%s", &version, &memory, &time, &threads, &rest); n != 5 || err != nil {
-		return false
-	}
-	saltText, keyText, _ := strings.Cut(rest, "$")
-	salt, saltErr := base64.RawStdEncoding.DecodeString(saltText)
-	key, keyErr := base64.RawStdEncoding.DecodeString(keyText)
-	if saltErr != nil || keyErr != nil || len(key) == 0 {
-		return false
-	}
-	got := argon2.IDKey([]byte(password), salt, uint32(time), uint32(memory), uint8(threads), uint32(len(key)))
-	return subtle.ConstantTimeCompare(got, key) == 1
-}

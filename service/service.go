@@ -30,10 +30,13 @@ type Config struct {
 }
 
 // Service is safe for concurrent use.
-type Service struct{ Config }
+type Service struct {
+	Config
+	passwords *passwords
+}
 
 // New returns a Service.
-func New(c Config) *Service { return &Service{c} }
+func New(c Config) *Service { return &Service{Config: c, passwords: newPasswords()} }
 
 // InTx runs fn in a transaction, for use cases that take one.
 func (s *Service) InTx(ctx context.Context, fn func(tx *db.Tx) error) error {

@@ -10,7 +10,7 @@ const root = path.dirname(fileURLToPath(import.meta.url));
 const dist = path.join(root, "dist");
 
 // The files that pages link to. Everything else is imported by one of them.
-const entries = ["css/app.css", "js/app.js", "img/icon.svg"];
+const entries = ["css/app.css", "css/dashboard.css", "js/app.js", "js/dashboard.js", "img/icon.svg"];
 
 // What an earlier build left would be embedded into the binary. .gitkeep stays:
 // go:embed needs one file before the first build.

@@ -246,7 +246,7 @@ func fieldNotes(q question) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = inlineError(q.errorID(), q.Message).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = InlineError(q.errorID(), q.Message).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -472,7 +472,7 @@ func task(t Task) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = tag(statusTone(t.Status), taskID(t)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var24), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Tag(statusTone(t.Status), taskID(t)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var24), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

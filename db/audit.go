@@ -1,0 +1,27 @@
+package db
+
+import (
+	"context"
+
+	"candor/intake"
+)
+
+const auditColumns = `id, account_id, livemode, at, actor_kind, actor_id, actor_name, action, target_id, target_name, address, before, after`
+
+// InsertAudit adds a line to the audit log.
+func (tx *Tx) InsertAudit(ctx context.Context, e *intake.AuditEntry) error {
+	var before, after *string // a nil RawMessage would be stored as an empty text
+	if e.Before != nil {
+		text := string(e.Before)
+		before = &text
+	}
+	if e.After != nil {
+		text := string(e.After)
+		after = &text
+	}
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO audit_log (`+auditColumns+`)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+		e.ID, e.AccountID, e.Livemode, e.At, e.ActorKind, e.ActorID, e.ActorName, e.Action, e.TargetID, e.TargetName, e.Address, before, after)
+	return wrap(err, "insert audit entry")
+}

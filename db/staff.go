@@ -1,0 +1,56 @@
+package db
+
+import (
+	"context"
+	"errors"
+
+	"candor/intake"
+)
+
+const staffColumns = `id, account_id, email, name, role, may_download, created_at`
+
+// ErrEmailTaken says that a staff user with that address exists.
+var ErrEmailTaken = errors.New("a staff user with this e-mail address exists already")
+
+// InsertStaff stores a new staff user with the Argon2id hash of the password,
+// "" for none yet, or returns ErrEmailTaken.
+func (tx *Tx) InsertStaff(ctx context.Context, s *intake.Staff, passwordHash string) error {
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO staff_user (`+staffColumns+`, password_hash)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, nullif($8, ''))`,
+		s.ID, s.AccountID, s.Email, s.Name, s.Role, s.MayDownload, s.CreatedAt, passwordHash)
+	if ConstraintViolated(err, "staff_user_email_key") {
+		return ErrEmailTaken
+	}
+	return wrap(err, "insert staff user")
+}
+
+// StaffPassword is a staff user with the hash of the password.
+type StaffPassword struct {
+	intake.Staff
+	Hash string `db:"password_hash"` // Argon2id, PHC string; "" for none yet
+}
+
+// StaffByEmail returns the staff user of that address, in any case, or
+// ErrNotFound.
+func (d *DB) StaffByEmail(ctx context.Context, email string) (*StaffPassword, error) {
+	var s StaffPassword
+	err := d.GetContext(ctx, &s, `
+		SELECT `+staffColumns+`, coalesce(password_hash, '') AS password_hash FROM staff_user WHERE lower(email) = lower($1)`, email)
+	return &s, wrap(err, "find staff user by e-mail address")
+}
+
+// StaffPassword returns a staff user with the hash of the password, or
+// ErrNotFound.
+func (d *DB) StaffPassword(ctx context.Context, id intake.StaffID) (*StaffPassword, error) {
+	var s StaffPassword
+	err := d.GetContext(ctx, &s, `
+		SELECT `+staffColumns+`, coalesce(password_hash, '') AS password_hash FROM staff_user WHERE id = $1`, id)
+	return &s, wrap(err, "get staff user")
+}
+
+// SetPasswordHash stores a staff user's password.
+func (tx *Tx) SetPasswordHash(ctx context.Context, id intake.StaffID, hash string) error {
+	result, err := tx.ExecContext(ctx, `UPDATE staff_user SET password_hash = $2 WHERE id = $1`, id, hash)
+	return changedOne(result, err, "set staff password")
+}

@@ -1,0 +1,120 @@
+package db
+
+import (
+	"context"
+	"time"
+
+	"candor/intake"
+)
+
+const staffSessionQuery = `
+	SELECT u.id, u.account_id, u.email, u.name, u.role, u.may_download, u.created_at, a.name AS account_name,
+		s.id AS session_id, s.stage, s.created_at AS started_at, s.seen_at, s.confirmed_at, s.expires_at, s.address, s.user_agent
+	FROM staff_session s JOIN staff_user u ON u.id = s.staff_id JOIN account a ON a.id = u.account_id`
+
+// InsertStaffSession stores a signed-in browser, to be found by the SHA-256 of
+// its token.
+func (tx *Tx) InsertStaffSession(ctx context.Context, s *intake.StaffSession, tokenHash []byte) error {
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO staff_session (id, token_hash, staff_id, stage, created_at, seen_at, confirmed_at, expires_at, address, user_agent)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+		s.SessionID, tokenHash, s.ID, s.Stage, s.StartedAt, s.SeenAt, s.ConfirmedAt, s.ExpiresAt, s.Address, s.UserAgent)
+	return wrap(err, "insert staff session")
+}
+
+// StaffSession returns the live session of a token, or ErrNotFound. What it
+// says of the user is as it is now: one who was removed has none.
+func (d *DB) StaffSession(ctx context.Context, tokenHash []byte, now time.Time) (*intake.StaffSession, error) {
+	var s intake.StaffSession
+	err := d.GetContext(ctx, &s, staffSessionQuery+`
+		WHERE s.token_hash = $1 AND s.expires_at > $2 AND s.seen_at > $3`,
+		tokenHash, now, now.Add(-intake.StaffIdle))
+	return &s, wrap(err, "find staff session")
+}
+
+// StaffSessions returns a staff user's live sessions, the latest first.
+func (d *DB) StaffSessions(ctx context.Context, staff intake.StaffID, now time.Time) ([]intake.StaffSession, error) {
+	var out []intake.StaffSession
+	err := d.SelectContext(ctx, &out, staffSessionQuery+`
+		WHERE s.staff_id = $1 AND s.expires_at > $2 AND s.seen_at > $3 AND s.stage = 'full'
+		ORDER BY s.seen_at DESC, s.id DESC`,
+		staff, now, now.Add(-intake.StaffIdle))
+	return out, wrap(err, "list staff sessions")
+}
+
+// TouchStaffSession notes that the session is in use.
+func (d *DB) TouchStaffSession(ctx context.Context, id intake.StaffSessionID, now time.Time) error {
+	_, err := d.ExecContext(ctx, `UPDATE staff_session SET seen_at = $2 WHERE id = $1 AND seen_at < $2`, id, now)
+	return wrap(err, "touch staff session")
+}
+
+// ConfirmStaffSession notes that it was proven at now that the user is there,
+// and gives the session a new token.
+func (tx *Tx) ConfirmStaffSession(ctx context.Context, id intake.StaffSessionID, tokenHash []byte, now time.Time) error {
+	result, err := tx.ExecContext(ctx, `
+		UPDATE staff_session SET confirmed_at = $3, token_hash = $2 WHERE id = $1`, id, tokenHash, now)
+	return changedOne(result, err, "confirm staff session")
+}
+
+// DeleteStaffSession ends one of a staff user's sessions; ErrNotFound where
+// there is none.
+func (tx *Tx) DeleteStaffSession(ctx context.Context, staff intake.StaffID, id intake.StaffSessionID) error {
+	result, err := tx.ExecContext(ctx, `DELETE FROM staff_session WHERE id = $1 AND staff_id = $2`, id, staff)
+	return changedOne(result, err, "delete staff session")
+}
+
+// DeleteOtherStaffSessions ends all of a staff user's sessions but one.
+func (tx *Tx) DeleteOtherStaffSessions(ctx context.Context, staff intake.StaffID, keep intake.StaffSessionID) error {
+	_, err := tx.ExecContext(ctx, `DELETE FROM staff_session WHERE staff_id = $1 AND id <> $2`, staff, keep)
+	return wrap(err, "delete other staff sessions")
+}
+
+// DeleteEndedStaffSessions deletes up to limit sessions that have ended by
+// themselves, and returns how many.
+func (d *DB) DeleteEndedStaffSessions(ctx context.Context, now time.Time, limit int) (int, error) {
+	result, err := d.ExecContext(ctx, `
+		DELETE FROM staff_session WHERE id IN (
+			SELECT id FROM staff_session WHERE seen_at <= $1 ORDER BY seen_at LIMIT $2 FOR UPDATE SKIP LOCKED)`,
+		now.Add(-intake.StaffIdle), limit)
+	if err != nil {
+		return 0, wrap(err, "delete ended staff sessions")
+	}
+	n, err := result.RowsAffected()
+	return int(n), wrap(err, "delete ended staff sessions")
+}
+
+// AttemptSignIn notes a try at now and returns how many there were of the
+// subject since the given time, this one included. Tries side by side are
+// counted one after another.
+func (d *DB) AttemptSignIn(ctx context.Context, subject []byte, now, since time.Time) (n int, err error) {
+	err = d.InTx(ctx, func(tx *Tx) error {
+		if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(encode($1::bytea, 'hex'), 0))`, subject); err != nil {
+			return wrap(err, "lock sign-in attempts")
+		}
+		if _, err := tx.ExecContext(ctx, `INSERT INTO sign_in_attempt (subject, at) VALUES ($1, $2)`, subject, now); err != nil {
+			return wrap(err, "insert sign-in attempt")
+		}
+		err := tx.GetContext(ctx, &n, `SELECT count(*) FROM sign_in_attempt WHERE subject = $1 AND at > $2`, subject, since)
+		return wrap(err, "count sign-in attempts")
+	})
+	return n, err
+}
+
+// ForgetSignInAttempts takes out the subject's tries: one has succeeded.
+func (tx *Tx) ForgetSignInAttempts(ctx context.Context, subject []byte) error {
+	_, err := tx.ExecContext(ctx, `DELETE FROM sign_in_attempt WHERE subject = $1`, subject)
+	return wrap(err, "forget sign-in attempts")
+}
+
+// DeleteSignInAttempts deletes up to limit tries made before the given time,
+// and returns how many.
+func (d *DB) DeleteSignInAttempts(ctx context.Context, before time.Time, limit int) (int, error) {
+	result, err := d.ExecContext(ctx, `
+		DELETE FROM sign_in_attempt WHERE ctid IN (SELECT ctid FROM sign_in_attempt WHERE at <= $1 ORDER BY at LIMIT $2 FOR UPDATE SKIP LOCKED)`,
+		before, limit)
+	if err != nil {
+		return 0, wrap(err, "delete sign-in attempts")
+	}
+	n, err := result.RowsAffected()
+	return int(n), wrap(err, "delete sign-in attempts")
+}

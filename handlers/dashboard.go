@@ -1,0 +1,205 @@
+package handlers
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/form"
+	"candor/intake"
+	"candor/views"
+	"candor/views/dashboard"
+)
+
+// A staffVisit is a request by a staff user who is signed in and may make it.
+type staffVisit struct {
+	Session  *intake.StaffSession
+	Scope    intake.Scope // of the page's mode
+	actor    intake.Actor
+	route    *staffRoute
+	announce string // what was just done
+}
+
+// A staffRoute is a page of the dashboard or an action on one. Its path stands
+// below /dashboard/:mode.
+type staffRoute struct {
+	method  string
+	path    string
+	may     intake.Capability
+	serve   func(echo.Context, *staffVisit) error
+	options []staffOption
+}
+
+// A staffOption is what else is asked of a staffRoute.
+type staffOption int
+
+const (
+	// confirmed asks for the password again, unless that was lately.
+	confirmed staffOption = iota
+	// shared says that the page is the same in both modes.
+	shared
+)
+
+func (r *staffRoute) has(o staffOption) bool {
+	for _, own := range r.options {
+		if own == o {
+			return true
+		}
+	}
+	return false
+}
+
+// place is the path of the page in the menu that the route belongs to.
+func (r *staffRoute) place() string {
+	place, _, _ := strings.Cut(strings.TrimPrefix(r.path, "/"), "/")
+	return place
+}
+
+// staffRoutes are the pages for those who are signed in, all of them.
+func (s *Server) staffRoutes() []staffRoute {
+	const get, post = http.MethodGet, http.MethodPost
+	_ = post
+	return []staffRoute{
+		{get, "", intake.UseDashboard, s.showHome, nil},
+	}
+}
+
+// dashboardRoutes registers the dashboard.
+func (s *Server) dashboardRoutes(e *echo.Echo) {
+	d := e.Group(dashboard.Root, s.sameOriginOnly, compressPages)
+	d.Match(read, "", s.openDashboard)
+	d.Match(read, "/sign-in", s.showSignIn)
+	d.POST("/sign-in", s.signIn)
+	d.Match(read, "/confirm", s.showConfirm)
+	d.POST("/confirm", s.confirm)
+	d.POST("/sign-out", s.signOut)
+	for _, route := range s.staffRoutes() {
+		serve := s.staffPage(&route)
+		d.Add(route.method, "/:mode"+route.path, serve)
+		if route.method == http.MethodGet {
+			d.HEAD("/:mode"+route.path, serve)
+		}
+	}
+}
+
+// sameOriginOnly refuses what another site's page posts: the headers that it
+// goes by can't be forged by a page, and every browser that staff may use
+// sends one of them.
+func (s *Server) sameOriginOnly(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if err := s.access.origins.Check(c.Request()); err != nil {
+			return &intake.Error{Code: intake.CodeForbidden, Message: "This can’t be sent from another site.", Cause: err}
+		}
+		return next(c)
+	}
+}
+
+// staffPage makes a handler of one that works for staff who may do what the
+// route stands for. Whoever isn't signed in is asked to, and led back.
+func (s *Server) staffPage(route *staffRoute) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		session, err := s.staffSession(c)
+		if err != nil {
+			return err
+		}
+		live, known := c.Param("mode") == "live", c.Param("mode") == "live" || c.Param("mode") == "test"
+		switch {
+		case !known:
+			return echo.ErrNotFound
+		case session == nil:
+			return s.askFor(c, "/sign-in")
+		}
+		v := &staffVisit{
+			Session: session, Scope: intake.Scope{AccountID: session.AccountID, Livemode: live}, actor: session.Actor(), route: route,
+		}
+		v.actor.Address = c.RealIP()
+		requestOf(c).staff = v
+		if !session.May(route.may) {
+			return intake.Errorf(intake.CodeForbidden, "Your role, %s, doesn’t open this page. Ask an owner of the account.", session.Role)
+		}
+		if route.has(confirmed) && !session.Confirmed(s.Clock.Now()) {
+			return s.askFor(c, "/confirm")
+		}
+		v.announce = s.takeStaffNotice(c)
+		return route.serve(c, v)
+	}
+}
+
+// staffSession returns the request's staff session, nil without one.
+func (s *Server) staffSession(c echo.Context) (*intake.StaffSession, error) {
+	session, err := s.staff.Get(c.Request(), s.staff.cookieName())
+	if err != nil {
+		return nil, err
+	}
+	own, _ := session.Values[staffValue].(*intake.StaffSession)
+	if own != nil && own.Stage != intake.SignInFull {
+		return nil, nil
+	}
+	return own, nil
+}
+
+// askFor sends the visitor to a page that comes before this one. What was
+// posted is not kept: the page leads back to where it was posted from.
+func (s *Server) askFor(c echo.Context, page string) error {
+	then := c.Request().URL.RequestURI()
+	if c.Request().Method != http.MethodGet {
+		then = localPath(c.FormValue("from"))
+	}
+	return c.Redirect(http.StatusSeeOther, dashboard.Root+page+"?then="+url.QueryEscape(then))
+}
+
+// localPath returns path where it is one of the dashboard's, else the
+// dashboard's own, so that no link leads elsewhere through us.
+func localPath(path string) string {
+	u, err := url.Parse(path)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || strings.ContainsAny(path, "\\\r\n\t") || strings.HasPrefix(path, "//") ||
+		u.Path != dashboard.Root && !strings.HasPrefix(u.Path, dashboard.Root+"/") || strings.Contains(u.Path, "..") {
+		return dashboard.Root
+	}
+	return path
+}
+
+// openDashboard leads to the home page.
+func (s *Server) openDashboard(c echo.Context) error {
+	return c.Redirect(http.StatusSeeOther, dashboard.URL(false, ""))
+}
+
+// staffPageOf is what a page has around its content.
+func (s *Server) staffPageOf(v *staffVisit, title string) dashboard.Page {
+	return dashboard.Page{
+		Title: title, Staff: v.Session, Livemode: v.Scope.Livemode, Current: v.route.place(), Shared: v.route.has(shared),
+		Announce: v.announce, Now: s.Clock.Now(),
+	}
+}
+
+// errorItems are problems as a page lists them.
+func errorItems(fields form.Errors) []views.ErrorItem {
+	var out []views.ErrorItem
+	for _, f := range fields {
+		out = append(out, views.ErrorItem{Target: f.Field, Message: f.Message})
+	}
+	return out
+}
+
+// staffError answers an error of the dashboard with a page that says what it
+// is. Those who aren't signed in see no menu.
+func (s *Server) staffError(c echo.Context, status int, public *intake.Error) error {
+	p := dashboard.ProblemPage{Page: dashboard.Page{Title: "Sorry, something went wrong", Now: s.Clock.Now()}, Text: public.Message}
+	if v := requestOf(c).staff; v != nil {
+		p.Page = s.staffPageOf(v, p.Title)
+	}
+	switch status {
+	case http.StatusForbidden:
+		p.Title = "You can’t do this"
+	case http.StatusNotFound, http.StatusMethodNotAllowed:
+		p.Title = "There is nothing here"
+	case http.StatusTooManyRequests:
+		p.Title = "Please wait a moment"
+	case http.StatusInternalServerError:
+		p.RequestID = requestOf(c).id
+		p.Text = "The page couldn’t be shown. Try again; if it keeps happening, tell us the reference below."
+	}
+	return render(c, status, dashboard.Problem(p))
+}

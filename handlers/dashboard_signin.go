@@ -1,0 +1,132 @@
+package handlers
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/intake"
+	"candor/views"
+	"candor/views/dashboard"
+)
+
+// showSignIn asks who is there; those who are signed in are led on.
+func (s *Server) showSignIn(c echo.Context) error {
+	then := localPath(c.QueryParam("then"))
+	session, err := s.staffSession(c)
+	if err != nil {
+		return err
+	}
+	if session != nil {
+		return c.Redirect(http.StatusSeeOther, then)
+	}
+	return render(c, http.StatusOK, dashboard.SignIn(dashboard.SignInPage{Page: dashboard.Page{Title: "Sign in"}, Then: then}))
+}
+
+// signIn checks e-mail address and password and gives the browser its cookie.
+func (s *Server) signIn(c echo.Context) error {
+	page := dashboard.SignInPage{
+		Page: dashboard.Page{Title: "Sign in"}, Email: c.FormValue("email"), Then: localPath(c.FormValue("then")),
+	}
+	if page.Email == "" {
+		page.Problems = append(page.Problems, views.ErrorItem{Target: "email", Message: "Enter your e-mail address"})
+	}
+	if c.FormValue("password") == "" {
+		page.Problems = append(page.Problems, views.ErrorItem{Target: "password", Message: "Enter your password"})
+	}
+	if len(page.Problems) > 0 {
+		return render(c, http.StatusUnprocessableEntity, dashboard.SignIn(page))
+	}
+	token, _, err := s.Service.SignIn(c.Request().Context(), page.Email, c.FormValue("password"), visitor(c))
+	if status, message, ok := refusal(err); ok {
+		page.Problems = []views.ErrorItem{{Target: "email", Message: message}}
+		return render(c, status, dashboard.SignIn(page))
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.giveStaffCookie(c, token); err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, page.Then)
+}
+
+// refusal returns how a proof of who is there was refused, if it was.
+func refusal(err error) (status int, message string, ok bool) {
+	var own *intake.Error
+	if !errors.As(err, &own) || own.Code != intake.CodeUnauthorized && own.Code != intake.CodeRateLimitExceeded {
+		return 0, "", false
+	}
+	status = statuses[own.Code]
+	if status == http.StatusUnauthorized {
+		status = http.StatusUnprocessableEntity // a page asks again; 401 would ask the browser to
+	}
+	return status, own.Message, true
+}
+
+func (s *Server) giveStaffCookie(c echo.Context, token string) error {
+	session, err := s.staff.Get(c.Request(), s.staff.cookieName())
+	if err != nil {
+		return err
+	}
+	session.ID = token
+	return session.Save(c.Request(), c.Response())
+}
+
+// showConfirm asks for the password again.
+func (s *Server) showConfirm(c echo.Context) error {
+	session, err := s.staffSession(c)
+	if err != nil {
+		return err
+	}
+	if session == nil {
+		return s.askFor(c, "/sign-in")
+	}
+	page := dashboard.ConfirmPage{Page: dashboard.Page{Title: "Confirm it’s you", Staff: session}, Then: localPath(c.QueryParam("then"))}
+	return render(c, http.StatusOK, dashboard.Confirm(page))
+}
+
+// confirm checks the password of who is signed in, and changes the token.
+func (s *Server) confirm(c echo.Context) error {
+	session, err := s.staffSession(c)
+	if err != nil {
+		return err
+	}
+	if session == nil {
+		return s.askFor(c, "/sign-in")
+	}
+	page := dashboard.ConfirmPage{Page: dashboard.Page{Title: "Confirm it’s you", Staff: session}, Then: localPath(c.FormValue("then"))}
+	token, err := s.Service.Confirm(c.Request().Context(), session, c.FormValue("password"))
+	if status, message, ok := refusal(err); ok {
+		page.Problems = []views.ErrorItem{{Target: "password", Message: message}}
+		return render(c, status, dashboard.Confirm(page))
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.giveStaffCookie(c, token); err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, page.Then)
+}
+
+// signOut ends the session and takes the cookie away. Whoever is signed out
+// already is told the same.
+func (s *Server) signOut(c echo.Context) error {
+	cookie, err := s.staff.Get(c.Request(), s.staff.cookieName())
+	if err != nil {
+		return err
+	}
+	if own, ok := cookie.Values[staffValue].(*intake.StaffSession); ok {
+		err := s.Service.SignOut(c.Request().Context(), own)
+		if err != nil && !errors.Is(err, &intake.Error{Code: intake.CodeUnauthorized}) {
+			return err
+		}
+	}
+	cookie.ID, cookie.Options.MaxAge = "", -1
+	if err := cookie.Save(c.Request(), c.Response()); err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, dashboard.Root+"/sign-in")
+}

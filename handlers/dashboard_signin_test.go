@@ -1,0 +1,151 @@
+package handlers_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"candor/handlers"
+	"candor/intake"
+)
+
+func signInForm(email, password string) url.Values {
+	return url.Values{"email": {email}, "password": {password}}
+}
+
+func TestSignIn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	browser := b.stranger()
+	browser.wantRedirect(browser.get("/dashboard/test"), "/dashboard/sign-in?then=%2Fdashboard%2Ftest")
+	browser.wantPage(browser.get("/dashboard/sign-in?then=%2Fdashboard%2Ftest"), http.StatusOK, `value="/dashboard/test"`)
+
+	answer := browser.post("/dashboard/sign-in", signInForm("", ""))
+	browser.wantPage(answer, http.StatusUnprocessableEntity, "Enter your e-mail address", "Enter your password")
+
+	for _, email := range []string{b.account.Email, "nobody@lender.example"} {
+		answer = browser.post("/dashboard/sign-in", signInForm(email, "wrong"))
+		browser.wantPage(answer, http.StatusUnprocessableEntity, "The e-mail address or the password is wrong.")
+	}
+	if len(browser.cookies) != 0 {
+		t.Fatalf("a wrong password left %v", browser.cookies)
+	}
+
+	form := signInForm(strings.ToUpper(b.account.Email), b.account.Password)
+	form.Set("then", "/dashboard/live")
+	answer = browser.post("/dashboard/sign-in", form)
+	browser.wantRedirect(answer, "/dashboard/live")
+	cookie := answer.Result().Cookies()[0]
+	if !cookie.HttpOnly || !cookie.Secure || cookie.SameSite != http.SameSiteLaxMode || cookie.Path != "/" || cookie.Domain != "" || cookie.Name != "__Host-candor_staff" {
+		t.Errorf("cookie %+v", cookie)
+	}
+	browser.wantPage(browser.get("/dashboard/live"), http.StatusOK, "Home", b.account.Email)
+	browser.wantRedirect(browser.get("/dashboard/sign-in"), "/dashboard")
+
+	token := browser.cookies["__Host-candor_staff"]
+	browser.wantRedirect(browser.post("/dashboard/sign-out", nil), "/dashboard/sign-in")
+	browser.cookies["__Host-candor_staff"] = token
+	browser.wantRedirect(browser.get("/dashboard/live"), "/dashboard/sign-in?then=%2Fdashboard%2Flive")
+}
+
+// TestSessionFixation: a token that somebody else put into the browser isn't
+// the one after signing in, nor after confirming.
+func TestSessionFixation(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	browser := b.stranger()
+	browser.cookies["__Host-candor_staff"] = "planted"
+	browser.wantRedirect(browser.post("/dashboard/sign-in", signInForm(b.account.Email, b.account.Password)), "/dashboard")
+	signedIn := browser.cookies["__Host-candor_staff"]
+	if signedIn == "planted" {
+		t.Fatal("the planted token was signed in")
+	}
+	answer := browser.post("/dashboard/confirm", url.Values{"password": {"wrong"}})
+	browser.wantPage(answer, http.StatusUnprocessableEntity, "That isn’t your password")
+	browser.wantRedirect(browser.post("/dashboard/confirm", url.Values{"password": {b.account.Password}}), "/dashboard")
+	if browser.cookies["__Host-candor_staff"] == signedIn {
+		t.Error("confirming kept the token")
+	}
+	thief := b.stranger()
+	thief.cookies["__Host-candor_staff"] = signedIn
+	thief.wantRedirect(thief.get("/dashboard/test"), "/dashboard/sign-in?then=%2Fdashboard%2Ftest")
+	browser.wantPage(browser.get("/dashboard/test"), http.StatusOK)
+}
+
+func TestStaffSessionsEnd(t *testing.T) {
+	t.Parallel()
+	signedOut := func(browser *staffBrowser) {
+		browser.Helper()
+		browser.wantRedirect(browser.get("/dashboard/test"), "/dashboard/sign-in?then=%2Fdashboard%2Ftest")
+	}
+	t.Run("idle", func(t *testing.T) {
+		t.Parallel()
+		b := newBench(t)
+		browser := b.staff(intake.RoleOwner)
+		b.clock.advance(intake.StaffIdle - time.Minute)
+		browser.wantPage(browser.get("/dashboard/test"), http.StatusOK)
+		b.clock.advance(intake.StaffIdle - time.Minute)
+		browser.wantPage(browser.get("/dashboard/test"), http.StatusOK)
+		b.clock.advance(intake.StaffIdle + time.Minute)
+		signedOut(browser)
+	})
+	t.Run("in all", func(t *testing.T) {
+		t.Parallel()
+		b := newBench(t)
+		browser := b.staff(intake.RoleOwner)
+		for range 14*24/11 - 1 {
+			b.clock.advance(11 * time.Hour)
+			browser.wantPage(browser.get("/dashboard/test"), http.StatusOK)
+		}
+		b.clock.advance(11 * time.Hour)
+		b.clock.advance(11 * time.Hour)
+		signedOut(browser)
+	})
+	t.Run("removed user", func(t *testing.T) {
+		t.Parallel()
+		b := newBench(t)
+		browser := b.staff(intake.RoleSupport)
+		_, err := b.db.ExecContext(b.Context(), `DELETE FROM staff_user WHERE id = $1`, browser.session.ID)
+		b.ok(err)
+		signedOut(browser)
+	})
+}
+
+func TestSignInIsThrottled(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	browser := b.stranger()
+	for _, email := range []string{b.account.Email, "nobody@lender.example"} {
+		for range 10 {
+			browser.wantPage(browser.post("/dashboard/sign-in", signInForm(email, "wrong")), http.StatusUnprocessableEntity)
+		}
+		answer := browser.post("/dashboard/sign-in", signInForm(email, b.account.Password))
+		browser.wantPage(answer, http.StatusTooManyRequests, "too many attempts")
+	}
+	b.clock.advance(15 * time.Minute)
+	browser.wantRedirect(browser.post("/dashboard/sign-in", signInForm(b.account.Email, b.account.Password)), "/dashboard")
+}
+
+func TestLocalPath(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		"/dashboard/test/keys?page=2":     "/dashboard/test/keys?page=2",
+		"/dashboard":                      "/dashboard",
+		"":                                "/dashboard",
+		"//evil.example/dashboard":        "/dashboard",
+		"https://evil.example/dashboard/": "/dashboard",
+		"/\\evil.example":                 "/dashboard",
+		"/dashboard/..//evil.example":     "/dashboard",
+		"/dashboard\\@evil.example":       "/dashboard",
+		"/dashboardx":                     "/dashboard",
+		"javascript:alert(1)":             "/dashboard",
+		"/dashboard/\r\nSet-Cookie: a=b":  "/dashboard",
+		"/dashboard/%2e%2e/%2fevil":       "/dashboard",
+	} {
+		if got := handlers.LocalPath(path); got != want {
+			t.Errorf("LocalPath(%q) = %q, want %q", path, got, want)
+		}
+	}
+}

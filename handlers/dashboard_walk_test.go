@@ -1,0 +1,110 @@
+package handlers_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"candor/handlers"
+	"candor/intake"
+)
+
+// walkCases say for each route of the dashboard which ids stand in its path:
+// the names of objects that walkObjects makes. A route without an entry fails
+// the test: whoever adds one says here what it gives access to.
+var walkCases = map[string][]string{
+	"GET /dashboard/:mode": nil,
+}
+
+// walkObjects makes in the scope one of each kind that a route can name.
+func walkObjects(b *bench, scope intake.Scope) map[string]string {
+	b.Helper()
+	return map[string]string{
+		"session": b.newSession(scope, intake.NewSession{}).ID.String(),
+	}
+}
+
+// TestStaffRoutesAreClosed walks all routes of the dashboard: nobody gets in
+// without being signed in, nobody's role is exceeded, no other site can post,
+// and what belongs to another account or mode isn't there.
+func TestStaffRoutesAreClosed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	other := b.newAccount("other@lender.example", "professional")
+	foreign := map[string]map[string]string{
+		"another account's": walkObjects(b, intake.Scope{AccountID: other.AccountID}),
+		"the other mode's":  walkObjects(b, intake.Scope{AccountID: b.account.AccountID, Livemode: true}),
+	}
+	staff := map[intake.Role]*staffBrowser{}
+	for _, role := range intake.Roles {
+		staff[role] = b.staff(role)
+	}
+	seen := map[string]bool{}
+	for _, route := range handlers.StaffRoutes() {
+		name := route.Method + " " + route.Path
+		seen[name] = true
+		params, ok := walkCases[name]
+		if !ok {
+			t.Errorf("%s has no entry in walkCases", name)
+			continue
+		}
+		if n := strings.Count(route.Path, ":") - 1; n != len(params) {
+			t.Errorf("%s has %d ids in its path and %d in walkCases", name, n, len(params))
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			own := walkPath(route.Path, params, foreign["the other mode's"])
+			b := b.in(t)
+			answer := b.stranger().send(route.Method, own, nil, http.Header{"Sec-Fetch-Site": {"same-origin"}})
+			if answer.Code != http.StatusSeeOther || !strings.HasPrefix(answer.Header().Get("Location"), "/dashboard/sign-in?then=") {
+				t.Errorf("without a session: %d to %q, want to be asked to sign in", answer.Code, answer.Header().Get("Location"))
+			}
+			for _, role := range intake.Roles {
+				browser := *staff[role]
+				browser.bench = b
+				if route.Method != http.MethodGet {
+					answer := browser.send(route.Method, own, nil, http.Header{"Sec-Fetch-Site": {"cross-site"}, "Origin": {"https://evil.example"}})
+					if answer.Code != http.StatusForbidden {
+						t.Errorf("%s, posted by another site: %d, want 403", role, answer.Code)
+					}
+				}
+				may := browser.session.May(route.May)
+				for whose, objects := range foreign {
+					answer := browser.send(route.Method, walkPath(route.Path, params, objects), nil, http.Header{"Sec-Fetch-Site": {"same-origin"}})
+					switch {
+					case !may && answer.Code != http.StatusForbidden:
+						t.Errorf("%s, who may not: %d, want 403", role, answer.Code)
+					case may && len(params) > 0 && answer.Code != http.StatusNotFound:
+						t.Errorf("%s with %s ids: %d, want 404", role, whose, answer.Code)
+					}
+				}
+			}
+		})
+	}
+	for name := range walkCases {
+		if !seen[name] {
+			t.Errorf("%s is in walkCases and is no route", name)
+		}
+	}
+}
+
+// walkPath is the route's path in test mode with the objects' ids in it.
+func walkPath(path string, params []string, objects map[string]string) string {
+	parts := strings.Split(strings.Replace(path, ":mode", "test", 1), "/")
+	for i, part := range parts {
+		if strings.HasPrefix(part, ":") {
+			parts[i], params = objects[params[0]], params[1:]
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+func TestEveryStaffRouteHasARole(t *testing.T) {
+	t.Parallel()
+	for _, route := range handlers.StaffRoutes() {
+		if !slices.ContainsFunc(intake.Roles, func(r intake.Role) bool { return (&intake.Staff{Role: r}).May(route.May) }) {
+			t.Errorf("%s %s: no role may do %q", route.Method, route.Path, route.May)
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package intake
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// An Actor is who does something that the audit log tells of.
+type Actor struct {
+	Kind    ActorKind
+	ID      string
+	Name    string // as people know it: an e-mail address, a key's name
+	Address string // where from; "" where nobody was connected
+}
+
+// An ActorKind says what an Actor is.
+type ActorKind string
+
+// The kinds of actors.
+const (
+	ActorStaff    ActorKind = "staff"
+	ActorKey      ActorKind = "key"
+	ActorOperator ActorKind = "operator" // by a command
+	ActorSystem   ActorKind = "system"
+)
+
+// Actor is the signed-in user as an actor.
+func (s *StaffSession) Actor() Actor {
+	return Actor{Kind: ActorStaff, ID: s.ID.String(), Name: s.Email, Address: s.Address}
+}
+
+// An AuditEntry is one line of the audit log. Before and After say what
+// changed, without secrets; nil for nothing.
+type AuditEntry struct {
+	ID         AuditID         `db:"id"`
+	AccountID  AccountID       `db:"account_id"`
+	Livemode   *bool           `db:"livemode"` // nil for what both modes share
+	At         time.Time       `db:"at"`
+	ActorKind  ActorKind       `db:"actor_kind"`
+	ActorID    string          `db:"actor_id"`
+	ActorName  string          `db:"actor_name"`
+	Action     AuditAction     `db:"action"`
+	TargetID   string          `db:"target_id"`
+	TargetName string          `db:"target_name"`
+	Address    string          `db:"address"`
+	Before     json.RawMessage `db:"before"`
+	After      json.RawMessage `db:"after"`
+}
+
+// An AuditAction is what was done: what it was done to, and how.
+type AuditAction string
+
+// The actions.
+const (
+	AuditSignedIn  AuditAction = "staff.signed_in"
+	AuditSignedOut AuditAction = "staff.signed_out"
+)
+
+// AuditActions lists the actions.
+var AuditActions = []AuditAction{AuditSignedIn, AuditSignedOut}

@@ -1,0 +1,103 @@
+package intake
+
+import (
+	"slices"
+	"time"
+)
+
+// A Staff user is one of a partner's people, who works in the dashboard.
+type Staff struct {
+	ID          StaffID   `db:"id"`
+	AccountID   AccountID `db:"account_id"`
+	Email       string    `db:"email"`
+	Name        string    `db:"name"` // "" where none was given
+	Role        Role      `db:"role"`
+	MayDownload bool      `db:"may_download"` // lets support read customers' data
+	CreatedAt   time.Time `db:"created_at"`
+}
+
+// DisplayName is the name, or the address where there is none.
+func (s *Staff) DisplayName() string {
+	if s.Name != "" {
+		return s.Name
+	}
+	return s.Email
+}
+
+// A Role says what a staff user may do in the dashboard.
+type Role string
+
+// The roles. An account's first staff user is its owner.
+const (
+	RoleOwner     Role = "owner"
+	RoleDeveloper Role = "developer"
+	RoleSupport   Role = "support"
+	RoleFinance   Role = "finance"
+)
+
+// Roles lists the roles.
+var Roles = []Role{RoleOwner, RoleDeveloper, RoleSupport, RoleFinance}
+
+// A Capability is one part of the dashboard that a role opens.
+type Capability string
+
+// The capabilities.
+const (
+	UseDashboard   Capability = "dashboard" // everybody's: home, the own account
+	UseSessions    Capability = "sessions"  // look at, create, cancel and extend sessions
+	DownloadData   Capability = "data"      // read what customers answered, and their documents
+	ManageKeys     Capability = "keys"
+	ManageWebhooks Capability = "webhooks"
+	ReadRequests   Capability = "requests" // the log of API requests
+	UseBilling     Capability = "billing"
+	ManageAccount  Capability = "account" // settings, team, audit log
+)
+
+var capabilities = map[Role][]Capability{
+	RoleOwner:     {UseDashboard, UseSessions, DownloadData, ManageKeys, ManageWebhooks, ReadRequests, UseBilling, ManageAccount},
+	RoleDeveloper: {UseDashboard, UseSessions, DownloadData, ManageKeys, ManageWebhooks, ReadRequests},
+	RoleSupport:   {UseDashboard, UseSessions},
+	RoleFinance:   {UseDashboard, UseBilling},
+}
+
+// May reports whether the staff user may do what c stands for.
+func (s *Staff) May(c Capability) bool {
+	if c == DownloadData && s.Role == RoleSupport {
+		return s.MayDownload
+	}
+	return slices.Contains(capabilities[s.Role], c)
+}
+
+// A StaffSession is a browser in which a staff user is signed in.
+type StaffSession struct {
+	Staff
+	SessionID   StaffSessionID `db:"session_id"`
+	AccountName string         `db:"account_name"`
+	Stage       SignInStage    `db:"stage"`
+	StartedAt   time.Time      `db:"started_at"`
+	SeenAt      time.Time      `db:"seen_at"`      // to the minute
+	ConfirmedAt time.Time      `db:"confirmed_at"` // when it was last proven that the user is there
+	ExpiresAt   time.Time      `db:"expires_at"`   // at the latest
+	Address     string         `db:"address"`
+	UserAgent   string         `db:"user_agent"`
+}
+
+// A SignInStage says how far a sign-in has come.
+type SignInStage string
+
+// The stages of a sign-in.
+const (
+	SignInPassword SignInStage = "password" // a second factor is still to come
+	SignInFull     SignInStage = "full"
+)
+
+// How long a staff session lives, and how long it counts as confirmed.
+const (
+	StaffIdle      = 12 * time.Hour      // without a request
+	StaffLifetime  = 14 * 24 * time.Hour // in all
+	StaffHalfOpen  = 10 * time.Minute    // between password and second factor
+	StaffConfirmed = 15 * time.Minute    // for what asks for the password again
+)
+
+// Confirmed reports whether it was proven lately that the user is there.
+func (s *StaffSession) Confirmed(now time.Time) bool { return now.Sub(s.ConfirmedAt) < StaffConfirmed }

@@ -1,0 +1,15 @@
+// A button with data-copy puts the text of the element of that id on the
+// clipboard and says so. Without script the text can be selected.
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("button[data-copy]");
+  if (!button) return;
+  const text = document.getElementById(button.dataset.copy).textContent;
+  const label = button.textContent;
+  try {
+    await navigator.clipboard.writeText(text);
+    button.textContent = "Copied";
+  } catch {
+    button.textContent = "Select and copy it by hand";
+  }
+  setTimeout(() => (button.textContent = label), 2000);
+});

@@ -1,0 +1,115 @@
+// Package dashboard draws the pages on which a partner's staff work, as templ
+// components over one typed struct for each page. It knows what keys, sessions
+// and deliveries look like and must not know requests, rules or storage:
+// handlers fill the structs. Every form works as a plain POST without script.
+package dashboard
+
+import (
+	"strconv"
+	"time"
+
+	"candor/intake"
+	"candor/views"
+)
+
+// Root is the path below which the dashboard is.
+const Root = "/dashboard"
+
+// Page is what every page has around its content. Staff is nil for those who
+// aren't signed in.
+type Page struct {
+	Title    string
+	Staff    *intake.StaffSession
+	Livemode bool
+	Current  string            // path of the page's place in the menu, below the mode
+	Shared   bool              // what it shows is the same in both modes
+	Announce string            // what was just done, shown and read out
+	Problems []views.ErrorItem // what is wrong with what was posted
+	Now      time.Time
+}
+
+// Mode is the name of the page's mode.
+func (p Page) Mode() string { return ModeName(p.Livemode) }
+
+// ModeName is a mode in paths.
+func ModeName(live bool) string {
+	if live {
+		return "live"
+	}
+	return "test"
+}
+
+// URL is the path of a page of the same mode; "" is home.
+func (p Page) URL(path string) string { return URL(p.Livemode, path) }
+
+// URL is the path of a page of a mode; "" is home.
+func URL(live bool, path string) string {
+	if path == "" {
+		return Root + "/" + ModeName(live)
+	}
+	return Root + "/" + ModeName(live) + "/" + path
+}
+
+// problem is what is wrong with the field, or "".
+func (p Page) problem(field string) string {
+	for _, item := range p.Problems {
+		if item.Target == field {
+			return item.Message
+		}
+	}
+	return ""
+}
+
+// place is a line of the menu.
+type place struct {
+	path  string
+	title string
+	icon  string
+	may   intake.Capability
+}
+
+var places = [][]place{
+	{
+		{"", "Home", "home", intake.UseDashboard},
+		{"sessions", "Sessions", "sessions", intake.UseSessions},
+	},
+	{
+		{"webhooks", "Webhooks", "webhooks", intake.ManageWebhooks},
+		{"keys", "API keys", "keys", intake.ManageKeys},
+		{"requests", "API requests", "requests", intake.ReadRequests},
+	},
+	{
+		{"billing", "Billing", "billing", intake.UseBilling},
+		{"team", "Team", "team", intake.ManageAccount},
+		{"audit", "Audit log", "audit", intake.ManageAccount},
+		{"settings", "Settings", "settings", intake.ManageAccount},
+	},
+}
+
+// built are the places whose pages are there.
+var built = map[string]bool{"": true}
+
+// menu are the places that the staff user may go to, in groups.
+func (p Page) menu() [][]place {
+	var out [][]place
+	for _, group := range places {
+		var open []place
+		for _, one := range group {
+			if built[one.path] && p.Staff.May(one.may) {
+				open = append(open, one)
+			}
+		}
+		if len(open) > 0 {
+			out = append(out, open)
+		}
+	}
+	return out
+}
+
+// When is a moment as people read it, UTC (D2).
+func When(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04") + " UTC" }
+
+// Day is a date as people read it, UTC (D2).
+func Day(t time.Time) string { return t.UTC().Format("2 January 2006") }
+
+func minutes(d time.Duration) string { return strconv.Itoa(int(d.Minutes())) }
