@@ -66,10 +66,10 @@ func (d *DB) Principal(ctx context.Context, hash []byte, now time.Time) (intake.
 	var p intake.Principal
 	var permissions pq.StringArray
 	err := d.QueryRowContext(ctx, `
-		SELECT id, account_id, livemode, permissions
+		SELECT id, name, account_id, livemode, permissions
 		FROM api_key
 		WHERE hash = $1 AND (expires_at IS NULL OR expires_at > $2)`,
-		hash, now).Scan(&p.KeyID, &p.AccountID, &p.Livemode, &permissions)
+		hash, now).Scan(&p.KeyID, &p.KeyName, &p.AccountID, &p.Livemode, &permissions)
 	if permissions != nil {
 		p.Permissions = intake.Permissions{}
 	}

@@ -25,3 +25,12 @@ func (tx *Tx) InsertAudit(ctx context.Context, e *intake.AuditEntry) error {
 		e.ID, e.AccountID, e.Livemode, e.At, e.ActorKind, e.ActorID, e.ActorName, e.Action, e.TargetID, e.TargetName, e.Address, before, after)
 	return wrap(err, "insert audit entry")
 }
+
+// AuditOf returns the latest lines of the account's audit log about one
+// target, newest first.
+func (d *DB) AuditOf(ctx context.Context, account intake.AccountID, target string, limit int) ([]intake.AuditEntry, error) {
+	var out []intake.AuditEntry
+	err := d.SelectContext(ctx, &out, `
+		SELECT `+auditColumns+` FROM audit_log WHERE account_id = $1 AND target_id = $2 ORDER BY at DESC, id DESC LIMIT $3`, account, target, limit)
+	return out, wrap(err, "list audit entries of a target")
+}

@@ -20,7 +20,7 @@ func (s *store) act(random *rand.Rand, sessions []*intake.Session) error {
 	var err error
 	switch random.IntN(8) {
 	case 0:
-		_, err = s.CancelSession(s.ctx, session.Scope(), session.ID, now)
+		_, err = s.cancel(session.Scope(), session.ID, now)
 	case 1, 2, 3:
 		err = transitions["open"](s, session.ID, now)
 	case 4, 5:

@@ -255,6 +255,8 @@ CREATE TABLE public.session (
     last_activity_at timestamp with time zone,
     pdf_ready_at timestamp with time zone,
     erased_at timestamp with time zone,
+    created_by_kind text,
+    created_by text,
     CONSTRAINT session_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'in_progress'::text, 'completed'::text, 'expired'::text, 'cancelled'::text])))
 );
 

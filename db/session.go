@@ -9,16 +9,16 @@ import (
 
 const sessionColumns = `id, account_id, livemode, status, form_type, customer_email, customer_name, reference_id,
 	webhook_url, metadata, sections_completed, created_at, expires_at, accessed_at, completed_at, cancelled_at,
-	last_activity_at, pdf_ready_at, erased_at`
+	last_activity_at, pdf_ready_at, erased_at, created_by_kind, created_by`
 
 // InsertSession stores a new session.
 func (tx *Tx) InsertSession(ctx context.Context, s *intake.Session) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, customer_name, reference_id,
-			webhook_url, metadata, created_at, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+			webhook_url, metadata, created_at, expires_at, created_by_kind, created_by)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
 		s.ID, s.AccountID, s.Livemode, s.Status, s.FormType, s.CustomerEmail, s.CustomerName, s.ReferenceID,
-		s.WebhookURL, s.Metadata, s.CreatedAt, s.ExpiresAt)
+		s.WebhookURL, s.Metadata, s.CreatedAt, s.ExpiresAt, s.CreatedByKind, s.CreatedBy)
 	return wrap(err, "insert session")
 }
 
@@ -52,14 +52,26 @@ func sessionByID(ctx context.Context, q Queryer, id intake.SessionID) (*intake.S
 // CancelSession cancels an open session of the scope and returns it. Where
 // it isn't open any more, ErrNotFound: the state has changed or there is
 // none.
-func (d *DB) CancelSession(ctx context.Context, scope intake.Scope, id intake.SessionID, now time.Time) (*intake.Session, error) {
+func (tx *Tx) CancelSession(ctx context.Context, scope intake.Scope, id intake.SessionID, now time.Time) (*intake.Session, error) {
 	var s intake.Session
-	err := d.GetContext(ctx, &s, `
+	err := tx.GetContext(ctx, &s, `
 		UPDATE session SET status = 'cancelled', cancelled_at = $4
 		WHERE id = $1 AND account_id = $2 AND livemode = $3 AND status IN ('pending', 'in_progress') AND expires_at > $4
 		RETURNING `+sessionColumns,
 		id, scope.AccountID, scope.Livemode, now)
 	return &s, wrap(err, "cancel session")
+}
+
+// ExtendSession moves the expiry of an open session of the scope later and
+// returns it. ErrNotFound where it isn't open, or ends later already.
+func (tx *Tx) ExtendSession(ctx context.Context, scope intake.Scope, id intake.SessionID, to, now time.Time) (*intake.Session, error) {
+	var s intake.Session
+	err := tx.GetContext(ctx, &s, `
+		UPDATE session SET expires_at = $4
+		WHERE id = $1 AND account_id = $2 AND livemode = $3 AND status IN ('pending', 'in_progress') AND expires_at > $5 AND expires_at < $4
+		RETURNING `+sessionColumns,
+		id, scope.AccountID, scope.Livemode, to, now)
+	return &s, wrap(err, "extend session")
 }
 
 // OpenSession records the customer's first opening of a pending session.

@@ -39,7 +39,7 @@ func TestSessionComesBackAsStored(t *testing.T) {
 // transition is a method that changes a session's state.
 var transitions = map[string]func(s *store, id intake.SessionID, now time.Time) error{
 	"cancel": func(s *store, id intake.SessionID, now time.Time) error {
-		_, err := s.CancelSession(s.ctx, s.scope, id, now)
+		_, err := s.cancel(s.scope, id, now)
 		return err
 	},
 	"open": func(s *store, id intake.SessionID, now time.Time) error {
@@ -77,7 +77,7 @@ func TestTransitionsAreConditional(t *testing.T) {
 		}
 	}
 	session := s.session(s.scope, start)
-	_, err := s.CancelSession(s.ctx, s.newScope("Other"), session.ID, start)
+	_, err := s.cancel(s.newScope("Other"), session.ID, start)
 	s.missing("cancelling another account's session", err)
 }
 
@@ -322,4 +322,13 @@ func TestDocuments(t *testing.T) {
 	if err != nil || len(answers.Documents) != 1 || answers.Documents[0].SHA256 != "00ff" || answers.Documents[0].ID != docs[1].ID.String() {
 		t.Errorf("statement's documents: %+v, %v", answers, err)
 	}
+}
+
+// cancel cancels a session in a transaction of its own.
+func (s *store) cancel(scope intake.Scope, id intake.SessionID, now time.Time) (session *intake.Session, err error) {
+	err = s.InTx(s.ctx, func(tx *db.Tx) error {
+		session, err = tx.CancelSession(s.ctx, scope, id, now)
+		return err
+	})
+	return session, err
 }

@@ -84,6 +84,30 @@ func statusClauses(status intake.Status, now string) []string {
 	return []string{fmt.Sprintf("status = '%s'", status)}
 }
 
+// SessionsBefore returns up to limit of the scope's sessions that match the
+// filter, newest first: those that come after the given one in that order, nil
+// for the newest. A page far down costs no more than the first.
+func (d *DB) SessionsBefore(ctx context.Context, scope intake.Scope, f intake.SessionFilter, last *intake.Session, limit int, now time.Time) ([]intake.Session, error) {
+	c := newConditions(scope, f)
+	if last != nil {
+		c.clauses = append(c.clauses, fmt.Sprintf("(created_at, id) < (%s, %s)", c.arg(last.CreatedAt), c.arg(last.ID)))
+	}
+	query, args := c.pageQuery(f.Status, intake.Page{Number: 1, Size: limit}, now)
+	var out []intake.Session
+	if err := d.SelectContext(ctx, &out, query, args...); err != nil {
+		return nil, wrap(err, "list sessions")
+	}
+	for i := range out {
+		out[i].Status = out[i].StatusAt(now)
+	}
+	return out, nil
+}
+
+// CountSessions returns how many of the scope's sessions match the filter.
+func (d *DB) CountSessions(ctx context.Context, scope intake.Scope, f intake.SessionFilter, now time.Time) (int, error) {
+	return d.countSessions(ctx, scope, f, now)
+}
+
 func (c *conditions) pageQuery(status intake.Status, page intake.Page, now time.Time) (string, []any) {
 	const order = " ORDER BY created_at DESC, id DESC LIMIT "
 	nowArg := ""

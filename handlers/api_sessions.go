@@ -121,7 +121,7 @@ type submittedData struct {
 func (s *Server) createSession(ctx context.Context, tx *db.Tx, r *createSessionRequest) (*newSession, error) {
 	created, err := s.Service.CreateSession(ctx, tx, scopeIn(ctx), intake.NewSession{
 		FormType: r.FormType, CustomerEmail: r.CustomerEmail, CustomerName: r.CustomerName, ReferenceID: r.ReferenceID,
-		WebhookURL: r.WebhookURL, ExpiresInDays: r.ExpiresInDays, Metadata: r.Metadata,
+		WebhookURL: r.WebhookURL, ExpiresInDays: r.ExpiresInDays, Metadata: r.Metadata, By: actorIn(ctx),
 	})
 	if err != nil {
 		return nil, err
@@ -187,7 +187,7 @@ func (s *Server) cancelSession(ctx context.Context, r *sessionID) (*cancelledSes
 	if err != nil {
 		return nil, err
 	}
-	of, err := s.Service.Cancel(ctx, scopeIn(ctx), id)
+	of, err := s.Service.Cancel(ctx, scopeIn(ctx), id, actorIn(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func (s *Server) sessionData(ctx context.Context, r *sessionID) (*submittedData,
 	if err != nil {
 		return nil, err
 	}
-	of, err := s.Service.Data(ctx, scopeIn(ctx), id)
+	of, err := s.Service.Data(ctx, scopeIn(ctx), id, actorIn(ctx))
 	if err != nil {
 		return nil, err
 	}

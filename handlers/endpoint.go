@@ -159,6 +159,15 @@ func scopeIn(ctx context.Context) intake.Scope {
 	return intake.Scope{}
 }
 
+// actorIn is the request's key as whom the audit log names.
+func actorIn(ctx context.Context) intake.Actor {
+	r := requestIn(ctx)
+	if r.principal == nil {
+		return intake.Actor{}
+	}
+	return r.principal.Actor(r.address)
+}
+
 // readBody returns the body of a JSON request.
 func readBody(c echo.Context) ([]byte, error) {
 	r := c.Request()

@@ -42,7 +42,7 @@ func TestWholeFormByPlainPosts(t *testing.T) {
 	}
 	shows(t, c.page(c.get(""), http.StatusOK), "Your statement has been sent", "LOAN-417")
 
-	data, err := c.service.Data(t.Context(), c.testScope(), c.id)
+	data, err := c.service.Data(t.Context(), c.testScope(), c.id, someone)
 	c.ok(err)
 	want := statementtest.Full()
 	want.Documents = data.Statement.Documents

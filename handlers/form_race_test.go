@@ -104,7 +104,7 @@ func TestCancelAgainstSubmit(t *testing.T) {
 				submitted = c.again().sign()
 				return
 			}
-			_, cancelErr = b.service.Cancel(t.Context(), b.testScope(), c.id)
+			_, cancelErr = b.service.Cancel(t.Context(), b.testScope(), c.id, someone)
 		})
 		story := c.story()
 		if cancelErr == nil {

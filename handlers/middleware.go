@@ -18,6 +18,7 @@ import (
 // identifyRequest, completed by authenticate.
 type request struct {
 	id        string
+	address   string            // the client's
 	principal *intake.Principal // nil without a valid API key
 	refusal   error             // why there is no principal
 	staff     *staffVisit       // nil outside the dashboard
@@ -39,7 +40,7 @@ func requestIn(ctx context.Context) *request {
 // and a partner's question share (D27). A client's own is not taken over.
 func (s *Server) identifyRequest(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		r := &request{id: "req_" + rand.Text()}
+		r := &request{id: "req_" + rand.Text(), address: c.RealIP()}
 		c.SetRequest(c.Request().WithContext(context.WithValue(c.Request().Context(), requestKey{}, r)))
 		c.Response().Header().Set("X-Request-Id", r.id)
 		return next(c)

@@ -22,6 +22,7 @@ type Scope struct {
 type Principal struct {
 	Scope
 	KeyID       KeyID
+	KeyName     string
 	Permissions Permissions
 }
 

@@ -29,6 +29,11 @@ func (s *StaffSession) Actor() Actor {
 	return Actor{Kind: ActorStaff, ID: s.ID.String(), Name: s.Email, Address: s.Address}
 }
 
+// Actor is the key as an actor, seen from that address.
+func (p *Principal) Actor(address string) Actor {
+	return Actor{Kind: ActorKey, ID: p.KeyID.String(), Name: p.KeyName, Address: address}
+}
+
 // An AuditEntry is one line of the audit log. Before and After say what
 // changed, without secrets; nil for nothing.
 type AuditEntry struct {
@@ -54,7 +59,18 @@ type AuditAction string
 const (
 	AuditSignedIn  AuditAction = "staff.signed_in"
 	AuditSignedOut AuditAction = "staff.signed_out"
+
+	AuditSessionCreated   AuditAction = "session.created" // by staff; keys' are in the session
+	AuditSessionCancelled AuditAction = "session.cancelled"
+	AuditSessionExtended  AuditAction = "session.extended"
+	AuditSessionsExported AuditAction = "sessions.exported"
+	AuditDataRead         AuditAction = "session.data_read"
+	AuditPDFRead          AuditAction = "session.pdf_read"
+	AuditDocumentRead     AuditAction = "session.document_read"
 )
 
 // AuditActions lists the actions.
-var AuditActions = []AuditAction{AuditSignedIn, AuditSignedOut}
+var AuditActions = []AuditAction{
+	AuditSignedIn, AuditSignedOut,
+	AuditSessionCreated, AuditSessionCancelled, AuditSessionExtended, AuditSessionsExported, AuditDataRead, AuditPDFRead, AuditDocumentRead,
+}

@@ -33,6 +33,7 @@ type NewSession struct {
 	WebhookURL    string
 	ExpiresInDays *int // nil: DefaultExpiresInDays
 	Metadata      Metadata
+	By            Actor // who asks
 }
 
 // Metadata is the partner's own data: values are JSON strings, numbers or
@@ -90,6 +91,9 @@ func (n NewSession) Session(scope Scope, now time.Time, checkURL func(string) er
 	}
 	s.ExpiresAt = now.Add(time.Duration(days) * 24 * time.Hour)
 	s.Metadata = c.metadata(n.Metadata)
+	if n.By.Kind != "" {
+		s.CreatedByKind, s.CreatedBy = &n.By.Kind, &n.By.Name
+	}
 	return s, c.err()
 }
 

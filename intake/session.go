@@ -45,7 +45,9 @@ type Session struct {
 	CancelledAt       *time.Time `db:"cancelled_at"`
 	LastActivityAt    *time.Time `db:"last_activity_at"`
 	PDFReadyAt        *time.Time `db:"pdf_ready_at"`
-	ErasedAt          *time.Time `db:"erased_at"` // when retention deleted PDF and documents
+	ErasedAt          *time.Time `db:"erased_at"`       // when retention deleted PDF and documents
+	CreatedByKind     *ActorKind `db:"created_by_kind"` // nil where it wasn't noted
+	CreatedBy         *string    `db:"created_by"`      // as the actor was called then
 }
 
 // Scope returns the account and mode that own the session.

@@ -105,7 +105,7 @@ func TestSubscriptionAndLiveSessions(t *testing.T) {
 		session, err := b.create(b.live())
 		b.ok(err)
 		if i == 0 {
-			_, err := b.Cancel(b.ctx, b.live(), session.ID) // cancelling gives nothing back
+			_, err := b.Cancel(b.ctx, b.live(), session.ID, someone) // cancelling gives nothing back
 			b.ok(err)
 		}
 	}

@@ -186,3 +186,6 @@ func (b *bench) count(query string, args ...any) (n int) {
 	b.ok(b.DB.GetContext(b.ctx, &n, query, args...))
 	return n
 }
+
+// someone does what a test has done.
+var someone = intake.Actor{Kind: intake.ActorOperator, ID: "test", Name: "a test"}

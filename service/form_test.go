@@ -55,7 +55,7 @@ func TestClosedFormsStayClosed(t *testing.T) {
 	cancelled := b.session()
 	stale, err := b.Form(b.ctx, cancelled.ID) // looked at before the cancellation
 	b.ok(err)
-	_, err = b.Cancel(b.ctx, b.test(), cancelled.ID)
+	_, err = b.Cancel(b.ctx, b.test(), cancelled.ID, someone)
 	b.ok(err)
 	b.ok(b.OpenForm(b.ctx, stale, service.Visitor{}))
 	if stale.Session.Status != intake.Cancelled || len(b.kinds(cancelled.ID)) != 0 {
@@ -118,7 +118,7 @@ func TestFormToSubmission(t *testing.T) {
 		got.Summary != (intake.CompletedSummary{TotalAssets: sum.TotalAssets, TotalLiabilities: sum.TotalLiabilities, NetWorth: sum.NetWorth}) {
 		t.Errorf("payload %+v", got)
 	}
-	data, err := b.Data(b.ctx, b.test(), session.ID)
+	data, err := b.Data(b.ctx, b.test(), session.ID, someone)
 	b.ok(err)
 	if data.Session.Status != intake.Completed || data.Session.SectionsCompleted != 7 || !data.Session.CompletedAt.Equal(now) ||
 		!data.Statement.Declaration.SignedAt.Equal(now) || data.Statement.Declaration.FullName != "Jo Customer" || !data.Statement.Declaration.Accepted {

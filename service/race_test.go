@@ -102,7 +102,7 @@ func TestCancelAgainstSubmit(t *testing.T) {
 	for range 20 {
 		id := b.filled().ID
 		got := race(func() error { return b.submit(id) }, func() error {
-			_, err := b.Cancel(b.ctx, b.test(), id)
+			_, err := b.Cancel(b.ctx, b.test(), id, someone)
 			return err
 		})
 		switch {
@@ -247,7 +247,7 @@ func (b *bench) disturb(random *rand.Rand, id intake.SessionID) (fresh *intake.S
 		return nil, b.submit(id)
 	case 5:
 		if random.IntN(4) == 0 {
-			_, err = b.Cancel(b.ctx, b.test(), id)
+			_, err = b.Cancel(b.ctx, b.test(), id, someone)
 		}
 		return nil, err
 	case 6: // overdue from now on

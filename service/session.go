@@ -60,17 +60,28 @@ func (s *Service) Session(ctx context.Context, scope intake.Scope, id intake.Ses
 
 // Cancel cancels an open session; the conflict of D12 where it isn't open.
 // No event is sent.
-func (s *Service) Cancel(ctx context.Context, scope intake.Scope, id intake.SessionID) (*intake.Session, error) {
+func (s *Service) Cancel(ctx context.Context, scope intake.Scope, id intake.SessionID, by intake.Actor) (cancelled *intake.Session, err error) {
 	now := s.Clock.Now()
-	session, err := s.DB.CancelSession(ctx, scope, id, now)
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if cancelled, err = tx.CancelSession(ctx, scope, id, now); err != nil {
+			return err
+		}
+		return s.audit(ctx, tx, scope.AccountID, by, sessionDeed(intake.AuditSessionCancelled, cancelled))
+	})
 	if !errors.Is(err, db.ErrNotFound) {
-		return session, err
+		return cancelled, err
 	}
-	session, err = s.Session(ctx, scope, id)
+	session, err := s.Session(ctx, scope, id)
 	if err != nil {
 		return nil, err
 	}
 	return nil, session.Conflict(now)
+}
+
+// sessionDeed is an action on a session, which is known by its id alone: its
+// customer is no matter of the audit log's.
+func sessionDeed(action intake.AuditAction, session *intake.Session) deed {
+	return deed{Action: action, Livemode: &session.Livemode, TargetID: session.ID.String(), TargetName: session.ID.String()}
 }
 
 // completed returns a completed session of the scope (D13).
@@ -92,7 +103,7 @@ type SubmittedData struct {
 }
 
 // Data returns a completed session's answers, or session_not_completed.
-func (s *Service) Data(ctx context.Context, scope intake.Scope, id intake.SessionID) (*SubmittedData, error) {
+func (s *Service) Data(ctx context.Context, scope intake.Scope, id intake.SessionID, by intake.Actor) (*SubmittedData, error) {
 	session, err := s.completed(ctx, scope, id)
 	if err != nil {
 		return nil, err
@@ -101,17 +112,27 @@ func (s *Service) Data(ctx context.Context, scope intake.Scope, id intake.Sessio
 	if err != nil {
 		return nil, err
 	}
-	return &SubmittedData{session, answers}, nil
+	return &SubmittedData{session, answers}, s.noteRead(ctx, session, by, sessionDeed(intake.AuditDataRead, session))
+}
+
+// noteRead tells the audit log that someone is given what a customer sent, and
+// fails where it can't.
+func (s *Service) noteRead(ctx context.Context, session *intake.Session, by intake.Actor, d deed) error {
+	return s.DB.InTx(ctx, func(tx *db.Tx) error { return s.audit(ctx, tx, session.AccountID, by, d) })
 }
 
 // PDF returns a completed session's PDF, or pdf_not_ready while it is being
 // made and pdf_expired after its retention.
-func (s *Service) PDF(ctx context.Context, scope intake.Scope, id intake.SessionID) ([]byte, error) {
+func (s *Service) PDF(ctx context.Context, scope intake.Scope, id intake.SessionID, by intake.Actor) ([]byte, error) {
 	session, err := s.completed(ctx, scope, id)
 	if err != nil {
 		return nil, err
 	}
-	return s.pdfOf(ctx, session)
+	content, err := s.pdfOf(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	return content, s.noteRead(ctx, session, by, sessionDeed(intake.AuditPDFRead, session))
 }
 
 func (s *Service) pdfOf(ctx context.Context, session *intake.Session) ([]byte, error) {
@@ -130,7 +151,7 @@ type DocumentContent struct {
 
 // Document returns a document of a completed session, or
 // document_not_found.
-func (s *Service) Document(ctx context.Context, scope intake.Scope, id intake.SessionID, document intake.DocumentID) (*DocumentContent, error) {
+func (s *Service) Document(ctx context.Context, scope intake.Scope, id intake.SessionID, document intake.DocumentID, by intake.Actor) (*DocumentContent, error) {
 	session, err := s.completed(ctx, scope, id)
 	if err != nil {
 		return nil, err
@@ -141,6 +162,11 @@ func (s *Service) Document(ctx context.Context, scope intake.Scope, id intake.Se
 	row, err := s.DB.Document(ctx, id, document)
 	if err != nil {
 		return nil, orCode(err, errDocumentNotFound)
+	}
+	d := sessionDeed(intake.AuditDocumentRead, session)
+	d.After = map[string]string{"document_id": document.String()}
+	if err := s.noteRead(ctx, session, by, d); err != nil {
+		return nil, err
 	}
 	content, err := s.Blobs.Open(ctx, document.String())
 	if errors.Is(err, blob.ErrNotFound) {

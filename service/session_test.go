@@ -15,7 +15,7 @@ func TestCancel(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	session := b.opened()
-	got, err := b.Cancel(b.ctx, b.test(), session.ID)
+	got, err := b.Cancel(b.ctx, b.test(), session.ID, someone)
 	if err != nil || got.Status != intake.Cancelled || !got.CancelledAt.Equal(start) {
 		t.Errorf("Cancel = %+v, %v", got, err)
 	}
@@ -29,10 +29,10 @@ func TestCancel(t *testing.T) {
 		session.ID: intake.CodeSessionCancelled, b.submitted().ID: intake.CodeSessionCompleted,
 		overdue.ID: intake.CodeSessionExpired, {}: intake.CodeSessionNotFound,
 	} {
-		_, err := b.Cancel(b.ctx, b.test(), id)
+		_, err := b.Cancel(b.ctx, b.test(), id, someone)
 		b.code("cancelling", err, code)
 	}
-	_, err = b.Cancel(b.ctx, b.live(), pending.ID)
+	_, err = b.Cancel(b.ctx, b.live(), pending.ID, someone)
 	b.code("cancelling with a key of the other mode", err, intake.CodeSessionNotFound)
 }
 
@@ -57,7 +57,7 @@ func TestReadersSeeExpiryAtOnce(t *testing.T) {
 		b.pass(time.Millisecond)
 	}
 	b.code("saving", b.fill(session.ID, statement.IncomeSection), intake.CodeSessionExpired)
-	_, err := b.Data(b.ctx, b.test(), session.ID)
+	_, err := b.Data(b.ctx, b.test(), session.ID, someone)
 	b.code("data", err, intake.CodeSessionNotCompleted)
 }
 
@@ -70,9 +70,9 @@ func TestDataPDFAndDocuments(t *testing.T) {
 	b.ok(err)
 	id := docs[0].ID
 	read := func(scope intake.Scope) [3]error {
-		_, data := b.Data(b.ctx, scope, session.ID)
-		_, pdf := b.PDF(b.ctx, scope, session.ID)
-		content, document := b.Document(b.ctx, scope, session.ID, id)
+		_, data := b.Data(b.ctx, scope, session.ID, someone)
+		_, pdf := b.PDF(b.ctx, scope, session.ID, someone)
+		content, document := b.Document(b.ctx, scope, session.ID, id, someone)
 		if document == nil {
 			b.ok(content.Close())
 		}
@@ -98,16 +98,16 @@ func TestDataPDFAndDocuments(t *testing.T) {
 		return err
 	}))
 	expect("with the PDF", read(b.test()), "", "", "")
-	content, err := b.Document(b.ctx, b.test(), session.ID, id)
+	content, err := b.Document(b.ctx, b.test(), session.ID, id, someone)
 	b.ok(err)
 	bytes, err := io.ReadAll(content)
 	if err != nil || string(bytes) != "%PDF-1.7" || content.ContentType != "application/pdf" || content.FileName != "a.pdf" {
 		t.Errorf("document %q, %+v, %v", bytes, content.Document, err)
 	}
 	b.ok(content.Close())
-	_, err = b.Document(b.ctx, b.test(), session.ID, intake.NewDocumentID())
+	_, err = b.Document(b.ctx, b.test(), session.ID, intake.NewDocumentID(), someone)
 	b.code("unknown document", err, intake.CodeDocumentNotFound)
-	_, err = b.Document(b.ctx, b.test(), b.submitted().ID, id)
+	_, err = b.Document(b.ctx, b.test(), b.submitted().ID, id, someone)
 	b.code("another session's document", err, intake.CodeDocumentNotFound)
 	b.pass(intake.Retention)
 	expect("past retention", read(b.test()), "", intake.CodePDFExpired, intake.CodeDocumentNotFound)

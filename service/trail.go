@@ -1,0 +1,153 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"candor/db"
+	"candor/intake"
+)
+
+// SessionSlice is one screen of a list of sessions.
+type SessionSlice struct {
+	Sessions []intake.Session
+	Total    int  // of the whole list
+	More     bool // older ones follow
+}
+
+// SessionsBefore returns limit of the scope's sessions that match the filter,
+// newest first, from the one after the session of that id on; nil for the
+// newest. Error: session_not_found for an unknown one.
+func (s *Service) SessionsBefore(ctx context.Context, scope intake.Scope, f intake.SessionFilter, before *intake.SessionID, limit int) (*SessionSlice, error) {
+	var last *intake.Session
+	if before != nil {
+		var err error
+		if last, err = s.Session(ctx, scope, *before); err != nil {
+			return nil, err
+		}
+	}
+	now := s.Clock.Now()
+	sessions, err := s.DB.SessionsBefore(ctx, scope, f, last, limit+1, now)
+	if err != nil {
+		return nil, err
+	}
+	total, err := s.DB.CountSessions(ctx, scope, f, now)
+	if err != nil {
+		return nil, err
+	}
+	return &SessionSlice{Sessions: sessions[:min(limit, len(sessions))], Total: total, More: len(sessions) > limit}, nil
+}
+
+// exportPage is how many sessions an export reads at once.
+const exportPage = 1000
+
+// ExportSessions calls row for each of the scope's sessions that match the
+// filter, newest first, however many they are. What is created meanwhile isn't
+// among them.
+func (s *Service) ExportSessions(ctx context.Context, scope intake.Scope, f intake.SessionFilter, by intake.Actor, row func(*intake.Session) error) error {
+	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
+		return s.audit(ctx, tx, scope.AccountID, by, deed{
+			Action: intake.AuditSessionsExported, Livemode: &scope.Livemode, TargetID: scope.AccountID.String(), TargetName: "sessions",
+		})
+	})
+	if err != nil {
+		return err
+	}
+	var last *intake.Session
+	for {
+		page, err := s.DB.SessionsBefore(ctx, scope, f, last, exportPage, s.Clock.Now())
+		if err != nil {
+			return err
+		}
+		for i := range page {
+			if err := row(&page[i]); err != nil {
+				return err
+			}
+		}
+		if len(page) < exportPage {
+			return nil
+		}
+		last = &page[len(page)-1]
+	}
+}
+
+// CreateSessionByHand makes a session for a staff user, as CreateSession does
+// for a key.
+func (s *Service) CreateSessionByHand(ctx context.Context, scope intake.Scope, wish intake.NewSession) (created *intake.Session, err error) {
+	wish.FormType = intake.FinancialStatement
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if created, err = s.CreateSession(ctx, tx, scope, wish); err != nil {
+			return err
+		}
+		return s.audit(ctx, tx, scope.AccountID, wish.By, sessionDeed(intake.AuditSessionCreated, created))
+	})
+	return created, err
+}
+
+// ExtendSession lets an open session's link work for that many times 24 hours
+// from now, 1 to 90. Errors: validation_error on days, the conflict of a
+// session that isn't open, session_not_found.
+func (s *Service) ExtendSession(ctx context.Context, scope intake.Scope, id intake.SessionID, days int, by intake.Actor) (*intake.Session, error) {
+	session, err := s.Session(ctx, scope, id)
+	if err != nil {
+		return nil, err
+	}
+	now := s.Clock.Now()
+	to := now.Add(time.Duration(days) * 24 * time.Hour)
+	switch {
+	case session.Conflict(now) != nil:
+		return nil, session.Conflict(now)
+	case days < 1 || days > intake.MaxExpiresInDays:
+		return nil, intake.FieldError(intake.CodeValidation, "days", fmt.Sprintf("Enter a number of days from 1 to %d", intake.MaxExpiresInDays))
+	case !to.After(session.ExpiresAt):
+		return nil, intake.FieldError(intake.CodeValidation, "days", "The link works longer than that already")
+	}
+	var extended *intake.Session
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if extended, err = tx.ExtendSession(ctx, scope, id, to, now); err != nil {
+			return err
+		}
+		d := sessionDeed(intake.AuditSessionExtended, extended)
+		d.Before, d.After = map[string]time.Time{"expires_at": session.ExpiresAt}, map[string]time.Time{"expires_at": to}
+		return s.audit(ctx, tx, scope.AccountID, by, d)
+	})
+	if errors.Is(err, db.ErrNotFound) { // it was closed or extended meanwhile
+		return s.Session(ctx, scope, id)
+	}
+	return extended, err
+}
+
+// SessionTrail is all that happened to a session.
+type SessionTrail struct {
+	Session    *intake.Session // its status as it is now
+	Events     []intake.Event
+	Deliveries []intake.Delivery
+	Audit      []intake.AuditEntry // who read or changed it, the latest first
+	Documents  []db.Document
+}
+
+// maxTrail is how many reads and changes of a session are shown.
+const maxTrail = 200
+
+// SessionTrail returns all that happened to a session of the scope, or
+// session_not_found.
+func (s *Service) SessionTrail(ctx context.Context, scope intake.Scope, id intake.SessionID) (*SessionTrail, error) {
+	session, err := s.Session(ctx, scope, id)
+	if err != nil {
+		return nil, err
+	}
+	trail := &SessionTrail{Session: session}
+	if trail.Events, err = s.DB.Events(ctx, id); err != nil {
+		return nil, err
+	}
+	if trail.Deliveries, err = s.DB.Deliveries(ctx, id); err != nil {
+		return nil, err
+	}
+	if trail.Audit, err = s.DB.AuditOf(ctx, scope.AccountID, id.String(), maxTrail); err != nil {
+		return nil, err
+	}
+	trail.Documents, err = s.DB.Documents(ctx, id)
+	return trail, err
+}
