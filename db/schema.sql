@@ -185,6 +185,19 @@ CREATE TABLE public.idempotency_key (
     created_at timestamp with time zone NOT NULL
 );
 
+CREATE TABLE public.invitation (
+    id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    email text NOT NULL,
+    role text NOT NULL,
+    may_download boolean NOT NULL,
+    invited_by text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    token_hash bytea,
+    CONSTRAINT invitation_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'support'::text, 'finance'::text])))
+);
+
 CREATE TABLE public.plan (
     id text NOT NULL,
     name text NOT NULL,
@@ -280,6 +293,22 @@ CREATE TABLE public.sign_in_attempt (
     at timestamp with time zone NOT NULL
 );
 
+CREATE TABLE public.staff_recovery_code (
+    staff_id uuid NOT NULL,
+    hash bytea NOT NULL
+);
+
+CREATE TABLE public.staff_request (
+    id uuid NOT NULL,
+    kind text NOT NULL,
+    subject bytea NOT NULL,
+    sealed bytea NOT NULL,
+    token_hash bytea,
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT staff_request_kind_check CHECK ((kind = ANY (ARRAY['reset'::text, 'sign_up'::text])))
+);
+
 CREATE TABLE public.staff_session (
     id uuid NOT NULL,
     token_hash bytea NOT NULL,
@@ -303,6 +332,10 @@ CREATE TABLE public.staff_user (
     created_at timestamp with time zone NOT NULL,
     name text DEFAULT ''::text NOT NULL,
     may_download boolean DEFAULT false NOT NULL,
+    totp_pending bytea,
+    totp_secret bytea,
+    totp_since timestamp with time zone,
+    totp_step bigint DEFAULT 0 NOT NULL,
     CONSTRAINT staff_user_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'support'::text, 'finance'::text])))
 );
 
@@ -390,6 +423,9 @@ ALTER TABLE ONLY public.event_sequence
 ALTER TABLE ONLY public.idempotency_key
     ADD CONSTRAINT idempotency_key_pkey PRIMARY KEY (account_id, livemode, path, key);
 
+ALTER TABLE ONLY public.invitation
+    ADD CONSTRAINT invitation_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.plan
     ADD CONSTRAINT plan_pkey PRIMARY KEY (id);
 
@@ -410,6 +446,12 @@ ALTER TABLE ONLY public.session_count
 
 ALTER TABLE ONLY public.session
     ADD CONSTRAINT session_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.staff_recovery_code
+    ADD CONSTRAINT staff_recovery_code_pkey PRIMARY KEY (staff_id, hash);
+
+ALTER TABLE ONLY public.staff_request
+    ADD CONSTRAINT staff_request_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.staff_session
     ADD CONSTRAINT staff_session_pkey PRIMARY KEY (id);
@@ -472,6 +514,12 @@ CREATE INDEX event_type_idx ON public.event USING btree (account_id, livemode, t
 
 CREATE INDEX idempotency_key_created_idx ON public.idempotency_key USING btree (created_at);
 
+CREATE UNIQUE INDEX invitation_email_key ON public.invitation USING btree (account_id, lower(email));
+
+CREATE INDEX invitation_expires_idx ON public.invitation USING btree (expires_at);
+
+CREATE UNIQUE INDEX invitation_token_key ON public.invitation USING btree (token_hash);
+
 CREATE INDEX redelivery_account_idx ON public.redelivery USING btree (account_id, livemode, created_at DESC);
 
 CREATE INDEX redelivery_created_idx ON public.redelivery USING btree (created_at);
@@ -501,6 +549,12 @@ CREATE INDEX session_without_pdf_idx ON public.session USING btree (completed_at
 CREATE INDEX sign_in_attempt_at_idx ON public.sign_in_attempt USING btree (at);
 
 CREATE INDEX sign_in_attempt_subject_idx ON public.sign_in_attempt USING btree (subject, at);
+
+CREATE INDEX staff_request_expires_idx ON public.staff_request USING btree (expires_at);
+
+CREATE INDEX staff_request_subject_idx ON public.staff_request USING btree (subject);
+
+CREATE UNIQUE INDEX staff_request_token_key ON public.staff_request USING btree (token_hash);
 
 CREATE INDEX staff_session_seen_idx ON public.staff_session USING btree (seen_at);
 
@@ -553,6 +607,9 @@ ALTER TABLE ONLY public.event
 ALTER TABLE ONLY public.idempotency_key
     ADD CONSTRAINT idempotency_key_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY public.invitation
+    ADD CONSTRAINT invitation_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY public.redelivery
     ADD CONSTRAINT redelivery_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
 
@@ -567,6 +624,9 @@ ALTER TABLE ONLY public.section
 
 ALTER TABLE ONLY public.session
     ADD CONSTRAINT session_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.staff_recovery_code
+    ADD CONSTRAINT staff_recovery_code_staff_id_fkey FOREIGN KEY (staff_id) REFERENCES public.staff_user(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.staff_session
     ADD CONSTRAINT staff_session_staff_id_fkey FOREIGN KEY (staff_id) REFERENCES public.staff_user(id) ON DELETE CASCADE;

@@ -28,15 +28,19 @@ func (tx *Tx) InsertStaff(ctx context.Context, s *intake.Staff, passwordHash str
 // StaffPassword is a staff user with the hash of the password.
 type StaffPassword struct {
 	intake.Staff
-	Hash string `db:"password_hash"` // Argon2id, PHC string; "" for none yet
+	Hash    string `db:"password_hash"` // Argon2id, PHC string; "" for none yet
+	TwoStep bool   `db:"two_step"`      // a code is asked for after the password
 }
+
+const staffPasswordQuery = `
+	SELECT ` + staffColumns + `, coalesce(password_hash, '') AS password_hash, totp_secret IS NOT NULL AS two_step
+	FROM staff_user`
 
 // StaffByEmail returns the staff user of that address, in any case, or
 // ErrNotFound.
 func (d *DB) StaffByEmail(ctx context.Context, email string) (*StaffPassword, error) {
 	var s StaffPassword
-	err := d.GetContext(ctx, &s, `
-		SELECT `+staffColumns+`, coalesce(password_hash, '') AS password_hash FROM staff_user WHERE lower(email) = lower($1)`, email)
+	err := d.GetContext(ctx, &s, staffPasswordQuery+` WHERE lower(email) = lower($1)`, email)
 	return &s, wrap(err, "find staff user by e-mail address")
 }
 
@@ -44,8 +48,7 @@ func (d *DB) StaffByEmail(ctx context.Context, email string) (*StaffPassword, er
 // ErrNotFound.
 func (d *DB) StaffPassword(ctx context.Context, id intake.StaffID) (*StaffPassword, error) {
 	var s StaffPassword
-	err := d.GetContext(ctx, &s, `
-		SELECT `+staffColumns+`, coalesce(password_hash, '') AS password_hash FROM staff_user WHERE id = $1`, id)
+	err := d.GetContext(ctx, &s, staffPasswordQuery+` WHERE id = $1`, id)
 	return &s, wrap(err, "get staff user")
 }
 

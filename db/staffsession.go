@@ -56,6 +56,15 @@ func (tx *Tx) ConfirmStaffSession(ctx context.Context, id intake.StaffSessionID,
 	return changedOne(result, err, "confirm staff session")
 }
 
+// CompleteStaffSession makes a half-open session of stage 'password' a full
+// one, with a new token. ErrNotFound where it was, or is open no longer.
+func (tx *Tx) CompleteStaffSession(ctx context.Context, id intake.StaffSessionID, tokenHash []byte, now time.Time) error {
+	result, err := tx.ExecContext(ctx, `
+		UPDATE staff_session SET stage = 'full', token_hash = $2, created_at = $3, seen_at = $3, confirmed_at = $3, expires_at = $4
+		WHERE id = $1 AND stage = 'password' AND expires_at > $3`, id, tokenHash, now, now.Add(intake.StaffLifetime))
+	return changedOne(result, err, "complete staff session")
+}
+
 // DeleteStaffSession ends one of a staff user's sessions; ErrNotFound where
 // there is none.
 func (tx *Tx) DeleteStaffSession(ctx context.Context, staff intake.StaffID, id intake.StaffSessionID) error {
@@ -63,14 +72,20 @@ func (tx *Tx) DeleteStaffSession(ctx context.Context, staff intake.StaffID, id i
 	return changedOne(result, err, "delete staff session")
 }
 
-// DeleteOtherStaffSessions ends all of a staff user's sessions but one.
-func (tx *Tx) DeleteOtherStaffSessions(ctx context.Context, staff intake.StaffID, keep intake.StaffSessionID) error {
-	_, err := tx.ExecContext(ctx, `DELETE FROM staff_session WHERE staff_id = $1 AND id <> $2`, staff, keep)
-	return wrap(err, "delete other staff sessions")
+// DeleteOtherStaffSessions ends all of a staff user's sessions but one, and
+// returns how many. The zero id keeps none.
+func (tx *Tx) DeleteOtherStaffSessions(ctx context.Context, staff intake.StaffID, keep intake.StaffSessionID) (int, error) {
+	result, err := tx.ExecContext(ctx, `DELETE FROM staff_session WHERE staff_id = $1 AND id <> $2`, staff, keep)
+	if err != nil {
+		return 0, wrap(err, "delete other staff sessions")
+	}
+	n, err := result.RowsAffected()
+	return int(n), wrap(err, "delete other staff sessions")
 }
 
 // DeleteEndedStaffSessions deletes up to limit sessions that have ended by
-// themselves, and returns how many.
+// themselves, and returns how many: each has been idle for long by then, since
+// a session's end in all stops its use, too.
 func (d *DB) DeleteEndedStaffSessions(ctx context.Context, now time.Time, limit int) (int, error) {
 	result, err := d.ExecContext(ctx, `
 		DELETE FROM staff_session WHERE id IN (

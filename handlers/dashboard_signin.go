@@ -97,7 +97,7 @@ func (s *Server) confirm(c echo.Context) error {
 		return s.askFor(c, "/sign-in")
 	}
 	page := dashboard.ConfirmPage{Page: dashboard.Page{Title: "Confirm it’s you", Staff: session}, Then: localPath(c.FormValue("then"))}
-	token, err := s.Service.Confirm(c.Request().Context(), session, c.FormValue("password"))
+	token, err := s.Service.Confirm(c.Request().Context(), session, c.FormValue("password"), visitor(c))
 	if status, message, ok := refusal(err); ok {
 		page.Problems = []views.ErrorItem{{Target: "password", Message: message}}
 		return render(c, status, dashboard.Confirm(page))

@@ -1,9 +1,6 @@
 package intake
 
-import (
-	"encoding/json"
-	"time"
-)
+import "time"
 
 // An Actor is who does something that the audit log tells of.
 type Actor struct {
@@ -37,19 +34,19 @@ func (p *Principal) Actor(address string) Actor {
 // An AuditEntry is one line of the audit log. Before and After say what
 // changed, without secrets; nil for nothing.
 type AuditEntry struct {
-	ID         AuditID         `db:"id"`
-	AccountID  AccountID       `db:"account_id"`
-	Livemode   *bool           `db:"livemode"` // nil for what both modes share
-	At         time.Time       `db:"at"`
-	ActorKind  ActorKind       `db:"actor_kind"`
-	ActorID    string          `db:"actor_id"`
-	ActorName  string          `db:"actor_name"`
-	Action     AuditAction     `db:"action"`
-	TargetID   string          `db:"target_id"`
-	TargetName string          `db:"target_name"`
-	Address    string          `db:"address"`
-	Before     json.RawMessage `db:"before"`
-	After      json.RawMessage `db:"after"`
+	ID         AuditID     `db:"id"`
+	AccountID  AccountID   `db:"account_id"`
+	Livemode   *bool       `db:"livemode"` // nil for what both modes share
+	At         time.Time   `db:"at"`
+	ActorKind  ActorKind   `db:"actor_kind"`
+	ActorID    string      `db:"actor_id"`
+	ActorName  string      `db:"actor_name"`
+	Action     AuditAction `db:"action"`
+	TargetID   string      `db:"target_id"`
+	TargetName string      `db:"target_name"`
+	Address    string      `db:"address"`
+	Before     []byte      `db:"before"` // JSON
+	After      []byte      `db:"after"`
 }
 
 // An AuditAction is what was done: what it was done to, and how.
@@ -59,6 +56,18 @@ type AuditAction string
 const (
 	AuditSignedIn  AuditAction = "staff.signed_in"
 	AuditSignedOut AuditAction = "staff.signed_out"
+
+	AuditPasswordChanged   AuditAction = "staff.password_changed"
+	AuditPasswordReset     AuditAction = "staff.password_reset" // by a link in a letter
+	AuditSessionsEnded     AuditAction = "staff.sessions_ended" // in other browsers
+	AuditTwoStepOn         AuditAction = "staff.two_step_on"
+	AuditTwoStepOff        AuditAction = "staff.two_step_off"
+	AuditRecoveryCodesMade AuditAction = "staff.recovery_codes_made"
+	AuditRecoveryCodeUsed  AuditAction = "staff.recovery_code_used"
+	AuditInvited           AuditAction = "staff.invited"
+	AuditInvitationRevoked AuditAction = "staff.invitation_revoked"
+	AuditJoined            AuditAction = "staff.joined"
+	AuditAccountOpened     AuditAction = "account.opened" // by signing up
 
 	AuditSessionCreated   AuditAction = "session.created" // by staff; keys' are in the session
 	AuditSessionCancelled AuditAction = "session.cancelled"
@@ -72,5 +81,7 @@ const (
 // AuditActions lists the actions.
 var AuditActions = []AuditAction{
 	AuditSignedIn, AuditSignedOut,
+	AuditPasswordChanged, AuditPasswordReset, AuditSessionsEnded, AuditTwoStepOn, AuditTwoStepOff, AuditRecoveryCodesMade, AuditRecoveryCodeUsed,
+	AuditInvited, AuditInvitationRevoked, AuditJoined, AuditAccountOpened,
 	AuditSessionCreated, AuditSessionCancelled, AuditSessionExtended, AuditSessionsExported, AuditDataRead, AuditPDFRead, AuditDocumentRead,
 }

@@ -33,6 +33,8 @@ type (
 
 	staffSessionKind struct{}
 	auditKind        struct{}
+	staffRequestKind struct{}
+	invitationKind   struct{}
 )
 
 func (accountKind) prefix() string  { return "acct" }
@@ -48,6 +50,8 @@ func (redeliveryKind) prefix() string { return "rdl" }
 
 func (staffSessionKind) prefix() string { return "sts" }
 func (auditKind) prefix() string        { return "aud" }
+func (staffRequestKind) prefix() string { return "srq" }
+func (invitationKind) prefix() string   { return "ivt" }
 
 // The ids of accounts and what they own (D4).
 type (
@@ -73,6 +77,10 @@ type (
 	StaffSessionID = ID[staffSessionKind]
 	// AuditID is that of a line of the audit log, aud_….
 	AuditID = ID[auditKind]
+	// StaffRequestID is that of what is asked for by a letter's link, srq_….
+	StaffRequestID = ID[staffRequestKind]
+	// InvitationID is that of an invitation to a team, ivt_….
+	InvitationID = ID[invitationKind]
 )
 
 // ErrBadID says that a text is no id of its kind.
@@ -209,3 +217,12 @@ func ParseStaffSessionID(s string) (StaffSessionID, error) { return ParseID[staf
 
 // NewAuditID returns a new audit log id.
 func NewAuditID() AuditID { return NewID[auditKind]() }
+
+// NewStaffRequestID returns a new id of a request that a letter proves.
+func NewStaffRequestID() StaffRequestID { return NewID[staffRequestKind]() }
+
+// NewInvitationID returns a new invitation id.
+func NewInvitationID() InvitationID { return NewID[invitationKind]() }
+
+// ParseInvitationID reads an invitation id.
+func ParseInvitationID(s string) (InvitationID, error) { return ParseID[invitationKind](s) }

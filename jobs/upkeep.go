@@ -23,6 +23,10 @@ const (
 	garbageAfter = time.Hour
 	// idempotencyRetention is how long a POST's answer is replayed.
 	idempotencyRetention = 24 * time.Hour
+	// attemptRetention is more than any throttle looks back.
+	attemptRetention = 24 * time.Hour
+	// requestRetention is how long an invitation is listed after it expired.
+	requestRetention = 7 * 24 * time.Hour
 )
 
 func upkeepOpts() river.InsertOpts {
@@ -89,8 +93,9 @@ func (w *retireWorker) Timeout(*river.Job[retireArgs]) time.Duration { return up
 
 // Work deletes PDFs and documents 90 days after completion, events with their
 // deliveries after as long, blobs without a document, idempotent answers after
-// 24 hours and previous webhook secrets when their time is over, and folds the
-// counters of days gone by.
+// 24 hours, previous webhook secrets when their time is over and what is left
+// of staff who signed in, or asked to; and it folds the counters of days gone
+// by.
 func (w *retireWorker) Work(ctx context.Context, _ *river.Job[retireArgs]) error {
 	now := w.clock.Now()
 	return errors.Join(
@@ -112,6 +117,7 @@ func (w *retireWorker) Work(ctx context.Context, _ *river.Job[retireArgs]) error
 		inBatches(ctx, func() (int, error) {
 			return w.db.DeleteStoredResponses(ctx, now.Add(-idempotencyRetention), sweepBatch)
 		}),
+		w.deleteSignIns(ctx, now),
 		inBatches(ctx, func() (n int, err error) {
 			err = w.db.InTx(ctx, func(tx *db.Tx) error {
 				n, err = tx.FoldSessionCounts(ctx, now.AddDate(0, 0, -1), sweepBatch)
@@ -119,6 +125,16 @@ func (w *retireWorker) Work(ctx context.Context, _ *river.Job[retireArgs]) error
 			})
 			return n, err
 		}),
+	)
+}
+
+// deleteSignIns deletes staff sessions that have ended, old tries to sign in,
+// and requests and invitations whose links work no more.
+func (w *retireWorker) deleteSignIns(ctx context.Context, now time.Time) error {
+	return errors.Join(
+		inBatches(ctx, func() (int, error) { return w.db.DeleteEndedStaffSessions(ctx, now, sweepBatch) }),
+		inBatches(ctx, func() (int, error) { return w.db.DeleteSignInAttempts(ctx, now.Add(-attemptRetention), sweepBatch) }),
+		inBatches(ctx, func() (int, error) { return w.db.DeleteExpiredRequests(ctx, now.Add(-requestRetention), sweepBatch) }),
 	)
 }
 

@@ -17,6 +17,7 @@ import (
 	"candor/db"
 	"candor/intake"
 	"candor/keyring"
+	"candor/mail"
 	"candor/views/pdf"
 	"candor/webhook"
 )
@@ -27,11 +28,14 @@ const (
 	queueWebhooks = "webhooks"
 	queuePDF      = "pdf"
 	queueUpkeep   = "upkeep"
+	queueMail     = "mail"
 )
 
 const (
 	// wakeWorkers only pass a word on.
 	wakeWorkers = 20
+	// mailWorkers wait for the mail server.
+	mailWorkers = 4
 	// maxRuns is how often a job may fail on our side before the sweep for
 	// stranded work must take over.
 	maxRuns = 25
@@ -40,7 +44,7 @@ const (
 	// pollInterval finds jobs when a notification was missed, and those that
 	// come due.
 	pollInterval = 200 * time.Millisecond
-	// minConnections lets three queues fetch and jobs complete while one
+	// minConnections lets four queues fetch and jobs complete while one
 	// connection listens.
 	minConnections = 8
 	// minSweepEvery keeps a mistaken setting from sweeping without a pause.
@@ -56,6 +60,7 @@ type Config struct {
 	Blobs       blob.Store
 	Fonts       *pdf.Fonts
 	Client      *webhook.Client
+	Mail        mail.Sender // nil: letters stay unsent, and fail
 	Schedule    webhook.Schedule
 	BaseURL     string
 	Clock       intake.Clock
@@ -98,6 +103,7 @@ func NewWorker(ctx context.Context, c Config) (*Worker, error) {
 			queueWebhooks: {MaxWorkers: wakeWorkers},
 			queuePDF:      {MaxWorkers: max(1, c.PDFWorkers)},
 			queueUpkeep:   {MaxWorkers: 2},
+			queueMail:     {MaxWorkers: mailWorkers},
 		},
 		Workers: workers(c, dispatcher),
 	})
@@ -115,6 +121,10 @@ func workers(c Config, d *dispatcher) *river.Workers {
 	river.AddWorker(all, &pdfWorker{
 		db: c.DB, enqueuer: c.Enqueuer, fonts: c.Fonts, baseURL: c.BaseURL, clock: c.Clock, logger: c.Logger,
 	})
+	if c.Mail == nil {
+		c.Mail = mail.Nowhere{}
+	}
+	river.AddWorker(all, &letterWorker{db: c.DB, ring: c.Ring, sender: c.Mail, baseURL: c.BaseURL, clock: c.Clock})
 	river.AddWorker(all, &expireWorker{db: c.DB, enqueuer: c.Enqueuer, clock: c.Clock})
 	river.AddWorker(all, &rescueWorker{db: c.DB, enqueuer: c.Enqueuer, clock: c.Clock})
 	river.AddWorker(all, &retireWorker{db: c.DB, blobs: c.Blobs, clock: c.Clock})

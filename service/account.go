@@ -49,15 +49,9 @@ func (s *Service) CreateAccount(ctx context.Context, wish NewAccount) (*CreatedA
 	if err != nil {
 		return nil, err
 	}
+	owner := &intake.Staff{ID: intake.NewStaffID(), AccountID: account.ID, Email: wish.Email, Role: intake.RoleOwner, CreatedAt: now}
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
-		if err := tx.InsertAccount(ctx, account); err != nil {
-			return err
-		}
-		if err := tx.InsertSubscription(ctx, account.ID, wish.Plan, now); err != nil {
-			return err
-		}
-		owner := &intake.Staff{ID: intake.NewStaffID(), AccountID: account.ID, Email: wish.Email, Role: intake.RoleOwner, CreatedAt: now}
-		if err := tx.InsertStaff(ctx, owner, hash); err != nil {
+		if err := s.insertAccount(ctx, tx, account, wish.Plan, owner, hash); err != nil {
 			return err
 		}
 		var err error
@@ -82,15 +76,32 @@ func knownPlan(id string) bool {
 	return false
 }
 
+// insertAccount stores an account with its subscription and its owner.
+func (s *Service) insertAccount(ctx context.Context, tx *db.Tx, account *intake.Account, plan string, owner *intake.Staff, passwordHash string) error {
+	if err := tx.InsertAccount(ctx, account); err != nil {
+		return err
+	}
+	if err := tx.InsertSubscription(ctx, account.ID, plan, account.CreatedAt); err != nil {
+		return err
+	}
+	return tx.InsertStaff(ctx, owner, passwordHash)
+}
+
 // openMode makes a scope's first API key and webhook secret.
 func (s *Service) openMode(ctx context.Context, tx *db.Tx, scope intake.Scope) (key, secret string, err error) {
 	row, key := intake.NewAPIKey(scope, "First key", s.Clock.Now())
 	if err := tx.InsertAPIKey(ctx, &row); err != nil {
 		return "", "", err
 	}
+	secret, err = s.openWebhooks(ctx, tx, scope)
+	return key, secret, err
+}
+
+// openWebhooks makes a scope's first webhook secret.
+func (s *Service) openWebhooks(ctx context.Context, tx *db.Tx, scope intake.Scope) (secret string, err error) {
 	secret = webhook.NewSecret()
 	sealed := s.Ring.Seal(scope.SecretOwner(), []byte(secret))
-	return key, secret, tx.InsertWebhookSetting(ctx, scope, &db.WebhookSetting{Secret: sealed})
+	return secret, tx.InsertWebhookSetting(ctx, scope, &db.WebhookSetting{Secret: sealed})
 }
 
 // NewKey is what is asked of a new API key.

@@ -33,10 +33,11 @@ const maxHashes = 4
 type passwords struct {
 	running chan struct{}
 	nobody  func() string // a hash that no password made
+	common  func() map[string]bool
 }
 
 func newPasswords() *passwords {
-	p := &passwords{running: make(chan struct{}, maxHashes)}
+	p := &passwords{running: make(chan struct{}, maxHashes), common: sync.OnceValue(loadCommonPasswords)}
 	p.nobody = sync.OnceValue(func() string { return hashPassword(newPassword()) })
 	return p
 }

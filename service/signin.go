@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"strings"
@@ -22,7 +21,8 @@ var (
 const staffSeenPrecision = time.Minute
 
 // SignIn starts a session for the staff user of that address and password and
-// returns its token, for the cookie. Whoever isn't known, and whose password is
+// returns its token, for the cookie. Where the user has a second factor the
+// session is half open: SecondFactor completes it. Whoever isn't known, and whose password is
 // wrong, gets the same unauthorized in the same time. Too many tries, by
 // address or network, get rate_limit_exceeded.
 func (s *Service) SignIn(ctx context.Context, email, password string, from Visitor) (token string, _ *intake.StaffSession, err error) {
@@ -47,7 +47,10 @@ func (s *Service) SignIn(ctx context.Context, email, password string, from Visit
 		return "", nil, errWrongPassword
 	}
 	session := s.newStaffSession(staff.Staff, from)
-	token, tokenHash := newToken()
+	if staff.TwoStep {
+		session.Stage, session.ExpiresAt = intake.SignInPassword, session.StartedAt.Add(intake.StaffHalfOpen)
+	}
+	token, tokenHash := intake.NewToken()
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
 		if err := tx.InsertStaffSession(ctx, session, tokenHash); err != nil {
 			return err
@@ -55,9 +58,17 @@ func (s *Service) SignIn(ctx context.Context, email, password string, from Visit
 		if err := tx.ForgetSignInAttempts(ctx, subject); err != nil {
 			return err
 		}
-		return s.audit(ctx, tx, staff.AccountID, session.Actor(), deed{Action: intake.AuditSignedIn, TargetID: staff.ID.String(), TargetName: staff.Email})
+		if staff.TwoStep {
+			return nil
+		}
+		return s.auditSignIn(ctx, tx, session, from)
 	})
 	return token, session, err
+}
+
+func (s *Service) auditSignIn(ctx context.Context, tx *db.Tx, session *intake.StaffSession, from Visitor) error {
+	return s.audit(ctx, tx, session.AccountID, actorAt(session, from),
+		deed{Action: intake.AuditSignedIn, TargetID: session.ID.String(), TargetName: session.Email})
 }
 
 // How many tries there may be within attemptWindow before a pause: of one
@@ -65,7 +76,10 @@ func (s *Service) SignIn(ctx context.Context, email, password string, from Visit
 const (
 	attemptWindow      = 15 * time.Minute
 	attemptsForOne     = 10
+	attemptsForCode    = 5 // six digits are few
 	attemptsPerNetwork = 100
+	lettersForOne      = 3  // to one address
+	invitationsOfOne   = 50 // of one account
 )
 
 var errTooManyAttempts = intake.Errorf(intake.CodeRateLimitExceeded, "There were too many attempts. Wait 15 minutes and try again.")
@@ -73,6 +87,11 @@ var errTooManyAttempts = intake.Errorf(intake.CodeRateLimitExceeded, "There were
 // countAttempt counts a try before it is made, so that many at once don't slip
 // through.
 func (s *Service) countAttempt(ctx context.Context, subject []byte, from Visitor) error {
+	return s.countTo(ctx, attemptsForOne, subject, from)
+}
+
+// countTo is countAttempt with another limit for the subject.
+func (s *Service) countTo(ctx context.Context, limit int, subject []byte, from Visitor) error {
 	now := s.Clock.Now()
 	since := now.Add(-attemptWindow)
 	n, err := s.DB.AttemptSignIn(ctx, attemptSubject("network", intake.Network(from.IPAddress)), now, since)
@@ -83,7 +102,7 @@ func (s *Service) countAttempt(ctx context.Context, subject []byte, from Visitor
 		return err
 	}
 	n, err = s.DB.AttemptSignIn(ctx, subject, now, since)
-	if err == nil && n > attemptsForOne {
+	if err == nil && n > limit {
 		return errTooManyAttempts
 	}
 	return err
@@ -102,22 +121,11 @@ func (s *Service) newStaffSession(staff intake.Staff, from Visitor) *intake.Staf
 	}
 }
 
-// newToken returns a new session's token and what it is found by.
-func newToken() (token string, hash []byte) {
-	token = rand.Text() + rand.Text() // 260 bits
-	return token, tokenHash(token)
-}
-
-func tokenHash(token string) []byte {
-	sum := sha256.Sum256([]byte(token))
-	return sum[:]
-}
-
 // StaffSession returns the live session of a token, or unauthorized. What it
 // says of the user and of what the user may do is as it is now.
 func (s *Service) StaffSession(ctx context.Context, token string) (*intake.StaffSession, error) {
 	now := s.Clock.Now()
-	session, err := s.DB.StaffSession(ctx, tokenHash(token), now)
+	session, err := s.DB.StaffSession(ctx, intake.HashToken(token), now)
 	if err != nil {
 		return nil, orCode(err, errSignedOut)
 	}
@@ -132,23 +140,12 @@ func (s *Service) StaffSession(ctx context.Context, token string) (*intake.Staff
 
 // Confirm proves by the password that the user of a session is there, and
 // returns the session's new token. Error: unauthorized for a wrong password.
-func (s *Service) Confirm(ctx context.Context, session *intake.StaffSession, password string) (token string, err error) {
-	subject := attemptSubject("staff", strings.ToLower(session.Email))
-	if err := s.countAttempt(ctx, subject, Visitor{IPAddress: session.Address}); err != nil {
-		return "", err
-	}
-	staff, err := s.DB.StaffPassword(ctx, session.ID)
-	if err != nil {
-		return "", orCode(err, errSignedOut)
-	}
-	right, err := s.passwords.verify(ctx, staff.Hash, password)
+func (s *Service) Confirm(ctx context.Context, session *intake.StaffSession, password string, from Visitor) (token string, err error) {
+	_, subject, err := s.provePassword(ctx, session, password, from)
 	if err != nil {
 		return "", err
 	}
-	if !right {
-		return "", errNotConfirmed
-	}
-	token, hash := newToken()
+	token, hash := intake.NewToken()
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
 		if err := tx.ForgetSignInAttempts(ctx, subject); err != nil {
 			return err

@@ -1,0 +1,66 @@
+package db
+
+import (
+	"context"
+	"time"
+
+	"candor/intake"
+)
+
+const invitationQuery = `
+	SELECT i.id, i.account_id, a.name AS account_name, i.email, i.role, i.may_download, i.invited_by, i.created_at, i.expires_at
+	FROM invitation i JOIN account a ON a.id = i.account_id`
+
+// PutInvitation stores an invitation. One to the same address of the account
+// is replaced, its link with it.
+func (tx *Tx) PutInvitation(ctx context.Context, i *intake.Invitation) error {
+	_, err := tx.ExecContext(ctx, `
+		DELETE FROM invitation WHERE account_id = $1 AND lower(email) = lower($2)`, i.AccountID, i.Email)
+	if err != nil {
+		return wrap(err, "replace invitation")
+	}
+	_, err = tx.ExecContext(ctx, `
+		INSERT INTO invitation (id, account_id, email, role, may_download, invited_by, created_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		i.ID, i.AccountID, i.Email, i.Role, i.MayDownload, i.InvitedBy, i.CreatedAt, i.ExpiresAt)
+	return wrap(err, "insert invitation")
+}
+
+// Invitations lists the account's invitations that weren't accepted, those
+// that have expired lately too, the latest first.
+func (d *DB) Invitations(ctx context.Context, account intake.AccountID) ([]intake.Invitation, error) {
+	var out []intake.Invitation
+	err := d.SelectContext(ctx, &out, invitationQuery+` WHERE i.account_id = $1 ORDER BY i.created_at DESC, i.id DESC`, account)
+	return out, wrap(err, "list invitations")
+}
+
+// Invitation returns an invitation, or ErrNotFound.
+func (d *DB) Invitation(ctx context.Context, id intake.InvitationID) (*intake.Invitation, error) {
+	var i intake.Invitation
+	err := d.GetContext(ctx, &i, invitationQuery+` WHERE i.id = $1`, id)
+	return &i, wrap(err, "get invitation")
+}
+
+// InvitationByToken returns the invitation whose letter had the token of that
+// SHA-256 and that hasn't expired at now, or ErrNotFound.
+func (d *DB) InvitationByToken(ctx context.Context, tokenHash []byte, now time.Time) (*intake.Invitation, error) {
+	var i intake.Invitation
+	err := d.GetContext(ctx, &i, invitationQuery+` WHERE i.token_hash = $1 AND i.expires_at > $2`, tokenHash, now)
+	return &i, wrap(err, "find invitation")
+}
+
+// SetInvitationToken makes the invitation be found by its letter's token.
+func (d *DB) SetInvitationToken(ctx context.Context, id intake.InvitationID, tokenHash []byte) error {
+	result, err := d.ExecContext(ctx, `UPDATE invitation SET token_hash = $2 WHERE id = $1`, id, tokenHash)
+	return changedOne(result, err, "set invitation's token")
+}
+
+// DeleteInvitation deletes an invitation of the account, accepted or revoked,
+// and returns it; ErrNotFound where there is none.
+func (tx *Tx) DeleteInvitation(ctx context.Context, account intake.AccountID, id intake.InvitationID) (*intake.Invitation, error) {
+	var i intake.Invitation
+	err := tx.GetContext(ctx, &i, `
+		DELETE FROM invitation i USING account a WHERE i.id = $1 AND i.account_id = $2 AND a.id = i.account_id
+		RETURNING i.id, i.account_id, a.name AS account_name, i.email, i.role, i.may_download, i.invited_by, i.created_at, i.expires_at`, id, account)
+	return &i, wrap(err, "delete invitation")
+}

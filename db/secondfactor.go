@@ -1,0 +1,85 @@
+package db
+
+import (
+	"context"
+	"time"
+
+	"candor/intake"
+)
+
+// A SecondFactor is a staff user's authenticator app. Secrets are sealed.
+type SecondFactor struct {
+	Pending       []byte     `db:"totp_pending"` // set up and not proven yet; nil for none
+	Secret        []byte     `db:"totp_secret"`  // nil: no second factor
+	Since         *time.Time `db:"totp_since"`
+	Step          int64      `db:"totp_step"`      // of the last code that was used
+	RecoveryCodes int        `db:"recovery_codes"` // that are left
+}
+
+// SecondFactor returns a staff user's second factor, or ErrNotFound.
+func (d *DB) SecondFactor(ctx context.Context, id intake.StaffID) (*SecondFactor, error) {
+	var f SecondFactor
+	err := d.GetContext(ctx, &f, `
+		SELECT totp_pending, totp_secret, totp_since, totp_step,
+			(SELECT count(*) FROM staff_recovery_code WHERE staff_id = id) AS recovery_codes
+		FROM staff_user WHERE id = $1`, id)
+	return &f, wrap(err, "get second factor")
+}
+
+// SetPendingFactor stores a new sealed secret that is still to be proven.
+func (d *DB) SetPendingFactor(ctx context.Context, id intake.StaffID, sealed []byte) error {
+	result, err := d.ExecContext(ctx, `
+		UPDATE staff_user SET totp_pending = $2 WHERE id = $1 AND totp_secret IS NULL`, id, sealed)
+	return changedOne(result, err, "set pending second factor")
+}
+
+// TurnOnFactor makes the pending secret the one that is asked for; step is
+// that of the code that proved it. ErrNotFound where it is on already, or where
+// another secret has become the pending one.
+func (tx *Tx) TurnOnFactor(ctx context.Context, id intake.StaffID, pending []byte, step int64, now time.Time) error {
+	result, err := tx.ExecContext(ctx, `
+		UPDATE staff_user SET totp_secret = totp_pending, totp_pending = NULL, totp_since = $4, totp_step = $3
+		WHERE id = $1 AND totp_secret IS NULL AND totp_pending = $2`, id, pending, step, now)
+	return changedOne(result, err, "turn on second factor")
+}
+
+// TurnOffFactor forgets the secret and the recovery codes; ErrNotFound where
+// there is none.
+func (tx *Tx) TurnOffFactor(ctx context.Context, id intake.StaffID) error {
+	result, err := tx.ExecContext(ctx, `
+		UPDATE staff_user SET totp_secret = NULL, totp_pending = NULL, totp_since = NULL
+		WHERE id = $1 AND totp_secret IS NOT NULL`, id)
+	if err := changedOne(result, err, "turn off second factor"); err != nil {
+		return err
+	}
+	return tx.PutRecoveryCodes(ctx, id, nil)
+}
+
+// UseStep notes that the code of a step was used. ErrNotFound says that this
+// one, or a later one, was before.
+func (tx *Tx) UseStep(ctx context.Context, id intake.StaffID, step int64) error {
+	result, err := tx.ExecContext(ctx, `
+		UPDATE staff_user SET totp_step = $2 WHERE id = $1 AND totp_step < $2 AND totp_secret IS NOT NULL`, id, step)
+	return changedOne(result, err, "use code")
+}
+
+// PutRecoveryCodes replaces a staff user's recovery codes by those of the
+// given SHA-256.
+func (tx *Tx) PutRecoveryCodes(ctx context.Context, id intake.StaffID, hashes [][]byte) error {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM staff_recovery_code WHERE staff_id = $1`, id); err != nil {
+		return wrap(err, "delete recovery codes")
+	}
+	for _, hash := range hashes {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO staff_recovery_code (staff_id, hash) VALUES ($1, $2)`, id, hash); err != nil {
+			return wrap(err, "insert recovery code")
+		}
+	}
+	return nil
+}
+
+// UseRecoveryCode deletes the recovery code, so that it works once;
+// ErrNotFound where there is none.
+func (tx *Tx) UseRecoveryCode(ctx context.Context, id intake.StaffID, hash []byte) error {
+	result, err := tx.ExecContext(ctx, `DELETE FROM staff_recovery_code WHERE staff_id = $1 AND hash = $2`, id, hash)
+	return changedOne(result, err, "use recovery code")
+}

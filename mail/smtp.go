@@ -1,0 +1,112 @@
+package mail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	netmail "net/mail"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/wneessen/go-mail"
+)
+
+// smtpTimeout bounds each step of the conversation with the mail server.
+const smtpTimeout = 20 * time.Second
+
+// SMTP sends letters through a mail server. It prints as the server's name.
+type SMTP struct {
+	host    string
+	from    string
+	options []mail.Option
+}
+
+var _ Sender = (*SMTP)(nil)
+
+// NewSMTP reads smtp://user:password@host:587, which must offer STARTTLS
+// unless it is this machine, or smtps://user:password@host:465. The port and
+// the user may be left out. From is the sender's address, with a name or
+// without. Its errors show no password.
+func NewSMTP(server, from string) (*SMTP, error) {
+	u, err := url.Parse(server)
+	if err != nil || u.Scheme != "smtp" && u.Scheme != "smtps" || u.Hostname() == "" || u.Path != "" && u.Path != "/" || u.RawQuery != "" {
+		return nil, errors.New("must be smtp://user:password@host:587 or smtps://user:password@host:465, signs such as @ and / in the password written as %40 and %2F")
+	}
+	if _, err := netmail.ParseAddress(from); err != nil {
+		return nil, errors.New("needs CANDOR_MAIL_FROM to be an address such as Candor <no-reply@example.com>")
+	}
+	s := &SMTP{host: u.Hostname(), from: from, options: []mail.Option{mail.WithTimeout(smtpTimeout), mail.WithoutNoop()}}
+	port := 587
+	switch {
+	case u.Scheme == "smtps":
+		port = 465
+		s.options = append(s.options, mail.WithSSL())
+	case isLoopback(u.Hostname()):
+		s.options = append(s.options, mail.WithTLSPolicy(mail.TLSOpportunistic))
+	default:
+		s.options = append(s.options, mail.WithTLSPolicy(mail.TLSMandatory))
+	}
+	if u.Port() != "" {
+		if port, err = strconv.Atoi(u.Port()); err != nil || port < 1 || port > 65535 {
+			return nil, errors.New("has a port that is none")
+		}
+	}
+	s.options = append(s.options, mail.WithPort(port))
+	if u.User != nil {
+		password, _ := u.User.Password()
+		s.options = append(s.options, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover), mail.WithUsername(u.User.Username()), mail.WithPassword(password))
+	}
+	return s, nil
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// String is the mail server's name.
+func (s *SMTP) String() string { return s.host }
+
+// Send sends the letter on a connection of its own.
+func (s *SMTP) Send(ctx context.Context, m Message) error {
+	letter := mail.NewMsg()
+	if err := letter.From(s.from); err != nil {
+		return errors.New("mail: the sender’s address is not valid")
+	}
+	if err := letter.To(m.To); err != nil {
+		return fmt.Errorf("mail: the address is none: %w", ErrRefused)
+	}
+	letter.Subject(m.Subject)
+	letter.SetDate()
+	letter.SetMessageID()
+	letter.SetGenHeader("Auto-Submitted", "auto-generated")
+	letter.SetBodyString(mail.TypeTextPlain, m.Text)
+	letter.AddAlternativeString(mail.TypeTextHTML, m.HTML)
+	client, err := mail.NewClient(s.host, s.options...)
+	if err != nil {
+		return errors.New("mail: the mail server’s settings are not valid")
+	}
+	return plainError(client.DialAndSendWithContext(ctx, letter))
+}
+
+// plainError says what failed without the server's words, which repeat the
+// address.
+func plainError(err error) error {
+	if err == nil {
+		return nil
+	}
+	var sending *mail.SendError
+	if errors.As(err, &sending) {
+		if code := sending.ErrorCode(); code >= 500 && !sending.IsTemp() {
+			return fmt.Errorf("mail: %s (%d): %w", sending.Reason, code, ErrRefused)
+		}
+		return fmt.Errorf("mail: %s (%d)", sending.Reason, sending.ErrorCode())
+	}
+	var network net.Error
+	if errors.As(err, &network) && network.Timeout() {
+		return errors.New("mail: the mail server doesn’t answer in time")
+	}
+	return errors.New("mail: the mail server can’t be reached or refuses to talk: see that CANDOR_SMTP_URL is right")
+}

@@ -1,0 +1,285 @@
+package service
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pquerna/otp/hotp"
+	"github.com/pquerna/otp/totp"
+
+	"candor/db"
+	"candor/intake"
+)
+
+// codePeriod is how long a code of an authenticator app lives (RFC 6238).
+const codePeriod = 30 * time.Second
+
+// recoveryCodes is how many recovery codes there are at first.
+const recoveryCodes = 10
+
+var (
+	errWrongCode = intake.FieldError(intake.CodeUnauthorized, "code", "That code isn’t right, or was used already. Wait for the app to show the next one and try again.")
+	errTwoStepOn = intake.Errorf(intake.CodeValidation, "Two-step sign-in is on already.")
+	errNoTwoStep = intake.Errorf(intake.CodeValidation, "Two-step sign-in isn’t on.")
+)
+
+// A TwoStepSetup is what an authenticator app must know.
+type TwoStepSetup struct {
+	Secret string // base32
+	URL    string // otpauth://, for a QR code
+}
+
+// TwoStep returns the state of a staff user's second factor.
+func (s *Service) TwoStep(ctx context.Context, session *intake.StaffSession) (*db.SecondFactor, error) {
+	factor, err := s.DB.SecondFactor(ctx, session.ID)
+	return factor, orCode(err, errSignedOut)
+}
+
+// BeginTwoStep makes a new secret for an authenticator app, which counts once
+// a code has proven it. Error: validation_error where it is on already.
+func (s *Service) BeginTwoStep(ctx context.Context, session *intake.StaffSession) (*TwoStepSetup, error) {
+	key, err := totp.Generate(totp.GenerateOpts{Issuer: "Candor", AccountName: session.Email})
+	if err != nil {
+		return nil, fmt.Errorf("service: make a secret: %w", err)
+	}
+	sealed := s.Ring.Seal(totpOwner(session.ID), []byte(key.Secret()))
+	if err := s.DB.SetPendingFactor(ctx, session.ID, sealed); err != nil {
+		return nil, orCode(err, errTwoStepOn)
+	}
+	return &TwoStepSetup{Secret: key.Secret(), URL: key.URL()}, nil
+}
+
+// PendingTwoStep returns what BeginTwoStep made last and is still to be proven.
+// Error: validation_error where nothing is.
+func (s *Service) PendingTwoStep(ctx context.Context, session *intake.StaffSession) (*TwoStepSetup, error) {
+	factor, err := s.TwoStep(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	if factor.Pending == nil {
+		return nil, intake.Errorf(intake.CodeValidation, "Nothing is being set up. Begin again.")
+	}
+	secret, err := s.Ring.Open(totpOwner(session.ID), factor.Pending)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(string(secret))
+	if err != nil {
+		return nil, fmt.Errorf("service: secret of an authenticator app: %w", err)
+	}
+	key, err := totp.Generate(totp.GenerateOpts{Issuer: "Candor", AccountName: session.Email, Secret: raw})
+	if err != nil {
+		return nil, fmt.Errorf("service: repeat a secret: %w", err)
+	}
+	return &TwoStepSetup{Secret: key.Secret(), URL: key.URL()}, nil
+}
+
+// TurnOnTwoStep proves the pending secret by a code, signs the user's other
+// browsers out and returns the recovery codes, which are shown this once, and
+// the session's new token. Error: unauthorized for a wrong code.
+func (s *Service) TurnOnTwoStep(ctx context.Context, session *intake.StaffSession, code string, from Visitor) (recovery []string, token string, err error) {
+	subject := attemptSubject("code", session.ID.String())
+	if err := s.countTo(ctx, attemptsForCode, subject, from); err != nil {
+		return nil, "", err
+	}
+	factor, err := s.TwoStep(ctx, session)
+	if err != nil {
+		return nil, "", err
+	}
+	step, ok, err := s.codeStep(session.ID, factor.Pending, code)
+	if err != nil {
+		return nil, "", err
+	}
+	if !ok {
+		return nil, "", errWrongCode
+	}
+	recovery, hashes := newRecoveryCodes()
+	token, hash := intake.NewToken()
+	now := s.Clock.Now()
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if err := tx.TurnOnFactor(ctx, session.ID, factor.Pending, step, now); err != nil {
+			return orCode(err, errTwoStepOn)
+		}
+		if err := tx.PutRecoveryCodes(ctx, session.ID, hashes); err != nil {
+			return err
+		}
+		if err := s.renewSession(ctx, tx, session, hash, subject); err != nil {
+			return err
+		}
+		return s.tellChange(ctx, tx, session, from, intake.AuditTwoStepOn, intake.NoticeTwoStepOn)
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	return recovery, token, nil
+}
+
+// TurnOffTwoStep forgets the second factor of a user whose password it is.
+// Error: unauthorized for a wrong one.
+func (s *Service) TurnOffTwoStep(ctx context.Context, session *intake.StaffSession, password string, from Visitor) error {
+	_, subject, err := s.provePassword(ctx, session, password, from)
+	if err != nil {
+		return err
+	}
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if err := tx.TurnOffFactor(ctx, session.ID); err != nil {
+			return orCode(err, errNoTwoStep)
+		}
+		if err := tx.ForgetSignInAttempts(ctx, subject); err != nil {
+			return err
+		}
+		return s.tellChange(ctx, tx, session, from, intake.AuditTwoStepOff, intake.NoticeTwoStepOff)
+	})
+}
+
+// RenewRecoveryCodes replaces the recovery codes and returns the new ones,
+// which are shown this once.
+func (s *Service) RenewRecoveryCodes(ctx context.Context, session *intake.StaffSession, from Visitor) ([]string, error) {
+	factor, err := s.TwoStep(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	if factor.Secret == nil {
+		return nil, errNoTwoStep
+	}
+	codes, hashes := newRecoveryCodes()
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if err := tx.PutRecoveryCodes(ctx, session.ID, hashes); err != nil {
+			return err
+		}
+		return s.audit(ctx, tx, session.AccountID, actorAt(session, from),
+			deed{Action: intake.AuditRecoveryCodesMade, TargetID: session.ID.String(), TargetName: session.Email})
+	})
+	return codes, err
+}
+
+// SecondFactor completes a half-open sign-in by a code of the authenticator
+// app or by a recovery code, each of which works once, and returns the
+// session's new token. Error: unauthorized for a wrong code.
+func (s *Service) SecondFactor(ctx context.Context, half *intake.StaffSession, code string, from Visitor) (token string, err error) {
+	subject := attemptSubject("code", half.ID.String())
+	if err := s.countTo(ctx, attemptsForCode, subject, from); err != nil {
+		return "", err
+	}
+	factor, err := s.TwoStep(ctx, half)
+	if err != nil {
+		return "", err
+	}
+	step, isCode, err := s.codeStep(half.ID, factor.Secret, code)
+	if err != nil {
+		return "", err
+	}
+	token, hash := intake.NewToken()
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if err := s.useCode(ctx, tx, half, step, isCode, code, from); err != nil {
+			return orCode(err, errWrongCode)
+		}
+		if err := tx.CompleteStaffSession(ctx, half.SessionID, hash, s.Clock.Now()); err != nil {
+			return orCode(err, errSignedOut)
+		}
+		if err := tx.ForgetSignInAttempts(ctx, subject); err != nil {
+			return err
+		}
+		return s.auditSignIn(ctx, tx, half, from)
+	})
+	if err != nil {
+		return "", err
+	}
+	return token, nil
+}
+
+// useCode uses the app's code, or else the recovery code, or returns
+// db.ErrNotFound.
+func (s *Service) useCode(ctx context.Context, tx *db.Tx, half *intake.StaffSession, step int64, isCode bool, code string, from Visitor) error {
+	if isCode {
+		return tx.UseStep(ctx, half.ID, step)
+	}
+	if err := tx.UseRecoveryCode(ctx, half.ID, intake.HashToken(typedCode(code))); err != nil {
+		return err
+	}
+	return s.tellChange(ctx, tx, half, from, intake.AuditRecoveryCodeUsed, intake.NoticeRecoveryUsed)
+}
+
+// codeStep reports whether the code is that of the sealed secret now, a period
+// before or a period after, since clocks differ, and returns its step.
+func (s *Service) codeStep(staff intake.StaffID, sealed []byte, code string) (step int64, ok bool, err error) {
+	if sealed == nil {
+		return 0, false, nil
+	}
+	secret, err := s.Ring.Open(totpOwner(staff), sealed)
+	if err != nil {
+		return 0, false, err
+	}
+	typed := typedCode(code)
+	now := s.Clock.Now().Unix() / int64(codePeriod/time.Second)
+	for _, one := range []int64{now - 1, now, now + 1} {
+		want, err := hotp.GenerateCode(string(secret), uint64(one))
+		if err != nil {
+			return 0, false, fmt.Errorf("service: code of an authenticator app: %w", err)
+		}
+		if subtle.ConstantTimeCompare([]byte(want), []byte(typed)) == 1 {
+			step, ok = one, true
+		}
+	}
+	return step, ok, nil
+}
+
+func totpOwner(id intake.StaffID) string { return "staff totp " + id.String() }
+
+// typedCode is a code without the spaces and dashes that people type.
+func typedCode(code string) string { return joined(strings.ToLower(code)) }
+
+// recoveryAlphabet has no letters and digits that look alike.
+const recoveryAlphabet = "abcdefghjkmnpqrstvwxyz0123456789"
+
+// newRecoveryCodes returns codes of 80 bits and what is stored of them.
+func newRecoveryCodes() (codes []string, hashes [][]byte) {
+	for range recoveryCodes {
+		random := make([]byte, 16)
+		_, _ = rand.Read(random) // never fails
+		var code strings.Builder
+		for i, b := range random {
+			if i > 0 && i%4 == 0 {
+				code.WriteByte('-')
+			}
+			code.WriteByte(recoveryAlphabet[b%32])
+		}
+		codes = append(codes, code.String())
+		hashes = append(hashes, intake.HashToken(typedCode(code.String())))
+	}
+	return codes, hashes
+}
+
+// renewSession gives the session a new token after what its user has proven,
+// forgets the tries of it and ends all of the user's other sessions.
+func (s *Service) renewSession(ctx context.Context, tx *db.Tx, session *intake.StaffSession, tokenHash, subject []byte) error {
+	if err := tx.ConfirmStaffSession(ctx, session.SessionID, tokenHash, s.Clock.Now()); err != nil {
+		return orCode(err, errSignedOut)
+	}
+	_, endErr := tx.DeleteOtherStaffSessions(ctx, session.ID, session.SessionID)
+	return errors.Join(endErr, tx.ForgetSignInAttempts(ctx, subject))
+}
+
+// tellChange writes a change of how a user signs in into the audit log and to
+// the user.
+func (s *Service) tellChange(ctx context.Context, tx *db.Tx, session *intake.StaffSession, from Visitor, action intake.AuditAction, n intake.StaffNotice) error {
+	err := s.audit(ctx, tx, session.AccountID, actorAt(session, from),
+		deed{Action: action, TargetID: session.ID.String(), TargetName: session.Email})
+	if err != nil {
+		return err
+	}
+	return s.Enqueuer.NoticeLetter(ctx, tx, session.ID, n)
+}
+
+// actorAt is who is signed in, seen from where the request came from.
+func actorAt(session *intake.StaffSession, from Visitor) intake.Actor {
+	by := session.Actor()
+	by.Address = from.IPAddress
+	return by
+}

@@ -1,0 +1,178 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"candor/db"
+	"candor/form"
+	"candor/intake"
+)
+
+// NewInvitation is who is asked into a team.
+type NewInvitation struct {
+	Email       string
+	Role        intake.Role
+	MayDownload bool // of support
+}
+
+// invitationState is what the audit log says of an invitation.
+type invitationState struct {
+	Role        intake.Role `json:"role"`
+	MayDownload bool        `json:"may_download,omitempty"`
+}
+
+// Invite asks somebody into the account's team by a letter; an earlier
+// invitation to the same address ends. Whether the address is in another
+// account's team isn't told. Errors: validation_error by field email or role,
+// rate_limit_exceeded.
+func (s *Service) Invite(ctx context.Context, account intake.AccountID, by intake.Actor, wish NewInvitation) (*intake.Invitation, error) {
+	wish.Email = strings.TrimSpace(wish.Email)
+	switch {
+	case !form.ValidEmail(wish.Email):
+		return nil, errEmail
+	case !slices.Contains(intake.Roles, wish.Role):
+		return nil, intake.FieldError(intake.CodeValidation, "role", "Choose a role")
+	}
+	staff, err := s.DB.StaffByEmail(ctx, wish.Email)
+	switch {
+	case err == nil && staff.AccountID == account:
+		return nil, intake.FieldError(intake.CodeValidation, "email", staff.Email+" is in the team already")
+	case err != nil && !errors.Is(err, db.ErrNotFound):
+		return nil, err
+	}
+	from := Visitor{IPAddress: by.Address}
+	if err := s.countTo(ctx, invitationsOfOne, attemptSubject("invitations", account.String()), from); err != nil {
+		return nil, err
+	}
+	now := s.Clock.Now()
+	i := &intake.Invitation{
+		ID: intake.NewInvitationID(), AccountID: account, Email: wish.Email, Role: wish.Role,
+		MayDownload: wish.MayDownload && wish.Role == intake.RoleSupport, InvitedBy: by.Name, CreatedAt: now, ExpiresAt: now.Add(intake.InvitationLife),
+	}
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if err := tx.PutInvitation(ctx, i); err != nil {
+			return err
+		}
+		if err := s.Enqueuer.InvitationLetter(ctx, tx, i.ID); err != nil {
+			return err
+		}
+		return s.audit(ctx, tx, account, by, deed{
+			Action: intake.AuditInvited, TargetID: i.ID.String(), TargetName: i.Email, After: invitationState{i.Role, i.MayDownload},
+		})
+	})
+	return i, err
+}
+
+// Invitations lists the account's invitations that weren't accepted.
+func (s *Service) Invitations(ctx context.Context, account intake.AccountID) ([]intake.Invitation, error) {
+	return s.DB.Invitations(ctx, account)
+}
+
+var errNoInvitation = intake.Errorf(intake.CodeNotFound, "This invitation was accepted or withdrawn already.")
+
+// RevokeInvitation withdraws an invitation of the account: its link ends at
+// once. Error: not_found.
+func (s *Service) RevokeInvitation(ctx context.Context, account intake.AccountID, by intake.Actor, id string) error {
+	invitation, err := intake.ParseInvitationID(id)
+	if err != nil {
+		return errNoInvitation
+	}
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		i, err := tx.DeleteInvitation(ctx, account, invitation)
+		if err != nil {
+			return orCode(err, errNoInvitation)
+		}
+		return s.audit(ctx, tx, account, by, deed{
+			Action: intake.AuditInvitationRevoked, TargetID: i.ID.String(), TargetName: i.Email, Before: invitationState{i.Role, i.MayDownload},
+		})
+	})
+}
+
+// Invitation returns the live invitation of a link's token, or not_found.
+func (s *Service) Invitation(ctx context.Context, token string) (*intake.Invitation, error) {
+	i, err := s.DB.InvitationByToken(ctx, intake.HashToken(token), s.Clock.Now())
+	return i, orCode(err, errLinkGone)
+}
+
+// AcceptInvitation makes the invited person a staff user and signs them in: it
+// returns the new session's token. Errors: not_found for a link that works no
+// more, validation_error by field name or new_password.
+func (s *Service) AcceptInvitation(ctx context.Context, token, name, password string, from Visitor) (string, error) {
+	if err := s.countAttempt(ctx, attemptSubject("link", token), from); err != nil {
+		return "", err
+	}
+	i, err := s.Invitation(ctx, token)
+	if err != nil {
+		return "", err
+	}
+	name, err = checkPerson(name, s.passwords.refuse(password, i.Email, name, i.AccountName))
+	if err != nil {
+		return "", err
+	}
+	hash, err := s.passwords.hash(ctx, password)
+	if err != nil {
+		return "", err
+	}
+	staff := intake.Staff{
+		ID: intake.NewStaffID(), AccountID: i.AccountID, Email: i.Email, Name: name, Role: i.Role, MayDownload: i.MayDownload, CreatedAt: s.Clock.Now(),
+	}
+	session := s.newStaffSession(staff, from)
+	cookie, tokenHash := intake.NewToken()
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if _, err := tx.DeleteInvitation(ctx, i.AccountID, i.ID); err != nil {
+			return orCode(err, errLinkGone)
+		}
+		if err := tx.InsertStaff(ctx, &staff, hash); err != nil {
+			return err
+		}
+		if err := tx.InsertStaffSession(ctx, session, tokenHash); err != nil {
+			return err
+		}
+		return s.audit(ctx, tx, i.AccountID, session.Actor(), deed{
+			Action: intake.AuditJoined, TargetID: staff.ID.String(), TargetName: staff.Email, After: invitationState{i.Role, i.MayDownload},
+		})
+	})
+	if errors.Is(err, db.ErrEmailTaken) {
+		return "", errLinkGone // joined another team in the meantime
+	}
+	if err != nil {
+		return "", err
+	}
+	return cookie, nil
+}
+
+// checkPerson returns the name as it is kept, and what is wrong with it and
+// with the password.
+func checkPerson(name, passwordProblem string) (string, error) {
+	name, problem := form.CleanText(name, maxName)
+	switch {
+	case problem != "":
+		problem = "Your name " + problem
+	case name == "":
+		problem = "Enter your name"
+	}
+	return name, fieldProblems(field{"name", problem}, field{"new_password", passwordProblem})
+}
+
+// maxName is the longest name of a person or a company, in characters.
+const maxName = 200
+
+// field is what is wrong with a field, "" for nothing.
+type field struct{ name, problem string }
+
+// fieldProblems is a validation_error about the fields that have a problem.
+func fieldProblems(fields ...field) error {
+	e := intake.Errorf(intake.CodeValidation, "Some fields aren’t right.")
+	for _, f := range fields {
+		if f.problem != "" {
+			e.Fields = append(e.Fields, form.Error{Field: f.name, Message: f.problem})
+		}
+	}
+	if len(e.Fields) == 0 {
+		return nil
+	}
+	return e
+}

@@ -1,0 +1,218 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"candor/db"
+	"candor/form"
+	"candor/intake"
+)
+
+// ChangePassword sets a new password for who proves to know the current one,
+// signs the user's other browsers out and returns the session's new token.
+// Errors: unauthorized for a wrong current password, validation_error for a new
+// one that the rules refuse.
+func (s *Service) ChangePassword(ctx context.Context, session *intake.StaffSession, current, password string, from Visitor) (token string, err error) {
+	if err := newPasswordError(s.passwords.refuse(password, session.Email, session.Name, session.AccountName)); err != nil {
+		return "", err
+	}
+	_, subject, err := s.provePassword(ctx, session, current, from)
+	if err != nil {
+		return "", err
+	}
+	passwordHash, err := s.passwords.hash(ctx, password)
+	if err != nil {
+		return "", err
+	}
+	token, hash := intake.NewToken()
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if err := tx.SetPasswordHash(ctx, session.ID, passwordHash); err != nil {
+			return orCode(err, errSignedOut)
+		}
+		if err := tx.DeleteStaffRequests(ctx, intake.RequestReset, addressSubject(session.Email)); err != nil {
+			return err
+		}
+		if err := s.renewSession(ctx, tx, session, hash, subject); err != nil {
+			return err
+		}
+		return s.tellChange(ctx, tx, session, from, intake.AuditPasswordChanged, intake.NoticePasswordChanged)
+	})
+	if err != nil {
+		return "", err
+	}
+	return token, nil
+}
+
+// provePassword checks the password of who is signed in. The subject is what
+// the tries are counted by.
+func (s *Service) provePassword(ctx context.Context, session *intake.StaffSession, password string, from Visitor) (_ *db.StaffPassword, subject []byte, err error) {
+	subject = attemptSubject("staff", strings.ToLower(session.Email))
+	if err := s.countAttempt(ctx, subject, from); err != nil {
+		return nil, nil, err
+	}
+	staff, err := s.DB.StaffPassword(ctx, session.ID)
+	if err != nil {
+		return nil, nil, orCode(err, errSignedOut)
+	}
+	right, err := s.passwords.verify(ctx, staff.Hash, password)
+	if err == nil && !right {
+		err = errNotConfirmed
+	}
+	return staff, subject, err
+}
+
+var errLinkGone = intake.Errorf(intake.CodeNotFound, "This link has been used or has expired. Ask for a new one.")
+
+// addressSubject is an e-mail address as requests are found by it.
+func addressSubject(email string) []byte { return attemptSubject("address", strings.ToLower(email)) }
+
+// request stores what the visitor asks for and will prove by a letter's link,
+// and asks for the letter. All of it is the same whether somebody has the
+// address or not; the letter's worker finds out.
+func (s *Service) request(ctx context.Context, kind intake.StaffRequestKind, details intake.RequestDetails) error {
+	now := s.Clock.Now()
+	life := intake.ResetLife
+	if kind == intake.RequestSignUp {
+		life = intake.SignUpLife
+	}
+	r := &intake.StaffRequest{
+		ID: intake.NewStaffRequestID(), Kind: kind, Subject: addressSubject(details.Email), CreatedAt: now, ExpiresAt: now.Add(life),
+	}
+	plain, err := json.Marshal(details)
+	if err != nil {
+		return fmt.Errorf("service: staff request: %w", err)
+	}
+	r.Sealed = s.Ring.Seal(r.SealOwner(), plain)
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if err := tx.InsertStaffRequest(ctx, r); err != nil {
+			return err
+		}
+		return s.Enqueuer.RequestLetter(ctx, tx, r.ID)
+	})
+}
+
+// requested returns the live request of a link's token, or not_found.
+func (s *Service) requested(ctx context.Context, kind intake.StaffRequestKind, token string) (*intake.StaffRequest, intake.RequestDetails, error) {
+	var details intake.RequestDetails
+	r, err := s.DB.StaffRequestByToken(ctx, kind, intake.HashToken(token), s.Clock.Now())
+	if err != nil {
+		return nil, details, orCode(err, errLinkGone)
+	}
+	plain, err := s.Ring.Open(r.SealOwner(), r.Sealed)
+	if err != nil {
+		return nil, details, err
+	}
+	if err := json.Unmarshal(plain, &details); err != nil {
+		return nil, details, fmt.Errorf("service: staff request: %w", err)
+	}
+	return r, details, nil
+}
+
+// RequestReset sends a link for choosing a new password to the address, if it
+// is a staff user's. Whoever asks doesn't learn whether it is.
+func (s *Service) RequestReset(ctx context.Context, email string, from Visitor) error {
+	email = strings.TrimSpace(email)
+	if !form.ValidEmail(email) {
+		return errEmail
+	}
+	if err := s.countTo(ctx, lettersForOne, attemptSubject("letter", strings.ToLower(email)), from); err != nil {
+		return err
+	}
+	return s.request(ctx, intake.RequestReset, intake.RequestDetails{Email: email})
+}
+
+var errEmail = intake.FieldError(intake.CodeValidation, "email", "Enter an e-mail address, such as name@example.com")
+
+// CheckReset returns whose password the link's token may change, or not_found.
+func (s *Service) CheckReset(ctx context.Context, token string) (email string, err error) {
+	_, details, err := s.requested(ctx, intake.RequestReset, token)
+	return details.Email, err
+}
+
+// Reset sets a new password by a letter's link and ends all of the user's
+// sessions; nobody is signed in by it. Errors: not_found for a link that works
+// no more, validation_error for a password that the rules refuse.
+func (s *Service) Reset(ctx context.Context, token, password string, from Visitor) error {
+	if err := s.countAttempt(ctx, attemptSubject("link", token), from); err != nil {
+		return err
+	}
+	r, details, err := s.requested(ctx, intake.RequestReset, token)
+	if err != nil {
+		return err
+	}
+	staff, err := s.DB.StaffByEmail(ctx, details.Email)
+	if err != nil {
+		return orCode(err, errLinkGone)
+	}
+	account, err := s.DB.Account(ctx, staff.AccountID)
+	if err != nil {
+		return err
+	}
+	if err := newPasswordError(s.passwords.refuse(password, staff.Email, staff.Name, account.Name)); err != nil {
+		return err
+	}
+	hash, err := s.passwords.hash(ctx, password)
+	if err != nil {
+		return err
+	}
+	as := &intake.StaffSession{Staff: staff.Staff}
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if err := tx.UseStaffRequest(ctx, r); err != nil {
+			return orCode(err, errLinkGone)
+		}
+		if err := tx.SetPasswordHash(ctx, staff.ID, hash); err != nil {
+			return orCode(err, errLinkGone)
+		}
+		_, endErr := tx.DeleteOtherStaffSessions(ctx, staff.ID, intake.StaffSessionID{})
+		if err := errors.Join(endErr, tx.ForgetSignInAttempts(ctx, attemptSubject("staff", strings.ToLower(staff.Email)))); err != nil {
+			return err
+		}
+		return s.tellChange(ctx, tx, as, from, intake.AuditPasswordReset, intake.NoticePasswordChanged)
+	})
+}
+
+// StaffSessions returns the browsers in which the user is signed in, the
+// latest first.
+func (s *Service) StaffSessions(ctx context.Context, session *intake.StaffSession) ([]intake.StaffSession, error) {
+	return s.DB.StaffSessions(ctx, session.ID, s.Clock.Now())
+}
+
+var errNoStaffSession = intake.Errorf(intake.CodeNotFound, "This browser is signed out already.")
+
+// EndStaffSession signs the user out in one of the user's browsers.
+func (s *Service) EndStaffSession(ctx context.Context, session *intake.StaffSession, id string, from Visitor) error {
+	other, err := intake.ParseStaffSessionID(id)
+	if err != nil {
+		return errNoStaffSession
+	}
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if err := tx.DeleteStaffSession(ctx, session.ID, other); err != nil {
+			return orCode(err, errNoStaffSession)
+		}
+		return s.auditEnded(ctx, tx, session, 1, from)
+	})
+}
+
+// EndOtherStaffSessions signs the user out in all browsers but this one.
+func (s *Service) EndOtherStaffSessions(ctx context.Context, session *intake.StaffSession, from Visitor) error {
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		n, err := tx.DeleteOtherStaffSessions(ctx, session.ID, session.SessionID)
+		if err != nil || n == 0 {
+			return err
+		}
+		return s.auditEnded(ctx, tx, session, n, from)
+	})
+}
+
+func (s *Service) auditEnded(ctx context.Context, tx *db.Tx, session *intake.StaffSession, n int, from Visitor) error {
+	return s.audit(ctx, tx, session.AccountID, actorAt(session, from), deed{
+		Action: intake.AuditSessionsEnded, TargetID: session.ID.String(), TargetName: session.Email,
+		Before: struct {
+			Sessions int `json:"sessions"`
+		}{n},
+	})
+}

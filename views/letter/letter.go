@@ -1,0 +1,109 @@
+// Package letter words the letters to staff and draws them as plain text and
+// as HTML that says the same. It must not know storage or how letters are sent.
+package letter
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"candor/intake"
+)
+
+// A Letter is what one says. URL is "" where there is nothing to open.
+type Letter struct {
+	Subject string
+	Lines   []string
+	Button  string
+	URL     string
+	After   []string
+}
+
+// Reset leads to where a new password is chosen.
+func Reset(url string) Letter {
+	return Letter{
+		Subject: "Choose a new password",
+		Lines:   []string{"Somebody asked for a new password for your Candor account with this e-mail address."},
+		Button:  "Choose a new password", URL: url,
+		After: []string{"The link works once, for one hour.", "If it wasn’t you, do nothing: your password stays as it is."},
+	}
+}
+
+// SignUp leads to where a new account is opened.
+func SignUp(url string) Letter {
+	return Letter{
+		Subject: "Confirm your e-mail address",
+		Lines:   []string{"Somebody, we hope you, is opening a Candor account with this e-mail address."},
+		Button:  "Confirm and open the account", URL: url,
+		After: []string{"The link works once, for 24 hours. We’ll ask for the password that was chosen.", "If it wasn’t you, do nothing: there will be no account."},
+	}
+}
+
+// KnownAlready answers a sign-up with an address that has an account.
+func KnownAlready(url string) Letter {
+	return Letter{
+		Subject: "You already have an account",
+		Lines:   []string{"Somebody asked for a new Candor account with this e-mail address. You already have one, so nothing was changed."},
+		Button:  "Sign in", URL: url,
+		After: []string{"If you’ve forgotten your password, choose a new one from the sign-in page.", "If it wasn’t you, do nothing."},
+	}
+}
+
+// Invitation leads to where an invitation is accepted.
+func Invitation(i *intake.Invitation, url string) Letter {
+	return Letter{
+		Subject: fmt.Sprintf("Join %s on Candor", i.AccountName),
+		Lines:   []string{fmt.Sprintf("%s invites you to the team of %s on Candor, as %s.", i.InvitedBy, i.AccountName, i.Role)},
+		Button:  "Accept the invitation", URL: url,
+		After: []string{"The link works once, for seven days.", "If you don’t know what this is about, do nothing."},
+	}
+}
+
+// InvitedElsewhere tells somebody who has a team already why an invitation
+// can't be accepted.
+func InvitedElsewhere(i *intake.Invitation) Letter {
+	return Letter{
+		Subject: fmt.Sprintf("Join %s on Candor", i.AccountName),
+		Lines: []string{
+			fmt.Sprintf("%s invites you to the team of %s on Candor.", i.InvitedBy, i.AccountName),
+			"This e-mail address belongs to a team on Candor already, and can be in one only. Ask to be invited with another address.",
+		},
+	}
+}
+
+// Notice tells of a change that may have been somebody else's doing.
+func Notice(n intake.StaffNotice, url string) Letter {
+	l := Letter{Button: "Open Candor", URL: url, After: []string{
+		"If it wasn’t you, choose a new password from the sign-in page at once, and tell an owner of your account.",
+	}}
+	switch n {
+	case intake.NoticePasswordChanged:
+		l.Subject, l.Lines = "Your password was changed", []string{"The password of your Candor account was changed. Other browsers were signed out."}
+	case intake.NoticeTwoStepOn:
+		l.Subject, l.Lines = "Two-step sign-in is on", []string{"Signing in to your Candor account asks for a code from your authenticator app now."}
+	case intake.NoticeTwoStepOff:
+		l.Subject, l.Lines = "Two-step sign-in is off", []string{"Signing in to your Candor account asks for the password alone now."}
+	case intake.NoticeRecoveryUsed:
+		l.Subject, l.Lines = "A recovery code was used", []string{"Somebody signed in to your Candor account with a recovery code instead of a code from your authenticator app."}
+	}
+	return l
+}
+
+// Text is the letter in plain text.
+func (l Letter) Text() string {
+	parts := l.Lines
+	if l.URL != "" {
+		parts = append(parts[:len(parts):len(parts)], l.Button+":\n"+l.URL)
+	}
+	return strings.Join(append(parts, l.After...), "\n\n") + "\n\nCandor\n"
+}
+
+// HTML is the letter as a page.
+func (l Letter) HTML() (string, error) {
+	var b bytes.Buffer
+	if err := page(l).Render(context.Background(), &b); err != nil {
+		return "", fmt.Errorf("letter: draw: %w", err)
+	}
+	return b.String(), nil
+}
