@@ -10,7 +10,7 @@ const auditColumns = `id, account_id, livemode, at, actor_kind, actor_id, actor_
 
 // InsertAudit adds a line to the audit log.
 func (tx *Tx) InsertAudit(ctx context.Context, e *intake.AuditEntry) error {
-	var before, after *string // a nil RawMessage would be stored as an empty text
+	var before, after *string // JSON goes as text, bytes would go as bytea
 	if e.Before != nil {
 		text := string(e.Before)
 		before = &text

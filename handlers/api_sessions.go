@@ -7,6 +7,7 @@ import (
 	"candor/db"
 	"candor/form"
 	"candor/intake"
+	"candor/service"
 	"candor/statement"
 )
 
@@ -203,8 +204,12 @@ func (s *Server) sessionData(ctx context.Context, r *sessionID) (*submittedData,
 	if err != nil {
 		return nil, err
 	}
+	return newSubmittedData(of), nil
+}
+
+func newSubmittedData(of *service.SubmittedData) *submittedData {
 	return &submittedData{
 		SessionID: of.Session.ID, FormType: of.Session.FormType, Status: of.Session.Status,
 		SubmittedAt: form.At(*of.Session.CompletedAt), Data: of.Statement,
-	}, nil
+	}
 }

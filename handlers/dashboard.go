@@ -60,9 +60,18 @@ func (r *staffRoute) place() string {
 // staffRoutes are the pages for those who are signed in, all of them.
 func (s *Server) staffRoutes() []staffRoute {
 	const get, post = http.MethodGet, http.MethodPost
-	_ = post
 	return []staffRoute{
 		{get, "", intake.UseDashboard, s.showHome, nil},
+		{get, "/sessions", intake.UseSessions, s.listSessionsPage, nil},
+		{post, "/sessions", intake.UseSessions, s.createSessionByHand, nil},
+		{get, "/sessions/new", intake.UseSessions, s.showNewSession, nil},
+		{get, "/sessions/export", intake.UseSessions, s.exportSessions, nil},
+		{get, "/sessions/:session", intake.UseSessions, s.showSession, nil},
+		{post, "/sessions/:session/cancel", intake.UseSessions, s.cancelSessionByHand, nil},
+		{post, "/sessions/:session/extend", intake.UseSessions, s.extendSession, nil},
+		{get, "/sessions/:session/data", intake.DownloadData, s.downloadData, nil},
+		{get, "/sessions/:session/pdf", intake.DownloadData, s.downloadPDF, nil},
+		{get, "/sessions/:session/documents/:document", intake.DownloadData, s.downloadDocument, nil},
 	}
 }
 

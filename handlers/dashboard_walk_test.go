@@ -14,14 +14,25 @@ import (
 // the names of objects that walkObjects makes. A route without an entry fails
 // the test: whoever adds one says here what it gives access to.
 var walkCases = map[string][]string{
-	"GET /dashboard/:mode": nil,
+	"GET /dashboard/:mode":                                       nil,
+	"GET /dashboard/:mode/sessions":                              nil,
+	"POST /dashboard/:mode/sessions":                             nil,
+	"GET /dashboard/:mode/sessions/new":                          nil,
+	"GET /dashboard/:mode/sessions/export":                       nil,
+	"GET /dashboard/:mode/sessions/:session":                     {"session"},
+	"POST /dashboard/:mode/sessions/:session/cancel":             {"session"},
+	"POST /dashboard/:mode/sessions/:session/extend":             {"session"},
+	"GET /dashboard/:mode/sessions/:session/data":                {"session"},
+	"GET /dashboard/:mode/sessions/:session/pdf":                 {"session"},
+	"GET /dashboard/:mode/sessions/:session/documents/:document": {"session", "document"},
 }
 
 // walkObjects makes in the scope one of each kind that a route can name.
 func walkObjects(b *bench, scope intake.Scope) map[string]string {
 	b.Helper()
 	return map[string]string{
-		"session": b.newSession(scope, intake.NewSession{}).ID.String(),
+		"session":  b.newSession(scope, intake.NewSession{}).ID.String(),
+		"document": intake.NewDocumentID().String(),
 	}
 }
 

@@ -21,6 +21,12 @@ var notices = map[string]string{
 	"saved":    "Your answers are saved",
 	"uploaded": "Document uploaded",
 	"removed":  "Document removed",
+
+	"session_created":   "Session created. Give its link to the customer.",
+	"session_cancelled": "Session cancelled",
+	"session_extended":  "The link works longer now",
+	"session_closed":    "It was too late for that: the session isn’t open any more",
+	"pdf_not_ready":     "The PDF is still being made. Try again in a few seconds.",
 }
 
 func (s *Server) leaveNotice(c echo.Context, id intake.SessionID, code string) {

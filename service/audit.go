@@ -38,7 +38,7 @@ func (s *Service) audit(ctx context.Context, tx *db.Tx, account intake.AccountID
 	return tx.InsertAudit(ctx, entry)
 }
 
-func auditJSON(v any) (json.RawMessage, error) {
+func auditJSON(v any) ([]byte, error) {
 	if v == nil {
 		return nil, nil
 	}

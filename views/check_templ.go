@@ -732,7 +732,7 @@ func checkedDocuments(c CheckPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var31 string
-				templ_7745c5c3_Var31, templ_7745c5c3_Err = templ.JoinStringErrs(fileSize(doc.SizeBytes))
+				templ_7745c5c3_Var31, templ_7745c5c3_Err = templ.JoinStringErrs(FileSize(doc.SizeBytes))
 				if templ_7745c5c3_Err != nil {
 					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/check.templ`, Line: 159, Col: 76}
 				}

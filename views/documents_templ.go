@@ -385,7 +385,7 @@ func uploaded(documents []statement.Document) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var15 string
-			templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(fileSize(doc.SizeBytes))
+			templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(FileSize(doc.SizeBytes))
 			if templ_7745c5c3_Err != nil {
 				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/documents.templ`, Line: 98, Col: 90}
 			}

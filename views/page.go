@@ -110,8 +110,8 @@ func (p Page) mark() string {
 	return ""
 }
 
-// fileSize is a number of bytes as people read it: "1.2 MB", "340 KB".
-func fileSize(bytes int64) string {
+// FileSize is a number of bytes as people read it: "1.2 MB", "340 KB".
+func FileSize(bytes int64) string {
 	const kb, mb = 1 << 10, 1 << 20
 	switch {
 	case bytes >= 10*mb:

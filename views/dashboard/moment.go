@@ -1,0 +1,173 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"candor/intake"
+	"candor/statement"
+)
+
+// A Moment is one thing that happened to a session.
+type Moment struct {
+	At     time.Time
+	Title  string
+	Detail string
+}
+
+// EventMoment is an event of a session in words.
+func EventMoment(e *intake.Event) Moment {
+	m := Moment{At: e.CreatedAt, Title: string(e.Type)}
+	var body struct {
+		Data struct {
+			UserAgent string `json:"user_agent"`
+			IPAddress string `json:"ip_address"`
+			Section   string `json:"section"`
+			PageCount int    `json:"page_count"`
+		} `json:"data"`
+	}
+	if json.Unmarshal(e.Body, &body) != nil {
+		return m // erased: that it happened is known still
+	}
+	switch e.Type {
+	case intake.SessionAccessed:
+		m.Title = "Opened by the customer"
+		m.Detail = strings.Trim(Device(body.Data.UserAgent)+", "+body.Data.IPAddress, ", ")
+	case intake.SessionSectionCompleted:
+		m.Title = "Section completed: " + statement.Title(body.Data.Section)
+	case intake.SessionCompleted:
+		m.Title = "Signed and submitted"
+	case intake.SessionPDFReady:
+		m.Title = "PDF made"
+		m.Detail = count(body.Data.PageCount, "page")
+	case intake.SessionExpired:
+		m.Title = "Expired"
+	}
+	return m
+}
+
+// auditWords are the actions on sessions in words.
+var auditWords = map[intake.AuditAction]string{
+	intake.AuditSessionCancelled: "Cancelled",
+	intake.AuditSessionExtended:  "Link extended",
+	intake.AuditDataRead:         "Data read",
+	intake.AuditPDFRead:          "PDF downloaded",
+	intake.AuditDocumentRead:     "Document downloaded",
+}
+
+// AuditMoment is a line of the audit log about a session in words.
+func AuditMoment(e *intake.AuditEntry) Moment {
+	m := Moment{At: e.At, Title: auditWords[e.Action], Detail: e.ActorName}
+	if m.Title == "" {
+		m.Title = string(e.Action)
+	}
+	if e.ActorKind == intake.ActorKey {
+		m.Detail = "key " + e.ActorName
+	}
+	if e.Address != "" {
+		m.Detail += ", " + e.Address
+	}
+	return m
+}
+
+// Ordered returns the moments of a session, its creation among them, the
+// latest first.
+func Ordered(s *intake.Session, moments []Moment) []Moment {
+	created := Moment{At: s.CreatedAt, Title: "Created"}
+	if s.CreatedBy != nil {
+		created.Detail = strings.TrimSpace(byWord(*s.CreatedByKind) + " " + *s.CreatedBy)
+	}
+	moments = slices.DeleteFunc(moments, func(m Moment) bool { return m.Title == string(intake.AuditSessionCreated) })
+	moments = append(moments, created)
+	slices.SortStableFunc(moments, func(a, b Moment) int { return b.At.Compare(a.At) })
+	return moments
+}
+
+// Device names the browser and system of a User-Agent header, as far as they
+// are well known.
+func Device(agent string) string {
+	find := func(names [][2]string) string {
+		for _, n := range names {
+			if strings.Contains(agent, n[0]) {
+				return n[1]
+			}
+		}
+		return ""
+	}
+	browser := find([][2]string{
+		{"Edg/", "Edge"}, {"OPR/", "Opera"}, {"SamsungBrowser/", "Samsung Internet"}, {"Firefox/", "Firefox"}, {"FxiOS/", "Firefox"},
+		{"CriOS/", "Chrome"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"},
+	})
+	system := find([][2]string{
+		{"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Android", "Android"}, {"Windows", "Windows"}, {"Macintosh", "Mac"}, {"CrOS", "ChromeOS"}, {"Linux", "Linux"},
+	})
+	switch {
+	case browser != "" && system != "":
+		return browser + " on " + system
+	case browser+system != "":
+		return browser + system
+	case agent != "":
+		return "An unknown browser"
+	}
+	return ""
+}
+
+type metadatum struct{ key, value string }
+
+// metadata are a session's own data by key, texts without their quotes.
+func metadata(m intake.Metadata) []metadatum {
+	var out []metadatum
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		value := string(m[key])
+		var text string
+		if json.Unmarshal(m[key], &text) == nil {
+			value = text
+		}
+		out = append(out, metadatum{key, value})
+	}
+	return out
+}
+
+// count is a number of things: "1 session", "12,345 sessions".
+func count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return number(n) + " " + thing
+}
+
+// number is a number as people read it, "12,345".
+func number(n int) string {
+	digits := strconv.Itoa(n)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+func orDash(s *string) string {
+	if s == nil || *s == "" {
+		return "–"
+	}
+	return *s
+}
+
+// link is a path with a query of the names and values that follow, those that
+// aren't empty.
+func link(path string, pairs ...string) string {
+	values := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			values.Set(pairs[i], pairs[i+1])
+		}
+	}
+	if len(values) == 0 {
+		return path
+	}
+	return path + "?" + values.Encode()
+}
