@@ -62,6 +62,14 @@ func (s *Server) staffRoutes() []staffRoute {
 	const get, post = http.MethodGet, http.MethodPost
 	return []staffRoute{
 		{get, "", intake.UseDashboard, s.showHome, nil},
+		{get, "/me", intake.UseDashboard, s.showMe, []staffOption{shared}},
+		{post, "/me/password", intake.UseDashboard, s.changePassword, []staffOption{shared}},
+		{post, "/me/two-step", intake.UseDashboard, s.beginTwoStep, []staffOption{shared, confirmed}},
+		{post, "/me/two-step/on", intake.UseDashboard, s.turnOnTwoStep, []staffOption{shared, confirmed}},
+		{post, "/me/two-step/off", intake.UseDashboard, s.turnOffTwoStep, []staffOption{shared}},
+		{post, "/me/recovery-codes", intake.UseDashboard, s.renewRecoveryCodes, []staffOption{shared, confirmed}},
+		{post, "/me/sessions/end-others", intake.UseDashboard, s.endOtherStaffSessions, []staffOption{shared}},
+		{post, "/me/sessions/:browser/end", intake.UseDashboard, s.endStaffSession, []staffOption{shared}},
 		{get, "/sessions", intake.UseSessions, s.listSessionsPage, nil},
 		{post, "/sessions", intake.UseSessions, s.createSessionByHand, nil},
 		{get, "/sessions/new", intake.UseSessions, s.showNewSession, nil},
@@ -79,8 +87,7 @@ func (s *Server) staffRoutes() []staffRoute {
 func (s *Server) dashboardRoutes(e *echo.Echo) {
 	d := e.Group(dashboard.Root, s.sameOriginOnly, compressPages)
 	d.Match(read, "", s.openDashboard)
-	d.Match(read, "/sign-in", s.showSignIn)
-	d.POST("/sign-in", s.signIn)
+	s.doorRoutes(d)
 	d.Match(read, "/confirm", s.showConfirm)
 	d.POST("/confirm", s.confirm)
 	d.POST("/sign-out", s.signOut)

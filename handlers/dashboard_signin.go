@@ -3,6 +3,7 @@ package handlers
 import (
 	"errors"
 	"net/http"
+	"net/url"
 
 	"github.com/labstack/echo/v4"
 
@@ -21,7 +22,7 @@ func (s *Server) showSignIn(c echo.Context) error {
 	if session != nil {
 		return c.Redirect(http.StatusSeeOther, then)
 	}
-	return render(c, http.StatusOK, dashboard.SignIn(dashboard.SignInPage{Page: dashboard.Page{Title: "Sign in"}, Then: then}))
+	return render(c, http.StatusOK, dashboard.SignIn(dashboard.SignInPage{Page: dashboard.Page{Title: "Sign in", Announce: s.takeStaffNotice(c)}, Then: then}))
 }
 
 // signIn checks e-mail address and password and gives the browser its cookie.
@@ -38,7 +39,7 @@ func (s *Server) signIn(c echo.Context) error {
 	if len(page.Problems) > 0 {
 		return render(c, http.StatusUnprocessableEntity, dashboard.SignIn(page))
 	}
-	token, _, err := s.Service.SignIn(c.Request().Context(), page.Email, c.FormValue("password"), visitor(c))
+	token, session, err := s.Service.SignIn(c.Request().Context(), page.Email, c.FormValue("password"), visitor(c))
 	if status, message, ok := refusal(err); ok {
 		page.Problems = []views.ErrorItem{{Target: "email", Message: message}}
 		return render(c, status, dashboard.SignIn(page))
@@ -48,6 +49,9 @@ func (s *Server) signIn(c echo.Context) error {
 	}
 	if err := s.giveStaffCookie(c, token); err != nil {
 		return err
+	}
+	if session.Stage != intake.SignInFull {
+		return c.Redirect(http.StatusSeeOther, dashboard.Root+"/sign-in/code?then="+url.QueryEscape(page.Then))
 	}
 	return c.Redirect(http.StatusSeeOther, page.Then)
 }

@@ -22,6 +22,13 @@ var notices = map[string]string{
 	"uploaded": "Document uploaded",
 	"removed":  "Document removed",
 
+	"password_changed":    "Your password is changed. Other browsers are signed out.",
+	"password_reset":      "Your password is changed. Sign in with the new one.",
+	"two_step_off":        "Two-step sign-in is off",
+	"browser_signed_out":  "That browser is signed out",
+	"browsers_signed_out": "All other browsers are signed out",
+	"welcome":             "Welcome to Candor",
+
 	"session_created":   "Session created. Give its link to the customer.",
 	"session_cancelled": "Session cancelled",
 	"session_extended":  "The link works longer now",

@@ -41,6 +41,9 @@ func (s *Server) routes(e *echo.Echo) error {
 
 	// The partner's staff.
 	s.dashboardRoutes(e)
+	if s.Development && s.Outbox != nil {
+		e.Match(read, "/dev/mail", s.showDevMail)
+	}
 
 	// The API, described by its own document.
 	operations := s.operations()

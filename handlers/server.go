@@ -39,6 +39,7 @@ type Config struct {
 	CookieKeys     [][]byte                    // gorilla/sessions pairs, newest first
 	Ready          func(context.Context) error // nil once the process can serve
 	Version        string
+	Outbox         Outbox // in development, where no letter is sent: shown at /dev/mail
 }
 
 // Server holds the handlers; New makes one.

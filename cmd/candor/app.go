@@ -13,6 +13,7 @@ import (
 	"candor/intake"
 	"candor/jobs"
 	"candor/keyring"
+	"candor/mail"
 	"candor/service"
 	"candor/webhook"
 )
@@ -25,6 +26,8 @@ type app struct {
 	ring     *keyring.Keyring
 	blobs    blob.Store
 	enqueuer *jobs.Enqueuer
+	mail     mail.Sender
+	outbox   *mail.Folder // nil where letters are sent
 	service  *service.Service
 }
 
@@ -62,6 +65,9 @@ func openApp(ctx context.Context, c Config, logger *slog.Logger) (_ *app, err er
 	if a.blobs, err = blob.NewFiles(filepath.Join(c.DataDir, "documents")); err != nil {
 		return nil, err
 	}
+	if err := a.openMail(ctx, c, logger); err != nil {
+		return nil, err
+	}
 	if a.enqueuer, err = jobs.NewEnqueuer(a.db, logger); err != nil {
 		return nil, err
 	}
@@ -70,6 +76,22 @@ func openApp(ctx context.Context, c Config, logger *slog.Logger) (_ *app, err er
 		BaseURL: publicURL(c), Clock: intake.SystemClock, Logger: logger,
 	})
 	return a, nil
+}
+
+// openMail finds where letters go: to the mail server, or in development into
+// a folder.
+func (a *app) openMail(ctx context.Context, c Config, logger *slog.Logger) (err error) {
+	switch {
+	case c.SMTPURL != "":
+		a.mail, err = mail.NewSMTP(c.SMTPURL, c.MailFrom)
+	case c.Development:
+		a.outbox, err = mail.NewFolder(filepath.Join(c.DataDir, "mail"), logger)
+		a.mail = a.outbox
+	default:
+		logger.WarnContext(ctx, "no mail server: staff can't be invited, sign up or reset a password until CANDOR_SMTP_URL is set")
+		a.mail = mail.Nowhere{}
+	}
+	return err
 }
 
 // openDatabase connects to the given server, or starts the private one.

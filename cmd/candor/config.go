@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"candor/keyring"
+	"candor/mail"
 	"candor/webhook"
 )
 
@@ -31,6 +32,8 @@ type Config struct {
 	SweepInterval   time.Duration
 	RescueAfter     time.Duration
 	PDFFont         string
+	SMTPURL         string // "": development keeps letters, production can't send them
+	MailFrom        string
 	DBConnections   int
 	ShutdownTimeout time.Duration
 	LogLevel        slog.Level
@@ -66,6 +69,8 @@ func (c *Config) variables() []variable {
 		{"CANDOR_SWEEP_INTERVAL", "10s", "time between two sweeps for expired sessions and lost jobs", setDuration(&c.SweepInterval)},
 		{"CANDOR_RESCUE_AFTER", "2m", "age at which a job whose process is gone starts again", setDuration(&c.RescueAfter)},
 		{"CANDOR_PDF_FONT", "", "TrueType file for characters that DejaVu lacks, such as Chinese", setText(&c.PDFFont)},
+		{"CANDOR_SMTP_URL", "", "mail server for letters to staff: smtp://user:password@host:587 or smtps://…:465", setText(&c.SMTPURL)},
+		{"CANDOR_MAIL_FROM", "", "sender of these letters, such as Candor <no-reply@example.com>", setText(&c.MailFrom)},
 		{"CANDOR_DB_CONNECTIONS", "20", "size of the connection pool", setCount(&c.DBConnections)},
 		{"CANDOR_SHUTDOWN_TIMEOUT", "30s", "time for requests and jobs to finish after SIGTERM", setDuration(&c.ShutdownTimeout)},
 		{"CANDOR_LOG_LEVEL", "", "debug, info, warn or error; warn, info in production", c.setLogLevel},
@@ -122,10 +127,15 @@ func (c *Config) settle(known func(name string) bool) []string {
 			c.Addr = host + ":" + c.port
 		}
 	}
-	if c.Development || known("CANDOR_ENV") {
-		return nil
-	}
 	var missing []string
+	if c.SMTPURL != "" {
+		if _, err := mail.NewSMTP(c.SMTPURL, c.MailFrom); err != nil {
+			missing = append(missing, "CANDOR_SMTP_URL "+err.Error())
+		}
+	}
+	if c.Development || known("CANDOR_ENV") {
+		return missing
+	}
 	if c.BaseURL == "" && !known("CANDOR_BASE_URL") {
 		missing = append(missing, "CANDOR_BASE_URL is missing: set it to the address customers open, such as https://forms.example.com")
 	}
@@ -242,13 +252,17 @@ func (c Config) LogValue() slog.Value {
 	if c.Keys != nil {
 		keys = c.Keys.String()
 	}
+	mailServer := "none"
+	if u, err := url.Parse(c.SMTPURL); err == nil && u.Host != "" {
+		mailServer = u.Host
+	}
 	return slog.GroupValue(
 		slog.Bool("development", c.Development), slog.String("addr", c.Addr), slog.String("base_url", c.BaseURL),
 		slog.String("database", database), slog.String("data_dir", c.DataDir), slog.String("secret_keys", keys),
 		slog.Any("trusted_proxies", c.TrustedProxies), slog.String("webhook_schedule", c.Schedule.String()),
 		slog.Int("rate_per_minute", c.RatePerMinute), slog.Int("rate_burst", c.RateBurst),
 		slog.Duration("sweep_interval", c.SweepInterval), slog.Duration("rescue_after", c.RescueAfter),
-		slog.String("pdf_font", c.PDFFont), slog.Int("db_connections", c.DBConnections),
+		slog.String("pdf_font", c.PDFFont), slog.String("mail_server", mailServer), slog.String("mail_from", c.MailFrom), slog.Int("db_connections", c.DBConnections),
 		slog.Duration("shutdown_timeout", c.ShutdownTimeout), slog.String("log_level", c.LogLevel.String()),
 	)
 }

@@ -53,13 +53,33 @@ func TestConfigurationPrintsNoSecret(t *testing.T) {
 	t.Parallel()
 	const key = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 	for _, dsn := range []string{"postgres://u:hidden@h/candor?password=hidden", "host=h password=hidden"} {
-		c := read(t, map[string]string{"CANDOR_SECRET_KEYS": "k7:" + key, "DATABASE_URL": dsn})
+		c := read(t, map[string]string{
+			"CANDOR_SECRET_KEYS": "k7:" + key, "DATABASE_URL": dsn,
+			"CANDOR_SMTP_URL": "smtp://u:hidden@mail.example:587", "CANDOR_MAIL_FROM": "no-reply@example.com",
+		})
 		text := fmt.Sprint(c.LogValue())
 		if strings.Contains(text, "hidden") || strings.Contains(text, key) {
 			t.Errorf("the configuration prints a secret: %s", text)
 		}
 		if !strings.Contains(text, "k7") {
 			t.Errorf("the configuration does not name its keys: %s", text)
+		}
+	}
+}
+
+func TestMailServer(t *testing.T) {
+	t.Parallel()
+	for name, env := range map[string]map[string]string{
+		"no sender":   {"CANDOR_SMTP_URL": "smtp://u:hidden@mail.example:587"},
+		"bad sender":  {"CANDOR_SMTP_URL": "smtp://u:hidden@mail.example:587", "CANDOR_MAIL_FROM": "Candor"},
+		"no scheme":   {"CANDOR_SMTP_URL": "u:hidden@mail.example:587", "CANDOR_MAIL_FROM": "a@example.com"},
+		"bad port":    {"CANDOR_SMTP_URL": "smtp://u:hidden@mail.example:99999", "CANDOR_MAIL_FROM": "a@example.com"},
+		"unreadable":  {"CANDOR_SMTP_URL": "smtp://u:hid/den@mail.example", "CANDOR_MAIL_FROM": "a@example.com"},
+		"with a path": {"CANDOR_SMTP_URL": "smtp://mail.example/hidden", "CANDOR_MAIL_FROM": "a@example.com"},
+	} {
+		_, err := readConfig(func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+		if err == nil || !strings.HasPrefix(err.Error(), "CANDOR_SMTP_URL ") || strings.Contains(err.Error(), "hid") {
+			t.Errorf("%s: %v, want a problem with CANDOR_SMTP_URL that shows no password", name, err)
 		}
 	}
 }

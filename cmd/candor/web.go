@@ -35,11 +35,15 @@ func startWeb(c Config, a *app, listener net.Listener, logger *slog.Logger) (par
 	if err != nil {
 		return part{}, err
 	}
-	handler, err := handlers.New(handlers.Config{
+	config := handlers.Config{
 		Service: a.service, Logger: logger, Clock: intake.SystemClock, BaseURL: publicURL(c), Development: c.Development,
 		TrustedProxies: c.TrustedProxies, Limiter: limiter, CookieKeys: a.ring.CookieKeys(), Ready: a.checkSchema,
 		Version: readVersion().Version,
-	})
+	}
+	if a.outbox != nil {
+		config.Outbox = a.outbox
+	}
+	handler, err := handlers.New(config)
 	if err != nil {
 		return part{}, err
 	}

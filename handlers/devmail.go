@@ -1,0 +1,45 @@
+package handlers
+
+import (
+	"net/http"
+	"regexp"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/mail"
+	"candor/views/dashboard"
+)
+
+// An Outbox holds the letters that development didn't send.
+type Outbox interface {
+	// Letters returns them, the latest first.
+	Letters() ([]mail.Message, error)
+}
+
+var webAddress = regexp.MustCompile(`https?://\S+`)
+
+// showDevMail lists the letters that development didn't send. The route is
+// there in development alone.
+func (s *Server) showDevMail(c echo.Context) error {
+	messages, err := s.Outbox.Letters()
+	if err != nil {
+		return err
+	}
+	var letters []dashboard.DevLetter
+	for _, m := range messages {
+		letters = append(letters, dashboard.DevLetter{To: m.To, Subject: m.Subject, SentAt: m.SentAt, Parts: textParts(m.Text)})
+	}
+	return render(c, http.StatusOK, dashboard.DevMail(dashboard.Page{Title: "Letters that weren’t sent"}, letters))
+}
+
+// textParts finds the addresses in a text, so that they can be clicked.
+func textParts(text string) []dashboard.TextPart {
+	var out []dashboard.TextPart
+	at := 0
+	for _, found := range webAddress.FindAllStringIndex(text, -1) {
+		address := text[found[0]:found[1]]
+		out = append(out, dashboard.TextPart{Text: text[at:found[0]]}, dashboard.TextPart{Text: address, URL: address})
+		at = found[1]
+	}
+	return append(out, dashboard.TextPart{Text: text[at:]})
+}
