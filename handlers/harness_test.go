@@ -36,6 +36,7 @@ type bench struct {
 	testing.TB
 	handler http.Handler
 	service *service.Service
+	dsn     string
 	db      *db.DB
 	clock   *testClock
 	logs    *logBuffer
@@ -46,7 +47,8 @@ type bench struct {
 // through as much as a test sends.
 func newBench(t testing.TB, change ...func(*handlers.Config)) *bench {
 	t.Helper()
-	b := &bench{TB: t, db: dbtest.New(t), clock: &testClock{now: startTime}, logs: &logBuffer{}}
+	dsn := dbtest.DSN(t)
+	b := &bench{TB: t, dsn: dsn, db: dbtest.Open(t, dsn), clock: &testClock{now: startTime}, logs: &logBuffer{}}
 	logger := slog.New(slog.NewJSONHandler(b.logs, nil))
 	enqueuer, err := jobs.NewEnqueuer(b.db, logger)
 	b.ok(err)

@@ -129,8 +129,22 @@ var errEmail = intake.FieldError(intake.CodeValidation, "email", "Enter an e-mai
 
 // CheckReset returns whose password the link's token may change, or not_found.
 func (s *Service) CheckReset(ctx context.Context, token string) (email string, err error) {
-	_, details, err := s.requested(ctx, intake.RequestReset, token)
-	return details.Email, err
+	_, staff, err := s.resetting(ctx, token)
+	if err != nil {
+		return "", err
+	}
+	return staff.Email, nil
+}
+
+// resetting returns the reset that the link's token stands for, and whose
+// password it changes, or not_found.
+func (s *Service) resetting(ctx context.Context, token string) (*intake.StaffRequest, *db.StaffPassword, error) {
+	r, details, err := s.requested(ctx, intake.RequestReset, token)
+	if err != nil {
+		return nil, nil, err
+	}
+	staff, err := s.DB.StaffByEmail(ctx, details.Email)
+	return r, staff, orCode(err, errLinkGone)
 }
 
 // Reset sets a new password by a letter's link and ends all of the user's
@@ -140,13 +154,9 @@ func (s *Service) Reset(ctx context.Context, token, password string, from Visito
 	if err := s.countAttempt(ctx, attemptSubject("link", token), from); err != nil {
 		return err
 	}
-	r, details, err := s.requested(ctx, intake.RequestReset, token)
+	r, staff, err := s.resetting(ctx, token)
 	if err != nil {
 		return err
-	}
-	staff, err := s.DB.StaffByEmail(ctx, details.Email)
-	if err != nil {
-		return orCode(err, errLinkGone)
 	}
 	account, err := s.DB.Account(ctx, staff.AccountID)
 	if err != nil {

@@ -1,0 +1,296 @@
+package handlers_test
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pquerna/otp/totp"
+
+	"candor/form"
+	"candor/intake"
+	"candor/service"
+)
+
+func newInvitation(email string, role intake.Role) service.NewInvitation {
+	return service.NewInvitation{Email: email, Role: role}
+}
+
+func fieldsOf(err error) form.Errors {
+	var own *intake.Error
+	if errors.As(err, &own) {
+		return own.Fields
+	}
+	return nil
+}
+
+// owner signs the account's owner in by the password.
+func (b *bench) owner() *staffBrowser {
+	b.Helper()
+	browser := b.stranger()
+	browser.wantRedirect(browser.post("/dashboard/sign-in", signInForm(b.account.Email, b.account.Password)), "/dashboard")
+	return browser
+}
+
+const staffCookie = "__Host-candor_staff"
+
+func TestChangePassword(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	browser, elsewhere := b.owner(), b.owner()
+	before := browser.cookies[staffCookie]
+	change := func(current, password string) url.Values {
+		return url.Values{"password": {current}, "new_password": {password}}
+	}
+	const path = "/dashboard/test/me/password"
+	browser.wantPage(browser.post(path, change("wrong", goodPassword)), http.StatusUnprocessableEntity, "That isn’t your password")
+	browser.wantPage(browser.post(path, change(b.account.Password, "qwertyuiop")), http.StatusUnprocessableEntity, "first that others would try")
+	browser.wantPage(browser.post(path, change(b.account.Password, "lender & sons")), http.StatusUnprocessableEntity, "must not be your name")
+	elsewhere.wantPage(elsewhere.get("/dashboard/test"), http.StatusOK)
+
+	browser.wantRedirect(browser.post(path, change(b.account.Password, goodPassword)), "/dashboard/test/me")
+	answer := browser.get("/dashboard/test/me")
+	browser.wantPage(answer, http.StatusOK, "Your password is changed")
+	elsewhere.wantRedirect(elsewhere.get("/dashboard/test"), "/dashboard/sign-in?then=%2Fdashboard%2Ftest")
+	thief := b.stranger()
+	thief.cookies[staffCookie] = before
+	thief.wantRedirect(thief.get("/dashboard/test"), "/dashboard/sign-in?then=%2Fdashboard%2Ftest")
+	thief.wantPage(thief.post("/dashboard/sign-in", signInForm(b.account.Email, b.account.Password)), http.StatusUnprocessableEntity)
+	thief.wantRedirect(thief.post("/dashboard/sign-in", signInForm(b.account.Email, goodPassword)), "/dashboard")
+	b.audited(intake.AuditPasswordChanged, 1)
+	b.wantNoTrace(goodPassword, b.account.Password)
+}
+
+func TestChangePasswordIsThrottled(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	browser := b.staff(intake.RoleFinance)
+	form := url.Values{"password": {"wrong"}, "new_password": {goodPassword}}
+	for range 10 {
+		browser.wantPage(browser.post("/dashboard/test/me/password", form), http.StatusUnprocessableEntity, "That isn’t your password")
+	}
+	browser.wantPage(browser.post("/dashboard/test/me/password", form), http.StatusUnprocessableEntity, "too many attempts")
+}
+
+var secretOnPage = regexp.MustCompile(`id="totp-secret">([A-Z2-7 ]+)<`)
+var recoveryOnPage = regexp.MustCompile(`[a-z0-9]{4}-[a-z0-9]{4}-[a-z0-9]{4}-[a-z0-9]{4}`)
+
+// code is what an authenticator app shows at the bench's time, so many periods
+// off.
+func (b *bench) code(secret string, periods int) string {
+	b.Helper()
+	code, err := totp.GenerateCode(secret, b.clock.Now().Add(time.Duration(periods)*30*time.Second))
+	b.ok(err)
+	return code
+}
+
+func codeForm(code string) url.Values { return url.Values{"code": {code}} }
+
+// twoStep turns two-step sign-in on and returns the secret and the recovery
+// codes.
+func (s *staffBrowser) twoStep() (secret string, recovery []string) {
+	s.Helper()
+	answer := s.post("/dashboard/test/me/two-step", nil)
+	s.wantPage(answer, http.StatusOK, "<svg", "qr-dark")
+	secret = strings.ReplaceAll(secretOnPage.FindStringSubmatch(answer.Body.String())[1], " ", "")
+	s.wantPage(s.post("/dashboard/test/me/two-step/on", codeForm("000 000")), http.StatusUnprocessableEntity, "That code isn’t right", secret[:4])
+	answer = s.post("/dashboard/test/me/two-step/on", codeForm(s.code(secret, 0)))
+	s.wantPage(answer, http.StatusOK, "aren’t shown again")
+	recovery = recoveryOnPage.FindAllString(answer.Body.String(), -1)
+	if len(recovery) != 10 {
+		s.Fatalf("%d recovery codes, want 10", len(recovery))
+	}
+	return secret, recovery
+}
+
+// halfIn is a browser that has given the password, and no code yet.
+func (b *bench) halfIn() *staffBrowser {
+	b.Helper()
+	browser := b.stranger()
+	form := signInForm(b.account.Email, b.account.Password)
+	form.Set("then", "/dashboard/live")
+	browser.wantRedirect(browser.post("/dashboard/sign-in", form), "/dashboard/sign-in/code?then=%2Fdashboard%2Flive")
+	return browser
+}
+
+func TestTwoStepSignIn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	browser, elsewhere := b.owner(), b.owner()
+	before := browser.cookies[staffCookie]
+	secret, recovery := browser.twoStep()
+	if browser.cookies[staffCookie] == before {
+		t.Error("turning two-step sign-in on kept the token")
+	}
+	elsewhere.wantRedirect(elsewhere.get("/dashboard/test"), "/dashboard/sign-in?then=%2Fdashboard%2Ftest")
+	answer := browser.get("/dashboard/test/me")
+	browser.wantPage(answer, http.StatusOK, "10 of 10")
+	if strings.Contains(answer.Body.String(), secret[:8]) || strings.Contains(answer.Body.String(), recovery[0]) {
+		t.Error("the account's page shows a secret again")
+	}
+
+	half := b.halfIn()
+	token := half.cookies[staffCookie]
+	half.wantRedirect(half.get("/dashboard/test"), "/dashboard/sign-in?then=%2Fdashboard%2Ftest")
+	half.wantRedirect(half.get("/dashboard/confirm"), "/dashboard/sign-in?then=%2Fdashboard%2Fconfirm")
+	half.wantPage(half.get("/dashboard/sign-in/code?then=%2Fdashboard%2Flive"), http.StatusOK, `value="/dashboard/live"`)
+	half.wantPage(half.post("/dashboard/sign-in/code", codeForm(b.code(secret, 0))), http.StatusUnprocessableEntity, "was used already")
+	half.wantPage(half.post("/dashboard/sign-in/code", codeForm(b.code(secret, -2))), http.StatusUnprocessableEntity, "That code isn’t right")
+	form := codeForm(b.code(secret, 1))
+	form.Set("then", "https://evil.example/")
+	half.wantRedirect(half.post("/dashboard/sign-in/code", form), "/dashboard")
+	half.wantPage(half.get("/dashboard/test"), http.StatusOK)
+	thief := b.stranger()
+	thief.cookies[staffCookie] = token
+	thief.wantRedirect(thief.get("/dashboard/test"), "/dashboard/sign-in?then=%2Fdashboard%2Ftest")
+	thief.wantRedirect(thief.get("/dashboard/sign-in/code"), "/dashboard/sign-in?then=%2Fdashboard")
+	half.wantRedirect(half.get("/dashboard/sign-in/code"), "/dashboard/sign-in?then=%2Fdashboard")
+
+	b.clock.advance(time.Minute)
+	late := b.halfIn()
+	b.clock.advance(intake.StaffHalfOpen)
+	late.wantRedirect(late.post("/dashboard/sign-in/code", codeForm(b.code(secret, 0))), "/dashboard/sign-in?then=%2Fdashboard")
+	b.audited(intake.AuditSignedIn, 3)
+	b.audited(intake.AuditTwoStepOn, 1)
+	b.wantNoTrace(append(recovery, secret)...)
+}
+
+// TestCodeIsUsedOnce: of two browsers that send the same code at once, one
+// gets in.
+func TestCodeIsUsedOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	secret, recovery := b.owner().twoStep()
+	b.clock.advance(time.Minute)
+	for name, code := range map[string]string{"the app's": b.code(secret, 0), "a recovery code": recovery[3]} {
+		browsers := []*staffBrowser{b.halfIn(), b.halfIn(), b.halfIn()}
+		in := make([]bool, len(browsers))
+		var wg sync.WaitGroup
+		for i, browser := range browsers {
+			wg.Go(func() {
+				in[i] = browser.post("/dashboard/sign-in/code", codeForm(code)).Code == http.StatusSeeOther
+			})
+		}
+		wg.Wait()
+		n := 0
+		for _, one := range in {
+			if one {
+				n++
+			}
+		}
+		if n != 1 {
+			t.Errorf("%s let %d browsers in, want one", name, n)
+		}
+	}
+}
+
+func TestRecoveryCodes(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	m := b.mailbox()
+	owner := b.owner()
+	_, recovery := owner.twoStep()
+	m.letter(b.account.Email, "Two-step sign-in is on")
+	half := b.halfIn()
+	half.wantRedirect(half.post("/dashboard/sign-in/code", codeForm(" "+strings.ToUpper(strings.ReplaceAll(recovery[0], "-", " ")))), "/dashboard")
+	m.letter(b.account.Email, "A recovery code was used")
+	again := b.halfIn()
+	again.wantPage(again.post("/dashboard/sign-in/code", codeForm(recovery[0])), http.StatusUnprocessableEntity)
+	owner.wantPage(owner.get("/dashboard/test/me"), http.StatusOK, "9 of 10")
+	answer := owner.post("/dashboard/test/me/recovery-codes", nil)
+	renewed := recoveryOnPage.FindAllString(answer.Body.String(), -1)
+	if len(renewed) != 10 {
+		t.Fatalf("%d new recovery codes, want 10", len(renewed))
+	}
+	again.wantPage(again.post("/dashboard/sign-in/code", codeForm(recovery[1])), http.StatusUnprocessableEntity)
+	again.wantRedirect(again.post("/dashboard/sign-in/code", codeForm(renewed[1])), "/dashboard")
+	m.letter(b.account.Email, "A recovery code was used")
+	b.audited(intake.AuditRecoveryCodeUsed, 2)
+	b.audited(intake.AuditRecoveryCodesMade, 1)
+	var stored string
+	b.ok(b.db.GetContext(b.Context(), &stored, `SELECT string_agg(encode(hash, 'escape'), ' ') FROM staff_recovery_code`))
+	if strings.Contains(stored, strings.ReplaceAll(renewed[2], "-", "")) {
+		t.Error("recovery codes are stored in clear")
+	}
+	b.wantNoTrace(append(recovery, renewed...)...)
+}
+
+func TestTurnTwoStepOff(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	owner := b.owner()
+	owner.twoStep()
+	const path = "/dashboard/test/me/two-step/off"
+	owner.wantPage(owner.post(path, url.Values{"off_password": {"wrong"}}), http.StatusUnprocessableEntity, "That isn’t your password")
+	owner.wantRedirect(owner.post(path, url.Values{"off_password": {b.account.Password}}), "/dashboard/test/me")
+	owner.wantPage(owner.get("/dashboard/test/me"), http.StatusOK, "Two-step sign-in is off")
+	b.owner() // by the password alone
+	var left int
+	b.ok(b.db.GetContext(b.Context(), &left, `SELECT count(*) FROM staff_recovery_code`))
+	if left != 0 {
+		t.Errorf("%d recovery codes are left", left)
+	}
+	b.audited(intake.AuditTwoStepOff, 1)
+}
+
+func TestCodesAreThrottled(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	secret, _ := b.owner().twoStep()
+	b.clock.advance(time.Minute)
+	for range 5 {
+		half := b.halfIn()
+		half.wantPage(half.post("/dashboard/sign-in/code", codeForm("123456")), http.StatusUnprocessableEntity)
+	}
+	half := b.halfIn()
+	half.wantPage(half.post("/dashboard/sign-in/code", codeForm(b.code(secret, 0))), http.StatusTooManyRequests, "too many attempts")
+}
+
+func TestSetUpAsksForThePassword(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	owner := b.owner()
+	b.clock.advance(intake.StaffConfirmed)
+	for _, path := range []string{"/dashboard/test/me/two-step", "/dashboard/test/me/recovery-codes", "/dashboard/test/me/two-step/on"} {
+		owner.wantRedirect(owner.post(path, url.Values{"from": {"/dashboard/test/me"}}), "/dashboard/confirm?then=%2Fdashboard%2Ftest%2Fme")
+	}
+}
+
+func TestBrowsers(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	browser, second, third := b.owner(), b.owner(), b.owner()
+	foreign := b.staff(intake.RoleOwner)
+	answer := browser.get("/dashboard/test/me")
+	browser.wantPage(answer, http.StatusOK, "This browser", "Sign out everywhere else", "192.0.2.1")
+	paths := regexp.MustCompile(`/dashboard/test/me/sessions/sts_[a-z0-9]+/end`).FindAllString(answer.Body.String(), -1)
+	if len(paths) != 2 {
+		t.Fatalf("%d browsers can be signed out, want the two others", len(paths))
+	}
+	browser.wantRedirect(browser.post(paths[0], nil), "/dashboard/test/me")
+	browser.wantPage(browser.get("/dashboard/test/me"), http.StatusOK, "That browser is signed out")
+	browser.wantPage(browser.post(paths[0], nil), http.StatusNotFound, "signed out already")
+	browser.wantPage(browser.post("/dashboard/test/me/sessions/"+foreign.session.SessionID.String()+"/end", nil), http.StatusNotFound)
+	browser.wantPage(browser.post("/dashboard/test/me/sessions/nonsense/end", nil), http.StatusNotFound)
+	n := 0
+	for _, one := range []*staffBrowser{second, third} {
+		if one.get("/dashboard/test").Code == http.StatusOK {
+			n++
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d of the two other browsers are signed in, want one", n)
+	}
+	browser.wantRedirect(browser.post("/dashboard/test/me/sessions/end-others", nil), "/dashboard/test/me")
+	for _, one := range []*staffBrowser{second, third} {
+		one.wantRedirect(one.get("/dashboard/test"), "/dashboard/sign-in?then=%2Fdashboard%2Ftest")
+	}
+	browser.wantPage(browser.get("/dashboard/test"), http.StatusOK)
+	foreign.wantPage(foreign.get("/dashboard/test"), http.StatusOK)
+	b.audited(intake.AuditSessionsEnded, 2)
+}
