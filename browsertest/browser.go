@@ -52,7 +52,7 @@ func (b *browser) start() (context.Context, error) {
 			// The sandbox needs user namespaces, which containers and root lack.
 			// Only our own pages are opened.
 			chromedp.NoSandbox,
-			chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"),
+			chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"),
 			// A page from the back/forward cache loses the driver's view of it.
 			chromedp.Flag("disable-features", "Translate,BackForwardCache"),
 			chromedp.Flag("hide-scrollbars", true),

@@ -198,6 +198,13 @@ CREATE TABLE public.invitation (
     CONSTRAINT invitation_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'support'::text, 'finance'::text])))
 );
 
+CREATE TABLE public.passkey_challenge (
+    token_hash bytea NOT NULL,
+    staff_id uuid,
+    data jsonb NOT NULL,
+    expires_at timestamp with time zone NOT NULL
+);
+
 CREATE TABLE public.plan (
     id text NOT NULL,
     name text NOT NULL,
@@ -291,6 +298,16 @@ CREATE TABLE public.session_count (
 CREATE TABLE public.sign_in_attempt (
     subject bytea NOT NULL,
     at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE public.staff_passkey (
+    id uuid NOT NULL,
+    staff_id uuid NOT NULL,
+    credential_id bytea NOT NULL,
+    name text NOT NULL,
+    credential jsonb NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    used_at timestamp with time zone
 );
 
 CREATE TABLE public.staff_recovery_code (
@@ -426,6 +443,9 @@ ALTER TABLE ONLY public.idempotency_key
 ALTER TABLE ONLY public.invitation
     ADD CONSTRAINT invitation_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.passkey_challenge
+    ADD CONSTRAINT passkey_challenge_pkey PRIMARY KEY (token_hash);
+
 ALTER TABLE ONLY public.plan
     ADD CONSTRAINT plan_pkey PRIMARY KEY (id);
 
@@ -446,6 +466,9 @@ ALTER TABLE ONLY public.session_count
 
 ALTER TABLE ONLY public.session
     ADD CONSTRAINT session_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.staff_passkey
+    ADD CONSTRAINT staff_passkey_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.staff_recovery_code
     ADD CONSTRAINT staff_recovery_code_pkey PRIMARY KEY (staff_id, hash);
@@ -520,6 +543,8 @@ CREATE INDEX invitation_expires_idx ON public.invitation USING btree (expires_at
 
 CREATE UNIQUE INDEX invitation_token_key ON public.invitation USING btree (token_hash);
 
+CREATE INDEX passkey_challenge_expires_idx ON public.passkey_challenge USING btree (expires_at);
+
 CREATE INDEX redelivery_account_idx ON public.redelivery USING btree (account_id, livemode, created_at DESC);
 
 CREATE INDEX redelivery_created_idx ON public.redelivery USING btree (created_at);
@@ -549,6 +574,10 @@ CREATE INDEX session_without_pdf_idx ON public.session USING btree (completed_at
 CREATE INDEX sign_in_attempt_at_idx ON public.sign_in_attempt USING btree (at);
 
 CREATE INDEX sign_in_attempt_subject_idx ON public.sign_in_attempt USING btree (subject, at);
+
+CREATE UNIQUE INDEX staff_passkey_credential_key ON public.staff_passkey USING btree (credential_id);
+
+CREATE INDEX staff_passkey_staff_idx ON public.staff_passkey USING btree (staff_id);
 
 CREATE INDEX staff_request_expires_idx ON public.staff_request USING btree (expires_at);
 
@@ -610,6 +639,9 @@ ALTER TABLE ONLY public.idempotency_key
 ALTER TABLE ONLY public.invitation
     ADD CONSTRAINT invitation_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY public.passkey_challenge
+    ADD CONSTRAINT passkey_challenge_staff_id_fkey FOREIGN KEY (staff_id) REFERENCES public.staff_user(id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY public.redelivery
     ADD CONSTRAINT redelivery_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
 
@@ -624,6 +656,9 @@ ALTER TABLE ONLY public.section
 
 ALTER TABLE ONLY public.session
     ADD CONSTRAINT session_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.staff_passkey
+    ADD CONSTRAINT staff_passkey_staff_id_fkey FOREIGN KEY (staff_id) REFERENCES public.staff_user(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.staff_recovery_code
     ADD CONSTRAINT staff_recovery_code_staff_id_fkey FOREIGN KEY (staff_id) REFERENCES public.staff_user(id) ON DELETE CASCADE;

@@ -33,6 +33,8 @@ func (s *Server) doorRoutes(d *echo.Group) {
 	d.POST("/sign-in", s.signIn)
 	d.Match(read, "/sign-in/code", s.showCode)
 	d.POST("/sign-in/code", s.takeCode)
+	d.POST("/sign-in/passkey", s.askPasskey)
+	d.POST("/sign-in/passkey/answer", s.takePasskey)
 	d.Match(read, "/forgot", s.showForgot)
 	d.POST("/forgot", s.forgot)
 	d.Match(read, "/sign-up", s.showSignUp)

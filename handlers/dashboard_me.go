@@ -26,6 +26,9 @@ func (s *Server) mePage(c echo.Context, v *staffVisit, wrong []views.ErrorItem) 
 		return err
 	}
 	page.TwoStepSince, page.RecoveryCodes = factor.Since, factor.RecoveryCodes
+	if page.Passkeys, err = s.Service.Passkeys(ctx, v.Session); err != nil {
+		return err
+	}
 	if page.Sessions, err = s.Service.StaffSessions(ctx, v.Session); err != nil {
 		return err
 	}

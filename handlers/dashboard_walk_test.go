@@ -14,14 +14,17 @@ import (
 // the names of objects that walkObjects makes. A route without an entry fails
 // the test: whoever adds one says here what it gives access to.
 var walkCases = map[string][]string{
-	"GET /dashboard/:mode/me":                        nil,
-	"POST /dashboard/:mode/me/password":              nil,
-	"POST /dashboard/:mode/me/two-step":              nil,
-	"POST /dashboard/:mode/me/two-step/on":           nil,
-	"POST /dashboard/:mode/me/two-step/off":          nil,
-	"POST /dashboard/:mode/me/recovery-codes":        nil,
-	"POST /dashboard/:mode/me/sessions/end-others":   nil,
-	"POST /dashboard/:mode/me/sessions/:browser/end": {"browser"},
+	"GET /dashboard/:mode/me":                           nil,
+	"POST /dashboard/:mode/me/password":                 nil,
+	"POST /dashboard/:mode/me/two-step":                 nil,
+	"POST /dashboard/:mode/me/two-step/on":              nil,
+	"POST /dashboard/:mode/me/two-step/off":             nil,
+	"POST /dashboard/:mode/me/recovery-codes":           nil,
+	"POST /dashboard/:mode/me/passkeys":                 nil,
+	"POST /dashboard/:mode/me/passkeys/new":             nil,
+	"POST /dashboard/:mode/me/passkeys/:passkey/remove": {"passkey"},
+	"POST /dashboard/:mode/me/sessions/end-others":      nil,
+	"POST /dashboard/:mode/me/sessions/:browser/end":    {"browser"},
 
 	"GET /dashboard/:mode":                                       nil,
 	"GET /dashboard/:mode/sessions":                              nil,
@@ -40,7 +43,8 @@ var walkCases = map[string][]string{
 func walkObjects(b *bench, scope intake.Scope) map[string]string {
 	b.Helper()
 	return map[string]string{
-		"browser":  b.staffOf(scope.AccountID, intake.RoleOwner).session.SessionID.String(), // another user's
+		"passkey":  b.passkeyOf(b.staffOf(scope.AccountID, intake.RoleOwner).session.ID).String(), // another user's
+		"browser":  b.staffOf(scope.AccountID, intake.RoleOwner).session.SessionID.String(),       // another user's
 		"session":  b.newSession(scope, intake.NewSession{}).ID.String(),
 		"document": intake.NewDocumentID().String(),
 	}

@@ -25,6 +25,8 @@ var notices = map[string]string{
 	"password_changed":    "Your password is changed. Other browsers are signed out.",
 	"password_reset":      "Your password is changed. Sign in with the new one.",
 	"two_step_off":        "Two-step sign-in is off",
+	"passkey_added":       "Passkey added. You can sign in with it.",
+	"passkey_removed":     "Passkey removed. It signs in no more; delete it in your browser or phone, too.",
 	"browser_signed_out":  "That browser is signed out",
 	"browsers_signed_out": "All other browsers are signed out",
 	"welcome":             "Welcome to Candor",

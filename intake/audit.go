@@ -64,6 +64,8 @@ const (
 	AuditTwoStepOff        AuditAction = "staff.two_step_off"
 	AuditRecoveryCodesMade AuditAction = "staff.recovery_codes_made"
 	AuditRecoveryCodeUsed  AuditAction = "staff.recovery_code_used"
+	AuditPasskeyAdded      AuditAction = "staff.passkey_added"
+	AuditPasskeyRemoved    AuditAction = "staff.passkey_removed"
 	AuditInvited           AuditAction = "staff.invited"
 	AuditInvitationRevoked AuditAction = "staff.invitation_revoked"
 	AuditJoined            AuditAction = "staff.joined"
@@ -82,6 +84,6 @@ const (
 var AuditActions = []AuditAction{
 	AuditSignedIn, AuditSignedOut,
 	AuditPasswordChanged, AuditPasswordReset, AuditSessionsEnded, AuditTwoStepOn, AuditTwoStepOff, AuditRecoveryCodesMade, AuditRecoveryCodeUsed,
-	AuditInvited, AuditInvitationRevoked, AuditJoined, AuditAccountOpened,
+	AuditPasskeyAdded, AuditPasskeyRemoved, AuditInvited, AuditInvitationRevoked, AuditJoined, AuditAccountOpened,
 	AuditSessionCreated, AuditSessionCancelled, AuditSessionExtended, AuditSessionsExported, AuditDataRead, AuditPDFRead, AuditDocumentRead,
 }

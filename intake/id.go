@@ -35,6 +35,7 @@ type (
 	auditKind        struct{}
 	staffRequestKind struct{}
 	invitationKind   struct{}
+	passkeyKind      struct{}
 )
 
 func (accountKind) prefix() string  { return "acct" }
@@ -52,6 +53,7 @@ func (staffSessionKind) prefix() string { return "sts" }
 func (auditKind) prefix() string        { return "aud" }
 func (staffRequestKind) prefix() string { return "srq" }
 func (invitationKind) prefix() string   { return "ivt" }
+func (passkeyKind) prefix() string      { return "pkey" }
 
 // The ids of accounts and what they own (D4).
 type (
@@ -81,6 +83,8 @@ type (
 	StaffRequestID = ID[staffRequestKind]
 	// InvitationID is that of an invitation to a team, ivt_….
 	InvitationID = ID[invitationKind]
+	// PasskeyID is that of a staff user's passkey, pkey_….
+	PasskeyID = ID[passkeyKind]
 )
 
 // ErrBadID says that a text is no id of its kind.
@@ -226,3 +230,9 @@ func NewInvitationID() InvitationID { return NewID[invitationKind]() }
 
 // ParseInvitationID reads an invitation id.
 func ParseInvitationID(s string) (InvitationID, error) { return ParseID[invitationKind](s) }
+
+// NewPasskeyID returns a new passkey id.
+func NewPasskeyID() PasskeyID { return NewID[passkeyKind]() }
+
+// ParsePasskeyID reads a passkey id.
+func ParsePasskeyID(s string) (PasskeyID, error) { return ParseID[passkeyKind](s) }

@@ -66,4 +66,6 @@ const (
 	NoticeTwoStepOn       StaffNotice = "two_step_on"
 	NoticeTwoStepOff      StaffNotice = "two_step_off"
 	NoticeRecoveryUsed    StaffNotice = "recovery_code_used"
+	NoticePasskeyAdded    StaffNotice = "passkey_added"
+	NoticePasskeyRemoved  StaffNotice = "passkey_removed"
 )

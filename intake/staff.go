@@ -97,7 +97,19 @@ const (
 	StaffLifetime  = 14 * 24 * time.Hour // in all
 	StaffHalfOpen  = 10 * time.Minute    // between password and second factor
 	StaffConfirmed = 15 * time.Minute    // for what asks for the password again
+	PasskeyAsked   = 5 * time.Minute     // for what a passkey is asked to sign
 )
 
 // Confirmed reports whether it was proven lately that the user is there.
 func (s *StaffSession) Confirmed(now time.Time) bool { return now.Sub(s.ConfirmedAt) < StaffConfirmed }
+
+// A Passkey signs a staff user in without a password (WebAuthn).
+type Passkey struct {
+	ID           PasskeyID  `db:"id"`
+	StaffID      StaffID    `db:"staff_id"`
+	CredentialID []byte     `db:"credential_id"`
+	Name         string     `db:"name"`
+	Credential   []byte     `db:"credential"` // JSON: public key, counter, flags
+	CreatedAt    time.Time  `db:"created_at"`
+	UsedAt       *time.Time `db:"used_at"`
+}

@@ -133,6 +133,7 @@ func (w *retireWorker) Work(ctx context.Context, _ *river.Job[retireArgs]) error
 func (w *retireWorker) deleteSignIns(ctx context.Context, now time.Time) error {
 	return errors.Join(
 		inBatches(ctx, func() (int, error) { return w.db.DeleteEndedStaffSessions(ctx, now, sweepBatch) }),
+		inBatches(ctx, func() (int, error) { return w.db.DeletePasskeyChallenges(ctx, now, sweepBatch) }),
 		inBatches(ctx, func() (int, error) { return w.db.DeleteSignInAttempts(ctx, now.Add(-attemptRetention), sweepBatch) }),
 		inBatches(ctx, func() (int, error) { return w.db.DeleteExpiredRequests(ctx, now.Add(-requestRetention), sweepBatch) }),
 	)

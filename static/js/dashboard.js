@@ -1,3 +1,4 @@
 // The whole script of the dashboard: htmx, and what htmx leaves to us.
 import "htmx.org/dist/htmx.esm.min.js";
 import "./copy.js";
+import "./passkey.js";

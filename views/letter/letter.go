@@ -84,6 +84,10 @@ func Notice(n intake.StaffNotice, url string) Letter {
 		l.Subject, l.Lines = "Two-step sign-in is on", []string{"Signing in to your Candor account asks for a code from your authenticator app now."}
 	case intake.NoticeTwoStepOff:
 		l.Subject, l.Lines = "Two-step sign-in is off", []string{"Signing in to your Candor account asks for the password alone now."}
+	case intake.NoticePasskeyAdded:
+		l.Subject, l.Lines = "A passkey was added", []string{"A new passkey signs in to your Candor account now."}
+	case intake.NoticePasskeyRemoved:
+		l.Subject, l.Lines = "A passkey was removed", []string{"One of your passkeys signs in to your Candor account no more."}
 	case intake.NoticeRecoveryUsed:
 		l.Subject, l.Lines = "A recovery code was used", []string{"Somebody signed in to your Candor account with a recovery code instead of a code from your authenticator app."}
 	}

@@ -1,0 +1,80 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"candor/intake"
+)
+
+const passkeyColumns = `id, staff_id, credential_id, name, credential, created_at, used_at`
+
+// ErrPasskeyTaken says that the passkey is registered already.
+var ErrPasskeyTaken = errors.New("this passkey exists already")
+
+// InsertPasskey stores a staff user's new passkey, or returns ErrPasskeyTaken.
+func (tx *Tx) InsertPasskey(ctx context.Context, p *intake.Passkey) error {
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO staff_passkey (`+passkeyColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		p.ID, p.StaffID, p.CredentialID, p.Name, string(p.Credential), p.CreatedAt, p.UsedAt)
+	if ConstraintViolated(err, "staff_passkey_credential_key") {
+		return ErrPasskeyTaken
+	}
+	return wrap(err, "insert passkey")
+}
+
+// Passkeys lists a staff user's passkeys, the latest first.
+func (d *DB) Passkeys(ctx context.Context, staff intake.StaffID) ([]intake.Passkey, error) {
+	var out []intake.Passkey
+	err := d.SelectContext(ctx, &out, `
+		SELECT `+passkeyColumns+` FROM staff_passkey WHERE staff_id = $1 ORDER BY created_at DESC, id DESC`, staff)
+	return out, wrap(err, "list passkeys")
+}
+
+// UsePasskey notes that a passkey has signed in, and its new counter;
+// ErrNotFound where it was removed.
+func (tx *Tx) UsePasskey(ctx context.Context, staff intake.StaffID, credentialID, credential []byte, now time.Time) error {
+	result, err := tx.ExecContext(ctx, `
+		UPDATE staff_passkey SET credential = $3, used_at = $4 WHERE credential_id = $2 AND staff_id = $1`,
+		staff, credentialID, string(credential), now)
+	return changedOne(result, err, "use passkey")
+}
+
+// DeletePasskey deletes one of a staff user's passkeys and returns its name;
+// ErrNotFound where there is none.
+func (tx *Tx) DeletePasskey(ctx context.Context, staff intake.StaffID, id intake.PasskeyID) (name string, err error) {
+	err = tx.GetContext(ctx, &name, `DELETE FROM staff_passkey WHERE id = $1 AND staff_id = $2 RETURNING name`, id, staff)
+	return name, wrap(err, "delete passkey")
+}
+
+// InsertPasskeyChallenge stores what a passkey is asked to sign: for making one
+// by a staff user, or for signing in with a nil staff.
+func (d *DB) InsertPasskeyChallenge(ctx context.Context, tokenHash []byte, staff *intake.StaffID, data []byte, expires time.Time) error {
+	_, err := d.ExecContext(ctx, `
+		INSERT INTO passkey_challenge (token_hash, staff_id, data, expires_at) VALUES ($1, $2, $3, $4)`,
+		tokenHash, staff, string(data), expires)
+	return wrap(err, "insert passkey challenge")
+}
+
+// TakePasskeyChallenge returns what was asked, once; ErrNotFound where it
+// wasn't, or not of this user, or too long ago.
+func (d *DB) TakePasskeyChallenge(ctx context.Context, tokenHash []byte, staff *intake.StaffID, now time.Time) (data []byte, err error) {
+	err = d.GetContext(ctx, &data, `
+		DELETE FROM passkey_challenge WHERE token_hash = $1 AND staff_id IS NOT DISTINCT FROM $2::uuid AND expires_at > $3
+		RETURNING data`, tokenHash, staff, now)
+	return data, wrap(err, "take passkey challenge")
+}
+
+// DeletePasskeyChallenges deletes up to limit challenges that have expired at
+// now, and returns how many.
+func (d *DB) DeletePasskeyChallenges(ctx context.Context, now time.Time, limit int) (int, error) {
+	result, err := d.ExecContext(ctx, `
+		DELETE FROM passkey_challenge WHERE token_hash IN (
+			SELECT token_hash FROM passkey_challenge WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)`, now, limit)
+	if err != nil {
+		return 0, wrap(err, "delete passkey challenges")
+	}
+	n, err := result.RowsAffected()
+	return int(n), wrap(err, "delete passkey challenges")
+}

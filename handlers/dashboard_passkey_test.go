@@ -1,0 +1,167 @@
+package handlers_test
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"candor/browsertest"
+	"candor/db"
+	"candor/handlers"
+	"candor/intake"
+)
+
+// passkeyOf stores a passkey of the staff user that nobody has.
+func (b *bench) passkeyOf(staff intake.StaffID) intake.PasskeyID {
+	b.Helper()
+	p := &intake.Passkey{ID: intake.NewPasskeyID(), StaffID: staff, CredentialID: staff.UUID[:], Name: "Phone", Credential: []byte("{}"), CreatedAt: b.clock.Now()}
+	b.ok(b.db.InTx(b.Context(), func(tx *db.Tx) error { return tx.InsertPasskey(b.Context(), p) }))
+	return p.ID
+}
+
+// posted keeps the forms that a browser posts to a path.
+type posted struct {
+	http.Handler
+	path  string
+	mu    sync.Mutex
+	forms []url.Values
+}
+
+// ServeHTTP keeps the form and passes the request on.
+func (p *posted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == p.path && r.ParseForm() == nil {
+		p.mu.Lock()
+		p.forms = append(p.forms, r.PostForm)
+		p.mu.Unlock()
+	}
+	p.Handler.ServeHTTP(w, r)
+}
+
+func (p *posted) last() url.Values {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.forms[len(p.forms)-1]
+}
+
+// serveNamed is serveHTTP under a name, since passkeys want one. What is posted
+// to the path is kept.
+func serveNamed(t *testing.T, path string) (*bench, string, *posted) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := "http://localhost:" + port
+	b := newBench(t, func(c *handlers.Config) {
+		c.Development, c.BaseURL, c.Service.BaseURL = true, base, base
+	})
+	kept := &posted{Handler: b.handler, path: path}
+	server := httptest.NewUnstartedServer(kept)
+	server.Listener.Close()
+	server.Listener = listener
+	server.Start()
+	t.Cleanup(server.Close)
+	return b, base, kept
+}
+
+// TestPasskeysInABrowser makes a passkey, signs in with it in place of the
+// password and of the code, and removes it.
+func TestPasskeysInABrowser(t *testing.T) {
+	t.Parallel()
+	b, base, kept := serveNamed(t, "/dashboard/sign-in/passkey/answer")
+	tab := browsertest.New(t, browsertest.Options{})
+	signOut := func() {
+		browsertest.Eval[bool](tab, `document.querySelector("form[action='/dashboard/sign-out']").requestSubmit(), true`)
+		tab.WaitForURL("/dashboard/sign-in")
+	}
+	tab.Open(base + "/dashboard/sign-in?then=%2Fdashboard%2Flive%2Fme")
+	tab.Passkeys()
+	tab.Type("#email", b.account.Email)
+	tab.Type("#password", b.account.Password)
+	tab.Click(".fields .button-primary")
+	tab.WaitForText("h1", "My account")
+	tab.Click("#passkeys .button")
+	tab.WaitForText("h1", "Add a passkey")
+	view(tab, "passkey-new")
+	tab.Type("#name", "My <phone>")
+	tab.Click("main .button-primary")
+	tab.WaitForText("#status", "Passkey added")
+	tab.WaitForText("#passkeys", "My <phone>")
+	view(tab, "me-passkeys")
+	tab.Click("#passkeys .button")
+	tab.WaitForText("h1", "Add a passkey")
+	tab.Click("main .button-primary")
+	tab.WaitForText("[data-problem]", "has a passkey for your account already")
+	signOut()
+
+	tab.Open(base + "/dashboard/sign-in?then=%2Fdashboard%2Flive%2Fme")
+	tab.Click("form[action$=passkey] .button")
+	tab.WaitForText("h1", "Sign in with a passkey")
+	view(tab, "passkey-sign-in")
+	tab.Click("main .button-primary")
+	tab.WaitForText("h1", "My account")
+	replayed := b.stranger()
+	answer := replayed.post("/dashboard/sign-in/passkey/answer", kept.last())
+	replayed.wantPage(answer, http.StatusUnprocessableEntity, "That passkey didn’t work")
+	if len(replayed.cookies) != 0 {
+		t.Error("an answer signs in twice")
+	}
+	signOut()
+
+	_, err := b.db.ExecContext(b.Context(), `UPDATE staff_user SET totp_secret = 'x'`)
+	b.ok(err)
+	tab.Type("#email", b.account.Email)
+	tab.Type("#password", b.account.Password)
+	tab.Click(".fields .button-primary")
+	tab.WaitForText("h1", "Type your code")
+	tab.Click("form[action$=passkey] .button")
+	tab.WaitForText("h1", "Sign in with a passkey")
+	b.clock.advance(intake.PasskeyAsked)
+	tab.Click("main .button-primary")
+	tab.WaitForText(".error-summary", "That passkey didn’t work")
+	tab.Click("main .button-primary")
+	tab.WaitForText("h1", "Home")
+
+	tab.Open(base + "/dashboard/test/me")
+	tab.Click("#passkeys .button-danger")
+	tab.WaitForText("#status", "Passkey removed")
+	signOut()
+	tab.Click("form[action$=passkey] .button")
+	tab.WaitForText("h1", "Sign in with a passkey")
+	tab.Click("main .button-primary")
+	tab.WaitForText(".error-summary", "That passkey didn’t work")
+	b.audited(intake.AuditPasskeyAdded, 1)
+	b.audited(intake.AuditPasskeyRemoved, 1)
+	b.audited(intake.AuditSignedIn, 3)
+}
+
+// TestPasskeyAnswers: what wasn't asked of this user is no answer.
+func TestPasskeyAnswers(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	owner, other := b.staff(intake.RoleOwner), b.staff(intake.RoleSupport)
+	question, err := b.service.BeginPasskey(b.Context(), owner.session)
+	b.ok(err)
+	form := url.Values{"token": {question.Token}, "response": {`{"id":"AA","rawId":"AA","type":"public-key","response":{}}`}, "name": {"Phone"}}
+	for name, browser := range map[string]*staffBrowser{"another user": other, "nonsense": owner, "the same again": owner} {
+		answer := browser.post("/dashboard/test/me/passkeys", form)
+		browser.wantPage(answer, http.StatusUnprocessableEntity, "That passkey didn’t work")
+		if strings.Contains(answer.Body.String(), "Phone") {
+			t.Errorf("%s: a passkey was stored", name)
+		}
+	}
+	stranger := b.stranger()
+	stranger.wantPage(stranger.post("/dashboard/sign-in/passkey/answer", form), http.StatusUnprocessableEntity, "That passkey didn’t work")
+	b.clock.advance(intake.StaffConfirmed + time.Second)
+	foreign := b.passkeyOf(other.session.ID)
+	owner.wantRedirect(owner.post("/dashboard/test/me/passkeys/"+foreign.String()+"/remove", nil), "/dashboard/confirm?then=%2Fdashboard")
+}
