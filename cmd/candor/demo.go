@@ -73,12 +73,16 @@ func welcome(ctx context.Context, p *process, c Config, a *app) error {
 	if a.postgres != nil && a.postgres.server.Notice() != "" {
 		fmt.Fprintf(&b, "Note: %s.\n\n", a.postgres.server.Notice())
 	}
+	letters := ""
+	if a.outbox != nil {
+		letters = "  Letters to staff     " + base + "/dev/mail\n"
+	}
 	fmt.Fprintf(&b, `Candor is ready on %[1]s (Ctrl-C ends it)
 
   Dashboard            %[1]s/dashboard
     e-mail address     %[6]s
     password           %[7]s
-  API                  %[1]s/v1
+%[8]s  API                  %[1]s/v1
   API description      %[1]s/v1/openapi.json
   Test API key         %[2]s
   Live API key         %[3]s
@@ -92,7 +96,7 @@ Create a session, then open its session_url in a browser:
     -H 'Content-Type: application/json' \
     -d '{"form_type":"financial_statement","customer_email":"sam@example.com","customer_name":"Sam Taylor"}'
 
-`, base, demo.TestKey, demo.LiveKey, demo.TestWebhookSecret, demo.LiveWebhookSecret, demo.Email, demo.Password)
+`, base, demo.TestKey, demo.LiveKey, demo.TestWebhookSecret, demo.LiveWebhookSecret, demo.Email, demo.Password, letters)
 	_, err = p.stdout.Write([]byte(b.String()))
 	return err
 }
