@@ -65,7 +65,7 @@ func openApp(ctx context.Context, c Config, logger *slog.Logger) (_ *app, err er
 	if a.blobs, err = blob.NewFiles(filepath.Join(c.DataDir, "documents")); err != nil {
 		return nil, err
 	}
-	if err := a.openMail(ctx, c, logger); err != nil {
+	if err := a.openMail(c, logger); err != nil {
 		return nil, err
 	}
 	if a.enqueuer, err = jobs.NewEnqueuer(a.db, logger); err != nil {
@@ -80,7 +80,7 @@ func openApp(ctx context.Context, c Config, logger *slog.Logger) (_ *app, err er
 
 // openMail finds where letters go: to the mail server, or in development into
 // a folder.
-func (a *app) openMail(ctx context.Context, c Config, logger *slog.Logger) (err error) {
+func (a *app) openMail(c Config, logger *slog.Logger) (err error) {
 	switch {
 	case c.SMTPURL != "":
 		a.mail, err = mail.NewSMTP(c.SMTPURL, c.MailFrom)
@@ -88,7 +88,6 @@ func (a *app) openMail(ctx context.Context, c Config, logger *slog.Logger) (err 
 		a.outbox, err = mail.NewFolder(filepath.Join(c.DataDir, "mail"), logger)
 		a.mail = a.outbox
 	default:
-		logger.WarnContext(ctx, "no mail server: staff can't be invited, sign up or reset a password until CANDOR_SMTP_URL is set")
 		a.mail = mail.Nowhere{}
 	}
 	return err

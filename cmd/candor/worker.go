@@ -8,6 +8,7 @@ import (
 
 	"candor/intake"
 	"candor/jobs"
+	"candor/mail"
 	"candor/views/pdf"
 	"candor/webhook"
 )
@@ -20,6 +21,9 @@ func startWorker(ctx context.Context, c Config, a *app, logger *slog.Logger) (pa
 	fonts, err := pdf.LoadFonts(c.PDFFont)
 	if err != nil {
 		return part{}, fmt.Errorf("CANDOR_PDF_FONT: %w", err)
+	}
+	if a.mail == (mail.Nowhere{}) {
+		logger.WarnContext(ctx, "no mail server: staff can't be invited, sign up or reset a password until CANDOR_SMTP_URL is set")
 	}
 	client := webhook.NewClient(webhook.Policy{Development: c.Development})
 	worker, err := jobs.NewWorker(ctx, jobs.Config{
