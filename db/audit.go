@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"fmt"
 
 	"candor/intake"
 )
@@ -33,4 +34,36 @@ func (d *DB) AuditOf(ctx context.Context, account intake.AccountID, target strin
 	err := d.SelectContext(ctx, &out, `
 		SELECT `+auditColumns+` FROM audit_log WHERE account_id = $1 AND target_id = $2 ORDER BY at DESC, id DESC LIMIT $3`, account, target, limit)
 	return out, wrap(err, "list audit entries of a target")
+}
+
+// AuditPage returns up to limit lines of the account's audit log that match
+// the filter, newest first: from the newest on, or those after the given one.
+func (d *DB) AuditPage(ctx context.Context, account intake.AccountID, f intake.AuditFilter, last *intake.AuditEntry, limit int) ([]intake.AuditEntry, error) {
+	c := &conditions{}
+	c.add("account_id = %s", account)
+	if f.Action != "" {
+		c.add("action = %s", f.Action)
+	}
+	if f.Actor != "" {
+		c.add("actor_name = %s", f.Actor)
+	}
+	if f.From != nil {
+		c.add("at >= %s", *f.From)
+	}
+	if f.To != nil {
+		c.add("at < %s", *f.To)
+	}
+	if last != nil {
+		c.clauses = append(c.clauses, fmt.Sprintf("(at, id) < (%s, %s)", c.arg(last.At), c.arg(last.ID)))
+	}
+	var out []intake.AuditEntry
+	err := d.SelectContext(ctx, &out, "SELECT "+auditColumns+" FROM audit_log WHERE "+c.where()+" ORDER BY at DESC, id DESC LIMIT "+c.arg(limit), c.args...)
+	return out, wrap(err, "list audit log")
+}
+
+// AuditEntry returns a line of the account's audit log, or ErrNotFound.
+func (d *DB) AuditEntry(ctx context.Context, account intake.AccountID, id intake.AuditID) (*intake.AuditEntry, error) {
+	var e intake.AuditEntry
+	err := d.GetContext(ctx, &e, `SELECT `+auditColumns+` FROM audit_log WHERE id = $1 AND account_id = $2`, id, account)
+	return &e, wrap(err, "get audit entry")
 }

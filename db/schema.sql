@@ -505,7 +505,7 @@ CREATE INDEX audit_log_account_idx ON public.audit_log USING btree (account_id, 
 
 CREATE INDEX audit_log_action_idx ON public.audit_log USING btree (account_id, action, at DESC, id DESC);
 
-CREATE INDEX audit_log_actor_idx ON public.audit_log USING btree (account_id, actor_id, at DESC, id DESC);
+CREATE INDEX audit_log_actor_idx ON public.audit_log USING btree (account_id, actor_name, at DESC, id DESC);
 
 CREATE INDEX audit_log_target_idx ON public.audit_log USING btree (account_id, target_id, at DESC, id DESC);
 

@@ -83,6 +83,13 @@ func (s *Server) staffRoutes() []staffRoute {
 		{get, "/sessions/:session/data", intake.DownloadData, s.downloadData, nil},
 		{get, "/sessions/:session/pdf", intake.DownloadData, s.downloadPDF, nil},
 		{get, "/sessions/:session/documents/:document", intake.DownloadData, s.downloadDocument, nil},
+		{get, "/team", intake.ManageAccount, s.showTeam, []staffOption{shared}},
+		{post, "/team", intake.ManageAccount, s.invite, []staffOption{shared, confirmed}},
+		{post, "/team/invitations/:invitation/revoke", intake.ManageAccount, s.revokeInvitation, []staffOption{shared}},
+		{post, "/team/:staff/role", intake.ManageAccount, s.changeRole, []staffOption{shared, confirmed}},
+		{post, "/team/:staff/remove", intake.ManageAccount, s.removeStaff, []staffOption{shared, confirmed}},
+		{get, "/audit", intake.ManageAccount, s.showAudit, []staffOption{shared}},
+		{get, "/audit/export", intake.ManageAccount, s.exportAudit, []staffOption{shared}},
 	}
 }
 

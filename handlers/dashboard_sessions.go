@@ -39,22 +39,13 @@ func sessionFilter(values url.Values) (f intake.SessionFilter, shown dashboard.S
 			f.Status = status
 		}
 	}
-	day := func(field, text string) *time.Time {
-		if text == "" {
-			return nil
-		}
-		t, err := time.Parse(time.DateOnly, text)
-		if err != nil {
-			problems = append(problems, form.Error{Field: field, Message: "Enter a date such as 2026-11-21"})
-			return nil
-		}
-		return &t
-	}
-	if from := day("from", shown.From); from != nil {
+	from, problems := dayIn("from", shown.From, problems)
+	if from != nil {
 		after := from.Add(-time.Microsecond) // the filter's bounds are exclusive
 		f.CreatedAfter = &after
 	}
-	if to := day("to", shown.To); to != nil {
+	to, problems := dayIn("to", shown.To, problems)
+	if to != nil {
 		before := to.AddDate(0, 0, 1)
 		f.CreatedBefore = &before
 	}

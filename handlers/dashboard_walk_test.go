@@ -8,6 +8,7 @@ import (
 
 	"candor/handlers"
 	"candor/intake"
+	"candor/service"
 )
 
 // walkCases say for each route of the dashboard which ids stand in its path:
@@ -27,6 +28,13 @@ var walkCases = map[string][]string{
 	"POST /dashboard/:mode/me/sessions/:browser/end":    {"browser"},
 
 	"GET /dashboard/:mode":                                       nil,
+	"GET /dashboard/:mode/team":                                  nil,
+	"POST /dashboard/:mode/team":                                 nil,
+	"POST /dashboard/:mode/team/invitations/:invitation/revoke":  {"invitation"},
+	"POST /dashboard/:mode/team/:staff/role":                     {"staff"},
+	"POST /dashboard/:mode/team/:staff/remove":                   {"staff"},
+	"GET /dashboard/:mode/audit":                                 nil,
+	"GET /dashboard/:mode/audit/export":                          nil,
 	"GET /dashboard/:mode/sessions":                              nil,
 	"POST /dashboard/:mode/sessions":                             nil,
 	"GET /dashboard/:mode/sessions/new":                          nil,
@@ -42,11 +50,17 @@ var walkCases = map[string][]string{
 // walkObjects makes in the scope one of each kind that a route can name.
 func walkObjects(b *bench, scope intake.Scope) map[string]string {
 	b.Helper()
+	// A team is the same in both modes: its foreign ones are of a third account.
+	third := b.newAccount(intake.NewStaffID().String()+"@lender.example", "starter").AccountID
+	invitation, err := b.service.Invite(b.Context(), third, someone, service.NewInvitation{Email: "jo@lender.example", Role: intake.RoleSupport})
+	b.ok(err)
 	return map[string]string{
-		"passkey":  b.passkeyOf(b.staffOf(scope.AccountID, intake.RoleOwner).session.ID).String(), // another user's
-		"browser":  b.staffOf(scope.AccountID, intake.RoleOwner).session.SessionID.String(),       // another user's
-		"session":  b.newSession(scope, intake.NewSession{}).ID.String(),
-		"document": intake.NewDocumentID().String(),
+		"staff":      b.staffOf(third, intake.RoleSupport).session.ID.String(),
+		"invitation": invitation.ID.String(),
+		"passkey":    b.passkeyOf(b.staffOf(scope.AccountID, intake.RoleOwner).session.ID).String(), // another user's
+		"browser":    b.staffOf(scope.AccountID, intake.RoleOwner).session.SessionID.String(),       // another user's
+		"session":    b.newSession(scope, intake.NewSession{}).ID.String(),
+		"document":   intake.NewDocumentID().String(),
 	}
 }
 

@@ -31,11 +31,15 @@ var notices = map[string]string{
 	"browsers_signed_out": "All other browsers are signed out",
 	"welcome":             "Welcome to Candor",
 
-	"session_created":   "Session created. Give its link to the customer.",
-	"session_cancelled": "Session cancelled",
-	"session_extended":  "The link works longer now",
-	"session_closed":    "It was too late for that: the session isn’t open any more",
-	"pdf_not_ready":     "The PDF is still being made. Try again in a few seconds.",
+	"session_created":    "Session created. Give its link to the customer.",
+	"session_cancelled":  "Session cancelled",
+	"session_extended":   "The link works longer now",
+	"session_closed":     "It was too late for that: the session isn’t open any more",
+	"invited":            "Invitation sent",
+	"invitation_revoked": "Invitation withdrawn: its link works no more",
+	"role_changed":       "Role changed. It counts at once.",
+	"staff_removed":      "Removed from the team and signed out everywhere",
+	"pdf_not_ready":      "The PDF is still being made. Try again in a few seconds.",
 }
 
 func (s *Server) leaveNotice(c echo.Context, id intake.SessionID, code string) {

@@ -49,6 +49,14 @@ type AuditEntry struct {
 	After      []byte      `db:"after"`
 }
 
+// AuditFilter narrows the audit log; zero fields don't.
+type AuditFilter struct {
+	Action AuditAction
+	Actor  string     // the name
+	From   *time.Time // then or later
+	To     *time.Time // before
+}
+
 // An AuditAction is what was done: what it was done to, and how.
 type AuditAction string
 
@@ -71,6 +79,10 @@ const (
 	AuditJoined            AuditAction = "staff.joined"
 	AuditAccountOpened     AuditAction = "account.opened" // by signing up
 
+	AuditRoleChanged  AuditAction = "staff.role_changed"
+	AuditStaffRemoved AuditAction = "staff.removed"
+	AuditLogExported  AuditAction = "audit_log.exported"
+
 	AuditSessionCreated   AuditAction = "session.created" // by staff; keys' are in the session
 	AuditSessionCancelled AuditAction = "session.cancelled"
 	AuditSessionExtended  AuditAction = "session.extended"
@@ -85,5 +97,6 @@ var AuditActions = []AuditAction{
 	AuditSignedIn, AuditSignedOut,
 	AuditPasswordChanged, AuditPasswordReset, AuditSessionsEnded, AuditTwoStepOn, AuditTwoStepOff, AuditRecoveryCodesMade, AuditRecoveryCodeUsed,
 	AuditPasskeyAdded, AuditPasskeyRemoved, AuditInvited, AuditInvitationRevoked, AuditJoined, AuditAccountOpened,
+	AuditRoleChanged, AuditStaffRemoved, AuditLogExported,
 	AuditSessionCreated, AuditSessionCancelled, AuditSessionExtended, AuditSessionsExported, AuditDataRead, AuditPDFRead, AuditDocumentRead,
 }

@@ -236,3 +236,9 @@ func NewPasskeyID() PasskeyID { return NewID[passkeyKind]() }
 
 // ParsePasskeyID reads a passkey id.
 func ParsePasskeyID(s string) (PasskeyID, error) { return ParseID[passkeyKind](s) }
+
+// ParseAuditID reads an audit log id.
+func ParseAuditID(s string) (AuditID, error) { return ParseID[auditKind](s) }
+
+// ParseStaffID reads a staff user id.
+func ParseStaffID(s string) (StaffID, error) { return ParseID[staffKind](s) }

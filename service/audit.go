@@ -48,3 +48,36 @@ func auditJSON(v any) ([]byte, error) {
 	}
 	return b, nil
 }
+
+// AuditPage returns limit lines of the account's audit log that match the
+// filter, newest first, from the one after before on, nil for the newest, and
+// whether older ones follow. Error: not_found for an unknown before.
+func (s *Service) AuditPage(ctx context.Context, account intake.AccountID, f intake.AuditFilter, before *intake.AuditID, limit int) (page []intake.AuditEntry, more bool, err error) {
+	var last *intake.AuditEntry
+	if before != nil {
+		if last, err = s.DB.AuditEntry(ctx, account, *before); err != nil {
+			return nil, false, orCode(err, intake.Errorf(intake.CodeNotFound, "There is no such line in the audit log."))
+		}
+	}
+	page, err = s.DB.AuditPage(ctx, account, f, last, limit+1)
+	return page[:min(limit, len(page))], len(page) > limit, err
+}
+
+// ExportAudit calls row for each line that matches the filter, newest first.
+func (s *Service) ExportAudit(ctx context.Context, account intake.AccountID, f intake.AuditFilter, by intake.Actor, row func(*intake.AuditEntry) error) error {
+	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
+		return s.audit(ctx, tx, account, by, deed{Action: intake.AuditLogExported, TargetID: account.String(), TargetName: "audit log"})
+	})
+	for last := (*intake.AuditEntry)(nil); err == nil; {
+		var page []intake.AuditEntry
+		page, err = s.DB.AuditPage(ctx, account, f, last, exportPage)
+		for i := 0; i < len(page) && err == nil; i++ {
+			err = row(&page[i])
+		}
+		if len(page) < exportPage {
+			return err
+		}
+		last = &page[len(page)-1]
+	}
+	return err
+}

@@ -52,7 +52,7 @@ CREATE TABLE audit_log (
 );
 CREATE INDEX audit_log_account_idx ON audit_log (account_id, at DESC, id DESC);
 CREATE INDEX audit_log_action_idx ON audit_log (account_id, action, at DESC, id DESC);
-CREATE INDEX audit_log_actor_idx ON audit_log (account_id, actor_id, at DESC, id DESC);
+CREATE INDEX audit_log_actor_idx ON audit_log (account_id, actor_name, at DESC, id DESC);
 CREATE INDEX audit_log_target_idx ON audit_log (account_id, target_id, at DESC, id DESC);
 
 -- +goose StatementBegin

@@ -1,0 +1,100 @@
+package handlers
+
+import (
+	"encoding/csv"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/form"
+	"candor/intake"
+	"candor/views/dashboard"
+)
+
+// auditPerPage is how many lines of the audit log are listed at once.
+const auditPerPage = 50
+
+// auditFilter reads the filters of the audit log; what can't be read is
+// reported in problems and doesn't filter.
+func auditFilter(values url.Values) (f intake.AuditFilter, shown dashboard.AuditFilters, problems form.Errors) {
+	shown = dashboard.AuditFilters{Who: strings.TrimSpace(values.Get("who")), Action: values.Get("action"), From: values.Get("from"), To: values.Get("to")}
+	f.Actor = shown.Who
+	for _, action := range intake.AuditActions {
+		if shown.Action == string(action) {
+			f.Action = action
+		}
+	}
+	f.From, problems = dayIn("from", shown.From, problems)
+	to, problems := dayIn("to", shown.To, problems)
+	if to != nil {
+		end := to.AddDate(0, 0, 1)
+		f.To = &end
+	}
+	return f, shown, problems
+}
+
+// dayIn reads a day as date fields send it, nil for none.
+func dayIn(field, text string, problems form.Errors) (*time.Time, form.Errors) {
+	if text == "" {
+		return nil, problems
+	}
+	t, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		return nil, append(problems, form.Error{Field: field, Message: "Enter a date such as 2026-11-21"})
+	}
+	return &t, problems
+}
+
+// showAudit lists who did what.
+func (s *Server) showAudit(c echo.Context, v *staffVisit) error {
+	filter, shown, wrong := auditFilter(c.QueryParams())
+	var before *intake.AuditID
+	if text := c.QueryParam("before"); text != "" {
+		id, err := intake.ParseAuditID(text)
+		if err != nil {
+			return echo.ErrNotFound
+		}
+		before = &id
+	}
+	page := dashboard.AuditPage{Page: s.staffPageOf(v, "Audit log"), Filters: shown, First: before == nil}
+	page.Problems = errorItems(wrong)
+	var err error
+	if page.Entries, page.More, err = s.Service.AuditPage(c.Request().Context(), v.Scope.AccountID, filter, before, auditPerPage); err != nil {
+		return err
+	}
+	return render(c, http.StatusOK, dashboard.Audit(page))
+}
+
+// exportAudit streams the filtered log as CSV, however long it is.
+func (s *Server) exportAudit(c echo.Context, v *staffVisit) error {
+	filter, _, wrong := auditFilter(c.QueryParams())
+	if len(wrong) > 0 {
+		return invalid(wrong)
+	}
+	h := c.Response().Header()
+	h.Set(echo.HeaderContentType, "text/csv; charset=utf-8")
+	h.Set(echo.HeaderContentDisposition, disposition(false, "audit_log_"+s.Clock.Now().Format(time.DateOnly)+".csv"))
+	w := csv.NewWriter(c.Response())
+	err := w.Write([]string{"id", "at", "mode", "actor_kind", "actor", "action", "target_id", "target", "address", "before", "after"})
+	if err != nil {
+		return err
+	}
+	err = s.Service.ExportAudit(c.Request().Context(), v.Scope.AccountID, filter, v.actor, func(e *intake.AuditEntry) error {
+		mode := ""
+		if e.Livemode != nil {
+			mode = dashboard.ModeName(*e.Livemode)
+		}
+		return w.Write(csvSafe(e.ID.String(), stamp(&e.At), mode, string(e.ActorKind), e.ActorName, string(e.Action), e.TargetID, e.TargetName, e.Address,
+			string(e.Before), string(e.After)))
+	})
+	w.Flush()
+	if err = errors.Join(err, w.Error()); err != nil && c.Response().Committed {
+		s.logFailure(c, err)
+		panic(http.ErrAbortHandler) // or a part would look like the whole
+	}
+	return err
+}
