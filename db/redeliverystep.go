@@ -91,7 +91,7 @@ func (tx *Tx) requeue(ctx context.Context, id intake.RedeliveryID, limit int, no
 		WITH room AS MATERIALIZED (
 			SELECT e.id, greatest(0, $4 - (
 				SELECT count(*) FROM delivery d
-				WHERE d.endpoint_id = e.id AND d.state = 'pending' AND d.attempts = 0 AND d.redelivery_id IS NOT NULL)) AS free
+				WHERE d.endpoint_id = e.id AND d.finished_at IS NULL AND d.attempts = 0 AND d.redelivery_id IS NOT NULL)) AS free
 			FROM redelivery r JOIN webhook_endpoint e ON e.account_id = r.account_id AND e.livemode = r.livemode
 			WHERE r.id = $1
 		), next AS MATERIALIZED (

@@ -105,6 +105,7 @@ CREATE TABLE public.delivery (
     livemode boolean NOT NULL,
     type text NOT NULL,
     redelivery_id uuid,
+    CONSTRAINT delivery_pending_check CHECK ((((state = 'pending'::text) = (next_attempt_at IS NOT NULL)) AND ((state = 'pending'::text) = (finished_at IS NULL)))),
     CONSTRAINT delivery_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'cancelled'::text])))
 );
 
@@ -383,7 +384,7 @@ CREATE INDEX api_key_account_idx ON public.api_key USING btree (account_id, live
 
 CREATE UNIQUE INDEX api_key_hash_key ON public.api_key USING btree (hash);
 
-CREATE INDEX delivery_due_idx ON public.delivery USING btree (endpoint_id, next_attempt_at, sequence) WHERE (state = 'pending'::text);
+CREATE INDEX delivery_due_idx ON public.delivery USING btree (endpoint_id, next_attempt_at, sequence) WHERE (next_attempt_at IS NOT NULL);
 
 CREATE INDEX delivery_ended_badly_idx ON public.delivery USING btree (account_id, livemode, sequence) WHERE (state = ANY (ARRAY['failed'::text, 'cancelled'::text]));
 
@@ -391,9 +392,9 @@ CREATE INDEX delivery_event_idx ON public.delivery USING btree (event_id);
 
 CREATE INDEX delivery_pending_idx ON public.delivery USING btree (account_id, livemode, sequence) WHERE (state = 'pending'::text);
 
-CREATE INDEX delivery_redelivered_idx ON public.delivery USING btree (endpoint_id) WHERE ((state = 'pending'::text) AND (attempts = 0) AND (redelivery_id IS NOT NULL));
+CREATE INDEX delivery_redelivered_idx ON public.delivery USING btree (endpoint_id) WHERE ((finished_at IS NULL) AND (attempts = 0) AND (redelivery_id IS NOT NULL));
 
-CREATE INDEX delivery_turn_idx ON public.delivery USING btree (session_id, endpoint_id, sequence) WHERE ((state = 'pending'::text) AND (attempts_total = 0));
+CREATE INDEX delivery_turn_idx ON public.delivery USING btree (session_id, endpoint_id, sequence) WHERE ((finished_at IS NULL) AND (attempts_total = 0));
 
 CREATE INDEX document_session_idx ON public.document USING btree (session_id, id);
 
