@@ -107,7 +107,8 @@ CREATE TABLE public.delivery (
     redelivery_id uuid,
     CONSTRAINT delivery_pending_check CHECK ((((state = 'pending'::text) = (next_attempt_at IS NOT NULL)) AND ((state = 'pending'::text) = (finished_at IS NULL)))),
     CONSTRAINT delivery_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'cancelled'::text])))
-);
+)
+WITH (fillfactor='50');
 
 CREATE TABLE public.delivery_attempt (
     delivery_id uuid NOT NULL,
