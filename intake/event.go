@@ -48,6 +48,13 @@ type Event struct {
 // EventRetention is how long events, their deliveries and attempts are kept.
 const EventRetention = 90 * 24 * time.Hour
 
+// EventFilter says which events of a feed are asked for.
+type EventFilter struct {
+	After   int64      // the number of the last one that is known, 0 for none
+	Type    EventType  // "" for any
+	Session *SessionID // nil for any
+}
+
 // Payload is the data of an event.
 type Payload interface{ eventType() EventType }
 
