@@ -132,7 +132,7 @@ func (e *environment) emit(ctx context.Context, sessions []*intake.Session, n in
 		return nil, err
 	}
 	defer func() { _ = database.Close() }()
-	enqueuer, err := jobs.NewEnqueuer(database, slog.New(slog.DiscardHandler))
+	enqueuer, err := jobs.NewEnqueuer(database, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -423,7 +423,7 @@ CREATE INDEX session_count_unfolded_idx ON public.session_count USING btree (day
 
 CREATE INDEX session_email_idx ON public.session USING btree (account_id, livemode, lower(customer_email), created_at DESC, id DESC);
 
-CREATE INDEX session_expired_idx ON public.session USING btree (expires_at) WHERE (status = 'expired'::text);
+CREATE INDEX session_expired_idx ON public.session USING btree (expires_at, id) WHERE (status = 'expired'::text);
 
 CREATE INDEX session_expiring_idx ON public.session USING btree (expires_at) WHERE (status = ANY (ARRAY['pending'::text, 'in_progress'::text]));
 

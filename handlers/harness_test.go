@@ -48,7 +48,7 @@ func newBench(t testing.TB, change ...func(*handlers.Config)) *bench {
 	t.Helper()
 	b := &bench{TB: t, db: dbtest.New(t), clock: &testClock{now: startTime}, logs: &logBuffer{}}
 	logger := slog.New(slog.NewJSONHandler(b.logs, nil))
-	enqueuer, err := jobs.NewEnqueuer(b.db, logger)
+	enqueuer, err := jobs.NewEnqueuer(b.db, logger, nil)
 	b.ok(err)
 	ring, err := keyring.Parse(keyring.Generate("test"))
 	b.ok(err)

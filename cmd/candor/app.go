@@ -62,7 +62,7 @@ func openApp(ctx context.Context, c Config, logger *slog.Logger) (_ *app, err er
 	if a.blobs, err = blob.NewFiles(filepath.Join(c.DataDir, "documents")); err != nil {
 		return nil, err
 	}
-	if a.enqueuer, err = jobs.NewEnqueuer(a.db, logger); err != nil {
+	if a.enqueuer, err = jobs.NewEnqueuer(a.db, logger, nil); err != nil {
 		return nil, err
 	}
 	a.service = service.New(service.Config{
