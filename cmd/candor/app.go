@@ -13,6 +13,7 @@ import (
 	"candor/intake"
 	"candor/jobs"
 	"candor/keyring"
+	"candor/metrics"
 	"candor/service"
 	"candor/webhook"
 )
@@ -26,6 +27,7 @@ type app struct {
 	blobs    blob.Store
 	enqueuer *jobs.Enqueuer
 	service  *service.Service
+	metrics  *metrics.Metrics
 }
 
 // openApp opens the database, the keys and the stores, and puts the use cases
@@ -62,7 +64,8 @@ func openApp(ctx context.Context, c Config, logger *slog.Logger) (_ *app, err er
 	if a.blobs, err = blob.NewFiles(filepath.Join(c.DataDir, "documents")); err != nil {
 		return nil, err
 	}
-	if a.enqueuer, err = jobs.NewEnqueuer(a.db, logger, nil); err != nil {
+	a.metrics = newMetrics(a)
+	if a.enqueuer, err = jobs.NewEnqueuer(a.db, logger, a.metrics); err != nil {
 		return nil, err
 	}
 	a.service = service.New(service.Config{
