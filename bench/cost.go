@@ -151,9 +151,14 @@ func (e *environment) fillDeliveries(ctx context.Context, n int) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	old := fmt.Sprintf(`(SELECT i, s.last + i AS sequence, now() - interval '89 days' * i / %d AS at,
-		md5('event' || i)::uuid AS event, md5('delivery' || i)::uuid AS delivery
-		FROM event_sequence s, generate_series(1, %d) i WHERE s.account_id = '%s' AND NOT s.livemode) o`, n, n, scope.AccountID.UUID)
+	// Ids ascend with the time, as UUIDv7 do.
+	id := func(kind string) string {
+		return `(lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '7' || substr(md5('` + kind + `' || i), 1, 3) || '8' || substr(md5('` + kind + `' || i), 4, 15))::uuid`
+	}
+	old := fmt.Sprintf(`(SELECT i, sequence, at, %s AS event, %s AS delivery
+		FROM (SELECT i, s.last + i AS sequence, now() - interval '89 days' * (%d - i) / %d - interval '1 hour' AS at
+			FROM event_sequence s, generate_series(1, %d) i WHERE s.account_id = '%s' AND NOT s.livemode ORDER BY i) n) o`,
+		id("event"), id("delivery"), n, n, n, scope.AccountID.UUID)
 	endpoint := fmt.Sprintf(`(SELECT id FROM webhook_endpoint WHERE account_id = '%s' ORDER BY created_at LIMIT 1)`, scope.AccountID.UUID)
 	session := `(SELECT array_agg(id) AS ids FROM session) x`
 	for _, statement := range []string{

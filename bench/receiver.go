@@ -17,7 +17,9 @@ import (
 type receiver struct {
 	listener net.Listener
 	url      string
+	delay    time.Duration // before each answer; forever never answers
 	wait     sync.WaitGroup
+	closed   chan struct{}
 
 	mu    sync.Mutex
 	first map[int]time.Time // when a webhook's first byte came
@@ -26,13 +28,16 @@ type receiver struct {
 	more  chan struct{} // a token when something came
 }
 
-func newReceiver() (*receiver, error) {
+// forever is the delay of a receiver that takes everything and never answers.
+const forever = 24 * time.Hour
+
+func newReceiver(delay time.Duration) (*receiver, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
 	r := &receiver{
-		listener: listener, url: fmt.Sprintf("http://%s/hook", listener.Addr()),
+		listener: listener, url: fmt.Sprintf("http://%s/hook", listener.Addr()), delay: delay, closed: make(chan struct{}),
 		first: map[int]time.Time{}, open: map[net.Conn]bool{}, more: make(chan struct{}, 1),
 	}
 	r.wait.Add(1)
@@ -74,6 +79,13 @@ func (r *receiver) serve(conn net.Conn) {
 			return
 		}
 		r.note(number, at)
+		if r.delay > 0 {
+			select {
+			case <-time.After(r.delay):
+			case <-r.closed:
+				return
+			}
+		}
 		if _, err := io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"); err != nil {
 			return
 		}
@@ -145,6 +157,7 @@ func (r *receiver) await(n int, patience time.Duration) (map[int]time.Time, erro
 
 func (r *receiver) close() {
 	_ = r.listener.Close()
+	close(r.closed)
 	r.mu.Lock()
 	for conn := range r.open {
 		_ = conn.Close()

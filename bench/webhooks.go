@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -14,7 +15,7 @@ import (
 )
 
 const (
-	idleEvents = 200
+	idleEvents = 500
 	rate       = 200 // events a second
 	loadEvents = 10 * rate
 	drained    = 10_000
@@ -22,7 +23,8 @@ const (
 
 // webhookFigures are what is measured with few and with many old deliveries.
 type webhookFigures struct {
-	drainRate, riverRate, insertRate float64
+	drainRate, riverRate, insertRate float64 // a second
+	drainCPU                         float64 // ms a delivery
 	idle, loaded                     []time.Duration
 }
 
@@ -62,16 +64,7 @@ func (b *bench) measureWebhooks(ctx context.Context, e *environment) (*webhookFi
 }
 
 func (b *bench) addWebhooks(f *webhookFigures) {
-	b.add(row{
-		what: fmt.Sprintf("Drain of %d due deliveries", drained), figure: fmt.Sprintf("%.0f deliveries/s", f.drainRate),
-		yardstick: fmt.Sprintf("River, no-op jobs: %.0f/s", f.riverRate), ratio: percent(f.drainRate / f.riverRate),
-		target: "≥ 50 %", met: f.drainRate >= f.riverRate/2,
-	})
-	b.add(row{
-		what: "The same beside pgbench", figure: fmt.Sprintf("%.0f deliveries/s", f.drainRate),
-		yardstick: fmt.Sprintf("pgbench, single inserts: %.0f/s", f.insertRate), ratio: percent(f.drainRate / f.insertRate),
-		target: "≥ 2000/s per 7000/s (29 %)", met: f.drainRate >= f.insertRate*2/7,
-	})
+	b.addDrain(f)
 	for _, l := range []struct {
 		when  string
 		times []time.Duration
@@ -85,16 +78,10 @@ func (b *bench) addWebhooks(f *webhookFigures) {
 	}
 }
 
-// addOldDeliveries compares with the figures of new tables. The drain is held
-// against River's in the same minute, since the machine has slow spells.
+// addOldDeliveries compares with the figures of new tables.
 func (b *bench) addOldDeliveries(short, long *webhookFigures) {
+	b.addOldDrain(short, long)
 	beside := fmt.Sprintf(" beside %d old deliveries", b.deliveries)
-	change := (long.drainRate / long.riverRate) / (short.drainRate / short.riverRate)
-	b.add(row{
-		what: "Drain" + beside, figure: fmt.Sprintf("%.0f deliveries/s (River %.0f/s)", long.drainRate, long.riverRate),
-		yardstick: fmt.Sprintf("without: %.0f/s (River %.0f/s)", short.drainRate, short.riverRate),
-		ratio:     percent(change) + " of it, relative to River", target: "≥ 80 %", met: change >= 0.8,
-	})
 	for _, l := range []struct {
 		when        string
 		short, long []time.Duration
@@ -112,43 +99,18 @@ func (b *bench) addOldDeliveries(short, long *webhookFigures) {
 // commitToWebhook records n events, one after each pause, and returns the
 // sorted times from just before each commit to its webhook's first byte.
 func (e *environment) commitToWebhook(ctx context.Context, n int, pause time.Duration) ([]time.Duration, error) {
-	r, err := newReceiver()
+	r, err := newReceiver(0)
 	if err != nil {
 		return nil, err
 	}
 	defer r.close()
-	database, err := db.Open(ctx, e.dsn, db.Options{MaxOpenConns: 16})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = database.Close() }()
-	enqueuer, err := jobs.NewEnqueuer(database, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return nil, err
-	}
 	sessions, err := e.newSessions(ctx, r.url, n)
 	if err != nil {
 		return nil, err
 	}
-	committed, failures := make([]time.Time, n), make([]error, n)
-	var emitting sync.WaitGroup
-	ticker := time.NewTicker(pause)
-	defer ticker.Stop()
-	for i := range n {
-		<-ticker.C
-		emitting.Go(func() {
-			failures[i] = database.InTx(ctx, func(tx *db.Tx) error {
-				err := enqueuer.SessionEvent(ctx, tx, sessions[i], sectionEvent(sessions[i], i), intake.SystemClock.Now())
-				committed[i] = time.Now()
-				return err
-			})
-		})
-	}
-	emitting.Wait()
-	for _, err := range failures {
-		if err != nil {
-			return nil, err
-		}
+	committed, err := e.emit(ctx, sessions, n, pause)
+	if err != nil {
+		return nil, err
 	}
 	arrived, err := r.await(n, 30*time.Second)
 	if err != nil {
@@ -160,6 +122,37 @@ func (e *environment) commitToWebhook(ctx context.Context, n int, pause time.Dur
 	}
 	slices.Sort(times)
 	return times, nil
+}
+
+// emit records n events of the sessions by turns, one after each pause, and
+// returns when each was about to be committed.
+func (e *environment) emit(ctx context.Context, sessions []*intake.Session, n int, pause time.Duration) ([]time.Time, error) {
+	database, err := db.Open(ctx, e.dsn, db.Options{MaxOpenConns: 16})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = database.Close() }()
+	enqueuer, err := jobs.NewEnqueuer(database, slog.New(slog.DiscardHandler), nil)
+	if err != nil {
+		return nil, err
+	}
+	committed, failures := make([]time.Time, n), make([]error, n)
+	var emitting sync.WaitGroup
+	ticker := time.NewTicker(pause)
+	defer ticker.Stop()
+	for i := range n {
+		<-ticker.C
+		emitting.Go(func() {
+			failures[i] = database.InTx(ctx, func(tx *db.Tx) error {
+				s := sessions[i%len(sessions)]
+				err := enqueuer.SessionEvent(ctx, tx, s, sectionEvent(s, i), intake.SystemClock.Now())
+				committed[i] = time.Now()
+				return err
+			})
+		})
+	}
+	emitting.Wait()
+	return committed, errors.Join(failures...)
 }
 
 func sectionEvent(s *intake.Session, number int) intake.Payload {

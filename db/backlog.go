@@ -22,14 +22,14 @@ func (d *DB) DeliveryBacklog(ctx context.Context, now time.Time) (DeliveryBacklo
 	var b DeliveryBacklog
 	err := d.GetContext(ctx, &b, `
 		WITH RECURSIVE waiting AS (
-			(SELECT endpoint_id FROM delivery WHERE state = 'pending' ORDER BY endpoint_id LIMIT 1)
+			(SELECT endpoint_id FROM delivery WHERE next_attempt_at IS NOT NULL ORDER BY endpoint_id LIMIT 1)
 			UNION ALL
-			SELECT (SELECT endpoint_id FROM delivery WHERE state = 'pending' AND endpoint_id > w.endpoint_id ORDER BY endpoint_id LIMIT 1)
+			SELECT (SELECT endpoint_id FROM delivery WHERE next_attempt_at IS NOT NULL AND endpoint_id > w.endpoint_id ORDER BY endpoint_id LIMIT 1)
 			FROM waiting w WHERE w.endpoint_id IS NOT NULL
 		), due AS (
 			SELECT (
 				SELECT d.next_attempt_at FROM delivery d
-				WHERE d.endpoint_id = w.endpoint_id AND d.state = 'pending' AND d.next_attempt_at <= $1
+				WHERE d.endpoint_id = w.endpoint_id AND d.next_attempt_at <= $1
 					AND (d.lease_until IS NULL OR d.lease_until <= $1)
 				ORDER BY d.next_attempt_at, d.sequence
 				LIMIT 1) AS since
@@ -51,7 +51,7 @@ func (d *DB) DeliveryBacklog(ctx context.Context, now time.Time) (DeliveryBacklo
 		)
 		SELECT
 			(SELECT count(*) FROM (
-				SELECT FROM delivery WHERE state = 'pending' ORDER BY endpoint_id, next_attempt_at, sequence LIMIT $2) p) AS pending,
+				SELECT FROM delivery WHERE next_attempt_at IS NOT NULL ORDER BY endpoint_id, next_attempt_at, sequence LIMIT $2) p) AS pending,
 			(SELECT min(made_at) FROM oldest) AS oldest_pending,
 			(SELECT min(since) FROM due) AS oldest_due,
 			(SELECT count(since) FROM due) AS due_endpoints`,

@@ -116,7 +116,7 @@ func (s deliverySource) query(c *conditions) string {
 
 // sequenceSlack is more than the time by which an event may have happened
 // after one with a larger number: a slow transaction, clocks that differ.
-const sequenceSlack = time.Hour
+const sequenceSlack = 10 * time.Minute
 
 // boundSequence adds what the filter's times mean for the events' numbers, so
 // that a list from long ago isn't sought through everything newer.

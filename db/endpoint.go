@@ -56,16 +56,17 @@ func (d *DB) DueEndpoints(ctx context.Context, now time.Time) ([]intake.Endpoint
 	var out []intake.EndpointID
 	err := d.SelectContext(ctx, &out, `
 		WITH RECURSIVE pending AS (
-			(SELECT endpoint_id FROM delivery WHERE state = 'pending' ORDER BY endpoint_id LIMIT 1)
+			(SELECT endpoint_id FROM delivery WHERE next_attempt_at IS NOT NULL ORDER BY endpoint_id LIMIT 1)
 			UNION ALL
-			SELECT (SELECT endpoint_id FROM delivery WHERE state = 'pending' AND endpoint_id > p.endpoint_id ORDER BY endpoint_id LIMIT 1)
+			SELECT (SELECT endpoint_id FROM delivery WHERE next_attempt_at IS NOT NULL AND endpoint_id > p.endpoint_id ORDER BY endpoint_id LIMIT 1)
 			FROM pending p WHERE p.endpoint_id IS NOT NULL
 		)
 		SELECT p.endpoint_id FROM pending p
-		WHERE p.endpoint_id IS NOT NULL AND EXISTS (
-			SELECT 1 FROM delivery d
-			WHERE d.endpoint_id = p.endpoint_id AND d.state = 'pending' AND d.next_attempt_at <= $1
-				AND (d.lease_until IS NULL OR d.lease_until <= now()))`, now)
+		WHERE p.endpoint_id IS NOT NULL AND (
+			SELECT true FROM delivery d
+			WHERE d.endpoint_id = p.endpoint_id AND d.next_attempt_at <= $1 AND (d.lease_until IS NULL OR d.lease_until <= now())
+			ORDER BY d.next_attempt_at, d.sequence
+			LIMIT 1)`, now)
 	return out, wrap(err, "find due endpoints")
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/lib/pq"
+
 	"candor/intake"
 )
 
@@ -41,17 +43,29 @@ func (d *DB) Events(ctx context.Context, session intake.SessionID) ([]intake.Eve
 // DeleteEvents deletes up to limit events that happened before the given
 // time, with their deliveries and attempts, and returns how many it deleted.
 // Events that are still on their way stay.
-func (d *DB) DeleteEvents(ctx context.Context, before time.Time, limit int) (int, error) {
-	result, err := d.ExecContext(ctx, `
-		DELETE FROM event WHERE id IN (
+func (d *DB) DeleteEvents(ctx context.Context, before time.Time, limit int) (n int, err error) {
+	err = d.InTx(ctx, func(tx *Tx) error {
+		var ids []string
+		err := tx.SelectContext(ctx, &ids, `
 			SELECT e.id FROM event e
 			WHERE e.created_at <= $1 AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = e.id AND d.state = 'pending')
 			ORDER BY e.created_at
 			LIMIT $2
-			FOR UPDATE SKIP LOCKED)`, before, limit)
-	if err != nil {
-		return 0, wrap(err, "delete events")
-	}
-	n, err := result.RowsAffected()
-	return int(n), wrap(err, "delete events")
+			FOR UPDATE SKIP LOCKED`, before, limit)
+		if err != nil {
+			return wrap(err, "find old events")
+		}
+		// Looked at anew: who makes a delivery again locks its event, and may
+		// have done so just before it was locked here.
+		result, err := tx.ExecContext(ctx, `
+			DELETE FROM event e WHERE e.id = ANY($1::uuid[])
+				AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = e.id AND d.state = 'pending')`, pq.Array(ids))
+		if err != nil {
+			return wrap(err, "delete events")
+		}
+		deleted, err := result.RowsAffected()
+		n = int(deleted)
+		return wrap(err, "delete events")
+	})
+	return n, err
 }

@@ -114,7 +114,16 @@ func requests(s *store) map[string]func() error {
 		"sweep": func() error {
 			return s.InTx(s.ctx, func(tx *db.Tx) error { _, err := tx.ExpireSessions(s.ctx, start.Add(-time.Hour), 200); return err })
 		},
-		"without PDF": func() error { _, err := s.SessionsWithoutPDF(s.ctx, start.AddDate(-3, 0, 0), 200); return err },
+		"reconciliation of completed": func() error {
+			_, err := s.FinishedSessions(s.ctx, intake.Completed, db.FinishedSession{FinishedAt: after}, start, 200)
+			return err
+		},
+		"reconciliation of expired": func() error {
+			_, err := s.FinishedSessions(s.ctx, intake.Expired, db.FinishedSession{FinishedAt: after}, start.AddDate(0, 2, 0), 200)
+			return err
+		},
+		"oldest overdue": func() error { _, err := s.OldestOverdue(s.ctx, start); return err },
+		"without PDF":    func() error { _, err := s.SessionsWithoutPDF(s.ctx, start.AddDate(-3, 0, 0), 200); return err },
 	}
 	for _, status := range intake.Statuses {
 		out["list "+string(status)] = list(intake.SessionFilter{Status: status})

@@ -12,8 +12,16 @@ import (
 // claim on it stays, so that an attempt under way isn't made twice.
 // ErrNotFound says that the scope has no such delivery.
 func (tx *Tx) Redeliver(ctx context.Context, scope intake.Scope, id intake.DeliveryID, now time.Time) (*intake.Delivery, error) {
+	// Its event mustn't be deleted under it.
+	var event intake.EventID
+	err := tx.GetContext(ctx, &event, `
+		SELECT id FROM event WHERE id = (SELECT event_id FROM delivery WHERE id = $1 AND account_id = $2 AND livemode = $3) FOR KEY SHARE`,
+		id, scope.AccountID, scope.Livemode)
+	if err != nil {
+		return nil, wrap(err, "redeliver")
+	}
 	var out intake.Delivery
-	err := tx.GetContext(ctx, &out, `
+	err = tx.GetContext(ctx, &out, `
 		UPDATE delivery SET next_attempt_at = $4, state = 'pending', finished_at = NULL,
 			cycle = cycle + (state <> 'pending')::int, attempts = CASE WHEN state = 'pending' THEN attempts ELSE 0 END,
 			redelivery_id = CASE WHEN state = 'pending' THEN redelivery_id END

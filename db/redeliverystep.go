@@ -91,7 +91,7 @@ func (tx *Tx) requeue(ctx context.Context, id intake.RedeliveryID, limit int, no
 		WITH room AS MATERIALIZED (
 			SELECT e.id, greatest(0, $4 - (
 				SELECT count(*) FROM delivery d
-				WHERE d.endpoint_id = e.id AND d.state = 'pending' AND d.attempts = 0 AND d.redelivery_id IS NOT NULL)) AS free
+				WHERE d.endpoint_id = e.id AND d.finished_at IS NULL AND d.attempts = 0 AND d.redelivery_id IS NOT NULL)) AS free
 			FROM redelivery r JOIN webhook_endpoint e ON e.account_id = r.account_id AND e.livemode = r.livemode
 			WHERE r.id = $1
 		), next AS MATERIALIZED (
@@ -99,8 +99,11 @@ func (tx *Tx) requeue(ctx context.Context, id intake.RedeliveryID, limit int, no
 			FROM room CROSS JOIN LATERAL (
 				SELECT * FROM redelivery_item WHERE redelivery_id = $1 AND endpoint_id = room.id ORDER BY delivery_id LIMIT room.free) i
 			ORDER BY i.delivery_id LIMIT $2
+		), kept AS MATERIALIZED ( -- events that retention isn't deleting
+			SELECT d.id AS delivery_id FROM next JOIN delivery d ON d.id = next.delivery_id JOIN event e ON e.id = d.event_id
+			FOR KEY SHARE OF e SKIP LOCKED
 		), locked AS MATERIALIZED (
-			SELECT d.id FROM delivery d JOIN next ON next.delivery_id = d.id WHERE d.state = 'failed' ORDER BY d.id FOR UPDATE OF d
+			SELECT d.id FROM delivery d JOIN kept ON kept.delivery_id = d.id WHERE d.state = 'failed' ORDER BY d.id FOR UPDATE OF d
 		), requeued AS (
 			UPDATE delivery d SET state = 'pending', cycle = cycle + 1, attempts = 0, next_attempt_at = $3, finished_at = NULL, redelivery_id = $1
 			FROM locked WHERE d.id = locked.id

@@ -129,8 +129,10 @@ CREATE TABLE public.delivery (
     livemode boolean NOT NULL,
     type text NOT NULL,
     redelivery_id uuid,
+    CONSTRAINT delivery_pending_check CHECK ((((state = 'pending'::text) = (next_attempt_at IS NOT NULL)) AND ((state = 'pending'::text) = (finished_at IS NULL)))),
     CONSTRAINT delivery_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'cancelled'::text])))
-);
+)
+WITH (fillfactor='50');
 
 CREATE TABLE public.delivery_attempt (
     delivery_id uuid NOT NULL,
@@ -509,7 +511,7 @@ CREATE INDEX audit_log_actor_idx ON public.audit_log USING btree (account_id, ac
 
 CREATE INDEX audit_log_target_idx ON public.audit_log USING btree (account_id, target_id, at DESC, id DESC);
 
-CREATE INDEX delivery_due_idx ON public.delivery USING btree (endpoint_id, next_attempt_at, sequence) WHERE (state = 'pending'::text);
+CREATE INDEX delivery_due_idx ON public.delivery USING btree (endpoint_id, next_attempt_at, sequence) WHERE (next_attempt_at IS NOT NULL);
 
 CREATE INDEX delivery_ended_badly_idx ON public.delivery USING btree (account_id, livemode, sequence) WHERE (state = ANY (ARRAY['failed'::text, 'cancelled'::text]));
 
@@ -517,9 +519,9 @@ CREATE INDEX delivery_event_idx ON public.delivery USING btree (event_id);
 
 CREATE INDEX delivery_pending_idx ON public.delivery USING btree (account_id, livemode, sequence) WHERE (state = 'pending'::text);
 
-CREATE INDEX delivery_redelivered_idx ON public.delivery USING btree (endpoint_id) WHERE ((state = 'pending'::text) AND (attempts = 0) AND (redelivery_id IS NOT NULL));
+CREATE INDEX delivery_redelivered_idx ON public.delivery USING btree (endpoint_id) WHERE ((finished_at IS NULL) AND (attempts = 0) AND (redelivery_id IS NOT NULL));
 
-CREATE INDEX delivery_turn_idx ON public.delivery USING btree (session_id, endpoint_id, sequence) WHERE ((state = 'pending'::text) AND (attempts_total = 0));
+CREATE INDEX delivery_turn_idx ON public.delivery USING btree (session_id, endpoint_id, sequence) WHERE ((finished_at IS NULL) AND (attempts_total = 0));
 
 CREATE INDEX document_session_idx ON public.document USING btree (session_id, id);
 
@@ -555,7 +557,7 @@ CREATE INDEX session_count_unfolded_idx ON public.session_count USING btree (day
 
 CREATE INDEX session_email_idx ON public.session USING btree (account_id, livemode, lower(customer_email), created_at DESC, id DESC);
 
-CREATE INDEX session_expired_idx ON public.session USING btree (expires_at) WHERE (status = 'expired'::text);
+CREATE INDEX session_expired_idx ON public.session USING btree (expires_at, id) WHERE (status = 'expired'::text);
 
 CREATE INDEX session_expiring_idx ON public.session USING btree (expires_at) WHERE (status = ANY (ARRAY['pending'::text, 'in_progress'::text]));
 

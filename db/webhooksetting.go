@@ -59,13 +59,13 @@ func (d *DB) SetDefaultURL(ctx context.Context, scope intake.Scope, url *string)
 	return changedOne(result, err, "set default webhook URL")
 }
 
-// SetNextSecret stores a new next secret in place of the one the caller has
-// seen, nil for none. ErrNotFound where another one is there by now.
-func (d *DB) SetNextSecret(ctx context.Context, scope intake.Scope, seen, next []byte, now time.Time) error {
+// SetNextSecret stores a next secret. ErrNotFound where there is one already,
+// which the partner may be deploying.
+func (d *DB) SetNextSecret(ctx context.Context, scope intake.Scope, next []byte, now time.Time) error {
 	result, err := d.ExecContext(ctx, `
-		UPDATE webhook_setting SET next_secret = $4, next_secret_at = $5
-		WHERE account_id = $1 AND livemode = $2 AND next_secret IS NOT DISTINCT FROM $3`,
-		scope.AccountID, scope.Livemode, seen, next, now)
+		UPDATE webhook_setting SET next_secret = $3, next_secret_at = $4
+		WHERE account_id = $1 AND livemode = $2 AND next_secret IS NULL`,
+		scope.AccountID, scope.Livemode, next, now)
 	return changedOne(result, err, "set next webhook secret")
 }
 

@@ -67,14 +67,12 @@ func TestSecretsChangeByConditionalStatements(t *testing.T) {
 	s.missing("switch without a next one", s.SwitchSecret(s.ctx, s.scope, until))
 	s.missing("abandon without a next one", s.AbandonNextSecret(s.ctx, s.scope))
 	s.missing("restore without a previous one", s.RestoreSecret(s.ctx, s.scope, start))
-	s.missing("replace what isn't there", s.SetNextSecret(s.ctx, s.scope, []byte("z"), []byte("b"), start))
-	s.ok(s.SetNextSecret(s.ctx, s.scope, nil, []byte("b"), start))
-	s.missing("add to what is there", s.SetNextSecret(s.ctx, s.scope, nil, []byte("c"), start))
-	s.ok(s.SetNextSecret(s.ctx, s.scope, []byte("b"), []byte("c"), start))
+	s.ok(s.SetNextSecret(s.ctx, s.scope, []byte("c"), start))
+	s.missing("replace a next one", s.SetNextSecret(s.ctx, s.scope, []byte("d"), start))
 	s.secrets("a c ")
 	s.ok(s.SwitchSecret(s.ctx, s.scope, until))
 	s.secrets("c  a")
-	s.ok(s.SetNextSecret(s.ctx, s.scope, nil, []byte("d"), start))
+	s.ok(s.SetNextSecret(s.ctx, s.scope, []byte("d"), start))
 	s.missing("restore over a next one", s.RestoreSecret(s.ctx, s.scope, start))
 	s.ok(s.AbandonNextSecret(s.ctx, s.scope))
 	s.missing("restore when its time is over", s.RestoreSecret(s.ctx, s.scope, until))
@@ -98,7 +96,7 @@ func TestSecretsChangeOnce(t *testing.T) {
 		return tx.InsertWebhookSetting(s.ctx, s.scope, &db.WebhookSetting{Secret: []byte("a")})
 	})
 	for name, change := range map[string]func() error{
-		"next":    func() error { return s.SetNextSecret(s.ctx, s.scope, nil, []byte("b"), start) },
+		"next":    func() error { return s.SetNextSecret(s.ctx, s.scope, []byte("b"), start) },
 		"switch":  func() error { return s.SwitchSecret(s.ctx, s.scope, start.Add(time.Hour)) },
 		"restore": func() error { return s.RestoreSecret(s.ctx, s.scope, start) },
 		"abandon": func() error { return s.AbandonNextSecret(s.ctx, s.scope) },
@@ -106,10 +104,10 @@ func TestSecretsChangeOnce(t *testing.T) {
 		_, err := s.ExecContext(s.ctx, `UPDATE webhook_setting SET next_secret = NULL, next_secret_at = NULL, previous_secret = NULL, previous_secret_until = NULL`)
 		s.ok(err)
 		if name == "switch" || name == "abandon" {
-			s.ok(s.SetNextSecret(s.ctx, s.scope, nil, []byte("n"), start))
+			s.ok(s.SetNextSecret(s.ctx, s.scope, []byte("n"), start))
 		}
 		if name == "restore" {
-			s.ok(s.SetNextSecret(s.ctx, s.scope, nil, []byte("n"), start))
+			s.ok(s.SetNextSecret(s.ctx, s.scope, []byte("n"), start))
 			s.ok(s.SwitchSecret(s.ctx, s.scope, start.Add(time.Hour)))
 		}
 		var done atomic.Int32

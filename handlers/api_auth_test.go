@@ -21,6 +21,7 @@ func authRoutes(id string) map[apiCall]intake.Permission {
 		{method: http.MethodGet, path: "/sessions/" + id + "/data"}:                                     intake.DataRead,
 		{method: http.MethodGet, path: "/sessions/" + id + "/pdf"}:                                      intake.DataRead,
 		{method: http.MethodGet, path: "/sessions/" + id + "/documents/doc_01h455vb4pex5vsknk084sn02q"}: intake.DataRead,
+		{method: http.MethodGet, path: "/events"}:                                                       intake.SessionsRead,
 		{method: http.MethodGet, path: "/billing/subscription"}:                                         intake.BillingRead,
 		{method: http.MethodGet, path: "/billing/usage"}:                                                intake.BillingRead,
 	}
@@ -152,7 +153,7 @@ func TestIsolation(t *testing.T) {
 	path := "/sessions/" + session.ID.String()
 	for name, key := range map[string]string{"other account": other.TestKey, "other account's live mode": other.LiveKey, "own live mode": b.account.LiveKey} {
 		for call := range authRoutes(session.ID.String()) {
-			if call.path == "/sessions" || call.path == "/billing/usage" || call.path == "/billing/subscription" {
+			if call.path == "/sessions" || call.path == "/events" || call.path == "/billing/usage" || call.path == "/billing/subscription" {
 				continue
 			}
 			call.key = key

@@ -104,6 +104,14 @@ func sessionDocumentDoc() operationDoc {
 	}
 }
 
+func listEventsDoc() operationDoc {
+	return operationDoc{
+		id: "listEvents", tag: "Webhooks", summary: "List events",
+		description: "What happened in the key's account and mode, in order, whether or not a webhook could be delivered. " +
+			"Sequence numbers have no gap, and no event appears below one that was listed before: ask again with `next_after` and you miss none. Events are kept for 90 days.",
+	}
+}
+
 func subscriptionDoc() operationDoc {
 	return operationDoc{
 		id: "getSubscription", tag: "Billing", summary: "Get the subscription",

@@ -50,7 +50,7 @@ func newBench(t testing.TB, change ...func(*handlers.Config)) *bench {
 	dsn := dbtest.DSN(t)
 	b := &bench{TB: t, dsn: dsn, db: dbtest.Open(t, dsn), clock: &testClock{now: startTime}, logs: &logBuffer{}}
 	logger := slog.New(slog.NewJSONHandler(b.logs, nil))
-	enqueuer, err := jobs.NewEnqueuer(b.db, logger)
+	enqueuer, err := jobs.NewEnqueuer(b.db, logger, nil)
 	b.ok(err)
 	ring, err := keyring.Parse(keyring.Generate("test"))
 	b.ok(err)

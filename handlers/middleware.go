@@ -55,10 +55,11 @@ func (s *Server) logRequests(next echo.HandlerFunc) echo.HandlerFunc {
 		if err := next(c); err != nil {
 			c.Error(err)
 		}
-		r := requestOf(c)
+		r, took := requestOf(c), time.Since(start)
+		s.Answered(c.Request().Method, c.Path(), c.Response().Status, took)
 		attrs := []slog.Attr{
 			slog.String("request_id", r.id), slog.String("method", c.Request().Method), slog.String("route", c.Path()),
-			slog.Int("status", c.Response().Status), slog.Int64("bytes", c.Response().Size), slog.Duration("duration", time.Since(start)),
+			slog.Int("status", c.Response().Status), slog.Int64("bytes", c.Response().Size), slog.Duration("duration", took),
 		}
 		if r.principal != nil {
 			attrs = append(attrs, slog.String("account_id", r.principal.AccountID.String()), slog.Bool("livemode", r.principal.Livemode))

@@ -26,6 +26,16 @@ func (c schemas) of(t reflect.Type) *form.Schema {
 		return &form.Schema{Type: "string", Format: "date-time"}
 	case reflect.TypeFor[intake.SessionID]():
 		return &form.Schema{Type: "string", Pattern: "^sess_[0-7][0-9a-hjkmnp-tv-z]{25}$"}
+	case reflect.TypeFor[intake.EventID]():
+		return &form.Schema{Type: "string", Pattern: "^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$"}
+	case reflect.TypeFor[intake.DeliveryID]():
+		return &form.Schema{Type: "string", Pattern: "^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$"}
+	case reflect.TypeFor[eventData]():
+		either := &form.Schema{}
+		for _, w := range webhookDocs {
+			either.AnyOf = append(either.AnyOf, c.of(w.payload))
+		}
+		return either
 	case reflect.TypeFor[statement.Cents]():
 		return &form.Schema{Type: "number"}
 	case reflect.TypeFor[intake.Metadata]():

@@ -276,7 +276,7 @@ func TestEveryRouteIsDocumented(t *testing.T) {
 	}
 	slices.Sort(got)
 	want := []string{
-		"DELETE /sessions/{id}", "GET /billing/subscription", "GET /billing/usage", "GET /sessions", "GET /sessions/{id}",
+		"DELETE /sessions/{id}", "GET /billing/subscription", "GET /billing/usage", "GET /events", "GET /sessions", "GET /sessions/{id}",
 		"GET /sessions/{id}/data", "GET /sessions/{id}/documents/{document_id}", "GET /sessions/{id}/pdf", "POST /sessions",
 	}
 	if !slices.Equal(got, want) {

@@ -66,6 +66,7 @@ func (s *Server) operations() []operation {
 		endpoint(route{"GET", "/v1/sessions/:id/data", intake.DataRead, 200, sessionDataDoc()}, s.sessionData),
 		endpoint(route{"GET", "/v1/sessions/:id/pdf", intake.DataRead, 200, sessionPDFDoc()}, s.sessionPDF),
 		endpoint(route{"GET", "/v1/sessions/:id/documents/:document_id", intake.DataRead, 200, sessionDocumentDoc()}, s.sessionDocument),
+		endpoint(route{"GET", "/v1/events", intake.SessionsRead, 200, listEventsDoc()}, s.listEvents),
 		endpoint(route{"GET", "/v1/billing/subscription", intake.BillingRead, 200, subscriptionDoc()}, s.billingSubscription),
 		endpoint(route{"GET", "/v1/billing/usage", intake.BillingRead, 200, usageDoc()}, s.billingUsage),
 	}

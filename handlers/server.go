@@ -39,7 +39,8 @@ type Config struct {
 	CookieKeys     [][]byte                    // gorilla/sessions pairs, newest first
 	Ready          func(context.Context) error // nil once the process can serve
 	Version        string
-	Outbox         Outbox // in development, where no letter is sent: shown at /dev/mail
+	Outbox         Outbox                                                     // in development, where no letter is sent: shown at /dev/mail
+	Answered       func(method, route string, status int, took time.Duration) // told of each request; nil for nobody
 }
 
 // Server holds the handlers; New makes one.
@@ -57,6 +58,9 @@ func New(c Config) (http.Handler, error) {
 		return nil, errors.New("handlers: Service, Logger, Clock, Limiter and Ready must be set")
 	case c.BaseURL == "" || strings.HasSuffix(c.BaseURL, "/"):
 		return nil, fmt.Errorf("handlers: base URL %q must be an address without a slash at its end", c.BaseURL)
+	}
+	if c.Answered == nil {
+		c.Answered = func(string, string, int, time.Duration) {}
 	}
 	s := &Server{Config: c, staff: &staffStore{service: c.Service, secure: !c.Development}}
 	var err error

@@ -59,7 +59,7 @@ type DeliveryFilter struct {
 // at now.
 func NewDelivery(e *Event, endpoint EndpointID, url string, now time.Time) *Delivery {
 	return &Delivery{
-		ID: NewID[deliveryKind](), AccountID: e.AccountID, Livemode: e.Livemode, EventID: e.ID, EventType: e.Type,
+		ID: NewDeliveryID(), AccountID: e.AccountID, Livemode: e.Livemode, EventID: e.ID, EventType: e.Type,
 		EndpointID: endpoint, SessionID: e.SessionID, Sequence: e.Sequence,
 		URL: url, State: DeliveryPending, Cycle: 1, NextAttemptAt: &now, CreatedAt: now,
 	}

@@ -48,6 +48,13 @@ type Event struct {
 // EventRetention is how long events, their deliveries and attempts are kept.
 const EventRetention = 90 * 24 * time.Hour
 
+// EventFilter says which events of a feed are asked for.
+type EventFilter struct {
+	After   int64      // the number of the last one that is known, 0 for none
+	Type    EventType  // "" for any
+	Session *SessionID // nil for any
+}
+
 // Payload is the data of an event.
 type Payload interface{ eventType() EventType }
 
@@ -56,7 +63,7 @@ type Envelope struct {
 	Event     EventType      `json:"event" doc:"The event's name."`
 	SessionID *SessionID     `json:"session_id,omitempty" doc:"The session; absent from billing events."`
 	Livemode  bool           `json:"livemode" doc:"false for what test keys made."`
-	Sequence  int64          `json:"sequence" doc:"Counts the events of an account and mode, 1, 2, 3 … without a gap. GET /v1/events returns what was missed."`
+	Sequence  int64          `json:"sequence" doc:"Counts the events of an account and mode, 1, 2, 3 … without a gap. GET /v1/events returns what was missed. 0 in a test event, which is not among them."`
 	Timestamp form.Timestamp `json:"timestamp" doc:"When it happened, UTC."`
 	Data      Payload        `json:"data" doc:"What happened."`
 }

@@ -189,6 +189,12 @@ func NewAccountID() AccountID { return NewID[accountKind]() }
 // NewStaffID returns a new staff user id.
 func NewStaffID() StaffID { return NewID[staffKind]() }
 
+// NewSessionID returns a new session id.
+func NewSessionID() SessionID { return NewID[sessionKind]() }
+
+// NewDeliveryID returns a new webhook delivery id.
+func NewDeliveryID() DeliveryID { return NewID[deliveryKind]() }
+
 // NewDocumentID returns a new document id.
 func NewDocumentID() DocumentID { return NewID[documentKind]() }
 

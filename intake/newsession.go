@@ -62,7 +62,7 @@ func (m *Metadata) Scan(src any) error {
 // caller's to check, with check returning what is wrong with it.
 func (n NewSession) Session(scope Scope, now time.Time, checkURL func(string) error) (*Session, error) {
 	s := &Session{
-		ID: NewID[sessionKind](), AccountID: scope.AccountID, Livemode: scope.Livemode,
+		ID: NewSessionID(), AccountID: scope.AccountID, Livemode: scope.Livemode,
 		Status: Pending, FormType: n.FormType, CreatedAt: now,
 	}
 	var c checker

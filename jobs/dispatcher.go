@@ -65,6 +65,7 @@ type dispatcher struct {
 	schedule webhook.Schedule
 	clock    intake.Clock
 	logger   *slog.Logger
+	observer Observer
 	lease    time.Duration
 	recorder *recorder
 
@@ -85,7 +86,7 @@ type dispatcher struct {
 
 func newDispatcher(c Config) *dispatcher {
 	d := &dispatcher{
-		db: c.DB, ring: c.Ring, client: c.Client, schedule: c.Schedule, clock: c.Clock, logger: c.Logger,
+		db: c.DB, ring: c.Ring, client: c.Client, schedule: c.Schedule, clock: c.Clock, logger: c.Logger, observer: c.Observer,
 		lease:   min(max(c.RescueAfter, minLease), maxLease),
 		running: make(chan struct{}, maxRunning), failing: make(chan struct{}, maxRunningFailing),
 		drains: map[intake.EndpointID]*drain{}, held: map[intake.DeliveryID]struct{}{},

@@ -288,8 +288,21 @@ func (e *drain) attempt(c *db.ClaimedDelivery, secrets signingSecrets) webhook.R
 	}
 	e.logger.Info("webhook attempt", "delivery_id", c.ID, "account_id", e.endpoint.AccountID, "attempt", outcome.Number,
 		"state", outcome.State, "status", result.StatusCode, "error_class", result.ErrorClass, "duration", result.Duration)
+	e.observe(c, result)
 	e.recorder.record(e.id, outcome)
 	return result
+}
+
+// observe tells the observer of an attempt. How long a redelivery took since
+// its event says nothing.
+func (e *drain) observe(c *db.ClaimedDelivery, result webhook.Result) {
+	e.observer.Attempted(result.ErrorClass, result.Duration)
+	if c.AttemptsTotal == 0 {
+		e.observer.FirstAttempted(result.StartedAt.Sub(c.CreatedAt))
+	}
+	if c.Cycle == 1 && result.Delivered() {
+		e.observer.Delivered(result.StartedAt.Add(result.Duration).Sub(c.CreatedAt))
+	}
 }
 
 func (e *drain) send(c *db.ClaimedDelivery, secrets signingSecrets) webhook.Result {

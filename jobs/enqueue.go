@@ -30,11 +30,13 @@ const notifyCooldown = time.Millisecond
 // Enqueuer inserts jobs and records events in the caller's transaction, so
 // that nothing is sent of what did not happen, and nothing that did is lost.
 type Enqueuer struct {
-	client *river.Client[*sql.Tx]
+	client   *river.Client[*sql.Tx]
+	observer Observer
 }
 
-// NewEnqueuer returns an Enqueuer on the database.
-func NewEnqueuer(database *db.DB, logger *slog.Logger) (*Enqueuer, error) {
+// NewEnqueuer returns an Enqueuer on the database; the observer, nil for none,
+// is told of each event.
+func NewEnqueuer(database *db.DB, logger *slog.Logger, observer Observer) (*Enqueuer, error) {
 	client, err := river.NewClient(riverdatabasesql.New(database.DB.DB), &river.Config{
 		FetchCooldown: notifyCooldown,
 		Logger:        logger,
@@ -42,7 +44,7 @@ func NewEnqueuer(database *db.DB, logger *slog.Logger) (*Enqueuer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("jobs: client for inserting: %w", err)
 	}
-	return &Enqueuer{client: client}, nil
+	return &Enqueuer{client: client, observer: observed(observer)}, nil
 }
 
 // insert adds a job to the transaction and returns its number.
@@ -94,15 +96,13 @@ func defaultURL(ctx context.Context, tx *db.Tx, scope intake.Scope) (*string, er
 // the dispatcher. The event's number is taken last but for the inserts, since
 // it holds up the scope's other events until the commit.
 func (e *Enqueuer) send(ctx context.Context, tx *db.Tx, scope intake.Scope, session *intake.SessionID, p intake.Payload, url *string, now time.Time) error {
-	var endpoint intake.EndpointID
+	var endpoint *intake.EndpointID
 	if url != nil {
-		var err error
-		if endpoint, err = tx.EndpointFor(ctx, scope, intake.Origin(*url), now); err != nil {
+		id, err := e.endpoint(ctx, tx, scope, *url, now)
+		if err != nil {
 			return err
 		}
-		if _, err := e.insert(ctx, tx, wakeArgs{EndpointID: endpoint}); err != nil {
-			return err
-		}
+		endpoint = &id
 	}
 	sequence, err := tx.NextSequence(ctx, scope)
 	if err != nil {
@@ -112,13 +112,31 @@ func (e *Enqueuer) send(ctx context.Context, tx *db.Tx, scope intake.Scope, sess
 	if err != nil {
 		return fmt.Errorf("jobs: event body: %w", err)
 	}
-	if url != nil {
-		event.URL, event.EndpointID = url, &endpoint
-	}
+	event.URL, event.EndpointID = url, endpoint
+	tx.AfterCommit(func() { e.observer.EventRecorded(event.Type) })
 	if err := tx.InsertEvent(ctx, event); err != nil || url == nil {
 		return err
 	}
-	return tx.InsertDelivery(ctx, intake.NewDelivery(event, endpoint, *url, now))
+	return tx.InsertDelivery(ctx, intake.NewDelivery(event, *endpoint, *url, now))
+}
+
+// deliver makes the delivery of an event that has none.
+func (e *Enqueuer) deliver(ctx context.Context, tx *db.Tx, event *intake.Event, now time.Time) error {
+	endpoint, err := e.endpoint(ctx, tx, intake.Scope{AccountID: event.AccountID, Livemode: event.Livemode}, *event.URL, now)
+	if err != nil {
+		return err
+	}
+	return tx.InsertDelivery(ctx, intake.NewDelivery(event, endpoint, *event.URL, now))
+}
+
+// endpoint returns where the url leads, and has it woken at the commit.
+func (e *Enqueuer) endpoint(ctx context.Context, tx *db.Tx, scope intake.Scope, url string, now time.Time) (intake.EndpointID, error) {
+	id, err := tx.EndpointFor(ctx, scope, intake.Origin(url), now)
+	if err != nil {
+		return id, err
+	}
+	_, err = e.insert(ctx, tx, wakeArgs{EndpointID: id})
+	return id, err
 }
 
 // PDF asks for a completed session's PDF.

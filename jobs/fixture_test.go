@@ -45,7 +45,7 @@ func newBench(t testing.TB) *bench {
 	b := &bench{TB: t, ctx: context.Background(), dsn: dbtest.DSN(t)}
 	b.db = dbtest.Open(t, b.dsn)
 	var err error
-	b.enqueuer, err = jobs.NewEnqueuer(b.db, discard)
+	b.enqueuer, err = jobs.NewEnqueuer(b.db, discard, nil)
 	b.ok(err)
 	b.ring, err = keyring.Parse(keyring.Generate("test"))
 	b.ok(err)

@@ -65,6 +65,7 @@ type Config struct {
 	BaseURL     string
 	Clock       intake.Clock
 	Logger      *slog.Logger
+	Observer    Observer      // nil for none
 	SweepEvery  time.Duration // expiry and stranded work
 	RescueAfter time.Duration // what a process that died was at starts again after this
 	PDFWorkers  int           // drawing takes a core
@@ -80,6 +81,7 @@ type Worker struct {
 
 // NewWorker connects the workers; Start sets them to work.
 func NewWorker(ctx context.Context, c Config) (*Worker, error) {
+	c.Observer = observed(c.Observer)
 	poolConfig, err := pgxpool.ParseConfig(c.DSN)
 	if err != nil {
 		return nil, errors.New("jobs: the database's connection string is not valid")
@@ -105,7 +107,8 @@ func NewWorker(ctx context.Context, c Config) (*Worker, error) {
 			queueUpkeep:   {MaxWorkers: 2},
 			queueMail:     {MaxWorkers: mailWorkers},
 		},
-		Workers: workers(c, dispatcher),
+		Workers:    workers(c, dispatcher),
+		Middleware: []rivertype.Middleware{river.WorkerMiddlewareFunc(countJobs(c.Observer))},
 	})
 	if err != nil {
 		pool.Close()
@@ -127,12 +130,17 @@ func workers(c Config, d *dispatcher) *river.Workers {
 	river.AddWorker(all, &letterWorker{db: c.DB, ring: c.Ring, sender: c.Mail, baseURL: c.BaseURL, clock: c.Clock})
 	river.AddWorker(all, &expireWorker{db: c.DB, enqueuer: c.Enqueuer, clock: c.Clock})
 	river.AddWorker(all, &rescueWorker{db: c.DB, enqueuer: c.Enqueuer, clock: c.Clock})
+	river.AddWorker(all, &reconcileWorker{db: c.DB, enqueuer: c.Enqueuer, clock: c.Clock, logger: c.Logger, observer: c.Observer})
 	river.AddWorker(all, &retireWorker{db: c.DB, blobs: c.Blobs, clock: c.Clock})
 	return all
 }
 
-// retireEvery spaces the runs of retention and clean-up.
-const retireEvery = 10 * time.Minute
+const (
+	// retireEvery spaces the runs of retention and clean-up.
+	retireEvery = 10 * time.Minute
+	// reconcileEvery spaces the looks for what should never be missing.
+	reconcileEvery = 5 * time.Minute
+)
 
 func periodicJobs(sweepEvery time.Duration) []*river.PeriodicJob {
 	at := func(every time.Duration, args river.JobArgs) *river.PeriodicJob {
@@ -144,6 +152,7 @@ func periodicJobs(sweepEvery time.Duration) []*river.PeriodicJob {
 		at(sweepEvery, expireArgs{}),
 		at(sweepEvery, rescueArgs{}),
 		at(retireEvery, retireArgs{}),
+		at(reconcileEvery, reconcileArgs{}),
 	}
 }
 
@@ -183,6 +192,17 @@ func (w *Worker) Stop(ctx context.Context) error {
 // most.
 func retryAt(attempt int) time.Time {
 	return time.Now().Add(min(time.Duration(attempt)*time.Second, time.Minute))
+}
+
+// countJobs tells the observer of each job. One that comes again later hasn't
+// failed.
+func countJobs(o Observer) func(context.Context, *rivertype.JobRow, func(context.Context) error) error {
+	return func(ctx context.Context, job *rivertype.JobRow, work func(context.Context) error) error {
+		err := work(ctx)
+		var later *river.JobSnoozeError
+		o.Worked(job.Kind, err != nil && !errors.As(err, &later))
+		return err
+	}
 }
 
 // errorLog reports failing jobs; arguments are ids only, so nothing personal

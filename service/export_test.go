@@ -1,5 +1,7 @@
 package service
 
+import "time"
+
 // VerifyPassword is verifyPassword, for tests.
 var VerifyPassword = verifyPassword
 
@@ -10,3 +12,7 @@ func RefusePassword(password string, names ...string) string {
 
 // CommonPasswords is loadCommonPasswords, for tests.
 var CommonPasswords = loadCommonPasswords
+
+// SetSecretsLease shortens the wait after a change of webhook secrets, for
+// tests in which no worker runs.
+func (s *Service) SetSecretsLease(d time.Duration) { s.secretsLease = d }

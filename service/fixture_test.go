@@ -41,7 +41,7 @@ func newBench(t testing.TB, change ...func(*service.Config)) *bench {
 	b := &bench{TB: t, ctx: context.Background(), dsn: dbtest.DSN(t)}
 	database := dbtest.Open(t, b.dsn)
 	logger := slog.New(slog.DiscardHandler)
-	enqueuer, err := jobs.NewEnqueuer(database, logger)
+	enqueuer, err := jobs.NewEnqueuer(database, logger, nil)
 	b.ok(err)
 	ring, err := keyring.Parse(keyring.Generate("test"))
 	b.ok(err)

@@ -8,12 +8,14 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"time"
 
 	"candor/blob"
 	"candor/db"
 	"candor/intake"
 	"candor/jobs"
 	"candor/keyring"
+	"candor/ratelimit"
 	"candor/webhook"
 )
 
@@ -27,16 +29,23 @@ type Config struct {
 	BaseURL  string // without a slash at its end
 	Clock    intake.Clock
 	Logger   *slog.Logger
+
+	TestClient  *webhook.Client   // makes the attempts of test events
+	TestLimiter *ratelimit.Memory // counts them, by TestEventLimit
 }
 
 // Service is safe for concurrent use.
 type Service struct {
 	Config
-	passwords *passwords
+	passwords    *passwords
+	secretsLease time.Duration
+	testEvents   inFlight
 }
 
 // New returns a Service.
-func New(c Config) *Service { return &Service{Config: c, passwords: newPasswords()} }
+func New(c Config) *Service {
+	return &Service{Config: c, passwords: newPasswords(), secretsLease: jobs.SecretsLease}
+}
 
 // InTx runs fn in a transaction, for use cases that take one.
 func (s *Service) InTx(ctx context.Context, fn func(tx *db.Tx) error) error {

@@ -7,7 +7,6 @@ import (
 
 	"candor/db"
 	"candor/intake"
-	"candor/jobs"
 	"candor/webhook"
 )
 
@@ -26,7 +25,7 @@ var (
 	errNoNextSecret     = intake.Errorf(intake.CodeValidation, "There is no next webhook secret. Create one first; someone else may have switched to it or abandoned it.")
 	errNoPreviousSecret = intake.Errorf(intake.CodeValidation, "There is no previous webhook secret to restore. It is erased 24 hours after the switch.")
 	errNextInTheWay     = intake.Errorf(intake.CodeValidation, "There is a next webhook secret, which restoring would replace. Abandon it first.")
-	errSecretsChanged   = intake.Errorf(intake.CodeValidation, "Someone else has changed the webhook secrets at the same time. Look at them and try again.")
+	errNextThere        = intake.Errorf(intake.CodeValidation, "There is a next webhook secret already, which the receiver may know. Switch to it or abandon it first.")
 	errAccountNotFound  = intake.Errorf(intake.CodeNotFound, "There is no account with this id.")
 )
 
@@ -49,29 +48,27 @@ func restorable(w *db.WebhookSetting, now time.Time) bool {
 	return w.PreviousSecretUntil != nil && w.PreviousSecretUntil.After(now)
 }
 
-// NextWebhookSecret creates the scope's next secret, in place of a next one
-// from before, and returns it: it is shown this once. Deliveries are still
-// signed with the current one; webhook-signature has both (D35). As with every
-// change of secrets, it is in force at each worker when the call returns, and
-// at some of them before.
+// NextWebhookSecret creates the scope's next secret and returns it: it is shown
+// this once. Deliveries are still signed with the current one;
+// webhook-signature has both (D35). As with every change of secrets, it is in
+// force at each worker when the call returns, and at some of them before. With
+// the context's error the secret is returned, too: it has been stored.
 func (s *Service) NextWebhookSecret(ctx context.Context, scope intake.Scope) (string, error) {
-	setting, err := s.DB.WebhookSetting(ctx, scope)
-	if err != nil {
-		return "", orCode(err, errAccountNotFound)
-	}
 	secret := webhook.NewSecret()
 	sealed := s.Ring.Seal(scope.SecretOwner(), []byte(secret))
-	if err := s.DB.SetNextSecret(ctx, scope, setting.NextSecret, sealed, s.Clock.Now()); err != nil {
-		return "", orCode(err, errSecretsChanged)
+	stored := s.DB.SetNextSecret(ctx, scope, sealed, s.Clock.Now())
+	err := s.changeSecrets(ctx, scope, "next", stored, func(*db.WebhookSetting) error { return errNextThere })
+	if stored != nil {
+		return "", err
 	}
-	return secret, s.inForce(ctx)
+	return secret, err
 }
 
 // SwitchWebhookSecret makes the next secret the current one. The former one
 // signs nothing any more and can be restored for RestoreWindow; one that was
 // kept from an earlier switch is forgotten.
 func (s *Service) SwitchWebhookSecret(ctx context.Context, scope intake.Scope) error {
-	return s.changeSecrets(ctx, scope, s.DB.SwitchSecret(ctx, scope, s.Clock.Now().Add(RestoreWindow)),
+	return s.changeSecrets(ctx, scope, "switch", s.DB.SwitchSecret(ctx, scope, s.Clock.Now().Add(RestoreWindow)),
 		func(*db.WebhookSetting) error { return errNoNextSecret })
 }
 
@@ -81,7 +78,7 @@ func (s *Service) SwitchWebhookSecret(ctx context.Context, scope intake.Scope) e
 // abandoned first.
 func (s *Service) RestoreWebhookSecret(ctx context.Context, scope intake.Scope) error {
 	now := s.Clock.Now()
-	return s.changeSecrets(ctx, scope, s.DB.RestoreSecret(ctx, scope, now), func(w *db.WebhookSetting) error {
+	return s.changeSecrets(ctx, scope, "restore", s.DB.RestoreSecret(ctx, scope, now), func(w *db.WebhookSetting) error {
 		if restorable(w, now) && w.NextSecret != nil {
 			return errNextInTheWay
 		}
@@ -92,18 +89,19 @@ func (s *Service) RestoreWebhookSecret(ctx context.Context, scope intake.Scope) 
 // AbandonNextWebhookSecret erases the next secret; nothing is signed with it
 // any more.
 func (s *Service) AbandonNextWebhookSecret(ctx context.Context, scope intake.Scope) error {
-	return s.changeSecrets(ctx, scope, s.DB.AbandonNextSecret(ctx, scope),
+	return s.changeSecrets(ctx, scope, "abandon", s.DB.AbandonNextSecret(ctx, scope),
 		func(*db.WebhookSetting) error { return errNoNextSecret })
 }
 
 // changeSecrets waits for a change to be in force, or says why it couldn't be
 // made.
-func (s *Service) changeSecrets(ctx context.Context, scope intake.Scope, changed error, why func(*db.WebhookSetting) error) error {
-	if !errors.Is(changed, db.ErrNotFound) {
-		if changed != nil {
-			return changed
-		}
+func (s *Service) changeSecrets(ctx context.Context, scope intake.Scope, change string, made error, why func(*db.WebhookSetting) error) error {
+	if made == nil {
+		s.Logger.InfoContext(ctx, "webhook secrets changed", "account_id", scope.AccountID, "livemode", scope.Livemode, "change", change)
 		return s.inForce(ctx)
+	}
+	if !errors.Is(made, db.ErrNotFound) {
+		return made
 	}
 	setting, err := s.DB.WebhookSetting(ctx, scope)
 	if err != nil {
@@ -116,7 +114,7 @@ func (s *Service) changeSecrets(ctx context.Context, scope intake.Scope, changed
 // a change that was committed. Whoever doesn't wait for it gets the context's
 // error; the change stands.
 func (s *Service) inForce(ctx context.Context) error {
-	timer := time.NewTimer(jobs.SecretsLease)
+	timer := time.NewTimer(s.secretsLease)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -17,9 +17,9 @@ const (
 	connectTimeout   = 5 * time.Second
 	attemptTimeout   = 15 * time.Second
 	idleTimeout      = 30 * time.Second
-	maxIdlePerHost   = 4
+	maxIdlePerHost   = 16 // what an endpoint has running at once: with fewer, bursts connect anew
 	maxConnsPerHost  = 256
-	maxIdle          = 256
+	maxIdle          = 1000 // what a process has running at once
 	maxHeaderBytes   = 16 << 10
 	maxResponseBytes = 16 << 10
 )

@@ -3,11 +3,15 @@ package webhook
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,10 +20,21 @@ import (
 
 var development = Policy{Development: true}
 
+// newTestClient returns a client that reaches nothing but loopback, should the
+// code that is tested let it.
 func newTestClient(t *testing.T, policy Policy, opts ...Option) *Client {
 	t.Helper()
 	client := NewClient(policy, opts...)
 	t.Cleanup(client.Close)
+	dial := client.transport.DialContext
+	client.transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		host, _, _ := net.SplitHostPort(address)
+		if ip, err := netip.ParseAddr(host); err == nil && !ip.IsLoopback() || err != nil && !strings.HasSuffix(host, ".test") {
+			t.Errorf("dials %s", address)
+			return nil, errors.New("not loopback")
+		}
+		return dial(ctx, network, address)
+	}
 	return client
 }
 
@@ -126,9 +141,17 @@ func TestDoVerifiesCertificates(t *testing.T) {
 	soon := time.Now().Add(time.Hour)
 	plain := startPlain(t, count)
 	for name, test := range map[string]struct{ url, text string }{
-		"expired":    {startTLS(t, authority.issue(t, time.Now().Add(-time.Hour)), count).URL, "expired"},
-		"other name": {startTLS(t, authority.issue(t, soon, "other.example"), count).URL, "another host name"},
-		"unknown":    {startTLS(t, foreign.issue(t, soon), count).URL, "trusted authority"},
+		"expired":     {startTLS(t, authority.issue(t, time.Now().Add(-time.Hour)), count).URL, "expired"},
+		"other name":  {startTLS(t, authority.issue(t, soon, "other.example"), count).URL, "another host name"},
+		"unknown":     {startTLS(t, foreign.issue(t, soon), count).URL, "trusted authority"},
+		"self-signed": {startTLS(t, selfSigned(t), count).URL, "trusted authority"},
+		"not yet valid": {startTLS(t, authority.issueFrom(t, &x509.Certificate{
+			NotBefore: soon, NotAfter: soon.Add(time.Hour), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		}), count).URL, "not yet valid"},
+		"for clients": {startTLS(t, authority.issueFrom(t, &x509.Certificate{
+			NotBefore: time.Now().Add(-time.Hour), NotAfter: soon, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		}), count).URL, "not valid"},
+		"TLS 1.1":    {startOldTLS(t, authority.issue(t, soon), count).URL, "handshake"},
 		"plain http": {strings.Replace(plain.URL, "http:", "https:", 1), "not answer in TLS"},
 	} {
 		result := do(t, newTestClient(t, development, WithRootCAs(authority.pool())), test.url)
@@ -157,12 +180,12 @@ func TestDoIsCutByTheTimeout(t *testing.T) {
 		"no handshake": {hang, "https", ClassTimeout},
 		"dripping header": {func(conn net.Conn) {
 			readRequest(conn)
-			dripOn(conn, "HTTP/1.1 200 OK\r\n"+strings.Repeat("A: b\r\n", 1000))
+			dripOn(conn, "HTTP/1.1 200 OK\r\n"+strings.Repeat("A: b\r\n", 1000), 5*time.Millisecond)
 		}, "http", ClassTimeout},
 		"dripping body": {func(conn net.Conn) {
 			readRequest(conn)
 			_, _ = io.WriteString(conn, head)
-			dripOn(conn, "x")
+			dripOn(conn, "x", 5*time.Millisecond)
 		}, "http", ""},
 	} {
 		url, _ := startRaw(t, test.serve)
@@ -173,6 +196,28 @@ func TestDoIsCutByTheTimeout(t *testing.T) {
 			t.Errorf("%s: took %s, want about 300ms", name, result.Duration)
 		}
 	}
+}
+
+// A body that drips a byte a second passes every limit between two bytes: the
+// limit on the whole ends it, and the connection.
+func TestDoCutsABodyOfAByteASecond(t *testing.T) {
+	t.Parallel()
+	cut := make(chan struct{})
+	url, _ := startRaw(t, func(conn net.Conn) {
+		readRequest(conn)
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+		go func() {
+			_, _ = conn.Read(make([]byte, 1)) // ends when the client has gone
+			close(cut)
+		}()
+		dripOn(conn, "x", time.Second)
+	})
+	result := do(t, newTestClient(t, development, WithTimeouts(time.Second, 2500*time.Millisecond)), url)
+	wantClass(t, result, "")
+	if got := string(result.Response); got != "xxx" || result.Duration < 2*time.Second || result.Duration > 5*time.Second {
+		t.Errorf("kept %q after %s, want 3 bytes after 2.5s", got, result.Duration)
+	}
+	<-cut
 }
 
 func TestDoBoundsConnecting(t *testing.T) {
@@ -287,7 +332,7 @@ func TestDoRefusesTargets(t *testing.T) {
 		"literal":          "https://127.0.0.1" + port,
 		"name of loopback": "https://rebind.test" + port,
 	} {
-		result := do(t, newTestClient(t, Policy{}, WithResolver(startDNS(t, [4]byte{127, 0, 0, 1}))), hook)
+		result := do(t, newTestClient(t, Policy{}, WithResolver(startDNS(t, "127.0.0.1"))), hook)
 		wantClass(t, result, ClassRefusedTarget)
 		if accepted.Load() != 0 || result.StatusCode != 0 {
 			t.Errorf("%s: %d connections, status %d", name, accepted.Load(), result.StatusCode)
@@ -295,11 +340,29 @@ func TestDoRefusesTargets(t *testing.T) {
 	}
 }
 
+// Names that lead to loopback by IPv6 or in the mapped form, or that have an
+// innocent address first, gain nothing. All lead to loopback alone, whatever
+// becomes of the check.
+func TestDoRefusesWhatNamesResolveTo(t *testing.T) {
+	t.Parallel()
+	url, accepted := startRaw(t, readRequest)
+	hook := "https://rebind.test" + url[strings.LastIndex(url, ":"):]
+	for _, address := range []string{"127.0.0.1", "127.255.255.254", "0.0.0.0", "::1", "::", "::ffff:127.0.0.1"} {
+		client := newTestClient(t, Policy{}, WithResolver(startDNS(t, address)))
+		for range 2 {
+			wantClass(t, do(t, client, hook), ClassRefusedTarget)
+		}
+	}
+	if n := accepted.Load(); n != 0 {
+		t.Errorf("%d connections reached loopback", n)
+	}
+}
+
 // A name that is public when it is checked and loopback when it is called.
 func TestDoWithstandsRebinding(t *testing.T) {
 	t.Parallel()
 	url, accepted := startRaw(t, readRequest)
-	resolver := startDNS(t, [4]byte{93, 184, 216, 34}, [4]byte{127, 0, 0, 1})
+	resolver := startDNS(t, "93.184.216.34", "127.0.0.1")
 	hook := "https://rebind.test" + url[strings.LastIndex(url, ":"):]
 	policy := Policy{}
 	if err := policy.CheckURL(hook); err != nil {
@@ -320,22 +383,54 @@ func TestDoWithstandsRebinding(t *testing.T) {
 
 func TestDoKeepsConnections(t *testing.T) {
 	t.Parallel()
-	connections := make(map[string]bool)
-	addresses := make(chan string, 1)
-	server := startPlain(t, func(w http.ResponseWriter, r *http.Request) {
-		addresses <- r.RemoteAddr
+	server, connections := countConnections(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Accept-Encoding") != "" || r.Header.Get("Idempotency-Key") != "" {
 			t.Errorf("headers %v", r.Header)
 		}
+		_, _ = io.WriteString(w, "thanks")
 	})
 	client := newTestClient(t, development)
-	for range 3 {
+	for range 200 {
 		wantClass(t, do(t, client, server.URL), "")
-		connections[<-addresses] = true
 	}
-	if len(connections) != 1 {
-		t.Errorf("3 attempts took %d connections, want 1", len(connections))
+	if n := connections.Load(); n != 1 {
+		t.Errorf("200 attempts in a row took %d connections, want 1", n)
 	}
+}
+
+// An endpoint has up to 16 attempts running: bursts of them find their
+// connections kept.
+func TestDoKeepsConnectionsBetweenBursts(t *testing.T) {
+	t.Parallel()
+	const bursts, atOnce = 20, 16
+	server, connections := countConnections(t, func(http.ResponseWriter, *http.Request) {})
+	client := newTestClient(t, development)
+	for range bursts {
+		var burst sync.WaitGroup
+		for range atOnce {
+			burst.Go(func() { wantClass(t, do(t, client, server.URL), "") })
+		}
+		burst.Wait()
+	}
+	t.Logf("%d attempts, %d at a time, took %d connections", bursts*atOnce, atOnce, connections.Load())
+	if n := connections.Load(); n > 2*atOnce {
+		t.Errorf("%d attempts took %d connections, want about %d", bursts*atOnce, n, atOnce)
+	}
+}
+
+// countConnections serves handler and counts the connections made.
+func countConnections(t *testing.T, handler http.HandlerFunc) (*httptest.Server, *atomic.Int32) {
+	t.Helper()
+	connections := new(atomic.Int32)
+	server := httptest.NewUnstartedServer(handler)
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	server.Start()
+	t.Cleanup(server.Close)
+	return server, connections
 }
 
 // A receiver that drops a kept connection must not cost an attempt.

@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -64,12 +65,16 @@ func (a *testAuthority) pool() *x509.CertPool {
 // issue returns a certificate for 127.0.0.1 unless names are given.
 func (a *testAuthority) issue(t *testing.T, notAfter time.Time, names ...string) tls.Certificate {
 	t.Helper()
+	return a.issueFrom(t, &x509.Certificate{
+		NotBefore: time.Now().Add(-24 * time.Hour), NotAfter: notAfter, DNSNames: names, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	})
+}
+
+func (a *testAuthority) issueFrom(t *testing.T, template *x509.Certificate) tls.Certificate {
+	t.Helper()
 	key := newKey(t)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(2), NotBefore: time.Now().Add(-24 * time.Hour), NotAfter: notAfter, DNSNames: names,
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	if len(names) == 0 {
+	template.SerialNumber, template.KeyUsage = big.NewInt(2), x509.KeyUsageDigitalSignature
+	if len(template.DNSNames) == 0 {
 		template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, &key.PublicKey, a.key)
@@ -79,12 +84,40 @@ func (a *testAuthority) issue(t *testing.T, notAfter time.Time, names ...string)
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
+// selfSigned returns a certificate for 127.0.0.1 that nobody but its own key
+// has signed.
+func selfSigned(t *testing.T) tls.Certificate {
+	t.Helper()
+	key := newKey(t)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(3), Subject: pkix.Name{CommonName: "127.0.0.1"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
 // startTLS serves handler with certificate on loopback.
 func startTLS(t *testing.T, certificate tls.Certificate, handler http.HandlerFunc) *httptest.Server {
 	t.Helper()
+	return startTLSWith(t, &tls.Config{Certificates: []tls.Certificate{certificate}}, handler)
+}
+
+// startOldTLS speaks TLS of versions that are no longer safe.
+func startOldTLS(t *testing.T, certificate tls.Certificate, handler http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	return startTLSWith(t, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, handler)
+}
+
+func startTLSWith(t *testing.T, config *tls.Config, handler http.HandlerFunc) *httptest.Server {
+	t.Helper()
 	server := httptest.NewUnstartedServer(handler)
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
+	server.TLS = config
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	return server
@@ -130,8 +163,8 @@ func readRequest(conn net.Conn) {
 }
 
 // dripOn sends text a byte at a time until conn is closed.
-func dripOn(conn net.Conn, text string) {
-	ticker := time.NewTicker(5 * time.Millisecond)
+func dripOn(conn net.Conn, text string, every time.Duration) {
+	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for i := 0; ; i++ {
 		if _, err := conn.Write([]byte{text[i%len(text)]}); err != nil {
@@ -141,9 +174,10 @@ func dripOn(conn net.Conn, text string) {
 	}
 }
 
-// startDNS answers A queries on loopback with the addresses in turn, the last
-// one for good, and with "no such host" if there are none.
-func startDNS(t *testing.T, addresses ...[4]byte) *net.Resolver {
+// startDNS answers on loopback with the addresses in turn, the last one for
+// good, each to the query of its kind (A or AAAA), and with "no such host" if
+// there are none.
+func startDNS(t *testing.T, addresses ...string) *net.Resolver {
 	t.Helper()
 	server, err := net.ListenPacket("udp4", "127.0.0.1:0")
 	if err != nil {
@@ -152,7 +186,7 @@ func startDNS(t *testing.T, addresses ...[4]byte) *net.Resolver {
 	t.Cleanup(func() { server.Close() })
 	go func() {
 		buffer := make([]byte, 1500)
-		asked := 0
+		left := addresses
 		for {
 			n, client, err := server.ReadFrom(buffer)
 			if err != nil {
@@ -162,7 +196,15 @@ func startDNS(t *testing.T, addresses ...[4]byte) *net.Resolver {
 			if query.Unpack(buffer[:n]) != nil || len(query.Questions) != 1 {
 				continue
 			}
-			answer := answerDNS(query, addresses, &asked)
+			answer := dnsmessage.Message{
+				Header:    dnsmessage.Header{ID: query.ID, Response: true, Authoritative: true, RecursionAvailable: true},
+				Questions: query.Questions,
+			}
+			if len(left) == 0 {
+				answer.RCode = dnsmessage.RCodeNameError
+			} else if answer.Answers = answerDNS(query.Questions[0], left[0]); len(answer.Answers) > 0 && len(left) > 1 {
+				left = left[1:]
+			}
 			packed, err := answer.Pack()
 			if err != nil {
 				t.Error(err)
@@ -181,20 +223,16 @@ func resolverAt(server net.Addr) *net.Resolver {
 	}}
 }
 
-func answerDNS(query dnsmessage.Message, addresses [][4]byte, asked *int) dnsmessage.Message {
-	question := query.Questions[0]
-	answer := dnsmessage.Message{
-		Header:    dnsmessage.Header{ID: query.ID, Response: true, Authoritative: true, RecursionAvailable: true},
-		Questions: query.Questions,
+// answerDNS returns the address as an answer, none if it is of another kind
+// than was asked for.
+func answerDNS(question dnsmessage.Question, text string) []dnsmessage.Resource {
+	address := netip.MustParseAddr(text)
+	header := dnsmessage.ResourceHeader{Name: question.Name, Type: question.Type, Class: dnsmessage.ClassINET}
+	switch {
+	case question.Type == dnsmessage.TypeA && address.Is4():
+		return []dnsmessage.Resource{{Header: header, Body: &dnsmessage.AResource{A: address.As4()}}}
+	case question.Type == dnsmessage.TypeAAAA && address.Is6():
+		return []dnsmessage.Resource{{Header: header, Body: &dnsmessage.AAAAResource{AAAA: address.As16()}}}
 	}
-	if len(addresses) == 0 {
-		answer.RCode = dnsmessage.RCodeNameError
-	} else if question.Type == dnsmessage.TypeA {
-		answer.Answers = []dnsmessage.Resource{{
-			Header: dnsmessage.ResourceHeader{Name: question.Name, Type: dnsmessage.TypeA, Class: dnsmessage.ClassINET},
-			Body:   &dnsmessage.AResource{A: addresses[min(*asked, len(addresses)-1)]},
-		}}
-		*asked++
-	}
-	return answer
+	return nil
 }

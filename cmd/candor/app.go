@@ -14,6 +14,7 @@ import (
 	"candor/jobs"
 	"candor/keyring"
 	"candor/mail"
+	"candor/metrics"
 	"candor/service"
 	"candor/webhook"
 )
@@ -29,6 +30,7 @@ type app struct {
 	mail     mail.Sender
 	outbox   *mail.Folder // nil where letters are sent
 	service  *service.Service
+	metrics  *metrics.Metrics
 }
 
 // openApp opens the database, the keys and the stores, and puts the use cases
@@ -68,7 +70,8 @@ func openApp(ctx context.Context, c Config, logger *slog.Logger) (_ *app, err er
 	if err := a.openMail(c, logger); err != nil {
 		return nil, err
 	}
-	if a.enqueuer, err = jobs.NewEnqueuer(a.db, logger); err != nil {
+	a.metrics = newMetrics(a)
+	if a.enqueuer, err = jobs.NewEnqueuer(a.db, logger, a.metrics); err != nil {
 		return nil, err
 	}
 	a.service = service.New(service.Config{

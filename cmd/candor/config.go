@@ -21,6 +21,7 @@ import (
 type Config struct {
 	Development     bool
 	Addr            string // host:port to listen on
+	MetricsAddr     string // host:port of the operators' metrics; "" for none
 	BaseURL         string // without a slash at its end; "" in development: http://localhost and the port
 	DatabaseURL     string // "" in development: a private PostgreSQL in DataDir
 	DataDir         string
@@ -58,6 +59,7 @@ func (c *Config) variables() []variable {
 		{"CANDOR_ENV", "development", "development or production", c.setEnv},
 		{"CANDOR_ADDR", "", "host:port to listen on; localhost:8080, :8080 in production", setText(&c.Addr)},
 		{"PORT", "", "the port alone, where CANDOR_ADDR isn't set", setText(&c.port)},
+		{"CANDOR_METRICS_ADDR", "", "host:port for Prometheus' scrapes, for operators alone; none without it", setText(&c.MetricsAddr)},
 		{"CANDOR_BASE_URL", "", "address under which customers and partners reach the service; https in production", c.setBaseURL},
 		{"DATABASE_URL", "", "PostgreSQL; in development a private one without it", setText(&c.DatabaseURL)},
 		{"CANDOR_DATA_DIR", ".data", "folder of uploaded documents, and of the private PostgreSQL", setText(&c.DataDir)},
@@ -257,7 +259,7 @@ func (c Config) LogValue() slog.Value {
 		mailServer = u.Host
 	}
 	return slog.GroupValue(
-		slog.Bool("development", c.Development), slog.String("addr", c.Addr), slog.String("base_url", c.BaseURL),
+		slog.Bool("development", c.Development), slog.String("addr", c.Addr), slog.String("metrics_addr", c.MetricsAddr), slog.String("base_url", c.BaseURL),
 		slog.String("database", database), slog.String("data_dir", c.DataDir), slog.String("secret_keys", keys),
 		slog.Any("trusted_proxies", c.TrustedProxies), slog.String("webhook_schedule", c.Schedule.String()),
 		slog.Int("rate_per_minute", c.RatePerMinute), slog.Int("rate_burst", c.RateBurst),

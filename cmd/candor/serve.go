@@ -30,10 +30,17 @@ func runRoles(ctx context.Context, p *process, name string, args []string, r rol
 	var listener net.Listener
 	if r.web {
 		// Before anything is started: a busy port is the commonest trouble.
-		if listener, c.Addr, err = listen(ctx, c.Addr); err != nil {
+		if listener, c.Addr, err = listen(ctx, "CANDOR_ADDR", c.Addr); err != nil {
 			return err
 		}
 		defer listener.Close()
+	}
+	var ops net.Listener
+	if c.MetricsAddr != "" {
+		if ops, c.MetricsAddr, err = listen(ctx, "CANDOR_METRICS_ADDR", c.MetricsAddr); err != nil {
+			return err
+		}
+		defer ops.Close()
 	}
 	logger.InfoContext(ctx, "starting", "command", name, "version", readVersion().Version, "config", c)
 	a, err := openApp(ctx, c, logger)
@@ -46,10 +53,13 @@ func runRoles(ctx context.Context, p *process, name string, args []string, r rol
 	defer a.close()
 
 	var parts []part
+	if ops != nil {
+		parts = append(parts, startOps(a, ops, logger))
+	}
 	if r.worker {
 		worker, err := startWorker(ctx, c, a, logger)
 		if err != nil {
-			return err
+			return errors.Join(err, drain(ctx, c.ShutdownTimeout, parts))
 		}
 		parts = append(parts, worker)
 	}
@@ -65,7 +75,7 @@ func runRoles(ctx context.Context, p *process, name string, args []string, r rol
 			return errors.Join(err, drain(ctx, c.ShutdownTimeout, parts))
 		}
 	}
-	logger.InfoContext(ctx, "ready", "addr", c.Addr)
+	logger.InfoContext(ctx, "ready", "addr", c.Addr, "metrics_addr", c.MetricsAddr)
 	failed := waitFor(ctx, parts)
 	logger.InfoContext(ctx, "draining")
 	return errors.Join(failed, drain(ctx, c.ShutdownTimeout, parts))

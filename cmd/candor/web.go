@@ -38,7 +38,7 @@ func startWeb(c Config, a *app, listener net.Listener, logger *slog.Logger) (par
 	config := handlers.Config{
 		Service: a.service, Logger: logger, Clock: intake.SystemClock, BaseURL: publicURL(c), Development: c.Development,
 		TrustedProxies: c.TrustedProxies, Limiter: limiter, CookieKeys: a.ring.CookieKeys(), Ready: a.checkSchema,
-		Version: readVersion().Version,
+		Version: readVersion().Version, Answered: a.metrics.Answered,
 	}
 	if a.outbox != nil {
 		config.Outbox = a.outbox
@@ -67,20 +67,20 @@ func startWeb(c Config, a *app, listener net.Listener, logger *slog.Logger) (par
 	}, failed: failed}, nil
 }
 
-// listen returns a listener and the address it got.
-func listen(ctx context.Context, addr string) (net.Listener, string, error) {
+// listen returns a listener and the address it got; variable is what set it.
+func listen(ctx context.Context, variable, addr string) (net.Listener, string, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
-		return nil, "", fmt.Errorf("CANDOR_ADDR must be host:port, such as localhost:8080 or :8080, not %q", addr)
+		return nil, "", fmt.Errorf("%s must be host:port, such as localhost:8080 or :8080, not %q", variable, addr)
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, "", fmt.Errorf("%s is in use by another program: end it, or set CANDOR_ADDR to another address, such as localhost:8081", addr)
+		return nil, "", fmt.Errorf("%s is in use by another program: end it, or set %s to another address, such as localhost:8081", addr, variable)
 	case errors.Is(err, syscall.EACCES):
-		return nil, "", fmt.Errorf("this user may not listen on %s: set CANDOR_ADDR to a port from 1024", addr)
+		return nil, "", fmt.Errorf("this user may not listen on %s: set %s to a port from 1024", addr, variable)
 	case err != nil:
-		return nil, "", fmt.Errorf("can't listen on %s: %w: set CANDOR_ADDR to an address of this machine", addr, err)
+		return nil, "", fmt.Errorf("can't listen on %s: %w: set %s to an address of this machine", addr, err, variable)
 	}
 	_, port, err := net.SplitHostPort(l.Addr().String())
 	return l, net.JoinHostPort(host, port), err

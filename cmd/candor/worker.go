@@ -28,7 +28,7 @@ func startWorker(ctx context.Context, c Config, a *app, logger *slog.Logger) (pa
 	client := webhook.NewClient(webhook.Policy{Development: c.Development})
 	worker, err := jobs.NewWorker(ctx, jobs.Config{
 		DB: a.db, DSN: a.dsn, Enqueuer: a.enqueuer, Ring: a.ring, Blobs: a.blobs, Fonts: fonts,
-		Client: client, Mail: a.mail, Schedule: c.Schedule, BaseURL: publicURL(c), Clock: intake.SystemClock, Logger: logger,
+		Client: client, Mail: a.mail, Schedule: c.Schedule, BaseURL: publicURL(c), Clock: intake.SystemClock, Logger: logger, Observer: a.metrics,
 		SweepEvery: c.SweepInterval, RescueAfter: c.RescueAfter, PDFWorkers: runtime.GOMAXPROCS(0),
 	})
 	if err != nil {

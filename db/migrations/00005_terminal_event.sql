@@ -9,7 +9,7 @@ CREATE TABLE reconciliation (
     status     text PRIMARY KEY CHECK (status IN ('completed', 'expired')),
     checked_to timestamptz NOT NULL
 );
-CREATE INDEX session_expired_idx ON session (expires_at) WHERE status = 'expired';
+CREATE INDEX session_expired_idx ON session (expires_at, id) WHERE status = 'expired';
 
 -- +goose Down
 DROP INDEX session_expired_idx;

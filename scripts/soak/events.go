@@ -17,7 +17,7 @@ const sessionEvents = 7
 // transaction that changes the session. One that fails is recorded again; what
 // was committed is read from the database in the end.
 func (s *soak) emit(ctx context.Context) error {
-	enqueuer, err := jobs.NewEnqueuer(s.env.db, slog.New(slog.DiscardHandler))
+	enqueuer, err := jobs.NewEnqueuer(s.env.db, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,56 @@
+package main_test
+
+import (
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var metricsAddr = regexp.MustCompile(`msg=ready .*metrics_addr=(\S+)`)
+
+// Metrics are at the operators' address alone, and count a delivery.
+func TestMetricsAtTheOperatorsAddress(t *testing.T) {
+	t.Parallel()
+	env := testEnvironment(t).with("CANDOR_METRICS_ADDR", "127.0.0.1:0")
+	a := createAccount(t, env)
+	hooks := newReceiver(t, nil)
+	hooks.setSecret(a.TestWebhookSecret)
+	p := serve(t, env, "serve")
+	ops := "http://" + p.waitFor(metricsAddr)[1]
+	s := partner{t, p.url, a.TestKey}.createSession(hooks.url)
+	openForm(t, s.SessionURL)
+	hooks.wait("session.accessed", 1)
+
+	eventually(t, "the metrics", func() bool {
+		text := fetch(t, ops+"/metrics", http.StatusOK)
+		return strings.Contains(text, `candor_events_total{type="session.accessed"} 1`) && strings.Contains(text, `candor_webhook_attempts_total{outcome="delivered"} 1`) &&
+			strings.Contains(text, "candor_database_readable 1") && strings.Contains(text, `route="/v1/sessions"`) && !strings.Contains(text, s.ID)
+	})
+	fetch(t, ops+"/readyz", http.StatusOK)
+	fetch(t, ops+"/v1/sessions", http.StatusNotFound)
+	fetch(t, p.url+"/metrics", http.StatusNotFound)
+
+	busy := command(t, env.with("CANDOR_METRICS_ADDR", strings.TrimPrefix(ops, "http://"), "CANDOR_ADDR", "127.0.0.1:0"), "web")
+	if busy.code != 1 || !strings.Contains(busy.stderr, "CANDOR_METRICS_ADDR") {
+		t.Errorf("a busy address: exit code %d, %s", busy.code, busy.stderr)
+	}
+}
+
+func fetch(t *testing.T, url string, status int) string {
+	t.Helper()
+	response, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if response.StatusCode != status {
+		t.Errorf("%s: status %d, want %d", url, response.StatusCode, status)
+	}
+	return string(body)
+}

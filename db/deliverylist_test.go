@@ -1,0 +1,224 @@
+package db_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"candor/db"
+	"candor/db/dbtest"
+	"candor/intake"
+)
+
+// An outcome is what a delivery has come to.
+type outcome struct {
+	state  intake.DeliveryState
+	status *int
+	class  *string
+}
+
+func outcomes() []outcome {
+	code, class := func(n int) *int { return &n }, func(c string) *string { return &c }
+	return []outcome{
+		{intake.DeliveryPending, nil, nil}, {intake.DeliveryPending, code(503), class("status")}, {intake.DeliveryPending, nil, class("timeout")},
+		{intake.DeliveryDelivered, code(200), nil}, {intake.DeliveryDelivered, code(204), nil},
+		{intake.DeliveryFailed, code(500), class("status")}, {intake.DeliveryFailed, code(404), class("status")}, {intake.DeliveryFailed, nil, class("dns")},
+		{intake.DeliveryCancelled, nil, nil}, {intake.DeliveryCancelled, code(410), class("status")},
+	}
+}
+
+// history makes n events a minute apart, of the given types, with a delivery
+// each to one of the URLs in any state, and returns the deliveries, the newest
+// first.
+func (s *store) history(scope intake.Scope, n int, random *rand.Rand, urls ...string) []intake.Delivery {
+	s.Helper()
+	var sessions []*intake.Session
+	for range 5 {
+		sessions = append(sessions, s.session(scope, start))
+	}
+	payloads := []intake.Payload{intake.PDFReadyPayload{}, intake.AccessedPayload{}, intake.SectionCompletedPayload{}}
+	var out []intake.Delivery
+	s.tx(func(tx *db.Tx) error {
+		for i := range n {
+			at := start.Add(time.Duration(i) * time.Minute)
+			url := urls[random.IntN(len(urls))]
+			endpoint, err := tx.EndpointFor(s.ctx, scope, intake.Origin(url), at)
+			s.ok(err)
+			number, err := tx.NextSequence(s.ctx, scope)
+			s.ok(err)
+			event, err := intake.NewEvent(scope, &sessions[random.IntN(len(sessions))].ID, number, payloads[random.IntN(len(payloads))], at)
+			s.ok(err)
+			event.URL, event.EndpointID = &url, &endpoint
+			s.ok(tx.InsertEvent(s.ctx, event))
+			delivery := intake.NewDelivery(event, endpoint, url, at)
+			s.ok(tx.InsertDelivery(s.ctx, delivery))
+			is := outcomes()[random.IntN(len(outcomes()))]
+			delivery.State, delivery.LastStatusCode, delivery.LastErrorClass = is.state, is.status, is.class
+			_, err = tx.ExecContext(s.ctx, `
+				UPDATE delivery SET state = $2, last_status_code = $3, last_error_class = $4, next_attempt_at = CASE WHEN $2 = 'pending' THEN next_attempt_at END, finished_at = CASE WHEN $2 <> 'pending' THEN created_at END
+				WHERE id = $1`, delivery.ID, is.state, is.status, is.class)
+			s.ok(err)
+			out = append(out, *delivery)
+		}
+		return nil
+	})
+	slices.Reverse(out)
+	return out
+}
+
+// matches is what a filter means, told plainly.
+func matches(f intake.DeliveryFilter, d *intake.Delivery) bool {
+	switch {
+	case f.State != "" && d.State != f.State, f.Endpoint != nil && d.EndpointID != *f.Endpoint, f.Type != "" && d.EventType != f.Type,
+		f.Session != nil && *d.SessionID != *f.Session, f.Since != nil && d.CreatedAt.Before(*f.Since), f.Until != nil && !d.CreatedAt.Before(*f.Until):
+		return false
+	}
+	class, isStatus := strings.CutSuffix(f.Status, "xx")
+	switch {
+	case f.Status == "":
+		return true
+	case isStatus:
+		return d.LastStatusCode != nil && fmt.Sprint(*d.LastStatusCode/100) == class
+	}
+	return d.LastErrorClass != nil && *d.LastErrorClass == f.Status
+}
+
+func TestDeliveriesAgainstNaiveFilter(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	urls := []string{"https://a.example/x", "https://b.example/", "https://a.example/y"}
+	s.history(s.newScope("Neighbour"), 40, random, urls...)
+	s.history(intake.Scope{AccountID: s.scope.AccountID, Livemode: true}, 40, random, urls...)
+	all := s.history(s.scope, 200, random, urls...)
+	early, late := start.Add(40*time.Minute), start.Add(150*time.Minute)
+	seen := 0
+	for range 400 {
+		f := intake.DeliveryFilter{
+			State: pick(random, append(slices.Clone(intake.DeliveryStates), "", "", "")), Type: pick(random, []intake.EventType{"", "", intake.SessionPDFReady, intake.SessionAccessed, intake.BillingInvoicePaid}),
+			Status:   pick(random, []string{"", "", "", "2xx", "4xx", "5xx", "status", "dns", "timeout"}),
+			Endpoint: pick(random, []*intake.EndpointID{nil, nil, &all[0].EndpointID, &all[7].EndpointID}), Session: pick(random, []*intake.SessionID{nil, nil, nil, all[3].SessionID}),
+			Since: pick(random, []*time.Time{nil, nil, &early}), Until: pick(random, []*time.Time{nil, nil, &late}),
+		}
+		var want []intake.Delivery
+		for _, d := range all {
+			if matches(f, &d) {
+				want = append(want, d)
+			}
+		}
+		limit := 1 + random.IntN(30)
+		var got []intake.Delivery
+		for before := int64(0); ; before = got[len(got)-1].Sequence {
+			page, err := s.DeliveryPage(s.ctx, s.scope, f, before, limit)
+			s.ok(err)
+			for _, d := range page {
+				if d.Origin != intake.Origin(d.URL) {
+					t.Fatalf("origin %s of %s", d.Origin, d.URL)
+				}
+				got = append(got, d.Delivery)
+			}
+			if len(page) < limit {
+				break
+			}
+		}
+		same := slices.EqualFunc(got, want, func(a, b intake.Delivery) bool { return a.ID == b.ID && a.State == b.State })
+		if !same {
+			t.Errorf("%+v, pages of %d: %d deliveries, want %d", f, limit, len(got), len(want))
+		}
+		n, err := s.CountFailed(s.ctx, s.scope, f)
+		s.ok(err)
+		if failed := count(all, func(d *intake.Delivery) bool {
+			any := f
+			any.State = intake.DeliveryFailed
+			return matches(any, d)
+		}); n != failed {
+			t.Errorf("%+v: %d failed, want %d", f, n, failed)
+		}
+		seen += len(want)
+	}
+	if seen < 1000 {
+		t.Errorf("the filters found %d deliveries in all: they test nothing", seen)
+	}
+}
+
+func pick[T any](random *rand.Rand, from []T) T { return from[random.IntN(len(from))] }
+
+func count(all []intake.Delivery, is func(*intake.Delivery) bool) (n int64) {
+	for i := range all {
+		if is(&all[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestDeliveryIsItsScopesAlone(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	own := s.history(s.scope, 1, rand.New(rand.NewPCG(1, 2)), "https://a.example/")[0]
+	got, err := s.Delivery(s.ctx, s.scope, own.ID)
+	s.ok(err)
+	if got.Origin != "https://a.example" || got.EventType != own.EventType {
+		t.Errorf("delivery %+v", got)
+	}
+	for _, scope := range []intake.Scope{s.newScope("Other"), {AccountID: s.scope.AccountID, Livemode: true}} {
+		_, err := s.Delivery(s.ctx, scope, own.ID)
+		s.missing("a delivery of another scope", err)
+		_, err = s.EndpointAt(s.ctx, scope, "https://a.example")
+		s.missing("an endpoint of another scope", err)
+	}
+}
+
+// TestListsOfDeliveriesReadFew: no filter of the delivery log and of the feed
+// reads in proportion to the history, with plans made for the values and with
+// those made for any.
+func TestListsOfDeliveriesReadFew(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"force_generic_plan", "force_custom_plan"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			dsn := dbtest.DSN(t)
+			s := &store{DB: openWith(t, dsn, "-c plan_cache_mode="+mode), TB: t, ctx: context.Background()}
+			fill := openWith(t, dsn, "-c session_replication_role=replica")
+			s.scope = s.newScope("Large")
+			urls := []string{"https://a.example/", "https://rare.example/"}
+			s.history(s.scope, 20, rand.New(rand.NewPCG(1, 2)), urls...)
+			delivery := s.delivery(s.event(s.session(s.scope, start), start), urls[0], start)
+			s.record(delivery, 1, intake.DeliveryDelivered, nil)
+			s.multiply(fill, delivery, 50_000, "delivered")
+			_, err := fill.ExecContext(s.ctx, `UPDATE event e SET endpoint_id = d.endpoint_id, created_at = e.created_at + e.sequence * interval '1 second'
+				FROM delivery d WHERE d.event_id = e.id`)
+			s.ok(err)
+			_, err = fill.ExecContext(s.ctx, `UPDATE delivery d SET created_at = e.created_at FROM event e WHERE d.event_id = e.id`)
+			s.ok(err)
+			_, err = s.ExecContext(s.ctx, "VACUUM ANALYZE event, delivery")
+			s.ok(err)
+			rare, err := s.EndpointAt(s.ctx, s.scope, "https://rare.example")
+			s.ok(err)
+			middle := start.Add(25_000 * time.Second)
+			filters := map[string]intake.DeliveryFilter{
+				"all": {}, "of a rare type": {Type: intake.SessionSectionCompleted}, "of no type": {Type: intake.BillingInvoicePaid}, "at a rare endpoint": {Endpoint: &rare.ID},
+				"of a session": {Session: delivery.SessionID}, "until long ago": {Until: &middle}, "since": {Since: &middle}, "delivered": {State: intake.DeliveryDelivered},
+				"failed": {State: intake.DeliveryFailed}, "pending": {State: intake.DeliveryPending}, "cancelled": {State: intake.DeliveryCancelled}, "by class": {Status: "dns"},
+				"failed until": {State: intake.DeliveryFailed, Until: &middle},
+			}
+			for name, f := range filters {
+				s.expectFew("deliveries "+name, func() error { _, err := s.DeliveryPage(s.ctx, s.scope, f, 0, 25); return err })
+				s.expectFew("deliveries "+name+", further on", func() error { _, err := s.DeliveryPage(s.ctx, s.scope, f, 25_000, 25); return err })
+			}
+			_, last, err := s.EventRange(s.ctx, s.scope)
+			s.ok(err)
+			for name, f := range map[string]intake.EventFilter{
+				"all": {}, "after": {After: 40_000}, "of a rare type": {Type: intake.SessionSectionCompleted}, "of no type": {Type: intake.BillingInvoicePaid}, "of a session": {Session: delivery.SessionID},
+			} {
+				s.expectFew("events "+name, func() error { _, err := s.EventFeed(s.ctx, s.scope, f, last, 101); return err })
+			}
+			s.expectFew("event range", func() error { _, _, err := s.EventRange(s.ctx, s.scope); return err })
+			s.expectFew("backlog", func() error { _, err := s.DeliveryBacklog(s.ctx, start); return err })
+		})
+	}
+}

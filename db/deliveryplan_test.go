@@ -1,0 +1,114 @@
+package db_test
+
+import (
+	"context"
+	"testing"
+
+	"candor/db"
+	"candor/db/dbtest"
+	"candor/intake"
+)
+
+const (
+	oldDeliveries = 20_000
+	burst         = 3_000
+	claimed       = 20
+	// rowsForClaimed is what claiming or recording them may touch: each a few
+	// times, its event, those ahead of it and those that others have claimed.
+	rowsForClaimed = 300
+)
+
+// A burst of deliveries comes upon statistics of a time when nothing was
+// pending, or calm upon those of a burst. What claims, records and looks out
+// mustn't read all that is pending, let alone all that was delivered.
+func TestPlansOfDeliveriesHoldInABurst(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"force_generic_plan", "force_custom_plan"} {
+		for _, gathered := range []string{"before the burst", "in the burst"} {
+			t.Run(mode+", statistics of "+gathered, func(t *testing.T) {
+				t.Parallel()
+				dsn := dbtest.DSN(t)
+				s := &store{DB: openWith(t, dsn, "-c plan_cache_mode="+mode), TB: t, ctx: context.Background()}
+				fill := openWith(t, dsn, "-c session_replication_role=replica") // without looking for the sessions
+				s.scope = s.newScope("Burst")
+				delivery := s.delivery(s.event(s.session(s.scope, start), start), "https://example.com/a", start)
+				s.record(delivery, 1, intake.DeliveryDelivered, nil)
+				s.multiply(fill, delivery, oldDeliveries, "delivered")
+				if gathered == "in the burst" {
+					s.multiply(fill, delivery, burst, "pending")
+				}
+				_, err := s.ExecContext(s.ctx, "VACUUM ANALYZE event, delivery, delivery_attempt")
+				s.ok(err)
+				if gathered == "before the burst" {
+					s.multiply(fill, delivery, burst, "pending")
+				}
+				for range 3 {
+					s.expectFewInBurst(delivery.EndpointID)
+				}
+			})
+		}
+	}
+}
+
+// openWith opens one connection with a setting.
+func openWith(t *testing.T, dsn, option string) *db.DB {
+	t.Helper()
+	d, err := db.Open(context.Background(), withOption(t, dsn, option), db.Options{MaxOpenConns: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	return d
+}
+
+// multiply makes n events and deliveries like the one given, ten to a session,
+// that were delivered or are due.
+func (s *store) multiply(fill *db.DB, like *intake.Delivery, n int, state string) {
+	s.Helper()
+	for _, statement := range []string{
+		`WITH s AS (SELECT array_agg(gen_random_uuid()) AS ids FROM generate_series(1, $1 / 10))
+		INSERT INTO event (id, account_id, livemode, session_id, sequence, type, body, created_at)
+		SELECT gen_random_uuid(), account_id, livemode, s.ids[1 + i % cardinality(s.ids)], (SELECT max(sequence) FROM event) + i, type, body, created_at
+		FROM event, s, generate_series(1, $1) i WHERE id = $2 AND $3 <> ''`,
+		`INSERT INTO delivery (id, account_id, livemode, type, event_id, endpoint_id, session_id, sequence, url, state, next_attempt_at, finished_at, attempts_total, created_at)
+		SELECT gen_random_uuid(), e.account_id, e.livemode, e.type, e.id, d.endpoint_id, e.session_id, e.sequence, d.url, $3,
+			CASE WHEN $3 = 'pending' THEN e.created_at END, CASE WHEN $3 <> 'pending' THEN e.created_at END, ($3 <> 'pending')::int, e.created_at
+		FROM event e, delivery d WHERE d.event_id = $2 AND e.sequence > (SELECT max(sequence) - $1 FROM event)`,
+	} {
+		_, err := fill.ExecContext(s.ctx, statement, n, like.EventID, state)
+		s.ok(err)
+	}
+}
+
+func (s *store) expectFewInBurst(endpoint intake.EndpointID) {
+	s.Helper()
+	var batch []db.ClaimedDelivery
+	s.expectRows("a claim", func() { batch = s.claim(endpoint, start, claimed) })
+	if len(batch) != claimed {
+		s.Fatalf("%d deliveries claimed, want %d", len(batch), claimed)
+	}
+	outcomes := make([]db.AttemptOutcome, claimed-1)
+	for i, d := range batch[1:] {
+		outcomes[i] = db.AttemptOutcome{
+			Attempt: db.Attempt{DeliveryID: d.ID, Number: 1, StartedAt: start, RequestHeaders: []byte("{}")}, Cycle: d.Cycle, State: intake.DeliveryDelivered,
+		}
+	}
+	s.expectRows("a record", func() { s.ok(s.RecordAttempts(s.ctx, outcomes, nil)) })
+	s.expectRows("a release", func() { s.ok(s.ReleaseDeliveries(s.ctx, batch[:1])) })
+	s.expectRows("a look-out", func() {
+		due, err := s.DueEndpoints(s.ctx, start)
+		s.ok(err)
+		if len(due) != 1 || due[0] != endpoint {
+			s.Fatalf("due endpoints %v, want %v", due, endpoint)
+		}
+	})
+}
+
+func (s *store) expectRows(name string, work func()) {
+	s.Helper()
+	before := s.touched()
+	work()
+	if rows := s.touched() - before; rows > rowsForClaimed {
+		s.Errorf("%s touches %d rows, want at most %d", name, rows, rowsForClaimed)
+	}
+}

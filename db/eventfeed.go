@@ -1,0 +1,62 @@
+package db
+
+import (
+	"context"
+	"time"
+
+	"candor/intake"
+)
+
+// FeedEvent is an event with how far its delivery is; DeliveryID is nil for
+// one that was to go nowhere.
+type FeedEvent struct {
+	intake.Event
+	DeliveryID     *intake.DeliveryID    `db:"delivery_id"`
+	State          *intake.DeliveryState `db:"state"`
+	Attempts       *int                  `db:"attempts_total"`
+	LastStatusCode *int                  `db:"last_status_code"`
+	LastErrorClass *string               `db:"last_error_class"`
+	NextAttemptAt  *time.Time            `db:"next_attempt_at"`
+	FinishedAt     *time.Time            `db:"finished_at"`
+}
+
+// EventRange returns the smallest and the largest number of the scope's events
+// that are kept and committed, both 0 where there is none. As numbers become
+// visible in their order, none up to the largest can appear later.
+func (d *DB) EventRange(ctx context.Context, scope intake.Scope) (first, last int64, err error) {
+	var r struct {
+		First int64 `db:"first"`
+		Last  int64 `db:"last"`
+	}
+	err = d.GetContext(ctx, &r, `
+		SELECT coalesce((SELECT min(sequence) FROM event WHERE account_id = $1 AND livemode = $2), 0) AS first,
+			coalesce((SELECT max(sequence) FROM event WHERE account_id = $1 AND livemode = $2), 0) AS last`,
+		scope.AccountID, scope.Livemode)
+	return r.First, r.Last, wrap(err, "get event range")
+}
+
+// EventFeed returns up to limit of the scope's events with numbers above after
+// and up to last, in their order; of one type and one session, where given.
+func (d *DB) EventFeed(ctx context.Context, scope intake.Scope, f intake.EventFilter, last int64, limit int) ([]FeedEvent, error) {
+	c := &conditions{}
+	c.add("account_id = %s", scope.AccountID)
+	c.add("livemode = %s", scope.Livemode)
+	c.add("sequence > %s", f.After)
+	c.add("sequence <= %s", last)
+	from := "event"
+	if f.Session != nil {
+		// Its few events are found by their own index; else a plan made for
+		// unknown sessions walks the whole feed.
+		from = "(SELECT * FROM event WHERE session_id = " + c.arg(*f.Session) + " OFFSET 0) event"
+	}
+	if f.Type != "" {
+		c.add("type = %s", f.Type)
+	}
+	var out []FeedEvent
+	err := d.SelectContext(ctx, &out, `
+		SELECT `+qualified("e", eventColumns)+`, d.id AS delivery_id, d.state, d.attempts_total, d.last_status_code, d.last_error_class,
+			d.next_attempt_at, d.finished_at
+		FROM (SELECT * FROM `+from+` WHERE `+c.where()+` ORDER BY sequence LIMIT `+c.arg(limit)+`) e LEFT JOIN delivery d ON d.event_id = e.id
+		ORDER BY e.sequence`, c.args...)
+	return out, wrap(err, "read event feed")
+}

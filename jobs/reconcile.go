@@ -1,0 +1,152 @@
+package jobs
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"candor/db"
+	"candor/intake"
+)
+
+const (
+	// reconcileOverlap is how far each run goes back behind the one before:
+	// more than a transaction takes and clocks differ.
+	reconcileOverlap = 2 * time.Hour
+	// reconcileHistory is how far back a first run looks.
+	reconcileHistory = 30 * 24 * time.Hour
+)
+
+// reconcileArgs asks whether each session that ended has the one event that
+// says so, and its delivery.
+type reconcileArgs struct{}
+
+// Kind names the job.
+func (reconcileArgs) Kind() string { return "reconciliation" }
+
+// InsertOpts: the next run comes anyway.
+func (reconcileArgs) InsertOpts() river.InsertOpts { return upkeepOpts() }
+
+type reconcileWorker struct {
+	river.WorkerDefaults[reconcileArgs]
+	db       *db.DB
+	enqueuer *Enqueuer
+	clock    intake.Clock
+	logger   *slog.Logger
+	observer Observer
+}
+
+// Timeout bounds one run; the next goes on where it ended.
+func (w *reconcileWorker) Timeout(*river.Job[reconcileArgs]) time.Duration { return upkeepTimeout }
+
+// Work checks the sessions that completed or expired since the last run, and
+// repairs what is missing. It never should be: each repair is an error in the
+// log and in the metrics.
+func (w *reconcileWorker) Work(ctx context.Context, _ *river.Job[reconcileArgs]) error {
+	now := w.clock.Now()
+	for _, status := range []intake.Status{intake.Completed, intake.Expired} {
+		if err := w.check(ctx, status, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check walks the sessions that ended in that status, in batches, and notes
+// after each how far it came.
+func (w *reconcileWorker) check(ctx context.Context, status intake.Status, now time.Time) error {
+	checked, err := w.db.CheckedTo(ctx, status)
+	if err != nil {
+		return err
+	}
+	if now.Before(checked) {
+		checked = now // the clock was ahead
+	}
+	from := checked.Add(-reconcileOverlap)
+	if oldest := now.Add(-reconcileHistory); from.Before(oldest) {
+		from = oldest
+	}
+	to, err := w.sweptTo(ctx, status, now)
+	if err != nil {
+		return err
+	}
+	for at := (db.FinishedSession{FinishedAt: from}); ; {
+		batch, err := w.db.FinishedSessions(ctx, status, at, to, sweepBatch)
+		if err != nil {
+			return err
+		}
+		for _, session := range batch {
+			if !session.MissingEvent && !session.MissingDelivery {
+				continue
+			}
+			if err := w.repair(ctx, session.ID); err != nil {
+				return err
+			}
+		}
+		if len(batch) < sweepBatch {
+			return w.db.SetCheckedTo(ctx, status, to)
+		}
+		at = batch[len(batch)-1]
+		if err := w.db.SetCheckedTo(ctx, status, at.FinishedAt); err != nil {
+			return err
+		}
+	}
+}
+
+// sweptTo is until when all sessions have come to that end: the sweep makes
+// them expired some time after they were to.
+func (w *reconcileWorker) sweptTo(ctx context.Context, status intake.Status, now time.Time) (time.Time, error) {
+	if status != intake.Expired {
+		return now, nil
+	}
+	overdue, err := w.db.OldestOverdue(ctx, now)
+	if err != nil || overdue.IsZero() {
+		return now, err
+	}
+	return overdue, nil
+}
+
+// repair writes what is missing of a session's end, looked at anew under its
+// lock: of two runs side by side, one does.
+func (w *reconcileWorker) repair(ctx context.Context, id intake.SessionID) error {
+	repaired := ""
+	err := w.db.InTx(ctx, func(tx *db.Tx) error {
+		repaired = ""
+		session, missing, err := tx.LockFinishedSession(ctx, id)
+		switch {
+		case err != nil:
+			return err
+		case missing.MissingEvent:
+			repaired = "event"
+			return w.tell(ctx, tx, session)
+		case missing.MissingDelivery:
+			repaired = "delivery"
+			event, err := tx.TerminalEvent(ctx, id)
+			if err != nil {
+				return err
+			}
+			return w.enqueuer.deliver(ctx, tx, event, w.clock.Now())
+		}
+		return nil
+	})
+	if err != nil || repaired == "" {
+		return err
+	}
+	w.observer.Repaired(repaired)
+	w.logger.ErrorContext(ctx, "a finished session lacked what follows from it: repaired", "session_id", id, "lacked", repaired)
+	return nil
+}
+
+// tell records the event that says how the session ended.
+func (w *reconcileWorker) tell(ctx context.Context, tx *db.Tx, session *intake.Session) error {
+	if session.Status == intake.Expired {
+		return w.enqueuer.SessionEvent(ctx, tx, session, intake.NewExpiredPayload(session), w.clock.Now())
+	}
+	answers, err := tx.Statement(ctx, session.ID)
+	if err != nil {
+		return err
+	}
+	return w.enqueuer.SessionEvent(ctx, tx, session, intake.NewCompletedPayload(session, answers.Summary()), w.clock.Now())
+}

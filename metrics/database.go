@@ -1,0 +1,121 @@
+package metrics
+
+import (
+	"context"
+	"database/sql"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"candor/db"
+)
+
+const (
+	// scrapeTimeout bounds what a scrape asks of the database.
+	scrapeTimeout = 3 * time.Second
+	// backlogAge is how old an answer may be: however many scrape, the database
+	// is asked no more often.
+	backlogAge = 5 * time.Second
+)
+
+// backlog shows what waits to be delivered.
+type backlog struct {
+	source Source
+
+	mu     sync.Mutex
+	last   db.DeliveryBacklog
+	err    error
+	readAt time.Time
+
+	readable, pending, oldest, queueAge, endpoints *prometheus.Desc
+}
+
+func newBacklog(source Source) *backlog {
+	desc := func(name, help string) *prometheus.Desc { return prometheus.NewDesc(name, help, nil, nil) }
+	return &backlog{
+		source:    source,
+		readable:  desc("candor_database_readable", "1 where the database answered this scrape, else 0 and the backlog's metrics are absent."),
+		pending:   desc("candor_webhook_pending_deliveries", "Deliveries that haven't come to an end, 100000 for that and more."),
+		oldest:    desc("candor_webhook_oldest_pending_age_seconds", "Age of the oldest delivery that hasn't come to an end, 0 for none; redeliveries left out."),
+		queueAge:  desc("candor_webhook_queue_age_seconds", "How long the delivery has been due that was due first and is claimed by nobody, 0 for none."),
+		endpoints: desc("candor_webhook_due_endpoints", "Endpoints that have such a delivery."),
+	}
+}
+
+// Describe is prometheus.Collector's.
+func (b *backlog) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{b.readable, b.pending, b.oldest, b.queueAge, b.endpoints} {
+		out <- d
+	}
+}
+
+// Collect is prometheus.Collector's. A database that doesn't answer is a
+// metric, too, and fails no scrape.
+func (b *backlog) Collect(out chan<- prometheus.Metric) {
+	now := b.source.Clock()
+	show := func(d *prometheus.Desc, v float64) { out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v) }
+	last, err := b.read()
+	if err != nil {
+		show(b.readable, 0)
+		return
+	}
+	age := func(at *time.Time) float64 {
+		if at == nil {
+			return 0
+		}
+		return max(0, now.Sub(*at).Seconds())
+	}
+	show(b.readable, 1)
+	show(b.pending, float64(last.Pending))
+	show(b.oldest, age(last.OldestPending))
+	show(b.queueAge, age(last.OldestDue))
+	show(b.endpoints, float64(last.DueEndpoints))
+}
+
+func (b *backlog) read() (db.DeliveryBacklog, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.readAt.IsZero() && time.Since(b.readAt) < backlogAge {
+		return b.last, b.err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
+	defer cancel()
+	b.last, b.err = b.source.Backlog(ctx)
+	b.readAt = time.Now()
+	return b.last, b.err
+}
+
+// pool shows the connections to the database.
+type pool struct {
+	stats                      func() sql.DBStats
+	open, inUse, waits, waited *prometheus.Desc
+}
+
+func newPool(stats func() sql.DBStats) *pool {
+	desc := func(name, help string) *prometheus.Desc { return prometheus.NewDesc(name, help, nil, nil) }
+	return &pool{
+		stats: stats,
+		open:  desc("candor_database_connections_open", "Connections of the pool."),
+		inUse: desc("candor_database_connections_in_use", "Those in use."),
+		waits: desc("candor_database_connection_waits_total", "How often a connection had to be waited for."),
+		waited: desc("candor_database_connection_wait_seconds_total",
+			"How long, in all."),
+	}
+}
+
+// Describe is prometheus.Collector's.
+func (p *pool) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{p.open, p.inUse, p.waits, p.waited} {
+		out <- d
+	}
+}
+
+// Collect is prometheus.Collector's.
+func (p *pool) Collect(out chan<- prometheus.Metric) {
+	s := p.stats()
+	out <- prometheus.MustNewConstMetric(p.open, prometheus.GaugeValue, float64(s.OpenConnections))
+	out <- prometheus.MustNewConstMetric(p.inUse, prometheus.GaugeValue, float64(s.InUse))
+	out <- prometheus.MustNewConstMetric(p.waits, prometheus.CounterValue, float64(s.WaitCount))
+	out <- prometheus.MustNewConstMetric(p.waited, prometheus.CounterValue, s.WaitDuration.Seconds())
+}

@@ -1,0 +1,139 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync"
+	"time"
+
+	"candor/form"
+	"candor/intake"
+	"candor/jobs"
+	"candor/ratelimit"
+	"candor/statement"
+	"candor/webhook"
+)
+
+// TestEventLimit bounds the test events of an account in one process, so that
+// they are no means to search a network or to flood a receiver.
+var TestEventLimit = ratelimit.Config{PerMinute: 10, Burst: 10, Keys: 10_000}
+
+// testEventsAtOnce is how many test events of an account may be under way in
+// one process.
+const testEventsAtOnce = 2
+
+// TestEvent is a test event that was sent and what became of it.
+type TestEvent struct {
+	DeliveryID intake.DeliveryID // a new one; nothing is stored under it
+	URL        string
+	Body       []byte
+	Result     webhook.Result // with the request's headers; its Err is nil
+}
+
+var (
+	errNoTestURL     = intake.FieldError(intake.CodeValidation, "url", "This account has no default webhook URL in test mode. Give a URL.")
+	errTestsUnderWay = intake.Errorf(intake.CodeRateLimitExceeded, "Two test events of this account are under way. Wait for their answers, 15 seconds at most.")
+)
+
+// SendTestEvent sends a session.completed with example data to url, or to the
+// account's default URL of test mode for "", and returns request and response
+// at once. It is signed with the secrets of test mode, says livemode false and
+// has the sequence 0: it is no event of the account, so it is neither stored
+// nor numbered nor tried again. A receiver that fails is no error.
+func (s *Service) SendTestEvent(ctx context.Context, account intake.AccountID, url string) (*TestEvent, error) {
+	scope := intake.Scope{AccountID: account}
+	url, err := s.testURL(ctx, scope, url)
+	if err != nil {
+		return nil, err
+	}
+	if !s.testEvents.begin(account) {
+		return nil, errTestsUnderWay
+	}
+	defer s.testEvents.end(account)
+	// The clock of the machine, as the limit is one of real time.
+	if quota := s.TestLimiter.Take(account.String(), time.Now()); !quota.Allowed {
+		return nil, intake.Errorf(intake.CodeRateLimitExceeded, "This account has sent %d test events within a minute. Try again in %d seconds.",
+			quota.Limit, int(math.Ceil(quota.RetryAfter.Seconds())))
+	}
+	secrets, err := jobs.SigningSecrets(ctx, s.DB, s.Ring, scope)
+	if err != nil {
+		return nil, err
+	}
+	now := s.Clock.Now()
+	delivery := intake.NewDeliveryID()
+	body, err := testBody(scope, now)
+	if err != nil {
+		return nil, err
+	}
+	result := s.TestClient.Do(ctx, webhook.Request{URL: url, Body: body, DeliveryID: delivery.String(), Attempt: 1, Secrets: secrets}, now)
+	if result.Err != nil {
+		return nil, result.Err
+	}
+	s.Logger.InfoContext(ctx, "test event", "delivery_id", delivery, "account_id", account,
+		"status", result.StatusCode, "error_class", result.ErrorClass, "duration", result.Duration)
+	return &TestEvent{DeliveryID: delivery, URL: url, Body: body, Result: result}, nil
+}
+
+// testURL is where a test event goes, if that is allowed (D38).
+func (s *Service) testURL(ctx context.Context, scope intake.Scope, url string) (string, error) {
+	setting, err := s.DB.WebhookSetting(ctx, scope)
+	if err != nil {
+		return "", orCode(err, errAccountNotFound)
+	}
+	if url == "" {
+		if setting.DefaultURL == nil {
+			return "", errNoTestURL
+		}
+		url = *setting.DefaultURL
+	}
+	err = s.Policy.CheckURL(url)
+	var refused *webhook.TargetError
+	if errors.As(err, &refused) {
+		return "", intake.FieldError(intake.CodeValidation, "url", refused.Message)
+	}
+	return url, err
+}
+
+// testBody says that a session which doesn't exist is completed.
+func testBody(scope intake.Scope, now time.Time) ([]byte, error) {
+	const assets, liabilities statement.Cents = 102_640_529, 57_616_582
+	session, reference := intake.NewSessionID(), "TEST-EVENT"
+	event, err := intake.NewEvent(scope, &session, 0, intake.CompletedPayload{
+		SessionID: session, CompletedAt: form.At(now), FormType: intake.FinancialStatement, ReferenceID: &reference, DurationMinutes: 25,
+		Summary: intake.CompletedSummary{TotalAssets: assets, TotalLiabilities: liabilities, NetWorth: assets - liabilities},
+	}, now)
+	if err != nil {
+		return nil, err
+	}
+	return event.Body, nil
+}
+
+// inFlight counts the test events of each account that are under way. The zero
+// value counts from none.
+type inFlight struct {
+	mu    sync.Mutex
+	count map[intake.AccountID]int
+}
+
+func (f *inFlight) begin(account intake.AccountID) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.count[account] >= testEventsAtOnce {
+		return false
+	}
+	if f.count == nil {
+		f.count = map[intake.AccountID]int{}
+	}
+	f.count[account]++
+	return true
+}
+
+func (f *inFlight) end(account intake.AccountID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.count[account]--
+	if f.count[account] == 0 {
+		delete(f.count, account)
+	}
+}
