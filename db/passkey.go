@@ -8,7 +8,7 @@ import (
 	"candor/intake"
 )
 
-const passkeyColumns = `id, staff_id, credential_id, name, credential, created_at, used_at`
+const passkeyColumns = `id, staff_id, credential_id, name, credential, created_at, used_at` //nolint:gosec // names of columns, no credential
 
 // ErrPasskeyTaken says that the passkey is registered already.
 var ErrPasskeyTaken = errors.New("this passkey exists already")

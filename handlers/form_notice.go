@@ -17,7 +17,7 @@ const noticeCookie = "candor_notice"
 const noticeSeconds = 30
 
 // notices are the texts by the code that the cookie holds.
-var notices = map[string]string{
+var notices = map[string]string{ //nolint:gosec // it takes words about passkeys for one
 	"saved":    "Your answers are saved",
 	"uploaded": "Document uploaded",
 	"removed":  "Document removed",

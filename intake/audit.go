@@ -73,7 +73,7 @@ const (
 	AuditRecoveryCodesMade AuditAction = "staff.recovery_codes_made"
 	AuditRecoveryCodeUsed  AuditAction = "staff.recovery_code_used"
 	AuditPasskeyAdded      AuditAction = "staff.passkey_added"
-	AuditPasskeyRemoved    AuditAction = "staff.passkey_removed"
+	AuditPasskeyRemoved    AuditAction = "staff.passkey_removed" //nolint:gosec // a name, no credential
 	AuditInvited           AuditAction = "staff.invited"
 	AuditInvitationRevoked AuditAction = "staff.invitation_revoked"
 	AuditJoined            AuditAction = "staff.joined"
