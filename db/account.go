@@ -5,9 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"time"
-
-	"github.com/lib/pq"
 
 	"candor/intake"
 )
@@ -35,48 +32,6 @@ func (d *DB) Account(ctx context.Context, id intake.AccountID) (*intake.Account,
 	err := d.GetContext(ctx, &a, `
 		SELECT id, name, billing_email, created_at FROM account WHERE id = $1`, id)
 	return &a, wrap(err, "get account")
-}
-
-// InsertAPIKey stores a new key.
-func (tx *Tx) InsertAPIKey(ctx context.Context, k *intake.APIKey) error {
-	var permissions pq.StringArray // nil is stored as null: full access
-	if k.Permissions != nil {
-		permissions = pq.StringArray{}
-	}
-	for _, p := range k.Permissions {
-		permissions = append(permissions, string(p))
-	}
-	_, err := tx.ExecContext(ctx, `
-		INSERT INTO api_key (id, account_id, livemode, name, hash, last4, permissions, created_at, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-		k.ID, k.AccountID, k.Livemode, k.Name, k.Hash[:], k.Last4, permissions, k.CreatedAt, k.ExpiresAt)
-	return wrap(err, "insert API key")
-}
-
-// DeleteAPIKey deletes a key of the account; it stops working at once, in
-// every process. ErrNotFound where there is none.
-func (d *DB) DeleteAPIKey(ctx context.Context, account intake.AccountID, id intake.KeyID) error {
-	result, err := d.ExecContext(ctx, `DELETE FROM api_key WHERE id = $1 AND account_id = $2`, id, account)
-	return changedOne(result, err, "delete API key")
-}
-
-// Principal returns who a key with that hash stands for at now, or
-// ErrNotFound. Nothing is cached, so that a deleted key stops working at once.
-func (d *DB) Principal(ctx context.Context, hash []byte, now time.Time) (intake.Principal, error) {
-	var p intake.Principal
-	var permissions pq.StringArray
-	err := d.QueryRowContext(ctx, `
-		SELECT id, name, account_id, livemode, permissions
-		FROM api_key
-		WHERE hash = $1 AND (expires_at IS NULL OR expires_at > $2)`,
-		hash, now).Scan(&p.KeyID, &p.KeyName, &p.AccountID, &p.Livemode, &permissions)
-	if permissions != nil {
-		p.Permissions = intake.Permissions{}
-	}
-	for _, permission := range permissions {
-		p.Permissions = append(p.Permissions, intake.Permission(permission))
-	}
-	return p, wrap(err, "find API key")
 }
 
 // wrap says what failed; a missing row becomes ErrNotFound.

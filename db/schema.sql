@@ -82,7 +82,11 @@ CREATE TABLE public.api_key (
     last4 text NOT NULL,
     permissions text[],
     created_at timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone
+    expires_at timestamp with time zone,
+    created_by text DEFAULT ''::text NOT NULL,
+    networks text[],
+    last_used_at timestamp with time zone,
+    last_used_from text
 );
 
 CREATE TABLE public.audit_log (

@@ -74,7 +74,7 @@ func TestIdempotencyScope(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	other := b.newAccount("other@lender.example", "enterprise")
-	_, second, err := b.service.CreateAPIKey(b.Context(), b.testScope(), service.NewKey{Name: "Second"})
+	_, second, err := b.service.CreateAPIKey(b.Context(), b.testScope(), someone, service.NewKey{Name: "Second"})
 	b.ok(err)
 	create := apiCall{method: http.MethodPost, path: "/sessions", body: validBody, header: "Idempotency-Key: same"}
 	first := b.call(create).status(http.StatusCreated)
@@ -116,7 +116,7 @@ func TestIdempotentRefusals(t *testing.T) {
 	b.ok(err)
 	b.call(create).status(http.StatusCreated)
 
-	_, readOnly, err := b.service.CreateAPIKey(b.Context(), b.testScope(), service.NewKey{Name: "Read", Permissions: intake.Permissions{intake.SessionsRead}})
+	_, readOnly, err := b.service.CreateAPIKey(b.Context(), b.testScope(), someone, service.NewKey{Name: "Read", Permissions: intake.Permissions{intake.SessionsRead}})
 	b.ok(err)
 	create.key, create.header = readOnly, "Idempotency-Key: permission"
 	b.call(create).refused(http.StatusForbidden, "forbidden", "")

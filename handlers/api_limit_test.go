@@ -42,7 +42,7 @@ func (a answer) limits(remaining int, reset time.Time) {
 func TestRateLimit(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, standardLimit(t))
-	_, second, err := b.service.CreateAPIKey(b.Context(), b.testScope(), service.NewKey{Name: "Second"})
+	_, second, err := b.service.CreateAPIKey(b.Context(), b.testScope(), someone, service.NewKey{Name: "Second"})
 	b.ok(err)
 	keys := []string{b.account.TestKey, second} // both take from the account's one bucket
 	for i := 1; i <= 200; i++ {

@@ -39,7 +39,7 @@ func (s *Server) authenticate(c echo.Context) error {
 		r.refusal = err
 		return nil
 	}
-	principal, err := s.Service.Authenticate(c.Request().Context(), key)
+	principal, err := s.Service.Authenticate(c.Request().Context(), key, r.address)
 	var refusal *intake.Error
 	switch {
 	case errors.As(err, &refusal):

@@ -28,6 +28,12 @@ var walkCases = map[string][]string{
 	"POST /dashboard/:mode/me/sessions/:browser/end":    {"browser"},
 
 	"GET /dashboard/:mode":                                       nil,
+	"GET /dashboard/:mode/keys":                                  nil,
+	"POST /dashboard/:mode/keys":                                 nil,
+	"GET /dashboard/:mode/keys/new":                              nil,
+	"POST /dashboard/:mode/keys/:key/rename":                     {"key"},
+	"POST /dashboard/:mode/keys/:key/rotate":                     {"key"},
+	"POST /dashboard/:mode/keys/:key/delete":                     {"key"},
 	"GET /dashboard/:mode/team":                                  nil,
 	"POST /dashboard/:mode/team":                                 nil,
 	"POST /dashboard/:mode/team/invitations/:invitation/revoke":  {"invitation"},
@@ -54,7 +60,10 @@ func walkObjects(b *bench, scope intake.Scope) map[string]string {
 	third := b.newAccount(intake.NewStaffID().String()+"@lender.example", "starter").AccountID
 	invitation, err := b.service.Invite(b.Context(), third, someone, service.NewInvitation{Email: "jo@lender.example", Role: intake.RoleSupport})
 	b.ok(err)
+	key, _, err := b.service.CreateAPIKey(b.Context(), scope, someone, service.NewKey{Name: "Theirs"})
+	b.ok(err)
 	return map[string]string{
+		"key":        key.ID.String(),
 		"staff":      b.staffOf(third, intake.RoleSupport).session.ID.String(),
 		"invitation": invitation.ID.String(),
 		"passkey":    b.passkeyOf(b.staffOf(scope.AccountID, intake.RoleOwner).session.ID).String(), // another user's

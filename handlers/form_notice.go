@@ -35,6 +35,8 @@ var notices = map[string]string{ //nolint:gosec // it takes words about passkeys
 	"session_cancelled":  "Session cancelled",
 	"session_extended":   "The link works longer now",
 	"session_closed":     "It was too late for that: the session isn’t open any more",
+	"key_renamed":        "Key renamed",
+	"key_deleted":        "Key deleted. It works no more.",
 	"invited":            "Invitation sent",
 	"invitation_revoked": "Invitation withdrawn: its link works no more",
 	"role_changed":       "Role changed. It counts at once.",

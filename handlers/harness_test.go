@@ -35,6 +35,7 @@ var startTime = time.Date(2026, 11, 20, 3, 4, 5, 678_000_000, time.UTC)
 type bench struct {
 	testing.TB
 	handler http.Handler
+	config  handlers.Config
 	service *service.Service
 	dsn     string
 	db      *db.DB
@@ -69,6 +70,7 @@ func newBench(t testing.TB, change ...func(*handlers.Config)) *bench {
 	for _, f := range change {
 		f(&config)
 	}
+	b.config = config
 	b.handler, err = handlers.New(config)
 	b.ok(err)
 	b.account = b.newAccount("partner@lender.example", "professional")

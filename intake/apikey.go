@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math/big"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -20,8 +21,13 @@ type APIKey struct {
 	Hash        [sha256.Size]byte
 	Last4       string
 	Permissions Permissions
+	Networks    []netip.Prefix // that it may be used from; nil: from anywhere
+	CreatedBy   string         // as the actor was called then
 	CreatedAt   time.Time
 	ExpiresAt   *time.Time // nil: never
+
+	LastUsedAt   *time.Time // to the minute; nil: never
+	LastUsedFrom *string
 }
 
 // Permissions are what a restricted key may do; nil is full access (D29).
@@ -37,6 +43,9 @@ const (
 	DataRead      Permission = "data:read"
 	BillingRead   Permission = "billing:read"
 )
+
+// AllPermissions lists the permissions.
+var AllPermissions = []Permission{SessionsRead, SessionsWrite, DataRead, BillingRead}
 
 // Allow reports whether the key may do what p stands for.
 func (ps Permissions) Allow(p Permission) bool { return ps == nil || slices.Contains(ps, p) }

@@ -79,6 +79,11 @@ const (
 	AuditJoined            AuditAction = "staff.joined"
 	AuditAccountOpened     AuditAction = "account.opened" // by signing up
 
+	AuditKeyCreated AuditAction = "api_key.created"
+	AuditKeyRenamed AuditAction = "api_key.renamed"
+	AuditKeyRotated AuditAction = "api_key.rotated"
+	AuditKeyDeleted AuditAction = "api_key.deleted"
+
 	AuditRoleChanged  AuditAction = "staff.role_changed"
 	AuditStaffRemoved AuditAction = "staff.removed"
 	AuditLogExported  AuditAction = "audit_log.exported"
@@ -97,6 +102,7 @@ var AuditActions = []AuditAction{
 	AuditSignedIn, AuditSignedOut,
 	AuditPasswordChanged, AuditPasswordReset, AuditSessionsEnded, AuditTwoStepOn, AuditTwoStepOff, AuditRecoveryCodesMade, AuditRecoveryCodeUsed,
 	AuditPasskeyAdded, AuditPasskeyRemoved, AuditInvited, AuditInvitationRevoked, AuditJoined, AuditAccountOpened,
+	AuditKeyCreated, AuditKeyRenamed, AuditKeyRotated, AuditKeyDeleted,
 	AuditRoleChanged, AuditStaffRemoved, AuditLogExported,
 	AuditSessionCreated, AuditSessionCancelled, AuditSessionExtended, AuditSessionsExported, AuditDataRead, AuditPDFRead, AuditDocumentRead,
 }

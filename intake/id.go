@@ -248,3 +248,6 @@ func ParseAuditID(s string) (AuditID, error) { return ParseID[auditKind](s) }
 
 // ParseStaffID reads a staff user id.
 func ParseStaffID(s string) (StaffID, error) { return ParseID[staffKind](s) }
+
+// ParseKeyID reads an API key's id.
+func ParseKeyID(s string) (KeyID, error) { return ParseID[keyKind](s) }

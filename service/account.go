@@ -104,24 +104,5 @@ func (s *Service) openWebhooks(ctx context.Context, tx *db.Tx, scope intake.Scop
 	return secret, tx.InsertWebhookSetting(ctx, scope, &db.WebhookSetting{Secret: sealed})
 }
 
-// NewKey is what is asked of a new API key.
-type NewKey struct {
-	Name        string
-	Permissions intake.Permissions // nil: full access (D29)
-}
-
-// CreateAPIKey makes a key in the scope and returns it with its text, which
-// is shown this once.
-func (s *Service) CreateAPIKey(ctx context.Context, scope intake.Scope, wish NewKey) (intake.APIKey, string, error) {
-	name, problem := form.CleanText(wish.Name, 200)
-	if problem != "" {
-		return intake.APIKey{}, "", intake.FieldError(intake.CodeValidation, "name", "name "+problem+".")
-	}
-	row, text := intake.NewAPIKey(scope, name, s.Clock.Now())
-	row.Permissions = wish.Permissions
-	err := s.DB.InTx(ctx, func(tx *db.Tx) error { return tx.InsertAPIKey(ctx, &row) })
-	return row, text, err
-}
-
 // Accounts lists all accounts.
 func (s *Service) Accounts(ctx context.Context) ([]intake.Account, error) { return s.DB.Accounts(ctx) }

@@ -14,7 +14,7 @@ func TestCreateAccount(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for key, live := range map[string]bool{b.account.TestKey: false, b.account.LiveKey: true} {
-		got, err := b.Authenticate(b.ctx, key)
+		got, err := b.Authenticate(b.ctx, key, "192.0.2.1")
 		if err != nil || got.AccountID != b.account.AccountID || got.Livemode != live || got.Permissions != nil {
 			t.Errorf("key %.12s… stands for %+v, %v", key, got, err)
 		}
@@ -79,18 +79,18 @@ func TestCreateAccountRefuses(t *testing.T) {
 func TestAuthenticate(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	key, text, err := b.CreateAPIKey(b.ctx, b.live(), service.NewKey{Name: " Reports ", Permissions: intake.Permissions{intake.BillingRead}})
+	key, text, err := b.CreateAPIKey(b.ctx, b.live(), someone, service.NewKey{Name: " Reports ", Permissions: intake.Permissions{intake.BillingRead}})
 	b.ok(err)
-	got, err := b.Authenticate(b.ctx, text)
+	got, err := b.Authenticate(b.ctx, text, "192.0.2.1")
 	if err != nil || got.KeyID != key.ID || got.Scope != b.live() || !got.Permissions.Allow(intake.BillingRead) || got.Permissions.Allow(intake.DataRead) || key.Name != "Reports" {
 		t.Errorf("restricted key stands for %+v, %v", got, err)
 	}
-	_, _, err = b.CreateAPIKey(b.ctx, b.live(), service.NewKey{Name: "a\x00b"})
+	_, _, err = b.CreateAPIKey(b.ctx, b.live(), someone, service.NewKey{Name: "a\x00b"})
 	b.code("a name with a NUL", err, intake.CodeValidation)
-	b.ok(b.DB.DeleteAPIKey(b.ctx, b.account.AccountID, key.ID))
+	b.ok(b.DeleteAPIKey(b.ctx, b.live(), someone, key.ID, "Reports"))
 	_, unknown := intake.NewAPIKey(b.live(), "", start)
 	for _, bad := range []string{"", "x", text, unknown, b.account.LiveKey + "x", strings.ToLower(b.account.LiveKey)} {
-		_, err := b.Authenticate(b.ctx, bad)
+		_, err := b.Authenticate(b.ctx, bad, "192.0.2.1")
 		b.code(bad, err, intake.CodeInvalidAPIKey)
 	}
 }

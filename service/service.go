@@ -40,11 +40,12 @@ type Service struct {
 	passwords    *passwords
 	secretsLease time.Duration
 	testEvents   inFlight
+	keyUses      *keyUses
 }
 
 // New returns a Service.
 func New(c Config) *Service {
-	return &Service{Config: c, passwords: newPasswords(), secretsLease: jobs.SecretsLease}
+	return &Service{Config: c, passwords: newPasswords(), secretsLease: jobs.SecretsLease, keyUses: newKeyUses()}
 }
 
 // InTx runs fn in a transaction, for use cases that take one.
@@ -55,20 +56,6 @@ func (s *Service) InTx(ctx context.Context, fn func(tx *db.Tx) error) error {
 // SessionURL is the link that opens a session's form (D5).
 func (s *Service) SessionURL(id intake.SessionID) string {
 	return s.BaseURL + "/f/" + id.String() + "/" + s.Ring.Token(id.String())
-}
-
-// Authenticate returns who an API key stands for, or invalid_api_key.
-func (s *Service) Authenticate(ctx context.Context, key string) (intake.Principal, error) {
-	invalid := intake.Errorf(intake.CodeInvalidAPIKey, "The API key is invalid or revoked.")
-	if !intake.WellFormedAPIKey(key) {
-		return intake.Principal{}, invalid
-	}
-	hash := intake.HashAPIKey(key)
-	p, err := s.DB.Principal(ctx, hash[:], s.Clock.Now())
-	if errors.Is(err, db.ErrNotFound) {
-		return intake.Principal{}, invalid
-	}
-	return p, err
 }
 
 // orCode turns a missing row into the caller's error and leaves the rest.

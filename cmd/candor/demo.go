@@ -28,7 +28,7 @@ func demoAccount(ctx context.Context, c Config, a *app) (*credentials, error) {
 		return nil, fmt.Errorf("%s can't be read: %w: delete it for a new demo account", path, err)
 	}
 	var refused *intake.Error
-	if _, err := a.service.Authenticate(ctx, kept.TestKey); !errors.As(err, &refused) {
+	if _, err := a.service.Authenticate(ctx, kept.TestKey, "127.0.0.1"); !errors.As(err, &refused) {
 		return &kept, err
 	}
 	created, err := createDemoAccount(ctx, a)

@@ -2,3 +2,4 @@
 import "htmx.org/dist/htmx.esm.min.js";
 import "./copy.js";
 import "./passkey.js";
+import "./unsaved.js";

@@ -1,0 +1,239 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"candor/db"
+	"candor/form"
+	"candor/intake"
+)
+
+var errKeyNotFound = intake.Errorf(intake.CodeNotFound, "There is no API key with this id in this account and mode.")
+
+// Authenticate returns who an API key stands for that a client at that address
+// has sent. Errors: invalid_api_key, and forbidden from an address that the key
+// isn't for.
+func (s *Service) Authenticate(ctx context.Context, key, address string) (intake.Principal, error) {
+	invalid := intake.Errorf(intake.CodeInvalidAPIKey, "The API key is invalid or revoked.")
+	if !intake.WellFormedAPIKey(key) {
+		return intake.Principal{}, invalid
+	}
+	hash, now := intake.HashAPIKey(key), s.Clock.Now()
+	p, networks, err := s.DB.Principal(ctx, hash[:], now)
+	if errors.Is(err, db.ErrNotFound) {
+		return intake.Principal{}, invalid
+	}
+	if err != nil {
+		return intake.Principal{}, err
+	}
+	if !within(networks, address) {
+		return intake.Principal{}, intake.Errorf(intake.CodeForbidden,
+			"This API key may not be used from %s. Add the address to the key in the dashboard, or use another key.", address)
+	}
+	if minute, first := s.keyUses.first(p.KeyID, now); first {
+		if err := s.DB.UseAPIKey(ctx, p.KeyID, minute, address); err != nil {
+			s.Logger.ErrorContext(ctx, "note the use of an API key", "error", err) // no reason to refuse the request
+		}
+	}
+	return p, nil
+}
+
+// within reports whether the address is in one of the networks, any for none.
+func within(networks []netip.Prefix, address string) bool {
+	if len(networks) == 0 {
+		return true
+	}
+	ip, err := netip.ParseAddr(address)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(ip.Unmap().WithZone("")) })
+}
+
+// APIKeys lists the scope's keys, those that have expired too, newest first.
+func (s *Service) APIKeys(ctx context.Context, scope intake.Scope) ([]intake.APIKey, error) {
+	return s.DB.APIKeys(ctx, scope)
+}
+
+// NewKey is what is asked of a new API key.
+type NewKey struct {
+	Name        string
+	Permissions intake.Permissions // nil: full access (D29)
+	ExpiresAt   *time.Time         // nil: never
+	Networks    string             // addresses and CIDR networks, one a line; "" for anywhere
+}
+
+// maxNetworks is how many networks a key can be for.
+const maxNetworks = 50
+
+// CreateAPIKey makes a key in the scope and returns it with its text, which
+// is shown this once. Error: validation_error by field name, permissions,
+// expires_at or networks.
+func (s *Service) CreateAPIKey(ctx context.Context, scope intake.Scope, by intake.Actor, wish NewKey) (intake.APIKey, string, error) {
+	now := s.Clock.Now()
+	name, nameProblem := keyName(wish.Name)
+	networks, networksProblem := parseNetworks(wish.Networks)
+	permissionsProblem, expiryProblem := "", ""
+	if wish.Permissions != nil && len(wish.Permissions) == 0 {
+		permissionsProblem = "Choose at least one permission, or full access"
+	}
+	for _, p := range wish.Permissions {
+		if !slices.Contains(intake.AllPermissions, p) {
+			permissionsProblem = "There is no permission " + string(p)
+		}
+	}
+	if wish.ExpiresAt != nil && !wish.ExpiresAt.After(now) {
+		expiryProblem = "Choose a day after today"
+	}
+	err := fieldProblems(field{"name", nameProblem}, field{"permissions", permissionsProblem}, field{"expires_at", expiryProblem}, field{"networks", networksProblem})
+	if err != nil {
+		return intake.APIKey{}, "", err
+	}
+	row, text := intake.NewAPIKey(scope, name, now)
+	row.Permissions, row.ExpiresAt, row.Networks, row.CreatedBy = wish.Permissions, wish.ExpiresAt, networks, by.Name
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if err := tx.InsertAPIKey(ctx, &row); err != nil {
+			return err
+		}
+		d := keyDeed(intake.AuditKeyCreated, &row)
+		d.After = keyState(&row)
+		return s.audit(ctx, tx, scope.AccountID, by, d)
+	})
+	return row, text, err
+}
+
+func keyName(text string) (name, problem string) {
+	name, problem = form.CleanText(text, maxName)
+	switch {
+	case problem != "":
+		return "", "The name " + problem
+	case name == "":
+		return "", "Enter a name, such as the program that will use the key"
+	}
+	return name, ""
+}
+
+func parseNetworks(text string) (out []netip.Prefix, problem string) {
+	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '\r' || r == ',' || r == ' ' }) {
+		p, err := netip.ParsePrefix(line)
+		if err != nil {
+			addr, addrErr := netip.ParseAddr(line)
+			if addrErr != nil || addr.Zone() != "" {
+				return nil, fmt.Sprintf("%.60q is no address such as 203.0.113.7 and no network such as 203.0.113.0/24", line)
+			}
+			p = netip.PrefixFrom(addr.Unmap(), addr.Unmap().BitLen())
+		}
+		out = append(out, p.Masked())
+	}
+	if len(out) > maxNetworks {
+		return nil, fmt.Sprintf("A key can have at most %d addresses and networks", maxNetworks)
+	}
+	return out, ""
+}
+
+// keyDeed is an action on a key, which is known by its name and last 4
+// characters.
+func keyDeed(action intake.AuditAction, k *intake.APIKey) deed {
+	return deed{Action: action, Livemode: &k.Livemode, TargetID: k.ID.String(), TargetName: k.Name + " …" + k.Last4}
+}
+
+// keyState is what the audit log says of a key.
+func keyState(k *intake.APIKey) map[string]any {
+	state := map[string]any{"permissions": "full access"}
+	if k.Permissions != nil {
+		state["permissions"] = k.Permissions
+	}
+	if k.ExpiresAt != nil {
+		state["expires_at"] = k.ExpiresAt
+	}
+	if len(k.Networks) > 0 {
+		state["networks"] = k.Networks
+	}
+	return state
+}
+
+// RenameAPIKey gives a key of the scope another name. Errors: validation_error
+// on name, not_found.
+func (s *Service) RenameAPIKey(ctx context.Context, scope intake.Scope, by intake.Actor, id intake.KeyID, name string) error {
+	return s.changeKey(ctx, scope, id, func(tx *db.Tx, k *intake.APIKey) error {
+		name, problem := keyName(name)
+		if problem != "" {
+			return intake.FieldError(intake.CodeValidation, "name", problem)
+		}
+		d := keyDeed(intake.AuditKeyRenamed, k)
+		d.Before, d.After = map[string]string{"name": k.Name}, map[string]string{"name": name}
+		if err := tx.RenameAPIKey(ctx, id, name); err != nil {
+			return err
+		}
+		return s.audit(ctx, tx, scope.AccountID, by, d)
+	})
+}
+
+// KeyOverlaps are for how long a key can live on beside the one that takes its
+// place (D29).
+var KeyOverlaps = []time.Duration{0, time.Hour, 24 * time.Hour, 7 * 24 * time.Hour}
+
+// RotateAPIKey makes a key like the given one and returns it with its text,
+// which is shown this once; the old one lives on for overlap, one of
+// KeyOverlaps. Errors: validation_error on overlap, not_found, also for a key
+// that has expired.
+func (s *Service) RotateAPIKey(ctx context.Context, scope intake.Scope, by intake.Actor, id intake.KeyID, overlap time.Duration) (row intake.APIKey, text string, err error) {
+	err = s.changeKey(ctx, scope, id, func(tx *db.Tx, old *intake.APIKey) error {
+		now := s.Clock.Now()
+		if old.ExpiresAt != nil && !old.ExpiresAt.After(now) {
+			return errKeyNotFound
+		}
+		if !slices.Contains(KeyOverlaps, overlap) {
+			return intake.FieldError(intake.CodeValidation, "overlap", "Choose for how long the old key works")
+		}
+		row, text = intake.NewAPIKey(scope, old.Name, now)
+		row.Permissions, row.Networks, row.ExpiresAt, row.CreatedBy = old.Permissions, old.Networks, old.ExpiresAt, by.Name
+		if err := tx.InsertAPIKey(ctx, &row); err != nil {
+			return err
+		}
+		end := now.Add(overlap)
+		if old.ExpiresAt != nil && old.ExpiresAt.Before(end) {
+			end = *old.ExpiresAt
+		}
+		if err := tx.ExpireAPIKey(ctx, id, end); err != nil {
+			return err
+		}
+		d := keyDeed(intake.AuditKeyRotated, old)
+		d.After = map[string]any{"new_key": row.ID, "expires_at": end}
+		return s.audit(ctx, tx, scope.AccountID, by, d)
+	})
+	return row, text, err
+}
+
+// DeleteAPIKey deletes a key of the scope, once its name has been typed: it
+// stops working at once, in every process. Errors: validation_error on
+// typed_name, not_found.
+func (s *Service) DeleteAPIKey(ctx context.Context, scope intake.Scope, by intake.Actor, id intake.KeyID, typedName string) error {
+	return s.changeKey(ctx, scope, id, func(tx *db.Tx, k *intake.APIKey) error {
+		if strings.TrimSpace(typedName) != k.Name {
+			return intake.FieldError(intake.CodeValidation, "typed_name", "Type the key’s name as it is shown, “"+k.Name+"”")
+		}
+		if err := tx.DeleteAPIKey(ctx, id); err != nil {
+			return err
+		}
+		d := keyDeed(intake.AuditKeyDeleted, k)
+		d.Before = keyState(k)
+		return s.audit(ctx, tx, scope.AccountID, by, d)
+	})
+}
+
+func (s *Service) changeKey(ctx context.Context, scope intake.Scope, id intake.KeyID, change func(tx *db.Tx, k *intake.APIKey) error) error {
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		k, err := tx.APIKey(ctx, scope, id)
+		if err != nil {
+			return orCode(err, errKeyNotFound)
+		}
+		return change(tx, k)
+	})
+}
