@@ -9,6 +9,8 @@ import (
 	"candor/intake"
 )
 
+const accountColumns = `id, name, billing_email, help_email, help_phone, brand_colour, created_at`
+
 // InsertAccount stores a new account.
 func (tx *Tx) InsertAccount(ctx context.Context, a *intake.Account) error {
 	_, err := tx.ExecContext(ctx, `
@@ -22,7 +24,7 @@ func (tx *Tx) InsertAccount(ctx context.Context, a *intake.Account) error {
 func (d *DB) Accounts(ctx context.Context) ([]intake.Account, error) {
 	var out []intake.Account
 	err := d.SelectContext(ctx, &out, `
-		SELECT id, name, billing_email, created_at FROM account ORDER BY created_at, id`)
+		SELECT `+accountColumns+` FROM account ORDER BY created_at, id`)
 	return out, wrap(err, "list accounts")
 }
 
@@ -30,8 +32,24 @@ func (d *DB) Accounts(ctx context.Context) ([]intake.Account, error) {
 func (d *DB) Account(ctx context.Context, id intake.AccountID) (*intake.Account, error) {
 	var a intake.Account
 	err := d.GetContext(ctx, &a, `
-		SELECT id, name, billing_email, created_at FROM account WHERE id = $1`, id)
+		SELECT `+accountColumns+` FROM account WHERE id = $1`, id)
 	return &a, wrap(err, "get account")
+}
+
+// LockAccount returns one account, locked for this transaction, or
+// ErrNotFound.
+func (tx *Tx) LockAccount(ctx context.Context, id intake.AccountID) (*intake.Account, error) {
+	var a intake.Account
+	err := tx.GetContext(ctx, &a, `SELECT `+accountColumns+` FROM account WHERE id = $1 FOR NO KEY UPDATE`, id)
+	return &a, wrap(err, "lock account")
+}
+
+// UpdateAccount stores what staff can set of an account.
+func (tx *Tx) UpdateAccount(ctx context.Context, a *intake.Account) error {
+	result, err := tx.ExecContext(ctx, `
+		UPDATE account SET name = $2, help_email = $3, help_phone = $4, brand_colour = $5 WHERE id = $1`,
+		a.ID, a.Name, a.HelpEmail, a.HelpPhone, a.BrandColour)
+	return changedOne(result, err, "update account")
 }
 
 // wrap says what failed; a missing row becomes ErrNotFound.

@@ -70,7 +70,11 @@ CREATE TABLE public.account (
     id uuid NOT NULL,
     name text NOT NULL,
     billing_email text NOT NULL,
-    created_at timestamp with time zone NOT NULL
+    created_at timestamp with time zone NOT NULL,
+    help_email text,
+    help_phone text,
+    brand_colour text,
+    CONSTRAINT account_brand_colour_check CHECK ((brand_colour ~ '^[0-9a-f]{6}$'::text))
 );
 
 CREATE TABLE public.api_key (

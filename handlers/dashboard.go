@@ -94,6 +94,8 @@ func (s *Server) staffRoutes() []staffRoute {
 		{post, "/team/invitations/:invitation/revoke", intake.ManageAccount, s.revokeInvitation, []staffOption{shared}},
 		{post, "/team/:staff/role", intake.ManageAccount, s.changeRole, []staffOption{shared, confirmed}},
 		{post, "/team/:staff/remove", intake.ManageAccount, s.removeStaff, []staffOption{shared, confirmed}},
+		{get, "/settings", intake.ManageAccount, s.showSettings, []staffOption{shared}},
+		{post, "/settings", intake.ManageAccount, s.changeSettings, []staffOption{shared}},
 		{get, "/audit", intake.ManageAccount, s.showAudit, []staffOption{shared}},
 		{get, "/audit/export", intake.ManageAccount, s.exportAudit, []staffOption{shared}},
 	}

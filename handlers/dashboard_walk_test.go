@@ -34,6 +34,8 @@ var walkCases = map[string][]string{
 	"POST /dashboard/:mode/keys/:key/rename":                     {"key"},
 	"POST /dashboard/:mode/keys/:key/rotate":                     {"key"},
 	"POST /dashboard/:mode/keys/:key/delete":                     {"key"},
+	"GET /dashboard/:mode/settings":                              nil,
+	"POST /dashboard/:mode/settings":                             nil,
 	"GET /dashboard/:mode/team":                                  nil,
 	"POST /dashboard/:mode/team":                                 nil,
 	"POST /dashboard/:mode/team/invitations/:invitation/revoke":  {"invitation"},

@@ -37,6 +37,7 @@ var notices = map[string]string{ //nolint:gosec // it takes words about passkeys
 	"session_closed":     "It was too late for that: the session isn’t open any more",
 	"key_renamed":        "Key renamed",
 	"key_deleted":        "Key deleted. It works no more.",
+	"settings_saved":     "Settings saved. Forms that are opened from now on show them.",
 	"invited":            "Invitation sent",
 	"invitation_revoked": "Invitation withdrawn: its link works no more",
 	"role_changed":       "Role changed. It counts at once.",

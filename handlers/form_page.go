@@ -130,9 +130,14 @@ func (s *Server) showHub(c echo.Context, v *visit) error {
 }
 
 func (s *Server) page(v *visit) views.Page {
-	return views.Page{
+	page := views.Page{
 		Partner: v.Account.Name, Test: !v.Session.Livemode, HomeURL: formURL(v.Session.ID), Announce: v.announce,
+		HelpEmail: text(v.Account.HelpEmail), HelpPhone: text(v.Account.HelpPhone),
 	}
+	if v.Account.BrandColour != nil {
+		page.BrandURL = views.BrandURL(*v.Account.BrandColour)
+	}
+	return page
 }
 
 func tasks(v *visit) []views.Task {

@@ -8,6 +8,7 @@ import (
 	"candor/intake"
 	"candor/statement"
 	"candor/static"
+	"candor/views"
 )
 
 // read are the methods of a page.
@@ -23,6 +24,7 @@ func (s *Server) routes(e *echo.Echo) error {
 
 	// The customer's form (D5, D47).
 	e.Match(read, "/", s.showLanding)
+	e.Match(read, views.BrandPrefix+":file", s.brandSheet)
 	f := e.Group("/f/:session", s.sameOrigin, compressPages)
 	f.Match(read, "", s.formPage(s.showHub))
 	f.Match(read, "/:token", s.openLink)

@@ -7,6 +7,9 @@ type Account struct {
 	ID           AccountID `db:"id"`
 	Name         string    `db:"name"`
 	BillingEmail string    `db:"billing_email"`
+	HelpEmail    *string   `db:"help_email"` // where customers get help; nil for none
+	HelpPhone    *string   `db:"help_phone"`
+	BrandColour  *string   `db:"brand_colour"` // six hex digits; nil for ours
 	CreatedAt    time.Time `db:"created_at"`
 }
 

@@ -79,6 +79,8 @@ const (
 	AuditJoined            AuditAction = "staff.joined"
 	AuditAccountOpened     AuditAction = "account.opened" // by signing up
 
+	AuditAccountChanged AuditAction = "account.changed"
+
 	AuditKeyCreated AuditAction = "api_key.created"
 	AuditKeyRenamed AuditAction = "api_key.renamed"
 	AuditKeyRotated AuditAction = "api_key.rotated"
@@ -102,6 +104,7 @@ var AuditActions = []AuditAction{
 	AuditSignedIn, AuditSignedOut,
 	AuditPasswordChanged, AuditPasswordReset, AuditSessionsEnded, AuditTwoStepOn, AuditTwoStepOff, AuditRecoveryCodesMade, AuditRecoveryCodeUsed,
 	AuditPasskeyAdded, AuditPasskeyRemoved, AuditInvited, AuditInvitationRevoked, AuditJoined, AuditAccountOpened,
+	AuditAccountChanged,
 	AuditKeyCreated, AuditKeyRenamed, AuditKeyRotated, AuditKeyDeleted,
 	AuditRoleChanged, AuditStaffRemoved, AuditLogExported,
 	AuditSessionCreated, AuditSessionCancelled, AuditSessionExtended, AuditSessionsExported, AuditDataRead, AuditPDFRead, AuditDocumentRead,

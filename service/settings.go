@@ -1,0 +1,83 @@
+package service
+
+import (
+	"context"
+	"regexp"
+	"strings"
+
+	"candor/db"
+	"candor/form"
+	"candor/intake"
+)
+
+// AccountSettings are what staff can set of their account, as they are typed.
+type AccountSettings struct {
+	Name        string
+	HelpEmail   string // where customers get help; "" for none
+	HelpPhone   string
+	BrandColour string // six hex digits, with or without #; "" for ours
+}
+
+var (
+	hexColour = regexp.MustCompile(`^[0-9a-f]{6}$`)
+	phone     = regexp.MustCompile(`^\+?[0-9][0-9 ()-]{4,30}$`)
+)
+
+// Account returns one account, or not_found.
+func (s *Service) Account(ctx context.Context, id intake.AccountID) (*intake.Account, error) {
+	account, err := s.DB.Account(ctx, id)
+	return account, orCode(err, errAccountNotFound)
+}
+
+// ChangeSettings stores an account's settings. Error: validation_error by
+// field name, help_email, help_phone or brand_colour.
+func (s *Service) ChangeSettings(ctx context.Context, id intake.AccountID, by intake.Actor, wish AccountSettings) error {
+	name, nameProblem := form.CleanText(wish.Name, maxName)
+	switch {
+	case nameProblem != "":
+		nameProblem = "The name " + nameProblem
+	case name == "":
+		nameProblem = "Enter the name that customers know you by"
+	}
+	email, number := strings.TrimSpace(wish.HelpEmail), strings.TrimSpace(wish.HelpPhone)
+	colour := strings.ToLower(strings.TrimPrefix(strings.TrimSpace(wish.BrandColour), "#"))
+	emailProblem, phoneProblem, colourProblem := "", "", ""
+	if email != "" && !form.ValidEmail(email) {
+		emailProblem = "Enter an e-mail address such as help@example.com"
+	}
+	if number != "" && !phone.MatchString(number) {
+		phoneProblem = "Enter a telephone number such as 1300 123 456"
+	}
+	if colour != "" && !hexColour.MatchString(colour) {
+		colourProblem = "Enter a colour as six hex digits, such as #0d5748"
+	}
+	err := fieldProblems(field{"name", nameProblem}, field{"help_email", emailProblem}, field{"help_phone", phoneProblem}, field{"brand_colour", colourProblem})
+	if err != nil {
+		return err
+	}
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		account, err := tx.LockAccount(ctx, id)
+		if err != nil {
+			return orCode(err, errAccountNotFound)
+		}
+		before := settingsState(account)
+		account.Name, account.HelpEmail, account.HelpPhone, account.BrandColour = name, optional(email), optional(number), optional(colour)
+		if err := tx.UpdateAccount(ctx, account); err != nil {
+			return err
+		}
+		return s.audit(ctx, tx, id, by, deed{
+			Action: intake.AuditAccountChanged, TargetID: id.String(), TargetName: name, Before: before, After: settingsState(account),
+		})
+	})
+}
+
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func settingsState(a *intake.Account) map[string]any {
+	return map[string]any{"name": a.Name, "help_email": a.HelpEmail, "help_phone": a.HelpPhone, "brand_colour": a.BrandColour}
+}
