@@ -1,0 +1,103 @@
+package handlers_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"candor/browsertest"
+	"candor/intake"
+	"candor/service"
+)
+
+// TestDashboardInABrowser does what staff do: makes a key, keeps it and uses
+// it, makes a session by hand, finds it, extends and cancels it, invites a
+// colleague, sets the account's colour, and reads who did all that.
+func TestDashboardInABrowser(t *testing.T) {
+	t.Parallel()
+	for i, options := range looks {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			b, base := serveHTTP(t)
+			done := b.newSession(b.testScope(), intake.NewSession{CustomerName: "Jo Public", ReferenceID: "loan-77", WebhookURL: "https://lender.example/hook"})
+			b.open(done.ID)
+			b.upload(done.ID, "payslip.pdf")
+			b.complete(done.ID)
+			b.storePDF(done.ID, []byte("%PDF-1.7"))
+			tab := browsertest.New(t, options)
+			at := func(path string) { tab.Open(base + "/dashboard/test/" + path) }
+			tab.Open(base + "/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fkeys")
+			tab.Type("#email", b.account.Email)
+			tab.Type("#password", b.account.Password)
+			tab.Click("main .button-primary")
+			tab.WaitForText("h1", "API keys")
+			view(tab, "keys")
+
+			tab.Click("main .button-primary")
+			tab.WaitForText("h1", "New API key")
+			view(tab, "key-new")
+			tab.Click("form .button-primary")
+			tab.WaitForFocus("error-summary")
+			view(tab, "key-errors")
+			tab.Type("#name", "Loan system")
+			tab.Click("#permissions")
+			tab.Click(`[id="permission-sessions:read"]`)
+			tab.Click("form .button-primary")
+			tab.WaitForText("h1", "Copy your API key")
+			view(tab, "key-once")
+			key := tab.Text("#key-text")
+			if b.calls(b.handler, key, "192.0.2.1") != 200 {
+				t.Errorf("the key %q doesn't work", key)
+			}
+			tab.Click("section a.button-primary")
+			tab.WaitForText("h1", "API keys")
+			if strings.Contains(tab.Text("main"), key) {
+				t.Error("the key is shown again")
+			}
+			tab.Click(".row-menu > summary")
+			view(tab, "key-change")
+
+			at("sessions")
+			view(tab, "sessions")
+			tab.Type("#q", "loan-77")
+			tab.Press("\r")
+			tab.WaitForText(".pager", "1 session")
+			tab.Click(".row-link")
+			tab.WaitForText("h1", "Jo Public")
+			view(tab, "session-completed")
+			at("sessions/new")
+			view(tab, "session-new")
+			tab.Type("#customer_email", "sam@customer.example")
+			tab.Press("\r")
+			tab.WaitForText("#status", "Session created")
+			tab.Click(".qr-fold > summary")
+			view(tab, "session-pending")
+			tab.Type("#days", "60")
+			tab.Press("\r")
+			tab.WaitForText("#status", "The link works longer now")
+			tab.Click(".danger-zone > summary")
+			tab.Click(".danger-zone .button-danger")
+			tab.WaitForText("#status", "Session cancelled")
+
+			_, err := b.service.Invite(t.Context(), b.account.AccountID, someone, service.NewInvitation{Email: "old@lender.example", Role: intake.RoleSupport})
+			b.ok(err)
+			b.staff(intake.RoleSupport)
+			at("team")
+			tab.Type("#email", "new@lender.example")
+			tab.Press("\r")
+			tab.WaitForText("#status", "Invitation sent")
+			tab.Click(".row-menu > summary")
+			view(tab, "team")
+
+			at("settings")
+			tab.Type("#help_email", "help@lender.example")
+			tab.Press("\r")
+			tab.WaitForText("#status", "Settings saved")
+			view(tab, "settings")
+
+			at("audit")
+			tab.WaitForText("main", "api_key.created")
+			view(tab, "audit")
+		})
+	}
+}
