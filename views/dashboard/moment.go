@@ -83,7 +83,8 @@ func Ordered(s *intake.Session, moments []Moment) []Moment {
 		created.Detail = strings.TrimSpace(byWord(*s.CreatedByKind) + " " + *s.CreatedBy)
 	}
 	moments = slices.DeleteFunc(moments, func(m Moment) bool { return m.Title == string(intake.AuditSessionCreated) })
-	moments = append(moments, created)
+	moments = append([]Moment{created}, moments...)
+	slices.Reverse(moments) // what happened at one moment, too
 	slices.SortStableFunc(moments, func(a, b Moment) int { return b.At.Compare(a.At) })
 	return moments
 }
