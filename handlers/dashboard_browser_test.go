@@ -61,6 +61,7 @@ func TestDashboardInABrowser(t *testing.T) {
 			view(tab, "sessions")
 			tab.Type("#q", "loan-77")
 			tab.Press("\r")
+			tab.WaitFor(`a.button-plain[href="/dashboard/test/sessions"]`) // Clear: the list is filtered
 			tab.WaitForText(".pager", "1 session")
 			tab.Click(".row-link")
 			tab.WaitForText("h1", "Jo Public")
