@@ -26,7 +26,7 @@ type apiKeyRow struct {
 	LastUsedFrom *string          `db:"last_used_from"`
 }
 
-const apiKeyColumns = `id, account_id, livemode, name, last4, permissions, networks, created_by, created_at, expires_at, last_used_at, last_used_from`
+const apiKeyColumns = `id, account_id, livemode, name, last4, permissions, networks, created_by, created_at, expires_at, last_used_at, last_used_from` //nolint:gosec // names of columns, no credentials
 
 func (r *apiKeyRow) key() (intake.APIKey, error) {
 	networks, err := prefixes(r.Networks)

@@ -15,7 +15,9 @@ import (
 // colleague, sets the account's colour, and reads who did all that.
 func TestDashboardInABrowser(t *testing.T) {
 	t.Parallel()
-	for i, options := range looks {
+	// Colours depend on the scheme and the layout on the width: two looks show
+	// each of them.
+	for i, options := range []browsertest.Options{{Device: browsertest.Phone}, {Device: browsertest.Desktop, Dark: true}} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
 			b, base := serveHTTP(t)

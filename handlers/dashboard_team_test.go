@@ -30,7 +30,7 @@ func TestTeam(t *testing.T) {
 		t.Error("the invitation is there still")
 	}
 
-	support.wantPage(support.get("/dashboard/test/keys"), http.StatusNotFound)
+	support.wantPage(support.get("/dashboard/test/keys"), http.StatusForbidden)
 	support.wantPage(support.get(path), http.StatusForbidden, "Your role, support")
 	owner.wantRedirect(owner.post(path+"/"+support.session.ID.String()+"/role", url.Values{"role": {"owner"}}), path)
 	support.wantPage(support.get(path), http.StatusOK) // at once, in the session that was there
