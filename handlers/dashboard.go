@@ -195,9 +195,21 @@ func localPath(path string) string {
 	return path
 }
 
-// openDashboard leads to the home page.
+// openDashboard leads to the home page: of live mode once there are live
+// sessions.
 func (s *Server) openDashboard(c echo.Context) error {
-	return c.Redirect(http.StatusSeeOther, dashboard.URL(false, ""))
+	session, err := s.staffSession(c)
+	if err != nil {
+		return err
+	}
+	if session == nil {
+		return s.askFor(c, "/sign-in")
+	}
+	live, err := s.Service.SessionsBefore(c.Request().Context(), intake.Scope{AccountID: session.AccountID, Livemode: true}, intake.SessionFilter{}, nil, 1)
+	if err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, dashboard.URL(live.Total > 0, ""))
 }
 
 // staffPageOf is what a page has around its content.

@@ -27,13 +27,20 @@ func TestDashboardInABrowser(t *testing.T) {
 			b.complete(done.ID)
 			b.storePDF(done.ID, []byte("%PDF-1.7"))
 			tab := browsertest.New(t, options)
-			at := func(path string) { tab.Open(base + "/dashboard/test/" + path) }
+			at := func(path string) { tab.Open(base + strings.TrimSuffix("/dashboard/test/"+path, "/")) }
 			tab.Open(base + "/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fkeys")
 			tab.Type("#email", b.account.Email)
 			tab.Type("#password", b.account.Password)
 			tab.Click("main .button-primary")
 			tab.WaitForText("h1", "API keys")
 			view(tab, "keys")
+			at("")
+			tab.WaitForText("main", "Completed each day")
+			view(tab, "home")
+			tab.Open(base + "/dashboard/live")
+			tab.WaitForText("main", "First steps")
+			view(tab, "home-new")
+			at("keys")
 
 			tab.Click("main .button-primary")
 			tab.WaitForText("h1", "New API key")

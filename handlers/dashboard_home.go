@@ -5,10 +5,30 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"candor/intake"
 	"candor/views/dashboard"
 )
 
-// showHome draws the first page.
+// showHome tells how the mode is doing, or how to begin.
 func (s *Server) showHome(c echo.Context, v *staffVisit) error {
-	return render(c, http.StatusOK, dashboard.Home(dashboard.HomePage{Page: s.staffPageOf(v, "Home")}))
+	figures, err := s.Service.Home(c.Request().Context(), v.Scope)
+	if err != nil {
+		return err
+	}
+	page := dashboard.HomePage{
+		Page: s.staffPageOf(v, "Home"), ByStatus: figures.ByStatus, Period: *figures.Now, Before: *figures.Before,
+		Sessions: v.Session.May(intake.UseSessions), Webhooks: v.Session.May(intake.ManageWebhooks), Keys: v.Session.May(intake.ManageKeys),
+		Billing: v.Session.May(intake.UseBilling), HasKey: figures.HasKey, BaseURL: s.BaseURL,
+	}
+	for _, e := range figures.Endpoints {
+		page.Arrived = page.Arrived || e.LastSuccessAt != nil
+		page.Endpoints++
+		if e.FailingSince != nil {
+			page.Failing = append(page.Failing, e)
+		}
+	}
+	if sub := figures.Subscription; sub != nil {
+		page.Plan = &dashboard.PlanUse{Name: sub.Name, Used: sub.Used, Included: sub.SessionsIncluded, End: sub.Period.End}
+	}
+	return render(c, http.StatusOK, dashboard.Home(page))
 }

@@ -1,0 +1,58 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"candor/intake"
+)
+
+// homeDays is the stretch of days that the home page tells of, and compares
+// with the same before.
+const homeDays = 30
+
+// HomeFigures are what the home page shows of a scope.
+type HomeFigures struct {
+	Now, Before  *intake.Usage // of the last 30 days and of the 30 before, UTC
+	ByStatus     map[intake.Status]int
+	Endpoints    []intake.Endpoint
+	Subscription *CurrentSubscription // nil in test mode, and without one
+	HasKey       bool
+}
+
+// Home returns what the home page shows of the scope. It reads counters, and
+// no history.
+func (s *Service) Home(ctx context.Context, scope intake.Scope) (*HomeFigures, error) {
+	now := s.Clock.Now()
+	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
+	first := today.AddDate(0, 0, 1-homeDays)
+	h := &HomeFigures{ByStatus: map[intake.Status]int{}}
+	var err error
+	if h.Now, err = s.DB.Usage(ctx, scope, first, today, now); err != nil {
+		return nil, err
+	}
+	if h.Before, err = s.DB.Usage(ctx, scope, first.AddDate(0, 0, -homeDays), first.AddDate(0, 0, -1), now); err != nil {
+		return nil, err
+	}
+	for _, status := range intake.Statuses {
+		if h.ByStatus[status], err = s.DB.CountSessions(ctx, scope, intake.SessionFilter{Status: status}, now); err != nil {
+			return nil, err
+		}
+	}
+	if h.Endpoints, err = s.DB.Endpoints(ctx, scope); err != nil {
+		return nil, err
+	}
+	keys, err := s.DB.APIKeys(ctx, scope)
+	if err != nil {
+		return nil, err
+	}
+	h.HasKey = len(keys) > 0
+	if scope.Livemode {
+		h.Subscription, err = s.Subscription(ctx, scope.AccountID)
+		if errors.Is(err, &intake.Error{Code: intake.CodeSubscriptionNotFound}) {
+			h.Subscription, err = nil, nil
+		}
+	}
+	return h, err
+}
