@@ -49,6 +49,12 @@ func commands() []command {
 		{"webhooks redeliver", "--account A [--live] --since T [--until T] [--endpoint URL] [--type T] [--status 5xx|timeout|…] [--rate N] [--yes] [--json]", "make failed deliveries again; without --yes only count them", runWebhooksRedeliver},
 		{"webhooks redeliveries", "--account A [--live] [--json]", "list what webhooks redeliver has started", runWebhooksRedeliveries},
 		{"webhooks stop", "ID [--json]", "stop what webhooks redeliver has started", runWebhooksStop},
+		{"webhooks test", "--account A [--url U] [--json]", "send a test event and show request and response", runWebhooksTest},
+		{"webhooks secret show-state", "--account A [--live] [--json]", "tell how far the rotation of a webhook secret is", runSecretShowState},
+		{"webhooks secret next", "--account A [--live] [--json]", "make the next webhook secret and show it once", runSecretNext},
+		{"webhooks secret switch", "--account A [--live] [--json]", "sign with the next webhook secret", runSecretSwitch},
+		{"webhooks secret restore", "--account A [--live] [--json]", "take a switch back, within 24 hours", runSecretRestore},
+		{"webhooks secret abandon", "--account A [--live] [--json]", "erase the next webhook secret", runSecretAbandon},
 		{"version", "[--json]", "tell what was built", runVersion},
 		{"help", "", "show this", runHelp},
 	}
