@@ -127,9 +127,12 @@ func previewRedelivery(ctx context.Context, p *process, a *app, scope intake.Sco
 		_, err = fmt.Fprintf(p.stdout, "%s\n%s\n", shown, shown.none("failed delivery matches"))
 		return err
 	}
-	least := time.Duration(n) * time.Second / time.Duration(rate)
-	_, err = fmt.Fprintf(p.stdout, "%s\n%s would be made again, which takes %s at least at %d a second. Nothing was done; --yes does it.\n",
-		shown, failedDeliveries(n), least.Round(time.Second), rate)
+	took := ""
+	if least := time.Duration(n/int64(rate)) * time.Second; least > 0 {
+		took = fmt.Sprintf(", in %s or more", least)
+	}
+	_, err = fmt.Fprintf(p.stdout, "%s\n%s would be made again, %d a second at most%s. Nothing was done; --yes does it.\n",
+		shown, failedDeliveries(n), rate, took)
 	return err
 }
 

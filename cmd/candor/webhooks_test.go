@@ -159,7 +159,8 @@ func TestOperatorMendsFailedWebhooks(t *testing.T) {
 	}
 
 	asked := got.Load()
-	o.prints(o.of("redeliver", "--since", "1h"), "2 failed deliveries would be made again", "Nothing was done; --yes does it.")
+	o.prints(o.of("redeliver", "--since", "1h"), "2 failed deliveries would be made again, 10 a second at most. Nothing was done; --yes does it.")
+	o.prints(o.of("redeliver", "--since", "1h", "--rate", "1"), "1 a second at most, in 2s or more. Nothing")
 	o.prints(o.of("redeliver", "--since", "1h", "--status", "4xx"), "No failed delivery matches in test mode; with --live")
 	o.becomes("failed", 2)
 	if n := len(commandJSON[struct{ Redeliveries []any }](t, env, append([]string{"webhooks"}, o.of("redeliveries")...)...).Redeliveries); n != 0 || got.Load() != asked {
