@@ -31,7 +31,7 @@ build: $(FRONT) ## Build bin/candor
 
 .PHONY: test
 test: $(FRONT) ## Run every test, Chromium's too, with the race detector
-	$(SETUP) go cc postgres chromium pdftools
+	$(SETUP) go node cc postgres chromium pdftools
 	go test -race -timeout 30m ./...
 
 .PHONY: check

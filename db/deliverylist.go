@@ -201,3 +201,10 @@ func (d *DB) EndpointAt(ctx context.Context, scope intake.Scope, origin string) 
 		scope.AccountID, scope.Livemode, origin)
 	return &e, wrap(err, "get webhook endpoint by origin")
 }
+
+// DeliveryScope returns the scope that a delivery belongs to, or ErrNotFound.
+func (d *DB) DeliveryScope(ctx context.Context, id intake.DeliveryID) (intake.Scope, error) {
+	var scope intake.Scope
+	err := d.QueryRowContext(ctx, `SELECT account_id, livemode FROM delivery WHERE id = $1`, id).Scan(&scope.AccountID, &scope.Livemode)
+	return scope, wrap(err, "find delivery")
+}

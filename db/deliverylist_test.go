@@ -31,9 +31,9 @@ func outcomes() []outcome {
 	}
 }
 
-// history makes n events a minute apart, of the given types, with a delivery
-// each to one of the URLs in any state, and returns the deliveries, the newest
-// first.
+// history makes n events about a minute apart, some of which happened before
+// one with a smaller number, with a delivery each to one of the URLs in any
+// state, and returns the deliveries, the newest number first.
 func (s *store) history(scope intake.Scope, n int, random *rand.Rand, urls ...string) []intake.Delivery {
 	s.Helper()
 	var sessions []*intake.Session
@@ -44,7 +44,7 @@ func (s *store) history(scope intake.Scope, n int, random *rand.Rand, urls ...st
 	var out []intake.Delivery
 	s.tx(func(tx *db.Tx) error {
 		for i := range n {
-			at := start.Add(time.Duration(i) * time.Minute)
+			at := start.Add(time.Duration(i-random.IntN(5)) * time.Minute)
 			url := urls[random.IntN(len(urls))]
 			endpoint, err := tx.EndpointFor(s.ctx, scope, intake.Origin(url), at)
 			s.ok(err)

@@ -40,12 +40,28 @@ func (d *DB) Endpoint(ctx context.Context, id intake.EndpointID) (*intake.Endpoi
 	return &e, wrap(err, "get webhook endpoint")
 }
 
-// Endpoints returns the scope's endpoints by origin.
-func (d *DB) Endpoints(ctx context.Context, scope intake.Scope) ([]intake.Endpoint, error) {
-	var out []intake.Endpoint
+// EndpointLoad is an endpoint with how many of its deliveries didn't arrive.
+type EndpointLoad struct {
+	intake.Endpoint
+	Pending int64 `db:"pending"`
+	Failed  int64 `db:"failed"`
+}
+
+// Endpoints returns the scope's endpoints by origin. It reads all that is
+// pending or failed in the scope.
+func (d *DB) Endpoints(ctx context.Context, scope intake.Scope) ([]EndpointLoad, error) {
+	var out []EndpointLoad
 	err := d.SelectContext(ctx, &out, `
-		SELECT `+endpointColumns+` FROM webhook_endpoint WHERE account_id = $1 AND livemode = $2 ORDER BY origin`,
-		scope.AccountID, scope.Livemode)
+		SELECT `+qualified("e", endpointColumns)+`, coalesce(p.n, 0) AS pending, coalesce(f.n, 0) AS failed
+		FROM webhook_endpoint e
+			LEFT JOIN (
+				SELECT endpoint_id, count(*) AS n FROM delivery WHERE account_id = $1 AND livemode = $2 AND state = 'pending' GROUP BY 1
+			) p ON p.endpoint_id = e.id
+			LEFT JOIN (
+				SELECT endpoint_id, count(*) AS n FROM delivery WHERE account_id = $1 AND livemode = $2 AND state = 'failed' GROUP BY 1
+			) f ON f.endpoint_id = e.id
+		WHERE e.account_id = $1 AND e.livemode = $2
+		ORDER BY e.origin`, scope.AccountID, scope.Livemode)
 	return out, wrap(err, "list webhook endpoints")
 }
 

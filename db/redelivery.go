@@ -84,6 +84,14 @@ func (d *DB) Redelivery(ctx context.Context, scope intake.Scope, id intake.Redel
 	return &r, wrap(err, "get redelivery")
 }
 
+// RedeliveryScope returns the scope that a redelivery belongs to, or
+// ErrNotFound.
+func (d *DB) RedeliveryScope(ctx context.Context, id intake.RedeliveryID) (intake.Scope, error) {
+	var scope intake.Scope
+	err := d.QueryRowContext(ctx, `SELECT account_id, livemode FROM redelivery WHERE id = $1`, id).Scan(&scope.AccountID, &scope.Livemode)
+	return scope, wrap(err, "find redelivery")
+}
+
 // Redeliveries returns the scope's latest redeliveries, newest first.
 func (d *DB) Redeliveries(ctx context.Context, scope intake.Scope, limit int) ([]intake.Redelivery, error) {
 	var out []intake.Redelivery

@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"context"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -126,6 +127,28 @@ func TestAttemptUnderWayMeetsItsEnd(t *testing.T) {
 }
 
 func second[T any](_ T, err error) error { return err }
+
+// A pending delivery that is asked for again while an attempt is under way gets
+// that attempt, and no second one beside it.
+func TestRedeliverWhileAnAttemptIsUnderWay(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	d := s.newDelivery()
+	s.claim(d.EndpointID, start, 10)
+	at, next := start.Add(time.Second), start.Add(time.Minute)
+	again, err := s.redeliver(d.ID, at)
+	s.ok(err)
+	if again.Cycle != 1 || !again.NextAttemptAt.Equal(at) {
+		t.Errorf("asked for again: %+v", again)
+	}
+	if claimed := s.claim(d.EndpointID, at, 10); len(claimed) != 0 {
+		t.Error("it was claimed beside the attempt that is under way")
+	}
+	s.record(d, 1, intake.DeliveryPending, &next)
+	if got := s.get(d.ID); got.State != intake.DeliveryPending || got.Attempts != 1 || !got.NextAttemptAt.Equal(next) {
+		t.Errorf("after the attempt: %+v", got)
+	}
+}
 
 // started is a running redelivery of all failed deliveries.
 func (s *store) started(rate int) *intake.Redelivery {
@@ -294,6 +317,45 @@ func TestStepsSideBySide(t *testing.T) {
 	}
 }
 
+// TestStepIsCutOff: of a step whose connection dies in its middle nothing
+// stays, and the next one does it all.
+func TestStepIsCutOff(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	failed := s.failedAt("https://a.example/", 3)
+	r := s.started(100)
+	s.pass(r, time.Second)
+	blocker, err := s.Beginx()
+	s.ok(err)
+	defer func() { _ = blocker.Rollback() }()
+	s.ok(second(blocker.ExecContext(s.ctx, `SELECT FROM delivery WHERE id = $1 FOR UPDATE`, failed[2].ID)))
+	cut := make(chan error, 1)
+	go func() {
+		_, err := s.StepRedelivery(s.ctx, r.ID, start)
+		cut <- err
+	}()
+	for killed := false; !killed; {
+		select {
+		case err := <-cut:
+			t.Fatalf("the step didn't wait: %v", err)
+		default:
+		}
+		s.ok(s.GetContext(s.ctx, &killed, `
+			SELECT coalesce(bool_or(pg_terminate_backend(pid)), false) FROM pg_stat_activity
+			WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%redelivery_item%'`))
+	}
+	if err := <-cut; err == nil {
+		t.Error("a step that was cut off says nothing")
+	}
+	s.ok(blocker.Rollback())
+	if got := s.progress(r); got.Requeued != 0 || got.State != intake.RedeliveryRunning || s.get(failed[0].ID).State != intake.DeliveryFailed {
+		t.Errorf("after a step that was cut off: %+v", got)
+	}
+	if step := s.step(r); !step.Ended || s.progress(r).Requeued != 3 {
+		t.Errorf("the next step: %+v, %+v", step, s.progress(r))
+	}
+}
+
 func TestStalledAndOldRedeliveries(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -340,5 +402,55 @@ func TestRetentionAgainstRedelivery(t *testing.T) {
 			t.Errorf("redelivering: %v, afterwards: %v", again, err)
 		}
 		s.ok(second(s.ExecContext(s.ctx, `DELETE FROM event`)))
+	}
+}
+
+// TestRetentionMeetsRedelivery: the same, each order on its own.
+func TestRetentionMeetsRedelivery(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	ctx, cancel := context.WithTimeout(s.ctx, 20*time.Second)
+	defer cancel()
+	past := start.Add(time.Hour)
+	failed := s.failedAt("https://a.example/", 3)
+	r := s.started(100)
+	s.pass(r, time.Second)
+
+	deleting, err := s.Beginx()
+	s.ok(err)
+	defer func() { _ = deleting.Rollback() }()
+	s.ok(second(deleting.ExecContext(ctx, `DELETE FROM event WHERE id = $1`, failed[0].EventID)))
+	if _, err := s.StepRedelivery(ctx, r.ID, start); err != nil {
+		t.Fatalf("a step waits for retention: %v", err)
+	}
+	if got := s.progress(r); got.Requeued != 2 || got.Skipped != 1 {
+		t.Errorf("a step beside retention: %+v", got)
+	}
+	again := make(chan error, 1)
+	go func() {
+		_, err := s.redeliver(failed[0].ID, start)
+		again <- err
+	}()
+	for waiting := false; !waiting; {
+		s.ok(s.GetContext(ctx, &waiting, `
+			SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%FOR KEY SHARE%')`))
+	}
+	s.ok(deleting.Commit())
+	s.missing("a delivery that retention was deleting", <-again)
+
+	for _, d := range failed[1:] {
+		s.record(s.get(d.ID), 2, intake.DeliveryFailed, nil)
+	}
+	s.tx(func(tx *db.Tx) error {
+		if _, err := tx.Redeliver(ctx, s.scope, failed[1].ID, start); err != nil {
+			return err
+		}
+		if n, err := s.DeleteEvents(ctx, past, 10); n != 1 || err != nil {
+			t.Errorf("retention beside a redelivery deleted %d, %v; want the other one", n, err)
+		}
+		return nil
+	})
+	if got := s.get(failed[1].ID); got.State != intake.DeliveryPending || len(s.claim(got.EndpointID, past, 10)) != 1 {
+		t.Errorf("made again beside retention: %+v", got)
 	}
 }

@@ -69,8 +69,18 @@ func TestRedelivery(t *testing.T) {
 		t.Errorf("%d at %d a second took %s, want %s at least", failed, rate, time.Since(began), least)
 	}
 	again := hook.requests()[failed:]
+	place := 0
 	for _, r := range again {
 		delete(ids, r.header.Get("X-Webhook-Id"))
+		of := data[intake.SectionCompletedPayload](t, []byte(r.body))
+		if of.SessionID != old.ID {
+			continue
+		}
+		// Up to 16 attempts run side by side, so neighbours may change places.
+		if place-of.SectionNumber > 16 || of.SectionNumber-place > 16 {
+			t.Errorf("event %d came again as number %d", of.SectionNumber, place)
+		}
+		place++
 	}
 	if len(again) != failed+1 || len(ids) != 0 {
 		t.Errorf("%d requests, want %d; %d ids didn't come again", len(again), failed+1, len(ids))
@@ -80,6 +90,46 @@ func TestRedelivery(t *testing.T) {
 		b.ok(err)
 		return got.State == intake.RedeliveryDone && got.Requeued == failed
 	})
+}
+
+// TestRedeliveryIsStopped: what was made pending still arrives, and nothing
+// after it.
+func TestRedeliveryIsStopped(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var up atomic.Bool
+	hook := newReceiver(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+		if !up.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
+	b.start(schedule(t, "0s"))
+	const failed = 20
+	old := b.session(hook.URL, now())
+	for i := range failed {
+		b.emit(old, i)
+	}
+	b.eventually("all failed", func() bool {
+		return b.count("SELECT count(*) FROM delivery WHERE state = 'failed'") == failed
+	})
+	up.Store(true)
+	r := b.redeliver(10)
+	b.received(hook, failed+2)
+	b.ok(b.db.StopRedelivery(b.ctx, b.scope, r.ID, now()))
+	stopped, err := b.db.Redelivery(b.ctx, b.scope, r.ID)
+	b.ok(err)
+	if stopped.Requeued < 2 || stopped.Requeued > failed/2 {
+		t.Errorf("%d were made again before the stop, of %d at 10 a second", stopped.Requeued, failed)
+	}
+	b.eventually("the end of its job", func() bool {
+		return b.count("SELECT count(*) FROM river_job WHERE kind = 'webhook_redelivery' AND state = 'completed'") == 1
+	})
+	b.eventually("the last one made again", func() bool {
+		return b.count("SELECT count(*) FROM delivery WHERE state = 'pending'") == 0
+	})
+	if n := b.count("SELECT count(*) FROM delivery WHERE state = 'delivered'"); n != int(stopped.Requeued) || len(hook.requests()) != failed+n {
+		t.Errorf("%d delivered by %d requests, want %d and no more", n, len(hook.requests())-failed, stopped.Requeued)
+	}
 }
 
 // TestRedeliveryWithoutItsJob: a redelivery whose job was lost gets another.

@@ -41,8 +41,12 @@ func (s *Service) resolve(ctx context.Context, scope intake.Scope, f DeliveryFil
 		return f.DeliveryFilter, bad("type", "type must be an event's name such as session.completed.")
 	case f.Status != "" && !slices.Contains(DeliveryStatuses, f.Status):
 		return f.DeliveryFilter, bad("status", "status must be one of "+strings.Join(DeliveryStatuses, ", ")+".")
+	case f.Since != nil && f.Until != nil && !f.Since.Before(*f.Until):
+		return f.DeliveryFilter, bad("until", "until must be later than since.")
 	case f.Origin == "":
 		return f.DeliveryFilter, nil
+	case !strings.Contains(f.Origin, "://"):
+		return f.DeliveryFilter, bad("endpoint", "endpoint must be a URL such as https://example.com.")
 	}
 	endpoint, err := s.DB.EndpointAt(ctx, scope, intake.Origin(f.Origin))
 	if errors.Is(err, db.ErrNotFound) {
@@ -91,9 +95,16 @@ func (s *Service) Delivery(ctx context.Context, scope intake.Scope, id intake.De
 	return &DeliveryRecord{ListedDelivery: *delivery, Event: *event, AttemptLog: attempts}, err
 }
 
-// Endpoints returns the scope's webhook endpoints with their health, by
-// origin.
-func (s *Service) Endpoints(ctx context.Context, scope intake.Scope) ([]intake.Endpoint, error) {
+// DeliveryScope returns the scope of a delivery, or not_found: for operators,
+// who may see every account's.
+func (s *Service) DeliveryScope(ctx context.Context, id intake.DeliveryID) (intake.Scope, error) {
+	scope, err := s.DB.DeliveryScope(ctx, id)
+	return scope, orCode(err, intake.Errorf(intake.CodeNotFound, "There is no webhook delivery with this id. Events and their deliveries are kept 90 days."))
+}
+
+// Endpoints returns the scope's webhook endpoints with their health and how
+// many deliveries haven't arrived there, by origin.
+func (s *Service) Endpoints(ctx context.Context, scope intake.Scope) ([]db.EndpointLoad, error) {
 	return s.DB.Endpoints(ctx, scope)
 }
 

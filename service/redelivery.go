@@ -29,9 +29,9 @@ func (s *Service) Redeliver(ctx context.Context, scope intake.Scope, id intake.D
 }
 
 // PreviewRedelivery returns how many failed deliveries StartRedelivery with
-// the same filter would make again now. Error: invalid_request.
-func (s *Service) PreviewRedelivery(ctx context.Context, scope intake.Scope, f DeliveryFilter) (int64, error) {
-	filter, err := s.resolveFailed(ctx, scope, f)
+// the same filter and rate would make again now. Error: invalid_request.
+func (s *Service) PreviewRedelivery(ctx context.Context, scope intake.Scope, f DeliveryFilter, rate int) (int64, error) {
+	filter, err := s.resolveFailed(ctx, scope, f, rate)
 	if err != nil {
 		return 0, err
 	}
@@ -41,13 +41,9 @@ func (s *Service) PreviewRedelivery(ctx context.Context, scope intake.Scope, f D
 // StartRedelivery makes all failed deliveries that match the filter again, at
 // rate a second; by says who asked for it. Error: invalid_request.
 func (s *Service) StartRedelivery(ctx context.Context, scope intake.Scope, f DeliveryFilter, rate int, by string) (*intake.Redelivery, error) {
-	filter, err := s.resolveFailed(ctx, scope, f)
+	filter, err := s.resolveFailed(ctx, scope, f, rate)
 	if err != nil {
 		return nil, err
-	}
-	if rate < intake.MinRedeliveryRate || rate > intake.MaxRedeliveryRate {
-		return nil, intake.FieldError(intake.CodeInvalidRequest, "rate",
-			fmt.Sprintf("rate must be %d to %d deliveries a second.", intake.MinRedeliveryRate, intake.MaxRedeliveryRate))
 	}
 	r := intake.NewRedelivery(scope, filter, rate, by, s.Clock.Now())
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
@@ -59,9 +55,13 @@ func (s *Service) StartRedelivery(ctx context.Context, scope intake.Scope, f Del
 	return r, err
 }
 
-// resolveFailed is resolve for a filter of failed deliveries.
-func (s *Service) resolveFailed(ctx context.Context, scope intake.Scope, f DeliveryFilter) (intake.DeliveryFilter, error) {
+// resolveFailed is resolve for a filter of failed deliveries, and checks the
+// rate.
+func (s *Service) resolveFailed(ctx context.Context, scope intake.Scope, f DeliveryFilter, rate int) (intake.DeliveryFilter, error) {
 	switch {
+	case rate < intake.MinRedeliveryRate || rate > intake.MaxRedeliveryRate:
+		return f.DeliveryFilter, intake.FieldError(intake.CodeInvalidRequest, "rate",
+			fmt.Sprintf("rate must be %d to %d deliveries a second.", intake.MinRedeliveryRate, intake.MaxRedeliveryRate))
 	case f.State != "" && f.State != intake.DeliveryFailed:
 		return f.DeliveryFilter, intake.FieldError(intake.CodeInvalidRequest, "state", "Only failed deliveries can be made again together.")
 	case f.Since == nil:
@@ -91,6 +91,13 @@ func (s *Service) StopRedelivery(ctx context.Context, scope intake.Scope, id int
 func (s *Service) Redelivery(ctx context.Context, scope intake.Scope, id intake.RedeliveryID) (*intake.Redelivery, error) {
 	r, err := s.DB.Redelivery(ctx, scope, id)
 	return r, orCode(err, errRedeliveryNotFound)
+}
+
+// RedeliveryScope returns the scope of a redelivery, or not_found: for
+// operators, who may see every account's.
+func (s *Service) RedeliveryScope(ctx context.Context, id intake.RedeliveryID) (intake.Scope, error) {
+	scope, err := s.DB.RedeliveryScope(ctx, id)
+	return scope, orCode(err, intake.Errorf(intake.CodeNotFound, "There is no redelivery with this id."))
 }
 
 // Redeliveries returns the scope's latest redeliveries, newest first.

@@ -24,6 +24,7 @@ type WebhookSecrets struct {
 var (
 	errNoNextSecret     = intake.Errorf(intake.CodeValidation, "There is no next webhook secret. Create one first; someone else may have switched to it or abandoned it.")
 	errNoPreviousSecret = intake.Errorf(intake.CodeValidation, "There is no previous webhook secret to restore. It is erased 24 hours after the switch.")
+	errUnreadable       = intake.Errorf(intake.CodeValidation, "The previous webhook secret can't be restored: the key that it was sealed with is gone.")
 	errNextInTheWay     = intake.Errorf(intake.CodeValidation, "There is a next webhook secret, which restoring would replace. Abandon it first.")
 	errNextThere        = intake.Errorf(intake.CodeValidation, "There is a next webhook secret already, which the receiver may know. Switch to it or abandon it first.")
 	errAccountNotFound  = intake.Errorf(intake.CodeNotFound, "There is no account with this id.")
@@ -78,6 +79,16 @@ func (s *Service) SwitchWebhookSecret(ctx context.Context, scope intake.Scope) e
 // abandoned first.
 func (s *Service) RestoreWebhookSecret(ctx context.Context, scope intake.Scope) error {
 	now := s.Clock.Now()
+	setting, err := s.DB.WebhookSetting(ctx, scope)
+	if err != nil {
+		return orCode(err, errAccountNotFound)
+	}
+	if restorable(setting, now) {
+		// Deliveries couldn't be signed with it.
+		if _, err := s.Ring.Open(scope.SecretOwner(), setting.PreviousSecret); err != nil {
+			return errUnreadable
+		}
+	}
 	return s.changeSecrets(ctx, scope, "restore", s.DB.RestoreSecret(ctx, scope, now), func(w *db.WebhookSetting) error {
 		if restorable(w, now) && w.NextSecret != nil {
 			return errNextInTheWay

@@ -14,6 +14,7 @@ import (
 	"candor/db"
 	"candor/intake"
 	"candor/jobs"
+	"candor/keyring"
 	"candor/service"
 	"candor/webhook"
 )
@@ -306,6 +307,23 @@ func TestSecretsAreRestoredWithinADay(t *testing.T) {
 		t.Errorf("the live secrets have changed: %v", err)
 	}
 	b.code("unknown account", b.SwitchWebhookSecret(b.ctx, intake.Scope{AccountID: intake.NewAccountID()}), intake.CodeNotFound)
+}
+
+// A secret whose key was taken away isn't put back: nothing could be signed
+// with it. The others can still be rotated.
+func TestUnreadableSecretIsNotRestored(t *testing.T) {
+	t.Parallel()
+	b := newStill(t)
+	ring, err := keyring.Parse(keyring.Generate("new"))
+	b.ok(err)
+	b.Ring = ring
+	fresh, err := b.NextWebhookSecret(b.ctx, b.test())
+	b.ok(err)
+	b.ok(b.SwitchWebhookSecret(b.ctx, b.test()))
+	b.saying("restore", b.RestoreWebhookSecret(b.ctx, b.test()), "sealed with is gone")
+	if b.signing() != fresh {
+		t.Error("the unreadable secret was restored")
+	}
 }
 
 // Of changes at the same time one wins, and the others are told so.

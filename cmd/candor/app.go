@@ -15,6 +15,7 @@ import (
 	"candor/keyring"
 	"candor/mail"
 	"candor/metrics"
+	"candor/ratelimit"
 	"candor/service"
 	"candor/webhook"
 )
@@ -28,7 +29,8 @@ type app struct {
 	blobs    blob.Store
 	enqueuer *jobs.Enqueuer
 	mail     mail.Sender
-	outbox   *mail.Folder // nil where letters are sent
+	outbox   *mail.Folder    // nil where letters are sent
+	tester   *webhook.Client // of test events
 	service  *service.Service
 	metrics  *metrics.Metrics
 }
@@ -74,9 +76,15 @@ func openApp(ctx context.Context, c Config, logger *slog.Logger) (_ *app, err er
 	if a.enqueuer, err = jobs.NewEnqueuer(a.db, logger, a.metrics); err != nil {
 		return nil, err
 	}
+	policy := webhook.Policy{Development: c.Development}
+	a.tester = webhook.NewClient(policy)
+	limiter, err := ratelimit.New(service.TestEventLimit)
+	if err != nil {
+		return nil, err
+	}
 	a.service = service.New(service.Config{
-		DB: a.db, Enqueuer: a.enqueuer, Ring: a.ring, Blobs: a.blobs, Policy: webhook.Policy{Development: c.Development},
-		BaseURL: publicURL(c), Clock: intake.SystemClock, Logger: logger,
+		DB: a.db, Enqueuer: a.enqueuer, Ring: a.ring, Blobs: a.blobs, Policy: policy, BaseURL: publicURL(c),
+		Clock: intake.SystemClock, Logger: logger, TestClient: a.tester, TestLimiter: limiter,
 	})
 	return a, nil
 }
@@ -125,6 +133,9 @@ func (a *app) checkSchema(ctx context.Context) error {
 
 // close lets go of everything; an app that was opened in part too.
 func (a *app) close() {
+	if a.tester != nil {
+		a.tester.Close()
+	}
 	if a.db != nil {
 		_ = a.db.Close() // nothing is left to lose
 	}

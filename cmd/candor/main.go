@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -40,6 +41,20 @@ func commands() []command {
 		{"migrate", "[--json]", "bring the database's schema up to date", runMigrate},
 		{"account create", "--name N --email E --plan P [--webhook-url U] [--json]", "make a partner's account and show its secrets once", runAccountCreate},
 		{"account list", "[--json]", "list the accounts", runAccountList},
+		{"webhooks list", "--account A [--live] [--state S] [--endpoint URL] [--type T] [--status 5xx|timeout|…] [--session ID] [--since T] [--until T] [--before N] [--limit N] [--json]", "list webhook deliveries, newest event first", runWebhooksList},
+		{"webhooks show", "ID [--account A] [--live] [--json]", "show a delivery with its attempts and body", runWebhooksShow},
+		{"webhooks retry", "ID [--account A] [--live] [--json]", "make one delivery again, now", runWebhooksRetry},
+		{"webhooks cancel", "ID [--account A] [--live] [--json]", "end a pending delivery", runWebhooksCancel},
+		{"webhooks endpoints", "--account A [--live] [--json]", "list webhook endpoints with their health", runWebhooksEndpoints},
+		{"webhooks redeliver", "--account A [--live] --since T [--until T] [--endpoint URL] [--type T] [--status 5xx|timeout|…] [--rate N] [--yes] [--json]", "make failed deliveries again; without --yes only count them", runWebhooksRedeliver},
+		{"webhooks redeliveries", "--account A [--live] [--json]", "list what webhooks redeliver has started", runWebhooksRedeliveries},
+		{"webhooks stop", "ID [--account A] [--live] [--json]", "stop what webhooks redeliver has started", runWebhooksStop},
+		{"webhooks test", "--account A [--url U] [--json]", "send a test event and show request and response", runWebhooksTest},
+		{"webhooks secret show-state", "--account A [--live] [--json]", "tell how far the rotation of a webhook secret is", runSecretShowState},
+		{"webhooks secret next", "--account A [--live] [--json]", "make the next webhook secret and show it once", runSecretNext},
+		{"webhooks secret switch", "--account A [--live] [--json]", "sign with the next webhook secret", runSecretSwitch},
+		{"webhooks secret restore", "--account A [--live] [--json]", "take a switch back, within 24 hours", runSecretRestore},
+		{"webhooks secret abandon", "--account A [--live] [--json]", "erase the next webhook secret", runSecretAbandon},
 		{"version", "[--json]", "tell what was built", runVersion},
 		{"help", "", "show this", runHelp},
 	}
@@ -111,10 +126,25 @@ func dispatch(ctx context.Context, p *process, args []string) error {
 		}
 		return err
 	}
-	if args[0] == "account" {
-		return &usageError{"account needs create or list"}
+	for n := min(len(args), 2); n > 0; n-- {
+		name := strings.Join(args[:n], " ")
+		if next := nextWords(name); len(next) > 1 {
+			last := len(next) - 1
+			return &usageError{name + " needs " + strings.Join(next[:last], ", ") + " or " + next[last]}
+		}
 	}
 	return &usageError{fmt.Sprintf("there is no command %q", args[0])}
+}
+
+// nextWords are those that make commands of what stands before them.
+func nextWords(before string) (out []string) {
+	for _, c := range commands() {
+		rest, ok := strings.CutPrefix(c.name, before+" ")
+		if next, _, _ := strings.Cut(rest, " "); ok && !slices.Contains(out, next) {
+			out = append(out, next)
+		}
+	}
+	return out
 }
 
 // usageError is a command line that can't be read.
@@ -125,17 +155,23 @@ func (e *usageError) Error() string { return e.message }
 
 // parseFlags reads a command's flags; there are no other arguments.
 func parseFlags(flags *flag.FlagSet, args []string) error {
-	flags.SetOutput(io.Discard)
-	err := flags.Parse(args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
+	if err := parseSome(flags, args); err != nil {
 		return err
-	case err != nil:
-		return &usageError{flags.Name() + ": " + err.Error()}
-	case flags.NArg() > 0:
+	}
+	if flags.NArg() > 0 {
 		return &usageError{fmt.Sprintf("%s: unexpected argument %q", flags.Name(), flags.Arg(0))}
 	}
 	return nil
+}
+
+// parseSome reads a command's flags up to the first other argument.
+func parseSome(flags *flag.FlagSet, args []string) error {
+	flags.SetOutput(io.Discard)
+	err := flags.Parse(args)
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		return &usageError{flags.Name() + ": " + err.Error()}
+	}
+	return err
 }
 
 // publicText is an error for the operator's eyes: without the API's code.
@@ -151,9 +187,9 @@ func runHelp(_ context.Context, p *process, _ []string) error {
 	var b strings.Builder
 	b.WriteString("Candor collects financial statements.\n\nUsage: candor [command] [flags]\n\n")
 	for _, c := range commands() {
-		fmt.Fprintf(&b, "  %-15s %s\n", c.name, c.summary)
+		fmt.Fprintf(&b, "  %-26s %s\n", c.name, c.summary)
 		if c.usage != "" {
-			fmt.Fprintf(&b, "  %-15s   %s\n", "", c.usage)
+			fmt.Fprintf(&b, "  %-26s   %s\n", "", c.usage)
 		}
 	}
 	b.WriteString("\nIt is configured by the environment:\n\n")

@@ -1,0 +1,88 @@
+package main_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// secretState is what the commands of a secret's rotation print.
+type secretState struct {
+	AccountID     string `json:"account_id"`
+	Livemode      bool
+	State         string
+	NextSecret    string     `json:"next_secret"`
+	NextSince     *time.Time `json:"next_since"`
+	PreviousUntil *time.Time `json:"previous_until"`
+}
+
+// secretCommands calls the commands of a rotation.
+type secretCommands struct {
+	*testing.T
+	env     environment
+	account string
+}
+
+func newSecretCommands(t *testing.T) secretCommands {
+	t.Helper()
+	env := testEnvironment(t)
+	return secretCommands{t, env, createAccount(t, env).AccountID}
+}
+
+// says calls a step, which must end with the code and say all that is wanted,
+// and returns what it printed.
+func (c secretCommands) says(step string, code int, want ...string) string {
+	c.Helper()
+	words := strings.Fields("webhooks secret " + step)
+	r := command(c.T, c.env, append(words, "--account", c.account)...)
+	for _, text := range want {
+		if r.code != code || !strings.Contains(r.stdout+r.stderr, text) {
+			c.Errorf("candor %s: exit code %d, %q; want %d and %q", words, r.code, r.stdout+r.stderr, code, text)
+		}
+	}
+	return r.stdout + r.stderr
+}
+
+// An operator is led through a rotation: each answer names the next command.
+func TestSecretIsRotatedByCommand(t *testing.T) {
+	t.Parallel()
+	c := newSecretCommands(t)
+	step := func(name string) string { return "candor webhooks secret " + name + " --account " + c.account + "\n" }
+	c.says("show-state", 0, "Acme Loans", "test mode", "one secret", step("next"))
+	c.says("switch", 1, "There is no next webhook secret")
+	made := c.says("next", 0, "shown this once", "webhooks test --account "+c.account, step("switch"), step("abandon"))
+	if strings.Count(made, "whsec_") != 1 {
+		t.Errorf("next printed %q", made)
+	}
+	if waiting := c.says("show-state", 0, "There is a next secret since", step("switch")); strings.Contains(waiting, "whsec_") {
+		t.Errorf("show-state shows a secret: %q", waiting)
+	}
+	c.says("switch", 0, "Switched", "within 15 seconds", "can be restored until", step("restore"))
+	c.says("restore", 0, "Restored", "There is a next secret since", step("switch"))
+	c.account = "acct_1"
+	c.says("next", 1, "is no account's id")
+	c.account = "acct_00000000000000000000000000"
+	c.says("next", 1, "there is no account")
+}
+
+func TestNextSecretIsAbandonedByCommand(t *testing.T) {
+	t.Parallel()
+	c := newSecretCommands(t)
+	state := func(step string) secretState {
+		return commandJSON[secretState](t, c.env, "webhooks", "secret", step, "--live", "--account", c.account)
+	}
+	next := state("next")
+	if next.AccountID != c.account || !next.Livemode || next.State != "rotating" || !strings.HasPrefix(next.NextSecret, "whsec_") || next.NextSince == nil || next.PreviousUntil != nil {
+		t.Errorf("next --json printed %+v", next)
+	}
+	c.says("next --live", 1, "next webhook secret already", "Switch to it or abandon it first")
+	c.says("show-state", 0, "test mode", "there is no next one")
+	if shown := state("show-state"); shown.State != "rotating" || shown.NextSecret != "" || shown.NextSince == nil {
+		t.Errorf("show-state --json printed %+v", shown)
+	}
+	c.says("abandon --live", 0, "live mode", "Abandoned", "there is no next one", "secret next --account "+c.account+" --live\n")
+	c.says("abandon --live", 1, "There is no next webhook secret")
+	if r := command(t, c.env, "webhooks", "secret", "next"); r.code != 2 || !strings.Contains(r.stderr, "needs --account") {
+		t.Errorf("without an account: exit code %d, %q", r.code, r.stderr)
+	}
+}
