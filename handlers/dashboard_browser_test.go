@@ -99,6 +99,13 @@ func TestDashboardInABrowser(t *testing.T) {
 			tab.Click(".row-menu > summary")
 			view(tab, "team")
 
+			at("webhooks")
+			tab.WaitForText("main", "Signing secret")
+			view(tab, "webhooks")
+			tab.Click("tbody .row-link[href*=deliveries]")
+			tab.WaitForText("main", "Body")
+			view(tab, "delivery")
+
 			at("settings")
 			tab.Type("#help_email", "help@lender.example")
 			tab.Press("\r")

@@ -28,6 +28,16 @@ var walkCases = map[string][]string{
 	"POST /dashboard/:mode/me/sessions/:browser/end":    {"browser"},
 
 	"GET /dashboard/:mode":                                       nil,
+	"GET /dashboard/:mode/webhooks":                              nil,
+	"POST /dashboard/:mode/webhooks/url":                         nil,
+	"POST /dashboard/:mode/webhooks/test":                        nil,
+	"POST /dashboard/:mode/webhooks/secret/next":                 nil,
+	"POST /dashboard/:mode/webhooks/secret/switch":               nil,
+	"POST /dashboard/:mode/webhooks/secret/restore":              nil,
+	"POST /dashboard/:mode/webhooks/secret/abandon":              nil,
+	"GET /dashboard/:mode/webhooks/deliveries/:delivery":         {"delivery"},
+	"POST /dashboard/:mode/webhooks/deliveries/:delivery/retry":  {"delivery"},
+	"POST /dashboard/:mode/webhooks/deliveries/:delivery/cancel": {"delivery"},
 	"GET /dashboard/:mode/keys":                                  nil,
 	"POST /dashboard/:mode/keys":                                 nil,
 	"GET /dashboard/:mode/keys/new":                              nil,
@@ -64,7 +74,12 @@ func walkObjects(b *bench, scope intake.Scope) map[string]string {
 	b.ok(err)
 	key, _, err := b.service.CreateAPIKey(b.Context(), scope, someone, service.NewKey{Name: "Theirs"})
 	b.ok(err)
+	hooked := b.newSession(scope, intake.NewSession{WebhookURL: "https://lender.example/hook"})
+	b.happen(hooked, intake.PDFReadyPayload{SessionID: hooked.ID})
+	deliveries, err := b.db.Deliveries(b.Context(), hooked.ID)
+	b.ok(err)
 	return map[string]string{
+		"delivery":   deliveries[0].ID.String(),
 		"key":        key.ID.String(),
 		"staff":      b.staffOf(third, intake.RoleSupport).session.ID.String(),
 		"invitation": invitation.ID.String(),

@@ -1,6 +1,9 @@
 package handlers
 
-import "candor/intake"
+import (
+	"candor/intake"
+	"candor/service"
+)
 
 // A StaffRoute is what tests know of a route of the dashboard.
 type StaffRoute struct {
@@ -12,7 +15,7 @@ type StaffRoute struct {
 // StaffRoutes are the routes for those who are signed in, paths with :mode.
 func StaffRoutes() []StaffRoute {
 	var out []StaffRoute
-	for _, r := range (&Server{}).staffRoutes() {
+	for _, r := range (&Server{Config: Config{Service: &service.Service{}}}).staffRoutes() {
 		out = append(out, StaffRoute{r.method, "/dashboard/:mode" + r.path, r.may, r.has(confirmed)})
 	}
 	return out

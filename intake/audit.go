@@ -81,6 +81,15 @@ const (
 
 	AuditAccountChanged AuditAction = "account.changed"
 
+	AuditRedelivered       AuditAction = "delivery.redelivered"
+	AuditDeliveryCancelled AuditAction = "delivery.cancelled"
+	AuditWebhookURL        AuditAction = "webhook.url_changed"
+	AuditSecretNext        AuditAction = "webhook_secret.next_made"
+	AuditSecretSwitched    AuditAction = "webhook_secret.switched"
+	AuditSecretRestored    AuditAction = "webhook_secret.restored"
+	AuditSecretAbandoned   AuditAction = "webhook_secret.next_abandoned"
+	AuditTestEvent         AuditAction = "webhook.test_sent"
+
 	AuditKeyCreated AuditAction = "api_key.created"
 	AuditKeyRenamed AuditAction = "api_key.renamed"
 	AuditKeyRotated AuditAction = "api_key.rotated"
@@ -105,6 +114,7 @@ var AuditActions = []AuditAction{
 	AuditPasswordChanged, AuditPasswordReset, AuditSessionsEnded, AuditTwoStepOn, AuditTwoStepOff, AuditRecoveryCodesMade, AuditRecoveryCodeUsed,
 	AuditPasskeyAdded, AuditPasskeyRemoved, AuditInvited, AuditInvitationRevoked, AuditJoined, AuditAccountOpened,
 	AuditAccountChanged,
+	AuditRedelivered, AuditDeliveryCancelled, AuditWebhookURL, AuditSecretNext, AuditSecretSwitched, AuditSecretRestored, AuditSecretAbandoned, AuditTestEvent,
 	AuditKeyCreated, AuditKeyRenamed, AuditKeyRotated, AuditKeyDeleted,
 	AuditRoleChanged, AuditStaffRemoved, AuditLogExported,
 	AuditSessionCreated, AuditSessionCancelled, AuditSessionExtended, AuditSessionsExported, AuditDataRead, AuditPDFRead, AuditDocumentRead,

@@ -251,3 +251,6 @@ func ParseStaffID(s string) (StaffID, error) { return ParseID[staffKind](s) }
 
 // ParseKeyID reads an API key's id.
 func ParseKeyID(s string) (KeyID, error) { return ParseID[keyKind](s) }
+
+// ParseEndpointID reads a webhook endpoint id.
+func ParseEndpointID(s string) (EndpointID, error) { return ParseID[endpointKind](s) }

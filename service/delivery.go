@@ -111,9 +111,12 @@ func (s *Service) Endpoints(ctx context.Context, scope intake.Scope) ([]db.Endpo
 // CancelDelivery ends a pending delivery: nothing more is attempted, but for
 // what a worker has in hand at this moment. Errors: not_found, and
 // invalid_request for one that has ended.
-func (s *Service) CancelDelivery(ctx context.Context, scope intake.Scope, id intake.DeliveryID) (cancelled *intake.Delivery, err error) {
+func (s *Service) CancelDelivery(ctx context.Context, scope intake.Scope, id intake.DeliveryID, by intake.Actor) (cancelled *intake.Delivery, err error) {
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
 		if cancelled, err = tx.CancelDelivery(ctx, scope, id, s.Clock.Now()); err != nil {
+			return err
+		}
+		if err := s.audit(ctx, tx, scope.AccountID, by, deliveryDeed(intake.AuditDeliveryCancelled, cancelled)); err != nil {
 			return err
 		}
 		return s.Enqueuer.Wake(ctx, tx, cancelled.EndpointID) // later events of the session may have waited for it
@@ -126,4 +129,9 @@ func (s *Service) CancelDelivery(ctx context.Context, scope intake.Scope, id int
 		return nil, orCode(err, errDeliveryNotFound)
 	}
 	return nil, intake.Errorf(intake.CodeInvalidRequest, "Only a pending delivery can be cancelled; this one is %s.", found.State)
+}
+
+// deliveryDeed is an action on a delivery, which is known by its event.
+func deliveryDeed(action intake.AuditAction, d *intake.Delivery) deed {
+	return deed{Action: action, Livemode: &d.Livemode, TargetID: d.ID.String(), TargetName: string(d.EventType)}
 }

@@ -162,27 +162,27 @@ func TestDeliveryIsMadeAgainOrCancelled(t *testing.T) {
 	for _, scope := range elsewhere {
 		_, err := b.Delivery(b.ctx, scope, failed.ID)
 		b.code("reading", err, intake.CodeNotFound)
-		_, err = b.Redeliver(b.ctx, scope, failed.ID)
+		_, err = b.Redeliver(b.ctx, scope, failed.ID, someone)
 		b.code("making again", err, intake.CodeNotFound)
-		_, err = b.CancelDelivery(b.ctx, scope, pending.ID)
+		_, err = b.CancelDelivery(b.ctx, scope, pending.ID, someone)
 		b.code("cancelling", err, intake.CodeNotFound)
 	}
 	b.pass(time.Hour)
-	again, err := b.Redeliver(b.ctx, b.test(), failed.ID)
+	again, err := b.Redeliver(b.ctx, b.test(), failed.ID, someone)
 	if err != nil || again.ID != failed.ID || again.State != intake.DeliveryPending || !again.NextAttemptAt.Equal(start.Add(time.Hour)) {
 		t.Errorf("made again: %+v, %v", again, err)
 	}
-	cancelled, err := b.CancelDelivery(b.ctx, b.test(), pending.ID)
+	cancelled, err := b.CancelDelivery(b.ctx, b.test(), pending.ID, someone)
 	if err != nil || cancelled.State != intake.DeliveryCancelled || !cancelled.FinishedAt.Equal(start.Add(time.Hour)) {
 		t.Errorf("cancelled: %+v, %v", cancelled, err)
 	}
 	if n := b.count("SELECT count(*) FROM river_job WHERE kind = 'webhook_wake'") - wakes; n != 2 {
 		t.Errorf("%d wakes, want one for each", n)
 	}
-	_, err = b.CancelDelivery(b.ctx, b.test(), pending.ID)
+	_, err = b.CancelDelivery(b.ctx, b.test(), pending.ID, someone)
 	b.code("cancelling twice", err, intake.CodeInvalidRequest)
 	delivered := b.attempted(*again, intake.DeliveryDelivered, 204)
-	if again, err = b.Redeliver(b.ctx, b.test(), delivered.ID); err != nil || again.Cycle != 3 {
+	if again, err = b.Redeliver(b.ctx, b.test(), delivered.ID, someone); err != nil || again.Cycle != 3 {
 		t.Errorf("a delivered one again: %+v, %v", again, err)
 	}
 }
@@ -195,10 +195,10 @@ func TestDeletedDeliveryIsNotFound(t *testing.T) {
 	if n, err := b.DB.DeleteEvents(b.ctx, start.Add(time.Hour), 10); n != 1 || err != nil {
 		t.Fatalf("deleted %d, %v", n, err)
 	}
-	_, err := b.Redeliver(b.ctx, b.test(), failed.ID)
+	_, err := b.Redeliver(b.ctx, b.test(), failed.ID, someone)
 	b.code("making again", err, intake.CodeNotFound)
 	_, err = b.Delivery(b.ctx, b.test(), failed.ID)
 	b.code("reading", err, intake.CodeNotFound)
-	_, err = b.CancelDelivery(b.ctx, b.test(), failed.ID)
+	_, err = b.CancelDelivery(b.ctx, b.test(), failed.ID, someone)
 	b.code("cancelling", err, intake.CodeNotFound)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"candor/db"
 	"candor/intake"
 )
 
@@ -16,7 +17,7 @@ const homeDays = 30
 type HomeFigures struct {
 	Now, Before  *intake.Usage // of the last 30 days and of the 30 before, UTC
 	ByStatus     map[intake.Status]int
-	Endpoints    []intake.Endpoint
+	Endpoints    []db.EndpointLoad
 	Subscription *CurrentSubscription // nil in test mode, and without one
 	HasKey       bool
 }

@@ -18,9 +18,12 @@ const maxListedRedeliveries = 100
 // however it ended, runs through the schedule from its start; a pending one
 // makes its next attempt now and stays where it is in the schedule. Error:
 // not_found.
-func (s *Service) Redeliver(ctx context.Context, scope intake.Scope, id intake.DeliveryID) (again *intake.Delivery, err error) {
+func (s *Service) Redeliver(ctx context.Context, scope intake.Scope, id intake.DeliveryID, by intake.Actor) (again *intake.Delivery, err error) {
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
 		if again, err = tx.Redeliver(ctx, scope, id, s.Clock.Now()); err != nil {
+			return err
+		}
+		if err := s.audit(ctx, tx, scope.AccountID, by, deliveryDeed(intake.AuditRedelivered, again)); err != nil {
 			return err
 		}
 		return s.Enqueuer.Wake(ctx, tx, again.EndpointID)

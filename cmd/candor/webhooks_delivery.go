@@ -209,7 +209,7 @@ func indented(text string) string {
 
 func runWebhooksRetry(ctx context.Context, p *process, args []string) error {
 	return changeDelivery(ctx, p, "webhooks retry", args, func(was foundDelivery) (*intake.Delivery, string, error) {
-		again, err := was.service.Redeliver(ctx, was.scope, was.ID)
+		again, err := was.service.Redeliver(ctx, was.scope, was.ID, operator)
 		if was.State == intake.DeliveryPending {
 			return again, "is pending: its next attempt is now, and the schedule goes on from there", err
 		}
@@ -219,7 +219,7 @@ func runWebhooksRetry(ctx context.Context, p *process, args []string) error {
 
 func runWebhooksCancel(ctx context.Context, p *process, args []string) error {
 	return changeDelivery(ctx, p, "webhooks cancel", args, func(was foundDelivery) (*intake.Delivery, string, error) {
-		cancelled, err := was.service.CancelDelivery(ctx, was.scope, was.ID)
+		cancelled, err := was.service.CancelDelivery(ctx, was.scope, was.ID, operator)
 		return cancelled, "is cancelled; an attempt that is under way may still arrive", err
 	})
 }
@@ -246,3 +246,6 @@ func changeDelivery(ctx context.Context, p *process, name string, args []string,
 	_, err = fmt.Fprintf(p.stdout, "%s\n%s (%s to %s) %s.\n", was.shown, was.ID, is.EventType, printable(was.Origin), text)
 	return err
 }
+
+// operator is who runs commands, for the audit log.
+var operator = intake.Actor{Kind: intake.ActorOperator, ID: "command", Name: "operator"}

@@ -1,0 +1,213 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/form"
+	"candor/intake"
+	"candor/service"
+	"candor/views/dashboard"
+)
+
+// deliveriesPerPage is how many deliveries are listed at once.
+const deliveriesPerPage = 25
+
+// showWebhooks shows where events go, how that works, and what was sent.
+func (s *Server) showWebhooks(c echo.Context, v *staffVisit) error {
+	return s.webhooksPage(c, v, http.StatusOK, "", nil)
+}
+
+func (s *Server) webhooksPage(c echo.Context, v *staffVisit, status int, typed string, wrong form.Errors) error {
+	ctx := c.Request().Context()
+	filter, shown, badFilter := deliveryFilter(c.QueryParams())
+	page := dashboard.WebhooksPage{Page: s.staffPageOf(v, "Webhooks"), Filters: shown, URLText: typed}
+	page.Problems = errorItems(append(wrong, badFilter...))
+	var err error
+	if wrong == nil {
+		if page.URLText, err = s.Service.DefaultWebhookURL(ctx, v.Scope); err != nil {
+			return err
+		}
+	}
+	secrets, err := s.Service.WebhookSecrets(ctx, v.Scope)
+	if err != nil {
+		return err
+	}
+	page.NextSince, page.PreviousUntil = secrets.NextSince, secrets.PreviousUntil
+	endpoints, err := s.Service.Endpoints(ctx, v.Scope)
+	if err != nil {
+		return err
+	}
+	for _, e := range endpoints {
+		page.Endpoints = append(page.Endpoints, dashboard.EndpointLine{Endpoint: e.Endpoint, Pending: e.Pending, Failed: e.Failed})
+	}
+	before, _ := strconv.ParseInt(c.QueryParam("before"), 10, 64) // 0, the newest, for anything else
+	page.First = before <= 0
+	deliveries, err := s.Service.Deliveries(ctx, v.Scope, filter, max(0, before), deliveriesPerPage+1)
+	if err != nil {
+		return err
+	}
+	page.More = len(deliveries) > deliveriesPerPage
+	for _, d := range deliveries[:min(len(deliveries), deliveriesPerPage)] {
+		page.Deliveries = append(page.Deliveries, dashboard.DeliveryLine{Delivery: d.Delivery, Origin: d.Origin})
+	}
+	return render(c, status, dashboard.Webhooks(page))
+}
+
+// deliveryFilter reads the filters of the delivery log; what isn't known
+// doesn't filter.
+func deliveryFilter(values url.Values) (f service.DeliveryFilter, shown dashboard.DeliveryFilters, problems form.Errors) {
+	shown = dashboard.DeliveryFilters{
+		State: values.Get("state"), Type: values.Get("type"), Status: values.Get("status"), From: values.Get("from"), To: values.Get("to"), Endpoint: values.Get("endpoint"),
+	}
+	if slices.Contains(intake.DeliveryStates, intake.DeliveryState(shown.State)) {
+		f.State = intake.DeliveryState(shown.State)
+	}
+	if slices.Contains(intake.EventTypes, intake.EventType(shown.Type)) {
+		f.Type = intake.EventType(shown.Type)
+	}
+	if slices.Contains(service.DeliveryStatuses, shown.Status) {
+		f.Status = shown.Status
+	}
+	if id, err := intake.ParseEndpointID(shown.Endpoint); err == nil {
+		f.Endpoint = &id
+	}
+	f.Since, problems = dayIn("from", shown.From, problems)
+	to, problems := dayIn("to", shown.To, problems)
+	if to != nil {
+		end := to.AddDate(0, 0, 1)
+		f.Until = &end
+	}
+	if f.Since != nil && f.Until != nil && !f.Since.Before(*f.Until) {
+		f.Since, f.Until = nil, nil
+		problems = append(problems, form.Error{Field: "to", Message: "Until must not be before from"})
+	}
+	return f, shown, problems
+}
+
+// setWebhookURL sets where the mode's events go by default.
+func (s *Server) setWebhookURL(c echo.Context, v *staffVisit) error {
+	typed := c.FormValue("url")
+	err := s.Service.SetDefaultWebhookURL(c.Request().Context(), v.Scope, v.actor, typed)
+	if wrong := problems(err); wrong != nil {
+		return s.webhooksPage(c, v, http.StatusUnprocessableEntity, typed, wrong)
+	}
+	return s.backTo(c, v, "webhooks", err, "webhook_url_set")
+}
+
+// backTo leads to a page, which says what was done.
+func (s *Server) backTo(c echo.Context, v *staffVisit, path string, err error, notice string) error {
+	if err != nil {
+		return err
+	}
+	s.leaveStaffNotice(c, notice)
+	return c.Redirect(http.StatusSeeOther, dashboard.URL(v.Scope.Livemode, path))
+}
+
+// nextSecret makes the next webhook secret and shows it, this once.
+func (s *Server) nextSecret(c echo.Context, v *staffVisit) error {
+	ctx := c.Request().Context()
+	secret, err := s.Service.NextWebhookSecret(ctx, v.Scope)
+	if refused(err) {
+		return s.backTo(c, v, "webhooks", nil, "secret_moved_on")
+	}
+	if err != nil && secret == "" {
+		return err
+	}
+	if err := s.Service.NoteSecret(ctx, v.Scope, v.actor, intake.AuditSecretNext); err != nil {
+		return err
+	}
+	return render(c, http.StatusOK, dashboard.SecretOnce(dashboard.SecretOncePage{Page: s.staffPageOf(v, "Copy your next webhook secret"), Text: secret}))
+}
+
+// refused reports an error that the state of things is to blame for: somebody
+// else was quicker.
+func refused(err error) bool { return errors.Is(err, &intake.Error{Code: intake.CodeValidation}) }
+
+// secretStep makes a handler of a step in the rotation of the secret.
+func (s *Server) secretStep(step func(context.Context, intake.Scope) error, action intake.AuditAction, notice string) func(echo.Context, *staffVisit) error {
+	return func(c echo.Context, v *staffVisit) error {
+		ctx := c.Request().Context()
+		err := step(ctx, v.Scope)
+		if refused(err) {
+			return s.backTo(c, v, "webhooks", nil, "secret_moved_on")
+		}
+		if err == nil {
+			err = s.Service.NoteSecret(ctx, v.Scope, v.actor, action)
+		}
+		return s.backTo(c, v, "webhooks", err, notice)
+	}
+}
+
+// showDelivery tells all about a delivery.
+func (s *Server) showDelivery(c echo.Context, v *staffVisit) error {
+	id, err := intake.ParseDeliveryID(c.Param("delivery"))
+	if err != nil {
+		return echo.ErrNotFound
+	}
+	record, err := s.Service.Delivery(c.Request().Context(), v.Scope, id)
+	if err != nil {
+		return err
+	}
+	page := dashboard.DeliveryPage{
+		Page: s.staffPageOf(v, "Webhook"), Delivery: record.Delivery, Origin: record.Origin, Body: record.Event.Body,
+	}
+	for _, a := range record.AttemptLog {
+		page.Attempts = append(page.Attempts, dashboard.AttemptLine{
+			Number: a.Number, At: a.StartedAt, DurationMS: a.DurationMS, Status: a.StatusCode, Class: text(a.ErrorClass), Error: text(a.Error),
+			Headers: a.RequestHeaders, Response: text(a.Response),
+		})
+	}
+	slices.Reverse(page.Attempts)
+	return render(c, http.StatusOK, dashboard.Delivery(page))
+}
+
+// redeliver makes a delivery again.
+func (s *Server) redeliver(c echo.Context, v *staffVisit) error {
+	id, err := intake.ParseDeliveryID(c.Param("delivery"))
+	if err != nil {
+		return echo.ErrNotFound
+	}
+	_, err = s.Service.Redeliver(c.Request().Context(), v.Scope, id, v.actor)
+	return s.backTo(c, v, "webhooks/deliveries/"+id.String(), err, "redelivered")
+}
+
+// cancelDelivery ends a pending delivery.
+func (s *Server) cancelDelivery(c echo.Context, v *staffVisit) error {
+	id, err := intake.ParseDeliveryID(c.Param("delivery"))
+	if err != nil {
+		return echo.ErrNotFound
+	}
+	_, err = s.Service.CancelDelivery(c.Request().Context(), v.Scope, id, v.actor)
+	notice := "delivery_cancelled"
+	if errors.Is(err, &intake.Error{Code: intake.CodeInvalidRequest}) {
+		notice, err = "delivery_ended", nil
+	}
+	return s.backTo(c, v, "webhooks/deliveries/"+id.String(), err, notice)
+}
+
+// sendTestEvent sends an example to a URL and shows request and response.
+func (s *Server) sendTestEvent(c echo.Context, v *staffVisit) error {
+	ctx := c.Request().Context()
+	sent, err := s.Service.SendTestEvent(ctx, v.Scope.AccountID, c.FormValue("url"))
+	if wrong := problems(err); wrong != nil {
+		return s.webhooksPage(c, v, http.StatusUnprocessableEntity, c.FormValue("url"), wrong)
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.Service.NoteTestEvent(ctx, v.Scope, v.actor, sent.URL); err != nil {
+		return err
+	}
+	headers := dashboard.HeaderLines(sent.Result.RequestHeader)
+	return render(c, http.StatusOK, dashboard.TestEvent(dashboard.TestEventPage{
+		Page: s.staffPageOf(v, "Test event"), Target: sent.URL, Headers: headers, Body: sent.Body, Status: sent.Result.StatusCode, Delivered: sent.Result.Delivered(),
+		Class: sent.Result.ErrorClass, Error: sent.Result.Error, Response: string(sent.Result.Response), DurationMS: sent.Result.Duration.Milliseconds(),
+	}))
+}

@@ -1,0 +1,57 @@
+package service
+
+import (
+	"context"
+	"strings"
+
+	"candor/db"
+	"candor/intake"
+)
+
+// DefaultWebhookURL returns where the scope's events go that no session's own
+// URL takes (D33); "" for nowhere.
+func (s *Service) DefaultWebhookURL(ctx context.Context, scope intake.Scope) (string, error) {
+	setting, err := s.DB.WebhookSetting(ctx, scope)
+	if err != nil {
+		return "", orCode(err, errAccountNotFound)
+	}
+	if setting.DefaultURL == nil {
+		return "", nil
+	}
+	return *setting.DefaultURL, nil
+}
+
+// SetDefaultWebhookURL sets it; "" sends them nowhere. Error: validation_error
+// on url (D38).
+func (s *Service) SetDefaultWebhookURL(ctx context.Context, scope intake.Scope, by intake.Actor, url string) error {
+	url = strings.TrimSpace(url)
+	if url != "" {
+		if err := s.Policy.CheckURL(url); err != nil {
+			return intake.FieldError(intake.CodeValidation, "url", err.Error())
+		}
+	}
+	before, err := s.DefaultWebhookURL(ctx, scope)
+	if err != nil {
+		return err
+	}
+	if err := s.DB.SetDefaultURL(ctx, scope, optional(url)); err != nil {
+		return err
+	}
+	return s.noteWebhook(ctx, scope, by, deed{Action: intake.AuditWebhookURL, Before: map[string]string{"url": before}, After: map[string]string{"url": url}})
+}
+
+// NoteSecret tells the audit log of a step in the rotation of the scope's
+// webhook secrets.
+func (s *Service) NoteSecret(ctx context.Context, scope intake.Scope, by intake.Actor, step intake.AuditAction) error {
+	return s.noteWebhook(ctx, scope, by, deed{Action: step})
+}
+
+// NoteTestEvent tells the audit log of a test event to that URL.
+func (s *Service) NoteTestEvent(ctx context.Context, scope intake.Scope, by intake.Actor, url string) error {
+	return s.noteWebhook(ctx, scope, by, deed{Action: intake.AuditTestEvent, After: map[string]string{"endpoint": intake.Origin(url)}})
+}
+
+func (s *Service) noteWebhook(ctx context.Context, scope intake.Scope, by intake.Actor, d deed) error {
+	d.Livemode, d.TargetID, d.TargetName = &scope.Livemode, scope.AccountID.String(), "webhooks"
+	return s.DB.InTx(ctx, func(tx *db.Tx) error { return s.audit(ctx, tx, scope.AccountID, by, d) })
+}
