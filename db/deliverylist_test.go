@@ -121,7 +121,7 @@ func TestDeliveriesAgainstNaiveFilter(t *testing.T) {
 				}
 				got = append(got, d.Delivery)
 			}
-			if len(page) < limit {
+			if len(page) < limit || len(got) > len(all) {
 				break
 			}
 		}

@@ -233,13 +233,16 @@ func TestRedeliveryIsPaced(t *testing.T) {
 func TestRedeliveryLeavesRoom(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	s.failedAt("https://slow.example/", 60)
+	slow := s.failedAt("https://slow.example/", 60)
 	fast := s.failedAt("https://fast.example/", 3)
 	r := s.started(100)
 	s.pass(r, 2*time.Second)
 	s.step(r)
 	if got := s.progress(r); got.Requeued != 32+3 {
 		t.Errorf("%d made pending at once, want 32 at one endpoint and 3 at the other", got.Requeued)
+	}
+	if s.get(slow[31].ID).State != intake.DeliveryPending || s.get(slow[32].ID).State != intake.DeliveryFailed {
+		t.Error("those made pending at the slow endpoint aren't the oldest")
 	}
 	if s.get(fast[2].ID).State != intake.DeliveryPending {
 		t.Error("a slow endpoint holds up another one")

@@ -2,6 +2,8 @@ package jobs_test
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/hex"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -15,30 +17,49 @@ import (
 	"candor/jobs"
 )
 
-// ids counts the webhooks by X-Webhook-ID, and by the event they tell of.
-func ids(all []received) (byID map[string]int, byEvent map[string]map[string]bool) {
-	byID, byEvent = map[string]int{}, map[string]map[string]bool{}
-	for _, request := range all {
-		id := request.header.Get("X-Webhook-Id")
-		byID[id]++
-		if byEvent[request.body] == nil {
-			byEvent[request.body] = map[string]bool{}
-		}
-		byEvent[request.body][id] = true
+// tally is what of n events arrived.
+type tally struct{ lost, duplicated, twoIDs, unsigned int }
+
+// count holds what arrived against the n events that should have, by their
+// bodies, each of which has its own.
+func count(t testing.TB, all []received, n int) tally {
+	t.Helper()
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	return byID, byEvent
+	var out tally
+	ids := map[string]map[string]bool{}
+	for _, r := range all {
+		id := r.header.Get("X-Webhook-Id")
+		if ids[r.body] == nil {
+			ids[r.body] = map[string]bool{}
+		} else {
+			out.duplicated++
+		}
+		ids[r.body][id] = true
+		standard := base64.StdEncoding.EncodeToString(sign(key, id+"."+r.header.Get("Webhook-Timestamp")+"."+r.body))
+		if r.header.Get("X-Webhook-Signature") != hex.EncodeToString(sign([]byte(secret), r.body)) || r.header.Get("Webhook-Signature") != "v1,"+standard {
+			out.unsigned++
+		}
+	}
+	for _, under := range ids {
+		if len(under) > 1 {
+			out.twoIDs++
+		}
+	}
+	out.lost = n - len(ids)
+	t.Logf("%d events: lost %d, duplicated %d, with two ids %d, wrong signatures %d of %d", n, out.lost, out.duplicated, out.twoIDs, out.unsigned, len(all))
+	return out
 }
 
-// expectAll checks that n events arrived, none under two ids, and with at most
-// so many duplicates.
-func expectAll(t *testing.T, all []received, n, duplicates int) {
+// expectAll checks that n events arrived, none under two ids or signed
+// wrongly, and with at most so many duplicates.
+func expectAll(t testing.TB, all []received, n, duplicates int) {
 	t.Helper()
-	byID, byEvent := ids(all)
-	if len(byEvent) != n || len(byID) != n {
-		t.Errorf("%d events under %d ids arrived, want %d", len(byEvent), len(byID), n)
-	}
-	if got := len(all) - len(byID); got > duplicates {
-		t.Errorf("%d duplicates, want at most %d", got, duplicates)
+	got := count(t, all, n)
+	if got.lost != 0 || got.twoIDs != 0 || got.unsigned != 0 || got.duplicated > duplicates {
+		t.Errorf("of %d events: %+v, want at most %d duplicates and no other fault", n, got, duplicates)
 	}
 }
 
@@ -137,6 +158,61 @@ func TestPoolExhausted(t *testing.T) {
 	}
 	b.eventually("every delivery", func() bool { return b.delivered() == 55 })
 	expectAll(t, hook.requests(), 55, 0)
+}
+
+// A worker that has one connection is slow, not stuck: a claim, a record and a
+// look-out never hold one while they wait for another.
+func TestPoolOfOne(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	one, err := db.Open(b.ctx, b.dsn, db.Options{MaxOpenConns: 1})
+	b.ok(err)
+	t.Cleanup(func() { b.ok(one.Close()) }) // after the worker's stop
+	b.start(func(c *jobs.Config) { c.DB = one })
+	var hooks []*receiver
+	var sessions []*intake.Session
+	for range 10 {
+		hook := newReceiver(t, nil)
+		hooks = append(hooks, hook)
+		sessions = append(sessions, b.newSessions(hook.URL, 10)...)
+	}
+	b.emitAll(sessions, 1)
+	b.eventually("every delivery", func() bool { return b.delivered() == 100 })
+	var all []received
+	for _, hook := range hooks {
+		all = append(all, hook.requests()...)
+	}
+	expectAll(t, all, 100, 0)
+}
+
+// Two workers whose clocks are two hours apart: claims are counted by the
+// database's clock, so they don't come into each other's way. Only when an
+// attempt is due is by each one's own clock.
+func TestClocksDisagree(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	hook := newReceiver(t, func(_ int, w http.ResponseWriter, r *http.Request) {
+		<-time.After(2 * time.Millisecond)
+		if r.URL.Path == "/later" && r.Header.Get("X-Webhook-Retry-Count") == "" {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	})
+	for _, shift := range []time.Duration{time.Hour, -time.Hour} {
+		clock := intake.Clock(func() time.Time { return time.Now().Add(shift) })
+		b.start(func(c *jobs.Config) { c.Clock = clock }, schedule(t, "0s,3h"))
+	}
+	// Due by both clocks, and by the one that is ahead alone.
+	b.emitAllAt(b.newSessions(hook.URL, 100), 1, now().Add(-2*time.Hour))
+	b.emitAllAt(b.newSessions(hook.URL, 100), 2, now())
+	b.emitAllAt(b.newSessions(hook.URL+"/later", 20), 3, now().Add(-2*time.Hour))
+	b.eventually("all but the retries", func() bool {
+		return b.delivered() == 200 && b.count("SELECT count(*) FROM delivery WHERE state = 'pending' AND attempts = 1") == 20
+	})
+	expectAll(t, hook.requests(), 220, 0)
+	// Whoever failed, the other's clock is at most two hours ahead of its own.
+	if n := b.count("SELECT count(*) FROM delivery WHERE next_attempt_at < now() + interval '119 minutes' AND state = 'pending'"); n != 0 {
+		t.Errorf("%d retries are due earlier than their schedule less the clock's error", n)
+	}
 }
 
 // Every connection to the database is cut again and again during deliveries.
@@ -240,10 +316,7 @@ func (b *bench) expectRest(hooks []*receiver, duplicates int) {
 	for _, hook := range hooks {
 		all = append(all, hook.requests()...)
 	}
-	byID, byEvent := ids(all)
-	if len(byID) != 200 || len(byEvent) != 200 || len(all)-200 != duplicates {
-		b.Errorf("%d requests for %d events under %d ids, want %d for 200", len(all), len(byEvent), len(byID), 200+duplicates)
-	}
+	expectAll(b, all, 200, duplicates)
 	if n := b.count("SELECT count(*) FROM delivery_attempt"); n != 200 {
 		b.Errorf("%d attempts are recorded, want 200", n)
 	}
