@@ -47,9 +47,18 @@ type EndpointLoad struct {
 	Failed  int64 `db:"failed"`
 }
 
-// Endpoints returns the scope's endpoints by origin. It reads all that is
-// pending or failed in the scope.
-func (d *DB) Endpoints(ctx context.Context, scope intake.Scope) ([]EndpointLoad, error) {
+// Endpoints returns the scope's endpoints by origin.
+func (d *DB) Endpoints(ctx context.Context, scope intake.Scope) ([]intake.Endpoint, error) {
+	var out []intake.Endpoint
+	err := d.SelectContext(ctx, &out, `
+		SELECT `+endpointColumns+` FROM webhook_endpoint WHERE account_id = $1 AND livemode = $2 ORDER BY origin`,
+		scope.AccountID, scope.Livemode)
+	return out, wrap(err, "list webhook endpoints")
+}
+
+// EndpointLoads returns the scope's endpoints by origin, with what didn't
+// arrive. It reads all that is pending or failed in the scope.
+func (d *DB) EndpointLoads(ctx context.Context, scope intake.Scope) ([]EndpointLoad, error) {
 	var out []EndpointLoad
 	err := d.SelectContext(ctx, &out, `
 		SELECT `+qualified("e", endpointColumns)+`, coalesce(p.n, 0) AS pending, coalesce(f.n, 0) AS failed
@@ -62,7 +71,7 @@ func (d *DB) Endpoints(ctx context.Context, scope intake.Scope) ([]EndpointLoad,
 			) f ON f.endpoint_id = e.id
 		WHERE e.account_id = $1 AND e.livemode = $2
 		ORDER BY e.origin`, scope.AccountID, scope.Livemode)
-	return out, wrap(err, "list webhook endpoints")
+	return out, wrap(err, "count what didn't arrive at webhook endpoints")
 }
 
 // DueEndpoints returns the endpoints that have a delivery due at now and not

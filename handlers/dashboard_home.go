@@ -24,7 +24,7 @@ func (s *Server) showHome(c echo.Context, v *staffVisit) error {
 		page.Arrived = page.Arrived || e.LastSuccessAt != nil
 		page.Endpoints++
 		if e.FailingSince != nil {
-			page.Failing = append(page.Failing, e.Endpoint)
+			page.Failing = append(page.Failing, e)
 		}
 	}
 	if sub := figures.Subscription; sub != nil {

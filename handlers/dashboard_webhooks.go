@@ -40,12 +40,8 @@ func (s *Server) webhooksPage(c echo.Context, v *staffVisit, status int, typed s
 		return err
 	}
 	page.NextSince, page.PreviousUntil = secrets.NextSince, secrets.PreviousUntil
-	endpoints, err := s.Service.Endpoints(ctx, v.Scope)
-	if err != nil {
+	if page.Endpoints, err = s.Service.Endpoints(ctx, v.Scope); err != nil {
 		return err
-	}
-	for _, e := range endpoints {
-		page.Endpoints = append(page.Endpoints, dashboard.EndpointLine{Endpoint: e.Endpoint, Pending: e.Pending, Failed: e.Failed})
 	}
 	before, _ := strconv.ParseInt(c.QueryParam("before"), 10, 64) // 0, the newest, for anything else
 	page.First = before <= 0

@@ -126,7 +126,9 @@ func (e *Enqueuer) deliver(ctx context.Context, tx *db.Tx, event *intake.Event, 
 	if err != nil {
 		return err
 	}
-	return tx.InsertDelivery(ctx, intake.NewDelivery(event, endpoint, *event.URL, now))
+	delivery := intake.NewDelivery(event, endpoint, *event.URL, now)
+	delivery.CreatedAt = event.CreatedAt // lists go by when it happened
+	return tx.InsertDelivery(ctx, delivery)
 }
 
 // endpoint returns where the url leads, and has it woken at the commit.

@@ -102,10 +102,16 @@ func (s *Service) DeliveryScope(ctx context.Context, id intake.DeliveryID) (inta
 	return scope, orCode(err, intake.Errorf(intake.CodeNotFound, "There is no webhook delivery with this id. Events and their deliveries are kept 90 days."))
 }
 
-// Endpoints returns the scope's webhook endpoints with their health and how
-// many deliveries haven't arrived there, by origin.
-func (s *Service) Endpoints(ctx context.Context, scope intake.Scope) ([]db.EndpointLoad, error) {
+// Endpoints returns the scope's webhook endpoints with their health, by
+// origin.
+func (s *Service) Endpoints(ctx context.Context, scope intake.Scope) ([]intake.Endpoint, error) {
 	return s.DB.Endpoints(ctx, scope)
+}
+
+// EndpointLoads is Endpoints with how many deliveries haven't arrived there,
+// which are counted one by one: for operators.
+func (s *Service) EndpointLoads(ctx context.Context, scope intake.Scope) ([]db.EndpointLoad, error) {
+	return s.DB.EndpointLoads(ctx, scope)
 }
 
 // CancelDelivery ends a pending delivery: nothing more is attempted, but for

@@ -108,7 +108,7 @@ func TestDeliveriesAndTheirRecords(t *testing.T) {
 	_, err = b.DeliveryScope(b.ctx, intake.DeliveryID{})
 	b.code("scope of an unknown one", err, intake.CodeNotFound)
 	b.sent(b.test(), hook)
-	endpoints, err := b.Endpoints(b.ctx, b.test())
+	endpoints, err := b.EndpointLoads(b.ctx, b.test())
 	if err != nil || len(endpoints) != 1 || endpoints[0].Pending != 2 || endpoints[0].Failed != 1 || endpoints[0].FailingSince == nil {
 		t.Errorf("endpoints %+v, %v", endpoints, err)
 	}

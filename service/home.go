@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"candor/db"
 	"candor/intake"
 )
 
@@ -17,7 +16,7 @@ const homeDays = 30
 type HomeFigures struct {
 	Now, Before  *intake.Usage // of the last 30 days and of the 30 before, UTC
 	ByStatus     map[intake.Status]int
-	Endpoints    []db.EndpointLoad
+	Endpoints    []intake.Endpoint
 	Subscription *CurrentSubscription // nil in test mode, and without one
 	HasKey       bool
 }

@@ -243,7 +243,7 @@ func runWebhooksEndpoints(ctx context.Context, p *process, args []string) error 
 		return err
 	}
 	defer a.close()
-	found, err := a.service.Endpoints(ctx, scope)
+	found, err := a.service.EndpointLoads(ctx, scope)
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func showRedelivery(r *intake.Redelivery, origins map[intake.EndpointID]string) 
 
 // origins are those of a scope's endpoints.
 func origins(ctx context.Context, a *app, scope intake.Scope) (map[intake.EndpointID]string, error) {
-	endpoints, err := a.service.Endpoints(ctx, scope)
+	endpoints, err := a.service.EndpointLoads(ctx, scope)
 	out := make(map[intake.EndpointID]string, len(endpoints))
 	for _, e := range endpoints {
 		out[e.ID] = e.Origin
