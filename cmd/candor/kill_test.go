@@ -1,0 +1,314 @@
+package main_test
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"candor/db"
+	"candor/devpg"
+	"candor/intake"
+	"candor/jobs"
+)
+
+// tally is a partner's servers, which count what comes of each event.
+type tally struct {
+	secret string
+	urls   []string
+
+	mu       sync.Mutex
+	ids      map[int64]map[string]bool // by the event's sequence
+	answered map[int64]int
+	requests int
+	unsigned int
+	again    int // requests after one that was answered
+}
+
+// newTally starts receivers that call hold, if it isn't nil, before they
+// answer.
+func newTally(t *testing.T, receivers int, hold func(*http.Request)) *tally {
+	t.Helper()
+	c := &tally{ids: map[int64]map[string]bool{}, answered: map[int64]int{}}
+	for range receivers {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if body, err := io.ReadAll(r.Body); err == nil { // else the worker died while it sent
+				sequence := c.note(r.Header, body)
+				if hold != nil {
+					hold(r)
+				}
+				w.WriteHeader(http.StatusNoContent)
+				c.answer(sequence)
+			}
+		}))
+		t.Cleanup(server.Close)
+		c.urls = append(c.urls, server.URL+"/hook")
+	}
+	return c
+}
+
+func (c *tally) note(header http.Header, body []byte) (sequence int64) {
+	var envelope struct {
+		Sequence int64 `json:"sequence"`
+	}
+	readable := json.Unmarshal(body, &envelope) == nil && envelope.Sequence > 0
+	mac := hmac.New(sha256.New, []byte(c.secret))
+	mac.Write(body)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.requests++
+	if !readable || header.Get("X-Webhook-Signature") != hex.EncodeToString(mac.Sum(nil)) {
+		c.unsigned++
+	}
+	if c.ids[envelope.Sequence] == nil {
+		c.ids[envelope.Sequence] = map[string]bool{}
+	}
+	c.ids[envelope.Sequence][header.Get("X-Webhook-ID")] = true
+	if c.answered[envelope.Sequence] > 0 {
+		c.again++
+	}
+	return envelope.Sequence
+}
+
+func (c *tally) answer(sequence int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.answered[sequence]++
+}
+
+func (c *tally) arrived() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.ids)
+}
+
+// faultBench is workers to be killed, and a database that gets events.
+type faultBench struct {
+	*testing.T
+	env      environment
+	db       *db.DB
+	enqueuer *jobs.Enqueuer
+	account  intake.AccountID
+	hooks    *tally
+	workers  []*candor
+}
+
+func newFaultBench(t *testing.T, dsn string, hooks *tally) *faultBench {
+	t.Helper()
+	// A claim lasts 20 s at least; what a worker was at when it was killed is
+	// free once these tests end the claims (abandon).
+	b := &faultBench{T: t, hooks: hooks, env: testEnvironment(t).with("CANDOR_RESCUE_AFTER", "1s", "CANDOR_SWEEP_INTERVAL", "1s", "DATABASE_URL", dsn)}
+	a := createAccount(t, b.env)
+	hooks.secret = a.TestWebhookSecret
+	var err error
+	if b.account, err = intake.ParseAccountID(a.AccountID); err != nil {
+		t.Fatal(err)
+	}
+	if b.db, err = db.Open(t.Context(), dsn, db.Options{MaxOpenConns: 4}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.db.Close() }) // its server may be gone
+	if b.enqueuer, err = jobs.NewEnqueuer(b.db, slog.New(slog.DiscardHandler), nil); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// start sets n workers to work.
+func (b *faultBench) start(n int) {
+	b.Helper()
+	for range n {
+		b.workers = append(b.workers, launch(b.T, b.env, "worker"))
+	}
+	for _, p := range b.workers {
+		p.waitFor(readyLine)
+	}
+}
+
+// abandon kills all workers at once, and passes the time after which their
+// claims end.
+func (b *faultBench) abandon() {
+	b.Helper()
+	for _, p := range b.workers {
+		p.signal(syscall.SIGKILL)
+	}
+	for _, p := range b.workers {
+		p.wait()
+	}
+	b.workers = nil
+	b.persist(func(ctx context.Context) error {
+		_, err := b.db.ExecContext(ctx, `UPDATE delivery SET lease_until = now() WHERE lease_until IS NOT NULL AND state = 'pending'`)
+		return err
+	})
+}
+
+// persist tries until the database takes it.
+func (b *faultBench) persist(work func(context.Context) error) {
+	b.Helper()
+	var last error
+	eventually(b.T, "PostgreSQL takes a change", func() bool {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		last = work(ctx)
+		if last != nil && db.IsRefused(last) {
+			b.Error(last)
+			return true
+		}
+		return last == nil
+	})
+}
+
+// emit records an event of a new session for each URL. One whose commit wasn't
+// acknowledged is recorded again, under the next number: the database says in
+// the end which events there are.
+func (b *faultBench) emit(urls []string) {
+	b.Helper()
+	b.persist(func(ctx context.Context) error {
+		return b.db.InTx(ctx, func(tx *db.Tx) error {
+			for _, url := range urls {
+				s, err := intake.NewSession{FormType: intake.FinancialStatement, CustomerEmail: "zoe@example.com", WebhookURL: url}.
+					Session(intake.Scope{AccountID: b.account}, intake.SystemClock.Now(), func(string) error { return nil })
+				if err != nil {
+					return err
+				}
+				if err := tx.InsertSession(ctx, s); err != nil {
+					return err
+				}
+				payload := intake.SectionCompletedPayload{SessionID: s.ID, Section: "income", SectionNumber: 1, SectionsTotal: 7}
+				if err := b.enqueuer.SessionEvent(ctx, tx, s, payload, intake.SystemClock.Now()); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// settle waits until nothing is pending, and holds what arrived against the
+// events that were committed.
+func (b *faultBench) settle(duplicates int) {
+	b.Helper()
+	eventually(b.T, "no delivery is pending", func() bool {
+		var pending int
+		err := b.db.GetContext(context.Background(), &pending, `SELECT count(*) FROM delivery WHERE state <> 'delivered'`)
+		return err == nil && pending == 0
+	})
+	var sequences []int64
+	if err := b.db.SelectContext(b.Context(), &sequences, `SELECT sequence FROM event WHERE type = 'session.section_completed' ORDER BY sequence`); err != nil {
+		b.Fatal(err)
+	}
+	c := b.hooks
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var lost, twoIDs, gaps int
+	for i, sequence := range sequences {
+		if len(c.ids[sequence]) == 0 {
+			lost++
+		}
+		if len(c.ids[sequence]) > 1 {
+			twoIDs++
+		}
+		if sequence != int64(i+1) {
+			gaps++
+		}
+	}
+	b.Logf("%d events: lost %d, duplicated %d, with two ids %d, gaps %d, wrong signatures %d of %d", len(sequences), lost, c.again, twoIDs, gaps, c.unsigned, c.requests)
+	if lost+twoIDs+gaps+c.unsigned != 0 || len(c.ids) != len(sequences) || c.again > duplicates {
+		b.Errorf("%d events arrived, with at most %d duplicates expected", len(c.ids), duplicates)
+	}
+}
+
+// kill -9 of both workers, four times during deliveries, and PostgreSQL ended
+// without ceremony in between. scripts/soak.sh does the same for longer.
+func TestKilledWorkersAndPostgres(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(openDir(t), "pg")
+	postgres := startPostgres(t, dir)
+	// Answers take a moment, so that there is always something to cut off.
+	b := newFaultBench(t, postgres.DSN("candor"), newTally(t, 8, func(*http.Request) { <-time.After(5 * time.Millisecond) }))
+	b.start(2)
+	const rounds, batches = 5, 10
+	total := 0
+	for round := range rounds {
+		var emitting sync.WaitGroup
+		emitting.Go(func() {
+			for range batches {
+				b.emit(b.hooks.urls)
+			}
+		})
+		total += batches * len(b.hooks.urls)
+		eventually(t, "deliveries go on", func() bool { return b.hooks.arrived() >= total-batches*len(b.hooks.urls)/2 })
+		if round == rounds/2 {
+			quit(t, postgres)
+			postgres = startPostgres(t, dir)
+		} else {
+			b.abandon()
+			b.start(2)
+		}
+		emitting.Wait()
+	}
+	b.settle(total) // duplicates are what a kill costs
+	for _, p := range b.workers {
+		p.stop()
+	}
+}
+
+// quit is pg_ctl stop -m immediate.
+func quit(t *testing.T, postgres *devpg.Server) {
+	t.Helper()
+	if err := syscall.Kill(postgres.PID(), syscall.SIGQUIT); err != nil {
+		t.Fatal(err)
+	}
+	if err := postgres.Stop(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// SIGTERM with a hundred attempts running: each ends, is recorded and isn't
+// made again; what waits behind them is the next worker's.
+func TestDrainOfAHundredAttempts(t *testing.T) {
+	t.Parallel()
+	const receivers, running = 25, 100 // 4 at each: as many as a new endpoint gets
+	release := make(chan struct{})
+	letGo := sync.OnceFunc(func() { close(release) })
+	t.Cleanup(letGo)
+	b := newFaultBench(t, testEnvironment(t)["DATABASE_URL"], newTally(t, receivers, func(r *http.Request) {
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+	}))
+	b.emit(slices.Repeat(b.hooks.urls, 2*running/receivers))
+	b.start(1)
+	eventually(t, "a hundred attempts run", func() bool { return b.hooks.arrived() == running })
+	b.workers[0].signal(syscall.SIGTERM)
+	b.workers[0].waitFor(regexp.MustCompile(`draining`))
+	letGo()
+	if state := b.workers[0].wait(); state.ExitCode() != 0 {
+		t.Errorf("the worker ended with %s", state)
+	}
+	var delivered, claimed int
+	if err := b.db.QueryRowContext(t.Context(), `
+		SELECT count(*) FILTER (WHERE state = 'delivered'), count(*) FILTER (WHERE lease_until IS NOT NULL) FROM delivery`).Scan(&delivered, &claimed); err != nil {
+		t.Fatal(err)
+	}
+	if delivered != running || claimed != 0 {
+		t.Errorf("after the drain %d are delivered and %d claimed, want %d and 0", delivered, claimed, running)
+	}
+	b.workers = nil
+	b.start(1)
+	b.settle(0)
+	b.workers[0].stop()
+}
