@@ -1,7 +1,6 @@
 package jobs_test
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -76,15 +75,15 @@ func TestOrderWithTwoWorkers(t *testing.T) {
 		}
 	})
 	other := newReceiver(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
-	b.start(schedule(t, "0s,1h"))
-	b.start(schedule(t, "0s,1h"))
 	var all []*intake.Session
 	for _, url := range []string{hook.URL + "/answering", hook.URL + "/slow", hook.URL + "/failing", other.URL} {
 		all = append(all, b.newSessions(url, sessions)...)
 	}
-	for i := range events {
-		b.emitAll(all, i+1)
+	for _, s := range all { // one after the other, so that a claim could take several of a session
+		b.emitEvents(s, events)
 	}
+	b.start(schedule(t, "0s,1h"))
+	b.start(schedule(t, "0s,1h"))
 	b.eventually("every first attempt", func() bool {
 		return b.count("SELECT count(*) FROM delivery WHERE attempts = 1") == len(all)*events
 	})
@@ -96,6 +95,6 @@ func TestOrderWithTwoWorkers(t *testing.T) {
 	}
 	expectAll(t, came, len(all)*events, 0)
 	if n := b.count("SELECT count(DISTINCT session_id) FROM delivery"); n != len(numbers(t, came)) {
-		t.Errorf("%d sessions' events came, want %s", len(numbers(t, came)), fmt.Sprint(n))
+		t.Errorf("%d sessions' events came, want %d", len(numbers(t, came)), n)
 	}
 }
