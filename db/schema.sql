@@ -529,6 +529,8 @@ CREATE INDEX delivery_pending_idx ON public.delivery USING btree (account_id, li
 
 CREATE INDEX delivery_redelivered_idx ON public.delivery USING btree (endpoint_id) WHERE ((finished_at IS NULL) AND (attempts = 0) AND (redelivery_id IS NOT NULL));
 
+CREATE INDEX delivery_redelivery_idx ON public.delivery USING btree (redelivery_id, state) WHERE (redelivery_id > '00000000-0000-0000-0000-000000000000'::uuid);
+
 CREATE INDEX delivery_turn_idx ON public.delivery USING btree (session_id, endpoint_id, sequence) WHERE ((finished_at IS NULL) AND (attempts_total = 0));
 
 CREATE INDEX document_session_idx ON public.document USING btree (session_id, id);

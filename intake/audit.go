@@ -83,7 +83,10 @@ const (
 
 	AuditRedelivered       AuditAction = "delivery.redelivered"
 	AuditDeliveryCancelled AuditAction = "delivery.cancelled"
+	AuditRedeliveryStarted AuditAction = "redelivery.started" // of many
+	AuditRedeliveryStopped AuditAction = "redelivery.stopped"
 	AuditWebhookURL        AuditAction = "webhook.url_changed"
+	AuditSecretShown       AuditAction = "webhook_secret.shown"
 	AuditSecretNext        AuditAction = "webhook_secret.next_made"
 	AuditSecretSwitched    AuditAction = "webhook_secret.switched"
 	AuditSecretRestored    AuditAction = "webhook_secret.restored"
@@ -114,7 +117,8 @@ var AuditActions = []AuditAction{
 	AuditPasswordChanged, AuditPasswordReset, AuditSessionsEnded, AuditTwoStepOn, AuditTwoStepOff, AuditRecoveryCodesMade, AuditRecoveryCodeUsed,
 	AuditPasskeyAdded, AuditPasskeyRemoved, AuditInvited, AuditInvitationRevoked, AuditJoined, AuditAccountOpened,
 	AuditAccountChanged,
-	AuditRedelivered, AuditDeliveryCancelled, AuditWebhookURL, AuditSecretNext, AuditSecretSwitched, AuditSecretRestored, AuditSecretAbandoned, AuditTestEvent,
+	AuditRedelivered, AuditDeliveryCancelled, AuditRedeliveryStarted, AuditRedeliveryStopped,
+	AuditWebhookURL, AuditSecretShown, AuditSecretNext, AuditSecretSwitched, AuditSecretRestored, AuditSecretAbandoned, AuditTestEvent,
 	AuditKeyCreated, AuditKeyRenamed, AuditKeyRotated, AuditKeyDeleted,
 	AuditRoleChanged, AuditStaffRemoved, AuditLogExported,
 	AuditSessionCreated, AuditSessionCancelled, AuditSessionExtended, AuditSessionsExported, AuditDataRead, AuditPDFRead, AuditDocumentRead,
