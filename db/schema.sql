@@ -165,6 +165,22 @@ CREATE TABLE public.document (
     uploaded_at timestamp with time zone NOT NULL
 );
 
+CREATE TABLE public.erasure (
+    id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    livemode boolean NOT NULL,
+    session_id uuid NOT NULL,
+    at timestamp with time zone NOT NULL,
+    by_kind text NOT NULL,
+    by_name text NOT NULL,
+    former_status text NOT NULL,
+    sections integer NOT NULL,
+    documents integer NOT NULL,
+    pdfs integer NOT NULL,
+    events integer NOT NULL,
+    deliveries integer NOT NULL
+);
+
 CREATE TABLE public.event (
     id uuid NOT NULL,
     account_id uuid NOT NULL,
@@ -287,6 +303,7 @@ CREATE TABLE public.session (
     erased_at timestamp with time zone,
     created_by_kind text,
     created_by text,
+    data_erased_at timestamp with time zone,
     CONSTRAINT session_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'in_progress'::text, 'completed'::text, 'expired'::text, 'cancelled'::text])))
 );
 
@@ -440,6 +457,12 @@ ALTER TABLE ONLY public.delivery
 
 ALTER TABLE ONLY public.document
     ADD CONSTRAINT document_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.erasure
+    ADD CONSTRAINT erasure_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.erasure
+    ADD CONSTRAINT erasure_session_id_key UNIQUE (session_id);
 
 ALTER TABLE ONLY public.event
     ADD CONSTRAINT event_pkey PRIMARY KEY (id);
@@ -635,6 +658,12 @@ ALTER TABLE ONLY public.delivery
 
 ALTER TABLE ONLY public.document
     ADD CONSTRAINT document_session_id_fkey FOREIGN KEY (session_id) REFERENCES public.session(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.erasure
+    ADD CONSTRAINT erasure_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.erasure
+    ADD CONSTRAINT erasure_session_id_fkey FOREIGN KEY (session_id) REFERENCES public.session(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.event
     ADD CONSTRAINT event_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;

@@ -50,8 +50,15 @@ var walkCases = map[string][]string{
 	"POST /dashboard/:mode/keys/:key/rename":                       {"key"},
 	"POST /dashboard/:mode/keys/:key/rotate":                       {"key"},
 	"POST /dashboard/:mode/keys/:key/delete":                       {"key"},
+	"GET /dashboard/:mode/requests":                                nil,
+	"GET /dashboard/:mode/requests/:request":                       {"request"},
 	"GET /dashboard/:mode/settings":                                nil,
 	"POST /dashboard/:mode/settings":                               nil,
+	"POST /dashboard/:mode/settings/logo":                          nil,
+	"POST /dashboard/:mode/settings/logo/remove":                   nil,
+	"POST /dashboard/:mode/settings/expiry":                        nil,
+	"GET /dashboard/:mode/settings/retention":                      nil,
+	"POST /dashboard/:mode/settings/retention":                     nil,
 	"GET /dashboard/:mode/team":                                    nil,
 	"POST /dashboard/:mode/team":                                   nil,
 	"POST /dashboard/:mode/team/invitations/:invitation/revoke":    {"invitation"},
@@ -68,6 +75,9 @@ var walkCases = map[string][]string{
 	"POST /dashboard/:mode/sessions/:session/extend":               {"session"},
 	"GET /dashboard/:mode/sessions/:session/data":                  {"session"},
 	"GET /dashboard/:mode/sessions/:session/pdf":                   {"session"},
+	"GET /dashboard/:mode/sessions/:session/erase":                 {"session"},
+	"POST /dashboard/:mode/sessions/:session/erase":                {"session"},
+	"GET /dashboard/:mode/sessions/:session/receipt":               {"session"},
 	"GET /dashboard/:mode/sessions/:session/documents/:document":   {"session", "document"},
 }
 
@@ -84,11 +94,14 @@ func walkObjects(b *bench, scope intake.Scope) map[string]string {
 	b.happen(hooked, intake.PDFReadyPayload{SessionID: hooked.ID})
 	deliveries, err := b.db.Deliveries(b.Context(), hooked.ID)
 	b.ok(err)
+	request := intake.APIRequest{ID: intake.NewRequestID(b.clock.Now()), AccountID: scope.AccountID, Livemode: scope.Livemode, KeyID: key.ID, Status: http.StatusOK}
+	b.ok(b.db.InsertAPIRequests(b.Context(), []intake.APIRequest{request}))
 	longAgo := b.clock.Now().AddDate(0, 0, -1)
 	redelivery, err := b.service.StartRedelivery(b.Context(), scope, service.DeliveryFilter{DeliveryFilter: intake.DeliveryFilter{Since: &longAgo}}, 1, someone)
 	b.ok(err)
 	return map[string]string{
 		"redelivery": redelivery.ID.String(),
+		"request":    request.ID.String(),
 		"delivery":   deliveries[0].ID.String(),
 		"key":        key.ID.String(),
 		"staff":      b.staffOf(third, intake.RoleSupport).session.ID.String(),

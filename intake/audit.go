@@ -109,6 +109,7 @@ const (
 	AuditDataRead         AuditAction = "session.data_read"
 	AuditPDFRead          AuditAction = "session.pdf_read"
 	AuditDocumentRead     AuditAction = "session.document_read"
+	AuditSessionErased    AuditAction = "session.erased"
 )
 
 // AuditActions lists the actions.
@@ -121,5 +122,5 @@ var AuditActions = []AuditAction{
 	AuditWebhookURL, AuditSecretShown, AuditSecretNext, AuditSecretSwitched, AuditSecretRestored, AuditSecretAbandoned, AuditTestEvent,
 	AuditKeyCreated, AuditKeyRenamed, AuditKeyRotated, AuditKeyDeleted,
 	AuditRoleChanged, AuditStaffRemoved, AuditLogExported,
-	AuditSessionCreated, AuditSessionCancelled, AuditSessionExtended, AuditSessionsExported, AuditDataRead, AuditPDFRead, AuditDocumentRead,
+	AuditSessionCreated, AuditSessionCancelled, AuditSessionExtended, AuditSessionsExported, AuditDataRead, AuditPDFRead, AuditDocumentRead, AuditSessionErased,
 }

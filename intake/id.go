@@ -36,6 +36,7 @@ type (
 	staffRequestKind struct{}
 	invitationKind   struct{}
 	passkeyKind      struct{}
+	erasureKind      struct{}
 )
 
 func (accountKind) prefix() string  { return "acct" }
@@ -54,6 +55,7 @@ func (auditKind) prefix() string        { return "aud" }
 func (staffRequestKind) prefix() string { return "srq" }
 func (invitationKind) prefix() string   { return "ivt" }
 func (passkeyKind) prefix() string      { return "pkey" }
+func (erasureKind) prefix() string      { return "ers" }
 
 // The ids of accounts and what they own (D4).
 type (
@@ -85,6 +87,8 @@ type (
 	InvitationID = ID[invitationKind]
 	// PasskeyID is that of a staff user's passkey, pkey_….
 	PasskeyID = ID[passkeyKind]
+	// ErasureID is that of the receipt for erased data, ers_….
+	ErasureID = ID[erasureKind]
 )
 
 // ErrBadID says that a text is no id of its kind.
@@ -242,6 +246,9 @@ func NewPasskeyID() PasskeyID { return NewID[passkeyKind]() }
 
 // ParsePasskeyID reads a passkey id.
 func ParsePasskeyID(s string) (PasskeyID, error) { return ParseID[passkeyKind](s) }
+
+// NewErasureID returns a new id of a receipt.
+func NewErasureID() ErasureID { return NewID[erasureKind]() }
 
 // ParseAuditID reads an audit log id.
 func ParseAuditID(s string) (AuditID, error) { return ParseID[auditKind](s) }
