@@ -88,7 +88,7 @@ func TestManyAreSentAgain(t *testing.T) {
 	developer.says(path, "Waiting 2", "Being tried 0", "Arrived 1", "Failed again 1")
 
 	developer.wantRedirect(developer.post(path+"/stop", nil), path)
-	developer.says(path, "Stopped. What wasn’t sent again stays failed.", "Not sent 2", "Sent again 2")
+	developer.says(path, "Stopped. What wasn’t sent again stays failed.", "2 of 4 deliveries sent again", "Not sent 2", "Sent again 2")
 	if strings.Contains(developer.get(path).Body.String(), "hx-trigger") {
 		t.Error("the page of what has come to its end asks for itself again")
 	}
