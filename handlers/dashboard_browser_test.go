@@ -2,6 +2,9 @@ package handlers_test
 
 import (
 	"fmt"
+	"image/color"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -132,11 +135,28 @@ func TestDashboardInABrowser(t *testing.T) {
 			tab.Type("#help_email", "help@lender.example")
 			tab.Press("\r")
 			tab.WaitForText("#status", "Settings saved")
+			tab.Upload("#file", logoFile(t))
+			tab.Click("[action$=logo] .button")
+			tab.WaitForText("#status", "Logo saved")
 			view(tab, "settings")
+			tab.Type("#retention_days", "1")
+			tab.Press("\r")
+			tab.WaitForText("h1", "Keep files for 1 day?")
+			view(tab, "retention")
 
 			at("audit")
 			tab.WaitForText("main", "api_key.created")
 			view(tab, "audit")
 		})
 	}
+}
+
+// logoFile is a file with a logo in it.
+func logoFile(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "logo.png")
+	if err := os.WriteFile(path, []byte(drawing(t, 600, 150, color.NRGBA{13, 87, 72, 255})), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
