@@ -1,6 +1,66 @@
 -- The schema that the migrations make, for reading. Tables of River and of the
 -- migration tool are left out. Generated: go test ./db -run TestSchemaDump -update
 
+CREATE FUNCTION public.add_at(counts bigint[], place integer, n bigint) RETURNS bigint[]
+    LANGUAGE plpgsql IMMUTABLE
+    AS $$
+BEGIN
+    IF place IS NULL THEN
+        RETURN counts;
+    END IF;
+    counts := counts || array_fill(0::bigint, ARRAY[greatest(0, place - cardinality(counts))]);
+    counts[place] := counts[place] + n;
+    RETURN counts;
+END $$;
+
+CREATE FUNCTION public.count_form() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    completes boolean := OLD.completed_at IS NULL AND NEW.completed_at IS NOT NULL;
+BEGIN
+    PERFORM count_progress(NEW.account_id, NEW.livemode, NEW.created_at, '', OLD.accessed_at IS NULL AND NEW.accessed_at IS NOT NULL, completes,
+        CASE WHEN completes THEN extract(epoch FROM NEW.completed_at - NEW.created_at)::bigint END);
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.count_progress(account uuid, live boolean, created timestamp with time zone, name text, reaches boolean, completes boolean, spent bigint) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    step integer := time_step(spent);
+    time bigint := greatest(spent, 0);
+BEGIN
+    INSERT INTO form_count AS c (account_id, livemode, day, section, reached, completed, times, seconds)
+    VALUES (account, live, (created AT TIME ZONE 'UTC')::date, name, reaches::int, completes::int, add_at('{}', step, 1), add_at('{}', step, time))
+    ON CONFLICT (account_id, livemode, day, section) DO UPDATE SET
+        reached = c.reached + excluded.reached, completed = c.completed + excluded.completed,
+        times = add_at(c.times, step, 1), seconds = add_at(c.seconds, step, time);
+END $$;
+
+CREATE FUNCTION public.count_section() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    s record;
+    reaches boolean := OLD.reached_at IS NULL AND NEW.reached_at IS NOT NULL;
+    completes boolean := OLD.completed_at IS NULL AND NEW.completed_at IS NOT NULL;
+BEGIN
+    SELECT account_id, livemode, created_at INTO s FROM session WHERE id = NEW.session_id;
+    IF reaches OR completes THEN
+        PERFORM count_progress(s.account_id, s.livemode, s.created_at, NEW.name, reaches, completes,
+            CASE WHEN completes THEN extract(epoch FROM NEW.completed_at - OLD.reached_at)::bigint END);
+    END IF;
+    IF NEW.problems <> coalesce(OLD.problems, '{}') THEN
+        INSERT INTO form_problem_count AS c (account_id, livemode, day, section, field, problem, sessions)
+        SELECT s.account_id, s.livemode, (s.created_at AT TIME ZONE 'UTC')::date, NEW.name, split_part(p, ' ', 1), substr(p, strpos(p, ' ') + 1), 1
+        FROM (SELECT unnest(NEW.problems) EXCEPT SELECT unnest(OLD.problems)) AS fresh (p)
+        ORDER BY p -- everyone in one order, so that nobody deadlocks
+        ON CONFLICT (account_id, livemode, day, section, field, problem) DO UPDATE SET sessions = c.sessions + 1;
+    END IF;
+    RETURN NULL;
+END $$;
+
 CREATE FUNCTION public.count_sessions() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -66,6 +126,12 @@ BEGIN
     RAISE EXCEPTION '% is append-only', TG_TABLE_NAME;
 END $$;
 
+CREATE FUNCTION public.time_step(seconds bigint) RETURNS integer
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT CASE WHEN seconds < 60 THEN 1 ELSE 2 + floor(8 * ln(seconds / 60.0::float8) / ln(2::float8))::integer END
+$$;
+
 CREATE TABLE public.account (
     id uuid NOT NULL,
     name text NOT NULL,
@@ -74,7 +140,16 @@ CREATE TABLE public.account (
     help_email text,
     help_phone text,
     brand_colour text,
-    CONSTRAINT account_brand_colour_check CHECK ((brand_colour ~ '^[0-9a-f]{6}$'::text))
+    default_expires_in_days smallint DEFAULT 30 NOT NULL,
+    retention_days smallint DEFAULT 90 NOT NULL,
+    logo bytea,
+    logo_name text,
+    logo_width smallint,
+    logo_height smallint,
+    CONSTRAINT account_brand_colour_check CHECK ((brand_colour ~ '^[0-9a-f]{6}$'::text)),
+    CONSTRAINT account_default_expires_in_days_check CHECK (((default_expires_in_days >= 1) AND (default_expires_in_days <= 90))),
+    CONSTRAINT account_logo_check CHECK ((num_nulls(logo, logo_name, logo_width, logo_height) = ANY (ARRAY[0, 4]))),
+    CONSTRAINT account_retention_days_check CHECK (((retention_days >= 1) AND (retention_days <= 90)))
 );
 
 CREATE TABLE public.api_key (
@@ -90,7 +165,24 @@ CREATE TABLE public.api_key (
     created_by text DEFAULT ''::text NOT NULL,
     networks text[],
     last_used_at timestamp with time zone,
-    last_used_from text
+    last_used_from text,
+    deleted_at timestamp with time zone
+);
+
+CREATE TABLE public.api_request (
+    id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    key_id uuid NOT NULL,
+    session_id uuid,
+    document_id uuid,
+    duration_us integer NOT NULL,
+    status smallint NOT NULL,
+    livemode boolean NOT NULL,
+    replayed boolean NOT NULL,
+    method text NOT NULL,
+    route text NOT NULL,
+    error_code text NOT NULL,
+    address text NOT NULL
 );
 
 CREATE TABLE public.audit_log (
@@ -200,6 +292,29 @@ CREATE TABLE public.event_sequence (
     last bigint NOT NULL
 );
 
+CREATE TABLE public.form_count (
+    account_id uuid NOT NULL,
+    livemode boolean NOT NULL,
+    day date NOT NULL,
+    section text NOT NULL,
+    reached bigint DEFAULT 0 NOT NULL,
+    completed bigint DEFAULT 0 NOT NULL,
+    times bigint[] DEFAULT '{}'::bigint[] NOT NULL,
+    seconds bigint[] DEFAULT '{}'::bigint[] NOT NULL
+)
+WITH (fillfactor='50');
+
+CREATE TABLE public.form_problem_count (
+    account_id uuid NOT NULL,
+    livemode boolean NOT NULL,
+    day date NOT NULL,
+    section text NOT NULL,
+    field text NOT NULL,
+    problem text NOT NULL,
+    sessions bigint NOT NULL
+)
+WITH (fillfactor='70');
+
 CREATE TABLE public.idempotency_key (
     account_id uuid NOT NULL,
     livemode boolean NOT NULL,
@@ -278,7 +393,9 @@ CREATE TABLE public.section (
     answers jsonb,
     draft json,
     completed_at timestamp with time zone,
-    updated_at timestamp with time zone NOT NULL
+    updated_at timestamp with time zone NOT NULL,
+    reached_at timestamp with time zone,
+    problems text[] DEFAULT '{}'::text[] NOT NULL
 );
 
 CREATE TABLE public.session (
@@ -443,6 +560,9 @@ ALTER TABLE ONLY public.account
 ALTER TABLE ONLY public.api_key
     ADD CONSTRAINT api_key_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.api_request
+    ADD CONSTRAINT api_request_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.audit_log
     ADD CONSTRAINT audit_log_pkey PRIMARY KEY (id);
 
@@ -469,6 +589,12 @@ ALTER TABLE ONLY public.event
 
 ALTER TABLE ONLY public.event_sequence
     ADD CONSTRAINT event_sequence_pkey PRIMARY KEY (account_id, livemode);
+
+ALTER TABLE ONLY public.form_count
+    ADD CONSTRAINT form_count_pkey PRIMARY KEY (account_id, livemode, day, section);
+
+ALTER TABLE ONLY public.form_problem_count
+    ADD CONSTRAINT form_problem_count_pkey PRIMARY KEY (account_id, livemode, day, section, field, problem);
 
 ALTER TABLE ONLY public.idempotency_key
     ADD CONSTRAINT idempotency_key_pkey PRIMARY KEY (account_id, livemode, path, key);
@@ -530,9 +656,17 @@ ALTER TABLE ONLY public.webhook_endpoint
 ALTER TABLE ONLY public.webhook_setting
     ADD CONSTRAINT webhook_setting_pkey PRIMARY KEY (account_id, livemode);
 
+CREATE INDEX account_logo_idx ON public.account USING btree (logo_name) WHERE (logo_name IS NOT NULL);
+
 CREATE INDEX api_key_account_idx ON public.api_key USING btree (account_id, livemode);
 
 CREATE UNIQUE INDEX api_key_hash_key ON public.api_key USING btree (hash);
+
+CREATE INDEX api_request_error_idx ON public.api_request USING btree (account_id, livemode, error_code, id) WHERE (error_code <> ''::text);
+
+CREATE INDEX api_request_key_idx ON public.api_request USING btree (key_id, id);
+
+CREATE INDEX api_request_list_idx ON public.api_request USING btree (account_id, livemode, id);
 
 CREATE INDEX audit_log_account_idx ON public.audit_log USING btree (account_id, at DESC, id DESC);
 
@@ -594,6 +728,8 @@ CREATE INDEX session_expired_idx ON public.session USING btree (expires_at, id) 
 
 CREATE INDEX session_expiring_idx ON public.session USING btree (expires_at) WHERE (status = ANY (ARRAY['pending'::text, 'in_progress'::text]));
 
+CREATE INDEX session_kept_idx ON public.session USING btree (account_id, completed_at) WHERE ((status = 'completed'::text) AND (erased_at IS NULL));
+
 CREATE INDEX session_list_idx ON public.session USING btree (account_id, livemode, created_at DESC, id DESC);
 
 CREATE INDEX session_overdue_idx ON public.session USING btree (account_id, livemode, expires_at) WHERE (status = ANY (ARRAY['pending'::text, 'in_progress'::text]));
@@ -640,9 +776,15 @@ CREATE INDEX webhook_setting_previous_idx ON public.webhook_setting USING btree 
 
 CREATE TRIGGER audit_log_is_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_log FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
 
+CREATE TRIGGER section_counted_insert AFTER INSERT ON public.section FOR EACH ROW EXECUTE FUNCTION public.count_section();
+
+CREATE TRIGGER section_counted_update AFTER UPDATE ON public.section FOR EACH ROW WHEN ((((old.reached_at IS NULL) AND (new.reached_at IS NOT NULL)) OR ((old.completed_at IS NULL) AND (new.completed_at IS NOT NULL)) OR (old.problems <> new.problems))) EXECUTE FUNCTION public.count_section();
+
 CREATE TRIGGER session_counted_insert AFTER INSERT ON public.session REFERENCING NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION public.count_sessions();
 
 CREATE TRIGGER session_counted_update AFTER UPDATE ON public.session REFERENCING OLD TABLE AS before_rows NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION public.count_sessions();
+
+CREATE TRIGGER session_form_counted AFTER UPDATE ON public.session FOR EACH ROW WHEN ((((old.accessed_at IS NULL) AND (new.accessed_at IS NOT NULL)) OR ((old.completed_at IS NULL) AND (new.completed_at IS NOT NULL)))) EXECUTE FUNCTION public.count_form();
 
 ALTER TABLE ONLY public.api_key
     ADD CONSTRAINT api_key_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
