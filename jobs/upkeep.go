@@ -92,10 +92,10 @@ type retireWorker struct {
 func (w *retireWorker) Timeout(*river.Job[retireArgs]) time.Duration { return upkeepTimeout }
 
 // Work deletes PDFs and documents when their account's retention is over,
-// events with their deliveries after 90 days, blobs without a document, idempotent answers after
-// 24 hours, previous webhook secrets when their time is over and what is left
-// of staff who signed in, or asked to; and it folds the counters of days gone
-// by.
+// events with their deliveries after 90 days, blobs without a document,
+// idempotent answers after 24 hours, previous webhook secrets when their time is
+// over and what is left of staff who signed in, or asked to; and it folds the
+// counters of days gone by.
 func (w *retireWorker) Work(ctx context.Context, _ *river.Job[retireArgs]) error {
 	now := w.clock.Now()
 	return errors.Join(
