@@ -561,7 +561,7 @@ ALTER TABLE ONLY public.api_key
     ADD CONSTRAINT api_key_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.api_request
-    ADD CONSTRAINT api_request_pkey PRIMARY KEY (id);
+    ADD CONSTRAINT api_request_pkey PRIMARY KEY (account_id, livemode, id);
 
 ALTER TABLE ONLY public.audit_log
     ADD CONSTRAINT audit_log_pkey PRIMARY KEY (id);
@@ -665,8 +665,6 @@ CREATE UNIQUE INDEX api_key_hash_key ON public.api_key USING btree (hash);
 CREATE INDEX api_request_error_idx ON public.api_request USING btree (account_id, livemode, error_code, id) WHERE (error_code <> ''::text);
 
 CREATE INDEX api_request_key_idx ON public.api_request USING btree (key_id, id);
-
-CREATE INDEX api_request_list_idx ON public.api_request USING btree (account_id, livemode, id);
 
 CREATE INDEX audit_log_account_idx ON public.audit_log USING btree (account_id, at DESC, id DESC);
 

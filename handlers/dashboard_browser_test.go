@@ -131,6 +131,16 @@ func TestDashboardInABrowser(t *testing.T) {
 			at("webhooks/redeliveries")
 			view(tab, "redeliveries")
 
+			b.logCalls(done.ID)
+			at("requests")
+			view(tab, "requests")
+			tab.Click(".row-link")
+			tab.WaitForText("main", "Request id")
+			view(tab, "request")
+			at("requests?id=req_1&method=PUT")
+			tab.WaitForFocus("error-summary")
+			view(tab, "requests-errors")
+
 			at("settings")
 			tab.Type("#help_email", "help@lender.example")
 			tab.Press("\r")

@@ -13,6 +13,7 @@ import (
 	"candor/handlers"
 	"candor/intake"
 	"candor/ratelimit"
+	"candor/service"
 	"candor/static"
 )
 
@@ -35,16 +36,18 @@ func startWeb(c Config, a *app, listener net.Listener, logger *slog.Logger) (par
 	if err != nil {
 		return part{}, err
 	}
+	requests := service.NewRequestLog(a.db, logger, a.metrics.RequestsUnlogged)
 	config := handlers.Config{
 		Service: a.service, Logger: logger, Clock: intake.SystemClock, BaseURL: publicURL(c), Development: c.Development,
 		TrustedProxies: c.TrustedProxies, Limiter: limiter, CookieKeys: a.ring.CookieKeys(), Ready: a.checkSchema,
-		Version: readVersion().Version, Answered: a.metrics.Answered,
+		Version: readVersion().Version, Answered: a.metrics.Answered, Called: requests.Add,
 	}
 	if a.outbox != nil {
 		config.Outbox = a.outbox
 	}
 	handler, err := handlers.New(config)
 	if err != nil {
+		requests.Close()
 		return part{}, err
 	}
 	// No ReadTimeout or WriteTimeout: a photo from a slow phone takes minutes.
@@ -60,6 +63,7 @@ func startWeb(c Config, a *app, listener net.Listener, logger *slog.Logger) (par
 	}()
 	return part{stop: func(ctx context.Context) error {
 		err := server.Shutdown(ctx)
+		requests.Close() // the last requests' lines, too
 		if errors.Is(err, context.DeadlineExceeded) {
 			return fmt.Errorf("some requests did not finish within CANDOR_SHUTDOWN_TIMEOUT and were cut off: %w", server.Close())
 		}
