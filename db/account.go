@@ -6,11 +6,26 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/lib/pq"
+
 	"candor/intake"
 )
 
 const accountColumns = `id, name, billing_email, help_email, help_phone, brand_colour, created_at,
-	default_expires_in_days, retention_days, logo_name, logo_width, logo_height`
+	default_expires_in_days, retention_days, logo_name, logo_width, logo_height, form_languages`
+
+// accountRow is an account as it is stored.
+type accountRow struct {
+	intake.Account
+	Languages pq.StringArray `db:"form_languages"`
+}
+
+func (r *accountRow) account() *intake.Account {
+	for _, l := range r.Languages {
+		r.FormLanguages = append(r.FormLanguages, intake.Language(l))
+	}
+	return &r.Account
+}
 
 // InsertAccount stores a new account.
 func (tx *Tx) InsertAccount(ctx context.Context, a *intake.Account) error {
@@ -23,35 +38,43 @@ func (tx *Tx) InsertAccount(ctx context.Context, a *intake.Account) error {
 
 // Accounts lists all accounts, oldest first.
 func (d *DB) Accounts(ctx context.Context) ([]intake.Account, error) {
-	var out []intake.Account
-	err := d.SelectContext(ctx, &out, `
+	var rows []accountRow
+	err := d.SelectContext(ctx, &rows, `
 		SELECT `+accountColumns+` FROM account ORDER BY created_at, id`)
+	out := make([]intake.Account, len(rows))
+	for i := range rows {
+		out[i] = *rows[i].account()
+	}
 	return out, wrap(err, "list accounts")
 }
 
 // Account returns one account, or ErrNotFound.
 func (d *DB) Account(ctx context.Context, id intake.AccountID) (*intake.Account, error) {
-	var a intake.Account
-	err := d.GetContext(ctx, &a, `
+	var r accountRow
+	err := d.GetContext(ctx, &r, `
 		SELECT `+accountColumns+` FROM account WHERE id = $1`, id)
-	return &a, wrap(err, "get account")
+	return r.account(), wrap(err, "get account")
 }
 
 // LockAccount returns one account, locked for this transaction, or
 // ErrNotFound.
 func (tx *Tx) LockAccount(ctx context.Context, id intake.AccountID) (*intake.Account, error) {
-	var a intake.Account
-	err := tx.GetContext(ctx, &a, `SELECT `+accountColumns+` FROM account WHERE id = $1 FOR NO KEY UPDATE`, id)
-	return &a, wrap(err, "lock account")
+	var r accountRow
+	err := tx.GetContext(ctx, &r, `SELECT `+accountColumns+` FROM account WHERE id = $1 FOR NO KEY UPDATE`, id)
+	return r.account(), wrap(err, "lock account")
 }
 
 // UpdateAccount stores what staff can set of an account but its logo.
 func (tx *Tx) UpdateAccount(ctx context.Context, a *intake.Account) error {
+	languages := pq.StringArray{} // nil would be stored as null
+	for _, l := range a.FormLanguages {
+		languages = append(languages, string(l))
+	}
 	result, err := tx.ExecContext(ctx, `
 		UPDATE account SET name = $2, help_email = $3, help_phone = $4, brand_colour = $5,
-			default_expires_in_days = $6, retention_days = $7
+			default_expires_in_days = $6, retention_days = $7, form_languages = $8
 		WHERE id = $1`,
-		a.ID, a.Name, a.HelpEmail, a.HelpPhone, a.BrandColour, a.DefaultExpiresInDays, a.RetentionDays)
+		a.ID, a.Name, a.HelpEmail, a.HelpPhone, a.BrandColour, a.DefaultExpiresInDays, a.RetentionDays, languages)
 	return changedOne(result, err, "update account")
 }
 

@@ -3,6 +3,7 @@ package db_test
 import (
 	"crypto/sha256"
 	"errors"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
@@ -21,8 +22,13 @@ func TestAccounts(t *testing.T) {
 		t.Errorf("accounts %v", all)
 	}
 	one, err := s.Account(s.ctx, second.AccountID)
-	if err != nil || *one != all[1] {
+	if err != nil || !reflect.DeepEqual(*one, all[1]) {
 		t.Errorf("Account = %v, %v", one, err)
+	}
+	one.FormLanguages = []intake.Language{intake.Vietnamese, intake.SimplifiedChinese}
+	s.ok(s.InTx(s.ctx, func(tx *db.Tx) error { return tx.UpdateAccount(s.ctx, one) }))
+	if stored, err := s.Account(s.ctx, one.ID); err != nil || !reflect.DeepEqual(stored, one) {
+		t.Errorf("stored %+v, want %+v, %v", stored, one, err)
 	}
 	_, err = s.Account(s.ctx, intake.NewAccountID())
 	s.missing("unknown account", err)

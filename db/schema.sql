@@ -146,6 +146,7 @@ CREATE TABLE public.account (
     logo_name text,
     logo_width smallint,
     logo_height smallint,
+    form_languages text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT account_brand_colour_check CHECK ((brand_colour ~ '^[0-9a-f]{6}$'::text)),
     CONSTRAINT account_default_expires_in_days_check CHECK (((default_expires_in_days >= 1) AND (default_expires_in_days <= 90))),
     CONSTRAINT account_logo_check CHECK ((num_nulls(logo, logo_name, logo_width, logo_height) = ANY (ARRAY[0, 4]))),

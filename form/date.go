@@ -107,6 +107,15 @@ func (v *date) Input(part string) string {
 	return strconv.Itoa(v.p.Year())
 }
 
+// Date returns the answer of a date; false for none and for other kinds.
+func (f Field) Date() (time.Time, bool) {
+	v, ok := f.Value.(*date)
+	if !ok || v.p.IsZero() {
+		return time.Time{}, false
+	}
+	return *v.p, true
+}
+
 func (v *date) Display() string {
 	if v.p.IsZero() {
 		return ""

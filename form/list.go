@@ -122,19 +122,21 @@ func (l *List) validate() Errors {
 	var errs Errors
 	for i := range l.Len() {
 		for _, e := range validateFields(l.Item(i), l.path(i)) {
-			e.Message = fmt.Sprintf("%s %d: %s", upperFirst(l.Singular), i+1, lowerFirst(e.Message))
-			errs = append(errs, e)
+			e.Wording.Item, e.Wording.Number = l.Singular, i+1
+			errs = append(errs, newError(e.Field, e.Wording))
 		}
 	}
 	if l.excess {
-		errs = append(errs, Error{l.Name, fmt.Sprintf("%s: enter at most %d, and combine the smallest ones", l.Title, MaxListItems)})
+		text := fmt.Sprintf("%s: enter at most %d, and combine the smallest ones", labelPlace, MaxListItems)
+		errs = append(errs, newError(l.Name, Wording{Text: text, Label: l.Title}))
 	}
 	return errs
 }
 
-// General returns the error without the number of the list's item that it is
-// about: what can be counted over many customers' forms.
+// General returns the error without its wording and without the number of the
+// list's item that it is about: what can be counted over many customers' forms.
 func (e Error) General() Error {
+	e.Wording = Wording{}
 	parts := strings.Split(e.Field, ".")
 	for at, part := range parts {
 		i, err := strconv.Atoi(part)

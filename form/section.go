@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // MaxListItems is how many items a list can hold (D24).
@@ -87,6 +85,8 @@ type Error struct {
 	// for a date, and the list's name where it has too many items.
 	Field   string `json:"field"`
 	Message string `json:"message"`
+	// Wording is the message in its parts; zero where it is one fixed text.
+	Wording Wording `json:"-"`
 }
 
 // Errors lists what is wrong with a section, in field order.
@@ -225,19 +225,20 @@ func nothing(string) string { return "" }
 func validateFields(fields []Field, prefix string) Errors {
 	var errs Errors
 	for _, f := range fields {
-		if msg := f.problem(); msg != "" {
-			errs = append(errs, Error{prefix + f.Name, msg})
+		if text := f.problem(); text != "" {
+			errs = append(errs, newError(prefix+f.Name, Wording{Text: text, Label: f.Label}))
 		}
 	}
 	return errs
 }
 
+// problem is the wording's text of what is wrong, or "".
 func (f Field) problem() string {
 	if !f.Asked() {
 		return ""
 	}
 	if tail := f.Value.Problem(); tail != "" {
-		return f.Label + " " + tail
+		return labelPlace + " " + tail
 	}
 	if f.Optional || !f.Value.Empty() {
 		return ""
@@ -246,27 +247,9 @@ func (f Field) problem() string {
 	case f.Ask != "":
 		return f.Ask
 	case f.Kind == KindChoice || f.Kind == KindCheckbox:
-		return "Select " + lowerFirst(f.Label)
+		return "Select " + labelPlace
 	}
-	return "Enter " + lowerFirst(f.Label)
-}
-
-// lowerFirst puts a label inside a sentence; a label that starts with an
-// abbreviation stays as it is.
-func lowerFirst(s string) string {
-	first, size := utf8.DecodeRuneInString(s)
-	if second, _ := utf8.DecodeRuneInString(s[size:]); size == 0 || unicode.IsUpper(second) {
-		return s
-	}
-	return string(unicode.ToLower(first)) + s[size:]
-}
-
-func upperFirst(s string) string {
-	first, size := utf8.DecodeRuneInString(s)
-	if size == 0 {
-		return s
-	}
-	return string(unicode.ToUpper(first)) + s[size:]
+	return "Enter " + labelPlace
 }
 
 // indices returns the item numbers that occur in the input names of a list,

@@ -119,6 +119,7 @@ func (s *Server) staffRoutes() []staffRoute {
 		{post, "/settings", intake.ManageAccount, s.changeSettings, []staffOption{shared}},
 		{post, logoPath, intake.ManageAccount, s.setLogo, []staffOption{shared}},
 		{post, "/settings/logo/remove", intake.ManageAccount, s.removeLogo, []staffOption{shared}},
+		{post, "/settings/languages", intake.ManageAccount, s.changeFormLanguages, []staffOption{shared}},
 		{post, "/settings/expiry", intake.ManageAccount, s.changeDefaultExpiry, []staffOption{shared}},
 		{get, "/settings/retention", intake.ManageAccount, s.reviewRetention, []staffOption{shared, confirmed}},
 		{post, "/settings/retention", intake.ManageAccount, s.changeRetention, []staffOption{shared, confirmed}},

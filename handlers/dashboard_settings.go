@@ -30,7 +30,7 @@ func (s *Server) settingsPage(c echo.Context, v *staffVisit, wrong form.Errors, 
 	}
 	page := dashboard.SettingsPage{
 		Page: s.staffPageOf(v, "Settings"), Name: account.Name, HelpEmail: text(account.HelpEmail), HelpPhone: text(account.HelpPhone),
-		Logo: views.Logo(account), LogoOf: account.Name,
+		Logo: views.Logo(account), LogoOf: account.Name, Languages: account.FormLanguages,
 		DefaultExpiry: strconv.Itoa(account.DefaultExpiresInDays), Retention: strconv.Itoa(account.RetentionDays),
 	}
 	if account.BrandColour != nil {
@@ -66,6 +66,16 @@ func (s *Server) changeSettings(c echo.Context, v *staffVisit) error {
 	return s.changedSettings(c, v, err, "settings_saved", func(p *dashboard.SettingsPage) {
 		p.Name, p.HelpEmail, p.HelpPhone, p.BrandColour = wish.Name, wish.HelpEmail, wish.HelpPhone, wish.BrandColour
 	})
+}
+
+// changeFormLanguages sets which languages forms offer besides English.
+func (s *Server) changeFormLanguages(c echo.Context, v *staffVisit) error {
+	values, err := c.FormParams()
+	if err != nil {
+		return unreadable(err)
+	}
+	err = s.Service.ChangeFormLanguages(c.Request().Context(), v.Scope.AccountID, v.actor, values["languages"])
+	return s.changedSettings(c, v, err, "languages_saved", func(*dashboard.SettingsPage) {})
 }
 
 // days reads a number of days; what is none is one that no setting takes.

@@ -56,6 +56,7 @@ var walkCases = map[string][]string{
 	"POST /dashboard/:mode/settings":                               nil,
 	"POST /dashboard/:mode/settings/logo":                          nil,
 	"POST /dashboard/:mode/settings/logo/remove":                   nil,
+	"POST /dashboard/:mode/settings/languages":                     nil,
 	"POST /dashboard/:mode/settings/expiry":                        nil,
 	"GET /dashboard/:mode/settings/retention":                      nil,
 	"POST /dashboard/:mode/settings/retention":                     nil,

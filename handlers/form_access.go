@@ -135,6 +135,7 @@ func (s *Server) visit(c echo.Context) (*visit, error) {
 	if v.FormState, err = s.Service.Form(ctx, id); err != nil {
 		return nil, err
 	}
+	speakTo(c, v.Account.Languages())
 	v.announce = s.takeNotice(c, id)
 	if !v.Session.Status.Open() || !byPerson(c.Request()) {
 		return v, nil

@@ -72,7 +72,7 @@ func (u upload) fromPage() bool { return u.file != nil || u.values.Has("file") }
 // answerDocuments takes the documents page's form (D47): a chosen file is
 // stored whichever button was pressed, so that none is ever lost.
 func (s *Server) answerDocuments(c echo.Context, v *visit) error {
-	u, err := readUpload(c, maxUploadBytes, service.FileTooLarge)
+	u, err := readUpload(c, maxUploadBytes, statement.FileTooLarge)
 	if errs := problems(err); errs != nil {
 		return s.refuseDocuments(c, v, "", errs)
 	}
@@ -126,7 +126,7 @@ func (s *Server) storeAndGoOn(c echo.Context, v *visit, u upload, action string)
 func (s *Server) storeUpload(c echo.Context, v *visit, u upload, action string) error {
 	if u.file == nil {
 		if action == views.ActionUpload {
-			return intake.FieldError(intake.CodeValidation, "file", "Select a file")
+			return intake.FieldError(intake.CodeValidation, "file", statement.NoFile)
 		}
 		return nil
 	}

@@ -16,7 +16,6 @@ import (
 	"strings"
 	"testing"
 
-	"candor/service"
 	"candor/statement"
 )
 
@@ -95,8 +94,8 @@ func TestUploadsThatAreRefused(t *testing.T) {
 		content              []byte
 		action, says         string
 	}{
-		{"one byte too many", "other", "a.pdf", pdfOf(statement.MaxDocumentBytes + 1), "", service.FileTooLarge},
-		{"far too large", "other", "a.pdf", pdfOf(30 << 20), "", service.FileTooLarge},
+		{"one byte too many", "other", "a.pdf", pdfOf(statement.MaxDocumentBytes + 1), "", statement.FileTooLarge},
+		{"far too large", "other", "a.pdf", pdfOf(30 << 20), "", statement.FileTooLarge},
 		{"a program by another name", "other", "invoice.pdf", []byte("MZ\x90\x00\x03"), "", "The selected file must be a PDF, JPEG, PNG or HEIC"},
 		{"a page", "other", "a.pdf", []byte("<html><script>alert(1)</script>"), "", "The selected file must be a PDF, JPEG, PNG or HEIC"},
 		{"a bomb", "other", "a.png", bomb(), "", "too many pixels"},
@@ -172,7 +171,7 @@ func TestEndlessUploadEnds(t *testing.T) {
 	body := &endless{start: "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.pdf\"\r\n\r\n%PDF-1.7"}
 	r := httptest.NewRequest(http.MethodPost, c.path("documents"), body)
 	r.Header.Set("Content-Type", "multipart/form-data; boundary=x")
-	shows(t, c.page(c.send(r), http.StatusUnprocessableEntity), service.FileTooLarge)
+	shows(t, c.page(c.send(r), http.StatusUnprocessableEntity), statement.FileTooLarge)
 	if limit := int64(100 << 20); body.read > limit {
 		t.Errorf("%d bytes were read, want at most %d", body.read, limit)
 	}

@@ -6,7 +6,9 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"candor/intake"
+	"candor/views"
 	"candor/views/dashboard"
+	"candor/views/words"
 )
 
 // noticeCookie carries what was just done over a redirect, to be announced
@@ -18,9 +20,9 @@ const noticeSeconds = 30
 
 // notices are the texts by the code that the cookie holds.
 var notices = map[string]string{ //nolint:gosec // it takes words about passkeys for one
-	"saved":    "Your answers are saved",
-	"uploaded": "Document uploaded",
-	"removed":  "Document removed",
+	"saved":    views.SavedNotice,
+	"uploaded": views.UploadedNotice,
+	"removed":  views.RemovedNotice,
 
 	"password_changed":    "Your password is changed. Other browsers are signed out.",
 	"password_reset":      "Your password is changed. Sign in with the new one.",
@@ -54,6 +56,7 @@ var notices = map[string]string{ //nolint:gosec // it takes words about passkeys
 	"logo_removed":       "Logo removed",
 	"expiry_saved":       "Saved. New sessions get it; those that are there keep theirs.",
 	"retention_saved":    "Saved. It counts from now on, for what is stored, too.",
+	"languages_saved":    "Saved. Forms offer these languages from now on.",
 	"retention_moved_on": "Somebody else has changed it meanwhile. Nothing was done; this is how it would be now.",
 	"invited":            "Invitation sent",
 	"invitation_revoked": "Invitation withdrawn: its link works no more",
@@ -66,9 +69,10 @@ func (s *Server) leaveNotice(c echo.Context, id intake.SessionID, code string) {
 	c.SetCookie(s.notice(formURL(id), code, noticeSeconds))
 }
 
-// takeNotice returns the text that was left and forgets it.
+// takeNotice returns the text that was left, in the form's language, and
+// forgets it.
 func (s *Server) takeNotice(c echo.Context, id intake.SessionID) string {
-	return s.takeNoticeAt(c, formURL(id))
+	return words.T(c.Request().Context(), s.takeNoticeAt(c, formURL(id)))
 }
 
 // leaveStaffNotice leaves a notice for the dashboard's next page.

@@ -22,6 +22,9 @@ func (s *Server) formPage(work func(echo.Context, *visit) error) echo.HandlerFun
 		if err != nil {
 			return err
 		}
+		if chosen, err := s.chooseLanguage(c, v); chosen {
+			return err
+		}
 		if !v.Session.Status.Open() {
 			return s.showClosed(c, v)
 		}
@@ -54,7 +57,7 @@ func lostRace(err error) bool {
 // POST as to a GET.
 func (s *Server) showClosed(c echo.Context, v *visit) error {
 	p := s.page(v)
-	p.HomeURL = ""
+	p.HomeURL, p.Languages = "", v.Account.Languages()
 	if erased := v.Session.DataErasedAt; erased != nil {
 		return render(c, http.StatusGone, views.Status(views.StatusPage{Page: p, Kind: views.StatusErased, When: *erased}))
 	}
@@ -95,7 +98,7 @@ func (s *Server) confirmation(v *visit) views.ConfirmationPage {
 		Page: s.page(v), Reference: v.Session.ID.String(), Submitted: *v.Session.CompletedAt,
 		CopyURL: formURL(v.Session.ID) + "/pdf", CopyReady: v.Session.PDFReadyAt != nil, SelfURL: formURL(v.Session.ID),
 	}
-	page.HomeURL = ""
+	page.HomeURL, page.Languages = "", v.Account.Languages()
 	if v.Session.ReferenceID != nil {
 		page.Reference = *v.Session.ReferenceID
 	}
@@ -126,6 +129,7 @@ func (s *Server) downloadCopy(c echo.Context) error {
 // showHub lists the sections.
 func (s *Server) showHub(c echo.Context, v *visit) error {
 	page := views.HubPage{Page: s.page(v), Tasks: tasks(v), Expires: v.Session.ExpiresAt}
+	page.Languages = v.Account.Languages()
 	if v.Session.CustomerName != nil {
 		page.Customer = *v.Session.CustomerName
 	}

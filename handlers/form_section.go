@@ -34,7 +34,7 @@ func sectionOf(c echo.Context) string { return path.Base(c.Path()) }
 func (s *Server) showSection(c echo.Context, v *visit) error {
 	name := sectionOf(c)
 	page := s.sectionPage(c, v, v.Section(name))
-	page.Notice = suggested(v, name)
+	page.Notice = suggested(c.Request().Context(), v, name)
 	return render(c, http.StatusOK, views.Section(page))
 }
 
@@ -45,16 +45,16 @@ func (s *Server) sectionPage(c echo.Context, v *visit, section *form.Section) vi
 }
 
 // suggested says what was filled in for the customer (D20).
-func suggested(v *visit, name string) string {
+func suggested(ctx context.Context, v *visit, name string) string {
 	if _, begun := v.Sections[name]; begun {
 		return ""
 	}
 	switch name {
 	case statement.PersonalDetailsSection:
-		return "We filled in what " + v.Account.Name + " told us. Change anything that isn’t right."
+		return views.PrefilledNotice(ctx, v.Account.Name)
 	case statement.LiabilitiesSection:
 		if v.Statement.Liabilities.Total() > 0 {
-			return "We added what you said you owe on your property and vehicles. Check it, and add what is missing."
+			return views.SuggestedNotice(ctx)
 		}
 	}
 	return ""
@@ -136,7 +136,7 @@ func (s *Server) addItem(c echo.Context, v *visit, section *form.Section, values
 	focus := list.Name
 	if i, added := list.Add(); added {
 		focus = views.FirstInput(list, i)
-		v.announce = capital(list.Singular) + " " + strconv.Itoa(i+1) + " added"
+		v.announce = views.ItemAdded(c.Request().Context(), list, i)
 	}
 	return s.showChanged(c, v, section, focus)
 }
@@ -149,7 +149,7 @@ func (s *Server) removeItem(c echo.Context, v *visit, section *form.Section, val
 		return errUnknownAction
 	}
 	if i, err := strconv.Atoi(number); err == nil && list.Remove(i) {
-		v.announce = capital(list.Singular) + " " + strconv.Itoa(i+1) + " removed"
+		v.announce = views.ItemRemoved(c.Request().Context(), list, i)
 	}
 	return s.showChanged(c, v, section, list.Name)
 }
@@ -163,8 +163,6 @@ func (s *Server) showChanged(c echo.Context, v *visit, section *form.Section, fo
 	page.Focus = focus
 	return render(c, http.StatusOK, views.Section(page))
 }
-
-func capital(noun string) string { return strings.ToUpper(noun[:1]) + noun[1:] }
 
 // formValues reads a posted form of up to maxFormBytes, multipart or not.
 func formValues(c echo.Context) (url.Values, error) {

@@ -23,10 +23,10 @@ func (s *Server) routes(e *echo.Echo) error {
 	e.Match(read, static.Prefix+"*", s.staticFile)
 
 	// The customer's form (D5, D47).
-	e.Match(read, "/", s.showLanding)
+	e.Match(read, "/", s.showLanding, guessLanguage)
 	e.Match(read, views.BrandPrefix+":file", s.brandSheet)
 	e.Match(read, views.LogoPrefix+":file", s.logo)
-	f := e.Group("/f/:session", s.sameOrigin, compressPages)
+	f := e.Group("/f/:session", guessLanguage, s.sameOrigin, compressPages)
 	f.Match(read, "", s.formPage(s.showHub))
 	f.Match(read, "/:token", s.openLink)
 	f.GET("/pdf", s.downloadCopy)

@@ -17,6 +17,8 @@ type Account struct {
 	LogoName             *string `db:"logo_name"`               // Logo.Name; nil for none
 	LogoWidth            *int    `db:"logo_width"`              // pixels
 	LogoHeight           *int    `db:"logo_height"`             // pixels
+
+	FormLanguages []Language `db:"-"` // that the form offers besides English
 }
 
 // Retention is how long the account's completed sessions keep their PDF and

@@ -26,9 +26,6 @@ type Upload struct {
 	Content  io.Reader
 }
 
-// FileTooLarge is what the customer is told of a file above the limit.
-const FileTooLarge = "The selected file must be 10 MB or smaller"
-
 // maxPixels is more than any phone's photo; an image that claims more is a
 // bomb for whoever opens it.
 const maxPixels = 200_000_000
@@ -39,7 +36,7 @@ const maxPixels = 200_000_000
 // that isn't open.
 func (s *Service) AddDocument(ctx context.Context, id intake.SessionID, upload Upload) error {
 	if !knownCategory(upload.Category) {
-		return uploadError("category", "Select what this document is")
+		return uploadError("category", statement.NoCategory)
 	}
 	content, err := io.ReadAll(io.LimitReader(upload.Content, statement.MaxDocumentBytes+1))
 	if err != nil {
@@ -75,7 +72,7 @@ func (s *Service) AddDocument(ctx context.Context, id intake.SessionID, upload U
 			return err
 		}
 		if len(existing) >= statement.MaxDocuments {
-			return uploadError("file", "You can upload 20 files. Remove one before you add another")
+			return uploadError("file", statement.TooManyFiles)
 		}
 		return tx.InsertDocument(ctx, document)
 	})
@@ -110,21 +107,21 @@ func knownCategory(code string) bool {
 func checkContent(content []byte) (string, error) {
 	switch {
 	case len(content) == 0:
-		return "", uploadError("file", "The selected file is empty")
+		return "", uploadError("file", statement.FileEmpty)
 	case len(content) > statement.MaxDocumentBytes:
-		return "", uploadError("file", FileTooLarge)
+		return "", uploadError("file", statement.FileTooLarge)
 	}
 	contentType := sniff(content)
 	if contentType == "" {
-		return "", uploadError("file", "The selected file must be a PDF, JPEG, PNG or HEIC")
+		return "", uploadError("file", statement.FileTypeUnknown)
 	}
 	if contentType == "image/jpeg" || contentType == "image/png" {
 		config, _, err := image.DecodeConfig(bytes.NewReader(content))
 		if err != nil {
-			return "", uploadError("file", "The selected file is damaged. Take the photo again or choose another file")
+			return "", uploadError("file", statement.FileDamaged)
 		}
 		if config.Width*config.Height > maxPixels {
-			return "", uploadError("file", "The selected picture has too many pixels. Take a smaller photo")
+			return "", uploadError("file", statement.PictureTooLarge)
 		}
 	}
 	return contentType, nil

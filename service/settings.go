@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strings"
 
 	"candor/db"
@@ -69,6 +70,45 @@ func (s *Service) ChangeSettings(ctx context.Context, id intake.AccountID, by in
 			Action: intake.AuditAccountChanged, TargetID: id.String(), TargetName: name, Before: before, After: settingsState(account),
 		})
 	})
+}
+
+// ChangeFormLanguages sets which languages the account's forms offer besides
+// English. Error: validation_error on languages.
+func (s *Service) ChangeFormLanguages(ctx context.Context, id intake.AccountID, by intake.Actor, wish []string) error {
+	var chosen []intake.Language
+	for _, l := range intake.Languages[1:] {
+		if slices.Contains(wish, string(l)) {
+			chosen = append(chosen, l)
+		}
+	}
+	if len(chosen) != len(wish) {
+		return intake.FieldError(intake.CodeValidation, "languages", "Choose languages of the list")
+	}
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		account, err := tx.LockAccount(ctx, id)
+		if err != nil {
+			return orCode(err, errAccountNotFound)
+		}
+		before := languagesState(account)
+		if account.FormLanguages = chosen; languagesState(account) == before {
+			return nil
+		}
+		if err := tx.UpdateAccount(ctx, account); err != nil {
+			return err
+		}
+		return s.audit(ctx, tx, id, by, deed{
+			Action: intake.AuditAccountChanged, TargetID: id.String(), TargetName: account.Name,
+			Before: map[string]any{"form_languages": before}, After: map[string]any{"form_languages": languagesState(account)},
+		})
+	})
+}
+
+func languagesState(a *intake.Account) string {
+	var names []string
+	for _, l := range a.Languages() {
+		names = append(names, string(l))
+	}
+	return strings.Join(names, ", ")
 }
 
 func optional(s string) *string {

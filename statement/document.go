@@ -8,6 +8,18 @@ const (
 	MaxDocumentBytes = 10 << 20
 )
 
+// What the customer is told of a file that isn't taken.
+const (
+	NoFile          = "Select a file"
+	NoCategory      = "Select what this document is"
+	TooManyFiles    = "You can upload 20 files. Remove one before you add another"
+	FileEmpty       = "The selected file is empty"
+	FileTooLarge    = "The selected file must be 10 MB or smaller"
+	FileTypeUnknown = "The selected file must be a PDF, JPEG, PNG or HEIC"
+	FileDamaged     = "The selected file is damaged. Take the photo again or choose another file"
+	PictureTooLarge = "The selected picture has too many pixels. Take a smaller photo"
+)
+
 // Document is an uploaded file as the data object shows it (D23).
 type Document struct {
 	ID          string         `json:"id" doc:"Document id, doc_…; its bytes are at /v1/sessions/:id/documents/:document_id."`

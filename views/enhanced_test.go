@@ -276,7 +276,7 @@ func TestTooBigFileIsRefusedAtOnce(t *testing.T) {
 	tab := browsertest.New(t, browsertest.Options{})
 	tab.Open(server.URL + "/documents")
 	tab.Upload("#file", uploadFile(t, statement.MaxDocumentBytes+1))
-	if got := browsertest.Eval[string](tab, "document.querySelector('#file').validationMessage"); got != "The file must be 10 MB or smaller" {
+	if got := browsertest.Eval[string](tab, "document.querySelector('#file').validationMessage"); got != statement.FileTooLarge {
 		t.Errorf("message for a big file = %q", got)
 	}
 }

@@ -1,11 +1,13 @@
 package views
 
 import (
+	"context"
 	"strings"
 
 	"github.com/a-h/templ"
 
 	"candor/form"
+	"candor/views/words"
 )
 
 // maxRadios is up to how many options are shown as radio buttons; more are a
@@ -21,14 +23,24 @@ type question struct {
 }
 
 // questions places a section's or item's fields that are asked or shown.
-func questions(fields []form.Field, prefix string, errs form.Errors, focus string) []question {
+// They are in the page's language; so are errs already.
+func questions(ctx context.Context, fields []form.Field, prefix string, errs form.Errors, focus string) []question {
 	var out []question
 	for _, f := range fields {
 		if f.Kind != form.KindOutput && !f.Asked() {
 			continue
 		}
 		path := prefix + f.Name
+		f.Label, f.Hint, f.Options = words.T(ctx, f.Label), words.T(ctx, f.Hint), options(ctx, f.Options)
 		out = append(out, question{Field: f, Path: path, Message: errs.For(path), Focus: path == focus})
+	}
+	return out
+}
+
+func options(ctx context.Context, in []form.Option) []form.Option {
+	out := make([]form.Option, len(in))
+	for i, o := range in {
+		out[i] = form.Option{Code: o.Code, Label: words.T(ctx, o.Label)}
 	}
 	return out
 }
@@ -50,11 +62,14 @@ func (q question) describedBy() string {
 }
 
 // unit is the money label's ending, for those who don't see the $.
-func (q question) unit() string {
-	if q.Period == form.Once {
-		return ", in dollars"
+func (q question) unit(ctx context.Context) string {
+	switch q.Period {
+	case form.Yearly:
+		return words.T(ctx, ", in dollars a year")
+	case form.Monthly:
+		return words.T(ctx, ", in dollars a month")
 	}
-	return ", in dollars " + string(q.Period)
+	return words.T(ctx, ", in dollars")
 }
 
 func (q question) radios() bool { return len(q.Options) <= maxRadios }
@@ -121,8 +136,11 @@ type datePart struct {
 	Suffix, Label, Class, Autocomplete string
 }
 
-func (q question) dateParts() []datePart {
-	parts := []datePart{{Suffix: "day", Label: "Day"}, {Suffix: "month", Label: "Month"}, {Suffix: "year", Label: "Year", Class: "input-year"}}
+func (q question) dateParts(ctx context.Context) []datePart {
+	parts := []datePart{
+		{Suffix: "day", Label: words.T(ctx, "Day")}, {Suffix: "month", Label: words.T(ctx, "Month")},
+		{Suffix: "year", Label: words.T(ctx, "Year"), Class: "input-year"},
+	}
 	if q.Autocomplete != "" {
 		for i := range parts {
 			parts[i].Autocomplete = q.Autocomplete + "-" + parts[i].Suffix

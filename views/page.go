@@ -6,17 +6,20 @@
 // Every form works as a plain POST to its Action, answered by a redirect or
 // by the whole page again. The htmx attributes ask for the same documents and
 // take <main> and the tab's title out of them, so a handler answers both in
-// the same way. Buttons are named "action", their values are the Action
+// the same way. Pages are in the language of their context (package words); what
+// the structs hold is in English unless their fields say otherwise. Buttons are named "action", their values are the Action
 // constants.
 package views
 
 import (
+	"context"
 	"strconv"
 	"strings"
-	"time"
 
 	"candor/form"
+	"candor/intake"
 	"candor/statement"
+	"candor/views/words"
 )
 
 // What the submit button named "action" can say. ActionAdd and ActionRemove
@@ -42,14 +45,15 @@ func RemoveAction(list string, i int) string {
 
 // Page is what every page has around its content.
 type Page struct {
-	Partner   string   // the partner's display name; "" where it isn't known
-	Logo      *Picture // the partner's, shown in the name's place; nil for none
-	Test      bool     // a test session (D9): shows the strip
-	BrandURL  string   // style sheet setting --brand, --brand-ink, --brand-soft; "" for ours
-	HomeURL   string   // the hub; "" where the link opens nothing any more
-	HelpEmail string   // the partner's contact for customers, or ""
-	HelpPhone string   // likewise
-	Announce  string   // read out by screen readers after a change: "Vehicle added"
+	Partner   string            // the partner's display name; "" where it isn't known
+	Logo      *Picture          // the partner's, shown in the name's place; nil for none
+	Test      bool              // a test session (D9): shows the strip
+	BrandURL  string            // style sheet setting --brand, --brand-ink, --brand-soft; "" for ours
+	HomeURL   string            // the hub; "" where the link opens nothing any more
+	HelpEmail string            // the partner's contact for customers, or ""
+	HelpPhone string            // likewise
+	Announce  string            // read out by screen readers after a change: "Vehicle added", in the page's language
+	Languages []intake.Language // to choose from; none where a choice could lose what was typed
 }
 
 // Task is one section's line on the hub.
@@ -92,13 +96,10 @@ func TaskHint(section string) string {
 	return ""
 }
 
-// longDate is how dates are shown (D2).
-func longDate(t time.Time) string { return t.UTC().Format("2 January 2006") }
-
 // partnerName is the partner's name inside a sentence.
-func (p Page) partnerName() string {
+func (p Page) partnerName(ctx context.Context) string {
 	if p.Partner == "" {
-		return "the company that sent you the link"
+		return words.T(ctx, "the company that sent you the link")
 	}
 	return p.Partner
 }

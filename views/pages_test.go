@@ -1,10 +1,13 @@
 package views_test
 
 import (
+	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,9 +15,11 @@ import (
 
 	"candor/browsertest"
 	"candor/form"
+	"candor/intake"
 	"candor/statement"
 	"candor/static"
 	"candor/views"
+	"candor/views/words"
 )
 
 func TestMain(m *testing.M) { os.Exit(browsertest.Main(m)) }
@@ -120,7 +125,7 @@ func pages(t *testing.T) map[string]templ.Component {
 	invalidAssets := sectionPage(new(statement.Statement).Section(statement.AssetsSection, now))
 	invalidAssets.Errors = answered(t, invalidAssets.Section, map[string]string{"real_property.0.description": "Home", "real_property.0.current_value": "lots"})
 	prefilled := sectionPage(section(statement.LiabilitiesSection))
-	prefilled.Notice = "We added a mortgage from what you told us about your property. Check that it’s right."
+	prefilled.Notice = views.SuggestedNotice(t.Context())
 	prefilled.Returning = true
 
 	unsigned := checkPage(s)
@@ -142,7 +147,7 @@ func pages(t *testing.T) map[string]templ.Component {
 		"expenses":            views.Section(sectionPage(section(statement.ExpensesSection))),
 		"documents-empty":     views.Documents(views.DocumentsPage{Page: page(), Action: "/documents"}),
 		"documents":           views.Documents(views.DocumentsPage{Page: page(), Action: "/documents", Documents: documents}),
-		"documents-errors":    views.Documents(views.DocumentsPage{Page: page(), Action: "/documents", Errors: form.Errors{{Field: "category", Message: "Select what the document is"}, {Field: "file", Message: "The file must be 10 MB or smaller"}}}),
+		"documents-errors":    views.Documents(views.DocumentsPage{Page: page(), Action: "/documents", Errors: form.Errors{{Field: "category", Message: statement.NoCategory}, {Field: "file", Message: statement.FileTooLarge}}}),
 		"check":               views.Check(unsigned),
 		"check-errors":        views.Check(signed),
 		"check-unfinished":    views.Check(unfinished),
@@ -243,4 +248,43 @@ func check(tab *browsertest.Tab) string {
 		const twice = ids.find((id, i) => ids.indexOf(id) !== i);
 		return twice ? "id used twice: " + twice : "";
 	})()`)
+}
+
+// in draws a component in another language.
+func in(language intake.Language, component templ.Component) templ.Component {
+	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
+		return component.Render(words.In(ctx, language), w)
+	})
+}
+
+// TestLanguagesInTheBrowser looks at what is longest in a language on the
+// narrowest screen.
+func TestLanguagesInTheBrowser(t *testing.T) {
+	t.Parallel()
+	all, translated := pages(t), map[string]templ.Component{}
+	h := hub(views.Completed, views.InProgress)
+	h.Languages = intake.Languages[:]
+	all["hub-begun"] = views.Hub(h)
+	for _, language := range intake.Languages[1:] {
+		for _, name := range []string{"hub-begun", "assets-errors", "check-errors", "documents"} {
+			translated[string(language)+"-"+name] = in(language, all[name])
+		}
+	}
+	base := serve(t, translated)
+	tab := browsertest.New(t, browsertest.Options{Device: browsertest.Phone})
+	for name := range translated {
+		tab.Open(base + "/" + name)
+		tab.Screenshot("views/" + name)
+		if failed := check(tab); failed != "" {
+			t.Errorf("%s: %s", name, failed)
+		}
+		if strings.HasSuffix(name, "check-errors") || strings.HasSuffix(name, "hub-begun") {
+			tab.Axe()
+		}
+		tab.FitsWidth()
+		tab.NoErrors()
+		if t.Failed() {
+			t.Fatalf("stopped at page %s", name)
+		}
+	}
 }

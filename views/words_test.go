@@ -15,10 +15,13 @@ func TestFileSize(t *testing.T) {
 
 func TestWords(t *testing.T) {
 	t.Parallel()
-	for noun, want := range map[string]string{"investment": "an", "vehicle": "a", "other debt": "an", "": "a"} {
-		if got := article(noun); got != want {
-			t.Errorf("article(%q) = %q, want %q", noun, got, want)
+	for noun, want := range map[string]string{"investment": "an investment", "vehicle": "a vehicle", "other debt": "an other debt"} {
+		if got := withArticle(t.Context(), noun); got != want {
+			t.Errorf("withArticle(%q) = %q, want %q", noun, got, want)
 		}
+	}
+	if up, down := upper("địa chỉ"), lower("Địa chỉ"); up != "Địa chỉ" || down != "địa chỉ" || upper("") != "" {
+		t.Errorf("upper and lower give %q and %q", up, down)
 	}
 	if got := upper("bank account"); got != "Bank account" {
 		t.Errorf("upper = %q", got)

@@ -1,0 +1,65 @@
+package form
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Wording is an error's message in its parts, so that it can be said in
+// another language than English.
+type Wording struct {
+	Text   string // "Enter {label}", "{label} must be $0 or more", "Enter your postcode"
+	Label  string // what {label} stands for: a field's label or a list's title
+	Item   string // what an item of the list is called, "vehicle"; "" outside lists
+	Number int    // the item's, from 1
+}
+
+const (
+	labelPlace = "{label}"
+	// ItemText is how the error of a list's item is worded.
+	ItemText = "{item} {number}: {problem}"
+)
+
+// Say returns the message; each of its texts goes through translate.
+func (w Wording) Say(translate func(string) string) string {
+	message := translate(w.Text)
+	if strings.Contains(message, labelPlace) {
+		label := translate(w.Label)
+		if !strings.HasPrefix(message, labelPlace) {
+			label = lowerFirst(label)
+		}
+		message = strings.Replace(message, labelPlace, label, 1)
+	}
+	if w.Item == "" {
+		return message
+	}
+	return strings.NewReplacer(
+		"{item}", upperFirst(translate(w.Item)), "{number}", strconv.Itoa(w.Number), "{problem}", lowerFirst(message),
+	).Replace(translate(ItemText))
+}
+
+func english(text string) string { return text }
+
+func newError(field string, w Wording) Error {
+	return Error{Field: field, Message: w.Say(english), Wording: w}
+}
+
+// lowerFirst puts a label inside a sentence; a label that starts with an
+// abbreviation stays as it is.
+func lowerFirst(s string) string {
+	first, size := utf8.DecodeRuneInString(s)
+	if second, _ := utf8.DecodeRuneInString(s[size:]); size == 0 || unicode.IsUpper(second) {
+		return s
+	}
+	return string(unicode.ToLower(first)) + s[size:]
+}
+
+func upperFirst(s string) string {
+	first, size := utf8.DecodeRuneInString(s)
+	if size == 0 {
+		return s
+	}
+	return string(unicode.ToUpper(first)) + s[size:]
+}

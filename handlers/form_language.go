@@ -1,0 +1,81 @@
+package handlers
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"golang.org/x/text/language"
+
+	"candor/intake"
+	"candor/views/words"
+)
+
+// languageCookie keeps the language that a customer has chosen for a form.
+const languageCookie = "candor_language"
+
+// speak answers this request in that language.
+func speak(c echo.Context, l intake.Language) {
+	c.SetRequest(c.Request().WithContext(words.In(c.Request().Context(), l)))
+}
+
+// guessLanguage answers in the language that the browser asks for, or the
+// address, until it is known whose form it is and which languages it offers.
+func guessLanguage(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		offered := intake.Languages[:]
+		wish := intake.Language(c.QueryParam("lang"))
+		if !slices.Contains(offered, wish) {
+			wish = preferred(c.Request(), offered)
+		}
+		speak(c, wish)
+		return next(c)
+	}
+}
+
+// speakTo answers in the language that the visitor of a form has chosen of
+// those offered, or else in the one that the browser asks for.
+func speakTo(c echo.Context, offered []intake.Language) {
+	if cookie, err := c.Cookie(languageCookie); err == nil && slices.Contains(offered, intake.Language(cookie.Value)) {
+		speak(c, intake.Language(cookie.Value))
+		return
+	}
+	speak(c, preferred(c.Request(), offered))
+}
+
+// preferred is the language of those offered that the browser asks for,
+// English for none. One that merely resembles it won't do: who reads
+// Traditional Chinese may rather have English than Simplified Chinese.
+func preferred(r *http.Request, offered []intake.Language) intake.Language {
+	if len(offered) < 2 {
+		return intake.English
+	}
+	wishes, _, err := language.ParseAcceptLanguage(r.Header.Get("Accept-Language"))
+	if err != nil {
+		return intake.English
+	}
+	tags := make([]language.Tag, len(offered))
+	for i, l := range offered {
+		tags[i] = language.MustParse(string(l))
+	}
+	_, i, confidence := language.NewMatcher(tags).Match(wishes...)
+	if confidence < language.High {
+		return intake.English
+	}
+	return offered[i]
+}
+
+// chooseLanguage takes the language that a link on the page asks for, and
+// reports whether one did: the page then comes without that in its address.
+func (s *Server) chooseLanguage(c echo.Context, v *visit) (bool, error) {
+	wish := intake.Language(c.QueryParam("lang"))
+	if c.Request().Method != http.MethodGet || !slices.Contains(v.Account.Languages(), wish) {
+		return false, nil
+	}
+	c.SetCookie(&http.Cookie{
+		Name: languageCookie, Value: string(wish), Path: formURL(v.Session.ID), MaxAge: int(longestAccess / time.Second),
+		HttpOnly: true, Secure: !s.Development, SameSite: http.SameSiteLaxMode,
+	})
+	return true, c.Redirect(http.StatusSeeOther, c.Request().URL.Path)
+}
