@@ -91,9 +91,9 @@ func TestCustomerChoosesALanguage(t *testing.T) {
 	page = c.asks("assets", "")
 	hides(t, page, "?lang=")
 	page = c.page(c.post("assets", url.Values{"action": {"add:vehicles"}}), http.StatusOK)
-	shows(t, page, "Đã thêm Chiếc xe 1")
+	shows(t, page, "Đã thêm Xe 1")
 	page = c.page(c.post("assets", url.Values{"vehicles.0.description": {"Mazda"}, "vehicles.0.value": {"lots"}}), http.StatusUnprocessableEntity)
-	shows(t, page, "Có vấn đề cần sửa", "Chiếc xe 1: giá trị phải là số tiền bằng đô la Úc, ví dụ 1250 hoặc 1,250.50", `value="lots"`)
+	shows(t, page, "Có vấn đề cần sửa", "Xe 1: giá trị phải là số tiền bằng đô la Úc, ví dụ 1250 hoặc 1,250.50", `value="lots"`)
 	owner := b.staff(intake.RoleOwner)
 	owner.wantPage(owner.get("/dashboard/test"), http.StatusOK, "Vehicle: value must be an amount in dollars")
 

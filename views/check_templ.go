@@ -59,7 +59,7 @@ func Check(c CheckPage) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		c.Errors = said(ctx, c.Errors)
+		errs := said(ctx, c.Errors)
 		templ_7745c5c3_Var2 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 			templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
@@ -80,7 +80,7 @@ func Check(c CheckPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ErrorSummary(summaryItems(c.Declaration, c.Errors)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ErrorSummary(summaryItems(c.Declaration, errs)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -113,7 +113,7 @@ func Check(c CheckPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(c.Unfinished) == 0 {
-				templ_7745c5c3_Err = declarationForm(c).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = declarationForm(c, errs).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -887,7 +887,7 @@ func checkedDocuments(c CheckPage) templ.Component {
 	})
 }
 
-func declarationForm(c CheckPage) templ.Component {
+func declarationForm(c CheckPage, errs form.Errors) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1009,7 +1009,7 @@ func declarationForm(c CheckPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		for _, g := range c.Declaration.Groups {
-			templ_7745c5c3_Err = fields(questions(ctx, inputsOnly(g.Fields), "", c.Errors, "")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = fields(questions(ctx, inputsOnly(g.Fields), "", errs, "")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

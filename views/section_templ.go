@@ -61,7 +61,7 @@ func Section(s SectionPage) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		s.Errors = said(ctx, s.Errors)
+		errs := said(ctx, s.Errors)
 		templ_7745c5c3_Var2 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 			templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
@@ -82,7 +82,7 @@ func Section(s SectionPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ErrorSummary(summaryItems(s.Section, s.Errors)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ErrorSummary(summaryItems(s.Section, errs)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -179,7 +179,7 @@ func Section(s SectionPage) templ.Component {
 				}
 			}
 			for _, g := range s.Section.Groups {
-				templ_7745c5c3_Err = group(s, g).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = group(s, g, errs).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -373,7 +373,7 @@ func sectionActions(returning bool) templ.Component {
 	})
 }
 
-func group(s SectionPage, g form.Group) templ.Component {
+func group(s SectionPage, g form.Group, errs form.Errors) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -395,7 +395,7 @@ func group(s SectionPage, g form.Group) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if g.List != nil {
-			templ_7745c5c3_Err = list(s, g).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = list(s, g, errs).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -412,7 +412,7 @@ func group(s SectionPage, g form.Group) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = fields(questions(ctx, g.Fields, "", s.Errors, s.Focus)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = fields(questions(ctx, g.Fields, "", errs, s.Focus)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -425,7 +425,7 @@ func group(s SectionPage, g form.Group) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = fields(questions(ctx, g.Fields, "", s.Errors, s.Focus)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = fields(questions(ctx, g.Fields, "", errs, s.Focus)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -470,7 +470,7 @@ func group(s SectionPage, g form.Group) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = fields(questions(ctx, g.Fields, "", s.Errors, s.Focus)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = fields(questions(ctx, g.Fields, "", errs, s.Focus)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -531,7 +531,7 @@ func fields(qs []question) templ.Component {
 	})
 }
 
-func list(s SectionPage, g form.Group) templ.Component {
+func list(s SectionPage, g form.Group, errs form.Errors) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -624,7 +624,7 @@ func list(s SectionPage, g form.Group) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = InlineError(g.List.Name+"-error", s.Errors.For(g.List.Name)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = InlineError(g.List.Name+"-error", errs.For(g.List.Name)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -652,7 +652,7 @@ func list(s SectionPage, g form.Group) templ.Component {
 			}
 		}
 		for i := range g.List.Len() {
-			templ_7745c5c3_Err = listItem(s, g.List, i).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = listItem(s, g.List, i, errs).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -717,7 +717,7 @@ func list(s SectionPage, g form.Group) templ.Component {
 	})
 }
 
-func listItem(s SectionPage, l *form.List, i int) templ.Component {
+func listItem(s SectionPage, l *form.List, i int, errs form.Errors) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -828,7 +828,7 @@ func listItem(s SectionPage, l *form.List, i int) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = fields(questions(ctx, l.Item(i), l.Name+"."+strconv.Itoa(i)+".", s.Errors, s.Focus)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = fields(questions(ctx, l.Item(i), l.Name+"."+strconv.Itoa(i)+".", errs, s.Focus)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
