@@ -199,9 +199,9 @@ func Confirmation(c ConfirmationPage) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var9 string
-					templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(words.T(ctx, "A PDF of everything you sent, in English. Save it before you close this page."))
+					templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(words.T(ctx, "A PDF of everything you sent. Save it before you close this page."))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/confirmation.templ`, Line: 67, Col: 124}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/confirmation.templ`, Line: 67, Col: 112}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 					if templ_7745c5c3_Err != nil {

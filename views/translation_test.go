@@ -213,3 +213,25 @@ func TestDatesAndOrder(t *testing.T) {
 		}
 	}
 }
+
+func TestHostileNamesInTranslations(t *testing.T) {
+	t.Parallel()
+	h := hub()
+	h.Partner, h.HelpEmail, h.Customer = `<script>{email}"`, `"><b>{partner}`, "{partner}<i>"
+	for _, language := range intake.Languages {
+		var b strings.Builder
+		if err := views.Hub(h).Render(words.In(t.Context(), language), &b); err != nil {
+			t.Fatal(err)
+		}
+		for _, raw := range []string{"<script>{", "<b>", "<i>"} {
+			if strings.Contains(b.String(), raw) {
+				t.Errorf("%s: the page has %s", language, raw)
+			}
+		}
+		for _, want := range []string{"&lt;script&gt;{email}&#34;", "{partner}&lt;i&gt;", "&#34;&gt;&lt;b&gt;{partner}"} {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("%s: the page lacks %s", language, want)
+			}
+		}
+	}
+}

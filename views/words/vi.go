@@ -2,13 +2,13 @@ package words
 
 // vietnamese is sorted by the English. Terms that stand in English on
 // Australian papers have it in brackets.
-var vietnamese = map[string]string{
+var vietnamese = map[string]string{ //nolint:gosec // it takes words about passports for one
 	"(optional)":           "(không bắt buộc)",
 	", in dollars":         ", tính bằng đô la Úc",
 	", in dollars a month": ", tính bằng đô la Úc mỗi tháng",
 	", in dollars a year":  ", tính bằng đô la Úc mỗi năm",
 	"2 January 2006":       "2 tháng 1 năm 2006",
-	"A PDF of everything you sent, in English. Save it before you close this page.":                                                   "Tập tin PDF bằng tiếng Anh gồm mọi thông tin quý vị đã gửi. Hãy lưu lại trước khi đóng trang này.",
+	"A PDF of everything you sent. Save it before you close this page.":                                                               "Tập tin PDF bằng tiếng Anh gồm mọi thông tin quý vị đã gửi. Hãy lưu lại trước khi đóng trang này.",
 	"A payslip, your latest bank, loan and super statements, and your council rates notice. Estimates are fine where you don’t know.": "Phiếu lương (payslip), sao kê mới nhất của ngân hàng, khoản vay và quỹ hưu trí (super), và thông báo phí hội đồng địa phương (council rates notice). Quý vị có thể ước tính những gì không biết chính xác.",
 	"About this statement": "Về bản kê khai này",
 	"About you":            "Về quý vị",

@@ -2,13 +2,13 @@ package words
 
 // simplifiedChinese is sorted by the English. Terms that stand in English on
 // Australian papers have it in brackets.
-var simplifiedChinese = map[string]string{
+var simplifiedChinese = map[string]string{ //nolint:gosec // it takes words about passports for one
 	"(optional)":           "（选填）",
 	", in dollars":         "，以澳元计",
 	", in dollars a month": "，以澳元计，每月",
 	", in dollars a year":  "，以澳元计，每年",
 	"2 January 2006":       "2006年1月2日",
-	"A PDF of everything you sent, in English. Save it before you close this page.":                                                   "您所提交全部内容的英文 PDF 文件。请在关闭本页之前保存。",
+	"A PDF of everything you sent. Save it before you close this page.":                                                               "您所提交全部内容的英文 PDF 文件。请在关闭本页之前保存。",
 	"A payslip, your latest bank, loan and super statements, and your council rates notice. Estimates are fine where you don’t know.": "工资单 (payslip)、最近的银行、贷款和养老金 (super) 对账单，以及市政费通知单 (council rates notice)。不确切知道的金额可以估算。",
 	"About this statement": "关于本财务状况表",
 	"About you":            "关于您",
