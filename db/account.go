@@ -36,6 +36,13 @@ func (d *DB) Account(ctx context.Context, id intake.AccountID) (*intake.Account,
 	return &a, wrap(err, "get account")
 }
 
+// Account returns one account, or ErrNotFound.
+func (tx *Tx) Account(ctx context.Context, id intake.AccountID) (*intake.Account, error) {
+	var a intake.Account
+	err := tx.GetContext(ctx, &a, `SELECT `+accountColumns+` FROM account WHERE id = $1`, id)
+	return &a, wrap(err, "get account")
+}
+
 // LockAccount returns one account, locked for this transaction, or
 // ErrNotFound.
 func (tx *Tx) LockAccount(ctx context.Context, id intake.AccountID) (*intake.Account, error) {

@@ -36,6 +36,8 @@ type (
 	staffRequestKind struct{}
 	invitationKind   struct{}
 	passkeyKind      struct{}
+	subscriptionKind struct{}
+	invoiceKind      struct{}
 )
 
 func (accountKind) prefix() string  { return "acct" }
@@ -54,6 +56,8 @@ func (auditKind) prefix() string        { return "aud" }
 func (staffRequestKind) prefix() string { return "srq" }
 func (invitationKind) prefix() string   { return "ivt" }
 func (passkeyKind) prefix() string      { return "pkey" }
+func (subscriptionKind) prefix() string { return "sub" }
+func (invoiceKind) prefix() string      { return "inv" }
 
 // The ids of accounts and what they own (D4).
 type (
@@ -85,6 +89,10 @@ type (
 	InvitationID = ID[invitationKind]
 	// PasskeyID is that of a staff user's passkey, pkey_….
 	PasskeyID = ID[passkeyKind]
+	// SubscriptionID is a subscription's, sub_….
+	SubscriptionID = ID[subscriptionKind]
+	// InvoiceID is an invoice's, inv_….
+	InvoiceID = ID[invoiceKind]
 )
 
 // ErrBadID says that a text is no id of its kind.
@@ -242,6 +250,15 @@ func NewPasskeyID() PasskeyID { return NewID[passkeyKind]() }
 
 // ParsePasskeyID reads a passkey id.
 func ParsePasskeyID(s string) (PasskeyID, error) { return ParseID[passkeyKind](s) }
+
+// NewSubscriptionID returns a new subscription id.
+func NewSubscriptionID() SubscriptionID { return NewID[subscriptionKind]() }
+
+// NewInvoiceID returns a new invoice id.
+func NewInvoiceID() InvoiceID { return NewID[invoiceKind]() }
+
+// ParseInvoiceID reads an invoice id.
+func ParseInvoiceID(s string) (InvoiceID, error) { return ParseID[invoiceKind](s) }
 
 // ParseAuditID reads an audit log id.
 func ParseAuditID(s string) (AuditID, error) { return ParseID[auditKind](s) }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"candor/intake"
 )
@@ -111,3 +112,6 @@ func (l Letter) HTML() (string, error) {
 	}
 	return b.String(), nil
 }
+
+// day is a date as letters say it, UTC.
+func day(t time.Time) string { return t.UTC().Format("2 January 2006") }
