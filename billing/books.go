@@ -18,10 +18,12 @@ import (
 // differ by less; a session that comes later yet counts in the next period.
 const Grace = time.Minute
 
-// Events records what partners are told of, in the caller's transaction.
+// Events records what partners are told of, by webhook or by letter, in the
+// caller's transaction.
 type Events interface {
 	BillingEvent(ctx context.Context, tx *db.Tx, account intake.AccountID, p intake.Payload, now time.Time) error
 	InvoiceLetter(ctx context.Context, tx *db.Tx, id intake.InvoiceID) error
+	UsageLetter(ctx context.Context, tx *db.Tx, account intake.AccountID, percent int) error
 }
 
 // Terms are what invoices are made by.
@@ -136,18 +138,40 @@ func (b *Books) Fail(ctx context.Context, tx *db.Tx, id intake.InvoiceID, reason
 	if err != nil {
 		return i, err
 	}
+	return i, b.fail(ctx, tx, i, reason, now)
+}
+
+// ErrCounted says that the failure of an attempt is counted already.
+var ErrCounted = errors.New("billing: this attempt's failure is counted")
+
+// FailAttempt notes that the attempt which was made after so many failures
+// failed, as Fail does. Who asked the provider and the provider's own word tell
+// of the same attempt: the second one gets ErrCounted.
+func (b *Books) FailAttempt(ctx context.Context, tx *db.Tx, id intake.InvoiceID, failures int, reason string, now time.Time) (*intake.Invoice, error) {
+	i, err := unsettled(ctx, tx, id)
+	if err == nil && i.Failures != failures {
+		err = ErrCounted
+	}
+	if err != nil {
+		return i, err
+	}
+	return i, b.fail(ctx, tx, i, reason, now)
+}
+
+// fail counts a failed payment of a locked invoice.
+func (b *Books) fail(ctx context.Context, tx *db.Tx, i *intake.Invoice, reason string, now time.Time) error {
 	i.Failures++
 	i.Status, i.FailureReason, i.NextAttemptAt = intake.InvoiceFailed, &reason, intake.PaymentRetry(i.Failures, now)
 	if err := tx.UpdatePayment(ctx, i); err != nil {
-		return i, err
+		return err
 	}
 	if err := b.settleStanding(ctx, tx, i.AccountID, now); err != nil {
-		return i, err
+		return err
 	}
 	if err := b.Events.InvoiceLetter(ctx, tx, i.ID); err != nil {
-		return i, err
+		return err
 	}
-	return i, b.Events.BillingEvent(ctx, tx, i.AccountID, intake.NewInvoicePaymentFailedPayload(i), now)
+	return b.Events.BillingEvent(ctx, tx, i.AccountID, intake.NewInvoicePaymentFailedPayload(i), now)
 }
 
 // Void takes an invoice back: nothing is owed by it any more. ErrSettled where

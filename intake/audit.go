@@ -81,6 +81,15 @@ const (
 
 	AuditAccountChanged AuditAction = "account.changed"
 
+	AuditPlanChanged           AuditAction = "subscription.plan_changed"
+	AuditSubscribed            AuditAction = "subscription.started"
+	AuditSubscriptionCancelled AuditAction = "subscription.cancelled"
+	AuditReactivated           AuditAction = "subscription.reactivated"
+	AuditBillingEmail          AuditAction = "billing.email_changed"
+	AuditInvoicePaid           AuditAction = "invoice.paid" // as an operator says
+	AuditInvoiceFailed         AuditAction = "invoice.payment_failed"
+	AuditInvoiceVoid           AuditAction = "invoice.voided"
+
 	AuditRedelivered       AuditAction = "delivery.redelivered"
 	AuditDeliveryCancelled AuditAction = "delivery.cancelled"
 	AuditWebhookURL        AuditAction = "webhook.url_changed"
@@ -114,6 +123,7 @@ var AuditActions = []AuditAction{
 	AuditPasswordChanged, AuditPasswordReset, AuditSessionsEnded, AuditTwoStepOn, AuditTwoStepOff, AuditRecoveryCodesMade, AuditRecoveryCodeUsed,
 	AuditPasskeyAdded, AuditPasskeyRemoved, AuditInvited, AuditInvitationRevoked, AuditJoined, AuditAccountOpened,
 	AuditAccountChanged,
+	AuditPlanChanged, AuditSubscribed, AuditSubscriptionCancelled, AuditReactivated, AuditBillingEmail, AuditInvoicePaid, AuditInvoiceFailed, AuditInvoiceVoid,
 	AuditRedelivered, AuditDeliveryCancelled, AuditWebhookURL, AuditSecretNext, AuditSecretSwitched, AuditSecretRestored, AuditSecretAbandoned, AuditTestEvent,
 	AuditKeyCreated, AuditKeyRenamed, AuditKeyRotated, AuditKeyDeleted,
 	AuditRoleChanged, AuditStaffRemoved, AuditLogExported,

@@ -36,6 +36,13 @@ func (e *Enqueuer) InvoiceLetter(ctx context.Context, tx *db.Tx, id intake.Invoi
 	return err
 }
 
+// UsageLetter asks for the letter that tells an account how many percent of its
+// plan are used.
+func (e *Enqueuer) UsageLetter(ctx context.Context, tx *db.Tx, account intake.AccountID, percent int) error {
+	_, err := e.insert(ctx, tx, billingLetterArgs{Account: &account, Percent: percent})
+	return err
+}
+
 type billingLetterWorker struct {
 	river.WorkerDefaults[billingLetterArgs]
 	db      *db.DB

@@ -138,7 +138,9 @@ func workers(c Config, d *dispatcher) *river.Workers {
 	if c.Payments == nil {
 		c.Payments = billing.Manual{}
 	}
-	river.AddWorker(all, &billingWorker{db: c.DB, enqueuer: c.Enqueuer, books: &billing.Books{Events: c.Enqueuer, Terms: c.Terms}, provider: c.Payments, clock: c.Clock})
+	river.AddWorker(all, &billingWorker{clock: c.Clock, cycle: &billing.Cycle{
+		DB: c.DB, Books: &billing.Books{Events: c.Enqueuer, Terms: c.Terms}, Provider: c.Payments,
+	}})
 	river.AddWorker(all, &billingLetterWorker{db: c.DB, sender: c.Mail, baseURL: c.BaseURL})
 	river.AddWorker(all, &recountWorker{db: c.DB, clock: c.Clock, logger: c.Logger, observer: c.Observer})
 	return all

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"candor/intake"
+	"candor/statement"
 )
 
 // CurrentSubscription is a subscription with its running period and usage.
@@ -14,6 +15,31 @@ type CurrentSubscription struct {
 	Used         int
 	Remaining    *int // nil: unlimited (D41)
 	BillingEmail string
+	InvoiceDate  time.Time // when the running period is invoiced
+
+	Lines intake.InvoiceLines // what the running period comes to so far
+	GST   statement.Cents     // included in their total
+
+	Projection *Projection // nil on a period's first day
+}
+
+// A Projection is what a period comes to if it goes on as it has so far.
+type Projection struct {
+	Sessions int
+	Total    statement.Cents // in cents
+}
+
+// project extends what was used to the whole period. A day is too short to tell
+// anything by.
+func project(stretches []intake.PlanStretch, of *CurrentSubscription, now time.Time) *Projection {
+	gone := now.Sub(of.Period.Start)
+	if gone < 24*time.Hour || of.Status == intake.SubscriptionCancelled {
+		return nil
+	}
+	whole := of.Period.End.Sub(of.Period.Start)
+	// In minutes, which no number of sessions makes overflow.
+	sessions := of.Used * int(whole/time.Minute) / int(gone/time.Minute)
+	return &Projection{Sessions: sessions, Total: intake.PriceSessions(stretches, sessions).Total()}
 }
 
 // Subscription returns the account's subscription with what was used of it in
@@ -29,12 +55,24 @@ func (s *Service) Subscription(ctx context.Context, account intake.AccountID) (*
 		return nil, err
 	}
 	out := &CurrentSubscription{Subscription: *subscription, Period: subscription.PeriodAt(now), BillingEmail: owner.BillingEmail}
-	out.Used, err = s.DB.UsedSessions(ctx, account, out.Period.Start)
+	out.InvoiceDate = *subscription.Closing(out.Period.Start)
+	if out.Used, err = s.DB.UsedSessions(ctx, account, out.Period.Start); err != nil {
+		return nil, err
+	}
+	stretches := []intake.PlanStretch{{Plan: subscription.Plan}}
+	if out.Period.Start.Equal(subscription.BilledTo) {
+		if stretches, err = s.DB.PlanStretches(ctx, subscription); err != nil {
+			return nil, err
+		}
+	}
+	out.Lines = intake.PriceSessions(stretches, out.Used)
+	out.GST = intake.GSTIn(out.Lines.Total(), s.Terms.GSTBasisPoints)
+	out.Projection = project(stretches, out, now)
 	if subscription.SessionsIncluded != nil {
 		remaining := max(0, *subscription.SessionsIncluded-out.Used)
 		out.Remaining = &remaining
 	}
-	return out, err
+	return out, nil
 }
 
 // UsageRange is what a caller asks usage for; the dates win over the period

@@ -2,6 +2,7 @@ package letter
 
 import (
 	"fmt"
+	"time"
 
 	"candor/intake"
 )
@@ -9,7 +10,7 @@ import (
 // Invoice tells how an invoice stands: new, failed or settled.
 func Invoice(i *intake.Invoice, url string) Letter {
 	l := Letter{Button: "Open billing", URL: url}
-	what := fmt.Sprintf("%s for %s to %s: %s", i.NumberText(), day(i.PeriodStart), day(i.PeriodEnd), i.Total)
+	what := fmt.Sprintf("%s for %s to %s: %s", i.NumberText(), day(i.PeriodStart), day(i.PeriodEnd.Add(-time.Nanosecond)), i.Total)
 	switch {
 	case i.Status == intake.InvoicePaid:
 		l.Subject = "Invoice " + i.NumberText() + " is paid"
