@@ -147,13 +147,23 @@ func (d *DB) SetCustomer(ctx context.Context, m *PaymentMethod) error {
 }
 
 // SetPaymentMethod stores how the account with that customer at the provider
-// pays, and returns the account, or ErrNotFound.
-func (tx *Tx) SetPaymentMethod(ctx context.Context, provider, customer, method, label string) (intake.AccountID, error) {
+// pays, and returns the account. ErrNotFound where there is none, or where it
+// pays by this method or a newer one already; at is when the method was made.
+func (tx *Tx) SetPaymentMethod(ctx context.Context, provider, customer, method, label string, at time.Time) (intake.AccountID, error) {
 	var id intake.AccountID
 	err := tx.GetContext(ctx, &id, `
-		UPDATE payment_method SET method_id = $3, label = $4 WHERE provider = $1 AND customer_id = $2 RETURNING account_id`,
-		provider, customer, method, label)
+		UPDATE payment_method SET method_id = $3, label = $4, method_at = $5
+		WHERE provider = $1 AND customer_id = $2 AND (method_at IS NULL OR method_at < $5)
+		RETURNING account_id`, provider, customer, method, label, at)
 	return id, wrap(err, "set payment method")
+}
+
+// DropPaymentMethod forgets a method of payment that is no longer stored at the
+// provider.
+func (tx *Tx) DropPaymentMethod(ctx context.Context, provider, method string) error {
+	_, err := tx.ExecContext(ctx, `
+		UPDATE payment_method SET method_id = NULL, label = NULL WHERE provider = $1 AND method_id = $2`, provider, method)
+	return wrap(err, "drop payment method")
 }
 
 // PayNow brings the payments of an account's unsettled invoices forward to now,
@@ -215,8 +225,9 @@ func (d *DB) HeavyUses(ctx context.Context, percent int, now time.Time) ([]Heavy
 }
 
 // PutOffPayment puts the next attempt at an invoice's payment off, where one is
-// still expected.
-func (tx *Tx) PutOffPayment(ctx context.Context, id intake.InvoiceID, to time.Time) error {
-	_, err := tx.ExecContext(ctx, `UPDATE invoice SET next_attempt_at = $2 WHERE id = $1 AND settled_at IS NULL`, id, to)
+// still expected and none has failed since the invoice was read.
+func (tx *Tx) PutOffPayment(ctx context.Context, i *intake.Invoice, to time.Time) error {
+	_, err := tx.ExecContext(ctx, `
+		UPDATE invoice SET next_attempt_at = $3 WHERE id = $1 AND failures = $2 AND settled_at IS NULL`, i.ID, i.Failures, to)
 	return wrap(err, "put payment off")
 }

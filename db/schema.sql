@@ -281,7 +281,8 @@ CREATE TABLE public.payment_method (
     provider text NOT NULL,
     customer_id text NOT NULL,
     method_id text,
-    label text
+    label text,
+    method_at timestamp with time zone
 );
 
 CREATE TABLE public.plan (

@@ -16,6 +16,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"candor/billing"
 	"candor/intake"
 	"candor/ratelimit"
 	"candor/service"
@@ -25,6 +26,12 @@ import (
 // concurrent use.
 type Limiter interface {
 	Take(key string, now time.Time) ratelimit.Quota
+}
+
+// ProviderEvents reads what a payment provider sends: the body, its signature
+// and when it came. The error is billing.ErrSignature where it is forged.
+type ProviderEvents interface {
+	Event(ctx context.Context, payload []byte, signature string, now time.Time) (billing.ProviderEvent, error)
 }
 
 // Config is what the server needs.
@@ -39,6 +46,7 @@ type Config struct {
 	CookieKeys     [][]byte                    // gorilla/sessions pairs, newest first
 	Ready          func(context.Context) error // nil once the process can serve
 	Version        string
+	Stripe         ProviderEvents                                             // nil where Stripe isn't set up
 	Outbox         Outbox                                                     // in development, where no letter is sent: shown at /dev/mail
 	Answered       func(method, route string, status int, took time.Duration) // told of each request; nil for nobody
 }

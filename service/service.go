@@ -31,6 +31,7 @@ type Config struct {
 	Clock    intake.Clock
 	Logger   *slog.Logger
 	Terms    billing.Terms
+	Cards    Cards // nil where no payment provider collects by itself
 
 	TestClient  *webhook.Client   // makes the attempts of test events
 	TestLimiter *ratelimit.Memory // counts them, by TestEventLimit

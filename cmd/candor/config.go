@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"candor/billing"
 	"candor/keyring"
 	"candor/mail"
 	"candor/webhook"
@@ -35,11 +36,14 @@ type Config struct {
 	PDFFont         string
 	SMTPURL         string // "": development keeps letters, production can't send them
 	MailFrom        string
+	Terms           billing.Terms
+	Stripe          stripeConfig
 	DBConnections   int
 	ShutdownTimeout time.Duration
 	LogLevel        slog.Level
 
-	port string // PORT, where CANDOR_ADDR isn't set
+	port    string // PORT, where CANDOR_ADDR isn't set
+	dueDays *int   // CANDOR_INVOICE_DUE_DAYS; nil for what suits the way of payment
 }
 
 // variable is one line of the configuration: a name, what it says, and how its
@@ -73,6 +77,11 @@ func (c *Config) variables() []variable {
 		{"CANDOR_PDF_FONT", "", "TrueType file for characters that DejaVu lacks, such as Chinese", setText(&c.PDFFont)},
 		{"CANDOR_SMTP_URL", "", "mail server for letters to staff: smtp://user:password@host:587 or smtps://…:465", setText(&c.SMTPURL)},
 		{"CANDOR_MAIL_FROM", "", "sender of these letters, such as Candor <no-reply@example.com>", setText(&c.MailFrom)},
+		{"CANDOR_GST_PERCENT", "10", "GST that invoices include, 0 for none; two decimals at most", c.setGST},
+		{"CANDOR_INVOICE_DUE_DAYS", "", "days from an invoice to its first payment; 14, 0 with Stripe", c.setDueDays},
+		{"CANDOR_STRIPE_SECRET_KEY", "", "Stripe collects invoices by card: its secret key", setText(&c.Stripe.secretKey)},
+		{"CANDOR_STRIPE_WEBHOOK_SECRET", "", "signing secret of Stripe's webhooks to /billing/stripe", setText(&c.Stripe.webhookSecret)},
+		{"CANDOR_STRIPE_API_URL", "", "another address than Stripe's, such as stripe-mock's; in development alone", setText(&c.Stripe.apiURL)},
 		{"CANDOR_DB_CONNECTIONS", "20", "size of the connection pool", setCount(&c.DBConnections)},
 		{"CANDOR_SHUTDOWN_TIMEOUT", "30s", "time for requests and jobs to finish after SIGTERM", setDuration(&c.ShutdownTimeout)},
 		{"CANDOR_LOG_LEVEL", "", "debug, info, warn or error; warn, info in production", c.setLogLevel},
@@ -135,6 +144,7 @@ func (c *Config) settle(known func(name string) bool) []string {
 			missing = append(missing, "CANDOR_SMTP_URL "+err.Error())
 		}
 	}
+	missing = append(missing, c.settleBilling()...)
 	if c.Development || known("CANDOR_ENV") {
 		return missing
 	}
@@ -264,6 +274,7 @@ func (c Config) LogValue() slog.Value {
 		slog.Any("trusted_proxies", c.TrustedProxies), slog.String("webhook_schedule", c.Schedule.String()),
 		slog.Int("rate_per_minute", c.RatePerMinute), slog.Int("rate_burst", c.RateBurst),
 		slog.Duration("sweep_interval", c.SweepInterval), slog.Duration("rescue_after", c.RescueAfter),
+		slog.Int("gst_basis_points", c.Terms.GSTBasisPoints), slog.Int("invoice_due_days", c.Terms.DueDays), slog.String("payments", c.payments()),
 		slog.String("pdf_font", c.PDFFont), slog.String("mail_server", mailServer), slog.String("mail_from", c.MailFrom), slog.Int("db_connections", c.DBConnections),
 		slog.Duration("shutdown_timeout", c.ShutdownTimeout), slog.String("log_level", c.LogLevel.String()),
 	)

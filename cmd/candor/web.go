@@ -43,6 +43,9 @@ func startWeb(c Config, a *app, listener net.Listener, logger *slog.Logger) (par
 	if a.outbox != nil {
 		config.Outbox = a.outbox
 	}
+	if a.stripe != nil {
+		config.Stripe = a.stripe
+	}
 	handler, err := handlers.New(config)
 	if err != nil {
 		return part{}, err

@@ -104,6 +104,7 @@ CREATE TABLE payment_method (
     customer_id text NOT NULL, -- the account's at the provider
     method_id   text,          -- null until one is stored there
     label       text,          -- as the account's staff know it, "Visa ending in 4242"
+    method_at   timestamptz,   -- when it was made there: news of an older one changes nothing
     UNIQUE (provider, customer_id)
 );
 
