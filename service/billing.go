@@ -23,6 +23,21 @@ type CurrentSubscription struct {
 	Projection *Projection // nil on a period's first day
 }
 
+// stretches are the parts of the running period by plan. In the moment between
+// a period's end and its closing the next one runs already, under its own plan.
+func (s *Service) stretches(ctx context.Context, of *CurrentSubscription) ([]intake.PlanStretch, error) {
+	if of.Period.Start.Equal(of.BilledTo) {
+		return s.DB.PlanStretches(ctx, &of.Subscription)
+	}
+	plans, err := s.DB.Plans(ctx)
+	for _, plan := range plans {
+		if of.NextPlanID != nil && plan.ID == *of.NextPlanID {
+			of.Plan, of.NextPlanID = plan, nil
+		}
+	}
+	return []intake.PlanStretch{{Plan: of.Plan}}, err
+}
+
 // A Projection is what a period comes to if it goes on as it has so far.
 type Projection struct {
 	Sessions int
@@ -59,17 +74,15 @@ func (s *Service) Subscription(ctx context.Context, account intake.AccountID) (*
 	if out.Used, err = s.DB.UsedSessions(ctx, account, out.Period.Start); err != nil {
 		return nil, err
 	}
-	stretches := []intake.PlanStretch{{Plan: subscription.Plan}}
-	if out.Period.Start.Equal(subscription.BilledTo) {
-		if stretches, err = s.DB.PlanStretches(ctx, subscription); err != nil {
-			return nil, err
-		}
+	stretches, err := s.stretches(ctx, out)
+	if err != nil {
+		return nil, err
 	}
 	out.Lines = intake.PriceSessions(stretches, out.Used)
 	out.GST = intake.GSTIn(out.Lines.Total(), s.Terms.GSTBasisPoints)
 	out.Projection = project(stretches, out, now)
-	if subscription.SessionsIncluded != nil {
-		remaining := max(0, *subscription.SessionsIncluded-out.Used)
+	if out.SessionsIncluded != nil {
+		remaining := max(0, *out.SessionsIncluded-out.Used)
 		out.Remaining = &remaining
 	}
 	return out, nil
