@@ -151,8 +151,11 @@ type Invoice struct {
 	Reference     *string       `db:"reference"`       // of the payment, or why it is void
 }
 
+// InvoicePrefix is what invoice numbers begin with, as people write them.
+const InvoicePrefix = "CAN-"
+
 // NumberText is the invoice's number as people write it, "CAN-000042".
-func (i *Invoice) NumberText() string { return fmt.Sprintf("CAN-%06d", i.Number) }
+func (i *Invoice) NumberText() string { return fmt.Sprintf("%s%06d", InvoicePrefix, i.Number) }
 
 // retryDays are how many days after each failed payment the next one is tried.
 var retryDays = []int{3, 5, 7}

@@ -82,8 +82,8 @@ func (s *Service) CancelSubscription(ctx context.Context, account intake.Account
 	case reason == "":
 		problem = "Say why, in a few words"
 	}
-	if err := fieldProblems(field{"reason", problem}); err != nil {
-		return err
+	if problem != "" {
+		return intake.FieldError(intake.CodeValidation, "reason", problem)
 	}
 	return s.onSubscription(ctx, account, by, func(tx *db.Tx, of *intake.Subscription) (deed, error) {
 		err := s.books.Cancel(ctx, tx, of, atOnce, reason, s.Clock.Now())
