@@ -9,7 +9,8 @@ import (
 	"candor/intake"
 )
 
-const accountColumns = `id, name, billing_email, help_email, help_phone, brand_colour, created_at`
+const accountColumns = `id, name, billing_email, help_email, help_phone, brand_colour, created_at,
+	default_expires_in_days, retention_days, logo_name, logo_width, logo_height`
 
 // InsertAccount stores a new account.
 func (tx *Tx) InsertAccount(ctx context.Context, a *intake.Account) error {
@@ -51,12 +52,44 @@ func (tx *Tx) LockAccount(ctx context.Context, id intake.AccountID) (*intake.Acc
 	return &a, wrap(err, "lock account")
 }
 
-// UpdateAccount stores what staff can set of an account.
+// UpdateAccount stores what staff can set of an account but its logo.
 func (tx *Tx) UpdateAccount(ctx context.Context, a *intake.Account) error {
 	result, err := tx.ExecContext(ctx, `
-		UPDATE account SET name = $2, help_email = $3, help_phone = $4, brand_colour = $5 WHERE id = $1`,
-		a.ID, a.Name, a.HelpEmail, a.HelpPhone, a.BrandColour)
+		UPDATE account SET name = $2, help_email = $3, help_phone = $4, brand_colour = $5,
+			default_expires_in_days = $6, retention_days = $7
+		WHERE id = $1`,
+		a.ID, a.Name, a.HelpEmail, a.HelpPhone, a.BrandColour, a.DefaultExpiresInDays, a.RetentionDays)
 	return changedOne(result, err, "update account")
+}
+
+// DefaultExpiresInDays returns how many days the links of an account's
+// sessions work that ask for none, or ErrNotFound.
+func (tx *Tx) DefaultExpiresInDays(ctx context.Context, id intake.AccountID) (days int, err error) {
+	err = tx.GetContext(ctx, &days, `SELECT default_expires_in_days FROM account WHERE id = $1`, id)
+	return days, wrap(err, "get default expiry")
+}
+
+// SetLogo stores an account's logo; nil for none.
+func (tx *Tx) SetLogo(ctx context.Context, id intake.AccountID, logo *intake.Logo) error {
+	var result sql.Result
+	var err error
+	if logo == nil {
+		result, err = tx.ExecContext(ctx, `
+			UPDATE account SET logo = NULL, logo_name = NULL, logo_width = NULL, logo_height = NULL WHERE id = $1`, id)
+	} else {
+		result, err = tx.ExecContext(ctx, `
+			UPDATE account SET logo = $2, logo_name = $3, logo_width = $4, logo_height = $5 WHERE id = $1`,
+			id, logo.Content, logo.Name, logo.Width, logo.Height)
+	}
+	return changedOne(result, err, "set logo")
+}
+
+// Logo returns the bytes of the logo with that name, or ErrNotFound where no
+// account has it any more.
+func (d *DB) Logo(ctx context.Context, name string) ([]byte, error) {
+	var content []byte
+	err := d.GetContext(ctx, &content, `SELECT logo FROM account WHERE logo_name = $1 LIMIT 1`, name)
+	return content, wrap(err, "get logo")
 }
 
 // wrap says what failed; a missing row becomes ErrNotFound.

@@ -79,3 +79,28 @@ func (d *DB) DeleteStoredResponses(ctx context.Context, before time.Time, limit 
 	n, err := result.RowsAffected()
 	return int(n), wrap(err, "delete stored responses")
 }
+
+// KeptResponse is a remembered answer with what it is kept under.
+type KeptResponse struct {
+	Path     string `db:"path"`
+	Key      string `db:"key"`
+	Response []byte `db:"response"` // sealed
+}
+
+// StoredResponsesBetween returns the answers given in the scope from the one
+// time to before the other.
+func (tx *Tx) StoredResponsesBetween(ctx context.Context, scope intake.Scope, from, to time.Time) ([]KeptResponse, error) {
+	var out []KeptResponse
+	err := tx.SelectContext(ctx, &out, `
+		SELECT path, key, response FROM idempotency_key
+		WHERE account_id = $1 AND livemode = $2 AND created_at >= $3 AND created_at < $4`, scope.AccountID, scope.Livemode, from, to)
+	return out, wrap(err, "list stored responses")
+}
+
+// ReplaceStoredResponse stores a remembered answer anew.
+func (tx *Tx) ReplaceStoredResponse(ctx context.Context, scope intake.Scope, k *KeptResponse) error {
+	_, err := tx.ExecContext(ctx, `
+		UPDATE idempotency_key SET response = $5 WHERE account_id = $1 AND livemode = $2 AND path = $3 AND key = $4`,
+		scope.AccountID, scope.Livemode, k.Path, k.Key, k.Response)
+	return wrap(err, "replace stored response")
+}

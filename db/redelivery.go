@@ -41,14 +41,50 @@ func (tx *Tx) CancelDelivery(ctx context.Context, scope intake.Scope, id intake.
 	return &out, wrap(err, "cancel delivery")
 }
 
+// FailedAt is how many failed deliveries there are to an endpoint.
+type FailedAt struct {
+	EndpointID intake.EndpointID `db:"endpoint_id"`
+	Origin     string            `db:"origin"`
+	Count      int64             `db:"count"`
+}
+
 // CountFailed returns how many of the scope's failed deliveries match the
-// filter, whose own state is not looked at: what a redelivery started now
-// would be about.
-func (d *DB) CountFailed(ctx context.Context, scope intake.Scope, f intake.DeliveryFilter) (int64, error) {
+// filter, whose own state is not looked at, to each endpoint, most first: what
+// a redelivery started now would be about.
+func (d *DB) CountFailed(ctx context.Context, scope intake.Scope, f intake.DeliveryFilter) ([]FailedAt, error) {
 	c := deliveryConditions(scope, f)
-	var n int64
-	err := d.GetContext(ctx, &n, "SELECT count(*) FROM delivery WHERE "+c.where("state = 'failed'"), c.args...)
-	return n, wrap(err, "count failed deliveries")
+	if err := d.boundSequence(ctx, scope, f, c); err != nil {
+		return nil, err
+	}
+	var out []FailedAt
+	err := d.SelectContext(ctx, &out, `
+		SELECT n.endpoint_id, e.origin, n.count
+		FROM (SELECT endpoint_id, count(*) FROM delivery WHERE `+c.where("state = 'failed'")+` GROUP BY endpoint_id) n
+			JOIN webhook_endpoint e ON e.id = n.endpoint_id
+		ORDER BY n.count DESC, e.origin`, c.args...)
+	return out, wrap(err, "count failed deliveries")
+}
+
+// RedeliveryOutcome says in which state how many deliveries are that a
+// redelivery has made again, each counted to most and no further. Those that
+// were made again by hand since aren't its own any more.
+func (d *DB) RedeliveryOutcome(ctx context.Context, id intake.RedeliveryID, most int) (map[intake.DeliveryState]int, error) {
+	var rows []struct {
+		State intake.DeliveryState `db:"state"`
+		Count int                  `db:"count"`
+	}
+	err := d.SelectContext(ctx, &rows, `
+		SELECT s.state, (
+			SELECT count(*) FROM (
+				SELECT 1 FROM delivery d
+				WHERE d.redelivery_id > '00000000-0000-0000-0000-000000000000' AND d.redelivery_id = $1 AND d.state = s.state LIMIT $2) n
+		) AS count
+		FROM unnest(ARRAY['pending', 'delivered', 'failed', 'cancelled']) AS s (state)`, id, most)
+	out := make(map[intake.DeliveryState]int, len(rows))
+	for _, row := range rows {
+		out[row.State] = row.Count
+	}
+	return out, wrap(err, "count what became of redelivery")
 }
 
 const redeliveryColumns = `id, account_id, livemode, since, until, endpoint_id, type, status, rate, state, matched, requeued, skipped,
@@ -101,19 +137,23 @@ func (d *DB) Redeliveries(ctx context.Context, scope intake.Scope, limit int) ([
 	return out, wrap(err, "list redeliveries")
 }
 
-// StopRedelivery ends a running redelivery at now: when it returns, nothing
-// more is made pending by it. ErrNotFound says that the scope has no such
+// StopRedelivery ends a running redelivery at now and returns it: once that is
+// committed, nothing more is made pending by it. What it hadn't dealt with is
+// left to ForgetRedeliveryItems. ErrNotFound says that the scope has no such
 // redelivery that runs.
-func (d *DB) StopRedelivery(ctx context.Context, scope intake.Scope, id intake.RedeliveryID, now time.Time) error {
-	var stopped intake.RedeliveryID
-	err := d.GetContext(ctx, &stopped, `
+func (tx *Tx) StopRedelivery(ctx context.Context, scope intake.Scope, id intake.RedeliveryID, now time.Time) (*intake.Redelivery, error) {
+	var r intake.Redelivery
+	err := tx.GetContext(ctx, &r, `
 		UPDATE redelivery SET state = 'stopped', finished_at = $4 WHERE id = $1 AND account_id = $2 AND livemode = $3 AND state = 'running'
-		RETURNING id`, id, scope.AccountID, scope.Livemode, now)
-	if err != nil {
-		return wrap(err, "stop redelivery")
-	}
-	// On its own, so that many items don't hold up the stop.
-	_, err = d.ExecContext(ctx, `DELETE FROM redelivery_item WHERE redelivery_id = $1`, id)
+		RETURNING `+redeliveryColumns, id, scope.AccountID, scope.Livemode, now)
+	return &r, wrap(err, "stop redelivery")
+}
+
+// ForgetRedeliveryItems deletes what a redelivery hadn't dealt with when it was
+// stopped: on its own, so that many items don't hold up the stop.
+func (d *DB) ForgetRedeliveryItems(ctx context.Context, id intake.RedeliveryID) error {
+	_, err := d.ExecContext(ctx, `
+		DELETE FROM redelivery_item WHERE redelivery_id = $1 AND EXISTS (SELECT 1 FROM redelivery WHERE id = $1 AND state <> 'running')`, id)
 	return wrap(err, "delete redelivery items")
 }
 

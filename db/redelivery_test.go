@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -190,13 +191,69 @@ func (s *store) failedAt(url string, n int) (out []*intake.Delivery) {
 	return out
 }
 
+// countFailed is how many failed deliveries match, to all endpoints.
+func (s *store) countFailed(f intake.DeliveryFilter) (n int64) {
+	s.Helper()
+	at, err := s.CountFailed(s.ctx, s.scope, f)
+	s.ok(err)
+	for i, e := range at {
+		if e.Count == 0 || e.Origin == "" || i > 0 && e.Count > at[i-1].Count {
+			s.Errorf("failed deliveries are counted as %+v", at)
+		}
+		n += e.Count
+	}
+	return n
+}
+
+// outcome is what became of what a redelivery made again.
+func (s *store) outcome(r *intake.Redelivery, most int) string {
+	s.Helper()
+	got, err := s.RedeliveryOutcome(s.ctx, r.ID, most)
+	s.ok(err)
+	return fmt.Sprintf("%d pending, %d delivered, %d failed, %d cancelled", got[intake.DeliveryPending], got[intake.DeliveryDelivered], got[intake.DeliveryFailed], got[intake.DeliveryCancelled])
+}
+
+func TestRedeliveryOutcome(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	failed := s.failedAt("https://a.example/", 10)
+	other := s.failedAt("https://b.example/", 1)
+	r := s.started(100)
+	s.pass(r, time.Second)
+	s.step(r)
+	_, err := s.redeliver(other[0].ID, start) // pending: it stays the redelivery's
+	s.ok(err)
+	if got, want := s.outcome(r, 100), "11 pending, 0 delivered, 0 failed, 0 cancelled"; got != want {
+		t.Errorf("after the step: %s, want %s", got, want)
+	}
+	for i, d := range failed[:7] {
+		is := s.get(d.ID)
+		switch {
+		case i < 4:
+			s.record(is, is.AttemptsTotal+1, intake.DeliveryDelivered, nil)
+		case i < 6:
+			s.record(is, is.AttemptsTotal+1, intake.DeliveryFailed, nil)
+		default:
+			_, err := s.cancelDelivery(d.ID, start)
+			s.ok(err)
+		}
+	}
+	_, err = s.redeliver(failed[5].ID, start) // by hand, once it had failed
+	s.ok(err)
+	if got, want := s.outcome(r, 100), "4 pending, 4 delivered, 1 failed, 1 cancelled"; got != want {
+		t.Errorf("later: %s, want %s", got, want)
+	}
+	if got, want := s.outcome(r, 3), "3 pending, 3 delivered, 1 failed, 1 cancelled"; got != want {
+		t.Errorf("counted to 3: %s, want %s", got, want)
+	}
+}
+
 func TestRedeliveryIsPaced(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	failed := s.failedAt("https://a.example/", 25)
 	since := start.Add(-time.Hour)
-	n, err := s.CountFailed(s.ctx, s.scope, intake.DeliveryFilter{Since: &since})
-	s.ok(err)
+	n := s.countFailed(intake.DeliveryFilter{Since: &since})
 	r := s.started(5)
 	if n != 25 || r.Matched != n {
 		t.Fatalf("preview %d, matched %d, want 25", n, r.Matched)
@@ -253,18 +310,28 @@ func TestRedeliveryLeavesRoom(t *testing.T) {
 	}
 }
 
+func (s *store) stop(scope intake.Scope, id intake.RedeliveryID) error {
+	s.Helper()
+	err := s.InTx(s.ctx, func(tx *db.Tx) error {
+		_, err := tx.StopRedelivery(s.ctx, scope, id, start)
+		return err
+	})
+	s.ok(s.ForgetRedeliveryItems(s.ctx, id))
+	return err
+}
+
 func TestRedeliveryIsStopped(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	failed := s.failedAt("https://a.example/", 5)
 	r := s.started(1)
 	for _, scope := range []intake.Scope{s.newScope("Other"), {AccountID: s.scope.AccountID, Livemode: true}} {
-		s.missing("stopping another scope's", s.StopRedelivery(s.ctx, scope, r.ID, start))
+		s.missing("stopping another scope's", s.stop(scope, r.ID))
 		_, err := s.Redelivery(s.ctx, scope, r.ID)
 		s.missing("another scope's", err)
 	}
-	s.ok(s.StopRedelivery(s.ctx, s.scope, r.ID, start))
-	s.missing("stopping twice", s.StopRedelivery(s.ctx, s.scope, r.ID, start))
+	s.ok(s.stop(s.scope, r.ID))
+	s.missing("stopping twice", s.stop(s.scope, r.ID))
 	s.pass(r, 2*time.Second)
 	if step := s.step(r); !step.Ended || s.get(failed[0].ID).State != intake.DeliveryFailed || s.progress(r).State != intake.RedeliveryStopped {
 		t.Errorf("a step after the stop: %+v", step)
@@ -370,7 +437,7 @@ func TestStalledAndOldRedeliveries(t *testing.T) {
 	if !slices.Equal(stalled, []intake.RedeliveryID{idle.ID}) {
 		t.Errorf("stalled %v, want %v", stalled, idle.ID)
 	}
-	s.ok(s.StopRedelivery(s.ctx, s.scope, busy.ID, start))
+	s.ok(s.stop(s.scope, busy.ID))
 	if n, err := s.DeleteRedeliveries(s.ctx, start, 10); n != 1 || err != nil {
 		t.Errorf("deleted %d, %v; want the stopped one", n, err)
 	}

@@ -1,6 +1,61 @@
 -- The schema that the migrations make, for reading. Tables of River and of the
 -- migration tool are left out. Generated: go test ./db -run TestSchemaDump -update
 
+CREATE FUNCTION public.add_at(counts bigint[], place integer, n bigint) RETURNS bigint[]
+    LANGUAGE plpgsql IMMUTABLE
+    AS $$
+BEGIN
+    IF place IS NULL THEN
+        RETURN counts;
+    END IF;
+    counts := counts || array_fill(0::bigint, ARRAY[greatest(0, place - cardinality(counts))]);
+    counts[place] := counts[place] + n;
+    RETURN counts;
+END $$;
+
+CREATE FUNCTION public.count_form() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    completes boolean := OLD.completed_at IS NULL AND NEW.completed_at IS NOT NULL;
+BEGIN
+    PERFORM count_progress(NEW.account_id, NEW.livemode, NEW.created_at, '', OLD.accessed_at IS NULL AND NEW.accessed_at IS NOT NULL, completes,
+        CASE WHEN completes THEN extract(epoch FROM NEW.completed_at - NEW.created_at)::bigint END);
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.count_progress(account uuid, live boolean, created timestamp with time zone, name text, reaches boolean, completes boolean, spent bigint) RETURNS void
+    LANGUAGE sql
+    AS $$
+    INSERT INTO form_count AS c (account_id, livemode, day, section, reached, completed, times, seconds)
+    VALUES (account, live, (created AT TIME ZONE 'UTC')::date, name, reaches::int, completes::int,
+        add_at('{}', time_step(spent), 1), add_at('{}', time_step(spent), greatest(spent, 0)))
+    ON CONFLICT (account_id, livemode, day, section) DO UPDATE SET
+        reached = c.reached + excluded.reached, completed = c.completed + excluded.completed,
+        times = add_at(c.times, time_step(spent), 1), seconds = add_at(c.seconds, time_step(spent), greatest(spent, 0))
+$$;
+
+CREATE FUNCTION public.count_section() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    s session;
+    reaches boolean := OLD.reached_at IS NULL AND NEW.reached_at IS NOT NULL;
+    completes boolean := OLD.completed_at IS NULL AND NEW.completed_at IS NOT NULL;
+BEGIN
+    SELECT * INTO s FROM session WHERE id = NEW.session_id;
+    IF reaches OR completes THEN
+        PERFORM count_progress(s.account_id, s.livemode, s.created_at, NEW.name, reaches, completes,
+            CASE WHEN completes THEN extract(epoch FROM NEW.completed_at - OLD.reached_at)::bigint END);
+    END IF;
+    INSERT INTO form_problem_count AS c (account_id, livemode, day, section, field, problem, sessions)
+    SELECT s.account_id, s.livemode, (s.created_at AT TIME ZONE 'UTC')::date, NEW.name, split_part(p, ' ', 1), substr(p, strpos(p, ' ') + 1), 1
+    FROM (SELECT unnest(NEW.problems) EXCEPT SELECT unnest(OLD.problems)) AS fresh (p)
+    ORDER BY p -- everyone in one order, so that nobody deadlocks
+    ON CONFLICT (account_id, livemode, day, section, field, problem) DO UPDATE SET sessions = c.sessions + 1;
+    RETURN NULL;
+END $$;
+
 CREATE FUNCTION public.count_sessions() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -86,6 +141,12 @@ BEGIN
     RAISE EXCEPTION '% is append-only', TG_TABLE_NAME;
 END $$;
 
+CREATE FUNCTION public.time_step(seconds bigint) RETURNS integer
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT CASE WHEN seconds < 60 THEN 1 ELSE 2 + floor(8 * ln(seconds / 60.0::float8) / ln(2::float8))::integer END
+$$;
+
 CREATE TABLE public.account (
     id uuid NOT NULL,
     name text NOT NULL,
@@ -94,7 +155,16 @@ CREATE TABLE public.account (
     help_email text,
     help_phone text,
     brand_colour text,
-    CONSTRAINT account_brand_colour_check CHECK ((brand_colour ~ '^[0-9a-f]{6}$'::text))
+    default_expires_in_days smallint DEFAULT 30 NOT NULL,
+    retention_days smallint DEFAULT 90 NOT NULL,
+    logo bytea,
+    logo_name text,
+    logo_width smallint,
+    logo_height smallint,
+    CONSTRAINT account_brand_colour_check CHECK ((brand_colour ~ '^[0-9a-f]{6}$'::text)),
+    CONSTRAINT account_default_expires_in_days_check CHECK (((default_expires_in_days >= 1) AND (default_expires_in_days <= 90))),
+    CONSTRAINT account_logo_check CHECK ((num_nulls(logo, logo_name, logo_width, logo_height) = ANY (ARRAY[0, 4]))),
+    CONSTRAINT account_retention_days_check CHECK (((retention_days >= 1) AND (retention_days <= 90)))
 );
 
 CREATE TABLE public.api_key (
@@ -185,6 +255,22 @@ CREATE TABLE public.document (
     uploaded_at timestamp with time zone NOT NULL
 );
 
+CREATE TABLE public.erasure (
+    id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    livemode boolean NOT NULL,
+    session_id uuid NOT NULL,
+    at timestamp with time zone NOT NULL,
+    by_kind text NOT NULL,
+    by_name text NOT NULL,
+    former_status text NOT NULL,
+    sections integer NOT NULL,
+    documents integer NOT NULL,
+    pdfs integer NOT NULL,
+    events integer NOT NULL,
+    deliveries integer NOT NULL
+);
+
 CREATE TABLE public.event (
     id uuid NOT NULL,
     account_id uuid NOT NULL,
@@ -203,6 +289,29 @@ CREATE TABLE public.event_sequence (
     livemode boolean NOT NULL,
     last bigint NOT NULL
 );
+
+CREATE TABLE public.form_count (
+    account_id uuid NOT NULL,
+    livemode boolean NOT NULL,
+    day date NOT NULL,
+    section text NOT NULL,
+    reached bigint DEFAULT 0 NOT NULL,
+    completed bigint DEFAULT 0 NOT NULL,
+    times bigint[] DEFAULT '{}'::bigint[] NOT NULL,
+    seconds bigint[] DEFAULT '{}'::bigint[] NOT NULL
+)
+WITH (fillfactor='50');
+
+CREATE TABLE public.form_problem_count (
+    account_id uuid NOT NULL,
+    livemode boolean NOT NULL,
+    day date NOT NULL,
+    section text NOT NULL,
+    field text NOT NULL,
+    problem text NOT NULL,
+    sessions bigint NOT NULL
+)
+WITH (fillfactor='70');
 
 CREATE TABLE public.idempotency_key (
     account_id uuid NOT NULL,
@@ -343,7 +452,9 @@ CREATE TABLE public.section (
     answers jsonb,
     draft json,
     completed_at timestamp with time zone,
-    updated_at timestamp with time zone NOT NULL
+    updated_at timestamp with time zone NOT NULL,
+    reached_at timestamp with time zone,
+    problems text[] DEFAULT '{}'::text[] NOT NULL
 );
 
 CREATE TABLE public.session (
@@ -368,6 +479,7 @@ CREATE TABLE public.session (
     erased_at timestamp with time zone,
     created_by_kind text,
     created_by text,
+    data_erased_at timestamp with time zone,
     CONSTRAINT session_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'in_progress'::text, 'completed'::text, 'expired'::text, 'cancelled'::text])))
 );
 
@@ -533,11 +645,23 @@ ALTER TABLE ONLY public.delivery
 ALTER TABLE ONLY public.document
     ADD CONSTRAINT document_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.erasure
+    ADD CONSTRAINT erasure_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.erasure
+    ADD CONSTRAINT erasure_session_id_key UNIQUE (session_id);
+
 ALTER TABLE ONLY public.event
     ADD CONSTRAINT event_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.event_sequence
     ADD CONSTRAINT event_sequence_pkey PRIMARY KEY (account_id, livemode);
+
+ALTER TABLE ONLY public.form_count
+    ADD CONSTRAINT form_count_pkey PRIMARY KEY (account_id, livemode, day, section);
+
+ALTER TABLE ONLY public.form_problem_count
+    ADD CONSTRAINT form_problem_count_pkey PRIMARY KEY (account_id, livemode, day, section, field, problem);
 
 ALTER TABLE ONLY public.idempotency_key
     ADD CONSTRAINT idempotency_key_pkey PRIMARY KEY (account_id, livemode, path, key);
@@ -623,6 +747,8 @@ ALTER TABLE ONLY public.webhook_endpoint
 ALTER TABLE ONLY public.webhook_setting
     ADD CONSTRAINT webhook_setting_pkey PRIMARY KEY (account_id, livemode);
 
+CREATE INDEX account_logo_idx ON public.account USING btree (logo_name) WHERE (logo_name IS NOT NULL);
+
 CREATE INDEX api_key_account_idx ON public.api_key USING btree (account_id, livemode);
 
 CREATE UNIQUE INDEX api_key_hash_key ON public.api_key USING btree (hash);
@@ -644,6 +770,8 @@ CREATE INDEX delivery_event_idx ON public.delivery USING btree (event_id);
 CREATE INDEX delivery_pending_idx ON public.delivery USING btree (account_id, livemode, sequence) WHERE (state = 'pending'::text);
 
 CREATE INDEX delivery_redelivered_idx ON public.delivery USING btree (endpoint_id) WHERE ((finished_at IS NULL) AND (attempts = 0) AND (redelivery_id IS NOT NULL));
+
+CREATE INDEX delivery_redelivery_idx ON public.delivery USING btree (redelivery_id, state) WHERE (redelivery_id > '00000000-0000-0000-0000-000000000000'::uuid);
 
 CREATE INDEX delivery_turn_idx ON public.delivery USING btree (session_id, endpoint_id, sequence) WHERE ((finished_at IS NULL) AND (attempts_total = 0));
 
@@ -690,6 +818,8 @@ CREATE INDEX session_email_idx ON public.session USING btree (account_id, livemo
 CREATE INDEX session_expired_idx ON public.session USING btree (expires_at, id) WHERE (status = 'expired'::text);
 
 CREATE INDEX session_expiring_idx ON public.session USING btree (expires_at) WHERE (status = ANY (ARRAY['pending'::text, 'in_progress'::text]));
+
+CREATE INDEX session_kept_idx ON public.session USING btree (account_id, completed_at) WHERE ((status = 'completed'::text) AND (erased_at IS NULL));
 
 CREATE INDEX session_list_idx ON public.session USING btree (account_id, livemode, created_at DESC, id DESC);
 
@@ -741,9 +871,15 @@ CREATE TRIGGER audit_log_is_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON p
 
 CREATE TRIGGER invoice_kept BEFORE DELETE OR UPDATE ON public.invoice FOR EACH ROW EXECUTE FUNCTION public.keep_invoice();
 
+CREATE TRIGGER section_counted_insert AFTER INSERT ON public.section FOR EACH ROW EXECUTE FUNCTION public.count_section();
+
+CREATE TRIGGER section_counted_update AFTER UPDATE ON public.section FOR EACH ROW WHEN ((((old.reached_at IS NULL) AND (new.reached_at IS NOT NULL)) OR ((old.completed_at IS NULL) AND (new.completed_at IS NOT NULL)) OR (old.problems <> new.problems))) EXECUTE FUNCTION public.count_section();
+
 CREATE TRIGGER session_counted_insert AFTER INSERT ON public.session REFERENCING NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION public.count_sessions();
 
 CREATE TRIGGER session_counted_update AFTER UPDATE ON public.session REFERENCING OLD TABLE AS before_rows NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION public.count_sessions();
+
+CREATE TRIGGER session_form_counted AFTER UPDATE ON public.session FOR EACH ROW WHEN ((((old.accessed_at IS NULL) AND (new.accessed_at IS NOT NULL)) OR ((old.completed_at IS NULL) AND (new.completed_at IS NOT NULL)))) EXECUTE FUNCTION public.count_form();
 
 ALTER TABLE ONLY public.api_key
     ADD CONSTRAINT api_key_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
@@ -759,6 +895,12 @@ ALTER TABLE ONLY public.delivery
 
 ALTER TABLE ONLY public.document
     ADD CONSTRAINT document_session_id_fkey FOREIGN KEY (session_id) REFERENCES public.session(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.erasure
+    ADD CONSTRAINT erasure_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.erasure
+    ADD CONSTRAINT erasure_session_id_fkey FOREIGN KEY (session_id) REFERENCES public.session(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.event
     ADD CONSTRAINT event_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;

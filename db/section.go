@@ -5,14 +5,17 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/lib/pq"
+
 	"candor/intake"
 )
 
 // Section is what is stored of one section of one session.
 type Section struct {
 	Name        string          `db:"name"`
-	Answers     json.RawMessage `db:"answers"` // the last valid ones, nil before
-	Draft       json.RawMessage `db:"draft"`   // typed since and not valid yet: input name → values, nil for none
+	Answers     json.RawMessage `db:"answers"`    // the last valid ones, nil before
+	Draft       json.RawMessage `db:"draft"`      // typed since and not valid yet: input name → values, nil for none
+	ReachedAt   *time.Time      `db:"reached_at"` // when the customer first saw it, nil where it wasn't noted
 	CompletedAt *time.Time      `db:"completed_at"`
 	UpdatedAt   time.Time       `db:"updated_at"`
 }
@@ -30,7 +33,7 @@ func (tx *Tx) Sections(ctx context.Context, id intake.SessionID) ([]Section, err
 func sections(ctx context.Context, q Queryer, id intake.SessionID) ([]Section, error) {
 	var out []Section
 	err := q.SelectContext(ctx, &out, `
-		SELECT name, coalesce(answers, 'null') AS answers, coalesce(draft, 'null') AS draft, completed_at, updated_at
+		SELECT name, coalesce(answers, 'null') AS answers, coalesce(draft, 'null') AS draft, reached_at, completed_at, updated_at
 		FROM section WHERE session_id = $1`, id)
 	for i := range out {
 		out[i].Answers = absent(out[i].Answers)
@@ -46,12 +49,45 @@ func absent(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// SaveDraft keeps what a customer typed into a section and isn't valid yet.
-func (tx *Tx) SaveDraft(ctx context.Context, id intake.SessionID, name string, draft json.RawMessage, now time.Time) error {
+// ReachSection notes that the customer of an open session sees a section for
+// the first time.
+func (d *DB) ReachSection(ctx context.Context, id intake.SessionID, name string, now time.Time) error {
+	_, err := d.ExecContext(ctx, `
+		INSERT INTO section AS s (session_id, name, reached_at, updated_at)
+		SELECT id, $2, $3, $3 FROM session WHERE id = $1 AND status = 'in_progress' AND expires_at > $3
+		ON CONFLICT (session_id, name) DO UPDATE SET reached_at = excluded.reached_at WHERE s.reached_at IS NULL`,
+		id, name, now)
+	return wrap(err, "reach section")
+}
+
+// NoteProblems notes what the form refused in a section that the customer has
+// reached. It writes nothing where that was noted before.
+func (d *DB) NoteProblems(ctx context.Context, id intake.SessionID, name string, problems []intake.Problem) error {
+	_, err := d.ExecContext(ctx, `
+		UPDATE section SET problems = problems || ARRAY(SELECT unnest($3::text[]) EXCEPT SELECT unnest(problems))
+		WHERE session_id = $1 AND name = $2 AND NOT problems @> $3`,
+		id, name, noted(problems))
+	return wrap(err, "note problems")
+}
+
+// noted writes problems as a section keeps them. No field's name has a space.
+func noted(problems []intake.Problem) pq.StringArray {
+	out := make(pq.StringArray, 0, len(problems))
+	for _, p := range problems {
+		out = append(out, p.Field+" "+p.Message)
+	}
+	return out
+}
+
+// SaveDraft keeps what a customer typed into a section and isn't valid yet,
+// and notes what the form refused of it, each of which is there once.
+func (tx *Tx) SaveDraft(ctx context.Context, id intake.SessionID, name string, draft json.RawMessage, refused []intake.Problem, now time.Time) error {
 	_, err := tx.ExecContext(ctx, `
-		INSERT INTO section (session_id, name, draft, updated_at) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (session_id, name) DO UPDATE SET draft = excluded.draft, updated_at = excluded.updated_at`,
-		id, name, string(draft), now)
+		INSERT INTO section AS s (session_id, name, draft, problems, reached_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5)
+		ON CONFLICT (session_id, name) DO UPDATE SET
+			draft = excluded.draft, updated_at = excluded.updated_at, reached_at = coalesce(s.reached_at, excluded.reached_at),
+			problems = s.problems || ARRAY(SELECT unnest(excluded.problems) EXCEPT SELECT unnest(s.problems))`,
+		id, name, string(draft), noted(refused), now)
 	return wrap(err, "save draft")
 }
 
@@ -60,9 +96,10 @@ func (tx *Tx) SaveDraft(ctx context.Context, id intake.SessionID, name string, d
 func (tx *Tx) SaveSection(ctx context.Context, id intake.SessionID, name string, answers json.RawMessage, now time.Time) (first bool, err error) {
 	err = tx.GetContext(ctx, &first, `
 		WITH before AS (SELECT completed_at FROM section WHERE session_id = $1 AND name = $2)
-		INSERT INTO section AS s (session_id, name, answers, completed_at, updated_at) VALUES ($1, $2, $3, $4, $4)
+		INSERT INTO section AS s (session_id, name, answers, reached_at, completed_at, updated_at) VALUES ($1, $2, $3, $4, $4, $4)
 		ON CONFLICT (session_id, name) DO UPDATE SET
-			answers = excluded.answers, draft = NULL, completed_at = coalesce(s.completed_at, excluded.completed_at), updated_at = excluded.updated_at
+			answers = excluded.answers, draft = NULL, reached_at = coalesce(s.reached_at, excluded.reached_at),
+			completed_at = coalesce(s.completed_at, excluded.completed_at), updated_at = excluded.updated_at
 		RETURNING (SELECT completed_at FROM before) IS NULL`,
 		id, name, string(answers), now)
 	return first, wrap(err, "save section")

@@ -171,7 +171,7 @@ func TestRetireSessions(t *testing.T) {
 	now := start.Add(intake.Retention)
 	for _, want := range []int{1, 0} {
 		s.tx(func(tx *db.Tx) error {
-			if n, err := tx.RetireSessions(s.ctx, start, now, 10); err != nil || n != want {
+			if n, err := tx.RetireSessions(s.ctx, now, 10); err != nil || n != want {
 				t.Errorf("retired %d, %v; want %d", n, err, want)
 			}
 			return nil
@@ -196,6 +196,58 @@ func TestRetireSessions(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestRetentionOfTheAccount: what is deleted goes by the days that each account
+// has set.
+func TestRetentionOfTheAccount(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	brief, usual := s.scope, s.newScope("Usual")
+	s.tx(func(tx *db.Tx) error {
+		account, err := tx.LockAccount(s.ctx, brief.AccountID)
+		if err != nil {
+			return err
+		}
+		account.RetentionDays = 1
+		return tx.UpdateAccount(s.ctx, account)
+	})
+	live := intake.Scope{AccountID: brief.AccountID, Livemode: true}
+	for _, scope := range []intake.Scope{brief, brief, live, usual} {
+		s.completed(scope, start, start, start)
+	}
+	day := start.Add(24 * time.Hour)
+	young := s.completed(brief, day, day, day)
+	for _, limit := range []int{2, 10} {
+		if n, err := s.CountRetained(s.ctx, brief.AccountID, start, limit); err != nil || n != min(3, limit) {
+			t.Errorf("counted %d, %v; want %d", n, err, min(3, limit))
+		}
+	}
+	retire := func(now time.Time, limit, want int) {
+		t.Helper()
+		s.tx(func(tx *db.Tx) error {
+			if n, err := tx.RetireSessions(s.ctx, now, limit); err != nil || n != want {
+				t.Errorf("retired %d at %s, %v; want %d", n, now, err, want)
+			}
+			return nil
+		})
+	}
+	retire(day.Add(-time.Millisecond), 10, 0)
+	s.tx(func(first *db.Tx) error { // what another sweep holds is left out
+		if n, err := first.RetireSessions(s.ctx, day, 1); err != nil || n != 1 {
+			t.Errorf("the first sweep retired %d, %v", n, err)
+		}
+		retire(day, 10, 2)
+		return nil
+	})
+	retire(day, 10, 0)
+	if n, err := s.CountRetained(s.ctx, brief.AccountID, day, 10); err != nil || n != 1 {
+		t.Errorf("%d are left, %v; want the younger one", n, err)
+	}
+	if got, err := s.SessionByID(s.ctx, young.ID); err != nil || got.ErasedAt != nil {
+		t.Errorf("the younger one: %+v, %v", got, err)
+	}
+	retire(start.Add(intake.Retention), 10, 2) // the younger one, and the other account's
 }
 
 func TestPDF(t *testing.T) {
@@ -246,7 +298,7 @@ func TestSections(t *testing.T) {
 		}
 		return all[0]
 	}
-	s.tx(func(tx *db.Tx) error { return tx.SaveDraft(s.ctx, id, "income", []byte(draft), start) })
+	s.tx(func(tx *db.Tx) error { return tx.SaveDraft(s.ctx, id, "income", []byte(draft), nil, start) })
 	if got := load(); string(got.Draft) != draft || got.Answers != nil || got.CompletedAt != nil || !got.UpdatedAt.Equal(start) {
 		t.Errorf("draft is %+v", got)
 	}
@@ -264,7 +316,7 @@ func TestSections(t *testing.T) {
 			t.Errorf("saved section is %s, %+v", got.Answers, got)
 		}
 	}
-	s.tx(func(tx *db.Tx) error { return tx.SaveDraft(s.ctx, id, "income", []byte(`{}`), start) })
+	s.tx(func(tx *db.Tx) error { return tx.SaveDraft(s.ctx, id, "income", []byte(`{}`), nil, start) })
 	if got := load(); string(got.Draft) != "{}" || !sameJSON(t, got.Answers, tricky) || got.CompletedAt == nil {
 		t.Errorf("draft over answers is %+v", got)
 	}

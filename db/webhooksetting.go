@@ -52,8 +52,8 @@ func webhookSetting(ctx context.Context, q Queryer, scope intake.Scope) (*Webhoo
 
 // SetDefaultURL sets where a scope's events go that no session's own URL
 // takes (D33); nil sends them nowhere.
-func (d *DB) SetDefaultURL(ctx context.Context, scope intake.Scope, url *string) error {
-	result, err := d.ExecContext(ctx, `
+func (tx *Tx) SetDefaultURL(ctx context.Context, scope intake.Scope, url *string) error {
+	result, err := tx.ExecContext(ctx, `
 		UPDATE webhook_setting SET default_url = $3 WHERE account_id = $1 AND livemode = $2`,
 		scope.AccountID, scope.Livemode, url)
 	return changedOne(result, err, "set default webhook URL")
@@ -61,8 +61,8 @@ func (d *DB) SetDefaultURL(ctx context.Context, scope intake.Scope, url *string)
 
 // SetNextSecret stores a next secret. ErrNotFound where there is one already,
 // which the partner may be deploying.
-func (d *DB) SetNextSecret(ctx context.Context, scope intake.Scope, next []byte, now time.Time) error {
-	result, err := d.ExecContext(ctx, `
+func (tx *Tx) SetNextSecret(ctx context.Context, scope intake.Scope, next []byte, now time.Time) error {
+	result, err := tx.ExecContext(ctx, `
 		UPDATE webhook_setting SET next_secret = $3, next_secret_at = $4
 		WHERE account_id = $1 AND livemode = $2 AND next_secret IS NULL`,
 		scope.AccountID, scope.Livemode, next, now)
@@ -72,8 +72,8 @@ func (d *DB) SetNextSecret(ctx context.Context, scope intake.Scope, next []byte,
 // SwitchSecret makes the next secret the current one, and the current one the
 // previous one until the given time; a previous one from before is forgotten.
 // ErrNotFound without a next secret.
-func (d *DB) SwitchSecret(ctx context.Context, scope intake.Scope, until time.Time) error {
-	result, err := d.ExecContext(ctx, `
+func (tx *Tx) SwitchSecret(ctx context.Context, scope intake.Scope, until time.Time) error {
+	result, err := tx.ExecContext(ctx, `
 		UPDATE webhook_setting SET secret = next_secret, next_secret = NULL, next_secret_at = NULL,
 			previous_secret = secret, previous_secret_until = $3
 		WHERE account_id = $1 AND livemode = $2 AND next_secret IS NOT NULL`,
@@ -84,8 +84,8 @@ func (d *DB) SwitchSecret(ctx context.Context, scope intake.Scope, until time.Ti
 // RestoreSecret makes the previous secret the current one, and the current one
 // the next. ErrNotFound without a previous secret whose time isn't over at
 // now, and where there is a next one, which would be lost.
-func (d *DB) RestoreSecret(ctx context.Context, scope intake.Scope, now time.Time) error {
-	result, err := d.ExecContext(ctx, `
+func (tx *Tx) RestoreSecret(ctx context.Context, scope intake.Scope, now time.Time) error {
+	result, err := tx.ExecContext(ctx, `
 		UPDATE webhook_setting SET secret = previous_secret, previous_secret = NULL, previous_secret_until = NULL,
 			next_secret = secret, next_secret_at = $3
 		WHERE account_id = $1 AND livemode = $2 AND previous_secret_until > $3 AND next_secret IS NULL`,
@@ -94,8 +94,8 @@ func (d *DB) RestoreSecret(ctx context.Context, scope intake.Scope, now time.Tim
 }
 
 // AbandonNextSecret erases the next secret. ErrNotFound without one.
-func (d *DB) AbandonNextSecret(ctx context.Context, scope intake.Scope) error {
-	result, err := d.ExecContext(ctx, `
+func (tx *Tx) AbandonNextSecret(ctx context.Context, scope intake.Scope) error {
+	result, err := tx.ExecContext(ctx, `
 		UPDATE webhook_setting SET next_secret = NULL, next_secret_at = NULL
 		WHERE account_id = $1 AND livemode = $2 AND next_secret IS NOT NULL`,
 		scope.AccountID, scope.Livemode)

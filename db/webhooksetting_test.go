@@ -12,6 +12,26 @@ import (
 	"candor/intake"
 )
 
+func (s *store) setURL(scope intake.Scope, url *string) error {
+	return s.InTx(s.ctx, func(tx *db.Tx) error { return tx.SetDefaultURL(s.ctx, scope, url) })
+}
+
+func (s *store) setNext(secret string, at time.Time) error {
+	return s.InTx(s.ctx, func(tx *db.Tx) error { return tx.SetNextSecret(s.ctx, s.scope, []byte(secret), at) })
+}
+
+func (s *store) switchSecret(until time.Time) error {
+	return s.InTx(s.ctx, func(tx *db.Tx) error { return tx.SwitchSecret(s.ctx, s.scope, until) })
+}
+
+func (s *store) restoreSecret(at time.Time) error {
+	return s.InTx(s.ctx, func(tx *db.Tx) error { return tx.RestoreSecret(s.ctx, s.scope, at) })
+}
+
+func (s *store) abandonNext() error {
+	return s.InTx(s.ctx, func(tx *db.Tx) error { return tx.AbandonNextSecret(s.ctx, s.scope) })
+}
+
 func TestWebhookSetting(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -19,12 +39,12 @@ func TestWebhookSetting(t *testing.T) {
 	_, err := s.WebhookSetting(s.ctx, s.scope)
 	s.missing("setting before there is one", err)
 	url := "https://example.com/hook"
-	s.missing("URL before there is a setting", s.SetDefaultURL(s.ctx, s.scope, &url))
+	s.missing("URL before there is a setting", s.setURL(s.scope, &url))
 	s.tx(func(tx *db.Tx) error {
 		return errors.Join(tx.InsertWebhookSetting(s.ctx, s.scope, &db.WebhookSetting{Secret: []byte("test")}),
 			tx.InsertWebhookSetting(s.ctx, live, &db.WebhookSetting{Secret: []byte("live")}))
 	})
-	s.ok(s.SetDefaultURL(s.ctx, live, &url))
+	s.ok(s.setURL(live, &url))
 	for scope, want := range map[intake.Scope]string{s.scope: "test ", live: "live " + url} {
 		got, err := s.WebhookSetting(s.ctx, scope)
 		s.ok(err)
@@ -36,7 +56,7 @@ func TestWebhookSetting(t *testing.T) {
 			t.Errorf("setting is %q, want %q", text, want)
 		}
 	}
-	s.ok(s.SetDefaultURL(s.ctx, live, nil))
+	s.ok(s.setURL(live, nil))
 	if got, err := s.WebhookSetting(s.ctx, live); err != nil || got.DefaultURL != nil {
 		t.Errorf("after unsetting: %v, %v", got, err)
 	}
@@ -64,21 +84,21 @@ func TestSecretsChangeByConditionalStatements(t *testing.T) {
 			tx.InsertWebhookSetting(s.ctx, other, &db.WebhookSetting{Secret: []byte("x")}))
 	})
 	until := start.Add(24 * time.Hour)
-	s.missing("switch without a next one", s.SwitchSecret(s.ctx, s.scope, until))
-	s.missing("abandon without a next one", s.AbandonNextSecret(s.ctx, s.scope))
-	s.missing("restore without a previous one", s.RestoreSecret(s.ctx, s.scope, start))
-	s.ok(s.SetNextSecret(s.ctx, s.scope, []byte("c"), start))
-	s.missing("replace a next one", s.SetNextSecret(s.ctx, s.scope, []byte("d"), start))
+	s.missing("switch without a next one", s.switchSecret(until))
+	s.missing("abandon without a next one", s.abandonNext())
+	s.missing("restore without a previous one", s.restoreSecret(start))
+	s.ok(s.setNext("c", start))
+	s.missing("replace a next one", s.setNext("d", start))
 	s.secrets("a c ")
-	s.ok(s.SwitchSecret(s.ctx, s.scope, until))
+	s.ok(s.switchSecret(until))
 	s.secrets("c  a")
-	s.ok(s.SetNextSecret(s.ctx, s.scope, []byte("d"), start))
-	s.missing("restore over a next one", s.RestoreSecret(s.ctx, s.scope, start))
-	s.ok(s.AbandonNextSecret(s.ctx, s.scope))
-	s.missing("restore when its time is over", s.RestoreSecret(s.ctx, s.scope, until))
-	s.ok(s.RestoreSecret(s.ctx, s.scope, until.Add(-time.Microsecond)))
+	s.ok(s.setNext("d", start))
+	s.missing("restore over a next one", s.restoreSecret(start))
+	s.ok(s.abandonNext())
+	s.missing("restore when its time is over", s.restoreSecret(until))
+	s.ok(s.restoreSecret(until.Add(-time.Microsecond)))
 	s.secrets("a c ")
-	s.ok(s.SwitchSecret(s.ctx, s.scope, until))
+	s.ok(s.switchSecret(until))
 	s.ok(s.ErasePreviousSecrets(s.ctx, until.Add(-time.Microsecond)))
 	s.secrets("c  a")
 	s.ok(s.ErasePreviousSecrets(s.ctx, until))
@@ -96,19 +116,19 @@ func TestSecretsChangeOnce(t *testing.T) {
 		return tx.InsertWebhookSetting(s.ctx, s.scope, &db.WebhookSetting{Secret: []byte("a")})
 	})
 	for name, change := range map[string]func() error{
-		"next":    func() error { return s.SetNextSecret(s.ctx, s.scope, []byte("b"), start) },
-		"switch":  func() error { return s.SwitchSecret(s.ctx, s.scope, start.Add(time.Hour)) },
-		"restore": func() error { return s.RestoreSecret(s.ctx, s.scope, start) },
-		"abandon": func() error { return s.AbandonNextSecret(s.ctx, s.scope) },
+		"next":    func() error { return s.setNext("b", start) },
+		"switch":  func() error { return s.switchSecret(start.Add(time.Hour)) },
+		"restore": func() error { return s.restoreSecret(start) },
+		"abandon": func() error { return s.abandonNext() },
 	} {
 		_, err := s.ExecContext(s.ctx, `UPDATE webhook_setting SET next_secret = NULL, next_secret_at = NULL, previous_secret = NULL, previous_secret_until = NULL`)
 		s.ok(err)
 		if name == "switch" || name == "abandon" {
-			s.ok(s.SetNextSecret(s.ctx, s.scope, []byte("n"), start))
+			s.ok(s.setNext("n", start))
 		}
 		if name == "restore" {
-			s.ok(s.SetNextSecret(s.ctx, s.scope, []byte("n"), start))
-			s.ok(s.SwitchSecret(s.ctx, s.scope, start.Add(time.Hour)))
+			s.ok(s.setNext("n", start))
+			s.ok(s.switchSecret(start.Add(time.Hour)))
 		}
 		var done atomic.Int32
 		var all sync.WaitGroup

@@ -3,7 +3,9 @@ package form
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // A List is a repeated group of questions, such as one per vehicle. From its
@@ -128,4 +130,21 @@ func (l *List) validate() Errors {
 		errs = append(errs, Error{l.Name, fmt.Sprintf("%s: enter at most %d, and combine the smallest ones", l.Title, MaxListItems)})
 	}
 	return errs
+}
+
+// General returns the error without the number of the list's item that it is
+// about: what can be counted over many customers' forms.
+func (e Error) General() Error {
+	parts := strings.Split(e.Field, ".")
+	for at, part := range parts {
+		i, err := strconv.Atoi(part)
+		if err != nil {
+			continue
+		}
+		return Error{
+			Field:   strings.Join(slices.Delete(parts, at, at+1), "."),
+			Message: strings.Replace(e.Message, " "+strconv.Itoa(i+1)+": ", ": ", 1),
+		}
+	}
+	return e
 }

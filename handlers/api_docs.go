@@ -28,7 +28,8 @@ var meanings = map[intake.Code]string{
 	intake.CodeSessionNotFound:       "There is no such session in this account and mode.",
 	intake.CodeSessionNotCompleted:   "The session isn't completed.",
 	intake.CodePDFNotReady:           "The PDF is still being made: try again after Retry-After seconds.",
-	intake.CodePDFExpired:            "The PDF was deleted 90 days after completion.",
+	intake.CodeDataErased:            "The customer's data were erased on request.",
+	intake.CodePDFExpired:            "The PDF was deleted 90 days after completion, or after the fewer that the account has set.",
 	intake.CodeDocumentNotFound:      "The session has no such document, or its retention is over.",
 	intake.CodeInvalidFormType:       "form_type must be financial_statement.",
 	intake.CodeInvalidEmail:          "customer_email is not an e-mail address.",
@@ -82,14 +83,14 @@ func sessionDataDoc() operationDoc {
 	return operationDoc{
 		id: "getSessionData", tag: "Form data", summary: "Get the data",
 		description: "The answers of a completed session.",
-		errors:      []intake.Code{intake.CodeSessionNotFound, intake.CodeSessionNotCompleted},
+		errors:      []intake.Code{intake.CodeSessionNotFound, intake.CodeSessionNotCompleted, intake.CodeDataErased},
 	}
 }
 
 func sessionPDFDoc() operationDoc {
 	return operationDoc{
 		id: "getSessionPDF", tag: "Form data", summary: "Download the PDF",
-		description: "The statement of a completed session as a PDF, kept for 90 days after completion. It is made within seconds of completion; until then the answer is 202.",
+		description: "The statement of a completed session as a PDF, kept for 90 days after completion, or the fewer that the account has set. It is made within seconds of completion; until then the answer is 202.",
 		errors:      []intake.Code{intake.CodeSessionNotFound, intake.CodeSessionNotCompleted, intake.CodePDFNotReady, intake.CodePDFExpired},
 		files:       []string{"application/pdf"},
 	}
@@ -98,7 +99,7 @@ func sessionPDFDoc() operationDoc {
 func sessionDocumentDoc() operationDoc {
 	return operationDoc{
 		id: "getSessionDocument", tag: "Form data", summary: "Download a document",
-		description: "A file that the customer uploaded, as an attachment. Its id is in the session's data; it is kept for 90 days after completion.",
+		description: "A file that the customer uploaded, as an attachment. Its id is in the session's data; it is kept for 90 days after completion, or the fewer that the account has set.",
 		errors:      []intake.Code{intake.CodeSessionNotFound, intake.CodeSessionNotCompleted, intake.CodeDocumentNotFound},
 		files:       []string{"application/pdf", "image/jpeg", "image/png", "image/heic"},
 	}
@@ -108,7 +109,8 @@ func listEventsDoc() operationDoc {
 	return operationDoc{
 		id: "listEvents", tag: "Webhooks", summary: "List events",
 		description: "What happened in the key's account and mode, in order, whether or not a webhook could be delivered. " +
-			"Sequence numbers have no gap, and no event appears below one that was listed before: ask again with `next_after` and you miss none. Events are kept for 90 days.",
+			"Sequence numbers have no gap, and no event appears below one that was listed before: ask again with `next_after` and you miss none. Events are kept for 90 days. " +
+			"Where a customer's data were erased on request, the `data` of the session's events are `session_id` and `data_erased_at` alone.",
 	}
 }
 

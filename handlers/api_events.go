@@ -36,7 +36,7 @@ type feedEvent struct {
 	Sequence  int64             `json:"sequence" doc:"Counts the events of an account and mode, 1, 2, 3 … without a gap."`
 	Timestamp form.Timestamp    `json:"timestamp" doc:"When it happened, UTC."`
 	Data      eventData         `json:"data" doc:"What happened, as in the webhook."`
-	Delivery  *feedDelivery     `json:"delivery" doc:"How far its webhook is; null where there was no URL to send it to."`
+	Delivery  *feedDelivery     `json:"delivery" doc:"How far its webhook is; null where there was no URL to send it to, and once the customer's data are erased."`
 }
 
 // eventData is an event's data as the webhook's body has it.

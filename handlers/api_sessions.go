@@ -18,7 +18,7 @@ type createSessionRequest struct {
 	CustomerName  string          `json:"customer_name" maxLength:"200" doc:"The customer's full name."`
 	ReferenceID   string          `json:"reference_id" maxLength:"200" doc:"Your own reference."`
 	WebhookURL    string          `json:"webhook_url" format:"uri" maxLength:"2048" doc:"Where this session's events go, instead of the account's default URL. HTTPS in production."`
-	ExpiresInDays *int            `json:"expires_in_days" min:"1" max:"90" default:"30" doc:"After how many times 24 hours the link stops working."`
+	ExpiresInDays *int            `json:"expires_in_days" min:"1" max:"90" default:"30" doc:"After how many times 24 hours the link stops working. Without it, the account's own default counts where it has set one."`
 	Metadata      intake.Metadata `json:"metadata" doc:"Your own data: at most 10 keys of 1 to 100 characters; values are strings, numbers or booleans of at most 500 characters."`
 }
 
@@ -56,8 +56,9 @@ type newSession struct {
 // session is a session as it stands.
 type session struct {
 	newSession
-	CancelledAt *form.Timestamp `json:"cancelled_at" doc:"When it was cancelled, UTC; null unless it was."`
-	Progress    progress        `json:"progress" doc:"How far the customer has come."`
+	CancelledAt  *form.Timestamp `json:"cancelled_at" doc:"When it was cancelled, UTC; null unless it was."`
+	DataErasedAt *form.Timestamp `json:"data_erased_at" doc:"When the customer's data were erased on request, UTC; null unless they were. What says something about the customer is null or empty then, and customer_email is erased@customer.invalid."`
+	Progress     progress        `json:"progress" doc:"How far the customer has come."`
 }
 
 type progress struct {
@@ -127,6 +128,7 @@ func (s *Server) createSession(ctx context.Context, tx *db.Tx, r *createSessionR
 	if err != nil {
 		return nil, err
 	}
+	requestIn(ctx).created = &created.ID
 	out := s.newSession(created)
 	return &out, nil
 }
@@ -178,7 +180,7 @@ func (s *Server) getSession(ctx context.Context, r *sessionID) (*session, error)
 	if err != nil {
 		return nil, err
 	}
-	return &session{newSession: s.newSession(of), CancelledAt: form.AtOptional(of.CancelledAt), Progress: progress{
+	return &session{newSession: s.newSession(of), CancelledAt: form.AtOptional(of.CancelledAt), DataErasedAt: form.AtOptional(of.DataErasedAt), Progress: progress{
 		SectionsCompleted: of.SectionsCompleted, SectionsTotal: statement.SectionsTotal, Percentage: statement.Percentage(of.SectionsCompleted),
 	}}, nil
 }

@@ -83,13 +83,22 @@ func (s *Server) staffRoutes() []staffRoute {
 		{get, "/sessions/:session/data", intake.DownloadData, s.downloadData, nil},
 		{get, "/sessions/:session/pdf", intake.DownloadData, s.downloadPDF, nil},
 		{get, "/sessions/:session/documents/:document", intake.DownloadData, s.downloadDocument, nil},
+		{get, "/sessions/:session/erase", intake.ManageAccount, s.showErase, []staffOption{confirmed}},
+		{post, "/sessions/:session/erase", intake.ManageAccount, s.eraseCustomer, []staffOption{confirmed}},
+		{get, "/sessions/:session/receipt", intake.UseSessions, s.downloadReceipt, nil},
 		{get, "/webhooks", intake.ManageWebhooks, s.showWebhooks, nil},
 		{post, "/webhooks/url", intake.ManageWebhooks, s.setWebhookURL, nil},
 		{post, "/webhooks/test", intake.ManageWebhooks, s.sendTestEvent, nil},
+		{get, "/webhooks/verify", intake.ManageWebhooks, s.showVerifyCode, nil},
+		{post, "/webhooks/secret/show", intake.ManageWebhooks, s.showSecrets, []staffOption{confirmed}},
 		{post, "/webhooks/secret/next", intake.ManageWebhooks, s.nextSecret, []staffOption{confirmed}},
-		{post, "/webhooks/secret/switch", intake.ManageWebhooks, s.secretStep(s.Service.SwitchWebhookSecret, intake.AuditSecretSwitched, "secret_switched"), []staffOption{confirmed}},
-		{post, "/webhooks/secret/restore", intake.ManageWebhooks, s.secretStep(s.Service.RestoreWebhookSecret, intake.AuditSecretRestored, "secret_restored"), []staffOption{confirmed}},
-		{post, "/webhooks/secret/abandon", intake.ManageWebhooks, s.secretStep(s.Service.AbandonNextWebhookSecret, intake.AuditSecretAbandoned, "secret_abandoned"), []staffOption{confirmed}},
+		{post, "/webhooks/secret/switch", intake.ManageWebhooks, s.secretStep(s.Service.SwitchWebhookSecret, "secret_switched"), []staffOption{confirmed}},
+		{post, "/webhooks/secret/restore", intake.ManageWebhooks, s.secretStep(s.Service.RestoreWebhookSecret, "secret_restored"), []staffOption{confirmed}},
+		{post, "/webhooks/secret/abandon", intake.ManageWebhooks, s.secretStep(s.Service.AbandonNextWebhookSecret, "secret_abandoned"), []staffOption{confirmed}},
+		{get, "/webhooks/redeliveries", intake.ManageWebhooks, s.showRedeliveries, nil},
+		{post, "/webhooks/redeliveries", intake.ManageWebhooks, s.startRedelivery, nil},
+		{get, "/webhooks/redeliveries/:redelivery", intake.ManageWebhooks, s.showRedelivery, nil},
+		{post, "/webhooks/redeliveries/:redelivery/stop", intake.ManageWebhooks, s.stopRedelivery, nil},
 		{get, "/webhooks/deliveries/:delivery", intake.ManageWebhooks, s.showDelivery, nil},
 		{post, "/webhooks/deliveries/:delivery/retry", intake.ManageWebhooks, s.redeliver, nil},
 		{post, "/webhooks/deliveries/:delivery/cancel", intake.ManageWebhooks, s.cancelDelivery, nil},
@@ -99,6 +108,8 @@ func (s *Server) staffRoutes() []staffRoute {
 		{post, "/keys/:key/rename", intake.ManageKeys, s.renameKey, nil},
 		{post, "/keys/:key/rotate", intake.ManageKeys, s.rotateKey, []staffOption{confirmed}},
 		{post, "/keys/:key/delete", intake.ManageKeys, s.deleteKey, []staffOption{confirmed}},
+		{get, "/requests", intake.ReadRequests, s.showRequests, nil},
+		{get, "/requests/:request", intake.ReadRequests, s.showRequest, nil},
 		{get, "/team", intake.ManageAccount, s.showTeam, []staffOption{shared}},
 		{post, "/team", intake.ManageAccount, s.invite, []staffOption{shared, confirmed}},
 		{post, "/team/invitations/:invitation/revoke", intake.ManageAccount, s.revokeInvitation, []staffOption{shared}},
@@ -106,6 +117,11 @@ func (s *Server) staffRoutes() []staffRoute {
 		{post, "/team/:staff/remove", intake.ManageAccount, s.removeStaff, []staffOption{shared, confirmed}},
 		{get, "/settings", intake.ManageAccount, s.showSettings, []staffOption{shared}},
 		{post, "/settings", intake.ManageAccount, s.changeSettings, []staffOption{shared}},
+		{post, logoPath, intake.ManageAccount, s.setLogo, []staffOption{shared}},
+		{post, "/settings/logo/remove", intake.ManageAccount, s.removeLogo, []staffOption{shared}},
+		{post, "/settings/expiry", intake.ManageAccount, s.changeDefaultExpiry, []staffOption{shared}},
+		{get, "/settings/retention", intake.ManageAccount, s.reviewRetention, []staffOption{shared, confirmed}},
+		{post, "/settings/retention", intake.ManageAccount, s.changeRetention, []staffOption{shared, confirmed}},
 		{get, "/audit", intake.ManageAccount, s.showAudit, []staffOption{shared}},
 		{get, "/audit/export", intake.ManageAccount, s.exportAudit, []staffOption{shared}},
 	}
@@ -113,7 +129,7 @@ func (s *Server) staffRoutes() []staffRoute {
 
 // dashboardRoutes registers the dashboard.
 func (s *Server) dashboardRoutes(e *echo.Echo) {
-	d := e.Group(dashboard.Root, s.sameOriginOnly, compressPages)
+	d := e.Group(dashboard.Root, s.sameOriginOnly, boundForms, compressPages)
 	d.Match(read, "", s.openDashboard)
 	s.doorRoutes(d)
 	d.Match(read, "/confirm", s.showConfirm)
@@ -135,6 +151,17 @@ func (s *Server) sameOriginOnly(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if err := s.access.origins.Check(c.Request()); err != nil {
 			return &intake.Error{Code: intake.CodeForbidden, Message: "This can’t be sent from another site.", Cause: err}
+		}
+		return next(c)
+	}
+}
+
+// boundForms takes no more of a posted form than any page of the dashboard
+// has, whoever sends it. The one that takes a file reads it itself.
+func boundForms(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if c.Path() != dashboard.Root+"/:mode"+logoPath {
+			c.Request().Body = http.MaxBytesReader(c.Response(), c.Request().Body, maxFormBytes)
 		}
 		return next(c)
 	}
@@ -189,7 +216,8 @@ func (s *Server) staffSession(c echo.Context) (*intake.StaffSession, error) {
 func (s *Server) askFor(c echo.Context, page string) error {
 	then := c.Request().URL.RequestURI()
 	if c.Request().Method != http.MethodGet {
-		then = localPath(c.FormValue("from"))
+		values, _ := formValues(c) // what can't be read came from no page
+		then = localPath(values.Get("from"))
 	}
 	return c.Redirect(http.StatusSeeOther, dashboard.Root+page+"?then="+url.QueryEscape(then))
 }
@@ -254,7 +282,7 @@ func (s *Server) staffError(c echo.Context, status int, public *intake.Error) er
 	case http.StatusTooManyRequests:
 		p.Title = "Please wait a moment"
 	case http.StatusInternalServerError:
-		p.RequestID = requestOf(c).id
+		p.RequestID = requestOf(c).id.String()
 		p.Text = "The page couldn’t be shown. Try again; if it keeps happening, tell us the reference below."
 	}
 	return render(c, status, dashboard.Problem(p))

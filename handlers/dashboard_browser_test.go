@@ -2,6 +2,9 @@ package handlers_test
 
 import (
 	"fmt"
+	"image/color"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -105,16 +108,55 @@ func TestDashboardInABrowser(t *testing.T) {
 			tab.Click("tbody .row-link[href*=deliveries]")
 			tab.WaitForText("main", "Body")
 			view(tab, "delivery")
+			at("webhooks/verify?in=python")
+			tab.WaitForText("main", "hmac.compare_digest")
+			view(tab, "webhook-verify")
+			at("webhooks")
+			tab.Click("form[action$=show] button")
+			tab.WaitForText("#secret-text", b.account.TestWebhookSecret)
+			tab.Axe() // no picture: it would have the secret
+			tab.FitsWidth()
+			b.failedDeliveries()
+			at("webhooks/redeliveries")
+			tab.Click("main form .button-primary")
+			tab.WaitForText("#preview", "4 deliveries would be sent again")
+			view(tab, "redelivery-preview")
+			tab.Click("#preview .button-primary")
+			tab.WaitForText("#status", "Started.")
+			running, err := b.service.Redeliveries(t.Context(), b.testScope())
+			b.ok(err)
+			b.stepRedelivery(running[0].ID)
+			tab.WaitForText("#progress .stat:nth-child(2) dd", "4") // the page has looked by itself
+			view(tab, "redelivery")
+			at("webhooks/redeliveries")
+			view(tab, "redeliveries")
 
 			at("settings")
 			tab.Type("#help_email", "help@lender.example")
 			tab.Press("\r")
 			tab.WaitForText("#status", "Settings saved")
+			tab.Upload("#file", logoFile(t))
+			tab.Click("[action$=logo] .button")
+			tab.WaitForText("#status", "Logo saved")
 			view(tab, "settings")
+			tab.Type("#retention_days", "1")
+			tab.Press("\r")
+			tab.WaitForText("h1", "Keep files for 1 day?")
+			view(tab, "retention")
 
 			at("audit")
 			tab.WaitForText("main", "api_key.created")
 			view(tab, "audit")
 		})
 	}
+}
+
+// logoFile is a file with a logo in it.
+func logoFile(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "logo.png")
+	if err := os.WriteFile(path, []byte(drawing(t, 600, 150, color.NRGBA{13, 87, 72, 255})), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

@@ -62,8 +62,7 @@ func (s *staffBrowser) post(path string, values url.Values) *httptest.ResponseRe
 	return s.send(http.MethodPost, path, values, http.Header{"Sec-Fetch-Site": {"same-origin"}})
 }
 
-// send sends a request with the browser's cookies, and keeps those of the
-// answer.
+// send sends a form, or asks for a page.
 func (s *staffBrowser) send(method, path string, values url.Values, header http.Header) *httptest.ResponseRecorder {
 	s.Helper()
 	r := httptest.NewRequestWithContext(s.Context(), method, baseURL+path, strings.NewReader(values.Encode()))
@@ -73,6 +72,13 @@ func (s *staffBrowser) send(method, path string, values url.Values, header http.
 	for name, value := range header {
 		r.Header[name] = value
 	}
+	return s.do(r)
+}
+
+// do sends a request with the browser's cookies, and keeps those of the
+// answer.
+func (s *staffBrowser) do(r *http.Request) *httptest.ResponseRecorder {
+	s.Helper()
 	for name, value := range s.cookies {
 		r.AddCookie(&http.Cookie{Name: name, Value: value})
 	}

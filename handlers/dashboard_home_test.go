@@ -32,7 +32,7 @@ func TestHome(t *testing.T) {
 	b.ok(err)
 	owner.wantRedirect(owner.get("/dashboard"), "/dashboard/live")
 	page := owner.get("/dashboard/live")
-	owner.wantPage(page, http.StatusOK, "<dt>Created</dt><dd>4</dd>", "+300 % against", "<dt>Completed</dt><dd>3</dd>", "75 %", "1.5 h", "3 sessions completed in the last 30 days", "Professional", "of 100 included")
+	owner.wantPage(page, http.StatusOK, "<dt>Created</dt><dd>4</dd>", "+300 % against", "<dt>Completed</dt><dd>3</dd>", "75 %", "<dt>Median time to complete</dt><dd>1.5 h</dd><dd class=\"stat-note\">from creation</dd>", "3 sessions completed in the last 30 days", "Professional", "of 100 included")
 	if strings.Contains(page.Body.String(), "First steps") {
 		t.Error("first steps are shown after the last one")
 	}

@@ -104,9 +104,14 @@ func (s *Server) sessionPage(c echo.Context, v *staffVisit, id intake.SessionID,
 	}
 	page := dashboard.SessionPage{
 		Page: s.staffPageOf(v, "Session"), Session: trail.Session, Deliveries: trail.Deliveries, Documents: len(trail.Documents),
-		MayDownload: v.Session.May(intake.DownloadData), Retained: trail.Session.Retained(s.Clock.Now()), Days: c.FormValue("days"),
+		MayDownload: v.Session.May(intake.DownloadData), Retained: trail.Retained, Days: c.FormValue("days"),
 	}
 	page.Problems = errorItems(wrong)
+	if trail.Session.DataErasedAt != nil {
+		if page.Receipt, err = s.Service.Erasure(c.Request().Context(), v.Scope, id); err != nil {
+			return err
+		}
+	}
 	// A link opens what the customer has entered so far: it is shown to those
 	// who may read that, and while nothing is entered.
 	if trail.Session.Status == intake.Pending || trail.Session.Status == intake.InProgress && page.MayDownload {
@@ -127,7 +132,11 @@ func (s *Server) sessionPage(c echo.Context, v *staffVisit, id intake.SessionID,
 
 // showNewSession asks whom a session is for.
 func (s *Server) showNewSession(c echo.Context, v *staffVisit) error {
-	page := dashboard.NewSessionPage{Page: s.staffPageOf(v, "New session"), Days: strconv.Itoa(intake.DefaultExpiresInDays)}
+	account, err := s.Service.Account(c.Request().Context(), v.Scope.AccountID)
+	if err != nil {
+		return err
+	}
+	page := dashboard.NewSessionPage{Page: s.staffPageOf(v, "New session"), Days: strconv.Itoa(account.DefaultExpiresInDays)}
 	return render(c, http.StatusOK, dashboard.NewSession(page))
 }
 

@@ -2,58 +2,148 @@ package handlers
 
 import (
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 
+	"candor/form"
+	"candor/intake"
 	"candor/service"
 	"candor/views"
 	"candor/views/dashboard"
 )
 
-// showSettings shows how customers see the account.
+// showSettings shows how customers see the account, and what it wants for its
+// sessions.
 func (s *Server) showSettings(c echo.Context, v *staffVisit) error {
+	return s.settingsPage(c, v, nil, func(*dashboard.SettingsPage) {})
+}
+
+// settingsPage shows the settings as they are stored but for what was typed;
+// wrong is about that.
+func (s *Server) settingsPage(c echo.Context, v *staffVisit, wrong form.Errors, typed func(*dashboard.SettingsPage)) error {
 	account, err := s.Service.Account(c.Request().Context(), v.Scope.AccountID)
 	if err != nil {
 		return err
 	}
 	page := dashboard.SettingsPage{
 		Page: s.staffPageOf(v, "Settings"), Name: account.Name, HelpEmail: text(account.HelpEmail), HelpPhone: text(account.HelpPhone),
+		Logo: views.Logo(account), LogoOf: account.Name,
+		DefaultExpiry: strconv.Itoa(account.DefaultExpiresInDays), Retention: strconv.Itoa(account.RetentionDays),
 	}
 	if account.BrandColour != nil {
 		page.BrandColour = "#" + *account.BrandColour
 	}
-	return render(c, http.StatusOK, dashboard.Settings(page))
+	status := http.StatusOK
+	if wrong != nil {
+		status, page.Problems = http.StatusUnprocessableEntity, errorItems(wrong)
+	}
+	typed(&page)
+	return render(c, status, dashboard.Settings(page))
 }
 
-// changeSettings stores them.
-func (s *Server) changeSettings(c echo.Context, v *staffVisit) error {
-	page := dashboard.SettingsPage{
-		Page: s.staffPageOf(v, "Settings"), Name: c.FormValue("name"), HelpEmail: c.FormValue("help_email"),
-		HelpPhone: c.FormValue("help_phone"), BrandColour: c.FormValue("brand_colour"),
-	}
-	err := s.Service.ChangeSettings(c.Request().Context(), v.Scope.AccountID, v.actor, service.AccountSettings{
-		Name: page.Name, HelpEmail: page.HelpEmail, HelpPhone: page.HelpPhone, BrandColour: page.BrandColour,
-	})
+// changedSettings leads back to the settings, or shows them with what was
+// typed and is wrong.
+func (s *Server) changedSettings(c echo.Context, v *staffVisit, err error, notice string, typed func(*dashboard.SettingsPage)) error {
 	if wrong := problems(err); wrong != nil {
-		page.Problems = errorItems(wrong)
-		return render(c, http.StatusUnprocessableEntity, dashboard.Settings(page))
+		return s.settingsPage(c, v, wrong, typed)
 	}
 	if err != nil {
 		return err
 	}
-	s.leaveStaffNotice(c, "settings_saved")
+	s.leaveStaffNotice(c, notice)
 	return c.Redirect(http.StatusSeeOther, dashboard.URL(v.Scope.Livemode, "settings"))
 }
 
-// brandSheet is the style sheet of a partner's colour. Its content follows
-// from its name, so that it can be kept for good.
-func (s *Server) brandSheet(c echo.Context) error {
-	name, isSheet := strings.CutSuffix(c.Param("file"), ".css")
-	sheet, ok := views.BrandSheet(name)
-	if !ok || !isSheet {
-		return echo.ErrNotFound
+// changeSettings stores how customers see the account.
+func (s *Server) changeSettings(c echo.Context, v *staffVisit) error {
+	wish := service.AccountSettings{
+		Name: c.FormValue("name"), HelpEmail: c.FormValue("help_email"), HelpPhone: c.FormValue("help_phone"), BrandColour: c.FormValue("brand_colour"),
 	}
-	c.Response().Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	return c.Blob(http.StatusOK, "text/css; charset=utf-8", []byte(sheet))
+	err := s.Service.ChangeSettings(c.Request().Context(), v.Scope.AccountID, v.actor, wish)
+	return s.changedSettings(c, v, err, "settings_saved", func(p *dashboard.SettingsPage) {
+		p.Name, p.HelpEmail, p.HelpPhone, p.BrandColour = wish.Name, wish.HelpEmail, wish.HelpPhone, wish.BrandColour
+	})
+}
+
+// days reads a number of days; what is none is one that no setting takes.
+func days(typed string) int {
+	n, err := strconv.Atoi(strings.TrimSpace(typed))
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// changeDefaultExpiry sets how long links work that nobody said anything of.
+func (s *Server) changeDefaultExpiry(c echo.Context, v *staffVisit) error {
+	typed := c.FormValue("default_expires_in_days")
+	err := s.Service.SetDefaultExpiry(c.Request().Context(), v.Scope.AccountID, v.actor, days(typed))
+	return s.changedSettings(c, v, err, "expiry_saved", func(p *dashboard.SettingsPage) { p.DefaultExpiry = typed })
+}
+
+// reviewRetention says what another retention would delete.
+func (s *Server) reviewRetention(c echo.Context, v *staffVisit) error {
+	typed := c.QueryParam("retention_days")
+	change, err := s.Service.PreviewRetention(c.Request().Context(), v.Scope.AccountID, days(typed))
+	if wrong := problems(err); wrong != nil {
+		return s.settingsPage(c, v, wrong, func(p *dashboard.SettingsPage) { p.Retention = typed })
+	}
+	if err != nil {
+		return err
+	}
+	return render(c, http.StatusOK, dashboard.Retention(dashboard.RetentionPage{
+		Page: s.staffPageOf(v, "Keep files for "+dashboard.Days(change.To)), From: change.From, To: change.To, Completed: change.Completed,
+		Sessions: change.Sessions, OrMore: change.Sessions == service.MostCounted,
+	}))
+}
+
+// changeRetention does what reviewRetention said. Where somebody else was
+// faster it says it anew: what is deleted has changed with it.
+func (s *Server) changeRetention(c echo.Context, v *staffVisit) error {
+	typed := c.FormValue("retention_days")
+	changed, err := s.Service.ChangeRetention(c.Request().Context(), v.Scope.AccountID, v.actor, days(c.FormValue("from_days")), days(typed))
+	if err == nil && !changed {
+		s.leaveStaffNotice(c, "retention_moved_on")
+		return c.Redirect(http.StatusSeeOther, dashboard.URL(v.Scope.Livemode, "settings/retention?retention_days="+url.QueryEscape(typed)))
+	}
+	return s.changedSettings(c, v, err, "retention_saved", func(p *dashboard.SettingsPage) { p.Retention = typed })
+}
+
+// logoPath is where a logo is sent to: the one page of the dashboard that takes
+// a file.
+const logoPath = "/settings/logo"
+
+// maxLogoForm leaves room for the form around the largest logo, and for files
+// a little too large, which the service refuses by name.
+const maxLogoForm = intake.MaxLogoUpload + 64<<10
+
+// setLogo stores the account's logo.
+func (s *Server) setLogo(c echo.Context, v *staffVisit) error {
+	u, err := readUpload(c, maxLogoForm, service.LogoTooLarge)
+	if err == nil {
+		err = s.storeLogo(c, v, u)
+	}
+	return s.changedSettings(c, v, err, "logo_saved", func(*dashboard.SettingsPage) {})
+}
+
+func (s *Server) storeLogo(c echo.Context, v *staffVisit, u upload) error {
+	if u.file == nil {
+		return intake.FieldError(intake.CodeValidation, "file", "Select a file")
+	}
+	defer c.Request().MultipartForm.RemoveAll() //nolint:errcheck // the system clears its temporary folder too
+	file, err := u.file.Open()
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return s.Service.SetLogo(c.Request().Context(), v.Scope.AccountID, v.actor, file)
+}
+
+// removeLogo takes the account's logo away.
+func (s *Server) removeLogo(c echo.Context, v *staffVisit) error {
+	err := s.Service.RemoveLogo(c.Request().Context(), v.Scope.AccountID, v.actor)
+	return s.changedSettings(c, v, err, "logo_removed", func(*dashboard.SettingsPage) {})
 }

@@ -1,11 +1,20 @@
 package handlers_test
 
 import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/png"
+	"mime/multipart"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	"candor/db"
 	"candor/intake"
 )
 
@@ -35,4 +44,239 @@ func TestSettingsAreOnTheForm(t *testing.T) {
 		owner.wantPage(owner.get(path), http.StatusNotFound)
 	}
 	owner.wantPage(owner.get("/dashboard/test/audit"), http.StatusOK, "account.changed", "brand_colour: b0241c")
+}
+
+// sendLogo posts the form of the logo with that file.
+func (s *staffBrowser) sendLogo(name, content string) *httptest.ResponseRecorder {
+	s.Helper()
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	part, err := w.CreateFormFile("file", name)
+	s.ok(err)
+	_, err = part.Write([]byte(content))
+	s.ok(err)
+	s.ok(w.Close())
+	r := httptest.NewRequestWithContext(s.Context(), http.MethodPost, baseURL+"/dashboard/test/settings/logo", &body)
+	r.Header.Set("Content-Type", w.FormDataContentType())
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	return s.do(r)
+}
+
+// drawing is a PNG of that size in one colour.
+func drawing(t testing.TB, width, height int, c color.Color) string {
+	t.Helper()
+	m := image.NewNRGBA(image.Rect(0, 0, width, height))
+	for y := range height {
+		for x := range width {
+			m.Set(x, y, c)
+		}
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, m); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+var logoInPage = regexp.MustCompile(`<img class="partner-logo" src="(/logo/[0-9a-f]{32}\.png)" alt="Lender &amp; Sons" width="(\d+)" height="(\d+)">`)
+
+func TestLogo(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	owner, customer, path := b.staff(intake.RoleOwner), b.newCustomer(), "/dashboard/test/settings"
+	owner.wantPage(owner.post(path+"/logo", url.Values{"name": {"x"}}), http.StatusUnprocessableEntity, "Select a file", `value="Lender &amp; Sons"`)
+	owner.wantPage(owner.sendLogo("logo.svg", "<svg><script>alert(1)</script></svg>"), http.StatusUnprocessableEntity, "SVG files can hold programs", `href="#file"`)
+	owner.wantPage(owner.sendLogo("logo.png", strings.Repeat("x", 2<<20)), http.StatusUnprocessableEntity, "512 KB or smaller")
+	if page := customer.page(customer.get(""), http.StatusOK); strings.Contains(page, "<img") || !strings.Contains(page, "partner-mark") {
+		t.Error("the form has a picture without a logo")
+	}
+
+	owner.wantRedirect(owner.sendLogo("logo.png", drawing(t, 960, 192, color.NRGBA{13, 87, 72, 255})), path)
+	owner.wantPage(owner.get(path), http.StatusOK, "Logo saved", "Remove logo", `src="/logo/`)
+	page := customer.page(customer.get(""), http.StatusOK)
+	found := logoInPage.FindStringSubmatch(page)
+	if found == nil || found[2] != "240" || found[3] != "48" || strings.Contains(page, "partner-mark") {
+		t.Fatalf("the logo on the form: %q in\n%.3000s", found, page)
+	}
+	answer := b.stranger().get(found[1])
+	for header, want := range map[string]string{
+		"Content-Type": "image/png", "Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff",
+		"Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; sandbox", "Cross-Origin-Resource-Policy": "same-origin",
+	} {
+		if got := answer.Header().Get(header); got != want {
+			t.Errorf("%s: %q, want %q", header, got, want)
+		}
+	}
+	if size, err := png.DecodeConfig(answer.Body); answer.Code != http.StatusOK || err != nil || size.Width != intake.MaxLogoWidth || size.Height != intake.MaxLogoHeight {
+		t.Errorf("the logo: %d, %v, %v", answer.Code, size, err)
+	}
+	for _, other := range []string{"/logo/", "/logo/x.png", "/logo/%ff%00.png", strings.Replace(found[1], ".png", ".jpg", 1), found[1] + ".svg", strings.Replace(found[1], "logo/", "logo/..%2f", 1)} {
+		owner.wantPage(owner.get(other), http.StatusNotFound)
+	}
+
+	owner.wantRedirect(owner.sendLogo("logo.png", drawing(t, 96, 96, color.NRGBA{200, 0, 0, 255})), path)
+	owner.wantPage(owner.get(found[1]), http.StatusNotFound) // replaced
+	owner.wantPage(owner.get(path), http.StatusOK, `width="48" height="48"`)
+	owner.wantRedirect(owner.post(path+"/logo/remove", nil), path)
+	owner.wantPage(owner.get(path), http.StatusOK, "Logo removed", "first letter")
+	if page := customer.page(customer.get(""), http.StatusOK); strings.Contains(page, "<img") {
+		t.Error("the logo is on the form still")
+	}
+	name := strings.TrimPrefix(found[1], "/logo/")
+	owner.wantPage(owner.get("/dashboard/test/audit"), http.StatusOK, "logo: "+name, "logo: "+name+" → ", " → none")
+}
+
+func TestDefaultExpiry(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	owner, path := b.staff(intake.RoleOwner), "/dashboard/test/settings"
+	create := func(key, more string) (days int) {
+		t.Helper()
+		created := b.once(key, `{"form_type": "financial_statement", "customer_email": "jo@customer.example"`+more+`}`).status(http.StatusCreated).object()
+		from, err := time.Parse(time.RFC3339, created["created_at"].(string))
+		b.ok(err)
+		to, err := time.Parse(time.RFC3339, created["expires_at"].(string))
+		b.ok(err)
+		return int(to.Sub(from) / (24 * time.Hour))
+	}
+	if got := create("before", ""); got != 30 {
+		t.Errorf("%d days, want the contract's 30", got)
+	}
+	for _, wrong := range []string{"", "0", "91", "-1", "1.5", "many", "9999999999999999999"} {
+		answer := owner.post(path+"/expiry", url.Values{"default_expires_in_days": {wrong}})
+		owner.wantPage(answer, http.StatusUnprocessableEntity, "Enter a number of days from 1 to 90", `value="`+wrong+`"`)
+	}
+	owner.wantRedirect(owner.post(path+"/expiry", url.Values{"default_expires_in_days": {" 7 "}}), path)
+	for request, want := range map[string]int{"": 7, `, "expires_in_days": null`: 7, `, "expires_in_days": 90`: 90} {
+		if got := create("after"+request, request); got != want {
+			t.Errorf("%q: %d days, want %d", request, got, want)
+		}
+	}
+	if got := create("before", ""); got != 30 {
+		t.Errorf("the same answer again has %d days, want 30", got)
+	}
+	owner.wantPage(owner.get("/dashboard/live/sessions/new"), http.StatusOK, `value="7"`)
+	owner.wantPage(owner.get("/dashboard/test/audit"), http.StatusOK, "default_expires_in_days: 30 → 7")
+}
+
+// TestRetentionIsReviewed follows a shorter retention from what the page says
+// it would delete to that being deleted.
+func TestRetentionIsReviewed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	owner, path := b.staff(intake.RoleOwner), "/dashboard/test/settings"
+	old := b.newSession(b.testScope(), intake.NewSession{})
+	b.open(old.ID)
+	b.upload(old.ID, "payslip.pdf")
+	b.complete(old.ID)
+	b.storePDF(old.ID, []byte("%PDF-1.7"))
+	b.clock.advance(10 * 24 * time.Hour)
+	young := b.newSession(b.testScope(), intake.NewSession{})
+	b.complete(young.ID)
+	b.storePDF(young.ID, []byte("%PDF-1.7"))
+	owner = b.staff(intake.RoleOwner) // signed in just now
+	files := func(session *intake.Session, want int) {
+		t.Helper()
+		b.get("/sessions/" + session.ID.String() + "/pdf").status(want)
+	}
+
+	documents := func() []db.Document {
+		t.Helper()
+		out, err := b.db.Documents(b.Context(), old.ID)
+		b.ok(err)
+		return out
+	}
+
+	for _, wrong := range []string{"", "0", "91", "x"} {
+		owner.wantPage(owner.get(path+"/retention?retention_days="+wrong), http.StatusUnprocessableEntity, "Enter a number of days from 1 to 90")
+		owner.wantPage(owner.post(path+"/retention", url.Values{"retention_days": {wrong}, "from_days": {"90"}}), http.StatusUnprocessableEntity, "Enter a number of days from 1 to 90")
+	}
+	owner.wantPage(owner.get(path+"/retention?retention_days=11"), http.StatusOK, "Nothing is old enough", "instead of 90")
+	owner.wantPage(owner.get(path+"/retention?retention_days=90"), http.StatusOK, "nothing would change")
+	owner.wantPage(owner.get(path+"/retention?retention_days=10"), http.StatusOK,
+		"Keep files for 10 days?", "Files of 1 completed statement will be deleted", "20 Nov 2026", "within a day", "can’t be undone", "Leave it at 90 days")
+	files(old, http.StatusOK)
+
+	// Nobody agreed to it as it is: it is asked anew.
+	owner.wantRedirect(owner.post(path+"/retention", url.Values{"retention_days": {"10"}}), path+"/retention?retention_days=10")
+	owner.wantRedirect(owner.post(path+"/retention", url.Values{"retention_days": {"10"}, "from_days": {"60"}}), path+"/retention?retention_days=10")
+	owner.wantPage(owner.get(path+"/retention?retention_days=10"), http.StatusOK, "Somebody else has changed it")
+	files(old, http.StatusOK)
+
+	owner.wantRedirect(owner.post(path+"/retention", url.Values{"retention_days": {"10"}, "from_days": {"90"}}), path)
+	b.get("/sessions/"+old.ID.String()+"/pdf").refused(http.StatusNotFound, "pdf_expired", "")
+	document := documents()[0].ID.String()
+	b.get("/sessions/"+old.ID.String()+"/documents/"+document).refused(http.StatusNotFound, "document_not_found", "")
+	b.get("/sessions/" + old.ID.String() + "/data").status(http.StatusOK)
+	files(young, http.StatusOK)
+	owner.wantPage(owner.get("/dashboard/test/sessions/"+old.ID.String()), http.StatusOK, "aren’t kept any more")
+	retire := func(want int) {
+		t.Helper()
+		b.ok(b.db.InTx(b.Context(), func(tx *db.Tx) error {
+			n, err := tx.RetireSessions(b.Context(), b.clock.Now(), 10)
+			if n != want {
+				t.Errorf("retention deleted the files of %d sessions, want %d", n, want)
+			}
+			return err
+		}))
+	}
+	retire(1)
+	if left := documents(); len(left) != 0 {
+		t.Errorf("%d documents are left", len(left))
+	}
+
+	owner.wantPage(owner.get(path+"/retention?retention_days=30"), http.StatusOK, "instead of 10", "doesn’t come back")
+	owner.wantRedirect(owner.post(path+"/retention", url.Values{"retention_days": {"30"}, "from_days": {"10"}}), path)
+	files(old, http.StatusNotFound)
+	b.clock.advance(30*24*time.Hour - time.Second)
+	files(young, http.StatusOK)
+	retire(0)
+	b.clock.advance(time.Second)
+	files(young, http.StatusNotFound)
+	retire(1)
+
+	owner = b.staff(intake.RoleOwner)
+	owner.wantPage(owner.get("/dashboard/test/audit"), http.StatusOK, "retention_days: 90 → 10", "retention_days: 10 → 30")
+	b.clock.advance(time.Hour) // the password is asked again before anything is deleted
+	review := path + "/retention?retention_days=1"
+	owner.wantRedirect(owner.get(review), "/dashboard/confirm?then="+url.QueryEscape(review))
+	owner.wantRedirect(owner.post(path+"/retention", url.Values{"retention_days": {"1"}, "from_days": {"30"}, "from": {review}}), "/dashboard/confirm?then="+url.QueryEscape(review))
+}
+
+// TestDashboardFormsAreBounded: nobody fills the disk by posting what no page
+// has, signed in or not.
+func TestDashboardFormsAreBounded(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for path, browser := range map[string]*staffBrowser{
+		"/dashboard/sign-in": b.stranger(), "/dashboard/test/settings/logo": b.stranger(), "/dashboard/test/settings": b.staff(intake.RoleOwner),
+	} {
+		body := &largeFile{head: "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"f\"\r\n\r\n", most: 32 << 20}
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, baseURL+path, body)
+		r.Header.Set("Content-Type", "multipart/form-data; boundary=x")
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+		browser.do(r)
+		if body.sent > 8<<20 {
+			t.Errorf("%s read %d bytes", path, body.sent)
+		}
+	}
+}
+
+// largeFile is a file that doesn't end before most bytes.
+type largeFile struct {
+	head       string
+	sent, most int
+}
+
+func (f *largeFile) Read(p []byte) (int, error) {
+	if f.sent > f.most {
+		return 0, http.ErrBodyReadAfterClose
+	}
+	n := copy(p, f.head)
+	f.head = f.head[n:]
+	for i := n; i < len(p); i++ {
+		p[i] = 'x'
+	}
+	f.sent += len(p)
+	return len(p), nil
 }

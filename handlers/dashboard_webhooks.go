@@ -5,8 +5,10 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -14,6 +16,7 @@ import (
 	"candor/intake"
 	"candor/service"
 	"candor/views/dashboard"
+	"candor/views/dashboard/snippets"
 )
 
 // deliveriesPerPage is how many deliveries are listed at once.
@@ -61,6 +64,7 @@ func (s *Server) webhooksPage(c echo.Context, v *staffVisit, status int, typed s
 func deliveryFilter(values url.Values) (f service.DeliveryFilter, shown dashboard.DeliveryFilters, problems form.Errors) {
 	shown = dashboard.DeliveryFilters{
 		State: values.Get("state"), Type: values.Get("type"), Status: values.Get("status"), From: values.Get("from"), To: values.Get("to"), Endpoint: values.Get("endpoint"),
+		Session: strings.TrimSpace(values.Get("session")),
 	}
 	if slices.Contains(intake.DeliveryStates, intake.DeliveryState(shown.State)) {
 		f.State = intake.DeliveryState(shown.State)
@@ -73,6 +77,12 @@ func deliveryFilter(values url.Values) (f service.DeliveryFilter, shown dashboar
 	}
 	if id, err := intake.ParseEndpointID(shown.Endpoint); err == nil {
 		f.Endpoint = &id
+	}
+	if shown.Session != "" {
+		id, err := intake.ParseSessionID(shown.Session)
+		if f.Session = &id; err != nil {
+			problems = append(problems, form.Error{Field: "session", Message: "Enter a session’s id"})
+		}
 	}
 	f.Since, problems = dayIn("from", shown.From, problems)
 	to, problems := dayIn("to", shown.To, problems)
@@ -98,28 +108,34 @@ func (s *Server) setWebhookURL(c echo.Context, v *staffVisit) error {
 }
 
 // backTo leads to a page, which says what was done.
-func (s *Server) backTo(c echo.Context, v *staffVisit, path string, err error, notice string) error {
+func (s *Server) backTo(c echo.Context, v *staffVisit, page string, err error, notice string) error {
 	if err != nil {
 		return err
 	}
 	s.leaveStaffNotice(c, notice)
-	return c.Redirect(http.StatusSeeOther, dashboard.URL(v.Scope.Livemode, path))
+	return c.Redirect(http.StatusSeeOther, dashboard.URL(v.Scope.Livemode, page))
 }
 
-// nextSecret makes the next webhook secret and shows it, this once.
+// showSecrets shows the webhook secrets to whoever has just proven to be
+// there: in the answer to a POST, which nothing fetches ahead or again.
+func (s *Server) showSecrets(c echo.Context, v *staffVisit) error {
+	secrets, err := s.Service.ShowWebhookSecrets(c.Request().Context(), v.Scope, v.actor)
+	if err != nil {
+		return err
+	}
+	return render(c, http.StatusOK, dashboard.Secrets(dashboard.SecretsPage{Page: s.staffPageOf(v, "Webhook secret"), Text: secrets.Current, Next: secrets.Next}))
+}
+
+// nextSecret makes the next webhook secret and shows it.
 func (s *Server) nextSecret(c echo.Context, v *staffVisit) error {
-	ctx := c.Request().Context()
-	secret, err := s.Service.NextWebhookSecret(ctx, v.Scope)
+	secret, err := s.Service.NextWebhookSecret(c.Request().Context(), v.Scope, v.actor)
 	if refused(err) {
 		return s.backTo(c, v, "webhooks", nil, "secret_moved_on")
 	}
 	if err != nil && secret == "" {
 		return err
 	}
-	if err := s.Service.NoteSecret(ctx, v.Scope, v.actor, intake.AuditSecretNext); err != nil {
-		return err
-	}
-	return render(c, http.StatusOK, dashboard.SecretOnce(dashboard.SecretOncePage{Page: s.staffPageOf(v, "Copy your next webhook secret"), Text: secret}))
+	return render(c, http.StatusOK, dashboard.NewSecret(dashboard.SecretsPage{Page: s.staffPageOf(v, "Copy your next webhook secret"), Next: secret}))
 }
 
 // refused reports an error that the state of things is to blame for: somebody
@@ -127,18 +143,26 @@ func (s *Server) nextSecret(c echo.Context, v *staffVisit) error {
 func refused(err error) bool { return errors.Is(err, &intake.Error{Code: intake.CodeValidation}) }
 
 // secretStep makes a handler of a step in the rotation of the secret.
-func (s *Server) secretStep(step func(context.Context, intake.Scope) error, action intake.AuditAction, notice string) func(echo.Context, *staffVisit) error {
+func (s *Server) secretStep(step func(context.Context, intake.Scope, intake.Actor) error, notice string) func(echo.Context, *staffVisit) error {
 	return func(c echo.Context, v *staffVisit) error {
-		ctx := c.Request().Context()
-		err := step(ctx, v.Scope)
+		err := step(c.Request().Context(), v.Scope, v.actor)
 		if refused(err) {
 			return s.backTo(c, v, "webhooks", nil, "secret_moved_on")
 		}
-		if err == nil {
-			err = s.Service.NoteSecret(ctx, v.Scope, v.actor, action)
-		}
 		return s.backTo(c, v, "webhooks", err, notice)
 	}
+}
+
+// showVerifyCode shows code that verifies webhooks, in one language at a time.
+func (s *Server) showVerifyCode(c echo.Context, v *staffVisit) error {
+	all := snippets.All()
+	page := dashboard.VerifyCodePage{Page: s.staffPageOf(v, "Verify webhooks")}
+	chosen := max(0, slices.IndexFunc(all, func(one snippets.Snippet) bool { return one.ID == c.QueryParam("in") }))
+	for i, one := range all {
+		page.Languages = append(page.Languages, dashboard.LanguageLink{ID: one.ID, Name: one.Language, Chosen: i == chosen})
+	}
+	page.File, page.Note, page.Code = path.Base(all[chosen].File), all[chosen].Note, all[chosen].Text
+	return render(c, http.StatusOK, dashboard.VerifyCode(page))
 }
 
 // showDelivery tells all about a delivery.

@@ -25,6 +25,7 @@ var statuses = map[intake.Code]int{
 	intake.CodeSessionNotCompleted:   http.StatusBadRequest,
 	intake.CodePDFNotReady:           http.StatusAccepted,
 	intake.CodePDFExpired:            http.StatusNotFound,
+	intake.CodeDataErased:            http.StatusNotFound,
 	intake.CodeDocumentNotFound:      http.StatusNotFound,
 	intake.CodeInvalidFormType:       http.StatusUnprocessableEntity,
 	intake.CodeInvalidEmail:          http.StatusUnprocessableEntity,
@@ -105,6 +106,7 @@ func (s *Server) answerError(err error, c echo.Context) {
 		}
 		return
 	}
+	requestOf(c).code = public.Code
 	switch public.Code {
 	case intake.CodeUnauthorized, intake.CodeInvalidAPIKey:
 		c.Response().Header().Set("WWW-Authenticate", `Bearer realm="Candor"`)
@@ -126,7 +128,7 @@ func (s *Server) logFailure(c echo.Context, err error) {
 		level = slog.LevelInfo // the client went away
 	}
 	s.Logger.LogAttrs(c.Request().Context(), level, "request failed",
-		slog.String("request_id", requestOf(c).id), slog.String("route", c.Path()), slog.Any("error", err))
+		slog.String("request_id", requestOf(c).id.String()), slog.String("route", c.Path()), slog.Any("error", err))
 }
 
 // publicError returns what of err may be shown.

@@ -139,7 +139,10 @@ func (s *Server) visit(c echo.Context) (*visit, error) {
 	if !v.Session.Status.Open() || !byPerson(c.Request()) {
 		return v, nil
 	}
-	return v, s.Service.OpenForm(ctx, v.FormState, visitor(c))
+	if err := s.Service.OpenForm(ctx, v.FormState, visitor(c)); err != nil || c.Request().Method != http.MethodGet || !v.Session.Status.Open() {
+		return v, err
+	}
+	return v, s.Service.ReachSection(ctx, v.FormState, sectionOf(c))
 }
 
 // byPerson is false for requests that programs make ahead of a person (D14).

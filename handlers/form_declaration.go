@@ -52,6 +52,11 @@ func (s *Server) sign(c echo.Context, v *visit) error {
 	if len(page.Errors) == 0 && len(page.Unfinished) == 0 {
 		return s.submit(c, v)
 	}
+	if len(page.Unfinished) == 0 {
+		if err := s.Service.RefuseSection(c.Request().Context(), v.Session.ID, statement.DeclarationSection, page.Errors); err != nil {
+			return err
+		}
+	}
 	return s.refuse(c, page)
 }
 

@@ -51,6 +51,14 @@ func (s *Server) renderDocuments(c echo.Context, v *visit, status int, category 
 	}))
 }
 
+// refuseDocuments shows the section again with what is wrong.
+func (s *Server) refuseDocuments(c echo.Context, v *visit, category string, errs form.Errors) error {
+	if err := s.Service.RefuseSection(c.Request().Context(), v.Session.ID, statement.DocumentsSection, errs); err != nil {
+		return err
+	}
+	return s.renderDocuments(c, v, http.StatusUnprocessableEntity, category, errs)
+}
+
 // upload is what the documents page posts.
 type upload struct {
 	values url.Values
@@ -64,9 +72,9 @@ func (u upload) fromPage() bool { return u.file != nil || u.values.Has("file") }
 // answerDocuments takes the documents page's form (D47): a chosen file is
 // stored whichever button was pressed, so that none is ever lost.
 func (s *Server) answerDocuments(c echo.Context, v *visit) error {
-	u, err := readUpload(c)
+	u, err := readUpload(c, maxUploadBytes, service.FileTooLarge)
 	if errs := problems(err); errs != nil {
-		return s.renderDocuments(c, v, http.StatusUnprocessableEntity, "", errs)
+		return s.refuseDocuments(c, v, "", errs)
 	}
 	if err != nil {
 		return err
@@ -94,7 +102,7 @@ func (s *Server) answerDocuments(c echo.Context, v *visit) error {
 func (s *Server) storeAndGoOn(c echo.Context, v *visit, u upload, action string) error {
 	err := s.storeUpload(c, v, u, action)
 	if errs := problems(err); errs != nil {
-		return s.renderDocuments(c, v, http.StatusUnprocessableEntity, u.values.Get("category"), errs)
+		return s.refuseDocuments(c, v, u.values.Get("category"), errs)
 	}
 	if err != nil {
 		return err
@@ -154,9 +162,9 @@ func problems(err error) form.Errors {
 	return nil
 }
 
-// readUpload reads the form with its file. More than maxUploadBytes is a
-// validation_error on the file.
-func readUpload(c echo.Context) (upload, error) {
+// readUpload reads a form with its file. More than that many bytes is a
+// validation_error on the file that says tooMuch.
+func readUpload(c echo.Context, most int64, tooMuch string) (upload, error) {
 	r := c.Request()
 	isMultipart, err := isMultipart(r)
 	if err != nil {
@@ -168,13 +176,13 @@ func readUpload(c echo.Context) (upload, error) {
 	}
 	defer within(c, uploadTime)()
 	body := r.Body
-	r.Body = http.MaxBytesReader(c.Response(), body, maxUploadBytes)
+	r.Body = http.MaxBytesReader(c.Response(), body, most)
 	err = r.ParseMultipartForm(uploadMemory)
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
 		defer within(c, drainTime)()
 		_, _ = io.CopyN(io.Discard, body, drainBytes) // the connection is closed after the answer anyway
-		return upload{}, intake.FieldError(intake.CodeValidation, "file", service.FileTooLarge)
+		return upload{}, intake.FieldError(intake.CodeValidation, "file", tooMuch)
 	}
 	if err != nil {
 		return upload{}, unreadable(err)

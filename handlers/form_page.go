@@ -55,6 +55,9 @@ func lostRace(err error) bool {
 func (s *Server) showClosed(c echo.Context, v *visit) error {
 	p := s.page(v)
 	p.HomeURL = ""
+	if erased := v.Session.DataErasedAt; erased != nil {
+		return render(c, http.StatusGone, views.Status(views.StatusPage{Page: p, Kind: views.StatusErased, When: *erased}))
+	}
 	switch v.Session.Status {
 	case intake.Expired:
 		return render(c, http.StatusGone, views.Status(views.StatusPage{Page: p, Kind: views.StatusExpired, When: v.Session.ExpiresAt}))
@@ -84,7 +87,7 @@ func (s *Server) submittedTwice(c echo.Context, v *visit) bool {
 // is still kept.
 func (s *Server) mayCopy(v *visit) bool {
 	now := s.Clock.Now()
-	return v.Session.Status == intake.Completed && now.Before(v.signed.Add(copyAccess)) && v.Session.Retained(now)
+	return v.Session.Status == intake.Completed && now.Before(v.signed.Add(copyAccess)) && v.Session.Retained(now, v.Account.Retention())
 }
 
 func (s *Server) confirmation(v *visit) views.ConfirmationPage {
@@ -131,7 +134,7 @@ func (s *Server) showHub(c echo.Context, v *visit) error {
 
 func (s *Server) page(v *visit) views.Page {
 	page := views.Page{
-		Partner: v.Account.Name, Test: !v.Session.Livemode, HomeURL: formURL(v.Session.ID), Announce: v.announce,
+		Partner: v.Account.Name, Logo: views.Logo(v.Account), Test: !v.Session.Livemode, HomeURL: formURL(v.Session.ID), Announce: v.announce,
 		HelpEmail: text(v.Account.HelpEmail), HelpPhone: text(v.Account.HelpPhone),
 	}
 	if v.Account.BrandColour != nil {

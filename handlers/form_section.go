@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"errors"
 	"mime"
 	"net/http"
@@ -92,7 +93,7 @@ var errUnknownAction = intake.Errorf(intake.CodeInvalidRequest, "The page has no
 func (s *Server) completeSection(c echo.Context, v *visit, section *form.Section, values url.Values) error {
 	ctx := c.Request().Context()
 	if errs := section.Decode(values); len(errs) > 0 {
-		if err := s.Service.SaveDraft(ctx, v.Session.ID, section); err != nil {
+		if err := s.Service.SaveDraft(ctx, v.Session.ID, section, errs); err != nil {
 			return err
 		}
 		page := s.sectionPage(c, v, section)
@@ -111,7 +112,9 @@ func (s *Server) completeSection(c echo.Context, v *visit, section *form.Section
 // one stays so while its answers are valid.
 func (s *Server) saveForLater(c echo.Context, v *visit, section *form.Section, values url.Values) error {
 	section.Read(values)
-	save := s.Service.SaveDraft
+	save := func(ctx context.Context, id intake.SessionID, section *form.Section) error {
+		return s.Service.SaveDraft(ctx, id, section, nil)
+	}
 	if v.Sections[section.Name].Completed {
 		if whole := v.Empty(section.Name); len(whole.Decode(values)) == 0 {
 			section, save = whole, s.Service.SaveSection
@@ -153,7 +156,7 @@ func (s *Server) removeItem(c echo.Context, v *visit, section *form.Section, val
 
 // showChanged keeps a section whose list has changed and shows it again.
 func (s *Server) showChanged(c echo.Context, v *visit, section *form.Section, focus string) error {
-	if err := s.Service.SaveDraft(c.Request().Context(), v.Session.ID, section); err != nil {
+	if err := s.Service.SaveDraft(c.Request().Context(), v.Session.ID, section, nil); err != nil {
 		return err
 	}
 	page := s.sectionPage(c, v, section)

@@ -35,6 +35,7 @@ func (c schemas) of(t reflect.Type) *form.Schema {
 		for _, w := range webhookDocs {
 			either.AnyOf = append(either.AnyOf, c.of(w.payload))
 		}
+		either.AnyOf = append(either.AnyOf, c.of(reflect.TypeFor[intake.ErasedPayload]()))
 		return either
 	case reflect.TypeFor[statement.Cents]():
 		return &form.Schema{Type: "number"}

@@ -25,6 +25,7 @@ func (s *Server) routes(e *echo.Echo) error {
 	// The customer's form (D5, D47).
 	e.Match(read, "/", s.showLanding)
 	e.Match(read, views.BrandPrefix+":file", s.brandSheet)
+	e.Match(read, views.LogoPrefix+":file", s.logo)
 	f := e.Group("/f/:session", s.sameOrigin, compressPages)
 	f.Match(read, "", s.formPage(s.showHub))
 	f.Match(read, "/:token", s.openLink)

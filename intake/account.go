@@ -11,7 +11,17 @@ type Account struct {
 	HelpPhone    *string   `db:"help_phone"`
 	BrandColour  *string   `db:"brand_colour"` // six hex digits; nil for ours
 	CreatedAt    time.Time `db:"created_at"`
+
+	DefaultExpiresInDays int     `db:"default_expires_in_days"` // of a session that asks for none, 1 to 90
+	RetentionDays        int     `db:"retention_days"`          // 1 to MaxRetentionDays
+	LogoName             *string `db:"logo_name"`               // Logo.Name; nil for none
+	LogoWidth            *int    `db:"logo_width"`              // pixels
+	LogoHeight           *int    `db:"logo_height"`             // pixels
 }
+
+// Retention is how long the account's completed sessions keep their PDF and
+// documents.
+func (a *Account) Retention() time.Duration { return time.Duration(a.RetentionDays) * 24 * time.Hour }
 
 // A Scope is one of an account's two worlds. What is in the other one, or in
 // another account, doesn't exist for it (D3).

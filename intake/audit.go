@@ -92,7 +92,10 @@ const (
 
 	AuditRedelivered       AuditAction = "delivery.redelivered"
 	AuditDeliveryCancelled AuditAction = "delivery.cancelled"
+	AuditRedeliveryStarted AuditAction = "redelivery.started" // of many
+	AuditRedeliveryStopped AuditAction = "redelivery.stopped"
 	AuditWebhookURL        AuditAction = "webhook.url_changed"
+	AuditSecretShown       AuditAction = "webhook_secret.shown"
 	AuditSecretNext        AuditAction = "webhook_secret.next_made"
 	AuditSecretSwitched    AuditAction = "webhook_secret.switched"
 	AuditSecretRestored    AuditAction = "webhook_secret.restored"
@@ -115,6 +118,7 @@ const (
 	AuditDataRead         AuditAction = "session.data_read"
 	AuditPDFRead          AuditAction = "session.pdf_read"
 	AuditDocumentRead     AuditAction = "session.document_read"
+	AuditSessionErased    AuditAction = "session.erased"
 )
 
 // AuditActions lists the actions.
@@ -124,8 +128,9 @@ var AuditActions = []AuditAction{
 	AuditPasskeyAdded, AuditPasskeyRemoved, AuditInvited, AuditInvitationRevoked, AuditJoined, AuditAccountOpened,
 	AuditAccountChanged,
 	AuditPlanChanged, AuditSubscribed, AuditSubscriptionCancelled, AuditReactivated, AuditBillingEmail, AuditInvoicePaid, AuditInvoiceFailed, AuditInvoiceVoid,
-	AuditRedelivered, AuditDeliveryCancelled, AuditWebhookURL, AuditSecretNext, AuditSecretSwitched, AuditSecretRestored, AuditSecretAbandoned, AuditTestEvent,
+	AuditRedelivered, AuditDeliveryCancelled, AuditRedeliveryStarted, AuditRedeliveryStopped,
+	AuditWebhookURL, AuditSecretShown, AuditSecretNext, AuditSecretSwitched, AuditSecretRestored, AuditSecretAbandoned, AuditTestEvent,
 	AuditKeyCreated, AuditKeyRenamed, AuditKeyRotated, AuditKeyDeleted,
 	AuditRoleChanged, AuditStaffRemoved, AuditLogExported,
-	AuditSessionCreated, AuditSessionCancelled, AuditSessionExtended, AuditSessionsExported, AuditDataRead, AuditPDFRead, AuditDocumentRead,
+	AuditSessionCreated, AuditSessionCancelled, AuditSessionExtended, AuditSessionsExported, AuditDataRead, AuditPDFRead, AuditDocumentRead, AuditSessionErased,
 }

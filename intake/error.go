@@ -20,6 +20,7 @@ const (
 	CodePDFNotReady           Code = "pdf_not_ready"
 	CodePDFExpired            Code = "pdf_expired"
 	CodeDocumentNotFound      Code = "document_not_found"
+	CodeDataErased            Code = "data_erased"
 	CodeInvalidFormType       Code = "invalid_form_type"
 	CodeInvalidEmail          Code = "invalid_email"
 	CodeValidation            Code = "validation_error"

@@ -38,6 +38,7 @@ type (
 	passkeyKind      struct{}
 	subscriptionKind struct{}
 	invoiceKind      struct{}
+	erasureKind      struct{}
 )
 
 func (accountKind) prefix() string  { return "acct" }
@@ -58,6 +59,7 @@ func (invitationKind) prefix() string   { return "ivt" }
 func (passkeyKind) prefix() string      { return "pkey" }
 func (subscriptionKind) prefix() string { return "sub" }
 func (invoiceKind) prefix() string      { return "inv" }
+func (erasureKind) prefix() string      { return "ers" }
 
 // The ids of accounts and what they own (D4).
 type (
@@ -93,6 +95,8 @@ type (
 	SubscriptionID = ID[subscriptionKind]
 	// InvoiceID is an invoice's, inv_….
 	InvoiceID = ID[invoiceKind]
+	// ErasureID is that of the receipt for erased data, ers_….
+	ErasureID = ID[erasureKind]
 )
 
 // ErrBadID says that a text is no id of its kind.
@@ -259,6 +263,9 @@ func NewInvoiceID() InvoiceID { return NewID[invoiceKind]() }
 
 // ParseInvoiceID reads an invoice id.
 func ParseInvoiceID(s string) (InvoiceID, error) { return ParseID[invoiceKind](s) }
+
+// NewErasureID returns a new id of a receipt.
+func NewErasureID() ErasureID { return NewID[erasureKind]() }
 
 // ParseAuditID reads an audit log id.
 func ParseAuditID(s string) (AuditID, error) { return ParseID[auditKind](s) }

@@ -31,7 +31,7 @@ type NewSession struct {
 	CustomerName  string
 	ReferenceID   string
 	WebhookURL    string
-	ExpiresInDays *int // nil: DefaultExpiresInDays
+	ExpiresInDays *int // nil: the account's default
 	Metadata      Metadata
 	By            Actor // who asks
 }

@@ -63,11 +63,14 @@ func TestRetained(t *testing.T) {
 	t.Parallel()
 	completed := noon.Add(-intake.Retention)
 	s := &intake.Session{CompletedAt: &completed}
-	if s.Retained(noon) || !s.Retained(noon.Add(-1)) {
-		t.Error("retention doesn't end 90 days after completion")
+	for days, account := range map[int]*intake.Account{90: {RetentionDays: 90}, 1: {RetentionDays: 1}} {
+		end := completed.Add(time.Duration(days) * 24 * time.Hour)
+		if s.Retained(end, account.Retention()) || !s.Retained(end.Add(-1), account.Retention()) {
+			t.Errorf("retention doesn't end %d days after completion", days)
+		}
 	}
 	s.ErasedAt = &noon
-	if s.Retained(noon.Add(-1)) || (&intake.Session{}).Retained(noon) {
+	if s.Retained(noon.Add(-1), intake.Retention) || (&intake.Session{}).Retained(noon, intake.Retention) {
 		t.Error("an erased or unfinished session is retained")
 	}
 }

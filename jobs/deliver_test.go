@@ -154,7 +154,7 @@ func TestWhereEventsGo(t *testing.T) {
 	if n := b.count("SELECT (SELECT count(*) FROM delivery) + (SELECT count(*) FROM river_job WHERE kind = 'webhook_wake')"); n != 0 || len(b.events(silent, intake.SessionSectionCompleted)) != 1 {
 		t.Errorf("an event without a URL: %d deliveries and jobs, %v", n, b.events(silent, intake.SessionSectionCompleted))
 	}
-	b.ok(b.db.SetDefaultURL(b.ctx, b.scope, &standard.URL))
+	b.ok(b.db.InTx(b.ctx, func(tx *db.Tx) error { return tx.SetDefaultURL(b.ctx, b.scope, &standard.URL) }))
 	b.emit(b.session("", now()), 2)
 	b.emit(b.session(own.URL, now()), 3)
 	b.tx(func(tx *db.Tx) error {

@@ -74,7 +74,11 @@ func (w *pdfWorker) Work(ctx context.Context, job *river.Job[pdfArgs]) error {
 	if err != nil {
 		return err
 	}
-	result, err := pdf.Render(pdfInput(account, session, answers), w.fonts)
+	in := pdfInput(account, session, answers)
+	if in.Logo, err = w.logo(ctx, account); err != nil {
+		return err
+	}
+	result, err := pdf.Render(in, w.fonts)
 	if err != nil {
 		return err
 	}
@@ -92,6 +96,18 @@ func (w *pdfWorker) Work(ctx context.Context, job *river.Job[pdfArgs]) error {
 			FileSizeBytes: int64(len(result.Bytes)), PageCount: result.Pages,
 		}, now)
 	})
+}
+
+// logo returns the account's logo, nil where it has none.
+func (w *pdfWorker) logo(ctx context.Context, account *intake.Account) ([]byte, error) {
+	if account.LogoName == nil {
+		return nil, nil
+	}
+	content, err := w.db.Logo(ctx, *account.LogoName)
+	if errors.Is(err, db.ErrNotFound) { // it was replaced just now
+		return nil, nil
+	}
+	return content, err
 }
 
 func pdfInput(account *intake.Account, s *intake.Session, answers *statement.Statement) pdf.Statement {

@@ -115,9 +115,12 @@ func TestRedeliveryIsStopped(t *testing.T) {
 	up.Store(true)
 	r := b.redeliver(10)
 	b.received(hook, failed+2)
-	b.ok(b.db.StopRedelivery(b.ctx, b.scope, r.ID, now()))
-	stopped, err := b.db.Redelivery(b.ctx, b.scope, r.ID)
-	b.ok(err)
+	var stopped *intake.Redelivery
+	b.ok(b.db.InTx(b.ctx, func(tx *db.Tx) (err error) {
+		stopped, err = tx.StopRedelivery(b.ctx, b.scope, r.ID, now())
+		return err
+	}))
+	b.ok(b.db.ForgetRedeliveryItems(b.ctx, r.ID))
 	if stopped.Requeued < 2 || stopped.Requeued > failed/2 {
 		t.Errorf("%d were made again before the stop, of %d at 10 a second", stopped.Requeued, failed)
 	}

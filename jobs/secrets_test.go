@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"runtime"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"candor/db"
 	"candor/jobs"
 	"candor/webhook"
 )
@@ -16,8 +18,10 @@ import (
 // switchSecret makes fresh the current secret.
 func (b *bench) switchSecret(fresh string) {
 	b.Helper()
-	b.ok(b.db.SetNextSecret(b.ctx, b.scope, b.ring.Seal(b.scope.SecretOwner(), []byte(fresh)), now()))
-	b.ok(b.db.SwitchSecret(b.ctx, b.scope, now().Add(24*time.Hour)))
+	b.ok(b.db.InTx(b.ctx, func(tx *db.Tx) error {
+		return errors.Join(tx.SetNextSecret(b.ctx, b.scope, b.ring.Seal(b.scope.SecretOwner(), []byte(fresh)), now()),
+			tx.SwitchSecret(b.ctx, b.scope, now().Add(24*time.Hour)))
+	}))
 }
 
 // An attempt that is held up after its secrets were read, by a process that

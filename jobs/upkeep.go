@@ -91,8 +91,8 @@ type retireWorker struct {
 // Timeout bounds one run.
 func (w *retireWorker) Timeout(*river.Job[retireArgs]) time.Duration { return upkeepTimeout }
 
-// Work deletes PDFs and documents 90 days after completion, events with their
-// deliveries after as long, blobs without a document, idempotent answers after
+// Work deletes PDFs and documents when their account's retention is over,
+// events with their deliveries after 90 days, blobs without a document, idempotent answers after
 // 24 hours, previous webhook secrets when their time is over and what is left
 // of staff who signed in, or asked to; and it folds the counters of days gone
 // by.
@@ -101,7 +101,7 @@ func (w *retireWorker) Work(ctx context.Context, _ *river.Job[retireArgs]) error
 	return errors.Join(
 		inBatches(ctx, func() (n int, err error) {
 			err = w.db.InTx(ctx, func(tx *db.Tx) error {
-				n, err = tx.RetireSessions(ctx, now.Add(-intake.Retention), now, sweepBatch)
+				n, err = tx.RetireSessions(ctx, now, sweepBatch)
 				return err
 			})
 			return n, err

@@ -85,7 +85,7 @@ func TestExpirySweep(t *testing.T) {
 		}
 		return tx.SetSectionsCompleted(b.ctx, opened.ID, 4)
 	})
-	b.ok(b.db.SetDefaultURL(b.ctx, b.scope, nil))
+	b.ok(b.db.InTx(b.ctx, func(tx *db.Tx) error { return tx.SetDefaultURL(b.ctx, b.scope, nil) }))
 	for range 3 {
 		b.start(sweeping)
 	}

@@ -137,7 +137,7 @@ func TestDeliveryFiltersAreChecked(t *testing.T) {
 		}
 		_, err = b.PreviewRedelivery(b.ctx, b.test(), tt.filter, 1)
 		b.field("a preview", err, tt.field)
-		_, err = b.StartRedelivery(b.ctx, b.test(), tt.filter, 1, "jo")
+		_, err = b.StartRedelivery(b.ctx, b.test(), tt.filter, 1, jo)
 		b.field("a start", err, tt.field)
 	}
 	for _, limit := range []int{0, service.MaxDeliveryPage + 1} {

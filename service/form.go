@@ -17,8 +17,9 @@ import (
 type FormState struct {
 	Session   *intake.Session // its status as it is now
 	Account   *intake.Account
-	Statement *statement.Statement // valid answers and documents
-	Sections  map[string]SectionState
+	Statement *statement.Statement    // valid answers and documents
+	Sections  map[string]SectionState // those with answers or a draft
+	reached   map[string]bool         // sections that the customer has seen
 	now       time.Time
 }
 
@@ -48,7 +49,7 @@ func (s *Service) Form(ctx context.Context, id intake.SessionID) (*FormState, er
 		return nil, orCode(err, errSessionNotFound)
 	}
 	session.Status = session.StatusAt(now)
-	state := &FormState{Session: session, Sections: map[string]SectionState{}, now: now}
+	state := &FormState{Session: session, Sections: map[string]SectionState{}, reached: map[string]bool{}, now: now}
 	if state.Account, err = s.DB.Account(ctx, session.AccountID); err != nil || !session.Status.Open() {
 		return state, err
 	}
@@ -60,6 +61,10 @@ func (s *Service) Form(ctx context.Context, id intake.SessionID) (*FormState, er
 		return nil, err
 	}
 	for _, section := range stored {
+		state.reached[section.Name] = section.ReachedAt != nil
+		if section.Answers == nil && section.Draft == nil {
+			continue
+		}
 		own := SectionState{Completed: section.CompletedAt != nil, SavedAt: section.UpdatedAt}
 		if section.Draft != nil {
 			if err := json.Unmarshal(section.Draft, &own.Draft); err != nil {
@@ -177,14 +182,15 @@ func (s *Service) change(ctx context.Context, id intake.SessionID, work func(tx 
 }
 
 // SaveDraft keeps what the customer typed into a section though it isn't
-// valid, so that nothing is lost.
-func (s *Service) SaveDraft(ctx context.Context, id intake.SessionID, section *form.Section) error {
+// valid, so that nothing is lost. What the form refused of it is counted; nil
+// where nothing was checked.
+func (s *Service) SaveDraft(ctx context.Context, id intake.SessionID, section *form.Section, refused form.Errors) error {
 	draft, err := json.Marshal(section.Inputs())
 	if err != nil {
 		return err
 	}
 	return s.change(ctx, id, func(tx *db.Tx, _ *intake.Session, now time.Time) error {
-		return tx.SaveDraft(ctx, id, section.Name, draft, now)
+		return tx.SaveDraft(ctx, id, section.Name, draft, counted(refused), now)
 	})
 }
 

@@ -68,7 +68,7 @@ func TestClosedFormsStayClosed(t *testing.T) {
 	} {
 		draft := new(statement.Statement).Section(statement.IncomeSection, start)
 		b.code("save", b.fill(id, statement.IncomeSection), code)
-		b.code("draft", b.SaveDraft(b.ctx, id, draft), code)
+		b.code("draft", b.SaveDraft(b.ctx, id, draft, nil), code)
 		b.code("documents", b.CompleteDocuments(b.ctx, id), code)
 		b.code("upload", b.upload(id, "other", "a.pdf", "%PDF-"), code)
 		b.code("removal", b.RemoveDocument(b.ctx, id, intake.NewDocumentID()), code)
@@ -156,7 +156,7 @@ func TestDrafts(t *testing.T) {
 	if errs := section.Decode(values); len(errs) != 1 {
 		t.Fatalf("errors %v", errs)
 	}
-	b.ok(b.SaveDraft(b.ctx, session.ID, section))
+	b.ok(b.SaveDraft(b.ctx, session.ID, section, nil))
 	state, err := b.Form(b.ctx, session.ID)
 	b.ok(err)
 	shown := state.Section(statement.IncomeSection)

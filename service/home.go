@@ -14,7 +14,9 @@ const homeDays = 30
 
 // HomeFigures are what the home page shows of a scope.
 type HomeFigures struct {
-	Now, Before  *intake.Usage // of the last 30 days and of the 30 before, UTC
+	Now, Before  *intake.Usage  // of the last 30 days and of the 30 before, UTC
+	Funnel       *intake.Funnel // of Now's sessions
+	TimesBefore  intake.Times   // from creation to completion, of Before's
 	ByStatus     map[intake.Status]int
 	Endpoints    []intake.Endpoint
 	Subscription *CurrentSubscription // nil in test mode, and without one
@@ -35,6 +37,12 @@ func (s *Service) Home(ctx context.Context, scope intake.Scope) (*HomeFigures, e
 	if h.Before, err = s.DB.Usage(ctx, scope, first.AddDate(0, 0, -homeDays), first.AddDate(0, 0, -1), now); err != nil {
 		return nil, err
 	}
+	if h.TimesBefore, err = s.DB.CompletionTimes(ctx, scope, first.AddDate(0, 0, -homeDays), first.AddDate(0, 0, -1)); err != nil {
+		return nil, err
+	}
+	if h.Funnel, err = s.DB.Funnel(ctx, scope, first, today); err != nil {
+		return nil, err
+	}
 	for _, status := range intake.Statuses {
 		if h.ByStatus[status], err = s.DB.CountSessions(ctx, scope, intake.SessionFilter{Status: status}, now); err != nil {
 			return nil, err
@@ -43,7 +51,7 @@ func (s *Service) Home(ctx context.Context, scope intake.Scope) (*HomeFigures, e
 	if h.Endpoints, err = s.DB.Endpoints(ctx, scope); err != nil {
 		return nil, err
 	}
-	keys, err := s.DB.APIKeys(ctx, scope)
+	keys, err := s.DB.APIKeys(ctx, scope, false)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"candor/db"
 	"candor/intake"
@@ -31,31 +32,69 @@ func (s *Service) Redeliver(ctx context.Context, scope intake.Scope, id intake.D
 	return again, orCode(err, errDeliveryNotFound)
 }
 
-// PreviewRedelivery returns how many failed deliveries StartRedelivery with
-// the same filter and rate would make again now. Error: invalid_request.
-func (s *Service) PreviewRedelivery(ctx context.Context, scope intake.Scope, f DeliveryFilter, rate int) (int64, error) {
+// A RedeliveryPreview is what a redelivery would be about.
+type RedeliveryPreview struct {
+	Matched   int64         // deliveries
+	Endpoints []db.FailedAt // they go to, most first
+}
+
+// PreviewRedelivery returns which failed deliveries StartRedelivery with the
+// same filter and rate would make again now. Error: invalid_request.
+func (s *Service) PreviewRedelivery(ctx context.Context, scope intake.Scope, f DeliveryFilter, rate int) (RedeliveryPreview, error) {
 	filter, err := s.resolveFailed(ctx, scope, f, rate)
 	if err != nil {
-		return 0, err
+		return RedeliveryPreview{}, err
 	}
-	return s.DB.CountFailed(ctx, scope, filter)
+	var preview RedeliveryPreview
+	preview.Endpoints, err = s.DB.CountFailed(ctx, scope, filter)
+	for _, e := range preview.Endpoints {
+		preview.Matched += e.Count
+	}
+	return preview, err
 }
 
 // StartRedelivery makes all failed deliveries that match the filter again, at
-// rate a second; by says who asked for it. Error: invalid_request.
-func (s *Service) StartRedelivery(ctx context.Context, scope intake.Scope, f DeliveryFilter, rate int, by string) (*intake.Redelivery, error) {
+// rate a second. Error: invalid_request.
+func (s *Service) StartRedelivery(ctx context.Context, scope intake.Scope, f DeliveryFilter, rate int, by intake.Actor) (*intake.Redelivery, error) {
 	filter, err := s.resolveFailed(ctx, scope, f, rate)
 	if err != nil {
 		return nil, err
 	}
-	r := intake.NewRedelivery(scope, filter, rate, by, s.Clock.Now())
+	r := intake.NewRedelivery(scope, filter, rate, by.Name, s.Clock.Now())
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
 		if err := tx.InsertRedelivery(ctx, r, filter); err != nil {
+			return err
+		}
+		if err := s.audit(ctx, tx, scope.AccountID, by, redeliveryDeed(intake.AuditRedeliveryStarted, r)); err != nil {
 			return err
 		}
 		return s.Enqueuer.Redeliver(ctx, tx, r.ID)
 	})
 	return r, err
+}
+
+// redeliveryDeed is an action on a redelivery: which deliveries it is about,
+// and how far it has come.
+func redeliveryDeed(action intake.AuditAction, r *intake.Redelivery) deed {
+	about := map[string]any{"rate": r.Rate, "matched": r.Matched}
+	for name, at := range map[string]*time.Time{"since": r.Since, "until": r.Until} {
+		if at != nil {
+			about[name] = at.UTC()
+		}
+	}
+	if r.EndpointID != nil {
+		about["endpoint"] = r.EndpointID.String()
+	}
+	if r.EventType != nil {
+		about["type"] = *r.EventType
+	}
+	if r.Status != nil {
+		about["status"] = *r.Status
+	}
+	if r.State != intake.RedeliveryRunning {
+		about["requeued"] = r.Requeued
+	}
+	return deed{Action: action, Livemode: &r.Livemode, TargetID: r.ID.String(), TargetName: "redelivery", After: about}
 }
 
 // resolveFailed is resolve for a filter of failed deliveries, and checks the
@@ -78,16 +117,33 @@ func (s *Service) resolveFailed(ctx context.Context, scope intake.Scope, f Deliv
 // StopRedelivery ends a running redelivery at once and returns it. What it has
 // made pending already follows the schedule. Errors: not_found, and
 // invalid_request for one that has ended.
-func (s *Service) StopRedelivery(ctx context.Context, scope intake.Scope, id intake.RedeliveryID) (*intake.Redelivery, error) {
-	stopErr := s.DB.StopRedelivery(ctx, scope, id, s.Clock.Now())
-	if stopErr != nil && !errors.Is(stopErr, db.ErrNotFound) {
-		return nil, stopErr
+func (s *Service) StopRedelivery(ctx context.Context, scope intake.Scope, id intake.RedeliveryID, by intake.Actor) (stopped *intake.Redelivery, err error) {
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if stopped, err = tx.StopRedelivery(ctx, scope, id, s.Clock.Now()); err != nil {
+			return err
+		}
+		return s.audit(ctx, tx, scope.AccountID, by, redeliveryDeed(intake.AuditRedeliveryStopped, stopped))
+	})
+	if err == nil {
+		return stopped, s.DB.ForgetRedeliveryItems(ctx, id)
+	}
+	if !errors.Is(err, db.ErrNotFound) {
+		return nil, err
 	}
 	r, err := s.Redelivery(ctx, scope, id)
-	if err == nil && stopErr != nil {
-		return nil, intake.Errorf(intake.CodeInvalidRequest, "Only a running redelivery can be stopped; this one is %s.", r.State)
+	if err != nil {
+		return nil, err
 	}
-	return r, err
+	return nil, intake.Errorf(intake.CodeInvalidRequest, "Only a running redelivery can be stopped; this one is %s.", r.State)
+}
+
+// OutcomeMost is how far RedeliveryOutcome counts.
+const OutcomeMost = 10_000
+
+// RedeliveryOutcome says in which state how many deliveries are that one of
+// the scope's redeliveries has made again: each up to OutcomeMost.
+func (s *Service) RedeliveryOutcome(ctx context.Context, r *intake.Redelivery) (map[intake.DeliveryState]int, error) {
+	return s.DB.RedeliveryOutcome(ctx, r.ID, OutcomeMost)
 }
 
 // Redelivery returns one of the scope's redeliveries, or not_found.

@@ -1,6 +1,8 @@
 package service_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,6 +30,16 @@ func (b *bench) again() int {
 	return b.count("SELECT count(*) FROM delivery WHERE cycle = 2")
 }
 
+var jo = intake.Actor{Kind: intake.ActorStaff, ID: "staff_1", Name: "jo@lender.example"}
+
+func endpointsOf(p service.RedeliveryPreview) string {
+	var parts []string
+	for _, e := range p.Endpoints {
+		parts = append(parts, fmt.Sprintf("%s %d", e.Origin, e.Count))
+	}
+	return strings.Join(parts, ", ")
+}
+
 // What a preview counts is what a start then does.
 func TestPreviewIsWhatAStartDoes(t *testing.T) {
 	t.Parallel()
@@ -50,22 +62,27 @@ func TestPreviewIsWhatAStartDoes(t *testing.T) {
 	for name, tt := range map[string]struct {
 		filter service.DeliveryFilter
 		want   int
+		to     string
 	}{
-		"all":               {filter(intake.DeliveryFilter{Since: &long}, ""), 3},
-		"called failed":     {filter(intake.DeliveryFilter{Since: &long, State: intake.DeliveryFailed}, ""), 3},
-		"recent":            {filter(intake.DeliveryFilter{Since: &recent}, ""), 2},
-		"until":             {filter(intake.DeliveryFilter{Since: &long, Until: &recent}, ""), 1},
-		"at an endpoint":    {filter(intake.DeliveryFilter{Since: &long}, other), 1},
-		"by status":         {filter(intake.DeliveryFilter{Since: &long, Status: "5xx"}, ""), 3},
-		"of another status": {filter(intake.DeliveryFilter{Since: &long, Status: "4xx"}, ""), 0},
-		"of another type":   {filter(intake.DeliveryFilter{Since: &long, Type: intake.SessionExpired}, ""), 0},
+		"all":               {filter(intake.DeliveryFilter{Since: &long}, ""), 3, "https://hooks.lender.example 2, https://other.lender.example 1"},
+		"called failed":     {filter(intake.DeliveryFilter{Since: &long, State: intake.DeliveryFailed}, ""), 3, "https://hooks.lender.example 2, https://other.lender.example 1"},
+		"recent":            {filter(intake.DeliveryFilter{Since: &recent}, ""), 2, "https://hooks.lender.example 1, https://other.lender.example 1"},
+		"until":             {filter(intake.DeliveryFilter{Since: &long, Until: &recent}, ""), 1, "https://hooks.lender.example 1"},
+		"at an endpoint":    {filter(intake.DeliveryFilter{Since: &long}, other), 1, "https://other.lender.example 1"},
+		"by status":         {filter(intake.DeliveryFilter{Since: &long, Status: "5xx"}, ""), 3, "https://hooks.lender.example 2, https://other.lender.example 1"},
+		"of another status": {filter(intake.DeliveryFilter{Since: &long, Status: "4xx"}, ""), 0, ""},
+		"of another type":   {filter(intake.DeliveryFilter{Since: &long, Type: intake.SessionExpired}, ""), 0, ""},
 	} {
-		n, err := b.PreviewRedelivery(b.ctx, b.test(), tt.filter, 100)
+		preview, err := b.PreviewRedelivery(b.ctx, b.test(), tt.filter, 100)
 		b.ok(err)
+		n := preview.Matched
+		if got := endpointsOf(preview); got != tt.to {
+			t.Errorf("%s: the preview says they go to %q, want %q", name, got, tt.to)
+		}
 		if n != int64(tt.want) || b.again() != 0 {
 			t.Errorf("%s: the preview says %d and changes %d, want %d and none", name, n, b.again(), tt.want)
 		}
-		r, err := b.StartRedelivery(b.ctx, b.test(), tt.filter, 100, "jo")
+		r, err := b.StartRedelivery(b.ctx, b.test(), tt.filter, 100, jo)
 		b.ok(err)
 		if r.Matched != n || b.count("SELECT count(*) FROM river_job WHERE kind = 'webhook_redelivery' AND args->>'redelivery_id' = $1", r.ID.String()) != 1 {
 			t.Errorf("%s: matched %d after a preview of %d, or without its job", name, r.Matched, n)
@@ -82,7 +99,7 @@ func TestPreviewIsWhatAStartDoes(t *testing.T) {
 		t.Fatalf("%d redeliveries, %v; want 8", len(all), err)
 	}
 	for _, r := range all {
-		if r.State != intake.RedeliveryDone || r.Requeued != r.Matched || r.CreatedBy != "jo" || r.Rate != 100 || r.Since == nil {
+		if r.State != intake.RedeliveryDone || r.Requeued != r.Matched || r.CreatedBy != jo.Name || r.Rate != 100 || r.Since == nil {
 			t.Errorf("a redelivery came to %+v", r)
 		}
 	}
@@ -106,15 +123,15 @@ func TestRedeliveryIsCheckedAndStopped(t *testing.T) {
 	} {
 		_, err := b.PreviewRedelivery(b.ctx, b.test(), service.DeliveryFilter{DeliveryFilter: tt.filter}, tt.rate)
 		b.field("a preview", err, tt.field)
-		_, err = b.StartRedelivery(b.ctx, b.test(), service.DeliveryFilter{DeliveryFilter: tt.filter}, tt.rate, "jo")
+		_, err = b.StartRedelivery(b.ctx, b.test(), service.DeliveryFilter{DeliveryFilter: tt.filter}, tt.rate, jo)
 		b.field("a start", err, tt.field)
 	}
-	r, err := b.StartRedelivery(b.ctx, b.test(), service.DeliveryFilter{DeliveryFilter: intake.DeliveryFilter{Since: &since}}, 1, "jo")
+	r, err := b.StartRedelivery(b.ctx, b.test(), service.DeliveryFilter{DeliveryFilter: intake.DeliveryFilter{Since: &since}}, 1, jo)
 	b.ok(err)
 	for _, scope := range b.elsewhere() {
 		_, err := b.Redelivery(b.ctx, scope, r.ID)
 		b.code("reading", err, intake.CodeNotFound)
-		_, err = b.StopRedelivery(b.ctx, scope, r.ID)
+		_, err = b.StopRedelivery(b.ctx, scope, r.ID, jo)
 		b.code("stopping", err, intake.CodeNotFound)
 		if all, err := b.Redeliveries(b.ctx, scope); err != nil || len(all) != 0 {
 			t.Errorf("another scope's redeliveries: %v, %v", all, err)
@@ -125,7 +142,7 @@ func TestRedeliveryIsCheckedAndStopped(t *testing.T) {
 	}
 	_, err = b.RedeliveryScope(b.ctx, intake.NewRedeliveryID())
 	b.code("scope of an unknown one", err, intake.CodeNotFound)
-	stopped, err := b.StopRedelivery(b.ctx, b.test(), r.ID)
+	stopped, err := b.StopRedelivery(b.ctx, b.test(), r.ID, jo)
 	if err != nil || stopped.State != intake.RedeliveryStopped || stopped.FinishedAt == nil {
 		t.Errorf("stopped: %+v, %v", stopped, err)
 	}
@@ -133,6 +150,6 @@ func TestRedeliveryIsCheckedAndStopped(t *testing.T) {
 	if b.again() != 0 {
 		t.Error("a stopped redelivery goes on")
 	}
-	_, err = b.StopRedelivery(b.ctx, b.test(), r.ID)
+	_, err = b.StopRedelivery(b.ctx, b.test(), r.ID, jo)
 	b.code("stopping twice", err, intake.CodeInvalidRequest)
 }

@@ -45,11 +45,15 @@ type Service struct {
 	secretsLease time.Duration
 	testEvents   inFlight
 	keyUses      *keyUses
+	drawing      chan struct{} // holds who draws a logo: one at once, since it can take 100 MB
 }
 
 // New returns a Service.
 func New(c Config) *Service {
-	return &Service{Config: c, passwords: newPasswords(), books: &billing.Books{Events: c.Enqueuer, Terms: c.Terms}, secretsLease: jobs.SecretsLease, keyUses: newKeyUses()}
+	return &Service{
+		Config: c, passwords: newPasswords(), books: &billing.Books{Events: c.Enqueuer, Terms: c.Terms},
+		secretsLease: jobs.SecretsLease, keyUses: newKeyUses(), drawing: make(chan struct{}, 1),
+	}
 }
 
 // InTx runs fn in a transaction, for use cases that take one.
@@ -74,7 +78,8 @@ var (
 	errSessionNotFound      = intake.Errorf(intake.CodeSessionNotFound, "There is no session with this id.")
 	errSessionNotCompleted  = intake.Errorf(intake.CodeSessionNotCompleted, "The session is not completed, so there is no data or PDF yet.")
 	errPDFNotReady          = intake.Errorf(intake.CodePDFNotReady, "The PDF is still being generated. Try again in a few seconds.")
-	errPDFExpired           = intake.Errorf(intake.CodePDFExpired, "The PDF was deleted 90 days after completion.")
+	errPDFExpired           = intake.Errorf(intake.CodePDFExpired, "The PDF is not kept any more.")
+	errDataErased           = intake.Errorf(intake.CodeDataErased, "The customer's data were erased on request.")
 	errDocumentNotFound     = intake.Errorf(intake.CodeDocumentNotFound, "This session has no document with this id.")
 	errSubscriptionNotFound = intake.Errorf(intake.CodeSubscriptionNotFound, "This account has no active subscription.")
 )

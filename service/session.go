@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -15,6 +16,13 @@ import (
 // idempotent answer can commit with it. A live one needs a subscription (D32)
 // and counts as used in its billing period (D42).
 func (s *Service) CreateSession(ctx context.Context, tx *db.Tx, scope intake.Scope, wish intake.NewSession) (*intake.Session, error) {
+	if wish.ExpiresInDays == nil {
+		days, err := tx.DefaultExpiresInDays(ctx, scope.AccountID)
+		if err != nil {
+			return nil, orCode(err, errAccountNotFound)
+		}
+		wish.ExpiresInDays = &days
+	}
 	session, err := wish.Session(scope, s.Clock.Now(), s.Policy.CheckURL)
 	if err != nil {
 		return nil, err
@@ -109,14 +117,17 @@ type SubmittedData struct {
 	Statement *statement.Statement
 }
 
-// Data returns a completed session's answers, or session_not_completed.
+// Data returns a completed session's answers, or session_not_completed, or
+// data_erased where they were erased on request.
 func (s *Service) Data(ctx context.Context, scope intake.Scope, id intake.SessionID, by intake.Actor) (*SubmittedData, error) {
+	// Before the session, so that they weren't erased when these were read if
+	// they aren't when that is.
+	answers, answersErr := s.DB.Statement(ctx, id)
 	session, err := s.completed(ctx, scope, id)
-	if err != nil {
-		return nil, err
+	if err == nil && session.DataErasedAt != nil {
+		err = errDataErased
 	}
-	answers, err := s.DB.Statement(ctx, id)
-	if err != nil {
+	if err = cmp.Or(err, answersErr); err != nil {
 		return nil, err
 	}
 	return &SubmittedData{session, answers}, s.noteRead(ctx, session, by, sessionDeed(intake.AuditDataRead, session))
@@ -143,11 +154,25 @@ func (s *Service) PDF(ctx context.Context, scope intake.Scope, id intake.Session
 }
 
 func (s *Service) pdfOf(ctx context.Context, session *intake.Session) ([]byte, error) {
-	if !session.Retained(s.Clock.Now()) {
+	kept, err := s.retained(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	if !kept {
 		return nil, errPDFExpired
 	}
 	content, err := s.DB.PDF(ctx, session.ID)
 	return content, orCode(err, errPDFNotReady)
+}
+
+// retained reports whether the session's PDF and documents are still to be
+// had, by its account's retention.
+func (s *Service) retained(ctx context.Context, session *intake.Session) (bool, error) {
+	account, err := s.DB.Account(ctx, session.AccountID)
+	if err != nil {
+		return false, err
+	}
+	return session.Retained(s.Clock.Now(), account.Retention()), nil
 }
 
 // DocumentContent is a document being read; the caller closes it.
@@ -163,7 +188,11 @@ func (s *Service) Document(ctx context.Context, scope intake.Scope, id intake.Se
 	if err != nil {
 		return nil, err
 	}
-	if !session.Retained(s.Clock.Now()) {
+	kept, err := s.retained(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	if !kept {
 		return nil, errDocumentNotFound
 	}
 	row, err := s.DB.Document(ctx, id, document)

@@ -126,6 +126,7 @@ type SessionTrail struct {
 	Deliveries []intake.Delivery
 	Audit      []intake.AuditEntry // who read or changed it, the latest first
 	Documents  []db.Document
+	Retained   bool // PDF and documents are still to be had
 }
 
 // maxTrail is how many reads and changes of a session are shown.
@@ -139,6 +140,9 @@ func (s *Service) SessionTrail(ctx context.Context, scope intake.Scope, id intak
 		return nil, err
 	}
 	trail := &SessionTrail{Session: session}
+	if trail.Retained, err = s.retained(ctx, session); err != nil {
+		return nil, err
+	}
 	if trail.Events, err = s.DB.Events(ctx, id); err != nil {
 		return nil, err
 	}

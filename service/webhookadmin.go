@@ -30,28 +30,31 @@ func (s *Service) SetDefaultWebhookURL(ctx context.Context, scope intake.Scope, 
 			return intake.FieldError(intake.CodeValidation, "url", err.Error())
 		}
 	}
-	before, err := s.DefaultWebhookURL(ctx, scope)
-	if err != nil {
-		return err
-	}
-	if err := s.DB.SetDefaultURL(ctx, scope, optional(url)); err != nil {
-		return err
-	}
-	return s.noteWebhook(ctx, scope, by, deed{Action: intake.AuditWebhookURL, Before: map[string]string{"url": before}, After: map[string]string{"url": url}})
-}
-
-// NoteSecret tells the audit log of a step in the rotation of the scope's
-// webhook secrets.
-func (s *Service) NoteSecret(ctx context.Context, scope intake.Scope, by intake.Actor, step intake.AuditAction) error {
-	return s.noteWebhook(ctx, scope, by, deed{Action: step})
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		setting, err := tx.WebhookSetting(ctx, scope)
+		if err != nil {
+			return orCode(err, errAccountNotFound)
+		}
+		before := ""
+		if setting.DefaultURL != nil {
+			before = *setting.DefaultURL
+		}
+		if err := tx.SetDefaultURL(ctx, scope, optional(url)); err != nil {
+			return err
+		}
+		return s.noteWebhook(ctx, tx, scope, by, deed{Action: intake.AuditWebhookURL, Before: map[string]string{"url": before}, After: map[string]string{"url": url}})
+	})
 }
 
 // NoteTestEvent tells the audit log of a test event to that URL.
 func (s *Service) NoteTestEvent(ctx context.Context, scope intake.Scope, by intake.Actor, url string) error {
-	return s.noteWebhook(ctx, scope, by, deed{Action: intake.AuditTestEvent, After: map[string]string{"endpoint": intake.Origin(url)}})
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		return s.noteWebhook(ctx, tx, scope, by, deed{Action: intake.AuditTestEvent, After: map[string]string{"endpoint": intake.Origin(url)}})
+	})
 }
 
-func (s *Service) noteWebhook(ctx context.Context, scope intake.Scope, by intake.Actor, d deed) error {
+// noteWebhook tells the audit log of what was done to the scope's webhooks.
+func (s *Service) noteWebhook(ctx context.Context, tx *db.Tx, scope intake.Scope, by intake.Actor, d deed) error {
 	d.Livemode, d.TargetID, d.TargetName = &scope.Livemode, scope.AccountID.String(), "webhooks"
-	return s.DB.InTx(ctx, func(tx *db.Tx) error { return s.audit(ctx, tx, scope.AccountID, by, d) })
+	return s.audit(ctx, tx, scope.AccountID, by, d)
 }

@@ -22,12 +22,13 @@ type WebhookSecrets struct {
 }
 
 var (
-	errNoNextSecret     = intake.Errorf(intake.CodeValidation, "There is no next webhook secret. Create one first; someone else may have switched to it or abandoned it.")
-	errNoPreviousSecret = intake.Errorf(intake.CodeValidation, "There is no previous webhook secret to restore. It is erased 24 hours after the switch.")
-	errUnreadable       = intake.Errorf(intake.CodeValidation, "The previous webhook secret can't be restored: the key that it was sealed with is gone.")
-	errNextInTheWay     = intake.Errorf(intake.CodeValidation, "There is a next webhook secret, which restoring would replace. Abandon it first.")
-	errNextThere        = intake.Errorf(intake.CodeValidation, "There is a next webhook secret already, which the receiver may know. Switch to it or abandon it first.")
-	errAccountNotFound  = intake.Errorf(intake.CodeNotFound, "There is no account with this id.")
+	errNoNextSecret      = intake.Errorf(intake.CodeValidation, "There is no next webhook secret. Create one first; someone else may have switched to it or abandoned it.")
+	errNoPreviousSecret  = intake.Errorf(intake.CodeValidation, "There is no previous webhook secret to restore. It is erased 24 hours after the switch.")
+	errUnreadable        = intake.Errorf(intake.CodeValidation, "The previous webhook secret can't be restored: the key that it was sealed with is gone.")
+	errCurrentUnreadable = intake.Errorf(intake.CodeValidation, "The webhook secret can't be shown: the key that it was sealed with is gone.")
+	errNextInTheWay      = intake.Errorf(intake.CodeValidation, "There is a next webhook secret, which restoring would replace. Abandon it first.")
+	errNextThere         = intake.Errorf(intake.CodeValidation, "There is a next webhook secret already, which the receiver may know. Switch to it or abandon it first.")
+	errAccountNotFound   = intake.Errorf(intake.CodeNotFound, "There is no account with this id.")
 )
 
 // WebhookSecrets returns how far the scope's secrets are in their rotation.
@@ -49,35 +50,73 @@ func restorable(w *db.WebhookSetting, now time.Time) bool {
 	return w.PreviousSecretUntil != nil && w.PreviousSecretUntil.After(now)
 }
 
-// NextWebhookSecret creates the scope's next secret and returns it: it is shown
-// this once. Deliveries are still signed with the current one;
-// webhook-signature has both (D35). As with every change of secrets, it is in
-// force at each worker when the call returns, and at some of them before. With
-// the context's error the secret is returned, too: it has been stored.
-func (s *Service) NextWebhookSecret(ctx context.Context, scope intake.Scope) (string, error) {
+// ShownSecrets are a scope's webhook secrets as its staff may read them.
+type ShownSecrets struct {
+	Current string
+	Next    string // "" without one
+}
+
+// ShowWebhookSecrets returns the scope's secrets, to be shown to whoever has
+// just proven to be there; the audit log tells of it first. Error:
+// validation_error where the key that they were sealed with is gone.
+func (s *Service) ShowWebhookSecrets(ctx context.Context, scope intake.Scope, by intake.Actor) (ShownSecrets, error) {
+	var shown ShownSecrets
+	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
+		setting, err := tx.WebhookSetting(ctx, scope)
+		if err != nil {
+			return orCode(err, errAccountNotFound)
+		}
+		current, err := s.Ring.Open(scope.SecretOwner(), setting.Secret)
+		if err != nil {
+			return errCurrentUnreadable
+		}
+		shown = ShownSecrets{Current: string(current)}
+		if setting.NextSecret != nil {
+			next, err := s.Ring.Open(scope.SecretOwner(), setting.NextSecret)
+			if err != nil {
+				return errCurrentUnreadable
+			}
+			shown.Next = string(next)
+		}
+		return s.noteWebhook(ctx, tx, scope, by, deed{Action: intake.AuditSecretShown})
+	})
+	if err != nil {
+		return ShownSecrets{}, err
+	}
+	return shown, nil
+}
+
+// NextWebhookSecret creates the scope's next secret and returns it. Deliveries
+// are still signed with the current one; webhook-signature has both (D35). As
+// with every change of secrets, it is in force at each worker when the call
+// returns, and at some of them before. With the context's error the secret is
+// returned, too: it has been stored.
+func (s *Service) NextWebhookSecret(ctx context.Context, scope intake.Scope, by intake.Actor) (string, error) {
 	secret := webhook.NewSecret()
 	sealed := s.Ring.Seal(scope.SecretOwner(), []byte(secret))
-	stored := s.DB.SetNextSecret(ctx, scope, sealed, s.Clock.Now())
-	err := s.changeSecrets(ctx, scope, "next", stored, func(*db.WebhookSetting) error { return errNextThere })
-	if stored != nil {
+	err := s.changeSecrets(ctx, scope, by, intake.AuditSecretNext,
+		func(tx *db.Tx) error { return tx.SetNextSecret(ctx, scope, sealed, s.Clock.Now()) },
+		func(*db.WebhookSetting) error { return errNextThere })
+	if err != nil {
 		return "", err
 	}
-	return secret, err
+	return secret, s.inForce(ctx, nil)
 }
 
 // SwitchWebhookSecret makes the next secret the current one. The former one
 // signs nothing any more and can be restored for RestoreWindow; one that was
 // kept from an earlier switch is forgotten.
-func (s *Service) SwitchWebhookSecret(ctx context.Context, scope intake.Scope) error {
-	return s.changeSecrets(ctx, scope, "switch", s.DB.SwitchSecret(ctx, scope, s.Clock.Now().Add(RestoreWindow)),
-		func(*db.WebhookSetting) error { return errNoNextSecret })
+func (s *Service) SwitchWebhookSecret(ctx context.Context, scope intake.Scope, by intake.Actor) error {
+	return s.inForce(ctx, s.changeSecrets(ctx, scope, by, intake.AuditSecretSwitched,
+		func(tx *db.Tx) error { return tx.SwitchSecret(ctx, scope, s.Clock.Now().Add(RestoreWindow)) },
+		func(*db.WebhookSetting) error { return errNoNextSecret }))
 }
 
 // RestoreWebhookSecret makes the previous secret the current one again. The
 // one it replaces becomes the next one, so that the switch can be made again
 // once the receiver is mended; where there is a next one already, that must be
 // abandoned first.
-func (s *Service) RestoreWebhookSecret(ctx context.Context, scope intake.Scope) error {
+func (s *Service) RestoreWebhookSecret(ctx context.Context, scope intake.Scope, by intake.Actor) error {
 	now := s.Clock.Now()
 	setting, err := s.DB.WebhookSetting(ctx, scope)
 	if err != nil {
@@ -89,30 +128,39 @@ func (s *Service) RestoreWebhookSecret(ctx context.Context, scope intake.Scope) 
 			return errUnreadable
 		}
 	}
-	return s.changeSecrets(ctx, scope, "restore", s.DB.RestoreSecret(ctx, scope, now), func(w *db.WebhookSetting) error {
-		if restorable(w, now) && w.NextSecret != nil {
-			return errNextInTheWay
-		}
-		return errNoPreviousSecret
-	})
+	return s.inForce(ctx, s.changeSecrets(ctx, scope, by, intake.AuditSecretRestored,
+		func(tx *db.Tx) error { return tx.RestoreSecret(ctx, scope, now) },
+		func(w *db.WebhookSetting) error {
+			if restorable(w, now) && w.NextSecret != nil {
+				return errNextInTheWay
+			}
+			return errNoPreviousSecret
+		}))
 }
 
 // AbandonNextWebhookSecret erases the next secret; nothing is signed with it
 // any more.
-func (s *Service) AbandonNextWebhookSecret(ctx context.Context, scope intake.Scope) error {
-	return s.changeSecrets(ctx, scope, "abandon", s.DB.AbandonNextSecret(ctx, scope),
-		func(*db.WebhookSetting) error { return errNoNextSecret })
+func (s *Service) AbandonNextWebhookSecret(ctx context.Context, scope intake.Scope, by intake.Actor) error {
+	return s.inForce(ctx, s.changeSecrets(ctx, scope, by, intake.AuditSecretAbandoned,
+		func(tx *db.Tx) error { return tx.AbandonNextSecret(ctx, scope) },
+		func(*db.WebhookSetting) error { return errNoNextSecret }))
 }
 
-// changeSecrets waits for a change to be in force, or says why it couldn't be
-// made.
-func (s *Service) changeSecrets(ctx context.Context, scope intake.Scope, change string, made error, why func(*db.WebhookSetting) error) error {
-	if made == nil {
-		s.Logger.InfoContext(ctx, "webhook secrets changed", "account_id", scope.AccountID, "livemode", scope.Livemode, "change", change)
-		return s.inForce(ctx)
+// changeSecrets makes a change, which the audit log tells of, or says why it
+// couldn't be made.
+func (s *Service) changeSecrets(ctx context.Context, scope intake.Scope, by intake.Actor, step intake.AuditAction, change func(*db.Tx) error, why func(*db.WebhookSetting) error) error {
+	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if err := change(tx); err != nil {
+			return err
+		}
+		return s.noteWebhook(ctx, tx, scope, by, deed{Action: step})
+	})
+	if err == nil {
+		s.Logger.InfoContext(ctx, "webhook secrets changed", "account_id", scope.AccountID, "livemode", scope.Livemode, "step", step)
+		return nil
 	}
-	if !errors.Is(made, db.ErrNotFound) {
-		return made
+	if !errors.Is(err, db.ErrNotFound) {
+		return err
 	}
 	setting, err := s.DB.WebhookSetting(ctx, scope)
 	if err != nil {
@@ -121,10 +169,13 @@ func (s *Service) changeSecrets(ctx context.Context, scope intake.Scope, change 
 	return why(setting)
 }
 
-// inForce waits until no worker starts an attempt with the secrets from before
-// a change that was committed. Whoever doesn't wait for it gets the context's
-// error; the change stands.
-func (s *Service) inForce(ctx context.Context) error {
+// inForce waits, where a change was made, until no worker starts an attempt
+// with the secrets from before it. Whoever doesn't wait for it gets the
+// context's error; the change stands.
+func (s *Service) inForce(ctx context.Context, changed error) error {
+	if changed != nil {
+		return changed
+	}
 	timer := time.NewTimer(s.secretsLease)
 	defer timer.Stop()
 	select {

@@ -170,12 +170,14 @@ func TestSecretsRotateWithoutAWrongSignature(t *testing.T) {
 	var fresh string
 	r.change("start", func() ([]string, error) { return []string{old}, nil })
 	r.change("next", func() (_ []string, err error) {
-		fresh, err = r.NextWebhookSecret(r.ctx, r.test())
+		fresh, err = r.NextWebhookSecret(r.ctx, r.test(), someone)
 		return []string{old, fresh}, err
 	})
-	r.change("switch", func() ([]string, error) { return []string{fresh}, r.SwitchWebhookSecret(r.ctx, r.test()) })
-	r.change("restore", func() ([]string, error) { return []string{old, fresh}, r.RestoreWebhookSecret(r.ctx, r.test()) })
-	r.change("abandon", func() ([]string, error) { return []string{old}, r.AbandonNextWebhookSecret(r.ctx, r.test()) })
+	r.change("switch", func() ([]string, error) { return []string{fresh}, r.SwitchWebhookSecret(r.ctx, r.test(), someone) })
+	r.change("restore", func() ([]string, error) {
+		return []string{old, fresh}, r.RestoreWebhookSecret(r.ctx, r.test(), someone)
+	})
+	r.change("abandon", func() ([]string, error) { return []string{old}, r.AbandonNextWebhookSecret(r.ctx, r.test(), someone) })
 	stop()
 	r.ok(<-sent)
 	r.eventually("all deliveries", func() bool { return r.count("SELECT count(*) FROM delivery WHERE state <> 'delivered'") == 0 })
@@ -267,46 +269,46 @@ func TestSecretsAreRestoredWithinADay(t *testing.T) {
 	t.Parallel()
 	b := newStill(t)
 	old := b.account.TestWebhookSecret
-	b.saying("switch without a next one", b.SwitchWebhookSecret(b.ctx, b.test()), "no next webhook secret")
-	b.saying("abandon without a next one", b.AbandonNextWebhookSecret(b.ctx, b.test()), "no next webhook secret")
-	b.saying("restore without a previous one", b.RestoreWebhookSecret(b.ctx, b.test()), "no previous webhook secret")
-	fresh, err := b.NextWebhookSecret(b.ctx, b.test())
+	b.saying("switch without a next one", b.SwitchWebhookSecret(b.ctx, b.test(), someone), "no next webhook secret")
+	b.saying("abandon without a next one", b.AbandonNextWebhookSecret(b.ctx, b.test(), someone), "no next webhook secret")
+	b.saying("restore without a previous one", b.RestoreWebhookSecret(b.ctx, b.test(), someone), "no previous webhook secret")
+	fresh, err := b.NextWebhookSecret(b.ctx, b.test(), someone)
 	b.ok(err)
 	state, err := b.WebhookSecrets(b.ctx, b.test())
 	if err != nil || state.NextSince == nil || !state.NextSince.Equal(start) || state.PreviousUntil != nil {
 		t.Errorf("after next: %+v, %v", state, err)
 	}
-	if second, err := b.NextWebhookSecret(b.ctx, b.test()); second != "" || b.signing() != old+" "+fresh {
+	if second, err := b.NextWebhookSecret(b.ctx, b.test(), someone); second != "" || b.signing() != old+" "+fresh {
 		t.Errorf("a second next one: %q, %v", second, err)
 	} else {
 		b.saying("a second next one", err, "next webhook secret already")
 	}
-	b.ok(b.SwitchWebhookSecret(b.ctx, b.test()))
+	b.ok(b.SwitchWebhookSecret(b.ctx, b.test(), someone))
 	state, err = b.WebhookSecrets(b.ctx, b.test())
 	if err != nil || state.NextSince != nil || state.PreviousUntil == nil || !state.PreviousUntil.Equal(start.Add(24*time.Hour)) || b.signing() != fresh {
 		t.Errorf("after switch: %+v, %v", state, err)
 	}
-	other, err := b.NextWebhookSecret(b.ctx, b.test())
+	other, err := b.NextWebhookSecret(b.ctx, b.test(), someone)
 	b.ok(err)
-	b.saying("restore over a next one", b.RestoreWebhookSecret(b.ctx, b.test()), "Abandon it first")
+	b.saying("restore over a next one", b.RestoreWebhookSecret(b.ctx, b.test(), someone), "Abandon it first")
 	if b.signing() != fresh+" "+other {
 		t.Error("a refused restore has changed the secrets")
 	}
-	b.ok(b.AbandonNextWebhookSecret(b.ctx, b.test()))
+	b.ok(b.AbandonNextWebhookSecret(b.ctx, b.test(), someone))
 	b.pass(24 * time.Hour)
-	b.saying("restore after a day", b.RestoreWebhookSecret(b.ctx, b.test()), "erased 24 hours after")
+	b.saying("restore after a day", b.RestoreWebhookSecret(b.ctx, b.test(), someone), "erased 24 hours after")
 	if state, err := b.WebhookSecrets(b.ctx, b.test()); err != nil || state.PreviousUntil != nil {
 		t.Errorf("after a day: %+v, %v", state, err)
 	}
 	b.pass(-time.Millisecond)
-	b.ok(b.RestoreWebhookSecret(b.ctx, b.test()))
+	b.ok(b.RestoreWebhookSecret(b.ctx, b.test(), someone))
 	if b.signing() != old+" "+fresh {
 		t.Error("restored secrets don't sign, or the replaced one isn't the next one")
 	}
 	if live, err := b.DB.WebhookSetting(b.ctx, b.live()); err != nil || live.NextSecret != nil || live.PreviousSecret != nil {
 		t.Errorf("the live secrets have changed: %v", err)
 	}
-	b.code("unknown account", b.SwitchWebhookSecret(b.ctx, intake.Scope{AccountID: intake.NewAccountID()}), intake.CodeNotFound)
+	b.code("unknown account", b.SwitchWebhookSecret(b.ctx, intake.Scope{AccountID: intake.NewAccountID()}, someone), intake.CodeNotFound)
 }
 
 // A secret whose key was taken away isn't put back: nothing could be signed
@@ -317,10 +319,10 @@ func TestUnreadableSecretIsNotRestored(t *testing.T) {
 	ring, err := keyring.Parse(keyring.Generate("new"))
 	b.ok(err)
 	b.Ring = ring
-	fresh, err := b.NextWebhookSecret(b.ctx, b.test())
+	fresh, err := b.NextWebhookSecret(b.ctx, b.test(), someone)
 	b.ok(err)
-	b.ok(b.SwitchWebhookSecret(b.ctx, b.test()))
-	b.saying("restore", b.RestoreWebhookSecret(b.ctx, b.test()), "sealed with is gone")
+	b.ok(b.SwitchWebhookSecret(b.ctx, b.test(), someone))
+	b.saying("restore", b.RestoreWebhookSecret(b.ctx, b.test(), someone), "sealed with is gone")
 	if b.signing() != fresh {
 		t.Error("the unreadable secret was restored")
 	}
@@ -365,14 +367,14 @@ func TestSecretsChangeOneAtATime(t *testing.T) {
 func (b *bench) changeSecrets(change string) error {
 	switch change {
 	case "next":
-		_, err := b.NextWebhookSecret(b.ctx, b.test())
+		_, err := b.NextWebhookSecret(b.ctx, b.test(), someone)
 		return err
 	case "switch":
-		return b.SwitchWebhookSecret(b.ctx, b.test())
+		return b.SwitchWebhookSecret(b.ctx, b.test(), someone)
 	case "restore":
-		return b.RestoreWebhookSecret(b.ctx, b.test())
+		return b.RestoreWebhookSecret(b.ctx, b.test(), someone)
 	case "abandon":
-		return b.AbandonNextWebhookSecret(b.ctx, b.test())
+		return b.AbandonNextWebhookSecret(b.ctx, b.test(), someone)
 	}
 	return fmt.Errorf("no change %q", change)
 }
@@ -388,7 +390,7 @@ func TestNextSecretIsShownWhenTheWaitIsCut(t *testing.T) {
 	cut := make(chan error, 1)
 	go func() {
 		var err error
-		secret, err = b.NextWebhookSecret(ctx, b.test())
+		secret, err = b.NextWebhookSecret(ctx, b.test(), someone)
 		cut <- err
 	}()
 	b.eventually("the next secret", func() bool {
@@ -398,5 +400,104 @@ func TestNextSecretIsShownWhenTheWaitIsCut(t *testing.T) {
 	cancel()
 	if err := <-cut; !errors.Is(err, context.Canceled) || b.signing() != b.account.TestWebhookSecret+" "+secret {
 		t.Errorf("cut off: %q, %v", secret, err)
+	}
+}
+
+// audited are the actions in the account's audit log, first one first, each
+// with who did it.
+func (b *bench) audited() string {
+	b.Helper()
+	page, _, err := b.AuditPage(b.ctx, b.account.AccountID, intake.AuditFilter{}, nil, 100)
+	b.ok(err)
+	var lines []string
+	for i := range page {
+		lines = append(lines, string(page[len(page)-1-i].Action)+" by "+page[len(page)-1-i].ActorName)
+		if text := string(page[i].Before) + string(page[i].After); strings.Contains(text, webhook.SecretPrefix) {
+			b.Errorf("the audit log has a secret: %s", text)
+		}
+	}
+	return strings.Join(lines, ", ")
+}
+
+// Each step is in the audit log, and one that wasn't made isn't.
+func TestSecretStepsAreAudited(t *testing.T) {
+	t.Parallel()
+	b := newStill(t)
+	for _, change := range strings.Fields("next next switch restore switch restore abandon abandon") {
+		err := b.changeSecrets(change)
+		if err != nil {
+			b.code(change, err, intake.CodeValidation)
+		}
+	}
+	shown, err := b.ShowWebhookSecrets(b.ctx, b.test(), jo)
+	b.ok(err)
+	if shown.Current != b.account.TestWebhookSecret || shown.Next != "" {
+		t.Error("the secret that is shown isn't the one that signs")
+	}
+	next, err := b.NextWebhookSecret(b.ctx, b.test(), someone)
+	b.ok(err)
+	if shown, err = b.ShowWebhookSecrets(b.ctx, b.test(), jo); err != nil || shown.Current+" "+shown.Next != b.signing() || shown.Next != next {
+		t.Errorf("the secrets that are shown aren't those that sign: %v", err)
+	}
+	want := "webhook_secret.next_made by a test, webhook_secret.switched by a test, webhook_secret.restored by a test, webhook_secret.switched by a test, " +
+		"webhook_secret.restored by a test, webhook_secret.next_abandoned by a test, webhook_secret.shown by jo@lender.example, " +
+		"webhook_secret.next_made by a test, webhook_secret.shown by jo@lender.example"
+	if got := b.audited(); got != want {
+		t.Errorf("the audit log has\n%s, want\n%s", got, want)
+	}
+	b.code("unknown account", second(b.ShowWebhookSecrets(b.ctx, intake.Scope{AccountID: intake.NewAccountID()}, jo)), intake.CodeNotFound)
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// What can't be written into the audit log isn't done, or shown.
+func TestNothingIsDoneWithoutItsAuditLine(t *testing.T) {
+	t.Parallel()
+	b := newStill(t)
+	nobody := intake.Actor{Kind: "nobody"} // whom the log refuses
+	since := start.Add(-time.Hour)
+	b.failed(b.test(), hook)
+	was := b.signing()
+	secret, err := b.NextWebhookSecret(b.ctx, b.test(), nobody)
+	if err == nil || secret != "" || b.signing() != was {
+		t.Errorf("a next secret was made: %v", err)
+	}
+	if shown, err := b.ShowWebhookSecrets(b.ctx, b.test(), nobody); err == nil || shown != (service.ShownSecrets{}) {
+		t.Error("the secret was shown")
+	}
+	if err := b.SetDefaultWebhookURL(b.ctx, b.test(), nobody, hook); err == nil {
+		t.Error("the default URL was set")
+	}
+	if url, err := b.DefaultWebhookURL(b.ctx, b.test()); err != nil || url != "" {
+		t.Errorf("the default URL has become %q, %v", url, err)
+	}
+	filter := service.DeliveryFilter{DeliveryFilter: intake.DeliveryFilter{Since: &since}}
+	if _, err := b.StartRedelivery(b.ctx, b.test(), filter, 1, nobody); err == nil || b.count("SELECT count(*) FROM redelivery") != 0 {
+		t.Errorf("a redelivery was started: %v", err)
+	}
+	r, err := b.StartRedelivery(b.ctx, b.test(), filter, 1, someone)
+	b.ok(err)
+	if _, err := b.StopRedelivery(b.ctx, b.test(), r.ID, nobody); err == nil {
+		t.Error("a redelivery was stopped")
+	}
+	if r, err = b.Redelivery(b.ctx, b.test(), r.ID); err != nil || r.State != intake.RedeliveryRunning {
+		t.Errorf("the redelivery is %+v, %v", r, err)
+	}
+	for name, step := range map[string]func() error{
+		"switch":  func() error { return b.SwitchWebhookSecret(b.ctx, b.test(), nobody) },
+		"abandon": func() error { return b.AbandonNextWebhookSecret(b.ctx, b.test(), nobody) },
+	} {
+		if _, err := b.NextWebhookSecret(b.ctx, b.test(), someone); err != nil {
+			b.code(name, err, intake.CodeValidation) // there already
+		}
+		was := b.signing()
+		if err := step(); err == nil || b.signing() != was {
+			t.Errorf("%s was done: %v", name, err)
+		}
+	}
+	b.ok(b.SwitchWebhookSecret(b.ctx, b.test(), someone))
+	was = b.signing()
+	if err := b.RestoreWebhookSecret(b.ctx, b.test(), nobody); err == nil || b.signing() != was {
+		t.Errorf("restore was done: %v", err)
 	}
 }

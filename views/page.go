@@ -42,13 +42,14 @@ func RemoveAction(list string, i int) string {
 
 // Page is what every page has around its content.
 type Page struct {
-	Partner   string // the partner's display name; "" where it isn't known
-	Test      bool   // a test session (D9): shows the strip
-	BrandURL  string // style sheet setting --brand, --brand-ink, --brand-soft; "" for ours
-	HomeURL   string // the hub; "" where the link opens nothing any more
-	HelpEmail string // the partner's contact for customers, or ""
-	HelpPhone string // likewise
-	Announce  string // read out by screen readers after a change: "Vehicle added"
+	Partner   string   // the partner's display name; "" where it isn't known
+	Logo      *Picture // the partner's, shown in the name's place; nil for none
+	Test      bool     // a test session (D9): shows the strip
+	BrandURL  string   // style sheet setting --brand, --brand-ink, --brand-soft; "" for ours
+	HomeURL   string   // the hub; "" where the link opens nothing any more
+	HelpEmail string   // the partner's contact for customers, or ""
+	HelpPhone string   // likewise
+	Announce  string   // read out by screen readers after a change: "Vehicle added"
 }
 
 // Task is one section's line on the hub.

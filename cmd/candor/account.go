@@ -81,7 +81,7 @@ func createAccount(ctx context.Context, a *app, wish service.NewAccount, webhook
 			break
 		}
 		scope := intake.Scope{AccountID: created.AccountID, Livemode: live}
-		if err := a.db.SetDefaultURL(ctx, scope, &webhookURL); err != nil {
+		if err := a.service.SetDefaultWebhookURL(ctx, scope, operator, webhookURL); err != nil {
 			return nil, err
 		}
 	}

@@ -86,7 +86,7 @@ func runWebhooksRedeliver(ctx context.Context, p *process, args []string) error 
 	if !*yes {
 		return previewRedelivery(ctx, p, a, scope, shown, filter, *rate, *asJSON)
 	}
-	started, err := a.service.StartRedelivery(ctx, scope, filter, *rate, "operator")
+	started, err := a.service.StartRedelivery(ctx, scope, filter, *rate, operator)
 	if err != nil {
 		return err
 	}
@@ -111,10 +111,11 @@ To stop it:     candor webhooks stop %s
 
 // previewRedelivery says what would be done, and does nothing.
 func previewRedelivery(ctx context.Context, p *process, a *app, scope intake.Scope, shown shownScope, filter service.DeliveryFilter, rate int, asJSON bool) error {
-	n, err := a.service.PreviewRedelivery(ctx, scope, filter, rate)
+	preview, err := a.service.PreviewRedelivery(ctx, scope, filter, rate)
 	if err != nil {
 		return err
 	}
+	n := preview.Matched
 	if asJSON {
 		return writeJSON(p.stdout, struct {
 			shownScope
@@ -213,7 +214,7 @@ func runWebhooksStop(ctx context.Context, p *process, args []string) error {
 	if err != nil {
 		return err
 	}
-	stopped, err := a.service.StopRedelivery(ctx, scope, id)
+	stopped, err := a.service.StopRedelivery(ctx, scope, id, operator)
 	if err != nil {
 		return err
 	}

@@ -34,26 +34,26 @@ func runSecretShowState(ctx context.Context, p *process, args []string) error {
 
 func runSecretNext(ctx context.Context, p *process, args []string) error {
 	return runSecret(ctx, p, "next", args, func(ctx context.Context, a *app, scope intake.Scope) (string, string, error) {
-		secret, err := a.service.NextWebhookSecret(ctx, scope)
+		secret, err := a.service.NextWebhookSecret(ctx, scope, operator)
 		return secret, "", err
 	})
 }
 
 func runSecretSwitch(ctx context.Context, p *process, args []string) error {
 	return runSecret(ctx, p, "switch", args, func(ctx context.Context, a *app, scope intake.Scope) (string, string, error) {
-		return "", "Switched: what is sent from now on is signed with the new secret alone.\n" + underWay, a.service.SwitchWebhookSecret(ctx, scope)
+		return "", "Switched: what is sent from now on is signed with the new secret alone.\n" + underWay, a.service.SwitchWebhookSecret(ctx, scope, operator)
 	})
 }
 
 func runSecretRestore(ctx context.Context, p *process, args []string) error {
 	return runSecret(ctx, p, "restore", args, func(ctx context.Context, a *app, scope intake.Scope) (string, string, error) {
-		return "", "Restored: the former secret is the current one again, and the one it replaces is the next one.\n" + underWay, a.service.RestoreWebhookSecret(ctx, scope)
+		return "", "Restored: the former secret is the current one again, and the one it replaces is the next one.\n" + underWay, a.service.RestoreWebhookSecret(ctx, scope, operator)
 	})
 }
 
 func runSecretAbandon(ctx context.Context, p *process, args []string) error {
 	return runSecret(ctx, p, "abandon", args, func(ctx context.Context, a *app, scope intake.Scope) (string, string, error) {
-		return "", "Abandoned: the next secret is erased and signs nothing any more.", a.service.AbandonNextWebhookSecret(ctx, scope)
+		return "", "Abandoned: the next secret is erased and signs nothing any more.", a.service.AbandonNextWebhookSecret(ctx, scope, operator)
 	})
 }
 

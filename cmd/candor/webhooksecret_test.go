@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"candor/db/dbtest"
 )
 
 // secretState is what the commands of a secret's rotation print.
@@ -59,6 +61,12 @@ func TestSecretIsRotatedByCommand(t *testing.T) {
 	}
 	c.says("switch", 0, "Switched", "within 15 seconds", "can be restored until", step("restore"))
 	c.says("restore", 0, "Restored", "There is a next secret since", step("switch"))
+	var audited []string
+	err := dbtest.Open(t, c.env["DATABASE_URL"]).Select(&audited, `SELECT action || ' by ' || actor_kind FROM audit_log WHERE action LIKE 'webhook_secret.%' ORDER BY at`)
+	want := "webhook_secret.next_made by operator, webhook_secret.switched by operator, webhook_secret.restored by operator"
+	if got := strings.Join(audited, ", "); err != nil || got != want {
+		t.Errorf("the audit log has %s, %v; want %s", got, err, want)
+	}
 	c.account = "acct_1"
 	c.says("next", 1, "is no account's id")
 	c.account = "acct_00000000000000000000000000"

@@ -40,11 +40,16 @@ func EventMoment(e *intake.Event) Moment {
 		m.Detail = strings.Trim(Device(body.Data.UserAgent)+", "+body.Data.IPAddress, ", ")
 	case intake.SessionSectionCompleted:
 		m.Title = "Section completed: " + statement.Title(body.Data.Section)
+		if body.Data.Section == "" { // erased
+			m.Title = "A section was completed"
+		}
 	case intake.SessionCompleted:
 		m.Title = "Signed and submitted"
 	case intake.SessionPDFReady:
 		m.Title = "PDF made"
-		m.Detail = count(body.Data.PageCount, "page")
+		if body.Data.PageCount > 0 {
+			m.Detail = count(body.Data.PageCount, "page")
+		}
 	case intake.SessionExpired:
 		m.Title = "Expired"
 	}
@@ -58,6 +63,7 @@ var auditWords = map[intake.AuditAction]string{
 	intake.AuditDataRead:         "Data read",
 	intake.AuditPDFRead:          "PDF downloaded",
 	intake.AuditDocumentRead:     "Document downloaded",
+	intake.AuditSessionErased:    "Customer’s data deleted",
 }
 
 // AuditMoment is a line of the audit log about a session in words.

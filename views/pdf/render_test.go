@@ -2,6 +2,10 @@ package pdf
 
 import (
 	"bytes"
+	"image"
+	"image/jpeg"
+	"image/png"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,6 +64,44 @@ func squash(s string) string {
 		}
 		return r
 	}, norm.NFKC.String(s))
+}
+
+// TestLogo draws logos as they are kept beside the partner's name, and none
+// that can't be drawn.
+func TestLogo(t *testing.T) {
+	t.Parallel()
+	encoded := func(encode func(io.Writer, image.Image) error, m image.Image) []byte {
+		var b bytes.Buffer
+		if err := encode(&b, m); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	asJPEG := func(w io.Writer, m image.Image) error { return jpeg.Encode(w, m, nil) }
+	wide, clear := image.NewRGBA(image.Rect(0, 0, 480, 96)), image.NewNRGBA(image.Rect(0, 0, 96, 96))
+	for i := range wide.Pix {
+		wide.Pix[i] = 255
+	}
+	for name, tt := range map[string]struct {
+		logo []byte
+		want int // pictures, masks too
+	}{
+		"none": {nil, 0}, "wide": {encoded(png.Encode, wide), 1}, "transparent": {encoded(png.Encode, clear), 2},
+		"JPEG": {encoded(asJPEG, wide), 1}, "no picture": {[]byte("<svg/>"), 0},
+	} {
+		in := full()
+		in.Logo = tt.logo
+		first := render(t, in)
+		if again := render(t, in); !bytes.Equal(first.Bytes, again.Bytes) {
+			t.Errorf("%s: drawn twice it differs", name)
+		}
+		if n := strings.Count(poppler(t, first.Bytes, "pdfimages", "-list", "FILE"), "\n") - 2; n != tt.want {
+			t.Errorf("%s: %d pictures, want %d", name, n, tt.want)
+		}
+		if text := textOf(t, first.Bytes); !strings.HasPrefix(strings.TrimSpace(text), in.AccountName) {
+			t.Errorf("%s: the name isn't at the top:\n%.200s", name, text)
+		}
+	}
 }
 
 func TestRenderShowsEveryAnswer(t *testing.T) {

@@ -1,11 +1,14 @@
 package pdf
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-pdf/fpdf"
 
 	"candor/form"
 	"candor/statement"
@@ -14,6 +17,7 @@ import (
 // A Statement is a submitted statement and what stands around it on paper.
 type Statement struct {
 	AccountName  string // the partner's
+	Logo         []byte // the partner's, PNG or JPEG; nil for none
 	Livemode     bool   // false: drawn with a TEST watermark (D9)
 	SessionID    string // public, sess_…
 	ReferenceID  string // the partner's own, may be ""
@@ -85,7 +89,8 @@ func (in Statement) properties() properties {
 
 // masthead draws the top of the first page.
 func (d *document) masthead(in Statement) {
-	d.text(marginX, headBaseline, d.fit(in.AccountName, true, 9.5, contentWidth*0.7), 9.5, accent)
+	left := d.logo(in.Logo)
+	d.text(left, headBaseline, d.fit(in.AccountName, true, 9.5, marginX+contentWidth*0.7-left), 9.5, accent)
 	if !in.Livemode {
 		mode := d.phrase("Test mode: not a real statement", true)
 		d.textRight(pageWidth-marginX, headBaseline, mode.line(0, len(mode.glyphs)), 8, warning)
@@ -107,6 +112,28 @@ func (d *document) masthead(in Statement) {
 		{"Session", in.SessionID, contentWidth - 132 - 96 - 92},
 	})
 	d.y += 18
+}
+
+// logo draws the partner's logo at the top of the first page and returns where
+// the text beside it begins.
+func (d *document) logo(content []byte) (left float64) {
+	const width, height, bottom, gap = 140.0, 26.0, headBaseline + 3, 9.0
+	if len(content) == 0 {
+		return marginX
+	}
+	options := fpdf.ImageOptions{ImageType: "PNG"}
+	if bytes.HasPrefix(content, []byte("\xff\xd8")) {
+		options.ImageType = "JPG"
+	}
+	info := d.pdf.RegisterImageOptionsReader("logo", options, bytes.NewReader(content))
+	if d.pdf.Err() {
+		d.pdf.ClearError() // a statement is worth more than its decoration
+		return marginX
+	}
+	scale := min(width/info.Width(), height/info.Height())
+	w, h := info.Width()*scale, info.Height()*scale
+	d.pdf.ImageOptions("logo", marginX, bottom-h, w, h, false, options, 0, "")
+	return marginX + w + gap
 }
 
 func sectionTitle(name string) string {

@@ -1,0 +1,88 @@
+package db
+
+import (
+	"context"
+	"time"
+
+	"github.com/lib/pq"
+
+	"candor/intake"
+)
+
+// Funnel tells how far the scope's sessions came that were created from the
+// first to the last UTC day, both inclusive.
+func (d *DB) Funnel(ctx context.Context, scope intake.Scope, first, last time.Time) (*intake.Funnel, error) {
+	f := &intake.Funnel{Sections: map[string]*intake.FunnelSection{}}
+	err := d.sumProgress(ctx, f, scope, first, last)
+	if err != nil {
+		return nil, err
+	}
+	var worst []struct {
+		Section  string `db:"section"`
+		Field    string `db:"field"`
+		Problem  string `db:"problem"`
+		Sessions int    `db:"sessions"`
+	}
+	err = d.SelectContext(ctx, &worst, `
+		SELECT DISTINCT ON (section) section, field, problem, sessions
+		FROM (
+			SELECT section, field, problem, sum(sessions)::bigint AS sessions
+			FROM form_problem_count
+			WHERE account_id = $1 AND livemode = $2 AND day BETWEEN $3::date AND $4::date
+			GROUP BY section, field, problem
+		) p
+		ORDER BY section, sessions DESC, field, problem`,
+		scope.AccountID, scope.Livemode, day(first), day(last))
+	for _, w := range worst {
+		section := f.Section(w.Section)
+		section.Problem, section.Affected = &intake.Problem{Field: w.Field, Message: w.Problem}, w.Sessions
+	}
+	return f, wrap(err, "sum problems")
+}
+
+// sumProgress reads a row for each day and section.
+func (d *DB) sumProgress(ctx context.Context, f *intake.Funnel, scope intake.Scope, first, last time.Time) error {
+	var rows []struct {
+		Section   string        `db:"section"`
+		Reached   int           `db:"reached"`
+		Completed int           `db:"completed"`
+		Times     pq.Int64Array `db:"times"`
+		Seconds   pq.Int64Array `db:"seconds"`
+	}
+	err := d.SelectContext(ctx, &rows, `
+		SELECT section, reached, completed, times, seconds
+		FROM form_count
+		WHERE account_id = $1 AND livemode = $2 AND day BETWEEN $3::date AND $4::date`,
+		scope.AccountID, scope.Livemode, day(first), day(last))
+	for _, r := range rows {
+		section := f.Section(r.Section)
+		section.Reached += r.Reached
+		section.Completed += r.Completed
+		for i := range r.Times {
+			section.Times.Add(i, intake.TimeStep{Sessions: int(r.Times[i]), Seconds: r.Seconds[i]})
+		}
+	}
+	return wrap(err, "sum progress")
+}
+
+// CompletionTimes returns how long the scope's sessions that were created from
+// the first to the last UTC day, both inclusive, took from creation to
+// completion.
+func (d *DB) CompletionTimes(ctx context.Context, scope intake.Scope, first, last time.Time) (intake.Times, error) {
+	var rows []struct {
+		Times   pq.Int64Array `db:"times"`
+		Seconds pq.Int64Array `db:"seconds"`
+	}
+	err := d.SelectContext(ctx, &rows, `
+		SELECT times, seconds
+		FROM form_count
+		WHERE account_id = $1 AND livemode = $2 AND day BETWEEN $3::date AND $4::date AND section = ''`,
+		scope.AccountID, scope.Livemode, day(first), day(last))
+	var out intake.Times
+	for _, r := range rows {
+		for i := range r.Times {
+			out.Add(i, intake.TimeStep{Sessions: int(r.Times[i]), Seconds: r.Seconds[i]})
+		}
+	}
+	return out, wrap(err, "sum completion times")
+}

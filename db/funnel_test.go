@@ -1,0 +1,244 @@
+package db_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"candor/db"
+	"candor/intake"
+	"candor/statement"
+)
+
+// formCounts is what the counters of the form say, formRecounts what sections
+// and sessions do: a line for each figure.
+func (s *store) formCounts() []string {
+	s.Helper()
+	return s.lines(`
+		WITH figures AS (
+			SELECT account_id, livemode, day, section, 'reached' AS figure, '' AS problem, reached AS n, 0 AS seconds FROM form_count
+			UNION ALL SELECT account_id, livemode, day, section, 'completed', '', completed, 0 FROM form_count
+			UNION ALL SELECT account_id, livemode, day, section, 'time ' || step, '', n, t.seconds
+				FROM form_count, unnest(times, seconds) WITH ORDINALITY AS t (n, seconds, step)
+			UNION ALL SELECT account_id, livemode, day, section, 'problem', field || ' ' || problem, sessions, 0 FROM form_problem_count
+		)
+		SELECT concat_ws('|', account_id, livemode, day, section, figure, problem, n, seconds) FROM figures WHERE n <> 0 ORDER BY 1`)
+}
+
+func (s *store) formRecounts() []string {
+	s.Helper()
+	return s.lines(`
+		WITH seen AS (
+			SELECT account_id, livemode, created_at::date AS day, name, reached_at, n.completed_at, problems,
+				greatest(0, extract(epoch FROM n.completed_at - reached_at)::bigint) AS seconds
+			FROM section n JOIN session s ON s.id = n.session_id
+		), whole AS (
+			SELECT account_id, livemode, created_at::date AS day, accessed_at, completed_at,
+				greatest(0, extract(epoch FROM completed_at - created_at)::bigint) AS seconds
+			FROM session
+		), figures AS (
+			SELECT account_id, livemode, day, name, 'reached' AS figure, '' AS problem, 0 AS seconds FROM seen WHERE reached_at IS NOT NULL
+			UNION ALL SELECT account_id, livemode, day, name, 'completed', '', 0 FROM seen WHERE completed_at IS NOT NULL
+			UNION ALL SELECT account_id, livemode, day, name, 'time ' || time_step(seconds), '', seconds FROM seen
+				WHERE completed_at IS NOT NULL AND completed_at <> reached_at -- saved unseen has no time
+			UNION ALL SELECT account_id, livemode, day, name, 'problem', unnest(problems), 0 FROM seen
+			UNION ALL SELECT account_id, livemode, day, '', 'reached', '', 0 FROM whole WHERE accessed_at IS NOT NULL
+			UNION ALL SELECT account_id, livemode, day, '', 'completed', '', 0 FROM whole WHERE completed_at IS NOT NULL
+			UNION ALL SELECT account_id, livemode, day, '', 'time ' || time_step(seconds), '', seconds FROM whole WHERE completed_at IS NOT NULL
+		)
+		SELECT concat_ws('|', account_id, livemode, day, name, figure, problem, count(*), sum(seconds))
+		FROM figures
+		GROUP BY account_id, livemode, day, name, figure, problem ORDER BY 1`)
+}
+
+func (s *store) lines(query string) []string {
+	s.Helper()
+	var out []string
+	s.ok(s.SelectContext(s.ctx, &out, query))
+	return out
+}
+
+func (s *store) checkFormCounts(when string) {
+	s.Helper()
+	got, want := s.formCounts(), s.formRecounts()
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		s.Errorf("%s: counters say\n%q\nforms are\n%q", when, got, want)
+	}
+}
+
+// rules are what a form may refuse.
+var rules = []intake.Problem{
+	{Field: "email", Message: "Email must be in the correct format, like name@example.com"},
+	{Field: "vehicles.value", Message: "Vehicle: enter value"},
+	{Field: "full_name", Message: "Enter full name"},
+}
+
+// answer makes one random step of a customer in a random section.
+func (s *store) answer(random *rand.Rand, session *intake.Session) error {
+	now := session.CreatedAt.Add(time.Duration(random.Int64N(int64(20 * 24 * time.Hour)))).Truncate(time.Millisecond)
+	name := statement.SectionNames[random.IntN(3)]
+	var refused []intake.Problem
+	for _, i := range random.Perm(len(rules))[:random.IntN(len(rules)+1)] {
+		refused = append(refused, rules[i])
+	}
+	work := func(change func(tx *db.Tx, session *intake.Session) error) error {
+		err := s.InTx(s.ctx, func(tx *db.Tx) error {
+			locked, err := tx.LockOpenSession(s.ctx, session.ID, now)
+			if err != nil {
+				return err
+			}
+			return change(tx, locked)
+		})
+		if errors.Is(err, db.ErrNotFound) {
+			return nil // it isn't open
+		}
+		return err
+	}
+	switch random.IntN(12) {
+	case 0, 1, 2, 3:
+		return s.ReachSection(s.ctx, session.ID, name, now)
+	case 4, 5:
+		return s.NoteProblems(s.ctx, session.ID, name, refused)
+	case 6, 7:
+		return work(func(tx *db.Tx, _ *intake.Session) error {
+			return tx.SaveDraft(s.ctx, session.ID, name, json.RawMessage(`{}`), refused, now)
+		})
+	case 8, 9, 10:
+		return work(func(tx *db.Tx, _ *intake.Session) error {
+			_, err := tx.SaveSection(s.ctx, session.ID, name, json.RawMessage(`{}`), now)
+			return err
+		})
+	}
+	return work(func(tx *db.Tx, locked *intake.Session) error {
+		if random.IntN(5) > 0 {
+			return nil // more are worked on than finished
+		}
+		if _, err := tx.SaveSection(s.ctx, session.ID, statement.DeclarationSection, json.RawMessage(`{}`), now); err != nil {
+			return err
+		}
+		locked.CompletedAt, locked.SectionsCompleted = &now, statement.SectionsTotal
+		return tx.CompleteSession(s.ctx, locked)
+	})
+}
+
+// However customers work side by side, the counters say what a recount says. No
+// deadlock comes up.
+func TestFormCountsUnderConcurrency(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	live := intake.Scope{AccountID: s.scope.AccountID, Livemode: true}
+	var sessions []*intake.Session
+	for i := range 20 {
+		session := s.session([]intake.Scope{s.scope, live}[i%2], start.AddDate(0, 0, i%3))
+		sessions = append(sessions, session)
+		s.tx(func(tx *db.Tx) error {
+			_, err := tx.OpenSession(s.ctx, session.ID, session.CreatedAt.Add(time.Minute))
+			return err
+		})
+	}
+	var writers sync.WaitGroup
+	for i := range 6 {
+		writers.Go(func() {
+			random := rand.New(rand.NewPCG(uint64(i), 15))
+			for range 120 {
+				if err := s.answer(random, sessions[random.IntN(len(sessions))]); err != nil {
+					t.Errorf("answer: %v", err)
+				}
+			}
+		})
+	}
+	writers.Wait()
+	s.checkFormCounts("after all")
+	s.checkFunnel(live)
+}
+
+// checkFunnel holds what is read to what is recounted.
+func (s *store) checkFunnel(scope intake.Scope) {
+	s.Helper()
+	first, last := start.AddDate(0, 0, 1), start.AddDate(0, 0, 2) // the first day is outside
+	funnel, err := s.Funnel(s.ctx, scope, first, last)
+	s.ok(err)
+	times, err := s.CompletionTimes(s.ctx, scope, first, last)
+	s.ok(err)
+	counted := func(query string) (n int) {
+		s.Helper()
+		s.ok(s.GetContext(s.ctx, &n, query+` AND account_id = $1 AND livemode = $2 AND s.created_at >= $3::timestamptz - interval '12 hours'`,
+			scope.AccountID, scope.Livemode, first))
+		return n
+	}
+	of := func(times intake.Times) (n int) {
+		for _, step := range times {
+			n += step.Sessions
+		}
+		return n
+	}
+	type pair struct{ got, want int }
+	pairs := map[string]pair{
+		"opened":    {funnel.Whole.Reached, counted(`SELECT count(*) FROM session s WHERE accessed_at IS NOT NULL`)},
+		"completed": {funnel.Whole.Completed, counted(`SELECT count(*) FROM session s WHERE completed_at IS NOT NULL`)},
+		"timed":     {of(times), counted(`SELECT count(*) FROM session s WHERE completed_at IS NOT NULL`)},
+	}
+	for _, name := range statement.SectionNames[:3] {
+		from := ` FROM section n JOIN session s ON s.id = n.session_id WHERE name = '` + name + `'`
+		section := funnel.Sections[name]
+		if section == nil || section.Problem == nil {
+			s.Fatalf("%s: %+v, want a problem", name, section)
+		}
+		pairs[name+" reached"] = pair{section.Reached, counted(`SELECT count(*)` + from + ` AND reached_at IS NOT NULL`)}
+		pairs[name+" completed"] = pair{section.Completed, counted(`SELECT count(*)` + from + ` AND n.completed_at IS NOT NULL`)}
+		pairs[name+" times"] = pair{of(section.Times), counted(`SELECT count(*)` + from + ` AND n.completed_at <> reached_at`)}
+		pairs[name+" worst problem"] = pair{section.Affected, counted(`
+			SELECT max(c) FROM (SELECT count(*) AS c, account_id, livemode, min(created_at) AS created_at FROM (
+				SELECT unnest(problems) AS problem, account_id, livemode, created_at` + from + ` AND created_at >= '2026-11-21'
+			) p GROUP BY problem, account_id, livemode) s WHERE true`)}
+	}
+	for what, p := range pairs {
+		if p.got != p.want || p.want == 0 {
+			s.Errorf("%s: %d, recounted %d", what, p.got, p.want)
+		}
+	}
+}
+
+// A problem counts once a session and section, however often it comes up.
+func TestProblemsCountOnce(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	session := s.session(s.scope, start)
+	s.tx(func(tx *db.Tx) error { _, err := tx.OpenSession(s.ctx, session.ID, start); return err })
+	for i := range 3 {
+		s.ok(s.ReachSection(s.ctx, session.ID, "income", start.Add(time.Duration(i)*time.Hour)))
+		s.ok(s.NoteProblems(s.ctx, session.ID, "income", rules[:i+1]))
+		s.tx(func(tx *db.Tx) error {
+			return tx.SaveDraft(s.ctx, session.ID, "income", json.RawMessage(`{}`), rules[:1], start)
+		})
+	}
+	s.ok(s.NoteProblems(s.ctx, session.ID, "assets", rules)) // never seen
+	s.tx(func(tx *db.Tx) error {
+		_, err := tx.SaveSection(s.ctx, session.ID, "income", json.RawMessage(`{}`), start.Add(3*time.Hour))
+		return err
+	})
+	var got []string
+	for _, line := range s.formCounts() {
+		_, figure, _ := strings.Cut(line, "2026-11-20|")
+		got = append(got, figure)
+	}
+	want := []string{
+		"income|completed||1|0", "income|problem|email Email must be in the correct format, like name@example.com|1|0",
+		"income|problem|full_name Enter full name|1|0", "income|problem|vehicles.value Vehicle: enter value|1|0",
+		"income|reached||1|0", "income|time 61||1|10800", "|reached||1|0",
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("counted\n%q\nwant\n%q", got, want)
+	}
+	var written string
+	s.ok(s.GetContext(s.ctx, &written, `SELECT xmin::text FROM section WHERE session_id = $1`, session.ID))
+	s.ok(s.NoteProblems(s.ctx, session.ID, "income", rules))
+	if again := s.lines(`SELECT xmin::text FROM section`); again[0] != written {
+		t.Error("problems that were noted are written again")
+	}
+}

@@ -1,0 +1,99 @@
+package handlers
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/form"
+	"candor/intake"
+	"candor/views/dashboard"
+)
+
+// showErase asks which of a customer's sessions are to be erased.
+func (s *Server) showErase(c echo.Context, v *staffVisit) error {
+	id, err := sessionInPath(c)
+	if err != nil {
+		return err
+	}
+	return s.erasePage(c, v, id, []string{id.String()}, nil)
+}
+
+func (s *Server) erasePage(c echo.Context, v *staffVisit, id intake.SessionID, chosen []string, wrong form.Errors) error {
+	same, err := s.Service.SameCustomer(c.Request().Context(), v.Scope, id)
+	if err != nil {
+		return err
+	}
+	if same[0].DataErasedAt != nil {
+		return c.Redirect(http.StatusSeeOther, dashboard.URL(v.Scope.Livemode, "sessions/"+id.String()))
+	}
+	page := dashboard.ErasePage{Page: s.staffPageOf(v, "Delete a customer’s data"), Sessions: same, Chosen: chosen, Confirm: c.FormValue("confirm")}
+	page.Problems = errorItems(wrong)
+	status := http.StatusOK
+	if wrong != nil {
+		status = http.StatusUnprocessableEntity
+	}
+	return render(c, status, dashboard.Erase(page))
+}
+
+// eraseCustomer erases what was chosen and shows the receipt.
+func (s *Server) eraseCustomer(c echo.Context, v *staffVisit) error {
+	id, err := sessionInPath(c)
+	if err != nil {
+		return err
+	}
+	form, err := c.FormParams()
+	if err != nil {
+		return err
+	}
+	var chosen []intake.SessionID
+	for _, text := range form["sessions"] {
+		one, err := intake.ParseSessionID(text)
+		if err != nil {
+			return echo.ErrNotFound
+		}
+		chosen = append(chosen, one)
+	}
+	err = s.Service.EraseCustomer(c.Request().Context(), v.Scope, id, chosen, c.FormValue("confirm"), v.actor)
+	if wrong := problems(err); wrong != nil {
+		return s.erasePage(c, v, id, form["sessions"], wrong)
+	}
+	if err != nil {
+		return err
+	}
+	s.leaveStaffNotice(c, "customer_erased")
+	if len(chosen) > 0 {
+		id = chosen[0]
+	}
+	return c.Redirect(http.StatusSeeOther, dashboard.URL(v.Scope.Livemode, "sessions/"+id.String()))
+}
+
+// downloadReceipt answers with the receipt for erased data, as a text that can
+// be passed on.
+func (s *Server) downloadReceipt(c echo.Context, v *staffVisit) error {
+	id, err := sessionInPath(c)
+	if err != nil {
+		return err
+	}
+	receipt, err := s.Service.Erasure(c.Request().Context(), v.Scope, id)
+	if err != nil {
+		return err
+	}
+	var text strings.Builder
+	for _, line := range [][2]string{
+		{"Receipt for deleted data", receipt.ID.String()},
+		{"Account", v.Session.AccountName},
+		{"Mode", dashboard.ModeName(v.Scope.Livemode)},
+		{"Session", receipt.SessionID.String()},
+		{"State before", string(receipt.FormerStatus)},
+		{"Deleted at", stamp(&receipt.At)},
+		{"Deleted by", receipt.ByName},
+		{"Deleted", dashboard.ErasedThings(receipt)},
+		{"Also deleted", "name, e-mail address, reference, metadata and webhook URL of the session"},
+	} {
+		fmt.Fprintf(&text, "%s: %s\n", line[0], line[1])
+	}
+	return download(c, "text/plain; charset=utf-8", "erasure_"+receipt.SessionID.String()+".txt", []byte(text.String()))
+}

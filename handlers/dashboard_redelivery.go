@@ -1,0 +1,182 @@
+package handlers
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/form"
+	"candor/intake"
+	"candor/service"
+	"candor/views/dashboard"
+)
+
+const (
+	// redeliveryWatch is how long after a redelivery's end its page still looks
+	// what becomes of what it sent.
+	redeliveryWatch = 2 * time.Minute
+	// usualRedeliveryRate and usualRedeliverySpan are what is proposed.
+	usualRedeliveryRate = 10
+	usualRedeliverySpan = 24 * time.Hour
+)
+
+// showRedeliveries asks which failed deliveries are to be sent again, counts
+// them, and lists what was sent again before.
+func (s *Server) showRedeliveries(c echo.Context, v *staffVisit) error {
+	values := c.QueryParams()
+	if values.Get("preview") == "" && values.Get("since") == "" {
+		values.Set("since", s.Clock.Now().Add(-usualRedeliverySpan).UTC().Format(dashboard.MomentLayout))
+	}
+	return s.redeliveriesPage(c, v, http.StatusOK, values)
+}
+
+// redeliveriesPage counts what the values ask for, where they do.
+func (s *Server) redeliveriesPage(c echo.Context, v *staffVisit, status int, values url.Values) error {
+	ctx := c.Request().Context()
+	filter, rate, shown, wrong := redeliveryWish(values)
+	page := dashboard.RedeliveriesPage{Page: s.staffPageOf(v, "Send failed deliveries again"), Wish: shown}
+	if values.Get("preview") != "" && wrong == nil {
+		preview, err := s.Service.PreviewRedelivery(ctx, v.Scope, filter, rate)
+		if wrong = problems(err); wrong == nil && err != nil {
+			return err
+		}
+		if wrong == nil {
+			page.Preview = &dashboard.RedeliveryPreview{Matched: preview.Matched, AtLeast: time.Duration(preview.Matched/int64(rate)) * time.Second}
+			for _, e := range preview.Endpoints {
+				page.Preview.Endpoints = append(page.Preview.Endpoints, dashboard.EndpointCount{Origin: e.Origin, Count: e.Count})
+			}
+		}
+	}
+	if values.Get("preview") != "" {
+		page.Problems = errorItems(wrong)
+	}
+	var err error
+	if page.Endpoints, err = s.Service.Endpoints(ctx, v.Scope); err != nil {
+		return err
+	}
+	if page.Former, err = s.Service.Redeliveries(ctx, v.Scope); err != nil {
+		return err
+	}
+	page.Running = slices.ContainsFunc(page.Former, func(r intake.Redelivery) bool { return r.State == intake.RedeliveryRunning })
+	return render(c, status, dashboard.Redeliveries(page))
+}
+
+// redeliveryWish reads which deliveries are to be sent again and how fast.
+// Other than in a list, what isn't known is an error: it would send more than
+// was meant.
+func redeliveryWish(values url.Values) (f service.DeliveryFilter, rate int, shown dashboard.RedeliveryWish, wrong form.Errors) {
+	shown = dashboard.RedeliveryWish{
+		Since: values.Get("since"), Until: values.Get("until"), Endpoint: values.Get("endpoint"),
+		Type: values.Get("type"), Status: values.Get("status"), Rate: values.Get("rate"),
+	}
+	unknown := func(field string) { wrong = append(wrong, form.Error{Field: field, Message: "Choose one of the list"}) }
+	f.Since, wrong = momentIn("since", shown.Since, wrong)
+	if strings.TrimSpace(shown.Since) == "" {
+		wrong = append(wrong, form.Error{Field: "since", Message: "Enter from when on failed deliveries are sent again"})
+	}
+	f.Until, wrong = momentIn("until", shown.Until, wrong)
+	if f.Since != nil && f.Until != nil && !f.Since.Before(*f.Until) {
+		wrong = append(wrong, form.Error{Field: "until", Message: "Until must be later than from"})
+	}
+	if shown.Endpoint != "" {
+		id, err := intake.ParseEndpointID(shown.Endpoint)
+		if f.Endpoint = &id; err != nil {
+			unknown("endpoint")
+		}
+	}
+	if f.Type = intake.EventType(shown.Type); f.Type != "" && !slices.Contains(intake.EventTypes, f.Type) {
+		unknown("type")
+	}
+	if f.Status = shown.Status; f.Status != "" && !slices.Contains(service.DeliveryStatuses, f.Status) {
+		unknown("status")
+	}
+	if shown.Rate == "" {
+		shown.Rate = strconv.Itoa(usualRedeliveryRate)
+	}
+	rate, err := strconv.Atoi(strings.TrimSpace(shown.Rate))
+	if err != nil || rate < intake.MinRedeliveryRate || rate > intake.MaxRedeliveryRate {
+		wrong = append(wrong, form.Error{Field: "rate", Message: "Enter a number from 1 to 100"})
+	}
+	return f, rate, shown, wrong
+}
+
+// momentIn reads a time, UTC, as browsers and people write it; nil for none.
+func momentIn(field, text string, problems form.Errors) (*time.Time, form.Errors) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return nil, problems
+	}
+	for _, layout := range []string{dashboard.MomentLayout, "2006-01-02T15:04:05", "2006-01-02 15:04", time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return &t, problems
+		}
+	}
+	return nil, append(problems, form.Error{Field: field, Message: "Enter a date and time such as 2026-11-21 14:05"})
+}
+
+// startRedelivery sends the failed deliveries again that were previewed.
+func (s *Server) startRedelivery(c echo.Context, v *staffVisit) error {
+	values, err := formValues(c)
+	if err != nil {
+		return err
+	}
+	values.Set("preview", "1")
+	filter, rate, _, wrong := redeliveryWish(values)
+	if wrong != nil {
+		return s.redeliveriesPage(c, v, http.StatusUnprocessableEntity, values)
+	}
+	r, err := s.Service.StartRedelivery(c.Request().Context(), v.Scope, filter, rate, v.actor)
+	if err != nil {
+		return err
+	}
+	return s.backTo(c, v, "webhooks/redeliveries/"+r.ID.String(), nil, "redelivery_started")
+}
+
+// showRedelivery tells how far a redelivery is and what became of what it sent.
+func (s *Server) showRedelivery(c echo.Context, v *staffVisit) error {
+	ctx := c.Request().Context()
+	id, err := intake.ParseRedeliveryID(c.Param("redelivery"))
+	if err != nil {
+		return echo.ErrNotFound
+	}
+	r, err := s.Service.Redelivery(ctx, v.Scope, id)
+	if err != nil {
+		return err
+	}
+	page := dashboard.RedeliveryPage{Page: s.staffPageOf(v, "Sending again"), Redelivery: *r, OutcomeMost: service.OutcomeMost}
+	if page.Outcome, err = s.Service.RedeliveryOutcome(ctx, r); err != nil {
+		return err
+	}
+	page.Moving = r.State == intake.RedeliveryRunning ||
+		page.Outcome[intake.DeliveryPending] > 0 && s.Clock.Now().Sub(*r.FinishedAt) < redeliveryWatch
+	if r.EndpointID != nil {
+		endpoints, err := s.Service.Endpoints(ctx, v.Scope)
+		if err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(endpoints, func(e intake.Endpoint) bool { return e.ID == *r.EndpointID }); i >= 0 {
+			page.Origin = endpoints[i].Origin
+		}
+	}
+	return render(c, http.StatusOK, dashboard.Redelivery(page))
+}
+
+// stopRedelivery ends a redelivery.
+func (s *Server) stopRedelivery(c echo.Context, v *staffVisit) error {
+	id, err := intake.ParseRedeliveryID(c.Param("redelivery"))
+	if err != nil {
+		return echo.ErrNotFound
+	}
+	_, err = s.Service.StopRedelivery(c.Request().Context(), v.Scope, id, v.actor)
+	notice := "redelivery_stopped"
+	if errors.Is(err, &intake.Error{Code: intake.CodeInvalidRequest}) {
+		notice, err = "redelivery_ended", nil
+	}
+	return s.backTo(c, v, "webhooks/redeliveries/"+id.String(), err, notice)
+}

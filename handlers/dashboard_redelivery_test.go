@@ -1,0 +1,153 @@
+package handlers_test
+
+import (
+	"html"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"candor/intake"
+	"candor/webhook"
+)
+
+const redeliveries = "/dashboard/test/webhooks/redeliveries"
+
+// failedDeliveries are three to one endpoint and one to another.
+func (b *bench) failedDeliveries() (out []intake.Delivery) {
+	b.Helper()
+	for range 3 {
+		out = append(out, b.failedAt("https://lender.example/hook", 503, webhook.ClassStatus))
+	}
+	return append(out, b.failedAt("https://slow.example/hook", 0, webhook.ClassTimeout))
+}
+
+// stepRedelivery makes a redelivery's next step, as a worker does a second later.
+func (b *bench) stepRedelivery(id intake.RedeliveryID) {
+	b.Helper()
+	_, err := b.db.ExecContext(b.Context(), `UPDATE redelivery SET paced_until = paced_until - interval '1 second' WHERE id = $1`, id)
+	b.ok(err)
+	_, err = b.db.StepRedelivery(b.Context(), id, b.clock.Now())
+	b.ok(err)
+}
+
+// words are what a page says, without its tags.
+func words(page string) string {
+	var out strings.Builder
+	for i, part := range strings.Split(page, "<") {
+		if _, text, ok := strings.Cut(part, ">"); ok && i > 0 {
+			out.WriteString(" " + text)
+		}
+	}
+	return strings.Join(strings.Fields(html.UnescapeString(out.String())), " ")
+}
+
+func TestManyAreSentAgain(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	developer, owner := b.staff(intake.RoleDeveloper), b.staff(intake.RoleOwner)
+	failed := b.failedDeliveries()
+	developer.wantPage(developer.get("/dashboard/test/webhooks"), http.StatusOK, redeliveries)
+	since := b.clock.Now().Add(-time.Hour).Format("2006-01-02T15:04")
+	developer.wantPage(developer.get(redeliveries), http.StatusOK, "Count them", "https://slow.example", b.clock.Now().AddDate(0, 0, -1).Format(`value="2006-01-02T15:04"`))
+
+	preview := developer.get(redeliveries + "?preview=1&rate=2&since=" + since)
+	developer.wantPage(preview, http.StatusOK, "4 deliveries would be sent again")
+	text := words(preview.Body.String())
+	for _, want := range []string{"3 https://lender.example 1 https://slow.example", "At most 2 a second, oldest first", "Send 4 deliveries again"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the preview doesn't say %q: %s", want, text)
+		}
+	}
+	narrow := developer.get(redeliveries + "?preview=1&status=timeout&since=" + since)
+	developer.wantPage(narrow, http.StatusOK, "1 delivery would be sent again")
+	developer.wantPage(developer.get(redeliveries+"?preview=1&status=tls&since="+since), http.StatusOK, "No failed delivery matches")
+	if all, err := b.service.Redeliveries(t.Context(), b.testScope()); err != nil || len(all) != 0 {
+		t.Fatalf("previews have started %d, %v", len(all), err)
+	}
+
+	answer := developer.post(redeliveries, url.Values{"since": {since}, "rate": {"2"}})
+	all, err := b.service.Redeliveries(t.Context(), b.testScope())
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%d started, %v; want 1", len(all), err)
+	}
+	id := all[0].ID
+	path := redeliveries + "/" + id.String()
+	developer.wantRedirect(answer, path)
+	developer.says(path, "Started. They are sent again", "Sending 4 deliveries again", "Running", "Waiting 4", "Sent again 0", `hx-trigger="load delay:2s"`, ">Stop<", ">Refresh<")
+	developer.wantPage(developer.get(redeliveries+"?preview=1&since="+since), http.StatusOK, "Another one is running")
+	b.stepRedelivery(id)
+	developer.says(path, "Waiting 2", "Sent again 2", "Being tried 2", "Arrived 0")
+	first, err := b.service.Delivery(t.Context(), b.testScope(), failed[0].ID)
+	b.ok(err)
+	b.recorded(&first.Delivery, intake.DeliveryDelivered, 204, "")
+	second, err := b.service.Delivery(t.Context(), b.testScope(), failed[1].ID)
+	b.ok(err)
+	b.recorded(&second.Delivery, intake.DeliveryFailed, 503, webhook.ClassStatus)
+	developer.says(path, "Waiting 2", "Being tried 0", "Arrived 1", "Failed again 1")
+
+	developer.wantRedirect(developer.post(path+"/stop", nil), path)
+	developer.says(path, "Stopped. What wasn’t sent again stays failed.", "2 of 4 deliveries sent again", "Not sent 2", "Sent again 2")
+	if strings.Contains(developer.get(path).Body.String(), "hx-trigger") {
+		t.Error("the page of what has come to its end asks for itself again")
+	}
+	developer.wantRedirect(developer.post(path+"/stop", nil), path)
+	developer.says(path, "It had come to an end already")
+	developer.says(redeliveries, "Stopped 2 of 4", developer.session.Email)
+	owner.says("/dashboard/test/audit", "redelivery.started", "redelivery.stopped", developer.session.Email, "matched: 4", "requeued: 2")
+}
+
+// says fails unless the page has all the texts, in its words or its markup.
+func (s *staffBrowser) says(path string, texts ...string) {
+	s.Helper()
+	page := s.get(path)
+	s.wantPage(page, http.StatusOK)
+	for _, text := range texts {
+		if !strings.Contains(page.Body.String(), text) && !strings.Contains(words(page.Body.String()), text) {
+			s.Errorf("%s lacks %q: %s", path, text, words(page.Body.String()))
+		}
+	}
+}
+
+// What isn't understood sends nothing: it could be more than was meant.
+func TestRedeliveryOfWhatIsNotUnderstood(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	developer := b.staff(intake.RoleDeveloper)
+	b.failedDeliveries()
+	for field, value := range map[string]string{
+		"since": "", "until": "2000-01-01T00:00", "rate": "0", "type": "session.nonsense", "status": `"><script>alert(1)</script>`, "endpoint": "whe_nonsense",
+	} {
+		values := url.Values{"since": {"2026-01-01T00:00"}}
+		values.Set(field, value)
+		for _, answer := range []func() (int, string){
+			func() (int, string) {
+				r := developer.get(redeliveries + "?preview=1&" + values.Encode())
+				return r.Code, r.Body.String()
+			},
+			func() (int, string) { r := developer.post(redeliveries, values); return r.Code, r.Body.String() },
+		} {
+			status, text := answer()
+			if status != http.StatusOK && status != http.StatusUnprocessableEntity || !strings.Contains(text, "There is a problem") || !strings.Contains(text, `href="#`+field+`"`) {
+				t.Errorf("%s %q: %d, without its problem", field, value, status)
+			}
+			if strings.Contains(text, "<script>alert") {
+				t.Errorf("%s %q is on the page as it is", field, value)
+			}
+		}
+	}
+	for _, since := range []string{"yesterday", "2026-13-01T00:00"} {
+		developer.wantPage(developer.post(redeliveries, url.Values{"since": {since}}), http.StatusUnprocessableEntity, "Enter a date and time such as")
+	}
+	if all, err := b.service.Redeliveries(t.Context(), b.testScope()); err != nil || len(all) != 0 {
+		t.Errorf("%d were started, %v; want none", len(all), err)
+	}
+	// Another account's endpoint has nothing that fits.
+	other := b.newAccount("other@lender.example", "starter")
+	theirs := b.newSession(intake.Scope{AccountID: other.AccountID}, intake.NewSession{WebhookURL: "https://theirs.example/"})
+	b.happen(theirs, intake.PDFReadyPayload{SessionID: theirs.ID})
+	deliveries, err := b.db.Deliveries(t.Context(), theirs.ID)
+	b.ok(err)
+	developer.wantPage(developer.get(redeliveries+"?preview=1&since=2026-01-01&endpoint="+deliveries[0].EndpointID.String()), http.StatusOK, "Nothing to send")
+}
