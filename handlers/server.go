@@ -20,6 +20,7 @@ import (
 	"candor/intake"
 	"candor/ratelimit"
 	"candor/service"
+	"candor/views/pdf"
 )
 
 // A Limiter counts requests of whoever key stands for (D30). It is safe for
@@ -46,6 +47,8 @@ type Config struct {
 	CookieKeys     [][]byte                    // gorilla/sessions pairs, newest first
 	Ready          func(context.Context) error // nil once the process can serve
 	Version        string
+	Seller         Seller                                                     // on invoices
+	Fonts          *pdf.Fonts                                                 // of invoices as PDF
 	Stripe         ProviderEvents                                             // nil where Stripe isn't set up
 	Outbox         Outbox                                                     // in development, where no letter is sent: shown at /dev/mail
 	Answered       func(method, route string, status int, took time.Duration) // told of each request; nil for nobody

@@ -87,3 +87,19 @@ func (s *Service) settle(ctx context.Context, id intake.InvoiceID, by intake.Act
 func (s *Service) UsageDrifts(ctx context.Context) ([]db.UsageDrift, error) {
 	return s.DB.UsageDrifts(ctx, s.Clock.Now())
 }
+
+// Card reports whether a payment provider collects by card, and how the card is
+// known that it has of the account, "" for none.
+func (s *Service) Card(ctx context.Context, account intake.AccountID) (collects bool, label string, err error) {
+	if s.Cards == nil {
+		return false, "", nil
+	}
+	method, err := s.DB.PaymentMethod(ctx, account, s.Cards.Name())
+	if errors.Is(err, db.ErrNotFound) {
+		return true, "", nil
+	}
+	if err == nil && method.Label != nil {
+		label = *method.Label
+	}
+	return true, label, err
+}

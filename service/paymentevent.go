@@ -13,6 +13,7 @@ import (
 // Cards are pages of a payment provider on which an account's staff store how
 // it pays.
 type Cards interface {
+	Name() string // of the provider
 	CardPage(ctx context.Context, account *intake.Account, success, cancel string) (url string, err error)
 }
 

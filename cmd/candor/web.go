@@ -14,6 +14,7 @@ import (
 	"candor/intake"
 	"candor/ratelimit"
 	"candor/static"
+	"candor/views/pdf"
 )
 
 func runWeb(ctx context.Context, p *process, args []string) error {
@@ -35,10 +36,15 @@ func startWeb(c Config, a *app, listener net.Listener, logger *slog.Logger) (par
 	if err != nil {
 		return part{}, err
 	}
+	fonts, err := pdf.LoadFonts(c.PDFFont)
+	if err != nil {
+		return part{}, fmt.Errorf("CANDOR_PDF_FONT: %w", err)
+	}
 	config := handlers.Config{
 		Service: a.service, Logger: logger, Clock: intake.SystemClock, BaseURL: publicURL(c), Development: c.Development,
 		TrustedProxies: c.TrustedProxies, Limiter: limiter, CookieKeys: a.ring.CookieKeys(), Ready: a.checkSchema,
 		Version: readVersion().Version, Answered: a.metrics.Answered,
+		Seller: c.Seller, Fonts: fonts,
 	}
 	if a.outbox != nil {
 		config.Outbox = a.outbox

@@ -87,7 +87,7 @@ var places = [][]place{
 }
 
 // built are the places whose pages are there.
-var built = map[string]bool{"": true, "sessions": true, "keys": true, "webhooks": true, "team": true, "audit": true, "settings": true}
+var built = map[string]bool{"": true, "sessions": true, "keys": true, "webhooks": true, "billing": true, "team": true, "audit": true, "settings": true}
 
 // menu are the places that the staff user may go to, in groups.
 func (p Page) menu() [][]place {
