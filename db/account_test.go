@@ -51,17 +51,23 @@ func TestPrincipal(t *testing.T) {
 		key.Permissions, key.ExpiresAt = permissions, &expires
 		s.tx(func(tx *db.Tx) error { return tx.InsertAPIKey(s.ctx, &key) })
 		hash := sha256.Sum256([]byte(text))
-		got, _, err := s.Principal(s.ctx, hash[:], start)
+		got, err := s.Principal(s.ctx, hash[:], start)
 		s.ok(err)
-		if got.Scope != s.scope || got.KeyID != key.ID || (got.Permissions == nil) != (permissions == nil) || len(got.Permissions) != len(permissions) {
+		if got.Ended || got.Scope != s.scope || got.KeyID != key.ID || (got.Permissions == nil) != (permissions == nil) || len(got.Permissions) != len(permissions) {
 			t.Errorf("key with %#v stands for %+v", permissions, got)
 		}
-		_, _, err = s.Principal(s.ctx, hash[:], expires)
-		s.missing("expired key", err)
-		remove := func() error { return s.InTx(s.ctx, func(tx *db.Tx) error { return tx.DeleteAPIKey(s.ctx, key.ID) }) }
+		got, err = s.Principal(s.ctx, hash[:], expires)
+		if s.ok(err); !got.Ended || got.KeyID != key.ID {
+			t.Errorf("an expired key stands for %+v", got)
+		}
+		remove := func() error {
+			return s.InTx(s.ctx, func(tx *db.Tx) error { return tx.DeleteAPIKey(s.ctx, key.ID, start) })
+		}
 		s.ok(remove())
-		_, _, err = s.Principal(s.ctx, hash[:], start)
-		s.missing("deleted key", err)
+		got, err = s.Principal(s.ctx, hash[:], start)
+		if s.ok(err); !got.Ended || got.KeyID != key.ID {
+			t.Errorf("a deleted key stands for %+v", got)
+		}
 		s.missing("deleting again", remove())
 	}
 }

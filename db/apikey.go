@@ -24,15 +24,17 @@ type apiKeyRow struct {
 	ExpiresAt    *time.Time       `db:"expires_at"`
 	LastUsedAt   *time.Time       `db:"last_used_at"`
 	LastUsedFrom *string          `db:"last_used_from"`
+	DeletedAt    *time.Time       `db:"deleted_at"`
 }
 
-const apiKeyColumns = `id, account_id, livemode, name, last4, permissions, networks, created_by, created_at, expires_at, last_used_at, last_used_from` //nolint:gosec // names of columns, no credentials
+const apiKeyColumns = `id, account_id, livemode, name, last4, permissions, networks, created_by, created_at, expires_at, last_used_at, last_used_from, deleted_at` //nolint:gosec // names of columns, no credentials
 
 func (r *apiKeyRow) key() (intake.APIKey, error) {
 	networks, err := prefixes(r.Networks)
 	return intake.APIKey{
 		ID: r.ID, AccountID: r.AccountID, Livemode: r.Livemode, Name: r.Name, Last4: r.Last4, Permissions: permissions(r.Permissions), Networks: networks,
 		CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, LastUsedAt: r.LastUsedAt, LastUsedFrom: r.LastUsedFrom,
+		DeletedAt: r.DeletedAt,
 	}, err
 }
 
@@ -78,11 +80,14 @@ func (tx *Tx) InsertAPIKey(ctx context.Context, k *intake.APIKey) error {
 	return wrap(err, "insert API key")
 }
 
-// APIKeys lists the scope's keys, those that have expired too, newest first.
-func (d *DB) APIKeys(ctx context.Context, scope intake.Scope) ([]intake.APIKey, error) {
+// APIKeys lists the scope's keys, those that have expired too, newest first;
+// with deletedToo also the deleted ones that the log of requests tells of.
+func (d *DB) APIKeys(ctx context.Context, scope intake.Scope, deletedToo bool) ([]intake.APIKey, error) {
 	var rows []apiKeyRow
 	err := d.SelectContext(ctx, &rows, `
-		SELECT `+apiKeyColumns+` FROM api_key WHERE account_id = $1 AND livemode = $2 ORDER BY created_at DESC, id DESC`, scope.AccountID, scope.Livemode)
+		SELECT `+apiKeyColumns+` FROM api_key
+		WHERE account_id = $1 AND livemode = $2 AND (deleted_at IS NULL OR $3)
+		ORDER BY created_at DESC, id DESC`, scope.AccountID, scope.Livemode, deletedToo)
 	if err != nil {
 		return nil, wrap(err, "list API keys")
 	}
@@ -100,7 +105,7 @@ func (d *DB) APIKeys(ctx context.Context, scope intake.Scope) ([]intake.APIKey, 
 func (tx *Tx) APIKey(ctx context.Context, scope intake.Scope, id intake.KeyID) (*intake.APIKey, error) {
 	var row apiKeyRow
 	err := tx.GetContext(ctx, &row, `
-		SELECT `+apiKeyColumns+` FROM api_key WHERE id = $1 AND account_id = $2 AND livemode = $3 FOR UPDATE`, id, scope.AccountID, scope.Livemode)
+		SELECT `+apiKeyColumns+` FROM api_key WHERE id = $1 AND account_id = $2 AND livemode = $3 AND deleted_at IS NULL FOR UPDATE`, id, scope.AccountID, scope.Livemode)
 	if err != nil {
 		return nil, wrap(err, "get API key")
 	}
@@ -120,10 +125,28 @@ func (tx *Tx) ExpireAPIKey(ctx context.Context, id intake.KeyID, at time.Time) e
 	return changedOne(result, err, "expire API key")
 }
 
-// DeleteAPIKey deletes a key; it stops working at once, in every process.
-func (tx *Tx) DeleteAPIKey(ctx context.Context, id intake.KeyID) error {
-	result, err := tx.ExecContext(ctx, `DELETE FROM api_key WHERE id = $1`, id)
+// DeleteAPIKey deletes a key; it stops working at once, in every process. What
+// is left of it tells whose the calls with it are.
+func (tx *Tx) DeleteAPIKey(ctx context.Context, id intake.KeyID, at time.Time) error {
+	// It expires, too, for processes of a release that knows no deleted_at.
+	result, err := tx.ExecContext(ctx, `
+		UPDATE api_key SET deleted_at = $2, expires_at = least(expires_at, $2) WHERE id = $1 AND deleted_at IS NULL`, id, at)
 	return changedOne(result, err, "delete API key")
+}
+
+// ForgetAPIKeys removes up to limit keys that were deleted before that moment
+// and that no line of the log of requests is of, and returns how many.
+func (d *DB) ForgetAPIKeys(ctx context.Context, deletedBefore time.Time, limit int) (int, error) {
+	result, err := d.ExecContext(ctx, `
+		DELETE FROM api_key WHERE id IN (
+			SELECT id FROM api_key k
+			WHERE deleted_at < $1 AND NOT EXISTS (SELECT 1 FROM api_request r WHERE r.key_id = k.id)
+			LIMIT $2)`, deletedBefore, limit)
+	if err != nil {
+		return 0, wrap(err, "forget API keys")
+	}
+	n, err := result.RowsAffected()
+	return int(n), wrap(err, "forget API keys")
 }
 
 // UseAPIKey notes that a key was used then and from where.
@@ -133,20 +156,26 @@ func (d *DB) UseAPIKey(ctx context.Context, id intake.KeyID, at time.Time, from 
 	return wrap(err, "note the use of an API key")
 }
 
-// Principal returns who a key with that hash stands for at now, and from which
-// networks it may be used, or ErrNotFound. Nothing is cached, so that a deleted
-// key stops working at once.
-func (d *DB) Principal(ctx context.Context, hash []byte, now time.Time) (p intake.Principal, networks []netip.Prefix, err error) {
+// A FoundKey is a key as its hash was found.
+type FoundKey struct {
+	intake.Principal
+	Networks []netip.Prefix // from which it may be used; nil: from anywhere
+	Ended    bool           // it has expired, or was deleted
+}
+
+// Principal returns who a key with that hash stands for at now, or ErrNotFound.
+// Nothing is cached, so that a deleted key stops working at once.
+func (d *DB) Principal(ctx context.Context, hash []byte, now time.Time) (k FoundKey, err error) {
 	var granted, allowed pq.StringArray
 	err = d.QueryRowContext(ctx, `
-		SELECT id, name, account_id, livemode, permissions, networks
+		SELECT id, name, account_id, livemode, permissions, networks, expires_at <= $2 IS TRUE OR deleted_at IS NOT NULL
 		FROM api_key
-		WHERE hash = $1 AND (expires_at IS NULL OR expires_at > $2)`,
-		hash, now).Scan(&p.KeyID, &p.KeyName, &p.AccountID, &p.Livemode, &granted, &allowed)
+		WHERE hash = $1`,
+		hash, now).Scan(&k.KeyID, &k.KeyName, &k.AccountID, &k.Livemode, &granted, &allowed, &k.Ended)
 	if err != nil {
-		return p, nil, wrap(err, "find API key")
+		return k, wrap(err, "find API key")
 	}
-	p.Permissions = permissions(granted)
-	networks, err = prefixes(allowed)
-	return p, networks, err
+	k.Permissions = permissions(granted)
+	k.Networks, err = prefixes(allowed)
+	return k, err
 }

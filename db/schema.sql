@@ -25,34 +25,39 @@ BEGIN
 END $$;
 
 CREATE FUNCTION public.count_progress(account uuid, live boolean, created timestamp with time zone, name text, reaches boolean, completes boolean, spent bigint) RETURNS void
-    LANGUAGE sql
+    LANGUAGE plpgsql
     AS $$
+DECLARE
+    step integer := time_step(spent);
+    time bigint := greatest(spent, 0);
+BEGIN
     INSERT INTO form_count AS c (account_id, livemode, day, section, reached, completed, times, seconds)
-    VALUES (account, live, (created AT TIME ZONE 'UTC')::date, name, reaches::int, completes::int,
-        add_at('{}', time_step(spent), 1), add_at('{}', time_step(spent), greatest(spent, 0)))
+    VALUES (account, live, (created AT TIME ZONE 'UTC')::date, name, reaches::int, completes::int, add_at('{}', step, 1), add_at('{}', step, time))
     ON CONFLICT (account_id, livemode, day, section) DO UPDATE SET
         reached = c.reached + excluded.reached, completed = c.completed + excluded.completed,
-        times = add_at(c.times, time_step(spent), 1), seconds = add_at(c.seconds, time_step(spent), greatest(spent, 0))
-$$;
+        times = add_at(c.times, step, 1), seconds = add_at(c.seconds, step, time);
+END $$;
 
 CREATE FUNCTION public.count_section() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    s session;
+    s record;
     reaches boolean := OLD.reached_at IS NULL AND NEW.reached_at IS NOT NULL;
     completes boolean := OLD.completed_at IS NULL AND NEW.completed_at IS NOT NULL;
 BEGIN
-    SELECT * INTO s FROM session WHERE id = NEW.session_id;
+    SELECT account_id, livemode, created_at INTO s FROM session WHERE id = NEW.session_id;
     IF reaches OR completes THEN
         PERFORM count_progress(s.account_id, s.livemode, s.created_at, NEW.name, reaches, completes,
             CASE WHEN completes THEN extract(epoch FROM NEW.completed_at - OLD.reached_at)::bigint END);
     END IF;
-    INSERT INTO form_problem_count AS c (account_id, livemode, day, section, field, problem, sessions)
-    SELECT s.account_id, s.livemode, (s.created_at AT TIME ZONE 'UTC')::date, NEW.name, split_part(p, ' ', 1), substr(p, strpos(p, ' ') + 1), 1
-    FROM (SELECT unnest(NEW.problems) EXCEPT SELECT unnest(OLD.problems)) AS fresh (p)
-    ORDER BY p -- everyone in one order, so that nobody deadlocks
-    ON CONFLICT (account_id, livemode, day, section, field, problem) DO UPDATE SET sessions = c.sessions + 1;
+    IF NEW.problems <> coalesce(OLD.problems, '{}') THEN
+        INSERT INTO form_problem_count AS c (account_id, livemode, day, section, field, problem, sessions)
+        SELECT s.account_id, s.livemode, (s.created_at AT TIME ZONE 'UTC')::date, NEW.name, split_part(p, ' ', 1), substr(p, strpos(p, ' ') + 1), 1
+        FROM (SELECT unnest(NEW.problems) EXCEPT SELECT unnest(OLD.problems)) AS fresh (p)
+        ORDER BY p -- everyone in one order, so that nobody deadlocks
+        ON CONFLICT (account_id, livemode, day, section, field, problem) DO UPDATE SET sessions = c.sessions + 1;
+    END IF;
     RETURN NULL;
 END $$;
 
@@ -180,7 +185,24 @@ CREATE TABLE public.api_key (
     created_by text DEFAULT ''::text NOT NULL,
     networks text[],
     last_used_at timestamp with time zone,
-    last_used_from text
+    last_used_from text,
+    deleted_at timestamp with time zone
+);
+
+CREATE TABLE public.api_request (
+    id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    key_id uuid NOT NULL,
+    session_id uuid,
+    document_id uuid,
+    duration_us integer NOT NULL,
+    status smallint NOT NULL,
+    livemode boolean NOT NULL,
+    replayed boolean NOT NULL,
+    method text NOT NULL,
+    route text NOT NULL,
+    error_code text NOT NULL,
+    address text NOT NULL
 );
 
 CREATE TABLE public.audit_log (
@@ -630,6 +652,9 @@ ALTER TABLE ONLY public.account
 ALTER TABLE ONLY public.api_key
     ADD CONSTRAINT api_key_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.api_request
+    ADD CONSTRAINT api_request_pkey PRIMARY KEY (account_id, livemode, id);
+
 ALTER TABLE ONLY public.audit_log
     ADD CONSTRAINT audit_log_pkey PRIMARY KEY (id);
 
@@ -752,6 +777,10 @@ CREATE INDEX account_logo_idx ON public.account USING btree (logo_name) WHERE (l
 CREATE INDEX api_key_account_idx ON public.api_key USING btree (account_id, livemode);
 
 CREATE UNIQUE INDEX api_key_hash_key ON public.api_key USING btree (hash);
+
+CREATE INDEX api_request_error_idx ON public.api_request USING btree (account_id, livemode, error_code, id) WHERE (error_code <> ''::text);
+
+CREATE INDEX api_request_key_idx ON public.api_request USING btree (key_id, id);
 
 CREATE INDEX audit_log_account_idx ON public.audit_log USING btree (account_id, at DESC, id DESC);
 

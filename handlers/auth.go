@@ -40,6 +40,9 @@ func (s *Server) authenticate(c echo.Context) error {
 		return nil
 	}
 	principal, err := s.Service.Authenticate(c.Request().Context(), key, r.address)
+	if principal.KeyID != (intake.KeyID{}) {
+		r.caller = &principal
+	}
 	var refusal *intake.Error
 	switch {
 	case errors.As(err, &refusal):

@@ -164,7 +164,7 @@ func TestDefaultExpiry(t *testing.T) {
 func TestRetentionIsReviewed(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	owner, path := b.staff(intake.RoleOwner), "/dashboard/test/settings"
+	path := "/dashboard/test/settings"
 	old := b.newSession(b.testScope(), intake.NewSession{})
 	b.open(old.ID)
 	b.upload(old.ID, "payslip.pdf")
@@ -174,7 +174,7 @@ func TestRetentionIsReviewed(t *testing.T) {
 	young := b.newSession(b.testScope(), intake.NewSession{})
 	b.complete(young.ID)
 	b.storePDF(young.ID, []byte("%PDF-1.7"))
-	owner = b.staff(intake.RoleOwner) // signed in just now
+	owner := b.staff(intake.RoleOwner)
 	files := func(session *intake.Session, want int) {
 		t.Helper()
 		b.get("/sessions/" + session.ID.String() + "/pdf").status(want)

@@ -85,6 +85,7 @@ func posting[Req, Resp any](s *Server, r route, do func(context.Context, *db.Tx,
 		if err != nil {
 			return err
 		}
+		requestOf(c).code = codeIn(answer)
 		if answer.Replayed {
 			c.Response().Header().Set(headerReplayed, "true")
 		}
@@ -141,6 +142,20 @@ func refusedAnswer(err error) (service.Answer, bool) {
 	status := statuses[public.Code]
 	text, err := encode(newErrorBody(public))
 	return service.Answer{Status: status, Body: text}, err == nil && keepsAnswer(status)
+}
+
+// codeIn returns the error code of a POST's answer, "" where it is no error.
+func codeIn(answer service.Answer) intake.Code {
+	if answer.Status < http.StatusBadRequest {
+		return ""
+	}
+	var body struct {
+		Error struct {
+			Code intake.Code `json:"code"`
+		} `json:"error"`
+	}
+	_ = json.Unmarshal(answer.Body, &body) // it was made by encode
+	return body.Error.Code
 }
 
 // keepsAnswer reports whether answers with the status are kept for their

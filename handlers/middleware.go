@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -17,10 +16,13 @@ import (
 // request is what is known of a request besides what it asks: made by
 // identifyRequest, completed by authenticate.
 type request struct {
-	id        string
+	id        intake.RequestID
 	address   string            // the client's
 	principal *intake.Principal // nil without a valid API key
 	refusal   error             // why there is no principal
+	caller    *intake.Principal // whose API key it is, valid or not; nil where that isn't known
+	code      intake.Code       // of the API's answer, "" where it is no error
+	created   *intake.SessionID // by the API, if the answer says so, too
 	staff     *staffVisit       // nil outside the dashboard
 }
 
@@ -40,9 +42,9 @@ func requestIn(ctx context.Context) *request {
 // and a partner's question share (D27). A client's own is not taken over.
 func (s *Server) identifyRequest(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		r := &request{id: "req_" + rand.Text(), address: c.RealIP()}
+		r := &request{id: intake.NewRequestID(s.Clock.Now()), address: c.RealIP()}
 		c.SetRequest(c.Request().WithContext(context.WithValue(c.Request().Context(), requestKey{}, r)))
-		c.Response().Header().Set("X-Request-Id", r.id)
+		c.Response().Header().Set("X-Request-Id", r.id.String())
 		return next(c)
 	}
 }
@@ -57,8 +59,11 @@ func (s *Server) logRequests(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		r, took := requestOf(c), time.Since(start)
 		s.Answered(c.Request().Method, c.Path(), c.Response().Status, took)
+		if r.caller != nil {
+			s.Called(callOf(c, r, took))
+		}
 		attrs := []slog.Attr{
-			slog.String("request_id", r.id), slog.String("method", c.Request().Method), slog.String("route", c.Path()),
+			slog.String("request_id", r.id.String()), slog.String("method", c.Request().Method), slog.String("route", c.Path()),
 			slog.Int("status", c.Response().Status), slog.Int64("bytes", c.Response().Size), slog.Duration("duration", took),
 		}
 		if r.principal != nil {

@@ -52,6 +52,7 @@ type Config struct {
 	Stripe         ProviderEvents                                             // nil where Stripe isn't set up
 	Outbox         Outbox                                                     // in development, where no letter is sent: shown at /dev/mail
 	Answered       func(method, route string, status int, took time.Duration) // told of each request; nil for nobody
+	Called         func(intake.APIRequest)                                    // told of each call of the API with a key that is known; nil for nobody
 }
 
 // Server holds the handlers; New makes one.
@@ -72,6 +73,9 @@ func New(c Config) (http.Handler, error) {
 	}
 	if c.Answered == nil {
 		c.Answered = func(string, string, int, time.Duration) {}
+	}
+	if c.Called == nil {
+		c.Called = func(intake.APIRequest) {}
 	}
 	s := &Server{Config: c, staff: &staffStore{service: c.Service, secure: !c.Development}}
 	var err error

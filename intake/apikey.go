@@ -28,6 +28,8 @@ type APIKey struct {
 
 	LastUsedAt   *time.Time // to the minute; nil: never
 	LastUsedFrom *string
+
+	DeletedAt *time.Time // nil unless it was
 }
 
 // Permissions are what a restricted key may do; nil is full access (D29).

@@ -31,7 +31,7 @@ type NewSession struct {
 	CustomerName  string
 	ReferenceID   string
 	WebhookURL    string
-	ExpiresInDays *int // nil: the account's default
+	ExpiresInDays *int // nil: DefaultExpiresInDays; the caller fills in the account's own
 	Metadata      Metadata
 	By            Actor // who asks
 }

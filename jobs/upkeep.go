@@ -25,6 +25,8 @@ const (
 	idempotencyRetention = 24 * time.Hour
 	// attemptRetention is more than any throttle looks back.
 	attemptRetention = 24 * time.Hour
+	// requestBatch is how many lines of the log of API requests go at once.
+	requestBatch = 5000
 	// requestRetention is how long an invitation is listed after it expired.
 	requestRetention = 7 * 24 * time.Hour
 )
@@ -92,10 +94,10 @@ type retireWorker struct {
 func (w *retireWorker) Timeout(*river.Job[retireArgs]) time.Duration { return upkeepTimeout }
 
 // Work deletes PDFs and documents when their account's retention is over,
-// events with their deliveries after 90 days, blobs without a document, idempotent answers after
-// 24 hours, previous webhook secrets when their time is over and what is left
-// of staff who signed in, or asked to; and it folds the counters of days gone
-// by.
+// events with their deliveries after 90 days, blobs without a document,
+// idempotent answers after 24 hours, previous webhook secrets when their time is
+// over, what is left of staff who signed in, or asked to, and API requests after
+// 7 days; and it folds the counters of days gone by.
 func (w *retireWorker) Work(ctx context.Context, _ *river.Job[retireArgs]) error {
 	now := w.clock.Now()
 	return errors.Join(
@@ -125,6 +127,16 @@ func (w *retireWorker) Work(ctx context.Context, _ *river.Job[retireArgs]) error
 			})
 			return n, err
 		}),
+		w.deleteRequests(ctx, now.Add(-intake.RequestRetention)),
+	)
+}
+
+// deleteRequests deletes what is older from the log of API requests, and the
+// deleted keys that it told of.
+func (w *retireWorker) deleteRequests(ctx context.Context, before time.Time) error {
+	return errors.Join(
+		inBatches(ctx, func() (int, error) { return w.db.DeleteAPIRequests(ctx, before, requestBatch) }),
+		inBatches(ctx, func() (int, error) { return w.db.ForgetAPIKeys(ctx, before, sweepBatch) }),
 	)
 }
 

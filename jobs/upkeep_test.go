@@ -186,6 +186,9 @@ func TestRetention(t *testing.T) {
 	b.tx(func(tx *db.Tx) error {
 		return tx.StoreResponse(b.ctx, key, &db.StoredResponse{Fingerprint: []byte{1}, Status: 201, Response: []byte{1}}, start.Add(-24*time.Hour))
 	})
+	call := func(at time.Time) intake.APIRequest { return intake.APIRequest{ID: intake.NewRequestID(at)} }
+	recent := call(start.Add(-intake.RequestRetention + time.Hour))
+	b.ok(b.db.InsertAPIRequests(b.ctx, []intake.APIRequest{call(start.Add(-intake.RequestRetention - time.Second)), recent}))
 	there := func(id intake.DocumentID) bool {
 		r, err := b.blobs.Open(b.ctx, id.String())
 		if err == nil {
@@ -200,6 +203,10 @@ func TestRetention(t *testing.T) {
 	b.eventually("the old PDF to go", func() bool { return b.count("SELECT count(*) FROM statement_pdf") == 1 })
 	b.eventually("the abandoned blob to go", func() bool { return !there(abandoned) })
 	b.eventually("the old answer to go", func() bool { return b.count("SELECT count(*) FROM idempotency_key") == 0 })
+	b.eventually("the old API request to go", func() bool { return b.count("SELECT count(*) FROM api_request") == 1 })
+	if _, err := b.db.APIRequest(b.ctx, intake.Scope{}, recent.ID); err != nil {
+		t.Errorf("the younger API request: %v", err)
+	}
 	if !there(uploading) || !there(docs[young]) || !there(docs[old]) {
 		t.Error("a blob went before its time")
 	}

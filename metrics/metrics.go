@@ -41,6 +41,7 @@ type Metrics struct {
 	drifts    prometheus.Gauge
 	worked    *prometheus.CounterVec
 	requests  *prometheus.HistogramVec
+	unlogged  *prometheus.CounterVec
 }
 
 // The upper bounds of the histograms' buckets, in seconds: what is waited for
@@ -82,6 +83,9 @@ func New(source Source) *Metrics {
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "candor_http_request_duration_seconds", Help: "Requests, by route pattern, method and class of status.", Buckets: requestBuckets,
 		}, []string{"route", "method", "status"}),
+		unlogged: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "candor_api_requests_unlogged_total", Help: "API requests that the dashboard doesn't list, by why not.",
+		}, []string{"why"}),
 	}
 	for _, t := range intake.EventTypes {
 		m.events.WithLabelValues(string(t))
@@ -89,12 +93,15 @@ func New(source Source) *Metrics {
 	for _, what := range []string{"event", "delivery"} {
 		m.repairs.WithLabelValues(what)
 	}
+	for _, why := range []string{intake.UnloggedFull, intake.UnloggedFailed, intake.UnloggedLimited} {
+		m.unlogged.WithLabelValues(why)
+	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "candor_build_info", Help: "1, with the version.", ConstLabels: prometheus.Labels{"version": source.Version},
 	})
 	build.Set(1)
 	m.registry.MustRegister(
-		m.events, m.attempts, m.duration, m.first, m.delivered, m.repairs, m.drifts, m.worked, m.requests, build,
+		m.events, m.attempts, m.duration, m.first, m.delivered, m.repairs, m.drifts, m.worked, m.requests, m.unlogged, build,
 		newBacklog(source), newPool(source.Pool),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
@@ -137,6 +144,11 @@ func (m *Metrics) Worked(kind string, failed bool) {
 		result = "failed"
 	}
 	m.worked.WithLabelValues(kind, result).Inc()
+}
+
+// RequestsUnlogged counts API requests that the log of them lacks.
+func (m *Metrics) RequestsUnlogged(why string, n int) {
+	m.unlogged.WithLabelValues(why).Add(float64(n))
 }
 
 // Answered counts a request by its route's pattern, never its path.

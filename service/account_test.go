@@ -90,8 +90,11 @@ func TestAuthenticate(t *testing.T) {
 	b.ok(b.DeleteAPIKey(b.ctx, b.live(), someone, key.ID, "Reports"))
 	_, unknown := intake.NewAPIKey(b.live(), "", start)
 	for _, bad := range []string{"", "x", text, unknown, b.account.LiveKey + "x", strings.ToLower(b.account.LiveKey)} {
-		_, err := b.Authenticate(b.ctx, bad, "192.0.2.1")
+		got, err := b.Authenticate(b.ctx, bad, "192.0.2.1")
 		b.code(bad, err, intake.CodeInvalidAPIKey)
+		if known := got.KeyID == key.ID && got.Scope == b.live(); known != (bad == text) {
+			t.Errorf("%q is refused as the key %+v", bad, got)
+		}
 	}
 }
 

@@ -18,30 +18,32 @@ var errKeyNotFound = intake.Errorf(intake.CodeNotFound, "There is no API key wit
 
 // Authenticate returns who an API key stands for that a client at that address
 // has sent. Errors: invalid_api_key, and forbidden from an address that the key
-// isn't for.
+// isn't for; with them, the principal says whose key it is or was, and has no
+// KeyID where that isn't known.
 func (s *Service) Authenticate(ctx context.Context, key, address string) (intake.Principal, error) {
 	invalid := intake.Errorf(intake.CodeInvalidAPIKey, "The API key is invalid or revoked.")
 	if !intake.WellFormedAPIKey(key) {
 		return intake.Principal{}, invalid
 	}
 	hash, now := intake.HashAPIKey(key), s.Clock.Now()
-	p, networks, err := s.DB.Principal(ctx, hash[:], now)
-	if errors.Is(err, db.ErrNotFound) {
+	found, err := s.DB.Principal(ctx, hash[:], now)
+	switch {
+	case errors.Is(err, db.ErrNotFound):
 		return intake.Principal{}, invalid
-	}
-	if err != nil {
+	case err != nil:
 		return intake.Principal{}, err
-	}
-	if !within(networks, address) {
-		return intake.Principal{}, intake.Errorf(intake.CodeForbidden,
+	case found.Ended:
+		return found.Principal, invalid
+	case !within(found.Networks, address):
+		return found.Principal, intake.Errorf(intake.CodeForbidden,
 			"This API key may not be used from %s. Add the address to the key in the dashboard, or use another key.", address)
 	}
-	if minute, first := s.keyUses.first(p.KeyID, now); first {
-		if err := s.DB.UseAPIKey(ctx, p.KeyID, minute, address); err != nil {
+	if minute, first := s.keyUses.first(found.KeyID, now); first {
+		if err := s.DB.UseAPIKey(ctx, found.KeyID, minute, address); err != nil {
 			s.Logger.ErrorContext(ctx, "note the use of an API key", "error", err) // no reason to refuse the request
 		}
 	}
-	return p, nil
+	return found.Principal, nil
 }
 
 // within reports whether the address is in one of the networks, any for none.
@@ -58,7 +60,7 @@ func within(networks []netip.Prefix, address string) bool {
 
 // APIKeys lists the scope's keys, those that have expired too, newest first.
 func (s *Service) APIKeys(ctx context.Context, scope intake.Scope) ([]intake.APIKey, error) {
-	return s.DB.APIKeys(ctx, scope)
+	return s.DB.APIKeys(ctx, scope, false)
 }
 
 // NewKey is what is asked of a new API key.
@@ -219,7 +221,7 @@ func (s *Service) DeleteAPIKey(ctx context.Context, scope intake.Scope, by intak
 		if strings.TrimSpace(typedName) != k.Name {
 			return intake.FieldError(intake.CodeValidation, "typed_name", "Type the key’s name as it is shown, “"+k.Name+"”")
 		}
-		if err := tx.DeleteAPIKey(ctx, id); err != nil {
+		if err := tx.DeleteAPIKey(ctx, id, s.Clock.Now()); err != nil {
 			return err
 		}
 		d := keyDeed(intake.AuditKeyDeleted, k)

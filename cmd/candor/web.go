@@ -13,6 +13,7 @@ import (
 	"candor/handlers"
 	"candor/intake"
 	"candor/ratelimit"
+	"candor/service"
 	"candor/static"
 	"candor/views/pdf"
 )
@@ -40,10 +41,11 @@ func startWeb(c Config, a *app, listener net.Listener, logger *slog.Logger) (par
 	if err != nil {
 		return part{}, fmt.Errorf("CANDOR_PDF_FONT: %w", err)
 	}
+	requests := service.NewRequestLog(a.db, logger, a.metrics.RequestsUnlogged)
 	config := handlers.Config{
 		Service: a.service, Logger: logger, Clock: intake.SystemClock, BaseURL: publicURL(c), Development: c.Development,
 		TrustedProxies: c.TrustedProxies, Limiter: limiter, CookieKeys: a.ring.CookieKeys(), Ready: a.checkSchema,
-		Version: readVersion().Version, Answered: a.metrics.Answered,
+		Version: readVersion().Version, Answered: a.metrics.Answered, Called: requests.Add,
 		Seller: c.Seller, Fonts: fonts,
 	}
 	if a.outbox != nil {
@@ -54,6 +56,7 @@ func startWeb(c Config, a *app, listener net.Listener, logger *slog.Logger) (par
 	}
 	handler, err := handlers.New(config)
 	if err != nil {
+		requests.Close()
 		return part{}, err
 	}
 	// No ReadTimeout or WriteTimeout: a photo from a slow phone takes minutes.
@@ -69,6 +72,7 @@ func startWeb(c Config, a *app, listener net.Listener, logger *slog.Logger) (par
 	}()
 	return part{stop: func(ctx context.Context) error {
 		err := server.Shutdown(ctx)
+		requests.Close() // the last requests' lines, too
 		if errors.Is(err, context.DeadlineExceeded) {
 			return fmt.Errorf("some requests did not finish within CANDOR_SHUTDOWN_TIMEOUT and were cut off: %w", server.Close())
 		}

@@ -54,33 +54,38 @@ END $$;
 
 -- Counts what is new of one form or section; null spent has no time.
 CREATE FUNCTION count_progress(account uuid, live boolean, created timestamptz, name text, reaches boolean, completes boolean, spent bigint)
-RETURNS void LANGUAGE sql AS $$
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    step integer := time_step(spent);
+    time bigint := greatest(spent, 0);
+BEGIN
     INSERT INTO form_count AS c (account_id, livemode, day, section, reached, completed, times, seconds)
-    VALUES (account, live, (created AT TIME ZONE 'UTC')::date, name, reaches::int, completes::int,
-        add_at('{}', time_step(spent), 1), add_at('{}', time_step(spent), greatest(spent, 0)))
+    VALUES (account, live, (created AT TIME ZONE 'UTC')::date, name, reaches::int, completes::int, add_at('{}', step, 1), add_at('{}', step, time))
     ON CONFLICT (account_id, livemode, day, section) DO UPDATE SET
         reached = c.reached + excluded.reached, completed = c.completed + excluded.completed,
-        times = add_at(c.times, time_step(spent), 1), seconds = add_at(c.seconds, time_step(spent), greatest(spent, 0))
-$$;
+        times = add_at(c.times, step, 1), seconds = add_at(c.seconds, step, time);
+END $$;
 
 -- A section's time is counted where the customer saw it before: not where a
 -- program sends one unseen.
 CREATE FUNCTION count_section() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-    s session;
+    s record;
     reaches boolean := OLD.reached_at IS NULL AND NEW.reached_at IS NOT NULL;
     completes boolean := OLD.completed_at IS NULL AND NEW.completed_at IS NOT NULL;
 BEGIN
-    SELECT * INTO s FROM session WHERE id = NEW.session_id;
+    SELECT account_id, livemode, created_at INTO s FROM session WHERE id = NEW.session_id;
     IF reaches OR completes THEN
         PERFORM count_progress(s.account_id, s.livemode, s.created_at, NEW.name, reaches, completes,
             CASE WHEN completes THEN extract(epoch FROM NEW.completed_at - OLD.reached_at)::bigint END);
     END IF;
-    INSERT INTO form_problem_count AS c (account_id, livemode, day, section, field, problem, sessions)
-    SELECT s.account_id, s.livemode, (s.created_at AT TIME ZONE 'UTC')::date, NEW.name, split_part(p, ' ', 1), substr(p, strpos(p, ' ') + 1), 1
-    FROM (SELECT unnest(NEW.problems) EXCEPT SELECT unnest(OLD.problems)) AS fresh (p)
-    ORDER BY p -- everyone in one order, so that nobody deadlocks
-    ON CONFLICT (account_id, livemode, day, section, field, problem) DO UPDATE SET sessions = c.sessions + 1;
+    IF NEW.problems <> coalesce(OLD.problems, '{}') THEN
+        INSERT INTO form_problem_count AS c (account_id, livemode, day, section, field, problem, sessions)
+        SELECT s.account_id, s.livemode, (s.created_at AT TIME ZONE 'UTC')::date, NEW.name, split_part(p, ' ', 1), substr(p, strpos(p, ' ') + 1), 1
+        FROM (SELECT unnest(NEW.problems) EXCEPT SELECT unnest(OLD.problems)) AS fresh (p)
+        ORDER BY p -- everyone in one order, so that nobody deadlocks
+        ON CONFLICT (account_id, livemode, day, section, field, problem) DO UPDATE SET sessions = c.sessions + 1;
+    END IF;
     RETURN NULL;
 END $$;
 

@@ -1,0 +1,146 @@
+package handlers
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/db"
+	"candor/form"
+	"candor/intake"
+	"candor/views/dashboard"
+)
+
+// requestsPerPage is how many API requests are listed at once.
+const requestsPerPage = 50
+
+// showRequests lists the API's last calls.
+func (s *Server) showRequests(c echo.Context, v *staffVisit) error {
+	ctx := c.Request().Context()
+	filter, shown, wrong := requestFilter(c.QueryParams())
+	var before *intake.RequestID
+	if text := c.QueryParam("before"); text != "" {
+		id, err := intake.ParseRequestID(text)
+		if err != nil {
+			return echo.ErrNotFound
+		}
+		before = &id
+	}
+	page := dashboard.RequestsPage{
+		Page: s.staffPageOf(v, "API requests"), Filters: shown, First: before == nil,
+		Methods: callMethods, Statuses: callStatuses(), Codes: codesOf(0), Reach: db.RequestReach,
+	}
+	page.Problems = errorItems(wrong)
+	keys, err := s.Service.LoggedKeys(ctx, v.Scope)
+	if err != nil {
+		return err
+	}
+	page.Keys = keys
+	if wrong == nil {
+		page.Requests, page.More, page.Exhausted, err = s.Service.APIRequests(ctx, v.Scope, filter, before, requestsPerPage)
+	}
+	if err != nil {
+		return err
+	}
+	return render(c, http.StatusOK, dashboard.Requests(page))
+}
+
+// showRequest tells all that is kept of one call.
+func (s *Server) showRequest(c echo.Context, v *staffVisit) error {
+	ctx := c.Request().Context()
+	id, err := intake.ParseRequestID(c.Param("request"))
+	if err != nil {
+		return echo.ErrNotFound
+	}
+	one, err := s.Service.APIRequest(ctx, v.Scope, id)
+	if err != nil {
+		return err
+	}
+	page := dashboard.RequestPage{Page: s.staffPageOf(v, "API request"), Request: one}
+	if page.Keys, err = s.Service.LoggedKeys(ctx, v.Scope); err != nil {
+		return err
+	}
+	return render(c, http.StatusOK, dashboard.Request(page))
+}
+
+// requestFilter reads the filters of the log of API requests: choices that
+// aren't known don't filter, what is mistyped is reported in problems.
+func requestFilter(values url.Values) (f intake.RequestFilter, shown dashboard.RequestFilters, problems form.Errors) {
+	shown = dashboard.RequestFilters{
+		ID: strings.TrimSpace(values.Get("id")), Key: values.Get("key"), Method: values.Get("method"), Status: values.Get("status"), Code: values.Get("code"),
+		From: values.Get("from"), To: values.Get("to"),
+	}
+	if shown.ID != "" {
+		id, err := intake.ParseRequestID(shown.ID)
+		if err != nil {
+			problems = append(problems, form.Error{Field: "id", Message: "Enter a whole request id, as in X-Request-Id: req_ and 26 characters"})
+		}
+		f.ID = &id
+	}
+	if id, err := intake.ParseKeyID(shown.Key); err == nil {
+		f.Key = &id
+	}
+	if slices.Contains(callMethods, shown.Method) {
+		f.Method = shown.Method
+	}
+	f.Status, f.Codes = statusAndCodes(shown.Status, intake.Code(shown.Code))
+	f.From, problems = momentIn("from", shown.From, problems)
+	f.To, problems = momentIn("to", shown.To, problems)
+	if f.From != nil && f.To != nil && !f.From.Before(*f.To) {
+		problems = append(problems, form.Error{Field: "to", Message: "Until must be after from"})
+	}
+	return f, shown, problems
+}
+
+// statusAndCodes reads a status such as 404, or 4xx for all like it, and an
+// error code, and says which codes both leave: an index leads to those.
+func statusAndCodes(text string, code intake.Code) (status int, codes []intake.Code) {
+	text, class := strings.CutSuffix(text, "xx")
+	status, err := strconv.Atoi(text)
+	if err != nil || class && (status < 2 || status > 5) || !class && !slices.Contains(callStatuses(), status) {
+		status = 0
+	}
+	_, known := statuses[code]
+	switch {
+	case known && matchesStatus(statuses[code], status):
+		return status, []intake.Code{code}
+	case known:
+		return status, []intake.Code{}
+	case status >= 100 && !slices.Contains(successes, status), status >= 4 && status < 10:
+		return status, codesOf(status)
+	}
+	return status, nil
+}
+
+// successes are the statuses of answers without an error code.
+var successes = []int{http.StatusOK, http.StatusCreated}
+
+// callStatuses are the statuses that the API answers with, ascending.
+func callStatuses() []int {
+	out := slices.Clone(successes)
+	for _, status := range statuses {
+		out = append(out, status)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// codesOf are the error codes of a status, a class of them by its first digit,
+// or 0 for any, in the order of the alphabet.
+func codesOf(status int) (out []intake.Code) {
+	for code, its := range statuses {
+		if matchesStatus(its, status) {
+			out = append(out, code)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func matchesStatus(status, wanted int) bool {
+	return wanted == 0 || wanted == status || wanted == status/100
+}

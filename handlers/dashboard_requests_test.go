@@ -1,0 +1,289 @@
+package handlers_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"candor/db"
+	"candor/handlers"
+	"candor/intake"
+	"candor/ratelimit"
+	"candor/service"
+)
+
+// newLoggedBench starts a server that logs API requests.
+func newLoggedBench(t *testing.T, change ...func(*handlers.Config)) (*bench, *service.RequestLog) {
+	t.Helper()
+	var log *service.RequestLog
+	return newBench(t, append(change, func(c *handlers.Config) {
+		log = service.NewRequestLog(c.Service.DB, c.Logger, func(why string, n int) { t.Errorf("%d requests not logged: %s", n, why) })
+		t.Cleanup(log.Close)
+		c.Called = log.Add
+	})...), log
+}
+
+// send sends a request to the API as it is.
+func (b *bench) send(method, path, key string, header http.Header, body string) *httptest.ResponseRecorder {
+	b.Helper()
+	b.clock.advance(time.Second)
+	r := httptest.NewRequestWithContext(b.Context(), method, "/v1"+path, strings.NewReader(body))
+	if header != nil {
+		r.Header = header.Clone()
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	return b.serve(r)
+}
+
+// loggedCalls are the scope's logged requests in short, oldest first.
+func (b *bench) loggedCalls(scope intake.Scope) (out []string) {
+	b.Helper()
+	lines, _, err := b.db.APIRequests(b.Context(), scope, intake.RequestFilter{}, nil, 100)
+	b.ok(err)
+	for _, r := range slices.Backward(lines) {
+		text := fmt.Sprint(r.Method, " ", r.Route, " ", r.Status)
+		if r.ErrorCode != "" {
+			text += " " + string(r.ErrorCode)
+		}
+		if r.SessionID != nil {
+			text += " " + r.SessionID.String()
+		}
+		if r.DocumentID != nil {
+			text += " " + r.DocumentID.String()
+		}
+		if r.Replayed {
+			text += " replayed"
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// TestRequestsAreLogged makes calls of all sorts with a word in every part of
+// them that a caller can choose, and finds them without that word.
+func TestRequestsAreLogged(t *testing.T) {
+	t.Parallel()
+	b, log := newLoggedBench(t)
+	const word = "zanzibar"
+	key, header := b.account.TestKey, http.Header{"Idempotency-Key": {word}, "User-Agent": {word}, "X-Forwarded-For": {word}, "X-Request-Id": {word}}
+	session, document := b.newSession(b.testScope(), intake.NewSession{}).ID.String(), intake.NewDocumentID().String()
+	created := b.send("POST", "/sessions", key, header, `{"form_type":"financial_statement","customer_email":"`+word+`@customer.example","reference_id":"`+word+`"}`)
+	id := answer{t, created}.status(http.StatusCreated).object()["id"].(string)
+	b.send("POST", "/sessions", key, header, `{"form_type":"financial_statement","customer_email":"`+word+`@customer.example","reference_id":"`+word+`"}`)
+	b.send("POST", "/sessions", key, header, `{"form_type":"other"}`)
+	wrong := http.Header{"Idempotency-Key": {"wrong " + word}}
+	b.send("POST", "/sessions", key, wrong, `{"form_type":"`+word+`","customer_email":"a@b.example"}`)
+	b.send("POST", "/sessions", key, wrong, `{"form_type":"`+word+`","customer_email":"a@b.example"}`)
+	b.send("POST", "/sessions", key, nil, `{"`+word)
+	b.send("GET", "/sessions?customer_email="+word+"%40customer.example&reference_id="+word, key, header, "")
+	b.send("GET", "/sessions?page="+word, key, nil, "")
+	b.send("HEAD", "/sessions/"+session+"?"+word, key, nil, "")
+	b.send("GET", "/sessions/"+word+"@customer.example", key, nil, "")
+	b.send("GET", "/sessions/"+session+"/documents/"+document, key, nil, "")
+	b.send("DELETE", "/sessions/"+session, key, nil, "")
+	b.send("GET", "/"+word, key, nil, "")
+	b.send("PUT", "/sessions", key, nil, word)
+	b.send(strings.ToUpper(word), "/sessions", key, nil, "")
+	b.send("GET", "/sessions", "", header, "")
+	b.send("GET", "/sessions", b.account.TestKey[:len(b.account.TestKey)-1]+"-", nil, "")
+	_, unknown := intake.NewAPIKey(b.testScope(), word, b.clock.Now())
+	b.send("GET", "/sessions", unknown, nil, "")
+	other := b.newAccount("other@lender.example", "professional")
+	b.send("GET", "/billing/usage", other.TestKey, nil, "")
+	b.send("GET", "/events", b.account.LiveKey, nil, "")
+	log.Flush(t.Context())
+
+	want := []string{
+		"POST /v1/sessions 201 " + id, "POST /v1/sessions 201 replayed", "POST /v1/sessions 422 idempotency_key_reused",
+		"POST /v1/sessions 422 invalid_form_type", "POST /v1/sessions 422 invalid_form_type replayed", "POST /v1/sessions 400 invalid_request",
+		"GET /v1/sessions 200", "GET /v1/sessions 400 invalid_request", "HEAD /v1/sessions/:id 200 " + session, "GET /v1/sessions/:id 404 session_not_found",
+		"GET /v1/sessions/:id/documents/:document_id 400 session_not_completed " + session + " " + document,
+		"DELETE /v1/sessions/:id 200 " + session, "GET  404 not_found", "PUT /v1/sessions 405 method_not_allowed", "other /v1/sessions 405 method_not_allowed",
+	}
+	if got := b.loggedCalls(b.testScope()); !slices.Equal(got, want) {
+		t.Errorf("logged\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	for scope, want := range map[intake.Scope]string{
+		{AccountID: b.account.AccountID, Livemode: true}: "GET /v1/events 200", {AccountID: other.AccountID}: "GET /v1/billing/usage 200",
+	} {
+		if got := b.loggedCalls(scope); !slices.Equal(got, []string{want}) {
+			t.Errorf("logged for %v: %q, want %q", scope, got, want)
+		}
+	}
+	var all string
+	b.ok(b.db.GetContext(t.Context(), &all, `SELECT string_agg(r::text, chr(10)) FROM api_request r`))
+	if strings.Contains(strings.ToLower(all), word) || strings.Count(all, "\n") != len(want)+1 {
+		t.Errorf("the log has what a caller sent, or too many lines:\n%s", all)
+	}
+
+	developer, stranger := b.staff(intake.RoleDeveloper), b.staffOf(other.AccountID, intake.RoleOwner)
+	page := developer.get("/dashboard/test/requests")
+	developer.wantPage(page, http.StatusOK, "GET /v1/sessions/"+session+"/documents/"+document, "session_not_completed", "an address that isn’t there", " ms", " …"+key[len(key)-4:])
+	reference := created.Header().Get("X-Request-Id")
+	developer.wantPage(developer.get("/dashboard/test/requests?id="+reference), http.StatusOK, "POST /v1/sessions<", reference)
+	developer.wantPage(developer.get("/dashboard/test/requests/"+reference), http.StatusOK, reference, "/dashboard/test/sessions/"+id, "201", "192.0.2.1", "20 Nov 2026, 03:04:06 UTC")
+	developer.wantPage(developer.get("/dashboard/live/requests"), http.StatusOK, "/v1/events")
+	for _, path := range []string{"/dashboard/test/requests", "/dashboard/test/requests?id=" + reference, "/dashboard/live/requests"} {
+		if strings.Contains(stranger.get(path).Body.String(), "/v1/sessions") {
+			t.Errorf("another account sees these requests at %s", path)
+		}
+	}
+	stranger.wantPage(stranger.get("/dashboard/test/requests/"+reference), http.StatusNotFound)
+	developer.wantPage(developer.get("/dashboard/live/requests/"+reference), http.StatusNotFound)
+
+	b.clock.advance(intake.RequestRetention)
+	developer = b.staff(intake.RoleDeveloper)
+	developer.wantPage(developer.get("/dashboard/test/requests"), http.StatusOK, "No requests yet")
+	developer.wantPage(developer.get("/dashboard/test/requests/"+reference), http.StatusNotFound, "more than 7 days old")
+}
+
+// Whoever has lost the right to call is told whose key it was.
+func TestRefusedKeysAreLogged(t *testing.T) {
+	t.Parallel()
+	b, log := newLoggedBench(t)
+	b.clock.advance(-time.Minute)
+	end := b.clock.Now().Add(time.Minute)
+	_, expiring, err := b.service.CreateAPIKey(b.Context(), b.testScope(), someone, service.NewKey{Name: "Expiring", ExpiresAt: &end})
+	b.ok(err)
+	gone, deleted, err := b.service.CreateAPIKey(b.Context(), b.testScope(), someone, service.NewKey{Name: hostile})
+	b.ok(err)
+	b.ok(b.service.DeleteAPIKey(b.Context(), b.testScope(), someone, gone.ID, gone.Name))
+	_, elsewhere, err := b.service.CreateAPIKey(b.Context(), b.testScope(), someone, service.NewKey{Name: "Elsewhere", Networks: "203.0.113.7"})
+	b.ok(err)
+	b.clock.advance(time.Minute)
+	for key, status := range map[string]int{expiring: 401, deleted: 401, elsewhere: 403} {
+		if got := b.send("GET", "/sessions", key, nil, ""); got.Code != status {
+			t.Errorf("answered %d, want %d", got.Code, status)
+		}
+	}
+	log.Flush(t.Context())
+	developer := b.staff(intake.RoleDeveloper)
+	developer.wantPage(developer.get("/dashboard/test/requests?status=401&code=invalid_api_key"), http.StatusOK, "Expiring …"+expiring[len(expiring)-4:], "&lt;script&gt;", " …"+gone.Last4+" (deleted)")
+	developer.wantPage(developer.get("/dashboard/test/requests?status=403"), http.StatusOK, "Elsewhere …", ">forbidden<")
+	if page := developer.get("/dashboard/test/keys"); strings.Contains(page.Body.String(), gone.Last4) || strings.Contains(page.Body.String(), "<script>alert") {
+		t.Error("the deleted key is listed as a key still")
+	}
+	if n := len(b.loggedCalls(b.testScope())); n != 3 {
+		t.Errorf("%d calls logged, want 3", n)
+	}
+}
+
+func TestRequestsBeyondTheLimitAreLogged(t *testing.T) {
+	t.Parallel()
+	limiter, err := ratelimit.New(ratelimit.Config{PerMinute: 1, Burst: 1, Keys: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, log := newLoggedBench(t, func(c *handlers.Config) { c.Limiter = limiter })
+	b.send("GET", "/sessions", b.account.TestKey, nil, "")
+	b.send("GET", "/sessions", b.account.TestKey, nil, "")
+	log.Flush(t.Context())
+	if got := b.loggedCalls(b.testScope()); !slices.Equal(got, []string{"GET /v1/sessions 200", "GET /v1/sessions 429 rate_limit_exceeded"}) {
+		t.Errorf("logged: %q", got)
+	}
+}
+
+func TestRequestsAreFound(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	keys, err := b.service.APIKeys(b.Context(), b.testScope())
+	b.ok(err)
+	lines := make([]intake.APIRequest, db.RequestReach+60)
+	for i := range lines {
+		r := &lines[i]
+		*r = intake.APIRequest{
+			ID: intake.NewRequestID(startTime.Add(time.Duration(i-len(lines)) * time.Second)), AccountID: b.account.AccountID, KeyID: keys[0].ID,
+			Method: "GET", Route: "/v1/sessions", Status: 200, Address: "192.0.2.1",
+		}
+		switch {
+		case i == 7:
+			r.Method = "DELETE"
+		case i%1000 == 0:
+			r.Status, r.ErrorCode = 404, intake.CodeSessionNotFound
+		case i == len(lines)-2:
+			r.Status, r.ErrorCode, r.DurationUS = 500, intake.CodeInternal, 1_234_567
+		}
+	}
+	b.ok(b.db.InsertAPIRequests(b.Context(), lines))
+	developer := b.staff(intake.RoleDeveloper)
+	at := func(query ...string) *httptest.ResponseRecorder {
+		values := url.Values{}
+		for i := 0; i < len(query); i += 2 {
+			values.Set(query[i], query[i+1])
+		}
+		return developer.get("/dashboard/test/requests?" + values.Encode())
+	}
+	shown := func(page *httptest.ResponseRecorder) int { return strings.Count(page.Body.String(), `class="row-link`) }
+	next := func(page *httptest.ResponseRecorder) string {
+		_, id, _ := strings.Cut(page.Body.String(), "before=")
+		return id[:strings.IndexAny(id, `"&`)]
+	}
+	from := startTime.Add(-30 * time.Second).Format("2006-01-02T15:04:05")
+	for name, test := range map[string]struct {
+		page *httptest.ResponseRecorder
+		rows int
+		text []string
+	}{
+		"all":           {at(), 50, []string{"Older", "1,234 ms"}},
+		"class":         {at("status", "4xx"), db.RequestReach/1000 + 1, []string{"session_not_found"}},
+		"5xx":           {at("status", "5xx"), 1, []string{"internal_error"}},
+		"status":        {at("status", "404"), db.RequestReach/1000 + 1, nil},
+		"code":          {at("code", "internal_error"), 1, nil},
+		"contradiction": {at("code", "internal_error", "status", "404"), 0, []string{"No request matches"}},
+		"success":       {at("status", "2xx", "from", from), 29, nil},
+		"key":           {at("key", keys[0].ID.String(), "from", from), 30, nil},
+		"another key":   {at("key", "key_00000000000000000000000000"), 0, []string{"No request matches"}},
+		"not known":     {at("status", "999", "method", "BREW", "code", "x", "key", "x", "from", from), 30, nil},
+		"bad id":        {at("id", "req_1<script>"), 0, []string{"Enter a whole request id", "req_1&lt;script&gt;"}},
+		"bad time":      {at("from", "noon"), 0, []string{"Enter a date and time"}},
+		"backwards":     {at("from", from, "to", from), 0, []string{"Until must be after from"}},
+		"rare":          {at("method", "DELETE"), 0, []string{"Nothing found yet", "Look further back", "Looked back to "}},
+	} {
+		developer.wantPage(test.page, http.StatusOK, test.text...)
+		if n := shown(test.page); n != test.rows {
+			t.Errorf("%s: %d lines, want %d", name, n, test.rows)
+		}
+	}
+	older := at("before", next(at()))
+	developer.wantPage(older, http.StatusOK, "Newest", "Older", startTime.Add(-51*time.Second).Format("15:04:05"))
+	if strings.Contains(older.Body.String(), "internal_error<") && shown(older) != 50 {
+		t.Errorf("the second page has %d lines", shown(older))
+	}
+	found := at("method", "DELETE", "before", next(at("method", "DELETE")))
+	developer.wantPage(found, http.StatusOK, "DELETE /v1/sessions")
+	if shown(found) != 1 {
+		t.Errorf("further back: %d lines, want 1", shown(found))
+	}
+	developer.wantPage(at("before", "x"), http.StatusNotFound)
+}
+
+// logCalls puts some calls of all sorts into the log of API requests.
+func (b *bench) logCalls(id intake.SessionID) {
+	b.Helper()
+	keys, err := b.service.APIKeys(b.Context(), b.testScope())
+	b.ok(err)
+	document := intake.NewDocumentID()
+	lines := []intake.APIRequest{
+		{Method: "POST", Route: "/v1/sessions", Status: 201, DurationUS: 4210, SessionID: &id},
+		{Method: "GET", Route: "/v1/sessions", Status: 200, DurationUS: 1730},
+		{Method: "GET", Route: "/v1/sessions/:id/pdf", Status: 202, ErrorCode: intake.CodePDFNotReady, DurationUS: 950, SessionID: &id},
+		{Method: "POST", Route: "/v1/sessions", Status: 422, ErrorCode: intake.CodeValidation, DurationUS: 2100},
+		{Method: "GET", Route: "", Status: 404, ErrorCode: intake.CodeNotFound, DurationUS: 300},
+		{Method: "GET", Route: "/v1/sessions/:id", Status: 500, ErrorCode: intake.CodeInternal, DurationUS: 5_012_000, SessionID: &id},
+		{Method: "POST", Route: "/v1/sessions", Status: 201, Replayed: true, DurationUS: 1100, SessionID: &id},
+		{Method: "GET", Route: "/v1/sessions/:id/documents/:document_id", Status: 200, DurationUS: 12_400, SessionID: &id, DocumentID: &document},
+	}
+	for i := range lines {
+		r := &lines[i]
+		r.ID, r.AccountID, r.KeyID, r.Address = intake.NewRequestID(b.clock.Now().Add(time.Duration(i)*time.Minute-time.Hour)), b.account.AccountID, keys[i%len(keys)].ID, "2001:db8::1f:7"
+	}
+	b.ok(b.db.InsertAPIRequests(b.Context(), lines))
+}
