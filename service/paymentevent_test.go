@@ -326,6 +326,8 @@ func TestPaymentOfAnEndedAccountsInvoice(t *testing.T) {
 
 type cards struct{}
 
+func (cards) Name() string { return "cards" }
+
 func (cards) CardPage(_ context.Context, account *intake.Account, success, cancel string) (string, error) {
 	return "https://cards.example/" + account.BillingEmail + "?" + success + "&" + cancel, nil
 }
