@@ -28,7 +28,7 @@ type stripeBench struct {
 func newStripeBench(t *testing.T) *stripeBench {
 	t.Helper()
 	s := &stripeBench{stripe: stripetest.New(t)}
-	s.stripe.Now = startTime
+	s.stripe.Set(func(s *stripetest.State) { s.Now = startTime })
 	s.bench = newBench(t, func(c *handlers.Config) {
 		s.provider = stripe.New(stripe.Config{
 			SecretKey: stripetest.SecretKey, WebhookSecret: stripetest.WebhookSecret, APIURL: s.stripe.URL,
@@ -85,8 +85,8 @@ func (s *stripeBench) is(status intake.InvoiceStatus, failures int) {
 func (s *stripeBench) storeCard(card string) {
 	s.Helper()
 	ours := stripetest.Object{"account_id": s.account.AccountID.String()}
-	s.stripe.Setups["seti_"+card] = stripetest.Example("setup_intent", stripetest.Object{"id": "seti_" + card, "status": "succeeded", "metadata": ours,
-		"payment_method": stripetest.Example("payment_method", stripetest.Object{"id": card, "customer": "cus_1", "created": s.clock.Now().Unix()})})
+	s.stripe.Setup("seti_"+card, stripetest.Example("setup_intent", stripetest.Object{"id": "seti_" + card, "status": "succeeded", "metadata": ours,
+		"payment_method": stripetest.Example("payment_method", stripetest.Object{"id": card, "customer": "cus_1", "created": s.clock.Now().Unix()})}))
 	for kind, object := range map[string]stripetest.Object{
 		"checkout.session.completed": stripetest.Example("checkout.session", stripetest.Object{"mode": "setup", "setup_intent": "seti_" + card, "metadata": ours}),
 		"setup_intent.succeeded":     stripetest.Example("setup_intent", stripetest.Object{"id": "seti_" + card, "payment_method": card, "metadata": ours}),
@@ -105,25 +105,27 @@ func TestStripeCollectsAnInvoice(t *testing.T) {
 	s.work()
 	s.is(intake.InvoiceFailed, 1) // there is no card
 
-	s.stripe.Decline = stripetest.Object{"type": "card_error", "code": "card_declined", "decline_code": "insufficient_funds"}
+	s.stripe.Set(func(s *stripetest.State) {
+		s.Decline = stripetest.Object{"type": "card_error", "code": "card_declined", "decline_code": "insufficient_funds"}
+	})
 	s.clock.advance(time.Hour)
 	s.storeCard("pm_1")
 	s.work()
 	s.is(intake.InvoiceFailed, 2)
-	declined := stripetest.Event("evt_1", "payment_intent.payment_failed", s.stripe.Intents[0])
+	declined := stripetest.Event("evt_1", "payment_intent.payment_failed", s.stripe.Payments()[0])
 	s.send(declined)
 	s.is(intake.InvoiceFailed, 2)
 
-	s.stripe.Decline = nil
+	s.stripe.Set(func(s *stripetest.State) { s.Decline = nil })
 	s.clock.advance(time.Hour)
 	s.storeCard("pm_2")
-	paid := func() []byte { return stripetest.Event("evt_2", "payment_intent.succeeded", s.stripe.Intents[0]) }
-	s.stripe.Lose = true // the worker never hears of it
+	paid := func() []byte { return stripetest.Event("evt_2", "payment_intent.succeeded", s.stripe.Payments()[0]) }
+	s.stripe.Set(func(s *stripetest.State) { s.Lose = true }) // the worker never hears of it
 	cycle := billing.Cycle{DB: s.db, Provider: s.provider, Books: &billing.Books{Events: s.service.Enqueuer}}
 	if err := cycle.Run(s.Context(), s.clock.Now()); err == nil {
 		t.Error("a lost answer is no error")
 	}
-	s.stripe.Lose = false
+	s.stripe.Set(func(s *stripetest.State) { s.Lose = false })
 	s.is(intake.InvoiceFailed, 2)
 	for range 2 {
 		if got := s.send(paid()); got.Code != http.StatusOK || got.Body.Len() > 0 {
@@ -135,8 +137,8 @@ func TestStripeCollectsAnInvoice(t *testing.T) {
 	s.clock.advance(48 * time.Hour)
 	s.work()
 	s.is(intake.InvoicePaid, 2)
-	if len(s.stripe.Intents) != 2 {
-		t.Errorf("%d payments were tried at Stripe, want 2", len(s.stripe.Intents))
+	if len(s.stripe.Payments()) != 2 {
+		t.Errorf("%d payments were tried at Stripe, want 2", len(s.stripe.Payments()))
 	}
 	m, err := s.db.PaymentMethod(t.Context(), s.account.AccountID, "stripe")
 	if err != nil || m.Label == nil || *m.Label != "Visa ending in 4242" {
@@ -193,7 +195,7 @@ func TestStripeSendsAgainWhatFailedHere(t *testing.T) {
 			t.Errorf("%s: %d, want 200", name, got.Code)
 		}
 	}
-	s.stripe.Down = http.StatusServiceUnavailable
+	s.stripe.Set(func(s *stripetest.State) { s.Down = http.StatusServiceUnavailable })
 	setup := stripetest.Event("evt_4", "setup_intent.succeeded", stripetest.Example("setup_intent", stripetest.Object{
 		"metadata": stripetest.Object{"account_id": s.account.AccountID.String()}}))
 	if got := s.send(setup); got.Code != http.StatusInternalServerError {

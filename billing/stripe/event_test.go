@@ -84,26 +84,26 @@ func TestMethodEvents(t *testing.T) {
 	session := stripetest.Example("checkout.session", stripetest.Object{"mode": "setup", "setup_intent": "seti_1", "customer": "cus_1", "metadata": ours})
 	want := billing.ProviderEvent{Kind: billing.EventMethodAdded, CustomerID: "cus_1", MethodID: "pm_1", Label: "Visa ending in 4242", MethodAt: made}
 
-	b.stripe.Setups["seti_1"] = stored(method(nil))
+	b.stripe.Setup("seti_1", stored(method(nil)))
 	b.told("checkout.session.completed", session, want)
 	b.told("setup_intent.succeeded", stored("pm_1"), want)
-	if calls := b.stripe.Made(http.MethodGet, "/v1/setup_intents/seti_1"); len(calls) != 2 || calls[0].Form["expand[0]"] != "payment_method" {
+	if calls := b.stripe.Calls(http.MethodGet, "/v1/setup_intents/seti_1"); len(calls) != 2 || calls[0].Form["expand[0]"] != "payment_method" {
 		t.Errorf("Stripe was asked by %+v", calls)
 	}
 
-	b.stripe.Setups["seti_1"] = stored(method(stripetest.Object{"customer": nil}))
+	b.stripe.Setup("seti_1", stored(method(stripetest.Object{"customer": nil})))
 	b.told("setup_intent.succeeded", stored("pm_1"), billing.ProviderEvent{}) // it was taken away since
 	b.told("payment_method.detached", method(stripetest.Object{"customer": nil}), billing.ProviderEvent{Kind: billing.EventMethodRemoved, MethodID: "pm_1"})
 
-	calls := len(b.stripe.Calls)
+	calls := len(b.stripe.Calls("", ""))
 	b.told("checkout.session.completed", stripetest.Example("checkout.session", stripetest.Object{"mode": "payment", "metadata": ours}), billing.ProviderEvent{})
 	b.told("checkout.session.completed", stripetest.Example("checkout.session", stripetest.Object{"mode": "setup", "setup_intent": "seti_1"}), billing.ProviderEvent{})
 	b.told("setup_intent.succeeded", stripetest.Example("setup_intent", stripetest.Object{"id": "seti_1"}), billing.ProviderEvent{})
-	if len(b.stripe.Calls) != calls {
+	if len(b.stripe.Calls("", "")) != calls {
 		t.Error("Stripe was asked for what isn't ours")
 	}
 
-	b.stripe.Down = http.StatusServiceUnavailable
+	b.stripe.Set(func(s *stripetest.State) { s.Down = http.StatusServiceUnavailable })
 	if got, err := b.tell("setup_intent.succeeded", stored("pm_1")); err == nil || errors.Is(err, billing.ErrSignature) {
 		t.Errorf("without Stripe the event is %+v, %v, want an error", got, err)
 	}
@@ -115,8 +115,8 @@ func TestLabels(t *testing.T) {
 		"mastercard": "Mastercard ending in 0005", "amex": "American Express ending in 0005", "eftpos_au": "eftpos ending in 0005", "new": "Card ending in 0005",
 	} {
 		b := newBench(t)
-		b.stripe.Setups["seti_1"] = stripetest.Example("setup_intent", stripetest.Object{"status": "succeeded",
-			"payment_method": stripetest.Example("payment_method", stripetest.Object{"customer": "cus_1", "card": stripetest.Object{"brand": brand, "last4": "0005"}})})
+		b.stripe.Setup("seti_1", stripetest.Example("setup_intent", stripetest.Object{"status": "succeeded",
+			"payment_method": stripetest.Example("payment_method", stripetest.Object{"customer": "cus_1", "card": stripetest.Object{"brand": brand, "last4": "0005"}})}))
 		got, err := b.tell("setup_intent.succeeded", stripetest.Example("setup_intent", stripetest.Object{"id": "seti_1", "metadata": stripetest.Object{"account_id": "acct_1"}}))
 		if err != nil || got.Label != want {
 			t.Errorf("%s: %q, %v, want %q", brand, got.Label, err, want)

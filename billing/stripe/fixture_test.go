@@ -53,7 +53,7 @@ type bench struct {
 func newBench(t testing.TB) *bench {
 	t.Helper()
 	server := stripetest.New(t)
-	server.Now = now
+	server.Set(func(s *stripetest.State) { s.Now = now })
 	invoice := &intake.Invoice{
 		ID: intake.NewInvoiceID(), AccountID: intake.NewAccountID(), Number: 42, IssuedAt: now, Total: 12_345, Currency: "AUD", Status: intake.InvoiceOpen,
 	}

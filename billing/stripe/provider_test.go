@@ -19,7 +19,7 @@ func TestChargePaysAnInvoice(t *testing.T) {
 	if got, want := b.charge(), (billing.Outcome{State: billing.Paid, Reference: "pi_1"}); got != want {
 		t.Errorf("the outcome is %+v, want %+v", got, want)
 	}
-	calls := b.stripe.Made(http.MethodPost, "/v1/payment_intents")
+	calls := b.stripe.Calls(http.MethodPost, "/v1/payment_intents")
 	if len(calls) != 1 {
 		t.Fatalf("%d payments were made", len(calls))
 	}
@@ -40,24 +40,24 @@ func TestChargeTwiceTakesMoneyOnce(t *testing.T) {
 	t.Parallel()
 	for name, between := range map[string]func(*bench){
 		"at once":                         func(*bench) {},
-		"after keys are forgotten":        func(b *bench) { b.stripe.Forget = true },
-		"after a failure that wasn't one": func(b *bench) { b.stripe.Forget = true; b.invoice.Failures++ },
+		"after keys are forgotten":        func(b *bench) { b.stripe.Set(func(s *stripetest.State) { s.Forget = true }) },
+		"after a failure that wasn't one": func(b *bench) { b.stripe.Set(func(s *stripetest.State) { s.Forget = true }); b.invoice.Failures++ },
 		"after the card was changed":      func(b *bench) { b.customers.known.MethodID = "pm_8" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
-			b.stripe.Lose = true
+			b.stripe.Set(func(s *stripetest.State) { s.Lose = true })
 			if outcome, err := b.Charge(b.Context(), b.invoice); err == nil {
 				t.Fatalf("a lost answer gave %+v", outcome)
 			}
-			if len(b.stripe.Intents) != 1 {
-				t.Fatalf("%d payments were made", len(b.stripe.Intents))
+			if len(b.stripe.Payments()) != 1 {
+				t.Fatalf("%d payments were made", len(b.stripe.Payments()))
 			}
-			b.stripe.Lose = false
+			b.stripe.Set(func(s *stripetest.State) { s.Lose = false })
 			between(b)
-			if got := b.charge(); got.State != billing.Paid || got.Reference != "pi_1" || len(b.stripe.Intents) > 1 {
-				t.Errorf("the second call gave %+v, and %d payments were made", got, len(b.stripe.Intents))
+			if got := b.charge(); got.State != billing.Paid || got.Reference != "pi_1" || len(b.stripe.Payments()) > 1 {
+				t.Errorf("the second call gave %+v, and %d payments were made", got, len(b.stripe.Payments()))
 			}
 		})
 	}
@@ -66,18 +66,18 @@ func TestChargeTwiceTakesMoneyOnce(t *testing.T) {
 func TestChargeWaitsForAPaymentUnderWay(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.stripe.Status = "processing"
+	b.stripe.Set(func(s *stripetest.State) { s.Status = "processing" })
 	for range 3 {
 		if got := b.charge(); got.State != billing.Pending {
 			t.Fatalf("the outcome is %+v, want pending", got)
 		}
-		b.stripe.Forget = true
+		b.stripe.Set(func(s *stripetest.State) { s.Forget = true })
 		b.customers.known.MethodID += "x"
 	}
-	if len(b.stripe.Intents) != 1 {
-		t.Errorf("%d payments were made", len(b.stripe.Intents))
+	if len(b.stripe.Payments()) != 1 {
+		t.Errorf("%d payments were made", len(b.stripe.Payments()))
 	}
-	b.stripe.Intents[0]["status"] = "succeeded"
+	b.stripe.Settle("succeeded")
 	if got := b.charge(); got.State != billing.Paid {
 		t.Errorf("the outcome is %+v, want paid", got)
 	}
@@ -86,13 +86,15 @@ func TestChargeWaitsForAPaymentUnderWay(t *testing.T) {
 func TestChargeTriesAnewAfterAFailure(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.stripe.Decline = stripetest.Object{"type": "card_error", "code": "card_declined", "decline_code": "insufficient_funds"}
+	b.stripe.Set(func(s *stripetest.State) {
+		s.Decline = stripetest.Object{"type": "card_error", "code": "card_declined", "decline_code": "insufficient_funds"}
+	})
 	if got := b.charge(); got.State != billing.Failed {
 		t.Fatalf("the outcome is %+v, want failed", got)
 	}
-	b.stripe.Decline, b.stripe.Forget = nil, true
-	if got := b.charge(); got.State != billing.Failed || len(b.stripe.Intents) != 1 {
-		t.Errorf("the same attempt gave %+v, and %d payments were made", got, len(b.stripe.Intents))
+	b.stripe.Set(func(s *stripetest.State) { s.Decline, s.Forget = nil, true })
+	if got := b.charge(); got.State != billing.Failed || len(b.stripe.Payments()) != 1 {
+		t.Errorf("the same attempt gave %+v, and %d payments were made", got, len(b.stripe.Payments()))
 	}
 	b.invoice.Failures = 1
 	if got := b.charge(); got.State != billing.Paid || got.Reference != "pi_2" {
@@ -130,7 +132,7 @@ func TestRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
-			b.stripe.Decline = tt.failure
+			b.stripe.Set(func(s *stripetest.State) { s.Decline = tt.failure })
 			if got, want := b.charge(), (billing.Outcome{State: billing.Failed, Reason: tt.want}); got != want {
 				t.Errorf("the outcome is %+v, want %+v", got, want)
 			}
@@ -145,7 +147,7 @@ func TestStatesOfAPayment(t *testing.T) {
 		"requires_payment_method": billing.Failed, "canceled": billing.Failed,
 	} {
 		b := newBench(t)
-		b.stripe.Status = status
+		b.stripe.Set(func(s *stripetest.State) { s.Status = status })
 		if got := b.charge(); got.State != want || (want == billing.Failed) != (got.Reason != "") {
 			t.Errorf("%s: %+v, want state %d", status, got, want)
 		}
@@ -155,14 +157,18 @@ func TestStatesOfAPayment(t *testing.T) {
 func TestNobodyKnows(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*bench){
-		"500":            func(b *bench) { b.stripe.Down = http.StatusInternalServerError },
-		"503":            func(b *bench) { b.stripe.Down = http.StatusServiceUnavailable },
-		"too many calls": func(b *bench) { b.stripe.Down = http.StatusTooManyRequests },
+		"500":            func(b *bench) { b.stripe.Set(func(s *stripetest.State) { s.Down = http.StatusInternalServerError }) },
+		"503":            func(b *bench) { b.stripe.Set(func(s *stripetest.State) { s.Down = http.StatusServiceUnavailable }) },
+		"too many calls": func(b *bench) { b.stripe.Set(func(s *stripetest.State) { s.Down = http.StatusTooManyRequests }) },
 		"no network":     func(b *bench) { b.stripe.Close() },
-		"a lost answer":  func(b *bench) { b.stripe.Lose = true },
-		"another's key":  func(b *bench) { b.stripe.Decline = stripetest.Object{"type": "idempotency_error"} },
+		"a lost answer":  func(b *bench) { b.stripe.Set(func(s *stripetest.State) { s.Lose = true }) },
+		"another's key": func(b *bench) {
+			b.stripe.Set(func(s *stripetest.State) { s.Decline = stripetest.Object{"type": "idempotency_error"} })
+		},
 		"a wrong amount": func(b *bench) {
-			b.stripe.Decline = stripetest.Object{"type": "invalid_request_error", "param": "amount"}
+			b.stripe.Set(func(s *stripetest.State) {
+				s.Decline = stripetest.Object{"type": "invalid_request_error", "param": "amount"}
+			})
 		},
 		"a rotated secret": func(b *bench) {
 			b.Provider = stripe.New(stripe.Config{SecretKey: "sk_live_hidden", APIURL: b.stripe.URL, Customers: b.customers})
@@ -198,8 +204,8 @@ func TestChargeWithoutACard(t *testing.T) {
 	for name, known := range map[string]billing.Customer{"nobody": {}, "no card": {ID: "cus_7"}} {
 		b := newBench(t)
 		b.customers.known = known
-		if got, want := b.charge(), (billing.Outcome{State: billing.Failed, Reason: "No payment method is stored."}); got != want || len(b.stripe.Calls) > 0 {
-			t.Errorf("%s: %+v after %d calls, want %+v", name, got, len(b.stripe.Calls), want)
+		if got, want := b.charge(), (billing.Outcome{State: billing.Failed, Reason: "No payment method is stored."}); got != want || len(b.stripe.Calls("", "")) > 0 {
+			t.Errorf("%s: %+v after %d calls, want %+v", name, got, len(b.stripe.Calls("", "")), want)
 		}
 	}
 }
@@ -216,11 +222,11 @@ func TestCardPage(t *testing.T) {
 			t.Errorf("the page is at %q", url)
 		}
 	}
-	made := b.stripe.Made(http.MethodPost, "/v1/customers")
+	made := b.stripe.Calls(http.MethodPost, "/v1/customers")
 	if len(made) != 1 || made[0].IdempotencyKey != "account-"+account.ID.String() || b.customers.known.ID != "cus_1" {
 		t.Errorf("customers were made by %+v, and %+v is stored", made, b.customers.known)
 	}
-	pages := b.stripe.Made(http.MethodPost, "/v1/checkout/sessions")
+	pages := b.stripe.Calls(http.MethodPost, "/v1/checkout/sessions")
 	want := map[string]string{
 		"mode": "setup", "customer": "cus_1", "payment_method_types[0]": "card",
 		"success_url": "https://candor.example/ok", "cancel_url": "https://candor.example/no",
@@ -229,7 +235,7 @@ func TestCardPage(t *testing.T) {
 	if len(pages) != 2 || !maps.Equal(pages[1].Form, want) || pages[0].IdempotencyKey == pages[1].IdempotencyKey {
 		t.Errorf("pages were asked for by %+v, want %v", pages, want)
 	}
-	b.stripe.Down = http.StatusInternalServerError
+	b.stripe.Set(func(s *stripetest.State) { s.Down = http.StatusInternalServerError })
 	if url, err := b.CardPage(b.Context(), account, "https://candor.example/ok", "https://candor.example/no"); err == nil {
 		t.Errorf("without Stripe the page is at %q", url)
 	}

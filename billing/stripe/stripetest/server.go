@@ -37,24 +37,27 @@ type Call struct {
 	IdempotencyKey string
 }
 
-// Server is a Stripe. Change its fields before it is called, or under Lock.
+// Server is a Stripe.
 type Server struct {
 	*httptest.Server
-	sync.Mutex
+	mu      sync.Mutex
+	state   State
+	calls   []Call
+	intents []Object          // payments, the newest first
+	setups  map[string]Object // setup intents by their ids
 
+	customers int
+	answers   map[string]answer // by idempotency key
+}
+
+// State is what a test makes of a Stripe.
+type State struct {
 	Now     time.Time
 	Decline Object // what a payment fails by: the fields of Stripe's error; nil: it succeeds
 	Status  string // of payments that don't fail; "" for succeeded
 	Down    int    // the HTTP status of every answer; 0: it works
 	Lose    bool   // what is asked for by POST is done, but the answers are lost
 	Forget  bool   // idempotency keys, as after a day
-
-	Calls   []Call
-	Intents []Object          // payments, the newest first
-	Setups  map[string]Object // setup intents by their ids
-
-	customers int
-	answers   map[string]answer // by idempotency key
 }
 
 type answer struct {
@@ -66,7 +69,7 @@ type answer struct {
 // New starts a server that stops when t ends.
 func New(t testing.TB) *Server {
 	t.Helper()
-	s := &Server{Now: time.Unix(1_800_000_000, 0).UTC(), Setups: map[string]Object{}, answers: map[string]answer{}}
+	s := &Server{state: State{Now: time.Unix(1_800_000_000, 0).UTC()}, setups: map[string]Object{}, answers: map[string]answer{}}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(s.Close)
 	return s
@@ -106,29 +109,60 @@ func Sign(body []byte, secret string, at time.Time) string {
 	return fmt.Sprintf("t=%d,v1=%s,v0=%064d", at.Unix(), hex.EncodeToString(webhook.ComputeSignature(at, body, secret)), 0)
 }
 
-// Made returns the calls of a method to a path.
-func (s *Server) Made(method, path string) (out []Call) {
-	s.Lock()
-	defer s.Unlock()
-	for _, call := range s.Calls {
-		if call.Method == method && call.Path == path {
+// Set changes how the server is.
+func (s *Server) Set(change func(*State)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.state)
+}
+
+// Setup stores a setup intent, for those who ask for its id.
+func (s *Server) Setup(id string, intent Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.setups[id] = intent
+}
+
+// Calls returns the calls of a method to a path, "" for any.
+func (s *Server) Calls(method, path string) (out []Call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, call := range s.calls {
+		if (method == "" || call.Method == method) && (path == "" || call.Path == path) {
 			out = append(out, call)
 		}
 	}
 	return out
 }
 
+// Payments returns the payments that were tried, the newest first.
+func (s *Server) Payments() (out []Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, intent := range s.intents {
+		out = append(out, maps.Clone(intent))
+	}
+	return out
+}
+
+// Settle ends the newest payment with a status.
+func (s *Server) Settle(status string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.intents[0]["status"] = status
+}
+
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	s.Lock()
-	defer s.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	_ = r.ParseForm()
 	call := Call{Method: r.Method, Path: r.URL.Path, Form: map[string]string{}, IdempotencyKey: r.Header.Get("Idempotency-Key")}
 	for name := range r.Form {
 		call.Form[name] = r.Form.Get(name)
 	}
-	s.Calls = append(s.Calls, call)
-	if s.Down != 0 {
-		write(w, s.Down, Object{"error": Object{"type": "api_error", "message": "down"}})
+	s.calls = append(s.calls, call)
+	if s.state.Down != 0 {
+		write(w, s.state.Down, Object{"error": Object{"type": "api_error", "message": "down"}})
 		return
 	}
 	if r.Header.Get("Authorization") != "Bearer "+SecretKey {
@@ -136,7 +170,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	got := s.once(call, r.PostForm.Encode())
-	if s.Lose && call.Method == http.MethodPost {
+	if s.state.Lose && call.Method == http.MethodPost {
 		panic(http.ErrAbortHandler)
 	}
 	write(w, got.status, got.body)
@@ -145,7 +179,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 // once does a call, or repeats its answer.
 func (s *Server) once(call Call, form string) answer {
 	known, ok := s.answers[call.IdempotencyKey]
-	if ok && call.Method == http.MethodPost && call.IdempotencyKey != "" && !s.Forget {
+	if ok && call.Method == http.MethodPost && call.IdempotencyKey != "" && !s.state.Forget {
 		if known.form != form {
 			return answer{status: http.StatusBadRequest, body: Object{"error": Object{
 				"type": "idempotency_error", "message": "Keys for idempotent requests can only be used with the same parameters they were first used with."}}}
@@ -170,7 +204,7 @@ func (s *Server) do(call Call) answer {
 	case call.Path == "/v1/payment_intents":
 		return answer{status: http.StatusOK, body: s.list(call)}
 	case strings.HasPrefix(call.Path, "/v1/setup_intents/"):
-		if setup := s.Setups[strings.TrimPrefix(call.Path, "/v1/setup_intents/")]; setup != nil {
+		if setup := s.setups[strings.TrimPrefix(call.Path, "/v1/setup_intents/")]; setup != nil {
 			return answer{status: http.StatusOK, body: setup}
 		}
 	}
@@ -186,20 +220,20 @@ func (s *Server) pay(call Call) answer {
 		}
 	}
 	amount, _ := strconv.Atoi(call.Form["amount"])
-	status := s.Status
+	status := s.state.Status
 	if status == "" {
 		status = "succeeded"
 	}
 	intent := Example("payment_intent", Object{
-		"id": fmt.Sprintf("pi_%d", len(s.Intents)+1), "created": s.Now.Unix(), "amount": amount, "amount_received": 0, "currency": call.Form["currency"],
+		"id": fmt.Sprintf("pi_%d", len(s.intents)+1), "created": s.state.Now.Unix(), "amount": amount, "amount_received": 0, "currency": call.Form["currency"],
 		"customer": call.Form["customer"], "payment_method": call.Form["payment_method"], "description": call.Form["description"],
 		"metadata": metadata, "status": status, "last_payment_error": nil, "next_action": nil,
 	})
-	s.Intents = append([]Object{intent}, s.Intents...)
+	s.intents = append([]Object{intent}, s.intents...)
 	switch {
-	case s.Decline != nil:
-		intent["status"], intent["last_payment_error"] = "requires_payment_method", s.Decline
-		failure := maps.Clone(s.Decline)
+	case s.state.Decline != nil:
+		intent["status"], intent["last_payment_error"] = "requires_payment_method", s.state.Decline
+		failure := maps.Clone(s.state.Decline)
 		failure["payment_intent"] = intent
 		return answer{status: http.StatusPaymentRequired, body: Object{"error": failure}}
 	case status == "succeeded":
@@ -211,7 +245,7 @@ func (s *Server) pay(call Call) answer {
 func (s *Server) list(call Call) Object {
 	from, _ := strconv.ParseInt(call.Form["created[gte]"], 10, 64)
 	found := []Object{}
-	for _, intent := range s.Intents {
+	for _, intent := range s.intents {
 		if intent["customer"] == call.Form["customer"] && intent["created"].(int64) >= from {
 			found = append(found, intent)
 		}
