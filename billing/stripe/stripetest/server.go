@@ -23,7 +23,7 @@ import (
 
 // Keys under which the server is reached, and by which its webhooks are signed.
 const (
-	SecretKey     = "sk_test_stripetest"
+	SecretKey     = "sk_test_stripetest" //nolint:gosec // it opens nothing but this server
 	WebhookSecret = "whsec_stripetest"
 )
 
