@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lib/pq"
-
 	"candor/intake"
 )
 
@@ -17,7 +15,7 @@ const apiRequestColumns = `id, account_id, livemode, key_id, method, route, sess
 // InsertAPIRequests adds lines to the log of API requests, all or none.
 func (d *DB) InsertAPIRequests(ctx context.Context, lines []intake.APIRequest) error {
 	err := d.InTx(ctx, func(tx *Tx) (err error) {
-		stmt, err := tx.PrepareContext(ctx, pq.CopyIn("api_request", strings.Split(apiRequestColumns, ", ")...))
+		stmt, err := tx.PrepareContext(ctx, "COPY api_request ("+apiRequestColumns+") FROM STDIN")
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ func TestGetSession(t *testing.T) {
 	b.ok(err)
 	check := func(want map[string]any) {
 		t.Helper()
-		full := map[string]any{"cancelled_at": nil}
+		full := map[string]any{"cancelled_at": nil, "data_erased_at": nil}
 		for _, from := range []map[string]any{created, want} {
 			for name, value := range from {
 				full[name] = value

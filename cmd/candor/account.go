@@ -60,13 +60,14 @@ func runAccountCreate(ctx context.Context, p *process, args []string) error {
 	return created.write(p.stdout)
 }
 
-// openCommand is openApp for a command that works once.
+// openCommand is openApp for a command that works once. What it prints is its
+// answer, so it logs to standard error.
 func openCommand(ctx context.Context, p *process) (*app, error) {
 	c, err := readConfig(p.env)
 	if err != nil {
 		return nil, err
 	}
-	return openApp(ctx, c, newLogger(c, p))
+	return openApp(ctx, c, newLogger(c, &process{stdout: p.stderr, stderr: p.stderr}))
 }
 
 // createAccount makes an account whose events go to webhookURL by default,

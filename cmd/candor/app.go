@@ -137,6 +137,17 @@ func (a *app) checkSchema(ctx context.Context) error {
 	return err
 }
 
+// warnOfRole says it where the service's role could rewrite the audit log.
+func (a *app) warnOfRole(ctx context.Context, logger *slog.Logger) {
+	may, err := a.db.MayRewriteAudit(ctx)
+	switch {
+	case err != nil:
+		logger.WarnContext(ctx, "can't tell what the database's role may do", "error", err)
+	case may:
+		logger.WarnContext(ctx, "the service's database role could rewrite the audit log: give the tables an owner of their own by CANDOR_MIGRATE_URL")
+	}
+}
+
 // close lets go of everything; an app that was opened in part too.
 func (a *app) close() {
 	if a.tester != nil {

@@ -26,6 +26,7 @@ type Config struct {
 	MetricsAddr     string // host:port of the operators' metrics; "" for none
 	BaseURL         string // without a slash at its end; "" in development: http://localhost and the port
 	DatabaseURL     string // "" in development: a private PostgreSQL in DataDir
+	MigrateURL      string // the database as the owner of its tables; "" where DatabaseURL's role is that
 	DataDir         string
 	Keys            *keyring.Keyring // nil in development: generated into DataDir
 	TrustedProxies  []netip.Prefix
@@ -68,6 +69,7 @@ func (c *Config) variables() []variable {
 		{"CANDOR_METRICS_ADDR", "", "host:port for Prometheus' scrapes, for operators alone; none without it", setText(&c.MetricsAddr)},
 		{"CANDOR_BASE_URL", "", "address under which customers and partners reach the service; https in production", c.setBaseURL},
 		{"DATABASE_URL", "", "PostgreSQL; in development a private one without it", setText(&c.DatabaseURL)},
+		{"CANDOR_MIGRATE_URL", "", "the same database as the owner of its tables, for candor migrate; DATABASE_URL's role then gets what the service needs alone", setText(&c.MigrateURL)},
 		{"CANDOR_DATA_DIR", ".data", "folder of uploaded documents, and of the private PostgreSQL", setText(&c.DataDir)},
 		{"CANDOR_SECRET_KEYS", "", "NAME:BASE64,… newest first: keys for links, cookies and secrets at rest", c.setKeys},
 		{"CANDOR_TRUSTED_PROXIES", "", "addresses or networks, by commas, whose X-Forwarded-For is believed", c.setProxies},

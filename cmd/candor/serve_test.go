@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"candor/db/dbtest"
 	"candor/statement"
 	"candor/statement/statementtest"
 )
@@ -43,6 +44,10 @@ func TestStatementFromStartToEnd(t *testing.T) {
 	checkData(t, api, s.ID)
 	checkPDF(t, api, s.ID, ready)
 	p.stop()
+	var calls int // the last ones, too, which waited to be written
+	if err := dbtest.Open(t, env["DATABASE_URL"]).Get(&calls, `SELECT count(*) FROM api_request WHERE status IN (200, 201)`); err != nil || calls != 3 {
+		t.Errorf("%d API requests in the log, %v; want 3", calls, err)
+	}
 	if logs := p.stderr.String(); !strings.Contains(logs, "route=/v1/sessions") || strings.Contains(logs, "zoe.obrien") ||
 		strings.Contains(logs, "Wattle") || strings.Contains(logs, a.TestKey) || strings.Contains(logs, s.SessionURL) {
 		t.Error("the log has no line for a request, or something personal or secret in it")
