@@ -27,6 +27,7 @@ func Grant(ctx context.Context, dsn, role string) error {
 		"GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO " + to,
 		"REVOKE INSERT, UPDATE, DELETE ON goose_db_version, river_migration, plan FROM " + to,
 		"REVOKE UPDATE, DELETE ON audit_log, erasure FROM " + to,
+		"REVOKE DELETE ON invoice, invoice_number, plan_change FROM " + to,
 	} {
 		if _, err := pool.ExecContext(ctx, statement); err != nil {
 			return fmt.Errorf("db: grant the role %s what it needs: %w", role, err)
