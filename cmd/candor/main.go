@@ -55,6 +55,7 @@ func commands() []command {
 		{"webhooks secret switch", "--account A [--live] [--json]", "sign with the next webhook secret", runSecretSwitch},
 		{"webhooks secret restore", "--account A [--live] [--json]", "take a switch back, within 24 hours", runSecretRestore},
 		{"webhooks secret abandon", "--account A [--live] [--json]", "erase the next webhook secret", runSecretAbandon},
+		{"demo seed", "[--sessions N]", "in development: make up a partner with three months of work", runDemoSeed},
 		{"version", "[--json]", "tell what was built", runVersion},
 		{"help", "", "show this", runHelp},
 	}
