@@ -23,6 +23,11 @@ run: build ## Set up, build, and serve on http://localhost:8080
 	$(SETUP) postgres
 	@bin/candor serve
 
+.PHONY: seed
+seed: build ## Fill the development database with a partner to look at
+	$(SETUP) postgres
+	@bin/candor demo seed
+
 .PHONY: build
 build: $(FRONT) ## Build bin/candor
 	$(SETUP) go
