@@ -72,6 +72,9 @@ func (h *history) play(ctx context.Context) error {
 	for _, at := range arrivals(h.random, h.now, h.sessions) {
 		h.plan(at)
 	}
+	if h.scope.Livemode {
+		h.planBills()
+	}
 	slices.SortStableFunc(h.steps, func(a, b step) int { return a.at.Compare(b.at) })
 	err = h.InTx(ctx, func(tx *db.Tx) error {
 		for _, s := range h.steps {
@@ -109,9 +112,15 @@ func (h *history) event(ctx context.Context, tx *db.Tx, s *intake.Session, p int
 	if url == nil {
 		url = h.url
 	}
+	return h.record(ctx, tx, &s.ID, p, url)
+}
+
+// record stores what happened now, to a session or to the account, and has it
+// delivered to the url.
+func (h *history) record(ctx context.Context, tx *db.Tx, session *intake.SessionID, p intake.Payload, url *string) error {
 	at := h.clock.at
 	h.events++
-	e, err := intake.NewEvent(h.scope, &s.ID, int64(h.events), p, at)
+	e, err := intake.NewEvent(h.scope, session, int64(h.events), p, at)
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ type office struct {
 	config  service.Config
 	clock   *clock
 	now     time.Time
+	opened  time.Time // the account was
 	account intake.AccountID
 	logo    []byte
 	team    []intake.Staff // owner, developer, support, finance
@@ -54,6 +55,7 @@ func open(ctx context.Context, config service.Config, now time.Time) (*office, e
 	o := &office{config: config, now: now, keys: map[string]*intake.Principal{}}
 	o.Service, o.clock = copyOf(config)
 	o.past(180 * 24 * time.Hour)
+	o.opened = o.clock.at
 	created, err := o.CreateAccount(ctx, service.NewAccount{Name: partnerName, Email: ownerEmail, Plan: "professional"})
 	var known *intake.Error
 	if errors.As(err, &known) {

@@ -102,7 +102,7 @@ type deliveryRow struct {
 	FinishedAt     *time.Time `json:"finished_at"`
 	CreatedAt      time.Time  `json:"created_at"`
 	EndpointID     string     `json:"endpoint_id"`
-	SessionID      string     `json:"session_id"`
+	SessionID      *string    `json:"session_id"`
 	Sequence       int64      `json:"sequence"`
 	Cycle          int        `json:"cycle"`
 	AttemptsTotal  int        `json:"attempts_total"`
@@ -179,6 +179,15 @@ func (h *history) try(d *delivery, at time.Time, body []byte) {
 	d.attempts = append(d.attempts, row)
 }
 
+// rowID is a session's id as its column takes it, nil for none.
+func rowID(id *intake.SessionID) *string {
+	if id == nil {
+		return nil
+	}
+	text := id.UUID.String()
+	return &text
+}
+
 // deliver stores the deliveries, their attempts and what those say of the
 // endpoints.
 func (h *history) deliver(ctx context.Context, tx *db.Tx) error {
@@ -189,7 +198,7 @@ func (h *history) deliver(ctx context.Context, tx *db.Tx) error {
 		deliveries = append(deliveries, deliveryRow{
 			ID: d.ID.UUID.String(), EventID: d.EventID.UUID.String(), URL: d.URL, State: string(d.State), Attempts: d.Attempts,
 			FirstAttemptAt: d.FirstAttemptAt, NextAttemptAt: d.NextAttemptAt, FinishedAt: d.FinishedAt, CreatedAt: d.CreatedAt,
-			EndpointID: d.EndpointID.UUID.String(), SessionID: d.SessionID.UUID.String(), Sequence: d.Sequence, Cycle: d.Cycle, AttemptsTotal: d.AttemptsTotal,
+			EndpointID: d.EndpointID.UUID.String(), SessionID: rowID(d.SessionID), Sequence: d.Sequence, Cycle: d.Cycle, AttemptsTotal: d.AttemptsTotal,
 			LastStatusCode: d.LastStatusCode, LastErrorClass: d.LastErrorClass, AccountID: d.AccountID.UUID.String(), Livemode: d.Livemode, Type: string(d.EventType),
 		})
 		attempts = append(attempts, d.attempts...)

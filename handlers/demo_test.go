@@ -16,6 +16,7 @@ import (
 	"candor/demo"
 	"candor/handlers"
 	"candor/intake"
+	"candor/service"
 	"candor/views/pdf"
 )
 
@@ -39,8 +40,9 @@ func TestDemoPartner(t *testing.T) {
 		t.Errorf("filled again: %v, want ErrSeeded", err)
 	}
 	b.demoAddsUp(p)
-	owner := b.staffOf(p.Account, intake.RoleOwner)
-	owner.cookies["candor_staff"] = owner.cookies["__Host-candor_staff"] // as development calls it
+	token, _, err := b.service.SignIn(t.Context(), p.Team[0].Email, demo.Password, service.Visitor{IPAddress: "192.0.2.1"})
+	b.ok(err)
+	owner := &staffBrowser{bench: b, cookies: map[string]string{"candor_staff": token}}
 	for _, mode := range []string{"test", "live"} {
 		ids := b.demoIDs(p.Account, mode == "live")
 		for _, route := range handlers.StaffRoutes() {
@@ -123,6 +125,7 @@ func (b *bench) demoIDs(account intake.AccountID, live bool) map[string]string {
 	var request intake.RequestID
 	b.ok(b.db.GetContext(b.Context(), &request, `SELECT id FROM api_request WHERE account_id = $1 AND livemode = $2 ORDER BY id DESC LIMIT 1`, account, live))
 	return map[string]string{
+		":invoice": one[intake.InvoiceID](b, `SELECT id FROM invoice WHERE account_id = $1 ORDER BY number DESC LIMIT 1`, account).String(),
 		":session": session.String(), ":document": documents[0].ID.String(), ":delivery": deliveries[0].ID.String(), ":request": request.String(),
 	}
 }
@@ -151,7 +154,7 @@ func (b *bench) drawDemo(t *testing.T, base string, p *demo.Partner) {
 		{"webhooks", "webhooks"}, {"webhooks-failed", "webhooks?state=failed"}, {"delivery", "webhooks/deliveries/" + ids[":delivery"]},
 		{"delivery-failed", "webhooks/deliveries/" + failed}, {"verify", "webhooks/verify"}, {"redeliveries", "webhooks/redeliveries"},
 		{"keys", "keys"}, {"key-new", "keys/new"}, {"requests", "requests"}, {"requests-errors", "requests?status=4"}, {"request", "requests/" + refused},
-		{"team", "team"}, {"audit", "audit"}, {"settings", "settings"}, {"retention", "settings/retention?retention_days=30"}, {"me", "me"},
+		{"billing", "billing"}, {"billing-plan", "billing/plan?plan=starter"}, {"billing-cancel", "billing/cancel"}, {"team", "team"}, {"audit", "audit"}, {"settings", "settings"}, {"retention", "settings/retention?retention_days=30"}, {"me", "me"},
 	}
 	dark := map[string]bool{"home": true, "session-completed": true, "webhooks": true}
 	for _, look := range []browsertest.Options{{Device: browsertest.Desktop}, {Device: browsertest.Phone}, {Device: browsertest.Desktop, Dark: true}} {
