@@ -430,3 +430,54 @@ func TestRandomHistories(t *testing.T) {
 		})
 	}
 }
+
+// TestUsageNotices tells an account once of each threshold.
+func TestUsageNotices(t *testing.T) {
+	t.Parallel()
+	b := newBiller(t)
+	letters := func() (out []string) {
+		b.ok(b.DB.SelectContext(b.ctx, &out, `SELECT args->>'percent' FROM river_job WHERE kind = 'billing_letter' AND args ? 'percent' ORDER BY id`))
+		return out
+	}
+	for _, step := range []struct {
+		use  int
+		want string
+	}{{7, ""}, {1, "80"}, {1, "80"}, {1, "80 100"}, {2, "80 100"}, {1, "80 100 125"}, {8, "80 100 125 200"}} {
+		b.use(step.use)
+		var work sync.WaitGroup
+		for range 3 {
+			work.Go(func() {
+				if err := b.cycle.Run(b.ctx, b.Clock.Now()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		work.Wait()
+		if got := strings.Join(letters(), " "); got != step.want {
+			t.Errorf("after %d more: told of %q, want %q", step.use, got, step.want)
+		}
+	}
+	b.to(start.AddDate(0, 1, 0).Add(time.Minute))
+	b.use(8)
+	b.to(start.AddDate(0, 1, 1))
+	if got := strings.Join(letters(), " "); got != "80 100 125 200 80" {
+		t.Errorf("in the next period: told of %q", got)
+	}
+}
+
+// TestDriftIsFound counts anew what was counted wrongly.
+func TestDriftIsFound(t *testing.T) {
+	t.Parallel()
+	b := newBiller(t)
+	b.use(3)
+	if drifts, err := b.UsageDrifts(b.ctx); err != nil || len(drifts) != 0 {
+		t.Errorf("counted rightly: %+v, %v", drifts, err)
+	}
+	_, err := b.DB.ExecContext(b.ctx, `DELETE FROM session WHERE id = (SELECT id FROM session WHERE livemode LIMIT 1)`)
+	b.ok(err)
+	drifts, err := b.UsageDrifts(b.ctx)
+	b.ok(err)
+	if len(drifts) != 1 || drifts[0].AccountID != b.id || drifts[0].Counted != 3 || drifts[0].Sessions != 2 {
+		t.Errorf("drifts %+v, want 3 counted and 2 sessions", drifts)
+	}
+}
