@@ -56,13 +56,14 @@ func photo(r *rand.Rand, height int) ([]byte, error) {
 		for x := range width {
 			c := color.RGBA{150 + uint8(r.IntN(12)), 140 + uint8(r.IntN(12)), 125, 255}
 			if x > width/8 && x < width*7/8 && y > height/6 && y < height*5/6 {
-				c = color.RGBA{tint + uint8(x*60/width), 150 + uint8(y*50/height), 190, 255}
+				grain := uint8(r.IntN(26))
+				c = color.RGBA{tint + uint8(x*60/width) + grain, 150 + uint8(y*50/height) + grain, 190 + grain, 255}
 			}
 			picture.SetRGBA(x, y, c)
 		}
 	}
 	var b bytes.Buffer
-	err := jpeg.Encode(&b, picture, &jpeg.Options{Quality: 70})
+	err := jpeg.Encode(&b, picture, &jpeg.Options{Quality: 88})
 	return b.Bytes(), err
 }
 

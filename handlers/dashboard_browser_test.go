@@ -159,7 +159,7 @@ func TestDashboardInABrowser(t *testing.T) {
 			tab.WaitForText("#status", "It counts from now on")
 
 			at("audit")
-			tab.WaitForText("main", "api_key.created")
+			tab.WaitForText("main", "API key created")
 			view(tab, "audit")
 		})
 	}

@@ -33,9 +33,9 @@ type Member struct {
 
 // roleWords say what each role opens.
 var roleWords = map[intake.Role]string{
-	intake.RoleOwner:     "everything, the team and settings included",
-	intake.RoleDeveloper: "API keys, webhooks and sessions, with customers’ data",
-	intake.RoleSupport:   "sessions, without customers’ data unless allowed",
+	intake.RoleOwner:     "everything",
+	intake.RoleDeveloper: "keys, webhooks, sessions, data",
+	intake.RoleSupport:   "sessions",
 	intake.RoleFinance:   "billing",
 }
 
