@@ -52,7 +52,7 @@ func (s *Subscription) Admits() bool {
 // Moment is when something that happens at now counts as happened: not in a
 // period that is invoiced, however slow this server's clock is.
 func (s *Subscription) Moment(now time.Time) time.Time {
-	if now.Before(s.BilledTo) {
+	if now.Before(s.BilledTo) && s.StartedAt.Before(s.BilledTo) {
 		return s.BilledTo
 	}
 	return now
