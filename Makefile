@@ -86,9 +86,10 @@ bench: build ## Run the benchmarks, each beside its yardstick
 	@go test ./views/pdf -run '^$$' -bench Render -cpu 1
 
 .PHONY: screenshots
-screenshots: $(FRONT) ## Draw every page of the form into artifacts/
-	$(SETUP) go postgres chromium
+screenshots: $(FRONT) ## Draw every page into artifacts/, and the README's pictures
+	$(SETUP) go postgres chromium pdftools
 	go test -count=1 -run 'TestPagesInTheBrowser|TestAPersonFillsInEverything' ./views ./handlers
+	go test -count=1 -run TestDemoPartner ./handlers -pictures
 
 .PHONY: clean
 clean: ## Remove what was built; .data, the development data, stays

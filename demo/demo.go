@@ -20,7 +20,7 @@ import (
 )
 
 // Password is that of everybody in the team.
-const Password = "kelp-anchor-lantern-48"
+const Password = "kelp-anchor-lantern-48" //nolint:gosec // of nobody: it is printed and works in development alone
 
 // Sessions is how many sessions a partner has that is worth looking at.
 const Sessions = 1200
