@@ -62,13 +62,6 @@ func (tx *Tx) UpdateAccount(ctx context.Context, a *intake.Account) error {
 	return changedOne(result, err, "update account")
 }
 
-// DefaultExpiresInDays returns how many days the links of an account's
-// sessions work that ask for none, or ErrNotFound.
-func (tx *Tx) DefaultExpiresInDays(ctx context.Context, id intake.AccountID) (days int, err error) {
-	err = tx.GetContext(ctx, &days, `SELECT default_expires_in_days FROM account WHERE id = $1`, id)
-	return days, wrap(err, "get default expiry")
-}
-
 // SetLogo stores an account's logo; nil for none.
 func (tx *Tx) SetLogo(ctx context.Context, id intake.AccountID, logo *intake.Logo) error {
 	var result sql.Result

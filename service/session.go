@@ -16,13 +16,6 @@ import (
 // idempotent answer can commit with it. A live one needs a subscription (D32)
 // and counts as used in its billing period (D42).
 func (s *Service) CreateSession(ctx context.Context, tx *db.Tx, scope intake.Scope, wish intake.NewSession) (*intake.Session, error) {
-	if wish.ExpiresInDays == nil {
-		days, err := tx.DefaultExpiresInDays(ctx, scope.AccountID)
-		if err != nil {
-			return nil, orCode(err, errAccountNotFound)
-		}
-		wish.ExpiresInDays = &days
-	}
 	session, err := wish.Session(scope, s.Clock.Now(), s.Policy.CheckURL)
 	if err != nil {
 		return nil, err
@@ -32,10 +25,10 @@ func (s *Service) CreateSession(ctx context.Context, tx *db.Tx, scope intake.Sco
 			return nil, err
 		}
 	}
-	if err := tx.InsertSession(ctx, session); err != nil {
-		return nil, err
+	if wish.ExpiresInDays == nil {
+		return session, tx.InsertSessionByDefault(ctx, session)
 	}
-	return session, nil
+	return session, tx.InsertSession(ctx, session)
 }
 
 // useSubscription counts a live session in its billing period, which is open:
