@@ -156,6 +156,9 @@ func TestDashboardInABrowser(t *testing.T) {
 			tab.Click("form .button-danger")
 			tab.WaitForText("#status", "It counts from now on")
 
+			at("sessions")
+			tab.Click("a[data-export]")
+			tab.WaitForText("#export-status", "Exported: 6 rows")
 			at("sessions/" + done.ID.String() + "/erase")
 			view(tab, "erase")
 			tab.Click("form .button-danger")
