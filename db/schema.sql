@@ -778,7 +778,7 @@ CREATE INDEX api_key_account_idx ON public.api_key USING btree (account_id, live
 
 CREATE UNIQUE INDEX api_key_hash_key ON public.api_key USING btree (hash);
 
-CREATE INDEX api_request_error_idx ON public.api_request USING btree (account_id, livemode, error_code, id) WHERE (error_code <> ''::text);
+CREATE INDEX api_request_error_idx ON public.api_request USING btree (account_id, livemode, error_code, id) INCLUDE (method, key_id) WHERE (error_code <> ''::text);
 
 CREATE INDEX api_request_key_idx ON public.api_request USING btree (key_id, id);
 
@@ -792,7 +792,7 @@ CREATE INDEX audit_log_target_idx ON public.audit_log USING btree (account_id, t
 
 CREATE INDEX delivery_due_idx ON public.delivery USING btree (endpoint_id, next_attempt_at, sequence) WHERE (next_attempt_at IS NOT NULL);
 
-CREATE INDEX delivery_ended_badly_idx ON public.delivery USING btree (account_id, livemode, sequence) WHERE (state = ANY (ARRAY['failed'::text, 'cancelled'::text]));
+CREATE INDEX delivery_ended_badly_idx ON public.delivery USING btree (account_id, livemode, state, sequence, last_error_class, last_status_code, type, endpoint_id, created_at) WHERE (state = ANY (ARRAY['failed'::text, 'cancelled'::text]));
 
 CREATE INDEX delivery_event_idx ON public.delivery USING btree (event_id);
 
