@@ -63,6 +63,7 @@ func (s *Server) staffRoutes() []staffRoute {
 	return []staffRoute{
 		{get, "", intake.UseDashboard, s.showHome, nil},
 		{get, "/me", intake.UseDashboard, s.showMe, []staffOption{shared}},
+		{post, "/me/name", intake.UseDashboard, s.changeName, []staffOption{shared}},
 		{post, "/me/password", intake.UseDashboard, s.changePassword, []staffOption{shared}},
 		{post, "/me/two-step", intake.UseDashboard, s.beginTwoStep, []staffOption{shared, confirmed}},
 		{post, "/me/two-step/on", intake.UseDashboard, s.turnOnTwoStep, []staffOption{shared, confirmed}},

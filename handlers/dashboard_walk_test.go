@@ -16,6 +16,7 @@ import (
 // the test: whoever adds one says here what it gives access to.
 var walkCases = map[string][]string{
 	"GET /dashboard/:mode/me":                           nil,
+	"POST /dashboard/:mode/me/name":                     nil,
 	"POST /dashboard/:mode/me/password":                 nil,
 	"POST /dashboard/:mode/me/two-step":                 nil,
 	"POST /dashboard/:mode/me/two-step/on":              nil,

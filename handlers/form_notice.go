@@ -22,6 +22,7 @@ var notices = map[string]string{ //nolint:gosec // it takes words about passkeys
 	"uploaded": "Document uploaded",
 	"removed":  "Document removed",
 
+	"name_changed":        "That is how you are called from now on",
 	"password_changed":    "Your password is changed. Other browsers are signed out.",
 	"password_reset":      "Your password is changed. Sign in with the new one.",
 	"two_step_off":        "Two-step sign-in is off",

@@ -74,6 +74,8 @@ const (
 	AuditRecoveryCodeUsed  AuditAction = "staff.recovery_code_used"
 	AuditPasskeyAdded      AuditAction = "staff.passkey_added"
 	AuditPasskeyRemoved    AuditAction = "staff.passkey_removed" //nolint:gosec // a name, no credential
+	AuditFactorsReset      AuditAction = "staff.factors_reset"   // by an operator
+	AuditStaffNamed        AuditAction = "staff.named"
 	AuditInvited           AuditAction = "staff.invited"
 	AuditInvitationRevoked AuditAction = "staff.invitation_revoked"
 	AuditJoined            AuditAction = "staff.joined"
@@ -125,7 +127,7 @@ const (
 var AuditActions = []AuditAction{
 	AuditSignedIn, AuditSignedOut,
 	AuditPasswordChanged, AuditPasswordReset, AuditSessionsEnded, AuditTwoStepOn, AuditTwoStepOff, AuditRecoveryCodesMade, AuditRecoveryCodeUsed,
-	AuditPasskeyAdded, AuditPasskeyRemoved, AuditInvited, AuditInvitationRevoked, AuditJoined, AuditAccountOpened,
+	AuditPasskeyAdded, AuditPasskeyRemoved, AuditFactorsReset, AuditStaffNamed, AuditInvited, AuditInvitationRevoked, AuditJoined, AuditAccountOpened,
 	AuditAccountChanged,
 	AuditPlanChanged, AuditSubscribed, AuditSubscriptionCancelled, AuditReactivated, AuditBillingEmail, AuditInvoicePaid, AuditInvoiceFailed, AuditInvoiceVoid,
 	AuditRedelivered, AuditDeliveryCancelled, AuditRedeliveryStarted, AuditRedeliveryStopped,

@@ -147,3 +147,26 @@ func listed(accounts []intake.Account) []listedAccount {
 	}
 	return out
 }
+
+// runStaffResetFactors helps a staff user who has lost every second factor.
+func runStaffResetFactors(ctx context.Context, p *process, args []string) error {
+	flags := flag.NewFlagSet("staff reset-factors", flag.ContinueOnError)
+	email := flags.String("email", "", "")
+	if err := parseFlags(flags, args); err != nil {
+		return err
+	}
+	if *email == "" {
+		return &usageError{"staff reset-factors needs --email"}
+	}
+	a, err := openCommand(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	staff, err := a.service.ResetFactors(ctx, *email, operator)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.stdout, "%s of %s signs in with the password alone now, and was told by a letter.\n", printable(staff.Email), staff.AccountID)
+	return err
+}

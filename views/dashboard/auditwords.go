@@ -25,6 +25,8 @@ var auditWords = map[intake.AuditAction]string{
 	intake.AuditRecoveryCodeUsed:  "Recovery code used",
 	intake.AuditPasskeyAdded:      "Passkey added",
 	intake.AuditPasskeyRemoved:    "Passkey removed",
+	intake.AuditFactorsReset:      "Second factors removed by an operator",
+	intake.AuditStaffNamed:        "Own name changed",
 	intake.AuditInvited:           "Invited to the team",
 	intake.AuditInvitationRevoked: "Invitation withdrawn",
 	intake.AuditJoined:            "Joined the team",
