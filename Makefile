@@ -23,6 +23,11 @@ run: build ## Set up, build, and serve on http://localhost:8080
 	$(SETUP) postgres
 	@bin/candor serve
 
+.PHONY: seed
+seed: build ## Fill the development database with a partner to look at
+	$(SETUP) postgres
+	@bin/candor demo seed
+
 .PHONY: build
 build: $(FRONT) ## Build bin/candor
 	$(SETUP) go
@@ -81,9 +86,10 @@ bench: build ## Run the benchmarks, each beside its yardstick
 	@go test ./views/pdf -run '^$$' -bench Render -cpu 1
 
 .PHONY: screenshots
-screenshots: $(FRONT) ## Draw every page of the form into artifacts/
-	$(SETUP) go postgres chromium
-	go test -count=1 -run 'TestPagesInTheBrowser|TestAPersonFillsInEverything' ./views ./handlers
+screenshots: $(FRONT) ## Draw every page into artifacts/, and the README's pictures
+	$(SETUP) go postgres chromium pdftools
+	go test -count=1 -run TestPagesInTheBrowser ./views
+	go test -count=1 -run 'TestAPersonFillsInEverything|TestDemoPartner' ./handlers -pictures
 
 .PHONY: clean
 clean: ## Remove what was built; .data, the development data, stays

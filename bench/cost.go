@@ -117,21 +117,22 @@ func (e *environment) countStatements(ctx context.Context, work func() error) (i
 	if _, err := log.Seek(0, io.SeekEnd); err != nil {
 		return 0, err
 	}
-	if err := e.logStatements(ctx, "all"); err != nil {
+	if err := e.set(ctx, "log_statement", "all"); err != nil {
 		return 0, err
 	}
 	if err := work(); err != nil {
 		return 0, err
 	}
-	if err := e.logStatements(ctx, "none"); err != nil {
+	if err := e.set(ctx, "log_statement", "none"); err != nil {
 		return 0, err
 	}
 	text, err := io.ReadAll(log)
 	return len(logged.FindAll(text, -1)), err
 }
 
-func (e *environment) logStatements(ctx context.Context, which string) error {
-	for _, statement := range []string{"ALTER SYSTEM SET log_statement = '" + which + "'", "SELECT pg_reload_conf()"} {
+// set changes one of PostgreSQL's settings for everybody.
+func (e *environment) set(ctx context.Context, name, value string) error {
+	for _, statement := range []string{"ALTER SYSTEM SET " + name + " = '" + value + "'", "SELECT pg_reload_conf()"} {
 		if _, err := e.db.ExecContext(ctx, statement); err != nil {
 			return err
 		}
@@ -151,14 +152,10 @@ func (e *environment) fillDeliveries(ctx context.Context, n int) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	// Ids ascend with the time, as UUIDv7 do.
-	id := func(kind string) string {
-		return `(lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '7' || substr(md5('` + kind + `' || i), 1, 3) || '8' || substr(md5('` + kind + `' || i), 4, 15))::uuid`
-	}
 	old := fmt.Sprintf(`(SELECT i, sequence, at, %s AS event, %s AS delivery
 		FROM (SELECT i, s.last + i AS sequence, now() - interval '89 days' * (%d - i) / %d - interval '1 hour' AS at
 			FROM event_sequence s, generate_series(1, %d) i WHERE s.account_id = '%s' AND NOT s.livemode ORDER BY i) n) o`,
-		id("event"), id("delivery"), n, n, n, scope.AccountID.UUID)
+		timeID("event"), timeID("delivery"), n, n, n, scope.AccountID.UUID)
 	endpoint := fmt.Sprintf(`(SELECT id FROM webhook_endpoint WHERE account_id = '%s' ORDER BY created_at LIMIT 1)`, scope.AccountID.UUID)
 	session := `(SELECT array_agg(id) AS ids FROM session) x`
 	for _, statement := range []string{

@@ -29,6 +29,8 @@ type environment struct {
 	account  struct {
 		AccountID string `json:"account_id"`
 		TestKey   string `json:"test_key"`
+		Email     string `json:"email"`
+		Password  string `json:"password"`
 	}
 }
 
@@ -134,6 +136,7 @@ func (e *environment) stop() {
 	}
 	if e.postgres != nil {
 		_ = e.postgres.Stop()
+		_ = os.RemoveAll(e.postgres.Dir()) // which is elsewhere where root runs this
 	}
 	_ = os.RemoveAll(e.dir)
 }

@@ -21,7 +21,7 @@ func main() {
 	seconds := flag.Int("seconds", 6, "how long each load runs")
 	history := flag.Int("sessions", 1_000_000, "how many sessions the long history has")
 	deliveries := flag.Int("deliveries", 1_000_000, "how many old deliveries there are")
-	only := flag.String("only", "", "run these parts, by commas: throughput, memory, pages, latency, webhooks, fairness, history; or drain, which is a part of webhooks")
+	only := flag.String("only", "", "run these parts, by commas: throughput, memory, pages, latency, webhooks, fairness, history, dashboard; or drain, which is a part of webhooks")
 	binary := flag.String("candor", "bin/candor", "the built service")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -64,6 +64,7 @@ func (b *bench) parts(only string) ([]part, error) {
 	all := []part{
 		{"throughput", b.throughput}, {"memory", b.memory}, {"pages", b.formPages},
 		{"latency", b.webhookLatency}, {"webhooks", b.webhooks}, {"fairness", b.fairness}, {"history", b.longHistory},
+		{"dashboard", b.dashboardPages},
 	}
 	if only == "" {
 		return all, nil

@@ -339,3 +339,24 @@ func (tab *Tab) Screenshot(name string) {
 		tab.t.Fatalf("browsertest: %v", err)
 	}
 }
+
+// Picture writes what the window shows to a WebP file, small enough for a
+// README. The file is named from the module's root.
+func (tab *Tab) Picture(file string) {
+	tab.t.Helper()
+	root, err := moduleRoot()
+	if err != nil {
+		tab.t.Fatalf("browsertest: %v", err)
+	}
+	image := run(tab, "take a picture", func(ctx context.Context, _ *chromedp.Target) ([]byte, error) {
+		quality := int64(82)
+		answer, err := chromedp.Call(ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatWebp, Quality: &quality})
+		if err != nil {
+			return nil, fmt.Errorf("capture: %w", err)
+		}
+		return answer.Data, nil
+	})
+	if err := os.WriteFile(filepath.Join(root, file), image, 0o644); err != nil {
+		tab.t.Fatalf("browsertest: %v", err)
+	}
+}

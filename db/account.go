@@ -56,6 +56,13 @@ func (d *DB) Account(ctx context.Context, id intake.AccountID) (*intake.Account,
 	return r.account(), wrap(err, "get account")
 }
 
+// Account returns one account, or ErrNotFound.
+func (tx *Tx) Account(ctx context.Context, id intake.AccountID) (*intake.Account, error) {
+	var a intake.Account
+	err := tx.GetContext(ctx, &a, `SELECT `+accountColumns+` FROM account WHERE id = $1`, id)
+	return &a, wrap(err, "get account")
+}
+
 // LockAccount returns one account, locked for this transaction, or
 // ErrNotFound.
 func (tx *Tx) LockAccount(ctx context.Context, id intake.AccountID) (*intake.Account, error) {
@@ -76,13 +83,6 @@ func (tx *Tx) UpdateAccount(ctx context.Context, a *intake.Account) error {
 		WHERE id = $1`,
 		a.ID, a.Name, a.HelpEmail, a.HelpPhone, a.BrandColour, a.DefaultExpiresInDays, a.RetentionDays, languages)
 	return changedOne(result, err, "update account")
-}
-
-// DefaultExpiresInDays returns how many days the links of an account's
-// sessions work that ask for none, or ErrNotFound.
-func (tx *Tx) DefaultExpiresInDays(ctx context.Context, id intake.AccountID) (days int, err error) {
-	err = tx.GetContext(ctx, &days, `SELECT default_expires_in_days FROM account WHERE id = $1`, id)
-	return days, wrap(err, "get default expiry")
 }
 
 // SetLogo stores an account's logo; nil for none.

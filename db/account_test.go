@@ -78,20 +78,29 @@ func TestPrincipal(t *testing.T) {
 	}
 }
 
+// subscribed is a new subscription of the store's account.
+func (s *store) subscribed(plan string, at time.Time) *intake.Subscription {
+	closes := at.AddDate(0, 1, 0)
+	return &intake.Subscription{
+		Plan: intake.Plan{ID: plan}, SubscriptionID: intake.NewSubscriptionID(), AccountID: s.scope.AccountID,
+		Status: intake.SubscriptionActive, StartedAt: at, BilledTo: at, ClosesAt: &closes,
+	}
+}
+
 func TestSubscription(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	account := s.scope.AccountID
 	_, err := s.Subscription(s.ctx, account, start)
 	s.missing("before there is one", err)
-	s.tx(func(tx *db.Tx) error { return tx.InsertSubscription(s.ctx, account, "starter", start) })
+	s.tx(func(tx *db.Tx) error { return tx.InsertSubscription(s.ctx, s.subscribed("starter", start)) })
 	got, err := s.Subscription(s.ctx, account, start)
 	s.ok(err)
 	if got.ID != "starter" || got.Name != "Starter" || *got.SessionsIncluded != 10 || *got.OverageCents != 1000 ||
 		got.Status != intake.SubscriptionActive || !got.StartedAt.Equal(start) || got.EffectiveAt != nil {
 		t.Errorf("subscription is %+v", got)
 	}
-	if err := s.InTx(s.ctx, func(tx *db.Tx) error { return tx.InsertSubscription(s.ctx, account, "enterprise", start) }); !db.ConstraintViolated(err, "subscription_current_key") {
+	if err := s.InTx(s.ctx, func(tx *db.Tx) error { return tx.InsertSubscription(s.ctx, s.subscribed("enterprise", start)) }); !db.ConstraintViolated(err, "subscription_current_key") {
 		t.Errorf("a second current subscription: %v", err)
 	}
 	effective := start.Add(time.Hour)
@@ -102,7 +111,7 @@ func TestSubscription(t *testing.T) {
 	}
 	_, err = s.Subscription(s.ctx, account, effective)
 	s.missing("from the effective date on", err)
-	s.tx(func(tx *db.Tx) error { return tx.InsertSubscription(s.ctx, account, "enterprise", effective) })
+	s.tx(func(tx *db.Tx) error { return tx.InsertSubscription(s.ctx, s.subscribed("enterprise", effective)) })
 	again, err := s.Subscription(s.ctx, account, effective)
 	s.ok(err)
 	if again.SessionsIncluded != nil || again.OverageCents != nil {

@@ -3,7 +3,7 @@ package db
 import (
 	"context"
 	"fmt"
-	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,15 +25,12 @@ func (d *DB) DeliveryPage(ctx context.Context, scope intake.Scope, f intake.Deli
 	if before > 0 {
 		c.add("sequence < %s", before)
 	}
-	sources := deliverySources(f)
-	if slices.ContainsFunc(sources, func(s deliverySource) bool { return s.byEvent }) {
-		if err := d.boundSequence(ctx, scope, f, c); err != nil {
-			return nil, err
-		}
+	if err := d.boundSequence(ctx, scope, f, c); err != nil {
+		return nil, err
 	}
 	order := " ORDER BY sequence DESC LIMIT " + c.arg(limit)
 	var parts []string
-	for _, source := range sources {
+	for _, source := range deliverySources(f) {
 		parts = append(parts, "("+source.query(c)+order+")")
 	}
 	if len(parts) == 0 {
@@ -69,8 +66,9 @@ func deliveryConditions(scope intake.Scope, f intake.DeliveryFilter) *conditions
 	if f.Until != nil {
 		c.add("created_at < %s", *f.Until)
 	}
-	if class, ok := strings.CutSuffix(f.Status, "xx"); ok {
-		c.add("last_status_code / 100 = %s::int", class)
+	if class, err := strconv.Atoi(strings.TrimSuffix(f.Status, "xx")); err == nil { // as a range it is looked for in an index
+		c.add("last_status_code >= %s", class*100)
+		c.add("last_status_code < %s", class*100+100)
 	} else if f.Status != "" {
 		c.add("last_error_class = %s", f.Status)
 	}
@@ -139,34 +137,23 @@ func (d *DB) boundSequence(ctx context.Context, scope intake.Scope, f intake.Del
 }
 
 // sequenceAt returns the number of the first event from about that time on, by
-// halving: numbers ascend with time, but for sequenceSlack.
+// halving: numbers ascend with time, but for sequenceSlack. One statement does
+// it, so that it takes one turn and not twenty.
 func (d *DB) sequenceAt(ctx context.Context, scope intake.Scope, at time.Time) (int64, error) {
-	var bounds struct {
-		First int64 `db:"first"`
-		Next  int64 `db:"next"`
-	}
-	err := d.GetContext(ctx, &bounds, `
-		SELECT coalesce(min(sequence), 1) AS first, coalesce(max(sequence), 0) + 1 AS next FROM event WHERE account_id = $1 AND livemode = $2`,
-		scope.AccountID, scope.Livemode)
-	if err != nil {
-		return 0, wrap(err, "find event numbers")
-	}
-	for bounds.First < bounds.Next {
-		middle := bounds.First + (bounds.Next-bounds.First)/2
-		var before bool
-		err := d.GetContext(ctx, &before, `
-			SELECT created_at < $4 FROM event WHERE account_id = $1 AND livemode = $2 AND sequence >= $3 ORDER BY sequence LIMIT 1`,
-			scope.AccountID, scope.Livemode, middle, at)
-		if err != nil {
-			return 0, wrap(err, "find event number by time")
-		}
-		if before {
-			bounds.First = middle + 1
-		} else {
-			bounds.Next = middle
-		}
-	}
-	return bounds.First, nil
+	var first int64
+	err := d.GetContext(ctx, &first, `
+		WITH RECURSIVE halving AS (
+			SELECT coalesce(min(sequence), 1) AS first, coalesce(max(sequence), 0) + 1 AS next FROM event WHERE account_id = $1 AND livemode = $2
+			UNION ALL
+			SELECT CASE WHEN before THEN middle + 1 ELSE first END, CASE WHEN before THEN next ELSE middle END
+			FROM halving CROSS JOIN LATERAL (SELECT first + (next - first) / 2 AS middle) m CROSS JOIN LATERAL (
+				SELECT created_at < $3 AS before FROM event WHERE account_id = $1 AND livemode = $2 AND sequence >= middle ORDER BY sequence LIMIT 1
+			) e
+			WHERE first < next
+		)
+		SELECT first FROM halving WHERE first >= next`,
+		scope.AccountID, scope.Livemode, at)
+	return first, wrap(err, "find event number by time")
 }
 
 // qualified puts a table's name before each of the columns.

@@ -219,7 +219,7 @@ func TestListsOfDeliveriesReadFew(t *testing.T) {
 			s.expectFew("event range", func() error { _, _, err := s.EventRange(s.ctx, s.scope); return err })
 			since := start.Add(49_000 * time.Second)
 			s.expectFew("failed since", func() error {
-				_, err := s.CountFailed(s.ctx, s.scope, intake.DeliveryFilter{Since: &since})
+				_, err := s.CountFailed(s.ctx, s.scope, intake.DeliveryFilter{Since: &since}, 10_000)
 				return err
 			})
 			s.expectFew("outcome of a redelivery", func() error { _, err := s.RedeliveryOutcome(s.ctx, intake.NewRedeliveryID(), 1000); return err })

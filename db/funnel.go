@@ -2,9 +2,8 @@ package db
 
 import (
 	"context"
+	"fmt"
 	"time"
-
-	"github.com/lib/pq"
 
 	"candor/intake"
 )
@@ -43,11 +42,11 @@ func (d *DB) Funnel(ctx context.Context, scope intake.Scope, first, last time.Ti
 // sumProgress reads a row for each day and section.
 func (d *DB) sumProgress(ctx context.Context, f *intake.Funnel, scope intake.Scope, first, last time.Time) error {
 	var rows []struct {
-		Section   string        `db:"section"`
-		Reached   int           `db:"reached"`
-		Completed int           `db:"completed"`
-		Times     pq.Int64Array `db:"times"`
-		Seconds   pq.Int64Array `db:"seconds"`
+		Section   string `db:"section"`
+		Reached   int    `db:"reached"`
+		Completed int    `db:"completed"`
+		Times     counts `db:"times"`
+		Seconds   counts `db:"seconds"`
 	}
 	err := d.SelectContext(ctx, &rows, `
 		SELECT section, reached, completed, times, seconds
@@ -70,8 +69,8 @@ func (d *DB) sumProgress(ctx context.Context, f *intake.Funnel, scope intake.Sco
 // completion.
 func (d *DB) CompletionTimes(ctx context.Context, scope intake.Scope, first, last time.Time) (intake.Times, error) {
 	var rows []struct {
-		Times   pq.Int64Array `db:"times"`
-		Seconds pq.Int64Array `db:"seconds"`
+		Times   counts `db:"times"`
+		Seconds counts `db:"seconds"`
 	}
 	err := d.SelectContext(ctx, &rows, `
 		SELECT times, seconds
@@ -85,4 +84,30 @@ func (d *DB) CompletionTimes(ctx context.Context, scope intake.Scope, first, las
 		}
 	}
 	return out, wrap(err, "sum completion times")
+}
+
+// counts are an array of whole numbers from 0. The home page reads some 50,000
+// of them, for which lib/pq's own type would make a copy each.
+type counts []int64
+
+// Scan reads what PostgreSQL writes, "{1,20,300}".
+func (c *counts) Scan(from any) error {
+	text, ok := from.([]byte)
+	if !ok || len(text) < 2 {
+		return fmt.Errorf("db: counts are %T", from)
+	}
+	*c = make(counts, 0, len(text)/4)
+	n, digits := int64(0), false
+	for _, b := range text[1:] {
+		switch {
+		case b >= '0' && b <= '9':
+			n, digits = n*10+int64(b-'0'), true
+		case b != ',' && b != '}':
+			return fmt.Errorf("db: counts have a %q", b)
+		case digits:
+			*c = append(*c, n)
+			n, digits = 0, false
+		}
+	}
+	return nil
 }

@@ -50,16 +50,21 @@ type FailedAt struct {
 
 // CountFailed returns how many of the scope's failed deliveries match the
 // filter, whose own state is not looked at, to each endpoint, most first: what
-// a redelivery started now would be about.
-func (d *DB) CountFailed(ctx context.Context, scope intake.Scope, f intake.DeliveryFilter) ([]FailedAt, error) {
+// a redelivery started now would be about. Only the first are counted, up to
+// limit, 0 for all.
+func (d *DB) CountFailed(ctx context.Context, scope intake.Scope, f intake.DeliveryFilter, limit int) ([]FailedAt, error) {
 	c := deliveryConditions(scope, f)
 	if err := d.boundSequence(ctx, scope, f, c); err != nil {
 		return nil, err
 	}
+	matching := "SELECT endpoint_id FROM delivery WHERE " + c.where("state = 'failed'")
+	if limit > 0 {
+		matching += " ORDER BY sequence LIMIT " + c.arg(limit)
+	}
 	var out []FailedAt
 	err := d.SelectContext(ctx, &out, `
 		SELECT n.endpoint_id, e.origin, n.count
-		FROM (SELECT endpoint_id, count(*) FROM delivery WHERE `+c.where("state = 'failed'")+` GROUP BY endpoint_id) n
+		FROM (SELECT endpoint_id, count(*) FROM (`+matching+`) m GROUP BY endpoint_id) n
 			JOIN webhook_endpoint e ON e.id = n.endpoint_id
 		ORDER BY n.count DESC, e.origin`, c.args...)
 	return out, wrap(err, "count failed deliveries")

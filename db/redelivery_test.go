@@ -194,7 +194,7 @@ func (s *store) failedAt(url string, n int) (out []*intake.Delivery) {
 // countFailed is how many failed deliveries match, to all endpoints.
 func (s *store) countFailed(f intake.DeliveryFilter) (n int64) {
 	s.Helper()
-	at, err := s.CountFailed(s.ctx, s.scope, f)
+	at, err := s.CountFailed(s.ctx, s.scope, f, 0)
 	s.ok(err)
 	for i, e := range at {
 		if e.Count == 0 || e.Origin == "" || i > 0 && e.Count > at[i-1].Count {

@@ -52,13 +52,19 @@ func (d *DB) APIRequests(ctx context.Context, scope intake.Scope, f intake.Reque
 		return out, nil, wrap(err, "list API requests")
 	}
 	known := len(c.args)
-	var clauses []string
+	columns, clauses := "id", []string(nil)
 	for _, one := range rest {
-		clauses = append(clauses, strings.Replace(one.clause, "%s", c.arg(one.value), 1))
+		columns += ", " + one.column
+		clauses = append(clauses, fmt.Sprintf(one.clause, one.column, c.arg(one.value)))
 	}
+	// What is looked at is no more than the filter needs, which an index of
+	// errors has itself: lines of one error are far apart in the table.
 	err = d.SelectContext(ctx, &out, fmt.Sprintf(`
-		SELECT `+apiRequestColumns+` FROM (%s) looked WHERE %s ORDER BY id DESC LIMIT %d`,
-		apiRequestSource(sources, apiRequestColumns, RequestReach), strings.Join(clauses, " AND "), limit), c.args...)
+		SELECT `+qualified("r", apiRequestColumns)+`
+		FROM (SELECT id FROM (%s) looked WHERE %s ORDER BY id DESC LIMIT %d) found JOIN api_request r ON r.id = found.id
+		WHERE r.account_id = %s AND r.livemode = %s
+		ORDER BY r.id DESC`,
+		apiRequestSource(sources, columns, RequestReach), strings.Join(clauses, " AND "), limit, c.arg(scope.AccountID), c.arg(scope.Livemode)), c.args...)
 	if err != nil || len(out) == limit {
 		return out, nil, wrap(err, "list API requests")
 	}
@@ -71,10 +77,11 @@ func (d *DB) APIRequests(ctx context.Context, scope intake.Scope, f intake.Reque
 	return out, reached, wrap(err, "list API requests")
 }
 
-// apiRequestClause is a condition with its value in the place of %s.
+// apiRequestClause is a condition on a column, with the column and the value in
+// the places of %s.
 type apiRequestClause struct {
-	clause string
-	value  any
+	column, clause string
+	value          any
 }
 
 // apiRequestConditions are what the filter says: sources are conditions of which
@@ -86,7 +93,7 @@ func apiRequestConditions(scope intake.Scope, f intake.RequestFilter, before *in
 	case f.Key != nil && f.Codes == nil:
 		// A key's lines are all of its scope, which is looked at all the same.
 		c.add("key_id = %s", *f.Key)
-		rest = append(rest, apiRequestClause{"account_id = %s", scope.AccountID}, apiRequestClause{"livemode = %s", scope.Livemode})
+		rest = append(rest, apiRequestClause{"account_id", "%s = %s", scope.AccountID}, apiRequestClause{"livemode", "%s = %s", scope.Livemode})
 	default:
 		c.add("account_id = %s", scope.AccountID)
 		c.add("livemode = %s", scope.Livemode)
@@ -110,18 +117,18 @@ func apiRequestConditions(scope intake.Scope, f intake.RequestFilter, before *in
 			sources = append(sources, c.where("error_code <> ''", "error_code = "+c.arg(code)))
 		}
 		if f.Key != nil {
-			rest = append(rest, apiRequestClause{"key_id = %s", *f.Key})
+			rest = append(rest, apiRequestClause{"key_id", "%s = %s", *f.Key})
 		}
 	}
 	if f.Method != "" {
-		rest = append(rest, apiRequestClause{"method = %s", f.Method})
+		rest = append(rest, apiRequestClause{"method", "%s = %s", f.Method})
 	}
 	switch {
 	case f.Status == 0, f.Codes != nil:
 	case f.Status < 10:
-		rest = append(rest, apiRequestClause{"status / 100 = %s", f.Status})
+		rest = append(rest, apiRequestClause{"status", "%s / 100 = %s", f.Status})
 	default:
-		rest = append(rest, apiRequestClause{"status = %s", f.Status})
+		rest = append(rest, apiRequestClause{"status", "%s = %s", f.Status})
 	}
 	return c, sources, rest
 }

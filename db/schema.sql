@@ -119,6 +119,26 @@ BEGIN
     RETURN NULL;
 END $$;
 
+CREATE FUNCTION public.keep_invoice() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        RAISE EXCEPTION 'invoices are kept';
+    END IF;
+    IF OLD.settled_at IS NOT NULL THEN
+        RAISE EXCEPTION 'invoice % is settled', OLD.number;
+    END IF;
+    IF (NEW.id, NEW.number, NEW.account_id, NEW.subscription_id, NEW.period_start, NEW.period_end, NEW.issued_at, NEW.due_at, NEW.account_name,
+            NEW.billing_email, NEW.currency, NEW.sessions_used, NEW.lines, NEW.total_cents, NEW.gst_basis_points, NEW.gst_cents)
+        IS DISTINCT FROM
+        (OLD.id, OLD.number, OLD.account_id, OLD.subscription_id, OLD.period_start, OLD.period_end, OLD.issued_at, OLD.due_at, OLD.account_name,
+            OLD.billing_email, OLD.currency, OLD.sessions_used, OLD.lines, OLD.total_cents, OLD.gst_basis_points, OLD.gst_cents) THEN
+        RAISE EXCEPTION 'invoice % is issued', OLD.number;
+    END IF;
+    RETURN NEW;
+END $$;
+
 CREATE FUNCTION public.refuse_change() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -340,6 +360,41 @@ CREATE TABLE public.invitation (
     CONSTRAINT invitation_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'support'::text, 'finance'::text])))
 );
 
+CREATE TABLE public.invoice (
+    id uuid NOT NULL,
+    number bigint NOT NULL,
+    account_id uuid NOT NULL,
+    subscription_id uuid NOT NULL,
+    period_start timestamp with time zone NOT NULL,
+    period_end timestamp with time zone NOT NULL,
+    issued_at timestamp with time zone NOT NULL,
+    due_at timestamp with time zone NOT NULL,
+    account_name text NOT NULL,
+    billing_email text NOT NULL,
+    currency text NOT NULL,
+    sessions_used bigint NOT NULL,
+    lines jsonb NOT NULL,
+    total_cents bigint NOT NULL,
+    gst_basis_points integer NOT NULL,
+    gst_cents bigint NOT NULL,
+    status text NOT NULL,
+    failures smallint DEFAULT 0 NOT NULL,
+    failure_reason text,
+    next_attempt_at timestamp with time zone,
+    settled_at timestamp with time zone,
+    reference text,
+    CONSTRAINT invoice_check CHECK (((status = ANY (ARRAY['paid'::text, 'void'::text])) = (settled_at IS NOT NULL))),
+    CONSTRAINT invoice_check1 CHECK (((settled_at IS NULL) OR (next_attempt_at IS NULL))),
+    CONSTRAINT invoice_gst_basis_points_check CHECK ((gst_basis_points >= 0)),
+    CONSTRAINT invoice_gst_cents_check CHECK ((gst_cents >= 0)),
+    CONSTRAINT invoice_status_check CHECK ((status = ANY (ARRAY['open'::text, 'paid'::text, 'failed'::text, 'void'::text]))),
+    CONSTRAINT invoice_total_cents_check CHECK ((total_cents >= 0))
+);
+
+CREATE TABLE public.invoice_number (
+    last bigint NOT NULL
+);
+
 CREATE TABLE public.passkey_challenge (
     token_hash bytea NOT NULL,
     staff_id uuid,
@@ -347,11 +402,37 @@ CREATE TABLE public.passkey_challenge (
     expires_at timestamp with time zone NOT NULL
 );
 
+CREATE TABLE public.payment_event (
+    provider text NOT NULL,
+    id text NOT NULL,
+    created_at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE public.payment_method (
+    account_id uuid NOT NULL,
+    provider text NOT NULL,
+    customer_id text NOT NULL,
+    method_id text,
+    label text,
+    method_at timestamp with time zone
+);
+
 CREATE TABLE public.plan (
     id text NOT NULL,
     name text NOT NULL,
     sessions_included integer,
-    overage_cents bigint
+    overage_cents bigint,
+    rank smallint NOT NULL
+);
+
+CREATE TABLE public.plan_change (
+    subscription_id uuid NOT NULL,
+    number smallint NOT NULL,
+    period_start timestamp with time zone NOT NULL,
+    at timestamp with time zone NOT NULL,
+    from_plan_id text NOT NULL,
+    to_plan_id text NOT NULL,
+    used bigint NOT NULL
 );
 
 CREATE TABLE public.reconciliation (
@@ -517,6 +598,10 @@ CREATE TABLE public.subscription (
     status text NOT NULL,
     started_at timestamp with time zone NOT NULL,
     effective_at timestamp with time zone,
+    billed_to timestamp with time zone NOT NULL,
+    closes_at timestamp with time zone,
+    next_plan_id text,
+    reason text,
     CONSTRAINT subscription_status_check CHECK ((status = ANY (ARRAY['active'::text, 'past_due'::text, 'cancelled'::text])))
 );
 
@@ -525,6 +610,13 @@ CREATE TABLE public.subscription_usage (
     period_start timestamp with time zone NOT NULL,
     shard smallint NOT NULL,
     sessions bigint NOT NULL
+);
+
+CREATE TABLE public.usage_notice (
+    account_id uuid NOT NULL,
+    period_start timestamp with time zone NOT NULL,
+    percent integer NOT NULL,
+    at timestamp with time zone NOT NULL
 );
 
 CREATE TABLE public.webhook_endpoint (
@@ -603,8 +695,29 @@ ALTER TABLE ONLY public.idempotency_key
 ALTER TABLE ONLY public.invitation
     ADD CONSTRAINT invitation_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.invoice
+    ADD CONSTRAINT invoice_number_key UNIQUE (number);
+
+ALTER TABLE ONLY public.invoice
+    ADD CONSTRAINT invoice_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.invoice
+    ADD CONSTRAINT invoice_subscription_id_period_start_key UNIQUE (subscription_id, period_start);
+
 ALTER TABLE ONLY public.passkey_challenge
     ADD CONSTRAINT passkey_challenge_pkey PRIMARY KEY (token_hash);
+
+ALTER TABLE ONLY public.payment_event
+    ADD CONSTRAINT payment_event_pkey PRIMARY KEY (provider, id);
+
+ALTER TABLE ONLY public.payment_method
+    ADD CONSTRAINT payment_method_pkey PRIMARY KEY (account_id);
+
+ALTER TABLE ONLY public.payment_method
+    ADD CONSTRAINT payment_method_provider_customer_id_key UNIQUE (provider, customer_id);
+
+ALTER TABLE ONLY public.plan_change
+    ADD CONSTRAINT plan_change_pkey PRIMARY KEY (subscription_id, period_start, number);
 
 ALTER TABLE ONLY public.plan
     ADD CONSTRAINT plan_pkey PRIMARY KEY (id);
@@ -651,6 +764,9 @@ ALTER TABLE ONLY public.subscription
 ALTER TABLE ONLY public.subscription_usage
     ADD CONSTRAINT subscription_usage_pkey PRIMARY KEY (account_id, period_start, shard);
 
+ALTER TABLE ONLY public.usage_notice
+    ADD CONSTRAINT usage_notice_pkey PRIMARY KEY (account_id, period_start, percent);
+
 ALTER TABLE ONLY public.webhook_endpoint
     ADD CONSTRAINT webhook_endpoint_pkey PRIMARY KEY (id);
 
@@ -663,7 +779,7 @@ CREATE INDEX api_key_account_idx ON public.api_key USING btree (account_id, live
 
 CREATE UNIQUE INDEX api_key_hash_key ON public.api_key USING btree (hash);
 
-CREATE INDEX api_request_error_idx ON public.api_request USING btree (account_id, livemode, error_code, id) WHERE (error_code <> ''::text);
+CREATE INDEX api_request_error_idx ON public.api_request USING btree (account_id, livemode, error_code, id) INCLUDE (method, key_id) WHERE (error_code <> ''::text);
 
 CREATE INDEX api_request_key_idx ON public.api_request USING btree (key_id, id);
 
@@ -677,7 +793,7 @@ CREATE INDEX audit_log_target_idx ON public.audit_log USING btree (account_id, t
 
 CREATE INDEX delivery_due_idx ON public.delivery USING btree (endpoint_id, next_attempt_at, sequence) WHERE (next_attempt_at IS NOT NULL);
 
-CREATE INDEX delivery_ended_badly_idx ON public.delivery USING btree (account_id, livemode, sequence) WHERE (state = ANY (ARRAY['failed'::text, 'cancelled'::text]));
+CREATE INDEX delivery_ended_badly_idx ON public.delivery USING btree (account_id, livemode, state, sequence, last_error_class, last_status_code, type, endpoint_id, created_at) WHERE (state = ANY (ARRAY['failed'::text, 'cancelled'::text]));
 
 CREATE INDEX delivery_event_idx ON public.delivery USING btree (event_id);
 
@@ -710,6 +826,12 @@ CREATE UNIQUE INDEX invitation_email_key ON public.invitation USING btree (accou
 CREATE INDEX invitation_expires_idx ON public.invitation USING btree (expires_at);
 
 CREATE UNIQUE INDEX invitation_token_key ON public.invitation USING btree (token_hash);
+
+CREATE INDEX invoice_account_idx ON public.invoice USING btree (account_id, number DESC);
+
+CREATE INDEX invoice_attempt_idx ON public.invoice USING btree (next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
+
+CREATE INDEX invoice_unsettled_idx ON public.invoice USING btree (number) WHERE (settled_at IS NULL);
 
 CREATE INDEX passkey_challenge_expires_idx ON public.passkey_challenge USING btree (expires_at);
 
@@ -767,6 +889,8 @@ CREATE UNIQUE INDEX staff_user_email_key ON public.staff_user USING btree (lower
 
 CREATE INDEX subscription_account_idx ON public.subscription USING btree (account_id, started_at DESC);
 
+CREATE INDEX subscription_closing_idx ON public.subscription USING btree (closes_at) WHERE (closes_at IS NOT NULL);
+
 CREATE UNIQUE INDEX subscription_current_key ON public.subscription USING btree (account_id) WHERE (effective_at IS NULL);
 
 CREATE UNIQUE INDEX webhook_endpoint_origin_key ON public.webhook_endpoint USING btree (account_id, livemode, origin);
@@ -774,6 +898,8 @@ CREATE UNIQUE INDEX webhook_endpoint_origin_key ON public.webhook_endpoint USING
 CREATE INDEX webhook_setting_previous_idx ON public.webhook_setting USING btree (previous_secret_until) WHERE (previous_secret IS NOT NULL);
 
 CREATE TRIGGER audit_log_is_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_log FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
+
+CREATE TRIGGER invoice_kept BEFORE DELETE OR UPDATE ON public.invoice FOR EACH ROW EXECUTE FUNCTION public.keep_invoice();
 
 CREATE TRIGGER section_counted_insert AFTER INSERT ON public.section FOR EACH ROW EXECUTE FUNCTION public.count_section();
 
@@ -821,8 +947,26 @@ ALTER TABLE ONLY public.idempotency_key
 ALTER TABLE ONLY public.invitation
     ADD CONSTRAINT invitation_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY public.invoice
+    ADD CONSTRAINT invoice_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id);
+
+ALTER TABLE ONLY public.invoice
+    ADD CONSTRAINT invoice_subscription_id_fkey FOREIGN KEY (subscription_id) REFERENCES public.subscription(id);
+
 ALTER TABLE ONLY public.passkey_challenge
     ADD CONSTRAINT passkey_challenge_staff_id_fkey FOREIGN KEY (staff_id) REFERENCES public.staff_user(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.payment_method
+    ADD CONSTRAINT payment_method_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.plan_change
+    ADD CONSTRAINT plan_change_from_plan_id_fkey FOREIGN KEY (from_plan_id) REFERENCES public.plan(id);
+
+ALTER TABLE ONLY public.plan_change
+    ADD CONSTRAINT plan_change_subscription_id_fkey FOREIGN KEY (subscription_id) REFERENCES public.subscription(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.plan_change
+    ADD CONSTRAINT plan_change_to_plan_id_fkey FOREIGN KEY (to_plan_id) REFERENCES public.plan(id);
 
 ALTER TABLE ONLY public.redelivery
     ADD CONSTRAINT redelivery_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
@@ -858,10 +1002,16 @@ ALTER TABLE ONLY public.subscription
     ADD CONSTRAINT subscription_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.subscription
+    ADD CONSTRAINT subscription_next_plan_id_fkey FOREIGN KEY (next_plan_id) REFERENCES public.plan(id);
+
+ALTER TABLE ONLY public.subscription
     ADD CONSTRAINT subscription_plan_id_fkey FOREIGN KEY (plan_id) REFERENCES public.plan(id);
 
 ALTER TABLE ONLY public.subscription_usage
     ADD CONSTRAINT subscription_usage_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.usage_notice
+    ADD CONSTRAINT usage_notice_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.webhook_endpoint
     ADD CONSTRAINT webhook_endpoint_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;

@@ -13,12 +13,25 @@ const sessionColumns = `id, account_id, livemode, status, form_type, customer_em
 
 // InsertSession stores a new session.
 func (tx *Tx) InsertSession(ctx context.Context, s *intake.Session) error {
-	_, err := tx.ExecContext(ctx, `
+	return tx.insertSession(ctx, s, &s.ExpiresAt)
+}
+
+// InsertSessionByDefault stores a new session whose link works for as long as
+// the account has it by default, and sets ExpiresAt by that. It is one
+// statement, as this is done often.
+func (tx *Tx) InsertSessionByDefault(ctx context.Context, s *intake.Session) error {
+	return tx.insertSession(ctx, s, nil)
+}
+
+func (tx *Tx) insertSession(ctx context.Context, s *intake.Session, expires *time.Time) error {
+	err := tx.GetContext(ctx, &s.ExpiresAt, `
 		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, customer_name, reference_id,
 			webhook_url, metadata, created_at, expires_at, created_by_kind, created_by)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
+			coalesce($12, $11::timestamptz + (SELECT default_expires_in_days FROM account WHERE id = $2) * interval '24 hours'), $13, $14)
+		RETURNING expires_at`,
 		s.ID, s.AccountID, s.Livemode, s.Status, s.FormType, s.CustomerEmail, s.CustomerName, s.ReferenceID,
-		s.WebhookURL, s.Metadata, s.CreatedAt, s.ExpiresAt, s.CreatedByKind, s.CreatedBy)
+		s.WebhookURL, s.Metadata, s.CreatedAt, expires, s.CreatedByKind, s.CreatedBy)
 	return wrap(err, "insert session")
 }
 

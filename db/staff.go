@@ -57,3 +57,20 @@ func (tx *Tx) SetPasswordHash(ctx context.Context, id intake.StaffID, hash strin
 	result, err := tx.ExecContext(ctx, `UPDATE staff_user SET password_hash = $2 WHERE id = $1`, id, hash)
 	return changedOne(result, err, "set staff password")
 }
+
+// SetStaffName stores how a staff user is called.
+func (tx *Tx) SetStaffName(ctx context.Context, id intake.StaffID, name string) error {
+	result, err := tx.ExecContext(ctx, `UPDATE staff_user SET name = $2 WHERE id = $1`, id, name)
+	return changedOne(result, err, "set staff name")
+}
+
+// DropSecondFactors removes a staff user's authenticator, recovery codes and
+// passkeys, and signs them out everywhere.
+func (tx *Tx) DropSecondFactors(ctx context.Context, id intake.StaffID) error {
+	result, err := tx.ExecContext(ctx, `
+		WITH codes AS (DELETE FROM staff_recovery_code WHERE staff_id = $1),
+			passkeys AS (DELETE FROM staff_passkey WHERE staff_id = $1),
+			browsers AS (DELETE FROM staff_session WHERE staff_id = $1)
+		UPDATE staff_user SET totp_secret = NULL, totp_pending = NULL, totp_since = NULL, totp_step = 0 WHERE id = $1`, id)
+	return changedOne(result, err, "drop second factors")
+}

@@ -4,41 +4,144 @@ import (
 	"context"
 	"time"
 
-	"github.com/google/uuid"
+	"github.com/lib/pq"
 
 	"candor/intake"
 )
 
-// InsertSubscription starts an account's subscription to a plan.
-func (tx *Tx) InsertSubscription(ctx context.Context, account intake.AccountID, planID string, startedAt time.Time) error {
+const (
+	planColumns = `p.id AS plan_id, p.name AS plan_name, p.rank AS plan_rank, p.sessions_included, p.overage_cents`
+
+	subscriptionColumns = planColumns + `, s.id, s.account_id, s.status, s.started_at, s.effective_at, s.reason, s.billed_to, s.closes_at, s.next_plan_id`
+)
+
+// Plans lists the plans, the smallest first.
+func (d *DB) Plans(ctx context.Context) ([]intake.Plan, error) {
+	var out []intake.Plan
+	err := d.SelectContext(ctx, &out, `SELECT `+planColumns+` FROM plan p ORDER BY rank`)
+	return out, wrap(err, "list plans")
+}
+
+// Plan returns a plan, or ErrNotFound.
+func (tx *Tx) Plan(ctx context.Context, id string) (*intake.Plan, error) {
+	var p intake.Plan
+	err := tx.GetContext(ctx, &p, `SELECT `+planColumns+` FROM plan p WHERE id = $1`, id)
+	return &p, wrap(err, "get plan")
+}
+
+// InsertSubscription starts an account's subscription.
+func (tx *Tx) InsertSubscription(ctx context.Context, s *intake.Subscription) error {
 	_, err := tx.ExecContext(ctx, `
-		INSERT INTO subscription (id, account_id, plan_id, status, started_at)
-		VALUES ($1, $2, $3, 'active', $4)`,
-		uuid.Must(uuid.NewV7()), account, planID, startedAt)
+		INSERT INTO subscription (id, account_id, plan_id, status, started_at, billed_to, closes_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		s.SubscriptionID, s.AccountID, s.Plan.ID, s.Status, s.StartedAt, s.BilledTo, s.ClosesAt)
 	return wrap(err, "insert subscription")
 }
 
 // Subscription returns the account's subscription at now, or ErrNotFound
 // where there is none or it is past its effective date (D43).
 func (d *DB) Subscription(ctx context.Context, account intake.AccountID, now time.Time) (*intake.Subscription, error) {
-	return subscription(ctx, d, account, now)
+	return subscription(ctx, d, account, now, "")
 }
 
-// Subscription returns the account's subscription at now, or ErrNotFound.
-func (tx *Tx) Subscription(ctx context.Context, account intake.AccountID, now time.Time) (*intake.Subscription, error) {
-	return subscription(ctx, tx, account, now)
+// HoldSubscription returns the account's subscription at now and keeps its plan
+// and periods as they are until the transaction ends; others can hold it, too.
+// ErrNotFound where there is none.
+func (tx *Tx) HoldSubscription(ctx context.Context, account intake.AccountID, now time.Time) (*intake.Subscription, error) {
+	return subscription(ctx, tx, account, now, "FOR KEY SHARE OF s")
 }
 
-func subscription(ctx context.Context, q Queryer, account intake.AccountID, now time.Time) (*intake.Subscription, error) {
+// LockSubscription returns the account's subscription at now once nobody holds
+// it, and lets nobody until the transaction ends. ErrNotFound where there is
+// none.
+func (tx *Tx) LockSubscription(ctx context.Context, account intake.AccountID, now time.Time) (*intake.Subscription, error) {
+	return subscription(ctx, tx, account, now, "FOR UPDATE OF s")
+}
+
+// subscription is read in one statement: a lock that was waited for shows the
+// row as it is then. The plan is joined after it, or it would be that of the
+// row as it was before.
+func subscription(ctx context.Context, q Queryer, account intake.AccountID, now time.Time, lock string) (*intake.Subscription, error) {
 	var s intake.Subscription
 	err := q.GetContext(ctx, &s, `
-		SELECT s.plan_id, p.name AS plan_name, p.sessions_included, p.overage_cents, s.status, s.started_at, s.effective_at
-		FROM subscription s JOIN plan p ON p.id = s.plan_id
-		WHERE s.account_id = $1 AND (s.effective_at IS NULL OR s.effective_at > $2)
-		ORDER BY s.started_at DESC
-		LIMIT 1`,
+		WITH s AS MATERIALIZED (
+			SELECT * FROM subscription s
+			WHERE account_id = $1 AND (effective_at IS NULL OR effective_at > $2)
+			ORDER BY started_at DESC
+			LIMIT 1
+			`+lock+`)
+		SELECT `+subscriptionColumns+` FROM s JOIN plan p ON p.id = s.plan_id`,
 		account, now)
 	return &s, wrap(err, "get subscription")
+}
+
+// LockClosing returns a subscription whose period has ended before the time
+// and isn't invoiced, but for those in without. One that somebody holds is left
+// for the next time. ErrNotFound where there is none.
+func (tx *Tx) LockClosing(ctx context.Context, before time.Time, without []intake.SubscriptionID) (*intake.Subscription, error) {
+	ids := make([]string, len(without))
+	for i, id := range without {
+		ids[i] = id.UUID.String()
+	}
+	var s intake.Subscription
+	err := tx.GetContext(ctx, &s, `
+		WITH s AS MATERIALIZED (
+			SELECT * FROM subscription s
+			WHERE closes_at <= $1 AND id <> ALL ($2::uuid[])
+			ORDER BY closes_at
+			LIMIT 1
+			FOR UPDATE SKIP LOCKED)
+		SELECT `+subscriptionColumns+` FROM s JOIN plan p ON p.id = s.plan_id`, before, pq.Array(ids))
+	return &s, wrap(err, "find period to close")
+}
+
+// UpdateSubscription stores what can change of a locked subscription.
+func (tx *Tx) UpdateSubscription(ctx context.Context, s *intake.Subscription) error {
+	result, err := tx.ExecContext(ctx, `
+		UPDATE subscription SET plan_id = $2, status = $3, effective_at = $4, reason = $5, billed_to = $6, closes_at = $7, next_plan_id = $8
+		WHERE id = $1`,
+		s.SubscriptionID, s.Plan.ID, s.Status, s.EffectiveAt, s.Reason, s.BilledTo, s.ClosesAt, s.NextPlanID)
+	return changedOne(result, err, "update subscription")
+}
+
+// InsertPlanChange notes that a locked subscription moves to another plan
+// within its open period, of which used sessions were used before.
+func (tx *Tx) InsertPlanChange(ctx context.Context, s *intake.Subscription, to string, used int, now time.Time) error {
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO plan_change (subscription_id, number, period_start, at, from_plan_id, to_plan_id, used)
+		SELECT $1, 1 + count(*), $2, $3, $4, $5, $6 FROM plan_change WHERE subscription_id = $1 AND period_start = $2`,
+		s.SubscriptionID, s.BilledTo, now, s.Plan.ID, to, used)
+	return wrap(err, "insert plan change")
+}
+
+// PlanStretches returns the parts of a subscription's open period by plan.
+func (d *DB) PlanStretches(ctx context.Context, s *intake.Subscription) ([]intake.PlanStretch, error) {
+	return planStretches(ctx, d, s)
+}
+
+// PlanStretches returns the parts of a subscription's open period by plan.
+func (tx *Tx) PlanStretches(ctx context.Context, s *intake.Subscription) ([]intake.PlanStretch, error) {
+	return planStretches(ctx, tx, s)
+}
+
+func planStretches(ctx context.Context, q Queryer, s *intake.Subscription) ([]intake.PlanStretch, error) {
+	var changes []struct {
+		intake.Plan
+		Used int `db:"used"`
+	}
+	err := q.SelectContext(ctx, &changes, `
+		SELECT `+planColumns+`, c.used FROM plan_change c JOIN plan p ON p.id = c.from_plan_id
+		WHERE c.subscription_id = $1 AND c.period_start = $2 ORDER BY c.number`, s.SubscriptionID, s.BilledTo)
+	if err != nil {
+		return nil, wrap(err, "list plan changes")
+	}
+	var out []intake.PlanStretch
+	from := 0
+	for _, c := range changes {
+		out = append(out, intake.PlanStretch{Plan: c.Plan, From: from})
+		from = c.Used
+	}
+	return append(out, intake.PlanStretch{Plan: s.Plan, From: from}), nil
 }
 
 // CountLiveSession counts one live session as used in the billing period
@@ -55,9 +158,45 @@ func (tx *Tx) CountLiveSession(ctx context.Context, account intake.AccountID, pe
 // UsedSessions returns how many live sessions were counted in the billing
 // period that starts at periodStart.
 func (d *DB) UsedSessions(ctx context.Context, account intake.AccountID, periodStart time.Time) (int, error) {
+	return usedSessions(ctx, d, account, periodStart)
+}
+
+// UsedSessions returns how many live sessions were counted in the billing
+// period that starts at periodStart.
+func (tx *Tx) UsedSessions(ctx context.Context, account intake.AccountID, periodStart time.Time) (int, error) {
+	return usedSessions(ctx, tx, account, periodStart)
+}
+
+func usedSessions(ctx context.Context, q Queryer, account intake.AccountID, periodStart time.Time) (int, error) {
 	var n int
-	err := d.GetContext(ctx, &n, `
+	err := q.GetContext(ctx, &n, `
 		SELECT coalesce(sum(sessions), 0) FROM subscription_usage WHERE account_id = $1 AND period_start = $2`,
 		account, periodStart)
 	return n, wrap(err, "sum used sessions")
+}
+
+// UsageDrift is an account's period of which the count of used sessions is not
+// that of its sessions.
+type UsageDrift struct {
+	AccountID   intake.AccountID `db:"account_id"`
+	PeriodStart time.Time        `db:"period_start"`
+	Counted     int              `db:"counted"`
+	Sessions    int              `db:"sessions"`
+}
+
+// UsageDrifts recounts the open period of each subscription that isn't past
+// its effective date at now, and returns those that differ.
+func (d *DB) UsageDrifts(ctx context.Context, now time.Time) ([]UsageDrift, error) {
+	var out []UsageDrift
+	err := d.SelectContext(ctx, &out, `
+		SELECT s.account_id, s.billed_to AS period_start, c.counted, n.sessions
+		FROM subscription s
+		CROSS JOIN LATERAL (
+			SELECT coalesce(sum(sessions), 0) AS counted FROM subscription_usage u WHERE u.account_id = s.account_id AND u.period_start = s.billed_to) c
+		CROSS JOIN LATERAL (
+			SELECT count(*) AS sessions FROM session n
+			WHERE n.account_id = s.account_id AND n.livemode AND n.created_at >= s.billed_to AND n.created_at < s.closes_at) n
+		WHERE s.closes_at IS NOT NULL AND (s.effective_at IS NULL OR s.effective_at > $1) AND c.counted <> n.sessions
+		ORDER BY s.account_id`, now)
+	return out, wrap(err, "recount usage")
 }

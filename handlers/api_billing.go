@@ -55,7 +55,7 @@ func (s *Server) billingSubscription(ctx context.Context, _ *noParameters) (*sub
 		CurrentPeriod:   period{form.At(of.Period.Start), form.At(of.Period.End)},
 		Usage:           subscriptionUsage{of.Used, of.Remaining},
 		BillingEmail:    of.BillingEmail,
-		NextInvoiceDate: form.At(of.Period.End),
+		NextInvoiceDate: form.At(of.InvoiceDate),
 	}, nil
 }
 

@@ -18,9 +18,7 @@ import (
 // colleague, sets the account's colour, and reads who did all that.
 func TestDashboardInABrowser(t *testing.T) {
 	t.Parallel()
-	// Colours depend on the scheme and the layout on the width: two looks show
-	// each of them.
-	for i, options := range []browsertest.Options{{Device: browsertest.Phone}, {Device: browsertest.Desktop, Dark: true}} {
+	for i, options := range looks() {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
 			b, base := serveHTTP(t)
@@ -158,8 +156,35 @@ func TestDashboardInABrowser(t *testing.T) {
 			tab.Click("form .button-danger")
 			tab.WaitForText("#status", "It counts from now on")
 
+			at("sessions")
+			tab.Click("a[data-export]")
+			tab.WaitForText("#export-status", "Exported: 6 rows")
+			at("sessions/" + done.ID.String() + "/erase")
+			view(tab, "erase")
+			tab.Click("form .button-danger")
+			tab.WaitForFocus("error-summary")
+			tab.Type("#confirm", done.CustomerEmail)
+			tab.Press("\r")
+			tab.WaitForText("#status", "This is the receipt")
+			view(tab, "session-erased")
+
+			tab.Open(base + "/dashboard/live/billing")
+			tab.WaitForText("main", "Professional")
+			view(tab, "billing")
+			tab.Click("[href$='billing/plan']")
+			tab.Click("#plan")
+			tab.Click("form .button-primary")
+			tab.WaitForText("main", "You can change your mind until then")
+			view(tab, "billing-plan")
+			tab.Click("form .button-primary")
+			tab.WaitForText("#status", "The plan is changed")
+			tab.Click("[href$='billing/cancel']")
+			tab.Click("form .button-danger")
+			tab.WaitForFocus("error-summary")
+			view(tab, "billing-cancel")
+
 			at("audit")
-			tab.WaitForText("main", "api_key.created")
+			tab.WaitForText("main", "API key created")
 			view(tab, "audit")
 		})
 	}

@@ -67,7 +67,7 @@ func TestKeys(t *testing.T) {
 			t.Errorf("from %s: %d, want %d", address, got, want)
 		}
 	}
-	developer.wantPage(developer.get("/dashboard/test/keys"), http.StatusOK, "20 Nov 2026, 03:04 UTC</time> <span class=\"row-note\">from ")
+	developer.wantPage(developer.get("/dashboard/test/keys"), http.StatusOK, "03:04 UTC</span></time> <span class=\"row-note\">from ")
 
 	path := firstKeyPath(list)
 	developer.wantPage(developer.post(path+"/rename", url.Values{"name": {""}}), http.StatusUnprocessableEntity, "Enter a name")
@@ -95,7 +95,7 @@ func TestKeys(t *testing.T) {
 	}
 	owner := b.staff(intake.RoleOwner)
 	log := owner.get("/dashboard/test/audit")
-	owner.wantPage(log, http.StatusOK, "api_key.created", "api_key.renamed", "api_key.rotated", "api_key.deleted")
+	owner.wantPage(log, http.StatusOK, "<span>API key created ", "<span>API key renamed ", "<span>API key rotated ", "<span>API key deleted ")
 	if strings.Contains(log.Body.String(), next) {
 		t.Error("the audit log has a key")
 	}

@@ -16,7 +16,10 @@ func (s *Server) showMe(c echo.Context, v *staffVisit) error { return s.mePage(c
 // mePage is the own account, with what is wrong with what was posted.
 func (s *Server) mePage(c echo.Context, v *staffVisit, wrong []views.ErrorItem) error {
 	ctx := c.Request().Context()
-	page := dashboard.MePage{Page: s.staffPageOf(v, "My account")}
+	page := dashboard.MePage{Page: s.staffPageOf(v, "My account"), Name: v.Session.Name}
+	if values := c.Request().PostForm; values.Has("name") {
+		page.Name = values.Get("name")
+	}
 	status := http.StatusOK
 	if len(wrong) > 0 {
 		page.Problems, status = wrong, http.StatusUnprocessableEntity
@@ -43,6 +46,15 @@ func wrongFields(err error, proof string) ([]views.ErrorItem, bool) {
 	}
 	items := errorItems(problems(err))
 	return items, len(items) > 0
+}
+
+// changeName stores how the staff user is called.
+func (s *Server) changeName(c echo.Context, v *staffVisit) error {
+	err := s.Service.ChangeName(c.Request().Context(), v.Session, c.FormValue("name"), visitor(c))
+	if wrong, ok := wrongFields(err, "name"); ok {
+		return s.mePage(c, v, wrong)
+	}
+	return s.backTo(c, v, "me", err, "name_changed")
 }
 
 // changePassword sets a new password and changes the session's token.

@@ -11,10 +11,15 @@ import (
 	"candor/intake"
 )
 
-// looks are the ways in which pages are looked at.
-var looks = []browsertest.Options{
-	{Device: browsertest.Phone}, {Device: browsertest.Phone, Dark: true},
-	{Device: browsertest.Desktop}, {Device: browsertest.Desktop, Dark: true},
+// looks are the ways in which pages are looked at. Colours depend on the scheme
+// and the layout on the width: two looks show each of them. With -pictures
+// there are all four.
+func looks() []browsertest.Options {
+	two := []browsertest.Options{{Device: browsertest.Phone}, {Device: browsertest.Desktop, Dark: true}}
+	if *pictures {
+		return append(two, browsertest.Options{Device: browsertest.Phone, Dark: true}, browsertest.Options{Device: browsertest.Desktop})
+	}
+	return two
 }
 
 // view checks the page that the tab shows, and takes its picture.
@@ -29,7 +34,7 @@ func view(tab *browsertest.Tab, name string) {
 // the recovery codes, signs out and in again, on a phone and at a desk.
 func TestAccountInABrowser(t *testing.T) {
 	t.Parallel()
-	for i, options := range looks {
+	for i, options := range looks() {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
 			b, base := serveHTTP(t)
@@ -83,7 +88,7 @@ func TestAccountInABrowser(t *testing.T) {
 // does what letters ask for.
 func TestDoorInABrowser(t *testing.T) {
 	t.Parallel()
-	for i, options := range looks {
+	for i, options := range looks() {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
 			b, base := serveHTTP(t)

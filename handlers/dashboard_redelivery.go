@@ -42,12 +42,15 @@ func (s *Server) redeliveriesPage(c echo.Context, v *staffVisit, status int, val
 	filter, rate, shown, wrong := redeliveryWish(values)
 	page := dashboard.RedeliveriesPage{Page: s.staffPageOf(v, "Send failed deliveries again"), Wish: shown}
 	if values.Get("preview") != "" && wrong == nil {
-		preview, err := s.Service.PreviewRedelivery(ctx, v.Scope, filter, rate)
+		preview, err := s.Service.PreviewRedelivery(ctx, v.Scope, filter, rate, service.CountMost)
 		if wrong = problems(err); wrong == nil && err != nil {
 			return err
 		}
 		if wrong == nil {
-			page.Preview = &dashboard.RedeliveryPreview{Matched: preview.Matched, AtLeast: time.Duration(preview.Matched/int64(rate)) * time.Second}
+			page.Preview = &dashboard.RedeliveryPreview{
+				Matched: preview.Matched, OrMore: preview.Matched == service.CountMost,
+				AtLeast: time.Duration(preview.Matched/int64(rate)) * time.Second,
+			}
 			for _, e := range preview.Endpoints {
 				page.Preview.Endpoints = append(page.Preview.Endpoints, dashboard.EndpointCount{Origin: e.Origin, Count: e.Count})
 			}
@@ -149,7 +152,7 @@ func (s *Server) showRedelivery(c echo.Context, v *staffVisit) error {
 	if err != nil {
 		return err
 	}
-	page := dashboard.RedeliveryPage{Page: s.staffPageOf(v, "Sending again"), Redelivery: *r, OutcomeMost: service.OutcomeMost}
+	page := dashboard.RedeliveryPage{Page: s.staffPageOf(v, "Sending again"), Redelivery: *r, OutcomeMost: service.CountMost}
 	if page.Outcome, err = s.Service.RedeliveryOutcome(ctx, r); err != nil {
 		return err
 	}

@@ -95,7 +95,7 @@ func TestManyAreSentAgain(t *testing.T) {
 	developer.wantRedirect(developer.post(path+"/stop", nil), path)
 	developer.says(path, "It had come to an end already")
 	developer.says(redeliveries, "Stopped 2 of 4", developer.session.Email)
-	owner.says("/dashboard/test/audit", "redelivery.started", "redelivery.stopped", developer.session.Email, "matched: 4", "requeued: 2")
+	owner.says("/dashboard/test/audit", "<span>Failed webhooks sent again ", "<span>Sending again stopped ", developer.session.Email, "matched: 4", "requeued: 2")
 }
 
 // says fails unless the page has all the texts, in its words or its markup.

@@ -75,7 +75,7 @@ func (s *Server) listSessionsPage(c echo.Context, v *staffVisit) error {
 	if err != nil {
 		return err
 	}
-	page.Sessions, page.Total, page.More = slice.Sessions, slice.Total, slice.More
+	page.Sessions, page.Total, page.OrMore, page.More = slice.Sessions, slice.Total, slice.OrMore, slice.More
 	return render(c, http.StatusOK, dashboard.Sessions(page))
 }
 

@@ -43,7 +43,7 @@ func TestSettingsAreOnTheForm(t *testing.T) {
 	for _, path := range []string{"/brand/b0241c", "/brand/red.css", "/brand/b0241c.css.css"} {
 		owner.wantPage(owner.get(path), http.StatusNotFound)
 	}
-	owner.wantPage(owner.get("/dashboard/test/audit"), http.StatusOK, "account.changed", "brand_colour: b0241c")
+	owner.wantPage(owner.get("/dashboard/test/audit"), http.StatusOK, "<span>Settings changed ", "brand colour: b0241c")
 }
 
 // sendLogo posts the form of the logo with that file.
@@ -156,7 +156,7 @@ func TestDefaultExpiry(t *testing.T) {
 		t.Errorf("the same answer again has %d days, want 30", got)
 	}
 	owner.wantPage(owner.get("/dashboard/live/sessions/new"), http.StatusOK, `value="7"`)
-	owner.wantPage(owner.get("/dashboard/test/audit"), http.StatusOK, "default_expires_in_days: 30 → 7")
+	owner.wantPage(owner.get("/dashboard/test/audit"), http.StatusOK, "default expires in days: 30 → 7")
 }
 
 // TestRetentionIsReviewed follows a shorter retention from what the page says
@@ -236,7 +236,7 @@ func TestRetentionIsReviewed(t *testing.T) {
 	retire(1)
 
 	owner = b.staff(intake.RoleOwner)
-	owner.wantPage(owner.get("/dashboard/test/audit"), http.StatusOK, "retention_days: 90 → 10", "retention_days: 10 → 30")
+	owner.wantPage(owner.get("/dashboard/test/audit"), http.StatusOK, "retention days: 90 → 10", "retention days: 10 → 30")
 	b.clock.advance(time.Hour) // the password is asked again before anything is deleted
 	review := path + "/retention?retention_days=1"
 	owner.wantRedirect(owner.get(review), "/dashboard/confirm?then="+url.QueryEscape(review))

@@ -1,6 +1,8 @@
 package handlers_test
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -9,6 +11,7 @@ import (
 
 	"candor/handlers"
 	"candor/intake"
+	"candor/service"
 )
 
 func signInForm(email, password string) url.Values {
@@ -148,4 +151,59 @@ func TestLocalPath(t *testing.T) {
 			t.Errorf("LocalPath(%q) = %q, want %q", path, got, want)
 		}
 	}
+}
+
+// TestSignInTakesAsLongForNobody: how long a refusal takes doesn't tell whether
+// there is such a user. The quickest of some is compared, and by a factor that
+// only a hash that is left out comes to, some fifty.
+func TestSignInTakesAsLongForNobody(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	quickest := func(email string) time.Duration {
+		least := time.Hour
+		for i := range 4 {
+			from := service.Visitor{IPAddress: fmt.Sprintf("192.0.2.%d", i)}
+			began := time.Now()
+			if _, _, err := b.service.SignIn(b.Context(), email, "wrong password", from); err == nil {
+				t.Fatal("signed in")
+			}
+			least = min(least, time.Since(began))
+		}
+		return least
+	}
+	if known, unknown := quickest(b.account.Email), quickest("nobody@lender.example"); known > 5*unknown || unknown > 5*known {
+		t.Errorf("a wrong password takes %s, an unknown address %s", known, unknown)
+	}
+}
+
+// TestOperatorHelpsWithLostFactors: whoever has lost authenticator and codes
+// gets in again by the password, once an operator has helped.
+func TestOperatorHelpsWithLostFactors(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.owner().twoStep()
+	browser := b.halfIn()
+	if _, err := b.service.ResetFactors(b.Context(), "nobody@lender.example", someone); !errors.Is(err, &intake.Error{Code: intake.CodeNotFound}) {
+		t.Errorf("nobody: %v", err)
+	}
+	_, err := b.service.ResetFactors(b.Context(), strings.ToUpper(b.account.Email), someone)
+	b.ok(err)
+	again := b.stranger()
+	again.wantRedirect(again.post("/dashboard/sign-in", signInForm(b.account.Email, b.account.Password)), "/dashboard")
+	again.wantPage(again.get("/dashboard/test/me"), http.StatusOK, "Set up two-step sign-in")
+	if answer := browser.get("/dashboard/test/me"); answer.Code != http.StatusSeeOther {
+		t.Errorf("the browser that was half in: status %d, want 303", answer.Code)
+	}
+	b.audited(intake.AuditFactorsReset, 1)
+}
+
+func TestOwnName(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	owner := b.owner()
+	const page = "/dashboard/test/me"
+	owner.wantPage(owner.post(page+"/name", url.Values{"name": {" "}}), http.StatusUnprocessableEntity, "Enter your name")
+	owner.wantRedirect(owner.post(page+"/name", url.Values{"name": {hostile}}), page)
+	owner.wantPage(owner.get(page), http.StatusOK, "That is how you are called", "&lt;script&gt;")
+	b.audited(intake.AuditStaffNamed, 1)
 }

@@ -42,7 +42,7 @@ func TestTeam(t *testing.T) {
 	b.clock.advance(intake.StaffConfirmed)
 	answer := owner.post(path, url.Values{"email": {"x@lender.example"}, "role": {"owner"}, "from": {path}})
 	owner.wantRedirect(answer, "/dashboard/confirm?then="+url.QueryEscape(path))
-	owner.wantPage(owner.get("/dashboard/test/audit"), http.StatusOK, "staff.removed", "staff.role_changed", "role: support → owner", "staff.invited", "192.0.2.1")
+	owner.wantPage(owner.get("/dashboard/test/audit"), http.StatusOK, "<span>Removed from the team ", "<span>Role changed ", "role: support → owner", "<span>Invited to the team ", "192.0.2.1")
 }
 
 // TestLastOwnerStays whatever two owners do to each other at once.
@@ -75,9 +75,10 @@ func TestAuditLog(t *testing.T) {
 		_, err := b.service.Cancel(t.Context(), b.testScope(), session.ID, intake.Actor{Kind: intake.ActorKey, ID: "key_1", Name: hostile})
 		b.ok(err)
 	}
+	const cancelled = "<span>Session cancelled " // a line, not a choice of the filter
 	page := owner.get("/dashboard/live/audit")
-	owner.wantPage(page, http.StatusOK, "session.cancelled", "&lt;script&gt;", "Older")
-	if n := strings.Count(page.Body.String(), `<span class="mono">session.cancelled</span>`); n != 50 {
+	owner.wantPage(page, http.StatusOK, "&lt;script&gt;", "Older")
+	if n := strings.Count(page.Body.String(), cancelled); n != 50 {
 		t.Errorf("%d lines on a page, want 50", n)
 	}
 	_, older, _ := strings.Cut(page.Body.String(), "before=")
@@ -85,7 +86,7 @@ func TestAuditLog(t *testing.T) {
 	owner.wantPage(owner.get("/dashboard/live/audit?before="+older), http.StatusOK, "Newest")
 	owner.wantPage(owner.get("/dashboard/live/audit?who=nobody"), http.StatusOK, "No line of the log matches")
 	owner.wantPage(owner.get("/dashboard/live/audit?action=staff.removed"), http.StatusOK, "No line of the log matches")
-	owner.wantPage(owner.get("/dashboard/live/audit?from=2026-11-20&to=2026-11-20"), http.StatusOK, "session.cancelled")
+	owner.wantPage(owner.get("/dashboard/live/audit?from=2026-11-20&to=2026-11-20"), http.StatusOK, cancelled)
 	owner.wantPage(owner.get("/dashboard/live/audit?to=2026-11-19"), http.StatusOK, "No line of the log matches")
 	rows, err := csv.NewReader(owner.get("/dashboard/live/audit/export?action=session.cancelled").Body).ReadAll()
 	b.ok(err)

@@ -16,6 +16,7 @@ import (
 // the test: whoever adds one says here what it gives access to.
 var walkCases = map[string][]string{
 	"GET /dashboard/:mode/me":                           nil,
+	"POST /dashboard/:mode/me/name":                     nil,
 	"POST /dashboard/:mode/me/password":                 nil,
 	"POST /dashboard/:mode/me/two-step":                 nil,
 	"POST /dashboard/:mode/me/two-step/on":              nil,
@@ -60,6 +61,16 @@ var walkCases = map[string][]string{
 	"POST /dashboard/:mode/settings/expiry":                        nil,
 	"GET /dashboard/:mode/settings/retention":                      nil,
 	"POST /dashboard/:mode/settings/retention":                     nil,
+	"GET /dashboard/:mode/billing":                                 nil,
+	"POST /dashboard/:mode/billing/email":                          nil,
+	"POST /dashboard/:mode/billing/subscribe":                      nil,
+	"GET /dashboard/:mode/billing/plan":                            nil,
+	"POST /dashboard/:mode/billing/plan":                           nil,
+	"GET /dashboard/:mode/billing/cancel":                          nil,
+	"POST /dashboard/:mode/billing/cancel":                         nil,
+	"POST /dashboard/:mode/billing/reactivate":                     nil,
+	"POST /dashboard/:mode/billing/card":                           nil,
+	"GET /dashboard/:mode/billing/invoices/:invoice/pdf":           {"invoice"},
 	"GET /dashboard/:mode/team":                                    nil,
 	"POST /dashboard/:mode/team":                                   nil,
 	"POST /dashboard/:mode/team/invitations/:invitation/revoke":    {"invitation"},
@@ -110,6 +121,7 @@ func walkObjects(b *bench, scope intake.Scope) map[string]string {
 		"passkey":    b.passkeyOf(b.staffOf(scope.AccountID, intake.RoleOwner).session.ID).String(), // another user's
 		"browser":    b.staffOf(scope.AccountID, intake.RoleOwner).session.SessionID.String(),       // another user's
 		"session":    b.newSession(scope, intake.NewSession{}).ID.String(),
+		"invoice":    b.lastInvoice(third).ID.String(), // the same in both modes
 		"document":   intake.NewDocumentID().String(),
 	}
 }

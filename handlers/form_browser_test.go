@@ -119,13 +119,13 @@ func (p *person) enter(f form.Field, name string, values map[string][]string) {
 }
 
 // TestAPersonFillsInEverything goes through the whole form on a phone and
-// looks at every page in four guises.
+// looks at every page in all its guises.
 func TestAPersonFillsInEverything(t *testing.T) {
 	t.Parallel()
 	b, base := serveHTTP(t)
 	session := b.newSession(b.testScope(), intake.NewSession{CustomerName: "Zoë O'Brien", ReferenceID: "LOAN-2026-00417"})
 	p := &person{customer: &customer{bench: b, id: session.ID}, base: base, tab: browsertest.New(t, browsertest.Options{})}
-	for _, o := range []browsertest.Options{{Dark: true}, {Device: browsertest.Desktop}, {Device: browsertest.Desktop, Dark: true}} {
+	for _, o := range looks()[1:] {
 		tab := browsertest.New(t, o)
 		tab.Open(base + b.link(session.ID))
 		p.looks = append(p.looks, tab)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"candor/billing"
 	"candor/blob"
 	"candor/db"
 	"candor/db/dbtest"
@@ -21,6 +22,7 @@ import (
 	"candor/service"
 	"candor/statement"
 	"candor/statement/statementtest"
+	"candor/views/pdf"
 	"candor/webhook"
 )
 
@@ -59,13 +61,14 @@ func newBench(t testing.TB, change ...func(*handlers.Config)) *bench {
 	b.ok(err)
 	b.service = service.New(service.Config{
 		DB: b.db, Enqueuer: enqueuer, Ring: ring, Blobs: blobs, Policy: webhook.Policy{},
-		BaseURL: baseURL, Clock: b.clock.Now, Logger: logger,
+		BaseURL: baseURL, Clock: b.clock.Now, Logger: logger, Terms: billing.Terms{GSTBasisPoints: 1000, DueDays: 14},
 	})
 	limiter, err := ratelimit.New(ratelimit.Config{PerMinute: 100, Burst: 1_000_000, Keys: 1000})
 	b.ok(err)
 	config := handlers.Config{
 		Service: b.service, Logger: logger, Clock: b.clock.Now, BaseURL: baseURL, Limiter: limiter,
 		CookieKeys: ring.CookieKeys(), Ready: func(context.Context) error { return nil }, Version: "test",
+		Fonts: fonts(), Seller: handlers.Seller{Seller: pdf.Seller{Name: "Candor Pty Ltd", ABN: "51 824 753 556"}, Transfer: []string{"BSB 062-000, account 1234 5678"}},
 	}
 	for _, f := range change {
 		f(&config)
@@ -76,6 +79,15 @@ func newBench(t testing.TB, change ...func(*handlers.Config)) *bench {
 	b.account = b.newAccount("partner@lender.example", "professional")
 	return b
 }
+
+// fonts are loaded once for all tests.
+var fonts = sync.OnceValue(func() *pdf.Fonts {
+	loaded, err := pdf.LoadFonts("")
+	if err != nil {
+		panic(err)
+	}
+	return loaded
+})
 
 // in is the bench in a subtest.
 func (b *bench) in(t testing.TB) *bench {

@@ -48,6 +48,11 @@ func (s *Server) routes(e *echo.Echo) error {
 		e.Match(read, "/dev/mail", s.showDevMail)
 	}
 
+	// What payment providers tell.
+	if s.Stripe != nil {
+		e.POST("/billing/stripe", s.stripeEvent)
+	}
+
 	// The API, described by its own document.
 	operations := s.operations()
 	for _, op := range operations {

@@ -16,15 +16,23 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"candor/billing"
 	"candor/intake"
 	"candor/ratelimit"
 	"candor/service"
+	"candor/views/pdf"
 )
 
 // A Limiter counts requests of whoever key stands for (D30). It is safe for
 // concurrent use.
 type Limiter interface {
 	Take(key string, now time.Time) ratelimit.Quota
+}
+
+// ProviderEvents reads what a payment provider sends: the body, its signature
+// and when it came. The error is billing.ErrSignature where it is forged.
+type ProviderEvents interface {
+	Event(ctx context.Context, payload []byte, signature string, now time.Time) (billing.ProviderEvent, error)
 }
 
 // Config is what the server needs.
@@ -39,6 +47,9 @@ type Config struct {
 	CookieKeys     [][]byte                    // gorilla/sessions pairs, newest first
 	Ready          func(context.Context) error // nil once the process can serve
 	Version        string
+	Seller         Seller                                                     // on invoices
+	Fonts          *pdf.Fonts                                                 // of invoices as PDF
+	Stripe         ProviderEvents                                             // nil where Stripe isn't set up
 	Outbox         Outbox                                                     // in development, where no letter is sent: shown at /dev/mail
 	Answered       func(method, route string, status int, took time.Duration) // told of each request; nil for nobody
 	Called         func(intake.APIRequest)                                    // told of each call of the API with a key that is known; nil for nobody

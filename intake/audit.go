@@ -74,12 +74,23 @@ const (
 	AuditRecoveryCodeUsed  AuditAction = "staff.recovery_code_used"
 	AuditPasskeyAdded      AuditAction = "staff.passkey_added"
 	AuditPasskeyRemoved    AuditAction = "staff.passkey_removed" //nolint:gosec // a name, no credential
+	AuditFactorsReset      AuditAction = "staff.factors_reset"   // by an operator
+	AuditStaffNamed        AuditAction = "staff.named"
 	AuditInvited           AuditAction = "staff.invited"
 	AuditInvitationRevoked AuditAction = "staff.invitation_revoked"
 	AuditJoined            AuditAction = "staff.joined"
 	AuditAccountOpened     AuditAction = "account.opened" // by signing up
 
 	AuditAccountChanged AuditAction = "account.changed"
+
+	AuditPlanChanged           AuditAction = "subscription.plan_changed"
+	AuditSubscribed            AuditAction = "subscription.started"
+	AuditSubscriptionCancelled AuditAction = "subscription.cancelled"
+	AuditReactivated           AuditAction = "subscription.reactivated"
+	AuditBillingEmail          AuditAction = "billing.email_changed"
+	AuditInvoicePaid           AuditAction = "invoice.paid" // as an operator says
+	AuditInvoiceFailed         AuditAction = "invoice.payment_failed"
+	AuditInvoiceVoid           AuditAction = "invoice.voided"
 
 	AuditRedelivered       AuditAction = "delivery.redelivered"
 	AuditDeliveryCancelled AuditAction = "delivery.cancelled"
@@ -116,8 +127,9 @@ const (
 var AuditActions = []AuditAction{
 	AuditSignedIn, AuditSignedOut,
 	AuditPasswordChanged, AuditPasswordReset, AuditSessionsEnded, AuditTwoStepOn, AuditTwoStepOff, AuditRecoveryCodesMade, AuditRecoveryCodeUsed,
-	AuditPasskeyAdded, AuditPasskeyRemoved, AuditInvited, AuditInvitationRevoked, AuditJoined, AuditAccountOpened,
+	AuditPasskeyAdded, AuditPasskeyRemoved, AuditFactorsReset, AuditStaffNamed, AuditInvited, AuditInvitationRevoked, AuditJoined, AuditAccountOpened,
 	AuditAccountChanged,
+	AuditPlanChanged, AuditSubscribed, AuditSubscriptionCancelled, AuditReactivated, AuditBillingEmail, AuditInvoicePaid, AuditInvoiceFailed, AuditInvoiceVoid,
 	AuditRedelivered, AuditDeliveryCancelled, AuditRedeliveryStarted, AuditRedeliveryStopped,
 	AuditWebhookURL, AuditSecretShown, AuditSecretNext, AuditSecretSwitched, AuditSecretRestored, AuditSecretAbandoned, AuditTestEvent,
 	AuditKeyCreated, AuditKeyRenamed, AuditKeyRotated, AuditKeyDeleted,

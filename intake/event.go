@@ -162,6 +162,13 @@ type InvoicePaidPayload struct {
 	PeriodEnd   form.Timestamp `json:"period_end" doc:"End of the billing period, UTC."`
 }
 
+// NewInvoicePaidPayload is the data of billing.invoice_paid for a paid invoice.
+func NewInvoicePaidPayload(i *Invoice) InvoicePaidPayload {
+	return InvoicePaidPayload{
+		InvoiceID: i.ID.String(), Amount: int64(i.Total), Currency: i.Currency, PeriodStart: form.At(i.PeriodStart), PeriodEnd: form.At(i.PeriodEnd),
+	}
+}
+
 // InvoicePaymentFailedPayload is the data of billing.invoice_payment_failed.
 type InvoicePaymentFailedPayload struct {
 	InvoiceID     string          `json:"invoice_id" doc:"The invoice."`
@@ -170,10 +177,24 @@ type InvoicePaymentFailedPayload struct {
 	RetryAt       *form.Timestamp `json:"retry_at" doc:"When it is tried again, null when it isn't."`
 }
 
+// NewInvoicePaymentFailedPayload is the data of billing.invoice_payment_failed
+// for an invoice whose payment has just failed.
+func NewInvoicePaymentFailedPayload(i *Invoice) InvoicePaymentFailedPayload {
+	return InvoicePaymentFailedPayload{
+		InvoiceID: i.ID.String(), Amount: int64(i.Total), FailureReason: *i.FailureReason, RetryAt: form.AtOptional(i.NextAttemptAt),
+	}
+}
+
 // SubscriptionCancelledPayload is the data of billing.subscription_cancelled.
 type SubscriptionCancelledPayload struct {
 	EffectiveDate form.Timestamp `json:"effective_date" doc:"When the cancellation takes effect, UTC."`
 	Reason        string         `json:"reason" doc:"Why it was cancelled."`
+}
+
+// NewSubscriptionCancelledPayload is the data of billing.subscription_cancelled
+// for a cancelled subscription.
+func NewSubscriptionCancelledPayload(s *Subscription) SubscriptionCancelledPayload {
+	return SubscriptionCancelledPayload{EffectiveDate: form.At(*s.EffectiveAt), Reason: *s.Reason}
 }
 
 func (AccessedPayload) eventType() EventType              { return SessionAccessed }

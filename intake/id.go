@@ -36,6 +36,8 @@ type (
 	staffRequestKind struct{}
 	invitationKind   struct{}
 	passkeyKind      struct{}
+	subscriptionKind struct{}
+	invoiceKind      struct{}
 	erasureKind      struct{}
 )
 
@@ -55,6 +57,8 @@ func (auditKind) prefix() string        { return "aud" }
 func (staffRequestKind) prefix() string { return "srq" }
 func (invitationKind) prefix() string   { return "ivt" }
 func (passkeyKind) prefix() string      { return "pkey" }
+func (subscriptionKind) prefix() string { return "sub" }
+func (invoiceKind) prefix() string      { return "inv" }
 func (erasureKind) prefix() string      { return "ers" }
 
 // The ids of accounts and what they own (D4).
@@ -87,6 +91,10 @@ type (
 	InvitationID = ID[invitationKind]
 	// PasskeyID is that of a staff user's passkey, pkey_….
 	PasskeyID = ID[passkeyKind]
+	// SubscriptionID is a subscription's, sub_….
+	SubscriptionID = ID[subscriptionKind]
+	// InvoiceID is an invoice's, inv_….
+	InvoiceID = ID[invoiceKind]
 	// ErasureID is that of the receipt for erased data, ers_….
 	ErasureID = ID[erasureKind]
 )
@@ -246,6 +254,15 @@ func NewPasskeyID() PasskeyID { return NewID[passkeyKind]() }
 
 // ParsePasskeyID reads a passkey id.
 func ParsePasskeyID(s string) (PasskeyID, error) { return ParseID[passkeyKind](s) }
+
+// NewSubscriptionID returns a new subscription id.
+func NewSubscriptionID() SubscriptionID { return NewID[subscriptionKind]() }
+
+// NewInvoiceID returns a new invoice id.
+func NewInvoiceID() InvoiceID { return NewID[invoiceKind]() }
+
+// ParseInvoiceID reads an invoice id.
+func ParseInvoiceID(s string) (InvoiceID, error) { return ParseID[invoiceKind](s) }
 
 // NewErasureID returns a new id of a receipt.
 func NewErasureID() ErasureID { return NewID[erasureKind]() }

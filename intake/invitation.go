@@ -66,6 +66,7 @@ const (
 	NoticeTwoStepOn       StaffNotice = "two_step_on"
 	NoticeTwoStepOff      StaffNotice = "two_step_off"
 	NoticeRecoveryUsed    StaffNotice = "recovery_code_used"
+	NoticeFactorsReset    StaffNotice = "factors_reset"
 	NoticePasskeyAdded    StaffNotice = "passkey_added"
 	NoticePasskeyRemoved  StaffNotice = "passkey_removed"
 )

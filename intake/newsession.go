@@ -31,7 +31,7 @@ type NewSession struct {
 	CustomerName  string
 	ReferenceID   string
 	WebhookURL    string
-	ExpiresInDays *int // nil: DefaultExpiresInDays; the caller fills in the account's own
+	ExpiresInDays *int // nil: DefaultExpiresInDays, or the account's own default
 	Metadata      Metadata
 	By            Actor // who asks
 }

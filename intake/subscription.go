@@ -7,8 +7,17 @@ import "time"
 type Plan struct {
 	ID               string `db:"plan_id"`
 	Name             string `db:"plan_name"`
+	Rank             int    `db:"plan_rank"` // a plan of a higher one is a step up
 	SessionsIncluded *int   `db:"sessions_included"`
 	OverageCents     *int64 `db:"overage_cents"` // a session beyond the included ones
+}
+
+// Overage is how many of used sessions are beyond the included ones.
+func (p *Plan) Overage(used int) int {
+	if p.SessionsIncluded == nil {
+		return 0
+	}
+	return max(0, used-*p.SessionsIncluded)
 }
 
 // A SubscriptionStatus is a subscription's state (D43).
@@ -21,17 +30,45 @@ const (
 	SubscriptionCancelled SubscriptionStatus = "cancelled"
 )
 
-// A Subscription is an account's plan since StartedAt.
+// A Subscription is an account's plan since StartedAt. Times are UTC.
 type Subscription struct {
 	Plan
-	Status      SubscriptionStatus `db:"status"`
-	StartedAt   time.Time          `db:"started_at"`
-	EffectiveAt *time.Time         `db:"effective_at"` // when a cancellation takes effect
+	SubscriptionID SubscriptionID     `db:"id"`
+	AccountID      AccountID          `db:"account_id"`
+	Status         SubscriptionStatus `db:"status"`
+	StartedAt      time.Time          `db:"started_at"`
+	EffectiveAt    *time.Time         `db:"effective_at"` // when a cancellation takes effect
+	Reason         *string            `db:"reason"`       // of the cancellation
+	BilledTo       time.Time          `db:"billed_to"`    // start of the open period: all before is invoiced
+	ClosesAt       *time.Time         `db:"closes_at"`    // end of the open period; nil once all is invoiced
+	NextPlanID     *string            `db:"next_plan_id"` // from the period's end on
 }
 
 // Admits reports whether live sessions can be created (D32).
 func (s *Subscription) Admits() bool {
 	return s.Status == SubscriptionActive || s.Status == SubscriptionPastDue
+}
+
+// Moment is when something that happens at now counts as happened: not in a
+// period that is invoiced, however slow this server's clock is.
+func (s *Subscription) Moment(now time.Time) time.Time {
+	if now.Before(s.BilledTo) && s.StartedAt.Before(s.BilledTo) {
+		return s.BilledTo
+	}
+	return now
+}
+
+// Closing returns when the period ends that starts at start: a month later
+// (D42), or earlier by a cancellation; nil where nothing follows it.
+func (s *Subscription) Closing(start time.Time) *time.Time {
+	if s.EffectiveAt != nil && !start.Before(*s.EffectiveAt) {
+		return nil
+	}
+	end := s.PeriodAt(start).End
+	if s.EffectiveAt != nil && s.EffectiveAt.Before(end) {
+		end = *s.EffectiveAt
+	}
+	return &end
 }
 
 // A Period is a billing period, from Start to just before End, UTC.
@@ -70,4 +107,22 @@ type DailyUsage struct {
 	Date      time.Time
 	Created   int
 	Completed int
+}
+
+// FirstUsageThreshold is the first share of a plan's included sessions that
+// accounts are told of when it is used, in percent.
+const FirstUsageThreshold = 80
+
+// UsageThreshold is the highest share of the included sessions that accounts
+// are told of and that is used, in percent: 80, 100, and each 25 beyond; 0
+// below them.
+func UsageThreshold(used, included int) int {
+	percent := 100 * used / max(1, included)
+	switch {
+	case percent < FirstUsageThreshold:
+		return 0
+	case percent < 100:
+		return FirstUsageThreshold
+	}
+	return percent / 25 * 25
 }

@@ -22,6 +22,9 @@ type Observer interface {
 	// Repaired is called when reconciliation found something missing: "event"
 	// or "delivery".
 	Repaired(what string)
+	// UsageRecounted is called after the used sessions were counted anew, with
+	// how many accounts they are counted wrongly for.
+	UsageRecounted(drifts int)
 	// Worked is called after each job of a kind.
 	Worked(kind string, failed bool)
 }
@@ -42,4 +45,5 @@ func (unobserved) Attempted(string, time.Duration) {}
 func (unobserved) FirstAttempted(time.Duration)    {}
 func (unobserved) Delivered(time.Duration)         {}
 func (unobserved) Repaired(string)                 {}
+func (unobserved) UsageRecounted(int)              {}
 func (unobserved) Worked(string, bool)             {}

@@ -37,6 +37,7 @@ func (c *counting) Attempted(class string, _ time.Duration) {
 func (c *counting) FirstAttempted(time.Duration) { c.note(func() { c.first++ }) }
 func (c *counting) Delivered(time.Duration)      { c.note(func() { c.arrived++ }) }
 func (c *counting) Repaired(what string)         { c.note(func() { c.repairs = append(c.repairs, what) }) }
+func (c *counting) UsageRecounted(int)           {}
 func (c *counting) Worked(kind string, failed bool) {
 	c.note(func() {
 		if c.worked == nil {

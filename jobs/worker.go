@@ -13,6 +13,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivertype"
 
+	"candor/billing"
 	"candor/blob"
 	"candor/db"
 	"candor/intake"
@@ -60,7 +61,9 @@ type Config struct {
 	Blobs       blob.Store
 	Fonts       *pdf.Fonts
 	Client      *webhook.Client
-	Mail        mail.Sender // nil: letters stay unsent, and fail
+	Terms       billing.Terms
+	Payments    billing.Provider // nil for billing.Manual
+	Mail        mail.Sender      // nil: letters stay unsent, and fail
 	Schedule    webhook.Schedule
 	BaseURL     string
 	Clock       intake.Clock
@@ -132,6 +135,14 @@ func workers(c Config, d *dispatcher) *river.Workers {
 	river.AddWorker(all, &rescueWorker{db: c.DB, enqueuer: c.Enqueuer, clock: c.Clock})
 	river.AddWorker(all, &reconcileWorker{db: c.DB, enqueuer: c.Enqueuer, clock: c.Clock, logger: c.Logger, observer: c.Observer})
 	river.AddWorker(all, &retireWorker{db: c.DB, blobs: c.Blobs, clock: c.Clock})
+	if c.Payments == nil {
+		c.Payments = billing.Manual{}
+	}
+	river.AddWorker(all, &billingWorker{clock: c.Clock, cycle: &billing.Cycle{
+		DB: c.DB, Books: &billing.Books{Events: c.Enqueuer, Terms: c.Terms}, Provider: c.Payments,
+	}})
+	river.AddWorker(all, &billingLetterWorker{db: c.DB, sender: c.Mail, baseURL: c.BaseURL})
+	river.AddWorker(all, &recountWorker{db: c.DB, clock: c.Clock, logger: c.Logger, observer: c.Observer})
 	return all
 }
 
@@ -140,6 +151,10 @@ const (
 	retireEvery = 10 * time.Minute
 	// reconcileEvery spaces the looks for what should never be missing.
 	reconcileEvery = 5 * time.Minute
+	// billEvery spaces the looks for what is due.
+	billEvery = time.Minute
+	// recountEvery spaces the recounts of used sessions.
+	recountEvery = 24 * time.Hour
 )
 
 func periodicJobs(sweepEvery time.Duration) []*river.PeriodicJob {
@@ -153,6 +168,8 @@ func periodicJobs(sweepEvery time.Duration) []*river.PeriodicJob {
 		at(sweepEvery, rescueArgs{}),
 		at(retireEvery, retireArgs{}),
 		at(reconcileEvery, reconcileArgs{}),
+		at(billEvery, billingArgs{}),
+		at(recountEvery, recountArgs{}),
 	}
 }
 

@@ -38,6 +38,7 @@ type Metrics struct {
 	first     prometheus.Histogram
 	delivered prometheus.Histogram
 	repairs   *prometheus.CounterVec
+	drifts    prometheus.Gauge
 	worked    *prometheus.CounterVec
 	requests  *prometheus.HistogramVec
 	unlogged  *prometheus.CounterVec
@@ -70,6 +71,9 @@ func New(source Source) *Metrics {
 		delivered: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "candor_webhook_delivery_delay_seconds", Help: "From an event to its arrival, retries included, redeliveries not.", Buckets: delayBuckets,
 		}),
+		drifts: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "candor_usage_drifts", Help: "Accounts whose used sessions were counted wrongly, at the last recount. Never expected.",
+		}),
 		repairs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "candor_repairs_total", Help: "Finished sessions that lacked their event or its delivery. Never expected.",
 		}, []string{"lacked"}),
@@ -97,7 +101,7 @@ func New(source Source) *Metrics {
 	})
 	build.Set(1)
 	m.registry.MustRegister(
-		m.events, m.attempts, m.duration, m.first, m.delivered, m.repairs, m.worked, m.requests, m.unlogged, build,
+		m.events, m.attempts, m.duration, m.first, m.delivered, m.repairs, m.drifts, m.worked, m.requests, m.unlogged, build,
 		newBacklog(source), newPool(source.Pool),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
@@ -126,6 +130,9 @@ func (m *Metrics) FirstAttempted(delay time.Duration) { m.first.Observe(delay.Se
 
 // Delivered notes how long an event took to arrive.
 func (m *Metrics) Delivered(delay time.Duration) { m.delivered.Observe(delay.Seconds()) }
+
+// UsageRecounted tells of a recount of used sessions.
+func (m *Metrics) UsageRecounted(drifts int) { m.drifts.Set(float64(drifts)) }
 
 // Repaired counts a repair.
 func (m *Metrics) Repaired(what string) { m.repairs.WithLabelValues(what).Inc() }

@@ -81,7 +81,7 @@ func (s *Service) insertAccount(ctx context.Context, tx *db.Tx, account *intake.
 	if err := tx.InsertAccount(ctx, account); err != nil {
 		return err
 	}
-	if err := tx.InsertSubscription(ctx, account.ID, plan, account.CreatedAt); err != nil {
+	if _, err := s.books.Start(ctx, tx, account.ID, plan, account.CreatedAt); err != nil {
 		return err
 	}
 	return tx.InsertStaff(ctx, owner, passwordHash)

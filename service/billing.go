@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"candor/intake"
+	"candor/statement"
 )
 
 // CurrentSubscription is a subscription with its running period and usage.
@@ -14,6 +15,46 @@ type CurrentSubscription struct {
 	Used         int
 	Remaining    *int // nil: unlimited (D41)
 	BillingEmail string
+	InvoiceDate  time.Time // when the running period is invoiced
+
+	Lines intake.InvoiceLines // what the running period comes to so far
+	GST   statement.Cents     // included in their total
+
+	Projection *Projection // nil on a period's first day
+}
+
+// stretches are the parts of the running period by plan. In the moment between
+// a period's end and its closing the next one runs already, under its own plan.
+func (s *Service) stretches(ctx context.Context, of *CurrentSubscription) ([]intake.PlanStretch, error) {
+	if of.Period.Start.Equal(of.BilledTo) {
+		return s.DB.PlanStretches(ctx, &of.Subscription)
+	}
+	plans, err := s.DB.Plans(ctx)
+	for _, plan := range plans {
+		if of.NextPlanID != nil && plan.ID == *of.NextPlanID {
+			of.Plan, of.NextPlanID = plan, nil
+		}
+	}
+	return []intake.PlanStretch{{Plan: of.Plan}}, err
+}
+
+// A Projection is what a period comes to if it goes on as it has so far.
+type Projection struct {
+	Sessions int
+	Total    statement.Cents // in cents
+}
+
+// project extends what was used to the whole period. A day is too short to tell
+// anything by.
+func project(stretches []intake.PlanStretch, of *CurrentSubscription, now time.Time) *Projection {
+	gone := now.Sub(of.Period.Start)
+	if gone < 24*time.Hour || of.Status == intake.SubscriptionCancelled {
+		return nil
+	}
+	whole := of.Period.End.Sub(of.Period.Start)
+	// In minutes, which no number of sessions makes overflow.
+	sessions := of.Used * int(whole/time.Minute) / int(gone/time.Minute)
+	return &Projection{Sessions: sessions, Total: intake.PriceSessions(stretches, sessions).Total()}
 }
 
 // Subscription returns the account's subscription with what was used of it in
@@ -29,12 +70,22 @@ func (s *Service) Subscription(ctx context.Context, account intake.AccountID) (*
 		return nil, err
 	}
 	out := &CurrentSubscription{Subscription: *subscription, Period: subscription.PeriodAt(now), BillingEmail: owner.BillingEmail}
-	out.Used, err = s.DB.UsedSessions(ctx, account, out.Period.Start)
-	if subscription.SessionsIncluded != nil {
-		remaining := max(0, *subscription.SessionsIncluded-out.Used)
+	out.InvoiceDate = *subscription.Closing(out.Period.Start)
+	if out.Used, err = s.DB.UsedSessions(ctx, account, out.Period.Start); err != nil {
+		return nil, err
+	}
+	stretches, err := s.stretches(ctx, out)
+	if err != nil {
+		return nil, err
+	}
+	out.Lines = intake.PriceSessions(stretches, out.Used)
+	out.GST = intake.GSTIn(out.Lines.Total(), s.Terms.GSTBasisPoints)
+	out.Projection = project(stretches, out, now)
+	if out.SessionsIncluded != nil {
+		remaining := max(0, *out.SessionsIncluded-out.Used)
 		out.Remaining = &remaining
 	}
-	return out, err
+	return out, nil
 }
 
 // UsageRange is what a caller asks usage for; the dates win over the period

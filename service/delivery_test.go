@@ -135,7 +135,7 @@ func TestDeliveryFiltersAreChecked(t *testing.T) {
 		if tt.filter.Since == nil {
 			tt.filter.Since = &since
 		}
-		_, err = b.PreviewRedelivery(b.ctx, b.test(), tt.filter, 1)
+		_, err = b.PreviewRedelivery(b.ctx, b.test(), tt.filter, 1, 0)
 		b.field("a preview", err, tt.field)
 		_, err = b.StartRedelivery(b.ctx, b.test(), tt.filter, 1, jo)
 		b.field("a start", err, tt.field)

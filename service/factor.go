@@ -283,3 +283,27 @@ func actorAt(session *intake.StaffSession, from Visitor) intake.Actor {
 	by.Address = from.IPAddress
 	return by
 }
+
+// ResetFactors lets a staff user who has lost every second factor sign in with
+// the password alone: for operators, who have made sure who asks. Authenticator,
+// recovery codes and passkeys are gone, and all browsers signed out; a letter
+// tells the user. Error: not_found.
+func (s *Service) ResetFactors(ctx context.Context, email string, by intake.Actor) (*intake.Staff, error) {
+	staff, err := s.DB.StaffByEmail(ctx, email)
+	if err != nil {
+		return nil, orCode(err, intake.Errorf(intake.CodeNotFound, "There is no staff user with this e-mail address."))
+	}
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if err := tx.DropSecondFactors(ctx, staff.ID); err != nil {
+			return err
+		}
+		err := s.audit(ctx, tx, staff.AccountID, by, deed{
+			Action: intake.AuditFactorsReset, TargetID: staff.ID.String(), TargetName: staff.Email,
+		})
+		if err != nil {
+			return err
+		}
+		return s.Enqueuer.NoticeLetter(ctx, tx, staff.ID, intake.NoticeFactorsReset)
+	})
+	return &staff.Staff, err
+}

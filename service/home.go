@@ -44,7 +44,7 @@ func (s *Service) Home(ctx context.Context, scope intake.Scope) (*HomeFigures, e
 		return nil, err
 	}
 	for _, status := range intake.Statuses {
-		if h.ByStatus[status], err = s.DB.CountSessions(ctx, scope, intake.SessionFilter{Status: status}, now); err != nil {
+		if h.ByStatus[status], err = s.DB.CountSessions(ctx, scope, intake.SessionFilter{Status: status}, now, 0); err != nil {
 			return nil, err
 		}
 	}

@@ -39,14 +39,15 @@ type RedeliveryPreview struct {
 }
 
 // PreviewRedelivery returns which failed deliveries StartRedelivery with the
-// same filter and rate would make again now. Error: invalid_request.
-func (s *Service) PreviewRedelivery(ctx context.Context, scope intake.Scope, f DeliveryFilter, rate int) (RedeliveryPreview, error) {
+// same filter and rate would make again now, counted to limit and no further,
+// 0 for all. Error: invalid_request.
+func (s *Service) PreviewRedelivery(ctx context.Context, scope intake.Scope, f DeliveryFilter, rate, limit int) (RedeliveryPreview, error) {
 	filter, err := s.resolveFailed(ctx, scope, f, rate)
 	if err != nil {
 		return RedeliveryPreview{}, err
 	}
 	var preview RedeliveryPreview
-	preview.Endpoints, err = s.DB.CountFailed(ctx, scope, filter)
+	preview.Endpoints, err = s.DB.CountFailed(ctx, scope, filter, limit)
 	for _, e := range preview.Endpoints {
 		preview.Matched += e.Count
 	}
@@ -137,13 +138,13 @@ func (s *Service) StopRedelivery(ctx context.Context, scope intake.Scope, id int
 	return nil, intake.Errorf(intake.CodeInvalidRequest, "Only a running redelivery can be stopped; this one is %s.", r.State)
 }
 
-// OutcomeMost is how far RedeliveryOutcome counts.
-const OutcomeMost = 10_000
+// CountMost is how far pages count what no counter is kept of.
+const CountMost = 10_000
 
 // RedeliveryOutcome says in which state how many deliveries are that one of
-// the scope's redeliveries has made again: each up to OutcomeMost.
+// the scope's redeliveries has made again: each up to CountMost.
 func (s *Service) RedeliveryOutcome(ctx context.Context, r *intake.Redelivery) (map[intake.DeliveryState]int, error) {
-	return s.DB.RedeliveryOutcome(ctx, r.ID, OutcomeMost)
+	return s.DB.RedeliveryOutcome(ctx, r.ID, CountMost)
 }
 
 // Redelivery returns one of the scope's redeliveries, or not_found.

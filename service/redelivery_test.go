@@ -73,7 +73,7 @@ func TestPreviewIsWhatAStartDoes(t *testing.T) {
 		"of another status": {filter(intake.DeliveryFilter{Since: &long, Status: "4xx"}, ""), 0, ""},
 		"of another type":   {filter(intake.DeliveryFilter{Since: &long, Type: intake.SessionExpired}, ""), 0, ""},
 	} {
-		preview, err := b.PreviewRedelivery(b.ctx, b.test(), tt.filter, 100)
+		preview, err := b.PreviewRedelivery(b.ctx, b.test(), tt.filter, 100, 0)
 		b.ok(err)
 		n := preview.Matched
 		if got := endpointsOf(preview); got != tt.to {
@@ -121,7 +121,7 @@ func TestRedeliveryIsCheckedAndStopped(t *testing.T) {
 		{"rate", intake.DeliveryFilter{Since: &since}, intake.MinRedeliveryRate - 1},
 		{"rate", intake.DeliveryFilter{Since: &since}, intake.MaxRedeliveryRate + 1},
 	} {
-		_, err := b.PreviewRedelivery(b.ctx, b.test(), service.DeliveryFilter{DeliveryFilter: tt.filter}, tt.rate)
+		_, err := b.PreviewRedelivery(b.ctx, b.test(), service.DeliveryFilter{DeliveryFilter: tt.filter}, tt.rate, 0)
 		b.field("a preview", err, tt.field)
 		_, err = b.StartRedelivery(b.ctx, b.test(), service.DeliveryFilter{DeliveryFilter: tt.filter}, tt.rate, jo)
 		b.field("a start", err, tt.field)

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"time"
 
+	"candor/billing"
 	"candor/blob"
 	"candor/db"
 	"candor/intake"
@@ -29,6 +30,8 @@ type Config struct {
 	BaseURL  string // without a slash at its end
 	Clock    intake.Clock
 	Logger   *slog.Logger
+	Terms    billing.Terms
+	Cards    Cards // nil where no payment provider collects by itself
 
 	TestClient  *webhook.Client   // makes the attempts of test events
 	TestLimiter *ratelimit.Memory // counts them, by TestEventLimit
@@ -38,6 +41,7 @@ type Config struct {
 type Service struct {
 	Config
 	passwords    *passwords
+	books        *billing.Books
 	secretsLease time.Duration
 	testEvents   inFlight
 	keyUses      *keyUses
@@ -46,7 +50,10 @@ type Service struct {
 
 // New returns a Service.
 func New(c Config) *Service {
-	return &Service{Config: c, passwords: newPasswords(), secretsLease: jobs.SecretsLease, keyUses: newKeyUses(), drawing: make(chan struct{}, 1)}
+	return &Service{
+		Config: c, passwords: newPasswords(), books: &billing.Books{Events: c.Enqueuer, Terms: c.Terms},
+		secretsLease: jobs.SecretsLease, keyUses: newKeyUses(), drawing: make(chan struct{}, 1),
+	}
 }
 
 // InTx runs fn in a transaction, for use cases that take one.

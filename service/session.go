@@ -16,38 +16,38 @@ import (
 // idempotent answer can commit with it. A live one needs a subscription (D32)
 // and counts as used in its billing period (D42).
 func (s *Service) CreateSession(ctx context.Context, tx *db.Tx, scope intake.Scope, wish intake.NewSession) (*intake.Session, error) {
-	now := s.Clock.Now()
-	if wish.ExpiresInDays == nil {
-		days, err := tx.DefaultExpiresInDays(ctx, scope.AccountID)
-		if err != nil {
-			return nil, orCode(err, errAccountNotFound)
-		}
-		wish.ExpiresInDays = &days
-	}
-	session, err := wish.Session(scope, now, s.Policy.CheckURL)
+	session, err := wish.Session(scope, s.Clock.Now(), s.Policy.CheckURL)
 	if err != nil {
 		return nil, err
 	}
 	if scope.Livemode {
-		if err := s.useSubscription(ctx, tx, session); err != nil {
+		if session, err = s.useSubscription(ctx, tx, session, wish); err != nil {
 			return nil, err
 		}
 	}
-	if err := tx.InsertSession(ctx, session); err != nil {
-		return nil, err
+	if wish.ExpiresInDays == nil {
+		return session, tx.InsertSessionByDefault(ctx, session)
 	}
-	return session, nil
+	return session, tx.InsertSession(ctx, session)
 }
 
-func (s *Service) useSubscription(ctx context.Context, tx *db.Tx, session *intake.Session) error {
-	subscription, err := tx.Subscription(ctx, session.AccountID, session.CreatedAt)
+// useSubscription counts a live session in its billing period, which is open:
+// where it was closed a moment before, by a faster clock, the session is made
+// at the start of the next.
+func (s *Service) useSubscription(ctx context.Context, tx *db.Tx, session *intake.Session, wish intake.NewSession) (*intake.Session, error) {
+	subscription, err := tx.HoldSubscription(ctx, session.AccountID, session.CreatedAt)
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
-		return err
+		return nil, err
 	}
 	if err != nil || !subscription.Admits() {
-		return intake.Errorf(intake.CodeForbidden, "This account has no active subscription, so it can't create live sessions. Choose a plan in the dashboard, or use a test key.")
+		return nil, intake.Errorf(intake.CodeForbidden, "This account has no active subscription, so it can't create live sessions. Choose a plan in the dashboard, or use a test key.")
 	}
-	return tx.CountLiveSession(ctx, session.AccountID, subscription.PeriodAt(session.CreatedAt).Start)
+	if moment := subscription.Moment(session.CreatedAt); moment != session.CreatedAt {
+		if session, err = wish.Session(session.Scope(), moment, s.Policy.CheckURL); err != nil {
+			return nil, err
+		}
+	}
+	return session, tx.CountLiveSession(ctx, session.AccountID, subscription.PeriodAt(session.CreatedAt).Start)
 }
 
 // Sessions returns a page of the scope's sessions and how many match.

@@ -226,3 +226,29 @@ func (s *Service) auditEnded(ctx context.Context, tx *db.Tx, session *intake.Sta
 		}{n},
 	})
 }
+
+// ChangeName stores how the staff user is called by colleagues and in the audit
+// log from now on. Error: validation_error on name.
+func (s *Service) ChangeName(ctx context.Context, session *intake.StaffSession, name string, from Visitor) error {
+	name, problem := form.CleanText(name, maxName)
+	switch {
+	case problem != "":
+		problem = "Your name " + problem
+	case name == "":
+		problem = "Enter your name"
+	}
+	if err := fieldProblems(field{"name", problem}); err != nil {
+		return err
+	}
+	by := session.Actor()
+	by.Address = from.IPAddress
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if err := tx.SetStaffName(ctx, session.ID, name); err != nil {
+			return err
+		}
+		return s.audit(ctx, tx, session.AccountID, by, deed{
+			Action: intake.AuditStaffNamed, TargetID: session.ID.String(), TargetName: session.Email,
+			Before: map[string]string{"name": session.Name}, After: map[string]string{"name": name},
+		})
+	})
+}

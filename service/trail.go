@@ -14,6 +14,7 @@ import (
 type SessionSlice struct {
 	Sessions []intake.Session
 	Total    int  // of the whole list
+	OrMore   bool // than Total: it was counted no further
 	More     bool // older ones follow
 }
 
@@ -33,11 +34,12 @@ func (s *Service) SessionsBefore(ctx context.Context, scope intake.Scope, f inta
 	if err != nil {
 		return nil, err
 	}
-	total, err := s.DB.CountSessions(ctx, scope, f, now)
-	if err != nil {
-		return nil, err
+	slice := &SessionSlice{Sessions: sessions[:min(limit, len(sessions))], Total: len(sessions), More: len(sessions) > limit}
+	if slice.More || before != nil {
+		slice.Total, err = s.DB.CountSessions(ctx, scope, f, now, CountMost)
+		slice.OrMore = slice.Total == CountMost && (f.ReferenceID != "" || f.CustomerEmail != "")
 	}
-	return &SessionSlice{Sessions: sessions[:min(limit, len(sessions))], Total: total, More: len(sessions) > limit}, nil
+	return slice, err
 }
 
 // exportPage is how many sessions an export reads at once.

@@ -60,13 +60,14 @@ func runAccountCreate(ctx context.Context, p *process, args []string) error {
 	return created.write(p.stdout)
 }
 
-// openCommand is openApp for a command that works once.
+// openCommand is openApp for a command that works once. What it prints is its
+// answer, so it logs to standard error.
 func openCommand(ctx context.Context, p *process) (*app, error) {
 	c, err := readConfig(p.env)
 	if err != nil {
 		return nil, err
 	}
-	return openApp(ctx, c, newLogger(c, p))
+	return openApp(ctx, c, newLogger(c, &process{stdout: p.stderr, stderr: p.stderr}))
 }
 
 // createAccount makes an account whose events go to webhookURL by default,
@@ -145,4 +146,27 @@ func listed(accounts []intake.Account) []listedAccount {
 		out[i] = listedAccount{a.ID.String(), a.Name, a.BillingEmail, a.CreatedAt.UTC()}
 	}
 	return out
+}
+
+// runStaffResetFactors helps a staff user who has lost every second factor.
+func runStaffResetFactors(ctx context.Context, p *process, args []string) error {
+	flags := flag.NewFlagSet("staff reset-factors", flag.ContinueOnError)
+	email := flags.String("email", "", "")
+	if err := parseFlags(flags, args); err != nil {
+		return err
+	}
+	if *email == "" {
+		return &usageError{"staff reset-factors needs --email"}
+	}
+	a, err := openCommand(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	staff, err := a.service.ResetFactors(ctx, *email, operator)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.stdout, "%s of %s signs in with the password alone now, and was told by a letter.\n", printable(staff.Email), staff.AccountID)
+	return err
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"path/filepath"
 
+	"candor/billing/stripe"
 	"candor/blob"
 	"candor/db"
 	"candor/intake"
@@ -29,8 +30,9 @@ type app struct {
 	blobs    blob.Store
 	enqueuer *jobs.Enqueuer
 	mail     mail.Sender
-	outbox   *mail.Folder    // nil where letters are sent
-	tester   *webhook.Client // of test events
+	outbox   *mail.Folder     // nil where letters are sent
+	tester   *webhook.Client  // of test events
+	stripe   *stripe.Provider // nil where invoices are paid by bank transfer
 	service  *service.Service
 	metrics  *metrics.Metrics
 }
@@ -82,10 +84,14 @@ func openApp(ctx context.Context, c Config, logger *slog.Logger) (_ *app, err er
 	if err != nil {
 		return nil, err
 	}
-	a.service = service.New(service.Config{
+	use := service.Config{
 		DB: a.db, Enqueuer: a.enqueuer, Ring: a.ring, Blobs: a.blobs, Policy: policy, BaseURL: publicURL(c),
-		Clock: intake.SystemClock, Logger: logger, TestClient: a.tester, TestLimiter: limiter,
-	})
+		Clock: intake.SystemClock, Logger: logger, Terms: c.Terms, TestClient: a.tester, TestLimiter: limiter,
+	}
+	if a.stripe = openStripe(c, a.db); a.stripe != nil {
+		use.Cards = a.stripe
+	}
+	a.service = service.New(use)
 	return a, nil
 }
 
@@ -129,6 +135,17 @@ func (a *app) checkSchema(ctx context.Context) error {
 		return errSchemaBehind
 	}
 	return err
+}
+
+// warnOfRole says it where the service's role could rewrite the audit log.
+func (a *app) warnOfRole(ctx context.Context, logger *slog.Logger) {
+	may, err := a.db.MayRewriteAudit(ctx)
+	switch {
+	case err != nil:
+		logger.WarnContext(ctx, "can't tell what the database's role may do", "error", err)
+	case may:
+		logger.WarnContext(ctx, "the service's database role could rewrite the audit log: give the tables an owner of their own by CANDOR_MIGRATE_URL")
+	}
 }
 
 // close lets go of everything; an app that was opened in part too.

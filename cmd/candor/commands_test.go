@@ -3,10 +3,13 @@ package main_test
 import (
 	"context"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/lib/pq"
 
 	"candor/db"
 	"candor/db/dbtest"
@@ -159,6 +162,51 @@ func TestMigrateThenServeInProduction(t *testing.T) {
 		t.Errorf("MigrationsPending = %t, %v", pending, err)
 	}
 	serve(t, env, "web").stop()
+}
+
+// The service works in a role that owns nothing, and that can't rewrite what
+// was done.
+func TestServiceHasARoleOfItsOwn(t *testing.T) {
+	t.Parallel()
+	owner := dbtest.EmptyDSN(t)
+	as, err := url.Parse(owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	role := "candor_service_" + strings.TrimLeft(as.Path, "/")
+	as.User = url.User(role)
+	pool := dbtest.Open(t, owner)
+	if _, err := pool.Exec("CREATE ROLE " + pq.QuoteIdentifier(role) + " LOGIN"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, statement := range []string{"DROP OWNED BY ", "DROP ROLE "} {
+			if _, err := pool.Exec(statement + pq.QuoteIdentifier(role)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	env := production(t, as.String()).with("CANDOR_MIGRATE_URL", owner)
+	commandJSON[any](t, env, "migrate")
+	server := serve(t, env, "serve")
+	if strings.Contains(server.stderr.String(), "rewrite the audit log") {
+		t.Errorf("warned of its role: %s", server.stderr.String())
+	}
+	account := createAccount(t, env)
+	partner{t, server.url, account.TestKey}.createSession("")
+	commandJSON[any](t, env, "webhooks", "secret", "next", "--account", account.AccountID)
+	server.stop()
+	service := dbtest.Open(t, as.String())
+	for _, statement := range []string{"UPDATE audit_log SET actor_name = 'x'", "DELETE FROM audit_log", "TRUNCATE audit_log",
+		"ALTER TABLE audit_log DISABLE TRIGGER ALL", "DROP TABLE audit_log", "UPDATE plan SET overage_cents = 0", "DELETE FROM goose_db_version"} {
+		if _, err := service.Exec(statement); err == nil || !strings.Contains(err.Error(), "permission denied") && !strings.Contains(err.Error(), "must be owner") {
+			t.Errorf("%s: %v, want to be refused", statement, err)
+		}
+	}
+	var lines int
+	if err := service.Get(&lines, "SELECT count(*) FROM audit_log"); err != nil || lines == 0 {
+		t.Errorf("%d lines in the audit log, %v", lines, err)
+	}
 }
 
 func TestVersionAndHelp(t *testing.T) {

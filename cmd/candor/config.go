@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"candor/billing"
+	"candor/handlers"
 	"candor/keyring"
 	"candor/mail"
 	"candor/webhook"
@@ -24,6 +26,7 @@ type Config struct {
 	MetricsAddr     string // host:port of the operators' metrics; "" for none
 	BaseURL         string // without a slash at its end; "" in development: http://localhost and the port
 	DatabaseURL     string // "" in development: a private PostgreSQL in DataDir
+	MigrateURL      string // the database as the owner of its tables; "" where DatabaseURL's role is that
 	DataDir         string
 	Keys            *keyring.Keyring // nil in development: generated into DataDir
 	TrustedProxies  []netip.Prefix
@@ -35,11 +38,15 @@ type Config struct {
 	PDFFont         string
 	SMTPURL         string // "": development keeps letters, production can't send them
 	MailFrom        string
+	Terms           billing.Terms
+	Seller          handlers.Seller
+	Stripe          stripeConfig
 	DBConnections   int
 	ShutdownTimeout time.Duration
 	LogLevel        slog.Level
 
-	port string // PORT, where CANDOR_ADDR isn't set
+	port    string // PORT, where CANDOR_ADDR isn't set
+	dueDays *int   // CANDOR_INVOICE_DUE_DAYS; nil for what suits the way of payment
 }
 
 // variable is one line of the configuration: a name, what it says, and how its
@@ -62,6 +69,7 @@ func (c *Config) variables() []variable {
 		{"CANDOR_METRICS_ADDR", "", "host:port for Prometheus' scrapes, for operators alone; none without it", setText(&c.MetricsAddr)},
 		{"CANDOR_BASE_URL", "", "address under which customers and partners reach the service; https in production", c.setBaseURL},
 		{"DATABASE_URL", "", "PostgreSQL; in development a private one without it", setText(&c.DatabaseURL)},
+		{"CANDOR_MIGRATE_URL", "", "the same database as the owner of its tables, for candor migrate; DATABASE_URL's role then gets what the service needs alone", setText(&c.MigrateURL)},
 		{"CANDOR_DATA_DIR", ".data", "folder of uploaded documents, and of the private PostgreSQL", setText(&c.DataDir)},
 		{"CANDOR_SECRET_KEYS", "", "NAME:BASE64,… newest first: keys for links, cookies and secrets at rest", c.setKeys},
 		{"CANDOR_TRUSTED_PROXIES", "", "addresses or networks, by commas, whose X-Forwarded-For is believed", c.setProxies},
@@ -73,6 +81,15 @@ func (c *Config) variables() []variable {
 		{"CANDOR_PDF_FONT", "", "TrueType file for characters that DejaVu lacks, such as Chinese", setText(&c.PDFFont)},
 		{"CANDOR_SMTP_URL", "", "mail server for letters to staff: smtp://user:password@host:587 or smtps://…:465", setText(&c.SMTPURL)},
 		{"CANDOR_MAIL_FROM", "", "sender of these letters, such as Candor <no-reply@example.com>", setText(&c.MailFrom)},
+		{"CANDOR_GST_PERCENT", "10", "GST that invoices include, 0 for none; two decimals at most", c.setGST},
+		{"CANDOR_INVOICE_DUE_DAYS", "", "days from an invoice to its first payment; 14, 0 with Stripe", c.setDueDays},
+		{"CANDOR_SELLER_NAME", "", "who sends the invoices, as on a letterhead", setText(&c.Seller.Name)},
+		{"CANDOR_SELLER_ABN", "", "the seller's Australian Business Number", c.setABN},
+		{"CANDOR_SELLER_ADDRESS", "", "the seller's address, its lines by semicolons", setLines(&c.Seller.Address)},
+		{"CANDOR_BANK_DETAILS", "", "how invoices are paid by bank transfer, lines by semicolons", setLines(&c.Seller.Transfer)},
+		{"CANDOR_STRIPE_SECRET_KEY", "", "Stripe collects invoices by card: its secret key", setText(&c.Stripe.secretKey)},
+		{"CANDOR_STRIPE_WEBHOOK_SECRET", "", "signing secret of Stripe's webhooks to /billing/stripe", setText(&c.Stripe.webhookSecret)},
+		{"CANDOR_STRIPE_API_URL", "", "another address than Stripe's, such as stripe-mock's; in development alone", setText(&c.Stripe.apiURL)},
 		{"CANDOR_DB_CONNECTIONS", "20", "size of the connection pool", setCount(&c.DBConnections)},
 		{"CANDOR_SHUTDOWN_TIMEOUT", "30s", "time for requests and jobs to finish after SIGTERM", setDuration(&c.ShutdownTimeout)},
 		{"CANDOR_LOG_LEVEL", "", "debug, info, warn or error; warn, info in production", c.setLogLevel},
@@ -135,6 +152,7 @@ func (c *Config) settle(known func(name string) bool) []string {
 			missing = append(missing, "CANDOR_SMTP_URL "+err.Error())
 		}
 	}
+	missing = append(missing, c.settleBilling()...)
 	if c.Development || known("CANDOR_ENV") {
 		return missing
 	}
@@ -264,6 +282,7 @@ func (c Config) LogValue() slog.Value {
 		slog.Any("trusted_proxies", c.TrustedProxies), slog.String("webhook_schedule", c.Schedule.String()),
 		slog.Int("rate_per_minute", c.RatePerMinute), slog.Int("rate_burst", c.RateBurst),
 		slog.Duration("sweep_interval", c.SweepInterval), slog.Duration("rescue_after", c.RescueAfter),
+		slog.Int("gst_basis_points", c.Terms.GSTBasisPoints), slog.Int("invoice_due_days", c.Terms.DueDays), slog.String("payments", c.payments()),
 		slog.String("pdf_font", c.PDFFont), slog.String("mail_server", mailServer), slog.String("mail_from", c.MailFrom), slog.Int("db_connections", c.DBConnections),
 		slog.Duration("shutdown_timeout", c.ShutdownTimeout), slog.String("log_level", c.LogLevel.String()),
 	)

@@ -39,8 +39,16 @@ func runMigrate(ctx context.Context, p *process, args []string) error {
 	return err
 }
 
-// migrate reports whether there was anything to do.
+// migrate reports whether there was anything to do. Where the tables' owner is
+// another role than the service's, that one is given what it needs.
 func migrate(ctx context.Context, c Config) (changed bool, err error) {
+	role := ""
+	if c.MigrateURL != "" {
+		if role, err = db.RoleOf(c.DatabaseURL); err != nil {
+			return false, fmt.Errorf("CANDOR_MIGRATE_URL is set, so DATABASE_URL must name the service's own role: %w", err)
+		}
+		c.DatabaseURL = c.MigrateURL
+	}
 	var a app
 	defer a.close()
 	if err := a.openDatabase(ctx, c); err != nil {
@@ -50,7 +58,10 @@ func migrate(ctx context.Context, c Config) (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	return changed, db.Migrate(ctx, a.dsn)
+	if err := db.Migrate(ctx, a.dsn); err != nil || role == "" {
+		return changed, err
+	}
+	return changed, db.Grant(ctx, a.dsn, role)
 }
 
 func writeJSON(w io.Writer, v any) error {

@@ -51,6 +51,9 @@ func runRoles(ctx context.Context, p *process, name string, args []string, r rol
 		defer a.postgres.waitStopped()
 	}
 	defer a.close()
+	if !c.Development {
+		a.warnOfRole(ctx, logger)
+	}
 
 	var parts []part
 	if ops != nil {

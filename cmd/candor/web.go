@@ -15,6 +15,7 @@ import (
 	"candor/ratelimit"
 	"candor/service"
 	"candor/static"
+	"candor/views/pdf"
 )
 
 func runWeb(ctx context.Context, p *process, args []string) error {
@@ -36,14 +37,22 @@ func startWeb(c Config, a *app, listener net.Listener, logger *slog.Logger) (par
 	if err != nil {
 		return part{}, err
 	}
+	fonts, err := pdf.LoadFonts(c.PDFFont)
+	if err != nil {
+		return part{}, fmt.Errorf("CANDOR_PDF_FONT: %w", err)
+	}
 	requests := service.NewRequestLog(a.db, logger, a.metrics.RequestsUnlogged)
 	config := handlers.Config{
 		Service: a.service, Logger: logger, Clock: intake.SystemClock, BaseURL: publicURL(c), Development: c.Development,
 		TrustedProxies: c.TrustedProxies, Limiter: limiter, CookieKeys: a.ring.CookieKeys(), Ready: a.checkSchema,
 		Version: readVersion().Version, Answered: a.metrics.Answered, Called: requests.Add,
+		Seller: c.Seller, Fonts: fonts,
 	}
 	if a.outbox != nil {
 		config.Outbox = a.outbox
+	}
+	if a.stripe != nil {
+		config.Stripe = a.stripe
 	}
 	handler, err := handlers.New(config)
 	if err != nil {

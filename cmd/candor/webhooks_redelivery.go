@@ -111,7 +111,7 @@ To stop it:     candor webhooks stop %s
 
 // previewRedelivery says what would be done, and does nothing.
 func previewRedelivery(ctx context.Context, p *process, a *app, scope intake.Scope, shown shownScope, filter service.DeliveryFilter, rate int, asJSON bool) error {
-	preview, err := a.service.PreviewRedelivery(ctx, scope, filter, rate)
+	preview, err := a.service.PreviewRedelivery(ctx, scope, filter, rate, 0)
 	if err != nil {
 		return err
 	}

@@ -26,11 +26,16 @@ func startWorker(ctx context.Context, c Config, a *app, logger *slog.Logger) (pa
 		logger.WarnContext(ctx, "no mail server: staff can't be invited, sign up or reset a password until CANDOR_SMTP_URL is set")
 	}
 	client := webhook.NewClient(webhook.Policy{Development: c.Development})
-	worker, err := jobs.NewWorker(ctx, jobs.Config{
+	work := jobs.Config{
 		DB: a.db, DSN: a.dsn, Enqueuer: a.enqueuer, Ring: a.ring, Blobs: a.blobs, Fonts: fonts,
 		Client: client, Mail: a.mail, Schedule: c.Schedule, BaseURL: publicURL(c), Clock: intake.SystemClock, Logger: logger, Observer: a.metrics,
 		SweepEvery: c.SweepInterval, RescueAfter: c.RescueAfter, PDFWorkers: runtime.GOMAXPROCS(0),
-	})
+		Terms: c.Terms,
+	}
+	if a.stripe != nil {
+		work.Payments = a.stripe
+	}
+	worker, err := jobs.NewWorker(ctx, work)
 	if err != nil {
 		return part{}, err
 	}

@@ -20,9 +20,25 @@ type Moment struct {
 	Detail string
 }
 
+// eventWords are the events of a session in words.
+var eventWords = map[intake.EventType]string{
+	intake.SessionAccessed:         "Opened by the customer",
+	intake.SessionSectionCompleted: "Section completed",
+	intake.SessionCompleted:        "Signed and submitted",
+	intake.SessionPDFReady:         "PDF made",
+	intake.SessionExpired:          "Expired",
+}
+
+func eventWord(t intake.EventType) string {
+	if word, ok := eventWords[t]; ok {
+		return word
+	}
+	return string(t)
+}
+
 // EventMoment is an event of a session in words.
 func EventMoment(e *intake.Event) Moment {
-	m := Moment{At: e.CreatedAt, Title: string(e.Type)}
+	m := Moment{At: e.CreatedAt, Title: eventWord(e.Type)}
 	var body struct {
 		Data struct {
 			UserAgent string `json:"user_agent"`
@@ -36,44 +52,25 @@ func EventMoment(e *intake.Event) Moment {
 	}
 	switch e.Type {
 	case intake.SessionAccessed:
-		m.Title = "Opened by the customer"
 		m.Detail = strings.Trim(Device(body.Data.UserAgent)+", "+body.Data.IPAddress, ", ")
 	case intake.SessionSectionCompleted:
 		m.Title = "Section completed: " + statement.Title(body.Data.Section)
 		if body.Data.Section == "" { // erased
 			m.Title = "A section was completed"
 		}
-	case intake.SessionCompleted:
-		m.Title = "Signed and submitted"
 	case intake.SessionPDFReady:
-		m.Title = "PDF made"
 		if body.Data.PageCount > 0 {
 			m.Detail = count(body.Data.PageCount, "page")
 		}
-	case intake.SessionExpired:
-		m.Title = "Expired"
 	}
 	return m
 }
 
-// auditWords are the actions on sessions in words.
-var auditWords = map[intake.AuditAction]string{
-	intake.AuditSessionCancelled: "Cancelled",
-	intake.AuditSessionExtended:  "Link extended",
-	intake.AuditDataRead:         "Data read",
-	intake.AuditPDFRead:          "PDF downloaded",
-	intake.AuditDocumentRead:     "Document downloaded",
-	intake.AuditSessionErased:    "Customer’s data deleted",
-}
-
 // AuditMoment is a line of the audit log about a session in words.
 func AuditMoment(e *intake.AuditEntry) Moment {
-	m := Moment{At: e.At, Title: auditWords[e.Action], Detail: e.ActorName}
-	if m.Title == "" {
-		m.Title = string(e.Action)
-	}
+	m := Moment{At: e.At, Title: AuditWord(e.Action), Detail: e.ActorName}
 	if e.ActorKind == intake.ActorKey {
-		m.Detail = "key " + e.ActorName
+		m.Detail = "API key " + e.ActorName
 	}
 	if e.Address != "" {
 		m.Detail += ", " + e.Address
@@ -88,7 +85,7 @@ func Ordered(s *intake.Session, moments []Moment) []Moment {
 	if s.CreatedBy != nil {
 		created.Detail = strings.TrimSpace(byWord(*s.CreatedByKind) + " " + *s.CreatedBy)
 	}
-	moments = slices.DeleteFunc(moments, func(m Moment) bool { return m.Title == string(intake.AuditSessionCreated) })
+	moments = slices.DeleteFunc(moments, func(m Moment) bool { return m.Title == AuditWord(intake.AuditSessionCreated) })
 	moments = append([]Moment{created}, moments...)
 	slices.Reverse(moments) // what happened at one moment, too
 	slices.SortStableFunc(moments, func(a, b Moment) int { return b.At.Compare(a.At) })

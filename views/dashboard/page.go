@@ -86,16 +86,13 @@ var places = [][]place{
 	},
 }
 
-// built are the places whose pages are there.
-var built = map[string]bool{"": true, "sessions": true, "keys": true, "webhooks": true, "requests": true, "team": true, "audit": true, "settings": true}
-
 // menu are the places that the staff user may go to, in groups.
 func (p Page) menu() [][]place {
 	var out [][]place
 	for _, group := range places {
 		var open []place
 		for _, one := range group {
-			if built[one.path] && p.Staff.May(one.may) {
+			if p.Staff.May(one.may) {
 				open = append(open, one)
 			}
 		}
@@ -107,7 +104,13 @@ func (p Page) menu() [][]place {
 }
 
 // When is a moment as people read it, UTC (D2).
-func When(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04") + " UTC" }
+func When(t time.Time) string { return t.UTC().Format(dayFormat+", "+timeFormat) + " UTC" }
+
+// How a date and a time of day are written where room is short.
+const (
+	dayFormat  = "2 Jan 2006"
+	timeFormat = "15:04"
+)
 
 // Day is a date as people read it, UTC (D2).
 func Day(t time.Time) string { return t.UTC().Format("2 January 2006") }

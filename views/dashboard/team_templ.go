@@ -33,9 +33,9 @@ type Member struct {
 
 // roleWords say what each role opens.
 var roleWords = map[intake.Role]string{
-	intake.RoleOwner:     "everything, the team and settings included",
-	intake.RoleDeveloper: "API keys, webhooks and sessions, with customers’ data",
-	intake.RoleSupport:   "sessions, without customers’ data unless allowed",
+	intake.RoleOwner:     "everything",
+	intake.RoleDeveloper: "keys, webhooks, sessions, data",
+	intake.RoleSupport:   "sessions",
 	intake.RoleFinance:   "billing",
 }
 
@@ -136,7 +136,7 @@ func memberRow(t TeamPage, m Member) templ.Component {
 			templ_7745c5c3_Var3 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<tr><td data-label=\"Name\"><span><strong><bdi>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<tr><td class=\"is-long\" data-label=\"Name\"><span><strong><bdi>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"candor/intake"
 )
@@ -88,6 +89,8 @@ func Notice(n intake.StaffNotice, url string) Letter {
 		l.Subject, l.Lines = "A passkey was added", []string{"A new passkey signs in to your Candor account now."}
 	case intake.NoticePasskeyRemoved:
 		l.Subject, l.Lines = "A passkey was removed", []string{"One of your passkeys signs in to your Candor account no more."}
+	case intake.NoticeFactorsReset:
+		l.Subject, l.Lines = "Your second sign-in steps were removed", []string{"At your request, signing in to your Candor account asks for the password alone now. Your authenticator app, recovery codes and passkeys work no more. Please set them up again."}
 	case intake.NoticeRecoveryUsed:
 		l.Subject, l.Lines = "A recovery code was used", []string{"Somebody signed in to your Candor account with a recovery code instead of a code from your authenticator app."}
 	}
@@ -111,3 +114,6 @@ func (l Letter) HTML() (string, error) {
 	}
 	return b.String(), nil
 }
+
+// day is a date as letters say it, UTC.
+func day(t time.Time) string { return t.UTC().Format("2 January 2006") }

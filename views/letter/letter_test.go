@@ -19,7 +19,7 @@ func TestLetters(t *testing.T) {
 		"invitation": letter.Invitation(invitation, url), "elsewhere": letter.InvitedElsewhere(invitation),
 	}
 	for _, n := range []intake.StaffNotice{
-		intake.NoticePasswordChanged, intake.NoticeTwoStepOn, intake.NoticeTwoStepOff, intake.NoticeRecoveryUsed, intake.NoticePasskeyAdded, intake.NoticePasskeyRemoved,
+		intake.NoticePasswordChanged, intake.NoticeTwoStepOn, intake.NoticeTwoStepOff, intake.NoticeRecoveryUsed, intake.NoticeFactorsReset, intake.NoticePasskeyAdded, intake.NoticePasskeyRemoved,
 	} {
 		letters[string(n)] = letter.Notice(n, url)
 	}

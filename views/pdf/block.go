@@ -127,7 +127,7 @@ func (d *document) summary(figures []figure) {
 	rows := (len(figures) + perRow - 1) / perRow
 	height := float64(rows)*rowHeight + 10
 	d.need(height)
-	if !d.about.test { // the fill would hide the watermark
+	if d.about.mark == "" { // the fill would hide the watermark
 		d.pdf.SetFillColor(panel[0], panel[1], panel[2])
 		d.pdf.Rect(marginX, d.y, contentWidth, height, "F")
 	}

@@ -1,6 +1,6 @@
-// Package pdf draws a submitted financial statement as an A4 document.
+// Package pdf draws submitted financial statements and invoices as A4 documents.
 //
-// The statement's sections are walked through their form.Section description,
+// A statement's sections are walked through their form.Section description,
 // so a question is drawn with the label it was asked with. The package does no
 // I/O but reading a fallback font, knows no database and no HTTP, and takes
 // every time from its input: the same input gives the same bytes.
@@ -8,5 +8,5 @@
 // The files, from the bottom up: face.go holds the fonts; arabic.go, bidi.go
 // and text.go turn a string into lines of glyphs; document.go keeps the pages;
 // block.go, table.go, columns.go and watermark.go draw on them; statement.go
-// draws the statement.
+// draws the statement and invoice.go the invoice.
 package pdf

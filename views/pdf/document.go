@@ -49,7 +49,8 @@ type properties struct {
 	created       time.Time // UTC
 	head, foot    string    // left-hand text at the top and foot of each page
 	headRight     string
-	test          bool // draw the TEST watermark
+	mark          string // a word across each page, "" for none
+	test          bool   // say Test mode in the head
 }
 
 // A document is an A4 document being drawn from top to bottom.
@@ -91,8 +92,8 @@ func (d *document) newPage() {
 	d.pdf.AddPage()
 	d.font = nil
 	d.y = contentTop
-	if d.about.test {
-		d.drawWatermark()
+	if d.about.mark != "" {
+		d.drawWatermark(d.about.mark)
 	}
 }
 

@@ -71,7 +71,7 @@ func (in Statement) customer() string {
 }
 
 func (in Statement) properties() properties {
-	return properties{
+	p := properties{
 		title:     "Financial statement – " + in.customer(),
 		author:    in.AccountName,
 		subject:   in.SessionID,
@@ -81,6 +81,10 @@ func (in Statement) properties() properties {
 		foot:      in.SessionID + "  ·  Submitted " + longDate(in.SubmittedAt),
 		test:      !in.Livemode,
 	}
+	if p.test {
+		p.mark = "TEST"
+	}
+	return p
 }
 
 // masthead draws the top of the first page.

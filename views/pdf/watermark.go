@@ -5,10 +5,10 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// drawWatermark puts TEST across the page. It is drawn as outlines, not text,
-// so that whoever extracts the document's text gets the statement alone.
-func (d *document) drawWatermark() {
-	const size, angle, word = 190.0, 52.0, "TEST"
+// drawWatermark puts a short word across the page. It is drawn as outlines, not
+// text, so that whoever extracts the document's text gets that alone.
+func (d *document) drawWatermark(word string) {
+	const size, angle = 190.0, 52.0
 	bold := d.fonts.bold[0]
 	width := 0.0
 	for _, r := range word {

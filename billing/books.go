@@ -1,0 +1,315 @@
+// Package billing keeps the books: it closes billing periods, makes invoices,
+// moves subscriptions from plan to plan and to their end, and settles what is
+// owed. It works in the caller's transactions. It knows no HTTP, no staff and
+// no payment provider's details.
+package billing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"candor/db"
+	"candor/intake"
+)
+
+// Grace is how long after its end a period is closed. Servers' clocks may
+// differ by less; a session that comes later yet counts in the next period.
+const Grace = time.Minute
+
+// Events records what partners are told of, by webhook or by letter, in the
+// caller's transaction.
+type Events interface {
+	BillingEvent(ctx context.Context, tx *db.Tx, account intake.AccountID, p intake.Payload, now time.Time) error
+	InvoiceLetter(ctx context.Context, tx *db.Tx, id intake.InvoiceID) error
+	UsageLetter(ctx context.Context, tx *db.Tx, account intake.AccountID, percent int) error
+}
+
+// Terms are what invoices are made by.
+type Terms struct {
+	GSTBasisPoints int // of the amount without it; 1000 is 10 %, 0 for no GST
+	DueDays        int // after an invoice was made; 0 where it is collected at once
+}
+
+// Books keeps the books of all accounts.
+type Books struct {
+	Events Events
+	Terms  Terms
+}
+
+// Close makes the invoices for all periods of a locked subscription that ended
+// at now or before, and opens the one that now is in. Called again it changes
+// nothing.
+func (b *Books) Close(ctx context.Context, tx *db.Tx, s *intake.Subscription, now time.Time) error {
+	for s.ClosesAt != nil && !s.ClosesAt.After(now) {
+		if err := b.closePeriod(ctx, tx, s, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// closePeriod makes the invoice for a subscription's open period.
+func (b *Books) closePeriod(ctx context.Context, tx *db.Tx, s *intake.Subscription, now time.Time) error {
+	invoice, err := b.invoice(ctx, tx, s, now)
+	if err != nil {
+		return err
+	}
+	s.BilledTo = *s.ClosesAt
+	s.ClosesAt = s.Closing(s.BilledTo)
+	if s.NextPlanID != nil && s.ClosesAt != nil {
+		next, err := tx.Plan(ctx, *s.NextPlanID)
+		if err != nil {
+			return err
+		}
+		s.Plan, s.NextPlanID = *next, nil
+	}
+	if err := tx.UpdateSubscription(ctx, s); err != nil {
+		return err
+	}
+	if invoice.Number, err = tx.NextInvoiceNumber(ctx); err != nil {
+		return err
+	}
+	if err := tx.InsertInvoice(ctx, invoice); err != nil {
+		return err
+	}
+	if invoice.Status == intake.InvoicePaid {
+		return b.Events.BillingEvent(ctx, tx, invoice.AccountID, intake.NewInvoicePaidPayload(invoice), now)
+	}
+	return b.Events.InvoiceLetter(ctx, tx, invoice.ID)
+}
+
+// invoice is what a subscription's open period comes to. One of nothing is paid
+// at once (D46).
+func (b *Books) invoice(ctx context.Context, tx *db.Tx, s *intake.Subscription, now time.Time) (*intake.Invoice, error) {
+	account, err := tx.Account(ctx, s.AccountID)
+	if err != nil {
+		return nil, err
+	}
+	stretches, err := tx.PlanStretches(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	used, err := tx.UsedSessions(ctx, s.AccountID, s.BilledTo)
+	if err != nil {
+		return nil, err
+	}
+	i := &intake.Invoice{
+		ID: intake.NewInvoiceID(), AccountID: s.AccountID, SubscriptionID: s.SubscriptionID, PeriodStart: s.BilledTo, PeriodEnd: *s.ClosesAt,
+		IssuedAt: now, DueAt: now.AddDate(0, 0, b.Terms.DueDays), AccountName: account.Name, BillingEmail: account.BillingEmail,
+		Currency: intake.Currency, SessionsUsed: used, Lines: intake.PriceSessions(stretches, used), GSTBasisPoints: b.Terms.GSTBasisPoints,
+		Status: intake.InvoiceOpen,
+	}
+	i.Total = i.Lines.Total()
+	i.GST = intake.GSTIn(i.Total, i.GSTBasisPoints)
+	i.NextAttemptAt = &i.DueAt
+	if i.Total == 0 {
+		i.Status, i.SettledAt, i.NextAttemptAt = intake.InvoicePaid, &now, nil
+	}
+	return i, nil
+}
+
+// ErrSettled says that an invoice is paid or void already.
+var ErrSettled = errors.New("billing: the invoice is settled")
+
+// Pay notes that an invoice is paid; reference says by what. ErrSettled where
+// it is settled already.
+func (b *Books) Pay(ctx context.Context, tx *db.Tx, id intake.InvoiceID, reference string, now time.Time) (*intake.Invoice, error) {
+	i, err := unsettled(ctx, tx, id)
+	if err != nil {
+		return i, err
+	}
+	i.Status, i.SettledAt, i.NextAttemptAt, i.Reference = intake.InvoicePaid, &now, nil, &reference
+	if err := tx.UpdatePayment(ctx, i); err != nil {
+		return i, err
+	}
+	if err := b.settleStanding(ctx, tx, i.AccountID, now); err != nil {
+		return i, err
+	}
+	return i, b.Events.BillingEvent(ctx, tx, i.AccountID, intake.NewInvoicePaidPayload(i), now)
+}
+
+// Fail notes that a payment of an invoice failed. It is tried again after 3, 5
+// and 7 days; then the subscription is past due. ErrSettled where the invoice
+// is settled.
+func (b *Books) Fail(ctx context.Context, tx *db.Tx, id intake.InvoiceID, reason string, now time.Time) (*intake.Invoice, error) {
+	i, err := unsettled(ctx, tx, id)
+	if err != nil {
+		return i, err
+	}
+	return i, b.fail(ctx, tx, i, reason, now)
+}
+
+// ErrCounted says that the failure of an attempt is counted already.
+var ErrCounted = errors.New("billing: this attempt's failure is counted")
+
+// FailAttempt notes that the attempt which was made after so many failures
+// failed, as Fail does. Who asked the provider and the provider's own word tell
+// of the same attempt: the second one gets ErrCounted.
+func (b *Books) FailAttempt(ctx context.Context, tx *db.Tx, id intake.InvoiceID, failures int, reason string, now time.Time) (*intake.Invoice, error) {
+	i, err := unsettled(ctx, tx, id)
+	if err == nil && i.Failures != failures {
+		err = ErrCounted
+	}
+	if err != nil {
+		return i, err
+	}
+	return i, b.fail(ctx, tx, i, reason, now)
+}
+
+// fail counts a failed payment of a locked invoice.
+func (b *Books) fail(ctx context.Context, tx *db.Tx, i *intake.Invoice, reason string, now time.Time) error {
+	i.Failures++
+	i.Status, i.FailureReason, i.NextAttemptAt = intake.InvoiceFailed, &reason, intake.PaymentRetry(i.Failures, now)
+	if err := tx.UpdatePayment(ctx, i); err != nil {
+		return err
+	}
+	if err := b.settleStanding(ctx, tx, i.AccountID, now); err != nil {
+		return err
+	}
+	if err := b.Events.InvoiceLetter(ctx, tx, i.ID); err != nil {
+		return err
+	}
+	return b.Events.BillingEvent(ctx, tx, i.AccountID, intake.NewInvoicePaymentFailedPayload(i), now)
+}
+
+// Void takes an invoice back: nothing is owed by it any more. ErrSettled where
+// it is settled already.
+func (b *Books) Void(ctx context.Context, tx *db.Tx, id intake.InvoiceID, reason string, now time.Time) (*intake.Invoice, error) {
+	i, err := unsettled(ctx, tx, id)
+	if err != nil {
+		return i, err
+	}
+	i.Status, i.SettledAt, i.NextAttemptAt, i.Reference = intake.InvoiceVoid, &now, nil, &reason
+	if err := tx.UpdatePayment(ctx, i); err != nil {
+		return i, err
+	}
+	return i, b.settleStanding(ctx, tx, i.AccountID, now)
+}
+
+func unsettled(ctx context.Context, tx *db.Tx, id intake.InvoiceID) (*intake.Invoice, error) {
+	i, err := tx.LockInvoice(ctx, id)
+	if err == nil && !i.Status.Unsettled() {
+		err = ErrSettled
+	}
+	return i, err
+}
+
+// settleStanding makes a subscription past due while an invoice has failed for
+// good, and active when none has.
+func (b *Books) settleStanding(ctx context.Context, tx *db.Tx, account intake.AccountID, now time.Time) error {
+	s, err := tx.LockSubscription(ctx, account, now)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil // it has ended; what is owed is owed still
+	}
+	if err != nil || s.Status == intake.SubscriptionCancelled {
+		return err
+	}
+	return b.setStanding(ctx, tx, s)
+}
+
+func (b *Books) setStanding(ctx context.Context, tx *db.Tx, s *intake.Subscription) error {
+	failed, err := tx.HasFailedInvoice(ctx, s.AccountID)
+	if err != nil {
+		return err
+	}
+	s.Status = intake.SubscriptionActive
+	if failed {
+		s.Status = intake.SubscriptionPastDue
+	}
+	return tx.UpdateSubscription(ctx, s)
+}
+
+// ErrUnchanged says that a subscription stands already as it was asked to.
+var ErrUnchanged = errors.New("billing: nothing to change")
+
+// ChangePlan moves a locked subscription to another plan: up at once, down at
+// the period's end. A change down that is to come is taken back by choosing the
+// present plan. ErrUnchanged where it is so already.
+func (b *Books) ChangePlan(ctx context.Context, tx *db.Tx, s *intake.Subscription, to string, now time.Time) error {
+	if err := b.Close(ctx, tx, s, now); err != nil {
+		return err
+	}
+	plan, err := tx.Plan(ctx, to)
+	if err != nil {
+		return err
+	}
+	switch {
+	case s.ClosesAt == nil:
+		return fmt.Errorf("billing: change the plan of an ended subscription: %w", db.ErrNotFound)
+	case plan.ID == s.Plan.ID && s.NextPlanID == nil, s.NextPlanID != nil && *s.NextPlanID == plan.ID:
+		return ErrUnchanged
+	case plan.ID == s.Plan.ID:
+		s.NextPlanID = nil
+	case plan.Rank < s.Plan.Rank:
+		s.NextPlanID = &plan.ID
+	default:
+		used, err := tx.UsedSessions(ctx, s.AccountID, s.BilledTo)
+		if err != nil {
+			return err
+		}
+		if err := tx.InsertPlanChange(ctx, s, plan.ID, used, now); err != nil {
+			return err
+		}
+		s.Plan, s.NextPlanID = *plan, nil
+	}
+	return tx.UpdateSubscription(ctx, s)
+}
+
+// Cancel ends a locked subscription: at once, or at the end of its period. No
+// live session can be created from now on (D32).
+func (b *Books) Cancel(ctx context.Context, tx *db.Tx, s *intake.Subscription, atOnce bool, reason string, now time.Time) error {
+	if err := b.Close(ctx, tx, s, now); err != nil {
+		return err
+	}
+	if s.ClosesAt == nil {
+		return fmt.Errorf("billing: cancel an ended subscription: %w", db.ErrNotFound)
+	}
+	effective := s.Moment(now)
+	if !atOnce {
+		if s.Status == intake.SubscriptionCancelled {
+			return ErrUnchanged
+		}
+		effective = *s.ClosesAt
+	}
+	s.Status, s.EffectiveAt, s.ClosesAt, s.Reason, s.NextPlanID = intake.SubscriptionCancelled, &effective, &effective, &reason, nil
+	if err := tx.UpdateSubscription(ctx, s); err != nil {
+		return err
+	}
+	if err := b.Events.BillingEvent(ctx, tx, s.AccountID, intake.NewSubscriptionCancelledPayload(s), now); err != nil {
+		return err
+	}
+	return b.Close(ctx, tx, s, now)
+}
+
+// Reactivate takes back the cancellation of a locked subscription before it
+// takes effect. ErrUnchanged where it isn't cancelled.
+func (b *Books) Reactivate(ctx context.Context, tx *db.Tx, s *intake.Subscription, now time.Time) error {
+	if s.Status != intake.SubscriptionCancelled {
+		return ErrUnchanged
+	}
+	s.EffectiveAt, s.Reason = nil, nil
+	s.ClosesAt = s.Closing(s.BilledTo)
+	s.Status = intake.SubscriptionActive
+	if err := b.setStanding(ctx, tx, s); err != nil {
+		return err
+	}
+	return b.Close(ctx, tx, s, now)
+}
+
+// Start subscribes an account to a plan at now.
+func (b *Books) Start(ctx context.Context, tx *db.Tx, account intake.AccountID, plan string, now time.Time) (*intake.Subscription, error) {
+	of, err := tx.Plan(ctx, plan)
+	if err != nil {
+		return nil, err
+	}
+	s := &intake.Subscription{
+		Plan: *of, SubscriptionID: intake.NewSubscriptionID(), AccountID: account, Status: intake.SubscriptionActive, StartedAt: now, BilledTo: now,
+	}
+	s.ClosesAt = s.Closing(now)
+	if err := tx.InsertSubscription(ctx, s); err != nil {
+		return nil, err
+	}
+	return s, b.setStanding(ctx, tx, s)
+}

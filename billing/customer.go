@@ -1,0 +1,47 @@
+package billing
+
+import (
+	"context"
+	"errors"
+
+	"candor/db"
+	"candor/intake"
+)
+
+// A Customer is an account at a payment provider.
+type Customer struct {
+	ID       string // "" before it has one
+	MethodID string // of the stored method of payment; "" for none
+}
+
+// Customers remembers the accounts' customers at payment providers.
+type Customers interface {
+	// Customer returns the account's one at the provider, the zero value for none.
+	Customer(ctx context.Context, account intake.AccountID, provider string) (Customer, error)
+	// SetCustomer stores it, unless the account has one there.
+	SetCustomer(ctx context.Context, account intake.AccountID, provider, id string) error
+}
+
+// StoredCustomers are Customers in the database.
+type StoredCustomers struct{ DB *db.DB }
+
+// Customer reads the account's row.
+func (s StoredCustomers) Customer(ctx context.Context, account intake.AccountID, provider string) (Customer, error) {
+	m, err := s.DB.PaymentMethod(ctx, account, provider)
+	if errors.Is(err, db.ErrNotFound) {
+		return Customer{}, nil
+	}
+	if err != nil {
+		return Customer{}, err
+	}
+	out := Customer{ID: m.CustomerID}
+	if m.MethodID != nil {
+		out.MethodID = *m.MethodID
+	}
+	return out, nil
+}
+
+// SetCustomer writes it.
+func (s StoredCustomers) SetCustomer(ctx context.Context, account intake.AccountID, provider, id string) error {
+	return s.DB.SetCustomer(ctx, &db.PaymentMethod{AccountID: account, Provider: provider, CustomerID: id})
+}

@@ -1,0 +1,127 @@
+package billing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"candor/db"
+	"candor/intake"
+)
+
+const (
+	// paymentLease is how long a payment may take before it is tried again, by
+	// its key at the provider the same one.
+	paymentLease = 10 * time.Minute
+	// paymentPending is when a provider is asked again that hasn't told.
+	paymentPending = 24 * time.Hour
+)
+
+// A Cycle does what is due in all accounts' books.
+type Cycle struct {
+	DB       *db.DB
+	Books    *Books
+	Provider Provider
+}
+
+// Run closes the periods that have ended at now, tries the payments that are
+// due and tells of used plans. Any number of processes can be at it: each
+// period, payment and notice is one transaction's.
+func (w *Cycle) Run(ctx context.Context, now time.Time) error {
+	return errors.Join(w.closePeriods(ctx, now), w.collect(ctx, now), w.noticeUsage(ctx, now))
+}
+
+// closePeriods closes one after the other. One that can't be closed holds up no
+// other.
+func (w *Cycle) closePeriods(ctx context.Context, now time.Time) error {
+	var failed []intake.SubscriptionID
+	var failures error
+	for ctx.Err() == nil {
+		var at *intake.Subscription
+		err := w.DB.InTx(ctx, func(tx *db.Tx) (err error) {
+			if at, err = tx.LockClosing(ctx, now.Add(-Grace), failed); err != nil {
+				return err
+			}
+			return w.Books.Close(ctx, tx, at, now)
+		})
+		switch {
+		case at == nil || at.SubscriptionID == (intake.SubscriptionID{}):
+			if !errors.Is(err, db.ErrNotFound) {
+				failures = errors.Join(failures, err)
+			}
+			return failures
+		case err != nil:
+			failed = append(failed, at.SubscriptionID)
+			failures = errors.Join(failures, fmt.Errorf("billing: close period of %s: %w", at.SubscriptionID, err))
+		}
+	}
+	return errors.Join(failures, ctx.Err())
+}
+
+// collect tries the payments that are due.
+func (w *Cycle) collect(ctx context.Context, now time.Time) error {
+	var failures error
+	for ctx.Err() == nil {
+		invoice, err := w.DB.ClaimPayment(ctx, now, now.Add(paymentLease))
+		if errors.Is(err, db.ErrNotFound) {
+			return failures
+		}
+		if err != nil {
+			return errors.Join(failures, err)
+		}
+		if err := w.pay(ctx, invoice, now); err != nil {
+			failures = errors.Join(failures, fmt.Errorf("billing: payment of %s: %w", invoice.NumberText(), err))
+		}
+	}
+	return errors.Join(failures, ctx.Err())
+}
+
+func (w *Cycle) pay(ctx context.Context, i *intake.Invoice, now time.Time) error {
+	outcome, err := w.Provider.Charge(ctx, i)
+	if err != nil {
+		return err
+	}
+	err = w.DB.InTx(ctx, func(tx *db.Tx) error {
+		switch outcome.State {
+		case Paid:
+			_, err := w.Books.Pay(ctx, tx, i.ID, outcome.Reference, now)
+			return err
+		case Failed:
+			_, err := w.Books.FailAttempt(ctx, tx, i.ID, i.Failures, outcome.Reason, now)
+			return err
+		}
+		return tx.PutOffPayment(ctx, i, now.Add(paymentPending))
+	})
+	if errors.Is(err, ErrSettled) || errors.Is(err, ErrCounted) {
+		return nil // somebody was told earlier
+	}
+	return err
+}
+
+// noticeUsage tells accounts that have used much of their plan.
+func (w *Cycle) noticeUsage(ctx context.Context, now time.Time) error {
+	heavy, err := w.DB.HeavyUses(ctx, intake.FirstUsageThreshold, now)
+	if err != nil {
+		return err
+	}
+	for _, h := range heavy {
+		threshold := intake.UsageThreshold(h.Used, h.Included)
+		if threshold <= h.Told {
+			continue
+		}
+		notice := db.UsageNotice{AccountID: h.AccountID, PeriodStart: h.PeriodStart, Percent: threshold}
+		err := w.DB.InTx(ctx, func(tx *db.Tx) error {
+			first, err := tx.InsertUsageNotice(ctx, notice, now)
+			if err != nil || !first {
+				return err
+			}
+			return w.Books.Events.UsageLetter(ctx, tx, h.AccountID, threshold)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+

@@ -1,0 +1,261 @@
+// Package stripetest is a Stripe for tests: the few calls that Candor makes,
+// with memory, idempotency keys and cards that fail, which Stripe's own mock
+// server lacks. Its objects are shaped as Stripe's published examples. This
+// package is for tests only.
+package stripetest
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stripe/stripe-go/v85/webhook"
+	"github.com/stripe/stripe-mock/embedded"
+)
+
+// Keys under which the server is reached, and by which its webhooks are signed.
+const (
+	SecretKey     = "sk_test_stripetest" //nolint:gosec // it opens nothing but this server
+	WebhookSecret = "whsec_stripetest"
+)
+
+// An Object is one of Stripe's, as JSON.
+type Object = map[string]any
+
+// A Call is a request that came.
+type Call struct {
+	Method, Path   string
+	Form           map[string]string // of the body, or of the query
+	IdempotencyKey string
+}
+
+// Server is a Stripe.
+type Server struct {
+	*httptest.Server
+	mu      sync.Mutex
+	state   State
+	calls   []Call
+	intents []Object          // payments, the newest first
+	setups  map[string]Object // setup intents by their ids
+
+	customers int
+	answers   map[string]answer // by idempotency key
+}
+
+// State is what a test makes of a Stripe.
+type State struct {
+	Now     time.Time
+	Decline Object // what a payment fails by: the fields of Stripe's error; nil: it succeeds
+	Status  string // of payments that don't fail; "" for succeeded
+	Down    int    // the HTTP status of every answer; 0: it works
+	Lose    bool   // what is asked for by POST is done, but the answers are lost
+	Forget  bool   // idempotency keys, as after a day
+}
+
+type answer struct {
+	status int
+	body   any
+	form   string
+}
+
+// New starts a server that stops when t ends.
+func New(t testing.TB) *Server {
+	t.Helper()
+	s := &Server{state: State{Now: time.Unix(1_800_000_000, 0).UTC()}, setups: map[string]Object{}, answers: map[string]answer{}}
+	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Example is an object as Stripe publishes it, changed.
+func Example(kind string, change Object) Object {
+	var examples struct {
+		Resources map[string]Object `json:"resources"`
+	}
+	if err := json.Unmarshal(embedded.OpenAPIFixtures, &examples); err != nil {
+		panic(err)
+	}
+	out := examples.Resources[kind]
+	if out == nil {
+		panic("stripetest: there is no example of " + kind)
+	}
+	maps.Copy(out, change)
+	return out
+}
+
+// Event is a webhook's body.
+func Event(id, kind string, object Object) []byte {
+	event := Example("event", Object{
+		"id": id, "type": kind, "api_version": "2024-06-20", "pending_webhooks": 1,
+		"data": Object{"object": object},
+	})
+	body, err := json.MarshalIndent(event, "", "  ")
+	if err != nil {
+		panic(err)
+	}
+	return body
+}
+
+// Sign is the Stripe-Signature of a webhook that is sent at at.
+func Sign(body []byte, secret string, at time.Time) string {
+	return fmt.Sprintf("t=%d,v1=%s,v0=%064d", at.Unix(), hex.EncodeToString(webhook.ComputeSignature(at, body, secret)), 0)
+}
+
+// Set changes how the server is.
+func (s *Server) Set(change func(*State)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.state)
+}
+
+// Setup stores a setup intent, for those who ask for its id.
+func (s *Server) Setup(id string, intent Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.setups[id] = intent
+}
+
+// Calls returns the calls of a method to a path, "" for any.
+func (s *Server) Calls(method, path string) (out []Call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, call := range s.calls {
+		if (method == "" || call.Method == method) && (path == "" || call.Path == path) {
+			out = append(out, call)
+		}
+	}
+	return out
+}
+
+// Payments returns the payments that were tried, the newest first.
+func (s *Server) Payments() (out []Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, intent := range s.intents {
+		out = append(out, maps.Clone(intent))
+	}
+	return out
+}
+
+// Settle ends the newest payment with a status.
+func (s *Server) Settle(status string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.intents[0]["status"] = status
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = r.ParseForm()
+	call := Call{Method: r.Method, Path: r.URL.Path, Form: map[string]string{}, IdempotencyKey: r.Header.Get("Idempotency-Key")}
+	for name := range r.Form {
+		call.Form[name] = r.Form.Get(name)
+	}
+	s.calls = append(s.calls, call)
+	if s.state.Down != 0 {
+		write(w, s.state.Down, Object{"error": Object{"type": "api_error", "message": "down"}})
+		return
+	}
+	if r.Header.Get("Authorization") != "Bearer "+SecretKey {
+		write(w, http.StatusUnauthorized, Object{"error": Object{"type": "invalid_request_error", "message": "Invalid API Key provided: " + r.Header.Get("Authorization")}})
+		return
+	}
+	got := s.once(call, r.PostForm.Encode())
+	if s.state.Lose && call.Method == http.MethodPost {
+		panic(http.ErrAbortHandler)
+	}
+	write(w, got.status, got.body)
+}
+
+// once does a call, or repeats its answer.
+func (s *Server) once(call Call, form string) answer {
+	known, ok := s.answers[call.IdempotencyKey]
+	if ok && call.Method == http.MethodPost && call.IdempotencyKey != "" && !s.state.Forget {
+		if known.form != form {
+			return answer{status: http.StatusBadRequest, body: Object{"error": Object{
+				"type": "idempotency_error", "message": "Keys for idempotent requests can only be used with the same parameters they were first used with."}}}
+		}
+		return known
+	}
+	got := s.do(call)
+	got.form = form
+	s.answers[call.IdempotencyKey] = got
+	return got
+}
+
+func (s *Server) do(call Call) answer {
+	switch {
+	case call.Method == http.MethodPost && call.Path == "/v1/customers":
+		s.customers++
+		return answer{status: http.StatusOK, body: Example("customer", Object{"id": fmt.Sprintf("cus_%d", s.customers)})}
+	case call.Method == http.MethodPost && call.Path == "/v1/checkout/sessions":
+		return answer{status: http.StatusOK, body: Example("checkout.session", Object{"mode": "setup", "url": "https://checkout.stripe.example/c/pay/cs_1"})}
+	case call.Method == http.MethodPost && call.Path == "/v1/payment_intents":
+		return s.pay(call)
+	case call.Path == "/v1/payment_intents":
+		return answer{status: http.StatusOK, body: s.list(call)}
+	case strings.HasPrefix(call.Path, "/v1/setup_intents/"):
+		if setup := s.setups[strings.TrimPrefix(call.Path, "/v1/setup_intents/")]; setup != nil {
+			return answer{status: http.StatusOK, body: setup}
+		}
+	}
+	return answer{status: http.StatusNotFound, body: Object{"error": Object{"type": "invalid_request_error", "code": "resource_missing", "message": "No such thing"}}}
+}
+
+// pay makes a payment as a card's bank decides.
+func (s *Server) pay(call Call) answer {
+	metadata := Object{}
+	for name, value := range call.Form {
+		if key, ok := strings.CutPrefix(name, "metadata["); ok {
+			metadata[strings.TrimSuffix(key, "]")] = value
+		}
+	}
+	amount, _ := strconv.Atoi(call.Form["amount"])
+	status := s.state.Status
+	if status == "" {
+		status = "succeeded"
+	}
+	intent := Example("payment_intent", Object{
+		"id": fmt.Sprintf("pi_%d", len(s.intents)+1), "created": s.state.Now.Unix(), "amount": amount, "amount_received": 0, "currency": call.Form["currency"],
+		"customer": call.Form["customer"], "payment_method": call.Form["payment_method"], "description": call.Form["description"],
+		"metadata": metadata, "status": status, "last_payment_error": nil, "next_action": nil,
+	})
+	s.intents = append([]Object{intent}, s.intents...)
+	switch {
+	case s.state.Decline != nil:
+		intent["status"], intent["last_payment_error"] = "requires_payment_method", s.state.Decline
+		failure := maps.Clone(s.state.Decline)
+		failure["payment_intent"] = intent
+		return answer{status: http.StatusPaymentRequired, body: Object{"error": failure}}
+	case status == "succeeded":
+		intent["amount_received"] = amount
+	}
+	return answer{status: http.StatusOK, body: intent}
+}
+
+func (s *Server) list(call Call) Object {
+	from, _ := strconv.ParseInt(call.Form["created[gte]"], 10, 64)
+	found := []Object{}
+	for _, intent := range s.intents {
+		if intent["customer"] == call.Form["customer"] && intent["created"].(int64) >= from {
+			found = append(found, intent)
+		}
+	}
+	return Object{"object": "list", "url": "/v1/payment_intents", "has_more": false, "data": found}
+}
+
+func write(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Request-Id", "req_stripetest")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body)
+}

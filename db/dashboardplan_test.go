@@ -1,0 +1,122 @@
+package db_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"candor/db"
+	"candor/db/dbtest"
+	"candor/intake"
+)
+
+// What the dashboard reads of very many deliveries that failed, of errors of
+// the API and of one customer's sessions doesn't grow with them, with plans
+// made for the values and with those made for any.
+func TestDashboardReadsFewOfWhatWentWrong(t *testing.T) {
+	t.Parallel()
+	dsn := dbtest.DSN(t)
+	s := &store{DB: dbtest.Open(t, dsn), TB: t, ctx: context.Background()}
+	fill := openWith(t, dsn, "-c session_replication_role=replica")
+	s.scope = s.newScope("Large")
+	failed := s.delivery(s.event(s.session(s.scope, start), start), "https://a.example/", start)
+	s.record(failed, 1, intake.DeliveryFailed, nil)
+	cancelled := s.delivery(s.event(s.session(s.scope, start), start), "https://rare.example/", start)
+	_, err := s.cancelDelivery(cancelled.ID, start)
+	s.ok(err)
+	s.multiply(fill, failed, 45_000, "delivered")
+	s.multiply(fill, failed, 5_000, "failed")
+	codes := s.manyErrors(3 * db.RequestReach)
+	s.manyOfOneCustomer(5 * fewRows)
+	_, err = s.ExecContext(s.ctx, "VACUUM ANALYZE event, delivery, api_request, session")
+	s.ok(err)
+	for _, d := range []*db.DB{s.DB, fill} {
+		(&store{DB: d, TB: t, ctx: s.ctx}).touched() // now, or what it has counted comes in amid a measurement
+	}
+	for _, mode := range []string{"force_generic_plan", "force_custom_plan"} {
+		measured := &store{DB: openWith(t, dsn, "-c plan_cache_mode="+mode), TB: t, ctx: s.ctx, scope: s.scope}
+		measured.expectFewFailed(cancelled.EndpointID)
+		measured.expectFewErrors(codes)
+		for name, f := range map[string]intake.SessionFilter{"by customer": {CustomerEmail: "many@customer.example"}, "by reference": {ReferenceID: "MANY"}} {
+			measured.expectFew("count "+name, func() error {
+				n, err := measured.CountSessions(s.ctx, s.scope, f, start, 100)
+				if n != 100 {
+					t.Errorf("counted %d sessions %s, want to stop at 100", n, name)
+				}
+				return err
+			})
+		}
+	}
+}
+
+// manyErrors logs n calls that failed in one way, one in another, and ten times
+// as many that didn't fail.
+func (s *store) manyErrors(n int) []intake.Code {
+	s.Helper()
+	s.logged(n+1, func(i int, r *intake.APIRequest) {
+		r.Status, r.ErrorCode = 404, intake.CodeSessionNotFound
+		if i == 0 {
+			r.Status, r.ErrorCode = 422, intake.CodeValidation
+		}
+	})
+	_, err := s.ExecContext(s.ctx, `
+		INSERT INTO api_request (id, account_id, livemode, key_id, duration_us, status, replayed, method, route, error_code, address)
+		SELECT gen_random_uuid(), account_id, livemode, key_id, duration_us, 200, false, method, route, '', address
+		FROM (SELECT * FROM api_request LIMIT 1) r, generate_series(1, $1::int) i`, 10*n)
+	s.ok(err)
+	return []intake.Code{intake.CodeSessionNotFound, intake.CodeValidation, intake.CodeUnauthorized}
+}
+
+func (s *store) manyOfOneCustomer(n int) {
+	s.Helper()
+	_, err := s.ExecContext(s.ctx, `
+		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, reference_id, metadata, created_at, expires_at)
+		SELECT gen_random_uuid(), $1, false, 'expired', 'financial_statement', 'many@customer.example', 'MANY', '{}', $2::timestamptz - i * interval '1 minute', $2
+		FROM generate_series(1, $3::int) i`, s.scope.AccountID, start, n)
+	s.ok(err)
+}
+
+func (s *store) expectFewFailed(rare intake.EndpointID) {
+	s.Helper()
+	since := start.AddDate(0, 0, -1)
+	for name, f := range map[string]intake.DeliveryFilter{
+		"cancelled": {State: intake.DeliveryCancelled}, "of no class": {Status: "tls"}, "of no status": {Status: "4xx"}, "failed of no type": {State: intake.DeliveryFailed, Type: intake.BillingInvoicePaid},
+		"failed at an endpoint where none did": {State: intake.DeliveryFailed, Endpoint: &rare},
+	} {
+		s.expectFew("deliveries "+name, func() error { _, err := s.DeliveryPage(s.ctx, s.scope, f, 0, 25); return err })
+		f.Since, f.State = &since, ""
+		if name != "cancelled" {
+			s.expectFew("count of failed deliveries "+name, func() error { _, err := s.CountFailed(s.ctx, s.scope, f, 1000); return err })
+		}
+	}
+	s.expectFew("count of failed deliveries", func() error {
+		at, err := s.CountFailed(s.ctx, s.scope, intake.DeliveryFilter{Since: &since}, 1000)
+		if len(at) != 1 || at[0].Count != 1000 {
+			s.Errorf("failed deliveries are counted as %+v, want 1000", at)
+		}
+		return err
+	})
+}
+
+// expectFewErrors: what gives up has looked at RequestReach lines, and looks
+// where it is then.
+func (s *store) expectFewErrors(codes []intake.Code) {
+	s.Helper()
+	key, from := newKeyID(), start.Add(-time.Hour)
+	for name, f := range map[string]intake.RequestFilter{
+		"by method": {Codes: codes, Method: "DELETE", From: &from}, "by key": {Codes: codes, Key: &key, From: &from},
+		"by method and key": {Codes: slices.Clone(codes[:1]), Method: "DELETE", Key: &key, From: &from},
+	} {
+		before := s.touched()
+		page, reached, err := s.APIRequests(s.ctx, s.scope, f, nil, 50)
+		s.ok(err)
+		rows := s.touched() - before
+		if len(page) != 0 || reached == nil {
+			s.Errorf("errors %s: %d found, given up at %v", name, len(page), reached)
+		}
+		if rows > 2*db.RequestReach+100 {
+			s.Errorf("errors %s touch %d rows, want at most %d", name, rows, 2*db.RequestReach+100)
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/lib/pq"
+)
+
+// Grant gives the role in which the service works what it needs in dsn's
+// database, and no more: it can't change the schema, nor what stands in the
+// audit log, nor take invoices away. dsn's role must own the tables. Run again
+// after each Migrate, it covers new tables.
+func Grant(ctx context.Context, dsn, role string) error {
+	connector, err := newConnector(dsn)
+	if err != nil {
+		return err
+	}
+	pool := openPool(connector, 1)
+	defer pool.Close()
+	to := pq.QuoteIdentifier(role)
+	for _, statement := range []string{
+		"GRANT USAGE ON SCHEMA public TO " + to,
+		"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO " + to,
+		"GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO " + to,
+		"REVOKE INSERT, UPDATE, DELETE ON goose_db_version, river_migration, plan FROM " + to,
+		"REVOKE UPDATE, DELETE ON audit_log, erasure FROM " + to,
+		"REVOKE DELETE ON invoice, invoice_number, plan_change FROM " + to,
+	} {
+		if _, err := pool.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("db: grant the role %s what it needs: %w", role, err)
+		}
+	}
+	return nil
+}
+
+// RoleOf returns the role that a connection string names.
+func RoleOf(dsn string) (string, error) {
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return "", errors.New("db: the connection string is not valid")
+	}
+	return config.User, nil
+}
+
+// MayRewriteAudit reports whether this connection's role could change or
+// delete what stands in the audit log: as its owner, or by a privilege.
+func (d *DB) MayRewriteAudit(ctx context.Context) (bool, error) {
+	var may bool
+	err := d.GetContext(ctx, &may, `
+		SELECT has_table_privilege('audit_log', 'UPDATE, DELETE, TRUNCATE')
+			OR pg_has_role(c.relowner, 'MEMBER') FROM pg_class c WHERE c.oid = 'audit_log'::regclass`)
+	return may, wrap(err, "look at the audit log's privileges")
+}

@@ -1,0 +1,233 @@
+package db
+
+import (
+	"context"
+	"time"
+
+	"candor/intake"
+)
+
+const invoiceColumns = `id, number, account_id, subscription_id, period_start, period_end, issued_at, due_at, account_name, billing_email, currency,
+	sessions_used, lines, total_cents, gst_basis_points, gst_cents, status, failures, failure_reason, next_attempt_at, settled_at, reference`
+
+// NextInvoiceNumber takes the next invoice number. It holds all other invoices
+// up until the transaction ends, so that numbers have no gap; take it as late
+// as possible.
+func (tx *Tx) NextInvoiceNumber(ctx context.Context) (int64, error) {
+	var n int64
+	err := tx.GetContext(ctx, &n, `UPDATE invoice_number SET last = last + 1 RETURNING last`)
+	return n, wrap(err, "take invoice number")
+}
+
+// InsertInvoice stores an invoice. A second one for a period is refused by the
+// database.
+func (tx *Tx) InsertInvoice(ctx context.Context, i *intake.Invoice) error {
+	_, err := tx.NamedExecContext(ctx, `
+		INSERT INTO invoice (`+invoiceColumns+`)
+		VALUES (:id, :number, :account_id, :subscription_id, :period_start, :period_end, :issued_at, :due_at, :account_name, :billing_email, :currency,
+			:sessions_used, :lines, :total_cents, :gst_basis_points, :gst_cents, :status, :failures, :failure_reason, :next_attempt_at, :settled_at, :reference)`, i)
+	return wrap(err, "insert invoice")
+}
+
+// Invoices returns up to limit invoices of an account, the newest first, from
+// the one after the number before on; 0 for the newest.
+func (d *DB) Invoices(ctx context.Context, account intake.AccountID, before int64, limit int) ([]intake.Invoice, error) {
+	var out []intake.Invoice
+	err := d.SelectContext(ctx, &out, `
+		SELECT `+invoiceColumns+` FROM invoice
+		WHERE account_id = $1 AND ($2 = 0 OR number < $2)
+		ORDER BY number DESC LIMIT $3`, account, before, limit)
+	return out, wrap(err, "list invoices")
+}
+
+// UnsettledInvoices returns the invoices of all accounts that aren't settled,
+// the oldest first.
+func (d *DB) UnsettledInvoices(ctx context.Context) ([]intake.Invoice, error) {
+	var out []intake.Invoice
+	err := d.SelectContext(ctx, &out, `SELECT `+invoiceColumns+` FROM invoice WHERE settled_at IS NULL ORDER BY number`)
+	return out, wrap(err, "list unsettled invoices")
+}
+
+// Invoice returns an invoice of the account, or ErrNotFound.
+func (d *DB) Invoice(ctx context.Context, account intake.AccountID, id intake.InvoiceID) (*intake.Invoice, error) {
+	var i intake.Invoice
+	err := d.GetContext(ctx, &i, `SELECT `+invoiceColumns+` FROM invoice WHERE id = $1 AND account_id = $2`, id, account)
+	return &i, wrap(err, "get invoice")
+}
+
+// InvoiceByID returns an invoice, or ErrNotFound.
+func (d *DB) InvoiceByID(ctx context.Context, id intake.InvoiceID) (*intake.Invoice, error) {
+	var i intake.Invoice
+	err := d.GetContext(ctx, &i, `SELECT `+invoiceColumns+` FROM invoice WHERE id = $1`, id)
+	return &i, wrap(err, "get invoice")
+}
+
+// LockInvoice returns an invoice, locked for this transaction, or ErrNotFound.
+func (tx *Tx) LockInvoice(ctx context.Context, id intake.InvoiceID) (*intake.Invoice, error) {
+	var i intake.Invoice
+	err := tx.GetContext(ctx, &i, `SELECT `+invoiceColumns+` FROM invoice WHERE id = $1 FOR UPDATE`, id)
+	return &i, wrap(err, "lock invoice")
+}
+
+// InvoiceByNumber returns the id of the invoice of that number, or ErrNotFound.
+func (d *DB) InvoiceByNumber(ctx context.Context, number int64) (intake.InvoiceID, error) {
+	var id intake.InvoiceID
+	err := d.GetContext(ctx, &id, `SELECT id FROM invoice WHERE number = $1`, number)
+	return id, wrap(err, "find invoice")
+}
+
+// UpdatePayment stores how the payment of a locked invoice stands.
+func (tx *Tx) UpdatePayment(ctx context.Context, i *intake.Invoice) error {
+	result, err := tx.NamedExecContext(ctx, `
+		UPDATE invoice SET status = :status, failures = :failures, failure_reason = :failure_reason, next_attempt_at = :next_attempt_at,
+			settled_at = :settled_at, reference = :reference
+		WHERE id = :id`, i)
+	return changedOne(result, err, "update payment")
+}
+
+// ClaimPayment returns an invoice whose payment is due at now, and puts it off
+// until later: so that another worker doesn't try it, too, and that it is tried
+// again where this one dies. ErrNotFound where none is due.
+func (d *DB) ClaimPayment(ctx context.Context, now, later time.Time) (*intake.Invoice, error) {
+	var i intake.Invoice
+	err := d.GetContext(ctx, &i, `
+		WITH due AS MATERIALIZED (
+			SELECT id AS due_id FROM invoice WHERE next_attempt_at <= $1 ORDER BY next_attempt_at LIMIT 1 FOR UPDATE SKIP LOCKED)
+		UPDATE invoice SET next_attempt_at = $2 FROM due WHERE id = due_id
+		RETURNING `+invoiceColumns, now, later)
+	return &i, wrap(err, "claim payment")
+}
+
+// HasFailedInvoice reports whether the account has an invoice whose payment
+// failed and isn't tried again.
+func (tx *Tx) HasFailedInvoice(ctx context.Context, account intake.AccountID) (bool, error) {
+	var has bool
+	err := tx.GetContext(ctx, &has, `
+		SELECT EXISTS (SELECT 1 FROM invoice WHERE account_id = $1 AND status = 'failed' AND next_attempt_at IS NULL)`, account)
+	return has, wrap(err, "look for failed invoices")
+}
+
+// NotePaymentEvent remembers what a payment provider told and reports whether
+// it is new.
+func (tx *Tx) NotePaymentEvent(ctx context.Context, provider, id string, now time.Time) (bool, error) {
+	result, err := tx.ExecContext(ctx, `
+		INSERT INTO payment_event (provider, id, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, provider, id, now)
+	if err != nil {
+		return false, wrap(err, "note payment event")
+	}
+	n, err := result.RowsAffected()
+	return n > 0, wrap(err, "note payment event")
+}
+
+// PaymentMethod is how an account pays where a provider collects by itself.
+type PaymentMethod struct {
+	AccountID  intake.AccountID `db:"account_id"`
+	Provider   string           `db:"provider"`
+	CustomerID string           `db:"customer_id"` // the account's at the provider
+	MethodID   *string          `db:"method_id"`   // nil until one is stored there
+	Label      *string          `db:"label"`       // "Visa ending in 4242"
+}
+
+// PaymentMethod returns how an account pays at a provider, or ErrNotFound.
+func (d *DB) PaymentMethod(ctx context.Context, account intake.AccountID, provider string) (*PaymentMethod, error) {
+	var m PaymentMethod
+	err := d.GetContext(ctx, &m, `
+		SELECT account_id, provider, customer_id, method_id, label FROM payment_method WHERE account_id = $1 AND provider = $2`, account, provider)
+	return &m, wrap(err, "get payment method")
+}
+
+// SetCustomer stores an account's customer at a provider, unless it has one
+// there.
+func (d *DB) SetCustomer(ctx context.Context, m *PaymentMethod) error {
+	_, err := d.NamedExecContext(ctx, `
+		INSERT INTO payment_method AS m (account_id, provider, customer_id) VALUES (:account_id, :provider, :customer_id)
+		ON CONFLICT (account_id) DO UPDATE SET provider = excluded.provider, customer_id = excluded.customer_id, method_id = NULL, label = NULL
+			WHERE m.provider <> excluded.provider`, m)
+	return wrap(err, "set customer")
+}
+
+// SetPaymentMethod stores how the account with that customer at the provider
+// pays, and returns the account. ErrNotFound where there is none, or where it
+// pays by this method or a newer one already; at is when the method was made.
+func (tx *Tx) SetPaymentMethod(ctx context.Context, provider, customer, method, label string, at time.Time) (intake.AccountID, error) {
+	var id intake.AccountID
+	err := tx.GetContext(ctx, &id, `
+		UPDATE payment_method SET method_id = $3, label = $4, method_at = $5
+		WHERE provider = $1 AND customer_id = $2 AND (method_at IS NULL OR method_at < $5)
+		RETURNING account_id`, provider, customer, method, label, at)
+	return id, wrap(err, "set payment method")
+}
+
+// DropPaymentMethod forgets a method of payment that is no longer stored at the
+// provider.
+func (tx *Tx) DropPaymentMethod(ctx context.Context, provider, method string) error {
+	_, err := tx.ExecContext(ctx, `
+		UPDATE payment_method SET method_id = NULL, label = NULL WHERE provider = $1 AND method_id = $2`, provider, method)
+	return wrap(err, "drop payment method")
+}
+
+// PayNow brings the payments of an account's unsettled invoices forward to now,
+// as when a payment method was added.
+func (tx *Tx) PayNow(ctx context.Context, account intake.AccountID, now time.Time) error {
+	_, err := tx.ExecContext(ctx, `UPDATE invoice SET next_attempt_at = $2 WHERE account_id = $1 AND settled_at IS NULL`, account, now)
+	return wrap(err, "bring payments forward")
+}
+
+// SetBillingEmail stores where an account's invoices go.
+func (tx *Tx) SetBillingEmail(ctx context.Context, account intake.AccountID, email string) error {
+	result, err := tx.ExecContext(ctx, `UPDATE account SET billing_email = $2 WHERE id = $1`, account, email)
+	return changedOne(result, err, "set billing e-mail")
+}
+
+// UsageNotice is a threshold of an account's usage that was reached.
+type UsageNotice struct {
+	AccountID   intake.AccountID `db:"account_id"`
+	PeriodStart time.Time        `db:"period_start"`
+	Percent     int              `db:"percent"`
+}
+
+// InsertUsageNotice notes that an account is told of a threshold and reports
+// whether it wasn't before.
+func (tx *Tx) InsertUsageNotice(ctx context.Context, n UsageNotice, now time.Time) (bool, error) {
+	result, err := tx.ExecContext(ctx, `
+		INSERT INTO usage_notice (account_id, period_start, percent, at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+		n.AccountID, n.PeriodStart, n.Percent, now)
+	if err != nil {
+		return false, wrap(err, "insert usage notice")
+	}
+	count, err := result.RowsAffected()
+	return count > 0, wrap(err, "insert usage notice")
+}
+
+// HeavyUse is an account that used much of its plan in the open period.
+type HeavyUse struct {
+	AccountID   intake.AccountID `db:"account_id"`
+	PeriodStart time.Time        `db:"period_start"`
+	Used        int              `db:"used"`
+	Included    int              `db:"included"`
+	Told        int              `db:"told"` // the highest threshold it was told of, percent
+}
+
+// HeavyUses returns the accounts that used at least percent of their plan's
+// included sessions in the open period.
+func (d *DB) HeavyUses(ctx context.Context, percent int, now time.Time) ([]HeavyUse, error) {
+	var out []HeavyUse
+	err := d.SelectContext(ctx, &out, `
+		SELECT s.account_id, s.billed_to AS period_start, u.used, p.sessions_included AS included, coalesce(n.told, 0) AS told
+		FROM subscription s
+		JOIN plan p ON p.id = s.plan_id AND p.sessions_included IS NOT NULL
+		CROSS JOIN LATERAL (
+			SELECT sum(sessions) AS used FROM subscription_usage u WHERE u.account_id = s.account_id AND u.period_start = s.billed_to) u
+		CROSS JOIN LATERAL (
+			SELECT max(percent) AS told FROM usage_notice n WHERE n.account_id = s.account_id AND n.period_start = s.billed_to) n
+		WHERE (s.effective_at IS NULL OR s.effective_at > $2) AND u.used * 100 >= p.sessions_included * $1`, percent, now)
+	return out, wrap(err, "list heavy users")
+}
+
+// PutOffPayment puts the next attempt at an invoice's payment off, where one is
+// still expected and none has failed since the invoice was read.
+func (tx *Tx) PutOffPayment(ctx context.Context, i *intake.Invoice, to time.Time) error {
+	_, err := tx.ExecContext(ctx, `
+		UPDATE invoice SET next_attempt_at = $3 WHERE id = $1 AND failures = $2 AND settled_at IS NULL`, i.ID, i.Failures, to)
+	return wrap(err, "put payment off")
+}

@@ -1,0 +1,84 @@
+package demo
+
+import (
+	"context"
+	"time"
+
+	"candor/billing"
+	"candor/db"
+	"candor/intake"
+)
+
+const (
+	day = 24 * time.Hour
+	// promptly is after how long the partner pays an invoice, usually.
+	promptly = 6 * day
+	// overlooked is the place of the invoice that it had forgotten, among those
+	// that aren't of nothing.
+	overlooked = 1
+)
+
+// bills are the partner's billing periods and invoices. It is told of them as
+// the service is, but writes no letters.
+type bills struct {
+	*history
+	books  *billing.Books
+	issued []*intake.InvoiceID // nil once paid
+	at     []time.Time         // when they were issued
+}
+
+// planBills looks at the books once a day.
+func (h *history) planBills() {
+	b := &bills{history: h}
+	b.books = &billing.Books{Events: b, Terms: billing.Terms{GSTBasisPoints: 1000, DueDays: 14}}
+	for at := h.office.opened.Add(time.Hour); !at.After(h.now); at = at.Add(day) {
+		h.steps = append(h.steps, step{at, func(ctx context.Context, tx *db.Tx) error { return b.settle(ctx, tx, at) }})
+	}
+}
+
+// settle closes the period that has ended, and pays what is due to be paid.
+func (b *bills) settle(ctx context.Context, tx *db.Tx, at time.Time) error {
+	s, err := tx.LockSubscription(ctx, b.scope.AccountID, at)
+	if err != nil {
+		return err
+	}
+	if err := b.books.Close(ctx, tx, s, at); err != nil {
+		return err
+	}
+	for n, id := range b.issued {
+		if id == nil {
+			continue
+		}
+		age := at.Sub(b.at[n])
+		switch {
+		case n == overlooked && age >= 14*day && age < 15*day:
+			_, err = b.books.Fail(ctx, tx, *id, "No payment has arrived by the due date.", at)
+		case n != overlooked && age >= promptly, age >= 16*day:
+			_, err = b.books.Pay(ctx, tx, *id, "Transfer of "+at.Format(time.DateOnly), at)
+			b.issued[n] = nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// BillingEvent is recorded as the service does.
+func (b *bills) BillingEvent(ctx context.Context, tx *db.Tx, _ intake.AccountID, p intake.Payload, _ time.Time) error {
+	return b.record(ctx, tx, nil, p, b.url)
+}
+
+// InvoiceLetter takes note of a new invoice.
+func (b *bills) InvoiceLetter(_ context.Context, _ *db.Tx, id intake.InvoiceID) error {
+	for n := range b.issued {
+		if b.issued[n] != nil && *b.issued[n] == id {
+			return nil // about a payment that failed
+		}
+	}
+	b.issued, b.at = append(b.issued, &id), append(b.at, b.clock.at)
+	return nil
+}
+
+// UsageLetter is not written.
+func (b *bills) UsageLetter(context.Context, *db.Tx, intake.AccountID, int) error { return nil }

@@ -1,0 +1,162 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"candor/db"
+	"candor/intake"
+	"candor/jobs"
+	"candor/service"
+	"candor/views/pdf"
+)
+
+// history is what happens in one mode. It is played in the order of time and in
+// one transaction, so that no worker takes the past for something to do.
+type history struct {
+	*service.Service
+	office   *office
+	clock    *clock
+	random   *rand.Rand
+	fonts    *pdf.Fonts
+	papers   []paper
+	scope    intake.Scope
+	now      time.Time
+	sessions int
+
+	steps      []step
+	url        *string  // where events go by default
+	secrets    []string // that sign them
+	endpoints  map[string]intake.EndpointID
+	deliveries []*delivery
+	audit      []intake.AuditEntry
+	calls      []intake.APIRequest
+	events     int
+	reference  int
+	finished   []*journey // completed, the oldest first
+}
+
+// step is something that happens.
+type step struct {
+	at time.Time
+	do func(ctx context.Context, tx *db.Tx) error
+}
+
+func newHistory(o *office, fonts *pdf.Fonts, papers []paper, live bool, sessions int) *history {
+	seed := uint64(1)
+	if live {
+		seed = 2
+	}
+	h := &history{
+		office: o, random: rand.New(rand.NewPCG(seed, 4)), fonts: fonts, papers: papers, now: o.now, sessions: sessions,
+		scope: intake.Scope{AccountID: o.account, Livemode: live}, endpoints: map[string]intake.EndpointID{}, reference: 24_000,
+	}
+	h.Service, h.clock = copyOf(o.config)
+	return h
+}
+
+// play makes all of it happen.
+func (h *history) play(ctx context.Context) error {
+	setting, err := h.DB.WebhookSetting(ctx, h.scope)
+	if err != nil {
+		return err
+	}
+	h.url = setting.DefaultURL
+	if h.secrets, err = jobs.SigningSecrets(ctx, h.DB, h.Ring, h.scope); err != nil {
+		return err
+	}
+	for _, at := range arrivals(h.random, h.now, h.sessions) {
+		h.plan(at)
+	}
+	if h.scope.Livemode {
+		h.planBills()
+	}
+	slices.SortStableFunc(h.steps, func(a, b step) int { return a.at.Compare(b.at) })
+	err = h.InTx(ctx, func(tx *db.Tx) error {
+		for _, s := range h.steps {
+			if s.at.After(h.now) {
+				break
+			}
+			h.clock.at = s.at
+			if err := s.do(ctx, tx); err != nil {
+				return err
+			}
+		}
+		for i := range h.audit {
+			if err := tx.InsertAudit(ctx, &h.audit[i]); err != nil {
+				return err
+			}
+		}
+		// Once, since a row that one transaction changes again and again gets
+		// slower each time.
+		_, err := tx.ExecContext(ctx, `INSERT INTO event_sequence (account_id, livemode, last) VALUES ($1, $2, $3)`, h.scope.AccountID, h.scope.Livemode, h.events)
+		if err != nil {
+			return err
+		}
+		return h.deliver(ctx, tx)
+	})
+	if err != nil {
+		return err
+	}
+	h.poll()
+	return h.DB.InsertAPIRequests(ctx, h.calls)
+}
+
+// event records what happened to a session now, and has it delivered.
+func (h *history) event(ctx context.Context, tx *db.Tx, s *intake.Session, p intake.Payload) error {
+	url := s.WebhookURL
+	if url == nil {
+		url = h.url
+	}
+	return h.record(ctx, tx, &s.ID, p, url)
+}
+
+// record stores what happened now, to a session or to the account, and has it
+// delivered to the url.
+func (h *history) record(ctx context.Context, tx *db.Tx, session *intake.SessionID, p intake.Payload, url *string) error {
+	at := h.clock.at
+	h.events++
+	e, err := intake.NewEvent(h.scope, session, int64(h.events), p, at)
+	if err != nil {
+		return err
+	}
+	origin := intake.Origin(*url)
+	id, known := h.endpoints[origin]
+	if !known {
+		if id, err = tx.EndpointFor(ctx, h.scope, origin, at); err != nil {
+			return err
+		}
+		h.endpoints[origin] = id
+	}
+	e.URL, e.EndpointID = url, &id
+	if err := tx.InsertEvent(ctx, e); err != nil {
+		return err
+	}
+	h.deliveries = append(h.deliveries, h.attempt(intake.NewDelivery(e, id, *url, at), e.Body))
+	return nil
+}
+
+// note is a line of the audit log about a session.
+func (h *history) note(at time.Time, by intake.Actor, action intake.AuditAction, id intake.SessionID) {
+	h.audit = append(h.audit, entry(h.scope.AccountID, &h.scope.Livemode, at, by, action, id.String(), id.String()))
+}
+
+func entry(account intake.AccountID, live *bool, at time.Time, by intake.Actor, action intake.AuditAction, target, name string) intake.AuditEntry {
+	return intake.AuditEntry{
+		ID: intake.NewAuditID(), AccountID: account, Livemode: live, At: at, ActorKind: by.Kind, ActorID: by.ID, ActorName: by.Name, Address: by.Address,
+		Action: action, TargetID: target, TargetName: name,
+	}
+}
+
+// rows writes rows as a JSON array, which PostgreSQL makes a record set of.
+func rows[T any](of []T) (string, error) {
+	text, err := json.Marshal(of)
+	if err != nil {
+		return "", fmt.Errorf("demo: rows: %w", err)
+	}
+	return string(text), nil
+}

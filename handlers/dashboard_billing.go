@@ -1,0 +1,216 @@
+package handlers
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/form"
+	"candor/intake"
+	"candor/views/dashboard"
+	"candor/views/pdf"
+)
+
+// invoicesPerPage is how many invoices the billing page lists at once.
+const invoicesPerPage = 12
+
+// cardPages is where the payment provider's pages are on which cards are
+// stored.
+const cardPages = "https://checkout.stripe.com"
+
+// billingUse is the account's subscription as pages show it, nil without one.
+func (s *Server) billingUse(c echo.Context, v *staffVisit) (*dashboard.BillingUse, error) {
+	of, err := s.Service.Subscription(c.Request().Context(), v.Scope.AccountID)
+	if errors.Is(err, &intake.Error{Code: intake.CodeSubscriptionNotFound}) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	use := &dashboard.BillingUse{
+		Subscription: of.Subscription, Period: of.Period, InvoiceDate: of.InvoiceDate, Used: of.Used, Lines: of.Lines, GST: of.GST,
+	}
+	if of.Projection != nil {
+		use.Projection = &dashboard.Projection{Sessions: of.Projection.Sessions, Total: of.Projection.Total}
+	}
+	return use, nil
+}
+
+// showBilling tells what the account pays.
+func (s *Server) showBilling(c echo.Context, v *staffVisit) error {
+	return s.billingPage(c, v, http.StatusOK, nil)
+}
+
+func (s *Server) billingPage(c echo.Context, v *staffVisit, status int, wrong form.Errors) error {
+	ctx := c.Request().Context()
+	before, err := strconv.ParseInt("0"+c.QueryParam("before"), 10, 64)
+	if err != nil {
+		return echo.ErrNotFound
+	}
+	page := dashboard.BillingPage{Page: s.staffPageOf(v, "Billing"), Transfer: s.Seller.Transfer}
+	page.Problems = errorItems(wrong)
+	if page.Use, err = s.billingUse(c, v); err != nil {
+		return err
+	}
+	if page.Plans, err = s.Service.Plans(ctx); err != nil {
+		return err
+	}
+	if page.Invoices, page.More, err = s.Service.Invoices(ctx, v.Scope.AccountID, before, invoicesPerPage); err != nil {
+		return err
+	}
+	if page.Cards, page.Card, err = s.Service.Card(ctx, v.Scope.AccountID); err != nil {
+		return err
+	}
+	if page.Cards {
+		// Its form is answered with the way there.
+		c.Response().Header().Set("Content-Security-Policy", strings.Replace(pagePolicy, "form-action 'self'", "form-action 'self' "+cardPages, 1))
+	}
+	account, err := s.Service.Account(ctx, v.Scope.AccountID)
+	if err != nil {
+		return err
+	}
+	page.BillingEmail = account.BillingEmail
+	if wrong != nil && c.Request().PostForm.Has("billing_email") {
+		page.BillingEmail = c.FormValue("billing_email")
+	}
+	return render(c, status, dashboard.Billing(page))
+}
+
+// changedBilling leads back to the billing page, which says what was done, or
+// shows it with what is wrong.
+func (s *Server) changedBilling(c echo.Context, v *staffVisit, err error, notice string) error {
+	if wrong := problems(err); wrong != nil {
+		return s.billingPage(c, v, http.StatusUnprocessableEntity, wrong)
+	}
+	return s.backTo(c, v, "billing", err, notice)
+}
+
+// changeBillingEmail stores where invoices go.
+func (s *Server) changeBillingEmail(c echo.Context, v *staffVisit) error {
+	err := s.Service.ChangeBillingEmail(c.Request().Context(), v.Scope.AccountID, v.actor, c.FormValue("billing_email"))
+	return s.changedBilling(c, v, err, "billing_email_saved")
+}
+
+// subscribe starts a subscription.
+func (s *Server) subscribe(c echo.Context, v *staffVisit) error {
+	err := s.Service.Subscribe(c.Request().Context(), v.Scope.AccountID, v.actor, c.FormValue("plan"))
+	return s.changedBilling(c, v, err, "subscribed")
+}
+
+// reactivate takes a cancellation back.
+func (s *Server) reactivate(c echo.Context, v *staffVisit) error {
+	err := s.Service.Reactivate(c.Request().Context(), v.Scope.AccountID, v.actor)
+	return s.changedBilling(c, v, err, "reactivated")
+}
+
+// showPlan asks which plan it shall be; with one in the query, it says what
+// follows from it.
+func (s *Server) showPlan(c echo.Context, v *staffVisit) error {
+	return s.planPage(c, v, c.QueryParam("plan"), http.StatusOK, nil)
+}
+
+func (s *Server) planPage(c echo.Context, v *staffVisit, chosen string, status int, wrong form.Errors) error {
+	page := dashboard.PlanPage{Page: s.staffPageOf(v, "Change plan")}
+	page.Problems = errorItems(wrong)
+	var err error
+	if page.Use, err = s.billingUse(c, v); err != nil {
+		return err
+	}
+	if page.Use == nil || !page.Use.Subscription.Admits() {
+		return c.Redirect(http.StatusSeeOther, dashboard.URL(v.Scope.Livemode, "billing"))
+	}
+	if page.Plans, err = s.Service.Plans(c.Request().Context()); err != nil {
+		return err
+	}
+	same := page.Use.Subscription.Plan.ID == chosen && page.Use.Subscription.NextPlanID == nil
+	for i := range page.Plans {
+		if page.Plans[i].ID == chosen && !same && wrong == nil {
+			page.Chosen = &page.Plans[i]
+		}
+	}
+	if same && wrong == nil && chosen != "" {
+		page.Problems = errorItems(form.Errors{{Field: "plan", Message: "This is your plan already"}})
+		status = http.StatusUnprocessableEntity
+	}
+	return render(c, status, dashboard.ChangePlan(page))
+}
+
+// changePlan moves the account to another plan.
+func (s *Server) changePlan(c echo.Context, v *staffVisit) error {
+	err := s.Service.ChangePlan(c.Request().Context(), v.Scope.AccountID, v.actor, c.FormValue("plan"))
+	if wrong := problems(err); wrong != nil {
+		return s.planPage(c, v, "", http.StatusUnprocessableEntity, wrong)
+	}
+	return s.backTo(c, v, "billing", err, "plan_changed")
+}
+
+// showCancelSubscription asks how and why the subscription is to end.
+func (s *Server) showCancelSubscription(c echo.Context, v *staffVisit) error {
+	return s.cancelPage(c, v, http.StatusOK, nil)
+}
+
+func (s *Server) cancelPage(c echo.Context, v *staffVisit, status int, wrong form.Errors) error {
+	page := dashboard.CancelPage{Page: s.staffPageOf(v, "Cancel the subscription"), AtOnce: c.FormValue("when") == "now", Reason: c.FormValue("reason")}
+	page.Problems = errorItems(wrong)
+	var err error
+	if page.Use, err = s.billingUse(c, v); err != nil {
+		return err
+	}
+	if page.Use == nil || !page.Use.Subscription.Admits() {
+		return c.Redirect(http.StatusSeeOther, dashboard.URL(v.Scope.Livemode, "billing"))
+	}
+	return render(c, status, dashboard.CancelSubscription(page))
+}
+
+// cancelSubscription ends the subscription.
+func (s *Server) cancelSubscription(c echo.Context, v *staffVisit) error {
+	err := s.Service.CancelSubscription(c.Request().Context(), v.Scope.AccountID, v.actor, c.FormValue("when") == "now", c.FormValue("reason"))
+	if wrong := problems(err); wrong != nil {
+		return s.cancelPage(c, v, http.StatusUnprocessableEntity, wrong)
+	}
+	return s.backTo(c, v, "billing", err, "subscription_cancelled")
+}
+
+// addCard leads to the payment provider's page on which a card is stored.
+func (s *Server) addCard(c echo.Context, v *staffVisit) error {
+	back := s.BaseURL + dashboard.URL(v.Scope.Livemode, "billing")
+	page, err := s.Service.CardPage(c.Request().Context(), v.Scope.AccountID, back, back)
+	if err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, page)
+}
+
+// A Seller is who sends the invoices, as they say it, and how they are paid.
+type Seller struct {
+	pdf.Seller
+	Transfer []string // how to pay by bank transfer, line by line
+}
+
+// downloadInvoice answers with an invoice as a PDF, as it stands.
+func (s *Server) downloadInvoice(c echo.Context, v *staffVisit) error {
+	id, err := intake.ParseInvoiceID(c.Param("invoice"))
+	if err != nil {
+		return echo.ErrNotFound
+	}
+	invoice, err := s.Service.Invoice(c.Request().Context(), v.Scope.AccountID, id)
+	if err != nil {
+		return err
+	}
+	drawn := pdf.Invoice{Invoice: invoice, Seller: s.Seller.Seller}
+	if cards, _, err := s.Service.Card(c.Request().Context(), v.Scope.AccountID); err != nil {
+		return err
+	} else if cards {
+		drawn.Payment = []string{"It is collected from your card."}
+	} else {
+		drawn.Payment = append(append([]string{}, s.Seller.Transfer...), "Reference: "+invoice.NumberText())
+	}
+	result, err := pdf.RenderInvoice(drawn, s.Fonts)
+	if err != nil {
+		return err
+	}
+	return download(c, "application/pdf", invoice.NumberText()+".pdf", result.Bytes)
+}

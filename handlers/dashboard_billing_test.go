@@ -1,0 +1,118 @@
+package handlers_test
+
+import (
+	"bytes"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"candor/billing"
+	"candor/intake"
+)
+
+// bill does what is due in all accounts' books, at the bench's time.
+func (b *bench) bill() {
+	b.Helper()
+	cycle := billing.Cycle{
+		DB: b.db, Books: &billing.Books{Events: b.service.Enqueuer, Terms: b.service.Terms}, Provider: billing.Manual{},
+	}
+	b.ok(cycle.Run(b.Context(), b.clock.Now()))
+}
+
+// lastInvoice ends the account's subscription and returns its last invoice.
+func (b *bench) lastInvoice(account intake.AccountID) *intake.Invoice {
+	b.Helper()
+	b.ok(b.service.CancelSubscription(b.Context(), account, someone, true, "the end"))
+	invoices, _, err := b.service.Invoices(b.Context(), account, 0, 1)
+	b.ok(err)
+	return &invoices[0]
+}
+
+func TestBillingPages(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	live := intake.Scope{AccountID: b.account.AccountID, Livemode: true}
+	finance := b.staff(intake.RoleFinance)
+	const page = "/dashboard/live/billing"
+	finance.wantPage(finance.get(page), http.StatusOK, "Professional", "0 live sessions", "of 100 included", "$0.00", "None yet", "BSB 062-000", "partner@lender.example")
+
+	// Where invoices go.
+	finance.wantPage(finance.post(page+"/email", url.Values{"billing_email": {"nobody"}}), http.StatusUnprocessableEntity, "Enter an e-mail address", `value="nobody"`)
+	finance.wantRedirect(finance.post(page+"/email", url.Values{"billing_email": {" accounts@lender.example "}}), page)
+	finance.wantPage(finance.get(page), http.StatusOK, "accounts@lender.example", "Invoices go there from now on")
+
+	// Down, at the period's end; and back.
+	finance.wantPage(finance.get(page+"/plan"), http.StatusOK, "Starter", "Enterprise", "Nothing changes yet")
+	finance.wantPage(finance.get(page+"/plan?plan=professional"), http.StatusUnprocessableEntity, "This is your plan already")
+	finance.wantPage(finance.get(page+"/plan?plan=starter"), http.StatusOK, "Professional to Starter", "Until 20 Dec 2026", "$10.00 for each further one", "Change to Starter on")
+	finance.wantRedirect(finance.post(page+"/plan", url.Values{"plan": {"starter"}}), page)
+	finance.wantPage(finance.get(page), http.StatusOK, "From 20 December 2026 on")
+	finance.wantRedirect(finance.post(page+"/plan", url.Values{"plan": {"professional"}}), page)
+	finance.wantPage(finance.post(page+"/plan", url.Values{"plan": {"gold"}}), http.StatusUnprocessableEntity, "Choose one of the plans")
+	finance.wantRedirect(finance.post(page+"/plan", url.Values{"plan": {"starter"}}), page)
+
+	// The invoice of the next period, on Starter.
+	b.clock.advance(30*24*time.Hour + 2*time.Minute)
+	finance = b.staff(intake.RoleFinance)
+	b.bill()
+	for range 12 {
+		b.newSession(live, intake.NewSession{})
+	}
+	b.clock.advance(10 * 24 * time.Hour)
+	finance = b.staff(intake.RoleFinance)
+	finance.wantPage(finance.get(page), http.StatusOK, "CAN-000001", "$0.00", "12 live sessions", "$20.00", "includes $1.82 GST", "If it goes on like this: 37 sessions and $270.00")
+	finance.wantPage(finance.get(page+"/plan?plan=enterprise"), http.StatusOK, "Live sessions without a limit", "$20.00, stays on its invoice")
+
+	// Cancelling says what it comes to, and can be taken back.
+	finance.wantPage(finance.get(page+"/cancel"), http.StatusOK, "no live session can be created", "The invoice of $20.00 is made at once", "20 Jan 2027")
+	finance.wantPage(finance.post(page+"/cancel", url.Values{"when": {"end"}}), http.StatusUnprocessableEntity, "Say why")
+	finance.wantRedirect(finance.post(page+"/cancel", url.Values{"when": {"end"}, "reason": {hostile}}), page)
+	finance.wantPage(finance.get(page), http.StatusOK, "The subscription ends on", "Take the cancellation back")
+	owner := b.staff(intake.RoleOwner)
+	if log := owner.get("/dashboard/live/audit"); strings.Contains(log.Body.String(), "<script>alert") {
+		t.Error("the audit log has the reason as it was typed")
+	}
+	finance.wantRedirect(finance.get(page+"/plan"), page)
+	finance.wantRedirect(finance.post(page+"/reactivate", nil), page)
+	finance.wantRedirect(finance.post(page+"/cancel", url.Values{"when": {"now"}, "reason": {"too dear"}}), page)
+	finance.wantPage(finance.get(page), http.StatusOK, "No subscription", "CAN-000002", "Due on 13 January 2027", "Open")
+	b.post("/sessions", validBody).status(http.StatusCreated) // test mode needs none
+
+	// Its PDF, unpaid and paid.
+	invoices, _, err := b.service.Invoices(b.Context(), b.account.AccountID, 0, 10)
+	b.ok(err)
+	pdfOf := func() []byte {
+		answer := finance.get(page + "/invoices/" + invoices[0].ID.String() + "/pdf")
+		finance.wantPage(answer, http.StatusOK, "%PDF-")
+		if got := answer.Header().Get("Content-Disposition"); !strings.Contains(got, "CAN-000002.pdf") {
+			t.Errorf("Content-Disposition %q", got)
+		}
+		return answer.Body.Bytes()
+	}
+	open := pdfOf()
+	b.clock.advance(14 * 24 * time.Hour)
+	b.bill()
+	finance = b.staff(intake.RoleFinance)
+	finance.wantPage(finance.get(page), http.StatusOK, "Payment failed", "No payment has arrived by the due date. Tried again on 16 January 2027")
+	_, err = b.service.MarkPaid(b.Context(), invoices[0].ID, someone, "transfer 77")
+	b.ok(err)
+	finance.wantPage(finance.get(page), http.StatusOK, "Paid")
+	if bytes.Equal(open, pdfOf()) {
+		t.Error("the PDF of the paid invoice is that of the open one")
+	}
+
+	finance.wantPage(finance.post(page+"/subscribe", url.Values{}), http.StatusUnprocessableEntity, "Choose one of the plans")
+	finance.wantRedirect(finance.post(page+"/subscribe", url.Values{"plan": {"starter"}}), page)
+	finance.wantPage(finance.get(page), http.StatusOK, "Starter", "Active")
+	if got := finance.post(page+"/card", nil); got.Code != http.StatusNotFound {
+		t.Errorf("a card where none is taken: status %d, want 404", got.Code)
+	}
+	for action, want := range map[intake.AuditAction]int{
+		intake.AuditBillingEmail: 1, intake.AuditPlanChanged: 3, intake.AuditSubscriptionCancelled: 2, intake.AuditReactivated: 1,
+		intake.AuditSubscribed: 1, intake.AuditInvoicePaid: 1,
+	} {
+		b.audited(action, want)
+	}
+}

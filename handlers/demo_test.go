@@ -1,0 +1,220 @@
+package handlers_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"image/png"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"candor/browsertest"
+	"candor/demo"
+	"candor/handlers"
+	"candor/intake"
+	"candor/service"
+	"candor/views/pdf"
+)
+
+// pictures has TestDemoPartner make the demo partner as large as `make seed`
+// does, and draw every page of the dashboard and the README's pictures.
+var pictures = flag.Bool("pictures", false, "draw the dashboard into artifacts/ and the README's pictures into doc/images/")
+
+// TestDemoPartner makes up a partner and looks at it as its owner does.
+func TestDemoPartner(t *testing.T) {
+	t.Parallel()
+	b, base := serveHTTP(t)
+	fonts, err := pdf.LoadFonts("")
+	b.ok(err)
+	n := 90
+	if *pictures {
+		n = demo.Sessions
+	}
+	p, err := demo.Fill(t.Context(), b.service.Config, fonts, startTime, n)
+	b.ok(err)
+	if _, err := demo.Fill(t.Context(), b.service.Config, fonts, startTime, n); err != demo.ErrSeeded { //nolint:errorlint // it is that very one
+		t.Errorf("filled again: %v, want ErrSeeded", err)
+	}
+	b.demoAddsUp(p)
+	token, _, err := b.service.SignIn(t.Context(), p.Team[0].Email, demo.Password, service.Visitor{IPAddress: "192.0.2.1"})
+	b.ok(err)
+	owner := &staffBrowser{bench: b, cookies: map[string]string{"candor_staff": token}}
+	for _, mode := range []string{"test", "live"} {
+		ids := b.demoIDs(p.Account, mode == "live")
+		for _, route := range handlers.StaffRoutes() {
+			path := strings.Replace(route.Path, ":mode", mode, 1)
+			for name, id := range ids {
+				path = strings.Replace(path, name, id, 1)
+			}
+			if strings.HasSuffix(path, "settings/retention") {
+				path += "?retention_days=30"
+			}
+			if route.Method == http.MethodGet && !strings.Contains(path, ":") && !strings.HasSuffix(path, "/receipt") {
+				if answer := owner.get(path); answer.Code != http.StatusOK {
+					t.Errorf("GET %s: %d\n%.500s", path, answer.Code, answer.Body)
+				}
+			}
+		}
+	}
+	if *pictures {
+		b.drawDemo(t, base, p)
+	}
+}
+
+// demoAddsUp fails unless what is counted beside the sessions says the same as
+// they do, and each event has its number and its delivery.
+func (b *bench) demoAddsUp(p *demo.Partner) {
+	b.Helper()
+	for what, query := range map[string]string{
+		"sessions that are counted by day": `
+			SELECT (SELECT count(*) FROM session WHERE account_id = $1) - (SELECT sum(created) FROM session_count WHERE account_id = $1)`,
+		"sessions that are counted as completed": `
+			SELECT (SELECT count(*) FROM session WHERE account_id = $1 AND status = 'completed') - (SELECT sum(completed) FROM session_count WHERE account_id = $1)`,
+		"forms that are counted as completed": `
+			SELECT (SELECT count(*) FROM session WHERE account_id = $1 AND status = 'completed')
+				- (SELECT sum(completed) FROM form_count WHERE account_id = $1 AND section = '')`,
+		"sections that are counted as reached, with what was erased": `
+			SELECT (SELECT count(*) FROM section JOIN session ON id = session_id WHERE account_id = $1) + (SELECT sum(sections) FROM erasure WHERE account_id = $1)
+				- (SELECT sum(reached) FROM form_count WHERE account_id = $1 AND section <> '')`,
+		"live sessions that are used up": `
+			SELECT (SELECT count(*) FROM session WHERE account_id = $1 AND livemode) - (SELECT sum(sessions) FROM subscription_usage WHERE account_id = $1)`,
+		"events and the last number of each mode": `
+			SELECT (SELECT count(*) FROM event WHERE account_id = $1) - (SELECT sum(last) FROM event_sequence WHERE account_id = $1)`,
+		"events out of order": `
+			SELECT count(*) FROM event a JOIN event b USING (account_id, livemode) WHERE account_id = $1 AND b.sequence = a.sequence + 1 AND b.created_at < a.created_at`,
+		"events and deliveries, but for what was erased": `
+			SELECT (SELECT count(*) FROM event WHERE account_id = $1) - (SELECT count(*) FROM delivery WHERE account_id = $1)
+				- (SELECT sum(deliveries) FROM erasure WHERE account_id = $1)`,
+		"deliveries and attempts": `SELECT (SELECT sum(attempts_total) FROM delivery WHERE account_id = $1) - (SELECT count(*) FROM delivery_attempt)`,
+		"completed sessions without a PDF, but for the one that was erased": `
+			SELECT count(*) - 1 FROM session LEFT JOIN statement_pdf ON id = session_id WHERE account_id = $1 AND status = 'completed' AND session_id IS NULL`,
+		"receipts for erased data, but for the one": `SELECT count(*) - 1 FROM erasure WHERE account_id = $1`,
+		"what happened after now": `
+			SELECT (SELECT count(*) FROM event WHERE created_at > $2) + (SELECT count(*) FROM session WHERE created_at > $2 OR completed_at > $2 OR last_activity_at > $2)
+				+ (SELECT count(*) FROM audit_log WHERE account_id = $1 AND at > $2) + (SELECT count(*) FROM delivery_attempt WHERE started_at > $2)`,
+		"open sessions past their end": `SELECT count(*) FROM session WHERE account_id = $1 AND status IN ('pending', 'in_progress') AND expires_at <= $2`,
+	} {
+		args := []any{p.Account}
+		if strings.Contains(query, "$2") {
+			args = append(args, startTime)
+		}
+		var off int
+		b.ok(b.db.GetContext(b.Context(), &off, query, args...))
+		if off != 0 {
+			b.Errorf("%s: off by %d, want 0", what, off)
+		}
+	}
+}
+
+// demoIDs are objects for the ids in the dashboard's paths.
+func (b *bench) demoIDs(account intake.AccountID, live bool) map[string]string {
+	b.Helper()
+	var session intake.SessionID
+	b.ok(b.db.GetContext(b.Context(), &session, `
+		SELECT session.id FROM session JOIN document ON session_id = session.id
+		WHERE account_id = $1 AND livemode = $2 AND status = 'completed' AND webhook_url IS NULL
+		ORDER BY completed_at DESC, document.id LIMIT 1`, account, live))
+	documents, err := b.db.Documents(b.Context(), session)
+	b.ok(err)
+	deliveries, err := b.db.Deliveries(b.Context(), session)
+	b.ok(err)
+	var request intake.RequestID
+	b.ok(b.db.GetContext(b.Context(), &request, `SELECT id FROM api_request WHERE account_id = $1 AND livemode = $2 ORDER BY id DESC LIMIT 1`, account, live))
+	return map[string]string{
+		":invoice": one[intake.InvoiceID](b, `SELECT id FROM invoice WHERE account_id = $1 ORDER BY number DESC LIMIT 1`, account).String(),
+		":session": session.String(), ":document": documents[0].ID.String(), ":delivery": deliveries[0].ID.String(), ":request": request.String(),
+	}
+}
+
+// one is the id that the query finds, as the dashboard writes it.
+func one[ID any](b *bench, query string, args ...any) ID {
+	b.Helper()
+	var id ID
+	b.ok(b.db.GetContext(b.Context(), &id, query, args...))
+	return id
+}
+
+// drawDemo draws every page of the dashboard over the demo partner.
+func (b *bench) drawDemo(t *testing.T, base string, p *demo.Partner) {
+	ids := b.demoIDs(p.Account, true)
+	session := func(where string) string {
+		return "sessions/" + one[intake.SessionID](b, `SELECT id FROM session WHERE account_id = $1 AND livemode AND `+where+` ORDER BY created_at DESC LIMIT 1`, p.Account).String()
+	}
+	failed := one[intake.DeliveryID](b, `SELECT id FROM delivery WHERE account_id = $1 AND livemode AND state = 'failed' ORDER BY sequence DESC LIMIT 1`, p.Account).String()
+	refused := one[intake.RequestID](b, `SELECT id FROM api_request WHERE account_id = $1 AND livemode AND error_code <> '' ORDER BY id DESC LIMIT 1`, p.Account).String()
+	pages := []struct{ name, path string }{
+		{"home", ""}, {"sessions", "sessions"}, {"sessions-completed", "sessions?status=completed"}, {"session-completed", "sessions/" + ids[":session"]},
+		{"session-open", session("status = 'in_progress' AND sections_completed > 2")}, {"session-pending", session("status = 'pending'")},
+		{"session-expired", session("status = 'expired'")}, {"session-cancelled", session("status = 'cancelled' AND data_erased_at IS NULL")},
+		{"session-erased", session("data_erased_at IS NOT NULL")}, {"session-erase", "sessions/" + ids[":session"] + "/erase"}, {"session-new", "sessions/new"},
+		{"webhooks", "webhooks"}, {"webhooks-failed", "webhooks?state=failed"}, {"delivery", "webhooks/deliveries/" + ids[":delivery"]},
+		{"delivery-failed", "webhooks/deliveries/" + failed}, {"verify", "webhooks/verify"}, {"redeliveries", "webhooks/redeliveries"},
+		{"keys", "keys"}, {"key-new", "keys/new"}, {"requests", "requests"}, {"requests-errors", "requests?status=4"}, {"request", "requests/" + refused},
+		{"billing", "billing"}, {"billing-plan", "billing/plan?plan=starter"}, {"billing-cancel", "billing/cancel"}, {"team", "team"}, {"audit", "audit"}, {"settings", "settings"}, {"retention", "settings/retention?retention_days=30"}, {"me", "me"},
+	}
+	dark := map[string]bool{"home": true, "session-completed": true, "webhooks": true}
+	for _, look := range []browsertest.Options{{Device: browsertest.Desktop}, {Device: browsertest.Phone}, {Device: browsertest.Desktop, Dark: true}} {
+		tab := browsertest.New(t, look)
+		tab.Open(base + "/dashboard/sign-in")
+		if !look.Dark {
+			tab.Screenshot("demo/sign-in")
+		}
+		tab.Type("#email", p.Team[0].Email)
+		tab.Type("#password", demo.Password)
+		tab.Click("main .button-primary")
+		tab.WaitForText("h1", "Home")
+		for _, page := range pages {
+			if look.Dark && !dark[page.name] {
+				continue
+			}
+			tab.Open(base + strings.TrimSuffix("/dashboard/live/"+page.path, "/"))
+			tab.Screenshot("demo/" + page.name)
+			tab.FitsWidth()
+			if page.name == "home" && look.Device == browsertest.Desktop && !look.Dark {
+				tab.Picture("doc/images/dashboard.webp")
+			}
+		}
+		if look.Dark {
+			continue
+		}
+		tab.Open(base + "/dashboard/test")
+		tab.Screenshot("demo/home-test")
+	}
+	b.drawForm(t, base, p)
+	b.drawPDF(ids[":session"])
+}
+
+// drawForm draws the form as the demo partner's customer sees it half-way.
+func (b *bench) drawForm(t *testing.T, base string, p *demo.Partner) {
+	id := one[intake.SessionID](b, `
+		SELECT id FROM session WHERE account_id = $1 AND livemode AND status = 'in_progress' AND sections_completed = 3 ORDER BY created_at DESC LIMIT 1`, p.Account)
+	tab := browsertest.New(t, browsertest.Options{})
+	tab.Open(base + strings.TrimPrefix(b.service.SessionURL(id), baseURL))
+	tab.Screenshot("demo/form")
+	tab.Picture("doc/images/form.webp")
+}
+
+// drawPDF draws the first page of a session's PDF.
+func (b *bench) drawPDF(session string) {
+	b.Helper()
+	id, err := intake.ParseSessionID(session)
+	b.ok(err)
+	content, err := b.db.PDF(b.Context(), id)
+	b.ok(err)
+	draw := exec.CommandContext(b.Context(), "pdftoppm", "-png", "-r", "88", "-f", "1", "-l", "1", "-singlefile", "-")
+	draw.Stdin = bytes.NewReader(content)
+	drawn, err := draw.Output()
+	b.ok(err)
+	page, err := png.Decode(bytes.NewReader(drawn))
+	b.ok(err)
+	var small bytes.Buffer
+	b.ok((&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&small, page))
+	b.ok(os.WriteFile(filepath.Join("..", "doc", "images", "statement.png"), small.Bytes(), 0o644))
+	if small.Len() > 120<<10 {
+		b.Error(fmt.Errorf("the picture of the PDF has %d bytes, want at most 120 KiB", small.Len()))
+	}
+}

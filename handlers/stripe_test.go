@@ -1,0 +1,218 @@
+package handlers_test
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"candor/billing"
+	"candor/billing/stripe"
+	"candor/billing/stripe/stripetest"
+	"candor/db"
+	"candor/handlers"
+	"candor/intake"
+)
+
+// A stripeBench is a server that Stripe collects for, and an account with a
+// card and an invoice.
+type stripeBench struct {
+	*bench
+	stripe   *stripetest.Server
+	provider *stripe.Provider
+	invoice  *intake.Invoice
+}
+
+func newStripeBench(t *testing.T) *stripeBench {
+	t.Helper()
+	s := &stripeBench{stripe: stripetest.New(t)}
+	s.stripe.Set(func(s *stripetest.State) { s.Now = startTime })
+	s.bench = newBench(t, func(c *handlers.Config) {
+		s.provider = stripe.New(stripe.Config{
+			SecretKey: stripetest.SecretKey, WebhookSecret: stripetest.WebhookSecret, APIURL: s.stripe.URL,
+			Customers: billing.StoredCustomers{DB: c.Service.DB},
+		})
+		c.Stripe = s.provider
+	})
+	s.ok(s.db.SetCustomer(s.Context(), &db.PaymentMethod{AccountID: s.account.AccountID, Provider: "stripe", CustomerID: "cus_1"}))
+	subscription, err := s.db.Subscription(s.Context(), s.account.AccountID, startTime)
+	s.ok(err)
+	s.invoice = &intake.Invoice{
+		ID: intake.NewInvoiceID(), Number: 1, AccountID: s.account.AccountID, SubscriptionID: subscription.SubscriptionID,
+		PeriodStart: startTime.AddDate(0, -1, 0), PeriodEnd: startTime, IssuedAt: startTime, DueAt: startTime, NextAttemptAt: &startTime,
+		AccountName: "Lender & Sons", BillingEmail: "partner@lender.example", Currency: "AUD", Total: 12_345, Status: intake.InvoiceOpen,
+	}
+	s.ok(s.service.InTx(s.Context(), func(tx *db.Tx) error { return tx.InsertInvoice(s.Context(), s.invoice) }))
+	return s
+}
+
+// send sends a webhook, signed as Stripe does.
+func (s *stripeBench) send(body []byte) *httptest.ResponseRecorder {
+	return s.sendSigned(body, stripetest.Sign(body, stripetest.WebhookSecret, s.clock.Now()))
+}
+
+func (s *stripeBench) sendSigned(body []byte, signature string) *httptest.ResponseRecorder {
+	s.Helper()
+	r := httptest.NewRequest(http.MethodPost, "/billing/stripe", bytes.NewReader(body))
+	r.Header.Set("Content-Type", "application/json; charset=utf-8")
+	r.Header.Set("User-Agent", "Stripe/1.0 (+https://stripe.com/docs/webhooks)")
+	if signature != "" {
+		r.Header.Set("Stripe-Signature", signature)
+	}
+	return s.serve(r)
+}
+
+// work does what a worker does with what is due.
+func (s *stripeBench) work() {
+	s.Helper()
+	cycle := billing.Cycle{DB: s.db, Provider: s.provider, Books: &billing.Books{Events: s.service.Enqueuer}}
+	s.ok(cycle.Run(s.Context(), s.clock.Now()))
+}
+
+// is reports an invoice that isn't in this state.
+func (s *stripeBench) is(status intake.InvoiceStatus, failures int) {
+	s.Helper()
+	i, err := s.db.InvoiceByID(s.Context(), s.invoice.ID)
+	s.ok(err)
+	if i.Status != status || i.Failures != failures {
+		s.Errorf("the invoice is %s after %d failures, want %s after %d", i.Status, i.Failures, status, failures)
+	}
+}
+
+// storeCard stores a card on Stripe's page, which Stripe tells of twice.
+func (s *stripeBench) storeCard(card string) {
+	s.Helper()
+	ours := stripetest.Object{"account_id": s.account.AccountID.String()}
+	s.stripe.Setup("seti_"+card, stripetest.Example("setup_intent", stripetest.Object{"id": "seti_" + card, "status": "succeeded", "metadata": ours,
+		"payment_method": stripetest.Example("payment_method", stripetest.Object{"id": card, "customer": "cus_1", "created": s.clock.Now().Unix()})}))
+	for kind, object := range map[string]stripetest.Object{
+		"checkout.session.completed": stripetest.Example("checkout.session", stripetest.Object{"mode": "setup", "setup_intent": "seti_" + card, "metadata": ours}),
+		"setup_intent.succeeded":     stripetest.Example("setup_intent", stripetest.Object{"id": "seti_" + card, "payment_method": card, "metadata": ours}),
+	} {
+		if got := s.send(stripetest.Event("evt_"+card+kind, kind, object)); got.Code != http.StatusOK {
+			s.Fatalf("%s was answered with %d %s", kind, got.Code, got.Body)
+		}
+	}
+}
+
+// An invoice is paid by the second card: Stripe tells of all that the worker
+// has heard, late and twice.
+func TestStripeCollectsAnInvoice(t *testing.T) {
+	t.Parallel()
+	s := newStripeBench(t)
+	s.work()
+	s.is(intake.InvoiceFailed, 1) // there is no card
+
+	s.stripe.Set(func(s *stripetest.State) {
+		s.Decline = stripetest.Object{"type": "card_error", "code": "card_declined", "decline_code": "insufficient_funds"}
+	})
+	s.clock.advance(time.Hour)
+	s.storeCard("pm_1")
+	s.work()
+	s.is(intake.InvoiceFailed, 2)
+	declined := stripetest.Event("evt_1", "payment_intent.payment_failed", s.stripe.Payments()[0])
+	s.send(declined)
+	s.is(intake.InvoiceFailed, 2)
+
+	s.stripe.Set(func(s *stripetest.State) { s.Decline = nil })
+	s.clock.advance(time.Hour)
+	s.storeCard("pm_2")
+	paid := func() []byte { return stripetest.Event("evt_2", "payment_intent.succeeded", s.stripe.Payments()[0]) }
+	s.stripe.Set(func(s *stripetest.State) { s.Lose = true }) // the worker never hears of it
+	cycle := billing.Cycle{DB: s.db, Provider: s.provider, Books: &billing.Books{Events: s.service.Enqueuer}}
+	if err := cycle.Run(s.Context(), s.clock.Now()); err == nil {
+		t.Error("a lost answer is no error")
+	}
+	s.stripe.Set(func(s *stripetest.State) { s.Lose = false })
+	s.is(intake.InvoiceFailed, 2)
+	for range 2 {
+		if got := s.send(paid()); got.Code != http.StatusOK || got.Body.Len() > 0 {
+			t.Errorf("a payment's event was answered with %d %s", got.Code, got.Body)
+		}
+	}
+	s.is(intake.InvoicePaid, 2)
+	s.send(declined)
+	s.clock.advance(48 * time.Hour)
+	s.work()
+	s.is(intake.InvoicePaid, 2)
+	if len(s.stripe.Payments()) != 2 {
+		t.Errorf("%d payments were tried at Stripe, want 2", len(s.stripe.Payments()))
+	}
+	m, err := s.db.PaymentMethod(t.Context(), s.account.AccountID, "stripe")
+	if err != nil || m.Label == nil || *m.Label != "Visa ending in 4242" {
+		t.Errorf("the card is stored as %+v, %v", m, err)
+	}
+	var events int
+	s.ok(s.db.GetContext(t.Context(), &events, `SELECT count(*) FROM event WHERE type = 'billing.invoice_payment_failed'`))
+	if events != 2 {
+		t.Errorf("%d failures were told of, want 2", events)
+	}
+}
+
+func TestStripeEventsMustBeStripes(t *testing.T) {
+	t.Parallel()
+	s := newStripeBench(t)
+	paid := stripetest.Event("evt_1", "payment_intent.succeeded", stripetest.Example("payment_intent", stripetest.Object{
+		"id": "pi_1", "amount_received": 12_345, "metadata": stripetest.Object{"invoice_id": s.invoice.ID.String(), "failures": "0"}}))
+	now := s.clock.Now()
+	for name, signature := range map[string]string{
+		"none": "", "another secret": stripetest.Sign(paid, "whsec_other", now), "another body": stripetest.Sign([]byte("{}"), stripetest.WebhookSecret, now),
+		"old": stripetest.Sign(paid, stripetest.WebhookSecret, now.Add(-6*time.Minute)),
+	} {
+		if got := s.sendSigned(paid, signature); got.Code != http.StatusBadRequest {
+			t.Errorf("signature %s: %d, want 400", name, got.Code)
+		}
+	}
+	large := bytes.Repeat([]byte(" "), 256<<10+1)
+	if got := s.send(large); got.Code != http.StatusRequestEntityTooLarge {
+		t.Errorf("too large a body: %d, want 413", got.Code)
+	}
+	if got := s.serve(httptest.NewRequest(http.MethodGet, "/billing/stripe", nil)); got.Code != http.StatusMethodNotAllowed {
+		t.Errorf("GET: %d, want 405", got.Code)
+	}
+	s.is(intake.InvoiceOpen, 0)
+	if logs := s.logs.String(); strings.Contains(logs, stripetest.WebhookSecret) || strings.Contains(logs, stripetest.SecretKey) {
+		t.Error("a secret is in the log")
+	}
+	if got := s.send(paid); got.Code != http.StatusOK {
+		t.Errorf("the right one: %d, want 200", got.Code)
+	}
+	s.is(intake.InvoicePaid, 0)
+}
+
+func TestStripeSendsAgainWhatFailedHere(t *testing.T) {
+	t.Parallel()
+	s := newStripeBench(t)
+	for name, body := range map[string][]byte{
+		"another kind":      stripetest.Event("evt_1", "charge.refunded", stripetest.Example("charge", nil)),
+		"another's payment": stripetest.Event("evt_2", "payment_intent.succeeded", stripetest.Example("payment_intent", nil)),
+		"an invoice of nobody": stripetest.Event("evt_3", "payment_intent.succeeded", stripetest.Example("payment_intent", stripetest.Object{
+			"metadata": stripetest.Object{"invoice_id": intake.NewInvoiceID().String(), "failures": "0"}})),
+	} {
+		if got := s.send(body); got.Code != http.StatusOK {
+			t.Errorf("%s: %d, want 200", name, got.Code)
+		}
+	}
+	s.stripe.Set(func(s *stripetest.State) { s.Down = http.StatusServiceUnavailable })
+	setup := stripetest.Event("evt_4", "setup_intent.succeeded", stripetest.Example("setup_intent", stripetest.Object{
+		"metadata": stripetest.Object{"account_id": s.account.AccountID.String()}}))
+	if got := s.send(setup); got.Code != http.StatusInternalServerError {
+		t.Errorf("a card's event without Stripe's API: %d, want 500", got.Code)
+	}
+	s.ok(s.db.Close())
+	paid := stripetest.Event("evt_5", "payment_intent.succeeded", stripetest.Example("payment_intent", stripetest.Object{
+		"metadata": stripetest.Object{"invoice_id": s.invoice.ID.String(), "failures": "0"}}))
+	if got := s.send(paid); got.Code != http.StatusInternalServerError {
+		t.Errorf("without a database: %d, want 500", got.Code)
+	}
+}
+
+func TestStripeIsOnlyWhereItIsSetUp(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	if got := b.serve(httptest.NewRequest(http.MethodPost, "/billing/stripe", strings.NewReader("{}"))); got.Code != http.StatusNotFound {
+		t.Errorf("without Stripe its address answers %d, want 404", got.Code)
+	}
+}

@@ -1,0 +1,171 @@
+package intake
+
+import (
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"candor/statement"
+)
+
+// Currency is what everything is billed in (D2).
+const Currency = "AUD"
+
+// A PlanStretch is a part of a period under one plan. From is how many of the
+// period's sessions were used before it.
+type PlanStretch struct {
+	Plan
+	From int
+}
+
+// An InvoiceLine is sessions at one price. Amounts are in cents.
+type InvoiceLine struct {
+	Plan     string          `json:"plan"`               // its name
+	Included *int            `json:"included,omitempty"` // the plan's included sessions where these are within them; nil for overage, and for an unlimited plan
+	Overage  bool            `json:"overage"`            // beyond the included ones
+	Sessions int             `json:"sessions"`
+	Price    statement.Cents `json:"-"`
+	Amount   statement.Cents `json:"-"`
+}
+
+// storedLine is an InvoiceLine in whole cents: Cents' own JSON is in dollars.
+type storedLine struct {
+	Plan        string `json:"plan"`
+	Included    *int   `json:"included,omitempty"`
+	Overage     bool   `json:"overage"`
+	Sessions    int    `json:"sessions"`
+	PriceCents  int64  `json:"price_cents"`
+	AmountCents int64  `json:"amount_cents"`
+}
+
+// InvoiceLines are an invoice's lines, stored as JSON.
+type InvoiceLines []InvoiceLine
+
+// Value encodes the lines for the database.
+func (l InvoiceLines) Value() (driver.Value, error) {
+	stored := make([]storedLine, len(l))
+	for i, line := range l {
+		stored[i] = storedLine{line.Plan, line.Included, line.Overage, line.Sessions, int64(line.Price), int64(line.Amount)}
+	}
+	b, err := json.Marshal(stored)
+	return string(b), err
+}
+
+// Scan decodes them.
+func (l *InvoiceLines) Scan(value any) error {
+	b, ok := value.([]byte)
+	if !ok {
+		return fmt.Errorf("intake: invoice lines: %T", value)
+	}
+	var stored []storedLine
+	if err := json.Unmarshal(b, &stored); err != nil {
+		return fmt.Errorf("intake: invoice lines: %w", err)
+	}
+	*l = make(InvoiceLines, len(stored))
+	for i, s := range stored {
+		(*l)[i] = InvoiceLine{s.Plan, s.Included, s.Overage, s.Sessions, statement.Cents(s.PriceCents), statement.Cents(s.AmountCents)}
+	}
+	return nil
+}
+
+// Total is the sum of the lines, in cents.
+func (l InvoiceLines) Total() (sum statement.Cents) {
+	for _, line := range l {
+		sum += line.Amount
+	}
+	return sum
+}
+
+// PriceSessions prices a period's sessions. Each has the price that it had when
+// it was created: by the plan of that moment, and by how many the period had
+// before it, under whichever plan. So a step up never makes dearer or cheaper
+// what was used before it, and its included sessions count from the period's
+// first one.
+func PriceSessions(stretches []PlanStretch, used int) InvoiceLines {
+	var lines InvoiceLines
+	for i, s := range stretches {
+		to := used
+		if i+1 < len(stretches) {
+			to = stretches[i+1].From
+		}
+		sessions, overage := to-s.From, s.Overage(to)-s.Overage(s.From)
+		if within := sessions - overage; within > 0 || i == len(stretches)-1 && overage == 0 {
+			lines = append(lines, InvoiceLine{Plan: s.Name, Included: s.SessionsIncluded, Sessions: within})
+		}
+		if overage > 0 {
+			price := statement.Cents(*s.OverageCents)
+			lines = append(lines, InvoiceLine{Plan: s.Name, Overage: true, Sessions: overage, Price: price, Amount: price * statement.Cents(overage)})
+		}
+	}
+	return lines
+}
+
+// GSTIn is the goods and services tax that an amount includes, in cents, halves
+// away from zero; the rate is in basis points, 1000 for 10 %.
+func GSTIn(amount statement.Cents, basisPoints int) statement.Cents {
+	rate := statement.Cents(basisPoints)
+	return (amount*rate*2 + 10_000 + rate) / (2 * (10_000 + rate))
+}
+
+// An InvoiceStatus is an invoice's state (D46).
+type InvoiceStatus string
+
+// The states of an invoice (D46). A failed one is tried again at its
+// NextAttemptAt, if it has one.
+const (
+	InvoiceOpen   InvoiceStatus = "open"
+	InvoicePaid   InvoiceStatus = "paid"
+	InvoiceFailed InvoiceStatus = "failed"
+	InvoiceVoid   InvoiceStatus = "void"
+)
+
+// Unsettled reports whether a payment is still expected.
+func (s InvoiceStatus) Unsettled() bool { return s == InvoiceOpen || s == InvoiceFailed }
+
+// An Invoice is what an account owes for a period (D46). What was sent out
+// never changes; how it is paid does. Times are UTC, amounts in cents.
+type Invoice struct {
+	ID             InvoiceID       `db:"id"`
+	Number         int64           `db:"number"` // 1, 2, 3 … over all accounts, without a gap
+	AccountID      AccountID       `db:"account_id"`
+	SubscriptionID SubscriptionID  `db:"subscription_id"`
+	PeriodStart    time.Time       `db:"period_start"`
+	PeriodEnd      time.Time       `db:"period_end"`
+	IssuedAt       time.Time       `db:"issued_at"`
+	DueAt          time.Time       `db:"due_at"`
+	AccountName    string          `db:"account_name"` // as it was then
+	BillingEmail   string          `db:"billing_email"`
+	Currency       string          `db:"currency"`
+	SessionsUsed   int             `db:"sessions_used"`
+	Lines          InvoiceLines    `db:"lines"`
+	Total          statement.Cents `db:"total_cents"` // GST included
+	GSTBasisPoints int             `db:"gst_basis_points"`
+	GST            statement.Cents `db:"gst_cents"`
+
+	Status        InvoiceStatus `db:"status"`
+	Failures      int           `db:"failures"`        // of payments
+	FailureReason *string       `db:"failure_reason"`  // of the last one
+	NextAttemptAt *time.Time    `db:"next_attempt_at"` // of payment; nil for none
+	SettledAt     *time.Time    `db:"settled_at"`      // when it was paid or made void
+	Reference     *string       `db:"reference"`       // of the payment, or why it is void
+}
+
+// InvoicePrefix is what invoice numbers begin with, as people write them.
+const InvoicePrefix = "CAN-"
+
+// NumberText is the invoice's number as people write it, "CAN-000042".
+func (i *Invoice) NumberText() string { return fmt.Sprintf("%s%06d", InvoicePrefix, i.Number) }
+
+// retryDays are how many days after each failed payment the next one is tried.
+var retryDays = []int{3, 5, 7}
+
+// PaymentRetry returns when a payment is tried again after its n-th failure at
+// now, nil where it isn't any more.
+func PaymentRetry(n int, now time.Time) *time.Time {
+	if n < 1 || n > len(retryDays) {
+		return nil
+	}
+	at := now.AddDate(0, 0, retryDays[n-1])
+	return &at
+}

@@ -1,0 +1,98 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"candor/billing"
+	"candor/db"
+	"candor/intake"
+)
+
+// Cards are pages of a payment provider on which an account's staff store how
+// it pays.
+type Cards interface {
+	Name() string // of the provider
+	CardPage(ctx context.Context, account *intake.Account, success, cancel string) (url string, err error)
+}
+
+// CardPage is where the account's staff store a card: an address of the payment
+// provider that leads back to success or cancel. not_found where none collects.
+func (s *Service) CardPage(ctx context.Context, account intake.AccountID, success, cancel string) (string, error) {
+	if s.Cards == nil {
+		return "", intake.Errorf(intake.CodeNotFound, "Invoices are paid by bank transfer here.")
+	}
+	owner, err := s.DB.Account(ctx, account)
+	if err != nil {
+		return "", orCode(err, errAccountNotFound)
+	}
+	return s.Cards.CardPage(ctx, owner, success, cancel)
+}
+
+// ProviderEvent does what follows from an event of a payment provider: once,
+// however often it comes, and in whichever order. What concerns nobody here is
+// no error, as the provider would send it again.
+func (s *Service) ProviderEvent(ctx context.Context, provider string, e billing.ProviderEvent) error {
+	if e.Kind == billing.EventIgnored {
+		return nil
+	}
+	now := s.Clock.Now()
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		first, err := tx.NotePaymentEvent(ctx, provider, e.ID, now)
+		if err != nil || !first {
+			return err
+		}
+		err = s.followEvent(ctx, tx, provider, e, now)
+		if errors.Is(err, db.ErrNotFound) {
+			s.Logger.InfoContext(ctx, "payment event concerns nobody here", "provider", provider, "event_id", e.ID)
+			return nil
+		}
+		return err
+	})
+}
+
+func (s *Service) followEvent(ctx context.Context, tx *db.Tx, provider string, e billing.ProviderEvent, now time.Time) error {
+	switch e.Kind {
+	case billing.EventPaid:
+		return s.paid(ctx, tx, e, now)
+	case billing.EventPaymentFailed:
+		_, err := s.books.FailAttempt(ctx, tx, e.InvoiceID, e.Failures, e.Reason, now)
+		if errors.Is(err, billing.ErrSettled) || errors.Is(err, billing.ErrCounted) {
+			return nil
+		}
+		return err
+	case billing.EventMethodAdded:
+		account, err := tx.SetPaymentMethod(ctx, provider, e.CustomerID, e.MethodID, e.Label, e.MethodAt)
+		if err != nil {
+			return err
+		}
+		return tx.PayNow(ctx, account, now)
+	case billing.EventMethodRemoved:
+		return tx.DropPaymentMethod(ctx, provider, e.MethodID)
+	}
+	return nil
+}
+
+// paid notes a payment. One that the books can't take is money that an operator
+// must return.
+func (s *Service) paid(ctx context.Context, tx *db.Tx, e billing.ProviderEvent, now time.Time) error {
+	i, err := tx.LockInvoice(ctx, e.InvoiceID)
+	if err != nil {
+		return err
+	}
+	if i.Total != e.Amount {
+		s.Logger.ErrorContext(ctx, "a payment isn't of the invoice's amount: look into it at the payment provider",
+			"invoice", i.NumberText(), "total_cents", int64(i.Total), "paid_cents", int64(e.Amount), "reference", e.Reference)
+		return nil
+	}
+	_, err = s.books.Pay(ctx, tx, e.InvoiceID, e.Reference, now)
+	if !errors.Is(err, billing.ErrSettled) {
+		return err
+	}
+	if i.Reference == nil || *i.Reference != e.Reference {
+		s.Logger.ErrorContext(ctx, "a payment came for a settled invoice: return it at the payment provider",
+			"invoice", i.NumberText(), "status", string(i.Status), "reference", e.Reference)
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"candor/billing"
+	"candor/db"
+	"candor/form"
+	"candor/intake"
+)
+
+var (
+	errUnchangedPlan  = intake.FieldError(intake.CodeValidation, "plan", "This is how it is already")
+	errUnknownPlan    = intake.FieldError(intake.CodeValidation, "plan", "Choose one of the plans")
+	errCancelledPlan  = intake.FieldError(intake.CodeValidation, "plan", "The subscription is cancelled. Take the cancellation back first")
+	errNotCancelled   = intake.Errorf(intake.CodeValidation, "The subscription isn’t cancelled.")
+	errCancelledTwice = intake.Errorf(intake.CodeValidation, "The subscription is cancelled already.")
+	errSubscribed     = intake.Errorf(intake.CodeValidation, "There is a subscription already.")
+)
+
+// maxReason is how long the reason of a cancellation may be, in characters.
+const maxReason = 500
+
+// Plans lists the plans, the smallest first.
+func (s *Service) Plans(ctx context.Context) ([]intake.Plan, error) { return s.DB.Plans(ctx) }
+
+// onSubscription changes the account's subscription, which it locks, and writes
+// the deed that change returns in the same transaction. Error:
+// subscription_not_found.
+func (s *Service) onSubscription(ctx context.Context, account intake.AccountID, by intake.Actor, change func(*db.Tx, *intake.Subscription) (deed, error)) error {
+	live := true
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		subscription, err := tx.LockSubscription(ctx, account, s.Clock.Now())
+		if err != nil {
+			return orCode(err, errSubscriptionNotFound)
+		}
+		d, err := change(tx, subscription)
+		if err != nil {
+			return orCode(err, errSubscriptionNotFound) // it ended just now
+		}
+		d.Livemode, d.TargetID, d.TargetName = &live, subscription.SubscriptionID.String(), subscription.Name
+		return s.audit(ctx, tx, account, by, d)
+	})
+}
+
+// planState is what the audit log says of a subscription's plan.
+type planState struct {
+	Plan     string  `json:"plan"`
+	NextPlan *string `json:"next_plan,omitempty"`
+}
+
+// ChangePlan moves the account to another plan: up at once, down at the end of
+// the period. Choosing the present plan takes a change to come back. Errors:
+// validation_error on plan, subscription_not_found.
+func (s *Service) ChangePlan(ctx context.Context, account intake.AccountID, by intake.Actor, plan string) error {
+	if !knownPlan(plan) {
+		return errUnknownPlan
+	}
+	return s.onSubscription(ctx, account, by, func(tx *db.Tx, of *intake.Subscription) (deed, error) {
+		if !of.Admits() {
+			return deed{}, errCancelledPlan
+		}
+		before := planState{of.Plan.ID, of.NextPlanID}
+		err := s.books.ChangePlan(ctx, tx, of, plan, s.Clock.Now())
+		if errors.Is(err, billing.ErrUnchanged) {
+			err = errUnchangedPlan
+		}
+		return deed{Action: intake.AuditPlanChanged, Before: before, After: planState{of.Plan.ID, of.NextPlanID}}, err
+	})
+}
+
+// CancelSubscription ends the account's subscription, at once or at the end of
+// the period. No live session can be created from now on. Errors:
+// validation_error on reason, subscription_not_found.
+func (s *Service) CancelSubscription(ctx context.Context, account intake.AccountID, by intake.Actor, atOnce bool, reason string) error {
+	reason, problem := form.CleanText(reason, maxReason)
+	switch {
+	case problem != "":
+		problem = "The reason " + problem
+	case reason == "":
+		problem = "Say why, in a few words"
+	}
+	if problem != "" {
+		return intake.FieldError(intake.CodeValidation, "reason", problem)
+	}
+	return s.onSubscription(ctx, account, by, func(tx *db.Tx, of *intake.Subscription) (deed, error) {
+		err := s.books.Cancel(ctx, tx, of, atOnce, reason, s.Clock.Now())
+		if errors.Is(err, billing.ErrUnchanged) {
+			err = errCancelledTwice
+		}
+		return deed{Action: intake.AuditSubscriptionCancelled, After: map[string]any{"effective_at": of.EffectiveAt, "reason": reason}}, err
+	})
+}
+
+// Reactivate takes the cancellation of the account's subscription back before
+// it takes effect. Errors: validation_error where it isn't cancelled,
+// subscription_not_found.
+func (s *Service) Reactivate(ctx context.Context, account intake.AccountID, by intake.Actor) error {
+	return s.onSubscription(ctx, account, by, func(tx *db.Tx, of *intake.Subscription) (deed, error) {
+		err := s.books.Reactivate(ctx, tx, of, s.Clock.Now())
+		if errors.Is(err, billing.ErrUnchanged) {
+			err = errNotCancelled
+		}
+		return deed{Action: intake.AuditReactivated}, err
+	})
+}
+
+// Subscribe starts a subscription for an account that has none. Errors:
+// validation_error where it has one or on plan.
+func (s *Service) Subscribe(ctx context.Context, account intake.AccountID, by intake.Actor, plan string) error {
+	if !knownPlan(plan) {
+		return errUnknownPlan
+	}
+	now := s.Clock.Now()
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		// Two that subscribe at once take turns.
+		if _, err := tx.LockAccount(ctx, account); err != nil {
+			return orCode(err, errAccountNotFound)
+		}
+		_, err := tx.LockSubscription(ctx, account, now)
+		if err == nil {
+			return errSubscribed
+		}
+		if !errors.Is(err, db.ErrNotFound) {
+			return err
+		}
+		started, err := s.books.Start(ctx, tx, account, plan, now)
+		if err != nil {
+			return err
+		}
+		live := true
+		return s.audit(ctx, tx, account, by, deed{
+			Action: intake.AuditSubscribed, Livemode: &live, TargetID: started.SubscriptionID.String(), TargetName: started.Name, After: planState{Plan: plan},
+		})
+	})
+}
+
+// ChangeBillingEmail stores where the account's invoices go. Error:
+// validation_error on billing_email.
+func (s *Service) ChangeBillingEmail(ctx context.Context, account intake.AccountID, by intake.Actor, email string) error {
+	email = strings.TrimSpace(email)
+	if !form.ValidEmail(email) {
+		return intake.FieldError(intake.CodeValidation, "billing_email", "Enter an e-mail address such as accounts@example.com")
+	}
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		of, err := tx.LockAccount(ctx, account)
+		if err != nil {
+			return orCode(err, errAccountNotFound)
+		}
+		if err := tx.SetBillingEmail(ctx, account, email); err != nil {
+			return err
+		}
+		return s.audit(ctx, tx, account, by, deed{
+			Action: intake.AuditBillingEmail, TargetID: account.String(), TargetName: of.Name,
+			Before: map[string]string{"billing_email": of.BillingEmail}, After: map[string]string{"billing_email": email},
+		})
+	})
+}

@@ -1,0 +1,53 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"candor/intake"
+)
+
+func TestEveryAuditActionHasWords(t *testing.T) {
+	t.Parallel()
+	said := map[string]intake.AuditAction{}
+	for _, action := range intake.AuditActions {
+		word := auditWords[action]
+		if word == "" {
+			t.Errorf("%s has no words", action)
+		}
+		if other, twice := said[word]; twice {
+			t.Errorf("%s and %s are both called %q: the filter can't tell them apart", action, other, word)
+		}
+		said[word] = action
+	}
+	for action := range auditWords {
+		if !slices.Contains(intake.AuditActions, action) {
+			t.Errorf("%s has words and isn't an action", action)
+		}
+	}
+	if got := AuditWord("staff.sneezed"); got != "staff.sneezed" {
+		t.Errorf("an unknown action is called %q, want its name", got)
+	}
+}
+
+func TestChanges(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		before, after string
+		want          []string
+	}{
+		{`{"role":"support"}`, `{"role":"owner"}`, []string{"role: support → owner"}},
+		{`{"url":""}`, `{"url":"https://a.example"}`, []string{"url: https://a.example"}},
+		{`{"help_phone":"1300"}`, `{"help_phone":null}`, []string{"help phone: 1300 → none"}},
+		{``, `{"permissions":["sessions:read","data:read"]}`, []string{"permissions: sessions:read, data:read"}},
+		{`{"expires_at":"2026-11-20T03:04:05Z"}`, `{"expires_at":"2026-12-20T03:04:05Z"}`, []string{"expires at: 20 Nov 2026, 03:04 UTC → 20 Dec 2026, 03:04 UTC"}},
+		{`{"days":14}`, `{"days":14}`, nil},
+		{`"no object"`, ``, nil},
+	} {
+		e := &intake.AuditEntry{Before: json.RawMessage(tt.before), After: json.RawMessage(tt.after)}
+		if got := changes(e); !slices.Equal(got, tt.want) {
+			t.Errorf("from %s to %s: %q, want %q", tt.before, tt.after, got, tt.want)
+		}
+	}
+}

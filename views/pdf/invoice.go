@@ -1,0 +1,280 @@
+package pdf
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"candor/intake"
+	"candor/statement"
+)
+
+// A Seller is who issues invoices. What is empty is left out; Australian law
+// wants Name and ABN on a tax invoice.
+type Seller struct {
+	Name    string
+	ABN     string   // Australian Business Number, as it is to be shown
+	Address []string // lines
+}
+
+// An Invoice is an issued invoice and what stands around it on paper.
+type Invoice struct {
+	*intake.Invoice
+	Seller  Seller
+	Payment []string // how to pay, a paragraph each; shown while a payment is expected
+}
+
+// RenderInvoice draws the invoice as it stands: due, paid or void. The same
+// input gives the same bytes; the document is dated IssuedAt in every state. A
+// text that can't be drawn never fails it: an error means that there is no
+// invoice or no IssuedAt, or is a fault of fpdf, which panics on what it doesn't
+// foresee.
+func RenderInvoice(in Invoice, fonts *Fonts) (result Result, err error) {
+	if in.Invoice == nil || in.IssuedAt.IsZero() {
+		return Result{}, errors.New("render invoice: not issued")
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			result, err = Result{}, fmt.Errorf("render invoice %s: %v", in.NumberText(), p)
+		}
+	}()
+	d := newDocument(fonts, in.properties())
+	d.invoiceTop(in)
+	d.summary(in.standing())
+	d.y += groupSpace
+	d.invoiceLines(in)
+	title, paragraphs := in.settlement()
+	if len(paragraphs) > 0 {
+		d.group(title)
+	}
+	for _, p := range paragraphs {
+		d.paragraph(p, bodySize+0.5, ink)
+		d.y += 2
+	}
+	return d.finish()
+}
+
+// title is what the document calls itself: a tax invoice only where there is tax.
+func (in Invoice) title() string {
+	if in.GST > 0 {
+		return "Tax invoice"
+	}
+	return "Invoice"
+}
+
+func (in Invoice) properties() properties {
+	name := in.title() + " " + in.NumberText()
+	p := properties{
+		title:     name,
+		author:    in.Seller.Name,
+		subject:   name + " for " + in.AccountName,
+		created:   in.IssuedAt,
+		head:      name,
+		headRight: in.AccountName,
+		foot:      in.NumberText() + "  ·  Issued " + longDate(in.IssuedAt),
+	}
+	if in.Status == intake.InvoiceVoid {
+		p.mark = "VOID"
+	}
+	return p
+}
+
+// period is the days that the invoice is about, the last one included.
+func (in Invoice) period() string {
+	last := in.PeriodEnd.Add(-time.Nanosecond)
+	if last.Before(in.PeriodStart) {
+		last = in.PeriodStart
+	}
+	return longDate(in.PeriodStart) + " to " + longDate(last)
+}
+
+// settled is the day when the invoice was paid or made void.
+func (in Invoice) settled() string {
+	if in.SettledAt == nil {
+		return ""
+	}
+	return longDate(*in.SettledAt)
+}
+
+// invoiceTop draws what stands above the figures.
+func (d *document) invoiceTop(in Invoice) {
+	d.text(marginX, headBaseline, d.fit(in.Seller.Name, true, 9.5, contentWidth), 9.5, accent)
+	d.rule(marginX, pageWidth-marginX, headBaseline+9, 0.9, accent)
+	const titleSize = 23.0
+	title := d.phrase(in.title(), true)
+	d.text(marginX, headBaseline+50, title.line(0, len(title.glyphs)), titleSize, ink)
+	switch in.Status {
+	case intake.InvoicePaid:
+		d.stamp("PAID", headBaseline+50, accent)
+	case intake.InvoiceVoid:
+		d.stamp("VOID", headBaseline+50, warning)
+	}
+	d.y = headBaseline + 72
+	d.facts([]fact{
+		{"Invoice number", in.NumberText(), 98},
+		{"Issued", longDate(in.IssuedAt), 98},
+		{"Due", longDate(in.DueAt), 98},
+		{"Billing period, UTC", in.period(), contentWidth - 3*98},
+	})
+	d.y += 16
+	d.parties(in)
+	d.y += 18
+}
+
+// stamp draws a framed word at the right-hand margin.
+func (d *document) stamp(word string, baseline float64, c colour) {
+	const size, padding = 17.0, 9.0
+	p := d.phrase(word, true)
+	l := p.line(0, len(p.glyphs))
+	width := l.points(size) + 2*padding
+	d.pdf.SetDrawColor(c[0], c[1], c[2])
+	d.pdf.SetLineWidth(1.4)
+	d.pdf.Rect(pageWidth-marginX-width, baseline-size-3, width, size+11, "D")
+	d.textRight(pageWidth-marginX-padding, baseline, l, size, c)
+}
+
+// parties draws seller and buyer side by side.
+func (d *document) parties(in Invoice) {
+	const column = contentWidth / 2
+	top := d.y
+	d.party(marginX, column-columnGap, "Billed to", in.AccountName, []string{in.BillingEmail})
+	bottom := d.y
+	lines := in.Seller.Address
+	if in.Seller.ABN != "" {
+		lines = append([]string{"ABN " + in.Seller.ABN}, lines...)
+	}
+	if in.Seller.Name != "" || len(lines) > 0 {
+		d.y = top
+		d.party(marginX+column, column, "From", in.Seller.Name, lines)
+	}
+	d.y = max(d.y, bottom)
+}
+
+// party draws a name and the lines under it, width points wide.
+func (d *document) party(x, width float64, label, name string, lines []string) {
+	const nameSize, size = 10.5, 8.5
+	d.text(x, d.y+smallSize, d.fit(label, false, smallSize, width), smallSize, muted)
+	d.y += smallSize * 1.8
+	for _, l := range d.phrase(name, true).wrap(units(width, nameSize)) {
+		d.text(x, d.y+nameSize, l, nameSize, ink)
+		d.y += nameSize * leading
+	}
+	for _, text := range lines {
+		for _, l := range d.phrase(text, false).wrap(units(width, size)) {
+			d.text(x, d.y+size, l, size, ink)
+			d.y += size * leading
+		}
+	}
+}
+
+// standing is how the invoice stands, in three figures.
+func (in Invoice) standing() []figure {
+	const nothing = statement.Cents(0)
+	switch in.Status {
+	case intake.InvoicePaid:
+		return []figure{
+			{label: "Paid on", value: or(in.settled(), "–"), strong: true},
+			{label: "Amount paid", value: in.Total.String()},
+			{label: "Amount due", value: nothing.String()},
+		}
+	case intake.InvoiceVoid:
+		return []figure{
+			{label: "Void since", value: or(in.settled(), "–"), negative: true},
+			{label: "Was for", value: in.Total.String()},
+			{label: "Amount due", value: nothing.String()},
+		}
+	}
+	return []figure{
+		{label: "Amount due", value: in.Total.String(), strong: true},
+		{label: "Due", value: longDate(in.DueAt)},
+		{label: "Sessions used", value: number(in.SessionsUsed)},
+	}
+}
+
+// invoiceLines draws the lines, and on the page of the last one the total.
+func (d *document) invoiceLines(in Invoice) {
+	const totalHeight, gstHeight = 30.0, 14.0
+	keep := totalHeight
+	if in.GSTBasisPoints > 0 {
+		keep += gstHeight
+	}
+	if len(in.Lines) == 0 {
+		d.note("No sessions were used in this period", keep)
+	} else {
+		d.table(table{
+			columns: []column{{title: "Description"}, {title: "Sessions", right: true}, {title: "Price each", right: true}, {title: "Amount", right: true}},
+			rows:    lineRows(in.Lines), keep: keep,
+		})
+	}
+	const size = 13.5
+	d.rule(marginX, pageWidth-marginX, d.y, 0.6, ink)
+	amount := d.fit(in.Total.String(), true, size, contentWidth/2)
+	d.textRight(pageWidth-marginX, d.y+20, amount, size, accent)
+	d.text(marginX, d.y+20, d.fit("Total in "+in.Currency, true, size, contentWidth-amount.points(size)-columnGap), size, ink)
+	d.y += totalHeight
+	if in.GSTBasisPoints > 0 {
+		gst := d.fit("Total includes GST of "+in.GST.String(), false, bodySize, contentWidth)
+		d.textRight(pageWidth-marginX, d.y+bodySize, gst, bodySize, muted)
+		d.y += gstHeight
+	}
+}
+
+func lineRows(lines intake.InvoiceLines) [][]cell {
+	rows := make([][]cell, len(lines))
+	for i, l := range lines {
+		price := cell{text: l.Price.String()}
+		if !l.Overage {
+			price = cell{text: "Included", muted: true}
+		}
+		rows[i] = []cell{
+			{text: lineText(l)}, {text: number(l.Sessions)}, price,
+			{text: l.Amount.String(), muted: l.Amount == 0, negative: l.Amount < 0},
+		}
+	}
+	return rows
+}
+
+func lineText(l intake.InvoiceLine) string {
+	switch {
+	case l.Overage:
+		return l.Plan + " plan: beyond the sessions included"
+	case l.Included != nil:
+		return l.Plan + " plan: within the " + number(*l.Included) + " sessions included"
+	}
+	return l.Plan + " plan: sessions without a limit"
+}
+
+// number is a number of sessions as people read it, "12,345".
+func number(n int) string {
+	digits := strconv.Itoa(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// settlement is what is said about paying under the total.
+func (in Invoice) settlement() (title string, paragraphs []string) {
+	reference := ""
+	if in.Reference != nil {
+		reference = *in.Reference
+	}
+	switch {
+	case in.Status == intake.InvoiceVoid:
+		paragraphs = []string{"This invoice was taken back. Nothing is owed by it."}
+		if reference != "" {
+			paragraphs = append(paragraphs, "Reason: "+reference)
+		}
+		return "Void", paragraphs
+	case in.Total == 0:
+		return "Payment", []string{"There is nothing to pay."}
+	case in.Status == intake.InvoicePaid:
+		paragraphs = []string{"Paid in full. Thank you."}
+		if reference != "" {
+			paragraphs = append(paragraphs, "Reference: "+reference)
+		}
+		return "Payment", paragraphs
+	}
+	return "How to pay", in.Payment
+}
