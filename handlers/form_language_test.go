@@ -50,7 +50,7 @@ func TestLanguagesThatAnAccountOffers(t *testing.T) {
 	}
 	b.offering("vi", "zh-Hans")
 	owner.wantPage(owner.get(languagesPath), http.StatusOK, `value="vi" checked`, `value="zh-Hans" checked`)
-	owner.wantPage(owner.get("/dashboard/test/audit"), http.StatusOK, "account.changed", "form_languages: en-AU → en-AU, zh-Hans, vi")
+	owner.wantPage(owner.get("/dashboard/test/audit"), http.StatusOK, "account.changed", "form languages: en-AU → en-AU, zh-Hans, vi")
 
 	for wish, want := range map[string]string{
 		"zh-CN,zh;q=0.9": "zh-Hans", "zh": "zh-Hans", "vi-VN": "vi", "fr,vi;q=0.3": "vi", "en-GB,vi;q=0.9": "en-AU",
