@@ -36,6 +36,8 @@ type history struct {
 	audit      []intake.AuditEntry
 	calls      []intake.APIRequest
 	events     int
+	drawings   []*drawing
+	drawers    chan struct{} // holds who makes a PDF
 	reference  int
 	finished   []*journey // completed, the oldest first
 }
@@ -53,7 +55,7 @@ func newHistory(o *office, fonts *pdf.Fonts, papers []paper, live bool, sessions
 	}
 	h := &history{
 		office: o, random: rand.New(rand.NewPCG(seed, 4)), fonts: fonts, papers: papers, now: o.now, sessions: sessions,
-		scope: intake.Scope{AccountID: o.account, Livemode: live}, endpoints: map[string]intake.EndpointID{}, reference: 24_000,
+		scope: intake.Scope{AccountID: o.account, Livemode: live}, endpoints: map[string]intake.EndpointID{}, reference: 24_000, drawers: make(chan struct{}, 2),
 	}
 	h.Service, h.clock = copyOf(o.config)
 	return h
@@ -86,6 +88,11 @@ func (h *history) play(ctx context.Context) error {
 				return err
 			}
 		}
+		for _, d := range h.drawings {
+			if err := d.keep(ctx, tx); err != nil {
+				return err
+			}
+		}
 		for i := range h.audit {
 			if err := tx.InsertAudit(ctx, &h.audit[i]); err != nil {
 				return err
@@ -108,19 +115,27 @@ func (h *history) play(ctx context.Context) error {
 
 // event records what happened to a session now, and has it delivered.
 func (h *history) event(ctx context.Context, tx *db.Tx, s *intake.Session, p intake.Payload) error {
-	url := s.WebhookURL
-	if url == nil {
-		url = h.url
+	return h.record(ctx, tx, &s.ID, p, h.urlOf(s))
+}
+
+// urlOf is where a session's events go.
+func (h *history) urlOf(s *intake.Session) *string {
+	if s.WebhookURL != nil {
+		return s.WebhookURL
 	}
-	return h.record(ctx, tx, &s.ID, p, url)
+	return h.url
 }
 
 // record stores what happened now, to a session or to the account, and has it
 // delivered to the url.
 func (h *history) record(ctx context.Context, tx *db.Tx, session *intake.SessionID, p intake.Payload, url *string) error {
-	at := h.clock.at
 	h.events++
-	e, err := intake.NewEvent(h.scope, session, int64(h.events), p, at)
+	return h.recordAs(ctx, tx, int64(h.events), h.clock.at, session, p, url)
+}
+
+// recordAs is record for what happened then, under a number that is taken.
+func (h *history) recordAs(ctx context.Context, tx *db.Tx, number int64, at time.Time, session *intake.SessionID, p intake.Payload, url *string) error {
+	e, err := intake.NewEvent(h.scope, session, number, p, at)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,6 @@ import (
 	"candor/intake"
 	"candor/service"
 	"candor/statement"
-	"candor/views/pdf"
 )
 
 // journey is one customer's way through the form.
@@ -290,27 +289,6 @@ func (j *journey) submit(ctx context.Context, tx *db.Tx) (err error) {
 	}
 	j.finished = append(j.finished, j)
 	return j.event(ctx, tx, j.session, intake.NewCompletedPayload(j.session, j.answers.Summary()))
-}
-
-func (j *journey) draw(ctx context.Context, tx *db.Tx) error {
-	in := pdf.Statement{
-		AccountName: partnerName, Logo: j.office.logo, Livemode: j.scope.Livemode, SessionID: j.session.ID.String(), CustomerName: j.person.name,
-		CreatedAt: j.session.CreatedAt, SubmittedAt: *j.session.CompletedAt, Answers: j.answers,
-	}
-	if j.session.ReferenceID != nil {
-		in.ReferenceID = *j.session.ReferenceID
-	}
-	drawn, err := pdf.Render(in, j.fonts)
-	if err != nil {
-		return err
-	}
-	if _, err := tx.InsertPDF(ctx, j.session.ID, drawn.Bytes, drawn.Pages, j.clock.at); err != nil {
-		return err
-	}
-	return j.event(ctx, tx, j.session, intake.PDFReadyPayload{
-		SessionID: j.session.ID, PDFURL: j.BaseURL + "/v1/sessions/" + j.session.ID.String() + "/pdf",
-		FileSizeBytes: int64(len(drawn.Bytes)), PageCount: drawn.Pages,
-	})
 }
 
 func (j *journey) cancel(ctx context.Context, tx *db.Tx) error {

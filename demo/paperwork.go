@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+	"image/draw"
 	"image/jpeg"
 	"image/png"
 	"math"
@@ -90,6 +91,7 @@ func logo() ([]byte, error) {
 	const width, height = 720, 160
 	ink := color.RGBA{0x12, 0x3b, 0x5d, 255}
 	picture := image.NewRGBA(image.Rect(0, 0, width, height))
+	draw.Draw(picture, picture.Bounds(), image.White, image.Point{}, draw.Src)
 	for y := range height {
 		for x := range height {
 			fx, fy := float64(x), float64(y)

@@ -30,7 +30,7 @@ func TestDemoPartner(t *testing.T) {
 	b, base := serveHTTP(t)
 	fonts, err := pdf.LoadFonts("")
 	b.ok(err)
-	n := 90
+	n := 60
 	if *pictures {
 		n = demo.Sessions
 	}
