@@ -50,17 +50,18 @@ func (d *DB) Accounts(ctx context.Context) ([]intake.Account, error) {
 
 // Account returns one account, or ErrNotFound.
 func (d *DB) Account(ctx context.Context, id intake.AccountID) (*intake.Account, error) {
-	var r accountRow
-	err := d.GetContext(ctx, &r, `
-		SELECT `+accountColumns+` FROM account WHERE id = $1`, id)
-	return r.account(), wrap(err, "get account")
+	return accountOf(ctx, d, id)
 }
 
 // Account returns one account, or ErrNotFound.
 func (tx *Tx) Account(ctx context.Context, id intake.AccountID) (*intake.Account, error) {
-	var a intake.Account
-	err := tx.GetContext(ctx, &a, `SELECT `+accountColumns+` FROM account WHERE id = $1`, id)
-	return &a, wrap(err, "get account")
+	return accountOf(ctx, tx, id)
+}
+
+func accountOf(ctx context.Context, q Queryer, id intake.AccountID) (*intake.Account, error) {
+	var r accountRow
+	err := q.GetContext(ctx, &r, `SELECT `+accountColumns+` FROM account WHERE id = $1`, id)
+	return r.account(), wrap(err, "get account")
 }
 
 // LockAccount returns one account, locked for this transaction, or
