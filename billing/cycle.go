@@ -124,4 +124,3 @@ func (w *Cycle) noticeUsage(ctx context.Context, now time.Time) error {
 	}
 	return nil
 }
-

@@ -55,7 +55,6 @@ func TestBillingPages(t *testing.T) {
 
 	// The invoice of the next period, on Starter.
 	b.clock.advance(30*24*time.Hour + 2*time.Minute)
-	finance = b.staff(intake.RoleFinance)
 	b.bill()
 	for range 12 {
 		b.newSession(live, intake.NewSession{})

@@ -74,25 +74,20 @@ func (c *Config) setDueDays(text string) error {
 	return nil
 }
 
-// setABN reads eleven digits of which the last nine check the first two, and
-// writes them as people do.
+// setABN reads eleven digits, which check each other, and writes them as people
+// do.
 func (c *Config) setABN(text string) error {
+	wrong := errors.New("must be an Australian Business Number of 11 digits, such as 51 824 753 556")
 	digits := strings.ReplaceAll(text, " ", "")
-	weights := [...]int{10, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19}
-	sum := 0
-	for i, d := range digits {
-		if d < '0' || d > '9' || i >= len(weights) {
-			sum = 1
-			break
-		}
-		n := int(d - '0')
-		if i == 0 {
-			n--
-		}
-		sum += n * weights[i]
+	if len(digits) != 11 || strings.Trim(digits, "0123456789") != "" {
+		return wrong
 	}
-	if len(digits) != len(weights) || sum%89 != 0 {
-		return errors.New("must be an Australian Business Number of 11 digits, such as 51 824 753 556")
+	sum := -10 // the first digit counts less one, ten times
+	for i, weight := range [...]int{10, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19} {
+		sum += int(digits[i]-'0') * weight
+	}
+	if sum%89 != 0 {
+		return wrong
 	}
 	c.Seller.ABN = digits[:2] + " " + digits[2:5] + " " + digits[5:8] + " " + digits[8:]
 	return nil
