@@ -180,7 +180,8 @@ func (tab *Tab) WaitForURL(suffix string) {
 			return
 		}
 	}
-	tab.t.Fatalf("browsertest: the address never ended in %s; it is %s", suffix, got)
+	shown := Eval[string](tab, "document.querySelector('#main, body')?.innerText.slice(0, 1000) ?? ''")
+	tab.t.Fatalf("browsertest: the address never ended in %s; it is %s, which shows\n%s", suffix, got, shown)
 }
 
 // Click clicks the first visible element that matches the CSS selector. It

@@ -364,7 +364,7 @@ func TestInvitation(t *testing.T) {
 		t.Errorf("accepted twice at once: %v, want one 303 and one 404", codes)
 	}
 	browser.wantRedirect(browser.post("/dashboard/sign-in", signInForm("sam@lender.example", goodPassword)), "/dashboard")
-	browser.wantPage(browser.get("/dashboard/test/me"), http.StatusOK, "Sam", "developer")
+	browser.wantPage(browser.get("/dashboard/test/me"), http.StatusOK, "Sam", "Developer")
 
 	other, err := invite("kim@lender.example", intake.RoleSupport)
 	b.ok(err)

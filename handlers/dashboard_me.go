@@ -11,15 +11,15 @@ import (
 )
 
 // showMe draws the staff user's own account.
-func (s *Server) showMe(c echo.Context, v *staffVisit) error { return s.mePage(c, v, nil) }
+func (s *Server) showMe(c echo.Context, v *staffVisit) error {
+	return s.mePage(c, v, v.Session.Name, nil)
+}
 
-// mePage is the own account, with what is wrong with what was posted.
-func (s *Server) mePage(c echo.Context, v *staffVisit, wrong []views.ErrorItem) error {
+// mePage is the own account, with the name in its field and with what is wrong
+// with what was posted.
+func (s *Server) mePage(c echo.Context, v *staffVisit, name string, wrong []views.ErrorItem) error {
 	ctx := c.Request().Context()
-	page := dashboard.MePage{Page: s.staffPageOf(v, "My account"), Name: v.Session.Name}
-	if values := c.Request().PostForm; values.Has("name") {
-		page.Name = values.Get("name")
-	}
+	page := dashboard.MePage{Page: s.staffPageOf(v, "My account"), Name: name}
 	status := http.StatusOK
 	if len(wrong) > 0 {
 		page.Problems, status = wrong, http.StatusUnprocessableEntity
@@ -50,9 +50,10 @@ func wrongFields(err error, proof string) ([]views.ErrorItem, bool) {
 
 // changeName stores how the staff user is called.
 func (s *Server) changeName(c echo.Context, v *staffVisit) error {
-	err := s.Service.ChangeName(c.Request().Context(), v.Session, c.FormValue("name"), visitor(c))
+	name := c.FormValue("name")
+	err := s.Service.ChangeName(c.Request().Context(), v.Session, name, visitor(c))
 	if wrong, ok := wrongFields(err, "name"); ok {
-		return s.mePage(c, v, wrong)
+		return s.mePage(c, v, name, wrong)
 	}
 	return s.backTo(c, v, "me", err, "name_changed")
 }
@@ -61,7 +62,7 @@ func (s *Server) changeName(c echo.Context, v *staffVisit) error {
 func (s *Server) changePassword(c echo.Context, v *staffVisit) error {
 	token, err := s.Service.ChangePassword(c.Request().Context(), v.Session, c.FormValue("password"), c.FormValue("new_password"), visitor(c))
 	if wrong, ok := wrongFields(err, "password"); ok {
-		return s.mePage(c, v, wrong)
+		return s.mePage(c, v, v.Session.Name, wrong)
 	}
 	if err != nil {
 		return err
@@ -131,7 +132,7 @@ func (s *Server) renewRecoveryCodes(c echo.Context, v *staffVisit) error {
 func (s *Server) turnOffTwoStep(c echo.Context, v *staffVisit) error {
 	err := s.Service.TurnOffTwoStep(c.Request().Context(), v.Session, c.FormValue("off_password"), visitor(c))
 	if wrong, ok := wrongFields(err, "off_password"); ok {
-		return s.mePage(c, v, wrong)
+		return s.mePage(c, v, v.Session.Name, wrong)
 	}
 	if err != nil {
 		return err

@@ -23,7 +23,10 @@ func (s *Server) beginPasskey(c echo.Context, v *staffVisit) error {
 func (s *Server) addPasskey(c echo.Context, v *staffVisit) error {
 	err := s.Service.AddPasskey(c.Request().Context(), v.Session, c.FormValue("token"), c.FormValue("name"), c.FormValue("response"), visitor(c))
 	if wrong, ok := wrongFields(err, "passkeys"); ok {
-		return s.mePage(c, v, wrong)
+		for i := range wrong {
+			wrong[i].Target = "passkeys" // the page with the field is behind us
+		}
+		return s.mePage(c, v, v.Session.Name, wrong)
 	}
 	if err != nil {
 		return err

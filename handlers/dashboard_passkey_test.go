@@ -159,6 +159,11 @@ func TestPasskeyAnswers(t *testing.T) {
 			t.Errorf("%s: a passkey was stored", name)
 		}
 	}
+	if question, err = b.service.BeginPasskey(b.Context(), owner.session); err != nil {
+		t.Fatal(err)
+	}
+	long := url.Values{"token": {question.Token}, "response": form["response"], "name": {strings.Repeat("x", 1000)}}
+	owner.wantPage(owner.post("/dashboard/test/me/passkeys", long), http.StatusUnprocessableEntity, `href="#passkeys"`, "The passkey’s name must be")
 	stranger := b.stranger()
 	stranger.wantPage(stranger.post("/dashboard/sign-in/passkey/answer", form), http.StatusUnprocessableEntity, "That passkey didn’t work")
 	b.clock.advance(intake.StaffConfirmed + time.Second)

@@ -146,7 +146,7 @@ func (s *Service) AddPasskey(ctx context.Context, session *intake.StaffSession, 
 	}
 	name, problem := form.CleanText(name, maxName)
 	if problem != "" {
-		return fieldProblems(field{"name", "The name " + problem})
+		return fieldProblems(field{"name", "The passkey’s name " + problem})
 	}
 	if name == "" {
 		name = "Passkey"
