@@ -114,16 +114,18 @@ func (e *environment) scripts(id intake.SessionID) map[string]string {
 	if err != nil {
 		panic(err) // the service printed it
 	}
-	lookUp := fmt.Sprintf(`SELECT id, account_id, livemode, permissions FROM api_key
- WHERE hash = '\x%x' AND (expires_at IS NULL OR expires_at > now());
+	lookUp := fmt.Sprintf(`SELECT id, name, account_id, livemode, permissions, networks, expires_at <= now() IS TRUE OR deleted_at IS NOT NULL
+ FROM api_key WHERE hash = '\x%x';
 `, hash)
 	return map[string]string{
 		"POST /v1/sessions": lookUp + fmt.Sprintf(`BEGIN;
-INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, customer_name, reference_id, webhook_url, metadata, created_at, expires_at)
- VALUES (gen_random_uuid(), '%s', false, 'pending', 'financial_statement', 'jessica@example.com', 'Jessica Example', 'LOAN-2026-001', NULL, '{"branch":"12"}', now(), now() + interval '30 days');
+INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, customer_name, reference_id, webhook_url, metadata, created_at, expires_at, created_by_kind, created_by)
+ VALUES (gen_random_uuid(), '%[1]s', false, 'pending', 'financial_statement', 'jessica@example.com', 'Jessica Example', 'LOAN-2026-001', NULL, '{"branch":"12"}', now(),
+  now() + (SELECT default_expires_in_days FROM account WHERE id = '%[1]s') * interval '24 hours', 'key', 'key_06awx1')
+ RETURNING expires_at;
 COMMIT;
 `, account.UUID),
-		"GET /v1/sessions/:id": lookUp + fmt.Sprintf(`SELECT id, account_id, livemode, status, form_type, customer_email, customer_name, reference_id, webhook_url, metadata, sections_completed, created_at, expires_at, accessed_at, completed_at, cancelled_at, last_activity_at, pdf_ready_at, erased_at
+		"GET /v1/sessions/:id": lookUp + fmt.Sprintf(`SELECT id, account_id, livemode, status, form_type, customer_email, customer_name, reference_id, webhook_url, metadata, sections_completed, created_at, expires_at, accessed_at, completed_at, cancelled_at, last_activity_at, pdf_ready_at, erased_at, data_erased_at, created_by_kind, created_by
  FROM session WHERE id = '%s' AND account_id = '%s' AND livemode = false;
 `, id.UUID, account.UUID),
 	}
