@@ -104,6 +104,7 @@ func (s *Server) sessionPage(c echo.Context, v *staffVisit, id intake.SessionID,
 	}
 	page := dashboard.SessionPage{
 		Page: s.staffPageOf(v, "Session"), Session: trail.Session, Deliveries: trail.Deliveries, Documents: len(trail.Documents),
+		Events:      make(map[intake.EventID]string),
 		MayDownload: v.Session.May(intake.DownloadData), Retained: trail.Retained, Days: c.FormValue("days"),
 	}
 	page.Problems = errorItems(wrong)
@@ -118,7 +119,9 @@ func (s *Server) sessionPage(c echo.Context, v *staffVisit, id intake.SessionID,
 		page.Link = s.Service.SessionURL(id)
 	}
 	for _, e := range trail.Events {
-		page.Timeline = append(page.Timeline, dashboard.EventMoment(&e))
+		moment := dashboard.EventMoment(&e)
+		page.Events[e.ID] = moment.Title
+		page.Timeline = append(page.Timeline, moment)
 	}
 	for _, e := range trail.Audit {
 		page.Timeline = append(page.Timeline, dashboard.AuditMoment(&e))

@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"candor/intake"
+	"candor/statement"
 )
 
 // hostile is text that must not become part of a page, a script or a formula.
@@ -141,6 +143,27 @@ func TestDownloadsAreForThoseWhoMayAndAreNoted(t *testing.T) {
 	}
 	page := support.get(path)
 	support.wantPage(page, http.StatusOK, "Data read", "PDF downloaded", "Document downloaded", developer.session.Email, support.session.Email, "Signed and submitted")
+}
+
+// TestSessionTellsItsStory reads the page as its columns are read aloud.
+func TestSessionTellsItsStory(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	session := b.newSession(b.testScope(), intake.NewSession{WebhookURL: "https://hooks.example/candor"})
+	b.complete(session.ID)
+	support := b.staff(intake.RoleSupport)
+	page := support.get("/dashboard/test/sessions/" + session.ID.String())
+	support.wantPage(page, http.StatusOK)
+	var titles []string
+	for _, name := range statement.SectionNames {
+		titles = append(titles, "Section completed: "+statement.Title(name))
+	}
+	told := func(text string) int { return strings.Count(html.UnescapeString(page.Body.String()), ">"+text+"<") }
+	for _, title := range append(titles, "Opened by the customer", "Signed and submitted") {
+		if got := told(title); got != 2 {
+			t.Errorf("%q is told %d times, want in the timeline and among the webhooks", title, got)
+		}
+	}
 }
 
 func TestExportIsSafeAndWhole(t *testing.T) {

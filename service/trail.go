@@ -145,10 +145,11 @@ func (s *Service) SessionTrail(ctx context.Context, scope intake.Scope, id intak
 	if trail.Retained, err = s.retained(ctx, session); err != nil {
 		return nil, err
 	}
-	if trail.Events, err = s.DB.Events(ctx, id); err != nil {
+	// Deliveries first: the events they are of are then among the events.
+	if trail.Deliveries, err = s.DB.Deliveries(ctx, id); err != nil {
 		return nil, err
 	}
-	if trail.Deliveries, err = s.DB.Deliveries(ctx, id); err != nil {
+	if trail.Events, err = s.DB.Events(ctx, id); err != nil {
 		return nil, err
 	}
 	if trail.Audit, err = s.DB.AuditOf(ctx, scope.AccountID, id.String(), maxTrail); err != nil {
