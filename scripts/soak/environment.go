@@ -187,6 +187,7 @@ func (e *environment) stop() {
 	}
 	if e.postgres != nil {
 		_ = e.postgres.Stop()
+		_ = os.RemoveAll(e.postgres.Dir()) // which is elsewhere where root runs this
 	}
 	_ = os.RemoveAll(e.dir)
 }
