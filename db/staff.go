@@ -52,6 +52,13 @@ func (d *DB) StaffPassword(ctx context.Context, id intake.StaffID) (*StaffPasswo
 	return &s, wrap(err, "get staff user")
 }
 
+// HoldStaffPassword is StaffPassword that stays so until the transaction ends.
+func (tx *Tx) HoldStaffPassword(ctx context.Context, id intake.StaffID) (*StaffPassword, error) {
+	var s StaffPassword
+	err := tx.GetContext(ctx, &s, staffPasswordQuery+` WHERE id = $1 FOR SHARE`, id)
+	return &s, wrap(err, "hold staff user")
+}
+
 // SetPasswordHash stores a staff user's password.
 func (tx *Tx) SetPasswordHash(ctx context.Context, id intake.StaffID, hash string) error {
 	result, err := tx.ExecContext(ctx, `UPDATE staff_user SET password_hash = $2 WHERE id = $1`, id, hash)
@@ -68,9 +75,14 @@ func (tx *Tx) SetStaffName(ctx context.Context, id intake.StaffID, name string) 
 // passkeys, and signs them out everywhere.
 func (tx *Tx) DropSecondFactors(ctx context.Context, id intake.StaffID) error {
 	result, err := tx.ExecContext(ctx, `
-		WITH codes AS (DELETE FROM staff_recovery_code WHERE staff_id = $1),
-			passkeys AS (DELETE FROM staff_passkey WHERE staff_id = $1),
-			browsers AS (DELETE FROM staff_session WHERE staff_id = $1)
 		UPDATE staff_user SET totp_secret = NULL, totp_pending = NULL, totp_since = NULL, totp_step = 0 WHERE id = $1`, id)
-	return changedOne(result, err, "drop second factors")
+	if err := changedOne(result, err, "drop authenticator"); err != nil {
+		return err
+	}
+	// A statement of its own, to see who signed in while this one waited.
+	_, err = tx.ExecContext(ctx, `
+		WITH codes AS (DELETE FROM staff_recovery_code WHERE staff_id = $1),
+			passkeys AS (DELETE FROM staff_passkey WHERE staff_id = $1)
+		DELETE FROM staff_session WHERE staff_id = $1`, id)
+	return wrap(err, "drop second factors")
 }

@@ -202,16 +202,7 @@ func TestIdempotencyInProgress(t *testing.T) {
 	b.ok(err)
 	done := make(chan answer)
 	go func() { done <- b.once("slow", validBody) }()
-	for deadline := time.Now().Add(10 * time.Second); ; {
-		var waiting bool
-		b.ok(b.db.GetContext(b.Context(), &waiting, `SELECT count(*) > 0 FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`))
-		if waiting {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the first request never came to the session table")
-		}
-	}
+	b.waiting()
 	b.once("slow", validBody).refused(http.StatusConflict, "idempotency_in_progress", "")
 	b.once("slow", with(`"customer_name": "Jo"`)).refused(http.StatusConflict, "idempotency_in_progress", "")
 	b.ok(blocker.Rollback())

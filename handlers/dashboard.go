@@ -1,9 +1,11 @@
 package handlers
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
@@ -123,7 +125,7 @@ func (s *Server) staffRoutes() []staffRoute {
 		{get, "/billing/invoices/:invoice/pdf", intake.UseBilling, s.downloadInvoice, []staffOption{shared}},
 		{get, "/team", intake.ManageAccount, s.showTeam, []staffOption{shared}},
 		{post, "/team", intake.ManageAccount, s.invite, []staffOption{shared, confirmed}},
-		{post, "/team/invitations/:invitation/revoke", intake.ManageAccount, s.revokeInvitation, []staffOption{shared}},
+		{post, "/team/invitations/:invitation/revoke", intake.ManageAccount, s.revokeInvitation, []staffOption{shared, confirmed}},
 		{post, "/team/:staff/role", intake.ManageAccount, s.changeRole, []staffOption{shared, confirmed}},
 		{post, "/team/:staff/remove", intake.ManageAccount, s.removeStaff, []staffOption{shared, confirmed}},
 		{get, "/settings", intake.ManageAccount, s.showSettings, []staffOption{shared}},
@@ -141,7 +143,7 @@ func (s *Server) staffRoutes() []staffRoute {
 
 // dashboardRoutes registers the dashboard.
 func (s *Server) dashboardRoutes(e *echo.Echo) {
-	d := e.Group(dashboard.Root, s.sameOriginOnly, boundForms, compressPages)
+	d := e.Group(dashboard.Root, s.sameOriginOnly, readForms, compressPages)
 	d.Match(read, "", s.openDashboard)
 	s.doorRoutes(d)
 	d.Match(read, "/confirm", s.showConfirm)
@@ -168,15 +170,36 @@ func (s *Server) sameOriginOnly(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// boundForms takes no more of a posted form than any page of the dashboard
-// has, whoever sends it. The one that takes a file reads it itself.
-func boundForms(next echo.HandlerFunc) echo.HandlerFunc {
+// readForms reads what is posted, whoever sends it, so that no page takes a
+// form for empty that is too long or broken, or that no browser sends. The one
+// that takes a file reads it itself.
+func readForms(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if c.Path() != dashboard.Root+"/:mode"+logoPath {
-			c.Request().Body = http.MaxBytesReader(c.Response(), c.Request().Body, maxFormBytes)
+		if c.Request().Method == http.MethodPost && c.Path() != dashboard.Root+"/:mode"+logoPath {
+			values, err := formValues(c)
+			if err != nil {
+				return err
+			}
+			if !isText(values) {
+				return unreadable(errNoText)
+			}
 		}
 		return next(c)
 	}
+}
+
+var errNoText = errors.New("a field is no UTF-8 text, or has a zero byte in it")
+
+// isText reports whether PostgreSQL can store all that was typed.
+func isText(values url.Values) bool {
+	for _, all := range values {
+		for _, v := range all {
+			if !utf8.ValidString(v) || strings.ContainsRune(v, 0) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // staffPage makes a handler of one that works for staff who may do what the

@@ -44,7 +44,7 @@ func (s *Server) eraseCustomer(c echo.Context, v *staffVisit) error {
 	if err != nil {
 		return err
 	}
-	form, err := c.FormParams()
+	form, err := formValues(c)
 	if err != nil {
 		return err
 	}

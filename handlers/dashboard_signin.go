@@ -123,7 +123,7 @@ func (s *Server) signOut(c echo.Context) error {
 		return err
 	}
 	if own, ok := cookie.Values[staffValue].(*intake.StaffSession); ok {
-		err := s.Service.SignOut(c.Request().Context(), own)
+		err := s.Service.SignOut(c.Request().Context(), own, visitor(c))
 		if err != nil && !errors.Is(err, &intake.Error{Code: intake.CodeUnauthorized}) {
 			return err
 		}

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"candor/db"
 	"candor/handlers"
 	"candor/intake"
 	"candor/service"
@@ -48,7 +50,14 @@ func TestSignIn(t *testing.T) {
 	browser.wantRedirect(browser.get("/dashboard/sign-in"), "/dashboard")
 
 	token := browser.cookies["__Host-candor_staff"]
+	_, err := b.db.ExecContext(b.Context(), `UPDATE staff_session SET address = '203.0.113.9'`)
+	b.ok(err)
 	browser.wantRedirect(browser.post("/dashboard/sign-out", nil), "/dashboard/sign-in")
+	var elsewhere int
+	b.ok(b.db.GetContext(b.Context(), &elsewhere, `SELECT count(*) FROM audit_log WHERE address = '203.0.113.9'`))
+	if elsewhere != 0 {
+		t.Error("signing out is noted as from where the browser signed in")
+	}
 	browser.cookies["__Host-candor_staff"] = token
 	browser.wantRedirect(browser.get("/dashboard/live"), "/dashboard/sign-in?then=%2Fdashboard%2Flive")
 }
@@ -159,21 +168,94 @@ func TestLocalPath(t *testing.T) {
 func TestSignInTakesAsLongForNobody(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	quickest := func(email string) time.Duration {
+	quickest := func(email, password string) time.Duration {
 		least := time.Hour
 		for i := range 4 {
 			from := service.Visitor{IPAddress: fmt.Sprintf("192.0.2.%d", i)}
 			began := time.Now()
-			if _, _, err := b.service.SignIn(b.Context(), email, "wrong password", from); err == nil {
+			if _, _, err := b.service.SignIn(b.Context(), email, password, from); err == nil {
 				t.Fatal("signed in")
 			}
 			least = min(least, time.Since(began))
 		}
 		return least
 	}
-	if known, unknown := quickest(b.account.Email), quickest("nobody@lender.example"); known > 5*unknown || unknown > 5*known {
-		t.Errorf("a wrong password takes %s, an unknown address %s", known, unknown)
+	for _, password := range []string{"wrong password", strings.Repeat("x", 2000)} {
+		known, unknown := quickest(b.account.Email, password), quickest("nobody@lender.example", password)
+		if known > 5*unknown || unknown > 5*known {
+			t.Errorf("a wrong password of %d bytes takes %s, an unknown address %s", len(password), known, unknown)
+		}
 	}
+}
+
+// TestSignInMeetsAChange: a password that was right when it was read signs
+// nobody in once it is changed or a code is asked for too, however long its
+// hash took.
+func TestSignInMeetsAChange(t *testing.T) {
+	t.Parallel()
+	for what, change := range map[string]string{
+		"another password": `UPDATE staff_user SET password_hash = 'x' WHERE email = $1`,
+		"removed":          `DELETE FROM staff_user WHERE email = $1`,
+		"two steps":        `UPDATE staff_user SET totp_secret = 'x' WHERE email = $1`,
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			type answer struct {
+				session *intake.StaffSession
+				err     error
+			}
+			answers := make(chan answer, 1)
+			b.ok(b.db.InTx(b.Context(), func(tx *db.Tx) error {
+				_, err := tx.ExecContext(b.Context(), change, b.account.Email)
+				b.ok(err)
+				go func() {
+					_, session, err := b.service.SignIn(b.Context(), b.account.Email, b.account.Password, service.Visitor{IPAddress: "192.0.2.1"})
+					answers <- answer{session, err}
+				}()
+				b.waiting()
+				return nil
+			}))
+			got := <-answers
+			refused := errors.Is(got.err, &intake.Error{Code: intake.CodeUnauthorized})
+			half := got.err == nil && got.session.Stage == intake.SignInPassword
+			if half != (what == "two steps") || refused == half {
+				t.Errorf("signing in: %v, %+v", got.err, got.session)
+			}
+		})
+	}
+}
+
+// TestUnreadableForms: what can't be read isn't taken for empty, and is the
+// sender's fault.
+func TestUnreadableForms(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	owner := b.owner()
+	const url, settings = "/dashboard/test/webhooks/url", "/dashboard/test/settings"
+	owner.wantRedirect(owner.post(url, map[string][]string{"url": {"https://hooks.example/candor"}}), "/dashboard/test/webhooks")
+	for _, wrong := range []struct {
+		path, body string
+		status     int
+	}{
+		{url, "url=%zz", http.StatusBadRequest},
+		{url, "a=1;b=2", http.StatusBadRequest},
+		{settings, "name=Zed&x=%zz", http.StatusBadRequest},
+		{url, "url=" + strings.Repeat("x", 5<<20), http.StatusRequestEntityTooLarge},
+		{"/dashboard/sign-in", "email=%00&password=x", http.StatusBadRequest},
+		{"/dashboard/sign-in", "email=%ff&password=x", http.StatusBadRequest},
+		{"/dashboard/sign-in", "email=%ed%a0%80&password=x", http.StatusBadRequest},
+		{"/dashboard/test/sessions/" + b.newSession(b.testScope(), intake.NewSession{}).ID.String() + "/erase", "%zz", http.StatusBadRequest},
+		{"/dashboard/test/keys", "name=Key&access=full&expires_at=9999-12-31", http.StatusUnprocessableEntity},
+	} {
+		r := httptest.NewRequestWithContext(b.Context(), http.MethodPost, baseURL+wrong.path, strings.NewReader(wrong.body))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+		if answer := owner.do(r); answer.Code != wrong.status {
+			t.Errorf("%s with %.30s: %d, want %d", wrong.path, wrong.body, answer.Code, wrong.status)
+		}
+	}
+	owner.wantPage(owner.get("/dashboard/test/webhooks"), http.StatusOK, "https://hooks.example/candor")
 }
 
 // TestOperatorHelpsWithLostFactors: whoever has lost authenticator and codes

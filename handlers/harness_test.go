@@ -111,6 +111,21 @@ func (b *bench) newAccount(email, plan string) *service.CreatedAccount {
 	return account
 }
 
+// waiting returns once something waits for a lock in the bench's database.
+func (b *bench) waiting() {
+	b.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		var n int
+		b.ok(b.db.GetContext(b.Context(), &n, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`))
+		if n > 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			b.Fatal("nothing came to wait for the lock")
+		}
+	}
+}
+
 // testScope is the account in test mode.
 func (b *bench) testScope() intake.Scope { return intake.Scope{AccountID: b.account.AccountID} }
 

@@ -71,6 +71,9 @@ type NewKey struct {
 	Networks    string             // addresses and CIDR networks, one a line; "" for anywhere
 }
 
+// maxKeyYears is for how long a key with an end can be made.
+const maxKeyYears = 10
+
 // maxNetworks is how many networks a key can be for.
 const maxNetworks = 50
 
@@ -92,6 +95,9 @@ func (s *Service) CreateAPIKey(ctx context.Context, scope intake.Scope, by intak
 	}
 	if wish.ExpiresAt != nil && !wish.ExpiresAt.After(now) {
 		expiryProblem = "Choose a day after today"
+	}
+	if wish.ExpiresAt != nil && wish.ExpiresAt.Year() > now.Year()+maxKeyYears {
+		expiryProblem = "Choose a day within the next 10 years, or none"
 	}
 	err := fieldProblems(field{"name", nameProblem}, field{"permissions", permissionsProblem}, field{"expires_at", expiryProblem}, field{"networks", networksProblem})
 	if err != nil {

@@ -54,18 +54,19 @@ func (p *passwords) hash(ctx context.Context, password string) (string, error) {
 }
 
 // verify reports whether the password made the PHC string. Without one it is
-// false and takes as long.
+// false and takes as long, however long the password is.
 func (p *passwords) verify(ctx context.Context, phc, password string) (bool, error) {
 	free, err := p.enter(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer free()
-	if phc == "" {
-		verifyPassword(p.nobody(), password[:min(len(password), maxPassword)])
-		return false, nil
+	known := phc != ""
+	if !known {
+		phc = p.nobody()
 	}
-	return len(password) <= maxPassword && verifyPassword(phc, password), nil
+	right := verifyPassword(phc, password[:min(len(password), maxPassword)])
+	return right && known && len(password) <= maxPassword, nil
 }
 
 func (p *passwords) enter(ctx context.Context) (free func(), err error) {

@@ -47,23 +47,35 @@ func (s *Service) SignIn(ctx context.Context, email, password string, from Visit
 		return "", nil, errWrongPassword
 	}
 	session := s.newStaffSession(staff.Staff, from)
-	if staff.TwoStep {
-		session.Stage, session.ExpiresAt = intake.SignInPassword, session.StartedAt.Add(intake.StaffHalfOpen)
-	}
 	token, tokenHash := intake.NewToken()
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
+		// Hashing took a while: what was proven must hold still. Whoever changes
+		// it ends all sessions that there are by then.
+		now, err := tx.HoldStaffPassword(ctx, staff.ID)
+		if err != nil {
+			return orCode(err, errWrongPassword)
+		}
+		if now.Hash != hash {
+			return errWrongPassword
+		}
+		if now.TwoStep {
+			session.Stage, session.ExpiresAt = intake.SignInPassword, session.StartedAt.Add(intake.StaffHalfOpen)
+		}
 		if err := tx.InsertStaffSession(ctx, session, tokenHash); err != nil {
 			return err
 		}
 		if err := tx.ForgetSignInAttempts(ctx, subject); err != nil {
 			return err
 		}
-		if staff.TwoStep {
+		if now.TwoStep {
 			return nil
 		}
 		return s.auditSignIn(ctx, tx, session, from)
 	})
-	return token, session, err
+	if err != nil {
+		return "", nil, err
+	}
+	return token, session, nil
 }
 
 func (s *Service) auditSignIn(ctx context.Context, tx *db.Tx, session *intake.StaffSession, from Visitor) error {
@@ -156,12 +168,12 @@ func (s *Service) Confirm(ctx context.Context, session *intake.StaffSession, pas
 }
 
 // SignOut ends a session at once, in every process.
-func (s *Service) SignOut(ctx context.Context, session *intake.StaffSession) error {
+func (s *Service) SignOut(ctx context.Context, session *intake.StaffSession, from Visitor) error {
 	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
 		if err := tx.DeleteStaffSession(ctx, session.ID, session.SessionID); err != nil {
 			return err
 		}
-		return s.audit(ctx, tx, session.AccountID, session.Actor(),
+		return s.audit(ctx, tx, session.AccountID, actorAt(session, from),
 			deed{Action: intake.AuditSignedOut, TargetID: session.ID.String(), TargetName: session.Email})
 	})
 	return orCode(err, errSignedOut)

@@ -240,13 +240,11 @@ func (s *Service) ChangeName(ctx context.Context, session *intake.StaffSession, 
 	if err := fieldProblems(field{"name", problem}); err != nil {
 		return err
 	}
-	by := session.Actor()
-	by.Address = from.IPAddress
 	return s.DB.InTx(ctx, func(tx *db.Tx) error {
 		if err := tx.SetStaffName(ctx, session.ID, name); err != nil {
 			return err
 		}
-		return s.audit(ctx, tx, session.AccountID, by, deed{
+		return s.audit(ctx, tx, session.AccountID, actorAt(session, from), deed{
 			Action: intake.AuditStaffNamed, TargetID: session.ID.String(), TargetName: session.Email,
 			Before: map[string]string{"name": session.Name}, After: map[string]string{"name": name},
 		})
