@@ -96,6 +96,7 @@ func TestPasskeysInABrowser(t *testing.T) {
 	tab.Click("main .button-primary")
 	tab.WaitForText("#status", "Passkey added")
 	tab.WaitForText("#passkeys", "My <phone>")
+	tab.WaitForText("#passkeys", "Your password alone still signs you in")
 	view(tab, "me-passkeys")
 	tab.Click("#passkeys .button")
 	tab.WaitForText("h1", "Add a passkey")
