@@ -30,6 +30,7 @@ type Events interface {
 type Terms struct {
 	GSTBasisPoints int // of the amount without it; 1000 is 10 %, 0 for no GST
 	DueDays        int // after an invoice was made; 0 where it is collected at once
+	Seller         intake.Seller
 }
 
 // Books keeps the books of all accounts.
@@ -99,7 +100,7 @@ func (b *Books) invoice(ctx context.Context, tx *db.Tx, s *intake.Subscription, 
 		ID: intake.NewInvoiceID(), AccountID: s.AccountID, SubscriptionID: s.SubscriptionID, PeriodStart: s.BilledTo, PeriodEnd: *s.ClosesAt,
 		IssuedAt: now, DueAt: now.AddDate(0, 0, b.Terms.DueDays), AccountName: account.Name, BillingEmail: account.BillingEmail,
 		Currency: intake.Currency, SessionsUsed: used, Lines: intake.PriceSessions(stretches, used), GSTBasisPoints: b.Terms.GSTBasisPoints,
-		Status: intake.InvoiceOpen,
+		Seller: &b.Terms.Seller, Status: intake.InvoiceOpen,
 	}
 	i.Total = i.Lines.Total()
 	i.GST = intake.GSTIn(i.Total, i.GSTBasisPoints)

@@ -130,10 +130,10 @@ BEGIN
         RAISE EXCEPTION 'invoice % is settled', OLD.number;
     END IF;
     IF (NEW.id, NEW.number, NEW.account_id, NEW.subscription_id, NEW.period_start, NEW.period_end, NEW.issued_at, NEW.due_at, NEW.account_name,
-            NEW.billing_email, NEW.currency, NEW.sessions_used, NEW.lines, NEW.total_cents, NEW.gst_basis_points, NEW.gst_cents)
+            NEW.billing_email, NEW.currency, NEW.sessions_used, NEW.lines, NEW.total_cents, NEW.gst_basis_points, NEW.gst_cents, NEW.seller)
         IS DISTINCT FROM
         (OLD.id, OLD.number, OLD.account_id, OLD.subscription_id, OLD.period_start, OLD.period_end, OLD.issued_at, OLD.due_at, OLD.account_name,
-            OLD.billing_email, OLD.currency, OLD.sessions_used, OLD.lines, OLD.total_cents, OLD.gst_basis_points, OLD.gst_cents) THEN
+            OLD.billing_email, OLD.currency, OLD.sessions_used, OLD.lines, OLD.total_cents, OLD.gst_basis_points, OLD.gst_cents, OLD.seller) THEN
         RAISE EXCEPTION 'invoice % is issued', OLD.number;
     END IF;
     RETURN NEW;
@@ -383,6 +383,8 @@ CREATE TABLE public.invoice (
     next_attempt_at timestamp with time zone,
     settled_at timestamp with time zone,
     reference text,
+    seller jsonb,
+    early_failures smallint DEFAULT 0 NOT NULL,
     CONSTRAINT invoice_check CHECK (((status = ANY (ARRAY['paid'::text, 'void'::text])) = (settled_at IS NOT NULL))),
     CONSTRAINT invoice_check1 CHECK (((settled_at IS NULL) OR (next_attempt_at IS NULL))),
     CONSTRAINT invoice_gst_basis_points_check CHECK ((gst_basis_points >= 0)),

@@ -50,7 +50,7 @@ func (s *Server) billingPage(c echo.Context, v *staffVisit, status int, wrong fo
 	if err != nil {
 		return echo.ErrNotFound
 	}
-	page := dashboard.BillingPage{Page: s.staffPageOf(v, "Billing"), Transfer: s.Seller.Transfer}
+	page := dashboard.BillingPage{Page: s.staffPageOf(v, "Billing"), Transfer: s.Service.Terms.Seller.Transfer}
 	page.Problems = errorItems(wrong)
 	if page.Use, err = s.billingUse(c, v); err != nil {
 		return err
@@ -184,12 +184,6 @@ func (s *Server) addCard(c echo.Context, v *staffVisit) error {
 	return c.Redirect(http.StatusSeeOther, page)
 }
 
-// A Seller is who sends the invoices, as they say it, and how they are paid.
-type Seller struct {
-	pdf.Seller
-	Transfer []string // how to pay by bank transfer, line by line
-}
-
 // downloadInvoice answers with an invoice as a PDF, as it stands.
 func (s *Server) downloadInvoice(c echo.Context, v *staffVisit) error {
 	id, err := intake.ParseInvoiceID(c.Param("invoice"))
@@ -200,15 +194,11 @@ func (s *Server) downloadInvoice(c echo.Context, v *staffVisit) error {
 	if err != nil {
 		return err
 	}
-	drawn := pdf.Invoice{Invoice: invoice, Seller: s.Seller.Seller}
-	if cards, _, err := s.Service.Card(c.Request().Context(), v.Scope.AccountID); err != nil {
-		return err
-	} else if cards {
-		drawn.Payment = []string{"It is collected from your card."}
-	} else {
-		drawn.Payment = append(append([]string{}, s.Seller.Transfer...), "Reference: "+invoice.NumberText())
+	if invoice.Seller == nil {
+		// Who issued it was kept by nobody then: whoever does now is the best guess.
+		invoice.Seller = &s.Service.Terms.Seller
 	}
-	result, err := pdf.RenderInvoice(drawn, s.Fonts)
+	result, err := pdf.RenderInvoice(invoice, s.Fonts)
 	if err != nil {
 		return err
 	}

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"net/http"
 	"net/url"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
 	"candor/billing"
+	"candor/handlers"
 	"candor/intake"
+	"candor/service"
 )
 
 // bill does what is due in all accounts' books, at the bench's time.
@@ -113,5 +116,56 @@ func TestBillingPages(t *testing.T) {
 		intake.AuditSubscribed: 1, intake.AuditInvoicePaid: 1,
 	} {
 		b.audited(action, want)
+	}
+}
+
+// textOf is what a PDF says.
+func textOf(t *testing.T, document []byte) string {
+	t.Helper()
+	read := exec.Command("pdftotext", "-layout", "-", "-")
+	read.Stdin = bytes.NewReader(document)
+	text, err := read.Output()
+	if err != nil {
+		t.Fatalf("pdftotext: %v", err)
+	}
+	return string(text)
+}
+
+// An issued invoice's PDF is drawn from its row alone: not even a seller who
+// moved house changes it.
+func TestInvoicePDFStaysAsIssued(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	live := intake.Scope{AccountID: b.account.AccountID, Livemode: true}
+	b.ok(b.service.ChangePlan(b.Context(), live.AccountID, someone, "starter"))
+	b.clock.advance(31 * 24 * time.Hour)
+	b.bill()
+	for range 11 {
+		b.newSession(live, intake.NewSession{})
+	}
+	path := "/dashboard/live/billing/invoices/" + b.lastInvoice(live.AccountID).ID.String() + "/pdf"
+	before := b.staff(intake.RoleFinance).get(path).Body.Bytes()
+	text := textOf(t, before)
+	for _, want := range []string{"Tax invoice", "Candor Pty Ltd", "ABN 51 824 753 556", "BSB 062-000, account 1234 5678", "Reference: CAN-000002"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the PDF doesn't say %q:\n%s", want, text)
+		}
+	}
+	for _, seller := range []intake.Seller{{}, {Name: "Other Pty Ltd", ABN: "11 222 333 444", Transfer: []string{"BSB 999-999"}}, {Cards: true}} {
+		restarted := *b
+		config := b.service.Config
+		config.Terms = billing.Terms{Seller: seller}
+		restarted.config.Service = service.New(config)
+		handler, err := handlers.New(restarted.config)
+		b.ok(err)
+		restarted.handler = handler
+		if after := restarted.staff(intake.RoleFinance).get(path).Body.Bytes(); !bytes.Equal(before, after) {
+			t.Errorf("issued by another seller than %+v, and yet the PDF follows:\n%s", seller, textOf(t, after))
+		}
+	}
+	for what, change := range map[string]string{"the seller": `seller = '{}'`, "no seller": `seller = NULL`} {
+		if _, err := b.db.ExecContext(b.Context(), `UPDATE invoice SET `+change+` WHERE status = 'open'`); err == nil {
+			t.Errorf("%s: an issued invoice was changed", what)
+		}
 	}
 }

@@ -61,14 +61,14 @@ func newBench(t testing.TB, change ...func(*handlers.Config)) *bench {
 	b.ok(err)
 	b.service = service.New(service.Config{
 		DB: b.db, Enqueuer: enqueuer, Ring: ring, Blobs: blobs, Policy: webhook.Policy{},
-		BaseURL: baseURL, Clock: b.clock.Now, Logger: logger, Terms: billing.Terms{GSTBasisPoints: 1000, DueDays: 14},
+		BaseURL: baseURL, Clock: b.clock.Now, Logger: logger, Terms: invoiceTerms(),
 	})
 	limiter, err := ratelimit.New(ratelimit.Config{PerMinute: 100, Burst: 1_000_000, Keys: 1000})
 	b.ok(err)
 	config := handlers.Config{
 		Service: b.service, Logger: logger, Clock: b.clock.Now, BaseURL: baseURL, Limiter: limiter,
 		CookieKeys: ring.CookieKeys(), Ready: func(context.Context) error { return nil }, Version: "test",
-		Fonts: fonts(), Seller: handlers.Seller{Seller: pdf.Seller{Name: "Candor Pty Ltd", ABN: "51 824 753 556"}, Transfer: []string{"BSB 062-000, account 1234 5678"}},
+		Fonts: fonts(),
 	}
 	for _, f := range change {
 		f(&config)
@@ -78,6 +78,13 @@ func newBench(t testing.TB, change ...func(*handlers.Config)) *bench {
 	b.ok(err)
 	b.account = b.newAccount("partner@lender.example", "professional")
 	return b
+}
+
+// invoiceTerms are those of the tests: 10 % GST, by bank transfer.
+func invoiceTerms() billing.Terms {
+	return billing.Terms{GSTBasisPoints: 1000, DueDays: 14, Seller: intake.Seller{
+		Name: "Candor Pty Ltd", ABN: "51 824 753 556", Transfer: []string{"BSB 062-000, account 1234 5678"},
+	}}
 }
 
 // fonts are loaded once for all tests.

@@ -47,7 +47,6 @@ type Config struct {
 	CookieKeys     [][]byte                    // gorilla/sessions pairs, newest first
 	Ready          func(context.Context) error // nil once the process can serve
 	Version        string
-	Seller         Seller                                                     // on invoices
 	Fonts          *pdf.Fonts                                                 // of invoices as PDF
 	Stripe         ProviderEvents                                             // nil where Stripe isn't set up
 	Outbox         Outbox                                                     // in development, where no letter is sent: shown at /dev/mail

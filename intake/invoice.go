@@ -142,9 +142,11 @@ type Invoice struct {
 	Total          statement.Cents `db:"total_cents"` // GST included
 	GSTBasisPoints int             `db:"gst_basis_points"`
 	GST            statement.Cents `db:"gst_cents"`
+	Seller         *Seller         `db:"seller"` // as it was then; nil on invoices from before it was kept
 
 	Status        InvoiceStatus `db:"status"`
 	Failures      int           `db:"failures"`        // of payments
+	EarlyFailures int           `db:"early_failures"`  // of these, before DueAt
 	FailureReason *string       `db:"failure_reason"`  // of the last one
 	NextAttemptAt *time.Time    `db:"next_attempt_at"` // of payment; nil for none
 	SettledAt     *time.Time    `db:"settled_at"`      // when it was paid or made void

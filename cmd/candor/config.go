@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"candor/billing"
-	"candor/handlers"
 	"candor/keyring"
 	"candor/mail"
 	"candor/webhook"
@@ -39,7 +38,6 @@ type Config struct {
 	SMTPURL         string // "": development keeps letters, production can't send them
 	MailFrom        string
 	Terms           billing.Terms
-	Seller          handlers.Seller
 	Stripe          stripeConfig
 	DBConnections   int
 	ShutdownTimeout time.Duration
@@ -83,10 +81,10 @@ func (c *Config) variables() []variable {
 		{"CANDOR_MAIL_FROM", "", "sender of these letters, such as Candor <no-reply@example.com>", setText(&c.MailFrom)},
 		{"CANDOR_GST_PERCENT", "10", "GST that invoices include, 0 for none; two decimals at most", c.setGST},
 		{"CANDOR_INVOICE_DUE_DAYS", "", "days from an invoice to its first payment; 14, 0 with Stripe", c.setDueDays},
-		{"CANDOR_SELLER_NAME", "", "who sends the invoices, as on a letterhead", setText(&c.Seller.Name)},
+		{"CANDOR_SELLER_NAME", "", "who sends the invoices, as on a letterhead", setText(&c.Terms.Seller.Name)},
 		{"CANDOR_SELLER_ABN", "", "the seller's Australian Business Number", c.setABN},
-		{"CANDOR_SELLER_ADDRESS", "", "the seller's address, its lines by semicolons", setLines(&c.Seller.Address)},
-		{"CANDOR_BANK_DETAILS", "", "how invoices are paid by bank transfer, lines by semicolons", setLines(&c.Seller.Transfer)},
+		{"CANDOR_SELLER_ADDRESS", "", "the seller's address, its lines by semicolons", setLines(&c.Terms.Seller.Address)},
+		{"CANDOR_BANK_DETAILS", "", "how invoices are paid by bank transfer, lines by semicolons", setLines(&c.Terms.Seller.Transfer)},
 		{"CANDOR_STRIPE_SECRET_KEY", "", "Stripe collects invoices by card: its secret key", setText(&c.Stripe.secretKey)},
 		{"CANDOR_STRIPE_WEBHOOK_SECRET", "", "signing secret of Stripe's webhooks to /billing/stripe", setText(&c.Stripe.webhookSecret)},
 		{"CANDOR_STRIPE_API_URL", "", "another address than Stripe's, such as stripe-mock's; in development alone", setText(&c.Stripe.apiURL)},

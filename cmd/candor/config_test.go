@@ -108,8 +108,8 @@ func TestSeller(t *testing.T) {
 	c := read(t, map[string]string{
 		"CANDOR_SELLER_ABN": "51824753556", "CANDOR_SELLER_ADDRESS": "1 High St; Hobart TAS 7000", "CANDOR_BANK_DETAILS": "BSB 062-000",
 	})
-	if c.Seller.ABN != "51 824 753 556" || strings.Join(c.Seller.Address, "|") != "1 High St|Hobart TAS 7000" || len(c.Seller.Transfer) != 1 {
-		t.Errorf("seller %+v", c.Seller)
+	if c.Terms.Seller.ABN != "51 824 753 556" || strings.Join(c.Terms.Seller.Address, "|") != "1 High St|Hobart TAS 7000" || len(c.Terms.Seller.Transfer) != 1 {
+		t.Errorf("seller %+v", c.Terms.Seller)
 	}
 	for _, bad := range []string{"51 824 753 557", "5182475355", "518247535560", "51824753a56", "１１８２４７５３５５６"} {
 		if _, err := readConfig(func(name string) (string, bool) { return bad, name == "CANDOR_SELLER_ABN" }); err == nil || !strings.Contains(err.Error(), "CANDOR_SELLER_ABN must be") {

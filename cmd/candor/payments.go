@@ -40,6 +40,7 @@ func (c *Config) settleBilling() (missing []string) {
 			missing = append(missing, "CANDOR_STRIPE_API_URL must be an address such as http://localhost:12111, in development alone")
 		}
 	}
+	c.Terms.Seller.Cards = s.secretKey != ""
 	switch {
 	case c.dueDays != nil:
 		c.Terms.DueDays = *c.dueDays
@@ -89,7 +90,7 @@ func (c *Config) setABN(text string) error {
 	if sum%89 != 0 {
 		return wrong
 	}
-	c.Seller.ABN = digits[:2] + " " + digits[2:5] + " " + digits[5:8] + " " + digits[8:]
+	c.Terms.Seller.ABN = digits[:2] + " " + digits[2:5] + " " + digits[5:8] + " " + digits[8:]
 	return nil
 }
 

@@ -46,7 +46,7 @@ func startWeb(c Config, a *app, listener net.Listener, logger *slog.Logger) (par
 		Service: a.service, Logger: logger, Clock: intake.SystemClock, BaseURL: publicURL(c), Development: c.Development,
 		TrustedProxies: c.TrustedProxies, Limiter: limiter, CookieKeys: a.ring.CookieKeys(), Ready: a.checkSchema,
 		Version: readVersion().Version, Answered: a.metrics.Answered, Called: requests.Add,
-		Seller: c.Seller, Fonts: fonts,
+		Fonts: fonts,
 	}
 	if a.outbox != nil {
 		config.Outbox = a.outbox

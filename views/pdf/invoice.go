@@ -3,6 +3,7 @@ package pdf
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -10,30 +11,20 @@ import (
 	"candor/statement"
 )
 
-// A Seller is who issues invoices. What is empty is left out; Australian law
-// wants Name and ABN on a tax invoice.
-type Seller struct {
-	Name    string
-	ABN     string   // Australian Business Number, as it is to be shown
-	Address []string // lines
-}
-
-// An Invoice is an issued invoice and what stands around it on paper.
-type Invoice struct {
-	*intake.Invoice
-	Seller  Seller
-	Payment []string // how to pay, a paragraph each; shown while a payment is expected
-}
+// An invoice is an issued invoice on paper: nothing is drawn but what is stored
+// of it.
+type invoice struct{ *intake.Invoice }
 
 // RenderInvoice draws the invoice as it stands: due, paid or void. The same
 // input gives the same bytes; the document is dated IssuedAt in every state. A
 // text that can't be drawn never fails it: an error means that there is no
 // invoice or no IssuedAt, or is a fault of fpdf, which panics on what it doesn't
 // foresee.
-func RenderInvoice(in Invoice, fonts *Fonts) (result Result, err error) {
-	if in.Invoice == nil || in.IssuedAt.IsZero() {
+func RenderInvoice(of *intake.Invoice, fonts *Fonts) (result Result, err error) {
+	if of == nil || of.IssuedAt.IsZero() {
 		return Result{}, errors.New("render invoice: not issued")
 	}
+	in := invoice{of}
 	defer func() {
 		if p := recover(); p != nil {
 			result, err = Result{}, fmt.Errorf("render invoice %s: %v", in.NumberText(), p)
@@ -55,19 +46,34 @@ func RenderInvoice(in Invoice, fonts *Fonts) (result Result, err error) {
 	return d.finish()
 }
 
+// seller is who issued it, as far as it is known.
+func (in invoice) seller() intake.Seller {
+	if in.Seller == nil {
+		return intake.Seller{}
+	}
+	return *in.Seller
+}
+
+// taxed reports whether the invoice is for tax, too, and by somebody who can
+// charge it.
+func (in invoice) taxed() bool {
+	seller := in.seller()
+	return in.GSTBasisPoints > 0 && seller.ChargesGST()
+}
+
 // title is what the document calls itself: a tax invoice only where there is tax.
-func (in Invoice) title() string {
-	if in.GST > 0 {
+func (in invoice) title() string {
+	if in.GST > 0 && in.taxed() {
 		return "Tax invoice"
 	}
 	return "Invoice"
 }
 
-func (in Invoice) properties() properties {
+func (in invoice) properties() properties {
 	name := in.title() + " " + in.NumberText()
 	p := properties{
 		title:     name,
-		author:    in.Seller.Name,
+		author:    in.seller().Name,
 		subject:   name + " for " + in.AccountName,
 		created:   in.IssuedAt,
 		head:      name,
@@ -81,7 +87,7 @@ func (in Invoice) properties() properties {
 }
 
 // period is the days that the invoice is about, the last one included.
-func (in Invoice) period() string {
+func (in invoice) period() string {
 	last := in.PeriodEnd.Add(-time.Nanosecond)
 	if last.Before(in.PeriodStart) {
 		last = in.PeriodStart
@@ -90,7 +96,7 @@ func (in Invoice) period() string {
 }
 
 // settled is the day when the invoice was paid or made void.
-func (in Invoice) settled() string {
+func (in invoice) settled() string {
 	if in.SettledAt == nil {
 		return ""
 	}
@@ -98,8 +104,8 @@ func (in Invoice) settled() string {
 }
 
 // invoiceTop draws what stands above the figures.
-func (d *document) invoiceTop(in Invoice) {
-	d.text(marginX, headBaseline, d.fit(in.Seller.Name, true, 9.5, contentWidth), 9.5, accent)
+func (d *document) invoiceTop(in invoice) {
+	d.text(marginX, headBaseline, d.fit(in.seller().Name, true, 9.5, contentWidth), 9.5, accent)
 	d.rule(marginX, pageWidth-marginX, headBaseline+9, 0.9, accent)
 	const titleSize = 23.0
 	title := d.phrase(in.title(), true)
@@ -135,18 +141,19 @@ func (d *document) stamp(word string, baseline float64, c colour) {
 }
 
 // parties draws seller and buyer side by side.
-func (d *document) parties(in Invoice) {
+func (d *document) parties(in invoice) {
 	const column = contentWidth / 2
 	top := d.y
 	d.party(marginX, column-columnGap, "Billed to", in.AccountName, []string{in.BillingEmail})
 	bottom := d.y
-	lines := in.Seller.Address
-	if in.Seller.ABN != "" {
-		lines = append([]string{"ABN " + in.Seller.ABN}, lines...)
+	seller := in.seller()
+	lines := seller.Address
+	if seller.ABN != "" {
+		lines = append([]string{"ABN " + seller.ABN}, lines...)
 	}
-	if in.Seller.Name != "" || len(lines) > 0 {
+	if seller.Name != "" || len(lines) > 0 {
 		d.y = top
-		d.party(marginX+column, column, "From", in.Seller.Name, lines)
+		d.party(marginX+column, column, "From", seller.Name, lines)
 	}
 	d.y = max(d.y, bottom)
 }
@@ -169,7 +176,7 @@ func (d *document) party(x, width float64, label, name string, lines []string) {
 }
 
 // standing is how the invoice stands, in three figures.
-func (in Invoice) standing() []figure {
+func (in invoice) standing() []figure {
 	const nothing = statement.Cents(0)
 	switch in.Status {
 	case intake.InvoicePaid:
@@ -193,10 +200,10 @@ func (in Invoice) standing() []figure {
 }
 
 // invoiceLines draws the lines, and on the page of the last one the total.
-func (d *document) invoiceLines(in Invoice) {
+func (d *document) invoiceLines(in invoice) {
 	const totalHeight, gstHeight = 30.0, 14.0
 	keep := totalHeight
-	if in.GSTBasisPoints > 0 {
+	if in.taxed() {
 		keep += gstHeight
 	}
 	if len(in.Lines) == 0 {
@@ -213,7 +220,7 @@ func (d *document) invoiceLines(in Invoice) {
 	d.textRight(pageWidth-marginX, d.y+20, amount, size, accent)
 	d.text(marginX, d.y+20, d.fit("Total in "+in.Currency, true, size, contentWidth-amount.points(size)-columnGap), size, ink)
 	d.y += totalHeight
-	if in.GSTBasisPoints > 0 {
+	if in.taxed() {
 		gst := d.fit("Total includes GST of "+in.GST.String(), false, bodySize, contentWidth)
 		d.textRight(pageWidth-marginX, d.y+bodySize, gst, bodySize, muted)
 		d.y += gstHeight
@@ -255,7 +262,7 @@ func number(n int) string {
 }
 
 // settlement is what is said about paying under the total.
-func (in Invoice) settlement() (title string, paragraphs []string) {
+func (in invoice) settlement() (title string, paragraphs []string) {
 	reference := ""
 	if in.Reference != nil {
 		reference = *in.Reference
@@ -276,5 +283,9 @@ func (in Invoice) settlement() (title string, paragraphs []string) {
 		}
 		return "Payment", paragraphs
 	}
-	return "How to pay", in.Payment
+	seller := in.seller()
+	if seller.Cards {
+		return "How to pay", []string{"It is collected from your card."}
+	}
+	return "How to pay", append(slices.Clone(seller.Transfer), "Reference: "+in.NumberText())
 }

@@ -20,7 +20,7 @@ var (
 )
 
 // overage is an invoice of a month with a step up in it, still to be paid.
-func overage() Invoice {
+func overage() *intake.Invoice {
 	starter, professional := 50, 2_000
 	lines := intake.InvoiceLines{
 		{Plan: "Starter", Included: &starter, Sessions: 50},
@@ -28,26 +28,26 @@ func overage() Invoice {
 		{Plan: "Professional", Included: &professional, Sessions: 1_938},
 		{Plan: "Professional", Overage: true, Sessions: 1_204, Price: 325, Amount: 391_300},
 	}
-	return Invoice{
-		Invoice: &intake.Invoice{
-			Number: 42, PeriodStart: time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC), PeriodEnd: time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC),
-			IssuedAt: issued, DueAt: payBy, AccountName: "Harbour Lending Pty Ltd", BillingEmail: "accounts@harbour.example",
-			Currency: intake.Currency, SessionsUsed: 3_204, Lines: lines, Total: lines.Total(),
-			GSTBasisPoints: 1000, GST: intake.GSTIn(lines.Total(), 1000), Status: intake.InvoiceOpen,
+	return &intake.Invoice{
+		Number: 42, PeriodStart: time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC), PeriodEnd: time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC),
+		IssuedAt: issued, DueAt: payBy, AccountName: "Harbour Lending Pty Ltd", BillingEmail: "accounts@harbour.example",
+		Currency: intake.Currency, SessionsUsed: 3_204, Lines: lines, Total: lines.Total(),
+		GSTBasisPoints: 1000, GST: intake.GSTIn(lines.Total(), 1000), Status: intake.InvoiceOpen,
+		Seller: &intake.Seller{
+			Name: "Candor Software Pty Ltd", ABN: "51 824 753 556", Address: []string{"Level 3, 120 Pitt Street", "Sydney NSW 2000"},
+			Transfer: []string{"Pay to BSB 000-000, account 12345678.", "Please pay the whole amount in one transfer, so that it is found."},
 		},
-		Seller:  Seller{Name: "Candor Software Pty Ltd", ABN: "51 824 753 556", Address: []string{"Level 3, 120 Pitt Street", "Sydney NSW 2000"}},
-		Payment: []string{"Pay to BSB 000-000, account 12345678, reference CAN-000042.", "Please pay the whole amount in one transfer, so that it is found."},
 	}
 }
 
-func paid() Invoice {
+func paid() *intake.Invoice {
 	in := overage()
 	reference := "NAB transfer 8837-22"
 	in.Status, in.SettledAt, in.Reference = intake.InvoicePaid, &paidAt, &reference
 	return in
 }
 
-func void() Invoice {
+func void() *intake.Invoice {
 	in := overage()
 	reference := "Issued by mistake"
 	in.Status, in.SettledAt, in.Reference = intake.InvoiceVoid, &paidAt, &reference
@@ -56,18 +56,18 @@ func void() Invoice {
 
 // quiet is an invoice of nothing, paid as it was issued, by a seller of whom
 // nothing is known, without GST.
-func quiet() Invoice {
+func quiet() *intake.Invoice {
 	in := overage()
 	in.Lines = in.Lines[:1]
 	in.Lines[0].Sessions, in.SessionsUsed = 17, 17
 	in.Total, in.GST, in.GSTBasisPoints = 0, 0, 0
 	in.Status, in.SettledAt = intake.InvoicePaid, &issued
-	in.Seller, in.Payment = Seller{}, nil
+	in.Seller = nil
 	return in
 }
 
 // crowded has the longest names and 50 lines of the highest amounts.
-func crowded() Invoice {
+func crowded() *intake.Invoice {
 	in := overage()
 	in.AccountName = strings.TrimSpace(strings.Repeat("Maximiliana Featherstonehaugh ", 7))[:200]
 	in.BillingEmail = strings.Repeat("accounts.", 27) + "payable@x.example"
@@ -81,7 +81,7 @@ func crowded() Invoice {
 	return in
 }
 
-func renderInvoice(t testing.TB, in Invoice) Result {
+func renderInvoice(t testing.TB, in *intake.Invoice) Result {
 	t.Helper()
 	result, err := RenderInvoice(in, loadFonts(t, ""))
 	if err != nil {
@@ -100,6 +100,9 @@ func TestRenderInvoiceShowsHowItStands(t *testing.T) {
 	untaxed.GST, untaxed.GSTBasisPoints = 0, 0
 	empty := quiet()
 	empty.Lines = nil
+	noABN, nameless, byCard := overage(), overage(), overage()
+	noABN.Seller.ABN, nameless.Seller.Name = "", ""
+	byCard.Seller.Cards = true
 	parts := []string{"CAN-000042", "1 July 2026", "15 July 2026", "Harbour Lending Pty Ltd", "accounts@harbour.example", "1 June 2026 to 30 June 2026",
 		"Candor Software Pty Ltd", "ABN 51 824 753 556", "Level 3, 120 Pitt Street", "Sydney NSW 2000",
 		"Starter plan: within the 50 sessions included", "Starter plan: beyond the sessions included 12 $4.50 $54.00",
@@ -107,18 +110,22 @@ func TestRenderInvoiceShowsHowItStands(t *testing.T) {
 		"Total in AUD $3,967.00", "Total includes GST of $360.64", "Page 1 of 1"}
 	for _, tt := range []struct {
 		name      string
-		in        Invoice
+		in        *intake.Invoice
 		with      []string
 		without   []string
 		titleLine string
 	}{
-		{"open", overage(), append(parts, "3,204", "How to pay", "Pay to BSB 000-000, account 12345678, reference CAN-000042.", "so that it is found"), []string{"PAID", "VOID", "Test"}, "Tax invoice"},
+		{"open", overage(), append(parts, "3,204", "How to pay", "Pay to BSB 000-000, account 12345678.", "Reference: CAN-000042", "so that it is found"), []string{"PAID", "VOID", "Test"}, "Tax invoice"},
 		{"failed", failed, append(parts, "Amount due", "Pay to BSB 000-000"), []string{"PAID", "VOID"}, "Tax invoice"},
 		{"paid", paid(), append(parts, "PAID", "Paid on", "8 July 2026", "Amount due", "$0.00", "Reference: NAB transfer 8837-22"), []string{"VOID", "BSB", "How to pay"}, "Tax invoice PAID"},
 		{"void", void(), append(parts, "VOID", "Void since", "8 July 2026", "Nothing is owed by it", "Reason: Issued by mistake"), []string{"PAID", "BSB", "How to pay"}, "Tax invoice VOID"},
 		{"nothing to pay", quiet(), []string{"PAID", "Paid on", "1 July 2026", "within the 50 sessions included 17 Included $0.00", "nothing to pay"}, []string{"GST", "ABN", "Tax invoice", "From", "Candor"}, "Invoice PAID"},
 		{"without lines", empty, []string{"No sessions were used in this period", "Total in AUD $0.00"}, nil, "Invoice PAID"},
 		{"without GST", untaxed, []string{"$3,967.00", "ABN 51 824 753 556"}, []string{"GST", "Tax invoice"}, "Invoice"},
+		// Without an identity and an ABN it can't be a tax invoice, whatever the row says.
+		{"without an ABN", noABN, []string{"$3,967.00", "Candor Software Pty Ltd"}, []string{"GST", "ABN", "Tax invoice"}, "Invoice"},
+		{"without a name", nameless, []string{"$3,967.00", "ABN 51 824 753 556"}, []string{"GST", "Tax invoice"}, "Invoice"},
+		{"by card", byCard, []string{"It is collected from your card."}, []string{"BSB", "Reference"}, "Tax invoice"},
 		{"unlimited", unlimited, []string{"Enterprise plan: sessions without a limit 12,345 Included $0.00"}, nil, "Tax invoice"},
 	} {
 		text := textOf(t, renderInvoice(t, tt.in).Bytes)
@@ -154,7 +161,7 @@ func TestInvoicePeriodEndsOnItsLastDay(t *testing.T) {
 		{"another zone", time.Date(2026, 6, 1, 10, 0, 0, 0, sydney), time.Date(2026, 7, 1, 10, 0, 0, 0, sydney), "1 June 2026 to 30 June 2026"},
 		{"no time at all", issued, issued, "1 July 2026 to 1 July 2026"},
 	} {
-		in := Invoice{Invoice: &intake.Invoice{PeriodStart: tt.start, PeriodEnd: tt.end}}
+		in := invoice{&intake.Invoice{PeriodStart: tt.start, PeriodEnd: tt.end}}
 		if got := in.period(); got != tt.want {
 			t.Errorf("%s: period = %q, want %q", tt.name, got, tt.want)
 		}
@@ -166,7 +173,7 @@ func TestRenderInvoiceCountsPages(t *testing.T) {
 	fifty := overage()
 	fifty.Lines = crowded().Lines
 	for name, want := range map[string]struct {
-		in    Invoice
+		in    *intake.Invoice
 		pages int
 	}{"open": {overage(), 1}, "paid": {paid(), 1}, "void": {void(), 1}, "quiet": {quiet(), 1}, "crowded": {crowded(), 3}, "fifty lines": {fifty, 2}} {
 		result := renderInvoice(t, want.in)
@@ -178,7 +185,7 @@ func TestRenderInvoiceCountsPages(t *testing.T) {
 		if pages == nil || pages[1] != strconv.Itoa(result.Pages) {
 			t.Errorf("%s: Result has %d pages, pdfinfo says %v", name, result.Pages, pages)
 		}
-		if !strings.Contains(info, "A4") || !strings.Contains(info, want.in.title()+" CAN-000042") {
+		if !strings.Contains(info, "A4") || !strings.Contains(info, invoice{want.in}.title()+" CAN-000042") {
 			t.Errorf("%s: not A4, or without a title:\n%s", name, info)
 		}
 		if out := poppler(t, result.Bytes, "qpdf", "--check", "FILE"); strings.Contains(out, "WARNING") {
@@ -193,12 +200,10 @@ func TestRenderInvoiceKeepsTotalWithLastLine(t *testing.T) {
 	t.Parallel()
 	base := crowded()
 	for lines := 14; lines <= 32; lines++ { // about a page
-		in := base
-		invoice := *base.Invoice
-		invoice.Lines = base.Lines[:lines]
-		invoice.Total = invoice.Lines.Total()
-		in.Invoice = &invoice
-		pages := strings.Split(textOf(t, renderInvoice(t, in).Bytes), "\f")
+		in := *base
+		in.Lines = base.Lines[:lines]
+		in.Total = in.Lines.Total()
+		pages := strings.Split(textOf(t, renderInvoice(t, &in).Bytes), "\f")
 		for i, page := range pages[:len(pages)-1] {
 			rows := strings.Contains(page, "beyond the sessions included")
 			if rows && !strings.Contains(page, "Price each") {
@@ -247,7 +252,7 @@ func TestRenderInvoiceIsDeterministic(t *testing.T) {
 // Only what is void has a word across its page.
 func TestRenderInvoiceMarksVoid(t *testing.T) {
 	t.Parallel()
-	for name, in := range map[string]Invoice{"open": overage(), "paid": paid(), "void": void()} {
+	for name, in := range map[string]*intake.Invoice{"open": overage(), "paid": paid(), "void": void()} {
 		pixels := poppler(t, renderInvoice(t, in).Bytes, "pdftoppm", "-r", "20", "-aa", "no", "-aaVector", "no", "FILE")
 		mark := string([]byte{byte(watermark[0]), byte(watermark[1]), byte(watermark[2])})
 		if got := strings.Count(pixels, mark) > 1000; got != (name == "void") {
@@ -260,10 +265,9 @@ func TestRenderInvoiceAwkwardText(t *testing.T) {
 	t.Parallel()
 	fonts := loadFonts(t, "")
 	for name, text := range awkward() {
-		for _, in := range []Invoice{overage(), void()} {
+		for _, in := range []*intake.Invoice{overage(), void()} {
 			in.AccountName, in.BillingEmail, in.Currency = text, text, text
-			in.Seller = Seller{Name: text, ABN: text, Address: []string{text, text}}
-			in.Payment = []string{text, text}
+			in.Seller = &intake.Seller{Name: text, ABN: text, Address: []string{text, text}, Transfer: []string{text, text}}
 			in.Reference = &text
 			for i := range in.Lines {
 				in.Lines[i].Plan = text
@@ -296,12 +300,12 @@ func TestRenderInvoiceAwkwardText(t *testing.T) {
 func TestRenderInvoiceOnlyOfIssued(t *testing.T) {
 	t.Parallel()
 	fonts := loadFonts(t, "")
-	for name, in := range map[string]Invoice{"nothing": {}, "not issued": {Invoice: &intake.Invoice{Number: 1}}} {
+	for name, in := range map[string]*intake.Invoice{"nothing": nil, "not issued": {Number: 1}} {
 		if _, err := RenderInvoice(in, fonts); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	least := Invoice{Invoice: &intake.Invoice{IssuedAt: issued, Status: intake.InvoicePaid, Total: statement.Cents(1)}}
+	least := &intake.Invoice{IssuedAt: issued, Status: intake.InvoicePaid, Total: statement.Cents(1)}
 	if _, err := RenderInvoice(least, fonts); err != nil {
 		t.Errorf("an invoice of which nothing else is known: %v", err)
 	}
