@@ -18,6 +18,21 @@ const (
 	overlooked = 1
 )
 
+// Seller is who sends the partner's invoices, where the configuration names
+// nobody. The company and its ABN are made up; the ABN's digits check.
+var Seller = intake.Seller{
+	Name: "Candor Demonstration Pty Ltd", ABN: "52 600 123 987",
+	Address:  []string{"Level 4, 80 Example Street", "Sydney NSW 2000"},
+	Transfer: []string{"Account name: Candor Demonstration Pty Ltd", "BSB 000-000, account 1234 5678"},
+}
+
+func (o *office) seller() intake.Seller {
+	if configured := o.config.Terms.Seller; configured.ChargesGST() {
+		return configured
+	}
+	return Seller
+}
+
 // bills are the partner's billing periods and invoices. It is told of them as
 // the service is, but writes no letters.
 type bills struct {
@@ -30,7 +45,7 @@ type bills struct {
 // planBills looks at the books once a day.
 func (h *history) planBills() {
 	b := &bills{history: h}
-	b.books = &billing.Books{Events: b, Terms: billing.Terms{GSTBasisPoints: 1000, DueDays: 14}}
+	b.books = &billing.Books{Events: b, Terms: billing.Terms{GSTBasisPoints: 1000, DueDays: 14, Seller: h.office.seller()}}
 	for at := h.office.opened.Add(time.Hour); !at.After(h.now); at = at.Add(day) {
 		h.steps = append(h.steps, step{at, func(ctx context.Context, tx *db.Tx) error { return b.settle(ctx, tx, at) }})
 	}

@@ -31,7 +31,10 @@ func (s *Server) billingUse(c echo.Context, v *staffVisit) (*dashboard.BillingUs
 		return nil, err
 	}
 	use := &dashboard.BillingUse{
-		Subscription: of.Subscription, Period: of.Period, InvoiceDate: of.InvoiceDate, Used: of.Used, Lines: of.Lines, GST: of.GST,
+		Subscription: of.Subscription, Period: of.Period, InvoiceDate: of.InvoiceDate, Used: of.Used, Lines: of.Lines,
+	}
+	if s.Service.Terms.Seller.ChargesGST() {
+		use.GST = of.GST
 	}
 	if of.Projection != nil {
 		use.Projection = &dashboard.Projection{Sessions: of.Projection.Sessions, Total: of.Projection.Total}

@@ -119,6 +119,20 @@ func TestBillingPages(t *testing.T) {
 	}
 }
 
+// restarted is the bench as it is after a start with other terms.
+func (b *bench) restarted(terms billing.Terms) *bench {
+	b.Helper()
+	again := *b
+	config := b.service.Config
+	config.Terms = terms
+	again.service = service.New(config)
+	again.config.Service = again.service
+	var err error
+	again.handler, err = handlers.New(again.config)
+	b.ok(err)
+	return &again
+}
+
 // textOf is what a PDF says.
 func textOf(t *testing.T, document []byte) string {
 	t.Helper()
@@ -152,20 +166,33 @@ func TestInvoicePDFStaysAsIssued(t *testing.T) {
 		}
 	}
 	for _, seller := range []intake.Seller{{}, {Name: "Other Pty Ltd", ABN: "11 222 333 444", Transfer: []string{"BSB 999-999"}}, {Cards: true}} {
-		restarted := *b
-		config := b.service.Config
-		config.Terms = billing.Terms{Seller: seller}
-		restarted.config.Service = service.New(config)
-		handler, err := handlers.New(restarted.config)
-		b.ok(err)
-		restarted.handler = handler
-		if after := restarted.staff(intake.RoleFinance).get(path).Body.Bytes(); !bytes.Equal(before, after) {
+		if after := b.restarted(billing.Terms{Seller: seller}).staff(intake.RoleFinance).get(path).Body.Bytes(); !bytes.Equal(before, after) {
 			t.Errorf("issued by another seller than %+v, and yet the PDF follows:\n%s", seller, textOf(t, after))
 		}
 	}
 	for what, change := range map[string]string{"the seller": `seller = '{}'`, "no seller": `seller = NULL`} {
 		if _, err := b.db.ExecContext(b.Context(), `UPDATE invoice SET `+change+` WHERE status = 'open'`); err == nil {
 			t.Errorf("%s: an issued invoice was changed", what)
+		}
+	}
+}
+
+// Who can't charge GST doesn't say that a price includes it.
+func TestBillingPageClaimsNoGSTWithoutABN(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.ok(b.service.ChangePlan(b.Context(), b.account.AccountID, someone, "starter"))
+	b.clock.advance(31 * 24 * time.Hour)
+	b.bill()
+	for range 11 {
+		b.newSession(intake.Scope{AccountID: b.account.AccountID, Livemode: true}, intake.NewSession{})
+	}
+	terms := invoiceTerms()
+	terms.Seller.ABN = ""
+	for claims, on := range map[bool]*bench{true: b, false: b.restarted(terms)} {
+		page := on.staff(intake.RoleFinance).get("/dashboard/live/billing").Body.String()
+		if !strings.Contains(page, "$10.00") || strings.Contains(page, "includes $0.91 GST") != claims {
+			t.Errorf("the page says that the total includes GST: %t, want %t", !claims, claims)
 		}
 	}
 }

@@ -189,6 +189,9 @@ func TestServiceHasARoleOfItsOwn(t *testing.T) {
 	env := production(t, as.String()).with("CANDOR_MIGRATE_URL", owner)
 	commandJSON[any](t, env, "migrate")
 	server := serve(t, env, "serve")
+	if said := server.stdout.String() + server.stderr.String(); strings.Count(said, "no tax invoices without CANDOR_SELLER_NAME and CANDOR_SELLER_ABN") != 1 {
+		t.Errorf("without a seller the start says, want one warning:\n%s", said)
+	}
 	if strings.Contains(server.stderr.String(), "rewrite the audit log") {
 		t.Errorf("warned of its role: %s", server.stderr.String())
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net/url"
@@ -101,6 +102,21 @@ func setLines(to *[]string) func(string) error {
 			*to = append(*to, strings.TrimSpace(line))
 		}
 		return nil
+	}
+}
+
+// warnOfSeller says it where invoices include GST and yet can't be tax invoices.
+func (c *Config) warnOfSeller(ctx context.Context, logger *slog.Logger) {
+	var unset []string
+	if c.Terms.Seller.Name == "" {
+		unset = append(unset, "CANDOR_SELLER_NAME")
+	}
+	if c.Terms.Seller.ABN == "" {
+		unset = append(unset, "CANDOR_SELLER_ABN")
+	}
+	if c.Terms.GSTBasisPoints > 0 && len(unset) > 0 {
+		logger.WarnContext(ctx, "invoices include GST and are no tax invoices without "+strings.Join(unset, " and ")+
+			": who isn't registered for GST sets CANDOR_GST_PERCENT to 0")
 	}
 }
 

@@ -2,11 +2,14 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"candor/billing"
+	"candor/demo"
 	"candor/intake"
 )
 
@@ -52,6 +55,34 @@ func TestConfigOfBillingRefused(t *testing.T) {
 		}
 		if !named || strings.Contains(err.Error(), "hidden") {
 			t.Errorf("%v: %v, want a problem named by its variable that shows no secret", env, err)
+		}
+	}
+}
+
+func TestWarnsOfSeller(t *testing.T) {
+	t.Parallel()
+	const name, abn, gst = "CANDOR_SELLER_NAME", "CANDOR_SELLER_ABN", "CANDOR_GST_PERCENT"
+	for _, tt := range []struct {
+		env  map[string]string
+		want []string // variables in the warning, none for none
+	}{
+		{nil, []string{name, abn, gst}},
+		{map[string]string{name: "Candor Pty Ltd"}, []string{abn, gst}},
+		{map[string]string{abn: "51 824 753 556"}, []string{name, gst}},
+		{map[string]string{name: "Candor Pty Ltd", abn: "51 824 753 556"}, nil},
+		{map[string]string{gst: "0"}, nil},
+		{map[string]string{name: demo.Seller.Name, abn: demo.Seller.ABN}, nil}, // its ABN is valid
+	} {
+		var log strings.Builder
+		c := read(t, tt.env)
+		c.warnOfSeller(t.Context(), slog.New(slog.NewTextHandler(&log, nil)))
+		for _, variable := range []string{name, abn, gst} {
+			if got, want := strings.Contains(log.String(), variable), slices.Contains(tt.want, variable); got != want {
+				t.Errorf("%v: %s in the warning: %t, want %t\n%s", tt.env, variable, got, want, log.String())
+			}
+		}
+		if strings.Count(log.String(), "\n") != min(1, len(tt.want)) {
+			t.Errorf("%v: not one line: %s", tt.env, log.String())
 		}
 	}
 }

@@ -53,6 +53,7 @@ func runRoles(ctx context.Context, p *process, name string, args []string, r rol
 	defer a.close()
 	if !c.Development {
 		a.warnOfRole(ctx, logger)
+		c.warnOfSeller(ctx, logger)
 	}
 
 	var parts []part
