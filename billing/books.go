@@ -131,9 +131,9 @@ func (b *Books) Pay(ctx context.Context, tx *db.Tx, id intake.InvoiceID, referen
 	return i, b.Events.BillingEvent(ctx, tx, i.AccountID, intake.NewInvoicePaidPayload(i), now)
 }
 
-// Fail notes that a payment of an invoice failed. It is tried again after 3, 5
-// and 7 days; then the subscription is past due. ErrSettled where the invoice
-// is settled.
+// Fail notes that a payment of an invoice failed. Once it is due it is tried
+// again after 3, 5 and 7 days; then the subscription is past due. ErrSettled
+// where the invoice is settled.
 func (b *Books) Fail(ctx context.Context, tx *db.Tx, id intake.InvoiceID, reason string, now time.Time) (*intake.Invoice, error) {
 	i, err := unsettled(ctx, tx, id)
 	if err != nil {
@@ -161,8 +161,7 @@ func (b *Books) FailAttempt(ctx context.Context, tx *db.Tx, id intake.InvoiceID,
 
 // fail counts a failed payment of a locked invoice.
 func (b *Books) fail(ctx context.Context, tx *db.Tx, i *intake.Invoice, reason string, now time.Time) error {
-	i.Failures++
-	i.Status, i.FailureReason, i.NextAttemptAt = intake.InvoiceFailed, &reason, intake.PaymentRetry(i.Failures, now)
+	i.Fail(reason, now)
 	if err := tx.UpdatePayment(ctx, i); err != nil {
 		return err
 	}

@@ -162,12 +162,35 @@ func (i *Invoice) NumberText() string { return fmt.Sprintf("%s%06d", InvoicePref
 // retryDays are how many days after each failed payment the next one is tried.
 var retryDays = []int{3, 5, 7}
 
-// PaymentRetry returns when a payment is tried again after its n-th failure at
-// now, nil where it isn't any more.
-func PaymentRetry(n int, now time.Time) *time.Time {
-	if n < 1 || n > len(retryDays) {
-		return nil
+// Fail notes that a payment failed at now. It is tried again after 3, 5 and 7
+// days, and then no more. One that fails before the invoice is due starts none
+// of that: the next attempt is three days later, at DueAt at the earliest.
+func (i *Invoice) Fail(reason string, now time.Time) {
+	i.Failures++
+	i.Status, i.FailureReason, i.NextAttemptAt = InvoiceFailed, &reason, nil
+	if now.Before(i.DueAt) {
+		i.EarlyFailures++
+		next := now.AddDate(0, 0, retryDays[0])
+		if next.Before(i.DueAt) {
+			next = i.DueAt
+		}
+		i.NextAttemptAt = &next
+	} else if n := i.Failures - i.EarlyFailures; n <= len(retryDays) {
+		next := now.AddDate(0, 0, retryDays[n-1])
+		i.NextAttemptAt = &next
 	}
-	at := now.AddDate(0, 0, retryDays[n-1])
-	return &at
+}
+
+// Overdue reports whether a payment is still expected and failed when it was
+// due, or later.
+func (i *Invoice) Overdue() bool { return i.Status == InvoiceFailed && i.Failures > i.EarlyFailures }
+
+// LastAttemptAt is when an invoice whose NextAttemptAt is known is tried for the
+// last time, if no payment comes.
+func (i *Invoice) LastAttemptAt() time.Time {
+	at := *i.NextAttemptAt
+	for _, days := range retryDays[i.Failures-i.EarlyFailures:] {
+		at = at.AddDate(0, 0, days)
+	}
+	return at
 }
