@@ -23,6 +23,7 @@ const Grace = time.Minute
 type Events interface {
 	BillingEvent(ctx context.Context, tx *db.Tx, account intake.AccountID, p intake.Payload, now time.Time) error
 	InvoiceLetter(ctx context.Context, tx *db.Tx, id intake.InvoiceID) error
+	PaymentFailedLetter(ctx context.Context, tx *db.Tx, i *intake.Invoice) error
 	UsageLetter(ctx context.Context, tx *db.Tx, account intake.AccountID, percent int) error
 }
 
@@ -168,7 +169,7 @@ func (b *Books) fail(ctx context.Context, tx *db.Tx, i *intake.Invoice, reason s
 	if err := b.settleStanding(ctx, tx, i.AccountID, now); err != nil {
 		return err
 	}
-	if err := b.Events.InvoiceLetter(ctx, tx, i.ID); err != nil {
+	if err := b.Events.PaymentFailedLetter(ctx, tx, i); err != nil {
 		return err
 	}
 	return b.Events.BillingEvent(ctx, tx, i.AccountID, intake.NewInvoicePaymentFailedPayload(i), now)

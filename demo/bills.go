@@ -86,14 +86,12 @@ func (b *bills) BillingEvent(ctx context.Context, tx *db.Tx, _ intake.AccountID,
 
 // InvoiceLetter takes note of a new invoice.
 func (b *bills) InvoiceLetter(_ context.Context, _ *db.Tx, id intake.InvoiceID) error {
-	for n := range b.issued {
-		if b.issued[n] != nil && *b.issued[n] == id {
-			return nil // about a payment that failed
-		}
-	}
 	b.issued, b.at = append(b.issued, &id), append(b.at, b.clock.at)
 	return nil
 }
+
+// PaymentFailedLetter is not written.
+func (b *bills) PaymentFailedLetter(context.Context, *db.Tx, *intake.Invoice) error { return nil }
 
 // UsageLetter is not written.
 func (b *bills) UsageLetter(context.Context, *db.Tx, intake.AccountID, int) error { return nil }

@@ -51,7 +51,7 @@ func TestBillingPages(t *testing.T) {
 	finance.wantPage(finance.get(page+"/plan?plan=professional"), http.StatusUnprocessableEntity, "This is your plan already")
 	finance.wantPage(finance.get(page+"/plan?plan=starter"), http.StatusOK, "Professional to Starter", "Until 20 Dec 2026", "$10.00 for each further one", "Change to Starter on")
 	finance.wantRedirect(finance.post(page+"/plan", url.Values{"plan": {"starter"}}), page)
-	finance.wantPage(finance.get(page), http.StatusOK, "From 20 December 2026 on")
+	finance.wantPage(finance.get(page), http.StatusOK, "From 20 Dec 2026, ")
 	finance.wantRedirect(finance.post(page+"/plan", url.Values{"plan": {"professional"}}), page)
 	finance.wantPage(finance.post(page+"/plan", url.Values{"plan": {"gold"}}), http.StatusUnprocessableEntity, "Choose one of the plans")
 	finance.wantRedirect(finance.post(page+"/plan", url.Values{"plan": {"starter"}}), page)
@@ -79,7 +79,7 @@ func TestBillingPages(t *testing.T) {
 	finance.wantRedirect(finance.get(page+"/plan"), page)
 	finance.wantRedirect(finance.post(page+"/reactivate", nil), page)
 	finance.wantRedirect(finance.post(page+"/cancel", url.Values{"when": {"now"}, "reason": {"too dear"}}), page)
-	finance.wantPage(finance.get(page), http.StatusOK, "No subscription", "CAN-000002", "Due on 13 January 2027", "Open")
+	finance.wantPage(finance.get(page), http.StatusOK, "No subscription", "CAN-000002", "Due on 13 January 2027 UTC", "Open")
 	b.post("/sessions", validBody).status(http.StatusCreated) // test mode needs none
 
 	// Its PDF, unpaid and paid.
@@ -97,7 +97,7 @@ func TestBillingPages(t *testing.T) {
 	b.clock.advance(14 * 24 * time.Hour)
 	b.bill()
 	finance = b.staff(intake.RoleFinance)
-	finance.wantPage(finance.get(page), http.StatusOK, "Payment failed", "No payment has arrived by the due date. Tried again on 16 January 2027")
+	finance.wantPage(finance.get(page), http.StatusOK, "Overdue", "No payment has arrived by the due date. We look again on 16 January 2027 UTC; if it hasn’t arrived by 28 January 2027 UTC, the subscription is past due.")
 	_, err = b.service.MarkPaid(b.Context(), invoices[0].ID, someone, "transfer 77")
 	b.ok(err)
 	finance.wantPage(finance.get(page), http.StatusOK, "Paid")

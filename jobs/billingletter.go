@@ -7,19 +7,21 @@ import (
 
 	"github.com/riverqueue/river"
 
+	"candor/billing"
 	"candor/db"
 	"candor/intake"
 	"candor/mail"
 	"candor/views/letter"
 )
 
-// billingLetterArgs asks for a letter to an account's billing address: about an
-// invoice, as it stands when the letter is sent, or about a share of the plan
-// that was used.
+// billingLetterArgs asks for a letter to an account's billing address: about a
+// new invoice, about the payment of one that failed for the n-th time, or about
+// a share of the plan that was used.
 type billingLetterArgs struct {
-	Invoice *intake.InvoiceID `json:"invoice_id,omitempty"`
-	Account *intake.AccountID `json:"account_id,omitempty"`
-	Percent int               `json:"percent,omitempty"`
+	Invoice  *intake.InvoiceID `json:"invoice_id,omitempty"`
+	Failures int               `json:"failures,omitempty"` // 0 for a new invoice
+	Account  *intake.AccountID `json:"account_id,omitempty"`
+	Percent  int               `json:"percent,omitempty"`
 }
 
 // Kind names the job.
@@ -30,9 +32,16 @@ func (billingLetterArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: queueMail, MaxAttempts: letterRuns}
 }
 
-// InvoiceLetter asks for the letter that tells how an invoice stands.
+// InvoiceLetter asks for the letter that tells of a new invoice.
 func (e *Enqueuer) InvoiceLetter(ctx context.Context, tx *db.Tx, id intake.InvoiceID) error {
 	_, err := e.insert(ctx, tx, billingLetterArgs{Invoice: &id})
+	return err
+}
+
+// PaymentFailedLetter asks for the letter that tells of an invoice's last failed
+// payment.
+func (e *Enqueuer) PaymentFailedLetter(ctx context.Context, tx *db.Tx, i *intake.Invoice) error {
+	_, err := e.insert(ctx, tx, billingLetterArgs{Invoice: &i.ID, Failures: i.Failures})
 	return err
 }
 
@@ -45,9 +54,10 @@ func (e *Enqueuer) UsageLetter(ctx context.Context, tx *db.Tx, account intake.Ac
 
 type billingLetterWorker struct {
 	river.WorkerDefaults[billingLetterArgs]
-	db      *db.DB
-	sender  mail.Sender
-	baseURL string
+	db       *db.DB
+	sender   mail.Sender
+	payments billing.Provider
+	baseURL  string
 }
 
 // Timeout bounds one run.
@@ -60,9 +70,15 @@ func (w *billingLetterWorker) NextRetry(job *river.Job[billingLetterArgs]) time.
 	return time.Now().Add(time.Duration(job.Attempt*job.Attempt) * 4 * time.Minute)
 }
 
-// Work sends the letter.
+// errOutdated says that a letter would tell what is no longer so.
+var errOutdated = errors.New("jobs: the letter is out of date")
+
+// Work sends the letter, unless what it tells of has passed.
 func (w *billingLetterWorker) Work(ctx context.Context, job *river.Job[billingLetterArgs]) error {
 	to, l, err := w.letter(ctx, job.Args)
+	if errors.Is(err, errOutdated) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -80,19 +96,48 @@ func (w *billingLetterWorker) Work(ctx context.Context, job *river.Job[billingLe
 func (w *billingLetterWorker) letter(ctx context.Context, a billingLetterArgs) (to string, l letter.Letter, err error) {
 	url := w.baseURL + "/dashboard/live/billing"
 	if a.Invoice != nil {
-		invoice, err := w.db.InvoiceByID(ctx, *a.Invoice)
-		if err != nil {
-			return "", l, err
-		}
-		account, err := w.db.Account(ctx, invoice.AccountID)
-		if err != nil {
-			return "", l, err
-		}
-		return account.BillingEmail, letter.Invoice(invoice, url), nil
+		return w.invoiceLetter(ctx, a, url)
 	}
 	account, err := w.db.Account(ctx, *a.Account)
 	if err != nil {
 		return "", l, err
 	}
 	return account.BillingEmail, letter.Usage(a.Percent, url), nil
+}
+
+func (w *billingLetterWorker) invoiceLetter(ctx context.Context, a billingLetterArgs, url string) (to string, l letter.Letter, err error) {
+	invoice, err := w.db.InvoiceByID(ctx, *a.Invoice)
+	if err != nil {
+		return "", l, err
+	}
+	account, err := w.db.Account(ctx, invoice.AccountID)
+	if err != nil {
+		return "", l, err
+	}
+	by, err := w.payment(ctx, invoice.AccountID)
+	switch {
+	case err != nil:
+		return "", l, err
+	case a.Failures == 0:
+		return account.BillingEmail, letter.NewInvoice(invoice, by, url), nil
+	case !invoice.Status.Unsettled() || invoice.Failures != a.Failures:
+		return "", l, errOutdated // the next failure has a letter of its own
+	}
+	return account.BillingEmail, letter.PaymentFailed(invoice, by, url), nil
+}
+
+// payment is how the account pays now.
+func (w *billingLetterWorker) payment(ctx context.Context, account intake.AccountID) (letter.Payment, error) {
+	if w.payments.Name() == (billing.Manual{}).Name() {
+		return letter.Payment{}, nil
+	}
+	by := letter.Payment{Cards: true}
+	method, err := w.db.PaymentMethod(ctx, account, w.payments.Name())
+	if err == nil && method.Label != nil {
+		by.Card = *method.Label
+	}
+	if errors.Is(err, db.ErrNotFound) {
+		err = nil
+	}
+	return by, err
 }

@@ -141,7 +141,7 @@ func workers(c Config, d *dispatcher) *river.Workers {
 	river.AddWorker(all, &billingWorker{clock: c.Clock, cycle: &billing.Cycle{
 		DB: c.DB, Books: &billing.Books{Events: c.Enqueuer, Terms: c.Terms}, Provider: c.Payments,
 	}})
-	river.AddWorker(all, &billingLetterWorker{db: c.DB, sender: c.Mail, baseURL: c.BaseURL})
+	river.AddWorker(all, &billingLetterWorker{db: c.DB, sender: c.Mail, payments: c.Payments, baseURL: c.BaseURL})
 	river.AddWorker(all, &recountWorker{db: c.DB, clock: c.Clock, logger: c.Logger, observer: c.Observer})
 	return all
 }

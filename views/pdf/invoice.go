@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	"candor/intake"
 	"candor/statement"
@@ -78,7 +77,7 @@ func (in invoice) properties() properties {
 		created:   in.IssuedAt,
 		head:      name,
 		headRight: in.AccountName,
-		foot:      in.NumberText() + "  ·  Issued " + longDate(in.IssuedAt),
+		foot:      in.NumberText() + "  ·  Issued " + longDate(in.IssuedAt) + "  ·  All dates are UTC",
 	}
 	if in.Status == intake.InvoiceVoid {
 		p.mark = "VOID"
@@ -86,13 +85,11 @@ func (in invoice) properties() properties {
 	return p
 }
 
-// period is the days that the invoice is about, the last one included.
+// period is what the invoice is about. It has times of day: the period ends at
+// the moment when the next one starts.
 func (in invoice) period() string {
-	last := in.PeriodEnd.Add(-time.Nanosecond)
-	if last.Before(in.PeriodStart) {
-		last = in.PeriodStart
-	}
-	return longDate(in.PeriodStart) + " to " + longDate(last)
+	const format = "2 Jan 2006, 15:04"
+	return in.PeriodStart.UTC().Format(format) + " – " + in.PeriodEnd.UTC().Format(format) + " UTC"
 }
 
 // settled is the day when the invoice was paid or made void.
@@ -121,7 +118,7 @@ func (d *document) invoiceTop(in invoice) {
 		{"Invoice number", in.NumberText(), 98},
 		{"Issued", longDate(in.IssuedAt), 98},
 		{"Due", longDate(in.DueAt), 98},
-		{"Billing period, UTC", in.period(), contentWidth - 3*98},
+		{"Billing period", in.period(), contentWidth - 3*98},
 	})
 	d.y += 16
 	d.parties(in)

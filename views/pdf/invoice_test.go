@@ -103,7 +103,7 @@ func TestRenderInvoiceShowsHowItStands(t *testing.T) {
 	noABN, nameless, byCard := overage(), overage(), overage()
 	noABN.Seller.ABN, nameless.Seller.Name = "", ""
 	byCard.Seller.Cards = true
-	parts := []string{"CAN-000042", "1 July 2026", "15 July 2026", "Harbour Lending Pty Ltd", "accounts@harbour.example", "1 June 2026 to 30 June 2026",
+	parts := []string{"CAN-000042", "1 July 2026", "15 July 2026", "Harbour Lending Pty Ltd", "accounts@harbour.example", "1 Jun 2026, 00:00 – 1 Jul 2026, 00:00 UTC", "All dates are UTC",
 		"Candor Software Pty Ltd", "ABN 51 824 753 556", "Level 3, 120 Pitt Street", "Sydney NSW 2000",
 		"Starter plan: within the 50 sessions included", "Starter plan: beyond the sessions included 12 $4.50 $54.00",
 		"Professional plan: within the 2,000 sessions included 1,938 Included $0.00", "Professional plan: beyond the sessions included 1,204 $3.25 $3,913.00",
@@ -146,7 +146,8 @@ func TestRenderInvoiceShowsHowItStands(t *testing.T) {
 	}
 }
 
-func TestInvoicePeriodEndsOnItsLastDay(t *testing.T) {
+// Periods have times of day, or consecutive ones would seem to overlap.
+func TestInvoicePeriodsDontOverlap(t *testing.T) {
 	t.Parallel()
 	sydney := time.FixedZone("AEST", 10*60*60)
 	for _, tt := range []struct {
@@ -154,12 +155,9 @@ func TestInvoicePeriodEndsOnItsLastDay(t *testing.T) {
 		start, end time.Time
 		want       string
 	}{
-		{"whole month", time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC), "1 June 2026 to 30 June 2026"},
-		{"leap day", time.Date(2028, 2, 1, 0, 0, 0, 0, time.UTC), time.Date(2028, 3, 1, 0, 0, 0, 0, time.UTC), "1 February 2028 to 29 February 2028"},
-		{"year's end", time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC), time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC), "1 December 2026 to 31 December 2026"},
-		{"within a day", time.Date(2026, 6, 15, 13, 20, 0, 0, time.UTC), time.Date(2026, 7, 15, 13, 20, 0, 0, time.UTC), "15 June 2026 to 15 July 2026"},
-		{"another zone", time.Date(2026, 6, 1, 10, 0, 0, 0, sydney), time.Date(2026, 7, 1, 10, 0, 0, 0, sydney), "1 June 2026 to 30 June 2026"},
-		{"no time at all", issued, issued, "1 July 2026 to 1 July 2026"},
+		{"at midnight", time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC), "1 Jun 2026, 00:00 – 1 Jul 2026, 00:00 UTC"},
+		{"within a day", time.Date(2026, 9, 25, 0, 12, 0, 0, time.UTC), time.Date(2026, 10, 25, 0, 12, 0, 0, time.UTC), "25 Sep 2026, 00:12 – 25 Oct 2026, 00:12 UTC"},
+		{"another zone", time.Date(2026, 6, 1, 10, 0, 0, 0, sydney), time.Date(2026, 7, 1, 10, 0, 0, 0, sydney), "1 Jun 2026, 00:00 – 1 Jul 2026, 00:00 UTC"},
 	} {
 		in := invoice{&intake.Invoice{PeriodStart: tt.start, PeriodEnd: tt.end}}
 		if got := in.period(); got != tt.want {
