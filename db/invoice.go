@@ -40,6 +40,13 @@ func (d *DB) Invoices(ctx context.Context, account intake.AccountID, before int6
 	return out, wrap(err, "list invoices")
 }
 
+// NewestInvoice returns the newest invoice of all accounts, or ErrNotFound.
+func (d *DB) NewestInvoice(ctx context.Context) (*intake.Invoice, error) {
+	var i intake.Invoice
+	err := d.GetContext(ctx, &i, `SELECT `+invoiceColumns+` FROM invoice ORDER BY number DESC LIMIT 1`)
+	return &i, wrap(err, "get newest invoice")
+}
+
 // UnsettledInvoices returns the invoices of all accounts that aren't settled,
 // the oldest first.
 func (d *DB) UnsettledInvoices(ctx context.Context) ([]intake.Invoice, error) {

@@ -4,7 +4,6 @@ import (
 	"database/sql/driver"
 	"encoding/json"
 	"fmt"
-	"slices"
 )
 
 // A Seller is who issues invoices and how they want them paid, as it stands on
@@ -20,11 +19,6 @@ type Seller struct {
 // ChargesGST reports whether the seller can charge GST on an invoice: a tax
 // invoice must name the seller and its ABN (GST Act 1999, s 29-70).
 func (s *Seller) ChargesGST() bool { return s.Name != "" && s.ABN != "" }
-
-// Equal reports whether two sellers say the same on an invoice.
-func (s *Seller) Equal(o *Seller) bool {
-	return s.Name == o.Name && s.ABN == o.ABN && s.Cards == o.Cards && slices.Equal(s.Address, o.Address) && slices.Equal(s.Transfer, o.Transfer)
-}
 
 // Value encodes the seller for the database.
 func (s Seller) Value() (driver.Value, error) {

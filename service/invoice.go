@@ -29,6 +29,12 @@ func (s *Service) Invoice(ctx context.Context, account intake.AccountID, id inta
 	return i, orCode(err, errInvoiceNotFound)
 }
 
+// NewestInvoice returns the newest invoice of all accounts, or not_found.
+func (s *Service) NewestInvoice(ctx context.Context) (*intake.Invoice, error) {
+	i, err := s.DB.NewestInvoice(ctx)
+	return i, orCode(err, errInvoiceNotFound)
+}
+
 // UnsettledInvoices returns what all accounts owe, oldest first.
 func (s *Service) UnsettledInvoices(ctx context.Context) ([]intake.Invoice, error) {
 	return s.DB.UnsettledInvoices(ctx)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"candor/billing"
 	"candor/intake"
 )
 
@@ -27,10 +29,13 @@ type shownBilling struct {
 	Used        int        `json:"sessions_used"`
 	AmountCents int64      `json:"amount_cents"` // of the period so far
 	amount      string
+
+	Issued []listedInvoice `json:"issued_invoices,omitempty"` // by this command
 }
 
-// runBilling does something to the account's billing and shows how it stands.
-func runBilling(ctx context.Context, p *process, flags *flag.FlagSet, args []string, do func(ctx context.Context, a *app, account intake.AccountID) error) error {
+// runBilling does something to the account's billing, which may issue invoices,
+// and shows how it stands.
+func runBilling(ctx context.Context, p *process, flags *flag.FlagSet, args []string, do func(ctx context.Context, a *app, account intake.AccountID) ([]intake.Invoice, error)) error {
 	asJSON := flags.Bool("json", false, "")
 	a, scope, shown, err := openScoped(ctx, p, flags, args)
 	if err != nil {
@@ -39,10 +44,14 @@ func runBilling(ctx context.Context, p *process, flags *flag.FlagSet, args []str
 	defer a.close()
 	// Seen through when interrupted, or nobody would know what came of it.
 	ctx = context.WithoutCancel(ctx)
-	if err := do(ctx, a, scope.AccountID); err != nil {
+	issued, err := do(ctx, a, scope.AccountID)
+	if err != nil {
 		return err
 	}
 	of, err := a.service.Subscription(ctx, scope.AccountID)
+	if len(issued) > 0 && errors.Is(err, &intake.Error{Code: intake.CodeSubscriptionNotFound}) {
+		return show(p.stdout, *asJSON, endedBilling{AccountID: shown.AccountID, Account: shown.Account, Status: "ended", Issued: listInvoices(issued)})
+	}
 	if err != nil {
 		return err
 	}
@@ -50,11 +59,17 @@ func runBilling(ctx context.Context, p *process, flags *flag.FlagSet, args []str
 		AccountID: shown.AccountID, Account: shown.Account, Plan: of.Plan.ID, NextPlan: of.NextPlanID, Status: string(of.Status), EffectiveAt: of.EffectiveAt,
 		PeriodStart: of.Period.Start, PeriodEnd: of.Period.End, InvoiceDate: of.InvoiceDate, Used: of.Used,
 		AmountCents: int64(of.Lines.Total()), amount: of.Lines.Total().String(),
+		Issued: listInvoices(issued),
 	}
-	if *asJSON {
-		return writeJSON(p.stdout, out)
+	return show(p.stdout, *asJSON, out)
+}
+
+// show prints what was asked for, for people or for programs.
+func show(w io.Writer, asJSON bool, what interface{ write(io.Writer) error }) error {
+	if asJSON {
+		return writeJSON(w, what)
 	}
-	return out.write(p.stdout)
+	return what.write(w)
 }
 
 func (s shownBilling) write(w io.Writer) error {
@@ -69,17 +84,20 @@ func (s shownBilling) write(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "Account       %s (%s)\nPlan          %s\nStatus        %s\nPeriod        %s to %s\nNext invoice  %s\nUsed          %d live sessions, %s so far\n",
 		printable(s.Account), s.AccountID, plan, status, s.PeriodStart.Format(time.RFC3339), s.PeriodEnd.Format(time.RFC3339),
 		s.InvoiceDate.Format(time.RFC3339), s.Used, s.amount)
-	return err
+	if err != nil {
+		return err
+	}
+	return writeIssued(w, s.Issued)
 }
 
 func runBillingShow(ctx context.Context, p *process, args []string) error {
-	return runBilling(ctx, p, flag.NewFlagSet("billing show", flag.ContinueOnError), args, func(context.Context, *app, intake.AccountID) error { return nil })
+	return runBilling(ctx, p, flag.NewFlagSet("billing show", flag.ContinueOnError), args, func(context.Context, *app, intake.AccountID) ([]intake.Invoice, error) { return nil, nil })
 }
 
 func runBillingPlan(ctx context.Context, p *process, args []string) error {
 	flags := flag.NewFlagSet("billing plan", flag.ContinueOnError)
 	plan := flags.String("plan", "", "")
-	return runBilling(ctx, p, flags, args, func(ctx context.Context, a *app, account intake.AccountID) error {
+	return changeBilling(ctx, p, flags, args, func(ctx context.Context, a *app, account intake.AccountID) error {
 		return a.service.ChangePlan(ctx, account, operator, *plan)
 	})
 }
@@ -87,31 +105,22 @@ func runBillingPlan(ctx context.Context, p *process, args []string) error {
 func runBillingSubscribe(ctx context.Context, p *process, args []string) error {
 	flags := flag.NewFlagSet("billing subscribe", flag.ContinueOnError)
 	plan := flags.String("plan", "", "")
-	return runBilling(ctx, p, flags, args, func(ctx context.Context, a *app, account intake.AccountID) error {
-		return a.service.Subscribe(ctx, account, operator, *plan)
+	return runBilling(ctx, p, flags, args, func(ctx context.Context, a *app, account intake.AccountID) ([]intake.Invoice, error) {
+		return nil, a.service.Subscribe(ctx, account, operator, *plan)
 	})
 }
 
-// runBillingCancel ends with what is left of the subscription: nothing, where
-// it was ended at once.
 func runBillingCancel(ctx context.Context, p *process, args []string) error {
 	flags := flag.NewFlagSet("billing cancel", flag.ContinueOnError)
 	reason := flags.String("reason", "", "")
 	now := flags.Bool("now", false, "")
-	ended := false
-	err := runBilling(ctx, p, flags, args, func(ctx context.Context, a *app, account intake.AccountID) error {
-		err := a.service.CancelSubscription(ctx, account, operator, *now, *reason)
-		ended = err == nil && *now
-		return err
+	return changeBilling(ctx, p, flags, args, func(ctx context.Context, a *app, account intake.AccountID) error {
+		return a.service.CancelSubscription(ctx, account, operator, *now, *reason)
 	})
-	if ended {
-		_, err = fmt.Fprintln(p.stdout, "The subscription has ended. Its last invoice is made.")
-	}
-	return err
 }
 
 func runBillingReactivate(ctx context.Context, p *process, args []string) error {
-	return runBilling(ctx, p, flag.NewFlagSet("billing reactivate", flag.ContinueOnError), args, func(ctx context.Context, a *app, account intake.AccountID) error {
+	return changeBilling(ctx, p, flag.NewFlagSet("billing reactivate", flag.ContinueOnError), args, func(ctx context.Context, a *app, account intake.AccountID) error {
 		return a.service.Reactivate(ctx, account, operator)
 	})
 }
@@ -125,19 +134,31 @@ type listedInvoice struct {
 	PeriodStart   time.Time  `json:"period_start"`
 	PeriodEnd     time.Time  `json:"period_end"`
 	AmountCents   int64      `json:"amount_cents"`
+	GSTCents      int64      `json:"gst_cents"` // included
+	Seller        string     `json:"seller"`
+	SellerABN     string     `json:"seller_abn"`
 	Currency      string     `json:"currency"`
 	Status        string     `json:"status"`
 	DueAt         time.Time  `json:"due_at"`
 	Failures      int        `json:"failures"`
 	NextAttemptAt *time.Time `json:"next_attempt_at"`
-	amount        string
+	amount, gst   string
+}
+
+func listInvoices(all []intake.Invoice) []listedInvoice {
+	out := make([]listedInvoice, len(all))
+	for i := range all {
+		out[i] = listInvoice(&all[i])
+	}
+	return out
 }
 
 func listInvoice(i *intake.Invoice) listedInvoice {
+	seller := billing.TermsOf(i).Seller
 	return listedInvoice{
 		Number: i.NumberText(), ID: i.ID.String(), AccountID: i.AccountID.String(), Account: i.AccountName, PeriodStart: i.PeriodStart, PeriodEnd: i.PeriodEnd,
 		AmountCents: int64(i.Total), Currency: i.Currency, Status: string(i.Status), DueAt: i.DueAt, Failures: i.Failures, NextAttemptAt: i.NextAttemptAt,
-		amount: i.Total.String(),
+		GSTCents: int64(i.GST), Seller: seller.Name, SellerABN: seller.ABN, amount: i.Total.String(), gst: i.GST.String(),
 	}
 }
 
@@ -170,10 +191,7 @@ func runBillingInvoices(ctx context.Context, p *process, args []string) error {
 	if err != nil {
 		return err
 	}
-	out := make([]listedInvoice, len(found))
-	for i := range found {
-		out[i] = listInvoice(&found[i])
-	}
+	out := listInvoices(found)
 	if *asJSON {
 		return writeJSON(p.stdout, out)
 	}

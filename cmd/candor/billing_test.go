@@ -1,8 +1,10 @@
 package main_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 // An operator takes an account's subscription through its states, and its
@@ -59,4 +61,67 @@ func TestBillingByCommand(t *testing.T) {
 	says("void what --note mistake", 2, "no number of an invoice")
 	says("invoices", 0, "No invoice")
 	says("recount", 0, "counted rightly")
+}
+
+// A shell that hasn't the processes' environment doesn't issue invoices by it
+// unnoticed.
+func TestBillingCommandsKnowTheTerms(t *testing.T) {
+	t.Parallel()
+	bare := testEnvironment(t)
+	env := bare.with("CANDOR_SELLER_NAME", "Candor Pty Ltd", "CANDOR_SELLER_ABN", "51 824 753 556",
+		"CANDOR_SELLER_ADDRESS", "1 High St; Hobart", "CANDOR_BANK_DETAILS", "BSB 062-000; account 1234")
+	account := createAccount(t, env)
+	billing := func(env environment, args ...string) result {
+		return command(t, env, append([]string{"billing", args[0], "--account", account.AccountID}, args[1:]...)...)
+	}
+	subscribe := func() {
+		t.Helper()
+		if r := billing(env, "subscribe", "--plan", "starter"); r.code != 0 {
+			t.Fatal(r.stderr)
+		}
+	}
+	end := []string{"cancel", "--now", "--reason", "moved"}
+
+	// The first invoice is by any terms, and says which.
+	first := billing(env, end...)
+	today := time.Now().UTC()
+	for _, want := range []string{"has ended", "CAN-000001: $0.00 with $0.00 GST, paid, due " + today.AddDate(0, 0, 14).Format(time.DateOnly) + ", from Candor Pty Ltd (ABN 51 824 753 556)"} {
+		if first.code != 0 || !strings.Contains(first.stdout, want) {
+			t.Errorf("exit code %d, %q, want %q", first.code, first.stdout+first.stderr, want)
+		}
+	}
+	subscribe()
+	for name, tt := range map[string]struct {
+		env   environment
+		named []string
+	}{
+		"a bare shell":   {bare, []string{"CANDOR_SELLER_NAME", "CANDOR_SELLER_ABN", "CANDOR_SELLER_ADDRESS", "CANDOR_BANK_DETAILS"}},
+		"another GST":    {env.with("CANDOR_GST_PERCENT", "0"), []string{"CANDOR_GST_PERCENT"}},
+		"other days":     {env.with("CANDOR_INVOICE_DUE_DAYS", "7"), []string{"CANDOR_INVOICE_DUE_DAYS"}},
+		"another seller": {env.with("CANDOR_SELLER_NAME", "Other"), []string{"CANDOR_SELLER_NAME"}},
+		"cards":          {env.with("CANDOR_STRIPE_SECRET_KEY", "sk_1", "CANDOR_STRIPE_WEBHOOK_SECRET", "whsec_1", "CANDOR_INVOICE_DUE_DAYS", "14"), []string{"CANDOR_STRIPE_SECRET_KEY"}},
+	} {
+		for _, args := range [][]string{end, {"plan", "--plan", "professional"}, {"reactivate"}} {
+			r := billing(tt.env, args...)
+			said := strings.Join(regexp.MustCompile(`CANDOR_\w+`).FindAllString(r.stderr, -1), " ")
+			if r.code != 1 || said != strings.Join(tt.named, " ") || !strings.Contains(r.stderr, "CAN-000001") || !strings.Contains(r.stderr, "--terms-changed") {
+				t.Errorf("%s, %s: exit code %d, %q; want a refusal that names %q", name, args[0], r.code, r.stdout+r.stderr, tt.named)
+			}
+		}
+	}
+	// Whoever means it can do it; the right environment needs nothing.
+	meant := commandJSON[struct {
+		Status string
+		Issued []struct {
+			Number, Seller string
+			GST            int64 `json:"gst_cents"`
+		} `json:"issued_invoices"`
+	}](t, bare, append([]string{"billing"}, append(end, "--account", account.AccountID, "--terms-changed")...)...)
+	if meant.Status != "ended" || len(meant.Issued) != 1 || meant.Issued[0].Number != "CAN-000002" || meant.Issued[0].Seller != "" {
+		t.Errorf("meant: %+v", meant)
+	}
+	subscribe()
+	if r := billing(bare, "plan", "--plan", "professional"); r.code != 0 || strings.Contains(r.stdout, "Issued") {
+		t.Errorf("by the newest invoice's terms: exit code %d, %q", r.code, r.stdout+r.stderr)
+	}
 }
