@@ -1,10 +1,12 @@
 package handlers
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -20,6 +22,14 @@ const invoicesPerPage = 12
 // cardPages is where the payment provider's pages are on which cards are
 // stored.
 const cardPages = "https://checkout.stripe.com"
+
+// cardPageWait bounds how long a person waits for the payment provider.
+const cardPageWait = 15 * time.Second
+
+// cardQuery says how somebody comes back from the page for cards.
+const cardQuery = "card"
+
+var cardNotices = map[string]string{"stored": "card_stored", "none": "card_not_stored"}
 
 // billingUse is the account's subscription as pages show it, nil without one.
 func (s *Server) billingUse(c echo.Context, v *staffVisit) (*dashboard.BillingUse, error) {
@@ -42,8 +52,12 @@ func (s *Server) billingUse(c echo.Context, v *staffVisit) (*dashboard.BillingUs
 	return use, nil
 }
 
-// showBilling tells what the account pays.
+// showBilling tells what the account pays. Who comes back from the page for
+// cards is told of it; whether there is a card, the provider's webhook says.
 func (s *Server) showBilling(c echo.Context, v *staffVisit) error {
+	if notice, ok := cardNotices[c.QueryParam(cardQuery)]; ok && s.Service.Cards != nil {
+		return s.backTo(c, v, "billing", nil, notice)
+	}
 	return s.billingPage(c, v, http.StatusOK, nil)
 }
 
@@ -165,6 +179,9 @@ func (s *Server) cancelPage(c echo.Context, v *staffVisit, status int, wrong for
 	if page.Use == nil || !page.Use.Subscription.Admits() {
 		return c.Redirect(http.StatusSeeOther, dashboard.URL(v.Scope.Livemode, "billing"))
 	}
+	if page.Plans, err = s.Service.Plans(c.Request().Context()); err != nil {
+		return err
+	}
 	return render(c, status, dashboard.CancelSubscription(page))
 }
 
@@ -179,10 +196,18 @@ func (s *Server) cancelSubscription(c echo.Context, v *staffVisit) error {
 
 // addCard leads to the payment provider's page on which a card is stored.
 func (s *Server) addCard(c echo.Context, v *staffVisit) error {
-	back := s.BaseURL + dashboard.URL(v.Scope.Livemode, "billing")
-	page, err := s.Service.CardPage(c.Request().Context(), v.Scope.AccountID, back, back)
-	if err != nil {
+	ctx, cancel := context.WithTimeout(c.Request().Context(), cardPageWait)
+	defer cancel()
+	back := s.BaseURL + dashboard.URL(v.Scope.Livemode, "billing") + "?" + cardQuery + "="
+	page, err := s.Service.CardPage(ctx, v.Scope.AccountID, back+"stored", back+"none")
+	if errors.As(err, new(*intake.Error)) {
 		return err
+	}
+	if err != nil {
+		s.logFailure(c, err)
+		return s.billingPage(c, v, http.StatusServiceUnavailable, form.Errors{{
+			Field: "card", Message: "Stripe can’t be reached right now, so nothing was changed. Try again in a few minutes; invoices stay as they are until then",
+		}})
 	}
 	return c.Redirect(http.StatusSeeOther, page)
 }

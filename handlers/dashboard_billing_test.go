@@ -196,3 +196,21 @@ func TestBillingPageClaimsNoGSTWithoutABN(t *testing.T) {
 		}
 	}
 }
+
+// Cancelling drops a step down that is to come, and says so before.
+func TestCancellingSaysThatAChangeIsDropped(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	finance := b.staff(intake.RoleFinance)
+	const page = "/dashboard/live/billing/cancel"
+	if strings.Contains(finance.get(page).Body.String(), "is dropped") {
+		t.Error("a change of plan is dropped, and none is to come")
+	}
+	b.ok(b.service.ChangePlan(b.Context(), b.account.AccountID, someone, "starter"))
+	finance.wantPage(finance.get(page), http.StatusOK, "The change to Starter on 20 Dec 2026, ", "is dropped", "doesn’t bring it back")
+	b.ok(b.service.CancelSubscription(b.Context(), b.account.AccountID, someone, false, "the end"))
+	b.ok(b.service.Reactivate(b.Context(), b.account.AccountID, someone))
+	if of, err := b.service.Subscription(b.Context(), b.account.AccountID); err != nil || of.NextPlanID != nil {
+		t.Errorf("it isn't dropped: %+v, %v", of, err)
+	}
+}

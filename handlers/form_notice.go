@@ -40,6 +40,8 @@ var notices = map[string]string{ //nolint:gosec // it takes words about passkeys
 	"session_closed":         "It was too late for that: the session isn’t open any more",
 	"customer_erased":        "The customer’s data are deleted. This is the receipt.",
 	"billing_email_saved":    "Saved. Invoices go there from now on.",
+	"card_stored":            "Your card is stored. It shows here in a moment.",
+	"card_not_stored":        "No card was stored. Everything is as it was.",
 	"subscribed":             "Subscribed. Live sessions can be created.",
 	"reactivated":            "The subscription goes on",
 	"plan_changed":           "The plan is changed as it says here",

@@ -14,6 +14,7 @@ import (
 	"candor/db"
 	"candor/handlers"
 	"candor/intake"
+	"candor/service"
 )
 
 // A stripeBench is a server that Stripe collects for, and an account with a
@@ -214,5 +215,42 @@ func TestStripeIsOnlyWhereItIsSetUp(t *testing.T) {
 	b := newBench(t)
 	if got := b.serve(httptest.NewRequest(http.MethodPost, "/billing/stripe", strings.NewReader("{}"))); got.Code != http.StatusNotFound {
 		t.Errorf("without Stripe its address answers %d, want 404", got.Code)
+	}
+}
+
+// The way to Stripe's page for cards and back, and what is said where Stripe is
+// down.
+func TestStripeCardPage(t *testing.T) {
+	t.Parallel()
+	s := newStripeBench(t)
+	config := s.service.Config
+	config.Cards = s.provider
+	s.service = service.New(config)
+	s.config.Service = s.service
+	var err error
+	s.handler, err = handlers.New(s.config)
+	s.ok(err)
+	finance := s.staff(intake.RoleFinance)
+	const page = "/dashboard/live/billing"
+
+	finance.wantPage(finance.get(page), http.StatusOK, "No card is stored", "Add a card")
+	there := finance.post(page+"/card", nil)
+	if there.Code != http.StatusSeeOther || !strings.HasPrefix(there.Header().Get("Location"), "https://") {
+		t.Fatalf("to Stripe: %d, %q", there.Code, there.Header().Get("Location"))
+	}
+	asked := s.stripe.Calls(http.MethodPost, "/v1/checkout/sessions")[0].Form
+	if success, cancel := asked["success_url"], asked["cancel_url"]; !strings.HasSuffix(success, page+"?card=stored") || !strings.HasSuffix(cancel, page+"?card=none") {
+		t.Errorf("Stripe is to lead back to %q and %q", success, cancel)
+	}
+	for query, notice := range map[string]string{"?card=stored": "Your card is stored. It shows here in a moment.", "?card=none": "No card was stored."} {
+		finance.wantRedirect(finance.get(page+query), page)
+		finance.wantPage(finance.get(page), http.StatusOK, notice, "No card is stored. Invoices") // the query is believed in nothing else
+	}
+	finance.wantPage(finance.get(page+"?card=other"), http.StatusOK, "Add a card")
+
+	s.stripe.Set(func(s *stripetest.State) { s.Down = http.StatusServiceUnavailable })
+	finance.wantPage(finance.post(page+"/card", nil), http.StatusServiceUnavailable, "Stripe can’t be reached right now", "Try again in a few minutes", "Add a card")
+	if !strings.Contains(s.logs.String(), `"level":"ERROR"`) {
+		t.Error("nothing in the log says that Stripe is down")
 	}
 }
