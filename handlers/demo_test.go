@@ -92,7 +92,8 @@ func (b *bench) demoAddsUp(p *demo.Partner) {
 		"deliveries and attempts": `SELECT (SELECT sum(attempts_total) FROM delivery WHERE account_id = $1) - (SELECT count(*) FROM delivery_attempt)`,
 		"completed sessions without a PDF, but for the one that was erased": `
 			SELECT count(*) - 1 FROM session LEFT JOIN statement_pdf ON id = session_id WHERE account_id = $1 AND status = 'completed' AND session_id IS NULL`,
-		"receipts for erased data, but for the one": `SELECT count(*) - 1 FROM erasure WHERE account_id = $1`,
+		"invoices that aren't by a seller with an ABN": `SELECT count(*) FROM invoice WHERE account_id = $1 AND coalesce(seller->>'abn', '') = ''`,
+		"receipts for erased data, but for the one":    `SELECT count(*) - 1 FROM erasure WHERE account_id = $1`,
 		"what happened after now": `
 			SELECT (SELECT count(*) FROM event WHERE created_at > $2) + (SELECT count(*) FROM session WHERE created_at > $2 OR completed_at > $2 OR last_activity_at > $2)
 				+ (SELECT count(*) FROM audit_log WHERE account_id = $1 AND at > $2) + (SELECT count(*) FROM delivery_attempt WHERE started_at > $2)`,
