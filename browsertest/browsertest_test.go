@@ -30,6 +30,10 @@ func serve(t *testing.T, body string) string {
 		fmt.Fprint(w, body)
 	})
 	mux.HandleFunc("GET /icon", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("GET /moving.css", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/css")
+		fmt.Fprint(w, `@keyframes move { to { transform: translateY(600px) } } .moving { animation: move .3s linear 2 alternate } .cover { position: fixed; inset: 0 }`)
+	})
 	mux.HandleFunc("POST /posted", func(w http.ResponseWriter, r *http.Request) {
 		_, header, err := r.FormFile("file")
 		if err != nil {
@@ -153,5 +157,46 @@ func TestTabAcceptsDialogs(t *testing.T) {
 	}
 	if got := tab.WaitForDialog(); got != "Really?" {
 		t.Errorf("dialog = %q, want Really?", got)
+	}
+}
+
+// TestClickWaitsForTheElement clicks what moves at first, with script and
+// without.
+func TestClickWaitsForTheElement(t *testing.T) {
+	t.Parallel()
+	for _, options := range []Options{{}, {NoScript: true}} {
+		t.Run(fmt.Sprintf("%+v", options), func(t *testing.T) {
+			t.Parallel()
+			url := serve(t, `<!doctype html><html lang="en"><head><title>Moving</title><link rel="icon" href="/icon"><link rel="stylesheet" href="/moving.css"></head>
+<body><main><h1>Moving</h1><form action="/posted" method="post" enctype="multipart/form-data"><input type="file" name="file"><button>Send</button></form></main></body></html>`)
+			file := filepath.Join(t.TempDir(), "payslip.pdf")
+			if err := os.WriteFile(file, []byte("%PDF-1.7"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			tab := New(t, options)
+			tab.Open(url)
+			tab.Upload("input", file)
+			Eval[bool](tab, "document.querySelector('button').className = 'moving', true")
+			tab.Click("button")
+			tab.WaitForText("body", "file=payslip.pdf")
+		})
+	}
+}
+
+func TestClickSaysWhatCovers(t *testing.T) {
+	t.Parallel()
+	url := serve(t, `<!doctype html><html lang="en"><head><title>Covered</title><link rel="icon" href="/icon"><link rel="stylesheet" href="/moving.css"></head>
+<body><main><h1>Covered</h1><button id="under">Send</button><label><input type="checkbox" id="box"> <span>Box</span></label></main><div class="cover" id="cover"></div></body></html>`)
+	tab := New(t, Options{})
+	tab.Open(url)
+	for selector, want := range map[string]string{"#under": `is covered by <div class="cover" id="cover">`, "#gone": "isn't there"} {
+		got, err := tab.spot(tab.ctx, selector)
+		if err != nil || !strings.Contains(got.Problem, want) {
+			t.Errorf("%s: %q, %v; want %q", selector, got.Problem, err, want)
+		}
+	}
+	Eval[bool](tab, "document.getElementById('cover').remove(), true")
+	if got, err := tab.spot(tab.ctx, "#under"); err != nil || got.Problem != "" {
+		t.Errorf("uncovered: %q, %v", got.Problem, err)
 	}
 }

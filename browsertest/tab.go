@@ -184,25 +184,6 @@ func (tab *Tab) WaitForURL(suffix string) {
 	tab.t.Fatalf("browsertest: the address never ended in %s; it is %s, which shows\n%s", suffix, got, shown)
 }
 
-// Click clicks the first visible element that matches the CSS selector. It
-// doesn't wait for what follows: use WaitFor.
-func (tab *Tab) Click(selector string) {
-	tab.t.Helper()
-	tab.do("click "+selector, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
-}
-
-// ClickTimes clicks the element that often in a row, as an impatient finger
-// does.
-func (tab *Tab) ClickTimes(selector string, times int) {
-	tab.t.Helper()
-	tab.do("click "+selector, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible),
-		chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-			script := fmt.Sprintf("for (let i = 1; i < %d; i++) document.querySelector(%q)?.click()", times, selector)
-			_, err := chromedp.Evaluate[any](script+"; true")(ctx, t)
-			return err
-		}))
-}
-
 // Type replaces what the field holds by text, key by key.
 func (tab *Tab) Type(selector, text string) {
 	tab.t.Helper()
