@@ -34,8 +34,15 @@ func auditFilter(values url.Values) (f intake.AuditFilter, shown dashboard.Audit
 		end := to.AddDate(0, 0, 1)
 		f.To = &end
 	}
+	if _, problem := form.CleanText(shown.Who, maxWho); problem != "" {
+		f.Actor = ""
+		problems = append(problems, form.Error{Field: "who", Message: "Who " + problem})
+	}
 	return f, shown, problems
 }
+
+// maxWho is above the longest name or address in the log, in characters.
+const maxWho = 500
 
 // dayIn reads a day as date fields send it, nil for none.
 func dayIn(field, text string, problems form.Errors) (*time.Time, form.Errors) {

@@ -247,6 +247,13 @@ func (l *logBuffer) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
+// clear forgets the lines so far.
+func (l *logBuffer) clear() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.b.Reset()
+}
+
 // String returns all lines.
 func (l *logBuffer) String() string {
 	l.mu.Lock()

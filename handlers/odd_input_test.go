@@ -1,0 +1,418 @@
+package handlers_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	tokens "go/token"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"candor/handlers"
+	"candor/intake"
+	"candor/ratelimit"
+	"candor/service"
+	"candor/webhook"
+)
+
+// An oddCase says which fields a route of the dashboard reads, each with a
+// value that it takes, so that an odd one beside them comes as far as it can.
+type oddCase struct {
+	fields string // as in a query; names in braces are ids of walkObjects
+	as     func(*oddBench) *staffBrowser
+	first  func(*oddBench, *staffBrowser) // before each request
+}
+
+// oddCases are the routes that read fields.
+var oddCases = map[string]oddCase{
+	"GET /dashboard/:mode/sessions":                  {fields: "q=jo@customer.example&status=pending&from=2026-11-01&to=2026-11-20&before={session}"},
+	"GET /dashboard/:mode/sessions/export":           {fields: "q=LOAN-1&status=pending&from=2026-11-01&to=2026-11-20"},
+	"POST /dashboard/:mode/sessions":                 {fields: "customer_email=jo@customer.example&customer_name=Jo&reference_id=LOAN-1&expires_in_days=30"},
+	"GET /dashboard/:mode/sessions/:session":         {fields: "days=60"},
+	"POST /dashboard/:mode/sessions/:session/extend": {fields: "days=60"},
+	"POST /dashboard/:mode/sessions/:session/erase":  {fields: "sessions={session}&confirm=jo@customer.example"},
+	"GET /dashboard/:mode/webhooks":                  {fields: "state=failed&type=session.created&status=timeout&endpoint={endpoint}&session={session}&from=2026-11-01&to=2026-11-20&before=9"},
+	"POST /dashboard/:mode/webhooks/url":             {fields: "url=https://lender.example/hook"},
+	"POST /dashboard/:mode/webhooks/test":            {fields: "url={receiver}"},
+	"GET /dashboard/:mode/webhooks/verify":           {fields: "in=go"},
+	"GET /dashboard/:mode/webhooks/redeliveries":     {fields: "preview=1&since=2026-11-01&until=2026-11-20&endpoint={endpoint}&type=session.created&status=timeout&rate=10"},
+	"POST /dashboard/:mode/webhooks/redeliveries":    {fields: "since=2026-11-01&until=2026-11-20&endpoint={endpoint}&type=session.created&status=timeout&rate=10"},
+	"POST /dashboard/:mode/keys":                     {fields: "name=Loans&access=restricted&permissions=sessions:read&expires_at=2026-12-31&networks=203.0.113.0/24"},
+	"POST /dashboard/:mode/keys/:key/rename":         {fields: "name=Loans"},
+	"POST /dashboard/:mode/keys/:key/rotate":         {fields: "overlap=1h"},
+	"POST /dashboard/:mode/keys/:key/delete":         {fields: "typed_name=Nobody"},
+	"GET /dashboard/:mode/requests":                  {fields: "id={request}&key={key}&method=GET&status=404&code=not_found&from=2026-11-01&to=2026-11-20&before={request}"},
+	"GET /dashboard/:mode/audit":                     {fields: "who=Theirs&action=api_key.created&from=2026-11-01&to=2026-11-20&before={audit}"},
+	"GET /dashboard/:mode/audit/export":              {fields: "who=Theirs&action=api_key.created&from=2026-11-01&to=2026-11-20"},
+	"POST /dashboard/:mode/settings":                 {fields: "name=Lender&help_email=help@lender.example&help_phone=1300+123+456&brand_colour=b0241c"},
+	"POST /dashboard/:mode/settings/languages":       {fields: "languages=vi"},
+	"POST /dashboard/:mode/settings/expiry":          {fields: "default_expires_in_days=7"},
+	"GET /dashboard/:mode/settings/retention":        {fields: "retention_days=30"},
+	"POST /dashboard/:mode/settings/retention":       {fields: "retention_days=30&from_days=90"},
+	"GET /dashboard/:mode/team":                      {fields: "email=jo@lender.example&role=support"},
+	"POST /dashboard/:mode/team":                     {fields: "email=jo@lender.example&role=support&may_download=yes"},
+	"POST /dashboard/:mode/team/:staff/role":         {fields: "role=support&may_download=yes"},
+	"GET /dashboard/:mode/billing":                   {fields: "before=9"},
+	"POST /dashboard/:mode/billing/email":            {fields: "billing_email=jo@lender.example"},
+	"POST /dashboard/:mode/billing/subscribe":        {fields: "plan=starter"},
+	"GET /dashboard/:mode/billing/plan":              {fields: "plan=starter"},
+	"POST /dashboard/:mode/billing/plan":             {fields: "plan=starter"},
+	"POST /dashboard/:mode/billing/cancel":           {fields: "when=end&reason=Too+dear", first: posts("/dashboard/test/billing/reactivate")},
+	"POST /dashboard/:mode/me/name":                  {fields: "name=Jo"},
+	"POST /dashboard/:mode/me/password":              {fields: "password=wrong&new_password=three+small+green+boats", as: withPassword},
+	"POST /dashboard/:mode/me/two-step/on":           {fields: "code=123456", first: posts("/dashboard/test/me/two-step")},
+	"POST /dashboard/:mode/me/two-step/off":          {fields: "off_password=wrong", as: withPassword},
+	"POST /dashboard/:mode/me/passkeys":              {fields: `token={question}&name=Phone&response={"id":"x"}`, as: asked("/dashboard/test/me/passkeys/new")},
+	"GET /dashboard/sign-in":                         {fields: "then=/dashboard/live", as: stranger},
+	"POST /dashboard/sign-in":                        {fields: "email=partner@lender.example&password=wrong&then=/dashboard/live", as: stranger},
+	"GET /dashboard/sign-in/code":                    {fields: "then=/dashboard/live", as: halfIn},
+	"POST /dashboard/sign-in/code":                   {fields: "code=123456&then=/dashboard/live", as: halfIn},
+	"POST /dashboard/sign-in/passkey":                {fields: "then=/dashboard/live", as: stranger},
+	"POST /dashboard/sign-in/passkey/answer":         {fields: `token={question}&response={"id":"x"}&then=/dashboard/live`, as: asked("/dashboard/sign-in/passkey")},
+	"POST /dashboard/forgot":                         {fields: "email=partner@lender.example", as: stranger},
+	"POST /dashboard/sign-up":                        {fields: "company=Harbour&name=Sam&email=sam@harbour.example&new_password=three+small+green+boats", as: stranger},
+	"GET /dashboard/confirm":                         {fields: "then=/dashboard/live"},
+	"POST /dashboard/confirm":                        {fields: "password=wrong&then=/dashboard/live", as: withPassword},
+}
+
+// letterCases are those that a letter leads to.
+var letterCases = map[string]oddCase{
+	"POST /dashboard/reset":      {fields: "new_password=three+small+green+boats", as: stranger, first: openReset},
+	"POST /dashboard/verify":     {fields: "password=three+small+green+boats", as: stranger, first: openVerify},
+	"POST /dashboard/invitation": {fields: "name=Kim&new_password=three+small+green+boats", as: stranger, first: openInvitation},
+}
+
+// An oddBench is a bench to which odd input is sent, and the ids that it names.
+type oddBench struct {
+	*bench
+	mail *mailbox
+	ids  map[string]string
+	sent int
+}
+
+func stranger(b *oddBench) *staffBrowser { return b.stranger() }
+
+// withPassword is the owner of an account of their own, who has a password.
+func withPassword(b *oddBench) *staffBrowser {
+	own := *b.bench
+	own.account = b.newAccount(intake.NewStaffID().String()+"@lender.example", "starter")
+	return own.owner()
+}
+
+// halfIn has given the password and no code yet.
+func halfIn(b *oddBench) *staffBrowser {
+	browser := withPassword(b)
+	browser.twoStep()
+	return browser.halfIn()
+}
+
+// posts sends an empty form to the path first.
+func posts(path string) func(*oddBench, *staffBrowser) {
+	return func(_ *oddBench, s *staffBrowser) { s.post(path, nil) }
+}
+
+var questionInPage = regexp.MustCompile(`name="token" value="([^"]+)"`)
+
+// asked is who has been asked for a passkey by the page at the path.
+func asked(path string) func(*oddBench) *staffBrowser {
+	return func(b *oddBench) *staffBrowser {
+		s := b.staff(intake.RoleOwner)
+		found := questionInPage.FindStringSubmatch(s.post(path, nil).Body.String())
+		if found == nil {
+			b.Fatalf("%s asks no question", path)
+		}
+		b.ids["question"] = found[1]
+		return s
+	}
+}
+
+// byLetter opens the link of a letter that ask asks for, unless one is open.
+func byLetter(ask func(b *oddBench, email string)) func(*oddBench, *staffBrowser) {
+	return func(b *oddBench, s *staffBrowser) {
+		if s.cookies["candor_letter"] != "" {
+			return
+		}
+		email := intake.NewStaffID().String() + "@lender.example"
+		ask(b, email)
+		for letter := range b.mail.sent {
+			if letter.To == email {
+				s.get(b.mail.link(letter))
+				return
+			}
+		}
+	}
+}
+
+var (
+	openReset = byLetter(func(b *oddBench, email string) {
+		b.newAccount(email, "starter")
+		b.ok(b.service.RequestReset(b.Context(), email, service.Visitor{IPAddress: "192.0.2.1"}))
+	})
+	openVerify = byLetter(func(b *oddBench, email string) {
+		wish := service.NewSignUp{Company: "Harbour", Name: "Sam", Email: email, Password: goodPassword}
+		b.ok(b.service.SignUp(b.Context(), wish, service.Visitor{IPAddress: "192.0.2.1"}))
+	})
+	openInvitation = byLetter(func(b *oddBench, email string) {
+		_, err := b.service.Invite(b.Context(), b.account.AccountID, someone, newInvitation(email, intake.RoleSupport))
+		b.ok(err)
+	})
+)
+
+func newOddBench(t *testing.T) *oddBench {
+	t.Helper()
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	t.Cleanup(receiver.Close)
+	b := newBench(t, func(c *handlers.Config) {
+		limiter, err := ratelimit.New(ratelimit.Config{PerMinute: 1000, Burst: 1000, Keys: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		policy := webhook.Policy{Development: true}
+		c.Service.Policy, c.Service.TestLimiter, c.Service.TestClient = policy, limiter, webhook.NewClient(policy)
+	})
+	ids := walkObjects(b, b.testScope())
+	for name, id := range marked(b, b.testScope()) {
+		if ids[name] == "" {
+			ids[name] = id
+		}
+	}
+	ids["receiver"], ids["mode"], ids["token"] = receiver.URL, "test", "x"
+	ids["staff"] = b.staff(intake.RoleSupport).session.ID.String()
+	return &oddBench{bench: b, ids: ids}
+}
+
+// oddValues are what no page sends in a field that takes the value.
+func oddValues(valid string) []string {
+	return []string{
+		"\x00", "\xff", "\xed\xa0\x80", valid + "\x00", valid + "\xff", "\u202e\ufeff" + valid + "\r\n", strings.Repeat("x", 10<<10), "-1", "99999999999999999999",
+		"9999-12-31", "9999-12-31T23:59", "0000-01-01", "%zz",
+	}
+}
+
+// oddBodies are forms that can't be read, with their types.
+var oddBodies = [][2]string{
+	{"application/x-www-form-urlencoded", "name=%zz"}, {"multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\nhalf"},
+	{"application/json", "{}"}, {"application/x-www-form-urlencoded", "name=a;email=b"}, {"application/x-www-form-urlencoded", "%00=%00&=&&=%ff"}, {"multipart/form-data", "--x--"},
+	{"multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name=\"\x00\"; filename=\"\xff\"\r\n\r\n\xff\r\n--x--\r\n"},
+	{"multipart/form-data; boundary=" + strings.Repeat("x", 10<<10), "--x--"}, {"", "name=x"}, {"\x7f/;;", "name=x"},
+}
+
+// odd sends a request and fails where it isn't answered, or with an error of
+// ours.
+func (b *oddBench) odd(s *staffBrowser, method, target, contentType, body string) {
+	b.Helper()
+	b.sent++
+	r := httptest.NewRequestWithContext(b.Context(), method, baseURL+"/", strings.NewReader(body))
+	address, err := url.Parse(baseURL + target)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r.URL, r.RequestURI = address, target
+	r.RemoteAddr = fmt.Sprintf("198.51.%d.%d:1", b.sent/250, b.sent%250) // not throttled by the address
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	if contentType != "" {
+		r.Header["Content-Type"] = []string{contentType}
+	}
+	what := fmt.Sprintf("%s %.200s with %.200q", method, target, body)
+	defer func() {
+		if v := recover(); v != nil {
+			b.Errorf("%s: panic: %v", what, v)
+		}
+	}()
+	if answer := s.do(r); answer.Code >= http.StatusInternalServerError || answer.Code == 0 {
+		b.Errorf("%s: %d", what, answer.Code)
+	}
+}
+
+// walkOdd sends to a route each odd value in each of its fields, in its path
+// and in its query, and bodies that can't be read.
+func (b *oddBench) walkOdd(route string, of oddCase) {
+	b.Helper()
+	method, path, _ := strings.Cut(route, " ")
+	s := b.staff(intake.RoleOwner)
+	if of.as != nil {
+		s = of.as(b)
+	}
+	fields, err := url.ParseQuery(regexp.MustCompile(`{\w+}`).ReplaceAllStringFunc(of.fields, func(name string) string { return url.QueryEscape(b.ids[name[1:len(name)-1]]) }))
+	b.ok(err)
+	own := parameter.ReplaceAllStringFunc(path, func(name string) string { return b.ids[name[1:]] })
+	send := func(values url.Values) {
+		if of.first != nil {
+			of.first(b, s)
+		}
+		if method == http.MethodGet {
+			b.odd(s, method, own+"?"+values.Encode(), "", "")
+			return
+		}
+		b.odd(s, method, own, "application/x-www-form-urlencoded", values.Encode())
+	}
+	for name, valid := range fields {
+		with := func(values ...string) {
+			changed := maps.Clone(fields)
+			changed[name] = values
+			send(changed)
+		}
+		for _, value := range oddValues(valid[0]) {
+			with(value)
+		}
+		with(valid[0], "\x00", valid[0])
+	}
+	for _, query := range []string{"%zz", "a=1;b=2", "%00=%00&then=%00&from=%ff&before=%00&lang=%00"} {
+		b.odd(s, method, own+"?"+query, "", "")
+	}
+	for _, name := range parameter.FindAllString(path, -1) {
+		for _, value := range append(oddValues(b.ids[name[1:]]), "..", "") {
+			odd := strings.Replace(path, name, url.PathEscape(value), 1)
+			b.odd(s, method, parameter.ReplaceAllStringFunc(odd, func(name string) string { return b.ids[name[1:]] }), "", "")
+		}
+	}
+	if method != http.MethodGet {
+		bodies := oddBodies
+		if of.fields == "" {
+			bodies = bodies[:3] // of which it reads nothing
+		}
+		for _, body := range bodies {
+			b.odd(s, method, own, body[0], body[1])
+		}
+	}
+}
+
+// TestOddInput sends to each route of the dashboard what no page of ours does.
+// The answer says what is wrong; it is never our fault.
+func TestOddInput(t *testing.T) {
+	t.Parallel()
+	b := newOddBench(t)
+	var routes []string
+	for route := range walkCases {
+		routes = append(routes, route)
+	}
+	for _, route := range doorCases {
+		if _, ok := letterCases[route]; !ok {
+			routes = append(routes, route)
+		}
+	}
+	slices.SortFunc(routes, lastOnesLast)
+	for _, route := range routes {
+		t.Run(route, func(t *testing.T) {
+			sub := *b
+			sub.bench = b.in(t)
+			sub.walkOdd(route, oddCases[route])
+			b.sent = sub.sent
+			sub.wantNoErrorLogged()
+		})
+	}
+	for route := range oddCases {
+		if !slices.Contains(routes, route) {
+			t.Errorf("%s is in oddCases and is no route", route)
+		}
+	}
+}
+
+func TestOddInputByLetter(t *testing.T) {
+	t.Parallel()
+	b := newOddBench(t)
+	b.mail = b.mailbox()
+	for route, of := range letterCases {
+		b.walkOdd(route, of)
+	}
+	b.wantNoErrorLogged()
+}
+
+// lastOnesLast orders routes so that those that end what others need come last.
+func lastOnesLast(a, b string) int {
+	if d := rank(a) - rank(b); d != 0 {
+		return d
+	}
+	return strings.Compare(a, b)
+}
+
+func rank(route string) int {
+	return len(regexp.MustCompile(`(cancel|delete|remove|revoke|erase|end|end-others|abandon|stop|sign-out)$`).FindString(route))
+}
+
+var errorLogged = regexp.MustCompile(`(?m)^.*"level":"ERROR".*$`)
+
+func (b *oddBench) wantNoErrorLogged() {
+	b.Helper()
+	for i, line := range errorLogged.FindAllString(b.logs.String(), -1) {
+		if i < 3 {
+			b.Errorf("logged: %.500s", line)
+		}
+	}
+	b.logs.clear()
+}
+
+// TestOddInputKnowsEveryField reads the dashboard's source: a field that is new
+// there is new in oddCases, too.
+func TestOddInputKnowsEveryField(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{}
+	for _, cases := range []map[string]oddCase{oddCases, letterCases} {
+		for _, of := range cases {
+			for _, pair := range strings.Split(of.fields, "&") {
+				name, _, _ := strings.Cut(pair, "=")
+				known[name] = true
+			}
+		}
+	}
+	files, err := filepath.Glob("dashboard*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no source", err)
+	}
+	found := 0
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(tokens.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if field := fieldRead(n); field != "" {
+				found++
+				if !known[field] {
+					t.Errorf("%s reads the field %q: give it, with a value that it takes, to its routes in oddCases; if it holds an id, to fieldCases", name, field)
+				}
+			}
+			return true
+		})
+	}
+	if found < 50 {
+		t.Errorf("only %d fields are read; does this test still see how?", found)
+	}
+}
+
+var fieldName = regexp.MustCompile(`^[a-z_]+$`)
+
+// fieldRead is the name of the form's or query's field that the code reads, ""
+// where it reads none.
+func fieldRead(n ast.Node) string {
+	var name ast.Expr
+	switch n := n.(type) {
+	case *ast.CallExpr:
+		called, ok := n.Fun.(*ast.SelectorExpr)
+		if !ok || len(n.Args) != 1 || !slices.Contains([]string{"FormValue", "QueryParam", "Get", "Has"}, called.Sel.Name) {
+			return ""
+		}
+		name = n.Args[0]
+	case *ast.IndexExpr:
+		name = n.Index
+	}
+	literal, ok := name.(*ast.BasicLit)
+	if !ok || literal.Kind != tokens.STRING {
+		return ""
+	}
+	if text, err := strconv.Unquote(literal.Value); err == nil && fieldName.MatchString(text) {
+		return text
+	}
+	return ""
+}
