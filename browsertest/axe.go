@@ -48,6 +48,16 @@ func (tab *Tab) axeViolations() []axeViolation {
 	return Eval[[]axeViolation](tab, "axe.run(document,{runOnly:"+axeRules+"}).then(r => r.violations)")
 }
 
+// UniqueIDs fails the test where two elements have one id, which axe doesn't
+// look for: a label is of the first of them, whatever that is.
+func (tab *Tab) UniqueIDs() {
+	tab.t.Helper()
+	twice := Eval[[]string](tab, `[...document.querySelectorAll("[id]")].map((e) => e.id).filter((id, i, all) => all.indexOf(id) !== i)`)
+	if len(twice) > 0 {
+		tab.t.Errorf("ids used twice: %q", twice)
+	}
+}
+
 func (v axeViolation) describe() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "axe: %s (%s, %s) %s", v.Help, v.ID, v.Impact, v.HelpURL)

@@ -26,6 +26,7 @@ func looks() []browsertest.Options {
 func view(tab *browsertest.Tab, name string) {
 	tab.Screenshot("dashboard/" + name)
 	tab.Axe()
+	tab.UniqueIDs()
 	tab.FitsWidth()
 	tab.NoErrors()
 }
@@ -112,7 +113,7 @@ func TestDoorInABrowser(t *testing.T) {
 			view(tab, "verify")
 			tab.Type("#password", goodPassword)
 			tab.Press("\r")
-			tab.WaitForText("#status", "Welcome to Candor")
+			tab.WaitForText("#announcement", "Welcome to Candor")
 
 			other := browsertest.New(t, options)
 			other.Open(base + "/dashboard/forgot")
@@ -126,7 +127,7 @@ func TestDoorInABrowser(t *testing.T) {
 			view(other, "reset")
 			other.Type("#new_password", "two tall blue boats")
 			other.Press("\r")
-			other.WaitForText("#status", "Sign in with the new one")
+			other.WaitForText("#announcement", "Sign in with the new one")
 			view(other, "sign-in-notice")
 			other.Open(base + reset)
 			other.WaitForText("h1", "This link works no more")

@@ -94,7 +94,7 @@ func TestPasskeysInABrowser(t *testing.T) {
 	view(tab, "passkey-new")
 	tab.Type("#name", "My <phone>")
 	tab.Click("main .button-primary")
-	tab.WaitForText("#status", "Passkey added")
+	tab.WaitForText("#announcement", "Passkey added")
 	tab.WaitForText("#passkeys", "My <phone>")
 	tab.WaitForText("#passkeys", "Your password alone still signs you in")
 	view(tab, "me-passkeys")
@@ -134,7 +134,7 @@ func TestPasskeysInABrowser(t *testing.T) {
 
 	tab.Open(base + "/dashboard/test/me")
 	tab.Click("#passkeys .button-danger")
-	tab.WaitForText("#status", "Passkey removed")
+	tab.WaitForText("#announcement", "Passkey removed")
 	signOut()
 	tab.Click("form[action$=passkey] .button")
 	tab.WaitForText("h1", "Sign in with a passkey")

@@ -157,30 +157,21 @@ func (b *bench) drawDemo(t *testing.T, base string, p *demo.Partner) {
 		{"keys", "keys"}, {"key-new", "keys/new"}, {"requests", "requests"}, {"requests-errors", "requests?status=4"}, {"request", "requests/" + refused},
 		{"billing", "billing"}, {"billing-plan", "billing/plan?plan=starter"}, {"billing-cancel", "billing/cancel"}, {"team", "team"}, {"audit", "audit"}, {"settings", "settings"}, {"retention", "settings/retention?retention_days=30"}, {"me", "me"},
 	}
-	dark := map[string]bool{"home": true, "session-completed": true, "webhooks": true}
-	for _, look := range []browsertest.Options{{Device: browsertest.Desktop}, {Device: browsertest.Phone}, {Device: browsertest.Desktop, Dark: true}} {
+	for _, look := range looks() {
 		tab := browsertest.New(t, look)
 		tab.Open(base + "/dashboard/sign-in")
-		if !look.Dark {
-			tab.Screenshot("demo/sign-in")
-		}
+		tab.Screenshot("demo/sign-in")
 		tab.Type("#email", p.Team[0].Email)
 		tab.Type("#password", demo.Password)
 		tab.Click("main .button-primary")
 		tab.WaitForText("h1", "Home")
 		for _, page := range pages {
-			if look.Dark && !dark[page.name] {
-				continue
-			}
 			tab.Open(base + strings.TrimSuffix("/dashboard/live/"+page.path, "/"))
 			tab.Screenshot("demo/" + page.name)
 			tab.FitsWidth()
 			if page.name == "home" && look.Device == browsertest.Desktop && !look.Dark {
 				tab.Picture("doc/images/dashboard.webp")
 			}
-		}
-		if look.Dark {
-			continue
 		}
 		tab.Open(base + "/dashboard/test")
 		tab.Screenshot("demo/home-test")

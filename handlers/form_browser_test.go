@@ -21,9 +21,9 @@ import (
 func TestMain(m *testing.M) { os.Exit(browsertest.Main(m)) }
 
 // serveHTTP puts the bench's server on a loopback address.
-func serveHTTP(t *testing.T) (*bench, string) {
+func serveHTTP(t *testing.T, change ...func(*handlers.Config)) (*bench, string) {
 	t.Helper()
-	b := newBench(t, func(c *handlers.Config) { c.Development = true })
+	b := newBench(t, append(change, func(c *handlers.Config) { c.Development = true })...)
 	server := httptest.NewServer(b.handler)
 	t.Cleanup(server.Close)
 	return b, server.URL

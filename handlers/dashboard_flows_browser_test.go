@@ -1,0 +1,327 @@
+package handlers_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"candor/browsertest"
+	"candor/handlers"
+	"candor/intake"
+	"candor/jobs"
+	"candor/mail"
+	"candor/ratelimit"
+	"candor/service"
+	"candor/webhook"
+)
+
+// signInTo opens a page as the bench's owner, who isn't signed in yet.
+func (b *bench) signInTo(tab *browsertest.Tab, base, path string) {
+	b.Helper()
+	tab.Open(base + path)
+	tab.WaitForText("h1", "Sign in")
+	tab.Type("#email", b.account.Email)
+	tab.Type("#password", b.account.Password)
+	tab.Press("\r")
+	tab.WaitForURL(path)
+}
+
+// confirmThat types the password that is asked for again, first a wrong one,
+// and comes back to the page that ends so.
+func (b *bench) confirmThat(tab *browsertest.Tab, page string) {
+	b.Helper()
+	tab.WaitForText("h1", "Confirm it’s you")
+	view(tab, "confirm")
+	tab.Type("#password", "not my password")
+	tab.Press("\r")
+	tab.WaitForFocus("error-summary")
+	tab.Type("#password", b.account.Password)
+	tab.Press("\r")
+	tab.WaitForURL(page)
+}
+
+// withTestEvents sends test events, to this machine, too.
+func withTestEvents(t *testing.T) func(*handlers.Config) {
+	return func(c *handlers.Config) {
+		limiter, err := ratelimit.New(service.TestEventLimit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		policy := webhook.Policy{Development: true}
+		c.Service.Policy, c.Service.TestLimiter, c.Service.TestClient = policy, limiter, webhook.NewClient(policy)
+	}
+}
+
+// TestDeveloperInABrowser does what developers do: renames a key, rotates it
+// when the password is asked for first, and deletes the old one; sets the
+// webhooks' URL, sends a test event and a failed delivery again; and changes the
+// signing secret, a little too early.
+func TestDeveloperInABrowser(t *testing.T) {
+	t.Parallel()
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"received": true}`) }))
+	t.Cleanup(receiver.Close)
+	for i, options := range looks() {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			b, base := serveHTTP(t, withTestEvents(t))
+			tab := browsertest.New(t, options)
+			b.signInTo(tab, base, "/dashboard/test/keys")
+			b.changesKeys(tab)
+			tab.Open(base + "/dashboard/test/webhooks")
+			b.triesWebhooks(tab, base, receiver.URL)
+			b.changesSecret(tab)
+		})
+	}
+}
+
+// changesKeys renames the first key, makes another in its place and deletes it.
+func (b *bench) changesKeys(tab *browsertest.Tab) {
+	b.Helper()
+	const menu = ".row-menu > summary"
+	tab.Click(menu)
+	tab.Type(".row-menu [name=name]", "Loan system")
+	tab.Press("\r")
+	tab.WaitForText("#announcement", "Key renamed")
+	b.clock.advance(intake.StaffConfirmed + time.Minute)
+	tab.Click(menu)
+	tab.Click("form[action$=rotate] button")
+	b.confirmThat(tab, "/test/keys")
+	tab.Click(menu)
+	tab.Click("form[action$=rotate] button")
+	tab.WaitForText("h1", "Copy your API key")
+	tab.WaitForText("main", "The old key works until")
+	view(tab, "key-rotated")
+	made := tab.Text("#key-text")
+	for _, key := range []string{made, b.account.TestKey} {
+		if status := b.calls(b.handler, key, "192.0.2.1"); status != http.StatusOK {
+			b.Errorf("the key …%s: %d, want both to work for a while", key[len(key)-4:], status)
+		}
+	}
+	tab.Click("section a.button-primary")
+	tab.WaitForText("h1", "API keys")
+	old := fmt.Sprintf("tr:has(.mono):has(form[action*=%q])", one[intake.KeyID](b, `SELECT id FROM api_key WHERE account_id = $1 AND NOT livemode ORDER BY created_at LIMIT 1`, b.account.AccountID).String())
+	tab.Click(old + " .row-menu > summary")
+	tab.Type(old+" [name=typed_name]", "loan")
+	tab.Press("\r")
+	tab.WaitForFocus("error-summary")
+	view(tab, "key-delete-errors")
+	tab.Type(old+" [name=typed_name]", "Loan system")
+	tab.Press("\r")
+	tab.WaitForText("#announcement", "Key deleted")
+	for key, want := range map[string]int{made: http.StatusOK, b.account.TestKey: http.StatusUnauthorized} {
+		if status := b.calls(b.handler, key, "192.0.2.1"); status != want {
+			b.Errorf("the key …%s: %d, want %d", key[len(key)-4:], status, want)
+		}
+	}
+}
+
+// triesWebhooks sets the default URL, tries it, and sends a delivery again that
+// had failed.
+func (b *bench) triesWebhooks(tab *browsertest.Tab, base, receiver string) {
+	b.Helper()
+	tab.Type("#url", receiver+"/hook")
+	tab.Press("\r")
+	tab.WaitForText("#announcement", "Saved. Events go there")
+	tab.Click("form[action$='webhooks/test'] button")
+	tab.WaitForText("h1", "Test event")
+	tab.WaitForText("main", "200 OK")
+	tab.WaitForText("main", `{"received": true}`)
+	view(tab, "test-event")
+	failed := b.failedAt(receiver+"/hook", http.StatusServiceUnavailable, webhook.ClassStatus)
+	tab.Open(base + "/dashboard/test/webhooks?state=failed")
+	tab.Click("tbody .row-link[href*=deliveries]")
+	tab.WaitForURL(failed.ID.String())
+	tab.Click("form[action$=retry] button")
+	tab.WaitForText("#announcement", "It is sent again")
+	tab.WaitForText("form[action$=retry]", "Try now")
+	view(tab, "delivery-again")
+	var due int
+	b.ok(b.db.GetContext(b.Context(), &due, `SELECT count(*) FROM delivery WHERE id = $1 AND state = 'pending' AND next_attempt_at <= $2`, failed.ID, b.clock.Now()))
+	if due != 1 {
+		b.Error("the delivery isn't due again")
+	}
+	tab.Click(".back-link")
+	tab.WaitForText("h1", "Webhooks")
+}
+
+// changesSecret makes the next secret, switches to it and restores the one
+// before.
+func (b *bench) changesSecret(tab *browsertest.Tab) {
+	b.Helper()
+	signs := func(want string) {
+		b.Helper()
+		got, err := jobs.SigningSecrets(b.Context(), b.db, b.service.Ring, b.testScope())
+		b.ok(err)
+		if got[0] != want {
+			b.Error("X-Webhook-Signature is made with another secret than the page says")
+		}
+	}
+	tab.Click("form[action$=next] button")
+	tab.WaitForText("h1", "Copy your next webhook secret")
+	view(tab, "secret-next")
+	next := tab.Text("#secret-text")
+	signs(b.account.TestWebhookSecret)
+	tab.Click("main a.button-primary")
+	tab.WaitForText("main", "Next one made")
+	view(tab, "webhooks-next-secret")
+	tab.Click("form[action$=switch] button")
+	tab.WaitForText("#announcement", "Switched")
+	signs(next)
+	tab.Click("form[action$=restore] button")
+	tab.WaitForText("#announcement", "The previous secret is the current one again")
+	signs(b.account.TestWebhookSecret)
+	tab.Click("form[action$=show] button")
+	tab.WaitForText("#secret-text", b.account.TestWebhookSecret)
+	view(tab, "secret")
+}
+
+// reach presses Tab until the focus is on what the selector matches.
+func reach(t testing.TB, tab *browsertest.Tab, selector string) {
+	t.Helper()
+	for range 100 {
+		tab.Press("\t")
+		if browsertest.Eval[bool](tab, fmt.Sprintf("document.activeElement.matches(%q)", selector)) {
+			return
+		}
+	}
+	t.Fatalf("no Tab leads to %s", selector)
+}
+
+// TestOwnerByKeyboard does without a mouse what owners do: signs in, gives a
+// colleague another role and takes another out of the team.
+func TestOwnerByKeyboardInABrowser(t *testing.T) {
+	t.Parallel()
+	b, base := serveHTTP(t)
+	tab := browsertest.New(t, browsertest.Options{Device: browsertest.Desktop})
+	member := func(role intake.Role) (*staffBrowser, string) {
+		s := b.staff(role)
+		s.cookies = map[string]string{"candor_staff": s.cookies[staffCookie]}
+		return s, fmt.Sprintf("tr:has([id=%q])", "role-"+s.session.ID.String())
+	}
+	developer, row := member(intake.RoleDeveloper)
+	support, other := member(intake.RoleSupport)
+	tab.Open(base + "/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fteam")
+	reach(t, tab, "#email")
+	tab.Press(b.account.Email)
+	reach(t, tab, "#password")
+	tab.Press(b.account.Password + "\r")
+	tab.WaitForText("h1", "Team")
+	tab.Press("\t")
+	if !browsertest.Eval[bool](tab, "document.activeElement.matches('.skip-link')") {
+		t.Error("the first Tab isn't on the link to the content")
+	}
+	tab.Press("\r")
+	tab.WaitForFocus("main")
+	reach(t, tab, row+" summary")
+	tab.Press("\r")
+	reach(t, tab, row+" select")
+	tab.Press("Sup") // as lists are chosen from by keys
+	view(tab, "team-change")
+	reach(t, tab, row+" form[action$=role] button")
+	tab.Press("\r")
+	tab.WaitForText("#announcement", "Role changed")
+	developer.wantPage(developer.get("/dashboard/test/keys"), http.StatusForbidden, "Support")
+	developer.wantPage(developer.get("/dashboard/test/sessions"), http.StatusOK)
+
+	support.wantPage(support.get("/dashboard/test/sessions"), http.StatusOK)
+	reach(t, tab, other+" summary")
+	tab.Press(" ")
+	reach(t, tab, other+" form[action$=remove] button")
+	tab.Press(" ")
+	tab.WaitForText("#announcement", "Removed from the team")
+	tab.WaitGone(other)
+	support.wantRedirect(support.get("/dashboard/test/sessions"), "/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fsessions")
+}
+
+// TestOwnersTabsInABrowser ends another browser's session, which is out at
+// once, and takes what there is to download.
+func TestOwnersTabsInABrowser(t *testing.T) {
+	t.Parallel()
+	b, base := serveHTTP(t)
+	done := b.newSession(b.testScope(), intake.NewSession{CustomerName: "Jo Public"})
+	b.complete(done.ID)
+	b.storePDF(done.ID, []byte("%PDF-1.7 of Jo"))
+	tab, other := browsertest.New(t, looks()[1]), browsertest.New(t, looks()[0])
+	page := "/dashboard/test/sessions/" + done.ID.String()
+	b.signInTo(other, base, page)
+	b.signInTo(tab, base, "/dashboard/test/me")
+	view(tab, "me-two-browsers")
+	tab.Click("#browsers form[action$='/end'] button")
+	tab.WaitForText("#announcement", "That browser is signed out")
+	other.Click("a[href$='/data']")
+	other.WaitForText("h1", "Sign in")
+	other.Type("#email", b.account.Email)
+	other.Type("#password", b.account.Password)
+	other.Press("\r") // and the download that was asked for begins
+
+	tab.Open(base + page)
+	for selector, want := range map[string]string{"a[href$='/data']": `"personal_details": {`, "a[href$='/pdf']": "%PDF-1.7 of Jo"} {
+		got := browsertest.Eval[[]string](tab, fmt.Sprintf(`fetch(document.querySelector(%q).href).then(async (r) => [r.headers.get("Content-Disposition"), await r.text()])`, selector))
+		if !strings.HasPrefix(got[0], "attachment") || !strings.Contains(got[0], done.ID.String()) || !strings.Contains(got[1], want) {
+			t.Errorf("%s: %q, %.200q", selector, got[0], got[1])
+		}
+		if selector == "a[href$='/data']" && !json.Valid([]byte(got[1])) {
+			t.Errorf("no JSON: %.200q", got[1])
+		}
+	}
+	tab.Open(base + page)
+	tab.WaitForText("main", "Data read")
+	view(tab, "session-read")
+	for range 3 {
+		b.newSession(b.testScope(), intake.NewSession{})
+	}
+	tab.Open(base + "/dashboard/test/sessions")
+	browsertest.Eval[bool](tab, `window.said = [], new MutationObserver(() => said.push(document.getElementById("export-status").textContent))
+		.observe(document.getElementById("export-status"), {childList: true, characterData: true, subtree: true}), true`)
+	tab.Click("a[data-export]")
+	tab.WaitForText("#export-status", "Exported: 4 rows")
+	if said := browsertest.Eval[[]string](tab, "said"); len(said) < 2 || said[0] != "Exporting: 0 of 4 rows" {
+		t.Errorf("on its way the export said %q", said)
+	}
+	view(tab, "sessions-exported")
+}
+
+// oneLetter is an outbox with a letter.
+type oneLetter struct{}
+
+// Letters returns it.
+func (oneLetter) Letters() ([]mail.Message, error) {
+	return []mail.Message{{To: "jo@lender.example", Subject: "Choose a new password", Text: "Choose one here:\n\nhttps://candor.example/dashboard/reset/x\n"}}, nil
+}
+
+// TestProblemsInABrowser looks at the pages that say why there is nothing to
+// see, and at the letters that development doesn't send.
+func TestProblemsInABrowser(t *testing.T) {
+	t.Parallel()
+	for i, options := range looks() {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			b, base := serveHTTP(t, func(c *handlers.Config) { c.Outbox = oneLetter{} })
+			options.AllowStatus = []int{http.StatusForbidden, http.StatusNotFound, http.StatusInternalServerError}
+			tab := browsertest.New(t, options)
+			see := func(path, name string, texts ...string) {
+				tab.Open(base + path)
+				for _, text := range texts {
+					tab.WaitForText("main", text)
+				}
+				view(tab, name)
+			}
+			see("/dashboard/nothing/here", "404-door", "There is nothing here")
+			see("/dev/mail", "dev-mail", "Choose a new password")
+			b.signInTo(tab, base, "/dashboard/test")
+			see("/dashboard/test/sessions/sess_01m7yv7wbwf4bvt47z0y7qs8pk", "404", "There is nothing here")
+			exec := func(query string) {
+				_, err := b.db.ExecContext(t.Context(), query)
+				b.ok(err)
+			}
+			exec(`ALTER TABLE webhook_endpoint RENAME TO elsewhere`)
+			see("/dashboard/test/webhooks", "500", "something went wrong", "Error reference: req_")
+			exec(`UPDATE staff_user SET role = 'support'`)
+			see("/dashboard/test/team", "403", "You can’t do this", "Your role, support, doesn’t open this page")
+		})
+	}
+}
