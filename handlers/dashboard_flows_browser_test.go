@@ -290,7 +290,7 @@ type oneLetter struct{}
 
 // Letters returns it.
 func (oneLetter) Letters() ([]mail.Message, error) {
-	return []mail.Message{{To: "jo@lender.example", Subject: "Choose a new password", Text: "Choose one here:\n\nhttps://candor.example/dashboard/reset/x\n"}}, nil
+	return []mail.Message{{SentAt: startTime, To: "jo@lender.example", Subject: "Choose a new password", Text: "Choose one here:\n\nhttps://candor.example/dashboard/reset/x\n"}}, nil
 }
 
 // TestProblemsInABrowser looks at the pages that say why there is nothing to

@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -77,8 +78,21 @@ func serveNamed(t *testing.T, path string) (*bench, string, *posted) {
 // password and of the code, and removes it.
 func TestPasskeysInABrowser(t *testing.T) {
 	t.Parallel()
+	for i, options := range looks() {
+		if i > 0 && !*pictures {
+			continue // it is the same in all of them
+		}
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			usePasskeys(t, options)
+		})
+	}
+}
+
+func usePasskeys(t *testing.T, options browsertest.Options) {
+	t.Helper()
 	b, base, kept := serveNamed(t, "/dashboard/sign-in/passkey/answer")
-	tab := browsertest.New(t, browsertest.Options{})
+	tab := browsertest.New(t, options)
 	signOut := func() {
 		browsertest.Eval[bool](tab, `document.querySelector("form[action='/dashboard/sign-out']").requestSubmit(), true`)
 		tab.WaitForURL("/dashboard/sign-in")
