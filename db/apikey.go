@@ -22,18 +22,24 @@ type apiKeyRow struct {
 	CreatedBy    string           `db:"created_by"`
 	CreatedAt    time.Time        `db:"created_at"`
 	ExpiresAt    *time.Time       `db:"expires_at"`
+	ReplacedAt   *time.Time       `db:"replaced_at"`
+	MeantExpiry  *time.Time       `db:"meant_expires_at"` // of one that was replaced
 	LastUsedAt   *time.Time       `db:"last_used_at"`
 	LastUsedFrom *string          `db:"last_used_from"`
 	DeletedAt    *time.Time       `db:"deleted_at"`
 }
 
-const apiKeyColumns = `id, account_id, livemode, name, last4, permissions, networks, created_by, created_at, expires_at, last_used_at, last_used_from, deleted_at` //nolint:gosec // names of columns, no credentials
+const apiKeyColumns = `id, account_id, livemode, name, last4, permissions, networks, created_by, created_at, expires_at, replaced_at, meant_expires_at, last_used_at, last_used_from, deleted_at` //nolint:gosec // names of columns, no credentials
 
 func (r *apiKeyRow) key() (intake.APIKey, error) {
 	networks, err := prefixes(r.Networks)
+	meant := r.ExpiresAt
+	if r.ReplacedAt != nil {
+		meant = r.MeantExpiry
+	}
 	return intake.APIKey{
 		ID: r.ID, AccountID: r.AccountID, Livemode: r.Livemode, Name: r.Name, Last4: r.Last4, Permissions: permissions(r.Permissions), Networks: networks,
-		CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, LastUsedAt: r.LastUsedAt, LastUsedFrom: r.LastUsedFrom,
+		CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, ReplacedAt: r.ReplacedAt, MeantExpiry: meant, LastUsedAt: r.LastUsedAt, LastUsedFrom: r.LastUsedFrom,
 		DeletedAt: r.DeletedAt,
 	}, err
 }
@@ -119,10 +125,12 @@ func (tx *Tx) RenameAPIKey(ctx context.Context, id intake.KeyID, name string) er
 	return changedOne(result, err, "rename API key")
 }
 
-// ExpireAPIKey has a key end at that time.
-func (tx *Tx) ExpireAPIKey(ctx context.Context, id intake.KeyID, at time.Time) error {
-	result, err := tx.ExecContext(ctx, `UPDATE api_key SET expires_at = $2 WHERE id = $1`, id, at)
-	return changedOne(result, err, "expire API key")
+// ReplaceAPIKey has a key that another was made for, at now, end at that time.
+func (tx *Tx) ReplaceAPIKey(ctx context.Context, id intake.KeyID, now, end time.Time) error {
+	result, err := tx.ExecContext(ctx, `
+		UPDATE api_key SET expires_at = $3, replaced_at = $2, meant_expires_at = CASE WHEN replaced_at IS NULL THEN expires_at ELSE meant_expires_at END
+		WHERE id = $1`, id, now, end)
+	return changedOne(result, err, "replace API key")
 }
 
 // DeleteAPIKey deletes a key; it stops working at once, in every process. What

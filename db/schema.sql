@@ -187,7 +187,9 @@ CREATE TABLE public.api_key (
     networks text[],
     last_used_at timestamp with time zone,
     last_used_from text,
-    deleted_at timestamp with time zone
+    deleted_at timestamp with time zone,
+    replaced_at timestamp with time zone,
+    meant_expires_at timestamp with time zone
 );
 
 CREATE TABLE public.api_request (
@@ -854,6 +856,8 @@ CREATE INDEX session_expiring_idx ON public.session USING btree (expires_at) WHE
 CREATE INDEX session_kept_idx ON public.session USING btree (account_id, completed_at) WHERE ((status = 'completed'::text) AND (erased_at IS NULL));
 
 CREATE INDEX session_list_idx ON public.session USING btree (account_id, livemode, created_at DESC, id DESC);
+
+CREATE INDEX session_opened_idx ON public.session USING btree (account_id, livemode) WHERE (accessed_at IS NOT NULL);
 
 CREATE INDEX session_overdue_idx ON public.session USING btree (account_id, livemode, expires_at) WHERE (status = ANY (ARRAY['pending'::text, 'in_progress'::text]));
 

@@ -65,7 +65,7 @@ func (s *Server) createKey(c echo.Context, v *staffVisit) error {
 		var text string
 		key, text, err = s.Service.CreateAPIKey(c.Request().Context(), v.Scope, v.actor, wish)
 		if err == nil {
-			return s.showKeyOnce(c, v, key, text, nil)
+			return s.showKeyOnce(c, v, dashboard.KeyOncePage{Key: key, Text: text})
 		}
 		wrong = problems(err)
 	}
@@ -76,11 +76,10 @@ func (s *Server) createKey(c echo.Context, v *staffVisit) error {
 	return render(c, http.StatusUnprocessableEntity, dashboard.NewKey(page))
 }
 
-// showKeyOnce shows a new key; until is when the one that it replaces ends.
-func (s *Server) showKeyOnce(c echo.Context, v *staffVisit, key intake.APIKey, text string, until *time.Time) error {
-	return render(c, http.StatusOK, dashboard.KeyOnce(dashboard.KeyOncePage{
-		Page: s.staffPageOf(v, "Copy your API key"), Key: key, Text: text, OldUntil: until, BaseURL: s.BaseURL,
-	}))
+// showKeyOnce shows a new key.
+func (s *Server) showKeyOnce(c echo.Context, v *staffVisit, page dashboard.KeyOncePage) error {
+	page.Page, page.BaseURL = s.staffPageOf(v, "Copy your API key"), s.BaseURL
+	return render(c, http.StatusOK, dashboard.KeyOnce(page))
 }
 
 // renameKey gives a key another name.
@@ -103,12 +102,11 @@ func (s *Server) rotateKey(c echo.Context, v *staffVisit) error {
 	if err != nil {
 		overlap = -1 // refused below
 	}
-	key, text, err := s.Service.RotateAPIKey(c.Request().Context(), v.Scope, v.actor, id, overlap)
+	rotation, err := s.Service.RotateAPIKey(c.Request().Context(), v.Scope, v.actor, id, overlap)
 	if err != nil {
 		return s.changedKey(c, v, id, err, "")
 	}
-	until := s.Clock.Now().Add(overlap)
-	return s.showKeyOnce(c, v, key, text, &until)
+	return s.showKeyOnce(c, v, dashboard.KeyOncePage{Key: rotation.Key, Text: rotation.Text, OldUntil: &rotation.OldUntil, Again: rotation.Again})
 }
 
 // deleteKey deletes a key whose name was typed.

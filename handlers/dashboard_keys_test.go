@@ -109,3 +109,75 @@ func TestKeysAskForThePassword(t *testing.T) {
 	developer.wantRedirect(developer.get("/dashboard/test/keys/new"), "/dashboard/confirm?then=%2Fdashboard%2Ftest%2Fkeys%2Fnew")
 	developer.wantRedirect(developer.post("/dashboard/test/keys", url.Values{"name": {"x"}, "from": {"/dashboard/test/keys/new"}}), "/dashboard/confirm?then=%2Fdashboard%2Ftest%2Fkeys%2Fnew")
 }
+
+// Whoever missed a new key makes another, which lasts as long as the first one
+// was meant to.
+func TestKeyIsRotatedAgain(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	developer := b.staff(intake.RoleDeveloper)
+	const address = "198.51.100.7"
+	for name, last := range map[string]string{"Lasting": "", "Until March": "2027-03-01"} {
+		answer := developer.post("/dashboard/test/keys", url.Values{"name": {name}, "access": {"full"}, "expires_at": {last}})
+		first := keyText.FindString(answer.Body.String())
+		path := firstKeyPath(developer.get("/dashboard/test/keys"))
+		missed := developer.post(path+"/rotate", url.Values{"overlap": {"168h"}})
+		if strings.Contains(missed.Body.String(), "It was replaced before") {
+			t.Errorf("%s: the first replacement is said to be another", name)
+		}
+		developer.wantPage(developer.get("/dashboard/test/keys"), http.StatusOK, "replaced, works until 27 Nov 2026, 03:04 UTC")
+		answer = developer.post(path+"/rotate", url.Values{"overlap": {"1h"}})
+		developer.wantPage(answer, http.StatusOK, "The old key works until 20 Nov 2026, 04:04 UTC", "It was replaced before. The key that was made then is in the list")
+		second := keyText.FindString(answer.Body.String())
+		missedText := keyText.FindString(missed.Body.String())
+		list := developer.get("/dashboard/test/keys")
+		developer.wantPage(list, http.StatusOK, "…"+first[len(first)-4:], "…"+second[len(second)-4:], "…"+missedText[len(missedText)-4:], "replaced, works until 20 Nov 2026, 04:04 UTC")
+		if n := strings.Count(words(list.Body.String()), "works until 2 Mar 2027"); last != "" && n != 2 {
+			t.Errorf("%s: %d keys work until the day that the first was made for, want the two that replace it", name, n)
+		}
+
+		b.clock.advance(time.Hour)
+		if got := b.calls(b.handler, first, address); got != 401 {
+			t.Errorf("%s: after the overlap the old key is answered %d", name, got)
+		}
+		b.clock.advance(8 * 24 * time.Hour)
+		for _, key := range []string{second, missedText} {
+			if got := b.calls(b.handler, key, address); got != 200 {
+				t.Errorf("%s: a week later the new key is answered %d", name, got)
+			}
+		}
+		b.clock.advance(-8*24*time.Hour - time.Hour)
+		b.deleteKeys()
+	}
+}
+
+// deleteKeys leaves the test mode without keys.
+func (b *bench) deleteKeys() {
+	b.Helper()
+	keys, err := b.service.APIKeys(b.Context(), b.testScope())
+	b.ok(err)
+	for _, k := range keys {
+		b.ok(b.service.DeleteAPIKey(b.Context(), b.testScope(), someone, k.ID, k.Name))
+	}
+}
+
+// Clients are known by their IPv4 addresses, however a network is written.
+func TestKeyNetworksInIPv6(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	developer := b.staff(intake.RoleDeveloper)
+	create := func(network string) string {
+		answer := developer.post("/dashboard/test/keys", url.Values{"name": {"Mapped"}, "access": {"full"}, "networks": {network}})
+		return answer.Body.String()
+	}
+	for _, network := range []string{"::ffff:198.51.100.0/120", "::ffff:198.51.100.7", "::ffff:198.51.100.7/128"} {
+		key := keyText.FindString(create(network))
+		if inside, outside := b.calls(b.handler, key, "198.51.100.7"), b.calls(b.handler, key, "198.51.101.7"); inside != 200 || outside != 403 {
+			t.Errorf("%s: %d from inside, %d from outside", network, inside, outside)
+		}
+	}
+	developer.wantPage(developer.get("/dashboard/test/keys"), http.StatusOK, "only from 198.51.100.0/24")
+	if page := create("::ffff:0.0.0.0/80"); keyText.MatchString(page) || !strings.Contains(page, "holds more than IPv4 addresses") {
+		t.Errorf("a network that is wider than IPv4 is taken: %s", words(page))
+	}
+}

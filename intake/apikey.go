@@ -26,6 +26,9 @@ type APIKey struct {
 	CreatedAt   time.Time
 	ExpiresAt   *time.Time // nil: never
 
+	ReplacedAt  *time.Time // when a key was last made to take its place; nil: never
+	MeantExpiry *time.Time // ExpiresAt as it was meant: without the end of an overlap (D29)
+
 	LastUsedAt   *time.Time // to the minute; nil: never
 	LastUsedFrom *string
 

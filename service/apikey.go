@@ -127,6 +127,9 @@ func keyName(text string) (name, problem string) {
 	return name, ""
 }
 
+// mappedBits are those before the IPv4 address in an IPv4-mapped IPv6 address.
+const mappedBits = 96
+
 func parseNetworks(text string) (out []netip.Prefix, problem string) {
 	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '\r' || r == ',' || r == ' ' }) {
 		p, err := netip.ParsePrefix(line)
@@ -136,6 +139,12 @@ func parseNetworks(text string) (out []netip.Prefix, problem string) {
 				return nil, fmt.Sprintf("%.60q is no address such as 203.0.113.7 and no network such as 203.0.113.0/24", line)
 			}
 			p = netip.PrefixFrom(addr.Unmap(), addr.Unmap().BitLen())
+		}
+		if p.Addr().Is4In6() { // clients are known by their IPv4 addresses
+			if p.Bits() < mappedBits {
+				return nil, fmt.Sprintf("%.60q holds more than IPv4 addresses; write the IPv4 network as in 203.0.113.0/24", line)
+			}
+			p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-mappedBits)
 		}
 		out = append(out, p.Masked())
 	}
@@ -187,11 +196,20 @@ func (s *Service) RenameAPIKey(ctx context.Context, scope intake.Scope, by intak
 // place (D29).
 var KeyOverlaps = []time.Duration{0, time.Hour, 24 * time.Hour, 7 * 24 * time.Hour}
 
-// RotateAPIKey makes a key like the given one and returns it with its text,
-// which is shown this once; the old one lives on for overlap, one of
-// KeyOverlaps. Errors: validation_error on overlap, not_found, also for a key
-// that has expired.
-func (s *Service) RotateAPIKey(ctx context.Context, scope intake.Scope, by intake.Actor, id intake.KeyID, overlap time.Duration) (row intake.APIKey, text string, err error) {
+// A Rotation is a key that takes another's place.
+type Rotation struct {
+	Key      intake.APIKey
+	Text     string // of the new key, shown this once
+	OldUntil time.Time
+	Again    bool // the old one was replaced before: that key is there, too
+}
+
+// RotateAPIKey makes a key like the given one; the old one lives on for overlap
+// from now, one of KeyOverlaps, though not past the end that it was meant to
+// have. The new one has that end, too, also where the old one is being replaced
+// already: so whoever missed the new key makes another. Errors:
+// validation_error on overlap, not_found, also for a key that has expired.
+func (s *Service) RotateAPIKey(ctx context.Context, scope intake.Scope, by intake.Actor, id intake.KeyID, overlap time.Duration) (r Rotation, err error) {
 	err = s.changeKey(ctx, scope, id, func(tx *db.Tx, old *intake.APIKey) error {
 		now := s.Clock.Now()
 		if old.ExpiresAt != nil && !old.ExpiresAt.After(now) {
@@ -200,23 +218,23 @@ func (s *Service) RotateAPIKey(ctx context.Context, scope intake.Scope, by intak
 		if !slices.Contains(KeyOverlaps, overlap) {
 			return intake.FieldError(intake.CodeValidation, "overlap", "Choose for how long the old key works")
 		}
-		row, text = intake.NewAPIKey(scope, old.Name, now)
-		row.Permissions, row.Networks, row.ExpiresAt, row.CreatedBy = old.Permissions, old.Networks, old.ExpiresAt, by.Name
-		if err := tx.InsertAPIKey(ctx, &row); err != nil {
+		r = Rotation{OldUntil: now.Add(overlap), Again: old.ReplacedAt != nil}
+		r.Key, r.Text = intake.NewAPIKey(scope, old.Name, now)
+		r.Key.Permissions, r.Key.Networks, r.Key.ExpiresAt, r.Key.CreatedBy = old.Permissions, old.Networks, old.MeantExpiry, by.Name
+		if err := tx.InsertAPIKey(ctx, &r.Key); err != nil {
 			return err
 		}
-		end := now.Add(overlap)
-		if old.ExpiresAt != nil && old.ExpiresAt.Before(end) {
-			end = *old.ExpiresAt
+		if old.MeantExpiry != nil && old.MeantExpiry.Before(r.OldUntil) {
+			r.OldUntil = *old.MeantExpiry
 		}
-		if err := tx.ExpireAPIKey(ctx, id, end); err != nil {
+		if err := tx.ReplaceAPIKey(ctx, id, now, r.OldUntil); err != nil {
 			return err
 		}
 		d := keyDeed(intake.AuditKeyRotated, old)
-		d.After = map[string]any{"new_key": row.ID, "expires_at": end}
+		d.After = map[string]any{"new_key": r.Key.ID, "expires_at": r.OldUntil}
 		return s.audit(ctx, tx, scope.AccountID, by, d)
 	})
-	return row, text, err
+	return r, err
 }
 
 // DeleteAPIKey deletes a key of the scope, once its name has been typed: it
