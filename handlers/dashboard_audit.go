@@ -23,11 +23,7 @@ const auditPerPage = 50
 func auditFilter(values url.Values) (f intake.AuditFilter, shown dashboard.AuditFilters, problems form.Errors) {
 	shown = dashboard.AuditFilters{Who: strings.TrimSpace(values.Get("who")), Action: values.Get("action"), From: values.Get("from"), To: values.Get("to")}
 	f.Actor = shown.Who
-	for _, action := range intake.AuditActions {
-		if shown.Action == string(action) {
-			f.Action = action
-		}
-	}
+	f.Action, problems = choiceIn("action", shown.Action, intake.AuditActions, problems)
 	f.From, problems = dayIn("from", shown.From, problems)
 	to, problems := dayIn("to", shown.To, problems)
 	if to != nil {

@@ -71,14 +71,11 @@ func (s *Server) redeliveriesPage(c echo.Context, v *staffVisit, status int, val
 }
 
 // redeliveryWish reads which deliveries are to be sent again and how fast.
-// Other than in a list, what isn't known is an error: it would send more than
-// was meant.
 func redeliveryWish(values url.Values) (f service.DeliveryFilter, rate int, shown dashboard.RedeliveryWish, wrong form.Errors) {
 	shown = dashboard.RedeliveryWish{
 		Since: values.Get("since"), Until: values.Get("until"), Endpoint: values.Get("endpoint"),
 		Type: values.Get("type"), Status: values.Get("status"), Rate: values.Get("rate"),
 	}
-	unknown := func(field string) { wrong = append(wrong, form.Error{Field: field, Message: "Choose one of the list"}) }
 	f.Since, wrong = momentIn("since", shown.Since, wrong)
 	if strings.TrimSpace(shown.Since) == "" {
 		wrong = append(wrong, form.Error{Field: "since", Message: "Enter from when on failed deliveries are sent again"})
@@ -90,15 +87,11 @@ func redeliveryWish(values url.Values) (f service.DeliveryFilter, rate int, show
 	if shown.Endpoint != "" {
 		id, err := intake.ParseEndpointID(shown.Endpoint)
 		if f.Endpoint = &id; err != nil {
-			unknown("endpoint")
+			wrong = append(wrong, form.Error{Field: "endpoint", Message: "Choose one of the list"})
 		}
 	}
-	if f.Type = intake.EventType(shown.Type); f.Type != "" && !slices.Contains(intake.EventTypes, f.Type) {
-		unknown("type")
-	}
-	if f.Status = shown.Status; f.Status != "" && !slices.Contains(service.DeliveryStatuses, f.Status) {
-		unknown("status")
-	}
+	f.Type, wrong = choiceIn("type", shown.Type, intake.EventTypes, wrong)
+	f.Status, wrong = choiceIn("status", shown.Status, service.DeliveryStatuses, wrong)
 	if shown.Rate == "" {
 		shown.Rate = strconv.Itoa(usualRedeliveryRate)
 	}
@@ -135,6 +128,9 @@ func (s *Server) startRedelivery(c echo.Context, v *staffVisit) error {
 		return s.redeliveriesPage(c, v, http.StatusUnprocessableEntity, values)
 	}
 	r, err := s.Service.StartRedelivery(c.Request().Context(), v.Scope, filter, rate, v.actor)
+	if problems(err) != nil {
+		return s.redeliveriesPage(c, v, http.StatusUnprocessableEntity, values) // which finds them, too
+	}
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package handlers_test
 import (
 	"html"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -140,14 +141,21 @@ func TestRedeliveryOfWhatIsNotUnderstood(t *testing.T) {
 	for _, since := range []string{"yesterday", "2026-13-01T00:00"} {
 		developer.wantPage(developer.post(redeliveries, url.Values{"since": {since}}), http.StatusUnprocessableEntity, "Enter a date and time such as")
 	}
+	other := b.newAccount("other@lender.example", "starter")
+	theirs := b.foreignObjects(intake.Scope{AccountID: other.AccountID})
+	live := b.foreignObjects(intake.Scope{AccountID: b.account.AccountID, Livemode: true})
+	for whose, endpoint := range map[string]string{"nobody's": intake.NewEndpointID().String(), "another account's": theirs["endpoint"], "the other mode's": live["endpoint"]} {
+		values := url.Values{"since": {"2026-01-01"}, "endpoint": {endpoint}}
+		for status, answer := range map[int]*httptest.ResponseRecorder{
+			http.StatusOK: developer.get(redeliveries + "?preview=1&" + values.Encode()), http.StatusUnprocessableEntity: developer.post(redeliveries, values),
+		} {
+			developer.wantPage(answer, status, "There is no such endpoint", `href="#endpoint"`)
+			if t.Failed() {
+				t.Fatalf("with %s endpoint", whose)
+			}
+		}
+	}
 	if all, err := b.service.Redeliveries(t.Context(), b.testScope()); err != nil || len(all) != 0 {
 		t.Errorf("%d were started, %v; want none", len(all), err)
 	}
-	// Another account's endpoint has nothing that fits.
-	other := b.newAccount("other@lender.example", "starter")
-	theirs := b.newSession(intake.Scope{AccountID: other.AccountID}, intake.NewSession{WebhookURL: "https://theirs.example/"})
-	b.happen(theirs, intake.PDFReadyPayload{SessionID: theirs.ID})
-	deliveries, err := b.db.Deliveries(t.Context(), theirs.ID)
-	b.ok(err)
-	developer.wantPage(developer.get(redeliveries+"?preview=1&since=2026-01-01&endpoint="+deliveries[0].EndpointID.String()), http.StatusOK, "Nothing to send")
 }

@@ -21,7 +21,11 @@ const requestsPerPage = 50
 // showRequests lists the API's last calls.
 func (s *Server) showRequests(c echo.Context, v *staffVisit) error {
 	ctx := c.Request().Context()
-	filter, shown, wrong := requestFilter(c.QueryParams())
+	keys, err := s.Service.LoggedKeys(ctx, v.Scope)
+	if err != nil {
+		return err
+	}
+	filter, shown, wrong := requestFilter(c.QueryParams(), keys)
 	var before *intake.RequestID
 	if text := c.QueryParam("before"); text != "" {
 		id, err := intake.ParseRequestID(text)
@@ -34,12 +38,7 @@ func (s *Server) showRequests(c echo.Context, v *staffVisit) error {
 		Page: s.staffPageOf(v, "API requests"), Filters: shown, First: before == nil,
 		Methods: callMethods, Statuses: callStatuses(), Codes: codesOf(0), Reach: db.RequestReach,
 	}
-	page.Problems = errorItems(wrong)
-	keys, err := s.Service.LoggedKeys(ctx, v.Scope)
-	if err != nil {
-		return err
-	}
-	page.Keys = keys
+	page.Problems, page.Keys = errorItems(wrong), keys
 	if wrong == nil {
 		page.Requests, page.More, page.Exhausted, err = s.Service.APIRequests(ctx, v.Scope, filter, before, requestsPerPage)
 	}
@@ -67,9 +66,9 @@ func (s *Server) showRequest(c echo.Context, v *staffVisit) error {
 	return render(c, http.StatusOK, dashboard.Request(page))
 }
 
-// requestFilter reads the filters of the log of API requests: choices that
-// aren't known don't filter, what is mistyped is reported in problems.
-func requestFilter(values url.Values) (f intake.RequestFilter, shown dashboard.RequestFilters, problems form.Errors) {
+// requestFilter reads the filters of the log of API requests with those keys;
+// what can't be read is reported in problems.
+func requestFilter(values url.Values, keys []intake.APIKey) (f intake.RequestFilter, shown dashboard.RequestFilters, problems form.Errors) {
 	shown = dashboard.RequestFilters{
 		ID: strings.TrimSpace(values.Get("id")), Key: values.Get("key"), Method: values.Get("method"), Status: values.Get("status"), Code: values.Get("code"),
 		From: values.Get("from"), To: values.Get("to"),
@@ -81,12 +80,17 @@ func requestFilter(values url.Values) (f intake.RequestFilter, shown dashboard.R
 		}
 		f.ID = &id
 	}
-	if id, err := intake.ParseKeyID(shown.Key); err == nil {
-		f.Key = &id
+	if shown.Key != "" {
+		at := slices.IndexFunc(keys, func(k intake.APIKey) bool { return k.ID.String() == shown.Key })
+		if at < 0 {
+			problems = append(problems, form.Error{Field: "key", Message: "Choose one of the list"})
+		} else {
+			f.Key = &keys[at].ID
+		}
 	}
-	if slices.Contains(callMethods, shown.Method) {
-		f.Method = shown.Method
-	}
+	f.Method, problems = choiceIn("method", shown.Method, callMethods, problems)
+	_, problems = choiceIn("status", shown.Status, statusChoices(), problems)
+	_, problems = choiceIn("code", shown.Code, codesOf(0), problems)
 	f.Status, f.Codes = statusAndCodes(shown.Status, intake.Code(shown.Code))
 	f.From, problems = momentIn("from", shown.From, problems)
 	f.To, problems = momentIn("to", shown.To, problems)
@@ -114,6 +118,15 @@ func statusAndCodes(text string, code intake.Code) (status int, codes []intake.C
 		return status, codesOf(status)
 	}
 	return status, nil
+}
+
+// statusChoices are what the log can be filtered by: a status, or all like it.
+func statusChoices() []string {
+	out := []string{"2xx", "3xx", "4xx", "5xx"}
+	for _, status := range callStatuses() {
+		out = append(out, strconv.Itoa(status))
+	}
+	return out
 }
 
 // successes are the statuses of answers without an error code.

@@ -34,11 +34,7 @@ func sessionFilter(values url.Values) (f intake.SessionFilter, shown dashboard.S
 	} else {
 		f.ReferenceID = search
 	}
-	for _, status := range intake.Statuses {
-		if shown.Status == string(status) {
-			f.Status = status
-		}
-	}
+	f.Status, problems = choiceIn("status", shown.Status, intake.Statuses, problems)
 	from, problems := dayIn("from", shown.From, problems)
 	if from != nil {
 		after := from.Add(-time.Microsecond) // the filter's bounds are exclusive

@@ -31,7 +31,6 @@ func (s *Server) webhooksPage(c echo.Context, v *staffVisit, status int, typed s
 	ctx := c.Request().Context()
 	filter, shown, badFilter := deliveryFilter(c.QueryParams())
 	page := dashboard.WebhooksPage{Page: s.staffPageOf(v, "Webhooks"), Filters: shown, URLText: typed}
-	page.Problems = errorItems(append(wrong, badFilter...))
 	var err error
 	if wrong == nil {
 		if page.URLText, err = s.Service.DefaultWebhookURL(ctx, v.Scope); err != nil {
@@ -48,35 +47,35 @@ func (s *Server) webhooksPage(c echo.Context, v *staffVisit, status int, typed s
 	}
 	before, _ := strconv.ParseInt(c.QueryParam("before"), 10, 64) // 0, the newest, for anything else
 	page.First = before <= 0
-	deliveries, err := s.Service.Deliveries(ctx, v.Scope, filter, max(0, before), deliveriesPerPage+1)
-	if err != nil {
-		return err
+	if badFilter == nil {
+		deliveries, err := s.Service.Deliveries(ctx, v.Scope, filter, max(0, before), deliveriesPerPage+1)
+		if badFilter = problems(err); err != nil && badFilter == nil {
+			return err
+		}
+		page.More = len(deliveries) > deliveriesPerPage
+		for _, d := range deliveries[:min(len(deliveries), deliveriesPerPage)] {
+			page.Deliveries = append(page.Deliveries, dashboard.DeliveryLine{Delivery: d.Delivery, Origin: d.Origin})
+		}
 	}
-	page.More = len(deliveries) > deliveriesPerPage
-	for _, d := range deliveries[:min(len(deliveries), deliveriesPerPage)] {
-		page.Deliveries = append(page.Deliveries, dashboard.DeliveryLine{Delivery: d.Delivery, Origin: d.Origin})
-	}
+	page.Problems = errorItems(append(wrong, badFilter...))
 	return render(c, status, dashboard.Webhooks(page))
 }
 
-// deliveryFilter reads the filters of the delivery log; what isn't known
-// doesn't filter.
+// deliveryFilter reads the filters of the delivery log; what can't be read is
+// reported in problems.
 func deliveryFilter(values url.Values) (f service.DeliveryFilter, shown dashboard.DeliveryFilters, problems form.Errors) {
 	shown = dashboard.DeliveryFilters{
 		State: values.Get("state"), Type: values.Get("type"), Status: values.Get("status"), From: values.Get("from"), To: values.Get("to"), Endpoint: values.Get("endpoint"),
 		Session: strings.TrimSpace(values.Get("session")),
 	}
-	if slices.Contains(intake.DeliveryStates, intake.DeliveryState(shown.State)) {
-		f.State = intake.DeliveryState(shown.State)
-	}
-	if slices.Contains(intake.EventTypes, intake.EventType(shown.Type)) {
-		f.Type = intake.EventType(shown.Type)
-	}
-	if slices.Contains(service.DeliveryStatuses, shown.Status) {
-		f.Status = shown.Status
-	}
-	if id, err := intake.ParseEndpointID(shown.Endpoint); err == nil {
-		f.Endpoint = &id
+	f.State, problems = choiceIn("state", shown.State, intake.DeliveryStates, problems)
+	f.Type, problems = choiceIn("type", shown.Type, intake.EventTypes, problems)
+	f.Status, problems = choiceIn("status", shown.Status, service.DeliveryStatuses, problems)
+	if shown.Endpoint != "" {
+		id, err := intake.ParseEndpointID(shown.Endpoint)
+		if f.Endpoint = &id; err != nil {
+			problems = append(problems, form.Error{Field: "endpoint", Message: "Choose one of the list"})
+		}
 	}
 	if shown.Session != "" {
 		id, err := intake.ParseSessionID(shown.Session)

@@ -44,7 +44,7 @@ func (s *Service) resolve(ctx context.Context, scope intake.Scope, f DeliveryFil
 	case f.Since != nil && f.Until != nil && !f.Since.Before(*f.Until):
 		return f.DeliveryFilter, bad("until", "until must be later than since.")
 	case f.Origin == "":
-		return f.DeliveryFilter, nil
+		return f.DeliveryFilter, s.checkEndpoint(ctx, scope, f.Endpoint)
 	case !strings.Contains(f.Origin, "://"):
 		return f.DeliveryFilter, bad("endpoint", "endpoint must be a URL such as https://example.com.")
 	}
@@ -56,6 +56,22 @@ func (s *Service) resolve(ctx context.Context, scope intake.Scope, f DeliveryFil
 		f.Endpoint = &endpoint.ID
 	}
 	return f.DeliveryFilter, err
+}
+
+// checkEndpoint refuses an endpoint that isn't the scope's; nil is none.
+func (s *Service) checkEndpoint(ctx context.Context, scope intake.Scope, id *intake.EndpointID) error {
+	if id == nil {
+		return nil
+	}
+	missing := intake.FieldError(intake.CodeInvalidRequest, "endpoint", "There is no such endpoint in this account and mode.")
+	endpoint, err := s.DB.Endpoint(ctx, *id)
+	switch {
+	case err != nil:
+		return orCode(err, missing)
+	case endpoint.AccountID != scope.AccountID || endpoint.Livemode != scope.Livemode:
+		return missing
+	}
+	return nil
 }
 
 // Deliveries returns a page of the scope's webhook deliveries, newest event

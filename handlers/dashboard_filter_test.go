@@ -1,0 +1,67 @@
+package handlers_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"candor/intake"
+	"candor/service"
+)
+
+// foreignObjects makes in the scope one of each kind that a filter can name.
+func (b *bench) foreignObjects(scope intake.Scope) map[string]string {
+	b.Helper()
+	key, _, err := b.service.CreateAPIKey(b.Context(), scope, someone, service.NewKey{Name: "Theirs"})
+	b.ok(err)
+	session := b.newSession(scope, intake.NewSession{WebhookURL: "https://theirs.example/"})
+	b.happen(session, intake.PDFReadyPayload{SessionID: session.ID})
+	deliveries, err := b.db.Deliveries(b.Context(), session.ID)
+	b.ok(err)
+	return map[string]string{"key": key.ID.String(), "session": session.ID.String(), "endpoint": deliveries[0].EndpointID.String()}
+}
+
+// A filter that can't be followed says so: the whole list would look like what
+// was asked for. What another account or mode has isn't there.
+func TestFiltersThatCanNotBeFollowed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	owner := b.staff(intake.RoleOwner)
+	other := b.newAccount("other@lender.example", "starter")
+	wrong := map[string][]string{
+		"sessions?status": {"in-progress"}, "audit?action": {"api_key.made"},
+		"webhooks?state": {"done"}, "webhooks?type": {"session.nonsense"}, "webhooks?status": {"6xx"},
+		"webhooks?endpoint": {"whe_nonsense", intake.NewEndpointID().String()}, "webhooks?session": {"sess_nonsense"},
+		"requests?key": {"key_nonsense"}, "requests?method": {"BREW"}, "requests?status": {"418"}, "requests?code": {"teapot"},
+	}
+	for _, scope := range []intake.Scope{{AccountID: other.AccountID}, {AccountID: b.account.AccountID, Livemode: true}} {
+		theirs := b.foreignObjects(scope)
+		wrong["webhooks?endpoint"] = append(wrong["webhooks?endpoint"], theirs["endpoint"])
+		wrong["requests?key"] = append(wrong["requests?key"], theirs["key"])
+		owner.wantPage(owner.get("/dashboard/test/sessions?before="+theirs["session"]), http.StatusNotFound)
+		owner.wantPage(owner.get("/dashboard/test/webhooks?session="+theirs["session"]), http.StatusOK, "No deliveries")
+	}
+	for place, values := range wrong {
+		_, field, _ := strings.Cut(place, "?")
+		for _, value := range values {
+			page := owner.get("/dashboard/test/" + place + "=" + url.QueryEscape(value))
+			owner.wantPage(page, http.StatusOK, "There is a problem", `href="#`+field+`"`, `id="`+field+`-error"`)
+		}
+	}
+	for _, export := range []string{"sessions/export?status=in-progress", "audit/export?action=api_key.made"} {
+		page := owner.get("/dashboard/test/" + export)
+		if page.Code != http.StatusBadRequest || strings.HasPrefix(page.Header().Get("Content-Type"), "text/csv") {
+			t.Errorf("%s: %d, %s", export, page.Code, page.Header().Get("Content-Type"))
+		}
+	}
+	own := b.foreignObjects(b.testScope())
+	for _, right := range []string{
+		"sessions?status=in_progress", "audit?action=api_key.created", "webhooks?state=failed&type=session.completed&status=timeout&endpoint=" + own["endpoint"],
+		"webhooks?session=" + own["session"], "requests?method=GET&status=4xx&code=not_found&key=" + own["key"], "requests?status=201",
+	} {
+		if page := owner.get("/dashboard/test/" + right); strings.Contains(page.Body.String(), "There is a problem") {
+			t.Errorf("%s isn't understood", right)
+		}
+	}
+}
