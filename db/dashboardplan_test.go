@@ -38,7 +38,7 @@ func TestDashboardReadsFewOfWhatWentWrong(t *testing.T) {
 		measured := &store{DB: openWith(t, dsn, "-c plan_cache_mode="+mode), TB: t, ctx: s.ctx, scope: s.scope}
 		measured.expectFewFailed(cancelled.EndpointID)
 		measured.expectFewErrors(codes)
-		for name, f := range map[string]intake.SessionFilter{"by customer": {CustomerEmail: "many@customer.example"}, "by reference": {ReferenceID: "MANY"}} {
+		for name, f := range map[string]intake.SessionFilter{"by customer": {CustomerEmail: "many@customer.example"}, "by reference": {ReferenceID: "MANY"}, "by search": {Search: "many@customer.example"}, "by searched reference": {Search: "MANY"}} {
 			measured.expectFew("count "+name, func() error {
 				n, err := measured.CountSessions(s.ctx, s.scope, f, start, 100)
 				if n != 100 {
@@ -68,12 +68,13 @@ func (s *store) manyErrors(n int) []intake.Code {
 	return []intake.Code{intake.CodeSessionNotFound, intake.CodeValidation, intake.CodeUnauthorized}
 }
 
+// manyOfOneCustomer makes n sessions of one customer, and n of others.
 func (s *store) manyOfOneCustomer(n int) {
 	s.Helper()
 	_, err := s.ExecContext(s.ctx, `
 		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, reference_id, metadata, created_at, expires_at)
-		SELECT gen_random_uuid(), $1, false, 'expired', 'financial_statement', 'many@customer.example', 'MANY', '{}', $2::timestamptz - i * interval '1 minute', $2
-		FROM generate_series(1, $3::int) i`, s.scope.AccountID, start, n)
+		SELECT gen_random_uuid(), $1, false, 'expired', 'financial_statement', of || '@customer.example', upper(of), '{}', $2::timestamptz - i * interval '1 minute', $2
+		FROM generate_series(1, $3::int) i, LATERAL (VALUES ('many'), ('other' || i)) o (of)`, s.scope.AccountID, start, n)
 	s.ok(err)
 }
 

@@ -93,6 +93,10 @@ func requests(s *store) map[string]func() error {
 		"list by reference":       list(intake.SessionFilter{ReferenceID: "REF 100"}),
 		"list by no reference":    list(intake.SessionFilter{ReferenceID: "none"}),
 		"list by e-mail":          list(intake.SessionFilter{CustomerEmail: "Customer7@example.com"}),
+		"search":                  list(intake.SessionFilter{Search: "Customer7@example.com"}),
+		"search expired":          list(intake.SessionFilter{Search: "REF 100", Status: intake.Expired}),
+		"search for nothing":      list(intake.SessionFilter{Search: "none", Status: intake.Pending, CreatedAfter: &after}),
+		"search before":           list(intake.SessionFilter{Search: "REF 100", CreatedBefore: &before}),
 		"list by all":             list(intake.SessionFilter{ReferenceID: "REF 100", CustomerEmail: "Customer7@example.com", Status: intake.Expired, CreatedAfter: &after, CreatedBefore: &before}),
 		"list after":              list(intake.SessionFilter{CreatedAfter: &after}),
 		"list before":             list(intake.SessionFilter{CreatedBefore: &before}),
@@ -101,6 +105,13 @@ func requests(s *store) map[string]func() error {
 		"list expired after":      list(intake.SessionFilter{Status: intake.Expired, CreatedAfter: &after}),
 		"list expired between":    list(intake.SessionFilter{Status: intake.Expired, CreatedAfter: &after, CreatedBefore: &before}),
 		"list pending, reference": list(intake.SessionFilter{Status: intake.Pending, ReferenceID: "REF 100"}),
+		"whether any was opened": func() error {
+			opened, err := s.AnySessionOpened(s.ctx, s.scope)
+			if opened {
+				s.Error("a session is said to be opened where none was")
+			}
+			return err
+		},
 		"get": func() error {
 			_, err := s.Session(s.ctx, s.scope, id)
 			return err

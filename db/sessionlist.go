@@ -17,7 +17,7 @@ func (d *DB) Sessions(ctx context.Context, scope intake.Scope, f intake.SessionF
 	if err != nil || page.Number-1 > total/page.Size {
 		return nil, total, err // past the end, where the offset need not even fit a number
 	}
-	query, args := newConditions(scope, f).pageQuery(f.Status, page, now)
+	query, args := newConditions(scope, f).pageQuery(f, page, now)
 	var out []intake.Session
 	if err := d.SelectContext(ctx, &out, query, args...); err != nil {
 		return nil, 0, wrap(err, "list sessions")
@@ -92,7 +92,7 @@ func (d *DB) SessionsBefore(ctx context.Context, scope intake.Scope, f intake.Se
 	if last != nil {
 		c.clauses = append(c.clauses, fmt.Sprintf("(created_at, id) < (%s, %s)", c.arg(last.CreatedAt), c.arg(last.ID)))
 	}
-	query, args := c.pageQuery(f.Status, intake.Page{Number: 1, Size: limit}, now)
+	query, args := c.pageQuery(f, intake.Page{Number: 1, Size: limit}, now)
 	var out []intake.Session
 	if err := d.SelectContext(ctx, &out, query, args...); err != nil {
 		return nil, wrap(err, "list sessions")
@@ -107,27 +107,53 @@ func (d *DB) SessionsBefore(ctx context.Context, scope intake.Scope, f intake.Se
 // of one reference or customer, for which there are no counters, are counted to
 // limit and no further, 0 for all.
 func (d *DB) CountSessions(ctx context.Context, scope intake.Scope, f intake.SessionFilter, now time.Time, limit int) (int, error) {
-	if f.ReferenceID != "" || f.CustomerEmail != "" {
+	if f.ByCustomer() {
 		return d.countMatching(ctx, scope, f, now, limit)
 	}
 	return d.countByDay(ctx, scope, f, now)
 }
 
-func (c *conditions) pageQuery(status intake.Status, page intake.Page, now time.Time) (string, []any) {
-	const order = " ORDER BY created_at DESC, id DESC LIMIT "
-	nowArg := ""
-	if status != "" && status != intake.Completed && status != intake.Cancelled {
-		nowArg = c.arg(now)
+// searchClauses are the conditions that together make up what was searched
+// for; no session meets two of them. Each has an index of its own.
+func (c *conditions) searchClauses(search string) []string {
+	if search == "" {
+		return []string{"true"}
 	}
+	text := c.arg(search)
+	byEmail := "lower(customer_email) = lower(" + text + ")"
+	return []string{byEmail, "reference_id = " + text + " AND NOT " + byEmail}
+}
+
+// nowFor is the placeholder of now for statusClauses, "" where they need none.
+func (c *conditions) nowFor(status intake.Status, now time.Time) string {
+	if status == "" || status == intake.Completed || status == intake.Cancelled {
+		return ""
+	}
+	return c.arg(now)
+}
+
+// AnySessionOpened reports whether a customer has ever opened one of the
+// scope's sessions, whatever became of it.
+func (d *DB) AnySessionOpened(ctx context.Context, scope intake.Scope) (opened bool, err error) {
+	err = d.GetContext(ctx, &opened, `
+		SELECT EXISTS (SELECT 1 FROM session WHERE account_id = $1 AND livemode = $2 AND accessed_at IS NOT NULL)`, scope.AccountID, scope.Livemode)
+	return opened, wrap(err, "look for an opened session")
+}
+
+func (c *conditions) pageQuery(f intake.SessionFilter, page intake.Page, now time.Time) (string, []any) {
+	const order = " ORDER BY created_at DESC, id DESC LIMIT "
+	nowArg := c.nowFor(f.Status, now)
 	offset := (page.Number - 1) * page.Size
 	reach := c.arg(offset + page.Size)
 	var parts []string
-	for i, clause := range statusClauses(status, nowArg) {
-		from := "session WHERE " + c.where(clause)
-		if i > 0 {
-			from = overdue(clause) + " WHERE " + c.where()
+	for _, found := range c.searchClauses(f.Search) {
+		for i, clause := range statusClauses(f.Status, nowArg) {
+			from := "session WHERE " + c.where(found, clause)
+			if i > 0 {
+				from = overdue(clause) + " WHERE " + c.where(found)
+			}
+			parts = append(parts, "(SELECT "+sessionColumns+" FROM "+from+order+reach+")")
 		}
-		parts = append(parts, "(SELECT "+sessionColumns+" FROM "+from+order+reach+")")
 	}
 	query := "SELECT * FROM (" + strings.Join(parts, " UNION ALL ") + ") s" + order + c.arg(page.Size) + " OFFSET " + c.arg(offset)
 	return query, c.args
@@ -144,15 +170,16 @@ func overdue(clause string) string {
 // few unless a partner tests with one.
 func (d *DB) countMatching(ctx context.Context, scope intake.Scope, f intake.SessionFilter, now time.Time, limit int) (int, error) {
 	c := newConditions(scope, f)
-	nowArg := ""
-	if f.Status != "" && f.Status != intake.Completed && f.Status != intake.Cancelled {
-		nowArg = c.arg(now)
-	}
-	clauses := statusClauses(f.Status, nowArg)
-	matching := "SELECT 1 FROM session WHERE " + c.where("("+strings.Join(clauses, " OR ")+")")
+	status := "(" + strings.Join(statusClauses(f.Status, c.nowFor(f.Status, now)), " OR ") + ")"
+	searched, most := c.searchClauses(f.Search), ""
 	if limit > 0 {
-		matching += " LIMIT " + c.arg(limit)
+		most = " LIMIT " + c.arg(limit)
 	}
+	var parts []string
+	for _, found := range searched {
+		parts = append(parts, "(SELECT 1 FROM session WHERE "+c.where(found, status)+most+")")
+	}
+	matching := "SELECT 1 FROM (" + strings.Join(parts, " UNION ALL ") + ") found" + most
 	var total int
 	err := d.GetContext(ctx, &total, "SELECT count(*) FROM ("+matching+") m", c.args...)
 	return total, wrap(err, "count sessions")

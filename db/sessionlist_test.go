@@ -28,7 +28,7 @@ func randomSessions(s *store, n int) []*intake.Session {
 		session := s.session(s.scope, created, func(x *intake.Session) {
 			x.CustomerEmail = []string{"jo@customer.example", "JO@customer.example", "ann@customer.example"}[random.IntN(3)]
 			if reference := random.IntN(4); reference > 0 {
-				text := fmt.Sprint("REF ", reference)
+				text := []string{"REF 1", "REF 2", "ann@customer.example"}[reference-1]
 				x.ReferenceID = &text
 			}
 			x.ExpiresAt = listNow.Add(time.Duration(random.IntN(3)-1) * time.Hour)
@@ -54,6 +54,7 @@ func matching(sessions []*intake.Session, f intake.SessionFilter, now time.Time)
 	for _, x := range sessions {
 		if (f.Status == "" || x.StatusAt(now) == f.Status) &&
 			(f.ReferenceID == "" || x.ReferenceID != nil && *x.ReferenceID == f.ReferenceID) &&
+			(f.Search == "" || strings.EqualFold(x.CustomerEmail, f.Search) || x.ReferenceID != nil && *x.ReferenceID == f.Search) &&
 			(f.CustomerEmail == "" || strings.EqualFold(x.CustomerEmail, f.CustomerEmail)) &&
 			(f.CreatedAfter == nil || x.CreatedAt.After(*f.CreatedAfter)) &&
 			(f.CreatedBefore == nil || x.CreatedAt.Before(*f.CreatedBefore)) {
@@ -79,6 +80,10 @@ func TestSessionsMatchANaiveFilter(t *testing.T) {
 		times = append(times, &moment)
 	}
 	for _, status := range append([]intake.Status{""}, intake.Statuses...) {
+		for _, search := range []string{"ann@customer.example", "Ann@Customer.example", "REF 2", "none"} {
+			checkList(s, sessions, intake.SessionFilter{Status: status, Search: search})
+			checkList(s, sessions, intake.SessionFilter{Status: status, Search: search, CreatedAfter: times[3]})
+		}
 		for _, reference := range []string{"", "REF 1", "none"} {
 			for _, email := range []string{"", "jO@customer.example"} {
 				for _, after := range times {

@@ -65,3 +65,24 @@ func TestFiltersThatCanNotBeFollowed(t *testing.T) {
 		}
 	}
 }
+
+// A reference may look like an address, and an address be somebody's reference.
+func TestSearchFindsAddressesAndReferences(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	support := b.staff(intake.RoleSupport)
+	loan := b.newSession(b.testScope(), intake.NewSession{ReferenceID: "loan 7 @ Branch"})
+	ann := b.newSession(b.testScope(), intake.NewSession{CustomerEmail: "ann@customer.example"})
+	about := b.newSession(b.testScope(), intake.NewSession{CustomerEmail: "jo@customer.example", ReferenceID: "ann@customer.example"})
+	for search, want := range map[string][3]bool{
+		"loan 7 @ Branch": {true, false, false}, "Ann@customer.example": {false, true, false}, "ann@customer.example": {false, true, true}, "@": {},
+	} {
+		for _, path := range []string{"sessions", "sessions/export"} {
+			text := support.get("/dashboard/test/" + path + "?q=" + url.QueryEscape(search)).Body.String()
+			got := [3]bool{strings.Contains(text, loan.ID.String()), strings.Contains(text, ann.ID.String()), strings.Contains(text, about.ID.String())}
+			if got != want {
+				t.Errorf("%s for %q lists %v, want %v", path, search, got, want)
+			}
+		}
+	}
+}

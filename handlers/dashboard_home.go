@@ -19,7 +19,7 @@ func (s *Server) showHome(c echo.Context, v *staffVisit) error {
 		Page: s.staffPageOf(v, "Home"), ByStatus: figures.ByStatus, Period: *figures.Now, Before: *figures.Before,
 		Funnel: *figures.Funnel, TimesBefore: figures.TimesBefore,
 		Sessions: v.Session.May(intake.UseSessions), Webhooks: v.Session.May(intake.ManageWebhooks), Keys: v.Session.May(intake.ManageKeys),
-		Billing: v.Session.May(intake.UseBilling), HasKey: figures.HasKey, BaseURL: s.BaseURL,
+		Billing: v.Session.May(intake.UseBilling), HasKey: figures.HasKey, Opened: figures.Opened, BaseURL: s.BaseURL,
 	}
 	for _, e := range figures.Endpoints {
 		page.Arrived = page.Arrived || e.LastSuccessAt != nil

@@ -28,12 +28,7 @@ func sessionFilter(values url.Values) (f intake.SessionFilter, shown dashboard.S
 	shown = dashboard.SessionFilters{
 		Search: strings.TrimSpace(values.Get("q")), Status: values.Get("status"), From: values.Get("from"), To: values.Get("to"),
 	}
-	search, _ := form.CleanText(shown.Search, len(shown.Search))
-	if strings.Contains(search, "@") {
-		f.CustomerEmail = search
-	} else {
-		f.ReferenceID = search
-	}
+	f.Search, _ = form.CleanText(shown.Search, len(shown.Search))
 	f.Status, problems = choiceIn("status", shown.Status, intake.Statuses, problems)
 	from, problems := dayIn("from", shown.From, problems)
 	if from != nil {

@@ -104,8 +104,15 @@ type SessionFilter struct {
 	Status        Status
 	ReferenceID   string
 	CustomerEmail string     // the whole address, any case
+	Search        string     // ReferenceID or CustomerEmail
 	CreatedAfter  *time.Time // exclusive
 	CreatedBefore *time.Time // exclusive
+}
+
+// ByCustomer reports whether the filter narrows the list to a customer or a
+// reference.
+func (f SessionFilter) ByCustomer() bool {
+	return f.ReferenceID != "" || f.CustomerEmail != "" || f.Search != ""
 }
 
 // A Page is a slice of a list: Number from 1, Size items.

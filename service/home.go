@@ -20,7 +20,8 @@ type HomeFigures struct {
 	ByStatus     map[intake.Status]int
 	Endpoints    []intake.Endpoint
 	Subscription *CurrentSubscription // nil in test mode, and without one
-	HasKey       bool
+	HasKey       bool                 // or had one lately
+	Opened       bool                 // a customer has opened a session, whatever became of it
 }
 
 // Home returns what the home page shows of the scope. It reads counters, and
@@ -51,7 +52,10 @@ func (s *Service) Home(ctx context.Context, scope intake.Scope) (*HomeFigures, e
 	if h.Endpoints, err = s.DB.Endpoints(ctx, scope); err != nil {
 		return nil, err
 	}
-	keys, err := s.DB.APIKeys(ctx, scope, false)
+	if h.Opened, err = s.DB.AnySessionOpened(ctx, scope); err != nil {
+		return nil, err
+	}
+	keys, err := s.DB.APIKeys(ctx, scope, true)
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func (s *Service) SessionsBefore(ctx context.Context, scope intake.Scope, f inta
 	slice := &SessionSlice{Sessions: sessions[:min(limit, len(sessions))], Total: len(sessions), More: len(sessions) > limit}
 	if slice.More || before != nil {
 		slice.Total, err = s.DB.CountSessions(ctx, scope, f, now, CountMost)
-		slice.OrMore = slice.Total == CountMost && (f.ReferenceID != "" || f.CustomerEmail != "")
+		slice.OrMore = slice.Total == CountMost && f.ByCustomer()
 	}
 	return slice, err
 }
