@@ -63,7 +63,7 @@ func (s *Server) sessionPDF(ctx context.Context, r *pdfRequest) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	content, err := s.Service.PDF(ctx, scopeIn(ctx), id, actorIn(ctx))
+	content, err := s.Service.PDF(ctx, scopeIn(ctx), id, readerIn(ctx, actorIn(ctx)))
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (s *Server) sessionDocument(ctx context.Context, r *documentRequest) (*file
 		return nil, err
 	}
 	id, _ := intake.ParseDocumentID(r.DocumentID) // the id of no document where it is malformed
-	document, err := s.Service.Document(ctx, scopeIn(ctx), session, id, actorIn(ctx))
+	document, err := s.Service.Document(ctx, scopeIn(ctx), session, id, readerIn(ctx, actorIn(ctx)))
 	if err != nil {
 		return nil, err
 	}

@@ -202,7 +202,7 @@ func (s *Server) sessionData(ctx context.Context, r *sessionID) (*submittedData,
 	if err != nil {
 		return nil, err
 	}
-	of, err := s.Service.Data(ctx, scopeIn(ctx), id, actorIn(ctx))
+	of, err := s.Service.Data(ctx, scopeIn(ctx), id, readerIn(ctx, actorIn(ctx)))
 	if err != nil {
 		return nil, err
 	}

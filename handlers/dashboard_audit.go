@@ -81,6 +81,9 @@ func (s *Server) exportAudit(c echo.Context, v *staffVisit) error {
 	h := c.Response().Header()
 	h.Set(echo.HeaderContentType, "text/csv; charset=utf-8")
 	h.Set(echo.HeaderContentDisposition, disposition(false, "audit_log_"+s.Clock.Now().Format(time.DateOnly)+".csv"))
+	if requestOf(c).headOnly {
+		return c.NoContent(http.StatusOK)
+	}
 	w := csv.NewWriter(c.Response())
 	err := w.Write([]string{"id", "at", "mode", "actor_kind", "actor", "action", "target_id", "target", "address", "before", "after"})
 	if err != nil {

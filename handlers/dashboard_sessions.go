@@ -218,7 +218,7 @@ func (s *Server) downloadData(c echo.Context, v *staffVisit) error {
 	if err != nil {
 		return err
 	}
-	data, err := s.Service.Data(c.Request().Context(), v.Scope, id, v.actor)
+	data, err := s.Service.Data(c.Request().Context(), v.Scope, id, readerIn(c.Request().Context(), v.actor))
 	if err != nil {
 		return err
 	}
@@ -235,7 +235,7 @@ func (s *Server) downloadPDF(c echo.Context, v *staffVisit) error {
 	if err != nil {
 		return err
 	}
-	content, err := s.Service.PDF(c.Request().Context(), v.Scope, id, v.actor)
+	content, err := s.Service.PDF(c.Request().Context(), v.Scope, id, readerIn(c.Request().Context(), v.actor))
 	if errors.Is(err, &intake.Error{Code: intake.CodePDFNotReady}) {
 		s.leaveStaffNotice(c, "pdf_not_ready")
 		return c.Redirect(http.StatusSeeOther, dashboard.URL(v.Scope.Livemode, "sessions/"+id.String()))
@@ -258,7 +258,7 @@ func (s *Server) downloadDocument(c echo.Context, v *staffVisit) error {
 		return err
 	}
 	document, _ := intake.ParseDocumentID(c.Param("document")) // the id of no document where it is malformed
-	content, err := s.Service.Document(c.Request().Context(), v.Scope, id, document, v.actor)
+	content, err := s.Service.Document(c.Request().Context(), v.Scope, id, document, readerIn(c.Request().Context(), v.actor))
 	if err != nil {
 		return err
 	}
@@ -278,6 +278,9 @@ func (s *Server) exportSessions(c echo.Context, v *staffVisit) error {
 	h := c.Response().Header()
 	h.Set(echo.HeaderContentType, "text/csv; charset=utf-8")
 	h.Set(echo.HeaderContentDisposition, disposition(false, "sessions_"+dashboard.ModeName(v.Scope.Livemode)+"_"+s.Clock.Now().Format(time.DateOnly)+".csv"))
+	if requestOf(c).headOnly {
+		return c.NoContent(http.StatusOK)
+	}
 	w := csv.NewWriter(c.Response())
 	err := w.Write([]string{
 		"id", "status", "customer_email", "customer_name", "reference_id", "created_at", "expires_at", "accessed_at", "completed_at", "cancelled_at", "sections_completed",

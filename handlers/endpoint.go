@@ -183,6 +183,15 @@ func actorIn(ctx context.Context) intake.Actor {
 	return r.principal.Actor(r.address)
 }
 
+// readerIn is who is given what the request asks for: by, or nobody where it
+// asks for the headers alone.
+func readerIn(ctx context.Context, by intake.Actor) intake.Actor {
+	if requestIn(ctx).headOnly {
+		by.Kind = intake.ActorNobody
+	}
+	return by
+}
+
 // readBody returns the body of a JSON request.
 func readBody(c echo.Context) ([]byte, error) {
 	r := c.Request()

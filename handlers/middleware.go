@@ -24,6 +24,7 @@ type request struct {
 	code      intake.Code       // of the API's answer, "" where it is no error
 	created   *intake.SessionID // by the API, if the answer says so, too
 	staff     *staffVisit       // nil outside the dashboard
+	headOnly  bool              // it asks for an answer's headers alone
 }
 
 type requestKey struct{}
@@ -42,7 +43,7 @@ func requestIn(ctx context.Context) *request {
 // and a partner's question share (D27). A client's own is not taken over.
 func (s *Server) identifyRequest(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		r := &request{id: intake.NewRequestID(s.Clock.Now()), address: c.RealIP()}
+		r := &request{id: intake.NewRequestID(s.Clock.Now()), address: c.RealIP(), headOnly: c.Request().Method == http.MethodHead}
 		c.SetRequest(c.Request().WithContext(context.WithValue(c.Request().Context(), requestKey{}, r)))
 		c.Response().Header().Set("X-Request-Id", r.id.String())
 		return next(c)

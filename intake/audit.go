@@ -19,6 +19,8 @@ const (
 	ActorKey      ActorKind = "key"
 	ActorOperator ActorKind = "operator" // by a command
 	ActorSystem   ActorKind = "system"
+	// ActorNobody is in no log: it is who gets what isn't sent.
+	ActorNobody ActorKind = "nobody"
 )
 
 // Actor is the signed-in user as an actor.

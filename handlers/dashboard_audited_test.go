@@ -1,0 +1,55 @@
+package handlers_test
+
+import (
+	"net/http"
+	"testing"
+
+	"candor/intake"
+)
+
+// Whoever asks for the headers alone has read nothing, and exported nothing.
+func TestOnlyWhatIsSentIsNoted(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	owner := b.staff(intake.RoleOwner)
+	session := b.newSession(b.testScope(), intake.NewSession{})
+	b.open(session.ID)
+	b.upload(session.ID, "payslip.pdf")
+	b.complete(session.ID)
+	b.storePDF(session.ID, []byte("%PDF-1.7"))
+	documents, err := b.db.Documents(t.Context(), session.ID)
+	b.ok(err)
+	paths := map[intake.AuditAction]string{
+		intake.AuditDataRead: "/data", intake.AuditPDFRead: "/pdf", intake.AuditDocumentRead: "/documents/" + documents[0].ID.String(),
+	}
+	const ask, get = http.MethodHead, http.MethodGet
+	for action, path := range paths {
+		path = "/sessions/" + session.ID.String() + path
+		head := owner.send(ask, "/dashboard/test"+path, nil, nil)
+		if api := b.send(ask, path, b.account.TestKey, nil, ""); head.Code != http.StatusOK || api.Code != http.StatusOK {
+			t.Errorf("%s: HEAD is answered %d and %d", path, head.Code, api.Code)
+		}
+		b.audited(action, 0)
+		full := owner.get("/dashboard/test" + path)
+		for _, name := range []string{"Content-Type", "Content-Length", "Content-Disposition"} {
+			if head.Header().Get(name) != full.Header().Get(name) {
+				t.Errorf("%s: %s is %q for HEAD, %q for GET", path, name, head.Header().Get(name), full.Header().Get(name))
+			}
+		}
+		b.audited(action, 1)
+		b.send(get, path, b.account.TestKey, nil, "")
+		b.audited(action, 2)
+	}
+	for action, path := range map[intake.AuditAction]string{intake.AuditSessionsExported: "sessions/export", intake.AuditLogExported: "audit/export"} {
+		owner.wantPage(owner.send(ask, "/dashboard/test/"+path, nil, nil), http.StatusOK)
+		b.audited(action, 0)
+		owner.wantPage(owner.get("/dashboard/test/"+path), http.StatusOK)
+		b.audited(action, 1)
+	}
+	// Nor is a document read whose bytes are lost.
+	b.ok(b.service.Blobs.Delete(t.Context(), documents[0].ID.String()))
+	if a := owner.get("/dashboard/test/sessions/" + session.ID.String() + paths[intake.AuditDocumentRead]); a.Code != http.StatusNotFound {
+		t.Errorf("a lost document is answered %d", a.Code)
+	}
+	b.audited(intake.AuditDocumentRead, 2)
+}
