@@ -166,11 +166,15 @@ func (tx *Tx) SetPaymentMethod(ctx context.Context, provider, customer, method, 
 }
 
 // DropPaymentMethod forgets a method of payment that is no longer stored at the
-// provider.
-func (tx *Tx) DropPaymentMethod(ctx context.Context, provider, method string) error {
-	_, err := tx.ExecContext(ctx, `
-		UPDATE payment_method SET method_id = NULL, label = NULL WHERE provider = $1 AND method_id = $2`, provider, method)
-	return wrap(err, "drop payment method")
+// provider, and returns whose it was and its label. ErrNotFound where nobody
+// paid by it.
+func (tx *Tx) DropPaymentMethod(ctx context.Context, provider, method string) (account intake.AccountID, label string, err error) {
+	err = tx.QueryRowContext(ctx, `
+		UPDATE payment_method m SET method_id = NULL, label = NULL
+		FROM (SELECT account_id, label FROM payment_method WHERE provider = $1 AND method_id = $2 FOR UPDATE) was
+		WHERE m.account_id = was.account_id
+		RETURNING was.account_id, coalesce(was.label, '')`, provider, method).Scan(&account, &label)
+	return account, label, wrap(err, "drop payment method")
 }
 
 // PayNow brings the payments of an account's unsettled invoices forward to now,

@@ -56,7 +56,8 @@ func open(ctx context.Context, config service.Config, now time.Time) (*office, e
 	o.Service, o.clock = copyOf(config)
 	o.past(180 * 24 * time.Hour)
 	o.opened = o.clock.at
-	created, err := o.CreateAccount(ctx, service.NewAccount{Name: partnerName, Email: ownerEmail, Plan: "professional"})
+	created, err := o.CreateAccount(ctx, service.NewAccount{Name: partnerName, Email: ownerEmail, Plan: "professional"},
+		intake.Actor{Kind: intake.ActorOperator, ID: "command", Name: "operator"})
 	var known *intake.Error
 	if errors.As(err, &known) {
 		return nil, ErrSeeded

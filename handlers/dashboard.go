@@ -302,11 +302,26 @@ func errorItems(fields form.Errors) []views.ErrorItem {
 	return out
 }
 
+// lostVisit is a signed-in user's request for a page of a mode that isn't there,
+// nil for any other's.
+func (s *Server) lostVisit(c echo.Context) *staffVisit {
+	mode, _, _ := strings.Cut(strings.TrimPrefix(c.Request().URL.Path, dashboard.Root+"/"), "/")
+	session, err := s.staffSession(c)
+	if err != nil || session == nil || mode != "live" && mode != "test" {
+		return nil // there is an error to be shown already
+	}
+	return &staffVisit{Session: session, Scope: intake.Scope{AccountID: session.AccountID, Livemode: mode == "live"}, route: &staffRoute{}}
+}
+
 // staffError answers an error of the dashboard with a page that says what it
 // is. Those who aren't signed in see no menu.
 func (s *Server) staffError(c echo.Context, status int, public *intake.Error) error {
 	p := dashboard.ProblemPage{Page: dashboard.Page{Title: "Sorry, something went wrong", Now: s.Clock.Now()}, Text: public.Message}
-	if v := requestOf(c).staff; v != nil {
+	v := requestOf(c).staff
+	if v == nil && status == http.StatusNotFound {
+		v = s.lostVisit(c)
+	}
+	if v != nil {
 		p.Page = s.staffPageOf(v, p.Title)
 	}
 	switch status {

@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"candor/intake"
@@ -52,4 +53,41 @@ func TestOnlyWhatIsSentIsNoted(t *testing.T) {
 		t.Errorf("a lost document is answered %d", a.Code)
 	}
 	b.audited(intake.AuditDocumentRead, 2)
+}
+
+// What a key changes is in the audit log. That it made a session is in the
+// session and the log of requests, and the audit log says so.
+func TestWhatKeysChangeIsNoted(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	owner := b.staff(intake.RoleOwner)
+	id := b.post("/sessions", validBody).status(http.StatusCreated).object()["id"].(string)
+	b.audited(intake.AuditSessionCreated, 0)
+	owner.wantPage(owner.get("/dashboard/test/sessions/"+id), http.StatusOK, "First key")
+	owner.wantPage(owner.get("/dashboard/test/audit"), http.StatusOK, "Sessions that keys create are in each session’s history and under API requests")
+	b.call(apiCall{method: http.MethodDelete, path: "/sessions/" + id}).status(http.StatusOK)
+	b.audited(intake.AuditSessionCancelled, 1)
+	owner.says("/dashboard/test/audit", "Session cancelled", "First key API key, ")
+}
+
+// A page that isn't there leads back into the mode that was asked for.
+func TestNoPageInTheShell(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	owner := b.staff(intake.RoleOwner)
+	const switched = `aria-label="Mode"`
+	for path, live := range map[string]string{"/dashboard/live/nowhere": "true", "/dashboard/test/nowhere/else": "false", "/dashboard/live/sessions/nonsense": "true"} {
+		owner.wantPage(owner.get(path), http.StatusNotFound, "There is nothing here", switched, `" aria-current="`+live+`">Live</a>`)
+	}
+	for _, path := range []string{"/dashboard/nowhere", "/dashboard/prod/sessions"} {
+		page := owner.get(path)
+		owner.wantPage(page, http.StatusNotFound, "There is nothing here")
+		if strings.Contains(page.Body.String(), switched) {
+			t.Errorf("%s shows a mode that nobody asked for", path)
+		}
+	}
+	page := b.stranger().get("/dashboard/live/nowhere")
+	if page.Code != http.StatusNotFound || strings.Contains(page.Body.String(), switched) {
+		t.Errorf("a stranger sees %d: %s", page.Code, words(page.Body.String()))
+	}
 }

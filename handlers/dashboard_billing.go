@@ -199,7 +199,7 @@ func (s *Server) addCard(c echo.Context, v *staffVisit) error {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), cardPageWait)
 	defer cancel()
 	back := s.BaseURL + dashboard.URL(v.Scope.Livemode, "billing") + "?" + cardQuery + "="
-	page, err := s.Service.CardPage(ctx, v.Scope.AccountID, back+"stored", back+"none")
+	page, err := s.Service.CardPage(ctx, v.Scope.AccountID, v.actor, back+"stored", back+"none")
 	if errors.As(err, new(*intake.Error)) {
 		return err
 	}

@@ -214,14 +214,11 @@ func (s *Server) cancelDelivery(c echo.Context, v *staffVisit) error {
 // sendTestEvent sends an example to a URL and shows request and response.
 func (s *Server) sendTestEvent(c echo.Context, v *staffVisit) error {
 	ctx := c.Request().Context()
-	sent, err := s.Service.SendTestEvent(ctx, v.Scope.AccountID, c.FormValue("url"))
+	sent, err := s.Service.SendTestEvent(ctx, v.Scope.AccountID, v.actor, c.FormValue("url"))
 	if wrong := problems(err); wrong != nil {
 		return s.webhooksPage(c, v, http.StatusUnprocessableEntity, c.FormValue("url"), wrong)
 	}
 	if err != nil {
-		return err
-	}
-	if err := s.Service.NoteTestEvent(ctx, v.Scope, v.actor, sent.URL); err != nil {
 		return err
 	}
 	headers := dashboard.HeaderLines(sent.Result.RequestHeader)

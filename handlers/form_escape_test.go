@@ -16,7 +16,7 @@ func TestAnswersAreEscaped(t *testing.T) {
 	t.Parallel()
 	const markup = `<script>alert("x")</script>'><img src=x onerror=alert(1)>`
 	b := newBench(t)
-	account, err := b.service.CreateAccount(t.Context(), service.NewAccount{Name: markup, Email: "odd@lender.example", Plan: "starter"})
+	account, err := b.service.CreateAccount(t.Context(), service.NewAccount{Name: markup, Email: "odd@lender.example", Plan: "starter"}, someone)
 	b.ok(err)
 	b.account = account
 	session := b.newSession(b.testScope(), intake.NewSession{CustomerName: "Zoë " + markup, ReferenceID: markup})

@@ -113,7 +113,7 @@ func (b *bench) ok(err error) {
 
 func (b *bench) newAccount(email, plan string) *service.CreatedAccount {
 	b.Helper()
-	account, err := b.service.CreateAccount(b.Context(), service.NewAccount{Name: "Lender & Sons", Email: email, Plan: plan})
+	account, err := b.service.CreateAccount(b.Context(), service.NewAccount{Name: "Lender & Sons", Email: email, Plan: plan}, someone)
 	b.ok(err)
 	return account
 }

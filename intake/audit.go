@@ -81,7 +81,8 @@ const (
 	AuditInvited           AuditAction = "staff.invited"
 	AuditInvitationRevoked AuditAction = "staff.invitation_revoked"
 	AuditJoined            AuditAction = "staff.joined"
-	AuditAccountOpened     AuditAction = "account.opened" // by signing up
+	AuditAccountOpened     AuditAction = "account.opened"  // by signing up
+	AuditAccountCreated    AuditAction = "account.created" // by an operator
 
 	AuditAccountChanged AuditAction = "account.changed"
 
@@ -90,6 +91,9 @@ const (
 	AuditSubscriptionCancelled AuditAction = "subscription.cancelled"
 	AuditReactivated           AuditAction = "subscription.reactivated"
 	AuditBillingEmail          AuditAction = "billing.email_changed"
+	AuditCardPage              AuditAction = "billing.card_page_opened" // the payment provider's
+	AuditCardStored            AuditAction = "billing.card_stored"      // as the payment provider says
+	AuditCardRemoved           AuditAction = "billing.card_removed"
 	AuditInvoicePaid           AuditAction = "invoice.paid" // as an operator says
 	AuditInvoiceFailed         AuditAction = "invoice.payment_failed"
 	AuditInvoiceVoid           AuditAction = "invoice.voided"
@@ -129,9 +133,10 @@ const (
 var AuditActions = []AuditAction{
 	AuditSignedIn, AuditSignedOut,
 	AuditPasswordChanged, AuditPasswordReset, AuditSessionsEnded, AuditTwoStepOn, AuditTwoStepOff, AuditRecoveryCodesMade, AuditRecoveryCodeUsed,
-	AuditPasskeyAdded, AuditPasskeyRemoved, AuditFactorsReset, AuditStaffNamed, AuditInvited, AuditInvitationRevoked, AuditJoined, AuditAccountOpened,
+	AuditPasskeyAdded, AuditPasskeyRemoved, AuditFactorsReset, AuditStaffNamed, AuditInvited, AuditInvitationRevoked, AuditJoined, AuditAccountOpened, AuditAccountCreated,
 	AuditAccountChanged,
-	AuditPlanChanged, AuditSubscribed, AuditSubscriptionCancelled, AuditReactivated, AuditBillingEmail, AuditInvoicePaid, AuditInvoiceFailed, AuditInvoiceVoid,
+	AuditPlanChanged, AuditSubscribed, AuditSubscriptionCancelled, AuditReactivated, AuditBillingEmail, AuditCardPage, AuditCardStored, AuditCardRemoved,
+	AuditInvoicePaid, AuditInvoiceFailed, AuditInvoiceVoid,
 	AuditRedelivered, AuditDeliveryCancelled, AuditRedeliveryStarted, AuditRedeliveryStopped,
 	AuditWebhookURL, AuditSecretShown, AuditSecretNext, AuditSecretSwitched, AuditSecretRestored, AuditSecretAbandoned, AuditTestEvent,
 	AuditKeyCreated, AuditKeyRenamed, AuditKeyRotated, AuditKeyDeleted,

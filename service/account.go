@@ -30,7 +30,7 @@ var Plans = []string{"starter", "professional", "enterprise"}
 
 // CreateAccount makes an account with a key and a webhook secret for each
 // mode, a subscription and its owner, the first staff user.
-func (s *Service) CreateAccount(ctx context.Context, wish NewAccount) (*CreatedAccount, error) {
+func (s *Service) CreateAccount(ctx context.Context, wish NewAccount, by intake.Actor) (*CreatedAccount, error) {
 	name, problem := form.CleanText(wish.Name, 200)
 	switch {
 	case problem != "":
@@ -54,11 +54,17 @@ func (s *Service) CreateAccount(ctx context.Context, wish NewAccount) (*CreatedA
 		if err := s.insertAccount(ctx, tx, account, wish.Plan, owner, hash); err != nil {
 			return err
 		}
-		var err error
-		if out.TestKey, out.TestWebhookSecret, err = s.openMode(ctx, tx, intake.Scope{AccountID: account.ID}); err != nil {
+		err := s.audit(ctx, tx, account.ID, by, deed{
+			Action: intake.AuditAccountCreated, TargetID: account.ID.String(), TargetName: account.Name,
+			After: map[string]string{"plan": wish.Plan, "owner": owner.ID.String()},
+		})
+		if err != nil {
 			return err
 		}
-		out.LiveKey, out.LiveWebhookSecret, err = s.openMode(ctx, tx, intake.Scope{AccountID: account.ID, Livemode: true})
+		if out.TestKey, out.TestWebhookSecret, err = s.openMode(ctx, tx, intake.Scope{AccountID: account.ID}, by); err != nil {
+			return err
+		}
+		out.LiveKey, out.LiveWebhookSecret, err = s.openMode(ctx, tx, intake.Scope{AccountID: account.ID, Livemode: true}, by)
 		return err
 	})
 	if errors.Is(err, db.ErrEmailTaken) {
@@ -88,9 +94,10 @@ func (s *Service) insertAccount(ctx context.Context, tx *db.Tx, account *intake.
 }
 
 // openMode makes a scope's first API key and webhook secret.
-func (s *Service) openMode(ctx context.Context, tx *db.Tx, scope intake.Scope) (key, secret string, err error) {
+func (s *Service) openMode(ctx context.Context, tx *db.Tx, scope intake.Scope, by intake.Actor) (key, secret string, err error) {
 	row, key := intake.NewAPIKey(scope, "First key", s.Clock.Now())
-	if err := tx.InsertAPIKey(ctx, &row); err != nil {
+	row.CreatedBy = by.Name
+	if err := s.storeKey(ctx, tx, &row, by); err != nil {
 		return "", "", err
 	}
 	secret, err = s.openWebhooks(ctx, tx, scope)

@@ -65,7 +65,7 @@ func TestCreateAccountRefuses(t *testing.T) {
 		{service.NewAccount{Name: "A", Email: "a@b.example", Plan: "free"}, intake.CodeValidation, "plan"},
 	}
 	for _, tt := range tests {
-		_, err := b.CreateAccount(b.ctx, tt.wish)
+		_, err := b.CreateAccount(b.ctx, tt.wish, someone)
 		var e *intake.Error
 		if !errors.As(err, &e) || e.Code != tt.code || e.Fields[0].Field != tt.field {
 			t.Errorf("%+v: %v, want %s on %s", tt.wish, err, tt.code, tt.field)
@@ -179,5 +179,35 @@ func TestUsageRanges(t *testing.T) {
 	}
 	if got, err := b.Usage(b.ctx, b.test(), service.UsageRange{}); err != nil || len(got.Daily) != 20 {
 		t.Errorf("the current month has %d days so far, %v; want 20", len(got.Daily), err)
+	}
+}
+
+// What an operator makes for a new partner is in the partner's audit log.
+func TestCreateAccountIsAudited(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	page, _, err := b.AuditPage(b.ctx, b.account.AccountID, intake.AuditFilter{}, nil, 100)
+	b.ok(err)
+	got := map[string]int{}
+	for _, e := range page {
+		mode := "both"
+		if e.Livemode != nil {
+			mode = map[bool]string{true: "live", false: "test"}[*e.Livemode]
+		}
+		got[string(e.Action)+" by "+e.ActorName+" "+mode+" "+string(e.After)]++
+	}
+	team, err := b.Team(b.ctx, b.account.AccountID)
+	b.ok(err)
+	for _, want := range []string{
+		`account.created by a test both {"plan": "starter", "owner": "` + team[0].ID.String() + `"}`,
+		`api_key.created by a test test {"permissions": "full access"}`, `api_key.created by a test live {"permissions": "full access"}`,
+	} {
+		if got[want] != 1 || len(page) != 3 {
+			t.Errorf("the audit log has %v, want one %s", got, want)
+		}
+	}
+	keys, err := b.APIKeys(b.ctx, b.live())
+	if err != nil || keys[0].CreatedBy != "a test" {
+		t.Errorf("the first key is made by %q, %v", keys[0].CreatedBy, err)
 	}
 }

@@ -105,15 +105,18 @@ func (s *Service) CreateAPIKey(ctx context.Context, scope intake.Scope, by intak
 	}
 	row, text := intake.NewAPIKey(scope, name, now)
 	row.Permissions, row.ExpiresAt, row.Networks, row.CreatedBy = wish.Permissions, wish.ExpiresAt, networks, by.Name
-	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
-		if err := tx.InsertAPIKey(ctx, &row); err != nil {
-			return err
-		}
-		d := keyDeed(intake.AuditKeyCreated, &row)
-		d.After = keyState(&row)
-		return s.audit(ctx, tx, scope.AccountID, by, d)
-	})
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error { return s.storeKey(ctx, tx, &row, by) })
 	return row, text, err
+}
+
+// storeKey stores a new key, which the audit log tells of.
+func (s *Service) storeKey(ctx context.Context, tx *db.Tx, row *intake.APIKey, by intake.Actor) error {
+	if err := tx.InsertAPIKey(ctx, row); err != nil {
+		return err
+	}
+	d := keyDeed(intake.AuditKeyCreated, row)
+	d.After = keyState(row)
+	return s.audit(ctx, tx, row.AccountID, by, d)
 }
 
 func keyName(text string) (name, problem string) {

@@ -54,7 +54,7 @@ func (b *bench) failed(scope intake.Scope, url string) intake.Delivery {
 // elsewhere are scopes that have nothing to do with the test one.
 func (b *bench) elsewhere() []intake.Scope {
 	b.Helper()
-	other, err := b.CreateAccount(b.ctx, service.NewAccount{Name: "Broker", Email: "owner@broker.example", Plan: "starter"})
+	other, err := b.CreateAccount(b.ctx, service.NewAccount{Name: "Broker", Email: "owner@broker.example", Plan: "starter"}, someone)
 	b.ok(err)
 	return []intake.Scope{b.live(), {AccountID: other.AccountID}}
 }

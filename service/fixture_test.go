@@ -56,7 +56,7 @@ func newBench(t testing.TB, change ...func(*service.Config)) *bench {
 		f(&config)
 	}
 	b.Service = service.New(config)
-	b.account, err = b.CreateAccount(b.ctx, service.NewAccount{Name: "Lender", Email: "owner@lender.example", Plan: "starter"})
+	b.account, err = b.CreateAccount(b.ctx, service.NewAccount{Name: "Lender", Email: "owner@lender.example", Plan: "starter"}, someone)
 	b.ok(err)
 	return b
 }

@@ -18,8 +18,10 @@ type Cards interface {
 }
 
 // CardPage is where the account's staff store a card: an address of the payment
-// provider that leads back to success or cancel. not_found where none collects.
-func (s *Service) CardPage(ctx context.Context, account intake.AccountID, success, cancel string) (string, error) {
+// provider that leads back to success or cancel. The audit log has who went
+// there: the provider tells what became of it, not by whom. not_found where none
+// collects.
+func (s *Service) CardPage(ctx context.Context, account intake.AccountID, by intake.Actor, success, cancel string) (page string, err error) {
 	if s.Cards == nil {
 		return "", intake.Errorf(intake.CodeNotFound, "Invoices are paid by bank transfer here.")
 	}
@@ -27,7 +29,12 @@ func (s *Service) CardPage(ctx context.Context, account intake.AccountID, succes
 	if err != nil {
 		return "", orCode(err, errAccountNotFound)
 	}
-	return s.Cards.CardPage(ctx, owner, success, cancel)
+	if page, err = s.Cards.CardPage(ctx, owner, success, cancel); err != nil {
+		return "", err
+	}
+	return page, s.DB.InTx(ctx, func(tx *db.Tx) error {
+		return s.audit(ctx, tx, account, by, deed{Action: intake.AuditCardPage, TargetID: account.String(), TargetName: s.Cards.Name()})
+	})
 }
 
 // ProviderEvent does what follows from an event of a payment provider: once,
@@ -67,11 +74,24 @@ func (s *Service) followEvent(ctx context.Context, tx *db.Tx, provider string, e
 		if err != nil {
 			return err
 		}
+		if err := s.noteCard(ctx, tx, account, provider, intake.AuditCardStored, e.Label); err != nil {
+			return err
+		}
 		return tx.PayNow(ctx, account, now)
 	case billing.EventMethodRemoved:
-		return tx.DropPaymentMethod(ctx, provider, e.MethodID)
+		account, label, err := tx.DropPaymentMethod(ctx, provider, e.MethodID)
+		if err != nil {
+			return err
+		}
+		return s.noteCard(ctx, tx, account, provider, intake.AuditCardRemoved, label)
 	}
 	return nil
+}
+
+// noteCard tells the audit log of a card, which the payment provider tells of.
+func (s *Service) noteCard(ctx context.Context, tx *db.Tx, account intake.AccountID, provider string, action intake.AuditAction, label string) error {
+	by := intake.Actor{Kind: intake.ActorSystem, ID: "payment_provider", Name: provider}
+	return s.audit(ctx, tx, account, by, deed{Action: action, TargetID: account.String(), TargetName: label})
 }
 
 // paid notes a payment. One that the books can't take is money that an operator

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -313,6 +314,22 @@ func TestPaymentMethods(t *testing.T) {
 	b.pays("")
 	b.tell(method("evt_9", "pm_3", start.Add(2*time.Minute)))
 	b.pays("pm_3")
+	b.cardLines("stored Visa pm_1, stored Visa pm_2, removed Visa pm_2, stored Visa pm_3")
+}
+
+// cardLines reports another story of the account's cards in its audit log.
+func (b *payBench) cardLines(want string) {
+	b.Helper()
+	page, _, err := b.AuditPage(b.ctx, b.account.AccountID, intake.AuditFilter{Actor: "stripe"}, nil, 100)
+	b.ok(err)
+	var lines []string
+	for _, e := range page {
+		lines = append(lines, strings.TrimPrefix(string(e.Action), "billing.card_")+" "+e.TargetName)
+	}
+	slices.Reverse(lines)
+	if got := strings.Join(lines, ", "); got != want {
+		b.Errorf("the audit log has of cards: %s, want %s", got, want)
+	}
 }
 
 func TestPaymentOfAnEndedAccountsInvoice(t *testing.T) {
@@ -336,14 +353,17 @@ func (cards) CardPage(_ context.Context, account *intake.Account, success, cance
 func TestPaymentCardPage(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	_, err := b.CardPage(b.ctx, b.account.AccountID, "ok", "no")
+	_, err := b.CardPage(b.ctx, b.account.AccountID, someone, "ok", "no")
 	b.code("without a provider", err, intake.CodeNotFound)
 
 	b.Cards = cards{}
-	url, err := b.CardPage(b.ctx, b.account.AccountID, "ok", "no")
+	url, err := b.CardPage(b.ctx, b.account.AccountID, someone, "ok", "no")
 	if want := "https://cards.example/owner@lender.example?ok&no"; err != nil || url != want {
 		t.Errorf("the page is %q, %v, want %q", url, err, want)
 	}
-	_, err = b.CardPage(b.ctx, intake.NewAccountID(), "ok", "no")
+	if page, _, err := b.AuditPage(b.ctx, b.account.AccountID, intake.AuditFilter{Action: intake.AuditCardPage}, nil, 9); err != nil || len(page) != 1 || page[0].ActorName != someone.Name {
+		t.Errorf("the audit log has %d lines of who went to the provider's page, %v; want one", len(page), err)
+	}
+	_, err = b.CardPage(b.ctx, intake.NewAccountID(), someone, "ok", "no")
 	b.code("nobody's account", err, intake.CodeNotFound)
 }

@@ -40,8 +40,9 @@ var (
 // account's default URL of test mode for "", and returns request and response
 // at once. It is signed with the secrets of test mode, says livemode false and
 // has the sequence 0: it is no event of the account, so it is neither stored
-// nor numbered nor tried again. A receiver that fails is no error.
-func (s *Service) SendTestEvent(ctx context.Context, account intake.AccountID, url string) (*TestEvent, error) {
+// nor numbered nor tried again. A receiver that fails is no error. The audit log
+// tells of it before it is sent.
+func (s *Service) SendTestEvent(ctx context.Context, account intake.AccountID, by intake.Actor, url string) (*TestEvent, error) {
 	scope := intake.Scope{AccountID: account}
 	url, err := s.testURL(ctx, scope, url)
 	if err != nil {
@@ -64,6 +65,9 @@ func (s *Service) SendTestEvent(ctx context.Context, account intake.AccountID, u
 	delivery := intake.NewDeliveryID()
 	body, err := testBody(scope, now)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.NoteTestEvent(ctx, scope, by, url); err != nil {
 		return nil, err
 	}
 	result := s.TestClient.Do(ctx, webhook.Request{URL: url, Body: body, DeliveryID: delivery.String(), Attempt: 1, Secrets: secrets}, now)

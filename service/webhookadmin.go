@@ -2,6 +2,8 @@ package service
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"strings"
 
 	"candor/db"
@@ -42,14 +44,25 @@ func (s *Service) SetDefaultWebhookURL(ctx context.Context, scope intake.Scope, 
 		if err := tx.SetDefaultURL(ctx, scope, optional(url)); err != nil {
 			return err
 		}
-		return s.noteWebhook(ctx, tx, scope, by, deed{Action: intake.AuditWebhookURL, Before: map[string]string{"url": before}, After: map[string]string{"url": url}})
+		return s.noteWebhook(ctx, tx, scope, by, deed{Action: intake.AuditWebhookURL, Before: map[string]string{"url": urlMark(before)}, After: map[string]string{"url": urlMark(url)}})
 	})
+}
+
+// urlMark is what the audit log, which keeps it for good, has of a webhook URL:
+// paths and queries hold receivers' secrets. Its end tells one URL from another
+// at the same origin. "" stays "".
+func urlMark(url string) string {
+	if url == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(url))
+	return fmt.Sprintf("%s #%x", intake.Origin(url), sum[:4])
 }
 
 // NoteTestEvent tells the audit log of a test event to that URL.
 func (s *Service) NoteTestEvent(ctx context.Context, scope intake.Scope, by intake.Actor, url string) error {
 	return s.DB.InTx(ctx, func(tx *db.Tx) error {
-		return s.noteWebhook(ctx, tx, scope, by, deed{Action: intake.AuditTestEvent, After: map[string]string{"endpoint": intake.Origin(url)}})
+		return s.noteWebhook(ctx, tx, scope, by, deed{Action: intake.AuditTestEvent, After: map[string]string{"url": urlMark(url)}})
 	})
 }
 

@@ -18,7 +18,10 @@ func (b *bench) audited() string {
 	b.ok(err)
 	var lines []string
 	for i := range page {
-		lines = append(lines, string(page[len(page)-1-i].Action)+" by "+page[len(page)-1-i].ActorName)
+		line := &page[len(page)-1-i]
+		if line.Action != intake.AuditAccountCreated && line.Action != intake.AuditKeyCreated { // the fixture's
+			lines = append(lines, string(line.Action)+" by "+line.ActorName)
+		}
 		if text := string(page[i].Before) + string(page[i].After); strings.Contains(text, webhook.SecretPrefix) {
 			b.Errorf("the audit log has a secret: %s", text)
 		}
@@ -61,7 +64,7 @@ func second[T any](_ T, err error) error { return err }
 func TestNothingIsDoneWithoutItsAuditLine(t *testing.T) {
 	t.Parallel()
 	b := newStill(t)
-	nobody := intake.Actor{Kind: "nobody"} // whom the log refuses
+	nobody := intake.Actor{Kind: "stranger"} // whom the log refuses
 	since := start.Add(-time.Hour)
 	b.failed(b.test(), hook)
 	was := b.signing()
@@ -106,5 +109,38 @@ func TestNothingIsDoneWithoutItsAuditLine(t *testing.T) {
 	was = b.signing()
 	if err := b.RestoreWebhookSecret(b.ctx, b.test(), nobody); err == nil || b.signing() != was {
 		t.Errorf("restore was done: %v", err)
+	}
+}
+
+// Where webhooks go is in the audit log for good, and receivers' secrets stand
+// in paths and queries: it has the origin, and what tells one URL from another.
+func TestAuditLogHasNoSecretsOfURLs(t *testing.T) {
+	t.Parallel()
+	b := newStill(t)
+	const hidden = "PATHSECRET"
+	var states []string
+	for _, url := range []string{
+		"https://hooks.example/in?token=" + hidden, "https://hooks.example/" + hidden, "https://HOOKS.example/" + hidden, "https://hooks.example/in?token=" + hidden, "",
+	} {
+		b.ok(b.SetDefaultWebhookURL(b.ctx, b.test(), jo, url))
+		page, _, err := b.AuditPage(b.ctx, b.account.AccountID, intake.AuditFilter{Action: intake.AuditWebhookURL}, nil, 1)
+		b.ok(err)
+		states = append(states, string(page[0].After))
+	}
+	for i, state := range states {
+		if strings.Contains(state, hidden) || i < 4 && !strings.Contains(state, `"https://hooks.example #`) {
+			t.Errorf("the audit log has %s", state)
+		}
+	}
+	if states[0] != states[3] || states[0] == states[1] || states[1] == states[2] || states[4] != `{"url": ""}` {
+		t.Errorf("the URLs are told apart as %q", states)
+	}
+	if err := b.NoteTestEvent(b.ctx, b.test(), jo, "https://hooks.example/"+hidden); err != nil || strings.Contains(b.audited(), hidden) {
+		t.Errorf("the test event's line: %v", err)
+	}
+	all, _, err := b.AuditPage(b.ctx, b.account.AccountID, intake.AuditFilter{Action: intake.AuditTestEvent}, nil, 1)
+	b.ok(err)
+	if text := string(all[0].After); strings.Contains(text, hidden) || !strings.Contains(text, "https://hooks.example #") {
+		t.Errorf("the test event's line has %s", text)
 	}
 }

@@ -73,7 +73,7 @@ func openCommand(ctx context.Context, p *process) (*app, error) {
 // createAccount makes an account whose events go to webhookURL by default,
 // if there is one.
 func createAccount(ctx context.Context, a *app, wish service.NewAccount, webhookURL string) (*credentials, error) {
-	created, err := a.service.CreateAccount(ctx, wish)
+	created, err := a.service.CreateAccount(ctx, wish, operator)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func runWebhooksTest(ctx context.Context, p *process, args []string) error {
 	if scope.Livemode {
 		return &usageError{"webhooks test: a test event is always one of test mode; leave --live out"}
 	}
-	sent, err := a.service.SendTestEvent(ctx, scope.AccountID, *url)
+	sent, err := a.service.SendTestEvent(ctx, scope.AccountID, operator, *url)
 	if err != nil {
 		return err
 	}

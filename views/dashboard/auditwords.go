@@ -34,6 +34,7 @@ var auditWords = map[intake.AuditAction]string{
 	intake.AuditStaffRemoved:      "Removed from the team",
 
 	intake.AuditAccountOpened:  "Account opened",
+	intake.AuditAccountCreated: "Account created by an operator",
 	intake.AuditAccountChanged: "Settings changed",
 
 	intake.AuditPlanChanged:           "Plan changed",
@@ -41,6 +42,9 @@ var auditWords = map[intake.AuditAction]string{
 	intake.AuditSubscriptionCancelled: "Plan cancelled",
 	intake.AuditReactivated:           "Plan taken up again",
 	intake.AuditBillingEmail:          "Billing e-mail changed",
+	intake.AuditCardPage:              "Went to store a card",
+	intake.AuditCardStored:            "Card stored",
+	intake.AuditCardRemoved:           "Card removed",
 	intake.AuditInvoicePaid:           "Invoice paid",
 	intake.AuditInvoiceFailed:         "Payment failed",
 	intake.AuditInvoiceVoid:           "Invoice voided",
@@ -83,7 +87,7 @@ func AuditWord(a intake.AuditAction) string {
 
 // actorNote says what an actor is, where that isn't plain, and from where.
 func actorNote(e *intake.AuditEntry) string {
-	kind := map[intake.ActorKind]string{intake.ActorKey: "API key", intake.ActorOperator: "Operator", intake.ActorSystem: "By itself"}[e.ActorKind]
+	kind := map[intake.ActorKind]string{intake.ActorKey: "API key", intake.ActorOperator: "Operator", intake.ActorSystem: "Automatically"}[e.ActorKind]
 	return strings.Trim(kind+", "+e.Address, ", ")
 }
 
