@@ -56,7 +56,7 @@ func TestBillingStartsAfresh(t *testing.T) {
 // for nothing.
 func (b *biller) owed(at time.Time) intake.AccountID {
 	b.Helper()
-	other, err := b.CreateAccount(b.ctx, service.NewAccount{Name: "Broker", Email: "owner@broker.example", Plan: "starter"})
+	other, err := b.CreateAccount(b.ctx, service.NewAccount{Name: "Broker", Email: "owner@broker.example", Plan: "starter"}, someone)
 	b.ok(err)
 	_, err = b.DB.ExecContext(b.ctx, `UPDATE subscription SET status = 'cancelled', effective_at = $2, closes_at = $3 WHERE account_id = $1`,
 		other.AccountID, at.AddDate(0, -1, 0), start.AddDate(0, 1, 0))
