@@ -19,7 +19,7 @@ import (
 func (b *bench) bill() {
 	b.Helper()
 	cycle := billing.Cycle{
-		DB: b.db, Books: &billing.Books{Events: b.service.Enqueuer, Terms: b.service.Terms}, Provider: billing.Manual{},
+		DB: b.db, Books: &billing.Books{Events: b.service.Enqueuer, Terms: b.service.Terms}, Provider: billing.Manual{}, Logger: b.service.Logger,
 	}
 	b.ok(cycle.Run(b.Context(), b.clock.Now()))
 }

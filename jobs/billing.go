@@ -18,8 +18,11 @@ type billingArgs struct{}
 // Kind names the job.
 func (billingArgs) Kind() string { return "billing" }
 
-// InsertOpts: the next run comes anyway.
-func (billingArgs) InsertOpts() river.InsertOpts { return upkeepOpts() }
+// InsertOpts: the next run comes anyway. A payment provider that is slow holds
+// up no other upkeep.
+func (billingArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: queueBilling, MaxAttempts: 1}
+}
 
 type billingWorker struct {
 	river.WorkerDefaults[billingArgs]
@@ -28,7 +31,9 @@ type billingWorker struct {
 }
 
 // Timeout bounds one run.
-func (w *billingWorker) Timeout(*river.Job[billingArgs]) time.Duration { return upkeepTimeout }
+func (w *billingWorker) Timeout(*river.Job[billingArgs]) time.Duration {
+	return billing.RunTimeout
+}
 
 // Work does what is due.
 func (w *billingWorker) Work(ctx context.Context, _ *river.Job[billingArgs]) error {

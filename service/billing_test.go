@@ -57,7 +57,7 @@ func newBiller(t testing.TB) *biller {
 	b := newBench(t, func(c *service.Config) { c.Terms = terms })
 	k := &bank{}
 	return &biller{bench: b, bank: k, id: b.account.AccountID, cycle: &billing.Cycle{
-		DB: b.DB, Books: &billing.Books{Events: b.Enqueuer, Terms: terms}, Provider: k,
+		DB: b.DB, Books: &billing.Books{Events: b.Enqueuer, Terms: terms}, Provider: k, Logger: b.Logger,
 	}}
 }
 
