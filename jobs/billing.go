@@ -60,8 +60,8 @@ type recountWorker struct {
 // Timeout bounds one run: it reads a month of sessions.
 func (w *recountWorker) Timeout(*river.Job[recountArgs]) time.Duration { return 10 * time.Minute }
 
-// Work counts the open periods' live sessions anew and reports where that isn't
-// what was counted when they were created. It mends nothing: an operator must
+// Work counts the live sessions of open periods and recent invoices anew and
+// reports where that isn't what was counted when they were created. It mends nothing: an operator must
 // know how it came to that.
 func (w *recountWorker) Work(ctx context.Context, _ *river.Job[recountArgs]) error {
 	drifts, err := w.db.UsageDrifts(ctx, w.clock.Now())
