@@ -119,7 +119,9 @@ func TestBillingPages(t *testing.T) {
 
 	finance.wantPage(finance.post(page+"/subscribe", url.Values{}), http.StatusUnprocessableEntity, "Choose one of the plans")
 	finance.wantRedirect(finance.post(page+"/subscribe", url.Values{"plan": {"starter"}}), page)
-	finance.wantPage(finance.get(page), http.StatusOK, "Starter", "Active")
+	finance.wantPage(finance.get(page), http.StatusOK, "Starter", "Active", "0 live sessions", "2 more than the 10 included",
+		"12 sessions of the period that was cancelled before count against the included ones", "100 % of your plan is used")
+	finance.wantPage(finance.get("/dashboard/live"), http.StatusOK, "0 live sessions this period, 2 more than the 10 included")
 	if got := finance.post(page+"/card", nil); got.Code != http.StatusNotFound {
 		t.Errorf("a card where none is taken: status %d, want 404", got.Code)
 	}
