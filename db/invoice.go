@@ -106,12 +106,12 @@ func (d *DB) ClaimPayment(ctx context.Context, now, later time.Time) (*intake.In
 }
 
 // HasFailedInvoice reports whether the account has an invoice whose payment
-// failed as often as it is tried by itself. One that is tried once more, as when
+// failed as often as it is tried by itself, since it was due. One that is tried once more, as when
 // a card was stored, is still such.
 func (tx *Tx) HasFailedInvoice(ctx context.Context, account intake.AccountID) (bool, error) {
 	var has bool
 	err := tx.GetContext(ctx, &has, `
-		SELECT EXISTS (SELECT 1 FROM invoice WHERE account_id = $1 AND status = 'failed' AND failures > $2)`, account, intake.PaymentRetries)
+		SELECT EXISTS (SELECT 1 FROM invoice WHERE account_id = $1 AND status = 'failed' AND failures - early_failures > $2)`, account, intake.PaymentRetries)
 	return has, wrap(err, "look for failed invoices")
 }
 
