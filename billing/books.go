@@ -210,11 +210,11 @@ func unsettled(ctx context.Context, tx *db.Tx, id intake.InvoiceID) (*intake.Inv
 // settleStanding makes a subscription past due while an invoice has failed for
 // good, and active when none has.
 func (b *Books) settleStanding(ctx context.Context, tx *db.Tx, account intake.AccountID, now time.Time) error {
-	s, err := tx.LockSubscription(ctx, account, now)
+	s, err := tx.LockSubscription(ctx, account)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil // it has ended; what is owed is owed still
 	}
-	if err != nil || s.Status == intake.SubscriptionCancelled {
+	if err != nil || s.Status == intake.SubscriptionCancelled || s.Ended(now) {
 		return err
 	}
 	return b.setStanding(ctx, tx, s)
@@ -269,15 +269,23 @@ func (b *Books) ChangePlan(ctx context.Context, tx *db.Tx, s *intake.Subscriptio
 }
 
 // Cancel ends a locked subscription: at once, or at the end of its period. No
-// live session can be created from now on (D32).
+// live session can be created from now on (D32). Those that there are come
+// before the end, however slow this server's clock is.
 func (b *Books) Cancel(ctx context.Context, tx *db.Tx, s *intake.Subscription, atOnce bool, reason string, now time.Time) error {
+	if err := b.Close(ctx, tx, s, now); err != nil {
+		return err
+	}
+	now, err := afterAll(ctx, tx, s, s.Moment(now))
+	if err != nil {
+		return err
+	}
 	if err := b.Close(ctx, tx, s, now); err != nil {
 		return err
 	}
 	if s.ClosesAt == nil {
 		return fmt.Errorf("billing: cancel an ended subscription: %w", db.ErrNotFound)
 	}
-	effective := s.Moment(now)
+	effective := now
 	if !atOnce {
 		if s.Status == intake.SubscriptionCancelled {
 			return ErrUnchanged
@@ -294,11 +302,32 @@ func (b *Books) Cancel(ctx context.Context, tx *db.Tx, s *intake.Subscription, a
 	return b.Close(ctx, tx, s, now)
 }
 
+// afterAll returns now, or the moment after the latest session of a locked
+// subscription where that was made by a faster clock.
+func afterAll(ctx context.Context, tx *db.Tx, s *intake.Subscription, now time.Time) (time.Time, error) {
+	latest, err := tx.LatestLiveSession(ctx, s.AccountID, s.BilledTo)
+	if errors.Is(err, db.ErrNotFound) {
+		return now, nil
+	}
+	return later(now, latest.Add(time.Millisecond)), err
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
 // Reactivate takes back the cancellation of a locked subscription before it
-// takes effect. ErrUnchanged where it isn't cancelled.
+// takes effect. ErrUnchanged where it isn't cancelled, db.ErrNotFound where it
+// has ended.
 func (b *Books) Reactivate(ctx context.Context, tx *db.Tx, s *intake.Subscription, now time.Time) error {
 	if s.Status != intake.SubscriptionCancelled {
 		return ErrUnchanged
+	}
+	if s.Ended(now) {
+		return fmt.Errorf("billing: reactivate an ended subscription: %w", db.ErrNotFound)
 	}
 	s.EffectiveAt, s.Reason = nil, nil
 	s.ClosesAt = s.Closing(s.BilledTo)
@@ -309,18 +338,39 @@ func (b *Books) Reactivate(ctx context.Context, tx *db.Tx, s *intake.Subscriptio
 	return b.Close(ctx, tx, s, now)
 }
 
-// Start subscribes an account to a plan at now.
+// Start subscribes an account to a plan at now, or where the subscription before
+// ended, if that was later by another clock.
 func (b *Books) Start(ctx context.Context, tx *db.Tx, account intake.AccountID, plan string, now time.Time) (*intake.Subscription, error) {
 	of, err := tx.Plan(ctx, plan)
 	if err != nil {
 		return nil, err
 	}
+	now, carry, err := b.Following(ctx, tx, account, now)
+	if err != nil {
+		return nil, err
+	}
 	s := &intake.Subscription{
 		Plan: *of, SubscriptionID: intake.NewSubscriptionID(), AccountID: account, Status: intake.SubscriptionActive, StartedAt: now, BilledTo: now,
+		Carry: carry,
 	}
 	s.ClosesAt = s.Closing(now)
 	if err := tx.InsertSubscription(ctx, s); err != nil {
 		return nil, err
 	}
 	return s, b.setStanding(ctx, tx, s)
+}
+
+// Following is when a subscription of the account's can start, now at the
+// earliest, and what it carries from the one before.
+func (b *Books) Following(ctx context.Context, tx *db.Tx, account intake.AccountID, now time.Time) (time.Time, intake.Carry, error) {
+	former, err := tx.LastSubscription(ctx, account)
+	if errors.Is(err, db.ErrNotFound) {
+		return now, intake.Carry{}, nil
+	}
+	if err != nil || former.EffectiveAt == nil {
+		return now, intake.Carry{}, err
+	}
+	now = later(now, former.EffectiveAt.UTC())
+	used, err := tx.UsedSessions(ctx, account, former.PeriodAt(*former.EffectiveAt).Start)
+	return now, former.CarryTo(now, used), err
 }

@@ -11,7 +11,7 @@ import (
 
 // Grant gives the role in which the service works what it needs in dsn's
 // database, and no more: it can't change the schema, nor what stands in the
-// audit log, nor take invoices away. dsn's role must own the tables. Run again
+// audit log, nor take invoices away or their numbers back. dsn's role must own the tables. Run again
 // after each Migrate, it covers new tables.
 func Grant(ctx context.Context, dsn, role string) error {
 	connector, err := newConnector(dsn)
@@ -27,7 +27,8 @@ func Grant(ctx context.Context, dsn, role string) error {
 		"GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO " + to,
 		"REVOKE INSERT, UPDATE, DELETE ON goose_db_version, river_migration, plan FROM " + to,
 		"REVOKE UPDATE, DELETE ON audit_log, erasure FROM " + to,
-		"REVOKE DELETE ON invoice, invoice_number, plan_change FROM " + to,
+		"REVOKE DELETE ON invoice, plan_change FROM " + to,
+		"REVOKE INSERT, DELETE ON invoice_number FROM " + to,
 	} {
 		if _, err := pool.ExecContext(ctx, statement); err != nil {
 			return fmt.Errorf("db: grant the role %s what it needs: %w", role, err)

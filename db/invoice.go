@@ -106,11 +106,12 @@ func (d *DB) ClaimPayment(ctx context.Context, now, later time.Time) (*intake.In
 }
 
 // HasFailedInvoice reports whether the account has an invoice whose payment
-// failed and isn't tried again.
+// failed as often as it is tried by itself, since it was due. One that is tried once more, as when
+// a card was stored, is still such.
 func (tx *Tx) HasFailedInvoice(ctx context.Context, account intake.AccountID) (bool, error) {
 	var has bool
 	err := tx.GetContext(ctx, &has, `
-		SELECT EXISTS (SELECT 1 FROM invoice WHERE account_id = $1 AND status = 'failed' AND next_attempt_at IS NULL)`, account)
+		SELECT EXISTS (SELECT 1 FROM invoice WHERE account_id = $1 AND status = 'failed' AND failures - early_failures > $2)`, account, intake.PaymentRetries)
 	return has, wrap(err, "look for failed invoices")
 }
 
@@ -190,10 +191,11 @@ func (tx *Tx) SetBillingEmail(ctx context.Context, account intake.AccountID, ema
 	return changedOne(result, err, "set billing e-mail")
 }
 
-// UsageNotice is a threshold of an account's usage that was reached.
+// UsageNotice is a threshold of an account's usage of a plan that was reached.
 type UsageNotice struct {
 	AccountID   intake.AccountID `db:"account_id"`
 	PeriodStart time.Time        `db:"period_start"`
+	PlanID      string           `db:"plan_id"`
 	Percent     int              `db:"percent"`
 }
 
@@ -201,8 +203,8 @@ type UsageNotice struct {
 // whether it wasn't before.
 func (tx *Tx) InsertUsageNotice(ctx context.Context, n UsageNotice, now time.Time) (bool, error) {
 	result, err := tx.ExecContext(ctx, `
-		INSERT INTO usage_notice (account_id, period_start, percent, at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
-		n.AccountID, n.PeriodStart, n.Percent, now)
+		INSERT INTO usage_notice (account_id, period_start, plan_id, percent, at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
+		n.AccountID, n.PeriodStart, n.PlanID, n.Percent, now)
 	if err != nil {
 		return false, wrap(err, "insert usage notice")
 	}
@@ -210,13 +212,15 @@ func (tx *Tx) InsertUsageNotice(ctx context.Context, n UsageNotice, now time.Tim
 	return count > 0, wrap(err, "insert usage notice")
 }
 
-// HeavyUse is an account that used much of its plan in the open period.
+// HeavyUse is an account that used much of its plan in the open period, with
+// what it carries from an interrupted one.
 type HeavyUse struct {
 	AccountID   intake.AccountID `db:"account_id"`
 	PeriodStart time.Time        `db:"period_start"`
+	PlanID      string           `db:"plan_id"`
 	Used        int              `db:"used"`
 	Included    int              `db:"included"`
-	Told        int              `db:"told"` // the highest threshold it was told of, percent
+	Told        int              `db:"told"` // the highest threshold of this plan it was told of, percent
 }
 
 // HeavyUses returns the accounts that used at least percent of their plan's
@@ -224,14 +228,16 @@ type HeavyUse struct {
 func (d *DB) HeavyUses(ctx context.Context, percent int, now time.Time) ([]HeavyUse, error) {
 	var out []HeavyUse
 	err := d.SelectContext(ctx, &out, `
-		SELECT s.account_id, s.billed_to AS period_start, u.used, p.sessions_included AS included, coalesce(n.told, 0) AS told
+		SELECT s.account_id, s.billed_to AS period_start, s.plan_id, u.used, p.sessions_included AS included, coalesce(n.told, 0) AS told
 		FROM subscription s
 		JOIN plan p ON p.id = s.plan_id AND p.sessions_included IS NOT NULL
 		CROSS JOIN LATERAL (
-			SELECT sum(sessions) AS used FROM subscription_usage u WHERE u.account_id = s.account_id AND u.period_start = s.billed_to) u
+			SELECT coalesce(sum(sessions), 0) + CASE WHEN s.billed_to = s.started_at THEN s.carried_sessions ELSE 0 END AS used
+			FROM subscription_usage u WHERE u.account_id = s.account_id AND u.period_start = s.billed_to) u
 		CROSS JOIN LATERAL (
-			SELECT max(percent) AS told FROM usage_notice n WHERE n.account_id = s.account_id AND n.period_start = s.billed_to) n
-		WHERE (s.effective_at IS NULL OR s.effective_at > $2) AND u.used * 100 >= p.sessions_included * $1`, percent, now)
+			SELECT max(percent) AS told FROM usage_notice n WHERE n.account_id = s.account_id AND n.period_start = s.billed_to AND n.plan_id = s.plan_id) n
+		WHERE s.closes_at IS NOT NULL AND (s.effective_at IS NULL OR s.effective_at > $2)
+			AND u.used * 100 >= p.sessions_included * $1`, percent, now)
 	return out, wrap(err, "list heavy users")
 }
 

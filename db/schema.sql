@@ -139,6 +139,16 @@ BEGIN
     RETURN NEW;
 END $$;
 
+CREATE FUNCTION public.keep_invoice_number() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF NEW.last IS DISTINCT FROM OLD.last + 1 THEN
+        RAISE EXCEPTION 'invoice numbers go up by one';
+    END IF;
+    RETURN NEW;
+END $$;
+
 CREATE FUNCTION public.refuse_change() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -606,6 +616,10 @@ CREATE TABLE public.subscription (
     closes_at timestamp with time zone,
     next_plan_id text,
     reason text,
+    carried_sessions integer DEFAULT 0 NOT NULL,
+    carried_until timestamp with time zone,
+    CONSTRAINT subscription_carried_check CHECK (((carried_sessions > 0) = (carried_until IS NOT NULL))),
+    CONSTRAINT subscription_carried_sessions_check CHECK ((carried_sessions >= 0)),
     CONSTRAINT subscription_status_check CHECK ((status = ANY (ARRAY['active'::text, 'past_due'::text, 'cancelled'::text])))
 );
 
@@ -620,7 +634,8 @@ CREATE TABLE public.usage_notice (
     account_id uuid NOT NULL,
     period_start timestamp with time zone NOT NULL,
     percent integer NOT NULL,
-    at timestamp with time zone NOT NULL
+    at timestamp with time zone NOT NULL,
+    plan_id text NOT NULL
 );
 
 CREATE TABLE public.webhook_endpoint (
@@ -769,7 +784,7 @@ ALTER TABLE ONLY public.subscription_usage
     ADD CONSTRAINT subscription_usage_pkey PRIMARY KEY (account_id, period_start, shard);
 
 ALTER TABLE ONLY public.usage_notice
-    ADD CONSTRAINT usage_notice_pkey PRIMARY KEY (account_id, period_start, percent);
+    ADD CONSTRAINT usage_notice_pkey PRIMARY KEY (account_id, period_start, plan_id, percent);
 
 ALTER TABLE ONLY public.webhook_endpoint
     ADD CONSTRAINT webhook_endpoint_pkey PRIMARY KEY (id);
@@ -834,6 +849,10 @@ CREATE UNIQUE INDEX invitation_token_key ON public.invitation USING btree (token
 CREATE INDEX invoice_account_idx ON public.invoice USING btree (account_id, number DESC);
 
 CREATE INDEX invoice_attempt_idx ON public.invoice USING btree (next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
+
+CREATE INDEX invoice_issued_idx ON public.invoice USING btree (issued_at);
+
+CREATE UNIQUE INDEX invoice_number_one_idx ON public.invoice_number USING btree ((true));
 
 CREATE INDEX invoice_unsettled_idx ON public.invoice USING btree (number) WHERE (settled_at IS NULL);
 
@@ -906,6 +925,12 @@ CREATE INDEX webhook_setting_previous_idx ON public.webhook_setting USING btree 
 CREATE TRIGGER audit_log_is_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_log FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
 
 CREATE TRIGGER invoice_kept BEFORE DELETE OR UPDATE ON public.invoice FOR EACH ROW EXECUTE FUNCTION public.keep_invoice();
+
+CREATE TRIGGER invoice_not_truncated BEFORE TRUNCATE ON public.invoice FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
+
+CREATE TRIGGER invoice_number_goes_up BEFORE UPDATE ON public.invoice_number FOR EACH ROW EXECUTE FUNCTION public.keep_invoice_number();
+
+CREATE TRIGGER invoice_number_is_kept BEFORE DELETE OR TRUNCATE ON public.invoice_number FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
 
 CREATE TRIGGER section_counted_insert AFTER INSERT ON public.section FOR EACH ROW EXECUTE FUNCTION public.count_section();
 
@@ -1018,6 +1043,9 @@ ALTER TABLE ONLY public.subscription_usage
 
 ALTER TABLE ONLY public.usage_notice
     ADD CONSTRAINT usage_notice_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.usage_notice
+    ADD CONSTRAINT usage_notice_plan_id_fkey FOREIGN KEY (plan_id) REFERENCES public.plan(id);
 
 ALTER TABLE ONLY public.webhook_endpoint
     ADD CONSTRAINT webhook_endpoint_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;

@@ -12,7 +12,8 @@ import (
 const (
 	planColumns = `p.id AS plan_id, p.name AS plan_name, p.rank AS plan_rank, p.sessions_included, p.overage_cents`
 
-	subscriptionColumns = planColumns + `, s.id, s.account_id, s.status, s.started_at, s.effective_at, s.reason, s.billed_to, s.closes_at, s.next_plan_id`
+	subscriptionColumns = planColumns + `, s.id, s.account_id, s.status, s.started_at, s.effective_at, s.reason, s.billed_to, s.closes_at, s.next_plan_id,
+		s.carried_sessions, s.carried_until`
 )
 
 // Plans lists the plans, the smallest first.
@@ -32,41 +33,55 @@ func (tx *Tx) Plan(ctx context.Context, id string) (*intake.Plan, error) {
 // InsertSubscription starts an account's subscription.
 func (tx *Tx) InsertSubscription(ctx context.Context, s *intake.Subscription) error {
 	_, err := tx.ExecContext(ctx, `
-		INSERT INTO subscription (id, account_id, plan_id, status, started_at, billed_to, closes_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		s.SubscriptionID, s.AccountID, s.Plan.ID, s.Status, s.StartedAt, s.BilledTo, s.ClosesAt)
+		INSERT INTO subscription (id, account_id, plan_id, status, started_at, billed_to, closes_at, carried_sessions, carried_until)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		s.SubscriptionID, s.AccountID, s.Plan.ID, s.Status, s.StartedAt, s.BilledTo, s.ClosesAt, s.CarriedSessions, s.CarriedUntil)
 	return wrap(err, "insert subscription")
 }
 
 // Subscription returns the account's subscription at now, or ErrNotFound
 // where there is none or it is past its effective date (D43).
 func (d *DB) Subscription(ctx context.Context, account intake.AccountID, now time.Time) (*intake.Subscription, error) {
-	return subscription(ctx, d, account, now, "")
+	return subscription(ctx, d, account, &now, "")
 }
 
 // HoldSubscription returns the account's subscription at now and keeps its plan
 // and periods as they are until the transaction ends; others can hold it, too.
 // ErrNotFound where there is none.
 func (tx *Tx) HoldSubscription(ctx context.Context, account intake.AccountID, now time.Time) (*intake.Subscription, error) {
-	return subscription(ctx, tx, account, now, "FOR KEY SHARE OF s")
+	return subscription(ctx, tx, account, &now, "FOR KEY SHARE OF s")
 }
 
-// LockSubscription returns the account's subscription at now once nobody holds
-// it, and lets nobody until the transaction ends. ErrNotFound where there is
-// none.
-func (tx *Tx) LockSubscription(ctx context.Context, account intake.AccountID, now time.Time) (*intake.Subscription, error) {
-	return subscription(ctx, tx, account, now, "FOR UPDATE OF s")
+// LockSubscription returns the account's newest subscription of which something
+// is still to be invoiced, once nobody holds it, and lets nobody until the
+// transaction ends. It can have Ended: only a clock that is read now can tell.
+// ErrNotFound where there is none.
+func (tx *Tx) LockSubscription(ctx context.Context, account intake.AccountID) (*intake.Subscription, error) {
+	return subscription(ctx, tx, account, nil, "FOR UPDATE OF s")
+}
+
+// LastSubscription returns the account's newest subscription, ended or not, or
+// ErrNotFound.
+func (tx *Tx) LastSubscription(ctx context.Context, account intake.AccountID) (*intake.Subscription, error) {
+	var s intake.Subscription
+	err := tx.GetContext(ctx, &s, `
+		SELECT `+subscriptionColumns+` FROM subscription s JOIN plan p ON p.id = s.plan_id
+		WHERE s.account_id = $1
+		ORDER BY s.started_at DESC, s.effective_at DESC
+		LIMIT 1`, account)
+	return &s, wrap(err, "get the last subscription")
 }
 
 // subscription is read in one statement: a lock that was waited for shows the
 // row as it is then. The plan is joined after it, or it would be that of the
-// row as it was before.
-func subscription(ctx context.Context, q Queryer, account intake.AccountID, now time.Time, lock string) (*intake.Subscription, error) {
+// row as it was before. What is invoiced to its end has ended, whatever now says;
+// without now nothing else has.
+func subscription(ctx context.Context, q Queryer, account intake.AccountID, now *time.Time, lock string) (*intake.Subscription, error) {
 	var s intake.Subscription
 	err := q.GetContext(ctx, &s, `
 		WITH s AS MATERIALIZED (
 			SELECT * FROM subscription s
-			WHERE account_id = $1 AND (effective_at IS NULL OR effective_at > $2)
+			WHERE account_id = $1 AND closes_at IS NOT NULL AND ($2::timestamptz IS NULL OR effective_at IS NULL OR effective_at > $2)
 			ORDER BY started_at DESC
 			LIMIT 1
 			`+lock+`)
@@ -136,10 +151,11 @@ func planStretches(ctx context.Context, q Queryer, s *intake.Subscription) ([]in
 		return nil, wrap(err, "list plan changes")
 	}
 	var out []intake.PlanStretch
-	from := 0
+	carried := s.CarriedIn(s.BilledTo)
+	from := carried
 	for _, c := range changes {
 		out = append(out, intake.PlanStretch{Plan: c.Plan, From: from})
-		from = c.Used
+		from = carried + c.Used
 	}
 	return append(out, intake.PlanStretch{Plan: s.Plan, From: from}), nil
 }
@@ -175,6 +191,16 @@ func usedSessions(ctx context.Context, q Queryer, account intake.AccountID, peri
 	return n, wrap(err, "sum used sessions")
 }
 
+// LatestLiveSession returns when the newest of the account's live sessions was
+// created that are counted since the time, or ErrNotFound.
+func (tx *Tx) LatestLiveSession(ctx context.Context, account intake.AccountID, since time.Time) (time.Time, error) {
+	var at time.Time
+	err := tx.GetContext(ctx, &at, `
+		SELECT created_at FROM session WHERE account_id = $1 AND livemode AND created_at >= $2
+		ORDER BY created_at DESC LIMIT 1`, account, since)
+	return at.UTC(), wrap(err, "find the latest live session")
+}
+
 // UsageDrift is an account's period of which the count of used sessions is not
 // that of its sessions.
 type UsageDrift struct {
@@ -184,8 +210,13 @@ type UsageDrift struct {
 	Sessions    int              `db:"sessions"`
 }
 
+// recountInvoices is for how long after it was made an invoice is recounted, as
+// the last recount of its period was up to a day before its end.
+const recountInvoices = 3 * 24 * time.Hour
+
 // UsageDrifts recounts the open period of each subscription that isn't past
-// its effective date at now, and returns those that differ.
+// its effective date at now, and what was invoiced in the last three days, and
+// returns what differs.
 func (d *DB) UsageDrifts(ctx context.Context, now time.Time) ([]UsageDrift, error) {
 	var out []UsageDrift
 	err := d.SelectContext(ctx, &out, `
@@ -197,6 +228,13 @@ func (d *DB) UsageDrifts(ctx context.Context, now time.Time) ([]UsageDrift, erro
 			SELECT count(*) AS sessions FROM session n
 			WHERE n.account_id = s.account_id AND n.livemode AND n.created_at >= s.billed_to AND n.created_at < s.closes_at) n
 		WHERE s.closes_at IS NOT NULL AND (s.effective_at IS NULL OR s.effective_at > $1) AND c.counted <> n.sessions
-		ORDER BY s.account_id`, now)
+		UNION ALL
+		SELECT i.account_id, i.period_start, i.sessions_used AS counted, n.sessions
+		FROM invoice i
+		CROSS JOIN LATERAL (
+			SELECT count(*) AS sessions FROM session n
+			WHERE n.account_id = i.account_id AND n.livemode AND n.created_at >= i.period_start AND n.created_at < i.period_end) n
+		WHERE i.issued_at > $2 AND i.sessions_used <> n.sessions
+		ORDER BY account_id, period_start`, now, now.Add(-recountInvoices))
 	return out, wrap(err, "recount usage")
 }

@@ -53,7 +53,7 @@ func (h *history) planBills() {
 
 // settle closes the period that has ended, and pays what is due to be paid.
 func (b *bills) settle(ctx context.Context, tx *db.Tx, at time.Time) error {
-	s, err := tx.LockSubscription(ctx, b.scope.AccountID, at)
+	s, err := tx.LockSubscription(ctx, b.scope.AccountID)
 	if err != nil {
 		return err
 	}

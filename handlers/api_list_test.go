@@ -38,6 +38,10 @@ func (b *bench) populate(seed uint64, count int) []record {
 	b.Helper()
 	random := rand.New(rand.NewPCG(seed, 1))
 	now := b.clock.Now()
+	// No live session is from before its subscription.
+	_, err := b.db.ExecContext(b.Context(), `UPDATE subscription SET started_at = started_at - interval '12 days',
+		billed_to = billed_to - interval '12 days', closes_at = closes_at - interval '12 days'`)
+	b.ok(err)
 	var out []record
 	for i := range count {
 		created := now.Add(-time.Duration(random.IntN(10*24*3600)) * time.Second)

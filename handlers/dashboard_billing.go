@@ -41,7 +41,7 @@ func (s *Server) billingUse(c echo.Context, v *staffVisit) (*dashboard.BillingUs
 		return nil, err
 	}
 	use := &dashboard.BillingUse{
-		Subscription: of.Subscription, Period: of.Period, InvoiceDate: of.InvoiceDate, Used: of.Used, Lines: of.Lines,
+		Subscription: of.Subscription, Period: of.Period, InvoiceDate: of.InvoiceDate, Used: of.Used, Carried: of.Carried, Lines: of.Lines,
 	}
 	if s.Service.Terms.Seller.ChargesGST() {
 		use.GST = of.GST
@@ -71,6 +71,11 @@ func (s *Server) billingPage(c echo.Context, v *staffVisit, status int, wrong fo
 	page.Problems = errorItems(wrong)
 	if page.Use, err = s.billingUse(c, v); err != nil {
 		return err
+	}
+	if page.Use == nil {
+		if page.Carry, err = s.Service.NextCarry(ctx, v.Scope.AccountID); err != nil {
+			return err
+		}
 	}
 	if page.Plans, err = s.Service.Plans(ctx); err != nil {
 		return err
@@ -144,9 +149,13 @@ func (s *Server) planPage(c echo.Context, v *staffVisit, chosen string, status i
 	}
 	same := page.Use.Subscription.Plan.ID == chosen && page.Use.Subscription.NextPlanID == nil
 	for i := range page.Plans {
-		if page.Plans[i].ID == chosen && !same && wrong == nil {
-			page.Chosen = &page.Plans[i]
+		if page.Plans[i].ID != chosen || same || wrong != nil {
+			continue
 		}
+		if page.Plans[i].ByAgreement() && page.Use.Subscription.Plan.ID != chosen {
+			return s.planPage(c, v, "", http.StatusUnprocessableEntity, form.Errors{{Field: "plan", Message: "This plan is by agreement: talk to us"}})
+		}
+		page.Chosen = &page.Plans[i]
 	}
 	if same && wrong == nil && chosen != "" {
 		page.Problems = errorItems(form.Errors{{Field: "plan", Message: "This is your plan already"}})

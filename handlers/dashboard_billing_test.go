@@ -19,7 +19,7 @@ import (
 func (b *bench) bill() {
 	b.Helper()
 	cycle := billing.Cycle{
-		DB: b.db, Books: &billing.Books{Events: b.service.Enqueuer, Terms: b.service.Terms}, Provider: billing.Manual{},
+		DB: b.db, Books: &billing.Books{Events: b.service.Enqueuer, Terms: b.service.Terms}, Provider: billing.Manual{}, Logger: b.service.Logger,
 	}
 	b.ok(cycle.Run(b.Context(), b.clock.Now()))
 }
@@ -65,10 +65,20 @@ func TestBillingPages(t *testing.T) {
 	b.clock.advance(10 * 24 * time.Hour)
 	finance = b.staff(intake.RoleFinance)
 	finance.wantPage(finance.get(page), http.StatusOK, "CAN-000001", "$0.00", "12 live sessions", "$20.00", "includes $1.82 GST", "If it goes on like this: 37 sessions and $270.00")
-	finance.wantPage(finance.get(page+"/plan?plan=enterprise"), http.StatusOK, "Live sessions without a limit", "$20.00, stays on its invoice")
+	finance.wantPage(finance.get(page+"/plan?plan=professional"), http.StatusOK, "$20.00, stays on its invoice", "88 are left")
+
+	// Enterprise is an operator's to give.
+	choice := finance.get(page + "/plan")
+	finance.wantPage(choice, http.StatusOK, "Live sessions without a limit", "By agreement: talk to us")
+	if strings.Contains(choice.Body.String(), `value="enterprise"`) {
+		t.Error("Enterprise can be chosen")
+	}
+	finance.wantPage(finance.get(page+"/plan?plan=enterprise"), http.StatusUnprocessableEntity, "This plan is by agreement: talk to us")
+	finance.wantPage(finance.post(page+"/plan", url.Values{"plan": {"enterprise"}}), http.StatusUnprocessableEntity, "This plan is by agreement: talk to us")
 
 	// Cancelling says what it comes to, and can be taken back.
-	finance.wantPage(finance.get(page+"/cancel"), http.StatusOK, "no live session can be created", "The invoice of $20.00 is made at once", "20 Jan 2027")
+	finance.wantPage(finance.get(page+"/cancel"), http.StatusOK, "no live session can be created", "The invoice of $20.00 is made at once", "20 Jan 2027",
+		"If you subscribe anew before 20 Jan 2027", "count against the included ones")
 	finance.wantPage(finance.post(page+"/cancel", url.Values{"when": {"end"}}), http.StatusUnprocessableEntity, "Say why")
 	finance.wantRedirect(finance.post(page+"/cancel", url.Values{"when": {"end"}, "reason": {hostile}}), page)
 	finance.wantPage(finance.get(page), http.StatusOK, "The subscription ends on", "Take the cancellation back")
@@ -79,7 +89,9 @@ func TestBillingPages(t *testing.T) {
 	finance.wantRedirect(finance.get(page+"/plan"), page)
 	finance.wantRedirect(finance.post(page+"/reactivate", nil), page)
 	finance.wantRedirect(finance.post(page+"/cancel", url.Values{"when": {"now"}, "reason": {"too dear"}}), page)
-	finance.wantPage(finance.get(page), http.StatusOK, "No subscription", "CAN-000002", "Due on 13 January 2027 UTC", "Open")
+	finance.wantPage(finance.get(page), http.StatusOK, "No subscription", "CAN-000002", "Due on 13 January 2027 UTC", "Open",
+		"the 12 sessions used in it count against the included ones of your first period")
+	finance.wantPage(finance.post(page+"/subscribe", url.Values{"plan": {"enterprise"}}), http.StatusUnprocessableEntity, "This plan is by agreement: talk to us")
 	b.post("/sessions", validBody).status(http.StatusCreated) // test mode needs none
 
 	// Its PDF, unpaid and paid.
@@ -107,7 +119,9 @@ func TestBillingPages(t *testing.T) {
 
 	finance.wantPage(finance.post(page+"/subscribe", url.Values{}), http.StatusUnprocessableEntity, "Choose one of the plans")
 	finance.wantRedirect(finance.post(page+"/subscribe", url.Values{"plan": {"starter"}}), page)
-	finance.wantPage(finance.get(page), http.StatusOK, "Starter", "Active")
+	finance.wantPage(finance.get(page), http.StatusOK, "Starter", "Active", "0 live sessions", "2 more than the 10 included",
+		"12 sessions of the period that was cancelled before count against the included ones", "100 % of your plan is used")
+	finance.wantPage(finance.get("/dashboard/live"), http.StatusOK, "0 live sessions this period, 2 more than the 10 included")
 	if got := finance.post(page+"/card", nil); got.Code != http.StatusNotFound {
 		t.Errorf("a card where none is taken: status %d, want 404", got.Code)
 	}

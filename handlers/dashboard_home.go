@@ -29,7 +29,7 @@ func (s *Server) showHome(c echo.Context, v *staffVisit) error {
 		}
 	}
 	if sub := figures.Subscription; sub != nil {
-		page.Plan = &dashboard.PlanUse{Name: sub.Name, Used: sub.Used, Included: sub.SessionsIncluded, End: sub.Period.End}
+		page.Plan = &dashboard.PlanUse{Name: sub.Name, Used: sub.Used, Carried: sub.Carried, Included: sub.SessionsIncluded, End: sub.Period.End}
 	}
 	return render(c, http.StatusOK, dashboard.Home(page))
 }

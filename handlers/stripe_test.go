@@ -68,7 +68,7 @@ func (s *stripeBench) sendSigned(body []byte, signature string) *httptest.Respon
 // work does what a worker does with what is due.
 func (s *stripeBench) work() {
 	s.Helper()
-	cycle := billing.Cycle{DB: s.db, Provider: s.provider, Books: &billing.Books{Events: s.service.Enqueuer}}
+	cycle := billing.Cycle{DB: s.db, Provider: s.provider, Books: &billing.Books{Events: s.service.Enqueuer}, Logger: s.service.Logger}
 	s.ok(cycle.Run(s.Context(), s.clock.Now()))
 }
 
@@ -122,7 +122,7 @@ func TestStripeCollectsAnInvoice(t *testing.T) {
 	s.storeCard("pm_2")
 	paid := func() []byte { return stripetest.Event("evt_2", "payment_intent.succeeded", s.stripe.Payments()[0]) }
 	s.stripe.Set(func(s *stripetest.State) { s.Lose = true }) // the worker never hears of it
-	cycle := billing.Cycle{DB: s.db, Provider: s.provider, Books: &billing.Books{Events: s.service.Enqueuer}}
+	cycle := billing.Cycle{DB: s.db, Provider: s.provider, Books: &billing.Books{Events: s.service.Enqueuer}, Logger: s.service.Logger}
 	if err := cycle.Run(s.Context(), s.clock.Now()); err == nil {
 		t.Error("a lost answer is no error")
 	}

@@ -12,8 +12,8 @@ import (
 // Currency is what everything is billed in (D2).
 const Currency = "AUD"
 
-// A PlanStretch is a part of a period under one plan. From is how many of the
-// period's sessions were used before it.
+// A PlanStretch is a part of a period under one plan. From is how many sessions
+// count as used before it: of the period, and of an interrupted one before.
 type PlanStretch struct {
 	Plan
 	From int
@@ -77,15 +77,15 @@ func (l InvoiceLines) Total() (sum statement.Cents) {
 	return sum
 }
 
-// PriceSessions prices a period's sessions. Each has the price that it had when
-// it was created: by the plan of that moment, and by how many the period had
-// before it, under whichever plan. So a step up never makes dearer or cheaper
+// PriceSessions prices the sessions used in a period. Each has the price that it
+// had when it was created: by the plan of that moment, and by how many counted as
+// used before it, under whichever plan. So a step up never makes dearer or cheaper
 // what was used before it, and its included sessions count from the period's
 // first one.
 func PriceSessions(stretches []PlanStretch, used int) InvoiceLines {
 	var lines InvoiceLines
 	for i, s := range stretches {
-		to := used
+		to := stretches[0].From + used
 		if i+1 < len(stretches) {
 			to = stretches[i+1].From
 		}
@@ -159,8 +159,11 @@ const InvoicePrefix = "CAN-"
 // NumberText is the invoice's number as people write it, "CAN-000042".
 func (i *Invoice) NumberText() string { return fmt.Sprintf("%s%06d", InvoicePrefix, i.Number) }
 
+// PaymentRetries is how many times a failed payment is tried again by itself.
+const PaymentRetries = 3
+
 // retryDays are how many days after each failed payment the next one is tried.
-var retryDays = []int{3, 5, 7}
+var retryDays = [PaymentRetries]int{3, 5, 7}
 
 // Fail notes that a payment failed at now. It is tried again after 3, 5 and 7
 // days, and then no more. One that fails before the invoice is due starts none

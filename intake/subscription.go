@@ -12,6 +12,10 @@ type Plan struct {
 	OverageCents     *int64 `db:"overage_cents"` // a session beyond the included ones
 }
 
+// ByAgreement reports whether nothing is charged by the session: the plan's
+// price is agreed on, so only an operator moves an account to it.
+func (p *Plan) ByAgreement() bool { return p.OverageCents == nil }
+
 // Overage is how many of used sessions are beyond the included ones.
 func (p *Plan) Overage(used int) int {
 	if p.SessionsIncluded == nil {
@@ -42,6 +46,50 @@ type Subscription struct {
 	BilledTo       time.Time          `db:"billed_to"`    // start of the open period: all before is invoiced
 	ClosesAt       *time.Time         `db:"closes_at"`    // end of the open period; nil once all is invoiced
 	NextPlanID     *string            `db:"next_plan_id"` // from the period's end on
+	Carry
+}
+
+// Carry is what was used in a period that a cancellation interrupted. It counts
+// against the included sessions of the first period of the subscription that
+// follows, where that starts before CarriedUntil: otherwise each new subscription would
+// have all of them again. Times are UTC.
+type Carry struct {
+	CarriedSessions int        `db:"carried_sessions"`
+	CarriedUntil    *time.Time `db:"carried_until"` // when the period that was interrupted first would have ended; nil for none
+}
+
+// CarryTo is what a subscription that starts at the time has to count, where
+// this one came before it and used so many sessions in its last period. One that
+// carries sessions itself passes them on, until the period is over that was
+// interrupted first.
+func (s *Subscription) CarryTo(at time.Time, used int) Carry {
+	if s.EffectiveAt == nil {
+		return Carry{}
+	}
+	interrupted := s.PeriodAt(*s.EffectiveAt)
+	out := Carry{CarriedSessions: used, CarriedUntil: &interrupted.End}
+	if earlier := s.CarriedIn(interrupted.Start); earlier > 0 {
+		out = Carry{CarriedSessions: earlier + used, CarriedUntil: s.CarriedUntil}
+	}
+	if out.CarriedSessions == 0 || !out.CarriedUntil.After(at) {
+		return Carry{}
+	}
+	return out
+}
+
+// CarriedIn is how many sessions of an interrupted period count against the
+// included ones of the period that starts then.
+func (s *Subscription) CarriedIn(periodStart time.Time) int {
+	if !periodStart.Equal(s.StartedAt) {
+		return 0
+	}
+	return s.CarriedSessions
+}
+
+// Ended reports whether the subscription is past its effective date at now.
+// Once all of it is invoiced it is so for each clock, however slow.
+func (s *Subscription) Ended(now time.Time) bool {
+	return s.ClosesAt == nil || s.EffectiveAt != nil && !s.EffectiveAt.After(now)
 }
 
 // Admits reports whether live sessions can be created (D32).
@@ -50,9 +98,10 @@ func (s *Subscription) Admits() bool {
 }
 
 // Moment is when something that happens at now counts as happened: not in a
-// period that is invoiced, however slow this server's clock is.
+// period that is invoiced nor before the first one, however slow this server's
+// clock is.
 func (s *Subscription) Moment(now time.Time) time.Time {
-	if now.Before(s.BilledTo) && s.StartedAt.Before(s.BilledTo) {
+	if now.Before(s.BilledTo) {
 		return s.BilledTo
 	}
 	return now

@@ -18,8 +18,11 @@ type billingArgs struct{}
 // Kind names the job.
 func (billingArgs) Kind() string { return "billing" }
 
-// InsertOpts: the next run comes anyway.
-func (billingArgs) InsertOpts() river.InsertOpts { return upkeepOpts() }
+// InsertOpts: the next run comes anyway. A payment provider that is slow holds
+// up no other upkeep.
+func (billingArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: queueBilling, MaxAttempts: 1}
+}
 
 type billingWorker struct {
 	river.WorkerDefaults[billingArgs]
@@ -28,7 +31,9 @@ type billingWorker struct {
 }
 
 // Timeout bounds one run.
-func (w *billingWorker) Timeout(*river.Job[billingArgs]) time.Duration { return upkeepTimeout }
+func (w *billingWorker) Timeout(*river.Job[billingArgs]) time.Duration {
+	return billing.RunTimeout
+}
 
 // Work does what is due.
 func (w *billingWorker) Work(ctx context.Context, _ *river.Job[billingArgs]) error {
@@ -55,8 +60,8 @@ type recountWorker struct {
 // Timeout bounds one run: it reads a month of sessions.
 func (w *recountWorker) Timeout(*river.Job[recountArgs]) time.Duration { return 10 * time.Minute }
 
-// Work counts the open periods' live sessions anew and reports where that isn't
-// what was counted when they were created. It mends nothing: an operator must
+// Work counts the live sessions of open periods and recent invoices anew and
+// reports where that isn't what was counted when they were created. It mends nothing: an operator must
 // know how it came to that.
 func (w *recountWorker) Work(ctx context.Context, _ *river.Job[recountArgs]) error {
 	drifts, err := w.db.UsageDrifts(ctx, w.clock.Now())

@@ -24,7 +24,7 @@ func (b *bench) owe() *intake.Invoice {
 	}
 	b.tx(func(tx *db.Tx) error {
 		books := billing.Books{Events: b.enqueuer}
-		subscription, err := tx.LockSubscription(b.ctx, i.AccountID, at)
+		subscription, err := tx.LockSubscription(b.ctx, i.AccountID)
 		if err != nil {
 			subscription, err = books.Start(b.ctx, tx, i.AccountID, "starter", at)
 		}

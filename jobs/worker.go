@@ -29,6 +29,7 @@ const (
 	queueWebhooks = "webhooks"
 	queuePDF      = "pdf"
 	queueUpkeep   = "upkeep"
+	queueBilling  = "billing"
 	queueMail     = "mail"
 )
 
@@ -45,7 +46,7 @@ const (
 	// pollInterval finds jobs when a notification was missed, and those that
 	// come due.
 	pollInterval = 200 * time.Millisecond
-	// minConnections lets four queues fetch and jobs complete while one
+	// minConnections lets five queues fetch and jobs complete while one
 	// connection listens.
 	minConnections = 8
 	// minSweepEvery keeps a mistaken setting from sweeping without a pause.
@@ -108,6 +109,7 @@ func NewWorker(ctx context.Context, c Config) (*Worker, error) {
 			queueWebhooks: {MaxWorkers: wakeWorkers},
 			queuePDF:      {MaxWorkers: max(1, c.PDFWorkers)},
 			queueUpkeep:   {MaxWorkers: 2},
+			queueBilling:  {MaxWorkers: 2},
 			queueMail:     {MaxWorkers: mailWorkers},
 		},
 		Workers:    workers(c, dispatcher),
@@ -139,7 +141,7 @@ func workers(c Config, d *dispatcher) *river.Workers {
 		c.Payments = billing.Manual{}
 	}
 	river.AddWorker(all, &billingWorker{clock: c.Clock, cycle: &billing.Cycle{
-		DB: c.DB, Books: &billing.Books{Events: c.Enqueuer, Terms: c.Terms}, Provider: c.Payments,
+		DB: c.DB, Books: &billing.Books{Events: c.Enqueuer, Terms: c.Terms}, Provider: c.Payments, Logger: c.Logger,
 	}})
 	river.AddWorker(all, &billingLetterWorker{db: c.DB, sender: c.Mail, payments: c.Payments, baseURL: c.BaseURL})
 	river.AddWorker(all, &recountWorker{db: c.DB, clock: c.Clock, logger: c.Logger, observer: c.Observer})

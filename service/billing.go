@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"candor/db"
 	"candor/intake"
 	"candor/statement"
 )
@@ -13,6 +14,7 @@ type CurrentSubscription struct {
 	intake.Subscription
 	Period       intake.Period
 	Used         int
+	Carried      int  // of an interrupted period, against the included ones of this one
 	Remaining    *int // nil: unlimited (D41)
 	BillingEmail string
 	InvoiceDate  time.Time // when the running period is invoiced
@@ -69,7 +71,8 @@ func (s *Service) Subscription(ctx context.Context, account intake.AccountID) (*
 	if err != nil {
 		return nil, err
 	}
-	out := &CurrentSubscription{Subscription: *subscription, Period: subscription.PeriodAt(now), BillingEmail: owner.BillingEmail}
+	out := &CurrentSubscription{Subscription: *subscription, Period: subscription.PeriodAt(subscription.Moment(now)), BillingEmail: owner.BillingEmail}
+	out.Carried = subscription.CarriedIn(out.Period.Start)
 	out.InvoiceDate = *subscription.Closing(out.Period.Start)
 	if out.Used, err = s.DB.UsedSessions(ctx, account, out.Period.Start); err != nil {
 		return nil, err
@@ -82,10 +85,20 @@ func (s *Service) Subscription(ctx context.Context, account intake.AccountID) (*
 	out.GST = intake.GSTIn(out.Lines.Total(), s.Terms.GSTBasisPoints)
 	out.Projection = project(stretches, out, now)
 	if out.SessionsIncluded != nil {
-		remaining := max(0, *out.SessionsIncluded-out.Used)
+		remaining := max(0, *out.SessionsIncluded-out.Carried-out.Used)
 		out.Remaining = &remaining
 	}
 	return out, nil
+}
+
+// NextCarry is what a subscription that starts now would carry from the one
+// before.
+func (s *Service) NextCarry(ctx context.Context, account intake.AccountID) (carry intake.Carry, err error) {
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
+		_, carry, err = s.books.Following(ctx, tx, account, s.Clock.Now())
+		return err
+	})
+	return carry, err
 }
 
 // UsageRange is what a caller asks usage for; the dates win over the period

@@ -88,8 +88,8 @@ func (s *Service) settle(ctx context.Context, id intake.InvoiceID, by intake.Act
 	return out, orCode(err, errInvoiceNotFound)
 }
 
-// UsageDrifts counts all open periods' live sessions anew and returns those
-// that are counted wrongly.
+// UsageDrifts counts the live sessions of all open periods and recent invoices
+// anew and returns those that are counted wrongly.
 func (s *Service) UsageDrifts(ctx context.Context) ([]db.UsageDrift, error) {
 	return s.DB.UsageDrifts(ctx, s.Clock.Now())
 }

@@ -110,9 +110,6 @@ func (s *Service) paid(ctx context.Context, tx *db.Tx, e billing.ProviderEvent, 
 	if !errors.Is(err, billing.ErrSettled) {
 		return err
 	}
-	if i.Reference == nil || *i.Reference != e.Reference {
-		s.Logger.ErrorContext(ctx, "a payment came for a settled invoice: return it at the payment provider",
-			"invoice", i.NumberText(), "status", string(i.Status), "reference", e.Reference)
-	}
+	billing.ReportSettled(ctx, s.Logger, i, e.Reference)
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"candor/billing"
 	"candor/db"
@@ -14,6 +15,7 @@ import (
 var (
 	errUnchangedPlan  = intake.FieldError(intake.CodeValidation, "plan", "This is how it is already")
 	errUnknownPlan    = intake.FieldError(intake.CodeValidation, "plan", "Choose one of the plans")
+	errByAgreement    = intake.FieldError(intake.CodeValidation, "plan", "This plan is by agreement: talk to us")
 	errCancelledPlan  = intake.FieldError(intake.CodeValidation, "plan", "The subscription is cancelled. Take the cancellation back first")
 	errNotCancelled   = intake.Errorf(intake.CodeValidation, "The subscription isn’t cancelled.")
 	errCancelledTwice = intake.Errorf(intake.CodeValidation, "The subscription is cancelled already.")
@@ -27,16 +29,21 @@ const maxReason = 500
 func (s *Service) Plans(ctx context.Context) ([]intake.Plan, error) { return s.DB.Plans(ctx) }
 
 // onSubscription changes the account's subscription, which it locks, and writes
-// the deed that change returns in the same transaction. Error:
+// the deed that change returns in the same transaction. The clock is read once
+// the lock is held: what others did meanwhile has happened. Error:
 // subscription_not_found.
-func (s *Service) onSubscription(ctx context.Context, account intake.AccountID, by intake.Actor, change func(*db.Tx, *intake.Subscription) (deed, error)) error {
+func (s *Service) onSubscription(ctx context.Context, account intake.AccountID, by intake.Actor, change func(*db.Tx, *intake.Subscription, time.Time) (deed, error)) error {
 	live := true
 	return s.DB.InTx(ctx, func(tx *db.Tx) error {
-		subscription, err := tx.LockSubscription(ctx, account, s.Clock.Now())
+		subscription, err := tx.LockSubscription(ctx, account)
 		if err != nil {
 			return orCode(err, errSubscriptionNotFound)
 		}
-		d, err := change(tx, subscription)
+		now := s.Clock.Now()
+		if subscription.Ended(now) {
+			return errSubscriptionNotFound
+		}
+		d, err := change(tx, subscription, now)
 		if err != nil {
 			return orCode(err, errSubscriptionNotFound) // it ended just now
 		}
@@ -51,6 +58,16 @@ type planState struct {
 	NextPlan *string `json:"next_plan,omitempty"`
 }
 
+// mayTake reports a plan that is by agreement to all but operators, as
+// validation_error on plan.
+func mayTake(ctx context.Context, tx *db.Tx, by intake.Actor, plan string) error {
+	wanted, err := tx.Plan(ctx, plan)
+	if err == nil && wanted.ByAgreement() && by.Kind != intake.ActorOperator {
+		err = errByAgreement
+	}
+	return err
+}
+
 // ChangePlan moves the account to another plan: up at once, down at the end of
 // the period. Choosing the present plan takes a change to come back. Errors:
 // validation_error on plan, subscription_not_found.
@@ -58,12 +75,21 @@ func (s *Service) ChangePlan(ctx context.Context, account intake.AccountID, by i
 	if !knownPlan(plan) {
 		return errUnknownPlan
 	}
-	return s.onSubscription(ctx, account, by, func(tx *db.Tx, of *intake.Subscription) (deed, error) {
+	return s.onSubscription(ctx, account, by, func(tx *db.Tx, of *intake.Subscription, now time.Time) (deed, error) {
 		if !of.Admits() {
 			return deed{}, errCancelledPlan
 		}
+		// A change down that is due has happened: what it left isn't the present plan.
+		if err := s.books.Close(ctx, tx, of, now); err != nil {
+			return deed{}, err
+		}
+		if of.Plan.ID != plan {
+			if err := mayTake(ctx, tx, by, plan); err != nil {
+				return deed{}, err
+			}
+		}
 		before := planState{of.Plan.ID, of.NextPlanID}
-		err := s.books.ChangePlan(ctx, tx, of, plan, s.Clock.Now())
+		err := s.books.ChangePlan(ctx, tx, of, plan, now)
 		if errors.Is(err, billing.ErrUnchanged) {
 			err = errUnchangedPlan
 		}
@@ -85,8 +111,8 @@ func (s *Service) CancelSubscription(ctx context.Context, account intake.Account
 	if problem != "" {
 		return intake.FieldError(intake.CodeValidation, "reason", problem)
 	}
-	return s.onSubscription(ctx, account, by, func(tx *db.Tx, of *intake.Subscription) (deed, error) {
-		err := s.books.Cancel(ctx, tx, of, atOnce, reason, s.Clock.Now())
+	return s.onSubscription(ctx, account, by, func(tx *db.Tx, of *intake.Subscription, now time.Time) (deed, error) {
+		err := s.books.Cancel(ctx, tx, of, atOnce, reason, now)
 		if errors.Is(err, billing.ErrUnchanged) {
 			err = errCancelledTwice
 		}
@@ -98,8 +124,8 @@ func (s *Service) CancelSubscription(ctx context.Context, account intake.Account
 // it takes effect. Errors: validation_error where it isn't cancelled,
 // subscription_not_found.
 func (s *Service) Reactivate(ctx context.Context, account intake.AccountID, by intake.Actor) error {
-	return s.onSubscription(ctx, account, by, func(tx *db.Tx, of *intake.Subscription) (deed, error) {
-		err := s.books.Reactivate(ctx, tx, of, s.Clock.Now())
+	return s.onSubscription(ctx, account, by, func(tx *db.Tx, of *intake.Subscription, now time.Time) (deed, error) {
+		err := s.books.Reactivate(ctx, tx, of, now)
 		if errors.Is(err, billing.ErrUnchanged) {
 			err = errNotCancelled
 		}
@@ -113,17 +139,20 @@ func (s *Service) Subscribe(ctx context.Context, account intake.AccountID, by in
 	if !knownPlan(plan) {
 		return errUnknownPlan
 	}
-	now := s.Clock.Now()
 	return s.DB.InTx(ctx, func(tx *db.Tx) error {
 		// Two that subscribe at once take turns.
 		if _, err := tx.LockAccount(ctx, account); err != nil {
 			return orCode(err, errAccountNotFound)
 		}
-		_, err := tx.LockSubscription(ctx, account, now)
-		if err == nil {
+		if err := mayTake(ctx, tx, by, plan); err != nil {
+			return err
+		}
+		former, err := tx.LockSubscription(ctx, account)
+		now := s.Clock.Now()
+		if err == nil && !former.Ended(now) {
 			return errSubscribed
 		}
-		if !errors.Is(err, db.ErrNotFound) {
+		if err != nil && !errors.Is(err, db.ErrNotFound) {
 			return err
 		}
 		started, err := s.books.Start(ctx, tx, account, plan, now)

@@ -25,6 +25,9 @@ const Name = "stripe"
 const (
 	// callTimeout is longer than Stripe's own for a card's bank.
 	callTimeout = 80 * time.Second
+	// An attempt looks for payments and then makes one: this doesn't compile where
+	// that has no time.
+	_ = uint(billing.PaymentTimeout - 2*callTimeout)
 	// clockSlack is how far Stripe's clock may be from ours.
 	clockSlack = 24 * time.Hour
 )

@@ -201,7 +201,8 @@ func TestServiceHasARoleOfItsOwn(t *testing.T) {
 	server.stop()
 	service := dbtest.Open(t, as.String())
 	for _, statement := range []string{"UPDATE audit_log SET actor_name = 'x'", "DELETE FROM audit_log", "TRUNCATE audit_log",
-		"ALTER TABLE audit_log DISABLE TRIGGER ALL", "DROP TABLE audit_log", "UPDATE plan SET overage_cents = 0", "DELETE FROM goose_db_version"} {
+		"ALTER TABLE audit_log DISABLE TRIGGER ALL", "DROP TABLE audit_log", "UPDATE plan SET overage_cents = 0", "DELETE FROM goose_db_version",
+		"DELETE FROM invoice", "TRUNCATE invoice", "DELETE FROM invoice_number", "INSERT INTO invoice_number VALUES (1)", "TRUNCATE invoice_number"} {
 		if _, err := service.Exec(statement); err == nil || !strings.Contains(err.Error(), "permission denied") && !strings.Contains(err.Error(), "must be owner") {
 			t.Errorf("%s: %v, want to be refused", statement, err)
 		}
