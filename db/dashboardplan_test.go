@@ -45,6 +45,14 @@ func TestDashboardReadsFewOfWhatWentWrong(t *testing.T) {
 				}
 				return err
 			})
+			f.Status = intake.Cancelled
+			measured.expectFew("cancelled "+name, func() error {
+				sessions, err := measured.SessionsBefore(s.ctx, s.scope, f, nil, 25, start)
+				if len(sessions) != 0 {
+					t.Errorf("%d cancelled sessions %s, want none", len(sessions), name)
+				}
+				return err
+			})
 		}
 	}
 }
@@ -67,13 +75,14 @@ func (s *store) manyErrors(n int) []intake.Code {
 	return []intake.Code{intake.CodeSessionNotFound, intake.CodeValidation, intake.CodeUnauthorized}
 }
 
-// manyOfOneCustomer makes n sessions of one customer, and n of others.
+// manyOfOneCustomer makes n expired sessions of one customer, and n cancelled
+// ones of others.
 func (s *store) manyOfOneCustomer(n int) {
 	s.Helper()
 	_, err := s.ExecContext(s.ctx, `
 		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, reference_id, metadata, created_at, expires_at)
-		SELECT gen_random_uuid(), $1, false, 'expired', 'financial_statement', of || '@customer.example', upper(of), '{}', $2::timestamptz - i * interval '1 minute', $2
-		FROM generate_series(1, $3::int) i, LATERAL (VALUES ('many'), ('other' || i)) o (of)`, s.scope.AccountID, start, n)
+		SELECT gen_random_uuid(), $1, false, status, 'financial_statement', of || '@customer.example', upper(of), '{}', $2::timestamptz - i * interval '1 minute', $2
+		FROM generate_series(1, $3::int) i, LATERAL (VALUES ('many', 'expired'), ('other' || i, 'cancelled')) o (of, status)`, s.scope.AccountID, start, n)
 	s.ok(err)
 }
 

@@ -866,7 +866,7 @@ CREATE INDEX redelivery_running_idx ON public.redelivery USING btree (paced_unti
 
 CREATE INDEX session_count_unfolded_idx ON public.session_count USING btree (day) WHERE (shard <> 0);
 
-CREATE INDEX session_email_idx ON public.session USING btree (account_id, livemode, lower(customer_email), created_at DESC, id DESC);
+CREATE INDEX session_email_idx ON public.session USING btree (account_id, livemode, lower(customer_email), created_at DESC, id DESC, status COLLATE "C");
 
 CREATE INDEX session_expired_idx ON public.session USING btree (expires_at, id) WHERE (status = 'expired'::text);
 
@@ -880,7 +880,7 @@ CREATE INDEX session_opened_idx ON public.session USING btree (account_id, livem
 
 CREATE INDEX session_overdue_idx ON public.session USING btree (account_id, livemode, expires_at) WHERE (status = ANY (ARRAY['pending'::text, 'in_progress'::text]));
 
-CREATE INDEX session_reference_idx ON public.session USING btree (account_id, livemode, reference_id, created_at DESC, id DESC) WHERE (reference_id IS NOT NULL);
+CREATE INDEX session_reference_idx ON public.session USING btree (account_id, livemode, reference_id, created_at DESC, id DESC, status COLLATE "C") WHERE (reference_id IS NOT NULL);
 
 CREATE INDEX session_retention_idx ON public.session USING btree (completed_at) WHERE ((status = 'completed'::text) AND (erased_at IS NULL));
 
