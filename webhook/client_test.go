@@ -1,21 +1,17 @@
 package webhook
 
 import (
-	"bytes"
 	"context"
 	"crypto/x509"
 	"errors"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/netip"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
-	"unicode/utf8"
 )
 
 var development = Policy{Development: true}
@@ -167,80 +163,6 @@ func TestDoVerifiesCertificates(t *testing.T) {
 	}
 }
 
-func TestDoIsCutByTheTimeout(t *testing.T) {
-	t.Parallel()
-	hang := func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
-	head := "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
-	for name, test := range map[string]struct {
-		serve  func(net.Conn)
-		scheme string
-		class  string
-	}{
-		"no answer":    {hang, "http", ClassTimeout},
-		"no handshake": {hang, "https", ClassTimeout},
-		"dripping header": {func(conn net.Conn) {
-			readRequest(conn)
-			dripOn(conn, "HTTP/1.1 200 OK\r\n"+strings.Repeat("A: b\r\n", 1000), 5*time.Millisecond)
-		}, "http", ClassTimeout},
-		"dripping body": {func(conn net.Conn) {
-			readRequest(conn)
-			_, _ = io.WriteString(conn, head)
-			dripOn(conn, "x", 5*time.Millisecond)
-		}, "http", ""},
-	} {
-		url, _ := startRaw(t, test.serve)
-		client := newTestClient(t, development, WithTimeouts(2*time.Second, 300*time.Millisecond))
-		result := do(t, client, strings.Replace(url, "http", test.scheme, 1))
-		wantClass(t, result, test.class)
-		if result.Duration < 200*time.Millisecond || result.Duration > 5*time.Second {
-			t.Errorf("%s: took %s, want about 300ms", name, result.Duration)
-		}
-	}
-}
-
-// A body that drips a byte a second passes every limit between two bytes: the
-// limit on the whole ends it, and the connection.
-func TestDoCutsABodyOfAByteASecond(t *testing.T) {
-	t.Parallel()
-	cut := make(chan struct{})
-	url, _ := startRaw(t, func(conn net.Conn) {
-		readRequest(conn)
-		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
-		go func() {
-			_, _ = conn.Read(make([]byte, 1)) // ends when the client has gone
-			close(cut)
-		}()
-		dripOn(conn, "x", time.Second)
-	})
-	result := do(t, newTestClient(t, development, WithTimeouts(time.Second, 2500*time.Millisecond)), url)
-	wantClass(t, result, "")
-	if got := string(result.Response); got != "xxx" || result.Duration < 2*time.Second || result.Duration > 5*time.Second {
-		t.Errorf("kept %q after %s, want 3 bytes after 2.5s", got, result.Duration)
-	}
-	<-cut
-}
-
-func TestDoBoundsConnecting(t *testing.T) {
-	t.Parallel()
-	silent, err := net.ListenPacket("udp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { silent.Close() })
-	client := newTestClient(t, development, WithResolver(resolverAt(silent.LocalAddr())), WithTimeouts(200*time.Millisecond, 30*time.Second))
-	url, _ := startRaw(t, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
-	for hook, class := range map[string]string{
-		"https://silent.test/":                     ClassDNS,
-		strings.Replace(url, "http:", "https:", 1): ClassTimeout,
-	} {
-		result := do(t, client, hook)
-		wantClass(t, result, class)
-		if result.Duration > 10*time.Second {
-			t.Errorf("%s: took %s, want about 200ms", hook, result.Duration)
-		}
-	}
-}
-
 func TestDoSurvivesProtocolFaults(t *testing.T) {
 	t.Parallel()
 	answer := func(text string) func(net.Conn) {
@@ -275,35 +197,6 @@ func TestDoSurvivesProtocolFaults(t *testing.T) {
 	}
 }
 
-func TestDoBoundsTheResponse(t *testing.T) {
-	t.Parallel()
-	const total = 64 << 20
-	sent := make(chan int, 1)
-	server := startPlain(t, func(w http.ResponseWriter, _ *http.Request) {
-		chunk := bytes.Repeat([]byte{'a', 0, 0xff, 0xc3, 0xa4, 'b'}, 5000)
-		written := 0
-		for written < total {
-			n, err := w.Write(chunk)
-			written += n
-			if err != nil {
-				break
-			}
-		}
-		sent <- written
-	})
-	result := do(t, newTestClient(t, development), server.URL)
-	wantClass(t, result, "")
-	if size := len(result.Response); size > keptResponse || size < keptResponse-3 {
-		t.Errorf("kept %d bytes, want about %d", size, keptResponse)
-	}
-	if !utf8.Valid(result.Response) || bytes.ContainsRune(result.Response, 0) || !bytes.HasPrefix(result.Response, []byte("a\uFFFD\uFFFDäb")) {
-		t.Errorf("response can't be stored: %q", result.Response[:20])
-	}
-	if written := <-sent; written >= total {
-		t.Errorf("the receiver could send all of %d bytes", written)
-	}
-}
-
 func TestDoDialFailures(t *testing.T) {
 	t.Parallel()
 	closed, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -318,134 +211,6 @@ func TestDoDialFailures(t *testing.T) {
 	wantClass(t, missing, ClassDNS)
 	if !strings.Contains(missing.Error, "does not exist") {
 		t.Errorf("missing host: %q", missing.Error)
-	}
-}
-
-func TestDoRefusesTargets(t *testing.T) {
-	t.Parallel()
-	url, accepted := startRaw(t, readRequest)
-	port := url[strings.LastIndex(url, ":"):]
-	// Only loopback: should a check fail, nothing else may be connected to. The
-	// other addresses are tested on Control itself.
-	for name, hook := range map[string]string{
-		"http":             url,
-		"literal":          "https://127.0.0.1" + port,
-		"name of loopback": "https://rebind.test" + port,
-	} {
-		result := do(t, newTestClient(t, Policy{}, WithResolver(startDNS(t, "127.0.0.1"))), hook)
-		wantClass(t, result, ClassRefusedTarget)
-		if accepted.Load() != 0 || result.StatusCode != 0 {
-			t.Errorf("%s: %d connections, status %d", name, accepted.Load(), result.StatusCode)
-		}
-	}
-}
-
-// Names that lead to loopback by IPv6 or in the mapped form, or that have an
-// innocent address first, gain nothing. All lead to loopback alone, whatever
-// becomes of the check.
-func TestDoRefusesWhatNamesResolveTo(t *testing.T) {
-	t.Parallel()
-	url, accepted := startRaw(t, readRequest)
-	hook := "https://rebind.test" + url[strings.LastIndex(url, ":"):]
-	for _, address := range []string{"127.0.0.1", "127.255.255.254", "0.0.0.0", "::1", "::", "::ffff:127.0.0.1"} {
-		client := newTestClient(t, Policy{}, WithResolver(startDNS(t, address)))
-		for range 2 {
-			wantClass(t, do(t, client, hook), ClassRefusedTarget)
-		}
-	}
-	if n := accepted.Load(); n != 0 {
-		t.Errorf("%d connections reached loopback", n)
-	}
-}
-
-// A name that is public when it is checked and loopback when it is called.
-func TestDoWithstandsRebinding(t *testing.T) {
-	t.Parallel()
-	url, accepted := startRaw(t, readRequest)
-	resolver := startDNS(t, "93.184.216.34", "127.0.0.1")
-	hook := "https://rebind.test" + url[strings.LastIndex(url, ":"):]
-	policy := Policy{}
-	if err := policy.CheckURL(hook); err != nil {
-		t.Fatal(err)
-	}
-	addresses, err := resolver.LookupNetIP(t.Context(), "ip4", "rebind.test")
-	if err != nil || len(addresses) != 1 {
-		t.Fatalf("first look-up: %v, %v", addresses, err)
-	}
-	if err := policy.Control(t.Context(), "tcp4", net.JoinHostPort(addresses[0].String(), "443"), nil); err != nil {
-		t.Fatalf("the first answer, %s, is refused: %v", addresses[0], err)
-	}
-	wantClass(t, do(t, newTestClient(t, policy, WithResolver(resolver)), hook), ClassRefusedTarget)
-	if accepted.Load() != 0 {
-		t.Errorf("%d connections reached loopback", accepted.Load())
-	}
-}
-
-func TestDoKeepsConnections(t *testing.T) {
-	t.Parallel()
-	server, connections := countConnections(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Accept-Encoding") != "" || r.Header.Get("Idempotency-Key") != "" {
-			t.Errorf("headers %v", r.Header)
-		}
-		_, _ = io.WriteString(w, "thanks")
-	})
-	client := newTestClient(t, development)
-	for range 200 {
-		wantClass(t, do(t, client, server.URL), "")
-	}
-	if n := connections.Load(); n != 1 {
-		t.Errorf("200 attempts in a row took %d connections, want 1", n)
-	}
-}
-
-// An endpoint has up to 16 attempts running: bursts of them find their
-// connections kept.
-func TestDoKeepsConnectionsBetweenBursts(t *testing.T) {
-	t.Parallel()
-	const bursts, atOnce = 20, 16
-	server, connections := countConnections(t, func(http.ResponseWriter, *http.Request) {})
-	client := newTestClient(t, development)
-	for range bursts {
-		var burst sync.WaitGroup
-		for range atOnce {
-			burst.Go(func() { wantClass(t, do(t, client, server.URL), "") })
-		}
-		burst.Wait()
-	}
-	t.Logf("%d attempts, %d at a time, took %d connections", bursts*atOnce, atOnce, connections.Load())
-	if n := connections.Load(); n > 2*atOnce {
-		t.Errorf("%d attempts took %d connections, want about %d", bursts*atOnce, n, atOnce)
-	}
-}
-
-// countConnections serves handler and counts the connections made.
-func countConnections(t *testing.T, handler http.HandlerFunc) (*httptest.Server, *atomic.Int32) {
-	t.Helper()
-	connections := new(atomic.Int32)
-	server := httptest.NewUnstartedServer(handler)
-	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		if state == http.StateNew {
-			connections.Add(1)
-		}
-	}
-	server.Start()
-	t.Cleanup(server.Close)
-	return server, connections
-}
-
-// A receiver that drops a kept connection must not cost an attempt.
-func TestDoSendsAgainOnADroppedConnection(t *testing.T) {
-	t.Parallel()
-	url, accepted := startRaw(t, func(conn net.Conn) {
-		readRequest(conn)
-		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-		readRequest(conn)
-	})
-	client := newTestClient(t, development)
-	wantClass(t, do(t, client, url), "")
-	wantClass(t, do(t, client, url), "")
-	if accepted.Load() != 2 {
-		t.Errorf("%d connections, want 2", accepted.Load())
 	}
 }
 

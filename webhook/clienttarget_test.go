@@ -1,0 +1,67 @@
+package webhook
+
+import (
+	"net"
+	"strings"
+	"testing"
+)
+
+func TestDoRefusesTargets(t *testing.T) {
+	t.Parallel()
+	url, accepted := startRaw(t, readRequest)
+	port := url[strings.LastIndex(url, ":"):]
+	// Only loopback: should a check fail, nothing else may be connected to. The
+	// other addresses are tested on Control itself.
+	for name, hook := range map[string]string{
+		"http":             url,
+		"literal":          "https://127.0.0.1" + port,
+		"name of loopback": "https://rebind.test" + port,
+	} {
+		result := do(t, newTestClient(t, Policy{}, WithResolver(startDNS(t, "127.0.0.1"))), hook)
+		wantClass(t, result, ClassRefusedTarget)
+		if accepted.Load() != 0 || result.StatusCode != 0 {
+			t.Errorf("%s: %d connections, status %d", name, accepted.Load(), result.StatusCode)
+		}
+	}
+}
+
+// Names that lead to loopback by IPv6 or in the mapped form, or that have an
+// innocent address first, gain nothing. All lead to loopback alone, whatever
+// becomes of the check.
+func TestDoRefusesWhatNamesResolveTo(t *testing.T) {
+	t.Parallel()
+	url, accepted := startRaw(t, readRequest)
+	hook := "https://rebind.test" + url[strings.LastIndex(url, ":"):]
+	for _, address := range []string{"127.0.0.1", "127.255.255.254", "0.0.0.0", "::1", "::", "::ffff:127.0.0.1"} {
+		client := newTestClient(t, Policy{}, WithResolver(startDNS(t, address)))
+		for range 2 {
+			wantClass(t, do(t, client, hook), ClassRefusedTarget)
+		}
+	}
+	if n := accepted.Load(); n != 0 {
+		t.Errorf("%d connections reached loopback", n)
+	}
+}
+
+// A name that is public when it is checked and loopback when it is called.
+func TestDoWithstandsRebinding(t *testing.T) {
+	t.Parallel()
+	url, accepted := startRaw(t, readRequest)
+	resolver := startDNS(t, "93.184.216.34", "127.0.0.1")
+	hook := "https://rebind.test" + url[strings.LastIndex(url, ":"):]
+	policy := Policy{}
+	if err := policy.CheckURL(hook); err != nil {
+		t.Fatal(err)
+	}
+	addresses, err := resolver.LookupNetIP(t.Context(), "ip4", "rebind.test")
+	if err != nil || len(addresses) != 1 {
+		t.Fatalf("first look-up: %v, %v", addresses, err)
+	}
+	if err := policy.Control(t.Context(), "tcp4", net.JoinHostPort(addresses[0].String(), "443"), nil); err != nil {
+		t.Fatalf("the first answer, %s, is refused: %v", addresses[0], err)
+	}
+	wantClass(t, do(t, newTestClient(t, policy, WithResolver(resolver)), hook), ClassRefusedTarget)
+	if accepted.Load() != 0 {
+		t.Errorf("%d connections reached loopback", accepted.Load())
+	}
+}
