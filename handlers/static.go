@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -22,7 +23,9 @@ var compressPages = middleware.GzipWithConfig(middleware.GzipConfig{MinLength: 1
 // An asset is a built file, as it is and compressed once.
 type asset struct{ plain, gzipped []byte }
 
-func loadAssets() (map[string]asset, error) {
+// loadAssets returns the built files by their name, the same for all servers of
+// a process.
+var loadAssets = sync.OnceValues(func() (map[string]asset, error) {
 	assets := map[string]asset{}
 	err := fs.WalkDir(static.Files(), ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -42,7 +45,7 @@ func loadAssets() (map[string]asset, error) {
 		return nil, fmt.Errorf("handlers: load static files: %w", err)
 	}
 	return assets, nil
-}
+})
 
 func compress(plain []byte) ([]byte, error) {
 	var b bytes.Buffer

@@ -12,7 +12,7 @@ import (
 
 func TestCreateAccount(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newBench(t, func(c *service.Config) { c.PasswordCost = service.PasswordCost{} })
 	for key, live := range map[string]bool{b.account.TestKey: false, b.account.LiveKey: true} {
 		got, err := b.Authenticate(b.ctx, key, "192.0.2.1")
 		if err != nil || got.AccountID != b.account.AccountID || got.Livemode != live || got.Permissions != nil {

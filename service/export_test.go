@@ -5,13 +5,11 @@ import "time"
 // VerifyPassword is verifyPassword, for tests.
 var VerifyPassword = verifyPassword
 
-// RefusePassword is the rule for new passwords, for tests.
-func RefusePassword(password string, names ...string) string {
-	return newPasswords().refuse(password, names...)
-}
+// RefusePassword is refusePassword, for tests.
+var RefusePassword = refusePassword
 
-// CommonPasswords is loadCommonPasswords, for tests.
-var CommonPasswords = loadCommonPasswords
+// CommonPasswords is commonPasswords, for tests.
+var CommonPasswords = commonPasswords
 
 // SetSecretsLease shortens the wait after a change of webhook secrets, for
 // tests in which no worker runs.

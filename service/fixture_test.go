@@ -50,7 +50,8 @@ func newBench(t testing.TB, change ...func(*service.Config)) *bench {
 	config := service.Config{
 		DB: database, Enqueuer: enqueuer, Ring: ring, Blobs: b.blobs, BaseURL: "https://candor.example",
 		Policy: webhook.Policy{Development: true}, Logger: logger,
-		Clock: func() time.Time { return start.Add(time.Duration(b.offset.Load())) },
+		Clock:        func() time.Time { return start.Add(time.Duration(b.offset.Load())) },
+		PasswordCost: service.PasswordCost{Time: 1, Memory: 8}, // in no time
 	}
 	for _, f := range change {
 		f(&config)

@@ -108,7 +108,7 @@ func (s *Service) AcceptInvitation(ctx context.Context, token, name, password st
 	if err != nil {
 		return "", err
 	}
-	name, err = checkPerson(name, s.passwords.refuse(password, i.Email, name, i.AccountName))
+	name, err = checkPerson(name, refusePassword(password, i.Email, name, i.AccountName))
 	if err != nil {
 		return "", err
 	}

@@ -12,14 +12,20 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// The Argon2id parameters: t=2, m=19 MiB, p=1 (OWASP).
 const (
-	argonTime    = 2
-	argonMemory  = 19 * 1024 // KiB
 	argonThreads = 1
 	argonKeyLen  = 32
 	argonSaltLen = 16
 )
+
+// PasswordCost is what Argon2id takes to hash a password. The zero value stands
+// for what OWASP recommends: t=2, m=19 MiB, p=1.
+type PasswordCost struct {
+	Time   uint32
+	Memory uint32 // KiB
+}
+
+var owaspCost = PasswordCost{Time: 2, Memory: 19 * 1024}
 
 // maxPassword is the longest password that is hashed, in bytes: more than any
 // sentence, and too little to keep a core busy with.
@@ -31,14 +37,17 @@ const maxHashes = 4
 
 // passwords hashes passwords, a few at once.
 type passwords struct {
+	cost    PasswordCost
 	running chan struct{}
 	nobody  func() string // a hash that no password made
-	common  func() map[string]bool
 }
 
-func newPasswords() *passwords {
-	p := &passwords{running: make(chan struct{}, maxHashes), common: sync.OnceValue(loadCommonPasswords)}
-	p.nobody = sync.OnceValue(func() string { return hashPassword(newPassword()) })
+func newPasswords(cost PasswordCost) *passwords {
+	if cost == (PasswordCost{}) {
+		cost = owaspCost
+	}
+	p := &passwords{cost: cost, running: make(chan struct{}, maxHashes)}
+	p.nobody = sync.OnceValue(func() string { return hashPassword(newPassword(), cost) })
 	return p
 }
 
@@ -50,7 +59,7 @@ func (p *passwords) hash(ctx context.Context, password string) (string, error) {
 		return "", err
 	}
 	defer free()
-	return hashPassword(password), nil
+	return hashPassword(password, p.cost), nil
 }
 
 // verify reports whether the password made the PHC string. Without one it is
@@ -86,11 +95,11 @@ func newPassword() string {
 }
 
 // hashPassword returns the password's Argon2id hash as a PHC string.
-func hashPassword(password string) string {
+func hashPassword(password string, cost PasswordCost) string {
 	salt := make([]byte, argonSaltLen)
 	_, _ = rand.Read(salt) // never fails
-	key := argon2.IDKey([]byte(password), salt, argonTime, argonMemory, argonThreads, argonKeyLen)
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonTime, argonThreads,
+	key := argon2.IDKey([]byte(password), salt, cost.Time, cost.Memory, argonThreads, argonKeyLen)
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, cost.Memory, cost.Time, argonThreads,
 		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(key))
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -24,9 +25,9 @@ const minPassword = 10
 //go:embed commonpasswords.txt.gz
 var commonPasswordsGzip []byte
 
-// loadCommonPasswords unpacks the list. It is part of the program, so that it
+// commonPasswords unpacks the list, once. It is part of the program, so that it
 // can be read is a matter of a test.
-func loadCommonPasswords() map[string]bool {
+var commonPasswords = sync.OnceValue(func() map[string]bool {
 	unpacked, err := gzip.NewReader(bytes.NewReader(commonPasswordsGzip))
 	if err != nil {
 		panic(err)
@@ -40,11 +41,11 @@ func loadCommonPasswords() map[string]bool {
 		out[strings.TrimSpace(line)] = true
 	}
 	return out
-}
+})
 
-// refuse returns why nobody should have this password, or "". The names are
+// refusePassword returns why nobody should have this password, or "". The names are
 // those of the user and the account, and the e-mail address.
-func (p *passwords) refuse(password string, names ...string) string {
+func refusePassword(password string, names ...string) string {
 	switch n := utf8.RuneCountInString(password); {
 	case password == "":
 		return "Enter a password"
@@ -55,7 +56,7 @@ func (p *passwords) refuse(password string, names ...string) string {
 	}
 	plain := strings.ToLower(password)
 	for _, one := range []string{plain, bare(plain)} {
-		if p.common()[one] {
+		if commonPasswords()[one] {
 			return "This password is among the first that others would try. Choose another one"
 		}
 	}

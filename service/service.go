@@ -33,6 +33,8 @@ type Config struct {
 	Terms    billing.Terms
 	Cards    Cards // nil where no payment provider collects by itself
 
+	PasswordCost PasswordCost // of what is hashed from now on
+
 	TestClient  *webhook.Client   // makes the attempts of test events
 	TestLimiter *ratelimit.Memory // counts them, by TestEventLimit
 }
@@ -51,7 +53,7 @@ type Service struct {
 // New returns a Service.
 func New(c Config) *Service {
 	return &Service{
-		Config: c, passwords: newPasswords(), books: &billing.Books{Events: c.Enqueuer, Terms: c.Terms},
+		Config: c, passwords: newPasswords(c.PasswordCost), books: &billing.Books{Events: c.Enqueuer, Terms: c.Terms},
 		secretsLease: jobs.SecretsLease, keyUses: newKeyUses(), drawing: make(chan struct{}, 1),
 	}
 }

@@ -38,7 +38,7 @@ func (s *Service) SignUp(ctx context.Context, wish NewSignUp, from Visitor) erro
 		emailProblem = errEmail.Message
 	}
 	err := fieldProblems(field{"company", companyProblem}, field{"name", nameProblem}, field{"email", emailProblem},
-		field{"new_password", s.passwords.refuse(wish.Password, wish.Email, name, company)})
+		field{"new_password", refusePassword(wish.Password, wish.Email, name, company)})
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 // Errors: unauthorized for a wrong current password, validation_error for a new
 // one that the rules refuse.
 func (s *Service) ChangePassword(ctx context.Context, session *intake.StaffSession, current, password string, from Visitor) (token string, err error) {
-	if err := newPasswordError(s.passwords.refuse(password, session.Email, session.Name, session.AccountName)); err != nil {
+	if err := newPasswordError(refusePassword(password, session.Email, session.Name, session.AccountName)); err != nil {
 		return "", err
 	}
 	_, subject, err := s.provePassword(ctx, session, current, from)
@@ -162,7 +162,7 @@ func (s *Service) Reset(ctx context.Context, token, password string, from Visito
 	if err != nil {
 		return err
 	}
-	if err := newPasswordError(s.passwords.refuse(password, staff.Email, staff.Name, account.Name)); err != nil {
+	if err := newPasswordError(refusePassword(password, staff.Email, staff.Name, account.Name)); err != nil {
 		return err
 	}
 	hash, err := s.passwords.hash(ctx, password)
