@@ -192,7 +192,8 @@ func (i *Invoice) Overdue() bool { return i.Status == InvoiceFailed && i.Failure
 // last time, if no payment comes.
 func (i *Invoice) LastAttemptAt() time.Time {
 	at := *i.NextAttemptAt
-	for _, days := range retryDays[i.Failures-i.EarlyFailures:] {
+	// One that is tried once more, as when a card was stored, can have failed more often.
+	for _, days := range retryDays[min(i.Failures-i.EarlyFailures, PaymentRetries):] {
 		at = at.AddDate(0, 0, days)
 	}
 	return at
