@@ -21,12 +21,12 @@ type PlanStretch struct {
 
 // An InvoiceLine is sessions at one price. Amounts are in cents.
 type InvoiceLine struct {
-	Plan     string          `json:"plan"`               // its name
-	Included *int            `json:"included,omitempty"` // the plan's included sessions where these are within them; nil for overage, and for an unlimited plan
-	Overage  bool            `json:"overage"`            // beyond the included ones
-	Sessions int             `json:"sessions"`
-	Price    statement.Cents `json:"-"`
-	Amount   statement.Cents `json:"-"`
+	Plan     string // its name
+	Included *int   // the plan's included sessions where these are within them; nil for overage, and for an unlimited plan
+	Overage  bool   // beyond the included ones
+	Sessions int
+	Price    statement.Cents
+	Amount   statement.Cents
 }
 
 // storedLine is an InvoiceLine in whole cents: Cents' own JSON is in dollars.
