@@ -120,14 +120,20 @@ func wrap(err error, doing string) error {
 	return fmt.Errorf("db: %s: %w", doing, err)
 }
 
-// changedOne makes an update or delete of nothing ErrNotFound.
-func changedOne(result sql.Result, err error, doing string) error {
+// affected is how many rows a statement changed.
+func affected(result sql.Result, err error, doing string) (int, error) {
 	if err != nil {
-		return wrap(err, doing)
+		return 0, wrap(err, doing)
 	}
 	n, err := result.RowsAffected()
+	return int(n), wrap(err, doing)
+}
+
+// changedOne makes an update or delete of nothing ErrNotFound.
+func changedOne(result sql.Result, err error, doing string) error {
+	n, err := affected(result, err, doing)
 	if err == nil && n == 0 {
 		return fmt.Errorf("db: %s: %w", doing, ErrNotFound)
 	}
-	return wrap(err, doing)
+	return err
 }

@@ -150,11 +150,7 @@ func (d *DB) ForgetAPIKeys(ctx context.Context, deletedBefore time.Time, limit i
 			SELECT id FROM api_key k
 			WHERE deleted_at < $1 AND NOT EXISTS (SELECT 1 FROM api_request r WHERE r.key_id = k.id)
 			LIMIT $2)`, deletedBefore, limit)
-	if err != nil {
-		return 0, wrap(err, "forget API keys")
-	}
-	n, err := result.RowsAffected()
-	return int(n), wrap(err, "forget API keys")
+	return affected(result, err, "forget API keys")
 }
 
 // UseAPIKey notes that a key was used then and from where.

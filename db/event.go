@@ -60,12 +60,8 @@ func (d *DB) DeleteEvents(ctx context.Context, before time.Time, limit int) (n i
 		result, err := tx.ExecContext(ctx, `
 			DELETE FROM event e WHERE e.id = ANY($1::uuid[])
 				AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = e.id AND d.state = 'pending')`, pq.Array(ids))
-		if err != nil {
-			return wrap(err, "delete events")
-		}
-		deleted, err := result.RowsAffected()
-		n = int(deleted)
-		return wrap(err, "delete events")
+		n, err = affected(result, err, "delete events")
+		return err
 	})
 	return n, err
 }

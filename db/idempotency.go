@@ -73,11 +73,7 @@ func (d *DB) DeleteStoredResponses(ctx context.Context, before time.Time, limit 
 	result, err := d.ExecContext(ctx, `
 		DELETE FROM idempotency_key WHERE ctid IN (
 			SELECT ctid FROM idempotency_key WHERE created_at <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`, before, limit)
-	if err != nil {
-		return 0, wrap(err, "delete stored responses")
-	}
-	n, err := result.RowsAffected()
-	return int(n), wrap(err, "delete stored responses")
+	return affected(result, err, "delete stored responses")
 }
 
 // KeptResponse is a remembered answer with what it is kept under.

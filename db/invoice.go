@@ -106,8 +106,8 @@ func (d *DB) ClaimPayment(ctx context.Context, now, later time.Time) (*intake.In
 }
 
 // HasFailedInvoice reports whether the account has an invoice whose payment
-// failed as often as it is tried by itself, since it was due. One that is tried once more, as when
-// a card was stored, is still such.
+// failed as often as it is tried by itself, since it was due. One that is tried
+// once more, as when a card was stored, is still such.
 func (tx *Tx) HasFailedInvoice(ctx context.Context, account intake.AccountID) (bool, error) {
 	var has bool
 	err := tx.GetContext(ctx, &has, `
@@ -120,11 +120,8 @@ func (tx *Tx) HasFailedInvoice(ctx context.Context, account intake.AccountID) (b
 func (tx *Tx) NotePaymentEvent(ctx context.Context, provider, id string, now time.Time) (bool, error) {
 	result, err := tx.ExecContext(ctx, `
 		INSERT INTO payment_event (provider, id, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, provider, id, now)
-	if err != nil {
-		return false, wrap(err, "note payment event")
-	}
-	n, err := result.RowsAffected()
-	return n > 0, wrap(err, "note payment event")
+	n, err := affected(result, err, "note payment event")
+	return n > 0, err
 }
 
 // PaymentMethod is how an account pays where a provider collects by itself.
@@ -205,11 +202,8 @@ func (tx *Tx) InsertUsageNotice(ctx context.Context, n UsageNotice, now time.Tim
 	result, err := tx.ExecContext(ctx, `
 		INSERT INTO usage_notice (account_id, period_start, plan_id, percent, at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
 		n.AccountID, n.PeriodStart, n.PlanID, n.Percent, now)
-	if err != nil {
-		return false, wrap(err, "insert usage notice")
-	}
-	count, err := result.RowsAffected()
-	return count > 0, wrap(err, "insert usage notice")
+	inserted, err := affected(result, err, "insert usage notice")
+	return inserted > 0, err
 }
 
 // HeavyUse is an account that used much of its plan in the open period, with

@@ -72,9 +72,5 @@ func (d *DB) DeletePasskeyChallenges(ctx context.Context, now time.Time, limit i
 	result, err := d.ExecContext(ctx, `
 		DELETE FROM passkey_challenge WHERE token_hash IN (
 			SELECT token_hash FROM passkey_challenge WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)`, now, limit)
-	if err != nil {
-		return 0, wrap(err, "delete passkey challenges")
-	}
-	n, err := result.RowsAffected()
-	return int(n), wrap(err, "delete passkey challenges")
+	return affected(result, err, "delete passkey challenges")
 }

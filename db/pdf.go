@@ -19,11 +19,8 @@ func (tx *Tx) InsertPDF(ctx context.Context, session intake.SessionID, content [
 		SELECT id, $2, $3, $4, $5 FROM marked
 		ON CONFLICT (session_id) DO NOTHING`,
 		session, content, len(content), pages, now)
-	if err != nil {
-		return false, wrap(err, "insert PDF")
-	}
-	n, err := result.RowsAffected()
-	return n > 0, wrap(err, "insert PDF")
+	n, err := affected(result, err, "insert PDF")
+	return n > 0, err
 }
 
 // PDF returns a session's PDF, or ErrNotFound while there is none.

@@ -179,9 +179,5 @@ func (d *DB) DeleteRedeliveries(ctx context.Context, before time.Time, limit int
 		DELETE FROM redelivery WHERE id IN (
 			SELECT id FROM redelivery WHERE created_at <= $1 AND state <> 'running' ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)`,
 		before, limit)
-	if err != nil {
-		return 0, wrap(err, "delete redeliveries")
-	}
-	n, err := result.RowsAffected()
-	return int(n), wrap(err, "delete redeliveries")
+	return affected(result, err, "delete redeliveries")
 }

@@ -133,9 +133,6 @@ func (tx *Tx) finishRedelivery(ctx context.Context, id intake.RedeliveryID, now 
 	result, err := tx.ExecContext(ctx, `
 		UPDATE redelivery SET state = 'done', finished_at = $2
 		WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM redelivery_item WHERE redelivery_id = $1)`, id, now)
-	if err != nil {
-		return false, wrap(err, "finish redelivery")
-	}
-	n, err := result.RowsAffected()
-	return n > 0, wrap(err, "finish redelivery")
+	n, err := affected(result, err, "finish redelivery")
+	return n > 0, err
 }

@@ -171,9 +171,5 @@ func (d *DB) DeleteAPIRequests(ctx context.Context, before time.Time, limit int)
 				SELECT ctid AS line FROM api_request r WHERE r.key_id = c.key_id AND r.id < $1 ORDER BY id LIMIT $2
 			) old LIMIT $2))`,
 		intake.FirstRequestID(before), limit)
-	if err != nil {
-		return 0, wrap(err, "delete API requests")
-	}
-	n, err := result.RowsAffected()
-	return int(n), wrap(err, "delete API requests")
+	return affected(result, err, "delete API requests")
 }

@@ -76,11 +76,7 @@ func (tx *Tx) DeleteStaffSession(ctx context.Context, staff intake.StaffID, id i
 // returns how many. The zero id keeps none.
 func (tx *Tx) DeleteOtherStaffSessions(ctx context.Context, staff intake.StaffID, keep intake.StaffSessionID) (int, error) {
 	result, err := tx.ExecContext(ctx, `DELETE FROM staff_session WHERE staff_id = $1 AND id <> $2`, staff, keep)
-	if err != nil {
-		return 0, wrap(err, "delete other staff sessions")
-	}
-	n, err := result.RowsAffected()
-	return int(n), wrap(err, "delete other staff sessions")
+	return affected(result, err, "delete other staff sessions")
 }
 
 // DeleteEndedStaffSessions deletes up to limit sessions that have ended by
@@ -91,11 +87,7 @@ func (d *DB) DeleteEndedStaffSessions(ctx context.Context, now time.Time, limit 
 		DELETE FROM staff_session WHERE id IN (
 			SELECT id FROM staff_session WHERE seen_at <= $1 ORDER BY seen_at LIMIT $2 FOR UPDATE SKIP LOCKED)`,
 		now.Add(-intake.StaffIdle), limit)
-	if err != nil {
-		return 0, wrap(err, "delete ended staff sessions")
-	}
-	n, err := result.RowsAffected()
-	return int(n), wrap(err, "delete ended staff sessions")
+	return affected(result, err, "delete ended staff sessions")
 }
 
 // AttemptSignIn notes a try at now and returns how many there were of the
@@ -127,9 +119,5 @@ func (d *DB) DeleteSignInAttempts(ctx context.Context, before time.Time, limit i
 	result, err := d.ExecContext(ctx, `
 		DELETE FROM sign_in_attempt WHERE ctid IN (SELECT ctid FROM sign_in_attempt WHERE at <= $1 ORDER BY at LIMIT $2 FOR UPDATE SKIP LOCKED)`,
 		before, limit)
-	if err != nil {
-		return 0, wrap(err, "delete sign-in attempts")
-	}
-	n, err := result.RowsAffected()
-	return int(n), wrap(err, "delete sign-in attempts")
+	return affected(result, err, "delete sign-in attempts")
 }
