@@ -128,15 +128,8 @@ var ErrSettled = errors.New("billing: the invoice is settled")
 // Pay notes that an invoice is paid; reference says by what. ErrSettled where
 // it is settled already.
 func (b *Books) Pay(ctx context.Context, tx *db.Tx, id intake.InvoiceID, reference string, now time.Time) (*intake.Invoice, error) {
-	i, err := unsettled(ctx, tx, id)
+	i, err := settle(ctx, tx, id, intake.InvoicePaid, reference, now)
 	if err != nil {
-		return i, err
-	}
-	i.Status, i.SettledAt, i.NextAttemptAt, i.Reference = intake.InvoicePaid, &now, nil, &reference
-	if err := tx.UpdatePayment(ctx, i); err != nil {
-		return i, err
-	}
-	if err := b.settleStanding(ctx, tx, i.AccountID, now); err != nil {
 		return i, err
 	}
 	return i, b.Events.BillingEvent(ctx, tx, i.AccountID, intake.NewInvoicePaidPayload(i), now)
@@ -173,10 +166,7 @@ func (b *Books) FailAttempt(ctx context.Context, tx *db.Tx, id intake.InvoiceID,
 // fail counts a failed payment of a locked invoice.
 func (b *Books) fail(ctx context.Context, tx *db.Tx, i *intake.Invoice, reason string, now time.Time) error {
 	i.Fail(reason, now)
-	if err := tx.UpdatePayment(ctx, i); err != nil {
-		return err
-	}
-	if err := b.settleStanding(ctx, tx, i.AccountID, now); err != nil {
+	if err := storePayment(ctx, tx, i, now); err != nil {
 		return err
 	}
 	if err := b.Events.PaymentFailedLetter(ctx, tx, i); err != nil {
@@ -188,15 +178,16 @@ func (b *Books) fail(ctx context.Context, tx *db.Tx, i *intake.Invoice, reason s
 // Void takes an invoice back: nothing is owed by it any more. ErrSettled where
 // it is settled already.
 func (b *Books) Void(ctx context.Context, tx *db.Tx, id intake.InvoiceID, reason string, now time.Time) (*intake.Invoice, error) {
+	return settle(ctx, tx, id, intake.InvoiceVoid, reason, now)
+}
+
+func settle(ctx context.Context, tx *db.Tx, id intake.InvoiceID, as intake.InvoiceStatus, reference string, now time.Time) (*intake.Invoice, error) {
 	i, err := unsettled(ctx, tx, id)
 	if err != nil {
 		return i, err
 	}
-	i.Status, i.SettledAt, i.NextAttemptAt, i.Reference = intake.InvoiceVoid, &now, nil, &reason
-	if err := tx.UpdatePayment(ctx, i); err != nil {
-		return i, err
-	}
-	return i, b.settleStanding(ctx, tx, i.AccountID, now)
+	i.Status, i.SettledAt, i.NextAttemptAt, i.Reference = as, &now, nil, &reference
+	return i, storePayment(ctx, tx, i, now)
 }
 
 func unsettled(ctx context.Context, tx *db.Tx, id intake.InvoiceID) (*intake.Invoice, error) {
@@ -207,20 +198,25 @@ func unsettled(ctx context.Context, tx *db.Tx, id intake.InvoiceID) (*intake.Inv
 	return i, err
 }
 
-// settleStanding makes a subscription past due while an invoice has failed for
-// good, and active when none has.
-func (b *Books) settleStanding(ctx context.Context, tx *db.Tx, account intake.AccountID, now time.Time) error {
-	s, err := tx.LockSubscription(ctx, account)
+// storePayment stores how the payment of a locked invoice stands, and what
+// follows from it for the subscription.
+func storePayment(ctx context.Context, tx *db.Tx, i *intake.Invoice, now time.Time) error {
+	if err := tx.UpdatePayment(ctx, i); err != nil {
+		return err
+	}
+	s, err := tx.LockSubscription(ctx, i.AccountID)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil // it has ended; what is owed is owed still
 	}
 	if err != nil || s.Status == intake.SubscriptionCancelled || s.Ended(now) {
 		return err
 	}
-	return b.setStanding(ctx, tx, s)
+	return setStanding(ctx, tx, s)
 }
 
-func (b *Books) setStanding(ctx context.Context, tx *db.Tx, s *intake.Subscription) error {
+// setStanding makes a subscription past due while an invoice has failed for
+// good, and active when none has.
+func setStanding(ctx context.Context, tx *db.Tx, s *intake.Subscription) error {
 	failed, err := tx.HasFailedInvoice(ctx, s.AccountID)
 	if err != nil {
 		return err
@@ -331,8 +327,7 @@ func (b *Books) Reactivate(ctx context.Context, tx *db.Tx, s *intake.Subscriptio
 	}
 	s.EffectiveAt, s.Reason = nil, nil
 	s.ClosesAt = s.Closing(s.BilledTo)
-	s.Status = intake.SubscriptionActive
-	if err := b.setStanding(ctx, tx, s); err != nil {
+	if err := setStanding(ctx, tx, s); err != nil {
 		return err
 	}
 	return b.Close(ctx, tx, s, now)
@@ -357,7 +352,7 @@ func (b *Books) Start(ctx context.Context, tx *db.Tx, account intake.AccountID, 
 	if err := tx.InsertSubscription(ctx, s); err != nil {
 		return nil, err
 	}
-	return s, b.setStanding(ctx, tx, s)
+	return s, setStanding(ctx, tx, s)
 }
 
 // Following is when a subscription of the account's can start, now at the
