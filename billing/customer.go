@@ -12,6 +12,7 @@ import (
 type Customer struct {
 	ID       string // "" before it has one
 	MethodID string // of the stored method of payment; "" for none
+	Label    string // of that, for the account's staff, "Visa ending in 4242"
 }
 
 // Customers remembers the accounts' customers at payment providers.
@@ -37,6 +38,9 @@ func (s StoredCustomers) Customer(ctx context.Context, account intake.AccountID,
 	out := Customer{ID: m.CustomerID}
 	if m.MethodID != nil {
 		out.MethodID = *m.MethodID
+	}
+	if m.Label != nil {
+		out.Label = *m.Label
 	}
 	return out, nil
 }

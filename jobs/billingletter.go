@@ -131,13 +131,6 @@ func (w *billingLetterWorker) payment(ctx context.Context, account intake.Accoun
 	if w.payments.Name() == (billing.Manual{}).Name() {
 		return letter.Payment{}, nil
 	}
-	by := letter.Payment{Cards: true}
-	method, err := w.db.PaymentMethod(ctx, account, w.payments.Name())
-	if err == nil && method.Label != nil {
-		by.Card = *method.Label
-	}
-	if errors.Is(err, db.ErrNotFound) {
-		err = nil
-	}
-	return by, err
+	customer, err := billing.StoredCustomers{DB: w.db}.Customer(ctx, account, w.payments.Name())
+	return letter.Payment{Cards: true, Card: customer.Label}, err
 }

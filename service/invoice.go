@@ -100,12 +100,6 @@ func (s *Service) Card(ctx context.Context, account intake.AccountID) (collects 
 	if s.Cards == nil {
 		return false, "", nil
 	}
-	method, err := s.DB.PaymentMethod(ctx, account, s.Cards.Name())
-	if errors.Is(err, db.ErrNotFound) {
-		return true, "", nil
-	}
-	if err == nil && method.Label != nil {
-		label = *method.Label
-	}
-	return true, label, err
+	customer, err := billing.StoredCustomers{DB: s.DB}.Customer(ctx, account, s.Cards.Name())
+	return true, customer.Label, err
 }
