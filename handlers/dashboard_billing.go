@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -131,12 +132,13 @@ func (s *Server) reactivate(c echo.Context, v *staffVisit) error {
 // showPlan asks which plan it shall be; with one in the query, it says what
 // follows from it.
 func (s *Server) showPlan(c echo.Context, v *staffVisit) error {
-	return s.planPage(c, v, c.QueryParam("plan"), http.StatusOK, nil)
+	return s.planPage(c, v, c.QueryParam("plan"), nil)
 }
 
-func (s *Server) planPage(c echo.Context, v *staffVisit, chosen string, status int, wrong form.Errors) error {
+// planPage shows what follows from the chosen plan, or the choice with what is
+// wrong.
+func (s *Server) planPage(c echo.Context, v *staffVisit, chosen string, wrong form.Errors) error {
 	page := dashboard.PlanPage{Page: s.staffPageOf(v, "Change plan")}
-	page.Problems = errorItems(wrong)
 	var err error
 	if page.Use, err = s.billingUse(c, v); err != nil {
 		return err
@@ -147,20 +149,22 @@ func (s *Server) planPage(c echo.Context, v *staffVisit, chosen string, status i
 	if page.Plans, err = s.Service.Plans(c.Request().Context()); err != nil {
 		return err
 	}
-	same := page.Use.Subscription.Plan.ID == chosen && page.Use.Subscription.NextPlanID == nil
-	for i := range page.Plans {
-		if page.Plans[i].ID != chosen || same || wrong != nil {
-			continue
-		}
-		if page.Plans[i].ByAgreement() && page.Use.Subscription.Plan.ID != chosen {
-			return s.planPage(c, v, "", http.StatusUnprocessableEntity, form.Errors{{Field: "plan", Message: "This plan is by agreement: talk to us"}})
-		}
-		page.Chosen = &page.Plans[i]
+	present, next := page.Use.Subscription.Plan.ID, page.Use.Subscription.NextPlanID
+	of := slices.IndexFunc(page.Plans, func(p intake.Plan) bool { return p.ID == chosen })
+	switch {
+	case of < 0:
+	case chosen == present && next == nil:
+		wrong = form.Errors{{Field: "plan", Message: "This is your plan already"}}
+	case chosen != present && page.Plans[of].ByAgreement():
+		wrong = form.Errors{{Field: "plan", Message: "This plan is by agreement: talk to us"}}
+	default:
+		page.Chosen = &page.Plans[of]
 	}
-	if same && wrong == nil && chosen != "" {
-		page.Problems = errorItems(form.Errors{{Field: "plan", Message: "This is your plan already"}})
+	status := http.StatusOK
+	if wrong != nil {
 		status = http.StatusUnprocessableEntity
 	}
+	page.Problems = errorItems(wrong)
 	return render(c, status, dashboard.ChangePlan(page))
 }
 
@@ -168,7 +172,7 @@ func (s *Server) planPage(c echo.Context, v *staffVisit, chosen string, status i
 func (s *Server) changePlan(c echo.Context, v *staffVisit) error {
 	err := s.Service.ChangePlan(c.Request().Context(), v.Scope.AccountID, v.actor, c.FormValue("plan"))
 	if wrong := problems(err); wrong != nil {
-		return s.planPage(c, v, "", http.StatusUnprocessableEntity, wrong)
+		return s.planPage(c, v, "", wrong)
 	}
 	return s.backTo(c, v, "billing", err, "plan_changed")
 }
