@@ -43,12 +43,10 @@ func (s *Server) billingUse(c echo.Context, v *staffVisit) (*dashboard.BillingUs
 	}
 	use := &dashboard.BillingUse{
 		Subscription: of.Subscription, Period: of.Period, InvoiceDate: of.InvoiceDate, Used: of.Used, Carried: of.Carried, Lines: of.Lines,
+		Projection: of.Projection,
 	}
 	if s.Service.Terms.Seller.ChargesGST() {
 		use.GST = of.GST
-	}
-	if of.Projection != nil {
-		use.Projection = &dashboard.Projection{Sessions: of.Projection.Sessions, Total: of.Projection.Total}
 	}
 	return use, nil
 }

@@ -101,6 +101,13 @@ func PriceSessions(stretches []PlanStretch, used int) InvoiceLines {
 	return lines
 }
 
+// A Projection is what a period comes to if it goes on as it has so far; Total
+// is in cents.
+type Projection struct {
+	Sessions int
+	Total    statement.Cents
+}
+
 // GSTIn is the goods and services tax that an amount includes, in cents, halves
 // away from zero; the rate is in basis points, 1000 for 10 %.
 func GSTIn(amount statement.Cents, basisPoints int) statement.Cents {

@@ -22,7 +22,7 @@ type CurrentSubscription struct {
 	Lines intake.InvoiceLines // what the running period comes to so far
 	GST   statement.Cents     // included in their total
 
-	Projection *Projection // nil on a period's first day
+	Projection *intake.Projection // nil on a period's first day, and once it is cancelled
 }
 
 // stretches are the parts of the running period by plan. In the moment between
@@ -40,15 +40,9 @@ func (s *Service) stretches(ctx context.Context, of *CurrentSubscription) ([]int
 	return []intake.PlanStretch{{Plan: of.Plan}}, err
 }
 
-// A Projection is what a period comes to if it goes on as it has so far.
-type Projection struct {
-	Sessions int
-	Total    statement.Cents // in cents
-}
-
 // project extends what was used to the whole period. A day is too short to tell
 // anything by.
-func project(stretches []intake.PlanStretch, of *CurrentSubscription, now time.Time) *Projection {
+func project(stretches []intake.PlanStretch, of *CurrentSubscription, now time.Time) *intake.Projection {
 	gone := now.Sub(of.Period.Start)
 	if gone < 24*time.Hour || of.Status == intake.SubscriptionCancelled {
 		return nil
@@ -56,7 +50,7 @@ func project(stretches []intake.PlanStretch, of *CurrentSubscription, now time.T
 	whole := of.Period.End.Sub(of.Period.Start)
 	// In minutes, which no number of sessions makes overflow.
 	sessions := of.Used * int(whole/time.Minute) / int(gone/time.Minute)
-	return &Projection{Sessions: sessions, Total: intake.PriceSessions(stretches, sessions).Total()}
+	return &intake.Projection{Sessions: sessions, Total: intake.PriceSessions(stretches, sessions).Total()}
 }
 
 // Subscription returns the account's subscription with what was used of it in
