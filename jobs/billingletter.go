@@ -82,15 +82,7 @@ func (w *billingLetterWorker) Work(ctx context.Context, job *river.Job[billingLe
 	if err != nil {
 		return err
 	}
-	html, err := l.HTML()
-	if err != nil {
-		return err
-	}
-	err = w.sender.Send(ctx, mail.Message{To: to, Subject: l.Subject, Text: l.Text(), HTML: html})
-	if errors.Is(err, mail.ErrRefused) {
-		return river.JobCancel(err)
-	}
-	return err
+	return sendLetter(ctx, w.sender, to, l)
 }
 
 func (w *billingLetterWorker) letter(ctx context.Context, a billingLetterArgs) (to string, l letter.Letter, err error) {

@@ -91,11 +91,8 @@ func (w *letterWorker) Work(ctx context.Context, job *river.Job[letterArgs]) err
 	case a.Staff != nil:
 		err = w.sendNotice(ctx, *a.Staff, a.Notice)
 	}
-	switch {
-	case errors.Is(err, db.ErrNotFound):
+	if errors.Is(err, db.ErrNotFound) {
 		return nil
-	case errors.Is(err, mail.ErrRefused):
-		return river.JobCancel(err)
 	}
 	return err
 }
@@ -165,9 +162,18 @@ func (w *letterWorker) sendNotice(ctx context.Context, id intake.StaffID, n inta
 }
 
 func (w *letterWorker) send(ctx context.Context, to string, l letter.Letter) error {
+	return sendLetter(ctx, w.sender, to, l)
+}
+
+// sendLetter sends a letter. One that is refused for good ends its job.
+func sendLetter(ctx context.Context, by mail.Sender, to string, l letter.Letter) error {
 	html, err := l.HTML()
 	if err != nil {
 		return err
 	}
-	return w.sender.Send(ctx, mail.Message{To: to, Subject: l.Subject, Text: l.Text(), HTML: html})
+	err = by.Send(ctx, mail.Message{To: to, Subject: l.Subject, Text: l.Text(), HTML: html})
+	if errors.Is(err, mail.ErrRefused) {
+		return river.JobCancel(err)
+	}
+	return err
 }
