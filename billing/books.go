@@ -37,11 +37,7 @@ type Terms struct {
 // TermsOf are those that an invoice was made by; without a seller where its
 // isn't known.
 func TermsOf(i *intake.Invoice) Terms {
-	t := Terms{GSTBasisPoints: i.GSTBasisPoints, DueDays: int(i.DueAt.Sub(i.IssuedAt) / (24 * time.Hour))}
-	if i.Seller != nil {
-		t.Seller = *i.Seller
-	}
-	return t
+	return Terms{GSTBasisPoints: i.GSTBasisPoints, DueDays: int(i.DueAt.Sub(i.IssuedAt) / (24 * time.Hour)), Seller: i.IssuedBy()}
 }
 
 // Books keeps the books of all accounts.

@@ -166,6 +166,14 @@ const InvoicePrefix = "CAN-"
 // NumberText is the invoice's number as people write it, "CAN-000042".
 func (i *Invoice) NumberText() string { return fmt.Sprintf("%s%06d", InvoicePrefix, i.Number) }
 
+// IssuedBy is the invoice's seller, the zero value where it wasn't kept.
+func (i *Invoice) IssuedBy() Seller {
+	if i.Seller == nil {
+		return Seller{}
+	}
+	return *i.Seller
+}
+
 // PaymentRetries is how many times a failed payment is tried again by itself.
 const PaymentRetries = 3
 

@@ -11,7 +11,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"candor/billing"
 	"candor/intake"
 )
 
@@ -154,7 +153,7 @@ func listInvoices(all []intake.Invoice) []listedInvoice {
 }
 
 func listInvoice(i *intake.Invoice) listedInvoice {
-	seller := billing.TermsOf(i).Seller
+	seller := i.IssuedBy()
 	return listedInvoice{
 		Number: i.NumberText(), ID: i.ID.String(), AccountID: i.AccountID.String(), Account: i.AccountName, PeriodStart: i.PeriodStart, PeriodEnd: i.PeriodEnd,
 		AmountCents: int64(i.Total), Currency: i.Currency, Status: string(i.Status), DueAt: i.DueAt, Failures: i.Failures, NextAttemptAt: i.NextAttemptAt,

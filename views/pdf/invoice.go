@@ -45,18 +45,10 @@ func RenderInvoice(of *intake.Invoice, fonts *Fonts) (result Result, err error) 
 	return d.finish()
 }
 
-// seller is who issued it, as far as it is known.
-func (in invoice) seller() intake.Seller {
-	if in.Seller == nil {
-		return intake.Seller{}
-	}
-	return *in.Seller
-}
-
 // taxed reports whether the invoice is for tax, too, and by somebody who can
 // charge it.
 func (in invoice) taxed() bool {
-	seller := in.seller()
+	seller := in.IssuedBy()
 	return in.GSTBasisPoints > 0 && seller.ChargesGST()
 }
 
@@ -72,7 +64,7 @@ func (in invoice) properties() properties {
 	name := in.title() + " " + in.NumberText()
 	p := properties{
 		title:     name,
-		author:    in.seller().Name,
+		author:    in.IssuedBy().Name,
 		subject:   name + " for " + in.AccountName,
 		created:   in.IssuedAt,
 		head:      name,
@@ -102,7 +94,7 @@ func (in invoice) settled() string {
 
 // invoiceTop draws what stands above the figures.
 func (d *document) invoiceTop(in invoice) {
-	d.text(marginX, headBaseline, d.fit(in.seller().Name, true, 9.5, contentWidth), 9.5, accent)
+	d.text(marginX, headBaseline, d.fit(in.IssuedBy().Name, true, 9.5, contentWidth), 9.5, accent)
 	d.rule(marginX, pageWidth-marginX, headBaseline+9, 0.9, accent)
 	const titleSize = 23.0
 	title := d.phrase(in.title(), true)
@@ -143,7 +135,7 @@ func (d *document) parties(in invoice) {
 	top := d.y
 	d.party(marginX, column-columnGap, "Billed to", in.AccountName, []string{in.BillingEmail})
 	bottom := d.y
-	seller := in.seller()
+	seller := in.IssuedBy()
 	lines := seller.Address
 	if seller.ABN != "" {
 		lines = append([]string{"ABN " + seller.ABN}, lines...)
@@ -280,7 +272,7 @@ func (in invoice) settlement() (title string, paragraphs []string) {
 		}
 		return "Payment", paragraphs
 	}
-	seller := in.seller()
+	seller := in.IssuedBy()
 	if seller.Cards {
 		return "How to pay", []string{"It is collected from your card."}
 	}
