@@ -138,7 +138,7 @@ func ReportSettled(ctx context.Context, logger *slog.Logger, i *intake.Invoice, 
 
 // noticeUsage tells accounts that have used much of their plan.
 func (w *Cycle) noticeUsage(ctx context.Context, now time.Time) error {
-	heavy, err := w.DB.HeavyUses(ctx, intake.FirstUsageThreshold, now)
+	heavy, err := w.DB.HeavyUses(ctx, now)
 	if err != nil {
 		return err
 	}

@@ -217,9 +217,9 @@ type HeavyUse struct {
 	Told        int              `db:"told"` // the highest threshold of this plan it was told of, percent
 }
 
-// HeavyUses returns the accounts that used at least percent of their plan's
-// included sessions in the open period.
-func (d *DB) HeavyUses(ctx context.Context, percent int, now time.Time) ([]HeavyUse, error) {
+// HeavyUses returns the accounts that have reached FirstUsageThreshold of their
+// plan in the open period.
+func (d *DB) HeavyUses(ctx context.Context, now time.Time) ([]HeavyUse, error) {
 	var out []HeavyUse
 	err := d.SelectContext(ctx, &out, `
 		SELECT s.account_id, s.billed_to AS period_start, s.plan_id, u.used, p.sessions_included AS included, coalesce(n.told, 0) AS told
@@ -231,7 +231,7 @@ func (d *DB) HeavyUses(ctx context.Context, percent int, now time.Time) ([]Heavy
 		CROSS JOIN LATERAL (
 			SELECT max(percent) AS told FROM usage_notice n WHERE n.account_id = s.account_id AND n.period_start = s.billed_to AND n.plan_id = s.plan_id) n
 		WHERE s.closes_at IS NOT NULL AND (s.effective_at IS NULL OR s.effective_at > $2)
-			AND u.used * 100 >= p.sessions_included * $1`, percent, now)
+			AND u.used * 100 >= p.sessions_included * $1`, intake.FirstUsageThreshold, now)
 	return out, wrap(err, "list heavy users")
 }
 
