@@ -253,4 +253,8 @@ func TestStripeCardPage(t *testing.T) {
 	if !strings.Contains(s.logs.String(), `"level":"ERROR"`) {
 		t.Error("nothing in the log says that Stripe is down")
 	}
+
+	s.stripe.Set(func(s *stripetest.State) { s.Down = 0 })
+	s.storeCard("pm_1")
+	finance.wantPage(finance.get(page), http.StatusOK, "Visa ending in 4242", "Use another card")
 }
