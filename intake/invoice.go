@@ -25,6 +25,7 @@ type InvoiceLine struct {
 	Included *int   // the plan's included sessions where these are within them; nil for overage, and for an unlimited plan
 	Overage  bool   // beyond the included ones
 	Sessions int
+	Carried  int // used in an interrupted period before, and counted against the included ones of this one; on the first line
 	Price    statement.Cents
 	Amount   statement.Cents
 }
@@ -35,6 +36,7 @@ type storedLine struct {
 	Included    *int   `json:"included,omitempty"`
 	Overage     bool   `json:"overage"`
 	Sessions    int    `json:"sessions"`
+	Carried     int    `json:"carried,omitempty"`
 	PriceCents  int64  `json:"price_cents"`
 	AmountCents int64  `json:"amount_cents"`
 }
@@ -46,7 +48,7 @@ type InvoiceLines []InvoiceLine
 func (l InvoiceLines) Value() (driver.Value, error) {
 	stored := make([]storedLine, len(l))
 	for i, line := range l {
-		stored[i] = storedLine{line.Plan, line.Included, line.Overage, line.Sessions, int64(line.Price), int64(line.Amount)}
+		stored[i] = storedLine{line.Plan, line.Included, line.Overage, line.Sessions, line.Carried, int64(line.Price), int64(line.Amount)}
 	}
 	b, err := json.Marshal(stored)
 	return string(b), err
@@ -64,7 +66,7 @@ func (l *InvoiceLines) Scan(value any) error {
 	}
 	*l = make(InvoiceLines, len(stored))
 	for i, s := range stored {
-		(*l)[i] = InvoiceLine{s.Plan, s.Included, s.Overage, s.Sessions, statement.Cents(s.PriceCents), statement.Cents(s.AmountCents)}
+		(*l)[i] = InvoiceLine{s.Plan, s.Included, s.Overage, s.Sessions, s.Carried, statement.Cents(s.PriceCents), statement.Cents(s.AmountCents)}
 	}
 	return nil
 }
@@ -98,7 +100,19 @@ func PriceSessions(stretches []PlanStretch, used int) InvoiceLines {
 			lines = append(lines, InvoiceLine{Plan: s.Name, Overage: true, Sessions: overage, Price: price, Amount: price * statement.Cents(overage)})
 		}
 	}
+	if len(lines) > 0 && stretches[0].SessionsIncluded != nil {
+		lines[0].Carried = stretches[0].From
+	}
 	return lines
+}
+
+// Carried is how many sessions of an interrupted period before count against
+// the included ones.
+func (l InvoiceLines) Carried() int {
+	if len(l) == 0 {
+		return 0
+	}
+	return l[0].Carried
 }
 
 // A Projection is what a period comes to if it goes on as it has so far; Total

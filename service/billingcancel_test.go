@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -27,8 +28,13 @@ func TestIncludedSessionsCannotBeReset(t *testing.T) {
 		b.use(10)
 		b.again("starter")
 	}
+	var carried []int // as they are told on paper, the newest first
 	for _, i := range b.invoices() {
 		total += int(i.Total)
+		carried = append(carried, i.Lines.Carried())
+	}
+	if !slices.Equal(carried, []int{40, 30, 20, 10, 0}) {
+		t.Errorf("the invoices tell of %d carried sessions", carried)
 	}
 	if total != 40*1000 {
 		t.Errorf("50 sessions in a month cost %d cents, want those of 40", total)

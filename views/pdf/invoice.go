@@ -190,11 +190,15 @@ func (in invoice) standing() []figure {
 
 // invoiceLines draws the lines, and on the page of the last one the total.
 func (d *document) invoiceLines(in invoice) {
-	const totalHeight, gstHeight = 30.0, 14.0
-	keep := totalHeight
+	const totalHeight, noteHeight = 30.0, 14.0
+	var notes []string
 	if in.taxed() {
-		keep += gstHeight
+		notes = append(notes, "Total includes GST of "+in.GST.String())
 	}
+	if carried := in.Lines.Carried(); carried > 0 {
+		notes = append(notes, number(carried)+" used in the period that was cancelled before count against the sessions included")
+	}
+	keep := totalHeight + float64(len(notes))*noteHeight
 	if len(in.Lines) == 0 {
 		d.note("No sessions were used in this period", keep)
 	} else {
@@ -209,10 +213,9 @@ func (d *document) invoiceLines(in invoice) {
 	d.textRight(pageWidth-marginX, d.y+20, amount, size, accent)
 	d.text(marginX, d.y+20, d.fit("Total in "+in.Currency, true, size, contentWidth-amount.points(size)-columnGap), size, ink)
 	d.y += totalHeight
-	if in.taxed() {
-		gst := d.fit("Total includes GST of "+in.GST.String(), false, bodySize, contentWidth)
-		d.textRight(pageWidth-marginX, d.y+bodySize, gst, bodySize, muted)
-		d.y += gstHeight
+	for _, note := range notes {
+		d.textRight(pageWidth-marginX, d.y+bodySize, d.fit(note, false, bodySize, contentWidth), bodySize, muted)
+		d.y += noteHeight
 	}
 }
 

@@ -103,6 +103,8 @@ func TestRenderInvoiceShowsHowItStands(t *testing.T) {
 	noABN, nameless, byCard := overage(), overage(), overage()
 	noABN.Seller.ABN, nameless.Seller.Name = "", ""
 	byCard.Seller.Cards = true
+	carried := overage()
+	carried.Lines[0].Carried = 38
 	parts := []string{"CAN-000042", "1 July 2026", "15 July 2026", "Harbour Lending Pty Ltd", "accounts@harbour.example", "1 Jun 2026, 00:00 – 1 Jul 2026, 00:00 UTC", "All dates are UTC",
 		"Candor Software Pty Ltd", "ABN 51 824 753 556", "Level 3, 120 Pitt Street", "Sydney NSW 2000",
 		"Starter plan: within the 50 sessions included", "Starter plan: beyond the sessions included 12 $4.50 $54.00",
@@ -126,6 +128,7 @@ func TestRenderInvoiceShowsHowItStands(t *testing.T) {
 		{"without an ABN", noABN, []string{"$3,967.00", "Candor Software Pty Ltd"}, []string{"GST", "ABN", "Tax invoice"}, "Invoice"},
 		{"without a name", nameless, []string{"$3,967.00", "ABN 51 824 753 556"}, []string{"GST", "Tax invoice"}, "Invoice"},
 		{"by card", byCard, []string{"It is collected from your card."}, []string{"BSB", "Reference"}, "Tax invoice"},
+		{"carried", carried, []string{"Total includes GST of $360.64", "38 used in the period that was cancelled before count against the sessions included"}, nil, "Tax invoice"},
 		{"unlimited", unlimited, []string{"Enterprise plan: sessions without a limit 12,345 Included $0.00"}, nil, "Tax invoice"},
 	} {
 		text := textOf(t, renderInvoice(t, tt.in).Bytes)
