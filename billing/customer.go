@@ -19,8 +19,9 @@ type Customer struct {
 type Customers interface {
 	// Customer returns the account's one at the provider, the zero value for none.
 	Customer(ctx context.Context, account intake.AccountID, provider string) (Customer, error)
-	// SetCustomer stores it, unless the account has one there.
-	SetCustomer(ctx context.Context, account intake.AccountID, provider, id string) error
+	// SetCustomer stores it in the place of the former one, "" for none, unless
+	// the account has another there by now.
+	SetCustomer(ctx context.Context, account intake.AccountID, provider, id, former string) error
 }
 
 // StoredCustomers are Customers in the database.
@@ -46,6 +47,6 @@ func (s StoredCustomers) Customer(ctx context.Context, account intake.AccountID,
 }
 
 // SetCustomer writes it.
-func (s StoredCustomers) SetCustomer(ctx context.Context, account intake.AccountID, provider, id string) error {
-	return s.DB.SetCustomer(ctx, &db.PaymentMethod{AccountID: account, Provider: provider, CustomerID: id})
+func (s StoredCustomers) SetCustomer(ctx context.Context, account intake.AccountID, provider, id, former string) error {
+	return s.DB.SetCustomer(ctx, &db.PaymentMethod{AccountID: account, Provider: provider, CustomerID: id}, former)
 }

@@ -141,13 +141,13 @@ func (d *DB) PaymentMethod(ctx context.Context, account intake.AccountID, provid
 	return &m, wrap(err, "get payment method")
 }
 
-// SetCustomer stores an account's customer at a provider, unless it has one
-// there.
-func (d *DB) SetCustomer(ctx context.Context, m *PaymentMethod) error {
-	_, err := d.NamedExecContext(ctx, `
-		INSERT INTO payment_method AS m (account_id, provider, customer_id) VALUES (:account_id, :provider, :customer_id)
+// SetCustomer stores an account's customer at a provider in the place of the
+// former one, "" for none, unless it has another there.
+func (d *DB) SetCustomer(ctx context.Context, m *PaymentMethod, former string) error {
+	_, err := d.ExecContext(ctx, `
+		INSERT INTO payment_method AS m (account_id, provider, customer_id) VALUES ($1, $2, $3)
 		ON CONFLICT (account_id) DO UPDATE SET provider = excluded.provider, customer_id = excluded.customer_id, method_id = NULL, label = NULL
-			WHERE m.provider <> excluded.provider`, m)
+			WHERE m.provider <> excluded.provider OR m.customer_id = $4`, m.AccountID, m.Provider, m.CustomerID, former)
 	return wrap(err, "set customer")
 }
 

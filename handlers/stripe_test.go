@@ -37,7 +37,7 @@ func newStripeBench(t *testing.T) *stripeBench {
 		})
 		c.Stripe = s.provider
 	})
-	s.ok(s.db.SetCustomer(s.Context(), &db.PaymentMethod{AccountID: s.account.AccountID, Provider: "stripe", CustomerID: "cus_1"}))
+	s.ok(s.db.SetCustomer(s.Context(), &db.PaymentMethod{AccountID: s.account.AccountID, Provider: "stripe", CustomerID: "cus_1"}, ""))
 	subscription, err := s.db.Subscription(s.Context(), s.account.AccountID, startTime)
 	s.ok(err)
 	s.invoice = &intake.Invoice{
@@ -257,4 +257,10 @@ func TestStripeCardPage(t *testing.T) {
 	s.stripe.Set(func(s *stripetest.State) { s.Down = 0 })
 	s.storeCard("pm_1")
 	finance.wantPage(finance.get(page), http.StatusOK, "Visa ending in 4242", "Use another card")
+
+	s.stripe.Set(func(s *stripetest.State) { s.Gone = "cus_1" })
+	if there := finance.post(page+"/card", nil); there.Code != http.StatusSeeOther {
+		t.Errorf("to Stripe, once the customer is deleted there: %d", there.Code)
+	}
+	finance.wantPage(finance.get(page), http.StatusOK, "No card is stored") // it went with the customer
 }

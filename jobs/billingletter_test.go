@@ -103,7 +103,7 @@ func TestBillingLettersKnowTheCard(t *testing.T) {
 	for want, label := range map[string]string{"It is charged to your card, Visa ending in 4242.": "Visa ending in 4242", "No card is stored": ""} {
 		b := newBench(t)
 		if label != "" {
-			b.ok(b.db.SetCustomer(b.ctx, &db.PaymentMethod{AccountID: b.scope.AccountID, Provider: "cards", CustomerID: "cus_1"}))
+			b.ok(b.db.SetCustomer(b.ctx, &db.PaymentMethod{AccountID: b.scope.AccountID, Provider: "cards", CustomerID: "cus_1"}, ""))
 			b.tx(func(tx *db.Tx) error {
 				_, err := tx.SetPaymentMethod(b.ctx, "cards", "cus_1", "pm_1", label, now())
 				return err

@@ -29,7 +29,7 @@ func newPayBench(t *testing.T) *payBench {
 	logs := new(bytes.Buffer)
 	b := &payBench{logs: logs, bench: newBench(t, func(c *service.Config) { c.Logger = slog.New(slog.NewTextHandler(logs, nil)) })}
 	b.id = b.owe()
-	b.ok(b.DB.SetCustomer(b.ctx, &db.PaymentMethod{AccountID: b.account.AccountID, Provider: "stripe", CustomerID: "cus_1"}))
+	b.ok(b.DB.SetCustomer(b.ctx, &db.PaymentMethod{AccountID: b.account.AccountID, Provider: "stripe", CustomerID: "cus_1"}, ""))
 	return b
 }
 

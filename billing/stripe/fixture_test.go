@@ -31,11 +31,11 @@ func (c *customers) Customer(_ context.Context, account intake.AccountID, provid
 	return c.known, nil
 }
 
-func (c *customers) SetCustomer(_ context.Context, account intake.AccountID, _, id string) error {
+func (c *customers) SetCustomer(_ context.Context, account intake.AccountID, _, id, former string) error {
 	c.Lock()
 	defer c.Unlock()
-	if c.account = account; c.known.ID == "" {
-		c.known.ID = id
+	if c.account = account; c.known.ID == former {
+		c.known = billing.Customer{ID: id}
 	}
 	return nil
 }

@@ -85,8 +85,15 @@ func (p *Provider) Charge(ctx context.Context, i *intake.Invoice) (billing.Outco
 	if customer.MethodID == "" {
 		return failed("No payment method is stored."), nil
 	}
-	if known, outcome, err := p.known(ctx, customer, i); known || err != nil {
-		return outcome, err
+	known, before, err := p.known(ctx, customer, i)
+	if reason, ok := refusal(err); ok {
+		return failed(reason), nil
+	}
+	if err != nil {
+		return billing.Outcome{}, failure("look for payments", err)
+	}
+	if known {
+		return before, nil
 	}
 	params := &stripe.PaymentIntentCreateParams{
 		Amount: stripe.Int64(int64(i.Total)), Currency: stripe.String(strings.ToLower(i.Currency)),
@@ -119,7 +126,7 @@ func (p *Provider) known(ctx context.Context, customer billing.Customer, i *inta
 	params.Limit = stripe.Int64(100)
 	for intent, err := range p.client.V1PaymentIntents.List(ctx, params).All(ctx) {
 		if err != nil {
-			return false, billing.Outcome{}, failure("look for payments", err)
+			return false, billing.Outcome{}, err
 		}
 		if intent.Metadata[invoiceKey] != i.ID.String() {
 			continue

@@ -240,3 +240,27 @@ func TestCardPage(t *testing.T) {
 		t.Errorf("without Stripe the page is at %q", url)
 	}
 }
+
+// TestDeletedCustomer: whose customer was deleted at Stripe stores a card with
+// a new one, and until then isn't charged.
+func TestDeletedCustomer(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.stripe.Set(func(s *stripetest.State) { s.Gone = "cus_7" })
+	if outcome := b.charge(); outcome.State != billing.Failed || outcome.Reason != "The stored card can no longer be used." {
+		t.Errorf("charging came to %+v", outcome)
+	}
+	account := &intake.Account{ID: b.invoice.AccountID, Name: "Lender & Sons", BillingEmail: "bills@lender.example"}
+	url, err := b.CardPage(b.Context(), account, "https://candor.example/ok", "https://candor.example/no")
+	b.ok(err)
+	made, pages := b.stripe.Calls(http.MethodPost, "/v1/customers"), b.stripe.Calls(http.MethodPost, "/v1/checkout/sessions")
+	if len(made) != 1 || made[0].IdempotencyKey != "account-"+account.ID.String()+"-after-cus_7" || (b.customers.known != billing.Customer{ID: "cus_1"}) {
+		t.Errorf("customers were made by %+v, and %+v is stored", made, b.customers.known)
+	}
+	if url == "" || len(pages) != 2 || pages[1].Form["customer"] != "cus_1" {
+		t.Errorf("the page is at %q, asked for by %+v", url, pages)
+	}
+	if outcome := b.charge(); outcome.Reason != "No payment method is stored." {
+		t.Errorf("charging without a card came to %+v", outcome)
+	}
+}

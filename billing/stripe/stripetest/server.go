@@ -58,6 +58,7 @@ type State struct {
 	Down    int    // the HTTP status of every answer; 0: it works
 	Lose    bool   // what is asked for by POST is done, but the answers are lost
 	Forget  bool   // idempotency keys, as after a day
+	Gone    string // a customer that was deleted
 }
 
 type answer struct {
@@ -194,9 +195,16 @@ func (s *Server) once(call Call, form string) answer {
 
 func (s *Server) do(call Call) answer {
 	switch {
+	case s.state.Gone != "" && call.Form["customer"] == s.state.Gone:
+		return answer{status: http.StatusBadRequest, body: Object{"error": Object{
+			"type": "invalid_request_error", "code": "resource_missing", "param": "customer", "message": "No such customer: '" + s.state.Gone + "'"}}}
 	case call.Method == http.MethodPost && call.Path == "/v1/customers":
 		s.customers++
-		return answer{status: http.StatusOK, body: Example("customer", Object{"id": fmt.Sprintf("cus_%d", s.customers)})}
+		id := fmt.Sprintf("cus_%d", s.customers)
+		if id == s.state.Gone {
+			id += "_new"
+		}
+		return answer{status: http.StatusOK, body: Example("customer", Object{"id": id})}
 	case call.Method == http.MethodPost && call.Path == "/v1/checkout/sessions":
 		return answer{status: http.StatusOK, body: Example("checkout.session", Object{"mode": "setup", "url": "https://checkout.stripe.example/c/pay/cs_1"})}
 	case call.Method == http.MethodPost && call.Path == "/v1/payment_intents":
