@@ -9,32 +9,29 @@ import (
 	"github.com/lib/pq"
 )
 
-// Grant gives the role in which the service works what it needs in dsn's
-// database, and no more: it can't change the schema, nor what stands in the
-// audit log, nor take invoices away or their numbers back. dsn's role must own the tables. Run again
-// after each Migrate, it covers new tables.
-func Grant(ctx context.Context, dsn, role string) error {
-	connector, err := newConnector(dsn)
-	if err != nil {
-		return err
-	}
-	pool := openPool(connector, 1)
-	defer pool.Close()
+// Grant gives the role in which the service works what it needs, and no more: it
+// can't change the schema, nor what stands in the audit log, nor take invoices
+// away or their numbers back. The database must be open as the tables' owner.
+// Run again after each Migrate, it covers new tables. All of it is done or
+// nothing: what is given to all tables is taken back from some.
+func (d *DB) Grant(ctx context.Context, role string) error {
 	to := pq.QuoteIdentifier(role)
-	for _, statement := range []string{
-		"GRANT USAGE ON SCHEMA public TO " + to,
-		"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO " + to,
-		"GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO " + to,
-		"REVOKE INSERT, UPDATE, DELETE ON goose_db_version, river_migration, plan FROM " + to,
-		"REVOKE UPDATE, DELETE ON audit_log, erasure FROM " + to,
-		"REVOKE DELETE ON invoice, plan_change FROM " + to,
-		"REVOKE INSERT, DELETE ON invoice_number FROM " + to,
-	} {
-		if _, err := pool.ExecContext(ctx, statement); err != nil {
-			return fmt.Errorf("db: grant the role %s what it needs: %w", role, err)
+	return d.InTx(ctx, func(tx *Tx) error {
+		for _, statement := range []string{
+			"GRANT USAGE ON SCHEMA public TO " + to,
+			"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO " + to,
+			"GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO " + to,
+			"REVOKE INSERT, UPDATE, DELETE ON goose_db_version, river_migration, plan FROM " + to,
+			"REVOKE UPDATE, DELETE ON audit_log, erasure FROM " + to,
+			"REVOKE DELETE ON invoice, plan_change FROM " + to,
+			"REVOKE INSERT, DELETE ON invoice_number FROM " + to,
+		} {
+			if _, err := tx.ExecContext(ctx, statement); err != nil {
+				return fmt.Errorf("db: grant the role %s what it needs: %w", role, err)
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // RoleOf returns the role that a connection string names.

@@ -61,7 +61,7 @@ func migrate(ctx context.Context, c Config) (changed bool, err error) {
 	if err := db.Migrate(ctx, a.dsn); err != nil || role == "" {
 		return changed, err
 	}
-	return changed, db.Grant(ctx, a.dsn, role)
+	return changed, a.db.Grant(ctx, role)
 }
 
 func writeJSON(w io.Writer, v any) error {
