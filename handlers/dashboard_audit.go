@@ -1,8 +1,6 @@
 package handlers
 
 import (
-	"encoding/csv"
-	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -78,29 +76,15 @@ func (s *Server) exportAudit(c echo.Context, v *staffVisit) error {
 	if len(wrong) > 0 {
 		return invalid(wrong)
 	}
-	h := c.Response().Header()
-	h.Set(echo.HeaderContentType, "text/csv; charset=utf-8")
-	h.Set(echo.HeaderContentDisposition, disposition(false, "audit_log_"+s.Clock.Now().Format(time.DateOnly)+".csv"))
-	if requestOf(c).headOnly {
-		return c.NoContent(http.StatusOK)
-	}
-	w := csv.NewWriter(c.Response())
-	err := w.Write([]string{"id", "at", "mode", "actor_kind", "actor", "action", "target_id", "target", "address", "before", "after"})
-	if err != nil {
-		return err
-	}
-	err = s.Service.ExportAudit(c.Request().Context(), v.Scope.AccountID, filter, v.actor, func(e *intake.AuditEntry) error {
-		mode := ""
-		if e.Livemode != nil {
-			mode = dashboard.ModeName(*e.Livemode)
-		}
-		return w.Write(csvSafe(e.ID.String(), stamp(&e.At), mode, string(e.ActorKind), e.ActorName, string(e.Action), e.TargetID, e.TargetName, e.Address,
-			string(e.Before), string(e.After)))
+	columns := []string{"id", "at", "mode", "actor_kind", "actor", "action", "target_id", "target", "address", "before", "after"}
+	return s.streamCSV(c, "audit_log", columns, func(write writeRow) error {
+		return s.Service.ExportAudit(c.Request().Context(), v.Scope.AccountID, filter, v.actor, func(e *intake.AuditEntry) error {
+			mode := ""
+			if e.Livemode != nil {
+				mode = dashboard.ModeName(*e.Livemode)
+			}
+			return write(e.ID.String(), stamp(&e.At), mode, string(e.ActorKind), e.ActorName, string(e.Action), e.TargetID, e.TargetName, e.Address,
+				string(e.Before), string(e.After))
+		})
 	})
-	w.Flush()
-	if err = errors.Join(err, w.Error()); err != nil && c.Response().Committed {
-		s.logFailure(c, err)
-		panic(http.ErrAbortHandler) // or a part would look like the whole
-	}
-	return err
 }

@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"io"
@@ -266,55 +265,22 @@ func (s *Server) downloadDocument(c echo.Context, v *staffVisit) error {
 	return f.respond(c)
 }
 
-// exportFlush is after how many rows an export is sent on.
-const exportFlush = 200
-
 // exportSessions streams the filtered list as CSV, however long it is.
 func (s *Server) exportSessions(c echo.Context, v *staffVisit) error {
 	filter, _, wrong := sessionFilter(c.QueryParams())
 	if len(wrong) > 0 {
 		return invalid(wrong)
 	}
-	h := c.Response().Header()
-	h.Set(echo.HeaderContentType, "text/csv; charset=utf-8")
-	h.Set(echo.HeaderContentDisposition, disposition(false, "sessions_"+dashboard.ModeName(v.Scope.Livemode)+"_"+s.Clock.Now().Format(time.DateOnly)+".csv"))
-	if requestOf(c).headOnly {
-		return c.NoContent(http.StatusOK)
-	}
-	w := csv.NewWriter(c.Response())
-	err := w.Write([]string{
+	columns := []string{
 		"id", "status", "customer_email", "customer_name", "reference_id", "created_at", "expires_at", "accessed_at", "completed_at", "cancelled_at", "sections_completed",
+	}
+	return s.streamCSV(c, "sessions_"+dashboard.ModeName(v.Scope.Livemode), columns, func(write writeRow) error {
+		return s.Service.ExportSessions(c.Request().Context(), v.Scope, filter, v.actor, func(of *intake.Session) error {
+			return write(
+				of.ID.String(), string(of.Status), of.CustomerEmail, text(of.CustomerName), text(of.ReferenceID), stamp(&of.CreatedAt), stamp(&of.ExpiresAt),
+				stamp(of.AccessedAt), stamp(of.CompletedAt), stamp(of.CancelledAt), strconv.Itoa(of.SectionsCompleted))
+		})
 	})
-	if err != nil {
-		return err
-	}
-	rows := 0
-	err = s.Service.ExportSessions(c.Request().Context(), v.Scope, filter, v.actor, func(of *intake.Session) error {
-		if rows++; rows%exportFlush == 0 {
-			w.Flush()
-			c.Response().Flush()
-		}
-		return w.Write(csvSafe(
-			of.ID.String(), string(of.Status), of.CustomerEmail, text(of.CustomerName), text(of.ReferenceID), stamp(&of.CreatedAt), stamp(&of.ExpiresAt),
-			stamp(of.AccessedAt), stamp(of.CompletedAt), stamp(of.CancelledAt), strconv.Itoa(of.SectionsCompleted)))
-	})
-	w.Flush()
-	if err = errors.Join(err, w.Error()); err != nil && c.Response().Committed {
-		s.logFailure(c, err)
-		panic(http.ErrAbortHandler) // or a part would look like the whole
-	}
-	return err
-}
-
-// csvSafe keeps spreadsheets from running what a customer typed: they take a
-// cell that begins with one of these for a formula (OWASP CSV injection).
-func csvSafe(cells ...string) []string {
-	for i, cell := range cells {
-		if cell != "" && strings.ContainsRune("=+-@\t\r\n", rune(cell[0])) {
-			cells[i] = "'" + cell
-		}
-	}
-	return cells
 }
 
 func text(s *string) string {
@@ -322,11 +288,4 @@ func text(s *string) string {
 		return ""
 	}
 	return *s
-}
-
-func stamp(t *time.Time) string {
-	if t == nil {
-		return ""
-	}
-	return t.UTC().Format(time.RFC3339)
 }
