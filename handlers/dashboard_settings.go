@@ -70,9 +70,9 @@ func (s *Server) changeSettings(c echo.Context, v *staffVisit) error {
 
 // changeFormLanguages sets which languages forms offer besides English.
 func (s *Server) changeFormLanguages(c echo.Context, v *staffVisit) error {
-	values, err := c.FormParams()
+	values, err := formValues(c)
 	if err != nil {
-		return unreadable(err)
+		return err
 	}
 	err = s.Service.ChangeFormLanguages(c.Request().Context(), v.Scope.AccountID, v.actor, values["languages"])
 	return s.changedSettings(c, v, err, "languages_saved", func(*dashboard.SettingsPage) {})
