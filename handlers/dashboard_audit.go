@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -23,11 +22,7 @@ func auditFilter(values url.Values) (f intake.AuditFilter, shown dashboard.Audit
 	f.Actor = shown.Who
 	f.Action, problems = choiceIn("action", shown.Action, intake.AuditActions, problems)
 	f.From, problems = dayIn("from", shown.From, problems)
-	to, problems := dayIn("to", shown.To, problems)
-	if to != nil {
-		end := to.AddDate(0, 0, 1)
-		f.To = &end
-	}
+	f.To, problems = dayAfter(shown.To, problems)
 	if _, problem := form.CleanText(shown.Who, maxWho); problem != "" {
 		f.Actor = ""
 		problems = append(problems, form.Error{Field: "who", Message: "Who " + problem})
@@ -37,18 +32,6 @@ func auditFilter(values url.Values) (f intake.AuditFilter, shown dashboard.Audit
 
 // maxWho is above the longest name or address in the log, in characters.
 const maxWho = 500
-
-// dayIn reads a day as date fields send it, nil for none.
-func dayIn(field, text string, problems form.Errors) (*time.Time, form.Errors) {
-	if text == "" {
-		return nil, problems
-	}
-	t, err := time.Parse(time.DateOnly, text)
-	if err != nil {
-		return nil, append(problems, form.Error{Field: field, Message: "Enter a date such as 2026-11-21"})
-	}
-	return &t, problems
-}
 
 // showAudit lists who did what.
 func (s *Server) showAudit(c echo.Context, v *staffVisit) error {

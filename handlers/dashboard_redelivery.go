@@ -84,12 +84,7 @@ func redeliveryWish(values url.Values) (f service.DeliveryFilter, rate int, show
 	if f.Since != nil && f.Until != nil && !f.Since.Before(*f.Until) {
 		wrong = append(wrong, form.Error{Field: "until", Message: "Until must be later than from"})
 	}
-	if shown.Endpoint != "" {
-		id, err := intake.ParseEndpointID(shown.Endpoint)
-		if f.Endpoint = &id; err != nil {
-			wrong = append(wrong, form.Error{Field: "endpoint", Message: "Choose one of the list"})
-		}
-	}
+	f.Endpoint, wrong = endpointIn(shown.Endpoint, wrong)
 	f.Type, wrong = choiceIn("type", shown.Type, intake.EventTypes, wrong)
 	f.Status, wrong = choiceIn("status", shown.Status, service.DeliveryStatuses, wrong)
 	if shown.Rate == "" {

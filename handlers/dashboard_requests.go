@@ -83,7 +83,7 @@ func requestFilter(values url.Values, keys []intake.APIKey) (f intake.RequestFil
 	if shown.Key != "" {
 		at := slices.IndexFunc(keys, func(k intake.APIKey) bool { return k.ID.String() == shown.Key })
 		if at < 0 {
-			problems = append(problems, form.Error{Field: "key", Message: "Choose one of the list"})
+			problems = append(problems, noChoice("key"))
 		} else {
 			f.Key = &keys[at].ID
 		}

@@ -34,11 +34,7 @@ func sessionFilter(values url.Values) (f intake.SessionFilter, shown dashboard.S
 		after := from.Add(-time.Microsecond) // the filter's bounds are exclusive
 		f.CreatedAfter = &after
 	}
-	to, problems := dayIn("to", shown.To, problems)
-	if to != nil {
-		before := to.AddDate(0, 0, 1)
-		f.CreatedBefore = &before
-	}
+	f.CreatedBefore, problems = dayAfter(shown.To, problems)
 	return f, shown, problems
 }
 

@@ -71,12 +71,7 @@ func deliveryFilter(values url.Values) (f service.DeliveryFilter, shown dashboar
 	f.State, problems = choiceIn("state", shown.State, intake.DeliveryStates, problems)
 	f.Type, problems = choiceIn("type", shown.Type, intake.EventTypes, problems)
 	f.Status, problems = choiceIn("status", shown.Status, service.DeliveryStatuses, problems)
-	if shown.Endpoint != "" {
-		id, err := intake.ParseEndpointID(shown.Endpoint)
-		if f.Endpoint = &id; err != nil {
-			problems = append(problems, form.Error{Field: "endpoint", Message: "Choose one of the list"})
-		}
-	}
+	f.Endpoint, problems = endpointIn(shown.Endpoint, problems)
 	if shown.Session != "" {
 		id, err := intake.ParseSessionID(shown.Session)
 		if f.Session = &id; err != nil {
@@ -84,11 +79,7 @@ func deliveryFilter(values url.Values) (f service.DeliveryFilter, shown dashboar
 		}
 	}
 	f.Since, problems = dayIn("from", shown.From, problems)
-	to, problems := dayIn("to", shown.To, problems)
-	if to != nil {
-		end := to.AddDate(0, 0, 1)
-		f.Until = &end
-	}
+	f.Until, problems = dayAfter(shown.To, problems)
 	if f.Since != nil && f.Until != nil && !f.Since.Before(*f.Until) {
 		f.Since, f.Until = nil, nil
 		problems = append(problems, form.Error{Field: "to", Message: "Until must not be before from"})

@@ -2,8 +2,10 @@ package handlers
 
 import (
 	"slices"
+	"time"
 
 	"candor/form"
+	"candor/intake"
 )
 
 // choiceIn reads one of the choices of a list's filter, "" for none of them.
@@ -13,5 +15,44 @@ func choiceIn[T ~string](field, text string, choices []T, problems form.Errors) 
 	if chosen := T(text); text == "" || slices.Contains(choices, chosen) {
 		return chosen, problems
 	}
-	return "", append(problems, form.Error{Field: field, Message: "Choose one of the list"})
+	return "", append(problems, noChoice(field))
+}
+
+func noChoice(field string) form.Error {
+	return form.Error{Field: field, Message: "Choose one of the list"}
+}
+
+// endpointIn reads the endpoint that a list is of, nil for none.
+func endpointIn(text string, problems form.Errors) (*intake.EndpointID, form.Errors) {
+	if text == "" {
+		return nil, problems
+	}
+	id, err := intake.ParseEndpointID(text)
+	if err != nil {
+		return nil, append(problems, noChoice("endpoint"))
+	}
+	return &id, problems
+}
+
+// dayIn reads a day as date fields send it, nil for none.
+func dayIn(field, text string, problems form.Errors) (*time.Time, form.Errors) {
+	if text == "" {
+		return nil, problems
+	}
+	t, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		return nil, append(problems, form.Error{Field: field, Message: "Enter a date such as 2026-11-21"})
+	}
+	return &t, problems
+}
+
+// dayAfter reads the last day that a list is of and returns the one after it,
+// nil for none.
+func dayAfter(text string, problems form.Errors) (*time.Time, form.Errors) {
+	last, problems := dayIn("to", text, problems)
+	if last == nil {
+		return nil, problems
+	}
+	next := last.AddDate(0, 0, 1)
+	return &next, problems
 }
