@@ -125,7 +125,7 @@ func Audit(a AuditPage) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				for _, action := range intake.AuditActions {
-					templ_7745c5c3_Err = option(string(action), AuditWord(action), a.Filters.Action).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = option(string(action), auditWord(action), a.Filters.Action).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -266,7 +266,7 @@ func auditRow(e *intake.AuditEntry) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var11 string
-		templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(AuditWord(e.Action))
+		templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(auditWord(e.Action))
 		if templ_7745c5c3_Err != nil {
 			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/dashboard/audit.templ`, Line: 83, Col: 25}
 		}

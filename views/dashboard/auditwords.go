@@ -77,8 +77,8 @@ var auditWords = map[intake.AuditAction]string{
 	intake.AuditSessionErased:    "Customer’s data deleted",
 }
 
-// AuditWord is an action as people say it.
-func AuditWord(a intake.AuditAction) string {
+// auditWord is an action as people say it.
+func auditWord(a intake.AuditAction) string {
 	if word, ok := auditWords[a]; ok {
 		return word
 	}

@@ -26,7 +26,7 @@ func TestEveryAuditActionHasWords(t *testing.T) {
 			t.Errorf("%s has words and isn't an action", action)
 		}
 	}
-	if got := AuditWord("staff.sneezed"); got != "staff.sneezed" {
+	if got := auditWord("staff.sneezed"); got != "staff.sneezed" {
 		t.Errorf("an unknown action is called %q, want its name", got)
 	}
 }

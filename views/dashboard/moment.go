@@ -68,7 +68,7 @@ func EventMoment(e *intake.Event) Moment {
 
 // AuditMoment is a line of the audit log about a session in words.
 func AuditMoment(e *intake.AuditEntry) Moment {
-	m := Moment{At: e.At, Title: AuditWord(e.Action), Detail: e.ActorName}
+	m := Moment{At: e.At, Title: auditWord(e.Action), Detail: e.ActorName}
 	if e.ActorKind == intake.ActorKey {
 		m.Detail = "API key " + e.ActorName
 	}
@@ -85,7 +85,7 @@ func Ordered(s *intake.Session, moments []Moment) []Moment {
 	if s.CreatedBy != nil {
 		created.Detail = strings.TrimSpace(byWord(*s.CreatedByKind) + " " + *s.CreatedBy)
 	}
-	moments = slices.DeleteFunc(moments, func(m Moment) bool { return m.Title == AuditWord(intake.AuditSessionCreated) })
+	moments = slices.DeleteFunc(moments, func(m Moment) bool { return m.Title == auditWord(intake.AuditSessionCreated) })
 	moments = append([]Moment{created}, moments...)
 	slices.Reverse(moments) // what happened at one moment, too
 	slices.SortStableFunc(moments, func(a, b Moment) int { return b.At.Compare(a.At) })
