@@ -147,6 +147,12 @@ func (s *Service) AcceptInvitation(ctx context.Context, token, name, password st
 // checkPerson returns the name as it is kept, and what is wrong with it and
 // with the password.
 func checkPerson(name, passwordProblem string) (string, error) {
+	name, wrong := ownName(name)
+	return name, fieldProblems(wrong, field{"new_password", passwordProblem})
+}
+
+// ownName returns a person's name as it is kept, and what is wrong with it.
+func ownName(name string) (string, field) {
 	name, problem := form.CleanText(name, maxName)
 	switch {
 	case problem != "":
@@ -154,7 +160,7 @@ func checkPerson(name, passwordProblem string) (string, error) {
 	case name == "":
 		problem = "Enter your name"
 	}
-	return name, fieldProblems(field{"name", problem}, field{"new_password", passwordProblem})
+	return name, field{"name", problem}
 }
 
 // maxName is the longest name of a person or a company, in characters.

@@ -20,7 +20,7 @@ type NewSignUp struct{ Company, Name, Email, Password string }
 func (s *Service) SignUp(ctx context.Context, wish NewSignUp, from Visitor) error {
 	wish.Email = strings.TrimSpace(wish.Email)
 	company, companyProblem := form.CleanText(wish.Company, maxName)
-	name, nameProblem := form.CleanText(wish.Name, maxName)
+	name, wrongName := ownName(wish.Name)
 	emailProblem := ""
 	switch {
 	case companyProblem != "":
@@ -28,16 +28,10 @@ func (s *Service) SignUp(ctx context.Context, wish NewSignUp, from Visitor) erro
 	case company == "":
 		companyProblem = "Enter the name of your company"
 	}
-	switch {
-	case nameProblem != "":
-		nameProblem = "Your name " + nameProblem
-	case name == "":
-		nameProblem = "Enter your name"
-	}
 	if !form.ValidEmail(wish.Email) {
 		emailProblem = errEmail.Message
 	}
-	err := fieldProblems(field{"company", companyProblem}, field{"name", nameProblem}, field{"email", emailProblem},
+	err := fieldProblems(field{"company", companyProblem}, wrongName, field{"email", emailProblem},
 		field{"new_password", refusePassword(wish.Password, wish.Email, name, company)})
 	if err != nil {
 		return err

@@ -230,14 +230,8 @@ func (s *Service) auditEnded(ctx context.Context, tx *db.Tx, session *intake.Sta
 // ChangeName stores how the staff user is called by colleagues and in the audit
 // log from now on. Error: validation_error on name.
 func (s *Service) ChangeName(ctx context.Context, session *intake.StaffSession, name string, from Visitor) error {
-	name, problem := form.CleanText(name, maxName)
-	switch {
-	case problem != "":
-		problem = "Your name " + problem
-	case name == "":
-		problem = "Enter your name"
-	}
-	if err := fieldProblems(field{"name", problem}); err != nil {
+	name, wrong := ownName(name)
+	if err := fieldProblems(wrong); err != nil {
 		return err
 	}
 	return s.DB.InTx(ctx, func(tx *db.Tx) error {
