@@ -3,6 +3,7 @@ package handlers
 import (
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -55,15 +56,30 @@ func preferred(r *http.Request, offered []intake.Language) intake.Language {
 	if err != nil {
 		return intake.English
 	}
-	tags := make([]language.Tag, len(offered))
-	for i, l := range offered {
-		tags[i] = language.MustParse(string(l))
-	}
-	_, i, confidence := language.NewMatcher(tags).Match(wishes...)
+	_, i, confidence := matcherOf(offered).Match(wishes...)
 	if confidence < language.High {
 		return intake.English
 	}
 	return offered[i]
+}
+
+// matchers keeps the matcher of each choice of languages, since making one takes
+// more than ten times as long as asking it.
+var matchers sync.Map
+
+func matcherOf(offered []intake.Language) language.Matcher {
+	var key [len(intake.Languages)]intake.Language
+	copy(key[:], offered)
+	if kept, ok := matchers.Load(key); ok {
+		return kept.(language.Matcher)
+	}
+	tags := make([]language.Tag, len(offered))
+	for i, l := range offered {
+		tags[i] = language.MustParse(string(l))
+	}
+	made := language.NewMatcher(tags)
+	matchers.Store(key, made)
+	return made
 }
 
 // chooseLanguage takes the language that a link on the page asks for, and
