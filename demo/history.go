@@ -3,7 +3,6 @@ package demo
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -167,11 +166,13 @@ func entry(account intake.AccountID, live *bool, at time.Time, by intake.Actor, 
 	}
 }
 
-// rows writes rows as a JSON array, which PostgreSQL makes a record set of.
-func rows[T any](of []T) (string, error) {
-	text, err := json.Marshal(of)
+// insertRows gives the statement rows as a JSON array, which PostgreSQL makes a
+// record set of.
+func insertRows[T any](ctx context.Context, tx *db.Tx, statement string, rows []T) error {
+	text, err := json.Marshal(rows)
 	if err != nil {
-		return "", fmt.Errorf("demo: rows: %w", err)
+		return err
 	}
-	return string(text), nil
+	_, err = tx.ExecContext(ctx, statement, string(text))
+	return err
 }

@@ -204,20 +204,11 @@ func (h *history) deliver(ctx context.Context, tx *db.Tx) error {
 		attempts = append(attempts, d.attempts...)
 		tried[d.EndpointID] = append(tried[d.EndpointID], d.attempts...)
 	}
-	for _, table := range []struct {
-		statement string
-		text      func() (string, error)
-	}{
-		{`INSERT INTO delivery SELECT * FROM json_populate_recordset(NULL::delivery, $1)`, func() (string, error) { return rows(deliveries) }},
-		{`INSERT INTO delivery_attempt SELECT * FROM json_populate_recordset(NULL::delivery_attempt, $1)`, func() (string, error) { return rows(attempts) }},
-	} {
-		text, err := table.text()
-		if err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, table.statement, text); err != nil {
-			return err
-		}
+	if err := insertRows(ctx, tx, `INSERT INTO delivery SELECT * FROM json_populate_recordset(NULL::delivery, $1)`, deliveries); err != nil {
+		return err
+	}
+	if err := insertRows(ctx, tx, `INSERT INTO delivery_attempt SELECT * FROM json_populate_recordset(NULL::delivery_attempt, $1)`, attempts); err != nil {
+		return err
 	}
 	for id, made := range tried {
 		if err := h.health(ctx, tx, id, made); err != nil {
