@@ -56,8 +56,7 @@ func newStatement(r *rand.Rand, p person, now time.Time) *statement.Statement {
 		FullName: p.name, DateOfBirth: time.Date(now.Year()-p.age, time.Month(1+r.IntN(12)), 1+r.IntN(28), 0, 0, 0, 0, time.UTC),
 		Occupation: p.job.title, Employer: p.job.employer, Email: p.email,
 		Address: statement.Address{Street: p.street, Suburb: p.place.suburb, State: p.place.state, Postcode: p.place.postcode},
-		// Numbers that are kept for fiction.
-		Phone: fmt.Sprintf("0491 57%d %d", r.IntN(10), 100+r.IntN(900)),
+		Phone:   pick(r, phones),
 	}
 	salary := float64(p.job.salary) * (0.8 + float64(p.age)/120)
 	if salary > 0 {

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"unicode"
 
 	"golang.org/x/text/runes"
 	"golang.org/x/text/transform"
 	"golang.org/x/text/unicode/norm"
-	"unicode"
 )
 
 // Nobody's: names that are common where the partner works, at domains that
@@ -27,6 +27,13 @@ var (
 		"Fraser", "Te Rangi", "Silva", "García", "Fernández", "Kim", "Park", "Tanaka", "Okafor", "Abebe", "Mensah", "Van Dijk", "Lindqvist",
 	}
 	mailHosts = []string{"mailbox.example", "mailbox.example", "inbox.example", "postbox.example", "bayside.example", "fastpost.example"}
+
+	// phones are of the numbers that the ACMA keeps for fiction, one by one: their
+	// neighbours are somebody's.
+	phones = []string{
+		"0491 570 006", "0491 570 156", "0491 570 157", "0491 570 158", "0491 570 159", "0491 570 110", "0491 570 313", "0491 570 737",
+		"0491 571 266", "0491 571 491", "0491 571 804", "0491 572 549", "0491 572 665", "0491 572 983", "0491 573 770",
+	}
 
 	trades = []job{
 		{"Registered nurse", "Royal Prince Alfred Hospital", 92}, {"Primary school teacher", "Department of Education", 88},
