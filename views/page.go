@@ -6,9 +6,11 @@
 // Every form works as a plain POST to its Action, answered by a redirect or
 // by the whole page again. The htmx attributes ask for the same documents and
 // take <main> and the tab's title out of them, so a handler answers both in
-// the same way. Pages are in the language of their context (package words); what
-// the structs hold is in English unless their fields say otherwise. Buttons are named "action", their values are the Action
+// the same way. Buttons are named "action", their values are the Action
 // constants.
+//
+// Pages are in the language of their context (package words); what the structs
+// hold is in English unless their fields say otherwise.
 package views
 
 import (
