@@ -19,7 +19,7 @@ func (s *Server) showHome(c echo.Context, v *staffVisit) error {
 		Page: s.staffPageOf(v, "Home"), ByStatus: figures.ByStatus, Period: *figures.Now, Before: *figures.Before,
 		Funnel: *figures.Funnel, TimesBefore: figures.TimesBefore,
 		Sessions: v.Session.May(intake.UseSessions), Webhooks: v.Session.May(intake.ManageWebhooks), Keys: v.Session.May(intake.ManageKeys),
-		Billing: v.Session.May(intake.UseBilling), HasKey: figures.HasKey, Opened: figures.Opened, BaseURL: s.BaseURL,
+		HasKey: figures.HasKey, Opened: figures.Opened, BaseURL: s.BaseURL,
 	}
 	for _, e := range figures.Endpoints {
 		page.Arrived = page.Arrived || e.LastSuccessAt != nil
@@ -28,7 +28,7 @@ func (s *Server) showHome(c echo.Context, v *staffVisit) error {
 			page.Failing = append(page.Failing, e)
 		}
 	}
-	if sub := figures.Subscription; sub != nil {
+	if sub := figures.Subscription; sub != nil && v.Session.May(intake.UseBilling) {
 		page.Plan = &dashboard.PlanUse{Name: sub.Name, Used: sub.Used, Carried: sub.Carried, Included: sub.SessionsIncluded, End: sub.Period.End}
 	}
 	return render(c, http.StatusOK, dashboard.Home(page))

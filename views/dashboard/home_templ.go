@@ -21,7 +21,7 @@ import (
 // which parts the staff user's role opens.
 type HomePage struct {
 	Page
-	Sessions, Webhooks, Keys, Billing bool
+	Sessions, Webhooks, Keys bool
 
 	ByStatus       map[intake.Status]int
 	Period, Before intake.Usage  // of the last 30 days and of the 30 before
@@ -29,7 +29,7 @@ type HomePage struct {
 	TimesBefore    intake.Times  // from creation to completion, of Before's
 	Endpoints      int
 	Failing        []intake.Endpoint
-	Plan           *PlanUse // nil in test mode, and without a subscription
+	Plan           *PlanUse // nil in test mode, without a subscription, and for whom billing is not
 	HasKey         bool     // or had one lately
 	Opened         bool     // a session was, once
 	Arrived        bool     // a webhook did, once
@@ -149,12 +149,12 @@ func Home(h HomePage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			if h.Webhooks || h.Plan != nil && h.Billing {
+			if h.Webhooks || h.Plan != nil {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<div class=\"panels\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if h.Plan != nil && h.Billing {
+				if h.Plan != nil {
 					templ_7745c5c3_Err = planUse(h.Plan).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
