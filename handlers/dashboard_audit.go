@@ -36,17 +36,12 @@ const maxWho = 500
 // showAudit lists who did what.
 func (s *Server) showAudit(c echo.Context, v *staffVisit) error {
 	filter, shown, wrong := auditFilter(c.QueryParams())
-	var before *intake.AuditID
-	if text := c.QueryParam("before"); text != "" {
-		id, err := intake.ParseAuditID(text)
-		if err != nil {
-			return echo.ErrNotFound
-		}
-		before = &id
+	before, err := beforeIn(c, intake.ParseAuditID)
+	if err != nil {
+		return err
 	}
 	page := dashboard.AuditPage{Page: s.staffPageOf(v, "Audit log"), Filters: shown, First: before == nil}
 	page.Problems = errorItems(wrong)
-	var err error
 	if page.Entries, page.More, err = s.Service.AuditPage(c.Request().Context(), v.Scope.AccountID, filter, before, auditPerPage); err != nil {
 		return err
 	}

@@ -26,13 +26,9 @@ func (s *Server) showRequests(c echo.Context, v *staffVisit) error {
 		return err
 	}
 	filter, shown, wrong := requestFilter(c.QueryParams(), keys)
-	var before *intake.RequestID
-	if text := c.QueryParam("before"); text != "" {
-		id, err := intake.ParseRequestID(text)
-		if err != nil {
-			return echo.ErrNotFound
-		}
-		before = &id
+	before, err := beforeIn(c, intake.ParseRequestID)
+	if err != nil {
+		return err
 	}
 	page := dashboard.RequestsPage{
 		Page: s.staffPageOf(v, "API requests"), Filters: shown, First: before == nil,

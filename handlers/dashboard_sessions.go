@@ -47,13 +47,9 @@ func (s *Server) listSessionsPage(c echo.Context, v *staffVisit) error {
 			return c.Redirect(http.StatusSeeOther, dashboard.URL(v.Scope.Livemode, "sessions/"+id.String()))
 		}
 	}
-	var before *intake.SessionID
-	if text := c.QueryParam("before"); text != "" {
-		id, err := intake.ParseSessionID(text)
-		if err != nil {
-			return echo.ErrNotFound
-		}
-		before = &id
+	before, err := beforeIn(c, intake.ParseSessionID)
+	if err != nil {
+		return err
 	}
 	page := dashboard.SessionsPage{Page: s.staffPageOf(v, "Sessions"), Filters: shown, First: before == nil}
 	page.Problems = errorItems(wrong)

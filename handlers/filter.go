@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/labstack/echo/v4"
+
 	"candor/form"
 	"candor/intake"
 )
@@ -55,4 +57,18 @@ func dayAfter(text string, problems form.Errors) (*time.Time, form.Errors) {
 	}
 	next := last.AddDate(0, 0, 1)
 	return &next, problems
+}
+
+// beforeIn returns the id below which a page of a list begins, nil for the
+// newest.
+func beforeIn[ID any](c echo.Context, parse func(string) (ID, error)) (*ID, error) {
+	text := c.QueryParam("before")
+	if text == "" {
+		return nil, nil
+	}
+	id, err := parse(text)
+	if err != nil {
+		return nil, echo.ErrNotFound
+	}
+	return &id, nil
 }
