@@ -26,18 +26,7 @@ func (s *Service) SetDefaultExpiry(ctx context.Context, id intake.AccountID, by 
 			return nil
 		}
 		account.DefaultExpiresInDays = days
-		return s.changeDays(ctx, tx, account, by, "default_expires_in_days", before, days)
-	})
-}
-
-// changeDays stores an account of which a number of days has changed.
-func (s *Service) changeDays(ctx context.Context, tx *db.Tx, account *intake.Account, by intake.Actor, field string, before, after int) error {
-	if err := tx.UpdateAccount(ctx, account); err != nil {
-		return err
-	}
-	return s.audit(ctx, tx, account.ID, by, deed{
-		Action: intake.AuditAccountChanged, TargetID: account.ID.String(), TargetName: account.Name,
-		Before: map[string]int{field: before}, After: map[string]int{field: after},
+		return s.updateAccount(ctx, tx, account, by, map[string]any{"default_expires_in_days": before}, map[string]any{"default_expires_in_days": days})
 	})
 }
 
@@ -94,7 +83,7 @@ func (s *Service) ChangeRetention(ctx context.Context, id intake.AccountID, by i
 			return nil
 		}
 		account.RetentionDays = to
-		return s.changeDays(ctx, tx, account, by, "retention_days", from, to)
+		return s.updateAccount(ctx, tx, account, by, map[string]any{"retention_days": from}, map[string]any{"retention_days": to})
 	})
 	return changed && err == nil, err
 }

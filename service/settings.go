@@ -63,12 +63,18 @@ func (s *Service) ChangeSettings(ctx context.Context, id intake.AccountID, by in
 		}
 		before := settingsState(account)
 		account.Name, account.HelpEmail, account.HelpPhone, account.BrandColour = name, optional(email), optional(number), optional(colour)
-		if err := tx.UpdateAccount(ctx, account); err != nil {
-			return err
-		}
-		return s.audit(ctx, tx, id, by, deed{
-			Action: intake.AuditAccountChanged, TargetID: id.String(), TargetName: name, Before: before, After: settingsState(account),
-		})
+		return s.updateAccount(ctx, tx, account, by, before, settingsState(account))
+	})
+}
+
+// updateAccount stores a changed account, and tells the audit log what was and
+// what is.
+func (s *Service) updateAccount(ctx context.Context, tx *db.Tx, account *intake.Account, by intake.Actor, before, after map[string]any) error {
+	if err := tx.UpdateAccount(ctx, account); err != nil {
+		return err
+	}
+	return s.audit(ctx, tx, account.ID, by, deed{
+		Action: intake.AuditAccountChanged, TargetID: account.ID.String(), TargetName: account.Name, Before: before, After: after,
 	})
 }
 
@@ -93,13 +99,7 @@ func (s *Service) ChangeFormLanguages(ctx context.Context, id intake.AccountID, 
 		if account.FormLanguages = chosen; languagesState(account) == before {
 			return nil
 		}
-		if err := tx.UpdateAccount(ctx, account); err != nil {
-			return err
-		}
-		return s.audit(ctx, tx, id, by, deed{
-			Action: intake.AuditAccountChanged, TargetID: id.String(), TargetName: account.Name,
-			Before: map[string]any{"form_languages": before}, After: map[string]any{"form_languages": languagesState(account)},
-		})
+		return s.updateAccount(ctx, tx, account, by, map[string]any{"form_languages": before}, map[string]any{"form_languages": languagesState(account)})
 	})
 }
 
