@@ -106,7 +106,7 @@ func (s *Server) reviewRetention(c echo.Context, v *staffVisit) error {
 	}
 	return render(c, http.StatusOK, dashboard.Retention(dashboard.RetentionPage{
 		Page: s.staffPageOf(v, "Keep files for "+dashboard.Days(change.To)), From: change.From, To: change.To, Completed: change.Completed,
-		Sessions: change.Sessions, OrMore: change.Sessions == service.MostCounted,
+		Sessions: change.Sessions, OrMore: change.Sessions == service.CountMost,
 	}))
 }
 

@@ -41,12 +41,8 @@ func daysError(field string, days, most int) error {
 type RetentionChange struct {
 	From, To  int       // days after completion
 	Completed time.Time // what completed then or before is deleted
-	Sessions  int       // whose PDF and documents are deleted, in both modes; at most MostCounted
+	Sessions  int       // whose PDF and documents are deleted, in both modes; at most CountMost
 }
-
-// MostCounted is the highest number of sessions that a RetentionChange counts
-// to: it is to say what will happen, at no more than the cost of a page.
-const MostCounted = 10_000
 
 // PreviewRetention says what ChangeRetention would do now, and does nothing.
 // Error: validation_error on retention_days.
@@ -60,7 +56,7 @@ func (s *Service) PreviewRetention(ctx context.Context, id intake.AccountID, day
 	}
 	change := &RetentionChange{From: account.RetentionDays, To: days, Completed: s.Clock.Now().Add(-time.Duration(days) * 24 * time.Hour)}
 	if days < account.RetentionDays {
-		change.Sessions, err = s.DB.CountRetained(ctx, id, change.Completed, MostCounted)
+		change.Sessions, err = s.DB.CountRetained(ctx, id, change.Completed, CountMost)
 	}
 	return change, err
 }
