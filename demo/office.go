@@ -283,8 +283,8 @@ func (o *office) signIns(ctx context.Context) error {
 	})
 }
 
-// lookAtWebhooks is what the developer did about the outage: she exported
-// nothing and sent a test.
+// lookAtWebhooks is what the developer did about the outage: she sent a test
+// and looked up the secret.
 func (o *office) lookAtWebhooks(ctx context.Context, live *history) error {
 	o.clock.at = o.now.Add(-outageEnded).Add(40 * time.Minute)
 	if err := o.NoteTestEvent(ctx, live.scope, o.actor(1), mainURL); err != nil {
