@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -109,14 +110,11 @@ func (b *bench) statements(ctx context.Context, e *environment) error {
 // countStatements has PostgreSQL log its statements during work and counts
 // them, transaction control included.
 func (e *environment) countStatements(ctx context.Context, work func() error) (int, error) {
-	log, err := os.Open(filepath.Join(e.postgres.Dir(), "postgres.log"))
+	log, err := e.followLog()
 	if err != nil {
 		return 0, err
 	}
 	defer func() { _ = log.Close() }()
-	if _, err := log.Seek(0, io.SeekEnd); err != nil {
-		return 0, err
-	}
 	if err := e.set(ctx, "log_statement", "all"); err != nil {
 		return 0, err
 	}
@@ -128,6 +126,18 @@ func (e *environment) countStatements(ctx context.Context, work func() error) (i
 	}
 	text, err := io.ReadAll(log)
 	return len(logged.FindAll(text, -1)), err
+}
+
+// followLog opens PostgreSQL's log at its end.
+func (e *environment) followLog() (*os.File, error) {
+	log, err := os.Open(filepath.Join(e.postgres.Dir(), "postgres.log"))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := log.Seek(0, io.SeekEnd); err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	return log, nil
 }
 
 // set changes one of PostgreSQL's settings for everybody.

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -221,14 +220,11 @@ var timed = regexp.MustCompile(`duration: ([0-9.]+) ms  (?:execute [^:]*|stateme
 // showSlowest has PostgreSQL log its times and prints the statement that takes
 // longest.
 func (e *environment) showSlowest(ctx context.Context, name string, get []byte) error {
-	log, err := os.Open(filepath.Join(e.postgres.Dir(), "postgres.log"))
+	log, err := e.followLog()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	if _, err := log.Seek(0, io.SeekEnd); err != nil {
-		return err
-	}
 	if err := e.set(ctx, "log_min_duration_statement", "0"); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"candor/intake"
@@ -46,14 +47,9 @@ func (e *environment) fillPartner(ctx context.Context, n int) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	var statements []string
-	statements = append(statements, `SET session_replication_role = replica`) // what the foreign keys ask for is there, and counters are made below
-	statements = append(statements, partnerSessions(n)...)
-	statements = append(statements, partnerDeliveries()...)
-	statements = append(statements, partnerCounters()...)
-	statements = append(statements, partnerLogs()...)
-	statements = append(statements, `SET session_replication_role = DEFAULT`, `VACUUM ANALYZE`, `CHECKPOINT`)
-	for _, one := range statements {
+	// What the foreign keys ask for is there, and counters are made below.
+	before, after := []string{`SET session_replication_role = replica`}, []string{`SET session_replication_role = DEFAULT`, `VACUUM ANALYZE`, `CHECKPOINT`}
+	for _, one := range slices.Concat(before, partnerSessions(), partnerDeliveries(), partnerCounters(), partnerLogs(), after) {
 		one = strings.ReplaceAll(one, "ACCOUNT", "'"+scope.AccountID.UUID.String()+"'::uuid")
 		if _, err := conn.ExecContext(ctx, one); err != nil {
 			return fmt.Errorf("fill the partner's account: %w in %.80s", err, strings.Join(strings.Fields(one), " "))
@@ -70,9 +66,9 @@ func timeID(kind string) string {
 
 // partnerSessions gives one in ten sessions to one customer, as those have
 // that a partner's own tests make, and numbers them all by their time.
-func partnerSessions(n int) []string {
+func partnerSessions() []string {
 	return []string{
-		fmt.Sprintf(`UPDATE session SET customer_email = 'qa@lender.example', reference_id = 'QA' WHERE account_id = ACCOUNT AND NOT livemode AND customer_email LIKE 'customer%%0@example.com' AND %d > 0`, n),
+		`UPDATE session SET customer_email = 'qa@lender.example', reference_id = 'QA' WHERE account_id = ACCOUNT AND NOT livemode AND customer_email LIKE 'customer%0@example.com'`,
 		`CREATE TEMPORARY TABLE numbered AS SELECT row_number() OVER (ORDER BY created_at) AS i, id, created_at AS at FROM session WHERE account_id = ACCOUNT AND NOT livemode`,
 		`CREATE UNIQUE INDEX ON numbered (i)`,
 		`ANALYZE numbered`,
