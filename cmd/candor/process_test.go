@@ -69,7 +69,8 @@ func (e environment) with(pairs ...string) environment {
 }
 
 func (e environment) list() []string {
-	out := []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir()}
+	// A program with the race detector would sleep for a second before it ends.
+	out := []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(), "GORACE=atexit_sleep_ms=0"}
 	for k, v := range e {
 		if v != "" {
 			out = append(out, k+"="+v)
