@@ -88,7 +88,7 @@ bench: build ## Run the benchmarks, each beside its yardstick
 .PHONY: screenshots
 screenshots: $(FRONT) ## Draw every page into artifacts/, and the README's pictures
 	$(SETUP) go postgres chromium pdftools
-	go test -count=1 -run 'InTheBrowser$$' ./views
+	go test -count=1 -run 'InTheBrowser$$' ./views -pictures
 	go test -count=1 -run 'TestAPersonFillsInEverything|TestPagesOfLinksThatAreOver|TestDemoPartner|InABrowser$$' ./handlers -pictures
 
 .PHONY: clean

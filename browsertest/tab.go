@@ -2,6 +2,7 @@ package browsertest
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"iter"
 	"os"
@@ -299,10 +300,19 @@ func (tab *Tab) FitsWidth() {
 	}
 }
 
+var pictures = flag.Bool("pictures", false, "draw the pages that tests look at")
+
+// Pictures reports whether the tests were asked, by -pictures, to draw what they
+// look at.
+func Pictures() bool { return *pictures }
+
 // Screenshot writes the whole page to artifacts/<name>-<width>-<scheme>.png
-// at the module's root.
+// at the module's root, where Pictures were asked for.
 func (tab *Tab) Screenshot(name string) {
 	tab.t.Helper()
+	if !Pictures() {
+		return
+	}
 	root, err := moduleRoot()
 	if err != nil {
 		tab.t.Fatalf("browsertest: %v", err)

@@ -16,13 +16,13 @@ import (
 // there are all four.
 func looks() []browsertest.Options {
 	two := []browsertest.Options{{Device: browsertest.Phone}, {Device: browsertest.Desktop, Dark: true}}
-	if *pictures {
+	if browsertest.Pictures() {
 		return append(two, browsertest.Options{Device: browsertest.Phone, Dark: true}, browsertest.Options{Device: browsertest.Desktop})
 	}
 	return two
 }
 
-// view checks the page that the tab shows, and takes its picture.
+// view checks the page that the tab shows, and draws it where asked to.
 func view(tab *browsertest.Tab, name string) {
 	tab.Screenshot("dashboard/" + name)
 	tab.Axe()

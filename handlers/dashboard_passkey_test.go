@@ -79,7 +79,7 @@ func serveNamed(t *testing.T, path string) (*bench, string, *posted) {
 func TestPasskeysInABrowser(t *testing.T) {
 	t.Parallel()
 	for i, options := range looks() {
-		if i > 0 && !*pictures {
+		if i > 0 && !browsertest.Pictures() {
 			continue // it is the same in all of them
 		}
 		t.Run(fmt.Sprint(i), func(t *testing.T) {

@@ -2,7 +2,6 @@ package handlers_test
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"image/png"
 	"net/http"
@@ -20,18 +19,16 @@ import (
 	"candor/views/pdf"
 )
 
-// pictures has TestDemoPartner make the demo partner as large as `make seed`
-// does, and draw every page of the dashboard and the README's pictures.
-var pictures = flag.Bool("pictures", false, "draw the dashboard into artifacts/ and the README's pictures into doc/images/")
-
-// TestDemoPartner makes up a partner and looks at it as its owner does.
+// TestDemoPartner makes up a partner and looks at it as its owner does. With
+// -pictures it makes one as large as `make seed` does, and draws every page of
+// the dashboard and the README's pictures.
 func TestDemoPartner(t *testing.T) {
 	t.Parallel()
 	b, base := serveHTTP(t)
 	fonts, err := pdf.LoadFonts("")
 	b.ok(err)
 	n := 60
-	if *pictures {
+	if browsertest.Pictures() {
 		n = demo.Sessions
 	}
 	p, err := demo.Fill(t.Context(), b.service.Config, fonts, startTime, n)
@@ -60,7 +57,7 @@ func TestDemoPartner(t *testing.T) {
 			}
 		}
 	}
-	if *pictures {
+	if browsertest.Pictures() {
 		b.drawDemo(t, base, p)
 	}
 }

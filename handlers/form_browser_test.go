@@ -41,7 +41,7 @@ type person struct {
 	looks []*browsertest.Tab
 }
 
-// look checks the page in every scheme and size, and takes its pictures.
+// look checks the page in every scheme and size, and draws it where asked to.
 func (p *person) look(section, name string) {
 	p.Helper()
 	for _, tab := range p.looks {
