@@ -1,10 +1,16 @@
 package browsertest
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
 )
 
 // axeRules are WCAG 2.2 A and AA and axe's best practices.
@@ -36,16 +42,44 @@ func (tab *Tab) axeViolations() []axeViolation {
 	if tab.options.NoScript {
 		tab.t.Fatal("browsertest: axe needs script, which is off in this tab")
 	}
+	tab.loadAxe()
+	return Eval[[]axeViolation](tab, "axe.run(document,{runOnly:"+axeRules+"}).then(r => r.violations)")
+}
+
+// axeSource is half a megabyte: a tab is sent it once, and keeps it for the
+// documents to come.
+var axeSource = sync.OnceValues(func() (string, error) {
 	root, err := moduleRoot()
 	if err != nil {
-		tab.t.Fatalf("browsertest: %v", err)
+		return "", err
 	}
 	source, err := os.ReadFile(filepath.Join(root, "node_modules", "axe-core", "axe.min.js"))
 	if err != nil {
-		tab.t.Fatalf("browsertest: axe-core is missing, run `npm ci --ignore-scripts`: %v", err)
+		return "", fmt.Errorf("axe-core is missing, run `npm ci --ignore-scripts`: %w", err)
 	}
-	Eval[bool](tab, string(source)+";true")
-	return Eval[[]axeViolation](tab, "axe.run(document,{runOnly:"+axeRules+"}).then(r => r.violations)")
+	quoted, err := json.Marshal(string(source))
+	return "window.axeSource = " + string(quoted), err
+})
+
+// loadAxe has axe-core in the document.
+func (tab *Tab) loadAxe() {
+	tab.t.Helper()
+	const load = `window.axeSource && !window.axe && (0, eval)(axeSource); Boolean(window.axe)`
+	if Eval[bool](tab, load) {
+		return
+	}
+	source, err := axeSource()
+	if err != nil {
+		tab.t.Fatalf("browsertest: %v", err)
+	}
+	keep := page.AddScriptToEvaluateOnNewDocumentParams{Source: source}
+	tab.do("keep axe-core", func(ctx context.Context, _ *chromedp.Target) (chromedp.Void, error) {
+		_, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, keep)
+		return chromedp.Void{}, err
+	})
+	if !Eval[bool](tab, source+";"+load) {
+		tab.t.Fatal("browsertest: axe-core doesn't load")
+	}
 }
 
 // UniqueIDs fails the test where two elements have one id, which axe doesn't
