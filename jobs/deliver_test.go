@@ -227,8 +227,8 @@ func TestHangingReceiverDelaysNobody(t *testing.T) {
 			t.Errorf("a healthy delivery took %s beside a dead receiver", took)
 		}
 	}
-	if dead.most > 16 {
-		t.Errorf("%d attempts at once at one receiver, want at most 16", dead.most)
+	if dead.most() > 16 {
+		t.Errorf("%d attempts at once at one receiver, want at most 16", dead.most())
 	}
 	close(release)
 }
@@ -246,8 +246,8 @@ func TestBurstAtOneReceiver(t *testing.T) {
 	if n := b.count("SELECT count(*) FROM river_job WHERE attempt > 1 OR errors IS NOT NULL"); n != 0 {
 		t.Errorf("%d jobs used up more than one run", n)
 	}
-	if n := b.count("SELECT count(*) FROM delivery_attempt"); n != 25 || len(hook.requests()) != 25 || hook.most > 16 {
-		t.Errorf("%d attempts, %d requests, %d at once; want 25, 25, at most 16", n, len(hook.requests()), hook.most)
+	if n := b.count("SELECT count(*) FROM delivery_attempt"); n != 25 || len(hook.requests()) != 25 || hook.most() > 16 {
+		t.Errorf("%d attempts, %d requests, %d at once; want 25, 25, at most 16", n, len(hook.requests()), hook.most())
 	}
 }
 

@@ -94,8 +94,8 @@ func TestFairness(t *testing.T) {
 	if len(took) != events || p99 > 5*time.Second {
 		t.Errorf("%d deliveries with p99 %s, want %d below 5s", len(took), p99, events)
 	}
-	if hole.most > jobs.PerEndpoint || slow.most > jobs.PerEndpoint {
-		t.Errorf("%d and %d attempts at once, want at most %d", hole.most, slow.most, jobs.PerEndpoint)
+	if hole.most() > jobs.PerEndpoint || slow.most() > jobs.PerEndpoint {
+		t.Errorf("%d and %d attempts at once, want at most %d", hole.most(), slow.most(), jobs.PerEndpoint)
 	}
 	close(release)
 }
@@ -155,8 +155,8 @@ func TestConcurrencyOfAnEndpoint(t *testing.T) {
 	b.eventually("all that an endpoint may have", at(jobs.PerEndpoint))
 	open(http.StatusInternalServerError) // these fail
 	b.eventually("few at a failing one", at(jobs.PerFailing))
-	if hook.most > jobs.PerEndpoint {
-		t.Errorf("%d attempts at once, want at most %d", hook.most, jobs.PerEndpoint)
+	if hook.most() > jobs.PerEndpoint {
+		t.Errorf("%d attempts at once, want at most %d", hook.most(), jobs.PerEndpoint)
 	}
 	gate.Lock()
 	close(gate.ch)
@@ -214,8 +214,8 @@ func TestCapsOfTheProcess(t *testing.T) {
 		t.Errorf("%d attempts at failing endpoints, want at most %d", all.most, failing)
 	}
 	all.Unlock()
-	if healthy.most > running-failing {
-		t.Errorf("%d healthy attempts at once, want at most %d", healthy.most, running-failing)
+	if healthy.most() > running-failing {
+		t.Errorf("%d healthy attempts at once, want at most %d", healthy.most(), running-failing)
 	}
 	close(release)
 	stopWithin(b, w, 10*time.Second)

@@ -227,7 +227,7 @@ type receiver struct {
 	*httptest.Server
 	mu   sync.Mutex
 	got  []received
-	most int // requests at once
+	peak int // of requests at once
 	now  int
 }
 
@@ -252,7 +252,7 @@ func newReceiver(t testing.TB, answer func(n int, w http.ResponseWriter, r *http
 		rec.got = append(rec.got, received{r.Header.Clone(), string(body), at})
 		n := len(rec.got)
 		rec.now++
-		rec.most = max(rec.most, rec.now)
+		rec.peak = max(rec.peak, rec.now)
 		rec.mu.Unlock()
 		if answer != nil {
 			answer(n, w, r)
@@ -270,6 +270,13 @@ func (r *receiver) requests() []received {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]received(nil), r.got...)
+}
+
+// most is how many requests there were at once.
+func (r *receiver) most() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.peak
 }
 
 func (b *bench) received(r *receiver, n int) []received {
