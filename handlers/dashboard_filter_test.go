@@ -30,7 +30,8 @@ func TestFiltersThatCanNotBeFollowed(t *testing.T) {
 	owner := b.staff(intake.RoleOwner)
 	other := b.newAccount("other@lender.example", "starter")
 	wrong := map[string][]string{
-		"sessions?status": {"in-progress"}, "audit?action": {"api_key.made"},
+		"sessions?status": {"in-progress"}, "audit?action": {"api_key.made"}, "audit?who": {strings.Repeat("x", 501)},
+		"sessions?from": {"yesterday"}, "audit?to": {"2026-13-01"}, "requests?id": {"req_nonsense"},
 		"webhooks?state": {"done"}, "webhooks?type": {"session.nonsense"}, "webhooks?status": {"6xx"},
 		"webhooks?endpoint": {"whe_nonsense", intake.NewEndpointID().String()}, "webhooks?session": {"sess_nonsense"},
 		"requests?key": {"key_nonsense"}, "requests?method": {"BREW"}, "requests?status": {"418"}, "requests?code": {"teapot"},
@@ -46,7 +47,7 @@ func TestFiltersThatCanNotBeFollowed(t *testing.T) {
 		_, field, _ := strings.Cut(place, "?")
 		for _, value := range values {
 			page := owner.get("/dashboard/test/" + place + "=" + url.QueryEscape(value))
-			owner.wantPage(page, http.StatusOK, "There is a problem", `href="#`+field+`"`, `id="`+field+`-error"`)
+			owner.wantPage(page, http.StatusOK, "There is a problem", `href="#`+field+`"`, `id="`+field+`-error"`, `aria-describedby="`+field+`-error"`)
 		}
 	}
 	for _, export := range []string{"sessions/export?status=in-progress", "audit/export?action=api_key.made"} {
