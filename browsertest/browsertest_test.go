@@ -34,6 +34,10 @@ func serve(t *testing.T, body string) string {
 		w.Header().Set("Content-Type", "text/css")
 		fmt.Fprint(w, `@keyframes move { to { transform: translateY(600px) } } .moving { animation: move .3s linear 2 alternate } .cover { position: fixed; inset: 0 }`)
 	})
+	mux.HandleFunc("GET /leaving", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, `<!doctype html><title>Leaving</title><link rel="icon" href="/icon"><script>const leave = () => { location.href = "/"; }</script>`)
+	})
 	mux.HandleFunc("POST /posted", func(w http.ResponseWriter, r *http.Request) {
 		_, header, err := r.FormFile("file")
 		if err != nil {
@@ -144,6 +148,18 @@ func TestTabReportsExceptions(t *testing.T) {
 	tab.NoErrors()
 	if all := strings.Join(heard.errors, "\n"); !strings.Contains(all, "boom") {
 		t.Errorf("complaints = %q, want the exception", all)
+	}
+}
+
+// TestWaitsWhilePagesChange: a page that is left never answers what it was asked
+// last. That is nothing but a wait for the next page.
+func TestWaitsWhilePagesChange(t *testing.T) {
+	t.Parallel()
+	tab := New(t, Options{})
+	tab.Open(serve(t, goodPage) + "/leaving")
+	ask := `document.title === "Good" ? "arrived" : new Promise(leave)`
+	if got, ok := tab.poll(ask, func(got string) bool { return got == "arrived" }); !ok {
+		t.Errorf("the next page was never asked; the last answer is %q", got)
 	}
 }
 

@@ -173,13 +173,10 @@ func (tab *Tab) Back() {
 // WaitForURL waits until the address ends in suffix and the page is complete.
 func (tab *Tab) WaitForURL(suffix string) {
 	tab.t.Helper()
-	deadline := time.Now().Add(patience)
-	var got string
-	for time.Now().Before(deadline) {
-		got = Eval[string](tab, "document.readyState === 'complete' ? location.href : ''")
-		if strings.HasSuffix(got, suffix) {
-			return
-		}
+	const address = "document.readyState === 'complete' ? location.href : ''"
+	got, ok := tab.poll(address, func(got string) bool { return strings.HasSuffix(got, suffix) })
+	if ok {
+		return
 	}
 	shown := Eval[string](tab, "document.querySelector('#main, body')?.innerText.slice(0, 1000) ?? ''")
 	tab.t.Fatalf("browsertest: the address never ended in %s; it is %s, which shows\n%s", suffix, got, shown)
@@ -227,30 +224,39 @@ func (tab *Tab) WaitGone(selector string) {
 // WaitForText waits until the selector's first element contains text.
 func (tab *Tab) WaitForText(selector, text string) {
 	tab.t.Helper()
-	deadline := time.Now().Add(patience)
 	script := fmt.Sprintf("document.querySelector(%q)?.textContent ?? ''", selector)
-	var got string
-	for time.Now().Before(deadline) {
-		got = Eval[string](tab, script)
-		if strings.Contains(got, text) {
-			return
-		}
+	if got, ok := tab.poll(script, func(got string) bool { return strings.Contains(got, text) }); !ok {
+		tab.t.Fatalf("browsertest: %s never contained %q; it is %q", selector, text, got)
 	}
-	tab.t.Fatalf("browsertest: %s never contained %q; it is %q", selector, text, got)
 }
 
 // WaitForFocus waits until the element with that id has the focus.
 func (tab *Tab) WaitForFocus(id string) {
 	tab.t.Helper()
-	deadline := time.Now().Add(patience)
-	var got string
-	for time.Now().Before(deadline) {
-		got = Eval[string](tab, "document.activeElement?.id ?? ''")
-		if got == id {
-			return
+	if got, ok := tab.poll("document.activeElement?.id ?? ''", func(got string) bool { return got == id }); !ok {
+		tab.t.Fatalf("browsertest: the focus never came to %q; it is on %q", id, got)
+	}
+}
+
+// poll evaluates the expression, a string, until it is what is wanted, and
+// returns what it was last. A page that is just being left can't answer, so an
+// evaluation that fails is repeated.
+func (tab *Tab) poll(expression string, wanted func(got string) bool) (got string, ok bool) {
+	tab.t.Helper()
+	ctx, cancel := context.WithTimeout(tab.ctx, patience)
+	defer cancel()
+	for ctx.Err() == nil {
+		now, err := chromedp.Run(ctx, chromedp.Evaluate[string](expression, chromedp.EvalAwaitPromise))
+		switch {
+		case err != nil && ctx.Err() == nil:
+			got = err.Error()
+		case err == nil:
+			if got = now; wanted(got) {
+				return got, true
+			}
 		}
 	}
-	tab.t.Fatalf("browsertest: the focus never came to %q; it is on %q", id, got)
+	return got, false
 }
 
 // Text returns the visible text of the selector's first element.
@@ -281,7 +287,7 @@ func (tab *Tab) Title() string {
 // promise is waited for.
 func Eval[T any](tab *Tab, expression string) T {
 	tab.t.Helper()
-	return run(tab, "evaluate script", chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	return run(tab, "evaluate "+expression[:min(len(expression), 100)], chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 }
 
 // FitsWidth fails the test where the page scrolls sideways, and names the
