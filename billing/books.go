@@ -323,10 +323,7 @@ func (b *Books) Reactivate(ctx context.Context, tx *db.Tx, s *intake.Subscriptio
 	}
 	s.EffectiveAt, s.Reason = nil, nil
 	s.ClosesAt = s.Closing(s.BilledTo)
-	if err := setStanding(ctx, tx, s); err != nil {
-		return err
-	}
-	return b.Close(ctx, tx, s, now)
+	return setStanding(ctx, tx, s)
 }
 
 // Start subscribes an account to a plan at now, or where the subscription before

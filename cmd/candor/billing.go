@@ -119,8 +119,8 @@ func runBillingCancel(ctx context.Context, p *process, args []string) error {
 }
 
 func runBillingReactivate(ctx context.Context, p *process, args []string) error {
-	return changeBilling(ctx, p, flag.NewFlagSet("billing reactivate", flag.ContinueOnError), args, func(ctx context.Context, a *app, account intake.AccountID) error {
-		return a.service.Reactivate(ctx, account, operator)
+	return runBilling(ctx, p, flag.NewFlagSet("billing reactivate", flag.ContinueOnError), args, func(ctx context.Context, a *app, account intake.AccountID) ([]intake.Invoice, error) {
+		return nil, a.service.Reactivate(ctx, account, operator)
 	})
 }
 

@@ -59,7 +59,7 @@ func commands() []command {
 		{"billing show", "--account A [--json]", "show an account's plan, period and usage", runBillingShow},
 		{"billing plan", "--account A --plan P [--terms-changed] [--json]", "change the plan: up at once, down at the period's end", runBillingPlan},
 		{"billing cancel", "--account A --reason R [--now] [--terms-changed] [--json]", "cancel the subscription, at the period's end or now; --terms-changed: GST, due days and seller are meant to differ from the newest invoice's", runBillingCancel},
-		{"billing reactivate", "--account A [--terms-changed] [--json]", "take a cancellation back before it takes effect", runBillingReactivate},
+		{"billing reactivate", "--account A [--json]", "take a cancellation back before it takes effect", runBillingReactivate},
 		{"billing subscribe", "--account A --plan P [--json]", "start a new subscription where there is none", runBillingSubscribe},
 		{"billing invoices", "[--account A] [--json]", "list what is owed, or all invoices of an account", runBillingInvoices},
 		{"billing paid", "NUMBER --note REFERENCE [--json]", "note that an invoice was paid", runBillingPaid},

@@ -25,7 +25,8 @@ func invoiceLetter(i *intake.Invoice, subject, url string, lines ...string) Lett
 // moment has a time of day: periods end where the next ones start.
 func moment(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04") }
 
-// NewInvoice tells of an invoice, and where it was settled meanwhile, of that.
+// NewInvoice tells of an invoice, and where it was settled or its payment failed
+// meanwhile, of that.
 func NewInvoice(i *intake.Invoice, by Payment, url string) Letter {
 	switch i.Status {
 	case intake.InvoicePaid:
@@ -37,6 +38,8 @@ func NewInvoice(i *intake.Invoice, by Payment, url string) Letter {
 	switch {
 	case by.Cards && by.Card == "":
 		line = "No card is stored: store one in the dashboard, and it is charged to that. You find it as a PDF there, too."
+	case by.Cards && i.Failures > 0: // this letter was late
+		line = "It couldn’t be collected so far: another letter says why, and what is next. You find it as a PDF in the dashboard."
 	case by.Cards && i.DueAt.After(i.IssuedAt):
 		line = fmt.Sprintf("It is charged to your card, %s, on %s. You find it as a PDF in the dashboard.", by.Card, day(i.DueAt))
 	case by.Cards:

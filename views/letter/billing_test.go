@@ -43,6 +43,8 @@ func TestInvoiceLettersFitThePayment(t *testing.T) {
 			[]string{"charged to your card, Visa ending in 4242, on 15 July 2026."}, []string{"how to pay", "transfer"}},
 		"new, without a card": {letter.NewInvoice(&open, letter.Payment{Cards: true}, ""), "Your invoice CAN-000042",
 			[]string{"No card is stored: store one"}, []string{"how to pay", "transfer"}},
+		"new, but declined": {letter.NewInvoice(failing(-14), card, ""), "Your invoice CAN-000042",
+			[]string{"couldn’t be collected so far", "as a PDF"}, []string{"is charged", "how to pay", "transfer"}},
 		"overdue": {letter.PaymentFailed(failing(0), letter.Payment{}, ""), "Invoice CAN-000042 is overdue",
 			[]string{"No money came.", "was due on 15 July 2026", "by bank transfer, with CAN-000042 as the reference", "look again on 18 July 2026", "by 30 July 2026, your subscription is past due"}, []string{"try", "tried", "card"}},
 		"overdue, the last look": {letter.PaymentFailed(failing(0, 3, 8), letter.Payment{}, ""), "Invoice CAN-000042 is overdue",
