@@ -15,6 +15,10 @@ import (
 // start is when the tests' days begin, at noon so that hours stay within one.
 var start = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
+// patience is how long one test may take: PostgreSQL doesn't see that a test
+// waits for itself, where one of its transactions needs what another holds.
+const patience = 5 * time.Minute
+
 // store is a test's own database with one account in it.
 type store struct {
 	*db.DB
@@ -25,7 +29,9 @@ type store struct {
 
 func newStore(t testing.TB) *store {
 	t.Helper()
-	s := &store{DB: dbtest.New(t), TB: t, ctx: context.Background()}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	s := &store{DB: dbtest.New(t), TB: t, ctx: ctx}
 	s.scope = s.newScope("Lender")
 	return s
 }
