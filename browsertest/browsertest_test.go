@@ -155,8 +155,9 @@ func TestTabReportsExceptions(t *testing.T) {
 // last. That is nothing but a wait for the next page.
 func TestWaitsWhilePagesChange(t *testing.T) {
 	t.Parallel()
+	url := serve(t, goodPage)
 	tab := New(t, Options{})
-	tab.Open(serve(t, goodPage) + "/leaving")
+	tab.Open(url + "/leaving")
 	ask := `document.title === "Good" ? "arrived" : new Promise(leave)`
 	if got, ok := tab.poll(ask, func(got string) bool { return got == "arrived" }); !ok {
 		t.Errorf("the next page was never asked; the last answer is %q", got)
