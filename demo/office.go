@@ -157,7 +157,7 @@ func (o *office) setUp(ctx context.Context) error {
 		return err
 	}
 	err = o.ChangeSettings(ctx, o.account, o.actor(0), service.AccountSettings{
-		Name: partnerName, HelpEmail: "help@harbourlending.example", HelpPhone: "1300 555 014", BrandColour: "123b5d",
+		Name: partnerName, HelpEmail: "help@harbourlending.example", HelpPhone: "02 5550 0114", BrandColour: "123b5d",
 	})
 	if err != nil {
 		return err

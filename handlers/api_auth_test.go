@@ -173,11 +173,15 @@ func TestIsolation(t *testing.T) {
 }
 
 // TestDatabaseDown checks that a request is a plain 500 while the database
-// can't be reached, with all headers.
+// can't be reached, with all headers, also for who has used up an address's limit:
+// whether that is theirs isn't known.
 func TestDatabaseDown(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newBench(t, standardLimit(t))
 	b.ok(b.db.Close())
+	for range 200 {
+		b.call(apiCall{method: http.MethodGet, path: "/sessions", key: anonymous}).refused(http.StatusUnauthorized, "unauthorized", "")
+	}
 	for _, call := range []apiCall{
 		{method: http.MethodGet, path: "/sessions", key: b.account.TestKey},
 		{method: http.MethodPost, path: "/sessions", body: validBody, key: b.account.TestKey, header: "Idempotency-Key: a"},
@@ -187,5 +191,5 @@ func TestDatabaseDown(t *testing.T) {
 			t.Errorf("the answer tells of the inside: %s", text)
 		}
 	}
-	b.call(apiCall{method: http.MethodGet, path: "/sessions", key: anonymous}).refused(http.StatusUnauthorized, "unauthorized", "")
+	b.call(apiCall{method: http.MethodGet, path: "/sessions", key: anonymous}).refused(http.StatusTooManyRequests, "rate_limit_exceeded", "")
 }

@@ -19,12 +19,13 @@ func (s *Server) admit(next echo.HandlerFunc) echo.HandlerFunc {
 		if !isAPI(c.Request()) {
 			return next(c)
 		}
-		err := s.authenticate(c)
-		if limited := s.limit(c); limited != nil {
+		unknown := s.authenticate(c)
+		limited := s.limit(c)
+		switch {
+		case unknown != nil: // that is no fault of theirs, and not for them to wait for
+			return unknown
+		case limited != nil:
 			return limited
-		}
-		if err != nil {
-			return err
 		}
 		return next(c)
 	}

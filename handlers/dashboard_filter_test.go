@@ -30,7 +30,7 @@ func TestFiltersThatCanNotBeFollowed(t *testing.T) {
 	owner := b.staff(intake.RoleOwner)
 	other := b.newAccount("other@lender.example", "starter")
 	wrong := map[string][]string{
-		"sessions?status": {"in-progress"}, "audit?action": {"api_key.made"}, "audit?who": {strings.Repeat("x", 501)},
+		"sessions?status": {"in-progress"}, "sessions?q": {"\x01\u2028"}, "audit?action": {"api_key.made"}, "audit?who": {strings.Repeat("x", 501)},
 		"sessions?from": {"yesterday"}, "audit?to": {"2026-13-01"}, "requests?id": {"req_nonsense"},
 		"webhooks?state": {"done"}, "webhooks?type": {"session.nonsense"}, "webhooks?status": {"6xx"},
 		"webhooks?endpoint": {"whe_nonsense", intake.NewEndpointID().String()}, "webhooks?session": {"sess_nonsense"},

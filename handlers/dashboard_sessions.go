@@ -28,6 +28,9 @@ func sessionFilter(values url.Values) (f intake.SessionFilter, shown dashboard.S
 		Search: strings.TrimSpace(values.Get("q")), Status: values.Get("status"), From: values.Get("from"), To: values.Get("to"),
 	}
 	f.Search, _ = form.CleanText(shown.Search, len(shown.Search))
+	if f.Search == "" && shown.Search != "" {
+		problems = append(problems, form.Error{Field: "q", Message: "Enter an e-mail address, a reference or a session id"})
+	}
 	f.Status, problems = choiceIn("status", shown.Status, intake.Statuses, problems)
 	from, problems := dayIn("from", shown.From, problems)
 	if from != nil {

@@ -36,7 +36,9 @@ func (d *description) load(t testing.TB, h http.Handler) *openapi3.T {
 	t.Helper()
 	d.once.Do(func() {
 		recorder := httptest.NewRecorder()
-		h.ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "/v1/openapi.json", nil))
+		r := httptest.NewRequest(http.MethodGet, "/v1/openapi.json", nil)
+		r.RemoteAddr = "[2001:db8:ffff::1]:1" // it counts against the limit of no address that a test counts
+		h.ServeHTTP(recorder, r)
 		d.doc, d.err = openapi3.NewLoader().LoadFromData(recorder.Body.Bytes())
 	})
 	if d.err != nil {
