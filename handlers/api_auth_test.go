@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,19 +12,29 @@ import (
 	"candor/service"
 )
 
-// authRoutes is a request to each endpoint with the permission it needs (D29).
-func authRoutes(id string) map[apiCall]intake.Permission {
-	return map[apiCall]intake.Permission{
-		{method: http.MethodPost, path: "/sessions", body: validBody}:                                   intake.SessionsWrite,
-		{method: http.MethodDelete, path: "/sessions/" + id}:                                            intake.SessionsWrite,
-		{method: http.MethodGet, path: "/sessions"}:                                                     intake.SessionsRead,
-		{method: http.MethodGet, path: "/sessions/" + id}:                                               intake.SessionsRead,
-		{method: http.MethodGet, path: "/sessions/" + id + "/data"}:                                     intake.DataRead,
-		{method: http.MethodGet, path: "/sessions/" + id + "/pdf"}:                                      intake.DataRead,
-		{method: http.MethodGet, path: "/sessions/" + id + "/documents/doc_01h455vb4pex5vsknk084sn02q"}: intake.DataRead,
-		{method: http.MethodGet, path: "/events"}:                                                       intake.SessionsRead,
-		{method: http.MethodGet, path: "/billing/subscription"}:                                         intake.BillingRead,
-		{method: http.MethodGet, path: "/billing/usage"}:                                                intake.BillingRead,
+// An authRoute is a request to an endpoint with the permissions it needs (D29).
+type authRoute struct {
+	apiCall
+	needs []intake.Permission
+}
+
+// authRoutes is a request to each endpoint.
+func authRoutes(id string) []authRoute {
+	const document = "doc_01h455vb4pex5vsknk084sn02q"
+	get := func(path string, needs ...intake.Permission) authRoute {
+		return authRoute{apiCall{method: http.MethodGet, path: path}, needs}
+	}
+	return []authRoute{
+		{apiCall{method: http.MethodPost, path: "/sessions", body: validBody}, []intake.Permission{intake.SessionsWrite}},
+		{apiCall{method: http.MethodDelete, path: "/sessions/" + id}, []intake.Permission{intake.SessionsWrite}},
+		get("/sessions", intake.SessionsRead),
+		get("/sessions/"+id, intake.SessionsRead),
+		get("/sessions/"+id+"/data", intake.DataRead),
+		get("/sessions/"+id+"/pdf", intake.DataRead),
+		get("/sessions/"+id+"/documents/"+document, intake.DataRead),
+		get("/events", intake.SessionsRead, intake.DataRead),
+		get("/billing/subscription", intake.BillingRead),
+		get("/billing/usage", intake.BillingRead),
 	}
 }
 
@@ -80,42 +91,90 @@ func TestAuthorizationHeader(t *testing.T) {
 func TestEveryEndpointNeedsAKey(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	for call := range authRoutes(unknownSession) {
+	for _, call := range authRoutes(unknownSession) {
 		call.key = anonymous
-		b.call(call).refused(http.StatusUnauthorized, "unauthorized", "")
+		b.call(call.apiCall).refused(http.StatusUnauthorized, "unauthorized", "")
 		call.key = "candor_test_wrong"
-		b.call(call).refused(http.StatusUnauthorized, "invalid_api_key", "")
+		b.call(call.apiCall).refused(http.StatusUnauthorized, "invalid_api_key", "")
 	}
 }
 
-// TestPermissions tries each permission alone on each endpoint (D29).
+// TestPermissions tries every set of permissions on each endpoint (D29, D51).
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	all := []intake.Permission{intake.SessionsRead, intake.SessionsWrite, intake.DataRead, intake.BillingRead}
-	for _, granted := range append(all, "") {
-		permissions := intake.Permissions{}
-		if granted != "" {
-			permissions = append(permissions, granted)
+	for set := range 1 << len(intake.AllPermissions) {
+		granted := intake.Permissions{}
+		for i, one := range intake.AllPermissions {
+			if set&(1<<i) != 0 {
+				granted = append(granted, one)
+			}
 		}
-		row, key := intake.NewAPIKey(b.testScope(), "Restricted", b.clock.Now())
-		row.Permissions = permissions
-		b.ok(b.service.InTx(b.Context(), func(tx *db.Tx) error { return tx.InsertAPIKey(b.Context(), &row) }))
-		for call, needed := range authRoutes(unknownSession) {
+		key := b.restrictedKey(granted)
+		for _, call := range authRoutes(unknownSession) {
 			call.key = key
-			a := b.call(call)
+			a := b.call(call.apiCall)
+			lacking := slices.DeleteFunc(slices.Clone(call.needs), granted.Allow)
 			switch {
-			case needed == granted:
+			case len(lacking) == 0:
 				if a.Code == http.StatusForbidden || a.Code == http.StatusUnauthorized {
 					t.Errorf("%s %s with %s: %d %s", call.method, call.path, granted, a.Code, a.Body)
 				}
-			case needed == intake.BillingRead:
+				continue
+			case slices.Contains(call.needs, intake.BillingRead):
 				a.refused(http.StatusForbidden, "billing_access_denied", "")
 			default:
 				a.refused(http.StatusForbidden, "forbidden", "")
 			}
+			for _, one := range call.needs {
+				if !strings.Contains(a.Body.String(), string(one)) {
+					t.Errorf("%s %s doesn't name %s: %s", call.method, call.path, one, a.Body)
+				}
+			}
 		}
 	}
+}
+
+// restrictedKey makes a test key with these permissions alone.
+func (b *bench) restrictedKey(granted intake.Permissions) string {
+	b.Helper()
+	row, key := intake.NewAPIKey(b.testScope(), "Restricted", b.clock.Now())
+	row.Permissions = granted
+	b.ok(b.service.InTx(b.Context(), func(tx *db.Tx) error { return tx.InsertAPIKey(b.Context(), &row) }))
+	return key
+}
+
+// TestLinkOfAnOpenedSession checks that a key without data:read gets a
+// session's link until the customer has opened it, and never after (D51).
+func TestLinkOfAnOpenedSession(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	reader := b.restrictedKey(intake.Permissions{intake.SessionsRead, intake.SessionsWrite})
+	create := apiCall{method: http.MethodPost, path: "/sessions", body: validBody, key: reader, header: "Idempotency-Key: link"}
+	created := b.call(create).status(http.StatusCreated).object()
+	link := created["session_url"]
+	id, err := intake.ParseSessionID(created["id"].(string))
+	b.ok(err)
+	check := func(when string, forReader any) {
+		t.Helper()
+		for key, want := range map[string]any{
+			reader: forReader, b.account.TestKey: link,
+			b.restrictedKey(intake.Permissions{intake.SessionsRead, intake.DataRead}): link,
+		} {
+			got, there := b.call(apiCall{method: http.MethodGet, path: "/sessions/" + id.String(), key: key}).status(http.StatusOK).object()["session_url"]
+			if got != want || !there {
+				t.Errorf("%s: session_url %v, want %v", when, got, want)
+			}
+		}
+		if again := b.call(create).status(http.StatusCreated).object()["session_url"]; again != link {
+			t.Errorf("%s: the replayed answer has session_url %v, want %v", when, again, link)
+		}
+	}
+	check("not opened", link)
+	b.open(id)
+	check("opened", nil)
+	b.complete(id)
+	check("completed", nil)
 }
 
 // TestKeyEnds checks that a deleted or expired key stops working at once,
@@ -153,12 +212,12 @@ func TestIsolation(t *testing.T) {
 	b.storePDF(session.ID, []byte("%PDF-1.7"))
 	path := "/sessions/" + session.ID.String()
 	for name, key := range map[string]string{"other account": other.TestKey, "other account's live mode": other.LiveKey, "own live mode": b.account.LiveKey} {
-		for call := range authRoutes(session.ID.String()) {
+		for _, call := range authRoutes(session.ID.String()) {
 			if call.path == "/sessions" || call.path == "/events" || call.path == "/billing/usage" || call.path == "/billing/subscription" {
 				continue
 			}
 			call.key = key
-			b.call(call).refused(http.StatusNotFound, "session_not_found", "")
+			b.call(call.apiCall).refused(http.StatusNotFound, "session_not_found", "")
 		}
 		list := b.call(apiCall{method: http.MethodGet, path: "/sessions?reference_id=R1", key: key}).status(http.StatusOK).object()
 		if len(list["data"].([]any)) != 0 || list["pagination"].(map[string]any)["total"] != 0.0 {

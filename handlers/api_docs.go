@@ -66,8 +66,9 @@ func listSessionsDoc() operationDoc {
 func getSessionDoc() operationDoc {
 	return operationDoc{
 		id: "getSession", tag: "Sessions", summary: "Get a session",
-		description: "A session as it stands, with the customer's progress.",
-		errors:      []intake.Code{intake.CodeSessionNotFound},
+		description: "A session as it stands, with the customer's progress. Its link opens what the customer has entered so far, " +
+			"so once the customer has opened it, `session_url` is null for a key without data:read.",
+		errors: []intake.Code{intake.CodeSessionNotFound},
 	}
 }
 

@@ -35,15 +35,14 @@ func (p sessionID) parse() (intake.SessionID, error) {
 	return id, nil
 }
 
-// newSession is a session as it was created.
-type newSession struct {
+// sessionFields are what a session has when it is created and ever after.
+type sessionFields struct {
 	ID            intake.SessionID `json:"id" doc:"The session's id."`
 	Status        intake.Status    `json:"status" enum:"pending,in_progress,completed,expired,cancelled" doc:"The session's state."`
 	FormType      string           `json:"form_type" enum:"financial_statement" doc:"The form."`
 	CustomerEmail string           `json:"customer_email" doc:"The customer's e-mail address."`
 	CustomerName  *string          `json:"customer_name" doc:"The customer's full name, null where none was given."`
 	ReferenceID   *string          `json:"reference_id" doc:"Your own reference, null where none was given."`
-	SessionURL    string           `json:"session_url" format:"uri" doc:"The link that opens the form. Give it to the customer alone."`
 	WebhookURL    *string          `json:"webhook_url" doc:"Where this session's events go, null for the account's default URL."`
 	CreatedAt     form.Timestamp   `json:"created_at" doc:"When it was created, UTC."`
 	ExpiresAt     form.Timestamp   `json:"expires_at" doc:"When the link stops working, UTC."`
@@ -53,9 +52,16 @@ type newSession struct {
 	Livemode      bool             `json:"livemode" doc:"false for sessions of test keys."`
 }
 
+// newSession is a session as it was created.
+type newSession struct {
+	sessionFields
+	SessionURL string `json:"session_url" format:"uri" doc:"The link that opens the form. Give it to the customer alone."`
+}
+
 // session is a session as it stands.
 type session struct {
-	newSession
+	sessionFields
+	SessionURL   *string         `json:"session_url" format:"uri" doc:"The link that opens the form. Null for a key without data:read once the customer has opened it."`
 	CancelledAt  *form.Timestamp `json:"cancelled_at" doc:"When it was cancelled, UTC; null unless it was."`
 	DataErasedAt *form.Timestamp `json:"data_erased_at" doc:"When the customer's data were erased on request, UTC; null unless they were. What says something about the customer is null or empty then, and customer_email is erased@customer.invalid."`
 	Progress     progress        `json:"progress" doc:"How far the customer has come."`
@@ -129,14 +135,13 @@ func (s *Server) createSession(ctx context.Context, tx *db.Tx, r *createSessionR
 		return nil, err
 	}
 	requestIn(ctx).created = &created.ID
-	out := s.newSession(created)
-	return &out, nil
+	return &newSession{newSessionFields(created), s.Service.SessionURL(created.ID)}, nil
 }
 
-func (s *Server) newSession(of *intake.Session) newSession {
-	return newSession{
+func newSessionFields(of *intake.Session) sessionFields {
+	return sessionFields{
 		ID: of.ID, Status: of.Status, FormType: of.FormType, CustomerEmail: of.CustomerEmail, CustomerName: of.CustomerName,
-		ReferenceID: of.ReferenceID, SessionURL: s.Service.SessionURL(of.ID), WebhookURL: of.WebhookURL,
+		ReferenceID: of.ReferenceID, WebhookURL: of.WebhookURL,
 		CreatedAt: form.At(of.CreatedAt), ExpiresAt: form.At(of.ExpiresAt), AccessedAt: form.AtOptional(of.AccessedAt),
 		CompletedAt: form.AtOptional(of.CompletedAt), Metadata: of.Metadata, Livemode: of.Livemode,
 	}
@@ -180,9 +185,19 @@ func (s *Server) getSession(ctx context.Context, r *sessionID) (*session, error)
 	if err != nil {
 		return nil, err
 	}
-	return &session{newSession: s.newSession(of), CancelledAt: form.AtOptional(of.CancelledAt), DataErasedAt: form.AtOptional(of.DataErasedAt), Progress: progress{
+	return &session{sessionFields: newSessionFields(of), SessionURL: s.linkFor(ctx, of), CancelledAt: form.AtOptional(of.CancelledAt), DataErasedAt: form.AtOptional(of.DataErasedAt), Progress: progress{
 		SectionsCompleted: of.SectionsCompleted, SectionsTotal: statement.SectionsTotal, Percentage: statement.Percentage(of.SectionsCompleted),
 	}}, nil
+}
+
+// linkFor is a session's link, or nil for a key that may not read what it
+// opens: what the customer has entered since opening it (D51).
+func (s *Server) linkFor(ctx context.Context, of *intake.Session) *string {
+	if of.AccessedAt != nil && !requestIn(ctx).principal.Permissions.Allow(intake.DataRead) {
+		return nil
+	}
+	link := s.Service.SessionURL(of.ID)
+	return &link
 }
 
 func (s *Server) cancelSession(ctx context.Context, r *sessionID) (*cancelledSession, error) {

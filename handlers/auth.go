@@ -3,6 +3,7 @@ package handlers
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -69,18 +70,27 @@ func bearer(h http.Header) (string, error) {
 	return key, nil
 }
 
-// authorize returns why the request may not do what needs the permission
-// (D29), nil where it may.
-func authorize(r *request, need intake.Permission) error {
+// authorize returns why the request's key doesn't suffice for an endpoint
+// (D29), nil if it does.
+func authorize(r *request, all needs) error {
 	switch {
-	case need == "":
+	case len(all) == 0:
 		return nil
 	case r.principal == nil:
 		return r.refusal
-	case r.principal.Permissions.Allow(need):
+	case !slices.ContainsFunc(all, func(one intake.Permission) bool { return !r.principal.Permissions.Allow(one) }):
 		return nil
-	case need == intake.BillingRead:
-		return intake.Errorf(intake.CodeBillingAccessDenied, "This API key has no access to billing. Use one with the permission billing:read.")
+	case slices.Contains(all, intake.BillingRead):
+		return intake.Errorf(intake.CodeBillingAccessDenied, "This API key has no access to billing. Use a key with %s.", all)
 	}
-	return intake.Errorf(intake.CodeForbidden, "This API key may not do this. Use one with the permission %s.", need)
+	return intake.Errorf(intake.CodeForbidden, "This API key lacks a permission. Use a key with %s.", all)
+}
+
+// String names the permissions, as in "sessions:read and data:read".
+func (all needs) String() string {
+	names := make([]string, len(all))
+	for i, one := range all {
+		names[i] = string(one)
+	}
+	return strings.Join(names, " and ")
 }

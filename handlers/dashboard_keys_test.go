@@ -51,7 +51,7 @@ func TestKeys(t *testing.T) {
 	developer.wantPage(answer, http.StatusOK, "This is the only time", "&lt;script&gt;", "curl")
 	key := keyText.FindString(answer.Body.String())
 	list := developer.get("/dashboard/test/keys")
-	developer.wantPage(list, http.StatusOK, "…"+key[len(key)-4:], "May read sessions and events", "198.51.100.0/24", developer.session.Email, "Never", "works until 22 Nov 2026")
+	developer.wantPage(list, http.StatusOK, "…"+key[len(key)-4:], "May read sessions", "198.51.100.0/24", developer.session.Email, "Never", "works until 22 Nov 2026")
 	if strings.Contains(list.Body.String(), key) || strings.Contains(b.logs.String(), key) {
 		t.Error("the key is shown again, or logged")
 	}

@@ -23,12 +23,16 @@ const maxBody = 64 << 10
 
 // A route says where an endpoint is and what it needs.
 type route struct {
-	method     string
-	path       string            // as Echo writes it
-	permission intake.Permission // "" needs no key
-	status     int               // of success
-	doc        operationDoc
+	method string
+	path   string // as Echo writes it
+	needs  needs
+	status int // of success
+	doc    operationDoc
 }
+
+// needs are the permissions that an endpoint asks of a key, all of them (D29).
+// An endpoint without any answers without a key.
+type needs []intake.Permission
 
 // An operation is an endpoint of the API, as it is served and described.
 type operation struct {
@@ -43,7 +47,7 @@ type operation struct {
 func endpoint[Req, Resp any](r route, do func(context.Context, *Req) (*Resp, error)) operation {
 	fields := fieldsOf(reflect.TypeFor[Req]())
 	return operation{r, reflect.TypeFor[Req](), reflect.TypeFor[Resp](), func(c echo.Context) error {
-		if err := authorize(requestOf(c), r.permission); err != nil {
+		if err := authorize(requestOf(c), r.needs); err != nil {
 			return err
 		}
 		var req Req
@@ -63,7 +67,7 @@ func endpoint[Req, Resp any](r route, do func(context.Context, *Req) (*Resp, err
 func posting[Req, Resp any](s *Server, r route, do func(context.Context, *db.Tx, *Req) (*Resp, error)) operation {
 	fields := fieldsOf(reflect.TypeFor[Req]())
 	return operation{r, reflect.TypeFor[Req](), reflect.TypeFor[Resp](), func(c echo.Context) error {
-		if err := authorize(requestOf(c), r.permission); err != nil {
+		if err := authorize(requestOf(c), r.needs); err != nil {
 			return err
 		}
 		body, err := readBody(c)

@@ -161,7 +161,7 @@ var parameterInPath = regexp.MustCompile(`:([a-z_]+)`)
 
 func (c schemas) operation(op operation) (openAPIO, error) {
 	out := openAPIO{
-		ID: op.doc.id, Tags: []string{op.doc.tag}, Summary: op.doc.summary, Description: op.doc.description,
+		ID: op.doc.id, Tags: []string{op.doc.tag}, Summary: op.doc.summary, Description: op.doc.description + " The key needs " + op.needs.String() + ".",
 		Parameters: c.parameters(op.request), Responses: map[string]openAPIResponse{},
 	}
 	if op.method == http.MethodPost {
@@ -220,7 +220,7 @@ func (c schemas) parameters(request reflect.Type) []openAPIParameter {
 func (c schemas) addErrors(out *openAPIO, op operation) {
 	codes := append([]intake.Code{intake.CodeInvalidRequest, intake.CodeUnauthorized, intake.CodeInvalidAPIKey, intake.CodeRateLimitExceeded, intake.CodeInternal}, op.doc.errors...)
 	switch {
-	case op.permission == intake.BillingRead:
+	case slices.Contains(op.needs, intake.BillingRead):
 		codes = append(codes, intake.CodeBillingAccessDenied)
 	default:
 		codes = append(codes, intake.CodeForbidden)

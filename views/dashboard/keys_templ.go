@@ -559,9 +559,9 @@ func keyPath(k KeysPage, one intake.APIKey, action string) templ.SafeURL {
 
 // permissionWords say what each permission opens.
 var permissionWords = map[intake.Permission]string{
-	intake.SessionsRead:  "read sessions and events",
+	intake.SessionsRead:  "read sessions",
 	intake.SessionsWrite: "create and cancel sessions",
-	intake.DataRead:      "read customers’ data, PDFs and documents",
+	intake.DataRead:      "read customers’ data, PDFs, documents and, with sessions:read, events",
 	intake.BillingRead:   "read billing",
 }
 
