@@ -8,7 +8,7 @@ import (
 )
 
 const invitationQuery = `
-	SELECT i.id, i.account_id, a.name AS account_name, i.email, i.role, i.may_download, i.invited_by, i.created_at, i.expires_at
+	SELECT i.id, i.account_id, a.name AS account_name, i.email, i.role, i.may_download, i.invited_by, i.sender_id, i.created_at, i.expires_at
 	FROM invitation i JOIN account a ON a.id = i.account_id`
 
 // PutInvitation stores an invitation. One to the same address of the account
@@ -20,9 +20,9 @@ func (tx *Tx) PutInvitation(ctx context.Context, i *intake.Invitation) error {
 		return wrap(err, "replace invitation")
 	}
 	_, err = tx.ExecContext(ctx, `
-		INSERT INTO invitation (id, account_id, email, role, may_download, invited_by, created_at, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		i.ID, i.AccountID, i.Email, i.Role, i.MayDownload, i.InvitedBy, i.CreatedAt, i.ExpiresAt)
+		INSERT INTO invitation (id, account_id, email, role, may_download, invited_by, sender_id, created_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		i.ID, i.AccountID, i.Email, i.Role, i.MayDownload, i.InvitedBy, i.SenderID, i.CreatedAt, i.ExpiresAt)
 	return wrap(err, "insert invitation")
 }
 
@@ -61,6 +61,16 @@ func (tx *Tx) DeleteInvitation(ctx context.Context, account intake.AccountID, id
 	var i intake.Invitation
 	err := tx.GetContext(ctx, &i, `
 		DELETE FROM invitation i USING account a WHERE i.id = $1 AND i.account_id = $2 AND a.id = i.account_id
-		RETURNING i.id, i.account_id, a.name AS account_name, i.email, i.role, i.may_download, i.invited_by, i.created_at, i.expires_at`, id, account)
+		RETURNING i.id, i.account_id, a.name AS account_name, i.email, i.role, i.may_download, i.invited_by, i.sender_id, i.created_at, i.expires_at`, id, account)
 	return &i, wrap(err, "delete invitation")
+}
+
+// DeleteInvitationsBy deletes the invitations that the staff user sent and that
+// haven't expired at now, and returns them.
+func (tx *Tx) DeleteInvitationsBy(ctx context.Context, sender intake.StaffID, now time.Time) ([]intake.Invitation, error) {
+	var out []intake.Invitation
+	err := tx.SelectContext(ctx, &out, `
+		DELETE FROM invitation WHERE sender_id = $1 AND expires_at > $2
+		RETURNING id, account_id, email, role, may_download, invited_by, sender_id, created_at, expires_at`, sender, now)
+	return out, wrap(err, "delete a sender's invitations")
 }

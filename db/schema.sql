@@ -369,6 +369,7 @@ CREATE TABLE public.invitation (
     created_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     token_hash bytea,
+    sender_id uuid,
     CONSTRAINT invitation_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'support'::text, 'finance'::text])))
 );
 
@@ -577,6 +578,7 @@ CREATE TABLE public.staff_session (
     expires_at timestamp with time zone NOT NULL,
     address text NOT NULL,
     user_agent text NOT NULL,
+    passkey_id uuid,
     CONSTRAINT staff_session_stage_check CHECK ((stage = ANY (ARRAY['password'::text, 'full'::text])))
 );
 
@@ -844,6 +846,8 @@ CREATE UNIQUE INDEX invitation_email_key ON public.invitation USING btree (accou
 
 CREATE INDEX invitation_expires_idx ON public.invitation USING btree (expires_at);
 
+CREATE INDEX invitation_sender_idx ON public.invitation USING btree (sender_id) WHERE (sender_id IS NOT NULL);
+
 CREATE UNIQUE INDEX invitation_token_key ON public.invitation USING btree (token_hash);
 
 CREATE INDEX invoice_account_idx ON public.invoice USING btree (account_id, number DESC);
@@ -901,6 +905,8 @@ CREATE INDEX staff_request_expires_idx ON public.staff_request USING btree (expi
 CREATE INDEX staff_request_subject_idx ON public.staff_request USING btree (subject);
 
 CREATE UNIQUE INDEX staff_request_token_key ON public.staff_request USING btree (token_hash);
+
+CREATE INDEX staff_session_passkey_idx ON public.staff_session USING btree (passkey_id) WHERE (passkey_id IS NOT NULL);
 
 CREATE INDEX staff_session_seen_idx ON public.staff_session USING btree (seen_at);
 
@@ -978,6 +984,9 @@ ALTER TABLE ONLY public.idempotency_key
 ALTER TABLE ONLY public.invitation
     ADD CONSTRAINT invitation_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY public.invitation
+    ADD CONSTRAINT invitation_sender_id_fkey FOREIGN KEY (sender_id) REFERENCES public.staff_user(id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY public.invoice
     ADD CONSTRAINT invoice_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id);
 
@@ -1019,6 +1028,9 @@ ALTER TABLE ONLY public.staff_passkey
 
 ALTER TABLE ONLY public.staff_recovery_code
     ADD CONSTRAINT staff_recovery_code_staff_id_fkey FOREIGN KEY (staff_id) REFERENCES public.staff_user(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.staff_session
+    ADD CONSTRAINT staff_session_passkey_id_fkey FOREIGN KEY (passkey_id) REFERENCES public.staff_passkey(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.staff_session
     ADD CONSTRAINT staff_session_staff_id_fkey FOREIGN KEY (staff_id) REFERENCES public.staff_user(id) ON DELETE CASCADE;

@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"encoding/csv"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -43,6 +44,38 @@ func TestTeam(t *testing.T) {
 	answer := owner.post(path, url.Values{"email": {"x@lender.example"}, "role": {"owner"}, "from": {path}})
 	owner.wantRedirect(answer, "/dashboard/confirm?then="+url.QueryEscape(path))
 	owner.wantPage(owner.get("/dashboard/test/audit"), http.StatusOK, "<span>Removed from the team ", "<span>Role changed ", "role: support → owner", "<span>Invited to the team ", "192.0.2.1")
+}
+
+// TestInvitationsEndWithTheirSender: an invitation by an owner who is removed,
+// or is an owner no longer, lets no one in. Those of other owners stay.
+func TestInvitationsEndWithTheirSender(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	m := b.mailbox()
+	owner, removed, demoted := b.staff(intake.RoleOwner), b.staff(intake.RoleOwner), b.staff(intake.RoleOwner)
+	const path = "/dashboard/test/team"
+	links := map[string]string{}
+	for email, from := range map[string]*staffBrowser{"a@lender.example": removed, "b@lender.example": demoted, "c@lender.example": owner} {
+		from.wantRedirect(from.post(path, url.Values{"email": {email}, "role": {"owner"}}), path)
+		links[email] = m.link(m.letter(email, "Join Lender & Sons on Candor"))
+	}
+	owner.wantRedirect(owner.post(path+"/"+removed.session.ID.String()+"/remove", nil), path)
+	owner.wantRedirect(owner.post(path+"/"+demoted.session.ID.String()+"/role", url.Values{"role": {"developer"}}), path)
+	for email, link := range links {
+		guest := b.stranger()
+		guest.openLetter(link, "/dashboard/invitation")
+		answer := guest.get("/dashboard/invitation")
+		if want := map[bool]int{true: http.StatusOK, false: http.StatusNotFound}[email == "c@lender.example"]; answer.Code != want {
+			t.Errorf("invitation of %s: %d, want %d", email, answer.Code, want)
+		}
+	}
+	b.audited(intake.AuditInvitationRevoked, 2)
+
+	// A request that was allowed before the role changed invites no one after it.
+	_, err := b.service.Invite(t.Context(), b.account.AccountID, demoted.session.Actor(), newInvitation("d@lender.example", intake.RoleOwner))
+	if !errors.Is(err, &intake.Error{Code: intake.CodeForbidden}) {
+		t.Errorf("invitation by a former owner: %v, want forbidden", err)
+	}
 }
 
 // TestLastOwnerStays whatever two owners do to each other at once.

@@ -49,6 +49,7 @@ type Invitation struct {
 	Role        Role         `db:"role"`
 	MayDownload bool         `db:"may_download"`
 	InvitedBy   string       `db:"invited_by"` // as people knew them then
+	SenderID    *StaffID     `db:"sender_id"`  // nil if an operator sent it
 	CreatedAt   time.Time    `db:"created_at"`
 	ExpiresAt   time.Time    `db:"expires_at"`
 }

@@ -53,6 +53,9 @@ func (s *Service) Invite(ctx context.Context, account intake.AccountID, by intak
 		MayDownload: wish.MayDownload && wish.Role == intake.RoleSupport, InvitedBy: by.Name, CreatedAt: now, ExpiresAt: now.Add(intake.InvitationLife),
 	}
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if i.SenderID, err = s.sender(ctx, tx, account, by); err != nil {
+			return err
+		}
 		if err := tx.PutInvitation(ctx, i); err != nil {
 			return err
 		}
@@ -64,6 +67,51 @@ func (s *Service) Invite(ctx context.Context, account intake.AccountID, by intak
 		})
 	})
 	return i, err
+}
+
+// sender returns which staff user the invitation is from, nil for an operator.
+// It locks the team, so that a sender who is being removed can't leave an
+// invitation behind.
+func (s *Service) sender(ctx context.Context, tx *db.Tx, account intake.AccountID, by intake.Actor) (*intake.StaffID, error) {
+	if by.Kind != intake.ActorStaff {
+		return nil, nil
+	}
+	id, err := intake.ParseStaffID(by.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := tx.LockTeam(ctx, account); err != nil {
+		return nil, err
+	}
+	member, err := tx.TeamMember(ctx, account, id)
+	if err != nil {
+		return nil, orCode(err, errSignedOut)
+	}
+	if !member.May(intake.ManageAccount) {
+		return nil, errMayNotInvite
+	}
+	return &id, nil
+}
+
+var errMayNotInvite = intake.Errorf(intake.CodeForbidden, "You may no longer invite people to this account. Ask an owner.")
+
+// endInvitationsBy ends the open invitations of a staff user who leaves the
+// team or may no longer manage the account: each could bring in someone whom
+// only that user knows.
+func (s *Service) endInvitationsBy(ctx context.Context, tx *db.Tx, by intake.Actor, sender intake.StaffID) error {
+	ended, err := tx.DeleteInvitationsBy(ctx, sender, s.Clock.Now())
+	if err != nil {
+		return err
+	}
+	for _, i := range ended {
+		err := s.audit(ctx, tx, i.AccountID, by, deed{
+			Action: intake.AuditInvitationRevoked, TargetID: i.ID.String(), TargetName: i.Email, Before: invitationState{i.Role, i.MayDownload},
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Invitations lists the account's invitations that weren't accepted.

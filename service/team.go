@@ -21,7 +21,8 @@ func (s *Service) Team(ctx context.Context, account intake.AccountID) ([]db.Team
 
 // ChangeRole changes what a staff user may do, at once; mayDownload is looked
 // at for support alone. Errors: validation_error on role, also for the last
-// owner, not_found.
+// owner, not_found. The open invitations of a user who may no longer manage the
+// account end.
 func (s *Service) ChangeRole(ctx context.Context, account intake.AccountID, by intake.Actor, id intake.StaffID, role intake.Role, mayDownload bool) error {
 	mayDownload = mayDownload && role == intake.RoleSupport
 	return s.changeTeam(ctx, account, id, func(tx *db.Tx, member *intake.Staff) error {
@@ -39,6 +40,12 @@ func (s *Service) ChangeRole(ctx context.Context, account intake.AccountID, by i
 		if err := tx.SetRole(ctx, id, role, mayDownload); err != nil {
 			return err
 		}
+		after := intake.Staff{Role: role, MayDownload: mayDownload}
+		if !after.May(intake.ManageAccount) {
+			if err := s.endInvitationsBy(ctx, tx, by, id); err != nil {
+				return err
+			}
+		}
 		return s.audit(ctx, tx, account, by, deed{
 			Action: intake.AuditRoleChanged, TargetID: id.String(), TargetName: member.Email,
 			Before: invitationState{member.Role, member.MayDownload}, After: invitationState{role, mayDownload},
@@ -46,8 +53,8 @@ func (s *Service) ChangeRole(ctx context.Context, account intake.AccountID, by i
 	})
 }
 
-// RemoveStaff takes a staff user out of the team: all their sessions end at
-// once. Errors: validation_error on role for oneself and the last owner,
+// RemoveStaff takes a staff user out of the team: all their sessions and open
+// invitations end at once. Errors: validation_error on role for oneself and the last owner,
 // not_found.
 func (s *Service) RemoveStaff(ctx context.Context, account intake.AccountID, by intake.Actor, id intake.StaffID) error {
 	return s.changeTeam(ctx, account, id, func(tx *db.Tx, member *intake.Staff) error {
@@ -55,6 +62,9 @@ func (s *Service) RemoveStaff(ctx context.Context, account intake.AccountID, by 
 			return errOneself
 		}
 		if err := keepOwner(ctx, tx, member); err != nil {
+			return err
+		}
+		if err := s.endInvitationsBy(ctx, tx, by, id); err != nil {
 			return err
 		}
 		if err := tx.DeleteStaff(ctx, id); err != nil {
