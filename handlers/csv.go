@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 )
@@ -45,11 +47,13 @@ func (s *Server) streamCSV(c echo.Context, name string, columns []string, fill f
 	return err
 }
 
-// csvSafe keeps spreadsheets from running what a customer typed: they take a
-// cell that begins with one of these for a formula (OWASP CSV injection).
+// csvSafe puts an apostrophe before each cell that a spreadsheet would run as a
+// formula (OWASP CSV injection). Spreadsheets skip white space before the sign,
+// and Japanese and Chinese ones also take the full-width signs.
 func csvSafe(cells []string) []string {
 	for i, cell := range cells {
-		if cell != "" && strings.ContainsRune("=+-@\t\r\n", rune(cell[0])) {
+		text := strings.TrimLeftFunc(cell, func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) })
+		if first, _ := utf8.DecodeRuneInString(text); strings.ContainsRune("=+-@＝＋－＠", first) || strings.IndexAny(cell, "\t\r\n") == 0 {
 			cells[i] = "'" + cell
 		}
 	}

@@ -23,3 +23,6 @@ func StaffRoutes() []StaffRoute {
 
 // LocalPath is localPath.
 func LocalPath(path string) string { return localPath(path) }
+
+// CSVSafe is csvSafe.
+func CSVSafe(cells []string) []string { return csvSafe(cells) }

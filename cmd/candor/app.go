@@ -161,13 +161,14 @@ func (a *app) close() {
 	}
 }
 
-// publicURL is the base URL, which development derives from the address.
+// publicURL is the base URL. Development derives it from the address, with
+// localhost for a loopback address: passkeys don't work on IP addresses.
 func publicURL(c Config) string {
 	if c.BaseURL != "" {
 		return c.BaseURL
 	}
 	host, port, err := net.SplitHostPort(c.Addr)
-	if err != nil || host == "" || net.ParseIP(host).IsUnspecified() {
+	if ip := net.ParseIP(host); err != nil || host == "" || ip.IsUnspecified() || ip.IsLoopback() {
 		host = "localhost"
 	}
 	return "http://" + net.JoinHostPort(host, port)

@@ -214,6 +214,13 @@ func (c *Config) setBaseURL(text string) error {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
 		return errors.New("must be an address without a path, such as https://forms.example.com")
 	}
+	// "127.1" and "0x7f000001" are IP addresses to a browser: it refuses each
+	// name whose last label is a number.
+	labels := strings.Split(strings.TrimSuffix(u.Hostname(), "."), ".")
+	last := labels[len(labels)-1]
+	if _, err := strconv.ParseUint(last, 0, 64); err == nil || strings.Contains(u.Hostname(), ":") {
+		return errors.New("must name a domain such as forms.example.com, or localhost in development, not an IP address: passkeys don't work on IP addresses")
+	}
 	c.BaseURL = u.Scheme + "://" + u.Host
 	return nil
 }

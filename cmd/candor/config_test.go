@@ -39,12 +39,34 @@ func TestAddresses(t *testing.T) {
 		"PORT":            {map[string]string{"PORT": "5000"}, "localhost:5000", "http://localhost:5000"},
 		"CANDOR_ADDR":     {map[string]string{"PORT": "5000", "CANDOR_ADDR": ":81"}, ":81", "http://localhost:81"},
 		"every interface": {map[string]string{"CANDOR_ADDR": "0.0.0.0:81"}, "0.0.0.0:81", "http://localhost:81"},
+		"loopback":        {map[string]string{"CANDOR_ADDR": "127.0.0.1:81"}, "127.0.0.1:81", "http://localhost:81"},
+		"loopback, IPv6":  {map[string]string{"CANDOR_ADDR": "[::1]:81"}, "[::1]:81", "http://localhost:81"},
 		"a slash too many": {map[string]string{"CANDOR_BASE_URL": "https://forms.example.com/"},
 			"localhost:8080", "https://forms.example.com"},
 	} {
 		c := read(t, tt.env)
 		if c.Addr != tt.addr || publicURL(c) != tt.url {
 			t.Errorf("%s: %s and %s, want %s and %s", name, c.Addr, publicURL(c), tt.addr, tt.url)
+		}
+	}
+}
+
+// TestBaseURLIsNoIPAddress covers what browsers take for an IP address, on which
+// WebAuthn refuses to work.
+func TestBaseURLIsNoIPAddress(t *testing.T) {
+	t.Parallel()
+	for host, refused := range map[string]bool{
+		"192.0.2.1": true, "127.0.0.1:8080": true, "[::1]:8080": true, "[2001:db8::1]": true, "127.1": true, "0x7f000001": true, "192.0.2.1.": true,
+		"forms.example.com": false, "localhost:8080": false, "1.example.com": false,
+	} {
+		for _, base := range []string{"http://" + host, "https://" + host} {
+			_, err := readConfig(func(name string) (string, bool) {
+				value, ok := map[string]string{"CANDOR_BASE_URL": base}[name]
+				return value, ok
+			})
+			if refused != (err != nil) || refused && !strings.Contains(err.Error(), "localhost") {
+				t.Errorf("%s: %v, want it refused: %t, with the remedy", base, err, refused)
+			}
 		}
 	}
 }
