@@ -16,7 +16,7 @@ SETUP := @sh scripts/setup.sh
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: build ## Set up, build, and serve on http://localhost:8080
@@ -29,10 +29,11 @@ seed: build ## Fill the development database with a partner to look at
 	@bin/candor demo seed
 
 .PHONY: build
-build: $(FRONT) ## Build bin/candor
+build: $(FRONT) ## Build bin/candor and its bill of materials
 	$(SETUP) go
 	@[ -x bin/candor ] || echo "Building Candor; the first time takes a few minutes" >&2
-	@go build $(BUILDVCS) $(LDFLAGS) -o bin/candor ./cmd/candor
+	@go build -trimpath $(BUILDVCS) $(LDFLAGS) -o bin/candor ./cmd/candor
+	@go run ./scripts/sbom -binary bin/candor -version "$(VERSION)" -o bin/candor.cdx.json
 
 .PHONY: test
 test: $(FRONT) ## Run every test, Chromium's too, with the race detector
@@ -71,7 +72,12 @@ check-htmx: node_modules/.package-lock.json
 .PHONY: check-vulnerabilities
 check-vulnerabilities:
 	$(SETUP) go
-	sh scripts/check-vulnerabilities.sh
+	@sh scripts/check-vulnerabilities.sh
+
+.PHONY: vulnerabilities
+vulnerabilities: ## Check for known vulnerabilities and note the day
+	$(SETUP) go
+	@sh scripts/check-vulnerabilities.sh note
 
 .PHONY: generate
 generate: $(FRONT) ## Generate the templates' Go code and db/schema.sql
@@ -99,7 +105,7 @@ clean: ## Remove what was built; .data, the development data, stays
 # npm writes this file when it has installed everything.
 node_modules/.package-lock.json: package.json package-lock.json
 	$(SETUP) node
-	@npm ci --ignore-scripts --no-update-notifier --loglevel=error >/dev/null
+	@npm ci --include=dev --ignore-scripts --no-update-notifier --loglevel=error >/dev/null
 	@touch $@
 
 $(FRONT): node_modules/.package-lock.json static/build.mjs $(shell find static/css static/js static/img -type f)

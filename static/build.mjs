@@ -2,7 +2,7 @@
 // writes dist/manifest.json, which maps "app.css" to "app-1A2B3C4D.css".
 // Usage: node static/build.mjs
 import { build } from "esbuild";
-import { readdir, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -32,6 +32,14 @@ const result = await build({
   target: ["es2022", "chrome123", "firefox121", "safari17.5"],
   logLevel: "warning",
 });
+
+// The bill of materials lists the dependencies of package.json as what is bundled.
+const { dependencies } = JSON.parse(await readFile(path.join(root, "..", "package.json"), "utf8"));
+const bundled = new Set(
+  Object.keys(result.metafile.inputs).map((file) => file.match(/node_modules\/((?:@[^/]+\/)?[^/]+)/)?.[1]).filter(Boolean),
+);
+const odd = [...bundled].filter((name) => !dependencies[name]).concat(Object.keys(dependencies).filter((name) => !bundled.has(name)));
+if (odd.length) throw new Error(`package.json's dependencies must be the bundled packages; they differ in ${odd.join(", ")}`);
 
 const manifest = {};
 for (const [file, output] of Object.entries(result.metafile.outputs)) {
