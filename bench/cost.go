@@ -33,9 +33,9 @@ func (e *environment) cpuTime(context.Context) (time.Duration, error) {
 			return 0, err
 		}
 		switch {
-		case s.pid == e.server.Process.Pid || s.parent == e.postgres.PID():
+		case s.pid == e.Server.Process.Pid || s.parent == e.Postgres.PID():
 			ticks += s.own
-		case s.pid == e.postgres.PID():
+		case s.pid == e.Postgres.PID():
 			ticks += s.own + s.children
 		}
 	}
@@ -130,7 +130,7 @@ func (e *environment) countStatements(ctx context.Context, work func() error) (i
 
 // followLog opens PostgreSQL's log at its end.
 func (e *environment) followLog() (*os.File, error) {
-	log, err := os.Open(filepath.Join(e.postgres.Dir(), "postgres.log"))
+	log, err := os.Open(filepath.Join(e.Postgres.Dir(), "postgres.log"))
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (e *environment) followLog() (*os.File, error) {
 // set changes one of PostgreSQL's settings for everybody.
 func (e *environment) set(ctx context.Context, name, value string) error {
 	for _, statement := range []string{"ALTER SYSTEM SET " + name + " = '" + value + "'", "SELECT pg_reload_conf()"} {
-		if _, err := e.db.ExecContext(ctx, statement); err != nil {
+		if _, err := e.DB.ExecContext(ctx, statement); err != nil {
 			return err
 		}
 	}
@@ -157,7 +157,7 @@ func (e *environment) fillDeliveries(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	conn, err := e.db.Connx(ctx)
+	conn, err := e.DB.Connx(ctx)
 	if err != nil {
 		return err
 	}

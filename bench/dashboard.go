@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"candor/intake"
+	"candor/scripts/harness"
 )
 
 const (
@@ -38,8 +39,8 @@ func (b *bench) dashboardPages(ctx context.Context, e *environment) error {
 		return err
 	}
 	for _, p := range pages {
-		get := request("GET", e.addr, "/dashboard/test"+p.path, "", "Cookie: "+cookies, "Accept-Encoding: gzip")
-		warm, err := latencies(ctx, e.addr, pageWarmUp, get, http.StatusOK)
+		get := harness.Request("GET", e.Addr, "/dashboard/test"+p.path, "", "Cookie: "+cookies, "Accept-Encoding: gzip")
+		warm, err := latencies(ctx, e.Addr, pageWarmUp, get, http.StatusOK)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
@@ -51,7 +52,7 @@ func (b *bench) dashboardPages(ctx context.Context, e *environment) error {
 		if err != nil {
 			return err
 		}
-		times, err := latencies(ctx, e.addr, n, get, http.StatusOK)
+		times, err := latencies(ctx, e.Addr, n, get, http.StatusOK)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
@@ -79,8 +80,8 @@ func (e *environment) signIn(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	typed := url.Values{"email": {e.account.Email}, "password": {e.account.Password}}
-	post, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+e.addr+"/dashboard/sign-in", strings.NewReader(typed.Encode()))
+	typed := url.Values{"email": {e.Account.Email}, "password": {e.Account.Password}}
+	post, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+e.Addr+"/dashboard/sign-in", strings.NewReader(typed.Encode()))
 	if err != nil {
 		return "", err
 	}
@@ -123,7 +124,7 @@ func (e *environment) partnerObjects(ctx context.Context) (*partnerObjects, erro
 		return nil, err
 	}
 	var out partnerObjects
-	err = e.db.GetContext(ctx, &out, `
+	err = e.DB.GetContext(ctx, &out, `
 		SELECT d.id AS delivery, d.session_id AS session, d.endpoint_id AS endpoint, d.sequence,
 			(SELECT id FROM session WHERE account_id = $1 AND NOT livemode ORDER BY created_at OFFSET (SELECT count(*) / 2 FROM session) LIMIT 1) AS middle,
 			(SELECT id FROM redelivery WHERE account_id = $1 ORDER BY created_at LIMIT 1) AS redelivery,
@@ -230,7 +231,7 @@ func (e *environment) showSlowest(ctx context.Context, name string, get []byte) 
 	}
 	var text []byte
 	for range 20 { // connections hear of the setting when they are used
-		if _, err := latencies(ctx, e.addr, 2, get, http.StatusOK); err != nil {
+		if _, err := latencies(ctx, e.Addr, 2, get, http.StatusOK); err != nil {
 			return err
 		}
 		more, err := io.ReadAll(log)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"candor/intake"
+	"candor/scripts/harness"
 )
 
 // longHistory times the reads of an account with 1,000 sessions beside those
@@ -51,8 +52,8 @@ func (e *environment) historyTimes(ctx context.Context, n int, reads map[string]
 	}
 	out := map[string]time.Duration{}
 	for name, path := range reads {
-		get := request("GET", e.addr, path(id), "", "Authorization: Bearer "+e.account.TestKey)
-		times, err := latencies(ctx, e.addr, 300, get, http.StatusOK)
+		get := harness.Request("GET", e.Addr, path(id), "", "Authorization: Bearer "+e.Account.TestKey)
+		times, err := latencies(ctx, e.Addr, 300, get, http.StatusOK)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -64,7 +65,7 @@ func (e *environment) historyTimes(ctx context.Context, n int, reads map[string]
 // fill replaces the account's test sessions by n, spread evenly over 90 days
 // and the states of a session, each with a reference of its own.
 func (e *environment) fill(ctx context.Context, n int) error {
-	account, err := intake.ParseAccountID(e.account.AccountID)
+	account, err := intake.ParseAccountID(e.Account.AccountID)
 	if err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func (e *environment) fill(ctx context.Context, n int) error {
 		`VACUUM ANALYZE session`,
 		`VACUUM ANALYZE session_count`,
 	} {
-		if _, err := e.db.ExecContext(ctx, statement); err != nil {
+		if _, err := e.DB.ExecContext(ctx, statement); err != nil {
 			return fmt.Errorf("fill the history: %w", err)
 		}
 	}

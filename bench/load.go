@@ -1,93 +1,14 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
+
+	"candor/scripts/harness"
 )
-
-// client is one kept HTTP/1.1 connection. It does next to nothing with a
-// response, so that the load generator takes little of the machine it shares
-// with the service.
-type client struct {
-	conn   net.Conn
-	reader *bufio.Reader
-}
-
-func dial(ctx context.Context, addr string) (*client, error) {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", addr)
-	if err != nil {
-		return nil, err
-	}
-	return &client{conn, bufio.NewReaderSize(conn, 64<<10)}, nil
-}
-
-// do sends a whole request and returns the response's status; its body is
-// dropped.
-func (c *client) do(request []byte) (status int, err error) {
-	if _, err := c.conn.Write(request); err != nil {
-		return 0, err
-	}
-	length, chunked := 0, false
-	for first := true; ; first = false {
-		line, err := c.reader.ReadSlice('\n')
-		if err != nil {
-			return 0, err
-		}
-		switch {
-		case first:
-			if status, err = strconv.Atoi(string(line[9:12])); err != nil {
-				return 0, err
-			}
-		case len(line) <= 2:
-			if chunked {
-				return status, c.discardChunks()
-			}
-			_, err = c.reader.Discard(length)
-			return status, err
-		case bytes.HasPrefix(line, []byte("Content-Length: ")):
-			if length, err = strconv.Atoi(string(bytes.TrimSpace(line[16:]))); err != nil {
-				return 0, err
-			}
-		case bytes.HasPrefix(line, []byte("Transfer-Encoding: ")):
-			chunked = true
-		}
-	}
-}
-
-// discardChunks drops a chunked body.
-func (c *client) discardChunks() error {
-	for {
-		line, err := c.reader.ReadSlice('\n')
-		if err != nil {
-			return err
-		}
-		size, err := strconv.ParseInt(string(bytes.TrimSpace(line)), 16, 32)
-		if err != nil {
-			return err
-		}
-		if _, err := c.reader.Discard(int(size) + len("\r\n")); err != nil || size == 0 {
-			return err
-		}
-	}
-}
-
-// request writes a whole HTTP/1.1 request.
-func request(method, addr, path, body string, header ...string) []byte {
-	lines := append([]string{method + " " + path + " HTTP/1.1", "Host: " + addr}, header...)
-	if body != "" {
-		lines = append(lines, "Content-Type: application/json", "Content-Length: "+strconv.Itoa(len(body)))
-	}
-	return []byte(strings.Join(lines, "\r\n") + "\r\n\r\n" + body)
-}
 
 // load sends the request from n clients for the span and returns how many
 // answers a second had the wanted status; any other is an error.
@@ -117,13 +38,13 @@ func load(ctx context.Context, addr string, n int, span time.Duration, request [
 }
 
 func repeat(ctx context.Context, addr string, request []byte, want int) (count int, err error) {
-	c, err := dial(context.WithoutCancel(ctx), addr)
+	c, err := harness.Dial(context.WithoutCancel(ctx), addr)
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, c.conn.Close()) }()
+	defer func() { err = errors.Join(err, c.Conn.Close()) }()
 	for ctx.Err() == nil {
-		status, err := c.do(request)
+		status, err := c.Do(request)
 		if err != nil {
 			return count, err
 		}
@@ -138,15 +59,15 @@ func repeat(ctx context.Context, addr string, request []byte, want int) (count i
 // latencies sends the request n times, one after another, and returns the
 // sorted times.
 func latencies(ctx context.Context, addr string, n int, request []byte, want int) ([]time.Duration, error) {
-	c, err := dial(ctx, addr)
+	c, err := harness.Dial(ctx, addr)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = c.conn.Close() }()
+	defer func() { _ = c.Conn.Close() }()
 	out := make([]time.Duration, n)
 	for i := range out {
 		began := time.Now()
-		status, err := c.do(request)
+		status, err := c.Do(request)
 		if err != nil {
 			return nil, err
 		}

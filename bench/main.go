@@ -15,6 +15,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"candor/scripts/harness"
 )
 
 func main() {
@@ -32,6 +34,9 @@ func main() {
 		os.Exit(1)
 	}
 }
+
+// environment is the service that is measured.
+type environment struct{ *harness.Service }
 
 // bench gathers the rows of the table.
 type bench struct {
@@ -86,11 +91,15 @@ func (b *bench) run(ctx context.Context, only string) error {
 	if err != nil {
 		return err
 	}
-	env, err := start(ctx, b.binary)
+	service, err := harness.Start(ctx, b.binary, harness.Options{
+		Name: "bench", MaxConnections: 200, Connections: 4, Serve: true, Errors: os.Stderr,
+		Environ: []string{"CANDOR_RATE_PER_MINUTE=1000000000", "CANDOR_RATE_BURST=1000000000", "CANDOR_DB_CONNECTIONS=32"},
+	})
 	if err != nil {
 		return err
 	}
-	defer env.stop()
+	defer service.Stop()
+	env := &environment{service}
 	for _, p := range parts {
 		if err := p.measure(ctx, env); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)

@@ -14,11 +14,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"candor/scripts/harness"
 )
 
 // memory reads the service's peak resident memory after the load.
 func (b *bench) memory(_ context.Context, e *environment) error {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", e.server.Process.Pid))
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", e.Server.Process.Pid))
 	if err != nil {
 		return err
 	}
@@ -57,15 +59,15 @@ func (b *bench) formPages(ctx context.Context, e *environment) error {
 
 	section := "/f/" + created.ID.String() + "/assets"
 	var cookies []string
-	at, err := url.Parse("http://" + e.addr + section)
+	at, err := url.Parse("http://" + e.Addr + section)
 	if err != nil {
 		return err
 	}
 	for _, c := range browser.Jar.Cookies(at) {
 		cookies = append(cookies, c.Name+"="+c.Value)
 	}
-	page := request("GET", e.addr, section, "", "Cookie: "+strings.Join(cookies, "; "))
-	times, err := latencies(ctx, e.addr, 2000, page, http.StatusOK)
+	page := harness.Request("GET", e.Addr, section, "", "Cookie: "+strings.Join(cookies, "; "))
+	times, err := latencies(ctx, e.Addr, 2000, page, http.StatusOK)
 	if err != nil {
 		return fmt.Errorf("section page: %w", err)
 	}
@@ -105,7 +107,7 @@ func (b *bench) weigh(ctx context.Context, browser *http.Client, e *environment,
 	total, err = gzipped(page)
 	parts = fmt.Sprintf("HTML %.1f", float64(total)/1024)
 	for _, found := range asset.FindAllSubmatch(page, -1) {
-		content, fetchErr := fetch(ctx, browser, "http://"+e.addr+string(found[1]))
+		content, fetchErr := fetch(ctx, browser, "http://"+e.Addr+string(found[1]))
 		if fetchErr != nil {
 			return 0, "", fetchErr
 		}

@@ -15,13 +15,14 @@ import (
 	"strings"
 
 	"candor/intake"
+	"candor/scripts/harness"
 )
 
 // throughput holds POST /sessions and GET /sessions/:id over HTTP against
 // pgbench running the same statements on the same database.
 func (b *bench) throughput(ctx context.Context, e *environment) error {
 	const body = `{"form_type":"financial_statement","customer_email":"jessica@example.com","customer_name":"Jessica Example","reference_id":"LOAN-2026-001","metadata":{"branch":"12"}}`
-	auth := "Authorization: Bearer " + e.account.TestKey
+	auth := "Authorization: Bearer " + e.Account.TestKey
 	id, err := e.createSession(ctx, body)
 	if err != nil {
 		return err
@@ -33,8 +34,8 @@ func (b *bench) throughput(ctx context.Context, e *environment) error {
 		status  int
 		least   float64 // of pgbench's rate
 	}{
-		{"POST /v1/sessions", request("POST", e.addr, "/v1/sessions", body, auth), http.StatusCreated, 0.45},
-		{"GET /v1/sessions/:id", request("GET", e.addr, "/v1/sessions/"+id.String(), "", auth), http.StatusOK, 0.20},
+		{"POST /v1/sessions", harness.Request("POST", e.Addr, "/v1/sessions", body, auth), http.StatusCreated, 0.45},
+		{"GET /v1/sessions/:id", harness.Request("GET", e.Addr, "/v1/sessions/"+id.String(), "", auth), http.StatusOK, 0.20},
 	} {
 		for _, clients := range []int{8, 32} {
 			if err := b.compare(ctx, e, load.name, scripts[load.name], clients, load.request, load.status, load.least); err != nil {
@@ -55,7 +56,7 @@ func (b *bench) compare(ctx context.Context, e *environment, name, script string
 		if err != nil {
 			return err
 		}
-		rate, err := load(ctx, e.addr, clients, b.span, request, status)
+		rate, err := load(ctx, e.Addr, clients, b.span, request, status)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -87,11 +88,11 @@ type session struct {
 }
 
 func (e *environment) call(ctx context.Context, method, path, body string) (*session, error) {
-	request, err := http.NewRequestWithContext(ctx, method, "http://"+e.addr+path, strings.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, method, "http://"+e.Addr+path, strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	request.Header.Set("Authorization", "Bearer "+e.account.TestKey)
+	request.Header.Set("Authorization", "Bearer "+e.Account.TestKey)
 	request.Header.Set("Content-Type", "application/json")
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
@@ -109,8 +110,8 @@ func (e *environment) call(ctx context.Context, method, path, body string) (*ses
 // scripts are the statements that each request runs, for pgbench: the key's
 // look-up, then the work.
 func (e *environment) scripts(id intake.SessionID) map[string]string {
-	hash := intake.HashAPIKey(e.account.TestKey)
-	account, err := intake.ParseAccountID(e.account.AccountID)
+	hash := intake.HashAPIKey(e.Account.TestKey)
+	account, err := intake.ParseAccountID(e.Account.AccountID)
 	if err != nil {
 		panic(err) // the service printed it
 	}
@@ -134,12 +135,12 @@ COMMIT;
 var tps = regexp.MustCompile(`tps = ([0-9.]+) \(without initial connection time\)`)
 
 func (e *environment) pgbench(ctx context.Context, script string, clients int, seconds float64) (float64, error) {
-	file := filepath.Join(e.dir, "script.sql")
+	file := filepath.Join(e.Dir, "script.sql")
 	if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
 		return 0, err
 	}
-	cmd := exec.CommandContext(ctx, filepath.Join(e.postgres.BinDir(), "pgbench"), "-n", "-M", "prepared", "-f", file,
-		"-c", strconv.Itoa(clients), "-j", strconv.Itoa(min(clients, runtime.NumCPU())), "-T", strconv.Itoa(int(seconds)), e.dsn)
+	cmd := exec.CommandContext(ctx, filepath.Join(e.Postgres.BinDir(), "pgbench"), "-n", "-M", "prepared", "-f", file,
+		"-c", strconv.Itoa(clients), "-j", strconv.Itoa(min(clients, runtime.NumCPU())), "-T", strconv.Itoa(int(seconds)), e.DSN)
 	out, err := cmd.CombinedOutput()
 	found := tps.FindSubmatch(out)
 	if err != nil || found == nil {

@@ -127,7 +127,7 @@ func (e *environment) commitToWebhook(ctx context.Context, n int, pause time.Dur
 // emit records n events of the sessions by turns, one after each pause, and
 // returns when each was about to be committed.
 func (e *environment) emit(ctx context.Context, sessions []*intake.Session, n int, pause time.Duration) ([]time.Time, error) {
-	database, err := db.Open(ctx, e.dsn, db.Options{MaxOpenConns: 16})
+	database, err := db.Open(ctx, e.DSN, db.Options{MaxOpenConns: 16})
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func sectionEvent(s *intake.Session, number int) intake.Payload {
 
 // scope is the account's test mode.
 func (e *environment) scope() (intake.Scope, error) {
-	account, err := intake.ParseAccountID(e.account.AccountID)
+	account, err := intake.ParseAccountID(e.Account.AccountID)
 	return intake.Scope{AccountID: account}, err
 }
 
@@ -174,7 +174,7 @@ func (e *environment) newSessions(ctx context.Context, url string, n int) ([]*in
 		return nil, err
 	}
 	out := make([]*intake.Session, n)
-	err = e.db.InTx(ctx, func(tx *db.Tx) error {
+	err = e.DB.InTx(ctx, func(tx *db.Tx) error {
 		for i := range out {
 			wish := intake.NewSession{FormType: intake.FinancialStatement, CustomerEmail: "jessica@example.com", WebhookURL: url}
 			s, err := wish.Session(scope, intake.SystemClock.Now(), func(string) error { return nil })

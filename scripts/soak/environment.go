@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,101 +9,46 @@ import (
 	"syscall"
 	"time"
 
-	"candor/db"
-	"candor/devpg"
-	"candor/keyring"
+	"candor/scripts/harness"
 )
 
-const (
-	database = "soak"
-	// drainTime is how long the deliveries may take after the last fault.
-	drainTime = 3 * time.Minute
-)
+// drainTime is how long the deliveries may take after the last fault.
+const drainTime = 3 * time.Minute
 
 // environment is two workers on a PostgreSQL of their own.
 type environment struct {
-	dir      string
-	postgres *devpg.Server
-	dsn      string
-	db       *db.DB
-	binary   string
-	environ  []string
-	workers  [2]*exec.Cmd
-	account  struct {
-		AccountID string `json:"account_id"`
-		Secret    string `json:"test_webhook_secret"`
-	}
+	*harness.Service
+	workers [2]*exec.Cmd
 }
 
 func start(ctx context.Context, binary string) (*environment, error) {
-	dir, err := os.MkdirTemp("", "candor-soak-")
-	if err != nil {
-		return nil, err
-	}
-	e := &environment{dir: dir, binary: binary}
-	if err := e.open(ctx); err != nil {
-		e.stop()
-		return nil, err
-	}
-	return e, nil
-}
-
-func (e *environment) open(ctx context.Context) (err error) {
-	if err := e.startPostgres(ctx); err != nil {
-		return err
-	}
-	if err := e.postgres.CreateDatabase(ctx, database); err != nil {
-		return err
-	}
-	e.dsn = e.postgres.DSN(database)
-	e.environ = append(os.Environ(),
-		"CANDOR_ENV=development", "CANDOR_ADDR=localhost:0", "DATABASE_URL="+e.dsn, "CANDOR_DATA_DIR="+filepath.Join(e.dir, "data"),
-		"CANDOR_SECRET_KEYS="+keyring.Generate("soak"), "CANDOR_LOG_LEVEL=error",
+	service, err := harness.Start(ctx, binary, harness.Options{Name: "soak", Connections: 8, Environ: []string{
 		// What a killed worker had claimed is free again after 20 s, and a
 		// delivery is through its schedule within the run.
 		"CANDOR_RESCUE_AFTER=20s", "CANDOR_SWEEP_INTERVAL=1s", "CANDOR_WEBHOOK_SCHEDULE=0s,1s,2s,4s,8s,16s,32s",
-	)
-	if err := e.command("migrate").Run(); err != nil {
-		return fmt.Errorf("candor migrate: %w", err)
-	}
-	out, err := e.command("account", "create", "--name", "Soak", "--email", "soak@example.com", "--plan", "enterprise", "--json").Output()
+	}})
 	if err != nil {
-		return fmt.Errorf("candor account create: %w", err)
+		return nil, err
 	}
-	if err := json.Unmarshal(out, &e.account); err != nil {
-		return fmt.Errorf("candor account create: %w", err)
-	}
-	if e.db, err = db.Open(ctx, e.dsn, db.Options{MaxOpenConns: 8}); err != nil {
-		return err
-	}
+	e := &environment{Service: service}
 	for i := range e.workers {
 		if err := e.startWorker(i); err != nil {
-			return err
+			e.stop()
+			return nil, err
 		}
 	}
-	return nil
-}
-
-func (e *environment) startPostgres(ctx context.Context) (err error) {
-	e.postgres, err = devpg.Start(ctx, filepath.Join(e.dir, "postgres"), devpg.Options{})
-	return err
-}
-
-func (e *environment) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(e.binary, args...) // not bound to a context: it ends by kill
-	cmd.Env = e.environ
-	return cmd
+	return e, nil
 }
 
 // startWorker starts a worker; what it logs as an error is only what the run
 // does to it, so it goes to a file.
 func (e *environment) startWorker(i int) error {
-	log, err := os.OpenFile(filepath.Join(e.dir, "worker.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	log, err := os.OpenFile(filepath.Join(e.Dir, "worker.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = log.Close() }() // the worker has its own handle
-	e.workers[i] = e.command("worker")
+	e.workers[i] = e.Command("worker")
 	e.workers[i].Stderr, e.workers[i].Stdout = log, log
 	return e.workers[i].Start()
 }
@@ -113,7 +57,7 @@ func (e *environment) startWorker(i int) error {
 func (e *environment) kill(which ...int) error {
 	for _, i := range which {
 		if err := e.workers[i].Process.Kill(); err != nil {
-			return fmt.Errorf("kill worker %d, see %s: %w", i, e.dir, err)
+			return fmt.Errorf("kill worker %d, see %s: %w", i, e.Dir, err)
 		}
 	}
 	for _, i := range which {
@@ -129,11 +73,11 @@ func (e *environment) kill(which ...int) error {
 // pg_ctl stop -m immediate does, and starts it again. Workers that can't start
 // meanwhile are started again, as a supervisor would.
 func (e *environment) restartPostgres() error {
-	if err := syscall.Kill(e.postgres.PID(), syscall.SIGQUIT); err != nil {
+	if err := syscall.Kill(e.Postgres.PID(), syscall.SIGQUIT); err != nil {
 		return err
 	}
-	_ = e.postgres.Stop() // it has ended
-	if err := e.startPostgres(context.Background()); err != nil {
+	_ = e.Postgres.Stop() // it has ended
+	if err := e.StartPostgres(context.Background(), 0); err != nil {
 		return err
 	}
 	for i, w := range e.workers {
@@ -160,7 +104,7 @@ func (e *environment) drained(ctx context.Context) error {
 	deadline := time.Now().Add(drainTime)
 	for {
 		var pending int
-		err := e.db.GetContext(ctx, &pending, `SELECT count(*) FROM delivery WHERE state = 'pending'`)
+		err := e.DB.GetContext(ctx, &pending, `SELECT count(*) FROM delivery WHERE state = 'pending'`)
 		if err == nil && pending == 0 {
 			return nil
 		}
@@ -182,12 +126,5 @@ func (e *environment) stop() {
 			_ = w.Wait()
 		}
 	}
-	if e.db != nil {
-		_ = e.db.Close()
-	}
-	if e.postgres != nil {
-		_ = e.postgres.Stop()
-		_ = os.RemoveAll(e.postgres.Dir()) // which is elsewhere where root runs this
-	}
-	_ = os.RemoveAll(e.dir)
+	e.Stop()
 }

@@ -17,11 +17,11 @@ const sessionEvents = 7
 // transaction that changes the session. One that fails is recorded again; what
 // was committed is read from the database in the end.
 func (s *soak) emit(ctx context.Context) error {
-	enqueuer, err := jobs.NewEnqueuer(s.env.db, slog.New(slog.DiscardHandler), nil)
+	enqueuer, err := jobs.NewEnqueuer(s.env.DB, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
 		return err
 	}
-	account, err := intake.ParseAccountID(s.env.account.AccountID)
+	account, err := intake.ParseAccountID(s.env.Account.AccountID)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func newSession(account intake.AccountID, url string) (*intake.Session, error) {
 // the account's own doing.
 func (s *soak) record(ctx context.Context, enqueuer *jobs.Enqueuer, session *intake.Session, number int) {
 	for ctx.Err() == nil {
-		err := s.env.db.InTx(ctx, func(tx *db.Tx) error {
+		err := s.env.DB.InTx(ctx, func(tx *db.Tx) error {
 			if number == 1 {
 				if err := tx.InsertSession(ctx, session); err != nil {
 					return err

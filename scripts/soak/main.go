@@ -50,7 +50,7 @@ func (s *soak) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer s.env.stop()
-	if s.receivers, err = listen(s.env.account.Secret); err != nil {
+	if s.receivers, err = listen(s.env.Account.TestWebhookSecret); err != nil {
 		return err
 	}
 	defer s.receivers.close()

@@ -1,0 +1,87 @@
+package harness
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"net"
+	"strconv"
+	"strings"
+)
+
+// Client is one kept HTTP/1.1 connection. It does next to nothing with a
+// response, so that the load generator takes little of the machine it shares
+// with the service.
+type Client struct {
+	Conn   net.Conn
+	reader *bufio.Reader
+}
+
+// Dial connects to a service.
+func Dial(ctx context.Context, addr string) (*Client, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{conn, bufio.NewReaderSize(conn, 64<<10)}, nil
+}
+
+// Do sends a whole request and returns the response's status; its body is
+// dropped.
+func (c *Client) Do(request []byte) (status int, err error) {
+	if _, err := c.Conn.Write(request); err != nil {
+		return 0, err
+	}
+	length, chunked := 0, false
+	for first := true; ; first = false {
+		line, err := c.reader.ReadSlice('\n')
+		if err != nil {
+			return 0, err
+		}
+		switch {
+		case first:
+			if status, err = strconv.Atoi(string(line[9:12])); err != nil {
+				return 0, err
+			}
+		case len(line) <= 2:
+			if chunked {
+				return status, c.discardChunks()
+			}
+			_, err = c.reader.Discard(length)
+			return status, err
+		case bytes.HasPrefix(line, []byte("Content-Length: ")):
+			if length, err = strconv.Atoi(string(bytes.TrimSpace(line[16:]))); err != nil {
+				return 0, err
+			}
+		case bytes.HasPrefix(line, []byte("Transfer-Encoding: ")):
+			chunked = true
+		}
+	}
+}
+
+// discardChunks drops a chunked body.
+func (c *Client) discardChunks() error {
+	for {
+		line, err := c.reader.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		size, err := strconv.ParseInt(string(bytes.TrimSpace(line)), 16, 32)
+		if err != nil {
+			return err
+		}
+		if _, err := c.reader.Discard(int(size) + len("\r\n")); err != nil || size == 0 {
+			return err
+		}
+	}
+}
+
+// Request writes a whole HTTP/1.1 request.
+func Request(method, addr, path, body string, header ...string) []byte {
+	lines := append([]string{method + " " + path + " HTTP/1.1", "Host: " + addr}, header...)
+	if body != "" {
+		lines = append(lines, "Content-Type: application/json", "Content-Length: "+strconv.Itoa(len(body)))
+	}
+	return []byte(strings.Join(lines, "\r\n") + "\r\n\r\n" + body)
+}
