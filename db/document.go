@@ -28,6 +28,22 @@ func (d *DB) ReserveBlob(ctx context.Context, id intake.DocumentID, now time.Tim
 	return wrap(err, "reserve blob")
 }
 
+// ReserveUpload adds bytes to what a session has uploaded, if that stays within
+// budget; else it returns ErrNotFound.
+func (tx *Tx) ReserveUpload(ctx context.Context, id intake.SessionID, bytes, budget int64) error {
+	result, err := tx.ExecContext(ctx, `
+		UPDATE session SET uploaded_bytes = uploaded_bytes + $2 WHERE id = $1 AND uploaded_bytes + $2 <= $3`,
+		id, bytes, budget)
+	return changedOne(result, err, "reserve upload")
+}
+
+// SettleUpload takes reserved bytes that were not received off what a session
+// has uploaded.
+func (d *DB) SettleUpload(ctx context.Context, id intake.SessionID, unused int64) error {
+	_, err := d.ExecContext(ctx, `UPDATE session SET uploaded_bytes = uploaded_bytes - $2 WHERE id = $1`, id, unused)
+	return wrap(err, "settle upload")
+}
+
 // InsertDocument stores the row of a document whose blob is written.
 func (tx *Tx) InsertDocument(ctx context.Context, doc *Document) error {
 	_, err := tx.ExecContext(ctx, `

@@ -518,6 +518,7 @@ CREATE TABLE public.session (
     created_by_kind text,
     created_by text,
     data_erased_at timestamp with time zone,
+    uploaded_bytes bigint DEFAULT 0 NOT NULL,
     CONSTRAINT session_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'in_progress'::text, 'completed'::text, 'expired'::text, 'cancelled'::text])))
 );
 

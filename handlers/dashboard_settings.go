@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -132,24 +133,17 @@ const maxLogoForm = intake.MaxLogoUpload + 64<<10
 
 // setLogo stores the account's logo.
 func (s *Server) setLogo(c echo.Context, v *staffVisit) error {
-	u, err := readUpload(c, maxLogoForm, service.LogoTooLarge)
-	if err == nil {
-		err = s.storeLogo(c, v, u)
+	u, err := readUpload(c, maxLogoForm, service.LogoTooLarge, func(_ *upload, _ string, content io.Reader) error {
+		return s.Service.SetLogo(c.Request().Context(), v.Scope.AccountID, v.actor, content)
+	})
+	switch {
+	case err != nil:
+	case u.hasFile:
+		err = u.refusal
+	default:
+		err = intake.FieldError(intake.CodeValidation, "file", "Select a file")
 	}
 	return s.changedSettings(c, v, err, "logo_saved", func(*dashboard.SettingsPage) {})
-}
-
-func (s *Server) storeLogo(c echo.Context, v *staffVisit, u upload) error {
-	if u.file == nil {
-		return intake.FieldError(intake.CodeValidation, "file", "Select a file")
-	}
-	defer c.Request().MultipartForm.RemoveAll() //nolint:errcheck // the system clears its temporary folder too
-	file, err := u.file.Open()
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	return s.Service.SetLogo(c.Request().Context(), v.Scope.AccountID, v.actor, file)
 }
 
 // removeLogo takes the account's logo away.

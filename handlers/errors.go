@@ -43,6 +43,7 @@ var statuses = map[intake.Code]int{
 	intake.CodeUnsupportedMediaType:  http.StatusUnsupportedMediaType,
 	intake.CodeIdempotencyKeyReused:  http.StatusUnprocessableEntity,
 	intake.CodeIdempotencyInProgress: http.StatusConflict,
+	intake.CodeServiceUnavailable:    http.StatusServiceUnavailable,
 	intake.CodeInternal:              http.StatusInternalServerError,
 }
 

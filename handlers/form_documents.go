@@ -3,11 +3,8 @@ package handlers
 import (
 	"errors"
 	"io"
-	"mime/multipart"
 	"net/http"
-	"net/url"
 	"strings"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -18,20 +15,13 @@ import (
 	"candor/views"
 )
 
-const (
-	// maxUploadBytes leaves room for the form around the largest file, and for
-	// files a little too large, which the service refuses by name.
-	maxUploadBytes = statement.MaxDocumentBytes + 1<<20
-	// uploadMemory is how much of an upload is held in memory while it comes
-	// in; the rest waits in a temporary file.
-	uploadMemory = 1 << 20
-	// uploadTime is enough for the largest file over a slow mobile line.
-	uploadTime = 10 * time.Minute
-	// A browser shows the answer to a file that is too large only once it has
-	// sent it, so that much more is read and thrown away.
-	drainBytes = 64 << 20
-	drainTime  = 30 * time.Second
-)
+// maxUploadBytes leaves room for the form around the largest file, and for
+// files a little too large, which the service refuses by name.
+const maxUploadBytes = statement.MaxDocumentBytes + 1<<20
+
+// uploadRetryAfter is when an upload that found the server busy is worth
+// another try, in seconds.
+const uploadRetryAfter = "60"
 
 // showDocuments shows the documents section.
 func (s *Server) showDocuments(c echo.Context, v *visit) error {
@@ -52,61 +42,95 @@ func (s *Server) renderDocuments(c echo.Context, v *visit, status int, category 
 }
 
 // refuseDocuments shows the section again with what is wrong.
-func (s *Server) refuseDocuments(c echo.Context, v *visit, category string, errs form.Errors) error {
-	if err := s.Service.RefuseSection(c.Request().Context(), v.Session.ID, statement.DocumentsSection, errs); err != nil {
+func (s *Server) refuseDocuments(c echo.Context, v *visit, category string, refusal *intake.Error) error {
+	if refusal.Code == intake.CodeServiceUnavailable {
+		c.Response().Header().Set(headerRetry, uploadRetryAfter)
+		return s.renderDocuments(c, v, http.StatusServiceUnavailable, category, refusal.Fields)
+	}
+	if err := s.Service.RefuseSection(c.Request().Context(), v.Session.ID, statement.DocumentsSection, refusal.Fields); err != nil {
 		return err
 	}
-	return s.renderDocuments(c, v, http.StatusUnprocessableEntity, category, errs)
+	return s.renderDocuments(c, v, http.StatusUnprocessableEntity, category, refusal.Fields)
 }
 
-// upload is what the documents page posts.
-type upload struct {
-	values url.Values
-	file   *multipart.FileHeader // nil where none was chosen
+// documentsAction is the button that was pressed on the documents page. A POST
+// without one uploads if the form has the file's input: a browser sends that
+// as a value if no file was chosen.
+func documentsAction(u *upload) string {
+	switch {
+	case u.values.Get("action") != "":
+		return u.values.Get("action")
+	case u.hasFile || u.values.Has("file"):
+		return views.ActionUpload
+	}
+	return views.ActionContinue
 }
 
-// fromPage reports whether the form has the file's input at all: a browser
-// sends it without a name where no file was chosen, as a value.
-func (u upload) fromPage() bool { return u.file != nil || u.values.Has("file") }
+// storesFile reports whether the button stores the chosen file: each does but
+// those that remove another one (D47).
+func storesFile(action string) bool {
+	switch action {
+	case views.ActionUpload, views.ActionContinue, views.ActionSave:
+		return true
+	}
+	return false
+}
 
 // answerDocuments takes the documents page's form (D47): a chosen file is
 // stored whichever button was pressed, so that none is ever lost.
 func (s *Server) answerDocuments(c echo.Context, v *visit) error {
-	u, err := readUpload(c, maxUploadBytes, statement.FileTooLarge)
-	if errs := problems(err); errs != nil {
-		return s.refuseDocuments(c, v, "", errs)
-	}
+	u, err := readUpload(c, maxUploadBytes, statement.FileTooLarge, func(u *upload, name string, content io.Reader) error {
+		return s.storeUpload(c, v, u, name, content)
+	})
 	if err != nil {
 		return err
 	}
-	if u.file != nil {
-		defer c.Request().MultipartForm.RemoveAll() //nolint:errcheck // the system clears its temporary folder too
-	}
-	action := u.values.Get("action")
+	action := documentsAction(u)
 	if document, ok := strings.CutPrefix(action, views.ActionRemove); ok {
 		return s.removeDocument(c, v, document)
 	}
-	if action == "" {
-		action = views.ActionContinue
-		if u.fromPage() {
-			action = views.ActionUpload
-		}
+	if !storesFile(action) {
+		return errUnknownAction
 	}
-	switch action {
-	case views.ActionUpload, views.ActionContinue, views.ActionSave:
-		return s.storeAndGoOn(c, v, u, action)
+	if action == views.ActionUpload && !u.hasFile {
+		u.refusal = intake.FieldError(intake.CodeValidation, "file", statement.NoFile)
 	}
-	return errUnknownAction
+	var refusal *intake.Error
+	switch {
+	case errors.As(u.refusal, &refusal) && refusal.Fields != nil:
+		return s.refuseDocuments(c, v, u.values.Get("category"), refusal)
+	case u.refusal != nil:
+		return u.refusal
+	}
+	return s.leaveDocuments(c, v, action)
 }
 
-func (s *Server) storeAndGoOn(c echo.Context, v *visit, u upload, action string) error {
-	err := s.storeUpload(c, v, u, action)
-	if errs := problems(err); errs != nil {
-		return s.refuseDocuments(c, v, u.values.Get("category"), errs)
+// errNotStored drops a file because of a button that stores none.
+var errNotStored = errors.New("the button stores no file")
+
+// storeUpload stores the chosen file. Fields can come before and after it.
+func (s *Server) storeUpload(c echo.Context, v *visit, u *upload, name string, content io.Reader) error {
+	if !storesFile(documentsAction(u)) {
+		return errNotStored
 	}
-	if err != nil {
-		return err
+	if u.values.Has("category") && !statement.KnownCategory(u.values.Get("category")) {
+		return intake.FieldError(intake.CodeValidation, "category", statement.NoCategory)
 	}
+	file := service.Upload{FileName: name, Content: content}
+	file.Rest = func() (string, error) {
+		if err := u.readRest(); err != nil {
+			return "", err
+		}
+		if !storesFile(documentsAction(u)) {
+			return "", errNotStored
+		}
+		return u.values.Get("category"), nil
+	}
+	return s.Service.AddDocument(c.Request().Context(), v.Session.ID, file)
+}
+
+// leaveDocuments leads on from the section as the button says.
+func (s *Server) leaveDocuments(c echo.Context, v *visit, action string) error {
 	switch action {
 	case views.ActionUpload:
 		s.leaveNotice(c, v.Session.ID, "uploaded")
@@ -120,24 +144,6 @@ func (s *Server) storeAndGoOn(c echo.Context, v *visit, u upload, action string)
 	}
 	s.leaveNotice(c, v.Session.ID, "saved")
 	return s.next(c, v, statement.DocumentsSection)
-}
-
-// storeUpload stores the chosen file; only the upload button needs one.
-func (s *Server) storeUpload(c echo.Context, v *visit, u upload, action string) error {
-	if u.file == nil {
-		if action == views.ActionUpload {
-			return intake.FieldError(intake.CodeValidation, "file", statement.NoFile)
-		}
-		return nil
-	}
-	file, err := u.file.Open()
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	return s.Service.AddDocument(c.Request().Context(), v.Session.ID, service.Upload{
-		Category: u.values.Get("category"), FileName: u.file.Filename, Content: file,
-	})
 }
 
 func (s *Server) removeDocument(c echo.Context, v *visit, document string) error {
@@ -160,36 +166,4 @@ func problems(err error) form.Errors {
 		return own.Fields
 	}
 	return nil
-}
-
-// readUpload reads a form with its file. More than that many bytes is a
-// validation_error on the file that says tooMuch.
-func readUpload(c echo.Context, most int64, tooMuch string) (upload, error) {
-	r := c.Request()
-	isMultipart, err := isMultipart(r)
-	if err != nil {
-		return upload{}, err
-	}
-	if !isMultipart {
-		values, err := formValues(c)
-		return upload{values: values}, err
-	}
-	defer within(c, uploadTime)()
-	body := r.Body
-	r.Body = http.MaxBytesReader(c.Response(), body, most)
-	err = r.ParseMultipartForm(uploadMemory)
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
-		defer within(c, drainTime)()
-		_, _ = io.CopyN(io.Discard, body, drainBytes) // the connection is closed after the answer anyway
-		return upload{}, intake.FieldError(intake.CodeValidation, "file", tooMuch)
-	}
-	if err != nil {
-		return upload{}, unreadable(err)
-	}
-	u := upload{values: r.PostForm}
-	if files := r.MultipartForm.File["file"]; len(files) > 0 {
-		u.file = files[0]
-	}
-	return u, nil
 }

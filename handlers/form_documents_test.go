@@ -9,6 +9,7 @@ import (
 	"image/jpeg"
 	"image/png"
 	"io"
+	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -162,6 +163,86 @@ func TestTwentyDocuments(t *testing.T) {
 	if left, err := c.db.Documents(t.Context(), c.id); err != nil || len(left) != statement.MaxDocuments {
 		t.Errorf("%d documents, %v; want 20: another session's customer removed one", len(left), err)
 	}
+}
+
+// TestFieldsInAnyOrder checks that a file counts the same before and after the
+// fields that say what it is (D47).
+func TestFieldsInAnyOrder(t *testing.T) {
+	t.Parallel()
+	c := newBench(t).newCustomer()
+	send := func(parts ...string) *httptest.ResponseRecorder {
+		var body bytes.Buffer
+		w := multipart.NewWriter(&body)
+		for _, part := range parts {
+			name, value, _ := strings.Cut(part, "=")
+			if name == "file" {
+				into, err := w.CreateFormFile("file", value+".pdf")
+				c.ok(err)
+				_, err = into.Write(pdfOf(100_000))
+				c.ok(err)
+				continue
+			}
+			c.ok(w.WriteField(name, value))
+		}
+		c.ok(w.Close())
+		r := httptest.NewRequest(http.MethodPost, c.path(statement.DocumentsSection), &body)
+		r.Header.Set("Content-Type", w.FormDataContentType())
+		return c.send(r)
+	}
+	kept := func() []string {
+		documents, err := c.db.Documents(t.Context(), c.id)
+		c.ok(err)
+		var names []string
+		for _, d := range documents {
+			names = append(names, d.FileName+" "+d.Category)
+		}
+		return names
+	}
+	c.redirects(send("category=other", "action=upload", "file=1"))
+	c.redirects(send("file=2", "category=tax_return", "action=save"))
+	c.redirects(send("category=bank_statement", "file=3", "action=continue", "file=ignored"))
+	shows(t, c.page(send("file=4", "category=castle"), http.StatusUnprocessableEntity), statement.NoCategory)
+	shows(t, c.page(send("file=5"), http.StatusUnprocessableEntity), statement.NoCategory)
+	c.page(send("category=other", "file=6", "action=publish"), http.StatusBadRequest)
+	want := []string{"1.pdf other", "2.pdf tax_return", "3.pdf bank_statement"}
+	if got := kept(); !slices.Equal(got, want) {
+		t.Fatalf("documents = %q, want %q", got, want)
+	}
+	documents, err := c.db.Documents(t.Context(), c.id)
+	c.ok(err)
+	c.redirects(send("action=remove:"+documents[0].ID.String(), "category=other", "file=7"))
+	c.redirects(send("category=other", "file=8", "action=remove:"+documents[1].ID.String()))
+	if got := kept(); !slices.Equal(got, want[2:]) {
+		t.Errorf("documents = %q, want %q", got, want[2:])
+	}
+}
+
+// TestUploadInTwoTabs checks that a second upload at the same time is refused
+// in words, and that the first one isn't disturbed.
+func TestUploadInTwoTabs(t *testing.T) {
+	t.Parallel()
+	c := newBench(t).newCustomer()
+	c.get("")
+	other := c.again()
+	body, w := io.Pipe()
+	form := multipart.NewWriter(w)
+	first := make(chan *httptest.ResponseRecorder, 1)
+	go func() {
+		r := httptest.NewRequest(http.MethodPost, c.path(statement.DocumentsSection), body)
+		r.Header.Set("Content-Type", form.FormDataContentType())
+		first <- c.send(r)
+	}()
+	c.ok(form.WriteField("category", "other"))
+	part, err := form.CreateFormFile("file", "slow.pdf")
+	c.ok(err)
+	_, err = part.Write(pdfOf(100_000))
+	c.ok(err)
+	shows(t, other.page(other.attach("tax_return", "a.pdf", pdfOf(30), "upload"), http.StatusUnprocessableEntity),
+		statement.UploadRunning, `value="tax_return" selected`)
+	c.ok(form.Close())
+	c.ok(w.Close())
+	c.redirects(<-first)
+	other.redirects(other.attach("tax_return", "a.pdf", pdfOf(30), "upload"))
 }
 
 // TestEndlessUploadEnds sends more than anyone would wait for.

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -11,6 +12,7 @@ import (
 	"io"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"candor/db"
@@ -24,58 +26,230 @@ type Upload struct {
 	Category string
 	FileName string // as the device named it
 	Content  io.Reader
+	// Rest, if not nil, is called after Content was read and returns the
+	// category: a form can send it after the file. Its error drops the file.
+	Rest func() (category string, err error)
 }
 
 // maxPixels is more than any phone's photo; an image that claims more is a
 // bomb for whoever opens it.
 const maxPixels = 200_000_000
 
-// AddDocument stores an upload with the session: PDF, JPEG, PNG or HEIC by
-// its content, at most 10 MiB, at most 20 a session (D23). It is saved at
-// once. Errors: validation_error on file or category, and those of a session
-// that isn't open.
+// uploadsAtOnce is how many uploads one process receives at the same time.
+const uploadsAtOnce = 32
+
+// cleanupTime is how long the removal of a refused upload may take.
+const cleanupTime = 10 * time.Second
+
+// errUploadsBusy says that the process receives as many uploads as it can.
+var errUploadsBusy = &intake.Error{
+	Code: intake.CodeServiceUnavailable, Message: statement.UploadsBusy, Fields: form.Errors{{Field: "file", Message: statement.UploadsBusy}},
+}
+
+// AddDocument stores an upload with the session while it is read: PDF, JPEG,
+// PNG or HEIC by its content, at most 10 MiB, at most 20 a session (D23). It
+// is saved at once. No byte is stored if the session is closed or full, or has
+// used up its uploadBudget. What is refused later is deleted before AddDocument
+// returns. Errors: validation_error on file or category, unavailable, those of
+// a session that isn't open, and those of reading Content and Rest.
 func (s *Service) AddDocument(ctx context.Context, id intake.SessionID, upload Upload) error {
-	if !knownCategory(upload.Category) {
-		return uploadError("category", statement.NoCategory)
+	if upload.Rest == nil {
+		category := upload.Category
+		upload.Rest = func() (string, error) { return category, nil }
+		if !statement.KnownCategory(category) {
+			return uploadError("category", statement.NoCategory)
+		}
 	}
-	content, err := io.ReadAll(io.LimitReader(upload.Content, statement.MaxDocumentBytes+1))
+	end, err := s.uploads.begin(id)
 	if err != nil {
 		return err
 	}
-	contentType, err := checkContent(content)
-	if err != nil {
+	defer end()
+	document := &db.Document{ID: intake.NewDocumentID(), SessionID: id}
+	content := &limited{r: bufio.NewReader(upload.Content), n: &document.SizeBytes}
+	if document.ContentType, err = content.sniff(); err != nil {
 		return err
 	}
-	now := s.Clock.Now()
-	sum := sha256.Sum256(content)
-	document := &db.Document{
-		ID: intake.NewDocumentID(), SessionID: id, Category: upload.Category, FileName: cleanFileName(upload.FileName, contentType),
-		ContentType: contentType, SizeBytes: int64(len(content)), SHA256: sum[:], UploadedAt: now,
-	}
-	// A closed form takes no bytes; whether it is open still is seen below.
-	session, err := s.DB.SessionByID(ctx, id)
-	if err != nil {
-		return orCode(err, errSessionNotFound)
-	}
-	if conflict := session.Conflict(now); conflict != nil {
-		return conflict
-	}
-	if err := s.DB.ReserveBlob(ctx, document.ID, now); err != nil {
+	if err := s.reserveUpload(ctx, id); err != nil {
 		return err
 	}
-	if err := s.Blobs.Put(ctx, document.ID.String(), bytes.NewReader(content)); err != nil {
-		return err
+	err = s.receive(ctx, document, upload, content)
+	if err == nil {
+		err = s.change(ctx, id, func(tx *db.Tx, _ *intake.Session, _ time.Time) error {
+			if err := roomForOne(ctx, tx, id); err != nil {
+				return err
+			}
+			return tx.InsertDocument(ctx, document)
+		})
 	}
+	s.settleUpload(ctx, document, err == nil)
+	return err
+}
+
+// roomForOne is an error if the session has as many documents as it can.
+func roomForOne(ctx context.Context, tx *db.Tx, id intake.SessionID) error {
+	existing, err := tx.Documents(ctx, id)
+	if err == nil && len(existing) >= statement.MaxDocuments {
+		err = uploadError("file", statement.TooManyFiles)
+	}
+	return err
+}
+
+// reserveUpload takes room for the largest file from an open session's budget
+// of uploads. settleUpload gives back what the file did not need.
+func (s *Service) reserveUpload(ctx context.Context, id intake.SessionID) error {
 	return s.change(ctx, id, func(tx *db.Tx, _ *intake.Session, _ time.Time) error {
-		existing, err := tx.Documents(ctx, id)
-		if err != nil {
+		if err := roomForOne(ctx, tx, id); err != nil {
 			return err
 		}
-		if len(existing) >= statement.MaxDocuments {
-			return uploadError("file", statement.TooManyFiles)
+		err := tx.ReserveUpload(ctx, id, statement.MaxDocumentBytes, statement.MaxUploadedBytes)
+		if errors.Is(err, db.ErrNotFound) {
+			return uploadError("file", statement.TooMuchUploaded)
 		}
-		return tx.InsertDocument(ctx, document)
+		return err
 	})
+}
+
+// settleUpload counts what was received of a document, and deletes its bytes
+// if it is not kept. It works after the customer has gone, too. If it fails,
+// the upkeep job deletes the bytes.
+func (s *Service) settleUpload(ctx context.Context, document *db.Document, kept bool) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+	defer cancel()
+	err := s.DB.SettleUpload(ctx, document.SessionID, statement.MaxDocumentBytes-document.SizeBytes)
+	if !kept {
+		deleting := s.Blobs.Delete(ctx, document.ID.String())
+		if deleting == nil {
+			deleting = s.DB.ForgetBlob(ctx, document.ID)
+		}
+		err = errors.Join(err, deleting)
+	}
+	if err != nil {
+		s.Logger.ErrorContext(ctx, "clean up after an upload", "document_id", document.ID.String(), "error", err)
+	}
+}
+
+// receive stores the upload's bytes as they are read and completes the
+// document. It counts the bytes in SizeBytes if it fails, too.
+func (s *Service) receive(ctx context.Context, document *db.Document, upload Upload, content io.Reader) (err error) {
+	document.FileName, document.UploadedAt = cleanFileName(upload.FileName, document.ContentType), s.Clock.Now()
+	if err := s.DB.ReserveBlob(ctx, document.ID, document.UploadedAt); err != nil {
+		return err
+	}
+	if err := s.put(ctx, document, content); err != nil {
+		return err
+	}
+	document.Category, err = upload.Rest()
+	if err == nil && !statement.KnownCategory(document.Category) {
+		err = uploadError("category", statement.NoCategory)
+	}
+	return err
+}
+
+// put stores a document's content, hashes it and checks a picture's size, all
+// in one pass and in constant memory.
+func (s *Service) put(ctx context.Context, document *db.Document, content io.Reader) error {
+	hash := sha256.New()
+	into := io.Writer(hash)
+	check := func() error { return nil }
+	if document.ContentType == "image/jpeg" || document.ContentType == "image/png" {
+		var picture io.Writer
+		picture, check = checkPicture()
+		into = io.MultiWriter(hash, picture)
+	}
+	err := s.Blobs.Put(ctx, document.ID.String(), io.TeeReader(content, into))
+	if problem := check(); err == nil {
+		err = problem
+	}
+	document.SHA256 = hash.Sum(nil)
+	return err
+}
+
+// checkPicture returns a writer for a picture's bytes and a function that ends
+// it and says what is wrong with the picture. A phone's JPEG can name its size
+// after megabytes of metadata, so no fixed part of its beginning suffices.
+func checkPicture() (io.Writer, func() error) {
+	r, w := io.Pipe()
+	var problem error
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		config, _, err := image.DecodeConfig(r)
+		switch {
+		case err != nil:
+			problem = uploadError("file", statement.FileDamaged)
+		case config.Width*config.Height > maxPixels:
+			problem = uploadError("file", statement.PictureTooLarge)
+		default:
+			_, _ = io.Copy(io.Discard, r) // the rest says nothing about the size
+		}
+		_ = r.CloseWithError(problem) // ends the upload at its next write
+	})
+	return w, func() error {
+		_ = w.Close() // never fails
+		wg.Wait()
+		return problem
+	}
+}
+
+// limited reads up to MaxDocumentBytes and counts them; more is an error.
+type limited struct {
+	r *bufio.Reader
+	n *int64
+}
+
+// Read fills p.
+func (l *limited) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
+	if *l.n += int64(n); *l.n > statement.MaxDocumentBytes {
+		*l.n = statement.MaxDocumentBytes
+		return 0, uploadError("file", statement.FileTooLarge)
+	}
+	return n, err
+}
+
+// sniff returns the type of the content by its first bytes, which it leaves to
+// be read.
+func (l *limited) sniff() (string, error) {
+	head, err := l.r.Peek(sniffed)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	contentType := sniff(head)
+	switch {
+	case len(head) == 0:
+		return "", uploadError("file", statement.FileEmpty)
+	case contentType == "":
+		return "", uploadError("file", statement.FileTypeUnknown)
+	}
+	return contentType, nil
+}
+
+// uploads are those that this process receives. The zero value is none.
+type uploads struct {
+	mu   sync.Mutex
+	from map[intake.SessionID]bool
+}
+
+// begin admits an upload of the session until end is called: one of a session,
+// uploadsAtOnce of all. Other processes count their own; what a session stores
+// is bounded in the database.
+func (u *uploads) begin(id intake.SessionID) (end func(), err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	switch {
+	case u.from[id]:
+		return nil, uploadError("file", statement.UploadRunning)
+	case len(u.from) >= uploadsAtOnce:
+		return nil, errUploadsBusy
+	case u.from == nil:
+		u.from = map[intake.SessionID]bool{}
+	}
+	u.from[id] = true
+	return func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		delete(u.from, id)
+	}, nil
 }
 
 // RemoveDocument deletes a document of an open session; one that isn't there
@@ -94,38 +268,8 @@ func uploadError(field, message string) error {
 	return intake.FieldError(intake.CodeValidation, field, message)
 }
 
-func knownCategory(code string) bool {
-	for _, o := range statement.DocumentCategories {
-		if o.Code == code {
-			return true
-		}
-	}
-	return false
-}
-
-// checkContent returns the content's type, or what is wrong with it.
-func checkContent(content []byte) (string, error) {
-	switch {
-	case len(content) == 0:
-		return "", uploadError("file", statement.FileEmpty)
-	case len(content) > statement.MaxDocumentBytes:
-		return "", uploadError("file", statement.FileTooLarge)
-	}
-	contentType := sniff(content)
-	if contentType == "" {
-		return "", uploadError("file", statement.FileTypeUnknown)
-	}
-	if contentType == "image/jpeg" || contentType == "image/png" {
-		config, _, err := image.DecodeConfig(bytes.NewReader(content))
-		if err != nil {
-			return "", uploadError("file", statement.FileDamaged)
-		}
-		if config.Width*config.Height > maxPixels {
-			return "", uploadError("file", statement.PictureTooLarge)
-		}
-	}
-	return contentType, nil
-}
+// sniffed is how many bytes sniff needs.
+const sniffed = 12
 
 // sniff tells the accepted types by their first bytes, "" for any other.
 func sniff(content []byte) string {

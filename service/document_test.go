@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"candor/blob"
@@ -100,16 +101,20 @@ func TestUploads(t *testing.T) {
 	}
 }
 
-// Uploads side by side never exceed 20.
+// Uploads to several processes side by side never exceed 20.
 func TestTwentyDocuments(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	id := b.opened().ID
+	for range 15 {
+		b.ok(b.upload(id, "other", "a.pdf", "%PDF-"))
+	}
 	var wg sync.WaitGroup
 	var taken, refused atomic.Int32
-	for range 30 {
+	for range 15 {
+		process := service.New(b.Config)
 		wg.Go(func() {
-			err := b.upload(id, "other", "a.pdf", "%PDF-")
+			err := process.AddDocument(b.ctx, id, service.Upload{Category: "other", Content: strings.NewReader("%PDF-")})
 			switch {
 			case err == nil:
 				taken.Add(1)
@@ -122,15 +127,169 @@ func TestTwentyDocuments(t *testing.T) {
 	}
 	wg.Wait()
 	docs, err := b.DB.Documents(b.ctx, id)
-	if err != nil || len(docs) != 20 || taken.Load() != 20 || refused.Load() != 10 {
-		t.Errorf("%d documents, %d taken, %d refused, %v; want 20, 20, 10", len(docs), taken.Load(), refused.Load(), err)
+	if err != nil || len(docs) != 20 || taken.Load() != 5 || refused.Load() != 10 {
+		t.Errorf("%d documents, %d taken, %d refused, %v; want 20, 5, 10", len(docs), taken.Load(), refused.Load(), err)
 	}
-	garbage, err := b.DB.BlobGarbage(b.ctx, start, 100)
-	if err != nil || len(garbage) != 10 {
-		t.Errorf("%d blobs of refused uploads are known as garbage, %v; want 10", len(garbage), err)
+	if n := b.count("SELECT count(*) FROM blob_garbage"); n != 0 {
+		t.Errorf("%d blobs of refused uploads are left", n)
+	}
+	if n := b.count("SELECT uploaded_bytes FROM session WHERE id = $1", id); n < 20*5 || n > 30*5 {
+		t.Errorf("%d bytes are counted for 20 documents of 5 bytes and up to 10 refused ones", n)
 	}
 	b.ok(b.RemoveDocument(b.ctx, id, docs[0].ID))
 	b.ok(b.upload(id, "other", "a.pdf", "%PDF-"))
+}
+
+// watchedStore counts what is stored and not deleted.
+type watchedStore struct {
+	blob.Store
+	stored atomic.Int32
+	left   sync.Map
+}
+
+func (s *watchedStore) Put(ctx context.Context, id string, r io.Reader) error {
+	s.stored.Add(1)
+	s.left.Store(id, true)
+	return s.Store.Put(ctx, id, r)
+}
+
+func (s *watchedStore) Delete(ctx context.Context, id string) error {
+	s.left.Delete(id)
+	return s.Store.Delete(ctx, id)
+}
+
+func (s *watchedStore) count() (n int) {
+	s.left.Range(func(any, any) bool { n++; return true })
+	return n
+}
+
+func TestRefusedUploadsLeaveNothing(t *testing.T) {
+	t.Parallel()
+	store := &watchedStore{}
+	b := newBench(t, func(c *service.Config) { store.Store, c.Blobs = c.Blobs, store })
+	id := b.opened().ID
+	gone := errors.New("the customer is gone")
+	pdf := func(n int) io.Reader { return strings.NewReader("%PDF-" + strings.Repeat("x", n-5)) }
+	category := func(c string, err error) func() (string, error) { return func() (string, error) { return c, err } }
+	tests := []struct {
+		name    string
+		upload  service.Upload
+		stored  int32 // that reached the store
+		counted int
+	}{
+		{"wrong type", service.Upload{Category: "other", Content: strings.NewReader("MZ")}, 0, 0},
+		{"too large", service.Upload{Category: "other", Content: pdf(statement.MaxDocumentBytes + 1)}, 1, statement.MaxDocumentBytes},
+		{"gone half-way", service.Upload{Category: "other", Content: io.MultiReader(pdf(70_000), iotest.ErrReader(gone))}, 1, 70_000},
+		{"wrong category after it", service.Upload{Content: pdf(1000), Rest: category("selfie", nil)}, 1, 1000},
+		{"gone after it", service.Upload{Content: pdf(1000), Rest: category("", gone)}, 1, 1000},
+		{"bomb", service.Upload{Category: "other", Content: strings.NewReader(bomb(t))}, 1, len(bomb(t))},
+		{"late bomb", service.Upload{Category: "other", Content: strings.NewReader(latePhoto(t, 0xffff))}, 1, -1},
+	}
+	for _, tt := range tests {
+		before, total := store.stored.Load(), b.count("SELECT uploaded_bytes FROM session WHERE id = $1", id)
+		if err := b.AddDocument(b.ctx, id, tt.upload); err == nil {
+			t.Errorf("%s is taken", tt.name)
+		}
+		if got := store.stored.Load() - before; got != tt.stored {
+			t.Errorf("%s: stored %d times, want %d", tt.name, got, tt.stored)
+		}
+		if got := b.count("SELECT uploaded_bytes FROM session WHERE id = $1", id) - total; got != tt.counted && tt.counted >= 0 {
+			t.Errorf("%s: %d bytes are counted, want %d", tt.name, got, tt.counted)
+		}
+		if left := b.count("SELECT (SELECT count(*) FROM blob_garbage) + (SELECT count(*) FROM document)"); left != 0 || store.count() != 0 {
+			t.Fatalf("%s: %d rows and %d blobs are left", tt.name, left, store.count())
+		}
+	}
+	b.ok(b.upload(id, "other", "a.jpg", latePhoto(t, 3000)))
+	b.ok(b.AddDocument(b.ctx, id, service.Upload{Content: pdf(1000), Rest: category("other", nil)}))
+	if store.count() != 2 {
+		t.Errorf("%d blobs of 2 documents", store.count())
+	}
+}
+
+// latePhoto is a JPEG that says that it is so wide and high after 2 MB of
+// metadata, as phones write them.
+func latePhoto(t *testing.T, side uint16) string {
+	t.Helper()
+	photo := picture(t, func(w io.Writer, m image.Image) error { return jpeg.Encode(w, m, nil) })
+	size := strings.Index(photo, "\xff\xc0") + 5
+	sides := binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(nil, side), side)
+	metadata := "\xff\xe1\xff\xff" + strings.Repeat("m", 0xffff-2)
+	return photo[:2] + strings.Repeat(metadata, 32) + photo[2:size] + string(sides) + photo[size+4:]
+}
+
+// One session uploads one file at a time; others aren't kept waiting.
+func TestUploadsAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	running := func(ids ...intake.SessionID) (finish func()) {
+		var wg sync.WaitGroup
+		var writers []*io.PipeWriter
+		for _, id := range ids {
+			r, w := io.Pipe()
+			wg.Go(func() {
+				if err := b.AddDocument(b.ctx, id, service.Upload{Category: "other", Content: r}); err != nil {
+					t.Error(err)
+				}
+			})
+			_, err := w.Write([]byte("%PDF-1.7 that has begun"))
+			b.ok(err)
+			writers = append(writers, w)
+		}
+		return func() {
+			for _, w := range writers {
+				b.ok(w.Close())
+			}
+			wg.Wait()
+		}
+	}
+	first, second := b.opened().ID, b.opened().ID
+	finish := running(first)
+	var refusal *intake.Error
+	if err := b.upload(first, "other", "a.pdf", "%PDF-"); !errors.As(err, &refusal) || refusal.Message != statement.UploadRunning {
+		t.Errorf("a second upload of the session: %v, want %q", err, statement.UploadRunning)
+	}
+	b.ok(b.upload(second, "other", "a.pdf", "%PDF-"))
+	finish()
+	b.ok(b.upload(first, "other", "a.pdf", "%PDF-"))
+
+	many := make([]intake.SessionID, 32)
+	for i := range many {
+		many[i] = b.opened().ID
+	}
+	finish = running(many...)
+	if err := b.upload(first, "other", "a.pdf", "%PDF-"); !errors.Is(err, &intake.Error{Code: intake.CodeServiceUnavailable}) {
+		t.Errorf("upload 33 of the process: %v, want service_unavailable", err)
+	}
+	finish()
+	b.ok(b.upload(first, "other", "a.pdf", "%PDF-"))
+}
+
+// A session's uploads are bounded for its life, removed and refused ones
+// included.
+func TestUploadBudget(t *testing.T) {
+	t.Parallel()
+	store := &watchedStore{}
+	b := newBench(t, func(c *service.Config) { store.Store, c.Blobs = c.Blobs, store })
+	id := b.opened().ID
+	used := func(n int) {
+		b.Helper()
+		_, err := b.DB.ExecContext(b.ctx, "UPDATE session SET uploaded_bytes = $2 WHERE id = $1", id, n)
+		b.ok(err)
+	}
+	used(statement.MaxUploadedBytes - statement.MaxDocumentBytes)
+	b.ok(b.upload(id, "other", "a.pdf", "%PDF-"))
+	var refusal *intake.Error
+	if err := b.upload(id, "other", "a.pdf", "%PDF-"); !errors.As(err, &refusal) || refusal.Message != statement.TooMuchUploaded {
+		t.Errorf("an upload beyond the budget: %v, want %q", err, statement.TooMuchUploaded)
+	}
+	if got := b.count("SELECT uploaded_bytes FROM session WHERE id = $1", id); got != statement.MaxUploadedBytes-statement.MaxDocumentBytes+5 {
+		t.Errorf("%d bytes are counted", got)
+	}
+	if store.stored.Load() != 1 {
+		t.Errorf("%d uploads were stored, want 1", store.stored.Load())
+	}
+	b.ok(b.upload(b.opened().ID, "other", "a.pdf", "%PDF-"))
 }
 
 // dyingStore writes the blob and then fails, as a process that is killed
@@ -143,6 +302,8 @@ func (s dyingStore) Put(ctx context.Context, id string, r io.Reader) error {
 	}
 	return errors.New("killed")
 }
+
+func (s dyingStore) Delete(context.Context, string) error { return errors.New("killed") }
 
 func TestCrashLeavesGarbageThatIsKnown(t *testing.T) {
 	t.Parallel()

@@ -46,6 +46,7 @@ type Service struct {
 	books        *billing.Books
 	secretsLease time.Duration
 	testEvents   inFlight
+	uploads      uploads
 	keyUses      *keyUses
 	drawing      chan struct{} // holds who draws a logo: one at once, since it can take 100 MB
 }

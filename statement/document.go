@@ -1,11 +1,18 @@
 package statement
 
-import "candor/form"
+import (
+	"slices"
+
+	"candor/form"
+)
 
 // Limits of uploads (D23).
 const (
 	MaxDocuments     = 20
 	MaxDocumentBytes = 10 << 20
+	// MaxUploadedBytes is what a session may upload in all, refused and removed
+	// files included: twice what it can keep.
+	MaxUploadedBytes = 2 * MaxDocuments * MaxDocumentBytes
 )
 
 // What the customer is told of a file that isn't taken.
@@ -17,6 +24,9 @@ const (
 	FileTooLarge    = "The selected file must be 10 MB or smaller"
 	FileTypeUnknown = "The selected file must be a PDF, JPEG, PNG or HEIC"
 	FileDamaged     = "The selected file is damaged. Take the photo again or choose another file"
+	UploadRunning   = "Another file is being uploaded. Wait until it is done"
+	UploadsBusy     = "Many files are being uploaded at the moment. Wait a minute, then upload yours again"
+	TooMuchUploaded = "This statement has taken as many uploads as it can. Send further documents in another way"
 	PictureTooLarge = "The selected picture has too many pixels. Take a smaller photo"
 )
 
@@ -39,6 +49,11 @@ var DocumentCategories = []form.Option{
 	{Code: "tax_return", Label: "Tax return"},
 	{Code: "loan_statement", Label: "Loan or credit card statement"},
 	{Code: "other", Label: "Something else"},
+}
+
+// KnownCategory reports whether a document can be that.
+func KnownCategory(code string) bool {
+	return slices.ContainsFunc(DocumentCategories, func(o form.Option) bool { return o.Code == code })
 }
 
 // CategoryLabel is what a document category is called.

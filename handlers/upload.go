@@ -1,0 +1,111 @@
+package handlers
+
+import (
+	"errors"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/intake"
+)
+
+const (
+	// uploadTime is enough for the largest file over a slow mobile line.
+	uploadTime = 10 * time.Minute
+	// A browser shows the answer to a file that is too large only once it has
+	// sent it, so that much more is read and thrown away.
+	drainBytes = 64 << 20
+	drainTime  = 30 * time.Second
+	// maxFieldBytes is what is kept of a field beside a file.
+	maxFieldBytes = 4 << 10
+)
+
+// uploadFields are the fields of the forms that take a file.
+var uploadFields = []string{"action", "category", "file", "from"}
+
+// An upload is a posted form with a file, read part by part: the file is never
+// held in memory.
+type upload struct {
+	values  url.Values // of the uploadFields that were read
+	hasFile bool       // a file was chosen
+	refusal error      // why the file was not stored, nil if it was
+
+	parts *multipart.Reader
+	end   error // why there are no more parts: io.EOF after the last one
+}
+
+// readUpload reads a form and hands its first file to store as it comes in;
+// store's error becomes the upload's refusal. It reads to the form's end if the
+// file is refused, too, since a browser shows the answer only then. More than
+// that many bytes are refused as tooMuch.
+func readUpload(c echo.Context, most int64, tooMuch string, store func(u *upload, name string, content io.Reader) error) (*upload, error) {
+	r := c.Request()
+	isMultipart, err := isMultipart(r)
+	if err != nil {
+		return nil, err
+	}
+	if !isMultipart {
+		values, err := formValues(c)
+		return &upload{values: values}, err
+	}
+	defer within(c, uploadTime)()
+	body := r.Body
+	r.Body = http.MaxBytesReader(c.Response(), body, most)
+	u := &upload{values: url.Values{}}
+	if u.parts, err = r.MultipartReader(); err != nil {
+		return nil, unreadable(err)
+	}
+	for file := u.nextFile(); file != nil; file = u.nextFile() {
+		if !u.hasFile {
+			u.hasFile = true
+			u.refusal = store(u, file.FileName(), file)
+		}
+	}
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(u.end, &tooLarge):
+		defer within(c, drainTime)()
+		_, _ = io.CopyN(io.Discard, body, drainBytes) // the connection is closed after the answer anyway
+		u.hasFile, u.refusal = true, intake.FieldError(intake.CodeValidation, "file", tooMuch)
+	case !errors.Is(u.end, io.EOF):
+		return nil, unreadable(u.end)
+	}
+	return u, nil
+}
+
+// nextFile reads fields up to the next chosen file and returns that, nil after
+// the last part.
+func (u *upload) nextFile() *multipart.Part {
+	for u.end == nil {
+		var part *multipart.Part
+		if part, u.end = u.parts.NextPart(); u.end != nil {
+			break
+		}
+		name := part.FormName()
+		if name == "file" && part.FileName() != "" {
+			return part
+		}
+		if !slices.Contains(uploadFields, name) || u.values.Has(name) {
+			continue
+		}
+		var value []byte
+		value, u.end = io.ReadAll(io.LimitReader(part, maxFieldBytes))
+		u.values.Set(name, string(value))
+	}
+	return nil
+}
+
+// readRest reads the fields after the first file.
+func (u *upload) readRest() error {
+	for u.nextFile() != nil {
+	}
+	if errors.Is(u.end, io.EOF) {
+		return nil
+	}
+	return u.end
+}
