@@ -72,6 +72,13 @@ func (tx *Tx) DeleteStaffSession(ctx context.Context, staff intake.StaffID, id i
 	return changedOne(result, err, "delete staff session")
 }
 
+// ReplaceStaffSession ends the session of a token, if there is one: the browser
+// that held it gets another.
+func (tx *Tx) ReplaceStaffSession(ctx context.Context, tokenHash []byte) error {
+	_, err := tx.ExecContext(ctx, `DELETE FROM staff_session WHERE token_hash = $1`, tokenHash)
+	return wrap(err, "replace staff session")
+}
+
 // DeleteOtherStaffSessions ends all of a staff user's sessions but one, and
 // returns how many. The zero id keeps none.
 func (tx *Tx) DeleteOtherStaffSessions(ctx context.Context, staff intake.StaffID, keep intake.StaffSessionID) (int, error) {

@@ -167,7 +167,7 @@ func (s *Server) showInvitation(c echo.Context) error {
 // acceptInvitation makes the invited person a staff user, signed in.
 func (s *Server) acceptInvitation(c echo.Context) error {
 	ctx := c.Request().Context()
-	token, err := s.Service.AcceptInvitation(ctx, letterToken(c), c.FormValue("name"), c.FormValue("new_password"), visitor(c))
+	token, err := s.Service.AcceptInvitation(ctx, letterToken(c), c.FormValue("name"), c.FormValue("new_password"), s.newcomer(c))
 	if wrong, ok := wrongFields(err, "new_password"); ok {
 		invitation, checkErr := s.Service.Invitation(ctx, letterToken(c))
 		if checkErr != nil {
@@ -223,7 +223,7 @@ func (s *Server) showVerify(c echo.Context) error {
 // verify opens the account and signs its owner in.
 func (s *Server) verify(c echo.Context) error {
 	ctx := c.Request().Context()
-	token, err := s.Service.OpenAccount(ctx, letterToken(c), c.FormValue("password"), visitor(c))
+	token, err := s.Service.OpenAccount(ctx, letterToken(c), c.FormValue("password"), s.newcomer(c))
 	if wrong, ok := wrongFields(err, "password"); ok {
 		email, checkErr := s.Service.CheckSignUp(ctx, letterToken(c))
 		if checkErr != nil {

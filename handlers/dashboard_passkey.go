@@ -59,7 +59,7 @@ func (s *Server) passkeyPage(c echo.Context, status int, wrong []views.ErrorItem
 
 // takePasskey signs the passkey's owner in.
 func (s *Server) takePasskey(c echo.Context) error {
-	token, err := s.Service.SignInByPasskey(c.Request().Context(), c.FormValue("token"), c.FormValue("response"), visitor(c))
+	token, err := s.Service.SignInByPasskey(c.Request().Context(), c.FormValue("token"), c.FormValue("response"), s.newcomer(c))
 	if status, message, ok := refusal(err); ok {
 		return s.passkeyPage(c, status, []views.ErrorItem{{Target: "passkey", Message: message}})
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"candor/intake"
+	"candor/service"
 	"candor/views"
 	"candor/views/dashboard"
 )
@@ -39,7 +40,7 @@ func (s *Server) signIn(c echo.Context) error {
 	if len(page.Problems) > 0 {
 		return render(c, http.StatusUnprocessableEntity, dashboard.SignIn(page))
 	}
-	token, session, err := s.Service.SignIn(c.Request().Context(), page.Email, c.FormValue("password"), visitor(c))
+	token, session, err := s.Service.SignIn(c.Request().Context(), page.Email, c.FormValue("password"), s.newcomer(c))
 	if status, message, ok := refusal(err); ok {
 		page.Problems = []views.ErrorItem{{Target: "email", Message: message}}
 		return render(c, status, dashboard.SignIn(page))
@@ -67,6 +68,15 @@ func refusal(err error) (status int, message string, ok bool) {
 		status = http.StatusUnprocessableEntity // a page asks again; 401 would ask the browser to
 	}
 	return status, own.Message, true
+}
+
+// newcomer is a visitor who signs in, with the browser's former session.
+func (s *Server) newcomer(c echo.Context) service.Visitor {
+	v := visitor(c)
+	if cookie, err := c.Cookie(s.staff.cookieName()); err == nil {
+		v.StaffToken = cookie.Value
+	}
+	return v
 }
 
 func (s *Server) giveStaffCookie(c echo.Context, token string) error {

@@ -86,6 +86,37 @@ func TestSessionFixation(t *testing.T) {
 	browser.wantPage(browser.get("/dashboard/test"), http.StatusOK)
 }
 
+// TestSigningInEndsTheFormerSession: a browser holds one session. A sign-in
+// ends the one before, also another user's, and only that.
+func TestSigningInEndsTheFormerSession(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	m := b.mailbox()
+	browser, elsewhere, colleague := b.staff(intake.RoleOwner), b.owner(), b.staff(intake.RoleOwner)
+	ended := func(token string) {
+		t.Helper()
+		former := b.stranger()
+		former.cookies[staffCookie] = token
+		former.wantRedirect(former.get("/dashboard/test"), "/dashboard/sign-in?then=%2Fdashboard%2Ftest")
+	}
+	for range 2 {
+		former := browser.cookies[staffCookie]
+		browser.wantPage(browser.post("/dashboard/sign-in", signInForm(b.account.Email, "wrong")), http.StatusUnprocessableEntity)
+		browser.wantPage(browser.get("/dashboard/test"), http.StatusOK)
+		browser.wantRedirect(browser.post("/dashboard/sign-in", signInForm(b.account.Email, b.account.Password)), "/dashboard")
+		ended(former)
+	}
+	former := browser.cookies[staffCookie]
+	_, err := b.service.Invite(t.Context(), b.account.AccountID, someone, newInvitation("new@lender.example", intake.RoleSupport))
+	b.ok(err)
+	browser.openLetter(m.link(m.letter("new@lender.example", "Join Lender & Sons on Candor")), "/dashboard/invitation")
+	browser.wantRedirect(browser.post("/dashboard/invitation", url.Values{"name": {"New"}, "new_password": {goodPassword}}), "/dashboard/test")
+	ended(former)
+	for _, other := range []*staffBrowser{browser, elsewhere, colleague} {
+		other.wantPage(other.get("/dashboard/test"), http.StatusOK)
+	}
+}
+
 func TestStaffSessionsEnd(t *testing.T) {
 	t.Parallel()
 	signedOut := func(browser *staffBrowser) {

@@ -76,8 +76,11 @@ func (s *Service) Form(ctx context.Context, id intake.SessionID) (*FormState, er
 	return state, nil
 }
 
-// Visitor is who opens a form, for the session.accessed event.
-type Visitor struct{ UserAgent, IPAddress string }
+// Visitor is who opens a form or signs in.
+type Visitor struct {
+	UserAgent, IPAddress string
+	StaffToken           string // of the browser's staff session, which a sign-in ends; "" for none
+}
 
 // OpenForm records that the customer opened the form: the first time makes
 // the session in_progress and sends session.accessed. The caller leaves out

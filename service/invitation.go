@@ -176,7 +176,7 @@ func (s *Service) AcceptInvitation(ctx context.Context, token, name, password st
 		if err := tx.InsertStaff(ctx, &staff, hash); err != nil {
 			return err
 		}
-		if err := tx.InsertStaffSession(ctx, session, tokenHash); err != nil {
+		if err := s.startStaffSession(ctx, tx, session, tokenHash, from); err != nil {
 			return err
 		}
 		return s.audit(ctx, tx, i.AccountID, session.Actor(), deed{

@@ -259,7 +259,7 @@ func (s *Service) SignInByPasskey(ctx context.Context, token, response string, f
 		if err := tx.UsePasskey(ctx, owner.staff.ID, credential.ID, stored, s.Clock.Now()); err != nil {
 			return orCode(err, errPasskey)
 		}
-		if err := tx.InsertStaffSession(ctx, session, tokenHash); err != nil {
+		if err := s.startStaffSession(ctx, tx, session, tokenHash, from); err != nil {
 			return err
 		}
 		return s.auditSignIn(ctx, tx, session, from)

@@ -61,7 +61,7 @@ func (s *Service) SignIn(ctx context.Context, email, password string, from Visit
 		if now.TwoStep {
 			session.Stage, session.ExpiresAt = intake.SignInPassword, session.StartedAt.Add(intake.StaffHalfOpen)
 		}
-		if err := tx.InsertStaffSession(ctx, session, tokenHash); err != nil {
+		if err := s.startStaffSession(ctx, tx, session, tokenHash, from); err != nil {
 			return err
 		}
 		if err := tx.ForgetSignInAttempts(ctx, subject); err != nil {
@@ -131,6 +131,17 @@ func (s *Service) newStaffSession(staff intake.Staff, from Visitor) *intake.Staf
 		Staff: staff, SessionID: intake.NewStaffSessionID(), Stage: intake.SignInFull, StartedAt: now, SeenAt: now, ConfirmedAt: now,
 		ExpiresAt: now.Add(intake.StaffLifetime), Address: from.IPAddress, UserAgent: from.UserAgent,
 	}
+}
+
+// startStaffSession stores a new session and ends the browser's former one, so
+// that no session lives on without a cookie that could sign it out.
+func (s *Service) startStaffSession(ctx context.Context, tx *db.Tx, session *intake.StaffSession, tokenHash []byte, from Visitor) error {
+	if from.StaffToken != "" {
+		if err := tx.ReplaceStaffSession(ctx, intake.HashToken(from.StaffToken)); err != nil {
+			return err
+		}
+	}
+	return tx.InsertStaffSession(ctx, session, tokenHash)
 }
 
 // StaffSession returns the live session of a token, or unauthorized. What it

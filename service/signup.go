@@ -90,7 +90,7 @@ func (s *Service) OpenAccount(ctx context.Context, token, password string, from 
 				return err
 			}
 		}
-		if err := tx.InsertStaffSession(ctx, session, tokenHash); err != nil {
+		if err := s.startStaffSession(ctx, tx, session, tokenHash, from); err != nil {
 			return err
 		}
 		return s.audit(ctx, tx, account.ID, session.Actor(), deed{Action: intake.AuditAccountOpened, TargetID: account.ID.String(), TargetName: account.Name})
