@@ -78,7 +78,7 @@ func TestChangePasswordIsThrottled(t *testing.T) {
 }
 
 var secretOnPage = regexp.MustCompile(`id="totp-secret">([A-Z2-7 ]+)<`)
-var recoveryOnPage = regexp.MustCompile(`[a-z0-9]{4}-[a-z0-9]{4}-[a-z0-9]{4}-[a-z0-9]{4}`)
+var recoveryOnPage = regexp.MustCompile(`[a-z0-9]{4}(?:-[a-z0-9]{4}){5}\b`)
 
 // code is what an authenticator app shows at the bench's time, so many periods
 // off.
@@ -218,6 +218,28 @@ func TestRecoveryCodes(t *testing.T) {
 		t.Error("recovery codes are stored in clear")
 	}
 	b.wantNoTrace(append(recovery, renewed...)...)
+}
+
+// TestRecoveryCodesAreLong: a recovery code has at least 112 bits, and one that
+// was made before, with 80, still signs in.
+func TestRecoveryCodesAreLong(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	_, recovery := b.owner().twoStep()
+	const alphabet = "abcdefghjkmnpqrstvwxyz0123456789" // 5 bits a character
+	seen := map[string]bool{}
+	for _, code := range recovery {
+		plain := strings.ReplaceAll(code, "-", "")
+		if 5*len(plain) < 112 || strings.Trim(plain, alphabet) != "" || seen[plain] {
+			t.Errorf("recovery code %q: want at least 112 bits of %s, each code once", code, alphabet)
+		}
+		seen[plain] = true
+	}
+	_, err := b.db.ExecContext(t.Context(), `
+		INSERT INTO staff_recovery_code (staff_id, hash) SELECT staff_id, sha256('abcd1234efgh5678') FROM staff_recovery_code LIMIT 1`)
+	b.ok(err)
+	half := b.halfIn()
+	half.wantRedirect(half.post("/dashboard/sign-in/code", codeForm("ABCD-1234 efgh–5678")), "/dashboard")
 }
 
 func TestTurnTwoStepOff(t *testing.T) {

@@ -238,10 +238,15 @@ func typedCode(code string) string { return joined(strings.ToLower(code)) }
 // recoveryAlphabet has no letters and digits that look alike.
 const recoveryAlphabet = "abcdefghjkmnpqrstvwxyz0123456789"
 
-// newRecoveryCodes returns codes of 80 bits and what is stored of them.
+// recoveryLength is how many characters of 5 bits a recovery code has: 120 bits
+// can't be found from the stored SHA-256. Codes made before had 16 and still work.
+const recoveryLength = 24
+
+// newRecoveryCodes returns recovery codes and what is stored of them. Groups of
+// four can be typed from paper; typedCode takes them in any case and spacing.
 func newRecoveryCodes() (codes []string, hashes [][]byte) {
 	for range recoveryCodes {
-		random := make([]byte, 16)
+		random := make([]byte, recoveryLength)
 		_, _ = rand.Read(random) // never fails
 		var code strings.Builder
 		for i, b := range random {
