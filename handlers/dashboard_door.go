@@ -65,20 +65,13 @@ func (s *Server) openLetter(path string) echo.HandlerFunc {
 }
 
 func (s *Server) letterCookie(path, token string, seconds int) *http.Cookie {
-	return &http.Cookie{
-		Name: letterCookie, Value: url.QueryEscape(token), Path: dashboard.Root + path, MaxAge: seconds,
-		HttpOnly: true, Secure: !s.Development, SameSite: http.SameSiteLaxMode,
-	}
+	return s.cookie(letterCookie, url.QueryEscape(token), dashboard.Root+path, seconds)
 }
 
 // letterToken is the token of the letter whose link the browser has opened, ""
 // without one.
-func letterToken(c echo.Context) string {
-	cookie, err := c.Cookie(letterCookie)
-	if err != nil {
-		return ""
-	}
-	return cookie.Value
+func (s *Server) letterToken(c echo.Context) string {
+	return s.sentCookie(c, letterCookie, dashboard.Root)
 }
 
 // linkGone answers a link that works no more with a page that says what can be
@@ -127,7 +120,7 @@ func statusOfWrong(err error) int {
 }
 
 func (s *Server) showReset(c echo.Context) error {
-	email, err := s.Service.CheckReset(c.Request().Context(), letterToken(c))
+	email, err := s.Service.CheckReset(c.Request().Context(), s.letterToken(c))
 	if err != nil {
 		return s.linkGone(c, err)
 	}
@@ -138,9 +131,9 @@ func (s *Server) showReset(c echo.Context) error {
 // and all.
 func (s *Server) reset(c echo.Context) error {
 	ctx := c.Request().Context()
-	err := s.Service.Reset(ctx, letterToken(c), c.FormValue("new_password"), visitor(c))
+	err := s.Service.Reset(ctx, s.letterToken(c), c.FormValue("new_password"), visitor(c))
 	if wrong, ok := wrongFields(err, "new_password"); ok {
-		email, checkErr := s.Service.CheckReset(ctx, letterToken(c))
+		email, checkErr := s.Service.CheckReset(ctx, s.letterToken(c))
 		if checkErr != nil {
 			return s.linkGone(c, checkErr)
 		}
@@ -156,7 +149,7 @@ func (s *Server) reset(c echo.Context) error {
 }
 
 func (s *Server) showInvitation(c echo.Context) error {
-	invitation, err := s.Service.Invitation(c.Request().Context(), letterToken(c))
+	invitation, err := s.Service.Invitation(c.Request().Context(), s.letterToken(c))
 	if err != nil {
 		return s.linkGone(c, err)
 	}
@@ -167,9 +160,9 @@ func (s *Server) showInvitation(c echo.Context) error {
 // acceptInvitation makes the invited person a staff user, signed in.
 func (s *Server) acceptInvitation(c echo.Context) error {
 	ctx := c.Request().Context()
-	token, err := s.Service.AcceptInvitation(ctx, letterToken(c), c.FormValue("name"), c.FormValue("new_password"), s.newcomer(c))
+	token, err := s.Service.AcceptInvitation(ctx, s.letterToken(c), c.FormValue("name"), c.FormValue("new_password"), s.newcomer(c))
 	if wrong, ok := wrongFields(err, "new_password"); ok {
-		invitation, checkErr := s.Service.Invitation(ctx, letterToken(c))
+		invitation, checkErr := s.Service.Invitation(ctx, s.letterToken(c))
 		if checkErr != nil {
 			return s.linkGone(c, checkErr)
 		}
@@ -213,7 +206,7 @@ func (s *Server) signUp(c echo.Context) error {
 }
 
 func (s *Server) showVerify(c echo.Context) error {
-	email, err := s.Service.CheckSignUp(c.Request().Context(), letterToken(c))
+	email, err := s.Service.CheckSignUp(c.Request().Context(), s.letterToken(c))
 	if err != nil {
 		return s.linkGone(c, err)
 	}
@@ -223,9 +216,9 @@ func (s *Server) showVerify(c echo.Context) error {
 // verify opens the account and signs its owner in.
 func (s *Server) verify(c echo.Context) error {
 	ctx := c.Request().Context()
-	token, err := s.Service.OpenAccount(ctx, letterToken(c), c.FormValue("password"), s.newcomer(c))
+	token, err := s.Service.OpenAccount(ctx, s.letterToken(c), c.FormValue("password"), s.newcomer(c))
 	if wrong, ok := wrongFields(err, "password"); ok {
-		email, checkErr := s.Service.CheckSignUp(ctx, letterToken(c))
+		email, checkErr := s.Service.CheckSignUp(ctx, s.letterToken(c))
 		if checkErr != nil {
 			return s.linkGone(c, checkErr)
 		}

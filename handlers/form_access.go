@@ -97,7 +97,7 @@ func (s *Server) grant(c echo.Context, session *intake.Session, signed time.Time
 	if session.Status.Open() || !signed.IsZero() {
 		life = max(life, session.ExpiresAt.Sub(s.Clock.Now()))
 	}
-	cookie := sessions.NewSession(s.access.cookies, formCookie)
+	cookie := sessions.NewSession(s.access.cookies, cookieName(formCookie, formURL(session.ID), !s.Development))
 	cookie.Values["session"] = session.ID.String()
 	if !signed.IsZero() {
 		cookie.Values["signed"] = signed.Unix()
@@ -107,6 +107,22 @@ func (s *Server) grant(c echo.Context, session *intake.Session, signed time.Time
 		HttpOnly: true, Secure: !s.Development, SameSite: http.SameSiteLaxMode,
 	}
 	return cookie.Save(c.Request(), c.Response())
+}
+
+// granted returns when the request's browser signed the session's form, zero
+// for not, or errNoForm if the browser hasn't opened the form by its link.
+func (s *Server) granted(c echo.Context, id intake.SessionID) (signed time.Time, err error) {
+	for _, name := range s.formCookieNames(formCookie) {
+		cookie, err := s.access.cookies.New(c.Request(), name)
+		if err != nil || cookie.Values["session"] != id.String() {
+			continue
+		}
+		if unix, ok := cookie.Values["signed"].(int64); ok {
+			signed = time.Unix(unix, 0).UTC()
+		}
+		return signed, nil
+	}
+	return time.Time{}, errNoForm
 }
 
 // A visit is a request by someone who holds the session's link.
@@ -123,19 +139,16 @@ func (s *Server) visit(c echo.Context) (*visit, error) {
 	if err != nil {
 		return nil, errNoForm
 	}
-	cookie, err := s.access.cookies.New(c.Request(), formCookie)
-	if err != nil || cookie.Values["session"] != id.String() {
-		return nil, errNoForm
+	signed, err := s.granted(c, id)
+	if err != nil {
+		return nil, err
 	}
 	ctx := c.Request().Context()
-	v := &visit{}
-	if unix, ok := cookie.Values["signed"].(int64); ok {
-		v.signed = time.Unix(unix, 0).UTC()
-	}
+	v := &visit{signed: signed}
 	if v.FormState, err = s.Service.Form(ctx, id); err != nil {
 		return nil, err
 	}
-	speakTo(c, v.Account.Languages())
+	s.speakTo(c, v.Account.Languages())
 	v.announce = s.takeNotice(c, id)
 	if !v.Session.Status.Open() || !byPerson(c.Request()) {
 		return v, nil

@@ -321,7 +321,7 @@ func TestLogsTellNothingPersonal(t *testing.T) {
 	if strings.Count(lines, "\n") < 14 {
 		t.Fatalf("only these log lines:\n%s", lines)
 	}
-	for _, secret := range []string{c.token(c.id), c.cookies["candor_form"], "Zoë", "Zoe", "jo@customer", "zoe.obrien", "98750", "98,750", "secret-query", "payslip"} {
+	for _, secret := range []string{c.token(c.id), c.cookies["__Secure-candor_form"], "Zoë", "Zoe", "jo@customer", "zoe.obrien", "98750", "98,750", "secret-query", "payslip"} {
 		if strings.Contains(lines, secret) {
 			t.Errorf("the log tells %q", secret)
 		}

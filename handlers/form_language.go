@@ -37,10 +37,12 @@ func guessLanguage(next echo.HandlerFunc) echo.HandlerFunc {
 
 // speakTo answers in the language that the visitor of a form has chosen of
 // those offered, or else in the one that the browser asks for.
-func speakTo(c echo.Context, offered []intake.Language) {
-	if cookie, err := c.Cookie(languageCookie); err == nil && slices.Contains(offered, intake.Language(cookie.Value)) {
-		speak(c, intake.Language(cookie.Value))
-		return
+func (s *Server) speakTo(c echo.Context, offered []intake.Language) {
+	for _, name := range s.formCookieNames(languageCookie) {
+		if cookie, err := c.Cookie(name); err == nil && slices.Contains(offered, intake.Language(cookie.Value)) {
+			speak(c, intake.Language(cookie.Value))
+			return
+		}
 	}
 	speak(c, preferred(c.Request(), offered))
 }
@@ -89,9 +91,6 @@ func (s *Server) chooseLanguage(c echo.Context, v *visit) (bool, error) {
 	if c.Request().Method != http.MethodGet || !slices.Contains(v.Account.Languages(), wish) {
 		return false, nil
 	}
-	c.SetCookie(&http.Cookie{
-		Name: languageCookie, Value: string(wish), Path: formURL(v.Session.ID), MaxAge: int(longestAccess / time.Second),
-		HttpOnly: true, Secure: !s.Development, SameSite: http.SameSiteLaxMode,
-	})
+	c.SetCookie(s.cookie(languageCookie, string(wish), formURL(v.Session.ID), int(longestAccess/time.Second)))
 	return true, c.Redirect(http.StatusSeeOther, c.Request().URL.Path)
 }

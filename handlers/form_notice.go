@@ -74,7 +74,7 @@ var notices = map[string]string{ //nolint:gosec // it takes words about passkeys
 }
 
 func (s *Server) leaveNotice(c echo.Context, id intake.SessionID, code string) {
-	c.SetCookie(s.notice(formURL(id), code, noticeSeconds))
+	c.SetCookie(s.cookie(noticeCookie, code, formURL(id), noticeSeconds))
 }
 
 // takeNotice returns the text that was left, in the form's language, and
@@ -85,23 +85,16 @@ func (s *Server) takeNotice(c echo.Context, id intake.SessionID) string {
 
 // leaveStaffNotice leaves a notice for the dashboard's next page.
 func (s *Server) leaveStaffNotice(c echo.Context, code string) {
-	c.SetCookie(s.notice(dashboard.Root, code, noticeSeconds))
+	c.SetCookie(s.cookie(noticeCookie, code, dashboard.Root, noticeSeconds))
 }
 
 func (s *Server) takeStaffNotice(c echo.Context) string { return s.takeNoticeAt(c, dashboard.Root) }
 
 func (s *Server) takeNoticeAt(c echo.Context, path string) string {
-	cookie, err := c.Cookie(noticeCookie)
-	if err != nil || c.Request().Method != http.MethodGet {
+	code := s.sentCookie(c, noticeCookie, path)
+	if code == "" || c.Request().Method != http.MethodGet {
 		return ""
 	}
-	c.SetCookie(s.notice(path, "", -1))
-	return notices[cookie.Value]
-}
-
-func (s *Server) notice(path, code string, seconds int) *http.Cookie {
-	return &http.Cookie{
-		Name: noticeCookie, Value: code, Path: path, MaxAge: seconds,
-		HttpOnly: true, Secure: !s.Development, SameSite: http.SameSiteLaxMode,
-	}
+	c.SetCookie(s.cookie(noticeCookie, "", path, -1))
+	return notices[code]
 }

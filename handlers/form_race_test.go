@@ -166,7 +166,7 @@ func TestDoubleClickKeepsTheCopy(t *testing.T) {
 	shows(t, impatient.page(impatient.sign(), http.StatusOK), "Your statement has been sent", "Keep a copy")
 	shows(t, impatient.page(impatient.get(""), http.StatusOK), "Keep a copy")
 	slow := c.again()
-	delete(slow.cookies, "candor_form")
+	delete(slow.cookies, "__Secure-candor_form")
 	slow.redirects(slow.send(httptest.NewRequest(http.MethodGet, slow.link(slow.id), nil)))
 	c.clock.advance(2 * time.Minute)
 	hides(t, slow.page(slow.sign(), http.StatusOK), "Keep a copy")

@@ -137,7 +137,7 @@ func asked(path string) func(*oddBench) *staffBrowser {
 // byLetter opens the link of a letter that ask asks for, unless one is open.
 func byLetter(ask func(b *oddBench, email string)) func(*oddBench, *staffBrowser) {
 	return func(b *oddBench, s *staffBrowser) {
-		if s.cookies["candor_letter"] != "" {
+		if s.cookies["__Secure-candor_letter"] != "" {
 			return
 		}
 		email := intake.NewStaffID().String() + "@lender.example"

@@ -10,8 +10,7 @@ import (
 	"candor/service"
 )
 
-// staffCookie holds the token of a staff session, and nothing else. In
-// production its name binds it to this host and to TLS.
+// staffCookie holds the token of a staff session, and nothing else.
 const staffCookie = "candor_staff"
 
 // staffValue is where a gorilla session holds its *intake.StaffSession.
@@ -26,12 +25,7 @@ type staffStore struct {
 
 var _ sessions.Store = (*staffStore)(nil)
 
-func (s *staffStore) cookieName() string {
-	if s.secure {
-		return "__Host-" + staffCookie
-	}
-	return staffCookie
-}
+func (s *staffStore) cookieName() string { return cookieName(staffCookie, "/", s.secure) }
 
 // Get returns the request's session, the same one each time.
 func (s *staffStore) Get(r *http.Request, name string) (*sessions.Session, error) {
