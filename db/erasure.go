@@ -41,6 +41,9 @@ func (tx *Tx) EraseSession(ctx context.Context, session *intake.Session, e *inta
 		return nil, wrap(err, "erase documents")
 	}
 	e.Documents = len(documents)
+	if err := tx.DestroySessionKey(ctx, session.ID); err != nil {
+		return nil, err
+	}
 	err = tx.GetContext(ctx, e, `
 		WITH sections AS (DELETE FROM section WHERE session_id = $1 RETURNING answers IS NOT NULL OR draft IS NOT NULL AS filled),
 			pdfs AS (DELETE FROM statement_pdf WHERE session_id = $1 RETURNING 1),

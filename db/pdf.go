@@ -7,9 +7,10 @@ import (
 	"candor/intake"
 )
 
-// InsertPDF stores a session's PDF and reports whether it is the first: a
-// session has one, however often a worker makes it.
-func (tx *Tx) InsertPDF(ctx context.Context, session intake.SessionID, content []byte, pages int, now time.Time) (first bool, err error) {
+// InsertPDF stores a session's PDF, which package vault sealed, and reports
+// whether it is the first: a session has one, however often a worker makes it.
+// size is that of the clear PDF in bytes.
+func (tx *Tx) InsertPDF(ctx context.Context, session intake.SessionID, content []byte, size int64, pages int, now time.Time) (first bool, err error) {
 	result, err := tx.ExecContext(ctx, `
 		WITH marked AS (
 			UPDATE session SET pdf_ready_at = $5
@@ -18,15 +19,24 @@ func (tx *Tx) InsertPDF(ctx context.Context, session intake.SessionID, content [
 		INSERT INTO statement_pdf (session_id, content, size_bytes, page_count, created_at)
 		SELECT id, $2, $3, $4, $5 FROM marked
 		ON CONFLICT (session_id) DO NOTHING`,
-		session, content, len(content), pages, now)
+		session, content, size, pages, now)
 	n, err := affected(result, err, "insert PDF")
 	return n > 0, err
 }
 
-// PDF returns a session's PDF, or ErrNotFound while there is none.
+// PDF returns a session's sealed PDF, or ErrNotFound while there is none.
 func (d *DB) PDF(ctx context.Context, session intake.SessionID) ([]byte, error) {
+	return storedPDF(ctx, d, session)
+}
+
+// PDF returns a session's sealed PDF, or ErrNotFound while there is none.
+func (tx *Tx) PDF(ctx context.Context, session intake.SessionID) ([]byte, error) {
+	return storedPDF(ctx, tx, session)
+}
+
+func storedPDF(ctx context.Context, q Queryer, session intake.SessionID) ([]byte, error) {
 	var content []byte
-	err := d.GetContext(ctx, &content, `SELECT content FROM statement_pdf WHERE session_id = $1`, session)
+	err := q.GetContext(ctx, &content, `SELECT content FROM statement_pdf WHERE session_id = $1`, session)
 	return content, wrap(err, "get PDF")
 }
 

@@ -487,13 +487,15 @@ CREATE TABLE public.redelivery_item (
 CREATE TABLE public.section (
     session_id uuid NOT NULL,
     name text NOT NULL,
-    answers jsonb,
-    draft json,
+    answers bytea,
+    draft bytea,
     completed_at timestamp with time zone,
     updated_at timestamp with time zone NOT NULL,
     reached_at timestamp with time zone,
     problems text[] DEFAULT '{}'::text[] NOT NULL
 );
+ALTER TABLE ONLY public.section ALTER COLUMN answers SET STORAGE EXTERNAL;
+ALTER TABLE ONLY public.section ALTER COLUMN draft SET STORAGE EXTERNAL;
 
 CREATE TABLE public.session (
     id uuid NOT NULL,
@@ -535,6 +537,11 @@ CREATE TABLE public.session_count (
     cancelled bigint DEFAULT 0 NOT NULL,
     completion_seconds numeric DEFAULT 0 NOT NULL,
     completed_that_day bigint DEFAULT 0 NOT NULL
+);
+
+CREATE TABLE public.session_key (
+    session_id uuid NOT NULL,
+    sealed bytea NOT NULL
 );
 
 CREATE TABLE public.sign_in_attempt (
@@ -631,6 +638,10 @@ CREATE TABLE public.subscription_usage (
     period_start timestamp with time zone NOT NULL,
     shard smallint NOT NULL,
     sessions bigint NOT NULL
+);
+
+CREATE TABLE public.unsealed_session (
+    session_id uuid NOT NULL
 );
 
 CREATE TABLE public.usage_notice (
@@ -759,6 +770,9 @@ ALTER TABLE ONLY public.section
 ALTER TABLE ONLY public.session_count
     ADD CONSTRAINT session_count_pkey PRIMARY KEY (account_id, livemode, day, shard);
 
+ALTER TABLE ONLY public.session_key
+    ADD CONSTRAINT session_key_pkey PRIMARY KEY (session_id);
+
 ALTER TABLE ONLY public.session
     ADD CONSTRAINT session_pkey PRIMARY KEY (id);
 
@@ -785,6 +799,9 @@ ALTER TABLE ONLY public.subscription
 
 ALTER TABLE ONLY public.subscription_usage
     ADD CONSTRAINT subscription_usage_pkey PRIMARY KEY (account_id, period_start, shard);
+
+ALTER TABLE ONLY public.unsealed_session
+    ADD CONSTRAINT unsealed_session_pkey PRIMARY KEY (session_id);
 
 ALTER TABLE ONLY public.usage_notice
     ADD CONSTRAINT usage_notice_pkey PRIMARY KEY (account_id, period_start, plan_id, percent);
@@ -1024,6 +1041,9 @@ ALTER TABLE ONLY public.section
 ALTER TABLE ONLY public.session
     ADD CONSTRAINT session_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY public.session_key
+    ADD CONSTRAINT session_key_session_id_fkey FOREIGN KEY (session_id) REFERENCES public.session(id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY public.staff_passkey
     ADD CONSTRAINT staff_passkey_staff_id_fkey FOREIGN KEY (staff_id) REFERENCES public.staff_user(id) ON DELETE CASCADE;
 
@@ -1053,6 +1073,9 @@ ALTER TABLE ONLY public.subscription
 
 ALTER TABLE ONLY public.subscription_usage
     ADD CONSTRAINT subscription_usage_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.unsealed_session
+    ADD CONSTRAINT unsealed_session_session_id_fkey FOREIGN KEY (session_id) REFERENCES public.session(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.usage_notice
     ADD CONSTRAINT usage_notice_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;

@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/lib/pq"
@@ -10,14 +9,15 @@ import (
 	"candor/intake"
 )
 
-// Section is what is stored of one section of one session.
+// Section is what is stored of one section of one session. Package vault seals
+// and opens its JSON.
 type Section struct {
-	Name        string          `db:"name"`
-	Answers     json.RawMessage `db:"answers"`    // the last valid ones, nil before
-	Draft       json.RawMessage `db:"draft"`      // typed since and not valid yet: input name → values, nil for none
-	ReachedAt   *time.Time      `db:"reached_at"` // when the customer first saw it, nil where it wasn't noted
-	CompletedAt *time.Time      `db:"completed_at"`
-	UpdatedAt   time.Time       `db:"updated_at"`
+	Name        string     `db:"name"`
+	Answers     []byte     `db:"answers"`    // the last valid ones, nil before
+	Draft       []byte     `db:"draft"`      // typed since and not valid yet: input name → values, nil for none
+	ReachedAt   *time.Time `db:"reached_at"` // when the customer first saw it, nil where it wasn't noted
+	CompletedAt *time.Time `db:"completed_at"`
+	UpdatedAt   time.Time  `db:"updated_at"`
 }
 
 // Sections returns what is stored of a session's sections, in no order.
@@ -33,20 +33,9 @@ func (tx *Tx) Sections(ctx context.Context, id intake.SessionID) ([]Section, err
 func sections(ctx context.Context, q Queryer, id intake.SessionID) ([]Section, error) {
 	var out []Section
 	err := q.SelectContext(ctx, &out, `
-		SELECT name, coalesce(answers, 'null') AS answers, coalesce(draft, 'null') AS draft, reached_at, completed_at, updated_at
+		SELECT name, answers, draft, reached_at, completed_at, updated_at
 		FROM section WHERE session_id = $1`, id)
-	for i := range out {
-		out[i].Answers = absent(out[i].Answers)
-		out[i].Draft = absent(out[i].Draft)
-	}
 	return out, wrap(err, "get sections")
-}
-
-func absent(raw json.RawMessage) json.RawMessage {
-	if string(raw) == "null" {
-		return nil
-	}
-	return raw
 }
 
 // ReachSection notes that the customer of an open session sees a section for
@@ -81,19 +70,19 @@ func noted(problems []intake.Problem) pq.StringArray {
 
 // SaveDraft keeps what a customer typed into a section and isn't valid yet,
 // and notes what the form refused of it, each of which is there once.
-func (tx *Tx) SaveDraft(ctx context.Context, id intake.SessionID, name string, draft json.RawMessage, refused []intake.Problem, now time.Time) error {
+func (tx *Tx) SaveDraft(ctx context.Context, id intake.SessionID, name string, draft []byte, refused []intake.Problem, now time.Time) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO section AS s (session_id, name, draft, problems, reached_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5)
 		ON CONFLICT (session_id, name) DO UPDATE SET
 			draft = excluded.draft, updated_at = excluded.updated_at, reached_at = coalesce(s.reached_at, excluded.reached_at),
 			problems = s.problems || ARRAY(SELECT unnest(excluded.problems) EXCEPT SELECT unnest(s.problems))`,
-		id, name, string(draft), noted(refused), now)
+		id, name, draft, noted(refused), now)
 	return wrap(err, "save draft")
 }
 
 // SaveSection stores a section's valid answers in place of those before and
 // of any draft, and reports whether this completed it for the first time.
-func (tx *Tx) SaveSection(ctx context.Context, id intake.SessionID, name string, answers json.RawMessage, now time.Time) (first bool, err error) {
+func (tx *Tx) SaveSection(ctx context.Context, id intake.SessionID, name string, answers []byte, now time.Time) (first bool, err error) {
 	err = tx.GetContext(ctx, &first, `
 		WITH before AS (SELECT completed_at FROM section WHERE session_id = $1 AND name = $2)
 		INSERT INTO section AS s (session_id, name, answers, reached_at, completed_at, updated_at) VALUES ($1, $2, $3, $4, $4, $4)
@@ -101,6 +90,6 @@ func (tx *Tx) SaveSection(ctx context.Context, id intake.SessionID, name string,
 			answers = excluded.answers, draft = NULL, reached_at = coalesce(s.reached_at, excluded.reached_at),
 			completed_at = coalesce(s.completed_at, excluded.completed_at), updated_at = excluded.updated_at
 		RETURNING (SELECT completed_at FROM before) IS NULL`,
-		id, name, string(answers), now)
+		id, name, answers, now)
 	return first, wrap(err, "save section")
 }

@@ -50,7 +50,7 @@ func (d *drawing) keep(ctx context.Context, tx *db.Tx) error {
 	if made.err != nil {
 		return made.err
 	}
-	if _, err := tx.InsertPDF(ctx, d.session.ID, made.Bytes, made.Pages, d.at); err != nil {
+	if _, err := d.Vault.InsertPDF(ctx, tx, d.session.ID, made.Bytes, made.Pages, d.at); err != nil {
 		return err
 	}
 	return d.recordAs(ctx, tx, d.number, d.at, &d.session.ID, intake.PDFReadyPayload{

@@ -223,7 +223,7 @@ func (j *journey) draft(wrong *form.Section, refused form.Errors) func(context.C
 		if _, err := tx.LockOpenSession(ctx, j.session.ID, j.clock.at); err != nil {
 			return err
 		}
-		return tx.SaveDraft(ctx, j.session.ID, wrong.Name, typed, problems, j.clock.at)
+		return j.Vault.SaveDraft(ctx, tx, j.session.ID, wrong.Name, typed, problems, j.clock.at)
 	}
 }
 
@@ -246,7 +246,7 @@ func (j *journey) save(name string, answers []byte) func(context.Context, *db.Tx
 		if j.session, err = tx.LockOpenSession(ctx, j.session.ID, j.clock.at); err != nil {
 			return err
 		}
-		if _, err := tx.SaveSection(ctx, j.session.ID, name, answers, j.clock.at); err != nil {
+		if _, err := j.Vault.SaveSection(ctx, tx, j.session.ID, name, answers, j.clock.at); err != nil {
 			return err
 		}
 		j.session.SectionsCompleted++
@@ -273,7 +273,7 @@ func (j *journey) submit(ctx context.Context, tx *db.Tx) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := tx.SaveSection(ctx, j.session.ID, statement.DeclarationSection, signed, j.clock.at); err != nil {
+	if _, err := j.Vault.SaveSection(ctx, tx, j.session.ID, statement.DeclarationSection, signed, j.clock.at); err != nil {
 		return err
 	}
 	at := j.clock.at
@@ -284,7 +284,7 @@ func (j *journey) submit(ctx context.Context, tx *db.Tx) (err error) {
 	if err := j.sectionEvent(ctx, tx, statement.DeclarationSection); err != nil {
 		return err
 	}
-	if j.answers, err = tx.Statement(ctx, j.session.ID); err != nil {
+	if j.answers, err = j.Vault.Statement(ctx, tx, j.session.ID); err != nil {
 		return err
 	}
 	j.finished = append(j.finished, j)

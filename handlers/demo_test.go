@@ -192,7 +192,7 @@ func (b *bench) drawPDF(session string) {
 	b.Helper()
 	id, err := intake.ParseSessionID(session)
 	b.ok(err)
-	content, err := b.db.PDF(b.Context(), id)
+	content, err := b.service.Vault.PDF(b.Context(), b.db, id)
 	b.ok(err)
 	draw := exec.CommandContext(b.Context(), "pdftoppm", "-png", "-r", "88", "-f", "1", "-l", "1", "-singlefile", "-")
 	draw.Stdin = bytes.NewReader(content)

@@ -209,7 +209,7 @@ func (b *bench) upload(id intake.SessionID, name string) []byte {
 func (b *bench) storePDF(id intake.SessionID, content []byte) {
 	b.Helper()
 	b.ok(b.service.InTx(b.Context(), func(tx *db.Tx) error {
-		_, err := tx.InsertPDF(b.Context(), id, content, 4, b.clock.Now())
+		_, err := b.service.Vault.InsertPDF(b.Context(), tx, id, content, 4, b.clock.Now())
 		return err
 	}))
 }

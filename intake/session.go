@@ -54,6 +54,9 @@ type Session struct {
 // Scope returns the account and mode that own the session.
 func (s *Session) Scope() Scope { return Scope{AccountID: s.AccountID, Livemode: s.Livemode} }
 
+// SessionKeyOwner names a session as the owner of its sealed data key.
+func SessionKeyOwner(id SessionID) string { return "session key " + id.String() }
+
 // StatusAt returns the session's state as every reader sees it at now: an
 // open session past its expiry is expired, swept or not (D11).
 func (s *Session) StatusAt(now time.Time) Status {

@@ -19,6 +19,7 @@ import (
 	"candor/keyring"
 	"candor/statement"
 	"candor/statement/statementtest"
+	"candor/vault"
 	"candor/views/pdf"
 	"candor/webhook"
 )
@@ -37,6 +38,7 @@ type bench struct {
 	enqueuer *jobs.Enqueuer
 	ring     *keyring.Keyring
 	blobs    *blob.Files
+	vault    *vault.Vault
 	scope    intake.Scope
 }
 
@@ -51,6 +53,7 @@ func newBench(t testing.TB) *bench {
 	b.ok(err)
 	b.blobs, err = blob.NewFiles(t.TempDir())
 	b.ok(err)
+	b.vault = vault.New(b.ring, b.blobs)
 	account := &intake.Account{ID: intake.NewAccountID(), Name: "Lender", BillingEmail: "bills@lender.example", CreatedAt: now()}
 	b.scope = intake.Scope{AccountID: account.ID, Livemode: true}
 	b.tx(func(tx *db.Tx) error {
@@ -145,7 +148,7 @@ func (b *bench) completed(url string, at time.Time) *intake.Session {
 		for _, section := range statementtest.Full().Sections(at) {
 			answers, err := section.MarshalJSON()
 			b.ok(err)
-			_, err = tx.SaveSection(b.ctx, s.ID, section.Name, answers, at)
+			_, err = b.vault.SaveSection(b.ctx, tx, s.ID, section.Name, answers, at)
 			b.ok(err)
 		}
 		if _, err := tx.OpenSession(b.ctx, s.ID, at); err != nil {

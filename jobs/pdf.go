@@ -12,6 +12,7 @@ import (
 	"candor/db"
 	"candor/intake"
 	"candor/statement"
+	"candor/vault"
 	"candor/views/pdf"
 )
 
@@ -40,6 +41,7 @@ const pdfTimeout = 30 * time.Second
 type pdfWorker struct {
 	river.WorkerDefaults[pdfArgs]
 	db       *db.DB
+	vault    *vault.Vault
 	enqueuer *Enqueuer
 	fonts    *pdf.Fonts
 	baseURL  string
@@ -70,7 +72,7 @@ func (w *pdfWorker) Work(ctx context.Context, job *river.Job[pdfArgs]) error {
 	if err != nil {
 		return err
 	}
-	answers, err := w.db.Statement(ctx, session.ID)
+	answers, err := w.vault.Statement(ctx, w.db, session.ID)
 	if err != nil {
 		return err
 	}
@@ -87,7 +89,7 @@ func (w *pdfWorker) Work(ctx context.Context, job *river.Job[pdfArgs]) error {
 	}
 	now := w.clock.Now()
 	return w.db.InTx(ctx, func(tx *db.Tx) error {
-		first, err := tx.InsertPDF(ctx, session.ID, result.Bytes, result.Pages, now)
+		first, err := w.vault.InsertPDF(ctx, tx, session.ID, result.Bytes, result.Pages, now)
 		if err != nil || !first {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"candor/db"
 	"candor/intake"
+	"candor/vault"
 )
 
 const (
@@ -31,6 +32,7 @@ func (reconcileArgs) InsertOpts() river.InsertOpts { return upkeepOpts() }
 
 type reconcileWorker struct {
 	river.WorkerDefaults[reconcileArgs]
+	vault    *vault.Vault
 	db       *db.DB
 	enqueuer *Enqueuer
 	clock    intake.Clock
@@ -144,7 +146,7 @@ func (w *reconcileWorker) tell(ctx context.Context, tx *db.Tx, session *intake.S
 	if session.Status == intake.Expired {
 		return w.enqueuer.SessionEvent(ctx, tx, session, intake.NewExpiredPayload(session), w.clock.Now())
 	}
-	answers, err := tx.Statement(ctx, session.ID)
+	answers, err := w.vault.Statement(ctx, tx, session.ID)
 	if err != nil {
 		return err
 	}

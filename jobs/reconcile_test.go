@@ -88,7 +88,7 @@ func (b *bench) ended(url string) (completed, expired, cancelled *intake.Session
 		b.ok(err)
 		_, err = tx.ExecContext(b.ctx, `UPDATE session SET status = 'cancelled', cancelled_at = $2 WHERE id = $1`, cancelled.ID, now())
 		b.ok(err)
-		answers, err := tx.Statement(b.ctx, completed.ID)
+		answers, err := b.vault.Statement(b.ctx, tx, completed.ID)
 		b.ok(err)
 		b.ok(b.enqueuer.SessionEvent(b.ctx, tx, completed, intake.NewCompletedPayload(completed, answers.Summary()), now()))
 		return b.enqueuer.SessionEvent(b.ctx, tx, expired, intake.NewExpiredPayload(expired), now())

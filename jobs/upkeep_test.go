@@ -40,7 +40,7 @@ func TestPDFIsMadeOnce(t *testing.T) {
 		return b.count("SELECT count(*) FROM river_job WHERE kind = 'statement_pdf' AND state = 'completed'") == 18
 	})
 	for _, session := range []*intake.Session{s, other} {
-		content, err := b.db.PDF(b.ctx, session.ID)
+		content, err := b.vault.PDF(b.ctx, b.db, session.ID)
 		b.ok(err)
 		events := b.events(session, intake.SessionPDFReady)
 		if len(events) != 1 || !strings.HasPrefix(string(content), "%PDF-") {
@@ -176,7 +176,7 @@ func TestRetention(t *testing.T) {
 	for s, id := range docs {
 		put(id, start)
 		b.tx(func(tx *db.Tx) error {
-			if _, err := tx.InsertPDF(b.ctx, s.ID, []byte("%PDF"), 1, start); err != nil {
+			if _, err := tx.InsertPDF(b.ctx, s.ID, []byte("%PDF"), 4, 1, start); err != nil {
 				return err
 			}
 			return tx.InsertDocument(b.ctx, &db.Document{ID: id, SessionID: s.ID, Category: "other", FileName: "f", ContentType: "image/png", SHA256: []byte{1}, UploadedAt: start})

@@ -19,6 +19,7 @@ import (
 	"candor/intake"
 	"candor/keyring"
 	"candor/mail"
+	"candor/vault"
 	"candor/views/pdf"
 	"candor/webhook"
 )
@@ -126,8 +127,9 @@ func workers(c Config, d *dispatcher) *river.Workers {
 	all := river.NewWorkers()
 	river.AddWorker(all, &wakeWorker{dispatcher: d})
 	river.AddWorker(all, &redeliverWorker{db: c.DB, dispatcher: d, clock: c.Clock})
+	safe := vault.New(c.Ring, c.Blobs)
 	river.AddWorker(all, &pdfWorker{
-		db: c.DB, enqueuer: c.Enqueuer, fonts: c.Fonts, baseURL: c.BaseURL, clock: c.Clock, logger: c.Logger,
+		db: c.DB, vault: safe, enqueuer: c.Enqueuer, fonts: c.Fonts, baseURL: c.BaseURL, clock: c.Clock, logger: c.Logger,
 	})
 	if c.Mail == nil {
 		c.Mail = mail.Nowhere{}
@@ -135,8 +137,9 @@ func workers(c Config, d *dispatcher) *river.Workers {
 	river.AddWorker(all, &letterWorker{db: c.DB, ring: c.Ring, sender: c.Mail, baseURL: c.BaseURL, clock: c.Clock})
 	river.AddWorker(all, &expireWorker{db: c.DB, enqueuer: c.Enqueuer, clock: c.Clock})
 	river.AddWorker(all, &rescueWorker{db: c.DB, enqueuer: c.Enqueuer, clock: c.Clock})
-	river.AddWorker(all, &reconcileWorker{db: c.DB, enqueuer: c.Enqueuer, clock: c.Clock, logger: c.Logger, observer: c.Observer})
+	river.AddWorker(all, &reconcileWorker{db: c.DB, vault: safe, enqueuer: c.Enqueuer, clock: c.Clock, logger: c.Logger, observer: c.Observer})
 	river.AddWorker(all, &retireWorker{db: c.DB, blobs: c.Blobs, clock: c.Clock})
+	river.AddWorker(all, &sealWorker{db: c.DB, vault: safe})
 	if c.Payments == nil {
 		c.Payments = billing.Manual{}
 	}
@@ -169,6 +172,7 @@ func periodicJobs(sweepEvery time.Duration) []*river.PeriodicJob {
 		at(sweepEvery, expireArgs{}),
 		at(sweepEvery, rescueArgs{}),
 		at(retireEvery, retireArgs{}),
+		at(retireEvery, sealArgs{}),
 		at(reconcileEvery, reconcileArgs{}),
 		at(billEvery, billingArgs{}),
 		at(recountEvery, recountArgs{}),

@@ -157,7 +157,7 @@ func (r *Keyring) Open(owner string, sealed []byte) ([]byte, error) {
 		}
 		return plain, nil
 	}
-	return nil, fmt.Errorf("%w: no key named %s", ErrSealed, name)
+	return nil, fmt.Errorf("%w: no key named %q", ErrSealed, name)
 }
 
 // CookieKeys returns pairs of signing and encryption keys, newest first, as

@@ -53,14 +53,14 @@ func (s *Service) Form(ctx context.Context, id intake.SessionID) (*FormState, er
 	if state.Account, err = s.DB.Account(ctx, session.AccountID); err != nil || !session.Status.Open() {
 		return state, err
 	}
-	if state.Statement, err = s.DB.Statement(ctx, id); err != nil {
-		return nil, err
-	}
-	stored, err := s.DB.Sections(ctx, id)
+	stored, err := s.Vault.Form(ctx, s.DB, id)
 	if err != nil {
 		return nil, err
 	}
-	for _, section := range stored {
+	if state.Statement, err = stored.Statement(); err != nil {
+		return nil, err
+	}
+	for _, section := range stored.Sections {
 		state.reached[section.Name] = section.ReachedAt != nil
 		if section.Answers == nil && section.Draft == nil {
 			continue
@@ -193,7 +193,7 @@ func (s *Service) SaveDraft(ctx context.Context, id intake.SessionID, section *f
 		return err
 	}
 	return s.change(ctx, id, func(tx *db.Tx, _ *intake.Session, now time.Time) error {
-		return tx.SaveDraft(ctx, id, section.Name, draft, counted(refused), now)
+		return s.Vault.SaveDraft(ctx, tx, id, section.Name, draft, counted(refused), now)
 	})
 }
 
@@ -219,7 +219,7 @@ func (s *Service) CompleteDocuments(ctx context.Context, id intake.SessionID) er
 
 func (s *Service) completeSection(ctx context.Context, id intake.SessionID, name string, answers []byte) error {
 	return s.change(ctx, id, func(tx *db.Tx, session *intake.Session, now time.Time) error {
-		first, err := tx.SaveSection(ctx, id, name, answers, now)
+		first, err := s.Vault.SaveSection(ctx, tx, id, name, answers, now)
 		if err != nil || !first {
 			return err
 		}
@@ -259,7 +259,7 @@ func (s *Service) Submit(ctx context.Context, id intake.SessionID, signed statem
 		if err != nil {
 			return err
 		}
-		if _, err := tx.SaveSection(ctx, id, statement.DeclarationSection, answers, now); err != nil {
+		if _, err := s.Vault.SaveSection(ctx, tx, id, statement.DeclarationSection, answers, now); err != nil {
 			return err
 		}
 		return s.complete(ctx, tx, session, now)
@@ -302,7 +302,7 @@ func (s *Service) complete(ctx context.Context, tx *db.Tx, session *intake.Sessi
 	if err := s.sectionCompleted(ctx, tx, session, statement.DeclarationSection, now); err != nil {
 		return err
 	}
-	answers, err := tx.Statement(ctx, session.ID)
+	answers, err := s.Vault.Statement(ctx, tx, session.ID)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"candor/jobs"
 	"candor/keyring"
 	"candor/ratelimit"
+	"candor/vault"
 	"candor/webhook"
 )
 
@@ -42,6 +43,7 @@ type Config struct {
 // Service is safe for concurrent use.
 type Service struct {
 	Config
+	Vault        *vault.Vault // what customers gave
 	passwords    *passwords
 	books        *billing.Books
 	secretsLease time.Duration
@@ -54,7 +56,7 @@ type Service struct {
 // New returns a Service.
 func New(c Config) *Service {
 	return &Service{
-		Config: c, passwords: newPasswords(c.PasswordCost), books: &billing.Books{Events: c.Enqueuer, Terms: c.Terms},
+		Config: c, Vault: vault.New(c.Ring, c.Blobs), passwords: newPasswords(c.PasswordCost), books: &billing.Books{Events: c.Enqueuer, Terms: c.Terms},
 		secretsLease: jobs.SecretsLease, keyUses: newKeyUses(), drawing: make(chan struct{}, 1),
 	}
 }

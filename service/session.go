@@ -115,7 +115,7 @@ type SubmittedData struct {
 func (s *Service) Data(ctx context.Context, scope intake.Scope, id intake.SessionID, by intake.Actor) (*SubmittedData, error) {
 	// Before the session, so that they weren't erased when these were read if
 	// they aren't when that is.
-	answers, answersErr := s.DB.Statement(ctx, id)
+	answers, answersErr := s.Vault.Statement(ctx, s.DB, id)
 	session, err := s.completed(ctx, scope, id)
 	if err == nil && session.DataErasedAt != nil {
 		err = errDataErased
@@ -157,7 +157,7 @@ func (s *Service) pdfOf(ctx context.Context, session *intake.Session) ([]byte, e
 	if !kept {
 		return nil, errPDFExpired
 	}
-	content, err := s.DB.PDF(ctx, session.ID)
+	content, err := s.Vault.PDF(ctx, s.DB, session.ID)
 	return content, orCode(err, errPDFNotReady)
 }
 

@@ -94,7 +94,7 @@ func TestDataPDFAndDocuments(t *testing.T) {
 	expect("of the other mode", read(b.live()), unknown, unknown, unknown)
 	expect("before the PDF", read(b.test()), "", intake.CodePDFNotReady, "")
 	b.ok(b.InTx(b.ctx, func(tx *db.Tx) error {
-		_, err := tx.InsertPDF(b.ctx, session.ID, []byte("%PDF"), 1, start)
+		_, err := b.Vault.InsertPDF(b.ctx, tx, session.ID, []byte("%PDF"), 1, start)
 		return err
 	}))
 	expect("with the PDF", read(b.test()), "", "", "")

@@ -1,0 +1,43 @@
+package jobs
+
+import (
+	"context"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"candor/db"
+	"candor/vault"
+)
+
+// sealArgs asks for the sealing of what earlier releases stored in clear.
+type sealArgs struct{}
+
+// Kind names the job.
+func (sealArgs) Kind() string { return "seal_old_data" }
+
+// InsertOpts: the next run comes anyway.
+func (sealArgs) InsertOpts() river.InsertOpts { return upkeepOpts() }
+
+type sealWorker struct {
+	river.WorkerDefaults[sealArgs]
+	db    *db.DB
+	vault *vault.Vault
+}
+
+// Timeout bounds one run.
+func (w *sealWorker) Timeout(*river.Job[sealArgs]) time.Duration { return upkeepTimeout }
+
+// sealTime ends a run before its timeout does, so that a long one is no failure.
+const sealTime = upkeepTimeout - 20*time.Second
+
+// Work seals for sealTime at most. The next run continues.
+func (w *sealWorker) Work(ctx context.Context, _ *river.Job[sealArgs]) error {
+	ctx, cancel := context.WithTimeout(ctx, sealTime)
+	defer cancel()
+	_, err := w.vault.SealOld(ctx, w.db)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}

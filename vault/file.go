@@ -1,0 +1,63 @@
+package vault
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"candor/db"
+	"candor/intake"
+)
+
+// InsertPDF seals and stores a session's PDF, and reports whether it is the
+// first. It stores nothing if the session's data are erased.
+func (v *Vault) InsertPDF(ctx context.Context, tx *db.Tx, session intake.SessionID, content []byte, pages int, now time.Time) (first bool, err error) {
+	key, err := v.key(ctx, tx, session)
+	if errors.Is(err, db.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return tx.InsertPDF(ctx, session, key.seal(pdf, "", content), int64(len(content)), pages, now)
+}
+
+// PDF returns a session's PDF, or db.ErrNotFound while there is none.
+// keyring.ErrSealed if it can't be opened.
+func (v *Vault) PDF(ctx context.Context, d *db.DB, session intake.SessionID) ([]byte, error) {
+	stored, err := d.PDF(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	key, err := v.existing(ctx, d, session)
+	if err != nil {
+		return nil, err
+	}
+	return key.open(pdf, "", stored)
+}
+
+// Documents returns a session's documents in the order of their upload.
+func (v *Vault) Documents(ctx context.Context, q Store, session intake.SessionID) ([]db.Document, error) {
+	documents, err := q.Documents(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	key, err := v.existing(ctx, q, session)
+	if err != nil {
+		return nil, err
+	}
+	return documents, key.openNames(documents)
+}
+
+// openNames opens the names of a session's documents in place.
+func (k *dataKey) openNames(documents []db.Document) error {
+	for i := range documents {
+		d := &documents[i]
+		name, err := k.open(fileName, d.ID.String(), []byte(d.FileName))
+		if err != nil {
+			return err
+		}
+		d.FileName = string(name)
+	}
+	return nil
+}
