@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"candor/form"
 	"candor/intake"
 	"candor/service"
 )
@@ -134,16 +135,16 @@ func runAccountList(ctx context.Context, p *process, args []string) error {
 }
 
 type listedAccount struct {
-	AccountID    string    `json:"account_id"`
-	Name         string    `json:"name"`
-	BillingEmail string    `json:"billing_email"`
-	CreatedAt    time.Time `json:"created_at"`
+	AccountID    string         `json:"account_id"`
+	Name         string         `json:"name"`
+	BillingEmail string         `json:"billing_email"`
+	CreatedAt    form.Timestamp `json:"created_at"`
 }
 
 func listed(accounts []intake.Account) []listedAccount {
 	out := make([]listedAccount, len(accounts))
 	for i, a := range accounts {
-		out[i] = listedAccount{a.ID.String(), a.Name, a.BillingEmail, a.CreatedAt.UTC()}
+		out[i] = listedAccount{a.ID.String(), a.Name, a.BillingEmail, form.At(a.CreatedAt)}
 	}
 	return out
 }

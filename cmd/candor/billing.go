@@ -11,23 +11,24 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"candor/form"
 	"candor/intake"
+	"candor/statement"
 )
 
 // shownBilling is how an account's subscription stands.
 type shownBilling struct {
-	AccountID   string     `json:"account_id"`
-	Account     string     `json:"account"`
-	Plan        string     `json:"plan"`
-	NextPlan    *string    `json:"next_plan"` // from the period's end on
-	Status      string     `json:"status"`
-	EffectiveAt *time.Time `json:"effective_at"` // of a cancellation
-	PeriodStart time.Time  `json:"period_start"`
-	PeriodEnd   time.Time  `json:"period_end"`
-	InvoiceDate time.Time  `json:"next_invoice_date"`
-	Used        int        `json:"sessions_used"`
-	AmountCents int64      `json:"amount_cents"` // of the period so far
-	amount      string
+	AccountID   string          `json:"account_id"`
+	Account     string          `json:"account"`
+	Plan        string          `json:"plan"`
+	NextPlan    *string         `json:"next_plan"` // from the period's end on
+	Status      string          `json:"status"`
+	EffectiveAt *form.Timestamp `json:"effective_at"` // of a cancellation
+	PeriodStart form.Timestamp  `json:"period_start"`
+	PeriodEnd   form.Timestamp  `json:"period_end"`
+	InvoiceDate form.Timestamp  `json:"next_invoice_date"`
+	Used        int             `json:"sessions_used"`
+	Amount      statement.Cents `json:"amount"` // dollars, of the period so far
 
 	Issued []listedInvoice `json:"issued_invoices,omitempty"` // by this command
 }
@@ -55,9 +56,9 @@ func runBilling(ctx context.Context, p *process, flags *flag.FlagSet, args []str
 		return err
 	}
 	out := shownBilling{
-		AccountID: shown.AccountID, Account: shown.Account, Plan: of.Plan.ID, NextPlan: of.NextPlanID, Status: string(of.Status), EffectiveAt: of.EffectiveAt,
-		PeriodStart: of.Period.Start, PeriodEnd: of.Period.End, InvoiceDate: of.InvoiceDate, Used: of.Used,
-		AmountCents: int64(of.Lines.Total()), amount: of.Lines.Total().String(),
+		AccountID: shown.AccountID, Account: shown.Account, Plan: of.Plan.ID, NextPlan: of.NextPlanID, Status: string(of.Status), EffectiveAt: form.AtOptional(of.EffectiveAt),
+		PeriodStart: form.At(of.Period.Start), PeriodEnd: form.At(of.Period.End), InvoiceDate: form.At(of.InvoiceDate), Used: of.Used,
+		Amount: of.Lines.Total(),
 		Issued: listInvoices(issued),
 	}
 	return show(p.stdout, *asJSON, out)
@@ -82,7 +83,7 @@ func (s shownBilling) write(w io.Writer) error {
 	}
 	_, err := fmt.Fprintf(w, "Account       %s (%s)\nPlan          %s\nStatus        %s\nPeriod        %s to %s\nNext invoice  %s\nUsed          %d live sessions, %s so far\n",
 		printable(s.Account), s.AccountID, plan, status, s.PeriodStart.Format(time.RFC3339), s.PeriodEnd.Format(time.RFC3339),
-		s.InvoiceDate.Format(time.RFC3339), s.Used, s.amount)
+		s.InvoiceDate.Format(time.RFC3339), s.Used, s.Amount)
 	if err != nil {
 		return err
 	}
@@ -126,22 +127,21 @@ func runBillingReactivate(ctx context.Context, p *process, args []string) error 
 
 // listedInvoice is an invoice as operators see it.
 type listedInvoice struct {
-	Number        string     `json:"number"`
-	ID            string     `json:"id"`
-	AccountID     string     `json:"account_id"`
-	Account       string     `json:"account"`
-	PeriodStart   time.Time  `json:"period_start"`
-	PeriodEnd     time.Time  `json:"period_end"`
-	AmountCents   int64      `json:"amount_cents"`
-	GSTCents      int64      `json:"gst_cents"` // included
-	Seller        string     `json:"seller"`
-	SellerABN     string     `json:"seller_abn"`
-	Currency      string     `json:"currency"`
-	Status        string     `json:"status"`
-	DueAt         time.Time  `json:"due_at"`
-	Failures      int        `json:"failures"`
-	NextAttemptAt *time.Time `json:"next_attempt_at"`
-	amount, gst   string
+	Number        string          `json:"number"`
+	ID            string          `json:"id"`
+	AccountID     string          `json:"account_id"`
+	Account       string          `json:"account"`
+	PeriodStart   form.Timestamp  `json:"period_start"`
+	PeriodEnd     form.Timestamp  `json:"period_end"`
+	Amount        statement.Cents `json:"amount"` // dollars
+	GST           statement.Cents `json:"gst"`    // dollars, included in the amount
+	Seller        string          `json:"seller"`
+	SellerABN     string          `json:"seller_abn"`
+	Currency      string          `json:"currency"`
+	Status        string          `json:"status"`
+	DueAt         form.Timestamp  `json:"due_at"`
+	Failures      int             `json:"failures"`
+	NextAttemptAt *form.Timestamp `json:"next_attempt_at"`
 }
 
 func listInvoices(all []intake.Invoice) []listedInvoice {
@@ -155,9 +155,9 @@ func listInvoices(all []intake.Invoice) []listedInvoice {
 func listInvoice(i *intake.Invoice) listedInvoice {
 	seller := i.IssuedBy()
 	return listedInvoice{
-		Number: i.NumberText(), ID: i.ID.String(), AccountID: i.AccountID.String(), Account: i.AccountName, PeriodStart: i.PeriodStart, PeriodEnd: i.PeriodEnd,
-		AmountCents: int64(i.Total), Currency: i.Currency, Status: string(i.Status), DueAt: i.DueAt, Failures: i.Failures, NextAttemptAt: i.NextAttemptAt,
-		GSTCents: int64(i.GST), Seller: seller.Name, SellerABN: seller.ABN, amount: i.Total.String(), gst: i.GST.String(),
+		Number: i.NumberText(), ID: i.ID.String(), AccountID: i.AccountID.String(), Account: i.AccountName, PeriodStart: form.At(i.PeriodStart), PeriodEnd: form.At(i.PeriodEnd),
+		Amount: i.Total, Currency: i.Currency, Status: string(i.Status), DueAt: form.At(i.DueAt), Failures: i.Failures, NextAttemptAt: form.AtOptional(i.NextAttemptAt),
+		GST: i.GST, Seller: seller.Name, SellerABN: seller.ABN,
 	}
 }
 
@@ -205,7 +205,7 @@ func runBillingInvoices(ctx context.Context, p *process, args []string) error {
 		if i.NextAttemptAt != nil {
 			next = i.NextAttemptAt.Format(time.RFC3339)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\n", i.Number, printable(i.Account), i.PeriodEnd.Format(time.DateOnly), i.amount, i.Status,
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\n", i.Number, printable(i.Account), i.PeriodEnd.Format(time.DateOnly), i.Amount, i.Status,
 			i.DueAt.Format(time.DateOnly), i.Failures, next)
 	}
 	return table.Flush()
@@ -302,14 +302,14 @@ func runBillingRecount(ctx context.Context, p *process, args []string) error {
 	}
 	if *asJSON {
 		type drift struct {
-			AccountID   string    `json:"account_id"`
-			PeriodStart time.Time `json:"period_start"`
-			Counted     int       `json:"counted"`
-			Sessions    int       `json:"sessions"`
+			AccountID   string         `json:"account_id"`
+			PeriodStart form.Timestamp `json:"period_start"`
+			Counted     int            `json:"counted"`
+			Sessions    int            `json:"sessions"`
 		}
 		out := make([]drift, len(drifts))
 		for i, d := range drifts {
-			out[i] = drift{d.AccountID.String(), d.PeriodStart, d.Counted, d.Sessions}
+			out[i] = drift{d.AccountID.String(), form.At(d.PeriodStart), d.Counted, d.Sessions}
 		}
 		return writeJSON(p.stdout, out)
 	}

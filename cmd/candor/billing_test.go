@@ -1,10 +1,13 @@
 package main_test
 
 import (
+	"encoding/json"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"candor/statement"
 )
 
 // An operator takes an account's subscription through its states, and its
@@ -114,10 +117,11 @@ func TestBillingCommandsKnowTheTerms(t *testing.T) {
 		Status string
 		Issued []struct {
 			Number, Seller string
-			GST            int64 `json:"gst_cents"`
+			Amount         json.Number
+			GST            statement.Cents
 		} `json:"issued_invoices"`
 	}](t, bare, append([]string{"billing"}, append(end, "--account", account.AccountID, "--terms-changed")...)...)
-	if meant.Status != "ended" || len(meant.Issued) != 1 || meant.Issued[0].Number != "CAN-000002" || meant.Issued[0].Seller != "" {
+	if meant.Status != "ended" || len(meant.Issued) != 1 || meant.Issued[0].Number != "CAN-000002" || meant.Issued[0].Seller != "" || meant.Issued[0].Amount != "0" {
 		t.Errorf("meant: %+v", meant)
 	}
 	subscribe()

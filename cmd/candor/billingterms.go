@@ -114,7 +114,7 @@ func writeIssued(w io.Writer, issued []listedInvoice) error {
 		if i.Seller != "" || i.SellerABN != "" {
 			from = strings.TrimSpace(i.Seller + " (ABN " + i.SellerABN + ")")
 		}
-		if _, err := fmt.Fprintf(w, "Issued        %s: %s with %s GST, %s, due %s, from %s\n", i.Number, i.amount, i.gst, i.Status,
+		if _, err := fmt.Fprintf(w, "Issued        %s: %s with %s GST, %s, due %s, from %s\n", i.Number, i.Amount, i.GST, i.Status,
 			i.DueAt.Format(time.DateOnly), printable(from)); err != nil {
 			return err
 		}

@@ -246,7 +246,27 @@ func commandJSON[T any](t *testing.T, env environment, args ...string) T {
 	if err := json.Unmarshal([]byte(r.stdout), &out); r.code != 0 || err != nil {
 		t.Fatalf("candor %s --json: exit code %d, %v\n%s%s", strings.Join(args, " "), r.code, err, r.stdout, r.stderr)
 	}
+	wantAPIFormats(t, args, r.stdout)
 	return out
+}
+
+var (
+	jsonTime = regexp.MustCompile(`"(\d{4}-\d\d-\d\dT\d\d:\d\d[^"\\]*)"`)
+	apiTime  = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`)
+)
+
+// wantAPIFormats fails if a command prints a time or an amount in another form
+// than the API: UTC to the millisecond, and dollars.
+func wantAPIFormats(t *testing.T, args []string, printed string) {
+	t.Helper()
+	for _, at := range jsonTime.FindAllStringSubmatch(printed, -1) {
+		if !apiTime.MatchString(at[1]) {
+			t.Errorf("candor %s --json prints the time %s, want the API's form", strings.Join(args, " "), at[1])
+		}
+	}
+	if strings.Contains(printed, `_cents"`) {
+		t.Errorf("candor %s --json prints cents, want dollars as the API does:\n%s", strings.Join(args, " "), printed)
+	}
 }
 
 // eventually polls until ok says yes.

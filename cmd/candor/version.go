@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"time"
+
+	"candor/form"
 )
 
 // version is set at release by -ldflags "-X main.version=1.2.3".
@@ -16,7 +19,7 @@ type build struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision"` // of the source; "" where the build didn't know it
 	Modified bool   `json:"modified"` // the source had changes beyond the revision
-	Time     string `json:"time"`     // of the revision, RFC 3339
+	Time     string `json:"time"`     // of the revision, as in the API
 	Go       string `json:"go"`
 }
 
@@ -30,7 +33,9 @@ func readVersion() build {
 			case "vcs.modified":
 				b.Modified = s.Value == "true"
 			case "vcs.time":
-				b.Time = s.Value
+				if at, err := time.Parse(time.RFC3339, s.Value); err == nil {
+					b.Time = at.UTC().Format(form.TimestampLayout)
+				}
 			}
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"candor/db"
+	"candor/form"
 	"candor/intake"
 	"candor/service"
 )
@@ -223,16 +224,16 @@ func (l *deliveryList) write(w io.Writer) error {
 }
 
 type shownEndpoint struct {
-	Endpoint            string     `json:"endpoint"`
-	Health              string     `json:"health"` // ok, failing, gone or untried
-	Pending             int64      `json:"pending"`
-	Failed              int64      `json:"failed"`
-	ConsecutiveFailures int        `json:"consecutive_failures"`
-	FailingSince        *time.Time `json:"failing_since"`
-	LastSuccessAt       *time.Time `json:"last_success_at"`
-	LastFailureAt       *time.Time `json:"last_failure_at"`
-	LastStatusCode      *int       `json:"last_status_code"`
-	LastErrorClass      *string    `json:"last_error_class"`
+	Endpoint            string          `json:"endpoint"`
+	Health              string          `json:"health"` // ok, failing, gone or untried
+	Pending             int64           `json:"pending"`
+	Failed              int64           `json:"failed"`
+	ConsecutiveFailures int             `json:"consecutive_failures"`
+	FailingSince        *form.Timestamp `json:"failing_since"`
+	LastSuccessAt       *form.Timestamp `json:"last_success_at"`
+	LastFailureAt       *form.Timestamp `json:"last_failure_at"`
+	LastStatusCode      *int            `json:"last_status_code"`
+	LastErrorClass      *string         `json:"last_error_class"`
 }
 
 func runWebhooksEndpoints(ctx context.Context, p *process, args []string) error {
@@ -251,7 +252,7 @@ func runWebhooksEndpoints(ctx context.Context, p *process, args []string) error 
 	for i, e := range found {
 		endpoints[i] = shownEndpoint{
 			Endpoint: e.Origin, Health: health(&e.Endpoint), Pending: e.Pending, Failed: e.Failed, ConsecutiveFailures: e.ConsecutiveFailures,
-			FailingSince: inUTC(e.FailingSince), LastSuccessAt: inUTC(e.LastSuccessAt), LastFailureAt: inUTC(e.LastFailureAt),
+			FailingSince: form.AtOptional(e.FailingSince), LastSuccessAt: form.AtOptional(e.LastSuccessAt), LastFailureAt: form.AtOptional(e.LastFailureAt),
 			LastStatusCode: e.LastStatusCode, LastErrorClass: e.LastErrorClass,
 		}
 	}
@@ -306,19 +307,11 @@ func (t table) row(cells ...any) {
 }
 
 // stamp is a time in a table, "-" for none.
-func stamp(at *time.Time) string {
+func stamp(at *form.Timestamp) string {
 	if at == nil {
 		return "-"
 	}
 	return at.UTC().Format(time.RFC3339)
-}
-
-func inUTC(at *time.Time) *time.Time {
-	if at == nil {
-		return nil
-	}
-	t := at.UTC()
-	return &t
 }
 
 // lastOutcome is a status or the class of an error, "-" before the first

@@ -10,38 +10,38 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"candor/db"
+	"candor/form"
 	"candor/intake"
 	"candor/service"
 )
 
 // shownDelivery is a delivery in lists.
 type shownDelivery struct {
-	ID             string     `json:"id"`
-	Sequence       int64      `json:"sequence"`
-	Type           string     `json:"type"`
-	SessionID      *string    `json:"session_id"`
-	Endpoint       string     `json:"endpoint"`
-	URL            string     `json:"url"`
-	State          string     `json:"state"`
-	Cycle          int        `json:"cycle"` // 1, and one more for each time that it was made again
-	Attempts       int        `json:"attempts"`
-	AttemptsTotal  int        `json:"attempts_total"`
-	LastStatusCode *int       `json:"last_status_code"`
-	LastErrorClass *string    `json:"last_error_class"`
-	CreatedAt      time.Time  `json:"created_at"`
-	FirstAttemptAt *time.Time `json:"first_attempt_at"`
-	NextAttemptAt  *time.Time `json:"next_attempt_at"`
-	FinishedAt     *time.Time `json:"finished_at"`
+	ID             string          `json:"id"`
+	Sequence       int64           `json:"sequence"`
+	Type           string          `json:"type"`
+	SessionID      *string         `json:"session_id"`
+	Endpoint       string          `json:"endpoint"`
+	URL            string          `json:"url"`
+	State          string          `json:"state"`
+	Cycle          int             `json:"cycle"` // 1, and one more for each time that it was made again
+	Attempts       int             `json:"attempts"`
+	AttemptsTotal  int             `json:"attempts_total"`
+	LastStatusCode *int            `json:"last_status_code"`
+	LastErrorClass *string         `json:"last_error_class"`
+	CreatedAt      form.Timestamp  `json:"created_at"`
+	FirstAttemptAt *form.Timestamp `json:"first_attempt_at"`
+	NextAttemptAt  *form.Timestamp `json:"next_attempt_at"`
+	FinishedAt     *form.Timestamp `json:"finished_at"`
 }
 
 func showDelivery(d *db.ListedDelivery) shownDelivery {
 	shown := shownDelivery{
 		ID: d.ID.String(), Sequence: d.Sequence, Type: string(d.EventType), Endpoint: d.Origin, URL: d.URL, State: string(d.State),
 		Cycle: d.Cycle, Attempts: d.Attempts, AttemptsTotal: d.AttemptsTotal, LastStatusCode: d.LastStatusCode, LastErrorClass: d.LastErrorClass,
-		CreatedAt: d.CreatedAt.UTC(), FirstAttemptAt: inUTC(d.FirstAttemptAt), NextAttemptAt: inUTC(d.NextAttemptAt), FinishedAt: inUTC(d.FinishedAt),
+		CreatedAt: form.At(d.CreatedAt), FirstAttemptAt: form.AtOptional(d.FirstAttemptAt), NextAttemptAt: form.AtOptional(d.NextAttemptAt), FinishedAt: form.AtOptional(d.FinishedAt),
 	}
 	if d.SessionID != nil {
 		session := d.SessionID.String()
@@ -62,14 +62,14 @@ type shownRecord struct {
 }
 
 type shownAttempt struct {
-	Number         int         `json:"number"`
-	StartedAt      time.Time   `json:"started_at"`
-	DurationMS     int64       `json:"duration_ms"`
-	StatusCode     *int        `json:"status_code"`
-	ErrorClass     *string     `json:"error_class"`
-	Error          *string     `json:"error"`
-	RequestHeaders http.Header `json:"request_headers"`
-	Response       *string     `json:"response"` // its first 2 KiB
+	Number         int            `json:"number"`
+	StartedAt      form.Timestamp `json:"started_at"`
+	DurationMS     int64          `json:"duration_ms"`
+	StatusCode     *int           `json:"status_code"`
+	ErrorClass     *string        `json:"error_class"`
+	Error          *string        `json:"error"`
+	RequestHeaders http.Header    `json:"request_headers"`
+	Response       *string        `json:"response"` // its first 2 KiB
 }
 
 func showRecord(scope shownScope, r *service.DeliveryRecord) (*shownRecord, error) {
@@ -79,7 +79,7 @@ func showRecord(scope shownScope, r *service.DeliveryRecord) (*shownRecord, erro
 	}
 	for i, a := range r.AttemptLog {
 		out.AttemptLog[i] = shownAttempt{
-			Number: a.Number, StartedAt: a.StartedAt.UTC(), DurationMS: a.DurationMS, StatusCode: a.StatusCode, ErrorClass: a.ErrorClass,
+			Number: a.Number, StartedAt: form.At(a.StartedAt), DurationMS: a.DurationMS, StatusCode: a.StatusCode, ErrorClass: a.ErrorClass,
 			Error: a.Error, Response: a.Response,
 		}
 		if err := json.Unmarshal(a.RequestHeaders, &out.AttemptLog[i].RequestHeaders); err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"candor/form"
 	"candor/intake"
 	"candor/service"
 )
@@ -17,28 +18,28 @@ const defaultRedeliveryRate = 10
 
 // shownRedelivery is a redelivery of many.
 type shownRedelivery struct {
-	ID         string     `json:"id"`
-	State      string     `json:"state"`
-	Matched    int64      `json:"matched"`
-	Requeued   int64      `json:"requeued"` // made again so far
-	Skipped    int64      `json:"skipped"`  // were no longer failed when their turn came
-	Rate       int        `json:"rate"`     // a second
-	Since      *time.Time `json:"since"`
-	Until      *time.Time `json:"until"`
-	Endpoint   *string    `json:"endpoint"`
-	Type       *string    `json:"type"`
-	Status     *string    `json:"status"`
-	CreatedBy  string     `json:"created_by"`
-	CreatedAt  time.Time  `json:"created_at"`
-	FinishedAt *time.Time `json:"finished_at"`
+	ID         string          `json:"id"`
+	State      string          `json:"state"`
+	Matched    int64           `json:"matched"`
+	Requeued   int64           `json:"requeued"` // made again so far
+	Skipped    int64           `json:"skipped"`  // were no longer failed when their turn came
+	Rate       int             `json:"rate"`     // a second
+	Since      *form.Timestamp `json:"since"`
+	Until      *form.Timestamp `json:"until"`
+	Endpoint   *string         `json:"endpoint"`
+	Type       *string         `json:"type"`
+	Status     *string         `json:"status"`
+	CreatedBy  string          `json:"created_by"`
+	CreatedAt  form.Timestamp  `json:"created_at"`
+	FinishedAt *form.Timestamp `json:"finished_at"`
 }
 
 // showRedelivery takes the origins of the scope's endpoints.
 func showRedelivery(r *intake.Redelivery, origins map[intake.EndpointID]string) shownRedelivery {
 	shown := shownRedelivery{
 		ID: r.ID.String(), State: string(r.State), Matched: r.Matched, Requeued: r.Requeued, Skipped: r.Skipped, Rate: r.Rate,
-		Since: inUTC(r.Since), Until: inUTC(r.Until), Type: (*string)(r.EventType), Status: r.Status, CreatedBy: r.CreatedBy,
-		CreatedAt: r.CreatedAt.UTC(), FinishedAt: inUTC(r.FinishedAt),
+		Since: form.AtOptional(r.Since), Until: form.AtOptional(r.Until), Type: (*string)(r.EventType), Status: r.Status, CreatedBy: r.CreatedBy,
+		CreatedAt: form.At(r.CreatedAt), FinishedAt: form.AtOptional(r.FinishedAt),
 	}
 	if r.EndpointID != nil {
 		origin := origins[*r.EndpointID]

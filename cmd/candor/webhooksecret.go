@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
+	"candor/form"
 	"candor/intake"
 )
 
@@ -15,11 +15,11 @@ import (
 // (D36).
 type shownSecrets struct {
 	shownScope
-	State         string     `json:"state"`                 // current, or rotating: with a next one
-	NextSecret    string     `json:"next_secret,omitempty"` // where it was just made, this once
-	NextSince     *time.Time `json:"next_since"`
-	PreviousUntil *time.Time `json:"previous_until"` // until when the former one can be restored
-	done          string     // what the command has done, in a sentence or more
+	State         string          `json:"state"`                 // current, or rotating: with a next one
+	NextSecret    string          `json:"next_secret,omitempty"` // where it was just made, this once
+	NextSince     *form.Timestamp `json:"next_since"`
+	PreviousUntil *form.Timestamp `json:"previous_until"` // until when the former one can be restored
+	done          string          // what the command has done, in a sentence or more
 }
 
 // secretChange is a step of the rotation; it returns a new secret, if it made
@@ -80,7 +80,7 @@ func runSecret(ctx context.Context, p *process, step string, args []string, chan
 		return fmt.Errorf("the change was made, %s, but its outcome can't be shown: %w", strings.Join([]string{step, secret}, " "), err)
 	}
 	out := &shownSecrets{
-		shownScope: shown, State: "current", NextSecret: secret, NextSince: inUTC(state.NextSince), PreviousUntil: inUTC(state.PreviousUntil), done: done,
+		shownScope: shown, State: "current", NextSecret: secret, NextSince: form.AtOptional(state.NextSince), PreviousUntil: form.AtOptional(state.PreviousUntil), done: done,
 	}
 	if out.NextSince != nil {
 		out.State = "rotating"

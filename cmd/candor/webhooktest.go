@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 
+	"candor/form"
 	"candor/service"
 )
 
@@ -53,7 +54,7 @@ func showTest(scope shownScope, sent *service.TestEvent) *shownTest {
 	r := &sent.Result
 	out := &shownTest{
 		shownScope: scope, Delivered: r.Delivered(), ID: sent.DeliveryID.String(), URL: sent.URL, Body: string(sent.Body),
-		shownAttempt: shownAttempt{Number: 1, StartedAt: r.StartedAt, DurationMS: r.Duration.Milliseconds(), RequestHeaders: r.RequestHeader},
+		shownAttempt: shownAttempt{Number: 1, StartedAt: form.At(r.StartedAt), DurationMS: r.Duration.Milliseconds(), RequestHeaders: r.RequestHeader},
 	}
 	if r.StatusCode != 0 {
 		response := string(r.Response)
