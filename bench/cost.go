@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"candor/db"
 )
 
 // clockTick is the kernel's unit of CPU time on Linux, for every program.
@@ -143,7 +145,7 @@ func (e *environment) followLog() (*os.File, error) {
 // set changes one of PostgreSQL's settings for everybody.
 func (e *environment) set(ctx context.Context, name, value string) error {
 	for _, statement := range []string{"ALTER SYSTEM SET " + name + " = '" + value + "'", "SELECT pg_reload_conf()"} {
-		if _, err := e.DB.ExecContext(ctx, statement); err != nil {
+		if _, err := e.DB.ExecContext(ctx, db.SQL(statement)); err != nil {
 			return err
 		}
 	}

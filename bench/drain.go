@@ -291,7 +291,7 @@ func (e *environment) drainRiver(ctx context.Context, n int) (_ float64, err err
 		return 0, err
 	}
 	// What is left of them would be in the way of what is measured next.
-	for _, statement := range []string{`DELETE FROM river_job WHERE queue = '` + benchQueue + `'`, `VACUUM river_job`} {
+	for _, statement := range []db.SQL{`DELETE FROM river_job WHERE queue = '` + benchQueue + `'`, `VACUUM river_job`} {
 		if _, err := e.DB.ExecContext(ctx, statement); err != nil {
 			return 0, err
 		}

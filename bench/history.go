@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"candor/db"
 	"candor/intake"
 	"candor/scripts/harness"
 )
@@ -85,7 +86,7 @@ func (e *environment) fill(ctx context.Context, n int) error {
 		`VACUUM ANALYZE session`,
 		`VACUUM ANALYZE session_count`,
 	} {
-		if _, err := e.DB.ExecContext(ctx, statement); err != nil {
+		if _, err := e.DB.ExecContext(ctx, db.SQL(statement)); err != nil {
 			return fmt.Errorf("fill the history: %w", err)
 		}
 	}

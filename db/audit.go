@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"fmt"
 
 	"candor/intake"
 )
@@ -40,21 +39,21 @@ func (d *DB) AuditOf(ctx context.Context, account intake.AccountID, target strin
 // the filter, newest first: from the newest on, or those after the given one.
 func (d *DB) AuditPage(ctx context.Context, account intake.AccountID, f intake.AuditFilter, last *intake.AuditEntry, limit int) ([]intake.AuditEntry, error) {
 	c := &conditions{}
-	c.add("account_id = %s", account)
+	c.add("account_id =", account)
 	if f.Action != "" {
-		c.add("action = %s", f.Action)
+		c.add("action =", f.Action)
 	}
 	if f.Actor != "" {
-		c.add("actor_name = %s", f.Actor)
+		c.add("actor_name =", f.Actor)
 	}
 	if f.From != nil {
-		c.add("at >= %s", *f.From)
+		c.add("at >=", *f.From)
 	}
 	if f.To != nil {
-		c.add("at < %s", *f.To)
+		c.add("at <", *f.To)
 	}
 	if last != nil {
-		c.clauses = append(c.clauses, fmt.Sprintf("(at, id) < (%s, %s)", c.arg(last.At), c.arg(last.ID)))
+		c.and("(at, id) < (" + c.arg(last.At) + ", " + c.arg(last.ID) + ")")
 	}
 	var out []intake.AuditEntry
 	err := d.SelectContext(ctx, &out, "SELECT "+auditColumns+" FROM audit_log WHERE "+c.where()+" ORDER BY at DESC, id DESC LIMIT "+c.arg(limit), c.args...)

@@ -53,10 +53,13 @@ func (tx *Tx) AfterCommit(fn func()) { tx.committed = append(tx.committed, fn) }
 
 // Queryer is what reading methods need, so that one function serves DB and Tx.
 type Queryer interface {
-	GetContext(ctx context.Context, dest any, query string, args ...any) error
-	SelectContext(ctx context.Context, dest any, query string, args ...any) error
-	QueryxContext(ctx context.Context, query string, args ...any) (*sqlx.Rows, error)
-	QueryRowxContext(ctx context.Context, query string, args ...any) *sqlx.Row
+	GetContext(ctx context.Context, dest any, query SQL, args ...any) error
+	SelectContext(ctx context.Context, dest any, query SQL, args ...any) error
+}
+
+// Execer is what writing methods need that serve DB and Tx.
+type Execer interface {
+	ExecContext(ctx context.Context, query SQL, args ...any) (sql.Result, error)
 }
 
 var (

@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -23,13 +22,13 @@ type ListedDelivery struct {
 func (d *DB) DeliveryPage(ctx context.Context, scope intake.Scope, f intake.DeliveryFilter, before int64, limit int) ([]ListedDelivery, error) {
 	c := deliveryConditions(scope, f)
 	if before > 0 {
-		c.add("sequence < %s", before)
+		c.add("sequence <", before)
 	}
 	if err := d.boundSequence(ctx, scope, f, c); err != nil {
 		return nil, err
 	}
 	order := " ORDER BY sequence DESC LIMIT " + c.arg(limit)
-	var parts []string
+	var parts []SQL
 	for _, source := range deliverySources(f) {
 		parts = append(parts, "("+source.query(c)+order+")")
 	}
@@ -39,7 +38,7 @@ func (d *DB) DeliveryPage(ctx context.Context, scope intake.Scope, f intake.Deli
 	var out []ListedDelivery
 	err := d.SelectContext(ctx, &out, `
 		SELECT `+qualified("d", deliveryColumns)+`, e.origin
-		FROM (SELECT * FROM (`+strings.Join(parts, " UNION ALL ")+`) u`+order+`) p
+		FROM (SELECT * FROM (`+joined(parts, " UNION ALL ")+`) u`+order+`) p
 			JOIN delivery d ON d.id = p.delivery_id JOIN webhook_endpoint e ON e.id = d.endpoint_id
 		ORDER BY d.sequence DESC`, c.args...)
 	return out, wrap(err, "list deliveries")
@@ -49,28 +48,28 @@ func (d *DB) DeliveryPage(ctx context.Context, scope intake.Scope, f intake.Deli
 // that deliveries and events have in common, and those of the last attempt.
 func deliveryConditions(scope intake.Scope, f intake.DeliveryFilter) *conditions {
 	c := &conditions{}
-	c.add("account_id = %s", scope.AccountID)
-	c.add("livemode = %s", scope.Livemode)
+	c.add("account_id =", scope.AccountID)
+	c.add("livemode =", scope.Livemode)
 	if f.Endpoint != nil {
-		c.add("endpoint_id = %s", *f.Endpoint)
+		c.add("endpoint_id =", *f.Endpoint)
 	}
 	if f.Type != "" {
-		c.add("type = %s", f.Type)
+		c.add("type =", f.Type)
 	}
 	if f.Session != nil {
-		c.add("session_id = %s", *f.Session)
+		c.add("session_id =", *f.Session)
 	}
 	if f.Since != nil {
-		c.add("created_at >= %s", *f.Since)
+		c.add("created_at >=", *f.Since)
 	}
 	if f.Until != nil {
-		c.add("created_at < %s", *f.Until)
+		c.add("created_at <", *f.Until)
 	}
 	if class, err := strconv.Atoi(strings.TrimSuffix(f.Status, "xx")); err == nil { // as a range it is looked for in an index
-		c.add("last_status_code >= %s", class*100)
-		c.add("last_status_code < %s", class*100+100)
+		c.add("last_status_code >=", class*100)
+		c.add("last_status_code <", class*100+100)
 	} else if f.Status != "" {
-		c.add("last_error_class = %s", f.Status)
+		c.add("last_error_class =", f.Status)
 	}
 	return c
 }
@@ -98,12 +97,18 @@ func deliverySources(f intake.DeliveryFilter) []deliverySource {
 	return []deliverySource{{state: intake.DeliveryPending}, {state: intake.DeliveryFailed}, {state: intake.DeliveryCancelled}}
 }
 
-func (s deliverySource) query(c *conditions) string {
-	// The state is a constant in the text: only so does a partial index fit.
-	state := "true"
-	if s.state != "" {
-		state = fmt.Sprintf("state = '%s'", s.state)
-	}
+// inDeliveryState are the conditions that a delivery is in a state, any for "".
+// The state is a constant of the text, or no partial index fits.
+var inDeliveryState = map[intake.DeliveryState]SQL{
+	"":                       "true",
+	intake.DeliveryPending:   "state = 'pending'",
+	intake.DeliveryDelivered: "state = 'delivered'",
+	intake.DeliveryFailed:    "state = 'failed'",
+	intake.DeliveryCancelled: "state = 'cancelled'",
+}
+
+func (s deliverySource) query(c *conditions) SQL {
+	state := inDeliveryState[s.state]
 	if !s.byEvent {
 		return "SELECT id AS delivery_id, sequence FROM delivery WHERE " + c.where(state)
 	}
@@ -124,14 +129,14 @@ func (d *DB) boundSequence(ctx context.Context, scope intake.Scope, f intake.Del
 		if err != nil {
 			return err
 		}
-		c.add("sequence >= %s", from)
+		c.add("sequence >=", from)
 	}
 	if f.Until != nil {
 		to, err := d.sequenceAt(ctx, scope, f.Until.Add(sequenceSlack))
 		if err != nil {
 			return err
 		}
-		c.add("sequence < %s", to)
+		c.add("sequence <", to)
 	}
 	return nil
 }
@@ -154,15 +159,6 @@ func (d *DB) sequenceAt(ctx context.Context, scope intake.Scope, at time.Time) (
 		SELECT first FROM halving WHERE first >= next`,
 		scope.AccountID, scope.Livemode, at)
 	return first, wrap(err, "find event number by time")
-}
-
-// qualified puts a table's name before each of the columns.
-func qualified(table, columns string) string {
-	names := strings.Split(columns, ",")
-	for i, name := range names {
-		names[i] = table + "." + strings.TrimSpace(name)
-	}
-	return strings.Join(names, ", ")
 }
 
 // Delivery returns one of the scope's deliveries, or ErrNotFound.

@@ -39,18 +39,18 @@ func (d *DB) EventRange(ctx context.Context, scope intake.Scope) (first, last in
 // and up to last, in their order; of one type and one session, where given.
 func (d *DB) EventFeed(ctx context.Context, scope intake.Scope, f intake.EventFilter, last int64, limit int) ([]FeedEvent, error) {
 	c := &conditions{}
-	c.add("account_id = %s", scope.AccountID)
-	c.add("livemode = %s", scope.Livemode)
-	c.add("sequence > %s", f.After)
-	c.add("sequence <= %s", last)
-	from := "event"
+	c.add("account_id =", scope.AccountID)
+	c.add("livemode =", scope.Livemode)
+	c.add("sequence >", f.After)
+	c.add("sequence <=", last)
+	from := SQL("event")
 	if f.Session != nil {
 		// Its few events are found by their own index; else a plan made for
 		// unknown sessions walks the whole feed.
 		from = "(SELECT * FROM event WHERE session_id = " + c.arg(*f.Session) + " OFFSET 0) event"
 	}
 	if f.Type != "" {
-		c.add("type = %s", f.Type)
+		c.add("type =", f.Type)
 	}
 	var out []FeedEvent
 	err := d.SelectContext(ctx, &out, `

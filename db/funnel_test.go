@@ -60,7 +60,7 @@ func (s *store) formRecounts() []string {
 func (s *store) lines(query string) []string {
 	s.Helper()
 	var out []string
-	s.ok(s.SelectContext(s.ctx, &out, query))
+	s.ok(s.SelectContext(s.ctx, &out, db.SQL(query)))
 	return out
 }
 
@@ -168,7 +168,7 @@ func (s *store) checkFunnel(scope intake.Scope) {
 	s.ok(err)
 	counted := func(query string) (n int) {
 		s.Helper()
-		s.ok(s.GetContext(s.ctx, &n, query+` AND account_id = $1 AND livemode = $2 AND s.created_at >= $3::timestamptz - interval '12 hours'`,
+		s.ok(s.GetContext(s.ctx, &n, db.SQL(query+` AND account_id = $1 AND livemode = $2 AND s.created_at >= $3::timestamptz - interval '12 hours'`),
 			scope.AccountID, scope.Livemode, first))
 		return n
 	}
@@ -263,7 +263,7 @@ func TestFormCountsOfThePast(t *testing.T) {
 	s.ok(err)
 	up, down, _ := strings.Cut(string(migration), "-- +goose Down")
 	for _, half := range []string{down, up} {
-		_, err := s.ExecContext(s.ctx, half)
+		_, err := s.ExecContext(s.ctx, db.SQL(half))
 		s.ok(err)
 	}
 	if after := s.formCounts(); fmt.Sprint(after) != fmt.Sprint(before) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/lib/pq"
 )
 
 // Grant gives the role in which the service works what it needs, and no more: it
@@ -15,9 +14,9 @@ import (
 // Run again after each Migrate, it covers new tables. All of it is done or
 // nothing: what is given to all tables is taken back from some.
 func (d *DB) Grant(ctx context.Context, role string) error {
-	to := pq.QuoteIdentifier(role)
+	to := identifier(role)
 	return d.InTx(ctx, func(tx *Tx) error {
-		for _, statement := range []string{
+		for _, statement := range []SQL{
 			"GRANT USAGE ON SCHEMA public TO " + to,
 			"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO " + to,
 			"GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO " + to,

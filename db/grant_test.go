@@ -7,6 +7,7 @@ import (
 
 	"github.com/lib/pq"
 
+	"candor/db"
 	"candor/db/dbtest"
 )
 
@@ -23,7 +24,7 @@ func TestGrantIsAllOrNothing(t *testing.T) {
 	quoted := pq.QuoteIdentifier(role)
 	exec := func(statement string) {
 		t.Helper()
-		if _, err := d.ExecContext(t.Context(), statement); err != nil {
+		if _, err := d.ExecContext(t.Context(), db.SQL(statement)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -54,7 +54,7 @@ func (d *DB) FinishedSessions(ctx context.Context, status intake.Status, after F
 
 // finishColumn is when sessions of the status finished, and the predicate of
 // the index that leads there.
-func finishColumn(status intake.Status) (column, predicate string, err error) {
+func finishColumn(status intake.Status) (column, predicate SQL, err error) {
 	switch status {
 	case intake.Completed:
 		return "completed_at", "status = 'completed' AND erased_at IS NULL", nil

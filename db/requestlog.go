@@ -3,8 +3,6 @@ package db
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 	"time"
 
 	"candor/intake"
@@ -35,8 +33,12 @@ func (d *DB) InsertAPIRequests(ctx context.Context, lines []intake.APIRequest) e
 }
 
 // RequestReach is how many lines of the log of API requests are looked
-// through for one page, where no index leads to what is asked for.
+// through for one page, if no index leads to what is asked for.
 const RequestReach = 5000
+
+// requestReach is RequestReach as text. As an argument it would have PostgreSQL
+// sort each source instead of reading it in its index's order.
+const requestReach SQL = "5000"
 
 // APIRequests returns up to limit of the scope's API requests that match the
 // filter, newest first: those before the given one, nil for the newest. Where
@@ -47,105 +49,104 @@ func (d *DB) APIRequests(ctx context.Context, scope intake.Scope, f intake.Reque
 	if f.Codes != nil && len(f.Codes) == 0 {
 		return nil, nil, nil
 	}
+	known := len(c.args)
 	if len(rest) == 0 {
-		err := d.SelectContext(ctx, &out, apiRequestSource(sources, apiRequestColumns, limit), c.args...)
+		err := d.SelectContext(ctx, &out, apiRequestSource(sources, apiRequestColumns)+" ORDER BY id DESC LIMIT "+c.arg(limit), c.args...)
 		return out, nil, wrap(err, "list API requests")
 	}
-	known := len(c.args)
-	columns, clauses := "id", []string(nil)
+	columns, clauses := SQL("id"), []SQL(nil)
 	for _, one := range rest {
 		columns += ", " + one.column
-		clauses = append(clauses, fmt.Sprintf(one.clause, one.column, c.arg(one.value)))
+		clauses = append(clauses, one.compare+" "+c.arg(one.value))
 	}
 	// What is looked at is no more than the filter needs, which an index of
 	// errors has itself: lines of one error are far apart in the table.
-	err = d.SelectContext(ctx, &out, fmt.Sprintf(`
+	err = d.SelectContext(ctx, &out, `
 		SELECT `+qualified("r", apiRequestColumns)+`
-		FROM (SELECT id FROM (%s) looked WHERE %s ORDER BY id DESC LIMIT %d) found JOIN api_request r ON r.id = found.id
-		WHERE r.account_id = %s AND r.livemode = %s
-		ORDER BY r.id DESC`,
-		apiRequestSource(sources, columns, RequestReach), strings.Join(clauses, " AND "), limit, c.arg(scope.AccountID), c.arg(scope.Livemode)), c.args...)
+		FROM (`+apiRequestSource(sources, columns)+` WHERE `+joined(clauses, " AND ")+` ORDER BY id DESC LIMIT `+c.arg(limit)+`) found
+			JOIN api_request r ON r.id = found.id
+		WHERE r.account_id = `+c.arg(scope.AccountID)+` AND r.livemode = `+c.arg(scope.Livemode)+`
+		ORDER BY r.id DESC`, c.args...)
 	if err != nil || len(out) == limit {
 		return out, nil, wrap(err, "list API requests")
 	}
 	var last []intake.RequestID
-	err = d.SelectContext(ctx, &last, fmt.Sprintf("SELECT id FROM (%s) looked ORDER BY id DESC LIMIT 1 OFFSET %d",
-		apiRequestSource(sources, "id", RequestReach), RequestReach-1), c.args[:known]...)
+	c.args = c.args[:known]
+	err = d.SelectContext(ctx, &last, apiRequestSource(sources, "id")+" ORDER BY id DESC LIMIT 1 OFFSET "+c.arg(RequestReach-1), c.args...)
 	if len(last) > 0 {
 		reached = &last[0]
 	}
 	return out, reached, wrap(err, "list API requests")
 }
 
-// apiRequestClause is a condition on a column, with the column and the value in
-// the places of %s.
+// apiRequestClause is a condition on a column, as in
+// {"status", "status / 100 =", 4}.
 type apiRequestClause struct {
-	column, clause string
-	value          any
+	column, compare SQL
+	value           any
 }
 
 // apiRequestConditions are what the filter says: sources are conditions of which
 // an index leads to each in the order of ids, and which make up a list
 // together; rest is what is then looked at.
-func apiRequestConditions(scope intake.Scope, f intake.RequestFilter, before *intake.RequestID) (c *conditions, sources []string, rest []apiRequestClause) {
+func apiRequestConditions(scope intake.Scope, f intake.RequestFilter, before *intake.RequestID) (c *conditions, sources []SQL, rest []apiRequestClause) {
 	c = &conditions{}
 	switch {
 	case f.Key != nil && f.Codes == nil:
 		// A key's lines are all of its scope, which is looked at all the same.
-		c.add("key_id = %s", *f.Key)
-		rest = append(rest, apiRequestClause{"account_id", "%s = %s", scope.AccountID}, apiRequestClause{"livemode", "%s = %s", scope.Livemode})
+		c.add("key_id =", *f.Key)
+		rest = append(rest, apiRequestClause{"account_id", "account_id =", scope.AccountID}, apiRequestClause{"livemode", "livemode =", scope.Livemode})
 	default:
-		c.add("account_id = %s", scope.AccountID)
-		c.add("livemode = %s", scope.Livemode)
+		c.add("account_id =", scope.AccountID)
+		c.add("livemode =", scope.Livemode)
 	}
 	if before != nil {
-		c.add("id < %s", *before)
+		c.add("id <", *before)
 	}
 	if f.ID != nil {
-		c.add("id = %s", *f.ID)
+		c.add("id =", *f.ID)
 	}
 	if f.From != nil {
-		c.add("id >= %s", intake.FirstRequestID(*f.From))
+		c.add("id >=", intake.FirstRequestID(*f.From))
 	}
 	if f.To != nil {
-		c.add("id < %s", intake.FirstRequestID(*f.To))
+		c.add("id <", intake.FirstRequestID(*f.To))
 	}
-	sources = []string{c.where()}
+	sources = []SQL{c.where()}
 	if f.Codes != nil {
 		sources = nil
 		for _, code := range f.Codes {
 			sources = append(sources, c.where("error_code <> ''", "error_code = "+c.arg(code)))
 		}
 		if f.Key != nil {
-			rest = append(rest, apiRequestClause{"key_id", "%s = %s", *f.Key})
+			rest = append(rest, apiRequestClause{"key_id", "key_id =", *f.Key})
 		}
 	}
 	if f.Method != "" {
-		rest = append(rest, apiRequestClause{"method", "%s = %s", f.Method})
+		rest = append(rest, apiRequestClause{"method", "method =", f.Method})
 	}
 	switch {
 	case f.Status == 0, f.Codes != nil:
 	case f.Status < 10:
-		rest = append(rest, apiRequestClause{"status", "%s / 100 = %s", f.Status})
+		rest = append(rest, apiRequestClause{"status", "status / 100 =", f.Status})
 	default:
-		rest = append(rest, apiRequestClause{"status", "%s = %s", f.Status})
+		rest = append(rest, apiRequestClause{"status", "status =", f.Status})
 	}
 	return c, sources, rest
 }
 
-// apiRequestSource reads the newest of the sources together. The limits are in
-// the text: only so does PostgreSQL read each source in its index's order, and
-// of all of them no more than what is wanted.
-func apiRequestSource(sources []string, columns string, limit int) string {
-	newest := fmt.Sprintf(" ORDER BY id DESC LIMIT %d", limit)
-	var parts []string
+// apiRequestSource reads the newest of the sources together, at most
+// RequestReach of each.
+func apiRequestSource(sources []SQL, columns SQL) SQL {
+	var parts []SQL
 	for _, where := range sources {
-		parts = append(parts, "SELECT "+columns+" FROM api_request WHERE "+where+newest)
+		parts = append(parts, "SELECT "+columns+" FROM api_request WHERE "+where+" ORDER BY id DESC LIMIT "+requestReach)
 	}
-	if len(parts) == 1 {
-		return parts[0]
+	newest := parts[0]
+	if len(parts) > 1 {
+		newest = "(" + joined(parts, ") UNION ALL (") + ") ORDER BY id DESC LIMIT " + requestReach
 	}
-	return "SELECT " + columns + " FROM ((" + strings.Join(parts, ") UNION ALL (") + ")) u" + newest
+	return "SELECT " + columns + " FROM (" + newest + ") looked"
 }
 
 // APIRequest returns one of the scope's API requests, or ErrNotFound.

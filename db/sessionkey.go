@@ -3,8 +3,6 @@ package db
 import (
 	"context"
 
-	"github.com/jmoiron/sqlx"
-
 	"candor/intake"
 )
 
@@ -36,7 +34,7 @@ func (tx *Tx) InsertSessionKey(ctx context.Context, session intake.SessionID, se
 	return insertSessionKey(ctx, tx, session, sealed)
 }
 
-func insertSessionKey(ctx context.Context, q sqlx.ExecerContext, session intake.SessionID, sealed []byte) error {
+func insertSessionKey(ctx context.Context, q Execer, session intake.SessionID, sealed []byte) error {
 	// The lock waits for an erasure under way and then sees what it did.
 	_, err := q.ExecContext(ctx, `
 		INSERT INTO session_key (session_id, sealed)

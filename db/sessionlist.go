@@ -2,8 +2,6 @@ package db
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"time"
 
 	"candor/intake"
@@ -28,44 +26,34 @@ func (d *DB) Sessions(ctx context.Context, scope intake.Scope, f intake.SessionF
 	return out, total, nil
 }
 
-// conditions builds a WHERE clause and its arguments side by side.
-type conditions struct {
-	clauses []string
-	args    []any
-}
-
 func newConditions(scope intake.Scope, f intake.SessionFilter) *conditions {
 	c := &conditions{}
-	c.add("account_id = %s", scope.AccountID)
-	c.add("livemode = %s", scope.Livemode)
+	c.add("account_id =", scope.AccountID)
+	c.add("livemode =", scope.Livemode)
 	if f.ReferenceID != "" {
-		c.add("reference_id = %s", f.ReferenceID)
+		c.add("reference_id =", f.ReferenceID)
 	}
 	if f.CustomerEmail != "" {
-		c.add("lower(customer_email) = lower(%s)", f.CustomerEmail)
+		c.and("lower(customer_email) = lower(" + c.arg(f.CustomerEmail) + ")")
 	}
 	if f.CreatedAfter != nil {
-		c.add("created_at > %s", *f.CreatedAfter)
+		c.add("created_at >", *f.CreatedAfter)
 	}
 	if f.CreatedBefore != nil {
-		c.add("created_at < %s", *f.CreatedBefore)
+		c.add("created_at <", *f.CreatedBefore)
 	}
 	return c
 }
 
-// arg adds an argument and returns its placeholder.
-func (c *conditions) arg(value any) string {
-	c.args = append(c.args, value)
-	return fmt.Sprintf("$%d", len(c.args))
-}
-
-// add adds a clause with one argument in the place of %s.
-func (c *conditions) add(clause string, value any) {
-	c.clauses = append(c.clauses, fmt.Sprintf(clause, c.arg(value)))
-}
-
-func (c *conditions) where(more ...string) string {
-	return strings.Join(append(c.clauses[:len(c.clauses):len(c.clauses)], more...), " AND ")
+// storedStatuses are the statuses as constants of a statement's text, with the
+// counter of each. Plans depend on them: with an argument in its place, no index
+// of one status is chosen.
+var storedStatuses = map[intake.Status]struct{ literal, counter SQL }{
+	intake.Pending:    {"'pending'", "pending"},
+	intake.InProgress: {"'in_progress'", "in_progress"},
+	intake.Completed:  {"'completed'", "completed"},
+	intake.Expired:    {"'expired'", "expired"},
+	intake.Cancelled:  {"'cancelled'", "cancelled"},
 }
 
 // statusClauses are the conditions that together make up a status at the
@@ -76,21 +64,21 @@ func (c *conditions) where(more ...string) string {
 // A customer's sessions are found by indexes that end with the status in a
 // collation of its own. Spelled as there, no other index can be chosen: the one
 // of all sessions of that status, say, for a customer who has hardly any.
-func statusClauses(f intake.SessionFilter, now string) []string {
-	column := "status"
+func statusClauses(f intake.SessionFilter, now SQL) []SQL {
+	column := SQL("status")
 	if f.ByCustomer() {
 		column = `status COLLATE "C"`
 	}
-	stored := fmt.Sprintf("%s = '%s'", column, f.Status)
+	stored := column + " = " + storedStatuses[f.Status].literal
 	switch f.Status {
 	case "":
-		return []string{"true"}
+		return []SQL{"true"}
 	case intake.Pending, intake.InProgress:
-		return []string{stored + " AND expires_at > " + now}
+		return []SQL{stored + " AND expires_at > " + now}
 	case intake.Expired:
-		return []string{stored, "status IN ('pending', 'in_progress') AND expires_at <= " + now}
+		return []SQL{stored, "status IN ('pending', 'in_progress') AND expires_at <= " + now}
 	}
-	return []string{stored}
+	return []SQL{stored}
 }
 
 // SessionsBefore returns up to limit of the scope's sessions that match the
@@ -99,7 +87,7 @@ func statusClauses(f intake.SessionFilter, now string) []string {
 func (d *DB) SessionsBefore(ctx context.Context, scope intake.Scope, f intake.SessionFilter, last *intake.Session, limit int, now time.Time) ([]intake.Session, error) {
 	c := newConditions(scope, f)
 	if last != nil {
-		c.clauses = append(c.clauses, fmt.Sprintf("(created_at, id) < (%s, %s)", c.arg(last.CreatedAt), c.arg(last.ID)))
+		c.and("(created_at, id) < (" + c.arg(last.CreatedAt) + ", " + c.arg(last.ID) + ")")
 	}
 	query, args := c.pageQuery(f, intake.Page{Number: 1, Size: limit}, now)
 	var out []intake.Session
@@ -112,29 +100,29 @@ func (d *DB) SessionsBefore(ctx context.Context, scope intake.Scope, f intake.Se
 	return out, nil
 }
 
-// CountSessions returns how many of the scope's sessions match the filter. Those
-// of one reference or customer, for which there are no counters, are counted to
-// limit and no further, 0 for all.
+// CountSessions returns how many of the scope's sessions match the filter. If
+// there are no counters of what it asks for, as of one customer's sessions, they
+// are counted to limit and no further, 0 for all.
 func (d *DB) CountSessions(ctx context.Context, scope intake.Scope, f intake.SessionFilter, now time.Time, limit int) (int, error) {
-	if f.ByCustomer() {
-		return d.countMatching(ctx, scope, f, now, limit)
+	if f.Counted() {
+		return d.countByDay(ctx, scope, f, now)
 	}
-	return d.countByDay(ctx, scope, f, now)
+	return d.countMatching(ctx, scope, f, now, limit)
 }
 
 // searchClauses are the conditions that together make up what was searched
 // for; no session meets two of them. Each has an index of its own.
-func (c *conditions) searchClauses(search string) []string {
+func (c *conditions) searchClauses(search string) []SQL {
 	if search == "" {
-		return []string{"true"}
+		return []SQL{"true"}
 	}
 	text := c.arg(search)
 	byEmail := "lower(customer_email) = lower(" + text + ")"
-	return []string{byEmail, "reference_id = " + text + " AND NOT " + byEmail}
+	return []SQL{byEmail, "reference_id = " + text + " AND NOT " + byEmail}
 }
 
 // nowFor is the placeholder of now for statusClauses, "" where they need none.
-func (c *conditions) nowFor(status intake.Status, now time.Time) string {
+func (c *conditions) nowFor(status intake.Status, now time.Time) SQL {
 	if status == "" || status == intake.Completed || status == intake.Cancelled {
 		return ""
 	}
@@ -149,12 +137,12 @@ func (d *DB) AnySessionOpened(ctx context.Context, scope intake.Scope) (opened b
 	return opened, wrap(err, "look for an opened session")
 }
 
-func (c *conditions) pageQuery(f intake.SessionFilter, page intake.Page, now time.Time) (string, []any) {
-	const order = " ORDER BY created_at DESC, id DESC LIMIT "
+func (c *conditions) pageQuery(f intake.SessionFilter, page intake.Page, now time.Time) (SQL, []any) {
+	const order SQL = " ORDER BY created_at DESC, id DESC LIMIT "
 	nowArg := c.nowFor(f.Status, now)
 	offset := (page.Number - 1) * page.Size
 	reach := c.arg(offset + page.Size)
-	var parts []string
+	var parts []SQL
 	for _, found := range c.searchClauses(f.Search) {
 		for i, clause := range statusClauses(f, nowArg) {
 			from := "session WHERE " + c.where(found, clause)
@@ -164,31 +152,31 @@ func (c *conditions) pageQuery(f intake.SessionFilter, page intake.Page, now tim
 			parts = append(parts, "(SELECT "+sessionColumns+" FROM "+from+order+reach+")")
 		}
 	}
-	query := "SELECT * FROM (" + strings.Join(parts, " UNION ALL ") + ") s" + order + c.arg(page.Size) + " OFFSET " + c.arg(offset)
+	query := "SELECT * FROM (" + joined(parts, " UNION ALL ") + ") s" + order + c.arg(page.Size) + " OFFSET " + c.arg(offset)
 	return query, c.args
 }
 
 // overdue is a table of the scope's open sessions past their expiry, which
 // are few. OFFSET 0 has them found by their own index; else a plan made for
 // unknown times walks the whole list in its order.
-func overdue(clause string) string {
+func overdue(clause SQL) SQL {
 	return "(SELECT * FROM session WHERE account_id = $1 AND livemode = $2 AND " + clause + " OFFSET 0) overdue"
 }
 
-// countMatching counts the sessions of one reference or customer, which are
-// few unless a partner tests with one.
+// countMatching counts the sessions themselves. Those of one reference or
+// customer are few, unless a partner tests with one.
 func (d *DB) countMatching(ctx context.Context, scope intake.Scope, f intake.SessionFilter, now time.Time, limit int) (int, error) {
 	c := newConditions(scope, f)
-	status := "(" + strings.Join(statusClauses(f, c.nowFor(f.Status, now)), " OR ") + ")"
-	searched, most := c.searchClauses(f.Search), ""
+	status := "(" + joined(statusClauses(f, c.nowFor(f.Status, now)), " OR ") + ")"
+	searched, most := c.searchClauses(f.Search), SQL("")
 	if limit > 0 {
 		most = " LIMIT " + c.arg(limit)
 	}
-	var parts []string
+	var parts []SQL
 	for _, found := range searched {
 		parts = append(parts, "(SELECT 1 FROM session WHERE "+c.where(found, status)+most+")")
 	}
-	matching := "SELECT 1 FROM (" + strings.Join(parts, " UNION ALL ") + ") found" + most
+	matching := "SELECT 1 FROM (" + joined(parts, " UNION ALL ") + ") found" + most
 	var total int
 	err := d.GetContext(ctx, &total, "SELECT count(*) FROM ("+matching+") m", c.args...)
 	return total, wrap(err, "count sessions")
@@ -199,17 +187,17 @@ func (d *DB) countMatching(ctx context.Context, scope intake.Scope, f intake.Ses
 // stored status; overdue sessions are moved to expired here (D11). It is one
 // statement, so that a sweep between two can't count a session twice.
 func (d *DB) countByDay(ctx context.Context, scope intake.Scope, f intake.SessionFilter, now time.Time) (int, error) {
-	counter, stored := "created", "true"
+	counter, stored := SQL("created"), SQL("true")
 	if f.Status != "" {
-		counter, stored = string(f.Status), fmt.Sprintf("status = '%s'", f.Status)
+		counter, stored = storedStatuses[f.Status].counter, "status = "+storedStatuses[f.Status].literal
 	}
 	c := newConditions(scope, intake.SessionFilter{})
-	sessions := func(clauses ...string) string {
-		return "(SELECT count(*) FROM session WHERE account_id = $1 AND livemode = $2 AND " + strings.Join(clauses, " AND ") + ")"
+	sessions := func(clauses ...SQL) SQL {
+		return "(SELECT count(*) FROM session WHERE account_id = $1 AND livemode = $2 AND " + joined(clauses, " AND ") + ")"
 	}
-	whole, query := c.clauses, ""
-	date := func(t time.Time) string { return "(" + c.arg(day(t)) + "::timestamptz AT TIME ZONE 'UTC')::date" }
-	var span []string // the filter's own, for the overdue
+	whole, query := c.clauses, SQL("")
+	date := func(t time.Time) SQL { return "(" + c.arg(day(t)) + "::timestamptz AT TIME ZONE 'UTC')::date" }
+	var span []SQL // the filter's own, for the overdue
 	after, before := f.CreatedAfter, f.CreatedBefore
 	if after != nil {
 		span = append(span, "created_at > "+c.arg(*after))
@@ -232,14 +220,14 @@ func (d *DB) countByDay(ctx context.Context, scope intake.Scope, f intake.Sessio
 		}
 	}
 	if f.Status.Open() || f.Status == intake.Expired {
-		sign, stored := " + ", "status IN ('pending', 'in_progress')"
+		sign, open := SQL(" + "), SQL("status IN ('pending', 'in_progress')")
 		if f.Status.Open() {
-			sign, stored = " - ", fmt.Sprintf("status = '%s'", f.Status)
+			sign, open = " - ", stored
 		}
-		query += sign + "(SELECT count(*) FROM " + overdue(stored+" AND expires_at <= "+c.arg(now)) +
-			" WHERE " + strings.Join(append(span, "true"), " AND ") + ")"
+		query += sign + "(SELECT count(*) FROM " + overdue(open+" AND expires_at <= "+c.arg(now)) +
+			" WHERE " + joined(append(span, "true"), " AND ") + ")"
 	}
-	query = "SELECT (SELECT coalesce(sum(" + counter + "), 0)::bigint FROM session_count WHERE " + strings.Join(whole, " AND ") + ")" + query
+	query = "SELECT (SELECT coalesce(sum(" + counter + "), 0)::bigint FROM session_count WHERE " + joined(whole, " AND ") + ")" + query
 	var total int
 	err := d.GetContext(ctx, &total, query, c.args...)
 	return total, wrap(err, "count sessions by day")

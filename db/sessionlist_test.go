@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -114,6 +115,47 @@ func checkList(s *store, sessions []*intake.Session, f intake.SessionFilter) {
 	}
 	if !match {
 		s.Errorf("%+v (after %v, before %v): %d of %d sessions, want %d of %d in order", f, f.CreatedAfter, f.CreatedBefore, len(got), total, len(want), all)
+	}
+}
+
+// filterExamples sets each field of a SessionFilter alone, with a value that
+// some of the random sessions have, and says whether counters know it.
+var filterExamples = map[string]struct {
+	filter  intake.SessionFilter
+	counted bool
+}{
+	"Status":        {intake.SessionFilter{Status: intake.Expired}, true},
+	"ReferenceID":   {intake.SessionFilter{ReferenceID: "REF 1"}, false},
+	"CustomerEmail": {intake.SessionFilter{CustomerEmail: "ann@customer.example"}, false},
+	"Search":        {intake.SessionFilter{Search: "REF 2"}, false},
+	"CreatedAfter":  {intake.SessionFilter{CreatedAfter: new(start.Add(30 * time.Hour))}, true},
+	"CreatedBefore": {intake.SessionFilter{CreatedBefore: new(start.Add(70 * time.Hour))}, true},
+}
+
+// A field that is added to the filter must be listed above, and the total of
+// what it finds must not come from counters that don't know it.
+func TestEveryFilterIsCountedByWhatKnowsIt(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	sessions := randomSessions(s, 100)
+	for field := range reflect.TypeFor[intake.SessionFilter]().Fields() {
+		one, ok := filterExamples[field.Name]
+		if !ok || reflect.ValueOf(one.filter).FieldByIndex(field.Index).IsZero() {
+			t.Errorf("filterExamples has no %s", field.Name)
+			continue
+		}
+		if one.filter.Counted() != one.counted {
+			t.Errorf("%s: counted by counters %v, want %v", field.Name, one.filter.Counted(), one.counted)
+		}
+		if n := len(matching(sessions, one.filter, listNow)); n == 0 || n == len(sessions) {
+			t.Errorf("%s: the example finds %d of %d sessions", field.Name, n, len(sessions))
+		}
+		checkList(s, sessions, one.filter)
+		for name, other := range filterExamples {
+			both, from := one.filter, reflect.ValueOf(other.filter).FieldByName(name)
+			reflect.ValueOf(&both).Elem().FieldByName(name).Set(from)
+			checkList(s, sessions, both)
+		}
 	}
 }
 

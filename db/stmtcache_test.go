@@ -34,7 +34,7 @@ func prepared(t *testing.T, q db.Queryer, like string) int {
 	t.Helper()
 	var n int
 	query := "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE " + pq.QuoteLiteral(like)
-	if err := q.GetContext(context.Background(), &n, query); err != nil {
+	if err := q.GetContext(context.Background(), &n, db.SQL(query)); err != nil {
 		t.Fatal(err)
 	}
 	return n
@@ -229,7 +229,7 @@ func TestStatementCacheUnderLoad(t *testing.T) {
 					go cancel() // some are cut off anywhere on their way
 				}
 				var got int
-				err := d.GetContext(ctx, &got, fmt.Sprintf("SELECT $1::int + %d", i%20), worker)
+				err := d.GetContext(ctx, &got, db.SQL(fmt.Sprintf("SELECT $1::int + %d", i%20)), worker)
 				if err == nil && got != worker+i%20 {
 					t.Errorf("worker %d got the answer of another statement: %d, want %d", worker, got, worker+i%20)
 				}

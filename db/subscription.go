@@ -76,7 +76,7 @@ func (tx *Tx) LastSubscription(ctx context.Context, account intake.AccountID) (*
 // row as it is then. The plan is joined after it, or it would be that of the
 // row as it was before. What is invoiced to its end has ended, whatever now says;
 // without now nothing else has.
-func subscription(ctx context.Context, q Queryer, account intake.AccountID, now *time.Time, lock string) (*intake.Subscription, error) {
+func subscription(ctx context.Context, q Queryer, account intake.AccountID, now *time.Time, lock SQL) (*intake.Subscription, error) {
 	var s intake.Subscription
 	err := q.GetContext(ctx, &s, `
 		WITH s AS MATERIALIZED (

@@ -16,7 +16,7 @@ func TestUsageNoticesGetTheirPlan(t *testing.T) {
 	migration, err := os.ReadFile("migrations/00024_billing_mended.sql")
 	s.ok(err)
 	up, down, _ := strings.Cut(string(migration), "-- +goose Down")
-	_, err = s.ExecContext(s.ctx, down)
+	_, err = s.ExecContext(s.ctx, db.SQL(down))
 	s.ok(err)
 	_, err = s.ExecContext(s.ctx, `INSERT INTO subscription (id, account_id, plan_id, status, started_at, billed_to, closes_at)
 		VALUES ($1, $2, 'professional', 'active', $3, $3, $4)`, s.scope.AccountID.UUID, s.scope.AccountID, start, start.AddDate(0, 1, 0))
@@ -29,7 +29,7 @@ func TestUsageNoticesGetTheirPlan(t *testing.T) {
 			s.scope.AccountID, start, percent, start.AddDate(0, 0, day))
 		s.ok(err)
 	}
-	_, err = s.ExecContext(s.ctx, up)
+	_, err = s.ExecContext(s.ctx, db.SQL(up))
 	s.ok(err)
 	for plan, percent := range map[string]int{"starter": 80, "professional": 100} {
 		s.tx(func(tx *db.Tx) error {
@@ -44,7 +44,7 @@ func TestUsageNoticesGetTheirPlan(t *testing.T) {
 		_, err := tx.InsertUsageNotice(s.ctx, db.UsageNotice{AccountID: s.scope.AccountID, PeriodStart: start, PlanID: "professional", Percent: 80}, start)
 		return err
 	})
-	_, err = s.ExecContext(s.ctx, down)
+	_, err = s.ExecContext(s.ctx, db.SQL(down))
 	s.ok(err)
 	var n int
 	if s.ok(s.GetContext(s.ctx, &n, `SELECT count(*) FROM usage_notice`)); n != 2 {

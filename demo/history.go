@@ -168,7 +168,7 @@ func entry(account intake.AccountID, live *bool, at time.Time, by intake.Actor, 
 
 // insertRows gives the statement rows as a JSON array, which PostgreSQL makes a
 // record set of.
-func insertRows[T any](ctx context.Context, tx *db.Tx, statement string, rows []T) error {
+func insertRows[T any](ctx context.Context, tx *db.Tx, statement db.SQL, rows []T) error {
 	text, err := json.Marshal(rows)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"candor/db"
 	"candor/intake"
 	"candor/service"
 	"candor/statement"
@@ -206,7 +207,7 @@ func TestInvoicesAreKept(t *testing.T) {
 		`INSERT INTO invoice_number VALUES (0)`:                   "invoice_number_one_idx",
 		`INSERT INTO invoice_number SELECT 2 FROM invoice_number`: "invoice_number_one_idx",
 	} {
-		if _, err := b.db.ExecContext(b.Context(), statement); err == nil || !strings.Contains(err.Error(), refusal) {
+		if _, err := b.db.ExecContext(b.Context(), db.SQL(statement)); err == nil || !strings.Contains(err.Error(), refusal) {
 			t.Errorf("%s: %v, want %q", statement, err, refusal)
 		}
 	}

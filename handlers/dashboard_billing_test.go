@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"candor/billing"
+	"candor/db"
 	"candor/handlers"
 	"candor/intake"
 	"candor/service"
@@ -185,7 +186,7 @@ func TestInvoicePDFStaysAsIssued(t *testing.T) {
 		}
 	}
 	for what, change := range map[string]string{"the seller": `seller = '{}'`, "no seller": `seller = NULL`} {
-		if _, err := b.db.ExecContext(b.Context(), `UPDATE invoice SET `+change+` WHERE status = 'open'`); err == nil {
+		if _, err := b.db.ExecContext(b.Context(), db.SQL(`UPDATE invoice SET `+change+` WHERE status = 'open'`)); err == nil {
 			t.Errorf("%s: an issued invoice was changed", what)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"candor/browsertest"
+	"candor/db"
 	"candor/handlers"
 	"candor/intake"
 	"candor/jobs"
@@ -315,7 +316,7 @@ func TestProblemsInABrowser(t *testing.T) {
 			b.signInTo(tab, base, "/dashboard/test")
 			see("/dashboard/test/sessions/sess_01m7yv7wbwf4bvt47z0y7qs8pk", "404", "There is nothing here")
 			exec := func(query string) {
-				_, err := b.db.ExecContext(t.Context(), query)
+				_, err := b.db.ExecContext(t.Context(), db.SQL(query))
 				b.ok(err)
 			}
 			exec(`ALTER TABLE webhook_endpoint RENAME TO elsewhere`)

@@ -242,7 +242,7 @@ func TestSignInMeetsAChange(t *testing.T) {
 			}
 			answers := make(chan answer, 1)
 			b.ok(b.db.InTx(b.Context(), func(tx *db.Tx) error {
-				_, err := tx.ExecContext(b.Context(), change, b.account.Email)
+				_, err := tx.ExecContext(b.Context(), db.SQL(change), b.account.Email)
 				b.ok(err)
 				go func() {
 					_, session, err := b.service.SignIn(b.Context(), b.account.Email, b.account.Password, service.Visitor{IPAddress: "192.0.2.1"})

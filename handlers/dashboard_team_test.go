@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"candor/db"
 	"candor/intake"
 )
 
@@ -127,7 +128,7 @@ func TestAuditLog(t *testing.T) {
 		t.Errorf("%d rows, the first by %q", len(rows), rows[1][4])
 	}
 	for _, statement := range []string{`UPDATE audit_log SET actor_name = 'me'`, `DELETE FROM audit_log`, `TRUNCATE audit_log`} {
-		if _, err := b.db.ExecContext(t.Context(), statement); err == nil || !strings.Contains(err.Error(), "append-only") {
+		if _, err := b.db.ExecContext(t.Context(), db.SQL(statement)); err == nil || !strings.Contains(err.Error(), "append-only") {
 			t.Errorf("%s: %v, want it refused", statement, err)
 		}
 	}

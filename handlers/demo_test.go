@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"candor/browsertest"
+	"candor/db"
 	"candor/demo"
 	"candor/handlers"
 	"candor/intake"
@@ -101,7 +102,7 @@ func (b *bench) demoAddsUp(p *demo.Partner) {
 			args = append(args, startTime)
 		}
 		var off int
-		b.ok(b.db.GetContext(b.Context(), &off, query, args...))
+		b.ok(b.db.GetContext(b.Context(), &off, db.SQL(query), args...))
 		if off != 0 {
 			b.Errorf("%s: off by %d, want 0", what, off)
 		}
@@ -132,7 +133,7 @@ func (b *bench) demoIDs(account intake.AccountID, live bool) map[string]string {
 func one[ID any](b *bench, query string, args ...any) ID {
 	b.Helper()
 	var id ID
-	b.ok(b.db.GetContext(b.Context(), &id, query, args...))
+	b.ok(b.db.GetContext(b.Context(), &id, db.SQL(query), args...))
 	return id
 }
 

@@ -112,6 +112,13 @@ type SessionFilter struct {
 	CreatedBefore *time.Time // exclusive
 }
 
+// Counted reports whether the counters know all that the filter asks for: they
+// are kept by status and day. A field that isn't cleared here isn't counted.
+func (f SessionFilter) Counted() bool {
+	f.Status, f.CreatedAfter, f.CreatedBefore = "", nil, nil
+	return f == SessionFilter{}
+}
+
 // ByCustomer reports whether the filter narrows the list to a customer or a
 // reference.
 func (f SessionFilter) ByCustomer() bool {

@@ -221,7 +221,7 @@ func (b *bench) events(s *intake.Session, kind intake.EventType) []intake.Event 
 
 func (b *bench) count(query string, args ...any) (n int) {
 	b.Helper()
-	b.ok(b.db.GetContext(b.ctx, &n, query, args...))
+	b.ok(b.db.GetContext(b.ctx, &n, db.SQL(query), args...))
 	return n
 }
 

@@ -110,7 +110,7 @@ func TestReconciliation(t *testing.T) {
 		`DELETE FROM event WHERE session_id = '` + completed.ID.UUID.String() + `'`,
 		`DELETE FROM delivery WHERE session_id = '` + expired.ID.UUID.String() + `'`,
 	} {
-		_, err := b.db.ExecContext(b.ctx, statement)
+		_, err := b.db.ExecContext(b.ctx, db.SQL(statement))
 		b.ok(err)
 	}
 	if repairs := b.reconcile(2); !slices.Equal(repairs, []string{"delivery", "event"}) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"candor/db"
 	"candor/intake"
 	"candor/service"
 )
@@ -123,7 +124,7 @@ func TestSubscriptionAndLiveSessions(t *testing.T) {
 		t.Errorf("in the next period: %+v, %v", got, err)
 	}
 	set := func(values string) {
-		_, err := b.DB.ExecContext(b.ctx, "UPDATE subscription SET "+values)
+		_, err := b.DB.ExecContext(b.ctx, db.SQL("UPDATE subscription SET "+values))
 		b.ok(err)
 	}
 	set("status = 'past_due'")

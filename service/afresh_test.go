@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"candor/db"
 	"candor/intake"
 	"candor/service"
 )
@@ -35,7 +36,7 @@ func TestBillingStartsAfresh(t *testing.T) {
 			b.offset.Store(int64(at.Sub(start)))
 			b.use(12)
 			if told {
-				_, err := b.DB.ExecContext(b.ctx, strings.ReplaceAll(afresh, "now()", "'"+at.Format(time.RFC3339)+"'::timestamptz"))
+				_, err := b.DB.ExecContext(b.ctx, db.SQL(strings.ReplaceAll(afresh, "now()", "'"+at.Format(time.RFC3339)+"'::timestamptz")))
 				b.ok(err)
 			}
 			b.to(start.AddDate(0, 6, 0).Add(time.Minute))

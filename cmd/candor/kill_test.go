@@ -198,7 +198,7 @@ func (b *faultBench) emit(urls []string) {
 // deliveries counts those that the condition is true of.
 func (b *faultBench) deliveries(condition string) (n int) {
 	b.Helper()
-	if err := b.db.GetContext(b.Context(), &n, `SELECT count(*) FROM delivery WHERE `+condition); err != nil {
+	if err := b.db.GetContext(b.Context(), &n, db.SQL(`SELECT count(*) FROM delivery WHERE `+condition)); err != nil {
 		b.Fatal(err)
 	}
 	return n
