@@ -66,8 +66,10 @@ lint: $(FRONT) ## Run the linters
 	$(TOOL) golangci-lint run
 
 .PHONY: check-htmx
-check-htmx: node_modules/.package-lock.json
+check-htmx: $(FRONT) ## Refuse attributes and values that htmx doesn't know
+	$(SETUP) go
 	npm run --silent check:htmx
+	go test ./views -run '^TestHtmx'
 
 .PHONY: check-vulnerabilities
 check-vulnerabilities:

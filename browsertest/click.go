@@ -66,6 +66,19 @@ func (tab *Tab) Click(selector string) {
 	tab.do("click "+selector, chromedp.MouseClickXY(still.X, still.Y))
 }
 
+// Spot returns the place in the window where Click would click the element.
+func (tab *Tab) Spot(selector string) (x, y float64) {
+	tab.t.Helper()
+	still := tab.waitForStill(selector)
+	return still.X, still.Y
+}
+
+// Tap clicks at a place in the window, whatever is there.
+func (tab *Tab) Tap(x, y float64) {
+	tab.t.Helper()
+	tab.do("tap", chromedp.MouseClickXY(x, y))
+}
+
 // waitForStill waits until the element is at the same place in two frames and
 // a click there hits it.
 func (tab *Tab) waitForStill(selector string) spot {

@@ -238,6 +238,14 @@ func (tab *Tab) WaitForFocus(id string) {
 	}
 }
 
+// WaitForTrue waits until the JavaScript expression is true.
+func (tab *Tab) WaitForTrue(expression string) {
+	tab.t.Helper()
+	if got, ok := tab.poll("String("+expression+")", func(got string) bool { return got == "true" }); !ok {
+		tab.t.Fatalf("browsertest: never true: %s; it is %q", expression, got)
+	}
+}
+
 // poll evaluates the expression, a string, until it is what is wanted, and
 // returns what it was last. A page that is just being left can't answer, so an
 // evaluation that fails is repeated.
@@ -316,6 +324,17 @@ func Pictures() bool { return *pictures }
 // at the module's root, where Pictures were asked for.
 func (tab *Tab) Screenshot(name string) {
 	tab.t.Helper()
+	tab.draw(name, chromedp.FullScreenshot(100))
+}
+
+// View writes what the window shows of the page, as Screenshot writes all of it.
+func (tab *Tab) View(name string) {
+	tab.t.Helper()
+	tab.draw(name, chromedp.CaptureScreenshot())
+}
+
+func (tab *Tab) draw(name string, take chromedp.Action[[]byte]) {
+	tab.t.Helper()
 	if !Pictures() {
 		return
 	}
@@ -329,7 +348,7 @@ func (tab *Tab) Screenshot(name string) {
 		scheme = "dark"
 	}
 	file := filepath.Join(root, "artifacts", fmt.Sprintf("%s-%d-%s.png", name, width, scheme))
-	image := run(tab, "take a screenshot", chromedp.FullScreenshot(100))
+	image := run(tab, "take a screenshot", take)
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		tab.t.Fatalf("browsertest: %v", err)
 	}

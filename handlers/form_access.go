@@ -130,6 +130,7 @@ type visit struct {
 	*service.FormState
 	signed   time.Time // when this browser signed, zero for not
 	announce string    // what was just done
+	focus    string    // id of the element that takes the focus after it, "" for the title
 }
 
 // visit reads the cookie and the form. A GET or POST by a person opens the
@@ -149,7 +150,7 @@ func (s *Server) visit(c echo.Context) (*visit, error) {
 		return nil, err
 	}
 	s.speakTo(c, v.Account.Languages())
-	v.announce = s.takeNotice(c, id)
+	v.announce, v.focus = s.takeNotice(c, id)
 	if !v.Session.Status.Open() || !byPerson(c.Request()) {
 		return v, nil
 	}

@@ -210,7 +210,7 @@ func (p *person) changeAndReturn() {
 	p.tab.WaitFor(input("accepted"))
 }
 
-func temporaryFile(t *testing.T, name string, content []byte) string {
+func temporaryFile(t testing.TB, name string, content []byte) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(file, content, 0o600); err != nil {

@@ -13,7 +13,9 @@ import (
 // showDeclaration shows all answers for checking, and the signature once
 // every section is finished (D16).
 func (s *Server) showDeclaration(c echo.Context, v *visit) error {
-	return render(c, http.StatusOK, views.Check(s.checkPage(v)))
+	page := s.checkPage(v)
+	page.Focus = v.focus
+	return render(c, http.StatusOK, views.Check(page))
 }
 
 func (s *Server) checkPage(v *visit) views.CheckPage {

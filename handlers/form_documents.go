@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -35,8 +36,10 @@ func (s *Server) renderDocuments(c echo.Context, v *visit, status int, category 
 			errs[i].Field = "uploaded" // the inputs aren't shown any more
 		}
 	}
+	page := s.page(v)
+	page.Focus = v.focus
 	return render(c, status, views.Documents(views.DocumentsPage{
-		Page: s.page(v), Action: actionURL(c, v, statement.DocumentsSection), Documents: v.Statement.Documents,
+		Page: page, Action: actionURL(c, v, statement.DocumentsSection), Documents: v.Statement.Documents,
 		Category: category, Errors: errs, Returning: returning(c),
 	}))
 }
@@ -133,16 +136,15 @@ func (s *Server) storeUpload(c echo.Context, v *visit, u *upload, name string, c
 func (s *Server) leaveDocuments(c echo.Context, v *visit, action string) error {
 	switch action {
 	case views.ActionUpload:
-		s.leaveNotice(c, v.Session.ID, "uploaded")
+		s.leaveNotice(c, v.Session.ID, "uploaded", views.UploadedID(len(v.Statement.Documents)))
 		return c.Redirect(http.StatusSeeOther, actionURL(c, v, statement.DocumentsSection))
 	case views.ActionSave:
-		s.leaveNotice(c, v.Session.ID, "saved")
+		s.leaveNotice(c, v.Session.ID, "saved", "")
 		return c.Redirect(http.StatusSeeOther, formURL(v.Session.ID))
 	}
 	if err := s.Service.CompleteDocuments(c.Request().Context(), v.Session.ID); err != nil {
 		return err
 	}
-	s.leaveNotice(c, v.Session.ID, "saved")
 	return s.next(c, v, statement.DocumentsSection)
 }
 
@@ -154,7 +156,12 @@ func (s *Server) removeDocument(c echo.Context, v *visit, document string) error
 	if err := s.Service.RemoveDocument(c.Request().Context(), v.Session.ID, id); err != nil {
 		return err
 	}
-	s.leaveNotice(c, v.Session.ID, "removed")
+	focus := ""
+	documents := v.Statement.Documents
+	if i := slices.IndexFunc(documents, func(d statement.Document) bool { return d.ID == document }); i >= 0 {
+		focus = views.AfterDeletion(i, len(documents)-1)
+	}
+	s.leaveNotice(c, v.Session.ID, "removed", focus)
 	return c.Redirect(http.StatusSeeOther, actionURL(c, v, statement.DocumentsSection))
 }
 

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -73,14 +74,17 @@ var notices = map[string]string{ //nolint:gosec // it takes words about passkeys
 	"pdf_not_ready":          "The PDF is still being made. Try again in a few seconds.",
 }
 
-func (s *Server) leaveNotice(c echo.Context, id intake.SessionID, code string) {
-	c.SetCookie(s.cookie(noticeCookie, code, formURL(id), noticeSeconds))
+// leaveNotice leaves a notice for the form's next page, with the id of the
+// element that takes the focus there, "" for the page's title.
+func (s *Server) leaveNotice(c echo.Context, id intake.SessionID, code, focus string) {
+	c.SetCookie(s.cookie(noticeCookie, code+"#"+focus, formURL(id), noticeSeconds))
 }
 
-// takeNotice returns the text that was left, in the form's language, and
-// forgets it.
-func (s *Server) takeNotice(c echo.Context, id intake.SessionID) string {
-	return words.T(c.Request().Context(), s.takeNoticeAt(c, formURL(id)))
+// takeNotice returns the text that was left, in the form's language, and what
+// takes the focus, and forgets both.
+func (s *Server) takeNotice(c echo.Context, id intake.SessionID) (text, focus string) {
+	code, focus, _ := strings.Cut(s.takeNoticeCode(c, formURL(id)), "#")
+	return words.T(c.Request().Context(), notices[code]), focus
 }
 
 // leaveStaffNotice leaves a notice for the dashboard's next page.
@@ -88,13 +92,15 @@ func (s *Server) leaveStaffNotice(c echo.Context, code string) {
 	c.SetCookie(s.cookie(noticeCookie, code, dashboard.Root, noticeSeconds))
 }
 
-func (s *Server) takeStaffNotice(c echo.Context) string { return s.takeNoticeAt(c, dashboard.Root) }
+func (s *Server) takeStaffNotice(c echo.Context) string {
+	return notices[s.takeNoticeCode(c, dashboard.Root)]
+}
 
-func (s *Server) takeNoticeAt(c echo.Context, path string) string {
+func (s *Server) takeNoticeCode(c echo.Context, path string) string {
 	code := s.sentCookie(c, noticeCookie, path)
 	if code == "" || c.Request().Method != http.MethodGet {
 		return ""
 	}
 	c.SetCookie(s.cookie(noticeCookie, "", path, -1))
-	return notices[code]
+	return code
 }

@@ -188,9 +188,15 @@ func actionURL(c echo.Context, v *visit, name string) string {
 	return sectionURL(v.Session.ID, name)
 }
 
-// next sends the customer on from a section that is complete now: back to the
-// check page, or to the next section that isn't finished, or to sign.
+// next sends the customer on from a section that is complete now: back to its
+// card on the check page, or to the next section that isn't finished, or to
+// sign.
 func (s *Server) next(c echo.Context, v *visit, done string) error {
+	focus := ""
+	if returning(c) {
+		focus = views.CheckedID(done)
+	}
+	s.leaveNotice(c, v.Session.ID, "saved", focus)
 	return c.Redirect(http.StatusSeeOther, sectionURL(v.Session.ID, nextSection(c, v, done)))
 }
 

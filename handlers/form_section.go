@@ -103,7 +103,6 @@ func (s *Server) completeSection(c echo.Context, v *visit, section *form.Section
 	if err := s.Service.SaveSection(ctx, v.Session.ID, section); err != nil {
 		return err
 	}
-	s.leaveNotice(c, v.Session.ID, "saved")
 	return s.next(c, v, section.Name)
 }
 
@@ -123,7 +122,7 @@ func (s *Server) saveForLater(c echo.Context, v *visit, section *form.Section, v
 	if err := save(c.Request().Context(), v.Session.ID, section); err != nil {
 		return err
 	}
-	s.leaveNotice(c, v.Session.ID, "saved")
+	s.leaveNotice(c, v.Session.ID, "saved", "")
 	return c.Redirect(http.StatusSeeOther, formURL(v.Session.ID))
 }
 
@@ -148,10 +147,12 @@ func (s *Server) removeItem(c echo.Context, v *visit, section *form.Section, val
 	if list == nil {
 		return errUnknownAction
 	}
+	focus := list.Name
 	if i, err := strconv.Atoi(number); err == nil && list.Remove(i) {
+		focus = views.AfterRemoval(list, i)
 		v.announce = views.ItemRemoved(c.Request().Context(), list, i)
 	}
-	return s.showChanged(c, v, section, list.Name)
+	return s.showChanged(c, v, section, focus)
 }
 
 // showChanged keeps a section whose list has changed and shows it again.

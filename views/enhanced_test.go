@@ -70,7 +70,7 @@ func (f *tinyForm) section(w http.ResponseWriter, r *http.Request) {
 			list, number, _ := strings.Cut(item, ".")
 			i, _ := strconv.Atoi(number)
 			section.List(list).Remove(i)
-			p.Focus = list
+			p.Focus = views.AfterRemoval(section.List(list), i)
 		} else {
 			p.Errors = section.Decode(r.PostForm)
 			if len(p.Errors) == 0 {
@@ -176,7 +176,7 @@ func TestListGrowsAndShrinks(t *testing.T) {
 		}
 		tab.Click(`button[value="remove:vehicles.0"]`)
 		tab.WaitGone(id("vehicles.2.description"))
-		tab.WaitForFocus("vehicles")
+		tab.WaitForFocus("item-vehicles-1")
 		for i, want := range []string{"Caravan", "Boat"} {
 			if got := tab.Value(id("vehicles." + strconv.Itoa(i) + ".description")); got != want {
 				t.Errorf("vehicle %d after removing the first = %q, want %q", i, got, want)

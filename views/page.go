@@ -9,6 +9,9 @@
 // the same way. Buttons are named "action", their values are the Action
 // constants.
 //
+// The h1 of a page takes the focus when the page appears, unless there is an
+// error summary or Page.Focus names something else.
+//
 // Pages are in the language of their context (package words); what the structs
 // hold is in English unless their fields say otherwise.
 package views
@@ -56,6 +59,7 @@ type Page struct {
 	HelpPhone string            // likewise
 	Announce  string            // read out by screen readers after a change: "Vehicle added", in the page's language
 	Languages []intake.Language // to choose from; none where a choice could lose what was typed
+	Focus     string            // id of the element that takes the focus: a changed card, an added item; "" for the h1
 }
 
 // Task is one section's line on the hub.
