@@ -13,7 +13,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -86,6 +89,29 @@ func Open(ctx context.Context, dsn string, opts Options) (*DB, error) {
 	return &DB{DB: sqlx.NewDb(pool, "postgres")}, nil
 }
 
+// Readable reports whether someone on the network could read or change what is
+// sent to the database of dsn, or pose as it. It isn't if each host is a unix
+// socket or a loopback address, or must prove its name by TLS (verify-full).
+func Readable(dsn string) (bool, error) {
+	cfg, err := parseDSN(dsn)
+	if err != nil {
+		return false, err
+	}
+	if cfg.SSLMode == pq.SSLModeVerifyFull {
+		return false, nil
+	}
+	hosts := append([]pq.ConfigMultihost{{Host: cfg.Host, Hostaddr: cfg.Hostaddr}}, cfg.Multi...)
+	return slices.ContainsFunc(hosts, func(h pq.ConfigMultihost) bool { return !onThisMachine(h) }), nil
+}
+
+func onThisMachine(h pq.ConfigMultihost) bool {
+	if h.Hostaddr.IsValid() {
+		return h.Hostaddr.IsLoopback()
+	}
+	ip, err := netip.ParseAddr(h.Host)
+	return err == nil && ip.IsLoopback() || h.Host == "localhost" || strings.HasPrefix(h.Host, "/") || strings.HasPrefix(h.Host, "@")
+}
+
 func openPool(connector driver.Connector, maxOpen int) *sql.DB {
 	if maxOpen <= 0 {
 		maxOpen = defaultMaxOpenConns
@@ -98,15 +124,24 @@ func openPool(connector driver.Connector, maxOpen int) *sql.DB {
 	return pool
 }
 
+// parseDSN reads a connection string. Its error doesn't contain the password.
+func parseDSN(dsn string) (pq.Config, error) {
+	cfg, err := pq.NewConfig(dsn)
+	var bad *url.Error
+	if errors.As(err, &bad) {
+		err = bad.Err // url.Error repeats the whole string, password included
+	}
+	if err != nil {
+		return pq.Config{}, fmt.Errorf("db: the database's connection string is not valid: %w", err)
+	}
+	return cfg, nil
+}
+
 // newConnector is lib/pq without the statement cache.
 func newConnector(dsn string) (driver.Connector, error) {
-	cfg, err := pq.NewConfig(dsn)
+	cfg, err := parseDSN(dsn)
 	if err != nil {
-		var bad *url.Error
-		if errors.As(err, &bad) {
-			err = bad.Err // url.Error repeats the whole string, password included
-		}
-		return nil, fmt.Errorf("db: the database's connection string is not valid: %w", err)
+		return nil, err
 	}
 	if cfg.Runtime == nil {
 		cfg.Runtime = map[string]string{}

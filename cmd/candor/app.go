@@ -148,6 +148,19 @@ func (a *app) warnOfRole(ctx context.Context, logger *slog.Logger) {
 	}
 }
 
+// warnOfDatabase warns if someone on the network could read what is stored on
+// its way to the database.
+func (c *Config) warnOfDatabase(ctx context.Context, logger *slog.Logger) {
+	for _, one := range []struct{ variable, dsn string }{{"DATABASE_URL", c.DatabaseURL}, {"CANDOR_MIGRATE_URL", c.MigrateURL}} {
+		if one.dsn == "" {
+			continue
+		}
+		if readable, err := db.Readable(one.dsn); err == nil && readable {
+			logger.WarnContext(ctx, "the connection to the database can be read or redirected on the network: reach it by a unix socket or a loopback address, or add sslmode=verify-full to "+one.variable)
+		}
+	}
+}
+
 // close lets go of everything; an app that was opened in part too.
 func (a *app) close() {
 	if a.tester != nil {

@@ -192,6 +192,9 @@ func TestServiceHasARoleOfItsOwn(t *testing.T) {
 	if said := server.stdout.String() + server.stderr.String(); strings.Count(said, "no tax invoices without CANDOR_SELLER_NAME and CANDOR_SELLER_ABN") != 1 {
 		t.Errorf("without a seller the start says, want one warning:\n%s", said)
 	}
+	if said := server.stdout.String() + server.stderr.String(); strings.Contains(said, "verify-full") {
+		t.Errorf("warned of a database on this machine: %s", said)
+	}
 	if strings.Contains(server.stderr.String(), "rewrite the audit log") {
 		t.Errorf("warned of its role: %s", server.stderr.String())
 	}

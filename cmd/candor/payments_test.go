@@ -99,3 +99,17 @@ func TestConfigPrintsNoSecretOfStripe(t *testing.T) {
 		t.Errorf("the configuration doesn't say how invoices are paid: %s", text)
 	}
 }
+
+// Production says at its start that the network can read what goes to the
+// database, without the password.
+func TestDatabaseWarning(t *testing.T) {
+	t.Parallel()
+	for dsn, warned := range map[string]bool{"postgres://candor:hunter2@db.example/candor": true, "postgres://candor:hunter2@db.example/candor?sslmode=verify-full": false} {
+		var log strings.Builder
+		c := Config{DatabaseURL: dsn}
+		c.warnOfDatabase(t.Context(), slog.New(slog.NewTextHandler(&log, nil)))
+		if got := strings.Contains(log.String(), "sslmode=verify-full to DATABASE_URL"); got != warned || strings.Contains(log.String(), "hunter2") {
+			t.Errorf("%s: logged %q, want a warning: %v", dsn, log.String(), warned)
+		}
+	}
+}

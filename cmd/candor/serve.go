@@ -54,6 +54,7 @@ func runRoles(ctx context.Context, p *process, name string, args []string, r rol
 	if !c.Development {
 		a.warnOfRole(ctx, logger)
 		c.warnOfSeller(ctx, logger)
+		c.warnOfDatabase(ctx, logger)
 	}
 
 	var parts []part
