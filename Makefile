@@ -93,6 +93,11 @@ bench: build ## Run the benchmarks, each beside its yardstick
 	@go run ./bench
 	@go test ./views/pdf -run '^$$' -bench Render -cpu 1
 
+.PHONY: attack
+attack: build ## Attack a started service and hold what it bears against what is wanted
+	$(SETUP) postgres
+	@go run ./scripts/attack
+
 .PHONY: screenshots
 screenshots: $(FRONT) ## Draw every page into artifacts/, and the README's pictures
 	$(SETUP) go postgres chromium pdftools

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -25,6 +26,13 @@ func Dial(ctx context.Context, addr string) (*Client, error) {
 		return nil, err
 	}
 	return &Client{conn, bufio.NewReaderSize(conn, 64<<10)}, nil
+}
+
+// Close ends the connection, if there is one.
+func (c *Client) Close() {
+	if c != nil {
+		_ = c.Conn.Close() // nothing is lost by a connection that broke
+	}
 }
 
 // Do sends a whole request and returns the response's status; its body is
@@ -77,11 +85,15 @@ func (c *Client) discardChunks() error {
 	}
 }
 
-// Request writes a whole HTTP/1.1 request.
+// Request writes a whole HTTP/1.1 request. Its body is JSON, unless a header
+// says otherwise.
 func Request(method, addr, path, body string, header ...string) []byte {
 	lines := append([]string{method + " " + path + " HTTP/1.1", "Host: " + addr}, header...)
 	if body != "" {
-		lines = append(lines, "Content-Type: application/json", "Content-Length: "+strconv.Itoa(len(body)))
+		if !slices.ContainsFunc(header, func(h string) bool { return strings.HasPrefix(h, "Content-Type: ") }) {
+			lines = append(lines, "Content-Type: application/json")
+		}
+		lines = append(lines, "Content-Length: "+strconv.Itoa(len(body)))
 	}
 	return []byte(strings.Join(lines, "\r\n") + "\r\n\r\n" + body)
 }

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"candor/intake"
+	"candor/scripts/harness"
+)
+
+const (
+	floodConnections = 40
+	// mostRows may be added to the tables by a flood from one network: what the
+	// limits let through before they refuse.
+	mostRows = 300
+)
+
+// post is a form that anyone can send.
+type post struct {
+	path   string
+	values url.Values // "#" becomes another number each time
+	cookie string
+}
+
+// signedOutPosts are the forms for people who aren't signed in, filled in as
+// an attacker would.
+func (a *attack) signedOutPosts() []post {
+	const letter = "candor_letter=bm8gc3VjaCB0b2tlbiwgYnV0IG9mIGl0cyBsZW5ndGg"
+	return []post{
+		{"/sign-in", url.Values{"email": {a.victim.Email}, "password": {"wrong password #"}}, ""},
+		{"/sign-in/code", url.Values{"code": {"123456"}}, "candor_staff=bm8gc3VjaCB0b2tlbiwgYnV0IG9mIGl0cyBsZW5ndGg"},
+		{"/sign-in/passkey", url.Values{"then": {"/"}}, ""},
+		{"/sign-in/passkey/answer", url.Values{"token": {"no such token"}, "response": {"{}"}}, ""},
+		{"/forgot", url.Values{"email": {"person#@example.com"}}, ""},
+		{"/sign-up", url.Values{"company": {"Company"}, "name": {"Name"}, "email": {"person#@example.com"}, "new_password": {"a long password # for it"}}, ""},
+		{"/reset", url.Values{"new_password": {"a long password # for it"}}, letter},
+		{"/verify", url.Values{"password": {"a long password # for it"}}, letter},
+		{"/invitation", url.Values{"name": {"Name"}, "new_password": {"a long password # for it"}}, letter},
+	}
+}
+
+// request writes the form, sent from a network.
+func (p post) request(addr, network string) []byte {
+	body := strings.ReplaceAll(p.values.Encode(), "%23", fmt.Sprintf("%08d", rand.IntN(1e8)))
+	header := []string{"Content-Type: application/x-www-form-urlencoded", "Sec-Fetch-Site: same-origin", "X-Forwarded-For: " + network}
+	if p.cookie != "" {
+		header = append(header, "Cookie: "+p.cookie)
+	}
+	return harness.Request("POST", addr, "/dashboard"+p.path, body, header...)
+}
+
+// outcome counts what a flood got.
+type outcome struct {
+	sync.Mutex
+	statuses map[int]int // 0 for a broken connection
+	total    int
+}
+
+func (o *outcome) count(status int) {
+	o.Lock()
+	defer o.Unlock()
+	o.statuses[status]++
+	o.total++
+}
+
+func (o *outcome) String() string {
+	var statuses []int
+	for status := range o.statuses {
+		statuses = append(statuses, status)
+	}
+	slices.Sort(statuses)
+	var parts []string
+	for _, status := range statuses {
+		parts = append(parts, fmt.Sprintf("%d × %d", o.statuses[status], status))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// flood sends what next makes from 40 connections until ctx ends.
+func (a *attack) flood(ctx context.Context, next func() []byte) *outcome {
+	o := &outcome{statuses: map[int]int{}}
+	var work sync.WaitGroup
+	for range floodConnections {
+		work.Go(func() {
+			var c *harness.Client
+			defer func() { c.Close() }()
+			for ctx.Err() == nil {
+				status, _ := a.send(&c, next()) // a broken connection is counted as 0
+				o.count(status)
+			}
+		})
+	}
+	work.Wait()
+	return o
+}
+
+// besideVictim floods for the span while the victim works.
+func (a *attack) besideVictim(ctx context.Context, next func() []byte) (*outcome, *probe) {
+	a.measureIdle(ctx)
+	ctx, cancel := context.WithTimeout(ctx, a.span)
+	defer cancel()
+	seen := make(chan *probe)
+	go func() { seen <- a.watch(ctx) }()
+	o := a.flood(ctx, next)
+	return o, <-seen
+}
+
+// floods sends each form from one network. What is refused must cost little
+// and leave nothing.
+func (a *attack) floods(ctx context.Context) error {
+	for i, p := range a.signedOutPosts() {
+		before, err := a.rowsStored(ctx)
+		if err != nil {
+			return err
+		}
+		o, seen := a.besideVictim(ctx, func() []byte { return p.request(a.Addr, fmt.Sprintf("198.51.100.%d", i+1)) })
+		after, err := a.rowsStored(ctx)
+		if err != nil {
+			return err
+		}
+		text, met := a.judge(seen)
+		a.add(met && after-before <= mostRows, fmt.Sprintf("%d connections flood POST /dashboard%s", floodConnections, p.path),
+			fmt.Sprintf("%s; at most %d rows", unharmed, mostRows), "%s; %d rows; %s", text, after-before, o)
+		pause(ctx, time.Second)
+	}
+	return nil
+}
+
+// manyNetworks floods the dearest forms from made-up networks and for made-up
+// addresses, each used once, so that no limit of either refuses them.
+func (a *attack) manyNetworks(ctx context.Context) error {
+	for _, p := range a.signedOutPosts() {
+		switch p.path {
+		case "/sign-in":
+			p.values.Set("email", "person#@example.com")
+		case "/forgot", "/sign-up":
+		default:
+			continue
+		}
+		o, seen := a.besideVictim(ctx, func() []byte { return p.request(a.Addr, madeUpNetwork()) })
+		text, met := a.judge(seen)
+		a.add(met, fmt.Sprintf("%d connections, another network each time, flood POST /dashboard%s", floodConnections, p.path), unharmed, "%s; %s", text, o)
+		pause(ctx, time.Second)
+	}
+	return nil
+}
+
+func madeUpNetwork() string {
+	return fmt.Sprintf("10.%d.%d.%d", rand.IntN(256), rand.IntN(256), 1+rand.IntN(254))
+}
+
+// refusedClients calls the API with a key that no account has, far beyond the
+// limit of its network. Once refused, a call must not reach the database.
+func (a *attack) refusedClients(ctx context.Context) error {
+	_, key := intake.NewAPIKey(intake.Scope{}, "none", time.Now())
+	request := harness.Request("GET", a.Addr, "/v1/sessions", "", "Authorization: Bearer "+key, "X-Forwarded-For: 198.51.100.99")
+	call := func(span time.Duration) *outcome {
+		ctx, cancel := context.WithTimeout(ctx, span)
+		defer cancel()
+		return a.flood(ctx, func() []byte { return request })
+	}
+	quiet, err := a.transactions(ctx, func() { pause(ctx, a.span) })
+	if err != nil {
+		return err
+	}
+	call(2 * time.Second) // uses up the limit
+	var o *outcome
+	during, err := a.transactions(ctx, func() { o = call(a.span) })
+	if err != nil {
+		return err
+	}
+	let := o.total - o.statuses[http.StatusTooManyRequests]
+	a.add(during <= quiet+int64(let)+int64(o.total/100), "API calls with an unknown key, beyond the limit", "no query for a refused call",
+		"%d transactions in %s without, %d with; %s", quiet, a.span, during, o)
+	return nil
+}
+
+// transactions counts what the database did during work.
+func (a *attack) transactions(ctx context.Context, work func()) (int64, error) {
+	const query = `SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()`
+	var before, after int64
+	// A backend tells what it did once a second.
+	pause(ctx, 2*time.Second)
+	if err := a.DB.GetContext(ctx, &before, query); err != nil {
+		return 0, err
+	}
+	work()
+	pause(ctx, 2*time.Second)
+	err := a.DB.GetContext(ctx, &after, query)
+	return after - before, err
+}
+
+// rowsStored counts the rows of all tables but those that the victim's own
+// calls fill and those that River keeps for its processes.
+func (a *attack) rowsStored(ctx context.Context) (n int64, err error) {
+	var tables []string
+	err = a.DB.SelectContext(ctx, &tables, `
+		SELECT relname FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace
+		WHERE relkind = 'r' AND nspname = 'public'
+		  AND relname NOT IN ('session', 'session_count', 'form_count', 'api_request', 'river_leader', 'river_queue', 'river_client', 'river_client_queue')`)
+	for _, table := range tables {
+		if err != nil {
+			return 0, err
+		}
+		var count int64
+		err = a.DB.GetContext(ctx, &count, `SELECT count(*) FROM "`+table+`"`)
+		n += count
+	}
+	return n, err
+}
