@@ -218,6 +218,14 @@ CREATE TABLE public.api_request (
     address text NOT NULL
 );
 
+CREATE TABLE public.attempt_count (
+    subject bytea NOT NULL,
+    n integer NOT NULL,
+    until timestamp with time zone NOT NULL,
+    next_at timestamp with time zone
+)
+WITH (fillfactor='70');
+
 CREATE TABLE public.audit_log (
     id uuid NOT NULL,
     account_id uuid NOT NULL,
@@ -544,11 +552,6 @@ CREATE TABLE public.session_key (
     sealed bytea NOT NULL
 );
 
-CREATE TABLE public.sign_in_attempt (
-    subject bytea NOT NULL,
-    at timestamp with time zone NOT NULL
-);
-
 CREATE TABLE public.staff_passkey (
     id uuid NOT NULL,
     staff_id uuid NOT NULL,
@@ -689,6 +692,9 @@ ALTER TABLE ONLY public.api_key
 ALTER TABLE ONLY public.api_request
     ADD CONSTRAINT api_request_pkey PRIMARY KEY (account_id, livemode, id);
 
+ALTER TABLE ONLY public.attempt_count
+    ADD CONSTRAINT attempt_count_pkey PRIMARY KEY (subject);
+
 ALTER TABLE ONLY public.audit_log
     ADD CONSTRAINT audit_log_pkey PRIMARY KEY (id);
 
@@ -822,6 +828,8 @@ CREATE INDEX api_request_error_idx ON public.api_request USING btree (account_id
 
 CREATE INDEX api_request_key_idx ON public.api_request USING btree (key_id, id);
 
+CREATE INDEX attempt_count_until_idx ON public.attempt_count USING btree (until);
+
 CREATE INDEX audit_log_account_idx ON public.audit_log USING btree (account_id, at DESC, id DESC);
 
 CREATE INDEX audit_log_action_idx ON public.audit_log USING btree (account_id, action, at DESC, id DESC);
@@ -909,10 +917,6 @@ CREATE INDEX session_retention_idx ON public.session USING btree (completed_at) 
 CREATE INDEX session_status_idx ON public.session USING btree (account_id, livemode, status, created_at DESC, id DESC);
 
 CREATE INDEX session_without_pdf_idx ON public.session USING btree (completed_at) WHERE ((status = 'completed'::text) AND (pdf_ready_at IS NULL) AND (erased_at IS NULL));
-
-CREATE INDEX sign_in_attempt_at_idx ON public.sign_in_attempt USING btree (at);
-
-CREATE INDEX sign_in_attempt_subject_idx ON public.sign_in_attempt USING btree (subject, at);
 
 CREATE UNIQUE INDEX staff_passkey_credential_key ON public.staff_passkey USING btree (credential_id);
 

@@ -96,35 +96,3 @@ func (d *DB) DeleteEndedStaffSessions(ctx context.Context, now time.Time, limit 
 		now.Add(-intake.StaffIdle), limit)
 	return affected(result, err, "delete ended staff sessions")
 }
-
-// AttemptSignIn notes a try at now and returns how many there were of the
-// subject since the given time, this one included. Tries side by side are
-// counted one after another.
-func (d *DB) AttemptSignIn(ctx context.Context, subject []byte, now, since time.Time) (n int, err error) {
-	err = d.InTx(ctx, func(tx *Tx) error {
-		if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(encode($1::bytea, 'hex'), 0))`, subject); err != nil {
-			return wrap(err, "lock sign-in attempts")
-		}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO sign_in_attempt (subject, at) VALUES ($1, $2)`, subject, now); err != nil {
-			return wrap(err, "insert sign-in attempt")
-		}
-		err := tx.GetContext(ctx, &n, `SELECT count(*) FROM sign_in_attempt WHERE subject = $1 AND at > $2`, subject, since)
-		return wrap(err, "count sign-in attempts")
-	})
-	return n, err
-}
-
-// ForgetSignInAttempts takes out the subject's tries: one has succeeded.
-func (tx *Tx) ForgetSignInAttempts(ctx context.Context, subject []byte) error {
-	_, err := tx.ExecContext(ctx, `DELETE FROM sign_in_attempt WHERE subject = $1`, subject)
-	return wrap(err, "forget sign-in attempts")
-}
-
-// DeleteSignInAttempts deletes up to limit tries made before the given time,
-// and returns how many.
-func (d *DB) DeleteSignInAttempts(ctx context.Context, before time.Time, limit int) (int, error) {
-	result, err := d.ExecContext(ctx, `
-		DELETE FROM sign_in_attempt WHERE ctid IN (SELECT ctid FROM sign_in_attempt WHERE at <= $1 ORDER BY at LIMIT $2 FOR UPDATE SKIP LOCKED)`,
-		before, limit)
-	return affected(result, err, "delete sign-in attempts")
-}

@@ -143,9 +143,10 @@ func (s *Server) staffRoutes() []staffRoute {
 
 // dashboardRoutes registers the dashboard.
 func (s *Server) dashboardRoutes(e *echo.Echo) {
+	signedOut := e.Group(dashboard.Root, s.sameOriginOnly, s.limitSignedOut, readForms, compressPages)
 	d := e.Group(dashboard.Root, s.sameOriginOnly, readForms, compressPages)
 	d.Match(read, "", s.openDashboard)
-	s.doorRoutes(d)
+	s.doorRoutes(d, signedOut)
 	d.Match(read, "/confirm", s.showConfirm)
 	d.POST("/confirm", s.confirm)
 	d.POST("/sign-out", s.signOut)
@@ -329,7 +330,7 @@ func (s *Server) staffError(c echo.Context, status int, public *intake.Error) er
 		p.Title = "You can’t do this"
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
 		p.Title = "There is nothing here"
-	case http.StatusTooManyRequests:
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		p.Title = "Please wait a moment"
 	case http.StatusInternalServerError:
 		p.RequestID = requestOf(c).id.String()

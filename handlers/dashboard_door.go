@@ -27,25 +27,26 @@ const (
 	invitationPath = "/invitation"
 )
 
-// doorRoutes registers the pages for those who aren't signed in.
-func (s *Server) doorRoutes(d *echo.Group) {
+// doorRoutes registers the pages for those who aren't signed in. What they post
+// goes through the group of its own, which counts it.
+func (s *Server) doorRoutes(d, posts *echo.Group) {
 	d.Match(read, "/sign-in", s.showSignIn)
-	d.POST("/sign-in", s.signIn)
+	posts.POST("/sign-in", s.signIn)
 	d.Match(read, "/sign-in/code", s.showCode)
-	d.POST("/sign-in/code", s.takeCode)
-	d.POST("/sign-in/passkey", s.askPasskey)
-	d.POST("/sign-in/passkey/answer", s.takePasskey)
+	posts.POST("/sign-in/code", s.takeCode)
+	posts.POST("/sign-in/passkey", s.askPasskey)
+	posts.POST("/sign-in/passkey/answer", s.takePasskey)
 	d.Match(read, "/forgot", s.showForgot)
-	d.POST("/forgot", s.forgot)
+	posts.POST("/forgot", s.forgot)
 	d.Match(read, "/sign-up", s.showSignUp)
-	d.POST("/sign-up", s.signUp)
+	posts.POST("/sign-up", s.signUp)
 	d.Match(read, "/letter-sent", s.showLetterSent)
 	d.Match(read, resetPath, s.showReset)
-	d.POST(resetPath, s.reset)
+	posts.POST(resetPath, s.reset)
 	d.Match(read, verifyPath, s.showVerify)
-	d.POST(verifyPath, s.verify)
+	posts.POST(verifyPath, s.verify)
 	d.Match(read, invitationPath, s.showInvitation)
-	d.POST(invitationPath, s.acceptInvitation)
+	posts.POST(invitationPath, s.acceptInvitation)
 	for _, path := range []string{resetPath, verifyPath, invitationPath} {
 		d.Match(read, path+"/:token", s.openLetter(path))
 	}
@@ -99,10 +100,10 @@ func (s *Server) showForgot(c echo.Context) error {
 // forgot asks for a letter, if there is somebody to send it to.
 func (s *Server) forgot(c echo.Context) error {
 	page := dashboard.ForgotPage{Page: dashboard.Page{Title: "Forgotten your password?"}, Email: c.FormValue("email")}
-	err := s.Service.RequestReset(c.Request().Context(), page.Email, visitor(c))
+	err := s.Service.RequestReset(c.Request().Context(), page.Email, s.newcomer(c))
 	if wrong, ok := wrongFields(err, "email"); ok {
 		page.Problems = wrong
-		return render(c, statusOfWrong(err), dashboard.Forgot(page))
+		return render(c, statusOfWrong(c, err), dashboard.Forgot(page))
 	}
 	if err != nil {
 		return err
@@ -110,9 +111,13 @@ func (s *Server) forgot(c echo.Context) error {
 	return s.letterSent(c)
 }
 
-// statusOfWrong is the status of a page that says what is wrong: too many
-// tries are told apart.
-func statusOfWrong(err error) int {
+// statusOfWrong is the status of a page that says what is wrong. Too many
+// attempts have one of their own, and a header that says how long to wait.
+func statusOfWrong(c echo.Context, err error) int {
+	var own *intake.Error
+	if errors.As(err, &own) {
+		sayWhenToRetry(c, own)
+	}
 	if status, _, ok := refusal(err); ok {
 		return status
 	}
@@ -131,19 +136,20 @@ func (s *Server) showReset(c echo.Context) error {
 // and all.
 func (s *Server) reset(c echo.Context) error {
 	ctx := c.Request().Context()
-	err := s.Service.Reset(ctx, s.letterToken(c), c.FormValue("new_password"), visitor(c))
+	device, err := s.Service.Reset(ctx, s.letterToken(c), c.FormValue("new_password"), s.newcomer(c))
 	if wrong, ok := wrongFields(err, "new_password"); ok {
 		email, checkErr := s.Service.CheckReset(ctx, s.letterToken(c))
 		if checkErr != nil {
 			return s.linkGone(c, checkErr)
 		}
 		page := dashboard.ResetPage{Page: dashboard.Page{Title: "Choose a new password", Problems: wrong}, Email: email}
-		return render(c, statusOfWrong(err), dashboard.Reset(page))
+		return render(c, statusOfWrong(c, err), dashboard.Reset(page))
 	}
 	if err != nil {
 		return s.linkGone(c, err)
 	}
 	c.SetCookie(s.letterCookie(resetPath, "", -1))
+	c.SetCookie(s.deviceCookie(device))
 	s.leaveStaffNotice(c, "password_reset")
 	return c.Redirect(http.StatusSeeOther, dashboard.Root+"/sign-in")
 }
@@ -167,7 +173,7 @@ func (s *Server) acceptInvitation(c echo.Context) error {
 			return s.linkGone(c, checkErr)
 		}
 		page := dashboard.InvitationPage{Page: dashboard.Page{Title: "Join " + invitation.AccountName, Problems: wrong}, Invitation: invitation, Name: c.FormValue("name")}
-		return render(c, statusOfWrong(err), dashboard.Invitation(page))
+		return render(c, statusOfWrong(c, err), dashboard.Invitation(page))
 	}
 	if err != nil {
 		return s.linkGone(c, err)
@@ -192,12 +198,12 @@ func (s *Server) showSignUp(c echo.Context) error {
 // signUp asks for the letter that opens an account.
 func (s *Server) signUp(c echo.Context) error {
 	wish := service.NewSignUp{Company: c.FormValue("company"), Name: c.FormValue("name"), Email: c.FormValue("email"), Password: c.FormValue("new_password")}
-	err := s.Service.SignUp(c.Request().Context(), wish, visitor(c))
+	err := s.Service.SignUp(c.Request().Context(), wish, s.newcomer(c))
 	if wrong, ok := wrongFields(err, "email"); ok {
 		page := dashboard.SignUpPage{
 			Page: dashboard.Page{Title: "Open an account", Problems: wrong}, Company: wish.Company, Name: wish.Name, Email: wish.Email,
 		}
-		return render(c, statusOfWrong(err), dashboard.SignUp(page))
+		return render(c, statusOfWrong(c, err), dashboard.SignUp(page))
 	}
 	if err != nil {
 		return err
@@ -223,7 +229,7 @@ func (s *Server) verify(c echo.Context) error {
 			return s.linkGone(c, checkErr)
 		}
 		page := dashboard.VerifyPage{Page: dashboard.Page{Title: "Open your account", Problems: wrong}, Email: email}
-		return render(c, statusOfWrong(err), dashboard.Verify(page))
+		return render(c, statusOfWrong(c, err), dashboard.Verify(page))
 	}
 	if err != nil {
 		return s.linkGone(c, err)

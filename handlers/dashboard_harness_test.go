@@ -16,6 +16,7 @@ type staffBrowser struct {
 	*bench
 	session *intake.StaffSession
 	cookies map[string]string
+	from    string // the address; "" for that of httptest
 }
 
 // staffOf signs a new staff user of the account in, with that role.
@@ -81,6 +82,9 @@ func (s *staffBrowser) do(r *http.Request) *httptest.ResponseRecorder {
 	s.Helper()
 	for name, value := range s.cookies {
 		r.AddCookie(&http.Cookie{Name: name, Value: value})
+	}
+	if s.from != "" {
+		r.RemoteAddr = s.from + ":1234"
 	}
 	answer := s.serve(r)
 	for _, cookie := range answer.Result().Cookies() {

@@ -228,8 +228,12 @@ func TestNobodyLearnsWhoHasAnAccount(t *testing.T) {
 				var requests, letters int
 				b.ok(b.db.GetContext(b.Context(), &requests, `SELECT count(*) FROM staff_request`))
 				b.ok(b.db.GetContext(b.Context(), &letters, `SELECT count(*) FROM river_job WHERE kind = 'staff_letter'`))
-				if requests == 0 || requests != letters {
-					t.Errorf("%d requests and %d jobs, want one for each letter", requests, letters)
+				want := 1
+				if name == "throttled" {
+					want = 3 // of four, and the page doesn't say so
+				}
+				if requests != want || requests != letters {
+					t.Errorf("%d requests and %d jobs, want %d of each", requests, letters, want)
 				}
 				seen = append(seen, answer)
 				_, err := b.db.ExecContext(b.Context(), `DELETE FROM staff_request`)
@@ -239,9 +243,6 @@ func TestNobodyLearnsWhoHasAnAccount(t *testing.T) {
 			}
 			if seen[0] != seen[1] {
 				t.Errorf("the answers differ:\n%s\n%s", seen[0], seen[1])
-			}
-			if name == "throttled" && !strings.Contains(seen[0], "429") {
-				t.Errorf("four letters to one address are not too many: %s", seen[0])
 			}
 			b.wantNoTrace(b.account.Email, "nobody1@lender.example")
 		})

@@ -194,11 +194,11 @@ func (s *Server) takeCode(c echo.Context) error {
 	if half == nil {
 		return c.Redirect(http.StatusSeeOther, signInURL(then))
 	}
-	token, err := s.Service.SecondFactor(c.Request().Context(), half, c.FormValue("code"), visitor(c))
-	if status, message, ok := refusal(err); ok {
+	token, err := s.Service.SecondFactor(c.Request().Context(), half, c.FormValue("code"), s.newcomer(c))
+	if _, message, ok := refusal(err); ok {
 		page := dashboard.CodePage{Page: dashboard.Page{Title: "Type your code"}, Then: then}
 		page.Problems = []views.ErrorItem{{Target: "code", Message: message}}
-		return render(c, status, dashboard.Code(page))
+		return render(c, statusOfWrong(c, err), dashboard.Code(page))
 	}
 	if err != nil {
 		return err

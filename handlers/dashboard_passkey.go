@@ -48,7 +48,7 @@ func (s *Server) askPasskey(c echo.Context) error {
 }
 
 func (s *Server) passkeyPage(c echo.Context, status int, wrong []views.ErrorItem) error {
-	question, err := s.Service.BeginPasskeySignIn(c.Request().Context(), visitor(c))
+	question, err := s.Service.BeginPasskeySignIn(c.Request().Context(), s.newcomer(c))
 	if err != nil {
 		return err
 	}
@@ -60,8 +60,8 @@ func (s *Server) passkeyPage(c echo.Context, status int, wrong []views.ErrorItem
 // takePasskey signs the passkey's owner in.
 func (s *Server) takePasskey(c echo.Context) error {
 	token, err := s.Service.SignInByPasskey(c.Request().Context(), c.FormValue("token"), c.FormValue("response"), s.newcomer(c))
-	if status, message, ok := refusal(err); ok {
-		return s.passkeyPage(c, status, []views.ErrorItem{{Target: "passkey", Message: message}})
+	if _, message, ok := refusal(err); ok {
+		return s.passkeyPage(c, statusOfWrong(c, err), []views.ErrorItem{{Target: "passkey", Message: message}})
 	}
 	if err != nil {
 		return err

@@ -41,9 +41,9 @@ func (s *Server) signIn(c echo.Context) error {
 		return render(c, http.StatusUnprocessableEntity, dashboard.SignIn(page))
 	}
 	token, session, err := s.Service.SignIn(c.Request().Context(), page.Email, c.FormValue("password"), s.newcomer(c))
-	if status, message, ok := refusal(err); ok {
+	if _, message, ok := refusal(err); ok {
 		page.Problems = []views.ErrorItem{{Target: "email", Message: message}}
-		return render(c, status, dashboard.SignIn(page))
+		return render(c, statusOfWrong(c, err), dashboard.SignIn(page))
 	}
 	if err != nil {
 		return err
@@ -60,32 +60,44 @@ func (s *Server) signIn(c echo.Context) error {
 // refusal returns how a proof of who is there was refused, if it was.
 func refusal(err error) (status int, message string, ok bool) {
 	var own *intake.Error
-	if !errors.As(err, &own) || own.Code != intake.CodeUnauthorized && own.Code != intake.CodeRateLimitExceeded {
+	if !errors.As(err, &own) {
 		return 0, "", false
 	}
-	status = statuses[own.Code]
-	if status == http.StatusUnauthorized {
-		status = http.StatusUnprocessableEntity // a page asks again; 401 would ask the browser to
+	switch own.Code {
+	case intake.CodeUnauthorized:
+		return http.StatusUnprocessableEntity, own.Message, true // a page asks again; 401 would ask the browser to
+	case intake.CodeRateLimitExceeded, intake.CodeServiceUnavailable:
+		return statuses[own.Code], own.Message, true
 	}
-	return status, own.Message, true
+	return 0, "", false
 }
 
-// newcomer is a visitor who signs in, with the browser's former session.
+// newcomer is a visitor who signs in, with what the browser has from before.
 func (s *Server) newcomer(c echo.Context) service.Visitor {
 	v := visitor(c)
+	v.Device = s.sentCookie(c, deviceCookie, dashboard.Root)
 	if cookie, err := c.Cookie(s.staff.cookieName()); err == nil {
 		v.StaffToken = cookie.Value
 	}
 	return v
 }
 
+// giveStaffCookie gives the browser its session's new token and, once it is
+// signed in completely, the cookie by which it is known the next time.
 func (s *Server) giveStaffCookie(c echo.Context, token string) error {
 	session, err := s.staff.Get(c.Request(), s.staff.cookieName())
 	if err != nil {
 		return err
 	}
 	session.ID = token
-	return session.Save(c.Request(), c.Response())
+	if err := session.Save(c.Request(), c.Response()); err != nil {
+		return err
+	}
+	device, err := s.Service.KeepDevice(c.Request().Context(), token, s.newcomer(c))
+	if err == nil && device != "" {
+		c.SetCookie(s.deviceCookie(device))
+	}
+	return err
 }
 
 // showConfirm asks for the password again.
@@ -112,9 +124,9 @@ func (s *Server) confirm(c echo.Context) error {
 	}
 	page := dashboard.ConfirmPage{Page: dashboard.Page{Title: "Confirm it’s you", Staff: session}, Then: localPath(c.FormValue("then"))}
 	token, err := s.Service.Confirm(c.Request().Context(), session, c.FormValue("password"), visitor(c))
-	if status, message, ok := refusal(err); ok {
+	if _, message, ok := refusal(err); ok {
 		page.Problems = []views.ErrorItem{{Target: "password", Message: message}}
-		return render(c, status, dashboard.Confirm(page))
+		return render(c, statusOfWrong(c, err), dashboard.Confirm(page))
 	}
 	if err != nil {
 		return err

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -95,6 +97,7 @@ func (s *Server) answerError(err error, c echo.Context) {
 	if c.Response().Committed {
 		return
 	}
+	sayWhenToRetry(c, public)
 	if isDashboard(c.Request()) {
 		if err := s.staffError(c, status, public); err != nil {
 			s.logFailure(c, err)
@@ -116,6 +119,13 @@ func (s *Server) answerError(err error, c echo.Context) {
 	}
 	if err := writeJSON(c, status, newErrorBody(public)); err != nil {
 		s.logFailure(c, err)
+	}
+}
+
+// sayWhenToRetry says in a header how long to wait, if the error knows.
+func sayWhenToRetry(c echo.Context, err *intake.Error) {
+	if err.RetryAfter > 0 {
+		c.Response().Header().Set(headerRetry, strconv.Itoa(int(math.Ceil(err.RetryAfter.Seconds()))))
 	}
 }
 

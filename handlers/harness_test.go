@@ -71,7 +71,7 @@ func newBench(t testing.TB, change ...func(*handlers.Config)) *bench {
 	limiter, err := ratelimit.New(ratelimit.Config{PerMinute: 100, Burst: 1_000_000, Keys: 1000})
 	b.ok(err)
 	config := handlers.Config{
-		Service: b.service, Logger: logger, Clock: b.clock.Now, BaseURL: baseURL, Limiter: limiter,
+		Service: b.service, Logger: logger, Clock: b.clock.Now, BaseURL: baseURL, Limiter: limiter, SignedOutLimiter: limiter,
 		CookieKeys: ring.CookieKeys(), Ready: func(context.Context) error { return nil }, Version: "test",
 		Fonts: fonts(),
 	}
@@ -126,10 +126,16 @@ func (b *bench) newAccount(email, plan string) *service.CreatedAccount {
 // waiting returns once something waits for a lock in the bench's database.
 func (b *bench) waiting() {
 	b.Helper()
+	b.waitingFor(1)
+}
+
+// waitingFor returns once as many things wait for a lock.
+func (b *bench) waitingFor(many int) {
+	b.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; {
 		var n int
 		b.ok(b.db.GetContext(b.Context(), &n, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`))
-		if n > 0 {
+		if n >= many {
 			return
 		}
 		if time.Now().After(deadline) {
@@ -268,3 +274,13 @@ func (l *logBuffer) String() string {
 
 // someone does what a test has done.
 var someone = intake.Actor{Kind: intake.ActorOperator, ID: "test", Name: "a test"}
+
+// restart replaces the bench's service by one of that configuration.
+func (b *bench) restart(config service.Config) {
+	b.Helper()
+	b.service = service.New(config)
+	b.config.Service = b.service
+	var err error
+	b.handler, err = handlers.New(b.config)
+	b.ok(err)
+}

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"candor/intake"
+	"candor/views/dashboard"
 )
 
 // The headers of D30.
@@ -32,6 +34,28 @@ func (s *Server) limit(c echo.Context) error {
 	seconds := max(1, int(math.Ceil(quota.RetryAfter.Seconds())))
 	h.Set(headerRetry, strconv.Itoa(seconds))
 	return intake.Errorf(intake.CodeRateLimitExceeded, "Too many requests. Try again in %d seconds.", seconds)
+}
+
+// limitSignedOut counts a POST that anyone can make, by its network, before its
+// body is read and before any work of the database. A browser in which a staff
+// user signed in before is counted by that user: strangers who share its network
+// take nothing from it.
+func (s *Server) limitSignedOut(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		key := "network " + intake.Network(c.RealIP())
+		if user := s.Service.KnownDevice(s.sentCookie(c, deviceCookie, dashboard.Root)); user != "" {
+			key = "user " + user
+		}
+		quota := s.SignedOutLimiter.Take(key, s.Clock.Now())
+		if quota.Allowed {
+			return next(c)
+		}
+		wait := max(time.Second, quota.RetryAfter.Round(time.Second))
+		return &intake.Error{
+			Code: intake.CodeRateLimitExceeded, Message: fmt.Sprintf("There were too many attempts from your network. Try again in %.0f seconds.", wait.Seconds()),
+			RetryAfter: wait,
+		}
+	}
 }
 
 // limitKey names the bucket of a request: the account and mode, or without a

@@ -37,21 +37,22 @@ type ProviderEvents interface {
 
 // Config is what the server needs.
 type Config struct {
-	Service        *service.Service
-	Logger         *slog.Logger
-	Clock          intake.Clock
-	BaseURL        string // without a slash at its end
-	Development    bool   // cookies without Secure, no HSTS
-	TrustedProxies []netip.Prefix
-	Limiter        Limiter
-	CookieKeys     [][]byte                    // gorilla/sessions pairs, newest first
-	Ready          func(context.Context) error // nil once the process can serve
-	Version        string
-	Fonts          *pdf.Fonts                                                 // of invoices as PDF
-	Stripe         ProviderEvents                                             // nil where Stripe isn't set up
-	Outbox         Outbox                                                     // in development, where no letter is sent: shown at /dev/mail
-	Answered       func(method, route string, status int, took time.Duration) // told of each request; nil for nobody
-	Called         func(intake.APIRequest)                                    // told of each call of the API with a key that is known; nil for nobody
+	Service          *service.Service
+	Logger           *slog.Logger
+	Clock            intake.Clock
+	BaseURL          string // without a slash at its end
+	Development      bool   // cookies without Secure, no HSTS
+	TrustedProxies   []netip.Prefix
+	Limiter          Limiter
+	SignedOutLimiter Limiter                     // of what anyone can post without being signed in, by network
+	CookieKeys       [][]byte                    // gorilla/sessions pairs, newest first
+	Ready            func(context.Context) error // nil once the process can serve
+	Version          string
+	Fonts            *pdf.Fonts                                                 // of invoices as PDF
+	Stripe           ProviderEvents                                             // nil where Stripe isn't set up
+	Outbox           Outbox                                                     // in development, where no letter is sent: shown at /dev/mail
+	Answered         func(method, route string, status int, took time.Duration) // told of each request; nil for nobody
+	Called           func(intake.APIRequest)                                    // told of each call of the API with a key that is known; nil for nobody
 }
 
 // Server holds the handlers; New makes one.
@@ -65,8 +66,8 @@ type Server struct {
 // New returns the handler of all routes.
 func New(c Config) (http.Handler, error) {
 	switch {
-	case c.Service == nil, c.Logger == nil, c.Clock == nil, c.Limiter == nil, c.Ready == nil:
-		return nil, errors.New("handlers: Service, Logger, Clock, Limiter and Ready must be set")
+	case c.Service == nil, c.Logger == nil, c.Clock == nil, c.Limiter == nil, c.SignedOutLimiter == nil, c.Ready == nil:
+		return nil, errors.New("handlers: Service, Logger, Clock, Limiter, SignedOutLimiter and Ready must be set")
 	case c.BaseURL == "" || strings.HasSuffix(c.BaseURL, "/"):
 		return nil, fmt.Errorf("handlers: base URL %q must be an address without a slash at its end", c.BaseURL)
 	}

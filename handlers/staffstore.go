@@ -8,10 +8,19 @@ import (
 
 	"candor/intake"
 	"candor/service"
+	"candor/views/dashboard"
 )
 
 // staffCookie holds the token of a staff session, and nothing else.
 const staffCookie = "candor_staff"
+
+// deviceCookie is the name of the cookie by which a browser is known in which a
+// staff user signed in before. It signs no one in.
+const deviceCookie = "candor_device"
+
+func (s *Server) deviceCookie(value string) *http.Cookie {
+	return s.cookie(deviceCookie, value, dashboard.Root, int(service.DeviceLife.Seconds()))
+}
 
 // staffValue is where a gorilla session holds its *intake.StaffSession.
 const staffValue = "staff"

@@ -2,6 +2,7 @@ package intake
 
 import (
 	"fmt"
+	"time"
 
 	"candor/form"
 )
@@ -48,6 +49,8 @@ type Error struct {
 	Message string
 	Fields  form.Errors // the offending fields, first one first
 	Cause   error
+
+	RetryAfter time.Duration // how long to wait before the next try; zero if waiting doesn't help
 }
 
 // Errorf returns an Error without fields.

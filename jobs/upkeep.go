@@ -23,8 +23,6 @@ const (
 	garbageAfter = time.Hour
 	// idempotencyRetention is how long a POST's answer is replayed.
 	idempotencyRetention = 24 * time.Hour
-	// attemptRetention is more than any throttle looks back.
-	attemptRetention = 24 * time.Hour
 	// requestBatch is how many lines of the log of API requests go at once.
 	requestBatch = 5000
 	// requestRetention is how long an invitation is listed after it expired.
@@ -140,13 +138,13 @@ func (w *retireWorker) deleteRequests(ctx context.Context, before time.Time) err
 	)
 }
 
-// deleteSignIns deletes staff sessions that have ended, old tries to sign in,
-// and requests and invitations whose links work no more.
+// deleteSignIns deletes staff sessions that have ended, counters of attempts
+// whose window is over, and requests and invitations whose links have expired.
 func (w *retireWorker) deleteSignIns(ctx context.Context, now time.Time) error {
 	return errors.Join(
 		inBatches(ctx, func() (int, error) { return w.db.DeleteEndedStaffSessions(ctx, now, sweepBatch) }),
 		inBatches(ctx, func() (int, error) { return w.db.DeletePasskeyChallenges(ctx, now, sweepBatch) }),
-		inBatches(ctx, func() (int, error) { return w.db.DeleteSignInAttempts(ctx, now.Add(-attemptRetention), sweepBatch) }),
+		inBatches(ctx, func() (int, error) { return w.db.DeleteAttempts(ctx, now, sweepBatch) }),
 		inBatches(ctx, func() (int, error) { return w.db.DeleteExpiredRequests(ctx, now.Add(-requestRetention), sweepBatch) }),
 	)
 }

@@ -31,6 +31,10 @@ type Config struct {
 // Standard is the API's limit (D30): 100 requests a minute, bursts of 200.
 var Standard = Config{PerMinute: 100, Burst: 200, Keys: 100_000}
 
+// SignedOut is the limit of what anyone can post without being signed in, for a
+// network that a whole office can share. Further limits stand behind it.
+var SignedOut = Config{PerMinute: 30, Burst: 60, Keys: 100_000}
+
 // Memory is a set of token buckets of this process. It is safe for concurrent
 // use, and its memory is bounded.
 type Memory struct {

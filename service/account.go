@@ -45,12 +45,9 @@ func (s *Service) CreateAccount(ctx context.Context, wish NewAccount, by intake.
 	now := s.Clock.Now()
 	account := &intake.Account{ID: intake.NewAccountID(), Name: name, BillingEmail: wish.Email, CreatedAt: now}
 	out := &CreatedAccount{AccountID: account.ID, Email: wish.Email, Password: newPassword()}
-	hash, err := s.passwords.hash(ctx, out.Password)
-	if err != nil {
-		return nil, err
-	}
+	hash := hashPassword(out.Password, s.passwords.cost)
 	owner := &intake.Staff{ID: intake.NewStaffID(), AccountID: account.ID, Email: wish.Email, Role: intake.RoleOwner, CreatedAt: now}
-	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
+	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
 		if err := s.insertAccount(ctx, tx, account, wish.Plan, owner, hash); err != nil {
 			return err
 		}

@@ -84,8 +84,8 @@ func (s *Service) PendingTwoStep(ctx context.Context, session *intake.StaffSessi
 // browsers out and returns the recovery codes, which are shown this once, and
 // the session's new token. Error: unauthorized for a wrong code.
 func (s *Service) TurnOnTwoStep(ctx context.Context, session *intake.StaffSession, code string, from Visitor) (recovery []string, token string, err error) {
-	subject := attemptSubject("code", session.ID.String())
-	if err := s.countTo(ctx, attemptsForCode, subject, from); err != nil {
+	attempts := counter(attemptsForCode, "first code", session.SessionID.String())
+	if err := s.countAttempt(ctx, attempts); err != nil {
 		return nil, "", err
 	}
 	factor, err := s.TwoStep(ctx, session)
@@ -109,7 +109,7 @@ func (s *Service) TurnOnTwoStep(ctx context.Context, session *intake.StaffSessio
 		if err := tx.PutRecoveryCodes(ctx, session.ID, hashes); err != nil {
 			return err
 		}
-		if err := s.renewSession(ctx, tx, session, hash, subject); err != nil {
+		if err := s.renewSession(ctx, tx, session, hash, attempts); err != nil {
 			return err
 		}
 		return s.tellChange(ctx, tx, session, from, intake.AuditTwoStepOn, intake.NoticeTwoStepOn)
@@ -123,15 +123,19 @@ func (s *Service) TurnOnTwoStep(ctx context.Context, session *intake.StaffSessio
 // TurnOffTwoStep forgets the second factor of a user whose password it is.
 // Error: unauthorized for a wrong one.
 func (s *Service) TurnOffTwoStep(ctx context.Context, session *intake.StaffSession, password string, from Visitor) error {
-	_, subject, err := s.provePassword(ctx, session, password, from)
+	hashing, err := s.passwords.queue(s.passwords.known)
 	if err != nil {
+		return err
+	}
+	defer hashing.leave()
+	if _, err := s.provePassword(ctx, hashing, session, password, from); err != nil {
 		return err
 	}
 	return s.DB.InTx(ctx, func(tx *db.Tx) error {
 		if err := tx.TurnOffFactor(ctx, session.ID); err != nil {
 			return orCode(err, errNoTwoStep)
 		}
-		if err := tx.ForgetSignInAttempts(ctx, subject); err != nil {
+		if err := tx.ForgetAttempts(ctx, confirmCounter(session)); err != nil {
 			return err
 		}
 		return s.tellChange(ctx, tx, session, from, intake.AuditTwoStepOff, intake.NoticeTwoStepOff)
@@ -163,8 +167,12 @@ func (s *Service) RenewRecoveryCodes(ctx context.Context, session *intake.StaffS
 // app or by a recovery code, each of which works once, and returns the
 // session's new token. Error: unauthorized for a wrong code.
 func (s *Service) SecondFactor(ctx context.Context, half *intake.StaffSession, code string, from Visitor) (token string, err error) {
-	subject := attemptSubject("code", half.ID.String())
-	if err := s.countTo(ctx, attemptsForCode, subject, from); err != nil {
+	staff, err := s.DB.StaffPassword(ctx, half.ID)
+	if err != nil {
+		return "", orCode(err, errSignedOut)
+	}
+	counters := codeCounters(half.ID, s.deviceOf(staff, from), from)
+	if err := s.countAttempt(ctx, counters...); err != nil {
 		return "", err
 	}
 	factor, err := s.TwoStep(ctx, half)
@@ -183,7 +191,7 @@ func (s *Service) SecondFactor(ctx context.Context, half *intake.StaffSession, c
 		if err := tx.CompleteStaffSession(ctx, half.SessionID, hash, s.Clock.Now()); err != nil {
 			return orCode(err, errSignedOut)
 		}
-		if err := tx.ForgetSignInAttempts(ctx, subject); err != nil {
+		if err := tx.ForgetAttempts(ctx, counters...); err != nil {
 			return err
 		}
 		return s.auditSignIn(ctx, tx, half, from)
@@ -262,13 +270,13 @@ func newRecoveryCodes() (codes []string, hashes [][]byte) {
 }
 
 // renewSession gives the session a new token after what its user has proven,
-// forgets the tries of it and ends all of the user's other sessions.
-func (s *Service) renewSession(ctx context.Context, tx *db.Tx, session *intake.StaffSession, tokenHash, subject []byte) error {
+// forgets the attempts at it and ends all of the user's other sessions.
+func (s *Service) renewSession(ctx context.Context, tx *db.Tx, session *intake.StaffSession, tokenHash []byte, attempts db.Counter) error {
 	if err := tx.ConfirmStaffSession(ctx, session.SessionID, tokenHash, s.Clock.Now()); err != nil {
 		return orCode(err, errSignedOut)
 	}
 	_, endErr := tx.DeleteOtherStaffSessions(ctx, session.ID, session.SessionID)
-	return errors.Join(endErr, tx.ForgetSignInAttempts(ctx, subject))
+	return errors.Join(endErr, tx.ForgetAttempts(ctx, attempts))
 }
 
 // tellChange writes a change of how a user signs in into the audit log and to

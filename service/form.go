@@ -76,10 +76,11 @@ func (s *Service) Form(ctx context.Context, id intake.SessionID) (*FormState, er
 	return state, nil
 }
 
-// Visitor is who opens a form or signs in.
+// Visitor is the browser that a request came from.
 type Visitor struct {
 	UserAgent, IPAddress string
 	StaffToken           string // of the browser's staff session, which a sign-in ends; "" for none
+	Device               string // the cookie of KeepDevice; "" for none
 }
 
 // OpenForm records that the customer opened the form: the first time makes

@@ -43,8 +43,7 @@ func (s *Service) Invite(ctx context.Context, account intake.AccountID, by intak
 	case err != nil && !errors.Is(err, db.ErrNotFound):
 		return nil, err
 	}
-	from := Visitor{IPAddress: by.Address}
-	if err := s.countTo(ctx, invitationsOfOne, attemptSubject("invitations", account.String()), from); err != nil {
+	if err := s.countAttempt(ctx, counter(invitationsOfOne, "invitations", account.String())); err != nil {
 		return nil, err
 	}
 	now := s.Clock.Now()
@@ -149,9 +148,11 @@ func (s *Service) Invitation(ctx context.Context, token string) (*intake.Invitat
 // returns the new session's token. Errors: not_found for a link that works no
 // more, validation_error by field name or new_password.
 func (s *Service) AcceptInvitation(ctx context.Context, token, name, password string, from Visitor) (string, error) {
-	if err := s.countAttempt(ctx, attemptSubject("link", token), from); err != nil {
+	hashing, err := s.queue(from)
+	if err != nil {
 		return "", err
 	}
+	defer hashing.leave()
 	i, err := s.Invitation(ctx, token)
 	if err != nil {
 		return "", err
@@ -160,7 +161,7 @@ func (s *Service) AcceptInvitation(ctx context.Context, token, name, password st
 	if err != nil {
 		return "", err
 	}
-	hash, err := s.passwords.hash(ctx, password)
+	hash, err := hashing.hash(ctx, password)
 	if err != nil {
 		return "", err
 	}

@@ -204,18 +204,22 @@ func (s *Service) tellPasskey(ctx context.Context, tx *db.Tx, session *intake.St
 
 // BeginPasskeySignIn asks for any passkey that was made here.
 func (s *Service) BeginPasskeySignIn(ctx context.Context, from Visitor) (*PasskeyQuestion, error) {
-	if err := s.countTo(ctx, attemptsPerNetwork, attemptSubject("passkeys", intake.Network(from.IPAddress)), from); err != nil {
+	asked := counter(passkeysPerNetwork, "passkeys", intake.Network(from.IPAddress))
+	if user := s.KnownDevice(from.Device); user != "" {
+		asked = counter(passkeysPerNetwork, "device passkeys", user)
+	}
+	if err := s.countAttempt(ctx, asked); err != nil {
 		return nil, err
 	}
 	party, err := s.relyingParty()
 	if err != nil {
 		return nil, err
 	}
-	options, asked, err := party.BeginDiscoverableLogin(webauthn.WithUserVerification(protocol.VerificationRequired))
+	options, data, err := party.BeginDiscoverableLogin(webauthn.WithUserVerification(protocol.VerificationRequired))
 	if err != nil {
 		return nil, fmt.Errorf("service: ask for a passkey: %w", err)
 	}
-	return s.ask(ctx, nil, options.Response, asked)
+	return s.ask(ctx, nil, options.Response, data)
 }
 
 // SignInByPasskey starts a session for the owner of the passkey that has

@@ -6,10 +6,14 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/crypto/argon2"
+
+	"candor/intake"
 )
 
 const (
@@ -31,57 +35,100 @@ var owaspCost = PasswordCost{Time: 2, Memory: 19 * 1024}
 // sentence, and too little to keep a core busy with.
 const maxPassword = 1024
 
-// maxHashes is how many passwords are hashed at once: each takes 19 MiB and a
-// core for some 20 ms, and whoever isn't signed in can ask for it.
-const maxHashes = 4
+// A PasswordQueue bounds how many passwords are hashed: each takes 19 MiB and
+// a core for some 20 ms, and anyone can ask for it without signing in. There are
+// two such queues, one for strangers and one for people whom Candor knows, so
+// that a flood of strangers delays none of them.
+type PasswordQueue struct {
+	AtOnce  int // zero: half of the cores, at most 4
+	Waiting int // more than these are refused; zero: 8
+}
+
+func (q PasswordQueue) places() *places {
+	if q.AtOnce == 0 {
+		q.AtOnce = max(1, min(4, runtime.GOMAXPROCS(0)/2))
+	}
+	if q.Waiting == 0 {
+		q.Waiting = 8
+	}
+	return &places{all: make(chan struct{}, q.AtOnce+q.Waiting), running: make(chan struct{}, q.AtOnce)}
+}
+
+// places are those of one queue: all of them, and those that hash.
+type places struct{ all, running chan struct{} }
 
 // passwords hashes passwords, a few at once.
 type passwords struct {
-	cost    PasswordCost
-	running chan struct{}
-	nobody  func() string // a hash that no password made
+	cost             PasswordCost
+	strangers, known *places
+	nobody           func() string // a hash that no password made
 }
 
-func newPasswords(cost PasswordCost) *passwords {
+func newPasswords(cost PasswordCost, queue PasswordQueue) *passwords {
 	if cost == (PasswordCost{}) {
 		cost = owaspCost
 	}
-	p := &passwords{cost: cost, running: make(chan struct{}, maxHashes)}
+	p := &passwords{cost: cost, strangers: queue.places(), known: queue.places()}
 	p.nobody = sync.OnceValue(func() string { return hashPassword(newPassword(), cost) })
 	return p
 }
 
+// errBusy refuses what the queue has no place for.
+var errBusy = &intake.Error{
+	Code: intake.CodeServiceUnavailable, Message: "Candor is busy. Try again in a few seconds.", RetryAfter: 5 * time.Second,
+}
+
+// A hashing is a place in a queue, to be left. Take it before any work that a
+// full queue would waste, and hold no database connection while it hashes.
+type hashing struct {
+	*passwords
+	places *places
+}
+
+// queue takes a place among the strangers, or among the known. Error:
+// service_unavailable if there is none.
+func (p *passwords) queue(among *places) (*hashing, error) {
+	select {
+	case among.all <- struct{}{}:
+		return &hashing{p, among}, nil
+	default:
+		return nil, errBusy
+	}
+}
+
+func (h *hashing) leave() { <-h.places.all }
+
 // hash returns the password's Argon2id hash as a PHC string, or the context's
 // error.
-func (p *passwords) hash(ctx context.Context, password string) (string, error) {
-	free, err := p.enter(ctx)
+func (h *hashing) hash(ctx context.Context, password string) (string, error) {
+	done, err := h.wait(ctx)
 	if err != nil {
 		return "", err
 	}
-	defer free()
-	return hashPassword(password, p.cost), nil
+	defer done()
+	return hashPassword(password, h.cost), nil
 }
 
 // verify reports whether the password made the PHC string. Without one it is
 // false and takes as long, however long the password is.
-func (p *passwords) verify(ctx context.Context, phc, password string) (bool, error) {
-	free, err := p.enter(ctx)
+func (h *hashing) verify(ctx context.Context, phc, password string) (bool, error) {
+	done, err := h.wait(ctx)
 	if err != nil {
 		return false, err
 	}
-	defer free()
+	defer done()
 	known := phc != ""
 	if !known {
-		phc = p.nobody()
+		phc = h.nobody()
 	}
 	right := verifyPassword(phc, password[:min(len(password), maxPassword)])
 	return right && known && len(password) <= maxPassword, nil
 }
 
-func (p *passwords) enter(ctx context.Context) (free func(), err error) {
+func (h *hashing) wait(ctx context.Context) (done func(), err error) {
 	select {
-	case p.running <- struct{}{}:
-		return func() { <-p.running }, nil
+	case h.places.running <- struct{}{}:
+		return func() { <-h.places.running }, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

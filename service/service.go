@@ -34,7 +34,8 @@ type Config struct {
 	Terms    billing.Terms
 	Cards    Cards // nil where no payment provider collects by itself
 
-	PasswordCost PasswordCost // of what is hashed from now on
+	PasswordCost  PasswordCost  // of what is hashed from now on
+	PasswordQueue PasswordQueue // the zero value suits the machine
 
 	TestClient  *webhook.Client   // makes the attempts of test events
 	TestLimiter *ratelimit.Memory // counts them, by TestEventLimit
@@ -56,7 +57,7 @@ type Service struct {
 // New returns a Service.
 func New(c Config) *Service {
 	return &Service{
-		Config: c, Vault: vault.New(c.Ring, c.Blobs), passwords: newPasswords(c.PasswordCost), books: &billing.Books{Events: c.Enqueuer, Terms: c.Terms},
+		Config: c, Vault: vault.New(c.Ring, c.Blobs), passwords: newPasswords(c.PasswordCost, c.PasswordQueue), books: &billing.Books{Events: c.Enqueuer, Terms: c.Terms},
 		secretsLease: jobs.SecretsLease, keyUses: newKeyUses(), drawing: make(chan struct{}, 1),
 	}
 }

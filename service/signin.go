@@ -2,9 +2,7 @@ package service
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
-	"strings"
 	"time"
 
 	"candor/db"
@@ -21,25 +19,33 @@ var (
 const staffSeenPrecision = time.Minute
 
 // SignIn starts a session for the staff user of that address and password and
-// returns its token, for the cookie. Where the user has a second factor the
-// session is half open: SecondFactor completes it. Whoever isn't known, and whose password is
-// wrong, gets the same unauthorized in the same time. Too many tries, by
-// address or network, get rate_limit_exceeded.
+// returns its token, for the cookie. If the user has a second factor the
+// session is half open: SecondFactor completes it. An address that no one has
+// and a wrong password get the same unauthorized in the same time. Errors:
+// rate_limit_exceeded for too many attempts, service_unavailable if too many
+// passwords wait to be hashed.
 func (s *Service) SignIn(ctx context.Context, email, password string, from Visitor) (token string, _ *intake.StaffSession, err error) {
-	subject := attemptSubject("staff", strings.ToLower(email))
-	if err := s.countAttempt(ctx, subject, from); err != nil {
+	hashing, err := s.queue(from)
+	if err != nil {
 		return "", nil, err
 	}
+	defer hashing.leave()
 	staff, err := s.DB.StaffByEmail(ctx, email)
-	known := err == nil
-	if err != nil && !errors.Is(err, db.ErrNotFound) {
+	var known *device
+	switch {
+	case err == nil:
+		email, known = staff.Email, s.deviceOf(staff, from)
+	case errors.Is(err, db.ErrNotFound):
+		staff = &db.StaffPassword{}
+	default:
 		return "", nil, err
 	}
-	hash := ""
-	if known {
-		hash = staff.Hash
+	counters := passwordCounters(email, known, from)
+	if err := s.countAttempt(ctx, counters...); err != nil {
+		return "", nil, err
 	}
-	right, err := s.passwords.verify(ctx, hash, password)
+	hash := staff.Hash
+	right, err := hashing.verify(ctx, hash, password)
 	switch {
 	case err != nil:
 		return "", nil, err
@@ -64,7 +70,7 @@ func (s *Service) SignIn(ctx context.Context, email, password string, from Visit
 		if err := s.startStaffSession(ctx, tx, session, tokenHash, from); err != nil {
 			return err
 		}
-		if err := tx.ForgetSignInAttempts(ctx, subject); err != nil {
+		if err := tx.ForgetAttempts(ctx, counters...); err != nil {
 			return err
 		}
 		if now.TwoStep {
@@ -83,46 +89,13 @@ func (s *Service) auditSignIn(ctx context.Context, tx *db.Tx, session *intake.St
 		deed{Action: intake.AuditSignedIn, TargetID: session.ID.String(), TargetName: session.Email})
 }
 
-// How many tries there may be within attemptWindow before a pause: of one
-// address, and from one network, which a whole office can share.
-const (
-	attemptWindow      = 15 * time.Minute
-	attemptsForOne     = 10
-	attemptsForCode    = 5 // six digits are few
-	attemptsPerNetwork = 100
-	lettersForOne      = 3  // to one address
-	invitationsOfOne   = 50 // of one account
-)
-
-var errTooManyAttempts = intake.Errorf(intake.CodeRateLimitExceeded, "There were too many attempts. Wait 15 minutes and try again.")
-
-// countAttempt counts a try before it is made, so that many at once don't slip
-// through.
-func (s *Service) countAttempt(ctx context.Context, subject []byte, from Visitor) error {
-	return s.countTo(ctx, attemptsForOne, subject, from)
-}
-
-// countTo is countAttempt with another limit for the subject.
-func (s *Service) countTo(ctx context.Context, limit int, subject []byte, from Visitor) error {
-	now := s.Clock.Now()
-	since := now.Add(-attemptWindow)
-	n, err := s.DB.AttemptSignIn(ctx, attemptSubject("network", intake.Network(from.IPAddress)), now, since)
-	if err == nil && n > attemptsPerNetwork {
-		return errTooManyAttempts
+// queue takes a place among those who wait for a password to be hashed. A
+// browser that is known waits with the people who are signed in.
+func (s *Service) queue(from Visitor) (*hashing, error) {
+	if s.KnownDevice(from.Device) != "" {
+		return s.passwords.queue(s.passwords.known)
 	}
-	if err != nil {
-		return err
-	}
-	n, err = s.DB.AttemptSignIn(ctx, subject, now, since)
-	if err == nil && n > limit {
-		return errTooManyAttempts
-	}
-	return err
-}
-
-func attemptSubject(kind, name string) []byte {
-	sum := sha256.Sum256([]byte(kind + " " + name))
-	return sum[:]
+	return s.passwords.queue(s.passwords.strangers)
 }
 
 func (s *Service) newStaffSession(staff intake.Staff, from Visitor) *intake.StaffSession {
@@ -164,13 +137,17 @@ func (s *Service) StaffSession(ctx context.Context, token string) (*intake.Staff
 // Confirm proves by the password that the user of a session is there, and
 // returns the session's new token. Error: unauthorized for a wrong password.
 func (s *Service) Confirm(ctx context.Context, session *intake.StaffSession, password string, from Visitor) (token string, err error) {
-	_, subject, err := s.provePassword(ctx, session, password, from)
+	hashing, err := s.passwords.queue(s.passwords.known)
 	if err != nil {
+		return "", err
+	}
+	defer hashing.leave()
+	if _, err := s.provePassword(ctx, hashing, session, password, from); err != nil {
 		return "", err
 	}
 	token, hash := intake.NewToken()
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
-		if err := tx.ForgetSignInAttempts(ctx, subject); err != nil {
+		if err := tx.ForgetAttempts(ctx, confirmCounter(session)); err != nil {
 			return err
 		}
 		return tx.ConfirmStaffSession(ctx, session.SessionID, hash, s.Clock.Now())

@@ -36,10 +36,15 @@ func (s *Service) SignUp(ctx context.Context, wish NewSignUp, from Visitor) erro
 	if err != nil {
 		return err
 	}
-	if err := s.countTo(ctx, lettersForOne, attemptSubject("letter", strings.ToLower(wish.Email)), from); err != nil {
+	hashing, err := s.queue(from)
+	if err != nil {
 		return err
 	}
-	hash, err := s.passwords.hash(ctx, wish.Password)
+	defer hashing.leave()
+	if err := s.countAttempt(ctx, networkCounter(from), counter(lettersForOne, "sign-up letter", strings.ToLower(wish.Email))); err != nil {
+		return err
+	}
+	hash, err := hashing.hash(ctx, wish.Password)
 	if err != nil {
 		return err
 	}
@@ -59,14 +64,19 @@ func (s *Service) CheckSignUp(ctx context.Context, token string) (email string, 
 // Errors: not_found for a link that works no more, unauthorized for a wrong
 // password.
 func (s *Service) OpenAccount(ctx context.Context, token, password string, from Visitor) (string, error) {
-	if err := s.countAttempt(ctx, attemptSubject("link", token), from); err != nil {
+	hashing, err := s.queue(from)
+	if err != nil {
 		return "", err
 	}
+	defer hashing.leave()
 	r, details, err := s.requested(ctx, intake.RequestSignUp, token)
 	if err != nil {
 		return "", err
 	}
-	right, err := s.passwords.verify(ctx, details.PasswordHash, password)
+	if err := s.countAttempt(ctx, counter(attemptsForOne, "sign-up", r.ID.String())); err != nil {
+		return "", err
+	}
+	right, err := hashing.verify(ctx, details.PasswordHash, password)
 	if err != nil {
 		return "", err
 	}

@@ -1,10 +1,12 @@
 package service
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"candor/db"
@@ -20,11 +22,15 @@ func (s *Service) ChangePassword(ctx context.Context, session *intake.StaffSessi
 	if err := newPasswordError(refusePassword(password, session.Email, session.Name, session.AccountName)); err != nil {
 		return "", err
 	}
-	_, subject, err := s.provePassword(ctx, session, current, from)
+	hashing, err := s.passwords.queue(s.passwords.known)
 	if err != nil {
 		return "", err
 	}
-	passwordHash, err := s.passwords.hash(ctx, password)
+	defer hashing.leave()
+	if _, err := s.provePassword(ctx, hashing, session, current, from); err != nil {
+		return "", err
+	}
+	passwordHash, err := hashing.hash(ctx, password)
 	if err != nil {
 		return "", err
 	}
@@ -36,7 +42,7 @@ func (s *Service) ChangePassword(ctx context.Context, session *intake.StaffSessi
 		if err := tx.DeleteStaffRequests(ctx, intake.RequestReset, addressSubject(session.Email)); err != nil {
 			return err
 		}
-		if err := s.renewSession(ctx, tx, session, hash, subject); err != nil {
+		if err := s.renewSession(ctx, tx, session, hash, confirmCounter(session)); err != nil {
 			return err
 		}
 		return s.tellChange(ctx, tx, session, from, intake.AuditPasswordChanged, intake.NoticePasswordChanged)
@@ -47,28 +53,27 @@ func (s *Service) ChangePassword(ctx context.Context, session *intake.StaffSessi
 	return token, nil
 }
 
-// provePassword checks the password of who is signed in. The subject is what
-// the tries are counted by.
-func (s *Service) provePassword(ctx context.Context, session *intake.StaffSession, password string, from Visitor) (_ *db.StaffPassword, subject []byte, err error) {
-	subject = attemptSubject("staff", strings.ToLower(session.Email))
-	if err := s.countAttempt(ctx, subject, from); err != nil {
-		return nil, nil, err
+// provePassword checks the password of the user of a session. The attempt is
+// counted by confirmCounter; the caller forgets it in its transaction.
+func (s *Service) provePassword(ctx context.Context, hashing *hashing, session *intake.StaffSession, password string, from Visitor) (*db.StaffPassword, error) {
+	if err := s.countAttempt(ctx, confirmCounter(session)); err != nil {
+		return nil, err
 	}
 	staff, err := s.DB.StaffPassword(ctx, session.ID)
 	if err != nil {
-		return nil, nil, orCode(err, errSignedOut)
+		return nil, orCode(err, errSignedOut)
 	}
-	right, err := s.passwords.verify(ctx, staff.Hash, password)
+	right, err := hashing.verify(ctx, staff.Hash, password)
 	if err == nil && !right {
 		err = errNotConfirmed
 	}
-	return staff, subject, err
+	return staff, err
 }
 
 var errLinkGone = intake.Errorf(intake.CodeNotFound, "This link has been used or has expired. Ask for a new one.")
 
 // addressSubject is an e-mail address as requests are found by it.
-func addressSubject(email string) []byte { return attemptSubject("address", strings.ToLower(email)) }
+func addressSubject(email string) []byte { return subjectOf("address", strings.ToLower(email)) }
 
 // request stores what the visitor asks for and will prove by a letter's link,
 // and asks for the letter. All of it is the same whether somebody has the
@@ -113,13 +118,32 @@ func (s *Service) requested(ctx context.Context, kind intake.StaffRequestKind, t
 }
 
 // RequestReset sends a link for choosing a new password to the address, if it
-// is a staff user's. Whoever asks doesn't learn whether it is.
+// is a staff user's. The caller doesn't learn whether it is. After three emails
+// within 15 minutes no more are sent, and the caller isn't told that either:
+// a stranger who asked for them has blocked nothing, since each link works.
 func (s *Service) RequestReset(ctx context.Context, email string, from Visitor) error {
 	email = strings.TrimSpace(email)
 	if !form.ValidEmail(email) {
 		return errEmail
 	}
-	if err := s.countTo(ctx, lettersForOne, attemptSubject("letter", strings.ToLower(email)), from); err != nil {
+	staff, err := s.DB.StaffByEmail(ctx, email)
+	if err != nil && !errors.Is(err, db.ErrNotFound) {
+		return err
+	}
+	letters, counters := counter(lettersForOne, "reset letter", strings.ToLower(email)), []db.Counter{networkCounter(from)}
+	if known := s.deviceOf(staff, from); known != nil {
+		letters, counters = known.counter(lettersForOne, "reset letter"), nil
+	}
+	now := s.Clock.Now()
+	err = s.DB.CountAttempt(ctx, now, append(counters, letters)...)
+	var refused *db.RefusedAttempt
+	if errors.As(err, &refused) {
+		if slices.ContainsFunc(refused.By, func(by []byte) bool { return bytes.Equal(by, letters.Subject) }) {
+			return nil // the links of the letters that were sent still work
+		}
+		return tooMany(refused.Next.Sub(now))
+	}
+	if err != nil {
 		return err
 	}
 	return s.request(ctx, intake.RequestReset, intake.RequestDetails{Email: email})
@@ -147,30 +171,35 @@ func (s *Service) resetting(ctx context.Context, token string) (*intake.StaffReq
 	return r, staff, orCode(err, errLinkGone)
 }
 
-// Reset sets a new password by a letter's link and ends all of the user's
-// sessions; nobody is signed in by it. Errors: not_found for a link that works
-// no more, validation_error for a password that the rules refuse.
-func (s *Service) Reset(ctx context.Context, token, password string, from Visitor) error {
-	if err := s.countAttempt(ctx, attemptSubject("link", token), from); err != nil {
-		return err
+// Reset sets a new password by a link of an email and ends all of the user's
+// sessions. It signs no one in, but returns the cookie by which the browser is
+// known (KeepDevice): the link has proven who uses it, and strangers who are at
+// it at the same time must not keep its user out. Errors: not_found for a link
+// that was used or has expired, validation_error for a password that the rules
+// refuse, service_unavailable.
+func (s *Service) Reset(ctx context.Context, token, password string, from Visitor) (cookie string, err error) {
+	hashing, err := s.queue(from)
+	if err != nil {
+		return "", err
 	}
+	defer hashing.leave()
 	r, staff, err := s.resetting(ctx, token)
 	if err != nil {
-		return err
+		return "", err
 	}
 	account, err := s.DB.Account(ctx, staff.AccountID)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if err := newPasswordError(refusePassword(password, staff.Email, staff.Name, account.Name)); err != nil {
-		return err
+		return "", err
 	}
-	hash, err := s.passwords.hash(ctx, password)
+	hash, err := hashing.hash(ctx, password)
 	if err != nil {
-		return err
+		return "", err
 	}
 	as := &intake.StaffSession{Staff: staff.Staff}
-	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
 		if err := tx.UseStaffRequest(ctx, r); err != nil {
 			return orCode(err, errLinkGone)
 		}
@@ -178,11 +207,15 @@ func (s *Service) Reset(ctx context.Context, token, password string, from Visito
 			return orCode(err, errLinkGone)
 		}
 		_, endErr := tx.DeleteOtherStaffSessions(ctx, staff.ID, intake.StaffSessionID{})
-		if err := errors.Join(endErr, tx.ForgetSignInAttempts(ctx, attemptSubject("staff", strings.ToLower(staff.Email)))); err != nil {
+		if err := errors.Join(endErr, tx.ForgetAttempts(ctx, passwordCounters(staff.Email, nil, from)...)); err != nil {
 			return err
 		}
 		return s.tellChange(ctx, tx, as, from, intake.AuditPasswordReset, intake.NoticePasswordChanged)
 	})
+	if err != nil {
+		return "", err
+	}
+	return s.keepDevice(staff.ID, hash, from)
 }
 
 // StaffSessions returns the browsers in which the user is signed in, the

@@ -26,6 +26,7 @@ type app struct {
 	postgres *privatePostgres // nil where DATABASE_URL names a server
 	dsn      string
 	db       *db.DB
+	ready    *readiness
 	ring     *keyring.Keyring
 	blobs    blob.Store
 	enqueuer *jobs.Enqueuer
@@ -63,7 +64,7 @@ func openApp(ctx context.Context, c Config, logger *slog.Logger) (_ *app, err er
 	if c.Development {
 		err = db.Migrate(ctx, a.dsn)
 	} else {
-		err = a.checkSchema(ctx)
+		err = schemaReady(ctx, a.db)
 	}
 	if err != nil {
 		return nil, err
@@ -122,20 +123,11 @@ func (a *app) openDatabase(ctx context.Context, c Config) (err error) {
 	if err != nil {
 		return fmt.Errorf("%w: see that the server runs and DATABASE_URL is right (with ?sslmode=disable where it has no TLS)", err)
 	}
-	return nil
+	a.ready, err = openReadiness(ctx, a.dsn)
+	return err
 }
 
 var errSchemaBehind = errors.New("the database's schema is behind this program: run candor migrate")
-
-// checkSchema reports an unreachable database or a schema that isn't up to
-// date.
-func (a *app) checkSchema(ctx context.Context) error {
-	pending, err := db.MigrationsPending(ctx, a.db)
-	if err == nil && pending {
-		return errSchemaBehind
-	}
-	return err
-}
 
 // warnOfRole says it where the service's role could rewrite the audit log.
 func (a *app) warnOfRole(ctx context.Context, logger *slog.Logger) {
@@ -166,8 +158,11 @@ func (a *app) close() {
 	if a.tester != nil {
 		a.tester.Close()
 	}
+	if a.ready != nil {
+		_ = a.ready.db.Close() // nothing is left to lose
+	}
 	if a.db != nil {
-		_ = a.db.Close() // nothing is left to lose
+		_ = a.db.Close()
 	}
 	if a.postgres != nil {
 		a.postgres.stop()

@@ -37,6 +37,10 @@ func startWeb(c Config, a *app, listener net.Listener, logger *slog.Logger) (par
 	if err != nil {
 		return part{}, err
 	}
+	signedOut, err := ratelimit.New(ratelimit.SignedOut)
+	if err != nil {
+		return part{}, err
+	}
 	fonts, err := pdf.LoadFonts(c.PDFFont)
 	if err != nil {
 		return part{}, fmt.Errorf("CANDOR_PDF_FONT: %w", err)
@@ -44,7 +48,7 @@ func startWeb(c Config, a *app, listener net.Listener, logger *slog.Logger) (par
 	requests := service.NewRequestLog(a.db, logger, a.metrics.RequestsUnlogged)
 	config := handlers.Config{
 		Service: a.service, Logger: logger, Clock: intake.SystemClock, BaseURL: publicURL(c), Development: c.Development,
-		TrustedProxies: c.TrustedProxies, Limiter: limiter, CookieKeys: a.ring.CookieKeys(), Ready: a.checkSchema,
+		TrustedProxies: c.TrustedProxies, Limiter: limiter, SignedOutLimiter: signedOut, CookieKeys: a.ring.CookieKeys(), Ready: a.ready.check,
 		Version: readVersion().Version, Answered: a.metrics.Answered, Called: requests.Add,
 		Fonts: fonts,
 	}
