@@ -108,7 +108,7 @@ func onThisMachine(h pq.ConfigMultihost) bool {
 	if h.Hostaddr.IsValid() {
 		return h.Hostaddr.IsLoopback()
 	}
-	ip, err := netip.ParseAddr(h.Host)
+	ip, err := netip.ParseAddr(strings.Trim(h.Host, "[]")) // a URL has IPv6 in brackets
 	return err == nil && ip.IsLoopback() || h.Host == "localhost" || strings.HasPrefix(h.Host, "/") || strings.HasPrefix(h.Host, "@")
 }
 
