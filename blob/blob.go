@@ -8,10 +8,11 @@ import (
 	"io"
 )
 
-// Store keeps blobs; an id is written once and never changed. It is safe for
-// concurrent use.
+// Store keeps blobs. An id is written once, except that Put can replace a blob by
+// a sealed one. It is safe for concurrent use.
 type Store interface {
-	// Put stores what r yields, durably once it returns.
+	// Put stores what r yields, durably once it returns. Readers of a blob that it
+	// replaces still read the former one.
 	Put(ctx context.Context, id string, r io.Reader) error
 	// Open returns a blob for reading, or ErrNotFound.
 	Open(ctx context.Context, id string) (io.ReadCloser, error)

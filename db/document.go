@@ -7,7 +7,8 @@ import (
 	"candor/intake"
 )
 
-// Document is an uploaded file's row; its bytes are in the blob store.
+// Document is an uploaded file's row; its bytes are in the blob store. Package
+// vault seals and opens the name and the bytes.
 type Document struct {
 	ID          intake.DocumentID `db:"id"`
 	SessionID   intake.SessionID  `db:"session_id"`
@@ -50,7 +51,7 @@ func (tx *Tx) InsertDocument(ctx context.Context, doc *Document) error {
 		WITH kept AS (DELETE FROM blob_garbage WHERE document_id = $1)
 		INSERT INTO document (id, session_id, category, file_name, content_type, size_bytes, sha256, uploaded_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		doc.ID, doc.SessionID, doc.Category, doc.FileName, doc.ContentType, doc.SizeBytes, doc.SHA256, doc.UploadedAt)
+		doc.ID, doc.SessionID, doc.Category, []byte(doc.FileName), doc.ContentType, doc.SizeBytes, doc.SHA256, doc.UploadedAt)
 	return wrap(err, "insert document")
 }
 
@@ -85,6 +86,12 @@ func (d *DB) Document(ctx context.Context, session intake.SessionID, id intake.D
 	var doc Document
 	err := d.GetContext(ctx, &doc, `SELECT `+documentColumns+` FROM document WHERE session_id = $1 AND id = $2`, session, id)
 	return &doc, wrap(err, "get document")
+}
+
+// RenameDocument stores a document's name in another form.
+func (tx *Tx) RenameDocument(ctx context.Context, id intake.DocumentID, name []byte) error {
+	_, err := tx.ExecContext(ctx, `UPDATE document SET file_name = $2 WHERE id = $1`, id, name)
+	return wrap(err, "rename document")
 }
 
 // BlobGarbage returns up to limit blobs that no document stood for since

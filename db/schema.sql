@@ -291,7 +291,7 @@ CREATE TABLE public.document (
     id uuid NOT NULL,
     session_id uuid NOT NULL,
     category text NOT NULL,
-    file_name text NOT NULL,
+    file_name bytea NOT NULL,
     content_type text NOT NULL,
     size_bytes bigint NOT NULL,
     sha256 bytea NOT NULL,

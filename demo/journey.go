@@ -234,10 +234,10 @@ func (j *journey) upload(p paper) func(context.Context, *db.Tx) error {
 			ID: intake.NewDocumentID(), SessionID: j.session.ID, Category: p.category, FileName: p.name, ContentType: p.contentType,
 			SizeBytes: int64(len(p.content)), SHA256: sum[:], UploadedAt: j.clock.at,
 		}
-		if err := j.Blobs.Put(ctx, d.ID.String(), bytes.NewReader(p.content)); err != nil {
+		if err := j.Vault.PutDocument(ctx, tx, d, bytes.NewReader(p.content)); err != nil {
 			return err
 		}
-		return tx.InsertDocument(ctx, d)
+		return j.Vault.InsertDocument(ctx, tx, d)
 	}
 }
 

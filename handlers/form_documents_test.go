@@ -63,7 +63,7 @@ func TestUploadsThatAreAccepted(t *testing.T) {
 			t.Errorf("%q: sent on to %s, want documents", file.name, next)
 		}
 	}
-	documents, err := c.db.Documents(t.Context(), c.id)
+	documents, err := c.service.Vault.Documents(t.Context(), c.db, c.id)
 	c.ok(err)
 	if len(documents) != len(files) {
 		t.Fatalf("%d documents, want %d", len(documents), len(files))
@@ -190,7 +190,7 @@ func TestFieldsInAnyOrder(t *testing.T) {
 		return c.send(r)
 	}
 	kept := func() []string {
-		documents, err := c.db.Documents(t.Context(), c.id)
+		documents, err := c.service.Vault.Documents(t.Context(), c.db, c.id)
 		c.ok(err)
 		var names []string
 		for _, d := range documents {

@@ -44,6 +44,7 @@ type bench struct {
 	config  handlers.Config
 	service *service.Service
 	dsn     string
+	blobDir string
 	db      *db.DB
 	clock   *testClock
 	logs    *logBuffer
@@ -61,7 +62,8 @@ func newBench(t testing.TB, change ...func(*handlers.Config)) *bench {
 	b.ok(err)
 	ring, err := keyring.Parse(keyring.Generate("test"))
 	b.ok(err)
-	blobs, err := blob.NewFiles(t.TempDir())
+	b.blobDir = t.TempDir()
+	blobs, err := blob.NewFiles(b.blobDir)
 	b.ok(err)
 	b.service = service.New(service.Config{
 		DB: b.db, Enqueuer: enqueuer, Ring: ring, Blobs: blobs, Policy: webhook.Policy{},

@@ -79,7 +79,7 @@ func (s *Service) AddDocument(ctx context.Context, id intake.SessionID, upload U
 			if err := roomForOne(ctx, tx, id); err != nil {
 				return err
 			}
-			return tx.InsertDocument(ctx, document)
+			return s.Vault.InsertDocument(ctx, tx, document)
 		})
 	}
 	s.settleUpload(ctx, document, err == nil)
@@ -157,7 +157,7 @@ func (s *Service) put(ctx context.Context, document *db.Document, content io.Rea
 		picture, check = checkPicture()
 		into = io.MultiWriter(hash, picture)
 	}
-	err := s.Blobs.Put(ctx, document.ID.String(), io.TeeReader(content, into))
+	err := s.Vault.PutDocument(ctx, s.DB, document, io.TeeReader(content, into))
 	if problem := check(); err == nil {
 		err = problem
 	}

@@ -63,7 +63,7 @@ func TestUploads(t *testing.T) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
-	docs, err := b.DB.Documents(b.ctx, id)
+	docs, err := b.Vault.Documents(b.ctx, b.DB, id)
 	b.ok(err)
 	for i, tt := range tests {
 		d := docs[i]

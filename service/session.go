@@ -191,16 +191,12 @@ func (s *Service) Document(ctx context.Context, scope intake.Scope, id intake.Se
 	if !kept {
 		return nil, errDocumentNotFound
 	}
-	row, err := s.DB.Document(ctx, id, document)
-	if err != nil {
-		return nil, orCode(err, errDocumentNotFound)
-	}
-	content, err := s.Blobs.Open(ctx, document.String())
+	row, content, err := s.Vault.Document(ctx, s.DB, id, document)
 	if errors.Is(err, blob.ErrNotFound) {
 		return nil, errDocumentNotFound
 	}
 	if err != nil {
-		return nil, err
+		return nil, orCode(err, errDocumentNotFound)
 	}
 	d := sessionDeed(intake.AuditDocumentRead, session)
 	d.After = map[string]string{"document_id": document.String()}

@@ -155,6 +155,6 @@ func (s *Service) SessionTrail(ctx context.Context, scope intake.Scope, id intak
 	if trail.Audit, err = s.DB.AuditOf(ctx, scope.AccountID, id.String(), maxTrail); err != nil {
 		return nil, err
 	}
-	trail.Documents, err = s.DB.Documents(ctx, id)
+	trail.Documents, err = s.Vault.Documents(ctx, s.DB, id)
 	return trail, err
 }

@@ -46,7 +46,7 @@ func (v *Vault) sealSession(ctx context.Context, d *db.DB, session intake.Sessio
 			return err
 		}
 		if key != nil {
-			if err := errors.Join(key.sealSections(ctx, tx), key.sealPDF(ctx, tx)); err != nil {
+			if err := errors.Join(key.sealSections(ctx, tx), key.sealPDF(ctx, tx), v.sealDocuments(ctx, tx, key)); err != nil {
 				return err
 			}
 		}

@@ -35,29 +35,3 @@ func (v *Vault) PDF(ctx context.Context, d *db.DB, session intake.SessionID) ([]
 	}
 	return key.open(pdf, "", stored)
 }
-
-// Documents returns a session's documents in the order of their upload.
-func (v *Vault) Documents(ctx context.Context, q Store, session intake.SessionID) ([]db.Document, error) {
-	documents, err := q.Documents(ctx, session)
-	if err != nil {
-		return nil, err
-	}
-	key, err := v.existing(ctx, q, session)
-	if err != nil {
-		return nil, err
-	}
-	return documents, key.openNames(documents)
-}
-
-// openNames opens the names of a session's documents in place.
-func (k *dataKey) openNames(documents []db.Document) error {
-	for i := range documents {
-		d := &documents[i]
-		name, err := k.open(fileName, d.ID.String(), []byte(d.FileName))
-		if err != nil {
-			return err
-		}
-		d.FileName = string(name)
-	}
-	return nil
-}

@@ -1,0 +1,147 @@
+package handlers_test
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"candor/db/dbtest"
+	"candor/intake"
+	"candor/statement"
+	"candor/statement/statementtest"
+)
+
+// loot returns all that a thief of the database and of the documents' folder
+// has, by where it stands.
+func (b *bench) loot() map[string][]byte {
+	b.Helper()
+	dump, err := exec.CommandContext(b.Context(), filepath.Join(dbtest.BinDir(b), "pg_dump"), "--inserts", b.dsn).Output()
+	b.ok(err)
+	all := map[string][]byte{"the database": dump}
+	b.ok(filepath.WalkDir(b.blobDir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			all[path], err = os.ReadFile(path)
+		}
+		return err
+	}))
+	return all
+}
+
+// inClear returns which of the texts stand in what is stored, as they are, in
+// JSON or as the hexadecimal digits in which a dump has bytes.
+func inClear(stored map[string][]byte, texts []string) (out []string) {
+	for place, content := range stored {
+		for _, text := range texts {
+			quoted, _ := json.Marshal(text) // a string always marshals
+			for _, form := range []string{text, string(quoted[1 : len(quoted)-1]), hex.EncodeToString([]byte(text))} {
+				if bytes.Contains(content, []byte(form)) {
+					out = append(out, text+" in "+place)
+					break
+				}
+			}
+		}
+	}
+	return out
+}
+
+var (
+	amount = regexp.MustCompile(`^\$?[0-9][0-9 ,]*(\.[0-9]+)?$`)
+	option = regexp.MustCompile(`^[a-z_]+$`)
+)
+
+// marks returns what of a section's typed values is long enough to be known
+// again: texts, and amounts as typed and as numbers. Options are known to all.
+func marks(section string) (out []string) {
+	for _, values := range statementtest.Values(section) {
+		typed := values[0]
+		switch {
+		case amount.MatchString(typed):
+			number := strings.NewReplacer("$", "", ",", "", " ", "").Replace(typed)
+			if strings.Contains(number, ".") && len(number) > 5 {
+				out = append(out, typed, number)
+			}
+		case len(typed) > 4 && !option.MatchString(typed):
+			out = append(out, typed)
+		}
+	}
+	return out
+}
+
+// TestNothingIsStoredInClear fills in a whole form, has its PDF and documents
+// stored, and looks for all of it in a dump of the database and in the folder of
+// the documents. What D63 leaves readable is there, so the search finds things.
+func TestNothingIsStoredInClear(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var created struct{ ID intake.SessionID }
+	b.ok(json.Unmarshal(b.once("order 1", `{"form_type": "financial_statement", "customer_email": "jo@customer.example", "customer_name": "Readable Name", "reference_id": "READABLE-7"}`).
+		status(http.StatusCreated).Body.Bytes(), &created))
+	c := b.customer(b.sessionOf(created.ID))
+	c.page(c.get(""), http.StatusOK)
+	secrets := []string{"lots of refused marker", "%PDF-1.7 content marker", "removed content marker", "file name marker", "drawn marker", "late draft marker"}
+
+	refused := statementtest.Values(statement.IncomeSection)
+	refused.Set("employment_income.gross_salary", secrets[0])
+	c.page(c.post(statement.IncomeSection, refused), http.StatusUnprocessableEntity)
+	if found := inClear(c.loot(), append(marks(statement.IncomeSection), secrets...)); len(found) > 0 {
+		t.Errorf("with a refused draft in clear: %q", found)
+	}
+	for _, section := range statement.SectionNames[:5] {
+		c.answer(section)
+		secrets = append(secrets, marks(section)...)
+	}
+	c.redirects(c.attach("income_evidence", "file name marker.pdf", []byte(secrets[1]+strings.Repeat("padding ", 20_000)+secrets[1]), ""))
+	b.upload(c.id, "removed content marker.pdf")
+	documents, err := b.db.Documents(b.Context(), c.id)
+	b.ok(err)
+	b.ok(b.service.RemoveDocument(b.Context(), c.id, documents[1].ID))
+	c.answer(statement.DocumentsSection)
+	c.redirects(c.sign())
+	b.storePDF(c.id, []byte("%PDF-1.7 drawn marker"))
+	open := b.newCustomer()
+	open.get("")
+	late := statementtest.Values(statement.PersonalDetailsSection)
+	late.Set("phone", "late draft marker")
+	open.page(open.post(statement.PersonalDetailsSection, late), http.StatusUnprocessableEntity)
+
+	secrets = append(secrets, marks(statement.DeclarationSection)...)
+	if len(secrets) < 60 {
+		t.Errorf("%d texts to look for; want those of all sections", len(secrets))
+	}
+	stored := b.loot()
+	if found := inClear(stored, secrets); len(found) > 0 {
+		t.Errorf("in clear: %q", found)
+	}
+	if found := inClear(stored, []string{"Readable Name", "READABLE-7", "jo@customer.example"}); len(found) != 3 {
+		t.Errorf("found %q; want name, reference and email of the customer", found)
+	}
+	if len(stored) != 3 {
+		t.Errorf("%d places to look in; want the database and two files", len(stored))
+	}
+
+	// The partner still gets all of it.
+	data := b.get("/sessions/" + c.id.String() + "/data").status(http.StatusOK).Body.String()
+	for _, want := range []string{"Marrickville", "143209.41", "file name marker.pdf", "Toyota Finance Australia"} {
+		if !strings.Contains(data, want) {
+			t.Errorf("the data lack %q", want)
+		}
+	}
+	if got := b.get("/sessions/" + c.id.String() + "/pdf").status(http.StatusOK).Body.String(); got != "%PDF-1.7 drawn marker" {
+		t.Errorf("the PDF is %q", got)
+	}
+	file := b.get("/sessions/" + c.id.String() + "/documents/" + documents[0].ID.String()).status(http.StatusOK)
+	if got := file.Body.String(); len(got) != 160_000+2*len("%PDF-1.7 content marker") || !strings.HasSuffix(got, "content marker") {
+		t.Errorf("the document has %d bytes", len(got))
+	}
+	if got := file.Header().Get("Content-Disposition"); !strings.Contains(got, `filename="file name marker.pdf"`) {
+		t.Errorf("the document's name is %s", got)
+	}
+}
