@@ -43,6 +43,7 @@ var meanings = map[intake.Code]string{
 	intake.CodeRateLimitExceeded:     "Too many requests: try again after Retry-After seconds.",
 	intake.CodePayloadTooLarge:       "The body is larger than 64 KiB.",
 	intake.CodeUnsupportedMediaType:  "The body isn't application/json.",
+	intake.CodeRequestTimeout:        "The body did not arrive within 30 seconds.",
 	intake.CodeIdempotencyKeyReused:  "The Idempotency-Key was used with another body.",
 	intake.CodeIdempotencyInProgress: "The first request with this Idempotency-Key is still running.",
 	intake.CodeInternal:              "Something went wrong on our side.",

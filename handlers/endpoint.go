@@ -204,7 +204,7 @@ func readBody(c echo.Context) ([]byte, error) {
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
-	if err != nil && !errors.As(err, &tooLarge) {
+	if err != nil && !errors.As(err, &tooLarge) && !errors.Is(err, errTooSlow) {
 		return nil, &intake.Error{Code: intake.CodeInvalidRequest, Message: "The request body could not be read to its end.", Cause: err}
 	}
 	return body, err

@@ -45,6 +45,7 @@ var statuses = map[intake.Code]int{
 	intake.CodeUnsupportedMediaType:  http.StatusUnsupportedMediaType,
 	intake.CodeIdempotencyKeyReused:  http.StatusUnprocessableEntity,
 	intake.CodeIdempotencyInProgress: http.StatusConflict,
+	intake.CodeRequestTimeout:        http.StatusRequestTimeout,
 	intake.CodeServiceUnavailable:    http.StatusServiceUnavailable,
 	intake.CodeInternal:              http.StatusInternalServerError,
 }
@@ -98,6 +99,10 @@ func (s *Server) answerError(err error, c echo.Context) {
 		return
 	}
 	sayWhenToRetry(c, public)
+	if errors.Is(err, errTooSlow) {
+		// net/http has ended the request, and a page is drawn for a running one.
+		c.SetRequest(c.Request().WithContext(context.WithoutCancel(c.Request().Context())))
+	}
 	if isDashboard(c.Request()) {
 		if err := s.staffError(c, status, public); err != nil {
 			s.logFailure(c, err)

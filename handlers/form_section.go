@@ -9,7 +9,6 @@ import (
 	"path"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -19,13 +18,9 @@ import (
 	"candor/views"
 )
 
-const (
-	// maxFormBytes is above the longest section that keeps to its limits (D24),
-	// percent-encoded in the wordiest scripts.
-	maxFormBytes = 4 << 20
-	// formTime is how long such a form may take to come in.
-	formTime = 2 * time.Minute
-)
+// maxFormBytes is above the longest section that keeps to its limits (D24),
+// percent-encoded in the wordiest scripts.
+const maxFormBytes = 4 << 20
 
 // sectionOf names the section of a request: its route ends in it.
 func sectionOf(c echo.Context) string { return path.Base(c.Path()) }
@@ -168,7 +163,6 @@ func (s *Server) showChanged(c echo.Context, v *visit, section *form.Section, fo
 // formValues reads a posted form of up to maxFormBytes, multipart or not.
 func formValues(c echo.Context) (url.Values, error) {
 	r := c.Request()
-	defer within(c, formTime)()
 	r.Body = http.MaxBytesReader(c.Response(), r.Body, maxFormBytes)
 	multipart, err := isMultipart(r)
 	if err != nil {
@@ -180,15 +174,6 @@ func formValues(c echo.Context) (url.Values, error) {
 		err = r.ParseForm()
 	}
 	return r.PostForm, unreadable(err)
-}
-
-// within gives the client that long to send what it has begun, until the
-// returned function is called. A connection that takes no deadline, as in
-// tests, has none.
-func within(c echo.Context, limit time.Duration) (done func()) {
-	control := http.NewResponseController(c.Response())
-	_ = control.SetReadDeadline(time.Now().Add(limit))
-	return func() { _ = control.SetReadDeadline(time.Time{}) }
 }
 
 // isMultipart tells the two ways in which a browser sends a form apart, and
@@ -211,7 +196,7 @@ func isMultipart(r *http.Request) (bool, error) {
 // unreadable makes a malformed form the sender's fault.
 func unreadable(err error) error {
 	var tooLarge *http.MaxBytesError
-	if err == nil || errors.As(err, &tooLarge) {
+	if err == nil || errors.As(err, &tooLarge) || errors.Is(err, errTooSlow) {
 		return err
 	}
 	return &intake.Error{Code: intake.CodeInvalidRequest, Message: "The form can't be read.", Cause: err}

@@ -25,6 +25,7 @@ type request struct {
 	created   *intake.SessionID // by the API, if the answer says so, too
 	staff     *staffVisit       // nil outside the dashboard
 	headOnly  bool              // it asks for an answer's headers alone
+	body      *timedBody        // nil if it has none
 }
 
 type requestKey struct{}

@@ -45,6 +45,7 @@ type Config struct {
 	TrustedProxies   []netip.Prefix
 	Limiter          Limiter
 	SignedOutLimiter Limiter                     // of what anyone can post without being signed in, by network
+	RequestTime      time.Duration               // to send a request's body, and to take each part of an answer; 0: 30 s
 	CookieKeys       [][]byte                    // gorilla/sessions pairs, newest first
 	Ready            func(context.Context) error // nil once the process can serve
 	Version          string
@@ -73,6 +74,9 @@ func New(c Config) (http.Handler, error) {
 	}
 	if c.Answered == nil {
 		c.Answered = func(string, string, int, time.Duration) {}
+	}
+	if c.RequestTime == 0 {
+		c.RequestTime = requestTime
 	}
 	if c.Called == nil {
 		c.Called = func(intake.APIRequest) {}

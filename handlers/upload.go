@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -15,12 +14,9 @@ import (
 )
 
 const (
-	// uploadTime is enough for the largest file over a slow mobile line.
-	uploadTime = 10 * time.Minute
-	// A browser shows the answer to a file that is too large only once it has
-	// sent it, so that much more is read and thrown away.
+	// drainBytes are read and thrown away after a file that is too large: a
+	// browser shows the answer only once it has sent everything.
 	drainBytes = 64 << 20
-	drainTime  = 30 * time.Second
 	// maxFieldBytes is what is kept of a field beside a file.
 	maxFieldBytes = 4 << 10
 )
@@ -53,7 +49,8 @@ func readUpload(c echo.Context, most int64, tooMuch string, store func(u *upload
 		values, err := formValues(c)
 		return &upload{values: values}, err
 	}
-	defer within(c, uploadTime)()
+	timed := requestOf(c).body
+	timed.allowUpload()
 	body := r.Body
 	r.Body = http.MaxBytesReader(c.Response(), body, most)
 	u := &upload{values: url.Values{}}
@@ -69,7 +66,7 @@ func readUpload(c echo.Context, most int64, tooMuch string, store func(u *upload
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(u.end, &tooLarge):
-		defer within(c, drainTime)()
+		timed.restart()
 		_, _ = io.CopyN(io.Discard, body, drainBytes) // the connection is closed after the answer anyway
 		u.hasFile, u.refusal = true, intake.FieldError(intake.CodeValidation, "file", tooMuch)
 	case !errors.Is(u.end, io.EOF):

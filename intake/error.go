@@ -38,6 +38,7 @@ const (
 	CodeUnsupportedMediaType  Code = "unsupported_media_type"
 	CodeIdempotencyKeyReused  Code = "idempotency_key_reused"
 	CodeIdempotencyInProgress Code = "idempotency_in_progress"
+	CodeRequestTimeout        Code = "request_timeout"
 	CodeServiceUnavailable    Code = "service_unavailable"
 	CodeInternal              Code = "internal_error"
 )

@@ -40,6 +40,7 @@ type Config struct {
 	Terms           billing.Terms
 	Stripe          stripeConfig
 	DBConnections   int
+	MaxConnections  int
 	ShutdownTimeout time.Duration
 	LogLevel        slog.Level
 
@@ -89,6 +90,7 @@ func (c *Config) variables() []variable {
 		{"CANDOR_STRIPE_WEBHOOK_SECRET", "", "signing secret of Stripe's webhooks to /billing/stripe", setText(&c.Stripe.webhookSecret)},
 		{"CANDOR_STRIPE_API_URL", "", "another address than Stripe's, such as stripe-mock's; in development alone", setText(&c.Stripe.apiURL)},
 		{"CANDOR_DB_CONNECTIONS", "20", "size of the connection pool", setCount(&c.DBConnections)},
+		{"CANDOR_MAX_CONNECTIONS", "4096", "connections of clients at once; without trusted proxies half of them from one network", setCount(&c.MaxConnections)},
 		{"CANDOR_SHUTDOWN_TIMEOUT", "30s", "time for requests and jobs to finish after SIGTERM", setDuration(&c.ShutdownTimeout)},
 		{"CANDOR_LOG_LEVEL", "", "debug, info, warn or error; warn, info in production", c.setLogLevel},
 	}
@@ -288,7 +290,7 @@ func (c Config) LogValue() slog.Value {
 		slog.Int("rate_per_minute", c.RatePerMinute), slog.Int("rate_burst", c.RateBurst),
 		slog.Duration("sweep_interval", c.SweepInterval), slog.Duration("rescue_after", c.RescueAfter),
 		slog.Int("gst_basis_points", c.Terms.GSTBasisPoints), slog.Int("invoice_due_days", c.Terms.DueDays), slog.String("payments", c.payments()),
-		slog.String("pdf_font", c.PDFFont), slog.String("mail_server", mailServer), slog.String("mail_from", c.MailFrom), slog.Int("db_connections", c.DBConnections),
+		slog.String("pdf_font", c.PDFFont), slog.String("mail_server", mailServer), slog.String("mail_from", c.MailFrom), slog.Int("db_connections", c.DBConnections), slog.Int("max_connections", c.MaxConnections),
 		slog.Duration("shutdown_timeout", c.ShutdownTimeout), slog.String("log_level", c.LogLevel.String()),
 	)
 }

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"time"
 
+	"golang.org/x/net/netutil"
+
 	"candor/db"
 	"candor/intake"
 	"candor/metrics"
@@ -47,7 +49,7 @@ func startOps(a *app, listener net.Listener, logger *slog.Logger) part {
 	}
 	failed := make(chan error, 1)
 	go func() {
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := server.Serve(netutil.LimitListener(listener, opsConnections)); !errors.Is(err, http.ErrServerClosed) {
 			failed <- fmt.Errorf("serve metrics: %w", err)
 		}
 	}()

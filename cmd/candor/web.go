@@ -24,7 +24,7 @@ func runWeb(ctx context.Context, p *process, args []string) error {
 
 const (
 	readHeaderTimeout = 10 * time.Second
-	idleTimeout       = 2 * time.Minute
+	idleTimeout       = time.Minute
 	maxHeaderBytes    = 64 << 10
 	rateKeys          = 100_000 // accounts and addresses remembered at once
 )
@@ -64,13 +64,14 @@ func startWeb(c Config, a *app, listener net.Listener, logger *slog.Logger) (par
 		return part{}, err
 	}
 	// No ReadTimeout or WriteTimeout: a photo from a slow phone takes minutes.
+	// The handler gives each request its own deadlines.
 	server := &http.Server{
 		Handler: handler, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug), // it names addresses, which are personal
 	}
 	failed := make(chan error, 1)
 	go func() {
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := server.Serve(limitConnections(listener, c.MaxConnections, c.TrustedProxies)); !errors.Is(err, http.ErrServerClosed) {
 			failed <- fmt.Errorf("serve HTTP: %w", err)
 		}
 	}()
