@@ -78,8 +78,24 @@ func (v *money) Display() string { return v.p.String() }
 func (v *money) Empty() bool     { return *v.p == 0 && v.input == "" }
 func (v *money) Problem() string { return v.problem }
 
-func (v *money) MarshalJSON() ([]byte, error)    { return v.p.MarshalJSON() }
-func (v *money) UnmarshalJSON(data []byte) error { return v.p.UnmarshalJSON(data) }
+// typedZero is how an amount that was typed as 0 is written, so that it comes
+// back as 0 and not as an empty input. An amount that was not typed is 0, too,
+// and written so (D19); both are the same number.
+const typedZero = "0.00"
+
+func (v *money) MarshalJSON() ([]byte, error) {
+	if *v.p == 0 && v.input != "" {
+		return []byte(typedZero), nil
+	}
+	return v.p.MarshalJSON()
+}
+
+func (v *money) UnmarshalJSON(data []byte) error {
+	if string(data) == typedZero {
+		v.input = "0"
+	}
+	return v.p.UnmarshalJSON(data)
+}
 
 // Schema has no multipleOf 0.01: validators that compute in binary floating
 // point would refuse exact amounts such as 0.07.

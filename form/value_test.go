@@ -243,3 +243,24 @@ func TestDisplay(t *testing.T) {
 		t.Errorf("no answers are shown as %q, want %q", got, want)
 	}
 }
+
+// TestTypedZero stores an amount that was typed as 0 apart from one that
+// wasn't typed; both are the number 0.
+func TestTypedZero(t *testing.T) {
+	t.Parallel()
+	for typed, want := range map[string]struct{ stored, input string }{
+		"": {`{"m":0}`, ""}, "0": {`{"m":0.00}`, "0"}, "$0.00": {`{"m":0.00}`, "0"}, "5": {`{"m":5}`, "5"},
+	} {
+		var amount, again form.Cents
+		s := section(form.Money(&amount, "m", "M", form.Once))
+		s.Read(url.Values{"m": {typed}})
+		stored, err := s.MarshalJSON()
+		if err != nil || string(stored) != want.stored {
+			t.Errorf("%q is stored as %s, %v; want %s", typed, stored, err, want.stored)
+		}
+		back := section(form.Money(&again, "m", "M", form.Once))
+		if err := back.UnmarshalJSON(stored); err != nil || again != amount || back.Inputs().Get("m") != want.input {
+			t.Errorf("%q comes back as %v, %q, %v; want %q", typed, again, back.Inputs().Get("m"), err, want.input)
+		}
+	}
+}

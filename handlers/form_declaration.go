@@ -31,8 +31,8 @@ func (s *Server) checkPage(v *visit) views.CheckPage {
 		if section.Name == statement.DeclarationSection {
 			continue
 		}
-		if v.Sections[section.Name].Draft != nil {
-			section = v.Section(section.Name)
+		if own := v.Sections[section.Name]; own.Completed && own.Draft == nil {
+			section = v.Section(section.Name) // with a typed 0 told from an empty answer
 		}
 		page.Sections = append(page.Sections, views.CheckedSection{
 			Section: section, ChangeURL: sectionURL(v.Session.ID, section.Name) + checking,

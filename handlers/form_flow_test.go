@@ -3,6 +3,7 @@ package handlers_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -95,7 +96,89 @@ func TestEditsSendNoEventAgain(t *testing.T) {
 		t.Errorf("sections completed = %d, want 1: an edit never lowers it", session.SectionsCompleted)
 	}
 	shows(t, c.page(c.get("income"), http.StatusOK), `value="lots"`)
-	shows(t, c.page(c.get(""), http.StatusOK), "In progress")
+	hub := c.page(c.get(""), http.StatusOK)
+	shows(t, hub, "<strong>1 of 7</strong>", "Changes to finish", "Continue with Personal details")
+	hides(t, hub, "In progress")
+	c.answer("income")
+	hub = c.page(c.get(""), http.StatusOK)
+	shows(t, hub, "<strong>1 of 7</strong>", "Completed")
+	hides(t, hub, "Changes to finish")
+}
+
+// TestCheckPageShowsNoRefusedAnswers: what was refused is worth nothing to read
+// through, and $0.00 in its place would be signed for.
+func TestCheckPageShowsNoRefusedAnswers(t *testing.T) {
+	t.Parallel()
+	c := newBench(t).newCustomer()
+	c.answerAll()
+	whole := c.page(c.get("declaration"), http.StatusOK)
+	shows(t, whole, "$98,750.00", "$10,789.83", "$5,662.88", "Sign and submit")
+	hides(t, whole, "Not finished", "$0.00")
+	bad := statementtest.Values("income")
+	bad.Set("employment_income.gross_salary", "lots")
+	c.page(c.post("income", bad), http.StatusUnprocessableEntity)
+	page := c.page(c.get("declaration"), http.StatusOK)
+	shows(t, page, "Some sections aren’t finished", "$1,026,405.29", "$5,126.95")
+	hides(t, page, "$0.00", "lots", "$98,750.00", "$10,789.83", "$5,662.88", `name="accepted"`)
+	if got := strings.Count(page, "Not finished"); got != 3 {
+		t.Errorf("%d times Not finished, want 3: the section, the monthly income and the surplus", got)
+	}
+	c.answer("income")
+	if got := c.page(c.get("declaration"), http.StatusOK); got != whole {
+		t.Error("the check page isn't as it was before the refused edit")
+	}
+}
+
+// TestTypedZeroComesBack keeps a typed 0 apart from an empty input, on every
+// way back to the form, and gives the partner the number 0 for both (D19).
+func TestTypedZeroComesBack(t *testing.T) {
+	t.Parallel()
+	c := newBench(t).newCustomer()
+	c.answerAll()
+	input := func(page, name string) string {
+		t.Helper()
+		_, rest, found := strings.Cut(page, `name="`+name+`" value="`)
+		value, _, _ := strings.Cut(rest, `"`)
+		if !found {
+			t.Errorf("there is no input %s", name)
+		}
+		return value
+	}
+	check := func(page, typed, empty string) {
+		t.Helper()
+		if got := input(page, typed); got != "0" {
+			t.Errorf("%s holds %q, want 0", typed, got)
+		}
+		if got := input(page, empty); got != "" {
+			t.Errorf("%s holds %q, want nothing", empty, got)
+		}
+	}
+	bonuses, allowances := "employment_income.bonuses", "employment_income.allowances"
+	income := statementtest.Values("income")
+	income.Set(bonuses, "0")
+	income.Set(allowances, "")
+	bad := maps.Clone(income)
+	bad.Set("employment_income.gross_salary", "lots")
+	check(c.page(c.post("income", bad), http.StatusUnprocessableEntity), bonuses, allowances)
+	check(c.page(c.get("income"), http.StatusOK), bonuses, allowances)
+	c.redirects(c.post("income", income))
+	check(c.page(c.get("income"), http.StatusOK), bonuses, allowances)
+	assets := statementtest.Values("assets")
+	assets.Set("real_property.0.ownership_percentage", "0")
+	assets.Set("vehicles.0.value", "$0")
+	assets.Set("vehicles.0.amount_owing", "")
+	c.redirects(c.post("assets", assets))
+	page := c.page(c.get("assets"), http.StatusOK)
+	check(page, "real_property.0.ownership_percentage", "vehicles.0.amount_owing")
+	check(page, "vehicles.0.value", "vehicles.0.amount_owing")
+	shows(t, c.page(c.get("declaration"), http.StatusOK), "<dd>0%</dd>")
+
+	c.redirects(c.sign())
+	data, err := c.service.Data(t.Context(), c.testScope(), c.id, someone)
+	c.ok(err)
+	text, err := json.Marshal(data.Statement)
+	c.ok(err)
+	shows(t, string(text), `"bonuses":0,`, `"allowances":0}`, `"value":0,`)
 }
 
 func TestInvalidAnswersAreShownAgainAndKept(t *testing.T) {

@@ -164,6 +164,8 @@ func task(v *visit, name string) views.Task {
 	switch {
 	case own.Completed && own.Draft == nil:
 		t.Status = views.Completed
+	case own.Completed:
+		t.Status = views.ToFinish
 	case begun, name == statement.DocumentsSection && len(v.Statement.Documents) > 0:
 		t.Status = views.InProgress
 	}

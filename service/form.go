@@ -28,6 +28,7 @@ type SectionState struct {
 	Completed bool
 	Draft     url.Values // typed since and not valid yet, nil for none
 	SavedAt   time.Time
+	answers   []byte // the last valid ones as stored, nil before
 }
 
 // CheckLink reports whether token is that of the session's link (D5); a
@@ -65,7 +66,7 @@ func (s *Service) Form(ctx context.Context, id intake.SessionID) (*FormState, er
 		if section.Answers == nil && section.Draft == nil {
 			continue
 		}
-		own := SectionState{Completed: section.CompletedAt != nil, SavedAt: section.UpdatedAt}
+		own := SectionState{Completed: section.CompletedAt != nil, SavedAt: section.UpdatedAt, answers: section.Answers}
 		if section.Draft != nil {
 			if err := json.Unmarshal(section.Draft, &own.Draft); err != nil {
 				return nil, err
@@ -121,8 +122,12 @@ func (f *FormState) Section(name string) *form.Section {
 		f.suggest(name)
 	}
 	section := f.Statement.Section(name, f.now)
-	if section != nil && own.Draft != nil {
+	switch {
+	case section == nil:
+	case own.Draft != nil:
 		section.Read(own.Draft)
+	case own.answers != nil:
+		_ = section.UnmarshalJSON(own.answers) // Form has read them before; here they tell a typed 0 from nothing
 	}
 	return section
 }

@@ -26,14 +26,14 @@ type HubPage struct {
 func (h HubPage) done() int {
 	var n int
 	for _, t := range h.Tasks {
-		if t.Status == Completed {
+		if t.Status.counted() {
 			n++
 		}
 	}
 	return n
 }
 
-// next is the first section that isn't completed, nil where all are.
+// next is the first section that isn't finished, nil where all are.
 func (h HubPage) next() *Task {
 	for i := range h.Tasks {
 		if h.Tasks[i].Status != Completed {
@@ -403,7 +403,7 @@ func progress(done int, tasks []Task) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		for _, t := range tasks {
-			var templ_7745c5c3_Var19 = []any{templ.KV("is-done", t.Status == Completed), templ.KV("is-current", t.Status == InProgress)}
+			var templ_7745c5c3_Var19 = []any{templ.KV("is-done", t.Status.counted()), templ.KV("is-current", t.Status == InProgress)}
 			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var19...)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -455,7 +455,7 @@ func task(t Task) templ.Component {
 			templ_7745c5c3_Var21 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		var templ_7745c5c3_Var22 = []any{"task", templ.KV("is-done", t.Status == Completed)}
+		var templ_7745c5c3_Var22 = []any{"task", templ.KV("is-done", t.Status.counted())}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var22...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -595,6 +595,8 @@ func statusTone(s TaskStatus) Tone {
 		return ToneGood
 	case InProgress:
 		return ToneInfo
+	case ToFinish:
+		return ToneWarn
 	}
 	return ToneNone
 }

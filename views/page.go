@@ -79,7 +79,13 @@ const (
 	NotStarted TaskStatus = "Not started"
 	InProgress TaskStatus = "In progress"
 	Completed  TaskStatus = "Completed"
+	// ToFinish is a section that was completed and then changed to answers that
+	// aren't valid: it counts as completed (D15), and can't be signed.
+	ToFinish TaskStatus = "Changes to finish"
 )
+
+// counted reports whether the section was completed once.
+func (s TaskStatus) counted() bool { return s == Completed || s == ToFinish }
 
 // TaskHint says in a few words what the named section asks for.
 func TaskHint(section string) string {

@@ -136,7 +136,7 @@ func pages(t *testing.T) map[string]templ.Component {
 
 	all := map[string]templ.Component{
 		"hub-new":             views.Hub(hub()),
-		"hub-begun":           views.Hub(hub(views.Completed, views.Completed, views.InProgress)),
+		"hub-begun":           views.Hub(hub(views.Completed, views.ToFinish, views.InProgress)),
 		"personal":            views.Section(sectionPage(section(statement.PersonalDetailsSection))),
 		"personal-errors":     views.Section(invalid),
 		"income":              views.Section(sectionPage(section(statement.IncomeSection))),
