@@ -21,6 +21,7 @@ func (b *bench) calls(handler http.Handler, key, address string) int {
 	r := httptest.NewRequestWithContext(b.Context(), http.MethodGet, "/v1/sessions", nil)
 	r.Header.Set("Authorization", "Bearer "+key)
 	r.RemoteAddr = address + ":1234"
+	b.address(r)
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, r)
 	return w.Code

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -149,9 +150,17 @@ func (b *bench) waitingFor(many int) {
 // testScope is the account in test mode.
 func (b *bench) testScope() intake.Scope { return intake.Scope{AccountID: b.account.AccountID} }
 
+// address gives a request the name that development answers to.
+func (b *bench) address(r *http.Request) {
+	if b.config.Development {
+		_, r.Host, _ = strings.Cut(b.config.BaseURL, "://")
+	}
+}
+
 // serve sends a request through the router.
 func (b *bench) serve(r *http.Request) *httptest.ResponseRecorder {
 	b.Helper()
+	b.address(r)
 	recorder := httptest.NewRecorder()
 	b.handler.ServeHTTP(recorder, r)
 	return recorder

@@ -16,7 +16,7 @@ var read = []string{http.MethodGet, http.MethodHead}
 
 // routes registers every route of the server.
 func (s *Server) routes(e *echo.Echo) error {
-	e.Use(s.identifyRequest, s.limitTime, s.logRequests, s.recoverPanics, s.secureHeaders, s.admit)
+	e.Use(s.identifyRequest, s.limitTime, s.logRequests, s.recoverPanics, s.secureHeaders, s.checkHost, s.admit)
 
 	e.GET("/healthz", s.healthz)
 	e.GET("/readyz", s.readyz)

@@ -42,6 +42,7 @@ type Config struct {
 	Clock            intake.Clock
 	BaseURL          string // without a slash at its end
 	Development      bool   // cookies without Secure, no HSTS
+	Remote           bool   // development also answers to IP addresses beyond loopback
 	TrustedProxies   []netip.Prefix
 	Limiter          Limiter
 	SignedOutLimiter Limiter                     // of what anyone can post without being signed in, by network

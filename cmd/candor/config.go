@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/netip"
 	"net/url"
 	"os"
@@ -21,6 +22,7 @@ import (
 // passed on, never the whole.
 type Config struct {
 	Development     bool
+	Remote          bool   // development may be reached from other machines
 	Addr            string // host:port to listen on
 	MetricsAddr     string // host:port of the operators' metrics; "" for none
 	BaseURL         string // without a slash at its end; "" in development: http://localhost and the port
@@ -65,6 +67,7 @@ func (c *Config) variables() []variable {
 		{"CANDOR_ENV", "development", "development or production", c.setEnv},
 		{"CANDOR_ADDR", "", "host:port to listen on; localhost:8080, :8080 in production", setText(&c.Addr)},
 		{"PORT", "", "the port alone, where CANDOR_ADDR isn't set", setText(&c.port)},
+		{"CANDOR_DEVELOPMENT_REMOTE", "", "1 lets development listen on addresses that other machines reach", c.setRemote},
 		{"CANDOR_METRICS_ADDR", "", "host:port for Prometheus' scrapes, for operators alone; none without it", setText(&c.MetricsAddr)},
 		{"CANDOR_BASE_URL", "", "address under which customers and partners reach the service; https in production", c.setBaseURL},
 		{"DATABASE_URL", "", "PostgreSQL; in development a private one without it", setText(&c.DatabaseURL)},
@@ -153,6 +156,7 @@ func (c *Config) settle(known func(name string) bool) []string {
 		}
 	}
 	missing = append(missing, c.settleBilling()...)
+	missing = append(missing, c.refuseRemote()...)
 	if c.Development || known("CANDOR_ENV") {
 		return missing
 	}
@@ -169,6 +173,22 @@ func (c *Config) settle(known func(name string) bool) []string {
 		missing = append(missing, "CANDOR_SECRET_KEYS is missing: set it to NAME:BASE64, such as k1:$(openssl rand -base64 32), and keep it for good")
 	}
 	return missing
+}
+
+// refuseRemote keeps development, whose demo account has a printed password and
+// whose cookies go without TLS, on this machine unless it is asked for.
+func (c *Config) refuseRemote() (problems []string) {
+	if !c.Development || c.Remote {
+		return nil
+	}
+	for _, v := range []struct{ name, addr string }{{"CANDOR_ADDR", c.Addr}, {"CANDOR_METRICS_ADDR", c.MetricsAddr}} {
+		host, port, err := net.SplitHostPort(v.addr)
+		if ip := net.ParseIP(host); err == nil && host != "localhost" && !ip.IsLoopback() {
+			problems = append(problems, fmt.Sprintf(
+				"%s is %s, which other machines can reach, and development has no protection from them: set it to localhost:%s, or set CANDOR_DEVELOPMENT_REMOTE=1 if you trust this network", v.name, v.addr, port))
+		}
+	}
+	return problems
 }
 
 func setText(to *string) func(string) error {
@@ -208,6 +228,14 @@ func (c *Config) setEnv(text string) error {
 	if c.Development {
 		c.LogLevel = slog.LevelWarn
 	}
+	return nil
+}
+
+func (c *Config) setRemote(text string) error {
+	if text != "0" && text != "1" {
+		return errors.New("must be 0 or 1")
+	}
+	c.Remote = text == "1"
 	return nil
 }
 
@@ -284,7 +312,7 @@ func (c Config) LogValue() slog.Value {
 		mailServer = u.Host
 	}
 	return slog.GroupValue(
-		slog.Bool("development", c.Development), slog.String("addr", c.Addr), slog.String("metrics_addr", c.MetricsAddr), slog.String("base_url", c.BaseURL),
+		slog.Bool("development", c.Development), slog.Bool("remote", c.Remote), slog.String("addr", c.Addr), slog.String("metrics_addr", c.MetricsAddr), slog.String("base_url", c.BaseURL),
 		slog.String("database", database), slog.String("data_dir", c.DataDir), slog.String("secret_keys", keys),
 		slog.Any("trusted_proxies", c.TrustedProxies), slog.String("webhook_schedule", c.Schedule.String()),
 		slog.Int("rate_per_minute", c.RatePerMinute), slog.Int("rate_burst", c.RateBurst),

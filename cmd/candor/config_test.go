@@ -37,8 +37,8 @@ func TestAddresses(t *testing.T) {
 		addr, url string
 	}{
 		"PORT":            {map[string]string{"PORT": "5000"}, "localhost:5000", "http://localhost:5000"},
-		"CANDOR_ADDR":     {map[string]string{"PORT": "5000", "CANDOR_ADDR": ":81"}, ":81", "http://localhost:81"},
-		"every interface": {map[string]string{"CANDOR_ADDR": "0.0.0.0:81"}, "0.0.0.0:81", "http://localhost:81"},
+		"CANDOR_ADDR":     {map[string]string{"PORT": "5000", "CANDOR_ADDR": ":81", "CANDOR_DEVELOPMENT_REMOTE": "1"}, ":81", "http://localhost:81"},
+		"every interface": {map[string]string{"CANDOR_ADDR": "0.0.0.0:81", "CANDOR_DEVELOPMENT_REMOTE": "1"}, "0.0.0.0:81", "http://localhost:81"},
 		"loopback":        {map[string]string{"CANDOR_ADDR": "127.0.0.1:81"}, "127.0.0.1:81", "http://localhost:81"},
 		"loopback, IPv6":  {map[string]string{"CANDOR_ADDR": "[::1]:81"}, "[::1]:81", "http://localhost:81"},
 		"a slash too many": {map[string]string{"CANDOR_BASE_URL": "https://forms.example.com/"},
@@ -47,6 +47,29 @@ func TestAddresses(t *testing.T) {
 		c := read(t, tt.env)
 		if c.Addr != tt.addr || publicURL(c) != tt.url {
 			t.Errorf("%s: %s and %s, want %s and %s", name, c.Addr, publicURL(c), tt.addr, tt.url)
+		}
+	}
+}
+
+// TestDevelopmentStaysOnThisMachine unless it is asked to be reached.
+func TestDevelopmentStaysOnThisMachine(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"CANDOR_ADDR", "CANDOR_METRICS_ADDR"} {
+		for addr, refused := range map[string]bool{
+			"localhost:81": false, "127.0.0.1:81": false, "127.9.9.9:81": false, "[::1]:81": false,
+			":81": true, "0.0.0.0:81": true, "[::]:81": true, "192.168.1.5:81": true, "my-laptop:81": true,
+		} {
+			env := map[string]string{name: addr}
+			lookup := func(name string) (string, bool) { text, ok := env[name]; return text, ok }
+			_, err := readConfig(lookup)
+			if !refused && err != nil || refused && (err == nil || !strings.HasPrefix(err.Error(), name+" is "+addr) ||
+				!strings.Contains(err.Error(), "localhost:81") || !strings.Contains(err.Error(), "CANDOR_DEVELOPMENT_REMOTE=1")) {
+				t.Errorf("%s=%s: %v, want it refused with the remedy: %v", name, addr, err, refused)
+			}
+			env["CANDOR_DEVELOPMENT_REMOTE"] = "1"
+			if _, err := readConfig(lookup); err != nil {
+				t.Errorf("%s=%s, asked for: %v", name, addr, err)
+			}
 		}
 	}
 }
