@@ -356,6 +356,13 @@ CREATE TABLE public.form_problem_count (
 )
 WITH (fillfactor='70');
 
+CREATE TABLE public.held_form (
+    id uuid NOT NULL,
+    staff_session_id uuid NOT NULL,
+    sealed bytea,
+    expires_at timestamp with time zone NOT NULL
+);
+
 CREATE TABLE public.idempotency_key (
     account_id uuid NOT NULL,
     livemode boolean NOT NULL,
@@ -643,6 +650,13 @@ CREATE TABLE public.subscription_usage (
     sessions bigint NOT NULL
 );
 
+CREATE TABLE public.test_event (
+    id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    content jsonb NOT NULL,
+    created_at timestamp with time zone NOT NULL
+);
+
 CREATE TABLE public.unsealed_session (
     session_id uuid NOT NULL
 );
@@ -728,6 +742,9 @@ ALTER TABLE ONLY public.form_count
 ALTER TABLE ONLY public.form_problem_count
     ADD CONSTRAINT form_problem_count_pkey PRIMARY KEY (account_id, livemode, day, section, field, problem);
 
+ALTER TABLE ONLY public.held_form
+    ADD CONSTRAINT held_form_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.idempotency_key
     ADD CONSTRAINT idempotency_key_pkey PRIMARY KEY (account_id, livemode, path, key);
 
@@ -806,6 +823,9 @@ ALTER TABLE ONLY public.subscription
 ALTER TABLE ONLY public.subscription_usage
     ADD CONSTRAINT subscription_usage_pkey PRIMARY KEY (account_id, period_start, shard);
 
+ALTER TABLE ONLY public.test_event
+    ADD CONSTRAINT test_event_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.unsealed_session
     ADD CONSTRAINT unsealed_session_pkey PRIMARY KEY (session_id);
 
@@ -865,6 +885,10 @@ CREATE INDEX event_session_idx ON public.event USING btree (session_id) WHERE (s
 CREATE UNIQUE INDEX event_terminal_key ON public.event USING btree (session_id) WHERE (type = ANY (ARRAY['session.completed'::text, 'session.expired'::text]));
 
 CREATE INDEX event_type_idx ON public.event USING btree (account_id, livemode, type, sequence);
+
+CREATE INDEX held_form_expires_idx ON public.held_form USING btree (expires_at);
+
+CREATE INDEX held_form_session_idx ON public.held_form USING btree (staff_session_id);
 
 CREATE INDEX idempotency_key_created_idx ON public.idempotency_key USING btree (created_at);
 
@@ -946,6 +970,10 @@ CREATE INDEX subscription_closing_idx ON public.subscription USING btree (closes
 
 CREATE UNIQUE INDEX subscription_current_key ON public.subscription USING btree (account_id) WHERE (effective_at IS NULL);
 
+CREATE INDEX test_event_account_idx ON public.test_event USING btree (account_id);
+
+CREATE INDEX test_event_created_idx ON public.test_event USING btree (created_at);
+
 CREATE UNIQUE INDEX webhook_endpoint_origin_key ON public.webhook_endpoint USING btree (account_id, livemode, origin);
 
 CREATE INDEX webhook_setting_previous_idx ON public.webhook_setting USING btree (previous_secret_until) WHERE (previous_secret IS NOT NULL);
@@ -999,6 +1027,9 @@ ALTER TABLE ONLY public.event_sequence
 
 ALTER TABLE ONLY public.event
     ADD CONSTRAINT event_session_id_fkey FOREIGN KEY (session_id) REFERENCES public.session(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.held_form
+    ADD CONSTRAINT held_form_staff_session_id_fkey FOREIGN KEY (staff_session_id) REFERENCES public.staff_session(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.idempotency_key
     ADD CONSTRAINT idempotency_key_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
@@ -1077,6 +1108,9 @@ ALTER TABLE ONLY public.subscription
 
 ALTER TABLE ONLY public.subscription_usage
     ADD CONSTRAINT subscription_usage_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.test_event
+    ADD CONSTRAINT test_event_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.unsealed_session
     ADD CONSTRAINT unsealed_session_session_id_fkey FOREIGN KEY (session_id) REFERENCES public.session(id) ON DELETE CASCADE;

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -35,22 +36,33 @@ type staffRoute struct {
 }
 
 // A staffOption is what else is asked of a staffRoute.
-type staffOption int
+type staffOption struct {
+	name string
+	text string
+}
 
-const (
-	// confirmed asks for the password again, unless that was lately.
-	confirmed staffOption = iota
+var (
 	// shared says that the page is the same in both modes.
-	shared
+	shared = staffOption{name: "shared"}
+	// asFile says that the route answers with a file, which leaves the page before
+	// it on the screen.
+	asFile = staffOption{name: "file"}
 )
 
-func (r *staffRoute) has(o staffOption) bool {
-	for _, own := range r.options {
-		if own == o {
-			return true
+// confirmed asks for the password again, unless it was given lately. The prompt
+// says "Enter your password to" and the action.
+func confirmed(action string) staffOption { return staffOption{name: "confirmed", text: action} }
+
+func (r *staffRoute) has(o staffOption) bool { return slices.Contains(r.options, o) }
+
+// action is what the route asks the password for, "" if it doesn't.
+func (r *staffRoute) action() string {
+	for _, o := range r.options {
+		if o.name == "confirmed" {
+			return o.text
 		}
 	}
-	return false
+	return ""
 }
 
 // place is the path of the page in the menu that the route belongs to.
@@ -67,37 +79,38 @@ func (s *Server) staffRoutes() []staffRoute {
 		{get, "/me", intake.UseDashboard, s.showMe, []staffOption{shared}},
 		{post, "/me/name", intake.UseDashboard, s.changeName, []staffOption{shared}},
 		{post, "/me/password", intake.UseDashboard, s.changePassword, []staffOption{shared}},
-		{post, "/me/two-step", intake.UseDashboard, s.beginTwoStep, []staffOption{shared, confirmed}},
-		{post, "/me/two-step/on", intake.UseDashboard, s.turnOnTwoStep, []staffOption{shared, confirmed}},
+		{post, "/me/two-step", intake.UseDashboard, s.beginTwoStep, []staffOption{shared, confirmed("set up two-step sign-in")}},
+		{post, "/me/two-step/on", intake.UseDashboard, s.turnOnTwoStep, []staffOption{shared, confirmed("turn on two-step sign-in")}},
 		{post, "/me/two-step/off", intake.UseDashboard, s.turnOffTwoStep, []staffOption{shared}},
-		{post, "/me/recovery-codes", intake.UseDashboard, s.renewRecoveryCodes, []staffOption{shared, confirmed}},
-		{post, "/me/passkeys", intake.UseDashboard, s.addPasskey, []staffOption{shared, confirmed}},
-		{post, "/me/passkeys/new", intake.UseDashboard, s.beginPasskey, []staffOption{shared, confirmed}},
-		{post, "/me/passkeys/:passkey/remove", intake.UseDashboard, s.removePasskey, []staffOption{shared, confirmed}},
+		{post, "/me/recovery-codes", intake.UseDashboard, s.renewRecoveryCodes, []staffOption{shared, confirmed("make new recovery codes")}},
+		{post, "/me/passkeys", intake.UseDashboard, s.addPasskey, []staffOption{shared, confirmed("add this passkey")}},
+		{post, "/me/passkeys/new", intake.UseDashboard, s.beginPasskey, []staffOption{shared, confirmed("add a passkey")}},
+		{post, "/me/passkeys/:passkey/remove", intake.UseDashboard, s.removePasskey, []staffOption{shared, confirmed("remove this passkey")}},
 		{post, "/me/sessions/end-others", intake.UseDashboard, s.endOtherStaffSessions, []staffOption{shared}},
 		{post, "/me/sessions/:browser/end", intake.UseDashboard, s.endStaffSession, []staffOption{shared}},
 		{get, "/sessions", intake.UseSessions, s.listSessionsPage, nil},
 		{post, "/sessions", intake.UseSessions, s.createSessionByHand, nil},
 		{get, "/sessions/new", intake.UseSessions, s.showNewSession, nil},
-		{get, "/sessions/export", intake.UseSessions, s.exportSessions, nil},
+		{get, "/sessions/export", intake.UseSessions, s.exportSessions, []staffOption{confirmed("export sessions"), asFile}},
 		{get, "/sessions/:session", intake.UseSessions, s.showSession, nil},
 		{post, "/sessions/:session/cancel", intake.UseSessions, s.cancelSessionByHand, nil},
 		{post, "/sessions/:session/extend", intake.UseSessions, s.extendSession, nil},
 		{get, "/sessions/:session/data", intake.DownloadData, s.downloadData, nil},
 		{get, "/sessions/:session/pdf", intake.DownloadData, s.downloadPDF, nil},
 		{get, "/sessions/:session/documents/:document", intake.DownloadData, s.downloadDocument, nil},
-		{get, "/sessions/:session/erase", intake.ManageAccount, s.showErase, []staffOption{confirmed}},
-		{post, "/sessions/:session/erase", intake.ManageAccount, s.eraseCustomer, []staffOption{confirmed}},
+		{get, "/sessions/:session/erase", intake.ManageAccount, s.showErase, []staffOption{confirmed("delete a customer’s data")}},
+		{post, "/sessions/:session/erase", intake.ManageAccount, s.eraseCustomer, []staffOption{confirmed("delete this customer’s data")}},
 		{get, "/sessions/:session/receipt", intake.UseSessions, s.downloadReceipt, nil},
 		{get, "/webhooks", intake.ManageWebhooks, s.showWebhooks, nil},
-		{post, "/webhooks/url", intake.ManageWebhooks, s.setWebhookURL, nil},
+		{post, "/webhooks/url", intake.ManageWebhooks, s.setWebhookURL, []staffOption{confirmed("change the webhook URL")}},
 		{post, "/webhooks/test", intake.ManageWebhooks, s.sendTestEvent, nil},
+		{get, "/webhooks/tests/:test", intake.ManageWebhooks, s.showTestEvent, nil},
 		{get, "/webhooks/verify", intake.ManageWebhooks, s.showVerifyCode, nil},
-		{post, "/webhooks/secret/show", intake.ManageWebhooks, s.showSecrets, []staffOption{confirmed}},
-		{post, "/webhooks/secret/next", intake.ManageWebhooks, s.nextSecret, []staffOption{confirmed}},
-		{post, "/webhooks/secret/switch", intake.ManageWebhooks, s.secretStep(s.Service.SwitchWebhookSecret, "secret_switched"), []staffOption{confirmed}},
-		{post, "/webhooks/secret/restore", intake.ManageWebhooks, s.secretStep(s.Service.RestoreWebhookSecret, "secret_restored"), []staffOption{confirmed}},
-		{post, "/webhooks/secret/abandon", intake.ManageWebhooks, s.secretStep(s.Service.AbandonNextWebhookSecret, "secret_abandoned"), []staffOption{confirmed}},
+		{post, "/webhooks/secret/show", intake.ManageWebhooks, s.showSecrets, []staffOption{confirmed("see the webhook secret")}},
+		{post, "/webhooks/secret/next", intake.ManageWebhooks, s.nextSecret, []staffOption{confirmed("create the next webhook secret")}},
+		{post, "/webhooks/secret/switch", intake.ManageWebhooks, s.secretStep(s.Service.SwitchWebhookSecret, "secret_switched"), []staffOption{confirmed("switch to the next webhook secret")}},
+		{post, "/webhooks/secret/restore", intake.ManageWebhooks, s.secretStep(s.Service.RestoreWebhookSecret, "secret_restored"), []staffOption{confirmed("restore the previous webhook secret")}},
+		{post, "/webhooks/secret/abandon", intake.ManageWebhooks, s.secretStep(s.Service.AbandonNextWebhookSecret, "secret_abandoned"), []staffOption{confirmed("erase the next webhook secret")}},
 		{get, "/webhooks/redeliveries", intake.ManageWebhooks, s.showRedeliveries, nil},
 		{post, "/webhooks/redeliveries", intake.ManageWebhooks, s.startRedelivery, nil},
 		{get, "/webhooks/redeliveries/:redelivery", intake.ManageWebhooks, s.showRedelivery, nil},
@@ -106,38 +119,38 @@ func (s *Server) staffRoutes() []staffRoute {
 		{post, "/webhooks/deliveries/:delivery/retry", intake.ManageWebhooks, s.redeliver, nil},
 		{post, "/webhooks/deliveries/:delivery/cancel", intake.ManageWebhooks, s.cancelDelivery, nil},
 		{get, "/keys", intake.ManageKeys, s.showKeys, nil},
-		{post, "/keys", intake.ManageKeys, s.createKey, []staffOption{confirmed}},
-		{get, "/keys/new", intake.ManageKeys, s.showNewKey, []staffOption{confirmed}},
+		{post, "/keys", intake.ManageKeys, s.createKey, []staffOption{confirmed("create this API key")}},
+		{get, "/keys/new", intake.ManageKeys, s.showNewKey, []staffOption{confirmed("create an API key")}},
 		{post, "/keys/:key/rename", intake.ManageKeys, s.renameKey, nil},
-		{post, "/keys/:key/rotate", intake.ManageKeys, s.rotateKey, []staffOption{confirmed}},
-		{post, "/keys/:key/delete", intake.ManageKeys, s.deleteKey, []staffOption{confirmed}},
+		{post, "/keys/:key/rotate", intake.ManageKeys, s.rotateKey, []staffOption{confirmed("rotate this API key")}},
+		{post, "/keys/:key/delete", intake.ManageKeys, s.deleteKey, []staffOption{confirmed("delete this API key")}},
 		{get, "/requests", intake.ReadRequests, s.showRequests, nil},
 		{get, "/requests/:request", intake.ReadRequests, s.showRequest, nil},
 		{get, "/billing", intake.UseBilling, s.showBilling, []staffOption{shared}},
-		{post, "/billing/email", intake.UseBilling, s.changeBillingEmail, []staffOption{shared}},
-		{post, "/billing/subscribe", intake.UseBilling, s.subscribe, []staffOption{shared}},
+		{post, "/billing/email", intake.UseBilling, s.changeBillingEmail, []staffOption{shared, confirmed("change where invoices are sent")}},
+		{post, "/billing/subscribe", intake.UseBilling, s.subscribe, []staffOption{shared, confirmed("subscribe to this plan")}},
 		{get, "/billing/plan", intake.UseBilling, s.showPlan, []staffOption{shared}},
-		{post, "/billing/plan", intake.UseBilling, s.changePlan, []staffOption{shared}},
+		{post, "/billing/plan", intake.UseBilling, s.changePlan, []staffOption{shared, confirmed("change the plan")}},
 		{get, "/billing/cancel", intake.UseBilling, s.showCancelSubscription, []staffOption{shared}},
-		{post, "/billing/cancel", intake.UseBilling, s.cancelSubscription, []staffOption{shared, confirmed}},
-		{post, "/billing/reactivate", intake.UseBilling, s.reactivate, []staffOption{shared}},
-		{post, "/billing/card", intake.UseBilling, s.addCard, []staffOption{shared, confirmed}},
+		{post, "/billing/cancel", intake.UseBilling, s.cancelSubscription, []staffOption{shared, confirmed("cancel the subscription")}},
+		{post, "/billing/reactivate", intake.UseBilling, s.reactivate, []staffOption{shared, confirmed("reactivate the subscription")}},
+		{post, cardPath, intake.UseBilling, s.addCard, []staffOption{shared, confirmed("add a card")}},
 		{get, "/billing/invoices/:invoice/pdf", intake.UseBilling, s.downloadInvoice, []staffOption{shared}},
 		{get, "/team", intake.ManageAccount, s.showTeam, []staffOption{shared}},
-		{post, "/team", intake.ManageAccount, s.invite, []staffOption{shared, confirmed}},
-		{post, "/team/invitations/:invitation/revoke", intake.ManageAccount, s.revokeInvitation, []staffOption{shared, confirmed}},
-		{post, "/team/:staff/role", intake.ManageAccount, s.changeRole, []staffOption{shared, confirmed}},
-		{post, "/team/:staff/remove", intake.ManageAccount, s.removeStaff, []staffOption{shared, confirmed}},
+		{post, "/team", intake.ManageAccount, s.invite, []staffOption{shared, confirmed("send this invitation")}},
+		{post, "/team/invitations/:invitation/revoke", intake.ManageAccount, s.revokeInvitation, []staffOption{shared, confirmed("withdraw this invitation")}},
+		{post, "/team/:staff/role", intake.ManageAccount, s.changeRole, []staffOption{shared, confirmed("change this person’s role")}},
+		{post, "/team/:staff/remove", intake.ManageAccount, s.removeStaff, []staffOption{shared, confirmed("remove this person from the team")}},
 		{get, "/settings", intake.ManageAccount, s.showSettings, []staffOption{shared}},
 		{post, "/settings", intake.ManageAccount, s.changeSettings, []staffOption{shared}},
 		{post, logoPath, intake.ManageAccount, s.setLogo, []staffOption{shared}},
 		{post, "/settings/logo/remove", intake.ManageAccount, s.removeLogo, []staffOption{shared}},
 		{post, "/settings/languages", intake.ManageAccount, s.changeFormLanguages, []staffOption{shared}},
 		{post, "/settings/expiry", intake.ManageAccount, s.changeDefaultExpiry, []staffOption{shared}},
-		{get, "/settings/retention", intake.ManageAccount, s.reviewRetention, []staffOption{shared, confirmed}},
-		{post, "/settings/retention", intake.ManageAccount, s.changeRetention, []staffOption{shared, confirmed}},
+		{get, "/settings/retention", intake.ManageAccount, s.reviewRetention, []staffOption{shared, confirmed("change how long files are kept")}},
+		{post, "/settings/retention", intake.ManageAccount, s.changeRetention, []staffOption{shared, confirmed("change how long files are kept")}},
 		{get, "/audit", intake.ManageAccount, s.showAudit, []staffOption{shared}},
-		{get, "/audit/export", intake.ManageAccount, s.exportAudit, []staffOption{shared}},
+		{get, "/audit/export", intake.ManageAccount, s.exportAudit, []staffOption{shared, confirmed("export the audit log"), asFile}},
 	}
 }
 
@@ -149,6 +162,7 @@ func (s *Server) dashboardRoutes(e *echo.Echo) {
 	s.doorRoutes(d, signedOut)
 	d.Match(read, "/confirm", s.showConfirm)
 	d.POST("/confirm", s.confirm)
+	d.POST("/confirm/cancel", s.cancelConfirm)
 	d.POST("/sign-out", s.signOut)
 	for _, route := range s.staffRoutes() {
 		serve := s.staffPage(&route)
@@ -226,8 +240,8 @@ func (s *Server) staffPage(route *staffRoute) echo.HandlerFunc {
 		if !session.May(route.may) {
 			return intake.Errorf(intake.CodeForbidden, "Your role, %s, doesn’t open this page. Ask an owner of the account.", session.Role)
 		}
-		if route.has(confirmed) && !session.Confirmed(s.Clock.Now()) {
-			return s.askFor(c, "/confirm")
+		if route.action() != "" && !session.Confirmed(s.Clock.Now()) {
+			return s.askForPassword(c, v)
 		}
 		v.announce = s.takeStaffNotice(c)
 		return route.serve(c, v)
@@ -247,13 +261,14 @@ func (s *Server) staffSession(c echo.Context) (*intake.StaffSession, error) {
 	return own, nil
 }
 
-// askFor sends the visitor to a page that comes before this one. What was
-// posted is not kept: the page leads back to where it was posted from.
+// askFor sends the visitor to a page that comes before this one. A posted form
+// is not kept: the page leads back to the form, and the next page says so.
 func (s *Server) askFor(c echo.Context, page string) error {
 	then := c.Request().URL.RequestURI()
-	if c.Request().Method != http.MethodGet {
+	if c.Request().Method == http.MethodPost {
 		values, _ := formValues(c) // what can't be read came from no page
 		then = localPath(values.Get("from"))
+		s.leaveStaffNotice(c, "signed_out_first")
 	}
 	return c.Redirect(http.StatusSeeOther, dashboard.Root+page+"?then="+url.QueryEscape(then))
 }

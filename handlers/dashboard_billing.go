@@ -27,6 +27,9 @@ const cardPages = "https://checkout.stripe.com"
 // cardPageWait bounds how long a person waits for the payment provider.
 const cardPageWait = 15 * time.Second
 
+// cardPath leads there.
+const cardPath = "/billing/card"
+
 // cardQuery says how somebody comes back from the page for cards.
 const cardQuery = "card"
 
@@ -86,8 +89,7 @@ func (s *Server) billingPage(c echo.Context, v *staffVisit, status int, wrong fo
 		return err
 	}
 	if page.Cards {
-		// Its form is answered with the way there.
-		c.Response().Header().Set("Content-Security-Policy", strings.Replace(pagePolicy, "form-action 'self'", "form-action 'self' "+cardPages, 1))
+		s.allowCardPages(c)
 	}
 	account, err := s.Service.Account(ctx, v.Scope.AccountID)
 	if err != nil {
@@ -98,6 +100,12 @@ func (s *Server) billingPage(c echo.Context, v *staffVisit, status int, wrong fo
 		page.BillingEmail = c.FormValue("billing_email")
 	}
 	return render(c, status, dashboard.Billing(page))
+}
+
+// allowCardPages lets a form of the page be answered with a redirect to the
+// payment provider's page for cards.
+func (s *Server) allowCardPages(c echo.Context) {
+	c.Response().Header().Set("Content-Security-Policy", strings.Replace(pagePolicy, "form-action 'self'", "form-action 'self' "+cardPages, 1))
 }
 
 // changedBilling leads back to the billing page, which says what was done, or

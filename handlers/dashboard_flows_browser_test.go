@@ -31,18 +31,19 @@ func (b *bench) signInTo(tab *browsertest.Tab, base, path string) {
 	tab.WaitForURL(path)
 }
 
-// confirmThat types the password that is asked for again, first a wrong one,
-// and comes back to the page that ends so.
-func (b *bench) confirmThat(tab *browsertest.Tab, page string) {
+// confirmThat types the password that is asked for again, first a wrong one. The
+// prompt says what it is for.
+func (b *bench) confirmThat(tab *browsertest.Tab, action string, look func(*browsertest.Tab, string)) {
 	b.Helper()
 	tab.WaitForText("h1", "Confirm it’s you")
-	view(tab, "confirm")
+	tab.WaitForText("main", "Enter your password to "+action)
+	look(tab, "confirm-"+strings.Fields(action)[0])
 	tab.Type("#password", "not my password")
 	tab.Press("\r")
 	tab.WaitForFocus("error-summary")
+	look(tab, "confirm-refused")
 	tab.Type("#password", b.account.Password)
 	tab.Press("\r")
-	tab.WaitForURL(page)
 }
 
 // withTestEvents sends test events, to this machine, too.
@@ -79,6 +80,80 @@ func TestDeveloperInABrowser(t *testing.T) {
 	}
 }
 
+// TestLateRequestsInABrowser rotates a key and exports the sessions 16 minutes
+// after signing in, with and without script: the new key is shown, once, and the
+// download starts.
+func TestLateRequestsInABrowser(t *testing.T) {
+	t.Parallel()
+	all := append(looks(), browsertest.Options{Device: browsertest.Phone, NoScript: true}, browsertest.Options{Device: browsertest.Desktop})
+	for i, options := range all {
+		options.AllowStatus = []int{http.StatusConflict}
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			b, base := serveHTTP(t)
+			b.newSession(b.testScope(), intake.NewSession{})
+			tab, look := browsertest.New(t, options), view
+			if options.NoScript {
+				look = func(tab *browsertest.Tab, name string) {
+					tab.Screenshot("dashboard/" + name + "-no-script")
+					tab.NoErrors()
+				}
+			}
+			b.signInTo(tab, base, "/dashboard/test/keys")
+			b.clock.advance(intake.StaffConfirmed + time.Minute)
+			tab.Click(".row-menu > summary")
+			tab.Click("form[action$=rotate] button")
+			b.confirmThat(tab, "rotate this API key in test mode", look)
+			tab.WaitForText("h1", "Copy your API key")
+			tab.WaitForText("#key-text", "candor_test_")
+			look(tab, "key-rotated-late")
+			b.audited(intake.AuditKeyRotated, 1)
+			tab.Click("section a.button-primary") // leaves the page without its question
+			tab.WaitForText("h1", "API keys")
+
+			b.clock.advance(intake.StaffConfirmed + time.Minute)
+			tab.Open(base + "/dashboard/test/sessions?status=pending")
+			tab.Click("a[data-export]")
+			b.confirmThat(tab, "export sessions in test mode", look)
+			tab.WaitForText("h1", "Your download starts now")
+			look(tab, "download")
+			b.becomes(1, `SELECT count(*) FROM audit_log WHERE action = 'sessions.exported'`)
+			tab.Click("main .button-primary")
+			tab.WaitForURL("/dashboard/test/sessions?status=pending")
+
+			b.clock.advance(intake.StaffConfirmed + time.Minute)
+			tab.Open(base + "/dashboard/test/webhooks")
+			tab.Type("#url", "https://lender.example/hook")
+			tab.Press("\r")
+			tab.WaitForText("main", "Enter your password to change the webhook URL in test mode")
+			prompt := tab.URL()
+			tab.Type("#password", b.account.Password)
+			if options.NoScript {
+				tab.Press("\r")
+			} else {
+				tab.ClickTimes("main .button-primary", 2)
+			}
+			tab.WaitForText("#announcement", "Saved. Events go there")
+			b.audited(intake.AuditWebhookURL, 1)
+			tab.Open(prompt)
+			tab.WaitForText("h1", "This request was sent already")
+			look(tab, "confirm-sent")
+			tab.Click("main .button-primary")
+			tab.WaitForText("h1", "Webhooks")
+		})
+	}
+}
+
+// becomes returns once the query's number is the wanted one.
+func (b *bench) becomes(want int, query string) {
+	b.Helper()
+	for deadline := time.Now().Add(10 * time.Second); one[int](b, query) != want; {
+		if time.Now().After(deadline) {
+			b.Fatalf("%s is %d, want %d", query, one[int](b, query), want)
+		}
+	}
+}
+
 // changesKeys renames the first key, makes another in its place and deletes it.
 func (b *bench) changesKeys(tab *browsertest.Tab) {
 	b.Helper()
@@ -90,9 +165,13 @@ func (b *bench) changesKeys(tab *browsertest.Tab) {
 	b.clock.advance(intake.StaffConfirmed + time.Minute)
 	tab.Click(menu)
 	tab.Click("form[action$=rotate] button")
-	b.confirmThat(tab, "/test/keys")
+	tab.WaitForText("h1", "Confirm it’s you")
+	tab.Click("form[action$=cancel] button")
+	tab.WaitForText("#announcement", "Cancelled. Nothing was done.")
+	tab.WaitForText("h1", "API keys")
 	tab.Click(menu)
 	tab.Click("form[action$=rotate] button")
+	b.confirmThat(tab, "rotate this API key in test mode", view)
 	tab.WaitForText("h1", "Copy your API key")
 	tab.WaitForText("main", "The old key works until")
 	view(tab, "key-rotated")
@@ -131,6 +210,10 @@ func (b *bench) triesWebhooks(tab *browsertest.Tab, base, receiver string) {
 	tab.WaitForText("h1", "Test event")
 	tab.WaitForText("main", "200 OK")
 	tab.WaitForText("main", `{"received": true}`)
+	result := tab.URL()
+	tab.Open(result)
+	tab.WaitForText("main", "200 OK")
+	b.audited(intake.AuditTestEvent, 1)
 	view(tab, "test-event")
 	failed := b.failedAt(receiver+"/hook", http.StatusServiceUnavailable, webhook.ClassStatus)
 	tab.Open(base + "/dashboard/test/webhooks?state=failed")

@@ -108,7 +108,7 @@ func TestKeysAskForThePassword(t *testing.T) {
 	developer := b.staff(intake.RoleDeveloper)
 	b.clock.advance(intake.StaffConfirmed)
 	developer.wantRedirect(developer.get("/dashboard/test/keys/new"), "/dashboard/confirm?then=%2Fdashboard%2Ftest%2Fkeys%2Fnew")
-	developer.wantRedirect(developer.post("/dashboard/test/keys", url.Values{"name": {"x"}, "from": {"/dashboard/test/keys/new"}}), "/dashboard/confirm?then=%2Fdashboard%2Ftest%2Fkeys%2Fnew")
+	developer.wantPrompt(developer.post("/dashboard/test/keys", url.Values{"name": {"x"}, "from": {"/dashboard/test/keys/new"}}), "/dashboard/test/keys/new")
 }
 
 // Whoever missed a new key makes another, which lasts as long as the first one

@@ -279,7 +279,7 @@ func TestSetUpAsksForThePassword(t *testing.T) {
 	owner := b.owner()
 	b.clock.advance(intake.StaffConfirmed)
 	for _, path := range []string{"/dashboard/test/me/two-step", "/dashboard/test/me/recovery-codes", "/dashboard/test/me/two-step/on"} {
-		owner.wantRedirect(owner.post(path, url.Values{"from": {"/dashboard/test/me"}}), "/dashboard/confirm?then=%2Fdashboard%2Ftest%2Fme")
+		owner.wantPrompt(owner.post(path, nil), "/dashboard/test/me")
 	}
 }
 

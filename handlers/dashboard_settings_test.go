@@ -240,7 +240,7 @@ func TestRetentionIsReviewed(t *testing.T) {
 	b.clock.advance(time.Hour) // the password is asked again before anything is deleted
 	review := path + "/retention?retention_days=1"
 	owner.wantRedirect(owner.get(review), "/dashboard/confirm?then="+url.QueryEscape(review))
-	owner.wantRedirect(owner.post(path+"/retention", url.Values{"retention_days": {"1"}, "from_days": {"30"}, "from": {review}}), "/dashboard/confirm?then="+url.QueryEscape(review))
+	owner.wantPrompt(owner.post(path+"/retention", url.Values{"retention_days": {"1"}, "from_days": {"30"}, "from": {review}}), review)
 }
 
 // TestDashboardFormsAreBounded: nobody fills the disk by posting what no page

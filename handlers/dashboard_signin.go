@@ -100,43 +100,6 @@ func (s *Server) giveStaffCookie(c echo.Context, token string) error {
 	return err
 }
 
-// showConfirm asks for the password again.
-func (s *Server) showConfirm(c echo.Context) error {
-	session, err := s.staffSession(c)
-	if err != nil {
-		return err
-	}
-	if session == nil {
-		return s.askFor(c, "/sign-in")
-	}
-	page := dashboard.ConfirmPage{Page: dashboard.Page{Title: "Confirm it’s you", Staff: session}, Then: localPath(c.QueryParam("then"))}
-	return render(c, http.StatusOK, dashboard.Confirm(page))
-}
-
-// confirm checks the password of who is signed in, and changes the token.
-func (s *Server) confirm(c echo.Context) error {
-	session, err := s.staffSession(c)
-	if err != nil {
-		return err
-	}
-	if session == nil {
-		return s.askFor(c, "/sign-in")
-	}
-	page := dashboard.ConfirmPage{Page: dashboard.Page{Title: "Confirm it’s you", Staff: session}, Then: localPath(c.FormValue("then"))}
-	token, err := s.Service.Confirm(c.Request().Context(), session, c.FormValue("password"), visitor(c))
-	if _, message, ok := refusal(err); ok {
-		page.Problems = []views.ErrorItem{{Target: "password", Message: message}}
-		return render(c, statusOfWrong(c, err), dashboard.Confirm(page))
-	}
-	if err != nil {
-		return err
-	}
-	if err := s.giveStaffCookie(c, token); err != nil {
-		return err
-	}
-	return c.Redirect(http.StatusSeeOther, page.Then)
-}
-
 // signOut ends the session and takes the cookie away. Whoever is signed out
 // already is told the same.
 func (s *Server) signOut(c echo.Context) error {

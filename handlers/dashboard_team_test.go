@@ -43,7 +43,7 @@ func TestTeam(t *testing.T) {
 
 	b.clock.advance(intake.StaffConfirmed)
 	answer := owner.post(path, url.Values{"email": {"x@lender.example"}, "role": {"owner"}, "from": {path}})
-	owner.wantRedirect(answer, "/dashboard/confirm?then="+url.QueryEscape(path))
+	owner.wantPrompt(answer, path)
 	owner.wantPage(owner.get("/dashboard/test/audit"), http.StatusOK, "<span>Removed from the team ", "<span>Role changed ", "role: support → owner", "<span>Invited to the team ", "192.0.2.1")
 }
 

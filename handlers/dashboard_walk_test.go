@@ -32,6 +32,7 @@ var walkCases = map[string][]string{
 	"GET /dashboard/:mode/webhooks":                                nil,
 	"POST /dashboard/:mode/webhooks/url":                           nil,
 	"POST /dashboard/:mode/webhooks/test":                          nil,
+	"GET /dashboard/:mode/webhooks/tests/:test":                    {"test"},
 	"GET /dashboard/:mode/webhooks/verify":                         nil,
 	"GET /dashboard/:mode/webhooks/redeliveries":                   nil,
 	"POST /dashboard/:mode/webhooks/redeliveries":                  nil,
@@ -115,6 +116,7 @@ func walkObjects(b *bench, scope intake.Scope) map[string]string {
 		"redelivery": redelivery.ID.String(),
 		"request":    request.ID.String(),
 		"delivery":   deliveries[0].ID.String(),
+		"test":       testEventOf(b, third), // the same in both modes
 		"key":        key.ID.String(),
 		"staff":      b.staffOf(third, intake.RoleSupport).session.ID.String(),
 		"invitation": invitation.ID.String(),
@@ -124,6 +126,14 @@ func walkObjects(b *bench, scope intake.Scope) map[string]string {
 		"invoice":    b.lastInvoice(third).ID.String(), // the same in both modes
 		"document":   intake.NewDocumentID().String(),
 	}
+}
+
+// testEventOf stores the result of a test event.
+func testEventOf(b *bench, account intake.AccountID) string {
+	b.Helper()
+	id := intake.NewDeliveryID()
+	b.ok(b.db.InsertTestEvent(b.Context(), id, account, []byte(`{"URL": "https://lender.example/hook", "Result": {"StatusCode": 204}}`), b.clock.Now()))
+	return id.String()
 }
 
 // TestStaffRoutesAreClosed walks all routes of the dashboard: nobody gets in

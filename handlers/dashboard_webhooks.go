@@ -202,13 +202,27 @@ func (s *Server) cancelDelivery(c echo.Context, v *staffVisit) error {
 	return s.backTo(c, v, "webhooks/deliveries/"+id.String(), err, notice)
 }
 
-// sendTestEvent sends an example to a URL and shows request and response.
+// sendTestEvent sends an example to a URL and leads to its result: reloading
+// that page sends nothing.
 func (s *Server) sendTestEvent(c echo.Context, v *staffVisit) error {
 	ctx := c.Request().Context()
 	sent, err := s.Service.SendTestEvent(ctx, v.Scope.AccountID, v.actor, c.FormValue("url"))
 	if wrong := problems(err); wrong != nil {
 		return s.webhooksPage(c, v, http.StatusUnprocessableEntity, c.FormValue("url"), wrong)
 	}
+	if err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, dashboard.URL(v.Scope.Livemode, "webhooks/tests/"+sent.DeliveryID.String()))
+}
+
+// showTestEvent shows a test event's request and response.
+func (s *Server) showTestEvent(c echo.Context, v *staffVisit) error {
+	id, err := intake.ParseDeliveryID(c.Param("test"))
+	if err != nil {
+		return echo.ErrNotFound
+	}
+	sent, err := s.Service.TestEvent(c.Request().Context(), v.Scope.AccountID, id)
 	if err != nil {
 		return err
 	}

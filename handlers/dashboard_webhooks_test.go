@@ -8,13 +8,12 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"candor/db"
-	"candor/handlers"
 	"candor/intake"
 	"candor/jobs"
-	"candor/ratelimit"
 	"candor/service"
 	"candor/views/dashboard/snippets"
 	"candor/webhook"
@@ -119,7 +118,7 @@ func TestSecretsAreShownToWhoProvesToBeThere(t *testing.T) {
 	}
 	b.clock.advance(intake.StaffConfirmed)
 	answer := developer.post(path+"/secret/show", url.Values{"from": {path}})
-	developer.wantRedirect(answer, "/dashboard/confirm?then="+url.QueryEscape(path))
+	developer.wantPrompt(answer, path)
 	if shown := owner.get("/dashboard/test/audit").Body.String(); strings.Contains(shown, developer.session.Email) {
 		t.Error("the audit log says that it was shown to who hasn't given the password")
 	}
@@ -133,7 +132,7 @@ func TestSecretsAreShownToWhoProvesToBeThere(t *testing.T) {
 	fresh.wantPage(fresh.post(path+"/secret/show", nil), http.StatusOK, b.account.TestWebhookSecret, next)
 	fresh.wantPage(fresh.post("/dashboard/live/webhooks/secret/show", nil), http.StatusOK, b.account.LiveWebhookSecret)
 	owner.wantPage(owner.get("/dashboard/test/audit"), http.StatusOK, "<span>Webhook secret shown ", fresh.session.Email)
-	b.keptSecret(owner)
+	b.keptSecret(b.staff(intake.RoleOwner))
 }
 
 func TestVerifyCodePage(t *testing.T) {
@@ -216,23 +215,35 @@ func (b *bench) recorded(d *intake.Delivery, state intake.DeliveryState, status 
 	b.ok(b.db.RecordAttempts(b.Context(), []db.AttemptOutcome{{Attempt: attempt, Cycle: d.Cycle, State: state}}, nil))
 }
 
+// TestTestEventByHand: the result of a test event has its own address. Loading it
+// again sends nothing, and it is gone after an hour.
 func TestTestEventByHand(t *testing.T) {
 	t.Parallel()
+	var calls atomic.Int64
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		calls.Add(1)
 		w.WriteHeader(http.StatusTeapot)
 		fmt.Fprint(w, "<b>short and stout</b>")
 	}))
 	defer receiver.Close()
-	b := newBench(t, func(c *handlers.Config) {
-		limiter, err := ratelimit.New(service.TestEventLimit)
-		if err != nil {
-			t.Fatal(err)
-		}
-		policy := webhook.Policy{Development: true}
-		c.Service.Policy, c.Service.TestLimiter, c.Service.TestClient = policy, limiter, webhook.NewClient(policy)
-	})
+	b := newBench(t, withTestEvents(t))
 	developer := b.staff(intake.RoleDeveloper)
 	answer := developer.post("/dashboard/test/webhooks/test", url.Values{"url": {receiver.URL}})
-	developer.wantPage(answer, http.StatusOK, "418 I&#39;m a teapot", "&lt;b&gt;short and stout", "session.completed", "X-Webhook-Signature")
+	result := answer.Header().Get("Location")
+	if answer.Code != http.StatusSeeOther || !strings.HasPrefix(result, "/dashboard/test/webhooks/tests/whd_") {
+		t.Fatalf("%d to %q, want the result's address", answer.Code, result)
+	}
+	colleague, finance := b.staff(intake.RoleOwner), b.staff(intake.RoleFinance)
+	for _, reader := range []*staffBrowser{developer, developer, colleague} {
+		reader.wantPage(reader.get(result), http.StatusOK, "418 I&#39;m a teapot", "&lt;b&gt;short and stout", "session.completed", "X-Webhook-Signature", receiver.URL)
+	}
+	if n := calls.Load(); n != 1 {
+		t.Errorf("the receiver got %d requests, want 1", n)
+	}
+	finance.wantPage(finance.get(result), http.StatusForbidden)
+	stranger := b.staffOf(b.newAccount("other@lender.example", "starter").AccountID, intake.RoleOwner)
+	stranger.wantPage(stranger.get(result), http.StatusNotFound)
 	developer.wantPage(developer.post("/dashboard/test/webhooks/test", nil), http.StatusUnprocessableEntity, "no default webhook URL")
+	b.clock.advance(intake.TestEventRetention)
+	developer.wantPage(developer.get(result), http.StatusNotFound, "kept for one hour")
 }

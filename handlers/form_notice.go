@@ -34,6 +34,8 @@ var notices = map[string]string{ //nolint:gosec // it takes words about passkeys
 	"browser_signed_out":  "That browser is signed out",
 	"browsers_signed_out": "All other browsers are signed out",
 	"welcome":             "Welcome to Candor",
+	"signed_out_first":    "You were signed out, so nothing was done. Sign in and send it again.",
+	"prompt_cancelled":    "Cancelled. Nothing was done.",
 
 	"session_created":        "Session created. Give its link to the customer.",
 	"session_cancelled":      "Session cancelled",

@@ -79,8 +79,9 @@ var oddCases = map[string]oddCase{
 	"POST /dashboard/sign-in/passkey/answer":         {fields: `token={question}&response={"id":"x"}&then=/dashboard/live`, as: asked("/dashboard/sign-in/passkey")},
 	"POST /dashboard/forgot":                         {fields: "email=partner@lender.example", as: stranger},
 	"POST /dashboard/sign-up":                        {fields: "company=Harbour&name=Sam&email=sam@harbour.example&new_password=three+small+green+boats", as: stranger},
-	"GET /dashboard/confirm":                         {fields: "then=/dashboard/live"},
-	"POST /dashboard/confirm":                        {fields: "password=wrong&then=/dashboard/live", as: withPassword},
+	"GET /dashboard/confirm":                         {fields: "then=/dashboard/live&held={held}", as: held},
+	"POST /dashboard/confirm":                        {fields: "password=wrong&then=/dashboard/live&held={held}", as: held},
+	"POST /dashboard/confirm/cancel":                 {fields: "then=/dashboard/live&held={held}", as: held},
 }
 
 // letterCases are those that a letter leads to.
@@ -105,6 +106,14 @@ func withPassword(b *oddBench) *staffBrowser {
 	own := *b.bench
 	own.account = b.newAccount(intake.NewStaffID().String()+"@lender.example", "starter")
 	return own.owner()
+}
+
+// held is an owner with a password, whose form waits for it.
+func held(b *oddBench) *staffBrowser {
+	s := withPassword(b)
+	b.clock.advance(intake.StaffConfirmed)
+	b.ids["held"] = s.wantPrompt(s.post("/dashboard/test/keys", nil), "/dashboard/test/keys")
+	return s
 }
 
 // halfIn has given the password and no code yet.

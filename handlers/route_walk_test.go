@@ -26,7 +26,7 @@ var doorCases = []string{
 	"POST /dashboard/sign-in/passkey", "POST /dashboard/sign-in/passkey/answer", "GET /dashboard/forgot", "POST /dashboard/forgot",
 	"GET /dashboard/sign-up", "POST /dashboard/sign-up", "GET /dashboard/letter-sent", "GET /dashboard/reset", "POST /dashboard/reset",
 	"GET /dashboard/reset/:token", "GET /dashboard/verify", "POST /dashboard/verify", "GET /dashboard/verify/:token", "GET /dashboard/invitation",
-	"POST /dashboard/invitation", "GET /dashboard/invitation/:token", "GET /dashboard/confirm", "POST /dashboard/confirm", "POST /dashboard/sign-out",
+	"POST /dashboard/invitation", "GET /dashboard/invitation/:token", "GET /dashboard/confirm", "POST /dashboard/confirm", "POST /dashboard/confirm/cancel", "POST /dashboard/sign-out",
 }
 
 // publicCases are the routes that tell everybody the same.

@@ -67,11 +67,20 @@ type Server struct {
 
 // New returns the handler of all routes.
 func New(c Config) (http.Handler, error) {
+	_, e, err := newServer(c)
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// newServer returns a server and the router of all its routes.
+func newServer(c Config) (*Server, *echo.Echo, error) {
 	switch {
 	case c.Service == nil, c.Logger == nil, c.Clock == nil, c.Limiter == nil, c.SignedOutLimiter == nil, c.Ready == nil:
-		return nil, errors.New("handlers: Service, Logger, Clock, Limiter, SignedOutLimiter and Ready must be set")
+		return nil, nil, errors.New("handlers: Service, Logger, Clock, Limiter, SignedOutLimiter and Ready must be set")
 	case c.BaseURL == "" || strings.HasSuffix(c.BaseURL, "/"):
-		return nil, fmt.Errorf("handlers: base URL %q must be an address without a slash at its end", c.BaseURL)
+		return nil, nil, fmt.Errorf("handlers: base URL %q must be an address without a slash at its end", c.BaseURL)
 	}
 	if c.Answered == nil {
 		c.Answered = func(string, string, int, time.Duration) {}
@@ -85,10 +94,10 @@ func New(c Config) (http.Handler, error) {
 	s := &Server{Config: c, staff: &staffStore{service: c.Service, secure: !c.Development}}
 	var err error
 	if s.access, err = newFormAccess(c); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if s.assets, err = loadAssets(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	e := echo.New()
 	e.HideBanner = true
@@ -96,9 +105,9 @@ func New(c Config) (http.Handler, error) {
 	e.IPExtractor = addressOf(c.TrustedProxies)
 	e.HTTPErrorHandler = s.answerError
 	if err := s.routes(e); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return e, nil
+	return s, e, nil
 }
 
 // addressOf returns how a client's address is found: the connection's, or

@@ -48,6 +48,9 @@ type Event struct {
 // EventRetention is how long events, their deliveries and attempts are kept.
 const EventRetention = 90 * 24 * time.Hour
 
+// TestEventRetention is how long the result of a test event is kept.
+const TestEventRetention = time.Hour
+
 // EventFilter says which events of a feed are asked for.
 type EventFilter struct {
 	After   int64      // the number of the last one that is known, 0 for none

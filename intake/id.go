@@ -36,6 +36,7 @@ type (
 	staffRequestKind struct{}
 	invitationKind   struct{}
 	passkeyKind      struct{}
+	heldFormKind     struct{}
 	subscriptionKind struct{}
 	invoiceKind      struct{}
 	erasureKind      struct{}
@@ -57,6 +58,7 @@ func (auditKind) prefix() string        { return "aud" }
 func (staffRequestKind) prefix() string { return "srq" }
 func (invitationKind) prefix() string   { return "ivt" }
 func (passkeyKind) prefix() string      { return "pkey" }
+func (heldFormKind) prefix() string     { return "hld" }
 func (subscriptionKind) prefix() string { return "sub" }
 func (invoiceKind) prefix() string      { return "inv" }
 func (erasureKind) prefix() string      { return "ers" }
@@ -91,6 +93,8 @@ type (
 	InvitationID = ID[invitationKind]
 	// PasskeyID is that of a staff user's passkey, pkey_….
 	PasskeyID = ID[passkeyKind]
+	// HeldFormID identifies a form that waits for the password, hld_….
+	HeldFormID = ID[heldFormKind]
 	// SubscriptionID is a subscription's, sub_….
 	SubscriptionID = ID[subscriptionKind]
 	// InvoiceID is an invoice's, inv_….
@@ -251,6 +255,12 @@ func ParseInvitationID(s string) (InvitationID, error) { return ParseID[invitati
 
 // NewPasskeyID returns a new passkey id.
 func NewPasskeyID() PasskeyID { return NewID[passkeyKind]() }
+
+// NewHeldFormID returns a new held form id.
+func NewHeldFormID() HeldFormID { return NewID[heldFormKind]() }
+
+// ParseHeldFormID reads a held form id.
+func ParseHeldFormID(s string) (HeldFormID, error) { return ParseID[heldFormKind](s) }
 
 // ParsePasskeyID reads a passkey id.
 func ParsePasskeyID(s string) (PasskeyID, error) { return ParseID[passkeyKind](s) }

@@ -98,10 +98,27 @@ const (
 	StaffHalfOpen  = 10 * time.Minute    // between password and second factor
 	StaffConfirmed = 15 * time.Minute    // for what asks for the password again
 	PasskeyAsked   = 5 * time.Minute     // for what a passkey is asked to sign
+	HeldFormLife   = 30 * time.Minute    // of a form that waits for the password: longer than a pause after too many wrong ones
 )
 
 // Confirmed reports whether it was proven lately that the user is there.
 func (s *StaffSession) Confirmed(now time.Time) bool { return now.Sub(s.ConfirmedAt) < StaffConfirmed }
+
+// A HeldForm is a form that waits until its sender has typed the password.
+type HeldForm struct {
+	ID          HeldFormID `json:"-"`
+	URI         string     `json:"uri"` // path and query it was posted to
+	ContentType string     `json:"content_type"`
+	Body        []byte     `json:"body"`
+	Done        bool       `json:"-"` // carried out: URI, ContentType and Body are gone
+	ExpiresAt   time.Time  `json:"-"`
+}
+
+// SealOwner names the form, and the session that holds it, as the owner of its
+// sealed content.
+func (f *HeldForm) SealOwner(session StaffSessionID) string {
+	return "held form " + f.ID.String() + " of " + session.String()
+}
 
 // A Passkey signs a staff user in without a password (WebAuthn).
 type Passkey struct {

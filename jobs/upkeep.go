@@ -139,12 +139,18 @@ func (w *retireWorker) deleteRequests(ctx context.Context, before time.Time) err
 }
 
 // deleteSignIns deletes staff sessions that have ended, counters of attempts
-// whose window is over, and requests and invitations whose links have expired.
+// whose window is over, requests and invitations whose links have expired, and
+// what staff sessions keep for a short time: held forms and results of test
+// events.
 func (w *retireWorker) deleteSignIns(ctx context.Context, now time.Time) error {
 	return errors.Join(
 		inBatches(ctx, func() (int, error) { return w.db.DeleteEndedStaffSessions(ctx, now, sweepBatch) }),
 		inBatches(ctx, func() (int, error) { return w.db.DeletePasskeyChallenges(ctx, now, sweepBatch) }),
 		inBatches(ctx, func() (int, error) { return w.db.DeleteAttempts(ctx, now, sweepBatch) }),
+		inBatches(ctx, func() (int, error) { return w.db.DeleteHeldForms(ctx, now, sweepBatch) }),
+		inBatches(ctx, func() (int, error) {
+			return w.db.DeleteTestEvents(ctx, now.Add(-intake.TestEventRetention), sweepBatch)
+		}),
 		inBatches(ctx, func() (int, error) { return w.db.DeleteExpiredRequests(ctx, now.Add(-requestRetention), sweepBatch) }),
 	)
 }

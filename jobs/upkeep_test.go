@@ -159,6 +159,30 @@ func TestStrandedWork(t *testing.T) {
 	}
 }
 
+// heldUntil holds a form for each time, until then.
+func (b *bench) heldUntil(times ...time.Time) {
+	b.Helper()
+	at := now()
+	session := &intake.StaffSession{
+		Staff:     intake.Staff{ID: intake.NewStaffID(), AccountID: b.scope.AccountID, Email: "jo@lender.example", Role: intake.RoleOwner, CreatedAt: at},
+		SessionID: intake.NewStaffSessionID(), Stage: intake.SignInFull, StartedAt: at, SeenAt: at, ConfirmedAt: at, ExpiresAt: at.Add(intake.StaffLifetime),
+	}
+	b.tx(func(tx *db.Tx) error {
+		if err := tx.InsertStaff(b.ctx, &session.Staff, ""); err != nil {
+			return err
+		}
+		if err := tx.InsertStaffSession(b.ctx, session, []byte{1}); err != nil {
+			return err
+		}
+		for _, expires := range times {
+			if err := tx.HoldForm(b.ctx, intake.NewHeldFormID(), session.SessionID, []byte("sealed"), expires, len(times)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -189,6 +213,10 @@ func TestRetention(t *testing.T) {
 	call := func(at time.Time) intake.APIRequest { return intake.APIRequest{ID: intake.NewRequestID(at)} }
 	recent := call(start.Add(-intake.RequestRetention + time.Hour))
 	b.ok(b.db.InsertAPIRequests(b.ctx, []intake.APIRequest{call(start.Add(-intake.RequestRetention - time.Second)), recent}))
+	b.heldUntil(start, start.Add(time.Hour))
+	for _, at := range []time.Time{start.Add(-intake.TestEventRetention), start.Add(-time.Minute)} {
+		b.ok(b.db.InsertTestEvent(b.ctx, intake.NewDeliveryID(), b.scope.AccountID, []byte("{}"), at))
+	}
 	there := func(id intake.DocumentID) bool {
 		r, err := b.blobs.Open(b.ctx, id.String())
 		if err == nil {
@@ -204,6 +232,9 @@ func TestRetention(t *testing.T) {
 	b.eventually("the abandoned blob to go", func() bool { return !there(abandoned) })
 	b.eventually("the old answer to go", func() bool { return b.count("SELECT count(*) FROM idempotency_key") == 0 })
 	b.eventually("the old API request to go", func() bool { return b.count("SELECT count(*) FROM api_request") == 1 })
+	b.eventually("the old held form and test event to go", func() bool {
+		return b.count("SELECT count(*) FROM held_form") == 1 && b.count("SELECT count(*) FROM test_event") == 1
+	})
 	if _, err := b.db.APIRequest(b.ctx, intake.Scope{}, recent.ID); err != nil {
 		t.Errorf("the younger API request: %v", err)
 	}

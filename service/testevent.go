@@ -2,7 +2,9 @@ package service
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"sync"
 	"time"
@@ -25,7 +27,7 @@ const testEventsAtOnce = 2
 
 // TestEvent is a test event that was sent and what became of it.
 type TestEvent struct {
-	DeliveryID intake.DeliveryID // a new one; nothing is stored under it
+	DeliveryID intake.DeliveryID // a new one; there is no delivery with it
 	URL        string
 	Body       []byte
 	Result     webhook.Result // with the request's headers; its Err is nil
@@ -39,9 +41,9 @@ var (
 // SendTestEvent sends a session.completed with example data to url, or to the
 // account's default URL of test mode for "", and returns request and response
 // at once. It is signed with the secrets of test mode, says livemode false and
-// has the sequence 0: it is no event of the account, so it is neither stored
-// nor numbered nor tried again. A receiver that fails is no error. The audit log
-// tells of it before it is sent.
+// has the sequence 0: it is no event of the account, so it is neither numbered
+// nor tried again, and only its result is stored, for TestEvent. A receiver that
+// fails is no error. The audit log tells of it before it is sent.
 func (s *Service) SendTestEvent(ctx context.Context, account intake.AccountID, by intake.Actor, url string) (*TestEvent, error) {
 	scope := intake.Scope{AccountID: account}
 	url, err := s.testURL(ctx, scope, url)
@@ -76,7 +78,28 @@ func (s *Service) SendTestEvent(ctx context.Context, account intake.AccountID, b
 	}
 	s.Logger.InfoContext(ctx, "test event", "delivery_id", delivery, "account_id", account,
 		"status", result.StatusCode, "error_class", result.ErrorClass, "duration", result.Duration)
-	return &TestEvent{DeliveryID: delivery, URL: url, Body: body, Result: result}, nil
+	sent := &TestEvent{DeliveryID: delivery, URL: url, Body: body, Result: result}
+	content, err := json.Marshal(sent)
+	if err != nil {
+		return nil, fmt.Errorf("service: test event: %w", err)
+	}
+	return sent, s.DB.InsertTestEvent(ctx, delivery, account, content, now)
+}
+
+var errNoTestEvent = intake.Errorf(intake.CodeNotFound, "There is no such test event. Results are kept for one hour.")
+
+// TestEvent returns a test event that the account sent within
+// intake.TestEventRetention, or not_found.
+func (s *Service) TestEvent(ctx context.Context, account intake.AccountID, id intake.DeliveryID) (*TestEvent, error) {
+	content, err := s.DB.TestEvent(ctx, id, account, s.Clock.Now().Add(-intake.TestEventRetention))
+	if err != nil {
+		return nil, orCode(err, errNoTestEvent)
+	}
+	var sent TestEvent
+	if err := json.Unmarshal(content, &sent); err != nil {
+		return nil, fmt.Errorf("service: test event: %w", err)
+	}
+	return &sent, nil
 }
 
 // testURL is where a test event goes, if that is allowed (D38).

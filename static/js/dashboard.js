@@ -2,5 +2,6 @@
 import "htmx.org/dist/htmx.esm.min.js";
 import "./copy.js";
 import "./export.js";
+import "./once.js";
 import "./passkey.js";
 import "./unsaved.js";

@@ -25,6 +25,7 @@ type Page struct {
 	Shared   bool              // what it shows is the same in both modes
 	Announce string            // what was just done, shown and read out
 	Problems []views.ErrorItem // what is wrong with what was posted
+	Refresh  string            // where the browser goes by itself; "" for nowhere
 	Now      time.Time
 }
 
