@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
@@ -84,23 +85,29 @@ func (s *Server) openLink(c echo.Context) error {
 		return err
 	}
 	// A fresh cookie, without the mark of a signature: see copyAccess.
-	if err := s.grant(c, state.Session, time.Time{}); err != nil {
+	if err := s.grant(c, state.Session, pass{browser: rand.Text()}); err != nil {
 		return err
 	}
 	return c.Redirect(http.StatusSeeOther, formURL(id))
 }
 
-// grant sets the cookie that opens the session's form; signed is when this
-// browser signed, zero for not.
-func (s *Server) grant(c echo.Context, session *intake.Session, signed time.Time) error {
+// A pass is what a form's cookie holds, sealed, beside the session it opens.
+type pass struct {
+	browser string    // a secret that tells this browser from others with the link; "" before November 2026
+	signed  time.Time // when this browser signed, zero for not
+}
+
+// grant sets the cookie that opens the session's form.
+func (s *Server) grant(c echo.Context, session *intake.Session, p pass) error {
 	life := closedAccess
-	if session.Status.Open() || !signed.IsZero() {
+	if session.Status.Open() || !p.signed.IsZero() {
 		life = max(life, session.ExpiresAt.Sub(s.Clock.Now()))
 	}
 	cookie := sessions.NewSession(s.access.cookies, cookieName(formCookie, formURL(session.ID), !s.Development))
 	cookie.Values["session"] = session.ID.String()
-	if !signed.IsZero() {
-		cookie.Values["signed"] = signed.Unix()
+	cookie.Values["browser"] = p.browser
+	if !p.signed.IsZero() {
+		cookie.Values["signed"] = p.signed.Unix()
 	}
 	cookie.Options = &sessions.Options{
 		Path: formURL(session.ID), MaxAge: int(life / time.Second),
@@ -109,28 +116,30 @@ func (s *Server) grant(c echo.Context, session *intake.Session, signed time.Time
 	return cookie.Save(c.Request(), c.Response())
 }
 
-// granted returns when the request's browser signed the session's form, zero
-// for not, or errNoForm if the browser hasn't opened the form by its link.
-func (s *Server) granted(c echo.Context, id intake.SessionID) (signed time.Time, err error) {
+// granted returns the pass of the request's browser, or errNoForm if the browser
+// hasn't opened the form by its link.
+func (s *Server) granted(c echo.Context, id intake.SessionID) (pass, error) {
 	for _, name := range s.formCookieNames(formCookie) {
 		cookie, err := s.access.cookies.New(c.Request(), name)
 		if err != nil || cookie.Values["session"] != id.String() {
 			continue
 		}
+		var p pass
+		p.browser, _ = cookie.Values["browser"].(string)
 		if unix, ok := cookie.Values["signed"].(int64); ok {
-			signed = time.Unix(unix, 0).UTC()
+			p.signed = time.Unix(unix, 0).UTC()
 		}
-		return signed, nil
+		return p, nil
 	}
-	return time.Time{}, errNoForm
+	return pass{}, errNoForm
 }
 
 // A visit is a request by someone who holds the session's link.
 type visit struct {
 	*service.FormState
-	signed   time.Time // when this browser signed, zero for not
-	announce string    // what was just done
-	focus    string    // id of the element that takes the focus after it, "" for the title
+	pass
+	announce string // what was just done
+	focus    string // id of the element that takes the focus after it, "" for the title
 }
 
 // visit reads the cookie and the form. A GET or POST by a person opens the
@@ -140,12 +149,12 @@ func (s *Server) visit(c echo.Context) (*visit, error) {
 	if err != nil {
 		return nil, errNoForm
 	}
-	signed, err := s.granted(c, id)
+	granted, err := s.granted(c, id)
 	if err != nil {
 		return nil, err
 	}
 	ctx := c.Request().Context()
-	v := &visit{signed: signed}
+	v := &visit{pass: granted}
 	if v.FormState, err = s.Service.Form(ctx, id); err != nil {
 		return nil, err
 	}

@@ -240,6 +240,44 @@ func TestCopyForTheBrowserThatSigned(t *testing.T) {
 	hides(t, page, c.path("pdf"))
 }
 
+// TestOnlyTheBrowserThatSignedSubmitsTwice: right after the signature, a second
+// browser with the link posts the declaration, as does the one that signed and
+// never saw the answer.
+func TestOnlyTheBrowserThatSignedSubmitsTwice(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	c := b.newCustomer()
+	c.answerAll()
+	open := func() *customer {
+		other := &customer{bench: b, id: c.id, cookies: map[string]string{}}
+		other.redirects(other.send(httptest.NewRequest(http.MethodGet, b.link(c.id), nil)))
+		return other
+	}
+	early, doubled := open(), c.again()
+	c.redirects(c.sign())
+	b.storePDF(c.id, []byte("%PDF-1.7 copy"))
+	late := open()
+	for who, other := range map[string]*customer{"a browser with the link": early, "a browser that opens the link now": late} {
+		page := other.page(other.sign(), http.StatusOK)
+		shows(t, page, "Your statement has been sent")
+		hides(t, page, "Save it before", c.path("pdf"))
+		if got := other.get("pdf"); got.Code != http.StatusNotFound {
+			t.Errorf("%s downloaded the PDF: %d", who, got.Code)
+		}
+	}
+	b.clock.advance(59 * time.Second)
+	lateClick := doubled.again()
+	shows(t, doubled.page(doubled.sign(), http.StatusOK), "Save it before you close this page", c.path("pdf"))
+	if got := doubled.get("pdf"); got.Code != http.StatusOK || got.Body.String() != "%PDF-1.7 copy" {
+		t.Errorf("the browser that signed gets %d %q, want its copy", got.Code, got.Body)
+	}
+	b.clock.advance(time.Second)
+	hides(t, lateClick.page(lateClick.sign(), http.StatusOK), c.path("pdf"))
+	if got := c.story(); count(got, "completed") != 1 {
+		t.Errorf("events = %q, want one completion", got)
+	}
+}
+
 func TestOtherSitesCantPost(t *testing.T) {
 	t.Parallel()
 	c := newBench(t).newCustomer()

@@ -66,7 +66,7 @@ func (s *Server) sign(c echo.Context, v *visit) error {
 // under its lock: another tab may have changed a section since.
 func (s *Server) submit(c echo.Context, v *visit) error {
 	ctx := c.Request().Context()
-	err := s.Service.Submit(ctx, v.Session.ID, v.Statement.Declaration)
+	err := s.Service.Submit(ctx, v.Session.ID, v.Statement.Declaration, v.browser)
 	if problems(err) != nil {
 		if err := v.reload(ctx, s.Service); err != nil {
 			return err
@@ -79,7 +79,8 @@ func (s *Server) submit(c echo.Context, v *visit) error {
 	if err != nil {
 		return err
 	}
-	if err := s.grant(c, v.Session, s.Clock.Now()); err != nil {
+	v.signed = s.Clock.Now()
+	if err := s.grant(c, v.Session, v.pass); err != nil {
 		return err
 	}
 	return c.Redirect(http.StatusSeeOther, formURL(v.Session.ID))

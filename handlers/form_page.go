@@ -67,9 +67,11 @@ func (s *Server) showClosed(c echo.Context, v *visit) error {
 	case intake.Cancelled:
 		return render(c, http.StatusGone, views.Status(views.StatusPage{Page: p, Kind: views.StatusCancelled}))
 	}
-	if s.submittedTwice(c, v) {
+	if twice, err := s.submittedTwice(c, v); err != nil {
+		return err
+	} else if twice {
 		v.signed = s.Clock.Now()
-		if err := s.grant(c, v.Session, v.signed); err != nil {
+		if err := s.grant(c, v.Session, v.pass); err != nil {
 			return err
 		}
 	}
@@ -79,11 +81,14 @@ func (s *Server) showClosed(c echo.Context, v *visit) error {
 	return render(c, http.StatusOK, views.Status(views.StatusPage{Page: p, Kind: views.StatusCompleted, When: *v.Session.CompletedAt}))
 }
 
-// submittedTwice reports a second submit right after the one that counted: a
-// double click, whose first answer the browser has thrown away.
-func (s *Server) submittedTwice(c echo.Context, v *visit) bool {
-	return c.Request().Method == http.MethodPost && sectionOf(c) == statement.DeclarationSection &&
-		s.Clock.Now().Sub(*v.Session.CompletedAt) < doubleClick
+// submittedTwice reports a second submit by the browser that signed, right after
+// the one that counted: a double click, whose first answer the browser has
+// thrown away. Another browser with the link gets no PDF (D17).
+func (s *Server) submittedTwice(c echo.Context, v *visit) (bool, error) {
+	if c.Request().Method != http.MethodPost || sectionOf(c) != statement.DeclarationSection || v.browser == "" {
+		return false, nil
+	}
+	return s.Service.SignedBy(c.Request().Context(), v.Session, v.browser, s.Clock.Now().Add(-doubleClick))
 }
 
 // mayCopy reports whether this browser signed within copyAccess, and the PDF

@@ -211,7 +211,7 @@ func (b *bench) complete(id intake.SessionID) {
 			b.fill(id, name)
 		}
 	}
-	b.ok(b.service.Submit(b.Context(), id, statementtest.Full().Declaration))
+	b.ok(b.service.Submit(b.Context(), id, statementtest.Full().Declaration, ""))
 }
 
 // upload adds a small PDF to an open session and returns its bytes.

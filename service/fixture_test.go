@@ -140,7 +140,7 @@ func (b *bench) filled() *intake.Session {
 }
 
 func (b *bench) submit(id intake.SessionID) error {
-	return b.Submit(b.ctx, id, statement.Declaration{Accepted: true, FullName: "Jo Customer"})
+	return b.Submit(b.ctx, id, statement.Declaration{Accepted: true, FullName: "Jo Customer"}, "")
 }
 
 func (b *bench) submitted() *intake.Session {

@@ -2,6 +2,8 @@ package service
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"net/url"
@@ -249,8 +251,9 @@ func (s *Service) sectionCompleted(ctx context.Context, tx *db.Tx, session *inta
 // declaration and the session, sends both events and asks for the PDF (D16).
 // The declaration's section is validated by the caller. Errors:
 // validation_error naming the sections that are unfinished, and those of a
-// session that isn't open.
-func (s *Service) Submit(ctx context.Context, id intake.SessionID, signed statement.Declaration) error {
+// session that isn't open. It keeps which browser signed, for SignedBy; "" if
+// that isn't known.
+func (s *Service) Submit(ctx context.Context, id intake.SessionID, signed statement.Declaration, browser string) error {
 	return s.change(ctx, id, func(tx *db.Tx, session *intake.Session, now time.Time) error {
 		stored, err := tx.Sections(ctx, id)
 		if err != nil {
@@ -268,8 +271,33 @@ func (s *Service) Submit(ctx context.Context, id intake.SessionID, signed statem
 		if _, err := s.Vault.SaveSection(ctx, tx, id, statement.DeclarationSection, answers, now); err != nil {
 			return err
 		}
-		return s.complete(ctx, tx, session, now)
+		if err := s.complete(ctx, tx, session, now); err != nil || browser == "" {
+			return err
+		}
+		return s.remember(ctx, tx, signature(session, browser), Answer{})
 	})
+}
+
+// signature is the signing of a session by one browser, kept as a request with
+// an Idempotency-Key is: the browser's own secret is the key.
+func signature(session *intake.Session, browser string) IdempotentRequest {
+	sum := sha256.Sum256([]byte(browser))
+	return IdempotentRequest{
+		Scope: session.Scope(), Path: "/f/" + session.ID.String() + "/" + statement.DeclarationSection, Key: hex.EncodeToString(sum[:]),
+	}
+}
+
+// SignedBy reports whether that browser signed the session after the given time,
+// at most a day ago.
+func (s *Service) SignedBy(ctx context.Context, session *intake.Session, browser string, since time.Time) (bool, error) {
+	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
+		_, err := tx.StoredResponse(ctx, signature(session, browser).storageKey(), since)
+		return err
+	})
+	if errors.Is(err, db.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // CustomerPDF returns a completed session's PDF for the customer who holds its
