@@ -126,7 +126,7 @@ INSERT INTO session (id, account_id, livemode, status, form_type, customer_email
  RETURNING expires_at;
 COMMIT;
 `, account.UUID),
-		"GET /v1/sessions/:id": lookUp + fmt.Sprintf(`SELECT id, account_id, livemode, status, form_type, customer_email, customer_name, reference_id, webhook_url, metadata, sections_completed, created_at, expires_at, accessed_at, completed_at, cancelled_at, last_activity_at, pdf_ready_at, erased_at, data_erased_at, created_by_kind, created_by
+		"GET /v1/sessions/:id": lookUp + fmt.Sprintf(`SELECT id, account_id, livemode, status, form_type, customer_email, customer_name, reference_id, webhook_url, metadata, sections_completed, created_at, expires_at, accessed_at, completed_at, cancelled_at, last_activity_at, pdf_ready_at, erased_at, data_erased_at, customer_erased_at, created_by_kind, created_by
  FROM session WHERE id = '%s' AND account_id = '%s' AND livemode = false;
 `, id.UUID, account.UUID),
 	}

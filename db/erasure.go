@@ -28,7 +28,8 @@ func (tx *Tx) LockSession(ctx context.Context, scope intake.Scope, id intake.Ses
 func (tx *Tx) EraseSession(ctx context.Context, session *intake.Session, e *intake.Erasure) ([]intake.DocumentID, error) {
 	_, err := tx.ExecContext(ctx, `
 		UPDATE session SET status = $3, cancelled_at = $4, customer_email = $5, customer_name = NULL, reference_id = NULL,
-			webhook_url = NULL, metadata = '{}', data_erased_at = $2, erased_at = coalesce(erased_at, $2)
+			webhook_url = NULL, metadata = '{}', customer_erased_at = $2,
+			data_erased_at = coalesce(data_erased_at, $2), erased_at = coalesce(erased_at, $2)
 		WHERE id = $1`, session.ID, e.At, session.Status, session.CancelledAt, intake.ErasedEmail)
 	if err != nil {
 		return nil, wrap(err, "erase session")

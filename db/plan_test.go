@@ -72,7 +72,9 @@ func fill(s *store) {
 			scope.AccountID, n, start, manyOverdue)
 		s.ok(err)
 	}
-	_, err := s.ExecContext(s.ctx, "ANALYZE")
+	_, err := s.ExecContext(s.ctx, "UPDATE account SET answer_days = 90")
+	s.ok(err)
+	_, err = s.ExecContext(s.ctx, "ANALYZE")
 	s.ok(err)
 	s.touched() // now, or what this connection has counted comes in amid a measurement
 }
@@ -132,7 +134,29 @@ func requests(s *store) map[string]func() error {
 		"retention": func() error {
 			return s.InTx(s.ctx, func(tx *db.Tx) error { _, err := tx.RetireSessions(s.ctx, start, 20); return err })
 		},
-		"what retention would delete": func() error { _, err := s.CountRetained(s.ctx, s.scope.AccountID, start, 1_000); return err },
+		"what retention would delete": func() error {
+			_, err := s.CountRetained(s.ctx, s.scope.AccountID, intake.FileRetention, start, 1_000)
+			return err
+		},
+		"retention of what wasn't submitted": func() error {
+			return s.InTx(s.ctx, func(tx *db.Tx) error {
+				_, err := tx.RetireData(s.ctx, intake.UnsubmittedRetention, start.AddDate(0, 3, 0), 20)
+				return err
+			})
+		},
+		"retention of answers": func() error {
+			return s.InTx(s.ctx, func(tx *db.Tx) error { _, err := tx.RetireData(s.ctx, intake.AnswerRetention, start, 20); return err })
+		},
+		"retention of nothing": func() error {
+			return s.InTx(s.ctx, func(tx *db.Tx) error {
+				_, err := tx.RetireData(s.ctx, intake.AnswerRetention, start.AddDate(-3, 0, 0), 20)
+				return err
+			})
+		},
+		"what retention would erase": func() error {
+			_, err := s.CountRetained(s.ctx, s.scope.AccountID, intake.UnsubmittedRetention, start.AddDate(0, 3, 0), 1_000)
+			return err
+		},
 		"reconciliation of completed": func() error {
 			_, err := s.FinishedSessions(s.ctx, intake.Completed, db.FinishedSession{FinishedAt: after}, start, 200)
 			return err

@@ -177,10 +177,14 @@ CREATE TABLE public.account (
     logo_width smallint,
     logo_height smallint,
     form_languages text[] DEFAULT '{}'::text[] NOT NULL,
+    unsubmitted_days smallint DEFAULT 30 NOT NULL,
+    answer_days smallint DEFAULT 0 NOT NULL,
+    CONSTRAINT account_answer_days_check CHECK (((answer_days = 0) OR ((answer_days >= 90) AND (answer_days <= 2557)))),
     CONSTRAINT account_brand_colour_check CHECK ((brand_colour ~ '^[0-9a-f]{6}$'::text)),
     CONSTRAINT account_default_expires_in_days_check CHECK (((default_expires_in_days >= 1) AND (default_expires_in_days <= 90))),
     CONSTRAINT account_logo_check CHECK ((num_nulls(logo, logo_name, logo_width, logo_height) = ANY (ARRAY[0, 4]))),
-    CONSTRAINT account_retention_days_check CHECK (((retention_days >= 1) AND (retention_days <= 90)))
+    CONSTRAINT account_retention_days_check CHECK (((retention_days >= 1) AND (retention_days <= 90))),
+    CONSTRAINT account_unsubmitted_days_check CHECK (((unsubmitted_days >= 1) AND (unsubmitted_days <= 90)))
 );
 
 CREATE TABLE public.api_key (
@@ -536,6 +540,7 @@ CREATE TABLE public.session (
     created_by text,
     data_erased_at timestamp with time zone,
     uploaded_bytes bigint DEFAULT 0 NOT NULL,
+    customer_erased_at timestamp with time zone,
     CONSTRAINT session_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'in_progress'::text, 'completed'::text, 'expired'::text, 'cancelled'::text])))
 );
 
@@ -918,6 +923,8 @@ CREATE INDEX redelivery_created_idx ON public.redelivery USING btree (created_at
 
 CREATE INDEX redelivery_running_idx ON public.redelivery USING btree (paced_until) WHERE (state = 'running'::text);
 
+CREATE INDEX session_answers_idx ON public.session USING btree (account_id, completed_at) WHERE ((status = 'completed'::text) AND (data_erased_at IS NULL));
+
 CREATE INDEX session_count_unfolded_idx ON public.session_count USING btree (day) WHERE (shard <> 0);
 
 CREATE INDEX session_email_idx ON public.session USING btree (account_id, livemode, lower(customer_email), created_at DESC, id DESC, status COLLATE "C");
@@ -939,6 +946,8 @@ CREATE INDEX session_reference_idx ON public.session USING btree (account_id, li
 CREATE INDEX session_retention_idx ON public.session USING btree (completed_at) WHERE ((status = 'completed'::text) AND (erased_at IS NULL));
 
 CREATE INDEX session_status_idx ON public.session USING btree (account_id, livemode, status, created_at DESC, id DESC);
+
+CREATE INDEX session_unsubmitted_idx ON public.session USING btree (account_id, COALESCE(cancelled_at, expires_at)) WHERE ((status = ANY (ARRAY['expired'::text, 'cancelled'::text])) AND (data_erased_at IS NULL));
 
 CREATE INDEX session_without_pdf_idx ON public.session USING btree (completed_at) WHERE ((status = 'completed'::text) AND (pdf_ready_at IS NULL) AND (erased_at IS NULL));
 

@@ -9,7 +9,7 @@ import (
 
 const sessionColumns = `id, account_id, livemode, status, form_type, customer_email, customer_name, reference_id,
 	webhook_url, metadata, sections_completed, created_at, expires_at, accessed_at, completed_at, cancelled_at,
-	last_activity_at, pdf_ready_at, erased_at, data_erased_at, created_by_kind, created_by`
+	last_activity_at, pdf_ready_at, erased_at, data_erased_at, customer_erased_at, created_by_kind, created_by`
 
 // InsertSession stores a new session.
 func (tx *Tx) InsertSession(ctx context.Context, s *intake.Session) error {
@@ -160,48 +160,4 @@ func (tx *Tx) ExpireSessions(ctx context.Context, now time.Time, limit int) ([]i
 		RETURNING `+sessionColumns,
 		now, limit)
 	return out, wrap(err, "expire sessions")
-}
-
-// RetireSessions marks up to limit sessions whose account's retention is over
-// as erased and deletes their PDFs and documents; the documents' blobs become
-// garbage. It returns how many sessions it erased.
-func (tx *Tx) RetireSessions(ctx context.Context, now time.Time, limit int) (int, error) {
-	var n int
-	err := tx.GetContext(ctx, &n, `
-		WITH due AS MATERIALIZED (
-			SELECT s.id AS due_id FROM account a CROSS JOIN LATERAL (
-				SELECT id FROM session
-				WHERE account_id = a.id AND status = 'completed' AND erased_at IS NULL
-					AND completed_at <= $1::timestamptz - make_interval(hours => 24 * a.retention_days)
-				ORDER BY completed_at
-				LIMIT $2
-				FOR UPDATE SKIP LOCKED) s
-			LIMIT $2
-		), retired AS (
-			UPDATE session SET erased_at = $1
-			FROM due WHERE id = due_id
-			RETURNING id
-		), pdfs AS (
-			DELETE FROM statement_pdf WHERE session_id IN (SELECT id FROM retired)
-		), documents AS (
-			DELETE FROM document WHERE session_id IN (SELECT id FROM retired) RETURNING id
-		), garbage AS (
-			INSERT INTO blob_garbage (document_id, created_at) SELECT id, $1 FROM documents
-		)
-		SELECT count(*) FROM retired`,
-		now, limit)
-	return n, wrap(err, "retire sessions")
-}
-
-// CountRetained counts an account's sessions of both modes that completed then
-// or before and still have their PDF and documents, at most limit of them.
-func (d *DB) CountRetained(ctx context.Context, account intake.AccountID, completedBy time.Time, limit int) (n int, err error) {
-	err = d.GetContext(ctx, &n, `
-		SELECT count(*) FROM (
-			SELECT 1 FROM session
-			WHERE account_id = $1 AND status = 'completed' AND erased_at IS NULL AND completed_at <= $2
-			ORDER BY completed_at
-			LIMIT $3) kept`,
-		account, completedBy, limit)
-	return n, wrap(err, "count retained sessions")
 }

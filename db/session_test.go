@@ -227,7 +227,7 @@ func TestRetentionOfTheAccount(t *testing.T) {
 	day := start.Add(24 * time.Hour)
 	young := s.completed(brief, day, day, day)
 	for _, limit := range []int{2, 10} {
-		if n, err := s.CountRetained(s.ctx, brief.AccountID, start, limit); err != nil || n != min(3, limit) {
+		if n, err := s.CountRetained(s.ctx, brief.AccountID, intake.FileRetention, start, limit); err != nil || n != min(3, limit) {
 			t.Errorf("counted %d, %v; want %d", n, err, min(3, limit))
 		}
 	}
@@ -249,7 +249,7 @@ func TestRetentionOfTheAccount(t *testing.T) {
 		return nil
 	})
 	retire(day, 10, 0)
-	if n, err := s.CountRetained(s.ctx, brief.AccountID, day, 10); err != nil || n != 1 {
+	if n, err := s.CountRetained(s.ctx, brief.AccountID, intake.FileRetention, day, 10); err != nil || n != 1 {
 		t.Errorf("%d are left, %v; want the younger one", n, err)
 	}
 	if got, err := s.SessionByID(s.ctx, young.ID); err != nil || got.ErasedAt != nil {

@@ -29,6 +29,7 @@ var meanings = map[intake.Code]string{
 	intake.CodeSessionNotCompleted:   "The session isn't completed.",
 	intake.CodePDFNotReady:           "The PDF is still being made: try again after Retry-After seconds.",
 	intake.CodeDataErased:            "The customer's data were erased on request.",
+	intake.CodeDataExpired:           "The answers were deleted because the time for which the account keeps them is over.",
 	intake.CodePDFExpired:            "The PDF was deleted 90 days after completion, or after the fewer that the account has set.",
 	intake.CodeDocumentNotFound:      "The session has no such document, or its retention is over.",
 	intake.CodeInvalidFormType:       "form_type must be financial_statement.",
@@ -84,8 +85,8 @@ func cancelSessionDoc() operationDoc {
 func sessionDataDoc() operationDoc {
 	return operationDoc{
 		id: "getSessionData", tag: "Form data", summary: "Get the data",
-		description: "The answers of a completed session.",
-		errors:      []intake.Code{intake.CodeSessionNotFound, intake.CodeSessionNotCompleted, intake.CodeDataErased},
+		description: "The answers of a completed session. They are kept until they are erased on request, or for as long as the account has set.",
+		errors:      []intake.Code{intake.CodeSessionNotFound, intake.CodeSessionNotCompleted, intake.CodeDataErased, intake.CodeDataExpired},
 	}
 }
 

@@ -63,7 +63,7 @@ type session struct {
 	sessionFields
 	SessionURL   *string         `json:"session_url" format:"uri" doc:"The link that opens the form. Null for a key without data:read once the customer has opened it."`
 	CancelledAt  *form.Timestamp `json:"cancelled_at" doc:"When it was cancelled, UTC; null unless it was."`
-	DataErasedAt *form.Timestamp `json:"data_erased_at" doc:"When the customer's data were erased on request, UTC; null unless they were. What says something about the customer is null or empty then, and customer_email is erased@customer.invalid."`
+	DataErasedAt *form.Timestamp `json:"data_erased_at" doc:"When answers, drafts and documents were erased, UTC; null if they are kept. It happens on request, some days after a session expired or was cancelled, or when the account's retention of answers is over. After a request, what says something about the customer is null or empty, too, and customer_email is erased@customer.invalid."`
 	Progress     progress        `json:"progress" doc:"How far the customer has come."`
 }
 

@@ -26,7 +26,7 @@ func (s *Server) erasePage(c echo.Context, v *staffVisit, id intake.SessionID, c
 	if err != nil {
 		return err
 	}
-	if same[0].DataErasedAt != nil {
+	if same[0].CustomerErasedAt != nil {
 		return c.Redirect(http.StatusSeeOther, dashboard.URL(v.Scope.Livemode, "sessions/"+id.String()))
 	}
 	page := dashboard.ErasePage{Page: s.staffPageOf(v, "Delete a customer’s data"), Sessions: same, Chosen: chosen, Confirm: c.FormValue("confirm")}

@@ -90,10 +90,10 @@ func (s *Server) sessionPage(c echo.Context, v *staffVisit, id intake.SessionID,
 	page := dashboard.SessionPage{
 		Page: s.staffPageOf(v, "Session"), Session: trail.Session, Deliveries: trail.Deliveries, Documents: len(trail.Documents),
 		Events:      make(map[intake.EventID]string),
-		MayDownload: v.Session.May(intake.DownloadData), Retained: trail.Retained, Days: c.FormValue("days"),
+		MayDownload: v.Session.May(intake.DownloadData), Retained: trail.Retained, DataUntil: trail.DataUntil, DataGone: trail.DataGone, Days: c.FormValue("days"),
 	}
 	page.Problems = errorItems(wrong)
-	if trail.Session.DataErasedAt != nil {
+	if trail.Session.CustomerErasedAt != nil {
 		if page.Receipt, err = s.Service.Erasure(c.Request().Context(), v.Scope, id); err != nil {
 			return err
 		}

@@ -32,7 +32,12 @@ func (s *Server) settingsPage(c echo.Context, v *staffVisit, wrong form.Errors, 
 	page := dashboard.SettingsPage{
 		Page: s.staffPageOf(v, "Settings"), Name: account.Name, HelpEmail: text(account.HelpEmail), HelpPhone: text(account.HelpPhone),
 		Logo: views.Logo(account), LogoOf: account.Name, Languages: account.FormLanguages,
-		DefaultExpiry: strconv.Itoa(account.DefaultExpiresInDays), Retention: strconv.Itoa(account.RetentionDays),
+		DefaultExpiry: strconv.Itoa(account.DefaultExpiresInDays), Retention: map[intake.RetentionKind]string{},
+	}
+	for _, kind := range intake.RetentionKinds {
+		if days := *kind.DaysOf(account); days > 0 {
+			page.Retention[kind] = strconv.Itoa(days)
+		}
 	}
 	if account.BrandColour != nil {
 		page.BrandColour = "#" + *account.BrandColour
@@ -95,32 +100,53 @@ func (s *Server) changeDefaultExpiry(c echo.Context, v *staffVisit) error {
 	return s.changedSettings(c, v, err, "expiry_saved", func(p *dashboard.SettingsPage) { p.DefaultExpiry = typed })
 }
 
+// typedRetention is which retention a form is about and what was typed: the
+// form has a field of the kind's name. Days of nothing are 0, which only a kind
+// that needs none takes.
+func typedRetention(values url.Values) (kind intake.RetentionKind, typed string, wanted int) {
+	kind = intake.FileRetention
+	for _, one := range intake.RetentionKinds {
+		if values.Has(string(one)) {
+			kind = one
+		}
+	}
+	typed = values.Get(string(kind))
+	if strings.TrimSpace(typed) == "" {
+		return kind, typed, 0
+	}
+	return kind, typed, days(typed)
+}
+
 // reviewRetention says what another retention would delete.
 func (s *Server) reviewRetention(c echo.Context, v *staffVisit) error {
-	typed := c.QueryParam("retention_days")
-	change, err := s.Service.PreviewRetention(c.Request().Context(), v.Scope.AccountID, days(typed))
+	kind, typed, wanted := typedRetention(c.QueryParams())
+	change, err := s.Service.PreviewRetention(c.Request().Context(), v.Scope.AccountID, kind, wanted)
 	if wrong := problems(err); wrong != nil {
-		return s.settingsPage(c, v, wrong, func(p *dashboard.SettingsPage) { p.Retention = typed })
+		return s.settingsPage(c, v, wrong, func(p *dashboard.SettingsPage) { p.Retention[kind] = typed })
 	}
 	if err != nil {
 		return err
 	}
 	return render(c, http.StatusOK, dashboard.Retention(dashboard.RetentionPage{
-		Page: s.staffPageOf(v, "Keep files for "+dashboard.Days(change.To)), From: change.From, To: change.To, Completed: change.Completed,
+		Page: s.staffPageOf(v, dashboard.RetentionTitle(kind, change.To)), Kind: kind, From: change.From, To: change.To, EndedBy: change.EndedBy,
 		Sessions: change.Sessions, OrMore: change.Sessions == service.CountMost,
 	}))
 }
 
-// changeRetention does what reviewRetention said. Where somebody else was
-// faster it says it anew: what is deleted has changed with it.
+// changeRetention does what reviewRetention said. If somebody else was faster,
+// it shows the review again: what is deleted has changed with it.
 func (s *Server) changeRetention(c echo.Context, v *staffVisit) error {
-	typed := c.FormValue("retention_days")
-	changed, err := s.Service.ChangeRetention(c.Request().Context(), v.Scope.AccountID, v.actor, days(c.FormValue("from_days")), days(typed))
+	values, err := formValues(c)
+	if err != nil {
+		return err
+	}
+	kind, typed, wanted := typedRetention(values)
+	changed, err := s.Service.ChangeRetention(c.Request().Context(), v.Scope.AccountID, v.actor, kind, days(values.Get("from_days")), wanted)
 	if err == nil && !changed {
 		s.leaveStaffNotice(c, "retention_moved_on")
-		return c.Redirect(http.StatusSeeOther, dashboard.URL(v.Scope.Livemode, "settings/retention?retention_days="+url.QueryEscape(typed)))
+		return c.Redirect(http.StatusSeeOther, dashboard.RetentionURL(v.Scope.Livemode, kind, typed))
 	}
-	return s.changedSettings(c, v, err, "retention_saved", func(p *dashboard.SettingsPage) { p.Retention = typed })
+	return s.changedSettings(c, v, err, "retention_saved", func(p *dashboard.SettingsPage) { p.Retention[kind] = typed })
 }
 
 // logoPath is where a logo is sent to: the one page of the dashboard that takes

@@ -28,6 +28,7 @@ var statuses = map[intake.Code]int{
 	intake.CodePDFNotReady:           http.StatusAccepted,
 	intake.CodePDFExpired:            http.StatusNotFound,
 	intake.CodeDataErased:            http.StatusNotFound,
+	intake.CodeDataExpired:           http.StatusNotFound,
 	intake.CodeDocumentNotFound:      http.StatusNotFound,
 	intake.CodeInvalidFormType:       http.StatusUnprocessableEntity,
 	intake.CodeInvalidEmail:          http.StatusUnprocessableEntity,

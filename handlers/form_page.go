@@ -58,7 +58,7 @@ func lostRace(err error) bool {
 func (s *Server) showClosed(c echo.Context, v *visit) error {
 	p := s.page(v)
 	p.HomeURL, p.Languages = "", v.Account.Languages()
-	if erased := v.Session.DataErasedAt; erased != nil {
+	if erased := v.Session.CustomerErasedAt; erased != nil {
 		return render(c, http.StatusGone, views.Status(views.StatusPage{Page: p, Kind: views.StatusErased, When: *erased}))
 	}
 	switch v.Session.Status {

@@ -13,7 +13,9 @@ type Account struct {
 	CreatedAt    time.Time `db:"created_at"`
 
 	DefaultExpiresInDays int     `db:"default_expires_in_days"` // of a session that asks for none, 1 to 90
-	RetentionDays        int     `db:"retention_days"`          // 1 to MaxRetentionDays
+	RetentionDays        int     `db:"retention_days"`          // FileRetention
+	UnsubmittedDays      int     `db:"unsubmitted_days"`        // UnsubmittedRetention
+	AnswerDays           int     `db:"answer_days"`             // AnswerRetention; 0: until they are erased
 	LogoName             *string `db:"logo_name"`               // Logo.Name; nil for none
 	LogoWidth            *int    `db:"logo_width"`              // pixels
 	LogoHeight           *int    `db:"logo_height"`             // pixels

@@ -22,6 +22,7 @@ const (
 	CodePDFExpired            Code = "pdf_expired"
 	CodeDocumentNotFound      Code = "document_not_found"
 	CodeDataErased            Code = "data_erased"
+	CodeDataExpired           Code = "data_expired"
 	CodeInvalidFormType       Code = "invalid_form_type"
 	CodeInvalidEmail          Code = "invalid_email"
 	CodeValidation            Code = "validation_error"

@@ -45,10 +45,11 @@ type Session struct {
 	CancelledAt       *time.Time `db:"cancelled_at"`
 	LastActivityAt    *time.Time `db:"last_activity_at"`
 	PDFReadyAt        *time.Time `db:"pdf_ready_at"`
-	ErasedAt          *time.Time `db:"erased_at"`       // when retention deleted PDF and documents
-	DataErasedAt      *time.Time `db:"data_erased_at"`  // when the customer's data was erased on request
-	CreatedByKind     *ActorKind `db:"created_by_kind"` // nil where it wasn't noted
-	CreatedBy         *string    `db:"created_by"`      // as the actor was called then
+	ErasedAt          *time.Time `db:"erased_at"`          // when retention deleted PDF and documents
+	DataErasedAt      *time.Time `db:"data_erased_at"`     // when what was entered was erased, by retention or on request
+	CustomerErasedAt  *time.Time `db:"customer_erased_at"` // when who the customer is was erased, on request
+	CreatedByKind     *ActorKind `db:"created_by_kind"`    // nil where it wasn't noted
+	CreatedBy         *string    `db:"created_by"`         // as the actor was called then
 }
 
 // Scope returns the account and mode that own the session.
@@ -78,19 +79,6 @@ func (s *Session) Conflict(now time.Time) error {
 		return Errorf(CodeSessionExpired, "This session has expired.")
 	}
 	return nil
-}
-
-// MaxRetentionDays is how many times 24 hours a completed session's PDF and
-// documents are kept, unless its account wants fewer.
-const MaxRetentionDays = 90
-
-// Retention is MaxRetentionDays as a time.
-const Retention = MaxRetentionDays * 24 * time.Hour
-
-// Retained reports whether the PDF and documents are still to be had at now,
-// where they are kept for that long after completion.
-func (s *Session) Retained(now time.Time, kept time.Duration) bool {
-	return s.ErasedAt == nil && s.CompletedAt != nil && now.Before(s.CompletedAt.Add(kept))
 }
 
 // DurationMinutes is the time from the first opening to completion in whole

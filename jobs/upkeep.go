@@ -91,7 +91,7 @@ type retireWorker struct {
 // Timeout bounds one run.
 func (w *retireWorker) Timeout(*river.Job[retireArgs]) time.Duration { return upkeepTimeout }
 
-// Work deletes PDFs and documents when their account's retention is over,
+// Work deletes PDFs, documents and answers when their account's retention is over,
 // events with their deliveries after 90 days, blobs without a document,
 // idempotent answers after 24 hours, previous webhook secrets when their time is
 // over, what is left of staff who signed in, or asked to, and API requests after
@@ -106,6 +106,8 @@ func (w *retireWorker) Work(ctx context.Context, _ *river.Job[retireArgs]) error
 			})
 			return n, err
 		}),
+		w.retireData(ctx, intake.UnsubmittedRetention, now),
+		w.retireData(ctx, intake.AnswerRetention, now),
 		inBatches(ctx, func() (int, error) {
 			return w.db.DeleteEvents(ctx, now.Add(-intake.EventRetention), sweepBatch)
 		}),
@@ -127,6 +129,17 @@ func (w *retireWorker) Work(ctx context.Context, _ *river.Job[retireArgs]) error
 		}),
 		w.deleteRequests(ctx, now.Add(-intake.RequestRetention)),
 	)
+}
+
+// retireData erases what was entered if its retention is over.
+func (w *retireWorker) retireData(ctx context.Context, kind intake.RetentionKind, now time.Time) error {
+	return inBatches(ctx, func() (n int, err error) {
+		err = w.db.InTx(ctx, func(tx *db.Tx) error {
+			n, err = tx.RetireData(ctx, kind, now, sweepBatch)
+			return err
+		})
+		return n, err
+	})
 }
 
 // deleteRequests deletes what is older from the log of API requests, and the

@@ -183,6 +183,30 @@ func (b *bench) heldUntil(times ...time.Time) {
 	})
 }
 
+// TestUnsubmittedDataGoes: the worker erases what was entered in sessions that
+// ended without completion 30 days ago (D50).
+func TestUnsubmittedDataGoes(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	end := now().Add(-30 * 24 * time.Hour)
+	old, young := b.session("", end.Add(-time.Hour)), b.session("", end.Add(-time.Hour))
+	for session, expiry := range map[*intake.Session]time.Time{old: end, young: end.Add(time.Hour)} {
+		_, err := b.db.ExecContext(b.ctx, `UPDATE session SET status = 'expired', expires_at = $2 WHERE id = $1`, session.ID, expiry)
+		b.ok(err)
+		_, err = b.db.ExecContext(b.ctx, `INSERT INTO section (session_id, name, draft, updated_at) VALUES ($1, 'income', '\x01', now())`, session.ID)
+		b.ok(err)
+		b.ok(b.db.InsertSessionKey(b.ctx, session.ID, []byte{1}))
+	}
+	b.start()
+	b.eventually("the old draft to go", func() bool { return b.count(`SELECT count(*) FROM section WHERE session_id = $1`, old.ID) == 0 })
+	if keys := b.count(`SELECT count(*) FROM session_key WHERE session_id = $1`, old.ID); keys != 0 {
+		t.Errorf("%d data keys are left", keys)
+	}
+	if rows := b.count(`SELECT count(*) FROM section s JOIN session_key USING (session_id) WHERE session_id = $1`, young.ID); rows != 1 {
+		t.Errorf("%d rows of the younger session, want 1", rows)
+	}
+}
+
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

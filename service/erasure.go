@@ -25,7 +25,7 @@ func (s *Service) SameCustomer(ctx context.Context, scope intake.Scope, id intak
 	if err != nil {
 		return nil, err
 	}
-	if session.DataErasedAt != nil {
+	if session.CustomerErasedAt != nil {
 		return []intake.Session{*session}, nil
 	}
 	found, err := s.DB.SessionsBefore(ctx, scope, intake.SessionFilter{CustomerEmail: session.CustomerEmail}, nil, maxErased, s.Clock.Now())
@@ -81,7 +81,7 @@ func (s *Service) eraseSession(ctx context.Context, scope intake.Scope, id intak
 	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
 		documents = nil
 		session, err := tx.LockSession(ctx, scope, id)
-		if err != nil || session.DataErasedAt != nil {
+		if err != nil || session.CustomerErasedAt != nil {
 			return orCode(err, errSessionNotFound)
 		}
 		now := s.Clock.Now()

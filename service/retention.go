@@ -39,35 +39,50 @@ func daysError(field string, days, most int) error {
 
 // A RetentionChange is what another retention would do to an account.
 type RetentionChange struct {
-	From, To  int       // days after completion
-	Completed time.Time // what completed then or before is deleted
-	Sessions  int       // whose PDF and documents are deleted, in both modes; at most CountMost
+	Kind     intake.RetentionKind
+	From, To int       // days after a session's end; 0: until they are erased
+	EndedBy  time.Time // what ended then or before is deleted
+	Sessions int       // of which something is deleted, in both modes; at most CountMost
+}
+
+// retentionError is on the kind's field.
+func retentionError(kind intake.RetentionKind, days int) error {
+	if kind.Accepts(days) {
+		return nil
+	}
+	least, most := kind.Bounds()
+	message := fmt.Sprintf("Enter a number of days from %d to %d", least, most)
+	if kind.Accepts(0) {
+		message += ", or leave it empty"
+	}
+	return intake.FieldError(intake.CodeValidation, string(kind), message)
 }
 
 // PreviewRetention says what ChangeRetention would do now, and does nothing.
-// Error: validation_error on retention_days.
-func (s *Service) PreviewRetention(ctx context.Context, id intake.AccountID, days int) (*RetentionChange, error) {
-	if err := daysError("retention_days", days, intake.MaxRetentionDays); err != nil {
+// Error: validation_error on the kind.
+func (s *Service) PreviewRetention(ctx context.Context, id intake.AccountID, kind intake.RetentionKind, days int) (*RetentionChange, error) {
+	if err := retentionError(kind, days); err != nil {
 		return nil, err
 	}
 	account, err := s.Account(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	change := &RetentionChange{From: account.RetentionDays, To: days, Completed: s.Clock.Now().Add(-time.Duration(days) * 24 * time.Hour)}
-	if days < account.RetentionDays {
-		change.Sessions, err = s.DB.CountRetained(ctx, id, change.Completed, CountMost)
+	from := *kind.DaysOf(account)
+	change := &RetentionChange{Kind: kind, From: from, To: days, EndedBy: s.Clock.Now().Add(-time.Duration(days) * 24 * time.Hour)}
+	if days != 0 && (from == 0 || days < from) {
+		change.Sessions, err = s.DB.CountRetained(ctx, id, kind, change.EndedBy, CountMost)
 	}
 	return change, err
 }
 
-// ChangeRetention sets after how many times 24 hours the PDFs and documents of
-// completed sessions are deleted, 1 to 90, stored ones too: they can't be had
-// any more at once, and retention deletes them. It takes the number that it
-// was when someone agreed to that, and changes nothing and reports false where
-// it is another by now. Error: validation_error on retention_days.
-func (s *Service) ChangeRetention(ctx context.Context, id intake.AccountID, by intake.Actor, from, to int) (changed bool, err error) {
-	if err := daysError("retention_days", to, intake.MaxRetentionDays); err != nil {
+// ChangeRetention sets after how many times 24 hours something of sessions that
+// ended is deleted, of stored ones too: it can't be read from then on, and the
+// sweep deletes it. It takes the number that it was when someone agreed to that,
+// and changes nothing and reports false if it is another by now. Error:
+// validation_error on the kind.
+func (s *Service) ChangeRetention(ctx context.Context, id intake.AccountID, by intake.Actor, kind intake.RetentionKind, from, to int) (changed bool, err error) {
+	if err := retentionError(kind, to); err != nil {
 		return false, err
 	}
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
@@ -75,11 +90,12 @@ func (s *Service) ChangeRetention(ctx context.Context, id intake.AccountID, by i
 		if err != nil {
 			return orCode(err, errAccountNotFound)
 		}
-		if changed = account.RetentionDays == from; !changed || from == to {
+		days := kind.DaysOf(account)
+		if changed = *days == from; !changed || from == to {
 			return nil
 		}
-		account.RetentionDays = to
-		return s.updateAccount(ctx, tx, account, by, map[string]any{"retention_days": from}, map[string]any{"retention_days": to})
+		*days = to
+		return s.updateAccount(ctx, tx, account, by, map[string]any{string(kind): from}, map[string]any{string(kind): to})
 	})
 	return changed && err == nil, err
 }

@@ -85,6 +85,7 @@ var (
 	errSessionNotCompleted  = intake.Errorf(intake.CodeSessionNotCompleted, "The session is not completed, so there is no data or PDF yet.")
 	errPDFNotReady          = intake.Errorf(intake.CodePDFNotReady, "The PDF is still being generated. Try again in a few seconds.")
 	errPDFExpired           = intake.Errorf(intake.CodePDFExpired, "The PDF is not kept any more.")
+	errDataExpired          = intake.Errorf(intake.CodeDataExpired, "The answers were deleted: the time for which this account keeps them is over.")
 	errDataErased           = intake.Errorf(intake.CodeDataErased, "The customer's data were erased on request.")
 	errDocumentNotFound     = intake.Errorf(intake.CodeDocumentNotFound, "This session has no document with this id.")
 	errSubscriptionNotFound = intake.Errorf(intake.CodeSubscriptionNotFound, "This account has no active subscription.")

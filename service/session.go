@@ -110,20 +110,33 @@ type SubmittedData struct {
 	Statement *statement.Statement
 }
 
-// Data returns a completed session's answers, or session_not_completed, or
-// data_erased where they were erased on request.
+// Data returns a completed session's answers, or session_not_completed,
+// data_erased if they were erased on request, data_expired if their retention is
+// over.
 func (s *Service) Data(ctx context.Context, scope intake.Scope, id intake.SessionID, by intake.Actor) (*SubmittedData, error) {
 	// Before the session, so that they weren't erased when these were read if
 	// they aren't when that is.
 	answers, answersErr := s.Vault.Statement(ctx, s.DB, id)
 	session, err := s.completed(ctx, scope, id)
-	if err == nil && session.DataErasedAt != nil {
-		err = errDataErased
+	if err == nil {
+		err = s.dataGone(ctx, session)
 	}
 	if err = cmp.Or(err, answersErr); err != nil {
 		return nil, err
 	}
 	return &SubmittedData{session, answers}, s.noteRead(ctx, session, by, sessionDeed(intake.AuditDataRead, session))
+}
+
+// dataGone says why a session's answers aren't to be had, nil if they are.
+func (s *Service) dataGone(ctx context.Context, session *intake.Session) error {
+	if session.CustomerErasedAt != nil {
+		return errDataErased
+	}
+	account, err := s.DB.Account(ctx, session.AccountID)
+	if err == nil && session.DataGone(account, s.Clock.Now()) {
+		err = errDataExpired
+	}
+	return err
 }
 
 // noteRead tells the audit log that someone is given what a customer sent, and
@@ -165,10 +178,7 @@ func (s *Service) pdfOf(ctx context.Context, session *intake.Session) ([]byte, e
 // had, by its account's retention.
 func (s *Service) retained(ctx context.Context, session *intake.Session) (bool, error) {
 	account, err := s.DB.Account(ctx, session.AccountID)
-	if err != nil {
-		return false, err
-	}
-	return session.Retained(s.Clock.Now(), account.Retention()), nil
+	return err == nil && session.Retained(s.Clock.Now(), account.Retention()), err
 }
 
 // DocumentContent is a document being read; the caller closes it.

@@ -37,7 +37,7 @@ func (s *Service) SessionsBefore(ctx context.Context, scope intake.Scope, f inta
 	slice := &SessionSlice{Sessions: sessions[:min(limit, len(sessions))], Total: len(sessions), More: len(sessions) > limit}
 	if slice.More || before != nil {
 		slice.Total, err = s.DB.CountSessions(ctx, scope, f, now, CountMost)
-		slice.OrMore = slice.Total == CountMost && f.ByCustomer()
+		slice.OrMore = slice.Total == CountMost && !f.Counted()
 	}
 	return slice, err
 }
@@ -128,7 +128,9 @@ type SessionTrail struct {
 	Deliveries []intake.Delivery
 	Audit      []intake.AuditEntry // who read or changed it, the latest first
 	Documents  []db.Document
-	Retained   bool // PDF and documents are still to be had
+	Retained   bool       // PDF and documents are still to be had
+	DataUntil  *time.Time // when retention erases what was entered; nil: never, or not known yet
+	DataGone   bool       // what was entered is erased, or as good as that
 }
 
 // maxTrail is how many reads and changes of a session are shown.
@@ -142,9 +144,13 @@ func (s *Service) SessionTrail(ctx context.Context, scope intake.Scope, id intak
 		return nil, err
 	}
 	trail := &SessionTrail{Session: session}
-	if trail.Retained, err = s.retained(ctx, session); err != nil {
+	account, err := s.Account(ctx, scope.AccountID)
+	if err != nil {
 		return nil, err
 	}
+	now := s.Clock.Now()
+	trail.Retained = session.Retained(now, account.Retention())
+	trail.DataUntil, trail.DataGone = session.DataKeptUntil(account, now), session.DataGone(account, now)
 	// Deliveries first: the events they are of are then among the events.
 	if trail.Deliveries, err = s.DB.Deliveries(ctx, id); err != nil {
 		return nil, err
@@ -155,6 +161,8 @@ func (s *Service) SessionTrail(ctx context.Context, scope intake.Scope, id intak
 	if trail.Audit, err = s.DB.AuditOf(ctx, scope.AccountID, id.String(), maxTrail); err != nil {
 		return nil, err
 	}
-	trail.Documents, err = s.Vault.Documents(ctx, s.DB, id)
+	if !trail.DataGone {
+		trail.Documents, err = s.Vault.Documents(ctx, s.DB, id)
+	}
 	return trail, err
 }

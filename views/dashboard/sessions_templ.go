@@ -561,7 +561,7 @@ func statusTone(status intake.Status) views.Tone {
 }
 
 func customer(s *intake.Session) string {
-	if s.DataErasedAt != nil {
+	if s.CustomerErasedAt != nil {
 		return "Customer’s data deleted"
 	}
 	if s.CustomerName != nil {

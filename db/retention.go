@@ -1,0 +1,95 @@
+package db
+
+import (
+	"context"
+	"time"
+
+	"candor/intake"
+)
+
+// retained are the sessions whose account, a, still keeps something of a kind,
+// with the time from which its days count. Each has an index that begins so.
+var retained = map[intake.RetentionKind]struct{ sessions, end, days SQL }{
+	intake.FileRetention:        {"status = 'completed' AND erased_at IS NULL", "completed_at", "a.retention_days"},
+	intake.UnsubmittedRetention: {"status IN ('expired', 'cancelled') AND data_erased_at IS NULL", "coalesce(cancelled_at, expires_at)", "a.unsubmitted_days"},
+	intake.AnswerRetention:      {"status = 'completed' AND data_erased_at IS NULL", "completed_at", "nullif(a.answer_days, 0)"},
+}
+
+// due is a statement's part that finds and locks the sessions for which a
+// retention is over: of each account no more than the limit, by its own days.
+// The arguments are the time and the limit.
+func due(kind intake.RetentionKind) SQL {
+	of := retained[kind]
+	return `due AS MATERIALIZED (
+		SELECT s.id AS due_id FROM account a CROSS JOIN LATERAL (
+			SELECT id FROM session
+			WHERE account_id = a.id AND ` + of.sessions + `
+				AND ` + of.end + ` <= $1::timestamptz - make_interval(hours => 24 * ` + of.days + `)
+			ORDER BY ` + of.end + `
+			LIMIT $2
+			FOR UPDATE SKIP LOCKED) s
+		LIMIT $2)`
+}
+
+// deleteFiles are a statement's parts that delete PDFs and documents of the
+// sessions in retired. The documents' blobs become garbage.
+const deleteFiles SQL = `pdfs AS (
+		DELETE FROM statement_pdf WHERE session_id IN (SELECT id FROM retired)
+	), documents AS (
+		DELETE FROM document WHERE session_id IN (SELECT id FROM retired) RETURNING id
+	), garbage AS (
+		INSERT INTO blob_garbage (document_id, created_at) SELECT id, $1 FROM documents
+	)`
+
+// RetireSessions marks up to limit sessions whose account's retention is over
+// as erased and deletes their PDFs and documents; the documents' blobs become
+// garbage. It returns how many sessions it erased.
+func (tx *Tx) RetireSessions(ctx context.Context, now time.Time, limit int) (int, error) {
+	var n int
+	err := tx.GetContext(ctx, &n, `
+		WITH `+due(intake.FileRetention)+`, retired AS (
+			UPDATE session SET erased_at = $1
+			FROM due WHERE id = due_id
+			RETURNING id
+		), `+deleteFiles+`
+		SELECT count(*) FROM retired`,
+		now, limit)
+	return n, wrap(err, "retire sessions")
+}
+
+// RetireData erases what was entered in up to limit sessions for which the
+// retention of the kind is over: answers and drafts with their data key, PDFs
+// and documents, whose blobs become garbage. The sessions stay. It returns how
+// many they are.
+func (tx *Tx) RetireData(ctx context.Context, kind intake.RetentionKind, now time.Time, limit int) (int, error) {
+	var n int
+	err := tx.GetContext(ctx, &n, `
+		WITH `+due(kind)+`, retired AS (
+			UPDATE session SET data_erased_at = $1, erased_at = coalesce(erased_at, $1)
+			FROM due WHERE id = due_id
+			RETURNING id
+		), keys AS (
+			DELETE FROM session_key WHERE session_id IN (SELECT id FROM retired)
+		), unsealed AS (
+			DELETE FROM unsealed_session WHERE session_id IN (SELECT id FROM retired)
+		), sections AS (
+			DELETE FROM section WHERE session_id IN (SELECT id FROM retired)
+		), `+deleteFiles+`
+		SELECT count(*) FROM retired`,
+		now, limit)
+	return n, wrap(err, "retire data")
+}
+
+// CountRetained counts an account's sessions of both modes that ended then or
+// before and of which something of the kind is still kept, at most limit.
+func (d *DB) CountRetained(ctx context.Context, account intake.AccountID, kind intake.RetentionKind, endedBy time.Time, limit int) (n int, err error) {
+	of := retained[kind]
+	err = d.GetContext(ctx, &n, `
+		SELECT count(*) FROM (
+			SELECT 1 FROM session
+			WHERE account_id = $1 AND `+of.sessions+` AND `+of.end+` <= $2
+			ORDER BY `+of.end+`
+			LIMIT $3) kept`,
+		account, endedBy, limit)
+	return n, wrap(err, "count retained sessions")
+}
