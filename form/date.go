@@ -30,9 +30,9 @@ func PastDate(p *time.Time, name, label string, today time.Time) Field {
 
 func (v *date) Parse(get func(string) string) {
 	var garbled [3]string
-	v.day, garbled[0] = CleanText(get("day"), 100)
-	v.month, garbled[1] = CleanText(get("month"), 100)
-	v.year, garbled[2] = CleanText(get("year"), 100)
+	v.day, garbled[0] = CleanText(get("day"), maxCode)
+	v.month, garbled[1] = CleanText(get("month"), maxCode)
+	v.year, garbled[2] = CleanText(get("year"), maxCode)
 	*v.p, v.problem = time.Time{}, ""
 	switch missing := v.missing(); {
 	case garbled != [3]string{}:

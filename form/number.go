@@ -25,7 +25,7 @@ func Money(p *Cents, name, label string, period Period) Field {
 var grouped = regexp.MustCompile(`^(?:[0-9]*|[0-9]{1,3}(?:[,\s\x{00a0}\x{2009}\x{202f}][0-9]{3})+)(?:\.[0-9]*)?$`)
 
 func (v *money) Parse(get func(string) string) {
-	clean, garbled := CleanText(get(""), 100)
+	clean, garbled := CleanText(get(""), maxCode)
 	*v.p, v.input, v.problem = 0, clean, ""
 	switch {
 	case garbled != "":
@@ -116,7 +116,7 @@ func Percent(p *int, name, label string) Field {
 }
 
 func (v *percent) Parse(get func(string) string) {
-	clean, garbled := CleanText(get(""), 100)
+	clean, garbled := CleanText(get(""), maxCode)
 	*v.p, v.input, v.problem = 0, clean, ""
 	if clean == "" && garbled == "" {
 		return

@@ -203,13 +203,44 @@ func parseFields(fields []Field, prefix string, values url.Values) {
 		if f.Kind == KindOutput {
 			continue
 		}
+		limit := f.inputLimit()
 		f.Value.Parse(func(part string) string {
 			if part != "" {
 				part = "." + part
 			}
-			return values.Get(prefix + f.Name + part)
+			return cut(values.Get(prefix+f.Name+part), limit)
 		})
 	}
+}
+
+// inputLimit is how many characters of an input are read and kept: more than
+// any answer that is taken has before it is normalised, and few enough that a
+// draft stays small.
+func (f Field) inputLimit() int {
+	if t, ok := f.Value.(*text); ok {
+		return 4 * t.max
+	}
+	return 4 * maxCode
+}
+
+// maxCode is the longest input that isn't text: an amount, a number, a code.
+const maxCode = 100
+
+// cut returns the first characters of s, at most limit, without the white space
+// around them.
+func cut(s string, limit int) string {
+	s = strings.TrimSpace(s)
+	if len(s) <= limit {
+		return s
+	}
+	n := 0
+	for i := range s {
+		if n == limit {
+			return s[:i]
+		}
+		n++
+	}
+	return s
 }
 
 func clearUnasked(fields []Field) {

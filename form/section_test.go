@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"candor/form"
 )
@@ -289,5 +290,35 @@ func TestItemFieldsLeavesTheListAlone(t *testing.T) {
 	l := p.section().List("friends")
 	if got := len(l.ItemFields()); got != 4 || p.friends != nil {
 		t.Errorf("%d fields, and the list is now %v", got, p.friends)
+	}
+}
+
+// TestDraftsAreSmall checks that no input keeps much more than its answer can
+// have, and that what people type is kept whole.
+func TestDraftsAreSmall(t *testing.T) {
+	t.Parallel()
+	var name, bank string
+	var paid form.Cents
+	section := &form.Section{Groups: []form.Group{{Fields: []form.Field{
+		form.Text(&name, "name", "Name"), form.LongText(&bank, "bank", "Bank"), form.Money(&paid, "paid", "Paid", form.Once),
+	}}}}
+	long := strings.Repeat("ü", 1_000_000)
+	errs := section.Decode(url.Values{"name": {long}, "bank": {"  " + long}, "paid": {strings.Repeat("7", 1_000_000)}, "other": {long}})
+	if len(errs) != 3 {
+		t.Errorf("%d errors, want 3: %v", len(errs), errs)
+	}
+	inputs := section.Inputs()
+	for input, most := range map[string]int{"name": 800, "bank": 2000, "paid": 400} {
+		if n := utf8.RuneCountInString(inputs.Get(input)); n != most {
+			t.Errorf("%s keeps %d characters, want %d", input, n, most)
+		}
+	}
+	if inputs.Has("other") {
+		t.Error("an input that the form hasn't is kept")
+	}
+	decomposed := strings.Repeat("u\u0308\u0304", 200) // one letter each, once normalised
+	section.Decode(url.Values{"name": {decomposed}})
+	if want := strings.Repeat("ǖ", 200); name != want {
+		t.Errorf("a name of 200 letters is kept as %d bytes, want %d", len(name), len(want))
 	}
 }

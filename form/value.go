@@ -189,7 +189,7 @@ func Choice(p *string, name, label string, options []Option) Field {
 }
 
 func (v *choice) Parse(get func(string) string) {
-	*v.p, _ = CleanText(get(""), 100)
+	*v.p, _ = CleanText(get(""), maxCode)
 }
 func (v *choice) Input(string) string { return *v.p }
 func (v *choice) Empty() bool         { return *v.p == "" }

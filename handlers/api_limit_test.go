@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"candor/handlers"
+	"candor/intake"
 	"candor/ratelimit"
 	"candor/service"
 )
@@ -143,4 +144,63 @@ func TestRetryAfter(t *testing.T) {
 	if got := a.Header().Get("Retry-After"); got != "60" {
 		t.Errorf("Retry-After: %q, want 60", got)
 	}
+}
+
+// TestRefusedClientsCostNoQuery closes the database under clients that are
+// refused, and under others.
+func TestRefusedClientsCostNoQuery(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, standardLimit(t))
+	from := func(address, key string) answer {
+		r := b.request(apiCall{method: http.MethodGet, path: "/sessions", key: key})
+		r.RemoteAddr = address + ":1234"
+		return answer{t, b.serve(r)}
+	}
+	unknown := func() string {
+		_, text := intake.NewAPIKey(b.testScope(), "Unknown", startTime)
+		return text
+	}
+	const partner, attacker, office = "192.0.2.1", "192.0.2.2", "192.0.2.3"
+	for range 200 {
+		from(partner, b.account.TestKey).status(http.StatusOK)
+	}
+	for i := range 400 {
+		want := http.StatusUnauthorized
+		if i >= 200 { // looked up still: one of them could be valid
+			want = http.StatusTooManyRequests
+		}
+		from(attacker, unknown()).status(want)
+	}
+	for range 200 {
+		from(office, anonymous).status(http.StatusUnauthorized)
+	}
+	from(attacker, b.account.LiveKey).refused(http.StatusTooManyRequests, "rate_limit_exceeded", "")
+	from(office, b.account.LiveKey).status(http.StatusOK) // a network's bucket doesn't count for valid keys
+	from(attacker, b.account.LiveKey).status(http.StatusOK)
+
+	b.ok(b.db.Close())
+	refused := from(partner, b.account.TestKey).refused(http.StatusTooManyRequests, "rate_limit_exceeded", "")
+	refused.limits(0, startTime.Add(time.Minute))
+	refused = from(attacker, unknown()).refused(http.StatusTooManyRequests, "rate_limit_exceeded", "")
+	refused.limits(0, startTime.Add(time.Minute))
+	from(partner, b.account.LiveKey).status(http.StatusInternalServerError)
+	b.clock.advance(time.Second)
+	from(partner, b.account.TestKey).status(http.StatusInternalServerError)
+	from(attacker, unknown()).status(http.StatusInternalServerError)
+}
+
+// TestRevokedKeyIsForgotten checks that a key that was valid lately is refused
+// as revoked, and has no bucket of its own any more.
+func TestRevokedKeyIsForgotten(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, standardLimit(t))
+	row, key, err := b.service.CreateAPIKey(b.Context(), b.testScope(), someone, service.NewKey{Name: "Second"})
+	b.ok(err)
+	call := apiCall{method: http.MethodGet, path: "/sessions", key: key}
+	b.call(call).status(http.StatusOK)
+	b.ok(b.service.DeleteAPIKey(b.Context(), b.testScope(), someone, row.ID, "Second"))
+	for range 200 {
+		b.call(call).refused(http.StatusUnauthorized, "invalid_api_key", "")
+	}
+	b.call(call).refused(http.StatusTooManyRequests, "rate_limit_exceeded", "")
 }

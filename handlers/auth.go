@@ -20,6 +20,9 @@ func (s *Server) admit(next echo.HandlerFunc) echo.HandlerFunc {
 		if !isAPI(c.Request()) {
 			return next(c)
 		}
+		if err := s.limitEarly(c); err != nil {
+			return err
+		}
 		unknown := s.authenticate(c)
 		limited := s.limit(c)
 		switch {
@@ -46,13 +49,15 @@ func (s *Server) authenticate(c echo.Context) error {
 		r.caller = &principal
 	}
 	var refusal *intake.Error
-	switch {
+	switch hash := intake.HashAPIKey(key); {
 	case errors.As(err, &refusal):
 		r.refusal = refusal
+		s.callers.Remove(hash)
 	case err != nil:
 		return err
 	default:
 		r.principal = &principal
+		s.callers.Add(hash, principal)
 	}
 	return nil
 }

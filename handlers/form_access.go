@@ -78,6 +78,9 @@ var errNoForm = intake.Errorf(intake.CodeNotFound, "Open the form by its link.")
 func (s *Server) openLink(c echo.Context) error {
 	id, ok := s.Service.CheckLink(c.Param("session"), c.Param("token"))
 	if !ok {
+		if err := tooMany(s.NetworkLimiter.Take("wrong link "+intake.Network(c.RealIP()), s.Clock.Now())); err != nil {
+			return err
+		}
 		return errNoForm
 	}
 	state, err := s.Service.Form(c.Request().Context(), id)
@@ -152,6 +155,11 @@ func (s *Server) visit(c echo.Context) (*visit, error) {
 	granted, err := s.granted(c, id)
 	if err != nil {
 		return nil, err
+	}
+	if c.Request().Method == http.MethodPost {
+		if err := tooMany(s.LinkLimiter.Take(id.String(), s.Clock.Now())); err != nil {
+			return nil, err
+		}
 	}
 	ctx := c.Request().Context()
 	v := &visit{pass: granted}

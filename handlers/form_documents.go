@@ -20,10 +20,6 @@ import (
 // files a little too large, which the service refuses by name.
 const maxUploadBytes = statement.MaxDocumentBytes + 1<<20
 
-// uploadRetryAfter is when an upload that found the server busy is worth
-// another try, in seconds.
-const uploadRetryAfter = "60"
-
 // showDocuments shows the documents section.
 func (s *Server) showDocuments(c echo.Context, v *visit) error {
 	return s.renderDocuments(c, v, http.StatusOK, "", nil)
@@ -46,10 +42,6 @@ func (s *Server) renderDocuments(c echo.Context, v *visit, status int, category 
 
 // refuseDocuments shows the section again with what is wrong.
 func (s *Server) refuseDocuments(c echo.Context, v *visit, category string, refusal *intake.Error) error {
-	if refusal.Code == intake.CodeServiceUnavailable {
-		c.Response().Header().Set(headerRetry, uploadRetryAfter)
-		return s.renderDocuments(c, v, http.StatusServiceUnavailable, category, refusal.Fields)
-	}
 	if err := s.Service.RefuseSection(c.Request().Context(), v.Session.ID, statement.DocumentsSection, refusal.Fields); err != nil {
 		return err
 	}

@@ -17,6 +17,8 @@ func (s *Server) pageError(c echo.Context, status int, _ error) error {
 		page.Kind = views.StatusNotFound
 	case http.StatusTooManyRequests:
 		page.Kind = views.StatusTooMany
+	case http.StatusServiceUnavailable:
+		page.Kind = views.StatusBusy
 	}
 	return render(c, status, views.Status(page))
 }

@@ -74,7 +74,7 @@ func newBench(t testing.TB, change ...func(*handlers.Config)) *bench {
 	limiter, err := ratelimit.New(ratelimit.Config{PerMinute: 100, Burst: 1_000_000, Keys: 1000})
 	b.ok(err)
 	config := handlers.Config{
-		Service: b.service, Logger: logger, Clock: b.clock.Now, BaseURL: baseURL, Limiter: limiter, SignedOutLimiter: limiter,
+		Service: b.service, Logger: logger, Clock: b.clock.Now, BaseURL: baseURL, Limiter: limiter, SignedOutLimiter: limiter, LinkLimiter: limiter, NetworkLimiter: limiter,
 		CookieKeys: ring.CookieKeys(), Ready: func(context.Context) error { return nil }, Version: "test",
 		Fonts: fonts(),
 	}

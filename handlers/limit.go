@@ -3,12 +3,14 @@ package handlers
 import (
 	"fmt"
 	"math"
+	"net/http"
 	"strconv"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"candor/intake"
+	"candor/ratelimit"
 	"candor/views/dashboard"
 )
 
@@ -20,10 +22,44 @@ const (
 	headerRetry     = "Retry-After"
 )
 
-// limit counts the request, says in headers what is left, and returns
-// rate_limit_exceeded where nothing was (D30).
+// limit counts the request and answers what is left (D30).
 func (s *Server) limit(c echo.Context) error {
-	quota := s.Limiter.Take(limitKey(requestOf(c).principal, c.RealIP()), s.Clock.Now())
+	return answerQuota(c, s.Limiter.Take(limitKey(requestOf(c).principal, c.RealIP()), s.Clock.Now()))
+}
+
+// callersRemembered is how many valid keys a process remembers.
+const callersRemembered = 10_000
+
+// limitEarly refuses a request with an API key before the database is asked for
+// the key, if it would be refused afterwards: a key that was valid lately if its
+// account's bucket is empty; another key if its network's bucket is empty and
+// the network has tried too many such keys. It never lets anyone in: each
+// request that goes on is authenticated.
+func (s *Server) limitEarly(c echo.Context) error {
+	r, now := requestOf(c), s.Clock.Now()
+	key, err := bearer(c.Request().Header)
+	if err != nil || !intake.WellFormedAPIKey(key) {
+		return nil //nolint:nilerr // authenticate refuses it, without the database
+	}
+	if caller, known := s.callers.Get(intake.HashAPIKey(key)); known {
+		quota := s.Limiter.Peek(limitKey(&caller, ""), now)
+		if quota.Allowed {
+			return nil
+		}
+		r.caller = &caller
+		return answerQuota(c, quota)
+	}
+	network := limitKey(nil, c.RealIP())
+	quota := s.Limiter.Peek(network, now)
+	if quota.Allowed || s.Limiter.Take("unknown key, "+network, now).Allowed {
+		return nil
+	}
+	return answerQuota(c, quota)
+}
+
+// answerQuota says in headers what is left, and returns rate_limit_exceeded if
+// nothing was.
+func answerQuota(c echo.Context, quota ratelimit.Quota) error {
 	h := c.Response().Header()
 	h.Set(headerLimit, strconv.Itoa(quota.Limit))
 	h.Set(headerRemaining, strconv.Itoa(quota.Remaining))
@@ -56,6 +92,28 @@ func (s *Server) limitSignedOut(next echo.HandlerFunc) echo.HandlerFunc {
 			RetryAfter: wait,
 		}
 	}
+}
+
+// limitForms counts what is posted to forms by its network, before anything of
+// it is read.
+func (s *Server) limitForms(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if c.Request().Method == http.MethodPost {
+			if err := tooMany(s.NetworkLimiter.Take("post "+intake.Network(c.RealIP()), s.Clock.Now())); err != nil {
+				return err
+			}
+		}
+		return next(c)
+	}
+}
+
+// tooMany is rate_limit_exceeded if the quota was used up.
+func tooMany(quota ratelimit.Quota) error {
+	if quota.Allowed {
+		return nil
+	}
+	wait := max(time.Second, quota.RetryAfter)
+	return &intake.Error{Code: intake.CodeRateLimitExceeded, Message: "There were too many requests in a short time.", RetryAfter: wait}
 }
 
 // limitKey names the bucket of a request: the account and mode, or without a

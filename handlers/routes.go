@@ -26,7 +26,7 @@ func (s *Server) routes(e *echo.Echo) error {
 	e.Match(read, "/", s.showLanding, guessLanguage)
 	e.Match(read, views.BrandPrefix+":file", s.brandSheet)
 	e.Match(read, views.LogoPrefix+":file", s.logo)
-	f := e.Group("/f/:session", guessLanguage, s.sameOrigin, compressPages)
+	f := e.Group("/f/:session", guessLanguage, s.limitForms, s.sameOrigin, compressPages)
 	f.Match(read, "", s.formPage(s.showHub))
 	f.Match(read, "/:token", s.openLink)
 	f.GET("/pdf", s.downloadCopy)

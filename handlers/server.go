@@ -6,6 +6,7 @@ package handlers
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/labstack/echo/v4"
 
 	"candor/billing"
@@ -27,6 +29,8 @@ import (
 // concurrent use.
 type Limiter interface {
 	Take(key string, now time.Time) ratelimit.Quota
+	// Peek is Take without taking.
+	Peek(key string, now time.Time) ratelimit.Quota
 }
 
 // ProviderEvents reads what a payment provider sends: the body, its signature
@@ -46,6 +50,8 @@ type Config struct {
 	TrustedProxies   []netip.Prefix
 	Limiter          Limiter
 	SignedOutLimiter Limiter                     // of what anyone can post without being signed in, by network
+	LinkLimiter      Limiter                     // of what is posted to a form, by its link
+	NetworkLimiter   Limiter                     // of what is posted to forms, and of wrong links, by network
 	RequestTime      time.Duration               // to send a request's body, and to take each part of an answer; 0: 30 s
 	CookieKeys       [][]byte                    // gorilla/sessions pairs, newest first
 	Ready            func(context.Context) error // nil once the process can serve
@@ -63,6 +69,8 @@ type Server struct {
 	access *formAccess
 	staff  *staffStore
 	assets map[string]asset // built files by their name
+
+	callers *lru.Cache[[sha256.Size]byte, intake.Principal] // of keys that were valid lately, by hash
 }
 
 // New returns the handler of all routes.
@@ -77,8 +85,8 @@ func New(c Config) (http.Handler, error) {
 // newServer returns a server and the router of all its routes.
 func newServer(c Config) (*Server, *echo.Echo, error) {
 	switch {
-	case c.Service == nil, c.Logger == nil, c.Clock == nil, c.Limiter == nil, c.SignedOutLimiter == nil, c.Ready == nil:
-		return nil, nil, errors.New("handlers: Service, Logger, Clock, Limiter, SignedOutLimiter and Ready must be set")
+	case c.Service == nil, c.Logger == nil, c.Clock == nil, c.Limiter == nil, c.SignedOutLimiter == nil, c.LinkLimiter == nil, c.NetworkLimiter == nil, c.Ready == nil:
+		return nil, nil, errors.New("handlers: Service, Logger, Clock, all limiters and Ready must be set")
 	case c.BaseURL == "" || strings.HasSuffix(c.BaseURL, "/"):
 		return nil, nil, fmt.Errorf("handlers: base URL %q must be an address without a slash at its end", c.BaseURL)
 	}
@@ -93,6 +101,9 @@ func newServer(c Config) (*Server, *echo.Echo, error) {
 	}
 	s := &Server{Config: c, staff: &staffStore{service: c.Service, secure: !c.Development}}
 	var err error
+	if s.callers, err = lru.New[[sha256.Size]byte, intake.Principal](callersRemembered); err != nil {
+		return nil, nil, err
+	}
 	if s.access, err = newFormAccess(c); err != nil {
 		return nil, nil, err
 	}

@@ -35,6 +35,10 @@ var Standard = Config{PerMinute: 100, Burst: 200, Keys: 100_000}
 // network that a whole office can share. Further limits stand behind it.
 var SignedOut = Config{PerMinute: 30, Burst: 60, Keys: 100_000}
 
+// FormLink is the limit of what one form's link can post. Each change of an
+// amount posts once, for the totals.
+var FormLink = Config{PerMinute: 120, Burst: 240, Keys: 100_000}
+
 // Memory is a set of token buckets of this process. It is safe for concurrent
 // use, and its memory is bounded.
 type Memory struct {
@@ -58,7 +62,17 @@ func New(c Config) (*Memory, error) {
 // Take takes a token from key's bucket at now, if there is one.
 func (m *Memory) Take(key string, now time.Time) Quota {
 	bucket := m.bucket(key)
-	q := Quota{Allowed: bucket.AllowN(now, 1), Limit: m.config.PerMinute}
+	return m.quota(bucket, bucket.AllowN(now, 1), now)
+}
+
+// Peek returns what Take would, but for the token that it would take.
+func (m *Memory) Peek(key string, now time.Time) Quota {
+	bucket := m.bucket(key)
+	return m.quota(bucket, bucket.TokensAt(now) >= 1, now)
+}
+
+func (m *Memory) quota(bucket *rate.Limiter, allowed bool, now time.Time) Quota {
+	q := Quota{Allowed: allowed, Limit: m.config.PerMinute}
 	tokens := bucket.TokensAt(now)
 	q.Remaining = min(max(int(math.Floor(tokens)), 0), q.Limit)
 	q.Reset = now.Add(m.refill(float64(min(q.Limit, m.config.Burst)) - tokens))

@@ -43,7 +43,7 @@ const cleanupTime = 10 * time.Second
 
 // errUploadsBusy says that the process receives as many uploads as it can.
 var errUploadsBusy = &intake.Error{
-	Code: intake.CodeServiceUnavailable, Message: statement.UploadsBusy, Fields: form.Errors{{Field: "file", Message: statement.UploadsBusy}},
+	Code: intake.CodeServiceUnavailable, Message: "Too many uploads are running.", RetryAfter: time.Minute,
 }
 
 // AddDocument stores an upload with the session while it is read: PDF, JPEG,

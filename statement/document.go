@@ -25,7 +25,6 @@ const (
 	FileTypeUnknown = "The selected file must be a PDF, JPEG, PNG or HEIC"
 	FileDamaged     = "The selected file is damaged. Take the photo again or choose another file"
 	UploadRunning   = "Another file is being uploaded. Wait until it is done"
-	UploadsBusy     = "Many files are being uploaded at the moment. Wait a minute, then upload yours again"
 	TooMuchUploaded = "This statement has taken as many uploads as it can. Send further documents in another way"
 	PictureTooLarge = "The selected picture has too many pixels. Take a smaller photo"
 )

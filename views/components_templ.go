@@ -697,6 +697,10 @@ func languageSwitch(languages []intake.Language) templ.Component {
 	})
 }
 
+// refusedInPlace shows a page without the form above the form that was posted,
+// so that what was typed and chosen stays.
+const refusedInPlace = `swap:"innerHTML target:#refusal show:top ignoreTitle:true" select:".wrap" push:false`
+
 // enhanced are a form's attributes that post it without a page load: the
 // answer's <main> takes the place of this one, and what takes the focus is
 // scrolled to. An invalid form's answer is morphed in, so that what was typed
@@ -710,6 +714,8 @@ func enhanced(url string) templ.Attributes {
 		"hx-select-oob": "#status:innerHTML",
 		"hx-swap":       "outerHTML show:top showTarget:[autofocus]",
 		"hx-status:422": `swap:"outerMorph show:top showTarget:[autofocus]" push:false`,
+		"hx-status:429": refusedInPlace,
+		"hx-status:5xx": refusedInPlace,
 		"hx-push-url":   "true",
 		"hx-disable":    "findAll button",
 	}
@@ -726,6 +732,8 @@ func listButton(url, confirm string) templ.Attributes {
 		"hx-select":     "#main",
 		"hx-select-oob": "#status:innerHTML",
 		"hx-swap":       "outerHTML",
+		"hx-status:429": refusedInPlace,
+		"hx-status:5xx": refusedInPlace,
 		"hx-disable":    "this",
 	}
 	if confirm != "" {

@@ -154,7 +154,7 @@ func pages(t *testing.T) map[string]templ.Component {
 		"confirmation":        views.Confirmation(views.ConfirmationPage{Page: page(), Reference: "LOAN-2026-00417", Submitted: now, CopyURL: "/copy", CopyReady: true}),
 		"confirmation-making": views.Confirmation(views.ConfirmationPage{Page: page(), Reference: "sess_01kx2v8p9fe0pvr4y8m3n5t6qz", Submitted: now, CopyURL: "/copy"}),
 	}
-	for _, kind := range []views.StatusKind{views.StatusExpired, views.StatusCancelled, views.StatusCompleted, views.StatusErased, views.StatusNotFound, views.StatusTooMany, views.StatusError} {
+	for _, kind := range []views.StatusKind{views.StatusExpired, views.StatusCancelled, views.StatusCompleted, views.StatusErased, views.StatusNotFound, views.StatusTooMany, views.StatusBusy, views.StatusError} {
 		p := page()
 		p.HomeURL, p.Test = "", false
 		if kind == views.StatusNotFound {

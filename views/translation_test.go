@@ -107,7 +107,7 @@ func everyText(t *testing.T) []templ.Component {
 	for _, problem := range []string{
 		statement.NoFile, statement.NoCategory, statement.TooManyFiles, statement.FileEmpty, statement.FileTooLarge,
 		statement.FileTypeUnknown, statement.FileDamaged, statement.PictureTooLarge,
-		statement.UploadRunning, statement.UploadsBusy, statement.TooMuchUploaded,
+		statement.UploadRunning, statement.TooMuchUploaded,
 	} {
 		all = append(all, views.Documents(views.DocumentsPage{Page: page(), Errors: form.Errors{{Field: "file", Message: problem}}}))
 	}

@@ -41,6 +41,14 @@ func startWeb(c Config, a *app, listener net.Listener, logger *slog.Logger) (par
 	if err != nil {
 		return part{}, err
 	}
+	links, err := ratelimit.New(ratelimit.FormLink)
+	if err != nil {
+		return part{}, err
+	}
+	networks, err := ratelimit.New(ratelimit.Config{PerMinute: c.FormRate, Burst: 2 * c.FormRate, Keys: rateKeys})
+	if err != nil {
+		return part{}, err
+	}
 	fonts, err := pdf.LoadFonts(c.PDFFont)
 	if err != nil {
 		return part{}, fmt.Errorf("CANDOR_PDF_FONT: %w", err)
@@ -48,7 +56,7 @@ func startWeb(c Config, a *app, listener net.Listener, logger *slog.Logger) (par
 	requests := service.NewRequestLog(a.db, logger, a.metrics.RequestsUnlogged)
 	config := handlers.Config{
 		Service: a.service, Logger: logger, Clock: intake.SystemClock, BaseURL: publicURL(c), Development: c.Development, Remote: c.Remote,
-		TrustedProxies: c.TrustedProxies, Limiter: limiter, SignedOutLimiter: signedOut, CookieKeys: a.ring.CookieKeys(), Ready: a.ready.check,
+		TrustedProxies: c.TrustedProxies, Limiter: limiter, SignedOutLimiter: signedOut, LinkLimiter: links, NetworkLimiter: networks, CookieKeys: a.ring.CookieKeys(), Ready: a.ready.check,
 		Version: readVersion().Version, Answered: a.metrics.Answered, Called: requests.Add,
 		Fonts: fonts,
 	}
