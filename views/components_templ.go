@@ -697,15 +697,12 @@ func languageSwitch(languages []intake.Language) templ.Component {
 	})
 }
 
-// refusedInPlace shows a page without the form above the form that was posted,
-// so that what was typed and chosen stays.
-const refusedInPlace = `swap:"innerHTML target:#refusal show:top ignoreTitle:true" select:".wrap" push:false`
-
 // enhanced are a form's attributes that post it without a page load: the
 // answer's <main> takes the place of this one, and what takes the focus is
 // scrolled to. An invalid form's answer is morphed in, so that what was typed
-// and the file that was chosen survive, and makes no history entry. The buttons
-// are off while it is sent.
+// and the file that was chosen survive, and makes no history entry. A refusal for
+// now is shown above the form, which stays as it was. The buttons are off while
+// it is sent.
 func enhanced(url string) templ.Attributes {
 	return templ.Attributes{
 		"hx-post":       url,
@@ -714,8 +711,8 @@ func enhanced(url string) templ.Attributes {
 		"hx-select-oob": "#status:innerHTML",
 		"hx-swap":       "outerHTML show:top showTarget:[autofocus]",
 		"hx-status:422": `swap:"outerMorph show:top showTarget:[autofocus]" push:false`,
-		"hx-status:429": refusedInPlace,
-		"hx-status:5xx": refusedInPlace,
+		"hx-status:429": `swap:"innerHTML target:#refusal show:top ignoreTitle:true" select:".wrap" push:false`,
+		"hx-status:5xx": `swap:"innerHTML target:#refusal show:top ignoreTitle:true" select:".wrap" push:false`,
 		"hx-push-url":   "true",
 		"hx-disable":    "findAll button",
 	}
@@ -732,8 +729,8 @@ func listButton(url, confirm string) templ.Attributes {
 		"hx-select":     "#main",
 		"hx-select-oob": "#status:innerHTML",
 		"hx-swap":       "outerHTML",
-		"hx-status:429": refusedInPlace,
-		"hx-status:5xx": refusedInPlace,
+		"hx-status:429": `swap:"innerHTML target:#refusal show:top ignoreTitle:true" select:".wrap" push:false`,
+		"hx-status:5xx": `swap:"innerHTML target:#refusal show:top ignoreTitle:true" select:".wrap" push:false`,
 		"hx-disable":    "this",
 	}
 	if confirm != "" {
