@@ -123,24 +123,46 @@ func ValidEmail(s string) bool {
 		strings.Contains(domain, ".") && !strings.HasSuffix(domain, ".") && !strings.HasPrefix(domain, "[")
 }
 
-// CleanText trims and NFC-normalises one line of text, and says what is
-// wrong with it ("" for nothing): invalid UTF-8, control characters, more
+// CleanText trims and NFC-normalises one line of text, drops the characters that
+// only hide or turn others around, and says what is wrong with it ("" for nothing): invalid UTF-8, control characters, more
 // than limit characters (D24). The clean text never holds any that are not
 // accepted, but for U+FFFD and a length beyond the limit.
 func CleanText(s string, limit int) (clean, problem string) {
 	valid := strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD"))
-	visible := strings.Map(dropControls, valid)
-	clean = strings.TrimSpace(norm.NFC.String(visible))
+	shown := strings.Map(dropHidden, valid)
+	visible := strings.Map(dropControls, shown)
+	clean = strings.TrimFunc(norm.NFC.String(visible), func(r rune) bool { return isJoiner(r) || unicode.IsSpace(r) })
 	switch {
 	case strings.ContainsRune(clean, utf8.RuneError): // a browser that failed to decode sends it, too
 		return clean, "contains characters that can't be read: type it again"
-	case visible != valid:
+	case visible != shown:
 		return clean, "must be one line without control characters"
 	case utf8.RuneCountInString(clean) > limit:
 		return clean, fmt.Sprintf("must be %d characters or fewer", limit)
 	}
 	return clean, ""
 }
+
+// hidden are zero-width characters and marks of direction. They come along when
+// text is copied, so they are dropped without a word; left in, a name looks like
+// another and "\u202efdp.exe" reads "exe.pdf".
+var hidden = &unicode.RangeTable{R16: []unicode.Range16{
+	{Lo: 0x061c, Hi: 0x061c, Stride: 1}, {Lo: 0x180e, Hi: 0x180e, Stride: 1}, {Lo: 0x200b, Hi: 0x200b, Stride: 1},
+	{Lo: 0x200e, Hi: 0x200f, Stride: 1}, {Lo: 0x202a, Hi: 0x202e, Stride: 1}, {Lo: 0x2060, Hi: 0x206f, Stride: 1},
+	{Lo: 0xfeff, Hi: 0xfeff, Stride: 1},
+}}
+
+func dropHidden(r rune) rune {
+	if unicode.Is(hidden, r) {
+		return -1
+	}
+	return r
+}
+
+// isJoiner is true for U+200C and U+200D. Names in Persian and in Indian scripts
+// are misspelt without them, and emoji fall apart, so they stay between other
+// characters. At either end they do nothing but make an empty text look answered.
+func isJoiner(r rune) bool { return r == '\u200c' || r == '\u200d' }
 
 func dropControls(r rune) rune {
 	if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {

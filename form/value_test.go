@@ -264,3 +264,27 @@ func TestTypedZero(t *testing.T) {
 		}
 	}
 }
+
+func TestHiddenCharactersAreDropped(t *testing.T) {
+	t.Parallel()
+	for typed, want := range map[string]string{
+		"Ann\u200b Lee\ufeff":                  "Ann Lee",
+		"\u202aAnn\u202c \u2066Lee\u2069":      "Ann Lee",
+		"\u061cAnn\u180e\u200e\u200f Lee":      "Ann Lee",
+		"photo\u202egnp.exe":                   "photognp.exe",
+		"A\u2060n\u2064n\u206f":                "Ann",
+		"e\u200b\u0301":                        "é",
+		"\u0645\u06cc\u200c\u062e\u0648\u0627": "\u0645\u06cc\u200c\u062e\u0648\u0627", // Persian, with a non-joiner
+		"\u0915\u094d\u200d\u0937":             "\u0915\u094d\u200d\u0937",             // Hindi, with a joiner
+		"\u200c\u200d":                         "",
+		" \u200d \u200b ":                      "",
+		"Ann \u200d":                           "Ann",
+	} {
+		if got, problem := form.CleanText(typed, 100); got != want || problem != "" {
+			t.Errorf("%+q becomes %+q, %q; want %+q", typed, got, problem, want)
+		}
+	}
+	if got, problem := form.CleanText("a\u200b\tb", 100); problem == "" {
+		t.Errorf("a control character among hidden ones is taken: %q", got)
+	}
+}

@@ -52,10 +52,17 @@ func TestUploadsThatAreAccepted(t *testing.T) {
 	}{
 		{"just fits.pdf", "just fits.pdf", "application/pdf", pdfOf(statement.MaxDocumentBytes)},
 		{"photo.jpg", "photo.jpg", "image/jpeg", picture(t, func(w io.Writer, m image.Image) error { return jpeg.Encode(w, m, nil) })},
-		{"scan.txt", "scan.txt", "image/png", picture(t, png.Encode)},
+		{"scan.txt", "scan.txt.png", "image/png", picture(t, png.Encode)},
 		{"IMG_1.HEIC", "IMG_1.HEIC", "image/heic", []byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x00")},
-		{"../../etc/passwd", "passwd", "application/pdf", pdfOf(20)},
+		{"../../etc/passwd", "passwd.pdf", "application/pdf", pdfOf(20)},
 		{"..", "document.pdf", "application/pdf", pdfOf(21)},
+		{"report.hta", "report.hta.pdf", "application/pdf", pdfOf(23)},
+		{"statement.PDF", "statement.PDF", "application/pdf", pdfOf(24)},
+		{"holiday.JPG", "holiday.JPG", "image/jpeg", picture(t, func(w io.Writer, m image.Image) error { return jpeg.Encode(w, m, nil) })},
+		{"licence.jpeg", "licence.jpeg", "image/jpeg", picture(t, func(w io.Writer, m image.Image) error { return jpeg.Encode(w, m, nil) })},
+		{"IMG_2.heif", "IMG_2.heif", "image/heic", []byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x00")},
+		{"pay\u202efdp.\u200bexe\u2066", "payfdp.exe.pdf", "application/pdf", pdfOf(25)},
+		{strings.Repeat("n", 200), "document.pdf", "application/pdf", pdfOf(26)},
 		{strings.Repeat("n", 400), "document.pdf", "application/pdf", pdfOf(22)},
 	}
 	for _, file := range files {

@@ -11,9 +11,11 @@ import (
 	_ "image/png"
 	"io"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"candor/db"
 	"candor/form"
@@ -30,6 +32,9 @@ type Upload struct {
 	// category: a form can send it after the file. Its error drops the file.
 	Rest func() (category string, err error)
 }
+
+// maxFileName is how long a document's name can be, in characters.
+const maxFileName = 200
 
 // maxPixels is more than any phone's photo; an image that claims more is a
 // bomb for whoever opens it.
@@ -289,14 +294,30 @@ func sniff(content []byte) string {
 	return ""
 }
 
-// cleanFileName keeps the last part of a path, without control characters,
-// at most 200 characters long.
+// extensions are what the name of a file of each type can end in; the first is
+// added to a name that ends otherwise.
+var extensions = map[string][]string{
+	"application/pdf": {".pdf"},
+	"image/jpeg":      {".jpg", ".jpeg"},
+	"image/png":       {".png"},
+	"image/heic":      {".heic", ".heif"},
+}
+
+// cleanFileName keeps the last part of a path, without characters that can't be
+// seen, at most 200 characters long. The name ends as the content's type does:
+// a PDF called report.hta would be run by the computer it is opened on.
 func cleanFileName(name, contentType string) string {
 	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
-	name, problem := form.CleanText(name, 200)
+	name, problem := form.CleanText(name, maxFileName)
+	extension := extensions[contentType][0]
 	if problem != "" || name == "" || name == "." || name == ".." || name == "/" {
-		_, extension, _ := strings.Cut(contentType, "/")
-		return "document." + extension
+		return "document" + extension
+	}
+	if !slices.Contains(extensions[contentType], strings.ToLower(path.Ext(name))) {
+		name += extension
+	}
+	if utf8.RuneCountInString(name) > maxFileName {
+		return "document" + extension
 	}
 	return name
 }

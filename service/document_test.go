@@ -53,8 +53,8 @@ func TestUploads(t *testing.T) {
 	gif := picture(t, png.Encode)
 	tests := []struct{ name, category, file, content, contentType, stored string }{
 		{"PDF", "bank_statement", "May.pdf", "%PDF-1.7 …", "application/pdf", "May.pdf"},
-		{"JPEG named otherwise", "identification", `C:\photos\me.png`, picture(t, func(w io.Writer, m image.Image) error { return jpeg.Encode(w, m, nil) }), "image/jpeg", "me.png"},
-		{"PNG", "other", "../../etc/passwd", gif, "image/png", "passwd"},
+		{"JPEG named otherwise", "identification", `C:\photos\me.png`, picture(t, func(w io.Writer, m image.Image) error { return jpeg.Encode(w, m, nil) }), "image/jpeg", "me.png.jpg"},
+		{"PNG", "other", "../../etc/passwd", gif, "image/png", "passwd.png"},
 		{"HEIC", "other", "a\nb", "\x00\x00\x00\x18ftypheic\x00\x00", "image/heic", "document.heic"},
 		{"largest", "other", "", "%PDF-" + strings.Repeat("x", statement.MaxDocumentBytes-5), "application/pdf", "document.pdf"},
 	}
