@@ -117,5 +117,8 @@ func (s *Server) signOut(c echo.Context) error {
 	if err := cookie.Save(c.Request(), c.Response()); err != nil {
 		return err
 	}
+	// Pages kept for the browser's back button go too. Cookies of forms and of
+	// the device stay.
+	c.Response().Header().Set("Clear-Site-Data", `"cache", "storage"`)
 	return c.Redirect(http.StatusSeeOther, dashboard.Root+"/sign-in")
 }

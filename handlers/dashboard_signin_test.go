@@ -324,3 +324,18 @@ func TestOwnName(t *testing.T) {
 	owner.wantPage(owner.get(page), http.StatusOK, "That is how you are called", "&lt;script&gt;")
 	b.audited(intake.AuditStaffNamed, 1)
 }
+
+// TestSignOutClearsTheBrowser: pages of the dashboard leave the browser with
+// the staff session, and nothing else does.
+func TestSignOutClearsTheBrowser(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	owner := b.staff(intake.RoleOwner)
+	if h := owner.get("/dashboard/test").Header(); h.Get("Clear-Site-Data") != "" || h.Get("Cache-Control") != "no-store" {
+		t.Errorf("a page has Clear-Site-Data %q and Cache-Control %q", h.Get("Clear-Site-Data"), h.Get("Cache-Control"))
+	}
+	answer := owner.post("/dashboard/sign-out", nil)
+	if got, want := answer.Header().Get("Clear-Site-Data"), `"cache", "storage"`; got != want {
+		t.Errorf("signing out answers with Clear-Site-Data %q, want %q", got, want)
+	}
+}

@@ -45,7 +45,7 @@ type attack struct {
 	*harness.Service
 	span   time.Duration
 	victim harness.Account // the other account, whose service must not suffer
-	idle   time.Duration   // median of its calls without an attack, 0 before it is measured
+	idle   time.Duration   // median of its calls without an attack
 	rows   []row
 }
 

@@ -102,16 +102,15 @@ func (a *attack) send(c **harness.Client, request []byte) (status int, err error
 	return status, err
 }
 
-// measureIdle measures the victim's calls without an attack, once.
+// idleSpan is how long the victim works without an attack before each flood.
+// The machine's speed changes within minutes, so each flood has its own figure.
+const idleSpan = 4 * time.Second
+
+// measureIdle measures the victim's calls without an attack.
 func (a *attack) measureIdle(ctx context.Context) {
-	if a.idle > 0 {
-		return
-	}
-	for _, span := range []time.Duration{2 * time.Second, a.span} { // the first warms up
-		quiet, cancel := context.WithTimeout(ctx, span)
-		a.idle = a.watch(quiet).median()
-		cancel()
-	}
+	quiet, cancel := context.WithTimeout(ctx, idleSpan)
+	defer cancel()
+	a.idle = a.watch(quiet).median()
 }
 
 // unharmed is what is wanted of another account's calls.
