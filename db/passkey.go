@@ -32,17 +32,17 @@ func (d *DB) Passkeys(ctx context.Context, staff intake.StaffID) ([]intake.Passk
 	return out, wrap(err, "list passkeys")
 }
 
-// UsePasskey notes that a passkey has signed in, and its new counter;
-// ErrNotFound where it was removed.
-func (tx *Tx) UsePasskey(ctx context.Context, staff intake.StaffID, credentialID, credential []byte, now time.Time) error {
-	result, err := tx.ExecContext(ctx, `
-		UPDATE staff_passkey SET credential = $3, used_at = $4 WHERE credential_id = $2 AND staff_id = $1`,
+// UsePasskey notes that a passkey has signed in, and its new counter, and
+// returns its id; ErrNotFound if it was removed.
+func (tx *Tx) UsePasskey(ctx context.Context, staff intake.StaffID, credentialID, credential []byte, now time.Time) (id intake.PasskeyID, err error) {
+	err = tx.GetContext(ctx, &id, `
+		UPDATE staff_passkey SET credential = $3, used_at = $4 WHERE credential_id = $2 AND staff_id = $1 RETURNING id`,
 		staff, credentialID, string(credential), now)
-	return changedOne(result, err, "use passkey")
+	return id, wrap(err, "use passkey")
 }
 
-// DeletePasskey deletes one of a staff user's passkeys and returns its name;
-// ErrNotFound where there is none.
+// DeletePasskey deletes one of a staff user's passkeys, and with it the sessions
+// that were made by it, and returns its name; ErrNotFound if there is none.
 func (tx *Tx) DeletePasskey(ctx context.Context, staff intake.StaffID, id intake.PasskeyID) (name string, err error) {
 	err = tx.GetContext(ctx, &name, `DELETE FROM staff_passkey WHERE id = $1 AND staff_id = $2 RETURNING name`, id, staff)
 	return name, wrap(err, "delete passkey")

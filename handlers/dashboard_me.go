@@ -29,6 +29,7 @@ func (s *Server) mePage(c echo.Context, v *staffVisit, name string, wrong []view
 		return err
 	}
 	page.TwoStepSince, page.RecoveryCodes = factor.Since, factor.RecoveryCodes
+	page.ByPasskey = v.Session.ByPasskey(s.Clock.Now())
 	if page.Passkeys, err = s.Service.Passkeys(ctx, v.Session); err != nil {
 		return err
 	}
@@ -130,8 +131,12 @@ func (s *Server) renewRecoveryCodes(c echo.Context, v *staffVisit) error {
 
 // turnOffTwoStep forgets the second factor.
 func (s *Server) turnOffTwoStep(c echo.Context, v *staffVisit) error {
-	err := s.Service.TurnOffTwoStep(c.Request().Context(), v.Session, c.FormValue("off_password"), visitor(c))
-	if wrong, ok := wrongFields(err, "off_password"); ok {
+	err := s.Service.TurnOffTwoStep(c.Request().Context(), v.Session, c.FormValue("off_password"), c.FormValue("off_code"), visitor(c))
+	proof := "off_password"
+	if problems(err).For("code") != "" {
+		proof = "off_code"
+	}
+	if wrong, ok := wrongFields(err, proof); ok {
 		return s.mePage(c, v, v.Session.Name, wrong)
 	}
 	if err != nil {

@@ -246,10 +246,18 @@ func TestTurnTwoStepOff(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	owner := b.owner()
-	owner.twoStep()
+	secret, recovery := owner.twoStep()
 	const path = "/dashboard/test/me/two-step/off"
-	owner.wantPage(owner.post(path, url.Values{"off_password": {"wrong"}}), http.StatusUnprocessableEntity, "That isn’t your password")
-	owner.wantRedirect(owner.post(path, url.Values{"off_password": {b.account.Password}}), "/dashboard/test/me")
+	off := func(password, code string) url.Values {
+		return url.Values{"off_password": {password}, "off_code": {code}}
+	}
+	b.clock.advance(time.Minute)
+	owner.wantPage(owner.post(path, off("wrong", b.code(secret, 0))), http.StatusUnprocessableEntity, "That isn’t your password", `href="#off_password"`)
+	for _, code := range []string{"", "000000", "abcd-abcd-abcd-abcd-abcd-abcd"} {
+		owner.wantPage(owner.post(path, off(b.account.Password, code)), http.StatusUnprocessableEntity, "That code isn’t right", `href="#off_code"`)
+	}
+	owner.wantPage(owner.get("/dashboard/test/me"), http.StatusOK, "10 of 10")
+	owner.wantRedirect(owner.post(path, off(b.account.Password, recovery[4])), "/dashboard/test/me")
 	owner.wantPage(owner.get("/dashboard/test/me"), http.StatusOK, "Two-step sign-in is off")
 	b.owner() // by the password alone
 	var left int
@@ -258,6 +266,93 @@ func TestTurnTwoStepOff(t *testing.T) {
 		t.Errorf("%d recovery codes are left", left)
 	}
 	b.audited(intake.AuditTwoStepOff, 1)
+
+	// The code that the app shows does it, too.
+	secret, _ = owner.twoStep()
+	b.clock.advance(time.Minute)
+	owner.wantRedirect(owner.post(path, off(b.account.Password, b.code(secret, 0))), "/dashboard/test/me")
+	b.audited(intake.AuditTwoStepOff, 2)
+}
+
+// madeByPasskey makes the browser's session one that the passkey made.
+func (s *staffBrowser) madeByPasskey(id intake.PasskeyID) {
+	s.Helper()
+	_, err := s.db.ExecContext(s.Context(), `UPDATE staff_session SET passkey_id = $2 WHERE id = $1`, s.session.SessionID, id)
+	s.ok(err)
+}
+
+// TestTurnTwoStepOffByPasskey: a session that was lately made by a passkey needs
+// no code, an older one does.
+func TestTurnTwoStepOffByPasskey(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var hash string
+	b.ok(b.db.GetContext(t.Context(), &hash, `SELECT password_hash FROM staff_user WHERE email = $1`, b.account.Email))
+	off := url.Values{"off_password": {b.account.Password}}
+	const path = "/dashboard/test/me/two-step/off"
+	for late, status := range map[bool]int{false: http.StatusSeeOther, true: http.StatusUnprocessableEntity} {
+		owner := b.staff(intake.RoleOwner)
+		_, err := b.db.ExecContext(t.Context(), `UPDATE staff_user SET password_hash = $2, totp_secret = '\x', totp_since = created_at WHERE id = $1`, owner.session.ID, hash)
+		b.ok(err)
+		owner.madeByPasskey(b.passkeyOf(owner.session.ID))
+		if late {
+			_, err := b.db.ExecContext(t.Context(), `UPDATE staff_session SET created_at = created_at - interval '15 minutes' WHERE id = $1`, owner.session.SessionID)
+			b.ok(err)
+			_, err = b.db.ExecContext(t.Context(), `UPDATE staff_user SET totp_secret = NULL, totp_pending = NULL WHERE id = $1`, owner.session.ID)
+			b.ok(err)
+			owner.twoStep()
+		} else {
+			owner.wantPage(owner.get("/dashboard/test/me"), http.StatusOK, "No code is needed")
+		}
+		if got := owner.post(path, off); got.Code != status {
+			t.Errorf("passkey of 15 minutes ago %v: %d, want %d", late, got.Code, status)
+		}
+	}
+}
+
+// TestPasskeysEndWithTheirSessions: removing a passkey signs out the browsers
+// that signed in with it, and no others. A reset password signs out all, and its
+// email lists the passkeys that still sign in.
+func TestPasskeysEndWithTheirSessions(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	m := b.mailbox()
+	owner, thief, own := b.staff(intake.RoleOwner), b.staff(intake.RoleOwner), b.staff(intake.RoleOwner)
+	for _, other := range []*staffBrowser{thief, own} {
+		_, err := b.db.ExecContext(t.Context(), `UPDATE staff_session SET staff_id = $2 WHERE id = $1`, other.session.SessionID, owner.session.ID)
+		b.ok(err)
+	}
+	id := b.passkeyOf(owner.session.ID)
+	thief.madeByPasskey(id)
+	signedOut := func(browser *staffBrowser) {
+		t.Helper()
+		browser.wantRedirect(browser.get("/dashboard/test"), "/dashboard/sign-in?then=%2Fdashboard%2Ftest")
+	}
+	thief.wantPage(thief.get("/dashboard/test"), http.StatusOK)
+	owner.wantRedirect(owner.post("/dashboard/test/me/passkeys/"+id.String()+"/remove", nil), "/dashboard/test/me")
+	m.letter(owner.session.Email, "A passkey was removed")
+	owner.wantPage(owner.get("/dashboard/test/me"), http.StatusOK, "Browsers that signed in with it are signed out")
+	signedOut(thief)
+
+	id = b.passkeyOf(owner.session.ID)
+	own.madeByPasskey(id)
+	own.wantRedirect(own.post("/dashboard/test/me/passkeys/"+id.String()+"/remove", nil), "/dashboard/sign-in")
+	own.wantPage(own.get("/dashboard/sign-in"), http.StatusOK, "This browser had signed in with it")
+	m.letter(owner.session.Email, "A passkey was removed")
+
+	owner.madeByPasskey(b.passkeyOf(owner.session.ID))
+	owner.wantPage(owner.get("/dashboard/test"), http.StatusOK)
+	browser := b.stranger()
+	browser.wantRedirect(browser.post("/dashboard/forgot", url.Values{"email": {owner.session.Email}}), "/dashboard/letter-sent")
+	browser.openLetter(m.link(m.letter(owner.session.Email, "Choose a new password")), "/dashboard/reset")
+	browser.wantRedirect(browser.post("/dashboard/reset", url.Values{"new_password": {goodPassword}}), "/dashboard/sign-in")
+	signedOut(owner)
+	letter := m.letter(owner.session.Email, "Your password was changed")
+	for _, want := range []string{"These passkeys still sign in", "“Phone”, added on 20 November 2026", "/dashboard/live/me#passkeys"} {
+		if !strings.Contains(letter.Text, want) || !strings.Contains(letter.HTML, want) {
+			t.Errorf("the email lacks %q:\n%s", want, letter.Text)
+		}
+	}
 }
 
 func TestCodesAreThrottled(t *testing.T) {

@@ -39,6 +39,10 @@ func (s *Server) removePasskey(c echo.Context, v *staffVisit) error {
 	if err := s.Service.RemovePasskey(c.Request().Context(), v.Session, c.Param("passkey"), visitor(c)); err != nil {
 		return err
 	}
+	if v.Session.PasskeyID != nil && v.Session.PasskeyID.String() == c.Param("passkey") {
+		s.leaveStaffNotice(c, "own_passkey_removed")
+		return c.Redirect(http.StatusSeeOther, dashboard.Root+"/sign-in")
+	}
 	return s.backToMe(c, v, "", "passkey_removed")
 }
 

@@ -80,6 +80,12 @@ type StaffSession struct {
 	ExpiresAt   time.Time      `db:"expires_at"`   // at the latest
 	Address     string         `db:"address"`
 	UserAgent   string         `db:"user_agent"`
+	PasskeyID   *PasskeyID     `db:"passkey_id"` // that it was made by; nil for a password
+}
+
+// ByPasskey reports whether the user has shown a passkey lately.
+func (s *StaffSession) ByPasskey(now time.Time) bool {
+	return s.PasskeyID != nil && now.Sub(s.StartedAt) < StaffConfirmed
 }
 
 // A SignInStage says how far a sign-in has come.

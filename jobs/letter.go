@@ -158,7 +158,11 @@ func (w *letterWorker) sendNotice(ctx context.Context, id intake.StaffID, n inta
 	if err != nil {
 		return err
 	}
-	return w.send(ctx, staff.Email, letter.Notice(n, w.baseURL+"/dashboard"))
+	passkeys, err := w.db.Passkeys(ctx, id)
+	if err != nil {
+		return err
+	}
+	return w.send(ctx, staff.Email, letter.Notice(n, w.baseURL+"/dashboard", passkeys))
 }
 
 func (w *letterWorker) send(ctx context.Context, to string, l letter.Letter) error {

@@ -120,18 +120,57 @@ func (s *Service) TurnOnTwoStep(ctx context.Context, session *intake.StaffSessio
 	return recovery, token, nil
 }
 
-// TurnOffTwoStep forgets the second factor of a user whose password it is.
-// Error: unauthorized for a wrong one.
-func (s *Service) TurnOffTwoStep(ctx context.Context, session *intake.StaffSession, password string, from Visitor) error {
+// provePossession checks the code of the app, or a recovery code, of who is
+// signed in, and uses it up in the transaction of the change. A session that was
+// lately made by a passkey needs none.
+func (s *Service) provePossession(ctx context.Context, session *intake.StaffSession, staff *db.StaffPassword, code string, from Visitor) (use func(tx *db.Tx) error, err error) {
+	if session.ByPasskey(s.Clock.Now()) {
+		return func(*db.Tx) error { return nil }, nil
+	}
+	counters := codeCounters(session.ID, s.deviceOf(staff, from), from)
+	if err := s.countAttempt(ctx, counters...); err != nil {
+		return nil, err
+	}
+	factor, err := s.TwoStep(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	if factor.Secret == nil {
+		return nil, errNoTwoStep
+	}
+	step, isCode, err := s.codeStep(session.ID, factor.Secret, code)
+	if err != nil {
+		return nil, err
+	}
+	return func(tx *db.Tx) error {
+		if err := s.useCode(ctx, tx, session, step, isCode, code, from); err != nil {
+			return orCode(err, errWrongCode)
+		}
+		return tx.ForgetAttempts(ctx, counters...)
+	}, nil
+}
+
+// TurnOffTwoStep forgets the second factor of a user who proves the password
+// and a code, a recovery code or a passkey: a password that leaked must not
+// remove what protects from that. Error: unauthorized on password or code.
+func (s *Service) TurnOffTwoStep(ctx context.Context, session *intake.StaffSession, password, code string, from Visitor) error {
 	hashing, err := s.passwords.queue(s.passwords.known)
 	if err != nil {
 		return err
 	}
 	defer hashing.leave()
-	if _, err := s.provePassword(ctx, hashing, session, password, from); err != nil {
+	staff, err := s.provePassword(ctx, hashing, session, password, from)
+	if err != nil {
+		return err
+	}
+	useCode, err := s.provePossession(ctx, session, staff, code, from)
+	if err != nil {
 		return err
 	}
 	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if err := useCode(tx); err != nil {
+			return err
+		}
 		if err := tx.TurnOffFactor(ctx, session.ID); err != nil {
 			return orCode(err, errNoTwoStep)
 		}

@@ -180,7 +180,8 @@ func (s *Service) AddPasskey(ctx context.Context, session *intake.StaffSession, 
 	return err
 }
 
-// RemovePasskey deletes one of the user's passkeys. Error: not_found.
+// RemovePasskey deletes one of the user's passkeys and ends the sessions that
+// were made by it, this one too. Error: not_found.
 func (s *Service) RemovePasskey(ctx context.Context, session *intake.StaffSession, id string, from Visitor) error {
 	passkey, err := intake.ParsePasskeyID(id)
 	if err != nil {
@@ -260,9 +261,11 @@ func (s *Service) SignInByPasskey(ctx context.Context, token, response string, f
 	session := s.newStaffSession(owner.staff, from)
 	cookie, tokenHash := intake.NewToken()
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
-		if err := tx.UsePasskey(ctx, owner.staff.ID, credential.ID, stored, s.Clock.Now()); err != nil {
+		id, err := tx.UsePasskey(ctx, owner.staff.ID, credential.ID, stored, s.Clock.Now())
+		if err != nil {
 			return orCode(err, errPasskey)
 		}
+		session.PasskeyID = &id
 		if err := s.startStaffSession(ctx, tx, session, tokenHash, from); err != nil {
 			return err
 		}

@@ -73,14 +73,23 @@ func InvitedElsewhere(i *intake.Invitation) Letter {
 	}
 }
 
-// Notice tells of a change that may have been somebody else's doing.
-func Notice(n intake.StaffNotice, url string) Letter {
+// Notice tells of a change that someone else may have made. After a change of the
+// password it lists the passkeys that still sign in.
+func Notice(n intake.StaffNotice, url string, passkeys []intake.Passkey) Letter {
 	l := Letter{Button: "Open Candor", URL: url, After: []string{
 		"If it wasn’t you, choose a new password from the sign-in page at once, and tell an owner of your account.",
 	}}
 	switch n {
 	case intake.NoticePasswordChanged:
 		l.Subject, l.Lines = "Your password was changed", []string{"The password of your Candor account was changed. Other browsers were signed out."}
+		if len(passkeys) > 0 {
+			l.Lines = append(l.Lines, "These passkeys still sign in to your account:")
+			for _, p := range passkeys {
+				l.Lines = append(l.Lines, "“"+p.Name+"”, added on "+moment(p.CreatedAt)+" UTC")
+			}
+			l.Lines = append(l.Lines, "Remove each one that you don’t know. It then ends at once, and so do the browsers that signed in with it.")
+			l.Button, l.URL = "Check your passkeys", url+"/live/me#passkeys"
+		}
 	case intake.NoticeTwoStepOn:
 		l.Subject, l.Lines = "Two-step sign-in is on", []string{"Signing in to your Candor account asks for a code from your authenticator app now."}
 	case intake.NoticeTwoStepOff:

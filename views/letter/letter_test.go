@@ -21,7 +21,7 @@ func TestLetters(t *testing.T) {
 	for _, n := range []intake.StaffNotice{
 		intake.NoticePasswordChanged, intake.NoticeTwoStepOn, intake.NoticeTwoStepOff, intake.NoticeRecoveryUsed, intake.NoticeFactorsReset, intake.NoticePasskeyAdded, intake.NoticePasskeyRemoved,
 	} {
-		letters[string(n)] = letter.Notice(n, url)
+		letters[string(n)] = letter.Notice(n, url, nil)
 	}
 	for name, l := range letters {
 		html, err := l.HTML()
