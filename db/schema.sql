@@ -244,7 +244,7 @@ CREATE TABLE public.audit_log (
     address text NOT NULL,
     before jsonb,
     after jsonb,
-    CONSTRAINT audit_log_actor_kind_check CHECK ((actor_kind = ANY (ARRAY['staff'::text, 'key'::text, 'operator'::text, 'system'::text])))
+    CONSTRAINT audit_log_actor_kind_check CHECK ((actor_kind = ANY (ARRAY['staff'::text, 'key'::text, 'operator'::text, 'system'::text, 'stranger'::text])))
 );
 
 CREATE TABLE public.blob_garbage (
@@ -618,6 +618,7 @@ CREATE TABLE public.staff_user (
     totp_secret bytea,
     totp_since timestamp with time zone,
     totp_step bigint DEFAULT 0 NOT NULL,
+    known_browser_since timestamp with time zone,
     CONSTRAINT staff_user_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'support'::text, 'finance'::text])))
 );
 

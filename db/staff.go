@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"errors"
+	"time"
 
 	"candor/intake"
 )
@@ -63,6 +64,14 @@ func (tx *Tx) HoldStaffPassword(ctx context.Context, id intake.StaffID) (*StaffP
 func (tx *Tx) SetPasswordHash(ctx context.Context, id intake.StaffID, hash string) error {
 	result, err := tx.ExecContext(ctx, `UPDATE staff_user SET password_hash = $2 WHERE id = $1`, id, hash)
 	return changedOne(result, err, "set staff password")
+}
+
+// NoteKnownBrowser notes that a browser of the user is known from now on, and
+// reports whether it is the first one.
+func (tx *Tx) NoteKnownBrowser(ctx context.Context, id intake.StaffID, now time.Time) (first bool, err error) {
+	result, err := tx.ExecContext(ctx, `UPDATE staff_user SET known_browser_since = $2 WHERE id = $1 AND known_browser_since IS NULL`, id, now)
+	n, err := affected(result, err, "note known browser")
+	return n > 0, err
 }
 
 // SetStaffName stores how a staff user is called.

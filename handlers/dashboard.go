@@ -156,7 +156,7 @@ func (s *Server) staffRoutes() []staffRoute {
 
 // dashboardRoutes registers the dashboard.
 func (s *Server) dashboardRoutes(e *echo.Echo) {
-	signedOut := e.Group(dashboard.Root, s.sameOriginOnly, s.limitSignedOut, readForms, compressPages)
+	signedOut := e.Group(dashboard.Root, s.sameOriginOnly, s.limitSignedOut, readForms, s.boundStrangers, compressPages)
 	d := e.Group(dashboard.Root, s.sameOriginOnly, readForms, compressPages)
 	d.Match(read, "", s.openDashboard)
 	s.doorRoutes(d, signedOut)
@@ -238,6 +238,9 @@ func (s *Server) staffPage(route *staffRoute) echo.HandlerFunc {
 		v.actor.Address = c.RealIP()
 		requestOf(c).staff = v
 		if !session.May(route.may) {
+			if err := s.Service.Forbidden(c.Request().Context(), session, route.may, visitor(c)); err != nil {
+				return err
+			}
 			return intake.Errorf(intake.CodeForbidden, "Your role, %s, doesn’t open this page. Ask an owner of the account.", session.Role)
 		}
 		if route.action() != "" && !session.Confirmed(s.Clock.Now()) {

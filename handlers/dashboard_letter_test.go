@@ -366,6 +366,7 @@ func TestInvitation(t *testing.T) {
 	}
 	browser.wantRedirect(browser.post("/dashboard/sign-in", signInForm("sam@lender.example", goodPassword)), "/dashboard")
 	browser.wantPage(browser.get("/dashboard/test/me"), http.StatusOK, "Sam", "Developer")
+	m.letter("Sam@Lender.example", "New browser signed in")
 
 	other, err := invite("kim@lender.example", intake.RoleSupport)
 	b.ok(err)

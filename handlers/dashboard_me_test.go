@@ -197,9 +197,11 @@ func TestRecoveryCodes(t *testing.T) {
 	_, recovery := owner.twoStep()
 	m.letter(b.account.Email, "Two-step sign-in is on")
 	half := b.halfIn()
+	half.cookies[deviceCookie] = owner.cookies[deviceCookie]
 	half.wantRedirect(half.post("/dashboard/sign-in/code", codeForm(" "+strings.ToUpper(strings.ReplaceAll(recovery[0], "-", " ")))), "/dashboard")
 	m.letter(b.account.Email, "A recovery code was used")
 	again := b.halfIn()
+	again.cookies[deviceCookie] = owner.cookies[deviceCookie]
 	again.wantPage(again.post("/dashboard/sign-in/code", codeForm(recovery[0])), http.StatusUnprocessableEntity)
 	owner.wantPage(owner.get("/dashboard/test/me"), http.StatusOK, "9 of 10")
 	answer := owner.post("/dashboard/test/me/recovery-codes", nil)

@@ -106,6 +106,7 @@ func TestSigningInEndsTheFormerSession(t *testing.T) {
 		browser.wantRedirect(browser.post("/dashboard/sign-in", signInForm(b.account.Email, b.account.Password)), "/dashboard")
 		ended(former)
 	}
+	m.letter(b.account.Email, "New browser signed in")
 	former := browser.cookies[staffCookie]
 	_, err := b.service.Invite(t.Context(), b.account.AccountID, someone, newInvitation("new@lender.example", intake.RoleSupport))
 	b.ok(err)

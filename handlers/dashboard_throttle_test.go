@@ -326,11 +326,11 @@ func TestResetEmailsCannotBeBlocked(t *testing.T) {
 		owner.wantPage(owner.get("/dashboard/reset"), http.StatusOK, b.account.Email)
 	}
 	owner.wantRedirect(owner.post("/dashboard/reset", url.Values{"new_password": {goodPassword}}), "/dashboard/sign-in")
+	m.letter(b.account.Email, "Your password was changed")
 	for i := range 30 {
 		b.strangerFrom(i).post("/dashboard/sign-in", signInForm(b.account.Email, "wrong"))
 	}
 	owner.wantRedirect(owner.post("/dashboard/sign-in", signInForm(b.account.Email, goodPassword)), "/dashboard")
-	m.letter(b.account.Email, "Your password was changed")
 }
 
 // TestFullQueueShedsLoad: passwords of strangers that find no place in the
@@ -377,6 +377,41 @@ func TestFullQueueShedsLoad(t *testing.T) {
 	for range 2 {
 		if status := <-waiting; status != http.StatusUnprocessableEntity {
 			t.Errorf("who waited is answered %d", status)
+		}
+	}
+}
+
+// TestStrangersAreBounded: while as many posts of strangers are worked on as may
+// be, whatever their networks, a further one is refused, and a known browser's
+// isn't.
+func TestStrangersAreBounded(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, func(c *handlers.Config) { c.StrangersAtOnce, c.RefusalDelay = 2, time.Millisecond })
+	known := b.owner()
+	ask := url.Values{"email": {"nobody@lender.example"}}
+	b.strangerFrom(0).post("/dashboard/forgot", ask)
+	waiting := make(chan int, 2)
+	b.ok(b.db.InTx(b.Context(), func(tx *db.Tx) error {
+		_, err := tx.ExecContext(b.Context(), `SELECT FROM attempt_count FOR UPDATE`)
+		b.ok(err)
+		for range 2 {
+			go func() { waiting <- b.strangerFrom(0).post("/dashboard/forgot", ask).Code }()
+		}
+		b.waitingFor(2)
+		before := b.everyRow()
+		for _, path := range signedOutPosts() {
+			stranger := b.strangerFrom(1)
+			stranger.wantRetry(stranger.post(path, ask), http.StatusServiceUnavailable, "Please wait a moment", "Candor is busy")
+		}
+		if after := b.everyRow(); after != before {
+			t.Errorf("what is refused wrote:\n%s\n%s", before, after)
+		}
+		known.wantRedirect(known.post("/dashboard/forgot", url.Values{"email": {b.account.Email}}), "/dashboard/letter-sent")
+		return nil
+	}))
+	for range 2 {
+		if status := <-waiting; status != http.StatusSeeOther {
+			t.Errorf("who was first is answered %d", status)
 		}
 	}
 }

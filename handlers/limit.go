@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -79,14 +81,21 @@ func answerQuota(c echo.Context, quota ratelimit.Quota) error {
 func (s *Server) limitSignedOut(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		key := "network " + intake.Network(c.RealIP())
-		if user := s.Service.KnownDevice(s.sentCookie(c, deviceCookie, dashboard.Root)); user != "" {
+		if user := s.knownUser(c); user != "" {
 			key = "user " + user
 		}
 		quota := s.SignedOutLimiter.Take(key, s.Clock.Now())
 		if quota.Allowed {
-			return next(c)
+			err := next(c)
+			var own *intake.Error
+			if c.Response().Header().Get(headerRetry) != "" || errors.As(err, &own) && own.RetryAfter > 0 {
+				s.holdBack(c.Request().Context())
+			}
+			return err
 		}
+		s.Service.Observer.SignInAttempted(intake.AttemptLimited)
 		wait := max(time.Second, quota.RetryAfter.Round(time.Second))
+		s.holdBack(c.Request().Context())
 		return &intake.Error{
 			Code: intake.CodeRateLimitExceeded, Message: fmt.Sprintf("There were too many attempts from your network. Try again in %.0f seconds.", wait.Seconds()),
 			RetryAfter: wait,
@@ -114,6 +123,52 @@ func tooMany(quota ratelimit.Quota) error {
 	}
 	wait := max(time.Second, quota.RetryAfter)
 	return &intake.Error{Code: intake.CodeRateLimitExceeded, Message: "There were too many requests in a short time.", RetryAfter: wait}
+}
+
+// knownUser names the staff user who signed in last in the browser, "" for a
+// stranger's.
+func (s *Server) knownUser(c echo.Context) string {
+	return s.Service.KnownDevice(s.sentCookie(c, deviceCookie, dashboard.Root))
+}
+
+// boundStrangers works on so many posts of strangers at once and refuses
+// further ones, so that a flood from many networks doesn't take the database's
+// connections. It stands behind the reading of the body: a slow one takes no place.
+func (s *Server) boundStrangers(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if s.knownUser(c) != "" {
+			return next(c)
+		}
+		select {
+		case s.strangers <- struct{}{}:
+			defer func() { <-s.strangers }()
+			return next(c)
+		default:
+			s.Service.Observer.SignInAttempted(intake.AttemptShed)
+			return &intake.Error{
+				Code: intake.CodeServiceUnavailable, Message: "Candor is busy. Try again in a few seconds.", RetryAfter: busyRetry,
+			}
+		}
+	}
+}
+
+// busyRetry is when a post is worth sending again for which there was no place.
+const busyRetry = 5 * time.Second
+
+// holdBack delays the answer to a request that is told to come back later. A
+// program that asks again at once on 40 connections would otherwise get 8,000
+// such answers a second and leave no core to anyone else. Waiting takes no more
+// than the connection, which is open anyway.
+func (s *Server) holdBack(ctx context.Context) {
+	if s.RefusalDelay == 0 {
+		return
+	}
+	timer := time.NewTimer(s.RefusalDelay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }
 
 // limitKey names the bucket of a request: the account and mode, or without a

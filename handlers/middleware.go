@@ -70,6 +70,13 @@ func (s *Server) logRequests(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		if r.principal != nil {
 			attrs = append(attrs, slog.String("account_id", r.principal.AccountID.String()), slog.Bool("livemode", r.principal.Livemode))
+			if c.Response().Status == http.StatusForbidden {
+				s.Service.Observer.Forbidden(intake.ActorKey)
+				attrs = append(attrs, slog.String("key_id", r.principal.KeyID.String()))
+			}
+		}
+		if r.staff != nil {
+			attrs = append(attrs, slog.String("account_id", r.staff.Session.AccountID.String()), slog.String("staff_id", r.staff.Session.ID.String()))
 		}
 		s.Logger.LogAttrs(c.Request().Context(), slog.LevelInfo, "request", attrs...)
 		return nil

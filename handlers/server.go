@@ -49,10 +49,12 @@ type Config struct {
 	Remote           bool   // development also answers to IP addresses beyond loopback
 	TrustedProxies   []netip.Prefix
 	Limiter          Limiter
+	RefusalDelay     time.Duration               // before an answer that says to come back later; zero for none
 	SignedOutLimiter Limiter                     // of what anyone can post without being signed in, by network
 	LinkLimiter      Limiter                     // of what is posted to a form, by its link
 	NetworkLimiter   Limiter                     // of what is posted to forms, and of wrong links, by network
 	RequestTime      time.Duration               // to send a request's body, and to take each part of an answer; 0: 30 s
+	StrangersAtOnce  int                         // posts of theirs that are worked on; zero: 12
 	CookieKeys       [][]byte                    // gorilla/sessions pairs, newest first
 	Ready            func(context.Context) error // nil once the process can serve
 	Version          string
@@ -66,9 +68,10 @@ type Config struct {
 // Server holds the handlers; New makes one.
 type Server struct {
 	Config
-	access *formAccess
-	staff  *staffStore
-	assets map[string]asset // built files by their name
+	access    *formAccess
+	staff     *staffStore
+	strangers chan struct{}    // holds the posts that boundStrangers works on
+	assets    map[string]asset // built files by their name
 
 	callers *lru.Cache[[sha256.Size]byte, intake.Principal] // of keys that were valid lately, by hash
 }
@@ -99,7 +102,10 @@ func newServer(c Config) (*Server, *echo.Echo, error) {
 	if c.Called == nil {
 		c.Called = func(intake.APIRequest) {}
 	}
-	s := &Server{Config: c, staff: &staffStore{service: c.Service, secure: !c.Development}}
+	if c.StrangersAtOnce == 0 {
+		c.StrangersAtOnce = 12
+	}
+	s := &Server{Config: c, strangers: make(chan struct{}, c.StrangersAtOnce), staff: &staffStore{service: c.Service, secure: !c.Development}}
 	var err error
 	if s.callers, err = lru.New[[sha256.Size]byte, intake.Principal](callersRemembered); err != nil {
 		return nil, nil, err

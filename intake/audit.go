@@ -19,6 +19,7 @@ const (
 	ActorKey      ActorKind = "key"
 	ActorOperator ActorKind = "operator" // by a command
 	ActorSystem   ActorKind = "system"
+	ActorStranger ActorKind = "stranger" // who failed to sign in
 	// ActorNobody is in no log: it is who gets what isn't sent.
 	ActorNobody ActorKind = "nobody"
 )
@@ -66,6 +67,13 @@ type AuditAction string
 const (
 	AuditSignedIn  AuditAction = "staff.signed_in"
 	AuditSignedOut AuditAction = "staff.signed_out"
+
+	// Failures are noted once for each user, network and 15 minutes.
+	AuditSignInFailed   AuditAction = "staff.sign_in_failed"
+	AuditCodeRefused    AuditAction = "staff.code_refused" // after the right password
+	AuditConfirmRefused AuditAction = "staff.confirmation_refused"
+	AuditThrottled      AuditAction = "staff.attempts_throttled"
+	AuditForbidden      AuditAction = "staff.forbidden" // by the role
 
 	AuditPasswordChanged   AuditAction = "staff.password_changed"
 	AuditPasswordReset     AuditAction = "staff.password_reset" // by a link in a letter
@@ -131,7 +139,7 @@ const (
 
 // AuditActions lists the actions.
 var AuditActions = []AuditAction{
-	AuditSignedIn, AuditSignedOut,
+	AuditSignedIn, AuditSignedOut, AuditSignInFailed, AuditCodeRefused, AuditConfirmRefused, AuditThrottled, AuditForbidden,
 	AuditPasswordChanged, AuditPasswordReset, AuditSessionsEnded, AuditTwoStepOn, AuditTwoStepOff, AuditRecoveryCodesMade, AuditRecoveryCodeUsed,
 	AuditPasskeyAdded, AuditPasskeyRemoved, AuditFactorsReset, AuditStaffNamed, AuditInvited, AuditInvitationRevoked, AuditJoined, AuditAccountOpened, AuditAccountCreated,
 	AuditAccountChanged,

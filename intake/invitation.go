@@ -70,4 +70,6 @@ const (
 	NoticeFactorsReset    StaffNotice = "factors_reset"
 	NoticePasskeyAdded    StaffNotice = "passkey_added"
 	NoticePasskeyRemoved  StaffNotice = "passkey_removed"
+	NoticeNewBrowser      StaffNotice = "new_browser"
+	NoticeTooManyAttempts StaffNotice = "too_many_attempts"
 )

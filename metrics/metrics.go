@@ -28,8 +28,8 @@ type Source struct {
 	Version string
 }
 
-// Metrics are a process's metrics. It is jobs.Observer, and safe for
-// concurrent use.
+// Metrics are a process's metrics. It is jobs.Observer and
+// service.AccessObserver, and safe for concurrent use.
 type Metrics struct {
 	registry  *prometheus.Registry
 	events    *prometheus.CounterVec
@@ -42,6 +42,8 @@ type Metrics struct {
 	worked    *prometheus.CounterVec
 	requests  *prometheus.HistogramVec
 	unlogged  *prometheus.CounterVec
+	signIns   *prometheus.CounterVec
+	forbidden *prometheus.CounterVec
 }
 
 // The upper bounds of the histograms' buckets, in seconds: what is waited for
@@ -86,6 +88,18 @@ func New(source Source) *Metrics {
 		unlogged: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "candor_api_requests_unlogged_total", Help: "API requests that the dashboard doesn't list, by why not.",
 		}, []string{"why"}),
+		signIns: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "candor_sign_in_total", Help: "Attempts to sign in or to confirm, by outcome.",
+		}, []string{"outcome"}),
+		forbidden: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "candor_forbidden_total", Help: "Requests that staff's role, or an API key's permissions, didn't allow.",
+		}, []string{"by"}),
+	}
+	for _, outcome := range intake.AttemptOutcomes {
+		m.signIns.WithLabelValues(string(outcome))
+	}
+	for _, by := range []intake.ActorKind{intake.ActorStaff, intake.ActorKey} {
+		m.forbidden.WithLabelValues(string(by))
 	}
 	for _, t := range intake.EventTypes {
 		m.events.WithLabelValues(string(t))
@@ -101,7 +115,7 @@ func New(source Source) *Metrics {
 	})
 	build.Set(1)
 	m.registry.MustRegister(
-		m.events, m.attempts, m.duration, m.first, m.delivered, m.repairs, m.drifts, m.worked, m.requests, m.unlogged, build,
+		m.events, m.attempts, m.duration, m.first, m.delivered, m.repairs, m.drifts, m.worked, m.requests, m.unlogged, m.signIns, m.forbidden, build,
 		newBacklog(source), newPool(source.Pool),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
@@ -150,6 +164,14 @@ func (m *Metrics) Worked(kind string, failed bool) {
 func (m *Metrics) RequestsUnlogged(why string, n int) {
 	m.unlogged.WithLabelValues(why).Add(float64(n))
 }
+
+// SignInAttempted counts an attempt to sign in or to confirm.
+func (m *Metrics) SignInAttempted(o intake.AttemptOutcome) {
+	m.signIns.WithLabelValues(string(o)).Inc()
+}
+
+// Forbidden counts a request that its maker may not make.
+func (m *Metrics) Forbidden(by intake.ActorKind) { m.forbidden.WithLabelValues(string(by)).Inc() }
 
 // Answered counts a request by its route's pattern, never its path.
 func (m *Metrics) Answered(method, route string, status int, took time.Duration) {

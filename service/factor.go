@@ -85,8 +85,10 @@ func (s *Service) PendingTwoStep(ctx context.Context, session *intake.StaffSessi
 // the session's new token. Error: unauthorized for a wrong code.
 func (s *Service) TurnOnTwoStep(ctx context.Context, session *intake.StaffSession, code string, from Visitor) (recovery []string, token string, err error) {
 	attempts := counter(attemptsForCode, "first code", session.SessionID.String())
+	t := confirming(session, from)
+	t.outcome = intake.AttemptWrongCode
 	if err := s.countAttempt(ctx, attempts); err != nil {
-		return nil, "", err
+		return nil, "", s.failed(ctx, t, err)
 	}
 	factor, err := s.TwoStep(ctx, session)
 	if err != nil {
@@ -97,7 +99,7 @@ func (s *Service) TurnOnTwoStep(ctx context.Context, session *intake.StaffSessio
 		return nil, "", err
 	}
 	if !ok {
-		return nil, "", errWrongCode
+		return nil, "", s.failed(ctx, t, errWrongCode)
 	}
 	recovery, hashes := newRecoveryCodes()
 	token, hash := intake.NewToken()
@@ -211,8 +213,9 @@ func (s *Service) SecondFactor(ctx context.Context, half *intake.StaffSession, c
 		return "", orCode(err, errSignedOut)
 	}
 	counters := codeCounters(half.ID, s.deviceOf(staff, from), from)
+	t := trial{outcome: intake.AttemptWrongCode, email: staff.Email, staff: staff.Staff, from: from}
 	if err := s.countAttempt(ctx, counters...); err != nil {
-		return "", err
+		return "", s.failed(ctx, t, err)
 	}
 	factor, err := s.TwoStep(ctx, half)
 	if err != nil {
@@ -233,10 +236,10 @@ func (s *Service) SecondFactor(ctx context.Context, half *intake.StaffSession, c
 		if err := tx.ForgetAttempts(ctx, counters...); err != nil {
 			return err
 		}
-		return s.auditSignIn(ctx, tx, half, from)
+		return s.signedIn(ctx, tx, half, from)
 	})
 	if err != nil {
-		return "", err
+		return "", s.failed(ctx, t, err)
 	}
 	return token, nil
 }

@@ -180,6 +180,9 @@ func (s *Service) AcceptInvitation(ctx context.Context, token, name, password st
 		if err := s.startStaffSession(ctx, tx, session, tokenHash, from); err != nil {
 			return err
 		}
+		if _, err := tx.NoteKnownBrowser(ctx, session.ID, session.StartedAt); err != nil {
+			return err
+		}
 		return s.audit(ctx, tx, i.AccountID, session.Actor(), deed{
 			Action: intake.AuditJoined, TargetID: staff.ID.String(), TargetName: staff.Email, After: invitationState{i.Role, i.MayDownload},
 		})

@@ -226,9 +226,10 @@ func (s *Service) BeginPasskeySignIn(ctx context.Context, from Visitor) (*Passke
 // SignInByPasskey starts a session for the owner of the passkey that has
 // answered, second factor and all, and returns its token. Error: unauthorized.
 func (s *Service) SignInByPasskey(ctx context.Context, token, response string, from Visitor) (string, error) {
+	t := trial{outcome: intake.AttemptWrongPasskey, from: from}
 	asked, err := s.asked(ctx, nil, token)
 	if err != nil {
-		return "", err
+		return "", s.failed(ctx, t, err)
 	}
 	party, err := s.relyingParty()
 	if err != nil {
@@ -236,7 +237,7 @@ func (s *Service) SignInByPasskey(ctx context.Context, token, response string, f
 	}
 	parsed, err := protocol.ParseCredentialRequestResponseBytes([]byte(response))
 	if err != nil {
-		return "", errPasskey
+		return "", s.failed(ctx, t, errPasskey)
 	}
 	var owner *passkeyOwner
 	var failed error // on our side
@@ -248,11 +249,14 @@ func (s *Service) SignInByPasskey(ctx context.Context, token, response string, f
 		return owner, nil
 	}, asked, parsed)
 	if failed != nil {
-		return "", orCode(failed, errPasskey)
+		return "", s.failed(ctx, t, orCode(failed, errPasskey))
+	}
+	if owner != nil {
+		t.email, t.staff = owner.staff.Email, owner.staff
 	}
 	// A counter that goes back is a copy's.
 	if err != nil || credential.Authenticator.CloneWarning {
-		return "", errPasskey
+		return "", s.failed(ctx, t, errPasskey)
 	}
 	stored, err := json.Marshal(credential)
 	if err != nil {
@@ -269,10 +273,10 @@ func (s *Service) SignInByPasskey(ctx context.Context, token, response string, f
 		if err := s.startStaffSession(ctx, tx, session, tokenHash, from); err != nil {
 			return err
 		}
-		return s.auditSignIn(ctx, tx, session, from)
+		return s.signedIn(ctx, tx, session, from)
 	})
 	if err != nil {
-		return "", err
+		return "", s.failed(ctx, t, err)
 	}
 	return cookie, nil
 }

@@ -34,6 +34,8 @@ type Config struct {
 	Terms    billing.Terms
 	Cards    Cards // nil where no payment provider collects by itself
 
+	Observer AccessObserver // nil for none
+
 	PasswordCost  PasswordCost  // of what is hashed from now on
 	PasswordQueue PasswordQueue // the zero value suits the machine
 
@@ -56,6 +58,9 @@ type Service struct {
 
 // New returns a Service.
 func New(c Config) *Service {
+	if c.Observer == nil {
+		c.Observer = noAccess{}
+	}
 	return &Service{
 		Config: c, Vault: vault.New(c.Ring, c.Blobs), passwords: newPasswords(c.PasswordCost, c.PasswordQueue), books: &billing.Books{Events: c.Enqueuer, Terms: c.Terms},
 		secretsLease: jobs.SecretsLease, keyUses: newKeyUses(), drawing: make(chan struct{}, 1),

@@ -25,24 +25,26 @@ const staffSeenPrecision = time.Minute
 // rate_limit_exceeded for too many attempts, service_unavailable if too many
 // passwords wait to be hashed.
 func (s *Service) SignIn(ctx context.Context, email, password string, from Visitor) (token string, _ *intake.StaffSession, err error) {
+	t := trial{outcome: intake.AttemptWrongPassword, email: email, from: from}
 	hashing, err := s.queue(from)
 	if err != nil {
-		return "", nil, err
+		return "", nil, s.failed(ctx, t, err)
 	}
 	defer hashing.leave()
 	staff, err := s.DB.StaffByEmail(ctx, email)
 	var known *device
 	switch {
 	case err == nil:
-		email, known = staff.Email, s.deviceOf(staff, from)
+		known = s.deviceOf(staff, from)
+		t.email, t.staff = staff.Email, staff.Staff
 	case errors.Is(err, db.ErrNotFound):
 		staff = &db.StaffPassword{}
 	default:
 		return "", nil, err
 	}
-	counters := passwordCounters(email, known, from)
+	counters := passwordCounters(t.email, known, from)
 	if err := s.countAttempt(ctx, counters...); err != nil {
-		return "", nil, err
+		return "", nil, s.failed(ctx, t, err)
 	}
 	hash := staff.Hash
 	right, err := hashing.verify(ctx, hash, password)
@@ -50,7 +52,7 @@ func (s *Service) SignIn(ctx context.Context, email, password string, from Visit
 	case err != nil:
 		return "", nil, err
 	case !right:
-		return "", nil, errWrongPassword
+		return "", nil, s.failed(ctx, t, errWrongPassword)
 	}
 	session := s.newStaffSession(staff.Staff, from)
 	token, tokenHash := intake.NewToken()
@@ -76,15 +78,32 @@ func (s *Service) SignIn(ctx context.Context, email, password string, from Visit
 		if now.TwoStep {
 			return nil
 		}
-		return s.auditSignIn(ctx, tx, session, from)
+		return s.signedIn(ctx, tx, session, from)
 	})
 	if err != nil {
-		return "", nil, err
+		return "", nil, s.failed(ctx, t, err)
 	}
 	return token, session, nil
 }
 
-func (s *Service) auditSignIn(ctx context.Context, tx *db.Tx, session *intake.StaffSession, from Visitor) error {
+// signedIn notes a complete sign-in in the audit log, and tells the user by
+// email if it came from a browser that isn't known. The first one that a user
+// signs in with is none of these.
+func (s *Service) signedIn(ctx context.Context, tx *db.Tx, session *intake.StaffSession, from Visitor) error {
+	tx.AfterCommit(func() { s.Observer.SignInAttempted(intake.AttemptSucceeded) })
+	staff, err := tx.HoldStaffPassword(ctx, session.ID)
+	if err != nil {
+		return orCode(err, errWrongPassword)
+	}
+	first, err := tx.NoteKnownBrowser(ctx, session.ID, s.Clock.Now())
+	if err != nil {
+		return err
+	}
+	if !first && s.deviceOf(staff, from) == nil {
+		if err := s.Enqueuer.NoticeLetter(ctx, tx, session.ID, intake.NoticeNewBrowser); err != nil {
+			return err
+		}
+	}
 	return s.audit(ctx, tx, session.AccountID, actorAt(session, from),
 		deed{Action: intake.AuditSignedIn, TargetID: session.ID.String(), TargetName: session.Email})
 }
@@ -139,7 +158,7 @@ func (s *Service) StaffSession(ctx context.Context, token string) (*intake.Staff
 func (s *Service) Confirm(ctx context.Context, session *intake.StaffSession, password string, from Visitor) (token string, err error) {
 	hashing, err := s.passwords.queue(s.passwords.known)
 	if err != nil {
-		return "", err
+		return "", s.failed(ctx, confirming(session, from), err)
 	}
 	defer hashing.leave()
 	if _, err := s.provePassword(ctx, hashing, session, password, from); err != nil {

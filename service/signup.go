@@ -81,7 +81,7 @@ func (s *Service) OpenAccount(ctx context.Context, token, password string, from 
 		return "", err
 	}
 	if !right {
-		return "", errNotConfirmed
+		return "", s.failed(ctx, trial{outcome: intake.AttemptWrongPassword, from: from}, errNotConfirmed)
 	}
 	now := s.Clock.Now()
 	account := &intake.Account{ID: intake.NewAccountID(), Name: details.Company, BillingEmail: details.Email, CreatedAt: now}
@@ -101,6 +101,9 @@ func (s *Service) OpenAccount(ctx context.Context, token, password string, from 
 			}
 		}
 		if err := s.startStaffSession(ctx, tx, session, tokenHash, from); err != nil {
+			return err
+		}
+		if _, err := tx.NoteKnownBrowser(ctx, session.ID, session.StartedAt); err != nil {
 			return err
 		}
 		return s.audit(ctx, tx, account.ID, session.Actor(), deed{Action: intake.AuditAccountOpened, TargetID: account.ID.String(), TargetName: account.Name})

@@ -57,7 +57,7 @@ func (s *Service) ChangePassword(ctx context.Context, session *intake.StaffSessi
 // counted by confirmCounter; the caller forgets it in its transaction.
 func (s *Service) provePassword(ctx context.Context, hashing *hashing, session *intake.StaffSession, password string, from Visitor) (*db.StaffPassword, error) {
 	if err := s.countAttempt(ctx, confirmCounter(session)); err != nil {
-		return nil, err
+		return nil, s.failed(ctx, confirming(session, from), err)
 	}
 	staff, err := s.DB.StaffPassword(ctx, session.ID)
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *Service) provePassword(ctx context.Context, hashing *hashing, session *
 	}
 	right, err := hashing.verify(ctx, staff.Hash, password)
 	if err == nil && !right {
-		err = errNotConfirmed
+		err = s.failed(ctx, confirming(session, from), errNotConfirmed)
 	}
 	return staff, err
 }

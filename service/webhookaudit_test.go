@@ -64,7 +64,7 @@ func second[T any](_ T, err error) error { return err }
 func TestNothingIsDoneWithoutItsAuditLine(t *testing.T) {
 	t.Parallel()
 	b := newStill(t)
-	nobody := intake.Actor{Kind: "stranger"} // whom the log refuses
+	nobody := intake.Actor{Kind: "unheard of"} // whom the log refuses
 	since := start.Add(-time.Hour)
 	b.failed(b.test(), hook)
 	was := b.signing()

@@ -87,7 +87,7 @@ func openApp(ctx context.Context, c Config, logger *slog.Logger) (_ *app, err er
 	}
 	use := service.Config{
 		DB: a.db, Enqueuer: a.enqueuer, Ring: a.ring, Blobs: a.blobs, Policy: policy, BaseURL: publicURL(c),
-		Clock: intake.SystemClock, Logger: logger, Terms: c.Terms, TestClient: a.tester, TestLimiter: limiter,
+		Clock: intake.SystemClock, Logger: logger, Terms: c.Terms, Observer: a.metrics, TestClient: a.tester, TestLimiter: limiter,
 	}
 	if a.stripe = openStripe(c, a.db); a.stripe != nil {
 		use.Cards = a.stripe

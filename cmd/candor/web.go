@@ -27,6 +27,7 @@ const (
 	idleTimeout       = time.Minute
 	maxHeaderBytes    = 64 << 10
 	rateKeys          = 100_000 // accounts and addresses remembered at once
+	refusalDelay      = time.Second
 )
 
 func startWeb(c Config, a *app, listener net.Listener, logger *slog.Logger) (part, error) {
@@ -56,7 +57,7 @@ func startWeb(c Config, a *app, listener net.Listener, logger *slog.Logger) (par
 	requests := service.NewRequestLog(a.db, logger, a.metrics.RequestsUnlogged)
 	config := handlers.Config{
 		Service: a.service, Logger: logger, Clock: intake.SystemClock, BaseURL: publicURL(c), Development: c.Development, Remote: c.Remote,
-		TrustedProxies: c.TrustedProxies, Limiter: limiter, SignedOutLimiter: signedOut, LinkLimiter: links, NetworkLimiter: networks, CookieKeys: a.ring.CookieKeys(), Ready: a.ready.check,
+		TrustedProxies: c.TrustedProxies, Limiter: limiter, SignedOutLimiter: signedOut, RefusalDelay: refusalDelay, LinkLimiter: links, NetworkLimiter: networks, CookieKeys: a.ring.CookieKeys(), Ready: a.ready.check,
 		Version: readVersion().Version, Answered: a.metrics.Answered, Called: requests.Add,
 		Fonts: fonts,
 	}

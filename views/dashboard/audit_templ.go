@@ -78,7 +78,7 @@ func Audit(a AuditPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = pageHead("Audit log", "What staff, keys and operators did. Nobody can change it. Sessions that keys create are in each session’s history and under API requests.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = pageHead("Audit log", "What staff, keys and operators did. No one can change it. Failed attempts are listed once for each network and 15 minutes. Sessions that keys create are in each session’s history and under API requests.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -16,6 +16,12 @@ var auditWords = map[intake.AuditAction]string{
 	intake.AuditSignedIn:  "Signed in",
 	intake.AuditSignedOut: "Signed out",
 
+	intake.AuditSignInFailed:   "Sign-in failed",
+	intake.AuditCodeRefused:    "Sign-in code refused",
+	intake.AuditConfirmRefused: "Password refused while signed in",
+	intake.AuditThrottled:      "Too many attempts",
+	intake.AuditForbidden:      "Page refused by role",
+
 	intake.AuditPasswordChanged:   "Password changed",
 	intake.AuditPasswordReset:     "Password reset by e-mail",
 	intake.AuditSessionsEnded:     "Other browsers signed out",

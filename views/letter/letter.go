@@ -100,6 +100,11 @@ func Notice(n intake.StaffNotice, url string, passkeys []intake.Passkey) Letter 
 		l.Subject, l.Lines = "A passkey was removed", []string{"One of your passkeys signs in to your Candor account no more."}
 	case intake.NoticeFactorsReset:
 		l.Subject, l.Lines = "Your second sign-in steps were removed", []string{"At your request, signing in to your Candor account asks for the password alone now. Your authenticator app, recovery codes and passkeys work no more. Please set them up again."}
+	case intake.NoticeNewBrowser:
+		l.Subject, l.Lines = "New browser signed in", []string{"A browser that we don’t know signed in to your Candor account. If it was you, there is nothing to do."}
+	case intake.NoticeTooManyAttempts:
+		l.Subject, l.Lines = "Too many attempts to sign in", []string{"There were too many failed attempts to sign in to your Candor account, so further ones have to wait. None of them signed in. You can still sign in from a browser that you have signed in from before."}
+		l.After = []string{"If it wasn’t you, your password has protected you. Two-step sign-in or a passkey protects you better; set them up under My account.", "We send this email at most once a day."}
 	case intake.NoticeRecoveryUsed:
 		l.Subject, l.Lines = "A recovery code was used", []string{"Somebody signed in to your Candor account with a recovery code instead of a code from your authenticator app."}
 	}

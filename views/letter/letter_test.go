@@ -20,6 +20,7 @@ func TestLetters(t *testing.T) {
 	}
 	for _, n := range []intake.StaffNotice{
 		intake.NoticePasswordChanged, intake.NoticeTwoStepOn, intake.NoticeTwoStepOff, intake.NoticeRecoveryUsed, intake.NoticeFactorsReset, intake.NoticePasskeyAdded, intake.NoticePasskeyRemoved,
+		intake.NoticeNewBrowser, intake.NoticeTooManyAttempts,
 	} {
 		letters[string(n)] = letter.Notice(n, url, nil)
 	}
