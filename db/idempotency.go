@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"hash/fnv"
 	"time"
 
@@ -14,6 +15,11 @@ type IdempotencyKey struct {
 	intake.Scope
 	Path string
 	Key  string
+}
+
+// SealOwner names the key as the owner of its sealed answer.
+func (k IdempotencyKey) SealOwner() string {
+	return fmt.Sprintf("idempotent answer %s %t %q %q", k.AccountID, k.Livemode, k.Path, k.Key)
 }
 
 // StoredResponse is a remembered POST's request and answer.

@@ -47,6 +47,7 @@ var meanings = map[intake.Code]string{
 	intake.CodeRequestTimeout:        "The body did not arrive within 30 seconds.",
 	intake.CodeIdempotencyKeyReused:  "The Idempotency-Key was used with another body.",
 	intake.CodeIdempotencyInProgress: "The first request with this Idempotency-Key is still running.",
+	intake.CodeServiceUnavailable:    "What is stored can't be read now: try again later.",
 	intake.CodeInternal:              "Something went wrong on our side.",
 }
 
@@ -86,7 +87,7 @@ func sessionDataDoc() operationDoc {
 	return operationDoc{
 		id: "getSessionData", tag: "Form data", summary: "Get the data",
 		description: "The answers of a completed session. They are kept until they are erased on request, or for as long as the account has set.",
-		errors:      []intake.Code{intake.CodeSessionNotFound, intake.CodeSessionNotCompleted, intake.CodeDataErased, intake.CodeDataExpired},
+		errors:      []intake.Code{intake.CodeSessionNotFound, intake.CodeSessionNotCompleted, intake.CodeDataErased, intake.CodeDataExpired, intake.CodeServiceUnavailable},
 	}
 }
 
@@ -94,7 +95,7 @@ func sessionPDFDoc() operationDoc {
 	return operationDoc{
 		id: "getSessionPDF", tag: "Form data", summary: "Download the PDF",
 		description: "The statement of a completed session as a PDF, kept for 90 days after completion, or the fewer that the account has set. It is made within seconds of completion; until then the answer is 202.",
-		errors:      []intake.Code{intake.CodeSessionNotFound, intake.CodeSessionNotCompleted, intake.CodePDFNotReady, intake.CodePDFExpired},
+		errors:      []intake.Code{intake.CodeSessionNotFound, intake.CodeSessionNotCompleted, intake.CodePDFNotReady, intake.CodePDFExpired, intake.CodeServiceUnavailable},
 		files:       []string{"application/pdf"},
 	}
 }
@@ -103,7 +104,7 @@ func sessionDocumentDoc() operationDoc {
 	return operationDoc{
 		id: "getSessionDocument", tag: "Form data", summary: "Download a document",
 		description: "A file that the customer uploaded, as an attachment. Its id is in the session's data; it is kept for 90 days after completion, or the fewer that the account has set.",
-		errors:      []intake.Code{intake.CodeSessionNotFound, intake.CodeSessionNotCompleted, intake.CodeDocumentNotFound},
+		errors:      []intake.Code{intake.CodeSessionNotFound, intake.CodeSessionNotCompleted, intake.CodeDocumentNotFound, intake.CodeServiceUnavailable},
 		files:       []string{"application/pdf", "image/jpeg", "image/png", "image/heic"},
 	}
 }

@@ -350,6 +350,10 @@ func (s *Server) staffError(c echo.Context, status int, public *intake.Error) er
 		p.Title = "There is nothing here"
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		p.Title = "Please wait a moment"
+		if public == errUnreadable {
+			p.Title, p.RequestID = "This can’t be read now", requestOf(c).id.String()
+			p.Text = "A secret key is missing on our side. Tell us the reference below."
+		}
 	case http.StatusInternalServerError:
 		p.RequestID = requestOf(c).id.String()
 		p.Text = "The page couldn’t be shown. Try again; if it keeps happening, tell us the reference below."

@@ -13,6 +13,7 @@ import (
 
 	"candor/form"
 	"candor/intake"
+	"candor/keyring"
 	"candor/views/dashboard"
 )
 
@@ -93,7 +94,7 @@ func newErrorDetails(fields form.Errors) *errorDetails {
 func (s *Server) answerError(err error, c echo.Context) {
 	public := publicError(err)
 	status := statuses[public.Code]
-	if status == http.StatusInternalServerError {
+	if status == http.StatusInternalServerError || errors.Is(err, keyring.ErrSealed) {
 		s.logFailure(c, err)
 	}
 	if c.Response().Committed {
@@ -148,6 +149,10 @@ func (s *Server) logFailure(c echo.Context, err error) {
 		slog.String("request_id", requestOf(c).id.String()), slog.String("route", c.Path()), slog.Any("error", err))
 }
 
+// errUnreadable answers what the configured secret keys can't open. The log has
+// the key's name.
+var errUnreadable = intake.Errorf(intake.CodeServiceUnavailable, "This can't be read now: a secret key is missing on our side. Tell us the X-Request-Id of this response.")
+
 // publicError returns what of err may be shown.
 func publicError(err error) *intake.Error {
 	var own *intake.Error
@@ -155,6 +160,9 @@ func publicError(err error) *intake.Error {
 		if _, known := statuses[own.Code]; known {
 			return own
 		}
+	}
+	if errors.Is(err, keyring.ErrSealed) {
+		return errUnreadable
 	}
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {

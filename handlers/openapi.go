@@ -226,7 +226,7 @@ func (c schemas) addErrors(out *openAPIO, op operation) {
 		codes = append(codes, intake.CodeForbidden)
 	}
 	if op.method == http.MethodPost {
-		codes = append(codes, intake.CodePayloadTooLarge, intake.CodeRequestTimeout, intake.CodeUnsupportedMediaType, intake.CodeIdempotencyInProgress, intake.CodeIdempotencyKeyReused)
+		codes = append(codes, intake.CodePayloadTooLarge, intake.CodeRequestTimeout, intake.CodeUnsupportedMediaType, intake.CodeIdempotencyInProgress, intake.CodeIdempotencyKeyReused, intake.CodeServiceUnavailable)
 	}
 	byStatus := map[int][]string{}
 	for _, code := range codes {

@@ -5,6 +5,10 @@ import (
 	"time"
 )
 
+// FactorOwner names a staff user as the owner of the sealed secret of an
+// authenticator app.
+func FactorOwner(id StaffID) string { return "staff totp " + id.String() }
+
 // A Staff user is one of a partner's people, who works in the dashboard.
 type Staff struct {
 	ID          StaffID   `db:"id"`

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -99,6 +100,14 @@ func (r Keyring) String() string {
 // Format writes String whatever the verb, so that %#v or %d show nothing
 // either.
 func (r Keyring) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, r.String()) }
+
+// Newest returns the name of the key that seals.
+func (r *Keyring) Newest() string { return r.keys[0].name }
+
+// Has reports whether there is a key of that name.
+func (r *Keyring) Has(name string) bool {
+	return slices.ContainsFunc(r.keys, func(k key) bool { return k.name == name })
+}
 
 // tokenBytes is 192 bits of the MAC.
 const tokenBytes = 24

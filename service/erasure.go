@@ -151,7 +151,7 @@ func (s *Service) eraseAnswersTo(ctx context.Context, tx *db.Tx, session *intake
 		return err
 	}
 	for _, k := range kept {
-		owner := IdempotentRequest{Scope: session.Scope(), Path: k.Path, Key: k.Key}.owner()
+		owner := db.IdempotencyKey{Scope: session.Scope(), Path: k.Path, Key: k.Key}.SealOwner()
 		body, err := s.Ring.Open(owner, k.Response)
 		if err != nil || !bytes.Contains(body, []byte(session.ID.String())) {
 			continue // what can't be opened any more tells nobody anything

@@ -15,18 +15,24 @@ import (
 
 	"candor/db"
 	"candor/intake"
+	"candor/keyring"
 )
 
 // codePeriod is how long a code of an authenticator app lives (RFC 6238).
 const codePeriod = 30 * time.Second
 
+// codeDigits is how many digits such a code has. No recovery code is as short.
+const codeDigits = 6
+
 // recoveryCodes is how many recovery codes there are at first.
 const recoveryCodes = 10
 
 var (
-	errWrongCode = intake.FieldError(intake.CodeUnauthorized, "code", "That code isn’t right, or was used already. Wait for the app to show the next one and try again.")
-	errTwoStepOn = intake.Errorf(intake.CodeValidation, "Two-step sign-in is on already.")
-	errNoTwoStep = intake.Errorf(intake.CodeValidation, "Two-step sign-in isn’t on.")
+	errWrongCode      = intake.FieldError(intake.CodeUnauthorized, "code", "That code isn’t right, or was used already. Wait for the app to show the next one and try again.")
+	errNoSecret       = intake.FieldError(intake.CodeUnauthorized, "code", "The app’s codes can’t be checked now. Use a recovery code, or try again later.")
+	errTwoStepOn      = intake.Errorf(intake.CodeValidation, "Two-step sign-in is on already.")
+	errNothingPending = intake.Errorf(intake.CodeValidation, "Nothing is being set up. Begin again.")
+	errNoTwoStep      = intake.Errorf(intake.CodeValidation, "Two-step sign-in isn’t on.")
 )
 
 // A TwoStepSetup is what an authenticator app must know.
@@ -48,7 +54,7 @@ func (s *Service) BeginTwoStep(ctx context.Context, session *intake.StaffSession
 	if err != nil {
 		return nil, fmt.Errorf("service: make a secret: %w", err)
 	}
-	sealed := s.Ring.Seal(totpOwner(session.ID), []byte(key.Secret()))
+	sealed := s.Ring.Seal(intake.FactorOwner(session.ID), []byte(key.Secret()))
 	if err := s.DB.SetPendingFactor(ctx, session.ID, sealed); err != nil {
 		return nil, orCode(err, errTwoStepOn)
 	}
@@ -63,11 +69,11 @@ func (s *Service) PendingTwoStep(ctx context.Context, session *intake.StaffSessi
 		return nil, err
 	}
 	if factor.Pending == nil {
-		return nil, intake.Errorf(intake.CodeValidation, "Nothing is being set up. Begin again.")
+		return nil, errNothingPending
 	}
-	secret, err := s.Ring.Open(totpOwner(session.ID), factor.Pending)
+	secret, err := s.Ring.Open(intake.FactorOwner(session.ID), factor.Pending)
 	if err != nil {
-		return nil, err
+		return nil, errNothingPending
 	}
 	raw, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(string(secret))
 	if err != nil {
@@ -95,6 +101,9 @@ func (s *Service) TurnOnTwoStep(ctx context.Context, session *intake.StaffSessio
 		return nil, "", err
 	}
 	step, ok, err := s.codeStep(session.ID, factor.Pending, code)
+	if errors.Is(err, keyring.ErrSealed) {
+		return nil, "", errNothingPending
+	}
 	if err != nil {
 		return nil, "", err
 	}
@@ -142,7 +151,7 @@ func (s *Service) provePossession(ctx context.Context, session *intake.StaffSess
 	}
 	step, isCode, err := s.codeStep(session.ID, factor.Secret, code)
 	if err != nil {
-		return nil, err
+		return nil, s.noSecret(ctx, session.ID, err)
 	}
 	return func(tx *db.Tx) error {
 		if err := s.useCode(ctx, tx, session, step, isCode, code, from); err != nil {
@@ -223,7 +232,7 @@ func (s *Service) SecondFactor(ctx context.Context, half *intake.StaffSession, c
 	}
 	step, isCode, err := s.codeStep(half.ID, factor.Secret, code)
 	if err != nil {
-		return "", err
+		return "", s.noSecret(ctx, half.ID, err)
 	}
 	token, hash := intake.NewToken()
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
@@ -256,17 +265,28 @@ func (s *Service) useCode(ctx context.Context, tx *db.Tx, half *intake.StaffSess
 	return s.tellChange(ctx, tx, half, from, intake.AuditRecoveryCodeUsed, intake.NoticeRecoveryUsed)
 }
 
+// noSecret is the error of a code that can't be checked, if the key of the
+// authenticator's secret is missing.
+func (s *Service) noSecret(ctx context.Context, staff intake.StaffID, err error) error {
+	if !errors.Is(err, keyring.ErrSealed) {
+		return err
+	}
+	s.Logger.ErrorContext(ctx, "an authenticator's secret can't be opened", "staff_id", staff, "error", err)
+	return errNoSecret
+}
+
 // codeStep reports whether the code is that of the sealed secret now, a period
 // before or a period after, since clocks differ, and returns its step.
 func (s *Service) codeStep(staff intake.StaffID, sealed []byte, code string) (step int64, ok bool, err error) {
-	if sealed == nil {
+	typed := typedCode(code)
+	// A recovery code needs no secret, so it works without the secret's key.
+	if sealed == nil || len(typed) != codeDigits {
 		return 0, false, nil
 	}
-	secret, err := s.Ring.Open(totpOwner(staff), sealed)
+	secret, err := s.Ring.Open(intake.FactorOwner(staff), sealed)
 	if err != nil {
 		return 0, false, err
 	}
-	typed := typedCode(code)
 	now := s.Clock.Now().Unix() / int64(codePeriod/time.Second)
 	for _, one := range []int64{now - 1, now, now + 1} {
 		want, err := hotp.GenerateCode(string(secret), uint64(one))
@@ -279,8 +299,6 @@ func (s *Service) codeStep(staff intake.StaffID, sealed []byte, code string) (st
 	}
 	return step, ok, nil
 }
-
-func totpOwner(id intake.StaffID) string { return "staff totp " + id.String() }
 
 // typedCode is a code without the spaces and dashes that people type.
 func typedCode(code string) string { return joined(strings.ToLower(code)) }

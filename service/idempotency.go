@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"time"
 
 	"candor/db"
@@ -82,7 +81,7 @@ func (s *Service) replay(ctx context.Context, tx *db.Tx, r IdempotentRequest) (*
 	if !bytes.Equal(stored.Fingerprint, r.fingerprint()) {
 		return nil, intake.Errorf(intake.CodeIdempotencyKeyReused, "This Idempotency-Key was used with another request body. Use a new key for a new request.")
 	}
-	body, err := s.Ring.Open(r.owner(), stored.Response)
+	body, err := s.Ring.Open(r.storageKey().SealOwner(), stored.Response)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +91,7 @@ func (s *Service) replay(ctx context.Context, tx *db.Tx, r IdempotentRequest) (*
 // remember stores the answer, sealed: it can hold a link that opens a form.
 func (s *Service) remember(ctx context.Context, tx *db.Tx, r IdempotentRequest, a Answer) error {
 	return tx.StoreResponse(ctx, r.storageKey(), &db.StoredResponse{
-		Fingerprint: r.fingerprint(), Status: a.Status, Response: s.Ring.Seal(r.owner(), a.Body),
+		Fingerprint: r.fingerprint(), Status: a.Status, Response: s.Ring.Seal(r.storageKey().SealOwner(), a.Body),
 	}, s.Clock.Now())
 }
 
@@ -118,8 +117,4 @@ func (r IdempotentRequest) storageKey() db.IdempotencyKey {
 func (r IdempotentRequest) fingerprint() []byte {
 	sum := sha256.Sum256(r.Body)
 	return sum[:]
-}
-
-func (r IdempotentRequest) owner() string {
-	return fmt.Sprintf("idempotent answer %s %t %q %q", r.AccountID, r.Livemode, r.Path, r.Key)
 }

@@ -109,7 +109,8 @@ func (s *Service) requested(ctx context.Context, kind intake.StaffRequestKind, t
 	}
 	plain, err := s.Ring.Open(r.SealOwner(), r.Sealed)
 	if err != nil {
-		return nil, details, err
+		s.Logger.ErrorContext(ctx, "a staff request can't be opened", "request_id", r.ID, "error", err)
+		return nil, details, errLinkGone
 	}
 	if err := json.Unmarshal(plain, &details); err != nil {
 		return nil, details, fmt.Errorf("service: staff request: %w", err)

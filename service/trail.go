@@ -8,6 +8,7 @@ import (
 
 	"candor/db"
 	"candor/intake"
+	"candor/keyring"
 )
 
 // SessionSlice is one screen of a list of sessions.
@@ -161,8 +162,16 @@ func (s *Service) SessionTrail(ctx context.Context, scope intake.Scope, id intak
 	if trail.Audit, err = s.DB.AuditOf(ctx, scope.AccountID, id.String(), maxTrail); err != nil {
 		return nil, err
 	}
-	if !trail.DataGone {
-		trail.Documents, err = s.Vault.Documents(ctx, s.DB, id)
+	if trail.DataGone {
+		return trail, nil
+	}
+	trail.Documents, err = s.Vault.Documents(ctx, s.DB, id)
+	if errors.Is(err, keyring.ErrSealed) { // the rest of the page is still of use
+		s.Logger.ErrorContext(ctx, "names of documents can't be opened", "session_id", id, "error", err)
+		trail.Documents, err = s.DB.Documents(ctx, id)
+		for i := range trail.Documents {
+			trail.Documents[i].FileName = "A document whose name can’t be read now"
+		}
 	}
 	return trail, err
 }

@@ -24,8 +24,8 @@ type WebhookSecrets struct {
 var (
 	errNoNextSecret      = intake.Errorf(intake.CodeValidation, "There is no next webhook secret. Create one first; someone else may have switched to it or abandoned it.")
 	errNoPreviousSecret  = intake.Errorf(intake.CodeValidation, "There is no previous webhook secret to restore. It is erased 24 hours after the switch.")
-	errUnreadable        = intake.Errorf(intake.CodeValidation, "The previous webhook secret can't be restored: the key that it was sealed with is gone.")
-	errCurrentUnreadable = intake.Errorf(intake.CodeValidation, "The webhook secret can't be shown: the key that it was sealed with is gone.")
+	errUnreadable        = intake.Errorf(intake.CodeValidation, "The previous webhook secret can't be restored: the secret key that sealed it isn't configured. Create a next secret and switch to it.")
+	errCurrentUnreadable = intake.Errorf(intake.CodeValidation, "The webhook secret can't be read: the secret key that sealed it isn't configured, so deliveries wait. Ask us to configure it again, or create a next secret, add it to your server, and switch to it.")
 	errNextInTheWay      = intake.Errorf(intake.CodeValidation, "There is a next webhook secret, which restoring would replace. Abandon it first.")
 	errNextThere         = intake.Errorf(intake.CodeValidation, "There is a next webhook secret already, which the receiver may know. Switch to it or abandon it first.")
 	errAccountNotFound   = intake.Errorf(intake.CodeNotFound, "There is no account with this id.")

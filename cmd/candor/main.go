@@ -66,6 +66,8 @@ func commands() []command {
 		{"billing failed", "NUMBER --note REASON [--json]", "note that a payment failed; the partner is told why", runBillingFailed},
 		{"billing void", "NUMBER --note REASON [--json]", "take an invoice back", runBillingVoid},
 		{"billing recount", "[--json]", "count used sessions anew and show what is counted wrongly", runBillingRecount},
+		{"keys check", "[--json]", "list what is sealed by which secret key; fails if one isn't configured", runKeysCheck},
+		{"keys reseal", "[--json]", "seal by the first secret key what another one sealed", runKeysReseal},
 		{"demo seed", "[--sessions N]", "in development: make up a partner with three months of work", runDemoSeed},
 		{"version", "[--json]", "tell what was built", runVersion},
 		{"help", "", "show this", runHelp},

@@ -51,6 +51,7 @@ func runRoles(ctx context.Context, p *process, name string, args []string, r rol
 		defer a.postgres.waitStopped()
 	}
 	defer a.close()
+	a.warnOfKeys(ctx, logger)
 	if !c.Development {
 		a.warnOfRole(ctx, logger)
 		c.warnOfSeller(ctx, logger)
