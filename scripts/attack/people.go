@@ -207,7 +207,7 @@ func (a *attack) otherSites(ctx context.Context) error {
 	return nil
 }
 
-// hostHeader sends another host's name: no address in an answer or in a letter
+// hostHeader sends another host's name: no address in an answer or in an email
 // may have it.
 func (a *attack) hostHeader(ctx context.Context) error {
 	const evil = "evil.example"
@@ -237,7 +237,7 @@ func (a *attack) hostHeader(ctx context.Context) error {
 			return err
 		}
 		statuses = append(statuses, fmt.Sprint(response.StatusCode))
-		if strings.Contains(response.Header.Get("Location")+text.String(), evil) {
+		if strings.Contains(response.Header.Get("Location")+text.String(), "//"+evil) {
 			found++
 		}
 	}
@@ -246,9 +246,9 @@ func (a *attack) hostHeader(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if strings.Contains(letters.body, evil) {
+	if strings.Contains(letters.body, "//"+evil) {
 		found++
 	}
-	a.add(found == 0, "another host's name in the Host header", "no answer and no letter has it", "found %d times; answers %s", found, strings.Join(statuses, ", "))
+	a.add(found == 0, "another host's name in the Host header", "no answer and no email leads there", "found %d times; answers %s", found, strings.Join(statuses, ", "))
 	return nil
 }
