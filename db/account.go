@@ -5,13 +5,14 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/lib/pq"
 
 	"candor/intake"
 )
 
-const accountColumns = `id, name, billing_email, help_email, help_phone, brand_colour, created_at,
+const accountColumns = `id, name, billing_email, help_email, help_phone, brand_colour, created_at, approved_at,
 	default_expires_in_days, retention_days, unsubmitted_days, answer_days, logo_name, logo_width, logo_height, form_languages`
 
 // accountRow is an account as it is stored.
@@ -30,9 +31,9 @@ func (r *accountRow) account() *intake.Account {
 // InsertAccount stores a new account.
 func (tx *Tx) InsertAccount(ctx context.Context, a *intake.Account) error {
 	_, err := tx.ExecContext(ctx, `
-		INSERT INTO account (id, name, billing_email, created_at)
-		VALUES ($1, $2, $3, $4)`,
-		a.ID, a.Name, a.BillingEmail, a.CreatedAt)
+		INSERT INTO account (id, name, billing_email, created_at, approved_at)
+		VALUES ($1, $2, $3, $4, $5)`,
+		a.ID, a.Name, a.BillingEmail, a.CreatedAt, a.ApprovedAt)
 	return wrap(err, "insert account")
 }
 
@@ -86,6 +87,21 @@ func (tx *Tx) UpdateAccount(ctx context.Context, a *intake.Account) error {
 		a.ID, a.Name, a.HelpEmail, a.HelpPhone, a.BrandColour, a.DefaultExpiresInDays, a.RetentionDays, languages,
 		a.UnsubmittedDays, a.AnswerDays)
 	return changedOne(result, err, "update account")
+}
+
+// ApproveAccount opens live mode to an account and returns its owners.
+func (tx *Tx) ApproveAccount(ctx context.Context, id intake.AccountID, at time.Time) ([]intake.StaffID, error) {
+	var owners []intake.StaffID
+	err := tx.SelectContext(ctx, &owners, `
+		WITH approved AS (UPDATE account SET approved_at = $2 WHERE id = $1)
+		SELECT id FROM staff_user WHERE account_id = $1 AND role = $3`, id, at, intake.RoleOwner)
+	return owners, wrap(err, "approve account")
+}
+
+// AccountApproved reports whether live mode is open to an account.
+func (tx *Tx) AccountApproved(ctx context.Context, id intake.AccountID) (approved bool, err error) {
+	err = tx.GetContext(ctx, &approved, `SELECT approved_at IS NOT NULL FROM account WHERE id = $1`, id)
+	return approved, wrap(err, "look at account's approval")
 }
 
 // SetLogo stores an account's logo; nil for none.

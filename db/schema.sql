@@ -179,6 +179,7 @@ CREATE TABLE public.account (
     form_languages text[] DEFAULT '{}'::text[] NOT NULL,
     unsubmitted_days smallint DEFAULT 30 NOT NULL,
     answer_days smallint DEFAULT 0 NOT NULL,
+    approved_at timestamp with time zone,
     CONSTRAINT account_answer_days_check CHECK (((answer_days = 0) OR ((answer_days >= 90) AND (answer_days <= 2557)))),
     CONSTRAINT account_brand_colour_check CHECK ((brand_colour ~ '^[0-9a-f]{6}$'::text)),
     CONSTRAINT account_default_expires_in_days_check CHECK (((default_expires_in_days >= 1) AND (default_expires_in_days <= 90))),

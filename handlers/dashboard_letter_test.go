@@ -315,6 +315,11 @@ func TestSignUp(t *testing.T) {
 		t.Errorf("%d requests are left", left)
 	}
 	b.audited(intake.AuditAccountOpened, 1)
+	var waiting int
+	b.ok(b.db.GetContext(b.Context(), &waiting, `SELECT count(*) FROM account WHERE approved_at IS NULL`))
+	if waiting != 1 {
+		t.Errorf("%d accounts await approval, want the one that signed up", waiting)
+	}
 	b.wantNoTrace(token(link), goodPassword)
 }
 

@@ -4,13 +4,14 @@ import "time"
 
 // An Account is a partner (D3).
 type Account struct {
-	ID           AccountID `db:"id"`
-	Name         string    `db:"name"`
-	BillingEmail string    `db:"billing_email"`
-	HelpEmail    *string   `db:"help_email"` // where customers get help; nil for none
-	HelpPhone    *string   `db:"help_phone"`
-	BrandColour  *string   `db:"brand_colour"` // six hex digits; nil for ours
-	CreatedAt    time.Time `db:"created_at"`
+	ID           AccountID  `db:"id"`
+	Name         string     `db:"name"`
+	BillingEmail string     `db:"billing_email"`
+	HelpEmail    *string    `db:"help_email"` // where customers get help; nil for none
+	HelpPhone    *string    `db:"help_phone"`
+	BrandColour  *string    `db:"brand_colour"` // six hex digits; nil for ours
+	CreatedAt    time.Time  `db:"created_at"`
+	ApprovedAt   *time.Time `db:"approved_at"` // when live mode was opened; nil: not yet (D52)
 
 	DefaultExpiresInDays int     `db:"default_expires_in_days"` // of a session that asks for none, 1 to 90
 	RetentionDays        int     `db:"retention_days"`          // FileRetention

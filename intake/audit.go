@@ -89,6 +89,7 @@ const (
 	AuditInvited           AuditAction = "staff.invited"
 	AuditInvitationRevoked AuditAction = "staff.invitation_revoked"
 	AuditJoined            AuditAction = "staff.joined"
+	AuditAccountApproved   AuditAction = "account.approved"
 	AuditAccountOpened     AuditAction = "account.opened"  // by signing up
 	AuditAccountCreated    AuditAction = "account.created" // by an operator
 
@@ -141,7 +142,7 @@ const (
 var AuditActions = []AuditAction{
 	AuditSignedIn, AuditSignedOut, AuditSignInFailed, AuditCodeRefused, AuditConfirmRefused, AuditThrottled, AuditForbidden,
 	AuditPasswordChanged, AuditPasswordReset, AuditSessionsEnded, AuditTwoStepOn, AuditTwoStepOff, AuditRecoveryCodesMade, AuditRecoveryCodeUsed,
-	AuditPasskeyAdded, AuditPasskeyRemoved, AuditFactorsReset, AuditStaffNamed, AuditInvited, AuditInvitationRevoked, AuditJoined, AuditAccountOpened, AuditAccountCreated,
+	AuditPasskeyAdded, AuditPasskeyRemoved, AuditFactorsReset, AuditStaffNamed, AuditInvited, AuditInvitationRevoked, AuditJoined, AuditAccountOpened, AuditAccountApproved, AuditAccountCreated,
 	AuditAccountChanged,
 	AuditPlanChanged, AuditSubscribed, AuditSubscriptionCancelled, AuditReactivated, AuditBillingEmail, AuditCardPage, AuditCardStored, AuditCardRemoved,
 	AuditInvoicePaid, AuditInvoiceFailed, AuditInvoiceVoid,

@@ -72,4 +72,5 @@ const (
 	NoticePasskeyRemoved  StaffNotice = "passkey_removed"
 	NoticeNewBrowser      StaffNotice = "new_browser"
 	NoticeTooManyAttempts StaffNotice = "too_many_attempts"
+	NoticeLiveMode        StaffNotice = "live_mode"
 )

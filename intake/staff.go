@@ -77,6 +77,7 @@ type StaffSession struct {
 	Staff
 	SessionID   StaffSessionID `db:"session_id"`
 	AccountName string         `db:"account_name"`
+	Approved    bool           `db:"account_approved"` // live mode is open to the account
 	Stage       SignInStage    `db:"stage"`
 	StartedAt   time.Time      `db:"started_at"`
 	SeenAt      time.Time      `db:"seen_at"`      // to the minute

@@ -43,7 +43,7 @@ func (s *Service) CreateAccount(ctx context.Context, wish NewAccount, by intake.
 		return nil, intake.FieldError(intake.CodeValidation, "plan", "plan must be "+strings.Join(Plans, ", ")+".")
 	}
 	now := s.Clock.Now()
-	account := &intake.Account{ID: intake.NewAccountID(), Name: name, BillingEmail: wish.Email, CreatedAt: now}
+	account := &intake.Account{ID: intake.NewAccountID(), Name: name, BillingEmail: wish.Email, CreatedAt: now, ApprovedAt: &now}
 	out := &CreatedAccount{AccountID: account.ID, Email: wish.Email, Password: newPassword()}
 	hash := hashPassword(out.Password, s.passwords.cost)
 	owner := &intake.Staff{ID: intake.NewStaffID(), AccountID: account.ID, Email: wish.Email, Role: intake.RoleOwner, CreatedAt: now}

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -43,7 +44,22 @@ func (s *Service) Invite(ctx context.Context, account intake.AccountID, by intak
 	case err != nil && !errors.Is(err, db.ErrNotFound):
 		return nil, err
 	}
-	if err := s.countAttempt(ctx, counter(invitationsOfOne, "invitations", account.String())); err != nil {
+	of, err := s.Account(ctx, account)
+	if err != nil {
+		return nil, err
+	}
+	most := invitationsOfOne
+	if of.ApprovedAt == nil {
+		most = invitationsOfNew
+		open, err := s.Invitations(ctx, account)
+		if err != nil {
+			return nil, err
+		}
+		if len(open) >= invitationsOfNew {
+			return nil, intake.FieldError(intake.CodeValidation, "email", fmt.Sprintf("You can have %d open invitations until your account is approved for live mode", invitationsOfNew))
+		}
+	}
+	if err := s.countAttempt(ctx, counter(most, "invitations", account.String())); err != nil {
 		return nil, err
 	}
 	now := s.Clock.Now()
@@ -211,6 +227,8 @@ func ownName(name string) (string, field) {
 		problem = "Your name " + problem
 	case name == "":
 		problem = "Enter your name"
+	case linkProblem(name) != "":
+		problem = "Your name " + linkProblem(name)
 	}
 	return name, field{"name", problem}
 }

@@ -35,6 +35,13 @@ func (s *Service) CreateSession(ctx context.Context, tx *db.Tx, scope intake.Sco
 // where it was closed a moment before, by a faster clock, the session is made
 // at the start of the next.
 func (s *Service) useSubscription(ctx context.Context, tx *db.Tx, session *intake.Session, wish intake.NewSession) (*intake.Session, error) {
+	approved, err := tx.AccountApproved(ctx, session.AccountID)
+	if err != nil {
+		return nil, err
+	}
+	if !approved {
+		return nil, errNotApproved
+	}
 	subscription, err := tx.HoldSubscription(ctx, session.AccountID, session.CreatedAt)
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return nil, err

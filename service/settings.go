@@ -39,6 +39,8 @@ func (s *Service) ChangeSettings(ctx context.Context, id intake.AccountID, by in
 		nameProblem = "The name " + nameProblem
 	case name == "":
 		nameProblem = "Enter the name that customers know you by"
+	case linkProblem(name) != "":
+		nameProblem = "The name " + linkProblem(name)
 	}
 	email, number := strings.TrimSpace(wish.HelpEmail), strings.TrimSpace(wish.HelpPhone)
 	colour := strings.ToLower(strings.TrimPrefix(strings.TrimSpace(wish.BrandColour), "#"))

@@ -27,6 +27,8 @@ func (s *Service) SignUp(ctx context.Context, wish NewSignUp, from Visitor) erro
 		companyProblem = "The name of your company " + companyProblem
 	case company == "":
 		companyProblem = "Enter the name of your company"
+	case linkProblem(company) != "":
+		companyProblem = "The name of your company " + linkProblem(company)
 	}
 	if !form.ValidEmail(wish.Email) {
 		emailProblem = errEmail.Message

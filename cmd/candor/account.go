@@ -127,24 +127,56 @@ func runAccountList(ctx context.Context, p *process, args []string) error {
 		return writeJSON(p.stdout, listed(accounts))
 	}
 	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "ACCOUNT\tNAME\tBILLING E-MAIL\tCREATED")
+	fmt.Fprintln(table, "ACCOUNT\tNAME\tBILLING E-MAIL\tCREATED\tLIVE MODE")
 	for _, l := range listed(accounts) {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", l.AccountID, l.Name, l.BillingEmail, l.CreatedAt.Format(time.RFC3339))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", l.AccountID, l.Name, l.BillingEmail, l.CreatedAt.Format(time.RFC3339), l.liveMode())
 	}
 	return table.Flush()
 }
 
+// runAccountApprove opens live mode to an account that signed up (D52).
+func runAccountApprove(ctx context.Context, p *process, args []string) error {
+	flags := flag.NewFlagSet("account approve", flag.ContinueOnError)
+	account := flags.String("account", "", "")
+	if err := parseFlags(flags, args); err != nil {
+		return err
+	}
+	id, err := intake.ParseAccountID(*account)
+	if err != nil {
+		return &usageError{"account approve needs --account; candor account list shows the ids"}
+	}
+	a, err := openCommand(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	approved, err := a.service.ApproveAccount(ctx, id, operator)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.stdout, "Live mode is open to %s (%s).\n", printable(approved.Name), id)
+	return err
+}
+
 type listedAccount struct {
-	AccountID    string         `json:"account_id"`
-	Name         string         `json:"name"`
-	BillingEmail string         `json:"billing_email"`
-	CreatedAt    form.Timestamp `json:"created_at"`
+	AccountID    string          `json:"account_id"`
+	Name         string          `json:"name"`
+	BillingEmail string          `json:"billing_email"`
+	CreatedAt    form.Timestamp  `json:"created_at"`
+	ApprovedAt   *form.Timestamp `json:"approved_at"`
+}
+
+func (l listedAccount) liveMode() string {
+	if l.ApprovedAt == nil {
+		return "awaits approval"
+	}
+	return "open"
 }
 
 func listed(accounts []intake.Account) []listedAccount {
 	out := make([]listedAccount, len(accounts))
 	for i, a := range accounts {
-		out[i] = listedAccount{a.ID.String(), a.Name, a.BillingEmail, form.At(a.CreatedAt)}
+		out[i] = listedAccount{a.ID.String(), a.Name, a.BillingEmail, form.At(a.CreatedAt), form.AtOptional(a.ApprovedAt)}
 	}
 	return out
 }

@@ -40,6 +40,7 @@ func commands() []command {
 		{"worker", "", "workers alone: webhooks, PDFs, expiry, retention", runWorker},
 		{"migrate", "[--json]", "bring the database's schema up to date", runMigrate},
 		{"account create", "--name N --email E --plan P [--webhook-url U] [--json]", "make a partner's account and show its secrets once", runAccountCreate},
+		{"account approve", "--account A", "open live mode to an account that signed up", runAccountApprove},
 		{"account list", "[--json]", "list the accounts", runAccountList},
 		{"staff reset-factors", "--email E", "let a staff user who lost every second factor sign in with the password alone", runStaffResetFactors},
 		{"webhooks list", "--account A [--live] [--state S] [--endpoint URL] [--type T] [--status 5xx|timeout|…] [--session ID] [--since T] [--until T] [--before N] [--limit N] [--json]", "list webhook deliveries, newest event first", runWebhooksList},

@@ -39,9 +39,10 @@ var auditWords = map[intake.AuditAction]string{
 	intake.AuditRoleChanged:       "Role changed",
 	intake.AuditStaffRemoved:      "Removed from the team",
 
-	intake.AuditAccountOpened:  "Account opened",
-	intake.AuditAccountCreated: "Account created by an operator",
-	intake.AuditAccountChanged: "Settings changed",
+	intake.AuditAccountOpened:   "Account opened",
+	intake.AuditAccountApproved: "Account approved for live mode",
+	intake.AuditAccountCreated:  "Account created by an operator",
+	intake.AuditAccountChanged:  "Settings changed",
 
 	intake.AuditPlanChanged:           "Plan changed",
 	intake.AuditSubscribed:            "Plan chosen",

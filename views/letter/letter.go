@@ -90,6 +90,8 @@ func Notice(n intake.StaffNotice, url string, passkeys []intake.Passkey) Letter 
 			l.Lines = append(l.Lines, "Remove each one that you don’t know. It then ends at once, and so do the browsers that signed in with it.")
 			l.Button, l.URL = "Check your passkeys", url+"/live/me#passkeys"
 		}
+	case intake.NoticeLiveMode:
+		l.Subject, l.Lines, l.After = "Live mode is open", []string{"Your Candor account is approved. It can create live sessions now, with live API keys or in the dashboard."}, nil
 	case intake.NoticeTwoStepOn:
 		l.Subject, l.Lines = "Two-step sign-in is on", []string{"Signing in to your Candor account asks for a code from your authenticator app now."}
 	case intake.NoticeTwoStepOff:
