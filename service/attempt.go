@@ -24,7 +24,7 @@ const (
 	passkeysPerNetwork = 100 // that are asked for
 	lettersForOne      = 3   // to one address
 	invitationsOfOne   = 50  // of one account
-	invitationsOfNew   = 3   // of one that is not approved
+	invitationsOfNew   = 3   // of one that is not approved, in a day
 )
 
 // tooMany refuses an attempt until that much time has passed.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"candor/db"
 	"candor/form"
@@ -44,22 +45,7 @@ func (s *Service) Invite(ctx context.Context, account intake.AccountID, by intak
 	case err != nil && !errors.Is(err, db.ErrNotFound):
 		return nil, err
 	}
-	of, err := s.Account(ctx, account)
-	if err != nil {
-		return nil, err
-	}
-	most := invitationsOfOne
-	if of.ApprovedAt == nil {
-		most = invitationsOfNew
-		open, err := s.Invitations(ctx, account)
-		if err != nil {
-			return nil, err
-		}
-		if len(open) >= invitationsOfNew {
-			return nil, intake.FieldError(intake.CodeValidation, "email", fmt.Sprintf("You can have %d open invitations until your account is approved for live mode", invitationsOfNew))
-		}
-	}
-	if err := s.countAttempt(ctx, counter(most, "invitations", account.String())); err != nil {
+	if err := s.countInvitation(ctx, account); err != nil {
 		return nil, err
 	}
 	now := s.Clock.Now()
@@ -251,4 +237,24 @@ func fieldProblems(fields ...field) error {
 		return nil
 	}
 	return e
+}
+
+// countInvitation counts an invitation of an account. One that no operator has
+// approved yet sends few, so that strangers can't use Candor to send email
+// (D52).
+func (s *Service) countInvitation(ctx context.Context, id intake.AccountID) error {
+	account, err := s.Account(ctx, id)
+	if err != nil {
+		return err
+	}
+	if account.ApprovedAt != nil {
+		return s.countAttempt(ctx, counter(invitationsOfOne, "invitations", id.String()))
+	}
+	few := counter(invitationsOfNew, "first invitations", id.String())
+	few.Window = 24 * time.Hour
+	err = s.countAttempt(ctx, few)
+	if errors.Is(err, &intake.Error{Code: intake.CodeRateLimitExceeded}) {
+		return intake.FieldError(intake.CodeValidation, "email", fmt.Sprintf("Until your account is approved for live mode, you can send %d invitations a day", invitationsOfNew))
+	}
+	return err
 }

@@ -57,7 +57,7 @@ func TestTroubleIsOneClearLineWithTheRemedy(t *testing.T) {
 		"database not there":    {complete, []string{"worker"}, 1, []string{"connect to PostgreSQL", "connection refused", "DATABASE_URL"}},
 		"database not an URL":   {complete.with("DATABASE_URL", "postgres://u:hidden@h:x/"), []string{"worker"}, 1, []string{"connection string is not valid", "DATABASE_URL"}},
 		"unknown command":       {nil, []string{"sevre"}, 2, []string{`there is no command "sevre"`, "candor help"}},
-		"account alone":         {nil, []string{"account"}, 2, []string{"account needs create or list"}},
+		"account alone":         {nil, []string{"account"}, 2, []string{"account needs create, approve or list"}},
 		"account without flags": {nil, []string{"account", "create", "--name", "N"}, 2, []string{"--name, --email and --plan"}},
 		"unknown flag":          {nil, []string{"serve", "--port", "1"}, 2, []string{"serve: flag provided but not defined"}},
 	} {
