@@ -136,12 +136,7 @@ func (v *percent) Input(string) string {
 	return strconv.Itoa(*v.p)
 }
 
-func (v *percent) Display() string {
-	if v.Empty() {
-		return ""
-	}
-	return strconv.Itoa(*v.p) + "%"
-}
+func (v *percent) Display() string { return strconv.Itoa(*v.p) + "%" }
 func (v *percent) Empty() bool     { return *v.p == 0 && v.input == "" }
 func (v *percent) Problem() string { return v.problem }
 

@@ -239,7 +239,7 @@ func TestDisplay(t *testing.T) {
 	if got, want := shown(&full), "Ann|New South Wales|Yes|$1,234.50|50%|7 March 1985|−$1,234.50|20 November 2026, 03:04 UTC"; got != want {
 		t.Errorf("answers are shown as %q, want %q", got, want)
 	}
-	if got, want := shown(&answers{}), "|||$0.00|||$0.00|"; got != want {
+	if got, want := shown(&answers{}), "|||$0.00|0%||$0.00|"; got != want {
 		t.Errorf("no answers are shown as %q, want %q", got, want)
 	}
 }

@@ -322,14 +322,14 @@ func errorItems(fields form.Errors) []views.ErrorItem {
 }
 
 // lostVisit is a signed-in user's request for a page of a mode that isn't there,
-// nil for any other's.
+// or isn't there for GET; nil for any other's.
 func (s *Server) lostVisit(c echo.Context) *staffVisit {
-	mode, _, _ := strings.Cut(strings.TrimPrefix(c.Request().URL.Path, dashboard.Root+"/"), "/")
+	mode, path, _ := strings.Cut(strings.TrimPrefix(c.Request().URL.Path, dashboard.Root+"/"), "/")
 	session, err := s.staffSession(c)
 	if err != nil || session == nil || mode != "live" && mode != "test" {
 		return nil // there is an error to be shown already
 	}
-	return &staffVisit{Session: session, Scope: intake.Scope{AccountID: session.AccountID, Livemode: mode == "live"}, route: &staffRoute{}}
+	return &staffVisit{Session: session, Scope: intake.Scope{AccountID: session.AccountID, Livemode: mode == "live"}, route: &staffRoute{path: "/" + path}}
 }
 
 // staffError answers an error of the dashboard with a page that says what it
@@ -337,8 +337,13 @@ func (s *Server) lostVisit(c echo.Context) *staffVisit {
 func (s *Server) staffError(c echo.Context, status int, public *intake.Error) error {
 	p := dashboard.ProblemPage{Page: dashboard.Page{Title: "Sorry, something went wrong", Now: s.Clock.Now()}, Text: public.Message}
 	v := requestOf(c).staff
-	if v == nil && status == http.StatusNotFound {
+	if v == nil && (status == http.StatusNotFound || status == http.StatusMethodNotAllowed) {
 		v = s.lostVisit(c)
+	}
+	if v != nil && status == http.StatusMethodNotAllowed && c.Request().Method == http.MethodGet {
+		// The answer to a form has the form's address. Opened again, it leads to
+		// the page that has the form.
+		return c.Redirect(http.StatusSeeOther, dashboard.URL(v.Scope.Livemode, v.route.place()))
 	}
 	if v != nil {
 		p.Page = s.staffPageOf(v, p.Title)

@@ -17,8 +17,8 @@ import (
 	"candor/views/dashboard"
 )
 
-// statuses are the HTTP statuses of the error codes (interface.md Errors,
-// D12, D25–D29).
+// statuses are the HTTP statuses of the error codes (doc/decisions.md D12, D25,
+// D26, D27, D28, D29).
 var statuses = map[intake.Code]int{
 	intake.CodeInvalidRequest:        http.StatusBadRequest,
 	intake.CodeUnauthorized:          http.StatusUnauthorized,

@@ -33,7 +33,7 @@ const (
 type Document struct {
 	ID          string         `json:"id" doc:"Document id, doc_…; its bytes are at /v1/sessions/:id/documents/:document_id."`
 	Category    string         `json:"category" enum:"identification,income_evidence,bank_statement,tax_return,loan_statement,other" doc:"What the customer says it is."`
-	FileName    string         `json:"file_name" doc:"The name the customer's device gave it."`
+	FileName    string         `json:"file_name" doc:"The name the customer's device gave it, with an ending that fits the content."`
 	ContentType string         `json:"content_type" enum:"application/pdf,image/jpeg,image/png,image/heic" doc:"Found from the content."`
 	SizeBytes   int64          `json:"size_bytes" doc:"Size in bytes, at most 10485760."`
 	SHA256      string         `json:"sha256" doc:"Lower-case hex."`
