@@ -322,14 +322,14 @@ func errorItems(fields form.Errors) []views.ErrorItem {
 }
 
 // lostVisit is a signed-in user's request for a page of a mode that isn't there,
-// or isn't there for GET; nil for any other's.
+// nil for any other's.
 func (s *Server) lostVisit(c echo.Context) *staffVisit {
-	mode, path, _ := strings.Cut(strings.TrimPrefix(c.Request().URL.Path, dashboard.Root+"/"), "/")
+	mode, _, _ := strings.Cut(strings.TrimPrefix(c.Request().URL.Path, dashboard.Root+"/"), "/")
 	session, err := s.staffSession(c)
 	if err != nil || session == nil || mode != "live" && mode != "test" {
 		return nil // there is an error to be shown already
 	}
-	return &staffVisit{Session: session, Scope: intake.Scope{AccountID: session.AccountID, Livemode: mode == "live"}, route: &staffRoute{path: "/" + path}}
+	return &staffVisit{Session: session, Scope: intake.Scope{AccountID: session.AccountID, Livemode: mode == "live"}, route: &staffRoute{}}
 }
 
 // staffError answers an error of the dashboard with a page that says what it
@@ -337,13 +337,8 @@ func (s *Server) lostVisit(c echo.Context) *staffVisit {
 func (s *Server) staffError(c echo.Context, status int, public *intake.Error) error {
 	p := dashboard.ProblemPage{Page: dashboard.Page{Title: "Sorry, something went wrong", Now: s.Clock.Now()}, Text: public.Message}
 	v := requestOf(c).staff
-	if v == nil && (status == http.StatusNotFound || status == http.StatusMethodNotAllowed) {
+	if v == nil && status == http.StatusNotFound {
 		v = s.lostVisit(c)
-	}
-	if v != nil && status == http.StatusMethodNotAllowed && c.Request().Method == http.MethodGet {
-		// The answer to a form has the form's address. Opened again, it leads to
-		// the page that has the form.
-		return c.Redirect(http.StatusSeeOther, dashboard.URL(v.Scope.Livemode, v.route.place()))
 	}
 	if v != nil {
 		p.Page = s.staffPageOf(v, p.Title)

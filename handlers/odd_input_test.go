@@ -69,7 +69,7 @@ var oddCases = map[string]oddCase{
 	"POST /dashboard/:mode/me/name":                  {fields: "name=Jo"},
 	"POST /dashboard/:mode/me/password":              {fields: "password=wrong&new_password=three+small+green+boats", as: withPassword},
 	"POST /dashboard/:mode/me/two-step/on":           {fields: "code=123456", first: posts("/dashboard/test/me/two-step")},
-	"POST /dashboard/:mode/me/two-step/off":          {fields: "off_password=wrong", as: withPassword},
+	"POST /dashboard/:mode/me/two-step/off":          {fields: "off_password=wrong&off_code=123456", as: withPassword},
 	"POST /dashboard/:mode/me/passkeys":              {fields: `token={question}&name=Phone&response={"id":"x"}`, as: asked("/dashboard/test/me/passkeys/new")},
 	"GET /dashboard/sign-in":                         {fields: "then=/dashboard/live", as: stranger},
 	"POST /dashboard/sign-in":                        {fields: "email=partner@lender.example&password=wrong&then=/dashboard/live", as: stranger},
