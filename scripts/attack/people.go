@@ -52,8 +52,8 @@ func (a *attack) knownAddress(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.add(confirmed.status == http.StatusSeeOther && again.status == http.StatusSeeOther, "12 wrong passwords and letters asked for a known address from elsewhere",
-		"the owner's browser confirms and signs in", "confirm %d, sign in %d, ask for a letter %d", confirmed.status, again.status, reset.status)
+	a.add(confirmed.status == http.StatusSeeOther && again.status == http.StatusSeeOther, "12 wrong passwords, and emails asked for, at a known address from elsewhere",
+		"the owner's browser confirms and signs in", "confirm %d, sign in %d, ask for an email %d", confirmed.status, again.status, reset.status)
 	return nil
 }
 
@@ -241,12 +241,12 @@ func (a *attack) hostHeader(ctx context.Context) error {
 			found++
 		}
 	}
-	pause(ctx, 3*time.Second) // a letter goes out by a job
-	letters, err := a.newBrowser("203.0.113.22").get(ctx, "/dev/mail")
+	pause(ctx, 3*time.Second) // an email goes out by a job
+	emails, err := a.newBrowser("203.0.113.22").get(ctx, "/dev/mail")
 	if err != nil {
 		return err
 	}
-	if strings.Contains(letters.body, "//"+evil) {
+	if strings.Contains(emails.body, "//"+evil) {
 		found++
 	}
 	a.add(found == 0, "another host's name in the Host header", "no answer and no email leads there", "found %d times; answers %s", found, strings.Join(statuses, ", "))
