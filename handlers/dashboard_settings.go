@@ -133,7 +133,7 @@ func (s *Server) reviewRetention(c echo.Context, v *staffVisit) error {
 	}))
 }
 
-// changeRetention does what reviewRetention said. If somebody else was faster,
+// changeRetention does what reviewRetention said. If another person was faster,
 // it shows the review again: what is deleted has changed with it.
 func (s *Server) changeRetention(c echo.Context, v *staffVisit) error {
 	values, err := formValues(c)

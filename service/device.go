@@ -23,7 +23,7 @@ const devicesKept = 5
 
 // A device is a browser in which a staff user has signed in completely. Its
 // attempts are counted apart from those of strangers (OWASP, "Slow Down Online
-// Guessing Attacks with Device Cookies"). It signs nobody in.
+// Guessing Attacks with Device Cookies"). It signs no one in.
 type device struct {
 	Staff    intake.StaffID `json:"staff"`
 	Nonce    string         `json:"nonce"`

@@ -36,7 +36,7 @@ const failedNetworks = 20
 // tooManyEmailed is how long no second email tells a user of too many attempts.
 const tooManyEmailed = 24 * time.Hour
 
-// A trial is an attempt as it is told of when it fails.
+// A trial is an attempt, as a failure is reported.
 type trial struct {
 	outcome intake.AttemptOutcome
 	email   string               // that it is about; "" if it is about none

@@ -224,7 +224,7 @@ func (a *attack) unfinished(ctx context.Context) error {
 	cancel()
 	text, _ := a.judge(<-seen)
 	a.add(left == 0, fmt.Sprintf("%d connections with an unfinished request", opened), "all are gone after 60 s",
-		"%d are left, the last one gone after %s; another account meanwhile: %s", left, last.Round(time.Second), text)
+		"%d are left, the last one gone after %s; another account during it: %s", left, last.Round(time.Second), text)
 	return nil
 }
 
