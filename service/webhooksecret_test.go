@@ -322,7 +322,7 @@ func TestUnreadableSecretIsNotRestored(t *testing.T) {
 	fresh, err := b.NextWebhookSecret(b.ctx, b.test(), someone)
 	b.ok(err)
 	b.ok(b.SwitchWebhookSecret(b.ctx, b.test(), someone))
-	b.saying("restore", b.RestoreWebhookSecret(b.ctx, b.test(), someone), "sealed with is gone")
+	b.saying("restore", b.RestoreWebhookSecret(b.ctx, b.test(), someone), "sealed it isn't configured")
 	if b.signing() != fresh {
 		t.Error("the unreadable secret was restored")
 	}
