@@ -180,6 +180,7 @@ CREATE TABLE public.account (
     unsubmitted_days smallint DEFAULT 30 NOT NULL,
     answer_days smallint DEFAULT 0 NOT NULL,
     approved_at timestamp with time zone,
+    two_step_required boolean DEFAULT false NOT NULL,
     CONSTRAINT account_answer_days_check CHECK (((answer_days = 0) OR ((answer_days >= 90) AND (answer_days <= 2557)))),
     CONSTRAINT account_brand_colour_check CHECK ((brand_colour ~ '^[0-9a-f]{6}$'::text)),
     CONSTRAINT account_default_expires_in_days_check CHECK (((default_expires_in_days >= 1) AND (default_expires_in_days <= 90))),
@@ -620,6 +621,7 @@ CREATE TABLE public.staff_user (
     totp_since timestamp with time zone,
     totp_step bigint DEFAULT 0 NOT NULL,
     known_browser_since timestamp with time zone,
+    must_change_password boolean DEFAULT false NOT NULL,
     CONSTRAINT staff_user_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'support'::text, 'finance'::text])))
 );
 

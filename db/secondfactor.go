@@ -55,6 +55,24 @@ func (tx *Tx) TurnOffFactor(ctx context.Context, id intake.StaffID) error {
 	return tx.PutRecoveryCodes(ctx, id, nil)
 }
 
+// LockStaff lets one transaction at a time remove second factors of a staff user,
+// so that two can't each remove the last but one.
+func (tx *Tx) LockStaff(ctx context.Context, id intake.StaffID) error {
+	var locked intake.StaffID
+	err := tx.GetContext(ctx, &locked, `SELECT id FROM staff_user WHERE id = $1 FOR NO KEY UPDATE`, id)
+	return wrap(err, "lock staff user")
+}
+
+// LacksFactor reports whether the account requires a second factor of its staff
+// and this user has none.
+func (tx *Tx) LacksFactor(ctx context.Context, id intake.StaffID) (bool, error) {
+	var lacks bool
+	err := tx.GetContext(ctx, &lacks, `
+		SELECT a.two_step_required AND u.totp_secret IS NULL AND NOT EXISTS (SELECT FROM staff_passkey p WHERE p.staff_id = u.id)
+		FROM staff_user u JOIN account a ON a.id = u.account_id WHERE u.id = $1`, id)
+	return lacks, wrap(err, "check second factors")
+}
+
 // UseStep notes that the code of a step was used. ErrNotFound says that this
 // one, or a later one, was before.
 func (tx *Tx) UseStep(ctx context.Context, id intake.StaffID, step int64) error {

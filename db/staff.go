@@ -8,7 +8,7 @@ import (
 	"candor/intake"
 )
 
-const staffColumns = `id, account_id, email, name, role, may_download, created_at`
+const staffColumns = `id, account_id, email, name, role, may_download, created_at, must_change_password`
 
 // ErrEmailTaken says that a staff user with that address exists.
 var ErrEmailTaken = errors.New("a staff user with this e-mail address exists already")
@@ -18,8 +18,8 @@ var ErrEmailTaken = errors.New("a staff user with this e-mail address exists alr
 func (tx *Tx) InsertStaff(ctx context.Context, s *intake.Staff, passwordHash string) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO staff_user (`+staffColumns+`, password_hash)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, nullif($8, ''))`,
-		s.ID, s.AccountID, s.Email, s.Name, s.Role, s.MayDownload, s.CreatedAt, passwordHash)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, nullif($9, ''))`,
+		s.ID, s.AccountID, s.Email, s.Name, s.Role, s.MayDownload, s.CreatedAt, s.MustChangePassword, passwordHash)
 	if ConstraintViolated(err, "staff_user_email_key") {
 		return ErrEmailTaken
 	}
@@ -60,9 +60,9 @@ func (tx *Tx) HoldStaffPassword(ctx context.Context, id intake.StaffID) (*StaffP
 	return &s, wrap(err, "hold staff user")
 }
 
-// SetPasswordHash stores a staff user's password.
+// SetPasswordHash stores the password that a staff user chose.
 func (tx *Tx) SetPasswordHash(ctx context.Context, id intake.StaffID, hash string) error {
-	result, err := tx.ExecContext(ctx, `UPDATE staff_user SET password_hash = $2 WHERE id = $1`, id, hash)
+	result, err := tx.ExecContext(ctx, `UPDATE staff_user SET password_hash = $2, must_change_password = false WHERE id = $1`, id, hash)
 	return changedOne(result, err, "set staff password")
 }
 

@@ -10,15 +10,18 @@ import (
 // TeamMember is a staff user as the rest of the team sees them.
 type TeamMember struct {
 	intake.Staff
-	TwoStep bool       `db:"two_step"`
-	SeenAt  *time.Time `db:"seen_at"` // in a session that is kept, nil for none
+	TwoStep    bool       `db:"two_step"`
+	HasPasskey bool       `db:"has_passkey"`
+	SeenAt     *time.Time `db:"seen_at"` // in a session that is kept, nil for none
 }
 
 // Team lists an account's staff users, by name.
 func (d *DB) Team(ctx context.Context, account intake.AccountID) ([]TeamMember, error) {
 	var out []TeamMember
 	err := d.SelectContext(ctx, &out, `
-		SELECT `+staffColumns+`, totp_secret IS NOT NULL AS two_step, (SELECT max(seen_at) FROM staff_session WHERE staff_id = staff_user.id) AS seen_at
+		SELECT `+staffColumns+`, totp_secret IS NOT NULL AS two_step,
+			EXISTS (SELECT FROM staff_passkey WHERE staff_id = staff_user.id) AS has_passkey,
+			(SELECT max(seen_at) FROM staff_session WHERE staff_id = staff_user.id) AS seen_at
 		FROM staff_user WHERE account_id = $1 ORDER BY lower(name), lower(email)`, account)
 	return out, wrap(err, "list team")
 }

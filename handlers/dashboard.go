@@ -49,6 +49,10 @@ var (
 	asFile = staffOption{name: "file"}
 )
 
+// settles says that the route is open to staff users who must do this first.
+// Every other route leads them to My account.
+func settles(duty intake.Duty) staffOption { return staffOption{name: "settles", text: string(duty)} }
+
 // confirmed asks for the password again, unless it was given lately. The prompt
 // says "Enter your password to" and the action.
 func confirmed(action string) staffOption { return staffOption{name: "confirmed", text: action} }
@@ -76,15 +80,15 @@ func (s *Server) staffRoutes() []staffRoute {
 	const get, post = http.MethodGet, http.MethodPost
 	return []staffRoute{
 		{get, "", intake.UseDashboard, s.showHome, nil},
-		{get, "/me", intake.UseDashboard, s.showMe, []staffOption{shared}},
+		{get, "/me", intake.UseDashboard, s.showMe, []staffOption{shared, settles(intake.DutyPassword), settles(intake.DutyFactor), settles(intake.DutyByPasskey)}},
 		{post, "/me/name", intake.UseDashboard, s.changeName, []staffOption{shared}},
-		{post, "/me/password", intake.UseDashboard, s.changePassword, []staffOption{shared}},
-		{post, "/me/two-step", intake.UseDashboard, s.beginTwoStep, []staffOption{shared, confirmed("set up two-step sign-in")}},
-		{post, "/me/two-step/on", intake.UseDashboard, s.turnOnTwoStep, []staffOption{shared, confirmed("turn on two-step sign-in")}},
+		{post, "/me/password", intake.UseDashboard, s.changePassword, []staffOption{shared, settles(intake.DutyPassword)}},
+		{post, "/me/two-step", intake.UseDashboard, s.beginTwoStep, []staffOption{shared, settles(intake.DutyFactor), confirmed("set up two-step sign-in")}},
+		{post, "/me/two-step/on", intake.UseDashboard, s.turnOnTwoStep, []staffOption{shared, settles(intake.DutyFactor), confirmed("turn on two-step sign-in")}},
 		{post, "/me/two-step/off", intake.UseDashboard, s.turnOffTwoStep, []staffOption{shared}},
 		{post, "/me/recovery-codes", intake.UseDashboard, s.renewRecoveryCodes, []staffOption{shared, confirmed("make new recovery codes")}},
-		{post, "/me/passkeys", intake.UseDashboard, s.addPasskey, []staffOption{shared, confirmed("add this passkey")}},
-		{post, "/me/passkeys/new", intake.UseDashboard, s.beginPasskey, []staffOption{shared, confirmed("add a passkey")}},
+		{post, "/me/passkeys", intake.UseDashboard, s.addPasskey, []staffOption{shared, settles(intake.DutyFactor), confirmed("add this passkey")}},
+		{post, "/me/passkeys/new", intake.UseDashboard, s.beginPasskey, []staffOption{shared, settles(intake.DutyFactor), confirmed("add a passkey")}},
 		{post, "/me/passkeys/:passkey/remove", intake.UseDashboard, s.removePasskey, []staffOption{shared, confirmed("remove this passkey")}},
 		{post, "/me/sessions/end-others", intake.UseDashboard, s.endOtherStaffSessions, []staffOption{shared}},
 		{post, "/me/sessions/:browser/end", intake.UseDashboard, s.endStaffSession, []staffOption{shared}},
@@ -147,6 +151,7 @@ func (s *Server) staffRoutes() []staffRoute {
 		{post, "/settings/logo/remove", intake.ManageAccount, s.removeLogo, []staffOption{shared}},
 		{post, "/settings/languages", intake.ManageAccount, s.changeFormLanguages, []staffOption{shared}},
 		{post, "/settings/expiry", intake.ManageAccount, s.changeDefaultExpiry, []staffOption{shared}},
+		{post, "/settings/two-step", intake.ManageAccount, s.requireTwoStep, []staffOption{shared, confirmed("change who needs two-step sign-in")}},
 		{get, "/settings/retention", intake.ManageAccount, s.reviewRetention, []staffOption{shared, confirmed("change how long files are kept")}},
 		{post, "/settings/retention", intake.ManageAccount, s.changeRetention, []staffOption{shared, confirmed("change how long files are kept")}},
 		{get, "/audit", intake.ManageAccount, s.showAudit, []staffOption{shared}},
@@ -237,6 +242,9 @@ func (s *Server) staffPage(route *staffRoute) echo.HandlerFunc {
 		}
 		v.actor.Address = c.RealIP()
 		requestOf(c).staff = v
+		if duty := session.Duty(); duty != intake.NoDuty && !route.has(settles(duty)) {
+			return s.leadToDuty(c, v)
+		}
 		if !session.May(route.may) {
 			if err := s.Service.Forbidden(c.Request().Context(), session, route.may, visitor(c)); err != nil {
 				return err
@@ -249,6 +257,15 @@ func (s *Server) staffPage(route *staffRoute) echo.HandlerFunc {
 		v.announce = s.takeStaffNotice(c)
 		return route.serve(c, v)
 	}
+}
+
+// leadToDuty leads to My account, which asks for what the user must do first.
+// What was posted is dropped, and the next page says so.
+func (s *Server) leadToDuty(c echo.Context, v *staffVisit) error {
+	if c.Request().Method == http.MethodPost {
+		s.leaveStaffNotice(c, "duty_first")
+	}
+	return c.Redirect(http.StatusSeeOther, dashboard.URL(v.Scope.Livemode, "me"))
 }
 
 // staffSession returns the request's staff session, nil without one.

@@ -98,15 +98,16 @@ func lateCases() map[string]lateCase {
 			return ""
 		}
 	}
+	twoStep := func(s *staffBrowser) string {
+		s.twoStep() // counts as the password
+		s.clock.advance(intake.StaffConfirmed - time.Minute)
+		return ""
+	}
 	return map[string]lateCase{
-		"POST /me/two-step":    {path: "me/two-step", effect: `SELECT count(*) FROM staff_user WHERE totp_pending IS NOT NULL`, status: ok, want: "qr-dark"},
-		"POST /me/two-step/on": {path: "me/two-step/on", first: secret, form: func(s *staffBrowser, id string) url.Values { return codeForm(s.code(id, 0)) }, effect: "staff.two_step_on", status: ok, want: "aren’t shown again"},
-		"POST /me/recovery-codes": {path: "me/recovery-codes", first: func(s *staffBrowser) string {
-			s.twoStep() // counts as the password
-			s.clock.advance(intake.StaffConfirmed - time.Minute)
-			return ""
-		}, effect: "staff.recovery_codes_made", status: ok, want: "aren’t shown again"},
-		"POST /me/passkeys/new": {path: "me/passkeys/new", effect: `SELECT count(*) FROM passkey_challenge`, status: ok, want: "Add a passkey"},
+		"POST /me/two-step":       {path: "me/two-step", effect: `SELECT count(*) FROM staff_user WHERE totp_pending IS NOT NULL`, status: ok, want: "qr-dark"},
+		"POST /me/two-step/on":    {path: "me/two-step/on", first: secret, form: func(s *staffBrowser, id string) url.Values { return codeForm(s.code(id, 0)) }, effect: "staff.two_step_on", status: ok, want: "aren’t shown again"},
+		"POST /me/recovery-codes": {path: "me/recovery-codes", first: twoStep, effect: "staff.recovery_codes_made", status: ok, want: "aren’t shown again"},
+		"POST /me/passkeys/new":   {path: "me/passkeys/new", effect: `SELECT count(*) FROM passkey_challenge`, status: ok, want: "Add a passkey"},
 		// Its result is an error on its own page: TestPasskeysInABrowser adds one.
 		"POST /me/passkeys": {path: "me/passkeys", first: func(s *staffBrowser) string {
 			return questionInPage.FindStringSubmatch(s.post("/dashboard/test/me/passkeys/new", nil).Body.String())[1]
@@ -142,6 +143,7 @@ func lateCases() map[string]lateCase {
 		}, effect: "staff.invitation_revoked", want: "team"},
 		"POST /team/:staff/role":   {path: "team/{id}/role", first: (*staffBrowser).colleague, form: fields("role=developer"), effect: "staff.role_changed", want: "team"},
 		"POST /team/:staff/remove": {path: "team/{id}/remove", first: (*staffBrowser).colleague, effect: "staff.removed", want: "team"},
+		"POST /settings/two-step":  {path: "settings/two-step", first: twoStep, form: fields("of=everyone"), effect: "account.changed", want: "settings"},
 		"GET /settings/retention":  {path: "settings/retention?retention_days=30", want: "Keep files for 30 days"},
 		"POST /settings/retention": {path: "settings/retention", form: fields("retention_days=30&from_days=90"), effect: "account.changed", want: "settings"},
 		"GET /audit/export":        {path: "audit/export?action=account.created", effect: "audit_log.exported"},

@@ -16,13 +16,18 @@ func (s *Server) showMe(c echo.Context, v *staffVisit) error {
 }
 
 // mePage is the own account, with the name in its field and with what is wrong
-// with what was posted.
+// with what was posted. If the user must do something first, the page asks for
+// that alone.
 func (s *Server) mePage(c echo.Context, v *staffVisit, name string, wrong []views.ErrorItem) error {
 	ctx := c.Request().Context()
 	page := dashboard.MePage{Page: s.staffPageOf(v, "My account"), Name: name}
 	status := http.StatusOK
 	if len(wrong) > 0 {
 		page.Problems, status = wrong, http.StatusUnprocessableEntity
+	}
+	if v.Session.Duty() != intake.NoDuty {
+		page.Title = dashboard.DutyTitle(v.Session.Duty())
+		return render(c, status, dashboard.Duty(page.Page))
 	}
 	factor, err := s.Service.TwoStep(ctx, v.Session)
 	if err != nil {

@@ -36,7 +36,11 @@ func (s *Server) addPasskey(c echo.Context, v *staffVisit) error {
 
 // removePasskey deletes a passkey.
 func (s *Server) removePasskey(c echo.Context, v *staffVisit) error {
-	if err := s.Service.RemovePasskey(c.Request().Context(), v.Session, c.Param("passkey"), visitor(c)); err != nil {
+	err := s.Service.RemovePasskey(c.Request().Context(), v.Session, c.Param("passkey"), visitor(c))
+	if wrong, ok := wrongFields(err, "passkeys"); ok {
+		return s.mePage(c, v, v.Session.Name, wrong)
+	}
+	if err != nil {
 		return err
 	}
 	if v.Session.PasskeyID != nil && v.Session.PasskeyID.String() == c.Param("passkey") {

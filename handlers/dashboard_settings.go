@@ -34,6 +34,17 @@ func (s *Server) settingsPage(c echo.Context, v *staffVisit, wrong form.Errors, 
 		Logo: views.Logo(account), LogoOf: account.Name, Languages: account.FormLanguages,
 		DefaultExpiry: strconv.Itoa(account.DefaultExpiresInDays), Retention: map[intake.RetentionKind]string{},
 	}
+	page.TwoStepRequired = account.TwoStepRequired
+	team, err := s.Service.Team(c.Request().Context(), v.Scope.AccountID)
+	if err != nil {
+		return err
+	}
+	page.Team = len(team)
+	for _, m := range team {
+		if !m.TwoStep && !m.HasPasskey {
+			page.WithoutFactor++
+		}
+	}
 	for _, kind := range intake.RetentionKinds {
 		if days := *kind.DaysOf(account); days > 0 {
 			page.Retention[kind] = strconv.Itoa(days)
@@ -82,6 +93,16 @@ func (s *Server) changeFormLanguages(c echo.Context, v *staffVisit) error {
 	}
 	err = s.Service.ChangeFormLanguages(c.Request().Context(), v.Scope.AccountID, v.actor, values["languages"])
 	return s.changedSettings(c, v, err, "languages_saved", func(*dashboard.SettingsPage) {})
+}
+
+// requireTwoStep sets whether everyone in the team needs a second factor.
+func (s *Server) requireTwoStep(c echo.Context, v *staffVisit) error {
+	required, notice := c.FormValue("of") == "everyone", "two_step_released"
+	if required {
+		notice = "two_step_required"
+	}
+	err := s.Service.RequireTwoStep(c.Request().Context(), v.Session, required, visitor(c))
+	return s.changedSettings(c, v, err, notice, func(*dashboard.SettingsPage) {})
 }
 
 // days reads a number of days; what is none is one that no setting takes.

@@ -25,7 +25,7 @@ func (s *Server) teamPage(c echo.Context, v *staffVisit, status int, wrong form.
 		return err
 	}
 	for _, m := range team {
-		page.Members = append(page.Members, dashboard.Member{Staff: m.Staff, TwoStep: m.TwoStep, SeenAt: m.SeenAt})
+		page.Members = append(page.Members, dashboard.Member{Staff: m.Staff, TwoStep: m.TwoStep, HasPasskey: m.HasPasskey, SeenAt: m.SeenAt})
 	}
 	if page.Invitations, err = s.Service.Invitations(ctx, v.Scope.AccountID); err != nil {
 		return err

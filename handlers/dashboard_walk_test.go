@@ -60,6 +60,7 @@ var walkCases = map[string][]string{
 	"POST /dashboard/:mode/settings/logo/remove":                   nil,
 	"POST /dashboard/:mode/settings/languages":                     nil,
 	"POST /dashboard/:mode/settings/expiry":                        nil,
+	"POST /dashboard/:mode/settings/two-step":                      nil,
 	"GET /dashboard/:mode/settings/retention":                      nil,
 	"POST /dashboard/:mode/settings/retention":                     nil,
 	"GET /dashboard/:mode/billing":                                 nil,

@@ -36,6 +36,7 @@ var notices = map[string]string{ //nolint:gosec // it takes words about passkeys
 	"browsers_signed_out": "All other browsers are signed out",
 	"welcome":             "Welcome to Candor",
 	"signed_out_first":    "You were signed out, so nothing was done. Sign in and send it again.",
+	"duty_first":          "Nothing was done. Finish this first, then send it again.",
 	"prompt_cancelled":    "Cancelled. Nothing was done.",
 
 	"session_created":        "Session created. Give its link to the customer.",
@@ -67,6 +68,8 @@ var notices = map[string]string{ //nolint:gosec // it takes words about passkeys
 	"logo_saved":             "Logo saved. Forms show it from now on.",
 	"logo_removed":           "Logo removed",
 	"expiry_saved":           "Saved. New sessions get it; those that are there keep theirs.",
+	"two_step_required":      "Saved. Everyone in the team now needs two-step sign-in or a passkey.",
+	"two_step_released":      "Saved. Two-step sign-in is each person’s choice again.",
 	"retention_saved":        "Saved. It counts from now on, for what is stored, too.",
 	"languages_saved":        "Saved. Forms offer these languages from now on.",
 	"retention_moved_on":     "Somebody else has changed it meanwhile. Nothing was done; this is how it would be now.",

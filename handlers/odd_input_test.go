@@ -55,6 +55,7 @@ var oddCases = map[string]oddCase{
 	"POST /dashboard/:mode/settings":                 {fields: "name=Lender&help_email=help@lender.example&help_phone=1300+123+456&brand_colour=b0241c"},
 	"POST /dashboard/:mode/settings/languages":       {fields: "languages=vi"},
 	"POST /dashboard/:mode/settings/expiry":          {fields: "default_expires_in_days=7"},
+	"POST /dashboard/:mode/settings/two-step":        {fields: "of=everyone"},
 	"GET /dashboard/:mode/settings/retention":        {fields: "retention_days=30"},
 	"POST /dashboard/:mode/settings/retention":       {fields: "retention_days=30&from_days=90"},
 	"GET /dashboard/:mode/team":                      {fields: "email=jo@lender.example&role=support"},

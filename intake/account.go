@@ -17,6 +17,7 @@ type Account struct {
 	RetentionDays        int     `db:"retention_days"`          // FileRetention
 	UnsubmittedDays      int     `db:"unsubmitted_days"`        // UnsubmittedRetention
 	AnswerDays           int     `db:"answer_days"`             // AnswerRetention; 0: until they are erased
+	TwoStepRequired      bool    `db:"two_step_required"`       // of everyone in the team
 	LogoName             *string `db:"logo_name"`               // Logo.Name; nil for none
 	LogoWidth            *int    `db:"logo_width"`              // pixels
 	LogoHeight           *int    `db:"logo_height"`             // pixels

@@ -18,6 +18,8 @@ type Staff struct {
 	Role        Role      `db:"role"`
 	MayDownload bool      `db:"may_download"` // lets support read customers' data
 	CreatedAt   time.Time `db:"created_at"`
+
+	MustChangePassword bool `db:"must_change_password"` // it is the one that `candor account create` printed
 }
 
 // DisplayName is the name, or the address where there is none.
@@ -86,7 +88,41 @@ type StaffSession struct {
 	Address     string         `db:"address"`
 	UserAgent   string         `db:"user_agent"`
 	PasskeyID   *PasskeyID     `db:"passkey_id"` // that it was made by; nil for a password
+
+	TwoStepRequired bool `db:"two_step_required"` // by the account
+	TwoStep         bool `db:"two_step"`          // a code is asked for after the user's password
+	HasPasskey      bool `db:"has_passkey"`
 }
+
+// A Duty is what a staff user must do before the dashboard opens.
+type Duty string
+
+// The duties. NoDuty opens the dashboard.
+const (
+	NoDuty        Duty = ""
+	DutyPassword  Duty = "password"   // choose a password that no one else has seen
+	DutyFactor    Duty = "factor"     // set up a second factor
+	DutyByPasskey Duty = "by_passkey" // sign in with the passkey, not with the password
+)
+
+// Duty returns what the user must do first. A passkey doesn't count in a session
+// that a password alone has opened: the password may have leaked.
+func (s *StaffSession) Duty() Duty {
+	switch {
+	case s.MustChangePassword:
+		return DutyPassword
+	case !s.TwoStepRequired || s.SecondFactorShown():
+		return NoDuty
+	case s.HasPasskey:
+		return DutyByPasskey
+	}
+	return DutyFactor
+}
+
+// SecondFactorShown reports whether more than a password opened the session.
+// With two-step sign-in every session has shown a code or a passkey: turning it
+// on ends the others.
+func (s *StaffSession) SecondFactorShown() bool { return s.TwoStep || s.PasskeyID != nil }
 
 // ByPasskey reports whether the user has shown a passkey lately.
 func (s *StaffSession) ByPasskey(now time.Time) bool {

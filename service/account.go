@@ -12,7 +12,12 @@ import (
 )
 
 // NewAccount is what an operator gives for a new partner.
-type NewAccount struct{ Name, Email, Plan string }
+type NewAccount struct {
+	Name, Email, Plan string
+	// ChangePassword makes the owner choose another password before anything else:
+	// the operator sees the first one.
+	ChangePassword bool
+}
 
 // CreatedAccount is a new account with its secrets, which are shown this once.
 type CreatedAccount struct {
@@ -46,7 +51,7 @@ func (s *Service) CreateAccount(ctx context.Context, wish NewAccount, by intake.
 	account := &intake.Account{ID: intake.NewAccountID(), Name: name, BillingEmail: wish.Email, CreatedAt: now, ApprovedAt: &now}
 	out := &CreatedAccount{AccountID: account.ID, Email: wish.Email, Password: newPassword()}
 	hash := hashPassword(out.Password, s.passwords.cost)
-	owner := &intake.Staff{ID: intake.NewStaffID(), AccountID: account.ID, Email: wish.Email, Role: intake.RoleOwner, CreatedAt: now}
+	owner := &intake.Staff{ID: intake.NewStaffID(), AccountID: account.ID, Email: wish.Email, Role: intake.RoleOwner, CreatedAt: now, MustChangePassword: wish.ChangePassword}
 	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
 		if err := s.insertAccount(ctx, tx, account, wish.Plan, owner, hash); err != nil {
 			return err

@@ -33,6 +33,13 @@ var (
 	errTwoStepOn      = intake.Errorf(intake.CodeValidation, "Two-step sign-in is on already.")
 	errNothingPending = intake.Errorf(intake.CodeValidation, "Nothing is being set up. Begin again.")
 	errNoTwoStep      = intake.Errorf(intake.CodeValidation, "Two-step sign-in isn’t on.")
+
+	errLastFactor = intake.FieldError(intake.CodeValidation, "two-step",
+		"Your account requires two-step sign-in, and this is all you have for it. Set up another way first: two-step sign-in or a passkey.")
+	errNoFactorShown = intake.FieldError(intake.CodeValidation, "require-two-step",
+		"Set up two-step sign-in or add a passkey on My account first. Then require it of the team.")
+	errPasskeyNotShown = intake.FieldError(intake.CodeValidation, "require-two-step",
+		"Sign in with your passkey first, so that you know that it works. Then require it of the team.")
 )
 
 // A TwoStepSetup is what an authenticator app must know.
@@ -163,7 +170,8 @@ func (s *Service) provePossession(ctx context.Context, session *intake.StaffSess
 
 // TurnOffTwoStep forgets the second factor of a user who proves the password
 // and a code, a recovery code or a passkey: a password that leaked must not
-// remove what protects from that. Error: unauthorized on password or code.
+// remove what protects from that. Errors: unauthorized on password or code,
+// validation_error if the account requires it and there is no passkey.
 func (s *Service) TurnOffTwoStep(ctx context.Context, session *intake.StaffSession, password, code string, from Visitor) error {
 	hashing, err := s.passwords.queue(s.passwords.known)
 	if err != nil {
@@ -185,11 +193,29 @@ func (s *Service) TurnOffTwoStep(ctx context.Context, session *intake.StaffSessi
 		if err := tx.TurnOffFactor(ctx, session.ID); err != nil {
 			return orCode(err, errNoTwoStep)
 		}
+		if err := keepFactor(ctx, tx, session); err != nil {
+			return err
+		}
 		if err := tx.ForgetAttempts(ctx, confirmCounter(session)); err != nil {
 			return err
 		}
 		return s.tellChange(ctx, tx, session, from, intake.AuditTwoStepOff, intake.NoticeTwoStepOff)
 	})
+}
+
+// keepFactor refuses what has just taken the user's last second factor away, if
+// the account requires one. Otherwise a password that leaked could set up a
+// second factor of its own. It locks the user only after the passkey was deleted:
+// signing in by a passkey locks the two in that order.
+func keepFactor(ctx context.Context, tx *db.Tx, session *intake.StaffSession) error {
+	if err := tx.LockStaff(ctx, session.ID); err != nil {
+		return orCode(err, errSignedOut)
+	}
+	missing, err := tx.LacksFactor(ctx, session.ID)
+	if err == nil && missing {
+		return errLastFactor
+	}
+	return err
 }
 
 // RenewRecoveryCodes replaces the recovery codes and returns the new ones,

@@ -181,7 +181,8 @@ func (s *Service) AddPasskey(ctx context.Context, session *intake.StaffSession, 
 }
 
 // RemovePasskey deletes one of the user's passkeys and ends the sessions that
-// were made by it, this one too. Error: not_found.
+// were made by it, this one too. Errors: not_found, validation_error if the
+// account requires a second factor and there is no other.
 func (s *Service) RemovePasskey(ctx context.Context, session *intake.StaffSession, id string, from Visitor) error {
 	passkey, err := intake.ParsePasskeyID(id)
 	if err != nil {
@@ -191,6 +192,9 @@ func (s *Service) RemovePasskey(ctx context.Context, session *intake.StaffSessio
 		name, err := tx.DeletePasskey(ctx, session.ID, passkey)
 		if err != nil {
 			return orCode(err, errNoKey)
+		}
+		if err := keepFactor(ctx, tx, session); err != nil {
+			return err
 		}
 		return s.tellPasskey(ctx, tx, session, from, intake.AuditPasskeyRemoved, intake.NoticePasskeyRemoved, passkey, name)
 	})

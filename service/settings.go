@@ -105,6 +105,31 @@ func (s *Service) ChangeFormLanguages(ctx context.Context, id intake.AccountID, 
 	})
 }
 
+// RequireTwoStep sets whether everyone in the account's team needs a second
+// factor. Staff without one set it up before the dashboard opens. An owner who
+// requires it must have shown one in this session, and can't lock everyone out.
+// Error: validation_error on require-two-step.
+func (s *Service) RequireTwoStep(ctx context.Context, session *intake.StaffSession, required bool, from Visitor) error {
+	switch {
+	case !required || session.SecondFactorShown():
+	case session.HasPasskey:
+		return errPasskeyNotShown
+	default:
+		return errNoFactorShown
+	}
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		account, err := tx.LockAccount(ctx, session.AccountID)
+		if err != nil {
+			return orCode(err, errAccountNotFound)
+		}
+		if account.TwoStepRequired == required {
+			return nil
+		}
+		account.TwoStepRequired = required
+		return s.updateAccount(ctx, tx, account, actorAt(session, from), map[string]any{"two_step_required": !required}, map[string]any{"two_step_required": required})
+	})
+}
+
 func languagesState(a *intake.Account) string {
 	var names []string
 	for _, l := range a.Languages() {

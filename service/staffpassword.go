@@ -17,9 +17,13 @@ import (
 // ChangePassword sets a new password for who proves to know the current one,
 // signs the user's other browsers out and returns the session's new token.
 // Errors: unauthorized for a wrong current password, validation_error for a new
-// one that the rules refuse.
+// one that the rules refuse, or that is the current one.
 func (s *Service) ChangePassword(ctx context.Context, session *intake.StaffSession, current, password string, from Visitor) (token string, err error) {
-	if err := newPasswordError(refusePassword(password, session.Email, session.Name, session.AccountName)); err != nil {
+	problem := refusePassword(password, session.Email, session.Name, session.AccountName)
+	if password == current {
+		problem = "Choose a password other than your current one"
+	}
+	if err := newPasswordError(problem); err != nil {
 		return "", err
 	}
 	hashing, err := s.passwords.queue(s.passwords.known)

@@ -26,7 +26,7 @@ type credentials struct {
 }
 
 func runAccountCreate(ctx context.Context, p *process, args []string) error {
-	var wish service.NewAccount
+	wish := service.NewAccount{ChangePassword: true}
 	flags := flag.NewFlagSet("account create", flag.ContinueOnError)
 	flags.StringVar(&wish.Name, "name", "", "")
 	flags.StringVar(&wish.Email, "email", "", "")
@@ -103,7 +103,8 @@ Live webhook secret  %s
 Staff user           %s
 Password             %s
 
-Keep them now: keys and the password are not shown again.
+Keep them now: keys and the password are not shown again. The dashboard asks for
+a new password at the first sign-in.
 `, c.AccountID, c.TestKey, c.LiveKey, c.TestWebhookSecret, c.LiveWebhookSecret, c.Email, c.Password)
 	return err
 }
@@ -200,6 +201,6 @@ func runStaffResetFactors(ctx context.Context, p *process, args []string) error 
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s of %s signs in with the password alone now, and was told by a letter.\n", printable(staff.Email), staff.AccountID)
+	_, err = fmt.Fprintf(p.stdout, "%s of %s signs in with the password alone now, and was told by a letter. If the account requires two-step sign-in, they set it up first.\n", printable(staff.Email), staff.AccountID)
 	return err
 }

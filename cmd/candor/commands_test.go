@@ -101,6 +101,10 @@ func TestAccountCreateAndList(t *testing.T) {
 			t.Errorf("%s is wrong in %+v", name, a)
 		}
 	}
+	var first bool
+	if err := dbtest.Open(t, env["DATABASE_URL"]).Get(&first, `SELECT must_change_password FROM staff_user`); err != nil || !first {
+		t.Errorf("the first password need not be changed: %v", err)
+	}
 	var urls []string
 	if err := dbtest.Open(t, env["DATABASE_URL"]).Select(&urls, `SELECT default_url FROM webhook_setting`); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -207,6 +209,39 @@ func openDir(t *testing.T) string {
 
 var keyLine = regexp.MustCompile(`Test API key +(candor_test_\w+)`)
 
+// wantDemoSignIn fails unless the demo account's password opens the dashboard.
+// Development shows it at each start, so it need not be changed.
+func wantDemoSignIn(t *testing.T, dir, base string) {
+	t.Helper()
+	var demo account
+	content, err := os.ReadFile(filepath.Join(dir, "demo-account.json"))
+	if err == nil {
+		err = json.Unmarshal(content, &demo)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	typed := url.Values{"email": {demo.Email}, "password": {demo.Password}, "then": {"/dashboard/test/keys"}}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/dashboard/sign-in", strings.NewReader(typed.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	answer, err := (&http.Client{Jar: jar}).Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close() // only where it led matters
+	if answer.StatusCode != http.StatusOK || answer.Request.URL.Path != "/dashboard/test/keys" {
+		t.Errorf("signing in leads to %s, status %d, want the page that was asked for", answer.Request.URL.Path, answer.StatusCode)
+	}
+}
+
 // What a developer meets: nothing is configured, everything is printed, other
 // commands share the database, and a second start keeps it.
 func TestPrivatePostgresKeepsTheData(t *testing.T) {
@@ -224,6 +259,7 @@ func TestPrivatePostgresKeepsTheData(t *testing.T) {
 	}
 	s := partner{t, base, key}.createSession("")
 	openForm(t, s.SessionURL)
+	wantDemoSignIn(t, dir, base)
 	// The other command shares the running server, and doesn't end it.
 	if list := commandJSON[[]map[string]string](t, env, "account", "list"); len(list) != 1 {
 		t.Errorf("account list = %v beside serve, want the demo account", list)

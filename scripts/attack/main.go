@@ -113,7 +113,7 @@ func (a *attack) run(ctx context.Context, binary, only string) (err error) {
 		return err
 	}
 	defer a.Stop()
-	if a.victim, err = a.CreateAccount("Victim", "victim@example.com"); err != nil {
+	if a.victim, err = a.CreateAccount(ctx, "Victim", "victim@example.com"); err != nil {
 		return err
 	}
 	began := time.Now()

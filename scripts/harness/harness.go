@@ -87,10 +87,10 @@ func (s *Service) open(ctx context.Context, o Options) (err error) {
 	if err := s.Command("migrate").Run(); err != nil {
 		return fmt.Errorf("candor migrate: %w", err)
 	}
-	if s.Account, err = s.CreateAccount(o.Name, o.Name+"@example.com"); err != nil {
+	if s.DB, err = db.Open(ctx, s.DSN, db.Options{MaxOpenConns: o.Connections}); err != nil {
 		return err
 	}
-	if s.DB, err = db.Open(ctx, s.DSN, db.Options{MaxOpenConns: o.Connections}); err != nil || !o.Serve {
+	if s.Account, err = s.CreateAccount(ctx, o.Name, o.Name+"@example.com"); err != nil || !o.Serve {
 		return err
 	}
 	s.Server = exec.CommandContext(ctx, s.binary, "serve")
@@ -120,11 +120,15 @@ func (s *Service) Command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// CreateAccount creates an account on the largest plan.
-func (s *Service) CreateAccount(name, email string) (a Account, err error) {
+// CreateAccount creates an account on the largest plan. Its owner works with the
+// password that was printed, which people must change first.
+func (s *Service) CreateAccount(ctx context.Context, name, email string) (a Account, err error) {
 	out, err := s.Command("account", "create", "--name", name, "--email", email, "--plan", "enterprise", "--json").Output()
 	if err == nil {
 		err = json.Unmarshal(out, &a)
+	}
+	if err == nil {
+		_, err = s.DB.ExecContext(ctx, `UPDATE staff_user SET must_change_password = false WHERE email = $1`, email)
 	}
 	if err != nil {
 		return Account{}, fmt.Errorf("candor account create: %w", err)

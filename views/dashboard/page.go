@@ -87,8 +87,12 @@ var places = [][]place{
 	},
 }
 
-// menu are the places that the staff user may go to, in groups.
+// menu are the places that the staff user may go to, in groups. There are none
+// until the user has done what must be done first.
 func (p Page) menu() [][]place {
+	if p.Staff.Duty() != intake.NoDuty {
+		return nil
+	}
 	var out [][]place
 	for _, group := range places {
 		var open []place

@@ -398,7 +398,7 @@ func mePasskeys(m MePage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if len(m.Passkeys) > 0 && m.TwoStepSince == nil {
+		if len(m.Passkeys) > 0 && m.TwoStepSince == nil && !m.Staff.TwoStepRequired {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<p class=\"hint-text\"><strong>Your password alone still signs you in, too.</strong> Set up two-step sign-in, and it asks for a code or for a passkey after it.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
