@@ -258,6 +258,7 @@ func TestTurnTwoStepOff(t *testing.T) {
 	for _, code := range []string{"", "000000", "abcd-abcd-abcd-abcd-abcd-abcd"} {
 		owner.wantPage(owner.post(path, off(b.account.Password, code)), http.StatusUnprocessableEntity, "That code isn’t right", `href="#off_code"`)
 	}
+	b.audited(intake.AuditCodeRefused, 1) // the first of three from this network
 	owner.wantPage(owner.get("/dashboard/test/me"), http.StatusOK, "10 of 10")
 	owner.wantRedirect(owner.post(path, off(b.account.Password, recovery[4])), "/dashboard/test/me")
 	owner.wantPage(owner.get("/dashboard/test/me"), http.StatusOK, "Two-step sign-in is off")

@@ -182,11 +182,13 @@ func (s *Service) TurnOffTwoStep(ctx context.Context, session *intake.StaffSessi
 	if err != nil {
 		return err
 	}
+	t := confirming(session, from)
+	t.outcome = intake.AttemptWrongCode
 	useCode, err := s.provePossession(ctx, session, staff, code, from)
 	if err != nil {
-		return err
+		return s.failed(ctx, t, err)
 	}
-	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
 		if err := useCode(tx); err != nil {
 			return err
 		}
@@ -201,6 +203,10 @@ func (s *Service) TurnOffTwoStep(ctx context.Context, session *intake.StaffSessi
 		}
 		return s.tellChange(ctx, tx, session, from, intake.AuditTwoStepOff, intake.NoticeTwoStepOff)
 	})
+	if err != nil {
+		return s.failed(ctx, t, err)
+	}
+	return nil
 }
 
 // keepFactor refuses what has just taken the user's last second factor away, if
