@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,70 +38,102 @@ func (b *bench) memory(_ context.Context, e *environment) error {
 	return nil
 }
 
+// An openedForm is a customer's form in a browser.
+type openedForm struct {
+	id      string
+	cookies string // as a request's header has them
+	browser *http.Client
+	hub     []byte // its first page
+}
+
+func (b *bench) openForm(ctx context.Context, e *environment) (*openedForm, error) {
+	created, err := e.call(ctx, http.MethodPost, "/v1/sessions", `{"form_type":"financial_statement","customer_email":"jessica@example.com"}`)
+	if err != nil {
+		return nil, err
+	}
+	f := &openedForm{id: created.ID.String()}
+	if f.browser, err = newBrowser(); err != nil {
+		return nil, err
+	}
+	if f.hub, err = fetch(ctx, f.browser, created.URL); err != nil {
+		return nil, err
+	}
+	at, err := url.Parse("http://" + e.Addr + "/f/" + f.id + "/assets")
+	if err != nil {
+		return nil, err
+	}
+	var cookies []string
+	for _, c := range f.browser.Jar.Cookies(at) {
+		cookies = append(cookies, c.Name+"="+c.Value)
+	}
+	f.cookies = strings.Join(cookies, "; ")
+	return f, nil
+}
+
 // formPages measures the server time of a section page and the weight of the
 // hub.
 func (b *bench) formPages(ctx context.Context, e *environment) error {
-	created, err := e.call(ctx, http.MethodPost, "/v1/sessions", `{"form_type":"financial_statement","customer_email":"jessica@example.com"}`)
+	f, err := b.openForm(ctx, e)
 	if err != nil {
 		return err
 	}
-	browser, err := newBrowser()
-	if err != nil {
-		return err
-	}
-	hub, err := fetch(ctx, browser, created.URL)
-	if err != nil {
-		return err
-	}
-	weight, parts, err := b.weigh(ctx, browser, e, hub)
+	weight, parts, err := b.weigh(ctx, f.browser, e, f.hub)
 	if err != nil {
 		return err
 	}
 	b.add(row{what: "Hub: HTML + CSS + JS, gzip", figure: fmt.Sprintf("%.1f KB (%s)", float64(weight)/1024, parts), yardstick: "–", ratio: "–", target: "< 60 KB", met: weight < 60<<10})
 
-	section := "/f/" + created.ID.String() + "/assets"
-	var cookies []string
-	at, err := url.Parse("http://" + e.Addr + section)
-	if err != nil {
-		return err
-	}
-	for _, c := range browser.Jar.Cookies(at) {
-		cookies = append(cookies, c.Name+"="+c.Value)
-	}
-	page := harness.Request("GET", e.Addr, section, "", "Cookie: "+strings.Join(cookies, "; "))
+	page := harness.Request("GET", e.Addr, "/f/"+f.id+"/assets", "", "Cookie: "+f.cookies)
 	times, err := latencies(ctx, e.Addr, 2000, page, http.StatusOK)
 	if err != nil {
 		return fmt.Errorf("section page: %w", err)
 	}
 	p99 := quantile(times, 0.99)
 	b.add(row{what: "Section page, one client, p99 (p50)", figure: fmt.Sprintf("%.1f ms (%.1f ms)", ms(p99), ms(quantile(times, 0.5))), yardstick: "–", ratio: "–", target: "≤ 5 ms", met: p99 <= 5*time.Millisecond})
-	return b.sectionSaves(ctx, e, created.ID.String(), strings.Join(cookies, "; "))
+	return b.sectionSaves(ctx, e)
 }
+
+// A section is saved savesOfAForm times in each of savedForms forms: one link
+// may post no more at once.
+const (
+	savedForms   = 10
+	savesOfAForm = 200
+)
 
 // sectionSaves measures how long it takes to store a section's answers, and
 // what of the processor it takes.
-func (b *bench) sectionSaves(ctx context.Context, e *environment, session, cookies string) error {
-	save := harness.Request("POST", e.Addr, "/f/"+session+"/assets", statementtest.Values("assets").Encode(),
-		"Content-Type: application/x-www-form-urlencoded", "Cookie: "+cookies)
-	before, err := cpuTime(e.Server.Process.Pid)
-	if err != nil {
-		return err
+func (b *bench) sectionSaves(ctx context.Context, e *environment) error {
+	var times []time.Duration
+	var used time.Duration
+	answers := statementtest.Values("assets").Encode()
+	for range savedForms {
+		f, err := b.openForm(ctx, e)
+		if err != nil {
+			return err
+		}
+		save := harness.Request("POST", e.Addr, "/f/"+f.id+"/assets", answers, "Content-Type: application/x-www-form-urlencoded", "Cookie: "+f.cookies)
+		before, err := cpuTime(e.Server.Process.Pid)
+		if err != nil {
+			return err
+		}
+		own, err := latencies(ctx, e.Addr, savesOfAForm, save, http.StatusSeeOther)
+		if err != nil {
+			return fmt.Errorf("section save: %w", err)
+		}
+		after, err := cpuTime(e.Server.Process.Pid)
+		if err != nil {
+			return err
+		}
+		times, used = append(times, own...), used+after-before
 	}
-	times, err := latencies(ctx, e.Addr, saves, save, http.StatusSeeOther)
-	if err != nil {
-		return fmt.Errorf("section save: %w", err)
-	}
-	after, err := cpuTime(e.Server.Process.Pid)
+	slices.Sort(times)
 	p99 := quantile(times, 0.99)
 	b.add(row{
 		what: "Section save, one client, p99 (p50; processor)", yardstick: "–", ratio: "–", target: "≤ 5 ms", met: p99 <= 5*time.Millisecond,
-		figure: fmt.Sprintf("%.1f ms (%.1f ms; %.2f ms)", ms(p99), ms(quantile(times, 0.5)), ms(after-before)/saves),
+		figure: fmt.Sprintf("%.1f ms (%.1f ms; %.2f ms)", ms(p99), ms(quantile(times, 0.5)), ms(used)/float64(len(times))),
 	})
-	return err
+	return nil
 }
-
-// saves is how often a section is saved.
-const saves = 2000
 
 // cpuTime is the processor time that a process has used, in ticks of 10 ms.
 func cpuTime(pid int) (time.Duration, error) {
