@@ -99,16 +99,16 @@ func (tx *Tx) OpenSession(ctx context.Context, id intake.SessionID, now time.Tim
 	return &s, wrap(err, "open session")
 }
 
-// activityStep is how exact last_activity_at is for mere openings: a row is
-// not written anew for each page looked at.
-const activityStep = time.Minute
+// ActivityStep is how exact last_activity_at is for openings: looking at a page
+// writes no row if the last activity is more recent than this.
+const ActivityStep = time.Minute
 
 // TouchSession records that the customer opened an open session's form again.
 func (d *DB) TouchSession(ctx context.Context, id intake.SessionID, now time.Time) error {
 	_, err := d.ExecContext(ctx, `
 		UPDATE session SET last_activity_at = $2
 		WHERE id = $1 AND status = 'in_progress' AND expires_at > $2 AND last_activity_at < $3`,
-		id, now, now.Add(-activityStep))
+		id, now, now.Add(-ActivityStep))
 	return wrap(err, "touch session")
 }
 

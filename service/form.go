@@ -90,10 +90,13 @@ type Visitor struct {
 // the session in_progress and sends session.accessed. The caller leaves out
 // HEAD requests and prefetches (D14). The state is updated in place.
 func (s *Service) OpenForm(ctx context.Context, state *FormState, v Visitor) error {
-	if state.Session.Status != intake.Pending {
-		return s.DB.TouchSession(ctx, state.Session.ID, s.Clock.Now())
-	}
 	now := s.Clock.Now()
+	if state.Session.Status != intake.Pending {
+		if last := state.Session.LastActivityAt; last != nil && !last.Before(now.Add(-db.ActivityStep)) {
+			return nil
+		}
+		return s.DB.TouchSession(ctx, state.Session.ID, now)
+	}
 	return s.DB.InTx(ctx, func(tx *db.Tx) error {
 		opened, err := tx.OpenSession(ctx, state.Session.ID, now)
 		if errors.Is(err, db.ErrNotFound) { // another request was first, or it was cancelled
