@@ -78,20 +78,8 @@ func (r *staffRoute) place() string {
 // staffRoutes are the pages for those who are signed in, all of them.
 func (s *Server) staffRoutes() []staffRoute {
 	const get, post = http.MethodGet, http.MethodPost
-	return []staffRoute{
+	return append(s.ownRoutes(), []staffRoute{
 		{get, "", intake.UseDashboard, s.showHome, nil},
-		{get, "/me", intake.UseDashboard, s.showMe, []staffOption{shared, settles(intake.DutyPassword), settles(intake.DutyFactor), settles(intake.DutyByPasskey)}},
-		{post, "/me/name", intake.UseDashboard, s.changeName, []staffOption{shared}},
-		{post, "/me/password", intake.UseDashboard, s.changePassword, []staffOption{shared, settles(intake.DutyPassword)}},
-		{post, "/me/two-step", intake.UseDashboard, s.beginTwoStep, []staffOption{shared, settles(intake.DutyFactor), confirmed("set up two-step sign-in")}},
-		{post, "/me/two-step/on", intake.UseDashboard, s.turnOnTwoStep, []staffOption{shared, settles(intake.DutyFactor), confirmed("turn on two-step sign-in")}},
-		{post, "/me/two-step/off", intake.UseDashboard, s.turnOffTwoStep, []staffOption{shared}},
-		{post, "/me/recovery-codes", intake.UseDashboard, s.renewRecoveryCodes, []staffOption{shared, confirmed("make new recovery codes")}},
-		{post, "/me/passkeys", intake.UseDashboard, s.addPasskey, []staffOption{shared, settles(intake.DutyFactor), confirmed("add this passkey")}},
-		{post, "/me/passkeys/new", intake.UseDashboard, s.beginPasskey, []staffOption{shared, settles(intake.DutyFactor), confirmed("add a passkey")}},
-		{post, "/me/passkeys/:passkey/remove", intake.UseDashboard, s.removePasskey, []staffOption{shared, confirmed("remove this passkey")}},
-		{post, "/me/sessions/end-others", intake.UseDashboard, s.endOtherStaffSessions, []staffOption{shared}},
-		{post, "/me/sessions/:browser/end", intake.UseDashboard, s.endStaffSession, []staffOption{shared}},
 		{get, "/sessions", intake.UseSessions, s.listSessionsPage, nil},
 		{post, "/sessions", intake.UseSessions, s.createSessionByHand, nil},
 		{get, "/sessions/new", intake.UseSessions, s.showNewSession, nil},
@@ -156,6 +144,25 @@ func (s *Server) staffRoutes() []staffRoute {
 		{post, "/settings/retention", intake.ManageAccount, s.changeRetention, []staffOption{shared, confirmed("change how long files are kept")}},
 		{get, "/audit", intake.ManageAccount, s.showAudit, []staffOption{shared}},
 		{get, "/audit/export", intake.ManageAccount, s.exportAudit, []staffOption{shared, confirmed("export the audit log"), asFile}},
+	}...)
+}
+
+// ownRoutes are the pages of My account.
+func (s *Server) ownRoutes() []staffRoute {
+	const get, post = http.MethodGet, http.MethodPost
+	return []staffRoute{
+		{get, "/me", intake.UseDashboard, s.showMe, []staffOption{shared, settles(intake.DutyPassword), settles(intake.DutyFactor), settles(intake.DutyByPasskey)}},
+		{post, "/me/name", intake.UseDashboard, s.changeName, []staffOption{shared}},
+		{post, "/me/password", intake.UseDashboard, s.changePassword, []staffOption{shared, settles(intake.DutyPassword)}},
+		{post, "/me/two-step", intake.UseDashboard, s.beginTwoStep, []staffOption{shared, settles(intake.DutyFactor), confirmed("set up two-step sign-in")}},
+		{post, "/me/two-step/on", intake.UseDashboard, s.turnOnTwoStep, []staffOption{shared, settles(intake.DutyFactor), confirmed("turn on two-step sign-in")}},
+		{post, "/me/two-step/off", intake.UseDashboard, s.turnOffTwoStep, []staffOption{shared}},
+		{post, "/me/recovery-codes", intake.UseDashboard, s.renewRecoveryCodes, []staffOption{shared, confirmed("make new recovery codes")}},
+		{post, "/me/passkeys", intake.UseDashboard, s.addPasskey, []staffOption{shared, settles(intake.DutyFactor), confirmed("add this passkey")}},
+		{post, "/me/passkeys/new", intake.UseDashboard, s.beginPasskey, []staffOption{shared, settles(intake.DutyFactor), confirmed("add a passkey")}},
+		{post, "/me/passkeys/:passkey/remove", intake.UseDashboard, s.removePasskey, []staffOption{shared, confirmed("remove this passkey")}},
+		{post, "/me/sessions/end-others", intake.UseDashboard, s.endOtherStaffSessions, []staffOption{shared}},
+		{post, "/me/sessions/:browser/end", intake.UseDashboard, s.endStaffSession, []staffOption{shared}},
 	}
 }
 

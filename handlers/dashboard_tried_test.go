@@ -213,7 +213,7 @@ func TestShedAndLimitedAreCounted(t *testing.T) {
 	}
 }
 
-// TestSignInEmails: a user is told of a sign-in from a browser that isn't
+// TestSignInEmails: a user gets an email about a sign-in from a browser that isn't
 // known, not of the first one and not of a known one, and of too many attempts
 // once a day.
 func TestSignInEmails(t *testing.T) {

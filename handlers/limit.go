@@ -36,7 +36,7 @@ const callersRemembered = 10_000
 // the key, if it would be refused afterwards: a key that was valid lately if its
 // account's bucket is empty; another key if its network's bucket is empty and
 // the network has tried too many such keys. It never lets anyone in: each
-// request that goes on is authenticated.
+// request that is admitted is authenticated.
 func (s *Server) limitEarly(c echo.Context) error {
 	r, now := requestOf(c), s.Clock.Now()
 	key, err := bearer(c.Request().Header)

@@ -61,8 +61,8 @@ type Config struct {
 	Fonts            *pdf.Fonts                                                 // of invoices as PDF
 	Stripe           ProviderEvents                                             // nil where Stripe isn't set up
 	Outbox           Outbox                                                     // in development, where no letter is sent: shown at /dev/mail
-	Answered         func(method, route string, status int, took time.Duration) // told of each request; nil for nobody
-	Called           func(intake.APIRequest)                                    // told of each call of the API with a key that is known; nil for nobody
+	Answered         func(method, route string, status int, took time.Duration) // called after each request; can be nil
+	Called           func(intake.APIRequest)                                    // called after each API request whose key is known; can be nil
 }
 
 // Server holds the handlers; New makes one.

@@ -54,9 +54,10 @@ var errUploadsBusy = &intake.Error{
 // AddDocument stores an upload with the session while it is read: PDF, JPEG,
 // PNG or HEIC by its content, at most 10 MiB, at most 20 a session (D23). It
 // is saved at once. No byte is stored if the session is closed or full, or has
-// used up its uploadBudget. What is refused later is deleted before AddDocument
-// returns. Errors: validation_error on file or category, unavailable, those of
-// a session that isn't open, and those of reading Content and Rest.
+// used up statement.MaxUploadedBytes. What is refused later is deleted before
+// AddDocument returns. Errors: validation_error on file or category,
+// service_unavailable, those of a session that isn't open, and those of reading
+// Content and Rest.
 func (s *Service) AddDocument(ctx context.Context, id intake.SessionID, upload Upload) error {
 	if upload.Rest == nil {
 		category := upload.Category
