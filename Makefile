@@ -11,7 +11,7 @@ BUILDVCS := -buildvcs=$(shell git status >/dev/null 2>&1 && echo auto || echo fa
 LDFLAGS := $(if $(VERSION),-ldflags "-s -w -X main.version=$(VERSION)")
 
 FRONT := static/dist/manifest.json
-TOOL := go tool -modfile=tools/go.mod
+TOOL := go tool -modfile=tools/lint.mod
 SETUP := @sh scripts/setup.sh
 
 .PHONY: help
@@ -33,7 +33,7 @@ build: $(FRONT) ## Build bin/candor and its bill of materials
 	$(SETUP) go
 	@[ -x bin/candor ] || echo "Building Candor; the first time takes a few minutes" >&2
 	@go build -trimpath $(BUILDVCS) $(LDFLAGS) -o bin/candor ./cmd/candor
-	@go run ./scripts/sbom -binary bin/candor -version "$(VERSION)" -o bin/candor.cdx.json
+	@go run ./tools/sbom -binary bin/candor -version "$(VERSION)" -o bin/candor.cdx.json
 
 .PHONY: test
 test: $(FRONT) ## Run every test, Chromium's too, with the race detector
@@ -90,13 +90,13 @@ generate: $(FRONT) ## Generate the templates' Go code and db/schema.sql
 .PHONY: bench
 bench: build ## Run the benchmarks, each beside its yardstick
 	$(SETUP) postgres
-	@go run ./bench
+	@go run ./tools/bench
 	@go test ./views/pdf -run '^$$' -bench Render -cpu 1
 
 .PHONY: attack
 attack: build ## Attack a started service and hold what it bears against what is wanted
 	$(SETUP) postgres
-	@go run ./scripts/attack
+	@go run ./tools/attack
 
 .PHONY: screenshots
 screenshots: $(FRONT) ## Draw every page into artifacts/, and the README's pictures

@@ -9,7 +9,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 const accountColumns = `id, name, billing_email, help_email, help_phone, brand_colour, created_at, approved_at,
@@ -17,19 +17,19 @@ const accountColumns = `id, name, billing_email, help_email, help_phone, brand_c
 
 // accountRow is an account as it is stored.
 type accountRow struct {
-	intake.Account
+	domain.Account
 	Languages pq.StringArray `db:"form_languages"`
 }
 
-func (r *accountRow) account() *intake.Account {
+func (r *accountRow) account() *domain.Account {
 	for _, l := range r.Languages {
-		r.FormLanguages = append(r.FormLanguages, intake.Language(l))
+		r.FormLanguages = append(r.FormLanguages, domain.Language(l))
 	}
 	return &r.Account
 }
 
 // InsertAccount stores a new account.
-func (tx *Tx) InsertAccount(ctx context.Context, a *intake.Account) error {
+func (tx *Tx) InsertAccount(ctx context.Context, a *domain.Account) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO account (id, name, billing_email, created_at, approved_at)
 		VALUES ($1, $2, $3, $4, $5)`,
@@ -38,11 +38,11 @@ func (tx *Tx) InsertAccount(ctx context.Context, a *intake.Account) error {
 }
 
 // Accounts lists all accounts, oldest first.
-func (d *DB) Accounts(ctx context.Context) ([]intake.Account, error) {
+func (d *DB) Accounts(ctx context.Context) ([]domain.Account, error) {
 	var rows []accountRow
 	err := d.SelectContext(ctx, &rows, `
 		SELECT `+accountColumns+` FROM account ORDER BY created_at, id`)
-	out := make([]intake.Account, len(rows))
+	out := make([]domain.Account, len(rows))
 	for i := range rows {
 		out[i] = *rows[i].account()
 	}
@@ -50,16 +50,16 @@ func (d *DB) Accounts(ctx context.Context) ([]intake.Account, error) {
 }
 
 // Account returns one account, or ErrNotFound.
-func (d *DB) Account(ctx context.Context, id intake.AccountID) (*intake.Account, error) {
+func (d *DB) Account(ctx context.Context, id domain.AccountID) (*domain.Account, error) {
 	return accountOf(ctx, d, id)
 }
 
 // Account returns one account, or ErrNotFound.
-func (tx *Tx) Account(ctx context.Context, id intake.AccountID) (*intake.Account, error) {
+func (tx *Tx) Account(ctx context.Context, id domain.AccountID) (*domain.Account, error) {
 	return accountOf(ctx, tx, id)
 }
 
-func accountOf(ctx context.Context, q Queryer, id intake.AccountID) (*intake.Account, error) {
+func accountOf(ctx context.Context, q Queryer, id domain.AccountID) (*domain.Account, error) {
 	var r accountRow
 	err := q.GetContext(ctx, &r, `SELECT `+accountColumns+` FROM account WHERE id = $1`, id)
 	return r.account(), wrap(err, "get account")
@@ -67,14 +67,14 @@ func accountOf(ctx context.Context, q Queryer, id intake.AccountID) (*intake.Acc
 
 // LockAccount returns one account, locked for this transaction, or
 // ErrNotFound.
-func (tx *Tx) LockAccount(ctx context.Context, id intake.AccountID) (*intake.Account, error) {
+func (tx *Tx) LockAccount(ctx context.Context, id domain.AccountID) (*domain.Account, error) {
 	var r accountRow
 	err := tx.GetContext(ctx, &r, `SELECT `+accountColumns+` FROM account WHERE id = $1 FOR NO KEY UPDATE`, id)
 	return r.account(), wrap(err, "lock account")
 }
 
 // UpdateAccount stores what staff can set of an account but its logo.
-func (tx *Tx) UpdateAccount(ctx context.Context, a *intake.Account) error {
+func (tx *Tx) UpdateAccount(ctx context.Context, a *domain.Account) error {
 	languages := pq.StringArray{} // nil would be stored as null
 	for _, l := range a.FormLanguages {
 		languages = append(languages, string(l))
@@ -90,22 +90,22 @@ func (tx *Tx) UpdateAccount(ctx context.Context, a *intake.Account) error {
 }
 
 // ApproveAccount opens live mode to an account and returns its owners.
-func (tx *Tx) ApproveAccount(ctx context.Context, id intake.AccountID, at time.Time) ([]intake.StaffID, error) {
-	var owners []intake.StaffID
+func (tx *Tx) ApproveAccount(ctx context.Context, id domain.AccountID, at time.Time) ([]domain.StaffID, error) {
+	var owners []domain.StaffID
 	err := tx.SelectContext(ctx, &owners, `
 		WITH approved AS (UPDATE account SET approved_at = $2 WHERE id = $1)
-		SELECT id FROM staff_user WHERE account_id = $1 AND role = $3`, id, at, intake.RoleOwner)
+		SELECT id FROM staff_user WHERE account_id = $1 AND role = $3`, id, at, domain.RoleOwner)
 	return owners, wrap(err, "approve account")
 }
 
 // AccountApproved reports whether live mode is open to an account.
-func (tx *Tx) AccountApproved(ctx context.Context, id intake.AccountID) (approved bool, err error) {
+func (tx *Tx) AccountApproved(ctx context.Context, id domain.AccountID) (approved bool, err error) {
 	err = tx.GetContext(ctx, &approved, `SELECT approved_at IS NOT NULL FROM account WHERE id = $1`, id)
 	return approved, wrap(err, "look at account's approval")
 }
 
 // SetLogo stores an account's logo; nil for none.
-func (tx *Tx) SetLogo(ctx context.Context, id intake.AccountID, logo *intake.Logo) error {
+func (tx *Tx) SetLogo(ctx context.Context, id domain.AccountID, logo *domain.Logo) error {
 	var result sql.Result
 	var err error
 	if logo == nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 func TestAccounts(t *testing.T) {
@@ -25,12 +25,12 @@ func TestAccounts(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(*one, all[1]) {
 		t.Errorf("Account = %v, %v", one, err)
 	}
-	one.FormLanguages = []intake.Language{intake.Vietnamese, intake.SimplifiedChinese}
+	one.FormLanguages = []domain.Language{domain.Vietnamese, domain.SimplifiedChinese}
 	s.ok(s.InTx(s.ctx, func(tx *db.Tx) error { return tx.UpdateAccount(s.ctx, one) }))
 	if stored, err := s.Account(s.ctx, one.ID); err != nil || !reflect.DeepEqual(stored, one) {
 		t.Errorf("stored %+v, want %+v, %v", stored, one, err)
 	}
-	_, err = s.Account(s.ctx, intake.NewAccountID())
+	_, err = s.Account(s.ctx, domain.NewAccountID())
 	s.missing("unknown account", err)
 }
 
@@ -39,7 +39,7 @@ func TestStaffEmailIsTakenInAnyCase(t *testing.T) {
 	s := newStore(t)
 	insert := func(email string) error {
 		return s.InTx(s.ctx, func(tx *db.Tx) error {
-			return tx.InsertStaff(s.ctx, &intake.Staff{ID: intake.NewStaffID(), AccountID: s.scope.AccountID, Email: email, Role: intake.RoleOwner, CreatedAt: start}, "x")
+			return tx.InsertStaff(s.ctx, &domain.Staff{ID: domain.NewStaffID(), AccountID: s.scope.AccountID, Email: email, Role: domain.RoleOwner, CreatedAt: start}, "x")
 		})
 	}
 	s.ok(insert("jo@lender.example"))
@@ -52,8 +52,8 @@ func TestPrincipal(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	expires := start.Add(time.Hour)
-	for _, permissions := range []intake.Permissions{nil, {}, {intake.SessionsRead, intake.BillingRead}} {
-		key, text := intake.NewAPIKey(s.scope, "key", start)
+	for _, permissions := range []domain.Permissions{nil, {}, {domain.SessionsRead, domain.BillingRead}} {
+		key, text := domain.NewAPIKey(s.scope, "key", start)
 		key.Permissions, key.ExpiresAt = permissions, &expires
 		s.tx(func(tx *db.Tx) error { return tx.InsertAPIKey(s.ctx, &key) })
 		hash := sha256.Sum256([]byte(text))
@@ -79,11 +79,11 @@ func TestPrincipal(t *testing.T) {
 }
 
 // subscribed is a new subscription of the store's account.
-func (s *store) subscribed(plan string, at time.Time) *intake.Subscription {
+func (s *store) subscribed(plan string, at time.Time) *domain.Subscription {
 	closes := at.AddDate(0, 1, 0)
-	return &intake.Subscription{
-		Plan: intake.Plan{ID: plan}, SubscriptionID: intake.NewSubscriptionID(), AccountID: s.scope.AccountID,
-		Status: intake.SubscriptionActive, StartedAt: at, BilledTo: at, ClosesAt: &closes,
+	return &domain.Subscription{
+		Plan: domain.Plan{ID: plan}, SubscriptionID: domain.NewSubscriptionID(), AccountID: s.scope.AccountID,
+		Status: domain.SubscriptionActive, StartedAt: at, BilledTo: at, ClosesAt: &closes,
 	}
 }
 
@@ -97,7 +97,7 @@ func TestSubscription(t *testing.T) {
 	got, err := s.Subscription(s.ctx, account, start)
 	s.ok(err)
 	if got.ID != "starter" || got.Name != "Starter" || *got.SessionsIncluded != 10 || *got.OverageCents != 1000 ||
-		got.Status != intake.SubscriptionActive || !got.StartedAt.Equal(start) || got.EffectiveAt != nil {
+		got.Status != domain.SubscriptionActive || !got.StartedAt.Equal(start) || got.EffectiveAt != nil {
 		t.Errorf("subscription is %+v", got)
 	}
 	if err := s.InTx(s.ctx, func(tx *db.Tx) error { return tx.InsertSubscription(s.ctx, s.subscribed("enterprise", start)) }); !db.ConstraintViolated(err, "subscription_current_key") {
@@ -106,7 +106,7 @@ func TestSubscription(t *testing.T) {
 	effective := start.Add(time.Hour)
 	_, err = s.ExecContext(s.ctx, "UPDATE subscription SET status = 'cancelled', effective_at = $1", effective)
 	s.ok(err)
-	if got, err := s.Subscription(s.ctx, account, effective.Add(-1*time.Millisecond)); err != nil || got.Status != intake.SubscriptionCancelled {
+	if got, err := s.Subscription(s.ctx, account, effective.Add(-1*time.Millisecond)); err != nil || got.Status != domain.SubscriptionCancelled {
 		t.Errorf("before the effective date: %v, %v", got, err)
 	}
 	_, err = s.Subscription(s.ctx, account, effective)
@@ -152,7 +152,7 @@ func TestIdempotencyKeys(t *testing.T) {
 	s := newStore(t)
 	key := db.IdempotencyKey{Scope: s.scope, Path: "/v1/sessions", Key: "k"}
 	others := []db.IdempotencyKey{
-		{Scope: intake.Scope{AccountID: s.scope.AccountID, Livemode: true}, Path: key.Path, Key: "k"},
+		{Scope: domain.Scope{AccountID: s.scope.AccountID, Livemode: true}, Path: key.Path, Key: "k"},
 		{Scope: s.newScope("Other"), Path: key.Path, Key: "k"},
 		{Scope: s.scope, Path: "/v1/other", Key: "k"},
 		{Scope: s.scope, Path: key.Path, Key: "k2"},

@@ -7,13 +7,13 @@ import (
 
 	"github.com/lib/pq"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // apiKeyRow is a key as it is stored.
 type apiKeyRow struct {
-	ID           intake.KeyID     `db:"id"`
-	AccountID    intake.AccountID `db:"account_id"`
+	ID           domain.KeyID     `db:"id"`
+	AccountID    domain.AccountID `db:"account_id"`
 	Livemode     bool             `db:"livemode"`
 	Name         string           `db:"name"`
 	Last4        string           `db:"last4"`
@@ -31,26 +31,26 @@ type apiKeyRow struct {
 
 const apiKeyColumns = `id, account_id, livemode, name, last4, permissions, networks, created_by, created_at, expires_at, replaced_at, meant_expires_at, last_used_at, last_used_from, deleted_at` //nolint:gosec // names of columns, no credentials
 
-func (r *apiKeyRow) key() (intake.APIKey, error) {
+func (r *apiKeyRow) key() (domain.APIKey, error) {
 	networks, err := prefixes(r.Networks)
 	meant := r.ExpiresAt
 	if r.ReplacedAt != nil {
 		meant = r.MeantExpiry
 	}
-	return intake.APIKey{
+	return domain.APIKey{
 		ID: r.ID, AccountID: r.AccountID, Livemode: r.Livemode, Name: r.Name, Last4: r.Last4, Permissions: permissions(r.Permissions), Networks: networks,
 		CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, ReplacedAt: r.ReplacedAt, MeantExpiry: meant, LastUsedAt: r.LastUsedAt, LastUsedFrom: r.LastUsedFrom,
 		DeletedAt: r.DeletedAt,
 	}, err
 }
 
-func permissions(stored pq.StringArray) intake.Permissions {
+func permissions(stored pq.StringArray) domain.Permissions {
 	if stored == nil {
 		return nil
 	}
-	out := intake.Permissions{}
+	out := domain.Permissions{}
 	for _, p := range stored {
-		out = append(out, intake.Permission(p))
+		out = append(out, domain.Permission(p))
 	}
 	return out
 }
@@ -68,7 +68,7 @@ func prefixes(stored pq.StringArray) ([]netip.Prefix, error) {
 }
 
 // InsertAPIKey stores a new key.
-func (tx *Tx) InsertAPIKey(ctx context.Context, k *intake.APIKey) error {
+func (tx *Tx) InsertAPIKey(ctx context.Context, k *domain.APIKey) error {
 	var granted, networks pq.StringArray // nil is stored as null
 	if k.Permissions != nil {
 		granted = pq.StringArray{}
@@ -88,7 +88,7 @@ func (tx *Tx) InsertAPIKey(ctx context.Context, k *intake.APIKey) error {
 
 // APIKeys lists the scope's keys, those that have expired too, newest first;
 // with deletedToo also the deleted ones that the log of requests tells of.
-func (d *DB) APIKeys(ctx context.Context, scope intake.Scope, deletedToo bool) ([]intake.APIKey, error) {
+func (d *DB) APIKeys(ctx context.Context, scope domain.Scope, deletedToo bool) ([]domain.APIKey, error) {
 	var rows []apiKeyRow
 	err := d.SelectContext(ctx, &rows, `
 		SELECT `+apiKeyColumns+` FROM api_key
@@ -97,7 +97,7 @@ func (d *DB) APIKeys(ctx context.Context, scope intake.Scope, deletedToo bool) (
 	if err != nil {
 		return nil, wrap(err, "list API keys")
 	}
-	out := make([]intake.APIKey, len(rows))
+	out := make([]domain.APIKey, len(rows))
 	for i := range rows {
 		if out[i], err = rows[i].key(); err != nil {
 			return nil, err
@@ -108,7 +108,7 @@ func (d *DB) APIKeys(ctx context.Context, scope intake.Scope, deletedToo bool) (
 
 // APIKey returns one of the scope's keys, locked for this transaction, or
 // ErrNotFound.
-func (tx *Tx) APIKey(ctx context.Context, scope intake.Scope, id intake.KeyID) (*intake.APIKey, error) {
+func (tx *Tx) APIKey(ctx context.Context, scope domain.Scope, id domain.KeyID) (*domain.APIKey, error) {
 	var row apiKeyRow
 	err := tx.GetContext(ctx, &row, `
 		SELECT `+apiKeyColumns+` FROM api_key WHERE id = $1 AND account_id = $2 AND livemode = $3 AND deleted_at IS NULL FOR UPDATE`, id, scope.AccountID, scope.Livemode)
@@ -120,13 +120,13 @@ func (tx *Tx) APIKey(ctx context.Context, scope intake.Scope, id intake.KeyID) (
 }
 
 // RenameAPIKey gives a key another name.
-func (tx *Tx) RenameAPIKey(ctx context.Context, id intake.KeyID, name string) error {
+func (tx *Tx) RenameAPIKey(ctx context.Context, id domain.KeyID, name string) error {
 	result, err := tx.ExecContext(ctx, `UPDATE api_key SET name = $2 WHERE id = $1`, id, name)
 	return changedOne(result, err, "rename API key")
 }
 
 // ReplaceAPIKey has a key that another was made for, at now, end at that time.
-func (tx *Tx) ReplaceAPIKey(ctx context.Context, id intake.KeyID, now, end time.Time) error {
+func (tx *Tx) ReplaceAPIKey(ctx context.Context, id domain.KeyID, now, end time.Time) error {
 	result, err := tx.ExecContext(ctx, `
 		UPDATE api_key SET expires_at = $3, replaced_at = $2, meant_expires_at = CASE WHEN replaced_at IS NULL THEN expires_at ELSE meant_expires_at END
 		WHERE id = $1`, id, now, end)
@@ -135,7 +135,7 @@ func (tx *Tx) ReplaceAPIKey(ctx context.Context, id intake.KeyID, now, end time.
 
 // DeleteAPIKey deletes a key; it stops working at once, in every process. What
 // is left of it tells whose the calls with it are.
-func (tx *Tx) DeleteAPIKey(ctx context.Context, id intake.KeyID, at time.Time) error {
+func (tx *Tx) DeleteAPIKey(ctx context.Context, id domain.KeyID, at time.Time) error {
 	// It expires, too, for processes of a release that knows no deleted_at.
 	result, err := tx.ExecContext(ctx, `
 		UPDATE api_key SET deleted_at = $2, expires_at = least(expires_at, $2) WHERE id = $1 AND deleted_at IS NULL`, id, at)
@@ -154,7 +154,7 @@ func (d *DB) ForgetAPIKeys(ctx context.Context, deletedBefore time.Time, limit i
 }
 
 // UseAPIKey notes that a key was used then and from where.
-func (d *DB) UseAPIKey(ctx context.Context, id intake.KeyID, at time.Time, from string) error {
+func (d *DB) UseAPIKey(ctx context.Context, id domain.KeyID, at time.Time, from string) error {
 	_, err := d.ExecContext(ctx, `
 		UPDATE api_key SET last_used_at = $2, last_used_from = $3 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)`, id, at, from)
 	return wrap(err, "note the use of an API key")
@@ -162,7 +162,7 @@ func (d *DB) UseAPIKey(ctx context.Context, id intake.KeyID, at time.Time, from 
 
 // A FoundKey is a key as its hash was found.
 type FoundKey struct {
-	intake.Principal
+	domain.Principal
 	Networks []netip.Prefix // from which it may be used; nil: from anywhere
 	Ended    bool           // it has expired, or was deleted
 }

@@ -3,13 +3,13 @@ package db
 import (
 	"context"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 const auditColumns = `id, account_id, livemode, at, actor_kind, actor_id, actor_name, action, target_id, target_name, address, before, after`
 
 // InsertAudit adds a line to the audit log.
-func (tx *Tx) InsertAudit(ctx context.Context, e *intake.AuditEntry) error {
+func (tx *Tx) InsertAudit(ctx context.Context, e *domain.AuditEntry) error {
 	var before, after *string // JSON goes as text, bytes would go as bytea
 	if e.Before != nil {
 		text := string(e.Before)
@@ -28,8 +28,8 @@ func (tx *Tx) InsertAudit(ctx context.Context, e *intake.AuditEntry) error {
 
 // AuditOf returns the latest lines of the account's audit log about one
 // target, newest first.
-func (d *DB) AuditOf(ctx context.Context, account intake.AccountID, target string, limit int) ([]intake.AuditEntry, error) {
-	var out []intake.AuditEntry
+func (d *DB) AuditOf(ctx context.Context, account domain.AccountID, target string, limit int) ([]domain.AuditEntry, error) {
+	var out []domain.AuditEntry
 	err := d.SelectContext(ctx, &out, `
 		SELECT `+auditColumns+` FROM audit_log WHERE account_id = $1 AND target_id = $2 ORDER BY at DESC, id DESC LIMIT $3`, account, target, limit)
 	return out, wrap(err, "list audit entries of a target")
@@ -37,7 +37,7 @@ func (d *DB) AuditOf(ctx context.Context, account intake.AccountID, target strin
 
 // AuditPage returns up to limit lines of the account's audit log that match
 // the filter, newest first: from the newest on, or those after the given one.
-func (d *DB) AuditPage(ctx context.Context, account intake.AccountID, f intake.AuditFilter, last *intake.AuditEntry, limit int) ([]intake.AuditEntry, error) {
+func (d *DB) AuditPage(ctx context.Context, account domain.AccountID, f domain.AuditFilter, last *domain.AuditEntry, limit int) ([]domain.AuditEntry, error) {
 	c := &conditions{}
 	c.add("account_id =", account)
 	if f.Action != "" {
@@ -55,14 +55,14 @@ func (d *DB) AuditPage(ctx context.Context, account intake.AccountID, f intake.A
 	if last != nil {
 		c.and("(at, id) < (" + c.arg(last.At) + ", " + c.arg(last.ID) + ")")
 	}
-	var out []intake.AuditEntry
+	var out []domain.AuditEntry
 	err := d.SelectContext(ctx, &out, "SELECT "+auditColumns+" FROM audit_log WHERE "+c.where()+" ORDER BY at DESC, id DESC LIMIT "+c.arg(limit), c.args...)
 	return out, wrap(err, "list audit log")
 }
 
 // AuditEntry returns a line of the account's audit log, or ErrNotFound.
-func (d *DB) AuditEntry(ctx context.Context, account intake.AccountID, id intake.AuditID) (*intake.AuditEntry, error) {
-	var e intake.AuditEntry
+func (d *DB) AuditEntry(ctx context.Context, account domain.AccountID, id domain.AuditID) (*domain.AuditEntry, error) {
+	var e domain.AuditEntry
 	err := d.GetContext(ctx, &e, `SELECT `+auditColumns+` FROM audit_log WHERE id = $1 AND account_id = $2`, id, account)
 	return &e, wrap(err, "get audit entry")
 }

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // act makes one random change to a random session, as its customer, partner
 // or the sweep would, at a random time around the sessions' days.
-func (s *store) act(random *rand.Rand, sessions []*intake.Session) error {
+func (s *store) act(random *rand.Rand, sessions []*domain.Session) error {
 	session := sessions[random.IntN(len(sessions))]
 	now := session.CreatedAt.Add(time.Duration(random.Int64N(int64(40 * 24 * time.Hour)))).Truncate(time.Millisecond)
 	var err error
@@ -35,7 +35,7 @@ func (s *store) act(random *rand.Rand, sessions []*intake.Session) error {
 	case 6:
 		err = s.InTx(s.ctx, func(tx *db.Tx) error { _, err := tx.ExpireSessions(s.ctx, now, 3); return err })
 	case 7:
-		fresh, makeErr := intake.NewSession{FormType: intake.FinancialStatement, CustomerEmail: "jo@customer.example"}.
+		fresh, makeErr := domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: "jo@customer.example"}.
 			Session(session.Scope(), now, func(string) error { return nil })
 		if makeErr != nil {
 			return makeErr
@@ -53,10 +53,10 @@ func (s *store) act(random *rand.Rand, sessions []*intake.Session) error {
 func TestCountersUnderConcurrency(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	live := intake.Scope{AccountID: s.scope.AccountID, Livemode: true}
-	var sessions []*intake.Session
+	live := domain.Scope{AccountID: s.scope.AccountID, Livemode: true}
+	var sessions []*domain.Session
 	for i := range 60 {
-		scope := []intake.Scope{s.scope, live}[i%2]
+		scope := []domain.Scope{s.scope, live}[i%2]
 		sessions = append(sessions, s.session(scope, start.AddDate(0, 0, i%5)))
 	}
 	var writers, folders sync.WaitGroup

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/db/dbtest"
-	"candor/intake"
+	"candor/internal/domain"
+	"candor/internal/testkit/dbtest"
 )
 
 // What the dashboard reads of very many deliveries that failed, of errors of
@@ -21,7 +21,7 @@ func TestDashboardReadsFewOfWhatWentWrong(t *testing.T) {
 	fill := openWith(t, dsn, "-c session_replication_role=replica")
 	s.scope = s.newScope("Large")
 	failed := s.delivery(s.event(s.session(s.scope, start), start), "https://a.example/", start)
-	s.record(failed, 1, intake.DeliveryFailed, nil)
+	s.record(failed, 1, domain.DeliveryFailed, nil)
 	cancelled := s.delivery(s.event(s.session(s.scope, start), start), "https://rare.example/", start)
 	_, err := s.cancelDelivery(cancelled.ID, start)
 	s.ok(err)
@@ -37,7 +37,7 @@ func TestDashboardReadsFewOfWhatWentWrong(t *testing.T) {
 		measured := &store{DB: openWith(t, dsn, "-c plan_cache_mode="+mode), TB: t, ctx: s.ctx, scope: s.scope}
 		measured.expectFewFailed(cancelled.EndpointID)
 		measured.expectFewErrors(codes)
-		for name, f := range map[string]intake.SessionFilter{"by customer": {CustomerEmail: "many@customer.example"}, "by reference": {ReferenceID: "MANY"}, "by search": {Search: "many@customer.example"}, "by searched reference": {Search: "MANY"}} {
+		for name, f := range map[string]domain.SessionFilter{"by customer": {CustomerEmail: "many@customer.example"}, "by reference": {ReferenceID: "MANY"}, "by search": {Search: "many@customer.example"}, "by searched reference": {Search: "MANY"}} {
 			measured.expectFew("count "+name, func() error {
 				n, err := measured.CountSessions(s.ctx, s.scope, f, start, 100)
 				if n != 100 {
@@ -45,7 +45,7 @@ func TestDashboardReadsFewOfWhatWentWrong(t *testing.T) {
 				}
 				return err
 			})
-			f.Status = intake.Cancelled
+			f.Status = domain.Cancelled
 			measured.expectFew("cancelled "+name, func() error {
 				sessions, err := measured.SessionsBefore(s.ctx, s.scope, f, nil, 25, start)
 				if len(sessions) != 0 {
@@ -59,12 +59,12 @@ func TestDashboardReadsFewOfWhatWentWrong(t *testing.T) {
 
 // manyErrors logs n calls that failed in one way, one in another, and ten times
 // as many that didn't fail.
-func (s *store) manyErrors(n int) []intake.Code {
+func (s *store) manyErrors(n int) []domain.Code {
 	s.Helper()
-	s.logged(n+1, func(i int, r *intake.APIRequest) {
-		r.Status, r.ErrorCode = 404, intake.CodeSessionNotFound
+	s.logged(n+1, func(i int, r *domain.APIRequest) {
+		r.Status, r.ErrorCode = 404, domain.CodeSessionNotFound
 		if i == 0 {
-			r.Status, r.ErrorCode = 422, intake.CodeValidation
+			r.Status, r.ErrorCode = 422, domain.CodeValidation
 		}
 	})
 	_, err := s.ExecContext(s.ctx, `
@@ -72,7 +72,7 @@ func (s *store) manyErrors(n int) []intake.Code {
 		SELECT gen_random_uuid(), account_id, livemode, key_id, duration_us, 200, false, method, route, '', address
 		FROM (SELECT * FROM api_request LIMIT 1) r, generate_series(1, $1::int) i`, 10*n)
 	s.ok(err)
-	return []intake.Code{intake.CodeSessionNotFound, intake.CodeValidation, intake.CodeUnauthorized}
+	return []domain.Code{domain.CodeSessionNotFound, domain.CodeValidation, domain.CodeUnauthorized}
 }
 
 // manyOfOneCustomer makes n expired sessions of one customer, and n cancelled
@@ -86,12 +86,12 @@ func (s *store) manyOfOneCustomer(n int) {
 	s.ok(err)
 }
 
-func (s *store) expectFewFailed(rare intake.EndpointID) {
+func (s *store) expectFewFailed(rare domain.EndpointID) {
 	s.Helper()
 	since := start.AddDate(0, 0, -1)
-	for name, f := range map[string]intake.DeliveryFilter{
-		"cancelled": {State: intake.DeliveryCancelled}, "of no class": {Status: "tls"}, "of no status": {Status: "4xx"}, "failed of no type": {State: intake.DeliveryFailed, Type: intake.BillingInvoicePaid},
-		"failed at an endpoint where none did": {State: intake.DeliveryFailed, Endpoint: &rare},
+	for name, f := range map[string]domain.DeliveryFilter{
+		"cancelled": {State: domain.DeliveryCancelled}, "of no class": {Status: "tls"}, "of no status": {Status: "4xx"}, "failed of no type": {State: domain.DeliveryFailed, Type: domain.BillingInvoicePaid},
+		"failed at an endpoint where none did": {State: domain.DeliveryFailed, Endpoint: &rare},
 	} {
 		s.expectFew("deliveries "+name, func() error { _, err := s.DeliveryPage(s.ctx, s.scope, f, 0, 25); return err })
 		f.Since, f.State = &since, ""
@@ -100,7 +100,7 @@ func (s *store) expectFewFailed(rare intake.EndpointID) {
 		}
 	}
 	s.expectFew("count of failed deliveries", func() error {
-		at, err := s.CountFailed(s.ctx, s.scope, intake.DeliveryFilter{Since: &since}, 1000)
+		at, err := s.CountFailed(s.ctx, s.scope, domain.DeliveryFilter{Since: &since}, 1000)
 		if len(at) != 1 || at[0].Count != 1000 {
 			s.Errorf("failed deliveries are counted as %+v, want 1000", at)
 		}
@@ -110,10 +110,10 @@ func (s *store) expectFewFailed(rare intake.EndpointID) {
 
 // expectFewErrors: what gives up has looked at RequestReach lines, and looks
 // where it is then.
-func (s *store) expectFewErrors(codes []intake.Code) {
+func (s *store) expectFewErrors(codes []domain.Code) {
 	s.Helper()
 	key, from := newKeyID(), start.Add(-time.Hour)
-	for name, f := range map[string]intake.RequestFilter{
+	for name, f := range map[string]domain.RequestFilter{
 		"by method": {Codes: codes, Method: "DELETE", From: &from}, "by key": {Codes: codes, Key: &key, From: &from},
 		"by method and key": {Codes: slices.Clone(codes[:1]), Method: "DELETE", Key: &key, From: &from},
 	} {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/db/dbtest"
+	"candor/internal/testkit/dbtest"
 
 	"github.com/lib/pq"
 )

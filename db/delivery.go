@@ -7,14 +7,14 @@ import (
 
 	"github.com/lib/pq"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 const deliveryColumns = `id, account_id, livemode, event_id, type, endpoint_id, session_id, sequence, url, state,
 	cycle, attempts, attempts_total, first_attempt_at, next_attempt_at, finished_at, last_status_code, last_error_class, created_at`
 
 // InsertDelivery stores a delivery.
-func (tx *Tx) InsertDelivery(ctx context.Context, d *intake.Delivery) error {
+func (tx *Tx) InsertDelivery(ctx context.Context, d *domain.Delivery) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO delivery (id, account_id, livemode, event_id, type, endpoint_id, session_id, sequence, url, state, next_attempt_at, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
@@ -25,7 +25,7 @@ func (tx *Tx) InsertDelivery(ctx context.Context, d *intake.Delivery) error {
 // ClaimedDelivery is a delivery that this process may attempt until its lease
 // ends, with all that an attempt needs.
 type ClaimedDelivery struct {
-	intake.Delivery
+	domain.Delivery
 	LeaseUntil time.Time `db:"lease_until"` // by the database's clock
 	Body       []byte    `db:"body"`
 }
@@ -38,7 +38,7 @@ type ClaimedDelivery struct {
 //
 // Statistics know nothing of a burst, so the text leaves the planner one index
 // for each step, and an array's ids are sought one by one.
-func (d *DB) ClaimDeliveries(ctx context.Context, endpoint intake.EndpointID, now time.Time, lease time.Duration, limit int) ([]ClaimedDelivery, error) {
+func (d *DB) ClaimDeliveries(ctx context.Context, endpoint domain.EndpointID, now time.Time, lease time.Duration, limit int) ([]ClaimedDelivery, error) {
 	var out []ClaimedDelivery
 	err := d.SelectContext(ctx, &out, `
 		WITH due AS MATERIALIZED (
@@ -83,7 +83,7 @@ func (d *DB) ReleaseDeliveries(ctx context.Context, claimed []ClaimedDelivery) e
 
 // Attempt is one recorded try of a delivery.
 type Attempt struct {
-	DeliveryID     intake.DeliveryID `db:"delivery_id"`
+	DeliveryID     domain.DeliveryID `db:"delivery_id"`
 	Number         int               `db:"number"` // over all cycles, from 1
 	StartedAt      time.Time         `db:"started_at"`
 	DurationMS     int64             `db:"duration_ms"`
@@ -98,7 +98,7 @@ type Attempt struct {
 type AttemptOutcome struct {
 	Attempt
 	Cycle int // that the attempt was claimed in
-	State intake.DeliveryState
+	State domain.DeliveryState
 	Next  *time.Time // when the next attempt is due, nil for none
 }
 
@@ -172,8 +172,8 @@ func (c *attemptColumns) add(o *AttemptOutcome) {
 }
 
 // Deliveries returns the deliveries of a session's events, oldest first.
-func (d *DB) Deliveries(ctx context.Context, session intake.SessionID) ([]intake.Delivery, error) {
-	var out []intake.Delivery
+func (d *DB) Deliveries(ctx context.Context, session domain.SessionID) ([]domain.Delivery, error) {
+	var out []domain.Delivery
 	err := d.SelectContext(ctx, &out, `
 		SELECT `+deliveryColumns+` FROM delivery
 		WHERE event_id IN (SELECT id FROM event WHERE session_id = $1)
@@ -182,7 +182,7 @@ func (d *DB) Deliveries(ctx context.Context, session intake.SessionID) ([]intake
 }
 
 // Attempts returns a delivery's attempts, first one first.
-func (d *DB) Attempts(ctx context.Context, id intake.DeliveryID) ([]Attempt, error) {
+func (d *DB) Attempts(ctx context.Context, id domain.DeliveryID) ([]Attempt, error) {
 	var out []Attempt
 	err := d.SelectContext(ctx, &out, `
 		SELECT delivery_id, number, started_at, duration_ms, status_code, error_class, error, request_headers, response

@@ -5,36 +5,36 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/intake"
+	"candor/internal/domain"
 )
 
-func (s *store) event(session *intake.Session, at time.Time) *intake.Event {
+func (s *store) event(session *domain.Session, at time.Time) *domain.Event {
 	s.Helper()
-	var event *intake.Event
+	var event *domain.Event
 	s.tx(func(tx *db.Tx) error {
 		n, err := tx.NextSequence(s.ctx, session.Scope())
 		s.ok(err)
-		event, err = intake.NewEvent(session.Scope(), &session.ID, n, intake.PDFReadyPayload{SessionID: session.ID}, at)
+		event, err = domain.NewEvent(session.Scope(), &session.ID, n, domain.PDFReadyPayload{SessionID: session.ID}, at)
 		s.ok(err)
 		return tx.InsertEvent(s.ctx, event)
 	})
 	return event
 }
 
-func (s *store) delivery(event *intake.Event, url string, at time.Time) *intake.Delivery {
+func (s *store) delivery(event *domain.Event, url string, at time.Time) *domain.Delivery {
 	s.Helper()
-	var delivery *intake.Delivery
+	var delivery *domain.Delivery
 	s.tx(func(tx *db.Tx) error {
-		endpoint, err := tx.EndpointFor(s.ctx, s.scope, intake.Origin(url), at)
+		endpoint, err := tx.EndpointFor(s.ctx, s.scope, domain.Origin(url), at)
 		s.ok(err)
-		delivery = intake.NewDelivery(event, endpoint, url, at)
+		delivery = domain.NewDelivery(event, endpoint, url, at)
 		return tx.InsertDelivery(s.ctx, delivery)
 	})
 	return delivery
 }
 
 // claim claims what is due at the endpoint for a minute.
-func (s *store) claim(endpoint intake.EndpointID, at time.Time, limit int) []db.ClaimedDelivery {
+func (s *store) claim(endpoint domain.EndpointID, at time.Time, limit int) []db.ClaimedDelivery {
 	s.Helper()
 	claimed, err := s.ClaimDeliveries(s.ctx, endpoint, at, time.Minute, limit)
 	s.ok(err)
@@ -48,7 +48,7 @@ func (s *store) endClaims() {
 	s.ok(err)
 }
 
-func (s *store) record(d *intake.Delivery, number int, state intake.DeliveryState, next *time.Time) {
+func (s *store) record(d *domain.Delivery, number int, state domain.DeliveryState, next *time.Time) {
 	s.Helper()
 	status, class, text, response := 500, "status", "no", "body"
 	s.ok(s.RecordAttempts(s.ctx, []db.AttemptOutcome{{Attempt: db.Attempt{
@@ -64,14 +64,14 @@ func TestDeliveriesAndAttempts(t *testing.T) {
 	event := s.event(session, start)
 	delivery := s.delivery(event, "https://example.com/a", start)
 	next := start.Add(time.Minute)
-	s.record(delivery, 1, intake.DeliveryPending, &next)
-	s.record(delivery, 1, intake.DeliveryFailed, nil) // recorded already by another worker
-	s.record(delivery, 3, intake.DeliveryFailed, nil) // out of turn
-	s.record(delivery, 2, intake.DeliveryDelivered, nil)
-	s.record(delivery, 3, intake.DeliveryPending, &next) // nothing follows a delivery
+	s.record(delivery, 1, domain.DeliveryPending, &next)
+	s.record(delivery, 1, domain.DeliveryFailed, nil) // recorded already by another worker
+	s.record(delivery, 3, domain.DeliveryFailed, nil) // out of turn
+	s.record(delivery, 2, domain.DeliveryDelivered, nil)
+	s.record(delivery, 3, domain.DeliveryPending, &next) // nothing follows a delivery
 	all, err := s.Deliveries(s.ctx, session.ID)
 	s.ok(err)
-	if len(all) != 1 || all[0].State != intake.DeliveryDelivered || all[0].Attempts != 2 || all[0].AttemptsTotal != 2 || all[0].NextAttemptAt != nil ||
+	if len(all) != 1 || all[0].State != domain.DeliveryDelivered || all[0].Attempts != 2 || all[0].AttemptsTotal != 2 || all[0].NextAttemptAt != nil ||
 		!all[0].FinishedAt.Equal(start.Add(2007*time.Millisecond)) || !all[0].FirstAttemptAt.Equal(start.Add(time.Second)) || *all[0].LastStatusCode != 500 {
 		t.Errorf("deliveries %+v", all)
 	}
@@ -95,7 +95,7 @@ func TestClaimDeliveries(t *testing.T) {
 	second := s.delivery(s.event(session, start), url, start)
 	foreign := s.delivery(s.event(other, start), url, start)
 	elsewhere := s.delivery(s.event(session, start), "https://example.net/b", start)
-	expect := func(when string, claimed []db.ClaimedDelivery, want ...*intake.Delivery) {
+	expect := func(when string, claimed []db.ClaimedDelivery, want ...*domain.Delivery) {
 		t.Helper()
 		if len(claimed) != len(want) {
 			t.Fatalf("%s: %d claimed, want %d", when, len(claimed), len(want))
@@ -112,7 +112,7 @@ func TestClaimDeliveries(t *testing.T) {
 	expect("while they are claimed", s.claim(here, start.Add(time.Second), 10))
 	expect("another endpoint", s.claim(elsewhere.EndpointID, start, 10), elsewhere)
 	next := start.Add(time.Hour)
-	s.record(first, 1, intake.DeliveryPending, &next)
+	s.record(first, 1, domain.DeliveryPending, &next)
 	expect("once the first was tried", s.claim(here, start.Add(2*time.Second), 10), second)
 	expect("while they are claimed, an hour later by this clock", s.claim(here, start.Add(59*time.Minute), 10))
 	s.endClaims()
@@ -129,7 +129,7 @@ func TestDueEndpoints(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	session := s.session(s.scope, start)
-	due := map[intake.EndpointID]bool{}
+	due := map[domain.EndpointID]bool{}
 	for _, host := range []string{"a", "b", "c"} {
 		for range 3 {
 			due[s.delivery(s.event(session, start), "https://"+host+".example/", start).EndpointID] = true
@@ -137,12 +137,12 @@ func TestDueEndpoints(t *testing.T) {
 	}
 	later := s.delivery(s.event(session, start), "https://later.example/", start.Add(time.Hour))
 	done := s.delivery(s.event(session, start), "https://done.example/", start)
-	s.record(done, 1, intake.DeliveryDelivered, nil)
-	find := func(at time.Time) map[intake.EndpointID]bool {
+	s.record(done, 1, domain.DeliveryDelivered, nil)
+	find := func(at time.Time) map[domain.EndpointID]bool {
 		t.Helper()
 		ids, err := s.DueEndpoints(s.ctx, at)
 		s.ok(err)
-		found := map[intake.EndpointID]bool{}
+		found := map[domain.EndpointID]bool{}
 		for _, id := range ids {
 			found[id] = true
 		}
@@ -172,7 +172,7 @@ func TestEndpointHealth(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	d := s.delivery(s.event(s.session(s.scope, start), start), "https://example.com/a", start)
-	health := func(h db.EndpointHealth) *intake.Endpoint {
+	health := func(h db.EndpointHealth) *domain.Endpoint {
 		t.Helper()
 		h.ID = d.EndpointID
 		s.ok(s.RecordAttempts(s.ctx, nil, []db.EndpointHealth{h}))
@@ -213,7 +213,7 @@ func TestDeleteEvents(t *testing.T) {
 	done, pending := s.event(session, start), s.event(session, start)
 	unsent, young := s.event(session, start), s.event(session, start.Add(time.Hour))
 	delivered := s.delivery(done, url, start)
-	s.record(delivered, 1, intake.DeliveryDelivered, nil)
+	s.record(delivered, 1, domain.DeliveryDelivered, nil)
 	s.delivery(pending, url, start)
 	if n, err := s.DeleteEvents(s.ctx, start.Add(time.Minute), 1); err != nil || n != 1 {
 		t.Errorf("deleted %d, %v; want a batch of 1", n, err)

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // ListedDelivery is a delivery with the origin of its endpoint.
 type ListedDelivery struct {
-	intake.Delivery
+	domain.Delivery
 	Origin string `db:"origin"`
 }
 
@@ -19,7 +19,7 @@ type ListedDelivery struct {
 // filter, newest event first: from the newest on, or, where before isn't 0,
 // those of events numbered below it. Every filter is led by an index, and a
 // page further on costs no more than the first.
-func (d *DB) DeliveryPage(ctx context.Context, scope intake.Scope, f intake.DeliveryFilter, before int64, limit int) ([]ListedDelivery, error) {
+func (d *DB) DeliveryPage(ctx context.Context, scope domain.Scope, f domain.DeliveryFilter, before int64, limit int) ([]ListedDelivery, error) {
 	c := deliveryConditions(scope, f)
 	if before > 0 {
 		c.add("sequence <", before)
@@ -46,7 +46,7 @@ func (d *DB) DeliveryPage(ctx context.Context, scope intake.Scope, f intake.Deli
 
 // deliveryConditions are what the filter says but for the state, in columns
 // that deliveries and events have in common, and those of the last attempt.
-func deliveryConditions(scope intake.Scope, f intake.DeliveryFilter) *conditions {
+func deliveryConditions(scope domain.Scope, f domain.DeliveryFilter) *conditions {
 	c := &conditions{}
 	c.add("account_id =", scope.AccountID)
 	c.add("livemode =", scope.Livemode)
@@ -79,32 +79,32 @@ func deliveryConditions(scope intake.Scope, f intake.DeliveryFilter) *conditions
 // all, or by those on the deliveries that didn't arrive, which are few.
 type deliverySource struct {
 	byEvent bool
-	state   intake.DeliveryState
+	state   domain.DeliveryState
 }
 
 // deliverySources make up a list together. An attempt that failed is never the
 // last of what is delivered.
-func deliverySources(f intake.DeliveryFilter) []deliverySource {
+func deliverySources(f domain.DeliveryFilter) []deliverySource {
 	failing := f.Status != "" && f.Status != "2xx"
 	switch {
-	case f.State == intake.DeliveryDelivered && failing:
+	case f.State == domain.DeliveryDelivered && failing:
 		return nil
-	case f.Session != nil, f.State == intake.DeliveryDelivered, f.State == "" && !failing:
+	case f.Session != nil, f.State == domain.DeliveryDelivered, f.State == "" && !failing:
 		return []deliverySource{{byEvent: true, state: f.State}}
 	case f.State != "":
 		return []deliverySource{{state: f.State}}
 	}
-	return []deliverySource{{state: intake.DeliveryPending}, {state: intake.DeliveryFailed}, {state: intake.DeliveryCancelled}}
+	return []deliverySource{{state: domain.DeliveryPending}, {state: domain.DeliveryFailed}, {state: domain.DeliveryCancelled}}
 }
 
 // inDeliveryState are the conditions that a delivery is in a state, any for "".
 // The state is a constant of the text, or no partial index fits.
-var inDeliveryState = map[intake.DeliveryState]SQL{
+var inDeliveryState = map[domain.DeliveryState]SQL{
 	"":                       "true",
-	intake.DeliveryPending:   "state = 'pending'",
-	intake.DeliveryDelivered: "state = 'delivered'",
-	intake.DeliveryFailed:    "state = 'failed'",
-	intake.DeliveryCancelled: "state = 'cancelled'",
+	domain.DeliveryPending:   "state = 'pending'",
+	domain.DeliveryDelivered: "state = 'delivered'",
+	domain.DeliveryFailed:    "state = 'failed'",
+	domain.DeliveryCancelled: "state = 'cancelled'",
 }
 
 func (s deliverySource) query(c *conditions) SQL {
@@ -123,7 +123,7 @@ const sequenceSlack = 10 * time.Minute
 
 // boundSequence adds what the filter's times mean for the events' numbers, so
 // that a list from long ago isn't sought through everything newer.
-func (d *DB) boundSequence(ctx context.Context, scope intake.Scope, f intake.DeliveryFilter, c *conditions) error {
+func (d *DB) boundSequence(ctx context.Context, scope domain.Scope, f domain.DeliveryFilter, c *conditions) error {
 	if f.Since != nil {
 		from, err := d.sequenceAt(ctx, scope, f.Since.Add(-sequenceSlack))
 		if err != nil {
@@ -144,7 +144,7 @@ func (d *DB) boundSequence(ctx context.Context, scope intake.Scope, f intake.Del
 // sequenceAt returns the number of the first event from about that time on, by
 // halving: numbers ascend with time, but for sequenceSlack. One statement does
 // it, so that it takes one turn and not twenty.
-func (d *DB) sequenceAt(ctx context.Context, scope intake.Scope, at time.Time) (int64, error) {
+func (d *DB) sequenceAt(ctx context.Context, scope domain.Scope, at time.Time) (int64, error) {
 	var first int64
 	err := d.GetContext(ctx, &first, `
 		WITH RECURSIVE halving AS (
@@ -162,7 +162,7 @@ func (d *DB) sequenceAt(ctx context.Context, scope intake.Scope, at time.Time) (
 }
 
 // Delivery returns one of the scope's deliveries, or ErrNotFound.
-func (d *DB) Delivery(ctx context.Context, scope intake.Scope, id intake.DeliveryID) (*ListedDelivery, error) {
+func (d *DB) Delivery(ctx context.Context, scope domain.Scope, id domain.DeliveryID) (*ListedDelivery, error) {
 	var out ListedDelivery
 	err := d.GetContext(ctx, &out, `
 		SELECT `+qualified("d", deliveryColumns)+`, e.origin FROM delivery d JOIN webhook_endpoint e ON e.id = d.endpoint_id
@@ -171,23 +171,23 @@ func (d *DB) Delivery(ctx context.Context, scope intake.Scope, id intake.Deliver
 }
 
 // DeliveredEvent returns the event of a delivery, or ErrNotFound.
-func (d *DB) DeliveredEvent(ctx context.Context, delivery *intake.Delivery) (*intake.Event, error) {
-	var e intake.Event
+func (d *DB) DeliveredEvent(ctx context.Context, delivery *domain.Delivery) (*domain.Event, error) {
+	var e domain.Event
 	err := d.GetContext(ctx, &e, `SELECT `+eventColumns+` FROM event WHERE id = $1`, delivery.EventID)
 	return &e, wrap(err, "get event of delivery")
 }
 
 // EndpointAt returns the scope's endpoint of that origin, or ErrNotFound.
-func (d *DB) EndpointAt(ctx context.Context, scope intake.Scope, origin string) (*intake.Endpoint, error) {
-	var e intake.Endpoint
+func (d *DB) EndpointAt(ctx context.Context, scope domain.Scope, origin string) (*domain.Endpoint, error) {
+	var e domain.Endpoint
 	err := d.GetContext(ctx, &e, `SELECT `+endpointColumns+` FROM webhook_endpoint WHERE account_id = $1 AND livemode = $2 AND origin = $3`,
 		scope.AccountID, scope.Livemode, origin)
 	return &e, wrap(err, "get webhook endpoint by origin")
 }
 
 // DeliveryScope returns the scope that a delivery belongs to, or ErrNotFound.
-func (d *DB) DeliveryScope(ctx context.Context, id intake.DeliveryID) (intake.Scope, error) {
-	var scope intake.Scope
+func (d *DB) DeliveryScope(ctx context.Context, id domain.DeliveryID) (domain.Scope, error) {
+	var scope domain.Scope
 	err := d.QueryRowContext(ctx, `SELECT account_id, livemode FROM delivery WHERE id = $1`, id).Scan(&scope.AccountID, &scope.Livemode)
 	return scope, wrap(err, "find delivery")
 }

@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/db/dbtest"
-	"candor/intake"
+	"candor/internal/domain"
+	"candor/internal/testkit/dbtest"
 )
 
 // An outcome is what a delivery has come to.
 type outcome struct {
-	state  intake.DeliveryState
+	state  domain.DeliveryState
 	status *int
 	class  *string
 }
@@ -24,37 +24,37 @@ type outcome struct {
 func outcomes() []outcome {
 	code, class := func(n int) *int { return &n }, func(c string) *string { return &c }
 	return []outcome{
-		{intake.DeliveryPending, nil, nil}, {intake.DeliveryPending, code(503), class("status")}, {intake.DeliveryPending, nil, class("timeout")},
-		{intake.DeliveryDelivered, code(200), nil}, {intake.DeliveryDelivered, code(204), nil},
-		{intake.DeliveryFailed, code(500), class("status")}, {intake.DeliveryFailed, code(404), class("status")}, {intake.DeliveryFailed, nil, class("dns")},
-		{intake.DeliveryCancelled, nil, nil}, {intake.DeliveryCancelled, code(410), class("status")},
+		{domain.DeliveryPending, nil, nil}, {domain.DeliveryPending, code(503), class("status")}, {domain.DeliveryPending, nil, class("timeout")},
+		{domain.DeliveryDelivered, code(200), nil}, {domain.DeliveryDelivered, code(204), nil},
+		{domain.DeliveryFailed, code(500), class("status")}, {domain.DeliveryFailed, code(404), class("status")}, {domain.DeliveryFailed, nil, class("dns")},
+		{domain.DeliveryCancelled, nil, nil}, {domain.DeliveryCancelled, code(410), class("status")},
 	}
 }
 
 // history makes n events about a minute apart, some of which happened before
 // one with a smaller number, with a delivery each to one of the URLs in any
 // state, and returns the deliveries, the newest number first.
-func (s *store) history(scope intake.Scope, n int, random *rand.Rand, urls ...string) []intake.Delivery {
+func (s *store) history(scope domain.Scope, n int, random *rand.Rand, urls ...string) []domain.Delivery {
 	s.Helper()
-	var sessions []*intake.Session
+	var sessions []*domain.Session
 	for range 5 {
 		sessions = append(sessions, s.session(scope, start))
 	}
-	payloads := []intake.Payload{intake.PDFReadyPayload{}, intake.AccessedPayload{}, intake.SectionCompletedPayload{}}
-	var out []intake.Delivery
+	payloads := []domain.Payload{domain.PDFReadyPayload{}, domain.AccessedPayload{}, domain.SectionCompletedPayload{}}
+	var out []domain.Delivery
 	s.tx(func(tx *db.Tx) error {
 		for i := range n {
 			at := start.Add(time.Duration(i-random.IntN(5)) * time.Minute)
 			url := urls[random.IntN(len(urls))]
-			endpoint, err := tx.EndpointFor(s.ctx, scope, intake.Origin(url), at)
+			endpoint, err := tx.EndpointFor(s.ctx, scope, domain.Origin(url), at)
 			s.ok(err)
 			number, err := tx.NextSequence(s.ctx, scope)
 			s.ok(err)
-			event, err := intake.NewEvent(scope, &sessions[random.IntN(len(sessions))].ID, number, payloads[random.IntN(len(payloads))], at)
+			event, err := domain.NewEvent(scope, &sessions[random.IntN(len(sessions))].ID, number, payloads[random.IntN(len(payloads))], at)
 			s.ok(err)
 			event.URL, event.EndpointID = &url, &endpoint
 			s.ok(tx.InsertEvent(s.ctx, event))
-			delivery := intake.NewDelivery(event, endpoint, url, at)
+			delivery := domain.NewDelivery(event, endpoint, url, at)
 			s.ok(tx.InsertDelivery(s.ctx, delivery))
 			is := outcomes()[random.IntN(len(outcomes()))]
 			delivery.State, delivery.LastStatusCode, delivery.LastErrorClass = is.state, is.status, is.class
@@ -71,7 +71,7 @@ func (s *store) history(scope intake.Scope, n int, random *rand.Rand, urls ...st
 }
 
 // matches is what a filter means, told plainly.
-func matches(f intake.DeliveryFilter, d *intake.Delivery) bool {
+func matches(f domain.DeliveryFilter, d *domain.Delivery) bool {
 	switch {
 	case f.State != "" && d.State != f.State, f.Endpoint != nil && d.EndpointID != *f.Endpoint, f.Type != "" && d.EventType != f.Type,
 		f.Session != nil && *d.SessionID != *f.Session, f.Since != nil && d.CreatedAt.Before(*f.Since), f.Until != nil && !d.CreatedAt.Before(*f.Until):
@@ -93,30 +93,30 @@ func TestDeliveriesAgainstNaiveFilter(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	urls := []string{"https://a.example/x", "https://b.example/", "https://a.example/y"}
 	s.history(s.newScope("Neighbour"), 40, random, urls...)
-	s.history(intake.Scope{AccountID: s.scope.AccountID, Livemode: true}, 40, random, urls...)
+	s.history(domain.Scope{AccountID: s.scope.AccountID, Livemode: true}, 40, random, urls...)
 	all := s.history(s.scope, 200, random, urls...)
 	early, late := start.Add(40*time.Minute), start.Add(150*time.Minute)
 	seen := 0
 	for range 400 {
-		f := intake.DeliveryFilter{
-			State: pick(random, append(slices.Clone(intake.DeliveryStates), "", "", "")), Type: pick(random, []intake.EventType{"", "", intake.SessionPDFReady, intake.SessionAccessed, intake.BillingInvoicePaid}),
+		f := domain.DeliveryFilter{
+			State: pick(random, append(slices.Clone(domain.DeliveryStates), "", "", "")), Type: pick(random, []domain.EventType{"", "", domain.SessionPDFReady, domain.SessionAccessed, domain.BillingInvoicePaid}),
 			Status:   pick(random, []string{"", "", "", "2xx", "4xx", "5xx", "status", "dns", "timeout"}),
-			Endpoint: pick(random, []*intake.EndpointID{nil, nil, &all[0].EndpointID, &all[7].EndpointID}), Session: pick(random, []*intake.SessionID{nil, nil, nil, all[3].SessionID}),
+			Endpoint: pick(random, []*domain.EndpointID{nil, nil, &all[0].EndpointID, &all[7].EndpointID}), Session: pick(random, []*domain.SessionID{nil, nil, nil, all[3].SessionID}),
 			Since: pick(random, []*time.Time{nil, nil, &early}), Until: pick(random, []*time.Time{nil, nil, &late}),
 		}
-		var want []intake.Delivery
+		var want []domain.Delivery
 		for _, d := range all {
 			if matches(f, &d) {
 				want = append(want, d)
 			}
 		}
 		limit := 1 + random.IntN(30)
-		var got []intake.Delivery
+		var got []domain.Delivery
 		for before := int64(0); ; before = got[len(got)-1].Sequence {
 			page, err := s.DeliveryPage(s.ctx, s.scope, f, before, limit)
 			s.ok(err)
 			for _, d := range page {
-				if d.Origin != intake.Origin(d.URL) {
+				if d.Origin != domain.Origin(d.URL) {
 					t.Fatalf("origin %s of %s", d.Origin, d.URL)
 				}
 				got = append(got, d.Delivery)
@@ -125,14 +125,14 @@ func TestDeliveriesAgainstNaiveFilter(t *testing.T) {
 				break
 			}
 		}
-		same := slices.EqualFunc(got, want, func(a, b intake.Delivery) bool { return a.ID == b.ID && a.State == b.State })
+		same := slices.EqualFunc(got, want, func(a, b domain.Delivery) bool { return a.ID == b.ID && a.State == b.State })
 		if !same {
 			t.Errorf("%+v, pages of %d: %d deliveries, want %d", f, limit, len(got), len(want))
 		}
 		n := s.countFailed(f)
-		if failed := count(all, func(d *intake.Delivery) bool {
+		if failed := count(all, func(d *domain.Delivery) bool {
 			any := f
-			any.State = intake.DeliveryFailed
+			any.State = domain.DeliveryFailed
 			return matches(any, d)
 		}); n != failed {
 			t.Errorf("%+v: %d failed, want %d", f, n, failed)
@@ -146,7 +146,7 @@ func TestDeliveriesAgainstNaiveFilter(t *testing.T) {
 
 func pick[T any](random *rand.Rand, from []T) T { return from[random.IntN(len(from))] }
 
-func count(all []intake.Delivery, is func(*intake.Delivery) bool) (n int64) {
+func count(all []domain.Delivery, is func(*domain.Delivery) bool) (n int64) {
 	for i := range all {
 		if is(&all[i]) {
 			n++
@@ -164,7 +164,7 @@ func TestDeliveryIsItsScopesAlone(t *testing.T) {
 	if got.Origin != "https://a.example" || got.EventType != own.EventType {
 		t.Errorf("delivery %+v", got)
 	}
-	for _, scope := range []intake.Scope{s.newScope("Other"), {AccountID: s.scope.AccountID, Livemode: true}} {
+	for _, scope := range []domain.Scope{s.newScope("Other"), {AccountID: s.scope.AccountID, Livemode: true}} {
 		_, err := s.Delivery(s.ctx, scope, own.ID)
 		s.missing("a delivery of another scope", err)
 		_, err = s.EndpointAt(s.ctx, scope, "https://a.example")
@@ -187,7 +187,7 @@ func TestListsOfDeliveriesReadFew(t *testing.T) {
 			urls := []string{"https://a.example/", "https://rare.example/"}
 			s.history(s.scope, 20, rand.New(rand.NewPCG(1, 2)), urls...)
 			delivery := s.delivery(s.event(s.session(s.scope, start), start), urls[0], start)
-			s.record(delivery, 1, intake.DeliveryDelivered, nil)
+			s.record(delivery, 1, domain.DeliveryDelivered, nil)
 			s.multiply(fill, delivery, 50_000, "delivered")
 			_, err := fill.ExecContext(s.ctx, `UPDATE event e SET endpoint_id = d.endpoint_id, created_at = e.created_at + e.sequence * interval '1 second'
 				FROM delivery d WHERE d.event_id = e.id`)
@@ -198,11 +198,11 @@ func TestListsOfDeliveriesReadFew(t *testing.T) {
 			rare, err := s.EndpointAt(s.ctx, s.scope, "https://rare.example")
 			s.ok(err)
 			middle := start.Add(25_000 * time.Second)
-			filters := map[string]intake.DeliveryFilter{
-				"all": {}, "of a rare type": {Type: intake.SessionSectionCompleted}, "of no type": {Type: intake.BillingInvoicePaid}, "at a rare endpoint": {Endpoint: &rare.ID},
-				"of a session": {Session: delivery.SessionID}, "until long ago": {Until: &middle}, "since": {Since: &middle}, "delivered": {State: intake.DeliveryDelivered},
-				"failed": {State: intake.DeliveryFailed}, "pending": {State: intake.DeliveryPending}, "cancelled": {State: intake.DeliveryCancelled}, "by class": {Status: "dns"},
-				"failed until": {State: intake.DeliveryFailed, Until: &middle},
+			filters := map[string]domain.DeliveryFilter{
+				"all": {}, "of a rare type": {Type: domain.SessionSectionCompleted}, "of no type": {Type: domain.BillingInvoicePaid}, "at a rare endpoint": {Endpoint: &rare.ID},
+				"of a session": {Session: delivery.SessionID}, "until long ago": {Until: &middle}, "since": {Since: &middle}, "delivered": {State: domain.DeliveryDelivered},
+				"failed": {State: domain.DeliveryFailed}, "pending": {State: domain.DeliveryPending}, "cancelled": {State: domain.DeliveryCancelled}, "by class": {Status: "dns"},
+				"failed until": {State: domain.DeliveryFailed, Until: &middle},
 			}
 			for name, f := range filters {
 				s.expectFew("deliveries "+name, func() error { _, err := s.DeliveryPage(s.ctx, s.scope, f, 0, 25); return err })
@@ -210,18 +210,18 @@ func TestListsOfDeliveriesReadFew(t *testing.T) {
 			}
 			_, last, err := s.EventRange(s.ctx, s.scope)
 			s.ok(err)
-			for name, f := range map[string]intake.EventFilter{
-				"all": {}, "after": {After: 40_000}, "of a rare type": {Type: intake.SessionSectionCompleted}, "of no type": {Type: intake.BillingInvoicePaid}, "of a session": {Session: delivery.SessionID},
+			for name, f := range map[string]domain.EventFilter{
+				"all": {}, "after": {After: 40_000}, "of a rare type": {Type: domain.SessionSectionCompleted}, "of no type": {Type: domain.BillingInvoicePaid}, "of a session": {Session: delivery.SessionID},
 			} {
 				s.expectFew("events "+name, func() error { _, err := s.EventFeed(s.ctx, s.scope, f, last, 101); return err })
 			}
 			s.expectFew("event range", func() error { _, _, err := s.EventRange(s.ctx, s.scope); return err })
 			since := start.Add(49_000 * time.Second)
 			s.expectFew("failed since", func() error {
-				_, err := s.CountFailed(s.ctx, s.scope, intake.DeliveryFilter{Since: &since}, 10_000)
+				_, err := s.CountFailed(s.ctx, s.scope, domain.DeliveryFilter{Since: &since}, 10_000)
 				return err
 			})
-			s.expectFew("outcome of a redelivery", func() error { _, err := s.RedeliveryOutcome(s.ctx, intake.NewRedeliveryID(), 1000); return err })
+			s.expectFew("outcome of a redelivery", func() error { _, err := s.RedeliveryOutcome(s.ctx, domain.NewRedeliveryID(), 1000); return err })
 			s.expectFew("redeliveries", func() error { _, err := s.Redeliveries(s.ctx, s.scope, 100); return err })
 			s.expectFew("backlog", func() error { _, err := s.DeliveryBacklog(s.ctx, start); return err })
 		})

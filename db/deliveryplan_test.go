@@ -9,8 +9,8 @@ import (
 	"github.com/lib/pq"
 
 	"candor/db"
-	"candor/db/dbtest"
-	"candor/intake"
+	"candor/internal/domain"
+	"candor/internal/testkit/dbtest"
 )
 
 const (
@@ -36,7 +36,7 @@ func TestPlansOfDeliveriesHoldInABurst(t *testing.T) {
 				fill := openWith(t, dsn, "-c session_replication_role=replica") // without looking for the sessions
 				s.scope = s.newScope("Burst")
 				delivery := s.delivery(s.event(s.session(s.scope, start), start), "https://example.com/a", start)
-				s.record(delivery, 1, intake.DeliveryDelivered, nil)
+				s.record(delivery, 1, domain.DeliveryDelivered, nil)
 				s.multiply(fill, delivery, oldDeliveries, "delivered")
 				if gathered == "in the burst" {
 					s.multiply(fill, delivery, burst, "pending")
@@ -85,7 +85,7 @@ func (s *store) vacuum(tables ...string) {
 
 // multiply makes n events and deliveries like the one given, ten to a session,
 // that were delivered or are due.
-func (s *store) multiply(fill *db.DB, like *intake.Delivery, n int, state string) {
+func (s *store) multiply(fill *db.DB, like *domain.Delivery, n int, state string) {
 	s.Helper()
 	for _, statement := range []string{
 		`WITH s AS (SELECT array_agg(gen_random_uuid()) AS ids FROM generate_series(1, $1 / 10))
@@ -102,7 +102,7 @@ func (s *store) multiply(fill *db.DB, like *intake.Delivery, n int, state string
 	}
 }
 
-func (s *store) expectFewInBurst(endpoint intake.EndpointID) {
+func (s *store) expectFewInBurst(endpoint domain.EndpointID) {
 	s.Helper()
 	var batch []db.ClaimedDelivery
 	s.expectRows("a claim", func() { batch = s.claim(endpoint, start, claimed) })
@@ -112,7 +112,7 @@ func (s *store) expectFewInBurst(endpoint intake.EndpointID) {
 	outcomes := make([]db.AttemptOutcome, claimed-1)
 	for i, d := range batch[1:] {
 		outcomes[i] = db.AttemptOutcome{
-			Attempt: db.Attempt{DeliveryID: d.ID, Number: 1, StartedAt: start, RequestHeaders: []byte("{}")}, Cycle: d.Cycle, State: intake.DeliveryDelivered,
+			Attempt: db.Attempt{DeliveryID: d.ID, Number: 1, StartedAt: start, RequestHeaders: []byte("{}")}, Cycle: d.Cycle, State: domain.DeliveryDelivered,
 		}
 	}
 	s.expectRows("a record", func() { s.ok(s.RecordAttempts(s.ctx, outcomes, nil)) })

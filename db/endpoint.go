@@ -7,7 +7,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 const endpointColumns = `id, account_id, livemode, origin, consecutive_failures, failing_since, last_success_at, last_failure_at,
@@ -15,8 +15,8 @@ const endpointColumns = `id, account_id, livemode, origin, consecutive_failures,
 
 // EndpointFor returns the scope's endpoint of that origin, made where it is
 // new.
-func (tx *Tx) EndpointFor(ctx context.Context, scope intake.Scope, origin string, now time.Time) (intake.EndpointID, error) {
-	var id intake.EndpointID
+func (tx *Tx) EndpointFor(ctx context.Context, scope domain.Scope, origin string, now time.Time) (domain.EndpointID, error) {
+	var id domain.EndpointID
 	err := tx.GetContext(ctx, &id, `
 		SELECT id FROM webhook_endpoint WHERE account_id = $1 AND livemode = $2 AND origin = $3`,
 		scope.AccountID, scope.Livemode, origin)
@@ -29,27 +29,27 @@ func (tx *Tx) EndpointFor(ctx context.Context, scope intake.Scope, origin string
 		VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (account_id, livemode, origin) DO UPDATE SET origin = e.origin
 		RETURNING id`,
-		intake.NewEndpointID(), scope.AccountID, scope.Livemode, origin, now)
+		domain.NewEndpointID(), scope.AccountID, scope.Livemode, origin, now)
 	return id, wrap(err, "insert webhook endpoint")
 }
 
 // Endpoint returns an endpoint, or ErrNotFound.
-func (d *DB) Endpoint(ctx context.Context, id intake.EndpointID) (*intake.Endpoint, error) {
-	var e intake.Endpoint
+func (d *DB) Endpoint(ctx context.Context, id domain.EndpointID) (*domain.Endpoint, error) {
+	var e domain.Endpoint
 	err := d.GetContext(ctx, &e, `SELECT `+endpointColumns+` FROM webhook_endpoint WHERE id = $1`, id)
 	return &e, wrap(err, "get webhook endpoint")
 }
 
 // EndpointLoad is an endpoint with how many of its deliveries didn't arrive.
 type EndpointLoad struct {
-	intake.Endpoint
+	domain.Endpoint
 	Pending int64 `db:"pending"`
 	Failed  int64 `db:"failed"`
 }
 
 // Endpoints returns the scope's endpoints by origin.
-func (d *DB) Endpoints(ctx context.Context, scope intake.Scope) ([]intake.Endpoint, error) {
-	var out []intake.Endpoint
+func (d *DB) Endpoints(ctx context.Context, scope domain.Scope) ([]domain.Endpoint, error) {
+	var out []domain.Endpoint
 	err := d.SelectContext(ctx, &out, `
 		SELECT `+endpointColumns+` FROM webhook_endpoint WHERE account_id = $1 AND livemode = $2 ORDER BY origin`,
 		scope.AccountID, scope.Livemode)
@@ -58,7 +58,7 @@ func (d *DB) Endpoints(ctx context.Context, scope intake.Scope) ([]intake.Endpoi
 
 // EndpointLoads returns the scope's endpoints by origin, with what didn't
 // arrive. It reads all that is pending or failed in the scope.
-func (d *DB) EndpointLoads(ctx context.Context, scope intake.Scope) ([]EndpointLoad, error) {
+func (d *DB) EndpointLoads(ctx context.Context, scope domain.Scope) ([]EndpointLoad, error) {
 	var out []EndpointLoad
 	err := d.SelectContext(ctx, &out, `
 		SELECT `+qualified("e", endpointColumns)+`, coalesce(p.n, 0) AS pending, coalesce(f.n, 0) AS failed
@@ -77,8 +77,8 @@ func (d *DB) EndpointLoads(ctx context.Context, scope intake.Scope) ([]EndpointL
 // DueEndpoints returns the endpoints that have a delivery due at now and not
 // claimed. It steps from endpoint to endpoint through the index, so a long
 // backlog at one costs no more than a short one.
-func (d *DB) DueEndpoints(ctx context.Context, now time.Time) ([]intake.EndpointID, error) {
-	var out []intake.EndpointID
+func (d *DB) DueEndpoints(ctx context.Context, now time.Time) ([]domain.EndpointID, error) {
+	var out []domain.EndpointID
 	err := d.SelectContext(ctx, &out, `
 		WITH RECURSIVE pending AS (
 			(SELECT endpoint_id FROM delivery WHERE next_attempt_at IS NOT NULL ORDER BY endpoint_id LIMIT 1)
@@ -97,7 +97,7 @@ func (d *DB) DueEndpoints(ctx context.Context, now time.Time) ([]intake.Endpoint
 
 // EndpointHealth is what an endpoint's latest attempts came to.
 type EndpointHealth struct {
-	ID         intake.EndpointID
+	ID         domain.EndpointID
 	Failures   int        // consecutive ones at the end
 	SuccessAt  *time.Time // of the last success among them
 	At         time.Time

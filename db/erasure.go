@@ -3,13 +3,13 @@ package db
 import (
 	"context"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // LockSession returns a session of the scope and keeps others from changing it
 // until the transaction ends. ErrNotFound where there is none.
-func (tx *Tx) LockSession(ctx context.Context, scope intake.Scope, id intake.SessionID) (*intake.Session, error) {
-	var s intake.Session
+func (tx *Tx) LockSession(ctx context.Context, scope domain.Scope, id domain.SessionID) (*domain.Session, error) {
+	var s domain.Session
 	err := tx.GetContext(ctx, &s, `
 		SELECT `+sessionColumns+` FROM session
 		WHERE id = $1 AND account_id = $2 AND livemode = $3
@@ -25,16 +25,16 @@ func (tx *Tx) LockSession(ctx context.Context, scope intake.Scope, id intake.Ses
 //
 // Webhooks are deleted, not only emptied: what an attempt under way brings back
 // finds no row to be recorded in.
-func (tx *Tx) EraseSession(ctx context.Context, session *intake.Session, e *intake.Erasure) ([]intake.DocumentID, error) {
+func (tx *Tx) EraseSession(ctx context.Context, session *domain.Session, e *domain.Erasure) ([]domain.DocumentID, error) {
 	_, err := tx.ExecContext(ctx, `
 		UPDATE session SET status = $3, cancelled_at = $4, customer_email = $5, customer_name = NULL, reference_id = NULL,
 			webhook_url = NULL, metadata = '{}', customer_erased_at = $2,
 			data_erased_at = coalesce(data_erased_at, $2), erased_at = coalesce(erased_at, $2)
-		WHERE id = $1`, session.ID, e.At, session.Status, session.CancelledAt, intake.ErasedEmail)
+		WHERE id = $1`, session.ID, e.At, session.Status, session.CancelledAt, domain.ErasedEmail)
 	if err != nil {
 		return nil, wrap(err, "erase session")
 	}
-	var documents []intake.DocumentID
+	var documents []domain.DocumentID
 	err = tx.SelectContext(ctx, &documents, `
 		WITH gone AS (DELETE FROM document WHERE session_id = $1 RETURNING id)
 		INSERT INTO blob_garbage (document_id, created_at) SELECT id, $2 FROM gone RETURNING document_id`, session.ID, e.At)
@@ -56,20 +56,20 @@ func (tx *Tx) EraseSession(ctx context.Context, session *intake.Session, e *inta
 
 // LockEvents returns a session's events, oldest first, and keeps others from
 // delivering them again until the transaction ends.
-func (tx *Tx) LockEvents(ctx context.Context, session intake.SessionID) ([]intake.Event, error) {
-	var out []intake.Event
+func (tx *Tx) LockEvents(ctx context.Context, session domain.SessionID) ([]domain.Event, error) {
+	var out []domain.Event
 	err := tx.SelectContext(ctx, &out, `SELECT `+eventColumns+` FROM event WHERE session_id = $1 ORDER BY sequence FOR UPDATE`, session)
 	return out, wrap(err, "lock events")
 }
 
 // ReplaceEvent stores an event's body and destination anew.
-func (tx *Tx) ReplaceEvent(ctx context.Context, e *intake.Event) error {
+func (tx *Tx) ReplaceEvent(ctx context.Context, e *domain.Event) error {
 	result, err := tx.ExecContext(ctx, `UPDATE event SET body = $2, url = $3, endpoint_id = $4 WHERE id = $1`, e.ID, e.Body, e.URL, e.EndpointID)
 	return changedOne(result, err, "replace event")
 }
 
 // InsertErasure stores a receipt.
-func (tx *Tx) InsertErasure(ctx context.Context, e *intake.Erasure) error {
+func (tx *Tx) InsertErasure(ctx context.Context, e *domain.Erasure) error {
 	_, err := tx.NamedExecContext(ctx, `
 		INSERT INTO erasure (id, account_id, livemode, session_id, at, by_kind, by_name, former_status, sections, documents, pdfs, events, deliveries)
 		VALUES (:id, :account_id, :livemode, :session_id, :at, :by_kind, :by_name, :former_status, :sections, :documents, :pdfs, :events, :deliveries)`, e)
@@ -77,8 +77,8 @@ func (tx *Tx) InsertErasure(ctx context.Context, e *intake.Erasure) error {
 }
 
 // Erasure returns the receipt for a session's data, or ErrNotFound.
-func (d *DB) Erasure(ctx context.Context, session intake.SessionID) (*intake.Erasure, error) {
-	var e intake.Erasure
+func (d *DB) Erasure(ctx context.Context, session domain.SessionID) (*domain.Erasure, error) {
+	var e domain.Erasure
 	err := d.GetContext(ctx, &e, `
 		SELECT id, account_id, livemode, session_id, at, by_kind, by_name, former_status, sections, documents, pdfs, events, deliveries
 		FROM erasure WHERE session_id = $1`, session)

@@ -6,13 +6,13 @@ import (
 
 	"github.com/lib/pq"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // NextSequence takes the next event number of a scope. It holds the scope's
 // counter until the transaction ends, so that numbers have no gap and no
 // number becomes visible before a smaller one; take it as late as possible.
-func (tx *Tx) NextSequence(ctx context.Context, scope intake.Scope) (int64, error) {
+func (tx *Tx) NextSequence(ctx context.Context, scope domain.Scope) (int64, error) {
 	var n int64
 	err := tx.GetContext(ctx, &n, `
 		INSERT INTO event_sequence AS s (account_id, livemode, last) VALUES ($1, $2, 1)
@@ -25,7 +25,7 @@ func (tx *Tx) NextSequence(ctx context.Context, scope intake.Scope) (int64, erro
 const eventColumns = `id, account_id, livemode, session_id, sequence, type, body, url, endpoint_id, created_at`
 
 // InsertEvent stores an event.
-func (tx *Tx) InsertEvent(ctx context.Context, e *intake.Event) error {
+func (tx *Tx) InsertEvent(ctx context.Context, e *domain.Event) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO event (id, account_id, livemode, session_id, sequence, type, body, url, endpoint_id, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
@@ -34,8 +34,8 @@ func (tx *Tx) InsertEvent(ctx context.Context, e *intake.Event) error {
 }
 
 // Events returns a session's events, oldest first.
-func (d *DB) Events(ctx context.Context, session intake.SessionID) ([]intake.Event, error) {
-	var out []intake.Event
+func (d *DB) Events(ctx context.Context, session domain.SessionID) ([]domain.Event, error) {
+	var out []domain.Event
 	err := d.SelectContext(ctx, &out, `SELECT `+eventColumns+` FROM event WHERE session_id = $1 ORDER BY sequence`, session)
 	return out, wrap(err, "list events")
 }

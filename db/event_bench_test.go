@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"candor/db"
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // BenchmarkEventSequence records events: by one writer, by eight of one scope,
@@ -17,7 +17,7 @@ func BenchmarkEventSequence(b *testing.B) {
 	for _, tt := range []struct{ writers, scopes int }{{1, 1}, {8, 1}, {8, 8}} {
 		b.Run(fmt.Sprintf("writers=%d/scopes=%d", tt.writers, tt.scopes), func(b *testing.B) {
 			s := newStore(b)
-			var sessions []*intake.Session
+			var sessions []*domain.Session
 			for range tt.scopes {
 				sessions = append(sessions, s.session(s.newScope("Writer"), start))
 			}
@@ -32,7 +32,7 @@ func BenchmarkEventSequence(b *testing.B) {
 						if err != nil {
 							return err
 						}
-						event, err := intake.NewEvent(session.Scope(), &session.ID, n, intake.PDFReadyPayload{SessionID: session.ID}, start)
+						event, err := domain.NewEvent(session.Scope(), &session.ID, n, domain.PDFReadyPayload{SessionID: session.ID}, start)
 						if err != nil {
 							return err
 						}

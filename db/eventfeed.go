@@ -4,15 +4,15 @@ import (
 	"context"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // FeedEvent is an event with how far its delivery is; DeliveryID is nil for
 // one that was to go nowhere.
 type FeedEvent struct {
-	intake.Event
-	DeliveryID     *intake.DeliveryID    `db:"delivery_id"`
-	State          *intake.DeliveryState `db:"state"`
+	domain.Event
+	DeliveryID     *domain.DeliveryID    `db:"delivery_id"`
+	State          *domain.DeliveryState `db:"state"`
 	Attempts       *int                  `db:"attempts_total"`
 	LastStatusCode *int                  `db:"last_status_code"`
 	LastErrorClass *string               `db:"last_error_class"`
@@ -23,7 +23,7 @@ type FeedEvent struct {
 // EventRange returns the smallest and the largest number of the scope's events
 // that are kept and committed, both 0 where there is none. As numbers become
 // visible in their order, none up to the largest can appear later.
-func (d *DB) EventRange(ctx context.Context, scope intake.Scope) (first, last int64, err error) {
+func (d *DB) EventRange(ctx context.Context, scope domain.Scope) (first, last int64, err error) {
 	var r struct {
 		First int64 `db:"first"`
 		Last  int64 `db:"last"`
@@ -37,7 +37,7 @@ func (d *DB) EventRange(ctx context.Context, scope intake.Scope) (first, last in
 
 // EventFeed returns up to limit of the scope's events with numbers above after
 // and up to last, in their order; of one type and one session, where given.
-func (d *DB) EventFeed(ctx context.Context, scope intake.Scope, f intake.EventFilter, last int64, limit int) ([]FeedEvent, error) {
+func (d *DB) EventFeed(ctx context.Context, scope domain.Scope, f domain.EventFilter, last int64, limit int) ([]FeedEvent, error) {
 	c := &conditions{}
 	c.add("account_id =", scope.AccountID)
 	c.add("livemode =", scope.Livemode)

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/db/dbtest"
-	"candor/intake"
+	"candor/internal/domain"
+	"candor/internal/testkit/dbtest"
 )
 
 // start is when the tests' days begin, at noon so that hours stay within one.
@@ -24,7 +24,7 @@ type store struct {
 	*db.DB
 	testing.TB
 	ctx   context.Context
-	scope intake.Scope
+	scope domain.Scope
 }
 
 func newStore(t testing.TB) *store {
@@ -36,11 +36,11 @@ func newStore(t testing.TB) *store {
 	return s
 }
 
-func (s *store) newScope(name string) intake.Scope {
+func (s *store) newScope(name string) domain.Scope {
 	s.Helper()
-	account := &intake.Account{ID: intake.NewAccountID(), Name: name, BillingEmail: "bills@lender.example", CreatedAt: start}
+	account := &domain.Account{ID: domain.NewAccountID(), Name: name, BillingEmail: "bills@lender.example", CreatedAt: start}
 	s.tx(func(tx *db.Tx) error { return tx.InsertAccount(s.ctx, account) })
-	return intake.Scope{AccountID: account.ID}
+	return domain.Scope{AccountID: account.ID}
 }
 
 func (s *store) ok(err error) {
@@ -63,9 +63,9 @@ func (s *store) missing(what string, err error) {
 }
 
 // session makes a pending session of 30 days, created at the given time.
-func (s *store) session(scope intake.Scope, at time.Time, change ...func(*intake.Session)) *intake.Session {
+func (s *store) session(scope domain.Scope, at time.Time, change ...func(*domain.Session)) *domain.Session {
 	s.Helper()
-	session, err := intake.NewSession{FormType: intake.FinancialStatement, CustomerEmail: "Jo@Customer.example"}.
+	session, err := domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: "Jo@Customer.example"}.
 		Session(scope, at, func(string) error { return nil })
 	s.ok(err)
 	for _, f := range change {
@@ -76,7 +76,7 @@ func (s *store) session(scope intake.Scope, at time.Time, change ...func(*intake
 }
 
 // completed takes a new session to completion.
-func (s *store) completed(scope intake.Scope, created, opened, completed time.Time) *intake.Session {
+func (s *store) completed(scope domain.Scope, created, opened, completed time.Time) *domain.Session {
 	s.Helper()
 	session := s.session(scope, created)
 	s.tx(func(tx *db.Tx) error {
@@ -95,7 +95,7 @@ func (s *store) completed(scope intake.Scope, created, opened, completed time.Ti
 
 // dayCount is what is counted of one scope and day, by name.
 type dayCount struct {
-	Account   intake.AccountID `db:"account_id"`
+	Account   domain.AccountID `db:"account_id"`
 	Livemode  bool             `db:"livemode"`
 	Day       time.Time        `db:"day"`
 	Created   int64            `db:"created"`

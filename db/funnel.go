@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // Funnel tells how far the scope's sessions came that were created from the
 // first to the last UTC day, both inclusive.
-func (d *DB) Funnel(ctx context.Context, scope intake.Scope, first, last time.Time) (*intake.Funnel, error) {
-	f := &intake.Funnel{Sections: map[string]*intake.FunnelSection{}}
+func (d *DB) Funnel(ctx context.Context, scope domain.Scope, first, last time.Time) (*domain.Funnel, error) {
+	f := &domain.Funnel{Sections: map[string]*domain.FunnelSection{}}
 	err := d.sumProgress(ctx, f, scope, first, last)
 	if err != nil {
 		return nil, err
@@ -34,13 +34,13 @@ func (d *DB) Funnel(ctx context.Context, scope intake.Scope, first, last time.Ti
 		scope.AccountID, scope.Livemode, day(first), day(last))
 	for _, w := range worst {
 		section := f.Section(w.Section)
-		section.Problem, section.Affected = &intake.Problem{Field: w.Field, Message: w.Problem}, w.Sessions
+		section.Problem, section.Affected = &domain.Problem{Field: w.Field, Message: w.Problem}, w.Sessions
 	}
 	return f, wrap(err, "sum problems")
 }
 
 // sumProgress reads a row for each day and section.
-func (d *DB) sumProgress(ctx context.Context, f *intake.Funnel, scope intake.Scope, first, last time.Time) error {
+func (d *DB) sumProgress(ctx context.Context, f *domain.Funnel, scope domain.Scope, first, last time.Time) error {
 	var rows []struct {
 		Section   string `db:"section"`
 		Reached   int    `db:"reached"`
@@ -58,7 +58,7 @@ func (d *DB) sumProgress(ctx context.Context, f *intake.Funnel, scope intake.Sco
 		section.Reached += r.Reached
 		section.Completed += r.Completed
 		for i := range r.Times {
-			section.Times.Add(i, intake.TimeStep{Sessions: int(r.Times[i]), Seconds: r.Seconds[i]})
+			section.Times.Add(i, domain.TimeStep{Sessions: int(r.Times[i]), Seconds: r.Seconds[i]})
 		}
 	}
 	return wrap(err, "sum progress")
@@ -67,7 +67,7 @@ func (d *DB) sumProgress(ctx context.Context, f *intake.Funnel, scope intake.Sco
 // CompletionTimes returns how long the scope's sessions that were created from
 // the first to the last UTC day, both inclusive, took from creation to
 // completion.
-func (d *DB) CompletionTimes(ctx context.Context, scope intake.Scope, first, last time.Time) (intake.Times, error) {
+func (d *DB) CompletionTimes(ctx context.Context, scope domain.Scope, first, last time.Time) (domain.Times, error) {
 	var rows []struct {
 		Times   counts `db:"times"`
 		Seconds counts `db:"seconds"`
@@ -77,10 +77,10 @@ func (d *DB) CompletionTimes(ctx context.Context, scope intake.Scope, first, las
 		FROM form_count
 		WHERE account_id = $1 AND livemode = $2 AND day BETWEEN $3::date AND $4::date AND section = ''`,
 		scope.AccountID, scope.Livemode, day(first), day(last))
-	var out intake.Times
+	var out domain.Times
 	for _, r := range rows {
 		for i := range r.Times {
-			out.Add(i, intake.TimeStep{Sessions: int(r.Times[i]), Seconds: r.Seconds[i]})
+			out.Add(i, domain.TimeStep{Sessions: int(r.Times[i]), Seconds: r.Seconds[i]})
 		}
 	}
 	return out, wrap(err, "sum completion times")

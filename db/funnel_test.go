@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/intake"
-	"candor/statement"
+	"candor/internal/domain"
+	"candor/internal/statement"
 )
 
 // formCounts is what the counters of the form say, formRecounts what sections
@@ -73,21 +73,21 @@ func (s *store) checkFormCounts(when string) {
 }
 
 // rules are what a form may refuse.
-var rules = []intake.Problem{
+var rules = []domain.Problem{
 	{Field: "email", Message: "Email must be in the correct format, like name@example.com"},
 	{Field: "vehicles.value", Message: "Vehicle: enter value"},
 	{Field: "full_name", Message: "Enter full name"},
 }
 
 // answer makes one random step of a customer in a random section.
-func (s *store) answer(random *rand.Rand, session *intake.Session) error {
+func (s *store) answer(random *rand.Rand, session *domain.Session) error {
 	now := session.CreatedAt.Add(time.Duration(random.Int64N(int64(20 * 24 * time.Hour)))).Truncate(time.Millisecond)
 	name := statement.SectionNames[random.IntN(3)]
-	var refused []intake.Problem
+	var refused []domain.Problem
 	for _, i := range random.Perm(len(rules))[:random.IntN(len(rules)+1)] {
 		refused = append(refused, rules[i])
 	}
-	work := func(change func(tx *db.Tx, session *intake.Session) error) error {
+	work := func(change func(tx *db.Tx, session *domain.Session) error) error {
 		err := s.InTx(s.ctx, func(tx *db.Tx) error {
 			locked, err := tx.LockOpenSession(s.ctx, session.ID, now)
 			if err != nil {
@@ -106,16 +106,16 @@ func (s *store) answer(random *rand.Rand, session *intake.Session) error {
 	case 4, 5:
 		return s.NoteProblems(s.ctx, session.ID, name, refused)
 	case 6, 7:
-		return work(func(tx *db.Tx, _ *intake.Session) error {
+		return work(func(tx *db.Tx, _ *domain.Session) error {
 			return tx.SaveDraft(s.ctx, session.ID, name, json.RawMessage(`{}`), refused, now)
 		})
 	case 8, 9, 10:
-		return work(func(tx *db.Tx, _ *intake.Session) error {
+		return work(func(tx *db.Tx, _ *domain.Session) error {
 			_, err := tx.SaveSection(s.ctx, session.ID, name, json.RawMessage(`{}`), now)
 			return err
 		})
 	}
-	return work(func(tx *db.Tx, locked *intake.Session) error {
+	return work(func(tx *db.Tx, locked *domain.Session) error {
 		if random.IntN(5) > 0 {
 			return nil // more are worked on than finished
 		}
@@ -132,10 +132,10 @@ func (s *store) answer(random *rand.Rand, session *intake.Session) error {
 func TestFormCountsUnderConcurrency(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	live := intake.Scope{AccountID: s.scope.AccountID, Livemode: true}
-	var sessions []*intake.Session
+	live := domain.Scope{AccountID: s.scope.AccountID, Livemode: true}
+	var sessions []*domain.Session
 	for i := range 20 {
-		session := s.session([]intake.Scope{s.scope, live}[i%2], start.AddDate(0, 0, i%3))
+		session := s.session([]domain.Scope{s.scope, live}[i%2], start.AddDate(0, 0, i%3))
 		sessions = append(sessions, session)
 		s.tx(func(tx *db.Tx) error {
 			_, err := tx.OpenSession(s.ctx, session.ID, session.CreatedAt.Add(time.Minute))
@@ -159,7 +159,7 @@ func TestFormCountsUnderConcurrency(t *testing.T) {
 }
 
 // checkFunnel holds what is read to what is recounted.
-func (s *store) checkFunnel(scope intake.Scope) {
+func (s *store) checkFunnel(scope domain.Scope) {
 	s.Helper()
 	first, last := start.AddDate(0, 0, 1), start.AddDate(0, 0, 2) // the first day is outside
 	funnel, err := s.Funnel(s.ctx, scope, first, last)
@@ -172,7 +172,7 @@ func (s *store) checkFunnel(scope intake.Scope) {
 			scope.AccountID, scope.Livemode, first))
 		return n
 	}
-	of := func(times intake.Times) (n int) {
+	of := func(times domain.Times) (n int) {
 		for _, step := range times {
 			n += step.Sessions
 		}

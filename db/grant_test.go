@@ -8,7 +8,7 @@ import (
 	"github.com/lib/pq"
 
 	"candor/db"
-	"candor/db/dbtest"
+	"candor/internal/testkit/dbtest"
 )
 
 // TestGrantIsAllOrNothing fails half-way, where the role would already have been

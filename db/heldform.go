@@ -4,12 +4,12 @@ import (
 	"context"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // HoldForm stores a sealed form until expires. The session keeps the newest
 // most forms. Returns ErrNotFound if the session has ended.
-func (tx *Tx) HoldForm(ctx context.Context, id intake.HeldFormID, session intake.StaffSessionID, sealed []byte, expires time.Time, most int) error {
+func (tx *Tx) HoldForm(ctx context.Context, id domain.HeldFormID, session domain.StaffSessionID, sealed []byte, expires time.Time, most int) error {
 	// The lock makes forms of one session count each other.
 	result, err := tx.ExecContext(ctx, `SELECT FROM staff_session WHERE id = $1 FOR NO KEY UPDATE`, session)
 	if err := changedOne(result, err, "lock staff session"); err != nil {
@@ -27,7 +27,7 @@ func (tx *Tx) HoldForm(ctx context.Context, id intake.HeldFormID, session intake
 
 // HeldForm returns a form that the session holds at now, nil if it was carried
 // out, and when it expires. Returns ErrNotFound if there is none.
-func (d *DB) HeldForm(ctx context.Context, id intake.HeldFormID, session intake.StaffSessionID, now time.Time) (sealed []byte, expires time.Time, err error) {
+func (d *DB) HeldForm(ctx context.Context, id domain.HeldFormID, session domain.StaffSessionID, now time.Time) (sealed []byte, expires time.Time, err error) {
 	var row struct {
 		Sealed    []byte    `db:"sealed"`
 		ExpiresAt time.Time `db:"expires_at"`
@@ -39,7 +39,7 @@ func (d *DB) HeldForm(ctx context.Context, id intake.HeldFormID, session intake.
 
 // TakeHeldForm returns the form and marks it as carried out. Returns
 // ErrNotFound if HeldForm has none, or if it was taken before.
-func (d *DB) TakeHeldForm(ctx context.Context, id intake.HeldFormID, session intake.StaffSessionID, now time.Time) (sealed []byte, err error) {
+func (d *DB) TakeHeldForm(ctx context.Context, id domain.HeldFormID, session domain.StaffSessionID, now time.Time) (sealed []byte, err error) {
 	err = d.GetContext(ctx, &sealed, `
 		UPDATE held_form SET sealed = NULL
 		FROM (SELECT id, sealed FROM held_form
@@ -49,7 +49,7 @@ func (d *DB) TakeHeldForm(ctx context.Context, id intake.HeldFormID, session int
 }
 
 // DropHeldForm deletes a form that the session holds.
-func (d *DB) DropHeldForm(ctx context.Context, id intake.HeldFormID, session intake.StaffSessionID) error {
+func (d *DB) DropHeldForm(ctx context.Context, id domain.HeldFormID, session domain.StaffSessionID) error {
 	_, err := d.ExecContext(ctx, `DELETE FROM held_form WHERE id = $1 AND staff_session_id = $2`, id, session)
 	return wrap(err, "drop held form")
 }

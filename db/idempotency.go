@@ -7,12 +7,12 @@ import (
 	"hash/fnv"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // IdempotencyKey names one remembered POST (D31).
 type IdempotencyKey struct {
-	intake.Scope
+	domain.Scope
 	Path string
 	Key  string
 }
@@ -91,7 +91,7 @@ type KeptResponse struct {
 
 // StoredResponsesBetween returns the answers given in the scope from the one
 // time to before the other.
-func (tx *Tx) StoredResponsesBetween(ctx context.Context, scope intake.Scope, from, to time.Time) ([]KeptResponse, error) {
+func (tx *Tx) StoredResponsesBetween(ctx context.Context, scope domain.Scope, from, to time.Time) ([]KeptResponse, error) {
 	var out []KeptResponse
 	err := tx.SelectContext(ctx, &out, `
 		SELECT path, key, response FROM idempotency_key
@@ -100,7 +100,7 @@ func (tx *Tx) StoredResponsesBetween(ctx context.Context, scope intake.Scope, fr
 }
 
 // ReplaceStoredResponse stores a remembered answer anew.
-func (tx *Tx) ReplaceStoredResponse(ctx context.Context, scope intake.Scope, k *KeptResponse) error {
+func (tx *Tx) ReplaceStoredResponse(ctx context.Context, scope domain.Scope, k *KeptResponse) error {
 	_, err := tx.ExecContext(ctx, `
 		UPDATE idempotency_key SET response = $5 WHERE account_id = $1 AND livemode = $2 AND path = $3 AND key = $4`,
 		scope.AccountID, scope.Livemode, k.Path, k.Key, k.Response)

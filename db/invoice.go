@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 const invoiceColumns = `id, number, account_id, subscription_id, period_start, period_end, issued_at, due_at, account_name, billing_email, currency,
@@ -21,7 +21,7 @@ func (tx *Tx) NextInvoiceNumber(ctx context.Context) (int64, error) {
 
 // InsertInvoice stores an invoice. A second one for a period is refused by the
 // database.
-func (tx *Tx) InsertInvoice(ctx context.Context, i *intake.Invoice) error {
+func (tx *Tx) InsertInvoice(ctx context.Context, i *domain.Invoice) error {
 	_, err := tx.NamedExecContext(ctx, `
 		INSERT INTO invoice (`+invoiceColumns+`)
 		VALUES (:id, :number, :account_id, :subscription_id, :period_start, :period_end, :issued_at, :due_at, :account_name, :billing_email, :currency,
@@ -31,8 +31,8 @@ func (tx *Tx) InsertInvoice(ctx context.Context, i *intake.Invoice) error {
 
 // Invoices returns up to limit invoices of an account, the newest first, from
 // the one after the number before on; 0 for the newest.
-func (d *DB) Invoices(ctx context.Context, account intake.AccountID, before int64, limit int) ([]intake.Invoice, error) {
-	var out []intake.Invoice
+func (d *DB) Invoices(ctx context.Context, account domain.AccountID, before int64, limit int) ([]domain.Invoice, error) {
+	var out []domain.Invoice
 	err := d.SelectContext(ctx, &out, `
 		SELECT `+invoiceColumns+` FROM invoice
 		WHERE account_id = $1 AND ($2 = 0 OR number < $2)
@@ -41,50 +41,50 @@ func (d *DB) Invoices(ctx context.Context, account intake.AccountID, before int6
 }
 
 // NewestInvoice returns the newest invoice of all accounts, or ErrNotFound.
-func (d *DB) NewestInvoice(ctx context.Context) (*intake.Invoice, error) {
-	var i intake.Invoice
+func (d *DB) NewestInvoice(ctx context.Context) (*domain.Invoice, error) {
+	var i domain.Invoice
 	err := d.GetContext(ctx, &i, `SELECT `+invoiceColumns+` FROM invoice ORDER BY number DESC LIMIT 1`)
 	return &i, wrap(err, "get newest invoice")
 }
 
 // UnsettledInvoices returns the invoices of all accounts that aren't settled,
 // the oldest first.
-func (d *DB) UnsettledInvoices(ctx context.Context) ([]intake.Invoice, error) {
-	var out []intake.Invoice
+func (d *DB) UnsettledInvoices(ctx context.Context) ([]domain.Invoice, error) {
+	var out []domain.Invoice
 	err := d.SelectContext(ctx, &out, `SELECT `+invoiceColumns+` FROM invoice WHERE settled_at IS NULL ORDER BY number`)
 	return out, wrap(err, "list unsettled invoices")
 }
 
 // Invoice returns an invoice of the account, or ErrNotFound.
-func (d *DB) Invoice(ctx context.Context, account intake.AccountID, id intake.InvoiceID) (*intake.Invoice, error) {
-	var i intake.Invoice
+func (d *DB) Invoice(ctx context.Context, account domain.AccountID, id domain.InvoiceID) (*domain.Invoice, error) {
+	var i domain.Invoice
 	err := d.GetContext(ctx, &i, `SELECT `+invoiceColumns+` FROM invoice WHERE id = $1 AND account_id = $2`, id, account)
 	return &i, wrap(err, "get invoice")
 }
 
 // InvoiceByID returns an invoice, or ErrNotFound.
-func (d *DB) InvoiceByID(ctx context.Context, id intake.InvoiceID) (*intake.Invoice, error) {
-	var i intake.Invoice
+func (d *DB) InvoiceByID(ctx context.Context, id domain.InvoiceID) (*domain.Invoice, error) {
+	var i domain.Invoice
 	err := d.GetContext(ctx, &i, `SELECT `+invoiceColumns+` FROM invoice WHERE id = $1`, id)
 	return &i, wrap(err, "get invoice")
 }
 
 // LockInvoice returns an invoice, locked for this transaction, or ErrNotFound.
-func (tx *Tx) LockInvoice(ctx context.Context, id intake.InvoiceID) (*intake.Invoice, error) {
-	var i intake.Invoice
+func (tx *Tx) LockInvoice(ctx context.Context, id domain.InvoiceID) (*domain.Invoice, error) {
+	var i domain.Invoice
 	err := tx.GetContext(ctx, &i, `SELECT `+invoiceColumns+` FROM invoice WHERE id = $1 FOR UPDATE`, id)
 	return &i, wrap(err, "lock invoice")
 }
 
 // InvoiceByNumber returns the id of the invoice of that number, or ErrNotFound.
-func (d *DB) InvoiceByNumber(ctx context.Context, number int64) (intake.InvoiceID, error) {
-	var id intake.InvoiceID
+func (d *DB) InvoiceByNumber(ctx context.Context, number int64) (domain.InvoiceID, error) {
+	var id domain.InvoiceID
 	err := d.GetContext(ctx, &id, `SELECT id FROM invoice WHERE number = $1`, number)
 	return id, wrap(err, "find invoice")
 }
 
 // UpdatePayment stores how the payment of a locked invoice stands.
-func (tx *Tx) UpdatePayment(ctx context.Context, i *intake.Invoice) error {
+func (tx *Tx) UpdatePayment(ctx context.Context, i *domain.Invoice) error {
 	result, err := tx.NamedExecContext(ctx, `
 		UPDATE invoice SET status = :status, failures = :failures, early_failures = :early_failures, failure_reason = :failure_reason, next_attempt_at = :next_attempt_at,
 			settled_at = :settled_at, reference = :reference
@@ -95,8 +95,8 @@ func (tx *Tx) UpdatePayment(ctx context.Context, i *intake.Invoice) error {
 // ClaimPayment returns an invoice whose payment is due at now, and puts it off
 // until later: so that another worker doesn't try it, too, and that it is tried
 // again where this one dies. ErrNotFound where none is due.
-func (d *DB) ClaimPayment(ctx context.Context, now, later time.Time) (*intake.Invoice, error) {
-	var i intake.Invoice
+func (d *DB) ClaimPayment(ctx context.Context, now, later time.Time) (*domain.Invoice, error) {
+	var i domain.Invoice
 	err := d.GetContext(ctx, &i, `
 		WITH due AS MATERIALIZED (
 			SELECT id AS due_id FROM invoice WHERE next_attempt_at <= $1 ORDER BY next_attempt_at LIMIT 1 FOR UPDATE SKIP LOCKED)
@@ -108,10 +108,10 @@ func (d *DB) ClaimPayment(ctx context.Context, now, later time.Time) (*intake.In
 // HasFailedInvoice reports whether the account has an invoice whose payment
 // failed as often as it is tried by itself, since it was due. One that is tried
 // once more, as when a card was stored, is still such.
-func (tx *Tx) HasFailedInvoice(ctx context.Context, account intake.AccountID) (bool, error) {
+func (tx *Tx) HasFailedInvoice(ctx context.Context, account domain.AccountID) (bool, error) {
 	var has bool
 	err := tx.GetContext(ctx, &has, `
-		SELECT EXISTS (SELECT 1 FROM invoice WHERE account_id = $1 AND status = 'failed' AND failures - early_failures > $2)`, account, intake.PaymentRetries)
+		SELECT EXISTS (SELECT 1 FROM invoice WHERE account_id = $1 AND status = 'failed' AND failures - early_failures > $2)`, account, domain.PaymentRetries)
 	return has, wrap(err, "look for failed invoices")
 }
 
@@ -126,7 +126,7 @@ func (tx *Tx) NotePaymentEvent(ctx context.Context, provider, id string, now tim
 
 // PaymentMethod is how an account pays where a provider collects by itself.
 type PaymentMethod struct {
-	AccountID  intake.AccountID `db:"account_id"`
+	AccountID  domain.AccountID `db:"account_id"`
 	Provider   string           `db:"provider"`
 	CustomerID string           `db:"customer_id"` // the account's at the provider
 	MethodID   *string          `db:"method_id"`   // nil until one is stored there
@@ -134,7 +134,7 @@ type PaymentMethod struct {
 }
 
 // PaymentMethod returns how an account pays at a provider, or ErrNotFound.
-func (d *DB) PaymentMethod(ctx context.Context, account intake.AccountID, provider string) (*PaymentMethod, error) {
+func (d *DB) PaymentMethod(ctx context.Context, account domain.AccountID, provider string) (*PaymentMethod, error) {
 	var m PaymentMethod
 	err := d.GetContext(ctx, &m, `
 		SELECT account_id, provider, customer_id, method_id, label FROM payment_method WHERE account_id = $1 AND provider = $2`, account, provider)
@@ -154,8 +154,8 @@ func (d *DB) SetCustomer(ctx context.Context, m *PaymentMethod, former string) e
 // SetPaymentMethod stores how the account with that customer at the provider
 // pays, and returns the account. ErrNotFound where there is none, or where it
 // pays by this method or a newer one already; at is when the method was made.
-func (tx *Tx) SetPaymentMethod(ctx context.Context, provider, customer, method, label string, at time.Time) (intake.AccountID, error) {
-	var id intake.AccountID
+func (tx *Tx) SetPaymentMethod(ctx context.Context, provider, customer, method, label string, at time.Time) (domain.AccountID, error) {
+	var id domain.AccountID
 	err := tx.GetContext(ctx, &id, `
 		UPDATE payment_method SET method_id = $3, label = $4, method_at = $5
 		WHERE provider = $1 AND customer_id = $2 AND (method_at IS NULL OR method_at < $5)
@@ -166,7 +166,7 @@ func (tx *Tx) SetPaymentMethod(ctx context.Context, provider, customer, method, 
 // DropPaymentMethod forgets a method of payment that is no longer stored at the
 // provider, and returns whose it was and its label. ErrNotFound where nobody
 // paid by it.
-func (tx *Tx) DropPaymentMethod(ctx context.Context, provider, method string) (account intake.AccountID, label string, err error) {
+func (tx *Tx) DropPaymentMethod(ctx context.Context, provider, method string) (account domain.AccountID, label string, err error) {
 	err = tx.QueryRowContext(ctx, `
 		UPDATE payment_method m SET method_id = NULL, label = NULL
 		FROM (SELECT account_id, label FROM payment_method WHERE provider = $1 AND method_id = $2 FOR UPDATE) was
@@ -177,20 +177,20 @@ func (tx *Tx) DropPaymentMethod(ctx context.Context, provider, method string) (a
 
 // PayNow brings the payments of an account's unsettled invoices forward to now,
 // as when a payment method was added.
-func (tx *Tx) PayNow(ctx context.Context, account intake.AccountID, now time.Time) error {
+func (tx *Tx) PayNow(ctx context.Context, account domain.AccountID, now time.Time) error {
 	_, err := tx.ExecContext(ctx, `UPDATE invoice SET next_attempt_at = $2 WHERE account_id = $1 AND settled_at IS NULL`, account, now)
 	return wrap(err, "bring payments forward")
 }
 
 // SetBillingEmail stores where an account's invoices go.
-func (tx *Tx) SetBillingEmail(ctx context.Context, account intake.AccountID, email string) error {
+func (tx *Tx) SetBillingEmail(ctx context.Context, account domain.AccountID, email string) error {
 	result, err := tx.ExecContext(ctx, `UPDATE account SET billing_email = $2 WHERE id = $1`, account, email)
 	return changedOne(result, err, "set billing e-mail")
 }
 
 // UsageNotice is a threshold of an account's usage of a plan that was reached.
 type UsageNotice struct {
-	AccountID   intake.AccountID `db:"account_id"`
+	AccountID   domain.AccountID `db:"account_id"`
 	PeriodStart time.Time        `db:"period_start"`
 	PlanID      string           `db:"plan_id"`
 	Percent     int              `db:"percent"`
@@ -209,7 +209,7 @@ func (tx *Tx) InsertUsageNotice(ctx context.Context, n UsageNotice, now time.Tim
 // HeavyUse is an account that used much of its plan in the open period, with
 // what it carries from an interrupted one.
 type HeavyUse struct {
-	AccountID   intake.AccountID `db:"account_id"`
+	AccountID   domain.AccountID `db:"account_id"`
 	PeriodStart time.Time        `db:"period_start"`
 	PlanID      string           `db:"plan_id"`
 	Used        int              `db:"used"`
@@ -231,13 +231,13 @@ func (d *DB) HeavyUses(ctx context.Context, now time.Time) ([]HeavyUse, error) {
 		CROSS JOIN LATERAL (
 			SELECT max(percent) AS told FROM usage_notice n WHERE n.account_id = s.account_id AND n.period_start = s.billed_to AND n.plan_id = s.plan_id) n
 		WHERE s.closes_at IS NOT NULL AND (s.effective_at IS NULL OR s.effective_at > $2)
-			AND u.used * 100 >= p.sessions_included * $1`, intake.FirstUsageThreshold, now)
+			AND u.used * 100 >= p.sessions_included * $1`, domain.FirstUsageThreshold, now)
 	return out, wrap(err, "list heavy users")
 }
 
 // PutOffPayment puts the next attempt at an invoice's payment off, where one is
 // still expected and none has failed since the invoice was read.
-func (tx *Tx) PutOffPayment(ctx context.Context, i *intake.Invoice, to time.Time) error {
+func (tx *Tx) PutOffPayment(ctx context.Context, i *domain.Invoice, to time.Time) error {
 	_, err := tx.ExecContext(ctx, `
 		UPDATE invoice SET next_attempt_at = $3 WHERE id = $1 AND failures = $2 AND settled_at IS NULL`, i.ID, i.Failures, to)
 	return wrap(err, "put payment off")

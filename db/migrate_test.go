@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"candor/db"
-	"candor/db/dbtest"
+	"candor/internal/testkit/dbtest"
 )
 
 // migrateDSN makes this test binary a process that migrates and ends.

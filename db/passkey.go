@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 const passkeyColumns = `id, staff_id, credential_id, name, credential, created_at, used_at` //nolint:gosec // names of columns, no credential
@@ -14,7 +14,7 @@ const passkeyColumns = `id, staff_id, credential_id, name, credential, created_a
 var ErrPasskeyTaken = errors.New("this passkey exists already")
 
 // InsertPasskey stores a staff user's new passkey, or returns ErrPasskeyTaken.
-func (tx *Tx) InsertPasskey(ctx context.Context, p *intake.Passkey) error {
+func (tx *Tx) InsertPasskey(ctx context.Context, p *domain.Passkey) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO staff_passkey (`+passkeyColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 		p.ID, p.StaffID, p.CredentialID, p.Name, string(p.Credential), p.CreatedAt, p.UsedAt)
@@ -25,8 +25,8 @@ func (tx *Tx) InsertPasskey(ctx context.Context, p *intake.Passkey) error {
 }
 
 // Passkeys lists a staff user's passkeys, the latest first.
-func (d *DB) Passkeys(ctx context.Context, staff intake.StaffID) ([]intake.Passkey, error) {
-	var out []intake.Passkey
+func (d *DB) Passkeys(ctx context.Context, staff domain.StaffID) ([]domain.Passkey, error) {
+	var out []domain.Passkey
 	err := d.SelectContext(ctx, &out, `
 		SELECT `+passkeyColumns+` FROM staff_passkey WHERE staff_id = $1 ORDER BY created_at DESC, id DESC`, staff)
 	return out, wrap(err, "list passkeys")
@@ -34,7 +34,7 @@ func (d *DB) Passkeys(ctx context.Context, staff intake.StaffID) ([]intake.Passk
 
 // UsePasskey notes that a passkey has signed in, and its new counter, and
 // returns its id; ErrNotFound if it was removed.
-func (tx *Tx) UsePasskey(ctx context.Context, staff intake.StaffID, credentialID, credential []byte, now time.Time) (id intake.PasskeyID, err error) {
+func (tx *Tx) UsePasskey(ctx context.Context, staff domain.StaffID, credentialID, credential []byte, now time.Time) (id domain.PasskeyID, err error) {
 	err = tx.GetContext(ctx, &id, `
 		UPDATE staff_passkey SET credential = $3, used_at = $4 WHERE credential_id = $2 AND staff_id = $1 RETURNING id`,
 		staff, credentialID, string(credential), now)
@@ -43,14 +43,14 @@ func (tx *Tx) UsePasskey(ctx context.Context, staff intake.StaffID, credentialID
 
 // DeletePasskey deletes one of a staff user's passkeys, and with it the sessions
 // that were made by it, and returns its name; ErrNotFound if there is none.
-func (tx *Tx) DeletePasskey(ctx context.Context, staff intake.StaffID, id intake.PasskeyID) (name string, err error) {
+func (tx *Tx) DeletePasskey(ctx context.Context, staff domain.StaffID, id domain.PasskeyID) (name string, err error) {
 	err = tx.GetContext(ctx, &name, `DELETE FROM staff_passkey WHERE id = $1 AND staff_id = $2 RETURNING name`, id, staff)
 	return name, wrap(err, "delete passkey")
 }
 
 // InsertPasskeyChallenge stores what a passkey is asked to sign: for making one
 // by a staff user, or for signing in with a nil staff.
-func (d *DB) InsertPasskeyChallenge(ctx context.Context, tokenHash []byte, staff *intake.StaffID, data []byte, expires time.Time) error {
+func (d *DB) InsertPasskeyChallenge(ctx context.Context, tokenHash []byte, staff *domain.StaffID, data []byte, expires time.Time) error {
 	_, err := d.ExecContext(ctx, `
 		INSERT INTO passkey_challenge (token_hash, staff_id, data, expires_at) VALUES ($1, $2, $3, $4)`,
 		tokenHash, staff, string(data), expires)
@@ -59,7 +59,7 @@ func (d *DB) InsertPasskeyChallenge(ctx context.Context, tokenHash []byte, staff
 
 // TakePasskeyChallenge returns what was asked, once; ErrNotFound where it
 // wasn't, or not of this user, or too long ago.
-func (d *DB) TakePasskeyChallenge(ctx context.Context, tokenHash []byte, staff *intake.StaffID, now time.Time) (data []byte, err error) {
+func (d *DB) TakePasskeyChallenge(ctx context.Context, tokenHash []byte, staff *domain.StaffID, now time.Time) (data []byte, err error) {
 	err = d.GetContext(ctx, &data, `
 		DELETE FROM passkey_challenge WHERE token_hash = $1 AND staff_id IS NOT DISTINCT FROM $2::uuid AND expires_at > $3
 		RETURNING data`, tokenHash, staff, now)

@@ -4,13 +4,13 @@ import (
 	"context"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // InsertPDF stores a session's PDF, which package vault sealed, and reports
 // whether it is the first: a session has one, however often a worker makes it.
 // size is that of the clear PDF in bytes.
-func (tx *Tx) InsertPDF(ctx context.Context, session intake.SessionID, content []byte, size int64, pages int, now time.Time) (first bool, err error) {
+func (tx *Tx) InsertPDF(ctx context.Context, session domain.SessionID, content []byte, size int64, pages int, now time.Time) (first bool, err error) {
 	result, err := tx.ExecContext(ctx, `
 		WITH marked AS (
 			UPDATE session SET pdf_ready_at = $5
@@ -25,16 +25,16 @@ func (tx *Tx) InsertPDF(ctx context.Context, session intake.SessionID, content [
 }
 
 // PDF returns a session's sealed PDF, or ErrNotFound while there is none.
-func (d *DB) PDF(ctx context.Context, session intake.SessionID) ([]byte, error) {
+func (d *DB) PDF(ctx context.Context, session domain.SessionID) ([]byte, error) {
 	return storedPDF(ctx, d, session)
 }
 
 // PDF returns a session's sealed PDF, or ErrNotFound while there is none.
-func (tx *Tx) PDF(ctx context.Context, session intake.SessionID) ([]byte, error) {
+func (tx *Tx) PDF(ctx context.Context, session domain.SessionID) ([]byte, error) {
 	return storedPDF(ctx, tx, session)
 }
 
-func storedPDF(ctx context.Context, q Queryer, session intake.SessionID) ([]byte, error) {
+func storedPDF(ctx context.Context, q Queryer, session domain.SessionID) ([]byte, error) {
 	var content []byte
 	err := q.GetContext(ctx, &content, `SELECT content FROM statement_pdf WHERE session_id = $1`, session)
 	return content, wrap(err, "get PDF")
@@ -42,8 +42,8 @@ func storedPDF(ctx context.Context, q Queryer, session intake.SessionID) ([]byte
 
 // SessionsWithoutPDF returns up to limit sessions that completed before the
 // given time and have no PDF yet.
-func (d *DB) SessionsWithoutPDF(ctx context.Context, completedBefore time.Time, limit int) ([]intake.SessionID, error) {
-	var out []intake.SessionID
+func (d *DB) SessionsWithoutPDF(ctx context.Context, completedBefore time.Time, limit int) ([]domain.SessionID, error) {
+	var out []domain.SessionID
 	err := d.SelectContext(ctx, &out, `
 		SELECT id FROM session
 		WHERE status = 'completed' AND pdf_ready_at IS NULL AND erased_at IS NULL AND completed_at <= $1

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/db/dbtest"
-	"candor/intake"
+	"candor/internal/domain"
+	"candor/internal/testkit/dbtest"
 )
 
 const (
@@ -59,7 +59,7 @@ func withOption(t *testing.T, dsn, option string) string {
 func fill(s *store) {
 	s.Helper()
 	neighbour := s.newScope("Neighbour")
-	for scope, n := range map[intake.Scope]int{s.scope: manySessions, neighbour: manySessions / 10} {
+	for scope, n := range map[domain.Scope]int{s.scope: manySessions, neighbour: manySessions / 10} {
 		_, err := s.ExecContext(s.ctx, `
 			INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, reference_id, metadata, created_at, expires_at, completed_at)
 			SELECT gen_random_uuid(), $1, false, status, 'financial_statement', 'customer' || n || '@example.com',
@@ -81,32 +81,32 @@ func fill(s *store) {
 
 // requests are the reads of the API, by what they show.
 func requests(s *store) map[string]func() error {
-	list := func(f intake.SessionFilter) func() error {
+	list := func(f domain.SessionFilter) func() error {
 		return func() error {
-			_, _, err := s.Sessions(s.ctx, s.scope, f, intake.Page{Number: 1, Size: 20}, start)
+			_, _, err := s.Sessions(s.ctx, s.scope, f, domain.Page{Number: 1, Size: 20}, start)
 			return err
 		}
 	}
-	var id intake.SessionID
+	var id domain.SessionID
 	s.ok(s.GetContext(s.ctx, &id, "SELECT id FROM session WHERE account_id = $1 LIMIT 1", s.scope.AccountID))
 	after, before := start.AddDate(0, -3, 0), start.AddDate(0, -1, 0)
 	out := map[string]func() error{
-		"list":                    list(intake.SessionFilter{}),
-		"list by reference":       list(intake.SessionFilter{ReferenceID: "REF 100"}),
-		"list by no reference":    list(intake.SessionFilter{ReferenceID: "none"}),
-		"list by e-mail":          list(intake.SessionFilter{CustomerEmail: "Customer7@example.com"}),
-		"search":                  list(intake.SessionFilter{Search: "Customer7@example.com"}),
-		"search expired":          list(intake.SessionFilter{Search: "REF 100", Status: intake.Expired}),
-		"search for nothing":      list(intake.SessionFilter{Search: "none", Status: intake.Pending, CreatedAfter: &after}),
-		"search before":           list(intake.SessionFilter{Search: "REF 100", CreatedBefore: &before}),
-		"list by all":             list(intake.SessionFilter{ReferenceID: "REF 100", CustomerEmail: "Customer7@example.com", Status: intake.Expired, CreatedAfter: &after, CreatedBefore: &before}),
-		"list after":              list(intake.SessionFilter{CreatedAfter: &after}),
-		"list before":             list(intake.SessionFilter{CreatedBefore: &before}),
-		"list between":            list(intake.SessionFilter{CreatedAfter: &after, CreatedBefore: &before}),
-		"list pending between":    list(intake.SessionFilter{Status: intake.Pending, CreatedAfter: &after, CreatedBefore: &before}),
-		"list expired after":      list(intake.SessionFilter{Status: intake.Expired, CreatedAfter: &after}),
-		"list expired between":    list(intake.SessionFilter{Status: intake.Expired, CreatedAfter: &after, CreatedBefore: &before}),
-		"list pending, reference": list(intake.SessionFilter{Status: intake.Pending, ReferenceID: "REF 100"}),
+		"list":                    list(domain.SessionFilter{}),
+		"list by reference":       list(domain.SessionFilter{ReferenceID: "REF 100"}),
+		"list by no reference":    list(domain.SessionFilter{ReferenceID: "none"}),
+		"list by e-mail":          list(domain.SessionFilter{CustomerEmail: "Customer7@example.com"}),
+		"search":                  list(domain.SessionFilter{Search: "Customer7@example.com"}),
+		"search expired":          list(domain.SessionFilter{Search: "REF 100", Status: domain.Expired}),
+		"search for nothing":      list(domain.SessionFilter{Search: "none", Status: domain.Pending, CreatedAfter: &after}),
+		"search before":           list(domain.SessionFilter{Search: "REF 100", CreatedBefore: &before}),
+		"list by all":             list(domain.SessionFilter{ReferenceID: "REF 100", CustomerEmail: "Customer7@example.com", Status: domain.Expired, CreatedAfter: &after, CreatedBefore: &before}),
+		"list after":              list(domain.SessionFilter{CreatedAfter: &after}),
+		"list before":             list(domain.SessionFilter{CreatedBefore: &before}),
+		"list between":            list(domain.SessionFilter{CreatedAfter: &after, CreatedBefore: &before}),
+		"list pending between":    list(domain.SessionFilter{Status: domain.Pending, CreatedAfter: &after, CreatedBefore: &before}),
+		"list expired after":      list(domain.SessionFilter{Status: domain.Expired, CreatedAfter: &after}),
+		"list expired between":    list(domain.SessionFilter{Status: domain.Expired, CreatedAfter: &after, CreatedBefore: &before}),
+		"list pending, reference": list(domain.SessionFilter{Status: domain.Pending, ReferenceID: "REF 100"}),
 		"whether any was opened": func() error {
 			opened, err := s.AnySessionOpened(s.ctx, s.scope)
 			if opened {
@@ -135,41 +135,41 @@ func requests(s *store) map[string]func() error {
 			return s.InTx(s.ctx, func(tx *db.Tx) error { _, err := tx.RetireSessions(s.ctx, start, 20); return err })
 		},
 		"what retention would delete": func() error {
-			_, err := s.CountRetained(s.ctx, s.scope.AccountID, intake.FileRetention, start, 1_000)
+			_, err := s.CountRetained(s.ctx, s.scope.AccountID, domain.FileRetention, start, 1_000)
 			return err
 		},
 		"retention of what wasn't submitted": func() error {
 			return s.InTx(s.ctx, func(tx *db.Tx) error {
-				_, err := tx.RetireData(s.ctx, intake.UnsubmittedRetention, start.AddDate(0, 3, 0), 20)
+				_, err := tx.RetireData(s.ctx, domain.UnsubmittedRetention, start.AddDate(0, 3, 0), 20)
 				return err
 			})
 		},
 		"retention of answers": func() error {
-			return s.InTx(s.ctx, func(tx *db.Tx) error { _, err := tx.RetireData(s.ctx, intake.AnswerRetention, start, 20); return err })
+			return s.InTx(s.ctx, func(tx *db.Tx) error { _, err := tx.RetireData(s.ctx, domain.AnswerRetention, start, 20); return err })
 		},
 		"retention of nothing": func() error {
 			return s.InTx(s.ctx, func(tx *db.Tx) error {
-				_, err := tx.RetireData(s.ctx, intake.AnswerRetention, start.AddDate(-3, 0, 0), 20)
+				_, err := tx.RetireData(s.ctx, domain.AnswerRetention, start.AddDate(-3, 0, 0), 20)
 				return err
 			})
 		},
 		"what retention would erase": func() error {
-			_, err := s.CountRetained(s.ctx, s.scope.AccountID, intake.UnsubmittedRetention, start.AddDate(0, 3, 0), 1_000)
+			_, err := s.CountRetained(s.ctx, s.scope.AccountID, domain.UnsubmittedRetention, start.AddDate(0, 3, 0), 1_000)
 			return err
 		},
 		"reconciliation of completed": func() error {
-			_, err := s.FinishedSessions(s.ctx, intake.Completed, db.FinishedSession{FinishedAt: after}, start, 200)
+			_, err := s.FinishedSessions(s.ctx, domain.Completed, db.FinishedSession{FinishedAt: after}, start, 200)
 			return err
 		},
 		"reconciliation of expired": func() error {
-			_, err := s.FinishedSessions(s.ctx, intake.Expired, db.FinishedSession{FinishedAt: after}, start.AddDate(0, 2, 0), 200)
+			_, err := s.FinishedSessions(s.ctx, domain.Expired, db.FinishedSession{FinishedAt: after}, start.AddDate(0, 2, 0), 200)
 			return err
 		},
 		"oldest overdue": func() error { _, err := s.OldestOverdue(s.ctx, start); return err },
 		"without PDF":    func() error { _, err := s.SessionsWithoutPDF(s.ctx, start.AddDate(-3, 0, 0), 200); return err },
 	}
-	for _, status := range intake.Statuses {
-		out["list "+string(status)] = list(intake.SessionFilter{Status: status})
+	for _, status := range domain.Statuses {
+		out["list "+string(status)] = list(domain.SessionFilter{Status: status})
 	}
 	return out
 }

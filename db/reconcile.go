@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // FinishedSession is a session that is completed or expired, and what is
 // missing of its end. FinishedAt is when it completed or was to expire.
 type FinishedSession struct {
-	ID              intake.SessionID `db:"id"`
+	ID              domain.SessionID `db:"id"`
 	FinishedAt      time.Time        `db:"finished_at"`
 	MissingEvent    bool             `db:"missing_event"`    // it has no terminal event
 	MissingDelivery bool             `db:"missing_delivery"` // its terminal event was to go somewhere and has no delivery
@@ -28,7 +28,7 @@ const terminalState = `
 // FinishedSessions returns up to limit sessions that finished in that status
 // after the given session's place, until to, in the order of their finish. It
 // reads no more than it returns.
-func (d *DB) FinishedSessions(ctx context.Context, status intake.Status, after FinishedSession, to time.Time, limit int) ([]FinishedSession, error) {
+func (d *DB) FinishedSessions(ctx context.Context, status domain.Status, after FinishedSession, to time.Time, limit int) ([]FinishedSession, error) {
 	column, own, err := finishColumn(status)
 	if err != nil {
 		return nil, err
@@ -54,11 +54,11 @@ func (d *DB) FinishedSessions(ctx context.Context, status intake.Status, after F
 
 // finishColumn is when sessions of the status finished, and the predicate of
 // the index that leads there.
-func finishColumn(status intake.Status) (column, predicate SQL, err error) {
+func finishColumn(status domain.Status) (column, predicate SQL, err error) {
 	switch status {
-	case intake.Completed:
+	case domain.Completed:
 		return "completed_at", "status = 'completed' AND erased_at IS NULL", nil
-	case intake.Expired:
+	case domain.Expired:
 		return "expires_at", "status = 'expired'", nil
 	}
 	return "", "", fmt.Errorf("db: no session finishes as %s", status)
@@ -67,8 +67,8 @@ func finishColumn(status intake.Status) (column, predicate SQL, err error) {
 // LockFinishedSession locks a completed or expired session for this
 // transaction and returns it with what is still missing, or ErrNotFound. Of
 // two that repair, the second one sees what the first has done.
-func (tx *Tx) LockFinishedSession(ctx context.Context, id intake.SessionID) (*intake.Session, FinishedSession, error) {
-	var s intake.Session
+func (tx *Tx) LockFinishedSession(ctx context.Context, id domain.SessionID) (*domain.Session, FinishedSession, error) {
+	var s domain.Session
 	err := tx.GetContext(ctx, &s, `
 		SELECT `+sessionColumns+` FROM session
 		WHERE id = $1 AND status IN ('completed', 'expired')
@@ -86,8 +86,8 @@ func (tx *Tx) LockFinishedSession(ctx context.Context, id intake.SessionID) (*in
 }
 
 // TerminalEvent returns the event that ended a session, or ErrNotFound.
-func (tx *Tx) TerminalEvent(ctx context.Context, session intake.SessionID) (*intake.Event, error) {
-	var e intake.Event
+func (tx *Tx) TerminalEvent(ctx context.Context, session domain.SessionID) (*domain.Event, error) {
+	var e domain.Event
 	err := tx.GetContext(ctx, &e, `SELECT `+eventColumns+` FROM event WHERE session_id = $1 AND type IN `+terminalTypes, session)
 	return &e, wrap(err, "get terminal event")
 }
@@ -109,7 +109,7 @@ func (d *DB) OldestOverdue(ctx context.Context, now time.Time) (time.Time, error
 
 // CheckedTo returns how far reconciliation has come with sessions of the
 // status, the zero time before its first run.
-func (d *DB) CheckedTo(ctx context.Context, status intake.Status) (time.Time, error) {
+func (d *DB) CheckedTo(ctx context.Context, status domain.Status) (time.Time, error) {
 	var to time.Time
 	err := d.GetContext(ctx, &to, `SELECT checked_to FROM reconciliation WHERE status = $1`, status)
 	if err = wrap(err, "get reconciliation"); errors.Is(err, ErrNotFound) {
@@ -119,7 +119,7 @@ func (d *DB) CheckedTo(ctx context.Context, status intake.Status) (time.Time, er
 }
 
 // SetCheckedTo stores how far reconciliation has come; it never goes back.
-func (d *DB) SetCheckedTo(ctx context.Context, status intake.Status, to time.Time) error {
+func (d *DB) SetCheckedTo(ctx context.Context, status domain.Status, to time.Time) error {
 	_, err := d.ExecContext(ctx, `
 		INSERT INTO reconciliation AS r (status, checked_to) VALUES ($1, $2)
 		ON CONFLICT (status) DO UPDATE SET checked_to = greatest(r.checked_to, excluded.checked_to)`, status, to)

@@ -4,23 +4,23 @@ import (
 	"context"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // Redeliver makes a delivery due at now: a finished one from the start of the
 // schedule under the same id, a pending one within the schedule it is in. A
 // claim on it stays, so that an attempt under way isn't made twice.
 // ErrNotFound says that the scope has no such delivery.
-func (tx *Tx) Redeliver(ctx context.Context, scope intake.Scope, id intake.DeliveryID, now time.Time) (*intake.Delivery, error) {
+func (tx *Tx) Redeliver(ctx context.Context, scope domain.Scope, id domain.DeliveryID, now time.Time) (*domain.Delivery, error) {
 	// Its event mustn't be deleted under it.
-	var event intake.EventID
+	var event domain.EventID
 	err := tx.GetContext(ctx, &event, `
 		SELECT id FROM event WHERE id = (SELECT event_id FROM delivery WHERE id = $1 AND account_id = $2 AND livemode = $3) FOR KEY SHARE`,
 		id, scope.AccountID, scope.Livemode)
 	if err != nil {
 		return nil, wrap(err, "redeliver")
 	}
-	var out intake.Delivery
+	var out domain.Delivery
 	err = tx.GetContext(ctx, &out, `
 		UPDATE delivery SET next_attempt_at = $4, state = 'pending', finished_at = NULL,
 			cycle = cycle + (state <> 'pending')::int, attempts = CASE WHEN state = 'pending' THEN attempts ELSE 0 END,
@@ -32,8 +32,8 @@ func (tx *Tx) Redeliver(ctx context.Context, scope intake.Scope, id intake.Deliv
 
 // CancelDelivery ends a pending delivery at now. ErrNotFound says that the
 // scope has no such delivery that is pending.
-func (tx *Tx) CancelDelivery(ctx context.Context, scope intake.Scope, id intake.DeliveryID, now time.Time) (*intake.Delivery, error) {
-	var out intake.Delivery
+func (tx *Tx) CancelDelivery(ctx context.Context, scope domain.Scope, id domain.DeliveryID, now time.Time) (*domain.Delivery, error) {
+	var out domain.Delivery
 	err := tx.GetContext(ctx, &out, `
 		UPDATE delivery SET state = 'cancelled', next_attempt_at = NULL, finished_at = $4
 		WHERE id = $1 AND account_id = $2 AND livemode = $3 AND state = 'pending'
@@ -43,7 +43,7 @@ func (tx *Tx) CancelDelivery(ctx context.Context, scope intake.Scope, id intake.
 
 // FailedAt is how many failed deliveries there are to an endpoint.
 type FailedAt struct {
-	EndpointID intake.EndpointID `db:"endpoint_id"`
+	EndpointID domain.EndpointID `db:"endpoint_id"`
 	Origin     string            `db:"origin"`
 	Count      int64             `db:"count"`
 }
@@ -52,7 +52,7 @@ type FailedAt struct {
 // filter, whose own state is not looked at, to each endpoint, most first: what
 // a redelivery started now would be about. Only the first are counted, up to
 // limit, 0 for all.
-func (d *DB) CountFailed(ctx context.Context, scope intake.Scope, f intake.DeliveryFilter, limit int) ([]FailedAt, error) {
+func (d *DB) CountFailed(ctx context.Context, scope domain.Scope, f domain.DeliveryFilter, limit int) ([]FailedAt, error) {
 	c := deliveryConditions(scope, f)
 	if err := d.boundSequence(ctx, scope, f, c); err != nil {
 		return nil, err
@@ -73,9 +73,9 @@ func (d *DB) CountFailed(ctx context.Context, scope intake.Scope, f intake.Deliv
 // RedeliveryOutcome says in which state how many deliveries are that a
 // redelivery has made again, each counted to most and no further. Those that
 // were made again by hand since aren't its own any more.
-func (d *DB) RedeliveryOutcome(ctx context.Context, id intake.RedeliveryID, most int) (map[intake.DeliveryState]int, error) {
+func (d *DB) RedeliveryOutcome(ctx context.Context, id domain.RedeliveryID, most int) (map[domain.DeliveryState]int, error) {
 	var rows []struct {
-		State intake.DeliveryState `db:"state"`
+		State domain.DeliveryState `db:"state"`
 		Count int                  `db:"count"`
 	}
 	err := d.SelectContext(ctx, &rows, `
@@ -85,7 +85,7 @@ func (d *DB) RedeliveryOutcome(ctx context.Context, id intake.RedeliveryID, most
 				WHERE d.redelivery_id > '00000000-0000-0000-0000-000000000000' AND d.redelivery_id = $1 AND d.state = s.state LIMIT $2) n
 		) AS count
 		FROM unnest(ARRAY['pending', 'delivered', 'failed', 'cancelled']) AS s (state)`, id, most)
-	out := make(map[intake.DeliveryState]int, len(rows))
+	out := make(map[domain.DeliveryState]int, len(rows))
 	for _, row := range rows {
 		out[row.State] = row.Count
 	}
@@ -97,7 +97,7 @@ const redeliveryColumns = `id, account_id, livemode, since, until, endpoint_id, 
 
 // InsertRedelivery stores a redelivery with the failed deliveries that match
 // the filter now, and sets how many they are.
-func (tx *Tx) InsertRedelivery(ctx context.Context, r *intake.Redelivery, f intake.DeliveryFilter) error {
+func (tx *Tx) InsertRedelivery(ctx context.Context, r *domain.Redelivery, f domain.DeliveryFilter) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO redelivery (id, account_id, livemode, since, until, endpoint_id, type, status, rate, state, matched, paced_until, created_by, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, clock_timestamp(), $11, $12)`,
@@ -105,7 +105,7 @@ func (tx *Tx) InsertRedelivery(ctx context.Context, r *intake.Redelivery, f inta
 	if err != nil {
 		return wrap(err, "insert redelivery")
 	}
-	c := deliveryConditions(intake.Scope{AccountID: r.AccountID, Livemode: r.Livemode}, f)
+	c := deliveryConditions(domain.Scope{AccountID: r.AccountID, Livemode: r.Livemode}, f)
 	id := c.arg(r.ID)
 	err = tx.GetContext(ctx, &r.Matched, `
 		WITH items AS (
@@ -118,8 +118,8 @@ func (tx *Tx) InsertRedelivery(ctx context.Context, r *intake.Redelivery, f inta
 }
 
 // Redelivery returns one of the scope's redeliveries, or ErrNotFound.
-func (d *DB) Redelivery(ctx context.Context, scope intake.Scope, id intake.RedeliveryID) (*intake.Redelivery, error) {
-	var r intake.Redelivery
+func (d *DB) Redelivery(ctx context.Context, scope domain.Scope, id domain.RedeliveryID) (*domain.Redelivery, error) {
+	var r domain.Redelivery
 	err := d.GetContext(ctx, &r, `SELECT `+redeliveryColumns+` FROM redelivery WHERE id = $1 AND account_id = $2 AND livemode = $3`,
 		id, scope.AccountID, scope.Livemode)
 	return &r, wrap(err, "get redelivery")
@@ -127,15 +127,15 @@ func (d *DB) Redelivery(ctx context.Context, scope intake.Scope, id intake.Redel
 
 // RedeliveryScope returns the scope that a redelivery belongs to, or
 // ErrNotFound.
-func (d *DB) RedeliveryScope(ctx context.Context, id intake.RedeliveryID) (intake.Scope, error) {
-	var scope intake.Scope
+func (d *DB) RedeliveryScope(ctx context.Context, id domain.RedeliveryID) (domain.Scope, error) {
+	var scope domain.Scope
 	err := d.QueryRowContext(ctx, `SELECT account_id, livemode FROM redelivery WHERE id = $1`, id).Scan(&scope.AccountID, &scope.Livemode)
 	return scope, wrap(err, "find redelivery")
 }
 
 // Redeliveries returns the scope's latest redeliveries, newest first.
-func (d *DB) Redeliveries(ctx context.Context, scope intake.Scope, limit int) ([]intake.Redelivery, error) {
-	var out []intake.Redelivery
+func (d *DB) Redeliveries(ctx context.Context, scope domain.Scope, limit int) ([]domain.Redelivery, error) {
+	var out []domain.Redelivery
 	err := d.SelectContext(ctx, &out, `
 		SELECT `+redeliveryColumns+` FROM redelivery WHERE account_id = $1 AND livemode = $2 ORDER BY created_at DESC LIMIT $3`,
 		scope.AccountID, scope.Livemode, limit)
@@ -146,8 +146,8 @@ func (d *DB) Redeliveries(ctx context.Context, scope intake.Scope, limit int) ([
 // committed, nothing more is made pending by it. What it hadn't dealt with is
 // left to ForgetRedeliveryItems. ErrNotFound says that the scope has no such
 // redelivery that runs.
-func (tx *Tx) StopRedelivery(ctx context.Context, scope intake.Scope, id intake.RedeliveryID, now time.Time) (*intake.Redelivery, error) {
-	var r intake.Redelivery
+func (tx *Tx) StopRedelivery(ctx context.Context, scope domain.Scope, id domain.RedeliveryID, now time.Time) (*domain.Redelivery, error) {
+	var r domain.Redelivery
 	err := tx.GetContext(ctx, &r, `
 		UPDATE redelivery SET state = 'stopped', finished_at = $4 WHERE id = $1 AND account_id = $2 AND livemode = $3 AND state = 'running'
 		RETURNING `+redeliveryColumns, id, scope.AccountID, scope.Livemode, now)
@@ -156,7 +156,7 @@ func (tx *Tx) StopRedelivery(ctx context.Context, scope intake.Scope, id intake.
 
 // ForgetRedeliveryItems deletes what a redelivery hadn't dealt with when it was
 // stopped: on its own, so that many items don't hold up the stop.
-func (d *DB) ForgetRedeliveryItems(ctx context.Context, id intake.RedeliveryID) error {
+func (d *DB) ForgetRedeliveryItems(ctx context.Context, id domain.RedeliveryID) error {
 	_, err := d.ExecContext(ctx, `
 		DELETE FROM redelivery_item WHERE redelivery_id = $1 AND EXISTS (SELECT 1 FROM redelivery WHERE id = $1 AND state <> 'running')`, id)
 	return wrap(err, "delete redelivery items")
@@ -164,8 +164,8 @@ func (d *DB) ForgetRedeliveryItems(ctx context.Context, id intake.RedeliveryID) 
 
 // StalledRedeliveries returns the running redeliveries that nobody has worked
 // on for the time.
-func (d *DB) StalledRedeliveries(ctx context.Context, idle time.Duration) ([]intake.RedeliveryID, error) {
-	var out []intake.RedeliveryID
+func (d *DB) StalledRedeliveries(ctx context.Context, idle time.Duration) ([]domain.RedeliveryID, error) {
+	var out []domain.RedeliveryID
 	err := d.SelectContext(ctx, &out, `
 		SELECT id FROM redelivery WHERE state = 'running' AND paced_until < clock_timestamp() - $1 * interval '1 microsecond'`,
 		idle.Microseconds())

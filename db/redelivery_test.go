@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/intake"
+	"candor/internal/domain"
 )
 
-func (s *store) redeliver(id intake.DeliveryID, at time.Time) (d *intake.Delivery, err error) {
+func (s *store) redeliver(id domain.DeliveryID, at time.Time) (d *domain.Delivery, err error) {
 	s.Helper()
 	err = s.InTx(s.ctx, func(tx *db.Tx) error {
 		d, err = tx.Redeliver(s.ctx, s.scope, id, at)
@@ -20,7 +20,7 @@ func (s *store) redeliver(id intake.DeliveryID, at time.Time) (d *intake.Deliver
 	return d, err
 }
 
-func (s *store) cancelDelivery(id intake.DeliveryID, at time.Time) (d *intake.Delivery, err error) {
+func (s *store) cancelDelivery(id domain.DeliveryID, at time.Time) (d *domain.Delivery, err error) {
 	s.Helper()
 	err = s.InTx(s.ctx, func(tx *db.Tx) error {
 		d, err = tx.CancelDelivery(s.ctx, s.scope, id, at)
@@ -29,7 +29,7 @@ func (s *store) cancelDelivery(id intake.DeliveryID, at time.Time) (d *intake.De
 	return d, err
 }
 
-func (s *store) get(id intake.DeliveryID) *intake.Delivery {
+func (s *store) get(id domain.DeliveryID) *domain.Delivery {
 	s.Helper()
 	d, err := s.Delivery(s.ctx, s.scope, id)
 	s.ok(err)
@@ -37,7 +37,7 @@ func (s *store) get(id intake.DeliveryID) *intake.Delivery {
 }
 
 // newDelivery makes a delivery that is due at start.
-func (s *store) newDelivery() *intake.Delivery {
+func (s *store) newDelivery() *domain.Delivery {
 	s.Helper()
 	return s.delivery(s.event(s.session(s.scope, start), start), "https://example.com/a", start)
 }
@@ -46,22 +46,22 @@ func TestRedeliverStartsTheScheduleAnew(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	d := s.newDelivery()
-	s.record(d, 1, intake.DeliveryFailed, nil)
+	s.record(d, 1, domain.DeliveryFailed, nil)
 	later := start.Add(time.Hour)
 	again, err := s.redeliver(d.ID, later)
 	s.ok(err)
-	if again.ID != d.ID || again.State != intake.DeliveryPending || again.Cycle != 2 || again.Attempts != 0 || again.AttemptsTotal != 1 || !again.NextAttemptAt.Equal(later) || again.FinishedAt != nil {
+	if again.ID != d.ID || again.State != domain.DeliveryPending || again.Cycle != 2 || again.Attempts != 0 || again.AttemptsTotal != 1 || !again.NextAttemptAt.Equal(later) || again.FinishedAt != nil {
 		t.Errorf("a failed one again: %+v", again)
 	}
 	next := later.Add(time.Minute)
-	s.record(again, 2, intake.DeliveryPending, &next)
+	s.record(again, 2, domain.DeliveryPending, &next)
 	again, err = s.redeliver(d.ID, later)
 	s.ok(err)
 	if again.Cycle != 2 || again.Attempts != 1 || !again.NextAttemptAt.Equal(later) {
 		t.Errorf("a pending one at once: %+v", again)
 	}
 	other := *s
-	for _, scope := range []intake.Scope{s.newScope("Other"), {AccountID: s.scope.AccountID, Livemode: true}} {
+	for _, scope := range []domain.Scope{s.newScope("Other"), {AccountID: s.scope.AccountID, Livemode: true}} {
 		other.scope = scope
 		_, err = other.redeliver(d.ID, later)
 		s.missing("redelivering another scope's", err)
@@ -89,16 +89,16 @@ func TestAttemptUnderWayMeetsItsEnd(t *testing.T) {
 	next := start.Add(time.Minute)
 	for name, tt := range map[string]struct {
 		again     bool
-		came      intake.DeliveryState
+		came      domain.DeliveryState
 		next      *time.Time
-		wantState intake.DeliveryState
+		wantState domain.DeliveryState
 	}{
-		"cancelled, then to be retried":   {false, intake.DeliveryPending, &next, intake.DeliveryCancelled},
-		"cancelled, then failed":          {false, intake.DeliveryFailed, nil, intake.DeliveryCancelled},
-		"cancelled, then delivered":       {false, intake.DeliveryDelivered, nil, intake.DeliveryDelivered},
-		"made again, then to be retried":  {true, intake.DeliveryPending, &next, intake.DeliveryPending},
-		"made again, then failed":         {true, intake.DeliveryFailed, nil, intake.DeliveryPending},
-		"made again, then it had arrived": {true, intake.DeliveryDelivered, nil, intake.DeliveryPending},
+		"cancelled, then to be retried":   {false, domain.DeliveryPending, &next, domain.DeliveryCancelled},
+		"cancelled, then failed":          {false, domain.DeliveryFailed, nil, domain.DeliveryCancelled},
+		"cancelled, then delivered":       {false, domain.DeliveryDelivered, nil, domain.DeliveryDelivered},
+		"made again, then to be retried":  {true, domain.DeliveryPending, &next, domain.DeliveryPending},
+		"made again, then failed":         {true, domain.DeliveryFailed, nil, domain.DeliveryPending},
+		"made again, then it had arrived": {true, domain.DeliveryDelivered, nil, domain.DeliveryPending},
 	} {
 		d := s.newDelivery()
 		if claimed := s.claim(d.EndpointID, start, 10); len(claimed) != 1 {
@@ -143,8 +143,8 @@ func TestRedeliverWhileAnAttemptIsUnderWay(t *testing.T) {
 	if claimed := s.claim(d.EndpointID, at, 10); len(claimed) != 0 {
 		t.Error("it was claimed beside the attempt that is under way")
 	}
-	s.record(d, 1, intake.DeliveryPending, &next)
-	if got := s.get(d.ID); got.State != intake.DeliveryPending || got.Attempts != 1 || !got.NextAttemptAt.Equal(next) {
+	s.record(d, 1, domain.DeliveryPending, &next)
+	if got := s.get(d.ID); got.State != domain.DeliveryPending || got.Attempts != 1 || !got.NextAttemptAt.Equal(next) {
 		t.Errorf("after the attempt: %+v", got)
 	}
 }
@@ -212,7 +212,7 @@ func TestRetentionMeetsRedelivery(t *testing.T) {
 	s.missing("a delivery that retention was deleting", <-again)
 
 	for _, d := range failed[1:] {
-		s.record(s.get(d.ID), 2, intake.DeliveryFailed, nil)
+		s.record(s.get(d.ID), 2, domain.DeliveryFailed, nil)
 	}
 	s.tx(func(tx *db.Tx) error {
 		if _, err := tx.Redeliver(ctx, s.scope, failed[1].ID, start); err != nil {
@@ -223,7 +223,7 @@ func TestRetentionMeetsRedelivery(t *testing.T) {
 		}
 		return nil
 	})
-	if got := s.get(failed[1].ID); got.State != intake.DeliveryPending || len(s.claim(got.EndpointID, past, 10)) != 1 {
+	if got := s.get(failed[1].ID); got.State != domain.DeliveryPending || len(s.claim(got.EndpointID, past, 10)) != 1 {
 		t.Errorf("made again beside retention: %+v", got)
 	}
 }

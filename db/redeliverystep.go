@@ -7,7 +7,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 const (
@@ -22,7 +22,7 @@ const (
 
 // RedeliveryStep is what one step of a redelivery did.
 type RedeliveryStep struct {
-	Endpoints []intake.EndpointID // that have something due now
+	Endpoints []domain.EndpointID // that have something due now
 	Ended     bool                // it is done, stopped or unknown
 }
 
@@ -31,7 +31,7 @@ type RedeliveryStep struct {
 // more than their endpoints have room for. What it has dealt with leaves the
 // redelivery in the same transaction, so each is dealt with once, whatever
 // crashes. Of steps side by side one works and the others do nothing.
-func (d *DB) StepRedelivery(ctx context.Context, id intake.RedeliveryID, now time.Time) (RedeliveryStep, error) {
+func (d *DB) StepRedelivery(ctx context.Context, id domain.RedeliveryID, now time.Time) (RedeliveryStep, error) {
 	var step RedeliveryStep
 	err := d.InTx(ctx, func(tx *Tx) error {
 		step = RedeliveryStep{}
@@ -56,7 +56,7 @@ func (d *DB) StepRedelivery(ctx context.Context, id intake.RedeliveryID, now tim
 // rate permits now, which are taken from it. The database's clock is the one
 // that all workers have in common. ErrNotFound: it doesn't run, or another
 // step has it.
-func (tx *Tx) takeRate(ctx context.Context, id intake.RedeliveryID) (int, error) {
+func (tx *Tx) takeRate(ctx context.Context, id domain.RedeliveryID) (int, error) {
 	var budget int
 	err := tx.GetContext(ctx, &budget, `
 		WITH r AS (
@@ -74,7 +74,7 @@ func (tx *Tx) takeRate(ctx context.Context, id intake.RedeliveryID) (int, error)
 
 // redeliveryEnded tells a redelivery that doesn't run from one that another
 // step has.
-func (tx *Tx) redeliveryEnded(ctx context.Context, id intake.RedeliveryID) (bool, error) {
+func (tx *Tx) redeliveryEnded(ctx context.Context, id domain.RedeliveryID) (bool, error) {
 	var runs bool
 	err := tx.GetContext(ctx, &runs, `SELECT EXISTS (SELECT 1 FROM redelivery WHERE id = $1 AND state = 'running')`, id)
 	return !runs, wrap(err, "get redelivery state")
@@ -82,7 +82,7 @@ func (tx *Tx) redeliveryEnded(ctx context.Context, id intake.RedeliveryID) (bool
 
 // requeue deals with up to limit deliveries and returns their endpoints. One
 // that is no longer failed, or was deleted, is skipped.
-func (tx *Tx) requeue(ctx context.Context, id intake.RedeliveryID, limit int, now time.Time) ([]intake.EndpointID, error) {
+func (tx *Tx) requeue(ctx context.Context, id domain.RedeliveryID, limit int, now time.Time) ([]domain.EndpointID, error) {
 	if limit == 0 {
 		return nil, nil
 	}
@@ -119,7 +119,7 @@ func (tx *Tx) requeue(ctx context.Context, id intake.RedeliveryID, limit int, no
 	if err != nil {
 		return nil, wrap(err, "requeue deliveries")
 	}
-	out := make([]intake.EndpointID, len(endpoints))
+	out := make([]domain.EndpointID, len(endpoints))
 	for i, text := range endpoints {
 		if err := out[i].Scan(text); err != nil {
 			return nil, wrap(err, "requeue deliveries")
@@ -129,7 +129,7 @@ func (tx *Tx) requeue(ctx context.Context, id intake.RedeliveryID, limit int, no
 }
 
 // finishRedelivery marks a redelivery done that has nothing more to do.
-func (tx *Tx) finishRedelivery(ctx context.Context, id intake.RedeliveryID, now time.Time) (bool, error) {
+func (tx *Tx) finishRedelivery(ctx context.Context, id domain.RedeliveryID, now time.Time) (bool, error) {
 	result, err := tx.ExecContext(ctx, `
 		UPDATE redelivery SET state = 'done', finished_at = $2
 		WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM redelivery_item WHERE redelivery_id = $1)`, id, now)

@@ -8,20 +8,20 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // started is a running redelivery of all failed deliveries.
-func (s *store) started(rate int) *intake.Redelivery {
+func (s *store) started(rate int) *domain.Redelivery {
 	s.Helper()
 	since := start.Add(-time.Hour)
-	f := intake.DeliveryFilter{Since: &since}
-	r := intake.NewRedelivery(s.scope, f, rate, "jo", start)
+	f := domain.DeliveryFilter{Since: &since}
+	r := domain.NewRedelivery(s.scope, f, rate, "jo", start)
 	s.tx(func(tx *db.Tx) error { return tx.InsertRedelivery(s.ctx, r, f) })
 	return r
 }
 
-func (s *store) step(r *intake.Redelivery) db.RedeliveryStep {
+func (s *store) step(r *domain.Redelivery) db.RedeliveryStep {
 	s.Helper()
 	step, err := s.StepRedelivery(s.ctx, r.ID, start.Add(24*time.Hour))
 	s.ok(err)
@@ -29,30 +29,30 @@ func (s *store) step(r *intake.Redelivery) db.RedeliveryStep {
 }
 
 // pass lets so much time pass for a redelivery's rate.
-func (s *store) pass(r *intake.Redelivery, d time.Duration) {
+func (s *store) pass(r *domain.Redelivery, d time.Duration) {
 	s.Helper()
 	s.ok(second(s.ExecContext(s.ctx, `UPDATE redelivery SET paced_until = clock_timestamp() - $2 * interval '1 microsecond' WHERE id = $1`, r.ID, d.Microseconds())))
 }
 
-func (s *store) progress(r *intake.Redelivery) *intake.Redelivery {
+func (s *store) progress(r *domain.Redelivery) *domain.Redelivery {
 	s.Helper()
 	return must(s.Redelivery(s.ctx, s.scope, r.ID))
 }
 
 // failedAt makes n failed deliveries at the URL.
-func (s *store) failedAt(url string, n int) (out []*intake.Delivery) {
+func (s *store) failedAt(url string, n int) (out []*domain.Delivery) {
 	s.Helper()
 	session := s.session(s.scope, start)
 	for range n {
 		d := s.delivery(s.event(session, start), url, start)
-		s.record(d, 1, intake.DeliveryFailed, nil)
+		s.record(d, 1, domain.DeliveryFailed, nil)
 		out = append(out, d)
 	}
 	return out
 }
 
 // countFailed is how many failed deliveries match, to all endpoints.
-func (s *store) countFailed(f intake.DeliveryFilter) (n int64) {
+func (s *store) countFailed(f domain.DeliveryFilter) (n int64) {
 	s.Helper()
 	at, err := s.CountFailed(s.ctx, s.scope, f, 0)
 	s.ok(err)
@@ -66,11 +66,11 @@ func (s *store) countFailed(f intake.DeliveryFilter) (n int64) {
 }
 
 // outcome is what became of what a redelivery made again.
-func (s *store) outcome(r *intake.Redelivery, most int) string {
+func (s *store) outcome(r *domain.Redelivery, most int) string {
 	s.Helper()
 	got, err := s.RedeliveryOutcome(s.ctx, r.ID, most)
 	s.ok(err)
-	return fmt.Sprintf("%d pending, %d delivered, %d failed, %d cancelled", got[intake.DeliveryPending], got[intake.DeliveryDelivered], got[intake.DeliveryFailed], got[intake.DeliveryCancelled])
+	return fmt.Sprintf("%d pending, %d delivered, %d failed, %d cancelled", got[domain.DeliveryPending], got[domain.DeliveryDelivered], got[domain.DeliveryFailed], got[domain.DeliveryCancelled])
 }
 
 func TestRedeliveryOutcome(t *testing.T) {
@@ -90,9 +90,9 @@ func TestRedeliveryOutcome(t *testing.T) {
 		is := s.get(d.ID)
 		switch {
 		case i < 4:
-			s.record(is, is.AttemptsTotal+1, intake.DeliveryDelivered, nil)
+			s.record(is, is.AttemptsTotal+1, domain.DeliveryDelivered, nil)
 		case i < 6:
-			s.record(is, is.AttemptsTotal+1, intake.DeliveryFailed, nil)
+			s.record(is, is.AttemptsTotal+1, domain.DeliveryFailed, nil)
 		default:
 			_, err := s.cancelDelivery(d.ID, start)
 			s.ok(err)
@@ -113,7 +113,7 @@ func TestRedeliveryIsPaced(t *testing.T) {
 	s := newStore(t)
 	failed := s.failedAt("https://a.example/", 25)
 	since := start.Add(-time.Hour)
-	n := s.countFailed(intake.DeliveryFilter{Since: &since})
+	n := s.countFailed(domain.DeliveryFilter{Since: &since})
 	r := s.started(5)
 	if n != 25 || r.Matched != n {
 		t.Fatalf("preview %d, matched %d, want 25", n, r.Matched)
@@ -123,12 +123,12 @@ func TestRedeliveryIsPaced(t *testing.T) {
 	if got := s.progress(r); got.Requeued < 2 || got.Requeued > 4 || step.Ended || len(step.Endpoints) != 1 || step.Endpoints[0] != failed[0].EndpointID {
 		t.Errorf("after half a second at 5 a second: %+v, %+v", got, step)
 	}
-	if first := s.get(failed[0].ID); first.State != intake.DeliveryPending || first.Cycle != 2 {
+	if first := s.get(failed[0].ID); first.State != domain.DeliveryPending || first.Cycle != 2 {
 		t.Errorf("the oldest isn't first: %+v", first)
 	}
 	s.pass(r, time.Hour) // a long pause isn't made up for
 	s.step(r)
-	if got := s.progress(r); got.Requeued > 4+10 || got.State != intake.RedeliveryRunning {
+	if got := s.progress(r); got.Requeued > 4+10 || got.State != domain.RedeliveryRunning {
 		t.Errorf("after an hour: %+v", got)
 	}
 	for range 2 {
@@ -138,7 +138,7 @@ func TestRedeliveryIsPaced(t *testing.T) {
 	if !step.Ended {
 		t.Errorf("the end: %+v", step)
 	}
-	if got := s.progress(r); got.State != intake.RedeliveryDone || got.Requeued != 25 || got.Skipped != 0 || got.FinishedAt == nil {
+	if got := s.progress(r); got.State != domain.RedeliveryDone || got.Requeued != 25 || got.Skipped != 0 || got.FinishedAt == nil {
 		t.Errorf("the end: %+v", got)
 	}
 	if step = s.step(r); !step.Ended {
@@ -158,10 +158,10 @@ func TestRedeliveryLeavesRoom(t *testing.T) {
 	if got := s.progress(r); got.Requeued != 32+3 {
 		t.Errorf("%d made pending at once, want 32 at one endpoint and 3 at the other", got.Requeued)
 	}
-	if s.get(slow[31].ID).State != intake.DeliveryPending || s.get(slow[32].ID).State != intake.DeliveryFailed {
+	if s.get(slow[31].ID).State != domain.DeliveryPending || s.get(slow[32].ID).State != domain.DeliveryFailed {
 		t.Error("those made pending at the slow endpoint aren't the oldest")
 	}
-	if s.get(fast[2].ID).State != intake.DeliveryPending {
+	if s.get(fast[2].ID).State != domain.DeliveryPending {
 		t.Error("a slow endpoint holds up another one")
 	}
 	s.pass(r, 2*time.Second)
@@ -170,7 +170,7 @@ func TestRedeliveryLeavesRoom(t *testing.T) {
 	}
 }
 
-func (s *store) stop(scope intake.Scope, id intake.RedeliveryID) error {
+func (s *store) stop(scope domain.Scope, id domain.RedeliveryID) error {
 	s.Helper()
 	err := s.InTx(s.ctx, func(tx *db.Tx) error {
 		_, err := tx.StopRedelivery(s.ctx, scope, id, start)
@@ -185,7 +185,7 @@ func TestRedeliveryIsStopped(t *testing.T) {
 	s := newStore(t)
 	failed := s.failedAt("https://a.example/", 5)
 	r := s.started(1)
-	for _, scope := range []intake.Scope{s.newScope("Other"), {AccountID: s.scope.AccountID, Livemode: true}} {
+	for _, scope := range []domain.Scope{s.newScope("Other"), {AccountID: s.scope.AccountID, Livemode: true}} {
 		s.missing("stopping another scope's", s.stop(scope, r.ID))
 		_, err := s.Redelivery(s.ctx, scope, r.ID)
 		s.missing("another scope's", err)
@@ -193,7 +193,7 @@ func TestRedeliveryIsStopped(t *testing.T) {
 	s.ok(s.stop(s.scope, r.ID))
 	s.missing("stopping twice", s.stop(s.scope, r.ID))
 	s.pass(r, 2*time.Second)
-	if step := s.step(r); !step.Ended || s.get(failed[0].ID).State != intake.DeliveryFailed || s.progress(r).State != intake.RedeliveryStopped {
+	if step := s.step(r); !step.Ended || s.get(failed[0].ID).State != domain.DeliveryFailed || s.progress(r).State != domain.RedeliveryStopped {
 		t.Errorf("a step after the stop: %+v", step)
 	}
 }
@@ -210,7 +210,7 @@ func TestRedeliverySkipsWhatHasChanged(t *testing.T) {
 	s.ok(second(s.ExecContext(s.ctx, `DELETE FROM event WHERE id = $1`, failed[1].EventID)))
 	s.pass(r, time.Second)
 	s.step(r)
-	if got := s.progress(r); got.Requeued != 2 || got.Skipped != 2 || got.State != intake.RedeliveryDone {
+	if got := s.progress(r); got.Requeued != 2 || got.Skipped != 2 || got.State != domain.RedeliveryDone {
 		t.Errorf("%+v, want 2 and 2 skipped", got)
 	}
 	if d := s.get(failed[0].ID); d.Cycle != 2 {
@@ -278,7 +278,7 @@ func TestStepIsCutOff(t *testing.T) {
 		t.Error("a step that was cut off says nothing")
 	}
 	s.ok(blocker.Rollback())
-	if got := s.progress(r); got.Requeued != 0 || got.State != intake.RedeliveryRunning || s.get(failed[0].ID).State != intake.DeliveryFailed {
+	if got := s.progress(r); got.Requeued != 0 || got.State != domain.RedeliveryRunning || s.get(failed[0].ID).State != domain.DeliveryFailed {
 		t.Errorf("after a step that was cut off: %+v", got)
 	}
 	if step := s.step(r); !step.Ended || s.progress(r).Requeued != 3 {
@@ -294,7 +294,7 @@ func TestStalledAndOldRedeliveries(t *testing.T) {
 	s.pass(idle, 3*time.Minute)
 	stalled, err := s.StalledRedeliveries(s.ctx, 2*time.Minute)
 	s.ok(err)
-	if !slices.Equal(stalled, []intake.RedeliveryID{idle.ID}) {
+	if !slices.Equal(stalled, []domain.RedeliveryID{idle.ID}) {
 		t.Errorf("stalled %v, want %v", stalled, idle.ID)
 	}
 	s.ok(s.stop(s.scope, busy.ID))

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 const apiRequestColumns = `id, account_id, livemode, key_id, method, route, session_id, document_id, status, error_code, replayed, duration_us, address`
 
 // InsertAPIRequests adds lines to the log of API requests, all or none.
-func (d *DB) InsertAPIRequests(ctx context.Context, lines []intake.APIRequest) error {
+func (d *DB) InsertAPIRequests(ctx context.Context, lines []domain.APIRequest) error {
 	err := d.InTx(ctx, func(tx *Tx) (err error) {
 		stmt, err := tx.PrepareContext(ctx, "COPY api_request ("+apiRequestColumns+") FROM STDIN")
 		if err != nil {
@@ -44,7 +44,7 @@ const requestReach SQL = "5000"
 // filter, newest first: those before the given one, nil for the newest. Where
 // it gave up after RequestReach lines that hardly match, reached is the last
 // it looked at.
-func (d *DB) APIRequests(ctx context.Context, scope intake.Scope, f intake.RequestFilter, before *intake.RequestID, limit int) (out []intake.APIRequest, reached *intake.RequestID, err error) {
+func (d *DB) APIRequests(ctx context.Context, scope domain.Scope, f domain.RequestFilter, before *domain.RequestID, limit int) (out []domain.APIRequest, reached *domain.RequestID, err error) {
 	c, sources, rest := apiRequestConditions(scope, f, before)
 	if f.Codes != nil && len(f.Codes) == 0 {
 		return nil, nil, nil
@@ -70,7 +70,7 @@ func (d *DB) APIRequests(ctx context.Context, scope intake.Scope, f intake.Reque
 	if err != nil || len(out) == limit {
 		return out, nil, wrap(err, "list API requests")
 	}
-	var last []intake.RequestID
+	var last []domain.RequestID
 	c.args = c.args[:known]
 	err = d.SelectContext(ctx, &last, apiRequestSource(sources, "id")+" ORDER BY id DESC LIMIT 1 OFFSET "+c.arg(RequestReach-1), c.args...)
 	if len(last) > 0 {
@@ -89,7 +89,7 @@ type apiRequestClause struct {
 // apiRequestConditions are what the filter says: sources are conditions of which
 // an index leads to each in the order of ids, and which make up a list
 // together; rest is what is then looked at.
-func apiRequestConditions(scope intake.Scope, f intake.RequestFilter, before *intake.RequestID) (c *conditions, sources []SQL, rest []apiRequestClause) {
+func apiRequestConditions(scope domain.Scope, f domain.RequestFilter, before *domain.RequestID) (c *conditions, sources []SQL, rest []apiRequestClause) {
 	c = &conditions{}
 	switch {
 	case f.Key != nil && f.Codes == nil:
@@ -107,10 +107,10 @@ func apiRequestConditions(scope intake.Scope, f intake.RequestFilter, before *in
 		c.add("id =", *f.ID)
 	}
 	if f.From != nil {
-		c.add("id >=", intake.FirstRequestID(*f.From))
+		c.add("id >=", domain.FirstRequestID(*f.From))
 	}
 	if f.To != nil {
-		c.add("id <", intake.FirstRequestID(*f.To))
+		c.add("id <", domain.FirstRequestID(*f.To))
 	}
 	sources = []SQL{c.where()}
 	if f.Codes != nil {
@@ -150,8 +150,8 @@ func apiRequestSource(sources []SQL, columns SQL) SQL {
 }
 
 // APIRequest returns one of the scope's API requests, or ErrNotFound.
-func (d *DB) APIRequest(ctx context.Context, scope intake.Scope, id intake.RequestID) (*intake.APIRequest, error) {
-	var r intake.APIRequest
+func (d *DB) APIRequest(ctx context.Context, scope domain.Scope, id domain.RequestID) (*domain.APIRequest, error) {
+	var r domain.APIRequest
 	err := d.GetContext(ctx, &r, `
 		SELECT `+apiRequestColumns+` FROM api_request WHERE id = $1 AND account_id = $2 AND livemode = $3`, id, scope.AccountID, scope.Livemode)
 	return &r, wrap(err, "get API request")
@@ -171,6 +171,6 @@ func (d *DB) DeleteAPIRequests(ctx context.Context, before time.Time, limit int)
 			SELECT old.line FROM caller c CROSS JOIN LATERAL (
 				SELECT ctid AS line FROM api_request r WHERE r.key_id = c.key_id AND r.id < $1 ORDER BY id LIMIT $2
 			) old LIMIT $2))`,
-		intake.FirstRequestID(before), limit)
+		domain.FirstRequestID(before), limit)
 	return affected(result, err, "delete API requests")
 }

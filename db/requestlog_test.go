@@ -7,18 +7,18 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // logged makes n lines of the log, a second apart from the start on, each as
 // change has it.
-func (s *store) logged(n int, change func(i int, r *intake.APIRequest)) []intake.APIRequest {
+func (s *store) logged(n int, change func(i int, r *domain.APIRequest)) []domain.APIRequest {
 	s.Helper()
-	out := make([]intake.APIRequest, n)
+	out := make([]domain.APIRequest, n)
 	for i := range out {
 		at := start.Add(time.Duration(i) * time.Second)
-		out[i] = intake.APIRequest{
-			ID: intake.NewRequestID(at), AccountID: s.scope.AccountID, Livemode: s.scope.Livemode, KeyID: newKeyID(),
+		out[i] = domain.APIRequest{
+			ID: domain.NewRequestID(at), AccountID: s.scope.AccountID, Livemode: s.scope.Livemode, KeyID: newKeyID(),
 			Method: "GET", Route: "/v1/sessions", Status: 200, DurationUS: 1500, Address: "192.0.2.1",
 		}
 		change(i, &out[i])
@@ -30,53 +30,53 @@ func (s *store) logged(n int, change func(i int, r *intake.APIRequest)) []intake
 func TestAPIRequests(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	key, session, document := newKeyID(), intake.NewSessionID(), intake.NewDocumentID()
-	lines := s.logged(12, func(i int, r *intake.APIRequest) {
+	key, session, document := newKeyID(), domain.NewSessionID(), domain.NewDocumentID()
+	lines := s.logged(12, func(i int, r *domain.APIRequest) {
 		r.KeyID = key
 		switch i % 4 {
 		case 1:
-			r.Status, r.ErrorCode = 404, intake.CodeSessionNotFound
+			r.Status, r.ErrorCode = 404, domain.CodeSessionNotFound
 		case 2:
-			r.Status, r.ErrorCode, r.Method = 422, intake.CodeValidation, "POST"
+			r.Status, r.ErrorCode, r.Method = 422, domain.CodeValidation, "POST"
 		case 3:
 			r.Status, r.Replayed, r.Method, r.KeyID = 201, true, "POST", newKeyID()
 			r.SessionID, r.DocumentID = &session, &document
 		}
 	})
-	other := intake.APIRequest{ID: intake.NewRequestID(start), AccountID: s.scope.AccountID, Livemode: !s.scope.Livemode, KeyID: key, Status: 200}
-	s.ok(s.InsertAPIRequests(s.ctx, []intake.APIRequest{other}))
+	other := domain.APIRequest{ID: domain.NewRequestID(start), AccountID: s.scope.AccountID, Livemode: !s.scope.Livemode, KeyID: key, Status: 200}
+	s.ok(s.InsertAPIRequests(s.ctx, []domain.APIRequest{other}))
 
 	from, to := start.Add(2*time.Second), start.Add(5*time.Second)
-	missing, known := []intake.Code{intake.CodeSessionNotFound}, []intake.Code{intake.CodeSessionNotFound, intake.CodeValidation}
+	missing, known := []domain.Code{domain.CodeSessionNotFound}, []domain.Code{domain.CodeSessionNotFound, domain.CodeValidation}
 	for name, test := range map[string]struct {
-		filter intake.RequestFilter
+		filter domain.RequestFilter
 		want   []int
 	}{
-		"all":                {intake.RequestFilter{}, []int{11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0}},
-		"one":                {intake.RequestFilter{ID: &lines[4].ID}, []int{4}},
-		"another mode's":     {intake.RequestFilter{ID: &other.ID}, nil},
-		"key":                {intake.RequestFilter{Key: &lines[3].KeyID}, []int{3}},
-		"code":               {intake.RequestFilter{Codes: missing, Status: 404}, []int{9, 5, 1}},
-		"codes":              {intake.RequestFilter{Codes: known, Status: 4}, []int{10, 9, 6, 5, 2, 1}},
-		"no code fits":       {intake.RequestFilter{Codes: []intake.Code{}}, nil},
-		"codes and method":   {intake.RequestFilter{Codes: known, Method: "POST"}, []int{10, 6, 2}},
-		"codes and key":      {intake.RequestFilter{Codes: known, Key: &lines[3].KeyID}, nil},
-		"status":             {intake.RequestFilter{Status: 201}, []int{11, 7, 3}},
-		"class":              {intake.RequestFilter{Status: 2}, []int{11, 8, 7, 4, 3, 0}},
-		"method":             {intake.RequestFilter{Method: "POST"}, []int{11, 10, 7, 6, 3, 2}},
-		"time":               {intake.RequestFilter{From: &from, To: &to}, []int{4, 3, 2}},
-		"time, code, method": {intake.RequestFilter{From: &from, Codes: known, Method: "GET"}, []int{9, 5}},
+		"all":                {domain.RequestFilter{}, []int{11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0}},
+		"one":                {domain.RequestFilter{ID: &lines[4].ID}, []int{4}},
+		"another mode's":     {domain.RequestFilter{ID: &other.ID}, nil},
+		"key":                {domain.RequestFilter{Key: &lines[3].KeyID}, []int{3}},
+		"code":               {domain.RequestFilter{Codes: missing, Status: 404}, []int{9, 5, 1}},
+		"codes":              {domain.RequestFilter{Codes: known, Status: 4}, []int{10, 9, 6, 5, 2, 1}},
+		"no code fits":       {domain.RequestFilter{Codes: []domain.Code{}}, nil},
+		"codes and method":   {domain.RequestFilter{Codes: known, Method: "POST"}, []int{10, 6, 2}},
+		"codes and key":      {domain.RequestFilter{Codes: known, Key: &lines[3].KeyID}, nil},
+		"status":             {domain.RequestFilter{Status: 201}, []int{11, 7, 3}},
+		"class":              {domain.RequestFilter{Status: 2}, []int{11, 8, 7, 4, 3, 0}},
+		"method":             {domain.RequestFilter{Method: "POST"}, []int{11, 10, 7, 6, 3, 2}},
+		"time":               {domain.RequestFilter{From: &from, To: &to}, []int{4, 3, 2}},
+		"time, code, method": {domain.RequestFilter{From: &from, Codes: known, Method: "GET"}, []int{9, 5}},
 	} {
 		for limit := 1; limit < 14; limit += 4 {
 			var got []int
-			for before := (*intake.RequestID)(nil); ; {
+			for before := (*domain.RequestID)(nil); ; {
 				page, reached, err := s.APIRequests(s.ctx, s.scope, test.filter, before, limit)
 				s.ok(err)
 				if reached != nil {
 					t.Errorf("%s: gave up at %v", name, reached)
 				}
 				for _, r := range page {
-					got = append(got, slices.IndexFunc(lines, func(l intake.APIRequest) bool { return l.ID == r.ID }))
+					got = append(got, slices.IndexFunc(lines, func(l domain.APIRequest) bool { return l.ID == r.ID }))
 				}
 				if len(page) < limit {
 					break
@@ -102,12 +102,12 @@ func TestAPIRequests(t *testing.T) {
 func TestAPIRequestsGiveUp(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	lines := s.logged(db.RequestReach+5, func(i int, r *intake.APIRequest) {
+	lines := s.logged(db.RequestReach+5, func(i int, r *domain.APIRequest) {
 		if i == 2 {
 			r.Method = "POST"
 		}
 	})
-	rare := intake.RequestFilter{Method: "POST"}
+	rare := domain.RequestFilter{Method: "POST"}
 	page, reached, err := s.APIRequests(s.ctx, s.scope, rare, nil, 10)
 	s.ok(err)
 	if len(page) != 0 || reached == nil || *reached != lines[5].ID {
@@ -118,7 +118,7 @@ func TestAPIRequestsGiveUp(t *testing.T) {
 	if len(page) != 1 || page[0].ID != lines[2].ID || reached != nil {
 		t.Errorf("further back: %d found, given up at %v; want line 2", len(page), reached)
 	}
-	if page, reached, err = s.APIRequests(s.ctx, s.scope, intake.RequestFilter{Method: "GET"}, nil, 10); err != nil || len(page) != 10 || reached != nil {
+	if page, reached, err = s.APIRequests(s.ctx, s.scope, domain.RequestFilter{Method: "GET"}, nil, 10); err != nil || len(page) != 10 || reached != nil {
 		t.Errorf("what matches often: %d, given up at %v, %v", len(page), reached, err)
 	}
 }
@@ -126,10 +126,10 @@ func TestAPIRequestsGiveUp(t *testing.T) {
 func TestAPIRequestsAreDeleted(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	key, _ := intake.NewAPIKey(s.scope, "key", start)
+	key, _ := domain.NewAPIKey(s.scope, "key", start)
 	s.tx(func(tx *db.Tx) error { return tx.InsertAPIKey(s.ctx, &key) })
 	s.tx(func(tx *db.Tx) error { return tx.DeleteAPIKey(s.ctx, key.ID, start) })
-	lines := s.logged(5, func(_ int, r *intake.APIRequest) { r.KeyID = key.ID })
+	lines := s.logged(5, func(_ int, r *domain.APIRequest) { r.KeyID = key.ID })
 	forget := func(want int) {
 		t.Helper()
 		n, err := s.ForgetAPIKeys(s.ctx, start.Add(time.Hour), 10)
@@ -140,7 +140,7 @@ func TestAPIRequestsAreDeleted(t *testing.T) {
 	for _, step := range []struct{ limit, want, left int }{{2, 2, 3}, {2, 1, 2}, {2, 0, 2}} {
 		n, err := s.DeleteAPIRequests(s.ctx, start.Add(3*time.Second), step.limit)
 		s.ok(err)
-		page, _, err := s.APIRequests(s.ctx, s.scope, intake.RequestFilter{}, nil, 10)
+		page, _, err := s.APIRequests(s.ctx, s.scope, domain.RequestFilter{}, nil, 10)
 		s.ok(err)
 		if n != step.want || len(page) != step.left || page[0].ID != lines[4].ID {
 			t.Errorf("%d deleted, %d left; want %d and %d", n, len(page), step.want, step.left)
@@ -152,7 +152,7 @@ func TestAPIRequestsAreDeleted(t *testing.T) {
 	forget(1)
 }
 
-func newKeyID() intake.KeyID {
-	key, _ := intake.NewAPIKey(intake.Scope{}, "", start)
+func newKeyID() domain.KeyID {
+	key, _ := domain.NewAPIKey(domain.Scope{}, "", start)
 	return key.ID
 }

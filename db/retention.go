@@ -4,21 +4,21 @@ import (
 	"context"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // retained are the sessions whose account, a, still keeps something of a kind,
 // with the time from which its days count. Each has an index that begins so.
-var retained = map[intake.RetentionKind]struct{ sessions, end, days SQL }{
-	intake.FileRetention:        {"status = 'completed' AND erased_at IS NULL", "completed_at", "a.retention_days"},
-	intake.UnsubmittedRetention: {"status IN ('expired', 'cancelled') AND data_erased_at IS NULL", "coalesce(cancelled_at, expires_at)", "a.unsubmitted_days"},
-	intake.AnswerRetention:      {"status = 'completed' AND data_erased_at IS NULL", "completed_at", "nullif(a.answer_days, 0)"},
+var retained = map[domain.RetentionKind]struct{ sessions, end, days SQL }{
+	domain.FileRetention:        {"status = 'completed' AND erased_at IS NULL", "completed_at", "a.retention_days"},
+	domain.UnsubmittedRetention: {"status IN ('expired', 'cancelled') AND data_erased_at IS NULL", "coalesce(cancelled_at, expires_at)", "a.unsubmitted_days"},
+	domain.AnswerRetention:      {"status = 'completed' AND data_erased_at IS NULL", "completed_at", "nullif(a.answer_days, 0)"},
 }
 
 // due is a statement's part that finds and locks the sessions for which a
 // retention is over: of each account no more than the limit, by its own days.
 // The arguments are the time and the limit.
-func due(kind intake.RetentionKind) SQL {
+func due(kind domain.RetentionKind) SQL {
 	of := retained[kind]
 	return `due AS MATERIALIZED (
 		SELECT s.id AS due_id FROM account a CROSS JOIN LATERAL (
@@ -47,7 +47,7 @@ const deleteFiles SQL = `pdfs AS (
 func (tx *Tx) RetireSessions(ctx context.Context, now time.Time, limit int) (int, error) {
 	var n int
 	err := tx.GetContext(ctx, &n, `
-		WITH `+due(intake.FileRetention)+`, retired AS (
+		WITH `+due(domain.FileRetention)+`, retired AS (
 			UPDATE session SET erased_at = $1
 			FROM due WHERE id = due_id
 			RETURNING id
@@ -61,7 +61,7 @@ func (tx *Tx) RetireSessions(ctx context.Context, now time.Time, limit int) (int
 // retention of the kind is over: answers and drafts with their data key, PDFs
 // and documents, whose blobs become garbage. The sessions stay. It returns how
 // many they are.
-func (tx *Tx) RetireData(ctx context.Context, kind intake.RetentionKind, now time.Time, limit int) (int, error) {
+func (tx *Tx) RetireData(ctx context.Context, kind domain.RetentionKind, now time.Time, limit int) (int, error) {
 	var n int
 	err := tx.GetContext(ctx, &n, `
 		WITH `+due(kind)+`, retired AS (
@@ -82,7 +82,7 @@ func (tx *Tx) RetireData(ctx context.Context, kind intake.RetentionKind, now tim
 
 // CountRetained counts an account's sessions of both modes that ended then or
 // before and of which something of the kind is still kept, at most limit.
-func (d *DB) CountRetained(ctx context.Context, account intake.AccountID, kind intake.RetentionKind, endedBy time.Time, limit int) (n int, err error) {
+func (d *DB) CountRetained(ctx context.Context, account domain.AccountID, kind domain.RetentionKind, endedBy time.Time, limit int) (n int, err error) {
 	of := retained[kind]
 	err = d.GetContext(ctx, &n, `
 		SELECT count(*) FROM (

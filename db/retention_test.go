@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // entered gives a session an answer, a data key, a document and a PDF.
-func (s *store) entered(session *intake.Session) *intake.Session {
+func (s *store) entered(session *domain.Session) *domain.Session {
 	s.Helper()
 	for _, statement := range []db.SQL{
 		`INSERT INTO section (session_id, name, answers, updated_at) VALUES ($1, 'income', '\x01', now())`,
@@ -19,20 +19,20 @@ func (s *store) entered(session *intake.Session) *intake.Session {
 		_, err := s.ExecContext(s.ctx, statement, session.ID)
 		s.ok(err)
 	}
-	doc := &db.Document{ID: intake.NewDocumentID(), SessionID: session.ID, Category: "other", FileName: "f", ContentType: "image/png", SHA256: []byte{1}, UploadedAt: start}
+	doc := &db.Document{ID: domain.NewDocumentID(), SessionID: session.ID, Category: "other", FileName: "f", ContentType: "image/png", SHA256: []byte{1}, UploadedAt: start}
 	s.tx(func(tx *db.Tx) error { return tx.InsertDocument(s.ctx, doc) })
 	return session
 }
 
 // expired is a session that expired at that time.
-func (s *store) expired(scope intake.Scope, at time.Time) *intake.Session {
+func (s *store) expired(scope domain.Scope, at time.Time) *domain.Session {
 	s.Helper()
-	session := s.session(scope, start, func(x *intake.Session) { x.ExpiresAt = at })
+	session := s.session(scope, start, func(x *domain.Session) { x.ExpiresAt = at })
 	s.tx(func(tx *db.Tx) error { _, err := tx.ExpireSessions(s.ctx, at, 10); return err })
 	return session
 }
 
-func (s *store) kept(session *intake.Session) (rows int) {
+func (s *store) kept(session *domain.Session) (rows int) {
 	s.Helper()
 	s.ok(s.GetContext(s.ctx, &rows, `
 		SELECT (SELECT count(*) FROM section WHERE session_id = $1) + (SELECT count(*) FROM session_key WHERE session_id = $1)
@@ -60,11 +60,11 @@ func TestRetireData(t *testing.T) {
 	s.ok(err)
 	expired, late := s.entered(s.expired(brief, ended)), s.entered(s.expired(brief, ended.Add(time.Millisecond)))
 	other := s.entered(s.expired(usual, ended))
-	open := s.entered(s.session(brief, start, func(x *intake.Session) { x.ExpiresAt = start.AddDate(1, 0, 0) }))
+	open := s.entered(s.session(brief, start, func(x *domain.Session) { x.ExpiresAt = start.AddDate(1, 0, 0) }))
 	answered := s.entered(s.completed(brief, start, start, ended))
 	forEver := s.entered(s.completed(usual, start, start, ended))
 
-	retire := func(kind intake.RetentionKind, at time.Time, limit, want int, erased ...*intake.Session) {
+	retire := func(kind domain.RetentionKind, at time.Time, limit, want int, erased ...*domain.Session) {
 		t.Helper()
 		s.tx(func(tx *db.Tx) error {
 			n, err := tx.RetireData(s.ctx, kind, at, limit)
@@ -82,27 +82,27 @@ func TestRetireData(t *testing.T) {
 	}
 	day := ended.Add(24 * time.Hour)
 	for limit, want := range map[int]int{1: 1, 10: 2} {
-		if n, err := s.CountRetained(s.ctx, brief.AccountID, intake.UnsubmittedRetention, ended, limit); err != nil || n != want {
+		if n, err := s.CountRetained(s.ctx, brief.AccountID, domain.UnsubmittedRetention, ended, limit); err != nil || n != want {
 			t.Errorf("counted %d, %v; want %d", n, err, want)
 		}
 	}
-	retire(intake.UnsubmittedRetention, day.Add(-time.Millisecond), 10, 0)
+	retire(domain.UnsubmittedRetention, day.Add(-time.Millisecond), 10, 0)
 	s.tx(func(first *db.Tx) error { // what another sweep holds is left out
-		if n, err := first.RetireData(s.ctx, intake.UnsubmittedRetention, day, 1); err != nil || n != 1 {
+		if n, err := first.RetireData(s.ctx, domain.UnsubmittedRetention, day, 1); err != nil || n != 1 {
 			t.Errorf("the first sweep erased %d, %v", n, err)
 		}
-		retire(intake.UnsubmittedRetention, day, 10, 1)
+		retire(domain.UnsubmittedRetention, day, 10, 1)
 		return nil
 	})
-	retire(intake.UnsubmittedRetention, day, 10, 0, expired, cancelled)
-	retire(intake.UnsubmittedRetention, day.Add(time.Millisecond), 10, 1, late)
-	retire(intake.UnsubmittedRetention, ended.Add(30*24*time.Hour), 10, 1, other)
-	retire(intake.UnsubmittedRetention, start.AddDate(2, 0, 0), 10, 0)
+	retire(domain.UnsubmittedRetention, day, 10, 0, expired, cancelled)
+	retire(domain.UnsubmittedRetention, day.Add(time.Millisecond), 10, 1, late)
+	retire(domain.UnsubmittedRetention, ended.Add(30*24*time.Hour), 10, 1, other)
+	retire(domain.UnsubmittedRetention, start.AddDate(2, 0, 0), 10, 0)
 
-	retire(intake.AnswerRetention, ended.Add(90*24*time.Hour-time.Millisecond), 10, 0)
-	retire(intake.AnswerRetention, ended.Add(90*24*time.Hour), 10, 1, answered)
-	retire(intake.AnswerRetention, start.AddDate(50, 0, 0), 10, 0)
-	for _, session := range []*intake.Session{open, forEver} {
+	retire(domain.AnswerRetention, ended.Add(90*24*time.Hour-time.Millisecond), 10, 0)
+	retire(domain.AnswerRetention, ended.Add(90*24*time.Hour), 10, 1, answered)
+	retire(domain.AnswerRetention, start.AddDate(50, 0, 0), 10, 0)
+	for _, session := range []*domain.Session{open, forEver} {
 		if got, err := s.SessionByID(s.ctx, session.ID); err != nil || got.DataErasedAt != nil || s.kept(session) != 4 {
 			t.Errorf("%d rows are kept of %+v, %v", s.kept(session), got, err)
 		}

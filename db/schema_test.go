@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"candor/db/dbtest"
+	"candor/internal/testkit/dbtest"
 )
 
 var update = flag.Bool("update", false, "rewrite db/schema.sql from the migrations")

@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/lib/pq"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // A SealedColumn is a column whose values the keyring sealed: the name of their
@@ -23,7 +23,7 @@ type SealedColumn struct {
 // among them: that key is.
 var SealedColumns = []SealedColumn{
 	{"session data keys", "session_key", "sealed", "session_id::text", func(parts []string) string {
-		return intake.SessionKeyOwner(intake.SessionID{UUID: uuid.MustParse(parts[0])})
+		return domain.SessionKeyOwner(domain.SessionID{UUID: uuid.MustParse(parts[0])})
 	}},
 	{"webhook secrets", "webhook_setting", "secret", "account_id::text, livemode::text", secretOwner},
 	{"next webhook secrets", "webhook_setting", "next_secret", "account_id::text, livemode::text", secretOwner},
@@ -31,7 +31,7 @@ var SealedColumns = []SealedColumn{
 	{"authenticator secrets", "staff_user", "totp_secret", "id::text", factorOwner},
 	{"authenticator secrets being set up", "staff_user", "totp_pending", "id::text", factorOwner},
 	{"staff requests", "staff_request", "sealed", "id::text", func(parts []string) string {
-		return (&intake.StaffRequest{ID: intake.StaffRequestID{UUID: uuid.MustParse(parts[0])}}).SealOwner()
+		return (&domain.StaffRequest{ID: domain.StaffRequestID{UUID: uuid.MustParse(parts[0])}}).SealOwner()
 	}},
 	{"idempotent answers", "idempotency_key", "response", "account_id::text, livemode::text, path, key", func(parts []string) string {
 		return IdempotencyKey{Scope: scopeOf(parts), Path: parts[2], Key: parts[3]}.SealOwner()
@@ -42,13 +42,13 @@ var SealedColumns = []SealedColumn{
 func (c SealedColumn) Column() string { return string(c.table + "." + c.column) }
 
 func factorOwner(parts []string) string {
-	return intake.FactorOwner(intake.StaffID{UUID: uuid.MustParse(parts[0])})
+	return domain.FactorOwner(domain.StaffID{UUID: uuid.MustParse(parts[0])})
 }
 
 func secretOwner(parts []string) string { return scopeOf(parts).SecretOwner() }
 
-func scopeOf(parts []string) intake.Scope {
-	return intake.Scope{AccountID: intake.AccountID{UUID: uuid.MustParse(parts[0])}, Livemode: parts[1] == "true"}
+func scopeOf(parts []string) domain.Scope {
+	return domain.Scope{AccountID: domain.AccountID{UUID: uuid.MustParse(parts[0])}, Livemode: parts[1] == "true"}
 }
 
 // keyName is the name of the key that sealed a column's value.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // A SecondFactor is a staff user's authenticator app. Secrets are sealed.
@@ -17,7 +17,7 @@ type SecondFactor struct {
 }
 
 // SecondFactor returns a staff user's second factor, or ErrNotFound.
-func (d *DB) SecondFactor(ctx context.Context, id intake.StaffID) (*SecondFactor, error) {
+func (d *DB) SecondFactor(ctx context.Context, id domain.StaffID) (*SecondFactor, error) {
 	var f SecondFactor
 	err := d.GetContext(ctx, &f, `
 		SELECT totp_pending, totp_secret, totp_since, totp_step,
@@ -27,7 +27,7 @@ func (d *DB) SecondFactor(ctx context.Context, id intake.StaffID) (*SecondFactor
 }
 
 // SetPendingFactor stores a new sealed secret that is still to be proven.
-func (d *DB) SetPendingFactor(ctx context.Context, id intake.StaffID, sealed []byte) error {
+func (d *DB) SetPendingFactor(ctx context.Context, id domain.StaffID, sealed []byte) error {
 	result, err := d.ExecContext(ctx, `
 		UPDATE staff_user SET totp_pending = $2 WHERE id = $1 AND totp_secret IS NULL`, id, sealed)
 	return changedOne(result, err, "set pending second factor")
@@ -36,7 +36,7 @@ func (d *DB) SetPendingFactor(ctx context.Context, id intake.StaffID, sealed []b
 // TurnOnFactor makes the pending secret the one that is asked for; step is
 // that of the code that proved it. ErrNotFound where it is on already, or where
 // another secret has become the pending one.
-func (tx *Tx) TurnOnFactor(ctx context.Context, id intake.StaffID, pending []byte, step int64, now time.Time) error {
+func (tx *Tx) TurnOnFactor(ctx context.Context, id domain.StaffID, pending []byte, step int64, now time.Time) error {
 	result, err := tx.ExecContext(ctx, `
 		UPDATE staff_user SET totp_secret = totp_pending, totp_pending = NULL, totp_since = $4, totp_step = $3
 		WHERE id = $1 AND totp_secret IS NULL AND totp_pending = $2`, id, pending, step, now)
@@ -45,7 +45,7 @@ func (tx *Tx) TurnOnFactor(ctx context.Context, id intake.StaffID, pending []byt
 
 // TurnOffFactor forgets the secret and the recovery codes; ErrNotFound where
 // there is none.
-func (tx *Tx) TurnOffFactor(ctx context.Context, id intake.StaffID) error {
+func (tx *Tx) TurnOffFactor(ctx context.Context, id domain.StaffID) error {
 	result, err := tx.ExecContext(ctx, `
 		UPDATE staff_user SET totp_secret = NULL, totp_pending = NULL, totp_since = NULL
 		WHERE id = $1 AND totp_secret IS NOT NULL`, id)
@@ -57,15 +57,15 @@ func (tx *Tx) TurnOffFactor(ctx context.Context, id intake.StaffID) error {
 
 // LockStaff lets one transaction at a time remove second factors of a staff user,
 // so that two can't each remove the last but one.
-func (tx *Tx) LockStaff(ctx context.Context, id intake.StaffID) error {
-	var locked intake.StaffID
+func (tx *Tx) LockStaff(ctx context.Context, id domain.StaffID) error {
+	var locked domain.StaffID
 	err := tx.GetContext(ctx, &locked, `SELECT id FROM staff_user WHERE id = $1 FOR NO KEY UPDATE`, id)
 	return wrap(err, "lock staff user")
 }
 
 // LacksFactor reports whether the account requires a second factor of its staff
 // and this user has none.
-func (tx *Tx) LacksFactor(ctx context.Context, id intake.StaffID) (bool, error) {
+func (tx *Tx) LacksFactor(ctx context.Context, id domain.StaffID) (bool, error) {
 	var lacks bool
 	err := tx.GetContext(ctx, &lacks, `
 		SELECT a.two_step_required AND u.totp_secret IS NULL AND NOT EXISTS (SELECT FROM staff_passkey p WHERE p.staff_id = u.id)
@@ -75,7 +75,7 @@ func (tx *Tx) LacksFactor(ctx context.Context, id intake.StaffID) (bool, error) 
 
 // UseStep notes that the code of a step was used. ErrNotFound says that this
 // one, or a later one, was before.
-func (tx *Tx) UseStep(ctx context.Context, id intake.StaffID, step int64) error {
+func (tx *Tx) UseStep(ctx context.Context, id domain.StaffID, step int64) error {
 	result, err := tx.ExecContext(ctx, `
 		UPDATE staff_user SET totp_step = $2 WHERE id = $1 AND totp_step < $2 AND totp_secret IS NOT NULL`, id, step)
 	return changedOne(result, err, "use code")
@@ -83,7 +83,7 @@ func (tx *Tx) UseStep(ctx context.Context, id intake.StaffID, step int64) error 
 
 // PutRecoveryCodes replaces a staff user's recovery codes by those of the
 // given SHA-256.
-func (tx *Tx) PutRecoveryCodes(ctx context.Context, id intake.StaffID, hashes [][]byte) error {
+func (tx *Tx) PutRecoveryCodes(ctx context.Context, id domain.StaffID, hashes [][]byte) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM staff_recovery_code WHERE staff_id = $1`, id); err != nil {
 		return wrap(err, "delete recovery codes")
 	}
@@ -97,7 +97,7 @@ func (tx *Tx) PutRecoveryCodes(ctx context.Context, id intake.StaffID, hashes []
 
 // UseRecoveryCode deletes the recovery code, so that it works once;
 // ErrNotFound where there is none.
-func (tx *Tx) UseRecoveryCode(ctx context.Context, id intake.StaffID, hash []byte) error {
+func (tx *Tx) UseRecoveryCode(ctx context.Context, id domain.StaffID, hash []byte) error {
 	result, err := tx.ExecContext(ctx, `DELETE FROM staff_recovery_code WHERE staff_id = $1 AND hash = $2`, id, hash)
 	return changedOne(result, err, "use recovery code")
 }

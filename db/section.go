@@ -6,7 +6,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // Section is what is stored of one section of one session. Package vault seals
@@ -21,16 +21,16 @@ type Section struct {
 }
 
 // Sections returns what is stored of a session's sections, in no order.
-func (d *DB) Sections(ctx context.Context, id intake.SessionID) ([]Section, error) {
+func (d *DB) Sections(ctx context.Context, id domain.SessionID) ([]Section, error) {
 	return sections(ctx, d, id)
 }
 
 // Sections returns what is stored of a session's sections, in no order.
-func (tx *Tx) Sections(ctx context.Context, id intake.SessionID) ([]Section, error) {
+func (tx *Tx) Sections(ctx context.Context, id domain.SessionID) ([]Section, error) {
 	return sections(ctx, tx, id)
 }
 
-func sections(ctx context.Context, q Queryer, id intake.SessionID) ([]Section, error) {
+func sections(ctx context.Context, q Queryer, id domain.SessionID) ([]Section, error) {
 	var out []Section
 	err := q.SelectContext(ctx, &out, `
 		SELECT name, answers, draft, reached_at, completed_at, updated_at
@@ -40,7 +40,7 @@ func sections(ctx context.Context, q Queryer, id intake.SessionID) ([]Section, e
 
 // ReachSection notes that the customer of an open session sees a section for
 // the first time.
-func (d *DB) ReachSection(ctx context.Context, id intake.SessionID, name string, now time.Time) error {
+func (d *DB) ReachSection(ctx context.Context, id domain.SessionID, name string, now time.Time) error {
 	_, err := d.ExecContext(ctx, `
 		INSERT INTO section AS s (session_id, name, reached_at, updated_at)
 		SELECT id, $2, $3, $3 FROM session WHERE id = $1 AND status = 'in_progress' AND expires_at > $3
@@ -51,7 +51,7 @@ func (d *DB) ReachSection(ctx context.Context, id intake.SessionID, name string,
 
 // NoteProblems notes what the form refused in a section that the customer has
 // reached. It writes nothing where that was noted before.
-func (d *DB) NoteProblems(ctx context.Context, id intake.SessionID, name string, problems []intake.Problem) error {
+func (d *DB) NoteProblems(ctx context.Context, id domain.SessionID, name string, problems []domain.Problem) error {
 	_, err := d.ExecContext(ctx, `
 		UPDATE section SET problems = problems || ARRAY(SELECT unnest($3::text[]) EXCEPT SELECT unnest(problems))
 		WHERE session_id = $1 AND name = $2 AND NOT problems @> $3`,
@@ -60,7 +60,7 @@ func (d *DB) NoteProblems(ctx context.Context, id intake.SessionID, name string,
 }
 
 // noted writes problems as a section keeps them. No field's name has a space.
-func noted(problems []intake.Problem) pq.StringArray {
+func noted(problems []domain.Problem) pq.StringArray {
 	out := make(pq.StringArray, 0, len(problems))
 	for _, p := range problems {
 		out = append(out, p.Field+" "+p.Message)
@@ -70,7 +70,7 @@ func noted(problems []intake.Problem) pq.StringArray {
 
 // SaveDraft keeps what a customer typed into a section and isn't valid yet,
 // and notes what the form refused of it, each of which is there once.
-func (tx *Tx) SaveDraft(ctx context.Context, id intake.SessionID, name string, draft []byte, refused []intake.Problem, now time.Time) error {
+func (tx *Tx) SaveDraft(ctx context.Context, id domain.SessionID, name string, draft []byte, refused []domain.Problem, now time.Time) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO section AS s (session_id, name, draft, problems, reached_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5)
 		ON CONFLICT (session_id, name) DO UPDATE SET
@@ -82,7 +82,7 @@ func (tx *Tx) SaveDraft(ctx context.Context, id intake.SessionID, name string, d
 
 // SaveSection stores a section's valid answers in place of those before and
 // of any draft, and reports whether this completed it for the first time.
-func (tx *Tx) SaveSection(ctx context.Context, id intake.SessionID, name string, answers []byte, now time.Time) (first bool, err error) {
+func (tx *Tx) SaveSection(ctx context.Context, id domain.SessionID, name string, answers []byte, now time.Time) (first bool, err error) {
 	err = tx.GetContext(ctx, &first, `
 		WITH before AS (SELECT completed_at FROM section WHERE session_id = $1 AND name = $2)
 		INSERT INTO section AS s (session_id, name, answers, reached_at, completed_at, updated_at) VALUES ($1, $2, $3, $4, $4, $4)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 const sessionColumns = `id, account_id, livemode, status, form_type, customer_email, customer_name, reference_id,
@@ -12,18 +12,18 @@ const sessionColumns = `id, account_id, livemode, status, form_type, customer_em
 	last_activity_at, pdf_ready_at, erased_at, data_erased_at, customer_erased_at, created_by_kind, created_by`
 
 // InsertSession stores a new session.
-func (tx *Tx) InsertSession(ctx context.Context, s *intake.Session) error {
+func (tx *Tx) InsertSession(ctx context.Context, s *domain.Session) error {
 	return tx.insertSession(ctx, s, &s.ExpiresAt)
 }
 
 // InsertSessionByDefault stores a new session whose link works for as long as
 // the account has it by default, and sets ExpiresAt by that. It is one
 // statement, as this is done often.
-func (tx *Tx) InsertSessionByDefault(ctx context.Context, s *intake.Session) error {
+func (tx *Tx) InsertSessionByDefault(ctx context.Context, s *domain.Session) error {
 	return tx.insertSession(ctx, s, nil)
 }
 
-func (tx *Tx) insertSession(ctx context.Context, s *intake.Session, expires *time.Time) error {
+func (tx *Tx) insertSession(ctx context.Context, s *domain.Session, expires *time.Time) error {
 	err := tx.GetContext(ctx, &s.ExpiresAt, `
 		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, customer_name, reference_id,
 			webhook_url, metadata, created_at, expires_at, created_by_kind, created_by)
@@ -37,8 +37,8 @@ func (tx *Tx) insertSession(ctx context.Context, s *intake.Session, expires *tim
 
 // Session returns a session of the scope, or ErrNotFound: another account's
 // or mode's doesn't exist (D3).
-func (d *DB) Session(ctx context.Context, scope intake.Scope, id intake.SessionID) (*intake.Session, error) {
-	var s intake.Session
+func (d *DB) Session(ctx context.Context, scope domain.Scope, id domain.SessionID) (*domain.Session, error) {
+	var s domain.Session
 	err := d.GetContext(ctx, &s, `
 		SELECT `+sessionColumns+` FROM session
 		WHERE id = $1 AND account_id = $2 AND livemode = $3`,
@@ -47,17 +47,17 @@ func (d *DB) Session(ctx context.Context, scope intake.Scope, id intake.SessionI
 }
 
 // SessionByID returns a session for whoever holds its link, or ErrNotFound.
-func (d *DB) SessionByID(ctx context.Context, id intake.SessionID) (*intake.Session, error) {
+func (d *DB) SessionByID(ctx context.Context, id domain.SessionID) (*domain.Session, error) {
 	return sessionByID(ctx, d, id)
 }
 
 // SessionByID returns a session for whoever holds its link, or ErrNotFound.
-func (tx *Tx) SessionByID(ctx context.Context, id intake.SessionID) (*intake.Session, error) {
+func (tx *Tx) SessionByID(ctx context.Context, id domain.SessionID) (*domain.Session, error) {
 	return sessionByID(ctx, tx, id)
 }
 
-func sessionByID(ctx context.Context, q Queryer, id intake.SessionID) (*intake.Session, error) {
-	var s intake.Session
+func sessionByID(ctx context.Context, q Queryer, id domain.SessionID) (*domain.Session, error) {
+	var s domain.Session
 	err := q.GetContext(ctx, &s, `SELECT `+sessionColumns+` FROM session WHERE id = $1`, id)
 	return &s, wrap(err, "get session")
 }
@@ -65,8 +65,8 @@ func sessionByID(ctx context.Context, q Queryer, id intake.SessionID) (*intake.S
 // CancelSession cancels an open session of the scope and returns it. Where
 // it isn't open any more, ErrNotFound: the state has changed or there is
 // none.
-func (tx *Tx) CancelSession(ctx context.Context, scope intake.Scope, id intake.SessionID, now time.Time) (*intake.Session, error) {
-	var s intake.Session
+func (tx *Tx) CancelSession(ctx context.Context, scope domain.Scope, id domain.SessionID, now time.Time) (*domain.Session, error) {
+	var s domain.Session
 	err := tx.GetContext(ctx, &s, `
 		UPDATE session SET status = 'cancelled', cancelled_at = $4
 		WHERE id = $1 AND account_id = $2 AND livemode = $3 AND status IN ('pending', 'in_progress') AND expires_at > $4
@@ -77,8 +77,8 @@ func (tx *Tx) CancelSession(ctx context.Context, scope intake.Scope, id intake.S
 
 // ExtendSession moves the expiry of an open session of the scope later and
 // returns it. ErrNotFound where it isn't open, or ends later already.
-func (tx *Tx) ExtendSession(ctx context.Context, scope intake.Scope, id intake.SessionID, to, now time.Time) (*intake.Session, error) {
-	var s intake.Session
+func (tx *Tx) ExtendSession(ctx context.Context, scope domain.Scope, id domain.SessionID, to, now time.Time) (*domain.Session, error) {
+	var s domain.Session
 	err := tx.GetContext(ctx, &s, `
 		UPDATE session SET expires_at = $4
 		WHERE id = $1 AND account_id = $2 AND livemode = $3 AND status IN ('pending', 'in_progress') AND expires_at > $5 AND expires_at < $4
@@ -89,8 +89,8 @@ func (tx *Tx) ExtendSession(ctx context.Context, scope intake.Scope, id intake.S
 
 // OpenSession records the customer's first opening of a pending session.
 // Where it isn't pending any more, ErrNotFound.
-func (tx *Tx) OpenSession(ctx context.Context, id intake.SessionID, now time.Time) (*intake.Session, error) {
-	var s intake.Session
+func (tx *Tx) OpenSession(ctx context.Context, id domain.SessionID, now time.Time) (*domain.Session, error) {
+	var s domain.Session
 	err := tx.GetContext(ctx, &s, `
 		UPDATE session SET status = 'in_progress', accessed_at = $2, last_activity_at = $2
 		WHERE id = $1 AND status = 'pending' AND expires_at > $2
@@ -104,7 +104,7 @@ func (tx *Tx) OpenSession(ctx context.Context, id intake.SessionID, now time.Tim
 const ActivityStep = time.Minute
 
 // TouchSession records that the customer opened an open session's form again.
-func (d *DB) TouchSession(ctx context.Context, id intake.SessionID, now time.Time) error {
+func (d *DB) TouchSession(ctx context.Context, id domain.SessionID, now time.Time) error {
 	_, err := d.ExecContext(ctx, `
 		UPDATE session SET last_activity_at = $2
 		WHERE id = $1 AND status = 'in_progress' AND expires_at > $2 AND last_activity_at < $3`,
@@ -116,8 +116,8 @@ func (d *DB) TouchSession(ctx context.Context, id intake.SessionID, now time.Tim
 // transaction and notes the activity. Where it isn't open any more,
 // ErrNotFound. The row lock puts two tabs, a cancel against a submit and an
 // expiry against a submit in an order.
-func (tx *Tx) LockOpenSession(ctx context.Context, id intake.SessionID, now time.Time) (*intake.Session, error) {
-	var s intake.Session
+func (tx *Tx) LockOpenSession(ctx context.Context, id domain.SessionID, now time.Time) (*domain.Session, error) {
+	var s domain.Session
 	err := tx.GetContext(ctx, &s, `
 		UPDATE session SET last_activity_at = $2
 		WHERE id = $1 AND status = 'in_progress' AND expires_at > $2
@@ -128,7 +128,7 @@ func (tx *Tx) LockOpenSession(ctx context.Context, id intake.SessionID, now time
 
 // CompleteSession completes a session that LockOpenSession locked, with all
 // its sections.
-func (tx *Tx) CompleteSession(ctx context.Context, s *intake.Session) error {
+func (tx *Tx) CompleteSession(ctx context.Context, s *domain.Session) error {
 	result, err := tx.ExecContext(ctx, `
 		UPDATE session SET status = 'completed', completed_at = $2, sections_completed = $3
 		WHERE id = $1 AND status = 'in_progress'`,
@@ -138,7 +138,7 @@ func (tx *Tx) CompleteSession(ctx context.Context, s *intake.Session) error {
 
 // SetSectionsCompleted stores how many sections of a locked session are
 // completed.
-func (tx *Tx) SetSectionsCompleted(ctx context.Context, id intake.SessionID, n int) error {
+func (tx *Tx) SetSectionsCompleted(ctx context.Context, id domain.SessionID, n int) error {
 	_, err := tx.ExecContext(ctx, `UPDATE session SET sections_completed = $2 WHERE id = $1`, id, n)
 	return wrap(err, "set sections completed")
 }
@@ -146,8 +146,8 @@ func (tx *Tx) SetSectionsCompleted(ctx context.Context, id intake.SessionID, n i
 // ExpireSessions makes up to limit overdue sessions expired and returns
 // them. Sessions that another transaction is working on are left for the
 // next sweep, so any number of workers can sweep at once.
-func (tx *Tx) ExpireSessions(ctx context.Context, now time.Time, limit int) ([]intake.Session, error) {
-	var out []intake.Session
+func (tx *Tx) ExpireSessions(ctx context.Context, now time.Time, limit int) ([]domain.Session, error) {
+	var out []domain.Session
 	err := tx.SelectContext(ctx, &out, `
 		WITH due AS MATERIALIZED (
 			SELECT id AS due_id FROM session

@@ -8,16 +8,16 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 func TestSessionComesBackAsStored(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	name, reference, url := "Zoë \"Z\" \\", "REF 1", "https://example.com/a"
-	want := s.session(s.scope, start, func(x *intake.Session) {
+	want := s.session(s.scope, start, func(x *domain.Session) {
 		x.CustomerName, x.ReferenceID, x.WebhookURL = &name, &reference, &url
-		x.Metadata = intake.Metadata{"n": json.RawMessage("1e400000"), "s": json.RawMessage(`"a\u0000b"`), "t": json.RawMessage("true")}
+		x.Metadata = domain.Metadata{"n": json.RawMessage("1e400000"), "s": json.RawMessage(`"a\u0000b"`), "t": json.RawMessage("true")}
 	})
 	got, err := s.Session(s.ctx, s.scope, want.ID)
 	s.ok(err)
@@ -28,24 +28,24 @@ func TestSessionComesBackAsStored(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(byID, want) {
 		t.Errorf("SessionByID = %+v, %v", byID, err)
 	}
-	_, err = s.Session(s.ctx, intake.Scope{AccountID: s.scope.AccountID, Livemode: true}, want.ID)
+	_, err = s.Session(s.ctx, domain.Scope{AccountID: s.scope.AccountID, Livemode: true}, want.ID)
 	s.missing("session of the other mode", err)
 	_, err = s.Session(s.ctx, s.newScope("Other"), want.ID)
 	s.missing("session of another account", err)
-	_, err = s.SessionByID(s.ctx, intake.SessionID{})
+	_, err = s.SessionByID(s.ctx, domain.SessionID{})
 	s.missing("unknown session", err)
 }
 
 // transition is a method that changes a session's state.
-var transitions = map[string]func(s *store, id intake.SessionID, now time.Time) error{
-	"cancel": func(s *store, id intake.SessionID, now time.Time) error {
+var transitions = map[string]func(s *store, id domain.SessionID, now time.Time) error{
+	"cancel": func(s *store, id domain.SessionID, now time.Time) error {
 		_, err := s.cancel(s.scope, id, now)
 		return err
 	},
-	"open": func(s *store, id intake.SessionID, now time.Time) error {
+	"open": func(s *store, id domain.SessionID, now time.Time) error {
 		return s.InTx(s.ctx, func(tx *db.Tx) error { _, err := tx.OpenSession(s.ctx, id, now); return err })
 	},
-	"lock": func(s *store, id intake.SessionID, now time.Time) error {
+	"lock": func(s *store, id domain.SessionID, now time.Time) error {
 		return s.InTx(s.ctx, func(tx *db.Tx) error { _, err := tx.LockOpenSession(s.ctx, id, now); return err })
 	},
 }
@@ -53,11 +53,11 @@ var transitions = map[string]func(s *store, id intake.SessionID, now time.Time) 
 func TestTransitionsAreConditional(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	allowed := map[intake.Status]map[string]bool{
-		intake.Pending:    {"cancel": true, "open": true},
-		intake.InProgress: {"cancel": true, "lock": true},
+	allowed := map[domain.Status]map[string]bool{
+		domain.Pending:    {"cancel": true, "open": true},
+		domain.InProgress: {"cancel": true, "lock": true},
 	}
-	for _, status := range intake.Statuses {
+	for _, status := range domain.Statuses {
 		for name, run := range transitions {
 			for _, overdue := range []bool{false, true} {
 				session := s.session(s.scope, start)
@@ -111,7 +111,7 @@ func TestOpenTouchComplete(t *testing.T) {
 		return nil
 	})
 	got, err := s.SessionByID(s.ctx, id)
-	if err != nil || got.Status != intake.Completed || !got.CompletedAt.Equal(at(5)) || got.SectionsCompleted != 7 {
+	if err != nil || got.Status != domain.Completed || !got.CompletedAt.Equal(at(5)) || got.SectionsCompleted != 7 {
 		t.Errorf("completed session is %+v, %v", got, err)
 	}
 	s.ok(s.TouchSession(s.ctx, id, at(9)))
@@ -121,7 +121,7 @@ func TestOpenTouchComplete(t *testing.T) {
 func TestExpireSessions(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	due := map[intake.SessionID]bool{}
+	due := map[domain.SessionID]bool{}
 	// The two oldest are another account's: the transactions below would else
 	// count in one row if their connections' shards are the same, and the second
 	// would wait for the first, which waits for it.
@@ -144,7 +144,7 @@ func TestExpireSessions(t *testing.T) {
 			t.Errorf("expired %d, %v; want %d", len(got), err, want)
 		}
 		for _, session := range got {
-			if !due[session.ID] || session.Status != intake.Expired {
+			if !due[session.ID] || session.Status != domain.Expired {
 				t.Errorf("expired %s (%s)", session.ID, session.Status)
 			}
 			delete(due, session.ID)
@@ -164,9 +164,9 @@ func TestRetireSessions(t *testing.T) {
 	s := newStore(t)
 	old := s.completed(s.scope, start, start, start)
 	young := s.completed(s.scope, start, start, start.Add(time.Millisecond))
-	docs := map[intake.SessionID]*db.Document{}
-	for _, session := range []*intake.Session{old, young} {
-		doc := &db.Document{ID: intake.NewDocumentID(), SessionID: session.ID, Category: "other", FileName: "f", ContentType: "image/png", SHA256: []byte{1}, UploadedAt: start}
+	docs := map[domain.SessionID]*db.Document{}
+	for _, session := range []*domain.Session{old, young} {
+		doc := &db.Document{ID: domain.NewDocumentID(), SessionID: session.ID, Category: "other", FileName: "f", ContentType: "image/png", SHA256: []byte{1}, UploadedAt: start}
 		docs[session.ID] = doc
 		s.tx(func(tx *db.Tx) error {
 			first, err := tx.InsertPDF(s.ctx, session.ID, []byte("%PDF"), 4, 1, start)
@@ -176,7 +176,7 @@ func TestRetireSessions(t *testing.T) {
 			return tx.InsertDocument(s.ctx, doc)
 		})
 	}
-	now := start.Add(intake.Retention)
+	now := start.Add(domain.Retention)
 	for _, want := range []int{1, 0} {
 		s.tx(func(tx *db.Tx) error {
 			if n, err := tx.RetireSessions(s.ctx, now, 10); err != nil || n != want {
@@ -195,7 +195,7 @@ func TestRetireSessions(t *testing.T) {
 	if garbage, err := s.BlobGarbage(s.ctx, now, 10); err != nil || len(garbage) != 1 || garbage[0] != docs[old.ID].ID {
 		t.Errorf("garbage %v, %v", garbage, err)
 	}
-	if got, err := s.SessionByID(s.ctx, old.ID); err != nil || !got.ErasedAt.Equal(now) || got.Status != intake.Completed {
+	if got, err := s.SessionByID(s.ctx, old.ID); err != nil || !got.ErasedAt.Equal(now) || got.Status != domain.Completed {
 		t.Errorf("retired session is %+v, %v", got, err)
 	}
 	s.tx(func(tx *db.Tx) error { // a PDF that comes late is not kept
@@ -220,14 +220,14 @@ func TestRetentionOfTheAccount(t *testing.T) {
 		account.RetentionDays = 1
 		return tx.UpdateAccount(s.ctx, account)
 	})
-	live := intake.Scope{AccountID: brief.AccountID, Livemode: true}
-	for _, scope := range []intake.Scope{brief, brief, live, usual} {
+	live := domain.Scope{AccountID: brief.AccountID, Livemode: true}
+	for _, scope := range []domain.Scope{brief, brief, live, usual} {
 		s.completed(scope, start, start, start)
 	}
 	day := start.Add(24 * time.Hour)
 	young := s.completed(brief, day, day, day)
 	for _, limit := range []int{2, 10} {
-		if n, err := s.CountRetained(s.ctx, brief.AccountID, intake.FileRetention, start, limit); err != nil || n != min(3, limit) {
+		if n, err := s.CountRetained(s.ctx, brief.AccountID, domain.FileRetention, start, limit); err != nil || n != min(3, limit) {
 			t.Errorf("counted %d, %v; want %d", n, err, min(3, limit))
 		}
 	}
@@ -249,13 +249,13 @@ func TestRetentionOfTheAccount(t *testing.T) {
 		return nil
 	})
 	retire(day, 10, 0)
-	if n, err := s.CountRetained(s.ctx, brief.AccountID, intake.FileRetention, day, 10); err != nil || n != 1 {
+	if n, err := s.CountRetained(s.ctx, brief.AccountID, domain.FileRetention, day, 10); err != nil || n != 1 {
 		t.Errorf("%d are left, %v; want the younger one", n, err)
 	}
 	if got, err := s.SessionByID(s.ctx, young.ID); err != nil || got.ErasedAt != nil {
 		t.Errorf("the younger one: %+v, %v", got, err)
 	}
-	retire(start.Add(intake.Retention), 10, 2) // the younger one, and the other account's
+	retire(start.Add(domain.Retention), 10, 2) // the younger one, and the other account's
 }
 
 func TestPDF(t *testing.T) {
@@ -336,7 +336,7 @@ func TestDocuments(t *testing.T) {
 	id, other := s.session(s.scope, start).ID, s.session(s.scope, start).ID
 	var docs []*db.Document
 	for i := range 3 {
-		doc := &db.Document{ID: intake.NewDocumentID(), SessionID: id, Category: "other", FileName: fmt.Sprint(i), ContentType: "image/png", SizeBytes: 10 << 20, SHA256: []byte{0, 255}, UploadedAt: start}
+		doc := &db.Document{ID: domain.NewDocumentID(), SessionID: id, Category: "other", FileName: fmt.Sprint(i), ContentType: "image/png", SizeBytes: 10 << 20, SHA256: []byte{0, 255}, UploadedAt: start}
 		docs = append(docs, doc)
 		s.ok(s.ReserveBlob(s.ctx, doc.ID, start))
 	}
@@ -375,7 +375,7 @@ func TestDocuments(t *testing.T) {
 }
 
 // cancel cancels a session in a transaction of its own.
-func (s *store) cancel(scope intake.Scope, id intake.SessionID, now time.Time) (session *intake.Session, err error) {
+func (s *store) cancel(scope domain.Scope, id domain.SessionID, now time.Time) (session *domain.Session, err error) {
 	err = s.InTx(s.ctx, func(tx *db.Tx) error {
 		session, err = tx.CancelSession(s.ctx, scope, id, now)
 		return err

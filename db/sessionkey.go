@@ -3,20 +3,20 @@ package db
 import (
 	"context"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // SessionKey returns a session's sealed data key, or ErrNotFound.
-func (d *DB) SessionKey(ctx context.Context, session intake.SessionID) ([]byte, error) {
+func (d *DB) SessionKey(ctx context.Context, session domain.SessionID) ([]byte, error) {
 	return sessionKey(ctx, d, session)
 }
 
 // SessionKey returns a session's sealed data key, or ErrNotFound.
-func (tx *Tx) SessionKey(ctx context.Context, session intake.SessionID) ([]byte, error) {
+func (tx *Tx) SessionKey(ctx context.Context, session domain.SessionID) ([]byte, error) {
 	return sessionKey(ctx, tx, session)
 }
 
-func sessionKey(ctx context.Context, q Queryer, session intake.SessionID) ([]byte, error) {
+func sessionKey(ctx context.Context, q Queryer, session domain.SessionID) ([]byte, error) {
 	var sealed []byte
 	err := q.GetContext(ctx, &sealed, `SELECT sealed FROM session_key WHERE session_id = $1`, session)
 	return sealed, wrap(err, "get data key")
@@ -24,17 +24,17 @@ func sessionKey(ctx context.Context, q Queryer, session intake.SessionID) ([]byt
 
 // InsertSessionKey stores a session's sealed data key, unless it has one or its
 // data are erased.
-func (d *DB) InsertSessionKey(ctx context.Context, session intake.SessionID, sealed []byte) error {
+func (d *DB) InsertSessionKey(ctx context.Context, session domain.SessionID, sealed []byte) error {
 	return insertSessionKey(ctx, d, session, sealed)
 }
 
 // InsertSessionKey stores a session's sealed data key, unless it has one or its
 // data are erased.
-func (tx *Tx) InsertSessionKey(ctx context.Context, session intake.SessionID, sealed []byte) error {
+func (tx *Tx) InsertSessionKey(ctx context.Context, session domain.SessionID, sealed []byte) error {
 	return insertSessionKey(ctx, tx, session, sealed)
 }
 
-func insertSessionKey(ctx context.Context, q Execer, session intake.SessionID, sealed []byte) error {
+func insertSessionKey(ctx context.Context, q Execer, session domain.SessionID, sealed []byte) error {
 	// The lock waits for an erasure under way and then sees what it did.
 	_, err := q.ExecContext(ctx, `
 		INSERT INTO session_key (session_id, sealed)
@@ -48,41 +48,41 @@ func insertSessionKey(ctx context.Context, q Execer, session intake.SessionID, s
 // never be opened again, in this database, in the blob store and in copies of
 // either that lack the key. Call it in each transaction that erases a session's
 // answers and documents and sets data_erased_at. The session must be locked.
-func (tx *Tx) DestroySessionKey(ctx context.Context, session intake.SessionID) error {
+func (tx *Tx) DestroySessionKey(ctx context.Context, session domain.SessionID) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM session_key WHERE session_id = $1`, session)
 	return wrap(err, "destroy data key")
 }
 
 // UnsealedSessions returns up to limit sessions after the given one, by id, that
 // may hold clear values of an earlier release.
-func (d *DB) UnsealedSessions(ctx context.Context, after intake.SessionID, limit int) ([]intake.SessionID, error) {
-	var out []intake.SessionID
+func (d *DB) UnsealedSessions(ctx context.Context, after domain.SessionID, limit int) ([]domain.SessionID, error) {
+	var out []domain.SessionID
 	err := d.SelectContext(ctx, &out, `
 		SELECT session_id FROM unsealed_session WHERE session_id > $1 ORDER BY session_id LIMIT $2`, after, limit)
 	return out, wrap(err, "list unsealed sessions")
 }
 
 // LockUnsealed keeps others from changing a session until the transaction ends.
-func (tx *Tx) LockUnsealed(ctx context.Context, session intake.SessionID) error {
+func (tx *Tx) LockUnsealed(ctx context.Context, session domain.SessionID) error {
 	_, err := tx.ExecContext(ctx, `SELECT FROM session WHERE id = $1 FOR NO KEY UPDATE`, session)
 	return wrap(err, "lock unsealed session")
 }
 
 // ReplaceAnswers stores a section's answers and draft in another form.
-func (tx *Tx) ReplaceAnswers(ctx context.Context, session intake.SessionID, s *Section) error {
+func (tx *Tx) ReplaceAnswers(ctx context.Context, session domain.SessionID, s *Section) error {
 	_, err := tx.ExecContext(ctx, `UPDATE section SET answers = $3, draft = $4 WHERE session_id = $1 AND name = $2`,
 		session, s.Name, s.Answers, s.Draft)
 	return wrap(err, "replace answers")
 }
 
 // ReplacePDF stores a session's PDF in another form.
-func (tx *Tx) ReplacePDF(ctx context.Context, session intake.SessionID, content []byte) error {
+func (tx *Tx) ReplacePDF(ctx context.Context, session domain.SessionID, content []byte) error {
 	_, err := tx.ExecContext(ctx, `UPDATE statement_pdf SET content = $2 WHERE session_id = $1`, session, content)
 	return wrap(err, "replace PDF")
 }
 
 // ForgetUnsealed notes that a session holds no clear values any more.
-func (tx *Tx) ForgetUnsealed(ctx context.Context, session intake.SessionID) error {
+func (tx *Tx) ForgetUnsealed(ctx context.Context, session domain.SessionID) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM unsealed_session WHERE session_id = $1`, session)
 	return wrap(err, "forget unsealed session")
 }

@@ -4,19 +4,19 @@ import (
 	"context"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // Sessions returns a page of the scope's sessions, newest first, and how many
 // match the filter (D10). The total is read from the counters kept by day, so
 // that neither it nor a page near the start grows with the account's history.
-func (d *DB) Sessions(ctx context.Context, scope intake.Scope, f intake.SessionFilter, page intake.Page, now time.Time) ([]intake.Session, int, error) {
+func (d *DB) Sessions(ctx context.Context, scope domain.Scope, f domain.SessionFilter, page domain.Page, now time.Time) ([]domain.Session, int, error) {
 	total, err := d.CountSessions(ctx, scope, f, now, 0)
 	if err != nil || page.Number-1 > total/page.Size {
 		return nil, total, err // past the end, where the offset need not even fit a number
 	}
 	query, args := newConditions(scope, f).pageQuery(f, page, now)
-	var out []intake.Session
+	var out []domain.Session
 	if err := d.SelectContext(ctx, &out, query, args...); err != nil {
 		return nil, 0, wrap(err, "list sessions")
 	}
@@ -26,7 +26,7 @@ func (d *DB) Sessions(ctx context.Context, scope intake.Scope, f intake.SessionF
 	return out, total, nil
 }
 
-func newConditions(scope intake.Scope, f intake.SessionFilter) *conditions {
+func newConditions(scope domain.Scope, f domain.SessionFilter) *conditions {
 	c := &conditions{}
 	c.add("account_id =", scope.AccountID)
 	c.add("livemode =", scope.Livemode)
@@ -48,12 +48,12 @@ func newConditions(scope intake.Scope, f intake.SessionFilter) *conditions {
 // storedStatuses are the statuses as constants of a statement's text, with the
 // counter of each. Plans depend on them: with an argument in its place, no index
 // of one status is chosen.
-var storedStatuses = map[intake.Status]struct{ literal, counter SQL }{
-	intake.Pending:    {"'pending'", "pending"},
-	intake.InProgress: {"'in_progress'", "in_progress"},
-	intake.Completed:  {"'completed'", "completed"},
-	intake.Expired:    {"'expired'", "expired"},
-	intake.Cancelled:  {"'cancelled'", "cancelled"},
+var storedStatuses = map[domain.Status]struct{ literal, counter SQL }{
+	domain.Pending:    {"'pending'", "pending"},
+	domain.InProgress: {"'in_progress'", "in_progress"},
+	domain.Completed:  {"'completed'", "completed"},
+	domain.Expired:    {"'expired'", "expired"},
+	domain.Cancelled:  {"'cancelled'", "cancelled"},
 }
 
 // statusClauses are the conditions that together make up a status at the
@@ -64,7 +64,7 @@ var storedStatuses = map[intake.Status]struct{ literal, counter SQL }{
 // A customer's sessions are found by indexes that end with the status in a
 // collation of its own. Spelled as there, no other index can be chosen: the one
 // of all sessions of that status, say, for a customer who has hardly any.
-func statusClauses(f intake.SessionFilter, now SQL) []SQL {
+func statusClauses(f domain.SessionFilter, now SQL) []SQL {
 	column := SQL("status")
 	if f.ByCustomer() {
 		column = `status COLLATE "C"`
@@ -73,9 +73,9 @@ func statusClauses(f intake.SessionFilter, now SQL) []SQL {
 	switch f.Status {
 	case "":
 		return []SQL{"true"}
-	case intake.Pending, intake.InProgress:
+	case domain.Pending, domain.InProgress:
 		return []SQL{stored + " AND expires_at > " + now}
-	case intake.Expired:
+	case domain.Expired:
 		return []SQL{stored, "status IN ('pending', 'in_progress') AND expires_at <= " + now}
 	}
 	return []SQL{stored}
@@ -84,13 +84,13 @@ func statusClauses(f intake.SessionFilter, now SQL) []SQL {
 // SessionsBefore returns up to limit of the scope's sessions that match the
 // filter, newest first: those that come after the given one in that order, nil
 // for the newest. A page far down costs no more than the first.
-func (d *DB) SessionsBefore(ctx context.Context, scope intake.Scope, f intake.SessionFilter, last *intake.Session, limit int, now time.Time) ([]intake.Session, error) {
+func (d *DB) SessionsBefore(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, limit int, now time.Time) ([]domain.Session, error) {
 	c := newConditions(scope, f)
 	if last != nil {
 		c.and("(created_at, id) < (" + c.arg(last.CreatedAt) + ", " + c.arg(last.ID) + ")")
 	}
-	query, args := c.pageQuery(f, intake.Page{Number: 1, Size: limit}, now)
-	var out []intake.Session
+	query, args := c.pageQuery(f, domain.Page{Number: 1, Size: limit}, now)
+	var out []domain.Session
 	if err := d.SelectContext(ctx, &out, query, args...); err != nil {
 		return nil, wrap(err, "list sessions")
 	}
@@ -103,7 +103,7 @@ func (d *DB) SessionsBefore(ctx context.Context, scope intake.Scope, f intake.Se
 // CountSessions returns how many of the scope's sessions match the filter. If
 // there are no counters of what it asks for, as of one customer's sessions, they
 // are counted to limit and no further, 0 for all.
-func (d *DB) CountSessions(ctx context.Context, scope intake.Scope, f intake.SessionFilter, now time.Time, limit int) (int, error) {
+func (d *DB) CountSessions(ctx context.Context, scope domain.Scope, f domain.SessionFilter, now time.Time, limit int) (int, error) {
 	if f.Counted() {
 		return d.countByDay(ctx, scope, f, now)
 	}
@@ -122,8 +122,8 @@ func (c *conditions) searchClauses(search string) []SQL {
 }
 
 // nowFor is the placeholder of now for statusClauses, "" where they need none.
-func (c *conditions) nowFor(status intake.Status, now time.Time) SQL {
-	if status == "" || status == intake.Completed || status == intake.Cancelled {
+func (c *conditions) nowFor(status domain.Status, now time.Time) SQL {
+	if status == "" || status == domain.Completed || status == domain.Cancelled {
 		return ""
 	}
 	return c.arg(now)
@@ -131,13 +131,13 @@ func (c *conditions) nowFor(status intake.Status, now time.Time) SQL {
 
 // AnySessionOpened reports whether a customer has ever opened one of the
 // scope's sessions, whatever became of it.
-func (d *DB) AnySessionOpened(ctx context.Context, scope intake.Scope) (opened bool, err error) {
+func (d *DB) AnySessionOpened(ctx context.Context, scope domain.Scope) (opened bool, err error) {
 	err = d.GetContext(ctx, &opened, `
 		SELECT EXISTS (SELECT 1 FROM session WHERE account_id = $1 AND livemode = $2 AND accessed_at IS NOT NULL)`, scope.AccountID, scope.Livemode)
 	return opened, wrap(err, "look for an opened session")
 }
 
-func (c *conditions) pageQuery(f intake.SessionFilter, page intake.Page, now time.Time) (SQL, []any) {
+func (c *conditions) pageQuery(f domain.SessionFilter, page domain.Page, now time.Time) (SQL, []any) {
 	const order SQL = " ORDER BY created_at DESC, id DESC LIMIT "
 	nowArg := c.nowFor(f.Status, now)
 	offset := (page.Number - 1) * page.Size
@@ -165,7 +165,7 @@ func overdue(clause SQL) SQL {
 
 // countMatching counts the sessions themselves. Those of one reference or
 // customer are few, unless a partner tests with one.
-func (d *DB) countMatching(ctx context.Context, scope intake.Scope, f intake.SessionFilter, now time.Time, limit int) (int, error) {
+func (d *DB) countMatching(ctx context.Context, scope domain.Scope, f domain.SessionFilter, now time.Time, limit int) (int, error) {
 	c := newConditions(scope, f)
 	status := "(" + joined(statusClauses(f, c.nowFor(f.Status, now)), " OR ") + ")"
 	searched, most := c.searchClauses(f.Search), SQL("")
@@ -186,12 +186,12 @@ func (d *DB) countMatching(ctx context.Context, scope intake.Scope, f intake.Ses
 // the days that created_after and created_before cut. The counters know the
 // stored status; overdue sessions are moved to expired here (D11). It is one
 // statement, so that a sweep between two can't count a session twice.
-func (d *DB) countByDay(ctx context.Context, scope intake.Scope, f intake.SessionFilter, now time.Time) (int, error) {
+func (d *DB) countByDay(ctx context.Context, scope domain.Scope, f domain.SessionFilter, now time.Time) (int, error) {
 	counter, stored := SQL("created"), SQL("true")
 	if f.Status != "" {
 		counter, stored = storedStatuses[f.Status].counter, "status = "+storedStatuses[f.Status].literal
 	}
-	c := newConditions(scope, intake.SessionFilter{})
+	c := newConditions(scope, domain.SessionFilter{})
 	sessions := func(clauses ...SQL) SQL {
 		return "(SELECT count(*) FROM session WHERE account_id = $1 AND livemode = $2 AND " + joined(clauses, " AND ") + ")"
 	}
@@ -219,7 +219,7 @@ func (d *DB) countByDay(ctx context.Context, scope intake.Scope, f intake.Sessio
 			whole = append(whole, "day < "+date(*before))
 		}
 	}
-	if f.Status.Open() || f.Status == intake.Expired {
+	if f.Status.Open() || f.Status == domain.Expired {
 		sign, open := SQL(" + "), SQL("status IN ('pending', 'in_progress')")
 		if f.Status.Open() {
 			sign, open = " - ", stored

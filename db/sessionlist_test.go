@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // listNow is when the random sessions are looked at.
@@ -19,14 +19,14 @@ var listNow = start.AddDate(0, 0, 40)
 
 // randomSessions fills a store with sessions of all states, some of them
 // overdue but not swept, on a few days, with few references and customers.
-func randomSessions(s *store, n int) []*intake.Session {
+func randomSessions(s *store, n int) []*domain.Session {
 	s.Helper()
 	random := rand.New(rand.NewPCG(3, 4))
-	other := intake.Scope{AccountID: s.scope.AccountID, Livemode: true}
-	var out []*intake.Session
+	other := domain.Scope{AccountID: s.scope.AccountID, Livemode: true}
+	var out []*domain.Session
 	for i := range n {
 		created := start.Add(time.Duration(random.Int64N(int64(5*24*time.Hour)) / 8 * 8)).Truncate(time.Hour) // many at the same moment
-		session := s.session(s.scope, created, func(x *intake.Session) {
+		session := s.session(s.scope, created, func(x *domain.Session) {
 			x.CustomerEmail = []string{"jo@customer.example", "JO@customer.example", "ann@customer.example"}[random.IntN(3)]
 			if reference := random.IntN(4); reference > 0 {
 				text := []string{"REF 1", "REF 2", "ann@customer.example"}[reference-1]
@@ -34,8 +34,8 @@ func randomSessions(s *store, n int) []*intake.Session {
 			}
 			x.ExpiresAt = listNow.Add(time.Duration(random.IntN(3)-1) * time.Hour)
 		})
-		session.Status = intake.Statuses[random.IntN(len(intake.Statuses))]
-		if session.Status == intake.Completed {
+		session.Status = domain.Statuses[random.IntN(len(domain.Statuses))]
+		if session.Status == domain.Completed {
 			at := created.Add(time.Duration(random.IntN(100)) * time.Hour)
 			session.CompletedAt = &at
 		}
@@ -50,8 +50,8 @@ func randomSessions(s *store, n int) []*intake.Session {
 }
 
 // matching is the naive filter and order (D10, D11).
-func matching(sessions []*intake.Session, f intake.SessionFilter, now time.Time) []*intake.Session {
-	var out []*intake.Session
+func matching(sessions []*domain.Session, f domain.SessionFilter, now time.Time) []*domain.Session {
+	var out []*domain.Session
 	for _, x := range sessions {
 		if (f.Status == "" || x.StatusAt(now) == f.Status) &&
 			(f.ReferenceID == "" || x.ReferenceID != nil && *x.ReferenceID == f.ReferenceID) &&
@@ -62,7 +62,7 @@ func matching(sessions []*intake.Session, f intake.SessionFilter, now time.Time)
 			out = append(out, x)
 		}
 	}
-	slices.SortFunc(out, func(a, b *intake.Session) int {
+	slices.SortFunc(out, func(a, b *domain.Session) int {
 		if c := b.CreatedAt.Compare(a.CreatedAt); c != 0 {
 			return c
 		}
@@ -80,16 +80,16 @@ func TestSessionsMatchANaiveFilter(t *testing.T) {
 		moment := start.Add(time.Duration(h) * time.Hour)
 		times = append(times, &moment)
 	}
-	for _, status := range append([]intake.Status{""}, intake.Statuses...) {
+	for _, status := range append([]domain.Status{""}, domain.Statuses...) {
 		for _, search := range []string{"ann@customer.example", "Ann@Customer.example", "REF 2", "none"} {
-			checkList(s, sessions, intake.SessionFilter{Status: status, Search: search})
-			checkList(s, sessions, intake.SessionFilter{Status: status, Search: search, CreatedAfter: times[3]})
+			checkList(s, sessions, domain.SessionFilter{Status: status, Search: search})
+			checkList(s, sessions, domain.SessionFilter{Status: status, Search: search, CreatedAfter: times[3]})
 		}
 		for _, reference := range []string{"", "REF 1", "none"} {
 			for _, email := range []string{"", "jO@customer.example"} {
 				for _, after := range times {
 					for _, before := range times {
-						f := intake.SessionFilter{Status: status, ReferenceID: reference, CustomerEmail: email, CreatedAfter: after, CreatedBefore: before}
+						f := domain.SessionFilter{Status: status, ReferenceID: reference, CustomerEmail: email, CreatedAfter: after, CreatedBefore: before}
 						if (reference != "" || email != "") && after != nil && before != nil {
 							continue // the days' arithmetic is only for the unfiltered
 						}
@@ -101,10 +101,10 @@ func TestSessionsMatchANaiveFilter(t *testing.T) {
 	}
 }
 
-func checkList(s *store, sessions []*intake.Session, f intake.SessionFilter) {
+func checkList(s *store, sessions []*domain.Session, f domain.SessionFilter) {
 	s.Helper()
 	want := matching(sessions, f, listNow)
-	page := intake.Page{Number: 1 + len(want)/40, Size: 20} // the middle
+	page := domain.Page{Number: 1 + len(want)/40, Size: 20} // the middle
 	got, total, err := s.Sessions(s.ctx, s.scope, f, page, listNow)
 	s.ok(err)
 	from := min((page.Number-1)*page.Size, len(want))
@@ -121,15 +121,15 @@ func checkList(s *store, sessions []*intake.Session, f intake.SessionFilter) {
 // filterExamples sets each field of a SessionFilter alone, with a value that
 // some of the random sessions have, and says whether counters know it.
 var filterExamples = map[string]struct {
-	filter  intake.SessionFilter
+	filter  domain.SessionFilter
 	counted bool
 }{
-	"Status":        {intake.SessionFilter{Status: intake.Expired}, true},
-	"ReferenceID":   {intake.SessionFilter{ReferenceID: "REF 1"}, false},
-	"CustomerEmail": {intake.SessionFilter{CustomerEmail: "ann@customer.example"}, false},
-	"Search":        {intake.SessionFilter{Search: "REF 2"}, false},
-	"CreatedAfter":  {intake.SessionFilter{CreatedAfter: new(start.Add(30 * time.Hour))}, true},
-	"CreatedBefore": {intake.SessionFilter{CreatedBefore: new(start.Add(70 * time.Hour))}, true},
+	"Status":        {domain.SessionFilter{Status: domain.Expired}, true},
+	"ReferenceID":   {domain.SessionFilter{ReferenceID: "REF 1"}, false},
+	"CustomerEmail": {domain.SessionFilter{CustomerEmail: "ann@customer.example"}, false},
+	"Search":        {domain.SessionFilter{Search: "REF 2"}, false},
+	"CreatedAfter":  {domain.SessionFilter{CreatedAfter: new(start.Add(30 * time.Hour))}, true},
+	"CreatedBefore": {domain.SessionFilter{CreatedBefore: new(start.Add(70 * time.Hour))}, true},
 }
 
 // A field that is added to the filter must be listed above, and the total of
@@ -138,7 +138,7 @@ func TestEveryFilterIsCountedByWhatKnowsIt(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	sessions := randomSessions(s, 100)
-	for field := range reflect.TypeFor[intake.SessionFilter]().Fields() {
+	for field := range reflect.TypeFor[domain.SessionFilter]().Fields() {
 		one, ok := filterExamples[field.Name]
 		if !ok || reflect.ValueOf(one.filter).FieldByIndex(field.Index).IsZero() {
 			t.Errorf("filterExamples has no %s", field.Name)
@@ -163,11 +163,11 @@ func TestSessionsPages(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	sessions := randomSessions(s, 45)
-	for _, status := range []intake.Status{"", intake.Expired} {
-		want := matching(sessions, intake.SessionFilter{Status: status}, listNow)
-		var ids []intake.SessionID
+	for _, status := range []domain.Status{"", domain.Expired} {
+		want := matching(sessions, domain.SessionFilter{Status: status}, listNow)
+		var ids []domain.SessionID
 		for page := 1; page <= len(want)/7+1; page++ {
-			got, _, err := s.Sessions(s.ctx, s.scope, intake.SessionFilter{Status: status}, intake.Page{Number: page, Size: 7}, listNow)
+			got, _, err := s.Sessions(s.ctx, s.scope, domain.SessionFilter{Status: status}, domain.Page{Number: page, Size: 7}, listNow)
 			s.ok(err)
 			for _, x := range got {
 				ids = append(ids, x.ID)
@@ -182,7 +182,7 @@ func TestSessionsPages(t *testing.T) {
 			}
 		}
 		for _, number := range []int{100, math.MaxInt32, math.MaxInt} {
-			got, total, err := s.Sessions(s.ctx, s.scope, intake.SessionFilter{Status: status}, intake.Page{Number: number, Size: 100}, listNow)
+			got, total, err := s.Sessions(s.ctx, s.scope, domain.SessionFilter{Status: status}, domain.Page{Number: number, Size: 100}, listNow)
 			if err != nil || len(got) != 0 || total != len(want) {
 				t.Errorf("page %d: %d of %d, %v; want none of %d", number, len(got), total, err, len(want))
 			}
@@ -192,9 +192,9 @@ func TestSessionsPages(t *testing.T) {
 	for _, moment := range []string{"0000-01-01T00:00:00Z", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"} {
 		at, err := time.Parse(time.RFC3339, moment)
 		s.ok(err)
-		checkList(s, sessions, intake.SessionFilter{CreatedAfter: &at, Status: intake.Pending})
-		checkList(s, sessions, intake.SessionFilter{CreatedBefore: &at, Status: intake.Expired})
-		checkList(s, sessions, intake.SessionFilter{CreatedAfter: &at, CreatedBefore: &at})
+		checkList(s, sessions, domain.SessionFilter{CreatedAfter: &at, Status: domain.Pending})
+		checkList(s, sessions, domain.SessionFilter{CreatedBefore: &at, Status: domain.Expired})
+		checkList(s, sessions, domain.SessionFilter{CreatedAfter: &at, CreatedBefore: &at})
 	}
 }
 
@@ -216,11 +216,11 @@ func TestUsageMatchesANaiveCount(t *testing.T) {
 	}
 }
 
-func naiveUsage(sessions []*intake.Session, first, last time.Time) intake.Usage {
+func naiveUsage(sessions []*domain.Session, first, last time.Time) domain.Usage {
 	dayOf := func(at time.Time) time.Time { return at.Truncate(24 * time.Hour) }
-	var u intake.Usage
+	var u domain.Usage
 	for at := dayOf(first); !at.After(dayOf(last)) && !at.After(listNow); at = at.AddDate(0, 0, 1) {
-		daily := intake.DailyUsage{Date: at}
+		daily := domain.DailyUsage{Date: at}
 		for _, x := range sessions {
 			if dayOf(x.CreatedAt).Equal(at) {
 				daily.Created++
@@ -237,14 +237,14 @@ func naiveUsage(sessions []*intake.Session, first, last time.Time) intake.Usage 
 		}
 		u.Created++
 		switch x.StatusAt(listNow) {
-		case intake.Completed:
+		case domain.Completed:
 			u.Completed++
 			u.CompletionSeconds += x.CompletedAt.Sub(x.CreatedAt).Seconds()
-		case intake.Cancelled:
+		case domain.Cancelled:
 			u.Cancelled++
-		case intake.Expired:
+		case domain.Expired:
 			u.Expired++
-		case intake.InProgress:
+		case domain.InProgress:
 			u.InProgress++
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 const staffColumns = `id, account_id, email, name, role, may_download, created_at, must_change_password`
@@ -15,7 +15,7 @@ var ErrEmailTaken = errors.New("a staff user with this e-mail address exists alr
 
 // InsertStaff stores a new staff user with the Argon2id hash of the password,
 // "" for none yet, or returns ErrEmailTaken.
-func (tx *Tx) InsertStaff(ctx context.Context, s *intake.Staff, passwordHash string) error {
+func (tx *Tx) InsertStaff(ctx context.Context, s *domain.Staff, passwordHash string) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO staff_user (`+staffColumns+`, password_hash)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, nullif($9, ''))`,
@@ -28,7 +28,7 @@ func (tx *Tx) InsertStaff(ctx context.Context, s *intake.Staff, passwordHash str
 
 // StaffPassword is a staff user with the hash of the password.
 type StaffPassword struct {
-	intake.Staff
+	domain.Staff
 	Hash    string `db:"password_hash"` // Argon2id, PHC string; "" for none yet
 	TwoStep bool   `db:"two_step"`      // a code is asked for after the password
 }
@@ -47,42 +47,42 @@ func (d *DB) StaffByEmail(ctx context.Context, email string) (*StaffPassword, er
 
 // StaffPassword returns a staff user with the hash of the password, or
 // ErrNotFound.
-func (d *DB) StaffPassword(ctx context.Context, id intake.StaffID) (*StaffPassword, error) {
+func (d *DB) StaffPassword(ctx context.Context, id domain.StaffID) (*StaffPassword, error) {
 	var s StaffPassword
 	err := d.GetContext(ctx, &s, staffPasswordQuery+` WHERE id = $1`, id)
 	return &s, wrap(err, "get staff user")
 }
 
 // HoldStaffPassword is StaffPassword that stays so until the transaction ends.
-func (tx *Tx) HoldStaffPassword(ctx context.Context, id intake.StaffID) (*StaffPassword, error) {
+func (tx *Tx) HoldStaffPassword(ctx context.Context, id domain.StaffID) (*StaffPassword, error) {
 	var s StaffPassword
 	err := tx.GetContext(ctx, &s, staffPasswordQuery+` WHERE id = $1 FOR SHARE`, id)
 	return &s, wrap(err, "hold staff user")
 }
 
 // SetPasswordHash stores the password that a staff user chose.
-func (tx *Tx) SetPasswordHash(ctx context.Context, id intake.StaffID, hash string) error {
+func (tx *Tx) SetPasswordHash(ctx context.Context, id domain.StaffID, hash string) error {
 	result, err := tx.ExecContext(ctx, `UPDATE staff_user SET password_hash = $2, must_change_password = false WHERE id = $1`, id, hash)
 	return changedOne(result, err, "set staff password")
 }
 
 // NoteKnownBrowser notes that a browser of the user is known from now on, and
 // reports whether it is the first one.
-func (tx *Tx) NoteKnownBrowser(ctx context.Context, id intake.StaffID, now time.Time) (first bool, err error) {
+func (tx *Tx) NoteKnownBrowser(ctx context.Context, id domain.StaffID, now time.Time) (first bool, err error) {
 	result, err := tx.ExecContext(ctx, `UPDATE staff_user SET known_browser_since = $2 WHERE id = $1 AND known_browser_since IS NULL`, id, now)
 	n, err := affected(result, err, "note known browser")
 	return n > 0, err
 }
 
 // SetStaffName stores how a staff user is called.
-func (tx *Tx) SetStaffName(ctx context.Context, id intake.StaffID, name string) error {
+func (tx *Tx) SetStaffName(ctx context.Context, id domain.StaffID, name string) error {
 	result, err := tx.ExecContext(ctx, `UPDATE staff_user SET name = $2 WHERE id = $1`, id, name)
 	return changedOne(result, err, "set staff name")
 }
 
 // DropSecondFactors removes a staff user's authenticator, recovery codes and
 // passkeys, and signs them out everywhere.
-func (tx *Tx) DropSecondFactors(ctx context.Context, id intake.StaffID) error {
+func (tx *Tx) DropSecondFactors(ctx context.Context, id domain.StaffID) error {
 	result, err := tx.ExecContext(ctx, `
 		UPDATE staff_user SET totp_secret = NULL, totp_pending = NULL, totp_since = NULL, totp_step = 0 WHERE id = $1`, id)
 	if err := changedOne(result, err, "drop authenticator"); err != nil {

@@ -4,14 +4,14 @@ import (
 	"context"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 const requestColumns = `id, kind, subject, sealed, created_at, expires_at`
 
 // InsertStaffRequest stores what is to be proven by a letter's link. It has no
 // token yet.
-func (tx *Tx) InsertStaffRequest(ctx context.Context, r *intake.StaffRequest) error {
+func (tx *Tx) InsertStaffRequest(ctx context.Context, r *domain.StaffRequest) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO staff_request (`+requestColumns+`) VALUES ($1, $2, $3, $4, $5, $6)`,
 		r.ID, r.Kind, r.Subject, r.Sealed, r.CreatedAt, r.ExpiresAt)
@@ -19,16 +19,16 @@ func (tx *Tx) InsertStaffRequest(ctx context.Context, r *intake.StaffRequest) er
 }
 
 // StaffRequest returns a request, or ErrNotFound.
-func (d *DB) StaffRequest(ctx context.Context, id intake.StaffRequestID) (*intake.StaffRequest, error) {
-	var r intake.StaffRequest
+func (d *DB) StaffRequest(ctx context.Context, id domain.StaffRequestID) (*domain.StaffRequest, error) {
+	var r domain.StaffRequest
 	err := d.GetContext(ctx, &r, `SELECT `+requestColumns+` FROM staff_request WHERE id = $1`, id)
 	return &r, wrap(err, "get staff request")
 }
 
 // StaffRequestByToken returns the request of that kind whose letter had the
 // token of that SHA-256 and that hasn't expired at now, or ErrNotFound.
-func (d *DB) StaffRequestByToken(ctx context.Context, kind intake.StaffRequestKind, tokenHash []byte, now time.Time) (*intake.StaffRequest, error) {
-	var r intake.StaffRequest
+func (d *DB) StaffRequestByToken(ctx context.Context, kind domain.StaffRequestKind, tokenHash []byte, now time.Time) (*domain.StaffRequest, error) {
+	var r domain.StaffRequest
 	err := d.GetContext(ctx, &r, `
 		SELECT `+requestColumns+` FROM staff_request WHERE token_hash = $1 AND kind = $2 AND expires_at > $3`, tokenHash, kind, now)
 	return &r, wrap(err, "find staff request")
@@ -36,13 +36,13 @@ func (d *DB) StaffRequestByToken(ctx context.Context, kind intake.StaffRequestKi
 
 // SetStaffRequestToken makes the request be found by its letter's token; of a
 // letter sent twice the last one counts.
-func (d *DB) SetStaffRequestToken(ctx context.Context, id intake.StaffRequestID, tokenHash []byte) error {
+func (d *DB) SetStaffRequestToken(ctx context.Context, id domain.StaffRequestID, tokenHash []byte) error {
 	result, err := d.ExecContext(ctx, `UPDATE staff_request SET token_hash = $2 WHERE id = $1`, id, tokenHash)
 	return changedOne(result, err, "set staff request's token")
 }
 
 // DropStaffRequest deletes a request that nothing can come of.
-func (d *DB) DropStaffRequest(ctx context.Context, id intake.StaffRequestID) error {
+func (d *DB) DropStaffRequest(ctx context.Context, id domain.StaffRequestID) error {
 	_, err := d.ExecContext(ctx, `DELETE FROM staff_request WHERE id = $1`, id)
 	return wrap(err, "delete staff request")
 }
@@ -50,7 +50,7 @@ func (d *DB) DropStaffRequest(ctx context.Context, id intake.StaffRequestID) err
 // UseStaffRequest deletes the request, so that its link works once, and all
 // others of its kind and address with it. ErrNotFound where another use was
 // first.
-func (tx *Tx) UseStaffRequest(ctx context.Context, r *intake.StaffRequest) error {
+func (tx *Tx) UseStaffRequest(ctx context.Context, r *domain.StaffRequest) error {
 	result, err := tx.ExecContext(ctx, `DELETE FROM staff_request WHERE id = $1`, r.ID)
 	if err := changedOne(result, err, "use staff request"); err != nil {
 		return err
@@ -59,7 +59,7 @@ func (tx *Tx) UseStaffRequest(ctx context.Context, r *intake.StaffRequest) error
 }
 
 // DeleteStaffRequests deletes the requests of a kind and address.
-func (tx *Tx) DeleteStaffRequests(ctx context.Context, kind intake.StaffRequestKind, subject []byte) error {
+func (tx *Tx) DeleteStaffRequests(ctx context.Context, kind domain.StaffRequestKind, subject []byte) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM staff_request WHERE subject = $1 AND kind = $2`, subject, kind)
 	return wrap(err, "delete staff requests")
 }

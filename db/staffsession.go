@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 const staffSessionQuery = `
@@ -15,7 +15,7 @@ const staffSessionQuery = `
 
 // InsertStaffSession stores a signed-in browser, to be found by the SHA-256 of
 // its token.
-func (tx *Tx) InsertStaffSession(ctx context.Context, s *intake.StaffSession, tokenHash []byte) error {
+func (tx *Tx) InsertStaffSession(ctx context.Context, s *domain.StaffSession, tokenHash []byte) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO staff_session (id, token_hash, staff_id, stage, created_at, seen_at, confirmed_at, expires_at, address, user_agent, passkey_id)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
@@ -25,33 +25,33 @@ func (tx *Tx) InsertStaffSession(ctx context.Context, s *intake.StaffSession, to
 
 // StaffSession returns the live session of a token, or ErrNotFound. What it
 // says of the user is as it is now: one who was removed has none.
-func (d *DB) StaffSession(ctx context.Context, tokenHash []byte, now time.Time) (*intake.StaffSession, error) {
-	var s intake.StaffSession
+func (d *DB) StaffSession(ctx context.Context, tokenHash []byte, now time.Time) (*domain.StaffSession, error) {
+	var s domain.StaffSession
 	err := d.GetContext(ctx, &s, staffSessionQuery+`
 		WHERE s.token_hash = $1 AND s.expires_at > $2 AND s.seen_at > $3`,
-		tokenHash, now, now.Add(-intake.StaffIdle))
+		tokenHash, now, now.Add(-domain.StaffIdle))
 	return &s, wrap(err, "find staff session")
 }
 
 // StaffSessions returns a staff user's live sessions, the latest first.
-func (d *DB) StaffSessions(ctx context.Context, staff intake.StaffID, now time.Time) ([]intake.StaffSession, error) {
-	var out []intake.StaffSession
+func (d *DB) StaffSessions(ctx context.Context, staff domain.StaffID, now time.Time) ([]domain.StaffSession, error) {
+	var out []domain.StaffSession
 	err := d.SelectContext(ctx, &out, staffSessionQuery+`
 		WHERE s.staff_id = $1 AND s.expires_at > $2 AND s.seen_at > $3 AND s.stage = 'full'
 		ORDER BY s.seen_at DESC, s.id DESC`,
-		staff, now, now.Add(-intake.StaffIdle))
+		staff, now, now.Add(-domain.StaffIdle))
 	return out, wrap(err, "list staff sessions")
 }
 
 // TouchStaffSession notes that the session is in use.
-func (d *DB) TouchStaffSession(ctx context.Context, id intake.StaffSessionID, now time.Time) error {
+func (d *DB) TouchStaffSession(ctx context.Context, id domain.StaffSessionID, now time.Time) error {
 	_, err := d.ExecContext(ctx, `UPDATE staff_session SET seen_at = $2 WHERE id = $1 AND seen_at < $2`, id, now)
 	return wrap(err, "touch staff session")
 }
 
 // ConfirmStaffSession notes that it was proven at now that the user is there,
 // and gives the session a new token.
-func (tx *Tx) ConfirmStaffSession(ctx context.Context, id intake.StaffSessionID, tokenHash []byte, now time.Time) error {
+func (tx *Tx) ConfirmStaffSession(ctx context.Context, id domain.StaffSessionID, tokenHash []byte, now time.Time) error {
 	result, err := tx.ExecContext(ctx, `
 		UPDATE staff_session SET confirmed_at = $3, token_hash = $2 WHERE id = $1`, id, tokenHash, now)
 	return changedOne(result, err, "confirm staff session")
@@ -59,16 +59,16 @@ func (tx *Tx) ConfirmStaffSession(ctx context.Context, id intake.StaffSessionID,
 
 // CompleteStaffSession makes a half-open session of stage 'password' a full
 // one, with a new token. ErrNotFound where it was, or is open no longer.
-func (tx *Tx) CompleteStaffSession(ctx context.Context, id intake.StaffSessionID, tokenHash []byte, now time.Time) error {
+func (tx *Tx) CompleteStaffSession(ctx context.Context, id domain.StaffSessionID, tokenHash []byte, now time.Time) error {
 	result, err := tx.ExecContext(ctx, `
 		UPDATE staff_session SET stage = 'full', token_hash = $2, created_at = $3, seen_at = $3, confirmed_at = $3, expires_at = $4
-		WHERE id = $1 AND stage = 'password' AND expires_at > $3`, id, tokenHash, now, now.Add(intake.StaffLifetime))
+		WHERE id = $1 AND stage = 'password' AND expires_at > $3`, id, tokenHash, now, now.Add(domain.StaffLifetime))
 	return changedOne(result, err, "complete staff session")
 }
 
 // DeleteStaffSession ends one of a staff user's sessions; ErrNotFound where
 // there is none.
-func (tx *Tx) DeleteStaffSession(ctx context.Context, staff intake.StaffID, id intake.StaffSessionID) error {
+func (tx *Tx) DeleteStaffSession(ctx context.Context, staff domain.StaffID, id domain.StaffSessionID) error {
 	result, err := tx.ExecContext(ctx, `DELETE FROM staff_session WHERE id = $1 AND staff_id = $2`, id, staff)
 	return changedOne(result, err, "delete staff session")
 }
@@ -82,7 +82,7 @@ func (tx *Tx) ReplaceStaffSession(ctx context.Context, tokenHash []byte) error {
 
 // DeleteOtherStaffSessions ends all of a staff user's sessions but one, and
 // returns how many. The zero id keeps none.
-func (tx *Tx) DeleteOtherStaffSessions(ctx context.Context, staff intake.StaffID, keep intake.StaffSessionID) (int, error) {
+func (tx *Tx) DeleteOtherStaffSessions(ctx context.Context, staff domain.StaffID, keep domain.StaffSessionID) (int, error) {
 	result, err := tx.ExecContext(ctx, `DELETE FROM staff_session WHERE staff_id = $1 AND id <> $2`, staff, keep)
 	return affected(result, err, "delete other staff sessions")
 }
@@ -94,6 +94,6 @@ func (d *DB) DeleteEndedStaffSessions(ctx context.Context, now time.Time, limit 
 	result, err := d.ExecContext(ctx, `
 		DELETE FROM staff_session WHERE id IN (
 			SELECT id FROM staff_session WHERE seen_at <= $1 ORDER BY seen_at LIMIT $2 FOR UPDATE SKIP LOCKED)`,
-		now.Add(-intake.StaffIdle), limit)
+		now.Add(-domain.StaffIdle), limit)
 	return affected(result, err, "delete ended staff sessions")
 }

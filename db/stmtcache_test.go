@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/db/dbtest"
+	"candor/internal/testkit/dbtest"
 
 	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"

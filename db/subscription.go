@@ -6,7 +6,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 const (
@@ -17,21 +17,21 @@ const (
 )
 
 // Plans lists the plans, the smallest first.
-func (d *DB) Plans(ctx context.Context) ([]intake.Plan, error) {
-	var out []intake.Plan
+func (d *DB) Plans(ctx context.Context) ([]domain.Plan, error) {
+	var out []domain.Plan
 	err := d.SelectContext(ctx, &out, `SELECT `+planColumns+` FROM plan p ORDER BY rank`)
 	return out, wrap(err, "list plans")
 }
 
 // Plan returns a plan, or ErrNotFound.
-func (tx *Tx) Plan(ctx context.Context, id string) (*intake.Plan, error) {
-	var p intake.Plan
+func (tx *Tx) Plan(ctx context.Context, id string) (*domain.Plan, error) {
+	var p domain.Plan
 	err := tx.GetContext(ctx, &p, `SELECT `+planColumns+` FROM plan p WHERE id = $1`, id)
 	return &p, wrap(err, "get plan")
 }
 
 // InsertSubscription starts an account's subscription.
-func (tx *Tx) InsertSubscription(ctx context.Context, s *intake.Subscription) error {
+func (tx *Tx) InsertSubscription(ctx context.Context, s *domain.Subscription) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO subscription (id, account_id, plan_id, status, started_at, billed_to, closes_at, carried_sessions, carried_until)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
@@ -41,14 +41,14 @@ func (tx *Tx) InsertSubscription(ctx context.Context, s *intake.Subscription) er
 
 // Subscription returns the account's subscription at now, or ErrNotFound
 // where there is none or it is past its effective date (D43).
-func (d *DB) Subscription(ctx context.Context, account intake.AccountID, now time.Time) (*intake.Subscription, error) {
+func (d *DB) Subscription(ctx context.Context, account domain.AccountID, now time.Time) (*domain.Subscription, error) {
 	return subscription(ctx, d, account, &now, "")
 }
 
 // HoldSubscription returns the account's subscription at now and keeps its plan
 // and periods as they are until the transaction ends; others can hold it, too.
 // ErrNotFound where there is none.
-func (tx *Tx) HoldSubscription(ctx context.Context, account intake.AccountID, now time.Time) (*intake.Subscription, error) {
+func (tx *Tx) HoldSubscription(ctx context.Context, account domain.AccountID, now time.Time) (*domain.Subscription, error) {
 	return subscription(ctx, tx, account, &now, "FOR KEY SHARE OF s")
 }
 
@@ -56,14 +56,14 @@ func (tx *Tx) HoldSubscription(ctx context.Context, account intake.AccountID, no
 // is still to be invoiced, once nobody holds it, and lets nobody until the
 // transaction ends. It can have Ended: only a clock that is read now can tell.
 // ErrNotFound where there is none.
-func (tx *Tx) LockSubscription(ctx context.Context, account intake.AccountID) (*intake.Subscription, error) {
+func (tx *Tx) LockSubscription(ctx context.Context, account domain.AccountID) (*domain.Subscription, error) {
 	return subscription(ctx, tx, account, nil, "FOR UPDATE OF s")
 }
 
 // LastSubscription returns the account's newest subscription, ended or not, or
 // ErrNotFound.
-func (tx *Tx) LastSubscription(ctx context.Context, account intake.AccountID) (*intake.Subscription, error) {
-	var s intake.Subscription
+func (tx *Tx) LastSubscription(ctx context.Context, account domain.AccountID) (*domain.Subscription, error) {
+	var s domain.Subscription
 	err := tx.GetContext(ctx, &s, `
 		SELECT `+subscriptionColumns+` FROM subscription s JOIN plan p ON p.id = s.plan_id
 		WHERE s.account_id = $1
@@ -76,8 +76,8 @@ func (tx *Tx) LastSubscription(ctx context.Context, account intake.AccountID) (*
 // row as it is then. The plan is joined after it, or it would be that of the
 // row as it was before. What is invoiced to its end has ended, whatever now says;
 // without now nothing else has.
-func subscription(ctx context.Context, q Queryer, account intake.AccountID, now *time.Time, lock SQL) (*intake.Subscription, error) {
-	var s intake.Subscription
+func subscription(ctx context.Context, q Queryer, account domain.AccountID, now *time.Time, lock SQL) (*domain.Subscription, error) {
+	var s domain.Subscription
 	err := q.GetContext(ctx, &s, `
 		WITH s AS MATERIALIZED (
 			SELECT * FROM subscription s
@@ -93,12 +93,12 @@ func subscription(ctx context.Context, q Queryer, account intake.AccountID, now 
 // LockClosing returns a subscription whose period has ended before the time
 // and isn't invoiced, but for those in without. One that somebody holds is left
 // for the next time. ErrNotFound where there is none.
-func (tx *Tx) LockClosing(ctx context.Context, before time.Time, without []intake.SubscriptionID) (*intake.Subscription, error) {
+func (tx *Tx) LockClosing(ctx context.Context, before time.Time, without []domain.SubscriptionID) (*domain.Subscription, error) {
 	ids := make([]string, len(without))
 	for i, id := range without {
 		ids[i] = id.UUID.String()
 	}
-	var s intake.Subscription
+	var s domain.Subscription
 	err := tx.GetContext(ctx, &s, `
 		WITH s AS MATERIALIZED (
 			SELECT * FROM subscription s
@@ -111,7 +111,7 @@ func (tx *Tx) LockClosing(ctx context.Context, before time.Time, without []intak
 }
 
 // UpdateSubscription stores what can change of a locked subscription.
-func (tx *Tx) UpdateSubscription(ctx context.Context, s *intake.Subscription) error {
+func (tx *Tx) UpdateSubscription(ctx context.Context, s *domain.Subscription) error {
 	result, err := tx.ExecContext(ctx, `
 		UPDATE subscription SET plan_id = $2, status = $3, effective_at = $4, reason = $5, billed_to = $6, closes_at = $7, next_plan_id = $8
 		WHERE id = $1`,
@@ -121,7 +121,7 @@ func (tx *Tx) UpdateSubscription(ctx context.Context, s *intake.Subscription) er
 
 // InsertPlanChange notes that a locked subscription moves to another plan
 // within its open period, of which used sessions were used before.
-func (tx *Tx) InsertPlanChange(ctx context.Context, s *intake.Subscription, to string, used int, now time.Time) error {
+func (tx *Tx) InsertPlanChange(ctx context.Context, s *domain.Subscription, to string, used int, now time.Time) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO plan_change (subscription_id, number, period_start, at, from_plan_id, to_plan_id, used)
 		SELECT $1, 1 + count(*), $2, $3, $4, $5, $6 FROM plan_change WHERE subscription_id = $1 AND period_start = $2`,
@@ -130,18 +130,18 @@ func (tx *Tx) InsertPlanChange(ctx context.Context, s *intake.Subscription, to s
 }
 
 // PlanStretches returns the parts of a subscription's open period by plan.
-func (d *DB) PlanStretches(ctx context.Context, s *intake.Subscription) ([]intake.PlanStretch, error) {
+func (d *DB) PlanStretches(ctx context.Context, s *domain.Subscription) ([]domain.PlanStretch, error) {
 	return planStretches(ctx, d, s)
 }
 
 // PlanStretches returns the parts of a subscription's open period by plan.
-func (tx *Tx) PlanStretches(ctx context.Context, s *intake.Subscription) ([]intake.PlanStretch, error) {
+func (tx *Tx) PlanStretches(ctx context.Context, s *domain.Subscription) ([]domain.PlanStretch, error) {
 	return planStretches(ctx, tx, s)
 }
 
-func planStretches(ctx context.Context, q Queryer, s *intake.Subscription) ([]intake.PlanStretch, error) {
+func planStretches(ctx context.Context, q Queryer, s *domain.Subscription) ([]domain.PlanStretch, error) {
 	var changes []struct {
-		intake.Plan
+		domain.Plan
 		Used int `db:"used"`
 	}
 	err := q.SelectContext(ctx, &changes, `
@@ -150,19 +150,19 @@ func planStretches(ctx context.Context, q Queryer, s *intake.Subscription) ([]in
 	if err != nil {
 		return nil, wrap(err, "list plan changes")
 	}
-	var out []intake.PlanStretch
+	var out []domain.PlanStretch
 	carried := s.CarriedIn(s.BilledTo)
 	from := carried
 	for _, c := range changes {
-		out = append(out, intake.PlanStretch{Plan: c.Plan, From: from})
+		out = append(out, domain.PlanStretch{Plan: c.Plan, From: from})
 		from = carried + c.Used
 	}
-	return append(out, intake.PlanStretch{Plan: s.Plan, From: from}), nil
+	return append(out, domain.PlanStretch{Plan: s.Plan, From: from}), nil
 }
 
 // CountLiveSession counts one live session as used in the billing period
 // that starts at periodStart (D42).
-func (tx *Tx) CountLiveSession(ctx context.Context, account intake.AccountID, periodStart time.Time) error {
+func (tx *Tx) CountLiveSession(ctx context.Context, account domain.AccountID, periodStart time.Time) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO subscription_usage AS u (account_id, period_start, shard, sessions)
 		VALUES ($1, $2, pg_backend_pid() % 16, 1)
@@ -173,17 +173,17 @@ func (tx *Tx) CountLiveSession(ctx context.Context, account intake.AccountID, pe
 
 // UsedSessions returns how many live sessions were counted in the billing
 // period that starts at periodStart.
-func (d *DB) UsedSessions(ctx context.Context, account intake.AccountID, periodStart time.Time) (int, error) {
+func (d *DB) UsedSessions(ctx context.Context, account domain.AccountID, periodStart time.Time) (int, error) {
 	return usedSessions(ctx, d, account, periodStart)
 }
 
 // UsedSessions returns how many live sessions were counted in the billing
 // period that starts at periodStart.
-func (tx *Tx) UsedSessions(ctx context.Context, account intake.AccountID, periodStart time.Time) (int, error) {
+func (tx *Tx) UsedSessions(ctx context.Context, account domain.AccountID, periodStart time.Time) (int, error) {
 	return usedSessions(ctx, tx, account, periodStart)
 }
 
-func usedSessions(ctx context.Context, q Queryer, account intake.AccountID, periodStart time.Time) (int, error) {
+func usedSessions(ctx context.Context, q Queryer, account domain.AccountID, periodStart time.Time) (int, error) {
 	var n int
 	err := q.GetContext(ctx, &n, `
 		SELECT coalesce(sum(sessions), 0) FROM subscription_usage WHERE account_id = $1 AND period_start = $2`,
@@ -193,7 +193,7 @@ func usedSessions(ctx context.Context, q Queryer, account intake.AccountID, peri
 
 // LatestLiveSession returns when the newest of the account's live sessions was
 // created that are counted since the time, or ErrNotFound.
-func (tx *Tx) LatestLiveSession(ctx context.Context, account intake.AccountID, since time.Time) (time.Time, error) {
+func (tx *Tx) LatestLiveSession(ctx context.Context, account domain.AccountID, since time.Time) (time.Time, error) {
 	var at time.Time
 	err := tx.GetContext(ctx, &at, `
 		SELECT created_at FROM session WHERE account_id = $1 AND livemode AND created_at >= $2
@@ -204,7 +204,7 @@ func (tx *Tx) LatestLiveSession(ctx context.Context, account intake.AccountID, s
 // UsageDrift is an account's period of which the count of used sessions is not
 // that of its sessions.
 type UsageDrift struct {
-	AccountID   intake.AccountID `db:"account_id"`
+	AccountID   domain.AccountID `db:"account_id"`
 	PeriodStart time.Time        `db:"period_start"`
 	Counted     int              `db:"counted"`
 	Sessions    int              `db:"sessions"`

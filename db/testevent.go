@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // InsertTestEvent stores the result of a test event, as JSON.
-func (d *DB) InsertTestEvent(ctx context.Context, id intake.DeliveryID, account intake.AccountID, content []byte, now time.Time) error {
+func (d *DB) InsertTestEvent(ctx context.Context, id domain.DeliveryID, account domain.AccountID, content []byte, now time.Time) error {
 	_, err := d.ExecContext(ctx, `
 		INSERT INTO test_event (id, account_id, content, created_at) VALUES ($1, $2, $3, $4)`, id, account, content, now)
 	return wrap(err, "insert test event")
@@ -16,7 +16,7 @@ func (d *DB) InsertTestEvent(ctx context.Context, id intake.DeliveryID, account 
 
 // TestEvent returns the result of an account's test event that was sent after
 // since, or ErrNotFound.
-func (d *DB) TestEvent(ctx context.Context, id intake.DeliveryID, account intake.AccountID, since time.Time) (content []byte, err error) {
+func (d *DB) TestEvent(ctx context.Context, id domain.DeliveryID, account domain.AccountID, since time.Time) (content []byte, err error) {
 	err = d.GetContext(ctx, &content, `
 		SELECT content FROM test_event WHERE id = $1 AND account_id = $2 AND created_at > $3`, id, account, since)
 	return content, wrap(err, "get test event")

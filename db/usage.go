@@ -4,13 +4,13 @@ import (
 	"context"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // Usage counts the scope's sessions created from the first to the last UTC
 // day, both inclusive, as they stand at now, and what happened on each of
 // those days up to today (D44).
-func (d *DB) Usage(ctx context.Context, scope intake.Scope, first, last, now time.Time) (*intake.Usage, error) {
+func (d *DB) Usage(ctx context.Context, scope domain.Scope, first, last, now time.Time) (*domain.Usage, error) {
 	var rows []struct {
 		Day               *time.Time `db:"day"` // nil: the overdue ones of all days
 		Created           int        `db:"created"`
@@ -43,8 +43,8 @@ func (d *DB) Usage(ctx context.Context, scope intake.Scope, first, last, now tim
 	if err != nil {
 		return nil, wrap(err, "sum usage")
 	}
-	u := intake.Usage{Daily: []intake.DailyUsage{}}
-	byDay := map[string]intake.DailyUsage{}
+	u := domain.Usage{Daily: []domain.DailyUsage{}}
+	byDay := map[string]domain.DailyUsage{}
 	for _, r := range rows {
 		u.Created += r.Created
 		u.Completed += r.Completed
@@ -53,7 +53,7 @@ func (d *DB) Usage(ctx context.Context, scope intake.Scope, first, last, now tim
 		u.InProgress += r.InProgress
 		u.CompletionSeconds += r.CompletionSeconds
 		if r.Day != nil {
-			byDay[r.Day.Format(time.DateOnly)] = intake.DailyUsage{Created: r.Created, Completed: r.CompletedThatDay}
+			byDay[r.Day.Format(time.DateOnly)] = domain.DailyUsage{Created: r.Created, Completed: r.CompletedThatDay}
 		}
 	}
 	for at := first; !at.After(last) && !at.After(day(now)); at = at.AddDate(0, 0, 1) {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // WebhookSetting is what is stored of a scope's webhooks; the secrets are
@@ -22,7 +22,7 @@ type WebhookSetting struct {
 
 // InsertWebhookSetting stores a scope's webhook setting, with its current
 // secret alone.
-func (tx *Tx) InsertWebhookSetting(ctx context.Context, scope intake.Scope, w *WebhookSetting) error {
+func (tx *Tx) InsertWebhookSetting(ctx context.Context, scope domain.Scope, w *WebhookSetting) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO webhook_setting (account_id, livemode, default_url, secret)
 		VALUES ($1, $2, $3, $4)`,
@@ -31,16 +31,16 @@ func (tx *Tx) InsertWebhookSetting(ctx context.Context, scope intake.Scope, w *W
 }
 
 // WebhookSetting returns a scope's webhook setting, or ErrNotFound.
-func (d *DB) WebhookSetting(ctx context.Context, scope intake.Scope) (*WebhookSetting, error) {
+func (d *DB) WebhookSetting(ctx context.Context, scope domain.Scope) (*WebhookSetting, error) {
 	return webhookSetting(ctx, d, scope)
 }
 
 // WebhookSetting returns a scope's webhook setting, or ErrNotFound.
-func (tx *Tx) WebhookSetting(ctx context.Context, scope intake.Scope) (*WebhookSetting, error) {
+func (tx *Tx) WebhookSetting(ctx context.Context, scope domain.Scope) (*WebhookSetting, error) {
 	return webhookSetting(ctx, tx, scope)
 }
 
-func webhookSetting(ctx context.Context, q Queryer, scope intake.Scope) (*WebhookSetting, error) {
+func webhookSetting(ctx context.Context, q Queryer, scope domain.Scope) (*WebhookSetting, error) {
 	var w WebhookSetting
 	err := q.GetContext(ctx, &w, `
 		SELECT default_url, secret, next_secret, next_secret_at, previous_secret, previous_secret_until
@@ -52,7 +52,7 @@ func webhookSetting(ctx context.Context, q Queryer, scope intake.Scope) (*Webhoo
 
 // SetDefaultURL sets where a scope's events go that no session's own URL
 // takes (D33); nil sends them nowhere.
-func (tx *Tx) SetDefaultURL(ctx context.Context, scope intake.Scope, url *string) error {
+func (tx *Tx) SetDefaultURL(ctx context.Context, scope domain.Scope, url *string) error {
 	result, err := tx.ExecContext(ctx, `
 		UPDATE webhook_setting SET default_url = $3 WHERE account_id = $1 AND livemode = $2`,
 		scope.AccountID, scope.Livemode, url)
@@ -61,7 +61,7 @@ func (tx *Tx) SetDefaultURL(ctx context.Context, scope intake.Scope, url *string
 
 // SetNextSecret stores a next secret. ErrNotFound where there is one already,
 // which the partner may be deploying.
-func (tx *Tx) SetNextSecret(ctx context.Context, scope intake.Scope, next []byte, now time.Time) error {
+func (tx *Tx) SetNextSecret(ctx context.Context, scope domain.Scope, next []byte, now time.Time) error {
 	result, err := tx.ExecContext(ctx, `
 		UPDATE webhook_setting SET next_secret = $3, next_secret_at = $4
 		WHERE account_id = $1 AND livemode = $2 AND next_secret IS NULL`,
@@ -72,7 +72,7 @@ func (tx *Tx) SetNextSecret(ctx context.Context, scope intake.Scope, next []byte
 // SwitchSecret makes the next secret the current one, and the current one the
 // previous one until the given time; a previous one from before is forgotten.
 // ErrNotFound without a next secret.
-func (tx *Tx) SwitchSecret(ctx context.Context, scope intake.Scope, until time.Time) error {
+func (tx *Tx) SwitchSecret(ctx context.Context, scope domain.Scope, until time.Time) error {
 	result, err := tx.ExecContext(ctx, `
 		UPDATE webhook_setting SET secret = next_secret, next_secret = NULL, next_secret_at = NULL,
 			previous_secret = secret, previous_secret_until = $3
@@ -84,7 +84,7 @@ func (tx *Tx) SwitchSecret(ctx context.Context, scope intake.Scope, until time.T
 // RestoreSecret makes the previous secret the current one, and the current one
 // the next. ErrNotFound without a previous secret whose time isn't over at
 // now, and where there is a next one, which would be lost.
-func (tx *Tx) RestoreSecret(ctx context.Context, scope intake.Scope, now time.Time) error {
+func (tx *Tx) RestoreSecret(ctx context.Context, scope domain.Scope, now time.Time) error {
 	result, err := tx.ExecContext(ctx, `
 		UPDATE webhook_setting SET secret = previous_secret, previous_secret = NULL, previous_secret_until = NULL,
 			next_secret = secret, next_secret_at = $3
@@ -94,7 +94,7 @@ func (tx *Tx) RestoreSecret(ctx context.Context, scope intake.Scope, now time.Ti
 }
 
 // AbandonNextSecret erases the next secret. ErrNotFound without one.
-func (tx *Tx) AbandonNextSecret(ctx context.Context, scope intake.Scope) error {
+func (tx *Tx) AbandonNextSecret(ctx context.Context, scope domain.Scope) error {
 	result, err := tx.ExecContext(ctx, `
 		UPDATE webhook_setting SET next_secret = NULL, next_secret_at = NULL
 		WHERE account_id = $1 AND livemode = $2 AND next_secret IS NOT NULL`,

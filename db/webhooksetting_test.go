@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/intake"
+	"candor/internal/domain"
 )
 
-func (s *store) setURL(scope intake.Scope, url *string) error {
+func (s *store) setURL(scope domain.Scope, url *string) error {
 	return s.InTx(s.ctx, func(tx *db.Tx) error { return tx.SetDefaultURL(s.ctx, scope, url) })
 }
 
@@ -35,7 +35,7 @@ func (s *store) abandonNext() error {
 func TestWebhookSetting(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	live := intake.Scope{AccountID: s.scope.AccountID, Livemode: true}
+	live := domain.Scope{AccountID: s.scope.AccountID, Livemode: true}
 	_, err := s.WebhookSetting(s.ctx, s.scope)
 	s.missing("setting before there is one", err)
 	url := "https://example.com/hook"
@@ -45,7 +45,7 @@ func TestWebhookSetting(t *testing.T) {
 			tx.InsertWebhookSetting(s.ctx, live, &db.WebhookSetting{Secret: []byte("live")}))
 	})
 	s.ok(s.setURL(live, &url))
-	for scope, want := range map[intake.Scope]string{s.scope: "test ", live: "live " + url} {
+	for scope, want := range map[domain.Scope]string{s.scope: "test ", live: "live " + url} {
 		got, err := s.WebhookSetting(s.ctx, scope)
 		s.ok(err)
 		text := string(got.Secret) + " "

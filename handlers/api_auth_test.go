@@ -8,33 +8,33 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/intake"
-	"candor/service"
+	"candor/internal/domain"
+	"candor/internal/service"
 )
 
 // An authRoute is a request to an endpoint with the permissions it needs (D29).
 type authRoute struct {
 	apiCall
-	needs []intake.Permission
+	needs []domain.Permission
 }
 
 // authRoutes is a request to each endpoint.
 func authRoutes(id string) []authRoute {
 	const document = "doc_01h455vb4pex5vsknk084sn02q"
-	get := func(path string, needs ...intake.Permission) authRoute {
+	get := func(path string, needs ...domain.Permission) authRoute {
 		return authRoute{apiCall{method: http.MethodGet, path: path}, needs}
 	}
 	return []authRoute{
-		{apiCall{method: http.MethodPost, path: "/sessions", body: validBody}, []intake.Permission{intake.SessionsWrite}},
-		{apiCall{method: http.MethodDelete, path: "/sessions/" + id}, []intake.Permission{intake.SessionsWrite}},
-		get("/sessions", intake.SessionsRead),
-		get("/sessions/"+id, intake.SessionsRead),
-		get("/sessions/"+id+"/data", intake.DataRead),
-		get("/sessions/"+id+"/pdf", intake.DataRead),
-		get("/sessions/"+id+"/documents/"+document, intake.DataRead),
-		get("/events", intake.SessionsRead, intake.DataRead),
-		get("/billing/subscription", intake.BillingRead),
-		get("/billing/usage", intake.BillingRead),
+		{apiCall{method: http.MethodPost, path: "/sessions", body: validBody}, []domain.Permission{domain.SessionsWrite}},
+		{apiCall{method: http.MethodDelete, path: "/sessions/" + id}, []domain.Permission{domain.SessionsWrite}},
+		get("/sessions", domain.SessionsRead),
+		get("/sessions/"+id, domain.SessionsRead),
+		get("/sessions/"+id+"/data", domain.DataRead),
+		get("/sessions/"+id+"/pdf", domain.DataRead),
+		get("/sessions/"+id+"/documents/"+document, domain.DataRead),
+		get("/events", domain.SessionsRead, domain.DataRead),
+		get("/billing/subscription", domain.BillingRead),
+		get("/billing/usage", domain.BillingRead),
 	}
 }
 
@@ -47,7 +47,7 @@ const validBody = `{"form_type": "financial_statement", "customer_email": "jo@cu
 func TestAuthorizationHeader(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	_, unknown := intake.NewAPIKey(b.testScope(), "never stored", startTime)
+	_, unknown := domain.NewAPIKey(b.testScope(), "never stored", startTime)
 	for name, test := range map[string]struct {
 		header []string
 		code   string // "" where it is accepted
@@ -103,9 +103,9 @@ func TestEveryEndpointNeedsAKey(t *testing.T) {
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	for set := range 1 << len(intake.AllPermissions) {
-		granted := intake.Permissions{}
-		for i, one := range intake.AllPermissions {
+	for set := range 1 << len(domain.AllPermissions) {
+		granted := domain.Permissions{}
+		for i, one := range domain.AllPermissions {
 			if set&(1<<i) != 0 {
 				granted = append(granted, one)
 			}
@@ -121,7 +121,7 @@ func TestPermissions(t *testing.T) {
 					t.Errorf("%s %s with %s: %d %s", call.method, call.path, granted, a.Code, a.Body)
 				}
 				continue
-			case slices.Contains(call.needs, intake.BillingRead):
+			case slices.Contains(call.needs, domain.BillingRead):
 				a.refused(http.StatusForbidden, "billing_access_denied", "")
 			default:
 				a.refused(http.StatusForbidden, "forbidden", "")
@@ -136,9 +136,9 @@ func TestPermissions(t *testing.T) {
 }
 
 // restrictedKey makes a test key with these permissions alone.
-func (b *bench) restrictedKey(granted intake.Permissions) string {
+func (b *bench) restrictedKey(granted domain.Permissions) string {
 	b.Helper()
-	row, key := intake.NewAPIKey(b.testScope(), "Restricted", b.clock.Now())
+	row, key := domain.NewAPIKey(b.testScope(), "Restricted", b.clock.Now())
 	row.Permissions = granted
 	b.ok(b.service.InTx(b.Context(), func(tx *db.Tx) error { return tx.InsertAPIKey(b.Context(), &row) }))
 	return key
@@ -149,17 +149,17 @@ func (b *bench) restrictedKey(granted intake.Permissions) string {
 func TestLinkOfAnOpenedSession(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	reader := b.restrictedKey(intake.Permissions{intake.SessionsRead, intake.SessionsWrite})
+	reader := b.restrictedKey(domain.Permissions{domain.SessionsRead, domain.SessionsWrite})
 	create := apiCall{method: http.MethodPost, path: "/sessions", body: validBody, key: reader, header: "Idempotency-Key: link"}
 	created := b.call(create).status(http.StatusCreated).object()
 	link := created["session_url"]
-	id, err := intake.ParseSessionID(created["id"].(string))
+	id, err := domain.ParseSessionID(created["id"].(string))
 	b.ok(err)
 	check := func(when string, forReader any) {
 		t.Helper()
 		for key, want := range map[string]any{
 			reader: forReader, b.account.TestKey: link,
-			b.restrictedKey(intake.Permissions{intake.SessionsRead, intake.DataRead}): link,
+			b.restrictedKey(domain.Permissions{domain.SessionsRead, domain.DataRead}): link,
 		} {
 			got, there := b.call(apiCall{method: http.MethodGet, path: "/sessions/" + id.String(), key: key}).status(http.StatusOK).object()["session_url"]
 			if got != want || !there {
@@ -189,7 +189,7 @@ func TestKeyEnds(t *testing.T) {
 	b.ok(b.service.DeleteAPIKey(b.Context(), b.testScope(), someone, second.ID, "Second"))
 	b.call(get).refused(http.StatusUnauthorized, "invalid_api_key", "")
 
-	expiring, text := intake.NewAPIKey(b.testScope(), "Expiring", b.clock.Now())
+	expiring, text := domain.NewAPIKey(b.testScope(), "Expiring", b.clock.Now())
 	end := startTime.Add(time.Hour)
 	expiring.ExpiresAt = &end
 	b.ok(b.service.InTx(b.Context(), func(tx *db.Tx) error { return tx.InsertAPIKey(b.Context(), &expiring) }))
@@ -207,7 +207,7 @@ func TestIsolation(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	other := b.newAccount("other@lender.example", "enterprise")
-	session := b.newSession(b.testScope(), intake.NewSession{ReferenceID: "R1"})
+	session := b.newSession(b.testScope(), domain.NewSession{ReferenceID: "R1"})
 	b.complete(session.ID)
 	b.storePDF(session.ID, []byte("%PDF-1.7"))
 	path := "/sessions/" + session.ID.String()

@@ -5,10 +5,10 @@ import (
 	"math"
 	"time"
 
-	"candor/form"
-	"candor/intake"
-	"candor/service"
-	"candor/statement"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/service"
+	"candor/internal/statement"
 )
 
 // noParameters is the request of an endpoint that takes none.
@@ -17,7 +17,7 @@ type noParameters struct{}
 // subscription is the answer of GET /v1/billing/subscription.
 type subscription struct {
 	Plan            plan                      `json:"plan" doc:"What the account pays for."`
-	Status          intake.SubscriptionStatus `json:"status" enum:"active,past_due,cancelled" doc:"cancelled until the cancellation takes effect; then there is no subscription."`
+	Status          domain.SubscriptionStatus `json:"status" enum:"active,past_due,cancelled" doc:"cancelled until the cancellation takes effect; then there is no subscription."`
 	CurrentPeriod   period                    `json:"current_period" doc:"The running billing period."`
 	Usage           subscriptionUsage         `json:"usage" doc:"Live sessions created in the running period."`
 	BillingEmail    string                    `json:"billing_email" doc:"Where invoices go."`
@@ -102,7 +102,7 @@ func (s *Server) billingUsage(ctx context.Context, r *usageRequest) (*usage, err
 			continue
 		}
 		if *date.given == "" {
-			return nil, intake.FieldError(intake.CodeInvalidDateRange, date.name, "start_date and end_date must both be given as YYYY-MM-DD.")
+			return nil, domain.FieldError(domain.CodeInvalidDateRange, date.name, "start_date and end_date must both be given as YYYY-MM-DD.")
 		}
 		*date.into = *date.given
 	}
@@ -117,7 +117,7 @@ func (s *Server) billingUsage(ctx context.Context, r *usageRequest) (*usage, err
 		},
 		CompletionRate:             quotient(float64(of.Completed), of.Created, 1e4),
 		AverageCompletionTimeHours: quotient(of.CompletionSeconds/time.Hour.Seconds(), of.Completed, 1e2),
-		BreakdownByFormType:        map[string]int{intake.FinancialStatement: of.Created},
+		BreakdownByFormType:        map[string]int{domain.FinancialStatement: of.Created},
 		DailyUsage:                 make([]dailyUsage, len(of.Daily)),
 	}
 	for i, day := range of.Daily {

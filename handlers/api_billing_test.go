@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // TestSubscription checks each plan (interface.md Plans, D41, D42).
@@ -119,7 +119,7 @@ func naiveUsage(t *testing.T, all []record, span [2]string, livemode bool, now t
 		if r.livemode != livemode {
 			continue
 		}
-		if r.stored == intake.Completed {
+		if r.stored == domain.Completed {
 			completedOn[r.completed.Format(time.DateOnly)]++
 		}
 		day := r.created.Format(time.DateOnly)
@@ -129,14 +129,14 @@ func naiveUsage(t *testing.T, all []record, span [2]string, livemode bool, now t
 		createdOn[day]++
 		created++
 		switch r.status(now) {
-		case intake.Completed:
+		case domain.Completed:
 			completed++
 			took += r.completed.Sub(r.created)
-		case intake.Cancelled:
+		case domain.Cancelled:
 			cancelled++
-		case intake.Expired:
+		case domain.Expired:
 			expired++
-		case intake.InProgress:
+		case domain.InProgress:
 			inProgress++
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // keysOf are an object's members, sorted.
@@ -36,7 +36,7 @@ func TestCreateSession(t *testing.T) {
 		t.Errorf("fields %q, want %q", got, createdFields)
 	}
 	id := full["id"].(string)
-	if _, err := intake.ParseSessionID(id); err != nil {
+	if _, err := domain.ParseSessionID(id); err != nil {
 		t.Errorf("id %q: %v", id, err)
 	}
 	if url := full["session_url"].(string); !strings.HasPrefix(url, baseURL+"/f/"+id+"/") || len(url) < len(baseURL+"/f/"+id+"/")+22 {

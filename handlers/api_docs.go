@@ -1,6 +1,6 @@
 package handlers
 
-import "candor/intake"
+import "candor/internal/domain"
 
 // info heads the API's description.
 var info = openAPIInfo{
@@ -20,42 +20,42 @@ var tags = []openAPITag{
 }
 
 // meanings say what the error codes mean, for the description.
-var meanings = map[intake.Code]string{
-	intake.CodeInvalidRequest:        "The request can't be read as asked: malformed JSON, a wrong type, a missing field, a bad parameter.",
-	intake.CodeUnauthorized:          "The Authorization header is missing or malformed.",
-	intake.CodeInvalidAPIKey:         "The API key is invalid or revoked.",
-	intake.CodeForbidden:             "The API key lacks the permission, or the account can't create live sessions.",
-	intake.CodeSessionNotFound:       "There is no such session in this account and mode.",
-	intake.CodeSessionNotCompleted:   "The session isn't completed.",
-	intake.CodePDFNotReady:           "The PDF is still being made: try again after Retry-After seconds.",
-	intake.CodeDataErased:            "The customer's data were erased on request.",
-	intake.CodeDataExpired:           "The answers were deleted because the time for which the account keeps them is over.",
-	intake.CodePDFExpired:            "The PDF was deleted 90 days after completion, or after the fewer that the account has set.",
-	intake.CodeDocumentNotFound:      "The session has no such document, or its retention is over.",
-	intake.CodeInvalidFormType:       "form_type must be financial_statement.",
-	intake.CodeInvalidEmail:          "customer_email is not an e-mail address.",
-	intake.CodeValidation:            "A field breaks its rule; details name it.",
-	intake.CodeSessionExpired:        "The session has expired.",
-	intake.CodeSessionCompleted:      "The session is completed.",
-	intake.CodeSessionCancelled:      "The session is cancelled.",
-	intake.CodeSubscriptionNotFound:  "The account has no active subscription.",
-	intake.CodeInvalidDateRange:      "The dates are malformed, incomplete, in the wrong order or more than 366 days.",
-	intake.CodeBillingAccessDenied:   "The API key lacks the permission billing:read.",
-	intake.CodeRateLimitExceeded:     "Too many requests: try again after Retry-After seconds.",
-	intake.CodePayloadTooLarge:       "The body is larger than 64 KiB.",
-	intake.CodeUnsupportedMediaType:  "The body isn't application/json.",
-	intake.CodeRequestTimeout:        "The body did not arrive within 30 seconds.",
-	intake.CodeIdempotencyKeyReused:  "The Idempotency-Key was used with another body.",
-	intake.CodeIdempotencyInProgress: "The first request with this Idempotency-Key is still running.",
-	intake.CodeServiceUnavailable:    "What is stored can't be read now: try again later.",
-	intake.CodeInternal:              "Something went wrong on our side.",
+var meanings = map[domain.Code]string{
+	domain.CodeInvalidRequest:        "The request can't be read as asked: malformed JSON, a wrong type, a missing field, a bad parameter.",
+	domain.CodeUnauthorized:          "The Authorization header is missing or malformed.",
+	domain.CodeInvalidAPIKey:         "The API key is invalid or revoked.",
+	domain.CodeForbidden:             "The API key lacks the permission, or the account can't create live sessions.",
+	domain.CodeSessionNotFound:       "There is no such session in this account and mode.",
+	domain.CodeSessionNotCompleted:   "The session isn't completed.",
+	domain.CodePDFNotReady:           "The PDF is still being made: try again after Retry-After seconds.",
+	domain.CodeDataErased:            "The customer's data were erased on request.",
+	domain.CodeDataExpired:           "The answers were deleted because the time for which the account keeps them is over.",
+	domain.CodePDFExpired:            "The PDF was deleted 90 days after completion, or after the fewer that the account has set.",
+	domain.CodeDocumentNotFound:      "The session has no such document, or its retention is over.",
+	domain.CodeInvalidFormType:       "form_type must be financial_statement.",
+	domain.CodeInvalidEmail:          "customer_email is not an e-mail address.",
+	domain.CodeValidation:            "A field breaks its rule; details name it.",
+	domain.CodeSessionExpired:        "The session has expired.",
+	domain.CodeSessionCompleted:      "The session is completed.",
+	domain.CodeSessionCancelled:      "The session is cancelled.",
+	domain.CodeSubscriptionNotFound:  "The account has no active subscription.",
+	domain.CodeInvalidDateRange:      "The dates are malformed, incomplete, in the wrong order or more than 366 days.",
+	domain.CodeBillingAccessDenied:   "The API key lacks the permission billing:read.",
+	domain.CodeRateLimitExceeded:     "Too many requests: try again after Retry-After seconds.",
+	domain.CodePayloadTooLarge:       "The body is larger than 64 KiB.",
+	domain.CodeUnsupportedMediaType:  "The body isn't application/json.",
+	domain.CodeRequestTimeout:        "The body did not arrive within 30 seconds.",
+	domain.CodeIdempotencyKeyReused:  "The Idempotency-Key was used with another body.",
+	domain.CodeIdempotencyInProgress: "The first request with this Idempotency-Key is still running.",
+	domain.CodeServiceUnavailable:    "What is stored can't be read now: try again later.",
+	domain.CodeInternal:              "Something went wrong on our side.",
 }
 
 func createSessionDoc() operationDoc {
 	return operationDoc{
 		id: "createSession", tag: "Sessions", summary: "Create a session",
 		description: "Makes a session and the link that opens its form. Unknown fields are ignored; null is the same as leaving a field out.",
-		errors:      []intake.Code{intake.CodeInvalidFormType, intake.CodeInvalidEmail, intake.CodeValidation},
+		errors:      []domain.Code{domain.CodeInvalidFormType, domain.CodeInvalidEmail, domain.CodeValidation},
 	}
 }
 
@@ -71,7 +71,7 @@ func getSessionDoc() operationDoc {
 		id: "getSession", tag: "Sessions", summary: "Get a session",
 		description: "A session as it stands, with the customer's progress. Its link opens what the customer has entered so far, " +
 			"so once the customer has opened it, `session_url` is null for a key without data:read.",
-		errors: []intake.Code{intake.CodeSessionNotFound},
+		errors: []domain.Code{domain.CodeSessionNotFound},
 	}
 }
 
@@ -79,7 +79,7 @@ func cancelSessionDoc() operationDoc {
 	return operationDoc{
 		id: "cancelSession", tag: "Sessions", summary: "Cancel a session",
 		description: "Ends a pending or in_progress session: its link shows that it was cancelled. No event is sent.",
-		errors:      []intake.Code{intake.CodeSessionNotFound, intake.CodeSessionCompleted, intake.CodeSessionCancelled, intake.CodeSessionExpired},
+		errors:      []domain.Code{domain.CodeSessionNotFound, domain.CodeSessionCompleted, domain.CodeSessionCancelled, domain.CodeSessionExpired},
 	}
 }
 
@@ -87,7 +87,7 @@ func sessionDataDoc() operationDoc {
 	return operationDoc{
 		id: "getSessionData", tag: "Form data", summary: "Get the data",
 		description: "The answers of a completed session. They are kept until they are erased on request, or for as long as the account has set.",
-		errors:      []intake.Code{intake.CodeSessionNotFound, intake.CodeSessionNotCompleted, intake.CodeDataErased, intake.CodeDataExpired, intake.CodeServiceUnavailable},
+		errors:      []domain.Code{domain.CodeSessionNotFound, domain.CodeSessionNotCompleted, domain.CodeDataErased, domain.CodeDataExpired, domain.CodeServiceUnavailable},
 	}
 }
 
@@ -95,7 +95,7 @@ func sessionPDFDoc() operationDoc {
 	return operationDoc{
 		id: "getSessionPDF", tag: "Form data", summary: "Download the PDF",
 		description: "The statement of a completed session as a PDF, kept for 90 days after completion, or the fewer that the account has set. It is made within seconds of completion; until then the answer is 202.",
-		errors:      []intake.Code{intake.CodeSessionNotFound, intake.CodeSessionNotCompleted, intake.CodePDFNotReady, intake.CodePDFExpired, intake.CodeServiceUnavailable},
+		errors:      []domain.Code{domain.CodeSessionNotFound, domain.CodeSessionNotCompleted, domain.CodePDFNotReady, domain.CodePDFExpired, domain.CodeServiceUnavailable},
 		files:       []string{"application/pdf"},
 	}
 }
@@ -104,7 +104,7 @@ func sessionDocumentDoc() operationDoc {
 	return operationDoc{
 		id: "getSessionDocument", tag: "Form data", summary: "Download a document",
 		description: "A file that the customer uploaded, as an attachment. Its id is in the session's data; it is kept for 90 days after completion, or the fewer that the account has set.",
-		errors:      []intake.Code{intake.CodeSessionNotFound, intake.CodeSessionNotCompleted, intake.CodeDocumentNotFound, intake.CodeServiceUnavailable},
+		errors:      []domain.Code{domain.CodeSessionNotFound, domain.CodeSessionNotCompleted, domain.CodeDocumentNotFound, domain.CodeServiceUnavailable},
 		files:       []string{"application/pdf", "image/jpeg", "image/png", "image/heic"},
 	}
 }
@@ -122,7 +122,7 @@ func subscriptionDoc() operationDoc {
 	return operationDoc{
 		id: "getSubscription", tag: "Billing", summary: "Get the subscription",
 		description: "The account's plan and what was used of it in the running billing period.",
-		errors:      []intake.Code{intake.CodeSubscriptionNotFound},
+		errors:      []domain.Code{domain.CodeSubscriptionNotFound},
 	}
 }
 
@@ -130,6 +130,6 @@ func usageDoc() operationDoc {
 	return operationDoc{
 		id: "getUsage", tag: "Billing", summary: "Get usage",
 		description: "What became of the sessions created in a range of days, UTC. Live keys see live sessions, test keys test sessions.",
-		errors:      []intake.Code{intake.CodeInvalidDateRange},
+		errors:      []domain.Code{domain.CodeInvalidDateRange},
 	}
 }

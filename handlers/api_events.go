@@ -6,15 +6,15 @@ import (
 	"fmt"
 
 	"candor/db"
-	"candor/form"
-	"candor/intake"
+	"candor/internal/domain"
+	"candor/internal/form"
 )
 
 // listEventsRequest is the query of GET /v1/events.
 type listEventsRequest struct {
 	After     int              `query:"after" default:"0" min:"0" max:"9223372036854775807" doc:"Only events numbered above this: next_after of the answer before, or the sequence of the last event you have."`
 	Limit     int              `query:"limit" default:"20" min:"1" max:"100" doc:"At most so many events."`
-	Type      intake.EventType `query:"type" enum:"session.accessed,session.section_completed,session.completed,session.pdf_ready,session.expired,billing.invoice_paid,billing.invoice_payment_failed,billing.subscription_cancelled" doc:"Only events of this type."`
+	Type      domain.EventType `query:"type" enum:"session.accessed,session.section_completed,session.completed,session.pdf_ready,session.expired,billing.invoice_paid,billing.invoice_payment_failed,billing.subscription_cancelled" doc:"Only events of this type."`
 	SessionID *string          `query:"session_id" doc:"Only events of this session, sess_…"`
 }
 
@@ -29,9 +29,9 @@ type eventList struct {
 // feedEvent is an event with the very fields of its webhook, so that the code
 // that takes the one can take the other; id and delivery come on top.
 type feedEvent struct {
-	ID        intake.EventID    `json:"id" doc:"The event's id."`
-	Event     intake.EventType  `json:"event" doc:"The event's name."`
-	SessionID *intake.SessionID `json:"session_id,omitempty" doc:"The session; absent from billing events."`
+	ID        domain.EventID    `json:"id" doc:"The event's id."`
+	Event     domain.EventType  `json:"event" doc:"The event's name."`
+	SessionID *domain.SessionID `json:"session_id,omitempty" doc:"The session; absent from billing events."`
 	Livemode  bool              `json:"livemode" doc:"false for what test keys made."`
 	Sequence  int64             `json:"sequence" doc:"Counts the events of an account and mode, 1, 2, 3 … without a gap."`
 	Timestamp form.Timestamp    `json:"timestamp" doc:"When it happened, UTC."`
@@ -44,9 +44,9 @@ type eventData struct{ json.RawMessage }
 
 // feedDelivery is how far an event's webhook is.
 type feedDelivery struct {
-	ID             intake.DeliveryID    `json:"id" doc:"The delivery's id, X-Webhook-ID of each attempt."`
+	ID             domain.DeliveryID    `json:"id" doc:"The delivery's id, X-Webhook-ID of each attempt."`
 	URL            string               `json:"url" doc:"Where it goes."`
-	State          intake.DeliveryState `json:"state" enum:"pending,delivered,failed,cancelled" doc:"pending: attempts follow; delivered: a 2xx came; failed: all attempts failed; cancelled: it was called off."`
+	State          domain.DeliveryState `json:"state" enum:"pending,delivered,failed,cancelled" doc:"pending: attempts follow; delivered: a 2xx came; failed: all attempts failed; cancelled: it was called off."`
 	Attempts       int                  `json:"attempts" doc:"How many attempts were made, redeliveries included."`
 	LastStatusCode *int                 `json:"last_status_code" doc:"Of the last attempt, null without a response."`
 	LastErrorClass *string              `json:"last_error_class" doc:"Why the last attempt failed: dns, connect, tls, timeout, refused_target, status or protocol; null after a success."`
@@ -55,11 +55,11 @@ type feedDelivery struct {
 }
 
 func (s *Server) listEvents(ctx context.Context, r *listEventsRequest) (*eventList, error) {
-	filter := intake.EventFilter{After: int64(r.After), Type: r.Type}
+	filter := domain.EventFilter{After: int64(r.After), Type: r.Type}
 	if r.SessionID != nil {
-		id, err := intake.ParseSessionID(*r.SessionID)
+		id, err := domain.ParseSessionID(*r.SessionID)
 		if err != nil {
-			return nil, intake.FieldError(intake.CodeInvalidRequest, "session_id", "session_id must be the id of a session, sess_….")
+			return nil, domain.FieldError(domain.CodeInvalidRequest, "session_id", "session_id must be the id of a session, sess_….")
 		}
 		filter.Session = &id
 	}

@@ -14,14 +14,14 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // feedPage is an answer of GET /v1/events.
 type feedPage struct {
 	Data []struct {
 		ID        string
-		Event     intake.EventType
+		Event     domain.EventType
 		SessionID string `json:"session_id"`
 		Sequence  int64
 		Timestamp string
@@ -44,11 +44,11 @@ func (b *bench) events(query string) (page feedPage) {
 }
 
 // record records an event of a session in the caller's transaction.
-func (b *bench) record(ctx context.Context, tx *db.Tx, session *intake.Session, p intake.Payload) error {
+func (b *bench) record(ctx context.Context, tx *db.Tx, session *domain.Session, p domain.Payload) error {
 	return b.service.Enqueuer.SessionEvent(ctx, tx, session, p, b.clock.Now())
 }
 
-func (b *bench) happen(session *intake.Session, p intake.Payload) {
+func (b *bench) happen(session *domain.Session, p domain.Payload) {
 	b.Helper()
 	b.ok(b.service.InTx(b.Context(), func(tx *db.Tx) error { return b.record(b.Context(), tx, session, p) }))
 }
@@ -60,17 +60,17 @@ func TestEvents(t *testing.T) {
 	if len(empty.Data) != 0 || empty.HasMore || empty.NextAfter != 0 || empty.OldestSequence != nil {
 		t.Errorf("feed without events: %+v", empty)
 	}
-	quiet := b.newSession(b.testScope(), intake.NewSession{})
-	loud := b.newSession(b.testScope(), intake.NewSession{WebhookURL: "https://lender.example/hook"})
-	live := b.newSession(intake.Scope{AccountID: b.account.AccountID, Livemode: true}, intake.NewSession{})
-	b.happen(live, intake.PDFReadyPayload{SessionID: live.ID})
+	quiet := b.newSession(b.testScope(), domain.NewSession{})
+	loud := b.newSession(b.testScope(), domain.NewSession{WebhookURL: "https://lender.example/hook"})
+	live := b.newSession(domain.Scope{AccountID: b.account.AccountID, Livemode: true}, domain.NewSession{})
+	b.happen(live, domain.PDFReadyPayload{SessionID: live.ID})
 	for i := range 7 {
 		session := quiet
 		if i%2 == 1 {
 			session = loud
 		}
-		b.happen(session, intake.PDFReadyPayload{SessionID: session.ID, PageCount: i})
-		b.happen(session, intake.ExpiredPayload{SessionID: session.ID, ProgressPercentage: i})
+		b.happen(session, domain.PDFReadyPayload{SessionID: session.ID, PageCount: i})
+		b.happen(session, domain.ExpiredPayload{SessionID: session.ID, ProgressPercentage: i})
 		b.ok(second(b.db.ExecContext(t.Context(), `DELETE FROM event WHERE type = 'session.expired'`))) // leaves gaps to step over
 	}
 	page := b.events("?limit=3")
@@ -115,7 +115,7 @@ func second[T any](_ T, err error) error { return err }
 func TestFeedIsTheWebhook(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	session := b.newSession(b.testScope(), intake.NewSession{WebhookURL: "https://lender.example/hook", ReferenceID: `<"&'>`})
+	session := b.newSession(b.testScope(), domain.NewSession{WebhookURL: "https://lender.example/hook", ReferenceID: `<"&'>`})
 	b.complete(session.ID)
 	stored, err := b.db.Events(t.Context(), session.ID)
 	b.ok(err)
@@ -125,7 +125,7 @@ func TestFeedIsTheWebhook(t *testing.T) {
 	}
 	for i, got := range page.Data {
 		var webhook struct {
-			Event     intake.EventType
+			Event     domain.EventType
 			SessionID string `json:"session_id"`
 			Sequence  int64
 			Timestamp string
@@ -145,7 +145,7 @@ func TestFeedMissesNothing(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	const writers, each = 50, 8
-	session := b.newSession(b.testScope(), intake.NewSession{})
+	session := b.newSession(b.testScope(), domain.NewSession{})
 	undo := errors.New("undone")
 	ctx, finished := context.WithCancel(t.Context())
 	var writing sync.WaitGroup
@@ -154,9 +154,9 @@ func TestFeedMissesNothing(t *testing.T) {
 			random := rand.New(rand.NewPCG(1, uint64(w)))
 			for i := range each {
 				err := b.service.InTx(t.Context(), func(tx *db.Tx) error {
-					var p intake.Payload = intake.PDFReadyPayload{SessionID: session.ID, PageCount: i}
+					var p domain.Payload = domain.PDFReadyPayload{SessionID: session.ID, PageCount: i}
 					if w%2 == 0 {
-						p = intake.AccessedPayload{SessionID: session.ID}
+						p = domain.AccessedPayload{SessionID: session.ID}
 					}
 					if err := b.record(t.Context(), tx, session, p); err != nil {
 						return err
@@ -214,13 +214,13 @@ func TestFeedMissesNothing(t *testing.T) {
 func TestFeedTellsWhatIsGone(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	session := b.newSession(b.testScope(), intake.NewSession{})
+	session := b.newSession(b.testScope(), domain.NewSession{})
 	for range 3 {
-		b.happen(session, intake.AccessedPayload{SessionID: session.ID})
+		b.happen(session, domain.AccessedPayload{SessionID: session.ID})
 	}
-	b.clock.advance(intake.EventRetention)
-	b.happen(session, intake.AccessedPayload{SessionID: session.ID})
-	if n, err := b.db.DeleteEvents(t.Context(), b.clock.Now().Add(-intake.EventRetention).Add(time.Second), 100); n != 3 || err != nil {
+	b.clock.advance(domain.EventRetention)
+	b.happen(session, domain.AccessedPayload{SessionID: session.ID})
+	if n, err := b.db.DeleteEvents(t.Context(), b.clock.Now().Add(-domain.EventRetention).Add(time.Second), 100); n != 3 || err != nil {
 		t.Fatalf("deleted %d, %v", n, err)
 	}
 	if page := b.events("?after=1"); *page.OldestSequence != 4 || len(page.Data) != 1 || page.Data[0].Sequence != 4 {

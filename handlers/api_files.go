@@ -11,7 +11,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // A file is a response of bytes with a name.
@@ -86,7 +86,7 @@ func (s *Server) sessionDocument(ctx context.Context, r *documentRequest) (*file
 	if err != nil {
 		return nil, err
 	}
-	id, _ := intake.ParseDocumentID(r.DocumentID) // the id of no document where it is malformed
+	id, _ := domain.ParseDocumentID(r.DocumentID) // the id of no document where it is malformed
 	document, err := s.Service.Document(ctx, scopeIn(ctx), session, id, readerIn(ctx, actorIn(ctx)))
 	if err != nil {
 		return nil, err

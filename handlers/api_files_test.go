@@ -12,15 +12,15 @@ import (
 
 	"crypto/sha256"
 
-	"candor/intake"
-	"candor/service"
+	"candor/internal/domain"
+	"candor/internal/service"
 )
 
 // TestPDF follows a PDF from being made to the end of its retention.
 func TestPDF(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	session := b.newSession(b.testScope(), intake.NewSession{})
+	session := b.newSession(b.testScope(), domain.NewSession{})
 	b.complete(session.ID)
 	path := "/sessions/" + session.ID.String() + "/pdf"
 	a := b.get(path).refused(http.StatusAccepted, "pdf_not_ready", "")
@@ -53,7 +53,7 @@ func TestPDF(t *testing.T) {
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	session := b.newSession(b.testScope(), intake.NewSession{})
+	session := b.newSession(b.testScope(), domain.NewSession{})
 	b.open(session.ID)
 	names := map[string]string{ // to the header's value
 		"payslip.pdf":              `attachment; filename="payslip.pdf"`,
@@ -92,7 +92,7 @@ func TestDocuments(t *testing.T) {
 	for _, id := range []string{"doc_01h455vb4pex5vsknk084sn02q", "x", "%00", session.ID.String()} {
 		b.get("/sessions/"+session.ID.String()+"/documents/"+id).refused(http.StatusNotFound, "document_not_found", "")
 	}
-	other := b.newSession(b.testScope(), intake.NewSession{})
+	other := b.newSession(b.testScope(), domain.NewSession{})
 	b.complete(other.ID)
 	b.get(strings.Replace(path, session.ID.String(), other.ID.String(), 1)).refused(http.StatusNotFound, "document_not_found", "")
 	b.clock.advance(90 * 24 * time.Hour)
@@ -103,7 +103,7 @@ func TestDocuments(t *testing.T) {
 func TestDocumentTypes(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	session := b.newSession(b.testScope(), intake.NewSession{})
+	session := b.newSession(b.testScope(), domain.NewSession{})
 	b.open(session.ID)
 	heic := []byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x00<script>")
 	b.ok(b.service.AddDocument(b.Context(), session.ID, service.Upload{Category: "other", FileName: "page.html", Content: bytes.NewReader(heic)}))

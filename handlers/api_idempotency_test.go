@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"candor/intake"
-	"candor/service"
+	"candor/internal/domain"
+	"candor/internal/service"
 )
 
 // once sends a POST /sessions with an Idempotency-Key.
@@ -116,7 +116,7 @@ func TestIdempotentRefusals(t *testing.T) {
 	b.ok(err)
 	b.call(create).status(http.StatusCreated)
 
-	_, readOnly, err := b.service.CreateAPIKey(b.Context(), b.testScope(), someone, service.NewKey{Name: "Read", Permissions: intake.Permissions{intake.SessionsRead}})
+	_, readOnly, err := b.service.CreateAPIKey(b.Context(), b.testScope(), someone, service.NewKey{Name: "Read", Permissions: domain.Permissions{domain.SessionsRead}})
 	b.ok(err)
 	create.key, create.header = readOnly, "Idempotency-Key: permission"
 	b.call(create).refused(http.StatusForbidden, "forbidden", "")

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"candor/handlers"
-	"candor/intake"
-	"candor/ratelimit"
-	"candor/service"
+	"candor/internal/domain"
+	"candor/internal/platform/ratelimit"
+	"candor/internal/service"
 )
 
 // standardLimit gives a server the API's limit.
@@ -157,7 +157,7 @@ func TestRefusedClientsCostNoQuery(t *testing.T) {
 		return answer{t, b.serve(r)}
 	}
 	unknown := func() string {
-		_, text := intake.NewAPIKey(b.testScope(), "Unknown", startTime)
+		_, text := domain.NewAPIKey(b.testScope(), "Unknown", startTime)
 		return text
 	}
 	const partner, attacker, office = "192.0.2.1", "192.0.2.2", "192.0.2.3"

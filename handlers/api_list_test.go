@@ -11,22 +11,22 @@ import (
 	"testing"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // record is what a test knows of a session it made.
 type record struct {
-	id               intake.SessionID
-	stored           intake.Status
+	id               domain.SessionID
+	stored           domain.Status
 	reference, email string
 	created, expires time.Time
 	completed        time.Time
 	livemode         bool
 }
 
-func (r record) status(now time.Time) intake.Status {
+func (r record) status(now time.Time) domain.Status {
 	if r.stored.Open() && !now.Before(r.expires) {
-		return intake.Expired
+		return domain.Expired
 	}
 	return r.stored
 }
@@ -56,14 +56,14 @@ func (b *bench) populate(seed uint64, count int) []record {
 		b.clock.set(created)
 		days := 1 + random.IntN(12)
 		r := record{
-			stored: intake.Statuses[random.IntN(5)], created: created, expires: created.Add(time.Duration(days) * 24 * time.Hour), livemode: random.IntN(4) == 0,
+			stored: domain.Statuses[random.IntN(5)], created: created, expires: created.Add(time.Duration(days) * 24 * time.Hour), livemode: random.IntN(4) == 0,
 			reference: []string{"", "R1", "R2"}[random.IntN(3)], email: []string{"jo@customer.example", "Zoë@customer.example", "JO@customer.example"}[random.IntN(3)],
 		}
-		scope := intake.Scope{AccountID: b.account.AccountID, Livemode: r.livemode}
-		session := b.newSession(scope, intake.NewSession{CustomerEmail: r.email, ReferenceID: r.reference, ExpiresInDays: &days})
+		scope := domain.Scope{AccountID: b.account.AccountID, Livemode: r.livemode}
+		session := b.newSession(scope, domain.NewSession{CustomerEmail: r.email, ReferenceID: r.reference, ExpiresInDays: &days})
 		r.id = session.ID
 		var completed *time.Time
-		if r.stored == intake.Completed {
+		if r.stored == domain.Completed {
 			r.completed = created.Add(time.Duration(random.IntN(3*24*3600*1000)) * time.Millisecond)
 			completed = &r.completed
 		}

@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/form"
-	"candor/intake"
-	"candor/service"
-	"candor/statement"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/service"
+	"candor/internal/statement"
 )
 
 // createSessionRequest is the body of POST /v1/sessions.
@@ -19,7 +19,7 @@ type createSessionRequest struct {
 	ReferenceID   string          `json:"reference_id" maxLength:"200" doc:"Your own reference."`
 	WebhookURL    string          `json:"webhook_url" format:"uri" maxLength:"2048" doc:"Where this session's events go, instead of the account's default URL. HTTPS in production."`
 	ExpiresInDays *int            `json:"expires_in_days" min:"1" max:"90" default:"30" doc:"After how many times 24 hours the link stops working. Without it, the account's own default counts where it has set one."`
-	Metadata      intake.Metadata `json:"metadata" doc:"Your own data: at most 10 keys of 1 to 100 characters; values are strings, numbers or booleans of at most 500 characters."`
+	Metadata      domain.Metadata `json:"metadata" doc:"Your own data: at most 10 keys of 1 to 100 characters; values are strings, numbers or booleans of at most 500 characters."`
 }
 
 // sessionID is the session in an endpoint's path.
@@ -27,18 +27,18 @@ type sessionID struct {
 	SessionID string `path:"id" doc:"The session's id, sess_…"`
 }
 
-func (p sessionID) parse() (intake.SessionID, error) {
-	id, err := intake.ParseSessionID(p.SessionID)
+func (p sessionID) parse() (domain.SessionID, error) {
+	id, err := domain.ParseSessionID(p.SessionID)
 	if err != nil {
-		return id, intake.Errorf(intake.CodeSessionNotFound, "There is no session with this id.")
+		return id, domain.Errorf(domain.CodeSessionNotFound, "There is no session with this id.")
 	}
 	return id, nil
 }
 
 // sessionFields are what a session has when it is created and ever after.
 type sessionFields struct {
-	ID            intake.SessionID `json:"id" doc:"The session's id."`
-	Status        intake.Status    `json:"status" enum:"pending,in_progress,completed,expired,cancelled" doc:"The session's state."`
+	ID            domain.SessionID `json:"id" doc:"The session's id."`
+	Status        domain.Status    `json:"status" enum:"pending,in_progress,completed,expired,cancelled" doc:"The session's state."`
 	FormType      string           `json:"form_type" enum:"financial_statement" doc:"The form."`
 	CustomerEmail string           `json:"customer_email" doc:"The customer's e-mail address."`
 	CustomerName  *string          `json:"customer_name" doc:"The customer's full name, null where none was given."`
@@ -48,7 +48,7 @@ type sessionFields struct {
 	ExpiresAt     form.Timestamp   `json:"expires_at" doc:"When the link stops working, UTC."`
 	AccessedAt    *form.Timestamp  `json:"accessed_at" doc:"When the customer first opened the form, UTC; null until then."`
 	CompletedAt   *form.Timestamp  `json:"completed_at" doc:"When the form was submitted, UTC; null until then."`
-	Metadata      intake.Metadata  `json:"metadata" doc:"The data given at creation."`
+	Metadata      domain.Metadata  `json:"metadata" doc:"The data given at creation."`
 	Livemode      bool             `json:"livemode" doc:"false for sessions of test keys."`
 }
 
@@ -75,8 +75,8 @@ type progress struct {
 
 // sessionItem is a session in a list.
 type sessionItem struct {
-	ID            intake.SessionID `json:"id" doc:"The session's id."`
-	Status        intake.Status    `json:"status" enum:"pending,in_progress,completed,expired,cancelled" doc:"The session's state."`
+	ID            domain.SessionID `json:"id" doc:"The session's id."`
+	Status        domain.Status    `json:"status" enum:"pending,in_progress,completed,expired,cancelled" doc:"The session's state."`
 	FormType      string           `json:"form_type" enum:"financial_statement" doc:"The form."`
 	CustomerEmail string           `json:"customer_email" doc:"The customer's e-mail address."`
 	CustomerName  *string          `json:"customer_name" doc:"The customer's full name, null where none was given."`
@@ -91,7 +91,7 @@ type sessionItem struct {
 type listSessionsRequest struct {
 	Page          int           `query:"page" default:"1" min:"1" max:"1000000000" doc:"Which page, counted from 1. One past the end is empty."`
 	PerPage       int           `query:"per_page" default:"20" min:"1" max:"100" doc:"Sessions on a page."`
-	Status        intake.Status `query:"status" enum:"pending,in_progress,completed,expired,cancelled" doc:"Only sessions in this state."`
+	Status        domain.Status `query:"status" enum:"pending,in_progress,completed,expired,cancelled" doc:"Only sessions in this state."`
 	ReferenceID   *string       `query:"reference_id" doc:"Only sessions with exactly this reference."`
 	CustomerEmail *string       `query:"customer_email" doc:"Only sessions of this customer: the whole address, in any case."`
 	CreatedAfter  *time.Time    `query:"created_after" doc:"Only sessions created after this moment, itself excluded."`
@@ -112,22 +112,22 @@ type pagination struct {
 
 // cancelledSession is the answer to a cancellation.
 type cancelledSession struct {
-	ID          intake.SessionID `json:"id" doc:"The session's id."`
-	Status      intake.Status    `json:"status" enum:"cancelled" doc:"Its state now."`
+	ID          domain.SessionID `json:"id" doc:"The session's id."`
+	Status      domain.Status    `json:"status" enum:"cancelled" doc:"Its state now."`
 	CancelledAt form.Timestamp   `json:"cancelled_at" doc:"When it was cancelled, UTC."`
 }
 
 // submittedData is a completed session's data.
 type submittedData struct {
-	SessionID   intake.SessionID     `json:"session_id" doc:"The session's id."`
+	SessionID   domain.SessionID     `json:"session_id" doc:"The session's id."`
 	FormType    string               `json:"form_type" enum:"financial_statement" doc:"The form."`
-	Status      intake.Status        `json:"status" enum:"completed" doc:"The session's state."`
+	Status      domain.Status        `json:"status" enum:"completed" doc:"The session's state."`
 	SubmittedAt form.Timestamp       `json:"submitted_at" doc:"When the form was submitted, UTC."`
 	Data        *statement.Statement `json:"data" doc:"The answers."`
 }
 
 func (s *Server) createSession(ctx context.Context, tx *db.Tx, r *createSessionRequest) (*newSession, error) {
-	created, err := s.Service.CreateSession(ctx, tx, scopeIn(ctx), intake.NewSession{
+	created, err := s.Service.CreateSession(ctx, tx, scopeIn(ctx), domain.NewSession{
 		FormType: r.FormType, CustomerEmail: r.CustomerEmail, CustomerName: r.CustomerName, ReferenceID: r.ReferenceID,
 		WebhookURL: r.WebhookURL, ExpiresInDays: r.ExpiresInDays, Metadata: r.Metadata, By: actorIn(ctx),
 	})
@@ -138,7 +138,7 @@ func (s *Server) createSession(ctx context.Context, tx *db.Tx, r *createSessionR
 	return &newSession{newSessionFields(created), s.Service.SessionURL(created.ID)}, nil
 }
 
-func newSessionFields(of *intake.Session) sessionFields {
+func newSessionFields(of *domain.Session) sessionFields {
 	return sessionFields{
 		ID: of.ID, Status: of.Status, FormType: of.FormType, CustomerEmail: of.CustomerEmail, CustomerName: of.CustomerName,
 		ReferenceID: of.ReferenceID, WebhookURL: of.WebhookURL,
@@ -148,7 +148,7 @@ func newSessionFields(of *intake.Session) sessionFields {
 }
 
 func (s *Server) listSessions(ctx context.Context, r *listSessionsRequest) (*sessionList, error) {
-	filter := intake.SessionFilter{Status: r.Status, CreatedAfter: r.CreatedAfter, CreatedBefore: r.CreatedBefore}
+	filter := domain.SessionFilter{Status: r.Status, CreatedAfter: r.CreatedAfter, CreatedBefore: r.CreatedBefore}
 	if r.CustomerEmail != nil {
 		filter.CustomerEmail = *r.CustomerEmail
 	}
@@ -156,10 +156,10 @@ func (s *Server) listSessions(ctx context.Context, r *listSessionsRequest) (*ses
 		// Stored references are normalised, so one that is asked for has to be.
 		filter.ReferenceID, _ = form.CleanText(*r.ReferenceID, len(*r.ReferenceID))
 		if filter.ReferenceID == "" {
-			return nil, intake.FieldError(intake.CodeInvalidRequest, "reference_id", "reference_id must not be empty.")
+			return nil, domain.FieldError(domain.CodeInvalidRequest, "reference_id", "reference_id must not be empty.")
 		}
 	}
-	page := intake.Page{Number: r.Page, Size: r.PerPage}
+	page := domain.Page{Number: r.Page, Size: r.PerPage}
 	sessions, total, err := s.Service.Sessions(ctx, scopeIn(ctx), filter, page)
 	if err != nil {
 		return nil, err
@@ -192,8 +192,8 @@ func (s *Server) getSession(ctx context.Context, r *sessionID) (*session, error)
 
 // linkFor is a session's link, or nil for a key that may not read what it
 // opens: what the customer has entered since opening it (D51).
-func (s *Server) linkFor(ctx context.Context, of *intake.Session) *string {
-	if of.AccessedAt != nil && !requestIn(ctx).principal.Permissions.Allow(intake.DataRead) {
+func (s *Server) linkFor(ctx context.Context, of *domain.Session) *string {
+	if of.AccessedAt != nil && !requestIn(ctx).principal.Permissions.Allow(domain.DataRead) {
 		return nil
 	}
 	link := s.Service.SessionURL(of.ID)

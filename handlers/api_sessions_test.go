@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"candor/intake"
-	"candor/statement"
+	"candor/internal/domain"
+	"candor/internal/statement"
 )
 
 // TestGetSession follows a session from creation to completion.
@@ -17,7 +17,7 @@ func TestGetSession(t *testing.T) {
 	b := newBench(t)
 	created := b.post("/sessions", with(`"customer_name": "Jo", "metadata": {"branch": "Newtown"}`)).status(http.StatusCreated).object()
 	path := "/sessions/" + created["id"].(string)
-	id, err := intake.ParseSessionID(created["id"].(string))
+	id, err := domain.ParseSessionID(created["id"].(string))
 	b.ok(err)
 	check := func(want map[string]any) {
 		t.Helper()
@@ -59,23 +59,23 @@ func TestGetSession(t *testing.T) {
 // a state is a session in each of the ways it can be.
 type state struct {
 	name, status string
-	session      *intake.Session
+	session      *domain.Session
 	cancel       string // code of the conflict when cancelled, "" where it can be
 }
 
 // states makes a session in each state, expired ones before the sweep.
 func (b *bench) states() []state {
 	b.Helper()
-	at := b.newSession(b.testScope(), intake.NewSession{})
+	at := b.newSession(b.testScope(), domain.NewSession{})
 	days := 1
-	overdue := b.newSession(b.testScope(), intake.NewSession{ExpiresInDays: &days})
-	overdueOpen := b.newSession(b.testScope(), intake.NewSession{ExpiresInDays: &days})
+	overdue := b.newSession(b.testScope(), domain.NewSession{ExpiresInDays: &days})
+	overdueOpen := b.newSession(b.testScope(), domain.NewSession{ExpiresInDays: &days})
 	b.open(overdueOpen.ID)
-	opened := b.newSession(b.testScope(), intake.NewSession{})
+	opened := b.newSession(b.testScope(), domain.NewSession{})
 	b.open(opened.ID)
-	completed := b.newSession(b.testScope(), intake.NewSession{ExpiresInDays: &days})
+	completed := b.newSession(b.testScope(), domain.NewSession{ExpiresInDays: &days})
 	b.complete(completed.ID)
-	cancelled := b.newSession(b.testScope(), intake.NewSession{})
+	cancelled := b.newSession(b.testScope(), domain.NewSession{})
 	b.call(apiCall{method: http.MethodDelete, path: "/sessions/" + cancelled.ID.String()}).status(http.StatusOK)
 	b.clock.advance(24 * time.Hour)
 	return []state{
@@ -130,7 +130,7 @@ func TestStates(t *testing.T) {
 func TestExpiryInstant(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	session := b.newSession(b.testScope(), intake.NewSession{})
+	session := b.newSession(b.testScope(), domain.NewSession{})
 	path := "/sessions/" + session.ID.String()
 	expect := func(status string) {
 		t.Helper()
@@ -168,7 +168,7 @@ func TestExpiryInstant(t *testing.T) {
 func TestSessionData(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	session := b.newSession(b.testScope(), intake.NewSession{})
+	session := b.newSession(b.testScope(), domain.NewSession{})
 	b.open(session.ID)
 	b.upload(session.ID, "payslip.pdf")
 	b.clock.advance(90 * time.Minute)

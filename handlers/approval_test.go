@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"candor/intake"
-	"candor/service"
+	"candor/internal/domain"
+	"candor/internal/service"
 )
 
 // TestLiveModeAwaitsApproval: an account that no operator has approved creates
@@ -23,14 +23,14 @@ func TestLiveModeAwaitsApproval(t *testing.T) {
 		t.Errorf("the refusal doesn't say why: %s", a.Body)
 	}
 	b.post("/sessions", validBody).status(http.StatusCreated)
-	owner := b.staff(intake.RoleOwner)
+	owner := b.staff(domain.RoleOwner)
 	owner.wantPage(owner.get("/dashboard/live/sessions"), http.StatusOK, "Live mode awaits approval", "email your owners")
 	byHand := url.Values{"customer_email": {"jo@customer.example"}, "days": {"30"}}
 	if answer := owner.post("/dashboard/live/sessions", byHand); answer.Code < 400 {
 		t.Errorf("a live session was made by hand: %d", answer.Code)
 	}
 	for i := range 4 {
-		_, err := b.service.Invite(b.Context(), b.account.AccountID, someone, service.NewInvitation{Email: string(rune('a'+i)) + "@lender.example", Role: intake.RoleSupport})
+		_, err := b.service.Invite(b.Context(), b.account.AccountID, someone, service.NewInvitation{Email: string(rune('a'+i)) + "@lender.example", Role: domain.RoleSupport})
 		if (err == nil) != (i < 3) {
 			t.Errorf("invitation %d: %v", i+1, err)
 		}
@@ -41,7 +41,7 @@ func TestLiveModeAwaitsApproval(t *testing.T) {
 		b.ok(err)
 	}
 	b.call(live).status(http.StatusCreated)
-	b.audited(intake.AuditAccountApproved, 1)
+	b.audited(domain.AuditAccountApproved, 1)
 	var letters int
 	b.ok(b.db.GetContext(b.Context(), &letters, `SELECT count(*) FROM river_job WHERE args->>'notice' = 'live_mode'`))
 	if letters != 2 { // one for each owner
@@ -66,7 +66,7 @@ func TestNamesHoldNoLinks(t *testing.T) {
 			t.Errorf("an account may be called %q", name)
 		}
 		err := b.service.SignUp(b.Context(), service.NewSignUp{Company: name, Name: name, Email: "new@lender.example", Password: "a long enough passphrase"}, service.Visitor{})
-		var refused *intake.Error
+		var refused *domain.Error
 		if !errors.As(err, &refused) || len(refused.Fields) != 2 {
 			t.Errorf("sign-up with %q: %v", name, err)
 		}

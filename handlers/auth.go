@@ -8,7 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // admit finds out who makes an API request and counts it against their limit
@@ -45,11 +45,11 @@ func (s *Server) authenticate(c echo.Context) error {
 		return nil
 	}
 	principal, err := s.Service.Authenticate(c.Request().Context(), key, r.address)
-	if principal.KeyID != (intake.KeyID{}) {
+	if principal.KeyID != (domain.KeyID{}) {
 		r.caller = &principal
 	}
-	var refusal *intake.Error
-	switch hash := intake.HashAPIKey(key); {
+	var refusal *domain.Error
+	switch hash := domain.HashAPIKey(key); {
 	case errors.As(err, &refusal):
 		r.refusal = refusal
 		s.callers.Remove(hash)
@@ -66,11 +66,11 @@ func (s *Server) authenticate(c echo.Context) error {
 func bearer(h http.Header) (string, error) {
 	values := h.Values("Authorization")
 	if len(values) == 0 {
-		return "", intake.Errorf(intake.CodeUnauthorized, "The Authorization header is missing. Send Authorization: Bearer and your API key.")
+		return "", domain.Errorf(domain.CodeUnauthorized, "The Authorization header is missing. Send Authorization: Bearer and your API key.")
 	}
 	scheme, key, found := strings.Cut(values[0], " ")
 	if len(values) > 1 || !found || !strings.EqualFold(scheme, "Bearer") || key == "" || strings.ContainsAny(key, " \t,") {
-		return "", intake.Errorf(intake.CodeUnauthorized, "The Authorization header is malformed. Send Authorization: Bearer and your API key.")
+		return "", domain.Errorf(domain.CodeUnauthorized, "The Authorization header is malformed. Send Authorization: Bearer and your API key.")
 	}
 	return key, nil
 }
@@ -83,12 +83,12 @@ func authorize(r *request, all needs) error {
 		return nil
 	case r.principal == nil:
 		return r.refusal
-	case !slices.ContainsFunc(all, func(one intake.Permission) bool { return !r.principal.Permissions.Allow(one) }):
+	case !slices.ContainsFunc(all, func(one domain.Permission) bool { return !r.principal.Permissions.Allow(one) }):
 		return nil
-	case slices.Contains(all, intake.BillingRead):
-		return intake.Errorf(intake.CodeBillingAccessDenied, "This API key has no access to billing. Use a key with %s.", all)
+	case slices.Contains(all, domain.BillingRead):
+		return domain.Errorf(domain.CodeBillingAccessDenied, "This API key has no access to billing. Use a key with %s.", all)
 	}
-	return intake.Errorf(intake.CodeForbidden, "This API key lacks a permission. Use a key with %s.", all)
+	return domain.Errorf(domain.CodeForbidden, "This API key lacks a permission. Use a key with %s.", all)
 }
 
 // String names the permissions, as in "sessions:read and data:read".

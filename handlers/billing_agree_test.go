@@ -11,16 +11,16 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/intake"
-	"candor/service"
-	"candor/statement"
+	"candor/internal/domain"
+	"candor/internal/service"
+	"candor/internal/statement"
 )
 
 // agreeing is an account whose numbers are to be the same wherever they are
 // shown, and what they should be.
 type agreeing struct {
 	*bench
-	live       intake.Scope
+	live       domain.Scope
 	subscribed bool
 	cancelled  bool      // at the period's end
 	end        time.Time // of the period
@@ -111,7 +111,7 @@ func (a *agreeing) step(random *rand.Rand, finance *staffBrowser) {
 	default:
 		for range random.IntN(9) {
 			if a.subscribed && !a.cancelled {
-				a.newSession(a.live, intake.NewSession{})
+				a.newSession(a.live, domain.NewSession{})
 				a.used++
 			}
 		}
@@ -174,17 +174,17 @@ func TestBillingNumbersAgree(t *testing.T) {
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 7))
 	b := newBench(t)
-	a := &agreeing{bench: b, live: intake.Scope{AccountID: b.account.AccountID, Livemode: true}, subscribed: true}
-	a.compare(b.staff(intake.RoleFinance))
+	a := &agreeing{bench: b, live: domain.Scope{AccountID: b.account.AccountID, Livemode: true}, subscribed: true}
+	a.compare(b.staff(domain.RoleFinance))
 	for step := 0; step < 40 && a.invoices < 5; step++ {
-		a.step(random, b.staff(intake.RoleFinance))
-		a.compare(b.staff(intake.RoleFinance))
+		a.step(random, b.staff(domain.RoleFinance))
+		a.compare(b.staff(domain.RoleFinance))
 	}
 	if !a.subscribed {
 		b.ok(b.service.Subscribe(b.Context(), a.live.AccountID, someone, "starter"))
 	}
 	// What happened in test mode was never billed.
-	b.newSession(intake.Scope{AccountID: a.live.AccountID}, intake.NewSession{})
+	b.newSession(domain.Scope{AccountID: a.live.AccountID}, domain.NewSession{})
 	if s, err := b.service.Subscription(b.Context(), a.live.AccountID); err != nil || s.Used != a.used {
 		t.Errorf("a test session counted: %d used, %v; want %d", s.Used, err, a.used)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/gorilla/sessions"
 
 	"candor/handlers"
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // TestCookieNames: in production each cookie has the prefix that binds it to
@@ -22,7 +22,7 @@ func TestCookieNames(t *testing.T) {
 		b := newBench(t, func(c *handlers.Config) { c.Development = development })
 		_, err := b.db.ExecContext(t.Context(), `UPDATE account SET form_languages = '{vi}'`)
 		b.ok(err)
-		session := b.newSession(b.testScope(), intake.NewSession{})
+		session := b.newSession(b.testScope(), domain.NewSession{})
 		form := &staffBrowser{bench: b, cookies: map[string]string{}}
 		staff := b.stranger()
 		seen := map[string]bool{}

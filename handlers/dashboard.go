@@ -10,17 +10,17 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/form"
-	"candor/intake"
+	"candor/internal/domain"
+	"candor/internal/form"
 	"candor/views"
 	"candor/views/dashboard"
 )
 
 // A staffVisit is a request by a staff user who is signed in and may make it.
 type staffVisit struct {
-	Session  *intake.StaffSession
-	Scope    intake.Scope // of the page's mode
-	actor    intake.Actor
+	Session  *domain.StaffSession
+	Scope    domain.Scope // of the page's mode
+	actor    domain.Actor
 	route    *staffRoute
 	announce string // what was just done
 }
@@ -30,7 +30,7 @@ type staffVisit struct {
 type staffRoute struct {
 	method  string
 	path    string
-	may     intake.Capability
+	may     domain.Capability
 	serve   func(echo.Context, *staffVisit) error
 	options []staffOption
 }
@@ -51,7 +51,7 @@ var (
 
 // settles says that the route is open to staff users who must do this first.
 // Every other route leads them to My account.
-func settles(duty intake.Duty) staffOption { return staffOption{name: "settles", text: string(duty)} }
+func settles(duty domain.Duty) staffOption { return staffOption{name: "settles", text: string(duty)} }
 
 // confirmed asks for the password again, unless it was given lately. The prompt
 // says "Enter your password to" and the action.
@@ -79,71 +79,71 @@ func (r *staffRoute) place() string {
 func (s *Server) staffRoutes() []staffRoute {
 	const get, post = http.MethodGet, http.MethodPost
 	return append(s.ownRoutes(), []staffRoute{
-		{get, "", intake.UseDashboard, s.showHome, nil},
-		{get, "/sessions", intake.UseSessions, s.listSessionsPage, nil},
-		{post, "/sessions", intake.UseSessions, s.createSessionByHand, nil},
-		{get, "/sessions/new", intake.UseSessions, s.showNewSession, nil},
-		{get, "/sessions/export", intake.UseSessions, s.exportSessions, []staffOption{confirmed("export sessions"), asFile}},
-		{get, "/sessions/:session", intake.UseSessions, s.showSession, nil},
-		{post, "/sessions/:session/cancel", intake.UseSessions, s.cancelSessionByHand, nil},
-		{post, "/sessions/:session/extend", intake.UseSessions, s.extendSession, nil},
-		{get, "/sessions/:session/data", intake.DownloadData, s.downloadData, nil},
-		{get, "/sessions/:session/pdf", intake.DownloadData, s.downloadPDF, nil},
-		{get, "/sessions/:session/documents/:document", intake.DownloadData, s.downloadDocument, nil},
-		{get, "/sessions/:session/erase", intake.ManageAccount, s.showErase, []staffOption{confirmed("delete a customer’s data")}},
-		{post, "/sessions/:session/erase", intake.ManageAccount, s.eraseCustomer, []staffOption{confirmed("delete this customer’s data")}},
-		{get, "/sessions/:session/receipt", intake.UseSessions, s.downloadReceipt, nil},
-		{get, "/webhooks", intake.ManageWebhooks, s.showWebhooks, nil},
-		{post, "/webhooks/url", intake.ManageWebhooks, s.setWebhookURL, []staffOption{confirmed("change the webhook URL")}},
-		{post, "/webhooks/test", intake.ManageWebhooks, s.sendTestEvent, nil},
-		{get, "/webhooks/tests/:test", intake.ManageWebhooks, s.showTestEvent, nil},
-		{get, "/webhooks/verify", intake.ManageWebhooks, s.showVerifyCode, nil},
-		{post, "/webhooks/secret/show", intake.ManageWebhooks, s.showSecrets, []staffOption{confirmed("see the webhook secret")}},
-		{post, "/webhooks/secret/next", intake.ManageWebhooks, s.nextSecret, []staffOption{confirmed("create the next webhook secret")}},
-		{post, "/webhooks/secret/switch", intake.ManageWebhooks, s.secretStep(s.Service.SwitchWebhookSecret, "secret_switched"), []staffOption{confirmed("switch to the next webhook secret")}},
-		{post, "/webhooks/secret/restore", intake.ManageWebhooks, s.secretStep(s.Service.RestoreWebhookSecret, "secret_restored"), []staffOption{confirmed("restore the previous webhook secret")}},
-		{post, "/webhooks/secret/abandon", intake.ManageWebhooks, s.secretStep(s.Service.AbandonNextWebhookSecret, "secret_abandoned"), []staffOption{confirmed("erase the next webhook secret")}},
-		{get, "/webhooks/redeliveries", intake.ManageWebhooks, s.showRedeliveries, nil},
-		{post, "/webhooks/redeliveries", intake.ManageWebhooks, s.startRedelivery, nil},
-		{get, "/webhooks/redeliveries/:redelivery", intake.ManageWebhooks, s.showRedelivery, nil},
-		{post, "/webhooks/redeliveries/:redelivery/stop", intake.ManageWebhooks, s.stopRedelivery, nil},
-		{get, "/webhooks/deliveries/:delivery", intake.ManageWebhooks, s.showDelivery, nil},
-		{post, "/webhooks/deliveries/:delivery/retry", intake.ManageWebhooks, s.redeliver, nil},
-		{post, "/webhooks/deliveries/:delivery/cancel", intake.ManageWebhooks, s.cancelDelivery, nil},
-		{get, "/keys", intake.ManageKeys, s.showKeys, nil},
-		{post, "/keys", intake.ManageKeys, s.createKey, []staffOption{confirmed("create this API key")}},
-		{get, "/keys/new", intake.ManageKeys, s.showNewKey, []staffOption{confirmed("create an API key")}},
-		{post, "/keys/:key/rename", intake.ManageKeys, s.renameKey, nil},
-		{post, "/keys/:key/rotate", intake.ManageKeys, s.rotateKey, []staffOption{confirmed("rotate this API key")}},
-		{post, "/keys/:key/delete", intake.ManageKeys, s.deleteKey, []staffOption{confirmed("delete this API key")}},
-		{get, "/requests", intake.ReadRequests, s.showRequests, nil},
-		{get, "/requests/:request", intake.ReadRequests, s.showRequest, nil},
-		{get, "/billing", intake.UseBilling, s.showBilling, []staffOption{shared}},
-		{post, "/billing/email", intake.UseBilling, s.changeBillingEmail, []staffOption{shared, confirmed("change where invoices are sent")}},
-		{post, "/billing/subscribe", intake.UseBilling, s.subscribe, []staffOption{shared, confirmed("subscribe to this plan")}},
-		{get, "/billing/plan", intake.UseBilling, s.showPlan, []staffOption{shared}},
-		{post, "/billing/plan", intake.UseBilling, s.changePlan, []staffOption{shared, confirmed("change the plan")}},
-		{get, "/billing/cancel", intake.UseBilling, s.showCancelSubscription, []staffOption{shared}},
-		{post, "/billing/cancel", intake.UseBilling, s.cancelSubscription, []staffOption{shared, confirmed("cancel the subscription")}},
-		{post, "/billing/reactivate", intake.UseBilling, s.reactivate, []staffOption{shared, confirmed("reactivate the subscription")}},
-		{post, cardPath, intake.UseBilling, s.addCard, []staffOption{shared, confirmed("add a card")}},
-		{get, "/billing/invoices/:invoice/pdf", intake.UseBilling, s.downloadInvoice, []staffOption{shared}},
-		{get, "/team", intake.ManageAccount, s.showTeam, []staffOption{shared}},
-		{post, "/team", intake.ManageAccount, s.invite, []staffOption{shared, confirmed("send this invitation")}},
-		{post, "/team/invitations/:invitation/revoke", intake.ManageAccount, s.revokeInvitation, []staffOption{shared, confirmed("withdraw this invitation")}},
-		{post, "/team/:staff/role", intake.ManageAccount, s.changeRole, []staffOption{shared, confirmed("change this person’s role")}},
-		{post, "/team/:staff/remove", intake.ManageAccount, s.removeStaff, []staffOption{shared, confirmed("remove this person from the team")}},
-		{get, "/settings", intake.ManageAccount, s.showSettings, []staffOption{shared}},
-		{post, "/settings", intake.ManageAccount, s.changeSettings, []staffOption{shared}},
-		{post, logoPath, intake.ManageAccount, s.setLogo, []staffOption{shared}},
-		{post, "/settings/logo/remove", intake.ManageAccount, s.removeLogo, []staffOption{shared}},
-		{post, "/settings/languages", intake.ManageAccount, s.changeFormLanguages, []staffOption{shared}},
-		{post, "/settings/expiry", intake.ManageAccount, s.changeDefaultExpiry, []staffOption{shared}},
-		{post, "/settings/two-step", intake.ManageAccount, s.requireTwoStep, []staffOption{shared, confirmed("change who needs two-step sign-in")}},
-		{get, "/settings/retention", intake.ManageAccount, s.reviewRetention, []staffOption{shared, confirmed("change how long files are kept")}},
-		{post, "/settings/retention", intake.ManageAccount, s.changeRetention, []staffOption{shared, confirmed("change how long files are kept")}},
-		{get, "/audit", intake.ManageAccount, s.showAudit, []staffOption{shared}},
-		{get, "/audit/export", intake.ManageAccount, s.exportAudit, []staffOption{shared, confirmed("export the audit log"), asFile}},
+		{get, "", domain.UseDashboard, s.showHome, nil},
+		{get, "/sessions", domain.UseSessions, s.listSessionsPage, nil},
+		{post, "/sessions", domain.UseSessions, s.createSessionByHand, nil},
+		{get, "/sessions/new", domain.UseSessions, s.showNewSession, nil},
+		{get, "/sessions/export", domain.UseSessions, s.exportSessions, []staffOption{confirmed("export sessions"), asFile}},
+		{get, "/sessions/:session", domain.UseSessions, s.showSession, nil},
+		{post, "/sessions/:session/cancel", domain.UseSessions, s.cancelSessionByHand, nil},
+		{post, "/sessions/:session/extend", domain.UseSessions, s.extendSession, nil},
+		{get, "/sessions/:session/data", domain.DownloadData, s.downloadData, nil},
+		{get, "/sessions/:session/pdf", domain.DownloadData, s.downloadPDF, nil},
+		{get, "/sessions/:session/documents/:document", domain.DownloadData, s.downloadDocument, nil},
+		{get, "/sessions/:session/erase", domain.ManageAccount, s.showErase, []staffOption{confirmed("delete a customer’s data")}},
+		{post, "/sessions/:session/erase", domain.ManageAccount, s.eraseCustomer, []staffOption{confirmed("delete this customer’s data")}},
+		{get, "/sessions/:session/receipt", domain.UseSessions, s.downloadReceipt, nil},
+		{get, "/webhooks", domain.ManageWebhooks, s.showWebhooks, nil},
+		{post, "/webhooks/url", domain.ManageWebhooks, s.setWebhookURL, []staffOption{confirmed("change the webhook URL")}},
+		{post, "/webhooks/test", domain.ManageWebhooks, s.sendTestEvent, nil},
+		{get, "/webhooks/tests/:test", domain.ManageWebhooks, s.showTestEvent, nil},
+		{get, "/webhooks/verify", domain.ManageWebhooks, s.showVerifyCode, nil},
+		{post, "/webhooks/secret/show", domain.ManageWebhooks, s.showSecrets, []staffOption{confirmed("see the webhook secret")}},
+		{post, "/webhooks/secret/next", domain.ManageWebhooks, s.nextSecret, []staffOption{confirmed("create the next webhook secret")}},
+		{post, "/webhooks/secret/switch", domain.ManageWebhooks, s.secretStep(s.Service.SwitchWebhookSecret, "secret_switched"), []staffOption{confirmed("switch to the next webhook secret")}},
+		{post, "/webhooks/secret/restore", domain.ManageWebhooks, s.secretStep(s.Service.RestoreWebhookSecret, "secret_restored"), []staffOption{confirmed("restore the previous webhook secret")}},
+		{post, "/webhooks/secret/abandon", domain.ManageWebhooks, s.secretStep(s.Service.AbandonNextWebhookSecret, "secret_abandoned"), []staffOption{confirmed("erase the next webhook secret")}},
+		{get, "/webhooks/redeliveries", domain.ManageWebhooks, s.showRedeliveries, nil},
+		{post, "/webhooks/redeliveries", domain.ManageWebhooks, s.startRedelivery, nil},
+		{get, "/webhooks/redeliveries/:redelivery", domain.ManageWebhooks, s.showRedelivery, nil},
+		{post, "/webhooks/redeliveries/:redelivery/stop", domain.ManageWebhooks, s.stopRedelivery, nil},
+		{get, "/webhooks/deliveries/:delivery", domain.ManageWebhooks, s.showDelivery, nil},
+		{post, "/webhooks/deliveries/:delivery/retry", domain.ManageWebhooks, s.redeliver, nil},
+		{post, "/webhooks/deliveries/:delivery/cancel", domain.ManageWebhooks, s.cancelDelivery, nil},
+		{get, "/keys", domain.ManageKeys, s.showKeys, nil},
+		{post, "/keys", domain.ManageKeys, s.createKey, []staffOption{confirmed("create this API key")}},
+		{get, "/keys/new", domain.ManageKeys, s.showNewKey, []staffOption{confirmed("create an API key")}},
+		{post, "/keys/:key/rename", domain.ManageKeys, s.renameKey, nil},
+		{post, "/keys/:key/rotate", domain.ManageKeys, s.rotateKey, []staffOption{confirmed("rotate this API key")}},
+		{post, "/keys/:key/delete", domain.ManageKeys, s.deleteKey, []staffOption{confirmed("delete this API key")}},
+		{get, "/requests", domain.ReadRequests, s.showRequests, nil},
+		{get, "/requests/:request", domain.ReadRequests, s.showRequest, nil},
+		{get, "/billing", domain.UseBilling, s.showBilling, []staffOption{shared}},
+		{post, "/billing/email", domain.UseBilling, s.changeBillingEmail, []staffOption{shared, confirmed("change where invoices are sent")}},
+		{post, "/billing/subscribe", domain.UseBilling, s.subscribe, []staffOption{shared, confirmed("subscribe to this plan")}},
+		{get, "/billing/plan", domain.UseBilling, s.showPlan, []staffOption{shared}},
+		{post, "/billing/plan", domain.UseBilling, s.changePlan, []staffOption{shared, confirmed("change the plan")}},
+		{get, "/billing/cancel", domain.UseBilling, s.showCancelSubscription, []staffOption{shared}},
+		{post, "/billing/cancel", domain.UseBilling, s.cancelSubscription, []staffOption{shared, confirmed("cancel the subscription")}},
+		{post, "/billing/reactivate", domain.UseBilling, s.reactivate, []staffOption{shared, confirmed("reactivate the subscription")}},
+		{post, cardPath, domain.UseBilling, s.addCard, []staffOption{shared, confirmed("add a card")}},
+		{get, "/billing/invoices/:invoice/pdf", domain.UseBilling, s.downloadInvoice, []staffOption{shared}},
+		{get, "/team", domain.ManageAccount, s.showTeam, []staffOption{shared}},
+		{post, "/team", domain.ManageAccount, s.invite, []staffOption{shared, confirmed("send this invitation")}},
+		{post, "/team/invitations/:invitation/revoke", domain.ManageAccount, s.revokeInvitation, []staffOption{shared, confirmed("withdraw this invitation")}},
+		{post, "/team/:staff/role", domain.ManageAccount, s.changeRole, []staffOption{shared, confirmed("change this person’s role")}},
+		{post, "/team/:staff/remove", domain.ManageAccount, s.removeStaff, []staffOption{shared, confirmed("remove this person from the team")}},
+		{get, "/settings", domain.ManageAccount, s.showSettings, []staffOption{shared}},
+		{post, "/settings", domain.ManageAccount, s.changeSettings, []staffOption{shared}},
+		{post, logoPath, domain.ManageAccount, s.setLogo, []staffOption{shared}},
+		{post, "/settings/logo/remove", domain.ManageAccount, s.removeLogo, []staffOption{shared}},
+		{post, "/settings/languages", domain.ManageAccount, s.changeFormLanguages, []staffOption{shared}},
+		{post, "/settings/expiry", domain.ManageAccount, s.changeDefaultExpiry, []staffOption{shared}},
+		{post, "/settings/two-step", domain.ManageAccount, s.requireTwoStep, []staffOption{shared, confirmed("change who needs two-step sign-in")}},
+		{get, "/settings/retention", domain.ManageAccount, s.reviewRetention, []staffOption{shared, confirmed("change how long files are kept")}},
+		{post, "/settings/retention", domain.ManageAccount, s.changeRetention, []staffOption{shared, confirmed("change how long files are kept")}},
+		{get, "/audit", domain.ManageAccount, s.showAudit, []staffOption{shared}},
+		{get, "/audit/export", domain.ManageAccount, s.exportAudit, []staffOption{shared, confirmed("export the audit log"), asFile}},
 	}...)
 }
 
@@ -151,18 +151,18 @@ func (s *Server) staffRoutes() []staffRoute {
 func (s *Server) ownRoutes() []staffRoute {
 	const get, post = http.MethodGet, http.MethodPost
 	return []staffRoute{
-		{get, "/me", intake.UseDashboard, s.showMe, []staffOption{shared, settles(intake.DutyPassword), settles(intake.DutyFactor), settles(intake.DutyByPasskey)}},
-		{post, "/me/name", intake.UseDashboard, s.changeName, []staffOption{shared}},
-		{post, "/me/password", intake.UseDashboard, s.changePassword, []staffOption{shared, settles(intake.DutyPassword)}},
-		{post, "/me/two-step", intake.UseDashboard, s.beginTwoStep, []staffOption{shared, settles(intake.DutyFactor), confirmed("set up two-step sign-in")}},
-		{post, "/me/two-step/on", intake.UseDashboard, s.turnOnTwoStep, []staffOption{shared, settles(intake.DutyFactor), confirmed("turn on two-step sign-in")}},
-		{post, "/me/two-step/off", intake.UseDashboard, s.turnOffTwoStep, []staffOption{shared}},
-		{post, "/me/recovery-codes", intake.UseDashboard, s.renewRecoveryCodes, []staffOption{shared, confirmed("make new recovery codes")}},
-		{post, "/me/passkeys", intake.UseDashboard, s.addPasskey, []staffOption{shared, settles(intake.DutyFactor), confirmed("add this passkey")}},
-		{post, "/me/passkeys/new", intake.UseDashboard, s.beginPasskey, []staffOption{shared, settles(intake.DutyFactor), confirmed("add a passkey")}},
-		{post, "/me/passkeys/:passkey/remove", intake.UseDashboard, s.removePasskey, []staffOption{shared, confirmed("remove this passkey")}},
-		{post, "/me/sessions/end-others", intake.UseDashboard, s.endOtherStaffSessions, []staffOption{shared}},
-		{post, "/me/sessions/:browser/end", intake.UseDashboard, s.endStaffSession, []staffOption{shared}},
+		{get, "/me", domain.UseDashboard, s.showMe, []staffOption{shared, settles(domain.DutyPassword), settles(domain.DutyFactor), settles(domain.DutyByPasskey)}},
+		{post, "/me/name", domain.UseDashboard, s.changeName, []staffOption{shared}},
+		{post, "/me/password", domain.UseDashboard, s.changePassword, []staffOption{shared, settles(domain.DutyPassword)}},
+		{post, "/me/two-step", domain.UseDashboard, s.beginTwoStep, []staffOption{shared, settles(domain.DutyFactor), confirmed("set up two-step sign-in")}},
+		{post, "/me/two-step/on", domain.UseDashboard, s.turnOnTwoStep, []staffOption{shared, settles(domain.DutyFactor), confirmed("turn on two-step sign-in")}},
+		{post, "/me/two-step/off", domain.UseDashboard, s.turnOffTwoStep, []staffOption{shared}},
+		{post, "/me/recovery-codes", domain.UseDashboard, s.renewRecoveryCodes, []staffOption{shared, confirmed("make new recovery codes")}},
+		{post, "/me/passkeys", domain.UseDashboard, s.addPasskey, []staffOption{shared, settles(domain.DutyFactor), confirmed("add this passkey")}},
+		{post, "/me/passkeys/new", domain.UseDashboard, s.beginPasskey, []staffOption{shared, settles(domain.DutyFactor), confirmed("add a passkey")}},
+		{post, "/me/passkeys/:passkey/remove", domain.UseDashboard, s.removePasskey, []staffOption{shared, confirmed("remove this passkey")}},
+		{post, "/me/sessions/end-others", domain.UseDashboard, s.endOtherStaffSessions, []staffOption{shared}},
+		{post, "/me/sessions/:browser/end", domain.UseDashboard, s.endStaffSession, []staffOption{shared}},
 	}
 }
 
@@ -191,7 +191,7 @@ func (s *Server) dashboardRoutes(e *echo.Echo) {
 func (s *Server) sameOriginOnly(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if err := s.access.origins.Check(c.Request()); err != nil {
-			return &intake.Error{Code: intake.CodeForbidden, Message: "This can’t be sent from another site.", Cause: err}
+			return &domain.Error{Code: domain.CodeForbidden, Message: "This can’t be sent from another site.", Cause: err}
 		}
 		return next(c)
 	}
@@ -245,18 +245,18 @@ func (s *Server) staffPage(route *staffRoute) echo.HandlerFunc {
 			return s.askFor(c, "/sign-in")
 		}
 		v := &staffVisit{
-			Session: session, Scope: intake.Scope{AccountID: session.AccountID, Livemode: live}, actor: session.Actor(), route: route,
+			Session: session, Scope: domain.Scope{AccountID: session.AccountID, Livemode: live}, actor: session.Actor(), route: route,
 		}
 		v.actor.Address = c.RealIP()
 		requestOf(c).staff = v
-		if duty := session.Duty(); duty != intake.NoDuty && !route.has(settles(duty)) {
+		if duty := session.Duty(); duty != domain.NoDuty && !route.has(settles(duty)) {
 			return s.leadToDuty(c, v)
 		}
 		if !session.May(route.may) {
 			if err := s.Service.Forbidden(c.Request().Context(), session, route.may, visitor(c)); err != nil {
 				return err
 			}
-			return intake.Errorf(intake.CodeForbidden, "Your role, %s, doesn’t open this page. Ask an owner of the account.", session.Role)
+			return domain.Errorf(domain.CodeForbidden, "Your role, %s, doesn’t open this page. Ask an owner of the account.", session.Role)
 		}
 		if route.action() != "" && !session.Confirmed(s.Clock.Now()) {
 			return s.askForPassword(c, v)
@@ -276,13 +276,13 @@ func (s *Server) leadToDuty(c echo.Context, v *staffVisit) error {
 }
 
 // staffSession returns the request's staff session, nil without one.
-func (s *Server) staffSession(c echo.Context) (*intake.StaffSession, error) {
+func (s *Server) staffSession(c echo.Context) (*domain.StaffSession, error) {
 	session, err := s.staff.Get(c.Request(), s.staff.cookieName())
 	if err != nil {
 		return nil, err
 	}
-	own, _ := session.Values[staffValue].(*intake.StaffSession)
-	if own != nil && own.Stage != intake.SignInFull {
+	own, _ := session.Values[staffValue].(*domain.StaffSession)
+	if own != nil && own.Stage != domain.SignInFull {
 		return nil, nil
 	}
 	return own, nil
@@ -321,7 +321,7 @@ func (s *Server) openDashboard(c echo.Context) error {
 	if session == nil {
 		return s.askFor(c, "/sign-in")
 	}
-	live, err := s.Service.SessionsBefore(c.Request().Context(), intake.Scope{AccountID: session.AccountID, Livemode: true}, intake.SessionFilter{}, nil, 1)
+	live, err := s.Service.SessionsBefore(c.Request().Context(), domain.Scope{AccountID: session.AccountID, Livemode: true}, domain.SessionFilter{}, nil, 1)
 	if err != nil {
 		return err
 	}
@@ -353,12 +353,12 @@ func (s *Server) lostVisit(c echo.Context) *staffVisit {
 	if err != nil || session == nil || mode != "live" && mode != "test" {
 		return nil // there is an error to be shown already
 	}
-	return &staffVisit{Session: session, Scope: intake.Scope{AccountID: session.AccountID, Livemode: mode == "live"}, route: &staffRoute{}}
+	return &staffVisit{Session: session, Scope: domain.Scope{AccountID: session.AccountID, Livemode: mode == "live"}, route: &staffRoute{}}
 }
 
 // staffError answers an error of the dashboard with a page that says what it
 // is. Those who aren't signed in see no menu.
-func (s *Server) staffError(c echo.Context, status int, public *intake.Error) error {
+func (s *Server) staffError(c echo.Context, status int, public *domain.Error) error {
 	p := dashboard.ProblemPage{Page: dashboard.Page{Title: "Sorry, something went wrong", Now: s.Clock.Now()}, Text: public.Message}
 	v := requestOf(c).staff
 	if v == nil && status == http.StatusNotFound {

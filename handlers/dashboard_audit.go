@@ -7,8 +7,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/form"
-	"candor/intake"
+	"candor/internal/domain"
+	"candor/internal/form"
 	"candor/views/dashboard"
 )
 
@@ -17,10 +17,10 @@ const auditPerPage = 50
 
 // auditFilter reads the filters of the audit log; what can't be read is
 // reported in problems and doesn't filter.
-func auditFilter(values url.Values) (f intake.AuditFilter, shown dashboard.AuditFilters, problems form.Errors) {
+func auditFilter(values url.Values) (f domain.AuditFilter, shown dashboard.AuditFilters, problems form.Errors) {
 	shown = dashboard.AuditFilters{Who: strings.TrimSpace(values.Get("who")), Action: values.Get("action"), From: values.Get("from"), To: values.Get("to")}
 	f.Actor = shown.Who
-	f.Action, problems = choiceIn("action", shown.Action, intake.AuditActions, problems)
+	f.Action, problems = choiceIn("action", shown.Action, domain.AuditActions, problems)
 	f.From, problems = dayIn("from", shown.From, problems)
 	f.To, problems = dayAfter(shown.To, problems)
 	if _, problem := form.CleanText(shown.Who, maxWho); problem != "" {
@@ -36,7 +36,7 @@ const maxWho = 500
 // showAudit lists who did what.
 func (s *Server) showAudit(c echo.Context, v *staffVisit) error {
 	filter, shown, wrong := auditFilter(c.QueryParams())
-	before, err := beforeIn(c, intake.ParseAuditID)
+	before, err := beforeIn(c, domain.ParseAuditID)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (s *Server) exportAudit(c echo.Context, v *staffVisit) error {
 	}
 	columns := []string{"id", "at", "mode", "actor_kind", "actor", "action", "target_id", "target", "address", "before", "after"}
 	return s.streamCSV(c, "audit_log", columns, func(write writeRow) error {
-		return s.Service.ExportAudit(c.Request().Context(), v.Scope.AccountID, filter, v.actor, func(e *intake.AuditEntry) error {
+		return s.Service.ExportAudit(c.Request().Context(), v.Scope.AccountID, filter, v.actor, func(e *domain.AuditEntry) error {
 			mode := ""
 			if e.Livemode != nil {
 				mode = dashboard.ModeName(*e.Livemode)

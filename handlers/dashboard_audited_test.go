@@ -5,23 +5,23 @@ import (
 	"strings"
 	"testing"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // Whoever asks for the headers alone has read nothing, and exported nothing.
 func TestOnlyWhatIsSentIsNoted(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	owner := b.staff(intake.RoleOwner)
-	session := b.newSession(b.testScope(), intake.NewSession{})
+	owner := b.staff(domain.RoleOwner)
+	session := b.newSession(b.testScope(), domain.NewSession{})
 	b.open(session.ID)
 	b.upload(session.ID, "payslip.pdf")
 	b.complete(session.ID)
 	b.storePDF(session.ID, []byte("%PDF-1.7"))
 	documents, err := b.db.Documents(t.Context(), session.ID)
 	b.ok(err)
-	paths := map[intake.AuditAction]string{
-		intake.AuditDataRead: "/data", intake.AuditPDFRead: "/pdf", intake.AuditDocumentRead: "/documents/" + documents[0].ID.String(),
+	paths := map[domain.AuditAction]string{
+		domain.AuditDataRead: "/data", domain.AuditPDFRead: "/pdf", domain.AuditDocumentRead: "/documents/" + documents[0].ID.String(),
 	}
 	const ask, get = http.MethodHead, http.MethodGet
 	for action, path := range paths {
@@ -41,7 +41,7 @@ func TestOnlyWhatIsSentIsNoted(t *testing.T) {
 		b.send(get, path, b.account.TestKey, nil, "")
 		b.audited(action, 2)
 	}
-	for action, path := range map[intake.AuditAction]string{intake.AuditSessionsExported: "sessions/export", intake.AuditLogExported: "audit/export"} {
+	for action, path := range map[domain.AuditAction]string{domain.AuditSessionsExported: "sessions/export", domain.AuditLogExported: "audit/export"} {
 		owner.wantPage(owner.send(ask, "/dashboard/test/"+path, nil, nil), http.StatusOK)
 		b.audited(action, 0)
 		owner.wantPage(owner.get("/dashboard/test/"+path), http.StatusOK)
@@ -49,10 +49,10 @@ func TestOnlyWhatIsSentIsNoted(t *testing.T) {
 	}
 	// Nor is a document read whose bytes are lost.
 	b.ok(b.service.Blobs.Delete(t.Context(), documents[0].ID.String()))
-	if a := owner.get("/dashboard/test/sessions/" + session.ID.String() + paths[intake.AuditDocumentRead]); a.Code != http.StatusNotFound {
+	if a := owner.get("/dashboard/test/sessions/" + session.ID.String() + paths[domain.AuditDocumentRead]); a.Code != http.StatusNotFound {
 		t.Errorf("a lost document is answered %d", a.Code)
 	}
-	b.audited(intake.AuditDocumentRead, 2)
+	b.audited(domain.AuditDocumentRead, 2)
 }
 
 // What a key changes is in the audit log. That it made a session is in the
@@ -60,13 +60,13 @@ func TestOnlyWhatIsSentIsNoted(t *testing.T) {
 func TestWhatKeysChangeIsNoted(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	owner := b.staff(intake.RoleOwner)
+	owner := b.staff(domain.RoleOwner)
 	id := b.post("/sessions", validBody).status(http.StatusCreated).object()["id"].(string)
-	b.audited(intake.AuditSessionCreated, 0)
+	b.audited(domain.AuditSessionCreated, 0)
 	owner.wantPage(owner.get("/dashboard/test/sessions/"+id), http.StatusOK, "First key")
 	owner.wantPage(owner.get("/dashboard/test/audit"), http.StatusOK, "Sessions that keys create are in each session’s history and under API requests")
 	b.call(apiCall{method: http.MethodDelete, path: "/sessions/" + id}).status(http.StatusOK)
-	b.audited(intake.AuditSessionCancelled, 1)
+	b.audited(domain.AuditSessionCancelled, 1)
 	owner.says("/dashboard/test/audit", "Session cancelled", "First key API key, ")
 }
 
@@ -74,7 +74,7 @@ func TestWhatKeysChangeIsNoted(t *testing.T) {
 func TestNoPageInTheShell(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	owner := b.staff(intake.RoleOwner)
+	owner := b.staff(domain.RoleOwner)
 	const switched = `aria-label="Mode"`
 	for path, live := range map[string]string{"/dashboard/live/nowhere": "true", "/dashboard/test/nowhere/else": "false", "/dashboard/live/sessions/nonsense": "true"} {
 		owner.wantPage(owner.get(path), http.StatusNotFound, "There is nothing here", switched, `" aria-current="`+live+`">Live</a>`)

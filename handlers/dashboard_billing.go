@@ -11,8 +11,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/form"
-	"candor/intake"
+	"candor/internal/domain"
+	"candor/internal/form"
 	"candor/views/dashboard"
 	"candor/views/pdf"
 )
@@ -38,7 +38,7 @@ var cardNotices = map[string]string{"stored": "card_stored", "none": "card_not_s
 // billingUse is the account's subscription as pages show it, nil without one.
 func (s *Server) billingUse(c echo.Context, v *staffVisit) (*dashboard.BillingUse, error) {
 	of, err := s.Service.Subscription(c.Request().Context(), v.Scope.AccountID)
-	if errors.Is(err, &intake.Error{Code: intake.CodeSubscriptionNotFound}) {
+	if errors.Is(err, &domain.Error{Code: domain.CodeSubscriptionNotFound}) {
 		return nil, nil
 	}
 	if err != nil {
@@ -156,7 +156,7 @@ func (s *Server) planPage(c echo.Context, v *staffVisit, chosen string, wrong fo
 		return err
 	}
 	present, next := page.Use.Subscription.Plan.ID, page.Use.Subscription.NextPlanID
-	of := slices.IndexFunc(page.Plans, func(p intake.Plan) bool { return p.ID == chosen })
+	of := slices.IndexFunc(page.Plans, func(p domain.Plan) bool { return p.ID == chosen })
 	switch {
 	case of < 0:
 	case chosen == present && next == nil:
@@ -219,7 +219,7 @@ func (s *Server) addCard(c echo.Context, v *staffVisit) error {
 	defer cancel()
 	back := s.BaseURL + dashboard.URL(v.Scope.Livemode, "billing") + "?" + cardQuery + "="
 	page, err := s.Service.CardPage(ctx, v.Scope.AccountID, v.actor, back+"stored", back+"none")
-	if errors.As(err, new(*intake.Error)) {
+	if errors.As(err, new(*domain.Error)) {
 		return err
 	}
 	if err != nil {
@@ -233,7 +233,7 @@ func (s *Server) addCard(c echo.Context, v *staffVisit) error {
 
 // downloadInvoice answers with an invoice as a PDF, as it stands.
 func (s *Server) downloadInvoice(c echo.Context, v *staffVisit) error {
-	id, err := intake.ParseInvoiceID(c.Param("invoice"))
+	id, err := domain.ParseInvoiceID(c.Param("invoice"))
 	if err != nil {
 		return echo.ErrNotFound
 	}

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"candor/billing"
 	"candor/db"
 	"candor/handlers"
-	"candor/intake"
-	"candor/service"
+	"candor/internal/billing"
+	"candor/internal/domain"
+	"candor/internal/service"
 )
 
 // bill does what is due in all accounts' books, at the bench's time.
@@ -26,7 +26,7 @@ func (b *bench) bill() {
 }
 
 // lastInvoice ends the account's subscription and returns its last invoice.
-func (b *bench) lastInvoice(account intake.AccountID) *intake.Invoice {
+func (b *bench) lastInvoice(account domain.AccountID) *domain.Invoice {
 	b.Helper()
 	b.ok(b.service.CancelSubscription(b.Context(), account, someone, true, "the end"))
 	invoices, _, err := b.service.Invoices(b.Context(), account, 0, 1)
@@ -37,8 +37,8 @@ func (b *bench) lastInvoice(account intake.AccountID) *intake.Invoice {
 func TestBillingPages(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	live := intake.Scope{AccountID: b.account.AccountID, Livemode: true}
-	finance := b.staff(intake.RoleFinance)
+	live := domain.Scope{AccountID: b.account.AccountID, Livemode: true}
+	finance := b.staff(domain.RoleFinance)
 	const page = "/dashboard/live/billing"
 	finance.wantPage(finance.get(page), http.StatusOK, "Professional", "0 live sessions", "of 100 included", "$0.00", "None yet", "BSB 062-000", "partner@lender.example")
 
@@ -61,10 +61,10 @@ func TestBillingPages(t *testing.T) {
 	b.clock.advance(30*24*time.Hour + 2*time.Minute)
 	b.bill()
 	for range 12 {
-		b.newSession(live, intake.NewSession{})
+		b.newSession(live, domain.NewSession{})
 	}
 	b.clock.advance(10 * 24 * time.Hour)
-	finance = b.staff(intake.RoleFinance)
+	finance = b.staff(domain.RoleFinance)
 	finance.wantPage(finance.get(page), http.StatusOK, "CAN-000001", "$0.00", "12 live sessions", "$20.00", "includes $1.82 GST", "If it goes on like this: 37 sessions and $270.00")
 	finance.wantPage(finance.get(page+"/plan?plan=professional"), http.StatusOK, "$20.00, stays on its invoice", "88 are left")
 
@@ -83,7 +83,7 @@ func TestBillingPages(t *testing.T) {
 	finance.wantPage(finance.post(page+"/cancel", url.Values{"when": {"end"}}), http.StatusUnprocessableEntity, "Say why")
 	finance.wantRedirect(finance.post(page+"/cancel", url.Values{"when": {"end"}, "reason": {hostile}}), page)
 	finance.wantPage(finance.get(page), http.StatusOK, "The subscription ends on", "Take the cancellation back")
-	owner := b.staff(intake.RoleOwner)
+	owner := b.staff(domain.RoleOwner)
 	if log := owner.get("/dashboard/live/audit"); strings.Contains(log.Body.String(), "<script>alert") {
 		t.Error("the audit log has the reason as it was typed")
 	}
@@ -109,7 +109,7 @@ func TestBillingPages(t *testing.T) {
 	open := pdfOf()
 	b.clock.advance(14 * 24 * time.Hour)
 	b.bill()
-	finance = b.staff(intake.RoleFinance)
+	finance = b.staff(domain.RoleFinance)
 	finance.wantPage(finance.get(page), http.StatusOK, "Overdue", "No payment has arrived by the due date. We look again on 16 January 2027 UTC; if it hasn’t arrived by 28 January 2027 UTC, the subscription is past due.")
 	_, err = b.service.MarkPaid(b.Context(), invoices[0].ID, someone, "transfer 77")
 	b.ok(err)
@@ -126,9 +126,9 @@ func TestBillingPages(t *testing.T) {
 	if got := finance.post(page+"/card", nil); got.Code != http.StatusNotFound {
 		t.Errorf("a card where none is taken: status %d, want 404", got.Code)
 	}
-	for action, want := range map[intake.AuditAction]int{
-		intake.AuditBillingEmail: 1, intake.AuditPlanChanged: 3, intake.AuditSubscriptionCancelled: 2, intake.AuditReactivated: 1,
-		intake.AuditSubscribed: 1, intake.AuditInvoicePaid: 1,
+	for action, want := range map[domain.AuditAction]int{
+		domain.AuditBillingEmail: 1, domain.AuditPlanChanged: 3, domain.AuditSubscriptionCancelled: 2, domain.AuditReactivated: 1,
+		domain.AuditSubscribed: 1, domain.AuditInvoicePaid: 1,
 	} {
 		b.audited(action, want)
 	}
@@ -165,23 +165,23 @@ func textOf(t *testing.T, document []byte) string {
 func TestInvoicePDFStaysAsIssued(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	live := intake.Scope{AccountID: b.account.AccountID, Livemode: true}
+	live := domain.Scope{AccountID: b.account.AccountID, Livemode: true}
 	b.ok(b.service.ChangePlan(b.Context(), live.AccountID, someone, "starter"))
 	b.clock.advance(31 * 24 * time.Hour)
 	b.bill()
 	for range 11 {
-		b.newSession(live, intake.NewSession{})
+		b.newSession(live, domain.NewSession{})
 	}
 	path := "/dashboard/live/billing/invoices/" + b.lastInvoice(live.AccountID).ID.String() + "/pdf"
-	before := b.staff(intake.RoleFinance).get(path).Body.Bytes()
+	before := b.staff(domain.RoleFinance).get(path).Body.Bytes()
 	text := textOf(t, before)
 	for _, want := range []string{"Tax invoice", "Candor Pty Ltd", "ABN 51 824 753 556", "BSB 062-000, account 1234 5678", "Reference: CAN-000002"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the PDF doesn't say %q:\n%s", want, text)
 		}
 	}
-	for _, seller := range []intake.Seller{{}, {Name: "Other Pty Ltd", ABN: "11 222 333 444", Transfer: []string{"BSB 999-999"}}, {Cards: true}} {
-		if after := b.restarted(billing.Terms{Seller: seller}).staff(intake.RoleFinance).get(path).Body.Bytes(); !bytes.Equal(before, after) {
+	for _, seller := range []domain.Seller{{}, {Name: "Other Pty Ltd", ABN: "11 222 333 444", Transfer: []string{"BSB 999-999"}}, {Cards: true}} {
+		if after := b.restarted(billing.Terms{Seller: seller}).staff(domain.RoleFinance).get(path).Body.Bytes(); !bytes.Equal(before, after) {
 			t.Errorf("issued by another seller than %+v, and yet the PDF follows:\n%s", seller, textOf(t, after))
 		}
 	}
@@ -200,12 +200,12 @@ func TestBillingPageClaimsNoGSTWithoutABN(t *testing.T) {
 	b.clock.advance(31 * 24 * time.Hour)
 	b.bill()
 	for range 11 {
-		b.newSession(intake.Scope{AccountID: b.account.AccountID, Livemode: true}, intake.NewSession{})
+		b.newSession(domain.Scope{AccountID: b.account.AccountID, Livemode: true}, domain.NewSession{})
 	}
 	terms := invoiceTerms()
 	terms.Seller.ABN = ""
 	for claims, on := range map[bool]*bench{true: b, false: b.restarted(terms)} {
-		page := on.staff(intake.RoleFinance).get("/dashboard/live/billing").Body.String()
+		page := on.staff(domain.RoleFinance).get("/dashboard/live/billing").Body.String()
 		if !strings.Contains(page, "$10.00") || strings.Contains(page, "includes $0.91 GST") != claims {
 			t.Errorf("the page says that the total includes GST: %t, want %t", !claims, claims)
 		}
@@ -216,7 +216,7 @@ func TestBillingPageClaimsNoGSTWithoutABN(t *testing.T) {
 func TestCancellingSaysThatAChangeIsDropped(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	finance := b.staff(intake.RoleFinance)
+	finance := b.staff(domain.RoleFinance)
 	const page = "/dashboard/live/billing/cancel"
 	if strings.Contains(finance.get(page).Body.String(), "is dropped") {
 		t.Error("a change of plan is dropped, and none is to come")

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"candor/browsertest"
-	"candor/intake"
-	"candor/service"
+	"candor/internal/domain"
+	"candor/internal/service"
+	"candor/internal/testkit/browsertest"
 )
 
 // TestDashboardInABrowser does what staff do: makes a key, keeps it and uses
@@ -22,7 +22,7 @@ func TestDashboardInABrowser(t *testing.T) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
 			b, base := serveHTTP(t)
-			done := b.newSession(b.testScope(), intake.NewSession{CustomerName: "Jo Public", ReferenceID: "loan-77", WebhookURL: "https://lender.example/hook"})
+			done := b.newSession(b.testScope(), domain.NewSession{CustomerName: "Jo Public", ReferenceID: "loan-77", WebhookURL: "https://lender.example/hook"})
 			b.open(done.ID)
 			b.upload(done.ID, "payslip.pdf")
 			b.complete(done.ID)
@@ -90,9 +90,9 @@ func TestDashboardInABrowser(t *testing.T) {
 			tab.Click(".danger-zone .button-danger")
 			tab.WaitForText("#announcement", "Session cancelled")
 
-			_, err := b.service.Invite(t.Context(), b.account.AccountID, someone, service.NewInvitation{Email: "old@lender.example", Role: intake.RoleSupport})
+			_, err := b.service.Invite(t.Context(), b.account.AccountID, someone, service.NewInvitation{Email: "old@lender.example", Role: domain.RoleSupport})
 			b.ok(err)
-			b.staff(intake.RoleSupport)
+			b.staff(domain.RoleSupport)
 			at("team")
 			tab.Type("#email", "new@lender.example")
 			tab.Press("\r")

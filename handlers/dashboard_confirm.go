@@ -11,7 +11,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/intake"
+	"candor/internal/domain"
 	"candor/views"
 	"candor/views/dashboard"
 )
@@ -27,7 +27,7 @@ func (s *Server) askForPassword(c echo.Context, v *staffVisit) error {
 	if r.Method != http.MethodPost {
 		return s.askFor(c, "/confirm")
 	}
-	f := &intake.HeldForm{URI: r.URL.RequestURI(), ContentType: r.Header.Get(echo.HeaderContentType)}
+	f := &domain.HeldForm{URI: r.URL.RequestURI(), ContentType: r.Header.Get(echo.HeaderContentType)}
 	back := dashboard.URL(v.Scope.Livemode, v.route.place())
 	if r.PostForm != nil {
 		f.ContentType, f.Body = echo.MIMEApplicationForm, []byte(r.PostForm.Encode())
@@ -61,8 +61,8 @@ func confirmURL(held, then string) string {
 
 // A prompt is a request for the password, and what it is for.
 type prompt struct {
-	session *intake.StaffSession
-	held    *intake.HeldForm // nil if a page is to be shown
+	session *domain.StaffSession
+	held    *domain.HeldForm // nil if a page is to be shown
 	then    string
 	target  *http.Request // what follows the password
 	route   *staffRoute   // of target, nil if it isn't one of staffRoutes
@@ -84,7 +84,7 @@ func (s *Server) promptOf(c echo.Context, held, then string) (_ *prompt, err err
 		return p, err
 	}
 	p.held, err = s.Service.HeldForm(c.Request().Context(), p.session, held)
-	if errors.Is(err, &intake.Error{Code: intake.CodeNotFound}) || err == nil && p.held.Done {
+	if errors.Is(err, &domain.Error{Code: domain.CodeNotFound}) || err == nil && p.held.Done {
 		return nil, s.heldFormGone(c, p)
 	}
 	if err != nil {
@@ -213,7 +213,7 @@ func (s *Server) carryOut(c echo.Context, p *prompt, token string) error {
 		return err
 	}
 	f, err := s.Service.TakeHeldForm(ctx, p.session, p.held.ID)
-	if errors.Is(err, &intake.Error{Code: intake.CodeNotFound}) {
+	if errors.Is(err, &domain.Error{Code: domain.CodeNotFound}) {
 		// The other half of a double click was faster, or Cancel in another tab.
 		_, err = s.promptOf(c, p.held.ID.String(), p.then)
 		return err

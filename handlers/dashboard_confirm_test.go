@@ -13,8 +13,8 @@ import (
 
 	"candor/db"
 	"candor/handlers"
-	"candor/intake"
-	"candor/service"
+	"candor/internal/domain"
+	"candor/internal/service"
 )
 
 // wantPrompt fails unless the answer leads to the prompt for the password, from
@@ -56,8 +56,8 @@ func fields(query string) func(*staffBrowser, string) url.Values {
 }
 
 // ownerID is the staff user that owns the browser's account.
-func (s *staffBrowser) ownerID() intake.StaffID {
-	return one[intake.StaffID](s.bench, `SELECT id FROM staff_user WHERE email = $1`, s.account.Email)
+func (s *staffBrowser) ownerID() domain.StaffID {
+	return one[domain.StaffID](s.bench, `SELECT id FROM staff_user WHERE email = $1`, s.account.Email)
 }
 
 func (s *staffBrowser) newKey() string {
@@ -67,11 +67,11 @@ func (s *staffBrowser) newKey() string {
 }
 
 func (s *staffBrowser) colleague() string {
-	return s.staff(intake.RoleSupport).session.ID.String()
+	return s.staff(domain.RoleSupport).session.ID.String()
 }
 
 func (s *staffBrowser) completedSession() string {
-	session := s.newSession(s.testScope(), intake.NewSession{})
+	session := s.newSession(s.testScope(), domain.NewSession{})
 	s.complete(session.ID)
 	return session.ID.String()
 }
@@ -100,7 +100,7 @@ func lateCases() map[string]lateCase {
 	}
 	twoStep := func(s *staffBrowser) string {
 		s.twoStep() // counts as the password
-		s.clock.advance(intake.StaffConfirmed - time.Minute)
+		s.clock.advance(domain.StaffConfirmed - time.Minute)
 		return ""
 	}
 	return map[string]lateCase{
@@ -137,7 +137,7 @@ func lateCases() map[string]lateCase {
 		"POST /billing/card":            {path: "billing/card", effect: "billing.card_page_opened", want: "https://checkout.stripe.com/page"},
 		"POST /team":                    {path: "team", form: fields("email=new@lender.example&role=support"), effect: "staff.invited", want: "team"},
 		"POST /team/invitations/:invitation/revoke": {path: "team/invitations/{id}/revoke", first: func(s *staffBrowser) string {
-			invitation, err := s.service.Invite(s.Context(), s.account.AccountID, someone, newInvitation("new@lender.example", intake.RoleSupport))
+			invitation, err := s.service.Invite(s.Context(), s.account.AccountID, someone, newInvitation("new@lender.example", domain.RoleSupport))
 			s.ok(err)
 			return invitation.ID.String()
 		}, effect: "staff.invitation_revoked", want: "team"},
@@ -157,7 +157,7 @@ type storedCards struct{}
 func (storedCards) Name() string { return "Stored" }
 
 // CardPage returns the page.
-func (storedCards) CardPage(context.Context, *intake.Account, string, string) (string, error) {
+func (storedCards) CardPage(context.Context, *domain.Account, string, string) (string, error) {
 	return "https://checkout.stripe.com/page", nil
 }
 
@@ -191,9 +191,9 @@ func TestLateRequestsAreCarriedOut(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			own := b.in(t)
-			own.account = own.newAccount(intake.NewStaffID().String()+"@lender.example", "professional")
+			own.account = own.newAccount(domain.NewStaffID().String()+"@lender.example", "professional")
 			s := own.owner()
-			b.clock.advance(intake.StaffConfirmed - time.Minute)
+			b.clock.advance(domain.StaffConfirmed - time.Minute)
 			id := ""
 			if c.first != nil {
 				id = c.first(s)
@@ -296,7 +296,7 @@ func TestHeldFormsAreBound(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	s, other := b.owner(), b.owner()
-	b.clock.advance(intake.StaffConfirmed)
+	b.clock.advance(domain.StaffConfirmed)
 	const path = "/dashboard/test/keys"
 	create := func(name string) string {
 		t.Helper()
@@ -342,14 +342,14 @@ func TestHeldFormsAreBound(t *testing.T) {
 
 	// What the form has wrong is on its own page.
 	s = b.owner()
-	b.clock.advance(intake.StaffConfirmed)
+	b.clock.advance(domain.StaffConfirmed)
 	empty := create("")
 	s.wantPage(s.confirms(empty, b.account.Password), http.StatusUnprocessableEntity, "New API key", "Enter a name")
 
 	// An old form, one of a session that ended, one of a role that changed.
-	b.clock.advance(intake.StaffConfirmed)
+	b.clock.advance(domain.StaffConfirmed)
 	old := create("TabOld")
-	b.clock.advance(intake.HeldFormLife)
+	b.clock.advance(domain.HeldFormLife)
 	s.wantPage(s.confirms(old, b.account.Password), http.StatusNotFound, "Nothing was done")
 	demoted := create("TabDemoted")
 	exec := func(query db.SQL) {
@@ -360,7 +360,7 @@ func TestHeldFormsAreBound(t *testing.T) {
 	exec(`UPDATE staff_user SET role = 'support' WHERE email = $1`)
 	s.wantPage(s.confirms(demoted, b.account.Password), http.StatusForbidden, "Your role, support")
 	exec(`UPDATE staff_user SET role = 'owner' WHERE email = $1`)
-	b.clock.advance(intake.StaffConfirmed)
+	b.clock.advance(domain.StaffConfirmed)
 	create("TabEnded")
 	s.post("/dashboard/sign-out", nil)
 	if n := one[int](b, `SELECT count(*) FROM held_form h JOIN staff_session s ON s.id = h.staff_session_id WHERE sealed IS NOT NULL AND s.id NOT IN (SELECT id FROM staff_session)`); n != 0 {
@@ -375,7 +375,7 @@ func TestHeldFormsAreSealedAndSmall(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	s := b.owner()
-	b.clock.advance(intake.StaffConfirmed)
+	b.clock.advance(domain.StaffConfirmed)
 	form := url.Values{"name": {"Zaphod"}, "access": {"full"}}
 	s.wantPrompt(s.post("/dashboard/test/keys", form), "/dashboard/test/keys")
 	if dump := one[string](b, `SELECT string_agg(held_form::text, '') || encode(string_agg(sealed, ''), 'escape') FROM held_form`); strings.Contains(dump, "Zaphod") || strings.Contains(dump, "/keys") {
@@ -397,7 +397,7 @@ func TestUploadsWaitForThePassword(t *testing.T) {
 	b.ok(err)
 	b.handler = handler
 	s := b.owner()
-	b.clock.advance(intake.StaffConfirmed)
+	b.clock.advance(domain.StaffConfirmed)
 	held := s.wantPrompt(s.sendLogo("logo.png", drawing(t, 100, 40, color.Black)), "/dashboard/test/settings")
 	stored := func(want int) {
 		t.Helper()
@@ -409,8 +409,8 @@ func TestUploadsWaitForThePassword(t *testing.T) {
 	s.wantPage(s.confirms(held, "wrong"), http.StatusUnprocessableEntity)
 	s.wantRedirect(s.confirms(held, b.account.Password), "/dashboard/test/settings")
 	stored(1)
-	b.clock.advance(intake.StaffConfirmed)
-	s.wantPage(s.sendLogo("logo.png", strings.Repeat("x", intake.MaxLogoUpload+128<<10)), http.StatusRequestEntityTooLarge)
+	b.clock.advance(domain.StaffConfirmed)
+	s.wantPage(s.sendLogo("logo.png", strings.Repeat("x", domain.MaxLogoUpload+128<<10)), http.StatusRequestEntityTooLarge)
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, baseURL+"/dashboard/test/keys", strings.NewReader(
 		"--x\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\nParts\r\n--x\r\nContent-Disposition: form-data; name=\"access\"\r\n\r\nfull\r\n--x--\r\n"))
 	r.Header = http.Header{"Content-Type": {"multipart/form-data; boundary=x"}, "Sec-Fetch-Site": {"same-origin"}}

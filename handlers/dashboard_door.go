@@ -7,8 +7,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/intake"
-	"candor/service"
+	"candor/internal/domain"
+	"candor/internal/service"
 	"candor/views/dashboard"
 )
 
@@ -78,7 +78,7 @@ func (s *Server) letterToken(c echo.Context) string {
 // linkGone answers a link that works no more with a page that says what can be
 // done, and returns other errors.
 func (s *Server) linkGone(c echo.Context, err error) error {
-	if !errors.Is(err, &intake.Error{Code: intake.CodeNotFound}) {
+	if !errors.Is(err, &domain.Error{Code: domain.CodeNotFound}) {
 		return err
 	}
 	return render(c, http.StatusNotFound, dashboard.LinkGone(dashboard.Page{Title: "This link works no more"}))
@@ -114,7 +114,7 @@ func (s *Server) forgot(c echo.Context) error {
 // statusOfWrong is the status of a page that says what is wrong. Too many
 // attempts have one of their own, and a header that says how long to wait.
 func statusOfWrong(c echo.Context, err error) int {
-	var own *intake.Error
+	var own *domain.Error
 	if errors.As(err, &own) {
 		sayWhenToRetry(c, own)
 	}

@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"candor/browsertest"
 	"candor/db"
 	"candor/handlers"
-	"candor/intake"
-	"candor/service"
+	"candor/internal/domain"
+	"candor/internal/service"
+	"candor/internal/testkit/browsertest"
 )
 
 // requireTwoStep makes the account require a second factor of its staff.
@@ -25,12 +25,12 @@ func (b *bench) requireTwoStep(required bool) {
 }
 
 // owes makes the browser's user one who must do this first.
-func (s *staffBrowser) owes(duty intake.Duty) {
+func (s *staffBrowser) owes(duty domain.Duty) {
 	s.Helper()
-	s.requireTwoStep(duty != intake.DutyPassword)
-	_, err := s.db.ExecContext(s.Context(), `UPDATE staff_user SET must_change_password = $2 WHERE id = $1`, s.session.ID, duty == intake.DutyPassword)
+	s.requireTwoStep(duty != domain.DutyPassword)
+	_, err := s.db.ExecContext(s.Context(), `UPDATE staff_user SET must_change_password = $2 WHERE id = $1`, s.session.ID, duty == domain.DutyPassword)
 	s.ok(err)
-	if duty == intake.DutyByPasskey {
+	if duty == domain.DutyByPasskey {
 		s.passkeyOf(s.session.ID)
 	}
 }
@@ -64,16 +64,16 @@ func (b *bench) wantContents(before map[string]string) {
 // something first: all but those that serve for it lead to it, and do nothing.
 func TestDutiesComeFirst(t *testing.T) {
 	t.Parallel()
-	for duty, open := range map[intake.Duty][]string{
-		intake.DutyPassword:  {"GET /me", "POST /me/password"},
-		intake.DutyFactor:    {"GET /me", "POST /me/two-step", "POST /me/two-step/on", "POST /me/passkeys", "POST /me/passkeys/new"},
-		intake.DutyByPasskey: {"GET /me"},
+	for duty, open := range map[domain.Duty][]string{
+		domain.DutyPassword:  {"GET /me", "POST /me/password"},
+		domain.DutyFactor:    {"GET /me", "POST /me/two-step", "POST /me/two-step/on", "POST /me/passkeys", "POST /me/passkeys/new"},
+		domain.DutyByPasskey: {"GET /me"},
 	} {
 		t.Run(string(duty), func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
 			objects := walkObjects(b, b.testScope())
-			owner := b.staff(intake.RoleOwner)
+			owner := b.staff(domain.RoleOwner)
 			owner.owes(duty)
 			before := b.contents()
 			for _, route := range handlers.StaffRoutes() {
@@ -94,8 +94,8 @@ func TestDutiesComeFirst(t *testing.T) {
 				}
 			}
 			b.wantContents(before)
-			owner.wantPage(owner.get("/dashboard/live/me"), http.StatusOK, map[intake.Duty]string{
-				intake.DutyPassword: "Choose your own password", intake.DutyFactor: "Set up two-step sign-in", intake.DutyByPasskey: "Sign in with your passkey",
+			owner.wantPage(owner.get("/dashboard/live/me"), http.StatusOK, map[domain.Duty]string{
+				domain.DutyPassword: "Choose your own password", domain.DutyFactor: "Set up two-step sign-in", domain.DutyByPasskey: "Sign in with your passkey",
 			}[duty], "Sign out")
 			for _, name := range open[1:] {
 				answer := owner.post("/dashboard/test"+strings.TrimPrefix(name, "POST "), nil)
@@ -113,12 +113,12 @@ func TestDutyDropsAWaitingForm(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	owner := b.owner()
-	b.clock.advance(intake.StaffConfirmed)
+	b.clock.advance(domain.StaffConfirmed)
 	held := owner.wantPrompt(owner.post("/dashboard/test/keys", fields("name=Loans&access=full")(owner, "")), "/dashboard/test/keys")
 	b.requireTwoStep(true)
 	owner.wantRedirect(owner.confirms(held, b.account.Password), "/dashboard/test/me")
 	owner.wantPage(owner.get("/dashboard/test/me"), http.StatusOK, "Nothing was done. Finish this first")
-	b.audited(intake.AuditKeyCreated, 2) // with the account
+	b.audited(domain.AuditKeyCreated, 2) // with the account
 }
 
 // TestRequireTwoStep: an owner who has a second factor requires one of the team,
@@ -126,13 +126,13 @@ func TestDutyDropsAWaitingForm(t *testing.T) {
 func TestRequireTwoStep(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	owner, developer := b.owner(), b.staff(intake.RoleDeveloper)
+	owner, developer := b.owner(), b.staff(domain.RoleDeveloper)
 	const settings, require, home, me = "/dashboard/test/settings", "/dashboard/test/settings/two-step", "/dashboard/test", "/dashboard/test/me"
 	everyone := url.Values{"of": {"everyone"}}
 	developer.wantPage(developer.post(require, everyone), http.StatusForbidden)
 	owner.wantPage(owner.get(settings), http.StatusOK, "Each person’s choice", "2 of 2 in the team have none yet")
 	owner.wantPage(owner.post(require, everyone), http.StatusUnprocessableEntity, "Set up two-step sign-in or add a passkey on My account first")
-	byPasskey := b.staff(intake.RoleOwner)
+	byPasskey := b.staff(domain.RoleOwner)
 	passkey := b.passkeyOf(byPasskey.session.ID)
 	byPasskey.wantPage(byPasskey.post(require, everyone), http.StatusUnprocessableEntity, "Sign in with your passkey first")
 	developer.wantPage(developer.get(home), http.StatusOK)
@@ -141,7 +141,7 @@ func TestRequireTwoStep(t *testing.T) {
 	owner.wantRedirect(owner.post(require, everyone), settings)
 	owner.wantPage(owner.get(settings), http.StatusOK, "Everyone in the team now needs two-step sign-in", "Stop requiring", "1 of 3 in the team has none yet")
 	owner.wantPage(owner.get("/dashboard/test/audit"), http.StatusOK, "two step required: false → true")
-	b.audited(intake.AuditAccountChanged, 1)
+	b.audited(domain.AuditAccountChanged, 1)
 
 	// The developer has none, and loses what was being sent.
 	developer.wantRedirect(developer.post("/dashboard/test/sessions", fields("customer_email=jo@customer.example&customer_name=Jo")(developer, "")), me)
@@ -181,7 +181,7 @@ func TestRequiredTwoStepAtSignIn(t *testing.T) {
 	b := newBench(t)
 	m := b.mailbox()
 	b.requireTwoStep(true)
-	_, err := b.service.Invite(t.Context(), b.account.AccountID, someone, newInvitation("jules@lender.example", intake.RoleSupport))
+	_, err := b.service.Invite(t.Context(), b.account.AccountID, someone, newInvitation("jules@lender.example", domain.RoleSupport))
 	b.ok(err)
 	guest := b.stranger()
 	guest.openLetter(m.link(m.letter("jules@lender.example", "Join Lender & Sons on Candor")), "/dashboard/invitation")
@@ -208,10 +208,10 @@ func TestLastSecondFactorStays(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.requireTwoStep(true)
-	owner := b.staff(intake.RoleOwner)
-	p := &intake.Passkey{ID: intake.NewPasskeyID(), StaffID: owner.session.ID, CredentialID: []byte("second"), Name: "Laptop", Credential: []byte("{}"), CreatedAt: b.clock.Now()}
+	owner := b.staff(domain.RoleOwner)
+	p := &domain.Passkey{ID: domain.NewPasskeyID(), StaffID: owner.session.ID, CredentialID: []byte("second"), Name: "Laptop", Credential: []byte("{}"), CreatedAt: b.clock.Now()}
 	b.ok(b.db.InTx(t.Context(), func(tx *db.Tx) error { return tx.InsertPasskey(t.Context(), p) }))
-	ids := []intake.PasskeyID{b.passkeyOf(owner.session.ID), p.ID}
+	ids := []domain.PasskeyID{b.passkeyOf(owner.session.ID), p.ID}
 	var wg sync.WaitGroup
 	b.ok(b.db.InTx(t.Context(), func(tx *db.Tx) error {
 		if err := tx.LockStaff(t.Context(), owner.session.ID); err != nil {

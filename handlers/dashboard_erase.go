@@ -7,8 +7,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/form"
-	"candor/intake"
+	"candor/internal/domain"
+	"candor/internal/form"
 	"candor/views/dashboard"
 )
 
@@ -21,7 +21,7 @@ func (s *Server) showErase(c echo.Context, v *staffVisit) error {
 	return s.erasePage(c, v, id, []string{id.String()}, nil)
 }
 
-func (s *Server) erasePage(c echo.Context, v *staffVisit, id intake.SessionID, chosen []string, wrong form.Errors) error {
+func (s *Server) erasePage(c echo.Context, v *staffVisit, id domain.SessionID, chosen []string, wrong form.Errors) error {
 	same, err := s.Service.SameCustomer(c.Request().Context(), v.Scope, id)
 	if err != nil {
 		return err
@@ -48,9 +48,9 @@ func (s *Server) eraseCustomer(c echo.Context, v *staffVisit) error {
 	if err != nil {
 		return err
 	}
-	var chosen []intake.SessionID
+	var chosen []domain.SessionID
 	for _, text := range form["sessions"] {
-		one, err := intake.ParseSessionID(text)
+		one, err := domain.ParseSessionID(text)
 		if err != nil {
 			return echo.ErrNotFound
 		}

@@ -11,15 +11,15 @@ import (
 	"testing"
 	"time"
 
-	"candor/blob"
 	"candor/db"
-	"candor/intake"
-	"candor/statement"
-	"candor/statement/statementtest"
+	"candor/internal/domain"
+	"candor/internal/platform/blob"
+	"candor/internal/statement"
+	"candor/internal/statement/statementtest"
 )
 
 // sessionOf is a session as it is stored.
-func (b *bench) sessionOf(id intake.SessionID) *intake.Session {
+func (b *bench) sessionOf(id domain.SessionID) *domain.Session {
 	b.Helper()
 	session, err := b.db.SessionByID(b.Context(), id)
 	b.ok(err)
@@ -46,7 +46,7 @@ func (b *bench) traces(texts ...string) (out []string) {
 
 // attempted records an attempt of a session's deliveries that was answered
 // with the text.
-func (b *bench) attempted(session intake.SessionID, response string) []db.AttemptOutcome {
+func (b *bench) attempted(session domain.SessionID, response string) []db.AttemptOutcome {
 	b.Helper()
 	deliveries, err := b.db.Deliveries(b.Context(), session)
 	b.ok(err)
@@ -55,7 +55,7 @@ func (b *bench) attempted(session intake.SessionID, response string) []db.Attemp
 	for _, d := range deliveries {
 		out = append(out, db.AttemptOutcome{
 			Attempt: db.Attempt{DeliveryID: d.ID, Number: 1, StartedAt: b.clock.Now(), RequestHeaders: []byte(`{}`), Response: &response},
-			Cycle:   1, State: intake.DeliveryPending, Next: &next,
+			Cycle:   1, State: domain.DeliveryPending, Next: &next,
 		})
 	}
 	return out
@@ -71,7 +71,7 @@ func TestErasure(t *testing.T) {
 	)
 	body := fmt.Sprintf(`{"form_type": "financial_statement", "customer_email": %q, "customer_name": %q, "reference_id": %q, "webhook_url": %q, "metadata": {"pet": "Marvin the android"}}`,
 		email, name, reference, hook)
-	var created struct{ ID intake.SessionID }
+	var created struct{ ID domain.SessionID }
 	b.ok(json.Unmarshal(b.once("order 1", body).status(http.StatusCreated).Body.Bytes(), &created))
 	b.once("order 2", validBody).status(http.StatusCreated)
 	id := created.ID
@@ -87,16 +87,16 @@ func TestErasure(t *testing.T) {
 	b.storePDF(id, []byte("%PDF of zaphod"))
 	underWay := b.attempted(id, "thanks for "+name)
 	b.ok(b.db.RecordAttempts(b.Context(), underWay[:3], nil))
-	open := b.newSession(b.testScope(), intake.NewSession{CustomerEmail: strings.ToUpper(email), CustomerName: name})
-	other := b.newSession(b.testScope(), intake.NewSession{CustomerEmail: "other@heart.example", ReferenceID: "LOAN-7"})
-	live := b.newSession(intake.Scope{AccountID: b.account.AccountID, Livemode: true}, intake.NewSession{CustomerEmail: email})
+	open := b.newSession(b.testScope(), domain.NewSession{CustomerEmail: strings.ToUpper(email), CustomerName: name})
+	other := b.newSession(b.testScope(), domain.NewSession{CustomerEmail: "other@heart.example", ReferenceID: "LOAN-7"})
+	live := b.newSession(domain.Scope{AccountID: b.account.AccountID, Livemode: true}, domain.NewSession{CustomerEmail: email})
 
 	owner := b.owner()
 	path := "/dashboard/test/sessions/" + id.String()
 	owner.wantPage(owner.get(path), http.StatusOK, "Delete this customer’s data")
 	page := owner.get(path + "/erase")
 	owner.wantPage(page, http.StatusOK, email, reference, open.ID.String(), "Delete for good")
-	for _, foreign := range []intake.SessionID{other.ID, live.ID} {
+	for _, foreign := range []domain.SessionID{other.ID, live.ID} {
 		if strings.Contains(page.Body.String(), foreign.String()) {
 			t.Errorf("the page has the session %s", foreign)
 		}
@@ -141,7 +141,7 @@ func TestErasure(t *testing.T) {
 		DataErasedAt  *string `json:"data_erased_at"`
 	}
 	b.ok(json.Unmarshal(b.get("/sessions/"+id.String()).status(http.StatusOK).Body.Bytes(), &session))
-	if session.Status != "completed" || session.CustomerEmail != intake.ErasedEmail || session.CustomerName != nil || session.DataErasedAt == nil {
+	if session.Status != "completed" || session.CustomerEmail != domain.ErasedEmail || session.CustomerName != nil || session.DataErasedAt == nil {
 		t.Errorf("session %+v", session)
 	}
 	b.get("/sessions/"+id.String()+"/data").refused(http.StatusNotFound, "data_erased", "")
@@ -166,15 +166,15 @@ func TestErasure(t *testing.T) {
 	if page := customer.page(customer.get(""), http.StatusGone); !strings.Contains(page, "Your information has been deleted") {
 		t.Errorf("the customer sees %.2000s", page)
 	}
-	if got := b.sessionOf(open.ID); got.Status != intake.Cancelled || got.DataErasedAt == nil {
+	if got := b.sessionOf(open.ID); got.Status != domain.Cancelled || got.DataErasedAt == nil {
 		t.Errorf("the open session is %s", got.Status)
 	}
 	receipt := owner.get(path + "/receipt")
 	owner.wantPage(receipt, http.StatusOK, "ers_", id.String(), "State before: completed", "9 events", "9 webhooks", "Lender")
 	owner.wantRedirect(owner.get(path+"/erase"), path)
-	b.audited(intake.AuditSessionErased, 2)
+	b.audited(domain.AuditSessionErased, 2)
 	owner.wantRedirect(owner.post(path+"/erase", both), path)
-	b.audited(intake.AuditSessionErased, 2)
+	b.audited(domain.AuditSessionErased, 2)
 	if got := b.sessionOf(other.ID); got.DataErasedAt != nil || got.ReferenceID == nil {
 		t.Error("another customer's session was erased")
 	}

@@ -6,17 +6,17 @@ import (
 	"strings"
 	"testing"
 
-	"candor/intake"
-	"candor/service"
+	"candor/internal/domain"
+	"candor/internal/service"
 )
 
 // foreignObjects makes in the scope one of each kind that a filter can name.
-func (b *bench) foreignObjects(scope intake.Scope) map[string]string {
+func (b *bench) foreignObjects(scope domain.Scope) map[string]string {
 	b.Helper()
 	key, _, err := b.service.CreateAPIKey(b.Context(), scope, someone, service.NewKey{Name: "Theirs"})
 	b.ok(err)
-	session := b.newSession(scope, intake.NewSession{WebhookURL: "https://theirs.example/"})
-	b.happen(session, intake.PDFReadyPayload{SessionID: session.ID})
+	session := b.newSession(scope, domain.NewSession{WebhookURL: "https://theirs.example/"})
+	b.happen(session, domain.PDFReadyPayload{SessionID: session.ID})
 	deliveries, err := b.db.Deliveries(b.Context(), session.ID)
 	b.ok(err)
 	return map[string]string{"key": key.ID.String(), "session": session.ID.String(), "endpoint": deliveries[0].EndpointID.String()}
@@ -27,16 +27,16 @@ func (b *bench) foreignObjects(scope intake.Scope) map[string]string {
 func TestFiltersThatCanNotBeFollowed(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	owner := b.staff(intake.RoleOwner)
+	owner := b.staff(domain.RoleOwner)
 	other := b.newAccount("other@lender.example", "starter")
 	wrong := map[string][]string{
 		"sessions?status": {"in-progress"}, "sessions?q": {"\x01\u2028"}, "audit?action": {"api_key.made"}, "audit?who": {strings.Repeat("x", 501)},
 		"sessions?from": {"yesterday"}, "audit?to": {"2026-13-01"}, "requests?id": {"req_nonsense"},
 		"webhooks?state": {"done"}, "webhooks?type": {"session.nonsense"}, "webhooks?status": {"6xx"},
-		"webhooks?endpoint": {"whe_nonsense", intake.NewEndpointID().String()}, "webhooks?session": {"sess_nonsense"},
+		"webhooks?endpoint": {"whe_nonsense", domain.NewEndpointID().String()}, "webhooks?session": {"sess_nonsense"},
 		"requests?key": {"key_nonsense"}, "requests?method": {"BREW"}, "requests?status": {"418"}, "requests?code": {"teapot"},
 	}
-	for _, scope := range []intake.Scope{{AccountID: other.AccountID}, {AccountID: b.account.AccountID, Livemode: true}} {
+	for _, scope := range []domain.Scope{{AccountID: other.AccountID}, {AccountID: b.account.AccountID, Livemode: true}} {
 		theirs := b.foreignObjects(scope)
 		wrong["webhooks?endpoint"] = append(wrong["webhooks?endpoint"], theirs["endpoint"])
 		wrong["requests?key"] = append(wrong["requests?key"], theirs["key"])
@@ -71,10 +71,10 @@ func TestFiltersThatCanNotBeFollowed(t *testing.T) {
 func TestSearchFindsAddressesAndReferences(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	support := b.staff(intake.RoleSupport)
-	loan := b.newSession(b.testScope(), intake.NewSession{ReferenceID: "loan 7 @ Branch"})
-	ann := b.newSession(b.testScope(), intake.NewSession{CustomerEmail: "ann@customer.example"})
-	about := b.newSession(b.testScope(), intake.NewSession{CustomerEmail: "jo@customer.example", ReferenceID: "ann@customer.example"})
+	support := b.staff(domain.RoleSupport)
+	loan := b.newSession(b.testScope(), domain.NewSession{ReferenceID: "loan 7 @ Branch"})
+	ann := b.newSession(b.testScope(), domain.NewSession{CustomerEmail: "ann@customer.example"})
+	about := b.newSession(b.testScope(), domain.NewSession{CustomerEmail: "jo@customer.example", ReferenceID: "ann@customer.example"})
 	for search, want := range map[string][3]bool{
 		"loan 7 @ Branch": {true, false, false}, "Ann@customer.example": {false, true, false}, "ann@customer.example": {false, true, true}, "@": {},
 	} {

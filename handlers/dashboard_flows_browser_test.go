@@ -9,15 +9,15 @@ import (
 	"testing"
 	"time"
 
-	"candor/browsertest"
 	"candor/db"
 	"candor/handlers"
-	"candor/intake"
+	"candor/internal/domain"
+	"candor/internal/platform/mail"
+	"candor/internal/platform/ratelimit"
+	"candor/internal/service"
+	"candor/internal/testkit/browsertest"
+	"candor/internal/webhook"
 	"candor/jobs"
-	"candor/mail"
-	"candor/ratelimit"
-	"candor/service"
-	"candor/webhook"
 )
 
 // signInTo opens a page as the bench's owner, who isn't signed in yet.
@@ -91,7 +91,7 @@ func TestLateRequestsInABrowser(t *testing.T) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
 			b, base := serveHTTP(t)
-			b.newSession(b.testScope(), intake.NewSession{})
+			b.newSession(b.testScope(), domain.NewSession{})
 			tab, look := browsertest.New(t, options), view
 			if options.NoScript {
 				look = func(tab *browsertest.Tab, name string) {
@@ -100,18 +100,18 @@ func TestLateRequestsInABrowser(t *testing.T) {
 				}
 			}
 			b.signInTo(tab, base, "/dashboard/test/keys")
-			b.clock.advance(intake.StaffConfirmed + time.Minute)
+			b.clock.advance(domain.StaffConfirmed + time.Minute)
 			tab.Click(".row-menu > summary")
 			tab.Click("form[action$=rotate] button")
 			b.confirmThat(tab, "rotate this API key in test mode", look)
 			tab.WaitForText("h1", "Copy your API key")
 			tab.WaitForText("#key-text", "candor_test_")
 			look(tab, "key-rotated-late")
-			b.audited(intake.AuditKeyRotated, 1)
+			b.audited(domain.AuditKeyRotated, 1)
 			tab.Click("section a.button-primary") // leaves the page without its question
 			tab.WaitForText("h1", "API keys")
 
-			b.clock.advance(intake.StaffConfirmed + time.Minute)
+			b.clock.advance(domain.StaffConfirmed + time.Minute)
 			tab.Open(base + "/dashboard/test/sessions?status=pending")
 			tab.Click("a[data-export]")
 			b.confirmThat(tab, "export sessions in test mode", look)
@@ -121,7 +121,7 @@ func TestLateRequestsInABrowser(t *testing.T) {
 			tab.Click("main .button-primary")
 			tab.WaitForURL("/dashboard/test/sessions?status=pending")
 
-			b.clock.advance(intake.StaffConfirmed + time.Minute)
+			b.clock.advance(domain.StaffConfirmed + time.Minute)
 			tab.Open(base + "/dashboard/test/webhooks")
 			tab.Type("#url", "https://lender.example/hook")
 			tab.Press("\r")
@@ -134,7 +134,7 @@ func TestLateRequestsInABrowser(t *testing.T) {
 				tab.ClickTimes("main .button-primary", 2)
 			}
 			tab.WaitForText("#announcement", "Saved. Events go there")
-			b.audited(intake.AuditWebhookURL, 1)
+			b.audited(domain.AuditWebhookURL, 1)
 			tab.Open(prompt)
 			tab.WaitForText("h1", "This request was sent already")
 			look(tab, "confirm-sent")
@@ -162,7 +162,7 @@ func (b *bench) changesKeys(tab *browsertest.Tab) {
 	tab.Type(".row-menu [name=name]", "Loan system")
 	tab.Press("\r")
 	tab.WaitForText("#announcement", "Key renamed")
-	b.clock.advance(intake.StaffConfirmed + time.Minute)
+	b.clock.advance(domain.StaffConfirmed + time.Minute)
 	tab.Click(menu)
 	tab.Click("form[action$=rotate] button")
 	tab.WaitForText("h1", "Confirm it’s you")
@@ -183,7 +183,7 @@ func (b *bench) changesKeys(tab *browsertest.Tab) {
 	}
 	tab.Click("section a.button-primary")
 	tab.WaitForText("h1", "API keys")
-	old := fmt.Sprintf("tr:has(.mono):has(form[action*=%q])", one[intake.KeyID](b, `SELECT id FROM api_key WHERE account_id = $1 AND NOT livemode ORDER BY created_at LIMIT 1`, b.account.AccountID).String())
+	old := fmt.Sprintf("tr:has(.mono):has(form[action*=%q])", one[domain.KeyID](b, `SELECT id FROM api_key WHERE account_id = $1 AND NOT livemode ORDER BY created_at LIMIT 1`, b.account.AccountID).String())
 	tab.Click(old + " .row-menu > summary")
 	tab.Type(old+" [name=typed_name]", "loan")
 	tab.Press("\r")
@@ -213,7 +213,7 @@ func (b *bench) triesWebhooks(tab *browsertest.Tab, base, receiver string) {
 	result := tab.URL()
 	tab.Open(result)
 	tab.WaitForText("main", "200 OK")
-	b.audited(intake.AuditTestEvent, 1)
+	b.audited(domain.AuditTestEvent, 1)
 	view(tab, "test-event")
 	failed := b.failedAt(receiver+"/hook", http.StatusServiceUnavailable, webhook.ClassStatus)
 	tab.Open(base + "/dashboard/test/webhooks?state=failed")
@@ -281,13 +281,13 @@ func TestOwnerByKeyboardInABrowser(t *testing.T) {
 	t.Parallel()
 	b, base := serveHTTP(t)
 	tab := browsertest.New(t, browsertest.Options{Device: browsertest.Desktop})
-	member := func(role intake.Role) (*staffBrowser, string) {
+	member := func(role domain.Role) (*staffBrowser, string) {
 		s := b.staff(role)
 		s.cookies = map[string]string{"candor_staff": s.cookies[staffCookie]}
 		return s, fmt.Sprintf("tr:has([id=%q])", "role-"+s.session.ID.String())
 	}
-	developer, row := member(intake.RoleDeveloper)
-	support, other := member(intake.RoleSupport)
+	developer, row := member(domain.RoleDeveloper)
+	support, other := member(domain.RoleSupport)
 	tab.Open(base + "/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fteam")
 	reach(t, tab, "#email")
 	tab.Press(b.account.Email)
@@ -326,7 +326,7 @@ func TestOwnerByKeyboardInABrowser(t *testing.T) {
 func TestOwnersTabsInABrowser(t *testing.T) {
 	t.Parallel()
 	b, base := serveHTTP(t)
-	done := b.newSession(b.testScope(), intake.NewSession{CustomerName: "Jo Public"})
+	done := b.newSession(b.testScope(), domain.NewSession{CustomerName: "Jo Public"})
 	b.complete(done.ID)
 	b.storePDF(done.ID, []byte("%PDF-1.7 of Jo"))
 	tab, other := browsertest.New(t, looks()[1]), browsertest.New(t, looks()[0])
@@ -356,7 +356,7 @@ func TestOwnersTabsInABrowser(t *testing.T) {
 	tab.WaitForText("main", "Data read")
 	view(tab, "session-read")
 	for range 3 {
-		b.newSession(b.testScope(), intake.NewSession{})
+		b.newSession(b.testScope(), domain.NewSession{})
 	}
 	tab.Open(base + "/dashboard/test/sessions")
 	browsertest.Eval[bool](tab, `window.said = [], new MutationObserver(() => said.push(document.getElementById("export-status").textContent))

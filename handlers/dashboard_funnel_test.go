@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"candor/intake"
-	"candor/statement"
-	"candor/statement/statementtest"
+	"candor/internal/domain"
+	"candor/internal/statement"
+	"candor/internal/statement/statementtest"
 )
 
 var tags = regexp.MustCompile(`<[^>]*>`)
@@ -55,7 +55,7 @@ func changed(section string, pairs ...string) url.Values {
 func TestWhereCustomersStop(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	support := b.staff(intake.RoleSupport)
+	support := b.staff(domain.RoleSupport)
 	if rows, page := support.funnel("test"); len(rows) > 0 || !strings.Contains(page, "No customer has come to a section") {
 		t.Errorf("a new account sees %v", rows)
 	}
@@ -119,7 +119,7 @@ func TestWhereCustomersStop(t *testing.T) {
 	if rows, _ := support.funnel("live"); len(rows) > 0 {
 		t.Errorf("live mode shows test mode's %v", rows)
 	}
-	if rows, _ := b.staffOf(b.newAccount("other@lender.example", "starter").AccountID, intake.RoleOwner).funnel("test"); len(rows) > 0 {
+	if rows, _ := b.staffOf(b.newAccount("other@lender.example", "starter").AccountID, domain.RoleOwner).funnel("test"); len(rows) > 0 {
 		t.Errorf("another account sees %v", rows)
 	}
 }

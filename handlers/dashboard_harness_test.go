@@ -8,26 +8,26 @@ import (
 	"strings"
 
 	"candor/db"
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // A staffBrowser is a browser in which a staff user is signed in.
 type staffBrowser struct {
 	*bench
-	session *intake.StaffSession
+	session *domain.StaffSession
 	cookies map[string]string
 	from    string // the address; "" for that of httptest
 }
 
 // staffOf signs a new staff user of the account in, with that role.
-func (b *bench) staffOf(account intake.AccountID, role intake.Role) *staffBrowser {
+func (b *bench) staffOf(account domain.AccountID, role domain.Role) *staffBrowser {
 	b.Helper()
 	now := b.clock.Now()
-	id := intake.NewStaffID()
-	session := &intake.StaffSession{
-		Staff:     intake.Staff{ID: id, AccountID: account, Email: id.String() + "@lender.example", Role: role, CreatedAt: now},
-		SessionID: intake.NewStaffSessionID(), Stage: intake.SignInFull, StartedAt: now, SeenAt: now, ConfirmedAt: now,
-		ExpiresAt: now.Add(intake.StaffLifetime), Address: "192.0.2.1",
+	id := domain.NewStaffID()
+	session := &domain.StaffSession{
+		Staff:     domain.Staff{ID: id, AccountID: account, Email: id.String() + "@lender.example", Role: role, CreatedAt: now},
+		SessionID: domain.NewStaffSessionID(), Stage: domain.SignInFull, StartedAt: now, SeenAt: now, ConfirmedAt: now,
+		ExpiresAt: now.Add(domain.StaffLifetime), Address: "192.0.2.1",
 	}
 	token := "token of " + id.String()
 	hash := sha256.Sum256([]byte(token))
@@ -41,7 +41,7 @@ func (b *bench) staffOf(account intake.AccountID, role intake.Role) *staffBrowse
 }
 
 // staff signs a new staff user of the bench's account in, with that role.
-func (b *bench) staff(role intake.Role) *staffBrowser {
+func (b *bench) staff(role domain.Role) *staffBrowser {
 	b.Helper()
 	return b.staffOf(b.account.AccountID, role)
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/intake"
+	"candor/internal/domain"
 	"candor/views/dashboard"
 )
 
@@ -18,7 +18,7 @@ func (s *Server) showHome(c echo.Context, v *staffVisit) error {
 	page := dashboard.HomePage{
 		Page: s.staffPageOf(v, "Home"), ByStatus: figures.ByStatus, Period: *figures.Now, Before: *figures.Before,
 		Funnel: *figures.Funnel, TimesBefore: figures.TimesBefore,
-		Sessions: v.Session.May(intake.UseSessions), Webhooks: v.Session.May(intake.ManageWebhooks), Keys: v.Session.May(intake.ManageKeys),
+		Sessions: v.Session.May(domain.UseSessions), Webhooks: v.Session.May(domain.ManageWebhooks), Keys: v.Session.May(domain.ManageKeys),
 		HasKey: figures.HasKey, Opened: figures.Opened, BaseURL: s.BaseURL,
 	}
 	for _, e := range figures.Endpoints {
@@ -28,7 +28,7 @@ func (s *Server) showHome(c echo.Context, v *staffVisit) error {
 			page.Failing = append(page.Failing, e)
 		}
 	}
-	if sub := figures.Subscription; sub != nil && v.Session.May(intake.UseBilling) {
+	if sub := figures.Subscription; sub != nil && v.Session.May(domain.UseBilling) {
 		page.Plan = &dashboard.PlanUse{Name: sub.Name, Used: sub.Used, Carried: sub.Carried, Included: sub.SessionsIncluded, End: sub.Period.End}
 	}
 	return render(c, http.StatusOK, dashboard.Home(page))

@@ -7,29 +7,29 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/intake"
-	"candor/webhook"
+	"candor/internal/domain"
+	"candor/internal/webhook"
 )
 
 func TestHome(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	owner, finance, support := b.staff(intake.RoleOwner), b.staff(intake.RoleFinance), b.staff(intake.RoleSupport)
+	owner, finance, support := b.staff(domain.RoleOwner), b.staff(domain.RoleFinance), b.staff(domain.RoleSupport)
 	owner.wantRedirect(owner.get("/dashboard"), "/dashboard/test")
 	owner.wantPage(owner.get("/dashboard/test"), http.StatusOK, "First steps", "Make an API key", "Done", "session_url", "Nothing was sent yet")
 	if page := support.get("/dashboard/test").Body.String(); strings.Contains(page, "First steps") || strings.Contains(page, "Nothing was sent yet") {
 		t.Error("support is shown what isn't its matter")
 	}
-	live := intake.Scope{AccountID: b.account.AccountID, Livemode: true}
-	b.newSession(live, intake.NewSession{}) // in the 30 days before
+	live := domain.Scope{AccountID: b.account.AccountID, Livemode: true}
+	b.newSession(live, domain.NewSession{}) // in the 30 days before
 	b.clock.advance(40 * 24 * time.Hour)
 	for range 3 {
-		done := b.newSession(live, intake.NewSession{})
+		done := b.newSession(live, domain.NewSession{})
 		b.open(done.ID)
 		b.clock.advance(90 * time.Minute)
 		b.complete(done.ID)
 	}
-	b.newSession(live, intake.NewSession{})
+	b.newSession(live, domain.NewSession{})
 	_, err := b.db.ExecContext(t.Context(), `UPDATE staff_session SET seen_at = $1, expires_at = $1::timestamptz + interval '1 day'`, b.clock.Now())
 	b.ok(err)
 	owner.wantRedirect(owner.get("/dashboard"), "/dashboard/live")
@@ -47,7 +47,7 @@ func TestHome(t *testing.T) {
 func TestFirstSteps(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	developer := b.staff(intake.RoleDeveloper)
+	developer := b.staff(domain.RoleDeveloper)
 	b.deleteKeys()
 	want := func(when string, done int) {
 		t.Helper()
@@ -63,12 +63,12 @@ func TestFirstSteps(t *testing.T) {
 		}
 	}
 	want("with a key that was deleted lately", 1)
-	cancelled := b.newSession(b.testScope(), intake.NewSession{})
+	cancelled := b.newSession(b.testScope(), domain.NewSession{})
 	b.open(cancelled.ID)
 	_, err := b.service.Cancel(t.Context(), b.testScope(), cancelled.ID, someone)
 	b.ok(err)
 	want("an opened session is cancelled", 3)
-	done := b.newSession(b.testScope(), intake.NewSession{})
+	done := b.newSession(b.testScope(), domain.NewSession{})
 	b.open(done.ID)
 	b.complete(done.ID)
 	want("a session is completed, and no webhook received", 3)

@@ -7,19 +7,19 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/form"
-	"candor/intake"
-	"candor/service"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/service"
 	"candor/views/dashboard"
 )
 
 // showKeys lists the mode's API keys.
 func (s *Server) showKeys(c echo.Context, v *staffVisit) error {
-	return s.keysPage(c, v, http.StatusOK, intake.KeyID{}, nil)
+	return s.keysPage(c, v, http.StatusOK, domain.KeyID{}, nil)
 }
 
 // keysPage lists the keys; wrong is about the form of the key at.
-func (s *Server) keysPage(c echo.Context, v *staffVisit, status int, at intake.KeyID, wrong form.Errors) error {
+func (s *Server) keysPage(c echo.Context, v *staffVisit, status int, at domain.KeyID, wrong form.Errors) error {
 	keys, err := s.Service.APIKeys(c.Request().Context(), v.Scope)
 	if err != nil {
 		return err
@@ -50,9 +50,9 @@ func (s *Server) createKey(c echo.Context, v *staffVisit) error {
 	}
 	wish := service.NewKey{Name: page.Name, Networks: page.Networks}
 	if !page.Full {
-		wish.Permissions = intake.Permissions{}
+		wish.Permissions = domain.Permissions{}
 		for _, p := range page.Permissions {
-			wish.Permissions = append(wish.Permissions, intake.Permission(p))
+			wish.Permissions = append(wish.Permissions, domain.Permission(p))
 		}
 	}
 	day, wrong := dayIn("expires_at", strings.TrimSpace(page.Expires), nil)
@@ -61,7 +61,7 @@ func (s *Server) createKey(c echo.Context, v *staffVisit) error {
 		wish.ExpiresAt = &end
 	}
 	if wrong == nil {
-		var key intake.APIKey
+		var key domain.APIKey
 		var text string
 		key, text, err = s.Service.CreateAPIKey(c.Request().Context(), v.Scope, v.actor, wish)
 		if err == nil {
@@ -84,7 +84,7 @@ func (s *Server) showKeyOnce(c echo.Context, v *staffVisit, page dashboard.KeyOn
 
 // renameKey gives a key another name.
 func (s *Server) renameKey(c echo.Context, v *staffVisit) error {
-	id, err := intake.ParseKeyID(c.Param("key"))
+	id, err := domain.ParseKeyID(c.Param("key"))
 	if err != nil {
 		return echo.ErrNotFound
 	}
@@ -94,7 +94,7 @@ func (s *Server) renameKey(c echo.Context, v *staffVisit) error {
 
 // rotateKey makes a key in the place of another and shows it, this once.
 func (s *Server) rotateKey(c echo.Context, v *staffVisit) error {
-	id, err := intake.ParseKeyID(c.Param("key"))
+	id, err := domain.ParseKeyID(c.Param("key"))
 	if err != nil {
 		return echo.ErrNotFound
 	}
@@ -111,7 +111,7 @@ func (s *Server) rotateKey(c echo.Context, v *staffVisit) error {
 
 // deleteKey deletes a key whose name was typed.
 func (s *Server) deleteKey(c echo.Context, v *staffVisit) error {
-	id, err := intake.ParseKeyID(c.Param("key"))
+	id, err := domain.ParseKeyID(c.Param("key"))
 	if err != nil {
 		return echo.ErrNotFound
 	}
@@ -121,7 +121,7 @@ func (s *Server) deleteKey(c echo.Context, v *staffVisit) error {
 
 // changedKey leads back to the keys, which say what was done, or shows them
 // again with what is wrong.
-func (s *Server) changedKey(c echo.Context, v *staffVisit, id intake.KeyID, err error, notice string) error {
+func (s *Server) changedKey(c echo.Context, v *staffVisit, id domain.KeyID, err error, notice string) error {
 	if wrong := problems(err); wrong != nil {
 		return s.keysPage(c, v, http.StatusUnprocessableEntity, id, wrong)
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"candor/handlers"
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 var keyText = regexp.MustCompile(`candor_(test|live)_[0-9A-Za-z]{38}`)
@@ -37,7 +37,7 @@ func firstKeyPath(page *httptest.ResponseRecorder) string {
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	developer := b.staff(intake.RoleDeveloper)
+	developer := b.staff(domain.RoleDeveloper)
 	// Another process over the same database.
 	second, err := handlers.New(b.config)
 	b.ok(err)
@@ -94,7 +94,7 @@ func TestKeys(t *testing.T) {
 	if b.calls(b.handler, next, "198.51.100.7") != 401 || b.calls(second, next, "198.51.100.7") != 401 {
 		t.Error("a deleted key works still")
 	}
-	owner := b.staff(intake.RoleOwner)
+	owner := b.staff(domain.RoleOwner)
 	log := owner.get("/dashboard/test/audit")
 	owner.wantPage(log, http.StatusOK, "<span>API key created ", "<span>API key renamed ", "<span>API key rotated ", "<span>API key deleted ")
 	if strings.Contains(log.Body.String(), next) {
@@ -105,8 +105,8 @@ func TestKeys(t *testing.T) {
 func TestKeysAskForThePassword(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	developer := b.staff(intake.RoleDeveloper)
-	b.clock.advance(intake.StaffConfirmed)
+	developer := b.staff(domain.RoleDeveloper)
+	b.clock.advance(domain.StaffConfirmed)
 	developer.wantRedirect(developer.get("/dashboard/test/keys/new"), "/dashboard/confirm?then=%2Fdashboard%2Ftest%2Fkeys%2Fnew")
 	developer.wantPrompt(developer.post("/dashboard/test/keys", url.Values{"name": {"x"}, "from": {"/dashboard/test/keys/new"}}), "/dashboard/test/keys/new")
 }
@@ -116,7 +116,7 @@ func TestKeysAskForThePassword(t *testing.T) {
 func TestKeyIsRotatedAgain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	developer := b.staff(intake.RoleDeveloper)
+	developer := b.staff(domain.RoleDeveloper)
 	const address = "198.51.100.7"
 	for name, last := range map[string]string{"Lasting": "", "Until March": "2027-03-01"} {
 		answer := developer.post("/dashboard/test/keys", url.Values{"name": {name}, "access": {"full"}, "expires_at": {last}})
@@ -167,7 +167,7 @@ func (b *bench) deleteKeys() {
 func TestKeyNetworksInIPv6(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	developer := b.staff(intake.RoleDeveloper)
+	developer := b.staff(domain.RoleDeveloper)
 	create := func(network string) string {
 		answer := developer.post("/dashboard/test/keys", url.Values{"name": {"Mapped"}, "access": {"full"}, "networks": {network}})
 		return answer.Body.String()

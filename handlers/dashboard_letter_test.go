@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"candor/handlers"
-	"candor/intake"
+	"candor/internal/domain"
+	"candor/internal/platform/mail"
+	"candor/internal/webhook"
 	"candor/jobs"
-	"candor/mail"
-	"candor/webhook"
 )
 
 // A mailbox takes the letters that a bench's workers send.
@@ -129,7 +129,7 @@ func (b *bench) wantNoTrace(secrets ...string) {
 	}
 }
 
-func (b *bench) audited(action intake.AuditAction, want int) {
+func (b *bench) audited(action domain.AuditAction, want int) {
 	b.Helper()
 	var n int
 	b.ok(b.db.GetContext(b.Context(), &n, `SELECT count(*) FROM audit_log WHERE action = $1`, action))
@@ -177,7 +177,7 @@ func TestPasswordReset(t *testing.T) {
 	}
 	browser.wantPage(browser.post("/dashboard/sign-in", signInForm(b.account.Email, b.account.Password)), http.StatusUnprocessableEntity)
 	browser.wantRedirect(browser.post("/dashboard/sign-in", signInForm(b.account.Email, goodPassword)), "/dashboard")
-	b.audited(intake.AuditPasswordReset, 1)
+	b.audited(domain.AuditPasswordReset, 1)
 	m.idle()
 	b.wantNoTrace(token(first), token(second), goodPassword)
 }
@@ -189,7 +189,7 @@ func TestResetLinkExpires(t *testing.T) {
 	browser := b.stranger()
 	browser.post("/dashboard/forgot", url.Values{"email": {b.account.Email}})
 	browser.openLetter(m.link(m.letter(b.account.Email, "Choose a new password")), "/dashboard/reset")
-	b.clock.advance(intake.ResetLife - time.Second)
+	b.clock.advance(domain.ResetLife - time.Second)
 	browser.wantPage(browser.get("/dashboard/reset"), http.StatusOK)
 	b.clock.advance(time.Second)
 	browser.wantPage(browser.get("/dashboard/reset"), http.StatusNotFound)
@@ -314,7 +314,7 @@ func TestSignUp(t *testing.T) {
 	if left != 0 {
 		t.Errorf("%d requests are left", left)
 	}
-	b.audited(intake.AuditAccountOpened, 1)
+	b.audited(domain.AuditAccountOpened, 1)
 	var waiting int
 	b.ok(b.db.GetContext(b.Context(), &waiting, `SELECT count(*) FROM account WHERE approved_at IS NULL`))
 	if waiting != 1 {
@@ -327,26 +327,26 @@ func TestInvitation(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	m := b.mailbox()
-	owner := b.staff(intake.RoleOwner)
+	owner := b.staff(domain.RoleOwner)
 	by := owner.session.Actor()
-	invite := func(email string, role intake.Role) (*intake.Invitation, error) {
+	invite := func(email string, role domain.Role) (*domain.Invitation, error) {
 		return b.service.Invite(b.Context(), b.account.AccountID, by, newInvitation(email, role))
 	}
 	for _, wrong := range []struct {
 		email string
-		role  intake.Role
-	}{{"nobody", intake.RoleSupport}, {"sam@lender.example", "king"}, {b.account.Email, intake.RoleSupport}} {
+		role  domain.Role
+	}{{"nobody", domain.RoleSupport}, {"sam@lender.example", "king"}, {b.account.Email, domain.RoleSupport}} {
 		if _, err := invite(wrong.email, wrong.role); len(fieldsOf(err)) != 1 {
 			t.Errorf("invite %s as %s: %v, want a problem with one field", wrong.email, wrong.role, err)
 		}
 	}
-	_, err := invite("sam@lender.example", intake.RoleOwner)
+	_, err := invite("sam@lender.example", domain.RoleOwner)
 	b.ok(err)
 	replaced := m.link(m.letter("sam@lender.example", "Join Lender & Sons on Candor"))
-	_, err = invite("Sam@Lender.example", intake.RoleDeveloper)
+	_, err = invite("Sam@Lender.example", domain.RoleDeveloper)
 	b.ok(err)
 	link := m.link(m.letter("Sam@Lender.example", "Join Lender & Sons on Candor"))
-	if list, err := b.service.Invitations(b.Context(), b.account.AccountID); err != nil || len(list) != 1 || list[0].Role != intake.RoleDeveloper {
+	if list, err := b.service.Invitations(b.Context(), b.account.AccountID); err != nil || len(list) != 1 || list[0].Role != domain.RoleDeveloper {
 		t.Fatalf("invitations: %+v, %v; want the second alone", list, err)
 	}
 
@@ -373,7 +373,7 @@ func TestInvitation(t *testing.T) {
 	browser.wantPage(browser.get("/dashboard/test/me"), http.StatusOK, "Sam", "Developer")
 	m.letter("Sam@Lender.example", "New browser signed in")
 
-	other, err := invite("kim@lender.example", intake.RoleSupport)
+	other, err := invite("kim@lender.example", domain.RoleSupport)
 	b.ok(err)
 	revoked := m.link(m.letter("kim@lender.example", "Join Lender & Sons on Candor"))
 	stranger := b.newAccount("other@lender.example", "starter")
@@ -384,14 +384,14 @@ func TestInvitation(t *testing.T) {
 	late.openLetter(revoked, "/dashboard/invitation")
 	late.wantPage(late.post("/dashboard/invitation", accept), http.StatusNotFound)
 
-	_, err = invite("other@lender.example", intake.RoleSupport)
+	_, err = invite("other@lender.example", domain.RoleSupport)
 	b.ok(err)
 	if letter := m.letter("other@lender.example", "Join Lender & Sons on Candor"); linkInLetter.MatchString(letter.Text) {
 		t.Errorf("who is in another team gets a link: %s", letter.Text)
 	}
-	b.audited(intake.AuditInvited, 4)
-	b.audited(intake.AuditInvitationRevoked, 1)
-	b.audited(intake.AuditJoined, 1)
+	b.audited(domain.AuditInvited, 4)
+	b.audited(domain.AuditInvitationRevoked, 1)
+	b.audited(domain.AuditJoined, 1)
 	m.idle()
 	b.wantNoTrace(token(link), token(replaced), goodPassword)
 }
@@ -400,11 +400,11 @@ func TestInvitationExpires(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	m := b.mailbox()
-	_, err := b.service.Invite(b.Context(), b.account.AccountID, someone, newInvitation("sam@lender.example", intake.RoleFinance))
+	_, err := b.service.Invite(b.Context(), b.account.AccountID, someone, newInvitation("sam@lender.example", domain.RoleFinance))
 	b.ok(err)
 	browser := b.stranger()
 	browser.openLetter(m.link(m.letter("sam@lender.example", "Join Lender & Sons on Candor")), "/dashboard/invitation")
-	b.clock.advance(intake.InvitationLife)
+	b.clock.advance(domain.InvitationLife)
 	browser.wantPage(browser.get("/dashboard/invitation"), http.StatusNotFound)
 	browser.wantPage(browser.post("/dashboard/invitation", url.Values{"name": {"Sam"}, "new_password": {goodPassword}}), http.StatusNotFound)
 }

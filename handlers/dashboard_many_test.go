@@ -6,15 +6,15 @@ import (
 	"testing"
 	"time"
 
-	"candor/intake"
-	"candor/service"
+	"candor/internal/domain"
+	"candor/internal/service"
 )
 
 // What would take long to count is counted so far, and the page says so.
 func TestVeryManyAreCountedSoFar(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	developer := b.staff(intake.RoleDeveloper)
+	developer := b.staff(domain.RoleDeveloper)
 	failed := b.failedDeliveries()
 	_, err := b.db.ExecContext(t.Context(), `
 		INSERT INTO delivery (id, account_id, livemode, type, event_id, endpoint_id, session_id, sequence, url, state, attempts, finished_at, last_status_code, last_error_class, created_at)
@@ -28,7 +28,7 @@ func TestVeryManyAreCountedSoFar(t *testing.T) {
 		t.Errorf("the preview doesn't say how many of them go where: %s", text)
 	}
 
-	session := b.newSession(b.testScope(), intake.NewSession{CustomerEmail: "qa@lender.example", ReferenceID: "QA"})
+	session := b.newSession(b.testScope(), domain.NewSession{CustomerEmail: "qa@lender.example", ReferenceID: "QA"})
 	_, err = b.db.ExecContext(t.Context(), `
 		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, reference_id, metadata, created_at, expires_at)
 		SELECT gen_random_uuid(), account_id, livemode, 'cancelled', form_type, customer_email, reference_id, '{}', created_at - i * interval '1 minute', expires_at

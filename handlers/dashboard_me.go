@@ -5,7 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/intake"
+	"candor/internal/domain"
 	"candor/views"
 	"candor/views/dashboard"
 )
@@ -25,7 +25,7 @@ func (s *Server) mePage(c echo.Context, v *staffVisit, name string, wrong []view
 	if len(wrong) > 0 {
 		page.Problems, status = wrong, http.StatusUnprocessableEntity
 	}
-	if v.Session.Duty() != intake.NoDuty {
+	if v.Session.Duty() != domain.NoDuty {
 		page.Title = dashboard.DutyTitle(v.Session.Duty())
 		return render(c, status, dashboard.Duty(page.Page))
 	}
@@ -168,13 +168,13 @@ func (s *Server) endOtherStaffSessions(c echo.Context, v *staffVisit) error {
 
 // halfSession returns the request's session where its second factor is still
 // due, else nil.
-func (s *Server) halfSession(c echo.Context) (*intake.StaffSession, error) {
+func (s *Server) halfSession(c echo.Context) (*domain.StaffSession, error) {
 	session, err := s.staff.Get(c.Request(), s.staff.cookieName())
 	if err != nil {
 		return nil, err
 	}
-	own, _ := session.Values[staffValue].(*intake.StaffSession)
-	if own == nil || own.Stage != intake.SignInPassword {
+	own, _ := session.Values[staffValue].(*domain.StaffSession)
+	if own == nil || own.Stage != domain.SignInPassword {
 		return nil, nil
 	}
 	return own, nil

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"candor/browsertest"
-	"candor/intake"
+	"candor/internal/domain"
+	"candor/internal/testkit/browsertest"
 )
 
 // looks are the ways in which pages are looked at. Colours depend on the scheme
@@ -132,7 +132,7 @@ func TestDoorInABrowser(t *testing.T) {
 			other.Open(base + reset)
 			other.WaitForText("h1", "This link works no more")
 			view(other, "link-gone")
-			_, err := b.service.Invite(t.Context(), b.account.AccountID, someone, newInvitation("kim@harbour.example", intake.RoleSupport))
+			_, err := b.service.Invite(t.Context(), b.account.AccountID, someone, newInvitation("kim@harbour.example", domain.RoleSupport))
 			b.ok(err)
 			m.letter("sam@harbour.example", "Your password was changed")
 			other.Open(base + m.link(m.letter("kim@harbour.example", "Join Lender & Sons on Candor")))

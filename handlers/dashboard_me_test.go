@@ -12,17 +12,17 @@ import (
 
 	"github.com/pquerna/otp/totp"
 
-	"candor/form"
-	"candor/intake"
-	"candor/service"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/service"
 )
 
-func newInvitation(email string, role intake.Role) service.NewInvitation {
+func newInvitation(email string, role domain.Role) service.NewInvitation {
 	return service.NewInvitation{Email: email, Role: role}
 }
 
 func fieldsOf(err error) form.Errors {
-	var own *intake.Error
+	var own *domain.Error
 	if errors.As(err, &own) {
 		return own.Fields
 	}
@@ -62,14 +62,14 @@ func TestChangePassword(t *testing.T) {
 	thief.wantRedirect(thief.get("/dashboard/test"), "/dashboard/sign-in?then=%2Fdashboard%2Ftest")
 	thief.wantPage(thief.post("/dashboard/sign-in", signInForm(b.account.Email, b.account.Password)), http.StatusUnprocessableEntity)
 	thief.wantRedirect(thief.post("/dashboard/sign-in", signInForm(b.account.Email, goodPassword)), "/dashboard")
-	b.audited(intake.AuditPasswordChanged, 1)
+	b.audited(domain.AuditPasswordChanged, 1)
 	b.wantNoTrace(goodPassword, b.account.Password)
 }
 
 func TestChangePasswordIsThrottled(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	browser := b.staff(intake.RoleFinance)
+	browser := b.staff(domain.RoleFinance)
 	form := url.Values{"password": {"wrong"}, "new_password": {goodPassword}}
 	for range 10 {
 		browser.wantPage(browser.post("/dashboard/test/me/password", form), http.StatusUnprocessableEntity, "That isn’t your password")
@@ -153,10 +153,10 @@ func TestTwoStepSignIn(t *testing.T) {
 
 	b.clock.advance(time.Minute)
 	late := b.halfIn()
-	b.clock.advance(intake.StaffHalfOpen)
+	b.clock.advance(domain.StaffHalfOpen)
 	late.wantRedirect(late.post("/dashboard/sign-in/code", codeForm(b.code(secret, 0))), "/dashboard/sign-in?then=%2Fdashboard")
-	b.audited(intake.AuditSignedIn, 3)
-	b.audited(intake.AuditTwoStepOn, 1)
+	b.audited(domain.AuditSignedIn, 3)
+	b.audited(domain.AuditTwoStepOn, 1)
 	b.wantNoTrace(append(recovery, secret)...)
 }
 
@@ -212,8 +212,8 @@ func TestRecoveryCodes(t *testing.T) {
 	again.wantPage(again.post("/dashboard/sign-in/code", codeForm(recovery[1])), http.StatusUnprocessableEntity)
 	again.wantRedirect(again.post("/dashboard/sign-in/code", codeForm(renewed[1])), "/dashboard")
 	m.letter(b.account.Email, "A recovery code was used")
-	b.audited(intake.AuditRecoveryCodeUsed, 2)
-	b.audited(intake.AuditRecoveryCodesMade, 1)
+	b.audited(domain.AuditRecoveryCodeUsed, 2)
+	b.audited(domain.AuditRecoveryCodesMade, 1)
 	var stored string
 	b.ok(b.db.GetContext(b.Context(), &stored, `SELECT string_agg(encode(hash, 'escape'), ' ') FROM staff_recovery_code`))
 	if strings.Contains(stored, strings.ReplaceAll(renewed[2], "-", "")) {
@@ -258,7 +258,7 @@ func TestTurnTwoStepOff(t *testing.T) {
 	for _, code := range []string{"", "000000", "abcd-abcd-abcd-abcd-abcd-abcd"} {
 		owner.wantPage(owner.post(path, off(b.account.Password, code)), http.StatusUnprocessableEntity, "That code isn’t right", `href="#off_code"`)
 	}
-	b.audited(intake.AuditCodeRefused, 1) // the first of three from this network
+	b.audited(domain.AuditCodeRefused, 1) // the first of three from this network
 	owner.wantPage(owner.get("/dashboard/test/me"), http.StatusOK, "10 of 10")
 	owner.wantRedirect(owner.post(path, off(b.account.Password, recovery[4])), "/dashboard/test/me")
 	owner.wantPage(owner.get("/dashboard/test/me"), http.StatusOK, "Two-step sign-in is off")
@@ -268,17 +268,17 @@ func TestTurnTwoStepOff(t *testing.T) {
 	if left != 0 {
 		t.Errorf("%d recovery codes are left", left)
 	}
-	b.audited(intake.AuditTwoStepOff, 1)
+	b.audited(domain.AuditTwoStepOff, 1)
 
 	// The code that the app shows does it, too.
 	secret, _ = owner.twoStep()
 	b.clock.advance(time.Minute)
 	owner.wantRedirect(owner.post(path, off(b.account.Password, b.code(secret, 0))), "/dashboard/test/me")
-	b.audited(intake.AuditTwoStepOff, 2)
+	b.audited(domain.AuditTwoStepOff, 2)
 }
 
 // madeByPasskey makes the browser's session one that the passkey made.
-func (s *staffBrowser) madeByPasskey(id intake.PasskeyID) {
+func (s *staffBrowser) madeByPasskey(id domain.PasskeyID) {
 	s.Helper()
 	_, err := s.db.ExecContext(s.Context(), `UPDATE staff_session SET passkey_id = $2 WHERE id = $1`, s.session.SessionID, id)
 	s.ok(err)
@@ -294,7 +294,7 @@ func TestTurnTwoStepOffByPasskey(t *testing.T) {
 	off := url.Values{"off_password": {b.account.Password}}
 	const path = "/dashboard/test/me/two-step/off"
 	for late, status := range map[bool]int{false: http.StatusSeeOther, true: http.StatusUnprocessableEntity} {
-		owner := b.staff(intake.RoleOwner)
+		owner := b.staff(domain.RoleOwner)
 		_, err := b.db.ExecContext(t.Context(), `UPDATE staff_user SET password_hash = $2, totp_secret = '\x', totp_since = created_at WHERE id = $1`, owner.session.ID, hash)
 		b.ok(err)
 		owner.madeByPasskey(b.passkeyOf(owner.session.ID))
@@ -320,7 +320,7 @@ func TestPasskeysEndWithTheirSessions(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	m := b.mailbox()
-	owner, thief, own := b.staff(intake.RoleOwner), b.staff(intake.RoleOwner), b.staff(intake.RoleOwner)
+	owner, thief, own := b.staff(domain.RoleOwner), b.staff(domain.RoleOwner), b.staff(domain.RoleOwner)
 	for _, other := range []*staffBrowser{thief, own} {
 		_, err := b.db.ExecContext(t.Context(), `UPDATE staff_session SET staff_id = $2 WHERE id = $1`, other.session.SessionID, owner.session.ID)
 		b.ok(err)
@@ -375,7 +375,7 @@ func TestSetUpAsksForThePassword(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	owner := b.owner()
-	b.clock.advance(intake.StaffConfirmed)
+	b.clock.advance(domain.StaffConfirmed)
 	for _, path := range []string{"/dashboard/test/me/two-step", "/dashboard/test/me/recovery-codes", "/dashboard/test/me/two-step/on"} {
 		owner.wantPrompt(owner.post(path, nil), "/dashboard/test/me")
 	}
@@ -385,7 +385,7 @@ func TestBrowsers(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	browser, second, third := b.owner(), b.owner(), b.owner()
-	foreign := b.staff(intake.RoleOwner)
+	foreign := b.staff(domain.RoleOwner)
 	answer := browser.get("/dashboard/test/me")
 	browser.wantPage(answer, http.StatusOK, "This browser", "Sign out everywhere else", "192.0.2.1")
 	paths := regexp.MustCompile(`/dashboard/test/me/sessions/sts_[a-z0-9]+/end`).FindAllString(answer.Body.String(), -1)
@@ -412,5 +412,5 @@ func TestBrowsers(t *testing.T) {
 	}
 	browser.wantPage(browser.get("/dashboard/test"), http.StatusOK)
 	foreign.wantPage(foreign.get("/dashboard/test"), http.StatusOK)
-	b.audited(intake.AuditSessionsEnded, 2)
+	b.audited(domain.AuditSessionsEnded, 2)
 }

@@ -11,16 +11,16 @@ import (
 	"testing"
 	"time"
 
-	"candor/browsertest"
 	"candor/db"
 	"candor/handlers"
-	"candor/intake"
+	"candor/internal/domain"
+	"candor/internal/testkit/browsertest"
 )
 
 // passkeyOf stores a passkey of the staff user that nobody has.
-func (b *bench) passkeyOf(staff intake.StaffID) intake.PasskeyID {
+func (b *bench) passkeyOf(staff domain.StaffID) domain.PasskeyID {
 	b.Helper()
-	p := &intake.Passkey{ID: intake.NewPasskeyID(), StaffID: staff, CredentialID: staff.UUID[:], Name: "Phone", Credential: []byte("{}"), CreatedAt: b.clock.Now()}
+	p := &domain.Passkey{ID: domain.NewPasskeyID(), StaffID: staff, CredentialID: staff.UUID[:], Name: "Phone", Credential: []byte("{}"), CreatedAt: b.clock.Now()}
 	b.ok(b.db.InTx(b.Context(), func(tx *db.Tx) error { return tx.InsertPasskey(b.Context(), p) }))
 	return p.ID
 }
@@ -103,7 +103,7 @@ func usePasskeys(t *testing.T, options browsertest.Options) {
 	tab.Type("#password", b.account.Password)
 	tab.Click(".fields .button-primary")
 	tab.WaitForText("h1", "My account")
-	b.clock.advance(intake.StaffConfirmed - time.Minute)
+	b.clock.advance(domain.StaffConfirmed - time.Minute)
 	tab.Click("#passkeys .button")
 	tab.WaitForText("h1", "Add a passkey")
 	view(tab, "passkey-new")
@@ -143,7 +143,7 @@ func usePasskeys(t *testing.T, options browsertest.Options) {
 	tab.WaitForText("h1", "Type your code")
 	tab.Click("form[action$=passkey] .button")
 	tab.WaitForText("h1", "Sign in with a passkey")
-	b.clock.advance(intake.PasskeyAsked)
+	b.clock.advance(domain.PasskeyAsked)
 	tab.Click("main .button-primary")
 	tab.WaitForText(".error-summary", "That passkey didn’t work")
 	tab.Click("main .button-primary")
@@ -157,16 +157,16 @@ func usePasskeys(t *testing.T, options browsertest.Options) {
 	tab.WaitForText("h1", "Sign in with a passkey")
 	tab.Click("main .button-primary")
 	tab.WaitForText(".error-summary", "That passkey didn’t work")
-	b.audited(intake.AuditPasskeyAdded, 1)
-	b.audited(intake.AuditPasskeyRemoved, 1)
-	b.audited(intake.AuditSignedIn, 3)
+	b.audited(domain.AuditPasskeyAdded, 1)
+	b.audited(domain.AuditPasskeyRemoved, 1)
+	b.audited(domain.AuditSignedIn, 3)
 }
 
 // TestPasskeyAnswers: what wasn't asked of this user is no answer.
 func TestPasskeyAnswers(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	owner, other := b.staff(intake.RoleOwner), b.staff(intake.RoleSupport)
+	owner, other := b.staff(domain.RoleOwner), b.staff(domain.RoleSupport)
 	question, err := b.service.BeginPasskey(b.Context(), owner.session)
 	b.ok(err)
 	form := url.Values{"token": {question.Token}, "response": {`{"id":"AA","rawId":"AA","type":"public-key","response":{}}`}, "name": {"Phone"}}
@@ -184,7 +184,7 @@ func TestPasskeyAnswers(t *testing.T) {
 	owner.wantPage(owner.post("/dashboard/test/me/passkeys", long), http.StatusUnprocessableEntity, `href="#passkeys"`, "The passkey’s name must be")
 	stranger := b.stranger()
 	stranger.wantPage(stranger.post("/dashboard/sign-in/passkey/answer", form), http.StatusUnprocessableEntity, "That passkey didn’t work")
-	b.clock.advance(intake.StaffConfirmed + time.Second)
+	b.clock.advance(domain.StaffConfirmed + time.Second)
 	foreign := b.passkeyOf(other.session.ID)
 	owner.wantPrompt(owner.post("/dashboard/test/me/passkeys/"+foreign.String()+"/remove", nil), "/dashboard/test/me")
 }

@@ -11,9 +11,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/form"
-	"candor/intake"
-	"candor/service"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/service"
 	"candor/views/dashboard"
 )
 
@@ -66,7 +66,7 @@ func (s *Server) redeliveriesPage(c echo.Context, v *staffVisit, status int, val
 	if page.Former, err = s.Service.Redeliveries(ctx, v.Scope); err != nil {
 		return err
 	}
-	page.Running = slices.ContainsFunc(page.Former, func(r intake.Redelivery) bool { return r.State == intake.RedeliveryRunning })
+	page.Running = slices.ContainsFunc(page.Former, func(r domain.Redelivery) bool { return r.State == domain.RedeliveryRunning })
 	return render(c, status, dashboard.Redeliveries(page))
 }
 
@@ -85,13 +85,13 @@ func redeliveryWish(values url.Values) (f service.DeliveryFilter, rate int, show
 		wrong = append(wrong, form.Error{Field: "until", Message: "Until must be later than from"})
 	}
 	f.Endpoint, wrong = endpointIn(shown.Endpoint, wrong)
-	f.Type, wrong = choiceIn("type", shown.Type, intake.EventTypes, wrong)
+	f.Type, wrong = choiceIn("type", shown.Type, domain.EventTypes, wrong)
 	f.Status, wrong = choiceIn("status", shown.Status, service.DeliveryStatuses, wrong)
 	if shown.Rate == "" {
 		shown.Rate = strconv.Itoa(usualRedeliveryRate)
 	}
 	rate, err := strconv.Atoi(strings.TrimSpace(shown.Rate))
-	if err != nil || rate < intake.MinRedeliveryRate || rate > intake.MaxRedeliveryRate {
+	if err != nil || rate < domain.MinRedeliveryRate || rate > domain.MaxRedeliveryRate {
 		wrong = append(wrong, form.Error{Field: "rate", Message: "Enter a number from 1 to 100"})
 	}
 	return f, rate, shown, wrong
@@ -135,7 +135,7 @@ func (s *Server) startRedelivery(c echo.Context, v *staffVisit) error {
 // showRedelivery tells how far a redelivery is and what became of what it sent.
 func (s *Server) showRedelivery(c echo.Context, v *staffVisit) error {
 	ctx := c.Request().Context()
-	id, err := intake.ParseRedeliveryID(c.Param("redelivery"))
+	id, err := domain.ParseRedeliveryID(c.Param("redelivery"))
 	if err != nil {
 		return echo.ErrNotFound
 	}
@@ -147,14 +147,14 @@ func (s *Server) showRedelivery(c echo.Context, v *staffVisit) error {
 	if page.Outcome, err = s.Service.RedeliveryOutcome(ctx, r); err != nil {
 		return err
 	}
-	page.Moving = r.State == intake.RedeliveryRunning ||
-		page.Outcome[intake.DeliveryPending] > 0 && s.Clock.Now().Sub(*r.FinishedAt) < redeliveryWatch
+	page.Moving = r.State == domain.RedeliveryRunning ||
+		page.Outcome[domain.DeliveryPending] > 0 && s.Clock.Now().Sub(*r.FinishedAt) < redeliveryWatch
 	if r.EndpointID != nil {
 		endpoints, err := s.Service.Endpoints(ctx, v.Scope)
 		if err != nil {
 			return err
 		}
-		if i := slices.IndexFunc(endpoints, func(e intake.Endpoint) bool { return e.ID == *r.EndpointID }); i >= 0 {
+		if i := slices.IndexFunc(endpoints, func(e domain.Endpoint) bool { return e.ID == *r.EndpointID }); i >= 0 {
 			page.Origin = endpoints[i].Origin
 		}
 	}
@@ -163,13 +163,13 @@ func (s *Server) showRedelivery(c echo.Context, v *staffVisit) error {
 
 // stopRedelivery ends a redelivery.
 func (s *Server) stopRedelivery(c echo.Context, v *staffVisit) error {
-	id, err := intake.ParseRedeliveryID(c.Param("redelivery"))
+	id, err := domain.ParseRedeliveryID(c.Param("redelivery"))
 	if err != nil {
 		return echo.ErrNotFound
 	}
 	_, err = s.Service.StopRedelivery(c.Request().Context(), v.Scope, id, v.actor)
 	notice := "redelivery_stopped"
-	if errors.Is(err, &intake.Error{Code: intake.CodeInvalidRequest}) {
+	if errors.Is(err, &domain.Error{Code: domain.CodeInvalidRequest}) {
 		notice, err = "redelivery_ended", nil
 	}
 	return s.backTo(c, v, "webhooks/redeliveries/"+id.String(), err, notice)

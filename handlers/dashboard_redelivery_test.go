@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"candor/intake"
-	"candor/webhook"
+	"candor/internal/domain"
+	"candor/internal/webhook"
 )
 
 const redeliveries = "/dashboard/test/webhooks/redeliveries"
 
 // failedDeliveries are three to one endpoint and one to another.
-func (b *bench) failedDeliveries() (out []intake.Delivery) {
+func (b *bench) failedDeliveries() (out []domain.Delivery) {
 	b.Helper()
 	for range 3 {
 		out = append(out, b.failedAt("https://lender.example/hook", 503, webhook.ClassStatus))
@@ -25,7 +25,7 @@ func (b *bench) failedDeliveries() (out []intake.Delivery) {
 }
 
 // stepRedelivery makes a redelivery's next step, as a worker does a second later.
-func (b *bench) stepRedelivery(id intake.RedeliveryID) {
+func (b *bench) stepRedelivery(id domain.RedeliveryID) {
 	b.Helper()
 	_, err := b.db.ExecContext(b.Context(), `UPDATE redelivery SET paced_until = paced_until - interval '1 second' WHERE id = $1`, id)
 	b.ok(err)
@@ -47,7 +47,7 @@ func words(page string) string {
 func TestManyAreSentAgain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	developer, owner := b.staff(intake.RoleDeveloper), b.staff(intake.RoleOwner)
+	developer, owner := b.staff(domain.RoleDeveloper), b.staff(domain.RoleOwner)
 	failed := b.failedDeliveries()
 	developer.wantPage(developer.get("/dashboard/test/webhooks"), http.StatusOK, redeliveries)
 	since := b.clock.Now().Add(-time.Hour).Format("2006-01-02T15:04")
@@ -82,10 +82,10 @@ func TestManyAreSentAgain(t *testing.T) {
 	developer.says(path, "Waiting 2", "Sent again 2", "Being tried 2", "Arrived 0")
 	first, err := b.service.Delivery(t.Context(), b.testScope(), failed[0].ID)
 	b.ok(err)
-	b.recorded(&first.Delivery, intake.DeliveryDelivered, 204, "")
+	b.recorded(&first.Delivery, domain.DeliveryDelivered, 204, "")
 	second, err := b.service.Delivery(t.Context(), b.testScope(), failed[1].ID)
 	b.ok(err)
-	b.recorded(&second.Delivery, intake.DeliveryFailed, 503, webhook.ClassStatus)
+	b.recorded(&second.Delivery, domain.DeliveryFailed, 503, webhook.ClassStatus)
 	developer.says(path, "Waiting 2", "Being tried 0", "Arrived 1", "Failed again 1")
 
 	developer.wantRedirect(developer.post(path+"/stop", nil), path)
@@ -115,7 +115,7 @@ func (s *staffBrowser) says(path string, texts ...string) {
 func TestRedeliveryOfWhatIsNotUnderstood(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	developer := b.staff(intake.RoleDeveloper)
+	developer := b.staff(domain.RoleDeveloper)
 	b.failedDeliveries()
 	for field, value := range map[string]string{
 		"since": "", "until": "2000-01-01T00:00", "rate": "0", "type": "session.nonsense", "status": `"><script>alert(1)</script>`, "endpoint": "whe_nonsense",
@@ -142,9 +142,9 @@ func TestRedeliveryOfWhatIsNotUnderstood(t *testing.T) {
 		developer.wantPage(developer.post(redeliveries, url.Values{"since": {since}}), http.StatusUnprocessableEntity, "Enter a date and time such as")
 	}
 	other := b.newAccount("other@lender.example", "starter")
-	theirs := b.foreignObjects(intake.Scope{AccountID: other.AccountID})
-	live := b.foreignObjects(intake.Scope{AccountID: b.account.AccountID, Livemode: true})
-	for whose, endpoint := range map[string]string{"nobody's": intake.NewEndpointID().String(), "another account's": theirs["endpoint"], "the other mode's": live["endpoint"]} {
+	theirs := b.foreignObjects(domain.Scope{AccountID: other.AccountID})
+	live := b.foreignObjects(domain.Scope{AccountID: b.account.AccountID, Livemode: true})
+	for whose, endpoint := range map[string]string{"nobody's": domain.NewEndpointID().String(), "another account's": theirs["endpoint"], "the other mode's": live["endpoint"]} {
 		values := url.Values{"since": {"2026-01-01"}, "endpoint": {endpoint}}
 		for status, answer := range map[int]*httptest.ResponseRecorder{
 			http.StatusOK: developer.get(redeliveries + "?preview=1&" + values.Encode()), http.StatusUnprocessableEntity: developer.post(redeliveries, values),

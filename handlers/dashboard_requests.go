@@ -10,8 +10,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"candor/db"
-	"candor/form"
-	"candor/intake"
+	"candor/internal/domain"
+	"candor/internal/form"
 	"candor/views/dashboard"
 )
 
@@ -26,7 +26,7 @@ func (s *Server) showRequests(c echo.Context, v *staffVisit) error {
 		return err
 	}
 	filter, shown, wrong := requestFilter(c.QueryParams(), keys)
-	before, err := beforeIn(c, intake.ParseRequestID)
+	before, err := beforeIn(c, domain.ParseRequestID)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (s *Server) showRequests(c echo.Context, v *staffVisit) error {
 // showRequest tells all that is kept of one call.
 func (s *Server) showRequest(c echo.Context, v *staffVisit) error {
 	ctx := c.Request().Context()
-	id, err := intake.ParseRequestID(c.Param("request"))
+	id, err := domain.ParseRequestID(c.Param("request"))
 	if err != nil {
 		return echo.ErrNotFound
 	}
@@ -64,20 +64,20 @@ func (s *Server) showRequest(c echo.Context, v *staffVisit) error {
 
 // requestFilter reads the filters of the log of API requests with those keys;
 // what can't be read is reported in problems.
-func requestFilter(values url.Values, keys []intake.APIKey) (f intake.RequestFilter, shown dashboard.RequestFilters, problems form.Errors) {
+func requestFilter(values url.Values, keys []domain.APIKey) (f domain.RequestFilter, shown dashboard.RequestFilters, problems form.Errors) {
 	shown = dashboard.RequestFilters{
 		ID: strings.TrimSpace(values.Get("id")), Key: values.Get("key"), Method: values.Get("method"), Status: values.Get("status"), Code: values.Get("code"),
 		From: values.Get("from"), To: values.Get("to"),
 	}
 	if shown.ID != "" {
-		id, err := intake.ParseRequestID(shown.ID)
+		id, err := domain.ParseRequestID(shown.ID)
 		if err != nil {
 			problems = append(problems, form.Error{Field: "id", Message: "Enter a whole request id, as in X-Request-Id: req_ and 26 characters"})
 		}
 		f.ID = &id
 	}
 	if shown.Key != "" {
-		at := slices.IndexFunc(keys, func(k intake.APIKey) bool { return k.ID.String() == shown.Key })
+		at := slices.IndexFunc(keys, func(k domain.APIKey) bool { return k.ID.String() == shown.Key })
 		if at < 0 {
 			problems = append(problems, noChoice("key"))
 		} else {
@@ -87,7 +87,7 @@ func requestFilter(values url.Values, keys []intake.APIKey) (f intake.RequestFil
 	f.Method, problems = choiceIn("method", shown.Method, callMethods, problems)
 	_, problems = choiceIn("status", shown.Status, statusChoices(), problems)
 	_, problems = choiceIn("code", shown.Code, codesOf(0), problems)
-	f.Status, f.Codes = statusAndCodes(shown.Status, intake.Code(shown.Code))
+	f.Status, f.Codes = statusAndCodes(shown.Status, domain.Code(shown.Code))
 	f.From, problems = momentIn("from", shown.From, problems)
 	f.To, problems = momentIn("to", shown.To, problems)
 	if f.From != nil && f.To != nil && !f.From.Before(*f.To) {
@@ -98,7 +98,7 @@ func requestFilter(values url.Values, keys []intake.APIKey) (f intake.RequestFil
 
 // statusAndCodes reads a status such as 404, or 4xx for all like it, and an
 // error code, and says which codes both leave: an index leads to those.
-func statusAndCodes(text string, code intake.Code) (status int, codes []intake.Code) {
+func statusAndCodes(text string, code domain.Code) (status int, codes []domain.Code) {
 	text, class := strings.CutSuffix(text, "xx")
 	status, err := strconv.Atoi(text)
 	if err != nil || class && (status < 2 || status > 5) || !class && !slices.Contains(callStatuses(), status) {
@@ -107,9 +107,9 @@ func statusAndCodes(text string, code intake.Code) (status int, codes []intake.C
 	_, known := statuses[code]
 	switch {
 	case known && matchesStatus(statuses[code], status):
-		return status, []intake.Code{code}
+		return status, []domain.Code{code}
 	case known:
-		return status, []intake.Code{}
+		return status, []domain.Code{}
 	case status >= 100 && !slices.Contains(successes, status), status >= 4 && status < 10:
 		return status, codesOf(status)
 	}
@@ -140,7 +140,7 @@ func callStatuses() []int {
 
 // codesOf are the error codes of a status, a class of them by its first digit,
 // or 0 for any, in the order of the alphabet.
-func codesOf(status int) (out []intake.Code) {
+func codesOf(status int) (out []domain.Code) {
 	for code, its := range statuses {
 		if matchesStatus(its, status) {
 			out = append(out, code)

@@ -12,9 +12,9 @@ import (
 
 	"candor/db"
 	"candor/handlers"
-	"candor/intake"
-	"candor/ratelimit"
-	"candor/service"
+	"candor/internal/domain"
+	"candor/internal/platform/ratelimit"
+	"candor/internal/service"
 )
 
 // newLoggedBench starts a server that logs API requests.
@@ -44,9 +44,9 @@ func (b *bench) send(method, path, key string, header http.Header, body string) 
 }
 
 // loggedCalls are the scope's logged requests in short, oldest first.
-func (b *bench) loggedCalls(scope intake.Scope) (out []string) {
+func (b *bench) loggedCalls(scope domain.Scope) (out []string) {
 	b.Helper()
-	lines, _, err := b.db.APIRequests(b.Context(), scope, intake.RequestFilter{}, nil, 100)
+	lines, _, err := b.db.APIRequests(b.Context(), scope, domain.RequestFilter{}, nil, 100)
 	b.ok(err)
 	for _, r := range slices.Backward(lines) {
 		text := fmt.Sprint(r.Method, " ", r.Route, " ", r.Status)
@@ -74,7 +74,7 @@ func TestRequestsAreLogged(t *testing.T) {
 	b, log := newLoggedBench(t)
 	const word = "zanzibar"
 	key, header := b.account.TestKey, http.Header{"Idempotency-Key": {word}, "User-Agent": {word}, "X-Forwarded-For": {word}, "X-Request-Id": {word}}
-	session, document := b.newSession(b.testScope(), intake.NewSession{}).ID.String(), intake.NewDocumentID().String()
+	session, document := b.newSession(b.testScope(), domain.NewSession{}).ID.String(), domain.NewDocumentID().String()
 	created := b.send("POST", "/sessions", key, header, `{"form_type":"financial_statement","customer_email":"`+word+`@customer.example","reference_id":"`+word+`"}`)
 	id := answer{t, created}.status(http.StatusCreated).object()["id"].(string)
 	b.send("POST", "/sessions", key, header, `{"form_type":"financial_statement","customer_email":"`+word+`@customer.example","reference_id":"`+word+`"}`)
@@ -94,7 +94,7 @@ func TestRequestsAreLogged(t *testing.T) {
 	b.send(strings.ToUpper(word), "/sessions", key, nil, "")
 	b.send("GET", "/sessions", "", header, "")
 	b.send("GET", "/sessions", b.account.TestKey[:len(b.account.TestKey)-1]+"-", nil, "")
-	_, unknown := intake.NewAPIKey(b.testScope(), word, b.clock.Now())
+	_, unknown := domain.NewAPIKey(b.testScope(), word, b.clock.Now())
 	b.send("GET", "/sessions", unknown, nil, "")
 	other := b.newAccount("other@lender.example", "professional")
 	b.send("GET", "/billing/usage", other.TestKey, nil, "")
@@ -111,7 +111,7 @@ func TestRequestsAreLogged(t *testing.T) {
 	if got := b.loggedCalls(b.testScope()); !slices.Equal(got, want) {
 		t.Errorf("logged\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	for scope, want := range map[intake.Scope]string{
+	for scope, want := range map[domain.Scope]string{
 		{AccountID: b.account.AccountID, Livemode: true}: "GET /v1/events 200", {AccountID: other.AccountID}: "GET /v1/billing/usage 200",
 	} {
 		if got := b.loggedCalls(scope); !slices.Equal(got, []string{want}) {
@@ -124,7 +124,7 @@ func TestRequestsAreLogged(t *testing.T) {
 		t.Errorf("the log has what a caller sent, or too many lines:\n%s", all)
 	}
 
-	developer, stranger := b.staff(intake.RoleDeveloper), b.staffOf(other.AccountID, intake.RoleOwner)
+	developer, stranger := b.staff(domain.RoleDeveloper), b.staffOf(other.AccountID, domain.RoleOwner)
 	page := developer.get("/dashboard/test/requests")
 	developer.wantPage(page, http.StatusOK, "GET /v1/sessions/"+session+"/documents/"+document, "session_not_completed", "an address that isn’t there", " ms", " …"+key[len(key)-4:])
 	reference := created.Header().Get("X-Request-Id")
@@ -139,8 +139,8 @@ func TestRequestsAreLogged(t *testing.T) {
 	stranger.wantPage(stranger.get("/dashboard/test/requests/"+reference), http.StatusNotFound)
 	developer.wantPage(developer.get("/dashboard/live/requests/"+reference), http.StatusNotFound)
 
-	b.clock.advance(intake.RequestRetention)
-	developer = b.staff(intake.RoleDeveloper)
+	b.clock.advance(domain.RequestRetention)
+	developer = b.staff(domain.RoleDeveloper)
 	developer.wantPage(developer.get("/dashboard/test/requests"), http.StatusOK, "No requests yet")
 	developer.wantPage(developer.get("/dashboard/test/requests/"+reference), http.StatusNotFound, "more than 7 days old")
 }
@@ -165,7 +165,7 @@ func TestRefusedKeysAreLogged(t *testing.T) {
 		}
 	}
 	log.Flush(t.Context())
-	developer := b.staff(intake.RoleDeveloper)
+	developer := b.staff(domain.RoleDeveloper)
 	developer.wantPage(developer.get("/dashboard/test/requests?status=401&code=invalid_api_key"), http.StatusOK, "Expiring …"+expiring[len(expiring)-4:], "&lt;script&gt;", " …"+gone.Last4+" (deleted)")
 	developer.wantPage(developer.get("/dashboard/test/requests?status=403"), http.StatusOK, "Elsewhere …", ">forbidden<")
 	if page := developer.get("/dashboard/test/keys"); strings.Contains(page.Body.String(), gone.Last4) || strings.Contains(page.Body.String(), "<script>alert") {
@@ -196,24 +196,24 @@ func TestRequestsAreFound(t *testing.T) {
 	b := newBench(t)
 	keys, err := b.service.APIKeys(b.Context(), b.testScope())
 	b.ok(err)
-	lines := make([]intake.APIRequest, db.RequestReach+60)
+	lines := make([]domain.APIRequest, db.RequestReach+60)
 	for i := range lines {
 		r := &lines[i]
-		*r = intake.APIRequest{
-			ID: intake.NewRequestID(startTime.Add(time.Duration(i-len(lines)) * time.Second)), AccountID: b.account.AccountID, KeyID: keys[0].ID,
+		*r = domain.APIRequest{
+			ID: domain.NewRequestID(startTime.Add(time.Duration(i-len(lines)) * time.Second)), AccountID: b.account.AccountID, KeyID: keys[0].ID,
 			Method: "GET", Route: "/v1/sessions", Status: 200, Address: "192.0.2.1",
 		}
 		switch {
 		case i == 7:
 			r.Method = "DELETE"
 		case i%1000 == 0:
-			r.Status, r.ErrorCode = 404, intake.CodeSessionNotFound
+			r.Status, r.ErrorCode = 404, domain.CodeSessionNotFound
 		case i == len(lines)-2:
-			r.Status, r.ErrorCode, r.DurationUS = 500, intake.CodeInternal, 1_234_567
+			r.Status, r.ErrorCode, r.DurationUS = 500, domain.CodeInternal, 1_234_567
 		}
 	}
 	b.ok(b.db.InsertAPIRequests(b.Context(), lines))
-	developer := b.staff(intake.RoleDeveloper)
+	developer := b.staff(domain.RoleDeveloper)
 	at := func(query ...string) *httptest.ResponseRecorder {
 		values := url.Values{}
 		for i := 0; i < len(query); i += 2 {
@@ -266,24 +266,24 @@ func TestRequestsAreFound(t *testing.T) {
 }
 
 // logCalls puts some calls of all sorts into the log of API requests.
-func (b *bench) logCalls(id intake.SessionID) {
+func (b *bench) logCalls(id domain.SessionID) {
 	b.Helper()
 	keys, err := b.service.APIKeys(b.Context(), b.testScope())
 	b.ok(err)
-	document := intake.NewDocumentID()
-	lines := []intake.APIRequest{
+	document := domain.NewDocumentID()
+	lines := []domain.APIRequest{
 		{Method: "POST", Route: "/v1/sessions", Status: 201, DurationUS: 4210, SessionID: &id},
 		{Method: "GET", Route: "/v1/sessions", Status: 200, DurationUS: 1730},
-		{Method: "GET", Route: "/v1/sessions/:id/pdf", Status: 202, ErrorCode: intake.CodePDFNotReady, DurationUS: 950, SessionID: &id},
-		{Method: "POST", Route: "/v1/sessions", Status: 422, ErrorCode: intake.CodeValidation, DurationUS: 2100},
-		{Method: "GET", Route: "", Status: 404, ErrorCode: intake.CodeNotFound, DurationUS: 300},
-		{Method: "GET", Route: "/v1/sessions/:id", Status: 500, ErrorCode: intake.CodeInternal, DurationUS: 5_012_000, SessionID: &id},
+		{Method: "GET", Route: "/v1/sessions/:id/pdf", Status: 202, ErrorCode: domain.CodePDFNotReady, DurationUS: 950, SessionID: &id},
+		{Method: "POST", Route: "/v1/sessions", Status: 422, ErrorCode: domain.CodeValidation, DurationUS: 2100},
+		{Method: "GET", Route: "", Status: 404, ErrorCode: domain.CodeNotFound, DurationUS: 300},
+		{Method: "GET", Route: "/v1/sessions/:id", Status: 500, ErrorCode: domain.CodeInternal, DurationUS: 5_012_000, SessionID: &id},
 		{Method: "POST", Route: "/v1/sessions", Status: 201, Replayed: true, DurationUS: 1100, SessionID: &id},
 		{Method: "GET", Route: "/v1/sessions/:id/documents/:document_id", Status: 200, DurationUS: 12_400, SessionID: &id, DocumentID: &document},
 	}
 	for i := range lines {
 		r := &lines[i]
-		r.ID, r.AccountID, r.KeyID, r.Address = intake.NewRequestID(b.clock.Now().Add(time.Duration(i)*time.Minute-time.Hour)), b.account.AccountID, keys[i%len(keys)].ID, "2001:db8::1f:7"
+		r.ID, r.AccountID, r.KeyID, r.Address = domain.NewRequestID(b.clock.Now().Add(time.Duration(i)*time.Minute-time.Hour)), b.account.AccountID, keys[i%len(keys)].ID, "2001:db8::1f:7"
 	}
 	b.ok(b.db.InsertAPIRequests(b.Context(), lines))
 }

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/intake"
-	"candor/statement"
+	"candor/internal/domain"
+	"candor/internal/statement"
 )
 
 // sweep erases what was entered, as the worker does.
-func (b *bench) sweep(kind intake.RetentionKind) (n int) {
+func (b *bench) sweep(kind domain.RetentionKind) (n int) {
 	b.Helper()
 	b.ok(b.service.InTx(b.Context(), func(tx *db.Tx) (err error) {
 		n, err = tx.RetireData(b.Context(), kind, b.clock.Now(), 100)
@@ -29,11 +29,11 @@ func TestRetentionOfAnswers(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	const settings = "/dashboard/test/settings"
-	done := b.newSession(b.testScope(), intake.NewSession{CustomerName: "Jo Citizen"})
+	done := b.newSession(b.testScope(), domain.NewSession{CustomerName: "Jo Citizen"})
 	b.complete(done.ID)
 	path, page := "/sessions/"+done.ID.String(), "/dashboard/test/sessions/"+done.ID.String()
 	b.clock.advance(100 * 24 * time.Hour)
-	owner := b.staff(intake.RoleOwner)
+	owner := b.staff(domain.RoleOwner)
 	owner.wantPage(owner.get(page), http.StatusOK, "Kept until you delete them", "Download JSON")
 	for _, wrong := range []string{"89", "2558", "x", "-1"} {
 		owner.wantPage(owner.get(settings+"/retention?answer_days="+wrong), http.StatusUnprocessableEntity, "Enter a number of days from 90 to 2557, or leave it empty")
@@ -51,7 +51,7 @@ func TestRetentionOfAnswers(t *testing.T) {
 	b.get(path + "/data").status(http.StatusOK)
 	b.clock.advance(time.Millisecond)
 	for _, swept := range []int{0, 1} {
-		if swept == 1 && b.sweep(intake.AnswerRetention) != 1 {
+		if swept == 1 && b.sweep(domain.AnswerRetention) != 1 {
 			t.Error("the sweep found nothing")
 		}
 		b.get(path+"/data").refused(http.StatusNotFound, "data_expired", "")
@@ -60,7 +60,7 @@ func TestRetentionOfAnswers(t *testing.T) {
 		if got["customer_name"] != "Jo Citizen" || got["status"] != "completed" || (got["data_erased_at"] != nil) != (swept == 1) {
 			t.Errorf("after %d sweeps: %v", swept, got)
 		}
-		owner = b.staff(intake.RoleOwner)
+		owner = b.staff(domain.RoleOwner)
 		owner.wantPage(owner.get(page), http.StatusOK, "Jo Citizen", "Deleted", "1 Mar 2027", "keeps answers for a limited time")
 		owner.wantPage(owner.get(page+"/data"), http.StatusNotFound)
 	}
@@ -68,7 +68,7 @@ func TestRetentionOfAnswers(t *testing.T) {
 	owner.wantPage(owner.get("/dashboard/test/audit"), http.StatusOK, "answer days: 0 → 101")
 
 	// Who the customer is can still be erased, and is another matter.
-	b.ok(b.service.EraseCustomer(b.Context(), b.testScope(), done.ID, []intake.SessionID{done.ID}, "jo@customer.example", someone))
+	b.ok(b.service.EraseCustomer(b.Context(), b.testScope(), done.ID, []domain.SessionID{done.ID}, "jo@customer.example", someone))
 	b.get(path+"/data").refused(http.StatusNotFound, "data_erased", "")
 	if got := b.sessionOf(done.ID); got.CustomerErasedAt == nil || !got.DataErasedAt.Before(b.clock.Now().Add(time.Millisecond)) || got.CustomerName != nil {
 		t.Errorf("erased after its retention: %+v", got)
@@ -83,9 +83,9 @@ func TestRetentionOfWhatWasNotSubmitted(t *testing.T) {
 	b := newBench(t)
 	const settings = "/dashboard/test/settings"
 	days := 10
-	expired := b.newSession(b.testScope(), intake.NewSession{ExpiresInDays: &days})
-	cancelled := b.newSession(b.testScope(), intake.NewSession{})
-	for _, session := range []*intake.Session{expired, cancelled} {
+	expired := b.newSession(b.testScope(), domain.NewSession{ExpiresInDays: &days})
+	cancelled := b.newSession(b.testScope(), domain.NewSession{})
+	for _, session := range []*domain.Session{expired, cancelled} {
 		b.open(session.ID)
 		b.fill(session.ID, statement.PersonalDetailsSection)
 		b.upload(session.ID, "payslip.pdf")
@@ -93,24 +93,24 @@ func TestRetentionOfWhatWasNotSubmitted(t *testing.T) {
 	b.clock.advance(10 * 24 * time.Hour)
 	b.call(apiCall{method: http.MethodDelete, path: "/sessions/" + cancelled.ID.String()}).status(http.StatusOK)
 	b.ok(b.service.InTx(b.Context(), func(tx *db.Tx) error { _, err := tx.ExpireSessions(b.Context(), b.clock.Now(), 10); return err }))
-	owner := b.staff(intake.RoleOwner)
-	for _, session := range []*intake.Session{expired, cancelled} {
+	owner := b.staff(domain.RoleOwner)
+	for _, session := range []*domain.Session{expired, cancelled} {
 		owner.wantPage(owner.get("/dashboard/test/sessions/"+session.ID.String()), http.StatusOK, "Kept until", "30 Dec 2026", "payslip.pdf")
 	}
 	b.clock.advance(5 * 24 * time.Hour)
-	owner = b.staff(intake.RoleOwner)
+	owner = b.staff(domain.RoleOwner)
 	owner.wantPage(owner.get(settings+"/retention?unsubmitted_days=91"), http.StatusUnprocessableEntity, "Enter a number of days from 1 to 90")
 	owner.wantPage(owner.get(settings+"/retention?unsubmitted_days="), http.StatusUnprocessableEntity, "Enter a number of days from 1 to 90")
 	owner.wantPage(owner.get(settings+"/retention?unsubmitted_days=5"), http.StatusOK, "Answers and documents of 2 unsubmitted sessions will be deleted", "Leave it at 30 days")
-	if n := b.sweep(intake.UnsubmittedRetention); n != 0 {
+	if n := b.sweep(domain.UnsubmittedRetention); n != 0 {
 		t.Errorf("%d sessions were erased before their time", n)
 	}
 	owner.wantRedirect(owner.post(settings+"/retention", url.Values{"unsubmitted_days": {"5"}, "from_days": {"30"}}), settings)
 	for _, swept := range []int{0, 2} {
-		if swept > 0 && b.sweep(intake.UnsubmittedRetention) != swept {
+		if swept > 0 && b.sweep(domain.UnsubmittedRetention) != swept {
 			t.Errorf("the sweep didn't find %d sessions", swept)
 		}
-		for _, session := range []*intake.Session{expired, cancelled} {
+		for _, session := range []*domain.Session{expired, cancelled} {
 			answer := owner.get("/dashboard/test/sessions/" + session.ID.String())
 			owner.wantPage(answer, http.StatusOK, "Deleted", "5 Dec 2026", "jo@customer.example")
 			if text := answer.Body.String(); strings.Contains(text, "payslip.pdf") || strings.Contains(text, "Kept until") {

@@ -13,8 +13,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/form"
-	"candor/intake"
+	"candor/internal/domain"
+	"candor/internal/form"
 	"candor/views/dashboard"
 )
 
@@ -23,7 +23,7 @@ const sessionsPerPage = 25
 
 // sessionFilter reads the filters of the list of sessions; what can't be read
 // is reported in problems and doesn't filter.
-func sessionFilter(values url.Values) (f intake.SessionFilter, shown dashboard.SessionFilters, problems form.Errors) {
+func sessionFilter(values url.Values) (f domain.SessionFilter, shown dashboard.SessionFilters, problems form.Errors) {
 	shown = dashboard.SessionFilters{
 		Search: strings.TrimSpace(values.Get("q")), Status: values.Get("status"), From: values.Get("from"), To: values.Get("to"),
 	}
@@ -31,7 +31,7 @@ func sessionFilter(values url.Values) (f intake.SessionFilter, shown dashboard.S
 	if f.Search == "" && shown.Search != "" {
 		problems = append(problems, form.Error{Field: "q", Message: "Enter an e-mail address, a reference or a session id"})
 	}
-	f.Status, problems = choiceIn("status", shown.Status, intake.Statuses, problems)
+	f.Status, problems = choiceIn("status", shown.Status, domain.Statuses, problems)
 	from, problems := dayIn("from", shown.From, problems)
 	if from != nil {
 		after := from.Add(-time.Microsecond) // the filter's bounds are exclusive
@@ -45,12 +45,12 @@ func sessionFilter(values url.Values) (f intake.SessionFilter, shown dashboard.S
 func (s *Server) listSessionsPage(c echo.Context, v *staffVisit) error {
 	ctx := c.Request().Context()
 	filter, shown, wrong := sessionFilter(c.QueryParams())
-	if id, err := intake.ParseSessionID(shown.Search); err == nil {
+	if id, err := domain.ParseSessionID(shown.Search); err == nil {
 		if _, err := s.Service.Session(ctx, v.Scope, id); err == nil {
 			return c.Redirect(http.StatusSeeOther, dashboard.URL(v.Scope.Livemode, "sessions/"+id.String()))
 		}
 	}
-	before, err := beforeIn(c, intake.ParseSessionID)
+	before, err := beforeIn(c, domain.ParseSessionID)
 	if err != nil {
 		return err
 	}
@@ -65,8 +65,8 @@ func (s *Server) listSessionsPage(c echo.Context, v *staffVisit) error {
 }
 
 // sessionInPath is the session that the path names.
-func sessionInPath(c echo.Context) (intake.SessionID, error) {
-	id, err := intake.ParseSessionID(c.Param("session"))
+func sessionInPath(c echo.Context) (domain.SessionID, error) {
+	id, err := domain.ParseSessionID(c.Param("session"))
 	if err != nil {
 		return id, echo.ErrNotFound
 	}
@@ -82,15 +82,15 @@ func (s *Server) showSession(c echo.Context, v *staffVisit) error {
 	return s.sessionPage(c, v, id, http.StatusOK, nil)
 }
 
-func (s *Server) sessionPage(c echo.Context, v *staffVisit, id intake.SessionID, status int, wrong form.Errors) error {
+func (s *Server) sessionPage(c echo.Context, v *staffVisit, id domain.SessionID, status int, wrong form.Errors) error {
 	trail, err := s.Service.SessionTrail(c.Request().Context(), v.Scope, id)
 	if err != nil {
 		return err
 	}
 	page := dashboard.SessionPage{
 		Page: s.staffPageOf(v, "Session"), Session: trail.Session, Deliveries: trail.Deliveries, Documents: len(trail.Documents),
-		Events:      make(map[intake.EventID]string),
-		MayDownload: v.Session.May(intake.DownloadData), Retained: trail.Retained, DataUntil: trail.DataUntil, DataGone: trail.DataGone, Days: c.FormValue("days"),
+		Events:      make(map[domain.EventID]string),
+		MayDownload: v.Session.May(domain.DownloadData), Retained: trail.Retained, DataUntil: trail.DataUntil, DataGone: trail.DataGone, Days: c.FormValue("days"),
 	}
 	page.Problems = errorItems(wrong)
 	if trail.Session.CustomerErasedAt != nil {
@@ -100,7 +100,7 @@ func (s *Server) sessionPage(c echo.Context, v *staffVisit, id intake.SessionID,
 	}
 	// A link opens what the customer has entered so far: it is shown to those
 	// who may read that, and while nothing is entered.
-	if trail.Session.Status == intake.Pending || trail.Session.Status == intake.InProgress && page.MayDownload {
+	if trail.Session.Status == domain.Pending || trail.Session.Status == domain.InProgress && page.MayDownload {
 		page.Link = s.Service.SessionURL(id)
 	}
 	for _, e := range trail.Events {
@@ -138,7 +138,7 @@ func (s *Server) createSessionByHand(c echo.Context, v *staffVisit) error {
 	if err != nil {
 		days = -1 // refused with what is wrong with the others
 	}
-	created, err := s.Service.CreateSessionByHand(c.Request().Context(), v.Scope, intake.NewSession{
+	created, err := s.Service.CreateSessionByHand(c.Request().Context(), v.Scope, domain.NewSession{
 		CustomerEmail: page.Email, CustomerName: page.Name, ReferenceID: page.Reference, ExpiresInDays: &days, By: v.actor,
 	})
 	if wrong := problems(err); wrong != nil {
@@ -192,7 +192,7 @@ func (s *Server) extendSession(c echo.Context, v *staffVisit) error {
 
 // changedSession leads back to a session's page, which says what was done, or
 // that it was too late for it.
-func (s *Server) changedSession(c echo.Context, v *staffVisit, id intake.SessionID, err error, notice string) error {
+func (s *Server) changedSession(c echo.Context, v *staffVisit, id domain.SessionID, err error, notice string) error {
 	if wrong := problems(err); wrong != nil {
 		return s.sessionPage(c, v, id, http.StatusUnprocessableEntity, wrong)
 	}
@@ -230,7 +230,7 @@ func (s *Server) downloadPDF(c echo.Context, v *staffVisit) error {
 		return err
 	}
 	content, err := s.Service.PDF(c.Request().Context(), v.Scope, id, readerIn(c.Request().Context(), v.actor))
-	if errors.Is(err, &intake.Error{Code: intake.CodePDFNotReady}) {
+	if errors.Is(err, &domain.Error{Code: domain.CodePDFNotReady}) {
 		s.leaveStaffNotice(c, "pdf_not_ready")
 		return c.Redirect(http.StatusSeeOther, dashboard.URL(v.Scope.Livemode, "sessions/"+id.String()))
 	}
@@ -251,7 +251,7 @@ func (s *Server) downloadDocument(c echo.Context, v *staffVisit) error {
 	if err != nil {
 		return err
 	}
-	document, _ := intake.ParseDocumentID(c.Param("document")) // the id of no document where it is malformed
+	document, _ := domain.ParseDocumentID(c.Param("document")) // the id of no document where it is malformed
 	content, err := s.Service.Document(c.Request().Context(), v.Scope, id, document, readerIn(c.Request().Context(), v.actor))
 	if err != nil {
 		return err
@@ -270,7 +270,7 @@ func (s *Server) exportSessions(c echo.Context, v *staffVisit) error {
 		"id", "status", "customer_email", "customer_name", "reference_id", "created_at", "expires_at", "accessed_at", "completed_at", "cancelled_at", "sections_completed",
 	}
 	return s.streamCSV(c, "sessions_"+dashboard.ModeName(v.Scope.Livemode), columns, func(write writeRow) error {
-		return s.Service.ExportSessions(c.Request().Context(), v.Scope, filter, v.actor, func(of *intake.Session) error {
+		return s.Service.ExportSessions(c.Request().Context(), v.Scope, filter, v.actor, func(of *domain.Session) error {
 			return write(
 				of.ID.String(), string(of.Status), of.CustomerEmail, text(of.CustomerName), text(of.ReferenceID), stamp(&of.CreatedAt), stamp(&of.ExpiresAt),
 				stamp(of.AccessedAt), stamp(of.CompletedAt), stamp(of.CancelledAt), strconv.Itoa(of.SectionsCompleted))

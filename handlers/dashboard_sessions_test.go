@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"candor/intake"
-	"candor/statement"
+	"candor/internal/domain"
+	"candor/internal/statement"
 )
 
 // hostile is text that must not become part of a page, a script or a formula.
@@ -21,12 +21,12 @@ const hostile = `=cmd|'/c calc'!A1 <script>alert("x")</script> ` + "\u202ekcab"
 func TestSessionsAreListedAndFound(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	support := b.staff(intake.RoleSupport)
+	support := b.staff(domain.RoleSupport)
 	support.wantPage(support.get("/dashboard/test/sessions"), http.StatusOK, "No sessions yet")
-	var last *intake.Session
+	var last *domain.Session
 	for i := range 30 {
 		b.clock.advance(time.Minute)
-		last = b.newSession(b.testScope(), intake.NewSession{
+		last = b.newSession(b.testScope(), domain.NewSession{
 			CustomerEmail: fmt.Sprintf("c%d@customer.example", i), CustomerName: hostile, ReferenceID: fmt.Sprintf("loan-%d", i),
 		})
 	}
@@ -55,7 +55,7 @@ func TestSessionsAreListedAndFound(t *testing.T) {
 func TestSessionByHand(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	support := b.staff(intake.RoleSupport)
+	support := b.staff(domain.RoleSupport)
 	support.wantPage(support.get("/dashboard/test/sessions/new"), http.StatusOK, `value="30"`)
 	answer := support.post("/dashboard/test/sessions", url.Values{"customer_email": {"not an address"}, "customer_name": {strings.Repeat("x", 201)}, "expires_in_days": {"91"}})
 	support.wantPage(answer, http.StatusUnprocessableEntity, "Enter an e-mail address", "The customer’s name ", "Enter a number of days from 1 to 90", `value="not an address"`, "There is a problem")
@@ -63,7 +63,7 @@ func TestSessionByHand(t *testing.T) {
 	answer = support.post("/dashboard/test/sessions", url.Values{"customer_email": {"jo@customer.example"}, "reference_id": {"loan-1"}, "expires_in_days": {"2"}})
 	path := answer.Header().Get("Location")
 	support.wantRedirect(answer, path)
-	id, err := intake.ParseSessionID(strings.TrimPrefix(path, "/dashboard/test/sessions/"))
+	id, err := domain.ParseSessionID(strings.TrimPrefix(path, "/dashboard/test/sessions/"))
 	b.ok(err)
 	support.wantPage(support.get(path), http.StatusOK, "Session created", b.service.SessionURL(id), support.session.Email, "Not opened")
 
@@ -89,8 +89,8 @@ func TestSessionByHand(t *testing.T) {
 func TestLinkIsForThoseWhoMayRead(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	support, developer := b.staff(intake.RoleSupport), b.staff(intake.RoleDeveloper)
-	session := b.newSession(b.testScope(), intake.NewSession{})
+	support, developer := b.staff(domain.RoleSupport), b.staff(domain.RoleDeveloper)
+	session := b.newSession(b.testScope(), domain.NewSession{})
 	path := "/dashboard/test/sessions/" + session.ID.String()
 	token := b.token(session.ID)
 	support.wantPage(support.get(path), http.StatusOK, token)
@@ -108,7 +108,7 @@ func TestLinkIsForThoseWhoMayRead(t *testing.T) {
 func TestDownloadsAreForThoseWhoMayAndAreNoted(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	session := b.newSession(b.testScope(), intake.NewSession{CustomerName: "Jo Public"})
+	session := b.newSession(b.testScope(), domain.NewSession{CustomerName: "Jo Public"})
 	b.open(session.ID)
 	b.upload(session.ID, "payslip.pdf")
 	b.complete(session.ID)
@@ -117,12 +117,12 @@ func TestDownloadsAreForThoseWhoMayAndAreNoted(t *testing.T) {
 	b.ok(err)
 	paths := []string{path + "/data", path + "/pdf", path + "/documents/" + documents[0].ID.String()}
 
-	developer := b.staff(intake.RoleDeveloper)
+	developer := b.staff(domain.RoleDeveloper)
 	developer.wantRedirect(developer.get(paths[1]), path)
 	developer.wantPage(developer.get(path), http.StatusOK, "still being made")
 	b.storePDF(session.ID, []byte("%PDF-1.7 test"))
 
-	support := b.staff(intake.RoleSupport)
+	support := b.staff(domain.RoleSupport)
 	for _, p := range paths {
 		support.wantPage(support.get(p), http.StatusForbidden)
 	}
@@ -149,9 +149,9 @@ func TestDownloadsAreForThoseWhoMayAndAreNoted(t *testing.T) {
 func TestSessionTellsItsStory(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	session := b.newSession(b.testScope(), intake.NewSession{WebhookURL: "https://hooks.example/candor"})
+	session := b.newSession(b.testScope(), domain.NewSession{WebhookURL: "https://hooks.example/candor"})
 	b.complete(session.ID)
-	support := b.staff(intake.RoleSupport)
+	support := b.staff(domain.RoleSupport)
 	page := support.get("/dashboard/test/sessions/" + session.ID.String())
 	support.wantPage(page, http.StatusOK)
 	var titles []string
@@ -169,7 +169,7 @@ func TestSessionTellsItsStory(t *testing.T) {
 func TestExportIsSafeAndWhole(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	support := b.staff(intake.RoleSupport)
+	support := b.staff(domain.RoleSupport)
 	const n = 2150
 	scope := b.testScope()
 	_, err := b.db.ExecContext(t.Context(), `

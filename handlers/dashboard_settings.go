@@ -9,9 +9,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/form"
-	"candor/intake"
-	"candor/service"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/service"
 	"candor/views"
 	"candor/views/dashboard"
 )
@@ -32,7 +32,7 @@ func (s *Server) settingsPage(c echo.Context, v *staffVisit, wrong form.Errors, 
 	page := dashboard.SettingsPage{
 		Page: s.staffPageOf(v, "Settings"), Name: account.Name, HelpEmail: text(account.HelpEmail), HelpPhone: text(account.HelpPhone),
 		Logo: views.Logo(account), LogoOf: account.Name, Languages: account.FormLanguages,
-		DefaultExpiry: strconv.Itoa(account.DefaultExpiresInDays), Retention: map[intake.RetentionKind]string{},
+		DefaultExpiry: strconv.Itoa(account.DefaultExpiresInDays), Retention: map[domain.RetentionKind]string{},
 	}
 	page.TwoStepRequired = account.TwoStepRequired
 	team, err := s.Service.Team(c.Request().Context(), v.Scope.AccountID)
@@ -45,7 +45,7 @@ func (s *Server) settingsPage(c echo.Context, v *staffVisit, wrong form.Errors, 
 			page.WithoutFactor++
 		}
 	}
-	for _, kind := range intake.RetentionKinds {
+	for _, kind := range domain.RetentionKinds {
 		if days := *kind.DaysOf(account); days > 0 {
 			page.Retention[kind] = strconv.Itoa(days)
 		}
@@ -124,9 +124,9 @@ func (s *Server) changeDefaultExpiry(c echo.Context, v *staffVisit) error {
 // typedRetention is which retention a form is about and what was typed: the
 // form has a field of the kind's name. Days of nothing are 0, which only a kind
 // that needs none takes.
-func typedRetention(values url.Values) (kind intake.RetentionKind, typed string, wanted int) {
-	kind = intake.FileRetention
-	for _, one := range intake.RetentionKinds {
+func typedRetention(values url.Values) (kind domain.RetentionKind, typed string, wanted int) {
+	kind = domain.FileRetention
+	for _, one := range domain.RetentionKinds {
 		if values.Has(string(one)) {
 			kind = one
 		}
@@ -176,7 +176,7 @@ const logoPath = "/settings/logo"
 
 // maxLogoForm leaves room for the form around the largest logo, and for files
 // a little too large, which the service refuses by name.
-const maxLogoForm = intake.MaxLogoUpload + 64<<10
+const maxLogoForm = domain.MaxLogoUpload + 64<<10
 
 // setLogo stores the account's logo.
 func (s *Server) setLogo(c echo.Context, v *staffVisit) error {
@@ -188,7 +188,7 @@ func (s *Server) setLogo(c echo.Context, v *staffVisit) error {
 	case u.hasFile:
 		err = u.refusal
 	default:
-		err = intake.FieldError(intake.CodeValidation, "file", "Select a file")
+		err = domain.FieldError(domain.CodeValidation, "file", "Select a file")
 	}
 	return s.changedSettings(c, v, err, "logo_saved", func(*dashboard.SettingsPage) {})
 }

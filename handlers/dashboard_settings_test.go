@@ -15,13 +15,13 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 func TestSettingsAreOnTheForm(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	owner := b.staff(intake.RoleOwner)
+	owner := b.staff(domain.RoleOwner)
 	path := "/dashboard/test/settings"
 	owner.wantPage(owner.get(path), http.StatusOK, "Lender &amp; Sons")
 	owner.wantPage(owner.post(path, url.Values{"name": {""}, "help_email": {"x"}, "help_phone": {"call me"}, "brand_colour": {"red"}}), http.StatusUnprocessableEntity,
@@ -83,7 +83,7 @@ var logoInPage = regexp.MustCompile(`<img class="partner-logo" src="(/logo/[0-9a
 func TestLogo(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	owner, customer, path := b.staff(intake.RoleOwner), b.newCustomer(), "/dashboard/test/settings"
+	owner, customer, path := b.staff(domain.RoleOwner), b.newCustomer(), "/dashboard/test/settings"
 	owner.wantPage(owner.post(path+"/logo", url.Values{"name": {"x"}}), http.StatusUnprocessableEntity, "Select a file", `value="Lender &amp; Sons"`)
 	owner.wantPage(owner.sendLogo("logo.svg", "<svg><script>alert(1)</script></svg>"), http.StatusUnprocessableEntity, "SVG files can hold programs", `href="#file"`)
 	owner.wantPage(owner.sendLogo("logo.png", strings.Repeat("x", 2<<20)), http.StatusUnprocessableEntity, "512 KB or smaller")
@@ -107,7 +107,7 @@ func TestLogo(t *testing.T) {
 			t.Errorf("%s: %q, want %q", header, got, want)
 		}
 	}
-	if size, err := png.DecodeConfig(answer.Body); answer.Code != http.StatusOK || err != nil || size.Width != intake.MaxLogoWidth || size.Height != intake.MaxLogoHeight {
+	if size, err := png.DecodeConfig(answer.Body); answer.Code != http.StatusOK || err != nil || size.Width != domain.MaxLogoWidth || size.Height != domain.MaxLogoHeight {
 		t.Errorf("the logo: %d, %v, %v", answer.Code, size, err)
 	}
 	for _, other := range []string{"/logo/", "/logo/x.png", "/logo/%ff%00.png", strings.Replace(found[1], ".png", ".jpg", 1), found[1] + ".svg", strings.Replace(found[1], "logo/", "logo/..%2f", 1)} {
@@ -129,7 +129,7 @@ func TestLogo(t *testing.T) {
 func TestDefaultExpiry(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	owner, path := b.staff(intake.RoleOwner), "/dashboard/test/settings"
+	owner, path := b.staff(domain.RoleOwner), "/dashboard/test/settings"
 	create := func(key, more string) (days int) {
 		t.Helper()
 		created := b.once(key, `{"form_type": "financial_statement", "customer_email": "jo@customer.example"`+more+`}`).status(http.StatusCreated).object()
@@ -165,17 +165,17 @@ func TestRetentionIsReviewed(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	path := "/dashboard/test/settings"
-	old := b.newSession(b.testScope(), intake.NewSession{})
+	old := b.newSession(b.testScope(), domain.NewSession{})
 	b.open(old.ID)
 	b.upload(old.ID, "payslip.pdf")
 	b.complete(old.ID)
 	b.storePDF(old.ID, []byte("%PDF-1.7"))
 	b.clock.advance(10 * 24 * time.Hour)
-	young := b.newSession(b.testScope(), intake.NewSession{})
+	young := b.newSession(b.testScope(), domain.NewSession{})
 	b.complete(young.ID)
 	b.storePDF(young.ID, []byte("%PDF-1.7"))
-	owner := b.staff(intake.RoleOwner)
-	files := func(session *intake.Session, want int) {
+	owner := b.staff(domain.RoleOwner)
+	files := func(session *domain.Session, want int) {
 		t.Helper()
 		b.get("/sessions/" + session.ID.String() + "/pdf").status(want)
 	}
@@ -235,7 +235,7 @@ func TestRetentionIsReviewed(t *testing.T) {
 	files(young, http.StatusNotFound)
 	retire(1)
 
-	owner = b.staff(intake.RoleOwner)
+	owner = b.staff(domain.RoleOwner)
 	owner.wantPage(owner.get("/dashboard/test/audit"), http.StatusOK, "retention days: 90 → 10", "retention days: 10 → 30")
 	b.clock.advance(time.Hour) // the password is asked again before anything is deleted
 	review := path + "/retention?retention_days=1"
@@ -249,7 +249,7 @@ func TestDashboardFormsAreBounded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for path, browser := range map[string]*staffBrowser{
-		"/dashboard/sign-in": b.stranger(), "/dashboard/test/settings/logo": b.stranger(), "/dashboard/test/settings": b.staff(intake.RoleOwner),
+		"/dashboard/sign-in": b.stranger(), "/dashboard/test/settings/logo": b.stranger(), "/dashboard/test/settings": b.staff(domain.RoleOwner),
 	} {
 		body := &largeFile{head: "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"f\"\r\n\r\n", most: 32 << 20}
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, baseURL+path, body)

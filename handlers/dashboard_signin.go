@@ -7,8 +7,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/intake"
-	"candor/service"
+	"candor/internal/domain"
+	"candor/internal/service"
 	"candor/views"
 	"candor/views/dashboard"
 )
@@ -51,7 +51,7 @@ func (s *Server) signIn(c echo.Context) error {
 	if err := s.giveStaffCookie(c, token); err != nil {
 		return err
 	}
-	if session.Stage != intake.SignInFull {
+	if session.Stage != domain.SignInFull {
 		return c.Redirect(http.StatusSeeOther, dashboard.Root+"/sign-in/code?then="+url.QueryEscape(page.Then))
 	}
 	return c.Redirect(http.StatusSeeOther, page.Then)
@@ -59,14 +59,14 @@ func (s *Server) signIn(c echo.Context) error {
 
 // refusal returns how a proof of who is there was refused, if it was.
 func refusal(err error) (status int, message string, ok bool) {
-	var own *intake.Error
+	var own *domain.Error
 	if !errors.As(err, &own) {
 		return 0, "", false
 	}
 	switch own.Code {
-	case intake.CodeUnauthorized:
+	case domain.CodeUnauthorized:
 		return http.StatusUnprocessableEntity, own.Message, true // a page asks again; 401 would ask the browser to
-	case intake.CodeRateLimitExceeded, intake.CodeServiceUnavailable:
+	case domain.CodeRateLimitExceeded, domain.CodeServiceUnavailable:
 		return statuses[own.Code], own.Message, true
 	}
 	return 0, "", false
@@ -107,9 +107,9 @@ func (s *Server) signOut(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if own, ok := cookie.Values[staffValue].(*intake.StaffSession); ok {
+	if own, ok := cookie.Values[staffValue].(*domain.StaffSession); ok {
 		err := s.Service.SignOut(c.Request().Context(), own, visitor(c))
-		if err != nil && !errors.Is(err, &intake.Error{Code: intake.CodeUnauthorized}) {
+		if err != nil && !errors.Is(err, &domain.Error{Code: domain.CodeUnauthorized}) {
 			return err
 		}
 	}

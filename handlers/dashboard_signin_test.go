@@ -12,8 +12,8 @@ import (
 
 	"candor/db"
 	"candor/handlers"
-	"candor/intake"
-	"candor/service"
+	"candor/internal/domain"
+	"candor/internal/service"
 )
 
 func signInForm(email, password string) url.Values {
@@ -92,7 +92,7 @@ func TestSigningInEndsTheFormerSession(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	m := b.mailbox()
-	browser, elsewhere, colleague := b.staff(intake.RoleOwner), b.owner(), b.staff(intake.RoleOwner)
+	browser, elsewhere, colleague := b.staff(domain.RoleOwner), b.owner(), b.staff(domain.RoleOwner)
 	ended := func(token string) {
 		t.Helper()
 		former := b.stranger()
@@ -108,7 +108,7 @@ func TestSigningInEndsTheFormerSession(t *testing.T) {
 	}
 	m.letter(b.account.Email, "New browser signed in")
 	former := browser.cookies[staffCookie]
-	_, err := b.service.Invite(t.Context(), b.account.AccountID, someone, newInvitation("new@lender.example", intake.RoleSupport))
+	_, err := b.service.Invite(t.Context(), b.account.AccountID, someone, newInvitation("new@lender.example", domain.RoleSupport))
 	b.ok(err)
 	browser.openLetter(m.link(m.letter("new@lender.example", "Join Lender & Sons on Candor")), "/dashboard/invitation")
 	browser.wantRedirect(browser.post("/dashboard/invitation", url.Values{"name": {"New"}, "new_password": {goodPassword}}), "/dashboard/test")
@@ -127,18 +127,18 @@ func TestStaffSessionsEnd(t *testing.T) {
 	t.Run("idle", func(t *testing.T) {
 		t.Parallel()
 		b := newBench(t)
-		browser := b.staff(intake.RoleOwner)
-		b.clock.advance(intake.StaffIdle - time.Minute)
+		browser := b.staff(domain.RoleOwner)
+		b.clock.advance(domain.StaffIdle - time.Minute)
 		browser.wantPage(browser.get("/dashboard/test"), http.StatusOK)
-		b.clock.advance(intake.StaffIdle - time.Minute)
+		b.clock.advance(domain.StaffIdle - time.Minute)
 		browser.wantPage(browser.get("/dashboard/test"), http.StatusOK)
-		b.clock.advance(intake.StaffIdle + time.Minute)
+		b.clock.advance(domain.StaffIdle + time.Minute)
 		signedOut(browser)
 	})
 	t.Run("in all", func(t *testing.T) {
 		t.Parallel()
 		b := newBench(t)
-		browser := b.staff(intake.RoleOwner)
+		browser := b.staff(domain.RoleOwner)
 		for range 14*24/11 - 1 {
 			b.clock.advance(11 * time.Hour)
 			browser.wantPage(browser.get("/dashboard/test"), http.StatusOK)
@@ -150,7 +150,7 @@ func TestStaffSessionsEnd(t *testing.T) {
 	t.Run("removed user", func(t *testing.T) {
 		t.Parallel()
 		b := newBench(t)
-		browser := b.staff(intake.RoleSupport)
+		browser := b.staff(domain.RoleSupport)
 		_, err := b.db.ExecContext(b.Context(), `DELETE FROM staff_user WHERE id = $1`, browser.session.ID)
 		b.ok(err)
 		signedOut(browser)
@@ -238,7 +238,7 @@ func TestSignInMeetsAChange(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
 			type answer struct {
-				session *intake.StaffSession
+				session *domain.StaffSession
 				err     error
 			}
 			answers := make(chan answer, 1)
@@ -253,8 +253,8 @@ func TestSignInMeetsAChange(t *testing.T) {
 				return nil
 			}))
 			got := <-answers
-			refused := errors.Is(got.err, &intake.Error{Code: intake.CodeUnauthorized})
-			half := got.err == nil && got.session.Stage == intake.SignInPassword
+			refused := errors.Is(got.err, &domain.Error{Code: domain.CodeUnauthorized})
+			half := got.err == nil && got.session.Stage == domain.SignInPassword
 			if half != (what == "two steps") || refused == half {
 				t.Errorf("signing in: %v, %+v", got.err, got.session)
 			}
@@ -281,7 +281,7 @@ func TestUnreadableForms(t *testing.T) {
 		{"/dashboard/sign-in", "email=%00&password=x", http.StatusBadRequest},
 		{"/dashboard/sign-in", "email=%ff&password=x", http.StatusBadRequest},
 		{"/dashboard/sign-in", "email=%ed%a0%80&password=x", http.StatusBadRequest},
-		{"/dashboard/test/sessions/" + b.newSession(b.testScope(), intake.NewSession{}).ID.String() + "/erase", "%zz", http.StatusBadRequest},
+		{"/dashboard/test/sessions/" + b.newSession(b.testScope(), domain.NewSession{}).ID.String() + "/erase", "%zz", http.StatusBadRequest},
 		{"/dashboard/test/keys", "name=Key&access=full&expires_at=9999-12-31", http.StatusUnprocessableEntity},
 	} {
 		r := httptest.NewRequestWithContext(b.Context(), http.MethodPost, baseURL+wrong.path, strings.NewReader(wrong.body))
@@ -301,7 +301,7 @@ func TestOperatorHelpsWithLostFactors(t *testing.T) {
 	b := newBench(t)
 	b.owner().twoStep()
 	browser := b.halfIn()
-	if _, err := b.service.ResetFactors(b.Context(), "nobody@lender.example", someone); !errors.Is(err, &intake.Error{Code: intake.CodeNotFound}) {
+	if _, err := b.service.ResetFactors(b.Context(), "nobody@lender.example", someone); !errors.Is(err, &domain.Error{Code: domain.CodeNotFound}) {
 		t.Errorf("nobody: %v", err)
 	}
 	_, err := b.service.ResetFactors(b.Context(), strings.ToUpper(b.account.Email), someone)
@@ -312,7 +312,7 @@ func TestOperatorHelpsWithLostFactors(t *testing.T) {
 	if answer := browser.get("/dashboard/test/me"); answer.Code != http.StatusSeeOther {
 		t.Errorf("the browser that was half in: status %d, want 303", answer.Code)
 	}
-	b.audited(intake.AuditFactorsReset, 1)
+	b.audited(domain.AuditFactorsReset, 1)
 }
 
 func TestOwnName(t *testing.T) {
@@ -323,7 +323,7 @@ func TestOwnName(t *testing.T) {
 	owner.wantPage(owner.post(page+"/name", url.Values{"name": {" "}}), http.StatusUnprocessableEntity, "Enter your name")
 	owner.wantRedirect(owner.post(page+"/name", url.Values{"name": {hostile}}), page)
 	owner.wantPage(owner.get(page), http.StatusOK, "That is how you are called", "&lt;script&gt;")
-	b.audited(intake.AuditStaffNamed, 1)
+	b.audited(domain.AuditStaffNamed, 1)
 }
 
 // TestSignOutClearsTheBrowser: pages of the dashboard leave the browser with
@@ -331,7 +331,7 @@ func TestOwnName(t *testing.T) {
 func TestSignOutClearsTheBrowser(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	owner := b.staff(intake.RoleOwner)
+	owner := b.staff(domain.RoleOwner)
 	if h := owner.get("/dashboard/test").Header(); h.Get("Clear-Site-Data") != "" || h.Get("Cache-Control") != "no-store" {
 		t.Errorf("a page has Clear-Site-Data %q and Cache-Control %q", h.Get("Clear-Site-Data"), h.Get("Cache-Control"))
 	}

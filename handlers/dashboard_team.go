@@ -5,9 +5,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/form"
-	"candor/intake"
-	"candor/service"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/service"
 	"candor/views/dashboard"
 )
 
@@ -18,7 +18,7 @@ func (s *Server) showTeam(c echo.Context, v *staffVisit) error {
 
 func (s *Server) teamPage(c echo.Context, v *staffVisit, status int, wrong form.Errors) error {
 	ctx := c.Request().Context()
-	page := dashboard.TeamPage{Page: s.staffPageOf(v, "Team"), Email: c.FormValue("email"), Role: intake.Role(c.FormValue("role"))}
+	page := dashboard.TeamPage{Page: s.staffPageOf(v, "Team"), Email: c.FormValue("email"), Role: domain.Role(c.FormValue("role"))}
 	page.Problems = errorItems(wrong)
 	team, err := s.Service.Team(ctx, v.Scope.AccountID)
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *Server) teamPage(c echo.Context, v *staffVisit, status int, wrong form.
 // invite asks somebody into the team.
 func (s *Server) invite(c echo.Context, v *staffVisit) error {
 	_, err := s.Service.Invite(c.Request().Context(), v.Scope.AccountID, v.actor, service.NewInvitation{
-		Email: c.FormValue("email"), Role: intake.Role(c.FormValue("role")), MayDownload: c.FormValue("may_download") == "yes",
+		Email: c.FormValue("email"), Role: domain.Role(c.FormValue("role")), MayDownload: c.FormValue("may_download") == "yes",
 	})
 	return s.changedTeam(c, v, err, "invited")
 }
@@ -49,17 +49,17 @@ func (s *Server) revokeInvitation(c echo.Context, v *staffVisit) error {
 
 // changeRole changes what a member of the team may do.
 func (s *Server) changeRole(c echo.Context, v *staffVisit) error {
-	id, err := intake.ParseStaffID(c.Param("staff"))
+	id, err := domain.ParseStaffID(c.Param("staff"))
 	if err != nil {
 		return echo.ErrNotFound
 	}
-	err = s.Service.ChangeRole(c.Request().Context(), v.Scope.AccountID, v.actor, id, intake.Role(c.FormValue("role")), c.FormValue("may_download") == "yes")
+	err = s.Service.ChangeRole(c.Request().Context(), v.Scope.AccountID, v.actor, id, domain.Role(c.FormValue("role")), c.FormValue("may_download") == "yes")
 	return s.changedTeam(c, v, err, "role_changed")
 }
 
 // removeStaff takes somebody out of the team.
 func (s *Server) removeStaff(c echo.Context, v *staffVisit) error {
-	id, err := intake.ParseStaffID(c.Param("staff"))
+	id, err := domain.ParseStaffID(c.Param("staff"))
 	if err != nil {
 		return echo.ErrNotFound
 	}

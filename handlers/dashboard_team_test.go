@@ -10,13 +10,13 @@ import (
 	"testing"
 
 	"candor/db"
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 func TestTeam(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	owner, support := b.staff(intake.RoleOwner), b.staff(intake.RoleSupport)
+	owner, support := b.staff(domain.RoleOwner), b.staff(domain.RoleSupport)
 	path := "/dashboard/test/team"
 	owner.wantPage(owner.get(path), http.StatusOK, support.session.Email, b.account.Email, "You")
 
@@ -41,7 +41,7 @@ func TestTeam(t *testing.T) {
 	owner.wantRedirect(owner.post(path+"/"+support.session.ID.String()+"/remove", nil), path)
 	support.wantRedirect(support.get(path), "/dashboard/sign-in?then="+url.QueryEscape(path))
 
-	b.clock.advance(intake.StaffConfirmed)
+	b.clock.advance(domain.StaffConfirmed)
 	answer := owner.post(path, url.Values{"email": {"x@lender.example"}, "role": {"owner"}, "from": {path}})
 	owner.wantPrompt(answer, path)
 	owner.wantPage(owner.get("/dashboard/test/audit"), http.StatusOK, "<span>Removed from the team ", "<span>Role changed ", "role: support → owner", "<span>Invited to the team ", "192.0.2.1")
@@ -53,7 +53,7 @@ func TestInvitationsEndWithTheirSender(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	m := b.mailbox()
-	owner, removed, demoted := b.staff(intake.RoleOwner), b.staff(intake.RoleOwner), b.staff(intake.RoleOwner)
+	owner, removed, demoted := b.staff(domain.RoleOwner), b.staff(domain.RoleOwner), b.staff(domain.RoleOwner)
 	const path = "/dashboard/test/team"
 	links := map[string]string{}
 	for email, from := range map[string]*staffBrowser{"a@lender.example": removed, "b@lender.example": demoted, "c@lender.example": owner} {
@@ -70,11 +70,11 @@ func TestInvitationsEndWithTheirSender(t *testing.T) {
 			t.Errorf("invitation of %s: %d, want %d", email, answer.Code, want)
 		}
 	}
-	b.audited(intake.AuditInvitationRevoked, 2)
+	b.audited(domain.AuditInvitationRevoked, 2)
 
 	// A request that was allowed before the role changed invites no one after it.
-	_, err := b.service.Invite(t.Context(), b.account.AccountID, demoted.session.Actor(), newInvitation("d@lender.example", intake.RoleOwner))
-	if !errors.Is(err, &intake.Error{Code: intake.CodeForbidden}) {
+	_, err := b.service.Invite(t.Context(), b.account.AccountID, demoted.session.Actor(), newInvitation("d@lender.example", domain.RoleOwner))
+	if !errors.Is(err, &domain.Error{Code: domain.CodeForbidden}) {
 		t.Errorf("invitation by a former owner: %v, want forbidden", err)
 	}
 }
@@ -85,7 +85,7 @@ func TestLastOwnerStays(t *testing.T) {
 	b := newBench(t)
 	_, err := b.db.ExecContext(t.Context(), `DELETE FROM staff_user WHERE email = $1`, b.account.Email)
 	b.ok(err)
-	owners := []*staffBrowser{b.staff(intake.RoleOwner), b.staff(intake.RoleOwner)}
+	owners := []*staffBrowser{b.staff(domain.RoleOwner), b.staff(domain.RoleOwner)}
 	var race sync.WaitGroup
 	for i := range owners {
 		race.Go(func() {
@@ -103,10 +103,10 @@ func TestLastOwnerStays(t *testing.T) {
 func TestAuditLog(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	owner := b.staff(intake.RoleOwner)
+	owner := b.staff(domain.RoleOwner)
 	for range 60 {
-		session := b.newSession(b.testScope(), intake.NewSession{})
-		_, err := b.service.Cancel(t.Context(), b.testScope(), session.ID, intake.Actor{Kind: intake.ActorKey, ID: "key_1", Name: hostile})
+		session := b.newSession(b.testScope(), domain.NewSession{})
+		_, err := b.service.Cancel(t.Context(), b.testScope(), session.ID, domain.Actor{Kind: domain.ActorKey, ID: "key_1", Name: hostile})
 		b.ok(err)
 	}
 	const cancelled = "<span>Session cancelled " // a line, not a choice of the filter

@@ -12,7 +12,7 @@ import (
 
 	"candor/db"
 	"candor/handlers"
-	"candor/ratelimit"
+	"candor/internal/platform/ratelimit"
 )
 
 const deviceCookie = "__Secure-candor_device"

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"candor/handlers"
-	"candor/intake"
-	"candor/ratelimit"
+	"candor/internal/domain"
+	"candor/internal/platform/ratelimit"
 )
 
 // tally counts what service.AccessObserver is told.
@@ -20,10 +20,10 @@ type tally struct {
 }
 
 // SignInAttempted counts an attempt.
-func (c *tally) SignInAttempted(o intake.AttemptOutcome) { c.add(string(o)) }
+func (c *tally) SignInAttempted(o domain.AttemptOutcome) { c.add(string(o)) }
 
 // Forbidden counts a request.
-func (c *tally) Forbidden(by intake.ActorKind) { c.add("forbidden " + string(by)) }
+func (c *tally) Forbidden(by domain.ActorKind) { c.add("forbidden " + string(by)) }
 
 func (c *tally) add(what string) {
 	c.mu.Lock()
@@ -66,18 +66,18 @@ func TestFailedSignInsAreTold(t *testing.T) {
 	for range 14 {
 		b.strangerFrom(0).post("/dashboard/sign-in", signInForm(b.account.Email, "typed by a stranger"))
 	}
-	b.audited(intake.AuditSignInFailed, 1)
-	b.audited(intake.AuditThrottled, 1)
+	b.audited(domain.AuditSignInFailed, 1)
+	b.audited(domain.AuditThrottled, 1)
 	counts.want(t, "wrong_password", 10)
 	counts.want(t, "throttled", 4)
 	counts.want(t, "succeeded", 1)
 	b.strangerFrom(1).post("/dashboard/sign-in", signInForm(b.account.Email, "typed by a stranger"))
-	b.audited(intake.AuditSignInFailed, 2)
+	b.audited(domain.AuditSignInFailed, 2)
 	b.clock.advance(15 * time.Minute)
 	b.strangerFrom(0).post("/dashboard/sign-in", signInForm(b.account.Email, "typed by a stranger"))
-	b.audited(intake.AuditSignInFailed, 3)
+	b.audited(domain.AuditSignInFailed, 3)
 	b.strangerFrom(0).post("/dashboard/sign-in", signInForm("typed@elsewhere.example", "typed by a stranger"))
-	b.audited(intake.AuditSignInFailed, 3)
+	b.audited(domain.AuditSignInFailed, 3)
 	owner.says("/dashboard/test/audit", "Sign-in failed", "Not signed in 198.18.0.1", "Too many attempts", b.account.Email)
 	logs := b.logs.String()
 	if n := strings.Count(logs, `"attempt refused","outcome":"wrong_password","account_id":"`+b.account.AccountID.String()+`","staff_id":"usr_`); n != 12 {
@@ -94,15 +94,15 @@ func TestFailedSignInsAreTold(t *testing.T) {
 func TestAuditOfFailuresIsBounded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	owner := b.staff(intake.RoleOwner)
+	owner := b.staff(domain.RoleOwner)
 	for i := range 120 {
 		b.strangerFrom(i).post("/dashboard/sign-in", signInForm(b.account.Email, "wrong"))
 		if i%4 == 0 {
 			b.clock.advance(2 * time.Second)
 		}
 	}
-	b.audited(intake.AuditSignInFailed, 21)
-	b.audited(intake.AuditThrottled, 21)
+	b.audited(domain.AuditSignInFailed, 21)
+	b.audited(domain.AuditThrottled, 21)
 	owner.says("/dashboard/test/audit", "more networks: true")
 	b.strangerFrom(200).post("/dashboard/sign-in", signInForm(b.account.Email, "wrong")) // may be the next that is admitted
 	before := b.everyRow()
@@ -132,7 +132,7 @@ func TestUnknownAddressesAreNotedAlike(t *testing.T) {
 	if rows[0] != rows[1] || rows[0] < 8 {
 		t.Errorf("%v rows, want as many for both", rows)
 	}
-	b.audited(intake.AuditSignInFailed, 1)
+	b.audited(domain.AuditSignInFailed, 1)
 }
 
 // TestRefusedCodesAndConfirmationsAreTold: what fails after the password, and
@@ -143,19 +143,19 @@ func TestRefusedCodesAndConfirmationsAreTold(t *testing.T) {
 	counts := b.observed()
 	owner := b.owner()
 	owner.twoStep() // has one wrong code
-	b.audited(intake.AuditCodeRefused, 1)
+	b.audited(domain.AuditCodeRefused, 1)
 	half := b.halfIn()
 	half.from = "198.18.5.5"
 	for range 2 {
 		half.wantPage(half.post("/dashboard/sign-in/code", codeForm("000 000")), http.StatusUnprocessableEntity)
 	}
-	b.audited(intake.AuditCodeRefused, 2)
+	b.audited(domain.AuditCodeRefused, 2)
 	counts.want(t, "wrong_code", 3)
 	for range 12 {
 		owner.post("/dashboard/confirm", url.Values{"password": {"wrong"}})
 	}
-	b.audited(intake.AuditConfirmRefused, 1)
-	b.audited(intake.AuditThrottled, 1)
+	b.audited(domain.AuditConfirmRefused, 1)
+	b.audited(domain.AuditThrottled, 1)
 	counts.want(t, "not_confirmed", 10)
 	counts.want(t, "throttled", 2)
 	stranger := b.strangerFrom(3)
@@ -171,14 +171,14 @@ func TestForbiddenIsTold(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	counts := b.observed()
-	support := b.staff(intake.RoleSupport)
+	support := b.staff(domain.RoleSupport)
 	for range 3 {
 		support.wantPage(support.get("/dashboard/test/team"), http.StatusForbidden)
 	}
-	b.audited(intake.AuditForbidden, 1)
+	b.audited(domain.AuditForbidden, 1)
 	counts.want(t, "forbidden staff", 3)
-	b.staff(intake.RoleOwner).says("/dashboard/test/audit", "Page refused by role", support.session.Email, "needs: account")
-	key := b.restrictedKey(intake.Permissions{intake.SessionsWrite})
+	b.staff(domain.RoleOwner).says("/dashboard/test/audit", "Page refused by role", support.session.Email, "needs: account")
+	key := b.restrictedKey(domain.Permissions{domain.SessionsWrite})
 	b.call(apiCall{method: http.MethodGet, path: "/sessions", key: key}).status(http.StatusForbidden)
 	counts.want(t, "forbidden key", 1)
 	logs := b.logs.String()

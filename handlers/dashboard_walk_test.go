@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"candor/handlers"
-	"candor/intake"
-	"candor/service"
+	"candor/internal/domain"
+	"candor/internal/service"
 )
 
 // walkCases say for each route of the dashboard which ids stand in its path:
@@ -96,22 +96,22 @@ var walkCases = map[string][]string{
 }
 
 // walkObjects makes in the scope one of each kind that a route can name.
-func walkObjects(b *bench, scope intake.Scope) map[string]string {
+func walkObjects(b *bench, scope domain.Scope) map[string]string {
 	b.Helper()
 	// A team is the same in both modes: its foreign ones are of a third account.
-	third := b.newAccount(intake.NewStaffID().String()+"@lender.example", "starter").AccountID
-	invitation, err := b.service.Invite(b.Context(), third, someone, service.NewInvitation{Email: "jo@lender.example", Role: intake.RoleSupport})
+	third := b.newAccount(domain.NewStaffID().String()+"@lender.example", "starter").AccountID
+	invitation, err := b.service.Invite(b.Context(), third, someone, service.NewInvitation{Email: "jo@lender.example", Role: domain.RoleSupport})
 	b.ok(err)
 	key, _, err := b.service.CreateAPIKey(b.Context(), scope, someone, service.NewKey{Name: "Theirs"})
 	b.ok(err)
-	hooked := b.newSession(scope, intake.NewSession{WebhookURL: "https://lender.example/hook"})
-	b.happen(hooked, intake.PDFReadyPayload{SessionID: hooked.ID})
+	hooked := b.newSession(scope, domain.NewSession{WebhookURL: "https://lender.example/hook"})
+	b.happen(hooked, domain.PDFReadyPayload{SessionID: hooked.ID})
 	deliveries, err := b.db.Deliveries(b.Context(), hooked.ID)
 	b.ok(err)
-	request := intake.APIRequest{ID: intake.NewRequestID(b.clock.Now()), AccountID: scope.AccountID, Livemode: scope.Livemode, KeyID: key.ID, Status: http.StatusOK}
-	b.ok(b.db.InsertAPIRequests(b.Context(), []intake.APIRequest{request}))
+	request := domain.APIRequest{ID: domain.NewRequestID(b.clock.Now()), AccountID: scope.AccountID, Livemode: scope.Livemode, KeyID: key.ID, Status: http.StatusOK}
+	b.ok(b.db.InsertAPIRequests(b.Context(), []domain.APIRequest{request}))
 	longAgo := b.clock.Now().AddDate(0, 0, -1)
-	redelivery, err := b.service.StartRedelivery(b.Context(), scope, service.DeliveryFilter{DeliveryFilter: intake.DeliveryFilter{Since: &longAgo}}, 1, someone)
+	redelivery, err := b.service.StartRedelivery(b.Context(), scope, service.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Since: &longAgo}}, 1, someone)
 	b.ok(err)
 	return map[string]string{
 		"redelivery": redelivery.ID.String(),
@@ -119,20 +119,20 @@ func walkObjects(b *bench, scope intake.Scope) map[string]string {
 		"delivery":   deliveries[0].ID.String(),
 		"test":       testEventOf(b, third), // the same in both modes
 		"key":        key.ID.String(),
-		"staff":      b.staffOf(third, intake.RoleSupport).session.ID.String(),
+		"staff":      b.staffOf(third, domain.RoleSupport).session.ID.String(),
 		"invitation": invitation.ID.String(),
-		"passkey":    b.passkeyOf(b.staffOf(scope.AccountID, intake.RoleOwner).session.ID).String(), // another user's
-		"browser":    b.staffOf(scope.AccountID, intake.RoleOwner).session.SessionID.String(),       // another user's
-		"session":    b.newSession(scope, intake.NewSession{}).ID.String(),
+		"passkey":    b.passkeyOf(b.staffOf(scope.AccountID, domain.RoleOwner).session.ID).String(), // another user's
+		"browser":    b.staffOf(scope.AccountID, domain.RoleOwner).session.SessionID.String(),       // another user's
+		"session":    b.newSession(scope, domain.NewSession{}).ID.String(),
 		"invoice":    b.lastInvoice(third).ID.String(), // the same in both modes
-		"document":   intake.NewDocumentID().String(),
+		"document":   domain.NewDocumentID().String(),
 	}
 }
 
 // testEventOf stores the result of a test event.
-func testEventOf(b *bench, account intake.AccountID) string {
+func testEventOf(b *bench, account domain.AccountID) string {
 	b.Helper()
-	id := intake.NewDeliveryID()
+	id := domain.NewDeliveryID()
 	b.ok(b.db.InsertTestEvent(b.Context(), id, account, []byte(`{"URL": "https://lender.example/hook", "Result": {"StatusCode": 204}}`), b.clock.Now()))
 	return id.String()
 }
@@ -145,11 +145,11 @@ func TestStaffRoutesAreClosed(t *testing.T) {
 	b := newBench(t)
 	other := b.newAccount("other@lender.example", "professional")
 	foreign := map[string]map[string]string{
-		"another account's": walkObjects(b, intake.Scope{AccountID: other.AccountID}),
-		"the other mode's":  walkObjects(b, intake.Scope{AccountID: b.account.AccountID, Livemode: true}),
+		"another account's": walkObjects(b, domain.Scope{AccountID: other.AccountID}),
+		"the other mode's":  walkObjects(b, domain.Scope{AccountID: b.account.AccountID, Livemode: true}),
 	}
-	staff := map[intake.Role]*staffBrowser{}
-	for _, role := range intake.Roles {
+	staff := map[domain.Role]*staffBrowser{}
+	for _, role := range domain.Roles {
 		staff[role] = b.staff(role)
 	}
 	seen := map[string]bool{}
@@ -172,7 +172,7 @@ func TestStaffRoutesAreClosed(t *testing.T) {
 			if answer.Code != http.StatusSeeOther || !strings.HasPrefix(answer.Header().Get("Location"), "/dashboard/sign-in?then=") {
 				t.Errorf("without a session: %d to %q, want to be asked to sign in", answer.Code, answer.Header().Get("Location"))
 			}
-			for _, role := range intake.Roles {
+			for _, role := range domain.Roles {
 				browser := *staff[role]
 				browser.bench = b
 				if route.Method != http.MethodGet {
@@ -215,7 +215,7 @@ func walkPath(path string, params []string, objects map[string]string) string {
 func TestEveryStaffRouteHasARole(t *testing.T) {
 	t.Parallel()
 	for _, route := range handlers.StaffRoutes() {
-		if !slices.ContainsFunc(intake.Roles, func(r intake.Role) bool { return (&intake.Staff{Role: r}).May(route.May) }) {
+		if !slices.ContainsFunc(domain.Roles, func(r domain.Role) bool { return (&domain.Staff{Role: r}).May(route.May) }) {
 			t.Errorf("%s %s: no role may do %q", route.Method, route.Path, route.May)
 		}
 	}

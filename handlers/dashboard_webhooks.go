@@ -12,9 +12,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/form"
-	"candor/intake"
-	"candor/service"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/service"
 	"candor/views/dashboard"
 	"candor/views/dashboard/snippets"
 )
@@ -68,12 +68,12 @@ func deliveryFilter(values url.Values) (f service.DeliveryFilter, shown dashboar
 		State: values.Get("state"), Type: values.Get("type"), Status: values.Get("status"), From: values.Get("from"), To: values.Get("to"), Endpoint: values.Get("endpoint"),
 		Session: strings.TrimSpace(values.Get("session")),
 	}
-	f.State, problems = choiceIn("state", shown.State, intake.DeliveryStates, problems)
-	f.Type, problems = choiceIn("type", shown.Type, intake.EventTypes, problems)
+	f.State, problems = choiceIn("state", shown.State, domain.DeliveryStates, problems)
+	f.Type, problems = choiceIn("type", shown.Type, domain.EventTypes, problems)
 	f.Status, problems = choiceIn("status", shown.Status, service.DeliveryStatuses, problems)
 	f.Endpoint, problems = endpointIn(shown.Endpoint, problems)
 	if shown.Session != "" {
-		id, err := intake.ParseSessionID(shown.Session)
+		id, err := domain.ParseSessionID(shown.Session)
 		if f.Session = &id; err != nil {
 			problems = append(problems, form.Error{Field: "session", Message: "Enter a session’s id"})
 		}
@@ -130,10 +130,10 @@ func (s *Server) nextSecret(c echo.Context, v *staffVisit) error {
 
 // refused reports an error that the state of things is to blame for: somebody
 // else was quicker.
-func refused(err error) bool { return errors.Is(err, &intake.Error{Code: intake.CodeValidation}) }
+func refused(err error) bool { return errors.Is(err, &domain.Error{Code: domain.CodeValidation}) }
 
 // secretStep makes a handler of a step in the rotation of the secret.
-func (s *Server) secretStep(step func(context.Context, intake.Scope, intake.Actor) error, notice string) func(echo.Context, *staffVisit) error {
+func (s *Server) secretStep(step func(context.Context, domain.Scope, domain.Actor) error, notice string) func(echo.Context, *staffVisit) error {
 	return func(c echo.Context, v *staffVisit) error {
 		err := step(c.Request().Context(), v.Scope, v.actor)
 		if refused(err) {
@@ -157,7 +157,7 @@ func (s *Server) showVerifyCode(c echo.Context, v *staffVisit) error {
 
 // showDelivery tells all about a delivery.
 func (s *Server) showDelivery(c echo.Context, v *staffVisit) error {
-	id, err := intake.ParseDeliveryID(c.Param("delivery"))
+	id, err := domain.ParseDeliveryID(c.Param("delivery"))
 	if err != nil {
 		return echo.ErrNotFound
 	}
@@ -180,7 +180,7 @@ func (s *Server) showDelivery(c echo.Context, v *staffVisit) error {
 
 // redeliver makes a delivery again.
 func (s *Server) redeliver(c echo.Context, v *staffVisit) error {
-	id, err := intake.ParseDeliveryID(c.Param("delivery"))
+	id, err := domain.ParseDeliveryID(c.Param("delivery"))
 	if err != nil {
 		return echo.ErrNotFound
 	}
@@ -190,13 +190,13 @@ func (s *Server) redeliver(c echo.Context, v *staffVisit) error {
 
 // cancelDelivery ends a pending delivery.
 func (s *Server) cancelDelivery(c echo.Context, v *staffVisit) error {
-	id, err := intake.ParseDeliveryID(c.Param("delivery"))
+	id, err := domain.ParseDeliveryID(c.Param("delivery"))
 	if err != nil {
 		return echo.ErrNotFound
 	}
 	_, err = s.Service.CancelDelivery(c.Request().Context(), v.Scope, id, v.actor)
 	notice := "delivery_cancelled"
-	if errors.Is(err, &intake.Error{Code: intake.CodeInvalidRequest}) {
+	if errors.Is(err, &domain.Error{Code: domain.CodeInvalidRequest}) {
 		notice, err = "delivery_ended", nil
 	}
 	return s.backTo(c, v, "webhooks/deliveries/"+id.String(), err, notice)
@@ -218,7 +218,7 @@ func (s *Server) sendTestEvent(c echo.Context, v *staffVisit) error {
 
 // showTestEvent shows a test event's request and response.
 func (s *Server) showTestEvent(c echo.Context, v *staffVisit) error {
-	id, err := intake.ParseDeliveryID(c.Param("test"))
+	id, err := domain.ParseDeliveryID(c.Param("test"))
 	if err != nil {
 		return echo.ErrNotFound
 	}

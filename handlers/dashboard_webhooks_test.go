@@ -12,11 +12,11 @@ import (
 	"testing"
 
 	"candor/db"
-	"candor/intake"
+	"candor/internal/domain"
+	"candor/internal/service"
+	"candor/internal/webhook"
 	"candor/jobs"
-	"candor/service"
 	"candor/views/dashboard/snippets"
-	"candor/webhook"
 )
 
 var secretText = regexp.MustCompile(`whsec_[0-9A-Za-z+/=]+`)
@@ -24,16 +24,16 @@ var secretText = regexp.MustCompile(`whsec_[0-9A-Za-z+/=]+`)
 func TestWebhooksPage(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	developer := b.staff(intake.RoleDeveloper)
+	developer := b.staff(domain.RoleDeveloper)
 	path := "/dashboard/test/webhooks"
 	developer.wantPage(developer.get(path), http.StatusOK, "No deliveries", "Make the next secret")
 	developer.wantPage(developer.post(path+"/url", url.Values{"url": {"http://10.0.0.1/x"}}), http.StatusUnprocessableEntity, "There is a problem", `value="http://10.0.0.1/x"`)
 	developer.wantRedirect(developer.post(path+"/url", url.Values{"url": {"https://lender.example/hook"}}), path)
 	developer.wantPage(developer.get(path), http.StatusOK, "Saved. Events go there", `value="https://lender.example/hook"`)
 
-	session := b.newSession(b.testScope(), intake.NewSession{})
+	session := b.newSession(b.testScope(), domain.NewSession{})
 	for i := range 30 {
-		b.happen(session, intake.PDFReadyPayload{SessionID: session.ID, PageCount: i})
+		b.happen(session, domain.PDFReadyPayload{SessionID: session.ID, PageCount: i})
 	}
 	page := developer.get(path)
 	developer.wantPage(page, http.StatusOK, "https://lender.example", "Nothing sent yet", "number 30", "number 6<", "Older")
@@ -46,9 +46,9 @@ func TestWebhooksPage(t *testing.T) {
 func TestDeliveryPage(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	developer, owner := b.staff(intake.RoleDeveloper), b.staff(intake.RoleOwner)
-	session := b.newSession(b.testScope(), intake.NewSession{WebhookURL: "https://lender.example/hook"})
-	b.happen(session, intake.PDFReadyPayload{SessionID: session.ID})
+	developer, owner := b.staff(domain.RoleDeveloper), b.staff(domain.RoleOwner)
+	session := b.newSession(b.testScope(), domain.NewSession{WebhookURL: "https://lender.example/hook"})
+	b.happen(session, domain.PDFReadyPayload{SessionID: session.ID})
 	deliveries, err := b.db.Deliveries(t.Context(), session.ID)
 	b.ok(err)
 	d := deliveries[0]
@@ -56,7 +56,7 @@ func TestDeliveryPage(t *testing.T) {
 	b.ok(b.db.RecordAttempts(t.Context(), []db.AttemptOutcome{{Attempt: db.Attempt{
 		DeliveryID: d.ID, Number: 1, StartedAt: b.clock.Now(), DurationMS: 12, StatusCode: &status, ErrorClass: &class, Error: &message,
 		RequestHeaders: []byte(`{"X-Webhook-Id":["whd_1"]}`), Response: &response,
-	}, Cycle: 1, State: intake.DeliveryFailed}}, nil))
+	}, Cycle: 1, State: domain.DeliveryFailed}}, nil))
 	path := "/dashboard/test/webhooks/deliveries/" + d.ID.String()
 	developer.wantPage(developer.get(path), http.StatusOK, "500 Internal Server Error", "12 ms", "X-Webhook-Id: whd_1", "&lt;script&gt;", "session.pdf_ready", "Send again", session.ID.String())
 	developer.wantPage(developer.get("/dashboard/test/sessions/"+session.ID.String()), http.StatusOK, path)
@@ -72,7 +72,7 @@ func TestDeliveryPage(t *testing.T) {
 func TestSecretsByHand(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	owner := b.staff(intake.RoleOwner)
+	owner := b.staff(domain.RoleOwner)
 	path := "/dashboard/test/webhooks"
 	answer := owner.post(path+"/secret/next", nil)
 	owner.wantPage(answer, http.StatusOK, "Nothing has changed for your receiver yet")
@@ -111,18 +111,18 @@ func (b *bench) keptSecret(owner *staffBrowser) {
 func TestSecretsAreShownToWhoProvesToBeThere(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	owner, developer := b.staff(intake.RoleOwner), b.staff(intake.RoleDeveloper)
+	owner, developer := b.staff(domain.RoleOwner), b.staff(domain.RoleDeveloper)
 	path := "/dashboard/test/webhooks"
 	if answer := developer.get(path + "/secret/show"); answer.Code != http.StatusMethodNotAllowed && answer.Code != http.StatusNotFound {
 		t.Errorf("GET, which browsers fetch ahead: %d", answer.Code)
 	}
-	b.clock.advance(intake.StaffConfirmed)
+	b.clock.advance(domain.StaffConfirmed)
 	answer := developer.post(path+"/secret/show", url.Values{"from": {path}})
 	developer.wantPrompt(answer, path)
 	if shown := owner.get("/dashboard/test/audit").Body.String(); strings.Contains(shown, developer.session.Email) {
 		t.Error("the audit log says that it was shown to who hasn't given the password")
 	}
-	fresh := b.staff(intake.RoleDeveloper)
+	fresh := b.staff(domain.RoleDeveloper)
 	answer = fresh.post(path+"/secret/show", nil)
 	fresh.wantPage(answer, http.StatusOK, b.account.TestWebhookSecret, "Copy secret")
 	if answer.Header().Get("Cache-Control") != "no-store" || strings.Contains(answer.Body.String(), b.account.LiveWebhookSecret) {
@@ -132,13 +132,13 @@ func TestSecretsAreShownToWhoProvesToBeThere(t *testing.T) {
 	fresh.wantPage(fresh.post(path+"/secret/show", nil), http.StatusOK, b.account.TestWebhookSecret, next)
 	fresh.wantPage(fresh.post("/dashboard/live/webhooks/secret/show", nil), http.StatusOK, b.account.LiveWebhookSecret)
 	owner.wantPage(owner.get("/dashboard/test/audit"), http.StatusOK, "<span>Webhook secret shown ", fresh.session.Email)
-	b.keptSecret(b.staff(intake.RoleOwner))
+	b.keptSecret(b.staff(domain.RoleOwner))
 }
 
 func TestVerifyCodePage(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	developer := b.staff(intake.RoleDeveloper)
+	developer := b.staff(domain.RoleDeveloper)
 	path := "/dashboard/test/webhooks/verify"
 	developer.wantPage(developer.get("/dashboard/test/webhooks"), http.StatusOK, path)
 	developer.wantPage(developer.get(path), http.StatusOK, "timingSafeEqual", `data-copy="code"`)
@@ -157,7 +157,7 @@ func TestVerifyCodePage(t *testing.T) {
 func TestDeliveryLogFilters(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	developer := b.staff(intake.RoleDeveloper)
+	developer := b.staff(domain.RoleDeveloper)
 	timedOut, refused := b.failedAt("https://slow.example/hook", 0, webhook.ClassTimeout), b.failedAt("https://lender.example/hook", 503, webhook.ClassStatus)
 	path := "/dashboard/test/webhooks"
 	page := developer.get(path)
@@ -176,7 +176,7 @@ func TestDeliveryLogFilters(t *testing.T) {
 		"state=failed&type=session.pdf_ready":       {true, true},
 		"state=failed&type=session.expired":         {false, false},
 		"state=delivered":                           {false, false},
-		"session=" + intake.NewSessionID().String(): {false, false},
+		"session=" + domain.NewSessionID().String(): {false, false},
 		"from=2000-01-01&to=2000-01-02":             {false, false},
 		"status=nonsense&state=nonsense":            {false, false},
 	} {
@@ -192,18 +192,18 @@ func TestDeliveryLogFilters(t *testing.T) {
 
 // failedAt makes a delivery to the URL that has failed with that status, 0
 // for none, and class.
-func (b *bench) failedAt(url string, status int, class string) intake.Delivery {
+func (b *bench) failedAt(url string, status int, class string) domain.Delivery {
 	b.Helper()
-	session := b.newSession(b.testScope(), intake.NewSession{WebhookURL: url})
-	b.happen(session, intake.PDFReadyPayload{SessionID: session.ID})
+	session := b.newSession(b.testScope(), domain.NewSession{WebhookURL: url})
+	b.happen(session, domain.PDFReadyPayload{SessionID: session.ID})
 	deliveries, err := b.db.Deliveries(b.Context(), session.ID)
 	b.ok(err)
-	b.recorded(&deliveries[0], intake.DeliveryFailed, status, class)
+	b.recorded(&deliveries[0], domain.DeliveryFailed, status, class)
 	return deliveries[0]
 }
 
 // recorded records an attempt that ends the delivery in the state.
-func (b *bench) recorded(d *intake.Delivery, state intake.DeliveryState, status int, class string) {
+func (b *bench) recorded(d *domain.Delivery, state domain.DeliveryState, status int, class string) {
 	b.Helper()
 	attempt := db.Attempt{DeliveryID: d.ID, Number: d.AttemptsTotal + 1, StartedAt: b.clock.Now(), DurationMS: 12, RequestHeaders: []byte(`{}`)}
 	if status != 0 {
@@ -227,13 +227,13 @@ func TestTestEventByHand(t *testing.T) {
 	}))
 	defer receiver.Close()
 	b := newBench(t, withTestEvents(t))
-	developer := b.staff(intake.RoleDeveloper)
+	developer := b.staff(domain.RoleDeveloper)
 	answer := developer.post("/dashboard/test/webhooks/test", url.Values{"url": {receiver.URL}})
 	result := answer.Header().Get("Location")
 	if answer.Code != http.StatusSeeOther || !strings.HasPrefix(result, "/dashboard/test/webhooks/tests/whd_") {
 		t.Fatalf("%d to %q, want the result's address", answer.Code, result)
 	}
-	colleague, finance := b.staff(intake.RoleOwner), b.staff(intake.RoleFinance)
+	colleague, finance := b.staff(domain.RoleOwner), b.staff(domain.RoleFinance)
 	for _, reader := range []*staffBrowser{developer, developer, colleague} {
 		reader.wantPage(reader.get(result), http.StatusOK, "418 I&#39;m a teapot", "&lt;b&gt;short and stout", "session.completed", "X-Webhook-Signature", receiver.URL)
 	}
@@ -241,9 +241,9 @@ func TestTestEventByHand(t *testing.T) {
 		t.Errorf("the receiver got %d requests, want 1", n)
 	}
 	finance.wantPage(finance.get(result), http.StatusForbidden)
-	stranger := b.staffOf(b.newAccount("other@lender.example", "starter").AccountID, intake.RoleOwner)
+	stranger := b.staffOf(b.newAccount("other@lender.example", "starter").AccountID, domain.RoleOwner)
 	stranger.wantPage(stranger.get(result), http.StatusNotFound)
 	developer.wantPage(developer.post("/dashboard/test/webhooks/test", nil), http.StatusUnprocessableEntity, "no default webhook URL")
-	b.clock.advance(intake.TestEventRetention)
+	b.clock.advance(domain.TestEventRetention)
 	developer.wantPage(developer.get(result), http.StatusNotFound, "kept for one hour")
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 const (
@@ -25,7 +25,7 @@ const (
 )
 
 // errTooSlow ends a request whose body did not come in time.
-var errTooSlow = intake.Errorf(intake.CodeRequestTimeout, "The request did not arrive in time. Try again over a faster connection.")
+var errTooSlow = domain.Errorf(domain.CodeRequestTimeout, "The request did not arrive in time. Try again over a faster connection.")
 
 // limitTime gives each request deadlines, so that no client holds a connection
 // by sending nothing or by taking nothing.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"candor/handlers"
-	"candor/statement"
+	"candor/internal/statement"
 )
 
 // ends is the longest that a test waits for a connection to end.

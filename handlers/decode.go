@@ -15,8 +15,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/form"
-	"candor/intake"
+	"candor/internal/domain"
+	"candor/internal/form"
 )
 
 // A request struct's fields say by a tag where they come from: path, query or
@@ -30,7 +30,7 @@ func decodeParameters(c echo.Context, fields []reflect.StructField, into any) er
 	target := reflect.ValueOf(into).Elem()
 	query, err := url.ParseQuery(c.Request().URL.RawQuery)
 	if err != nil {
-		return intake.Errorf(intake.CodeInvalidRequest, "The query string is malformed. Percent-encode its names and values.")
+		return domain.Errorf(domain.CodeInvalidRequest, "The query string is malformed. Percent-encode its names and values.")
 	}
 	var wrong form.Errors
 	for _, f := range fields {
@@ -54,7 +54,7 @@ func invalid(wrong form.Errors) error {
 	if len(wrong) == 0 {
 		return nil
 	}
-	return &intake.Error{Code: intake.CodeInvalidRequest, Message: wrong[0].Message, Fields: wrong}
+	return &domain.Error{Code: domain.CodeInvalidRequest, Message: wrong[0].Message, Fields: wrong}
 }
 
 // fieldsOf lists a struct's fields, those of embedded structs in their place.
@@ -139,13 +139,13 @@ func setTime(field reflect.Value, value string) (problem string) {
 func decodeBody(body []byte, fields []reflect.StructField, into any) error {
 	var members map[string]json.RawMessage
 	if !utf8.Valid(body) {
-		return intake.Errorf(intake.CodeInvalidRequest, "The request body isn't UTF-8.")
+		return domain.Errorf(domain.CodeInvalidRequest, "The request body isn't UTF-8.")
 	}
 	if err := json.Unmarshal(body, &members); err != nil && !json.Valid(body) {
-		return &intake.Error{Code: intake.CodeInvalidRequest, Message: "The request body is not valid JSON.", Cause: err}
+		return &domain.Error{Code: domain.CodeInvalidRequest, Message: "The request body is not valid JSON.", Cause: err}
 	}
 	if members == nil {
-		return intake.Errorf(intake.CodeInvalidRequest, "The request body must be a JSON object.")
+		return domain.Errorf(domain.CodeInvalidRequest, "The request body must be a JSON object.")
 	}
 	target := reflect.ValueOf(into).Elem()
 	var wrong form.Errors
@@ -185,7 +185,7 @@ func decodeMember(field reflect.Value, tag reflect.StructTag, raw json.RawMessag
 		n, _ := strconv.Atoi(string(raw)) // one too large for an int becomes the largest
 		*into = &n
 		return ""
-	case *intake.Metadata:
+	case *domain.Metadata:
 		return decodeAs(raw, '{', into, "must be an object")
 	}
 	panic(fmt.Sprintf("handlers: no decoding of %s in a body", field.Type()))

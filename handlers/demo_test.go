@@ -11,12 +11,12 @@ import (
 	"strings"
 	"testing"
 
-	"candor/browsertest"
 	"candor/db"
-	"candor/demo"
 	"candor/handlers"
-	"candor/intake"
-	"candor/service"
+	"candor/internal/demo"
+	"candor/internal/domain"
+	"candor/internal/service"
+	"candor/internal/testkit/browsertest"
 	"candor/views/pdf"
 )
 
@@ -110,9 +110,9 @@ func (b *bench) demoAddsUp(p *demo.Partner) {
 }
 
 // demoIDs are objects for the ids in the dashboard's paths.
-func (b *bench) demoIDs(account intake.AccountID, live bool) map[string]string {
+func (b *bench) demoIDs(account domain.AccountID, live bool) map[string]string {
 	b.Helper()
-	var session intake.SessionID
+	var session domain.SessionID
 	b.ok(b.db.GetContext(b.Context(), &session, `
 		SELECT session.id FROM session JOIN document ON session_id = session.id
 		WHERE account_id = $1 AND livemode = $2 AND status = 'completed' AND webhook_url IS NULL
@@ -121,10 +121,10 @@ func (b *bench) demoIDs(account intake.AccountID, live bool) map[string]string {
 	b.ok(err)
 	deliveries, err := b.db.Deliveries(b.Context(), session)
 	b.ok(err)
-	var request intake.RequestID
+	var request domain.RequestID
 	b.ok(b.db.GetContext(b.Context(), &request, `SELECT id FROM api_request WHERE account_id = $1 AND livemode = $2 ORDER BY id DESC LIMIT 1`, account, live))
 	return map[string]string{
-		":invoice": one[intake.InvoiceID](b, `SELECT id FROM invoice WHERE account_id = $1 ORDER BY number DESC LIMIT 1`, account).String(),
+		":invoice": one[domain.InvoiceID](b, `SELECT id FROM invoice WHERE account_id = $1 ORDER BY number DESC LIMIT 1`, account).String(),
 		":session": session.String(), ":document": documents[0].ID.String(), ":delivery": deliveries[0].ID.String(), ":request": request.String(),
 	}
 }
@@ -141,10 +141,10 @@ func one[ID any](b *bench, query string, args ...any) ID {
 func (b *bench) drawDemo(t *testing.T, base string, p *demo.Partner) {
 	ids := b.demoIDs(p.Account, true)
 	session := func(where string) string {
-		return "sessions/" + one[intake.SessionID](b, `SELECT id FROM session WHERE account_id = $1 AND livemode AND `+where+` ORDER BY created_at DESC LIMIT 1`, p.Account).String()
+		return "sessions/" + one[domain.SessionID](b, `SELECT id FROM session WHERE account_id = $1 AND livemode AND `+where+` ORDER BY created_at DESC LIMIT 1`, p.Account).String()
 	}
-	failed := one[intake.DeliveryID](b, `SELECT id FROM delivery WHERE account_id = $1 AND livemode AND state = 'failed' ORDER BY sequence DESC LIMIT 1`, p.Account).String()
-	refused := one[intake.RequestID](b, `SELECT id FROM api_request WHERE account_id = $1 AND livemode AND error_code <> '' ORDER BY id DESC LIMIT 1`, p.Account).String()
+	failed := one[domain.DeliveryID](b, `SELECT id FROM delivery WHERE account_id = $1 AND livemode AND state = 'failed' ORDER BY sequence DESC LIMIT 1`, p.Account).String()
+	refused := one[domain.RequestID](b, `SELECT id FROM api_request WHERE account_id = $1 AND livemode AND error_code <> '' ORDER BY id DESC LIMIT 1`, p.Account).String()
 	pages := []struct{ name, path string }{
 		{"home", ""}, {"sessions", "sessions"}, {"sessions-completed", "sessions?status=completed"}, {"session-completed", "sessions/" + ids[":session"]},
 		{"session-open", session("status = 'in_progress' AND sections_completed > 2")}, {"session-pending", session("status = 'pending'")},
@@ -180,7 +180,7 @@ func (b *bench) drawDemo(t *testing.T, base string, p *demo.Partner) {
 
 // drawForm draws the form as the demo partner's customer sees it half-way.
 func (b *bench) drawForm(t *testing.T, base string, p *demo.Partner) {
-	id := one[intake.SessionID](b, `
+	id := one[domain.SessionID](b, `
 		SELECT id FROM session WHERE account_id = $1 AND livemode AND status = 'in_progress' AND sections_completed = 3 ORDER BY created_at DESC LIMIT 1`, p.Account)
 	tab := browsertest.New(t, browsertest.Options{})
 	tab.Open(base + strings.TrimPrefix(b.service.SessionURL(id), baseURL))
@@ -191,7 +191,7 @@ func (b *bench) drawForm(t *testing.T, base string, p *demo.Partner) {
 // drawPDF draws the first page of a session's PDF.
 func (b *bench) drawPDF(session string) {
 	b.Helper()
-	id, err := intake.ParseSessionID(session)
+	id, err := domain.ParseSessionID(session)
 	b.ok(err)
 	content, err := b.service.Vault.PDF(b.Context(), b.db, id)
 	b.ok(err)

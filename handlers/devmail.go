@@ -6,7 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/mail"
+	"candor/internal/platform/mail"
 	"candor/views/dashboard"
 )
 

@@ -13,10 +13,10 @@ import (
 	"strings"
 	"testing"
 
-	"candor/db/dbtest"
-	"candor/intake"
-	"candor/statement"
-	"candor/statement/statementtest"
+	"candor/internal/domain"
+	"candor/internal/statement"
+	"candor/internal/statement/statementtest"
+	"candor/internal/testkit/dbtest"
 )
 
 // loot returns all that a thief of the database and of the documents' folder
@@ -81,7 +81,7 @@ func marks(section string) (out []string) {
 func TestNothingIsStoredInClear(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	var created struct{ ID intake.SessionID }
+	var created struct{ ID domain.SessionID }
 	b.ok(json.Unmarshal(b.once("order 1", `{"form_type": "financial_statement", "customer_email": "jo@customer.example", "customer_name": "Readable Name", "reference_id": "READABLE-7"}`).
 		status(http.StatusCreated).Body.Bytes(), &created))
 	c := b.customer(b.sessionOf(created.ID))

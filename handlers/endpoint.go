@@ -14,8 +14,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"candor/db"
-	"candor/intake"
-	"candor/service"
+	"candor/internal/domain"
+	"candor/internal/service"
 )
 
 // maxBody is the largest JSON body, in bytes (D27).
@@ -32,7 +32,7 @@ type route struct {
 
 // needs are the permissions that an endpoint asks of a key, all of them (D29).
 // An endpoint without any answers without a key.
-type needs []intake.Permission
+type needs []domain.Permission
 
 // An operation is an endpoint of the API, as it is served and described.
 type operation struct {
@@ -134,7 +134,7 @@ func idempotencyKey(h http.Header) (string, error) {
 		valid = valid && c >= ' ' && c <= '~'
 	}
 	if !valid {
-		return "", intake.FieldError(intake.CodeInvalidRequest, headerIdempotencyKey, "Idempotency-Key must be given once, with 1 to 255 printable ASCII characters.")
+		return "", domain.FieldError(domain.CodeInvalidRequest, headerIdempotencyKey, "Idempotency-Key must be given once, with 1 to 255 printable ASCII characters.")
 	}
 	return values[0], nil
 }
@@ -149,13 +149,13 @@ func refusedAnswer(err error) (service.Answer, bool) {
 }
 
 // codeIn returns the error code of a POST's answer, "" where it is no error.
-func codeIn(answer service.Answer) intake.Code {
+func codeIn(answer service.Answer) domain.Code {
 	if answer.Status < http.StatusBadRequest {
 		return ""
 	}
 	var body struct {
 		Error struct {
-			Code intake.Code `json:"code"`
+			Code domain.Code `json:"code"`
 		} `json:"error"`
 	}
 	_ = json.Unmarshal(answer.Body, &body) // it was made by encode
@@ -171,27 +171,27 @@ func keepsAnswer(status int) bool {
 
 // scopeIn is the scope of the request's key; endpoints that need no key have
 // none.
-func scopeIn(ctx context.Context) intake.Scope {
+func scopeIn(ctx context.Context) domain.Scope {
 	if p := requestIn(ctx).principal; p != nil {
 		return p.Scope
 	}
-	return intake.Scope{}
+	return domain.Scope{}
 }
 
 // actorIn is the request's key as whom the audit log names.
-func actorIn(ctx context.Context) intake.Actor {
+func actorIn(ctx context.Context) domain.Actor {
 	r := requestIn(ctx)
 	if r.principal == nil {
-		return intake.Actor{}
+		return domain.Actor{}
 	}
 	return r.principal.Actor(r.address)
 }
 
 // readerIn is who is given what the request asks for: by, or nobody where it
 // asks for the headers alone.
-func readerIn(ctx context.Context, by intake.Actor) intake.Actor {
+func readerIn(ctx context.Context, by domain.Actor) domain.Actor {
 	if requestIn(ctx).headOnly {
-		by.Kind = intake.ActorNobody
+		by.Kind = domain.ActorNobody
 	}
 	return by
 }
@@ -200,12 +200,12 @@ func readerIn(ctx context.Context, by intake.Actor) intake.Actor {
 func readBody(c echo.Context) ([]byte, error) {
 	r := c.Request()
 	if r.ContentLength != 0 && !isJSON(r.Header) {
-		return nil, intake.Errorf(intake.CodeUnsupportedMediaType, "The request body must be JSON. Send it with Content-Type: application/json.")
+		return nil, domain.Errorf(domain.CodeUnsupportedMediaType, "The request body must be JSON. Send it with Content-Type: application/json.")
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
 	if err != nil && !errors.As(err, &tooLarge) && !errors.Is(err, errTooSlow) {
-		return nil, &intake.Error{Code: intake.CodeInvalidRequest, Message: "The request body could not be read to its end.", Cause: err}
+		return nil, &domain.Error{Code: domain.CodeInvalidRequest, Message: "The request body could not be read to its end.", Cause: err}
 	}
 	return body, err
 }

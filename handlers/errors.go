@@ -11,45 +11,45 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/form"
-	"candor/intake"
-	"candor/keyring"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/platform/keyring"
 	"candor/views/dashboard"
 )
 
 // statuses are the HTTP statuses of the error codes (doc/decisions.md D12, D25,
 // D26, D27, D28, D29).
-var statuses = map[intake.Code]int{
-	intake.CodeInvalidRequest:        http.StatusBadRequest,
-	intake.CodeUnauthorized:          http.StatusUnauthorized,
-	intake.CodeInvalidAPIKey:         http.StatusUnauthorized,
-	intake.CodeForbidden:             http.StatusForbidden,
-	intake.CodeSessionNotFound:       http.StatusNotFound,
-	intake.CodeSessionNotCompleted:   http.StatusBadRequest,
-	intake.CodePDFNotReady:           http.StatusAccepted,
-	intake.CodePDFExpired:            http.StatusNotFound,
-	intake.CodeDataErased:            http.StatusNotFound,
-	intake.CodeDataExpired:           http.StatusNotFound,
-	intake.CodeDocumentNotFound:      http.StatusNotFound,
-	intake.CodeInvalidFormType:       http.StatusUnprocessableEntity,
-	intake.CodeInvalidEmail:          http.StatusUnprocessableEntity,
-	intake.CodeValidation:            http.StatusUnprocessableEntity,
-	intake.CodeSessionExpired:        http.StatusConflict,
-	intake.CodeSessionCompleted:      http.StatusConflict,
-	intake.CodeSessionCancelled:      http.StatusConflict,
-	intake.CodeSubscriptionNotFound:  http.StatusNotFound,
-	intake.CodeInvalidDateRange:      http.StatusBadRequest,
-	intake.CodeBillingAccessDenied:   http.StatusForbidden,
-	intake.CodeRateLimitExceeded:     http.StatusTooManyRequests,
-	intake.CodeNotFound:              http.StatusNotFound,
-	intake.CodeMethodNotAllowed:      http.StatusMethodNotAllowed,
-	intake.CodePayloadTooLarge:       http.StatusRequestEntityTooLarge,
-	intake.CodeUnsupportedMediaType:  http.StatusUnsupportedMediaType,
-	intake.CodeIdempotencyKeyReused:  http.StatusUnprocessableEntity,
-	intake.CodeIdempotencyInProgress: http.StatusConflict,
-	intake.CodeRequestTimeout:        http.StatusRequestTimeout,
-	intake.CodeServiceUnavailable:    http.StatusServiceUnavailable,
-	intake.CodeInternal:              http.StatusInternalServerError,
+var statuses = map[domain.Code]int{
+	domain.CodeInvalidRequest:        http.StatusBadRequest,
+	domain.CodeUnauthorized:          http.StatusUnauthorized,
+	domain.CodeInvalidAPIKey:         http.StatusUnauthorized,
+	domain.CodeForbidden:             http.StatusForbidden,
+	domain.CodeSessionNotFound:       http.StatusNotFound,
+	domain.CodeSessionNotCompleted:   http.StatusBadRequest,
+	domain.CodePDFNotReady:           http.StatusAccepted,
+	domain.CodePDFExpired:            http.StatusNotFound,
+	domain.CodeDataErased:            http.StatusNotFound,
+	domain.CodeDataExpired:           http.StatusNotFound,
+	domain.CodeDocumentNotFound:      http.StatusNotFound,
+	domain.CodeInvalidFormType:       http.StatusUnprocessableEntity,
+	domain.CodeInvalidEmail:          http.StatusUnprocessableEntity,
+	domain.CodeValidation:            http.StatusUnprocessableEntity,
+	domain.CodeSessionExpired:        http.StatusConflict,
+	domain.CodeSessionCompleted:      http.StatusConflict,
+	domain.CodeSessionCancelled:      http.StatusConflict,
+	domain.CodeSubscriptionNotFound:  http.StatusNotFound,
+	domain.CodeInvalidDateRange:      http.StatusBadRequest,
+	domain.CodeBillingAccessDenied:   http.StatusForbidden,
+	domain.CodeRateLimitExceeded:     http.StatusTooManyRequests,
+	domain.CodeNotFound:              http.StatusNotFound,
+	domain.CodeMethodNotAllowed:      http.StatusMethodNotAllowed,
+	domain.CodePayloadTooLarge:       http.StatusRequestEntityTooLarge,
+	domain.CodeUnsupportedMediaType:  http.StatusUnsupportedMediaType,
+	domain.CodeIdempotencyKeyReused:  http.StatusUnprocessableEntity,
+	domain.CodeIdempotencyInProgress: http.StatusConflict,
+	domain.CodeRequestTimeout:        http.StatusRequestTimeout,
+	domain.CodeServiceUnavailable:    http.StatusServiceUnavailable,
+	domain.CodeInternal:              http.StatusInternalServerError,
 }
 
 // errorBody is the body of every error of the API.
@@ -58,7 +58,7 @@ type errorBody struct {
 }
 
 type errorContent struct {
-	Code    intake.Code   `json:"code" doc:"What a program can tell errors apart by."`
+	Code    domain.Code   `json:"code" doc:"What a program can tell errors apart by."`
 	Message string        `json:"message" doc:"What is wrong and how to mend it, for a person."`
 	Details *errorDetails `json:"details,omitempty" doc:"Which fields are wrong; absent where none is."`
 }
@@ -73,7 +73,7 @@ type fieldError struct {
 	Message string `json:"message" doc:"What is wrong with it."`
 }
 
-func newErrorBody(e *intake.Error) errorBody {
+func newErrorBody(e *domain.Error) errorBody {
 	return errorBody{errorContent{Code: e.Code, Message: e.Message, Details: newErrorDetails(e.Fields)}}
 }
 
@@ -119,9 +119,9 @@ func (s *Server) answerError(err error, c echo.Context) {
 	}
 	requestOf(c).code = public.Code
 	switch public.Code {
-	case intake.CodeUnauthorized, intake.CodeInvalidAPIKey:
+	case domain.CodeUnauthorized, domain.CodeInvalidAPIKey:
 		c.Response().Header().Set("WWW-Authenticate", `Bearer realm="Candor"`)
-	case intake.CodePDFNotReady:
+	case domain.CodePDFNotReady:
 		c.Response().Header().Set(headerRetry, pdfRetryAfter)
 	}
 	if err := writeJSON(c, status, newErrorBody(public)); err != nil {
@@ -130,7 +130,7 @@ func (s *Server) answerError(err error, c echo.Context) {
 }
 
 // sayWhenToRetry says in a header how long to wait, if the error knows.
-func sayWhenToRetry(c echo.Context, err *intake.Error) {
+func sayWhenToRetry(c echo.Context, err *domain.Error) {
 	if err.RetryAfter > 0 {
 		c.Response().Header().Set(headerRetry, strconv.Itoa(int(math.Ceil(err.RetryAfter.Seconds()))))
 	}
@@ -151,11 +151,11 @@ func (s *Server) logFailure(c echo.Context, err error) {
 
 // errUnreadable answers what the configured secret keys can't open. The log has
 // the key's name.
-var errUnreadable = intake.Errorf(intake.CodeServiceUnavailable, "This can't be read now: a secret key is missing on our side. Tell us the X-Request-Id of this response.")
+var errUnreadable = domain.Errorf(domain.CodeServiceUnavailable, "This can't be read now: a secret key is missing on our side. Tell us the X-Request-Id of this response.")
 
 // publicError returns what of err may be shown.
-func publicError(err error) *intake.Error {
-	var own *intake.Error
+func publicError(err error) *domain.Error {
+	var own *domain.Error
 	if errors.As(err, &own) {
 		if _, known := statuses[own.Code]; known {
 			return own
@@ -166,20 +166,20 @@ func publicError(err error) *intake.Error {
 	}
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
-		return intake.Errorf(intake.CodePayloadTooLarge, "The request body is larger than %d bytes.", tooLarge.Limit)
+		return domain.Errorf(domain.CodePayloadTooLarge, "The request body is larger than %d bytes.", tooLarge.Limit)
 	}
 	var routing *echo.HTTPError
 	if errors.As(err, &routing) {
 		switch routing.Code {
 		case http.StatusNotFound:
-			return intake.Errorf(intake.CodeNotFound, "There is nothing at this address.")
+			return domain.Errorf(domain.CodeNotFound, "There is nothing at this address.")
 		case http.StatusMethodNotAllowed:
-			return intake.Errorf(intake.CodeMethodNotAllowed, "This address doesn't take this method.")
+			return domain.Errorf(domain.CodeMethodNotAllowed, "This address doesn't take this method.")
 		case http.StatusRequestEntityTooLarge:
-			return intake.Errorf(intake.CodePayloadTooLarge, "The request body is too large.")
+			return domain.Errorf(domain.CodePayloadTooLarge, "The request body is too large.")
 		}
 	}
-	return intake.Errorf(intake.CodeInternal, "Something went wrong on our side. Try again; if it persists, tell us the X-Request-Id of this response.")
+	return domain.Errorf(domain.CodeInternal, "Something went wrong on our side. Try again; if it persists, tell us the X-Request-Id of this response.")
 }
 
 // isAPI reports whether the request is for the JSON API.

@@ -3,15 +3,15 @@ package handlers
 import (
 	"net/http"
 
-	"candor/intake"
-	"candor/service"
+	"candor/internal/domain"
+	"candor/internal/service"
 	"candor/views/dashboard"
 )
 
 // A StaffRoute is what tests know of a route of the dashboard.
 type StaffRoute struct {
 	Method, Path string
-	May          intake.Capability
+	May          domain.Capability
 	Action       string // what the prompt for the password says it is for; "" if there is none
 }
 
@@ -31,7 +31,7 @@ func NewWithConfirmedLogo(c Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	route := &staffRoute{http.MethodPost, logoPath, intake.ManageAccount, s.setLogo, []staffOption{shared, confirmed("change the logo")}}
+	route := &staffRoute{http.MethodPost, logoPath, domain.ManageAccount, s.setLogo, []staffOption{shared, confirmed("change the logo")}}
 	e.POST(dashboard.Root+"/:mode"+logoPath, s.staffPage(route), s.sameOriginOnly)
 	return e, nil
 }

@@ -6,8 +6,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/form"
-	"candor/intake"
+	"candor/internal/domain"
+	"candor/internal/form"
 )
 
 // choiceIn reads one of the choices of a list's filter, "" for none of them.
@@ -25,11 +25,11 @@ func noChoice(field string) form.Error {
 }
 
 // endpointIn reads the endpoint that a list is of, nil for none.
-func endpointIn(text string, problems form.Errors) (*intake.EndpointID, form.Errors) {
+func endpointIn(text string, problems form.Errors) (*domain.EndpointID, form.Errors) {
 	if text == "" {
 		return nil, problems
 	}
-	id, err := intake.ParseEndpointID(text)
+	id, err := domain.ParseEndpointID(text)
 	if err != nil {
 		return nil, append(problems, noChoice("endpoint"))
 	}

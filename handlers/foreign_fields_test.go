@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"candor/intake"
-	"candor/service"
-	"candor/webhook"
+	"candor/internal/domain"
+	"candor/internal/service"
+	"candor/internal/webhook"
 )
 
 // mark is in all that marked makes, so that a page that shows any of it can be
@@ -45,33 +45,33 @@ var fieldCases = []struct {
 }
 
 // marked makes in the scope one of each that fieldCases name.
-func marked(b *bench, scope intake.Scope) map[string]string {
+func marked(b *bench, scope domain.Scope) map[string]string {
 	b.Helper()
-	actor := intake.Actor{Kind: intake.ActorOperator, ID: "test", Name: mark + " of " + scope.AccountID.String()}
+	actor := domain.Actor{Kind: domain.ActorOperator, ID: "test", Name: mark + " of " + scope.AccountID.String()}
 	key, _, err := b.service.CreateAPIKey(b.Context(), scope, actor, service.NewKey{Name: mark})
 	b.ok(err)
 	email := strings.ToLower(mark) + "@" + map[bool]string{false: "test", true: "live"}[scope.Livemode] + ".example"
-	session := b.newSession(scope, intake.NewSession{
+	session := b.newSession(scope, domain.NewSession{
 		CustomerEmail: email, CustomerName: mark, ReferenceID: mark + "-1", WebhookURL: "https://" + strings.ToLower(mark) + ".example/hook",
 	})
 	b.open(session.ID)
 	b.upload(session.ID, mark+".pdf")
-	b.happen(session, intake.PDFReadyPayload{SessionID: session.ID})
+	b.happen(session, domain.PDFReadyPayload{SessionID: session.ID})
 	deliveries, err := b.db.Deliveries(b.Context(), session.ID)
 	b.ok(err)
 	for i := range deliveries {
-		b.recorded(&deliveries[i], intake.DeliveryFailed, 503, webhook.ClassStatus)
+		b.recorded(&deliveries[i], domain.DeliveryFailed, 503, webhook.ClassStatus)
 	}
-	request := intake.APIRequest{
-		ID: intake.NewRequestID(b.clock.Now()), AccountID: scope.AccountID, Livemode: scope.Livemode, KeyID: key.ID, Method: "GET", Route: "/v1/" + mark, Status: http.StatusOK,
+	request := domain.APIRequest{
+		ID: domain.NewRequestID(b.clock.Now()), AccountID: scope.AccountID, Livemode: scope.Livemode, KeyID: key.ID, Method: "GET", Route: "/v1/" + mark, Status: http.StatusOK,
 	}
-	b.ok(b.db.InsertAPIRequests(b.Context(), []intake.APIRequest{request}))
+	b.ok(b.db.InsertAPIRequests(b.Context(), []domain.APIRequest{request}))
 	documents, err := b.db.Documents(b.Context(), session.ID)
 	b.ok(err)
 	return map[string]string{
 		"endpoint": deliveries[0].EndpointID.String(), "session": session.ID.String(), "key": key.ID.String(), "request": request.ID.String(),
 		"email": email, "reference": mark + "-1", "who": actor.Name, "document": documents[0].ID.String(),
-		"audit": one[intake.AuditID](b, `SELECT id FROM audit_log WHERE account_id = $1 ORDER BY id DESC LIMIT 1`, scope.AccountID).String(),
+		"audit": one[domain.AuditID](b, `SELECT id FROM audit_log WHERE account_id = $1 ORDER BY id DESC LIMIT 1`, scope.AccountID).String(),
 	}
 }
 
@@ -90,12 +90,12 @@ func TestFieldsNameNothingForeign(t *testing.T) {
 	b.clock.advance(time.Minute)
 	other := b.newAccount("other@lender.example", "professional")
 	foreign := map[string]map[string]string{
-		"another account's": marked(b, intake.Scope{AccountID: other.AccountID}),
-		"the other mode's":  marked(b, intake.Scope{AccountID: b.account.AccountID, Livemode: true}),
+		"another account's": marked(b, domain.Scope{AccountID: other.AccountID}),
+		"the other mode's":  marked(b, domain.Scope{AccountID: b.account.AccountID, Livemode: true}),
 	}
-	owner := b.staff(intake.RoleOwner)
+	owner := b.staff(domain.RoleOwner)
 	b.clock.advance(time.Minute)
-	session := b.newSession(b.testScope(), intake.NewSession{})
+	session := b.newSession(b.testScope(), domain.NewSession{})
 	b.complete(session.ID)
 	send := func(b *bench, i int, objects map[string]string, also ...string) (int, string) {
 		c := fieldCases[i]

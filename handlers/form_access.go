@@ -12,9 +12,9 @@ import (
 	"github.com/gorilla/sessions"
 	"github.com/labstack/echo/v4"
 
-	"candor/form"
-	"candor/intake"
-	"candor/service"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/service"
 )
 
 const (
@@ -22,7 +22,7 @@ const (
 	formCookie = "candor_form"
 	// longestAccess is above the longest life of a session's link (D49); each
 	// cookie's own Max-Age is shorter.
-	longestAccess = (intake.MaxExpiresInDays + 1) * 24 * time.Hour
+	longestAccess = (domain.MaxExpiresInDays + 1) * 24 * time.Hour
 	// closedAccess is how long a link opened after the end shows what happened.
 	closedAccess = time.Hour
 	// copyAccess is how long the browser that signed can download the PDF. The
@@ -60,25 +60,25 @@ func (s *Server) sameOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 		h := c.Request().Header
 		old := h.Get("Sec-Fetch-Site") == "" && h.Get("Origin") == "null"
 		if err := s.access.origins.Check(c.Request()); err != nil && !old {
-			return &intake.Error{Code: intake.CodeForbidden, Message: "This form can't be sent from another site.", Cause: err}
+			return &domain.Error{Code: domain.CodeForbidden, Message: "This form can't be sent from another site.", Cause: err}
 		}
 		return next(c)
 	}
 }
 
 // formURL is the path of a session's form, and of its cookie.
-func formURL(id intake.SessionID) string { return "/f/" + id.String() }
+func formURL(id domain.SessionID) string { return "/f/" + id.String() }
 
 // errNoForm answers a wrong link, an unknown session and a page without its
 // cookie alike.
-var errNoForm = intake.Errorf(intake.CodeNotFound, "Open the form by its link.")
+var errNoForm = domain.Errorf(domain.CodeNotFound, "Open the form by its link.")
 
 // openLink checks the link, gives the browser its cookie and takes the token
 // out of the address (D5). It isn't the first opening yet: the page is (D14).
 func (s *Server) openLink(c echo.Context) error {
 	id, ok := s.Service.CheckLink(c.Param("session"), c.Param("token"))
 	if !ok {
-		if err := tooMany(s.NetworkLimiter.Take("wrong link "+intake.Network(c.RealIP()), s.Clock.Now())); err != nil {
+		if err := tooMany(s.NetworkLimiter.Take("wrong link "+domain.Network(c.RealIP()), s.Clock.Now())); err != nil {
 			return err
 		}
 		return errNoForm
@@ -101,7 +101,7 @@ type pass struct {
 }
 
 // grant sets the cookie that opens the session's form.
-func (s *Server) grant(c echo.Context, session *intake.Session, p pass) error {
+func (s *Server) grant(c echo.Context, session *domain.Session, p pass) error {
 	life := closedAccess
 	if session.Status.Open() || !p.signed.IsZero() {
 		life = max(life, session.ExpiresAt.Sub(s.Clock.Now()))
@@ -121,7 +121,7 @@ func (s *Server) grant(c echo.Context, session *intake.Session, p pass) error {
 
 // granted returns the pass of the request's browser, or errNoForm if the browser
 // hasn't opened the form by its link.
-func (s *Server) granted(c echo.Context, id intake.SessionID) (pass, error) {
+func (s *Server) granted(c echo.Context, id domain.SessionID) (pass, error) {
 	for _, name := range s.formCookieNames(formCookie) {
 		cookie, err := s.access.cookies.New(c.Request(), name)
 		if err != nil || cookie.Values["session"] != id.String() {
@@ -148,7 +148,7 @@ type visit struct {
 // visit reads the cookie and the form. A GET or POST by a person opens the
 // form (D14).
 func (s *Server) visit(c echo.Context) (*visit, error) {
-	id, err := intake.ParseSessionID(c.Param("session"))
+	id, err := domain.ParseSessionID(c.Param("session"))
 	if err != nil {
 		return nil, errNoForm
 	}

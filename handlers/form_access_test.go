@@ -10,17 +10,17 @@ import (
 	"time"
 
 	"candor/handlers"
-	"candor/intake"
-	"candor/keyring"
-	"candor/statement"
-	"candor/statement/statementtest"
+	"candor/internal/domain"
+	"candor/internal/platform/keyring"
+	"candor/internal/statement"
+	"candor/internal/statement/statementtest"
 )
 
 func TestLinkSetsTheCookieAndLeavesTheAddress(t *testing.T) {
 	t.Parallel()
 	for _, development := range []bool{false, true} {
 		b := newBench(t, func(c *handlers.Config) { c.Development = development })
-		session := b.newSession(b.testScope(), intake.NewSession{})
+		session := b.newSession(b.testScope(), domain.NewSession{})
 		b.clock.advance(5 * 24 * time.Hour)
 		got := b.serve(httptest.NewRequest(http.MethodGet, b.link(session.ID), nil))
 		path := "/f/" + session.ID.String()
@@ -47,9 +47,9 @@ func TestLinkSetsTheCookieAndLeavesTheAddress(t *testing.T) {
 func TestWrongLinksAnswerAlike(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	session, other := b.newSession(b.testScope(), intake.NewSession{}), b.newSession(b.testScope(), intake.NewSession{})
+	session, other := b.newSession(b.testScope(), domain.NewSession{}), b.newSession(b.testScope(), domain.NewSession{})
 	token := b.token(session.ID)
-	unknown := "sess_" + strings.TrimPrefix(intake.NewAccountID().String(), "acct_")
+	unknown := "sess_" + strings.TrimPrefix(domain.NewAccountID().String(), "acct_")
 	paths := []string{
 		"/f/" + other.ID.String() + "/" + token,
 		"/f/" + session.ID.String() + "/" + token[:len(token)-1],
@@ -129,12 +129,12 @@ func TestFirstOpening(t *testing.T) {
 		ask(http.MethodGet, ahead[0], ahead[1])
 	}
 	c.send(httptest.NewRequest(http.MethodHead, b.link(c.id), nil))
-	if got := c.status(); got != intake.Pending {
+	if got := c.status(); got != domain.Pending {
 		t.Fatalf("status = %s, want pending: nobody has looked yet", got)
 	}
 	ask(http.MethodGet, "", "")
 	ask(http.MethodGet, "", "")
-	if got, want := c.story(), []string{"accessed"}; !slices.Equal(got, want) || c.status() != intake.InProgress {
+	if got, want := c.story(), []string{"accessed"}; !slices.Equal(got, want) || c.status() != domain.InProgress {
 		t.Errorf("events = %q, status %s; want %q, in_progress", got, c.status(), want)
 	}
 	for name, open := range map[string]func(*customer){

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"candor/browsertest"
-	"candor/form"
 	"candor/handlers"
-	"candor/intake"
-	"candor/statement"
-	"candor/statement/statementtest"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/statement"
+	"candor/internal/statement/statementtest"
+	"candor/internal/testkit/browsertest"
 )
 
 func TestMain(m *testing.M) { os.Exit(browsertest.Main(m)) }
@@ -123,7 +123,7 @@ func (p *person) enter(f form.Field, name string, values map[string][]string) {
 func TestAPersonFillsInEverything(t *testing.T) {
 	t.Parallel()
 	b, base := serveHTTP(t)
-	session := b.newSession(b.testScope(), intake.NewSession{CustomerName: "Zoë O'Brien", ReferenceID: "LOAN-2026-00417"})
+	session := b.newSession(b.testScope(), domain.NewSession{CustomerName: "Zoë O'Brien", ReferenceID: "LOAN-2026-00417"})
 	p := &person{customer: &customer{bench: b, id: session.ID}, base: base, tab: browsertest.New(t, browsertest.Options{})}
 	for _, o := range looks()[1:] {
 		tab := browsertest.New(t, o)
@@ -223,7 +223,7 @@ func temporaryFile(t testing.TB, name string, content []byte) string {
 func TestWithoutScript(t *testing.T) {
 	t.Parallel()
 	b, base := serveHTTP(t)
-	session := b.newSession(b.testScope(), intake.NewSession{})
+	session := b.newSession(b.testScope(), domain.NewSession{})
 	p := &person{customer: &customer{bench: b, id: session.ID}, base: base,
 		tab: browsertest.New(t, browsertest.Options{NoScript: true})}
 	p.tab.Open(base + b.link(session.ID))
@@ -269,10 +269,10 @@ func TestPagesOfLinksThatAreOver(t *testing.T) {
 	t.Parallel()
 	b, base := serveHTTP(t)
 	tab := browsertest.New(t, browsertest.Options{AllowStatus: []int{http.StatusNotFound, http.StatusGone}})
-	cancelled := b.newSession(b.testScope(), intake.NewSession{})
+	cancelled := b.newSession(b.testScope(), domain.NewSession{})
 	_, err := b.service.Cancel(t.Context(), b.testScope(), cancelled.ID, someone)
 	b.ok(err)
-	done := b.newSession(b.testScope(), intake.NewSession{})
+	done := b.newSession(b.testScope(), domain.NewSession{})
 	b.complete(done.ID)
 	for name, path := range map[string]string{
 		"landing": "/", "not-found": "/f/" + done.ID.String() + "/wrong",

@@ -11,25 +11,25 @@ import (
 	"strings"
 	"testing"
 
-	"candor/intake"
-	"candor/statement"
-	"candor/statement/statementtest"
+	"candor/internal/domain"
+	"candor/internal/statement"
+	"candor/internal/statement/statementtest"
 )
 
 // customer is a browser without script: it keeps cookies and posts forms.
 type customer struct {
 	*bench
-	id      intake.SessionID
+	id      domain.SessionID
 	cookies map[string]string
 }
 
 // newCustomer opens a new session's link, up to the cookie.
 func (b *bench) newCustomer() *customer {
 	b.Helper()
-	return b.customer(b.newSession(b.testScope(), intake.NewSession{CustomerName: "Zoë O'Brien", ReferenceID: "LOAN-417"}))
+	return b.customer(b.newSession(b.testScope(), domain.NewSession{CustomerName: "Zoë O'Brien", ReferenceID: "LOAN-417"}))
 }
 
-func (b *bench) customer(session *intake.Session) *customer {
+func (b *bench) customer(session *domain.Session) *customer {
 	b.Helper()
 	c := &customer{bench: b, id: session.ID, cookies: map[string]string{}}
 	if got := c.send(httptest.NewRequest(http.MethodGet, b.link(session.ID), nil)); got.Code != http.StatusSeeOther {
@@ -39,12 +39,12 @@ func (b *bench) customer(session *intake.Session) *customer {
 }
 
 // link is the path of the session's link.
-func (b *bench) link(id intake.SessionID) string {
+func (b *bench) link(id domain.SessionID) string {
 	return strings.TrimPrefix(b.service.SessionURL(id), baseURL)
 }
 
 // token is the secret of the session's link.
-func (b *bench) token(id intake.SessionID) string { return b.service.Ring.Token(id.String()) }
+func (b *bench) token(id domain.SessionID) string { return b.service.Ring.Token(id.String()) }
 
 // again is a second tab of the same browser.
 func (c *customer) again() *customer {
@@ -201,7 +201,7 @@ func (c *customer) story() []string {
 }
 
 // status is the session's status as its partner sees it.
-func (c *customer) status() intake.Status {
+func (c *customer) status() domain.Status {
 	c.Helper()
 	session, err := c.service.Session(c.Context(), c.testScope(), c.id)
 	c.ok(err)

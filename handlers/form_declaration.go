@@ -5,8 +5,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/form"
-	"candor/statement"
+	"candor/internal/form"
+	"candor/internal/statement"
 	"candor/views"
 )
 

@@ -9,10 +9,10 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/form"
-	"candor/intake"
-	"candor/service"
-	"candor/statement"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/service"
+	"candor/internal/statement"
 	"candor/views"
 )
 
@@ -41,7 +41,7 @@ func (s *Server) renderDocuments(c echo.Context, v *visit, status int, category 
 }
 
 // refuseDocuments shows the section again with what is wrong.
-func (s *Server) refuseDocuments(c echo.Context, v *visit, category string, refusal *intake.Error) error {
+func (s *Server) refuseDocuments(c echo.Context, v *visit, category string, refusal *domain.Error) error {
 	if err := s.Service.RefuseSection(c.Request().Context(), v.Session.ID, statement.DocumentsSection, refusal.Fields); err != nil {
 		return err
 	}
@@ -88,9 +88,9 @@ func (s *Server) answerDocuments(c echo.Context, v *visit) error {
 		return errUnknownAction
 	}
 	if action == views.ActionUpload && !u.hasFile {
-		u.refusal = intake.FieldError(intake.CodeValidation, "file", statement.NoFile)
+		u.refusal = domain.FieldError(domain.CodeValidation, "file", statement.NoFile)
 	}
-	var refusal *intake.Error
+	var refusal *domain.Error
 	switch {
 	case errors.As(u.refusal, &refusal) && refusal.Fields != nil:
 		return s.refuseDocuments(c, v, u.values.Get("category"), refusal)
@@ -109,7 +109,7 @@ func (s *Server) storeUpload(c echo.Context, v *visit, u *upload, name string, c
 		return errNotStored
 	}
 	if u.values.Has("category") && !statement.KnownCategory(u.values.Get("category")) {
-		return intake.FieldError(intake.CodeValidation, "category", statement.NoCategory)
+		return domain.FieldError(domain.CodeValidation, "category", statement.NoCategory)
 	}
 	file := service.Upload{FileName: name, Content: content}
 	file.Rest = func() (string, error) {
@@ -141,7 +141,7 @@ func (s *Server) leaveDocuments(c echo.Context, v *visit, action string) error {
 }
 
 func (s *Server) removeDocument(c echo.Context, v *visit, document string) error {
-	id, err := intake.ParseDocumentID(document)
+	id, err := domain.ParseDocumentID(document)
 	if err != nil {
 		return errUnknownAction
 	}
@@ -160,7 +160,7 @@ func (s *Server) removeDocument(c echo.Context, v *visit, document string) error
 // problems are what a person can mend of err in the fields of a form, nil for
 // any other error.
 func problems(err error) form.Errors {
-	var own *intake.Error
+	var own *domain.Error
 	if errors.As(err, &own) {
 		return own.Fields
 	}

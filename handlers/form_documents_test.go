@@ -17,7 +17,7 @@ import (
 	"strings"
 	"testing"
 
-	"candor/statement"
+	"candor/internal/statement"
 )
 
 // pdfOf is a file of that many bytes that begins as a PDF does.

@@ -4,11 +4,11 @@ import (
 	"net/http"
 	"testing"
 
-	"candor/form"
-	"candor/intake"
-	"candor/service"
-	"candor/statement"
-	"candor/statement/statementtest"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/service"
+	"candor/internal/statement"
+	"candor/internal/statement/statementtest"
 )
 
 // TestAnswersAreEscaped stores markup wherever text is taken.
@@ -19,7 +19,7 @@ func TestAnswersAreEscaped(t *testing.T) {
 	account, err := b.service.CreateAccount(t.Context(), service.NewAccount{Name: markup, Email: "odd@lender.example", Plan: "starter"}, someone)
 	b.ok(err)
 	b.account = account
-	session := b.newSession(b.testScope(), intake.NewSession{CustomerName: "Zoë " + markup, ReferenceID: markup})
+	session := b.newSession(b.testScope(), domain.NewSession{CustomerName: "Zoë " + markup, ReferenceID: markup})
 	c := b.customer(session)
 	pages := []string{c.page(c.get(""), http.StatusOK), c.page(c.get("personal_details"), http.StatusOK)}
 	for _, section := range statementtest.Full().Sections(b.clock.Now()) {

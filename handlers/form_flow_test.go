@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"candor/form"
-	"candor/statement"
-	"candor/statement/statementtest"
+	"candor/internal/form"
+	"candor/internal/statement"
+	"candor/internal/statement/statementtest"
 )
 
 // TestWholeFormByPlainPosts fills everything as a script would (D47) and

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"candor/browsertest"
-	"candor/intake"
-	"candor/statement"
+	"candor/internal/domain"
+	"candor/internal/statement"
+	"candor/internal/testkit/browsertest"
 )
 
 // An arrival is what a person meets after a submit.
@@ -105,7 +105,7 @@ func TestEverySubmitIsSeen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b, base := serveHTTP(t)
-			session := b.newSession(b.testScope(), intake.NewSession{CustomerName: "Zoë O'Brien"})
+			session := b.newSession(b.testScope(), domain.NewSession{CustomerName: "Zoë O'Brien"})
 			w := &walker{name: strings.ReplaceAll(name, " ", "-"), noScript: options.NoScript, person: &person{
 				customer: &customer{bench: b.in(t), id: session.ID}, base: base, tab: browsertest.New(t, options),
 			}}
@@ -197,7 +197,7 @@ func TestSixTapsCompleteOneSection(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b, base := serveHTTP(t)
-			session := b.newSession(b.testScope(), intake.NewSession{})
+			session := b.newSession(b.testScope(), domain.NewSession{})
 			tab := browsertest.New(t, test.options)
 			tab.Open(base + b.link(session.ID))
 			tab.Open(base + (&customer{id: session.ID}).path(statement.IncomeSection))

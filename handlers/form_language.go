@@ -9,24 +9,24 @@ import (
 	"github.com/labstack/echo/v4"
 	"golang.org/x/text/language"
 
-	"candor/intake"
-	"candor/views/words"
+	"candor/internal/domain"
+	"candor/views/i18n"
 )
 
 // languageCookie keeps the language that a customer has chosen for a form.
 const languageCookie = "candor_language"
 
 // speak answers this request in that language.
-func speak(c echo.Context, l intake.Language) {
-	c.SetRequest(c.Request().WithContext(words.In(c.Request().Context(), l)))
+func speak(c echo.Context, l domain.Language) {
+	c.SetRequest(c.Request().WithContext(i18n.In(c.Request().Context(), l)))
 }
 
 // guessLanguage answers in the language that the browser asks for, or the
 // address, until it is known whose form it is and which languages it offers.
 func guessLanguage(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		offered := intake.Languages[:]
-		wish := intake.Language(c.QueryParam("lang"))
+		offered := domain.Languages[:]
+		wish := domain.Language(c.QueryParam("lang"))
 		if !slices.Contains(offered, wish) {
 			wish = preferred(c.Request(), offered)
 		}
@@ -37,10 +37,10 @@ func guessLanguage(next echo.HandlerFunc) echo.HandlerFunc {
 
 // speakTo answers in the language that the visitor of a form has chosen of
 // those offered, or else in the one that the browser asks for.
-func (s *Server) speakTo(c echo.Context, offered []intake.Language) {
+func (s *Server) speakTo(c echo.Context, offered []domain.Language) {
 	for _, name := range s.formCookieNames(languageCookie) {
-		if cookie, err := c.Cookie(name); err == nil && slices.Contains(offered, intake.Language(cookie.Value)) {
-			speak(c, intake.Language(cookie.Value))
+		if cookie, err := c.Cookie(name); err == nil && slices.Contains(offered, domain.Language(cookie.Value)) {
+			speak(c, domain.Language(cookie.Value))
 			return
 		}
 	}
@@ -50,17 +50,17 @@ func (s *Server) speakTo(c echo.Context, offered []intake.Language) {
 // preferred is the language of those offered that the browser asks for,
 // English for none. One that merely resembles it won't do: who reads
 // Traditional Chinese may rather have English than Simplified Chinese.
-func preferred(r *http.Request, offered []intake.Language) intake.Language {
+func preferred(r *http.Request, offered []domain.Language) domain.Language {
 	if len(offered) < 2 {
-		return intake.English
+		return domain.English
 	}
 	wishes, _, err := language.ParseAcceptLanguage(r.Header.Get("Accept-Language"))
 	if err != nil {
-		return intake.English
+		return domain.English
 	}
 	_, i, confidence := matcherOf(offered).Match(wishes...)
 	if confidence < language.High {
-		return intake.English
+		return domain.English
 	}
 	return offered[i]
 }
@@ -69,8 +69,8 @@ func preferred(r *http.Request, offered []intake.Language) intake.Language {
 // more than ten times as long as asking it.
 var matchers sync.Map
 
-func matcherOf(offered []intake.Language) language.Matcher {
-	var key [len(intake.Languages)]intake.Language
+func matcherOf(offered []domain.Language) language.Matcher {
+	var key [len(domain.Languages)]domain.Language
 	copy(key[:], offered)
 	if kept, ok := matchers.Load(key); ok {
 		return kept.(language.Matcher)
@@ -87,7 +87,7 @@ func matcherOf(offered []intake.Language) language.Matcher {
 // chooseLanguage takes the language that a link on the page asks for, and
 // reports whether one did: the page then comes without that in its address.
 func (s *Server) chooseLanguage(c echo.Context, v *visit) (bool, error) {
-	wish := intake.Language(c.QueryParam("lang"))
+	wish := domain.Language(c.QueryParam("lang"))
 	if c.Request().Method != http.MethodGet || !slices.Contains(v.Account.Languages(), wish) {
 		return false, nil
 	}

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"candor/intake"
-	"candor/statement"
-	"candor/statement/statementtest"
+	"candor/internal/domain"
+	"candor/internal/statement"
+	"candor/internal/statement/statementtest"
 )
 
 const languagesPath = "/dashboard/test/settings"
@@ -18,7 +18,7 @@ const languagesPath = "/dashboard/test/settings"
 // offering makes the bench's account offer those languages on its forms.
 func (b *bench) offering(languages ...string) {
 	b.Helper()
-	owner := b.staff(intake.RoleOwner)
+	owner := b.staff(domain.RoleOwner)
 	owner.wantRedirect(owner.post(languagesPath+"/languages", url.Values{"languages": languages}), languagesPath)
 }
 
@@ -44,7 +44,7 @@ func TestLanguagesThatAnAccountOffers(t *testing.T) {
 	shows(t, page, `<html lang="en-AU">`, "Your financial statement")
 	hides(t, page, "?lang=", "简体中文")
 
-	owner := b.staff(intake.RoleOwner)
+	owner := b.staff(domain.RoleOwner)
 	for _, wrong := range []string{"fr", "en-AU", hostile} {
 		owner.wantPage(owner.post(languagesPath+"/languages", url.Values{"languages": {"vi", wrong}}), http.StatusUnprocessableEntity, "Choose languages of the list")
 	}
@@ -94,7 +94,7 @@ func TestCustomerChoosesALanguage(t *testing.T) {
 	shows(t, page, "Đã thêm Xe 1")
 	page = c.page(c.post("assets", url.Values{"vehicles.0.description": {"Mazda"}, "vehicles.0.value": {"lots"}}), http.StatusUnprocessableEntity)
 	shows(t, page, "Có vấn đề cần sửa", "Xe 1: giá trị phải là số tiền bằng đô la Úc, ví dụ 1250 hoặc 1,250.50", `value="lots"`)
-	owner := b.staff(intake.RoleOwner)
+	owner := b.staff(domain.RoleOwner)
 	owner.wantPage(owner.get("/dashboard/test"), http.StatusOK, "Vehicle: value must be an amount in dollars")
 
 	page = c.page(c.attach("other", "a.gif", []byte("GIF89a"), "upload"), http.StatusUnprocessableEntity)

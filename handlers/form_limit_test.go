@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"candor/browsertest"
 	"candor/handlers"
-	"candor/ratelimit"
+	"candor/internal/platform/ratelimit"
+	"candor/internal/testkit/browsertest"
 )
 
 // fewPosts lets each link and each network post that often at once.

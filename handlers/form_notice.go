@@ -6,10 +6,10 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/intake"
+	"candor/internal/domain"
 	"candor/views"
 	"candor/views/dashboard"
-	"candor/views/words"
+	"candor/views/i18n"
 )
 
 // noticeCookie carries what was just done over a redirect, to be announced
@@ -82,15 +82,15 @@ var notices = map[string]string{ //nolint:gosec // it takes words about passkeys
 
 // leaveNotice leaves a notice for the form's next page, with the id of the
 // element that takes the focus there, "" for the page's title.
-func (s *Server) leaveNotice(c echo.Context, id intake.SessionID, code, focus string) {
+func (s *Server) leaveNotice(c echo.Context, id domain.SessionID, code, focus string) {
 	c.SetCookie(s.cookie(noticeCookie, code+"#"+focus, formURL(id), noticeSeconds))
 }
 
 // takeNotice returns the text that was left, in the form's language, and what
 // takes the focus, and forgets both.
-func (s *Server) takeNotice(c echo.Context, id intake.SessionID) (text, focus string) {
+func (s *Server) takeNotice(c echo.Context, id domain.SessionID) (text, focus string) {
 	code, focus, _ := strings.Cut(s.takeNoticeCode(c, formURL(id)), "#")
-	return words.T(c.Request().Context(), notices[code]), focus
+	return i18n.T(c.Request().Context(), notices[code]), focus
 }
 
 // leaveStaffNotice leaves a notice for the dashboard's next page.

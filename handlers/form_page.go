@@ -8,8 +8,8 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
-	"candor/intake"
-	"candor/statement"
+	"candor/internal/domain"
+	"candor/internal/statement"
 	"candor/views"
 )
 
@@ -41,12 +41,12 @@ func (s *Server) formPage(work func(echo.Context, *visit) error) echo.HandlerFun
 
 // lostRace reports that the session was closed while it was worked on.
 func lostRace(err error) bool {
-	var own *intake.Error
+	var own *domain.Error
 	if !errors.As(err, &own) {
 		return false
 	}
 	switch own.Code {
-	case intake.CodeSessionCompleted, intake.CodeSessionCancelled, intake.CodeSessionExpired:
+	case domain.CodeSessionCompleted, domain.CodeSessionCancelled, domain.CodeSessionExpired:
 		return true
 	}
 	return false
@@ -62,9 +62,9 @@ func (s *Server) showClosed(c echo.Context, v *visit) error {
 		return render(c, http.StatusGone, views.Status(views.StatusPage{Page: p, Kind: views.StatusErased, When: *erased}))
 	}
 	switch v.Session.Status {
-	case intake.Expired:
+	case domain.Expired:
 		return render(c, http.StatusGone, views.Status(views.StatusPage{Page: p, Kind: views.StatusExpired, When: v.Session.ExpiresAt}))
-	case intake.Cancelled:
+	case domain.Cancelled:
 		return render(c, http.StatusGone, views.Status(views.StatusPage{Page: p, Kind: views.StatusCancelled}))
 	}
 	if twice, err := s.submittedTwice(c, v); err != nil {
@@ -95,7 +95,7 @@ func (s *Server) submittedTwice(c echo.Context, v *visit) (bool, error) {
 // is still kept.
 func (s *Server) mayCopy(v *visit) bool {
 	now := s.Clock.Now()
-	return v.Session.Status == intake.Completed && now.Before(v.signed.Add(copyAccess)) && v.Session.Retained(now, v.Account.Retention())
+	return v.Session.Status == domain.Completed && now.Before(v.signed.Add(copyAccess)) && v.Session.Retained(now, v.Account.Retention())
 }
 
 func (s *Server) confirmation(v *visit) views.ConfirmationPage {
@@ -121,7 +121,7 @@ func (s *Server) downloadCopy(c echo.Context) error {
 		return errNoForm
 	}
 	content, err := s.Service.CustomerPDF(c.Request().Context(), v.Session)
-	if errors.Is(err, &intake.Error{Code: intake.CodePDFNotReady}) {
+	if errors.Is(err, &domain.Error{Code: domain.CodePDFNotReady}) {
 		return c.Redirect(http.StatusSeeOther, formURL(v.Session.ID))
 	}
 	if err != nil {
@@ -177,7 +177,7 @@ func task(v *visit, name string) views.Task {
 	return t
 }
 
-func sectionURL(id intake.SessionID, name string) string { return formURL(id) + "/" + name }
+func sectionURL(id domain.SessionID, name string) string { return formURL(id) + "/" + name }
 
 // checking is the query of a section that was opened from the check page and
 // leads back there.

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"candor/intake"
-	"candor/statement"
-	"candor/statement/statementtest"
+	"candor/internal/domain"
+	"candor/internal/statement"
+	"candor/internal/statement/statementtest"
 )
 
 // atOnce runs work n times at once and waits for all.
@@ -109,12 +109,12 @@ func TestCancelAgainstSubmit(t *testing.T) {
 		story := c.story()
 		if cancelErr == nil {
 			shows(t, c.page(submitted, http.StatusGone), "This statement is no longer needed")
-			if c.status() != intake.Cancelled || count(story, "completed") != 0 || slices.Contains(story, "section_completed declaration 7") {
+			if c.status() != domain.Cancelled || count(story, "completed") != 0 || slices.Contains(story, "section_completed declaration 7") {
 				t.Errorf("cancelled, but status %s and events %q", c.status(), story)
 			}
 			continue
 		}
-		if submitted.Code != http.StatusSeeOther || c.status() != intake.Completed || count(story, "completed") != 1 {
+		if submitted.Code != http.StatusSeeOther || c.status() != domain.Completed || count(story, "completed") != 1 {
 			t.Errorf("cancel failed (%v), but submit answered %d, status %s, events %q", cancelErr, submitted.Code, c.status(), story)
 		}
 	}
@@ -126,7 +126,7 @@ func TestExpiryAgainstSubmit(t *testing.T) {
 	for range 6 {
 		c := b.newCustomer()
 		c.answerAll()
-		end := b.clock.Now().Add(intake.DefaultExpiresInDays * 24 * time.Hour)
+		end := b.clock.Now().Add(domain.DefaultExpiresInDays * 24 * time.Hour)
 		var submitted *httptest.ResponseRecorder
 		b.clock.set(end.Add(-time.Millisecond))
 		atOnce(2, func(i int) {
@@ -139,18 +139,18 @@ func TestExpiryAgainstSubmit(t *testing.T) {
 		story := c.story()
 		if submitted.Code == http.StatusGone {
 			shows(t, c.page(submitted, http.StatusGone), "This link has expired")
-			if c.status() != intake.Expired || count(story, "completed") != 0 {
+			if c.status() != domain.Expired || count(story, "completed") != 0 {
 				t.Errorf("expired, but status %s and events %q", c.status(), story)
 			}
-		} else if submitted.Code != http.StatusSeeOther || c.status() != intake.Completed || count(story, "completed") != 1 {
+		} else if submitted.Code != http.StatusSeeOther || c.status() != domain.Completed || count(story, "completed") != 1 {
 			t.Errorf("submit answered %d, status %s, events %q", submitted.Code, c.status(), story)
 		}
 	}
 	late := b.newCustomer()
 	late.answerAll()
-	b.clock.advance(intake.DefaultExpiresInDays * 24 * time.Hour)
+	b.clock.advance(domain.DefaultExpiresInDays * 24 * time.Hour)
 	shows(t, late.page(late.sign(), http.StatusGone), "This link has expired")
-	if got := late.status(); got != intake.Expired {
+	if got := late.status(); got != domain.Expired {
 		t.Errorf("status = %s, want expired", got)
 	}
 }

@@ -12,9 +12,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/form"
-	"candor/intake"
-	"candor/statement"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/statement"
 	"candor/views"
 )
 
@@ -81,7 +81,7 @@ func (s *Server) answerSection(c echo.Context, v *visit) error {
 	return errUnknownAction
 }
 
-var errUnknownAction = intake.Errorf(intake.CodeInvalidRequest, "The page has no such button.")
+var errUnknownAction = domain.Errorf(domain.CodeInvalidRequest, "The page has no such button.")
 
 // completeSection saves valid answers and goes on. Others are shown again and
 // kept as a draft, so that nothing is lost.
@@ -106,7 +106,7 @@ func (s *Server) completeSection(c echo.Context, v *visit, section *form.Section
 // one stays so while its answers are valid.
 func (s *Server) saveForLater(c echo.Context, v *visit, section *form.Section, values url.Values) error {
 	section.Read(values)
-	save := func(ctx context.Context, id intake.SessionID, section *form.Section) error {
+	save := func(ctx context.Context, id domain.SessionID, section *form.Section) error {
 		return s.Service.SaveDraft(ctx, id, section, nil)
 	}
 	if v.Sections[section.Name].Completed {
@@ -190,7 +190,7 @@ func isMultipart(r *http.Request) (bool, error) {
 	case "multipart/form-data":
 		return true, nil
 	}
-	return false, intake.Errorf(intake.CodeUnsupportedMediaType, "Send the form as application/x-www-form-urlencoded or multipart/form-data.")
+	return false, domain.Errorf(domain.CodeUnsupportedMediaType, "Send the form as application/x-www-form-urlencoded or multipart/form-data.")
 }
 
 // unreadable makes a malformed form the sender's fault.
@@ -199,5 +199,5 @@ func unreadable(err error) error {
 	if err == nil || errors.As(err, &tooLarge) || errors.Is(err, errTooSlow) {
 		return err
 	}
-	return &intake.Error{Code: intake.CodeInvalidRequest, Message: "The form can't be read.", Cause: err}
+	return &domain.Error{Code: domain.CodeInvalidRequest, Message: "The form can't be read.", Cause: err}
 }

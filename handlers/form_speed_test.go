@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"candor/statement/statementtest"
+	"candor/internal/statement/statementtest"
 )
 
 // maxFirstVisit is what the first page with its style and script may weigh on

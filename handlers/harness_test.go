@@ -11,20 +11,20 @@ import (
 	"testing"
 	"time"
 
-	"candor/billing"
-	"candor/blob"
 	"candor/db"
-	"candor/db/dbtest"
 	"candor/handlers"
-	"candor/intake"
+	"candor/internal/billing"
+	"candor/internal/domain"
+	"candor/internal/platform/blob"
+	"candor/internal/platform/keyring"
+	"candor/internal/platform/ratelimit"
+	"candor/internal/service"
+	"candor/internal/statement"
+	"candor/internal/statement/statementtest"
+	"candor/internal/testkit/dbtest"
+	"candor/internal/webhook"
 	"candor/jobs"
-	"candor/keyring"
-	"candor/ratelimit"
-	"candor/service"
-	"candor/statement"
-	"candor/statement/statementtest"
 	"candor/views/pdf"
-	"candor/webhook"
 )
 
 // baseURL is where the tested servers believe to be.
@@ -90,7 +90,7 @@ func newBench(t testing.TB, change ...func(*handlers.Config)) *bench {
 
 // invoiceTerms are those of the tests: 10 % GST, by bank transfer.
 func invoiceTerms() billing.Terms {
-	return billing.Terms{GSTBasisPoints: 1000, DueDays: 14, Seller: intake.Seller{
+	return billing.Terms{GSTBasisPoints: 1000, DueDays: 14, Seller: domain.Seller{
 		Name: "Candor Pty Ltd", ABN: "51 824 753 556", Transfer: []string{"BSB 062-000, account 1234 5678"},
 	}}
 }
@@ -148,7 +148,7 @@ func (b *bench) waitingFor(many int) {
 }
 
 // testScope is the account in test mode.
-func (b *bench) testScope() intake.Scope { return intake.Scope{AccountID: b.account.AccountID} }
+func (b *bench) testScope() domain.Scope { return domain.Scope{AccountID: b.account.AccountID} }
 
 // address gives a request the name that development answers to.
 func (b *bench) address(r *http.Request) {
@@ -167,15 +167,15 @@ func (b *bench) serve(r *http.Request) *httptest.ResponseRecorder {
 }
 
 // newSession makes a session in the scope.
-func (b *bench) newSession(scope intake.Scope, wish intake.NewSession) *intake.Session {
+func (b *bench) newSession(scope domain.Scope, wish domain.NewSession) *domain.Session {
 	b.Helper()
 	if wish.FormType == "" {
-		wish.FormType = intake.FinancialStatement
+		wish.FormType = domain.FinancialStatement
 	}
 	if wish.CustomerEmail == "" {
 		wish.CustomerEmail = "jo@customer.example"
 	}
-	var session *intake.Session
+	var session *domain.Session
 	b.ok(b.service.InTx(b.Context(), func(tx *db.Tx) (err error) {
 		session, err = b.service.CreateSession(b.Context(), tx, scope, wish)
 		return err
@@ -184,7 +184,7 @@ func (b *bench) newSession(scope intake.Scope, wish intake.NewSession) *intake.S
 }
 
 // open opens a session's form as its customer.
-func (b *bench) open(id intake.SessionID) *service.FormState {
+func (b *bench) open(id domain.SessionID) *service.FormState {
 	b.Helper()
 	state, err := b.service.Form(b.Context(), id)
 	b.ok(err)
@@ -193,7 +193,7 @@ func (b *bench) open(id intake.SessionID) *service.FormState {
 }
 
 // fill completes the named section with the full example's answers.
-func (b *bench) fill(id intake.SessionID, name string) {
+func (b *bench) fill(id domain.SessionID, name string) {
 	b.Helper()
 	if name == statement.DocumentsSection {
 		b.ok(b.service.CompleteDocuments(b.Context(), id))
@@ -203,7 +203,7 @@ func (b *bench) fill(id intake.SessionID, name string) {
 }
 
 // complete opens, fills and submits a session's form.
-func (b *bench) complete(id intake.SessionID) {
+func (b *bench) complete(id domain.SessionID) {
 	b.Helper()
 	b.open(id)
 	for _, name := range statement.SectionNames {
@@ -215,7 +215,7 @@ func (b *bench) complete(id intake.SessionID) {
 }
 
 // upload adds a small PDF to an open session and returns its bytes.
-func (b *bench) upload(id intake.SessionID, name string) []byte {
+func (b *bench) upload(id domain.SessionID, name string) []byte {
 	b.Helper()
 	content := []byte("%PDF-1.7\n% " + name + "\n%%EOF\n")
 	b.ok(b.service.AddDocument(b.Context(), id, service.Upload{Category: "identification", FileName: name, Content: bytes.NewReader(content)}))
@@ -223,7 +223,7 @@ func (b *bench) upload(id intake.SessionID, name string) []byte {
 }
 
 // storePDF stores a completed session's PDF in place of the worker.
-func (b *bench) storePDF(id intake.SessionID, content []byte) {
+func (b *bench) storePDF(id domain.SessionID, content []byte) {
 	b.Helper()
 	b.ok(b.service.InTx(b.Context(), func(tx *db.Tx) error {
 		_, err := b.service.Vault.InsertPDF(b.Context(), tx, id, content, 4, b.clock.Now())
@@ -284,7 +284,7 @@ func (l *logBuffer) String() string {
 }
 
 // someone does what a test has done.
-var someone = intake.Actor{Kind: intake.ActorOperator, ID: "test", Name: "a test"}
+var someone = domain.Actor{Kind: domain.ActorOperator, ID: "test", Name: "a test"}
 
 // restart replaces the bench's service by one of that configuration.
 func (b *bench) restart(config service.Config) {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/intake"
-	"candor/ratelimit"
+	"candor/internal/domain"
+	"candor/internal/platform/ratelimit"
 	"candor/views/dashboard"
 )
 
@@ -40,10 +40,10 @@ const callersRemembered = 10_000
 func (s *Server) limitEarly(c echo.Context) error {
 	r, now := requestOf(c), s.Clock.Now()
 	key, err := bearer(c.Request().Header)
-	if err != nil || !intake.WellFormedAPIKey(key) {
+	if err != nil || !domain.WellFormedAPIKey(key) {
 		return nil //nolint:nilerr // authenticate refuses it, without the database
 	}
-	if caller, known := s.callers.Get(intake.HashAPIKey(key)); known {
+	if caller, known := s.callers.Get(domain.HashAPIKey(key)); known {
 		quota := s.Limiter.Peek(limitKey(&caller, ""), now)
 		if quota.Allowed {
 			return nil
@@ -71,7 +71,7 @@ func answerQuota(c echo.Context, quota ratelimit.Quota) error {
 	}
 	seconds := max(1, int(math.Ceil(quota.RetryAfter.Seconds())))
 	h.Set(headerRetry, strconv.Itoa(seconds))
-	return intake.Errorf(intake.CodeRateLimitExceeded, "Too many requests. Try again in %d seconds.", seconds)
+	return domain.Errorf(domain.CodeRateLimitExceeded, "Too many requests. Try again in %d seconds.", seconds)
 }
 
 // limitSignedOut counts a POST that anyone can make, by its network, before its
@@ -80,24 +80,24 @@ func answerQuota(c echo.Context, quota ratelimit.Quota) error {
 // take nothing from it.
 func (s *Server) limitSignedOut(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		key := "network " + intake.Network(c.RealIP())
+		key := "network " + domain.Network(c.RealIP())
 		if user := s.knownUser(c); user != "" {
 			key = "user " + user
 		}
 		quota := s.SignedOutLimiter.Take(key, s.Clock.Now())
 		if quota.Allowed {
 			err := next(c)
-			var own *intake.Error
+			var own *domain.Error
 			if c.Response().Header().Get(headerRetry) != "" || errors.As(err, &own) && own.RetryAfter > 0 {
 				s.holdBack(c.Request().Context())
 			}
 			return err
 		}
-		s.Service.Observer.SignInAttempted(intake.AttemptLimited)
+		s.Service.Observer.SignInAttempted(domain.AttemptLimited)
 		wait := max(time.Second, quota.RetryAfter.Round(time.Second))
 		s.holdBack(c.Request().Context())
-		return &intake.Error{
-			Code: intake.CodeRateLimitExceeded, Message: fmt.Sprintf("There were too many attempts from your network. Try again in %.0f seconds.", wait.Seconds()),
+		return &domain.Error{
+			Code: domain.CodeRateLimitExceeded, Message: fmt.Sprintf("There were too many attempts from your network. Try again in %.0f seconds.", wait.Seconds()),
 			RetryAfter: wait,
 		}
 	}
@@ -108,7 +108,7 @@ func (s *Server) limitSignedOut(next echo.HandlerFunc) echo.HandlerFunc {
 func (s *Server) limitForms(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if c.Request().Method == http.MethodPost {
-			if err := tooMany(s.NetworkLimiter.Take("post "+intake.Network(c.RealIP()), s.Clock.Now())); err != nil {
+			if err := tooMany(s.NetworkLimiter.Take("post "+domain.Network(c.RealIP()), s.Clock.Now())); err != nil {
 				return err
 			}
 		}
@@ -122,7 +122,7 @@ func tooMany(quota ratelimit.Quota) error {
 		return nil
 	}
 	wait := max(time.Second, quota.RetryAfter)
-	return &intake.Error{Code: intake.CodeRateLimitExceeded, Message: "There were too many requests in a short time.", RetryAfter: wait}
+	return &domain.Error{Code: domain.CodeRateLimitExceeded, Message: "There were too many requests in a short time.", RetryAfter: wait}
 }
 
 // knownUser names the staff user who signed in last in the browser, "" for a
@@ -144,9 +144,9 @@ func (s *Server) boundStrangers(next echo.HandlerFunc) echo.HandlerFunc {
 			defer func() { <-s.strangers }()
 			return next(c)
 		default:
-			s.Service.Observer.SignInAttempted(intake.AttemptShed)
-			return &intake.Error{
-				Code: intake.CodeServiceUnavailable, Message: "Candor is busy. Try again in a few seconds.", RetryAfter: busyRetry,
+			s.Service.Observer.SignInAttempted(domain.AttemptShed)
+			return &domain.Error{
+				Code: domain.CodeServiceUnavailable, Message: "Candor is busy. Try again in a few seconds.", RetryAfter: busyRetry,
 			}
 		}
 	}
@@ -173,7 +173,7 @@ func (s *Server) holdBack(ctx context.Context) {
 
 // limitKey names the bucket of a request: the account and mode, or without a
 // valid key the network.
-func limitKey(p *intake.Principal, address string) string {
+func limitKey(p *domain.Principal, address string) string {
 	if p != nil {
 		mode := "test"
 		if p.Livemode {
@@ -181,7 +181,7 @@ func limitKey(p *intake.Principal, address string) string {
 		}
 		return "account " + p.AccountID.String() + " " + mode
 	}
-	return "address " + intake.Network(address)
+	return "address " + domain.Network(address)
 }
 
 func ceilUnix(t time.Time) int64 {

@@ -10,19 +10,19 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // request is what is known of a request besides what it asks: made by
 // identifyRequest, completed by authenticate.
 type request struct {
-	id        intake.RequestID
+	id        domain.RequestID
 	address   string            // the client's
-	principal *intake.Principal // nil without a valid API key
+	principal *domain.Principal // nil without a valid API key
 	refusal   error             // why there is no principal
-	caller    *intake.Principal // whose API key it is, valid or not; nil where that isn't known
-	code      intake.Code       // of the API's answer, "" where it is no error
-	created   *intake.SessionID // by the API, if the answer says so, too
+	caller    *domain.Principal // whose API key it is, valid or not; nil where that isn't known
+	code      domain.Code       // of the API's answer, "" where it is no error
+	created   *domain.SessionID // by the API, if the answer says so, too
 	staff     *staffVisit       // nil outside the dashboard
 	headOnly  bool              // it asks for an answer's headers alone
 	body      *timedBody        // nil if it has none
@@ -44,7 +44,7 @@ func requestIn(ctx context.Context) *request {
 // and a partner's question share (D27). A client's own is not taken over.
 func (s *Server) identifyRequest(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		r := &request{id: intake.NewRequestID(s.Clock.Now()), address: c.RealIP(), headOnly: c.Request().Method == http.MethodHead}
+		r := &request{id: domain.NewRequestID(s.Clock.Now()), address: c.RealIP(), headOnly: c.Request().Method == http.MethodHead}
 		c.SetRequest(c.Request().WithContext(context.WithValue(c.Request().Context(), requestKey{}, r)))
 		c.Response().Header().Set("X-Request-Id", r.id.String())
 		return next(c)
@@ -71,7 +71,7 @@ func (s *Server) logRequests(next echo.HandlerFunc) echo.HandlerFunc {
 		if r.principal != nil {
 			attrs = append(attrs, slog.String("account_id", r.principal.AccountID.String()), slog.Bool("livemode", r.principal.Livemode))
 			if c.Response().Status == http.StatusForbidden {
-				s.Service.Observer.Forbidden(intake.ActorKey)
+				s.Service.Observer.Forbidden(domain.ActorKey)
 				attrs = append(attrs, slog.String("key_id", r.principal.KeyID.String()))
 			}
 		}

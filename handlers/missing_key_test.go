@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"candor/handlers"
-	"candor/intake"
-	"candor/keyring"
-	"candor/service"
-	"candor/statement"
+	"candor/internal/domain"
+	"candor/internal/platform/keyring"
+	"candor/internal/service"
+	"candor/internal/statement"
 )
 
 // withKeys is the same server with other secret keys. Links and cookies aren't
@@ -35,7 +35,7 @@ func (b *bench) withKeys(text string) *bench {
 func TestMissingKey(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	var created struct{ ID intake.SessionID }
+	var created struct{ ID domain.SessionID }
 	b.ok(json.Unmarshal(b.once("order 1", validBody).status(http.StatusCreated).Body.Bytes(), &created))
 	b.open(created.ID)
 	content := b.upload(created.ID, "payslip.pdf")

@@ -17,10 +17,10 @@ import (
 	"testing"
 
 	"candor/handlers"
-	"candor/intake"
-	"candor/ratelimit"
-	"candor/service"
-	"candor/webhook"
+	"candor/internal/domain"
+	"candor/internal/platform/ratelimit"
+	"candor/internal/service"
+	"candor/internal/webhook"
 )
 
 // An oddCase says which fields a route of the dashboard reads, each with a
@@ -105,14 +105,14 @@ func stranger(b *oddBench) *staffBrowser { return b.stranger() }
 // withPassword is the owner of an account of their own, who has a password.
 func withPassword(b *oddBench) *staffBrowser {
 	own := *b.bench
-	own.account = b.newAccount(intake.NewStaffID().String()+"@lender.example", "starter")
+	own.account = b.newAccount(domain.NewStaffID().String()+"@lender.example", "starter")
 	return own.owner()
 }
 
 // held is an owner with a password, whose form waits for it.
 func held(b *oddBench) *staffBrowser {
 	s := withPassword(b)
-	b.clock.advance(intake.StaffConfirmed)
+	b.clock.advance(domain.StaffConfirmed)
 	b.ids["held"] = s.wantPrompt(s.post("/dashboard/test/keys", nil), "/dashboard/test/keys")
 	return s
 }
@@ -134,7 +134,7 @@ var questionInPage = regexp.MustCompile(`name="token" value="([^"]+)"`)
 // asked is who has been asked for a passkey by the page at the path.
 func asked(path string) func(*oddBench) *staffBrowser {
 	return func(b *oddBench) *staffBrowser {
-		s := b.staff(intake.RoleOwner)
+		s := b.staff(domain.RoleOwner)
 		found := questionInPage.FindStringSubmatch(s.post(path, nil).Body.String())
 		if found == nil {
 			b.Fatalf("%s asks no question", path)
@@ -150,7 +150,7 @@ func byLetter(ask func(b *oddBench, email string)) func(*oddBench, *staffBrowser
 		if s.cookies["__Secure-candor_letter"] != "" {
 			return
 		}
-		email := intake.NewStaffID().String() + "@lender.example"
+		email := domain.NewStaffID().String() + "@lender.example"
 		ask(b, email)
 		for letter := range b.mail.sent {
 			if letter.To == email {
@@ -171,7 +171,7 @@ var (
 		b.ok(b.service.SignUp(b.Context(), wish, service.Visitor{IPAddress: "192.0.2.1"}))
 	})
 	openInvitation = byLetter(func(b *oddBench, email string) {
-		_, err := b.service.Invite(b.Context(), b.account.AccountID, someone, newInvitation(email, intake.RoleSupport))
+		_, err := b.service.Invite(b.Context(), b.account.AccountID, someone, newInvitation(email, domain.RoleSupport))
 		b.ok(err)
 	})
 )
@@ -195,7 +195,7 @@ func newOddBench(t *testing.T) *oddBench {
 		}
 	}
 	ids["receiver"], ids["mode"], ids["token"] = receiver.URL, "test", "x"
-	ids["staff"] = b.staff(intake.RoleSupport).session.ID.String()
+	ids["staff"] = b.staff(domain.RoleSupport).session.ID.String()
 	return &oddBench{bench: b, ids: ids}
 }
 
@@ -253,7 +253,7 @@ func (b *oddBench) odd(s *staffBrowser, method, target, contentType, body string
 func (b *oddBench) walkOdd(route string, of oddCase) {
 	b.Helper()
 	method, path, _ := strings.Cut(route, " ")
-	s := b.staff(intake.RoleOwner)
+	s := b.staff(domain.RoleOwner)
 	if of.as != nil {
 		s = of.as(b)
 	}

@@ -15,8 +15,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/form"
-	"candor/intake"
+	"candor/internal/domain"
+	"candor/internal/form"
 )
 
 // An operationDoc is what an endpoint's types can't say of it.
@@ -25,7 +25,7 @@ type operationDoc struct {
 	tag         string
 	summary     string
 	description string
-	errors      []intake.Code // beyond those that any endpoint can answer
+	errors      []domain.Code // beyond those that any endpoint can answer
 	files       []string      // content types of a response that isn't JSON
 }
 
@@ -218,15 +218,15 @@ func (c schemas) parameters(request reflect.Type) []openAPIParameter {
 // addErrors describes the errors of an operation: one response a status, with
 // all codes that it can carry.
 func (c schemas) addErrors(out *openAPIO, op operation) {
-	codes := append([]intake.Code{intake.CodeInvalidRequest, intake.CodeUnauthorized, intake.CodeInvalidAPIKey, intake.CodeRateLimitExceeded, intake.CodeInternal}, op.doc.errors...)
+	codes := append([]domain.Code{domain.CodeInvalidRequest, domain.CodeUnauthorized, domain.CodeInvalidAPIKey, domain.CodeRateLimitExceeded, domain.CodeInternal}, op.doc.errors...)
 	switch {
-	case slices.Contains(op.needs, intake.BillingRead):
-		codes = append(codes, intake.CodeBillingAccessDenied)
+	case slices.Contains(op.needs, domain.BillingRead):
+		codes = append(codes, domain.CodeBillingAccessDenied)
 	default:
-		codes = append(codes, intake.CodeForbidden)
+		codes = append(codes, domain.CodeForbidden)
 	}
 	if op.method == http.MethodPost {
-		codes = append(codes, intake.CodePayloadTooLarge, intake.CodeRequestTimeout, intake.CodeUnsupportedMediaType, intake.CodeIdempotencyInProgress, intake.CodeIdempotencyKeyReused, intake.CodeServiceUnavailable)
+		codes = append(codes, domain.CodePayloadTooLarge, domain.CodeRequestTimeout, domain.CodeUnsupportedMediaType, domain.CodeIdempotencyInProgress, domain.CodeIdempotencyKeyReused, domain.CodeServiceUnavailable)
 	}
 	byStatus := map[int][]string{}
 	for _, code := range codes {
@@ -236,7 +236,7 @@ func (c schemas) addErrors(out *openAPIO, op operation) {
 		slices.Sort(codes)
 		var lines []string
 		for _, code := range codes {
-			lines = append(lines, "`"+code+"`: "+meanings[intake.Code(code)])
+			lines = append(lines, "`"+code+"`: "+meanings[domain.Code(code)])
 		}
 		response := openAPIResponse{
 			Description: strings.Join(lines, "\n\n"), Headers: headerRefs(responseHeaders),

@@ -10,9 +10,9 @@ import (
 	"time"
 	"unicode"
 
-	"candor/form"
-	"candor/intake"
-	"candor/statement"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/statement"
 )
 
 // schemas are the named schemas of the document, made from Go types as they
@@ -24,22 +24,22 @@ func (c schemas) of(t reflect.Type) *form.Schema {
 	switch t {
 	case reflect.TypeFor[form.Timestamp](), reflect.TypeFor[time.Time]():
 		return &form.Schema{Type: "string", Format: "date-time"}
-	case reflect.TypeFor[intake.SessionID]():
+	case reflect.TypeFor[domain.SessionID]():
 		return &form.Schema{Type: "string", Pattern: "^sess_[0-7][0-9a-hjkmnp-tv-z]{25}$"}
-	case reflect.TypeFor[intake.EventID]():
+	case reflect.TypeFor[domain.EventID]():
 		return &form.Schema{Type: "string", Pattern: "^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$"}
-	case reflect.TypeFor[intake.DeliveryID]():
+	case reflect.TypeFor[domain.DeliveryID]():
 		return &form.Schema{Type: "string", Pattern: "^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$"}
 	case reflect.TypeFor[eventData]():
 		either := &form.Schema{}
 		for _, w := range webhookDocs {
 			either.AnyOf = append(either.AnyOf, c.of(w.payload))
 		}
-		either.AnyOf = append(either.AnyOf, c.of(reflect.TypeFor[intake.ErasedPayload]()))
+		either.AnyOf = append(either.AnyOf, c.of(reflect.TypeFor[domain.ErasedPayload]()))
 		return either
 	case reflect.TypeFor[statement.Cents]():
 		return &form.Schema{Type: "number"}
-	case reflect.TypeFor[intake.Metadata]():
+	case reflect.TypeFor[domain.Metadata]():
 		return &form.Schema{Type: "object", MaxProps: 10, Additional: &form.Schema{Type: []string{"string", "number", "boolean"}, MaxLength: 500}}
 	case reflect.TypeFor[*statement.Statement]():
 		return c.named("FormData", func() *form.Schema {

@@ -17,8 +17,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
 
-	"candor/form"
-	"candor/intake"
+	"candor/internal/domain"
+	"candor/internal/form"
 )
 
 // A description is the API's OpenAPI document, as the tested server serves it.
@@ -142,25 +142,25 @@ func TestMismatch(t *testing.T) {
 func TestWebhookSchemas(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	session := b.newSession(b.testScope(), intake.NewSession{ReferenceID: "R1"})
+	session := b.newSession(b.testScope(), domain.NewSession{ReferenceID: "R1"})
 	b.complete(session.ID)
-	var events []intake.Event
+	var events []domain.Event
 	b.ok(b.db.SelectContext(b.Context(), &events, `SELECT id, account_id, livemode, session_id, type, body, created_at FROM event`))
 	at := form.At(startTime)
-	for _, payload := range []intake.Payload{
-		intake.CompletedPayload{SessionID: session.ID, CompletedAt: at, FormType: intake.FinancialStatement},
-		intake.PDFReadyPayload{SessionID: session.ID, PDFURL: baseURL},
-		intake.ExpiredPayload{SessionID: session.ID, ExpiredAt: at},
-		intake.ExpiredPayload{SessionID: session.ID, ExpiredAt: at, LastActivityAt: &at},
-		intake.InvoicePaidPayload{InvoiceID: "inv_1", Currency: "AUD", PeriodStart: at, PeriodEnd: at},
-		intake.InvoicePaymentFailedPayload{InvoiceID: "inv_1"},
-		intake.SubscriptionCancelledPayload{EffectiveDate: at},
+	for _, payload := range []domain.Payload{
+		domain.CompletedPayload{SessionID: session.ID, CompletedAt: at, FormType: domain.FinancialStatement},
+		domain.PDFReadyPayload{SessionID: session.ID, PDFURL: baseURL},
+		domain.ExpiredPayload{SessionID: session.ID, ExpiredAt: at},
+		domain.ExpiredPayload{SessionID: session.ID, ExpiredAt: at, LastActivityAt: &at},
+		domain.InvoicePaidPayload{InvoiceID: "inv_1", Currency: "AUD", PeriodStart: at, PeriodEnd: at},
+		domain.InvoicePaymentFailedPayload{InvoiceID: "inv_1"},
+		domain.SubscriptionCancelledPayload{EffectiveDate: at},
 	} {
 		id := &session.ID
 		if strings.Contains(fmt.Sprintf("%T", payload), "Invoice") || strings.Contains(fmt.Sprintf("%T", payload), "Subscription") {
 			id = nil
 		}
-		event, err := intake.NewEvent(b.testScope(), id, 1, payload, startTime)
+		event, err := domain.NewEvent(b.testScope(), id, 1, payload, startTime)
 		b.ok(err)
 		events = append(events, *event)
 	}

@@ -5,25 +5,25 @@ import (
 	"reflect"
 	"slices"
 
-	"candor/form"
-	"candor/intake"
+	"candor/internal/domain"
+	"candor/internal/form"
 )
 
 // webhookDocs are the events that partners receive.
 var webhookDocs = []struct {
-	event   intake.EventType
+	event   domain.EventType
 	payload reflect.Type
 	summary string
 	billing bool
 }{
-	{intake.SessionAccessed, reflect.TypeFor[intake.AccessedPayload](), "The customer opened the link for the first time", false},
-	{intake.SessionSectionCompleted, reflect.TypeFor[intake.SectionCompletedPayload](), "The customer completed a section", false},
-	{intake.SessionCompleted, reflect.TypeFor[intake.CompletedPayload](), "The customer submitted the form", false},
-	{intake.SessionPDFReady, reflect.TypeFor[intake.PDFReadyPayload](), "The PDF is there", false},
-	{intake.SessionExpired, reflect.TypeFor[intake.ExpiredPayload](), "The session expired without completion", false},
-	{intake.BillingInvoicePaid, reflect.TypeFor[intake.InvoicePaidPayload](), "An invoice was paid", true},
-	{intake.BillingInvoicePaymentFailed, reflect.TypeFor[intake.InvoicePaymentFailedPayload](), "A payment failed", true},
-	{intake.BillingSubscriptionCancelled, reflect.TypeFor[intake.SubscriptionCancelledPayload](), "The subscription was cancelled", true},
+	{domain.SessionAccessed, reflect.TypeFor[domain.AccessedPayload](), "The customer opened the link for the first time", false},
+	{domain.SessionSectionCompleted, reflect.TypeFor[domain.SectionCompletedPayload](), "The customer completed a section", false},
+	{domain.SessionCompleted, reflect.TypeFor[domain.CompletedPayload](), "The customer submitted the form", false},
+	{domain.SessionPDFReady, reflect.TypeFor[domain.PDFReadyPayload](), "The PDF is there", false},
+	{domain.SessionExpired, reflect.TypeFor[domain.ExpiredPayload](), "The session expired without completion", false},
+	{domain.BillingInvoicePaid, reflect.TypeFor[domain.InvoicePaidPayload](), "An invoice was paid", true},
+	{domain.BillingInvoicePaymentFailed, reflect.TypeFor[domain.InvoicePaymentFailedPayload](), "A payment failed", true},
+	{domain.BillingSubscriptionCancelled, reflect.TypeFor[domain.SubscriptionCancelledPayload](), "The subscription was cancelled", true},
 }
 
 // webhooks describes the events as the receiver sees them.
@@ -47,8 +47,8 @@ func (c schemas) webhooks() (map[string]map[string]openAPIO, error) {
 }
 
 // envelope describes the body of one event.
-func (c schemas) envelope(event intake.EventType, payload reflect.Type, billing bool) *form.Schema {
-	out := c.object(reflect.TypeFor[intake.Envelope]())
+func (c schemas) envelope(event domain.EventType, payload reflect.Type, billing bool) *form.Schema {
+	out := c.object(reflect.TypeFor[domain.Envelope]())
 	out.Properties["event"] = &form.Schema{Type: "string", Const: string(event), Description: out.Properties["event"].Description}
 	data := c.of(payload)
 	data.Description = out.Properties["data"].Description

@@ -13,10 +13,10 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/billing"
 	"candor/handlers"
-	"candor/intake"
-	"candor/mail"
+	"candor/internal/billing"
+	"candor/internal/domain"
+	"candor/internal/platform/mail"
 )
 
 // doorCases are the routes of the dashboard that are not for those who are
@@ -201,7 +201,7 @@ func TestEveryRouteIsClosed(t *testing.T) {
 		t.Errorf("after all that, the owner is signed out: %d", answer.Code)
 	}
 	for _, path := range []string{"", "/income", "/documents", "/declaration", "/pdf"} {
-		other := b.newSession(b.testScope(), intake.NewSession{})
+		other := b.newSession(b.testScope(), domain.NewSession{})
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, baseURL+"/f/"+other.ID.String()+path, nil)
 		for name, value := range customer.cookies {
 			r.AddCookie(&http.Cookie{Name: name, Value: value})

@@ -5,8 +5,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/intake"
-	"candor/statement"
+	"candor/internal/domain"
+	"candor/internal/statement"
 	"candor/static"
 	"candor/views"
 )
@@ -67,15 +67,15 @@ func (s *Server) routes(e *echo.Echo) error {
 // operations are the endpoints of the API, all of them.
 func (s *Server) operations() []operation {
 	return []operation{
-		posting(s, route{"POST", "/v1/sessions", needs{intake.SessionsWrite}, 201, createSessionDoc()}, s.createSession),
-		endpoint(route{"GET", "/v1/sessions", needs{intake.SessionsRead}, 200, listSessionsDoc()}, s.listSessions),
-		endpoint(route{"GET", "/v1/sessions/:id", needs{intake.SessionsRead}, 200, getSessionDoc()}, s.getSession),
-		endpoint(route{"DELETE", "/v1/sessions/:id", needs{intake.SessionsWrite}, 200, cancelSessionDoc()}, s.cancelSession),
-		endpoint(route{"GET", "/v1/sessions/:id/data", needs{intake.DataRead}, 200, sessionDataDoc()}, s.sessionData),
-		endpoint(route{"GET", "/v1/sessions/:id/pdf", needs{intake.DataRead}, 200, sessionPDFDoc()}, s.sessionPDF),
-		endpoint(route{"GET", "/v1/sessions/:id/documents/:document_id", needs{intake.DataRead}, 200, sessionDocumentDoc()}, s.sessionDocument),
-		endpoint(route{"GET", "/v1/events", needs{intake.SessionsRead, intake.DataRead}, 200, listEventsDoc()}, s.listEvents),
-		endpoint(route{"GET", "/v1/billing/subscription", needs{intake.BillingRead}, 200, subscriptionDoc()}, s.billingSubscription),
-		endpoint(route{"GET", "/v1/billing/usage", needs{intake.BillingRead}, 200, usageDoc()}, s.billingUsage),
+		posting(s, route{"POST", "/v1/sessions", needs{domain.SessionsWrite}, 201, createSessionDoc()}, s.createSession),
+		endpoint(route{"GET", "/v1/sessions", needs{domain.SessionsRead}, 200, listSessionsDoc()}, s.listSessions),
+		endpoint(route{"GET", "/v1/sessions/:id", needs{domain.SessionsRead}, 200, getSessionDoc()}, s.getSession),
+		endpoint(route{"DELETE", "/v1/sessions/:id", needs{domain.SessionsWrite}, 200, cancelSessionDoc()}, s.cancelSession),
+		endpoint(route{"GET", "/v1/sessions/:id/data", needs{domain.DataRead}, 200, sessionDataDoc()}, s.sessionData),
+		endpoint(route{"GET", "/v1/sessions/:id/pdf", needs{domain.DataRead}, 200, sessionPDFDoc()}, s.sessionPDF),
+		endpoint(route{"GET", "/v1/sessions/:id/documents/:document_id", needs{domain.DataRead}, 200, sessionDocumentDoc()}, s.sessionDocument),
+		endpoint(route{"GET", "/v1/events", needs{domain.SessionsRead, domain.DataRead}, 200, listEventsDoc()}, s.listEvents),
+		endpoint(route{"GET", "/v1/billing/subscription", needs{domain.BillingRead}, 200, subscriptionDoc()}, s.billingSubscription),
+		endpoint(route{"GET", "/v1/billing/usage", needs{domain.BillingRead}, 200, usageDoc()}, s.billingUsage),
 	}
 }

@@ -18,10 +18,10 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/labstack/echo/v4"
 
-	"candor/billing"
-	"candor/intake"
-	"candor/ratelimit"
-	"candor/service"
+	"candor/internal/billing"
+	"candor/internal/domain"
+	"candor/internal/platform/ratelimit"
+	"candor/internal/service"
 	"candor/views/pdf"
 )
 
@@ -43,7 +43,7 @@ type ProviderEvents interface {
 type Config struct {
 	Service          *service.Service
 	Logger           *slog.Logger
-	Clock            intake.Clock
+	Clock            domain.Clock
 	BaseURL          string // without a slash at its end
 	Development      bool   // cookies without Secure, no HSTS
 	Remote           bool   // development also answers to IP addresses beyond loopback
@@ -62,7 +62,7 @@ type Config struct {
 	Stripe           ProviderEvents                                             // nil where Stripe isn't set up
 	Outbox           Outbox                                                     // in development, where no letter is sent: shown at /dev/mail
 	Answered         func(method, route string, status int, took time.Duration) // called after each request; can be nil
-	Called           func(intake.APIRequest)                                    // called after each API request whose key is known; can be nil
+	Called           func(domain.APIRequest)                                    // called after each API request whose key is known; can be nil
 }
 
 // Server holds the handlers; New makes one.
@@ -73,7 +73,7 @@ type Server struct {
 	strangers chan struct{}    // holds the posts that boundStrangers works on
 	assets    map[string]asset // built files by their name
 
-	callers *lru.Cache[[sha256.Size]byte, intake.Principal] // of keys that were valid lately, by hash
+	callers *lru.Cache[[sha256.Size]byte, domain.Principal] // of keys that were valid lately, by hash
 }
 
 // New returns the handler of all routes.
@@ -100,14 +100,14 @@ func newServer(c Config) (*Server, *echo.Echo, error) {
 		c.RequestTime = requestTime
 	}
 	if c.Called == nil {
-		c.Called = func(intake.APIRequest) {}
+		c.Called = func(domain.APIRequest) {}
 	}
 	if c.StrangersAtOnce == 0 {
 		c.StrangersAtOnce = 12
 	}
 	s := &Server{Config: c, strangers: make(chan struct{}, c.StrangersAtOnce), staff: &staffStore{service: c.Service, secure: !c.Development}}
 	var err error
-	if s.callers, err = lru.New[[sha256.Size]byte, intake.Principal](callersRemembered); err != nil {
+	if s.callers, err = lru.New[[sha256.Size]byte, domain.Principal](callersRemembered); err != nil {
 		return nil, nil, err
 	}
 	if s.access, err = newFormAccess(c); err != nil {

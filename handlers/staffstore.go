@@ -6,8 +6,8 @@ import (
 
 	"github.com/gorilla/sessions"
 
-	"candor/intake"
-	"candor/service"
+	"candor/internal/domain"
+	"candor/internal/service"
 	"candor/views/dashboard"
 )
 
@@ -22,7 +22,7 @@ func (s *Server) deviceCookie(value string) *http.Cookie {
 	return s.cookie(deviceCookie, value, dashboard.Root, int(service.DeviceLife.Seconds()))
 }
 
-// staffValue is where a gorilla session holds its *intake.StaffSession.
+// staffValue is where a gorilla session holds its *domain.StaffSession.
 const staffValue = "staff"
 
 // staffStore is a sessions.Store over the staff sessions in PostgreSQL: a
@@ -47,14 +47,14 @@ func (s *staffStore) New(r *http.Request, name string) (*sessions.Session, error
 	session := sessions.NewSession(s, name)
 	session.IsNew = true
 	session.Options = &sessions.Options{
-		Path: "/", MaxAge: int(intake.StaffLifetime.Seconds()), HttpOnly: true, Secure: s.secure, SameSite: http.SameSiteLaxMode,
+		Path: "/", MaxAge: int(domain.StaffLifetime.Seconds()), HttpOnly: true, Secure: s.secure, SameSite: http.SameSiteLaxMode,
 	}
 	cookie, err := r.Cookie(name)
 	if err != nil || cookie.Value == "" {
 		return session, nil
 	}
 	staff, err := s.service.StaffSession(r.Context(), cookie.Value)
-	if errors.Is(err, &intake.Error{Code: intake.CodeUnauthorized}) {
+	if errors.Is(err, &domain.Error{Code: domain.CodeUnauthorized}) {
 		return session, nil
 	}
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/billing"
+	"candor/internal/billing"
 )
 
 // maxStripeEvent bounds the body of a webhook of Stripe's, in bytes.

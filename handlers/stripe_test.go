@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"candor/billing"
-	"candor/billing/stripe"
-	"candor/billing/stripe/stripetest"
 	"candor/db"
 	"candor/handlers"
-	"candor/intake"
-	"candor/service"
+	"candor/internal/billing"
+	"candor/internal/billing/stripe"
+	"candor/internal/billing/stripe/stripetest"
+	"candor/internal/domain"
+	"candor/internal/service"
 )
 
 // A stripeBench is a server that Stripe collects for, and an account with a
@@ -23,7 +23,7 @@ type stripeBench struct {
 	*bench
 	stripe   *stripetest.Server
 	provider *stripe.Provider
-	invoice  *intake.Invoice
+	invoice  *domain.Invoice
 }
 
 func newStripeBench(t *testing.T) *stripeBench {
@@ -40,10 +40,10 @@ func newStripeBench(t *testing.T) *stripeBench {
 	s.ok(s.db.SetCustomer(s.Context(), &db.PaymentMethod{AccountID: s.account.AccountID, Provider: "stripe", CustomerID: "cus_1"}, ""))
 	subscription, err := s.db.Subscription(s.Context(), s.account.AccountID, startTime)
 	s.ok(err)
-	s.invoice = &intake.Invoice{
-		ID: intake.NewInvoiceID(), Number: 1, AccountID: s.account.AccountID, SubscriptionID: subscription.SubscriptionID,
+	s.invoice = &domain.Invoice{
+		ID: domain.NewInvoiceID(), Number: 1, AccountID: s.account.AccountID, SubscriptionID: subscription.SubscriptionID,
 		PeriodStart: startTime.AddDate(0, -1, 0), PeriodEnd: startTime, IssuedAt: startTime, DueAt: startTime, NextAttemptAt: &startTime,
-		AccountName: "Lender & Sons", BillingEmail: "partner@lender.example", Currency: "AUD", Total: 12_345, Status: intake.InvoiceOpen,
+		AccountName: "Lender & Sons", BillingEmail: "partner@lender.example", Currency: "AUD", Total: 12_345, Status: domain.InvoiceOpen,
 	}
 	s.ok(s.service.InTx(s.Context(), func(tx *db.Tx) error { return tx.InsertInvoice(s.Context(), s.invoice) }))
 	return s
@@ -73,7 +73,7 @@ func (s *stripeBench) work() {
 }
 
 // is reports an invoice that isn't in this state.
-func (s *stripeBench) is(status intake.InvoiceStatus, failures int) {
+func (s *stripeBench) is(status domain.InvoiceStatus, failures int) {
 	s.Helper()
 	i, err := s.db.InvoiceByID(s.Context(), s.invoice.ID)
 	s.ok(err)
@@ -104,7 +104,7 @@ func TestStripeCollectsAnInvoice(t *testing.T) {
 	t.Parallel()
 	s := newStripeBench(t)
 	s.work()
-	s.is(intake.InvoiceFailed, 1) // there is no card
+	s.is(domain.InvoiceFailed, 1) // there is no card
 
 	s.stripe.Set(func(s *stripetest.State) {
 		s.Decline = stripetest.Object{"type": "card_error", "code": "card_declined", "decline_code": "insufficient_funds"}
@@ -112,10 +112,10 @@ func TestStripeCollectsAnInvoice(t *testing.T) {
 	s.clock.advance(time.Hour)
 	s.storeCard("pm_1")
 	s.work()
-	s.is(intake.InvoiceFailed, 2)
+	s.is(domain.InvoiceFailed, 2)
 	declined := stripetest.Event("evt_1", "payment_intent.payment_failed", s.stripe.Payments()[0])
 	s.send(declined)
-	s.is(intake.InvoiceFailed, 2)
+	s.is(domain.InvoiceFailed, 2)
 
 	s.stripe.Set(func(s *stripetest.State) { s.Decline = nil })
 	s.clock.advance(time.Hour)
@@ -127,17 +127,17 @@ func TestStripeCollectsAnInvoice(t *testing.T) {
 		t.Error("a lost answer is no error")
 	}
 	s.stripe.Set(func(s *stripetest.State) { s.Lose = false })
-	s.is(intake.InvoiceFailed, 2)
+	s.is(domain.InvoiceFailed, 2)
 	for range 2 {
 		if got := s.send(paid()); got.Code != http.StatusOK || got.Body.Len() > 0 {
 			t.Errorf("a payment's event was answered with %d %s", got.Code, got.Body)
 		}
 	}
-	s.is(intake.InvoicePaid, 2)
+	s.is(domain.InvoicePaid, 2)
 	s.send(declined)
 	s.clock.advance(48 * time.Hour)
 	s.work()
-	s.is(intake.InvoicePaid, 2)
+	s.is(domain.InvoicePaid, 2)
 	if len(s.stripe.Payments()) != 2 {
 		t.Errorf("%d payments were tried at Stripe, want 2", len(s.stripe.Payments()))
 	}
@@ -173,14 +173,14 @@ func TestStripeEventsMustBeStripes(t *testing.T) {
 	if got := s.serve(httptest.NewRequest(http.MethodGet, "/billing/stripe", nil)); got.Code != http.StatusMethodNotAllowed {
 		t.Errorf("GET: %d, want 405", got.Code)
 	}
-	s.is(intake.InvoiceOpen, 0)
+	s.is(domain.InvoiceOpen, 0)
 	if logs := s.logs.String(); strings.Contains(logs, stripetest.WebhookSecret) || strings.Contains(logs, stripetest.SecretKey) {
 		t.Error("a secret is in the log")
 	}
 	if got := s.send(paid); got.Code != http.StatusOK {
 		t.Errorf("the right one: %d, want 200", got.Code)
 	}
-	s.is(intake.InvoicePaid, 0)
+	s.is(domain.InvoicePaid, 0)
 }
 
 func TestStripeSendsAgainWhatFailedHere(t *testing.T) {
@@ -190,7 +190,7 @@ func TestStripeSendsAgainWhatFailedHere(t *testing.T) {
 		"another kind":      stripetest.Event("evt_1", "charge.refunded", stripetest.Example("charge", nil)),
 		"another's payment": stripetest.Event("evt_2", "payment_intent.succeeded", stripetest.Example("payment_intent", nil)),
 		"an invoice of nobody": stripetest.Event("evt_3", "payment_intent.succeeded", stripetest.Example("payment_intent", stripetest.Object{
-			"metadata": stripetest.Object{"invoice_id": intake.NewInvoiceID().String(), "failures": "0"}})),
+			"metadata": stripetest.Object{"invoice_id": domain.NewInvoiceID().String(), "failures": "0"}})),
 	} {
 		if got := s.send(body); got.Code != http.StatusOK {
 			t.Errorf("%s: %d, want 200", name, got.Code)
@@ -230,7 +230,7 @@ func TestStripeCardPage(t *testing.T) {
 	var err error
 	s.handler, err = handlers.New(s.config)
 	s.ok(err)
-	finance := s.staff(intake.RoleFinance)
+	finance := s.staff(domain.RoleFinance)
 	const page = "/dashboard/live/billing"
 
 	finance.wantPage(finance.get(page), http.StatusOK, "No card is stored", "Add a card")

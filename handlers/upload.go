@@ -10,7 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 const (
@@ -68,7 +68,7 @@ func readUpload(c echo.Context, most int64, tooMuch string, store func(u *upload
 	case errors.As(u.end, &tooLarge):
 		timed.restart()
 		_, _ = io.CopyN(io.Discard, body, drainBytes) // the connection is closed after the answer anyway
-		u.hasFile, u.refusal = true, intake.FieldError(intake.CodeValidation, "file", tooMuch)
+		u.hasFile, u.refusal = true, domain.FieldError(domain.CodeValidation, "file", tooMuch)
 	case !errors.Is(u.end, io.EOF):
 		return nil, unreadable(u.end)
 	}

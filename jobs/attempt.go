@@ -5,12 +5,12 @@ import (
 	"fmt"
 
 	"candor/db"
-	"candor/intake"
-	"candor/webhook"
+	"candor/internal/domain"
+	"candor/internal/webhook"
 )
 
 // newAttempt is the record of an attempt.
-func newAttempt(id intake.DeliveryID, number int, result webhook.Result) (db.Attempt, error) {
+func newAttempt(id domain.DeliveryID, number int, result webhook.Result) (db.Attempt, error) {
 	header, err := json.Marshal(result.RequestHeader)
 	if err != nil {
 		return db.Attempt{}, fmt.Errorf("jobs: attempt headers: %w", err)

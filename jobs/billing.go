@@ -7,9 +7,9 @@ import (
 
 	"github.com/riverqueue/river"
 
-	"candor/billing"
 	"candor/db"
-	"candor/intake"
+	"candor/internal/billing"
+	"candor/internal/domain"
 )
 
 // billingArgs asks for what is due: periods to be closed, payments, notices.
@@ -27,7 +27,7 @@ func (billingArgs) InsertOpts() river.InsertOpts {
 type billingWorker struct {
 	river.WorkerDefaults[billingArgs]
 	cycle *billing.Cycle
-	clock intake.Clock
+	clock domain.Clock
 }
 
 // Timeout bounds one run.
@@ -52,7 +52,7 @@ func (recountArgs) InsertOpts() river.InsertOpts { return upkeepOpts() }
 type recountWorker struct {
 	river.WorkerDefaults[recountArgs]
 	db       *db.DB
-	clock    intake.Clock
+	clock    domain.Clock
 	logger   *slog.Logger
 	observer Observer
 }

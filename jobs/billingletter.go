@@ -7,20 +7,20 @@ import (
 
 	"github.com/riverqueue/river"
 
-	"candor/billing"
 	"candor/db"
-	"candor/intake"
-	"candor/mail"
-	"candor/views/letter"
+	"candor/internal/billing"
+	"candor/internal/domain"
+	"candor/internal/platform/mail"
+	"candor/views/email"
 )
 
 // billingLetterArgs asks for a letter to an account's billing address: about a
 // new invoice, about the payment of one that failed for the n-th time, or about
 // a share of the plan that was used.
 type billingLetterArgs struct {
-	Invoice  *intake.InvoiceID `json:"invoice_id,omitempty"`
+	Invoice  *domain.InvoiceID `json:"invoice_id,omitempty"`
 	Failures int               `json:"failures,omitempty"` // 0 for a new invoice
-	Account  *intake.AccountID `json:"account_id,omitempty"`
+	Account  *domain.AccountID `json:"account_id,omitempty"`
 	Percent  int               `json:"percent,omitempty"`
 }
 
@@ -33,21 +33,21 @@ func (billingLetterArgs) InsertOpts() river.InsertOpts {
 }
 
 // InvoiceLetter asks for the letter that tells of a new invoice.
-func (e *Enqueuer) InvoiceLetter(ctx context.Context, tx *db.Tx, id intake.InvoiceID) error {
+func (e *Enqueuer) InvoiceLetter(ctx context.Context, tx *db.Tx, id domain.InvoiceID) error {
 	_, err := e.insert(ctx, tx, billingLetterArgs{Invoice: &id})
 	return err
 }
 
 // PaymentFailedLetter asks for the letter that tells of an invoice's last failed
 // payment.
-func (e *Enqueuer) PaymentFailedLetter(ctx context.Context, tx *db.Tx, i *intake.Invoice) error {
+func (e *Enqueuer) PaymentFailedLetter(ctx context.Context, tx *db.Tx, i *domain.Invoice) error {
 	_, err := e.insert(ctx, tx, billingLetterArgs{Invoice: &i.ID, Failures: i.Failures})
 	return err
 }
 
 // UsageLetter asks for the letter that tells an account how many percent of its
 // plan are used.
-func (e *Enqueuer) UsageLetter(ctx context.Context, tx *db.Tx, account intake.AccountID, percent int) error {
+func (e *Enqueuer) UsageLetter(ctx context.Context, tx *db.Tx, account domain.AccountID, percent int) error {
 	_, err := e.insert(ctx, tx, billingLetterArgs{Account: &account, Percent: percent})
 	return err
 }
@@ -85,7 +85,7 @@ func (w *billingLetterWorker) Work(ctx context.Context, job *river.Job[billingLe
 	return sendLetter(ctx, w.sender, to, l)
 }
 
-func (w *billingLetterWorker) letter(ctx context.Context, a billingLetterArgs) (to string, l letter.Letter, err error) {
+func (w *billingLetterWorker) letter(ctx context.Context, a billingLetterArgs) (to string, l email.Letter, err error) {
 	url := w.baseURL + "/dashboard/live/billing"
 	if a.Invoice != nil {
 		return w.invoiceLetter(ctx, a, url)
@@ -94,10 +94,10 @@ func (w *billingLetterWorker) letter(ctx context.Context, a billingLetterArgs) (
 	if err != nil {
 		return "", l, err
 	}
-	return account.BillingEmail, letter.Usage(a.Percent, url), nil
+	return account.BillingEmail, email.Usage(a.Percent, url), nil
 }
 
-func (w *billingLetterWorker) invoiceLetter(ctx context.Context, a billingLetterArgs, url string) (to string, l letter.Letter, err error) {
+func (w *billingLetterWorker) invoiceLetter(ctx context.Context, a billingLetterArgs, url string) (to string, l email.Letter, err error) {
 	invoice, err := w.db.InvoiceByID(ctx, *a.Invoice)
 	if err != nil {
 		return "", l, err
@@ -111,18 +111,18 @@ func (w *billingLetterWorker) invoiceLetter(ctx context.Context, a billingLetter
 	case err != nil:
 		return "", l, err
 	case a.Failures == 0:
-		return account.BillingEmail, letter.NewInvoice(invoice, by, url), nil
+		return account.BillingEmail, email.NewInvoice(invoice, by, url), nil
 	case !invoice.Status.Unsettled() || invoice.Failures != a.Failures:
 		return "", l, errOutdated // the next failure has a letter of its own
 	}
-	return account.BillingEmail, letter.PaymentFailed(invoice, by, url), nil
+	return account.BillingEmail, email.PaymentFailed(invoice, by, url), nil
 }
 
 // payment is how the account pays now.
-func (w *billingLetterWorker) payment(ctx context.Context, account intake.AccountID) (letter.Payment, error) {
+func (w *billingLetterWorker) payment(ctx context.Context, account domain.AccountID) (email.Payment, error) {
 	if w.payments.Name() == (billing.Manual{}).Name() {
-		return letter.Payment{}, nil
+		return email.Payment{}, nil
 	}
 	customer, err := billing.StoredCustomers{DB: w.db}.Customer(ctx, account, w.payments.Name())
-	return letter.Payment{Cards: true, Card: customer.Label}, err
+	return email.Payment{Cards: true, Card: customer.Label}, err
 }

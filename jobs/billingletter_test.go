@@ -7,20 +7,20 @@ import (
 	"testing"
 	"time"
 
-	"candor/billing"
 	"candor/db"
-	"candor/intake"
+	"candor/internal/billing"
+	"candor/internal/domain"
+	"candor/internal/platform/mail"
 	"candor/jobs"
-	"candor/mail"
 )
 
 // owe stores an invoice that is due now, and asks for its letter.
-func (b *bench) owe() *intake.Invoice {
+func (b *bench) owe() *domain.Invoice {
 	b.Helper()
 	at := now()
-	i := &intake.Invoice{
-		ID: intake.NewInvoiceID(), AccountID: b.scope.AccountID, IssuedAt: at, DueAt: at, PeriodEnd: at,
-		AccountName: "Lender", BillingEmail: "bills@lender.example", Currency: "AUD", Total: 12_345, Status: intake.InvoiceOpen,
+	i := &domain.Invoice{
+		ID: domain.NewInvoiceID(), AccountID: b.scope.AccountID, IssuedAt: at, DueAt: at, PeriodEnd: at,
+		AccountName: "Lender", BillingEmail: "bills@lender.example", Currency: "AUD", Total: 12_345, Status: domain.InvoiceOpen,
 	}
 	b.tx(func(tx *db.Tx) error {
 		books := billing.Books{Events: b.enqueuer}
@@ -45,7 +45,7 @@ func (b *bench) owe() *intake.Invoice {
 }
 
 // fail has a payment of the invoice fail, which asks for a letter, too.
-func (b *bench) fail(i *intake.Invoice) {
+func (b *bench) fail(i *domain.Invoice) {
 	b.Helper()
 	b.tx(func(tx *db.Tx) error {
 		_, err := (&billing.Books{Events: b.enqueuer}).Fail(b.ctx, tx, i.ID, "No payment has arrived by the due date.", now())

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/intake"
+	"candor/internal/domain"
 	"candor/jobs"
 )
 
@@ -96,7 +96,7 @@ func TestClockJumps(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	var shift atomic.Int64
-	clock := intake.Clock(func() time.Time { return time.Now().Add(time.Duration(shift.Load())) })
+	clock := domain.Clock(func() time.Time { return time.Now().Add(time.Duration(shift.Load())) })
 	release := make(chan struct{})
 	hook := newReceiver(t, func(n int, w http.ResponseWriter, r *http.Request) {
 		if n <= jobs.PerNew {
@@ -170,7 +170,7 @@ func TestPoolOfOne(t *testing.T) {
 	t.Cleanup(func() { b.ok(one.Close()) }) // after the worker's stop
 	b.start(func(c *jobs.Config) { c.DB = one })
 	var hooks []*receiver
-	var sessions []*intake.Session
+	var sessions []*domain.Session
 	for range 10 {
 		hook := newReceiver(t, nil)
 		hooks = append(hooks, hook)
@@ -198,7 +198,7 @@ func TestClocksDisagree(t *testing.T) {
 		}
 	})
 	for _, shift := range []time.Duration{time.Hour, -time.Hour} {
-		clock := intake.Clock(func() time.Time { return time.Now().Add(shift) })
+		clock := domain.Clock(func() time.Time { return time.Now().Add(shift) })
 		b.start(func(c *jobs.Config) { c.Clock = clock }, schedule(t, "0s,3h"))
 	}
 	// Due by both clocks, and by the one that is ahead alone.
@@ -294,7 +294,7 @@ func (b *bench) hundredRunning() (*jobs.Worker, []*receiver, chan struct{}) {
 	b.Helper()
 	release := make(chan struct{})
 	hooks := make([]*receiver, 25)
-	var sessions []*intake.Session
+	var sessions []*domain.Session
 	for i := range hooks {
 		hooks[i] = newReceiver(b.TB, hang(release))
 		sessions = append(sessions, b.newSessions(hooks[i].URL, 2*jobs.PerNew)...)

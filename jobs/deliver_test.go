@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 func sign(key []byte, text string) []byte {
@@ -35,13 +35,13 @@ func TestDelivery(t *testing.T) {
 	s := b.session(hook.URL+"/hook?a=b", now())
 	before := time.Now().Unix()
 	b.emit(s, 1)
-	delivery := b.delivery(s, intake.DeliveryDelivered)
+	delivery := b.delivery(s, domain.DeliveryDelivered)
 	got := hook.requests()
 	if len(got) != 1 {
 		t.Fatalf("%d requests, want 1", len(got))
 	}
 	h, body := got[0].header, got[0].body
-	if event := b.events(s, intake.SessionSectionCompleted); string(event[0].Body) != body {
+	if event := b.events(s, domain.SessionSectionCompleted); string(event[0].Body) != body {
 		t.Errorf("sent %s, recorded %s", body, event[0].Body)
 	}
 	stamp := h.Get("X-Webhook-Timestamp")
@@ -79,7 +79,7 @@ func TestRetriesUntilFailed(t *testing.T) {
 	b.start(schedule(t, "0s,1ms,20ms,1ms,1ms,150ms,1ms"))
 	s := b.session(hook.URL, now())
 	b.emit(s, 1)
-	delivery := b.delivery(s, intake.DeliveryFailed)
+	delivery := b.delivery(s, domain.DeliveryFailed)
 	got := hook.requests()
 	if len(got) != 7 {
 		t.Fatalf("%d requests, want 7", len(got))
@@ -113,9 +113,9 @@ func TestAnswers(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	elsewhere := newReceiver(t, nil)
-	tests := map[string]intake.DeliveryState{
-		"200": intake.DeliveryDelivered, "204": intake.DeliveryDelivered, "299": intake.DeliveryDelivered,
-		"301": intake.DeliveryFailed, "307": intake.DeliveryFailed, "410": intake.DeliveryFailed, "429": intake.DeliveryFailed, "500": intake.DeliveryFailed,
+	tests := map[string]domain.DeliveryState{
+		"200": domain.DeliveryDelivered, "204": domain.DeliveryDelivered, "299": domain.DeliveryDelivered,
+		"301": domain.DeliveryFailed, "307": domain.DeliveryFailed, "410": domain.DeliveryFailed, "429": domain.DeliveryFailed, "500": domain.DeliveryFailed,
 	}
 	hook := newReceiver(t, func(_ int, w http.ResponseWriter, r *http.Request) {
 		status, err := strconv.Atoi(r.URL.Path[1:])
@@ -136,7 +136,7 @@ func TestAnswers(t *testing.T) {
 	}
 	gone := b.session("http://127.0.0.1:1/", now())
 	b.emit(gone, 1)
-	delivery := b.delivery(gone, intake.DeliveryFailed)
+	delivery := b.delivery(gone, domain.DeliveryFailed)
 	attempts, err := b.db.Attempts(b.ctx, delivery.ID)
 	b.ok(err)
 	if len(attempts) != 1 || attempts[0].StatusCode != nil || *attempts[0].ErrorClass != "connect" || attempts[0].Response != nil {
@@ -151,14 +151,14 @@ func TestWhereEventsGo(t *testing.T) {
 	b.start()
 	silent := b.session("", now())
 	b.emit(silent, 1)
-	if n := b.count("SELECT (SELECT count(*) FROM delivery) + (SELECT count(*) FROM river_job WHERE kind = 'webhook_wake')"); n != 0 || len(b.events(silent, intake.SessionSectionCompleted)) != 1 {
-		t.Errorf("an event without a URL: %d deliveries and jobs, %v", n, b.events(silent, intake.SessionSectionCompleted))
+	if n := b.count("SELECT (SELECT count(*) FROM delivery) + (SELECT count(*) FROM river_job WHERE kind = 'webhook_wake')"); n != 0 || len(b.events(silent, domain.SessionSectionCompleted)) != 1 {
+		t.Errorf("an event without a URL: %d deliveries and jobs, %v", n, b.events(silent, domain.SessionSectionCompleted))
 	}
 	b.ok(b.db.InTx(b.ctx, func(tx *db.Tx) error { return tx.SetDefaultURL(b.ctx, b.scope, &standard.URL) }))
 	b.emit(b.session("", now()), 2)
 	b.emit(b.session(own.URL, now()), 3)
 	b.tx(func(tx *db.Tx) error {
-		return b.enqueuer.BillingEvent(b.ctx, tx, b.scope.AccountID, intake.InvoicePaidPayload{InvoiceID: "inv_1"}, now())
+		return b.enqueuer.BillingEvent(b.ctx, tx, b.scope.AccountID, domain.InvoicePaidPayload{InvoiceID: "inv_1"}, now())
 	})
 	undone := errors.New("undone")
 	err := b.db.InTx(b.ctx, func(tx *db.Tx) error {
@@ -200,7 +200,7 @@ func TestEventsComeInOrder(t *testing.T) {
 	b.received(hook, 1)
 	time.AfterFunc(300*time.Millisecond, func() { close(pause) })
 	for i, request := range b.received(hook, 6) {
-		if got := data[intake.SectionCompletedPayload](t, []byte(request.body)).SectionNumber; got != i+1 {
+		if got := data[domain.SectionCompletedPayload](t, []byte(request.body)).SectionNumber; got != i+1 {
 			t.Errorf("webhook %d is event %d", i+1, got)
 		}
 	}
@@ -222,7 +222,7 @@ func TestHangingReceiverDelaysNobody(t *testing.T) {
 		emitted := time.Now()
 		s := b.session(healthy.URL, now())
 		b.emit(s, 1)
-		b.delivery(s, intake.DeliveryDelivered)
+		b.delivery(s, domain.DeliveryDelivered)
 		if took := time.Since(emitted); took > 2*time.Second {
 			t.Errorf("a healthy delivery took %s beside a dead receiver", took)
 		}
@@ -266,7 +266,7 @@ func TestStopDrains(t *testing.T) {
 	ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
 	defer cancel()
 	b.ok(w.Stop(ctx))
-	if got := b.delivery(s, intake.DeliveryDelivered); got.Attempts != 1 || len(hook.requests()) != 1 {
+	if got := b.delivery(s, domain.DeliveryDelivered); got.Attempts != 1 || len(hook.requests()) != 1 {
 		t.Errorf("after the drain: %+v, %d requests", got, len(hook.requests()))
 	}
 }
@@ -293,11 +293,11 @@ func TestStopCutsOffAndNothingIsLost(t *testing.T) {
 	ctx, cancel := context.WithTimeout(b.ctx, 50*time.Millisecond)
 	defer cancel()
 	b.ok(w.Stop(ctx))
-	if got := b.delivery(s, intake.DeliveryPending); got.Attempts != 0 {
+	if got := b.delivery(s, domain.DeliveryPending); got.Attempts != 0 {
 		t.Errorf("after the cut: %+v", got)
 	}
 	b.start()
-	if got := b.delivery(s, intake.DeliveryDelivered); got.Attempts != 1 {
+	if got := b.delivery(s, domain.DeliveryDelivered); got.Attempts != 1 {
 		t.Errorf("after the next start: %+v", got)
 	}
 	if got := b.received(hook, 2); got[0].header.Get("X-Webhook-Id") != got[1].header.Get("X-Webhook-Id") || got[1].header.Get("X-Webhook-Retry-Count") != "" {
@@ -319,7 +319,7 @@ func TestKilledProcess(t *testing.T) {
 		t.Fatalf("%d deliveries claimed, want 1", len(claimed))
 	}
 	b.start()
-	b.delivery(s, intake.DeliveryDelivered)
+	b.delivery(s, domain.DeliveryDelivered)
 	if got := hook.requests(); len(got) != 1 || got[0].at.Before(claimed[0].CreatedAt.Add(time.Second)) {
 		t.Errorf("%d webhooks, want 1 after the claim's end", len(got))
 	}
@@ -357,7 +357,7 @@ func TestStopRecordsWhatWasAnswered(t *testing.T) {
 		return nil
 	})
 	b.ok(<-stopped)
-	if got := b.delivery(s, intake.DeliveryDelivered); got.Attempts != 1 || len(hook.requests()) != 1 {
+	if got := b.delivery(s, domain.DeliveryDelivered); got.Attempts != 1 || len(hook.requests()) != 1 {
 		t.Errorf("after the stop: %+v, %d requests", got, len(hook.requests()))
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/intake"
-	"candor/keyring"
-	"candor/webhook"
+	"candor/internal/domain"
+	"candor/internal/platform/keyring"
+	"candor/internal/webhook"
 )
 
 const (
@@ -63,7 +63,7 @@ type dispatcher struct {
 	ring     *keyring.Keyring
 	client   *webhook.Client
 	schedule webhook.Schedule
-	clock    intake.Clock
+	clock    domain.Clock
 	logger   *slog.Logger
 	observer Observer
 	lease    time.Duration
@@ -78,8 +78,8 @@ type dispatcher struct {
 	halt     context.CancelFunc
 
 	mu     sync.Mutex
-	drains map[intake.EndpointID]*drain
-	held   map[intake.DeliveryID]struct{} // claimed here, until recorded or given back
+	drains map[domain.EndpointID]*drain
+	held   map[domain.DeliveryID]struct{} // claimed here, until recorded or given back
 	work   sync.WaitGroup                 // drains and attempts
 	watch  sync.WaitGroup                 // the look-out
 }
@@ -89,7 +89,7 @@ func newDispatcher(c Config) *dispatcher {
 		db: c.DB, ring: c.Ring, client: c.Client, schedule: c.Schedule, clock: c.Clock, logger: c.Logger, observer: c.Observer,
 		lease:   min(max(c.RescueAfter, minLease), maxLease),
 		running: make(chan struct{}, maxRunning), failing: make(chan struct{}, maxRunningFailing),
-		drains: map[intake.EndpointID]*drain{}, held: map[intake.DeliveryID]struct{}{},
+		drains: map[domain.EndpointID]*drain{}, held: map[domain.DeliveryID]struct{}{},
 	}
 	d.attempts, d.cut = context.WithCancel(context.Background())
 	d.claims, d.halt = context.WithCancel(d.attempts)
@@ -135,7 +135,7 @@ func (d *dispatcher) wakeDue() {
 
 // wake makes sure that the endpoint's due deliveries are looked at, now or
 // again.
-func (d *dispatcher) wake(id intake.EndpointID) {
+func (d *dispatcher) wake(id domain.EndpointID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.claims.Err() != nil {
@@ -168,7 +168,7 @@ func (d *dispatcher) hold(claimed []db.ClaimedDelivery) []db.ClaimedDelivery {
 	})
 }
 
-func (d *dispatcher) letGo(ids ...intake.DeliveryID) {
+func (d *dispatcher) letGo(ids ...domain.DeliveryID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, id := range ids {
@@ -178,7 +178,7 @@ func (d *dispatcher) letGo(ids ...intake.DeliveryID) {
 
 // recorded lets go of deliveries, and wakes their endpoints: events of the
 // same sessions may have waited for these.
-func (d *dispatcher) recorded(ids []intake.DeliveryID, endpoints []intake.EndpointID) {
+func (d *dispatcher) recorded(ids []domain.DeliveryID, endpoints []domain.EndpointID) {
 	d.letGo(ids...)
 	for _, id := range endpoints {
 		d.wake(id)

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/intake"
-	"candor/webhook"
+	"candor/internal/domain"
+	"candor/internal/webhook"
 )
 
 // drain attempts one endpoint's due deliveries until none has come for a
@@ -14,8 +14,8 @@ import (
 // dispatcher's lock guards, and the channels.
 type drain struct {
 	*dispatcher
-	id       intake.EndpointID
-	endpoint *intake.Endpoint
+	id       domain.EndpointID
+	endpoint *domain.Endpoint
 	secrets  signingSecrets
 	queue    []db.ClaimedDelivery // claimed and not begun
 	leased   time.Time            // until when the queue is claimed
@@ -28,7 +28,7 @@ type drain struct {
 	ended chan webhook.Result
 }
 
-func newDrain(d *dispatcher, id intake.EndpointID) *drain {
+func newDrain(d *dispatcher, id domain.EndpointID) *drain {
 	return &drain{
 		dispatcher: d, id: id, window: perNew, again: true,
 		nudge: make(chan struct{}, 1), ended: make(chan webhook.Result, perEndpoint),
@@ -326,14 +326,14 @@ func (e *drain) outcome(c *db.ClaimedDelivery, result webhook.Result) (db.Attemp
 		return db.AttemptOutcome{}, result.Err
 	}
 	attempt, err := newAttempt(c.ID, c.AttemptsTotal+1, result)
-	out := db.AttemptOutcome{Attempt: attempt, Cycle: c.Cycle, State: intake.DeliveryDelivered}
+	out := db.AttemptOutcome{Attempt: attempt, Cycle: c.Cycle, State: domain.DeliveryDelivered}
 	if err != nil || result.Delivered() {
 		return out, err
 	}
-	out.State = intake.DeliveryFailed
+	out.State = domain.DeliveryFailed
 	if delay, more := e.schedule.NextAfter(c.Attempts+1, result.Wait()); more {
 		due := e.clock.Now().Add(delay)
-		out.State, out.Next = intake.DeliveryPending, &due
+		out.State, out.Next = domain.DeliveryPending, &due
 	}
 	return out, nil
 }

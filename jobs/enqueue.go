@@ -18,7 +18,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverdatabasesql"
 
 	"candor/db"
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // notifyCooldown is how long the inserting client stays silent after it has
@@ -59,7 +59,7 @@ func (e *Enqueuer) insert(ctx context.Context, tx *db.Tx, args river.JobArgs) (i
 // SessionEvent records what happened to a session at now and sends it to the
 // session's webhook URL, or else to the account's default one (D33). With
 // neither, the event is recorded and nothing is sent.
-func (e *Enqueuer) SessionEvent(ctx context.Context, tx *db.Tx, s *intake.Session, p intake.Payload, now time.Time) error {
+func (e *Enqueuer) SessionEvent(ctx context.Context, tx *db.Tx, s *domain.Session, p domain.Payload, now time.Time) error {
 	url := s.WebhookURL
 	if url == nil {
 		var err error
@@ -72,8 +72,8 @@ func (e *Enqueuer) SessionEvent(ctx context.Context, tx *db.Tx, s *intake.Sessio
 
 // BillingEvent records what happened to an account's billing at now and sends
 // it to the live default URL (D33).
-func (e *Enqueuer) BillingEvent(ctx context.Context, tx *db.Tx, account intake.AccountID, p intake.Payload, now time.Time) error {
-	scope := intake.Scope{AccountID: account, Livemode: true}
+func (e *Enqueuer) BillingEvent(ctx context.Context, tx *db.Tx, account domain.AccountID, p domain.Payload, now time.Time) error {
+	scope := domain.Scope{AccountID: account, Livemode: true}
 	url, err := defaultURL(ctx, tx, scope)
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func (e *Enqueuer) BillingEvent(ctx context.Context, tx *db.Tx, account intake.A
 	return e.send(ctx, tx, scope, nil, p, url, now)
 }
 
-func defaultURL(ctx context.Context, tx *db.Tx, scope intake.Scope) (*string, error) {
+func defaultURL(ctx context.Context, tx *db.Tx, scope domain.Scope) (*string, error) {
 	setting, err := tx.WebhookSetting(ctx, scope)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, nil
@@ -95,8 +95,8 @@ func defaultURL(ctx context.Context, tx *db.Tx, scope intake.Scope) (*string, er
 // send stores the event and, with a url, its delivery and the job that wakes
 // the dispatcher. The event's number is taken last but for the inserts, since
 // it holds up the scope's other events until the commit.
-func (e *Enqueuer) send(ctx context.Context, tx *db.Tx, scope intake.Scope, session *intake.SessionID, p intake.Payload, url *string, now time.Time) error {
-	var endpoint *intake.EndpointID
+func (e *Enqueuer) send(ctx context.Context, tx *db.Tx, scope domain.Scope, session *domain.SessionID, p domain.Payload, url *string, now time.Time) error {
+	var endpoint *domain.EndpointID
 	if url != nil {
 		id, err := e.endpoint(ctx, tx, scope, *url, now)
 		if err != nil {
@@ -108,7 +108,7 @@ func (e *Enqueuer) send(ctx context.Context, tx *db.Tx, scope intake.Scope, sess
 	if err != nil {
 		return err
 	}
-	event, err := intake.NewEvent(scope, session, sequence, p, now)
+	event, err := domain.NewEvent(scope, session, sequence, p, now)
 	if err != nil {
 		return fmt.Errorf("jobs: event body: %w", err)
 	}
@@ -117,23 +117,23 @@ func (e *Enqueuer) send(ctx context.Context, tx *db.Tx, scope intake.Scope, sess
 	if err := tx.InsertEvent(ctx, event); err != nil || url == nil {
 		return err
 	}
-	return tx.InsertDelivery(ctx, intake.NewDelivery(event, *endpoint, *url, now))
+	return tx.InsertDelivery(ctx, domain.NewDelivery(event, *endpoint, *url, now))
 }
 
 // deliver makes the delivery of an event that has none.
-func (e *Enqueuer) deliver(ctx context.Context, tx *db.Tx, event *intake.Event, now time.Time) error {
-	endpoint, err := e.endpoint(ctx, tx, intake.Scope{AccountID: event.AccountID, Livemode: event.Livemode}, *event.URL, now)
+func (e *Enqueuer) deliver(ctx context.Context, tx *db.Tx, event *domain.Event, now time.Time) error {
+	endpoint, err := e.endpoint(ctx, tx, domain.Scope{AccountID: event.AccountID, Livemode: event.Livemode}, *event.URL, now)
 	if err != nil {
 		return err
 	}
-	delivery := intake.NewDelivery(event, endpoint, *event.URL, now)
+	delivery := domain.NewDelivery(event, endpoint, *event.URL, now)
 	delivery.CreatedAt = event.CreatedAt // lists go by when it happened
 	return tx.InsertDelivery(ctx, delivery)
 }
 
 // endpoint returns where the url leads, and has it woken at the commit.
-func (e *Enqueuer) endpoint(ctx context.Context, tx *db.Tx, scope intake.Scope, url string, now time.Time) (intake.EndpointID, error) {
-	id, err := tx.EndpointFor(ctx, scope, intake.Origin(url), now)
+func (e *Enqueuer) endpoint(ctx context.Context, tx *db.Tx, scope domain.Scope, url string, now time.Time) (domain.EndpointID, error) {
+	id, err := tx.EndpointFor(ctx, scope, domain.Origin(url), now)
 	if err != nil {
 		return id, err
 	}
@@ -142,7 +142,7 @@ func (e *Enqueuer) endpoint(ctx context.Context, tx *db.Tx, scope intake.Scope, 
 }
 
 // PDF asks for a completed session's PDF.
-func (e *Enqueuer) PDF(ctx context.Context, tx *db.Tx, id intake.SessionID) error {
+func (e *Enqueuer) PDF(ctx context.Context, tx *db.Tx, id domain.SessionID) error {
 	_, err := e.insert(ctx, tx, pdfArgs{SessionID: id})
 	return err
 }

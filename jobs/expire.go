@@ -7,7 +7,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"candor/db"
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // expireArgs asks for a sweep over the sessions past their expiry (D11).
@@ -26,7 +26,7 @@ type expireWorker struct {
 	river.WorkerDefaults[expireArgs]
 	db       *db.DB
 	enqueuer *Enqueuer
-	clock    intake.Clock
+	clock    domain.Clock
 }
 
 // Work expires what is due, batch by batch, each with its events.
@@ -40,7 +40,7 @@ func (w *expireWorker) Work(ctx context.Context, _ *river.Job[expireArgs]) error
 				if err != nil {
 					break
 				}
-				err = w.enqueuer.SessionEvent(ctx, tx, &sessions[i], intake.NewExpiredPayload(&sessions[i]), now)
+				err = w.enqueuer.SessionEvent(ctx, tx, &sessions[i], domain.NewExpiredPayload(&sessions[i]), now)
 			}
 			return err
 		})

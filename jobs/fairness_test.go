@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/intake"
+	"candor/internal/domain"
+	"candor/internal/webhook"
 	"candor/jobs"
-	"candor/webhook"
 )
 
 // patient gives attempts the time they have in production (D37).
@@ -23,9 +23,9 @@ func patient(t testing.TB) func(*jobs.Config) {
 }
 
 // newSessions makes n sessions that send their events to url.
-func (b *bench) newSessions(url string, n int) []*intake.Session {
+func (b *bench) newSessions(url string, n int) []*domain.Session {
 	b.Helper()
-	out := make([]*intake.Session, n)
+	out := make([]*domain.Session, n)
 	for i := range out {
 		out[i] = b.session(url, now())
 	}
@@ -33,12 +33,12 @@ func (b *bench) newSessions(url string, n int) []*intake.Session {
 }
 
 // emitAll records an event of each session in one transaction.
-func (b *bench) emitAll(sessions []*intake.Session, number int) {
+func (b *bench) emitAll(sessions []*domain.Session, number int) {
 	b.Helper()
 	b.emitAllAt(sessions, number, now())
 }
 
-func (b *bench) emitAllAt(sessions []*intake.Session, number int, at time.Time) {
+func (b *bench) emitAllAt(sessions []*domain.Session, number int, at time.Time) {
 	b.Helper()
 	b.tx(func(tx *db.Tx) error {
 		for _, s := range sessions {
@@ -76,7 +76,7 @@ func TestFairness(t *testing.T) {
 	b.received(slow, jobs.PerNew)
 
 	const endpoints, events, perSecond = 100, 400, 50
-	healthy, sessions := make([]*receiver, endpoints), make([]*intake.Session, endpoints)
+	healthy, sessions := make([]*receiver, endpoints), make([]*domain.Session, endpoints)
 	for i := range healthy {
 		healthy[i] = newReceiver(t, nil)
 		sessions[i] = b.session(healthy[i].URL, now())
@@ -102,7 +102,7 @@ func TestFairness(t *testing.T) {
 
 // emitSteadily records n events of the sessions by turns, and returns when
 // each was recorded.
-func (b *bench) emitSteadily(sessions []*intake.Session, n int, every time.Duration) []time.Time {
+func (b *bench) emitSteadily(sessions []*domain.Session, n int, every time.Duration) []time.Time {
 	b.Helper()
 	emitted := make([]time.Time, n)
 	tick := time.NewTicker(every)
@@ -181,7 +181,7 @@ func TestCapsOfTheProcess(t *testing.T) {
 		sync.Mutex
 		dead, most, healthy int
 	}
-	var dead []*intake.Session
+	var dead []*domain.Session
 	for range endpoints {
 		hook := newReceiver(t, func(_ int, _ http.ResponseWriter, r *http.Request) {
 			all.Lock()
@@ -249,7 +249,7 @@ func TestOrderWithinASession(t *testing.T) {
 	first := map[string][]int{}
 	seen := map[string]bool{}
 	for _, request := range hook.requests() {
-		payload := data[intake.SectionCompletedPayload](t, []byte(request.body))
+		payload := data[domain.SectionCompletedPayload](t, []byte(request.body))
 		key := fmt.Sprint(payload.SessionID, payload.SectionNumber)
 		if !seen[key] {
 			first[payload.SessionID.String()] = append(first[payload.SessionID.String()], payload.SectionNumber)

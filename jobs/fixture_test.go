@@ -11,17 +11,17 @@ import (
 	"testing"
 	"time"
 
-	"candor/blob"
 	"candor/db"
-	"candor/db/dbtest"
-	"candor/intake"
+	"candor/internal/domain"
+	"candor/internal/platform/blob"
+	"candor/internal/platform/keyring"
+	"candor/internal/statement"
+	"candor/internal/statement/statementtest"
+	"candor/internal/testkit/dbtest"
+	"candor/internal/vault"
+	"candor/internal/webhook"
 	"candor/jobs"
-	"candor/keyring"
-	"candor/statement"
-	"candor/statement/statementtest"
-	"candor/vault"
 	"candor/views/pdf"
-	"candor/webhook"
 )
 
 const secret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
@@ -39,7 +39,7 @@ type bench struct {
 	ring     *keyring.Keyring
 	blobs    *blob.Files
 	vault    *vault.Vault
-	scope    intake.Scope
+	scope    domain.Scope
 }
 
 func newBench(t testing.TB) *bench {
@@ -54,8 +54,8 @@ func newBench(t testing.TB) *bench {
 	b.blobs, err = blob.NewFiles(t.TempDir())
 	b.ok(err)
 	b.vault = vault.New(b.ring, b.blobs)
-	account := &intake.Account{ID: intake.NewAccountID(), Name: "Lender", BillingEmail: "bills@lender.example", CreatedAt: now()}
-	b.scope = intake.Scope{AccountID: account.ID, Livemode: true}
+	account := &domain.Account{ID: domain.NewAccountID(), Name: "Lender", BillingEmail: "bills@lender.example", CreatedAt: now()}
+	b.scope = domain.Scope{AccountID: account.ID, Livemode: true}
 	b.tx(func(tx *db.Tx) error {
 		if err := tx.InsertAccount(b.ctx, account); err != nil {
 			return err
@@ -67,7 +67,7 @@ func newBench(t testing.TB) *bench {
 
 var discard = slog.New(slog.DiscardHandler)
 
-func now() time.Time { return intake.SystemClock.Now() }
+func now() time.Time { return domain.SystemClock.Now() }
 
 func (b *bench) ok(err error) {
 	b.Helper()
@@ -90,7 +90,7 @@ func (b *bench) worker(change ...func(*jobs.Config)) *jobs.Worker {
 	b.Cleanup(client.Close)
 	config := jobs.Config{
 		DB: b.db, DSN: b.dsn, Enqueuer: b.enqueuer, Ring: b.ring, Blobs: b.blobs, Fonts: fonts,
-		Client: client, Schedule: webhook.DefaultSchedule(), BaseURL: "https://candor.example", Clock: intake.SystemClock, Logger: discard,
+		Client: client, Schedule: webhook.DefaultSchedule(), BaseURL: "https://candor.example", Clock: domain.SystemClock, Logger: discard,
 		SweepEvery: time.Hour, RescueAfter: 2 * time.Minute, PDFWorkers: 2,
 	}
 	for _, f := range change {
@@ -130,9 +130,9 @@ func sweeping(c *jobs.Config) { c.SweepEvery = 100 * time.Millisecond }
 
 // session makes a session that was created at the given time and sends its
 // events to url, "" for none of its own.
-func (b *bench) session(url string, created time.Time) *intake.Session {
+func (b *bench) session(url string, created time.Time) *domain.Session {
 	b.Helper()
-	s, err := intake.NewSession{FormType: intake.FinancialStatement, CustomerEmail: "jo@customer.example", WebhookURL: url}.
+	s, err := domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: "jo@customer.example", WebhookURL: url}.
 		Session(b.scope, created, func(string) error { return nil })
 	b.ok(err)
 	b.tx(func(tx *db.Tx) error { return tx.InsertSession(b.ctx, s) })
@@ -141,7 +141,7 @@ func (b *bench) session(url string, created time.Time) *intake.Session {
 
 // completed makes a session with a full statement, completed at the given
 // time.
-func (b *bench) completed(url string, at time.Time) *intake.Session {
+func (b *bench) completed(url string, at time.Time) *domain.Session {
 	b.Helper()
 	s := b.session(url, at)
 	b.tx(func(tx *db.Tx) error {
@@ -154,20 +154,20 @@ func (b *bench) completed(url string, at time.Time) *intake.Session {
 		if _, err := tx.OpenSession(b.ctx, s.ID, at); err != nil {
 			return err
 		}
-		s.Status, s.CompletedAt, s.SectionsCompleted = intake.Completed, &at, statement.SectionsTotal
+		s.Status, s.CompletedAt, s.SectionsCompleted = domain.Completed, &at, statement.SectionsTotal
 		return tx.CompleteSession(b.ctx, s)
 	})
 	return s
 }
 
 // emit records an event of the session and returns its body.
-func (b *bench) emit(s *intake.Session, number int) {
+func (b *bench) emit(s *domain.Session, number int) {
 	b.Helper()
 	b.tx(func(tx *db.Tx) error { return b.enqueuer.SessionEvent(b.ctx, tx, s, section(s, number), now()) })
 }
 
-func section(s *intake.Session, number int) intake.Payload {
-	return intake.SectionCompletedPayload{SessionID: s.ID, Section: "income", SectionNumber: number, SectionsTotal: 7}
+func section(s *domain.Session, number int) domain.Payload {
+	return domain.SectionCompletedPayload{SessionID: s.ID, Section: "income", SectionNumber: number, SectionsTotal: 7}
 }
 
 // eventually waits until check returns nil.
@@ -186,9 +186,9 @@ func (b *bench) eventually(what string, check func() bool) {
 }
 
 // delivery waits until the session's only delivery is in the state.
-func (b *bench) delivery(s *intake.Session, state intake.DeliveryState) intake.Delivery {
+func (b *bench) delivery(s *domain.Session, state domain.DeliveryState) domain.Delivery {
 	b.Helper()
-	var all []intake.Delivery
+	var all []domain.Delivery
 	b.eventually("a delivery that is "+string(state), func() (done bool) {
 		var err error
 		all, err = b.db.Deliveries(b.ctx, s.ID)
@@ -199,18 +199,18 @@ func (b *bench) delivery(s *intake.Session, state intake.DeliveryState) intake.D
 }
 
 // endpoint is the account's endpoint of a URL.
-func (b *bench) endpoint(url string) (id intake.EndpointID) {
+func (b *bench) endpoint(url string) (id domain.EndpointID) {
 	b.Helper()
-	b.ok(b.db.GetContext(b.ctx, &id, "SELECT id FROM webhook_endpoint WHERE origin = $1", intake.Origin(url)))
+	b.ok(b.db.GetContext(b.ctx, &id, "SELECT id FROM webhook_endpoint WHERE origin = $1", domain.Origin(url)))
 	return id
 }
 
 // events are the session's events of a type.
-func (b *bench) events(s *intake.Session, kind intake.EventType) []intake.Event {
+func (b *bench) events(s *domain.Session, kind domain.EventType) []domain.Event {
 	b.Helper()
 	all, err := b.db.Events(b.ctx, s.ID)
 	b.ok(err)
-	var out []intake.Event
+	var out []domain.Event
 	for _, event := range all {
 		if event.Type == kind {
 			out = append(out, event)

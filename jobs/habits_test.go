@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // 410 Gone shows the endpoint as gone; its deliveries follow the schedule all
@@ -28,7 +28,7 @@ func TestGoneEndpoint(t *testing.T) {
 	b.start(schedule(t, "0s,100ms,100ms,100ms,100ms,100ms,100ms"))
 	s := b.session(hook.URL, now())
 	b.emit(s, 1)
-	health := func() *intake.Endpoint {
+	health := func() *domain.Endpoint {
 		b.Helper()
 		e, err := b.db.Endpoint(b.ctx, b.endpoint(hook.URL))
 		b.ok(err)
@@ -36,7 +36,7 @@ func TestGoneEndpoint(t *testing.T) {
 	}
 	b.eventually("the endpoint to be gone, and tried again", func() bool { return health().Gone && health().ConsecutiveFailures >= 2 })
 	back.Store(true)
-	delivery := b.delivery(s, intake.DeliveryDelivered)
+	delivery := b.delivery(s, domain.DeliveryDelivered)
 	if e := health(); e.Gone || e.ConsecutiveFailures != 0 || e.LastSuccessAt == nil || *e.LastStatusCode != 200 {
 		t.Errorf("after a success the endpoint's health is %+v", e)
 	}
@@ -84,7 +84,7 @@ func TestRetryAfterMovesTheNextAttempt(t *testing.T) {
 		{429, "soon", time.Minute}, {429, "-5", time.Minute}, {503, "", time.Minute},
 		{500, "120", time.Minute}, {410, "120", time.Minute}, {301, "120", time.Minute}, {404, "120", time.Minute},
 	}
-	sessions := make([]*intake.Session, len(tests))
+	sessions := make([]*domain.Session, len(tests))
 	for i, test := range tests {
 		sessions[i] = b.session(fmt.Sprintf("%s/%d?after=%s", hook.URL, test.status, strings.ReplaceAll(test.wish, " ", "%20")), now())
 	}
@@ -93,7 +93,7 @@ func TestRetryAfterMovesTheNextAttempt(t *testing.T) {
 		return b.count("SELECT count(*) FROM delivery WHERE attempts = 1") == len(tests)
 	})
 	for i, test := range tests {
-		delivery := b.delivery(sessions[i], intake.DeliveryPending)
+		delivery := b.delivery(sessions[i], domain.DeliveryPending)
 		wait := delivery.NextAttemptAt.Sub(*delivery.FirstAttemptAt)
 		// A date has whole seconds; the delay counts from the attempt's end.
 		if wait < test.want-time.Second || wait > test.want+10*time.Second {
@@ -126,7 +126,7 @@ func TestAnswersAreNotReadInto(t *testing.T) {
 	b.start()
 	s := b.session(hook.URL, now())
 	b.emit(s, 1)
-	delivery := b.delivery(s, intake.DeliveryDelivered)
+	delivery := b.delivery(s, domain.DeliveryDelivered)
 	b.emit(b.session(hook.URL, now()), 1)
 	b.received(hook, 2)
 	attempts, err := b.db.Attempts(b.ctx, delivery.ID)

@@ -10,20 +10,20 @@ import (
 	"github.com/riverqueue/river"
 
 	"candor/db"
-	"candor/intake"
-	"candor/keyring"
-	"candor/mail"
-	"candor/views/letter"
+	"candor/internal/domain"
+	"candor/internal/platform/keyring"
+	"candor/internal/platform/mail"
+	"candor/views/email"
 )
 
 // letterArgs asks for a letter about one thing. What it says, and to whom, is
 // found when it is sent, and so is its link's token, of which only the hash is
 // kept: arguments are ids alone.
 type letterArgs struct {
-	Request    *intake.StaffRequestID `json:"request_id,omitempty"`
-	Invitation *intake.InvitationID   `json:"invitation_id,omitempty"`
-	Staff      *intake.StaffID        `json:"staff_id,omitempty"` // gets the notice
-	Notice     intake.StaffNotice     `json:"notice,omitempty"`
+	Request    *domain.StaffRequestID `json:"request_id,omitempty"`
+	Invitation *domain.InvitationID   `json:"invitation_id,omitempty"`
+	Staff      *domain.StaffID        `json:"staff_id,omitempty"` // gets the notice
+	Notice     domain.StaffNotice     `json:"notice,omitempty"`
 }
 
 // Kind names the job.
@@ -41,19 +41,19 @@ func (letterArgs) InsertOpts() river.InsertOpts {
 // RequestLetter asks for the letter that proves a request. There is one for
 // every address, so that whoever asks learns nothing from what is done; what
 // it says depends on who has the address.
-func (e *Enqueuer) RequestLetter(ctx context.Context, tx *db.Tx, id intake.StaffRequestID) error {
+func (e *Enqueuer) RequestLetter(ctx context.Context, tx *db.Tx, id domain.StaffRequestID) error {
 	_, err := e.insert(ctx, tx, letterArgs{Request: &id})
 	return err
 }
 
 // InvitationLetter asks for an invitation's letter.
-func (e *Enqueuer) InvitationLetter(ctx context.Context, tx *db.Tx, id intake.InvitationID) error {
+func (e *Enqueuer) InvitationLetter(ctx context.Context, tx *db.Tx, id domain.InvitationID) error {
 	_, err := e.insert(ctx, tx, letterArgs{Invitation: &id})
 	return err
 }
 
 // NoticeLetter asks for a letter that tells a staff user of a change.
-func (e *Enqueuer) NoticeLetter(ctx context.Context, tx *db.Tx, staff intake.StaffID, n intake.StaffNotice) error {
+func (e *Enqueuer) NoticeLetter(ctx context.Context, tx *db.Tx, staff domain.StaffID, n domain.StaffNotice) error {
 	_, err := e.insert(ctx, tx, letterArgs{Staff: &staff, Notice: n})
 	return err
 }
@@ -64,7 +64,7 @@ type letterWorker struct {
 	ring    *keyring.Keyring
 	sender  mail.Sender
 	baseURL string
-	clock   intake.Clock
+	clock   domain.Clock
 }
 
 // letterTimeout bounds one run: a conversation with a slow mail server.
@@ -97,7 +97,7 @@ func (w *letterWorker) Work(ctx context.Context, job *river.Job[letterArgs]) err
 	return err
 }
 
-func (w *letterWorker) sendRequest(ctx context.Context, id intake.StaffRequestID) error {
+func (w *letterWorker) sendRequest(ctx context.Context, id domain.StaffRequestID) error {
 	r, err := w.db.StaffRequest(ctx, id)
 	if err != nil || !w.clock.Now().Before(r.ExpiresAt) {
 		return err
@@ -106,7 +106,7 @@ func (w *letterWorker) sendRequest(ctx context.Context, id intake.StaffRequestID
 	if err != nil {
 		return err
 	}
-	var details intake.RequestDetails
+	var details domain.RequestDetails
 	if err := json.Unmarshal(plain, &details); err != nil {
 		return fmt.Errorf("jobs: staff request: %w", err)
 	}
@@ -115,45 +115,45 @@ func (w *letterWorker) sendRequest(ctx context.Context, id intake.StaffRequestID
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return err
 	}
-	token, hash := intake.NewToken()
+	token, hash := domain.NewToken()
 	switch {
-	case r.Kind == intake.RequestReset && known:
+	case r.Kind == domain.RequestReset && known:
 		if err := w.db.SetStaffRequestToken(ctx, id, hash); err != nil {
 			return err
 		}
-		return w.send(ctx, staff.Email, letter.Reset(w.baseURL+"/dashboard/reset/"+token))
-	case r.Kind == intake.RequestSignUp && !known:
+		return w.send(ctx, staff.Email, email.Reset(w.baseURL+"/dashboard/reset/"+token))
+	case r.Kind == domain.RequestSignUp && !known:
 		if err := w.db.SetStaffRequestToken(ctx, id, hash); err != nil {
 			return err
 		}
-		return w.send(ctx, details.Email, letter.SignUp(w.baseURL+"/dashboard/verify/"+token))
+		return w.send(ctx, details.Email, email.SignUp(w.baseURL+"/dashboard/verify/"+token))
 	case known:
-		if err := w.send(ctx, staff.Email, letter.KnownAlready(w.baseURL+"/dashboard/sign-in")); err != nil {
+		if err := w.send(ctx, staff.Email, email.KnownAlready(w.baseURL+"/dashboard/sign-in")); err != nil {
 			return err
 		}
 	}
 	return w.db.DropStaffRequest(ctx, id)
 }
 
-func (w *letterWorker) sendInvitation(ctx context.Context, id intake.InvitationID) error {
+func (w *letterWorker) sendInvitation(ctx context.Context, id domain.InvitationID) error {
 	i, err := w.db.Invitation(ctx, id)
 	if err != nil || i.Expired(w.clock.Now()) {
 		return err
 	}
 	switch _, err := w.db.StaffByEmail(ctx, i.Email); {
 	case err == nil:
-		return w.send(ctx, i.Email, letter.InvitedElsewhere(i))
+		return w.send(ctx, i.Email, email.InvitedElsewhere(i))
 	case !errors.Is(err, db.ErrNotFound):
 		return err
 	}
-	token, hash := intake.NewToken()
+	token, hash := domain.NewToken()
 	if err := w.db.SetInvitationToken(ctx, id, hash); err != nil {
 		return err
 	}
-	return w.send(ctx, i.Email, letter.Invitation(i, w.baseURL+"/dashboard/invitation/"+token))
+	return w.send(ctx, i.Email, email.Invitation(i, w.baseURL+"/dashboard/invitation/"+token))
 }
 
-func (w *letterWorker) sendNotice(ctx context.Context, id intake.StaffID, n intake.StaffNotice) error {
+func (w *letterWorker) sendNotice(ctx context.Context, id domain.StaffID, n domain.StaffNotice) error {
 	staff, err := w.db.StaffPassword(ctx, id)
 	if err != nil {
 		return err
@@ -162,15 +162,15 @@ func (w *letterWorker) sendNotice(ctx context.Context, id intake.StaffID, n inta
 	if err != nil {
 		return err
 	}
-	return w.send(ctx, staff.Email, letter.Notice(n, w.baseURL+"/dashboard", passkeys))
+	return w.send(ctx, staff.Email, email.Notice(n, w.baseURL+"/dashboard", passkeys))
 }
 
-func (w *letterWorker) send(ctx context.Context, to string, l letter.Letter) error {
+func (w *letterWorker) send(ctx context.Context, to string, l email.Letter) error {
 	return sendLetter(ctx, w.sender, to, l)
 }
 
 // sendLetter sends a letter. One that is refused for good ends its job.
-func sendLetter(ctx context.Context, by mail.Sender, to string, l letter.Letter) error {
+func sendLetter(ctx context.Context, by mail.Sender, to string, l email.Letter) error {
 	html, err := l.HTML()
 	if err != nil {
 		return err

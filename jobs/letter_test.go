@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/intake"
+	"candor/internal/domain"
+	"candor/internal/platform/mail"
 	"candor/jobs"
-	"candor/mail"
 )
 
 // senderFunc is a mail.Sender.
@@ -22,10 +22,10 @@ type senderFunc func(mail.Message) error
 func (f senderFunc) Send(_ context.Context, m mail.Message) error { return f(m) }
 
 // request stores a request of that kind and address, and asks for its letter.
-func (b *bench) request(kind intake.StaffRequestKind, email string, expires time.Time) *intake.StaffRequest {
+func (b *bench) request(kind domain.StaffRequestKind, email string, expires time.Time) *domain.StaffRequest {
 	b.Helper()
-	r := &intake.StaffRequest{ID: intake.NewStaffRequestID(), Kind: kind, Subject: []byte(email), CreatedAt: now(), ExpiresAt: expires}
-	plain, err := json.Marshal(intake.RequestDetails{Email: email})
+	r := &domain.StaffRequest{ID: domain.NewStaffRequestID(), Kind: kind, Subject: []byte(email), CreatedAt: now(), ExpiresAt: expires}
+	plain, err := json.Marshal(domain.RequestDetails{Email: email})
 	b.ok(err)
 	r.Sealed = b.ring.Seal(r.SealOwner(), plain)
 	b.tx(func(tx *db.Tx) error {
@@ -42,10 +42,10 @@ func (b *bench) request(kind intake.StaffRequestKind, email string, expires time
 func TestLettersThatFail(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.request(intake.RequestSignUp, "down@new.example", now().Add(time.Hour))
-	b.request(intake.RequestSignUp, "refused@new.example", now().Add(time.Hour))
-	b.request(intake.RequestSignUp, "late@new.example", now())
-	b.request(intake.RequestReset, "nobody@new.example", now().Add(time.Hour))
+	b.request(domain.RequestSignUp, "down@new.example", now().Add(time.Hour))
+	b.request(domain.RequestSignUp, "refused@new.example", now().Add(time.Hour))
+	b.request(domain.RequestSignUp, "late@new.example", now())
+	b.request(domain.RequestReset, "nobody@new.example", now().Add(time.Hour))
 	b.start(func(c *jobs.Config) {
 		c.Mail = senderFunc(func(m mail.Message) error {
 			switch m.To {
@@ -73,7 +73,7 @@ func TestLettersThatFail(t *testing.T) {
 func TestLetterSentTwice(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	r := b.request(intake.RequestSignUp, "jo@new.example", now().Add(time.Hour))
+	r := b.request(domain.RequestSignUp, "jo@new.example", now().Add(time.Hour))
 	var tokens []string
 	var sent atomic.Int32
 	b.start(func(c *jobs.Config) {
@@ -89,12 +89,12 @@ func TestLetterSentTwice(t *testing.T) {
 	b.tx(func(tx *db.Tx) error { return b.enqueuer.RequestLetter(b.ctx, tx, r.ID) })
 	b.eventually("the second letter", func() bool { return sent.Load() == 2 })
 	for i, token := range tokens {
-		_, err := b.db.StaffRequestByToken(b.ctx, intake.RequestSignUp, intake.HashToken(token), now())
+		_, err := b.db.StaffRequestByToken(b.ctx, domain.RequestSignUp, domain.HashToken(token), now())
 		if works := err == nil; works != (i == 1) {
 			t.Errorf("link %d: %v, want the second alone to work", i+1, err)
 		}
 	}
-	if _, err := b.db.StaffRequestByToken(b.ctx, intake.RequestReset, intake.HashToken(tokens[1]), now()); !errors.Is(err, db.ErrNotFound) {
+	if _, err := b.db.StaffRequestByToken(b.ctx, domain.RequestReset, domain.HashToken(tokens[1]), now()); !errors.Is(err, db.ErrNotFound) {
 		t.Errorf("a sign-up's link opens a reset: %v", err)
 	}
 }
@@ -104,26 +104,26 @@ func TestSignInsAreRetired(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	at := now()
-	staff := intake.Staff{ID: intake.NewStaffID(), AccountID: b.scope.AccountID, Email: "jo@lender.example", Role: intake.RoleOwner, CreatedAt: at}
-	session := func(seen time.Time) *intake.StaffSession {
-		return &intake.StaffSession{Staff: staff, SessionID: intake.NewStaffSessionID(), Stage: intake.SignInFull, StartedAt: seen, SeenAt: seen, ConfirmedAt: seen, ExpiresAt: seen.Add(intake.StaffLifetime)}
+	staff := domain.Staff{ID: domain.NewStaffID(), AccountID: b.scope.AccountID, Email: "jo@lender.example", Role: domain.RoleOwner, CreatedAt: at}
+	session := func(seen time.Time) *domain.StaffSession {
+		return &domain.StaffSession{Staff: staff, SessionID: domain.NewStaffSessionID(), Stage: domain.SignInFull, StartedAt: seen, SeenAt: seen, ConfirmedAt: seen, ExpiresAt: seen.Add(domain.StaffLifetime)}
 	}
-	invitation := func(email string, expires time.Time) *intake.Invitation {
-		return &intake.Invitation{ID: intake.NewInvitationID(), AccountID: b.scope.AccountID, Email: email, Role: intake.RoleOwner, CreatedAt: at, ExpiresAt: expires}
+	invitation := func(email string, expires time.Time) *domain.Invitation {
+		return &domain.Invitation{ID: domain.NewInvitationID(), AccountID: b.scope.AccountID, Email: email, Role: domain.RoleOwner, CreatedAt: at, ExpiresAt: expires}
 	}
 	b.tx(func(tx *db.Tx) error {
 		return errors.Join(
 			tx.InsertStaff(b.ctx, &staff, ""),
 			tx.InsertStaffSession(b.ctx, session(at), []byte("live")),
-			tx.InsertStaffSession(b.ctx, session(at.Add(-intake.StaffIdle)), []byte("ended")),
+			tx.InsertStaffSession(b.ctx, session(at.Add(-domain.StaffIdle)), []byte("ended")),
 			tx.PutInvitation(b.ctx, invitation("live@lender.example", at.Add(time.Hour))),
 			tx.PutInvitation(b.ctx, invitation("listed@lender.example", at.Add(-6*24*time.Hour))),
 			tx.PutInvitation(b.ctx, invitation("old@lender.example", at.Add(-8*24*time.Hour))),
 		)
 	})
-	live := b.request(intake.RequestReset, "live@lender.example", at.Add(time.Hour))
+	live := b.request(domain.RequestReset, "live@lender.example", at.Add(time.Hour))
 	for i := range 250 { // more than a batch
-		b.request(intake.RequestReset, "old@lender.example", at.Add(-8*24*time.Hour-time.Duration(i)*time.Second))
+		b.request(domain.RequestReset, "old@lender.example", at.Add(-8*24*time.Hour-time.Duration(i)*time.Second))
 	}
 	for subject, age := range map[string]time.Duration{"counts": time.Minute, "over": 16 * time.Minute} {
 		b.ok(b.db.CountAttempt(b.ctx, at.Add(-age), db.Counter{Subject: []byte(subject), Free: 10, Window: 15 * time.Minute}))

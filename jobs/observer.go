@@ -3,13 +3,13 @@ package jobs
 import (
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // An Observer is told what happens, to count it. It must not block.
 type Observer interface {
 	// EventRecorded is called when an event has committed.
-	EventRecorded(t intake.EventType)
+	EventRecorded(t domain.EventType)
 	// Attempted is called after each attempt: with its error class, "" for a
 	// success, and how long it took.
 	Attempted(class string, took time.Duration)
@@ -40,7 +40,7 @@ func observed(o Observer) Observer {
 // unobserved is the Observer of those who give none.
 type unobserved struct{}
 
-func (unobserved) EventRecorded(intake.EventType)  {}
+func (unobserved) EventRecorded(domain.EventType)  {}
 func (unobserved) Attempted(string, time.Duration) {}
 func (unobserved) FirstAttempted(time.Duration)    {}
 func (unobserved) Delivered(time.Duration)         {}

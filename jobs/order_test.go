@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // emitEvents records n events of the session, numbered from 1, in one
 // transaction.
-func (b *bench) emitEvents(s *intake.Session, n int) {
+func (b *bench) emitEvents(s *domain.Session, n int) {
 	b.Helper()
 	b.tx(func(tx *db.Tx) error {
 		for i := range n {
@@ -26,11 +26,11 @@ func (b *bench) emitEvents(s *intake.Session, n int) {
 }
 
 // numbers are the events of each session in the order they came.
-func numbers(t *testing.T, all []received) map[intake.SessionID][]int {
+func numbers(t *testing.T, all []received) map[domain.SessionID][]int {
 	t.Helper()
-	out := map[intake.SessionID][]int{}
+	out := map[domain.SessionID][]int{}
 	for _, request := range all {
-		payload := data[intake.SectionCompletedPayload](t, []byte(request.body))
+		payload := data[domain.SectionCompletedPayload](t, []byte(request.body))
 		out[payload.SessionID] = append(out[payload.SessionID], payload.SectionNumber)
 	}
 	return out
@@ -55,7 +55,7 @@ func TestFailingEventHoldsUpNothing(t *testing.T) {
 	}
 	all, err := b.db.Deliveries(b.ctx, s.ID)
 	b.ok(err)
-	if all[0].State != intake.DeliveryPending || all[0].Attempts != 1 || all[0].NextAttemptAt.Before(now().Add(50*time.Minute)) {
+	if all[0].State != domain.DeliveryPending || all[0].Attempts != 1 || all[0].NextAttemptAt.Before(now().Add(50*time.Minute)) {
 		t.Errorf("the first is %+v, want it to wait for its retry", all[0])
 	}
 }
@@ -75,7 +75,7 @@ func TestOrderWithTwoWorkers(t *testing.T) {
 		}
 	})
 	other := newReceiver(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
-	var all []*intake.Session
+	var all []*domain.Session
 	for _, url := range []string{hook.URL + "/answering", hook.URL + "/slow", hook.URL + "/failing", other.URL} {
 		all = append(all, b.newSessions(url, sessions)...)
 	}

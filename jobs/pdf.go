@@ -10,15 +10,15 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"candor/db"
-	"candor/intake"
-	"candor/statement"
-	"candor/vault"
+	"candor/internal/domain"
+	"candor/internal/statement"
+	"candor/internal/vault"
 	"candor/views/pdf"
 )
 
 // pdfArgs asks for the PDF of a completed session.
 type pdfArgs struct {
-	SessionID intake.SessionID `json:"session_id" river:"unique"`
+	SessionID domain.SessionID `json:"session_id" river:"unique"`
 }
 
 // Kind names the job.
@@ -45,7 +45,7 @@ type pdfWorker struct {
 	enqueuer *Enqueuer
 	fonts    *pdf.Fonts
 	baseURL  string
-	clock    intake.Clock
+	clock    domain.Clock
 	logger   *slog.Logger
 }
 
@@ -65,7 +65,7 @@ func (w *pdfWorker) Work(ctx context.Context, job *river.Job[pdfArgs]) error {
 	if err != nil {
 		return err
 	}
-	if session.Status != intake.Completed || session.PDFReadyAt != nil || session.ErasedAt != nil {
+	if session.Status != domain.Completed || session.PDFReadyAt != nil || session.ErasedAt != nil {
 		return nil
 	}
 	account, err := w.db.Account(ctx, session.AccountID)
@@ -93,7 +93,7 @@ func (w *pdfWorker) Work(ctx context.Context, job *river.Job[pdfArgs]) error {
 		if err != nil || !first {
 			return err
 		}
-		return w.enqueuer.SessionEvent(ctx, tx, session, intake.PDFReadyPayload{
+		return w.enqueuer.SessionEvent(ctx, tx, session, domain.PDFReadyPayload{
 			SessionID: session.ID, PDFURL: w.baseURL + "/v1/sessions/" + session.ID.String() + "/pdf",
 			FileSizeBytes: int64(len(result.Bytes)), PageCount: result.Pages,
 		}, now)
@@ -101,7 +101,7 @@ func (w *pdfWorker) Work(ctx context.Context, job *river.Job[pdfArgs]) error {
 }
 
 // logo returns the account's logo, nil where it has none.
-func (w *pdfWorker) logo(ctx context.Context, account *intake.Account) ([]byte, error) {
+func (w *pdfWorker) logo(ctx context.Context, account *domain.Account) ([]byte, error) {
 	if account.LogoName == nil {
 		return nil, nil
 	}
@@ -112,7 +112,7 @@ func (w *pdfWorker) logo(ctx context.Context, account *intake.Account) ([]byte, 
 	return content, err
 }
 
-func pdfInput(account *intake.Account, s *intake.Session, answers *statement.Statement) pdf.Statement {
+func pdfInput(account *domain.Account, s *domain.Session, answers *statement.Statement) pdf.Statement {
 	in := pdf.Statement{
 		AccountName: account.Name, Livemode: s.Livemode, SessionID: s.ID.String(),
 		CreatedAt: s.CreatedAt, SubmittedAt: *s.CompletedAt, Answers: answers,

@@ -8,8 +8,8 @@ import (
 	"github.com/riverqueue/river"
 
 	"candor/db"
-	"candor/intake"
-	"candor/vault"
+	"candor/internal/domain"
+	"candor/internal/vault"
 )
 
 const (
@@ -35,7 +35,7 @@ type reconcileWorker struct {
 	vault    *vault.Vault
 	db       *db.DB
 	enqueuer *Enqueuer
-	clock    intake.Clock
+	clock    domain.Clock
 	logger   *slog.Logger
 	observer Observer
 }
@@ -48,7 +48,7 @@ func (w *reconcileWorker) Timeout(*river.Job[reconcileArgs]) time.Duration { ret
 // log and in the metrics.
 func (w *reconcileWorker) Work(ctx context.Context, _ *river.Job[reconcileArgs]) error {
 	now := w.clock.Now()
-	for _, status := range []intake.Status{intake.Completed, intake.Expired} {
+	for _, status := range []domain.Status{domain.Completed, domain.Expired} {
 		if err := w.check(ctx, status, now); err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func (w *reconcileWorker) Work(ctx context.Context, _ *river.Job[reconcileArgs])
 
 // check walks the sessions that ended in that status, in batches, and notes
 // after each how far it came.
-func (w *reconcileWorker) check(ctx context.Context, status intake.Status, now time.Time) error {
+func (w *reconcileWorker) check(ctx context.Context, status domain.Status, now time.Time) error {
 	checked, err := w.db.CheckedTo(ctx, status)
 	if err != nil {
 		return err
@@ -99,8 +99,8 @@ func (w *reconcileWorker) check(ctx context.Context, status intake.Status, now t
 
 // sweptTo is until when all sessions have come to that end: the sweep makes
 // them expired some time after they were to.
-func (w *reconcileWorker) sweptTo(ctx context.Context, status intake.Status, now time.Time) (time.Time, error) {
-	if status != intake.Expired {
+func (w *reconcileWorker) sweptTo(ctx context.Context, status domain.Status, now time.Time) (time.Time, error) {
+	if status != domain.Expired {
 		return now, nil
 	}
 	overdue, err := w.db.OldestOverdue(ctx, now)
@@ -112,7 +112,7 @@ func (w *reconcileWorker) sweptTo(ctx context.Context, status intake.Status, now
 
 // repair writes what is missing of a session's end, looked at anew under its
 // lock: of two runs side by side, one does.
-func (w *reconcileWorker) repair(ctx context.Context, id intake.SessionID) error {
+func (w *reconcileWorker) repair(ctx context.Context, id domain.SessionID) error {
 	repaired := ""
 	err := w.db.InTx(ctx, func(tx *db.Tx) error {
 		repaired = ""
@@ -142,13 +142,13 @@ func (w *reconcileWorker) repair(ctx context.Context, id intake.SessionID) error
 }
 
 // tell records the event that says how the session ended.
-func (w *reconcileWorker) tell(ctx context.Context, tx *db.Tx, session *intake.Session) error {
-	if session.Status == intake.Expired {
-		return w.enqueuer.SessionEvent(ctx, tx, session, intake.NewExpiredPayload(session), w.clock.Now())
+func (w *reconcileWorker) tell(ctx context.Context, tx *db.Tx, session *domain.Session) error {
+	if session.Status == domain.Expired {
+		return w.enqueuer.SessionEvent(ctx, tx, session, domain.NewExpiredPayload(session), w.clock.Now())
 	}
 	answers, err := w.vault.Statement(ctx, tx, session.ID)
 	if err != nil {
 		return err
 	}
-	return w.enqueuer.SessionEvent(ctx, tx, session, intake.NewCompletedPayload(session, answers.Summary()), w.clock.Now())
+	return w.enqueuer.SessionEvent(ctx, tx, session, domain.NewCompletedPayload(session, answers.Summary()), w.clock.Now())
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/intake"
+	"candor/internal/domain"
 	"candor/jobs"
 )
 
@@ -15,7 +15,7 @@ import (
 type counting struct {
 	mu       sync.Mutex
 	repairs  []string
-	events   []intake.EventType
+	events   []domain.EventType
 	attempts []string
 	first    int
 	arrived  int
@@ -28,7 +28,7 @@ func (c *counting) note(change func()) {
 	change()
 }
 
-func (c *counting) EventRecorded(t intake.EventType) {
+func (c *counting) EventRecorded(t domain.EventType) {
 	c.note(func() { c.events = append(c.events, t) })
 }
 func (c *counting) Attempted(class string, _ time.Duration) {
@@ -80,7 +80,7 @@ func (b *bench) reconcile(n int) []string {
 }
 
 // ended makes sessions that have come to their ends with all that follows.
-func (b *bench) ended(url string) (completed, expired, cancelled *intake.Session) {
+func (b *bench) ended(url string) (completed, expired, cancelled *domain.Session) {
 	b.Helper()
 	completed, expired, cancelled = b.completed(url, now().Add(-time.Minute)), b.session(url, now().Add(-31*24*time.Hour)), b.session(url, now())
 	b.tx(func(tx *db.Tx) error {
@@ -90,8 +90,8 @@ func (b *bench) ended(url string) (completed, expired, cancelled *intake.Session
 		b.ok(err)
 		answers, err := b.vault.Statement(b.ctx, tx, completed.ID)
 		b.ok(err)
-		b.ok(b.enqueuer.SessionEvent(b.ctx, tx, completed, intake.NewCompletedPayload(completed, answers.Summary()), now()))
-		return b.enqueuer.SessionEvent(b.ctx, tx, expired, intake.NewExpiredPayload(expired), now())
+		b.ok(b.enqueuer.SessionEvent(b.ctx, tx, completed, domain.NewCompletedPayload(completed, answers.Summary()), now()))
+		return b.enqueuer.SessionEvent(b.ctx, tx, expired, domain.NewExpiredPayload(expired), now())
 	})
 	return completed, expired, cancelled
 }
@@ -102,7 +102,7 @@ func TestReconciliation(t *testing.T) {
 	hook := newReceiver(t, nil)
 	completed, expired, cancelled := b.ended(hook.URL)
 	quiet, _, _ := b.ended("")
-	original := b.events(completed, intake.SessionCompleted)[0]
+	original := b.events(completed, domain.SessionCompleted)[0]
 	if repairs := b.reconcile(1); len(repairs) != 0 {
 		t.Fatalf("nothing is missing, yet repaired %v", repairs)
 	}
@@ -119,18 +119,18 @@ func TestReconciliation(t *testing.T) {
 	if repairs := b.reconcile(1); len(repairs) != 0 {
 		t.Errorf("repaired again: %v", repairs)
 	}
-	again := b.events(completed, intake.SessionCompleted)
+	again := b.events(completed, domain.SessionCompleted)
 	if len(again) != 1 || again[0].ID == original.ID || again[0].Sequence <= original.Sequence {
 		t.Fatalf("the repaired event: %+v", again)
 	}
-	if got, want := data[intake.CompletedPayload](t, again[0].Body), data[intake.CompletedPayload](t, original.Body); got.Summary != want.Summary || got.DurationMinutes != want.DurationMinutes || !got.CompletedAt.Equal(want.CompletedAt.Time) {
+	if got, want := data[domain.CompletedPayload](t, again[0].Body), data[domain.CompletedPayload](t, original.Body); got.Summary != want.Summary || got.DurationMinutes != want.DurationMinutes || !got.CompletedAt.Equal(want.CompletedAt.Time) {
 		t.Errorf("the repaired event says %+v, the first one %+v", got, want)
 	}
-	for name, session := range map[string]*intake.Session{"expired": expired, "completed": completed} {
+	for name, session := range map[string]*domain.Session{"expired": expired, "completed": completed} {
 		all, err := b.db.Deliveries(b.ctx, session.ID)
 		b.ok(err)
 		// The workers also make the PDF that the session lacks, and tell of it.
-		all = slices.DeleteFunc(all, func(d intake.Delivery) bool { return d.EventType == intake.SessionPDFReady })
+		all = slices.DeleteFunc(all, func(d domain.Delivery) bool { return d.EventType == domain.SessionPDFReady })
 		if len(all) != 1 {
 			t.Errorf("%s: %d deliveries, want 1", name, len(all))
 		}
@@ -158,10 +158,10 @@ func TestReconciliationWaitsForTheSweep(t *testing.T) {
 		b.reconcile(1)
 		return nil
 	})
-	if to, err := b.db.CheckedTo(b.ctx, intake.Expired); err != nil || to.After(expiry) {
+	if to, err := b.db.CheckedTo(b.ctx, domain.Expired); err != nil || to.After(expiry) {
 		t.Errorf("checked until %s, %v; a session that expired at %s isn't swept", to, err, expiry)
 	}
-	if to, err := b.db.CheckedTo(b.ctx, intake.Completed); err != nil || time.Since(to) > time.Minute {
+	if to, err := b.db.CheckedTo(b.ctx, domain.Completed); err != nil || time.Since(to) > time.Minute {
 		t.Errorf("completed ones checked until %s, %v", to, err)
 	}
 	b.start(sweeping)
@@ -169,7 +169,7 @@ func TestReconciliationWaitsForTheSweep(t *testing.T) {
 		if b.count("SELECT count(*) FROM river_job WHERE kind = 'reconciliation' AND finalized_at IS NULL") == 0 {
 			b.tx(func(tx *db.Tx) error { return b.enqueuer.Reconcile(b.ctx, tx) })
 		}
-		to, err := b.db.CheckedTo(b.ctx, intake.Expired)
+		to, err := b.db.CheckedTo(b.ctx, domain.Expired)
 		b.ok(err)
 		return time.Since(to) < time.Minute
 	})
@@ -186,11 +186,11 @@ func TestObserverHearsOfEvents(t *testing.T) {
 	b.start(func(c *jobs.Config) { c.Observer = observer })
 	s := b.session(hook.URL, now())
 	b.emit(s, 1)
-	b.delivery(s, intake.DeliveryDelivered)
+	b.delivery(s, domain.DeliveryDelivered)
 	b.eventually("all is told", func() bool {
 		observer.mu.Lock()
 		defer observer.mu.Unlock()
-		return slices.Equal(observer.events, []intake.EventType{intake.SessionSectionCompleted}) && slices.Equal(observer.attempts, []string{""}) &&
+		return slices.Equal(observer.events, []domain.EventType{domain.SessionSectionCompleted}) && slices.Equal(observer.attempts, []string{""}) &&
 			observer.first == 1 && observer.arrived == 1 && observer.worked["webhook_wake"] == 1
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 const (
@@ -28,7 +28,7 @@ const (
 type recorder struct {
 	db     *db.DB
 	logger *slog.Logger
-	done   func([]intake.DeliveryID, []intake.EndpointID) // called when a batch is off the recorder's hands
+	done   func([]domain.DeliveryID, []domain.EndpointID) // called when a batch is off the recorder's hands
 
 	incoming chan recorded
 	ended    sync.WaitGroup
@@ -39,11 +39,11 @@ type recorder struct {
 }
 
 type recorded struct {
-	endpoint intake.EndpointID
+	endpoint domain.EndpointID
 	outcome  db.AttemptOutcome
 }
 
-func newRecorder(database *db.DB, logger *slog.Logger, done func([]intake.DeliveryID, []intake.EndpointID)) *recorder {
+func newRecorder(database *db.DB, logger *slog.Logger, done func([]domain.DeliveryID, []domain.EndpointID)) *recorder {
 	r := &recorder{db: database, logger: logger, done: done, incoming: make(chan recorded, recordBatch)}
 	r.tries, r.giveUp = context.WithCancel(context.Background())
 	r.patience, r.hurry = context.WithCancel(r.tries)
@@ -76,7 +76,7 @@ func (r *recorder) stop() {
 	r.giveUp()
 }
 
-func (r *recorder) record(endpoint intake.EndpointID, outcome db.AttemptOutcome) {
+func (r *recorder) record(endpoint domain.EndpointID, outcome db.AttemptOutcome) {
 	r.incoming <- recorded{endpoint, outcome}
 }
 
@@ -111,8 +111,8 @@ func (r *recorder) flush(batch []recorded) {
 	if err != nil {
 		r.logger.Error("webhook attempts are not recorded and will be made again", "attempts", len(batch), "error", err)
 	}
-	var deliveries []intake.DeliveryID
-	var endpoints []intake.EndpointID
+	var deliveries []domain.DeliveryID
+	var endpoints []domain.EndpointID
 	for _, one := range batch {
 		deliveries = append(deliveries, one.outcome.DeliveryID)
 		if !slices.Contains(endpoints, one.endpoint) {
@@ -149,7 +149,7 @@ func (r *recorder) persist(batch []recorded) error {
 // they ended.
 func healthOf(batch []recorded) []db.EndpointHealth {
 	var out []db.EndpointHealth
-	index := map[intake.EndpointID]int{}
+	index := map[domain.EndpointID]int{}
 	for _, one := range batch {
 		i, ok := index[one.endpoint]
 		if !ok {

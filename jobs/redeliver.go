@@ -7,7 +7,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"candor/db"
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 
 // redeliverArgs asks for the steps of a redelivery, until it ends.
 type redeliverArgs struct {
-	RedeliveryID intake.RedeliveryID `json:"redelivery_id"`
+	RedeliveryID domain.RedeliveryID `json:"redelivery_id"`
 }
 
 // Kind names the job.
@@ -36,7 +36,7 @@ type redeliverWorker struct {
 	river.WorkerDefaults[redeliverArgs]
 	db         *db.DB
 	dispatcher *dispatcher
-	clock      intake.Clock
+	clock      domain.Clock
 }
 
 // Timeout bounds one step.
@@ -65,13 +65,13 @@ func (w *redeliverWorker) Work(ctx context.Context, job *river.Job[redeliverArgs
 }
 
 // Redeliver asks for the steps of a redelivery that the transaction starts.
-func (e *Enqueuer) Redeliver(ctx context.Context, tx *db.Tx, id intake.RedeliveryID) error {
+func (e *Enqueuer) Redeliver(ctx context.Context, tx *db.Tx, id domain.RedeliveryID) error {
 	_, err := e.insert(ctx, tx, redeliverArgs{RedeliveryID: id})
 	return err
 }
 
 // Wake says that the transaction makes something due at an endpoint.
-func (e *Enqueuer) Wake(ctx context.Context, tx *db.Tx, id intake.EndpointID) error {
+func (e *Enqueuer) Wake(ctx context.Context, tx *db.Tx, id domain.EndpointID) error {
 	_, err := e.insert(ctx, tx, wakeArgs{EndpointID: id})
 	return err
 }

@@ -7,16 +7,16 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/intake"
+	"candor/internal/domain"
 	"candor/jobs"
 )
 
 // redeliver starts a redelivery of all that failed, at so many a second.
-func (b *bench) redeliver(rate int) *intake.Redelivery {
+func (b *bench) redeliver(rate int) *domain.Redelivery {
 	b.Helper()
 	since := now().Add(-time.Hour)
-	f := intake.DeliveryFilter{Since: &since}
-	r := intake.NewRedelivery(b.scope, f, rate, "a test", now())
+	f := domain.DeliveryFilter{Since: &since}
+	r := domain.NewRedelivery(b.scope, f, rate, "a test", now())
 	b.tx(func(tx *db.Tx) error {
 		if err := tx.InsertRedelivery(b.ctx, r, f); err != nil {
 			return err
@@ -58,7 +58,7 @@ func TestRedelivery(t *testing.T) {
 	}
 	fresh := b.session(hook.URL, now())
 	b.emit(fresh, 1)
-	b.delivery(fresh, intake.DeliveryDelivered)
+	b.delivery(fresh, domain.DeliveryDelivered)
 	if left := b.count("SELECT count(*) FROM delivery WHERE state = 'failed'"); left == 0 {
 		t.Error("a new event came only after all that was made again")
 	}
@@ -72,7 +72,7 @@ func TestRedelivery(t *testing.T) {
 	place := 0
 	for _, r := range again {
 		delete(ids, r.header.Get("X-Webhook-Id"))
-		of := data[intake.SectionCompletedPayload](t, []byte(r.body))
+		of := data[domain.SectionCompletedPayload](t, []byte(r.body))
 		if of.SessionID != old.ID {
 			continue
 		}
@@ -88,7 +88,7 @@ func TestRedelivery(t *testing.T) {
 	b.eventually("the end", func() bool {
 		got, err := b.db.Redelivery(b.ctx, b.scope, r.ID)
 		b.ok(err)
-		return got.State == intake.RedeliveryDone && got.Requeued == failed
+		return got.State == domain.RedeliveryDone && got.Requeued == failed
 	})
 }
 
@@ -115,7 +115,7 @@ func TestRedeliveryIsStopped(t *testing.T) {
 	up.Store(true)
 	r := b.redeliver(10)
 	b.received(hook, failed+2)
-	var stopped *intake.Redelivery
+	var stopped *domain.Redelivery
 	b.ok(b.db.InTx(b.ctx, func(tx *db.Tx) (err error) {
 		stopped, err = tx.StopRedelivery(b.ctx, b.scope, r.ID, now())
 		return err
@@ -148,13 +148,13 @@ func TestRedeliveryWithoutItsJob(t *testing.T) {
 	s := b.session(hook.URL, now())
 	b.emit(s, 1)
 	b.start(schedule(t, "0s"), sweeping, func(c *jobs.Config) { c.SweepEvery = 100 * time.Millisecond })
-	b.delivery(s, intake.DeliveryFailed)
+	b.delivery(s, domain.DeliveryFailed)
 	up.Store(true)
 	since := now().Add(-time.Hour)
-	f := intake.DeliveryFilter{Since: &since}
-	r := intake.NewRedelivery(b.scope, f, 10, "a test", now())
+	f := domain.DeliveryFilter{Since: &since}
+	r := domain.NewRedelivery(b.scope, f, 10, "a test", now())
 	b.tx(func(tx *db.Tx) error { return tx.InsertRedelivery(b.ctx, r, f) })
 	_, err := b.db.ExecContext(b.ctx, `UPDATE redelivery SET paced_until = now() - interval '1 hour' WHERE id = $1`, r.ID)
 	b.ok(err)
-	b.delivery(s, intake.DeliveryDelivered)
+	b.delivery(s, domain.DeliveryDelivered)
 }

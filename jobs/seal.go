@@ -7,7 +7,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"candor/db"
-	"candor/vault"
+	"candor/internal/vault"
 )
 
 // sealArgs asks for the sealing of what earlier releases stored in clear.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/intake"
-	"candor/keyring"
+	"candor/internal/domain"
+	"candor/internal/platform/keyring"
 )
 
 // SecretsLease is how long after they were read secrets may sign an attempt.
@@ -23,7 +23,7 @@ type signingSecrets struct {
 
 // SigningSecrets returns what a scope's deliveries are signed with now: the
 // current secret and, while it is being rotated, the next one (D35).
-func SigningSecrets(ctx context.Context, database *db.DB, ring *keyring.Keyring, scope intake.Scope) ([]string, error) {
+func SigningSecrets(ctx context.Context, database *db.DB, ring *keyring.Keyring, scope domain.Scope) ([]string, error) {
 	setting, err := database.WebhookSetting(ctx, scope)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func SigningSecrets(ctx context.Context, database *db.DB, ring *keyring.Keyring,
 // readSecrets reads the secrets that sign for the endpoint.
 func (e *drain) readSecrets(ctx context.Context) (signingSecrets, error) {
 	readAt := time.Now()
-	scope := intake.Scope{AccountID: e.endpoint.AccountID, Livemode: e.endpoint.Livemode}
+	scope := domain.Scope{AccountID: e.endpoint.AccountID, Livemode: e.endpoint.Livemode}
 	list, err := SigningSecrets(ctx, e.db, e.ring, scope)
 	return signingSecrets{list, readAt}, err
 }

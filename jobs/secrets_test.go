@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"candor/db"
+	"candor/internal/webhook"
 	"candor/jobs"
-	"candor/webhook"
 )
 
 // switchSecret makes fresh the current secret.

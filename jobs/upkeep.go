@@ -7,9 +7,9 @@ import (
 
 	"github.com/riverqueue/river"
 
-	"candor/blob"
 	"candor/db"
-	"candor/intake"
+	"candor/internal/domain"
+	"candor/internal/platform/blob"
 )
 
 const (
@@ -46,7 +46,7 @@ type rescueWorker struct {
 	river.WorkerDefaults[rescueArgs]
 	db       *db.DB
 	enqueuer *Enqueuer
-	clock    intake.Clock
+	clock    domain.Clock
 }
 
 // Timeout bounds one run.
@@ -85,7 +85,7 @@ type retireWorker struct {
 	river.WorkerDefaults[retireArgs]
 	db    *db.DB
 	blobs blob.Store
-	clock intake.Clock
+	clock domain.Clock
 }
 
 // Timeout bounds one run.
@@ -106,13 +106,13 @@ func (w *retireWorker) Work(ctx context.Context, _ *river.Job[retireArgs]) error
 			})
 			return n, err
 		}),
-		w.retireData(ctx, intake.UnsubmittedRetention, now),
-		w.retireData(ctx, intake.AnswerRetention, now),
+		w.retireData(ctx, domain.UnsubmittedRetention, now),
+		w.retireData(ctx, domain.AnswerRetention, now),
 		inBatches(ctx, func() (int, error) {
-			return w.db.DeleteEvents(ctx, now.Add(-intake.EventRetention), sweepBatch)
+			return w.db.DeleteEvents(ctx, now.Add(-domain.EventRetention), sweepBatch)
 		}),
 		inBatches(ctx, func() (int, error) {
-			return w.db.DeleteRedeliveries(ctx, now.Add(-intake.EventRetention), sweepBatch)
+			return w.db.DeleteRedeliveries(ctx, now.Add(-domain.EventRetention), sweepBatch)
 		}),
 		w.db.ErasePreviousSecrets(ctx, now),
 		w.deleteBlobs(ctx, now.Add(-garbageAfter)),
@@ -127,12 +127,12 @@ func (w *retireWorker) Work(ctx context.Context, _ *river.Job[retireArgs]) error
 			})
 			return n, err
 		}),
-		w.deleteRequests(ctx, now.Add(-intake.RequestRetention)),
+		w.deleteRequests(ctx, now.Add(-domain.RequestRetention)),
 	)
 }
 
 // retireData erases what was entered if its retention is over.
-func (w *retireWorker) retireData(ctx context.Context, kind intake.RetentionKind, now time.Time) error {
+func (w *retireWorker) retireData(ctx context.Context, kind domain.RetentionKind, now time.Time) error {
 	return inBatches(ctx, func() (n int, err error) {
 		err = w.db.InTx(ctx, func(tx *db.Tx) error {
 			n, err = tx.RetireData(ctx, kind, now, sweepBatch)
@@ -162,7 +162,7 @@ func (w *retireWorker) deleteSignIns(ctx context.Context, now time.Time) error {
 		inBatches(ctx, func() (int, error) { return w.db.DeleteAttempts(ctx, now, sweepBatch) }),
 		inBatches(ctx, func() (int, error) { return w.db.DeleteHeldForms(ctx, now, sweepBatch) }),
 		inBatches(ctx, func() (int, error) {
-			return w.db.DeleteTestEvents(ctx, now.Add(-intake.TestEventRetention), sweepBatch)
+			return w.db.DeleteTestEvents(ctx, now.Add(-domain.TestEventRetention), sweepBatch)
 		}),
 		inBatches(ctx, func() (int, error) { return w.db.DeleteExpiredRequests(ctx, now.Add(-requestRetention), sweepBatch) }),
 	)

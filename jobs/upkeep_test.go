@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"candor/blob"
 	"candor/db"
-	"candor/form"
-	"candor/intake"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/platform/blob"
 	"candor/jobs"
 )
 
@@ -39,15 +39,15 @@ func TestPDFIsMadeOnce(t *testing.T) {
 	b.eventually("all jobs", func() bool {
 		return b.count("SELECT count(*) FROM river_job WHERE kind = 'statement_pdf' AND state = 'completed'") == 18
 	})
-	for _, session := range []*intake.Session{s, other} {
+	for _, session := range []*domain.Session{s, other} {
 		content, err := b.vault.PDF(b.ctx, b.db, session.ID)
 		b.ok(err)
-		events := b.events(session, intake.SessionPDFReady)
+		events := b.events(session, domain.SessionPDFReady)
 		if len(events) != 1 || !strings.HasPrefix(string(content), "%PDF-") {
 			t.Fatalf("%d events for a PDF of %d bytes", len(events), len(content))
 		}
-		got := data[intake.PDFReadyPayload](t, events[0].Body)
-		want := intake.PDFReadyPayload{SessionID: session.ID, PDFURL: "https://candor.example/v1/sessions/" + session.ID.String() + "/pdf",
+		got := data[domain.PDFReadyPayload](t, events[0].Body)
+		want := domain.PDFReadyPayload{SessionID: session.ID, PDFURL: "https://candor.example/v1/sessions/" + session.ID.String() + "/pdf",
 			FileSizeBytes: int64(len(content)), PageCount: got.PageCount}
 		if got != want || got.PageCount < 2 {
 			t.Errorf("payload %+v, want %+v", got, want)
@@ -57,7 +57,7 @@ func TestPDFIsMadeOnce(t *testing.T) {
 	b.eventually("one more job", func() bool {
 		return b.count("SELECT count(*) FROM river_job WHERE kind = 'statement_pdf' AND state = 'completed'") == 19
 	})
-	if n := len(b.events(s, intake.SessionPDFReady)); n != 1 {
+	if n := len(b.events(s, domain.SessionPDFReady)); n != 1 {
 		t.Errorf("%d events after a later run", n)
 	}
 }
@@ -93,13 +93,13 @@ func TestExpirySweep(t *testing.T) {
 	if events, once := b.count("SELECT count(*) FROM event WHERE type = 'session.expired'"), b.count("SELECT count(DISTINCT session_id) FROM event"); events != n+1 || once != n+1 {
 		t.Errorf("%d events of %d sessions, want %d", events, once, n+1)
 	}
-	if got, err := b.db.SessionByID(b.ctx, later.ID); err != nil || got.Status != intake.Pending {
+	if got, err := b.db.SessionByID(b.ctx, later.ID); err != nil || got.Status != domain.Pending {
 		t.Errorf("a session that isn't due: %v, %v", got, err)
 	}
 	expires := form.At(opened.ExpiresAt)
-	check := func(got, want intake.ExpiredPayload) {
+	check := func(got, want domain.ExpiredPayload) {
 		t.Helper()
-		last := func(p intake.ExpiredPayload) string {
+		last := func(p domain.ExpiredPayload) string {
 			if p.LastActivityAt == nil {
 				return "never"
 			}
@@ -111,12 +111,12 @@ func TestExpirySweep(t *testing.T) {
 		}
 	}
 	at := form.At(active)
-	check(data[intake.ExpiredPayload](t, b.events(opened, intake.SessionExpired)[0].Body),
-		intake.ExpiredPayload{SessionID: opened.ID, ExpiredAt: expires, WasAccessed: true, ProgressPercentage: 57, LastActivityAt: &at})
-	var never intake.Session
+	check(data[domain.ExpiredPayload](t, b.events(opened, domain.SessionExpired)[0].Body),
+		domain.ExpiredPayload{SessionID: opened.ID, ExpiredAt: expires, WasAccessed: true, ProgressPercentage: 57, LastActivityAt: &at})
+	var never domain.Session
 	b.ok(b.db.GetContext(b.ctx, &never, "SELECT id, expires_at FROM session WHERE accessed_at IS NULL AND status = 'expired' LIMIT 1"))
-	check(data[intake.ExpiredPayload](t, b.events(&never, intake.SessionExpired)[0].Body),
-		intake.ExpiredPayload{SessionID: never.ID, ExpiredAt: form.At(never.ExpiresAt)})
+	check(data[domain.ExpiredPayload](t, b.events(&never, domain.SessionExpired)[0].Body),
+		domain.ExpiredPayload{SessionID: never.ID, ExpiredAt: form.At(never.ExpiresAt)})
 }
 
 // Of several workers one leads and asks for the periodic jobs.
@@ -152,8 +152,8 @@ func TestStrandedWork(t *testing.T) {
 	_, err := b.db.ExecContext(b.ctx, "DELETE FROM river_job")
 	b.ok(err)
 	b.start(sweeping)
-	b.delivery(s, intake.DeliveryDelivered)
-	b.eventually("the PDF", func() bool { return len(b.events(done, intake.SessionPDFReady)) == 1 })
+	b.delivery(s, domain.DeliveryDelivered)
+	b.eventually("the PDF", func() bool { return len(b.events(done, domain.SessionPDFReady)) == 1 })
 	if n := len(hook.requests()); n != 1 {
 		t.Errorf("%d webhooks, want 1", n)
 	}
@@ -163,9 +163,9 @@ func TestStrandedWork(t *testing.T) {
 func (b *bench) heldUntil(times ...time.Time) {
 	b.Helper()
 	at := now()
-	session := &intake.StaffSession{
-		Staff:     intake.Staff{ID: intake.NewStaffID(), AccountID: b.scope.AccountID, Email: "jo@lender.example", Role: intake.RoleOwner, CreatedAt: at},
-		SessionID: intake.NewStaffSessionID(), Stage: intake.SignInFull, StartedAt: at, SeenAt: at, ConfirmedAt: at, ExpiresAt: at.Add(intake.StaffLifetime),
+	session := &domain.StaffSession{
+		Staff:     domain.Staff{ID: domain.NewStaffID(), AccountID: b.scope.AccountID, Email: "jo@lender.example", Role: domain.RoleOwner, CreatedAt: at},
+		SessionID: domain.NewStaffSessionID(), Stage: domain.SignInFull, StartedAt: at, SeenAt: at, ConfirmedAt: at, ExpiresAt: at.Add(domain.StaffLifetime),
 	}
 	b.tx(func(tx *db.Tx) error {
 		if err := tx.InsertStaff(b.ctx, &session.Staff, ""); err != nil {
@@ -175,7 +175,7 @@ func (b *bench) heldUntil(times ...time.Time) {
 			return err
 		}
 		for _, expires := range times {
-			if err := tx.HoldForm(b.ctx, intake.NewHeldFormID(), session.SessionID, []byte("sealed"), expires, len(times)); err != nil {
+			if err := tx.HoldForm(b.ctx, domain.NewHeldFormID(), session.SessionID, []byte("sealed"), expires, len(times)); err != nil {
 				return err
 			}
 		}
@@ -190,7 +190,7 @@ func TestUnsubmittedDataGoes(t *testing.T) {
 	b := newBench(t)
 	end := now().Add(-30 * 24 * time.Hour)
 	old, young := b.session("", end.Add(-time.Hour)), b.session("", end.Add(-time.Hour))
-	for session, expiry := range map[*intake.Session]time.Time{old: end, young: end.Add(time.Hour)} {
+	for session, expiry := range map[*domain.Session]time.Time{old: end, young: end.Add(time.Hour)} {
 		_, err := b.db.ExecContext(b.ctx, `UPDATE session SET status = 'expired', expires_at = $2 WHERE id = $1`, session.ID, expiry)
 		b.ok(err)
 		_, err = b.db.ExecContext(b.ctx, `INSERT INTO section (session_id, name, draft, updated_at) VALUES ($1, 'income', '\x01', now())`, session.ID)
@@ -211,10 +211,10 @@ func TestRetention(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	start := now()
-	old, young := b.completed("", start.Add(-intake.Retention)), b.completed("", start.Add(-intake.Retention+time.Hour))
-	abandoned, uploading := intake.NewDocumentID(), intake.NewDocumentID()
-	docs := map[*intake.Session]intake.DocumentID{old: intake.NewDocumentID(), young: intake.NewDocumentID()}
-	put := func(id intake.DocumentID, at time.Time) {
+	old, young := b.completed("", start.Add(-domain.Retention)), b.completed("", start.Add(-domain.Retention+time.Hour))
+	abandoned, uploading := domain.NewDocumentID(), domain.NewDocumentID()
+	docs := map[*domain.Session]domain.DocumentID{old: domain.NewDocumentID(), young: domain.NewDocumentID()}
+	put := func(id domain.DocumentID, at time.Time) {
 		t.Helper()
 		b.ok(b.db.ReserveBlob(b.ctx, id, at))
 		b.ok(b.blobs.Put(b.ctx, id.String(), strings.NewReader("x")))
@@ -234,14 +234,14 @@ func TestRetention(t *testing.T) {
 	b.tx(func(tx *db.Tx) error {
 		return tx.StoreResponse(b.ctx, key, &db.StoredResponse{Fingerprint: []byte{1}, Status: 201, Response: []byte{1}}, start.Add(-24*time.Hour))
 	})
-	call := func(at time.Time) intake.APIRequest { return intake.APIRequest{ID: intake.NewRequestID(at)} }
-	recent := call(start.Add(-intake.RequestRetention + time.Hour))
-	b.ok(b.db.InsertAPIRequests(b.ctx, []intake.APIRequest{call(start.Add(-intake.RequestRetention - time.Second)), recent}))
+	call := func(at time.Time) domain.APIRequest { return domain.APIRequest{ID: domain.NewRequestID(at)} }
+	recent := call(start.Add(-domain.RequestRetention + time.Hour))
+	b.ok(b.db.InsertAPIRequests(b.ctx, []domain.APIRequest{call(start.Add(-domain.RequestRetention - time.Second)), recent}))
 	b.heldUntil(start, start.Add(time.Hour))
-	for _, at := range []time.Time{start.Add(-intake.TestEventRetention), start.Add(-time.Minute)} {
-		b.ok(b.db.InsertTestEvent(b.ctx, intake.NewDeliveryID(), b.scope.AccountID, []byte("{}"), at))
+	for _, at := range []time.Time{start.Add(-domain.TestEventRetention), start.Add(-time.Minute)} {
+		b.ok(b.db.InsertTestEvent(b.ctx, domain.NewDeliveryID(), b.scope.AccountID, []byte("{}"), at))
 	}
-	there := func(id intake.DocumentID) bool {
+	there := func(id domain.DocumentID) bool {
 		r, err := b.blobs.Open(b.ctx, id.String())
 		if err == nil {
 			b.ok(r.Close())
@@ -259,7 +259,7 @@ func TestRetention(t *testing.T) {
 	b.eventually("the old held form and test event to go", func() bool {
 		return b.count("SELECT count(*) FROM held_form") == 1 && b.count("SELECT count(*) FROM test_event") == 1
 	})
-	if _, err := b.db.APIRequest(b.ctx, intake.Scope{}, recent.ID); err != nil {
+	if _, err := b.db.APIRequest(b.ctx, domain.Scope{}, recent.ID); err != nil {
 		t.Errorf("the younger API request: %v", err)
 	}
 	if !there(uploading) || !there(docs[young]) || !there(docs[old]) {

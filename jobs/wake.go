@@ -6,14 +6,14 @@ import (
 
 	"github.com/riverqueue/river"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // wakeArgs says that an endpoint has a delivery due. It commits with the
 // event, and its arrival starts the delivery within milliseconds; the delivery
 // itself is a row that the dispatcher claims.
 type wakeArgs struct {
-	EndpointID intake.EndpointID `json:"endpoint_id"`
+	EndpointID domain.EndpointID `json:"endpoint_id"`
 }
 
 // Kind names the job.

@@ -13,15 +13,15 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivertype"
 
-	"candor/billing"
-	"candor/blob"
 	"candor/db"
-	"candor/intake"
-	"candor/keyring"
-	"candor/mail"
-	"candor/vault"
+	"candor/internal/billing"
+	"candor/internal/domain"
+	"candor/internal/platform/blob"
+	"candor/internal/platform/keyring"
+	"candor/internal/platform/mail"
+	"candor/internal/vault"
+	"candor/internal/webhook"
 	"candor/views/pdf"
-	"candor/webhook"
 )
 
 // The queues: each has workers of its own, so that PDFs and upkeep never wait
@@ -68,7 +68,7 @@ type Config struct {
 	Mail        mail.Sender      // nil: letters stay unsent, and fail
 	Schedule    webhook.Schedule
 	BaseURL     string
-	Clock       intake.Clock
+	Clock       domain.Clock
 	Logger      *slog.Logger
 	Observer    Observer      // nil for none
 	SweepEvery  time.Duration // expiry and stranded work

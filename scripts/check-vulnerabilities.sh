@@ -16,7 +16,7 @@ trap 'rm -f "$out"' EXIT
 code=0
 # -version names the database's date before the check; no date means no answer.
 # shellcheck disable=SC2086 # GOVULNCHECK is a command with arguments
-${GOVULNCHECK:-go tool -modfile=tools/go.mod govulncheck} ${GOVULNDB:+-db "$GOVULNDB"} -version ./... >"$out" 2>&1 || code=$?
+${GOVULNCHECK:-go tool -modfile=tools/lint.mod govulncheck} ${GOVULNDB:+-db "$GOVULNDB"} -version ./... >"$out" 2>&1 || code=$?
 database=$(sed -n 's/^DB updated: \([0-9-]*\).*/\1/p' "$out")
 
 if [ -z "$database" ]; then

@@ -29,7 +29,7 @@ work=$(mktemp -d)
 receiver=
 trap '[ -z "$receiver" ] || kill "$receiver" 2>/dev/null || true; rm -rf "$work"' EXIT
 
-go build -o "$work/receiver" ./scripts/receiver
+go build -o "$work/receiver" ./tools/receiver
 "$work/receiver" -addr 127.0.0.1:0 -until session.pdf_ready -timeout 2m -url-file "$work/hook" &
 receiver=$!
 hook=

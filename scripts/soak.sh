@@ -8,4 +8,4 @@ cd "$(dirname "$0")/.."
 
 make --no-print-directory build
 sh scripts/setup.sh postgres
-exec go run ./scripts/soak -seconds "${1:-120}" -candor bin/candor
+exec go run ./tools/soak -seconds "${1:-120}" -candor bin/candor

@@ -10,9 +10,9 @@ import (
 	"sync"
 	"testing"
 
-	"candor/browsertest"
-	"candor/form"
-	"candor/statement"
+	"candor/internal/form"
+	"candor/internal/statement"
+	"candor/internal/testkit/browsertest"
 	"candor/static"
 	"candor/views"
 )

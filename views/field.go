@@ -6,8 +6,8 @@ import (
 
 	"github.com/a-h/templ"
 
-	"candor/form"
-	"candor/views/words"
+	"candor/internal/form"
+	"candor/views/i18n"
 )
 
 // maxRadios is up to how many options are shown as radio buttons; more are a
@@ -31,7 +31,7 @@ func questions(ctx context.Context, fields []form.Field, prefix string, errs for
 			continue
 		}
 		path := prefix + f.Name
-		f.Label, f.Hint, f.Options = words.T(ctx, f.Label), words.T(ctx, f.Hint), options(ctx, f.Options)
+		f.Label, f.Hint, f.Options = i18n.T(ctx, f.Label), i18n.T(ctx, f.Hint), options(ctx, f.Options)
 		out = append(out, question{Field: f, Path: path, Message: errs.For(path), Focus: path == focus})
 	}
 	return out
@@ -40,7 +40,7 @@ func questions(ctx context.Context, fields []form.Field, prefix string, errs for
 func options(ctx context.Context, in []form.Option) []form.Option {
 	out := make([]form.Option, len(in))
 	for i, o := range in {
-		out[i] = form.Option{Code: o.Code, Label: words.T(ctx, o.Label)}
+		out[i] = form.Option{Code: o.Code, Label: i18n.T(ctx, o.Label)}
 	}
 	return out
 }
@@ -65,11 +65,11 @@ func (q question) describedBy() string {
 func (q question) unit(ctx context.Context) string {
 	switch q.Period {
 	case form.Yearly:
-		return words.T(ctx, ", in dollars a year")
+		return i18n.T(ctx, ", in dollars a year")
 	case form.Monthly:
-		return words.T(ctx, ", in dollars a month")
+		return i18n.T(ctx, ", in dollars a month")
 	}
-	return words.T(ctx, ", in dollars")
+	return i18n.T(ctx, ", in dollars")
 }
 
 func (q question) radios() bool { return len(q.Options) <= maxRadios }
@@ -138,8 +138,8 @@ type datePart struct {
 
 func (q question) dateParts(ctx context.Context) []datePart {
 	parts := []datePart{
-		{Suffix: "day", Label: words.T(ctx, "Day")}, {Suffix: "month", Label: words.T(ctx, "Month")},
-		{Suffix: "year", Label: words.T(ctx, "Year"), Class: "input-year"},
+		{Suffix: "day", Label: i18n.T(ctx, "Day")}, {Suffix: "month", Label: i18n.T(ctx, "Month")},
+		{Suffix: "year", Label: i18n.T(ctx, "Year"), Class: "input-year"},
 	}
 	if q.Autocomplete != "" {
 		for i := range parts {

@@ -1,6 +1,6 @@
 package views
 
-import "candor/intake"
+import "candor/internal/domain"
 
 // LogoPrefix is the path below which partners' logos are, by their names.
 const LogoPrefix = "/logo/"
@@ -13,11 +13,11 @@ type Picture struct {
 
 // Logo is the account's logo on a page, nil for none: at half its pixels, so
 // that it is sharp on any screen, or at all of them where it has few.
-func Logo(a *intake.Account) *Picture {
+func Logo(a *domain.Account) *Picture {
 	if a.LogoName == nil || a.LogoWidth == nil || a.LogoHeight == nil {
 		return nil
 	}
-	const width, height = intake.MaxLogoWidth / 2, intake.MaxLogoHeight / 2
+	const width, height = domain.MaxLogoWidth / 2, domain.MaxLogoHeight / 2
 	w, h := *a.LogoWidth, *a.LogoHeight
 	if w > width {
 		w, h = width, h*width/w

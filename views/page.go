@@ -21,10 +21,10 @@ import (
 	"strconv"
 	"strings"
 
-	"candor/form"
-	"candor/intake"
-	"candor/statement"
-	"candor/views/words"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/statement"
+	"candor/views/i18n"
 )
 
 // What the submit button named "action" can say. ActionAdd and ActionRemove
@@ -58,7 +58,7 @@ type Page struct {
 	HelpEmail string            // the partner's contact for customers, or ""
 	HelpPhone string            // likewise
 	Announce  string            // read out by screen readers after a change: "Vehicle added", in the page's language
-	Languages []intake.Language // to choose from; none where a choice could lose what was typed
+	Languages []domain.Language // to choose from; none where a choice could lose what was typed
 	Focus     string            // id of the element that takes the focus: a changed card, an added item; "" for the h1
 }
 
@@ -111,7 +111,7 @@ func TaskHint(section string) string {
 // partnerName is the partner's name inside a sentence.
 func (p Page) partnerName(ctx context.Context) string {
 	if p.Partner == "" {
-		return words.T(ctx, "the company that sent you the link")
+		return i18n.T(ctx, "the company that sent you the link")
 	}
 	return p.Partner
 }

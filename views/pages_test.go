@@ -13,13 +13,13 @@ import (
 
 	"github.com/a-h/templ"
 
-	"candor/browsertest"
-	"candor/form"
-	"candor/intake"
-	"candor/statement"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/statement"
+	"candor/internal/testkit/browsertest"
 	"candor/static"
 	"candor/views"
-	"candor/views/words"
+	"candor/views/i18n"
 )
 
 func TestMain(m *testing.M) { os.Exit(browsertest.Main(m)) }
@@ -251,9 +251,9 @@ func check(tab *browsertest.Tab) string {
 }
 
 // in draws a component in another language.
-func in(language intake.Language, component templ.Component) templ.Component {
+func in(language domain.Language, component templ.Component) templ.Component {
 	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
-		return component.Render(words.In(ctx, language), w)
+		return component.Render(i18n.In(ctx, language), w)
 	})
 }
 
@@ -263,9 +263,9 @@ func TestLanguagesInTheBrowser(t *testing.T) {
 	t.Parallel()
 	all, translated := pages(t), map[string]templ.Component{}
 	h := hub(views.Completed, views.InProgress)
-	h.Languages = intake.Languages[:]
+	h.Languages = domain.Languages[:]
 	all["hub-begun"] = views.Hub(h)
-	for _, language := range intake.Languages[1:] {
+	for _, language := range domain.Languages[1:] {
 		for _, name := range []string{"hub-begun", "assets-errors", "check-errors", "documents"} {
 			translated[string(language)+"-"+name] = in(language, all[name])
 		}

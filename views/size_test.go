@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"candor/intake"
+	"candor/internal/domain"
 	"candor/static"
 	"candor/views"
 )
@@ -19,16 +19,16 @@ const maxHubBytes = 60 << 10
 func TestHubIsSmall(t *testing.T) {
 	t.Parallel()
 	h := hub()
-	h.Languages = intake.Languages[:]
+	h.Languages = domain.Languages[:]
 	largest := 0
-	for _, language := range intake.Languages {
+	for _, language := range domain.Languages {
 		var html bytes.Buffer
 		if err := in(language, views.Hub(h)).Render(t.Context(), &html); err != nil {
 			t.Fatal(err)
 		}
 		largest = max(largest, compressed(t, html.Bytes()))
 	}
-	size := largest + intake.MaxLogoBytes
+	size := largest + domain.MaxLogoBytes
 	for _, name := range []string{"app.css", "app.js", "icon.svg"} {
 		content, err := fs.ReadFile(static.Files(), strings.TrimPrefix(static.URL(name), static.Prefix))
 		if err != nil {
@@ -36,7 +36,7 @@ func TestHubIsSmall(t *testing.T) {
 		}
 		size += compressed(t, content)
 	}
-	t.Logf("largest hub with style sheet, script and a logo of %d bytes: %d bytes compressed", intake.MaxLogoBytes, size)
+	t.Logf("largest hub with style sheet, script and a logo of %d bytes: %d bytes compressed", domain.MaxLogoBytes, size)
 	if size > maxHubBytes {
 		t.Errorf("the hub costs %d bytes compressed, want at most %d", size, maxHubBytes)
 	}

@@ -13,11 +13,11 @@ import (
 
 	"github.com/a-h/templ"
 
-	"candor/form"
-	"candor/intake"
-	"candor/statement"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/statement"
 	"candor/views"
-	"candor/views/words"
+	"candor/views/i18n"
 )
 
 // bad are inputs that break each rule of some kind of field.
@@ -127,7 +127,7 @@ func everyText(t *testing.T) []templ.Component {
 // notices says what handlers announce.
 func notices(ctx context.Context, _ io.Writer) error {
 	for _, text := range []string{views.SavedNotice, views.UploadedNotice, views.RemovedNotice} {
-		words.T(ctx, text)
+		i18n.T(ctx, text)
 	}
 	l := new(statement.Statement).Section(statement.AssetsSection, now).List("vehicles")
 	views.ItemAdded(ctx, l, 0)
@@ -141,11 +141,11 @@ var placeholder = regexp.MustCompile(`\{[a-z]+\}`)
 
 func TestEveryTextIsTranslatedAndUsed(t *testing.T) {
 	t.Parallel()
-	for _, language := range intake.Languages[1:] {
+	for _, language := range domain.Languages[1:] {
 		t.Run(string(language), func(t *testing.T) {
 			t.Parallel()
 			used, missing := map[string]bool{}, map[string]bool{}
-			ctx := words.Overheard(t.Context(), language, func(text string, known bool) {
+			ctx := i18n.Overheard(t.Context(), language, func(text string, known bool) {
 				used[text] = true
 				if !known {
 					missing[text] = true
@@ -159,7 +159,7 @@ func TestEveryTextIsTranslatedAndUsed(t *testing.T) {
 			for text := range missing {
 				t.Errorf("no translation: %q", text)
 			}
-			for text, translation := range words.Texts(language) {
+			for text, translation := range i18n.Texts(language) {
 				if !used[text] {
 					t.Errorf("translation of what the form doesn't say: %q", text)
 				}
@@ -189,7 +189,7 @@ func TestNothingEnglishIsLeft(t *testing.T) {
 	// What stays as it is in Chinese: names, what was typed, and what stands
 	// behind a term as it is on Australian papers.
 	ours := regexp.MustCompile(`\([A-Za-z ,&/’-]+\)|Candor|English|Harbour Lending|Jessica Nguyễn|(help|name)@[a-z.]+|LOAN-|PDF|JPEG|PNG|HEIC`)
-	ctx := words.In(t.Context(), intake.SimplifiedChinese)
+	ctx := i18n.In(t.Context(), domain.SimplifiedChinese)
 	all := pages(t)
 	for _, name := range []string{"hub-new", "hub-begun", "assets-empty", "documents-empty", "personal-errors", "status-expired", "status-error", "confirmation", "check-unfinished"} {
 		var b strings.Builder
@@ -206,10 +206,10 @@ func TestNothingEnglishIsLeft(t *testing.T) {
 func TestDatesAndOrder(t *testing.T) {
 	t.Parallel()
 	day := time.Date(2026, 10, 21, 9, 0, 0, 0, time.UTC)
-	for language, want := range map[intake.Language]string{
-		intake.English: "21 October 2026", intake.SimplifiedChinese: "2026年10月21日", intake.Vietnamese: "21 tháng 10 năm 2026",
+	for language, want := range map[domain.Language]string{
+		domain.English: "21 October 2026", domain.SimplifiedChinese: "2026年10月21日", domain.Vietnamese: "21 tháng 10 năm 2026",
 	} {
-		if got := words.Date(words.In(t.Context(), language), day); got != want {
+		if got := i18n.Date(i18n.In(t.Context(), language), day); got != want {
 			t.Errorf("%s: %q, want %q", language, got, want)
 		}
 	}
@@ -219,9 +219,9 @@ func TestHostileNamesInTranslations(t *testing.T) {
 	t.Parallel()
 	h := hub()
 	h.Partner, h.HelpEmail, h.Customer = `<script>{email}"`, `"><b>{partner}`, "{partner}<i>"
-	for _, language := range intake.Languages {
+	for _, language := range domain.Languages {
 		var b strings.Builder
-		if err := views.Hub(h).Render(words.In(t.Context(), language), &b); err != nil {
+		if err := views.Hub(h).Render(i18n.In(t.Context(), language), &b); err != nil {
 			t.Fatal(err)
 		}
 		for _, raw := range []string{"<script>{", "<b>", "<i>"} {

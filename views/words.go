@@ -9,8 +9,8 @@ import (
 
 	"github.com/a-h/templ"
 
-	"candor/form"
-	"candor/views/words"
+	"candor/internal/form"
+	"candor/views/i18n"
 )
 
 // What is announced after a change, in English.
@@ -22,36 +22,36 @@ const (
 
 // ItemAdded announces item i of a list.
 func ItemAdded(ctx context.Context, l *form.List, i int) string {
-	return words.T(ctx, "{item} added", itemName(ctx, l, i))
+	return i18n.T(ctx, "{item} added", itemName(ctx, l, i))
 }
 
 // ItemRemoved announces that what was item i of a list is gone.
 func ItemRemoved(ctx context.Context, l *form.List, i int) string {
-	return words.T(ctx, "{item} removed", itemName(ctx, l, i))
+	return i18n.T(ctx, "{item} removed", itemName(ctx, l, i))
 }
 
 // PrefilledNotice says where the first answers come from.
 func PrefilledNotice(ctx context.Context, partner string) string {
-	return words.T(ctx, "We filled in what {partner} told us. Change anything that isn’t right.", partner)
+	return i18n.T(ctx, "We filled in what {partner} told us. Change anything that isn’t right.", partner)
 }
 
 // SuggestedNotice says where the first debts come from (D20).
 func SuggestedNotice(ctx context.Context) string {
-	return words.T(ctx, "We added what you said you owe on your property and vehicles. Check it, and add what is missing.")
+	return i18n.T(ctx, "We added what you said you owe on your property and vehicles. Check it, and add what is missing.")
 }
 
 // itemName is what the page calls item i of a list: "Bank account 2".
 func itemName(ctx context.Context, l *form.List, i int) string {
-	return upper(words.T(ctx, l.Singular)) + " " + strconv.Itoa(i+1)
+	return upper(i18n.T(ctx, l.Singular)) + " " + strconv.Itoa(i+1)
 }
 
 // withArticle is a noun with its indefinite article, where the language has
 // one.
 func withArticle(ctx context.Context, noun string) string {
 	if noun != "" && strings.ContainsRune("aeiou", rune(noun[0])) {
-		return words.T(ctx, "an {noun}", words.T(ctx, noun))
+		return i18n.T(ctx, "an {noun}", i18n.T(ctx, noun))
 	}
-	return words.T(ctx, "a {noun}", words.T(ctx, noun))
+	return i18n.T(ctx, "a {noun}", i18n.T(ctx, noun))
 }
 
 // said are errors in the page's language.
@@ -62,7 +62,7 @@ func said(ctx context.Context, errs form.Errors) form.Errors {
 		if w.Text == "" {
 			w.Text = e.Message
 		}
-		out[i] = form.Error{Field: e.Field, Message: w.Say(func(text string) string { return words.T(ctx, text) })}
+		out[i] = form.Error{Field: e.Field, Message: w.Say(func(text string) string { return i18n.T(ctx, text) })}
 	}
 	return out
 }
@@ -71,7 +71,7 @@ func said(ctx context.Context, errs form.Errors) form.Errors {
 // the English text.
 func sentence(text string, parts ...templ.Component) templ.Component {
 	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
-		for _, p := range words.Parts(ctx, text) {
+		for _, p := range i18n.Parts(ctx, text) {
 			var err error
 			if p.Place < 0 {
 				_, err = io.WriteString(w, templ.EscapeString(p.Text))

@@ -9,9 +9,9 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"candor/form"
-	"candor/intake"
-	"candor/service"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/service"
 )
 
 // credentials are a new account's secrets, which are shown once.
@@ -82,7 +82,7 @@ func createAccount(ctx context.Context, a *app, wish service.NewAccount, webhook
 		if webhookURL == "" {
 			break
 		}
-		scope := intake.Scope{AccountID: created.AccountID, Livemode: live}
+		scope := domain.Scope{AccountID: created.AccountID, Livemode: live}
 		if err := a.service.SetDefaultWebhookURL(ctx, scope, operator, webhookURL); err != nil {
 			return nil, err
 		}
@@ -142,7 +142,7 @@ func runAccountApprove(ctx context.Context, p *process, args []string) error {
 	if err := parseFlags(flags, args); err != nil {
 		return err
 	}
-	id, err := intake.ParseAccountID(*account)
+	id, err := domain.ParseAccountID(*account)
 	if err != nil {
 		return &usageError{"account approve needs --account; candor account list shows the ids"}
 	}
@@ -174,7 +174,7 @@ func (l listedAccount) liveMode() string {
 	return "open"
 }
 
-func listed(accounts []intake.Account) []listedAccount {
+func listed(accounts []domain.Account) []listedAccount {
 	out := make([]listedAccount, len(accounts))
 	for i, a := range accounts {
 		out[i] = listedAccount{a.ID.String(), a.Name, a.BillingEmail, form.At(a.CreatedAt), form.AtOptional(a.ApprovedAt)}

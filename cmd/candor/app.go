@@ -8,17 +8,17 @@ import (
 	"net"
 	"path/filepath"
 
-	"candor/billing/stripe"
-	"candor/blob"
 	"candor/db"
-	"candor/intake"
+	"candor/internal/billing/stripe"
+	"candor/internal/domain"
+	"candor/internal/platform/blob"
+	"candor/internal/platform/keyring"
+	"candor/internal/platform/mail"
+	"candor/internal/platform/metrics"
+	"candor/internal/platform/ratelimit"
+	"candor/internal/service"
+	"candor/internal/webhook"
 	"candor/jobs"
-	"candor/keyring"
-	"candor/mail"
-	"candor/metrics"
-	"candor/ratelimit"
-	"candor/service"
-	"candor/webhook"
 )
 
 // app is what the commands work with, opened in the order of its fields.
@@ -87,7 +87,7 @@ func openApp(ctx context.Context, c Config, logger *slog.Logger) (_ *app, err er
 	}
 	use := service.Config{
 		DB: a.db, Enqueuer: a.enqueuer, Ring: a.ring, Blobs: a.blobs, Policy: policy, BaseURL: publicURL(c),
-		Clock: intake.SystemClock, Logger: logger, Terms: c.Terms, Observer: a.metrics, TestClient: a.tester, TestLimiter: limiter,
+		Clock: domain.SystemClock, Logger: logger, Terms: c.Terms, Observer: a.metrics, TestClient: a.tester, TestLimiter: limiter,
 	}
 	if a.stripe = openStripe(c, a.db); a.stripe != nil {
 		use.Cards = a.stripe

@@ -11,9 +11,9 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"candor/form"
-	"candor/intake"
-	"candor/statement"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/statement"
 )
 
 // shownBilling is how an account's subscription stands.
@@ -35,7 +35,7 @@ type shownBilling struct {
 
 // runBilling does something to the account's billing, which may issue invoices,
 // and shows how it stands.
-func runBilling(ctx context.Context, p *process, flags *flag.FlagSet, args []string, do func(ctx context.Context, a *app, account intake.AccountID) ([]intake.Invoice, error)) error {
+func runBilling(ctx context.Context, p *process, flags *flag.FlagSet, args []string, do func(ctx context.Context, a *app, account domain.AccountID) ([]domain.Invoice, error)) error {
 	asJSON := flags.Bool("json", false, "")
 	a, scope, shown, err := openScoped(ctx, p, flags, args)
 	if err != nil {
@@ -49,7 +49,7 @@ func runBilling(ctx context.Context, p *process, flags *flag.FlagSet, args []str
 		return err
 	}
 	of, err := a.service.Subscription(ctx, scope.AccountID)
-	if len(issued) > 0 && errors.Is(err, &intake.Error{Code: intake.CodeSubscriptionNotFound}) {
+	if len(issued) > 0 && errors.Is(err, &domain.Error{Code: domain.CodeSubscriptionNotFound}) {
 		return show(p.stdout, *asJSON, endedBilling{AccountID: shown.AccountID, Account: shown.Account, Status: "ended", Issued: listInvoices(issued)})
 	}
 	if err != nil {
@@ -91,13 +91,13 @@ func (s shownBilling) write(w io.Writer) error {
 }
 
 func runBillingShow(ctx context.Context, p *process, args []string) error {
-	return runBilling(ctx, p, flag.NewFlagSet("billing show", flag.ContinueOnError), args, func(context.Context, *app, intake.AccountID) ([]intake.Invoice, error) { return nil, nil })
+	return runBilling(ctx, p, flag.NewFlagSet("billing show", flag.ContinueOnError), args, func(context.Context, *app, domain.AccountID) ([]domain.Invoice, error) { return nil, nil })
 }
 
 func runBillingPlan(ctx context.Context, p *process, args []string) error {
 	flags := flag.NewFlagSet("billing plan", flag.ContinueOnError)
 	plan := flags.String("plan", "", "")
-	return changeBilling(ctx, p, flags, args, func(ctx context.Context, a *app, account intake.AccountID) error {
+	return changeBilling(ctx, p, flags, args, func(ctx context.Context, a *app, account domain.AccountID) error {
 		return a.service.ChangePlan(ctx, account, operator, *plan)
 	})
 }
@@ -105,7 +105,7 @@ func runBillingPlan(ctx context.Context, p *process, args []string) error {
 func runBillingSubscribe(ctx context.Context, p *process, args []string) error {
 	flags := flag.NewFlagSet("billing subscribe", flag.ContinueOnError)
 	plan := flags.String("plan", "", "")
-	return runBilling(ctx, p, flags, args, func(ctx context.Context, a *app, account intake.AccountID) ([]intake.Invoice, error) {
+	return runBilling(ctx, p, flags, args, func(ctx context.Context, a *app, account domain.AccountID) ([]domain.Invoice, error) {
 		return nil, a.service.Subscribe(ctx, account, operator, *plan)
 	})
 }
@@ -114,13 +114,13 @@ func runBillingCancel(ctx context.Context, p *process, args []string) error {
 	flags := flag.NewFlagSet("billing cancel", flag.ContinueOnError)
 	reason := flags.String("reason", "", "")
 	now := flags.Bool("now", false, "")
-	return changeBilling(ctx, p, flags, args, func(ctx context.Context, a *app, account intake.AccountID) error {
+	return changeBilling(ctx, p, flags, args, func(ctx context.Context, a *app, account domain.AccountID) error {
 		return a.service.CancelSubscription(ctx, account, operator, *now, *reason)
 	})
 }
 
 func runBillingReactivate(ctx context.Context, p *process, args []string) error {
-	return runBilling(ctx, p, flag.NewFlagSet("billing reactivate", flag.ContinueOnError), args, func(ctx context.Context, a *app, account intake.AccountID) ([]intake.Invoice, error) {
+	return runBilling(ctx, p, flag.NewFlagSet("billing reactivate", flag.ContinueOnError), args, func(ctx context.Context, a *app, account domain.AccountID) ([]domain.Invoice, error) {
 		return nil, a.service.Reactivate(ctx, account, operator)
 	})
 }
@@ -144,7 +144,7 @@ type listedInvoice struct {
 	NextAttemptAt *form.Timestamp `json:"next_attempt_at"`
 }
 
-func listInvoices(all []intake.Invoice) []listedInvoice {
+func listInvoices(all []domain.Invoice) []listedInvoice {
 	out := make([]listedInvoice, len(all))
 	for i := range all {
 		out[i] = listInvoice(&all[i])
@@ -152,7 +152,7 @@ func listInvoices(all []intake.Invoice) []listedInvoice {
 	return out
 }
 
-func listInvoice(i *intake.Invoice) listedInvoice {
+func listInvoice(i *domain.Invoice) listedInvoice {
 	seller := i.IssuedBy()
 	return listedInvoice{
 		Number: i.NumberText(), ID: i.ID.String(), AccountID: i.AccountID.String(), Account: i.AccountName, PeriodStart: form.At(i.PeriodStart), PeriodEnd: form.At(i.PeriodEnd),
@@ -178,11 +178,11 @@ func runBillingInvoices(ctx context.Context, p *process, args []string) error {
 		return err
 	}
 	defer a.close()
-	var found []intake.Invoice
+	var found []domain.Invoice
 	if *account == "" {
 		found, err = a.service.UnsettledInvoices(ctx)
 	} else {
-		var scope intake.Scope
+		var scope domain.Scope
 		if scope, _, err = (&scopeFlags{account: *account, live: true}).find(ctx, a); err == nil {
 			found, _, err = a.service.Invoices(ctx, scope.AccountID, 0, maxListedInvoices)
 		}
@@ -212,7 +212,7 @@ func runBillingInvoices(ctx context.Context, p *process, args []string) error {
 }
 
 // settling is one way to settle an invoice by hand.
-type settling func(ctx context.Context, a *app, id intake.InvoiceID, note string) (*intake.Invoice, error)
+type settling func(ctx context.Context, a *app, id domain.InvoiceID, note string) (*domain.Invoice, error)
 
 // runSettle settles the invoice of that number or id.
 func runSettle(ctx context.Context, p *process, name string, args []string, how settling) error {
@@ -255,31 +255,31 @@ func runSettle(ctx context.Context, p *process, name string, args []string, how 
 }
 
 // findInvoice returns the id of the invoice that is named by its id or number.
-func findInvoice(ctx context.Context, a *app, named string) (intake.InvoiceID, error) {
-	if id, err := intake.ParseInvoiceID(named); err == nil {
+func findInvoice(ctx context.Context, a *app, named string) (domain.InvoiceID, error) {
+	if id, err := domain.ParseInvoiceID(named); err == nil {
 		return id, nil
 	}
-	number, err := strconv.ParseInt(strings.TrimPrefix(named, intake.InvoicePrefix), 10, 64)
+	number, err := strconv.ParseInt(strings.TrimPrefix(named, domain.InvoicePrefix), 10, 64)
 	if err != nil {
-		return intake.InvoiceID{}, &usageError{fmt.Sprintf("%q is no number of an invoice, such as CAN-000042", named)}
+		return domain.InvoiceID{}, &usageError{fmt.Sprintf("%q is no number of an invoice, such as CAN-000042", named)}
 	}
 	return a.service.InvoiceByNumber(ctx, number)
 }
 
 func runBillingPaid(ctx context.Context, p *process, args []string) error {
-	return runSettle(ctx, p, "paid", args, func(ctx context.Context, a *app, id intake.InvoiceID, note string) (*intake.Invoice, error) {
+	return runSettle(ctx, p, "paid", args, func(ctx context.Context, a *app, id domain.InvoiceID, note string) (*domain.Invoice, error) {
 		return a.service.MarkPaid(ctx, id, operator, note)
 	})
 }
 
 func runBillingFailed(ctx context.Context, p *process, args []string) error {
-	return runSettle(ctx, p, "failed", args, func(ctx context.Context, a *app, id intake.InvoiceID, note string) (*intake.Invoice, error) {
+	return runSettle(ctx, p, "failed", args, func(ctx context.Context, a *app, id domain.InvoiceID, note string) (*domain.Invoice, error) {
 		return a.service.MarkFailed(ctx, id, operator, note)
 	})
 }
 
 func runBillingVoid(ctx context.Context, p *process, args []string) error {
-	return runSettle(ctx, p, "void", args, func(ctx context.Context, a *app, id intake.InvoiceID, note string) (*intake.Invoice, error) {
+	return runSettle(ctx, p, "void", args, func(ctx context.Context, a *app, id domain.InvoiceID, note string) (*domain.Invoice, error) {
 		return a.service.VoidInvoice(ctx, id, operator, note)
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"candor/statement"
+	"candor/internal/statement"
 )
 
 // An operator takes an account's subscription through its states, and its

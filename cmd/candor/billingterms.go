@@ -10,16 +10,16 @@ import (
 	"strings"
 	"time"
 
-	"candor/billing"
-	"candor/intake"
+	"candor/internal/billing"
+	"candor/internal/domain"
 )
 
 // changeBilling is runBilling for what may issue an invoice, by the terms of
 // this command's environment: it refuses other ones than the newest invoice's,
 // and shows what it issued.
-func changeBilling(ctx context.Context, p *process, flags *flag.FlagSet, args []string, do func(ctx context.Context, a *app, account intake.AccountID) error) error {
+func changeBilling(ctx context.Context, p *process, flags *flag.FlagSet, args []string, do func(ctx context.Context, a *app, account domain.AccountID) error) error {
 	changed := flags.Bool("terms-changed", false, "")
-	return runBilling(ctx, p, flags, args, func(ctx context.Context, a *app, account intake.AccountID) ([]intake.Invoice, error) {
+	return runBilling(ctx, p, flags, args, func(ctx context.Context, a *app, account domain.AccountID) ([]domain.Invoice, error) {
 		if !*changed {
 			if err := checkTerms(ctx, a); err != nil {
 				return nil, err
@@ -38,10 +38,10 @@ func changeBilling(ctx context.Context, p *process, flags *flag.FlagSet, args []
 
 // issuedSince are the account's invoices that came after the newest one, the
 // oldest first.
-func issuedSince(ctx context.Context, a *app, account intake.AccountID, newest []intake.Invoice) ([]intake.Invoice, error) {
+func issuedSince(ctx context.Context, a *app, account domain.AccountID, newest []domain.Invoice) ([]domain.Invoice, error) {
 	all, _, err := a.service.Invoices(ctx, account, 0, maxListedInvoices)
 	if len(newest) > 0 {
-		all = slices.DeleteFunc(all, func(i intake.Invoice) bool { return i.Number <= newest[0].Number })
+		all = slices.DeleteFunc(all, func(i domain.Invoice) bool { return i.Number <= newest[0].Number })
 	}
 	slices.Reverse(all)
 	return all, err
@@ -52,7 +52,7 @@ func issuedSince(ctx context.Context, a *app, account intake.AccountID, newest [
 // issued invoice can't be changed.
 func checkTerms(ctx context.Context, a *app) error {
 	newest, err := a.service.NewestInvoice(ctx)
-	if errors.Is(err, &intake.Error{Code: intake.CodeNotFound}) {
+	if errors.Is(err, &domain.Error{Code: domain.CodeNotFound}) {
 		return nil
 	}
 	if err != nil {
@@ -67,7 +67,7 @@ func checkTerms(ctx context.Context, a *app) error {
 
 // differences names the variables by which terms differ from those of an
 // invoice.
-func differences(terms billing.Terms, newest *intake.Invoice) (names []string) {
+func differences(terms billing.Terms, newest *domain.Invoice) (names []string) {
 	then := billing.TermsOf(newest)
 	here, there := &terms.Seller, &then.Seller
 	if newest.Seller == nil {

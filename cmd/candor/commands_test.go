@@ -12,7 +12,7 @@ import (
 	"github.com/lib/pq"
 
 	"candor/db"
-	"candor/db/dbtest"
+	"candor/internal/testkit/dbtest"
 )
 
 const twoKeys = "k2:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=,k1:BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBA="

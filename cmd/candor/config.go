@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"candor/billing"
-	"candor/keyring"
-	"candor/mail"
-	"candor/webhook"
+	"candor/internal/billing"
+	"candor/internal/platform/keyring"
+	"candor/internal/platform/mail"
+	"candor/internal/webhook"
 )
 
 // Config is everything that can be set. It is read once; parts of it are

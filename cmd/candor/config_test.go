@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"candor/webhook"
+	"candor/internal/webhook"
 )
 
 func read(t *testing.T, env map[string]string) Config {

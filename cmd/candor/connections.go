@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/net/netutil"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // opsConnections is how many connections the operators' address serves at once.
@@ -39,7 +39,7 @@ func (l *networkListener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		host, _, _ := net.SplitHostPort(conn.RemoteAddr().String())
-		network := intake.Network(host)
+		network := domain.Network(host)
 		if l.count(network, 1) {
 			return &networkConn{Conn: conn, release: sync.OnceFunc(func() { l.count(network, -1) })}, nil
 		}

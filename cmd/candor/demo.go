@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"candor/intake"
-	"candor/service"
+	"candor/internal/domain"
+	"candor/internal/service"
 )
 
 // demoAccount returns the credentials of development's demo account. Only
@@ -27,7 +27,7 @@ func demoAccount(ctx context.Context, c Config, a *app) (*credentials, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s can't be read: %w: delete it for a new demo account", path, err)
 	}
-	var refused *intake.Error
+	var refused *domain.Error
 	if _, err := a.service.Authenticate(ctx, kept.TestKey, "127.0.0.1"); !errors.As(err, &refused) {
 		return &kept, err
 	}
@@ -54,7 +54,7 @@ func createDemoAccount(ctx context.Context, a *app) (*credentials, error) {
 	wish := service.NewAccount{Name: "Demo Lending", Email: "demo@example.com", Plan: "professional"}
 	for n := 2; ; n++ {
 		created, err := createAccount(ctx, a, wish, "")
-		var known *intake.Error
+		var known *domain.Error
 		if !errors.As(err, &known) || n > 1000 {
 			return created, err
 		}

@@ -4,7 +4,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"candor/keyring"
+	"candor/internal/platform/keyring"
 )
 
 // openKeys returns the configured keys, or those of the data folder, which

@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/devpg"
-	"candor/intake"
+	"candor/internal/domain"
+	"candor/internal/platform/devpg"
 	"candor/jobs"
 )
 
@@ -99,7 +99,7 @@ type faultBench struct {
 	env      environment
 	db       *db.DB
 	enqueuer *jobs.Enqueuer
-	account  intake.AccountID
+	account  domain.AccountID
 	hooks    *tally
 	workers  []*candor
 }
@@ -112,7 +112,7 @@ func newFaultBench(t *testing.T, dsn string, hooks *tally) *faultBench {
 	a := createAccount(t, b.env)
 	hooks.secret = a.TestWebhookSecret
 	var err error
-	if b.account, err = intake.ParseAccountID(a.AccountID); err != nil {
+	if b.account, err = domain.ParseAccountID(a.AccountID); err != nil {
 		t.Fatal(err)
 	}
 	if b.db, err = db.Open(t.Context(), dsn, db.Options{MaxOpenConns: 4}); err != nil {
@@ -177,16 +177,16 @@ func (b *faultBench) emit(urls []string) {
 	b.persist(func(ctx context.Context) error {
 		return b.db.InTx(ctx, func(tx *db.Tx) error {
 			for _, url := range urls {
-				s, err := intake.NewSession{FormType: intake.FinancialStatement, CustomerEmail: "zoe@example.com", WebhookURL: url}.
-					Session(intake.Scope{AccountID: b.account}, intake.SystemClock.Now(), func(string) error { return nil })
+				s, err := domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: "zoe@example.com", WebhookURL: url}.
+					Session(domain.Scope{AccountID: b.account}, domain.SystemClock.Now(), func(string) error { return nil })
 				if err != nil {
 					return err
 				}
 				if err := tx.InsertSession(ctx, s); err != nil {
 					return err
 				}
-				payload := intake.SectionCompletedPayload{SessionID: s.ID, Section: "income", SectionNumber: 1, SectionsTotal: 7}
-				if err := b.enqueuer.SessionEvent(ctx, tx, s, payload, intake.SystemClock.Now()); err != nil {
+				payload := domain.SectionCompletedPayload{SessionID: s.ID, Section: "income", SectionNumber: 1, SectionsTotal: 7}
+				if err := b.enqueuer.SessionEvent(ctx, tx, s, payload, domain.SystemClock.Now()); err != nil {
 					return err
 				}
 			}

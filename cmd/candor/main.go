@@ -15,7 +15,7 @@ import (
 	"strings"
 	"syscall"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // command is a subcommand. Its run gets what stands behind its name.
@@ -191,7 +191,7 @@ func parseSome(flags *flag.FlagSet, args []string) error {
 
 // publicText is an error for the operator's eyes: without the API's code.
 func publicText(err error) string {
-	var known *intake.Error
+	var known *domain.Error
 	if errors.As(err, &known) {
 		return known.Message
 	}

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/net/netutil"
 
 	"candor/db"
-	"candor/intake"
-	"candor/metrics"
+	"candor/internal/domain"
+	"candor/internal/platform/metrics"
 )
 
 // scrapeWrite bounds how long a scrape's answer may take to send.
@@ -25,9 +25,9 @@ const scrapeWrite = 30 * time.Second
 func newMetrics(a *app) *metrics.Metrics {
 	return metrics.New(metrics.Source{
 		Backlog: func(ctx context.Context) (db.DeliveryBacklog, error) {
-			return a.db.DeliveryBacklog(ctx, intake.SystemClock.Now())
+			return a.db.DeliveryBacklog(ctx, domain.SystemClock.Now())
 		},
-		Pool: func() sql.DBStats { return a.db.Stats() }, Clock: intake.SystemClock.Now, Version: readVersion().Version,
+		Pool: func() sql.DBStats { return a.db.Stats() }, Clock: domain.SystemClock.Now, Version: readVersion().Version,
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"candor/devpg"
+	"candor/internal/platform/devpg"
 )
 
 // PostgreSQL restarts under load: every session that was acknowledged is

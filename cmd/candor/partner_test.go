@@ -18,9 +18,9 @@ import (
 	"testing"
 	"time"
 
-	"candor/db/dbtest"
-	"candor/statement"
-	"candor/statement/statementtest"
+	"candor/internal/statement"
+	"candor/internal/statement/statementtest"
+	"candor/internal/testkit/dbtest"
 )
 
 // testEnvironment is a development's, on a database and a folder of its own.

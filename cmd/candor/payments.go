@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"candor/billing"
-	"candor/billing/stripe"
 	"candor/db"
+	"candor/internal/billing"
+	"candor/internal/billing/stripe"
 )
 
 // transferDays are how long a bank transfer may take, where nothing else is

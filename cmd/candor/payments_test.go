@@ -8,15 +8,15 @@ import (
 	"strings"
 	"testing"
 
-	"candor/billing"
-	"candor/demo"
-	"candor/intake"
+	"candor/internal/billing"
+	"candor/internal/demo"
+	"candor/internal/domain"
 )
 
 func TestConfigOfBilling(t *testing.T) {
 	t.Parallel()
 	const key, secret = "CANDOR_STRIPE_SECRET_KEY", "CANDOR_STRIPE_WEBHOOK_SECRET"
-	byCard := intake.Seller{Cards: true}
+	byCard := domain.Seller{Cards: true}
 	for name, tt := range map[string]struct {
 		env  map[string]string
 		want billing.Terms

@@ -5,7 +5,7 @@ import (
 	"syscall"
 	"time"
 
-	"candor/devpg"
+	"candor/internal/platform/devpg"
 )
 
 // privatePostgres is this process's hold on the server in the data folder.

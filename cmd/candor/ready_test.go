@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/db/dbtest"
+	"candor/internal/testkit/dbtest"
 )
 
 // TestReadyWhilePoolIsBusy: readiness asks on a connection of its own, once for

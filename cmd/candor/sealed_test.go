@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"candor/keyring"
+	"candor/internal/platform/keyring"
 )
 
 // An operator retires a secret key: adds a new one, reseals, checks, and takes

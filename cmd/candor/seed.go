@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"candor/demo"
+	"candor/internal/demo"
 	"candor/views/pdf"
 )
 

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"candor/db/dbtest"
-	"candor/demo"
+	"candor/internal/demo"
+	"candor/internal/testkit/dbtest"
 )
 
 func TestDemoSeed(t *testing.T) {

@@ -17,9 +17,9 @@ import (
 	"syscall"
 	"testing"
 
-	"candor/db/dbtest"
-	"candor/statement"
-	"candor/statement/statementtest"
+	"candor/internal/statement"
+	"candor/internal/statement/statementtest"
+	"candor/internal/testkit/dbtest"
 )
 
 // The main job: a session by the API, the form by plain POSTs, the webhooks

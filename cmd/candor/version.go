@@ -8,7 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"candor/form"
+	"candor/internal/form"
 )
 
 // version is set at release by -ldflags "-X main.version=1.2.3".

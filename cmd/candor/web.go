@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"candor/handlers"
-	"candor/intake"
-	"candor/ratelimit"
-	"candor/service"
+	"candor/internal/domain"
+	"candor/internal/platform/ratelimit"
+	"candor/internal/service"
 	"candor/static"
 	"candor/views/pdf"
 )
@@ -56,7 +56,7 @@ func startWeb(c Config, a *app, listener net.Listener, logger *slog.Logger) (par
 	}
 	requests := service.NewRequestLog(a.db, logger, a.metrics.RequestsUnlogged)
 	config := handlers.Config{
-		Service: a.service, Logger: logger, Clock: intake.SystemClock, BaseURL: publicURL(c), Development: c.Development, Remote: c.Remote,
+		Service: a.service, Logger: logger, Clock: domain.SystemClock, BaseURL: publicURL(c), Development: c.Development, Remote: c.Remote,
 		TrustedProxies: c.TrustedProxies, Limiter: limiter, SignedOutLimiter: signedOut, RefusalDelay: refusalDelay, LinkLimiter: links, NetworkLimiter: networks, CookieKeys: a.ring.CookieKeys(), Ready: a.ready.check,
 		Version: readVersion().Version, Answered: a.metrics.Answered, Called: requests.Add,
 		Fonts: fonts,

@@ -13,9 +13,9 @@ import (
 	"unicode"
 
 	"candor/db"
-	"candor/form"
-	"candor/intake"
-	"candor/service"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/service"
 )
 
 // scopeFlags say which account and mode a command is about.
@@ -30,19 +30,19 @@ func (f *scopeFlags) add(flags *flag.FlagSet) {
 }
 
 // find returns the scope and how it is shown.
-func (f *scopeFlags) find(ctx context.Context, a *app) (intake.Scope, shownScope, error) {
-	id, err := intake.ParseAccountID(f.account)
+func (f *scopeFlags) find(ctx context.Context, a *app) (domain.Scope, shownScope, error) {
+	id, err := domain.ParseAccountID(f.account)
 	if err != nil {
-		return intake.Scope{}, shownScope{}, fmt.Errorf("--account %q is no account's id, which begins with acct_: see candor account list", f.account)
+		return domain.Scope{}, shownScope{}, fmt.Errorf("--account %q is no account's id, which begins with acct_: see candor account list", f.account)
 	}
-	scope := intake.Scope{AccountID: id, Livemode: f.live}
+	scope := domain.Scope{AccountID: id, Livemode: f.live}
 	shown, err := showScope(ctx, a, scope)
 	return scope, shown, err
 }
 
 // admit checks that what was found by its id, which is enough, isn't elsewhere
 // than the flags say where they are given.
-func (f *scopeFlags) admit(ctx context.Context, a *app, found intake.Scope) (shownScope, error) {
+func (f *scopeFlags) admit(ctx context.Context, a *app, found domain.Scope) (shownScope, error) {
 	shown, err := showScope(ctx, a, found)
 	if err == nil && (f.account != "" && f.account != shown.AccountID || f.live && !found.Livemode) {
 		err = fmt.Errorf("it belongs to %s", shown)
@@ -72,7 +72,7 @@ type shownScope struct {
 	Livemode  bool   `json:"livemode"`
 }
 
-func showScope(ctx context.Context, a *app, scope intake.Scope) (shownScope, error) {
+func showScope(ctx context.Context, a *app, scope domain.Scope) (shownScope, error) {
 	account, err := a.db.Account(ctx, scope.AccountID)
 	if errors.Is(err, db.ErrNotFound) {
 		return shownScope{}, fmt.Errorf("there is no account %s: see candor account list", scope.AccountID)
@@ -102,23 +102,23 @@ func (s shownScope) none(what string) string {
 
 // openScoped reads a command's flags and opens the app at the scope that they
 // name; the caller closes the app where there is no error.
-func openScoped(ctx context.Context, p *process, flags *flag.FlagSet, args []string) (*app, intake.Scope, shownScope, error) {
+func openScoped(ctx context.Context, p *process, flags *flag.FlagSet, args []string) (*app, domain.Scope, shownScope, error) {
 	var named scopeFlags
 	named.add(flags)
 	if err := parseFlags(flags, args); err != nil {
-		return nil, intake.Scope{}, shownScope{}, err
+		return nil, domain.Scope{}, shownScope{}, err
 	}
 	if named.account == "" {
-		return nil, intake.Scope{}, shownScope{}, &usageError{flags.Name() + " needs --account; candor account list shows the ids"}
+		return nil, domain.Scope{}, shownScope{}, &usageError{flags.Name() + " needs --account; candor account list shows the ids"}
 	}
 	a, err := openCommand(ctx, p)
 	if err != nil {
-		return nil, intake.Scope{}, shownScope{}, err
+		return nil, domain.Scope{}, shownScope{}, err
 	}
 	scope, shown, err := named.find(ctx, a)
 	if err != nil {
 		a.close()
-		return nil, intake.Scope{}, shownScope{}, err
+		return nil, domain.Scope{}, shownScope{}, err
 	}
 	return a, scope, shown, nil
 }
@@ -126,7 +126,7 @@ func openScoped(ctx context.Context, p *process, flags *flag.FlagSet, args []str
 // momentFlag adds a flag for a point in time; the result is nil without it.
 func momentFlag(flags *flag.FlagSet, name string, at **time.Time) {
 	flags.Func(name, "", func(text string) error {
-		t, err := parseMoment(text, intake.SystemClock.Now())
+		t, err := parseMoment(text, domain.SystemClock.Now())
 		*at = &t
 		return err
 	})
@@ -177,7 +177,7 @@ func runWebhooksList(ctx context.Context, p *process, args []string) error {
 	filterFlags(flags, &filter)
 	flags.StringVar((*string)(&filter.State), "state", "", "")
 	flags.Func("session", "", func(text string) error {
-		id, err := intake.ParseSessionID(text)
+		id, err := domain.ParseSessionID(text)
 		filter.Session = &id
 		return err
 	})
@@ -275,7 +275,7 @@ func runWebhooksEndpoints(ctx context.Context, p *process, args []string) error 
 	return table.Flush()
 }
 
-func health(e *intake.Endpoint) string {
+func health(e *domain.Endpoint) string {
 	switch {
 	case e.Gone:
 		return "gone"

@@ -12,9 +12,9 @@ import (
 	"strings"
 
 	"candor/db"
-	"candor/form"
-	"candor/intake"
-	"candor/service"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/service"
 )
 
 // shownDelivery is a delivery in lists.
@@ -93,7 +93,7 @@ func showRecord(scope shownScope, r *service.DeliveryRecord) (*shownRecord, erro
 type foundDelivery struct {
 	*app // to be closed
 	*service.DeliveryRecord
-	scope intake.Scope
+	scope domain.Scope
 	shown shownScope
 }
 
@@ -104,7 +104,7 @@ func openDelivery(ctx context.Context, p *process, flags *flag.FlagSet, args []s
 	if err != nil {
 		return found, err
 	}
-	id, err := intake.ParseDeliveryID(text)
+	id, err := domain.ParseDeliveryID(text)
 	if err != nil {
 		return found, &usageError{fmt.Sprintf("%s: %q is no delivery's id, which begins with whd_", flags.Name(), text)}
 	}
@@ -208,9 +208,9 @@ func indented(text string) string {
 }
 
 func runWebhooksRetry(ctx context.Context, p *process, args []string) error {
-	return changeDelivery(ctx, p, "webhooks retry", args, func(was foundDelivery) (*intake.Delivery, string, error) {
+	return changeDelivery(ctx, p, "webhooks retry", args, func(was foundDelivery) (*domain.Delivery, string, error) {
 		again, err := was.service.Redeliver(ctx, was.scope, was.ID, operator)
-		if was.State == intake.DeliveryPending {
+		if was.State == domain.DeliveryPending {
 			return again, "is pending: its next attempt is now, and the schedule goes on from there", err
 		}
 		return again, fmt.Sprintf("was %s: it is due now, and runs through the schedule anew under the same id", was.State), err
@@ -218,14 +218,14 @@ func runWebhooksRetry(ctx context.Context, p *process, args []string) error {
 }
 
 func runWebhooksCancel(ctx context.Context, p *process, args []string) error {
-	return changeDelivery(ctx, p, "webhooks cancel", args, func(was foundDelivery) (*intake.Delivery, string, error) {
+	return changeDelivery(ctx, p, "webhooks cancel", args, func(was foundDelivery) (*domain.Delivery, string, error) {
 		cancelled, err := was.service.CancelDelivery(ctx, was.scope, was.ID, operator)
 		return cancelled, "is cancelled; an attempt that is under way may still arrive", err
 	})
 }
 
 // changeDelivery does something with one delivery and says what came of it.
-func changeDelivery(ctx context.Context, p *process, name string, args []string, change func(was foundDelivery) (*intake.Delivery, string, error)) error {
+func changeDelivery(ctx context.Context, p *process, name string, args []string, change func(was foundDelivery) (*domain.Delivery, string, error)) error {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	asJSON := flags.Bool("json", false, "")
 	was, err := openDelivery(ctx, p, flags, args)
@@ -248,4 +248,4 @@ func changeDelivery(ctx context.Context, p *process, name string, args []string,
 }
 
 // operator is who runs commands, for the audit log.
-var operator = intake.Actor{Kind: intake.ActorOperator, ID: "command", Name: "operator"}
+var operator = domain.Actor{Kind: domain.ActorOperator, ID: "command", Name: "operator"}

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"candor/form"
-	"candor/intake"
-	"candor/service"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/service"
 )
 
 // defaultRedeliveryRate is how many deliveries are made again a second
@@ -35,7 +35,7 @@ type shownRedelivery struct {
 }
 
 // showRedelivery takes the origins of the scope's endpoints.
-func showRedelivery(r *intake.Redelivery, origins map[intake.EndpointID]string) shownRedelivery {
+func showRedelivery(r *domain.Redelivery, origins map[domain.EndpointID]string) shownRedelivery {
 	shown := shownRedelivery{
 		ID: r.ID.String(), State: string(r.State), Matched: r.Matched, Requeued: r.Requeued, Skipped: r.Skipped, Rate: r.Rate,
 		Since: form.AtOptional(r.Since), Until: form.AtOptional(r.Until), Type: (*string)(r.EventType), Status: r.Status, CreatedBy: r.CreatedBy,
@@ -49,9 +49,9 @@ func showRedelivery(r *intake.Redelivery, origins map[intake.EndpointID]string) 
 }
 
 // origins are those of a scope's endpoints.
-func origins(ctx context.Context, a *app, scope intake.Scope) (map[intake.EndpointID]string, error) {
+func origins(ctx context.Context, a *app, scope domain.Scope) (map[domain.EndpointID]string, error) {
 	endpoints, err := a.service.EndpointLoads(ctx, scope)
-	out := make(map[intake.EndpointID]string, len(endpoints))
+	out := make(map[domain.EndpointID]string, len(endpoints))
 	for _, e := range endpoints {
 		out[e.ID] = e.Origin
 	}
@@ -111,7 +111,7 @@ To stop it:     candor webhooks stop %s
 }
 
 // previewRedelivery says what would be done, and does nothing.
-func previewRedelivery(ctx context.Context, p *process, a *app, scope intake.Scope, shown shownScope, filter service.DeliveryFilter, rate int, asJSON bool) error {
+func previewRedelivery(ctx context.Context, p *process, a *app, scope domain.Scope, shown shownScope, filter service.DeliveryFilter, rate int, asJSON bool) error {
 	preview, err := a.service.PreviewRedelivery(ctx, scope, filter, rate, 0)
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ func failedDeliveries(n int64) string {
 }
 
 // liveFlag is what a further command needs for the scope.
-func liveFlag(scope intake.Scope) string {
+func liveFlag(scope domain.Scope) string {
 	if scope.Livemode {
 		return " --live"
 	}
@@ -198,7 +198,7 @@ func runWebhooksStop(ctx context.Context, p *process, args []string) error {
 	if err != nil {
 		return err
 	}
-	id, err := intake.ParseRedeliveryID(text)
+	id, err := domain.ParseRedeliveryID(text)
 	if err != nil {
 		return &usageError{fmt.Sprintf("webhooks stop: %q is no redelivery's id, which begins with rdl_", text)}
 	}

@@ -7,8 +7,8 @@ import (
 	"io"
 	"strings"
 
-	"candor/form"
-	"candor/intake"
+	"candor/internal/domain"
+	"candor/internal/form"
 )
 
 // shownSecrets is how far an account's webhook secrets are in their rotation
@@ -24,35 +24,35 @@ type shownSecrets struct {
 
 // secretChange is a step of the rotation; it returns a new secret, if it made
 // one, and what was done.
-type secretChange func(ctx context.Context, a *app, scope intake.Scope) (secret, done string, err error)
+type secretChange func(ctx context.Context, a *app, scope domain.Scope) (secret, done string, err error)
 
 func runSecretShowState(ctx context.Context, p *process, args []string) error {
-	return runSecret(ctx, p, "show-state", args, func(context.Context, *app, intake.Scope) (string, string, error) {
+	return runSecret(ctx, p, "show-state", args, func(context.Context, *app, domain.Scope) (string, string, error) {
 		return "", "", nil
 	})
 }
 
 func runSecretNext(ctx context.Context, p *process, args []string) error {
-	return runSecret(ctx, p, "next", args, func(ctx context.Context, a *app, scope intake.Scope) (string, string, error) {
+	return runSecret(ctx, p, "next", args, func(ctx context.Context, a *app, scope domain.Scope) (string, string, error) {
 		secret, err := a.service.NextWebhookSecret(ctx, scope, operator)
 		return secret, "", err
 	})
 }
 
 func runSecretSwitch(ctx context.Context, p *process, args []string) error {
-	return runSecret(ctx, p, "switch", args, func(ctx context.Context, a *app, scope intake.Scope) (string, string, error) {
+	return runSecret(ctx, p, "switch", args, func(ctx context.Context, a *app, scope domain.Scope) (string, string, error) {
 		return "", "Switched: what is sent from now on is signed with the new secret alone.\n" + underWay, a.service.SwitchWebhookSecret(ctx, scope, operator)
 	})
 }
 
 func runSecretRestore(ctx context.Context, p *process, args []string) error {
-	return runSecret(ctx, p, "restore", args, func(ctx context.Context, a *app, scope intake.Scope) (string, string, error) {
+	return runSecret(ctx, p, "restore", args, func(ctx context.Context, a *app, scope domain.Scope) (string, string, error) {
 		return "", "Restored: the former secret is the current one again, and the one it replaces is the next one.\n" + underWay, a.service.RestoreWebhookSecret(ctx, scope, operator)
 	})
 }
 
 func runSecretAbandon(ctx context.Context, p *process, args []string) error {
-	return runSecret(ctx, p, "abandon", args, func(ctx context.Context, a *app, scope intake.Scope) (string, string, error) {
+	return runSecret(ctx, p, "abandon", args, func(ctx context.Context, a *app, scope domain.Scope) (string, string, error) {
 		return "", "Abandoned: the next secret is erased and signs nothing any more.", a.service.AbandonNextWebhookSecret(ctx, scope, operator)
 	})
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"candor/db/dbtest"
+	"candor/internal/testkit/dbtest"
 )
 
 // secretState is what the commands of a secret's rotation print.

@@ -8,8 +8,8 @@ import (
 	"io"
 	"strings"
 
-	"candor/form"
-	"candor/service"
+	"candor/internal/form"
+	"candor/internal/service"
 )
 
 // shownTest is a test event with what became of it.

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"candor/db/dbtest"
+	"candor/internal/testkit/dbtest"
 )
 
 // testEvent is what `webhooks test --json` prints.

@@ -6,11 +6,11 @@ import (
 	"log/slog"
 	"runtime"
 
-	"candor/intake"
+	"candor/internal/domain"
+	"candor/internal/platform/mail"
+	"candor/internal/webhook"
 	"candor/jobs"
-	"candor/mail"
 	"candor/views/pdf"
-	"candor/webhook"
 )
 
 func runWorker(ctx context.Context, p *process, args []string) error {
@@ -28,7 +28,7 @@ func startWorker(ctx context.Context, c Config, a *app, logger *slog.Logger) (pa
 	client := webhook.NewClient(webhook.Policy{Development: c.Development})
 	work := jobs.Config{
 		DB: a.db, DSN: a.dsn, Enqueuer: a.enqueuer, Ring: a.ring, Blobs: a.blobs, Fonts: fonts,
-		Client: client, Mail: a.mail, Schedule: c.Schedule, BaseURL: publicURL(c), Clock: intake.SystemClock, Logger: logger, Observer: a.metrics,
+		Client: client, Mail: a.mail, Schedule: c.Schedule, BaseURL: publicURL(c), Clock: domain.SystemClock, Logger: logger, Observer: a.metrics,
 		SweepEvery: c.SweepInterval, RescueAfter: c.RescueAfter, PDFWorkers: runtime.GOMAXPROCS(0),
 		Terms: c.Terms,
 	}

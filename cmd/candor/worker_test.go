@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"candor/db/dbtest"
+	"candor/internal/testkit/dbtest"
 )
 
 // webEnvironment is that of a web and a worker process side by side.

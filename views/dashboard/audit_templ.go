@@ -8,7 +8,7 @@ package dashboard
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "candor/intake"
+import "candor/internal/domain"
 
 // AuditFilters are the filters of the audit log, as they were typed.
 type AuditFilters struct{ Who, Action, From, To string }
@@ -21,7 +21,7 @@ func (f AuditFilters) query(path string, more ...string) string {
 type AuditPage struct {
 	Page
 	Filters AuditFilters
-	Entries []intake.AuditEntry // newest first
+	Entries []domain.AuditEntry // newest first
 	First   bool                // these are the newest
 	More    bool                // older ones follow
 }
@@ -115,7 +115,7 @@ func Audit(a AuditPage) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				for _, action := range intake.AuditActions {
+				for _, action := range domain.AuditActions {
 					templ_7745c5c3_Err = option(string(action), auditWord(action), a.Filters.Action).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -197,7 +197,7 @@ func Audit(a AuditPage) templ.Component {
 	})
 }
 
-func auditRow(e *intake.AuditEntry) templ.Component {
+func auditRow(e *domain.AuditEntry) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

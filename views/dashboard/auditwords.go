@@ -7,85 +7,85 @@ import (
 	"strings"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // auditWords are the actions as people say them, in the audit log, its filter
 // and a session's timeline.
-var auditWords = map[intake.AuditAction]string{
-	intake.AuditSignedIn:  "Signed in",
-	intake.AuditSignedOut: "Signed out",
+var auditWords = map[domain.AuditAction]string{
+	domain.AuditSignedIn:  "Signed in",
+	domain.AuditSignedOut: "Signed out",
 
-	intake.AuditSignInFailed:   "Sign-in failed",
-	intake.AuditCodeRefused:    "Sign-in code refused",
-	intake.AuditConfirmRefused: "Password refused while signed in",
-	intake.AuditThrottled:      "Too many attempts",
-	intake.AuditForbidden:      "Page refused by role",
+	domain.AuditSignInFailed:   "Sign-in failed",
+	domain.AuditCodeRefused:    "Sign-in code refused",
+	domain.AuditConfirmRefused: "Password refused while signed in",
+	domain.AuditThrottled:      "Too many attempts",
+	domain.AuditForbidden:      "Page refused by role",
 
-	intake.AuditPasswordChanged:   "Password changed",
-	intake.AuditPasswordReset:     "Password reset by e-mail",
-	intake.AuditSessionsEnded:     "Other browsers signed out",
-	intake.AuditTwoStepOn:         "Two-step sign-in turned on",
-	intake.AuditTwoStepOff:        "Two-step sign-in turned off",
-	intake.AuditRecoveryCodesMade: "New recovery codes made",
-	intake.AuditRecoveryCodeUsed:  "Recovery code used",
-	intake.AuditPasskeyAdded:      "Passkey added",
-	intake.AuditPasskeyRemoved:    "Passkey removed",
-	intake.AuditFactorsReset:      "Second factors removed by an operator",
-	intake.AuditStaffNamed:        "Own name changed",
-	intake.AuditInvited:           "Invited to the team",
-	intake.AuditInvitationRevoked: "Invitation withdrawn",
-	intake.AuditJoined:            "Joined the team",
-	intake.AuditRoleChanged:       "Role changed",
-	intake.AuditStaffRemoved:      "Removed from the team",
+	domain.AuditPasswordChanged:   "Password changed",
+	domain.AuditPasswordReset:     "Password reset by e-mail",
+	domain.AuditSessionsEnded:     "Other browsers signed out",
+	domain.AuditTwoStepOn:         "Two-step sign-in turned on",
+	domain.AuditTwoStepOff:        "Two-step sign-in turned off",
+	domain.AuditRecoveryCodesMade: "New recovery codes made",
+	domain.AuditRecoveryCodeUsed:  "Recovery code used",
+	domain.AuditPasskeyAdded:      "Passkey added",
+	domain.AuditPasskeyRemoved:    "Passkey removed",
+	domain.AuditFactorsReset:      "Second factors removed by an operator",
+	domain.AuditStaffNamed:        "Own name changed",
+	domain.AuditInvited:           "Invited to the team",
+	domain.AuditInvitationRevoked: "Invitation withdrawn",
+	domain.AuditJoined:            "Joined the team",
+	domain.AuditRoleChanged:       "Role changed",
+	domain.AuditStaffRemoved:      "Removed from the team",
 
-	intake.AuditAccountOpened:   "Account opened",
-	intake.AuditAccountApproved: "Account approved for live mode",
-	intake.AuditAccountCreated:  "Account created by an operator",
-	intake.AuditAccountChanged:  "Settings changed",
+	domain.AuditAccountOpened:   "Account opened",
+	domain.AuditAccountApproved: "Account approved for live mode",
+	domain.AuditAccountCreated:  "Account created by an operator",
+	domain.AuditAccountChanged:  "Settings changed",
 
-	intake.AuditPlanChanged:           "Plan changed",
-	intake.AuditSubscribed:            "Plan chosen",
-	intake.AuditSubscriptionCancelled: "Plan cancelled",
-	intake.AuditReactivated:           "Plan taken up again",
-	intake.AuditBillingEmail:          "Billing e-mail changed",
-	intake.AuditCardPage:              "Went to store a card",
-	intake.AuditCardStored:            "Card stored",
-	intake.AuditCardRemoved:           "Card removed",
-	intake.AuditInvoicePaid:           "Invoice paid",
-	intake.AuditInvoiceFailed:         "Payment failed",
-	intake.AuditInvoiceVoid:           "Invoice voided",
+	domain.AuditPlanChanged:           "Plan changed",
+	domain.AuditSubscribed:            "Plan chosen",
+	domain.AuditSubscriptionCancelled: "Plan cancelled",
+	domain.AuditReactivated:           "Plan taken up again",
+	domain.AuditBillingEmail:          "Billing e-mail changed",
+	domain.AuditCardPage:              "Went to store a card",
+	domain.AuditCardStored:            "Card stored",
+	domain.AuditCardRemoved:           "Card removed",
+	domain.AuditInvoicePaid:           "Invoice paid",
+	domain.AuditInvoiceFailed:         "Payment failed",
+	domain.AuditInvoiceVoid:           "Invoice voided",
 
-	intake.AuditRedelivered:       "Webhook sent again",
-	intake.AuditDeliveryCancelled: "Webhook stopped",
-	intake.AuditRedeliveryStarted: "Failed webhooks sent again",
-	intake.AuditRedeliveryStopped: "Sending again stopped",
-	intake.AuditWebhookURL:        "Default webhook URL changed",
-	intake.AuditSecretShown:       "Webhook secret shown",
-	intake.AuditSecretNext:        "Next webhook secret made",
-	intake.AuditSecretSwitched:    "Switched to the next secret",
-	intake.AuditSecretRestored:    "Previous secret restored",
-	intake.AuditSecretAbandoned:   "Next secret abandoned",
-	intake.AuditTestEvent:         "Test event sent",
+	domain.AuditRedelivered:       "Webhook sent again",
+	domain.AuditDeliveryCancelled: "Webhook stopped",
+	domain.AuditRedeliveryStarted: "Failed webhooks sent again",
+	domain.AuditRedeliveryStopped: "Sending again stopped",
+	domain.AuditWebhookURL:        "Default webhook URL changed",
+	domain.AuditSecretShown:       "Webhook secret shown",
+	domain.AuditSecretNext:        "Next webhook secret made",
+	domain.AuditSecretSwitched:    "Switched to the next secret",
+	domain.AuditSecretRestored:    "Previous secret restored",
+	domain.AuditSecretAbandoned:   "Next secret abandoned",
+	domain.AuditTestEvent:         "Test event sent",
 
-	intake.AuditKeyCreated: "API key created",
-	intake.AuditKeyRenamed: "API key renamed",
-	intake.AuditKeyRotated: "API key rotated",
-	intake.AuditKeyDeleted: "API key deleted",
+	domain.AuditKeyCreated: "API key created",
+	domain.AuditKeyRenamed: "API key renamed",
+	domain.AuditKeyRotated: "API key rotated",
+	domain.AuditKeyDeleted: "API key deleted",
 
-	intake.AuditLogExported:      "Audit log exported",
-	intake.AuditSessionCreated:   "Session created by hand",
-	intake.AuditSessionCancelled: "Session cancelled",
-	intake.AuditSessionExtended:  "Link extended",
-	intake.AuditSessionsExported: "Sessions exported",
-	intake.AuditDataRead:         "Data read",
-	intake.AuditPDFRead:          "PDF downloaded",
-	intake.AuditDocumentRead:     "Document downloaded",
-	intake.AuditSessionErased:    "Customer’s data deleted",
+	domain.AuditLogExported:      "Audit log exported",
+	domain.AuditSessionCreated:   "Session created by hand",
+	domain.AuditSessionCancelled: "Session cancelled",
+	domain.AuditSessionExtended:  "Link extended",
+	domain.AuditSessionsExported: "Sessions exported",
+	domain.AuditDataRead:         "Data read",
+	domain.AuditPDFRead:          "PDF downloaded",
+	domain.AuditDocumentRead:     "Document downloaded",
+	domain.AuditSessionErased:    "Customer’s data deleted",
 }
 
 // auditWord is an action as people say it.
-func auditWord(a intake.AuditAction) string {
+func auditWord(a domain.AuditAction) string {
 	if word, ok := auditWords[a]; ok {
 		return word
 	}
@@ -93,21 +93,21 @@ func auditWord(a intake.AuditAction) string {
 }
 
 // actorNote says what an actor is, where that isn't plain, and from where.
-func actorNote(e *intake.AuditEntry) string {
-	kind := map[intake.ActorKind]string{intake.ActorKey: "API key", intake.ActorOperator: "Operator", intake.ActorSystem: "Automatically"}[e.ActorKind]
+func actorNote(e *domain.AuditEntry) string {
+	kind := map[domain.ActorKind]string{domain.ActorKey: "API key", domain.ActorOperator: "Operator", domain.ActorSystem: "Automatically"}[e.ActorKind]
 	return strings.Trim(kind+", "+e.Address, ", ")
 }
 
 // auditSession is the id of the session that an entry is about, "" for none.
-func auditSession(e *intake.AuditEntry) string {
-	if _, err := intake.ParseSessionID(e.TargetID); err != nil || e.Livemode == nil {
+func auditSession(e *domain.AuditEntry) string {
+	if _, err := domain.ParseSessionID(e.TargetID); err != nil || e.Livemode == nil {
 		return ""
 	}
 	return e.TargetID
 }
 
 // changes are an entry's changes, one a field: "role: support → owner".
-func changes(e *intake.AuditEntry) []string {
+func changes(e *domain.AuditEntry) []string {
 	before, after := map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	// What isn't an object is shown by its action alone.
 	_ = json.Unmarshal(e.Before, &before)

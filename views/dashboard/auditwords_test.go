@@ -5,13 +5,13 @@ import (
 	"slices"
 	"testing"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 func TestEveryAuditActionHasWords(t *testing.T) {
 	t.Parallel()
-	said := map[string]intake.AuditAction{}
-	for _, action := range intake.AuditActions {
+	said := map[string]domain.AuditAction{}
+	for _, action := range domain.AuditActions {
 		word := auditWords[action]
 		if word == "" {
 			t.Errorf("%s has no words", action)
@@ -22,7 +22,7 @@ func TestEveryAuditActionHasWords(t *testing.T) {
 		said[word] = action
 	}
 	for action := range auditWords {
-		if !slices.Contains(intake.AuditActions, action) {
+		if !slices.Contains(domain.AuditActions, action) {
 			t.Errorf("%s has words and isn't an action", action)
 		}
 	}
@@ -45,7 +45,7 @@ func TestChanges(t *testing.T) {
 		{`{"days":14}`, `{"days":14}`, nil},
 		{`"no object"`, ``, nil},
 	} {
-		e := &intake.AuditEntry{Before: json.RawMessage(tt.before), After: json.RawMessage(tt.after)}
+		e := &domain.AuditEntry{Before: json.RawMessage(tt.before), After: json.RawMessage(tt.after)}
 		if got := changes(e); !slices.Equal(got, tt.want) {
 			t.Errorf("from %s to %s: %q, want %q", tt.before, tt.after, got, tt.want)
 		}

@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"time"
 
-	"candor/intake"
-	"candor/statement"
+	"candor/internal/domain"
+	"candor/internal/statement"
 	"candor/views"
 )
 
@@ -21,9 +21,9 @@ import (
 type BillingPage struct {
 	Page
 	Use          *BillingUse
-	Carry        intake.Carry // what a subscription that starts now counts, where there is none
-	Plans        []intake.Plan
-	Invoices     []intake.Invoice // the newest first
+	Carry        domain.Carry // what a subscription that starts now counts, where there is none
+	Plans        []domain.Plan
+	Invoices     []domain.Invoice // the newest first
 	More         bool             // older ones follow
 	Cards        bool             // a payment provider collects by card
 	Card         string           // "Visa ending in 4242", "" for none
@@ -33,17 +33,17 @@ type BillingPage struct {
 
 // BillingUse is a subscription's running period.
 type BillingUse struct {
-	Subscription intake.Subscription
-	Period       intake.Period
+	Subscription domain.Subscription
+	Period       domain.Period
 	InvoiceDate  time.Time
 	Used         int
 	Carried      int // of an interrupted period, against the included sessions
-	Lines        intake.InvoiceLines
+	Lines        domain.InvoiceLines
 	GST          statement.Cents
-	Projection   *intake.Projection // nil where it is too early for one
+	Projection   *domain.Projection // nil where it is too early for one
 }
 
-func (u *BillingUse) cancelled() bool { return u.Subscription.Status == intake.SubscriptionCancelled }
+func (u *BillingUse) cancelled() bool { return u.Subscription.Status == domain.SubscriptionCancelled }
 
 // threshold is the highest share of the plan that accounts are told of and that
 // is used, in percent; 0 for none.
@@ -51,7 +51,7 @@ func (u *BillingUse) threshold() int {
 	if u.Subscription.SessionsIncluded == nil {
 		return 0
 	}
-	return intake.UsageThreshold(u.counted(), *u.Subscription.SessionsIncluded)
+	return domain.UsageThreshold(u.counted(), *u.Subscription.SessionsIncluded)
 }
 
 // counted is how many sessions count against the included ones.
@@ -99,7 +99,7 @@ func Billing(b BillingPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if b.Use != nil && b.Use.Subscription.Status == intake.SubscriptionPastDue {
+			if b.Use != nil && b.Use.Subscription.Status == domain.SubscriptionPastDue {
 				templ_7745c5c3_Var3 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 					templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 					templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
@@ -372,7 +372,7 @@ func noSubscription(b BillingPage) templ.Component {
 	})
 }
 
-func planChoice(plans []intake.Plan, chosen, problem string) templ.Component {
+func planChoice(plans []domain.Plan, chosen, problem string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -533,7 +533,7 @@ func planID(i int, id string) string {
 }
 
 // planTerms are a plan's terms in a sentence.
-func planTerms(p intake.Plan) string {
+func planTerms(p domain.Plan) string {
 	if p.SessionsIncluded == nil {
 		return "Live sessions without a limit."
 	}
@@ -579,7 +579,7 @@ func planPanel(b BillingPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		switch b.Use.Subscription.Status {
-		case intake.SubscriptionActive:
+		case domain.SubscriptionActive:
 			templ_7745c5c3_Var24 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
@@ -602,7 +602,7 @@ func planPanel(b BillingPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		case intake.SubscriptionPastDue:
+		case domain.SubscriptionPastDue:
 			templ_7745c5c3_Var25 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
@@ -890,7 +890,7 @@ func periodSpan(start, end time.Time) string {
 // dayUTC is a date that says whose it is.
 func dayUTC(t time.Time) string { return Day(t) + " UTC" }
 
-func planName(plans []intake.Plan, id string) string {
+func planName(plans []domain.Plan, id string) string {
 	for _, p := range plans {
 		if p.ID == id {
 			return p.Name
@@ -1059,7 +1059,7 @@ func runningCost(u *BillingUse) templ.Component {
 }
 
 // lineWords is an invoice's line in words.
-func lineWords(l intake.InvoiceLine) string {
+func lineWords(l domain.InvoiceLine) string {
 	if l.Overage {
 		return l.Plan + ", beyond the included, " + l.Price.String() + " each"
 	}
@@ -1249,8 +1249,8 @@ func billingEmail(b BillingPage) templ.Component {
 type PlanPage struct {
 	Page
 	Use    *BillingUse
-	Plans  []intake.Plan
-	Chosen *intake.Plan // nil until one is chosen
+	Plans  []domain.Plan
+	Chosen *domain.Plan // nil until one is chosen
 }
 
 // ChangePlan draws the choice of a plan and what follows from it.
@@ -1470,7 +1470,7 @@ func (c PlanPage) consequences() []string {
 			"From then on: " + planTerms(*c.Chosen),
 		}
 		if c.Chosen.SessionsIncluded != nil {
-			was := intake.PriceSessions([]intake.PlanStretch{{Plan: *c.Chosen, From: c.Use.Carried}}, c.Use.Used).Total()
+			was := domain.PriceSessions([]domain.PlanStretch{{Plan: *c.Chosen, From: c.Use.Carried}}, c.Use.Used).Total()
 			out = append(out, "This period’s "+count(c.Use.Used, "session")+" so far would have come to "+was.String()+" on "+c.Chosen.Name+".")
 		}
 		return append(out, "You can change your mind until then.")
@@ -1490,7 +1490,7 @@ func (c PlanPage) consequences() []string {
 type CancelPage struct {
 	Page
 	Use    *BillingUse
-	Plans  []intake.Plan
+	Plans  []domain.Plan
 	AtOnce bool
 	Reason string // as it was typed
 }

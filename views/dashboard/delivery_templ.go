@@ -18,14 +18,14 @@ import (
 	"strings"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 	"candor/views"
 )
 
 // DeliveryPage tells all about a delivery.
 type DeliveryPage struct {
 	Page
-	Delivery intake.Delivery
+	Delivery domain.Delivery
 	Origin   string
 	Body     []byte
 	Attempts []AttemptLine // latest first
@@ -128,7 +128,7 @@ func Delivery(d DeliveryPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if d.Delivery.State == intake.DeliveryPending {
+			if d.Delivery.State == domain.DeliveryPending {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<form method=\"post\" action=\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -164,7 +164,7 @@ func Delivery(d DeliveryPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if d.Delivery.State == intake.DeliveryPending {
+			if d.Delivery.State == domain.DeliveryPending {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "Try now")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

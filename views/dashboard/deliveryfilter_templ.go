@@ -8,7 +8,7 @@ package dashboard
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "candor/intake"
+import "candor/internal/domain"
 
 // A result is what the last attempt at a delivery came to.
 type result struct{ value, word string }
@@ -139,7 +139,7 @@ func eventChoice(chosen, problem string) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			for _, t := range intake.EventTypes {
+			for _, t := range domain.EventTypes {
 				templ_7745c5c3_Err = option(string(t), string(t), chosen).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -156,7 +156,7 @@ func eventChoice(chosen, problem string) templ.Component {
 }
 
 // endpointChoice chooses an endpoint.
-func endpointChoice(endpoints []intake.Endpoint, chosen, problem string) templ.Component {
+func endpointChoice(endpoints []domain.Endpoint, chosen, problem string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -8,7 +8,7 @@ package dashboard
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "candor/intake"
+import "candor/internal/domain"
 
 // ForgotPage asks whose password is to be chosen anew.
 type ForgotPage struct {
@@ -263,7 +263,7 @@ func Reset(r ResetPage) templ.Component {
 // InvitationPage asks an invited person for what is still missing.
 type InvitationPage struct {
 	Page
-	Invitation *intake.Invitation
+	Invitation *domain.Invitation
 	Name       string
 }
 

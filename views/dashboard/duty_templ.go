@@ -8,14 +8,14 @@ package dashboard
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "candor/intake"
+import "candor/internal/domain"
 
 // DutyTitle asks for what the user must do first.
-func DutyTitle(duty intake.Duty) string {
-	return map[intake.Duty]string{
-		intake.DutyPassword:  "Choose your own password",
-		intake.DutyFactor:    "Set up two-step sign-in",
-		intake.DutyByPasskey: "Sign in with your passkey",
+func DutyTitle(duty domain.Duty) string {
+	return map[domain.Duty]string{
+		domain.DutyPassword:  "Choose your own password",
+		domain.DutyFactor:    "Set up two-step sign-in",
+		domain.DutyByPasskey: "Sign in with your passkey",
 	}[duty]
 }
 
@@ -72,17 +72,17 @@ func Duty(p Page) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			switch p.Staff.Duty() {
-			case intake.DutyPassword:
+			case domain.DutyPassword:
 				templ_7745c5c3_Err = dutyPassword(p).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-			case intake.DutyFactor:
+			case domain.DutyFactor:
 				templ_7745c5c3_Err = dutyFactor(p).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-			case intake.DutyByPasskey:
+			case domain.DutyByPasskey:
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<p class=\"dash-lede\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

@@ -11,14 +11,14 @@ import templruntime "github.com/a-h/templ/runtime"
 import (
 	"slices"
 
-	"candor/intake"
+	"candor/internal/domain"
 	"candor/views"
 )
 
 // ErasePage asks which of a customer's sessions are to be erased.
 type ErasePage struct {
 	Page
-	Sessions []intake.Session // the one that it was asked for first
+	Sessions []domain.Session // the one that it was asked for first
 	Chosen   []string         // ids
 	Confirm  string           // as it was typed
 }
@@ -407,7 +407,7 @@ func erasedNotice(s SessionPage) templ.Component {
 }
 
 // ErasedThings says in words what an erasure deleted.
-func ErasedThings(e *intake.Erasure) string {
+func ErasedThings(e *domain.Erasure) string {
 	return count(e.Sections, "section") + " of answers, " + count(e.Documents, "document") + ", " + count(e.PDFs, "PDF") + ", what " +
 		count(e.Events, "event") + " said, " + count(e.Deliveries, "webhook")
 }

@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"time"
 
-	"candor/intake"
-	"candor/statement"
+	"candor/internal/domain"
+	"candor/internal/statement"
 )
 
 // The size of a section's bar, in its own units.
@@ -337,7 +337,7 @@ func whereCustomersStop(h HomePage) templ.Component {
 // funnelRow is a section of the funnel. Reached and completed are its bar's
 // widths.
 type funnelRow struct {
-	intake.FunnelSection
+	domain.FunnelSection
 	title              string
 	worst              bool // more stopped here, or are here, than in any other
 	reached, completed string
@@ -370,7 +370,7 @@ func share(part, whole int) string {
 }
 
 // middle is the median of times; a dash for none.
-func middle(t intake.Times) string {
+func middle(t domain.Times) string {
 	median, ok := t.Median()
 	switch {
 	case !ok:

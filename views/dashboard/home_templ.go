@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 	"candor/views"
 )
 
@@ -23,12 +23,12 @@ type HomePage struct {
 	Page
 	Sessions, Webhooks, Keys bool
 
-	ByStatus       map[intake.Status]int
-	Period, Before intake.Usage  // of the last 30 days and of the 30 before
-	Funnel         intake.Funnel // of Period's sessions
-	TimesBefore    intake.Times  // from creation to completion, of Before's
+	ByStatus       map[domain.Status]int
+	Period, Before domain.Usage  // of the last 30 days and of the 30 before
+	Funnel         domain.Funnel // of Period's sessions
+	TimesBefore    domain.Times  // from creation to completion, of Before's
 	Endpoints      int
-	Failing        []intake.Endpoint
+	Failing        []domain.Endpoint
 	Plan           *PlanUse // nil in test mode, without a subscription, and for whom billing is not
 	HasKey         bool     // or had one lately
 	Opened         bool     // a session was, once
@@ -58,7 +58,7 @@ func (h HomePage) created() bool {
 // account isn't new: sessions were completed before the last 30 days. Those who
 // work by hand need neither key nor webhook.
 func (h HomePage) begun() bool {
-	return h.HasKey && h.created() && h.Opened && h.Arrived || h.ByStatus[intake.Completed] > h.sum()
+	return h.HasKey && h.created() && h.Opened && h.Arrived || h.ByStatus[domain.Completed] > h.sum()
 }
 
 // Home draws the first page.
@@ -946,7 +946,7 @@ func states(h HomePage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for _, status := range intake.Statuses {
+		for _, status := range domain.Statuses {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 55, "<li class=\"spread\"><a href=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -1142,7 +1142,7 @@ func webhookHealth(h HomePage) templ.Component {
 }
 
 // failing says since when an endpoint has been, and what it says last.
-func failing(e intake.Endpoint) string {
+func failing(e domain.Endpoint) string {
 	text := "since " + When(*e.FailingSince) + ", " + count(e.ConsecutiveFailures, "failed attempt")
 	if e.Gone {
 		text += "; it answers 410 Gone"

@@ -11,7 +11,7 @@ import templruntime "github.com/a-h/templ/runtime"
 import (
 	"strconv"
 
-	"candor/intake"
+	"candor/internal/domain"
 	"candor/views"
 )
 
@@ -193,7 +193,7 @@ func invoiceTable(b BillingPage) templ.Component {
 	})
 }
 
-func (b BillingPage) invoiceTag(i *intake.Invoice) templ.Component {
+func (b BillingPage) invoiceTag(i *domain.Invoice) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -215,7 +215,7 @@ func (b BillingPage) invoiceTag(i *intake.Invoice) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		switch i.Status {
-		case intake.InvoicePaid:
+		case domain.InvoicePaid:
 			templ_7745c5c3_Var11 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
@@ -238,7 +238,7 @@ func (b BillingPage) invoiceTag(i *intake.Invoice) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		case intake.InvoiceFailed:
+		case domain.InvoiceFailed:
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<span class=\"tag tag-danger\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -258,7 +258,7 @@ func (b BillingPage) invoiceTag(i *intake.Invoice) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		case intake.InvoiceVoid:
+		case domain.InvoiceVoid:
 			templ_7745c5c3_Var12 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
@@ -310,17 +310,17 @@ func (b BillingPage) invoiceTag(i *intake.Invoice) templ.Component {
 }
 
 // invoiceNote says what is next about an invoice, or why.
-func (b BillingPage) invoiceNote(i *intake.Invoice) string {
+func (b BillingPage) invoiceNote(i *domain.Invoice) string {
 	switch {
-	case i.Status == intake.InvoiceVoid && i.Reference != nil:
+	case i.Status == domain.InvoiceVoid && i.Reference != nil:
 		return *i.Reference
-	case i.Status == intake.InvoiceFailed && !b.Cards:
+	case i.Status == domain.InvoiceFailed && !b.Cards:
 		return *i.FailureReason + " " + transferNote(i)
-	case i.Status == intake.InvoiceFailed && i.NextAttemptAt != nil:
+	case i.Status == domain.InvoiceFailed && i.NextAttemptAt != nil:
 		return *i.FailureReason + " Tried again on " + dayUTC(*i.NextAttemptAt) + "."
-	case i.Status == intake.InvoiceFailed:
+	case i.Status == domain.InvoiceFailed:
 		return *i.FailureReason + " It isn’t tried again by itself."
-	case i.Status == intake.InvoiceOpen:
+	case i.Status == domain.InvoiceOpen:
 		return "Due on " + dayUTC(i.DueAt)
 	}
 	return ""
@@ -328,7 +328,7 @@ func (b BillingPage) invoiceNote(i *intake.Invoice) string {
 
 // transferNote says what is next about an invoice that no transfer has paid:
 // nobody tries anything, we look what has arrived.
-func transferNote(i *intake.Invoice) string {
+func transferNote(i *domain.Invoice) string {
 	switch {
 	case i.NextAttemptAt == nil:
 		return "Please pay it by bank transfer, with its number as the reference."

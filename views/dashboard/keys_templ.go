@@ -13,15 +13,15 @@ import (
 	"strings"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 	"candor/views"
 )
 
 // KeysPage lists the mode's API keys.
 type KeysPage struct {
 	Page
-	Keys []intake.APIKey // newest first
-	Open intake.KeyID    // whose forms were sent and are wrong
+	Keys []domain.APIKey // newest first
+	Open domain.KeyID    // whose forms were sent and are wrong
 }
 
 // Keys draws the list of API keys.
@@ -159,7 +159,7 @@ func Keys(k KeysPage) templ.Component {
 	})
 }
 
-func keyRow(k KeysPage, one intake.APIKey) templ.Component {
+func keyRow(k KeysPage, one domain.APIKey) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -406,7 +406,7 @@ func keyRow(k KeysPage, one intake.APIKey) templ.Component {
 	})
 }
 
-func keyForms(k KeysPage, one intake.APIKey) templ.Component {
+func keyForms(k KeysPage, one domain.APIKey) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -553,19 +553,19 @@ func keyForms(k KeysPage, one intake.APIKey) templ.Component {
 	})
 }
 
-func keyPath(k KeysPage, one intake.APIKey, action string) templ.SafeURL {
+func keyPath(k KeysPage, one domain.APIKey, action string) templ.SafeURL {
 	return templ.SafeURL(k.URL("keys/" + one.ID.String() + "/" + action))
 }
 
 // permissionWords say what each permission opens.
-var permissionWords = map[intake.Permission]string{
-	intake.SessionsRead:  "read sessions",
-	intake.SessionsWrite: "create and cancel sessions",
-	intake.DataRead:      "read customers’ data, PDFs, documents and, with sessions:read, events",
-	intake.BillingRead:   "read billing",
+var permissionWords = map[domain.Permission]string{
+	domain.SessionsRead:  "read sessions",
+	domain.SessionsWrite: "create and cancel sessions",
+	domain.DataRead:      "read customers’ data, PDFs, documents and, with sessions:read, events",
+	domain.BillingRead:   "read billing",
 }
 
-func accessWords(granted intake.Permissions) string {
+func accessWords(granted domain.Permissions) string {
 	if granted == nil {
 		return "Full access"
 	}
@@ -576,7 +576,7 @@ func accessWords(granted intake.Permissions) string {
 	return "May " + strings.Join(words, ", ")
 }
 
-func networkWords(k intake.APIKey) string {
+func networkWords(k domain.APIKey) string {
 	var words []string
 	for _, n := range k.Networks {
 		if n.IsSingleIP() {
@@ -717,7 +717,7 @@ func NewKey(n NewKeyPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			for _, p := range intake.AllPermissions {
+			for _, p := range domain.AllPermissions {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 55, "<label class=\"check\" for=\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -859,7 +859,7 @@ func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 // KeyOncePage shows a new key, this once.
 type KeyOncePage struct {
 	Page
-	Key      intake.APIKey
+	Key      domain.APIKey
 	Text     string
 	OldUntil *time.Time // when the key that it replaces ends; nil where it replaces none
 	Again    bool       // that one was replaced before

@@ -9,7 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"candor/intake"
+	"candor/internal/domain"
 	"candor/views"
 	"strconv"
 	"time"
@@ -19,10 +19,10 @@ import (
 type MePage struct {
 	Page
 	Name          string // as it was typed
-	Sessions      []intake.StaffSession
+	Sessions      []domain.StaffSession
 	TwoStepSince  *time.Time // nil: off
 	RecoveryCodes int        // left
-	Passkeys      []intake.Passkey
+	Passkeys      []domain.Passkey
 	ByPasskey     bool // signed in by a passkey lately: no code is asked for
 }
 
@@ -765,7 +765,7 @@ func meSessions(m MePage) templ.Component {
 	})
 }
 
-func deviceOf(s intake.StaffSession) string {
+func deviceOf(s domain.StaffSession) string {
 	if name := Device(s.UserAgent); name != "" {
 		return name
 	}

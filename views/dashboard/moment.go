@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"candor/intake"
-	"candor/statement"
+	"candor/internal/domain"
+	"candor/internal/statement"
 )
 
 // A Moment is one thing that happened to a session.
@@ -21,15 +21,15 @@ type Moment struct {
 }
 
 // eventWords are the events of a session in words.
-var eventWords = map[intake.EventType]string{
-	intake.SessionAccessed:         "Opened by the customer",
-	intake.SessionSectionCompleted: "Section completed",
-	intake.SessionCompleted:        "Signed and submitted",
-	intake.SessionPDFReady:         "PDF made",
-	intake.SessionExpired:          "Expired",
+var eventWords = map[domain.EventType]string{
+	domain.SessionAccessed:         "Opened by the customer",
+	domain.SessionSectionCompleted: "Section completed",
+	domain.SessionCompleted:        "Signed and submitted",
+	domain.SessionPDFReady:         "PDF made",
+	domain.SessionExpired:          "Expired",
 }
 
-func eventWord(t intake.EventType) string {
+func eventWord(t domain.EventType) string {
 	if word, ok := eventWords[t]; ok {
 		return word
 	}
@@ -37,7 +37,7 @@ func eventWord(t intake.EventType) string {
 }
 
 // EventMoment is an event of a session in words.
-func EventMoment(e *intake.Event) Moment {
+func EventMoment(e *domain.Event) Moment {
 	m := Moment{At: e.CreatedAt, Title: eventWord(e.Type)}
 	var body struct {
 		Data struct {
@@ -51,14 +51,14 @@ func EventMoment(e *intake.Event) Moment {
 		return m // erased: that it happened is known still
 	}
 	switch e.Type {
-	case intake.SessionAccessed:
+	case domain.SessionAccessed:
 		m.Detail = strings.Trim(Device(body.Data.UserAgent)+", "+body.Data.IPAddress, ", ")
-	case intake.SessionSectionCompleted:
+	case domain.SessionSectionCompleted:
 		m.Title = "Section completed: " + statement.Title(body.Data.Section)
 		if body.Data.Section == "" { // erased
 			m.Title = "A section was completed"
 		}
-	case intake.SessionPDFReady:
+	case domain.SessionPDFReady:
 		if body.Data.PageCount > 0 {
 			m.Detail = count(body.Data.PageCount, "page")
 		}
@@ -67,9 +67,9 @@ func EventMoment(e *intake.Event) Moment {
 }
 
 // AuditMoment is a line of the audit log about a session in words.
-func AuditMoment(e *intake.AuditEntry) Moment {
+func AuditMoment(e *domain.AuditEntry) Moment {
 	m := Moment{At: e.At, Title: auditWord(e.Action), Detail: e.ActorName}
-	if e.ActorKind == intake.ActorKey {
+	if e.ActorKind == domain.ActorKey {
 		m.Detail = "API key " + e.ActorName
 	}
 	if e.Address != "" {
@@ -80,12 +80,12 @@ func AuditMoment(e *intake.AuditEntry) Moment {
 
 // Ordered returns the moments of a session, its creation among them, the
 // latest first.
-func Ordered(s *intake.Session, moments []Moment) []Moment {
+func Ordered(s *domain.Session, moments []Moment) []Moment {
 	created := Moment{At: s.CreatedAt, Title: "Created"}
 	if s.CreatedBy != nil {
 		created.Detail = strings.TrimSpace(byWord(*s.CreatedByKind) + " " + *s.CreatedBy)
 	}
-	moments = slices.DeleteFunc(moments, func(m Moment) bool { return m.Title == auditWord(intake.AuditSessionCreated) })
+	moments = slices.DeleteFunc(moments, func(m Moment) bool { return m.Title == auditWord(domain.AuditSessionCreated) })
 	moments = append([]Moment{created}, moments...)
 	slices.Reverse(moments) // what happened at one moment, too
 	slices.SortStableFunc(moments, func(a, b Moment) int { return b.At.Compare(a.At) })
@@ -124,7 +124,7 @@ func Device(agent string) string {
 type metadatum struct{ key, value string }
 
 // metadata are a session's own data by key, texts without their quotes.
-func metadata(m intake.Metadata) []metadatum {
+func metadata(m domain.Metadata) []metadatum {
 	var out []metadatum
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		value := string(m[key])

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 	"candor/views"
 )
 
@@ -19,7 +19,7 @@ const Root = "/dashboard"
 // aren't signed in.
 type Page struct {
 	Title    string
-	Staff    *intake.StaffSession
+	Staff    *domain.StaffSession
 	Livemode bool
 	Current  string            // path of the page's place in the menu, below the mode
 	Shared   bool              // what it shows is the same in both modes
@@ -66,31 +66,31 @@ type place struct {
 	path  string
 	title string
 	icon  string
-	may   intake.Capability
+	may   domain.Capability
 }
 
 var places = [][]place{
 	{
-		{"", "Home", "home", intake.UseDashboard},
-		{"sessions", "Sessions", "sessions", intake.UseSessions},
+		{"", "Home", "home", domain.UseDashboard},
+		{"sessions", "Sessions", "sessions", domain.UseSessions},
 	},
 	{
-		{"webhooks", "Webhooks", "webhooks", intake.ManageWebhooks},
-		{"keys", "API keys", "keys", intake.ManageKeys},
-		{"requests", "API requests", "requests", intake.ReadRequests},
+		{"webhooks", "Webhooks", "webhooks", domain.ManageWebhooks},
+		{"keys", "API keys", "keys", domain.ManageKeys},
+		{"requests", "API requests", "requests", domain.ReadRequests},
 	},
 	{
-		{"billing", "Billing", "billing", intake.UseBilling},
-		{"team", "Team", "team", intake.ManageAccount},
-		{"audit", "Audit log", "audit", intake.ManageAccount},
-		{"settings", "Settings", "settings", intake.ManageAccount},
+		{"billing", "Billing", "billing", domain.UseBilling},
+		{"team", "Team", "team", domain.ManageAccount},
+		{"audit", "Audit log", "audit", domain.ManageAccount},
+		{"settings", "Settings", "settings", domain.ManageAccount},
 	},
 }
 
 // menu are the places that the staff user may go to, in groups. There are none
 // until the user has done what must be done first.
 func (p Page) menu() [][]place {
-	if p.Staff.Duty() != intake.NoDuty {
+	if p.Staff.Duty() != domain.NoDuty {
 		return nil
 	}
 	var out [][]place

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 	"candor/views"
 )
 
@@ -29,9 +29,9 @@ type RedeliveryWish struct{ Since, Until, Endpoint, Type, Status, Rate string }
 type RedeliveriesPage struct {
 	Page
 	Wish      RedeliveryWish
-	Endpoints []intake.Endpoint
+	Endpoints []domain.Endpoint
 	Preview   *RedeliveryPreview  // nil until it is asked for
-	Former    []intake.Redelivery // newest first
+	Former    []domain.Redelivery // newest first
 	Running   bool                // one of them is at it
 }
 
@@ -615,7 +615,7 @@ func formerRedeliveries(r RedeliveriesPage) templ.Component {
 	})
 }
 
-func (r RedeliveriesPage) originOf(id *intake.EndpointID) string {
+func (r RedeliveriesPage) originOf(id *domain.EndpointID) string {
 	for _, e := range r.Endpoints {
 		if id != nil && e.ID == *id {
 			return e.Origin
@@ -625,7 +625,7 @@ func (r RedeliveriesPage) originOf(id *intake.EndpointID) string {
 }
 
 // about says which deliveries a redelivery is about.
-func about(r *intake.Redelivery, origin string) string {
+func about(r *domain.Redelivery, origin string) string {
 	var parts []string
 	if r.Since != nil {
 		parts = append(parts, "from "+When(*r.Since))
@@ -645,7 +645,7 @@ func about(r *intake.Redelivery, origin string) string {
 	return upperFirst(strings.Join(parts, ", "))
 }
 
-func redeliveryTag(state intake.RedeliveryState) templ.Component {
+func redeliveryTag(state domain.RedeliveryState) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -667,7 +667,7 @@ func redeliveryTag(state intake.RedeliveryState) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		switch state {
-		case intake.RedeliveryRunning:
+		case domain.RedeliveryRunning:
 			templ_7745c5c3_Var29 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
@@ -690,7 +690,7 @@ func redeliveryTag(state intake.RedeliveryState) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		case intake.RedeliveryDone:
+		case domain.RedeliveryDone:
 			templ_7745c5c3_Var30 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
@@ -744,9 +744,9 @@ func redeliveryTag(state intake.RedeliveryState) templ.Component {
 // RedeliveryPage tells how far a redelivery is.
 type RedeliveryPage struct {
 	Page
-	Redelivery  intake.Redelivery
+	Redelivery  domain.Redelivery
 	Origin      string // of the endpoint that it is about; "" for all
-	Outcome     map[intake.DeliveryState]int
+	Outcome     map[domain.DeliveryState]int
 	OutcomeMost int  // how far they were counted
 	Moving      bool // it changes by itself
 }
@@ -758,7 +758,7 @@ func (r RedeliveryPage) self() string {
 // heading says how far it is.
 func (r RedeliveryPage) heading() string {
 	switch {
-	case r.Redelivery.State == intake.RedeliveryRunning:
+	case r.Redelivery.State == domain.RedeliveryRunning:
 		return "Sending " + deliveries(r.Redelivery.Matched) + " again"
 	case r.Redelivery.Requeued < r.Redelivery.Matched:
 		return number(int(r.Redelivery.Requeued)) + " of " + deliveries(r.Redelivery.Matched) + " sent again"
@@ -776,14 +776,14 @@ func (r RedeliveryPage) polling() templ.Attributes {
 
 // waiting are those whose turn is still to come.
 func (r RedeliveryPage) waiting() int64 {
-	if r.Redelivery.State != intake.RedeliveryRunning {
+	if r.Redelivery.State != domain.RedeliveryRunning {
 		return 0
 	}
 	return max(0, r.Redelivery.Matched-r.Redelivery.Requeued-r.Redelivery.Skipped)
 }
 
 // counted is how many deliveries are in a state, "10,000+" where there are more.
-func (r RedeliveryPage) counted(state intake.DeliveryState) string {
+func (r RedeliveryPage) counted(state domain.DeliveryState) string {
 	if r.Outcome[state] >= r.OutcomeMost {
 		return number(r.OutcomeMost) + "+"
 	}
@@ -898,7 +898,7 @@ func Redelivery(r RedeliveryPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			if r.Redelivery.State == intake.RedeliveryRunning {
+			if r.Redelivery.State == domain.RedeliveryRunning {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 48, "<form method=\"post\" action=\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -959,7 +959,7 @@ func Redelivery(r RedeliveryPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if left := r.Redelivery.Matched - r.Redelivery.Requeued - r.Redelivery.Skipped; r.Redelivery.State == intake.RedeliveryStopped && left > 0 {
+			if left := r.Redelivery.Matched - r.Redelivery.Requeued - r.Redelivery.Skipped; r.Redelivery.State == domain.RedeliveryStopped && left > 0 {
 				templ_7745c5c3_Err = stat("Not sent", number(int(left)), "because it was stopped; they stay failed").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -969,19 +969,19 @@ func Redelivery(r RedeliveryPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = stat("Arrived", r.counted(intake.DeliveryDelivered), "answered with 2xx").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = stat("Arrived", r.counted(domain.DeliveryDelivered), "answered with 2xx").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = stat("Being tried", r.counted(intake.DeliveryPending), "now, or later by the schedule").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = stat("Being tried", r.counted(domain.DeliveryPending), "now, or later by the schedule").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = stat("Failed again", r.counted(intake.DeliveryFailed), "after all attempts").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = stat("Failed again", r.counted(domain.DeliveryFailed), "after all attempts").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = stat("Stopped", r.counted(intake.DeliveryCancelled), "by hand").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = stat("Stopped", r.counted(domain.DeliveryCancelled), "by hand").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 	"candor/views"
 )
 
@@ -35,11 +35,11 @@ type RequestsPage struct {
 	Filters   RequestFilters
 	Methods   []string // to choose from
 	Statuses  []int
-	Codes     []intake.Code
-	Keys      []intake.APIKey     // whose calls these can be
-	Requests  []intake.APIRequest // newest first
+	Codes     []domain.Code
+	Keys      []domain.APIKey     // whose calls these can be
+	Requests  []domain.APIRequest // newest first
 	First     bool                // these are the newest
-	More      *intake.RequestID   // the last before those that follow, nil where none do
+	More      *domain.RequestID   // the last before those that follow, nil where none do
 	Exhausted bool                // the search stopped at More, having found this little
 	Reach     int                 // how many lines it looks through at most
 }
@@ -135,7 +135,7 @@ func Requests(r RequestsPage) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var3 string
-					templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(whenExactly(intake.RequestTime(*r.More)))
+					templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(whenExactly(domain.RequestTime(*r.More)))
 					if templ_7745c5c3_Err != nil {
 						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/dashboard/requests.templ`, Line: 72, Col: 63}
 					}
@@ -480,7 +480,7 @@ func noRequests(r RequestsPage) templ.Component {
 	})
 }
 
-func requestRow(r RequestsPage, one *intake.APIRequest) templ.Component {
+func requestRow(r RequestsPage, one *domain.APIRequest) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -788,7 +788,7 @@ func exactMoment(t time.Time) templ.Component {
 func whenExactly(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04:05") + " UTC" }
 
 // requestPath is the path of a call with the ids that are kept of it.
-func requestPath(one *intake.APIRequest) string {
+func requestPath(one *domain.APIRequest) string {
 	if one.Route == "" {
 		return "an address that isn’t there"
 	}
@@ -802,7 +802,7 @@ func requestPath(one *intake.APIRequest) string {
 	return path
 }
 
-func keyLabel(k *intake.APIKey) string {
+func keyLabel(k *domain.APIKey) string {
 	label := k.Name + " …" + k.Last4
 	if k.DeletedAt != nil {
 		label += " (deleted)"
@@ -811,7 +811,7 @@ func keyLabel(k *intake.APIKey) string {
 }
 
 // keyName is what a key is called, its id where nothing is left of it.
-func keyName(keys []intake.APIKey, id intake.KeyID) string {
+func keyName(keys []domain.APIKey, id domain.KeyID) string {
 	for i := range keys {
 		if keys[i].ID == id {
 			return keyLabel(&keys[i])
@@ -821,7 +821,7 @@ func keyName(keys []intake.APIKey, id intake.KeyID) string {
 }
 
 // took is how long a call took, in milliseconds.
-func took(one *intake.APIRequest) string {
+func took(one *domain.APIRequest) string {
 	if one.DurationUS < 10_000 {
 		return fmt.Sprintf("%.1f ms", float64(one.DurationUS)/1000)
 	}
@@ -831,8 +831,8 @@ func took(one *intake.APIRequest) string {
 // RequestPage tells all that is kept of a call of the API.
 type RequestPage struct {
 	Page
-	Request *intake.APIRequest
-	Keys    []intake.APIKey
+	Request *domain.APIRequest
+	Keys    []domain.APIKey
 }
 
 // Request draws all that is kept of a call of the API.

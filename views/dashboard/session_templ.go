@@ -12,22 +12,22 @@ import (
 	"strconv"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 	"candor/views"
 )
 
 // SessionPage tells all about a session.
 type SessionPage struct {
 	Page
-	Session     *intake.Session
+	Session     *domain.Session
 	Link        string // "" where it isn't to be shown
-	Deliveries  []intake.Delivery
-	Events      map[intake.EventID]string // in words
+	Deliveries  []domain.Delivery
+	Events      map[domain.EventID]string // in words
 	Timeline    []Moment                  // latest first
 	Files       []SessionFile
 	Documents   int
 	MayDownload bool
-	Receipt     *intake.Erasure // for data that were erased, else nil
+	Receipt     *domain.Erasure // for data that were erased, else nil
 	Retained    bool            // PDF and documents are still to be had
 	DataUntil   *time.Time      // when retention deletes what was entered; nil: never, or not known yet
 	DataGone    bool            // what was entered is deleted
@@ -36,7 +36,7 @@ type SessionPage struct {
 
 // SessionFile is one of the customer's uploads.
 type SessionFile struct {
-	ID        intake.DocumentID
+	ID        domain.DocumentID
 	Name      string
 	SizeBytes int64
 }
@@ -130,7 +130,7 @@ func Session(s SessionPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if s.Session.Status == intake.Completed && s.MayDownload && !s.DataGone {
+			if s.Session.Status == domain.Completed && s.MayDownload && !s.DataGone {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<div class=\"dash-actions\"><a class=\"button\" href=\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -210,7 +210,7 @@ func Session(s SessionPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			if s.Receipt == nil && s.Staff.May(intake.ManageAccount) {
+			if s.Receipt == nil && s.Staff.May(domain.ManageAccount) {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "<p><a href=\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -482,7 +482,7 @@ func sessionFacts(s SessionPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if s.Session.Status.Open() || s.Session.Status == intake.Expired {
+		if s.Session.Status.Open() || s.Session.Status == domain.Expired {
 			templ_7745c5c3_Var21 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
@@ -710,12 +710,12 @@ func sessionFacts(s SessionPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		} else if s.Session.Status == intake.Completed && !s.MayDownload {
+		} else if s.Session.Status == domain.Completed && !s.MayDownload {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "<p class=\"hint-text\">Your role doesn’t open what the customer answered. An owner can allow it.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		} else if s.Session.Status == intake.Completed && !s.Retained {
+		} else if s.Session.Status == domain.Completed && !s.Retained {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "<p class=\"hint-text\">The PDF and the documents aren’t kept any more: their retention is over.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -789,15 +789,15 @@ func answersKept(s SessionPage) templ.Component {
 	})
 }
 
-func expiryWord(status intake.Status) string {
-	if status == intake.Expired {
+func expiryWord(status domain.Status) string {
+	if status == domain.Expired {
 		return "Expired"
 	}
 	return "Link works until"
 }
 
-func byWord(kind intake.ActorKind) string {
-	if kind == intake.ActorKey {
+func byWord(kind domain.ActorKind) string {
+	if kind == domain.ActorKey {
 		return "API key"
 	}
 	return ""
@@ -883,7 +883,7 @@ func sessionFiles(s SessionPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if s.MayDownload && s.Session.Status == intake.Completed && s.Retained {
+			if s.MayDownload && s.Session.Status == domain.Completed && s.Retained {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 46, "<a href=\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -1062,7 +1062,7 @@ func sessionDeliveries(s SessionPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if s.Staff.May(intake.ManageWebhooks) {
+				if s.Staff.May(domain.ManageWebhooks) {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 62, "<a href=\"")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -1147,7 +1147,7 @@ func sessionDeliveries(s SessionPage) templ.Component {
 	})
 }
 
-func deliveryTag(state intake.DeliveryState) templ.Component {
+func deliveryTag(state domain.DeliveryState) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1169,7 +1169,7 @@ func deliveryTag(state intake.DeliveryState) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		switch state {
-		case intake.DeliveryDelivered:
+		case domain.DeliveryDelivered:
 			templ_7745c5c3_Var48 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
@@ -1192,12 +1192,12 @@ func deliveryTag(state intake.DeliveryState) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		case intake.DeliveryFailed:
+		case domain.DeliveryFailed:
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 72, "<span class=\"tag tag-danger\">Failed</span>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		case intake.DeliveryCancelled:
+		case domain.DeliveryCancelled:
 			templ_7745c5c3_Var49 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
@@ -1248,7 +1248,7 @@ func deliveryTag(state intake.DeliveryState) templ.Component {
 	})
 }
 
-func deliveryNote(d *intake.Delivery) string {
+func deliveryNote(d *domain.Delivery) string {
 	note := count(d.AttemptsTotal, "attempt")
 	switch {
 	case d.LastStatusCode != nil:

@@ -11,7 +11,7 @@ import templruntime "github.com/a-h/templ/runtime"
 import (
 	"strconv"
 
-	"candor/intake"
+	"candor/internal/domain"
 	"candor/views"
 )
 
@@ -29,7 +29,7 @@ func (f SessionFilters) any() bool { return f != SessionFilters{} }
 type SessionsPage struct {
 	Page
 	Filters  SessionFilters
-	Sessions []intake.Session // newest first
+	Sessions []domain.Session // newest first
 	Total    int              // of the whole list
 	OrMore   bool             // than Total
 	First    bool             // these are the newest
@@ -149,7 +149,7 @@ func Sessions(s SessionsPage) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				for _, status := range intake.Statuses {
+				for _, status := range domain.Statuses {
 					templ_7745c5c3_Err = option(string(status), statusWord(status), s.Filters.Status).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -352,7 +352,7 @@ func noSessions(s SessionsPage) templ.Component {
 	})
 }
 
-func sessionRow(s SessionsPage, one *intake.Session) templ.Component {
+func sessionRow(s SessionsPage, one *domain.Session) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -480,7 +480,7 @@ func sessionRow(s SessionsPage, one *intake.Session) templ.Component {
 	})
 }
 
-func statusTag(status intake.Status) templ.Component {
+func statusTag(status domain.Status) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -532,35 +532,35 @@ func statusTag(status intake.Status) templ.Component {
 	})
 }
 
-func statusWord(status intake.Status) string {
+func statusWord(status domain.Status) string {
 	switch status {
-	case intake.Pending:
+	case domain.Pending:
 		return "Not opened"
-	case intake.InProgress:
+	case domain.InProgress:
 		return "In progress"
-	case intake.Completed:
+	case domain.Completed:
 		return "Completed"
-	case intake.Expired:
+	case domain.Expired:
 		return "Expired"
-	case intake.Cancelled:
+	case domain.Cancelled:
 		return "Cancelled"
 	}
 	return string(status)
 }
 
-func statusTone(status intake.Status) views.Tone {
+func statusTone(status domain.Status) views.Tone {
 	switch status {
-	case intake.Completed:
+	case domain.Completed:
 		return views.ToneGood
-	case intake.InProgress:
+	case domain.InProgress:
 		return views.ToneInfo
-	case intake.Expired:
+	case domain.Expired:
 		return views.ToneWarn
 	}
 	return views.ToneNone
 }
 
-func customer(s *intake.Session) string {
+func customer(s *domain.Session) string {
 	if s.CustomerErasedAt != nil {
 		return "Customer’s data deleted"
 	}

@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 	"candor/views"
 )
 
@@ -26,8 +26,8 @@ type SettingsPage struct {
 	Logo                                    *views.Picture // nil for none
 	LogoOf                                  string         // the name that is stored
 	DefaultExpiry                           string         // days, as they were typed
-	Retention                               map[intake.RetentionKind]string
-	Languages                               []intake.Language // that forms offer besides English
+	Retention                               map[domain.RetentionKind]string
+	Languages                               []domain.Language // that forms offer besides English
 	TwoStepRequired                         bool
 	Team, WithoutFactor                     int // people, and how many of them have no second factor
 }
@@ -151,7 +151,7 @@ func Settings(s SettingsPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			for _, kind := range intake.RetentionKinds {
+			for _, kind := range domain.RetentionKinds {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<form class=\"fields\" method=\"get\" action=\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -254,7 +254,7 @@ func languagesPanel(s SettingsPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for i, l := range intake.Languages[1:] {
+		for i, l := range domain.Languages[1:] {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<label class=\"choice\"><input type=\"checkbox\" name=\"languages\" id=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -601,28 +601,28 @@ func logoPanel(s SettingsPage) templ.Component {
 }
 
 // retentionWords say what each retention is about.
-var retentionWords = map[intake.RetentionKind]struct {
+var retentionWords = map[domain.RetentionKind]struct {
 	label, hint      string // of the setting
 	title            string // with how long it is kept behind
 	things, session  string // as in "Files of 3 completed statements"
 	of, after        string // as in "PDF and documents of a statement are deleted after it was completed"
 	lost, how, stays string
 }{
-	intake.FileRetention: {
+	domain.FileRetention: {
 		label: "Days from completion until PDF and documents are deleted", hint: "1 to 90.",
 		title: "Keep files", things: "Files", session: "completed statement", after: "after it was completed",
 		of: "PDF and documents of a statement", lost: "their PDFs and all documents that were uploaded",
 		how:   "The API then answers 404 with pdf_expired or document_not_found.",
 		stays: "Answers, the list of sessions and events stay.",
 	},
-	intake.UnsubmittedRetention: {
+	domain.UnsubmittedRetention: {
 		label: "Days until what was never submitted is deleted", hint: "1 to 90, from the day a session expires or is cancelled.",
 		title: "Keep unsubmitted answers", things: "Answers and documents", session: "unsubmitted session", after: "after it expired or was cancelled",
 		of: "answers and documents of a session that was never submitted", lost: "the answers and documents of customers who did not finish",
 		how:   "No one can read it before: it was never sent to you.",
 		stays: "The sessions stay in the list, with the customer’s name, e-mail address and reference.",
 	},
-	intake.AnswerRetention: {
+	domain.AnswerRetention: {
 		label: "Days from completion until answers are deleted", hint: "90 to 2557, which is 7 years. Empty: they are kept until you delete them.",
 		title: "Keep answers", things: "Answers", session: "completed statement", after: "after it was completed",
 		of: "answers of a statement", lost: "all that was answered, with any PDF and documents still kept",
@@ -634,7 +634,7 @@ var retentionWords = map[intake.RetentionKind]struct {
 // RetentionPage says what another retention would do.
 type RetentionPage struct {
 	Page
-	Kind     intake.RetentionKind
+	Kind     domain.RetentionKind
 	From, To int       // days; 0: until deleted by hand
 	EndedBy  time.Time // what ended then or before is deleted
 	Sessions int       // of which something is deleted
@@ -642,12 +642,12 @@ type RetentionPage struct {
 }
 
 // RetentionTitle asks for another retention.
-func RetentionTitle(kind intake.RetentionKind, days int) string {
+func RetentionTitle(kind domain.RetentionKind, days int) string {
 	return retentionWords[kind].title + " " + keptFor(days)
 }
 
 // RetentionURL is the page that reviews another retention.
-func RetentionURL(livemode bool, kind intake.RetentionKind, typed string) string {
+func RetentionURL(livemode bool, kind domain.RetentionKind, typed string) string {
 	return URL(livemode, "settings/retention?"+string(kind)+"="+url.QueryEscape(typed))
 }
 

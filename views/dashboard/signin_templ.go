@@ -11,7 +11,7 @@ import templruntime "github.com/a-h/templ/runtime"
 import (
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 )
 
 // SignInPage asks who is there.
@@ -210,7 +210,7 @@ func Confirm(c ConfirmPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var10 string
-			templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(minutes(intake.StaffConfirmed))
+			templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(minutes(domain.StaffConfirmed))
 			if templ_7745c5c3_Err != nil {
 				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/dashboard/signin.templ`, Line: 55, Col: 125}
 			}

@@ -11,7 +11,7 @@ import templruntime "github.com/a-h/templ/runtime"
 import (
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 	"candor/views"
 )
 
@@ -19,25 +19,25 @@ import (
 type TeamPage struct {
 	Page
 	Members     []Member
-	Invitations []intake.Invitation
+	Invitations []domain.Invitation
 	Email       string // as it was typed
-	Role        intake.Role
+	Role        domain.Role
 }
 
 // Member is somebody in the team.
 type Member struct {
-	intake.Staff
+	domain.Staff
 	TwoStep    bool
 	HasPasskey bool
 	SeenAt     *time.Time
 }
 
 // roleWords say what each role opens.
-var roleWords = map[intake.Role]string{
-	intake.RoleOwner:     "everything",
-	intake.RoleDeveloper: "keys, webhooks, sessions, data",
-	intake.RoleSupport:   "sessions",
-	intake.RoleFinance:   "billing",
+var roleWords = map[domain.Role]string{
+	domain.RoleOwner:     "everything",
+	domain.RoleDeveloper: "keys, webhooks, sessions, data",
+	domain.RoleSupport:   "sessions",
+	domain.RoleFinance:   "billing",
 }
 
 // Team draws the team.
@@ -410,7 +410,7 @@ func fromHere(p Page) templ.Component {
 	})
 }
 
-func roleChoice(id string, chosen intake.Role) templ.Component {
+func roleChoice(id string, chosen domain.Role) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -461,7 +461,7 @@ func roleChoice(id string, chosen intake.Role) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for _, role := range intake.Roles {
+		for _, role := range domain.Roles {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "<option value=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -589,15 +589,15 @@ func mayDownload(id string, checked bool) templ.Component {
 	})
 }
 
-func roleName(role intake.Role) string {
+func roleName(role domain.Role) string {
 	switch role {
-	case intake.RoleOwner:
+	case domain.RoleOwner:
 		return "Owner"
-	case intake.RoleDeveloper:
+	case domain.RoleDeveloper:
 		return "Developer"
-	case intake.RoleSupport:
+	case domain.RoleSupport:
 		return "Support"
-	case intake.RoleFinance:
+	case domain.RoleFinance:
 		return "Finance"
 	}
 	return string(role)
@@ -801,9 +801,9 @@ func inviteForm(t TeamPage) templ.Component {
 	})
 }
 
-func inviteRole(typed intake.Role) intake.Role {
+func inviteRole(typed domain.Role) domain.Role {
 	if typed == "" {
-		return intake.RoleDeveloper
+		return domain.RoleDeveloper
 	}
 	return typed
 }

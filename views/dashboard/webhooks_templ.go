@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"candor/intake"
+	"candor/internal/domain"
 	"candor/views"
 )
 
@@ -30,7 +30,7 @@ type WebhooksPage struct {
 	URLText       string // the default URL, as it is or was typed
 	NextSince     *time.Time
 	PreviousUntil *time.Time
-	Endpoints     []intake.Endpoint
+	Endpoints     []domain.Endpoint
 	Filters       DeliveryFilters
 	Deliveries    []DeliveryLine // newest event first
 	First         bool           // these are the newest
@@ -39,7 +39,7 @@ type WebhooksPage struct {
 
 // DeliveryLine is a delivery with the origin of its URL.
 type DeliveryLine struct {
-	intake.Delivery
+	domain.Delivery
 	Origin string
 }
 
@@ -544,7 +544,7 @@ func endpointTable(w WebhooksPage) templ.Component {
 	})
 }
 
-func endpointTag(e intake.Endpoint) templ.Component {
+func endpointTag(e domain.Endpoint) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -692,7 +692,7 @@ func deliveryLog(w WebhooksPage) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			for _, state := range intake.DeliveryStates {
+			for _, state := range domain.DeliveryStates {
 				templ_7745c5c3_Err = option(string(state), upperFirst(string(state)), w.Filters.State).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"candor/statement"
+	"candor/internal/statement"
 )
 
 var (

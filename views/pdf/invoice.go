@@ -6,20 +6,20 @@ import (
 	"slices"
 	"strconv"
 
-	"candor/intake"
-	"candor/statement"
+	"candor/internal/domain"
+	"candor/internal/statement"
 )
 
 // An invoice is an issued invoice on paper: nothing is drawn but what is stored
 // of it.
-type invoice struct{ *intake.Invoice }
+type invoice struct{ *domain.Invoice }
 
 // RenderInvoice draws the invoice as it stands: due, paid or void. The same
 // input gives the same bytes; the document is dated IssuedAt in every state. A
 // text that can't be drawn never fails it: an error means that there is no
 // invoice or no IssuedAt, or is a fault of fpdf, which panics on what it doesn't
 // foresee.
-func RenderInvoice(of *intake.Invoice, fonts *Fonts) (result Result, err error) {
+func RenderInvoice(of *domain.Invoice, fonts *Fonts) (result Result, err error) {
 	if of == nil || of.IssuedAt.IsZero() {
 		return Result{}, errors.New("render invoice: not issued")
 	}
@@ -71,7 +71,7 @@ func (in invoice) properties() properties {
 		headRight: in.AccountName,
 		foot:      in.NumberText() + "  ·  Issued " + longDate(in.IssuedAt) + "  ·  All dates are UTC",
 	}
-	if in.Status == intake.InvoiceVoid {
+	if in.Status == domain.InvoiceVoid {
 		p.mark = "VOID"
 	}
 	return p
@@ -100,9 +100,9 @@ func (d *document) invoiceTop(in invoice) {
 	title := d.phrase(in.title(), true)
 	d.text(marginX, headBaseline+50, title.line(0, len(title.glyphs)), titleSize, ink)
 	switch in.Status {
-	case intake.InvoicePaid:
+	case domain.InvoicePaid:
 		d.stamp("PAID", headBaseline+50, accent)
-	case intake.InvoiceVoid:
+	case domain.InvoiceVoid:
 		d.stamp("VOID", headBaseline+50, warning)
 	}
 	d.y = headBaseline + 72
@@ -168,13 +168,13 @@ func (d *document) party(x, width float64, label, name string, lines []string) {
 func (in invoice) standing() []figure {
 	const nothing = statement.Cents(0)
 	switch in.Status {
-	case intake.InvoicePaid:
+	case domain.InvoicePaid:
 		return []figure{
 			{label: "Paid on", value: or(in.settled(), "–"), strong: true},
 			{label: "Amount paid", value: in.Total.String()},
 			{label: "Amount due", value: nothing.String()},
 		}
-	case intake.InvoiceVoid:
+	case domain.InvoiceVoid:
 		return []figure{
 			{label: "Void since", value: or(in.settled(), "–"), negative: true},
 			{label: "Was for", value: in.Total.String()},
@@ -219,7 +219,7 @@ func (d *document) invoiceLines(in invoice) {
 	}
 }
 
-func lineRows(lines intake.InvoiceLines) [][]cell {
+func lineRows(lines domain.InvoiceLines) [][]cell {
 	rows := make([][]cell, len(lines))
 	for i, l := range lines {
 		price := cell{text: l.Price.String()}
@@ -234,7 +234,7 @@ func lineRows(lines intake.InvoiceLines) [][]cell {
 	return rows
 }
 
-func lineText(l intake.InvoiceLine) string {
+func lineText(l domain.InvoiceLine) string {
 	switch {
 	case l.Overage:
 		return l.Plan + " plan: beyond the sessions included"
@@ -260,7 +260,7 @@ func (in invoice) settlement() (title string, paragraphs []string) {
 		reference = *in.Reference
 	}
 	switch {
-	case in.Status == intake.InvoiceVoid:
+	case in.Status == domain.InvoiceVoid:
 		paragraphs = []string{"This invoice was taken back. Nothing is owed by it."}
 		if reference != "" {
 			paragraphs = append(paragraphs, "Reason: "+reference)
@@ -268,7 +268,7 @@ func (in invoice) settlement() (title string, paragraphs []string) {
 		return "Void", paragraphs
 	case in.Total == 0:
 		return "Payment", []string{"There is nothing to pay."}
-	case in.Status == intake.InvoicePaid:
+	case in.Status == domain.InvoicePaid:
 		paragraphs = []string{"Paid in full. Thank you."}
 		if reference != "" {
 			paragraphs = append(paragraphs, "Reference: "+reference)

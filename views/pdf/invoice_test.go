@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"candor/intake"
-	"candor/statement"
+	"candor/internal/domain"
+	"candor/internal/statement"
 )
 
 var (
@@ -20,68 +20,68 @@ var (
 )
 
 // overage is an invoice of a month with a step up in it, still to be paid.
-func overage() *intake.Invoice {
+func overage() *domain.Invoice {
 	starter, professional := 50, 2_000
-	lines := intake.InvoiceLines{
+	lines := domain.InvoiceLines{
 		{Plan: "Starter", Included: &starter, Sessions: 50},
 		{Plan: "Starter", Overage: true, Sessions: 12, Price: 450, Amount: 5_400},
 		{Plan: "Professional", Included: &professional, Sessions: 1_938},
 		{Plan: "Professional", Overage: true, Sessions: 1_204, Price: 325, Amount: 391_300},
 	}
-	return &intake.Invoice{
+	return &domain.Invoice{
 		Number: 42, PeriodStart: time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC), PeriodEnd: time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC),
 		IssuedAt: issued, DueAt: payBy, AccountName: "Harbour Lending Pty Ltd", BillingEmail: "accounts@harbour.example",
-		Currency: intake.Currency, SessionsUsed: 3_204, Lines: lines, Total: lines.Total(),
-		GSTBasisPoints: 1000, GST: intake.GSTIn(lines.Total(), 1000), Status: intake.InvoiceOpen,
-		Seller: &intake.Seller{
+		Currency: domain.Currency, SessionsUsed: 3_204, Lines: lines, Total: lines.Total(),
+		GSTBasisPoints: 1000, GST: domain.GSTIn(lines.Total(), 1000), Status: domain.InvoiceOpen,
+		Seller: &domain.Seller{
 			Name: "Candor Software Pty Ltd", ABN: "51 824 753 556", Address: []string{"Level 3, 120 Pitt Street", "Sydney NSW 2000"},
 			Transfer: []string{"Pay to BSB 000-000, account 12345678.", "Please pay the whole amount in one transfer, so that it is found."},
 		},
 	}
 }
 
-func paid() *intake.Invoice {
+func paid() *domain.Invoice {
 	in := overage()
 	reference := "NAB transfer 8837-22"
-	in.Status, in.SettledAt, in.Reference = intake.InvoicePaid, &paidAt, &reference
+	in.Status, in.SettledAt, in.Reference = domain.InvoicePaid, &paidAt, &reference
 	return in
 }
 
-func void() *intake.Invoice {
+func void() *domain.Invoice {
 	in := overage()
 	reference := "Issued by mistake"
-	in.Status, in.SettledAt, in.Reference = intake.InvoiceVoid, &paidAt, &reference
+	in.Status, in.SettledAt, in.Reference = domain.InvoiceVoid, &paidAt, &reference
 	return in
 }
 
 // quiet is an invoice of nothing, paid as it was issued, by a seller of whom
 // nothing is known, without GST.
-func quiet() *intake.Invoice {
+func quiet() *domain.Invoice {
 	in := overage()
 	in.Lines = in.Lines[:1]
 	in.Lines[0].Sessions, in.SessionsUsed = 17, 17
 	in.Total, in.GST, in.GSTBasisPoints = 0, 0, 0
-	in.Status, in.SettledAt = intake.InvoicePaid, &issued
+	in.Status, in.SettledAt = domain.InvoicePaid, &issued
 	in.Seller = nil
 	return in
 }
 
 // crowded has the longest names and 50 lines of the highest amounts.
-func crowded() *intake.Invoice {
+func crowded() *domain.Invoice {
 	in := overage()
 	in.AccountName = strings.TrimSpace(strings.Repeat("Maximiliana Featherstonehaugh ", 7))[:200]
 	in.BillingEmail = strings.Repeat("accounts.", 27) + "payable@x.example"
 	in.Seller.Name = in.AccountName
 	in.Lines = nil
 	for i := range 50 {
-		in.Lines = append(in.Lines, intake.InvoiceLine{Plan: "Plan number " + strconv.Itoa(i+1), Overage: true, Sessions: 2_000_000, Price: 99_999, Amount: 99_999 * 2_000_000})
+		in.Lines = append(in.Lines, domain.InvoiceLine{Plan: "Plan number " + strconv.Itoa(i+1), Overage: true, Sessions: 2_000_000, Price: 99_999, Amount: 99_999 * 2_000_000})
 	}
 	in.Total = in.Lines.Total()
-	in.GST = intake.GSTIn(in.Total, 1000)
+	in.GST = domain.GSTIn(in.Total, 1000)
 	return in
 }
 
-func renderInvoice(t testing.TB, in *intake.Invoice) Result {
+func renderInvoice(t testing.TB, in *domain.Invoice) Result {
 	t.Helper()
 	result, err := RenderInvoice(in, loadFonts(t, ""))
 	if err != nil {
@@ -93,9 +93,9 @@ func renderInvoice(t testing.TB, in *intake.Invoice) Result {
 func TestRenderInvoiceShowsHowItStands(t *testing.T) {
 	t.Parallel()
 	failed := overage()
-	failed.Status = intake.InvoiceFailed
+	failed.Status = domain.InvoiceFailed
 	unlimited := overage()
-	unlimited.Lines = intake.InvoiceLines{{Plan: "Enterprise", Sessions: 12_345}}
+	unlimited.Lines = domain.InvoiceLines{{Plan: "Enterprise", Sessions: 12_345}}
 	untaxed := overage()
 	untaxed.GST, untaxed.GSTBasisPoints = 0, 0
 	empty := quiet()
@@ -112,7 +112,7 @@ func TestRenderInvoiceShowsHowItStands(t *testing.T) {
 		"Total in AUD $3,967.00", "Total includes GST of $360.64", "Page 1 of 1"}
 	for _, tt := range []struct {
 		name      string
-		in        *intake.Invoice
+		in        *domain.Invoice
 		with      []string
 		without   []string
 		titleLine string
@@ -162,7 +162,7 @@ func TestInvoicePeriodsDontOverlap(t *testing.T) {
 		{"within a day", time.Date(2026, 9, 25, 0, 12, 0, 0, time.UTC), time.Date(2026, 10, 25, 0, 12, 0, 0, time.UTC), "25 Sep 2026, 00:12 – 25 Oct 2026, 00:12 UTC"},
 		{"another zone", time.Date(2026, 6, 1, 10, 0, 0, 0, sydney), time.Date(2026, 7, 1, 10, 0, 0, 0, sydney), "1 Jun 2026, 00:00 – 1 Jul 2026, 00:00 UTC"},
 	} {
-		in := invoice{&intake.Invoice{PeriodStart: tt.start, PeriodEnd: tt.end}}
+		in := invoice{&domain.Invoice{PeriodStart: tt.start, PeriodEnd: tt.end}}
 		if got := in.period(); got != tt.want {
 			t.Errorf("%s: period = %q, want %q", tt.name, got, tt.want)
 		}
@@ -174,7 +174,7 @@ func TestRenderInvoiceCountsPages(t *testing.T) {
 	fifty := overage()
 	fifty.Lines = crowded().Lines
 	for name, want := range map[string]struct {
-		in    *intake.Invoice
+		in    *domain.Invoice
 		pages int
 	}{"open": {overage(), 1}, "paid": {paid(), 1}, "void": {void(), 1}, "quiet": {quiet(), 1}, "crowded": {crowded(), 3}, "fifty lines": {fifty, 2}} {
 		result := renderInvoice(t, want.in)
@@ -253,7 +253,7 @@ func TestRenderInvoiceIsDeterministic(t *testing.T) {
 // Only what is void has a word across its page.
 func TestRenderInvoiceMarksVoid(t *testing.T) {
 	t.Parallel()
-	for name, in := range map[string]*intake.Invoice{"open": overage(), "paid": paid(), "void": void()} {
+	for name, in := range map[string]*domain.Invoice{"open": overage(), "paid": paid(), "void": void()} {
 		pixels := poppler(t, renderInvoice(t, in).Bytes, "pdftoppm", "-r", "20", "-aa", "no", "-aaVector", "no", "FILE")
 		mark := string([]byte{byte(watermark[0]), byte(watermark[1]), byte(watermark[2])})
 		if got := strings.Count(pixels, mark) > 1000; got != (name == "void") {
@@ -266,9 +266,9 @@ func TestRenderInvoiceAwkwardText(t *testing.T) {
 	t.Parallel()
 	fonts := loadFonts(t, "")
 	for name, text := range awkward() {
-		for _, in := range []*intake.Invoice{overage(), void()} {
+		for _, in := range []*domain.Invoice{overage(), void()} {
 			in.AccountName, in.BillingEmail, in.Currency = text, text, text
-			in.Seller = &intake.Seller{Name: text, ABN: text, Address: []string{text, text}, Transfer: []string{text, text}}
+			in.Seller = &domain.Seller{Name: text, ABN: text, Address: []string{text, text}, Transfer: []string{text, text}}
 			in.Reference = &text
 			for i := range in.Lines {
 				in.Lines[i].Plan = text
@@ -301,12 +301,12 @@ func TestRenderInvoiceAwkwardText(t *testing.T) {
 func TestRenderInvoiceOnlyOfIssued(t *testing.T) {
 	t.Parallel()
 	fonts := loadFonts(t, "")
-	for name, in := range map[string]*intake.Invoice{"nothing": nil, "not issued": {Number: 1}} {
+	for name, in := range map[string]*domain.Invoice{"nothing": nil, "not issued": {Number: 1}} {
 		if _, err := RenderInvoice(in, fonts); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	least := &intake.Invoice{IssuedAt: issued, Status: intake.InvoicePaid, Total: statement.Cents(1)}
+	least := &domain.Invoice{IssuedAt: issued, Status: domain.InvoicePaid, Total: statement.Cents(1)}
 	if _, err := RenderInvoice(least, fonts); err != nil {
 		t.Errorf("an invoice of which nothing else is known: %v", err)
 	}

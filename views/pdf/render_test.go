@@ -16,8 +16,8 @@ import (
 	"testing"
 	"unicode"
 
-	"candor/form"
-	"candor/statement"
+	"candor/internal/form"
+	"candor/internal/statement"
 
 	"golang.org/x/text/unicode/norm"
 )

@@ -10,8 +10,8 @@ import (
 
 	"github.com/go-pdf/fpdf"
 
-	"candor/form"
-	"candor/statement"
+	"candor/internal/form"
+	"candor/internal/statement"
 )
 
 // A Statement is a submitted statement and what stands around it on paper.

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"candor/internal/webhook"
 	"candor/views/dashboard/snippets"
 	"candor/views/dashboard/snippets/receiver"
-	"candor/webhook"
 )
 
 // A check is a request as it arrived, and whether it is genuine.

@@ -1,0 +1,163 @@
+package billing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"candor/db"
+	"candor/internal/domain"
+)
+
+const (
+	// PaymentTimeout bounds one attempt at a payment, which can be several calls
+	// of the provider.
+	PaymentTimeout = 3 * time.Minute
+	// RunTimeout bounds one run of the cycle. A payment is begun only while all
+	// of its time is left.
+	RunTimeout = PaymentTimeout + time.Minute
+	// paymentLease is how long after a run began a payment that nobody knows the
+	// outcome of is tried again, by its key at the provider the same one. It is
+	// longer than the run.
+	paymentLease = 10 * time.Minute
+	// recordTimeout bounds the storing of an outcome.
+	recordTimeout = 10 * time.Second
+	// paymentPending is when a provider is asked again that hasn't told.
+	paymentPending = 24 * time.Hour
+)
+
+// A Cycle does what is due in all accounts' books.
+type Cycle struct {
+	DB       *db.DB
+	Books    *Books
+	Provider Provider
+	Logger   *slog.Logger
+}
+
+// Run closes the periods that have ended at now, tells of used plans and tries
+// the payments that are due: last, as a provider can be slow. Any number of
+// processes can be at it: each period, notice and payment is one transaction's.
+func (w *Cycle) Run(ctx context.Context, now time.Time) error {
+	return errors.Join(w.closePeriods(ctx, now), w.noticeUsage(ctx, now), w.collect(ctx, now))
+}
+
+// closePeriods closes one after the other. One that can't be closed holds up no
+// other.
+func (w *Cycle) closePeriods(ctx context.Context, now time.Time) error {
+	var failed []domain.SubscriptionID
+	var failures error
+	for ctx.Err() == nil {
+		var at *domain.Subscription
+		err := w.DB.InTx(ctx, func(tx *db.Tx) (err error) {
+			if at, err = tx.LockClosing(ctx, now.Add(-Grace), failed); err != nil {
+				return err
+			}
+			return w.Books.Close(ctx, tx, at, now)
+		})
+		switch {
+		case at == nil || at.SubscriptionID == (domain.SubscriptionID{}):
+			if !errors.Is(err, db.ErrNotFound) {
+				failures = errors.Join(failures, err)
+			}
+			return failures
+		case err != nil:
+			failed = append(failed, at.SubscriptionID)
+			failures = errors.Join(failures, fmt.Errorf("billing: close period of %s: %w", at.SubscriptionID, err))
+		}
+	}
+	return errors.Join(failures, ctx.Err())
+}
+
+// collect tries the payments that are due, as far as there is time for them.
+func (w *Cycle) collect(ctx context.Context, now time.Time) error {
+	var failures error
+	for ctx.Err() == nil {
+		if end, ok := ctx.Deadline(); ok && time.Until(end) < PaymentTimeout {
+			return failures
+		}
+		invoice, err := w.DB.ClaimPayment(ctx, now, now.Add(paymentLease))
+		if errors.Is(err, db.ErrNotFound) {
+			return failures
+		}
+		if err != nil {
+			return errors.Join(failures, err)
+		}
+		if err := w.pay(ctx, invoice, now); err != nil {
+			failures = errors.Join(failures, fmt.Errorf("billing: payment of %s: %w", invoice.NumberText(), err))
+		}
+	}
+	return errors.Join(failures, ctx.Err())
+}
+
+func (w *Cycle) pay(ctx context.Context, i *domain.Invoice, now time.Time) error {
+	outcome, err := w.charge(ctx, i)
+	if err != nil {
+		return err
+	}
+	// What the provider said is stored, whatever ends now.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	defer cancel()
+	err = w.DB.InTx(ctx, func(tx *db.Tx) error {
+		switch outcome.State {
+		case Paid:
+			stored, err := w.Books.Pay(ctx, tx, i.ID, outcome.Reference, now)
+			if errors.Is(err, ErrSettled) {
+				ReportSettled(ctx, w.Logger, stored, outcome.Reference)
+			}
+			return err
+		case Failed:
+			_, err := w.Books.FailAttempt(ctx, tx, i.ID, i.Failures, outcome.Reason, now)
+			return err
+		}
+		return tx.PutOffPayment(ctx, i, now.Add(paymentPending))
+	})
+	if errors.Is(err, ErrSettled) || errors.Is(err, ErrCounted) {
+		return nil // somebody was told earlier
+	}
+	return err
+}
+
+func (w *Cycle) charge(ctx context.Context, i *domain.Invoice) (Outcome, error) {
+	ctx, cancel := context.WithTimeout(ctx, PaymentTimeout)
+	defer cancel()
+	return w.Provider.Charge(ctx, i)
+}
+
+// ReportSettled logs a payment that came for an invoice which was settled by
+// something else: money that an operator must return. That very payment, told
+// again, is none.
+func ReportSettled(ctx context.Context, logger *slog.Logger, i *domain.Invoice, reference string) {
+	if i.Reference != nil && *i.Reference == reference {
+		return
+	}
+	logger.ErrorContext(ctx, "a payment came for a settled invoice: return it at the payment provider",
+		"invoice", i.NumberText(), "status", string(i.Status), "reference", reference)
+}
+
+// noticeUsage tells accounts that have used much of their plan.
+func (w *Cycle) noticeUsage(ctx context.Context, now time.Time) error {
+	heavy, err := w.DB.HeavyUses(ctx, now)
+	if err != nil {
+		return err
+	}
+	for _, h := range heavy {
+		threshold := domain.UsageThreshold(h.Used, h.Included)
+		if threshold <= h.Told {
+			continue
+		}
+		notice := db.UsageNotice{AccountID: h.AccountID, PeriodStart: h.PeriodStart, PlanID: h.PlanID, Percent: threshold}
+		err := w.DB.InTx(ctx, func(tx *db.Tx) error {
+			first, err := tx.InsertUsageNotice(ctx, notice, now)
+			if err != nil || !first {
+				return err
+			}
+			return w.Books.Events.UsageLetter(ctx, tx, h.AccountID, threshold)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+// Package stripe collects invoices by Stripe: it charges stored cards, sends
+// staff to Stripe's own page to store one, and understands Stripe's webhooks. No
+// card number ever comes here. It knows no rules of billing, no HTTP routes and
+// no database.
+package stripe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stripe/stripe-go/v85"
+
+	"candor/internal/billing"
+	"candor/internal/domain"
+)
+
+// Name is the provider's in the database.
+const Name = "stripe"
+
+const (
+	// callTimeout is longer than Stripe's own for a card's bank.
+	callTimeout = 80 * time.Second
+	// An attempt looks for payments and then makes one: this doesn't compile where
+	// that has no time.
+	_ = uint(billing.PaymentTimeout - 2*callTimeout)
+	// clockSlack is how far Stripe's clock may be from ours.
+	clockSlack = 24 * time.Hour
+)
+
+// What we write on Stripe's objects, to know them again.
+const (
+	accountKey  = "account_id"
+	invoiceKey  = "invoice_id"
+	failuresKey = "failures" // the invoice's, when the attempt was made
+)
+
+// Config is what the provider needs.
+type Config struct {
+	SecretKey     string
+	WebhookSecret string // whsec_…
+	APIURL        string // "" for Stripe's
+	Customers     billing.Customers
+}
+
+// Provider is safe for concurrent use.
+type Provider struct {
+	client    *stripe.Client
+	secret    string
+	customers billing.Customers
+}
+
+// New returns a Provider. It calls nobody yet.
+func New(c Config) *Provider {
+	backend := &stripe.BackendConfig{
+		HTTPClient: &http.Client{Timeout: callTimeout},
+		// What Stripe says can name card holders; errors come back anyway.
+		LeveledLogger: &stripe.LeveledLogger{Level: stripe.LevelNull},
+		// Whoever calls tries again: the worker, Stripe's webhooks, a person.
+		MaxNetworkRetries: stripe.Int64(0),
+		EnableTelemetry:   stripe.Bool(false),
+	}
+	if c.APIURL != "" {
+		backend.URL = stripe.String(c.APIURL)
+	}
+	client := stripe.NewClient(c.SecretKey, stripe.WithBackends(stripe.NewBackendsWithConfig(backend)))
+	return &Provider{client: client, secret: c.WebhookSecret, customers: c.Customers}
+}
+
+// Name is "stripe".
+func (*Provider) Name() string { return Name }
+
+// Charge pays an invoice by the account's stored card. Stripe forgets
+// idempotency keys after a day, so payments that it knows of are looked for
+// before one is made.
+func (p *Provider) Charge(ctx context.Context, i *domain.Invoice) (billing.Outcome, error) {
+	customer, err := p.customers.Customer(ctx, i.AccountID, Name)
+	if err != nil {
+		return billing.Outcome{}, err
+	}
+	if customer.MethodID == "" {
+		return failed("No payment method is stored."), nil
+	}
+	known, before, err := p.known(ctx, customer, i)
+	if reason, ok := refusal(err); ok {
+		return failed(reason), nil
+	}
+	if err != nil {
+		return billing.Outcome{}, failure("look for payments", err)
+	}
+	if known {
+		return before, nil
+	}
+	params := &stripe.PaymentIntentCreateParams{
+		Amount: stripe.Int64(int64(i.Total)), Currency: stripe.String(strings.ToLower(i.Currency)),
+		Customer: stripe.String(customer.ID), PaymentMethod: stripe.String(customer.MethodID),
+		PaymentMethodTypes: stripe.StringSlice([]string{"card"}),
+		Confirm:            stripe.Bool(true), OffSession: stripe.Bool(true),
+		Description: stripe.String(i.NumberText()),
+		Metadata: map[string]string{
+			accountKey: i.AccountID.String(), invoiceKey: i.ID.String(), failuresKey: strconv.Itoa(i.Failures),
+		},
+	}
+	params.SetIdempotencyKey(fmt.Sprintf("invoice-%s-%d", i.ID, i.Failures))
+	intent, err := p.client.V1PaymentIntents.Create(ctx, params)
+	if reason, ok := refusal(err); ok {
+		return failed(reason), nil
+	}
+	if err != nil {
+		return billing.Outcome{}, failure("charge", err)
+	}
+	return outcome(intent), nil
+}
+
+// known looks for a payment of the invoice that Stripe knows of: one that
+// succeeded or may yet, or the very attempt that is to be made.
+func (p *Provider) known(ctx context.Context, customer billing.Customer, i *domain.Invoice) (found bool, out billing.Outcome, err error) {
+	params := &stripe.PaymentIntentListParams{
+		Customer:     stripe.String(customer.ID),
+		CreatedRange: &stripe.RangeQueryParams{GreaterThanOrEqual: i.IssuedAt.Add(-clockSlack).Unix()},
+	}
+	params.Limit = stripe.Int64(100)
+	for intent, err := range p.client.V1PaymentIntents.List(ctx, params).All(ctx) {
+		if err != nil {
+			return false, billing.Outcome{}, err
+		}
+		if intent.Metadata[invoiceKey] != i.ID.String() {
+			continue
+		}
+		this := outcome(intent)
+		switch {
+		case this.State == billing.Paid:
+			return true, this, nil
+		case this.State == billing.Pending:
+			found, out = true, this
+		case !found && intent.Metadata[failuresKey] == strconv.Itoa(i.Failures):
+			found, out = true, this
+		}
+	}
+	return found, out, nil
+}
+
+// outcome is how a payment stands. One that wants its cardholder has failed:
+// nobody is there.
+func outcome(intent *stripe.PaymentIntent) billing.Outcome {
+	switch intent.Status {
+	case stripe.PaymentIntentStatusSucceeded:
+		return billing.Outcome{State: billing.Paid, Reference: intent.ID}
+	case stripe.PaymentIntentStatusProcessing:
+		return billing.Outcome{State: billing.Pending, Reference: intent.ID}
+	case stripe.PaymentIntentStatusCanceled:
+		return failed("The payment was cancelled.")
+	case stripe.PaymentIntentStatusRequiresAction:
+		return failed(reasonOf(&stripe.Error{Code: stripe.ErrorCodeAuthenticationRequired}))
+	}
+	return failed(reasonOf(intent.LastPaymentError))
+}
+
+func failed(reason string) billing.Outcome {
+	return billing.Outcome{State: billing.Failed, Reason: reason}
+}
+
+// refusal is why a payment was refused for good; not ok for everything that
+// may be otherwise when it is asked again.
+func refusal(err error) (reason string, ok bool) {
+	var e *stripe.Error
+	if !errors.As(err, &e) {
+		return "", false
+	}
+	switch {
+	case e.Type == stripe.ErrorTypeCard:
+		return reasonOf(e), true
+	case e.Type == stripe.ErrorTypeInvalidRequest && (e.Param == "payment_method" || e.Param == "customer"):
+		return "The stored card can no longer be used.", true
+	}
+	return "", false
+}
+
+// failure is an error of a call without what Stripe's own has of the card and
+// its holder.
+func failure(what string, err error) error {
+	var e *stripe.Error
+	if !errors.As(err, &e) {
+		return fmt.Errorf("stripe: %s: %w", what, err)
+	}
+	text := fmt.Sprintf("stripe: %s: HTTP %d %s %s", what, e.HTTPStatusCode, e.Type, e.Code)
+	if e.Type == stripe.ErrorTypeInvalidRequest && e.HTTPStatusCode != http.StatusUnauthorized {
+		text += " " + e.Msg
+	}
+	return errors.New(text + " (request " + e.RequestID + ")")
+}

@@ -1,0 +1,98 @@
+// Package demo makes up a partner with three months of work, for looking at the
+// dashboard: customers and their statements, webhooks that failed and those that
+// didn't, staff and what they did. Everything comes from one seed and leads up
+// to now, so that two runs on one day differ in their ids alone. It stores what
+// it makes up through service and db, and must not know HTTP nor be reached
+// from what serves a partner.
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"candor/internal/domain"
+	"candor/internal/service"
+	"candor/views/pdf"
+)
+
+// Password is that of everybody in the team.
+const Password = "kelp-anchor-lantern-48" //nolint:gosec // of nobody: it is printed and works in development alone
+
+// Sessions is how many sessions a partner has that is worth looking at.
+const Sessions = 1200
+
+// days is how far the sessions go back: no further than events are kept.
+const days = 89
+
+// testShare is the share of the sessions that are in test mode.
+const testShare = 0.2
+
+// ErrSeeded says that the partner is in the database already.
+var ErrSeeded = errors.New("the database has the demo partner already")
+
+// A Partner is who was made up.
+type Partner struct {
+	Account  domain.AccountID
+	Name     string
+	Team     []domain.Staff // the owner first
+	Sessions int            // in both modes
+	Events   int
+}
+
+// Fill makes up a partner who has had that many sessions up to now. The clock
+// of the configuration isn't asked. Error: ErrSeeded.
+func Fill(ctx context.Context, config service.Config, fonts *pdf.Fonts, now time.Time, sessions int) (*Partner, error) {
+	now = now.UTC().Truncate(time.Second)
+	office, err := open(ctx, config, now)
+	if err != nil {
+		return nil, err
+	}
+	pictures, err := newPaperwork()
+	if err != nil {
+		return nil, err
+	}
+	inTest := int(float64(sessions) * testShare)
+	modes := []*history{
+		newHistory(office, fonts, pictures, false, inTest),
+		newHistory(office, fonts, pictures, true, sessions-inTest),
+	}
+	problems := make([]error, len(modes))
+	var playing sync.WaitGroup
+	for i, h := range modes {
+		playing.Go(func() { problems[i] = h.play(ctx) })
+	}
+	playing.Wait()
+	if err := errors.Join(problems...); err != nil {
+		return nil, fmt.Errorf("demo: make up sessions: %w", err)
+	}
+	if err := office.finish(ctx, modes[1]); err != nil {
+		return nil, fmt.Errorf("demo: make up an office: %w", err)
+	}
+	p := &Partner{Account: office.account, Name: partnerName, Team: office.team, Sessions: sessions}
+	for _, h := range modes {
+		p.Events += h.events
+	}
+	return p, nil
+}
+
+// clock is a clock that is put where the story is.
+type clock struct{ at time.Time }
+
+func (c *clock) now() time.Time { return c.at }
+
+// copyOf is the service with a clock of its own.
+func copyOf(config service.Config) (*service.Service, *clock) {
+	c := new(clock)
+	config.Clock = c.now
+	return service.New(config), c
+}
+
+// chance is true with that probability.
+func chance(r *rand.Rand, p float64) bool { return r.Float64() < p }
+
+// pick is one of the things.
+func pick[T any](r *rand.Rand, of []T) T { return of[r.IntN(len(of))] }

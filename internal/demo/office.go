@@ -1,0 +1,296 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/service"
+)
+
+const (
+	partnerName   = "Harbour Lending"
+	officeAddress = "203.0.113.10"
+	safari        = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/19.1 Safari/605.1.15"
+)
+
+// office is the partner's people and what they set up.
+type office struct {
+	*service.Service
+	config  service.Config
+	clock   *clock
+	now     time.Time
+	opened  time.Time // the account was
+	account domain.AccountID
+	logo    []byte
+	team    []domain.Staff // owner, developer, support, finance
+	keys    map[string]*domain.Principal
+}
+
+// member is one of the team, and when they joined.
+type member struct {
+	name, email string
+	role        domain.Role
+	mayDownload bool
+	since       time.Duration
+}
+
+var colleagues = []member{
+	{"Mia Nguyen", "mia.nguyen@harbourlending.example", domain.RoleDeveloper, false, 178 * 24 * time.Hour},
+	{"Sam Okafor", "sam.okafor@harbourlending.example", domain.RoleSupport, true, 151 * 24 * time.Hour},
+	{"Priya Raman", "priya.raman@harbourlending.example", domain.RoleFinance, false, 88 * 24 * time.Hour},
+}
+
+// ownerEmail is by whose address the partner is known.
+const ownerEmail = "olivia.hart@harbourlending.example"
+
+// open opens the account some months ago, with its team and keys.
+func open(ctx context.Context, config service.Config, now time.Time) (*office, error) {
+	o := &office{config: config, now: now, keys: map[string]*domain.Principal{}}
+	o.Service, o.clock = copyOf(config)
+	o.past(180 * 24 * time.Hour)
+	o.opened = o.clock.at
+	created, err := o.CreateAccount(ctx, service.NewAccount{Name: partnerName, Email: ownerEmail, Plan: "professional"},
+		domain.Actor{Kind: domain.ActorOperator, ID: "command", Name: "operator"})
+	var known *domain.Error
+	if errors.As(err, &known) {
+		return nil, ErrSeeded
+	}
+	if err != nil {
+		return nil, err
+	}
+	o.account = created.AccountID
+	for _, set := range []func(context.Context) error{o.join, o.setUp, o.makeKeys} {
+		if err := set(ctx); err != nil {
+			return nil, fmt.Errorf("demo: open an account: %w", err)
+		}
+	}
+	return o, nil
+}
+
+// past sets the clock that long back, in working hours.
+func (o *office) past(ago time.Duration) {
+	day := o.now.Add(-ago).In(local)
+	at := time.Date(day.Year(), day.Month(), day.Day(), 10, 12, 40, 0, local)
+	if at.After(o.now) {
+		at = o.now.Add(-ago)
+	}
+	o.clock.at = at.UTC()
+}
+
+// actor is one of the team at work.
+func (o *office) actor(n int) domain.Actor {
+	s := o.team[n]
+	return domain.Actor{Kind: domain.ActorStaff, ID: s.ID.String(), Name: s.Email, Address: officeAddress}
+}
+
+func (o *office) key(name string) *domain.Principal { return o.keys[name] }
+
+// reader is the key that fetches what was submitted.
+func (o *office) reader(live bool) *domain.Principal {
+	if live {
+		return o.key("Loan origination")
+	}
+	return o.key("Staging")
+}
+
+// join brings the team together. The owner takes over the password that the
+// others chose.
+func (o *office) join(ctx context.Context) error {
+	owner, err := o.DB.StaffByEmail(ctx, ownerEmail)
+	if err != nil {
+		return err
+	}
+	owner.Name = "Olivia Hart"
+	o.team = []domain.Staff{owner.Staff}
+	from := service.Visitor{UserAgent: safari, IPAddress: officeAddress}
+	for _, c := range colleagues {
+		o.past(c.since)
+		invited, err := o.Invite(ctx, o.account, o.actor(0), service.NewInvitation{Email: c.email, Role: c.role, MayDownload: c.mayDownload})
+		if err != nil {
+			return err
+		}
+		token, hash := domain.NewToken()
+		if err := o.DB.SetInvitationToken(ctx, invited.ID, hash); err != nil {
+			return err
+		}
+		o.clock.at = o.clock.at.Add(3 * time.Hour)
+		if _, err := o.AcceptInvitation(ctx, token, c.name, Password, from); err != nil {
+			return err
+		}
+		staff, err := o.DB.StaffByEmail(ctx, c.email)
+		if err != nil {
+			return err
+		}
+		o.team = append(o.team, staff.Staff)
+		owner.Hash = staff.Hash
+	}
+	return o.InTx(ctx, func(tx *db.Tx) error {
+		if _, err := tx.ExecContext(ctx, `UPDATE staff_user SET name = $2 WHERE id = $1`, owner.ID, owner.Name); err != nil {
+			return err
+		}
+		return tx.SetPasswordHash(ctx, owner.ID, owner.Hash)
+	})
+}
+
+// setUp makes the settings.
+func (o *office) setUp(ctx context.Context) error {
+	o.past(177 * 24 * time.Hour)
+	drawn, err := logo()
+	if err != nil {
+		return err
+	}
+	if err := o.SetLogo(ctx, o.account, o.actor(0), bytes.NewReader(drawn)); err != nil {
+		return err
+	}
+	account, err := o.Account(ctx, o.account)
+	if err != nil {
+		return err
+	}
+	if o.logo, err = o.Logo(ctx, *account.LogoName); err != nil {
+		return err
+	}
+	err = o.ChangeSettings(ctx, o.account, o.actor(0), service.AccountSettings{
+		Name: partnerName, HelpEmail: "help@harbourlending.example", HelpPhone: "02 5550 0114", BrandColour: "123b5d",
+	})
+	if err != nil {
+		return err
+	}
+	if err := o.SetDefaultExpiry(ctx, o.account, o.actor(0), 14); err != nil {
+		return err
+	}
+	o.past(176 * 24 * time.Hour)
+	for live, url := range map[bool]string{false: stagingURL, true: mainURL} {
+		if err := o.SetDefaultWebhookURL(ctx, domain.Scope{AccountID: o.account, Livemode: live}, o.actor(1), url); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeKeys makes the API keys, and does away with the first ones.
+func (o *office) makeKeys(ctx context.Context) error {
+	soon := o.now.Add(6 * 24 * time.Hour)
+	used := []struct {
+		name string
+		live bool
+		ago  time.Duration // made
+		used time.Duration // last
+		from string
+		wish service.NewKey
+	}{
+		{"Staging", false, 175 * 24 * time.Hour, 3 * time.Minute, officeAddress, service.NewKey{}},
+		{"Mia’s laptop", false, 93 * 24 * time.Hour, 19 * time.Hour, "198.51.100.23", service.NewKey{ExpiresAt: &soon}},
+		{"Loan origination", true, 170 * 24 * time.Hour, 2 * time.Minute, officeAddress, service.NewKey{Networks: "203.0.113.0/24"}},
+		{"Broker portal", true, 96 * 24 * time.Hour, 41 * time.Minute, "203.0.113.88", service.NewKey{
+			Permissions: domain.Permissions{domain.SessionsRead, domain.SessionsWrite}, ExpiresAt: &soon,
+		}},
+		{"Reporting", true, 66 * 24 * time.Hour, 58 * time.Minute, "203.0.113.17", service.NewKey{
+			Permissions: domain.Permissions{domain.SessionsRead, domain.BillingRead},
+		}},
+	}
+	for _, k := range used {
+		o.past(k.ago)
+		scope := domain.Scope{AccountID: o.account, Livemode: k.live}
+		k.wish.Name = k.name
+		made, _, err := o.CreateAPIKey(ctx, scope, o.actor(1), k.wish)
+		if err != nil {
+			return err
+		}
+		o.keys[k.name] = &domain.Principal{Scope: scope, KeyID: made.ID, KeyName: k.name}
+		if err := o.DB.UseAPIKey(ctx, made.ID, o.now.Add(-k.used).Truncate(time.Minute), k.from); err != nil {
+			return err
+		}
+	}
+	for _, live := range []bool{false, true} {
+		scope := domain.Scope{AccountID: o.account, Livemode: live}
+		o.past(168 * 24 * time.Hour)
+		listed, err := o.APIKeys(ctx, scope)
+		if err != nil {
+			return err
+		}
+		for _, k := range listed {
+			if k.Name != "First key" {
+				continue
+			}
+			if err := o.DeleteAPIKey(ctx, scope, o.actor(1), k.ID, k.Name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// finish adds what the team did over the months, up to today.
+func (o *office) finish(ctx context.Context, live *history) error {
+	if err := o.signIns(ctx); err != nil {
+		return err
+	}
+	if err := o.lookAtWebhooks(ctx, live); err != nil {
+		return err
+	}
+	// One customer had their data erased.
+	if n := len(live.finished); n > 3 {
+		o.past(9 * 24 * time.Hour)
+		for _, j := range live.finished[n/3:] {
+			if !strings.HasSuffix(j.person.email, ".example") || o.clock.at.Sub(j.completed) < 24*time.Hour {
+				continue
+			}
+			if err := o.EraseCustomer(ctx, live.scope, j.session.ID, []domain.SessionID{j.session.ID}, j.person.email, o.actor(0)); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	o.clock.at = o.now.Add(-26 * time.Hour)
+	_, err := o.Invite(ctx, o.account, o.actor(0), service.NewInvitation{Email: "jules.martin@harbourlending.example", Role: domain.RoleSupport})
+	return err
+}
+
+// signIns are those of working days; the last ones are real, so that the team
+// can be seen to be at work.
+func (o *office) signIns(ctx context.Context) error {
+	r := rand.New(rand.NewPCG(3, 4))
+	for n, s := range o.team {
+		o.clock.at = o.now.Add(-time.Duration(2+n*n*5) * time.Hour)
+		if _, _, err := o.SignIn(ctx, s.Email, Password, service.Visitor{UserAgent: browsers[4+n%2], IPAddress: officeAddress}); err != nil {
+			return err
+		}
+	}
+	return o.InTx(ctx, func(tx *db.Tx) error {
+		for ago := 1; ago <= days; ago++ {
+			o.past(time.Duration(ago) * 24 * time.Hour)
+			if day := o.clock.at.In(local).Weekday(); day == time.Saturday || day == time.Sunday {
+				continue
+			}
+			for n, often := range []float64{0.3, 0.5, 0.9, 0.1} {
+				if s := o.team[n]; chance(r, often) && o.clock.at.After(s.CreatedAt) {
+					at := o.clock.at.Add(time.Duration(r.IntN(200)-90) * time.Minute)
+					line := entry(o.account, nil, at, o.actor(n), domain.AuditSignedIn, s.ID.String(), s.Email)
+					if err := tx.InsertAudit(ctx, &line); err != nil {
+						return err
+					}
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// lookAtWebhooks is what the developer did about the outage: she sent a test
+// and looked up the secret.
+func (o *office) lookAtWebhooks(ctx context.Context, live *history) error {
+	o.clock.at = o.now.Add(-outageEnded).Add(40 * time.Minute)
+	if err := o.NoteTestEvent(ctx, live.scope, o.actor(1), mainURL); err != nil {
+		return err
+	}
+	o.clock.at = o.clock.at.Add(8 * time.Minute)
+	_, err := o.ShowWebhookSecrets(ctx, live.scope, o.actor(1))
+	return err
+}

@@ -1,0 +1,244 @@
+package demo
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/webhook"
+)
+
+// Where the partner's events go.
+const (
+	mainURL    = "https://hooks.harbourlending.example/candor"
+	stagingURL = "https://staging.harbourlending.example/hooks/candor"
+	brokerURL  = "https://api.brokerportal.example/v2/webhooks"
+	crmURL     = "https://crm.harbourlending.example/inbound/candor"
+	tunnelURL  = "https://mia-dev.tunnel.example/hook"
+)
+
+// What went wrong, and how long ago.
+const (
+	outageBegan = 23*24*time.Hour + 5*time.Hour // of the main receiver
+	outageEnded = outageBegan - 38*time.Hour    // longer than a delivery is tried for
+	hiccupBegan = 4*24*time.Hour + 3*time.Hour
+	hiccupEnded = hiccupBegan - 50*time.Minute
+	brokerFails = 51 * time.Hour // until now
+	crmGone     = 12 * 24 * time.Hour
+)
+
+// answer is what a receiver makes of an attempt.
+type answer struct {
+	status int // 0 without one
+	class  string
+	text   string
+	body   string
+	took   time.Duration
+}
+
+func answered(status int, body string, took time.Duration) answer {
+	a := answer{status: status, body: body, took: took}
+	if status < 200 || status > 299 {
+		a.class, a.text = webhook.ClassStatus, fmt.Sprintf("The receiver answered with status %d instead of 2xx.", status)
+	}
+	return a
+}
+
+func timedOut(r *rand.Rand) answer {
+	return answer{class: webhook.ClassTimeout, text: "The receiver did not answer in time.", took: 10*time.Second + time.Duration(r.IntN(40))*time.Millisecond}
+}
+
+// receive is what the receiver of that URL says when it is that long ago.
+func receive(r *rand.Rand, url string, ago time.Duration) answer {
+	fine := answered(200, `{"received":true}`, about(r, 140*time.Millisecond, 0.5))
+	within := func(from, to time.Duration) bool { return ago <= from && ago > to }
+	switch {
+	case url == mainURL && within(outageBegan, outageEnded):
+		if chance(r, 0.3) {
+			return timedOut(r)
+		}
+		return answered(503, "<html><head><title>503 Service Unavailable</title></head><body>upstream connect error</body></html>", about(r, 30*time.Millisecond, 0.3))
+	case url == mainURL && within(hiccupBegan, hiccupEnded):
+		return answered(500, `{"error":"could not obtain a database connection"}`, about(r, 2*time.Second, 0.3))
+	case url == brokerURL && ago <= brokerFails:
+		if chance(r, 0.25) {
+			return timedOut(r)
+		}
+		return answered(500, `{"message":"Internal Server Error","trace":"c0ffee51-7be2"}`, about(r, 420*time.Millisecond, 0.4))
+	case url == crmURL && ago <= crmGone:
+		return answered(410, "Gone", about(r, 60*time.Millisecond, 0.3))
+	case url == tunnelURL && ago%(24*time.Hour) > 9*time.Hour:
+		return answer{class: webhook.ClassDNS, text: "The host name does not exist.", took: about(r, 12*time.Millisecond, 0.3)}
+	case url == stagingURL && chance(r, 0.05):
+		return answered(500, `{"error":"undefined method 'loan_id' for nil"}`, about(r, 90*time.Millisecond, 0.4))
+	case chance(r, 0.006):
+		return timedOut(r)
+	case chance(r, 0.006):
+		return answered(502, "Bad Gateway", about(r, 50*time.Millisecond, 0.3))
+	}
+	return fine
+}
+
+// delivery is one event's way to its receiver.
+type delivery struct {
+	*domain.Delivery
+	attempts []attemptRow
+}
+
+type deliveryRow struct {
+	ID             string     `json:"id"`
+	EventID        string     `json:"event_id"`
+	URL            string     `json:"url"`
+	State          string     `json:"state"`
+	Attempts       int        `json:"attempts"`
+	FirstAttemptAt *time.Time `json:"first_attempt_at"`
+	NextAttemptAt  *time.Time `json:"next_attempt_at"`
+	FinishedAt     *time.Time `json:"finished_at"`
+	CreatedAt      time.Time  `json:"created_at"`
+	EndpointID     string     `json:"endpoint_id"`
+	SessionID      *string    `json:"session_id"`
+	Sequence       int64      `json:"sequence"`
+	Cycle          int        `json:"cycle"`
+	AttemptsTotal  int        `json:"attempts_total"`
+	LastStatusCode *int       `json:"last_status_code"`
+	LastErrorClass *string    `json:"last_error_class"`
+	AccountID      string     `json:"account_id"`
+	Livemode       bool       `json:"livemode"`
+	Type           string     `json:"type"`
+}
+
+type attemptRow struct {
+	DeliveryID     string          `json:"delivery_id"`
+	Number         int             `json:"number"`
+	StartedAt      time.Time       `json:"started_at"`
+	DurationMS     int64           `json:"duration_ms"`
+	StatusCode     *int            `json:"status_code"`
+	ErrorClass     *string         `json:"error_class"`
+	Error          *string         `json:"error"`
+	RequestHeaders json.RawMessage `json:"request_headers"`
+	Response       *string         `json:"response"`
+}
+
+// attempt delivers by the schedule, as far as now.
+func (h *history) attempt(d *domain.Delivery, body []byte) *delivery {
+	out := &delivery{Delivery: d}
+	schedule := webhook.DefaultSchedule()
+	due := d.CreatedAt.Add(about(h.random, 30*time.Millisecond, 0.4))
+	d.NextAttemptAt = &due
+	for d.State == domain.DeliveryPending && !due.After(h.now) {
+		h.try(out, due, body)
+		last := out.attempts[len(out.attempts)-1]
+		ended := last.StartedAt.Add(time.Duration(last.DurationMS) * time.Millisecond)
+		delay, more := schedule.Next(d.Attempts)
+		switch {
+		case last.ErrorClass == nil:
+			d.State, d.NextAttemptAt, d.FinishedAt = domain.DeliveryDelivered, nil, &ended
+		case !more:
+			d.State, d.NextAttemptAt, d.FinishedAt = domain.DeliveryFailed, nil, &ended
+		default:
+			due = ended.Add(delay)
+			d.NextAttemptAt = &due
+		}
+	}
+	return out
+}
+
+// try makes one attempt then.
+func (h *history) try(d *delivery, at time.Time, body []byte) {
+	at = at.Truncate(time.Millisecond)
+	if d.FirstAttemptAt == nil {
+		d.FirstAttemptAt = &at
+	}
+	d.Attempts++
+	d.AttemptsTotal++
+	request := webhook.Request{
+		URL: d.URL, Body: body, DeliveryID: d.ID.String(), Attempt: d.Attempts, FirstAttemptAt: *d.FirstAttemptAt, Secrets: h.secrets,
+	}
+	header, err := request.Header(at)
+	if err != nil {
+		panic(err) // all of it was made here
+	}
+	sent, _ := json.Marshal(header) // texts always marshal
+	a := receive(h.random, d.URL, h.now.Sub(at))
+	row := attemptRow{
+		DeliveryID: d.ID.UUID.String(), Number: d.AttemptsTotal, StartedAt: at, DurationMS: a.took.Milliseconds(), RequestHeaders: sent,
+	}
+	d.LastStatusCode, d.LastErrorClass = nil, nil
+	if a.status != 0 {
+		row.StatusCode, row.Response, d.LastStatusCode = &a.status, &a.body, &a.status
+	}
+	if a.class != "" {
+		row.ErrorClass, row.Error, d.LastErrorClass = &a.class, &a.text, &a.class
+	}
+	d.attempts = append(d.attempts, row)
+}
+
+// rowID is a session's id as its column takes it, nil for none.
+func rowID(id *domain.SessionID) *string {
+	if id == nil {
+		return nil
+	}
+	text := id.UUID.String()
+	return &text
+}
+
+// deliver stores the deliveries, their attempts and what those say of the
+// endpoints.
+func (h *history) deliver(ctx context.Context, tx *db.Tx) error {
+	var deliveries []deliveryRow
+	var attempts []attemptRow
+	tried := map[domain.EndpointID][]attemptRow{}
+	for _, d := range h.deliveries {
+		deliveries = append(deliveries, deliveryRow{
+			ID: d.ID.UUID.String(), EventID: d.EventID.UUID.String(), URL: d.URL, State: string(d.State), Attempts: d.Attempts,
+			FirstAttemptAt: d.FirstAttemptAt, NextAttemptAt: d.NextAttemptAt, FinishedAt: d.FinishedAt, CreatedAt: d.CreatedAt,
+			EndpointID: d.EndpointID.UUID.String(), SessionID: rowID(d.SessionID), Sequence: d.Sequence, Cycle: d.Cycle, AttemptsTotal: d.AttemptsTotal,
+			LastStatusCode: d.LastStatusCode, LastErrorClass: d.LastErrorClass, AccountID: d.AccountID.UUID.String(), Livemode: d.Livemode, Type: string(d.EventType),
+		})
+		attempts = append(attempts, d.attempts...)
+		tried[d.EndpointID] = append(tried[d.EndpointID], d.attempts...)
+	}
+	if err := insertRows(ctx, tx, `INSERT INTO delivery SELECT * FROM json_populate_recordset(NULL::delivery, $1)`, deliveries); err != nil {
+		return err
+	}
+	if err := insertRows(ctx, tx, `INSERT INTO delivery_attempt SELECT * FROM json_populate_recordset(NULL::delivery_attempt, $1)`, attempts); err != nil {
+		return err
+	}
+	for id, made := range tried {
+		if err := h.health(ctx, tx, id, made); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// health stores what all the attempts say of an endpoint.
+func (h *history) health(ctx context.Context, tx *db.Tx, id domain.EndpointID, made []attemptRow) error {
+	slices.SortFunc(made, func(a, b attemptRow) int { return cmp.Compare(a.StartedAt.UnixMilli(), b.StartedAt.UnixMilli()) })
+	var e domain.Endpoint
+	for i := range made {
+		a := &made[i]
+		e.LastStatusCode, e.LastErrorClass = a.StatusCode, a.ErrorClass
+		e.Gone = a.StatusCode != nil && *a.StatusCode == 410
+		if a.ErrorClass == nil {
+			e.ConsecutiveFailures, e.FailingSince, e.LastSuccessAt = 0, nil, &a.StartedAt
+			continue
+		}
+		e.ConsecutiveFailures, e.LastFailureAt = e.ConsecutiveFailures+1, &a.StartedAt
+		if e.FailingSince == nil {
+			e.FailingSince = &a.StartedAt
+		}
+	}
+	_, err := tx.ExecContext(ctx, `
+		UPDATE webhook_endpoint SET consecutive_failures = $2, failing_since = $3, last_success_at = $4, last_failure_at = $5,
+			last_status_code = $6, last_error_class = $7, gone = $8
+		WHERE id = $1`,
+		id, e.ConsecutiveFailures, e.FailingSince, e.LastSuccessAt, e.LastFailureAt, e.LastStatusCode, e.LastErrorClass, e.Gone)
+	return err
+}

@@ -1,0 +1,21 @@
+package domain
+
+// An AttemptOutcome is what came of an attempt to prove who someone is.
+type AttemptOutcome string
+
+// The outcomes.
+const (
+	AttemptSucceeded     AttemptOutcome = "succeeded"
+	AttemptWrongPassword AttemptOutcome = "wrong_password"
+	AttemptWrongCode     AttemptOutcome = "wrong_code"
+	AttemptWrongPasskey  AttemptOutcome = "wrong_passkey"
+	AttemptNotConfirmed  AttemptOutcome = "not_confirmed" // a wrong password of someone who is signed in
+	AttemptThrottled     AttemptOutcome = "throttled"     // too many failed before it
+	AttemptLimited       AttemptOutcome = "limited"       // too many posts of its network
+	AttemptShed          AttemptOutcome = "shed"          // the queue for hashing passwords was full
+)
+
+// AttemptOutcomes lists the outcomes.
+var AttemptOutcomes = []AttemptOutcome{
+	AttemptSucceeded, AttemptWrongPassword, AttemptWrongCode, AttemptWrongPasskey, AttemptNotConfirmed, AttemptThrottled, AttemptLimited, AttemptShed,
+}

@@ -1,0 +1,154 @@
+package domain
+
+import "time"
+
+// An Actor is who does something that the audit log tells of.
+type Actor struct {
+	Kind    ActorKind
+	ID      string
+	Name    string // as people know it: an e-mail address, a key's name
+	Address string // where from; "" where nobody was connected
+}
+
+// An ActorKind says what an Actor is.
+type ActorKind string
+
+// The kinds of actors.
+const (
+	ActorStaff    ActorKind = "staff"
+	ActorKey      ActorKind = "key"
+	ActorOperator ActorKind = "operator" // by a command
+	ActorSystem   ActorKind = "system"
+	ActorStranger ActorKind = "stranger" // who failed to sign in
+	// ActorNobody is in no log: it is who gets what isn't sent.
+	ActorNobody ActorKind = "nobody"
+)
+
+// Actor is the signed-in user as an actor.
+func (s *StaffSession) Actor() Actor {
+	return Actor{Kind: ActorStaff, ID: s.ID.String(), Name: s.Email, Address: s.Address}
+}
+
+// Actor is the key as an actor, seen from that address.
+func (p *Principal) Actor(address string) Actor {
+	return Actor{Kind: ActorKey, ID: p.KeyID.String(), Name: p.KeyName, Address: address}
+}
+
+// An AuditEntry is one line of the audit log. Before and After say what
+// changed, without secrets; nil for nothing.
+type AuditEntry struct {
+	ID         AuditID     `db:"id"`
+	AccountID  AccountID   `db:"account_id"`
+	Livemode   *bool       `db:"livemode"` // nil for what both modes share
+	At         time.Time   `db:"at"`
+	ActorKind  ActorKind   `db:"actor_kind"`
+	ActorID    string      `db:"actor_id"`
+	ActorName  string      `db:"actor_name"`
+	Action     AuditAction `db:"action"`
+	TargetID   string      `db:"target_id"`
+	TargetName string      `db:"target_name"`
+	Address    string      `db:"address"`
+	Before     []byte      `db:"before"` // JSON
+	After      []byte      `db:"after"`
+}
+
+// AuditFilter narrows the audit log; zero fields don't.
+type AuditFilter struct {
+	Action AuditAction
+	Actor  string     // the name
+	From   *time.Time // then or later
+	To     *time.Time // before
+}
+
+// An AuditAction is what was done: what it was done to, and how.
+type AuditAction string
+
+// The actions.
+const (
+	AuditSignedIn  AuditAction = "staff.signed_in"
+	AuditSignedOut AuditAction = "staff.signed_out"
+
+	// Failures are noted once for each user, network and 15 minutes.
+	AuditSignInFailed   AuditAction = "staff.sign_in_failed"
+	AuditCodeRefused    AuditAction = "staff.code_refused" // after the right password
+	AuditConfirmRefused AuditAction = "staff.confirmation_refused"
+	AuditThrottled      AuditAction = "staff.attempts_throttled"
+	AuditForbidden      AuditAction = "staff.forbidden" // by the role
+
+	AuditPasswordChanged   AuditAction = "staff.password_changed"
+	AuditPasswordReset     AuditAction = "staff.password_reset" // by a link in a letter
+	AuditSessionsEnded     AuditAction = "staff.sessions_ended" // in other browsers
+	AuditTwoStepOn         AuditAction = "staff.two_step_on"
+	AuditTwoStepOff        AuditAction = "staff.two_step_off"
+	AuditRecoveryCodesMade AuditAction = "staff.recovery_codes_made"
+	AuditRecoveryCodeUsed  AuditAction = "staff.recovery_code_used"
+	AuditPasskeyAdded      AuditAction = "staff.passkey_added"
+	AuditPasskeyRemoved    AuditAction = "staff.passkey_removed" //nolint:gosec // a name, no credential
+	AuditFactorsReset      AuditAction = "staff.factors_reset"   // by an operator
+	AuditStaffNamed        AuditAction = "staff.named"
+	AuditInvited           AuditAction = "staff.invited"
+	AuditInvitationRevoked AuditAction = "staff.invitation_revoked"
+	AuditJoined            AuditAction = "staff.joined"
+	AuditAccountApproved   AuditAction = "account.approved"
+	AuditAccountOpened     AuditAction = "account.opened"  // by signing up
+	AuditAccountCreated    AuditAction = "account.created" // by an operator
+
+	AuditAccountChanged AuditAction = "account.changed"
+
+	AuditPlanChanged           AuditAction = "subscription.plan_changed"
+	AuditSubscribed            AuditAction = "subscription.started"
+	AuditSubscriptionCancelled AuditAction = "subscription.cancelled"
+	AuditReactivated           AuditAction = "subscription.reactivated"
+	AuditBillingEmail          AuditAction = "billing.email_changed"
+	AuditCardPage              AuditAction = "billing.card_page_opened" // the payment provider's
+	AuditCardStored            AuditAction = "billing.card_stored"      // as the payment provider says
+	AuditCardRemoved           AuditAction = "billing.card_removed"
+	AuditInvoicePaid           AuditAction = "invoice.paid" // as an operator says
+	AuditInvoiceFailed         AuditAction = "invoice.payment_failed"
+	AuditInvoiceVoid           AuditAction = "invoice.voided"
+
+	AuditRedelivered       AuditAction = "delivery.redelivered"
+	AuditDeliveryCancelled AuditAction = "delivery.cancelled"
+	AuditRedeliveryStarted AuditAction = "redelivery.started" // of many
+	AuditRedeliveryStopped AuditAction = "redelivery.stopped"
+	AuditWebhookURL        AuditAction = "webhook.url_changed"
+	AuditSecretShown       AuditAction = "webhook_secret.shown"
+	AuditSecretNext        AuditAction = "webhook_secret.next_made"
+	AuditSecretSwitched    AuditAction = "webhook_secret.switched"
+	AuditSecretRestored    AuditAction = "webhook_secret.restored"
+	AuditSecretAbandoned   AuditAction = "webhook_secret.next_abandoned"
+	AuditTestEvent         AuditAction = "webhook.test_sent"
+
+	AuditKeyCreated AuditAction = "api_key.created"
+	AuditKeyRenamed AuditAction = "api_key.renamed"
+	AuditKeyRotated AuditAction = "api_key.rotated"
+	AuditKeyDeleted AuditAction = "api_key.deleted"
+
+	AuditRoleChanged  AuditAction = "staff.role_changed"
+	AuditStaffRemoved AuditAction = "staff.removed"
+	AuditLogExported  AuditAction = "audit_log.exported"
+
+	AuditSessionCreated   AuditAction = "session.created" // by staff; keys' are in the session
+	AuditSessionCancelled AuditAction = "session.cancelled"
+	AuditSessionExtended  AuditAction = "session.extended"
+	AuditSessionsExported AuditAction = "sessions.exported"
+	AuditDataRead         AuditAction = "session.data_read"
+	AuditPDFRead          AuditAction = "session.pdf_read"
+	AuditDocumentRead     AuditAction = "session.document_read"
+	AuditSessionErased    AuditAction = "session.erased"
+)
+
+// AuditActions lists the actions.
+var AuditActions = []AuditAction{
+	AuditSignedIn, AuditSignedOut, AuditSignInFailed, AuditCodeRefused, AuditConfirmRefused, AuditThrottled, AuditForbidden,
+	AuditPasswordChanged, AuditPasswordReset, AuditSessionsEnded, AuditTwoStepOn, AuditTwoStepOff, AuditRecoveryCodesMade, AuditRecoveryCodeUsed,
+	AuditPasskeyAdded, AuditPasskeyRemoved, AuditFactorsReset, AuditStaffNamed, AuditInvited, AuditInvitationRevoked, AuditJoined, AuditAccountOpened, AuditAccountApproved, AuditAccountCreated,
+	AuditAccountChanged,
+	AuditPlanChanged, AuditSubscribed, AuditSubscriptionCancelled, AuditReactivated, AuditBillingEmail, AuditCardPage, AuditCardStored, AuditCardRemoved,
+	AuditInvoicePaid, AuditInvoiceFailed, AuditInvoiceVoid,
+	AuditRedelivered, AuditDeliveryCancelled, AuditRedeliveryStarted, AuditRedeliveryStopped,
+	AuditWebhookURL, AuditSecretShown, AuditSecretNext, AuditSecretSwitched, AuditSecretRestored, AuditSecretAbandoned, AuditTestEvent,
+	AuditKeyCreated, AuditKeyRenamed, AuditKeyRotated, AuditKeyDeleted,
+	AuditRoleChanged, AuditStaffRemoved, AuditLogExported,
+	AuditSessionCreated, AuditSessionCancelled, AuditSessionExtended, AuditSessionsExported, AuditDataRead, AuditPDFRead, AuditDocumentRead, AuditSessionErased,
+}

@@ -1,0 +1,99 @@
+package domain
+
+import (
+	"net/url"
+	"strings"
+	"time"
+)
+
+// A Delivery is one event on its way to one URL. It runs through the schedule
+// once, and once more for each redelivery, always under the same id.
+type Delivery struct {
+	ID             DeliveryID    `db:"id"`
+	AccountID      AccountID     `db:"account_id"`
+	Livemode       bool          `db:"livemode"`
+	EventID        EventID       `db:"event_id"`
+	EventType      EventType     `db:"type"`
+	EndpointID     EndpointID    `db:"endpoint_id"`
+	SessionID      *SessionID    `db:"session_id"` // nil for billing events
+	Sequence       int64         `db:"sequence"`   // the event's
+	URL            string        `db:"url"`
+	State          DeliveryState `db:"state"`
+	Cycle          int           `db:"cycle"`          // 1, and one more for each redelivery
+	Attempts       int           `db:"attempts"`       // made and recorded in this cycle
+	AttemptsTotal  int           `db:"attempts_total"` // in all cycles
+	FirstAttemptAt *time.Time    `db:"first_attempt_at"`
+	NextAttemptAt  *time.Time    `db:"next_attempt_at"` // nil once none is due
+	FinishedAt     *time.Time    `db:"finished_at"`
+	LastStatusCode *int          `db:"last_status_code"` // of the last attempt; nil without a response
+	LastErrorClass *string       `db:"last_error_class"` // of the last attempt; nil after a success
+	CreatedAt      time.Time     `db:"created_at"`
+}
+
+// A DeliveryState says how far a delivery has come.
+type DeliveryState string
+
+// The states of a delivery.
+const (
+	DeliveryPending   DeliveryState = "pending"
+	DeliveryDelivered DeliveryState = "delivered"
+	DeliveryFailed    DeliveryState = "failed"
+	DeliveryCancelled DeliveryState = "cancelled"
+)
+
+// DeliveryStates lists the states.
+var DeliveryStates = []DeliveryState{DeliveryPending, DeliveryDelivered, DeliveryFailed, DeliveryCancelled}
+
+// DeliveryFilter narrows a list of deliveries; zero fields don't.
+type DeliveryFilter struct {
+	State    DeliveryState
+	Endpoint *EndpointID
+	Type     EventType
+	Status   string // of the last attempt: "2xx" to "5xx", or an error class
+	Session  *SessionID
+	Since    *time.Time // created then or later
+	Until    *time.Time // created before
+}
+
+// NewDelivery returns the delivery of an event to a URL at its endpoint, due
+// at now.
+func NewDelivery(e *Event, endpoint EndpointID, url string, now time.Time) *Delivery {
+	return &Delivery{
+		ID: NewDeliveryID(), AccountID: e.AccountID, Livemode: e.Livemode, EventID: e.ID, EventType: e.Type,
+		EndpointID: endpoint, SessionID: e.SessionID, Sequence: e.Sequence,
+		URL: url, State: DeliveryPending, Cycle: 1, NextAttemptAt: &now, CreatedAt: now,
+	}
+}
+
+// An Endpoint is where an account's events of one mode go: the scheme, host
+// and port of the URLs. Nothing is disabled by its health (D40).
+type Endpoint struct {
+	ID                  EndpointID `db:"id"`
+	AccountID           AccountID  `db:"account_id"`
+	Livemode            bool       `db:"livemode"`
+	Origin              string     `db:"origin"` // https://example.com:8443
+	ConsecutiveFailures int        `db:"consecutive_failures"`
+	FailingSince        *time.Time `db:"failing_since"` // nil while the last attempt succeeded
+	LastSuccessAt       *time.Time `db:"last_success_at"`
+	LastFailureAt       *time.Time `db:"last_failure_at"`
+	LastStatusCode      *int       `db:"last_status_code"`
+	LastErrorClass      *string    `db:"last_error_class"`
+	Gone                bool       `db:"gone"` // the last answer was 410
+	CreatedAt           time.Time  `db:"created_at"`
+}
+
+// Origin is the scheme, host and port of a webhook URL, in one spelling.
+func Origin(rawURL string) string {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return rawURL // was checked when it was set
+	}
+	host := strings.ToLower(u.Host)
+	switch u.Scheme {
+	case "https":
+		host = strings.TrimSuffix(host, ":443")
+	case "http":
+		host = strings.TrimSuffix(host, ":80")
+	}
+	return u.Scheme + "://" + host
+}

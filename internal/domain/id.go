@@ -1,0 +1,290 @@
+// Package domain holds the service's domain: accounts, API keys, sessions,
+// events, subscriptions, their rules and errors. It does no I/O and knows no
+// transport.
+package domain
+
+import (
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// kind tells the sorts of ids apart, so that one can't be passed for another.
+type kind interface{ prefix() string }
+
+// An ID is a public identifier: a UUIDv7, written as a TypeID such as
+// sess_01h455vb4pex5vsknk084sn02q (D4).
+type ID[K kind] struct{ uuid.UUID }
+
+type (
+	accountKind  struct{}
+	staffKind    struct{}
+	keyKind      struct{}
+	sessionKind  struct{}
+	documentKind struct{}
+	eventKind    struct{}
+	deliveryKind struct{}
+	endpointKind struct{}
+
+	redeliveryKind struct{}
+
+	staffSessionKind struct{}
+	auditKind        struct{}
+	staffRequestKind struct{}
+	invitationKind   struct{}
+	passkeyKind      struct{}
+	heldFormKind     struct{}
+	subscriptionKind struct{}
+	invoiceKind      struct{}
+	erasureKind      struct{}
+)
+
+func (accountKind) prefix() string  { return "acct" }
+func (staffKind) prefix() string    { return "usr" }
+func (keyKind) prefix() string      { return "key" }
+func (sessionKind) prefix() string  { return "sess" }
+func (documentKind) prefix() string { return "doc" }
+func (eventKind) prefix() string    { return "evt" }
+func (deliveryKind) prefix() string { return "whd" }
+func (endpointKind) prefix() string { return "whe" }
+
+func (redeliveryKind) prefix() string { return "rdl" }
+
+func (staffSessionKind) prefix() string { return "sts" }
+func (auditKind) prefix() string        { return "aud" }
+func (staffRequestKind) prefix() string { return "srq" }
+func (invitationKind) prefix() string   { return "ivt" }
+func (passkeyKind) prefix() string      { return "pkey" }
+func (heldFormKind) prefix() string     { return "hld" }
+func (subscriptionKind) prefix() string { return "sub" }
+func (invoiceKind) prefix() string      { return "inv" }
+func (erasureKind) prefix() string      { return "ers" }
+
+// The ids of accounts and what they own (D4).
+type (
+	// AccountID is an account's, acct_….
+	AccountID = ID[accountKind]
+	// StaffID is a staff user's, usr_….
+	StaffID = ID[staffKind]
+	// KeyID is an API key's, key_….
+	KeyID = ID[keyKind]
+	// SessionID is a session's, sess_….
+	SessionID = ID[sessionKind]
+	// DocumentID is an uploaded document's, doc_….
+	DocumentID = ID[documentKind]
+	// EventID is an event's, evt_….
+	EventID = ID[eventKind]
+	// DeliveryID is a webhook delivery's, whd_….
+	DeliveryID = ID[deliveryKind]
+	// EndpointID is a webhook endpoint's, whe_….
+	EndpointID = ID[endpointKind]
+	// RedeliveryID is that of a redelivery of many deliveries, rdl_….
+	RedeliveryID = ID[redeliveryKind]
+	// StaffSessionID is that of a staff user's signed-in browser, sts_….
+	StaffSessionID = ID[staffSessionKind]
+	// AuditID is that of a line of the audit log, aud_….
+	AuditID = ID[auditKind]
+	// StaffRequestID is that of what is asked for by a letter's link, srq_….
+	StaffRequestID = ID[staffRequestKind]
+	// InvitationID is that of an invitation to a team, ivt_….
+	InvitationID = ID[invitationKind]
+	// PasskeyID is that of a staff user's passkey, pkey_….
+	PasskeyID = ID[passkeyKind]
+	// HeldFormID identifies a form that waits for the password, hld_….
+	HeldFormID = ID[heldFormKind]
+	// SubscriptionID is a subscription's, sub_….
+	SubscriptionID = ID[subscriptionKind]
+	// InvoiceID is an invoice's, inv_….
+	InvoiceID = ID[invoiceKind]
+	// ErasureID is that of the receipt for erased data, ers_….
+	ErasureID = ID[erasureKind]
+)
+
+// ErrBadID says that a text is no id of its kind.
+var ErrBadID = errors.New("not an id of this kind")
+
+// NewID returns a new id; ids of one process grow with time.
+func NewID[K kind]() ID[K] { return ID[K]{uuid.Must(uuid.NewV7())} }
+
+// ParseID reads an id of kind K, in its one canonical spelling.
+func ParseID[K kind](s string) (ID[K], error) {
+	var k K
+	suffix, ok := strings.CutPrefix(s, k.prefix()+"_")
+	if !ok {
+		return ID[K]{}, ErrBadID
+	}
+	u, ok := decodeSuffix(suffix)
+	if !ok {
+		return ID[K]{}, ErrBadID
+	}
+	return ID[K]{u}, nil
+}
+
+// String returns the id as a TypeID.
+func (id ID[K]) String() string {
+	var k K
+	return k.prefix() + "_" + encodeSuffix(id.UUID)
+}
+
+// MarshalText writes the TypeID.
+func (id ID[K]) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+// UnmarshalText reads a TypeID.
+func (id *ID[K]) UnmarshalText(b []byte) error {
+	parsed, err := ParseID[K](string(b))
+	if err != nil {
+		return err
+	}
+	*id = parsed
+	return nil
+}
+
+// Value stores the id as a uuid.
+func (id ID[K]) Value() (driver.Value, error) { return id.UUID.String(), nil }
+
+// Scan reads a stored uuid.
+func (id *ID[K]) Scan(src any) error {
+	if err := id.UUID.Scan(src); err != nil {
+		return fmt.Errorf("scan id: %w", err)
+	}
+	return nil
+}
+
+// crockford is the TypeID alphabet: base32 without i, l, o and u.
+const crockford = "0123456789abcdefghjkmnpqrstvwxyz"
+
+// suffixLen is how many characters 128 bits take, five bits each.
+const suffixLen = 26
+
+// encodeSuffix writes the 128 bits, most significant first, in 26 characters.
+func encodeSuffix(u uuid.UUID) string {
+	var out [suffixLen]byte
+	bits, pending, next := uint(0), uint(0), len(u)-1
+	for i := suffixLen - 1; i >= 0; i-- {
+		if pending < 5 && next >= 0 {
+			bits |= uint(u[next]) << pending
+			pending += 8
+			next--
+		}
+		out[i] = crockford[bits&31]
+		bits >>= 5
+		pending -= min(5, pending)
+	}
+	return string(out[:])
+}
+
+func decodeSuffix(s string) (uuid.UUID, bool) {
+	var u uuid.UUID
+	if len(s) != suffixLen || s[0] > '7' {
+		return u, false
+	}
+	bits, pending, next := uint(0), uint(0), len(u)-1
+	for i := suffixLen - 1; i >= 0; i-- {
+		digit := strings.IndexByte(crockford, s[i])
+		if digit < 0 {
+			return uuid.UUID{}, false
+		}
+		bits |= uint(digit) << pending
+		pending += 5
+		if pending >= 8 && next >= 0 {
+			u[next] = byte(bits)
+			bits >>= 8
+			pending -= 8
+			next--
+		}
+	}
+	return u, true
+}
+
+// NewAccountID returns a new account id.
+func NewAccountID() AccountID { return NewID[accountKind]() }
+
+// NewStaffID returns a new staff user id.
+func NewStaffID() StaffID { return NewID[staffKind]() }
+
+// NewSessionID returns a new session id.
+func NewSessionID() SessionID { return NewID[sessionKind]() }
+
+// NewDeliveryID returns a new webhook delivery id.
+func NewDeliveryID() DeliveryID { return NewID[deliveryKind]() }
+
+// NewDocumentID returns a new document id.
+func NewDocumentID() DocumentID { return NewID[documentKind]() }
+
+// ParseSessionID reads a session id.
+func ParseSessionID(s string) (SessionID, error) { return ParseID[sessionKind](s) }
+
+// ParseDocumentID reads a document id.
+func ParseDocumentID(s string) (DocumentID, error) { return ParseID[documentKind](s) }
+
+// ParseAccountID reads an account id.
+func ParseAccountID(s string) (AccountID, error) { return ParseID[accountKind](s) }
+
+// ParseDeliveryID reads a delivery id.
+func ParseDeliveryID(s string) (DeliveryID, error) { return ParseID[deliveryKind](s) }
+
+// NewEndpointID returns a new webhook endpoint id.
+func NewEndpointID() EndpointID { return NewID[endpointKind]() }
+
+// NewRedeliveryID returns a new redelivery id.
+func NewRedeliveryID() RedeliveryID { return NewID[redeliveryKind]() }
+
+// ParseRedeliveryID reads a redelivery id.
+func ParseRedeliveryID(s string) (RedeliveryID, error) { return ParseID[redeliveryKind](s) }
+
+// NewStaffSessionID returns a new staff session id.
+func NewStaffSessionID() StaffSessionID { return NewID[staffSessionKind]() }
+
+// ParseStaffSessionID reads a staff session id.
+func ParseStaffSessionID(s string) (StaffSessionID, error) { return ParseID[staffSessionKind](s) }
+
+// NewAuditID returns a new audit log id.
+func NewAuditID() AuditID { return NewID[auditKind]() }
+
+// NewStaffRequestID returns a new id of a request that a letter proves.
+func NewStaffRequestID() StaffRequestID { return NewID[staffRequestKind]() }
+
+// NewInvitationID returns a new invitation id.
+func NewInvitationID() InvitationID { return NewID[invitationKind]() }
+
+// ParseInvitationID reads an invitation id.
+func ParseInvitationID(s string) (InvitationID, error) { return ParseID[invitationKind](s) }
+
+// NewPasskeyID returns a new passkey id.
+func NewPasskeyID() PasskeyID { return NewID[passkeyKind]() }
+
+// NewHeldFormID returns a new held form id.
+func NewHeldFormID() HeldFormID { return NewID[heldFormKind]() }
+
+// ParseHeldFormID reads a held form id.
+func ParseHeldFormID(s string) (HeldFormID, error) { return ParseID[heldFormKind](s) }
+
+// ParsePasskeyID reads a passkey id.
+func ParsePasskeyID(s string) (PasskeyID, error) { return ParseID[passkeyKind](s) }
+
+// NewSubscriptionID returns a new subscription id.
+func NewSubscriptionID() SubscriptionID { return NewID[subscriptionKind]() }
+
+// NewInvoiceID returns a new invoice id.
+func NewInvoiceID() InvoiceID { return NewID[invoiceKind]() }
+
+// ParseInvoiceID reads an invoice id.
+func ParseInvoiceID(s string) (InvoiceID, error) { return ParseID[invoiceKind](s) }
+
+// NewErasureID returns a new id of a receipt.
+func NewErasureID() ErasureID { return NewID[erasureKind]() }
+
+// ParseAuditID reads an audit log id.
+func ParseAuditID(s string) (AuditID, error) { return ParseID[auditKind](s) }
+
+// ParseStaffID reads a staff user id.
+func ParseStaffID(s string) (StaffID, error) { return ParseID[staffKind](s) }
+
+// ParseKeyID reads an API key's id.
+func ParseKeyID(s string) (KeyID, error) { return ParseID[keyKind](s) }
+
+// ParseEndpointID reads a webhook endpoint id.
+func ParseEndpointID(s string) (EndpointID, error) { return ParseID[endpointKind](s) }

@@ -1,0 +1,229 @@
+package domain
+
+import (
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"candor/internal/statement"
+)
+
+// Currency is what everything is billed in (D2).
+const Currency = "AUD"
+
+// A PlanStretch is a part of a period under one plan. From is how many sessions
+// count as used before it: of the period, and of an interrupted one before.
+type PlanStretch struct {
+	Plan
+	From int
+}
+
+// An InvoiceLine is sessions at one price. Amounts are in cents.
+type InvoiceLine struct {
+	Plan     string // its name
+	Included *int   // the plan's included sessions where these are within them; nil for overage, and for an unlimited plan
+	Overage  bool   // beyond the included ones
+	Sessions int
+	Carried  int // used in an interrupted period before, and counted against the included ones of this one; on the first line
+	Price    statement.Cents
+	Amount   statement.Cents
+}
+
+// storedLine is an InvoiceLine in whole cents: Cents' own JSON is in dollars.
+type storedLine struct {
+	Plan        string `json:"plan"`
+	Included    *int   `json:"included,omitempty"`
+	Overage     bool   `json:"overage"`
+	Sessions    int    `json:"sessions"`
+	Carried     int    `json:"carried,omitempty"`
+	PriceCents  int64  `json:"price_cents"`
+	AmountCents int64  `json:"amount_cents"`
+}
+
+// InvoiceLines are an invoice's lines, stored as JSON.
+type InvoiceLines []InvoiceLine
+
+// Value encodes the lines for the database.
+func (l InvoiceLines) Value() (driver.Value, error) {
+	stored := make([]storedLine, len(l))
+	for i, line := range l {
+		stored[i] = storedLine{line.Plan, line.Included, line.Overage, line.Sessions, line.Carried, int64(line.Price), int64(line.Amount)}
+	}
+	b, err := json.Marshal(stored)
+	return string(b), err
+}
+
+// Scan decodes them.
+func (l *InvoiceLines) Scan(value any) error {
+	b, ok := value.([]byte)
+	if !ok {
+		return fmt.Errorf("domain: invoice lines: %T", value)
+	}
+	var stored []storedLine
+	if err := json.Unmarshal(b, &stored); err != nil {
+		return fmt.Errorf("domain: invoice lines: %w", err)
+	}
+	*l = make(InvoiceLines, len(stored))
+	for i, s := range stored {
+		(*l)[i] = InvoiceLine{s.Plan, s.Included, s.Overage, s.Sessions, s.Carried, statement.Cents(s.PriceCents), statement.Cents(s.AmountCents)}
+	}
+	return nil
+}
+
+// Total is the sum of the lines, in cents.
+func (l InvoiceLines) Total() (sum statement.Cents) {
+	for _, line := range l {
+		sum += line.Amount
+	}
+	return sum
+}
+
+// PriceSessions prices the sessions used in a period. Each has the price that it
+// had when it was created: by the plan of that moment, and by how many counted as
+// used before it, under whichever plan. So a step up never makes dearer or cheaper
+// what was used before it, and its included sessions count from the period's
+// first one.
+func PriceSessions(stretches []PlanStretch, used int) InvoiceLines {
+	var lines InvoiceLines
+	for i, s := range stretches {
+		to := stretches[0].From + used
+		if i+1 < len(stretches) {
+			to = stretches[i+1].From
+		}
+		sessions, overage := to-s.From, s.Overage(to)-s.Overage(s.From)
+		if within := sessions - overage; within > 0 || i == len(stretches)-1 && overage == 0 {
+			lines = append(lines, InvoiceLine{Plan: s.Name, Included: s.SessionsIncluded, Sessions: within})
+		}
+		if overage > 0 {
+			price := statement.Cents(*s.OverageCents)
+			lines = append(lines, InvoiceLine{Plan: s.Name, Overage: true, Sessions: overage, Price: price, Amount: price * statement.Cents(overage)})
+		}
+	}
+	if len(lines) > 0 && stretches[0].SessionsIncluded != nil {
+		lines[0].Carried = stretches[0].From
+	}
+	return lines
+}
+
+// Carried is how many sessions of an interrupted period before count against
+// the included ones.
+func (l InvoiceLines) Carried() int {
+	if len(l) == 0 {
+		return 0
+	}
+	return l[0].Carried
+}
+
+// A Projection is what a period comes to if it goes on as it has so far; Total
+// is in cents.
+type Projection struct {
+	Sessions int
+	Total    statement.Cents
+}
+
+// GSTIn is the goods and services tax that an amount includes, in cents, halves
+// away from zero; the rate is in basis points, 1000 for 10 %.
+func GSTIn(amount statement.Cents, basisPoints int) statement.Cents {
+	rate := statement.Cents(basisPoints)
+	return (amount*rate*2 + 10_000 + rate) / (2 * (10_000 + rate))
+}
+
+// An InvoiceStatus is an invoice's state (D46).
+type InvoiceStatus string
+
+// The states of an invoice (D46). A failed one is tried again at its
+// NextAttemptAt, if it has one.
+const (
+	InvoiceOpen   InvoiceStatus = "open"
+	InvoicePaid   InvoiceStatus = "paid"
+	InvoiceFailed InvoiceStatus = "failed"
+	InvoiceVoid   InvoiceStatus = "void"
+)
+
+// Unsettled reports whether a payment is still expected.
+func (s InvoiceStatus) Unsettled() bool { return s == InvoiceOpen || s == InvoiceFailed }
+
+// An Invoice is what an account owes for a period (D46). What was sent out
+// never changes; how it is paid does. Times are UTC, amounts in cents.
+type Invoice struct {
+	ID             InvoiceID       `db:"id"`
+	Number         int64           `db:"number"` // 1, 2, 3 … over all accounts, without a gap
+	AccountID      AccountID       `db:"account_id"`
+	SubscriptionID SubscriptionID  `db:"subscription_id"`
+	PeriodStart    time.Time       `db:"period_start"`
+	PeriodEnd      time.Time       `db:"period_end"`
+	IssuedAt       time.Time       `db:"issued_at"`
+	DueAt          time.Time       `db:"due_at"`
+	AccountName    string          `db:"account_name"` // as it was then
+	BillingEmail   string          `db:"billing_email"`
+	Currency       string          `db:"currency"`
+	SessionsUsed   int             `db:"sessions_used"`
+	Lines          InvoiceLines    `db:"lines"`
+	Total          statement.Cents `db:"total_cents"` // GST included
+	GSTBasisPoints int             `db:"gst_basis_points"`
+	GST            statement.Cents `db:"gst_cents"`
+	Seller         *Seller         `db:"seller"` // as it was then; nil on invoices from before it was kept
+
+	Status        InvoiceStatus `db:"status"`
+	Failures      int           `db:"failures"`        // of payments
+	EarlyFailures int           `db:"early_failures"`  // of these, before DueAt
+	FailureReason *string       `db:"failure_reason"`  // of the last one
+	NextAttemptAt *time.Time    `db:"next_attempt_at"` // of payment; nil for none
+	SettledAt     *time.Time    `db:"settled_at"`      // when it was paid or made void
+	Reference     *string       `db:"reference"`       // of the payment, or why it is void
+}
+
+// InvoicePrefix is what invoice numbers begin with, as people write them.
+const InvoicePrefix = "CAN-"
+
+// NumberText is the invoice's number as people write it, "CAN-000042".
+func (i *Invoice) NumberText() string { return fmt.Sprintf("%s%06d", InvoicePrefix, i.Number) }
+
+// IssuedBy is the invoice's seller, the zero value where it wasn't kept.
+func (i *Invoice) IssuedBy() Seller {
+	if i.Seller == nil {
+		return Seller{}
+	}
+	return *i.Seller
+}
+
+// PaymentRetries is how many times a failed payment is tried again by itself.
+const PaymentRetries = 3
+
+// retryDays are how many days after each failed payment the next one is tried.
+var retryDays = [PaymentRetries]int{3, 5, 7}
+
+// Fail notes that a payment failed at now. It is tried again after 3, 5 and 7
+// days, and then no more. One that fails before the invoice is due starts none
+// of that: the next attempt is three days later, at DueAt at the earliest.
+func (i *Invoice) Fail(reason string, now time.Time) {
+	i.Failures++
+	i.Status, i.FailureReason, i.NextAttemptAt = InvoiceFailed, &reason, nil
+	if now.Before(i.DueAt) {
+		i.EarlyFailures++
+		next := now.AddDate(0, 0, retryDays[0])
+		if next.Before(i.DueAt) {
+			next = i.DueAt
+		}
+		i.NextAttemptAt = &next
+	} else if n := i.Failures - i.EarlyFailures; n <= len(retryDays) {
+		next := now.AddDate(0, 0, retryDays[n-1])
+		i.NextAttemptAt = &next
+	}
+}
+
+// Overdue reports whether a payment is still expected and failed when it was
+// due, or later.
+func (i *Invoice) Overdue() bool { return i.Status == InvoiceFailed && i.Failures > i.EarlyFailures }
+
+// LastAttemptAt is when an invoice whose NextAttemptAt is known is tried for the
+// last time, if no payment comes.
+func (i *Invoice) LastAttemptAt() time.Time {
+	at := *i.NextAttemptAt
+	// One that is tried once more, as when a card was stored, can have failed more often.
+	for _, days := range retryDays[min(i.Failures-i.EarlyFailures, PaymentRetries):] {
+		at = at.AddDate(0, 0, days)
+	}
+	return at
+}

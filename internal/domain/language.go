@@ -1,0 +1,50 @@
+package domain
+
+import "slices"
+
+// Language is a language of the customer's form, as a BCP 47 tag.
+type Language string
+
+// The languages of the form. English is always offered and is what is stored,
+// signed and sent on.
+const (
+	English           Language = "en-AU"
+	SimplifiedChinese Language = "zh-Hans"
+	Vietnamese        Language = "vi"
+)
+
+// Languages are all languages of the form, English first.
+var Languages = [...]Language{English, SimplifiedChinese, Vietnamese}
+
+// Name is what the language calls itself.
+func (l Language) Name() string {
+	switch l {
+	case SimplifiedChinese:
+		return "简体中文"
+	case Vietnamese:
+		return "Tiếng Việt"
+	}
+	return "English"
+}
+
+// EnglishName is what English calls the language.
+func (l Language) EnglishName() string {
+	switch l {
+	case SimplifiedChinese:
+		return "Chinese (Simplified)"
+	case Vietnamese:
+		return "Vietnamese"
+	}
+	return "English"
+}
+
+// Languages are those that the account's forms offer, English first.
+func (a *Account) Languages() []Language {
+	var out []Language
+	for _, l := range Languages {
+		if l == English || slices.Contains(a.FormLanguages, l) {
+			out = append(out, l)
+		}
+	}
+	return out
+}

@@ -1,0 +1,21 @@
+package domain
+
+import "net/netip"
+
+// networkBits is the length of an IPv6 network prefix.
+const networkBits = 64
+
+// Network is what a client's address counts as where requests are counted: an
+// IPv6 client has a whole /64 to choose from, so that is what counts.
+func Network(address string) string {
+	ip, err := netip.ParseAddr(address)
+	if err != nil {
+		return "unknown"
+	}
+	ip = ip.Unmap().WithZone("")
+	if ip.Is6() {
+		network, _ := ip.Prefix(networkBits) // 64 fits every IPv6 address
+		return network.String()
+	}
+	return ip.String()
+}

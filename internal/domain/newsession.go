@@ -1,0 +1,172 @@
+package domain
+
+import (
+	"bytes"
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"candor/internal/form"
+)
+
+// Limits of a new session (interface.md Limits, D8, D24).
+const (
+	DefaultExpiresInDays = 30
+	MaxExpiresInDays     = 90
+	maxMetadataKeys      = 10
+	maxMetadataKey       = 100 // characters
+	maxMetadataValue     = 500 // characters
+	maxText              = 200 // characters
+	maxEmail             = 254 // characters
+)
+
+// NewSession is what a partner asks for.
+type NewSession struct {
+	FormType      string
+	CustomerEmail string
+	CustomerName  string
+	ReferenceID   string
+	WebhookURL    string
+	ExpiresInDays *int // nil: DefaultExpiresInDays, or the account's own default
+	Metadata      Metadata
+	By            Actor // who asks
+}
+
+// Metadata is the partner's own data: values are JSON strings, numbers or
+// booleans, kept as they were written (D8).
+type Metadata map[string]json.RawMessage
+
+// Value stores the metadata as JSON.
+func (m Metadata) Value() (driver.Value, error) {
+	if m == nil {
+		return []byte("{}"), nil
+	}
+	return json.Marshal(m)
+}
+
+// Scan reads stored metadata.
+func (m *Metadata) Scan(src any) error {
+	b, ok := src.([]byte)
+	if !ok {
+		return fmt.Errorf("scan metadata: %T", src)
+	}
+	return json.Unmarshal(b, m)
+}
+
+// Session checks the wish and makes the session of it; all offending fields
+// are reported at once (D25). Whether the webhook URL may be called is the
+// caller's to check, with check returning what is wrong with it.
+func (n NewSession) Session(scope Scope, now time.Time, checkURL func(string) error) (*Session, error) {
+	s := &Session{
+		ID: NewSessionID(), AccountID: scope.AccountID, Livemode: scope.Livemode,
+		Status: Pending, FormType: n.FormType, CreatedAt: now,
+	}
+	var c checker
+	email, problem := form.CleanText(n.CustomerEmail, maxEmail)
+	s.CustomerEmail = email
+	if n.FormType != FinancialStatement {
+		c.add(CodeInvalidFormType, "form_type", "form_type must be financial_statement.")
+	}
+	if problem != "" || !form.ValidEmail(email) {
+		c.add(CodeInvalidEmail, "customer_email", "customer_email must be an e-mail address such as name@example.com.")
+	}
+	s.CustomerName = c.text("customer_name", n.CustomerName)
+	s.ReferenceID = c.text("reference_id", n.ReferenceID)
+	if n.WebhookURL != "" {
+		s.WebhookURL = &n.WebhookURL
+		if err := checkURL(n.WebhookURL); err != nil {
+			c.add(CodeValidation, "webhook_url", err.Error())
+		}
+	}
+	days := DefaultExpiresInDays
+	if n.ExpiresInDays != nil {
+		days = *n.ExpiresInDays
+	}
+	if days < 1 || days > MaxExpiresInDays {
+		c.add(CodeValidation, "expires_in_days", "expires_in_days must be a whole number from 1 to 90.")
+	}
+	s.ExpiresAt = now.Add(time.Duration(days) * 24 * time.Hour)
+	s.Metadata = c.metadata(n.Metadata)
+	if n.By.Kind != "" {
+		s.CreatedByKind, s.CreatedBy = &n.By.Kind, &n.By.Name
+	}
+	return s, c.err()
+}
+
+// checker gathers the offending fields of a request body.
+type checker struct {
+	code   Code
+	fields form.Errors
+}
+
+func (c *checker) add(code Code, field, message string) {
+	if c.code == "" {
+		c.code = code
+	}
+	c.fields = append(c.fields, form.Error{Field: field, Message: message})
+}
+
+func (c *checker) err() error {
+	if c.code == "" {
+		return nil
+	}
+	return &Error{Code: c.code, Message: c.fields[0].Message, Fields: c.fields}
+}
+
+// text cleans an optional line of text; nil where there is none.
+func (c *checker) text(field, s string) *string {
+	clean, problem := form.CleanText(s, maxText)
+	if problem != "" {
+		c.add(CodeValidation, field, field+" "+problem+".")
+	}
+	if clean == "" {
+		return nil
+	}
+	return &clean
+}
+
+// metadata checks the partner's data and returns it in storable spelling.
+func (c *checker) metadata(m Metadata) Metadata {
+	if len(m) > maxMetadataKeys {
+		c.add(CodeValidation, "metadata", "metadata can have at most 10 keys.")
+		return nil
+	}
+	clean := make(Metadata, len(m))
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		if n := utf8.RuneCountInString(key); n < 1 || n > maxMetadataKey {
+			c.add(CodeValidation, "metadata", "metadata keys must be 1 to 100 characters long.")
+			continue
+		}
+		value, problem := metadataValue(m[key])
+		if problem != "" {
+			c.add(CodeValidation, "metadata."+key, "metadata."+key+" "+problem+".")
+		}
+		clean[key] = value
+	}
+	return clean
+}
+
+// metadataValue returns a value in storable spelling, or what is wrong with
+// it. Strings are written anew, since raw JSON can hold halves of characters
+// that the database refuses.
+func metadataValue(raw json.RawMessage) (json.RawMessage, string) {
+	raw = bytes.TrimSpace(raw)
+	if !json.Valid(raw) || raw[0] == '{' || raw[0] == '[' || raw[0] == 'n' {
+		return nil, "must be a string, a number or a boolean"
+	}
+	text := string(raw)
+	if raw[0] == '"' {
+		if err := json.Unmarshal(raw, &text); err != nil {
+			return nil, "must be a string, a number or a boolean"
+		}
+		raw, _ = json.Marshal(text) // a string always marshals
+	}
+	if utf8.RuneCountInString(text) > maxMetadataValue {
+		return nil, "must be 500 characters or fewer"
+	}
+	return raw, ""
+}

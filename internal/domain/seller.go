@@ -1,0 +1,37 @@
+package domain
+
+import (
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+)
+
+// A Seller is who issues invoices and how they want them paid, as it stands on
+// an invoice. What isn't known is empty.
+type Seller struct {
+	Name     string   `json:"name"`
+	ABN      string   `json:"abn"`      // Australian Business Number, as it is to be shown
+	Address  []string `json:"address"`  // lines
+	Transfer []string `json:"transfer"` // how to pay by bank transfer, line by line
+	Cards    bool     `json:"cards"`    // collected from the account's card
+}
+
+// ChargesGST reports whether the seller can charge GST on an invoice: a tax
+// invoice must name the seller and its ABN (GST Act 1999, s 29-70).
+func (s *Seller) ChargesGST() bool { return s.Name != "" && s.ABN != "" }
+
+// Value encodes the seller for the database.
+func (s Seller) Value() (driver.Value, error) {
+	b, err := json.Marshal(s)
+	return string(b), err
+}
+
+// Scan decodes it.
+func (s *Seller) Scan(value any) error {
+	b, ok := value.([]byte)
+	if !ok {
+		return fmt.Errorf("domain: seller: %T", value)
+	}
+	*s = Seller{}
+	return json.Unmarshal(b, s)
+}

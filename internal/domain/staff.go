@@ -1,0 +1,179 @@
+package domain
+
+import (
+	"slices"
+	"time"
+)
+
+// FactorOwner names a staff user as the owner of the sealed secret of an
+// authenticator app.
+func FactorOwner(id StaffID) string { return "staff totp " + id.String() }
+
+// A Staff user is one of a partner's people, who works in the dashboard.
+type Staff struct {
+	ID          StaffID   `db:"id"`
+	AccountID   AccountID `db:"account_id"`
+	Email       string    `db:"email"`
+	Name        string    `db:"name"` // "" where none was given
+	Role        Role      `db:"role"`
+	MayDownload bool      `db:"may_download"` // lets support read customers' data
+	CreatedAt   time.Time `db:"created_at"`
+
+	MustChangePassword bool `db:"must_change_password"` // it is the one that `candor account create` printed
+}
+
+// DisplayName is the name, or the address where there is none.
+func (s *Staff) DisplayName() string {
+	if s.Name != "" {
+		return s.Name
+	}
+	return s.Email
+}
+
+// A Role says what a staff user may do in the dashboard.
+type Role string
+
+// The roles. An account's first staff user is its owner.
+const (
+	RoleOwner     Role = "owner"
+	RoleDeveloper Role = "developer"
+	RoleSupport   Role = "support"
+	RoleFinance   Role = "finance"
+)
+
+// Roles lists the roles.
+var Roles = []Role{RoleOwner, RoleDeveloper, RoleSupport, RoleFinance}
+
+// A Capability is one part of the dashboard that a role opens.
+type Capability string
+
+// The capabilities.
+const (
+	UseDashboard   Capability = "dashboard" // everybody's: home, the own account
+	UseSessions    Capability = "sessions"  // look at, create, cancel and extend sessions
+	DownloadData   Capability = "data"      // read what customers answered, and their documents
+	ManageKeys     Capability = "keys"
+	ManageWebhooks Capability = "webhooks"
+	ReadRequests   Capability = "requests" // the log of API requests
+	UseBilling     Capability = "billing"
+	ManageAccount  Capability = "account" // settings, team, audit log
+)
+
+var capabilities = map[Role][]Capability{
+	RoleOwner:     {UseDashboard, UseSessions, DownloadData, ManageKeys, ManageWebhooks, ReadRequests, UseBilling, ManageAccount},
+	RoleDeveloper: {UseDashboard, UseSessions, DownloadData, ManageKeys, ManageWebhooks, ReadRequests},
+	RoleSupport:   {UseDashboard, UseSessions},
+	RoleFinance:   {UseDashboard, UseBilling},
+}
+
+// May reports whether the staff user may do what c stands for.
+func (s *Staff) May(c Capability) bool {
+	if c == DownloadData && s.Role == RoleSupport {
+		return s.MayDownload
+	}
+	return slices.Contains(capabilities[s.Role], c)
+}
+
+// A StaffSession is a browser in which a staff user is signed in.
+type StaffSession struct {
+	Staff
+	SessionID   StaffSessionID `db:"session_id"`
+	AccountName string         `db:"account_name"`
+	Approved    bool           `db:"account_approved"` // live mode is open to the account
+	Stage       SignInStage    `db:"stage"`
+	StartedAt   time.Time      `db:"started_at"`
+	SeenAt      time.Time      `db:"seen_at"`      // to the minute
+	ConfirmedAt time.Time      `db:"confirmed_at"` // when it was last proven that the user is there
+	ExpiresAt   time.Time      `db:"expires_at"`   // at the latest
+	Address     string         `db:"address"`
+	UserAgent   string         `db:"user_agent"`
+	PasskeyID   *PasskeyID     `db:"passkey_id"` // that it was made by; nil for a password
+
+	TwoStepRequired bool `db:"two_step_required"` // by the account
+	TwoStep         bool `db:"two_step"`          // a code is asked for after the user's password
+	HasPasskey      bool `db:"has_passkey"`
+}
+
+// A Duty is what a staff user must do before the dashboard opens.
+type Duty string
+
+// The duties. NoDuty opens the dashboard.
+const (
+	NoDuty        Duty = ""
+	DutyPassword  Duty = "password"   // choose a password that no one else has seen
+	DutyFactor    Duty = "factor"     // set up a second factor
+	DutyByPasskey Duty = "by_passkey" // sign in with the passkey, not with the password
+)
+
+// Duty returns what the user must do first. A passkey doesn't count in a session
+// that a password alone has opened: the password may have leaked.
+func (s *StaffSession) Duty() Duty {
+	switch {
+	case s.MustChangePassword:
+		return DutyPassword
+	case !s.TwoStepRequired || s.SecondFactorShown():
+		return NoDuty
+	case s.HasPasskey:
+		return DutyByPasskey
+	}
+	return DutyFactor
+}
+
+// SecondFactorShown reports whether more than a password opened the session.
+// With two-step sign-in every session has shown a code or a passkey: turning it
+// on ends the others.
+func (s *StaffSession) SecondFactorShown() bool { return s.TwoStep || s.PasskeyID != nil }
+
+// ByPasskey reports whether the user has shown a passkey lately.
+func (s *StaffSession) ByPasskey(now time.Time) bool {
+	return s.PasskeyID != nil && now.Sub(s.StartedAt) < StaffConfirmed
+}
+
+// A SignInStage says how far a sign-in has come.
+type SignInStage string
+
+// The stages of a sign-in.
+const (
+	SignInPassword SignInStage = "password" // a second factor is still to come
+	SignInFull     SignInStage = "full"
+)
+
+// How long a staff session lives, and how long it counts as confirmed.
+const (
+	StaffIdle      = 12 * time.Hour      // without a request
+	StaffLifetime  = 14 * 24 * time.Hour // in all
+	StaffHalfOpen  = 10 * time.Minute    // between password and second factor
+	StaffConfirmed = 15 * time.Minute    // for what asks for the password again
+	PasskeyAsked   = 5 * time.Minute     // for what a passkey is asked to sign
+	HeldFormLife   = 30 * time.Minute    // of a form that waits for the password: longer than a pause after too many wrong ones
+)
+
+// Confirmed reports whether it was proven lately that the user is there.
+func (s *StaffSession) Confirmed(now time.Time) bool { return now.Sub(s.ConfirmedAt) < StaffConfirmed }
+
+// A HeldForm is a form that waits until its sender has typed the password.
+type HeldForm struct {
+	ID          HeldFormID `json:"-"`
+	URI         string     `json:"uri"` // path and query it was posted to
+	ContentType string     `json:"content_type"`
+	Body        []byte     `json:"body"`
+	Done        bool       `json:"-"` // carried out: URI, ContentType and Body are gone
+	ExpiresAt   time.Time  `json:"-"`
+}
+
+// SealOwner names the form, and the session that holds it, as the owner of its
+// sealed content.
+func (f *HeldForm) SealOwner(session StaffSessionID) string {
+	return "held form " + f.ID.String() + " of " + session.String()
+}
+
+// A Passkey signs a staff user in without a password (WebAuthn).
+type Passkey struct {
+	ID           PasskeyID  `db:"id"`
+	StaffID      StaffID    `db:"staff_id"`
+	CredentialID []byte     `db:"credential_id"`
+	Name         string     `db:"name"`
+	Credential   []byte     `db:"credential"` // JSON: public key, counter, flags
+	CreatedAt    time.Time  `db:"created_at"`
+	UsedAt       *time.Time `db:"used_at"`
+}

@@ -1,0 +1,290 @@
+package form_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"candor/internal/form"
+)
+
+// section makes a section of plain fields.
+func section(fields ...form.Field) *form.Section {
+	return &form.Section{Name: "test", Groups: []form.Group{{Fields: fields}}}
+}
+
+// message decodes one typed text into a field named "f" and returns what is
+// wrong with it.
+func message(f form.Field, typed string) string {
+	return section(f).Decode(url.Values{"f": {typed}}).For("f")
+}
+
+const (
+	notAnAmount = "Pay must be an amount in dollars, like 1250 or 1,250.50"
+	negative    = "Pay must be $0 or more"
+	decimals    = "Pay must have at most two decimals, like 1,250.50"
+	tooMuch     = "Pay must be $999,999,999,999.99 or less"
+)
+
+func TestMoney(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		typed   string
+		want    form.Cents
+		message string
+	}{
+		{"", 0, ""}, {"  ", 0, ""}, {"0", 0, ""}, {"0.00", 0, ""},
+		{"1250", 125_000, ""}, {"1250.5", 125_050, ""}, {"1250.50", 125_050, ""}, {" 1250 ", 125_000, ""},
+		{"$1,234.50", 123_450, ""}, {"$ 1,234.50", 123_450, ""}, {"1 234.5", 123_450, ""},
+		{"1\u00a0234\u00a0567", 123_456_700, ""}, {"1\u202f234", 123_400, ""}, {"1\u2009234", 123_400, ""},
+		{".5", 50, ""}, {"5.", 500, ""}, {"0.07", 7, ""}, {"007", 700, ""}, {strings.Repeat("0", 40) + "1", 100, ""},
+		{"999,999,999,999.99", form.MaxCents, ""}, {"999999999999.99", form.MaxCents, ""},
+		{"1000000000000", 0, tooMuch}, {"1,000,000,000,000.00", 0, tooMuch}, {strings.Repeat("9", 90), 0, tooMuch},
+		{"1,50", 0, notAnAmount}, {"1.234,50", 0, notAnAmount}, {"12,34,567", 0, notAnAmount}, {",500", 0, notAnAmount},
+		{"1,,234", 0, notAnAmount}, {"1e5", 0, notAnAmount}, {"0x10", 0, notAnAmount}, {"abc", 0, notAnAmount},
+		{"$", 0, notAnAmount}, {".", 0, notAnAmount}, {"$$5", 0, notAnAmount}, {"5 AUD", 0, notAnAmount}, {"+5", 0, notAnAmount},
+		{"1.2.3", 0, notAnAmount}, {"١٢", 0, notAnAmount}, {"12\x003", 0, notAnAmount}, {"12\xff", 0, notAnAmount},
+		{"NaN", 0, notAnAmount}, {"Infinity", 0, notAnAmount}, {strings.Repeat("1", 101), 0, notAnAmount},
+		{"-5", 0, negative}, {"−5", 0, negative}, {"-$5", 0, negative}, {"$-5", 0, negative}, {"−$5", 0, negative},
+		{"1.234", 0, decimals}, {"1,234.505", 0, decimals}, {"99999999999.9999", 0, decimals}, {"999999999999.999", 0, decimals},
+	} {
+		got := form.Cents(1)
+		if msg := message(form.Money(&got, "f", "Pay", form.Once), tt.typed); got != tt.want || msg != tt.message {
+			t.Errorf("%q: %d cents, %q; want %d, %q", tt.typed, got, msg, tt.want, tt.message)
+		}
+	}
+}
+
+func TestPercent(t *testing.T) {
+	t.Parallel()
+	const invalid = "Share must be a whole number from 0 to 100"
+	for _, tt := range []struct {
+		typed   string
+		want    int
+		message string
+	}{
+		{"0", 0, ""}, {"50", 50, ""}, {"100", 100, ""}, {"50%", 50, ""}, {" 50 % ", 50, ""},
+		{"", 0, "Enter share"}, {"101", 0, invalid}, {"-1", 0, invalid}, {"33.3", 0, invalid}, {"%", 0, invalid},
+		{"half", 0, invalid}, {"5\x000", 0, invalid}, {"99999999999999999999", 0, invalid},
+	} {
+		got := 7
+		if msg := message(form.Percent(&got, "f", "Share"), tt.typed); got != tt.want || msg != tt.message {
+			t.Errorf("%q: %d, %q; want %d, %q", tt.typed, got, msg, tt.want, tt.message)
+		}
+	}
+}
+
+func TestPastDate(t *testing.T) {
+	t.Parallel()
+	const notReal = "Born must be a real date, like 27 3 1985"
+	const year = "Born must have a year of four digits, like 1985"
+	for _, tt := range []struct{ day, month, year, want, message string }{
+		{"27", "3", "1985", "1985-03-27", ""}, {"07", "03", "1985", "1985-03-07", ""}, {" 7 ", " 3", "1985 ", "1985-03-07", ""},
+		{"27", "jan", "1985", "1985-01-27", ""}, {"27", "MARCH", "1985", "1985-03-27", ""}, {"1", "Sept", "1985", "1985-09-01", ""},
+		{"29", "2", "2024", "2024-02-29", ""}, {"29", "2", "2000", "2000-02-29", ""},
+		{"1", "1", "1900", "1900-01-01", ""}, {"20", "11", "2026", "2026-11-20", ""},
+		{"29", "2", "2023", "", notReal}, {"29", "2", "1900", "", notReal}, {"31", "4", "1985", "", notReal},
+		{"0", "1", "1985", "", notReal}, {"32", "1", "1985", "", notReal}, {"1", "0", "1985", "", notReal}, {"1", "13", "1985", "", notReal},
+		{"-1", "1", "1985", "", notReal}, {"1", "ja", "1985", "", notReal}, {"1", "janx", "1985", "", notReal}, {"x", "1", "1985", "", notReal},
+		{"1", "1", "next", "", notReal}, {"1\x002", "1", "1985", "", notReal}, {"99999999999999999999", "1", "1985", "", notReal},
+		{"1", "1", "85", "", year}, {"1", "1", "19855", "", year}, {"1", "1", "-198", "", year},
+		{"21", "11", "2026", "", "Born must be in the past"}, {"1", "1", "9999", "", "Born must be in the past"},
+		{"31", "12", "1899", "", "Born must be in 1900 or later"},
+		{"", "", "", "", "Enter your date of birth"},
+		{"27", "", "1985", "", "Born must include a month"}, {"", "3", "1985", "", "Born must include a day"},
+		{"27", "", "", "", "Born must include a month and a year"},
+	} {
+		got := time.Date(1999, 9, 9, 0, 0, 0, 0, time.UTC)
+		today := time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
+		s := section(form.PastDate(&got, "f", "Born", today).Asks("Enter your date of birth"))
+		msg := s.Decode(url.Values{"f.day": {tt.day}, "f.month": {tt.month}, "f.year": {tt.year}}).For("f")
+		want, _ := time.Parse(form.DateLayout, tt.want)
+		if !got.Equal(want) || msg != tt.message {
+			t.Errorf("%q %q %q: %s, %q; want %s, %q", tt.day, tt.month, tt.year, got, msg, want, tt.message)
+		}
+	}
+}
+
+func TestText(t *testing.T) {
+	t.Parallel()
+	const (
+		controls   = "Name must be one line without control characters"
+		unreadable = "Name contains characters that can't be read: type it again"
+		long       = "Name must be 200 characters or fewer"
+	)
+	for _, tt := range []struct{ typed, want, message string }{
+		{"  Ann \n", "Ann", ""}, {"", "", "Enter name"}, {"\u00a0\t", "", "Enter name"},
+		{"e\u0301", "é", ""}, {"Zoë O’Brien-Łódź", "Zoë O’Brien-Łódź", ""}, {"<b>&amp;</b>", "<b>&amp;</b>", ""},
+		{"👩‍👩‍👧 home", "👩‍👩‍👧 home", ""}, {"שלום עולם", "שלום עולם", ""}, {"محمد", "محمد", ""},
+		{strings.Repeat("é", 200), strings.Repeat("é", 200), ""}, {strings.Repeat("e\u0301", 200), strings.Repeat("é", 200), ""},
+		{strings.Repeat("😀", 200), strings.Repeat("😀", 200), ""},
+		{strings.Repeat("é", 201), strings.Repeat("é", 201), long},
+		{"a\x00b", "ab", controls}, {"a\nb", "ab", controls}, {"a\u0085b", "ab", controls}, {"a\u2028b", "ab", controls}, {"\x00", "", controls},
+		{"e\x00\u0301", "é", controls}, {"a\x7fb", "ab", controls},
+		{"a\xffb", "a\ufffdb", unreadable}, {"a\ufffdb", "a\ufffdb", unreadable}, {"a\xff\x00b", "a\ufffdb", unreadable},
+	} {
+		var got string
+		if msg := message(form.Text(&got, "f", "Name"), tt.typed); got != tt.want || msg != tt.message {
+			t.Errorf("%q: %q, %q; want %q, %q", tt.typed, got, msg, tt.want, tt.message)
+		}
+	}
+	var got string
+	if msg := message(form.LongText(&got, "f", "Street"), strings.Repeat("ж", 500)); msg != "" {
+		t.Errorf("500 characters of a long text: %q", msg)
+	}
+	if msg := message(form.LongText(&got, "f", "Street"), strings.Repeat("ж", 501)); msg != "Street must be 500 characters or fewer" {
+		t.Errorf("501 characters of a long text: %q", msg)
+	}
+}
+
+func TestEmail(t *testing.T) {
+	t.Parallel()
+	domain := strings.Repeat("d", 60) + "." + strings.Repeat("e", 60) + "." + strings.Repeat("f", 60) + "."
+	for address, ok := range map[string]bool{
+		"name@example.com": true, "first.last+tag@sub.example.com.au": true, "o'brien@example.com": true, "ü@bücher.example": true,
+		strings.Repeat("a", 64) + "@" + domain + "abcdef":  true,
+		strings.Repeat("a", 64) + "@" + domain + "abcdefg": false, strings.Repeat("a", 65) + "@example.com": false,
+		"name": false, "name@": false, "@example.com": false, "name@localhost": false, "name@example.com.": false, "a@b@example.com": false,
+		"a..b@example.com": false, ".a@example.com": false, "name@example..com": false, "name@[127.0.0.1]": false,
+		`"a b"@example.com`: false, "Name <name@example.com>": false, "a@example.com, b@example.com": false,
+		"name@example.com (x)": false, "na me@example.com": false, "name@exa mple.com": false, "name@example.com\r\nBcc: x@example.com": false,
+	} {
+		if got := form.ValidEmail(address); got != ok {
+			t.Errorf("ValidEmail(%q) = %t, want %t", address, got, ok)
+		}
+	}
+	var got string
+	if msg := message(form.Email(&got, "f", "E-mail"), " name@example.com "); msg != "" || got != "name@example.com" {
+		t.Errorf("an address with spaces around it: %q, %q", got, msg)
+	}
+	if msg := message(form.Email(&got, "f", "E-mail"), "name"); msg != "E-mail must be in the correct format, like name@example.com" {
+		t.Errorf("no address: %q", msg)
+	}
+}
+
+func TestPhoneAndDigits(t *testing.T) {
+	t.Parallel()
+	for typed, want := range map[string]string{
+		"0412 345 678": "0412 345 678", "+61 2 9999 9999": "+61 2 9999 9999", "(02) 9999-9999": "(02) 9999-9999",
+		"0412.345.678": "0412.345.678", "131 450": "131 450", "\u202a0412\u00a0345‑678\u202c": "0412 345-678",
+	} {
+		var got string
+		if msg := message(form.Phone(&got, "f", "Phone"), typed); got != want || msg != "" {
+			t.Errorf("%q: %q, %q; want %q", typed, got, msg, want)
+		}
+	}
+	for _, typed := range []string{"12345", "1234567890123456", "0412 345 678 ext 5", "call me", "61+2 9999 9999", "٠٤١٢٣٤٥٦٧٨", "------"} {
+		var got string
+		if msg := message(form.Phone(&got, "f", "Phone"), typed); msg == "" {
+			t.Errorf("%q is accepted as a telephone number", typed)
+		}
+	}
+	for typed, want := range map[string]string{
+		"2204": "", " 0800 ": "", "220": "Postcode must be 4 digits", "22044": "Postcode must be 4 digits",
+		"22O4": "Postcode must be 4 digits", "٢٢٠٤": "Postcode must be 4 digits", "2 04": "Postcode must be 4 digits", "": "Enter postcode",
+	} {
+		var got string
+		if msg := message(form.Digits(&got, 4, "f", "Postcode"), typed); msg != want {
+			t.Errorf("%q: %q, want %q", typed, msg, want)
+		}
+	}
+}
+
+func TestChoiceAndCheckbox(t *testing.T) {
+	t.Parallel()
+	options := []form.Option{{Code: "sole", Label: "Sole owner"}, {Code: "joint", Label: "Joint owners"}}
+	for typed, want := range map[string]string{
+		"sole": "", " joint ": "", "": "Select ownership", "Sole owner": "Ownership must be one of the options shown",
+		"SOLE": "Ownership must be one of the options shown", "x\x00": "Ownership must be one of the options shown",
+	} {
+		var got string
+		if msg := message(form.Choice(&got, "f", "Ownership", options), typed); msg != want {
+			t.Errorf("%q: %q, want %q", typed, msg, want)
+		}
+		if strings.ContainsRune(got, 0) {
+			t.Errorf("%q keeps a NUL, which no JSON column can hold", typed)
+		}
+	}
+	for typed, want := range map[string]bool{"on": true, "true": true, "1": true, "yes": true, "": false, "false": false, "off": false, "0": false, "No": false} {
+		var got bool
+		msg := message(form.Checkbox(&got, "f", "Agreed"), typed)
+		if got != want || (msg == "") != want {
+			t.Errorf("%q: %t, %q; want %t", typed, got, msg, want)
+		}
+	}
+}
+
+func TestDisplay(t *testing.T) {
+	t.Parallel()
+	type answers struct {
+		text, code string
+		tick       bool
+		amount     form.Cents
+		share      int
+		born       time.Time
+		signed     time.Time
+	}
+	options := []form.Option{{Code: "NSW", Label: "New South Wales"}}
+	shown := func(a *answers) string {
+		total := func() form.Cents { return -a.amount }
+		s := section(form.Text(&a.text, "t", "T"), form.Choice(&a.code, "c", "C", options), form.Checkbox(&a.tick, "b", "B"),
+			form.Money(&a.amount, "m", "M", form.Once), form.Percent(&a.share, "p", "P"), form.PastDate(&a.born, "d", "D", time.Time{}),
+			form.Total(total, "o", "O", form.Once), form.Instant(&a.signed, "i", "I"))
+		var out []string
+		s.Walk(func(_ string, f form.Field) { out = append(out, f.Value.Display()) })
+		return strings.Join(out, "|")
+	}
+	full := answers{"Ann", "NSW", true, 123_450, 50, time.Date(1985, 3, 7, 0, 0, 0, 0, time.UTC), time.Date(2026, 11, 20, 3, 4, 5, 0, time.UTC)}
+	if got, want := shown(&full), "Ann|New South Wales|Yes|$1,234.50|50%|7 March 1985|−$1,234.50|20 November 2026, 03:04 UTC"; got != want {
+		t.Errorf("answers are shown as %q, want %q", got, want)
+	}
+	if got, want := shown(&answers{}), "|||$0.00|0%||$0.00|"; got != want {
+		t.Errorf("no answers are shown as %q, want %q", got, want)
+	}
+}
+
+// TestTypedZero stores an amount that was typed as 0 apart from one that
+// wasn't typed; both are the number 0.
+func TestTypedZero(t *testing.T) {
+	t.Parallel()
+	for typed, want := range map[string]struct{ stored, input string }{
+		"": {`{"m":0}`, ""}, "0": {`{"m":0.00}`, "0"}, "$0.00": {`{"m":0.00}`, "0"}, "5": {`{"m":5}`, "5"},
+	} {
+		var amount, again form.Cents
+		s := section(form.Money(&amount, "m", "M", form.Once))
+		s.Read(url.Values{"m": {typed}})
+		stored, err := s.MarshalJSON()
+		if err != nil || string(stored) != want.stored {
+			t.Errorf("%q is stored as %s, %v; want %s", typed, stored, err, want.stored)
+		}
+		back := section(form.Money(&again, "m", "M", form.Once))
+		if err := back.UnmarshalJSON(stored); err != nil || again != amount || back.Inputs().Get("m") != want.input {
+			t.Errorf("%q comes back as %v, %q, %v; want %q", typed, again, back.Inputs().Get("m"), err, want.input)
+		}
+	}
+}
+
+func TestHiddenCharactersAreDropped(t *testing.T) {
+	t.Parallel()
+	for typed, want := range map[string]string{
+		"Ann\u200b Lee\ufeff":                  "Ann Lee",
+		"\u202aAnn\u202c \u2066Lee\u2069":      "Ann Lee",
+		"\u061cAnn\u180e\u200e\u200f Lee":      "Ann Lee",
+		"photo\u202egnp.exe":                   "photognp.exe",
+		"A\u2060n\u2064n\u206f":                "Ann",
+		"e\u200b\u0301":                        "é",
+		"\u0645\u06cc\u200c\u062e\u0648\u0627": "\u0645\u06cc\u200c\u062e\u0648\u0627", // Persian, with a non-joiner
+		"\u0915\u094d\u200d\u0937":             "\u0915\u094d\u200d\u0937",             // Hindi, with a joiner
+		"\u200c\u200d":                         "",
+		" \u200d \u200b ":                      "",
+		"Ann \u200d":                           "Ann",
+	} {
+		if got, problem := form.CleanText(typed, 100); got != want || problem != "" {
+			t.Errorf("%+q becomes %+q, %q; want %+q", typed, got, problem, want)
+		}
+	}
+	if got, problem := form.CleanText("a\u200b\tb", 100); problem == "" {
+		t.Errorf("a control character among hidden ones is taken: %q", got)
+	}
+}

@@ -1,0 +1,175 @@
+package mail_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"mime"
+	"net"
+	"net/mail"
+	"strings"
+	"testing"
+
+	sending "candor/internal/platform/mail"
+)
+
+// server is a mail server that takes one letter, or refuses it with a reply to
+// RCPT. It returns its address and what it was sent.
+func server(t *testing.T, reply string) (address string, letter <-chan string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	taken := make(chan string, 1)
+	go func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		serve(conn, reply, taken)
+	}()
+	return listener.Addr().String(), taken
+}
+
+func serve(conn net.Conn, reply string, taken chan<- string) {
+	in := bufio.NewScanner(conn)
+	say := func(line string) { fmt.Fprintf(conn, "%s\r\n", line) }
+	say("220 here")
+	for in.Scan() {
+		switch verb, _, _ := strings.Cut(in.Text(), " "); strings.ToUpper(verb) {
+		case "EHLO":
+			say("250 here")
+		case "RCPT":
+			say(reply)
+		case "DATA":
+			say("354 go on")
+			var letter strings.Builder
+			for in.Scan() && in.Text() != "." {
+				letter.WriteString(in.Text() + "\r\n")
+			}
+			taken <- letter.String()
+			say("250 taken")
+		case "QUIT":
+			say("221 bye")
+			return
+		default:
+			say("250 fine")
+		}
+	}
+}
+
+func send(t *testing.T, address string, m sending.Message) error {
+	t.Helper()
+	smtp, err := sending.NewSMTP("smtp://"+address, "Candor <no-reply@candor.example>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return smtp.Send(context.Background(), m)
+}
+
+func TestSMTP(t *testing.T) {
+	t.Parallel()
+	address, taken := server(t, "250 fine")
+	m := sending.Message{
+		To: "sam@lender.example", Subject: "Join Łukasz\r\nBcc: victim@example.com", Text: "Open https://candor.example/x\n", HTML: "<p>Open</p>",
+	}
+	if err := send(t, address, m); err != nil {
+		t.Fatal(err)
+	}
+	letter, err := mail.ReadMessage(strings.NewReader(<-taken))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := letter.Header
+	subject, err := new(mime.WordDecoder).DecodeHeader(h.Get("Subject"))
+	if err != nil || !strings.HasPrefix(subject, "Join Łukasz") {
+		t.Errorf("subject %q, %v", subject, err)
+	}
+	if h.Get("Bcc") != "" {
+		t.Error("a line break in the subject made a header")
+	}
+	if h.Get("From") != `"Candor" <no-reply@candor.example>` || h.Get("To") != "<sam@lender.example>" || h.Get("Auto-Submitted") == "" || h.Get("Message-ID") == "" {
+		t.Errorf("headers %v", h)
+	}
+	var body bytes.Buffer
+	if _, err := body.ReadFrom(letter.Body); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"text/plain", "text/html", "https://candor.example/x"} {
+		if !strings.Contains(body.String(), part) {
+			t.Errorf("the letter lacks %s:\n%s", part, body.String())
+		}
+	}
+}
+
+func TestSMTPRefused(t *testing.T) {
+	t.Parallel()
+	for reply, forGood := range map[string]bool{
+		"550 no such user sam@lender.example":         true,
+		"451 greylisted, sam@lender.example, wait":    false,
+		"421 too many connections sam@lender.example": false,
+	} {
+		address, _ := server(t, reply)
+		err := send(t, address, sending.Message{To: "sam@lender.example", Subject: "Hello", Text: "Hello", HTML: "Hello"})
+		if err == nil || errors.Is(err, sending.ErrRefused) != forGood {
+			t.Errorf("%s: %v, refused for good: want %t", reply, err, forGood)
+		}
+		if err != nil && strings.Contains(err.Error(), "sam@") {
+			t.Errorf("%s: the error names the address: %v", reply, err)
+		}
+	}
+	err := send(t, "127.0.0.1:1", sending.Message{To: "sam@lender.example"})
+	if err == nil || errors.Is(err, sending.ErrRefused) || strings.Contains(err.Error(), "sam@") {
+		t.Errorf("nobody listens: %v", err)
+	}
+	if err := send(t, "127.0.0.1:1", sending.Message{To: "no address"}); !errors.Is(err, sending.ErrRefused) {
+		t.Errorf("no address: %v, want ErrRefused", err)
+	}
+}
+
+// TestSMTPAsksForTLS: a server elsewhere that offers none gets no letter.
+func TestSMTPAsksForTLS(t *testing.T) {
+	t.Parallel()
+	address, taken := server(t, "250 fine")
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const host = "0.0.0.0" // this machine, and not spelled as such
+	if err := send(t, net.JoinHostPort(host, port), sending.Message{To: "sam@lender.example", Subject: "Hello", Text: "Hello", HTML: "Hello"}); err == nil {
+		t.Error("a letter was sent in clear")
+	}
+	select {
+	case letter := <-taken:
+		t.Errorf("the server got %s", letter)
+	default:
+	}
+}
+
+func TestFolder(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	folder, err := sending.NewFolder(t.TempDir()+"/mail", slog.New(slog.NewJSONHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 102 {
+		m := sending.Message{To: "sam@lender.example", Subject: fmt.Sprint("Letter ", i), Text: "secret link"}
+		if err := folder.Send(context.Background(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	letters, err := folder.Letters()
+	if err != nil || len(letters) != 100 || letters[0].Subject != "Letter 101" || letters[99].Subject != "Letter 2" || letters[0].SentAt.IsZero() {
+		t.Errorf("%d letters, %v, want the last 100, latest first", len(letters), err)
+	}
+	if strings.Contains(log.String(), "secret link") || strings.Contains(log.String(), "sam@") || !strings.Contains(log.String(), "Letter 101") {
+		t.Errorf("the log shows an address or the text, or no subject: %.200s", log.String())
+	}
+}

@@ -1,0 +1,187 @@
+// Package metrics counts what the service does and shows it in Prometheus'
+// format, for operators. The service's own packages know small observer
+// interfaces instead of it. No label names an account, a session, an address or
+// a URL: labels are of few values, and personal data is nobody's metric.
+package metrics
+
+import (
+	"context"
+	"database/sql"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"candor/db"
+	"candor/internal/domain"
+)
+
+// Source is where what isn't counted is read from, at a scrape.
+type Source struct {
+	Backlog func(ctx context.Context) (db.DeliveryBacklog, error)
+	Pool    func() sql.DBStats
+	Clock   domain.Clock
+	Version string
+}
+
+// Metrics are a process's metrics. It is jobs.Observer and
+// service.AccessObserver, and safe for concurrent use.
+type Metrics struct {
+	registry  *prometheus.Registry
+	events    *prometheus.CounterVec
+	attempts  *prometheus.CounterVec
+	duration  prometheus.Histogram
+	first     prometheus.Histogram
+	delivered prometheus.Histogram
+	repairs   *prometheus.CounterVec
+	drifts    prometheus.Gauge
+	worked    *prometheus.CounterVec
+	requests  *prometheus.HistogramVec
+	unlogged  *prometheus.CounterVec
+	signIns   *prometheus.CounterVec
+	forbidden *prometheus.CounterVec
+}
+
+// The upper bounds of the histograms' buckets, in seconds: what is waited for
+// takes milliseconds, what is retried a day and more.
+var (
+	requestBuckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 60}
+	attemptBuckets = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 15}
+	delayBuckets   = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200, 36000, 129600}
+)
+
+// New returns metrics that read the rest from source.
+func New(source Source) *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		events: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "candor_events_total", Help: "Events that have committed, by type.",
+		}, []string{"type"}),
+		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "candor_webhook_attempts_total", Help: "Webhook attempts, by outcome: delivered, or the class of the error.",
+		}, []string{"outcome"}),
+		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "candor_webhook_attempt_duration_seconds", Help: "How long an attempt took.", Buckets: attemptBuckets,
+		}),
+		first: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "candor_webhook_first_attempt_delay_seconds", Help: "From an event to the start of its first attempt.", Buckets: delayBuckets,
+		}),
+		delivered: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "candor_webhook_delivery_delay_seconds", Help: "From an event to its arrival, retries included, redeliveries not.", Buckets: delayBuckets,
+		}),
+		drifts: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "candor_usage_drifts", Help: "Accounts whose used sessions were counted wrongly, at the last recount. Never expected.",
+		}),
+		repairs: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "candor_repairs_total", Help: "Finished sessions that lacked their event or its delivery. Never expected.",
+		}, []string{"lacked"}),
+		worked: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "candor_jobs_total", Help: "Jobs worked, by kind and result.",
+		}, []string{"kind", "result"}),
+		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "candor_http_request_duration_seconds", Help: "Requests, by route pattern, method and class of status.", Buckets: requestBuckets,
+		}, []string{"route", "method", "status"}),
+		unlogged: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "candor_api_requests_unlogged_total", Help: "API requests that the dashboard doesn't list, by why not.",
+		}, []string{"why"}),
+		signIns: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "candor_sign_in_total", Help: "Attempts to sign in or to confirm, by outcome.",
+		}, []string{"outcome"}),
+		forbidden: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "candor_forbidden_total", Help: "Requests that staff's role, or an API key's permissions, didn't allow.",
+		}, []string{"by"}),
+	}
+	for _, outcome := range domain.AttemptOutcomes {
+		m.signIns.WithLabelValues(string(outcome))
+	}
+	for _, by := range []domain.ActorKind{domain.ActorStaff, domain.ActorKey} {
+		m.forbidden.WithLabelValues(string(by))
+	}
+	for _, t := range domain.EventTypes {
+		m.events.WithLabelValues(string(t))
+	}
+	for _, what := range []string{"event", "delivery"} {
+		m.repairs.WithLabelValues(what)
+	}
+	for _, why := range []string{domain.UnloggedFull, domain.UnloggedFailed, domain.UnloggedLimited} {
+		m.unlogged.WithLabelValues(why)
+	}
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "candor_build_info", Help: "1, with the version.", ConstLabels: prometheus.Labels{"version": source.Version},
+	})
+	build.Set(1)
+	m.registry.MustRegister(
+		m.events, m.attempts, m.duration, m.first, m.delivered, m.repairs, m.drifts, m.worked, m.requests, m.unlogged, m.signIns, m.forbidden, build,
+		newBacklog(source), newPool(source.Pool),
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	return m
+}
+
+// Handler answers a scrape.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry, Timeout: scrapeTimeout + time.Second})
+}
+
+// EventRecorded counts an event that has committed.
+func (m *Metrics) EventRecorded(t domain.EventType) { m.events.WithLabelValues(string(t)).Inc() }
+
+// Attempted counts a webhook attempt by its error class, "" for a success.
+func (m *Metrics) Attempted(class string, took time.Duration) {
+	if class == "" {
+		class = "delivered"
+	}
+	m.attempts.WithLabelValues(class).Inc()
+	m.duration.Observe(took.Seconds())
+}
+
+// FirstAttempted notes how long an event waited for its first attempt.
+func (m *Metrics) FirstAttempted(delay time.Duration) { m.first.Observe(delay.Seconds()) }
+
+// Delivered notes how long an event took to arrive.
+func (m *Metrics) Delivered(delay time.Duration) { m.delivered.Observe(delay.Seconds()) }
+
+// UsageRecounted tells of a recount of used sessions.
+func (m *Metrics) UsageRecounted(drifts int) { m.drifts.Set(float64(drifts)) }
+
+// Repaired counts a repair.
+func (m *Metrics) Repaired(what string) { m.repairs.WithLabelValues(what).Inc() }
+
+// Worked counts a job.
+func (m *Metrics) Worked(kind string, failed bool) {
+	result := "done"
+	if failed {
+		result = "failed"
+	}
+	m.worked.WithLabelValues(kind, result).Inc()
+}
+
+// RequestsUnlogged counts API requests that the log of them lacks.
+func (m *Metrics) RequestsUnlogged(why string, n int) {
+	m.unlogged.WithLabelValues(why).Add(float64(n))
+}
+
+// SignInAttempted counts an attempt to sign in or to confirm.
+func (m *Metrics) SignInAttempted(o domain.AttemptOutcome) {
+	m.signIns.WithLabelValues(string(o)).Inc()
+}
+
+// Forbidden counts a request that its maker may not make.
+func (m *Metrics) Forbidden(by domain.ActorKind) { m.forbidden.WithLabelValues(string(by)).Inc() }
+
+// Answered counts a request by its route's pattern, never its path.
+func (m *Metrics) Answered(method, route string, status int, took time.Duration) {
+	if route == "" {
+		route = "none"
+	}
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete:
+	default:
+		method = "other" // anybody can send any word
+	}
+	m.requests.WithLabelValues(strings.TrimSuffix(route, "/"), method, strconv.Itoa(status/100)+"xx").Observe(took.Seconds())
+}

@@ -1,0 +1,214 @@
+package service_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/service"
+)
+
+func TestCreateAccount(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, func(c *service.Config) { c.PasswordCost = service.PasswordCost{} })
+	for key, live := range map[string]bool{b.account.TestKey: false, b.account.LiveKey: true} {
+		got, err := b.Authenticate(b.ctx, key, "192.0.2.1")
+		if err != nil || got.AccountID != b.account.AccountID || got.Livemode != live || got.Permissions != nil {
+			t.Errorf("key %.12s… stands for %+v, %v", key, got, err)
+		}
+	}
+	for scope, want := range map[domain.Scope]string{b.test(): b.account.TestWebhookSecret, b.live(): b.account.LiveWebhookSecret} {
+		setting, err := b.DB.WebhookSetting(b.ctx, scope)
+		b.ok(err)
+		opened, err := b.Ring.Open(scope.SecretOwner(), setting.Secret)
+		if err != nil || string(opened) != want || !strings.HasPrefix(want, "whsec_") || strings.Contains(string(setting.Secret), want[6:]) {
+			t.Errorf("secret %q is kept as %q, %v", want, opened, err)
+		}
+	}
+	var hash string
+	b.ok(b.DB.GetContext(b.ctx, &hash, "SELECT password_hash FROM staff_user WHERE email = 'owner@lender.example' AND role = 'owner'"))
+	if !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") || !service.VerifyPassword(hash, b.account.Password) {
+		t.Errorf("the password isn't kept as its Argon2id hash: %s", hash)
+	}
+	for _, wrong := range []struct{ hash, password string }{
+		{hash, b.account.Password + "x"}, {hash, ""}, {"", b.account.Password}, {strings.Replace(hash, "t=2", "t=1", 1), b.account.Password},
+		{strings.Replace(hash, "argon2id", "argon2i", 1), b.account.Password}, {hash[:strings.LastIndex(hash, "$")+1], b.account.Password}, {hash + "A", b.account.Password},
+	} {
+		if service.VerifyPassword(wrong.hash, wrong.password) {
+			t.Errorf("%q is taken for %s", wrong.password, wrong.hash)
+		}
+	}
+	subscription, err := b.Subscription(b.ctx, b.account.AccountID)
+	if err != nil || subscription.ID != "starter" || subscription.BillingEmail != "owner@lender.example" {
+		t.Errorf("subscription %+v, %v", subscription, err)
+	}
+	all, err := b.Accounts(b.ctx)
+	if err != nil || len(all) != 1 || all[0].Name != "Lender" {
+		t.Errorf("accounts %+v, %v", all, err)
+	}
+}
+
+func TestCreateAccountRefuses(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	tests := []struct {
+		wish  service.NewAccount
+		code  domain.Code
+		field string
+	}{
+		{service.NewAccount{Name: " ", Email: "a@b.example", Plan: "starter"}, domain.CodeValidation, "name"},
+		{service.NewAccount{Name: "a\nb", Email: "a@b.example", Plan: "starter"}, domain.CodeValidation, "name"},
+		{service.NewAccount{Name: "A", Email: "nobody", Plan: "starter"}, domain.CodeInvalidEmail, "email"},
+		{service.NewAccount{Name: "A", Email: "OWNER@lender.example", Plan: "starter"}, domain.CodeValidation, "email"},
+		{service.NewAccount{Name: "A", Email: "a@b.example", Plan: "free"}, domain.CodeValidation, "plan"},
+	}
+	for _, tt := range tests {
+		_, err := b.CreateAccount(b.ctx, tt.wish, someone)
+		var e *domain.Error
+		if !errors.As(err, &e) || e.Code != tt.code || e.Fields[0].Field != tt.field {
+			t.Errorf("%+v: %v, want %s on %s", tt.wish, err, tt.code, tt.field)
+		}
+	}
+	if n := b.count("SELECT count(*) FROM account"); n != 1 {
+		t.Errorf("%d accounts, want the first alone", n)
+	}
+}
+
+func TestAuthenticate(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	key, text, err := b.CreateAPIKey(b.ctx, b.live(), someone, service.NewKey{Name: " Reports ", Permissions: domain.Permissions{domain.BillingRead}})
+	b.ok(err)
+	got, err := b.Authenticate(b.ctx, text, "192.0.2.1")
+	if err != nil || got.KeyID != key.ID || got.Scope != b.live() || !got.Permissions.Allow(domain.BillingRead) || got.Permissions.Allow(domain.DataRead) || key.Name != "Reports" {
+		t.Errorf("restricted key stands for %+v, %v", got, err)
+	}
+	_, _, err = b.CreateAPIKey(b.ctx, b.live(), someone, service.NewKey{Name: "a\x00b"})
+	b.code("a name with a NUL", err, domain.CodeValidation)
+	b.ok(b.DeleteAPIKey(b.ctx, b.live(), someone, key.ID, "Reports"))
+	_, unknown := domain.NewAPIKey(b.live(), "", start)
+	for _, bad := range []string{"", "x", text, unknown, b.account.LiveKey + "x", strings.ToLower(b.account.LiveKey)} {
+		got, err := b.Authenticate(b.ctx, bad, "192.0.2.1")
+		b.code(bad, err, domain.CodeInvalidAPIKey)
+		if known := got.KeyID == key.ID && got.Scope == b.live(); known != (bad == text) {
+			t.Errorf("%q is refused as the key %+v", bad, got)
+		}
+	}
+}
+
+func TestSubscriptionAndLiveSessions(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for i := range 12 {
+		if i < 3 {
+			b.session() // test sessions cost nothing
+		}
+		session, err := b.create(b.live())
+		b.ok(err)
+		if i == 0 {
+			_, err := b.Cancel(b.ctx, b.live(), session.ID, someone) // cancelling gives nothing back
+			b.ok(err)
+		}
+	}
+	_, err := b.create(b.live(), func(w *domain.NewSession) { w.CustomerEmail = "" })
+	b.code("a refused session", err, domain.CodeInvalidEmail)
+	got, err := b.Subscription(b.ctx, b.account.AccountID)
+	if err != nil || got.Used != 12 || *got.Remaining != 0 || !got.Period.Start.Equal(start) {
+		t.Errorf("subscription %+v, %v; want 12 used, 0 remaining", got, err)
+	}
+	b.pass(got.Period.End.Sub(start))
+	if got, err := b.Subscription(b.ctx, b.account.AccountID); err != nil || got.Used != 0 || *got.Remaining != 10 {
+		t.Errorf("in the next period: %+v, %v", got, err)
+	}
+	set := func(values string) {
+		_, err := b.DB.ExecContext(b.ctx, db.SQL("UPDATE subscription SET "+values))
+		b.ok(err)
+	}
+	set("status = 'past_due'")
+	_, err = b.create(b.live())
+	b.ok(err)
+	set("plan_id = 'enterprise'")
+	if got, err := b.Subscription(b.ctx, b.account.AccountID); err != nil || got.Used != 1 || got.Remaining != nil || got.SessionsIncluded != nil {
+		t.Errorf("Enterprise: %+v, %v", got, err)
+	}
+	set("status = 'cancelled'")
+	_, err = b.create(b.live())
+	b.code("a cancelled subscription", err, domain.CodeForbidden)
+	set("effective_at = '2026-12-01'")
+	_, err = b.create(b.live())
+	b.code("no subscription", err, domain.CodeForbidden)
+	_, err = b.Subscription(b.ctx, b.account.AccountID)
+	b.code("no subscription", err, domain.CodeSubscriptionNotFound)
+	b.session() // test keys need none
+}
+
+func TestUsageRanges(t *testing.T) {
+	t.Parallel()
+	b := newBench(t) // 20 November 2026
+	tests := []struct {
+		ask         service.UsageRange
+		first, last string // last "" for an error of the code in first
+	}{
+		{service.UsageRange{}, "2026-11-01", "2026-11-30"},
+		{service.UsageRange{Period: "current_month"}, "2026-11-01", "2026-11-30"},
+		{service.UsageRange{Period: "last_month"}, "2026-10-01", "2026-10-31"},
+		{service.UsageRange{Period: "last_30_days"}, "2026-10-22", "2026-11-20"},
+		{service.UsageRange{Period: "last_90_days"}, "2026-08-23", "2026-11-20"},
+		{service.UsageRange{Period: "last_year"}, "invalid_request", ""},
+		{service.UsageRange{Period: "last_year", StartDate: "2026-01-01", EndDate: "2026-01-01"}, "2026-01-01", "2026-01-01"},
+		{service.UsageRange{StartDate: "2024-01-01", EndDate: "2024-12-31"}, "2024-01-01", "2024-12-31"},
+		{service.UsageRange{StartDate: "2025-01-01", EndDate: "2026-01-02"}, "invalid_date_range", ""},
+		{service.UsageRange{StartDate: "2026-01-02", EndDate: "2026-01-01"}, "invalid_date_range", ""},
+		{service.UsageRange{StartDate: "2026-01-02"}, "invalid_date_range", ""},
+		{service.UsageRange{EndDate: "2026-01-02"}, "invalid_date_range", ""},
+		{service.UsageRange{StartDate: "2026-02-30", EndDate: "2026-03-01"}, "invalid_date_range", ""},
+		{service.UsageRange{StartDate: "0000-01-01", EndDate: "0000-12-31"}, "0000-01-01", "0000-12-31"},
+		{service.UsageRange{StartDate: "9999-01-01", EndDate: "9999-12-31"}, "9999-01-01", "9999-12-31"},
+	}
+	for _, tt := range tests {
+		got, err := b.Usage(b.ctx, b.test(), tt.ask)
+		if tt.last == "" {
+			b.code(tt.ask.Period+tt.ask.StartDate+tt.ask.EndDate, err, domain.Code(tt.first))
+			continue
+		}
+		if err != nil || got.First.Format(time.DateOnly) != tt.first || got.Last.Format(time.DateOnly) != tt.last {
+			t.Errorf("%+v: %+v, %v; want %s to %s", tt.ask, got, err, tt.first, tt.last)
+		}
+	}
+	if got, err := b.Usage(b.ctx, b.test(), service.UsageRange{}); err != nil || len(got.Daily) != 20 {
+		t.Errorf("the current month has %d days so far, %v; want 20", len(got.Daily), err)
+	}
+}
+
+// What an operator makes for a new partner is in the partner's audit log.
+func TestCreateAccountIsAudited(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	page, _, err := b.AuditPage(b.ctx, b.account.AccountID, domain.AuditFilter{}, nil, 100)
+	b.ok(err)
+	got := map[string]int{}
+	for _, e := range page {
+		mode := "both"
+		if e.Livemode != nil {
+			mode = map[bool]string{true: "live", false: "test"}[*e.Livemode]
+		}
+		got[string(e.Action)+" by "+e.ActorName+" "+mode+" "+string(e.After)]++
+	}
+	team, err := b.Team(b.ctx, b.account.AccountID)
+	b.ok(err)
+	for _, want := range []string{
+		`account.created by a test both {"plan": "starter", "owner": "` + team[0].ID.String() + `"}`,
+		`api_key.created by a test test {"permissions": "full access"}`, `api_key.created by a test live {"permissions": "full access"}`,
+	} {
+		if got[want] != 1 || len(page) != 3 {
+			t.Errorf("the audit log has %v, want one %s", got, want)
+		}
+	}
+	keys, err := b.APIKeys(b.ctx, b.live())
+	if err != nil || keys[0].CreatedBy != "a test" {
+		t.Errorf("the first key is made by %q, %v", keys[0].CreatedBy, err)
+	}
+}

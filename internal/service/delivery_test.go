@@ -1,0 +1,205 @@
+package service_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/service"
+)
+
+const hook = "https://hooks.lender.example/candor"
+
+// sent makes an event of the scope that goes to the URL, and returns its
+// delivery.
+func (b *bench) sent(scope domain.Scope, url string) domain.Delivery {
+	b.Helper()
+	session, err := b.create(scope, func(wish *domain.NewSession) { wish.WebhookURL = url })
+	b.ok(err)
+	b.open(session.ID)
+	all, err := b.DB.Deliveries(b.ctx, session.ID)
+	b.ok(err)
+	if len(all) != 1 {
+		b.Fatalf("%d deliveries, want 1", len(all))
+	}
+	return all[0]
+}
+
+// attempted records an attempt at a delivery that ends it in the state.
+func (b *bench) attempted(d domain.Delivery, state domain.DeliveryState, status int) domain.Delivery {
+	b.Helper()
+	outcome := db.AttemptOutcome{
+		Attempt: db.Attempt{DeliveryID: d.ID, Number: d.AttemptsTotal + 1, StartedAt: b.Clock.Now(), StatusCode: &status, RequestHeaders: []byte(`{"X-Webhook-Id":["` + d.ID.String() + `"]}`)},
+		Cycle:   d.Cycle, State: state,
+	}
+	health := db.EndpointHealth{ID: d.EndpointID, At: b.Clock.Now(), StatusCode: status}
+	if state == domain.DeliveryFailed {
+		class := "status"
+		outcome.ErrorClass, health.ErrorClass, health.Failures = &class, class, 1
+	}
+	b.ok(b.DB.RecordAttempts(b.ctx, []db.AttemptOutcome{outcome}, []db.EndpointHealth{health}))
+	found, err := b.DB.Delivery(b.ctx, domain.Scope{AccountID: d.AccountID, Livemode: d.Livemode}, d.ID)
+	b.ok(err)
+	return found.Delivery
+}
+
+func (b *bench) failed(scope domain.Scope, url string) domain.Delivery {
+	b.Helper()
+	return b.attempted(b.sent(scope, url), domain.DeliveryFailed, 503)
+}
+
+// elsewhere are scopes that have nothing to do with the test one.
+func (b *bench) elsewhere() []domain.Scope {
+	b.Helper()
+	other, err := b.CreateAccount(b.ctx, service.NewAccount{Name: "Broker", Email: "owner@broker.example", Plan: "starter"}, someone)
+	b.ok(err)
+	return []domain.Scope{b.live(), {AccountID: other.AccountID}}
+}
+
+// field reports an error that isn't invalid_request about the field.
+func (b *bench) field(what string, err error, field string) {
+	b.Helper()
+	var known *domain.Error
+	if !errors.As(err, &known) || known.Code != domain.CodeInvalidRequest || len(known.Fields) != 1 || known.Fields[0].Field != field {
+		b.Errorf("%s: %+v, want invalid_request of %s", what, err, field)
+	}
+}
+
+func TestDeliveriesAndTheirRecords(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	failed, pending := b.failed(b.test(), hook), b.sent(b.test(), "https://HOOKS.lender.example:443/other")
+	live := b.sent(b.live(), hook)
+	for name, tt := range map[string]struct {
+		scope  domain.Scope
+		filter service.DeliveryFilter
+		before int64
+		want   []domain.DeliveryID
+	}{
+		"all":                  {scope: b.test(), want: []domain.DeliveryID{pending.ID, failed.ID}},
+		"live":                 {scope: b.live(), want: []domain.DeliveryID{live.ID}},
+		"before":               {scope: b.test(), before: pending.Sequence, want: []domain.DeliveryID{failed.ID}},
+		"by state":             {scope: b.test(), filter: service.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{State: domain.DeliveryFailed}}, want: []domain.DeliveryID{failed.ID}},
+		"by any URL there":     {scope: b.test(), filter: service.DeliveryFilter{Origin: "https://hooks.lender.example/x"}, want: []domain.DeliveryID{pending.ID, failed.ID}},
+		"by a class of status": {scope: b.test(), filter: service.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Status: "5xx"}}, want: []domain.DeliveryID{failed.ID}},
+	} {
+		got, err := b.Deliveries(b.ctx, tt.scope, tt.filter, tt.before, 10)
+		var ids []domain.DeliveryID
+		for _, d := range got {
+			ids = append(ids, d.ID)
+		}
+		if err != nil || !slices.Equal(ids, tt.want) {
+			t.Errorf("%s: %v, %v; want %v", name, ids, err, tt.want)
+		}
+	}
+	record, err := b.Delivery(b.ctx, b.test(), failed.ID)
+	b.ok(err)
+	events, err := b.DB.Events(b.ctx, *failed.SessionID)
+	b.ok(err)
+	if record.Origin != "https://hooks.lender.example" || string(record.Event.Body) != string(events[0].Body) || len(record.AttemptLog) != 1 || *record.AttemptLog[0].StatusCode != 503 {
+		t.Errorf("record %+v", record)
+	}
+	if scope, err := b.DeliveryScope(b.ctx, live.ID); err != nil || scope != b.live() {
+		t.Errorf("scope %+v, %v", scope, err)
+	}
+	_, err = b.DeliveryScope(b.ctx, domain.DeliveryID{})
+	b.code("scope of an unknown one", err, domain.CodeNotFound)
+	b.sent(b.test(), hook)
+	endpoints, err := b.EndpointLoads(b.ctx, b.test())
+	if err != nil || len(endpoints) != 1 || endpoints[0].Pending != 2 || endpoints[0].Failed != 1 || endpoints[0].FailingSince == nil {
+		t.Errorf("endpoints %+v, %v", endpoints, err)
+	}
+}
+
+func TestDeliveryFiltersAreChecked(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.sent(b.live(), hook) // an endpoint of the other mode
+	since, until := start, start.Add(-time.Second)
+	for _, tt := range []struct {
+		field  string
+		filter service.DeliveryFilter
+	}{
+		{"state", service.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{State: "lost"}}},
+		{"type", service.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Type: "session.lost"}}},
+		{"status", service.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Status: "503"}}},
+		{"until", service.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Since: &since, Until: &until}}},
+		{"endpoint", service.DeliveryFilter{Origin: hook}},
+		{"endpoint", service.DeliveryFilter{Origin: "hooks.lender.example"}},
+	} {
+		_, err := b.Deliveries(b.ctx, b.test(), tt.filter, 0, 10)
+		b.field("a list", err, tt.field)
+		if tt.filter.Since == nil {
+			tt.filter.Since = &since
+		}
+		_, err = b.PreviewRedelivery(b.ctx, b.test(), tt.filter, 1, 0)
+		b.field("a preview", err, tt.field)
+		_, err = b.StartRedelivery(b.ctx, b.test(), tt.filter, 1, jo)
+		b.field("a start", err, tt.field)
+	}
+	for _, limit := range []int{0, service.MaxDeliveryPage + 1} {
+		_, err := b.Deliveries(b.ctx, b.test(), service.DeliveryFilter{}, 0, limit)
+		b.field("a list", err, "limit")
+	}
+	for _, status := range service.DeliveryStatuses {
+		if _, err := b.Deliveries(b.ctx, b.test(), service.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Status: status}}, 0, 1); err != nil {
+			t.Errorf("status %s: %v", status, err)
+		}
+	}
+	if n := b.count("SELECT count(*) FROM redelivery"); n != 0 {
+		t.Errorf("%d redeliveries were started", n)
+	}
+}
+
+func TestDeliveryIsMadeAgainOrCancelled(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	failed, pending := b.failed(b.test(), hook), b.sent(b.test(), hook)
+	elsewhere := b.elsewhere()
+	wakes := b.count("SELECT count(*) FROM river_job WHERE kind = 'webhook_wake'")
+	for _, scope := range elsewhere {
+		_, err := b.Delivery(b.ctx, scope, failed.ID)
+		b.code("reading", err, domain.CodeNotFound)
+		_, err = b.Redeliver(b.ctx, scope, failed.ID, someone)
+		b.code("making again", err, domain.CodeNotFound)
+		_, err = b.CancelDelivery(b.ctx, scope, pending.ID, someone)
+		b.code("cancelling", err, domain.CodeNotFound)
+	}
+	b.pass(time.Hour)
+	again, err := b.Redeliver(b.ctx, b.test(), failed.ID, someone)
+	if err != nil || again.ID != failed.ID || again.State != domain.DeliveryPending || !again.NextAttemptAt.Equal(start.Add(time.Hour)) {
+		t.Errorf("made again: %+v, %v", again, err)
+	}
+	cancelled, err := b.CancelDelivery(b.ctx, b.test(), pending.ID, someone)
+	if err != nil || cancelled.State != domain.DeliveryCancelled || !cancelled.FinishedAt.Equal(start.Add(time.Hour)) {
+		t.Errorf("cancelled: %+v, %v", cancelled, err)
+	}
+	if n := b.count("SELECT count(*) FROM river_job WHERE kind = 'webhook_wake'") - wakes; n != 2 {
+		t.Errorf("%d wakes, want one for each", n)
+	}
+	_, err = b.CancelDelivery(b.ctx, b.test(), pending.ID, someone)
+	b.code("cancelling twice", err, domain.CodeInvalidRequest)
+	delivered := b.attempted(*again, domain.DeliveryDelivered, 204)
+	if again, err = b.Redeliver(b.ctx, b.test(), delivered.ID, someone); err != nil || again.Cycle != 3 {
+		t.Errorf("a delivered one again: %+v, %v", again, err)
+	}
+}
+
+// An event that retention has deleted is not found, whoever asks.
+func TestDeletedDeliveryIsNotFound(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	failed := b.failed(b.test(), hook)
+	if n, err := b.DB.DeleteEvents(b.ctx, start.Add(time.Hour), 10); n != 1 || err != nil {
+		t.Fatalf("deleted %d, %v", n, err)
+	}
+	_, err := b.Redeliver(b.ctx, b.test(), failed.ID, someone)
+	b.code("making again", err, domain.CodeNotFound)
+	_, err = b.Delivery(b.ctx, b.test(), failed.ID)
+	b.code("reading", err, domain.CodeNotFound)
+	_, err = b.CancelDelivery(b.ctx, b.test(), failed.ID, someone)
+	b.code("cancelling", err, domain.CodeNotFound)
+}

@@ -1,0 +1,325 @@
+package service_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"image"
+	"image/jpeg"
+	"image/png"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"candor/internal/domain"
+	"candor/internal/platform/blob"
+	"candor/internal/service"
+	"candor/internal/statement"
+)
+
+func (b *bench) upload(id domain.SessionID, category, name, content string) error {
+	return b.AddDocument(b.ctx, id, service.Upload{Category: category, FileName: name, Content: strings.NewReader(content)})
+}
+
+func picture(t *testing.T, encode func(io.Writer, image.Image) error) string {
+	t.Helper()
+	var buffer bytes.Buffer
+	if err := encode(&buffer, image.NewGray(image.Rect(0, 0, 3, 2))); err != nil {
+		t.Fatal(err)
+	}
+	return buffer.String()
+}
+
+// bomb is a PNG of a few bytes that claims to be 60,000 pixels square.
+func bomb(t *testing.T) string {
+	t.Helper()
+	raw := []byte(picture(t, png.Encode))
+	binary.BigEndian.PutUint32(raw[16:], 60_000)
+	binary.BigEndian.PutUint32(raw[20:], 60_000)
+	binary.BigEndian.PutUint32(raw[29:], crc32.ChecksumIEEE(raw[12:29]))
+	return string(raw)
+}
+
+func TestUploads(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.opened().ID
+	gif := picture(t, png.Encode)
+	tests := []struct{ name, category, file, content, contentType, stored string }{
+		{"PDF", "bank_statement", "May.pdf", "%PDF-1.7 …", "application/pdf", "May.pdf"},
+		{"JPEG named otherwise", "identification", `C:\photos\me.png`, picture(t, func(w io.Writer, m image.Image) error { return jpeg.Encode(w, m, nil) }), "image/jpeg", "me.png.jpg"},
+		{"PNG", "other", "../../etc/passwd", gif, "image/png", "passwd.png"},
+		{"HEIC", "other", "a\nb", "\x00\x00\x00\x18ftypheic\x00\x00", "image/heic", "document.heic"},
+		{"largest", "other", "", "%PDF-" + strings.Repeat("x", statement.MaxDocumentBytes-5), "application/pdf", "document.pdf"},
+	}
+	for _, tt := range tests {
+		if err := b.upload(id, tt.category, tt.file, tt.content); err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+	docs, err := b.Vault.Documents(b.ctx, b.DB, id)
+	b.ok(err)
+	for i, tt := range tests {
+		d := docs[i]
+		if d.Category != tt.category || d.FileName != tt.stored || d.ContentType != tt.contentType || d.SizeBytes != int64(len(tt.content)) || !d.UploadedAt.Equal(start) || len(d.SHA256) != 32 {
+			t.Errorf("%s is kept as %+v", tt.name, d)
+		}
+	}
+	refused := []struct{ name, category, content, field string }{
+		{"unknown category", "selfie", "%PDF-", "category"},
+		{"empty", "other", "", "file"},
+		{"too big", "other", "%PDF-" + strings.Repeat("x", statement.MaxDocumentBytes-4), "file"},
+		{"GIF", "other", "GIF89a", "file"},
+		{"HTML", "other", "<html>%PDF-", "file"},
+		{"SVG", "other", "<svg/>", "file"},
+		{"MP4", "other", "\x00\x00\x00\x18ftypisom\x00\x00", "file"},
+		{"damaged PNG", "other", gif[:20], "file"},
+		{"damaged JPEG", "other", "\xff\xd8\xff", "file"},
+		{"bomb", "other", bomb(t), "file"},
+	}
+	for _, tt := range refused {
+		err := b.upload(id, tt.category, "a.pdf", tt.content)
+		var e *domain.Error
+		if !errors.As(err, &e) || e.Code != domain.CodeValidation || e.Fields[0].Field != tt.field {
+			t.Errorf("%s: %v, want validation_error on %s", tt.name, err, tt.field)
+		}
+	}
+	if n := b.count("SELECT (SELECT count(*) FROM document) * 1000 + (SELECT count(*) FROM blob_garbage)"); n != len(tests)*1000 {
+		t.Errorf("documents and garbage: %d", n)
+	}
+	b.ok(b.RemoveDocument(b.ctx, id, docs[0].ID))
+	b.ok(b.RemoveDocument(b.ctx, id, docs[0].ID))
+	b.ok(b.RemoveDocument(b.ctx, b.opened().ID, docs[1].ID)) // another session's stays
+	if left, err := b.DB.Documents(b.ctx, id); err != nil || len(left) != len(tests)-1 {
+		t.Errorf("%d documents after a removal, %v", len(left), err)
+	}
+}
+
+// Uploads to several processes side by side never exceed 20.
+func TestTwentyDocuments(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.opened().ID
+	for range 15 {
+		b.ok(b.upload(id, "other", "a.pdf", "%PDF-"))
+	}
+	var wg sync.WaitGroup
+	var taken, refused atomic.Int32
+	for range 15 {
+		process := service.New(b.Config)
+		wg.Go(func() {
+			err := process.AddDocument(b.ctx, id, service.Upload{Category: "other", Content: strings.NewReader("%PDF-")})
+			switch {
+			case err == nil:
+				taken.Add(1)
+			case errors.Is(err, &domain.Error{Code: domain.CodeValidation}):
+				refused.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	docs, err := b.DB.Documents(b.ctx, id)
+	if err != nil || len(docs) != 20 || taken.Load() != 5 || refused.Load() != 10 {
+		t.Errorf("%d documents, %d taken, %d refused, %v; want 20, 5, 10", len(docs), taken.Load(), refused.Load(), err)
+	}
+	if n := b.count("SELECT count(*) FROM blob_garbage"); n != 0 {
+		t.Errorf("%d blobs of refused uploads are left", n)
+	}
+	if n := b.count("SELECT uploaded_bytes FROM session WHERE id = $1", id); n < 20*5 || n > 30*5 {
+		t.Errorf("%d bytes are counted for 20 documents of 5 bytes and up to 10 refused ones", n)
+	}
+	b.ok(b.RemoveDocument(b.ctx, id, docs[0].ID))
+	b.ok(b.upload(id, "other", "a.pdf", "%PDF-"))
+}
+
+// watchedStore counts what is stored and not deleted.
+type watchedStore struct {
+	blob.Store
+	stored atomic.Int32
+	left   sync.Map
+}
+
+func (s *watchedStore) Put(ctx context.Context, id string, r io.Reader) error {
+	s.stored.Add(1)
+	s.left.Store(id, true)
+	return s.Store.Put(ctx, id, r)
+}
+
+func (s *watchedStore) Delete(ctx context.Context, id string) error {
+	s.left.Delete(id)
+	return s.Store.Delete(ctx, id)
+}
+
+func (s *watchedStore) count() (n int) {
+	s.left.Range(func(any, any) bool { n++; return true })
+	return n
+}
+
+func TestRefusedUploadsLeaveNothing(t *testing.T) {
+	t.Parallel()
+	store := &watchedStore{}
+	b := newBench(t, func(c *service.Config) { store.Store, c.Blobs = c.Blobs, store })
+	id := b.opened().ID
+	gone := errors.New("the customer is gone")
+	pdf := func(n int) io.Reader { return strings.NewReader("%PDF-" + strings.Repeat("x", n-5)) }
+	category := func(c string, err error) func() (string, error) { return func() (string, error) { return c, err } }
+	tests := []struct {
+		name    string
+		upload  service.Upload
+		stored  int32 // that reached the store
+		counted int
+	}{
+		{"wrong type", service.Upload{Category: "other", Content: strings.NewReader("MZ")}, 0, 0},
+		{"too large", service.Upload{Category: "other", Content: pdf(statement.MaxDocumentBytes + 1)}, 1, statement.MaxDocumentBytes},
+		{"gone half-way", service.Upload{Category: "other", Content: io.MultiReader(pdf(70_000), iotest.ErrReader(gone))}, 1, 70_000},
+		{"wrong category after it", service.Upload{Content: pdf(1000), Rest: category("selfie", nil)}, 1, 1000},
+		{"gone after it", service.Upload{Content: pdf(1000), Rest: category("", gone)}, 1, 1000},
+		{"bomb", service.Upload{Category: "other", Content: strings.NewReader(bomb(t))}, 1, len(bomb(t))},
+		{"late bomb", service.Upload{Category: "other", Content: strings.NewReader(latePhoto(t, 0xffff))}, 1, -1},
+	}
+	for _, tt := range tests {
+		before, total := store.stored.Load(), b.count("SELECT uploaded_bytes FROM session WHERE id = $1", id)
+		if err := b.AddDocument(b.ctx, id, tt.upload); err == nil {
+			t.Errorf("%s is taken", tt.name)
+		}
+		if got := store.stored.Load() - before; got != tt.stored {
+			t.Errorf("%s: stored %d times, want %d", tt.name, got, tt.stored)
+		}
+		if got := b.count("SELECT uploaded_bytes FROM session WHERE id = $1", id) - total; got != tt.counted && tt.counted >= 0 {
+			t.Errorf("%s: %d bytes are counted, want %d", tt.name, got, tt.counted)
+		}
+		if left := b.count("SELECT (SELECT count(*) FROM blob_garbage) + (SELECT count(*) FROM document)"); left != 0 || store.count() != 0 {
+			t.Fatalf("%s: %d rows and %d blobs are left", tt.name, left, store.count())
+		}
+	}
+	b.ok(b.upload(id, "other", "a.jpg", latePhoto(t, 3000)))
+	b.ok(b.AddDocument(b.ctx, id, service.Upload{Content: pdf(1000), Rest: category("other", nil)}))
+	if store.count() != 2 {
+		t.Errorf("%d blobs of 2 documents", store.count())
+	}
+}
+
+// latePhoto is a JPEG that says that it is so wide and high after 2 MB of
+// metadata, as phones write them.
+func latePhoto(t *testing.T, side uint16) string {
+	t.Helper()
+	photo := picture(t, func(w io.Writer, m image.Image) error { return jpeg.Encode(w, m, nil) })
+	size := strings.Index(photo, "\xff\xc0") + 5
+	sides := binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(nil, side), side)
+	metadata := "\xff\xe1\xff\xff" + strings.Repeat("m", 0xffff-2)
+	return photo[:2] + strings.Repeat(metadata, 32) + photo[2:size] + string(sides) + photo[size+4:]
+}
+
+// One session uploads one file at a time; others aren't kept waiting.
+func TestUploadsAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	running := func(ids ...domain.SessionID) (finish func()) {
+		var wg sync.WaitGroup
+		var writers []*io.PipeWriter
+		for _, id := range ids {
+			r, w := io.Pipe()
+			wg.Go(func() {
+				if err := b.AddDocument(b.ctx, id, service.Upload{Category: "other", Content: r}); err != nil {
+					t.Error(err)
+				}
+			})
+			_, err := w.Write([]byte("%PDF-1.7 that has begun"))
+			b.ok(err)
+			writers = append(writers, w)
+		}
+		return func() {
+			for _, w := range writers {
+				b.ok(w.Close())
+			}
+			wg.Wait()
+		}
+	}
+	first, second := b.opened().ID, b.opened().ID
+	finish := running(first)
+	var refusal *domain.Error
+	if err := b.upload(first, "other", "a.pdf", "%PDF-"); !errors.As(err, &refusal) || refusal.Message != statement.UploadRunning {
+		t.Errorf("a second upload of the session: %v, want %q", err, statement.UploadRunning)
+	}
+	b.ok(b.upload(second, "other", "a.pdf", "%PDF-"))
+	finish()
+	b.ok(b.upload(first, "other", "a.pdf", "%PDF-"))
+
+	many := make([]domain.SessionID, 32)
+	for i := range many {
+		many[i] = b.opened().ID
+	}
+	finish = running(many...)
+	if err := b.upload(first, "other", "a.pdf", "%PDF-"); !errors.Is(err, &domain.Error{Code: domain.CodeServiceUnavailable}) {
+		t.Errorf("upload 33 of the process: %v, want service_unavailable", err)
+	}
+	finish()
+	b.ok(b.upload(first, "other", "a.pdf", "%PDF-"))
+}
+
+// A session's uploads are bounded for its life, removed and refused ones
+// included.
+func TestUploadBudget(t *testing.T) {
+	t.Parallel()
+	store := &watchedStore{}
+	b := newBench(t, func(c *service.Config) { store.Store, c.Blobs = c.Blobs, store })
+	id := b.opened().ID
+	used := func(n int) {
+		b.Helper()
+		_, err := b.DB.ExecContext(b.ctx, "UPDATE session SET uploaded_bytes = $2 WHERE id = $1", id, n)
+		b.ok(err)
+	}
+	used(statement.MaxUploadedBytes - statement.MaxDocumentBytes)
+	b.ok(b.upload(id, "other", "a.pdf", "%PDF-"))
+	var refusal *domain.Error
+	if err := b.upload(id, "other", "a.pdf", "%PDF-"); !errors.As(err, &refusal) || refusal.Message != statement.TooMuchUploaded {
+		t.Errorf("an upload beyond the budget: %v, want %q", err, statement.TooMuchUploaded)
+	}
+	if got := b.count("SELECT uploaded_bytes FROM session WHERE id = $1", id); got != statement.MaxUploadedBytes-statement.MaxDocumentBytes+5 {
+		t.Errorf("%d bytes are counted", got)
+	}
+	if store.stored.Load() != 1 {
+		t.Errorf("%d uploads were stored, want 1", store.stored.Load())
+	}
+	b.ok(b.upload(b.opened().ID, "other", "a.pdf", "%PDF-"))
+}
+
+// dyingStore writes the blob and then fails, as a process that is killed
+// between writing it and its document row.
+type dyingStore struct{ blob.Store }
+
+func (s dyingStore) Put(ctx context.Context, id string, r io.Reader) error {
+	if err := s.Store.Put(ctx, id, r); err != nil {
+		return err
+	}
+	return errors.New("killed")
+}
+
+func (s dyingStore) Delete(context.Context, string) error { return errors.New("killed") }
+
+func TestCrashLeavesGarbageThatIsKnown(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, func(c *service.Config) { c.Blobs = dyingStore{c.Blobs} })
+	id := b.opened().ID
+	if err := b.upload(id, "other", "a.pdf", "%PDF-"); err == nil {
+		t.Fatal("the upload went well")
+	}
+	garbage, err := b.DB.BlobGarbage(b.ctx, b.Clock.Now().Add(time.Hour), 10)
+	if err != nil || len(garbage) != 1 {
+		t.Fatalf("garbage %v, %v; want the blob", garbage, err)
+	}
+	r, err := b.blobs.Open(b.ctx, garbage[0].String())
+	b.ok(err)
+	b.ok(r.Close())
+	if docs, err := b.DB.Documents(b.ctx, id); err != nil || len(docs) != 0 {
+		t.Errorf("documents %v, %v", docs, err)
+	}
+}

@@ -1,0 +1,369 @@
+package service_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"candor/db"
+	"candor/internal/billing"
+	"candor/internal/domain"
+	"candor/internal/service"
+)
+
+// payBench is a bench whose account owes an invoice, with a customer at the
+// provider.
+type payBench struct {
+	*bench
+	id   domain.InvoiceID
+	logs *bytes.Buffer
+}
+
+func newPayBench(t *testing.T) *payBench {
+	t.Helper()
+	logs := new(bytes.Buffer)
+	b := &payBench{logs: logs, bench: newBench(t, func(c *service.Config) { c.Logger = slog.New(slog.NewTextHandler(logs, nil)) })}
+	b.id = b.owe()
+	b.ok(b.DB.SetCustomer(b.ctx, &db.PaymentMethod{AccountID: b.account.AccountID, Provider: "stripe", CustomerID: "cus_1"}, ""))
+	return b
+}
+
+// owe makes an invoice of 123.45 dollars for a month that the account hasn't
+// been billed for.
+func (b *payBench) owe() domain.InvoiceID {
+	b.Helper()
+	now := b.Clock.Now()
+	subscription, err := b.DB.Subscription(b.ctx, b.account.AccountID, now)
+	b.ok(err)
+	i := &domain.Invoice{
+		ID: domain.NewInvoiceID(), AccountID: b.account.AccountID, SubscriptionID: subscription.SubscriptionID, IssuedAt: now, DueAt: now,
+		AccountName: "Lender", BillingEmail: "owner@lender.example", Currency: "AUD", Total: 12_345, Status: domain.InvoiceOpen, NextAttemptAt: &now,
+	}
+	b.ok(b.InTx(b.ctx, func(tx *db.Tx) (err error) {
+		if i.Number, err = tx.NextInvoiceNumber(b.ctx); err != nil {
+			return err
+		}
+		i.PeriodStart = now.AddDate(0, -int(i.Number), 0)
+		i.PeriodEnd = i.PeriodStart.AddDate(0, 1, 0)
+		return tx.InsertInvoice(b.ctx, i)
+	}))
+	return i.ID
+}
+
+// tell passes an event on, and the clock by a second.
+func (b *payBench) tell(e billing.ProviderEvent) {
+	b.Helper()
+	b.ok(b.ProviderEvent(b.ctx, "stripe", e))
+	b.pass(time.Second)
+}
+
+func (b *payBench) paid() billing.ProviderEvent {
+	return billing.ProviderEvent{ID: "evt_paid", Kind: billing.EventPaid, InvoiceID: b.id, Reference: "pi_1", Amount: 12_345}
+}
+
+func failure(b *payBench, id string, failures int) billing.ProviderEvent {
+	return billing.ProviderEvent{ID: id, Kind: billing.EventPaymentFailed, InvoiceID: b.id, Failures: failures, Reference: "pi_" + id, Reason: "The card has expired."}
+}
+
+func method(id, card string, at time.Time) billing.ProviderEvent {
+	return billing.ProviderEvent{ID: id, Kind: billing.EventMethodAdded, CustomerID: "cus_1", MethodID: card, Label: "Visa " + card, MethodAt: at}
+}
+
+// stands reports an invoice that isn't in this state, and events that aren't
+// as many.
+func (b *payBench) stands(status domain.InvoiceStatus, failures, paidEvents, failedEvents int) {
+	b.Helper()
+	i, err := b.DB.InvoiceByID(b.ctx, b.id)
+	b.ok(err)
+	if i.Status != status || i.Failures != failures {
+		b.Errorf("the invoice is %s after %d failures, want %s after %d", i.Status, i.Failures, status, failures)
+	}
+	for kind, want := range map[domain.EventType]int{domain.BillingInvoicePaid: paidEvents, domain.BillingInvoicePaymentFailed: failedEvents} {
+		if got := b.count(`SELECT count(*) FROM event WHERE type = $1`, kind); got != want {
+			b.Errorf("%d events %s, want %d", got, kind, want)
+		}
+	}
+}
+
+func (b *payBench) nextAttempt() time.Time {
+	b.Helper()
+	i, err := b.DB.InvoiceByID(b.ctx, b.id)
+	b.ok(err)
+	if i.NextAttemptAt == nil {
+		return time.Time{}
+	}
+	return i.NextAttemptAt.UTC()
+}
+
+// pays reports an account that doesn't pay by this method, "" for none.
+func (b *payBench) pays(want string) {
+	b.Helper()
+	m, err := b.DB.PaymentMethod(b.ctx, b.account.AccountID, "stripe")
+	b.ok(err)
+	got, label := "", ""
+	if m.MethodID != nil {
+		got, label = *m.MethodID, *m.Label
+	}
+	if got != want || got != "" && label != "Visa "+want {
+		b.Errorf("the account pays by %q, %q, want %q", got, label, want)
+	}
+}
+
+func TestPaymentEventsCountOnce(t *testing.T) {
+	t.Parallel()
+	b := newPayBench(t)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if err := b.ProviderEvent(b.ctx, "stripe", failure(b, "evt_1", 0)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	b.stands(domain.InvoiceFailed, 1, 0, 1)
+	for range 8 {
+		wg.Go(func() {
+			if err := b.ProviderEvent(b.ctx, "stripe", b.paid()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	b.stands(domain.InvoicePaid, 1, 1, 1)
+	again := b.paid()
+	again.ID = "evt_paid_again" // Stripe's manual resend has the id; another endpoint's hasn't
+	b.tell(again)
+	b.stands(domain.InvoicePaid, 1, 1, 1)
+	if strings.Contains(b.logs.String(), "level=ERROR") {
+		t.Errorf("the same payment was reported as another: %s", b.logs)
+	}
+}
+
+func TestPaymentEventsInAnyOrder(t *testing.T) {
+	t.Parallel()
+	t.Run("a failure after the success", func(t *testing.T) {
+		t.Parallel()
+		b := newPayBench(t)
+		b.tell(b.paid())
+		b.tell(failure(b, "evt_1", 0))
+		b.stands(domain.InvoicePaid, 0, 1, 0)
+	})
+	t.Run("an old attempt's failure after newer ones", func(t *testing.T) {
+		t.Parallel()
+		b := newPayBench(t)
+		for n, id := range []string{"evt_1", "evt_2"} {
+			b.tell(failure(b, id, n))
+		}
+		due := b.nextAttempt()
+		b.tell(failure(b, "evt_1_again", 0))
+		b.stands(domain.InvoiceFailed, 2, 0, 2)
+		if got := b.nextAttempt(); !got.Equal(due) {
+			t.Errorf("the next attempt moved from %s to %s", due, got)
+		}
+	})
+	t.Run("an old attempt's success after a failure", func(t *testing.T) {
+		t.Parallel()
+		b := newPayBench(t)
+		b.tell(failure(b, "evt_1", 0))
+		b.tell(b.paid())
+		b.stands(domain.InvoicePaid, 1, 1, 1)
+	})
+	t.Run("every order of three", func(t *testing.T) {
+		t.Parallel()
+		for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+			b := newPayBench(t)
+			events := []billing.ProviderEvent{failure(b, "evt_1", 0), failure(b, "evt_2", 1), b.paid()}
+			for _, n := range order {
+				b.tell(events[n])
+			}
+			if i, err := b.DB.InvoiceByID(b.ctx, b.id); err != nil || i.Status != domain.InvoicePaid {
+				t.Errorf("in order %v the invoice is %s, %v", order, i.Status, err)
+			}
+		}
+	})
+}
+
+// The worker hears of an attempt at once, and Stripe tells of it, too: in
+// either order it is one failure.
+func TestPaymentFailureIsToldTwice(t *testing.T) {
+	t.Parallel()
+	for name, workerFirst := range map[string]bool{"worker first": true, "webhook first": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newPayBench(t)
+			charge := &telling{outcome: billing.Outcome{State: billing.Failed, Reason: "The card has expired."}}
+			if !workerFirst {
+				charge.before = func() { b.tell(failure(b, "evt_1", 0)) }
+			}
+			cycle := billing.Cycle{DB: b.DB, Provider: charge, Books: &billing.Books{Events: b.Enqueuer}, Logger: b.Logger}
+			b.ok(cycle.Run(b.ctx, b.Clock.Now()))
+			if workerFirst {
+				b.tell(failure(b, "evt_1", 0))
+			}
+			b.stands(domain.InvoiceFailed, 1, 0, 1)
+			if got := b.nextAttempt(); got.Sub(start).Round(time.Minute) != 72*time.Hour {
+				t.Errorf("the next attempt is at %s", got)
+			}
+		})
+	}
+	t.Run("webhook before the worker waits", func(t *testing.T) {
+		t.Parallel()
+		b := newPayBench(t)
+		charge := &telling{outcome: billing.Outcome{State: billing.Pending}, before: func() { b.tell(failure(b, "evt_1", 0)) }}
+		cycle := billing.Cycle{DB: b.DB, Provider: charge, Books: &billing.Books{Events: b.Enqueuer}, Logger: b.Logger}
+		b.ok(cycle.Run(b.ctx, b.Clock.Now()))
+		if got := b.nextAttempt(); got.Sub(start).Round(time.Minute) != 72*time.Hour {
+			t.Errorf("the next attempt is at %s", got)
+		}
+	})
+}
+
+// telling is a provider whose word by webhook can come before its answer.
+type telling struct {
+	outcome billing.Outcome
+	before  func()
+}
+
+func (*telling) Name() string { return "telling" }
+
+func (p *telling) Charge(context.Context, *domain.Invoice) (billing.Outcome, error) {
+	if p.before != nil {
+		p.before()
+	}
+	return p.outcome, nil
+}
+
+func TestPaymentsThatAnOperatorMustLookInto(t *testing.T) {
+	t.Parallel()
+	for name, tell := range map[string]func(*payBench){
+		"twice": func(b *payBench) {
+			b.tell(b.paid())
+			second := b.paid()
+			second.ID, second.Reference = "evt_2", "pi_2"
+			b.tell(second)
+			b.tell(second)
+			b.stands(domain.InvoicePaid, 0, 1, 0)
+		},
+		"for a void invoice": func(b *payBench) {
+			_, err := b.VoidInvoice(b.ctx, b.id, someone, "Agreed by telephone")
+			b.ok(err)
+			b.tell(b.paid())
+			b.stands(domain.InvoiceVoid, 0, 0, 0)
+		},
+		"of another amount": func(b *payBench) {
+			less := b.paid()
+			less.Amount--
+			b.tell(less)
+			b.stands(domain.InvoiceOpen, 0, 0, 0)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newPayBench(t)
+			tell(b)
+			if strings.Count(b.logs.String(), "level=ERROR") != 1 || !strings.Contains(b.logs.String(), "invoice=CAN-000001") {
+				t.Errorf("an operator must be told once: %s", b.logs)
+			}
+		})
+	}
+}
+
+func TestPaymentEventsOfOthers(t *testing.T) {
+	t.Parallel()
+	b := newPayBench(t)
+	b.id = domain.NewInvoiceID()
+	b.tell(b.paid())
+	b.tell(failure(b, "evt_1", 0))
+	unknown := method("evt_2", "pm_1", start)
+	unknown.CustomerID = "cus_2"
+	b.tell(unknown)
+	b.tell(billing.ProviderEvent{ID: "evt_3"})
+	b.pays("")
+	if n := b.count(`SELECT count(*) FROM event`); n != 0 {
+		t.Errorf("%d events were made", n)
+	}
+}
+
+func TestPaymentMethods(t *testing.T) {
+	t.Parallel()
+	b := newPayBench(t)
+	b.tell(failure(b, "evt_1", 0))
+	b.tell(method("evt_2", "pm_1", start))
+	b.pays("pm_1")
+	if got := b.nextAttempt(); !got.Equal(start.Add(time.Second)) {
+		t.Errorf("with a card the invoice is tried at %s", got)
+	}
+	b.tell(failure(b, "evt_3", 1))
+	due := b.nextAttempt()
+	b.tell(method("evt_4", "pm_1", start)) // the other kind of event of the same card
+	if got := b.nextAttempt(); !got.Equal(due) {
+		t.Errorf("the same card's second event brings the attempt from %s to %s", due, got)
+	}
+	b.tell(method("evt_5", "pm_2", start.Add(time.Minute)))
+	b.tell(method("evt_6", "pm_0", start.Add(-time.Minute))) // late
+	b.pays("pm_2")
+	b.tell(billing.ProviderEvent{ID: "evt_7", Kind: billing.EventMethodRemoved, MethodID: "pm_1"}) // the old one
+	b.pays("pm_2")
+	b.tell(billing.ProviderEvent{ID: "evt_8", Kind: billing.EventMethodRemoved, MethodID: "pm_2"})
+	b.pays("")
+	b.tell(method("evt_9", "pm_3", start.Add(2*time.Minute)))
+	b.pays("pm_3")
+	b.cardLines("stored Visa pm_1, stored Visa pm_2, removed Visa pm_2, stored Visa pm_3")
+}
+
+// cardLines reports another story of the account's cards in its audit log.
+func (b *payBench) cardLines(want string) {
+	b.Helper()
+	page, _, err := b.AuditPage(b.ctx, b.account.AccountID, domain.AuditFilter{Actor: "stripe"}, nil, 100)
+	b.ok(err)
+	var lines []string
+	for _, e := range page {
+		lines = append(lines, strings.TrimPrefix(string(e.Action), "billing.card_")+" "+e.TargetName)
+	}
+	slices.Reverse(lines)
+	if got := strings.Join(lines, ", "); got != want {
+		b.Errorf("the audit log has of cards: %s, want %s", got, want)
+	}
+}
+
+func TestPaymentOfAnEndedAccountsInvoice(t *testing.T) {
+	t.Parallel()
+	b := newPayBench(t)
+	_, err := b.DB.ExecContext(b.ctx, `UPDATE subscription SET effective_at = $1, status = 'cancelled', reason = 'moved'`, start.Add(-time.Hour))
+	b.ok(err)
+	b.tell(failure(b, "evt_1", 0))
+	b.tell(b.paid())
+	b.stands(domain.InvoicePaid, 1, 1, 1)
+}
+
+type cards struct{}
+
+func (cards) Name() string { return "cards" }
+
+func (cards) CardPage(_ context.Context, account *domain.Account, success, cancel string) (string, error) {
+	return "https://cards.example/" + account.BillingEmail + "?" + success + "&" + cancel, nil
+}
+
+func TestPaymentCardPage(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	_, err := b.CardPage(b.ctx, b.account.AccountID, someone, "ok", "no")
+	b.code("without a provider", err, domain.CodeNotFound)
+
+	b.Cards = cards{}
+	url, err := b.CardPage(b.ctx, b.account.AccountID, someone, "ok", "no")
+	if want := "https://cards.example/owner@lender.example?ok&no"; err != nil || url != want {
+		t.Errorf("the page is %q, %v, want %q", url, err, want)
+	}
+	if page, _, err := b.AuditPage(b.ctx, b.account.AccountID, domain.AuditFilter{Action: domain.AuditCardPage}, nil, 9); err != nil || len(page) != 1 || page[0].ActorName != someone.Name {
+		t.Errorf("the audit log has %d lines of who went to the provider's page, %v; want one", len(page), err)
+	}
+	_, err = b.CardPage(b.ctx, domain.NewAccountID(), someone, "ok", "no")
+	b.code("nobody's account", err, domain.CodeNotFound)
+}

@@ -1,0 +1,273 @@
+package service_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/platform/mail"
+	"candor/internal/service"
+	"candor/internal/statement"
+	"candor/internal/webhook"
+	"candor/jobs"
+	"candor/views/pdf"
+)
+
+// sweep sets a real worker to sweep again and again until the test ends.
+func (b *bench) sweep() {
+	b.Helper()
+	fonts, err := pdf.LoadFonts("")
+	b.ok(err)
+	client := webhook.NewClient(b.Policy)
+	w, err := jobs.NewWorker(b.ctx, jobs.Config{
+		DB: b.DB, DSN: b.dsn, Enqueuer: b.Enqueuer, Ring: b.Ring, Blobs: b.Blobs, Fonts: fonts, Client: client, Schedule: webhook.DefaultSchedule(),
+		BaseURL: b.BaseURL, Clock: b.Clock, Logger: slog.New(slog.DiscardHandler), SweepEvery: 50 * time.Millisecond, RescueAfter: time.Minute, PDFWorkers: 1,
+		Mail: anyLetter{},
+	})
+	b.ok(err)
+	b.ok(w.Start(b.ctx))
+	b.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
+		defer cancel()
+		if err := w.Stop(ctx); err != nil {
+			b.Errorf("stop: %v", err)
+		}
+	})
+}
+
+// anyLetter sends letters to nobody.
+type anyLetter struct{}
+
+func (anyLetter) Send(context.Context, mail.Message) error { return nil }
+
+// race runs the functions at once and returns what each came to.
+func race(work ...func() error) []error {
+	out := make([]error, len(work))
+	begin := make(chan struct{})
+	var wg sync.WaitGroup
+	for i, f := range work {
+		wg.Go(func() {
+			<-begin
+			out[i] = f()
+		})
+	}
+	close(begin)
+	wg.Wait()
+	return out
+}
+
+// ended reports a session whose events don't fit its one end.
+func (b *bench) ended(id domain.SessionID, want domain.Status) {
+	b.Helper()
+	session, err := b.DB.SessionByID(b.ctx, id)
+	b.ok(err)
+	completed, expired, sections := b.has(id, domain.SessionCompleted), b.has(id, domain.SessionExpired), b.has(id, domain.SessionSectionCompleted)
+	wantCompleted, wantExpired, wantSections := 0, 0, 6
+	switch want {
+	case domain.Completed:
+		wantCompleted, wantSections = 1, 7
+	case domain.Expired:
+		wantExpired = 1
+	}
+	if session.Status != want || completed != wantCompleted || expired != wantExpired || sections != wantSections || (session.CompletedAt != nil) != (want == domain.Completed) {
+		b.Errorf("a session that should be %s is %s, with %d session.completed, %d session.expired, %d session.section_completed",
+			want, session.Status, completed, expired, sections)
+	}
+}
+
+func TestSubmitTwiceAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for range 10 {
+		id := b.filled().ID
+		submit := func() error { return b.submit(id) }
+		won := 0
+		for _, err := range race(submit, submit, submit) {
+			if err == nil {
+				won++
+			} else {
+				b.code("the second submission", err, domain.CodeSessionCompleted)
+			}
+		}
+		if won != 1 {
+			t.Errorf("%d submissions went through", won)
+		}
+		b.ended(id, domain.Completed)
+	}
+}
+
+func TestCancelAgainstSubmit(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for range 20 {
+		id := b.filled().ID
+		got := race(func() error { return b.submit(id) }, func() error {
+			_, err := b.Cancel(b.ctx, b.test(), id, someone)
+			return err
+		})
+		switch {
+		case got[0] == nil:
+			b.code("cancelling what was submitted", got[1], domain.CodeSessionCompleted)
+			b.ended(id, domain.Completed)
+		case got[1] == nil:
+			b.code("submitting what was cancelled", got[0], domain.CodeSessionCancelled)
+			b.ended(id, domain.Cancelled)
+		default:
+			t.Errorf("nobody won: %v", got)
+		}
+	}
+}
+
+// Sessions are submitted at the moment of their expiry, while real workers
+// sweep: each ends one way.
+func TestExpiryAgainstSubmit(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, func(c *service.Config) { c.Clock = domain.SystemClock })
+	var ids []domain.SessionID
+	for range 24 {
+		ids = append(ids, b.filled().ID)
+	}
+	b.sweep()
+	b.sweep()
+	var wg sync.WaitGroup
+	var submitted, expired atomic.Int32
+	for i, id := range ids {
+		due := b.Clock.Now().Add(time.Duration(100+10*i) * time.Millisecond)
+		_, err := b.DB.ExecContext(b.ctx, "UPDATE session SET expires_at = $2 WHERE id = $1", id, due)
+		b.ok(err)
+		wg.Go(func() {
+			<-time.After(time.Until(due) + time.Duration(i%5-3)*time.Millisecond)
+			err := b.submit(id)
+			if err == nil {
+				submitted.Add(1)
+				return
+			}
+			expired.Add(1)
+			b.code("submitting too late", err, domain.CodeSessionExpired)
+		})
+	}
+	wg.Wait()
+	deadline := time.After(20 * time.Second)
+	for b.count("SELECT count(*) FROM session WHERE status = 'in_progress'") > 0 {
+		select {
+		case <-deadline:
+			t.Fatal("the sweep didn't come")
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	for _, id := range ids {
+		session, err := b.DB.SessionByID(b.ctx, id)
+		b.ok(err)
+		b.ended(id, session.Status)
+	}
+	if n := b.count("SELECT count(*) FROM session WHERE status = 'completed'"); n != int(submitted.Load()) || len(ids)-n != int(expired.Load()) {
+		t.Errorf("%d sessions completed, %d submissions went through, %d didn't", n, submitted.Load(), expired.Load())
+	}
+}
+
+// Two sections completed at once are both counted.
+func TestSectionsAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := b.opened().ID
+	var work []func() error
+	for _, name := range statement.SectionNames[:6] {
+		for range 2 {
+			work = append(work, func() error { return b.fill(id, name) })
+		}
+	}
+	b.ok(errors.Join(race(work...)...))
+	session, err := b.DB.SessionByID(b.ctx, id)
+	if err != nil || session.SectionsCompleted != 6 || b.has(id, domain.SessionSectionCompleted) != 6 {
+		t.Errorf("%d sections, %d events, %v; want 6 of each", session.SectionsCompleted, b.has(id, domain.SessionSectionCompleted), err)
+	}
+}
+
+// Everything that writes sessions runs side by side for a while: no deadlock
+// and no other failure comes up, and nothing is repeated for one.
+func TestNoDeadlocks(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var before int
+	b.ok(b.DB.GetContext(b.ctx, &before, "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"))
+	b.sweep()
+	var mu sync.Mutex
+	var ids []domain.SessionID
+	pick := func(random *rand.Rand) domain.SessionID {
+		mu.Lock()
+		defer mu.Unlock()
+		return ids[random.IntN(len(ids))]
+	}
+	for range 8 {
+		ids = append(ids, b.filled().ID)
+	}
+	var wg sync.WaitGroup
+	for i := range 12 {
+		wg.Go(func() {
+			random := rand.New(rand.NewPCG(5, uint64(i)))
+			for range 40 {
+				fresh, err := b.disturb(random, pick(random))
+				var shown *domain.Error
+				if err != nil && !errors.As(err, &shown) {
+					t.Error(err)
+				}
+				if fresh != nil {
+					mu.Lock()
+					ids = append(ids, fresh.ID)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := b.count("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"); n != before {
+		t.Errorf("%d deadlocks", n-before)
+	}
+	var failed []string
+	b.ok(b.DB.SelectContext(b.ctx, &failed, "SELECT kind || ': ' || errors::text FROM river_job WHERE errors IS NOT NULL"))
+	if len(failed) > 0 {
+		t.Errorf("%d jobs failed:\n%s", len(failed), strings.Join(failed, "\n"))
+	}
+}
+
+// disturb does one random thing, to the given session if it is to an old one.
+func (b *bench) disturb(random *rand.Rand, id domain.SessionID) (fresh *domain.Session, err error) {
+	switch random.IntN(8) {
+	case 0:
+		return b.create(b.test())
+	case 1:
+		return b.create(b.live())
+	case 2:
+		state, err := b.Form(b.ctx, id)
+		if err == nil {
+			err = b.OpenForm(b.ctx, state, service.Visitor{})
+		}
+		return nil, err
+	case 3:
+		return nil, b.fill(id, statement.SectionNames[random.IntN(6)])
+	case 4:
+		return nil, b.submit(id)
+	case 5:
+		if random.IntN(4) == 0 {
+			_, err = b.Cancel(b.ctx, b.test(), id, someone)
+		}
+		return nil, err
+	case 6: // overdue from now on
+		return nil, b.InTx(b.ctx, func(tx *db.Tx) error {
+			_, err := tx.ExecContext(b.ctx, "UPDATE session SET expires_at = $2, created_at = created_at - interval '1 day' * $3 WHERE id = $1", id, b.Clock.Now(), random.IntN(3))
+			return err
+		})
+	}
+	return nil, b.InTx(b.ctx, func(tx *db.Tx) error {
+		_, err := tx.FoldSessionCounts(b.ctx, start.AddDate(1, 0, 0), 5)
+		return err
+	})
+}

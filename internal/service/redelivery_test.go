@@ -1,0 +1,155 @@
+package service_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"candor/internal/domain"
+	"candor/internal/service"
+)
+
+// run makes the steps of a redelivery, as a worker does, until it ends.
+func (b *bench) run(r *domain.Redelivery) {
+	b.Helper()
+	for range 20 {
+		_, err := b.DB.ExecContext(b.ctx, `UPDATE redelivery SET paced_until = paced_until - interval '1 second'`) // as if it had passed
+		b.ok(err)
+		step, err := b.DB.StepRedelivery(b.ctx, r.ID, b.Clock.Now())
+		b.ok(err)
+		if step.Ended {
+			return
+		}
+	}
+	b.Fatal("the redelivery doesn't end")
+}
+
+func (b *bench) again() int {
+	b.Helper()
+	return b.count("SELECT count(*) FROM delivery WHERE cycle = 2")
+}
+
+var jo = domain.Actor{Kind: domain.ActorStaff, ID: "staff_1", Name: "jo@lender.example"}
+
+func endpointsOf(p service.RedeliveryPreview) string {
+	var parts []string
+	for _, e := range p.Endpoints {
+		parts = append(parts, fmt.Sprintf("%s %d", e.Origin, e.Count))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// What a preview counts is what a start then does.
+func TestPreviewIsWhatAStartDoes(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const other = "https://other.lender.example/"
+	b.failed(b.test(), hook)
+	b.pass(time.Hour)
+	b.failed(b.test(), hook)
+	b.failed(b.test(), other)
+	b.attempted(b.sent(b.test(), hook), domain.DeliveryDelivered, 204)
+	b.sent(b.test(), hook)
+	b.failed(b.live(), hook)
+	for _, scope := range b.elsewhere()[1:] {
+		b.failed(scope, hook)
+	}
+	long, recent := start.Add(-time.Hour), start.Add(time.Minute)
+	filter := func(f domain.DeliveryFilter, origin string) service.DeliveryFilter {
+		return service.DeliveryFilter{DeliveryFilter: f, Origin: origin}
+	}
+	for name, tt := range map[string]struct {
+		filter service.DeliveryFilter
+		want   int
+		to     string
+	}{
+		"all":               {filter(domain.DeliveryFilter{Since: &long}, ""), 3, "https://hooks.lender.example 2, https://other.lender.example 1"},
+		"called failed":     {filter(domain.DeliveryFilter{Since: &long, State: domain.DeliveryFailed}, ""), 3, "https://hooks.lender.example 2, https://other.lender.example 1"},
+		"recent":            {filter(domain.DeliveryFilter{Since: &recent}, ""), 2, "https://hooks.lender.example 1, https://other.lender.example 1"},
+		"until":             {filter(domain.DeliveryFilter{Since: &long, Until: &recent}, ""), 1, "https://hooks.lender.example 1"},
+		"at an endpoint":    {filter(domain.DeliveryFilter{Since: &long}, other), 1, "https://other.lender.example 1"},
+		"by status":         {filter(domain.DeliveryFilter{Since: &long, Status: "5xx"}, ""), 3, "https://hooks.lender.example 2, https://other.lender.example 1"},
+		"of another status": {filter(domain.DeliveryFilter{Since: &long, Status: "4xx"}, ""), 0, ""},
+		"of another type":   {filter(domain.DeliveryFilter{Since: &long, Type: domain.SessionExpired}, ""), 0, ""},
+	} {
+		preview, err := b.PreviewRedelivery(b.ctx, b.test(), tt.filter, 100, 0)
+		b.ok(err)
+		n := preview.Matched
+		if got := endpointsOf(preview); got != tt.to {
+			t.Errorf("%s: the preview says they go to %q, want %q", name, got, tt.to)
+		}
+		if n != int64(tt.want) || b.again() != 0 {
+			t.Errorf("%s: the preview says %d and changes %d, want %d and none", name, n, b.again(), tt.want)
+		}
+		r, err := b.StartRedelivery(b.ctx, b.test(), tt.filter, 100, jo)
+		b.ok(err)
+		if r.Matched != n || b.count("SELECT count(*) FROM river_job WHERE kind = 'webhook_redelivery' AND args->>'redelivery_id' = $1", r.ID.String()) != 1 {
+			t.Errorf("%s: matched %d after a preview of %d, or without its job", name, r.Matched, n)
+		}
+		b.run(r)
+		if b.again() != tt.want {
+			t.Errorf("%s: %d made again, want %d", name, b.again(), tt.want)
+		}
+		_, err = b.DB.ExecContext(b.ctx, `UPDATE delivery SET state = 'failed', cycle = 1, next_attempt_at = NULL, finished_at = now() WHERE cycle = 2`)
+		b.ok(err)
+	}
+	all, err := b.Redeliveries(b.ctx, b.test())
+	if err != nil || len(all) != 8 {
+		t.Fatalf("%d redeliveries, %v; want 8", len(all), err)
+	}
+	for _, r := range all {
+		if r.State != domain.RedeliveryDone || r.Requeued != r.Matched || r.CreatedBy != jo.Name || r.Rate != 100 || r.Since == nil {
+			t.Errorf("a redelivery came to %+v", r)
+		}
+	}
+}
+
+func TestRedeliveryIsCheckedAndStopped(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.failed(b.test(), hook)
+	since, session := start, b.session().ID
+	for _, tt := range []struct {
+		field  string
+		filter domain.DeliveryFilter
+		rate   int
+	}{
+		{"since", domain.DeliveryFilter{}, 1},
+		{"session", domain.DeliveryFilter{Since: &since, Session: &session}, 1},
+		{"state", domain.DeliveryFilter{Since: &since, State: domain.DeliveryPending}, 1},
+		{"rate", domain.DeliveryFilter{Since: &since}, domain.MinRedeliveryRate - 1},
+		{"rate", domain.DeliveryFilter{Since: &since}, domain.MaxRedeliveryRate + 1},
+	} {
+		_, err := b.PreviewRedelivery(b.ctx, b.test(), service.DeliveryFilter{DeliveryFilter: tt.filter}, tt.rate, 0)
+		b.field("a preview", err, tt.field)
+		_, err = b.StartRedelivery(b.ctx, b.test(), service.DeliveryFilter{DeliveryFilter: tt.filter}, tt.rate, jo)
+		b.field("a start", err, tt.field)
+	}
+	r, err := b.StartRedelivery(b.ctx, b.test(), service.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Since: &since}}, 1, jo)
+	b.ok(err)
+	for _, scope := range b.elsewhere() {
+		_, err := b.Redelivery(b.ctx, scope, r.ID)
+		b.code("reading", err, domain.CodeNotFound)
+		_, err = b.StopRedelivery(b.ctx, scope, r.ID, jo)
+		b.code("stopping", err, domain.CodeNotFound)
+		if all, err := b.Redeliveries(b.ctx, scope); err != nil || len(all) != 0 {
+			t.Errorf("another scope's redeliveries: %v, %v", all, err)
+		}
+	}
+	if scope, err := b.RedeliveryScope(b.ctx, r.ID); err != nil || scope != b.test() {
+		t.Errorf("scope %+v, %v", scope, err)
+	}
+	_, err = b.RedeliveryScope(b.ctx, domain.NewRedeliveryID())
+	b.code("scope of an unknown one", err, domain.CodeNotFound)
+	stopped, err := b.StopRedelivery(b.ctx, b.test(), r.ID, jo)
+	if err != nil || stopped.State != domain.RedeliveryStopped || stopped.FinishedAt == nil {
+		t.Errorf("stopped: %+v, %v", stopped, err)
+	}
+	b.run(r)
+	if b.again() != 0 {
+		t.Error("a stopped redelivery goes on")
+	}
+	_, err = b.StopRedelivery(b.ctx, b.test(), r.ID, jo)
+	b.code("stopping twice", err, domain.CodeInvalidRequest)
+}

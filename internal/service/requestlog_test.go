@@ -1,0 +1,117 @@
+package service_test
+
+import (
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"candor/internal/domain"
+	"candor/internal/service"
+)
+
+// unlogged counts what a log didn't write.
+type unlogged struct {
+	sync.Mutex
+	n map[string]int
+}
+
+func (u *unlogged) add(why string, n int) {
+	u.Lock()
+	defer u.Unlock()
+	u.n[why] += n
+}
+
+func (u *unlogged) count(why string) int {
+	u.Lock()
+	defer u.Unlock()
+	return u.n[why]
+}
+
+func newRequestLog(b *bench) (*service.RequestLog, *unlogged) {
+	lost := &unlogged{n: map[string]int{}}
+	return service.NewRequestLog(b.DB, slog.New(slog.DiscardHandler), lost.add), lost
+}
+
+func (b *bench) requests() (n int) {
+	b.Helper()
+	b.ok(b.DB.GetContext(b.ctx, &n, "SELECT count(*) FROM api_request"))
+	return n
+}
+
+func aRequest() domain.APIRequest { return domain.APIRequest{ID: domain.NewRequestID(start)} }
+
+// While the database is stuck nobody waits for it: what there is no room for is
+// counted, and what there is room for is written once it can be, at the latest
+// at the end.
+func TestRequestLogOverflows(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	log, lost := newRequestLog(b)
+	stuck, err := b.DB.BeginTxx(b.ctx, nil)
+	b.ok(err)
+	_, err = stuck.ExecContext(b.ctx, "LOCK TABLE api_request IN ACCESS EXCLUSIVE MODE")
+	b.ok(err)
+	const n = 50_000
+	for range n {
+		log.Add(aRequest())
+	}
+	b.ok(stuck.Rollback())
+	log.Close()
+	if full, written := lost.count(domain.UnloggedFull), b.requests(); full == 0 || written < 20_000 || full+written != n {
+		t.Errorf("of %d requests %d written, %d counted as lost: %v", n, written, full, lost.n)
+	}
+}
+
+func TestRequestLogWrites(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	log, lost := newRequestLog(b)
+	log.Add(aRequest())
+	deadline := time.After(20 * time.Second)
+	for b.requests() == 0 { // by itself, before long
+		select {
+		case <-deadline:
+			t.Fatal("nothing was written")
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+
+	log.Flush(b.ctx)
+	_, err := b.DB.ExecContext(b.ctx, "ALTER TABLE api_request RENAME TO away")
+	b.ok(err)
+	log.Add(aRequest())
+	log.Add(aRequest())
+	log.Flush(b.ctx)
+	_, err = b.DB.ExecContext(b.ctx, "ALTER TABLE away RENAME TO api_request")
+	b.ok(err)
+	if n := lost.count(domain.UnloggedFailed); n != 2 {
+		t.Errorf("%d counted as failed, want 2", n)
+	}
+	log.Add(aRequest())
+	log.Close()
+	if n := b.requests(); n != 2 {
+		t.Errorf("%d written after a failure and at the end, want 2", n)
+	}
+}
+
+// A key that goes on and on beyond its limit doesn't fill the log; others are
+// logged all the same.
+func TestRequestLogBoundsRefusals(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	log, lost := newRequestLog(b)
+	refused := aRequest()
+	refused.ErrorCode = domain.CodeRateLimitExceeded
+	const n = 1000
+	for range n {
+		refused.ID = domain.NewRequestID(start)
+		log.Add(refused)
+	}
+	log.Add(aRequest())
+	log.Close()
+	// Time for a write may come among these.
+	if written, limited := b.requests(), lost.count(domain.UnloggedLimited); written < 11 || written > 21 || written+limited != n+1 {
+		t.Errorf("%d written, %d counted", written, limited)
+	}
+}

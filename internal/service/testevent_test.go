@@ -1,0 +1,250 @@
+package service_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"candor/internal/domain"
+	"candor/internal/platform/ratelimit"
+	"candor/internal/service"
+	"candor/internal/webhook"
+)
+
+// testEvents lets a service send test events, with an attempt's time cut to
+// half a second.
+func testEvents(t testing.TB) func(*service.Config) {
+	t.Helper()
+	limiter, err := ratelimit.New(service.TestEventLimit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(c *service.Config) {
+		c.TestClient = webhook.NewClient(c.Policy, webhook.WithTimeouts(500*time.Millisecond, 500*time.Millisecond))
+		c.TestLimiter = limiter
+		t.Cleanup(c.TestClient.Close)
+	}
+}
+
+// stored counts all that an event leaves behind.
+func (b *bench) stored() int {
+	b.Helper()
+	return b.count(`
+		SELECT (SELECT count(*) FROM event) + (SELECT count(*) FROM event_sequence) + (SELECT count(*) FROM session) + (SELECT count(*) FROM delivery)
+			+ (SELECT count(*) FROM delivery_attempt) + (SELECT count(*) FROM webhook_endpoint) + (SELECT count(*) FROM river_job)`)
+}
+
+func TestTestEvent(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, testEvents(t), func(c *service.Config) { c.Clock = domain.SystemClock })
+	b.SetSecretsLease(0)
+	hook := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusAccepted)
+		_, _ = w.Write([]byte("thanks" + strings.Repeat(".", 4000)))
+	})
+	fresh, err := b.NextWebhookSecret(b.ctx, b.test(), someone)
+	b.ok(err)
+	if _, err := b.SendTestEvent(b.ctx, b.account.AccountID, domain.Actor{Kind: "unheard of"}, hook.URL+"/hook"); err == nil || len(hook.calls()) != 0 {
+		t.Errorf("a test event is sent that the audit log doesn't tell of: %v", err)
+	}
+	sent, err := b.SendTestEvent(b.ctx, b.account.AccountID, someone, hook.URL+"/hook")
+	b.ok(err)
+	if log := b.audited(); strings.Count(log, "webhook.test_sent by a test") != 1 {
+		t.Errorf("the audit log has %s", log)
+	}
+	calls := hook.calls()
+	if len(calls) != 1 {
+		t.Fatalf("%d webhooks, want 1", len(calls))
+	}
+	got := calls[0]
+	for name := range sent.Result.RequestHeader {
+		if got.header.Get(name) != sent.Result.RequestHeader.Get(name) {
+			t.Errorf("%s came as %q, is told as %q", name, got.header.Get(name), sent.Result.RequestHeader.Get(name))
+		}
+	}
+	if got.body != string(sent.Body) || got.header.Get("X-Webhook-Id") != sent.DeliveryID.String() || !strings.HasPrefix(sent.DeliveryID.String(), "whd_") {
+		t.Errorf("sent %s as %s, told %s as %s", got.body, got.header.Get("X-Webhook-Id"), sent.Body, sent.DeliveryID)
+	}
+	// The old and the new secret of test mode, and not that of live mode.
+	by := verify(t, calls, b.account.TestWebhookSecret, fresh, b.account.LiveWebhookSecret)[0]
+	if !slices.Equal(by.Contract, []bool{true, false, false}) || !slices.Equal(by.Standard, []bool{true, true, false}) {
+		t.Errorf("signed by %+v", by)
+	}
+	if r := sent.Result; !r.Delivered() || r.StatusCode != http.StatusAccepted || len(r.Response) != 2048 || !strings.HasPrefix(string(r.Response), "thanks.") || r.Duration <= 0 {
+		t.Errorf("answer %d %.20q of %d bytes in %s", r.StatusCode, r.Response, len(r.Response), r.Duration)
+	}
+	var body struct {
+		Event     string
+		SessionID string `json:"session_id"`
+		Livemode  *bool
+		Sequence  *int
+		Timestamp time.Time
+		Data      struct {
+			SessionID string `json:"session_id"`
+			Summary   map[string]json.Number
+		}
+	}
+	b.ok(json.Unmarshal(sent.Body, &body))
+	if body.Event != "session.completed" || *body.Livemode || *body.Sequence != 0 || body.SessionID != body.Data.SessionID || time.Since(body.Timestamp) > time.Minute ||
+		body.Data.Summary["net_worth"] != "450239.47" {
+		t.Errorf("body %s", sent.Body)
+	}
+	if n := b.stored(); n != 0 {
+		t.Errorf("a test event has left %d rows", n)
+	}
+	again, err := b.SendTestEvent(b.ctx, b.account.AccountID, someone, hook.URL)
+	if err != nil || again.DeliveryID == sent.DeliveryID {
+		t.Errorf("a second test event has the id of the first, or %v", err)
+	}
+}
+
+func TestTestEventTellsWhatWentWrong(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, testEvents(t))
+	release := make(chan struct{})
+	hook := newReceiver(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/500":
+			http.Error(w, "no such partner", http.StatusInternalServerError)
+		case "/302":
+			http.Redirect(w, r, "/200", http.StatusFound)
+		case "/hang":
+			<-release
+		}
+	})
+	t.Cleanup(func() { close(release) })
+	for url, want := range map[string]struct {
+		status               int
+		class, says, answers string
+	}{
+		hook.URL + "/500":         {500, webhook.ClassStatus, "status 500", "no such partner\n"},
+		hook.URL + "/302":         {302, webhook.ClassStatus, "Redirects are not followed", ""},
+		hook.URL + "/hang":        {0, webhook.ClassTimeout, "did not answer in time", ""},
+		"http://127.0.0.1:1/":     {0, webhook.ClassConnect, "Nothing listens", ""},
+		"https://" + hook.URL[7:]: {0, webhook.ClassTLS, "did not answer in TLS", ""},
+	} {
+		sent, err := b.SendTestEvent(b.ctx, b.account.AccountID, someone, url)
+		if err != nil {
+			t.Errorf("%s: %v", url, err)
+			continue
+		}
+		r := sent.Result
+		if r.StatusCode != want.status || r.ErrorClass != want.class || !strings.Contains(r.Error, want.says) || string(r.Response) != want.answers || len(r.RequestHeader) < 8 {
+			t.Errorf("%s: %d %s %q %q, want %+v", url, r.StatusCode, r.ErrorClass, r.Error, r.Response, want)
+		}
+	}
+	if n := b.stored(); n != 0 {
+		t.Errorf("test events have left %d rows", n)
+	}
+}
+
+// What the policy refuses isn't called, whether the URL shows it or only the
+// name's address.
+func TestTestEventRefusesTargets(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, func(c *service.Config) { c.Policy = webhook.Policy{} }, testEvents(t))
+	for _, url := range []string{
+		"http://hooks.example.com/", "https://169.254.169.254/latest", "https://10.0.0.1/", "https://localhost/", "https://u:p@hooks.example.com/", "hooks", "https://[::1]/",
+	} {
+		_, err := b.SendTestEvent(b.ctx, b.account.AccountID, someone, url)
+		var refused *domain.Error
+		if !errors.As(err, &refused) || refused.Code != domain.CodeValidation || len(refused.Fields) != 1 || refused.Fields[0].Field != "url" {
+			t.Errorf("%s: %v, want validation_error on url", url, err)
+		}
+	}
+	_, err := b.SendTestEvent(b.ctx, domain.NewAccountID(), someone, "https://hooks.example.com/")
+	b.code("unknown account", err, domain.CodeNotFound)
+	// A service whose URLs pass still has its client look at the address.
+	hook := newReceiver(t, nil)
+	open := newBench(t, testEvents(t), func(c *service.Config) { c.TestClient = webhook.NewClient(webhook.Policy{}) })
+	sent, err := open.SendTestEvent(b.ctx, open.account.AccountID, someone, hook.URL)
+	if err != nil || sent.Result.ErrorClass != webhook.ClassRefusedTarget || len(hook.calls()) != 0 {
+		t.Errorf("a refused address: %+v, %v, %d calls", sent, err, len(hook.calls()))
+	}
+}
+
+func TestTestEventGoesToTheDefaultURL(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, testEvents(t))
+	test, live := newReceiver(t, nil), newReceiver(t, nil)
+	b.ok(b.SetDefaultWebhookURL(b.ctx, b.live(), someone, live.URL))
+	_, err := b.SendTestEvent(b.ctx, b.account.AccountID, someone, "")
+	b.saying("no URL", err, "no default webhook URL")
+	b.ok(b.SetDefaultWebhookURL(b.ctx, b.test(), someone, test.URL))
+	sent, err := b.SendTestEvent(b.ctx, b.account.AccountID, someone, "")
+	if err != nil || sent.URL != test.URL || len(test.calls()) != 1 || len(live.calls()) != 0 {
+		t.Errorf("%+v, %v: %d at the test URL, %d at the live one", sent, err, len(test.calls()), len(live.calls()))
+	}
+}
+
+// Of one account two test events run at once, and ten a minute; other
+// accounts aren't touched by that.
+func TestTestEventIsLimited(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, testEvents(t), func(c *service.Config) { c.TestClient = webhook.NewClient(c.Policy) })
+	other, err := b.CreateAccount(b.ctx, service.NewAccount{Name: "Broker", Email: "owner@broker.example", Plan: "starter"}, someone)
+	b.ok(err)
+	release := make(chan struct{})
+	hook := newReceiver(t, func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/hang" {
+			<-release
+		}
+	})
+	send := func(path string) error {
+		_, err := b.SendTestEvent(b.ctx, b.account.AccountID, someone, hook.URL+path)
+		return err
+	}
+	var running sync.WaitGroup
+	for range 2 {
+		running.Go(func() {
+			if err := send("/hang"); err != nil {
+				t.Errorf("one of two at once: %v", err)
+			}
+		})
+	}
+	b.eventually("two under way", func() bool { return len(hook.calls()) == 2 })
+	for range 20 { // refused ones don't count
+		b.code("a third at once", send("/"), domain.CodeRateLimitExceeded)
+	}
+	_, err = b.SendTestEvent(b.ctx, other.AccountID, someone, hook.URL)
+	b.ok(err)
+	close(release)
+	running.Wait()
+	for range 8 {
+		b.ok(send("/"))
+	}
+	err = send("/")
+	b.code("the eleventh", err, domain.CodeRateLimitExceeded)
+	if err == nil || !strings.Contains(err.Error(), "Try again in") {
+		t.Errorf("the eleventh: %v", err)
+	}
+	_, err = b.SendTestEvent(b.ctx, other.AccountID, someone, hook.URL)
+	b.ok(err)
+	if n := len(hook.calls()); n != 12 {
+		t.Errorf("%d webhooks, want 12", n)
+	}
+}
+
+// A caller who goes away gets an error and no verdict on the receiver.
+func TestTestEventEndsWithItsCaller(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, testEvents(t))
+	ctx, cancel := context.WithCancel(b.ctx)
+	hook := newReceiver(t, func(_ http.ResponseWriter, r *http.Request) {
+		cancel()
+		<-r.Context().Done()
+	})
+	if sent, err := b.SendTestEvent(ctx, b.account.AccountID, someone, hook.URL); !errors.Is(err, context.Canceled) {
+		t.Errorf("%+v, %v", sent, err)
+	}
+	for range 4 { // its place is free again
+		_, err := b.SendTestEvent(b.ctx, b.account.AccountID, someone, "http://127.0.0.1:1/")
+		b.ok(err)
+	}
+}

@@ -1,0 +1,167 @@
+package statement
+
+import (
+	"math/big"
+
+	"candor/internal/form"
+)
+
+// Assets is what the customer owns.
+type Assets struct {
+	RealProperty   []*Property
+	Vehicles       []*Vehicle
+	BankAccounts   []*BankAccount
+	Superannuation []*SuperFund
+	Investments    []*Investment
+}
+
+// Property is real estate, at its full value and mortgage; the customer's
+// share of it is OwnershipPercentage (D20).
+type Property struct {
+	Description         string
+	Address             string
+	Ownership           string // sole, joint or tenants_in_common (D22)
+	OwnershipPercentage int    // 0–100
+	CurrentValue        Cents
+	MortgageOwing       Cents
+}
+
+// Vehicle is a car, boat or the like.
+type Vehicle struct {
+	Description        string
+	Value, AmountOwing Cents
+}
+
+// BankAccount is money in a bank.
+type BankAccount struct {
+	Institution string
+	AccountType string // transaction, savings, term_deposit, offset or other (D22)
+	Balance     Cents
+}
+
+// SuperFund is a superannuation balance.
+type SuperFund struct {
+	FundName string
+	Balance  Cents
+}
+
+// Investment is shares, managed funds, crypto-assets or the like.
+type Investment struct {
+	Description string
+	Value       Cents
+}
+
+var ownerships = []form.Option{
+	{Code: "sole", Label: "Sole owner"},
+	{Code: "joint", Label: "Joint owners"},
+	{Code: "tenants_in_common", Label: "Tenants in common"},
+}
+
+var accountTypes = []form.Option{
+	{Code: "transaction", Label: "Transaction"},
+	{Code: "savings", Label: "Savings"},
+	{Code: "term_deposit", Label: "Term deposit"},
+	{Code: "offset", Label: "Offset"},
+	{Code: "other", Label: "Other"},
+}
+
+// Net is the customer's share of the value less the mortgage, halves of a
+// cent away from zero; below zero where more is owed (D20, D49).
+func (p *Property) Net() Cents { return share(p.CurrentValue-p.MortgageOwing, p.OwnershipPercentage) }
+
+func share(whole Cents, percentage int) Cents {
+	return form.DivRound(times(whole, percentage), 100)
+}
+
+func times(whole Cents, percentage int) *big.Int {
+	return new(big.Int).Mul(big.NewInt(int64(whole)), big.NewInt(int64(percentage)))
+}
+
+// Total is the customer's share of property and all else at its full value
+// (D20). The property shares are rounded once, at the end of their sum.
+func (a *Assets) Total() Cents {
+	shares := new(big.Int)
+	for _, p := range a.RealProperty {
+		shares.Add(shares, times(p.CurrentValue, p.OwnershipPercentage))
+	}
+	sum := form.DivRound(shares, 100)
+	for _, v := range a.Vehicles {
+		sum += v.Value
+	}
+	for _, b := range a.BankAccounts {
+		sum += b.Balance
+	}
+	for _, f := range a.Superannuation {
+		sum += f.Balance
+	}
+	for _, i := range a.Investments {
+		sum += i.Value
+	}
+	return sum
+}
+
+func (a *Assets) section() *form.Section {
+	return &form.Section{
+		Name:  AssetsSection,
+		Title: "Assets",
+		Intro: "What you own, as far as you know its value today. A careful estimate is fine.",
+		Groups: []form.Group{
+			{Title: "Property", Hint: "Homes, investment property and land. Enter the full value and mortgage, and then the part that is yours.",
+				List: form.ListOf(&a.RealProperty, "real_property", "Property", "property", (*Property).fields)},
+			{Title: "Vehicles", Hint: "Cars, motorbikes, boats and caravans.",
+				List: form.ListOf(&a.Vehicles, "vehicles", "Vehicles", "vehicle", (*Vehicle).fields)},
+			{Title: "Bank accounts",
+				List: form.ListOf(&a.BankAccounts, "bank_accounts", "Bank accounts", "bank account", (*BankAccount).fields)},
+			{Title: "Superannuation", Hint: "Your latest fund statement shows the balance.",
+				List: form.ListOf(&a.Superannuation, "superannuation", "Superannuation", "super fund", (*SuperFund).fields)},
+			{Title: "Investments", Hint: "Shares, managed funds, crypto-assets and the like.",
+				List: form.ListOf(&a.Investments, "investments", "Investments", "investment", (*Investment).fields)},
+			{Fields: []form.Field{form.Total(a.Total, "total_assets", "Total assets", form.Once)}},
+		},
+	}
+}
+
+func (p *Property) fields() []form.Field {
+	return []form.Field{
+		form.LongText(&p.Description, "description", "Description").
+			Asks("Enter a description").Hints("For example, family home."),
+		form.LongText(&p.Address, "address", "Address").Asks("Enter its address"),
+		form.Choice(&p.Ownership, "ownership", "Ownership", ownerships).Asks("Select how it is owned"),
+		form.Percent(&p.OwnershipPercentage, "ownership_percentage", "Your share").
+			Hints("As a percentage. 100 where it is all yours."),
+		form.Money(&p.CurrentValue, "current_value", "Current value", form.Once).Hints("Of the whole property."),
+		form.Money(&p.MortgageOwing, "mortgage_owing", "Mortgage owing", form.Once).Hints("On the whole property."),
+		form.Total(p.Net, "net_value", "Net value of your share", form.Once),
+	}
+}
+
+func (v *Vehicle) fields() []form.Field {
+	return []form.Field{
+		form.LongText(&v.Description, "description", "Description").
+			Asks("Enter a description").Hints("Make, model and year."),
+		form.Money(&v.Value, "value", "Value", form.Once),
+		form.Money(&v.AmountOwing, "amount_owing", "Amount owing", form.Once).Hints("What is left of a loan for it."),
+	}
+}
+
+func (b *BankAccount) fields() []form.Field {
+	return []form.Field{
+		form.Text(&b.Institution, "institution", "Bank or institution").Asks("Enter the bank or institution"),
+		form.Choice(&b.AccountType, "account_type", "Account type", accountTypes).Asks("Select the type of account"),
+		form.Money(&b.Balance, "balance", "Balance", form.Once),
+	}
+}
+
+func (f *SuperFund) fields() []form.Field {
+	return []form.Field{
+		form.Text(&f.FundName, "fund_name", "Fund name").Asks("Enter the name of the fund"),
+		form.Money(&f.Balance, "balance", "Balance", form.Once),
+	}
+}
+
+func (i *Investment) fields() []form.Field {
+	return []form.Field{
+		form.LongText(&i.Description, "description", "Description").Asks("Enter a description"),
+		form.Money(&i.Value, "value", "Value", form.Once),
+	}
+}

@@ -1,0 +1,66 @@
+package statement
+
+import (
+	"slices"
+
+	"candor/internal/form"
+)
+
+// Limits of uploads (D23).
+const (
+	MaxDocuments     = 20
+	MaxDocumentBytes = 10 << 20
+	// MaxUploadedBytes is what a session may upload in all, refused and removed
+	// files included: twice what it can keep.
+	MaxUploadedBytes = 2 * MaxDocuments * MaxDocumentBytes
+)
+
+// What the customer is told of a file that isn't taken.
+const (
+	NoFile          = "Select a file"
+	NoCategory      = "Select what this document is"
+	TooManyFiles    = "You can upload 20 files. Remove one before you add another"
+	FileEmpty       = "The selected file is empty"
+	FileTooLarge    = "The selected file must be 10 MB or smaller"
+	FileTypeUnknown = "The selected file must be a PDF, JPEG, PNG or HEIC"
+	FileDamaged     = "The selected file is damaged. Take the photo again or choose another file"
+	UploadRunning   = "Another file is being uploaded. Wait until it is done"
+	TooMuchUploaded = "This statement has taken as many uploads as it can. Send further documents in another way"
+	PictureTooLarge = "The selected picture has too many pixels. Take a smaller photo"
+)
+
+// Document is an uploaded file as the data object shows it (D23).
+type Document struct {
+	ID          string         `json:"id" doc:"Document id, doc_…; its bytes are at /v1/sessions/:id/documents/:document_id."`
+	Category    string         `json:"category" enum:"identification,income_evidence,bank_statement,tax_return,loan_statement,other" doc:"What the customer says it is."`
+	FileName    string         `json:"file_name" doc:"The name the customer's device gave it, with an ending that fits the content."`
+	ContentType string         `json:"content_type" enum:"application/pdf,image/jpeg,image/png,image/heic" doc:"Found from the content."`
+	SizeBytes   int64          `json:"size_bytes" doc:"Size in bytes, at most 10485760."`
+	SHA256      string         `json:"sha256" doc:"Lower-case hex."`
+	UploadedAt  form.Timestamp `json:"uploaded_at" doc:"When it was uploaded, UTC."`
+}
+
+// DocumentCategories are what a document can be (D23).
+var DocumentCategories = []form.Option{
+	{Code: "identification", Label: "Identification"},
+	{Code: "income_evidence", Label: "Payslip or other proof of income"},
+	{Code: "bank_statement", Label: "Bank statement"},
+	{Code: "tax_return", Label: "Tax return"},
+	{Code: "loan_statement", Label: "Loan or credit card statement"},
+	{Code: "other", Label: "Something else"},
+}
+
+// KnownCategory reports whether a document can be that.
+func KnownCategory(code string) bool {
+	return slices.ContainsFunc(DocumentCategories, func(o form.Option) bool { return o.Code == code })
+}
+
+// CategoryLabel is what a document category is called.
+func CategoryLabel(code string) string {
+	for _, o := range DocumentCategories {
+		if o.Code == code {
+			return o.Label
+		}
+	}
+	return code
+}

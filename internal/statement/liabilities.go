@@ -1,0 +1,140 @@
+package statement
+
+import (
+	"strings"
+
+	"candor/internal/form"
+)
+
+// maxDescription is how many characters a description can have (D24).
+const maxDescription = 500
+
+// Liabilities is what the customer owes: their own share of each debt (D20).
+// Repayments are monthly (D19).
+type Liabilities struct {
+	Mortgages     []*Mortgage
+	PersonalLoans []*PersonalLoan
+	CreditCards   []*CreditCard
+	Other         []*OtherLiability
+}
+
+// Mortgage is a loan secured by property.
+type Mortgage struct {
+	Lender, Property          string
+	Balance, MonthlyRepayment Cents
+}
+
+// PersonalLoan is an unsecured loan.
+type PersonalLoan struct {
+	Lender, Purpose           string
+	Balance, MonthlyRepayment Cents
+}
+
+// CreditCard is a card or a buy-now-pay-later account.
+type CreditCard struct {
+	Issuer         string
+	Limit, Balance Cents
+}
+
+// OtherLiability is any other debt (D22).
+type OtherLiability struct {
+	Description, Lender       string
+	Balance, MonthlyRepayment Cents
+}
+
+// Total is the sum of all balances.
+func (l *Liabilities) Total() Cents {
+	var sum Cents
+	for _, m := range l.Mortgages {
+		sum += m.Balance
+	}
+	for _, p := range l.PersonalLoans {
+		sum += p.Balance
+	}
+	for _, c := range l.CreditCards {
+		sum += c.Balance
+	}
+	for _, o := range l.Other {
+		sum += o.Balance
+	}
+	return sum
+}
+
+// Suggest returns the liabilities that follow from the assets: a mortgage
+// for each property with money owing, at the customer's share, and the
+// vehicle finance. The section starts with them, so that nothing is typed
+// twice (D20).
+func Suggest(a *Assets) Liabilities {
+	var l Liabilities
+	for _, p := range a.RealProperty {
+		if balance := share(p.MortgageOwing, p.OwnershipPercentage); balance > 0 {
+			l.Mortgages = append(l.Mortgages, &Mortgage{Property: p.Address, Balance: balance})
+		}
+	}
+	for _, v := range a.Vehicles {
+		if v.AmountOwing > 0 {
+			l.Other = append(l.Other, &OtherLiability{Description: financeFor(v), Balance: v.AmountOwing})
+		}
+	}
+	return l
+}
+
+// financeFor describes a vehicle's finance within a description's limit (D24).
+func financeFor(v *Vehicle) string {
+	text := []rune("Finance for " + v.Description)
+	return strings.TrimSpace(string(text[:min(len(text), maxDescription)]))
+}
+
+func (l *Liabilities) section() *form.Section {
+	return &form.Section{
+		Name:  LiabilitiesSection,
+		Title: "Liabilities",
+		Intro: "What you owe. Where a debt is shared, enter your part of it.",
+		Groups: []form.Group{
+			{Title: "Mortgages", Hint: "Home and investment property loans.",
+				List: form.ListOf(&l.Mortgages, "mortgages", "Mortgages", "mortgage", (*Mortgage).fields)},
+			{Title: "Personal loans",
+				List: form.ListOf(&l.PersonalLoans, "personal_loans", "Personal loans", "personal loan", (*PersonalLoan).fields)},
+			{Title: "Credit cards", Hint: "Store cards and buy now, pay later accounts too.",
+				List: form.ListOf(&l.CreditCards, "credit_cards", "Credit cards", "credit card", (*CreditCard).fields)},
+			{Title: "Other debts", Hint: "Vehicle finance, study loans, tax debts, money owed to family and so on.",
+				List: form.ListOf(&l.Other, "other_liabilities", "Other debts", "debt", (*OtherLiability).fields)},
+			{Fields: []form.Field{form.Total(l.Total, "total_liabilities", "Total liabilities", form.Once)}},
+		},
+	}
+}
+
+func (m *Mortgage) fields() []form.Field {
+	return []form.Field{
+		form.Text(&m.Lender, "lender", "Lender").Asks("Enter the lender"),
+		form.LongText(&m.Property, "property", "Property").OrNone(),
+		form.Money(&m.Balance, "balance", "Balance owing", form.Once),
+		form.Money(&m.MonthlyRepayment, "monthly_repayment", "Repayment", form.Monthly),
+	}
+}
+
+func (p *PersonalLoan) fields() []form.Field {
+	return []form.Field{
+		form.Text(&p.Lender, "lender", "Lender").Asks("Enter the lender"),
+		form.Text(&p.Purpose, "purpose", "Purpose").OrNone(),
+		form.Money(&p.Balance, "balance", "Balance owing", form.Once),
+		form.Money(&p.MonthlyRepayment, "monthly_repayment", "Repayment", form.Monthly),
+	}
+}
+
+func (c *CreditCard) fields() []form.Field {
+	return []form.Field{
+		form.Text(&c.Issuer, "issuer", "Card issuer").Asks("Enter the card issuer"),
+		form.Money(&c.Limit, "limit", "Credit limit", form.Once),
+		form.Money(&c.Balance, "balance", "Balance owing", form.Once),
+	}
+}
+
+func (o *OtherLiability) fields() []form.Field {
+	return []form.Field{
+		form.LongText(&o.Description, "description", "Description").Asks("Enter a description"),
+		form.Text(&o.Lender, "lender", "Lender").Hints("Who you owe it to.").OrNone(),
+		form.Money(&o.Balance, "balance", "Balance owing", form.Once),
+		form.Money(&o.MonthlyRepayment, "monthly_repayment", "Repayment", form.Monthly),
+	}
+}

@@ -1,0 +1,102 @@
+package statement_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"candor/internal/form"
+	"candor/internal/statement"
+	"candor/internal/statement/statementtest"
+)
+
+func dataSchema() *form.Schema {
+	amounts := &form.Schema{Type: "object", Properties: map[string]*form.Schema{}}
+	for _, name := range []string{"total_assets", "total_liabilities", "net_worth", "total_monthly_income", "total_monthly_expenses", "monthly_surplus"} {
+		amounts.Properties[name] = &form.Schema{Type: "number"}
+		amounts.Required = append(amounts.Required, name)
+	}
+	return statement.DataSchema(amounts, &form.Schema{Type: "array", MaxItems: statement.MaxDocuments})
+}
+
+// TestSchema holds the schema to the JSON: each member of one is in the
+// other, and the values are of the types it says.
+func TestSchema(t *testing.T) {
+	t.Parallel()
+	raw, err := json.Marshal(dataSchema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema openapi3.Schema
+	if err := json.Unmarshal(raw, &schema); err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range map[string]*statement.Statement{
+		"full": statementtest.Full(), "sparse": statementtest.Sparse(), "long": statementtest.Long(),
+	} {
+		data := decoded(t, s)
+		if err := schema.VisitJSON(data, openapi3.MultiErrors(), openapi3.EnableFormatValidation()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		compare(t, name, dataSchema(), data)
+	}
+	for name, spoil := range map[string]func(*statement.Statement){
+		"negative amount":   func(s *statement.Statement) { s.Income.Other.Interest = -1 },
+		"amount too large":  func(s *statement.Statement) { s.Income.Other.Interest = form.MaxCents + 1 },
+		"unknown state":     func(s *statement.Statement) { s.Personal.Address.State = "XX" },
+		"short postcode":    func(s *statement.Statement) { s.Personal.Address.Postcode = "220" },
+		"percentage of 101": func(s *statement.Statement) { s.Assets.RealProperty[0].OwnershipPercentage = 101 },
+		"51 vehicles":       func(s *statement.Statement) { s.Assets.Vehicles = slices.Repeat(s.Assets.Vehicles, 26) },
+	} {
+		s := statementtest.Full()
+		spoil(s)
+		if schema.VisitJSON(decoded(t, s), openapi3.EnableFormatValidation()) == nil {
+			t.Errorf("the schema accepts a statement with %s", name)
+		}
+	}
+}
+
+func decoded(t *testing.T, s *statement.Statement) any {
+	t.Helper()
+	raw, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	var data any
+	if err := decoder.Decode(&data); err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// compare reports members that are only in the schema or only in the JSON.
+func compare(t *testing.T, path string, schema *form.Schema, data any) {
+	t.Helper()
+	switch data := data.(type) {
+	case map[string]any:
+		for key, value := range data {
+			if schema.Properties[key] == nil || !slices.Contains(schema.Required, key) {
+				t.Errorf("%s.%s isn't in the schema, or not as required", path, key)
+				continue
+			}
+			compare(t, path+"."+key, schema.Properties[key], value)
+		}
+		if len(schema.Properties) != len(data) || len(schema.Required) != len(data) {
+			t.Errorf("%s has %d members, %d in the schema, %d of them required", path, len(data), len(schema.Properties), len(schema.Required))
+		}
+	case []any:
+		if schema.Type != "array" {
+			t.Errorf("%s is an array, in the schema %v", path, schema.Type)
+		}
+		for i := range data {
+			if schema.Items != nil {
+				compare(t, path+"[]", schema.Items, data[i])
+			}
+		}
+	}
+}

@@ -1,0 +1,102 @@
+// Package statement is the financial statement: seven typed sections built on
+// form, their totals and their JSON. It does no I/O.
+package statement
+
+import (
+	"time"
+
+	"candor/internal/form"
+)
+
+// Cents is an amount of money in whole cents.
+type Cents = form.Cents
+
+// The seven sections, in the order they are shown.
+const (
+	PersonalDetailsSection = "personal_details"
+	IncomeSection          = "income"
+	AssetsSection          = "assets"
+	LiabilitiesSection     = "liabilities"
+	ExpensesSection        = "expenses"
+	DocumentsSection       = "documents"
+	DeclarationSection     = "declaration"
+)
+
+// SectionsTotal is how many sections the form has.
+const SectionsTotal = 7
+
+// SectionNames lists the sections in the order they are shown.
+var SectionNames = [SectionsTotal]string{
+	PersonalDetailsSection, IncomeSection, AssetsSection, LiabilitiesSection,
+	ExpensesSection, DocumentsSection, DeclarationSection,
+}
+
+// SectionNumber returns the section's place from 1 to 7, or 0 where there is
+// no section of that name.
+func SectionNumber(name string) int {
+	for i, n := range SectionNames {
+		if n == name {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// Percentage is the share of sections completed, rounded to the nearest
+// integer (D15).
+func Percentage(completed int) int { return (completed*100 + SectionsTotal/2) / SectionsTotal }
+
+// A Statement holds one customer's answers.
+type Statement struct {
+	Personal    PersonalDetails
+	Income      Income
+	Assets      Assets
+	Liabilities Liabilities
+	Expenses    Expenses
+	Documents   []Document
+	Declaration Declaration
+}
+
+// Section describes the named section, bound to the statement's answers; nil
+// for documents, which are files rather than fields, and for unknown names.
+// Dates are checked against now.
+func (s *Statement) Section(name string, now time.Time) *form.Section {
+	switch name {
+	case PersonalDetailsSection:
+		return s.Personal.section(now)
+	case IncomeSection:
+		return s.Income.section()
+	case AssetsSection:
+		return s.Assets.section()
+	case LiabilitiesSection:
+		return s.Liabilities.section()
+	case ExpensesSection:
+		return s.Expenses.section()
+	case DeclarationSection:
+		return s.Declaration.section()
+	}
+	return nil
+}
+
+// Sections describes the sections made of fields, in order: all but
+// documents.
+func (s *Statement) Sections(now time.Time) []*form.Section {
+	var out []*form.Section
+	for _, name := range SectionNames {
+		if section := s.Section(name, now); section != nil {
+			out = append(out, section)
+		}
+	}
+	return out
+}
+
+// Title returns the named section's title.
+func Title(name string) string {
+	if name == DocumentsSection {
+		return "Documents"
+	}
+	if section := new(Statement).Section(name, time.Time{}); section != nil {
+		return section.Title
+	}
+	return ""
+}

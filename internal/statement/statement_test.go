@@ -1,0 +1,212 @@
+package statement_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"candor/internal/form"
+	"candor/internal/statement"
+	"candor/internal/statement/statementtest"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata from what is computed now")
+
+// TestJSON holds the data object, member by member and in order, to the
+// contract's.
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	for name, s := range map[string]*statement.Statement{"full.json": statementtest.Full(), "sparse.json": statementtest.Sparse()} {
+		raw, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got bytes.Buffer
+		if err := json.Indent(&got, raw, "", "  "); err != nil {
+			t.Fatal(err)
+		}
+		got.WriteByte('\n')
+		path := filepath.Join("testdata", name)
+		if *update {
+			if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got.Bytes(), want) {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, got.Bytes(), want)
+		}
+	}
+}
+
+func TestSectionsComeBackFromJSON(t *testing.T) {
+	t.Parallel()
+	for name, s := range map[string]*statement.Statement{
+		"full": statementtest.Full(), "sparse": statementtest.Sparse(), "long": statementtest.Long(), "empty": {},
+	} {
+		back := statement.Statement{Documents: s.Documents}
+		for _, section := range s.Sections(statementtest.Now()) {
+			raw, err := json.Marshal(section)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stored := back.Section(section.Name, statementtest.Now())
+			if err := json.Unmarshal(raw, stored); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if errs := stored.Validate(); len(errs) > 0 && name != "empty" {
+				t.Errorf("%s %s comes back with errors: %v", name, section.Name, []form.Error(errs))
+			}
+		}
+		first, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if second, err := json.Marshal(&back); err != nil || !bytes.Equal(first, second) {
+			t.Errorf("%s comes back as %s, %v\nwant %s", name, second, err, first)
+		}
+	}
+}
+
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	full := statementtest.Full()
+	for _, section := range full.Sections(statementtest.Now()) {
+		inputs := 0
+		section.Walk(func(path string, f form.Field) {
+			if f.Kind == form.KindOutput {
+				return
+			}
+			for _, part := range f.Parts() {
+				inputs++
+				if f.Value.Input(strings.TrimPrefix(part, ".")) == "" {
+					t.Errorf("Full leaves %s of %s empty", path+part, section.Name)
+				}
+			}
+		})
+		if values := statementtest.Values(section.Name); len(values) != inputs {
+			t.Errorf("Values(%s) has %d inputs, the section %d", section.Name, len(values), inputs)
+		}
+	}
+	if statementtest.Values(statement.DocumentsSection) != nil || statementtest.Values("x") != nil {
+		t.Error("there are values for sections without fields")
+	}
+	long := statementtest.Long()
+	for _, section := range long.Sections(statementtest.Now()) {
+		section.Walk(func(path string, f form.Field) {
+			limit := f.Value.Schema().MaxLength
+			if got := len([]rune(f.Value.Input(""))); (f.Kind == form.KindText || f.Kind == form.KindEmail) && got < limit-1 {
+				t.Errorf("%s of Long is %d characters of %d", path, got, limit)
+			}
+		})
+	}
+	if len(long.Assets.Investments) != form.MaxListItems || len(long.Documents) != statement.MaxDocuments {
+		t.Errorf("Long has %d investments and %d documents", len(long.Assets.Investments), len(long.Documents))
+	}
+}
+
+func TestPercentage(t *testing.T) {
+	t.Parallel()
+	want := []int{0, 14, 29, 43, 57, 71, 86, 100}
+	for completed, percentage := range want {
+		if got := statement.Percentage(completed); got != percentage {
+			t.Errorf("Percentage(%d) = %d, want %d", completed, got, percentage)
+		}
+	}
+}
+
+func TestSectionNames(t *testing.T) {
+	t.Parallel()
+	want := []string{"personal_details", "income", "assets", "liabilities", "expenses", "documents", "declaration"}
+	if got := statement.SectionNames[:]; !slices.Equal(got, want) {
+		t.Fatalf("sections %v, want %v", got, want)
+	}
+	s := new(statement.Statement)
+	for i, name := range want {
+		if got := statement.SectionNumber(name); got != i+1 {
+			t.Errorf("SectionNumber(%s) = %d, want %d", name, got, i+1)
+		}
+		if statement.Title(name) == "" {
+			t.Errorf("%s has no title", name)
+		}
+		section := s.Section(name, time.Time{})
+		if (section == nil) != (name == statement.DocumentsSection) {
+			t.Errorf("Section(%s) = %v", name, section)
+		}
+		if section != nil && section.Name != name {
+			t.Errorf("Section(%s) is called %s", name, section.Name)
+		}
+	}
+	if statement.SectionNumber("x") != 0 || s.Section("x", time.Time{}) != nil || statement.Title("x") != "" {
+		t.Error("there is a section x")
+	}
+	if got := statement.CategoryLabel("tax_return"); got != "Tax return" {
+		t.Errorf("CategoryLabel(tax_return) = %q", got)
+	}
+}
+
+// TestMessages reads every message once, as a customer might see it.
+func TestMessages(t *testing.T) {
+	t.Parallel()
+	var got strings.Builder
+	s := new(statement.Statement)
+	for _, section := range s.Sections(statementtest.Now()) {
+		for _, g := range section.Groups {
+			if g.List != nil {
+				g.List.Add()
+			}
+		}
+		report := func(errs form.Errors) {
+			for _, e := range errs {
+				got.WriteString(section.Name + " " + e.Field + ": " + e.Message + "\n")
+			}
+		}
+		report(section.Validate())
+		section.Walk(func(_ string, f form.Field) { f.Value.Parse(func(string) string { return "?\x00" }) })
+		report(section.Validate())
+	}
+	path := filepath.Join("testdata", "messages.txt")
+	if *update {
+		if err := os.WriteFile(path, []byte(got.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.String() != string(want) {
+		t.Errorf("got\n%s\nwant\n%s", got.String(), want)
+	}
+}
+
+// TestNoFloats keeps binary floating point out of both packages (D18).
+func TestNoFloats(t *testing.T) {
+	t.Parallel()
+	float := regexp.MustCompile(`\bfloat(32|64)\b|ParseFloat|\.Float64\(`)
+	for _, pattern := range []string{"*.go", "../form/*.go", "statementtest/*.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v, %v", pattern, files, err)
+		}
+		for _, file := range files {
+			source, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if hit := float.Find(source); hit != nil && !strings.HasSuffix(file, "_test.go") {
+				t.Errorf("%s uses %s", file, hit)
+			}
+		}
+	}
+}

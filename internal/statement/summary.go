@@ -1,0 +1,81 @@
+package statement
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+
+	"candor/internal/form"
+)
+
+// Summary is the statement in six amounts (D19–D21).
+type Summary struct {
+	TotalAssets          Cents `json:"total_assets" doc:"The customer's share of everything owned, dollars."`
+	TotalLiabilities     Cents `json:"total_liabilities" doc:"Sum of all balances owed, dollars."`
+	NetWorth             Cents `json:"net_worth" doc:"total_assets less total_liabilities, dollars; may be negative."`
+	TotalMonthlyIncome   Cents `json:"total_monthly_income" doc:"A twelfth of total_gross_income, dollars, rounded half up to the cent."`
+	TotalMonthlyExpenses Cents `json:"total_monthly_expenses" doc:"Sum of the expenses section, dollars a month."`
+	MonthlySurplus       Cents `json:"monthly_surplus" doc:"total_monthly_income less total_monthly_expenses, dollars; may be negative."`
+}
+
+// Summary computes the six amounts.
+func (s *Statement) Summary() Summary {
+	out := Summary{
+		TotalAssets:          s.Assets.Total(),
+		TotalLiabilities:     s.Liabilities.Total(),
+		TotalMonthlyIncome:   s.Income.Monthly(),
+		TotalMonthlyExpenses: s.Expenses.Total(),
+	}
+	out.NetWorth = out.TotalAssets - out.TotalLiabilities
+	out.MonthlySurplus = out.TotalMonthlyIncome - out.TotalMonthlyExpenses
+	return out
+}
+
+// MarshalJSON writes the data object of the data endpoint: the five sections
+// of answers, the summary, the documents and the declaration.
+func (s *Statement) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	write := func(key string, value any) error {
+		raw, err := json.Marshal(value)
+		if b.Len() > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(`"` + key + `":`)
+		b.Write(raw)
+		return err
+	}
+	for _, section := range s.Sections(time.Time{}) {
+		if section.Name == DeclarationSection {
+			continue
+		}
+		if err := write(section.Name, section); err != nil {
+			return nil, err
+		}
+	}
+	documents := s.Documents
+	if documents == nil {
+		documents = []Document{}
+	}
+	for _, member := range []struct {
+		key   string
+		value any
+	}{{"summary", s.Summary()}, {DocumentsSection, documents}, {DeclarationSection, s.Declaration.section()}} {
+		if err := write(member.key, member.value); err != nil {
+			return nil, err
+		}
+	}
+	return append(append([]byte{'{'}, b.Bytes()...), '}'), nil
+}
+
+// DataSchema describes what MarshalJSON writes, given the schemas of Summary
+// and of a list of Documents.
+func DataSchema(summary, documents *form.Schema) *form.Schema {
+	root := &form.Schema{Type: "object", Title: "Form data", Properties: map[string]*form.Schema{
+		"summary": summary, DocumentsSection: documents,
+	}, Required: []string{"summary", DocumentsSection}}
+	for _, section := range new(Statement).Sections(time.Time{}) {
+		root.Properties[section.Name] = section.Schema()
+		root.Required = append(root.Required, section.Name)
+	}
+	return root
+}

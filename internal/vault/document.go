@@ -1,0 +1,192 @@
+package vault
+
+import (
+	"bufio"
+	"context"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/minio/sio"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/platform/blob"
+	"candor/internal/platform/keyring"
+)
+
+// PutDocument seals and stores a document's bytes as content yields them. The
+// document's id and session must be set.
+func (v *Vault) PutDocument(ctx context.Context, q Store, document *db.Document, content io.Reader) error {
+	key, err := v.key(ctx, q, document.SessionID)
+	if err != nil {
+		return err
+	}
+	return v.put(ctx, key, document.ID, content)
+}
+
+func (v *Vault) put(ctx context.Context, key *dataKey, id domain.DocumentID, content io.Reader) error {
+	config, err := key.stream(id)
+	if err != nil {
+		return err
+	}
+	sealed, err := sio.EncryptReader(content, config)
+	if err != nil {
+		return fmt.Errorf("vault: seal %s: %w", id, err)
+	}
+	return v.blobs.Put(ctx, id.String(), sealed)
+}
+
+// InsertDocument seals a document's name and stores its row. PutDocument must
+// have stored its bytes.
+func (v *Vault) InsertDocument(ctx context.Context, tx *db.Tx, document *db.Document) error {
+	key, err := v.key(ctx, tx, document.SessionID)
+	if err != nil {
+		return err
+	}
+	row := *document
+	row.FileName = string(key.seal(fileName, row.ID.String(), []byte(row.FileName)))
+	return tx.InsertDocument(ctx, &row)
+}
+
+// Document returns a document of a session and its bytes, which the caller
+// closes. db.ErrNotFound or blob.ErrNotFound if there is none. keyring.ErrSealed
+// if its row or the beginning of its bytes can't be opened. The reader returns an
+// error for what can't be opened later.
+func (v *Vault) Document(ctx context.Context, d *db.DB, session domain.SessionID, id domain.DocumentID) (*db.Document, io.ReadCloser, error) {
+	row, err := d.Document(ctx, session, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	file, err := v.blobs.Open(ctx, id.String())
+	if err != nil {
+		return nil, nil, err
+	}
+	// The key is read last: SealOld stores it before the first sealed byte.
+	key, err := v.existing(ctx, d, session)
+	var content io.Reader
+	if err == nil {
+		content, err = key.openFile(id, file, isSealed([]byte(row.FileName)))
+	}
+	if err == nil {
+		err = key.openName(row)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, file.Close())
+	}
+	return row, &openFile{content, file}, nil
+}
+
+type openFile struct {
+	io.Reader
+	io.Closer
+}
+
+// streamVersion is the first byte of sealed bytes, DARE 2.0 (package sio). None
+// of the types of documents begins with it.
+const streamVersion = sio.Version20
+
+// openFile returns the clear bytes of a document. certain says that they are
+// sealed. If they needn't be, their first byte tells.
+func (k *dataKey) openFile(id domain.DocumentID, stored io.Reader, certain bool) (io.Reader, error) {
+	peeked := bufio.NewReader(stored)
+	if first, err := peeked.Peek(1); !certain && (err != nil || first[0] != streamVersion) {
+		return peeked, nil
+	}
+	config, err := k.stream(id)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := sio.DecryptReader(peeked, config)
+	if err != nil {
+		return nil, fmt.Errorf("vault: open %s: %w", id, err)
+	}
+	// A wrong key shows at the first byte, before anything is answered.
+	content := bufio.NewReader(opened)
+	if _, err := content.Peek(1); err != nil {
+		return nil, fmt.Errorf("vault: %s: %w: %w", id, keyring.ErrSealed, err)
+	}
+	return content, nil
+}
+
+// stream is how a document's bytes are sealed: in packages of 64 KiB, each
+// with its number and whether it is the last, under a key of its own. So no
+// package can be left out, moved or taken from another document.
+func (k *dataKey) stream(id domain.DocumentID) (sio.Config, error) {
+	if k == nil {
+		return sio.Config{}, errNoKey
+	}
+	secret, err := hkdf.Key(sha256.New, k.secret, nil, string(k.place(document, id.String())), 32)
+	return sio.Config{
+		MinVersion: sio.Version20, MaxVersion: sio.Version20, CipherSuites: []byte{sio.AES_256_GCM}, Key: secret,
+	}, err
+}
+
+// Documents returns a session's documents in the order of their upload.
+func (v *Vault) Documents(ctx context.Context, q Store, session domain.SessionID) ([]db.Document, error) {
+	documents, err := q.Documents(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	key, err := v.existing(ctx, q, session)
+	if err != nil {
+		return nil, err
+	}
+	return documents, key.openNames(documents)
+}
+
+// openNames opens the names of a session's documents in place.
+func (k *dataKey) openNames(documents []db.Document) error {
+	for i := range documents {
+		if err := k.openName(&documents[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k *dataKey) openName(d *db.Document) error {
+	name, err := k.open(fileName, d.ID.String(), []byte(d.FileName))
+	d.FileName = string(name)
+	return err
+}
+
+// sealDocuments seals the documents that an earlier release stored in clear.
+// The name is sealed last, so that a document with a sealed name has sealed bytes.
+func (v *Vault) sealDocuments(ctx context.Context, tx *db.Tx, key *dataKey) error {
+	stored, err := tx.Documents(ctx, key.session)
+	if err != nil {
+		return err
+	}
+	for _, d := range stored {
+		if isSealed([]byte(d.FileName)) {
+			continue
+		}
+		if err := v.sealFile(ctx, key, d.ID); err != nil {
+			return err
+		}
+		if err := tx.RenameDocument(ctx, d.ID, key.seal(fileName, d.ID.String(), []byte(d.FileName))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *Vault) sealFile(ctx context.Context, key *dataKey, id domain.DocumentID) error {
+	file, err := v.blobs.Open(ctx, id.String())
+	if errors.Is(err, blob.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	// A run that ended in between has sealed it already.
+	clear, err := key.openFile(id, file, false)
+	if err != nil {
+		return err
+	}
+	return v.put(ctx, key, id, clear)
+}

@@ -1,0 +1,100 @@
+package vault
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/statement"
+)
+
+// A Form is what is stored of a session's form, in clear.
+type Form struct {
+	Sections  []db.Section // in no order
+	Documents []db.Document
+}
+
+// Form returns what is stored of a session's form. keyring.ErrSealed if it
+// can't be opened.
+func (v *Vault) Form(ctx context.Context, q Store, session domain.SessionID) (*Form, error) {
+	sections, err := q.Sections(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	documents, err := q.Documents(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	// The key is read last: a first save elsewhere stores it with the answers.
+	key, err := v.existing(ctx, q, session)
+	if err != nil {
+		return nil, err
+	}
+	for i := range sections {
+		s := &sections[i]
+		answered, answersErr := key.open(answers, s.Name, s.Answers)
+		typed, draftErr := key.open(draft, s.Name, s.Draft)
+		if err := errors.Join(answersErr, draftErr); err != nil {
+			return nil, err
+		}
+		s.Answers, s.Draft = answered, typed
+	}
+	return &Form{Sections: sections, Documents: documents}, key.openNames(documents)
+}
+
+// Statement returns the valid answers and documents of a form. Sections
+// without answers are empty.
+func (f *Form) Statement() (*statement.Statement, error) {
+	var out statement.Statement
+	for _, s := range f.Sections {
+		section := out.Section(s.Name, time.Time{})
+		if section == nil || s.Answers == nil {
+			continue
+		}
+		if err := section.UnmarshalJSON(s.Answers); err != nil {
+			return nil, fmt.Errorf("vault: read section %s: %w", s.Name, err)
+		}
+	}
+	for _, d := range f.Documents {
+		out.Documents = append(out.Documents, statement.Document{
+			ID: d.ID.String(), Category: d.Category, FileName: d.FileName, ContentType: d.ContentType,
+			SizeBytes: d.SizeBytes, SHA256: hex.EncodeToString(d.SHA256), UploadedAt: form.At(d.UploadedAt),
+		})
+	}
+	return &out, nil
+}
+
+// Statement returns a session's valid answers and documents. keyring.ErrSealed
+// if they can't be opened.
+func (v *Vault) Statement(ctx context.Context, q Store, session domain.SessionID) (*statement.Statement, error) {
+	stored, err := v.Form(ctx, q, session)
+	if err != nil {
+		return nil, err
+	}
+	return stored.Statement()
+}
+
+// SaveDraft seals and stores what a customer typed into a section and isn't
+// valid yet, and what the form refused of it. The session must be locked.
+func (v *Vault) SaveDraft(ctx context.Context, tx *db.Tx, session domain.SessionID, section string, typed []byte, refused []domain.Problem, now time.Time) error {
+	key, err := v.key(ctx, tx, session)
+	if err != nil {
+		return err
+	}
+	return tx.SaveDraft(ctx, session, section, key.seal(draft, section, typed), refused, now)
+}
+
+// SaveSection seals and stores a section's valid answers, and reports whether
+// this completed it for the first time. The session must be locked.
+func (v *Vault) SaveSection(ctx context.Context, tx *db.Tx, session domain.SessionID, section string, valid []byte, now time.Time) (first bool, err error) {
+	key, err := v.key(ctx, tx, session)
+	if err != nil {
+		return false, err
+	}
+	return tx.SaveSection(ctx, session, section, key.seal(answers, section, valid), now)
+}

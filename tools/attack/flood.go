@@ -1,0 +1,219 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"candor/internal/domain"
+	"candor/tools/harness"
+)
+
+const (
+	floodConnections = 40
+	// mostRows may be added to the tables by a flood from one network: what the
+	// limits let through before they refuse.
+	mostRows = 300
+)
+
+// post is a form that anyone can send.
+type post struct {
+	path   string
+	values url.Values // "#" becomes another number each time
+	cookie string
+}
+
+// signedOutPosts are the forms for people who aren't signed in, filled in as
+// an attacker would.
+func (a *attack) signedOutPosts() []post {
+	const letter = "candor_letter=bm8gc3VjaCB0b2tlbiwgYnV0IG9mIGl0cyBsZW5ndGg"
+	return []post{
+		{"/sign-in", url.Values{"email": {a.victim.Email}, "password": {"wrong password #"}}, ""},
+		{"/sign-in/code", url.Values{"code": {"123456"}}, "candor_staff=bm8gc3VjaCB0b2tlbiwgYnV0IG9mIGl0cyBsZW5ndGg"},
+		{"/sign-in/passkey", url.Values{"then": {"/"}}, ""},
+		{"/sign-in/passkey/answer", url.Values{"token": {"no such token"}, "response": {"{}"}}, ""},
+		{"/forgot", url.Values{"email": {"person#@example.com"}}, ""},
+		{"/sign-up", url.Values{"company": {"Company"}, "name": {"Name"}, "email": {"person#@example.com"}, "new_password": {"a long password # for it"}}, ""},
+		{"/reset", url.Values{"new_password": {"a long password # for it"}}, letter},
+		{"/verify", url.Values{"password": {"a long password # for it"}}, letter},
+		{"/invitation", url.Values{"name": {"Name"}, "new_password": {"a long password # for it"}}, letter},
+	}
+}
+
+// request writes the form, sent from a network.
+func (p post) request(addr, network string) []byte {
+	body := strings.ReplaceAll(p.values.Encode(), "%23", fmt.Sprintf("%08d", rand.IntN(1e8)))
+	header := []string{"Content-Type: application/x-www-form-urlencoded", "Sec-Fetch-Site: same-origin", "X-Forwarded-For: " + network}
+	if p.cookie != "" {
+		header = append(header, "Cookie: "+p.cookie)
+	}
+	return harness.Request("POST", addr, "/dashboard"+p.path, body, header...)
+}
+
+// outcome counts what a flood got.
+type outcome struct {
+	sync.Mutex
+	statuses map[int]int // 0 for a broken connection
+	total    int
+}
+
+func (o *outcome) count(status int) {
+	o.Lock()
+	defer o.Unlock()
+	o.statuses[status]++
+	o.total++
+}
+
+func (o *outcome) String() string {
+	var statuses []int
+	for status := range o.statuses {
+		statuses = append(statuses, status)
+	}
+	slices.Sort(statuses)
+	var parts []string
+	for _, status := range statuses {
+		parts = append(parts, fmt.Sprintf("%d × %d", o.statuses[status], status))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// flood sends what next makes from 40 connections until ctx ends. An attacker
+// has a machine of its own, so these threads take only what service and victim
+// leave of this one.
+func (a *attack) flood(ctx context.Context, next func() []byte) *outcome {
+	o := &outcome{statuses: map[int]int{}}
+	var work sync.WaitGroup
+	for range floodConnections {
+		work.Go(func() {
+			runtime.LockOSThread()                               // for good: the thread ends with its priority
+			_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, 19) // without it the flood disturbs more
+			var c *harness.Client
+			defer func() { c.Close() }()
+			for ctx.Err() == nil {
+				status, _ := a.send(&c, next()) // a broken connection is counted as 0
+				o.count(status)
+			}
+		})
+	}
+	work.Wait()
+	return o
+}
+
+// besideVictim floods for the span while the victim works.
+func (a *attack) besideVictim(ctx context.Context, next func() []byte) (*outcome, *probe) {
+	a.measureIdle(ctx)
+	ctx, cancel := context.WithTimeout(ctx, a.span)
+	defer cancel()
+	seen := make(chan *probe)
+	go func() { seen <- a.watch(ctx) }()
+	o := a.flood(ctx, next)
+	return o, <-seen
+}
+
+// floods sends each form from one network. What is refused must cost little
+// and leave nothing.
+func (a *attack) floods(ctx context.Context) error {
+	for i, p := range a.signedOutPosts() {
+		before, err := a.rowsStored(ctx)
+		if err != nil {
+			return err
+		}
+		o, seen := a.besideVictim(ctx, func() []byte { return p.request(a.Addr, fmt.Sprintf("198.51.100.%d", i+1)) })
+		after, err := a.rowsStored(ctx)
+		if err != nil {
+			return err
+		}
+		text, met := a.judge(seen)
+		a.add(met && after-before <= mostRows, fmt.Sprintf("%d connections flood POST /dashboard%s", floodConnections, p.path),
+			fmt.Sprintf("%s; at most %d rows", unharmed, mostRows), "%s; %d rows; %s", text, after-before, o)
+		pause(ctx, time.Second)
+	}
+	return nil
+}
+
+// manyNetworks floods the dearest forms from made-up networks and for made-up
+// addresses, each used once, so that no limit of either refuses them.
+func (a *attack) manyNetworks(ctx context.Context) error {
+	for _, p := range a.signedOutPosts() {
+		switch p.path {
+		case "/sign-in":
+			p.values.Set("email", "person#@example.com")
+		case "/forgot", "/sign-up":
+		default:
+			continue
+		}
+		o, seen := a.besideVictim(ctx, func() []byte { return p.request(a.Addr, madeUpNetwork()) })
+		text, _ := a.judge(seen)
+		a.add(seen.failed+seen.notReady == 0, fmt.Sprintf("%d connections, another network each time, flood POST /dashboard%s", floodConnections, p.path),
+			"no call of another account fails, always ready", "%s; %s", text, o)
+		pause(ctx, time.Second)
+	}
+	return nil
+}
+
+func madeUpNetwork() string {
+	return fmt.Sprintf("10.%d.%d.%d", rand.IntN(256), rand.IntN(256), 1+rand.IntN(254))
+}
+
+// refusedClients calls the API with a key that no account has, far beyond the
+// limit of its network. Once refused, a call must not reach the database.
+func (a *attack) refusedClients(ctx context.Context) error {
+	_, key := domain.NewAPIKey(domain.Scope{}, "none", time.Now())
+	request := harness.Request("GET", a.Addr, "/v1/sessions", "", "Authorization: Bearer "+key, "X-Forwarded-For: 198.51.100.99")
+	call := func(span time.Duration) *outcome {
+		ctx, cancel := context.WithTimeout(ctx, span)
+		defer cancel()
+		return a.flood(ctx, func() []byte { return request })
+	}
+	for used := 0; used < 4000; { // which is beyond both bursts: of the network, and of its unknown keys
+		used += call(time.Second).total
+	}
+	began, err := a.transactions(ctx)
+	if err != nil {
+		return err
+	}
+	pause(ctx, a.span)
+	quiet, err := a.transactions(ctx)
+	if err != nil {
+		return err
+	}
+	o := call(a.span)
+	after, err := a.transactions(ctx)
+	if err != nil {
+		return err
+	}
+	without, with := quiet-began, after-quiet
+	let := o.total - o.statuses[http.StatusTooManyRequests]
+	// A call that the limit lets through asks for the key, perhaps over a new
+	// connection and with a new statement, which count as transactions, too.
+	a.add(with <= without+4*int64(let)+int64(o.total/100), "API calls with an unknown key, beyond the limit", "no query for a refused call",
+		"%d transactions in %s without, %d with; %s", without, a.span, with, o)
+	return nil
+}
+
+// transactions is how many the database has done. A process of PostgreSQL tells
+// its own when it has been idle for ten seconds.
+func (a *attack) transactions(ctx context.Context) (n int64, err error) {
+	pause(ctx, 11*time.Second)
+	err = a.DB.GetContext(ctx, &n, `SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()`)
+	return n, err
+}
+
+// rowsStored counts the rows of all tables but those that the victim's own
+// calls fill and those that River keeps for its processes.
+func (a *attack) rowsStored(ctx context.Context) (n int64, err error) {
+	err = a.DB.GetContext(ctx, &n, `
+		SELECT sum((xpath('//n/text()', query_to_xml(format('SELECT count(*) AS n FROM public.%I', relname), false, true, '')))[1]::text::bigint)
+		FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace
+		WHERE relkind = 'r' AND nspname = 'public'
+		  AND relname NOT IN ('session', 'session_count', 'session_key', 'form_count', 'api_request', 'river_leader', 'river_queue', 'river_client', 'river_client_queue')`)
+	return n, err
+}

@@ -1,0 +1,156 @@
+// Attack starts the built service on a throw-away PostgreSQL and attacks it as
+// strangers, other accounts and holders of a link would: floods, large uploads,
+// connections that never end, guessed links, requests from other sites. It
+// prints what it measured beside what is wanted, and exits with 1 if a figure
+// is missed. doc/security.md explains the rows.
+//
+// It reaches nothing but the service it started, on loopback. Memory is read
+// from /proc, so it needs Linux.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"candor/tools/harness"
+)
+
+func main() {
+	seconds := flag.Int("seconds", 10, "how long each flood lasts")
+	only := flag.String("only", "", "run these parts, by commas")
+	binary := flag.String("candor", "bin/candor", "the built service")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	a := &attack{span: time.Duration(*seconds) * time.Second}
+	if err := a.run(ctx, *binary, *only); err != nil {
+		fmt.Fprintln(os.Stderr, "attack:", err)
+		os.Exit(1)
+	}
+	if slices.ContainsFunc(a.rows, func(r row) bool { return !r.met }) {
+		os.Exit(1)
+	}
+}
+
+// attack gathers the rows of the table.
+type attack struct {
+	*harness.Service
+	span   time.Duration
+	victim harness.Account // the other account, whose service must not suffer
+	idle   time.Duration   // median of its calls without an attack
+	rows   []row
+}
+
+// row is one attack: what it did, what came of it, and what is wanted.
+type row struct {
+	what, measured, wanted string
+	met                    bool
+}
+
+func (a *attack) add(met bool, what, wanted, measured string, args ...any) {
+	r := row{what, fmt.Sprintf(measured, args...), wanted, met}
+	a.rows = append(a.rows, r)
+	verdict := "missed"
+	if met {
+		verdict = "met"
+	}
+	fmt.Fprintf(os.Stderr, "%s: %s (wanted: %s): %s\n", r.what, r.measured, r.wanted, verdict)
+}
+
+// part is a group of attacks.
+type part struct {
+	name string
+	run  func(context.Context) error
+}
+
+// parts are those that were asked for. Uploads come first, while the process
+// has used little memory; floods leave jobs behind, so transactions are counted
+// before them.
+func (a *attack) parts(only string) ([]part, error) {
+	all := []part{
+		{"uploads", a.uploads}, {"refused", a.refusedUploads}, {"drafts", a.drafts},
+		{"api", a.refusedClients}, {"floods", a.floods}, {"networks", a.manyNetworks}, {"owner", a.knownAddress},
+		{"connections", a.unfinished},
+		{"copy", a.secondBrowser}, {"rest", a.storedText}, {"links", a.guessedLinks}, {"sites", a.otherSites}, {"host", a.hostHeader},
+	}
+	if only == "" {
+		return all, nil
+	}
+	var out []part
+	for name := range strings.SplitSeq(only, ",") {
+		i := slices.IndexFunc(all, func(p part) bool { return p.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no part named %q", name)
+		}
+		out = append(out, all[i])
+	}
+	return out, nil
+}
+
+func (a *attack) run(ctx context.Context, binary, only string) (err error) {
+	parts, err := a.parts(only)
+	if err != nil {
+		return err
+	}
+	a.Service, err = harness.Start(ctx, binary, harness.Options{
+		Name: "attack", Connections: 4, Serve: true, Errors: os.Stderr, MaxConnections: 100,
+		Environ: []string{
+			// Each attacker says by X-Forwarded-For which network it is.
+			"CANDOR_TRUSTED_PROXIES=127.0.0.1,::1",
+			// The victim calls ten times a second for minutes.
+			"CANDOR_RATE_PER_MINUTE=1000", "CANDOR_RATE_BURST=1000",
+		},
+	})
+	if err != nil {
+		return err
+	}
+	defer a.Stop()
+	if a.victim, err = a.CreateAccount(ctx, "Victim", "victim@example.com"); err != nil {
+		return err
+	}
+	began := time.Now()
+	for _, p := range parts {
+		if err := p.run(ctx); err != nil {
+			a.add(false, p.name, "to be measured", "not measured: %v", err)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	a.print(time.Since(began))
+	return nil
+}
+
+func (a *attack) print(took time.Duration) {
+	fmt.Printf("%s, %s/%s, %d cores, %s, floods of %s, %s in all\n\n", time.Now().UTC().Format("2 January 2006"),
+		runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), a.span, took.Round(time.Second))
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 1, ' ', 0)
+	fmt.Fprintln(w, "| Attack \t| Measured \t| Wanted \t| Met \t|")
+	fmt.Fprintln(w, "| --- \t| --- \t| --- \t| --- \t|")
+	for _, r := range a.rows {
+		met := "**no**"
+		if r.met {
+			met = "yes"
+		}
+		fmt.Fprintf(w, "| %s \t| %s \t| %s \t| %s \t|\n", r.what, r.measured, r.wanted, met)
+	}
+	if err := w.Flush(); err != nil {
+		fmt.Fprintln(os.Stderr, "attack:", err)
+	}
+}
+
+// pause waits, unless the run is interrupted.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"candor/tools/harness"
+)
+
+const (
+	// victimNetwork is the network of the account that isn't attacked.
+	victimNetwork = "203.0.113.9"
+	victimPause   = 100 * time.Millisecond
+	readyPause    = 500 * time.Millisecond
+	// patience is how long a load balancer waits for /readyz.
+	patience = 2 * time.Second
+)
+
+// probe is what another account and a load balancer saw during an attack.
+type probe struct {
+	times    []time.Duration // of sessions that were created
+	failed   int             // calls that created none
+	notReady int             // of checks
+	checks   int
+}
+
+// median of the times that sessions took; a minute if none was created.
+func (p *probe) median() time.Duration {
+	if len(p.times) == 0 {
+		return time.Minute
+	}
+	slices.Sort(p.times)
+	return p.times[len(p.times)/2]
+}
+
+// watch creates sessions as the victim and asks for readiness until ctx ends.
+func (a *attack) watch(ctx context.Context) *probe {
+	var p probe
+	var work sync.WaitGroup
+	work.Go(func() { a.callAPI(ctx, &p) })
+	work.Go(func() { a.checkReady(ctx, &p) })
+	work.Wait()
+	return &p
+}
+
+func (a *attack) callAPI(ctx context.Context, p *probe) {
+	request := harness.Request("POST", a.Addr, "/v1/sessions", `{"form_type":"financial_statement","customer_email":"sam@example.com"}`,
+		"Authorization: Bearer "+a.victim.TestKey, "X-Forwarded-For: "+victimNetwork)
+	var c *harness.Client
+	defer func() { c.Close() }()
+	for ctx.Err() == nil {
+		began := time.Now()
+		status, err := a.send(&c, request)
+		switch {
+		case err == nil && status == http.StatusCreated:
+			p.times = append(p.times, time.Since(began))
+		case ctx.Err() == nil:
+			p.failed++
+		}
+		pause(ctx, victimPause)
+	}
+}
+
+// checkReady asks for readiness over a new connection each time, as a load
+// balancer does.
+func (a *attack) checkReady(ctx context.Context, p *probe) {
+	request := harness.Request("GET", a.Addr, "/readyz", "", "Connection: close")
+	for ctx.Err() == nil {
+		var c *harness.Client
+		status, err := a.send(&c, request)
+		c.Close()
+		p.checks++
+		if err != nil || status != http.StatusOK {
+			p.notReady++
+		}
+		pause(ctx, readyPause)
+	}
+}
+
+// send sends a request over a kept connection, which it opens if there is none
+// and forgets if it broke.
+func (a *attack) send(c **harness.Client, request []byte) (status int, err error) {
+	if *c == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if *c, err = harness.Dial(ctx, a.Addr); err != nil {
+			*c = nil
+			return 0, err
+		}
+	}
+	if err = (*c).Conn.SetDeadline(time.Now().Add(10 * time.Second)); err == nil {
+		status, err = (*c).Do(request)
+	}
+	if err != nil {
+		(*c).Close()
+		*c = nil
+	}
+	return status, err
+}
+
+// idleSpan is how long the victim works without an attack before each flood.
+// The machine's speed changes within minutes, so each flood has its own figure.
+const idleSpan = 4 * time.Second
+
+// measureIdle measures the victim's calls without an attack.
+func (a *attack) measureIdle(ctx context.Context) {
+	quiet, cancel := context.WithTimeout(ctx, idleSpan)
+	defer cancel()
+	a.idle = a.watch(quiet).median()
+}
+
+// unharmed is what is wanted of another account's calls.
+const unharmed = "median within 3 × idle, none fails, always ready"
+
+// judge says what the victim saw, and whether it is as wanted.
+func (a *attack) judge(p *probe) (string, bool) {
+	median := p.median()
+	text := fmt.Sprintf("median %s, idle %s (%.1f ×)", round(median), round(a.idle), float64(median)/float64(a.idle))
+	if p.failed > 0 {
+		text += fmt.Sprintf(", %d of %d calls failed", p.failed, p.failed+len(p.times))
+	}
+	if p.notReady > 0 {
+		text += fmt.Sprintf(", not ready %d of %d times", p.notReady, p.checks)
+	}
+	return text, median <= 3*a.idle && p.failed == 0 && p.notReady == 0
+}
+
+func round(d time.Duration) time.Duration {
+	if d < 100*time.Millisecond {
+		return d.Round(100 * time.Microsecond)
+	}
+	return d.Round(time.Millisecond)
+}

@@ -1,0 +1,265 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"candor/internal/statement"
+	"candor/internal/statement/statementtest"
+	"candor/tools/harness"
+)
+
+const (
+	pdfHead       = "%PDF-1.7\n"
+	uploadSize    = 9 << 20
+	manyUploads   = 60
+	manyRefused   = 100
+	manyDrafts    = 300
+	mostMemory    = 300 << 20
+	mostLeft      = 20 << 20
+	manyUnended   = 1500
+	unendedWithin = 60 * time.Second
+)
+
+// uploads sends 60 files at once, each by the holder of another link.
+func (a *attack) uploads(ctx context.Context) error {
+	customers := make([]*customer, manyUploads)
+	for i := range customers {
+		var err error
+		if customers[i], err = a.newCustomer(ctx, fmt.Sprintf("198.51.101.%d", i+1)); err != nil {
+			return err
+		}
+	}
+	if err := a.forgetPeak(); err != nil {
+		return err
+	}
+	o := &outcome{statuses: map[int]int{}}
+	var work sync.WaitGroup
+	for _, c := range customers {
+		work.Go(func() {
+			got, _ := c.attach(ctx, c.path(statement.DocumentsSection), "bank_statement", "statement.pdf", pdfHead, uploadSize)
+			o.count(got.status) // 0 if the connection broke
+		})
+	}
+	work.Wait()
+	peak, err := a.peakMemory()
+	if err != nil {
+		return err
+	}
+	a.add(peak < mostMemory && o.statuses[0] == 0, fmt.Sprintf("%d uploads of 9 MB at once, each by another link", manyUploads),
+		"less than 300 MB of memory; each is answered", "%d MB at the most; %s", peak>>20, o)
+	return nil
+}
+
+// refusedUploads fills a session with documents and then sends files that are
+// refused: of no known type, without a category, and one too many.
+func (a *attack) refusedUploads(ctx context.Context) error {
+	c, err := a.newCustomer(ctx, "198.51.101.201")
+	if err != nil {
+		return err
+	}
+	for range statement.MaxDocuments {
+		if got, err := c.attach(ctx, c.path(statement.DocumentsSection), "other", "small.pdf", pdfHead, 1000); err != nil || got.status != http.StatusSeeOther {
+			return got.unexpected("a small upload", err)
+		}
+	}
+	before, err := a.stored(ctx)
+	if err != nil {
+		return err
+	}
+	o := &outcome{statuses: map[int]int{}}
+	for i := range manyRefused {
+		category, head := "bank_statement", pdfHead
+		switch i % 3 {
+		case 1:
+			category = ""
+		case 2:
+			head = "neither a document nor a picture"
+		}
+		got, _ := c.attach(ctx, c.path(statement.DocumentsSection), category, "refused.pdf", head, uploadSize)
+		o.count(got.status)
+	}
+	after, err := a.stored(ctx)
+	if err != nil {
+		return err
+	}
+	a.add(after-before < mostLeft, fmt.Sprintf("%d uploads of 9 MB that are refused, by one link", manyRefused),
+		"less than 20 MB is left", "%d MB are left; %s", (after-before)>>20, o)
+	return nil
+}
+
+// drafts posts sections with 1 MB of text, which are refused and kept as
+// drafts.
+func (a *attack) drafts(ctx context.Context) error {
+	c, err := a.newCustomer(ctx, "198.51.101.202")
+	if err != nil {
+		return err
+	}
+	before, err := a.stored(ctx)
+	if err != nil {
+		return err
+	}
+	values := statementtest.Values(statement.PersonalDetailsSection)
+	text := make([]byte, 0, 1<<20)
+	for len(text) < cap(text) { // letters that PostgreSQL can't compress away
+		text = append(text, byte('a'+rand.IntN(26)))
+	}
+	values.Set("full_name", string(text))
+	o := &outcome{statuses: map[int]int{}}
+	began := time.Now()
+	for range manyDrafts {
+		got, _ := c.post(ctx, c.path(statement.PersonalDetailsSection), values)
+		o.count(got.status)
+		if time.Since(began) > a.span {
+			break
+		}
+	}
+	after, err := a.stored(ctx)
+	if err != nil {
+		return err
+	}
+	a.add(after-before < mostLeft, fmt.Sprintf("%d drafts of 1 MB in %s, by one link", o.total, a.span),
+		"less than 20 MB is left", "%d MB are left; %s", (after-before)>>20, o)
+	return nil
+}
+
+// stored is how many bytes the service keeps, in the database and in the
+// folder of documents.
+func (a *attack) stored(ctx context.Context) (bytes int64, err error) {
+	if err := a.DB.GetContext(ctx, &bytes, `SELECT pg_database_size(current_database())`); err != nil {
+		return 0, err
+	}
+	err = filepath.WalkDir(a.DataDir(), func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil {
+			bytes += info.Size()
+		}
+		return err
+	})
+	return bytes, err
+}
+
+func (a *attack) processFile(name string) string {
+	return fmt.Sprintf("/proc/%d/%s", a.Server.Process.Pid, name)
+}
+
+// forgetPeak sets the service's peak of memory to what it uses now.
+func (a *attack) forgetPeak() error { return os.WriteFile(a.processFile("clear_refs"), []byte("5"), 0) }
+
+// peakMemory is the most memory that the service has held, in bytes.
+func (a *attack) peakMemory() (int64, error) {
+	status, err := os.ReadFile(a.processFile("status"))
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := bytes.Cut(status, []byte("VmHWM:"))
+	var kb int64
+	_, err = fmt.Sscan(string(rest), &kb)
+	return kb << 10, err
+}
+
+// unfinished opens connections that never finish their request.
+func (a *attack) unfinished(ctx context.Context) error {
+	a.measureIdle(ctx)
+	const form = "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 100000\r\n\r\nemail="
+	heads := []string{
+		"POST /dashboard/sign-in HTTP/1.1\r\nHost: " + a.Addr + "\r\n" + form,
+		"POST /v1/sessions HTTP/1.1\r\nHost: " + a.Addr + "\r\nAuthorization: Bearer " + a.Account.TestKey + "\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n{",
+		"POST /v1/sessions HTTP/1.1\r\nHost: " + a.Addr + "\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n{",
+		"POST /dashboard/sign-in HTTP/1.1\r\nHost: " + a.Addr + "\r\nX-Unfinished: ",
+	}
+	ctx, cancel := context.WithTimeout(ctx, unendedWithin+2*time.Second)
+	defer cancel()
+	seen := make(chan *probe)
+	go func() { seen <- a.watch(ctx) }()
+	ended := make(chan struct{}, manyUnended)
+	began, opened := time.Now(), 0
+	var clients []*harness.Client
+	defer func() {
+		for _, c := range clients {
+			c.Close()
+		}
+	}()
+	for i := range manyUnended {
+		c, err := harness.Dial(ctx, a.Addr)
+		if err != nil {
+			continue // refusing it is right, too
+		}
+		opened++
+		clients = append(clients, c)
+		go func() {
+			defer func() { ended <- struct{}{} }()
+			if _, err := c.Conn.Write([]byte(heads[i%len(heads)])); err != nil {
+				return
+			}
+			buffer := make([]byte, 4096)
+			for {
+				if _, err := c.Conn.Read(buffer); err != nil {
+					return
+				}
+			}
+		}()
+	}
+	left, last := opened, time.Since(began)
+	for left > 0 && ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-ended:
+			left--
+			last = time.Since(began)
+		}
+	}
+	cancel()
+	text, _ := a.judge(<-seen)
+	a.add(left == 0, fmt.Sprintf("%d connections with an unfinished request", opened), "all are gone after 60 s",
+		"%d are left, the last one gone after %s; another account during it: %s", left, last.Round(time.Second), text)
+	return nil
+}
+
+// secondBrowser posts the declaration again from another browser that holds
+// the link: it must not get the PDF.
+func (a *attack) secondBrowser(ctx context.Context) error {
+	owner, err := a.newCustomer(ctx, "198.51.101.203")
+	if err != nil {
+		return err
+	}
+	other := &customer{a.newBrowser("198.51.101.204"), owner.id, owner.link}
+	if err := other.open(ctx); err != nil {
+		return err
+	}
+	if err := owner.fill(ctx, func(string, url.Values) {}, statement.SectionNames[:]...); err != nil {
+		return err
+	}
+	again, err := other.post(ctx, other.path(statement.DeclarationSection), statementtest.Values(statement.DeclarationSection))
+	if err != nil {
+		return err
+	}
+	var own answer
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); pause(ctx, 200*time.Millisecond) {
+		if own, err = owner.get(ctx, owner.path("pdf")); err != nil || own.status == http.StatusOK {
+			break
+		}
+	}
+	if err != nil {
+		return err
+	}
+	stolen, err := other.get(ctx, other.path("pdf"))
+	if err != nil {
+		return err
+	}
+	a.add(own.status == http.StatusOK && stolen.status != http.StatusOK, "another browser with the link posts the declaration within a minute",
+		"it gets no PDF, the browser that signed does", "its POST gets %d, its PDF %d; the signer's PDF %d", again.status, stolen.status, own.status)
+	return nil
+}

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"candor/internal/domain"
+	"candor/tools/harness"
+)
+
+const (
+	pageRequests = 200
+	pageWarmUp   = 20 // from then on PostgreSQL has settled on its plans
+	pageTarget   = 30 * time.Millisecond
+)
+
+// dashboardPages times every page of the dashboard for an account with a long
+// history, one request after another, as staff read them with the filters that
+// they use. Downloads and exports, which read one row or are streamed, are left
+// out.
+func (b *bench) dashboardPages(ctx context.Context, e *environment) error {
+	if err := e.fillPartner(ctx, b.history); err != nil {
+		return err
+	}
+	cookies, err := e.signIn(ctx)
+	if err != nil {
+		return err
+	}
+	pages, err := e.staffPages(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range pages {
+		get := harness.Request("GET", e.Addr, "/dashboard/test"+p.path, "", "Cookie: "+cookies, "Accept-Encoding: gzip")
+		warm, err := latencies(ctx, e.Addr, pageWarmUp, get, http.StatusOK)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		n := pageRequests
+		if quantile(warm, 0.5) > 10*pageTarget {
+			n = pageWarmUp // it fails, and takes long enough
+		}
+		used, err := e.cpuTime(ctx)
+		if err != nil {
+			return err
+		}
+		times, err := latencies(ctx, e.Addr, n, get, http.StatusOK)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		after, err := e.cpuTime(ctx)
+		if err != nil {
+			return err
+		}
+		p99 := quantile(times, 0.99)
+		b.add(row{
+			what: "Dashboard: " + p.name, figure: fmt.Sprintf("p99 %.1f ms, p50 %.1f ms, least %.1f ms", ms(p99), ms(quantile(times, 0.5)), ms(times[0])),
+			yardstick: fmt.Sprintf("CPU %.1f ms", ms(after-used)/float64(n)), ratio: "–", target: "p99 < 30 ms", met: p99 < pageTarget,
+		})
+		if p99 >= pageTarget {
+			if err := e.showSlowest(ctx, p.name, get); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// signIn signs the account's owner in and returns the cookies.
+func (e *environment) signIn(ctx context.Context) (string, error) {
+	browser, err := newBrowser()
+	if err != nil {
+		return "", err
+	}
+	typed := url.Values{"email": {e.Account.Email}, "password": {e.Account.Password}}
+	post, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+e.Addr+"/dashboard/sign-in", strings.NewReader(typed.Encode()))
+	if err != nil {
+		return "", err
+	}
+	post.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	post.Header.Set("Sec-Fetch-Site", "same-origin")
+	response, err := browser.Do(post)
+	if err != nil {
+		return "", err
+	}
+	_ = response.Body.Close() // only the cookies matter
+	if response.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("sign in: %s", response.Status)
+	}
+	var cookies []string
+	for _, c := range browser.Jar.Cookies(post.URL) {
+		cookies = append(cookies, c.Name+"="+c.Value)
+	}
+	return strings.Join(cookies, "; "), nil
+}
+
+// page is one that is timed.
+type page struct{ name, path string }
+
+// partnerObjects are what the pages show.
+type partnerObjects struct {
+	Session    domain.SessionID    `db:"session"` // with ten events
+	Middle     domain.SessionID    `db:"middle"`  // of the list
+	Sequence   int64               `db:"sequence"`
+	Delivery   domain.DeliveryID   `db:"delivery"` // failed, with attempts
+	Endpoint   domain.EndpointID   `db:"endpoint"`
+	Redelivery domain.RedeliveryID `db:"redelivery"`
+	Request    domain.RequestID    `db:"request"` // in the middle
+	Key        domain.KeyID        `db:"key"`
+	Audit      domain.AuditID      `db:"audit"` // in the middle
+}
+
+func (e *environment) partnerObjects(ctx context.Context) (*partnerObjects, error) {
+	scope, err := e.scope()
+	if err != nil {
+		return nil, err
+	}
+	var out partnerObjects
+	err = e.DB.GetContext(ctx, &out, `
+		SELECT d.id AS delivery, d.session_id AS session, d.endpoint_id AS endpoint, d.sequence,
+			(SELECT id FROM session WHERE account_id = $1 AND NOT livemode ORDER BY created_at OFFSET (SELECT count(*) / 2 FROM session) LIMIT 1) AS middle,
+			(SELECT id FROM redelivery WHERE account_id = $1 ORDER BY created_at LIMIT 1) AS redelivery,
+			(SELECT id FROM api_request WHERE account_id = $1 AND NOT livemode ORDER BY id OFFSET $2 LIMIT 1) AS request,
+			(SELECT key_id FROM api_request WHERE account_id = $1 LIMIT 1) AS key,
+			(SELECT id FROM audit_log WHERE account_id = $1 ORDER BY at OFFSET $3 LIMIT 1) AS audit
+		FROM delivery d
+		WHERE d.account_id = $1 AND NOT d.livemode AND d.state = 'failed' AND EXISTS (SELECT 1 FROM delivery_attempt a WHERE a.delivery_id = d.id)
+			AND d.sequence > (SELECT max(sequence) / 2 FROM event)
+		ORDER BY d.sequence LIMIT 1`, scope.AccountID, loggedRequests/2, auditLines/2)
+	return &out, err
+}
+
+// staffPages are all pages that can be read, by what they show.
+func (e *environment) staffPages(ctx context.Context) ([]page, error) {
+	of, err := e.partnerObjects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	day := func(ago int) string { return time.Now().UTC().AddDate(0, 0, -ago).Format(time.DateOnly) }
+	since := func(ago int) string { return "since=" + day(ago) + "T00%3A00" }
+	sequence := strconv.FormatInt(of.Sequence, 10)
+	pages := []page{
+		{"home", ""}, {"me", "/me"},
+		{"sessions", "/sessions"},
+		{"sessions, from the middle on", "/sessions?before=" + of.Middle.String()},
+		{"sessions by e-mail", "/sessions?q=customer777777%40example.com"},
+		{"sessions by an e-mail of very many", "/sessions?q=qa%40lender.example"},
+		{"cancelled sessions by an e-mail of very many", "/sessions?q=qa%40lender.example&status=cancelled"},
+		{"sessions by an e-mail of very many and days", "/sessions?q=qa%40lender.example&from=" + day(60) + "&to=" + day(50)},
+		{"sessions by reference", "/sessions?q=REF-777777"},
+		{"sessions by a reference of very many", "/sessions?q=QA"},
+		{"sessions by days", "/sessions?from=" + day(60) + "&to=" + day(50)},
+		{"completed sessions by days", "/sessions?status=completed&from=" + day(60) + "&to=" + day(50)},
+		{"new session", "/sessions/new"},
+		{"session", "/sessions/" + of.Session.String()},
+		{"erase a session", "/sessions/" + of.Session.String() + "/erase"},
+	}
+	for _, status := range domain.Statuses {
+		pages = append(pages, page{"sessions: " + string(status), "/sessions?status=" + string(status)})
+	}
+	pages = append(pages,
+		page{"webhooks", "/webhooks"}, page{"webhooks, from the middle on", "/webhooks?before=" + sequence},
+		page{"webhooks by type", "/webhooks?type=session.completed"}, page{"webhooks of a type that isn't there", "/webhooks?type=billing.invoice_paid"},
+		page{"webhooks by result 5xx", "/webhooks?status=5xx"}, page{"webhooks by result timeout", "/webhooks?status=timeout"}, page{"webhooks by result tls, none", "/webhooks?status=tls"},
+		page{"webhooks by result 2xx", "/webhooks?status=2xx"}, page{"webhooks of a session", "/webhooks?session=" + of.Session.String()},
+		page{"webhooks at an endpoint", "/webhooks?endpoint=" + of.Endpoint.String()},
+		page{"failed webhooks at an endpoint by type", "/webhooks?state=failed&type=session.section_completed&endpoint=" + of.Endpoint.String()},
+		page{"failed webhooks of a type that never fails", "/webhooks?state=failed&type=session.completed"},
+		page{"delivered webhooks at an endpoint by type", "/webhooks?state=delivered&type=session.accessed&endpoint=" + of.Endpoint.String()},
+		page{"webhooks by days", "/webhooks?from=" + day(60) + "&to=" + day(50)},
+		page{"failed webhooks by days", "/webhooks?state=failed&from=" + day(60) + "&to=" + day(59)},
+	)
+	for _, state := range domain.DeliveryStates {
+		pages = append(pages, page{"webhooks: " + string(state), "/webhooks?state=" + string(state)})
+	}
+	return append(append(pages,
+		page{"webhook", "/webhooks/deliveries/" + of.Delivery.String()}, page{"code that verifies", "/webhooks/verify"},
+		page{"redeliveries", "/webhooks/redeliveries"}, page{"redelivery", "/webhooks/redeliveries/" + of.Redelivery.String()},
+		page{"preview of a redelivery, a day", "/webhooks/redeliveries?preview=1&rate=10&" + since(1)},
+		page{"preview of a redelivery, 90 days", "/webhooks/redeliveries?preview=1&rate=10&" + since(90)},
+		page{"preview of a redelivery, 90 days, none of its type", "/webhooks/redeliveries?preview=1&rate=10&type=session.completed&" + since(90)},
+		page{"keys", "/keys"}, page{"new key", "/keys/new"},
+		page{"team", "/team"}, page{"billing", "/billing"}, page{"billing: plan", "/billing/plan"}, page{"billing: cancel", "/billing/cancel"},
+		page{"settings", "/settings"}, page{"settings: retention", "/settings/retention?retention_days=30"},
+		page{"audit log", "/audit"}, page{"audit log, from the middle on", "/audit?before=" + of.Audit.String()},
+		page{"audit log by action", "/audit?action=api_key.created"}, page{"audit log by who", "/audit?who=staff7%40lender.example"},
+		page{"audit log by who and action", "/audit?who=staff7%40lender.example&action=api_key.created"},
+		page{"audit log by who and action, none", "/audit?who=staff7%40lender.example&action=staff.signed_in"},
+		page{"audit log by days", "/audit?from=" + day(60) + "&to=" + day(50)},
+	), requestPages(of, day)...), nil
+}
+
+func requestPages(of *partnerObjects, day func(ago int) string) []page {
+	key := "&key=" + of.Key.String()
+	return []page{
+		{"requests", "/requests"}, {"requests, from the middle on", "/requests?before=" + of.Request.String()}, {"request", "/requests/" + of.Request.String()},
+		{"requests by id", "/requests?id=" + of.Request.String()}, {"requests by key", "/requests?" + key[1:]},
+		{"requests by method POST", "/requests?method=POST"}, {"requests by method DELETE", "/requests?method=DELETE"},
+		{"requests by method PUT, none", "/requests?method=PUT"},
+		{"requests by status 200", "/requests?status=200"}, {"requests by status 404", "/requests?status=404"}, {"requests by status 4xx", "/requests?status=4xx"},
+		{"requests by status 5xx", "/requests?status=5xx"}, {"requests by code", "/requests?code=validation_error"},
+		{"requests by days", "/requests?from=" + day(5) + "&to=" + day(4)},
+		{"requests by key and code", "/requests?code=validation_error" + key},
+		{"requests by status 4xx and DELETE, none", "/requests?status=4xx&method=DELETE"},
+		{"requests by status 4xx, DELETE and key, none", "/requests?status=4xx&method=DELETE" + key},
+		{"requests by status 200 and POST, none", "/requests?status=200&method=POST"},
+		{"requests by status 200, POST and key, none", "/requests?status=200&method=POST" + key},
+	}
+}
+
+var timed = regexp.MustCompile(`duration: ([0-9.]+) ms  (?:execute [^:]*|statement): (.*(?:\n\t.*)*)`)
+
+// showSlowest has PostgreSQL log its times and prints the statement that takes
+// longest.
+func (e *environment) showSlowest(ctx context.Context, name string, get []byte) error {
+	log, err := e.followLog()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	if err := e.set(ctx, "log_min_duration_statement", "0"); err != nil {
+		return err
+	}
+	var text []byte
+	for range 20 { // connections hear of the setting when they are used
+		if _, err := latencies(ctx, e.Addr, 2, get, http.StatusOK); err != nil {
+			return err
+		}
+		more, err := io.ReadAll(log)
+		if err != nil {
+			return err
+		}
+		if text = append(text, more...); timed.Match(text) {
+			break
+		}
+	}
+	slowest, longest := "", 0.0
+	for _, found := range timed.FindAllStringSubmatch(string(text), -1) {
+		if took, _ := strconv.ParseFloat(found[1], 64); took > longest { // it matched a number
+			longest, slowest = took, strings.Join(strings.Fields(found[2]), " ")
+		}
+	}
+	fmt.Fprintf(os.Stderr, "  slowest statement of %s, %.1f ms: %.400s\n", name, longest, slowest)
+	return e.set(ctx, "log_min_duration_statement", "-1")
+}

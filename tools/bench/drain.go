@@ -1,0 +1,309 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+
+	"candor/db"
+	"candor/internal/domain"
+)
+
+const (
+	// drainTurns is how often each drain is run; the median counts.
+	drainTurns = 3
+	// eventsPerSession makes deliveries wait for those ahead of them, as real
+	// ones do.
+	eventsPerSession = 10
+)
+
+// drains measures the drain alone, without old deliveries and beside them: the
+// quick way to try a change.
+func (b *bench) drains(ctx context.Context, e *environment) error {
+	var short, long webhookFigures
+	if err := b.drainBesideRiver(ctx, e, &short); err != nil {
+		return err
+	}
+	b.addDrain(&short)
+	if err := e.fillDeliveries(ctx, b.deliveries); err != nil {
+		return err
+	}
+	if err := b.drainBesideRiver(ctx, e, &long); err != nil {
+		return err
+	}
+	b.addOldDrain(&short, &long)
+	return nil
+}
+
+// drainBesideRiver drains due deliveries, River's no-op jobs and pgbench's
+// inserts by turns, so that a slow spell of the machine hits all of them.
+func (b *bench) drainBesideRiver(ctx context.Context, e *environment, f *webhookFigures) error {
+	if err := e.warmUp(ctx); err != nil {
+		return err
+	}
+	var drains, river, inserts, cpus []float64
+	for range drainTurns {
+		used, err := e.cpuTime(ctx)
+		if err != nil {
+			return err
+		}
+		speed, err := e.drainDeliveries(ctx, drained)
+		if err != nil {
+			return err
+		}
+		after, err := e.cpuTime(ctx)
+		if err != nil {
+			return err
+		}
+		drains, cpus = append(drains, speed), append(cpus, ms(after-used)/drained)
+		if speed, err = e.drainRiver(ctx, drained); err != nil {
+			return err
+		}
+		river = append(river, speed)
+		if speed, err = e.insertRate(ctx); err != nil {
+			return err
+		}
+		inserts = append(inserts, speed)
+	}
+	f.drainRate, f.riverRate, f.insertRate, f.drainCPU = median(drains), slices.Max(river), median(inserts), median(cpus)
+	return nil
+}
+
+// warmUp drains once what isn't counted, and does what autovacuum does within
+// its minute: without it the plans of tables that were empty would be measured,
+// and the first writes to pages after a checkpoint.
+func (e *environment) warmUp(ctx context.Context) error {
+	if _, err := e.drainDeliveries(ctx, drained); err != nil {
+		return err
+	}
+	if _, err := e.drainRiver(ctx, drained); err != nil {
+		return err
+	}
+	_, err := e.DB.ExecContext(ctx, `VACUUM ANALYZE session, event, delivery, delivery_attempt, webhook_endpoint, river_job`)
+	return err
+}
+
+func (b *bench) addDrain(f *webhookFigures) {
+	b.add(row{
+		what: fmt.Sprintf("Drain of %d due deliveries", drained), figure: fmt.Sprintf("%.0f deliveries/s", f.drainRate),
+		yardstick: fmt.Sprintf("River, no-op jobs: %.0f/s", f.riverRate), ratio: percent(f.drainRate / f.riverRate),
+		target: "≥ 50 %", met: f.drainRate >= f.riverRate/2,
+	})
+	b.add(row{
+		what: "The same beside pgbench", figure: fmt.Sprintf("%.0f deliveries/s", f.drainRate),
+		yardstick: fmt.Sprintf("pgbench, single inserts: %.0f/s", f.insertRate), ratio: percent(f.drainRate / f.insertRate),
+		target: "≥ 2000/s per 7000/s (29 %)", met: f.drainRate >= f.insertRate*2/7,
+	})
+	b.add(row{
+		what: "CPU of candor and PostgreSQL for a drained delivery", figure: fmt.Sprintf("%.2f ms", f.drainCPU),
+		yardstick: "–", ratio: "–", target: "stated", met: true,
+	})
+}
+
+// addOldDrain compares with the figures of new tables. River's rate beside
+// each shows whether the machine had a slow spell.
+func (b *bench) addOldDrain(short, long *webhookFigures) {
+	beside := fmt.Sprintf(" beside %d old deliveries", b.deliveries)
+	change := long.drainRate / short.drainRate
+	b.add(row{
+		what: "Drain" + beside, figure: fmt.Sprintf("%.0f deliveries/s (River %.0f/s)", long.drainRate, long.riverRate),
+		yardstick: fmt.Sprintf("without: %.0f/s (River %.0f/s)", short.drainRate, short.riverRate),
+		ratio:     percent(change) + " of it", target: "≥ 80 %", met: change >= 0.8,
+	})
+	b.add(row{
+		what: "CPU for a drained delivery" + beside, figure: fmt.Sprintf("%.2f ms", long.drainCPU),
+		yardstick: fmt.Sprintf("without: %.2f ms", short.drainCPU),
+		ratio:     percent(long.drainCPU / short.drainCPU), target: "≤ 120 %", met: long.drainCPU <= 1.2*short.drainCPU,
+	})
+}
+
+func median(values []float64) float64 {
+	slices.Sort(values)
+	return values[len(values)/2]
+}
+
+// drainDeliveries makes n deliveries due at one moment and returns how many a
+// second were delivered and recorded, from the first arrival on.
+func (e *environment) drainDeliveries(ctx context.Context, n int) (float64, error) {
+	r, err := newReceiver(0)
+	if err != nil {
+		return 0, err
+	}
+	defer r.close()
+	if err := e.makeDue(ctx, r.url, n); err != nil {
+		return 0, err
+	}
+	arrived, err := r.await(n, 2*time.Minute)
+	if err != nil {
+		return 0, err
+	}
+	first := time.Now()
+	for _, at := range arrived {
+		if at.Before(first) {
+			first = at
+		}
+	}
+	for pending := 1; pending > 0; {
+		if err := e.DB.GetContext(ctx, &pending, `SELECT count(*) FROM delivery WHERE state = 'pending'`); err != nil {
+			return 0, err
+		}
+	}
+	if r.again > 0 {
+		return 0, fmt.Errorf("%d deliveries came more than once", r.again)
+	}
+	return float64(n) / time.Since(first).Seconds(), nil
+}
+
+// makeDue commits n deliveries to url at once, with real bodies.
+func (e *environment) makeDue(ctx context.Context, url string, n int) error {
+	sessions, err := e.newSessions(ctx, url, n/eventsPerSession)
+	if err != nil {
+		return err
+	}
+	scope, err := e.scope()
+	if err != nil {
+		return err
+	}
+	now := domain.SystemClock.Now()
+	var endpoint domain.EndpointID
+	var last int64
+	err = e.DB.InTx(ctx, func(tx *db.Tx) error {
+		if endpoint, err = tx.EndpointFor(ctx, scope, domain.Origin(url), now); err != nil {
+			return err
+		}
+		last, err = tx.NextSequence(ctx, scope)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var events, deliveries [][]any
+	for i := range n {
+		s := sessions[i%len(sessions)]
+		event, err := domain.NewEvent(scope, &s.ID, last+int64(i)+1, sectionEvent(s, i), now)
+		if err != nil {
+			return err
+		}
+		events = append(events, []any{event.ID.UUID, scope.AccountID.UUID, scope.Livemode, s.ID.UUID, event.Sequence, string(event.Type), event.Body, url, endpoint.UUID, now})
+		d := domain.NewDelivery(event, endpoint, url, now)
+		deliveries = append(deliveries, []any{d.ID.UUID, scope.AccountID.UUID, scope.Livemode, string(event.Type), event.ID.UUID, endpoint.UUID, s.ID.UUID, d.Sequence, url, string(d.State), now, now})
+	}
+	return e.copyRows(ctx, scope, last+int64(n), events, deliveries)
+}
+
+// copyRows stores events and deliveries in one transaction, which makes them
+// due at one moment.
+func (e *environment) copyRows(ctx context.Context, scope domain.Scope, last int64, events, deliveries [][]any) (err error) {
+	conn, err := pgx.Connect(ctx, e.DSN)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
+	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		columns := []string{"id", "account_id", "livemode", "session_id", "sequence", "type", "body", "url", "endpoint_id", "created_at"}
+		if _, err := tx.CopyFrom(ctx, pgx.Identifier{"event"}, columns, pgx.CopyFromRows(events)); err != nil {
+			return err
+		}
+		columns = []string{"id", "account_id", "livemode", "type", "event_id", "endpoint_id", "session_id", "sequence", "url", "state", "next_attempt_at", "created_at"}
+		if _, err := tx.CopyFrom(ctx, pgx.Identifier{"delivery"}, columns, pgx.CopyFromRows(deliveries)); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `UPDATE event_sequence SET last = $1 WHERE account_id = $2 AND livemode = $3`, last, scope.AccountID.UUID, scope.Livemode)
+		return err
+	})
+}
+
+// noopArgs are River's yardstick: a job that does nothing.
+type noopArgs struct {
+	Number int `json:"number"`
+}
+
+// Kind names the job.
+func (noopArgs) Kind() string { return "bench_noop" }
+
+type noopWorker struct {
+	river.WorkerDefaults[noopArgs]
+	left atomic.Int64
+	done chan struct{} // closed when none is left
+}
+
+// Work counts.
+func (w *noopWorker) Work(context.Context, *river.Job[noopArgs]) error {
+	if w.left.Add(-1) == 0 {
+		close(w.done)
+	}
+	return nil
+}
+
+const benchQueue = "bench"
+
+// drainRiver returns how many no-op jobs a second River works off and records
+// with 100 workers in this process.
+func (e *environment) drainRiver(ctx context.Context, n int) (_ float64, err error) {
+	pool, err := pgxpool.New(ctx, e.DSN+"&pool_max_conns=16")
+	if err != nil {
+		return 0, err
+	}
+	defer pool.Close()
+	worker := &noopWorker{done: make(chan struct{})}
+	worker.left.Store(int64(n))
+	workers := river.NewWorkers()
+	river.AddWorker(workers, worker)
+	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
+		FetchCooldown: 10 * time.Millisecond, FetchPollInterval: 200 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
+		Queues: map[string]river.QueueConfig{benchQueue: {MaxWorkers: 100}}, Workers: workers,
+	})
+	if err != nil {
+		return 0, err
+	}
+	args := make([]river.InsertManyParams, n)
+	for i := range args {
+		args[i] = river.InsertManyParams{Args: noopArgs{Number: i}, InsertOpts: &river.InsertOpts{Queue: benchQueue}}
+	}
+	if _, err := client.InsertManyFast(ctx, args); err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	if err := client.Start(ctx); err != nil {
+		return 0, err
+	}
+	select {
+	case <-worker.done:
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	for left := 1; left > 0; {
+		if err := e.DB.GetContext(ctx, &left, `SELECT count(*) FROM river_job WHERE queue = $1 AND state <> 'completed'`, benchQueue); err != nil {
+			return 0, err
+		}
+	}
+	took := time.Since(began)
+	if err := client.Stop(ctx); err != nil {
+		return 0, err
+	}
+	// What is left of them would be in the way of what is measured next.
+	for _, statement := range []db.SQL{`DELETE FROM river_job WHERE queue = '` + benchQueue + `'`, `VACUUM river_job`} {
+		if _, err := e.DB.ExecContext(ctx, statement); err != nil {
+			return 0, err
+		}
+	}
+	return float64(n) / took.Seconds(), nil
+}
+
+// insertRate is how many rows a second pgbench inserts one by one.
+func (e *environment) insertRate(ctx context.Context) (float64, error) {
+	if _, err := e.DB.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS bench_insert (id uuid PRIMARY KEY, body text NOT NULL, created_at timestamptz NOT NULL)`); err != nil {
+		return 0, err
+	}
+	return e.pgbench(ctx, `INSERT INTO bench_insert (id, body, created_at) VALUES (gen_random_uuid(), repeat('x', 400), now());
+`, 8, 3)
+}

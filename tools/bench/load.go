@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"candor/tools/harness"
+)
+
+// load sends the request from n clients for the span and returns how many
+// answers a second had the wanted status; any other is an error.
+func load(ctx context.Context, addr string, n int, span time.Duration, request []byte, want int) (float64, error) {
+	ctx, cancel := context.WithTimeout(ctx, span)
+	defer cancel()
+	type outcome struct {
+		count int
+		err   error
+	}
+	outcomes := make(chan outcome, n)
+	began := time.Now()
+	for range n {
+		go func() {
+			count, err := repeat(ctx, addr, request, want)
+			outcomes <- outcome{count, err}
+		}()
+	}
+	total := 0
+	var failed error
+	for range n {
+		o := <-outcomes
+		total += o.count
+		failed = errors.Join(failed, o.err)
+	}
+	return float64(total) / time.Since(began).Seconds(), failed
+}
+
+func repeat(ctx context.Context, addr string, request []byte, want int) (count int, err error) {
+	c, err := harness.Dial(context.WithoutCancel(ctx), addr)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, c.Conn.Close()) }()
+	for ctx.Err() == nil {
+		status, err := c.Do(request)
+		if err != nil {
+			return count, err
+		}
+		if status != want {
+			return count, fmt.Errorf("answered %d instead of %d", status, want)
+		}
+		count++
+	}
+	return count, nil
+}
+
+// latencies sends the request n times, one after another, and returns the
+// sorted times.
+func latencies(ctx context.Context, addr string, n int, request []byte, want int) ([]time.Duration, error) {
+	c, err := harness.Dial(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = c.Conn.Close() }()
+	out := make([]time.Duration, n)
+	for i := range out {
+		began := time.Now()
+		status, err := c.Do(request)
+		if err != nil {
+			return nil, err
+		}
+		if status != want {
+			return nil, fmt.Errorf("answered %d instead of %d", status, want)
+		}
+		out[i] = time.Since(began)
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// quantile of sorted times, 0 to 1.
+func quantile(sorted []time.Duration, q float64) time.Duration {
+	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
+}

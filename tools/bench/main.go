@@ -1,0 +1,127 @@
+// Command bench measures Candor beside its yardsticks in one run, on a
+// PostgreSQL of its own with its durability on, and prints the table that
+// doc/benchmarks.md keeps. Ratios are what counts: absolute figures move with
+// the machine.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"candor/tools/harness"
+)
+
+func main() {
+	seconds := flag.Int("seconds", 6, "how long each load runs")
+	history := flag.Int("sessions", 1_000_000, "how many sessions the long history has")
+	deliveries := flag.Int("deliveries", 1_000_000, "how many old deliveries there are")
+	only := flag.String("only", "", "run these parts, by commas: throughput, memory, pages, latency, webhooks, fairness, history, dashboard; or drain, which is a part of webhooks")
+	binary := flag.String("candor", "bin/candor", "the built service")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	b := &bench{binary: *binary, span: time.Duration(*seconds) * time.Second, history: *history, deliveries: *deliveries}
+	if err := b.run(ctx, *only); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// environment is the service that is measured.
+type environment struct{ *harness.Service }
+
+// bench gathers the rows of the table.
+type bench struct {
+	binary     string
+	span       time.Duration
+	history    int
+	deliveries int
+	rows       []row
+}
+
+// row is one measured figure with what it is held against.
+type row struct {
+	what, figure, yardstick, ratio, target string
+	met                                    bool
+}
+
+func (b *bench) add(r row) {
+	b.rows = append(b.rows, r)
+	fmt.Fprintf(os.Stderr, "%s: %s; %s; %s\n", r.what, r.figure, r.yardstick, r.ratio)
+}
+
+// part is something that is measured.
+type part struct {
+	name    string
+	measure func(context.Context, *environment) error
+}
+
+// parts are those that were asked for, in their order.
+func (b *bench) parts(only string) ([]part, error) {
+	all := []part{
+		{"throughput", b.throughput}, {"memory", b.memory}, {"pages", b.formPages},
+		{"latency", b.webhookLatency}, {"webhooks", b.webhooks}, {"fairness", b.fairness}, {"history", b.longHistory},
+		{"dashboard", b.dashboardPages},
+	}
+	if only == "" {
+		return all, nil
+	}
+	all = append(all, part{"drain", b.drains})
+	var out []part
+	for name := range strings.SplitSeq(only, ",") {
+		i := slices.IndexFunc(all, func(p part) bool { return p.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no part named %q", name)
+		}
+		out = append(out, all[i])
+	}
+	return out, nil
+}
+
+func (b *bench) run(ctx context.Context, only string) error {
+	parts, err := b.parts(only)
+	if err != nil {
+		return err
+	}
+	service, err := harness.Start(ctx, b.binary, harness.Options{
+		Name: "bench", MaxConnections: 200, Connections: 4, Serve: true, Errors: os.Stderr,
+		Environ: []string{"CANDOR_RATE_PER_MINUTE=1000000000", "CANDOR_RATE_BURST=1000000000", "CANDOR_FORM_RATE_PER_MINUTE=1000000", "CANDOR_DB_CONNECTIONS=32"},
+	})
+	if err != nil {
+		return err
+	}
+	defer service.Stop()
+	env := &environment{service}
+	for _, p := range parts {
+		if err := p.measure(ctx, env); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+	}
+	b.print()
+	return nil
+}
+
+func (b *bench) print() {
+	fmt.Printf("%s, %s/%s, %d cores, %s\n\n", time.Now().UTC().Format("2 January 2006"), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 1, ' ', 0)
+	fmt.Fprintln(w, "| What \t| Measured \t| Yardstick in the same run \t| Ratio \t| Target \t| Met \t|")
+	fmt.Fprintln(w, "| --- \t| --- \t| --- \t| --- \t| --- \t| --- \t|")
+	for _, r := range b.rows {
+		met := "no"
+		if r.met {
+			met = "yes"
+		}
+		fmt.Fprintf(w, "| %s \t| %s \t| %s \t| %s \t| %s \t| %s \t|\n", r.what, r.figure, r.yardstick, r.ratio, r.target, met)
+	}
+	if err := w.Flush(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+	}
+}

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"candor/internal/statement/statementtest"
+	"candor/tools/harness"
+)
+
+// memory reads the service's peak resident memory after the load.
+func (b *bench) memory(_ context.Context, e *environment) error {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", e.Server.Process.Pid))
+	if err != nil {
+		return err
+	}
+	found := regexp.MustCompile(`VmHWM:\s+([0-9]+) kB`).FindSubmatch(status)
+	if found == nil {
+		return fmt.Errorf("no VmHWM in the process's status")
+	}
+	kb, err := strconv.Atoi(string(found[1]))
+	if err != nil {
+		return err
+	}
+	b.add(row{what: "Peak memory of candor serve under that load", figure: fmt.Sprintf("%d MB", kb>>10), yardstick: "–", ratio: "–", target: "< 150 MB", met: kb>>10 < 150})
+	return nil
+}
+
+// An openedForm is a customer's form in a browser.
+type openedForm struct {
+	id      string
+	cookies string // as a request's header has them
+	browser *http.Client
+	hub     []byte // its first page
+}
+
+func (b *bench) openForm(ctx context.Context, e *environment) (*openedForm, error) {
+	created, err := e.call(ctx, http.MethodPost, "/v1/sessions", `{"form_type":"financial_statement","customer_email":"jessica@example.com"}`)
+	if err != nil {
+		return nil, err
+	}
+	f := &openedForm{id: created.ID.String()}
+	if f.browser, err = newBrowser(); err != nil {
+		return nil, err
+	}
+	if f.hub, err = fetch(ctx, f.browser, created.URL); err != nil {
+		return nil, err
+	}
+	at, err := url.Parse("http://" + e.Addr + "/f/" + f.id + "/assets")
+	if err != nil {
+		return nil, err
+	}
+	var cookies []string
+	for _, c := range f.browser.Jar.Cookies(at) {
+		cookies = append(cookies, c.Name+"="+c.Value)
+	}
+	f.cookies = strings.Join(cookies, "; ")
+	return f, nil
+}
+
+// formPages measures the server time of a section page and the weight of the
+// hub.
+func (b *bench) formPages(ctx context.Context, e *environment) error {
+	f, err := b.openForm(ctx, e)
+	if err != nil {
+		return err
+	}
+	weight, parts, err := b.weigh(ctx, f.browser, e, f.hub)
+	if err != nil {
+		return err
+	}
+	b.add(row{what: "Hub: HTML + CSS + JS, gzip", figure: fmt.Sprintf("%.1f KB (%s)", float64(weight)/1024, parts), yardstick: "–", ratio: "–", target: "< 60 KB", met: weight < 60<<10})
+
+	page := harness.Request("GET", e.Addr, "/f/"+f.id+"/assets", "", "Cookie: "+f.cookies)
+	times, err := latencies(ctx, e.Addr, 2000, page, http.StatusOK)
+	if err != nil {
+		return fmt.Errorf("section page: %w", err)
+	}
+	p99 := quantile(times, 0.99)
+	b.add(row{what: "Section page, one client, p99 (p50)", figure: fmt.Sprintf("%.1f ms (%.1f ms)", ms(p99), ms(quantile(times, 0.5))), yardstick: "–", ratio: "–", target: "≤ 5 ms", met: p99 <= 5*time.Millisecond})
+	return b.sectionSaves(ctx, e)
+}
+
+// A section is saved savesOfAForm times in each of savedForms forms: one link
+// may post no more at once.
+const (
+	savedForms   = 10
+	savesOfAForm = 200
+)
+
+// sectionSaves measures how long it takes to store a section's answers, and
+// what of the processor it takes.
+func (b *bench) sectionSaves(ctx context.Context, e *environment) error {
+	var times []time.Duration
+	var used time.Duration
+	answers := statementtest.Values("assets").Encode()
+	for range savedForms {
+		f, err := b.openForm(ctx, e)
+		if err != nil {
+			return err
+		}
+		save := harness.Request("POST", e.Addr, "/f/"+f.id+"/assets", answers, "Content-Type: application/x-www-form-urlencoded", "Cookie: "+f.cookies)
+		before, err := cpuTime(e.Server.Process.Pid)
+		if err != nil {
+			return err
+		}
+		own, err := latencies(ctx, e.Addr, savesOfAForm, save, http.StatusSeeOther)
+		if err != nil {
+			return fmt.Errorf("section save: %w", err)
+		}
+		after, err := cpuTime(e.Server.Process.Pid)
+		if err != nil {
+			return err
+		}
+		times, used = append(times, own...), used+after-before
+	}
+	slices.Sort(times)
+	p99 := quantile(times, 0.99)
+	b.add(row{
+		what: "Section save, one client, p99 (p50; processor)", yardstick: "–", ratio: "–", target: "≤ 5 ms", met: p99 <= 5*time.Millisecond,
+		figure: fmt.Sprintf("%.1f ms (%.1f ms; %.2f ms)", ms(p99), ms(quantile(times, 0.5)), ms(used)/float64(len(times))),
+	})
+	return nil
+}
+
+// cpuTime is the processor time that a process has used, in ticks of 10 ms.
+func cpuTime(pid int) (time.Duration, error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	_, after, _ := bytes.Cut(stat, []byte(") ")) // the program's name
+	fields := bytes.Fields(after)
+	if len(fields) < 13 {
+		return 0, fmt.Errorf("no processor time in the process's status")
+	}
+	var ticks int
+	for _, field := range fields[11:13] { // in the program, in the kernel
+		n, err := strconv.Atoi(string(field))
+		if err != nil {
+			return 0, err
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond, nil
+}
+
+// newBrowser is an HTTP client with cookies, as the form needs.
+func newBrowser() (*http.Client, error) {
+	jar, err := cookiejar.New(nil)
+	return &http.Client{Jar: jar, Timeout: 10 * time.Second}, err
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+func fetch(ctx context.Context, browser *http.Client, address string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	response, err := browser.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("GET %s: %s", request.URL.Path, response.Status)
+	}
+	return io.ReadAll(response.Body)
+}
+
+var asset = regexp.MustCompile(`(?:href|src)="(/static/[^"]+\.(?:css|js))"`)
+
+// weigh adds up the page and what it links to, gzipped.
+func (b *bench) weigh(ctx context.Context, browser *http.Client, e *environment, page []byte) (total int, parts string, err error) {
+	total, err = gzipped(page)
+	parts = fmt.Sprintf("HTML %.1f", float64(total)/1024)
+	for _, found := range asset.FindAllSubmatch(page, -1) {
+		content, fetchErr := fetch(ctx, browser, "http://"+e.Addr+string(found[1]))
+		if fetchErr != nil {
+			return 0, "", fetchErr
+		}
+		size, gzipErr := gzipped(content)
+		if gzipErr != nil {
+			return 0, "", gzipErr
+		}
+		total += size
+		parts += fmt.Sprintf(", %s %.1f", strings.ToUpper(string(found[1][bytes.LastIndexByte(found[1], '.')+1:])), float64(size)/1024)
+	}
+	return total, parts, err
+}
+
+func gzipped(content []byte) (int, error) {
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	if _, err := w.Write(content); err != nil {
+		return 0, err
+	}
+	err := w.Close()
+	return out.Len(), err
+}

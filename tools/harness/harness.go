@@ -1,0 +1,186 @@
+// Package harness starts the built service on a throw-away PostgreSQL and a
+// throw-away folder, for the programs that measure, soak and attack it. It must
+// know nothing of what they do.
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"candor/db"
+	"candor/internal/platform/devpg"
+	"candor/internal/platform/keyring"
+)
+
+// Options of a service.
+type Options struct {
+	Name           string   // of the database and of the account
+	MaxConnections int      // of PostgreSQL; 0 for its default
+	Connections    int      // of DB, the program's own pool
+	Environ        []string // variables beside the usual ones, such as CANDOR_LOG_LEVEL=error
+	Serve          bool     // start candor serve, too
+	Errors         *os.File // where the service writes what it logs
+}
+
+// A Service is a database with one account and, if it was asked for, a running
+// process that serves it on a loopback address.
+type Service struct {
+	Dir      string // its folder; data below it
+	Postgres *devpg.Server
+	DSN      string
+	DB       *db.DB
+	Server   *exec.Cmd // nil without Options.Serve
+	Addr     string    // host:port that Server listens on
+	Account  Account
+
+	binary  string
+	environ []string
+}
+
+// Account is what candor account create tells of a new account.
+type Account struct {
+	AccountID         string `json:"account_id"`
+	TestKey           string `json:"test_key"`
+	TestWebhookSecret string `json:"test_webhook_secret"`
+	Email             string `json:"email"`
+	Password          string `json:"password"`
+}
+
+// Start starts the binary as o says. The context ends the process that serves.
+func Start(ctx context.Context, binary string, o Options) (*Service, error) {
+	dir, err := os.MkdirTemp("", "candor-"+o.Name+"-")
+	if err != nil {
+		return nil, err
+	}
+	s := &Service{Dir: dir, binary: binary}
+	if err := s.open(ctx, o); err != nil {
+		s.Stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Service) open(ctx context.Context, o Options) (err error) {
+	if err := s.StartPostgres(ctx, o.MaxConnections); err != nil {
+		return err
+	}
+	if err := s.Postgres.CreateDatabase(ctx, o.Name); err != nil {
+		return err
+	}
+	s.DSN = s.Postgres.DSN(o.Name)
+	if s.Addr, err = freeAddress(); err != nil {
+		return err
+	}
+	s.environ = append(os.Environ(),
+		"CANDOR_ENV=development", "CANDOR_ADDR="+s.Addr, "CANDOR_BASE_URL=http://"+s.Addr, "DATABASE_URL="+s.DSN,
+		"CANDOR_DATA_DIR="+s.DataDir(), "CANDOR_SECRET_KEYS="+keyring.Generate(o.Name), "CANDOR_LOG_LEVEL=error")
+	s.environ = append(s.environ, o.Environ...)
+	if err := s.Command("migrate").Run(); err != nil {
+		return fmt.Errorf("candor migrate: %w", err)
+	}
+	if s.DB, err = db.Open(ctx, s.DSN, db.Options{MaxOpenConns: o.Connections}); err != nil {
+		return err
+	}
+	if s.Account, err = s.CreateAccount(ctx, o.Name, o.Name+"@example.com"); err != nil || !o.Serve {
+		return err
+	}
+	s.Server = exec.CommandContext(ctx, s.binary, "serve")
+	s.Server.Env = s.environ
+	s.Server.Stderr = o.Errors
+	if err := s.Server.Start(); err != nil {
+		return err
+	}
+	return s.ready(ctx)
+}
+
+// DataDir is the folder of uploaded documents.
+func (s *Service) DataDir() string { return filepath.Join(s.Dir, "data") }
+
+// StartPostgres starts PostgreSQL on the service's folder, also after it was
+// stopped.
+func (s *Service) StartPostgres(ctx context.Context, maxConnections int) (err error) {
+	s.Postgres, err = devpg.Start(ctx, filepath.Join(s.Dir, "postgres"), devpg.Options{MaxConnections: maxConnections})
+	return err
+}
+
+// Command is a command of the service. It isn't bound to a context: what must
+// end by a signal is sent one.
+func (s *Service) Command(args ...string) *exec.Cmd {
+	cmd := exec.Command(s.binary, args...)
+	cmd.Env = s.environ
+	return cmd
+}
+
+// CreateAccount creates an account on the largest plan. Its owner works with the
+// password that was printed, which people must change first.
+func (s *Service) CreateAccount(ctx context.Context, name, email string) (a Account, err error) {
+	out, err := s.Command("account", "create", "--name", name, "--email", email, "--plan", "enterprise", "--json").Output()
+	if err == nil {
+		err = json.Unmarshal(out, &a)
+	}
+	if err == nil {
+		_, err = s.DB.ExecContext(ctx, `UPDATE staff_user SET must_change_password = false WHERE email = $1`, email)
+	}
+	if err != nil {
+		return Account{}, fmt.Errorf("candor account create: %w", err)
+	}
+	return a, nil
+}
+
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	return net.JoinHostPort("localhost", port), errors.Join(err, l.Close())
+}
+
+func (s *Service) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.Addr+"/readyz", http.NoBody)
+		if err != nil {
+			return err
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err == nil {
+			_ = response.Body.Close() // only the status matters
+			if response.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the service is not ready: %w", ctx.Err())
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// Stop ends everything and removes what it left; errors would only hide the
+// figures.
+func (s *Service) Stop() {
+	if s.Server != nil && s.Server.Process != nil {
+		_ = s.Server.Process.Signal(syscall.SIGTERM)
+		_ = s.Server.Wait()
+	}
+	if s.DB != nil {
+		_ = s.DB.Close()
+	}
+	if s.Postgres != nil {
+		_ = s.Postgres.Stop()
+		_ = os.RemoveAll(s.Postgres.Dir()) // which is elsewhere if root runs this
+	}
+	_ = os.RemoveAll(s.Dir)
+}
