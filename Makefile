@@ -69,7 +69,7 @@ lint: $(FRONT) ## Run the linters
 check-htmx: $(FRONT) ## Refuse attributes and values that htmx doesn't know
 	$(SETUP) go
 	npm run --silent check:htmx
-	go test ./views -run '^TestHtmx'
+	go test ./views/ui -run '^TestHtmx'
 
 .PHONY: check-vulnerabilities
 check-vulnerabilities:
@@ -101,7 +101,7 @@ attack: build ## Attack a started service and hold what it bears against what is
 .PHONY: screenshots
 screenshots: $(FRONT) ## Draw every page into artifacts/, and the README's pictures
 	$(SETUP) go postgres chromium pdftools
-	go test -count=1 -run 'InTheBrowser$$' ./views -pictures
+	go test -count=1 -run 'InTheBrowser$$' ./views/form -pictures
 	go test -count=1 -run 'TestAPersonFillsInEverything|TestPagesOfLinksThatAreOver|TestDemoPartner|InABrowser$$' ./handlers -pictures
 
 .PHONY: clean

@@ -7,7 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/views"
+	"candor/views/ui"
 )
 
 // keepForGood lets everyone keep what follows from its name.
@@ -17,7 +17,7 @@ const keepForGood = "public, max-age=31536000, immutable"
 // from its name.
 func (s *Server) brandSheet(c echo.Context) error {
 	name, isSheet := strings.CutSuffix(c.Param("file"), ".css")
-	sheet, ok := views.BrandSheet(name)
+	sheet, ok := ui.BrandSheet(name)
 	if !ok || !isSheet {
 		return echo.ErrNotFound
 	}

@@ -12,8 +12,8 @@ import (
 
 	"candor/internal/domain"
 	"candor/internal/form"
-	"candor/views"
 	"candor/views/dashboard"
+	"candor/views/ui"
 )
 
 // A staffVisit is a request by a staff user who is signed in and may make it.
@@ -337,10 +337,10 @@ func (s *Server) staffPageOf(v *staffVisit, title string) dashboard.Page {
 }
 
 // errorItems are problems as a page lists them.
-func errorItems(fields form.Errors) []views.ErrorItem {
-	var out []views.ErrorItem
+func errorItems(fields form.Errors) []ui.ErrorItem {
+	var out []ui.ErrorItem
 	for _, f := range fields {
-		out = append(out, views.ErrorItem{Target: f.Field, Message: f.Message})
+		out = append(out, ui.ErrorItem{Target: f.Field, Message: f.Message})
 	}
 	return out
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"candor/internal/domain"
-	"candor/views"
 	"candor/views/dashboard"
+	"candor/views/ui"
 )
 
 // maxHeldForm is the largest form without a file that waits for the password, in
@@ -144,7 +144,7 @@ func (p *prompt) back() string {
 	return dashboard.URL(p.at.Param("mode") == "live", p.route.place())
 }
 
-func (s *Server) confirmPage(c echo.Context, p *prompt, status int, problems []views.ErrorItem) error {
+func (s *Server) confirmPage(c echo.Context, p *prompt, status int, problems []ui.ErrorItem) error {
 	page := dashboard.ConfirmPage{
 		Page: dashboard.Page{Title: "Confirm it’s you", Staff: p.session, Problems: problems}, Then: p.then, Back: p.back(),
 	}
@@ -184,7 +184,7 @@ func (s *Server) confirm(c echo.Context) error {
 	}
 	token, err := s.Service.Confirm(c.Request().Context(), p.session, c.FormValue("password"), visitor(c))
 	if _, message, ok := refusal(err); ok {
-		return s.confirmPage(c, p, statusOfWrong(c, err), []views.ErrorItem{{Target: "password", Message: message}})
+		return s.confirmPage(c, p, statusOfWrong(c, err), []ui.ErrorItem{{Target: "password", Message: message}})
 	}
 	if err != nil {
 		return err

@@ -6,8 +6,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"candor/internal/domain"
-	"candor/views"
 	"candor/views/dashboard"
+	"candor/views/ui"
 )
 
 // showMe draws the staff user's own account.
@@ -18,7 +18,7 @@ func (s *Server) showMe(c echo.Context, v *staffVisit) error {
 // mePage is the own account, with the name in its field and with what is wrong
 // with what was posted. If the user must do something first, the page asks for
 // that alone.
-func (s *Server) mePage(c echo.Context, v *staffVisit, name string, wrong []views.ErrorItem) error {
+func (s *Server) mePage(c echo.Context, v *staffVisit, name string, wrong []ui.ErrorItem) error {
 	ctx := c.Request().Context()
 	page := dashboard.MePage{Page: s.staffPageOf(v, "My account"), Name: name}
 	status := http.StatusOK
@@ -46,9 +46,9 @@ func (s *Server) mePage(c echo.Context, v *staffVisit, name string, wrong []view
 
 // wrongFields are what is wrong with the fields of a page, and whether the
 // error says so: a proof that was refused is about the proof's field.
-func wrongFields(err error, proof string) ([]views.ErrorItem, bool) {
+func wrongFields(err error, proof string) ([]ui.ErrorItem, bool) {
 	if _, message, ok := refusal(err); ok {
-		return []views.ErrorItem{{Target: proof, Message: message}}, true
+		return []ui.ErrorItem{{Target: proof, Message: message}}, true
 	}
 	items := errorItems(problems(err))
 	return items, len(items) > 0
@@ -207,7 +207,7 @@ func (s *Server) takeCode(c echo.Context) error {
 	token, err := s.Service.SecondFactor(c.Request().Context(), half, c.FormValue("code"), s.newcomer(c))
 	if _, message, ok := refusal(err); ok {
 		page := dashboard.CodePage{Page: dashboard.Page{Title: "Type your code"}, Then: then}
-		page.Problems = []views.ErrorItem{{Target: "code", Message: message}}
+		page.Problems = []ui.ErrorItem{{Target: "code", Message: message}}
 		return render(c, statusOfWrong(c, err), dashboard.Code(page))
 	}
 	if err != nil {

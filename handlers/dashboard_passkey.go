@@ -5,8 +5,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/views"
 	"candor/views/dashboard"
+	"candor/views/ui"
 )
 
 // beginPasskey shows the page on which the browser makes a passkey.
@@ -55,7 +55,7 @@ func (s *Server) askPasskey(c echo.Context) error {
 	return s.passkeyPage(c, http.StatusOK, nil)
 }
 
-func (s *Server) passkeyPage(c echo.Context, status int, wrong []views.ErrorItem) error {
+func (s *Server) passkeyPage(c echo.Context, status int, wrong []ui.ErrorItem) error {
 	question, err := s.Service.BeginPasskeySignIn(c.Request().Context(), s.newcomer(c))
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (s *Server) passkeyPage(c echo.Context, status int, wrong []views.ErrorItem
 func (s *Server) takePasskey(c echo.Context) error {
 	token, err := s.Service.SignInByPasskey(c.Request().Context(), c.FormValue("token"), c.FormValue("response"), s.newcomer(c))
 	if _, message, ok := refusal(err); ok {
-		return s.passkeyPage(c, statusOfWrong(c, err), []views.ErrorItem{{Target: "passkey", Message: message}})
+		return s.passkeyPage(c, statusOfWrong(c, err), []ui.ErrorItem{{Target: "passkey", Message: message}})
 	}
 	if err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"candor/internal/domain"
 	"candor/internal/form"
 	"candor/internal/service"
-	"candor/views"
 	"candor/views/dashboard"
+	"candor/views/ui"
 )
 
 // showSettings shows how customers see the account, and what it wants for its
@@ -31,7 +31,7 @@ func (s *Server) settingsPage(c echo.Context, v *staffVisit, wrong form.Errors, 
 	}
 	page := dashboard.SettingsPage{
 		Page: s.staffPageOf(v, "Settings"), Name: account.Name, HelpEmail: text(account.HelpEmail), HelpPhone: text(account.HelpPhone),
-		Logo: views.Logo(account), LogoOf: account.Name, Languages: account.FormLanguages,
+		Logo: ui.Logo(account), LogoOf: account.Name, Languages: account.FormLanguages,
 		DefaultExpiry: strconv.Itoa(account.DefaultExpiresInDays), Retention: map[domain.RetentionKind]string{},
 	}
 	page.TwoStepRequired = account.TwoStepRequired

@@ -9,8 +9,8 @@ import (
 
 	"candor/internal/domain"
 	"candor/internal/service"
-	"candor/views"
 	"candor/views/dashboard"
+	"candor/views/ui"
 )
 
 // showSignIn asks who is there; those who are signed in are led on.
@@ -32,17 +32,17 @@ func (s *Server) signIn(c echo.Context) error {
 		Page: dashboard.Page{Title: "Sign in"}, Email: c.FormValue("email"), Then: localPath(c.FormValue("then")),
 	}
 	if page.Email == "" {
-		page.Problems = append(page.Problems, views.ErrorItem{Target: "email", Message: "Enter your e-mail address"})
+		page.Problems = append(page.Problems, ui.ErrorItem{Target: "email", Message: "Enter your e-mail address"})
 	}
 	if c.FormValue("password") == "" {
-		page.Problems = append(page.Problems, views.ErrorItem{Target: "password", Message: "Enter your password"})
+		page.Problems = append(page.Problems, ui.ErrorItem{Target: "password", Message: "Enter your password"})
 	}
 	if len(page.Problems) > 0 {
 		return render(c, http.StatusUnprocessableEntity, dashboard.SignIn(page))
 	}
 	token, session, err := s.Service.SignIn(c.Request().Context(), page.Email, c.FormValue("password"), s.newcomer(c))
 	if _, message, ok := refusal(err); ok {
-		page.Problems = []views.ErrorItem{{Target: "email", Message: message}}
+		page.Problems = []ui.ErrorItem{{Target: "email", Message: message}}
 		return render(c, statusOfWrong(c, err), dashboard.SignIn(page))
 	}
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 
 	"candor/internal/form"
 	"candor/internal/statement"
-	"candor/views"
+	view "candor/views/form"
 )
 
 // showDeclaration shows all answers for checking, and the signature once
@@ -15,11 +15,11 @@ import (
 func (s *Server) showDeclaration(c echo.Context, v *visit) error {
 	page := s.checkPage(v)
 	page.Focus = v.focus
-	return render(c, http.StatusOK, views.Check(page))
+	return render(c, http.StatusOK, view.Check(page))
 }
 
-func (s *Server) checkPage(v *visit) views.CheckPage {
-	page := views.CheckPage{
+func (s *Server) checkPage(v *visit) view.CheckPage {
+	page := view.CheckPage{
 		Page: s.page(v), Documents: v.Statement.Documents, Action: sectionURL(v.Session.ID, statement.DeclarationSection),
 		DocumentsURL: sectionURL(v.Session.ID, statement.DocumentsSection) + checking,
 		Declaration:  v.Statement.Section(statement.DeclarationSection, s.Clock.Now()),
@@ -34,7 +34,7 @@ func (s *Server) checkPage(v *visit) views.CheckPage {
 		if own := v.Sections[section.Name]; own.Completed && own.Draft == nil {
 			section = v.Section(section.Name) // with a typed 0 told from an empty answer
 		}
-		page.Sections = append(page.Sections, views.CheckedSection{
+		page.Sections = append(page.Sections, view.CheckedSection{
 			Section: section, ChangeURL: sectionURL(v.Session.ID, section.Name) + checking,
 		})
 	}
@@ -88,9 +88,9 @@ func (s *Server) submit(c echo.Context, v *visit) error {
 
 // refuse shows the check page again. Errors of the signature are left out
 // while there is no form to mend them in.
-func (s *Server) refuse(c echo.Context, page views.CheckPage) error {
+func (s *Server) refuse(c echo.Context, page view.CheckPage) error {
 	if len(page.Unfinished) > 0 {
 		page.Errors = form.Errors(nil)
 	}
-	return render(c, http.StatusUnprocessableEntity, views.Check(page))
+	return render(c, http.StatusUnprocessableEntity, view.Check(page))
 }

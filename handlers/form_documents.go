@@ -13,7 +13,7 @@ import (
 	"candor/internal/form"
 	"candor/internal/service"
 	"candor/internal/statement"
-	"candor/views"
+	view "candor/views/form"
 )
 
 // maxUploadBytes leaves room for the form around the largest file, and for
@@ -34,7 +34,7 @@ func (s *Server) renderDocuments(c echo.Context, v *visit, status int, category 
 	}
 	page := s.page(v)
 	page.Focus = v.focus
-	return render(c, status, views.Documents(views.DocumentsPage{
+	return render(c, status, view.Documents(view.DocumentsPage{
 		Page: page, Action: actionURL(c, v, statement.DocumentsSection), Documents: v.Statement.Documents,
 		Category: category, Errors: errs, Returning: returning(c),
 	}))
@@ -56,16 +56,16 @@ func documentsAction(u *upload) string {
 	case u.values.Get("action") != "":
 		return u.values.Get("action")
 	case u.hasFile || u.values.Has("file"):
-		return views.ActionUpload
+		return view.ActionUpload
 	}
-	return views.ActionContinue
+	return view.ActionContinue
 }
 
 // storesFile reports whether the button stores the chosen file: each does but
 // those that remove another one (D47).
 func storesFile(action string) bool {
 	switch action {
-	case views.ActionUpload, views.ActionContinue, views.ActionSave:
+	case view.ActionUpload, view.ActionContinue, view.ActionSave:
 		return true
 	}
 	return false
@@ -81,13 +81,13 @@ func (s *Server) answerDocuments(c echo.Context, v *visit) error {
 		return err
 	}
 	action := documentsAction(u)
-	if document, ok := strings.CutPrefix(action, views.ActionRemove); ok {
+	if document, ok := strings.CutPrefix(action, view.ActionRemove); ok {
 		return s.removeDocument(c, v, document)
 	}
 	if !storesFile(action) {
 		return errUnknownAction
 	}
-	if action == views.ActionUpload && !u.hasFile {
+	if action == view.ActionUpload && !u.hasFile {
 		u.refusal = domain.FieldError(domain.CodeValidation, "file", statement.NoFile)
 	}
 	var refusal *domain.Error
@@ -127,10 +127,10 @@ func (s *Server) storeUpload(c echo.Context, v *visit, u *upload, name string, c
 // leaveDocuments leads on from the section as the button says.
 func (s *Server) leaveDocuments(c echo.Context, v *visit, action string) error {
 	switch action {
-	case views.ActionUpload:
-		s.leaveNotice(c, v.Session.ID, "uploaded", views.UploadedID(len(v.Statement.Documents)))
+	case view.ActionUpload:
+		s.leaveNotice(c, v.Session.ID, "uploaded", view.UploadedID(len(v.Statement.Documents)))
 		return c.Redirect(http.StatusSeeOther, actionURL(c, v, statement.DocumentsSection))
-	case views.ActionSave:
+	case view.ActionSave:
 		s.leaveNotice(c, v.Session.ID, "saved", "")
 		return c.Redirect(http.StatusSeeOther, formURL(v.Session.ID))
 	}
@@ -151,7 +151,7 @@ func (s *Server) removeDocument(c echo.Context, v *visit, document string) error
 	focus := ""
 	documents := v.Statement.Documents
 	if i := slices.IndexFunc(documents, func(d statement.Document) bool { return d.ID == document }); i >= 0 {
-		focus = views.AfterDeletion(i, len(documents)-1)
+		focus = view.AfterDeletion(i, len(documents)-1)
 	}
 	s.leaveNotice(c, v.Session.ID, "removed", focus)
 	return c.Redirect(http.StatusSeeOther, actionURL(c, v, statement.DocumentsSection))

@@ -7,8 +7,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"candor/internal/domain"
-	"candor/views"
 	"candor/views/dashboard"
+	view "candor/views/form"
 	"candor/views/i18n"
 )
 
@@ -21,9 +21,9 @@ const noticeSeconds = 30
 
 // notices are the texts by the code that the cookie holds.
 var notices = map[string]string{ //nolint:gosec // it takes words about passkeys for one
-	"saved":    views.SavedNotice,
-	"uploaded": views.UploadedNotice,
-	"removed":  views.RemovedNotice,
+	"saved":    view.SavedNotice,
+	"uploaded": view.UploadedNotice,
+	"removed":  view.RemovedNotice,
 
 	"name_changed":        "That is how you are called from now on",
 	"password_changed":    "Your password is changed. Other browsers are signed out.",

@@ -10,7 +10,8 @@ import (
 
 	"candor/internal/domain"
 	"candor/internal/statement"
-	"candor/views"
+	view "candor/views/form"
+	"candor/views/ui"
 )
 
 // formPage makes a handler of one that works on an open form. What is no
@@ -59,13 +60,13 @@ func (s *Server) showClosed(c echo.Context, v *visit) error {
 	p := s.page(v)
 	p.HomeURL, p.Languages = "", v.Account.Languages()
 	if erased := v.Session.CustomerErasedAt; erased != nil {
-		return render(c, http.StatusGone, views.Status(views.StatusPage{Page: p, Kind: views.StatusErased, When: *erased}))
+		return render(c, http.StatusGone, view.Status(view.StatusPage{Page: p, Kind: view.StatusErased, When: *erased}))
 	}
 	switch v.Session.Status {
 	case domain.Expired:
-		return render(c, http.StatusGone, views.Status(views.StatusPage{Page: p, Kind: views.StatusExpired, When: v.Session.ExpiresAt}))
+		return render(c, http.StatusGone, view.Status(view.StatusPage{Page: p, Kind: view.StatusExpired, When: v.Session.ExpiresAt}))
 	case domain.Cancelled:
-		return render(c, http.StatusGone, views.Status(views.StatusPage{Page: p, Kind: views.StatusCancelled}))
+		return render(c, http.StatusGone, view.Status(view.StatusPage{Page: p, Kind: view.StatusCancelled}))
 	}
 	if twice, err := s.submittedTwice(c, v); err != nil {
 		return err
@@ -76,9 +77,9 @@ func (s *Server) showClosed(c echo.Context, v *visit) error {
 		}
 	}
 	if s.mayCopy(v) {
-		return render(c, http.StatusOK, views.Confirmation(s.confirmation(v)))
+		return render(c, http.StatusOK, view.Confirmation(s.confirmation(v)))
 	}
-	return render(c, http.StatusOK, views.Status(views.StatusPage{Page: p, Kind: views.StatusCompleted, When: *v.Session.CompletedAt}))
+	return render(c, http.StatusOK, view.Status(view.StatusPage{Page: p, Kind: view.StatusCompleted, When: *v.Session.CompletedAt}))
 }
 
 // submittedTwice reports a second submit by the browser that signed, right after
@@ -98,8 +99,8 @@ func (s *Server) mayCopy(v *visit) bool {
 	return v.Session.Status == domain.Completed && now.Before(v.signed.Add(copyAccess)) && v.Session.Retained(now, v.Account.Retention())
 }
 
-func (s *Server) confirmation(v *visit) views.ConfirmationPage {
-	page := views.ConfirmationPage{
+func (s *Server) confirmation(v *visit) view.ConfirmationPage {
+	page := view.ConfirmationPage{
 		Page: s.page(v), Reference: v.Session.ID.String(), Submitted: *v.Session.CompletedAt,
 		CopyURL: formURL(v.Session.ID) + "/pdf", CopyReady: v.Session.PDFReadyAt != nil, SelfURL: formURL(v.Session.ID),
 	}
@@ -133,46 +134,46 @@ func (s *Server) downloadCopy(c echo.Context) error {
 
 // showHub lists the sections.
 func (s *Server) showHub(c echo.Context, v *visit) error {
-	page := views.HubPage{Page: s.page(v), Tasks: tasks(v), Expires: v.Session.ExpiresAt}
+	page := view.HubPage{Page: s.page(v), Tasks: tasks(v), Expires: v.Session.ExpiresAt}
 	page.Languages = v.Account.Languages()
 	if v.Session.CustomerName != nil {
 		page.Customer = *v.Session.CustomerName
 	}
-	return render(c, http.StatusOK, views.Hub(page))
+	return render(c, http.StatusOK, view.Hub(page))
 }
 
-func (s *Server) page(v *visit) views.Page {
-	page := views.Page{
-		Partner: v.Account.Name, Logo: views.Logo(v.Account), Test: !v.Session.Livemode, HomeURL: formURL(v.Session.ID), Announce: v.announce,
+func (s *Server) page(v *visit) view.Page {
+	page := view.Page{
+		Partner: v.Account.Name, Logo: ui.Logo(v.Account), Test: !v.Session.Livemode, HomeURL: formURL(v.Session.ID), Announce: v.announce,
 		HelpEmail: text(v.Account.HelpEmail), HelpPhone: text(v.Account.HelpPhone),
 	}
 	if v.Account.BrandColour != nil {
-		page.BrandURL = views.BrandURL(*v.Account.BrandColour)
+		page.BrandURL = ui.BrandURL(*v.Account.BrandColour)
 	}
 	return page
 }
 
-func tasks(v *visit) []views.Task {
-	out := make([]views.Task, 0, statement.SectionsTotal)
+func tasks(v *visit) []view.Task {
+	out := make([]view.Task, 0, statement.SectionsTotal)
 	for _, name := range statement.SectionNames {
 		out = append(out, task(v, name))
 	}
 	return out
 }
 
-func task(v *visit, name string) views.Task {
-	t := views.Task{
-		Number: statement.SectionNumber(name), Title: statement.Title(name), Hint: views.TaskHint(name),
-		URL: sectionURL(v.Session.ID, name), Status: views.NotStarted,
+func task(v *visit, name string) view.Task {
+	t := view.Task{
+		Number: statement.SectionNumber(name), Title: statement.Title(name), Hint: view.TaskHint(name),
+		URL: sectionURL(v.Session.ID, name), Status: view.NotStarted,
 	}
 	own, begun := v.Sections[name]
 	switch {
 	case own.Completed && own.Draft == nil:
-		t.Status = views.Completed
+		t.Status = view.Completed
 	case own.Completed:
-		t.Status = views.ToFinish
+		t.Status = view.ToFinish
 	case begun, name == statement.DocumentsSection && len(v.Statement.Documents) > 0:
-		t.Status = views.InProgress
+		t.Status = view.InProgress
 	}
 	return t
 }
@@ -201,7 +202,7 @@ func actionURL(c echo.Context, v *visit, name string) string {
 func (s *Server) next(c echo.Context, v *visit, done string) error {
 	focus := ""
 	if returning(c) {
-		focus = views.CheckedID(done)
+		focus = view.CheckedID(done)
 	}
 	s.leaveNotice(c, v.Session.ID, "saved", focus)
 	return c.Redirect(http.StatusSeeOther, sectionURL(v.Session.ID, nextSection(c, v, done)))
@@ -226,7 +227,7 @@ func nextSection(c echo.Context, v *visit, done string) string {
 
 // showLanding says what this server is to whoever comes without a link.
 func (s *Server) showLanding(c echo.Context) error {
-	return render(c, http.StatusOK, views.Landing())
+	return render(c, http.StatusOK, view.Landing())
 }
 
 // permissionsPolicy: pages ask for nothing of the device. Choosing a photo

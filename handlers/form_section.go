@@ -15,7 +15,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/form"
 	"candor/internal/statement"
-	"candor/views"
+	view "candor/views/form"
 )
 
 // maxFormBytes is above the longest section that keeps to its limits (D24),
@@ -30,11 +30,11 @@ func (s *Server) showSection(c echo.Context, v *visit) error {
 	name := sectionOf(c)
 	page := s.sectionPage(c, v, v.Section(name))
 	page.Notice = suggested(c.Request().Context(), v, name)
-	return render(c, http.StatusOK, views.Section(page))
+	return render(c, http.StatusOK, view.Section(page))
 }
 
-func (s *Server) sectionPage(c echo.Context, v *visit, section *form.Section) views.SectionPage {
-	return views.SectionPage{
+func (s *Server) sectionPage(c echo.Context, v *visit, section *form.Section) view.SectionPage {
+	return view.SectionPage{
 		Page: s.page(v), Section: section, Action: actionURL(c, v, section.Name), Returning: returning(c),
 	}
 }
@@ -46,10 +46,10 @@ func suggested(ctx context.Context, v *visit, name string) string {
 	}
 	switch name {
 	case statement.PersonalDetailsSection:
-		return views.PrefilledNotice(ctx, v.Account.Name)
+		return view.PrefilledNotice(ctx, v.Account.Name)
 	case statement.LiabilitiesSection:
 		if v.Statement.Liabilities.Total() > 0 {
-			return views.SuggestedNotice(ctx)
+			return view.SuggestedNotice(ctx)
 		}
 	}
 	return ""
@@ -63,20 +63,20 @@ func (s *Server) answerSection(c echo.Context, v *visit) error {
 	}
 	section := v.Empty(sectionOf(c))
 	action := values.Get("action")
-	if list, ok := strings.CutPrefix(action, views.ActionAdd); ok {
+	if list, ok := strings.CutPrefix(action, view.ActionAdd); ok {
 		return s.addItem(c, v, section, values, list)
 	}
-	if item, ok := strings.CutPrefix(action, views.ActionRemove); ok {
+	if item, ok := strings.CutPrefix(action, view.ActionRemove); ok {
 		return s.removeItem(c, v, section, values, item)
 	}
 	switch action {
-	case "", views.ActionContinue:
+	case "", view.ActionContinue:
 		return s.completeSection(c, v, section, values)
-	case views.ActionSave:
+	case view.ActionSave:
 		return s.saveForLater(c, v, section, values)
-	case views.ActionTotal:
+	case view.ActionTotal:
 		section.Read(values)
-		return render(c, http.StatusOK, views.Section(s.sectionPage(c, v, section)))
+		return render(c, http.StatusOK, view.Section(s.sectionPage(c, v, section)))
 	}
 	return errUnknownAction
 }
@@ -93,7 +93,7 @@ func (s *Server) completeSection(c echo.Context, v *visit, section *form.Section
 		}
 		page := s.sectionPage(c, v, section)
 		page.Errors = errs
-		return render(c, http.StatusUnprocessableEntity, views.Section(page))
+		return render(c, http.StatusUnprocessableEntity, view.Section(page))
 	}
 	if err := s.Service.SaveSection(ctx, v.Session.ID, section); err != nil {
 		return err
@@ -129,8 +129,8 @@ func (s *Server) addItem(c echo.Context, v *visit, section *form.Section, values
 	}
 	focus := list.Name
 	if i, added := list.Add(); added {
-		focus = views.FirstInput(list, i)
-		v.announce = views.ItemAdded(c.Request().Context(), list, i)
+		focus = view.FirstInput(list, i)
+		v.announce = view.ItemAdded(c.Request().Context(), list, i)
 	}
 	return s.showChanged(c, v, section, focus)
 }
@@ -144,8 +144,8 @@ func (s *Server) removeItem(c echo.Context, v *visit, section *form.Section, val
 	}
 	focus := list.Name
 	if i, err := strconv.Atoi(number); err == nil && list.Remove(i) {
-		focus = views.AfterRemoval(list, i)
-		v.announce = views.ItemRemoved(c.Request().Context(), list, i)
+		focus = view.AfterRemoval(list, i)
+		v.announce = view.ItemRemoved(c.Request().Context(), list, i)
 	}
 	return s.showChanged(c, v, section, focus)
 }
@@ -157,7 +157,7 @@ func (s *Server) showChanged(c echo.Context, v *visit, section *form.Section, fo
 	}
 	page := s.sectionPage(c, v, section)
 	page.Focus = focus
-	return render(c, http.StatusOK, views.Section(page))
+	return render(c, http.StatusOK, view.Section(page))
 }
 
 // formValues reads a posted form of up to maxFormBytes, multipart or not.

@@ -8,7 +8,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/statement"
 	"candor/static"
-	"candor/views"
+	"candor/views/ui"
 )
 
 // read are the methods of a page.
@@ -24,8 +24,8 @@ func (s *Server) routes(e *echo.Echo) error {
 
 	// The customer's form (D5, D47).
 	e.Match(read, "/", s.showLanding, guessLanguage)
-	e.Match(read, views.BrandPrefix+":file", s.brandSheet)
-	e.Match(read, views.LogoPrefix+":file", s.logo)
+	e.Match(read, ui.BrandPrefix+":file", s.brandSheet)
+	e.Match(read, ui.LogoPrefix+":file", s.logo)
 	f := e.Group("/f/:session", guessLanguage, s.limitForms, s.sameOrigin, compressPages)
 	f.Match(read, "", s.formPage(s.showHub))
 	f.Match(read, "/:token", s.openLink)

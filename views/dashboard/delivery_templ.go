@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"candor/internal/domain"
-	"candor/views"
+	"candor/views/ui"
 )
 
 // DeliveryPage tells all about a delivery.
@@ -599,7 +599,7 @@ func answerTag(status *int, class string) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = views.Tag(views.ToneGood, "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var28), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Tag(ui.ToneGood, "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var28), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

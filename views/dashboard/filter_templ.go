@@ -8,7 +8,7 @@ package dashboard
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "candor/views"
+import "candor/views/ui"
 
 // filterSearch filters a list by what is typed; example shows how that looks.
 func filterSearch(name, label, example, value, problem string) templ.Component {
@@ -93,7 +93,7 @@ func filterChoice(name, label, all, problem string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = views.InlineError(name+"-error", problem).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.InlineError(name+"-error", problem).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

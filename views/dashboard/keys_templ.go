@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"candor/internal/domain"
-	"candor/views"
+	"candor/views/ui"
 )
 
 // KeysPage lists the mode's API keys.
@@ -495,7 +495,7 @@ func keyForms(k KeysPage, one domain.APIKey) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = views.InlineError("overlap-"+one.ID.String()+"-error", k.problem("overlap-"+one.ID.String())).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.InlineError("overlap-"+one.ID.String()+"-error", k.problem("overlap-"+one.ID.String())).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -709,7 +709,7 @@ func NewKey(n NewKeyPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = views.InlineError("permissions-error", n.problem("permissions")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.InlineError("permissions-error", n.problem("permissions")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -810,7 +810,7 @@ func NewKey(n NewKeyPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = views.InlineError("networks-error", n.problem("networks")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.InlineError("networks-error", n.problem("networks")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -926,7 +926,7 @@ func KeyOnce(k KeyOncePage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = views.Banner(views.ToneWarn).Render(templ.WithChildren(ctx, templ_7745c5c3_Var39), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.ToneWarn).Render(templ.WithChildren(ctx, templ_7745c5c3_Var39), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"candor/internal/domain"
-	"candor/views"
+	"candor/views/ui"
 )
 
 // Root is the path below which the dashboard is.
@@ -21,11 +21,11 @@ type Page struct {
 	Title    string
 	Staff    *domain.StaffSession
 	Livemode bool
-	Current  string            // path of the page's place in the menu, below the mode
-	Shared   bool              // what it shows is the same in both modes
-	Announce string            // what was just done, shown and read out
-	Problems []views.ErrorItem // what is wrong with what was posted
-	Refresh  string            // where the browser goes by itself; "" for nowhere
+	Current  string         // path of the page's place in the menu, below the mode
+	Shared   bool           // what it shows is the same in both modes
+	Announce string         // what was just done, shown and read out
+	Problems []ui.ErrorItem // what is wrong with what was posted
+	Refresh  string         // where the browser goes by itself; "" for nowhere
 	Now      time.Time
 }
 

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"candor/views"
+	"candor/views/ui"
 )
 
 // pageHead is a page's heading, with what can be done on the page beside it.
@@ -200,7 +200,7 @@ func input(i Input) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = views.InlineError(i.id()+"-error", i.Problem).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.InlineError(i.id()+"-error", i.Problem).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

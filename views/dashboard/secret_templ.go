@@ -8,7 +8,7 @@ package dashboard
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "candor/views"
+import "candor/views/ui"
 
 // SecretsPage shows webhook secrets.
 type SecretsPage struct {
@@ -240,7 +240,7 @@ func NewSecret(s SecretsPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = views.Banner(views.ToneInfo).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Banner(ui.ToneInfo).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

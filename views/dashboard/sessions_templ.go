@@ -12,7 +12,7 @@ import (
 	"strconv"
 
 	"candor/internal/domain"
-	"candor/views"
+	"candor/views/ui"
 )
 
 // SessionFilters are the filters of the list of sessions, as they were typed.
@@ -524,7 +524,7 @@ func statusTag(status domain.Status) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = views.Tag(statusTone(status), "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Tag(statusTone(status), "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -548,16 +548,16 @@ func statusWord(status domain.Status) string {
 	return string(status)
 }
 
-func statusTone(status domain.Status) views.Tone {
+func statusTone(status domain.Status) ui.Tone {
 	switch status {
 	case domain.Completed:
-		return views.ToneGood
+		return ui.ToneGood
 	case domain.InProgress:
-		return views.ToneInfo
+		return ui.ToneInfo
 	case domain.Expired:
-		return views.ToneWarn
+		return ui.ToneWarn
 	}
-	return views.ToneNone
+	return ui.ToneNone
 }
 
 func customer(s *domain.Session) string {

@@ -1,0 +1,150 @@
+package form
+
+import (
+	"context"
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"candor/internal/form"
+	"candor/views/i18n"
+)
+
+// maxRadios is up to how many options are shown as radio buttons; more are a
+// select.
+const maxRadios = 4
+
+// question is a field where it stands on a page.
+type question struct {
+	form.Field
+	Path    string // input name and id, "real_property.0.current_value"
+	Message string // what is wrong with the answer, or ""
+	Focus   bool   // takes the focus when the page appears
+}
+
+// questions places a section's or item's fields that are asked or shown.
+// They are in the page's language; so are errs already.
+func questions(ctx context.Context, fields []form.Field, prefix string, errs form.Errors, focus string) []question {
+	var out []question
+	for _, f := range fields {
+		if f.Kind != form.KindOutput && !f.Asked() {
+			continue
+		}
+		path := prefix + f.Name
+		f.Label, f.Hint, f.Options = i18n.T(ctx, f.Label), i18n.T(ctx, f.Hint), options(ctx, f.Options)
+		out = append(out, question{Field: f, Path: path, Message: errs.For(path), Focus: path == focus})
+	}
+	return out
+}
+
+func options(ctx context.Context, in []form.Option) []form.Option {
+	out := make([]form.Option, len(in))
+	for i, o := range in {
+		out[i] = form.Option{Code: o.Code, Label: i18n.T(ctx, o.Label)}
+	}
+	return out
+}
+
+func (q question) hintID() string  { return q.Path + "-hint" }
+func (q question) errorID() string { return q.Path + "-error" }
+
+// describedBy lists the ids of the hint and the error, "" where there is
+// neither.
+func (q question) describedBy() string {
+	var ids []string
+	if q.Hint != "" {
+		ids = append(ids, q.hintID())
+	}
+	if q.Message != "" {
+		ids = append(ids, q.errorID())
+	}
+	return strings.Join(ids, " ")
+}
+
+// unit is the money label's ending, for those who don't see the $.
+func (q question) unit(ctx context.Context) string {
+	switch q.Period {
+	case form.Yearly:
+		return i18n.T(ctx, ", in dollars a year")
+	case form.Monthly:
+		return i18n.T(ctx, ", in dollars a month")
+	}
+	return i18n.T(ctx, ", in dollars")
+}
+
+func (q question) radios() bool { return len(q.Options) <= maxRadios }
+
+// sizeClass makes an input about as wide as its answer.
+func (q question) sizeClass() string {
+	switch q.Kind {
+	case form.KindDigits:
+		return "input-short"
+	case form.KindPhone, form.KindChoice:
+		return "input-medium"
+	}
+	return ""
+}
+
+// inputType and inputMode choose the keyboard of a phone.
+func (q question) inputType() string {
+	switch q.Kind {
+	case form.KindEmail:
+		return "email"
+	case form.KindPhone:
+		return "tel"
+	}
+	return "text"
+}
+
+func (q question) inputMode() string {
+	switch q.Kind {
+	case form.KindMoney:
+		return "decimal"
+	case form.KindDigits, form.KindPercent:
+		return "numeric"
+	case form.KindEmail:
+		return "email"
+	case form.KindPhone:
+		return "tel"
+	}
+	return ""
+}
+
+// attributes are those that every kind of input shares.
+func (q question) attributes() templ.Attributes {
+	attrs := templ.Attributes{}
+	if ids := q.describedBy(); ids != "" {
+		attrs["aria-describedby"] = ids
+	}
+	if q.Message != "" {
+		attrs["aria-invalid"] = "true"
+	}
+	if q.Autocomplete != "" {
+		attrs["autocomplete"] = q.Autocomplete
+	}
+	if mode := q.inputMode(); mode != "" {
+		attrs["inputmode"] = mode
+	}
+	if q.Focus {
+		attrs["autofocus"] = true
+	}
+	return attrs
+}
+
+// datePart is one of a date's three inputs.
+type datePart struct {
+	Suffix, Label, Class, Autocomplete string
+}
+
+func (q question) dateParts(ctx context.Context) []datePart {
+	parts := []datePart{
+		{Suffix: "day", Label: i18n.T(ctx, "Day")}, {Suffix: "month", Label: i18n.T(ctx, "Month")},
+		{Suffix: "year", Label: i18n.T(ctx, "Year"), Class: "input-year"},
+	}
+	if q.Autocomplete != "" {
+		for i := range parts {
+			parts[i].Autocomplete = q.Autocomplete + "-" + parts[i].Suffix
+		}
+	}
+	return parts
+}

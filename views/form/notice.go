@@ -1,0 +1,98 @@
+package form
+
+import (
+	"context"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/a-h/templ"
+
+	"candor/internal/form"
+	"candor/views/i18n"
+)
+
+// What is announced after a change, in English.
+const (
+	SavedNotice    = "Your answers are saved"
+	UploadedNotice = "Document uploaded"
+	RemovedNotice  = "Document removed"
+)
+
+// ItemAdded announces item i of a list.
+func ItemAdded(ctx context.Context, l *form.List, i int) string {
+	return i18n.T(ctx, "{item} added", itemName(ctx, l, i))
+}
+
+// ItemRemoved announces that what was item i of a list is gone.
+func ItemRemoved(ctx context.Context, l *form.List, i int) string {
+	return i18n.T(ctx, "{item} removed", itemName(ctx, l, i))
+}
+
+// PrefilledNotice says where the first answers come from.
+func PrefilledNotice(ctx context.Context, partner string) string {
+	return i18n.T(ctx, "We filled in what {partner} told us. Change anything that isn’t right.", partner)
+}
+
+// SuggestedNotice says where the first debts come from (D20).
+func SuggestedNotice(ctx context.Context) string {
+	return i18n.T(ctx, "We added what you said you owe on your property and vehicles. Check it, and add what is missing.")
+}
+
+// itemName is what the page calls item i of a list: "Bank account 2".
+func itemName(ctx context.Context, l *form.List, i int) string {
+	return upper(i18n.T(ctx, l.Singular)) + " " + strconv.Itoa(i+1)
+}
+
+// withArticle is a noun with its indefinite article, where the language has
+// one.
+func withArticle(ctx context.Context, noun string) string {
+	if noun != "" && strings.ContainsRune("aeiou", rune(noun[0])) {
+		return i18n.T(ctx, "an {noun}", i18n.T(ctx, noun))
+	}
+	return i18n.T(ctx, "a {noun}", i18n.T(ctx, noun))
+}
+
+// said are errors in the page's language.
+func said(ctx context.Context, errs form.Errors) form.Errors {
+	out := make(form.Errors, len(errs))
+	for i, e := range errs {
+		w := e.Wording
+		if w.Text == "" {
+			w.Text = e.Message
+		}
+		out[i] = form.Error{Field: e.Field, Message: w.Say(func(text string) string { return i18n.T(ctx, text) })}
+	}
+	return out
+}
+
+// sentence draws a text whose {names} are parts of the page, in the order of
+// the English text.
+func sentence(text string, parts ...templ.Component) templ.Component {
+	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
+		for _, p := range i18n.Parts(ctx, text) {
+			var err error
+			if p.Place < 0 {
+				_, err = io.WriteString(w, templ.EscapeString(p.Text))
+			} else {
+				err = parts[p.Place].Render(ctx, w)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// upper and lower change the first letter alone.
+func upper(s string) string {
+	_, size := utf8.DecodeRuneInString(s)
+	return strings.ToUpper(s[:size]) + s[size:]
+}
+
+func lower(s string) string {
+	_, size := utf8.DecodeRuneInString(s)
+	return strings.ToLower(s[:size]) + s[size:]
+}

@@ -1,0 +1,146 @@
+// Package form draws the customer's pages as templ components, with one typed
+// struct for each page. It knows how sections and statements look. It must not
+// know requests, the rules of sessions or storage: handlers fill the structs
+// and choose the HTTP status.
+//
+// Every form works as a plain POST to its Action, answered by a redirect or by
+// the whole page. The htmx attributes ask for the same documents and take
+// <main> and the title out of them, so a handler answers both in the same way.
+// Buttons are named "action"; their values are the Action constants.
+//
+// The h1 of a page takes the focus when the page appears, unless there is an
+// error summary or Page.Focus names something else.
+//
+// Pages are in the language of their context (package i18n). What the structs
+// hold is in English unless their fields say otherwise.
+package form
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/statement"
+	"candor/views/i18n"
+	"candor/views/ui"
+)
+
+// What the submit button named "action" can say. ActionAdd and ActionRemove
+// are prefixes: "add:vehicles", "remove:vehicles.2", "remove:doc_…". A POST
+// without an action means ActionContinue, on the documents page ActionUpload.
+const (
+	ActionContinue = "continue" // check the answers, complete the section, go on
+	ActionSave     = "save"     // keep what was typed, unchecked, go to the hub
+	ActionTotal    = "total"    // work out the totals of what was typed, save nothing
+	ActionUpload   = "upload"   // store the chosen file and show the page again
+	ActionAdd      = "add:"
+	ActionRemove   = "remove:"
+)
+
+// AddAction is the button value that adds an item to the named list.
+func AddAction(list string) string { return ActionAdd + list }
+
+// RemoveAction is the button value that removes item i, counted from 0, of
+// the named list.
+func RemoveAction(list string, i int) string {
+	return ActionRemove + list + "." + strconv.Itoa(i)
+}
+
+// Page is what every page has around its content.
+type Page struct {
+	Partner   string            // the partner's display name; "" where it isn't known
+	Logo      *ui.Picture       // the partner's, shown in the name's place; nil for none
+	Test      bool              // a test session (D9): shows the strip
+	BrandURL  string            // style sheet setting --brand, --brand-ink, --brand-soft; "" for ours
+	HomeURL   string            // the hub; "" where the link opens nothing any more
+	HelpEmail string            // the partner's contact for customers, or ""
+	HelpPhone string            // likewise
+	Announce  string            // read out by screen readers after a change: "Vehicle added", in the page's language
+	Languages []domain.Language // to choose from; none where a choice could lose what was typed
+	Focus     string            // id of the element that takes the focus: a changed card, an added item; "" for the h1
+}
+
+// Task is one section's line on the hub.
+type Task struct {
+	Number int // 1–7
+	Title  string
+	Hint   string // what the section asks for, in a few words
+	URL    string
+	Status TaskStatus
+}
+
+// TaskStatus says how far a section is.
+type TaskStatus string
+
+// The statuses of a section.
+const (
+	NotStarted TaskStatus = "Not started"
+	InProgress TaskStatus = "In progress"
+	Completed  TaskStatus = "Completed"
+	// ToFinish is a section that was completed and then changed to answers that
+	// aren't valid: it counts as completed (D15), and can't be signed.
+	ToFinish TaskStatus = "Changes to finish"
+)
+
+// counted reports whether the section was completed once.
+func (s TaskStatus) counted() bool { return s == Completed || s == ToFinish }
+
+// TaskHint says in a few words what the named section asks for.
+func TaskHint(section string) string {
+	switch section {
+	case statement.PersonalDetailsSection:
+		return "Your name, address and how to reach you"
+	case statement.IncomeSection:
+		return "Salary and other income before tax"
+	case statement.AssetsSection:
+		return "Property, vehicles, savings, super and investments"
+	case statement.LiabilitiesSection:
+		return "Mortgages, loans, cards and other debts"
+	case statement.ExpensesSection:
+		return "What you spend in a usual month"
+	case statement.DocumentsSection:
+		return "Payslips, statements and other evidence"
+	case statement.DeclarationSection:
+		return "Check your answers, sign and submit"
+	}
+	return ""
+}
+
+// partnerName is the partner's name inside a sentence.
+func (p Page) partnerName(ctx context.Context) string {
+	if p.Partner == "" {
+		return i18n.T(ctx, "the company that sent you the link")
+	}
+	return p.Partner
+}
+
+// mark is the letter on the partner's tile.
+func (p Page) mark() string {
+	for _, r := range p.Partner {
+		return strings.ToUpper(string(r))
+	}
+	return ""
+}
+
+// errorTarget is the id of the element an error about the named input links
+// to: a date's first box, an error's own input otherwise.
+func errorTarget(section *form.Section, name string) string {
+	target := name
+	section.Walk(func(path string, f form.Field) {
+		if path == name && f.Kind == form.KindDate {
+			target = name + ".day"
+		}
+	})
+	return target
+}
+
+// summaryItems lists the errors of a section for its error summary.
+func summaryItems(section *form.Section, errs form.Errors) []ui.ErrorItem {
+	items := make([]ui.ErrorItem, len(errs))
+	for i, e := range errs {
+		items[i] = ui.ErrorItem{Target: errorTarget(section, e.Field), Message: e.Message}
+	}
+	return items
+}

@@ -1,0 +1,290 @@
+package form_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/statement"
+	"candor/internal/testkit/browsertest"
+	"candor/static"
+	view "candor/views/form"
+	"candor/views/i18n"
+)
+
+func TestMain(m *testing.M) { os.Exit(browsertest.Main(m)) }
+
+// policy is what the server sends with every page of the form.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+var now = time.Date(2026, 10, 21, 9, 30, 0, 0, time.UTC)
+
+func page() view.Page {
+	return view.Page{Partner: "Harbour Lending", HomeURL: "/hub", HelpEmail: "help@harbour.example", HelpPhone: "1300 555 010", Test: true}
+}
+
+// answered fills a section of a statement as a browser would.
+func answered(t *testing.T, section *form.Section, inputs map[string]string) form.Errors {
+	t.Helper()
+	values := url.Values{}
+	for name, value := range inputs {
+		values.Set(name, value)
+	}
+	return section.Decode(values)
+}
+
+var (
+	personalInputs = map[string]string{
+		"full_name": "Jessica Nguyễn", "date_of_birth.day": "27", "date_of_birth.month": "3", "date_of_birth.year": "1985",
+		"occupation": "Registered nurse", "employer": "Westside Health", "address.street": "12 Ocean Parade",
+		"address.suburb": "Coogee", "address.state": "NSW", "address.postcode": "2034", "phone": "0412 345 678", "email": "jessica@example.com",
+	}
+	incomeInputs = map[string]string{
+		"employment_income.gross_salary": "98,500", "employment_income.bonuses": "4000", "other_income.rental_income": "21840.50",
+	}
+	assetsInputs = map[string]string{
+		"real_property.0.description": "Home", "real_property.0.address": "12 Ocean Parade, Coogee NSW 2034", "real_property.0.ownership": "joint",
+		"real_property.0.ownership_percentage": "50", "real_property.0.current_value": "1,450,000", "real_property.0.mortgage_owing": "612000",
+		"vehicles.0.description": "2021 Mazda CX-5", "vehicles.0.value": "28000", "vehicles.0.amount_owing": "9500",
+		"bank_accounts.0.institution": "Commonwealth Bank", "bank_accounts.0.account_type": "savings", "bank_accounts.0.balance": "18250.75",
+		"superannuation.0.fund_name": "Aware Super", "superannuation.0.balance": "143000",
+	}
+	liabilitiesInputs = map[string]string{
+		"mortgages.0.lender": "Westpac", "mortgages.0.property": "12 Ocean Parade", "mortgages.0.balance": "306000", "mortgages.0.monthly_repayment": "2100",
+		"credit_cards.0.issuer": "ANZ", "credit_cards.0.limit": "12000", "credit_cards.0.balance": "2310.40",
+	}
+	expensesInputs = map[string]string{
+		"housing.mortgage_rent": "2100", "housing.utilities": "420", "housing.rates": "185", "transport.fuel": "260", "living.groceries": "980",
+	}
+	documents = []statement.Document{
+		{ID: "doc_1", Category: "income_evidence", FileName: "Payslip September 2026.pdf", SizeBytes: 348_211},
+		{ID: "doc_2", Category: "bank_statement", FileName: "IMG_20261019_a-rather-long-name-that-a-phone-gave-to-a-photo-0001.heic", SizeBytes: 4_812_004},
+	}
+)
+
+// example is a statement with every section answered.
+func example(t *testing.T) *statement.Statement {
+	t.Helper()
+	s := &statement.Statement{Documents: documents}
+	for name, inputs := range map[string]map[string]string{
+		statement.PersonalDetailsSection: personalInputs, statement.IncomeSection: incomeInputs, statement.AssetsSection: assetsInputs,
+		statement.LiabilitiesSection: liabilitiesInputs, statement.ExpensesSection: expensesInputs,
+	} {
+		if errs := answered(t, s.Section(name, now), inputs); len(errs) > 0 {
+			t.Fatalf("example answers of %s are invalid: %v", name, errs)
+		}
+	}
+	return s
+}
+
+func sectionPage(section *form.Section) view.SectionPage {
+	return view.SectionPage{Page: page(), Section: section, Action: "/" + section.Name}
+}
+
+func hub(done ...view.TaskStatus) view.HubPage {
+	h := view.HubPage{Page: page(), Customer: "Jessica Nguyễn", Expires: now.AddDate(0, 0, 30)}
+	for i, name := range statement.SectionNames {
+		status := view.NotStarted
+		if i < len(done) {
+			status = done[i]
+		}
+		h.Tasks = append(h.Tasks, view.Task{Number: i + 1, Title: statement.Title(name), Hint: view.TaskHint(name), URL: "/" + name, Status: status})
+	}
+	return h
+}
+
+func checkPage(s *statement.Statement) view.CheckPage {
+	c := view.CheckPage{Page: page(), Documents: s.Documents, DocumentsURL: "/documents", Summary: s.Summary(), Action: "/declaration",
+		Declaration: s.Section(statement.DeclarationSection, now)}
+	for _, section := range s.Sections(now) {
+		if section.Name != statement.DeclarationSection {
+			c.Sections = append(c.Sections, view.CheckedSection{Section: section, ChangeURL: "/" + section.Name + "?from=check"})
+		}
+	}
+	return c
+}
+
+// pages are all pages, each in the states that look different.
+func pages(t *testing.T) map[string]templ.Component {
+	t.Helper()
+	s := example(t)
+	section := func(name string) *form.Section { return s.Section(name, now) }
+
+	invalid := sectionPage(new(statement.Statement).Section(statement.PersonalDetailsSection, now))
+	invalid.Errors = answered(t, invalid.Section, map[string]string{"full_name": "J", "date_of_birth.day": "31", "date_of_birth.month": "2", "date_of_birth.year": "1985", "email": "jessica@"})
+	invalidAssets := sectionPage(new(statement.Statement).Section(statement.AssetsSection, now))
+	invalidAssets.Errors = answered(t, invalidAssets.Section, map[string]string{"real_property.0.description": "Home", "real_property.0.current_value": "lots"})
+	prefilled := sectionPage(section(statement.LiabilitiesSection))
+	prefilled.Notice = view.SuggestedNotice(t.Context())
+	prefilled.Returning = true
+
+	unsigned := checkPage(s)
+	signed := checkPage(example(t))
+	signed.Errors = signed.Declaration.Decode(url.Values{})
+	unfinished := checkPage(new(statement.Statement))
+	unfinished.Unfinished = hub().Tasks[:6]
+
+	all := map[string]templ.Component{
+		"hub-new":             view.Hub(hub()),
+		"hub-begun":           view.Hub(hub(view.Completed, view.ToFinish, view.InProgress)),
+		"personal":            view.Section(sectionPage(section(statement.PersonalDetailsSection))),
+		"personal-errors":     view.Section(invalid),
+		"income":              view.Section(sectionPage(section(statement.IncomeSection))),
+		"assets-empty":        view.Section(sectionPage(new(statement.Statement).Section(statement.AssetsSection, now))),
+		"assets":              view.Section(sectionPage(section(statement.AssetsSection))),
+		"assets-errors":       view.Section(invalidAssets),
+		"liabilities":         view.Section(prefilled),
+		"expenses":            view.Section(sectionPage(section(statement.ExpensesSection))),
+		"documents-empty":     view.Documents(view.DocumentsPage{Page: page(), Action: "/documents"}),
+		"documents":           view.Documents(view.DocumentsPage{Page: page(), Action: "/documents", Documents: documents}),
+		"documents-errors":    view.Documents(view.DocumentsPage{Page: page(), Action: "/documents", Errors: form.Errors{{Field: "category", Message: statement.NoCategory}, {Field: "file", Message: statement.FileTooLarge}}}),
+		"check":               view.Check(unsigned),
+		"check-errors":        view.Check(signed),
+		"check-unfinished":    view.Check(unfinished),
+		"confirmation":        view.Confirmation(view.ConfirmationPage{Page: page(), Reference: "LOAN-2026-00417", Submitted: now, CopyURL: "/copy", CopyReady: true}),
+		"confirmation-making": view.Confirmation(view.ConfirmationPage{Page: page(), Reference: "sess_01kx2v8p9fe0pvr4y8m3n5t6qz", Submitted: now, CopyURL: "/copy"}),
+	}
+	for _, kind := range []view.StatusKind{view.StatusExpired, view.StatusCancelled, view.StatusCompleted, view.StatusErased, view.StatusNotFound, view.StatusTooMany, view.StatusBusy, view.StatusError} {
+		p := page()
+		p.HomeURL, p.Test = "", false
+		if kind == view.StatusNotFound {
+			p = view.Page{}
+		}
+		all["status-"+string(kind)] = view.Status(view.StatusPage{Page: p, Kind: kind, When: now, RequestID: "01kx2v8p9f"})
+	}
+	return all
+}
+
+// serve answers each component at its name, and the built files.
+func serve(t *testing.T, all map[string]templ.Component) string {
+	t.Helper()
+	if err := static.Check(); err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET "+static.Prefix, http.StripPrefix(static.Prefix, http.FileServerFS(static.Files())))
+	for name, component := range all {
+		mux.Handle("GET /"+name, templ.Handler(component))
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Security-Policy", policy)
+		mux.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func TestPagesInTheBrowser(t *testing.T) {
+	t.Parallel()
+	all := pages(t)
+	base := serve(t, all)
+	for _, options := range []browsertest.Options{
+		{Device: browsertest.Phone}, {Device: browsertest.Phone, Dark: true},
+		{Device: browsertest.Desktop}, {Device: browsertest.Desktop, Dark: true},
+	} {
+		name := map[browsertest.Device]string{browsertest.Phone: "phone", browsertest.Desktop: "desktop"}[options.Device]
+		if options.Dark {
+			name += " dark"
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tab := browsertest.New(t, options)
+			for name := range all {
+				tab.Open(base + "/" + name)
+				tab.Screenshot("views/" + name)
+				if failed := check(tab); failed != "" {
+					t.Errorf("%s: %s", name, failed)
+				}
+				tab.Axe()
+				tab.FitsWidth()
+				tab.NoErrors()
+				if t.Failed() {
+					t.Fatalf("stopped at page %s", name)
+				}
+			}
+		})
+	}
+}
+
+// check looks for what axe doesn't: small targets, more than one h1, error
+// links that lead nowhere, inputs whose border is paler than 3:1 (WCAG 1.4.11).
+func check(tab *browsertest.Tab) string {
+	return browsertest.Eval[string](tab, `(() => {
+		const h1 = document.querySelectorAll("h1").length;
+		if (h1 !== 1) return h1 + " h1 elements";
+		for (const a of document.querySelectorAll(".error-summary a")) {
+			const id = decodeURIComponent(a.hash.slice(1));
+			if (!document.getElementById(id)) return "error link to a missing id: " + id;
+			if (!document.getElementById(id).matches("input, select, textarea, h2")) return "error link not to a field: " + id;
+		}
+		for (const e of document.querySelectorAll("button, .button, input:not([type=hidden]), select, summary, .change-link, .back-link")) {
+			const target = e.closest("label") ?? e;
+			if (e.closest(".visually-hidden")) continue;
+			const height = target.getBoundingClientRect().height;
+			if (height < 44) return "target only " + height + " px high: " + e.outerHTML;
+		}
+		const luminance = (colour) => {
+			const [r, g, b] = colour.match(/[\d.]+/g).slice(0, 3).map((v) => v / 255)
+				.map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+			return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+		};
+		const surface = luminance(getComputedStyle(document.querySelector(".site-header")).backgroundColor);
+		for (const e of document.querySelectorAll(".input, .choice, .file")) {
+			const border = luminance(getComputedStyle(e).borderTopColor);
+			const contrast = (Math.max(border, surface) + 0.05) / (Math.min(border, surface) + 0.05);
+			if (contrast < 3) return "border contrast only " + contrast.toFixed(2) + ": " + e.outerHTML.slice(0, 120);
+		}
+		const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);
+		const twice = ids.find((id, i) => ids.indexOf(id) !== i);
+		return twice ? "id used twice: " + twice : "";
+	})()`)
+}
+
+// in draws a component in another language.
+func in(language domain.Language, component templ.Component) templ.Component {
+	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
+		return component.Render(i18n.In(ctx, language), w)
+	})
+}
+
+// TestLanguagesInTheBrowser looks at what is longest in a language on the
+// narrowest screen.
+func TestLanguagesInTheBrowser(t *testing.T) {
+	t.Parallel()
+	all, translated := pages(t), map[string]templ.Component{}
+	h := hub(view.Completed, view.InProgress)
+	h.Languages = domain.Languages[:]
+	all["hub-begun"] = view.Hub(h)
+	for _, language := range domain.Languages[1:] {
+		for _, name := range []string{"hub-begun", "assets-errors", "check-errors", "documents"} {
+			translated[string(language)+"-"+name] = in(language, all[name])
+		}
+	}
+	base := serve(t, translated)
+	tab := browsertest.New(t, browsertest.Options{Device: browsertest.Phone})
+	for name := range translated {
+		tab.Open(base + "/" + name)
+		tab.Screenshot("views/" + name)
+		if failed := check(tab); failed != "" {
+			t.Errorf("%s: %s", name, failed)
+		}
+		if strings.HasSuffix(name, "check-errors") || strings.HasSuffix(name, "hub-begun") {
+			tab.Axe()
+		}
+		tab.FitsWidth()
+		tab.NoErrors()
+		if t.Failed() {
+			t.Fatalf("stopped at page %s", name)
+		}
+	}
+}
