@@ -34,7 +34,7 @@ func (d *DB) Funnel(ctx context.Context, scope domain.Scope, first, last time.Ti
 		scope.AccountID, scope.Livemode, day(first), day(last))
 	for _, w := range worst {
 		section := f.Section(w.Section)
-		section.Problem, section.Affected = &domain.Problem{Field: w.Field, Message: w.Problem}, w.Sessions
+		section.Rule, section.Affected = &domain.FailedRule{Field: w.Field, Message: w.Problem}, w.Sessions
 	}
 	return f, wrap(err, "sum problems")
 }

@@ -73,7 +73,7 @@ func (s *store) checkFormCounts(when string) {
 }
 
 // rules are what a form may refuse.
-var rules = []domain.Problem{
+var rules = []domain.FailedRule{
 	{Field: "email", Message: "Email must be in the correct format, like name@example.com"},
 	{Field: "vehicles.value", Message: "Vehicle: enter value"},
 	{Field: "full_name", Message: "Enter full name"},
@@ -83,7 +83,7 @@ var rules = []domain.Problem{
 func (s *store) answer(random *rand.Rand, session *domain.Session) error {
 	now := session.CreatedAt.Add(time.Duration(random.Int64N(int64(20 * 24 * time.Hour)))).Truncate(time.Millisecond)
 	name := statement.SectionNames[random.IntN(3)]
-	var refused []domain.Problem
+	var refused []domain.FailedRule
 	for _, i := range random.Perm(len(rules))[:random.IntN(len(rules)+1)] {
 		refused = append(refused, rules[i])
 	}
@@ -187,8 +187,8 @@ func (s *store) checkFunnel(scope domain.Scope) {
 	for _, name := range statement.SectionNames[:3] {
 		from := ` FROM section n JOIN session s ON s.id = n.session_id WHERE name = '` + name + `'`
 		section := funnel.Sections[name]
-		if section == nil || section.Problem == nil {
-			s.Fatalf("%s: %+v, want a problem", name, section)
+		if section == nil || section.Rule == nil {
+			s.Fatalf("%s: %+v, want a failed rule", name, section)
 		}
 		pairs[name+" reached"] = pair{section.Reached, counted(`SELECT count(*)` + from + ` AND reached_at IS NOT NULL`)}
 		pairs[name+" completed"] = pair{section.Completed, counted(`SELECT count(*)` + from + ` AND n.completed_at IS NOT NULL`)}

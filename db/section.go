@@ -51,7 +51,7 @@ func (d *DB) ReachSection(ctx context.Context, id domain.SessionID, name string,
 
 // NoteProblems notes what the form refused in a section that the customer has
 // reached. It writes nothing where that was noted before.
-func (d *DB) NoteProblems(ctx context.Context, id domain.SessionID, name string, problems []domain.Problem) error {
+func (d *DB) NoteProblems(ctx context.Context, id domain.SessionID, name string, problems []domain.FailedRule) error {
 	_, err := d.ExecContext(ctx, `
 		UPDATE section SET problems = problems || ARRAY(SELECT unnest($3::text[]) EXCEPT SELECT unnest(problems))
 		WHERE session_id = $1 AND name = $2 AND NOT problems @> $3`,
@@ -60,7 +60,7 @@ func (d *DB) NoteProblems(ctx context.Context, id domain.SessionID, name string,
 }
 
 // noted writes problems as a section keeps them. No field's name has a space.
-func noted(problems []domain.Problem) pq.StringArray {
+func noted(problems []domain.FailedRule) pq.StringArray {
 	out := make(pq.StringArray, 0, len(problems))
 	for _, p := range problems {
 		out = append(out, p.Field+" "+p.Message)
@@ -70,7 +70,7 @@ func noted(problems []domain.Problem) pq.StringArray {
 
 // SaveDraft keeps what a customer typed into a section and isn't valid yet,
 // and notes what the form refused of it, each of which is there once.
-func (tx *Tx) SaveDraft(ctx context.Context, id domain.SessionID, name string, draft []byte, refused []domain.Problem, now time.Time) error {
+func (tx *Tx) SaveDraft(ctx context.Context, id domain.SessionID, name string, draft []byte, refused []domain.FailedRule, now time.Time) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO section AS s (session_id, name, draft, problems, reached_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5)
 		ON CONFLICT (session_id, name) DO UPDATE SET

@@ -16,13 +16,13 @@ import (
 	"candor/internal/service"
 )
 
-// bill does what is due in all accounts' books, at the bench's time.
+// bill does what is due in all accounts' ledger, at the bench's time.
 func (b *bench) bill() {
 	b.Helper()
-	cycle := billing.Cycle{
-		DB: b.db, Books: &billing.Books{Events: b.service.Enqueuer, Terms: b.service.Terms}, Provider: billing.Manual{}, Logger: b.service.Logger,
+	runner := billing.Runner{
+		DB: b.db, Ledger: &billing.Ledger{Events: b.service.Enqueuer, Terms: b.service.Terms}, Provider: billing.Manual{}, Logger: b.service.Logger,
 	}
-	b.ok(cycle.Run(b.Context(), b.clock.Now()))
+	b.ok(runner.Run(b.Context(), b.clock.Now()))
 }
 
 // lastInvoice ends the account's subscription and returns its last invoice.

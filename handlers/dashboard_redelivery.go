@@ -31,7 +31,7 @@ const (
 func (s *Server) showRedeliveries(c echo.Context, v *staffVisit) error {
 	values := c.QueryParams()
 	if values.Get("preview") == "" && values.Get("since") == "" {
-		values.Set("since", s.Clock.Now().Add(-usualRedeliverySpan).UTC().Format(dashboard.MomentLayout))
+		values.Set("since", s.Clock.Now().Add(-usualRedeliverySpan).UTC().Format(dashboard.DateTimeLayout))
 	}
 	return s.redeliveriesPage(c, v, http.StatusOK, values)
 }
@@ -103,7 +103,7 @@ func momentIn(field, text string, problems form.Errors) (*time.Time, form.Errors
 	if text == "" {
 		return nil, problems
 	}
-	for _, layout := range []string{dashboard.MomentLayout, "2006-01-02T15:04:05", "2006-01-02 15:04", time.DateOnly} {
+	for _, layout := range []string{dashboard.DateTimeLayout, "2006-01-02T15:04:05", "2006-01-02 15:04", time.DateOnly} {
 		if t, err := time.Parse(layout, text); err == nil {
 			return &t, problems
 		}

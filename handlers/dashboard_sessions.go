@@ -104,12 +104,12 @@ func (s *Server) sessionPage(c echo.Context, v *staffVisit, id domain.SessionID,
 		page.Link = s.Service.SessionURL(id)
 	}
 	for _, e := range trail.Events {
-		moment := dashboard.EventMoment(&e)
-		page.Events[e.ID] = moment.Title
-		page.Timeline = append(page.Timeline, moment)
+		entry := dashboard.EntryOfEvent(&e)
+		page.Events[e.ID] = entry.Title
+		page.Timeline = append(page.Timeline, entry)
 	}
 	for _, e := range trail.Audit {
-		page.Timeline = append(page.Timeline, dashboard.AuditMoment(&e))
+		page.Timeline = append(page.Timeline, dashboard.EntryOfAudit(&e))
 	}
 	for _, d := range trail.Documents {
 		page.Files = append(page.Files, dashboard.SessionFile{ID: d.ID, Name: d.FileName, SizeBytes: d.SizeBytes})

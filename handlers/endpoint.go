@@ -191,7 +191,7 @@ func actorIn(ctx context.Context) domain.Actor {
 // asks for the headers alone.
 func readerIn(ctx context.Context, by domain.Actor) domain.Actor {
 	if requestIn(ctx).headOnly {
-		by.Kind = domain.ActorNobody
+		by.Kind = domain.ActorNone
 	}
 	return by
 }

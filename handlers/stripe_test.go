@@ -68,8 +68,8 @@ func (s *stripeBench) sendSigned(body []byte, signature string) *httptest.Respon
 // work does what a worker does with what is due.
 func (s *stripeBench) work() {
 	s.Helper()
-	cycle := billing.Cycle{DB: s.db, Provider: s.provider, Books: &billing.Books{Events: s.service.Enqueuer}, Logger: s.service.Logger}
-	s.ok(cycle.Run(s.Context(), s.clock.Now()))
+	runner := billing.Runner{DB: s.db, Provider: s.provider, Ledger: &billing.Ledger{Events: s.service.Enqueuer}, Logger: s.service.Logger}
+	s.ok(runner.Run(s.Context(), s.clock.Now()))
 }
 
 // is reports an invoice that isn't in this state.
@@ -122,8 +122,8 @@ func TestStripeCollectsAnInvoice(t *testing.T) {
 	s.storeCard("pm_2")
 	paid := func() []byte { return stripetest.Event("evt_2", "payment_intent.succeeded", s.stripe.Payments()[0]) }
 	s.stripe.Set(func(s *stripetest.State) { s.Lose = true }) // the worker never hears of it
-	cycle := billing.Cycle{DB: s.db, Provider: s.provider, Books: &billing.Books{Events: s.service.Enqueuer}, Logger: s.service.Logger}
-	if err := cycle.Run(s.Context(), s.clock.Now()); err == nil {
+	runner := billing.Runner{DB: s.db, Provider: s.provider, Ledger: &billing.Ledger{Events: s.service.Enqueuer}, Logger: s.service.Logger}
+	if err := runner.Run(s.Context(), s.clock.Now()); err == nil {
 		t.Error("a lost answer is no error")
 	}
 	s.stripe.Set(func(s *stripetest.State) { s.Lose = false })

@@ -26,8 +26,8 @@ func (billingArgs) InsertOpts() river.InsertOpts {
 
 type billingWorker struct {
 	river.WorkerDefaults[billingArgs]
-	cycle *billing.Cycle
-	clock domain.Clock
+	runner *billing.Runner
+	clock  domain.Clock
 }
 
 // Timeout bounds one run.
@@ -37,7 +37,7 @@ func (w *billingWorker) Timeout(*river.Job[billingArgs]) time.Duration {
 
 // Work does what is due.
 func (w *billingWorker) Work(ctx context.Context, _ *river.Job[billingArgs]) error {
-	return w.cycle.Run(ctx, w.clock.Now())
+	return w.runner.Run(ctx, w.clock.Now())
 }
 
 // recountArgs asks whether usage is counted rightly.

@@ -32,22 +32,22 @@ func (billingLetterArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: queueMail, MaxAttempts: letterRuns}
 }
 
-// InvoiceLetter asks for the letter that tells of a new invoice.
-func (e *Enqueuer) InvoiceLetter(ctx context.Context, tx *db.Tx, id domain.InvoiceID) error {
+// InvoiceEmail asks for the letter that tells of a new invoice.
+func (e *Enqueuer) InvoiceEmail(ctx context.Context, tx *db.Tx, id domain.InvoiceID) error {
 	_, err := e.insert(ctx, tx, billingLetterArgs{Invoice: &id})
 	return err
 }
 
-// PaymentFailedLetter asks for the letter that tells of an invoice's last failed
+// PaymentFailedEmail asks for the letter that tells of an invoice's last failed
 // payment.
-func (e *Enqueuer) PaymentFailedLetter(ctx context.Context, tx *db.Tx, i *domain.Invoice) error {
+func (e *Enqueuer) PaymentFailedEmail(ctx context.Context, tx *db.Tx, i *domain.Invoice) error {
 	_, err := e.insert(ctx, tx, billingLetterArgs{Invoice: &i.ID, Failures: i.Failures})
 	return err
 }
 
-// UsageLetter asks for the letter that tells an account how many percent of its
+// UsageEmail asks for the letter that tells an account how many percent of its
 // plan are used.
-func (e *Enqueuer) UsageLetter(ctx context.Context, tx *db.Tx, account domain.AccountID, percent int) error {
+func (e *Enqueuer) UsageEmail(ctx context.Context, tx *db.Tx, account domain.AccountID, percent int) error {
 	_, err := e.insert(ctx, tx, billingLetterArgs{Account: &account, Percent: percent})
 	return err
 }

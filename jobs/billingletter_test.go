@@ -23,10 +23,10 @@ func (b *bench) owe() *domain.Invoice {
 		AccountName: "Lender", BillingEmail: "bills@lender.example", Currency: "AUD", Total: 12_345, Status: domain.InvoiceOpen,
 	}
 	b.tx(func(tx *db.Tx) error {
-		books := billing.Books{Events: b.enqueuer}
+		ledger := billing.Ledger{Events: b.enqueuer}
 		subscription, err := tx.LockSubscription(b.ctx, i.AccountID)
 		if err != nil {
-			subscription, err = books.Start(b.ctx, tx, i.AccountID, "starter", at)
+			subscription, err = ledger.Start(b.ctx, tx, i.AccountID, "starter", at)
 		}
 		if err != nil {
 			return err
@@ -39,7 +39,7 @@ func (b *bench) owe() *domain.Invoice {
 		if err := tx.InsertInvoice(b.ctx, i); err != nil {
 			return err
 		}
-		return b.enqueuer.InvoiceLetter(b.ctx, tx, i.ID)
+		return b.enqueuer.InvoiceEmail(b.ctx, tx, i.ID)
 	})
 	return i
 }
@@ -48,7 +48,7 @@ func (b *bench) owe() *domain.Invoice {
 func (b *bench) fail(i *domain.Invoice) {
 	b.Helper()
 	b.tx(func(tx *db.Tx) error {
-		_, err := (&billing.Books{Events: b.enqueuer}).Fail(b.ctx, tx, i.ID, "No payment has arrived by the due date.", now())
+		_, err := (&billing.Ledger{Events: b.enqueuer}).Fail(b.ctx, tx, i.ID, "No payment has arrived by the due date.", now())
 		return err
 	})
 }
@@ -65,7 +65,7 @@ func TestBillingLettersTellOneThingEach(t *testing.T) {
 	b.fail(twice)
 	b.fail(paid)
 	b.tx(func(tx *db.Tx) error {
-		_, err := (&billing.Books{Events: b.enqueuer}).Pay(b.ctx, tx, paid.ID, "transfer 7", now())
+		_, err := (&billing.Ledger{Events: b.enqueuer}).Pay(b.ctx, tx, paid.ID, "transfer 7", now())
 		return err
 	})
 	var mu sync.Mutex

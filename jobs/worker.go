@@ -143,8 +143,8 @@ func workers(c Config, d *dispatcher) *river.Workers {
 	if c.Payments == nil {
 		c.Payments = billing.Manual{}
 	}
-	river.AddWorker(all, &billingWorker{clock: c.Clock, cycle: &billing.Cycle{
-		DB: c.DB, Books: &billing.Books{Events: c.Enqueuer, Terms: c.Terms}, Provider: c.Payments, Logger: c.Logger,
+	river.AddWorker(all, &billingWorker{clock: c.Clock, runner: &billing.Runner{
+		DB: c.DB, Ledger: &billing.Ledger{Events: c.Enqueuer, Terms: c.Terms}, Provider: c.Payments, Logger: c.Logger,
 	}})
 	river.AddWorker(all, &billingLetterWorker{db: c.DB, sender: c.Mail, payments: c.Payments, baseURL: c.BaseURL})
 	river.AddWorker(all, &recountWorker{db: c.DB, clock: c.Clock, logger: c.Logger, observer: c.Observer})

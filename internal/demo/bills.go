@@ -37,15 +37,15 @@ func (o *office) seller() domain.Seller {
 // the service is, but writes no letters.
 type bills struct {
 	*history
-	books  *billing.Books
+	ledger *billing.Ledger
 	issued []*domain.InvoiceID // nil once paid
 	at     []time.Time         // when they were issued
 }
 
-// planBills looks at the books once a day.
+// planBills looks at the ledger once a day.
 func (h *history) planBills() {
 	b := &bills{history: h}
-	b.books = &billing.Books{Events: b, Terms: billing.Terms{GSTBasisPoints: 1000, DueDays: 14, Seller: h.office.seller()}}
+	b.ledger = &billing.Ledger{Events: b, Terms: billing.Terms{GSTBasisPoints: 1000, DueDays: 14, Seller: h.office.seller()}}
 	for at := h.office.opened.Add(time.Hour); !at.After(h.now); at = at.Add(day) {
 		h.steps = append(h.steps, step{at, func(ctx context.Context, tx *db.Tx) error { return b.settle(ctx, tx, at) }})
 	}
@@ -57,7 +57,7 @@ func (b *bills) settle(ctx context.Context, tx *db.Tx, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	if err := b.books.Close(ctx, tx, s, at); err != nil {
+	if err := b.ledger.Close(ctx, tx, s, at); err != nil {
 		return err
 	}
 	for n, id := range b.issued {
@@ -67,9 +67,9 @@ func (b *bills) settle(ctx context.Context, tx *db.Tx, at time.Time) error {
 		age := at.Sub(b.at[n])
 		switch {
 		case n == overlooked && age >= 14*day && age < 15*day:
-			_, err = b.books.Fail(ctx, tx, *id, "No payment has arrived by the due date.", at)
+			_, err = b.ledger.Fail(ctx, tx, *id, "No payment has arrived by the due date.", at)
 		case n != overlooked && age >= promptly, age >= 16*day:
-			_, err = b.books.Pay(ctx, tx, *id, "Transfer of "+at.Format(time.DateOnly), at)
+			_, err = b.ledger.Pay(ctx, tx, *id, "Transfer of "+at.Format(time.DateOnly), at)
 			b.issued[n] = nil
 		}
 		if err != nil {
@@ -84,14 +84,14 @@ func (b *bills) BillingEvent(ctx context.Context, tx *db.Tx, _ domain.AccountID,
 	return b.record(ctx, tx, nil, p, b.url)
 }
 
-// InvoiceLetter takes note of a new invoice.
-func (b *bills) InvoiceLetter(_ context.Context, _ *db.Tx, id domain.InvoiceID) error {
+// InvoiceEmail takes note of a new invoice.
+func (b *bills) InvoiceEmail(_ context.Context, _ *db.Tx, id domain.InvoiceID) error {
 	b.issued, b.at = append(b.issued, &id), append(b.at, b.clock.at)
 	return nil
 }
 
-// PaymentFailedLetter is not written.
-func (b *bills) PaymentFailedLetter(context.Context, *db.Tx, *domain.Invoice) error { return nil }
+// PaymentFailedEmail is not written.
+func (b *bills) PaymentFailedEmail(context.Context, *db.Tx, *domain.Invoice) error { return nil }
 
-// UsageLetter is not written.
-func (b *bills) UsageLetter(context.Context, *db.Tx, domain.AccountID, int) error { return nil }
+// UsageEmail is not written.
+func (b *bills) UsageEmail(context.Context, *db.Tx, domain.AccountID, int) error { return nil }

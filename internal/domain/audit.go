@@ -20,8 +20,8 @@ const (
 	ActorOperator ActorKind = "operator" // by a command
 	ActorSystem   ActorKind = "system"
 	ActorStranger ActorKind = "stranger" // who failed to sign in
-	// ActorNobody is in no log: it is who gets what isn't sent.
-	ActorNobody ActorKind = "nobody"
+	// ActorNone gets a response that was not sent. It is never stored.
+	ActorNone ActorKind = "none"
 )
 
 // Actor is the signed-in user as an actor.

@@ -2,9 +2,9 @@ package domain
 
 import "time"
 
-// A Problem is what the form refused: a rule of its own about one of its
-// fields, and nothing of what was typed.
-type Problem struct {
+// A FailedRule is a rule of the form that an answer didn't meet. It holds nothing
+// that was typed.
+type FailedRule struct {
 	Field   string // path inside the section, without the number of a list's item
 	Message string // names the field, fit to show
 }
@@ -17,11 +17,11 @@ type Funnel struct {
 
 // FunnelSection is what became of one section. Sessions are counted, each once.
 type FunnelSection struct {
-	Reached   int   // saw it
-	Completed int   // completed it, at least once
-	Times     Times // from seeing it first to completing it
-	Problem   *Problem
-	Affected  int // by the Problem, which no other one affects more of; 0 for nil
+	Reached   int         // saw it
+	Completed int         // completed it, at least once
+	Times     Times       // from seeing it first to completing it
+	Rule      *FailedRule // the one that the most sessions failed; nil for none
+	Affected  int         // sessions that failed Rule
 }
 
 // Section returns the named section, there from now on; "" is the whole form.

@@ -97,10 +97,10 @@ func (s *Subscription) Admits() bool {
 	return s.Status == SubscriptionActive || s.Status == SubscriptionPastDue
 }
 
-// Moment is when something that happens at now counts as happened: not in a
+// CountedAt is when something that happens at now counts as happened: not in a
 // period that is invoiced nor before the first one, however slow this server's
 // clock is.
-func (s *Subscription) Moment(now time.Time) time.Time {
+func (s *Subscription) CountedAt(now time.Time) time.Time {
 	if now.Before(s.BilledTo) {
 		return s.BilledTo
 	}

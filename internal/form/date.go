@@ -18,7 +18,7 @@ type date struct {
 	day      string // as typed
 	month    string
 	year     string
-	problem  string
+	message  string
 }
 
 // PastDate describes a date between 1900 and today. Its Autocomplete, where
@@ -33,15 +33,15 @@ func (v *date) Parse(get func(string) string) {
 	v.day, garbled[0] = CleanText(get("day"), maxCode)
 	v.month, garbled[1] = CleanText(get("month"), maxCode)
 	v.year, garbled[2] = CleanText(get("year"), maxCode)
-	*v.p, v.problem = time.Time{}, ""
+	*v.p, v.message = time.Time{}, ""
 	switch missing := v.missing(); {
 	case garbled != [3]string{}:
-		v.problem = notADate
+		v.message = notADate
 	case len(missing) == 3:
 	case len(missing) > 0:
-		v.problem = "must include " + strings.Join(missing, " and ")
+		v.message = "must include " + strings.Join(missing, " and ")
 	default:
-		*v.p, v.problem = v.parse()
+		*v.p, v.message = v.parse()
 	}
 }
 
@@ -57,7 +57,7 @@ func (v *date) missing() []string {
 	return out
 }
 
-func (v *date) parse() (t time.Time, problem string) {
+func (v *date) parse() (t time.Time, message string) {
 	day, dayErr := strconv.Atoi(v.day)
 	month, monthOK := parseMonth(v.month)
 	year, yearErr := strconv.Atoi(v.year)
@@ -123,9 +123,9 @@ func (v *date) Display() string {
 	return v.p.Format("2 January 2006")
 }
 
-func (v *date) Empty() bool     { return v.p.IsZero() && v.problem == "" }
-func (v *date) Problem() string { return v.problem }
-func (v *date) Schema() *Schema { return &Schema{Type: "string", Format: "date"} }
+func (v *date) Empty() bool          { return v.p.IsZero() && v.message == "" }
+func (v *date) ErrorMessage() string { return v.message }
+func (v *date) Schema() *Schema      { return &Schema{Type: "string", Format: "date"} }
 
 func (v *date) MarshalJSON() ([]byte, error) {
 	if v.p.IsZero() {

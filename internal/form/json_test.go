@@ -54,7 +54,7 @@ func TestUnmarshalJSONOfOtherTimes(t *testing.T) {
 			continue
 		}
 		s.Walk(func(path string, f form.Field) {
-			if f.Kind != form.KindOutput && (!f.Value.Empty() || f.Value.Problem() != "") {
+			if f.Kind != form.KindOutput && (!f.Value.Empty() || f.Value.ErrorMessage() != "") {
 				t.Errorf("%s leaves an answer in %s", stored, path)
 			}
 		})
@@ -101,7 +101,7 @@ func FuzzCleanText(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, typed string) {
-		clean, problem := form.CleanText(typed, 200)
+		clean, message := form.CleanText(typed, 200)
 		if !utf8.ValidString(clean) {
 			t.Fatalf("%q gives invalid UTF-8", typed)
 		}
@@ -109,7 +109,7 @@ func FuzzCleanText(f *testing.F) {
 		if again != clean {
 			t.Fatalf("%q gives %q, and that %q", typed, clean, again)
 		}
-		if problem == "" && second != "" {
+		if message == "" && second != "" {
 			t.Fatalf("%q is accepted and then refused: %s", typed, second)
 		}
 	})

@@ -111,7 +111,7 @@ func (l *List) read(values url.Values, keepBlank bool) {
 
 func blank(fields []Field) bool {
 	for _, f := range fields {
-		if f.Kind != KindOutput && (!f.Value.Empty() || f.Value.Problem() != "") {
+		if f.Kind != KindOutput && (!f.Value.Empty() || f.Value.ErrorMessage() != "") {
 			return false
 		}
 	}

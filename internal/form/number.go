@@ -12,7 +12,7 @@ import (
 type money struct {
 	p       *Cents
 	input   string // as typed, while it differs from the amount
-	problem string
+	message string
 }
 
 // Money describes an amount in dollars, 0 where nothing is typed.
@@ -26,19 +26,19 @@ var grouped = regexp.MustCompile(`^(?:[0-9]*|[0-9]{1,3}(?:[,\s\x{00a0}\x{2009}\x
 
 func (v *money) Parse(get func(string) string) {
 	clean, garbled := CleanText(get(""), maxCode)
-	*v.p, v.input, v.problem = 0, clean, ""
+	*v.p, v.input, v.message = 0, clean, ""
 	switch {
 	case garbled != "":
-		v.problem = notAnAmount
+		v.message = notAnAmount
 	case clean != "":
-		*v.p, v.problem = parseMoney(clean)
+		*v.p, v.message = parseMoney(clean)
 	}
 }
 
 const notAnAmount = "must be an amount in dollars, like 1250 or 1,250.50"
 
 // parseMoney reads an amount as people type it, or says what is wrong.
-func parseMoney(s string) (amount Cents, problem string) {
+func parseMoney(s string) (amount Cents, message string) {
 	s = strings.TrimSpace(strings.TrimPrefix(s, "$"))
 	if strings.HasPrefix(s, "-") || strings.HasPrefix(s, "−") {
 		return 0, "must be $0 or more"
@@ -74,9 +74,9 @@ func (v *money) Input(string) string {
 	return v.p.Decimal()
 }
 
-func (v *money) Display() string { return v.p.String() }
-func (v *money) Empty() bool     { return *v.p == 0 && v.input == "" }
-func (v *money) Problem() string { return v.problem }
+func (v *money) Display() string      { return v.p.String() }
+func (v *money) Empty() bool          { return *v.p == 0 && v.input == "" }
+func (v *money) ErrorMessage() string { return v.message }
 
 // typedZero is how an amount that was typed as 0 is written, so that it comes
 // back as 0 and not as an empty input. An amount that was not typed is 0, too,
@@ -107,7 +107,7 @@ func (v *money) Schema() *Schema {
 type percent struct {
 	p       *int
 	input   string
-	problem string
+	message string
 }
 
 // Percent describes a whole percentage from 0 to 100.
@@ -117,13 +117,13 @@ func Percent(p *int, name, label string) Field {
 
 func (v *percent) Parse(get func(string) string) {
 	clean, garbled := CleanText(get(""), maxCode)
-	*v.p, v.input, v.problem = 0, clean, ""
+	*v.p, v.input, v.message = 0, clean, ""
 	if clean == "" && garbled == "" {
 		return
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(clean, "%")))
 	if garbled != "" || err != nil || n < 0 || n > 100 {
-		v.problem = "must be a whole number from 0 to 100"
+		v.message = "must be a whole number from 0 to 100"
 		return
 	}
 	*v.p = n
@@ -136,9 +136,9 @@ func (v *percent) Input(string) string {
 	return strconv.Itoa(*v.p)
 }
 
-func (v *percent) Display() string { return strconv.Itoa(*v.p) + "%" }
-func (v *percent) Empty() bool     { return *v.p == 0 && v.input == "" }
-func (v *percent) Problem() string { return v.problem }
+func (v *percent) Display() string      { return strconv.Itoa(*v.p) + "%" }
+func (v *percent) Empty() bool          { return *v.p == 0 && v.input == "" }
+func (v *percent) ErrorMessage() string { return v.message }
 
 func (v *percent) Schema() *Schema {
 	return &Schema{Type: "integer", Minimum: "0", Maximum: "100"}
@@ -167,7 +167,7 @@ func (v *total) Parse(func(string) string)    {}
 func (v *total) Input(string) string          { return "" }
 func (v *total) Display() string              { return v.compute().String() }
 func (v *total) Empty() bool                  { return false }
-func (v *total) Problem() string              { return "" }
+func (v *total) ErrorMessage() string         { return "" }
 func (v *total) Schema() *Schema              { return &Schema{Type: "number"} }
 func (v *total) MarshalJSON() ([]byte, error) { return v.compute().MarshalJSON() }
 func (v *total) UnmarshalJSON([]byte) error   { return nil } // computed again
@@ -183,7 +183,7 @@ func Instant(p *time.Time, name, label string) Field {
 func (v *instant) Parse(func(string) string) {}
 func (v *instant) Input(string) string       { return "" }
 func (v *instant) Empty() bool               { return v.p.IsZero() }
-func (v *instant) Problem() string           { return "" }
+func (v *instant) ErrorMessage() string      { return "" }
 func (v *instant) Schema() *Schema           { return &Schema{Type: "string", Format: "date-time"} }
 
 func (v *instant) Display() string {

@@ -256,19 +256,19 @@ func nothing(string) string { return "" }
 func validateFields(fields []Field, prefix string) Errors {
 	var errs Errors
 	for _, f := range fields {
-		if text := f.problem(); text != "" {
+		if text := f.errorMessage(); text != "" {
 			errs = append(errs, newError(prefix+f.Name, Wording{Text: text, Label: f.Label}))
 		}
 	}
 	return errs
 }
 
-// problem is the wording's text of what is wrong, or "".
-func (f Field) problem() string {
+// errorMessage is the text of what is wrong with the answer, "" if nothing is.
+func (f Field) errorMessage() string {
 	if !f.Asked() {
 		return ""
 	}
-	if tail := f.Value.Problem(); tail != "" {
+	if tail := f.Value.ErrorMessage(); tail != "" {
 		return labelPlace + " " + tail
 	}
 	if f.Optional || !f.Value.Empty() {

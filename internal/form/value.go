@@ -15,7 +15,7 @@ import (
 // A Value reads and writes one typed answer.
 type Value interface {
 	// Parse takes what was typed; get returns the named part ("" or "day").
-	// What can't be read is kept for redisplay, and Problem says why.
+	// It keeps what it can't read for redisplay, and ErrorMessage says why.
 	Parse(get func(part string) string)
 	// Input is what to put back into the named part's input.
 	Input(part string) string
@@ -23,9 +23,9 @@ type Value interface {
 	Display() string
 	// Empty reports that nothing was answered.
 	Empty() bool
-	// Problem is what is wrong with the answer, worded to follow the label
+	// ErrorMessage is what is wrong with the answer, worded to follow the label
 	// ("must be …"), or "".
-	Problem() string
+	ErrorMessage() string
 	// Schema describes the JSON.
 	Schema() *Schema
 	json.Marshaler
@@ -40,7 +40,7 @@ type text struct {
 	pattern string
 	tidy    func(string) string
 	check   func(string) string // says what is wrong with a text that isn't empty
-	problem string
+	message string
 }
 
 // Text describes a line of at most 200 characters.
@@ -127,7 +127,7 @@ func ValidEmail(s string) bool {
 // only hide or turn others around, and says what is wrong with it ("" for nothing): invalid UTF-8, control characters, more
 // than limit characters (D24). The clean text never holds any that are not
 // accepted, but for U+FFFD and a length beyond the limit.
-func CleanText(s string, limit int) (clean, problem string) {
+func CleanText(s string, limit int) (clean, message string) {
 	valid := strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD"))
 	shown := strings.Map(dropHidden, valid)
 	visible := strings.Map(dropControls, shown)
@@ -172,25 +172,25 @@ func dropControls(r rune) rune {
 }
 
 func (v *text) Parse(get func(string) string) {
-	clean, problem := CleanText(get(""), v.max)
+	clean, message := CleanText(get(""), v.max)
 	if v.tidy != nil {
 		clean = strings.TrimSpace(v.tidy(clean))
 	}
-	*v.p, v.problem = clean, problem
+	*v.p, v.message = clean, message
 }
 
 func (v *text) Input(string) string { return *v.p }
 func (v *text) Display() string     { return *v.p }
 func (v *text) Empty() bool         { return *v.p == "" }
 
-func (v *text) Problem() string {
+func (v *text) ErrorMessage() string {
 	if v.check == nil || v.Empty() {
-		return v.problem
+		return v.message
 	}
-	if problem := v.check(*v.p); problem != "" {
-		return problem
+	if message := v.check(*v.p); message != "" {
+		return message
 	}
-	return v.problem
+	return v.message
 }
 
 func (v *text) Schema() *Schema {
@@ -225,7 +225,7 @@ func (v *choice) Display() string {
 	return *v.p
 }
 
-func (v *choice) Problem() string {
+func (v *choice) ErrorMessage() string {
 	if *v.p == "" {
 		return ""
 	}
@@ -278,7 +278,7 @@ func (v *checkbox) Display() string {
 	return ""
 }
 func (v *checkbox) Empty() bool                     { return !*v.p }
-func (v *checkbox) Problem() string                 { return "" }
+func (v *checkbox) ErrorMessage() string            { return "" }
 func (v *checkbox) Schema() *Schema                 { return &Schema{Type: "boolean"} }
 func (v *checkbox) MarshalJSON() ([]byte, error)    { return json.Marshal(*v.p) }
 func (v *checkbox) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, v.p) }

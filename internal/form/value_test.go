@@ -280,11 +280,11 @@ func TestHiddenCharactersAreDropped(t *testing.T) {
 		" \u200d \u200b ":                      "",
 		"Ann \u200d":                           "Ann",
 	} {
-		if got, problem := form.CleanText(typed, 100); got != want || problem != "" {
-			t.Errorf("%+q becomes %+q, %q; want %+q", typed, got, problem, want)
+		if got, message := form.CleanText(typed, 100); got != want || message != "" {
+			t.Errorf("%+q becomes %+q, %q; want %+q", typed, got, message, want)
 		}
 	}
-	if got, problem := form.CleanText("a\u200b\tb", 100); problem == "" {
+	if got, message := form.CleanText("a\u200b\tb", 100); message == "" {
 		t.Errorf("a control character among hidden ones is taken: %q", got)
 	}
 }

@@ -89,7 +89,7 @@ func (s *Service) insertAccount(ctx context.Context, tx *db.Tx, account *domain.
 	if err := tx.InsertAccount(ctx, account); err != nil {
 		return err
 	}
-	if _, err := s.books.Start(ctx, tx, account.ID, plan, account.CreatedAt); err != nil {
+	if _, err := s.ledger.Start(ctx, tx, account.ID, plan, account.CreatedAt); err != nil {
 		return err
 	}
 	return tx.InsertStaff(ctx, owner, passwordHash)

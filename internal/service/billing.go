@@ -65,7 +65,7 @@ func (s *Service) Subscription(ctx context.Context, account domain.AccountID) (*
 	if err != nil {
 		return nil, err
 	}
-	out := &CurrentSubscription{Subscription: *subscription, Period: subscription.PeriodAt(subscription.Moment(now)), BillingEmail: owner.BillingEmail}
+	out := &CurrentSubscription{Subscription: *subscription, Period: subscription.PeriodAt(subscription.CountedAt(now)), BillingEmail: owner.BillingEmail}
 	out.Carried = subscription.CarriedIn(out.Period.Start)
 	out.InvoiceDate = *subscription.Closing(out.Period.Start)
 	if out.Used, err = s.DB.UsedSessions(ctx, account, out.Period.Start); err != nil {
@@ -89,7 +89,7 @@ func (s *Service) Subscription(ctx context.Context, account domain.AccountID) (*
 // before.
 func (s *Service) NextCarry(ctx context.Context, account domain.AccountID) (carry domain.Carry, err error) {
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
-		_, carry, err = s.books.Following(ctx, tx, account, s.Clock.Now())
+		_, carry, err = s.ledger.Following(ctx, tx, account, s.Clock.Now())
 		return err
 	})
 	return carry, err

@@ -44,19 +44,19 @@ var declined = billing.Outcome{State: billing.Failed, Reason: "The card was decl
 // terms are those of the tests: 10 % GST, due at once.
 var terms = billing.Terms{GSTBasisPoints: 1000}
 
-// A biller is a bench with the billing cycle and a ledger.
+// A biller is a bench with the billing runner and a ledger.
 type biller struct {
 	*bench
-	cycle *billing.Cycle
-	bank  *bank
-	id    domain.AccountID
+	runner *billing.Runner
+	bank   *bank
+	id     domain.AccountID
 }
 
 func newBiller(t testing.TB) *biller {
 	b := newBench(t, func(c *service.Config) { c.Terms = terms })
 	k := &bank{}
-	return &biller{bench: b, bank: k, id: b.account.AccountID, cycle: &billing.Cycle{
-		DB: b.DB, Books: &billing.Books{Events: b.Enqueuer, Terms: terms}, Provider: k, Logger: b.Logger,
+	return &biller{bench: b, bank: k, id: b.account.AccountID, runner: &billing.Runner{
+		DB: b.DB, Ledger: &billing.Ledger{Events: b.Enqueuer, Terms: terms}, Provider: k, Logger: b.Logger,
 	}}
 }
 
@@ -64,7 +64,7 @@ func newBiller(t testing.TB) *biller {
 func (b *biller) to(at time.Time) {
 	b.Helper()
 	b.offset.Store(int64(at.Sub(start)))
-	b.ok(b.cycle.Run(b.ctx, b.Clock.Now()))
+	b.ok(b.runner.Run(b.ctx, b.Clock.Now()))
 }
 
 // use creates n live sessions.
@@ -327,14 +327,14 @@ func TestSessionsAtThePeriodsEnd(t *testing.T) {
 		})
 		if i%25 == 10 {
 			work.Go(func() {
-				if err := b.cycle.Run(b.ctx, now); err != nil {
+				if err := b.runner.Run(b.ctx, now); err != nil {
 					t.Error(err)
 				}
 			})
 		}
 	}
 	work.Wait()
-	b.ok(b.cycle.Run(b.ctx, now))
+	b.ok(b.runner.Run(b.ctx, now))
 	if n := len(b.invoices()); n != 1 {
 		t.Errorf("%d invoices for one period", n)
 	}

@@ -87,7 +87,7 @@ func TestCarriedSessionsAndAStepUp(t *testing.T) {
 	b.use(9)
 	b.pass(time.Hour)
 	b.again("starter")
-	b.ok(b.cycle.Run(b.ctx, b.Clock.Now()))
+	b.ok(b.runner.Run(b.ctx, b.Clock.Now()))
 	b.toldOf("80") // of the new one: what counts against it, and isn't said twice
 	b.use(3)       // two of them beyond
 	b.ok(b.ChangePlan(b.ctx, b.id, someone, "professional"))
@@ -125,7 +125,7 @@ func TestEnterpriseIsByAgreement(t *testing.T) {
 func (b *biller) slow(by time.Duration) *biller {
 	c := b.Config
 	c.Clock = func() time.Time { return b.Clock.Now().Add(-by) }
-	return &biller{bench: &bench{TB: b.TB, Service: service.New(c), ctx: b.ctx, account: b.account}, cycle: b.cycle, bank: b.bank, id: b.id}
+	return &biller{bench: &bench{TB: b.TB, Service: service.New(c), ctx: b.ctx, account: b.account}, runner: b.runner, bank: b.bank, id: b.id}
 }
 
 // An ended subscription isn't revived, whoever is first and whatever the time

@@ -106,7 +106,7 @@ func (b *biller) refused(step string, err error, want bool) {
 	}
 }
 
-// step does one thing at random, in the books and in the reckoning.
+// step does one thing at random, in the ledger and in the reckoning.
 func (b *biller) step(random *rand.Rand, n *naive) {
 	b.Helper()
 	n.pass(time.Millisecond) // nothing happens at the very moment of something else

@@ -22,8 +22,8 @@ func TestWorkerReportsAPaymentTooMany(t *testing.T) {
 				_, err := b.MarkPaid(b.ctx, b.id, someone, name)
 				b.ok(err)
 			}}
-			cycle := billing.Cycle{DB: b.DB, Provider: charge, Books: &billing.Books{Events: b.Enqueuer}, Logger: b.Logger}
-			b.ok(cycle.Run(b.ctx, b.Clock.Now()))
+			runner := billing.Runner{DB: b.DB, Provider: charge, Ledger: &billing.Ledger{Events: b.Enqueuer}, Logger: b.Logger}
+			b.ok(runner.Run(b.ctx, b.Clock.Now()))
 			log := b.logs.String()
 			got := strings.Contains(log, "level=ERROR") && strings.Contains(log, "a payment came for a settled invoice") &&
 				strings.Contains(log, "invoice=CAN-000001") && strings.Contains(log, "reference=pi_1")
@@ -99,9 +99,9 @@ func TestProviderHangs(t *testing.T) {
 	run := func(answers bool, at time.Time) error {
 		ctx, cancel := context.WithCancel(b.ctx)
 		defer cancel()
-		cycle := *b.cycle
-		cycle.Provider = &hanging{stop: cancel, answers: answers}
-		return cycle.Run(ctx, at)
+		runner := *b.runner
+		runner.Provider = &hanging{stop: cancel, answers: answers}
+		return runner.Run(ctx, at)
 	}
 	if err := run(false, ended); err == nil {
 		t.Error("a payment nobody knows of is no error")
@@ -131,7 +131,7 @@ func TestPaymentNeedsItsTime(t *testing.T) {
 	for _, left := range []time.Duration{billing.PaymentTimeout - time.Second, billing.RunTimeout} {
 		ctx, cancel := context.WithTimeout(b.ctx, left)
 		defer cancel()
-		b.ok(b.cycle.Run(ctx, ended))
+		b.ok(b.runner.Run(ctx, ended))
 		if got, want := b.bank.charges > 0, left == billing.RunTimeout; got != want {
 			t.Errorf("with %s left: tried %v, want %v", left, got, want)
 		}

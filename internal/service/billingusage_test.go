@@ -19,7 +19,7 @@ func TestUsageNotices(t *testing.T) {
 		var work sync.WaitGroup
 		for range 3 {
 			work.Go(func() {
-				if err := b.cycle.Run(b.ctx, b.Clock.Now()); err != nil {
+				if err := b.runner.Run(b.ctx, b.Clock.Now()); err != nil {
 					t.Error(err)
 				}
 			})
@@ -41,7 +41,7 @@ func TestUsageNoticesAfterAStepUp(t *testing.T) {
 	run := func() {
 		b.Helper()
 		for range 2 {
-			b.ok(b.cycle.Run(b.ctx, b.Clock.Now()))
+			b.ok(b.runner.Run(b.ctx, b.Clock.Now()))
 		}
 	}
 	b.use(13)

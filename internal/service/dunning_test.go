@@ -16,7 +16,7 @@ func TestBankTransferIsDunnedOnceItIsDue(t *testing.T) {
 		t.Run(early, func(t *testing.T) {
 			t.Parallel()
 			b := newBiller(t)
-			b.cycle.Books.Terms.DueDays, b.cycle.Provider = 14, billing.Manual{}
+			b.runner.Ledger.Terms.DueDays, b.runner.Provider = 14, billing.Manual{}
 			b.use(11)
 			b.to(start.AddDate(0, 1, 0).Add(time.Minute))
 			issued := b.last()

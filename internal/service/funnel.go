@@ -30,11 +30,11 @@ func (s *Service) RefuseSection(ctx context.Context, id domain.SessionID, name s
 
 // counted takes from errors what may be counted: each rule once, however many
 // items of a list it is about.
-func counted(refused form.Errors) []domain.Problem {
-	var out []domain.Problem
+func counted(refused form.Errors) []domain.FailedRule {
+	var out []domain.FailedRule
 	for _, e := range refused {
 		general := e.General()
-		p := domain.Problem{Field: general.Field, Message: general.Message}
+		p := domain.FailedRule{Field: general.Field, Message: general.Message}
 		if !slices.Contains(out, p) {
 			out = append(out, p)
 		}

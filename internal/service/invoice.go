@@ -49,18 +49,18 @@ func (s *Service) InvoiceByNumber(ctx context.Context, number int64) (domain.Inv
 // MarkPaid notes that an invoice was paid outside; note says how. Errors:
 // not_found, validation_error where it is settled or on note.
 func (s *Service) MarkPaid(ctx context.Context, id domain.InvoiceID, by domain.Actor, note string) (*domain.Invoice, error) {
-	return s.settle(ctx, id, by, domain.AuditInvoicePaid, note, s.books.Pay)
+	return s.settle(ctx, id, by, domain.AuditInvoicePaid, note, s.ledger.Pay)
 }
 
 // MarkFailed notes that a payment of an invoice failed outside; note says why,
 // in words that the partner is told. Errors as of MarkPaid.
 func (s *Service) MarkFailed(ctx context.Context, id domain.InvoiceID, by domain.Actor, note string) (*domain.Invoice, error) {
-	return s.settle(ctx, id, by, domain.AuditInvoiceFailed, note, s.books.Fail)
+	return s.settle(ctx, id, by, domain.AuditInvoiceFailed, note, s.ledger.Fail)
 }
 
 // VoidInvoice takes an invoice back; note says why. Errors as of MarkPaid.
 func (s *Service) VoidInvoice(ctx context.Context, id domain.InvoiceID, by domain.Actor, note string) (*domain.Invoice, error) {
-	return s.settle(ctx, id, by, domain.AuditInvoiceVoid, note, s.books.Void)
+	return s.settle(ctx, id, by, domain.AuditInvoiceVoid, note, s.ledger.Void)
 }
 
 type settling func(ctx context.Context, tx *db.Tx, id domain.InvoiceID, note string, now time.Time) (*domain.Invoice, error)

@@ -64,7 +64,7 @@ func (s *Service) followEvent(ctx context.Context, tx *db.Tx, provider string, e
 	case billing.EventPaid:
 		return s.paid(ctx, tx, e, now)
 	case billing.EventPaymentFailed:
-		_, err := s.books.FailAttempt(ctx, tx, e.InvoiceID, e.Failures, e.Reason, now)
+		_, err := s.ledger.FailAttempt(ctx, tx, e.InvoiceID, e.Failures, e.Reason, now)
 		if errors.Is(err, billing.ErrSettled) || errors.Is(err, billing.ErrCounted) {
 			return nil
 		}
@@ -94,7 +94,7 @@ func (s *Service) noteCard(ctx context.Context, tx *db.Tx, account domain.Accoun
 	return s.audit(ctx, tx, account, by, deed{Action: action, TargetID: account.String(), TargetName: label})
 }
 
-// paid notes a payment. One that the books can't take is money that an operator
+// paid notes a payment. One that the ledger can't take is money that an operator
 // must return.
 func (s *Service) paid(ctx context.Context, tx *db.Tx, e billing.ProviderEvent, now time.Time) error {
 	i, err := tx.LockInvoice(ctx, e.InvoiceID)
@@ -106,7 +106,7 @@ func (s *Service) paid(ctx context.Context, tx *db.Tx, e billing.ProviderEvent, 
 			"invoice", i.NumberText(), "total_cents", int64(i.Total), "paid_cents", int64(e.Amount), "reference", e.Reference)
 		return nil
 	}
-	_, err = s.books.Pay(ctx, tx, e.InvoiceID, e.Reference, now)
+	_, err = s.ledger.Pay(ctx, tx, e.InvoiceID, e.Reference, now)
 	if !errors.Is(err, billing.ErrSettled) {
 		return err
 	}

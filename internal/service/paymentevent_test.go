@@ -201,8 +201,8 @@ func TestPaymentFailureIsToldTwice(t *testing.T) {
 			if !workerFirst {
 				charge.before = func() { b.tell(failure(b, "evt_1", 0)) }
 			}
-			cycle := billing.Cycle{DB: b.DB, Provider: charge, Books: &billing.Books{Events: b.Enqueuer}, Logger: b.Logger}
-			b.ok(cycle.Run(b.ctx, b.Clock.Now()))
+			runner := billing.Runner{DB: b.DB, Provider: charge, Ledger: &billing.Ledger{Events: b.Enqueuer}, Logger: b.Logger}
+			b.ok(runner.Run(b.ctx, b.Clock.Now()))
 			if workerFirst {
 				b.tell(failure(b, "evt_1", 0))
 			}
@@ -216,8 +216,8 @@ func TestPaymentFailureIsToldTwice(t *testing.T) {
 		t.Parallel()
 		b := newPayBench(t)
 		charge := &telling{outcome: billing.Outcome{State: billing.Pending}, before: func() { b.tell(failure(b, "evt_1", 0)) }}
-		cycle := billing.Cycle{DB: b.DB, Provider: charge, Books: &billing.Books{Events: b.Enqueuer}, Logger: b.Logger}
-		b.ok(cycle.Run(b.ctx, b.Clock.Now()))
+		runner := billing.Runner{DB: b.DB, Provider: charge, Ledger: &billing.Ledger{Events: b.Enqueuer}, Logger: b.Logger}
+		b.ok(runner.Run(b.ctx, b.Clock.Now()))
 		if got := b.nextAttempt(); got.Sub(start).Round(time.Minute) != 72*time.Hour {
 			t.Errorf("the next attempt is at %s", got)
 		}

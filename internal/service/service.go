@@ -48,7 +48,7 @@ type Service struct {
 	Config
 	Vault        *vault.Vault // what customers gave
 	passwords    *passwords
-	books        *billing.Books
+	ledger       *billing.Ledger
 	secretsLease time.Duration
 	testEvents   inFlight
 	uploads      uploads
@@ -62,7 +62,7 @@ func New(c Config) *Service {
 		c.Observer = noAccess{}
 	}
 	return &Service{
-		Config: c, Vault: vault.New(c.Ring, c.Blobs), passwords: newPasswords(c.PasswordCost, c.PasswordQueue), books: &billing.Books{Events: c.Enqueuer, Terms: c.Terms},
+		Config: c, Vault: vault.New(c.Ring, c.Blobs), passwords: newPasswords(c.PasswordCost, c.PasswordQueue), ledger: &billing.Ledger{Events: c.Enqueuer, Terms: c.Terms},
 		secretsLease: jobs.SecretsLease, keyUses: newKeyUses(), drawing: make(chan struct{}, 1),
 	}
 }

@@ -49,7 +49,7 @@ func (s *Service) useSubscription(ctx context.Context, tx *db.Tx, session *domai
 	if err != nil || !subscription.Admits() {
 		return nil, domain.Errorf(domain.CodeForbidden, "This account has no active subscription, so it can't create live sessions. Choose a plan in the dashboard, or use a test key.")
 	}
-	if moment := subscription.Moment(session.CreatedAt); moment != session.CreatedAt {
+	if moment := subscription.CountedAt(session.CreatedAt); moment != session.CreatedAt {
 		if session, err = wish.Session(session.Scope(), moment, s.Policy.CheckURL); err != nil {
 			return nil, err
 		}
@@ -149,7 +149,7 @@ func (s *Service) dataGone(ctx context.Context, session *domain.Session) error {
 // noteRead tells the audit log that someone is given what a customer sent, and
 // fails where it can't. Nobody's reading is none.
 func (s *Service) noteRead(ctx context.Context, session *domain.Session, by domain.Actor, d deed) error {
-	if by.Kind == domain.ActorNobody {
+	if by.Kind == domain.ActorNone {
 		return nil
 	}
 	return s.DB.InTx(ctx, func(tx *db.Tx) error { return s.audit(ctx, tx, session.AccountID, by, d) })

@@ -80,7 +80,7 @@ func (s *Service) ChangePlan(ctx context.Context, account domain.AccountID, by d
 			return deed{}, errCancelledPlan
 		}
 		// A change down that is due has happened: what it left isn't the present plan.
-		if err := s.books.Close(ctx, tx, of, now); err != nil {
+		if err := s.ledger.Close(ctx, tx, of, now); err != nil {
 			return deed{}, err
 		}
 		if of.Plan.ID != plan {
@@ -89,7 +89,7 @@ func (s *Service) ChangePlan(ctx context.Context, account domain.AccountID, by d
 			}
 		}
 		before := planState{of.Plan.ID, of.NextPlanID}
-		err := s.books.ChangePlan(ctx, tx, of, plan, now)
+		err := s.ledger.ChangePlan(ctx, tx, of, plan, now)
 		if errors.Is(err, billing.ErrUnchanged) {
 			err = errUnchangedPlan
 		}
@@ -112,7 +112,7 @@ func (s *Service) CancelSubscription(ctx context.Context, account domain.Account
 		return domain.FieldError(domain.CodeValidation, "reason", problem)
 	}
 	return s.onSubscription(ctx, account, by, func(tx *db.Tx, of *domain.Subscription, now time.Time) (deed, error) {
-		err := s.books.Cancel(ctx, tx, of, atOnce, reason, now)
+		err := s.ledger.Cancel(ctx, tx, of, atOnce, reason, now)
 		if errors.Is(err, billing.ErrUnchanged) {
 			err = errCancelledTwice
 		}
@@ -125,7 +125,7 @@ func (s *Service) CancelSubscription(ctx context.Context, account domain.Account
 // subscription_not_found.
 func (s *Service) Reactivate(ctx context.Context, account domain.AccountID, by domain.Actor) error {
 	return s.onSubscription(ctx, account, by, func(tx *db.Tx, of *domain.Subscription, now time.Time) (deed, error) {
-		err := s.books.Reactivate(ctx, tx, of, now)
+		err := s.ledger.Reactivate(ctx, tx, of, now)
 		if errors.Is(err, billing.ErrUnchanged) {
 			err = errNotCancelled
 		}
@@ -155,7 +155,7 @@ func (s *Service) Subscribe(ctx context.Context, account domain.AccountID, by do
 		if err != nil && !errors.Is(err, db.ErrNotFound) {
 			return err
 		}
-		started, err := s.books.Start(ctx, tx, account, plan, now)
+		started, err := s.ledger.Start(ctx, tx, account, plan, now)
 		if err != nil {
 			return err
 		}

@@ -81,7 +81,7 @@ func (v *Vault) Statement(ctx context.Context, q Store, session domain.SessionID
 
 // SaveDraft seals and stores what a customer typed into a section and isn't
 // valid yet, and what the form refused of it. The session must be locked.
-func (v *Vault) SaveDraft(ctx context.Context, tx *db.Tx, session domain.SessionID, section string, typed []byte, refused []domain.Problem, now time.Time) error {
+func (v *Vault) SaveDraft(ctx context.Context, tx *db.Tx, session domain.SessionID, section string, typed []byte, refused []domain.FailedRule, now time.Time) error {
 	key, err := v.key(ctx, tx, session)
 	if err != nil {
 		return err

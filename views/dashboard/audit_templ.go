@@ -222,7 +222,7 @@ func auditRow(e *domain.AuditEntry) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = moment(&e.At).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = dateTime(&e.At).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -437,7 +437,7 @@ func meTwoStep(m MePage) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = moment(m.TwoStepSince).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = dateTime(m.TwoStepSince).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -681,7 +681,7 @@ func meSessions(m MePage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = moment(&one.StartedAt).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = dateTime(&one.StartedAt).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -689,7 +689,7 @@ func meSessions(m MePage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = moment(&one.SeenAt).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = dateTime(&one.SeenAt).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

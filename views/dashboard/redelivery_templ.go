@@ -17,8 +17,8 @@ import (
 	"candor/views/ui"
 )
 
-// MomentLayout is how browsers write a time that was chosen.
-const MomentLayout = "2006-01-02T15:04"
+// DateTimeLayout is how browsers write a time that was chosen.
+const DateTimeLayout = "2006-01-02T15:04"
 
 // RedeliveryWish is which failed deliveries are to be sent again and how fast,
 // as it was typed.
@@ -56,7 +56,7 @@ func (w WebhooksPage) redeliveriesURL() string {
 		if err != nil {
 			return ""
 		}
-		return at.AddDate(0, 0, days).Format(MomentLayout)
+		return at.AddDate(0, 0, days).Format(DateTimeLayout)
 	}
 	status := w.Filters.Status
 	if status == "2xx" {
@@ -538,7 +538,7 @@ func formerRedeliveries(r RedeliveriesPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = moment(&one.CreatedAt).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = dateTime(&one.CreatedAt).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1106,7 +1106,7 @@ func Redelivery(r RedeliveryPage) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = moment(&r.Redelivery.CreatedAt).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = dateTime(&r.Redelivery.CreatedAt).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1128,7 +1128,7 @@ func Redelivery(r RedeliveryPage) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = moment(r.Redelivery.FinishedAt).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = dateTime(r.Redelivery.FinishedAt).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -729,8 +729,8 @@ func requestTag(status int) templ.Component {
 	})
 }
 
-// exactMoment is a time to the second.
-func exactMoment(t time.Time) templ.Component {
+// exactTime is a time to the second.
+func exactTime(t time.Time) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -980,7 +980,7 @@ func Request(r RequestPage) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = exactMoment(r.Request.At()).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = exactTime(r.Request.At()).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

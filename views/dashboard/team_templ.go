@@ -264,7 +264,7 @@ func memberRow(t TeamPage, m Member) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = moment(m.SeenAt).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = dateTime(m.SeenAt).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

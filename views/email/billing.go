@@ -18,12 +18,12 @@ const allUTC = "All dates are UTC."
 
 // invoiceLetter is what letters about an invoice have in common.
 func invoiceLetter(i *domain.Invoice, subject, url string, lines ...string) Letter {
-	what := fmt.Sprintf("%s for %s to %s UTC: %s.", i.NumberText(), moment(i.PeriodStart), moment(i.PeriodEnd), i.Total)
+	what := fmt.Sprintf("%s for %s to %s UTC: %s.", i.NumberText(), dateTime(i.PeriodStart), dateTime(i.PeriodEnd), i.Total)
 	return Letter{Subject: fmt.Sprintf(subject, i.NumberText()), Lines: append([]string{what}, lines...), After: []string{allUTC}, Button: "Open billing", URL: url}
 }
 
-// moment has a time of day: periods end where the next ones start.
-func moment(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04") }
+// dateTime has a time of day: periods end where the next ones start.
+func dateTime(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04") }
 
 // NewInvoice tells of an invoice, and where it was settled or its payment failed
 // meanwhile, of that.

@@ -85,7 +85,7 @@ func Notice(n domain.StaffNotice, url string, passkeys []domain.Passkey) Letter 
 		if len(passkeys) > 0 {
 			l.Lines = append(l.Lines, "These passkeys still sign in to your account:")
 			for _, p := range passkeys {
-				l.Lines = append(l.Lines, "“"+p.Name+"”, added on "+moment(p.CreatedAt)+" UTC")
+				l.Lines = append(l.Lines, "“"+p.Name+"”, added on "+dateTime(p.CreatedAt)+" UTC")
 			}
 			l.Lines = append(l.Lines, "Remove each one that you don’t know. It then ends at once, and so do the browsers that signed in with it.")
 			l.Button, l.URL = "Check your passkeys", url+"/live/me#passkeys"

@@ -29,9 +29,9 @@ const (
 )
 
 // A Cycle does what is due in all accounts' books.
-type Cycle struct {
+type Runner struct {
 	DB       *db.DB
-	Books    *Books
+	Ledger   *Ledger
 	Provider Provider
 	Logger   *slog.Logger
 }
@@ -39,22 +39,22 @@ type Cycle struct {
 // Run closes the periods that have ended at now, tells of used plans and tries
 // the payments that are due: last, as a provider can be slow. Any number of
 // processes can be at it: each period, notice and payment is one transaction's.
-func (w *Cycle) Run(ctx context.Context, now time.Time) error {
-	return errors.Join(w.closePeriods(ctx, now), w.noticeUsage(ctx, now), w.collect(ctx, now))
+func (r *Runner) Run(ctx context.Context, now time.Time) error {
+	return errors.Join(r.closePeriods(ctx, now), r.noticeUsage(ctx, now), r.collect(ctx, now))
 }
 
 // closePeriods closes one after the other. One that can't be closed holds up no
 // other.
-func (w *Cycle) closePeriods(ctx context.Context, now time.Time) error {
+func (r *Runner) closePeriods(ctx context.Context, now time.Time) error {
 	var failed []domain.SubscriptionID
 	var failures error
 	for ctx.Err() == nil {
 		var at *domain.Subscription
-		err := w.DB.InTx(ctx, func(tx *db.Tx) (err error) {
+		err := r.DB.InTx(ctx, func(tx *db.Tx) (err error) {
 			if at, err = tx.LockClosing(ctx, now.Add(-Grace), failed); err != nil {
 				return err
 			}
-			return w.Books.Close(ctx, tx, at, now)
+			return r.Ledger.Close(ctx, tx, at, now)
 		})
 		switch {
 		case at == nil || at.SubscriptionID == (domain.SubscriptionID{}):
@@ -71,44 +71,44 @@ func (w *Cycle) closePeriods(ctx context.Context, now time.Time) error {
 }
 
 // collect tries the payments that are due, as far as there is time for them.
-func (w *Cycle) collect(ctx context.Context, now time.Time) error {
+func (r *Runner) collect(ctx context.Context, now time.Time) error {
 	var failures error
 	for ctx.Err() == nil {
 		if end, ok := ctx.Deadline(); ok && time.Until(end) < PaymentTimeout {
 			return failures
 		}
-		invoice, err := w.DB.ClaimPayment(ctx, now, now.Add(paymentLease))
+		invoice, err := r.DB.ClaimPayment(ctx, now, now.Add(paymentLease))
 		if errors.Is(err, db.ErrNotFound) {
 			return failures
 		}
 		if err != nil {
 			return errors.Join(failures, err)
 		}
-		if err := w.pay(ctx, invoice, now); err != nil {
+		if err := r.pay(ctx, invoice, now); err != nil {
 			failures = errors.Join(failures, fmt.Errorf("billing: payment of %s: %w", invoice.NumberText(), err))
 		}
 	}
 	return errors.Join(failures, ctx.Err())
 }
 
-func (w *Cycle) pay(ctx context.Context, i *domain.Invoice, now time.Time) error {
-	outcome, err := w.charge(ctx, i)
+func (r *Runner) pay(ctx context.Context, i *domain.Invoice, now time.Time) error {
+	outcome, err := r.charge(ctx, i)
 	if err != nil {
 		return err
 	}
 	// What the provider said is stored, whatever ends now.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
-	err = w.DB.InTx(ctx, func(tx *db.Tx) error {
+	err = r.DB.InTx(ctx, func(tx *db.Tx) error {
 		switch outcome.State {
 		case Paid:
-			stored, err := w.Books.Pay(ctx, tx, i.ID, outcome.Reference, now)
+			stored, err := r.Ledger.Pay(ctx, tx, i.ID, outcome.Reference, now)
 			if errors.Is(err, ErrSettled) {
-				ReportSettled(ctx, w.Logger, stored, outcome.Reference)
+				ReportSettled(ctx, r.Logger, stored, outcome.Reference)
 			}
 			return err
 		case Failed:
-			_, err := w.Books.FailAttempt(ctx, tx, i.ID, i.Failures, outcome.Reason, now)
+			_, err := r.Ledger.FailAttempt(ctx, tx, i.ID, i.Failures, outcome.Reason, now)
 			return err
 		}
 		return tx.PutOffPayment(ctx, i, now.Add(paymentPending))
@@ -119,10 +119,10 @@ func (w *Cycle) pay(ctx context.Context, i *domain.Invoice, now time.Time) error
 	return err
 }
 
-func (w *Cycle) charge(ctx context.Context, i *domain.Invoice) (Outcome, error) {
+func (r *Runner) charge(ctx context.Context, i *domain.Invoice) (Outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, PaymentTimeout)
 	defer cancel()
-	return w.Provider.Charge(ctx, i)
+	return r.Provider.Charge(ctx, i)
 }
 
 // ReportSettled logs a payment that came for an invoice which was settled by
@@ -137,8 +137,8 @@ func ReportSettled(ctx context.Context, logger *slog.Logger, i *domain.Invoice, 
 }
 
 // noticeUsage tells accounts that have used much of their plan.
-func (w *Cycle) noticeUsage(ctx context.Context, now time.Time) error {
-	heavy, err := w.DB.HeavyUses(ctx, now)
+func (r *Runner) noticeUsage(ctx context.Context, now time.Time) error {
+	heavy, err := r.DB.HeavyUses(ctx, now)
 	if err != nil {
 		return err
 	}
@@ -148,12 +148,12 @@ func (w *Cycle) noticeUsage(ctx context.Context, now time.Time) error {
 			continue
 		}
 		notice := db.UsageNotice{AccountID: h.AccountID, PeriodStart: h.PeriodStart, PlanID: h.PlanID, Percent: threshold}
-		err := w.DB.InTx(ctx, func(tx *db.Tx) error {
+		err := r.DB.InTx(ctx, func(tx *db.Tx) error {
 			first, err := tx.InsertUsageNotice(ctx, notice, now)
 			if err != nil || !first {
 				return err
 			}
-			return w.Books.Events.UsageLetter(ctx, tx, h.AccountID, threshold)
+			return r.Ledger.Events.UsageEmail(ctx, tx, h.AccountID, threshold)
 		})
 		if err != nil {
 			return err

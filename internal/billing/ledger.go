@@ -22,9 +22,9 @@ const Grace = time.Minute
 // caller's transaction.
 type Events interface {
 	BillingEvent(ctx context.Context, tx *db.Tx, account domain.AccountID, p domain.Payload, now time.Time) error
-	InvoiceLetter(ctx context.Context, tx *db.Tx, id domain.InvoiceID) error
-	PaymentFailedLetter(ctx context.Context, tx *db.Tx, i *domain.Invoice) error
-	UsageLetter(ctx context.Context, tx *db.Tx, account domain.AccountID, percent int) error
+	InvoiceEmail(ctx context.Context, tx *db.Tx, id domain.InvoiceID) error
+	PaymentFailedEmail(ctx context.Context, tx *db.Tx, i *domain.Invoice) error
+	UsageEmail(ctx context.Context, tx *db.Tx, account domain.AccountID, percent int) error
 }
 
 // Terms are what invoices are made by.
@@ -40,8 +40,8 @@ func TermsOf(i *domain.Invoice) Terms {
 	return Terms{GSTBasisPoints: i.GSTBasisPoints, DueDays: int(i.DueAt.Sub(i.IssuedAt) / (24 * time.Hour)), Seller: i.IssuedBy()}
 }
 
-// Books keeps the books of all accounts.
-type Books struct {
+// Ledger keeps the books of all accounts.
+type Ledger struct {
 	Events Events
 	Terms  Terms
 }
@@ -49,7 +49,7 @@ type Books struct {
 // Close makes the invoices for all periods of a locked subscription that ended
 // at now or before, and opens the one that now is in. Called again it changes
 // nothing.
-func (b *Books) Close(ctx context.Context, tx *db.Tx, s *domain.Subscription, now time.Time) error {
+func (b *Ledger) Close(ctx context.Context, tx *db.Tx, s *domain.Subscription, now time.Time) error {
 	for s.ClosesAt != nil && !s.ClosesAt.After(now) {
 		if err := b.closePeriod(ctx, tx, s, now); err != nil {
 			return err
@@ -59,7 +59,7 @@ func (b *Books) Close(ctx context.Context, tx *db.Tx, s *domain.Subscription, no
 }
 
 // closePeriod makes the invoice for a subscription's open period.
-func (b *Books) closePeriod(ctx context.Context, tx *db.Tx, s *domain.Subscription, now time.Time) error {
+func (b *Ledger) closePeriod(ctx context.Context, tx *db.Tx, s *domain.Subscription, now time.Time) error {
 	invoice, err := b.invoice(ctx, tx, s, now)
 	if err != nil {
 		return err
@@ -85,12 +85,12 @@ func (b *Books) closePeriod(ctx context.Context, tx *db.Tx, s *domain.Subscripti
 	if invoice.Status == domain.InvoicePaid {
 		return b.Events.BillingEvent(ctx, tx, invoice.AccountID, domain.NewInvoicePaidPayload(invoice), now)
 	}
-	return b.Events.InvoiceLetter(ctx, tx, invoice.ID)
+	return b.Events.InvoiceEmail(ctx, tx, invoice.ID)
 }
 
 // invoice is what a subscription's open period comes to. One of nothing is paid
 // at once (D46).
-func (b *Books) invoice(ctx context.Context, tx *db.Tx, s *domain.Subscription, now time.Time) (*domain.Invoice, error) {
+func (b *Ledger) invoice(ctx context.Context, tx *db.Tx, s *domain.Subscription, now time.Time) (*domain.Invoice, error) {
 	account, err := tx.Account(ctx, s.AccountID)
 	if err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ var ErrSettled = errors.New("billing: the invoice is settled")
 
 // Pay notes that an invoice is paid; reference says by what. ErrSettled where
 // it is settled already.
-func (b *Books) Pay(ctx context.Context, tx *db.Tx, id domain.InvoiceID, reference string, now time.Time) (*domain.Invoice, error) {
+func (b *Ledger) Pay(ctx context.Context, tx *db.Tx, id domain.InvoiceID, reference string, now time.Time) (*domain.Invoice, error) {
 	i, err := settle(ctx, tx, id, domain.InvoicePaid, reference, now)
 	if err != nil {
 		return i, err
@@ -134,7 +134,7 @@ func (b *Books) Pay(ctx context.Context, tx *db.Tx, id domain.InvoiceID, referen
 // Fail notes that a payment of an invoice failed. Once it is due it is tried
 // again after 3, 5 and 7 days; then the subscription is past due. ErrSettled
 // where the invoice is settled.
-func (b *Books) Fail(ctx context.Context, tx *db.Tx, id domain.InvoiceID, reason string, now time.Time) (*domain.Invoice, error) {
+func (b *Ledger) Fail(ctx context.Context, tx *db.Tx, id domain.InvoiceID, reason string, now time.Time) (*domain.Invoice, error) {
 	i, err := unsettled(ctx, tx, id)
 	if err != nil {
 		return i, err
@@ -148,7 +148,7 @@ var ErrCounted = errors.New("billing: this attempt's failure is counted")
 // FailAttempt notes that the attempt which was made after so many failures
 // failed, as Fail does. Who asked the provider and the provider's own word tell
 // of the same attempt: the second one gets ErrCounted.
-func (b *Books) FailAttempt(ctx context.Context, tx *db.Tx, id domain.InvoiceID, failures int, reason string, now time.Time) (*domain.Invoice, error) {
+func (b *Ledger) FailAttempt(ctx context.Context, tx *db.Tx, id domain.InvoiceID, failures int, reason string, now time.Time) (*domain.Invoice, error) {
 	i, err := unsettled(ctx, tx, id)
 	if err == nil && i.Failures != failures {
 		err = ErrCounted
@@ -160,12 +160,12 @@ func (b *Books) FailAttempt(ctx context.Context, tx *db.Tx, id domain.InvoiceID,
 }
 
 // fail counts a failed payment of a locked invoice.
-func (b *Books) fail(ctx context.Context, tx *db.Tx, i *domain.Invoice, reason string, now time.Time) error {
+func (b *Ledger) fail(ctx context.Context, tx *db.Tx, i *domain.Invoice, reason string, now time.Time) error {
 	i.Fail(reason, now)
 	if err := storePayment(ctx, tx, i, now); err != nil {
 		return err
 	}
-	if err := b.Events.PaymentFailedLetter(ctx, tx, i); err != nil {
+	if err := b.Events.PaymentFailedEmail(ctx, tx, i); err != nil {
 		return err
 	}
 	return b.Events.BillingEvent(ctx, tx, i.AccountID, domain.NewInvoicePaymentFailedPayload(i), now)
@@ -173,7 +173,7 @@ func (b *Books) fail(ctx context.Context, tx *db.Tx, i *domain.Invoice, reason s
 
 // Void takes an invoice back: nothing is owed by it any more. ErrSettled where
 // it is settled already.
-func (b *Books) Void(ctx context.Context, tx *db.Tx, id domain.InvoiceID, reason string, now time.Time) (*domain.Invoice, error) {
+func (b *Ledger) Void(ctx context.Context, tx *db.Tx, id domain.InvoiceID, reason string, now time.Time) (*domain.Invoice, error) {
 	return settle(ctx, tx, id, domain.InvoiceVoid, reason, now)
 }
 
@@ -230,7 +230,7 @@ var ErrUnchanged = errors.New("billing: nothing to change")
 // ChangePlan moves a locked subscription to another plan: up at once, down at
 // the period's end. A change down that is to come is taken back by choosing the
 // present plan. ErrUnchanged where it is so already.
-func (b *Books) ChangePlan(ctx context.Context, tx *db.Tx, s *domain.Subscription, to string, now time.Time) error {
+func (b *Ledger) ChangePlan(ctx context.Context, tx *db.Tx, s *domain.Subscription, to string, now time.Time) error {
 	if err := b.Close(ctx, tx, s, now); err != nil {
 		return err
 	}
@@ -263,11 +263,11 @@ func (b *Books) ChangePlan(ctx context.Context, tx *db.Tx, s *domain.Subscriptio
 // Cancel ends a locked subscription: at once, or at the end of its period. No
 // live session can be created from now on (D32). Those that there are come
 // before the end, however slow this server's clock is.
-func (b *Books) Cancel(ctx context.Context, tx *db.Tx, s *domain.Subscription, atOnce bool, reason string, now time.Time) error {
+func (b *Ledger) Cancel(ctx context.Context, tx *db.Tx, s *domain.Subscription, atOnce bool, reason string, now time.Time) error {
 	if err := b.Close(ctx, tx, s, now); err != nil {
 		return err
 	}
-	now, err := afterAll(ctx, tx, s, s.Moment(now))
+	now, err := afterAll(ctx, tx, s, s.CountedAt(now))
 	if err != nil {
 		return err
 	}
@@ -314,7 +314,7 @@ func later(a, b time.Time) time.Time {
 // Reactivate takes back the cancellation of a locked subscription before it
 // takes effect. ErrUnchanged where it isn't cancelled, db.ErrNotFound where it
 // has ended.
-func (b *Books) Reactivate(ctx context.Context, tx *db.Tx, s *domain.Subscription, now time.Time) error {
+func (b *Ledger) Reactivate(ctx context.Context, tx *db.Tx, s *domain.Subscription, now time.Time) error {
 	if s.Status != domain.SubscriptionCancelled {
 		return ErrUnchanged
 	}
@@ -328,7 +328,7 @@ func (b *Books) Reactivate(ctx context.Context, tx *db.Tx, s *domain.Subscriptio
 
 // Start subscribes an account to a plan at now, or where the subscription before
 // ended, if that was later by another clock.
-func (b *Books) Start(ctx context.Context, tx *db.Tx, account domain.AccountID, plan string, now time.Time) (*domain.Subscription, error) {
+func (b *Ledger) Start(ctx context.Context, tx *db.Tx, account domain.AccountID, plan string, now time.Time) (*domain.Subscription, error) {
 	of, err := tx.Plan(ctx, plan)
 	if err != nil {
 		return nil, err
@@ -350,7 +350,7 @@ func (b *Books) Start(ctx context.Context, tx *db.Tx, account domain.AccountID, 
 
 // Following is when a subscription of the account's can start, now at the
 // earliest, and what it carries from the one before.
-func (b *Books) Following(ctx context.Context, tx *db.Tx, account domain.AccountID, now time.Time) (time.Time, domain.Carry, error) {
+func (b *Ledger) Following(ctx context.Context, tx *db.Tx, account domain.AccountID, now time.Time) (time.Time, domain.Carry, error) {
 	former, err := tx.LastSubscription(ctx, account)
 	if errors.Is(err, db.ErrNotFound) {
 		return now, domain.Carry{}, nil

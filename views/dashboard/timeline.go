@@ -13,8 +13,8 @@ import (
 	"candor/internal/statement"
 )
 
-// A Moment is one thing that happened to a session.
-type Moment struct {
+// A TimelineEntry is one thing that happened to a session.
+type TimelineEntry struct {
 	At     time.Time
 	Title  string
 	Detail string
@@ -36,9 +36,9 @@ func eventWord(t domain.EventType) string {
 	return string(t)
 }
 
-// EventMoment is an event of a session in words.
-func EventMoment(e *domain.Event) Moment {
-	m := Moment{At: e.CreatedAt, Title: eventWord(e.Type)}
+// EntryOfEvent is an event of a session in words.
+func EntryOfEvent(e *domain.Event) TimelineEntry {
+	m := TimelineEntry{At: e.CreatedAt, Title: eventWord(e.Type)}
 	var body struct {
 		Data struct {
 			UserAgent string `json:"user_agent"`
@@ -66,9 +66,9 @@ func EventMoment(e *domain.Event) Moment {
 	return m
 }
 
-// AuditMoment is a line of the audit log about a session in words.
-func AuditMoment(e *domain.AuditEntry) Moment {
-	m := Moment{At: e.At, Title: auditWord(e.Action), Detail: e.ActorName}
+// EntryOfAudit is a line of the audit log about a session in words.
+func EntryOfAudit(e *domain.AuditEntry) TimelineEntry {
+	m := TimelineEntry{At: e.At, Title: auditWord(e.Action), Detail: e.ActorName}
 	if e.ActorKind == domain.ActorKey {
 		m.Detail = "API key " + e.ActorName
 	}
@@ -78,18 +78,18 @@ func AuditMoment(e *domain.AuditEntry) Moment {
 	return m
 }
 
-// Ordered returns the moments of a session, its creation among them, the
+// Ordered returns the entries of a session, its creation among them, the
 // latest first.
-func Ordered(s *domain.Session, moments []Moment) []Moment {
-	created := Moment{At: s.CreatedAt, Title: "Created"}
+func Ordered(s *domain.Session, entries []TimelineEntry) []TimelineEntry {
+	created := TimelineEntry{At: s.CreatedAt, Title: "Created"}
 	if s.CreatedBy != nil {
 		created.Detail = strings.TrimSpace(byWord(*s.CreatedByKind) + " " + *s.CreatedBy)
 	}
-	moments = slices.DeleteFunc(moments, func(m Moment) bool { return m.Title == auditWord(domain.AuditSessionCreated) })
-	moments = append([]Moment{created}, moments...)
-	slices.Reverse(moments) // what happened at one moment, too
-	slices.SortStableFunc(moments, func(a, b Moment) int { return b.At.Compare(a.At) })
-	return moments
+	entries = slices.DeleteFunc(entries, func(m TimelineEntry) bool { return m.Title == auditWord(domain.AuditSessionCreated) })
+	entries = append([]TimelineEntry{created}, entries...)
+	slices.Reverse(entries) // what happened at one moment, too
+	slices.SortStableFunc(entries, func(a, b TimelineEntry) int { return b.At.Compare(a.At) })
+	return entries
 }
 
 // Device names the browser and system of a User-Agent header, as far as they
