@@ -3,8 +3,6 @@ package db
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/lib/pq"
@@ -30,7 +28,7 @@ func (r *accountRow) account() *domain.Account {
 
 // InsertAccount stores a new account.
 func (tx *Tx) InsertAccount(ctx context.Context, a *domain.Account) error {
-	_, err := tx.ExecContext(ctx, `
+	_, err := tx.exec(ctx, `
 		INSERT INTO account (id, name, billing_email, created_at, approved_at)
 		VALUES ($1, $2, $3, $4, $5)`,
 		a.ID, a.Name, a.BillingEmail, a.CreatedAt, a.ApprovedAt)
@@ -38,9 +36,9 @@ func (tx *Tx) InsertAccount(ctx context.Context, a *domain.Account) error {
 }
 
 // Accounts lists all accounts, oldest first.
-func (d *DB) Accounts(ctx context.Context) ([]domain.Account, error) {
+func (q *Queries) Accounts(ctx context.Context) ([]domain.Account, error) {
 	var rows []accountRow
-	err := d.SelectContext(ctx, &rows, `
+	err := q.all(ctx, &rows, `
 		SELECT `+accountColumns+` FROM account ORDER BY created_at, id`)
 	out := make([]domain.Account, len(rows))
 	for i := range rows {
@@ -50,18 +48,9 @@ func (d *DB) Accounts(ctx context.Context) ([]domain.Account, error) {
 }
 
 // Account returns one account, or ErrNotFound.
-func (d *DB) Account(ctx context.Context, id domain.AccountID) (*domain.Account, error) {
-	return accountOf(ctx, d, id)
-}
-
-// Account returns one account, or ErrNotFound.
-func (tx *Tx) Account(ctx context.Context, id domain.AccountID) (*domain.Account, error) {
-	return accountOf(ctx, tx, id)
-}
-
-func accountOf(ctx context.Context, q Queryer, id domain.AccountID) (*domain.Account, error) {
+func (q *Queries) Account(ctx context.Context, id domain.AccountID) (*domain.Account, error) {
 	var r accountRow
-	err := q.GetContext(ctx, &r, `SELECT `+accountColumns+` FROM account WHERE id = $1`, id)
+	err := q.get(ctx, &r, `SELECT `+accountColumns+` FROM account WHERE id = $1`, id)
 	return r.account(), wrap(err, "get account")
 }
 
@@ -69,7 +58,7 @@ func accountOf(ctx context.Context, q Queryer, id domain.AccountID) (*domain.Acc
 // ErrNotFound.
 func (tx *Tx) LockAccount(ctx context.Context, id domain.AccountID) (*domain.Account, error) {
 	var r accountRow
-	err := tx.GetContext(ctx, &r, `SELECT `+accountColumns+` FROM account WHERE id = $1 FOR NO KEY UPDATE`, id)
+	err := tx.get(ctx, &r, `SELECT `+accountColumns+` FROM account WHERE id = $1 FOR NO KEY UPDATE`, id)
 	return r.account(), wrap(err, "lock account")
 }
 
@@ -79,7 +68,7 @@ func (tx *Tx) UpdateAccount(ctx context.Context, a *domain.Account) error {
 	for _, l := range a.FormLanguages {
 		languages = append(languages, string(l))
 	}
-	result, err := tx.ExecContext(ctx, `
+	result, err := tx.exec(ctx, `
 		UPDATE account SET name = $2, help_email = $3, help_phone = $4, brand_colour = $5,
 			default_expires_in_days = $6, retention_days = $7, form_languages = $8,
 			unsubmitted_days = $9, answer_days = $10, two_step_required = $11
@@ -92,7 +81,7 @@ func (tx *Tx) UpdateAccount(ctx context.Context, a *domain.Account) error {
 // ApproveAccount opens live mode to an account and returns its owners.
 func (tx *Tx) ApproveAccount(ctx context.Context, id domain.AccountID, at time.Time) ([]domain.StaffID, error) {
 	var owners []domain.StaffID
-	err := tx.SelectContext(ctx, &owners, `
+	err := tx.all(ctx, &owners, `
 		WITH approved AS (UPDATE account SET approved_at = $2 WHERE id = $1)
 		SELECT id FROM staff_user WHERE account_id = $1 AND role = $3`, id, at, domain.RoleOwner)
 	return owners, wrap(err, "approve account")
@@ -100,7 +89,7 @@ func (tx *Tx) ApproveAccount(ctx context.Context, id domain.AccountID, at time.T
 
 // AccountApproved reports whether live mode is open to an account.
 func (tx *Tx) AccountApproved(ctx context.Context, id domain.AccountID) (approved bool, err error) {
-	err = tx.GetContext(ctx, &approved, `SELECT approved_at IS NOT NULL FROM account WHERE id = $1`, id)
+	err = tx.get(ctx, &approved, `SELECT approved_at IS NOT NULL FROM account WHERE id = $1`, id)
 	return approved, wrap(err, "look at account's approval")
 }
 
@@ -109,10 +98,10 @@ func (tx *Tx) SetLogo(ctx context.Context, id domain.AccountID, logo *domain.Log
 	var result sql.Result
 	var err error
 	if logo == nil {
-		result, err = tx.ExecContext(ctx, `
+		result, err = tx.exec(ctx, `
 			UPDATE account SET logo = NULL, logo_name = NULL, logo_width = NULL, logo_height = NULL WHERE id = $1`, id)
 	} else {
-		result, err = tx.ExecContext(ctx, `
+		result, err = tx.exec(ctx, `
 			UPDATE account SET logo = $2, logo_name = $3, logo_width = $4, logo_height = $5 WHERE id = $1`,
 			id, logo.Content, logo.Name, logo.Width, logo.Height)
 	}
@@ -121,37 +110,8 @@ func (tx *Tx) SetLogo(ctx context.Context, id domain.AccountID, logo *domain.Log
 
 // Logo returns the bytes of the logo with that name, or ErrNotFound where no
 // account has it any more.
-func (d *DB) Logo(ctx context.Context, name string) ([]byte, error) {
+func (q *Queries) Logo(ctx context.Context, name string) ([]byte, error) {
 	var content []byte
-	err := d.GetContext(ctx, &content, `SELECT logo FROM account WHERE logo_name = $1 LIMIT 1`, name)
+	err := q.get(ctx, &content, `SELECT logo FROM account WHERE logo_name = $1 LIMIT 1`, name)
 	return content, wrap(err, "get logo")
-}
-
-// wrap says what failed; a missing row becomes ErrNotFound.
-func wrap(err error, doing string) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, sql.ErrNoRows):
-		return fmt.Errorf("db: %s: %w", doing, ErrNotFound)
-	}
-	return fmt.Errorf("db: %s: %w", doing, err)
-}
-
-// affected is how many rows a statement changed.
-func affected(result sql.Result, err error, doing string) (int, error) {
-	if err != nil {
-		return 0, wrap(err, doing)
-	}
-	n, err := result.RowsAffected()
-	return int(n), wrap(err, doing)
-}
-
-// changedOne makes an update or delete of nothing ErrNotFound.
-func changedOne(result sql.Result, err error, doing string) error {
-	n, err := affected(result, err, doing)
-	if err == nil && n == 0 {
-		return fmt.Errorf("db: %s: %w", doing, ErrNotFound)
-	}
-	return err
 }

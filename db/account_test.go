@@ -104,7 +104,7 @@ func TestSubscription(t *testing.T) {
 		t.Errorf("a second current subscription: %v", err)
 	}
 	effective := start.Add(time.Hour)
-	_, err = s.ExecContext(s.ctx, "UPDATE subscription SET status = 'cancelled', effective_at = $1", effective)
+	_, err = s.Raw().ExecContext(s.ctx, "UPDATE subscription SET status = 'cancelled', effective_at = $1", effective)
 	s.ok(err)
 	if got, err := s.Subscription(s.ctx, account, effective.Add(-1*time.Millisecond)); err != nil || got.Status != domain.SubscriptionCancelled {
 		t.Errorf("before the effective date: %v, %v", got, err)

@@ -79,7 +79,7 @@ func (tx *Tx) InsertAPIKey(ctx context.Context, k *domain.APIKey) error {
 	for _, n := range k.Networks {
 		networks = append(networks, n.String())
 	}
-	_, err := tx.ExecContext(ctx, `
+	_, err := tx.exec(ctx, `
 		INSERT INTO api_key (id, account_id, livemode, name, hash, last4, permissions, networks, created_by, created_at, expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 		k.ID, k.AccountID, k.Livemode, k.Name, k.Hash[:], k.Last4, granted, networks, k.CreatedBy, k.CreatedAt, k.ExpiresAt)
@@ -88,9 +88,9 @@ func (tx *Tx) InsertAPIKey(ctx context.Context, k *domain.APIKey) error {
 
 // APIKeys lists the scope's keys, those that have expired too, newest first;
 // with deletedToo also the deleted ones that the log of requests tells of.
-func (d *DB) APIKeys(ctx context.Context, scope domain.Scope, deletedToo bool) ([]domain.APIKey, error) {
+func (q *Queries) APIKeys(ctx context.Context, scope domain.Scope, deletedToo bool) ([]domain.APIKey, error) {
 	var rows []apiKeyRow
-	err := d.SelectContext(ctx, &rows, `
+	err := q.all(ctx, &rows, `
 		SELECT `+apiKeyColumns+` FROM api_key
 		WHERE account_id = $1 AND livemode = $2 AND (deleted_at IS NULL OR $3)
 		ORDER BY created_at DESC, id DESC`, scope.AccountID, scope.Livemode, deletedToo)
@@ -110,7 +110,7 @@ func (d *DB) APIKeys(ctx context.Context, scope domain.Scope, deletedToo bool) (
 // ErrNotFound.
 func (tx *Tx) APIKey(ctx context.Context, scope domain.Scope, id domain.KeyID) (*domain.APIKey, error) {
 	var row apiKeyRow
-	err := tx.GetContext(ctx, &row, `
+	err := tx.get(ctx, &row, `
 		SELECT `+apiKeyColumns+` FROM api_key WHERE id = $1 AND account_id = $2 AND livemode = $3 AND deleted_at IS NULL FOR UPDATE`, id, scope.AccountID, scope.Livemode)
 	if err != nil {
 		return nil, wrap(err, "get API key")
@@ -121,13 +121,13 @@ func (tx *Tx) APIKey(ctx context.Context, scope domain.Scope, id domain.KeyID) (
 
 // RenameAPIKey gives a key another name.
 func (tx *Tx) RenameAPIKey(ctx context.Context, id domain.KeyID, name string) error {
-	result, err := tx.ExecContext(ctx, `UPDATE api_key SET name = $2 WHERE id = $1`, id, name)
+	result, err := tx.exec(ctx, `UPDATE api_key SET name = $2 WHERE id = $1`, id, name)
 	return changedOne(result, err, "rename API key")
 }
 
 // ReplaceAPIKey has a key that another was made for, at now, end at that time.
 func (tx *Tx) ReplaceAPIKey(ctx context.Context, id domain.KeyID, now, end time.Time) error {
-	result, err := tx.ExecContext(ctx, `
+	result, err := tx.exec(ctx, `
 		UPDATE api_key SET expires_at = $3, replaced_at = $2, meant_expires_at = CASE WHEN replaced_at IS NULL THEN expires_at ELSE meant_expires_at END
 		WHERE id = $1`, id, now, end)
 	return changedOne(result, err, "replace API key")
@@ -137,15 +137,15 @@ func (tx *Tx) ReplaceAPIKey(ctx context.Context, id domain.KeyID, now, end time.
 // is left of it tells whose the calls with it are.
 func (tx *Tx) DeleteAPIKey(ctx context.Context, id domain.KeyID, at time.Time) error {
 	// It expires, too, for processes of a release that knows no deleted_at.
-	result, err := tx.ExecContext(ctx, `
+	result, err := tx.exec(ctx, `
 		UPDATE api_key SET deleted_at = $2, expires_at = least(expires_at, $2) WHERE id = $1 AND deleted_at IS NULL`, id, at)
 	return changedOne(result, err, "delete API key")
 }
 
 // ForgetAPIKeys removes up to limit keys that were deleted before that moment
 // and that no line of the log of requests is of, and returns how many.
-func (d *DB) ForgetAPIKeys(ctx context.Context, deletedBefore time.Time, limit int) (int, error) {
-	result, err := d.ExecContext(ctx, `
+func (q *Queries) ForgetAPIKeys(ctx context.Context, deletedBefore time.Time, limit int) (int, error) {
+	result, err := q.exec(ctx, `
 		DELETE FROM api_key WHERE id IN (
 			SELECT id FROM api_key k
 			WHERE deleted_at < $1 AND NOT EXISTS (SELECT 1 FROM api_request r WHERE r.key_id = k.id)
@@ -154,8 +154,8 @@ func (d *DB) ForgetAPIKeys(ctx context.Context, deletedBefore time.Time, limit i
 }
 
 // UseAPIKey notes that a key was used then and from where.
-func (d *DB) UseAPIKey(ctx context.Context, id domain.KeyID, at time.Time, from string) error {
-	_, err := d.ExecContext(ctx, `
+func (q *Queries) UseAPIKey(ctx context.Context, id domain.KeyID, at time.Time, from string) error {
+	_, err := q.exec(ctx, `
 		UPDATE api_key SET last_used_at = $2, last_used_from = $3 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)`, id, at, from)
 	return wrap(err, "note the use of an API key")
 }
@@ -169,9 +169,9 @@ type FoundKey struct {
 
 // Principal returns who a key with that hash stands for at now, or ErrNotFound.
 // Nothing is cached, so that a deleted key stops working at once.
-func (d *DB) Principal(ctx context.Context, hash []byte, now time.Time) (k FoundKey, err error) {
+func (q *Queries) Principal(ctx context.Context, hash []byte, now time.Time) (k FoundKey, err error) {
 	var granted, allowed pq.StringArray
-	err = d.QueryRowContext(ctx, `
+	err = q.row(ctx, `
 		SELECT id, name, account_id, livemode, permissions, networks, expires_at <= $2 IS TRUE OR deleted_at IS NOT NULL
 		FROM api_key
 		WHERE hash = $1`,

@@ -35,19 +35,11 @@ func (e *RefusedAttempt) Error() string {
 
 // CountAttempt counts an attempt in all counters if each of them admits it. If
 // one doesn't, nothing is written and the error is a *RefusedAttempt.
-func (d *DB) CountAttempt(ctx context.Context, now time.Time, counters ...Counter) error {
-	return countAttempt(ctx, d, now, counters)
-}
-
-// CountAttempt is DB.CountAttempt in the transaction.
-func (tx *Tx) CountAttempt(ctx context.Context, now time.Time, counters ...Counter) error {
-	return countAttempt(ctx, tx, now, counters)
-}
-
-// countAttempt upserts the rows in the order of their subjects, so that two
-// attempts that share some can't wait for each other. An attempt that passes the
-// look at next_at and is then overtaken by another one is refused, too.
-func countAttempt(ctx context.Context, q Queryer, now time.Time, counters []Counter) error {
+//
+// It upserts the rows in the order of their subjects, so that two attempts that
+// share some don't wait for each other. If another attempt changes a counter
+// after this one read next_at, this one is refused, too.
+func (q *Queries) CountAttempt(ctx context.Context, now time.Time, counters ...Counter) error {
 	var subjects pq.ByteaArray
 	var free []int32
 	var paced []bool
@@ -61,7 +53,7 @@ func countAttempt(ctx context.Context, q Queryer, now time.Time, counters []Coun
 		Next    *time.Time    `db:"next"`
 		By      pq.ByteaArray `db:"refused_by"`
 	}
-	err := q.GetContext(ctx, &result, `
+	err := q.get(ctx, &result, `
 		WITH wanted AS (
 			SELECT * FROM unnest($1::bytea[], $2::int[], $3::bool[], $4::timestamptz[]) AS w (subject, free, paced, until)
 		), refused AS (
@@ -108,8 +100,8 @@ func (tx *Tx) ForgetAttempts(ctx context.Context, counters ...Counter) error {
 			own = append(own, c.Subject)
 		}
 	}
-	// Locked in the order in which countAttempt takes them.
-	_, err := tx.ExecContext(ctx, `
+	// Locked in the order in which CountAttempt takes them.
+	_, err := tx.exec(ctx, `
 		WITH held AS MATERIALIZED (
 			SELECT subject FROM attempt_count WHERE subject = ANY($1) OR subject = ANY($2) ORDER BY subject FOR UPDATE
 		), given_back AS (
@@ -122,8 +114,8 @@ func (tx *Tx) ForgetAttempts(ctx context.Context, counters ...Counter) error {
 
 // DeleteAttempts deletes up to limit counters whose window was over at the given
 // time, and returns how many.
-func (d *DB) DeleteAttempts(ctx context.Context, before time.Time, limit int) (int, error) {
-	result, err := d.ExecContext(ctx, `
+func (q *Queries) DeleteAttempts(ctx context.Context, before time.Time, limit int) (int, error) {
+	result, err := q.exec(ctx, `
 		DELETE FROM attempt_count WHERE subject IN (
 			SELECT subject FROM attempt_count WHERE until <= $1 ORDER BY until LIMIT $2 FOR UPDATE SKIP LOCKED)`, before, limit)
 	return affected(result, err, "delete attempt counters")

@@ -19,7 +19,7 @@ func (tx *Tx) InsertAudit(ctx context.Context, e *domain.AuditEntry) error {
 		text := string(e.After)
 		after = &text
 	}
-	_, err := tx.ExecContext(ctx, `
+	_, err := tx.exec(ctx, `
 		INSERT INTO audit_log (`+auditColumns+`)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 		e.ID, e.AccountID, e.Livemode, e.At, e.ActorKind, e.ActorID, e.ActorName, e.Action, e.TargetID, e.TargetName, e.Address, before, after)
@@ -28,16 +28,16 @@ func (tx *Tx) InsertAudit(ctx context.Context, e *domain.AuditEntry) error {
 
 // AuditOf returns the latest lines of the account's audit log about one
 // target, newest first.
-func (d *DB) AuditOf(ctx context.Context, account domain.AccountID, target string, limit int) ([]domain.AuditEntry, error) {
+func (q *Queries) AuditOf(ctx context.Context, account domain.AccountID, target string, limit int) ([]domain.AuditEntry, error) {
 	var out []domain.AuditEntry
-	err := d.SelectContext(ctx, &out, `
+	err := q.all(ctx, &out, `
 		SELECT `+auditColumns+` FROM audit_log WHERE account_id = $1 AND target_id = $2 ORDER BY at DESC, id DESC LIMIT $3`, account, target, limit)
 	return out, wrap(err, "list audit entries of a target")
 }
 
 // AuditPage returns up to limit lines of the account's audit log that match
 // the filter, newest first: from the newest on, or those after the given one.
-func (d *DB) AuditPage(ctx context.Context, account domain.AccountID, f domain.AuditFilter, last *domain.AuditEntry, limit int) ([]domain.AuditEntry, error) {
+func (q *Queries) AuditPage(ctx context.Context, account domain.AccountID, f domain.AuditFilter, last *domain.AuditEntry, limit int) ([]domain.AuditEntry, error) {
 	c := &conditions{}
 	c.add("account_id =", account)
 	if f.Action != "" {
@@ -56,13 +56,13 @@ func (d *DB) AuditPage(ctx context.Context, account domain.AccountID, f domain.A
 		c.and("(at, id) < (" + c.arg(last.At) + ", " + c.arg(last.ID) + ")")
 	}
 	var out []domain.AuditEntry
-	err := d.SelectContext(ctx, &out, "SELECT "+auditColumns+" FROM audit_log WHERE "+c.where()+" ORDER BY at DESC, id DESC LIMIT "+c.arg(limit), c.args...)
+	err := q.all(ctx, &out, "SELECT "+auditColumns+" FROM audit_log WHERE "+c.where()+" ORDER BY at DESC, id DESC LIMIT "+c.arg(limit), c.args...)
 	return out, wrap(err, "list audit log")
 }
 
 // AuditEntry returns a line of the account's audit log, or ErrNotFound.
-func (d *DB) AuditEntry(ctx context.Context, account domain.AccountID, id domain.AuditID) (*domain.AuditEntry, error) {
+func (q *Queries) AuditEntry(ctx context.Context, account domain.AccountID, id domain.AuditID) (*domain.AuditEntry, error) {
 	var e domain.AuditEntry
-	err := d.GetContext(ctx, &e, `SELECT `+auditColumns+` FROM audit_log WHERE id = $1 AND account_id = $2`, id, account)
+	err := q.get(ctx, &e, `SELECT `+auditColumns+` FROM audit_log WHERE id = $1 AND account_id = $2`, id, account)
 	return &e, wrap(err, "get audit entry")
 }

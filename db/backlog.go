@@ -18,9 +18,9 @@ type DeliveryBacklog struct {
 
 // DeliveryBacklog returns what waits to be delivered at now. It steps through
 // the indexes of pending deliveries: what was delivered costs nothing.
-func (d *DB) DeliveryBacklog(ctx context.Context, now time.Time) (DeliveryBacklog, error) {
+func (q *Queries) DeliveryBacklog(ctx context.Context, now time.Time) (DeliveryBacklog, error) {
 	var b DeliveryBacklog
-	err := d.GetContext(ctx, &b, `
+	err := q.get(ctx, &b, `
 		WITH RECURSIVE waiting AS (
 			(SELECT endpoint_id FROM delivery WHERE next_attempt_at IS NOT NULL ORDER BY endpoint_id LIMIT 1)
 			UNION ALL

@@ -67,7 +67,7 @@ func (s *store) manyErrors(n int) []domain.Code {
 			r.Status, r.ErrorCode = 422, domain.CodeValidation
 		}
 	})
-	_, err := s.ExecContext(s.ctx, `
+	_, err := s.Raw().ExecContext(s.ctx, `
 		INSERT INTO api_request (id, account_id, livemode, key_id, duration_us, status, replayed, method, route, error_code, address)
 		SELECT gen_random_uuid(), account_id, livemode, key_id, duration_us, 200, false, method, route, '', address
 		FROM (SELECT * FROM api_request LIMIT 1) r, generate_series(1, $1::int) i`, 10*n)
@@ -79,7 +79,7 @@ func (s *store) manyErrors(n int) []domain.Code {
 // ones of others.
 func (s *store) manyOfOneCustomer(n int) {
 	s.Helper()
-	_, err := s.ExecContext(s.ctx, `
+	_, err := s.Raw().ExecContext(s.ctx, `
 		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, reference_id, metadata, created_at, expires_at)
 		SELECT gen_random_uuid(), $1, false, status, 'financial_statement', of || '@customer.example', upper(of), '{}', $2::timestamptz - i * interval '1 minute', $2
 		FROM generate_series(1, $3::int) i, LATERAL (VALUES ('many', 'expired'), ('other' || i, 'cancelled')) o (of, status)`, s.scope.AccountID, start, n)

@@ -38,37 +38,22 @@ type Options struct {
 	StatementCache int
 }
 
-// DB is the database, safe for concurrent use. What must be atomic with
-// something else is a method of Tx instead.
+// DB is the database, safe for concurrent use.
 type DB struct {
-	*sqlx.DB
+	Queries
+	pool *sqlx.DB
 }
 
 // Tx is a transaction, given to the function passed to DB.InTx.
 type Tx struct {
-	*sqlx.Tx
+	Queries
+	tx        *sqlx.Tx
 	committed []func()
 }
 
-// AfterCommit has fn called once the transaction is committed, and not at all
-// where it isn't.
+// AfterCommit calls fn after the transaction is committed. If it is rolled back,
+// fn isn't called.
 func (tx *Tx) AfterCommit(fn func()) { tx.committed = append(tx.committed, fn) }
-
-// Queryer is what reading methods need, so that one function serves DB and Tx.
-type Queryer interface {
-	GetContext(ctx context.Context, dest any, query SQL, args ...any) error
-	SelectContext(ctx context.Context, dest any, query SQL, args ...any) error
-}
-
-// Execer is what writing methods need that serve DB and Tx.
-type Execer interface {
-	ExecContext(ctx context.Context, query SQL, args ...any) (sql.Result, error)
-}
-
-var (
-	_ Queryer = (*DB)(nil)
-	_ Queryer = (*Tx)(nil)
-)
 
 // Open connects to the database of dsn (a URL or key=value pairs) and checks
 // that it answers. Sessions speak UTC unless dsn sets another timezone. Errors
@@ -86,8 +71,26 @@ func Open(ctx context.Context, dsn string, opts Options) (*DB, error) {
 		_ = pool.Close() // the ping's error is the one to tell
 		return nil, fmt.Errorf("db: connect to PostgreSQL: %w", err)
 	}
-	return &DB{DB: sqlx.NewDb(pool, "postgres")}, nil
+	return newDB(sqlx.NewDb(pool, "postgres")), nil
 }
+
+func newDB(pool *sqlx.DB) *DB { return &DB{Queries: Queries{on: pool}, pool: pool} }
+
+// Close closes all connections.
+func (d *DB) Close() error { return d.pool.Close() }
+
+// Ping reports whether the database answers.
+func (d *DB) Ping(ctx context.Context) error { return d.pool.PingContext(ctx) }
+
+// Stats returns the figures of the connection pool.
+func (d *DB) Stats() sql.DBStats { return d.pool.Stats() }
+
+// Raw is for tests and tools, which look into tables and set them up. Product
+// code calls methods of this package; TestNoStringBecomesSQL checks that.
+func (d *DB) Raw() *sqlx.DB { return d.pool }
+
+// Raw is DB.Raw in the transaction.
+func (tx *Tx) Raw() *sqlx.Tx { return tx.tx }
 
 // Readable reports whether someone on the network could read or change what is
 // sent to the database of dsn, or pose as it. It isn't if each host is a unix
@@ -178,18 +181,18 @@ func (d *DB) InTx(ctx context.Context, fn func(tx *Tx) error) error {
 }
 
 func (d *DB) runTx(ctx context.Context, fn func(tx *Tx) error) (err error) {
-	begun, err := d.BeginTxx(ctx, nil)
+	begun, err := d.pool.BeginTxx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("db: begin: %w", err)
 	}
-	tx := &Tx{Tx: begun}
+	tx := &Tx{Queries: Queries{on: begun}, tx: begun}
 	committing := false
 	defer func() {
 		if committing {
 			return // a failed commit has ended the transaction too
 		}
 		// Also on the way of a panic or runtime.Goexit.
-		if rollback := tx.Rollback(); rollback != nil && !errors.Is(rollback, sql.ErrTxDone) && err != nil {
+		if rollback := tx.tx.Rollback(); rollback != nil && !errors.Is(rollback, sql.ErrTxDone) && err != nil {
 			err = fmt.Errorf("%w (and rollback failed: %w)", err, rollback)
 		}
 	}()
@@ -197,7 +200,7 @@ func (d *DB) runTx(ctx context.Context, fn func(tx *Tx) error) (err error) {
 		return err
 	}
 	committing = true
-	if err := tx.Commit(); err != nil {
+	if err := tx.tx.Commit(); err != nil {
 		return fmt.Errorf("db: commit: %w", err)
 	}
 	for _, fn := range tx.committed {

@@ -35,7 +35,7 @@ func TestTimesAreUTC(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
 	var at time.Time
-	if err := d.Get(&at, "SELECT '2026-11-21 12:00:00+11'::timestamptz"); err != nil {
+	if err := d.Raw().Get(&at, "SELECT '2026-11-21 12:00:00+11'::timestamptz"); err != nil {
 		t.Fatal(err)
 	}
 	if want := time.Date(2026, 11, 21, 1, 0, 0, 0, time.UTC); at != want {
@@ -46,10 +46,10 @@ func TestTimesAreUTC(t *testing.T) {
 func counter(t *testing.T) *db.DB {
 	t.Helper()
 	d := dbtest.New(t)
-	if _, err := d.Exec("CREATE TABLE counter (id int PRIMARY KEY, n int NOT NULL CONSTRAINT counter_n_check CHECK (n < 100))"); err != nil {
+	if _, err := d.Raw().Exec("CREATE TABLE counter (id int PRIMARY KEY, n int NOT NULL CONSTRAINT counter_n_check CHECK (n < 100))"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Exec("INSERT INTO counter VALUES (1, 0), (2, 0)"); err != nil {
+	if _, err := d.Raw().Exec("INSERT INTO counter VALUES (1, 0), (2, 0)"); err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -58,14 +58,14 @@ func counter(t *testing.T) *db.DB {
 func value(t *testing.T, d *db.DB, id int) int {
 	t.Helper()
 	var n int
-	if err := d.Get(&n, "SELECT n FROM counter WHERE id = $1", id); err != nil {
+	if err := d.Raw().Get(&n, "SELECT n FROM counter WHERE id = $1", id); err != nil {
 		t.Fatal(err)
 	}
 	return n
 }
 
 func add(ctx context.Context, tx *db.Tx, id int) error {
-	_, err := tx.ExecContext(ctx, "UPDATE counter SET n = n + 1 WHERE id = $1", id)
+	_, err := tx.Raw().ExecContext(ctx, "UPDATE counter SET n = n + 1 WHERE id = $1", id)
 	return err
 }
 
@@ -101,14 +101,14 @@ func TestInTxReturnsTheCommitsError(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	d := counter(t)
-	if _, err := d.Exec("ALTER TABLE counter ADD CONSTRAINT counter_n_key UNIQUE (n) DEFERRABLE INITIALLY DEFERRED"); err == nil {
+	if _, err := d.Raw().Exec("ALTER TABLE counter ADD CONSTRAINT counter_n_key UNIQUE (n) DEFERRABLE INITIALLY DEFERRED"); err == nil {
 		t.Fatal("two zeros are not unique")
 	}
-	if _, err := d.Exec("CREATE TABLE late (n int CONSTRAINT late_n_key UNIQUE DEFERRABLE INITIALLY DEFERRED)"); err != nil {
+	if _, err := d.Raw().Exec("CREATE TABLE late (n int CONSTRAINT late_n_key UNIQUE DEFERRABLE INITIALLY DEFERRED)"); err != nil {
 		t.Fatal(err)
 	}
 	err := d.InTx(ctx, func(tx *db.Tx) error {
-		_, err := tx.ExecContext(ctx, "INSERT INTO late VALUES (1), (1)")
+		_, err := tx.Raw().ExecContext(ctx, "INSERT INTO late VALUES (1), (1)")
 		return err
 	})
 	if !db.ConstraintViolated(err, "late_n_key") {
@@ -135,7 +135,7 @@ func TestInTxRetries(t *testing.T) {
 		err := d.InTx(context.Background(), func(tx *db.Tx) error {
 			runs++
 			if runs <= tt.fail {
-				_, err := tx.Exec("DO $$ BEGIN RAISE SQLSTATE '" + tt.code + "'; END $$")
+				_, err := tx.Raw().Exec("DO $$ BEGIN RAISE SQLSTATE '" + tt.code + "'; END $$")
 				return err
 			}
 			return nil
@@ -180,9 +180,9 @@ func TestInTxOutlivesARealDeadlock(t *testing.T) {
 func TestConstraintViolated(t *testing.T) {
 	t.Parallel()
 	d := counter(t)
-	_, check := d.Exec("INSERT INTO counter VALUES (3, 100)")
-	_, unique := d.Exec("INSERT INTO counter VALUES ($1, 1)", 1)
-	_, syntax := d.Exec("INSERT")
+	_, check := d.Raw().Exec("INSERT INTO counter VALUES (3, 100)")
+	_, unique := d.Raw().Exec("INSERT INTO counter VALUES ($1, 1)", 1)
+	_, syntax := d.Raw().Exec("INSERT")
 	tests := []struct {
 		name       string
 		err        error
@@ -208,14 +208,14 @@ func TestIsUnavailable(t *testing.T) {
 	d := dbtest.New(t)
 	ctx := context.Background()
 	_, refused := db.Open(ctx, "host=/nonexistent sslmode=disable", db.Options{})
-	_, syntax := d.Exec("SELEC")
+	_, syntax := d.Raw().Exec("SELEC")
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
-	_, cancelled := d.ExecContext(gone, "SELECT 1")
+	_, cancelled := d.Raw().ExecContext(gone, "SELECT 1")
 	late, stop := context.WithTimeout(ctx, 20*time.Millisecond)
 	defer stop()
-	_, timedOut := d.ExecContext(late, "SELECT pg_sleep($1)", 30)
-	conn, err := d.Connx(ctx)
+	_, timedOut := d.Raw().ExecContext(late, "SELECT pg_sleep($1)", 30)
+	conn, err := d.Raw().Connx(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func TestIsUnavailable(t *testing.T) {
 	if err := conn.GetContext(ctx, &pid, "SELECT pg_backend_pid()"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Exec("SELECT pg_terminate_backend($1, 5000)", pid); err != nil {
+	if _, err := d.Raw().Exec("SELECT pg_terminate_backend($1, 5000)", pid); err != nil {
 		t.Fatal(err)
 	}
 	_, terminated := conn.ExecContext(ctx, "SELECT 1")

@@ -13,9 +13,11 @@ import (
 const deliveryColumns = `id, account_id, livemode, event_id, type, endpoint_id, session_id, sequence, url, state,
 	cycle, attempts, attempts_total, first_attempt_at, next_attempt_at, finished_at, last_status_code, last_error_class, created_at`
 
+const attemptListColumns = `delivery_id, number, started_at, duration_ms, status_code, error_class, error, request_headers, response`
+
 // InsertDelivery stores a delivery.
 func (tx *Tx) InsertDelivery(ctx context.Context, d *domain.Delivery) error {
-	_, err := tx.ExecContext(ctx, `
+	_, err := tx.exec(ctx, `
 		INSERT INTO delivery (id, account_id, livemode, event_id, type, endpoint_id, session_id, sequence, url, state, next_attempt_at, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 		d.ID, d.AccountID, d.Livemode, d.EventID, d.EventType, d.EndpointID, d.SessionID, d.Sequence, d.URL, d.State, d.NextAttemptAt, d.CreatedAt)
@@ -40,7 +42,7 @@ type ClaimedDelivery struct {
 // for each step, and an array's ids are sought one by one.
 func (d *DB) ClaimDeliveries(ctx context.Context, endpoint domain.EndpointID, now time.Time, lease time.Duration, limit int) ([]ClaimedDelivery, error) {
 	var out []ClaimedDelivery
-	err := d.SelectContext(ctx, &out, `
+	err := d.all(ctx, &out, `
 		WITH due AS MATERIALIZED (
 			SELECT c.id FROM delivery c
 			WHERE c.endpoint_id = $1 AND c.next_attempt_at <= $2
@@ -66,7 +68,7 @@ func (d *DB) ClaimDeliveries(ctx context.Context, endpoint domain.EndpointID, no
 
 // ReleaseDeliveries gives up the claim on deliveries that weren't attempted.
 // A claim that has ended, and that another process may hold by now, stays.
-func (d *DB) ReleaseDeliveries(ctx context.Context, claimed []ClaimedDelivery) error {
+func (q *Queries) ReleaseDeliveries(ctx context.Context, claimed []ClaimedDelivery) error {
 	if len(claimed) == 0 {
 		return nil
 	}
@@ -74,7 +76,7 @@ func (d *DB) ReleaseDeliveries(ctx context.Context, claimed []ClaimedDelivery) e
 	for i := range claimed {
 		ids[i], leases[i] = claimed[i].ID.UUID.String(), claimed[i].LeaseUntil
 	}
-	_, err := d.ExecContext(ctx, `
+	_, err := q.exec(ctx, `
 		UPDATE delivery d SET lease_until = NULL
 		FROM unnest($1::uuid[], $2::timestamptz[]) AS c (id, lease_until)
 		WHERE d.id = c.id AND d.lease_until = c.lease_until`, pq.Array(ids), pq.Array(leases))
@@ -116,7 +118,7 @@ func (d *DB) RecordAttempts(ctx context.Context, outcomes []AttemptOutcome, heal
 		c.add(&outcomes[i])
 	}
 	return d.InTx(ctx, func(tx *Tx) error {
-		_, err := tx.ExecContext(ctx, `
+		_, err := tx.exec(ctx, `
 			WITH made AS (
 				SELECT * FROM unnest($1::uuid[], $2::int[], $3::text[], $4::timestamptz[], $5::timestamptz[], $6::int[],
 					$7::int[], $8::text[], $9::text[], $10::text[], $11::text[], $12::int[])
@@ -172,9 +174,9 @@ func (c *attemptColumns) add(o *AttemptOutcome) {
 }
 
 // Deliveries returns the deliveries of a session's events, oldest first.
-func (d *DB) Deliveries(ctx context.Context, session domain.SessionID) ([]domain.Delivery, error) {
+func (q *Queries) Deliveries(ctx context.Context, session domain.SessionID) ([]domain.Delivery, error) {
 	var out []domain.Delivery
-	err := d.SelectContext(ctx, &out, `
+	err := q.all(ctx, &out, `
 		SELECT `+deliveryColumns+` FROM delivery
 		WHERE event_id IN (SELECT id FROM event WHERE session_id = $1)
 		ORDER BY sequence`, session)
@@ -182,10 +184,10 @@ func (d *DB) Deliveries(ctx context.Context, session domain.SessionID) ([]domain
 }
 
 // Attempts returns a delivery's attempts, first one first.
-func (d *DB) Attempts(ctx context.Context, id domain.DeliveryID) ([]Attempt, error) {
+func (q *Queries) Attempts(ctx context.Context, id domain.DeliveryID) ([]Attempt, error) {
 	var out []Attempt
-	err := d.SelectContext(ctx, &out, `
-		SELECT delivery_id, number, started_at, duration_ms, status_code, error_class, error, request_headers, response
+	err := q.all(ctx, &out, `
+		SELECT `+attemptListColumns+`
 		FROM delivery_attempt WHERE delivery_id = $1 ORDER BY number`, id)
 	return out, wrap(err, "list attempts")
 }

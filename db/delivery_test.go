@@ -44,7 +44,7 @@ func (s *store) claim(endpoint domain.EndpointID, at time.Time, limit int) []db.
 // endClaims lets time go by until every claim has ended.
 func (s *store) endClaims() {
 	s.Helper()
-	_, err := s.ExecContext(s.ctx, "UPDATE delivery SET lease_until = now() WHERE lease_until IS NOT NULL")
+	_, err := s.Raw().ExecContext(s.ctx, "UPDATE delivery SET lease_until = now() WHERE lease_until IS NOT NULL")
 	s.ok(err)
 }
 

@@ -19,12 +19,12 @@ type ListedDelivery struct {
 // filter, newest event first: from the newest on, or, where before isn't 0,
 // those of events numbered below it. Every filter is led by an index, and a
 // page further on costs no more than the first.
-func (d *DB) DeliveryPage(ctx context.Context, scope domain.Scope, f domain.DeliveryFilter, before int64, limit int) ([]ListedDelivery, error) {
+func (q *Queries) DeliveryPage(ctx context.Context, scope domain.Scope, f domain.DeliveryFilter, before int64, limit int) ([]ListedDelivery, error) {
 	c := deliveryConditions(scope, f)
 	if before > 0 {
 		c.add("sequence <", before)
 	}
-	if err := d.boundSequence(ctx, scope, f, c); err != nil {
+	if err := q.boundSequence(ctx, scope, f, c); err != nil {
 		return nil, err
 	}
 	order := " ORDER BY sequence DESC LIMIT " + c.arg(limit)
@@ -36,7 +36,7 @@ func (d *DB) DeliveryPage(ctx context.Context, scope domain.Scope, f domain.Deli
 		return nil, nil
 	}
 	var out []ListedDelivery
-	err := d.SelectContext(ctx, &out, `
+	err := q.all(ctx, &out, `
 		SELECT `+qualified("d", deliveryColumns)+`, e.origin
 		FROM (SELECT * FROM (`+joined(parts, " UNION ALL ")+`) u`+order+`) p
 			JOIN delivery d ON d.id = p.delivery_id JOIN webhook_endpoint e ON e.id = d.endpoint_id
@@ -123,16 +123,16 @@ const sequenceSlack = 10 * time.Minute
 
 // boundSequence adds what the filter's times mean for the events' numbers, so
 // that a list from long ago isn't sought through everything newer.
-func (d *DB) boundSequence(ctx context.Context, scope domain.Scope, f domain.DeliveryFilter, c *conditions) error {
+func (q *Queries) boundSequence(ctx context.Context, scope domain.Scope, f domain.DeliveryFilter, c *conditions) error {
 	if f.Since != nil {
-		from, err := d.sequenceAt(ctx, scope, f.Since.Add(-sequenceSlack))
+		from, err := q.sequenceAt(ctx, scope, f.Since.Add(-sequenceSlack))
 		if err != nil {
 			return err
 		}
 		c.add("sequence >=", from)
 	}
 	if f.Until != nil {
-		to, err := d.sequenceAt(ctx, scope, f.Until.Add(sequenceSlack))
+		to, err := q.sequenceAt(ctx, scope, f.Until.Add(sequenceSlack))
 		if err != nil {
 			return err
 		}
@@ -144,9 +144,9 @@ func (d *DB) boundSequence(ctx context.Context, scope domain.Scope, f domain.Del
 // sequenceAt returns the number of the first event from about that time on, by
 // halving: numbers ascend with time, but for sequenceSlack. One statement does
 // it, so that it takes one turn and not twenty.
-func (d *DB) sequenceAt(ctx context.Context, scope domain.Scope, at time.Time) (int64, error) {
+func (q *Queries) sequenceAt(ctx context.Context, scope domain.Scope, at time.Time) (int64, error) {
 	var first int64
-	err := d.GetContext(ctx, &first, `
+	err := q.get(ctx, &first, `
 		WITH RECURSIVE halving AS (
 			SELECT coalesce(min(sequence), 1) AS first, coalesce(max(sequence), 0) + 1 AS next FROM event WHERE account_id = $1 AND livemode = $2
 			UNION ALL
@@ -162,32 +162,32 @@ func (d *DB) sequenceAt(ctx context.Context, scope domain.Scope, at time.Time) (
 }
 
 // Delivery returns one of the scope's deliveries, or ErrNotFound.
-func (d *DB) Delivery(ctx context.Context, scope domain.Scope, id domain.DeliveryID) (*ListedDelivery, error) {
+func (q *Queries) Delivery(ctx context.Context, scope domain.Scope, id domain.DeliveryID) (*ListedDelivery, error) {
 	var out ListedDelivery
-	err := d.GetContext(ctx, &out, `
+	err := q.get(ctx, &out, `
 		SELECT `+qualified("d", deliveryColumns)+`, e.origin FROM delivery d JOIN webhook_endpoint e ON e.id = d.endpoint_id
 		WHERE d.id = $1 AND d.account_id = $2 AND d.livemode = $3`, id, scope.AccountID, scope.Livemode)
 	return &out, wrap(err, "get delivery")
 }
 
 // DeliveredEvent returns the event of a delivery, or ErrNotFound.
-func (d *DB) DeliveredEvent(ctx context.Context, delivery *domain.Delivery) (*domain.Event, error) {
+func (q *Queries) DeliveredEvent(ctx context.Context, delivery *domain.Delivery) (*domain.Event, error) {
 	var e domain.Event
-	err := d.GetContext(ctx, &e, `SELECT `+eventColumns+` FROM event WHERE id = $1`, delivery.EventID)
+	err := q.get(ctx, &e, `SELECT `+eventColumns+` FROM event WHERE id = $1`, delivery.EventID)
 	return &e, wrap(err, "get event of delivery")
 }
 
 // EndpointAt returns the scope's endpoint of that origin, or ErrNotFound.
-func (d *DB) EndpointAt(ctx context.Context, scope domain.Scope, origin string) (*domain.Endpoint, error) {
+func (q *Queries) EndpointAt(ctx context.Context, scope domain.Scope, origin string) (*domain.Endpoint, error) {
 	var e domain.Endpoint
-	err := d.GetContext(ctx, &e, `SELECT `+endpointColumns+` FROM webhook_endpoint WHERE account_id = $1 AND livemode = $2 AND origin = $3`,
+	err := q.get(ctx, &e, `SELECT `+endpointColumns+` FROM webhook_endpoint WHERE account_id = $1 AND livemode = $2 AND origin = $3`,
 		scope.AccountID, scope.Livemode, origin)
 	return &e, wrap(err, "get webhook endpoint by origin")
 }
 
 // DeliveryScope returns the scope that a delivery belongs to, or ErrNotFound.
-func (d *DB) DeliveryScope(ctx context.Context, id domain.DeliveryID) (domain.Scope, error) {
+func (q *Queries) DeliveryScope(ctx context.Context, id domain.DeliveryID) (domain.Scope, error) {
 	var scope domain.Scope
-	err := d.QueryRowContext(ctx, `SELECT account_id, livemode FROM delivery WHERE id = $1`, id).Scan(&scope.AccountID, &scope.Livemode)
+	err := q.row(ctx, `SELECT account_id, livemode FROM delivery WHERE id = $1`, id).Scan(&scope.AccountID, &scope.Livemode)
 	return scope, wrap(err, "find delivery")
 }

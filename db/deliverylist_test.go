@@ -58,7 +58,7 @@ func (s *store) history(scope domain.Scope, n int, random *rand.Rand, urls ...st
 			s.ok(tx.InsertDelivery(s.ctx, delivery))
 			is := outcomes()[random.IntN(len(outcomes()))]
 			delivery.State, delivery.LastStatusCode, delivery.LastErrorClass = is.state, is.status, is.class
-			_, err = tx.ExecContext(s.ctx, `
+			_, err = tx.Raw().ExecContext(s.ctx, `
 				UPDATE delivery SET state = $2, last_status_code = $3, last_error_class = $4, next_attempt_at = CASE WHEN $2 = 'pending' THEN next_attempt_at END, finished_at = CASE WHEN $2 <> 'pending' THEN created_at END
 				WHERE id = $1`, delivery.ID, is.state, is.status, is.class)
 			s.ok(err)
@@ -189,10 +189,10 @@ func TestListsOfDeliveriesReadFew(t *testing.T) {
 			delivery := s.delivery(s.event(s.session(s.scope, start), start), urls[0], start)
 			s.record(delivery, 1, domain.DeliveryDelivered, nil)
 			s.multiply(fill, delivery, 50_000, "delivered")
-			_, err := fill.ExecContext(s.ctx, `UPDATE event e SET endpoint_id = d.endpoint_id, created_at = e.created_at + e.sequence * interval '1 second'
+			_, err := fill.Raw().ExecContext(s.ctx, `UPDATE event e SET endpoint_id = d.endpoint_id, created_at = e.created_at + e.sequence * interval '1 second'
 				FROM delivery d WHERE d.event_id = e.id`)
 			s.ok(err)
-			_, err = fill.ExecContext(s.ctx, `UPDATE delivery d SET created_at = e.created_at FROM event e WHERE d.event_id = e.id`)
+			_, err = fill.Raw().ExecContext(s.ctx, `UPDATE delivery d SET created_at = e.created_at FROM event e WHERE d.event_id = e.id`)
 			s.ok(err)
 			s.vacuum("event", "delivery")
 			rare, err := s.EndpointAt(s.ctx, s.scope, "https://rare.example")

@@ -70,10 +70,10 @@ func openWith(t *testing.T, dsn, option string) *db.DB {
 func (s *store) vacuum(tables ...string) {
 	s.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; {
-		_, err := s.ExecContext(s.ctx, db.SQL("VACUUM ANALYZE "+strings.Join(tables, ", ")))
+		_, err := s.Raw().ExecContext(s.ctx, "VACUUM ANALYZE "+strings.Join(tables, ", "))
 		s.ok(err)
 		var behind int
-		s.ok(s.GetContext(s.ctx, &behind, `SELECT count(*) FROM pg_class WHERE relname = ANY ($1) AND relkind = 'r' AND relpages - relallvisible > 1 + relpages / 100`, pq.Array(tables)))
+		s.ok(s.Raw().GetContext(s.ctx, &behind, `SELECT count(*) FROM pg_class WHERE relname = ANY ($1) AND relkind = 'r' AND relpages - relallvisible > 1 + relpages / 100`, pq.Array(tables)))
 		if behind == 0 {
 			return
 		}
@@ -97,7 +97,7 @@ func (s *store) multiply(fill *db.DB, like *domain.Delivery, n int, state string
 			CASE WHEN $3 = 'pending' THEN e.created_at END, CASE WHEN $3 <> 'pending' THEN e.created_at END, ($3 <> 'pending')::int, e.created_at
 		FROM event e, delivery d WHERE d.event_id = $2 AND e.sequence > (SELECT max(sequence) - $1 FROM event)`,
 	} {
-		_, err := fill.ExecContext(s.ctx, db.SQL(statement), n, like.EventID, state)
+		_, err := fill.Raw().ExecContext(s.ctx, statement, n, like.EventID, state)
 		s.ok(err)
 	}
 }

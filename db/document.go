@@ -25,14 +25,14 @@ const documentColumns = `id, session_id, category, file_name, content_type, size
 // ReserveBlob notes a blob that is about to be written, so that a crash
 // before its document row leaves garbage that will be found.
 func (d *DB) ReserveBlob(ctx context.Context, id domain.DocumentID, now time.Time) error {
-	_, err := d.ExecContext(ctx, `INSERT INTO blob_garbage (document_id, created_at) VALUES ($1, $2)`, id, now)
+	_, err := d.exec(ctx, `INSERT INTO blob_garbage (document_id, created_at) VALUES ($1, $2)`, id, now)
 	return wrap(err, "reserve blob")
 }
 
 // ReserveUpload adds bytes to what a session has uploaded, if that stays within
 // budget; else it returns ErrNotFound.
 func (tx *Tx) ReserveUpload(ctx context.Context, id domain.SessionID, bytes, budget int64) error {
-	result, err := tx.ExecContext(ctx, `
+	result, err := tx.exec(ctx, `
 		UPDATE session SET uploaded_bytes = uploaded_bytes + $2 WHERE id = $1 AND uploaded_bytes + $2 <= $3`,
 		id, bytes, budget)
 	return changedOne(result, err, "reserve upload")
@@ -40,14 +40,14 @@ func (tx *Tx) ReserveUpload(ctx context.Context, id domain.SessionID, bytes, bud
 
 // SettleUpload takes reserved bytes that were not received off what a session
 // has uploaded.
-func (d *DB) SettleUpload(ctx context.Context, id domain.SessionID, unused int64) error {
-	_, err := d.ExecContext(ctx, `UPDATE session SET uploaded_bytes = uploaded_bytes - $2 WHERE id = $1`, id, unused)
+func (q *Queries) SettleUpload(ctx context.Context, id domain.SessionID, unused int64) error {
+	_, err := q.exec(ctx, `UPDATE session SET uploaded_bytes = uploaded_bytes - $2 WHERE id = $1`, id, unused)
 	return wrap(err, "settle upload")
 }
 
 // InsertDocument stores the row of a document whose blob is written.
 func (tx *Tx) InsertDocument(ctx context.Context, doc *Document) error {
-	_, err := tx.ExecContext(ctx, `
+	_, err := tx.exec(ctx, `
 		WITH kept AS (DELETE FROM blob_garbage WHERE document_id = $1)
 		INSERT INTO document (id, session_id, category, file_name, content_type, size_bytes, sha256, uploaded_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
@@ -58,7 +58,7 @@ func (tx *Tx) InsertDocument(ctx context.Context, doc *Document) error {
 // DeleteDocument deletes a document of a session; its blob becomes garbage.
 // ErrNotFound where there is none.
 func (tx *Tx) DeleteDocument(ctx context.Context, session domain.SessionID, id domain.DocumentID, now time.Time) error {
-	result, err := tx.ExecContext(ctx, `
+	result, err := tx.exec(ctx, `
 		WITH gone AS (DELETE FROM document WHERE id = $2 AND session_id = $1 RETURNING id)
 		INSERT INTO blob_garbage (document_id, created_at) SELECT id, $3 FROM gone`,
 		session, id, now)
@@ -66,45 +66,36 @@ func (tx *Tx) DeleteDocument(ctx context.Context, session domain.SessionID, id d
 }
 
 // Documents returns a session's documents in the order of their upload.
-func (d *DB) Documents(ctx context.Context, session domain.SessionID) ([]Document, error) {
-	return documents(ctx, d, session)
-}
-
-// Documents returns a session's documents in the order of their upload.
-func (tx *Tx) Documents(ctx context.Context, session domain.SessionID) ([]Document, error) {
-	return documents(ctx, tx, session)
-}
-
-func documents(ctx context.Context, q Queryer, session domain.SessionID) ([]Document, error) {
+func (q *Queries) Documents(ctx context.Context, session domain.SessionID) ([]Document, error) {
 	var out []Document
-	err := q.SelectContext(ctx, &out, `SELECT `+documentColumns+` FROM document WHERE session_id = $1 ORDER BY id`, session)
+	err := q.all(ctx, &out, `SELECT `+documentColumns+` FROM document WHERE session_id = $1 ORDER BY id`, session)
 	return out, wrap(err, "list documents")
 }
 
 // Document returns one document of a session, or ErrNotFound.
-func (d *DB) Document(ctx context.Context, session domain.SessionID, id domain.DocumentID) (*Document, error) {
+func (q *Queries) Document(ctx context.Context, session domain.SessionID, id domain.DocumentID) (*Document, error) {
 	var doc Document
-	err := d.GetContext(ctx, &doc, `SELECT `+documentColumns+` FROM document WHERE session_id = $1 AND id = $2`, session, id)
+	err := q.get(ctx, &doc, `SELECT `+documentColumns+` FROM document WHERE session_id = $1 AND id = $2`, session, id)
 	return &doc, wrap(err, "get document")
 }
 
 // RenameDocument stores a document's name in another form.
 func (tx *Tx) RenameDocument(ctx context.Context, id domain.DocumentID, name []byte) error {
-	_, err := tx.ExecContext(ctx, `UPDATE document SET file_name = $2 WHERE id = $1`, id, name)
+	_, err := tx.exec(ctx, `UPDATE document SET file_name = $2 WHERE id = $1`, id, name)
 	return wrap(err, "rename document")
 }
 
 // BlobGarbage returns up to limit blobs that no document stood for since
 // before the given time.
-func (d *DB) BlobGarbage(ctx context.Context, before time.Time, limit int) ([]domain.DocumentID, error) {
+func (q *Queries) BlobGarbage(ctx context.Context, before time.Time, limit int) ([]domain.DocumentID, error) {
 	var out []domain.DocumentID
-	err := d.SelectContext(ctx, &out, `
+	err := q.all(ctx, &out, `
 		SELECT document_id FROM blob_garbage WHERE created_at <= $1 ORDER BY created_at LIMIT $2`, before, limit)
 	return out, wrap(err, "list blob garbage")
 }
 
 // ForgetBlob drops the note of a blob that is deleted.
-func (d *DB) ForgetBlob(ctx context.Context, id domain.DocumentID) error {
-	_, err := d.ExecContext(ctx, `DELETE FROM blob_garbage WHERE document_id = $1`, id)
+func (q *Queries) ForgetBlob(ctx context.Context, id domain.DocumentID) error {
+	_, err := q.exec(ctx, `DELETE FROM blob_garbage WHERE document_id = $1`, id)
 	return wrap(err, "forget blob")
 }

@@ -17,14 +17,14 @@ const endpointColumns = `id, account_id, livemode, origin, consecutive_failures,
 // new.
 func (tx *Tx) EndpointFor(ctx context.Context, scope domain.Scope, origin string, now time.Time) (domain.EndpointID, error) {
 	var id domain.EndpointID
-	err := tx.GetContext(ctx, &id, `
+	err := tx.get(ctx, &id, `
 		SELECT id FROM webhook_endpoint WHERE account_id = $1 AND livemode = $2 AND origin = $3`,
 		scope.AccountID, scope.Livemode, origin)
 	if err = wrap(err, "find webhook endpoint"); !errors.Is(err, ErrNotFound) {
 		return id, err
 	}
 	// The update of nothing returns the row that another transaction made.
-	err = tx.GetContext(ctx, &id, `
+	err = tx.get(ctx, &id, `
 		INSERT INTO webhook_endpoint AS e (id, account_id, livemode, origin, created_at)
 		VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (account_id, livemode, origin) DO UPDATE SET origin = e.origin
@@ -34,9 +34,9 @@ func (tx *Tx) EndpointFor(ctx context.Context, scope domain.Scope, origin string
 }
 
 // Endpoint returns an endpoint, or ErrNotFound.
-func (d *DB) Endpoint(ctx context.Context, id domain.EndpointID) (*domain.Endpoint, error) {
+func (q *Queries) Endpoint(ctx context.Context, id domain.EndpointID) (*domain.Endpoint, error) {
 	var e domain.Endpoint
-	err := d.GetContext(ctx, &e, `SELECT `+endpointColumns+` FROM webhook_endpoint WHERE id = $1`, id)
+	err := q.get(ctx, &e, `SELECT `+endpointColumns+` FROM webhook_endpoint WHERE id = $1`, id)
 	return &e, wrap(err, "get webhook endpoint")
 }
 
@@ -48,9 +48,9 @@ type EndpointLoad struct {
 }
 
 // Endpoints returns the scope's endpoints by origin.
-func (d *DB) Endpoints(ctx context.Context, scope domain.Scope) ([]domain.Endpoint, error) {
+func (q *Queries) Endpoints(ctx context.Context, scope domain.Scope) ([]domain.Endpoint, error) {
 	var out []domain.Endpoint
-	err := d.SelectContext(ctx, &out, `
+	err := q.all(ctx, &out, `
 		SELECT `+endpointColumns+` FROM webhook_endpoint WHERE account_id = $1 AND livemode = $2 ORDER BY origin`,
 		scope.AccountID, scope.Livemode)
 	return out, wrap(err, "list webhook endpoints")
@@ -58,9 +58,9 @@ func (d *DB) Endpoints(ctx context.Context, scope domain.Scope) ([]domain.Endpoi
 
 // EndpointLoads returns the scope's endpoints by origin, with what didn't
 // arrive. It reads all that is pending or failed in the scope.
-func (d *DB) EndpointLoads(ctx context.Context, scope domain.Scope) ([]EndpointLoad, error) {
+func (q *Queries) EndpointLoads(ctx context.Context, scope domain.Scope) ([]EndpointLoad, error) {
 	var out []EndpointLoad
-	err := d.SelectContext(ctx, &out, `
+	err := q.all(ctx, &out, `
 		SELECT `+qualified("e", endpointColumns)+`, coalesce(p.n, 0) AS pending, coalesce(f.n, 0) AS failed
 		FROM webhook_endpoint e
 			LEFT JOIN (
@@ -77,9 +77,9 @@ func (d *DB) EndpointLoads(ctx context.Context, scope domain.Scope) ([]EndpointL
 // DueEndpoints returns the endpoints that have a delivery due at now and not
 // claimed. It steps from endpoint to endpoint through the index, so a long
 // backlog at one costs no more than a short one.
-func (d *DB) DueEndpoints(ctx context.Context, now time.Time) ([]domain.EndpointID, error) {
+func (q *Queries) DueEndpoints(ctx context.Context, now time.Time) ([]domain.EndpointID, error) {
 	var out []domain.EndpointID
-	err := d.SelectContext(ctx, &out, `
+	err := q.all(ctx, &out, `
 		WITH RECURSIVE pending AS (
 			(SELECT endpoint_id FROM delivery WHERE next_attempt_at IS NOT NULL ORDER BY endpoint_id LIMIT 1)
 			UNION ALL
@@ -120,7 +120,7 @@ func (tx *Tx) updateHealth(ctx context.Context, health []EndpointHealth) error {
 		failures, codes = append(failures, int64(h.Failures)), append(codes, int64(h.StatusCode))
 		ats, successes = append(ats, h.At), append(successes, h.SuccessAt)
 	}
-	_, err := tx.ExecContext(ctx, `
+	_, err := tx.exec(ctx, `
 		UPDATE webhook_endpoint e SET
 			consecutive_failures = CASE WHEN h.success IS NULL THEN e.consecutive_failures ELSE 0 END + h.failures,
 			failing_since = CASE WHEN h.failures > 0 THEN coalesce(CASE WHEN h.success IS NULL THEN e.failing_since END, h.at) END,

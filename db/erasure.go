@@ -10,7 +10,7 @@ import (
 // until the transaction ends. ErrNotFound where there is none.
 func (tx *Tx) LockSession(ctx context.Context, scope domain.Scope, id domain.SessionID) (*domain.Session, error) {
 	var s domain.Session
-	err := tx.GetContext(ctx, &s, `
+	err := tx.get(ctx, &s, `
 		SELECT `+sessionColumns+` FROM session
 		WHERE id = $1 AND account_id = $2 AND livemode = $3
 		FOR UPDATE`,
@@ -26,7 +26,7 @@ func (tx *Tx) LockSession(ctx context.Context, scope domain.Scope, id domain.Ses
 // Webhooks are deleted, not only emptied: what an attempt under way brings back
 // finds no row to be recorded in.
 func (tx *Tx) EraseSession(ctx context.Context, session *domain.Session, e *domain.Erasure) ([]domain.DocumentID, error) {
-	_, err := tx.ExecContext(ctx, `
+	_, err := tx.exec(ctx, `
 		UPDATE session SET status = $3, cancelled_at = $4, customer_email = $5, customer_name = NULL, reference_id = NULL,
 			webhook_url = NULL, metadata = '{}', customer_erased_at = $2,
 			data_erased_at = coalesce(data_erased_at, $2), erased_at = coalesce(erased_at, $2)
@@ -35,7 +35,7 @@ func (tx *Tx) EraseSession(ctx context.Context, session *domain.Session, e *doma
 		return nil, wrap(err, "erase session")
 	}
 	var documents []domain.DocumentID
-	err = tx.SelectContext(ctx, &documents, `
+	err = tx.all(ctx, &documents, `
 		WITH gone AS (DELETE FROM document WHERE session_id = $1 RETURNING id)
 		INSERT INTO blob_garbage (document_id, created_at) SELECT id, $2 FROM gone RETURNING document_id`, session.ID, e.At)
 	if err != nil {
@@ -45,7 +45,7 @@ func (tx *Tx) EraseSession(ctx context.Context, session *domain.Session, e *doma
 	if err := tx.DestroySessionKey(ctx, session.ID); err != nil {
 		return nil, err
 	}
-	err = tx.GetContext(ctx, e, `
+	err = tx.get(ctx, e, `
 		WITH sections AS (DELETE FROM section WHERE session_id = $1 RETURNING answers IS NOT NULL OR draft IS NOT NULL AS filled),
 			pdfs AS (DELETE FROM statement_pdf WHERE session_id = $1 RETURNING 1),
 			deliveries AS (DELETE FROM delivery WHERE event_id IN (SELECT id FROM event WHERE session_id = $1) RETURNING 1)
@@ -58,28 +58,28 @@ func (tx *Tx) EraseSession(ctx context.Context, session *domain.Session, e *doma
 // delivering them again until the transaction ends.
 func (tx *Tx) LockEvents(ctx context.Context, session domain.SessionID) ([]domain.Event, error) {
 	var out []domain.Event
-	err := tx.SelectContext(ctx, &out, `SELECT `+eventColumns+` FROM event WHERE session_id = $1 ORDER BY sequence FOR UPDATE`, session)
+	err := tx.all(ctx, &out, `SELECT `+eventColumns+` FROM event WHERE session_id = $1 ORDER BY sequence FOR UPDATE`, session)
 	return out, wrap(err, "lock events")
 }
 
 // ReplaceEvent stores an event's body and destination anew.
 func (tx *Tx) ReplaceEvent(ctx context.Context, e *domain.Event) error {
-	result, err := tx.ExecContext(ctx, `UPDATE event SET body = $2, url = $3, endpoint_id = $4 WHERE id = $1`, e.ID, e.Body, e.URL, e.EndpointID)
+	result, err := tx.exec(ctx, `UPDATE event SET body = $2, url = $3, endpoint_id = $4 WHERE id = $1`, e.ID, e.Body, e.URL, e.EndpointID)
 	return changedOne(result, err, "replace event")
 }
 
 // InsertErasure stores a receipt.
 func (tx *Tx) InsertErasure(ctx context.Context, e *domain.Erasure) error {
-	_, err := tx.NamedExecContext(ctx, `
+	_, err := tx.execNamed(ctx, `
 		INSERT INTO erasure (id, account_id, livemode, session_id, at, by_kind, by_name, former_status, sections, documents, pdfs, events, deliveries)
 		VALUES (:id, :account_id, :livemode, :session_id, :at, :by_kind, :by_name, :former_status, :sections, :documents, :pdfs, :events, :deliveries)`, e)
 	return wrap(err, "insert erasure")
 }
 
 // Erasure returns the receipt for a session's data, or ErrNotFound.
-func (d *DB) Erasure(ctx context.Context, session domain.SessionID) (*domain.Erasure, error) {
+func (q *Queries) Erasure(ctx context.Context, session domain.SessionID) (*domain.Erasure, error) {
 	var e domain.Erasure
-	err := d.GetContext(ctx, &e, `
+	err := q.get(ctx, &e, `
 		SELECT id, account_id, livemode, session_id, at, by_kind, by_name, former_status, sections, documents, pdfs, events, deliveries
 		FROM erasure WHERE session_id = $1`, session)
 	return &e, wrap(err, "get erasure")

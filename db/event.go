@@ -14,7 +14,7 @@ import (
 // number becomes visible before a smaller one; take it as late as possible.
 func (tx *Tx) NextSequence(ctx context.Context, scope domain.Scope) (int64, error) {
 	var n int64
-	err := tx.GetContext(ctx, &n, `
+	err := tx.get(ctx, &n, `
 		INSERT INTO event_sequence AS s (account_id, livemode, last) VALUES ($1, $2, 1)
 		ON CONFLICT (account_id, livemode) DO UPDATE SET last = s.last + 1
 		RETURNING last`,
@@ -26,7 +26,7 @@ const eventColumns = `id, account_id, livemode, session_id, sequence, type, body
 
 // InsertEvent stores an event.
 func (tx *Tx) InsertEvent(ctx context.Context, e *domain.Event) error {
-	_, err := tx.ExecContext(ctx, `
+	_, err := tx.exec(ctx, `
 		INSERT INTO event (id, account_id, livemode, session_id, sequence, type, body, url, endpoint_id, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 		e.ID, e.AccountID, e.Livemode, e.SessionID, e.Sequence, e.Type, e.Body, e.URL, e.EndpointID, e.CreatedAt)
@@ -34,9 +34,9 @@ func (tx *Tx) InsertEvent(ctx context.Context, e *domain.Event) error {
 }
 
 // Events returns a session's events, oldest first.
-func (d *DB) Events(ctx context.Context, session domain.SessionID) ([]domain.Event, error) {
+func (q *Queries) Events(ctx context.Context, session domain.SessionID) ([]domain.Event, error) {
 	var out []domain.Event
-	err := d.SelectContext(ctx, &out, `SELECT `+eventColumns+` FROM event WHERE session_id = $1 ORDER BY sequence`, session)
+	err := q.all(ctx, &out, `SELECT `+eventColumns+` FROM event WHERE session_id = $1 ORDER BY sequence`, session)
 	return out, wrap(err, "list events")
 }
 
@@ -46,7 +46,7 @@ func (d *DB) Events(ctx context.Context, session domain.SessionID) ([]domain.Eve
 func (d *DB) DeleteEvents(ctx context.Context, before time.Time, limit int) (n int, err error) {
 	err = d.InTx(ctx, func(tx *Tx) error {
 		var ids []string
-		err := tx.SelectContext(ctx, &ids, `
+		err := tx.all(ctx, &ids, `
 			SELECT e.id FROM event e
 			WHERE e.created_at <= $1 AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = e.id AND d.state = 'pending')
 			ORDER BY e.created_at
@@ -57,7 +57,7 @@ func (d *DB) DeleteEvents(ctx context.Context, before time.Time, limit int) (n i
 		}
 		// Looked at anew: who makes a delivery again locks its event, and may
 		// have done so just before it was locked here.
-		result, err := tx.ExecContext(ctx, `
+		result, err := tx.exec(ctx, `
 			DELETE FROM event e WHERE e.id = ANY($1::uuid[])
 				AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = e.id AND d.state = 'pending')`, pq.Array(ids))
 		n, err = affected(result, err, "delete events")

@@ -23,12 +23,12 @@ type FeedEvent struct {
 // EventRange returns the smallest and the largest number of the scope's events
 // that are kept and committed, both 0 where there is none. As numbers become
 // visible in their order, none up to the largest can appear later.
-func (d *DB) EventRange(ctx context.Context, scope domain.Scope) (first, last int64, err error) {
+func (q *Queries) EventRange(ctx context.Context, scope domain.Scope) (first, last int64, err error) {
 	var r struct {
 		First int64 `db:"first"`
 		Last  int64 `db:"last"`
 	}
-	err = d.GetContext(ctx, &r, `
+	err = q.get(ctx, &r, `
 		SELECT coalesce((SELECT min(sequence) FROM event WHERE account_id = $1 AND livemode = $2), 0) AS first,
 			coalesce((SELECT max(sequence) FROM event WHERE account_id = $1 AND livemode = $2), 0) AS last`,
 		scope.AccountID, scope.Livemode)
@@ -37,7 +37,7 @@ func (d *DB) EventRange(ctx context.Context, scope domain.Scope) (first, last in
 
 // EventFeed returns up to limit of the scope's events with numbers above after
 // and up to last, in their order; of one type and one session, where given.
-func (d *DB) EventFeed(ctx context.Context, scope domain.Scope, f domain.EventFilter, last int64, limit int) ([]FeedEvent, error) {
+func (q *Queries) EventFeed(ctx context.Context, scope domain.Scope, f domain.EventFilter, last int64, limit int) ([]FeedEvent, error) {
 	c := &conditions{}
 	c.add("account_id =", scope.AccountID)
 	c.add("livemode =", scope.Livemode)
@@ -53,7 +53,7 @@ func (d *DB) EventFeed(ctx context.Context, scope domain.Scope, f domain.EventFi
 		c.add("type =", f.Type)
 	}
 	var out []FeedEvent
-	err := d.SelectContext(ctx, &out, `
+	err := q.all(ctx, &out, `
 		SELECT `+qualified("e", eventColumns)+`, d.id AS delivery_id, d.state, d.attempts_total, d.last_status_code, d.last_error_class,
 			d.next_attempt_at, d.finished_at
 		FROM (SELECT * FROM `+from+` WHERE `+c.where()+` ORDER BY sequence LIMIT `+c.arg(limit)+`) e LEFT JOIN delivery d ON d.event_id = e.id

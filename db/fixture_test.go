@@ -112,7 +112,7 @@ type dayCount struct {
 func (s *store) counted() []dayCount {
 	s.Helper()
 	var out []dayCount
-	s.ok(s.SelectContext(s.ctx, &out, `
+	s.ok(s.Raw().SelectContext(s.ctx, &out, `
 		SELECT account_id, livemode, day, sum(created)::bigint AS created, sum(pending)::bigint AS pending, sum(in_progress)::bigint AS in_progress,
 			sum(completed)::bigint AS completed, sum(expired)::bigint AS expired, sum(cancelled)::bigint AS cancelled,
 			trim_scale(sum(completion_seconds))::text AS seconds, sum(completed_that_day)::bigint AS that_day
@@ -124,7 +124,7 @@ func (s *store) counted() []dayCount {
 func (s *store) recounted() []dayCount {
 	s.Helper()
 	var out []dayCount
-	s.ok(s.SelectContext(s.ctx, &out, `
+	s.ok(s.Raw().SelectContext(s.ctx, &out, `
 		SELECT account_id, livemode, day, count(status) AS created, count(*) FILTER (WHERE status = 'pending') AS pending,
 			count(*) FILTER (WHERE status = 'in_progress') AS in_progress, count(*) FILTER (WHERE status = 'completed') AS completed,
 			count(*) FILTER (WHERE status = 'expired') AS expired, count(*) FILTER (WHERE status = 'cancelled') AS cancelled,

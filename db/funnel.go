@@ -10,9 +10,9 @@ import (
 
 // Funnel tells how far the scope's sessions came that were created from the
 // first to the last UTC day, both inclusive.
-func (d *DB) Funnel(ctx context.Context, scope domain.Scope, first, last time.Time) (*domain.Funnel, error) {
+func (q *Queries) Funnel(ctx context.Context, scope domain.Scope, first, last time.Time) (*domain.Funnel, error) {
 	f := &domain.Funnel{Sections: map[string]*domain.FunnelSection{}}
-	err := d.sumProgress(ctx, f, scope, first, last)
+	err := q.sumProgress(ctx, f, scope, first, last)
 	if err != nil {
 		return nil, err
 	}
@@ -22,7 +22,7 @@ func (d *DB) Funnel(ctx context.Context, scope domain.Scope, first, last time.Ti
 		Problem  string `db:"problem"`
 		Sessions int    `db:"sessions"`
 	}
-	err = d.SelectContext(ctx, &worst, `
+	err = q.all(ctx, &worst, `
 		SELECT DISTINCT ON (section) section, field, problem, sessions
 		FROM (
 			SELECT section, field, problem, sum(sessions)::bigint AS sessions
@@ -40,7 +40,7 @@ func (d *DB) Funnel(ctx context.Context, scope domain.Scope, first, last time.Ti
 }
 
 // sumProgress reads a row for each day and section.
-func (d *DB) sumProgress(ctx context.Context, f *domain.Funnel, scope domain.Scope, first, last time.Time) error {
+func (q *Queries) sumProgress(ctx context.Context, f *domain.Funnel, scope domain.Scope, first, last time.Time) error {
 	var rows []struct {
 		Section   string `db:"section"`
 		Reached   int    `db:"reached"`
@@ -48,7 +48,7 @@ func (d *DB) sumProgress(ctx context.Context, f *domain.Funnel, scope domain.Sco
 		Times     counts `db:"times"`
 		Seconds   counts `db:"seconds"`
 	}
-	err := d.SelectContext(ctx, &rows, `
+	err := q.all(ctx, &rows, `
 		SELECT section, reached, completed, times, seconds
 		FROM form_count
 		WHERE account_id = $1 AND livemode = $2 AND day BETWEEN $3::date AND $4::date`,
@@ -67,12 +67,12 @@ func (d *DB) sumProgress(ctx context.Context, f *domain.Funnel, scope domain.Sco
 // CompletionTimes returns how long the scope's sessions that were created from
 // the first to the last UTC day, both inclusive, took from creation to
 // completion.
-func (d *DB) CompletionTimes(ctx context.Context, scope domain.Scope, first, last time.Time) (domain.Times, error) {
+func (q *Queries) CompletionTimes(ctx context.Context, scope domain.Scope, first, last time.Time) (domain.Times, error) {
 	var rows []struct {
 		Times   counts `db:"times"`
 		Seconds counts `db:"seconds"`
 	}
-	err := d.SelectContext(ctx, &rows, `
+	err := q.all(ctx, &rows, `
 		SELECT times, seconds
 		FROM form_count
 		WHERE account_id = $1 AND livemode = $2 AND day BETWEEN $3::date AND $4::date AND section = ''`,

@@ -60,7 +60,7 @@ func (s *store) formRecounts() []string {
 func (s *store) lines(query string) []string {
 	s.Helper()
 	var out []string
-	s.ok(s.SelectContext(s.ctx, &out, db.SQL(query)))
+	s.ok(s.Raw().SelectContext(s.ctx, &out, query))
 	return out
 }
 
@@ -168,7 +168,7 @@ func (s *store) checkFunnel(scope domain.Scope) {
 	s.ok(err)
 	counted := func(query string) (n int) {
 		s.Helper()
-		s.ok(s.GetContext(s.ctx, &n, db.SQL(query+` AND account_id = $1 AND livemode = $2 AND s.created_at >= $3::timestamptz - interval '12 hours'`),
+		s.ok(s.Raw().GetContext(s.ctx, &n, query+` AND account_id = $1 AND livemode = $2 AND s.created_at >= $3::timestamptz - interval '12 hours'`,
 			scope.AccountID, scope.Livemode, first))
 		return n
 	}
@@ -237,7 +237,7 @@ func TestProblemsCountOnce(t *testing.T) {
 		t.Errorf("counted\n%q\nwant\n%q", got, want)
 	}
 	var written string
-	s.ok(s.GetContext(s.ctx, &written, `SELECT xmin::text FROM section WHERE session_id = $1`, session.ID))
+	s.ok(s.Raw().GetContext(s.ctx, &written, `SELECT xmin::text FROM section WHERE session_id = $1`, session.ID))
 	s.ok(s.NoteProblems(s.ctx, session.ID, "income", rules))
 	if again := s.lines(`SELECT xmin::text FROM section`); again[0] != written {
 		t.Error("problems that were noted are written again")
@@ -263,7 +263,7 @@ func TestFormCountsOfThePast(t *testing.T) {
 	s.ok(err)
 	up, down, _ := strings.Cut(string(migration), "-- +goose Down")
 	for _, half := range []string{down, up} {
-		_, err := s.ExecContext(s.ctx, db.SQL(half))
+		_, err := s.Raw().ExecContext(s.ctx, half)
 		s.ok(err)
 	}
 	if after := s.formCounts(); fmt.Sprint(after) != fmt.Sprint(before) {

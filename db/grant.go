@@ -25,7 +25,7 @@ func (d *DB) Grant(ctx context.Context, role string) error {
 			"REVOKE DELETE ON invoice, plan_change FROM " + to,
 			"REVOKE INSERT, DELETE ON invoice_number FROM " + to,
 		} {
-			if _, err := tx.ExecContext(ctx, statement); err != nil {
+			if _, err := tx.exec(ctx, statement); err != nil {
 				return fmt.Errorf("db: grant the role %s what it needs: %w", role, err)
 			}
 		}
@@ -44,9 +44,9 @@ func RoleOf(dsn string) (string, error) {
 
 // MayRewriteAudit reports whether this connection's role could change or
 // delete what stands in the audit log: as its owner, or by a privilege.
-func (d *DB) MayRewriteAudit(ctx context.Context) (bool, error) {
+func (q *Queries) MayRewriteAudit(ctx context.Context) (bool, error) {
 	var may bool
-	err := d.GetContext(ctx, &may, `
+	err := q.get(ctx, &may, `
 		SELECT has_table_privilege('audit_log', 'UPDATE, DELETE, TRUNCATE')
 			OR pg_has_role(c.relowner, 'MEMBER') FROM pg_class c WHERE c.oid = 'audit_log'::regclass`)
 	return may, wrap(err, "look at the audit log's privileges")

@@ -7,7 +7,6 @@ import (
 
 	"github.com/lib/pq"
 
-	"candor/db"
 	"candor/internal/testkit/dbtest"
 )
 
@@ -24,21 +23,21 @@ func TestGrantIsAllOrNothing(t *testing.T) {
 	quoted := pq.QuoteIdentifier(role)
 	exec := func(statement string) {
 		t.Helper()
-		if _, err := d.ExecContext(t.Context(), db.SQL(statement)); err != nil {
+		if _, err := d.Raw().ExecContext(t.Context(), statement); err != nil {
 			t.Fatal(err)
 		}
 	}
 	exec("CREATE ROLE " + quoted)
 	t.Cleanup(func() {
 		for _, statement := range []string{"DROP OWNED BY ", "DROP ROLE "} {
-			if _, err := d.Exec(statement + quoted); err != nil {
+			if _, err := d.Raw().Exec(statement + quoted); err != nil {
 				t.Error(err)
 			}
 		}
 	})
 	may := func(privilege string) (may bool) {
 		t.Helper()
-		if err := d.GetContext(t.Context(), &may, "SELECT has_table_privilege($1, 'audit_log', $2)", role, privilege); err != nil {
+		if err := d.Raw().GetContext(t.Context(), &may, "SELECT has_table_privilege($1, 'audit_log', $2)", role, privilege); err != nil {
 			t.Fatal(err)
 		}
 		return may

@@ -33,7 +33,7 @@ type StoredResponse struct {
 // works under the key; it is until the transaction ends. It never waits.
 func (tx *Tx) LockIdempotencyKey(ctx context.Context, k IdempotencyKey) (bool, error) {
 	var locked bool
-	err := tx.GetContext(ctx, &locked, `SELECT pg_try_advisory_xact_lock($1)`, k.lockNumber())
+	err := tx.get(ctx, &locked, `SELECT pg_try_advisory_xact_lock($1)`, k.lockNumber())
 	return locked, wrap(err, "lock idempotency key")
 }
 
@@ -55,7 +55,7 @@ func (k IdempotencyKey) lockNumber() int64 {
 // time, or ErrNotFound.
 func (tx *Tx) StoredResponse(ctx context.Context, k IdempotencyKey, since time.Time) (*StoredResponse, error) {
 	var r StoredResponse
-	err := tx.GetContext(ctx, &r, `
+	err := tx.get(ctx, &r, `
 		SELECT fingerprint, status, response FROM idempotency_key
 		WHERE account_id = $1 AND livemode = $2 AND path = $3 AND key = $4 AND created_at > $5`,
 		k.AccountID, k.Livemode, k.Path, k.Key, since)
@@ -65,7 +65,7 @@ func (tx *Tx) StoredResponse(ctx context.Context, k IdempotencyKey, since time.T
 // StoreResponse remembers an answer under the key, in place of one that is
 // past its time.
 func (tx *Tx) StoreResponse(ctx context.Context, k IdempotencyKey, r *StoredResponse, now time.Time) error {
-	_, err := tx.ExecContext(ctx, `
+	_, err := tx.exec(ctx, `
 		INSERT INTO idempotency_key (account_id, livemode, path, key, fingerprint, status, response, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 		ON CONFLICT (account_id, livemode, path, key) DO UPDATE SET
@@ -75,8 +75,8 @@ func (tx *Tx) StoreResponse(ctx context.Context, k IdempotencyKey, r *StoredResp
 }
 
 // DeleteStoredResponses deletes up to limit answers given before the time.
-func (d *DB) DeleteStoredResponses(ctx context.Context, before time.Time, limit int) (int, error) {
-	result, err := d.ExecContext(ctx, `
+func (q *Queries) DeleteStoredResponses(ctx context.Context, before time.Time, limit int) (int, error) {
+	result, err := q.exec(ctx, `
 		DELETE FROM idempotency_key WHERE ctid IN (
 			SELECT ctid FROM idempotency_key WHERE created_at <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`, before, limit)
 	return affected(result, err, "delete stored responses")
@@ -93,7 +93,7 @@ type KeptResponse struct {
 // time to before the other.
 func (tx *Tx) StoredResponsesBetween(ctx context.Context, scope domain.Scope, from, to time.Time) ([]KeptResponse, error) {
 	var out []KeptResponse
-	err := tx.SelectContext(ctx, &out, `
+	err := tx.all(ctx, &out, `
 		SELECT path, key, response FROM idempotency_key
 		WHERE account_id = $1 AND livemode = $2 AND created_at >= $3 AND created_at < $4`, scope.AccountID, scope.Livemode, from, to)
 	return out, wrap(err, "list stored responses")
@@ -101,7 +101,7 @@ func (tx *Tx) StoredResponsesBetween(ctx context.Context, scope domain.Scope, fr
 
 // ReplaceStoredResponse stores a remembered answer anew.
 func (tx *Tx) ReplaceStoredResponse(ctx context.Context, scope domain.Scope, k *KeptResponse) error {
-	_, err := tx.ExecContext(ctx, `
+	_, err := tx.exec(ctx, `
 		UPDATE idempotency_key SET response = $5 WHERE account_id = $1 AND livemode = $2 AND path = $3 AND key = $4`,
 		scope.AccountID, scope.Livemode, k.Path, k.Key, k.Response)
 	return wrap(err, "replace stored response")

@@ -15,14 +15,14 @@ const invoiceColumns = `id, number, account_id, subscription_id, period_start, p
 // as possible.
 func (tx *Tx) NextInvoiceNumber(ctx context.Context) (int64, error) {
 	var n int64
-	err := tx.GetContext(ctx, &n, `UPDATE invoice_number SET last = last + 1 RETURNING last`)
+	err := tx.get(ctx, &n, `UPDATE invoice_number SET last = last + 1 RETURNING last`)
 	return n, wrap(err, "take invoice number")
 }
 
 // InsertInvoice stores an invoice. A second one for a period is refused by the
 // database.
 func (tx *Tx) InsertInvoice(ctx context.Context, i *domain.Invoice) error {
-	_, err := tx.NamedExecContext(ctx, `
+	_, err := tx.execNamed(ctx, `
 		INSERT INTO invoice (`+invoiceColumns+`)
 		VALUES (:id, :number, :account_id, :subscription_id, :period_start, :period_end, :issued_at, :due_at, :account_name, :billing_email, :currency,
 			:sessions_used, :lines, :total_cents, :gst_basis_points, :gst_cents, :seller, :status, :failures, :early_failures, :failure_reason, :next_attempt_at, :settled_at, :reference)`, i)
@@ -31,9 +31,9 @@ func (tx *Tx) InsertInvoice(ctx context.Context, i *domain.Invoice) error {
 
 // Invoices returns up to limit invoices of an account, the newest first, from
 // the one after the number before on; 0 for the newest.
-func (d *DB) Invoices(ctx context.Context, account domain.AccountID, before int64, limit int) ([]domain.Invoice, error) {
+func (q *Queries) Invoices(ctx context.Context, account domain.AccountID, before int64, limit int) ([]domain.Invoice, error) {
 	var out []domain.Invoice
-	err := d.SelectContext(ctx, &out, `
+	err := q.all(ctx, &out, `
 		SELECT `+invoiceColumns+` FROM invoice
 		WHERE account_id = $1 AND ($2 = 0 OR number < $2)
 		ORDER BY number DESC LIMIT $3`, account, before, limit)
@@ -41,51 +41,51 @@ func (d *DB) Invoices(ctx context.Context, account domain.AccountID, before int6
 }
 
 // NewestInvoice returns the newest invoice of all accounts, or ErrNotFound.
-func (d *DB) NewestInvoice(ctx context.Context) (*domain.Invoice, error) {
+func (q *Queries) NewestInvoice(ctx context.Context) (*domain.Invoice, error) {
 	var i domain.Invoice
-	err := d.GetContext(ctx, &i, `SELECT `+invoiceColumns+` FROM invoice ORDER BY number DESC LIMIT 1`)
+	err := q.get(ctx, &i, `SELECT `+invoiceColumns+` FROM invoice ORDER BY number DESC LIMIT 1`)
 	return &i, wrap(err, "get newest invoice")
 }
 
 // UnsettledInvoices returns the invoices of all accounts that aren't settled,
 // the oldest first.
-func (d *DB) UnsettledInvoices(ctx context.Context) ([]domain.Invoice, error) {
+func (q *Queries) UnsettledInvoices(ctx context.Context) ([]domain.Invoice, error) {
 	var out []domain.Invoice
-	err := d.SelectContext(ctx, &out, `SELECT `+invoiceColumns+` FROM invoice WHERE settled_at IS NULL ORDER BY number`)
+	err := q.all(ctx, &out, `SELECT `+invoiceColumns+` FROM invoice WHERE settled_at IS NULL ORDER BY number`)
 	return out, wrap(err, "list unsettled invoices")
 }
 
 // Invoice returns an invoice of the account, or ErrNotFound.
-func (d *DB) Invoice(ctx context.Context, account domain.AccountID, id domain.InvoiceID) (*domain.Invoice, error) {
+func (q *Queries) Invoice(ctx context.Context, account domain.AccountID, id domain.InvoiceID) (*domain.Invoice, error) {
 	var i domain.Invoice
-	err := d.GetContext(ctx, &i, `SELECT `+invoiceColumns+` FROM invoice WHERE id = $1 AND account_id = $2`, id, account)
+	err := q.get(ctx, &i, `SELECT `+invoiceColumns+` FROM invoice WHERE id = $1 AND account_id = $2`, id, account)
 	return &i, wrap(err, "get invoice")
 }
 
 // InvoiceByID returns an invoice, or ErrNotFound.
-func (d *DB) InvoiceByID(ctx context.Context, id domain.InvoiceID) (*domain.Invoice, error) {
+func (q *Queries) InvoiceByID(ctx context.Context, id domain.InvoiceID) (*domain.Invoice, error) {
 	var i domain.Invoice
-	err := d.GetContext(ctx, &i, `SELECT `+invoiceColumns+` FROM invoice WHERE id = $1`, id)
+	err := q.get(ctx, &i, `SELECT `+invoiceColumns+` FROM invoice WHERE id = $1`, id)
 	return &i, wrap(err, "get invoice")
 }
 
 // LockInvoice returns an invoice, locked for this transaction, or ErrNotFound.
 func (tx *Tx) LockInvoice(ctx context.Context, id domain.InvoiceID) (*domain.Invoice, error) {
 	var i domain.Invoice
-	err := tx.GetContext(ctx, &i, `SELECT `+invoiceColumns+` FROM invoice WHERE id = $1 FOR UPDATE`, id)
+	err := tx.get(ctx, &i, `SELECT `+invoiceColumns+` FROM invoice WHERE id = $1 FOR UPDATE`, id)
 	return &i, wrap(err, "lock invoice")
 }
 
 // InvoiceByNumber returns the id of the invoice of that number, or ErrNotFound.
-func (d *DB) InvoiceByNumber(ctx context.Context, number int64) (domain.InvoiceID, error) {
+func (q *Queries) InvoiceByNumber(ctx context.Context, number int64) (domain.InvoiceID, error) {
 	var id domain.InvoiceID
-	err := d.GetContext(ctx, &id, `SELECT id FROM invoice WHERE number = $1`, number)
+	err := q.get(ctx, &id, `SELECT id FROM invoice WHERE number = $1`, number)
 	return id, wrap(err, "find invoice")
 }
 
 // UpdatePayment stores how the payment of a locked invoice stands.
 func (tx *Tx) UpdatePayment(ctx context.Context, i *domain.Invoice) error {
-	result, err := tx.NamedExecContext(ctx, `
+	result, err := tx.execNamed(ctx, `
 		UPDATE invoice SET status = :status, failures = :failures, early_failures = :early_failures, failure_reason = :failure_reason, next_attempt_at = :next_attempt_at,
 			settled_at = :settled_at, reference = :reference
 		WHERE id = :id`, i)
@@ -97,7 +97,7 @@ func (tx *Tx) UpdatePayment(ctx context.Context, i *domain.Invoice) error {
 // again where this one dies. ErrNotFound where none is due.
 func (d *DB) ClaimPayment(ctx context.Context, now, later time.Time) (*domain.Invoice, error) {
 	var i domain.Invoice
-	err := d.GetContext(ctx, &i, `
+	err := d.get(ctx, &i, `
 		WITH due AS MATERIALIZED (
 			SELECT id AS due_id FROM invoice WHERE next_attempt_at <= $1 ORDER BY next_attempt_at LIMIT 1 FOR UPDATE SKIP LOCKED)
 		UPDATE invoice SET next_attempt_at = $2 FROM due WHERE id = due_id
@@ -110,7 +110,7 @@ func (d *DB) ClaimPayment(ctx context.Context, now, later time.Time) (*domain.In
 // once more, as when a card was stored, is still such.
 func (tx *Tx) HasFailedInvoice(ctx context.Context, account domain.AccountID) (bool, error) {
 	var has bool
-	err := tx.GetContext(ctx, &has, `
+	err := tx.get(ctx, &has, `
 		SELECT EXISTS (SELECT 1 FROM invoice WHERE account_id = $1 AND status = 'failed' AND failures - early_failures > $2)`, account, domain.PaymentRetries)
 	return has, wrap(err, "look for failed invoices")
 }
@@ -118,7 +118,7 @@ func (tx *Tx) HasFailedInvoice(ctx context.Context, account domain.AccountID) (b
 // NotePaymentEvent remembers what a payment provider told and reports whether
 // it is new.
 func (tx *Tx) NotePaymentEvent(ctx context.Context, provider, id string, now time.Time) (bool, error) {
-	result, err := tx.ExecContext(ctx, `
+	result, err := tx.exec(ctx, `
 		INSERT INTO payment_event (provider, id, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, provider, id, now)
 	n, err := affected(result, err, "note payment event")
 	return n > 0, err
@@ -134,17 +134,17 @@ type PaymentMethod struct {
 }
 
 // PaymentMethod returns how an account pays at a provider, or ErrNotFound.
-func (d *DB) PaymentMethod(ctx context.Context, account domain.AccountID, provider string) (*PaymentMethod, error) {
+func (q *Queries) PaymentMethod(ctx context.Context, account domain.AccountID, provider string) (*PaymentMethod, error) {
 	var m PaymentMethod
-	err := d.GetContext(ctx, &m, `
+	err := q.get(ctx, &m, `
 		SELECT account_id, provider, customer_id, method_id, label FROM payment_method WHERE account_id = $1 AND provider = $2`, account, provider)
 	return &m, wrap(err, "get payment method")
 }
 
 // SetCustomer stores an account's customer at a provider in the place of the
 // former one, "" for none, unless it has another there.
-func (d *DB) SetCustomer(ctx context.Context, m *PaymentMethod, former string) error {
-	_, err := d.ExecContext(ctx, `
+func (q *Queries) SetCustomer(ctx context.Context, m *PaymentMethod, former string) error {
+	_, err := q.exec(ctx, `
 		INSERT INTO payment_method AS m (account_id, provider, customer_id) VALUES ($1, $2, $3)
 		ON CONFLICT (account_id) DO UPDATE SET provider = excluded.provider, customer_id = excluded.customer_id, method_id = NULL, label = NULL
 			WHERE m.provider <> excluded.provider OR m.customer_id = $4`, m.AccountID, m.Provider, m.CustomerID, former)
@@ -156,7 +156,7 @@ func (d *DB) SetCustomer(ctx context.Context, m *PaymentMethod, former string) e
 // pays by this method or a newer one already; at is when the method was made.
 func (tx *Tx) SetPaymentMethod(ctx context.Context, provider, customer, method, label string, at time.Time) (domain.AccountID, error) {
 	var id domain.AccountID
-	err := tx.GetContext(ctx, &id, `
+	err := tx.get(ctx, &id, `
 		UPDATE payment_method SET method_id = $3, label = $4, method_at = $5
 		WHERE provider = $1 AND customer_id = $2 AND (method_at IS NULL OR method_at < $5)
 		RETURNING account_id`, provider, customer, method, label, at)
@@ -167,7 +167,7 @@ func (tx *Tx) SetPaymentMethod(ctx context.Context, provider, customer, method, 
 // provider, and returns whose it was and its label. ErrNotFound where nobody
 // paid by it.
 func (tx *Tx) DropPaymentMethod(ctx context.Context, provider, method string) (account domain.AccountID, label string, err error) {
-	err = tx.QueryRowContext(ctx, `
+	err = tx.row(ctx, `
 		UPDATE payment_method m SET method_id = NULL, label = NULL
 		FROM (SELECT account_id, label FROM payment_method WHERE provider = $1 AND method_id = $2 FOR UPDATE) was
 		WHERE m.account_id = was.account_id
@@ -178,13 +178,13 @@ func (tx *Tx) DropPaymentMethod(ctx context.Context, provider, method string) (a
 // PayNow brings the payments of an account's unsettled invoices forward to now,
 // as when a payment method was added.
 func (tx *Tx) PayNow(ctx context.Context, account domain.AccountID, now time.Time) error {
-	_, err := tx.ExecContext(ctx, `UPDATE invoice SET next_attempt_at = $2 WHERE account_id = $1 AND settled_at IS NULL`, account, now)
+	_, err := tx.exec(ctx, `UPDATE invoice SET next_attempt_at = $2 WHERE account_id = $1 AND settled_at IS NULL`, account, now)
 	return wrap(err, "bring payments forward")
 }
 
 // SetBillingEmail stores where an account's invoices go.
 func (tx *Tx) SetBillingEmail(ctx context.Context, account domain.AccountID, email string) error {
-	result, err := tx.ExecContext(ctx, `UPDATE account SET billing_email = $2 WHERE id = $1`, account, email)
+	result, err := tx.exec(ctx, `UPDATE account SET billing_email = $2 WHERE id = $1`, account, email)
 	return changedOne(result, err, "set billing e-mail")
 }
 
@@ -199,7 +199,7 @@ type UsageNotice struct {
 // InsertUsageNotice notes that an account is told of a threshold and reports
 // whether it wasn't before.
 func (tx *Tx) InsertUsageNotice(ctx context.Context, n UsageNotice, now time.Time) (bool, error) {
-	result, err := tx.ExecContext(ctx, `
+	result, err := tx.exec(ctx, `
 		INSERT INTO usage_notice (account_id, period_start, plan_id, percent, at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
 		n.AccountID, n.PeriodStart, n.PlanID, n.Percent, now)
 	inserted, err := affected(result, err, "insert usage notice")
@@ -219,9 +219,9 @@ type HeavyUse struct {
 
 // HeavyUses returns the accounts that have reached FirstUsageThreshold of their
 // plan in the open period.
-func (d *DB) HeavyUses(ctx context.Context, now time.Time) ([]HeavyUse, error) {
+func (q *Queries) HeavyUses(ctx context.Context, now time.Time) ([]HeavyUse, error) {
 	var out []HeavyUse
-	err := d.SelectContext(ctx, &out, `
+	err := q.all(ctx, &out, `
 		SELECT s.account_id, s.billed_to AS period_start, s.plan_id, u.used, p.sessions_included AS included, coalesce(n.told, 0) AS told
 		FROM subscription s
 		JOIN plan p ON p.id = s.plan_id AND p.sessions_included IS NOT NULL
@@ -238,7 +238,7 @@ func (d *DB) HeavyUses(ctx context.Context, now time.Time) ([]HeavyUse, error) {
 // PutOffPayment puts the next attempt at an invoice's payment off, where one is
 // still expected and none has failed since the invoice was read.
 func (tx *Tx) PutOffPayment(ctx context.Context, i *domain.Invoice, to time.Time) error {
-	_, err := tx.ExecContext(ctx, `
+	_, err := tx.exec(ctx, `
 		UPDATE invoice SET next_attempt_at = $3 WHERE id = $1 AND failures = $2 AND settled_at IS NULL`, i.ID, i.Failures, to)
 	return wrap(err, "put payment off")
 }

@@ -61,19 +61,19 @@ func Migrate(ctx context.Context, dsn string) error {
 // MigrationsPending reports whether this program knows a migration that the
 // database has not had. It only reads.
 func MigrationsPending(ctx context.Context, d *DB) (bool, error) {
-	ours, err := ourMigrations(d.DB.DB)
+	ours, err := ourMigrations(d.pool.DB)
 	if err != nil {
 		return false, err
 	}
 	var begun bool
-	if err := d.GetContext(ctx, &begun, `SELECT to_regclass('goose_db_version') IS NOT NULL`); err != nil {
+	if err := d.get(ctx, &begun, `SELECT to_regclass('goose_db_version') IS NOT NULL`); err != nil {
 		return false, fmt.Errorf("db: look for the migrations' table: %w", err)
 	}
 	if !begun {
 		return true, nil
 	}
 	var applied []int64
-	if err := d.SelectContext(ctx, &applied, `SELECT version_id FROM goose_db_version WHERE is_applied`); err != nil {
+	if err := d.all(ctx, &applied, `SELECT version_id FROM goose_db_version WHERE is_applied`); err != nil {
 		return false, fmt.Errorf("db: read applied migrations: %w", err)
 	}
 	for _, source := range ours.ListSources() {
@@ -81,7 +81,7 @@ func MigrationsPending(ctx context.Context, d *DB) (bool, error) {
 			return true, nil
 		}
 	}
-	rivers, err := riverMigrations(d.DB.DB)
+	rivers, err := riverMigrations(d.pool.DB)
 	if err != nil {
 		return false, err
 	}

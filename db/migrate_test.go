@@ -88,7 +88,7 @@ func TestMigrationsPendingSeesBothSchemas(t *testing.T) {
 		if pending(t, dsn) {
 			t.Fatal("pending in a migrated database")
 		}
-		if _, err := dbtest.Open(t, dsn).Exec(forget); err != nil {
+		if _, err := dbtest.Open(t, dsn).Raw().Exec(forget); err != nil {
 			t.Fatal(err)
 		}
 		if !pending(t, dsn) {

@@ -11,7 +11,7 @@ import (
 // whether it is the first: a session has one, however often a worker makes it.
 // size is that of the clear PDF in bytes.
 func (tx *Tx) InsertPDF(ctx context.Context, session domain.SessionID, content []byte, size int64, pages int, now time.Time) (first bool, err error) {
-	result, err := tx.ExecContext(ctx, `
+	result, err := tx.exec(ctx, `
 		WITH marked AS (
 			UPDATE session SET pdf_ready_at = $5
 			WHERE id = $1 AND status = 'completed' AND pdf_ready_at IS NULL AND erased_at IS NULL
@@ -25,26 +25,17 @@ func (tx *Tx) InsertPDF(ctx context.Context, session domain.SessionID, content [
 }
 
 // PDF returns a session's sealed PDF, or ErrNotFound while there is none.
-func (d *DB) PDF(ctx context.Context, session domain.SessionID) ([]byte, error) {
-	return storedPDF(ctx, d, session)
-}
-
-// PDF returns a session's sealed PDF, or ErrNotFound while there is none.
-func (tx *Tx) PDF(ctx context.Context, session domain.SessionID) ([]byte, error) {
-	return storedPDF(ctx, tx, session)
-}
-
-func storedPDF(ctx context.Context, q Queryer, session domain.SessionID) ([]byte, error) {
+func (q *Queries) PDF(ctx context.Context, session domain.SessionID) ([]byte, error) {
 	var content []byte
-	err := q.GetContext(ctx, &content, `SELECT content FROM statement_pdf WHERE session_id = $1`, session)
+	err := q.get(ctx, &content, `SELECT content FROM statement_pdf WHERE session_id = $1`, session)
 	return content, wrap(err, "get PDF")
 }
 
 // SessionsWithoutPDF returns up to limit sessions that completed before the
 // given time and have no PDF yet.
-func (d *DB) SessionsWithoutPDF(ctx context.Context, completedBefore time.Time, limit int) ([]domain.SessionID, error) {
+func (q *Queries) SessionsWithoutPDF(ctx context.Context, completedBefore time.Time, limit int) ([]domain.SessionID, error) {
 	var out []domain.SessionID
-	err := d.SelectContext(ctx, &out, `
+	err := q.all(ctx, &out, `
 		SELECT id FROM session
 		WHERE status = 'completed' AND pdf_ready_at IS NULL AND erased_at IS NULL AND completed_at <= $1
 		ORDER BY completed_at

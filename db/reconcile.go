@@ -28,13 +28,13 @@ const terminalState = `
 // FinishedSessions returns up to limit sessions that finished in that status
 // after the given session's place, until to, in the order of their finish. It
 // reads no more than it returns.
-func (d *DB) FinishedSessions(ctx context.Context, status domain.Status, after FinishedSession, to time.Time, limit int) ([]FinishedSession, error) {
+func (q *Queries) FinishedSessions(ctx context.Context, status domain.Status, after FinishedSession, to time.Time, limit int) ([]FinishedSession, error) {
 	column, own, err := finishColumn(status)
 	if err != nil {
 		return nil, err
 	}
 	var out []FinishedSession
-	err = d.SelectContext(ctx, &out, `
+	err = q.all(ctx, &out, `
 		WITH finished AS MATERIALIZED (
 			SELECT id, `+column+` AS finished_at FROM session
 			WHERE `+own+` AND `+column+` >= $1 AND `+column+` <= $3 AND (`+column+`, id) > ($1, $2)
@@ -69,7 +69,7 @@ func finishColumn(status domain.Status) (column, predicate SQL, err error) {
 // two that repair, the second one sees what the first has done.
 func (tx *Tx) LockFinishedSession(ctx context.Context, id domain.SessionID) (*domain.Session, FinishedSession, error) {
 	var s domain.Session
-	err := tx.GetContext(ctx, &s, `
+	err := tx.get(ctx, &s, `
 		SELECT `+sessionColumns+` FROM session
 		WHERE id = $1 AND status IN ('completed', 'expired')
 		FOR NO KEY UPDATE`, id)
@@ -78,7 +78,7 @@ func (tx *Tx) LockFinishedSession(ctx context.Context, id domain.SessionID) (*do
 	}
 	// A statement of its own, to see what was committed while this one waited.
 	missing := FinishedSession{ID: id}
-	err = tx.GetContext(ctx, &missing, `
+	err = tx.get(ctx, &missing, `
 		SELECT `+terminalState+`
 		FROM (VALUES (1)) one LEFT JOIN event e ON e.session_id = $1 AND e.type IN `+terminalTypes+`
 		LIMIT 1`, id)
@@ -88,15 +88,15 @@ func (tx *Tx) LockFinishedSession(ctx context.Context, id domain.SessionID) (*do
 // TerminalEvent returns the event that ended a session, or ErrNotFound.
 func (tx *Tx) TerminalEvent(ctx context.Context, session domain.SessionID) (*domain.Event, error) {
 	var e domain.Event
-	err := tx.GetContext(ctx, &e, `SELECT `+eventColumns+` FROM event WHERE session_id = $1 AND type IN `+terminalTypes, session)
+	err := tx.get(ctx, &e, `SELECT `+eventColumns+` FROM event WHERE session_id = $1 AND type IN `+terminalTypes, session)
 	return &e, wrap(err, "get terminal event")
 }
 
 // OldestOverdue returns when the oldest session expired that no sweep has come
 // to, or the zero time where none is overdue at now.
-func (d *DB) OldestOverdue(ctx context.Context, now time.Time) (time.Time, error) {
+func (q *Queries) OldestOverdue(ctx context.Context, now time.Time) (time.Time, error) {
 	var oldest time.Time
-	err := d.GetContext(ctx, &oldest, `
+	err := q.get(ctx, &oldest, `
 		SELECT expires_at FROM session
 		WHERE status IN ('pending', 'in_progress') AND expires_at <= $1
 		ORDER BY expires_at
@@ -109,9 +109,9 @@ func (d *DB) OldestOverdue(ctx context.Context, now time.Time) (time.Time, error
 
 // CheckedTo returns how far reconciliation has come with sessions of the
 // status, the zero time before its first run.
-func (d *DB) CheckedTo(ctx context.Context, status domain.Status) (time.Time, error) {
+func (q *Queries) CheckedTo(ctx context.Context, status domain.Status) (time.Time, error) {
 	var to time.Time
-	err := d.GetContext(ctx, &to, `SELECT checked_to FROM reconciliation WHERE status = $1`, status)
+	err := q.get(ctx, &to, `SELECT checked_to FROM reconciliation WHERE status = $1`, status)
 	if err = wrap(err, "get reconciliation"); errors.Is(err, ErrNotFound) {
 		return time.Time{}, nil
 	}
@@ -119,8 +119,8 @@ func (d *DB) CheckedTo(ctx context.Context, status domain.Status) (time.Time, er
 }
 
 // SetCheckedTo stores how far reconciliation has come; it never goes back.
-func (d *DB) SetCheckedTo(ctx context.Context, status domain.Status, to time.Time) error {
-	_, err := d.ExecContext(ctx, `
+func (q *Queries) SetCheckedTo(ctx context.Context, status domain.Status, to time.Time) error {
+	_, err := q.exec(ctx, `
 		INSERT INTO reconciliation AS r (status, checked_to) VALUES ($1, $2)
 		ON CONFLICT (status) DO UPDATE SET checked_to = greatest(r.checked_to, excluded.checked_to)`, status, to)
 	return wrap(err, "store reconciliation")

@@ -14,14 +14,14 @@ import (
 func (tx *Tx) Redeliver(ctx context.Context, scope domain.Scope, id domain.DeliveryID, now time.Time) (*domain.Delivery, error) {
 	// Its event mustn't be deleted under it.
 	var event domain.EventID
-	err := tx.GetContext(ctx, &event, `
+	err := tx.get(ctx, &event, `
 		SELECT id FROM event WHERE id = (SELECT event_id FROM delivery WHERE id = $1 AND account_id = $2 AND livemode = $3) FOR KEY SHARE`,
 		id, scope.AccountID, scope.Livemode)
 	if err != nil {
 		return nil, wrap(err, "redeliver")
 	}
 	var out domain.Delivery
-	err = tx.GetContext(ctx, &out, `
+	err = tx.get(ctx, &out, `
 		UPDATE delivery SET next_attempt_at = $4, state = 'pending', finished_at = NULL,
 			cycle = cycle + (state <> 'pending')::int, attempts = CASE WHEN state = 'pending' THEN attempts ELSE 0 END,
 			redelivery_id = CASE WHEN state = 'pending' THEN redelivery_id END
@@ -34,7 +34,7 @@ func (tx *Tx) Redeliver(ctx context.Context, scope domain.Scope, id domain.Deliv
 // scope has no such delivery that is pending.
 func (tx *Tx) CancelDelivery(ctx context.Context, scope domain.Scope, id domain.DeliveryID, now time.Time) (*domain.Delivery, error) {
 	var out domain.Delivery
-	err := tx.GetContext(ctx, &out, `
+	err := tx.get(ctx, &out, `
 		UPDATE delivery SET state = 'cancelled', next_attempt_at = NULL, finished_at = $4
 		WHERE id = $1 AND account_id = $2 AND livemode = $3 AND state = 'pending'
 		RETURNING `+deliveryColumns, id, scope.AccountID, scope.Livemode, now)
@@ -52,9 +52,9 @@ type FailedAt struct {
 // filter, whose own state is not looked at, to each endpoint, most first: what
 // a redelivery started now would be about. Only the first are counted, up to
 // limit, 0 for all.
-func (d *DB) CountFailed(ctx context.Context, scope domain.Scope, f domain.DeliveryFilter, limit int) ([]FailedAt, error) {
+func (q *Queries) CountFailed(ctx context.Context, scope domain.Scope, f domain.DeliveryFilter, limit int) ([]FailedAt, error) {
 	c := deliveryConditions(scope, f)
-	if err := d.boundSequence(ctx, scope, f, c); err != nil {
+	if err := q.boundSequence(ctx, scope, f, c); err != nil {
 		return nil, err
 	}
 	matching := "SELECT endpoint_id FROM delivery WHERE " + c.where("state = 'failed'")
@@ -62,7 +62,7 @@ func (d *DB) CountFailed(ctx context.Context, scope domain.Scope, f domain.Deliv
 		matching += " ORDER BY sequence LIMIT " + c.arg(limit)
 	}
 	var out []FailedAt
-	err := d.SelectContext(ctx, &out, `
+	err := q.all(ctx, &out, `
 		SELECT n.endpoint_id, e.origin, n.count
 		FROM (SELECT endpoint_id, count(*) FROM (`+matching+`) m GROUP BY endpoint_id) n
 			JOIN webhook_endpoint e ON e.id = n.endpoint_id
@@ -73,12 +73,12 @@ func (d *DB) CountFailed(ctx context.Context, scope domain.Scope, f domain.Deliv
 // RedeliveryOutcome says in which state how many deliveries are that a
 // redelivery has made again, each counted to most and no further. Those that
 // were made again by hand since aren't its own any more.
-func (d *DB) RedeliveryOutcome(ctx context.Context, id domain.RedeliveryID, most int) (map[domain.DeliveryState]int, error) {
+func (q *Queries) RedeliveryOutcome(ctx context.Context, id domain.RedeliveryID, most int) (map[domain.DeliveryState]int, error) {
 	var rows []struct {
 		State domain.DeliveryState `db:"state"`
 		Count int                  `db:"count"`
 	}
-	err := d.SelectContext(ctx, &rows, `
+	err := q.all(ctx, &rows, `
 		SELECT s.state, (
 			SELECT count(*) FROM (
 				SELECT 1 FROM delivery d
@@ -98,7 +98,7 @@ const redeliveryColumns = `id, account_id, livemode, since, until, endpoint_id, 
 // InsertRedelivery stores a redelivery with the failed deliveries that match
 // the filter now, and sets how many they are.
 func (tx *Tx) InsertRedelivery(ctx context.Context, r *domain.Redelivery, f domain.DeliveryFilter) error {
-	_, err := tx.ExecContext(ctx, `
+	_, err := tx.exec(ctx, `
 		INSERT INTO redelivery (id, account_id, livemode, since, until, endpoint_id, type, status, rate, state, matched, paced_until, created_by, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, clock_timestamp(), $11, $12)`,
 		r.ID, r.AccountID, r.Livemode, r.Since, r.Until, r.EndpointID, r.EventType, r.Status, r.Rate, r.State, r.CreatedBy, r.CreatedAt)
@@ -107,7 +107,7 @@ func (tx *Tx) InsertRedelivery(ctx context.Context, r *domain.Redelivery, f doma
 	}
 	c := deliveryConditions(domain.Scope{AccountID: r.AccountID, Livemode: r.Livemode}, f)
 	id := c.arg(r.ID)
-	err = tx.GetContext(ctx, &r.Matched, `
+	err = tx.get(ctx, &r.Matched, `
 		WITH items AS (
 			INSERT INTO redelivery_item (redelivery_id, endpoint_id, delivery_id)
 			SELECT `+id+`::uuid, endpoint_id, id FROM delivery WHERE `+c.where("state = 'failed'")+`
@@ -118,25 +118,25 @@ func (tx *Tx) InsertRedelivery(ctx context.Context, r *domain.Redelivery, f doma
 }
 
 // Redelivery returns one of the scope's redeliveries, or ErrNotFound.
-func (d *DB) Redelivery(ctx context.Context, scope domain.Scope, id domain.RedeliveryID) (*domain.Redelivery, error) {
+func (q *Queries) Redelivery(ctx context.Context, scope domain.Scope, id domain.RedeliveryID) (*domain.Redelivery, error) {
 	var r domain.Redelivery
-	err := d.GetContext(ctx, &r, `SELECT `+redeliveryColumns+` FROM redelivery WHERE id = $1 AND account_id = $2 AND livemode = $3`,
+	err := q.get(ctx, &r, `SELECT `+redeliveryColumns+` FROM redelivery WHERE id = $1 AND account_id = $2 AND livemode = $3`,
 		id, scope.AccountID, scope.Livemode)
 	return &r, wrap(err, "get redelivery")
 }
 
 // RedeliveryScope returns the scope that a redelivery belongs to, or
 // ErrNotFound.
-func (d *DB) RedeliveryScope(ctx context.Context, id domain.RedeliveryID) (domain.Scope, error) {
+func (q *Queries) RedeliveryScope(ctx context.Context, id domain.RedeliveryID) (domain.Scope, error) {
 	var scope domain.Scope
-	err := d.QueryRowContext(ctx, `SELECT account_id, livemode FROM redelivery WHERE id = $1`, id).Scan(&scope.AccountID, &scope.Livemode)
+	err := q.row(ctx, `SELECT account_id, livemode FROM redelivery WHERE id = $1`, id).Scan(&scope.AccountID, &scope.Livemode)
 	return scope, wrap(err, "find redelivery")
 }
 
 // Redeliveries returns the scope's latest redeliveries, newest first.
-func (d *DB) Redeliveries(ctx context.Context, scope domain.Scope, limit int) ([]domain.Redelivery, error) {
+func (q *Queries) Redeliveries(ctx context.Context, scope domain.Scope, limit int) ([]domain.Redelivery, error) {
 	var out []domain.Redelivery
-	err := d.SelectContext(ctx, &out, `
+	err := q.all(ctx, &out, `
 		SELECT `+redeliveryColumns+` FROM redelivery WHERE account_id = $1 AND livemode = $2 ORDER BY created_at DESC LIMIT $3`,
 		scope.AccountID, scope.Livemode, limit)
 	return out, wrap(err, "list redeliveries")
@@ -148,7 +148,7 @@ func (d *DB) Redeliveries(ctx context.Context, scope domain.Scope, limit int) ([
 // redelivery that runs.
 func (tx *Tx) StopRedelivery(ctx context.Context, scope domain.Scope, id domain.RedeliveryID, now time.Time) (*domain.Redelivery, error) {
 	var r domain.Redelivery
-	err := tx.GetContext(ctx, &r, `
+	err := tx.get(ctx, &r, `
 		UPDATE redelivery SET state = 'stopped', finished_at = $4 WHERE id = $1 AND account_id = $2 AND livemode = $3 AND state = 'running'
 		RETURNING `+redeliveryColumns, id, scope.AccountID, scope.Livemode, now)
 	return &r, wrap(err, "stop redelivery")
@@ -156,17 +156,17 @@ func (tx *Tx) StopRedelivery(ctx context.Context, scope domain.Scope, id domain.
 
 // ForgetRedeliveryItems deletes what a redelivery hadn't dealt with when it was
 // stopped: on its own, so that many items don't hold up the stop.
-func (d *DB) ForgetRedeliveryItems(ctx context.Context, id domain.RedeliveryID) error {
-	_, err := d.ExecContext(ctx, `
+func (q *Queries) ForgetRedeliveryItems(ctx context.Context, id domain.RedeliveryID) error {
+	_, err := q.exec(ctx, `
 		DELETE FROM redelivery_item WHERE redelivery_id = $1 AND EXISTS (SELECT 1 FROM redelivery WHERE id = $1 AND state <> 'running')`, id)
 	return wrap(err, "delete redelivery items")
 }
 
 // StalledRedeliveries returns the running redeliveries that nobody has worked
 // on for the time.
-func (d *DB) StalledRedeliveries(ctx context.Context, idle time.Duration) ([]domain.RedeliveryID, error) {
+func (q *Queries) StalledRedeliveries(ctx context.Context, idle time.Duration) ([]domain.RedeliveryID, error) {
 	var out []domain.RedeliveryID
-	err := d.SelectContext(ctx, &out, `
+	err := q.all(ctx, &out, `
 		SELECT id FROM redelivery WHERE state = 'running' AND paced_until < clock_timestamp() - $1 * interval '1 microsecond'`,
 		idle.Microseconds())
 	return out, wrap(err, "find stalled redeliveries")
@@ -174,8 +174,8 @@ func (d *DB) StalledRedeliveries(ctx context.Context, idle time.Duration) ([]dom
 
 // DeleteRedeliveries deletes up to limit redeliveries that were started before
 // the given time and have ended, and returns how many.
-func (d *DB) DeleteRedeliveries(ctx context.Context, before time.Time, limit int) (int, error) {
-	result, err := d.ExecContext(ctx, `
+func (q *Queries) DeleteRedeliveries(ctx context.Context, before time.Time, limit int) (int, error) {
+	result, err := q.exec(ctx, `
 		DELETE FROM redelivery WHERE id IN (
 			SELECT id FROM redelivery WHERE created_at <= $1 AND state <> 'running' ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)`,
 		before, limit)

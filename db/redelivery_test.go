@@ -121,7 +121,7 @@ func TestAttemptUnderWayMeetsItsEnd(t *testing.T) {
 		if tt.again && (got.Cycle != 2 || got.Attempts != 0 || !got.NextAttemptAt.Equal(at)) {
 			t.Errorf("%s: the next cycle is %+v", name, got)
 		}
-		s.ok(second(s.ExecContext(s.ctx, `DELETE FROM delivery`)))
+		s.ok(second(s.Raw().ExecContext(s.ctx, `DELETE FROM delivery`)))
 	}
 }
 
@@ -174,7 +174,7 @@ func TestRetentionAgainstRedelivery(t *testing.T) {
 		if (again == nil) != (err == nil) {
 			t.Errorf("redelivering: %v, afterwards: %v", again, err)
 		}
-		s.ok(second(s.ExecContext(s.ctx, `DELETE FROM event`)))
+		s.ok(second(s.Raw().ExecContext(s.ctx, `DELETE FROM event`)))
 	}
 }
 
@@ -189,7 +189,7 @@ func TestRetentionMeetsRedelivery(t *testing.T) {
 	r := s.started(100)
 	s.pass(r, time.Second)
 
-	deleting, err := s.Beginx()
+	deleting, err := s.Raw().Beginx()
 	s.ok(err)
 	defer func() { _ = deleting.Rollback() }()
 	s.ok(second(deleting.ExecContext(ctx, `DELETE FROM event WHERE id = $1`, failed[0].EventID)))
@@ -205,7 +205,7 @@ func TestRetentionMeetsRedelivery(t *testing.T) {
 		again <- err
 	}()
 	for waiting := false; !waiting; {
-		s.ok(s.GetContext(ctx, &waiting, `
+		s.ok(s.Raw().GetContext(ctx, &waiting, `
 			SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%FOR KEY SHARE%')`))
 	}
 	s.ok(deleting.Commit())

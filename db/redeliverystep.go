@@ -58,7 +58,7 @@ func (d *DB) StepRedelivery(ctx context.Context, id domain.RedeliveryID, now tim
 // step has it.
 func (tx *Tx) takeRate(ctx context.Context, id domain.RedeliveryID) (int, error) {
 	var budget int
-	err := tx.GetContext(ctx, &budget, `
+	err := tx.get(ctx, &budget, `
 		WITH r AS (
 			SELECT id, rate, t.now, greatest(least(paced_until, t.now), t.now - $2 * interval '1 second') AS paced
 			FROM redelivery, (SELECT clock_timestamp() AS now) t
@@ -76,7 +76,7 @@ func (tx *Tx) takeRate(ctx context.Context, id domain.RedeliveryID) (int, error)
 // step has.
 func (tx *Tx) redeliveryEnded(ctx context.Context, id domain.RedeliveryID) (bool, error) {
 	var runs bool
-	err := tx.GetContext(ctx, &runs, `SELECT EXISTS (SELECT 1 FROM redelivery WHERE id = $1 AND state = 'running')`, id)
+	err := tx.get(ctx, &runs, `SELECT EXISTS (SELECT 1 FROM redelivery WHERE id = $1 AND state = 'running')`, id)
 	return !runs, wrap(err, "get redelivery state")
 }
 
@@ -87,7 +87,7 @@ func (tx *Tx) requeue(ctx context.Context, id domain.RedeliveryID, limit int, no
 		return nil, nil
 	}
 	var endpoints []string
-	err := tx.GetContext(ctx, pq.Array(&endpoints), `
+	err := tx.get(ctx, pq.Array(&endpoints), `
 		WITH room AS MATERIALIZED (
 			SELECT e.id, greatest(0, $4 - (
 				SELECT count(*) FROM delivery d
@@ -130,7 +130,7 @@ func (tx *Tx) requeue(ctx context.Context, id domain.RedeliveryID, limit int, no
 
 // finishRedelivery marks a redelivery done that has nothing more to do.
 func (tx *Tx) finishRedelivery(ctx context.Context, id domain.RedeliveryID, now time.Time) (bool, error) {
-	result, err := tx.ExecContext(ctx, `
+	result, err := tx.exec(ctx, `
 		UPDATE redelivery SET state = 'done', finished_at = $2
 		WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM redelivery_item WHERE redelivery_id = $1)`, id, now)
 	n, err := affected(result, err, "finish redelivery")

@@ -31,7 +31,7 @@ func (s *store) step(r *domain.Redelivery) db.RedeliveryStep {
 // pass lets so much time pass for a redelivery's rate.
 func (s *store) pass(r *domain.Redelivery, d time.Duration) {
 	s.Helper()
-	s.ok(second(s.ExecContext(s.ctx, `UPDATE redelivery SET paced_until = clock_timestamp() - $2 * interval '1 microsecond' WHERE id = $1`, r.ID, d.Microseconds())))
+	s.ok(second(s.Raw().ExecContext(s.ctx, `UPDATE redelivery SET paced_until = clock_timestamp() - $2 * interval '1 microsecond' WHERE id = $1`, r.ID, d.Microseconds())))
 }
 
 func (s *store) progress(r *domain.Redelivery) *domain.Redelivery {
@@ -207,7 +207,7 @@ func TestRedeliverySkipsWhatHasChanged(t *testing.T) {
 	r := s.started(100)
 	_, err := s.redeliver(failed[0].ID, start)
 	s.ok(err)
-	s.ok(second(s.ExecContext(s.ctx, `DELETE FROM event WHERE id = $1`, failed[1].EventID)))
+	s.ok(second(s.Raw().ExecContext(s.ctx, `DELETE FROM event WHERE id = $1`, failed[1].EventID)))
 	s.pass(r, time.Second)
 	s.step(r)
 	if got := s.progress(r); got.Requeued != 2 || got.Skipped != 2 || got.State != domain.RedeliveryDone {
@@ -255,7 +255,7 @@ func TestStepIsCutOff(t *testing.T) {
 	failed := s.failedAt("https://a.example/", 3)
 	r := s.started(100)
 	s.pass(r, time.Second)
-	blocker, err := s.Beginx()
+	blocker, err := s.Raw().Beginx()
 	s.ok(err)
 	defer func() { _ = blocker.Rollback() }()
 	s.ok(second(blocker.ExecContext(s.ctx, `SELECT FROM delivery WHERE id = $1 FOR UPDATE`, failed[2].ID)))
@@ -270,7 +270,7 @@ func TestStepIsCutOff(t *testing.T) {
 			t.Fatalf("the step didn't wait: %v", err)
 		default:
 		}
-		s.ok(s.GetContext(s.ctx, &killed, `
+		s.ok(s.Raw().GetContext(s.ctx, &killed, `
 			SELECT coalesce(bool_or(pg_terminate_backend(pid)), false) FROM pg_stat_activity
 			WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%redelivery_item%'`))
 	}

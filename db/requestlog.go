@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"candor/internal/domain"
@@ -12,22 +11,12 @@ const apiRequestColumns = `id, account_id, livemode, key_id, method, route, sess
 
 // InsertAPIRequests adds lines to the log of API requests, all or none.
 func (d *DB) InsertAPIRequests(ctx context.Context, lines []domain.APIRequest) error {
-	err := d.InTx(ctx, func(tx *Tx) (err error) {
-		stmt, err := tx.PrepareContext(ctx, "COPY api_request ("+apiRequestColumns+") FROM STDIN")
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, stmt.Close()) }()
-		for i := range lines {
+	err := d.InTx(ctx, func(tx *Tx) error {
+		return tx.copyRows(ctx, "COPY api_request ("+apiRequestColumns+") FROM STDIN", len(lines), func(i int) []any {
 			r := &lines[i]
-			_, err := stmt.ExecContext(ctx, r.ID, r.AccountID, r.Livemode, r.KeyID, r.Method, r.Route, r.SessionID, r.DocumentID, r.Status,
-				r.ErrorCode, r.Replayed, r.DurationUS, r.Address)
-			if err != nil {
-				return err
-			}
-		}
-		_, err = stmt.ExecContext(ctx)
-		return err
+			return []any{r.ID, r.AccountID, r.Livemode, r.KeyID, r.Method, r.Route, r.SessionID, r.DocumentID, r.Status,
+				r.ErrorCode, r.Replayed, r.DurationUS, r.Address}
+		})
 	})
 	return wrap(err, "insert API requests")
 }
@@ -44,14 +33,14 @@ const requestReach SQL = "5000"
 // filter, newest first: those before the given one, nil for the newest. Where
 // it gave up after RequestReach lines that hardly match, reached is the last
 // it looked at.
-func (d *DB) APIRequests(ctx context.Context, scope domain.Scope, f domain.RequestFilter, before *domain.RequestID, limit int) (out []domain.APIRequest, reached *domain.RequestID, err error) {
+func (q *Queries) APIRequests(ctx context.Context, scope domain.Scope, f domain.RequestFilter, before *domain.RequestID, limit int) (out []domain.APIRequest, reached *domain.RequestID, err error) {
 	c, sources, rest := apiRequestConditions(scope, f, before)
 	if f.Codes != nil && len(f.Codes) == 0 {
 		return nil, nil, nil
 	}
 	known := len(c.args)
 	if len(rest) == 0 {
-		err := d.SelectContext(ctx, &out, apiRequestSource(sources, apiRequestColumns)+" ORDER BY id DESC LIMIT "+c.arg(limit), c.args...)
+		err := q.all(ctx, &out, apiRequestSource(sources, apiRequestColumns)+" ORDER BY id DESC LIMIT "+c.arg(limit), c.args...)
 		return out, nil, wrap(err, "list API requests")
 	}
 	columns, clauses := SQL("id"), []SQL(nil)
@@ -61,7 +50,7 @@ func (d *DB) APIRequests(ctx context.Context, scope domain.Scope, f domain.Reque
 	}
 	// What is looked at is no more than the filter needs, which an index of
 	// errors has itself: lines of one error are far apart in the table.
-	err = d.SelectContext(ctx, &out, `
+	err = q.all(ctx, &out, `
 		SELECT `+qualified("r", apiRequestColumns)+`
 		FROM (`+apiRequestSource(sources, columns)+` WHERE `+joined(clauses, " AND ")+` ORDER BY id DESC LIMIT `+c.arg(limit)+`) found
 			JOIN api_request r ON r.id = found.id
@@ -72,7 +61,7 @@ func (d *DB) APIRequests(ctx context.Context, scope domain.Scope, f domain.Reque
 	}
 	var last []domain.RequestID
 	c.args = c.args[:known]
-	err = d.SelectContext(ctx, &last, apiRequestSource(sources, "id")+" ORDER BY id DESC LIMIT 1 OFFSET "+c.arg(RequestReach-1), c.args...)
+	err = q.all(ctx, &last, apiRequestSource(sources, "id")+" ORDER BY id DESC LIMIT 1 OFFSET "+c.arg(RequestReach-1), c.args...)
 	if len(last) > 0 {
 		reached = &last[0]
 	}
@@ -150,9 +139,9 @@ func apiRequestSource(sources []SQL, columns SQL) SQL {
 }
 
 // APIRequest returns one of the scope's API requests, or ErrNotFound.
-func (d *DB) APIRequest(ctx context.Context, scope domain.Scope, id domain.RequestID) (*domain.APIRequest, error) {
+func (q *Queries) APIRequest(ctx context.Context, scope domain.Scope, id domain.RequestID) (*domain.APIRequest, error) {
 	var r domain.APIRequest
-	err := d.GetContext(ctx, &r, `
+	err := q.get(ctx, &r, `
 		SELECT `+apiRequestColumns+` FROM api_request WHERE id = $1 AND account_id = $2 AND livemode = $3`, id, scope.AccountID, scope.Livemode)
 	return &r, wrap(err, "get API request")
 }
@@ -160,8 +149,8 @@ func (d *DB) APIRequest(ctx context.Context, scope domain.Scope, id domain.Reque
 // DeleteAPIRequests deletes up to limit lines of the log of API requests from
 // before that moment, and returns how many: key by key, as an index leads to
 // them; one by time alone would cost every request for this one use.
-func (d *DB) DeleteAPIRequests(ctx context.Context, before time.Time, limit int) (int, error) {
-	result, err := d.ExecContext(ctx, `
+func (q *Queries) DeleteAPIRequests(ctx context.Context, before time.Time, limit int) (int, error) {
+	result, err := q.exec(ctx, `
 		WITH RECURSIVE caller AS (
 			(SELECT key_id FROM api_request ORDER BY key_id LIMIT 1)
 			UNION ALL

@@ -46,7 +46,7 @@ const deleteFiles SQL = `pdfs AS (
 // garbage. It returns how many sessions it erased.
 func (tx *Tx) RetireSessions(ctx context.Context, now time.Time, limit int) (int, error) {
 	var n int
-	err := tx.GetContext(ctx, &n, `
+	err := tx.get(ctx, &n, `
 		WITH `+due(domain.FileRetention)+`, retired AS (
 			UPDATE session SET erased_at = $1
 			FROM due WHERE id = due_id
@@ -63,7 +63,7 @@ func (tx *Tx) RetireSessions(ctx context.Context, now time.Time, limit int) (int
 // many they are.
 func (tx *Tx) RetireData(ctx context.Context, kind domain.RetentionKind, now time.Time, limit int) (int, error) {
 	var n int
-	err := tx.GetContext(ctx, &n, `
+	err := tx.get(ctx, &n, `
 		WITH `+due(kind)+`, retired AS (
 			UPDATE session SET data_erased_at = $1, erased_at = coalesce(erased_at, $1)
 			FROM due WHERE id = due_id
@@ -82,9 +82,9 @@ func (tx *Tx) RetireData(ctx context.Context, kind domain.RetentionKind, now tim
 
 // CountRetained counts an account's sessions of both modes that ended then or
 // before and of which something of the kind is still kept, at most limit.
-func (d *DB) CountRetained(ctx context.Context, account domain.AccountID, kind domain.RetentionKind, endedBy time.Time, limit int) (n int, err error) {
+func (q *Queries) CountRetained(ctx context.Context, account domain.AccountID, kind domain.RetentionKind, endedBy time.Time, limit int) (n int, err error) {
 	of := retained[kind]
-	err = d.GetContext(ctx, &n, `
+	err = q.get(ctx, &n, `
 		SELECT count(*) FROM (
 			SELECT 1 FROM session
 			WHERE account_id = $1 AND `+of.sessions+` AND `+of.end+` <= $2

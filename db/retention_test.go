@@ -11,12 +11,12 @@ import (
 // entered gives a session an answer, a data key, a document and a PDF.
 func (s *store) entered(session *domain.Session) *domain.Session {
 	s.Helper()
-	for _, statement := range []db.SQL{
+	for _, statement := range []string{
 		`INSERT INTO section (session_id, name, answers, updated_at) VALUES ($1, 'income', '\x01', now())`,
 		`INSERT INTO session_key (session_id, sealed) VALUES ($1, '\x01')`,
 		`INSERT INTO unsealed_session VALUES ($1)`,
 	} {
-		_, err := s.ExecContext(s.ctx, statement, session.ID)
+		_, err := s.Raw().ExecContext(s.ctx, statement, session.ID)
 		s.ok(err)
 	}
 	doc := &db.Document{ID: domain.NewDocumentID(), SessionID: session.ID, Category: "other", FileName: "f", ContentType: "image/png", SHA256: []byte{1}, UploadedAt: start}
@@ -34,7 +34,7 @@ func (s *store) expired(scope domain.Scope, at time.Time) *domain.Session {
 
 func (s *store) kept(session *domain.Session) (rows int) {
 	s.Helper()
-	s.ok(s.GetContext(s.ctx, &rows, `
+	s.ok(s.Raw().GetContext(s.ctx, &rows, `
 		SELECT (SELECT count(*) FROM section WHERE session_id = $1) + (SELECT count(*) FROM session_key WHERE session_id = $1)
 			+ (SELECT count(*) FROM document WHERE session_id = $1) + (SELECT count(*) FROM unsealed_session WHERE session_id = $1)`, session.ID))
 	return rows

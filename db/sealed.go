@@ -63,9 +63,9 @@ type SealedCount struct {
 }
 
 // CountSealed counts a column's values by the key that sealed them.
-func (d *DB) CountSealed(ctx context.Context, c SealedColumn) ([]SealedCount, error) {
+func (q *Queries) CountSealed(ctx context.Context, c SealedColumn) ([]SealedCount, error) {
 	var out []SealedCount
-	err := d.SelectContext(ctx, &out, `
+	err := q.all(ctx, &out, `
 		SELECT `+c.keyName()+` AS key, count(*) AS values
 		FROM `+c.table+` WHERE length(`+c.column+`) > 0 GROUP BY 1 ORDER BY 1`)
 	return out, wrap(err, "count sealed values")
@@ -79,8 +79,8 @@ type SealedValue struct {
 }
 
 // SealedPages returns how many pages a column's table has.
-func (d *DB) SealedPages(ctx context.Context, c SealedColumn) (n int, err error) {
-	err = d.GetContext(ctx, &n, `
+func (q *Queries) SealedPages(ctx context.Context, c SealedColumn) (n int, err error) {
+	err = q.get(ctx, &n, `
 		SELECT pg_relation_size('`+c.table+`') / current_setting('block_size')::int`)
 	return n, wrap(err, "count pages")
 }
@@ -88,13 +88,13 @@ func (d *DB) SealedPages(ctx context.Context, c SealedColumn) (n int, err error)
 // SealedByOthers returns the values of the table's pages from first to before
 // end that another key than the named one sealed. Pages, and not keys, make the
 // batches: a table that is sealed already is read once and not once a batch.
-func (d *DB) SealedByOthers(ctx context.Context, c SealedColumn, key string, first, end int) ([]SealedValue, error) {
+func (q *Queries) SealedByOthers(ctx context.Context, c SealedColumn, key string, first, end int) ([]SealedValue, error) {
 	var rows []struct {
 		Place  string         `db:"place"`
 		Parts  pq.StringArray `db:"parts"`
 		Sealed []byte         `db:"sealed"`
 	}
-	err := d.SelectContext(ctx, &rows, `
+	err := q.all(ctx, &rows, `
 		SELECT ctid::text AS place, ARRAY[`+c.parts+`] AS parts, `+c.column+` AS sealed
 		FROM `+c.table+`
 		WHERE ctid >= format('(%s,0)', $2::int)::tid AND ctid < format('(%s,0)', $3::int)::tid
@@ -109,8 +109,8 @@ func (d *DB) SealedByOthers(ctx context.Context, c SealedColumn, key string, fir
 
 // ReplaceSealed stores a value sealed by another key, unless its row has changed
 // since it was read, and reports whether it did.
-func (d *DB) ReplaceSealed(ctx context.Context, c SealedColumn, v SealedValue, sealed []byte) (bool, error) {
-	result, err := d.ExecContext(ctx, `
+func (q *Queries) ReplaceSealed(ctx context.Context, c SealedColumn, v SealedValue, sealed []byte) (bool, error) {
+	result, err := q.exec(ctx, `
 		UPDATE `+c.table+` SET `+c.column+` = $3 WHERE ctid = $1::tid AND `+c.column+` = $2`,
 		v.place, v.Sealed, sealed)
 	n, err := affected(result, err, "replace sealed value")

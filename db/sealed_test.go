@@ -37,7 +37,7 @@ func TestEverySealedColumnIsKnown(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	var found []string
-	s.ok(s.DB.DB.SelectContext(s.ctx, &found, `
+	s.ok(s.Raw().SelectContext(s.ctx, &found, `
 		SELECT table_name || '.' || column_name FROM information_schema.columns
 		WHERE table_schema = 'public' AND data_type = 'bytea' AND table_name NOT LIKE 'river%' ORDER BY 1`))
 	var known []string

@@ -17,9 +17,9 @@ type SecondFactor struct {
 }
 
 // SecondFactor returns a staff user's second factor, or ErrNotFound.
-func (d *DB) SecondFactor(ctx context.Context, id domain.StaffID) (*SecondFactor, error) {
+func (q *Queries) SecondFactor(ctx context.Context, id domain.StaffID) (*SecondFactor, error) {
 	var f SecondFactor
-	err := d.GetContext(ctx, &f, `
+	err := q.get(ctx, &f, `
 		SELECT totp_pending, totp_secret, totp_since, totp_step,
 			(SELECT count(*) FROM staff_recovery_code WHERE staff_id = id) AS recovery_codes
 		FROM staff_user WHERE id = $1`, id)
@@ -27,8 +27,8 @@ func (d *DB) SecondFactor(ctx context.Context, id domain.StaffID) (*SecondFactor
 }
 
 // SetPendingFactor stores a new sealed secret that is still to be proven.
-func (d *DB) SetPendingFactor(ctx context.Context, id domain.StaffID, sealed []byte) error {
-	result, err := d.ExecContext(ctx, `
+func (q *Queries) SetPendingFactor(ctx context.Context, id domain.StaffID, sealed []byte) error {
+	result, err := q.exec(ctx, `
 		UPDATE staff_user SET totp_pending = $2 WHERE id = $1 AND totp_secret IS NULL`, id, sealed)
 	return changedOne(result, err, "set pending second factor")
 }
@@ -37,7 +37,7 @@ func (d *DB) SetPendingFactor(ctx context.Context, id domain.StaffID, sealed []b
 // that of the code that proved it. ErrNotFound where it is on already, or where
 // another secret has become the pending one.
 func (tx *Tx) TurnOnFactor(ctx context.Context, id domain.StaffID, pending []byte, step int64, now time.Time) error {
-	result, err := tx.ExecContext(ctx, `
+	result, err := tx.exec(ctx, `
 		UPDATE staff_user SET totp_secret = totp_pending, totp_pending = NULL, totp_since = $4, totp_step = $3
 		WHERE id = $1 AND totp_secret IS NULL AND totp_pending = $2`, id, pending, step, now)
 	return changedOne(result, err, "turn on second factor")
@@ -46,7 +46,7 @@ func (tx *Tx) TurnOnFactor(ctx context.Context, id domain.StaffID, pending []byt
 // TurnOffFactor forgets the secret and the recovery codes; ErrNotFound where
 // there is none.
 func (tx *Tx) TurnOffFactor(ctx context.Context, id domain.StaffID) error {
-	result, err := tx.ExecContext(ctx, `
+	result, err := tx.exec(ctx, `
 		UPDATE staff_user SET totp_secret = NULL, totp_pending = NULL, totp_since = NULL
 		WHERE id = $1 AND totp_secret IS NOT NULL`, id)
 	if err := changedOne(result, err, "turn off second factor"); err != nil {
@@ -59,7 +59,7 @@ func (tx *Tx) TurnOffFactor(ctx context.Context, id domain.StaffID) error {
 // so that two can't each remove the last but one.
 func (tx *Tx) LockStaff(ctx context.Context, id domain.StaffID) error {
 	var locked domain.StaffID
-	err := tx.GetContext(ctx, &locked, `SELECT id FROM staff_user WHERE id = $1 FOR NO KEY UPDATE`, id)
+	err := tx.get(ctx, &locked, `SELECT id FROM staff_user WHERE id = $1 FOR NO KEY UPDATE`, id)
 	return wrap(err, "lock staff user")
 }
 
@@ -67,7 +67,7 @@ func (tx *Tx) LockStaff(ctx context.Context, id domain.StaffID) error {
 // and this user has none.
 func (tx *Tx) LacksFactor(ctx context.Context, id domain.StaffID) (bool, error) {
 	var lacks bool
-	err := tx.GetContext(ctx, &lacks, `
+	err := tx.get(ctx, &lacks, `
 		SELECT a.two_step_required AND u.totp_secret IS NULL AND NOT EXISTS (SELECT FROM staff_passkey p WHERE p.staff_id = u.id)
 		FROM staff_user u JOIN account a ON a.id = u.account_id WHERE u.id = $1`, id)
 	return lacks, wrap(err, "check second factors")
@@ -76,7 +76,7 @@ func (tx *Tx) LacksFactor(ctx context.Context, id domain.StaffID) (bool, error) 
 // UseStep notes that the code of a step was used. ErrNotFound says that this
 // one, or a later one, was before.
 func (tx *Tx) UseStep(ctx context.Context, id domain.StaffID, step int64) error {
-	result, err := tx.ExecContext(ctx, `
+	result, err := tx.exec(ctx, `
 		UPDATE staff_user SET totp_step = $2 WHERE id = $1 AND totp_step < $2 AND totp_secret IS NOT NULL`, id, step)
 	return changedOne(result, err, "use code")
 }
@@ -84,11 +84,11 @@ func (tx *Tx) UseStep(ctx context.Context, id domain.StaffID, step int64) error 
 // PutRecoveryCodes replaces a staff user's recovery codes by those of the
 // given SHA-256.
 func (tx *Tx) PutRecoveryCodes(ctx context.Context, id domain.StaffID, hashes [][]byte) error {
-	if _, err := tx.ExecContext(ctx, `DELETE FROM staff_recovery_code WHERE staff_id = $1`, id); err != nil {
+	if _, err := tx.exec(ctx, `DELETE FROM staff_recovery_code WHERE staff_id = $1`, id); err != nil {
 		return wrap(err, "delete recovery codes")
 	}
 	for _, hash := range hashes {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO staff_recovery_code (staff_id, hash) VALUES ($1, $2)`, id, hash); err != nil {
+		if _, err := tx.exec(ctx, `INSERT INTO staff_recovery_code (staff_id, hash) VALUES ($1, $2)`, id, hash); err != nil {
 			return wrap(err, "insert recovery code")
 		}
 	}
@@ -98,6 +98,6 @@ func (tx *Tx) PutRecoveryCodes(ctx context.Context, id domain.StaffID, hashes []
 // UseRecoveryCode deletes the recovery code, so that it works once;
 // ErrNotFound where there is none.
 func (tx *Tx) UseRecoveryCode(ctx context.Context, id domain.StaffID, hash []byte) error {
-	result, err := tx.ExecContext(ctx, `DELETE FROM staff_recovery_code WHERE staff_id = $1 AND hash = $2`, id, hash)
+	result, err := tx.exec(ctx, `DELETE FROM staff_recovery_code WHERE staff_id = $1 AND hash = $2`, id, hash)
 	return changedOne(result, err, "use recovery code")
 }

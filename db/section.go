@@ -21,18 +21,9 @@ type Section struct {
 }
 
 // Sections returns what is stored of a session's sections, in no order.
-func (d *DB) Sections(ctx context.Context, id domain.SessionID) ([]Section, error) {
-	return sections(ctx, d, id)
-}
-
-// Sections returns what is stored of a session's sections, in no order.
-func (tx *Tx) Sections(ctx context.Context, id domain.SessionID) ([]Section, error) {
-	return sections(ctx, tx, id)
-}
-
-func sections(ctx context.Context, q Queryer, id domain.SessionID) ([]Section, error) {
+func (q *Queries) Sections(ctx context.Context, id domain.SessionID) ([]Section, error) {
 	var out []Section
-	err := q.SelectContext(ctx, &out, `
+	err := q.all(ctx, &out, `
 		SELECT name, answers, draft, reached_at, completed_at, updated_at
 		FROM section WHERE session_id = $1`, id)
 	return out, wrap(err, "get sections")
@@ -40,8 +31,8 @@ func sections(ctx context.Context, q Queryer, id domain.SessionID) ([]Section, e
 
 // ReachSection notes that the customer of an open session sees a section for
 // the first time.
-func (d *DB) ReachSection(ctx context.Context, id domain.SessionID, name string, now time.Time) error {
-	_, err := d.ExecContext(ctx, `
+func (q *Queries) ReachSection(ctx context.Context, id domain.SessionID, name string, now time.Time) error {
+	_, err := q.exec(ctx, `
 		INSERT INTO section AS s (session_id, name, reached_at, updated_at)
 		SELECT id, $2, $3, $3 FROM session WHERE id = $1 AND status = 'in_progress' AND expires_at > $3
 		ON CONFLICT (session_id, name) DO UPDATE SET reached_at = excluded.reached_at WHERE s.reached_at IS NULL`,
@@ -51,8 +42,8 @@ func (d *DB) ReachSection(ctx context.Context, id domain.SessionID, name string,
 
 // NoteProblems notes what the form refused in a section that the customer has
 // reached. It writes nothing where that was noted before.
-func (d *DB) NoteProblems(ctx context.Context, id domain.SessionID, name string, problems []domain.FailedRule) error {
-	_, err := d.ExecContext(ctx, `
+func (q *Queries) NoteProblems(ctx context.Context, id domain.SessionID, name string, problems []domain.FailedRule) error {
+	_, err := q.exec(ctx, `
 		UPDATE section SET problems = problems || ARRAY(SELECT unnest($3::text[]) EXCEPT SELECT unnest(problems))
 		WHERE session_id = $1 AND name = $2 AND NOT problems @> $3`,
 		id, name, noted(problems))
@@ -71,7 +62,7 @@ func noted(problems []domain.FailedRule) pq.StringArray {
 // SaveDraft keeps what a customer typed into a section and isn't valid yet,
 // and notes what the form refused of it, each of which is there once.
 func (tx *Tx) SaveDraft(ctx context.Context, id domain.SessionID, name string, draft []byte, refused []domain.FailedRule, now time.Time) error {
-	_, err := tx.ExecContext(ctx, `
+	_, err := tx.exec(ctx, `
 		INSERT INTO section AS s (session_id, name, draft, problems, reached_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5)
 		ON CONFLICT (session_id, name) DO UPDATE SET
 			draft = excluded.draft, updated_at = excluded.updated_at, reached_at = coalesce(s.reached_at, excluded.reached_at),
@@ -83,7 +74,7 @@ func (tx *Tx) SaveDraft(ctx context.Context, id domain.SessionID, name string, d
 // SaveSection stores a section's valid answers in place of those before and
 // of any draft, and reports whether this completed it for the first time.
 func (tx *Tx) SaveSection(ctx context.Context, id domain.SessionID, name string, answers []byte, now time.Time) (first bool, err error) {
-	err = tx.GetContext(ctx, &first, `
+	err = tx.get(ctx, &first, `
 		WITH before AS (SELECT completed_at FROM section WHERE session_id = $1 AND name = $2)
 		INSERT INTO section AS s (session_id, name, answers, reached_at, completed_at, updated_at) VALUES ($1, $2, $3, $4, $4, $4)
 		ON CONFLICT (session_id, name) DO UPDATE SET

@@ -24,7 +24,7 @@ func (tx *Tx) InsertSessionByDefault(ctx context.Context, s *domain.Session) err
 }
 
 func (tx *Tx) insertSession(ctx context.Context, s *domain.Session, expires *time.Time) error {
-	err := tx.GetContext(ctx, &s.ExpiresAt, `
+	err := tx.get(ctx, &s.ExpiresAt, `
 		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, customer_name, reference_id,
 			webhook_url, metadata, created_at, expires_at, created_by_kind, created_by)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
@@ -37,9 +37,9 @@ func (tx *Tx) insertSession(ctx context.Context, s *domain.Session, expires *tim
 
 // Session returns a session of the scope, or ErrNotFound: another account's
 // or mode's doesn't exist (D3).
-func (d *DB) Session(ctx context.Context, scope domain.Scope, id domain.SessionID) (*domain.Session, error) {
+func (q *Queries) Session(ctx context.Context, scope domain.Scope, id domain.SessionID) (*domain.Session, error) {
 	var s domain.Session
-	err := d.GetContext(ctx, &s, `
+	err := q.get(ctx, &s, `
 		SELECT `+sessionColumns+` FROM session
 		WHERE id = $1 AND account_id = $2 AND livemode = $3`,
 		id, scope.AccountID, scope.Livemode)
@@ -47,18 +47,9 @@ func (d *DB) Session(ctx context.Context, scope domain.Scope, id domain.SessionI
 }
 
 // SessionByID returns a session for whoever holds its link, or ErrNotFound.
-func (d *DB) SessionByID(ctx context.Context, id domain.SessionID) (*domain.Session, error) {
-	return sessionByID(ctx, d, id)
-}
-
-// SessionByID returns a session for whoever holds its link, or ErrNotFound.
-func (tx *Tx) SessionByID(ctx context.Context, id domain.SessionID) (*domain.Session, error) {
-	return sessionByID(ctx, tx, id)
-}
-
-func sessionByID(ctx context.Context, q Queryer, id domain.SessionID) (*domain.Session, error) {
+func (q *Queries) SessionByID(ctx context.Context, id domain.SessionID) (*domain.Session, error) {
 	var s domain.Session
-	err := q.GetContext(ctx, &s, `SELECT `+sessionColumns+` FROM session WHERE id = $1`, id)
+	err := q.get(ctx, &s, `SELECT `+sessionColumns+` FROM session WHERE id = $1`, id)
 	return &s, wrap(err, "get session")
 }
 
@@ -67,7 +58,7 @@ func sessionByID(ctx context.Context, q Queryer, id domain.SessionID) (*domain.S
 // none.
 func (tx *Tx) CancelSession(ctx context.Context, scope domain.Scope, id domain.SessionID, now time.Time) (*domain.Session, error) {
 	var s domain.Session
-	err := tx.GetContext(ctx, &s, `
+	err := tx.get(ctx, &s, `
 		UPDATE session SET status = 'cancelled', cancelled_at = $4
 		WHERE id = $1 AND account_id = $2 AND livemode = $3 AND status IN ('pending', 'in_progress') AND expires_at > $4
 		RETURNING `+sessionColumns,
@@ -79,7 +70,7 @@ func (tx *Tx) CancelSession(ctx context.Context, scope domain.Scope, id domain.S
 // returns it. ErrNotFound where it isn't open, or ends later already.
 func (tx *Tx) ExtendSession(ctx context.Context, scope domain.Scope, id domain.SessionID, to, now time.Time) (*domain.Session, error) {
 	var s domain.Session
-	err := tx.GetContext(ctx, &s, `
+	err := tx.get(ctx, &s, `
 		UPDATE session SET expires_at = $4
 		WHERE id = $1 AND account_id = $2 AND livemode = $3 AND status IN ('pending', 'in_progress') AND expires_at > $5 AND expires_at < $4
 		RETURNING `+sessionColumns,
@@ -91,7 +82,7 @@ func (tx *Tx) ExtendSession(ctx context.Context, scope domain.Scope, id domain.S
 // Where it isn't pending any more, ErrNotFound.
 func (tx *Tx) OpenSession(ctx context.Context, id domain.SessionID, now time.Time) (*domain.Session, error) {
 	var s domain.Session
-	err := tx.GetContext(ctx, &s, `
+	err := tx.get(ctx, &s, `
 		UPDATE session SET status = 'in_progress', accessed_at = $2, last_activity_at = $2
 		WHERE id = $1 AND status = 'pending' AND expires_at > $2
 		RETURNING `+sessionColumns,
@@ -104,8 +95,8 @@ func (tx *Tx) OpenSession(ctx context.Context, id domain.SessionID, now time.Tim
 const ActivityStep = time.Minute
 
 // TouchSession records that the customer opened an open session's form again.
-func (d *DB) TouchSession(ctx context.Context, id domain.SessionID, now time.Time) error {
-	_, err := d.ExecContext(ctx, `
+func (q *Queries) TouchSession(ctx context.Context, id domain.SessionID, now time.Time) error {
+	_, err := q.exec(ctx, `
 		UPDATE session SET last_activity_at = $2
 		WHERE id = $1 AND status = 'in_progress' AND expires_at > $2 AND last_activity_at < $3`,
 		id, now, now.Add(-ActivityStep))
@@ -118,7 +109,7 @@ func (d *DB) TouchSession(ctx context.Context, id domain.SessionID, now time.Tim
 // expiry against a submit in an order.
 func (tx *Tx) LockOpenSession(ctx context.Context, id domain.SessionID, now time.Time) (*domain.Session, error) {
 	var s domain.Session
-	err := tx.GetContext(ctx, &s, `
+	err := tx.get(ctx, &s, `
 		UPDATE session SET last_activity_at = $2
 		WHERE id = $1 AND status = 'in_progress' AND expires_at > $2
 		RETURNING `+sessionColumns,
@@ -129,7 +120,7 @@ func (tx *Tx) LockOpenSession(ctx context.Context, id domain.SessionID, now time
 // CompleteSession completes a session that LockOpenSession locked, with all
 // its sections.
 func (tx *Tx) CompleteSession(ctx context.Context, s *domain.Session) error {
-	result, err := tx.ExecContext(ctx, `
+	result, err := tx.exec(ctx, `
 		UPDATE session SET status = 'completed', completed_at = $2, sections_completed = $3
 		WHERE id = $1 AND status = 'in_progress'`,
 		s.ID, s.CompletedAt, s.SectionsCompleted)
@@ -139,7 +130,7 @@ func (tx *Tx) CompleteSession(ctx context.Context, s *domain.Session) error {
 // SetSectionsCompleted stores how many sections of a locked session are
 // completed.
 func (tx *Tx) SetSectionsCompleted(ctx context.Context, id domain.SessionID, n int) error {
-	_, err := tx.ExecContext(ctx, `UPDATE session SET sections_completed = $2 WHERE id = $1`, id, n)
+	_, err := tx.exec(ctx, `UPDATE session SET sections_completed = $2 WHERE id = $1`, id, n)
 	return wrap(err, "set sections completed")
 }
 
@@ -148,7 +139,7 @@ func (tx *Tx) SetSectionsCompleted(ctx context.Context, id domain.SessionID, n i
 // next sweep, so any number of workers can sweep at once.
 func (tx *Tx) ExpireSessions(ctx context.Context, now time.Time, limit int) ([]domain.Session, error) {
 	var out []domain.Session
-	err := tx.SelectContext(ctx, &out, `
+	err := tx.all(ctx, &out, `
 		WITH due AS MATERIALIZED (
 			SELECT id AS due_id FROM session
 			WHERE status IN ('pending', 'in_progress') AND expires_at <= $1

@@ -61,7 +61,7 @@ func TestTransitionsAreConditional(t *testing.T) {
 		for name, run := range transitions {
 			for _, overdue := range []bool{false, true} {
 				session := s.session(s.scope, start)
-				_, err := s.ExecContext(s.ctx, `UPDATE session SET status = $2, accessed_at = $3, last_activity_at = $3 WHERE id = $1`, session.ID, status, start)
+				_, err := s.Raw().ExecContext(s.ctx, `UPDATE session SET status = $2, accessed_at = $3, last_activity_at = $3 WHERE id = $1`, session.ID, status, start)
 				s.ok(err)
 				now := session.ExpiresAt.Add(-time.Millisecond)
 				if overdue {

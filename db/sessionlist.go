@@ -10,14 +10,14 @@ import (
 // Sessions returns a page of the scope's sessions, newest first, and how many
 // match the filter (D10). The total is read from the counters kept by day, so
 // that neither it nor a page near the start grows with the account's history.
-func (d *DB) Sessions(ctx context.Context, scope domain.Scope, f domain.SessionFilter, page domain.Page, now time.Time) ([]domain.Session, int, error) {
-	total, err := d.CountSessions(ctx, scope, f, now, 0)
+func (q *Queries) Sessions(ctx context.Context, scope domain.Scope, f domain.SessionFilter, page domain.Page, now time.Time) ([]domain.Session, int, error) {
+	total, err := q.CountSessions(ctx, scope, f, now, 0)
 	if err != nil || page.Number-1 > total/page.Size {
 		return nil, total, err // past the end, where the offset need not even fit a number
 	}
 	query, args := newConditions(scope, f).pageQuery(f, page, now)
 	var out []domain.Session
-	if err := d.SelectContext(ctx, &out, query, args...); err != nil {
+	if err := q.all(ctx, &out, query, args...); err != nil {
 		return nil, 0, wrap(err, "list sessions")
 	}
 	for i := range out {
@@ -84,14 +84,14 @@ func statusClauses(f domain.SessionFilter, now SQL) []SQL {
 // SessionsBefore returns up to limit of the scope's sessions that match the
 // filter, newest first: those that come after the given one in that order, nil
 // for the newest. A page far down costs no more than the first.
-func (d *DB) SessionsBefore(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, limit int, now time.Time) ([]domain.Session, error) {
+func (q *Queries) SessionsBefore(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, limit int, now time.Time) ([]domain.Session, error) {
 	c := newConditions(scope, f)
 	if last != nil {
 		c.and("(created_at, id) < (" + c.arg(last.CreatedAt) + ", " + c.arg(last.ID) + ")")
 	}
 	query, args := c.pageQuery(f, domain.Page{Number: 1, Size: limit}, now)
 	var out []domain.Session
-	if err := d.SelectContext(ctx, &out, query, args...); err != nil {
+	if err := q.all(ctx, &out, query, args...); err != nil {
 		return nil, wrap(err, "list sessions")
 	}
 	for i := range out {
@@ -103,11 +103,11 @@ func (d *DB) SessionsBefore(ctx context.Context, scope domain.Scope, f domain.Se
 // CountSessions returns how many of the scope's sessions match the filter. If
 // there are no counters of what it asks for, as of one customer's sessions, they
 // are counted to limit and no further, 0 for all.
-func (d *DB) CountSessions(ctx context.Context, scope domain.Scope, f domain.SessionFilter, now time.Time, limit int) (int, error) {
+func (q *Queries) CountSessions(ctx context.Context, scope domain.Scope, f domain.SessionFilter, now time.Time, limit int) (int, error) {
 	if f.Counted() {
-		return d.countByDay(ctx, scope, f, now)
+		return q.countByDay(ctx, scope, f, now)
 	}
-	return d.countMatching(ctx, scope, f, now, limit)
+	return q.countMatching(ctx, scope, f, now, limit)
 }
 
 // searchClauses are the conditions that together make up what was searched
@@ -131,8 +131,8 @@ func (c *conditions) nowFor(status domain.Status, now time.Time) SQL {
 
 // AnySessionOpened reports whether a customer has ever opened one of the
 // scope's sessions, whatever became of it.
-func (d *DB) AnySessionOpened(ctx context.Context, scope domain.Scope) (opened bool, err error) {
-	err = d.GetContext(ctx, &opened, `
+func (q *Queries) AnySessionOpened(ctx context.Context, scope domain.Scope) (opened bool, err error) {
+	err = q.get(ctx, &opened, `
 		SELECT EXISTS (SELECT 1 FROM session WHERE account_id = $1 AND livemode = $2 AND accessed_at IS NOT NULL)`, scope.AccountID, scope.Livemode)
 	return opened, wrap(err, "look for an opened session")
 }
@@ -165,7 +165,7 @@ func overdue(clause SQL) SQL {
 
 // countMatching counts the sessions themselves. Those of one reference or
 // customer are few, unless a partner tests with one.
-func (d *DB) countMatching(ctx context.Context, scope domain.Scope, f domain.SessionFilter, now time.Time, limit int) (int, error) {
+func (q *Queries) countMatching(ctx context.Context, scope domain.Scope, f domain.SessionFilter, now time.Time, limit int) (int, error) {
 	c := newConditions(scope, f)
 	status := "(" + joined(statusClauses(f, c.nowFor(f.Status, now)), " OR ") + ")"
 	searched, most := c.searchClauses(f.Search), SQL("")
@@ -178,7 +178,7 @@ func (d *DB) countMatching(ctx context.Context, scope domain.Scope, f domain.Ses
 	}
 	matching := "SELECT 1 FROM (" + joined(parts, " UNION ALL ") + ") found" + most
 	var total int
-	err := d.GetContext(ctx, &total, "SELECT count(*) FROM ("+matching+") m", c.args...)
+	err := q.get(ctx, &total, "SELECT count(*) FROM ("+matching+") m", c.args...)
 	return total, wrap(err, "count sessions")
 }
 
@@ -186,7 +186,7 @@ func (d *DB) countMatching(ctx context.Context, scope domain.Scope, f domain.Ses
 // the days that created_after and created_before cut. The counters know the
 // stored status; overdue sessions are moved to expired here (D11). It is one
 // statement, so that a sweep between two can't count a session twice.
-func (d *DB) countByDay(ctx context.Context, scope domain.Scope, f domain.SessionFilter, now time.Time) (int, error) {
+func (q *Queries) countByDay(ctx context.Context, scope domain.Scope, f domain.SessionFilter, now time.Time) (int, error) {
 	counter, stored := SQL("created"), SQL("true")
 	if f.Status != "" {
 		counter, stored = storedStatuses[f.Status].counter, "status = "+storedStatuses[f.Status].literal
@@ -229,7 +229,7 @@ func (d *DB) countByDay(ctx context.Context, scope domain.Scope, f domain.Sessio
 	}
 	query = "SELECT (SELECT coalesce(sum(" + counter + "), 0)::bigint FROM session_count WHERE " + joined(whole, " AND ") + ")" + query
 	var total int
-	err := d.GetContext(ctx, &total, query, c.args...)
+	err := q.get(ctx, &total, query, c.args...)
 	return total, wrap(err, "count sessions by day")
 }
 

@@ -39,7 +39,7 @@ func randomSessions(s *store, n int) []*domain.Session {
 			at := created.Add(time.Duration(random.IntN(100)) * time.Hour)
 			session.CompletedAt = &at
 		}
-		_, err := s.ExecContext(s.ctx, `UPDATE session SET status = $2, completed_at = $3 WHERE id = $1`, session.ID, session.Status, session.CompletedAt)
+		_, err := s.Raw().ExecContext(s.ctx, `UPDATE session SET status = $2, completed_at = $3 WHERE id = $1`, session.ID, session.Status, session.CompletedAt)
 		s.ok(err)
 		out = append(out, session)
 		if i%10 == 0 {

@@ -1,18 +1,16 @@
 package db
 
 import (
-	"context"
-	"database/sql"
 	"strconv"
 	"strings"
 
 	"github.com/lib/pq"
 )
 
-// SQL is the text of a statement, or a part of it. A constant is SQL as it
-// stands, and a string doesn't compile, so no value can become a part of a
-// statement: values are arguments. Only this file makes SQL of strings, which
-// TestNoStringBecomesSQL holds.
+// SQL is the text of a statement or of a part of it. A constant is SQL without a
+// conversion and a string variable doesn't compile, so no value can become part
+// of a statement: values are arguments. Only this file converts strings to SQL;
+// TestNoStringBecomesSQL checks that.
 type SQL string
 
 // identifier quotes a name, which can't be an argument.
@@ -60,55 +58,4 @@ func (c *conditions) add(compare SQL, value any) { c.and(compare + " " + c.arg(v
 // where is what was added and more, all of it.
 func (c *conditions) where(more ...SQL) SQL {
 	return joined(append(c.clauses[:len(c.clauses):len(c.clauses)], more...), " AND ")
-}
-
-// GetContext reads one row into dest, as sqlx does.
-func (d *DB) GetContext(ctx context.Context, dest any, query SQL, args ...any) error {
-	return d.DB.GetContext(ctx, dest, string(query), args...)
-}
-
-// SelectContext reads rows into the slice at dest, as sqlx does.
-func (d *DB) SelectContext(ctx context.Context, dest any, query SQL, args ...any) error {
-	return d.DB.SelectContext(ctx, dest, string(query), args...)
-}
-
-// QueryRowContext reads one row, as database/sql does.
-func (d *DB) QueryRowContext(ctx context.Context, query SQL, args ...any) *sql.Row {
-	return d.DB.QueryRowContext(ctx, string(query), args...)
-}
-
-// ExecContext runs a statement, as database/sql does.
-func (d *DB) ExecContext(ctx context.Context, query SQL, args ...any) (sql.Result, error) {
-	return d.DB.ExecContext(ctx, string(query), args...)
-}
-
-// GetContext reads one row into dest, as sqlx does.
-func (tx *Tx) GetContext(ctx context.Context, dest any, query SQL, args ...any) error {
-	return tx.Tx.GetContext(ctx, dest, string(query), args...)
-}
-
-// SelectContext reads rows into the slice at dest, as sqlx does.
-func (tx *Tx) SelectContext(ctx context.Context, dest any, query SQL, args ...any) error {
-	return tx.Tx.SelectContext(ctx, dest, string(query), args...)
-}
-
-// QueryRowContext reads one row, as database/sql does.
-func (tx *Tx) QueryRowContext(ctx context.Context, query SQL, args ...any) *sql.Row {
-	return tx.Tx.QueryRowContext(ctx, string(query), args...)
-}
-
-// ExecContext runs a statement, as database/sql does.
-func (tx *Tx) ExecContext(ctx context.Context, query SQL, args ...any) (sql.Result, error) {
-	return tx.Tx.ExecContext(ctx, string(query), args...)
-}
-
-// NamedExecContext runs a statement whose arguments are fields of arg, as sqlx
-// does.
-func (tx *Tx) NamedExecContext(ctx context.Context, query SQL, arg any) (sql.Result, error) {
-	return tx.Tx.NamedExecContext(ctx, string(query), arg)
-}
-
-// PrepareContext prepares a statement, as database/sql does.
-func (tx *Tx) PrepareContext(ctx context.Context, query SQL) (*sql.Stmt, error) {
-	return tx.Tx.PrepareContext(ctx, string(query))
 }

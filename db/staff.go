@@ -16,7 +16,7 @@ var ErrEmailTaken = errors.New("a staff user with this e-mail address exists alr
 // InsertStaff stores a new staff user with the Argon2id hash of the password,
 // "" for none yet, or returns ErrEmailTaken.
 func (tx *Tx) InsertStaff(ctx context.Context, s *domain.Staff, passwordHash string) error {
-	_, err := tx.ExecContext(ctx, `
+	_, err := tx.exec(ctx, `
 		INSERT INTO staff_user (`+staffColumns+`, password_hash)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, nullif($9, ''))`,
 		s.ID, s.AccountID, s.Email, s.Name, s.Role, s.MayDownload, s.CreatedAt, s.MustChangePassword, passwordHash)
@@ -39,57 +39,57 @@ const staffPasswordQuery = `
 
 // StaffByEmail returns the staff user of that address, in any case, or
 // ErrNotFound.
-func (d *DB) StaffByEmail(ctx context.Context, email string) (*StaffPassword, error) {
+func (q *Queries) StaffByEmail(ctx context.Context, email string) (*StaffPassword, error) {
 	var s StaffPassword
-	err := d.GetContext(ctx, &s, staffPasswordQuery+` WHERE lower(email) = lower($1)`, email)
+	err := q.get(ctx, &s, staffPasswordQuery+` WHERE lower(email) = lower($1)`, email)
 	return &s, wrap(err, "find staff user by e-mail address")
 }
 
 // StaffPassword returns a staff user with the hash of the password, or
 // ErrNotFound.
-func (d *DB) StaffPassword(ctx context.Context, id domain.StaffID) (*StaffPassword, error) {
+func (q *Queries) StaffPassword(ctx context.Context, id domain.StaffID) (*StaffPassword, error) {
 	var s StaffPassword
-	err := d.GetContext(ctx, &s, staffPasswordQuery+` WHERE id = $1`, id)
+	err := q.get(ctx, &s, staffPasswordQuery+` WHERE id = $1`, id)
 	return &s, wrap(err, "get staff user")
 }
 
 // HoldStaffPassword is StaffPassword that stays so until the transaction ends.
 func (tx *Tx) HoldStaffPassword(ctx context.Context, id domain.StaffID) (*StaffPassword, error) {
 	var s StaffPassword
-	err := tx.GetContext(ctx, &s, staffPasswordQuery+` WHERE id = $1 FOR SHARE`, id)
+	err := tx.get(ctx, &s, staffPasswordQuery+` WHERE id = $1 FOR SHARE`, id)
 	return &s, wrap(err, "hold staff user")
 }
 
 // SetPasswordHash stores the password that a staff user chose.
 func (tx *Tx) SetPasswordHash(ctx context.Context, id domain.StaffID, hash string) error {
-	result, err := tx.ExecContext(ctx, `UPDATE staff_user SET password_hash = $2, must_change_password = false WHERE id = $1`, id, hash)
+	result, err := tx.exec(ctx, `UPDATE staff_user SET password_hash = $2, must_change_password = false WHERE id = $1`, id, hash)
 	return changedOne(result, err, "set staff password")
 }
 
 // NoteKnownBrowser notes that a browser of the user is known from now on, and
 // reports whether it is the first one.
 func (tx *Tx) NoteKnownBrowser(ctx context.Context, id domain.StaffID, now time.Time) (first bool, err error) {
-	result, err := tx.ExecContext(ctx, `UPDATE staff_user SET known_browser_since = $2 WHERE id = $1 AND known_browser_since IS NULL`, id, now)
+	result, err := tx.exec(ctx, `UPDATE staff_user SET known_browser_since = $2 WHERE id = $1 AND known_browser_since IS NULL`, id, now)
 	n, err := affected(result, err, "note known browser")
 	return n > 0, err
 }
 
 // SetStaffName stores how a staff user is called.
 func (tx *Tx) SetStaffName(ctx context.Context, id domain.StaffID, name string) error {
-	result, err := tx.ExecContext(ctx, `UPDATE staff_user SET name = $2 WHERE id = $1`, id, name)
+	result, err := tx.exec(ctx, `UPDATE staff_user SET name = $2 WHERE id = $1`, id, name)
 	return changedOne(result, err, "set staff name")
 }
 
 // DropSecondFactors removes a staff user's authenticator, recovery codes and
 // passkeys, and signs them out everywhere.
 func (tx *Tx) DropSecondFactors(ctx context.Context, id domain.StaffID) error {
-	result, err := tx.ExecContext(ctx, `
+	result, err := tx.exec(ctx, `
 		UPDATE staff_user SET totp_secret = NULL, totp_pending = NULL, totp_since = NULL, totp_step = 0 WHERE id = $1`, id)
 	if err := changedOne(result, err, "drop authenticator"); err != nil {
 		return err
 	}
 	// A statement of its own, to see who signed in while this one waited.
-	_, err = tx.ExecContext(ctx, `
+	_, err = tx.exec(ctx, `
 		WITH codes AS (DELETE FROM staff_recovery_code WHERE staff_id = $1),
 			passkeys AS (DELETE FROM staff_passkey WHERE staff_id = $1)
 		DELETE FROM staff_session WHERE staff_id = $1`, id)

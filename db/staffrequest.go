@@ -12,38 +12,38 @@ const requestColumns = `id, kind, subject, sealed, created_at, expires_at`
 // InsertStaffRequest stores what is to be proven by a letter's link. It has no
 // token yet.
 func (tx *Tx) InsertStaffRequest(ctx context.Context, r *domain.StaffRequest) error {
-	_, err := tx.ExecContext(ctx, `
+	_, err := tx.exec(ctx, `
 		INSERT INTO staff_request (`+requestColumns+`) VALUES ($1, $2, $3, $4, $5, $6)`,
 		r.ID, r.Kind, r.Subject, r.Sealed, r.CreatedAt, r.ExpiresAt)
 	return wrap(err, "insert staff request")
 }
 
 // StaffRequest returns a request, or ErrNotFound.
-func (d *DB) StaffRequest(ctx context.Context, id domain.StaffRequestID) (*domain.StaffRequest, error) {
+func (q *Queries) StaffRequest(ctx context.Context, id domain.StaffRequestID) (*domain.StaffRequest, error) {
 	var r domain.StaffRequest
-	err := d.GetContext(ctx, &r, `SELECT `+requestColumns+` FROM staff_request WHERE id = $1`, id)
+	err := q.get(ctx, &r, `SELECT `+requestColumns+` FROM staff_request WHERE id = $1`, id)
 	return &r, wrap(err, "get staff request")
 }
 
 // StaffRequestByToken returns the request of that kind whose letter had the
 // token of that SHA-256 and that hasn't expired at now, or ErrNotFound.
-func (d *DB) StaffRequestByToken(ctx context.Context, kind domain.StaffRequestKind, tokenHash []byte, now time.Time) (*domain.StaffRequest, error) {
+func (q *Queries) StaffRequestByToken(ctx context.Context, kind domain.StaffRequestKind, tokenHash []byte, now time.Time) (*domain.StaffRequest, error) {
 	var r domain.StaffRequest
-	err := d.GetContext(ctx, &r, `
+	err := q.get(ctx, &r, `
 		SELECT `+requestColumns+` FROM staff_request WHERE token_hash = $1 AND kind = $2 AND expires_at > $3`, tokenHash, kind, now)
 	return &r, wrap(err, "find staff request")
 }
 
 // SetStaffRequestToken makes the request be found by its letter's token; of a
 // letter sent twice the last one counts.
-func (d *DB) SetStaffRequestToken(ctx context.Context, id domain.StaffRequestID, tokenHash []byte) error {
-	result, err := d.ExecContext(ctx, `UPDATE staff_request SET token_hash = $2 WHERE id = $1`, id, tokenHash)
+func (q *Queries) SetStaffRequestToken(ctx context.Context, id domain.StaffRequestID, tokenHash []byte) error {
+	result, err := q.exec(ctx, `UPDATE staff_request SET token_hash = $2 WHERE id = $1`, id, tokenHash)
 	return changedOne(result, err, "set staff request's token")
 }
 
 // DropStaffRequest deletes a request that nothing can come of.
-func (d *DB) DropStaffRequest(ctx context.Context, id domain.StaffRequestID) error {
-	_, err := d.ExecContext(ctx, `DELETE FROM staff_request WHERE id = $1`, id)
+func (q *Queries) DropStaffRequest(ctx context.Context, id domain.StaffRequestID) error {
+	_, err := q.exec(ctx, `DELETE FROM staff_request WHERE id = $1`, id)
 	return wrap(err, "delete staff request")
 }
 
@@ -51,7 +51,7 @@ func (d *DB) DropStaffRequest(ctx context.Context, id domain.StaffRequestID) err
 // others of its kind and address with it. ErrNotFound where another use was
 // first.
 func (tx *Tx) UseStaffRequest(ctx context.Context, r *domain.StaffRequest) error {
-	result, err := tx.ExecContext(ctx, `DELETE FROM staff_request WHERE id = $1`, r.ID)
+	result, err := tx.exec(ctx, `DELETE FROM staff_request WHERE id = $1`, r.ID)
 	if err := changedOne(result, err, "use staff request"); err != nil {
 		return err
 	}
@@ -60,15 +60,15 @@ func (tx *Tx) UseStaffRequest(ctx context.Context, r *domain.StaffRequest) error
 
 // DeleteStaffRequests deletes the requests of a kind and address.
 func (tx *Tx) DeleteStaffRequests(ctx context.Context, kind domain.StaffRequestKind, subject []byte) error {
-	_, err := tx.ExecContext(ctx, `DELETE FROM staff_request WHERE subject = $1 AND kind = $2`, subject, kind)
+	_, err := tx.exec(ctx, `DELETE FROM staff_request WHERE subject = $1 AND kind = $2`, subject, kind)
 	return wrap(err, "delete staff requests")
 }
 
 // DeleteExpiredRequests deletes up to limit requests and invitations that
 // expired before the given time, and returns how many.
-func (d *DB) DeleteExpiredRequests(ctx context.Context, before time.Time, limit int) (int, error) {
+func (q *Queries) DeleteExpiredRequests(ctx context.Context, before time.Time, limit int) (int, error) {
 	var n int
-	err := d.GetContext(ctx, &n, `
+	err := q.get(ctx, &n, `
 		WITH requests AS (
 			DELETE FROM staff_request WHERE id IN (
 				SELECT id FROM staff_request WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)

@@ -28,13 +28,18 @@ func oneConn(t *testing.T, cache int) *db.DB {
 	return d
 }
 
+// rawQueryer is what DB.Raw and Tx.Raw have in common.
+type rawQueryer interface {
+	GetContext(ctx context.Context, dest any, query string, args ...any) error
+}
+
 // prepared counts the connection's prepared statements of that text. It has no
 // parameters itself, so it isn't counted.
-func prepared(t *testing.T, q db.Queryer, like string) int {
+func prepared(t *testing.T, q rawQueryer, like string) int {
 	t.Helper()
 	var n int
 	query := "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE " + pq.QuoteLiteral(like)
-	if err := q.GetContext(context.Background(), &n, db.SQL(query)); err != nil {
+	if err := q.GetContext(context.Background(), &n, query); err != nil {
 		t.Fatal(err)
 	}
 	return n
@@ -44,19 +49,19 @@ func TestStatementIsPreparedOnce(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	d := oneConn(t, 0)
-	if _, err := d.Exec("CREATE TABLE things (n int)"); err != nil {
+	if _, err := d.Raw().Exec("CREATE TABLE things (n int)"); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 5 {
 		var got int
-		if err := d.GetContext(ctx, &got, "SELECT $1::int + 1", i); err != nil || got != i+1 {
+		if err := d.Raw().GetContext(ctx, &got, "SELECT $1::int + 1", i); err != nil || got != i+1 {
 			t.Fatalf("got %d, %v; want %d", got, err, i+1)
 		}
-		if _, err := d.ExecContext(ctx, "INSERT INTO things VALUES ($1)", i); err != nil {
+		if _, err := d.Raw().ExecContext(ctx, "INSERT INTO things VALUES ($1)", i); err != nil {
 			t.Fatal(err)
 		}
 		err := d.InTx(ctx, func(tx *db.Tx) error {
-			_, err := tx.ExecContext(ctx, "INSERT INTO things VALUES ($1)", i)
+			_, err := tx.Raw().ExecContext(ctx, "INSERT INTO things VALUES ($1)", i)
 			return err
 		})
 		if err != nil {
@@ -64,12 +69,12 @@ func TestStatementIsPreparedOnce(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"SELECT $1::int + 1", "INSERT INTO things%"} {
-		if n := prepared(t, d, text); n != 1 {
+		if n := prepared(t, d.Raw(), text); n != 1 {
 			t.Errorf("%q is prepared %d times, want 1", text, n)
 		}
 	}
 	var runs int
-	err := d.Get(&runs, "SELECT generic_plans + custom_plans FROM pg_prepared_statements WHERE statement LIKE 'INSERT INTO things%'")
+	err := d.Raw().Get(&runs, "SELECT generic_plans + custom_plans FROM pg_prepared_statements WHERE statement LIKE 'INSERT INTO things%'")
 	if err != nil || runs != 10 {
 		t.Errorf("the prepared statement ran %d times (%v), want 10", runs, err)
 	}
@@ -79,10 +84,10 @@ func TestStatementCacheOff(t *testing.T) {
 	t.Parallel()
 	d := oneConn(t, -1)
 	var n int
-	if err := d.Get(&n, "SELECT $1::int", 1); err != nil {
+	if err := d.Raw().Get(&n, "SELECT $1::int", 1); err != nil {
 		t.Fatal(err)
 	}
-	if n := prepared(t, d, "%"); n != 0 {
+	if n := prepared(t, d.Raw(), "%"); n != 0 {
 		t.Errorf("%d statements prepared, want none", n)
 	}
 }
@@ -93,7 +98,7 @@ func TestStatementCacheIsBounded(t *testing.T) {
 	use := func(i int) {
 		t.Helper()
 		var got int
-		if err := d.Get(&got, fmt.Sprintf("SELECT $1::int + %d", i), 1); err != nil || got != i+1 {
+		if err := d.Raw().Get(&got, fmt.Sprintf("SELECT $1::int + %d", i), 1); err != nil || got != i+1 {
 			t.Fatalf("statement %d: %d, %v", i, got, err)
 		}
 	}
@@ -101,10 +106,10 @@ func TestStatementCacheIsBounded(t *testing.T) {
 		use(i)
 		use(0) // the one in use must stay
 	}
-	if n := prepared(t, d, "SELECT $1::int +%"); n != 3 {
+	if n := prepared(t, d.Raw(), "SELECT $1::int +%"); n != 3 {
 		t.Errorf("%d statements prepared, want 3", n)
 	}
-	if n := prepared(t, d, "SELECT $1::int + 0"); n != 1 {
+	if n := prepared(t, d.Raw(), "SELECT $1::int + 0"); n != 1 {
 		t.Error("the most used statement was evicted")
 	}
 }
@@ -115,20 +120,20 @@ func TestFailedStatementIsNotKept(t *testing.T) {
 	d := oneConn(t, 0)
 	const query = "SELECT n FROM missing WHERE n = $1"
 	var got []int
-	if err := d.Select(&got, query, 1); err == nil {
+	if err := d.Raw().Select(&got, query, 1); err == nil {
 		t.Fatal("a query of a missing table succeeded")
 	}
-	if n := prepared(t, d, "%missing%$1"); n != 0 {
+	if n := prepared(t, d.Raw(), "%missing%$1"); n != 0 {
 		t.Errorf("%d prepared after failing", n)
 	}
-	err := d.InTx(ctx, func(tx *db.Tx) error { return tx.SelectContext(ctx, &got, query, 1) })
+	err := d.InTx(ctx, func(tx *db.Tx) error { return tx.Raw().SelectContext(ctx, &got, query, 1) })
 	if err == nil {
 		t.Fatal("a query of a missing table succeeded in a transaction")
 	}
-	if _, err := d.Exec("CREATE TABLE missing AS SELECT 1 AS n"); err != nil {
+	if _, err := d.Raw().Exec("CREATE TABLE missing AS SELECT 1 AS n"); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Select(&got, query, 1); err != nil || len(got) != 1 {
+	if err := d.Raw().Select(&got, query, 1); err != nil || len(got) != 1 {
 		t.Errorf("once the table exists: %v, %v", got, err)
 	}
 }
@@ -139,14 +144,14 @@ func TestStatementSurvivesItsErrors(t *testing.T) {
 	d := oneConn(t, 0)
 	var got int
 	for range 2 {
-		if err := d.Get(&got, "SELECT 10 / $1::int", 0); err == nil {
+		if err := d.Raw().Get(&got, "SELECT 10 / $1::int", 0); err == nil {
 			t.Fatal("divided by zero")
 		}
-		if err := d.Get(&got, "SELECT 10 / $1::int", 5); err != nil || got != 2 {
+		if err := d.Raw().Get(&got, "SELECT 10 / $1::int", 5); err != nil || got != 2 {
 			t.Errorf("after an error: %d, %v", got, err)
 		}
 	}
-	if n := prepared(t, d, "SELECT 10 /%"); n != 1 {
+	if n := prepared(t, d.Raw(), "SELECT 10 /%"); n != 1 {
 		t.Errorf("prepared %d times, want 1", n)
 	}
 }
@@ -158,33 +163,33 @@ func TestCachedPlanOfAChangedTable(t *testing.T) {
 	const query = "SELECT n FROM shifting WHERE $1"
 	mustExec := func(sql string) {
 		t.Helper()
-		if _, err := d.Exec(sql); err != nil {
+		if _, err := d.Raw().Exec(sql); err != nil {
 			t.Fatal(err)
 		}
 	}
-	read := func(q db.Queryer) (string, error) {
+	read := func(q rawQueryer) (string, error) {
 		var n string
 		return n, q.GetContext(ctx, &n, query, true)
 	}
 	mustExec("CREATE TABLE shifting AS SELECT 7 AS n")
-	if n, err := read(d); n != "7" || err != nil {
+	if n, err := read(d.Raw()); n != "7" || err != nil {
 		t.Fatal(n, err)
 	}
 	mustExec("ALTER TABLE shifting ALTER n TYPE text")
-	if n, err := read(d); n != "7" || err != nil {
+	if n, err := read(d.Raw()); n != "7" || err != nil {
 		t.Errorf("outside a transaction: %q, %v; want it repeated unseen", n, err)
 	}
 	mustExec("ALTER TABLE shifting ALTER n TYPE int USING n::int")
 	runs := 0
-	err := d.InTx(ctx, func(tx *db.Tx) error { runs++; _, err := read(tx); return err })
+	err := d.InTx(ctx, func(tx *db.Tx) error { runs++; _, err := read(tx.Raw()); return err })
 	if err != nil || runs != 2 {
 		t.Errorf("in a transaction: %v after %d runs; want it repeated as a whole", err, runs)
 	}
 	mustExec("DEALLOCATE ALL")
-	if n, err := read(d); n != "7" || err != nil {
+	if n, err := read(d.Raw()); n != "7" || err != nil {
 		t.Errorf("after DEALLOCATE ALL: %q, %v", n, err)
 	}
-	if n := prepared(t, d, query); n != 1 {
+	if n := prepared(t, d.Raw(), query); n != 1 {
 		t.Errorf("prepared %d times, want 1", n)
 	}
 }
@@ -197,22 +202,22 @@ func TestStatementCacheAndCancellation(t *testing.T) {
 	for range 3 {
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
 		began := time.Now()
-		err := d.GetContext(ctx, &none, query, 30)
+		err := d.Raw().GetContext(ctx, &none, query, 30)
 		cancel()
 		if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 10*time.Second {
 			t.Fatalf("cut off: %v after %s", err, time.Since(began))
 		}
-		if err := d.Get(&none, query, 0); err != nil {
+		if err := d.Raw().Get(&none, query, 0); err != nil {
 			t.Fatalf("the next use: %v", err)
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
 	defer cancel()
-	err := d.InTx(ctx, func(tx *db.Tx) error { return tx.GetContext(ctx, &none, query, 30) })
+	err := d.InTx(ctx, func(tx *db.Tx) error { return tx.Raw().GetContext(ctx, &none, query, 30) })
 	if err == nil {
 		t.Error("a transaction outlived its context")
 	}
-	if err := d.Get(&none, query, 0); err != nil {
+	if err := d.Raw().Get(&none, query, 0); err != nil {
 		t.Errorf("after a cut-off transaction: %v", err)
 	}
 }
@@ -229,7 +234,7 @@ func TestStatementCacheUnderLoad(t *testing.T) {
 					go cancel() // some are cut off anywhere on their way
 				}
 				var got int
-				err := d.GetContext(ctx, &got, db.SQL(fmt.Sprintf("SELECT $1::int + %d", i%20)), worker)
+				err := d.Raw().GetContext(ctx, &got, fmt.Sprintf("SELECT $1::int + %d", i%20), worker)
 				if err == nil && got != worker+i%20 {
 					t.Errorf("worker %d got the answer of another statement: %d, want %d", worker, got, worker+i%20)
 				}
@@ -248,7 +253,7 @@ func TestStatementCachePassesOn(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	d := oneConn(t, 0)
-	conn, err := d.Connx(ctx)
+	conn, err := d.Raw().Connx(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,17 +278,17 @@ func TestStatementCachePassesOn(t *testing.T) {
 		t.Error(err)
 	}
 	var sum int
-	if err := d.Get(&sum, "SELECT sum(x) FROM unnest($1::int[]) x", []int{1, 2, 3}); err != nil || sum != 6 {
+	if err := d.Raw().Get(&sum, "SELECT sum(x) FROM unnest($1::int[]) x", []int{1, 2, 3}); err != nil || sum != 6 {
 		t.Errorf("a slice as a parameter: %d, %v", sum, err)
 	}
 	query, args, err := sqlx.Named("SELECT CAST(:a AS int) + CAST(:b AS int)", map[string]any{"a": 1, "b": 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Get(&sum, d.Rebind(query), args...); err != nil || sum != 3 {
+	if err := d.Raw().Get(&sum, d.Raw().Rebind(query), args...); err != nil || sum != 3 {
 		t.Errorf("named parameters: %d, %v", sum, err)
 	}
-	stmt, err := d.PrepareContext(ctx, "SELECT $1::int")
+	stmt, err := d.Raw().PrepareContext(ctx, "SELECT $1::int")
 	if err != nil {
 		t.Fatal(err)
 	}

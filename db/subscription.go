@@ -17,22 +17,22 @@ const (
 )
 
 // Plans lists the plans, the smallest first.
-func (d *DB) Plans(ctx context.Context) ([]domain.Plan, error) {
+func (q *Queries) Plans(ctx context.Context) ([]domain.Plan, error) {
 	var out []domain.Plan
-	err := d.SelectContext(ctx, &out, `SELECT `+planColumns+` FROM plan p ORDER BY rank`)
+	err := q.all(ctx, &out, `SELECT `+planColumns+` FROM plan p ORDER BY rank`)
 	return out, wrap(err, "list plans")
 }
 
 // Plan returns a plan, or ErrNotFound.
 func (tx *Tx) Plan(ctx context.Context, id string) (*domain.Plan, error) {
 	var p domain.Plan
-	err := tx.GetContext(ctx, &p, `SELECT `+planColumns+` FROM plan p WHERE id = $1`, id)
+	err := tx.get(ctx, &p, `SELECT `+planColumns+` FROM plan p WHERE id = $1`, id)
 	return &p, wrap(err, "get plan")
 }
 
 // InsertSubscription starts an account's subscription.
 func (tx *Tx) InsertSubscription(ctx context.Context, s *domain.Subscription) error {
-	_, err := tx.ExecContext(ctx, `
+	_, err := tx.exec(ctx, `
 		INSERT INTO subscription (id, account_id, plan_id, status, started_at, billed_to, closes_at, carried_sessions, carried_until)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 		s.SubscriptionID, s.AccountID, s.Plan.ID, s.Status, s.StartedAt, s.BilledTo, s.ClosesAt, s.CarriedSessions, s.CarriedUntil)
@@ -41,15 +41,15 @@ func (tx *Tx) InsertSubscription(ctx context.Context, s *domain.Subscription) er
 
 // Subscription returns the account's subscription at now, or ErrNotFound
 // where there is none or it is past its effective date (D43).
-func (d *DB) Subscription(ctx context.Context, account domain.AccountID, now time.Time) (*domain.Subscription, error) {
-	return subscription(ctx, d, account, &now, "")
+func (q *Queries) Subscription(ctx context.Context, account domain.AccountID, now time.Time) (*domain.Subscription, error) {
+	return q.subscription(ctx, account, &now, "")
 }
 
 // HoldSubscription returns the account's subscription at now and keeps its plan
 // and periods as they are until the transaction ends; others can hold it, too.
 // ErrNotFound where there is none.
 func (tx *Tx) HoldSubscription(ctx context.Context, account domain.AccountID, now time.Time) (*domain.Subscription, error) {
-	return subscription(ctx, tx, account, &now, "FOR KEY SHARE OF s")
+	return tx.subscription(ctx, account, &now, "FOR KEY SHARE OF s")
 }
 
 // LockSubscription returns the account's newest subscription of which something
@@ -57,14 +57,14 @@ func (tx *Tx) HoldSubscription(ctx context.Context, account domain.AccountID, no
 // transaction ends. It can have Ended: only a clock that is read now can tell.
 // ErrNotFound where there is none.
 func (tx *Tx) LockSubscription(ctx context.Context, account domain.AccountID) (*domain.Subscription, error) {
-	return subscription(ctx, tx, account, nil, "FOR UPDATE OF s")
+	return tx.subscription(ctx, account, nil, "FOR UPDATE OF s")
 }
 
 // LastSubscription returns the account's newest subscription, ended or not, or
 // ErrNotFound.
 func (tx *Tx) LastSubscription(ctx context.Context, account domain.AccountID) (*domain.Subscription, error) {
 	var s domain.Subscription
-	err := tx.GetContext(ctx, &s, `
+	err := tx.get(ctx, &s, `
 		SELECT `+subscriptionColumns+` FROM subscription s JOIN plan p ON p.id = s.plan_id
 		WHERE s.account_id = $1
 		ORDER BY s.started_at DESC, s.effective_at DESC
@@ -76,9 +76,9 @@ func (tx *Tx) LastSubscription(ctx context.Context, account domain.AccountID) (*
 // row as it is then. The plan is joined after it, or it would be that of the
 // row as it was before. What is invoiced to its end has ended, whatever now says;
 // without now nothing else has.
-func subscription(ctx context.Context, q Queryer, account domain.AccountID, now *time.Time, lock SQL) (*domain.Subscription, error) {
+func (q *Queries) subscription(ctx context.Context, account domain.AccountID, now *time.Time, lock SQL) (*domain.Subscription, error) {
 	var s domain.Subscription
-	err := q.GetContext(ctx, &s, `
+	err := q.get(ctx, &s, `
 		WITH s AS MATERIALIZED (
 			SELECT * FROM subscription s
 			WHERE account_id = $1 AND closes_at IS NOT NULL AND ($2::timestamptz IS NULL OR effective_at IS NULL OR effective_at > $2)
@@ -99,7 +99,7 @@ func (tx *Tx) LockClosing(ctx context.Context, before time.Time, without []domai
 		ids[i] = id.UUID.String()
 	}
 	var s domain.Subscription
-	err := tx.GetContext(ctx, &s, `
+	err := tx.get(ctx, &s, `
 		WITH s AS MATERIALIZED (
 			SELECT * FROM subscription s
 			WHERE closes_at <= $1 AND id <> ALL ($2::uuid[])
@@ -112,7 +112,7 @@ func (tx *Tx) LockClosing(ctx context.Context, before time.Time, without []domai
 
 // UpdateSubscription stores what can change of a locked subscription.
 func (tx *Tx) UpdateSubscription(ctx context.Context, s *domain.Subscription) error {
-	result, err := tx.ExecContext(ctx, `
+	result, err := tx.exec(ctx, `
 		UPDATE subscription SET plan_id = $2, status = $3, effective_at = $4, reason = $5, billed_to = $6, closes_at = $7, next_plan_id = $8
 		WHERE id = $1`,
 		s.SubscriptionID, s.Plan.ID, s.Status, s.EffectiveAt, s.Reason, s.BilledTo, s.ClosesAt, s.NextPlanID)
@@ -122,7 +122,7 @@ func (tx *Tx) UpdateSubscription(ctx context.Context, s *domain.Subscription) er
 // InsertPlanChange notes that a locked subscription moves to another plan
 // within its open period, of which used sessions were used before.
 func (tx *Tx) InsertPlanChange(ctx context.Context, s *domain.Subscription, to string, used int, now time.Time) error {
-	_, err := tx.ExecContext(ctx, `
+	_, err := tx.exec(ctx, `
 		INSERT INTO plan_change (subscription_id, number, period_start, at, from_plan_id, to_plan_id, used)
 		SELECT $1, 1 + count(*), $2, $3, $4, $5, $6 FROM plan_change WHERE subscription_id = $1 AND period_start = $2`,
 		s.SubscriptionID, s.BilledTo, now, s.Plan.ID, to, used)
@@ -130,21 +130,12 @@ func (tx *Tx) InsertPlanChange(ctx context.Context, s *domain.Subscription, to s
 }
 
 // PlanStretches returns the parts of a subscription's open period by plan.
-func (d *DB) PlanStretches(ctx context.Context, s *domain.Subscription) ([]domain.PlanStretch, error) {
-	return planStretches(ctx, d, s)
-}
-
-// PlanStretches returns the parts of a subscription's open period by plan.
-func (tx *Tx) PlanStretches(ctx context.Context, s *domain.Subscription) ([]domain.PlanStretch, error) {
-	return planStretches(ctx, tx, s)
-}
-
-func planStretches(ctx context.Context, q Queryer, s *domain.Subscription) ([]domain.PlanStretch, error) {
+func (q *Queries) PlanStretches(ctx context.Context, s *domain.Subscription) ([]domain.PlanStretch, error) {
 	var changes []struct {
 		domain.Plan
 		Used int `db:"used"`
 	}
-	err := q.SelectContext(ctx, &changes, `
+	err := q.all(ctx, &changes, `
 		SELECT `+planColumns+`, c.used FROM plan_change c JOIN plan p ON p.id = c.from_plan_id
 		WHERE c.subscription_id = $1 AND c.period_start = $2 ORDER BY c.number`, s.SubscriptionID, s.BilledTo)
 	if err != nil {
@@ -163,7 +154,7 @@ func planStretches(ctx context.Context, q Queryer, s *domain.Subscription) ([]do
 // CountLiveSession counts one live session as used in the billing period
 // that starts at periodStart (D42).
 func (tx *Tx) CountLiveSession(ctx context.Context, account domain.AccountID, periodStart time.Time) error {
-	_, err := tx.ExecContext(ctx, `
+	_, err := tx.exec(ctx, `
 		INSERT INTO subscription_usage AS u (account_id, period_start, shard, sessions)
 		VALUES ($1, $2, pg_backend_pid() % 16, 1)
 		ON CONFLICT (account_id, period_start, shard) DO UPDATE SET sessions = u.sessions + 1`,
@@ -173,19 +164,9 @@ func (tx *Tx) CountLiveSession(ctx context.Context, account domain.AccountID, pe
 
 // UsedSessions returns how many live sessions were counted in the billing
 // period that starts at periodStart.
-func (d *DB) UsedSessions(ctx context.Context, account domain.AccountID, periodStart time.Time) (int, error) {
-	return usedSessions(ctx, d, account, periodStart)
-}
-
-// UsedSessions returns how many live sessions were counted in the billing
-// period that starts at periodStart.
-func (tx *Tx) UsedSessions(ctx context.Context, account domain.AccountID, periodStart time.Time) (int, error) {
-	return usedSessions(ctx, tx, account, periodStart)
-}
-
-func usedSessions(ctx context.Context, q Queryer, account domain.AccountID, periodStart time.Time) (int, error) {
+func (q *Queries) UsedSessions(ctx context.Context, account domain.AccountID, periodStart time.Time) (int, error) {
 	var n int
-	err := q.GetContext(ctx, &n, `
+	err := q.get(ctx, &n, `
 		SELECT coalesce(sum(sessions), 0) FROM subscription_usage WHERE account_id = $1 AND period_start = $2`,
 		account, periodStart)
 	return n, wrap(err, "sum used sessions")
@@ -195,7 +176,7 @@ func usedSessions(ctx context.Context, q Queryer, account domain.AccountID, peri
 // created that are counted since the time, or ErrNotFound.
 func (tx *Tx) LatestLiveSession(ctx context.Context, account domain.AccountID, since time.Time) (time.Time, error) {
 	var at time.Time
-	err := tx.GetContext(ctx, &at, `
+	err := tx.get(ctx, &at, `
 		SELECT created_at FROM session WHERE account_id = $1 AND livemode AND created_at >= $2
 		ORDER BY created_at DESC LIMIT 1`, account, since)
 	return at.UTC(), wrap(err, "find the latest live session")
@@ -217,9 +198,9 @@ const recountInvoices = 3 * 24 * time.Hour
 // UsageDrifts recounts the open period of each subscription that isn't past
 // its effective date at now, and what was invoiced in the last three days, and
 // returns what differs.
-func (d *DB) UsageDrifts(ctx context.Context, now time.Time) ([]UsageDrift, error) {
+func (q *Queries) UsageDrifts(ctx context.Context, now time.Time) ([]UsageDrift, error) {
 	var out []UsageDrift
-	err := d.SelectContext(ctx, &out, `
+	err := q.all(ctx, &out, `
 		SELECT s.account_id, s.billed_to AS period_start, c.counted, n.sessions
 		FROM subscription s
 		CROSS JOIN LATERAL (

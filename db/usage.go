@@ -10,7 +10,7 @@ import (
 // Usage counts the scope's sessions created from the first to the last UTC
 // day, both inclusive, as they stand at now, and what happened on each of
 // those days up to today (D44).
-func (d *DB) Usage(ctx context.Context, scope domain.Scope, first, last, now time.Time) (*domain.Usage, error) {
+func (q *Queries) Usage(ctx context.Context, scope domain.Scope, first, last, now time.Time) (*domain.Usage, error) {
 	var rows []struct {
 		Day               *time.Time `db:"day"` // nil: the overdue ones of all days
 		Created           int        `db:"created"`
@@ -24,7 +24,7 @@ func (d *DB) Usage(ctx context.Context, scope domain.Scope, first, last, now tim
 	first, last = day(first), day(last)
 	// One statement, so that a sweep between two can't count a session twice.
 	// Sessions between their expiry and the sweep are moved to expired (D11).
-	err := d.SelectContext(ctx, &rows, `
+	err := q.all(ctx, &rows, `
 		SELECT day, sum(created) AS created, sum(completed) AS completed, sum(cancelled) AS cancelled, sum(expired) AS expired,
 			sum(in_progress) AS in_progress, sum(completion_seconds)::float8 AS completion_seconds, sum(completed_that_day) AS completed_that_day
 		FROM session_count
@@ -70,7 +70,7 @@ func (d *DB) Usage(ctx context.Context, scope domain.Scope, first, last, now tim
 // it removed.
 func (tx *Tx) FoldSessionCounts(ctx context.Context, before time.Time, limit int) (int, error) {
 	var n int
-	err := tx.GetContext(ctx, &n, `
+	err := tx.get(ctx, &n, `
 		WITH idle AS MATERIALIZED (
 			SELECT account_id, livemode, day, shard FROM session_count
 			WHERE day < $1::date AND shard <> 0

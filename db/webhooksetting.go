@@ -23,7 +23,7 @@ type WebhookSetting struct {
 // InsertWebhookSetting stores a scope's webhook setting, with its current
 // secret alone.
 func (tx *Tx) InsertWebhookSetting(ctx context.Context, scope domain.Scope, w *WebhookSetting) error {
-	_, err := tx.ExecContext(ctx, `
+	_, err := tx.exec(ctx, `
 		INSERT INTO webhook_setting (account_id, livemode, default_url, secret)
 		VALUES ($1, $2, $3, $4)`,
 		scope.AccountID, scope.Livemode, w.DefaultURL, w.Secret)
@@ -31,18 +31,9 @@ func (tx *Tx) InsertWebhookSetting(ctx context.Context, scope domain.Scope, w *W
 }
 
 // WebhookSetting returns a scope's webhook setting, or ErrNotFound.
-func (d *DB) WebhookSetting(ctx context.Context, scope domain.Scope) (*WebhookSetting, error) {
-	return webhookSetting(ctx, d, scope)
-}
-
-// WebhookSetting returns a scope's webhook setting, or ErrNotFound.
-func (tx *Tx) WebhookSetting(ctx context.Context, scope domain.Scope) (*WebhookSetting, error) {
-	return webhookSetting(ctx, tx, scope)
-}
-
-func webhookSetting(ctx context.Context, q Queryer, scope domain.Scope) (*WebhookSetting, error) {
+func (q *Queries) WebhookSetting(ctx context.Context, scope domain.Scope) (*WebhookSetting, error) {
 	var w WebhookSetting
-	err := q.GetContext(ctx, &w, `
+	err := q.get(ctx, &w, `
 		SELECT default_url, secret, next_secret, next_secret_at, previous_secret, previous_secret_until
 		FROM webhook_setting
 		WHERE account_id = $1 AND livemode = $2`,
@@ -53,7 +44,7 @@ func webhookSetting(ctx context.Context, q Queryer, scope domain.Scope) (*Webhoo
 // SetDefaultURL sets where a scope's events go that no session's own URL
 // takes (D33); nil sends them nowhere.
 func (tx *Tx) SetDefaultURL(ctx context.Context, scope domain.Scope, url *string) error {
-	result, err := tx.ExecContext(ctx, `
+	result, err := tx.exec(ctx, `
 		UPDATE webhook_setting SET default_url = $3 WHERE account_id = $1 AND livemode = $2`,
 		scope.AccountID, scope.Livemode, url)
 	return changedOne(result, err, "set default webhook URL")
@@ -62,7 +53,7 @@ func (tx *Tx) SetDefaultURL(ctx context.Context, scope domain.Scope, url *string
 // SetNextSecret stores a next secret. ErrNotFound where there is one already,
 // which the partner may be deploying.
 func (tx *Tx) SetNextSecret(ctx context.Context, scope domain.Scope, next []byte, now time.Time) error {
-	result, err := tx.ExecContext(ctx, `
+	result, err := tx.exec(ctx, `
 		UPDATE webhook_setting SET next_secret = $3, next_secret_at = $4
 		WHERE account_id = $1 AND livemode = $2 AND next_secret IS NULL`,
 		scope.AccountID, scope.Livemode, next, now)
@@ -73,7 +64,7 @@ func (tx *Tx) SetNextSecret(ctx context.Context, scope domain.Scope, next []byte
 // previous one until the given time; a previous one from before is forgotten.
 // ErrNotFound without a next secret.
 func (tx *Tx) SwitchSecret(ctx context.Context, scope domain.Scope, until time.Time) error {
-	result, err := tx.ExecContext(ctx, `
+	result, err := tx.exec(ctx, `
 		UPDATE webhook_setting SET secret = next_secret, next_secret = NULL, next_secret_at = NULL,
 			previous_secret = secret, previous_secret_until = $3
 		WHERE account_id = $1 AND livemode = $2 AND next_secret IS NOT NULL`,
@@ -85,7 +76,7 @@ func (tx *Tx) SwitchSecret(ctx context.Context, scope domain.Scope, until time.T
 // the next. ErrNotFound without a previous secret whose time isn't over at
 // now, and where there is a next one, which would be lost.
 func (tx *Tx) RestoreSecret(ctx context.Context, scope domain.Scope, now time.Time) error {
-	result, err := tx.ExecContext(ctx, `
+	result, err := tx.exec(ctx, `
 		UPDATE webhook_setting SET secret = previous_secret, previous_secret = NULL, previous_secret_until = NULL,
 			next_secret = secret, next_secret_at = $3
 		WHERE account_id = $1 AND livemode = $2 AND previous_secret_until > $3 AND next_secret IS NULL`,
@@ -95,7 +86,7 @@ func (tx *Tx) RestoreSecret(ctx context.Context, scope domain.Scope, now time.Ti
 
 // AbandonNextSecret erases the next secret. ErrNotFound without one.
 func (tx *Tx) AbandonNextSecret(ctx context.Context, scope domain.Scope) error {
-	result, err := tx.ExecContext(ctx, `
+	result, err := tx.exec(ctx, `
 		UPDATE webhook_setting SET next_secret = NULL, next_secret_at = NULL
 		WHERE account_id = $1 AND livemode = $2 AND next_secret IS NOT NULL`,
 		scope.AccountID, scope.Livemode)
@@ -103,8 +94,8 @@ func (tx *Tx) AbandonNextSecret(ctx context.Context, scope domain.Scope) error {
 }
 
 // ErasePreviousSecrets erases the previous secrets whose time is over at now.
-func (d *DB) ErasePreviousSecrets(ctx context.Context, now time.Time) error {
-	_, err := d.ExecContext(ctx, `
+func (q *Queries) ErasePreviousSecrets(ctx context.Context, now time.Time) error {
+	_, err := q.exec(ctx, `
 		UPDATE webhook_setting SET previous_secret = NULL, previous_secret_until = NULL
 		WHERE previous_secret IS NOT NULL AND previous_secret_until <= $1`, now)
 	return wrap(err, "erase previous webhook secrets")

@@ -121,7 +121,7 @@ func TestSecretsChangeOnce(t *testing.T) {
 		"restore": func() error { return s.restoreSecret(start) },
 		"abandon": func() error { return s.abandonNext() },
 	} {
-		_, err := s.ExecContext(s.ctx, `UPDATE webhook_setting SET next_secret = NULL, next_secret_at = NULL, previous_secret = NULL, previous_secret_until = NULL`)
+		_, err := s.Raw().ExecContext(s.ctx, `UPDATE webhook_setting SET next_secret = NULL, next_secret_at = NULL, previous_secret = NULL, previous_secret_until = NULL`)
 		s.ok(err)
 		if name == "switch" || name == "abandon" {
 			s.ok(s.setNext("n", start))

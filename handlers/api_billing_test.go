@@ -76,7 +76,7 @@ func TestSubscriptionEnd(t *testing.T) {
 	b := newBench(t)
 	effective := startTime.Add(time.Hour)
 	for _, status := range []string{"past_due", "cancelled"} {
-		_, err := b.db.ExecContext(b.Context(), `UPDATE subscription SET status = $1::text, effective_at = CASE WHEN $1::text = 'cancelled' THEN $2::timestamptz END`, status, effective)
+		_, err := b.db.Raw().ExecContext(b.Context(), `UPDATE subscription SET status = $1::text, effective_at = CASE WHEN $1::text = 'cancelled' THEN $2::timestamptz END`, status, effective)
 		b.ok(err)
 		if got := b.get("/billing/subscription").status(http.StatusOK).object()["status"]; got != status {
 			t.Errorf("status %v, want %s", got, status)

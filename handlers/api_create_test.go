@@ -290,7 +290,7 @@ func TestLiveSessionNeedsSubscription(t *testing.T) {
 		return b.call(apiCall{method: http.MethodPost, path: "/sessions", body: validBody, key: key})
 	}
 	setSubscription := func(status string, effective *time.Time) {
-		_, err := b.db.ExecContext(b.Context(), `UPDATE subscription SET status = $1, effective_at = $2`, status, effective)
+		_, err := b.db.Raw().ExecContext(b.Context(), `UPDATE subscription SET status = $1, effective_at = $2`, status, effective)
 		b.ok(err)
 	}
 	create(b.account.LiveKey).status(http.StatusCreated)

@@ -22,7 +22,7 @@ func (b *bench) once(key, body string) answer {
 func (b *bench) sessionCount() int {
 	b.Helper()
 	var n int
-	b.ok(b.db.GetContext(b.Context(), &n, `SELECT count(*) FROM session`))
+	b.ok(b.db.Raw().GetContext(b.Context(), &n, `SELECT count(*) FROM session`))
 	return n
 }
 
@@ -109,10 +109,10 @@ func TestIdempotentRefusals(t *testing.T) {
 	}
 
 	create := apiCall{method: http.MethodPost, path: "/sessions", body: validBody, key: b.account.LiveKey, header: "Idempotency-Key: forbidden"}
-	_, err := b.db.ExecContext(b.Context(), `UPDATE subscription SET status = 'cancelled', effective_at = started_at`)
+	_, err := b.db.Raw().ExecContext(b.Context(), `UPDATE subscription SET status = 'cancelled', effective_at = started_at`)
 	b.ok(err)
 	b.call(create).refused(http.StatusForbidden, "forbidden", "")
-	_, err = b.db.ExecContext(b.Context(), `UPDATE subscription SET status = 'active', effective_at = NULL`)
+	_, err = b.db.Raw().ExecContext(b.Context(), `UPDATE subscription SET status = 'active', effective_at = NULL`)
 	b.ok(err)
 	b.call(create).status(http.StatusCreated)
 
@@ -123,11 +123,11 @@ func TestIdempotentRefusals(t *testing.T) {
 	create.key = ""
 	b.call(create).status(http.StatusCreated)
 
-	_, err = b.db.ExecContext(b.Context(), `ALTER TABLE session RENAME TO away`)
+	_, err = b.db.Raw().ExecContext(b.Context(), `ALTER TABLE session RENAME TO away`)
 	b.ok(err)
 	create.header = "Idempotency-Key: failure"
 	b.call(create).refused(http.StatusInternalServerError, "internal_error", "")
-	_, err = b.db.ExecContext(b.Context(), `ALTER TABLE away RENAME TO session`)
+	_, err = b.db.Raw().ExecContext(b.Context(), `ALTER TABLE away RENAME TO session`)
 	b.ok(err)
 	b.call(create).status(http.StatusCreated)
 }
@@ -196,7 +196,7 @@ func TestIdempotencyRace(t *testing.T) {
 func TestIdempotencyInProgress(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	blocker, err := b.db.BeginTxx(b.Context(), nil)
+	blocker, err := b.db.Raw().BeginTxx(b.Context(), nil)
 	b.ok(err)
 	_, err = blocker.ExecContext(b.Context(), `LOCK TABLE session IN ACCESS EXCLUSIVE MODE`)
 	b.ok(err)
@@ -218,7 +218,7 @@ func TestStoredAnswersOpenNoForm(t *testing.T) {
 	url := b.once("k", validBody).status(http.StatusCreated).object()["session_url"].(string)
 	token := url[strings.LastIndex(url, "/")+1:]
 	var stored [][]byte
-	b.ok(b.db.SelectContext(b.Context(), &stored, `SELECT response FROM idempotency_key`))
+	b.ok(b.db.Raw().SelectContext(b.Context(), &stored, `SELECT response FROM idempotency_key`))
 	if len(stored) != 1 || bytes.Contains(stored[0], []byte(token)) || bytes.Contains(stored[0], []byte("jo@customer")) {
 		t.Errorf("stored answers: %q", stored)
 	}

@@ -39,7 +39,7 @@ func (b *bench) populate(seed uint64, count int) []record {
 	random := rand.New(rand.NewPCG(seed, 1))
 	now := b.clock.Now()
 	// No live session is from before its subscription.
-	_, err := b.db.ExecContext(b.Context(), `UPDATE subscription SET started_at = started_at - interval '12 days',
+	_, err := b.db.Raw().ExecContext(b.Context(), `UPDATE subscription SET started_at = started_at - interval '12 days',
 		billed_to = billed_to - interval '12 days', closes_at = closes_at - interval '12 days'`)
 	b.ok(err)
 	var out []record
@@ -67,7 +67,7 @@ func (b *bench) populate(seed uint64, count int) []record {
 			r.completed = created.Add(time.Duration(random.IntN(3*24*3600*1000)) * time.Millisecond)
 			completed = &r.completed
 		}
-		_, err := b.db.ExecContext(b.Context(), `UPDATE session SET status = $2, completed_at = $3 WHERE id = $1`, r.id, r.stored, completed)
+		_, err := b.db.Raw().ExecContext(b.Context(), `UPDATE session SET status = $2, completed_at = $3 WHERE id = $1`, r.id, r.stored, completed)
 		b.ok(err)
 		out = append(out, r)
 	}

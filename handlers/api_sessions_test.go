@@ -119,7 +119,7 @@ func TestStates(t *testing.T) {
 		})
 	}
 	var events int
-	b.ok(b.db.GetContext(b.Context(), &events, `SELECT count(*) FROM event WHERE type LIKE '%cancel%'`))
+	b.ok(b.db.Raw().GetContext(b.Context(), &events, `SELECT count(*) FROM event WHERE type LIKE '%cancel%'`))
 	if events != 0 {
 		t.Errorf("%d events of cancellations, want none", events)
 	}
@@ -156,7 +156,7 @@ func TestExpiryInstant(t *testing.T) {
 	expect("pending")
 	b.clock.set(session.ExpiresAt)
 	expect("expired")
-	tx, err := b.db.BeginTxx(b.Context(), nil)
+	tx, err := b.db.Raw().BeginTxx(b.Context(), nil)
 	b.ok(err)
 	_, err = tx.ExecContext(b.Context(), `UPDATE session SET status = 'expired'`)
 	b.ok(err)

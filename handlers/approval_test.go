@@ -16,7 +16,7 @@ import (
 func TestLiveModeAwaitsApproval(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	_, err := b.db.ExecContext(b.Context(), `UPDATE account SET approved_at = NULL`)
+	_, err := b.db.Raw().ExecContext(b.Context(), `UPDATE account SET approved_at = NULL`)
 	b.ok(err)
 	live := apiCall{method: http.MethodPost, path: "/sessions", body: validBody, key: b.account.LiveKey}
 	if a := b.call(live).refused(http.StatusForbidden, "forbidden", ""); !strings.Contains(a.Body.String(), "not approved for live mode") {
@@ -43,7 +43,7 @@ func TestLiveModeAwaitsApproval(t *testing.T) {
 	b.call(live).status(http.StatusCreated)
 	b.audited(domain.AuditAccountApproved, 1)
 	var letters int
-	b.ok(b.db.GetContext(b.Context(), &letters, `SELECT count(*) FROM river_job WHERE args->>'notice' = 'live_mode'`))
+	b.ok(b.db.Raw().GetContext(b.Context(), &letters, `SELECT count(*) FROM river_job WHERE args->>'notice' = 'live_mode'`))
 	if letters != 2 { // one for each owner
 		t.Errorf("%d emails to owners, want 2", letters)
 	}

@@ -20,7 +20,7 @@ func TestCookieNames(t *testing.T) {
 	t.Parallel()
 	for _, development := range []bool{false, true} {
 		b := newBench(t, func(c *handlers.Config) { c.Development = development })
-		_, err := b.db.ExecContext(t.Context(), `UPDATE account SET form_languages = '{vi}'`)
+		_, err := b.db.Raw().ExecContext(t.Context(), `UPDATE account SET form_languages = '{vi}'`)
 		b.ok(err)
 		session := b.newSession(b.testScope(), domain.NewSession{})
 		form := &staffBrowser{bench: b, cookies: map[string]string{}}

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"candor/db"
 	"candor/handlers"
 	"candor/internal/domain"
 	"candor/internal/service"
@@ -352,9 +351,9 @@ func TestHeldFormsAreBound(t *testing.T) {
 	b.clock.advance(domain.HeldFormLife)
 	s.wantPage(s.confirms(old, b.account.Password), http.StatusNotFound, "Nothing was done")
 	demoted := create("TabDemoted")
-	exec := func(query db.SQL) {
+	exec := func(query string) {
 		t.Helper()
-		_, err := b.db.ExecContext(t.Context(), query, b.account.Email)
+		_, err := b.db.Raw().ExecContext(t.Context(), query, b.account.Email)
 		b.ok(err)
 	}
 	exec(`UPDATE staff_user SET role = 'support' WHERE email = $1`)

@@ -20,7 +20,7 @@ import (
 // requireTwoStep makes the account require a second factor of its staff.
 func (b *bench) requireTwoStep(required bool) {
 	b.Helper()
-	_, err := b.db.ExecContext(b.Context(), `UPDATE account SET two_step_required = $2 WHERE id = $1`, b.account.AccountID, required)
+	_, err := b.db.Raw().ExecContext(b.Context(), `UPDATE account SET two_step_required = $2 WHERE id = $1`, b.account.AccountID, required)
 	b.ok(err)
 }
 
@@ -28,7 +28,7 @@ func (b *bench) requireTwoStep(required bool) {
 func (s *staffBrowser) owes(duty domain.Duty) {
 	s.Helper()
 	s.requireTwoStep(duty != domain.DutyPassword)
-	_, err := s.db.ExecContext(s.Context(), `UPDATE staff_user SET must_change_password = $2 WHERE id = $1`, s.session.ID, duty == domain.DutyPassword)
+	_, err := s.db.Raw().ExecContext(s.Context(), `UPDATE staff_user SET must_change_password = $2 WHERE id = $1`, s.session.ID, duty == domain.DutyPassword)
 	s.ok(err)
 	if duty == domain.DutyByPasskey {
 		s.passkeyOf(s.session.ID)
@@ -40,7 +40,7 @@ func (s *staffBrowser) owes(duty domain.Duty) {
 func (b *bench) contents() map[string]string {
 	b.Helper()
 	var tables []string
-	b.ok(b.db.SelectContext(b.Context(), &tables, `
+	b.ok(b.db.Raw().SelectContext(b.Context(), &tables, `
 		SELECT table_name FROM information_schema.tables
 		WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND table_name <> 'staff_session'`))
 	out := map[string]string{}
@@ -294,7 +294,7 @@ func TestDutiesInABrowser(t *testing.T) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
 			b, base, _ := serveNamed(t, "")
-			_, err := b.db.ExecContext(t.Context(), `UPDATE staff_user SET must_change_password = true`)
+			_, err := b.db.Raw().ExecContext(t.Context(), `UPDATE staff_user SET must_change_password = true`)
 			b.ok(err)
 			b.requireTwoStep(true)
 			tab := browsertest.New(t, options)
@@ -333,12 +333,12 @@ func TestDutiesInABrowser(t *testing.T) {
 			tab.Click("#require-two-step .button")
 			tab.WaitForText("#announcement", "Everyone in the team now needs")
 			view(tab, "settings-two-step-required")
-			_, err = b.db.ExecContext(t.Context(), `UPDATE staff_user SET totp_secret = '\x', totp_since = created_at`)
+			_, err = b.db.Raw().ExecContext(t.Context(), `UPDATE staff_user SET totp_secret = '\x', totp_since = created_at`)
 			b.ok(err)
 			tab.Open(base + "/dashboard/live/me")
 			tab.Click("#two-step summary")
 			view(tab, "me-two-step-off-passkey")
-			_, err = b.db.ExecContext(t.Context(), `WITH gone AS (DELETE FROM staff_passkey) UPDATE staff_session SET passkey_id = NULL`)
+			_, err = b.db.Raw().ExecContext(t.Context(), `WITH gone AS (DELETE FROM staff_passkey) UPDATE staff_session SET passkey_id = NULL`)
 			b.ok(err)
 			tab.Open(base + "/dashboard/live/me")
 			tab.Click("#two-step summary")

@@ -31,10 +31,10 @@ func (b *bench) sessionOf(id domain.SessionID) *domain.Session {
 func (b *bench) traces(texts ...string) (out []string) {
 	b.Helper()
 	var tables []string
-	b.ok(b.db.SelectContext(b.Context(), &tables, `SELECT quote_ident(table_name) FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`))
+	b.ok(b.db.Raw().SelectContext(b.Context(), &tables, `SELECT quote_ident(table_name) FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`))
 	for _, table := range tables {
 		var all string
-		b.ok(b.db.GetContext(b.Context(), &all, db.SQL(`SELECT coalesce(string_agg(t::text, ' '), '') FROM `+table+` t`)))
+		b.ok(b.db.Raw().GetContext(b.Context(), &all, `SELECT coalesce(string_agg(t::text, ' '), '') FROM `+table+` t`))
 		for _, text := range texts {
 			if strings.Contains(all, text) || strings.Contains(all, hex.EncodeToString([]byte(text))) {
 				out = append(out, table+": "+text)

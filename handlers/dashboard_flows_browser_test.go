@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"candor/db"
 	"candor/handlers"
 	"candor/internal/domain"
 	"candor/internal/platform/mail"
@@ -224,7 +223,7 @@ func (b *bench) triesWebhooks(tab *browsertest.Tab, base, receiver string) {
 	tab.WaitForText("form[action$=retry]", "Try now")
 	view(tab, "delivery-again")
 	var due int
-	b.ok(b.db.GetContext(b.Context(), &due, `SELECT count(*) FROM delivery WHERE id = $1 AND state = 'pending' AND next_attempt_at <= $2`, failed.ID, b.clock.Now()))
+	b.ok(b.db.Raw().GetContext(b.Context(), &due, `SELECT count(*) FROM delivery WHERE id = $1 AND state = 'pending' AND next_attempt_at <= $2`, failed.ID, b.clock.Now()))
 	if due != 1 {
 		b.Error("the delivery isn't due again")
 	}
@@ -399,7 +398,7 @@ func TestProblemsInABrowser(t *testing.T) {
 			b.signInTo(tab, base, "/dashboard/test")
 			see("/dashboard/test/sessions/sess_01m7yv7wbwf4bvt47z0y7qs8pk", "404", "There is nothing here")
 			exec := func(query string) {
-				_, err := b.db.ExecContext(t.Context(), db.SQL(query))
+				_, err := b.db.Raw().ExecContext(t.Context(), query)
 				b.ok(err)
 			}
 			exec(`ALTER TABLE webhook_endpoint RENAME TO elsewhere`)

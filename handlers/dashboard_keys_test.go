@@ -86,7 +86,7 @@ func TestKeys(t *testing.T) {
 	}
 
 	b.clock.advance(time.Minute)
-	_, err = b.db.ExecContext(t.Context(), `UPDATE staff_session SET confirmed_at = $1`, b.clock.Now())
+	_, err = b.db.Raw().ExecContext(t.Context(), `UPDATE staff_session SET confirmed_at = $1`, b.clock.Now())
 	b.ok(err)
 	path = firstKeyPath(developer.get("/dashboard/test/keys"))
 	developer.wantPage(developer.post(path+"/delete", url.Values{"typed_name": {"loan system"}}), http.StatusUnprocessableEntity, "Type the key’s name", "Loan system")

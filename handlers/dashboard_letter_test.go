@@ -74,7 +74,7 @@ func (m *mailbox) idle() {
 	deadline := time.Now().Add(20 * time.Second)
 	for {
 		var waiting int
-		m.ok(m.db.GetContext(m.Context(), &waiting, `SELECT count(*) FROM river_job WHERE kind = 'staff_letter' AND state <> 'completed'`))
+		m.ok(m.db.Raw().GetContext(m.Context(), &waiting, `SELECT count(*) FROM river_job WHERE kind = 'staff_letter' AND state <> 'completed'`))
 		if waiting == 0 {
 			break
 		}
@@ -118,8 +118,8 @@ func token(link string) string { return link[strings.LastIndex(link, "/")+1:] }
 func (b *bench) wantNoTrace(secrets ...string) {
 	b.Helper()
 	var trail, args string
-	b.ok(b.db.GetContext(b.Context(), &trail, `SELECT coalesce(string_agg(a::text, ' '), '') FROM audit_log a`))
-	b.ok(b.db.GetContext(b.Context(), &args, `SELECT coalesce(string_agg(concat(args, errors, metadata), ' '), '') FROM river_job`))
+	b.ok(b.db.Raw().GetContext(b.Context(), &trail, `SELECT coalesce(string_agg(a::text, ' '), '') FROM audit_log a`))
+	b.ok(b.db.Raw().GetContext(b.Context(), &args, `SELECT coalesce(string_agg(concat(args, errors, metadata), ' '), '') FROM river_job`))
 	for _, secret := range secrets {
 		for where, text := range map[string]string{"log": b.logs.String(), "audit log": trail, "jobs": args} {
 			if strings.Contains(text, secret) {
@@ -132,7 +132,7 @@ func (b *bench) wantNoTrace(secrets ...string) {
 func (b *bench) audited(action domain.AuditAction, want int) {
 	b.Helper()
 	var n int
-	b.ok(b.db.GetContext(b.Context(), &n, `SELECT count(*) FROM audit_log WHERE action = $1`, action))
+	b.ok(b.db.Raw().GetContext(b.Context(), &n, `SELECT count(*) FROM audit_log WHERE action = $1`, action))
 	if n != want {
 		b.Errorf("%d lines %s in the audit log, want %d", n, action, want)
 	}
@@ -226,8 +226,8 @@ func TestNobodyLearnsWhoHasAnAccount(t *testing.T) {
 			for _, email := range []string{b.account.Email, "nobody1@lender.example"} {
 				answer := strings.ReplaceAll(ask(b.stranger(), email), email, "<address>")
 				var requests, letters int
-				b.ok(b.db.GetContext(b.Context(), &requests, `SELECT count(*) FROM staff_request`))
-				b.ok(b.db.GetContext(b.Context(), &letters, `SELECT count(*) FROM river_job WHERE kind = 'staff_letter'`))
+				b.ok(b.db.Raw().GetContext(b.Context(), &requests, `SELECT count(*) FROM staff_request`))
+				b.ok(b.db.Raw().GetContext(b.Context(), &letters, `SELECT count(*) FROM river_job WHERE kind = 'staff_letter'`))
 				want := 1
 				if name == "throttled" {
 					want = 3 // of four, and the page doesn't say so
@@ -236,9 +236,9 @@ func TestNobodyLearnsWhoHasAnAccount(t *testing.T) {
 					t.Errorf("%d requests and %d jobs, want %d of each", requests, letters, want)
 				}
 				seen = append(seen, answer)
-				_, err := b.db.ExecContext(b.Context(), `DELETE FROM staff_request`)
+				_, err := b.db.Raw().ExecContext(b.Context(), `DELETE FROM staff_request`)
 				b.ok(err)
-				_, err = b.db.ExecContext(b.Context(), `DELETE FROM river_job`)
+				_, err = b.db.Raw().ExecContext(b.Context(), `DELETE FROM river_job`)
 				b.ok(err)
 			}
 			if seen[0] != seen[1] {
@@ -260,7 +260,7 @@ func TestRequestsAreSealed(t *testing.T) {
 	b := newBench(t)
 	b.stranger().post("/dashboard/sign-up", url.Values{"company": {"Sealed Lender"}, "name": {"Jo Sealed"}, "email": {"jo@sealed.example"}, "new_password": {goodPassword}})
 	var row string
-	b.ok(b.db.GetContext(b.Context(), &row, `SELECT concat(r::text, encode(sealed, 'escape')) FROM staff_request r`))
+	b.ok(b.db.Raw().GetContext(b.Context(), &row, `SELECT concat(r::text, encode(sealed, 'escape')) FROM staff_request r`))
 	for _, secret := range []string{"sealed.example", "Sealed", "argon2", "three small"} {
 		if strings.Contains(row, secret) {
 			t.Errorf("a request is stored with %q in clear", secret)
@@ -280,7 +280,7 @@ func TestSignUp(t *testing.T) {
 	browser.wantRedirect(browser.post("/dashboard/sign-up", form), "/dashboard/letter-sent")
 	link := m.link(m.letter("jo@new.example", "Confirm your e-mail address"))
 	var accounts int
-	b.ok(b.db.GetContext(b.Context(), &accounts, `SELECT count(*) FROM account`))
+	b.ok(b.db.Raw().GetContext(b.Context(), &accounts, `SELECT count(*) FROM account`))
 	if accounts != 1 {
 		t.Fatal("there is an account before its address is proven")
 	}
@@ -294,7 +294,7 @@ func TestSignUp(t *testing.T) {
 		t.Error("the company's name is not escaped")
 	}
 	var plan, role string
-	b.ok(b.db.QueryRowContext(b.Context(), `
+	b.ok(b.db.Raw().QueryRowContext(b.Context(), `
 		SELECT s.plan_id, u.role FROM staff_user u JOIN subscription s USING (account_id) WHERE u.email = 'jo@new.example'`).Scan(&plan, &role))
 	if plan != "starter" || role != "owner" {
 		t.Errorf("plan %s, role %s; want starter, owner", plan, role)
@@ -310,13 +310,13 @@ func TestSignUp(t *testing.T) {
 	}
 	m.idle()
 	var left int
-	b.ok(b.db.GetContext(b.Context(), &left, `SELECT count(*) FROM staff_request`))
+	b.ok(b.db.Raw().GetContext(b.Context(), &left, `SELECT count(*) FROM staff_request`))
 	if left != 0 {
 		t.Errorf("%d requests are left", left)
 	}
 	b.audited(domain.AuditAccountOpened, 1)
 	var waiting int
-	b.ok(b.db.GetContext(b.Context(), &waiting, `SELECT count(*) FROM account WHERE approved_at IS NULL`))
+	b.ok(b.db.Raw().GetContext(b.Context(), &waiting, `SELECT count(*) FROM account WHERE approved_at IS NULL`))
 	if waiting != 1 {
 		t.Errorf("%d accounts await approval, want the one that signed up", waiting)
 	}

@@ -16,7 +16,7 @@ func TestVeryManyAreCountedSoFar(t *testing.T) {
 	b := newBench(t)
 	developer := b.staff(domain.RoleDeveloper)
 	failed := b.failedDeliveries()
-	_, err := b.db.ExecContext(t.Context(), `
+	_, err := b.db.Raw().ExecContext(t.Context(), `
 		INSERT INTO delivery (id, account_id, livemode, type, event_id, endpoint_id, session_id, sequence, url, state, attempts, finished_at, last_status_code, last_error_class, created_at)
 		SELECT gen_random_uuid(), account_id, livemode, type, event_id, endpoint_id, session_id, sequence, url, state, attempts, finished_at, 503, 'status', created_at
 		FROM delivery, generate_series(1, $2::int) WHERE id = $1`, failed[0].ID, service.CountMost)
@@ -29,7 +29,7 @@ func TestVeryManyAreCountedSoFar(t *testing.T) {
 	}
 
 	session := b.newSession(b.testScope(), domain.NewSession{CustomerEmail: "qa@lender.example", ReferenceID: "QA"})
-	_, err = b.db.ExecContext(t.Context(), `
+	_, err = b.db.Raw().ExecContext(t.Context(), `
 		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, reference_id, metadata, created_at, expires_at)
 		SELECT gen_random_uuid(), account_id, livemode, 'cancelled', form_type, customer_email, reference_id, '{}', created_at - i * interval '1 minute', expires_at
 		FROM session, generate_series(1, $2::int) i WHERE id = $1`, session.ID, service.CountMost)

@@ -215,7 +215,7 @@ func TestRecoveryCodes(t *testing.T) {
 	b.audited(domain.AuditRecoveryCodeUsed, 2)
 	b.audited(domain.AuditRecoveryCodesMade, 1)
 	var stored string
-	b.ok(b.db.GetContext(b.Context(), &stored, `SELECT string_agg(encode(hash, 'escape'), ' ') FROM staff_recovery_code`))
+	b.ok(b.db.Raw().GetContext(b.Context(), &stored, `SELECT string_agg(encode(hash, 'escape'), ' ') FROM staff_recovery_code`))
 	if strings.Contains(stored, strings.ReplaceAll(renewed[2], "-", "")) {
 		t.Error("recovery codes are stored in clear")
 	}
@@ -237,7 +237,7 @@ func TestRecoveryCodesAreLong(t *testing.T) {
 		}
 		seen[plain] = true
 	}
-	_, err := b.db.ExecContext(t.Context(), `
+	_, err := b.db.Raw().ExecContext(t.Context(), `
 		INSERT INTO staff_recovery_code (staff_id, hash) SELECT staff_id, sha256('abcd1234efgh5678') FROM staff_recovery_code LIMIT 1`)
 	b.ok(err)
 	half := b.halfIn()
@@ -264,7 +264,7 @@ func TestTurnTwoStepOff(t *testing.T) {
 	owner.wantPage(owner.get("/dashboard/test/me"), http.StatusOK, "Two-step sign-in is off")
 	b.owner() // by the password alone
 	var left int
-	b.ok(b.db.GetContext(b.Context(), &left, `SELECT count(*) FROM staff_recovery_code`))
+	b.ok(b.db.Raw().GetContext(b.Context(), &left, `SELECT count(*) FROM staff_recovery_code`))
 	if left != 0 {
 		t.Errorf("%d recovery codes are left", left)
 	}
@@ -280,7 +280,7 @@ func TestTurnTwoStepOff(t *testing.T) {
 // madeByPasskey makes the browser's session one that the passkey made.
 func (s *staffBrowser) madeByPasskey(id domain.PasskeyID) {
 	s.Helper()
-	_, err := s.db.ExecContext(s.Context(), `UPDATE staff_session SET passkey_id = $2 WHERE id = $1`, s.session.SessionID, id)
+	_, err := s.db.Raw().ExecContext(s.Context(), `UPDATE staff_session SET passkey_id = $2 WHERE id = $1`, s.session.SessionID, id)
 	s.ok(err)
 }
 
@@ -290,18 +290,18 @@ func TestTurnTwoStepOffByPasskey(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	var hash string
-	b.ok(b.db.GetContext(t.Context(), &hash, `SELECT password_hash FROM staff_user WHERE email = $1`, b.account.Email))
+	b.ok(b.db.Raw().GetContext(t.Context(), &hash, `SELECT password_hash FROM staff_user WHERE email = $1`, b.account.Email))
 	off := url.Values{"off_password": {b.account.Password}}
 	const path = "/dashboard/test/me/two-step/off"
 	for late, status := range map[bool]int{false: http.StatusSeeOther, true: http.StatusUnprocessableEntity} {
 		owner := b.staff(domain.RoleOwner)
-		_, err := b.db.ExecContext(t.Context(), `UPDATE staff_user SET password_hash = $2, totp_secret = '\x', totp_since = created_at WHERE id = $1`, owner.session.ID, hash)
+		_, err := b.db.Raw().ExecContext(t.Context(), `UPDATE staff_user SET password_hash = $2, totp_secret = '\x', totp_since = created_at WHERE id = $1`, owner.session.ID, hash)
 		b.ok(err)
 		owner.madeByPasskey(b.passkeyOf(owner.session.ID))
 		if late {
-			_, err := b.db.ExecContext(t.Context(), `UPDATE staff_session SET created_at = created_at - interval '15 minutes' WHERE id = $1`, owner.session.SessionID)
+			_, err := b.db.Raw().ExecContext(t.Context(), `UPDATE staff_session SET created_at = created_at - interval '15 minutes' WHERE id = $1`, owner.session.SessionID)
 			b.ok(err)
-			_, err = b.db.ExecContext(t.Context(), `UPDATE staff_user SET totp_secret = NULL, totp_pending = NULL WHERE id = $1`, owner.session.ID)
+			_, err = b.db.Raw().ExecContext(t.Context(), `UPDATE staff_user SET totp_secret = NULL, totp_pending = NULL WHERE id = $1`, owner.session.ID)
 			b.ok(err)
 			owner.twoStep()
 		} else {
@@ -322,7 +322,7 @@ func TestPasskeysEndWithTheirSessions(t *testing.T) {
 	m := b.mailbox()
 	owner, thief, own := b.staff(domain.RoleOwner), b.staff(domain.RoleOwner), b.staff(domain.RoleOwner)
 	for _, other := range []*staffBrowser{thief, own} {
-		_, err := b.db.ExecContext(t.Context(), `UPDATE staff_session SET staff_id = $2 WHERE id = $1`, other.session.SessionID, owner.session.ID)
+		_, err := b.db.Raw().ExecContext(t.Context(), `UPDATE staff_session SET staff_id = $2 WHERE id = $1`, other.session.SessionID, owner.session.ID)
 		b.ok(err)
 	}
 	id := b.passkeyOf(owner.session.ID)

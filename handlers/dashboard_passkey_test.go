@@ -135,7 +135,7 @@ func usePasskeys(t *testing.T, options browsertest.Options) {
 	}
 	signOut()
 
-	_, err := b.db.ExecContext(b.Context(), `UPDATE staff_user SET totp_secret = 'x'`)
+	_, err := b.db.Raw().ExecContext(b.Context(), `UPDATE staff_user SET totp_secret = 'x'`)
 	b.ok(err)
 	tab.Type("#email", b.account.Email)
 	tab.Type("#password", b.account.Password)

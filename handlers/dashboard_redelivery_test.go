@@ -27,7 +27,7 @@ func (b *bench) failedDeliveries() (out []domain.Delivery) {
 // stepRedelivery makes a redelivery's next step, as a worker does a second later.
 func (b *bench) stepRedelivery(id domain.RedeliveryID) {
 	b.Helper()
-	_, err := b.db.ExecContext(b.Context(), `UPDATE redelivery SET paced_until = paced_until - interval '1 second' WHERE id = $1`, id)
+	_, err := b.db.Raw().ExecContext(b.Context(), `UPDATE redelivery SET paced_until = paced_until - interval '1 second' WHERE id = $1`, id)
 	b.ok(err)
 	_, err = b.db.StepRedelivery(b.Context(), id, b.clock.Now())
 	b.ok(err)

@@ -119,7 +119,7 @@ func TestRetentionOfWhatWasNotSubmitted(t *testing.T) {
 		}
 	}
 	var left int
-	b.ok(b.db.GetContext(b.Context(), &left, `SELECT (SELECT count(*) FROM section) + (SELECT count(*) FROM document) + (SELECT count(*) FROM session_key)`))
+	b.ok(b.db.Raw().GetContext(b.Context(), &left, `SELECT (SELECT count(*) FROM section) + (SELECT count(*) FROM document) + (SELECT count(*) FROM session_key)`))
 	if left != 0 {
 		t.Errorf("%d rows of what was entered are left", left)
 	}

@@ -126,7 +126,7 @@ func TestDownloadsAreForThoseWhoMayAndAreNoted(t *testing.T) {
 	for _, p := range paths {
 		support.wantPage(support.get(p), http.StatusForbidden)
 	}
-	_, err = b.db.ExecContext(t.Context(), `UPDATE staff_user SET may_download = true WHERE id = $1`, support.session.ID)
+	_, err = b.db.Raw().ExecContext(t.Context(), `UPDATE staff_user SET may_download = true WHERE id = $1`, support.session.ID)
 	b.ok(err)
 	for _, browser := range []*staffBrowser{developer, support} {
 		for _, p := range paths {
@@ -172,7 +172,7 @@ func TestExportIsSafeAndWhole(t *testing.T) {
 	support := b.staff(domain.RoleSupport)
 	const n = 2150
 	scope := b.testScope()
-	_, err := b.db.ExecContext(t.Context(), `
+	_, err := b.db.Raw().ExecContext(t.Context(), `
 		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, customer_name, reference_id, metadata, created_at, expires_at)
 		SELECT gen_random_uuid(), $1, false, 'pending', 'financial_statement', 'c' || i || '@customer.example', $2, 'loan-' || i, '{}',
 			$3::timestamptz - i % 7 * interval '1 second', $3::timestamptz + interval '1 day'

@@ -50,11 +50,11 @@ func TestSignIn(t *testing.T) {
 	browser.wantRedirect(browser.get("/dashboard/sign-in"), "/dashboard")
 
 	token := browser.cookies["__Host-candor_staff"]
-	_, err := b.db.ExecContext(b.Context(), `UPDATE staff_session SET address = '203.0.113.9'`)
+	_, err := b.db.Raw().ExecContext(b.Context(), `UPDATE staff_session SET address = '203.0.113.9'`)
 	b.ok(err)
 	browser.wantRedirect(browser.post("/dashboard/sign-out", nil), "/dashboard/sign-in")
 	var elsewhere int
-	b.ok(b.db.GetContext(b.Context(), &elsewhere, `SELECT count(*) FROM audit_log WHERE address = '203.0.113.9'`))
+	b.ok(b.db.Raw().GetContext(b.Context(), &elsewhere, `SELECT count(*) FROM audit_log WHERE address = '203.0.113.9'`))
 	if elsewhere != 0 {
 		t.Error("signing out is noted as from where the browser signed in")
 	}
@@ -151,7 +151,7 @@ func TestStaffSessionsEnd(t *testing.T) {
 		t.Parallel()
 		b := newBench(t)
 		browser := b.staff(domain.RoleSupport)
-		_, err := b.db.ExecContext(b.Context(), `DELETE FROM staff_user WHERE id = $1`, browser.session.ID)
+		_, err := b.db.Raw().ExecContext(b.Context(), `DELETE FROM staff_user WHERE id = $1`, browser.session.ID)
 		b.ok(err)
 		signedOut(browser)
 	})
@@ -243,7 +243,7 @@ func TestSignInMeetsAChange(t *testing.T) {
 			}
 			answers := make(chan answer, 1)
 			b.ok(b.db.InTx(b.Context(), func(tx *db.Tx) error {
-				_, err := tx.ExecContext(b.Context(), db.SQL(change), b.account.Email)
+				_, err := tx.Raw().ExecContext(b.Context(), change, b.account.Email)
 				b.ok(err)
 				go func() {
 					_, session, err := b.service.SignIn(b.Context(), b.account.Email, b.account.Password, service.Visitor{IPAddress: "192.0.2.1"})

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"candor/db"
 	"candor/internal/domain"
 )
 
@@ -83,7 +82,7 @@ func TestInvitationsEndWithTheirSender(t *testing.T) {
 func TestLastOwnerStays(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	_, err := b.db.ExecContext(t.Context(), `DELETE FROM staff_user WHERE email = $1`, b.account.Email)
+	_, err := b.db.Raw().ExecContext(t.Context(), `DELETE FROM staff_user WHERE email = $1`, b.account.Email)
 	b.ok(err)
 	owners := []*staffBrowser{b.staff(domain.RoleOwner), b.staff(domain.RoleOwner)}
 	var race sync.WaitGroup
@@ -94,7 +93,7 @@ func TestLastOwnerStays(t *testing.T) {
 	}
 	race.Wait()
 	var left int
-	b.ok(b.db.GetContext(t.Context(), &left, `SELECT count(*) FROM staff_user WHERE role = 'owner'`))
+	b.ok(b.db.Raw().GetContext(t.Context(), &left, `SELECT count(*) FROM staff_user WHERE role = 'owner'`))
 	if left != 1 {
 		t.Errorf("%d owners are left, want 1", left)
 	}
@@ -128,7 +127,7 @@ func TestAuditLog(t *testing.T) {
 		t.Errorf("%d rows, the first by %q", len(rows), rows[1][4])
 	}
 	for _, statement := range []string{`UPDATE audit_log SET actor_name = 'me'`, `DELETE FROM audit_log`, `TRUNCATE audit_log`} {
-		if _, err := b.db.ExecContext(t.Context(), db.SQL(statement)); err == nil || !strings.Contains(err.Error(), "append-only") {
+		if _, err := b.db.Raw().ExecContext(t.Context(), statement); err == nil || !strings.Contains(err.Error(), "append-only") {
 			t.Errorf("%s: %v, want it refused", statement, err)
 		}
 	}

@@ -40,13 +40,13 @@ func (s *staffBrowser) wantRetry(answer *httptest.ResponseRecorder, status int, 
 // transaction that wrote each row.
 func (b *bench) everyRow() (all string) {
 	b.Helper()
-	for _, table := range []db.SQL{"attempt_count", "staff_session", "staff_request", "passkey_challenge", "audit_log"} {
+	for _, table := range []string{"attempt_count", "staff_session", "staff_request", "passkey_challenge", "audit_log"} {
 		var rows string
-		b.ok(b.db.GetContext(b.Context(), &rows, `SELECT coalesce(string_agg(t.xmin::text || t.xmax::text || t::text, ' ' ORDER BY t::text), '') FROM `+table+` t`))
+		b.ok(b.db.Raw().GetContext(b.Context(), &rows, `SELECT coalesce(string_agg(t.xmin::text || t.xmax::text || t::text, ' ' ORDER BY t::text), '') FROM `+table+` t`))
 		all += string(table) + ": " + rows + "\n"
 	}
 	var letters int
-	b.ok(b.db.GetContext(b.Context(), &letters, `SELECT count(*) FROM river_job WHERE kind = 'staff_letter'`))
+	b.ok(b.db.Raw().GetContext(b.Context(), &letters, `SELECT count(*) FROM river_job WHERE kind = 'staff_letter'`))
 	return fmt.Sprint(all, letters)
 }
 
@@ -349,7 +349,7 @@ func TestFullQueueShedsLoad(t *testing.T) {
 	waiting := make(chan int, 2)
 	b.ok(b.db.InTx(b.Context(), func(tx *db.Tx) error {
 		// Two strangers wait for the counter of their network, each in its place.
-		_, err := tx.ExecContext(b.Context(), `SELECT FROM attempt_count FOR UPDATE`)
+		_, err := tx.Raw().ExecContext(b.Context(), `SELECT FROM attempt_count FOR UPDATE`)
 		b.ok(err)
 		for range 2 {
 			go func() {
@@ -392,7 +392,7 @@ func TestStrangersAreBounded(t *testing.T) {
 	b.strangerFrom(0).post("/dashboard/forgot", ask)
 	waiting := make(chan int, 2)
 	b.ok(b.db.InTx(b.Context(), func(tx *db.Tx) error {
-		_, err := tx.ExecContext(b.Context(), `SELECT FROM attempt_count FOR UPDATE`)
+		_, err := tx.Raw().ExecContext(b.Context(), `SELECT FROM attempt_count FOR UPDATE`)
 		b.ok(err)
 		for range 2 {
 			go func() { waiting <- b.strangerFrom(0).post("/dashboard/forgot", ask).Code }()

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"candor/db"
 	"candor/handlers"
 	"candor/internal/demo"
 	"candor/internal/domain"
@@ -102,7 +101,7 @@ func (b *bench) demoAddsUp(p *demo.Partner) {
 			args = append(args, startTime)
 		}
 		var off int
-		b.ok(b.db.GetContext(b.Context(), &off, db.SQL(query), args...))
+		b.ok(b.db.Raw().GetContext(b.Context(), &off, query, args...))
 		if off != 0 {
 			b.Errorf("%s: off by %d, want 0", what, off)
 		}
@@ -113,7 +112,7 @@ func (b *bench) demoAddsUp(p *demo.Partner) {
 func (b *bench) demoIDs(account domain.AccountID, live bool) map[string]string {
 	b.Helper()
 	var session domain.SessionID
-	b.ok(b.db.GetContext(b.Context(), &session, `
+	b.ok(b.db.Raw().GetContext(b.Context(), &session, `
 		SELECT session.id FROM session JOIN document ON session_id = session.id
 		WHERE account_id = $1 AND livemode = $2 AND status = 'completed' AND webhook_url IS NULL
 		ORDER BY completed_at DESC, document.id LIMIT 1`, account, live))
@@ -122,7 +121,7 @@ func (b *bench) demoIDs(account domain.AccountID, live bool) map[string]string {
 	deliveries, err := b.db.Deliveries(b.Context(), session)
 	b.ok(err)
 	var request domain.RequestID
-	b.ok(b.db.GetContext(b.Context(), &request, `SELECT id FROM api_request WHERE account_id = $1 AND livemode = $2 ORDER BY id DESC LIMIT 1`, account, live))
+	b.ok(b.db.Raw().GetContext(b.Context(), &request, `SELECT id FROM api_request WHERE account_id = $1 AND livemode = $2 ORDER BY id DESC LIMIT 1`, account, live))
 	return map[string]string{
 		":invoice": one[domain.InvoiceID](b, `SELECT id FROM invoice WHERE account_id = $1 ORDER BY number DESC LIMIT 1`, account).String(),
 		":session": session.String(), ":document": documents[0].ID.String(), ":delivery": deliveries[0].ID.String(), ":request": request.String(),
@@ -133,7 +132,7 @@ func (b *bench) demoIDs(account domain.AccountID, live bool) map[string]string {
 func one[ID any](b *bench, query string, args ...any) ID {
 	b.Helper()
 	var id ID
-	b.ok(b.db.GetContext(b.Context(), &id, db.SQL(query), args...))
+	b.ok(b.db.Raw().GetContext(b.Context(), &id, query, args...))
 	return id
 }
 

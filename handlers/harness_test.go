@@ -137,7 +137,7 @@ func (b *bench) waitingFor(many int) {
 	b.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; {
 		var n int
-		b.ok(b.db.GetContext(b.Context(), &n, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`))
+		b.ok(b.db.Raw().GetContext(b.Context(), &n, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`))
 		if n >= many {
 			return
 		}

@@ -145,7 +145,7 @@ func TestWebhookSchemas(t *testing.T) {
 	session := b.newSession(b.testScope(), domain.NewSession{ReferenceID: "R1"})
 	b.complete(session.ID)
 	var events []domain.Event
-	b.ok(b.db.SelectContext(b.Context(), &events, `SELECT id, account_id, livemode, session_id, type, body, created_at FROM event`))
+	b.ok(b.db.Raw().SelectContext(b.Context(), &events, `SELECT id, account_id, livemode, session_id, type, body, created_at FROM event`))
 	at := form.At(startTime)
 	for _, payload := range []domain.Payload{
 		domain.CompletedPayload{SessionID: session.ID, CompletedAt: at, FormType: domain.FinancialStatement},

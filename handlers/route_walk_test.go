@@ -217,7 +217,7 @@ func TestEveryRouteIsClosed(t *testing.T) {
 func (b *bench) stored() map[string]string {
 	b.Helper()
 	var tables []string
-	b.ok(b.db.SelectContext(b.Context(), &tables, `
+	b.ok(b.db.Raw().SelectContext(b.Context(), &tables, `
 		SELECT table_name FROM information_schema.tables
 		WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND table_name NOT IN ('staff_session', 'river_leader', 'river_queue')`))
 	if len(tables) < 20 {

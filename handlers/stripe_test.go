@@ -146,7 +146,7 @@ func TestStripeCollectsAnInvoice(t *testing.T) {
 		t.Errorf("the card is stored as %+v, %v", m, err)
 	}
 	var events int
-	s.ok(s.db.GetContext(t.Context(), &events, `SELECT count(*) FROM event WHERE type = 'billing.invoice_payment_failed'`))
+	s.ok(s.db.Raw().GetContext(t.Context(), &events, `SELECT count(*) FROM event WHERE type = 'billing.invoice_payment_failed'`))
 	if events != 2 {
 		t.Errorf("%d failures were told of, want 2", events)
 	}

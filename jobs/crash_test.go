@@ -144,7 +144,7 @@ func TestPoolExhausted(t *testing.T) {
 	b.received(hook, 5)
 	var held []interface{ Close() error }
 	for range 2 {
-		conn, err := small.Conn(b.ctx)
+		conn, err := small.Raw().Conn(b.ctx)
 		b.ok(err)
 		held = append(held, conn)
 	}
@@ -226,16 +226,16 @@ func TestConnectionsCut(t *testing.T) {
 	for i := range rounds {
 		b.emitAll(group, i+1)
 		b.received(hook, (i+1)*sessions/2)
-		_, err := b.db.ExecContext(b.ctx, `
+		_, err := b.db.Raw().ExecContext(b.ctx, `
 			SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
 		b.ok(err)
 	}
 	// A claim whose answer was cut off holds its deliveries until it ends.
-	_, err := b.db.ExecContext(b.ctx, "UPDATE delivery SET lease_until = now() WHERE lease_until IS NOT NULL AND state = 'pending'")
+	_, err := b.db.Raw().ExecContext(b.ctx, "UPDATE delivery SET lease_until = now() WHERE lease_until IS NOT NULL AND state = 'pending'")
 	b.ok(err)
 	b.eventually("every delivery", func() bool { return b.delivered() == rounds*sessions })
 	expectAll(t, hook.requests(), rounds*sessions, rounds*sessions/10)
-	b.db.SetMaxIdleConns(0) // closing the pool would stumble over those that were cut
+	b.db.Raw().SetMaxIdleConns(0) // closing the pool would stumble over those that were cut
 }
 
 // A receiver that takes the event and cuts the connection gets it again under
@@ -350,14 +350,14 @@ func TestRecordsOnceTheDatabaseIsBack(t *testing.T) {
 	hook := newReceiver(t, nil)
 	log := &lines{}
 	b.start(func(c *jobs.Config) { c.Logger = slog.New(slog.NewTextHandler(log, nil)) })
-	_, err := b.db.ExecContext(b.ctx, "ALTER TABLE delivery_attempt RENAME TO away")
+	_, err := b.db.Raw().ExecContext(b.ctx, "ALTER TABLE delivery_attempt RENAME TO away")
 	b.ok(err)
 	b.emitAll(b.newSessions(hook.URL, 20), 1)
 	b.received(hook, 20)
-	_, err = b.db.ExecContext(b.ctx, "UPDATE delivery SET lease_until = now()")
+	_, err = b.db.Raw().ExecContext(b.ctx, "UPDATE delivery SET lease_until = now()")
 	b.ok(err)
 	b.eventually("several tries", func() bool { return log.count("record webhook attempts") >= 5 })
-	_, err = b.db.ExecContext(b.ctx, "ALTER TABLE away RENAME TO delivery_attempt")
+	_, err = b.db.Raw().ExecContext(b.ctx, "ALTER TABLE away RENAME TO delivery_attempt")
 	b.ok(err)
 	b.eventually("every record", func() bool { return b.delivered() == 20 })
 	expectAll(t, hook.requests(), 20, 0)
@@ -372,7 +372,7 @@ func TestRefusedRecord(t *testing.T) {
 			w.WriteHeader(http.StatusTeapot)
 		}
 	})
-	_, err := b.db.ExecContext(b.ctx, "ALTER TABLE delivery_attempt ADD CHECK (status_code <> 418)")
+	_, err := b.db.Raw().ExecContext(b.ctx, "ALTER TABLE delivery_attempt ADD CHECK (status_code <> 418)")
 	b.ok(err)
 	b.start(schedule(t, "0s"))
 	b.emitAll(append(b.newSessions(hook.URL+"/odd", 1), b.newSessions(hook.URL, 30)...), 1)
@@ -389,7 +389,7 @@ func TestStopWithoutDatabase(t *testing.T) {
 	hook := newReceiver(t, nil)
 	w := b.worker()
 	b.ok(w.Start(b.ctx))
-	_, err := b.db.ExecContext(b.ctx, "ALTER TABLE delivery_attempt RENAME TO away")
+	_, err := b.db.Raw().ExecContext(b.ctx, "ALTER TABLE delivery_attempt RENAME TO away")
 	b.ok(err)
 	b.emitAll(b.newSessions(hook.URL, 400), 1) // more than the recorder takes
 	b.received(hook, 260)
@@ -403,9 +403,9 @@ func TestStopWithoutDatabase(t *testing.T) {
 	case <-time.After(patience):
 		t.Fatal("Stop doesn't end")
 	}
-	_, err = b.db.ExecContext(b.ctx, "ALTER TABLE away RENAME TO delivery_attempt")
+	_, err = b.db.Raw().ExecContext(b.ctx, "ALTER TABLE away RENAME TO delivery_attempt")
 	b.ok(err)
-	_, err = b.db.ExecContext(b.ctx, "UPDATE delivery SET lease_until = NULL") // as in two minutes
+	_, err = b.db.Raw().ExecContext(b.ctx, "UPDATE delivery SET lease_until = NULL") // as in two minutes
 	b.ok(err)
 	b.start()
 	b.eventually("every delivery", func() bool { return b.delivered() == 400 })

@@ -338,7 +338,7 @@ func TestStopRecordsWhatWasAnswered(t *testing.T) {
 	b.tx(func(tx *db.Tx) error {
 		b.emit(s, 1)
 		// Recording waits for this lock while the stop comes.
-		if _, err := tx.ExecContext(b.ctx, "LOCK TABLE delivery_attempt IN EXCLUSIVE MODE"); err != nil {
+		if _, err := tx.Raw().ExecContext(b.ctx, "LOCK TABLE delivery_attempt IN EXCLUSIVE MODE"); err != nil {
 			return err
 		}
 		b.received(hook, 1)

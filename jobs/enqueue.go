@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver/riverdatabasesql"
 
 	"candor/db"
 	"candor/internal/domain"
@@ -37,7 +36,7 @@ type Enqueuer struct {
 // NewEnqueuer returns an Enqueuer on the database; the observer, nil for none,
 // is told of each event.
 func NewEnqueuer(database *db.DB, logger *slog.Logger, observer Observer) (*Enqueuer, error) {
-	client, err := river.NewClient(riverdatabasesql.New(database.DB.DB), &river.Config{
+	client, err := river.NewClient(database.JobDriver(), &river.Config{
 		FetchCooldown: notifyCooldown,
 		Logger:        logger,
 	})
@@ -49,11 +48,7 @@ func NewEnqueuer(database *db.DB, logger *slog.Logger, observer Observer) (*Enqu
 
 // insert adds a job to the transaction and returns its number.
 func (e *Enqueuer) insert(ctx context.Context, tx *db.Tx, args river.JobArgs) (int64, error) {
-	result, err := e.client.InsertTx(ctx, tx.Tx.Tx, args, nil)
-	if err != nil {
-		return 0, fmt.Errorf("jobs: insert %s: %w", args.Kind(), err)
-	}
-	return result.Job.ID, nil
+	return tx.InsertJob(ctx, e.client, args)
 }
 
 // SessionEvent records what happened to a session at now and sends it to the

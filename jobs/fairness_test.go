@@ -197,7 +197,7 @@ func TestCapsOfTheProcess(t *testing.T) {
 	}
 	healthy := newReceiver(t, nil)
 	b.emitAll(dead, 1)
-	_, err := b.db.ExecContext(b.ctx, "UPDATE webhook_endpoint SET consecutive_failures = $1", jobs.FailingAfter)
+	_, err := b.db.Raw().ExecContext(b.ctx, "UPDATE webhook_endpoint SET consecutive_failures = $1", jobs.FailingAfter)
 	b.ok(err)
 	w := b.worker(patient(t))
 	w.SetCaps(running, failing)

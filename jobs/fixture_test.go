@@ -201,7 +201,7 @@ func (b *bench) delivery(s *domain.Session, state domain.DeliveryState) domain.D
 // endpoint is the account's endpoint of a URL.
 func (b *bench) endpoint(url string) (id domain.EndpointID) {
 	b.Helper()
-	b.ok(b.db.GetContext(b.ctx, &id, "SELECT id FROM webhook_endpoint WHERE origin = $1", domain.Origin(url)))
+	b.ok(b.db.Raw().GetContext(b.ctx, &id, "SELECT id FROM webhook_endpoint WHERE origin = $1", domain.Origin(url)))
 	return id
 }
 
@@ -221,7 +221,7 @@ func (b *bench) events(s *domain.Session, kind domain.EventType) []domain.Event 
 
 func (b *bench) count(query string, args ...any) (n int) {
 	b.Helper()
-	b.ok(b.db.GetContext(b.ctx, &n, db.SQL(query), args...))
+	b.ok(b.db.Raw().GetContext(b.ctx, &n, query, args...))
 	return n
 }
 

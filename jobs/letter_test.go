@@ -128,7 +128,7 @@ func TestSignInsAreRetired(t *testing.T) {
 	for subject, age := range map[string]time.Duration{"counts": time.Minute, "over": 16 * time.Minute} {
 		b.ok(b.db.CountAttempt(b.ctx, at.Add(-age), db.Counter{Subject: []byte(subject), Free: 10, Window: 15 * time.Minute}))
 	}
-	_, err := b.db.ExecContext(b.ctx, "DELETE FROM river_job")
+	_, err := b.db.Raw().ExecContext(b.ctx, "DELETE FROM river_job")
 	b.ok(err)
 	b.start()
 	for query, want := range map[string]int{

@@ -84,9 +84,9 @@ func (b *bench) ended(url string) (completed, expired, cancelled *domain.Session
 	b.Helper()
 	completed, expired, cancelled = b.completed(url, now().Add(-time.Minute)), b.session(url, now().Add(-31*24*time.Hour)), b.session(url, now())
 	b.tx(func(tx *db.Tx) error {
-		_, err := tx.ExecContext(b.ctx, `UPDATE session SET status = 'expired', expires_at = $2 WHERE id = $1`, expired.ID, now().Add(-time.Minute))
+		_, err := tx.Raw().ExecContext(b.ctx, `UPDATE session SET status = 'expired', expires_at = $2 WHERE id = $1`, expired.ID, now().Add(-time.Minute))
 		b.ok(err)
-		_, err = tx.ExecContext(b.ctx, `UPDATE session SET status = 'cancelled', cancelled_at = $2 WHERE id = $1`, cancelled.ID, now())
+		_, err = tx.Raw().ExecContext(b.ctx, `UPDATE session SET status = 'cancelled', cancelled_at = $2 WHERE id = $1`, cancelled.ID, now())
 		b.ok(err)
 		answers, err := b.vault.Statement(b.ctx, tx, completed.ID)
 		b.ok(err)
@@ -110,7 +110,7 @@ func TestReconciliation(t *testing.T) {
 		`DELETE FROM event WHERE session_id = '` + completed.ID.UUID.String() + `'`,
 		`DELETE FROM delivery WHERE session_id = '` + expired.ID.UUID.String() + `'`,
 	} {
-		_, err := b.db.ExecContext(b.ctx, db.SQL(statement))
+		_, err := b.db.Raw().ExecContext(b.ctx, statement)
 		b.ok(err)
 	}
 	if repairs := b.reconcile(2); !slices.Equal(repairs, []string{"delivery", "event"}) {
@@ -150,10 +150,10 @@ func TestReconciliationWaitsForTheSweep(t *testing.T) {
 	b := newBench(t)
 	overdue := b.session("", now().Add(-31*24*time.Hour))
 	expiry := now().Add(-3 * time.Hour).Truncate(time.Millisecond)
-	_, err := b.db.ExecContext(b.ctx, `UPDATE session SET expires_at = $2 WHERE id = $1`, overdue.ID, expiry)
+	_, err := b.db.Raw().ExecContext(b.ctx, `UPDATE session SET expires_at = $2 WHERE id = $1`, overdue.ID, expiry)
 	b.ok(err)
 	b.tx(func(tx *db.Tx) error {
-		_, err := tx.ExecContext(b.ctx, `SELECT 1 FROM session WHERE id = $1 FOR UPDATE`, overdue.ID)
+		_, err := tx.Raw().ExecContext(b.ctx, `SELECT 1 FROM session WHERE id = $1 FOR UPDATE`, overdue.ID)
 		b.ok(err)
 		b.reconcile(1)
 		return nil

@@ -154,7 +154,7 @@ func TestRedeliveryWithoutItsJob(t *testing.T) {
 	f := domain.DeliveryFilter{Since: &since}
 	r := domain.NewRedelivery(b.scope, f, 10, "a test", now())
 	b.tx(func(tx *db.Tx) error { return tx.InsertRedelivery(b.ctx, r, f) })
-	_, err := b.db.ExecContext(b.ctx, `UPDATE redelivery SET paced_until = now() - interval '1 hour' WHERE id = $1`, r.ID)
+	_, err := b.db.Raw().ExecContext(b.ctx, `UPDATE redelivery SET paced_until = now() - interval '1 hour' WHERE id = $1`, r.ID)
 	b.ok(err)
 	b.delivery(s, domain.DeliveryDelivered)
 }

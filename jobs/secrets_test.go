@@ -74,13 +74,13 @@ func TestNothingIsSentWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	hook := newReceiver(t, nil)
-	_, err := b.db.ExecContext(b.ctx, "UPDATE webhook_setting SET secret = '\\x00'")
+	_, err := b.db.Raw().ExecContext(b.ctx, "UPDATE webhook_setting SET secret = '\\x00'")
 	b.ok(err)
 	complaint := &complaint{Handler: slog.DiscardHandler, about: "claim deliveries"}
 	b.start(sweeping, func(c *jobs.Config) { c.Logger = slog.New(complaint) })
 	b.emit(b.session(hook.URL, now()), 1)
 	b.eventually("a complaint in the log", complaint.came.Load)
-	_, err = b.db.ExecContext(b.ctx, "UPDATE webhook_setting SET secret = $1", b.ring.Seal(b.scope.SecretOwner(), []byte(secret)))
+	_, err = b.db.Raw().ExecContext(b.ctx, "UPDATE webhook_setting SET secret = $1", b.ring.Seal(b.scope.SecretOwner(), []byte(secret)))
 	b.ok(err)
 	got := b.received(hook, 1)
 	if got[0].header.Get("X-Webhook-Signature") != webhook.Signature(secret, []byte(got[0].body)) || got[0].header.Get("X-Webhook-Retry-Count") != "" {
@@ -124,7 +124,7 @@ func TestPreviousSecretIsErased(t *testing.T) {
 		t.Error("a previous secret was erased before its time")
 	}
 	ahead.Store(int64(25 * time.Hour))
-	_, err := b.db.ExecContext(b.ctx, "INSERT INTO river_job (kind, queue, args, max_attempts) VALUES ('retention', 'upkeep', '{}', 1)")
+	_, err := b.db.Raw().ExecContext(b.ctx, "INSERT INTO river_job (kind, queue, args, max_attempts) VALUES ('retention', 'upkeep', '{}', 1)")
 	b.ok(err)
 	retained(2)
 	if b.count("SELECT count(*) FROM webhook_setting WHERE previous_secret IS NULL AND previous_secret_until IS NULL") != 1 {

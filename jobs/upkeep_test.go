@@ -31,7 +31,7 @@ func TestPDFIsMadeOnce(t *testing.T) {
 	if n := b.count("SELECT count(*) FROM river_job"); n != 2 {
 		t.Errorf("%d jobs of two sessions, want 2", n)
 	}
-	_, err := b.db.ExecContext(b.ctx, "INSERT INTO river_job (kind, queue, args, max_attempts) SELECT kind, queue, args, max_attempts FROM river_job, generate_series(1, 8)")
+	_, err := b.db.Raw().ExecContext(b.ctx, "INSERT INTO river_job (kind, queue, args, max_attempts) SELECT kind, queue, args, max_attempts FROM river_job, generate_series(1, 8)")
 	b.ok(err)
 	for range 2 {
 		b.start(func(c *jobs.Config) { c.PDFWorkers = 4 })
@@ -69,7 +69,7 @@ func TestExpirySweep(t *testing.T) {
 	b := newBench(t)
 	const n = 450 // more than two batches
 	created := now().Add(-30*24*time.Hour - time.Minute)
-	_, err := b.db.ExecContext(b.ctx, `
+	_, err := b.db.Raw().ExecContext(b.ctx, `
 		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, metadata, created_at, expires_at)
 		SELECT gen_random_uuid(), $1, true, 'pending', 'financial_statement', 'jo@customer.example', '{}', $2, $2::timestamptz + interval '30 days'
 		FROM generate_series(1, $3)`, b.scope.AccountID, created, n)
@@ -114,7 +114,7 @@ func TestExpirySweep(t *testing.T) {
 	check(data[domain.ExpiredPayload](t, b.events(opened, domain.SessionExpired)[0].Body),
 		domain.ExpiredPayload{SessionID: opened.ID, ExpiredAt: expires, WasAccessed: true, ProgressPercentage: 57, LastActivityAt: &at})
 	var never domain.Session
-	b.ok(b.db.GetContext(b.ctx, &never, "SELECT id, expires_at FROM session WHERE accessed_at IS NULL AND status = 'expired' LIMIT 1"))
+	b.ok(b.db.Raw().GetContext(b.ctx, &never, "SELECT id, expires_at FROM session WHERE accessed_at IS NULL AND status = 'expired' LIMIT 1"))
 	check(data[domain.ExpiredPayload](t, b.events(&never, domain.SessionExpired)[0].Body),
 		domain.ExpiredPayload{SessionID: never.ID, ExpiredAt: form.At(never.ExpiresAt)})
 }
@@ -149,7 +149,7 @@ func TestStrandedWork(t *testing.T) {
 	long := now().Add(-2 * time.Minute)
 	s, done := b.session(hook.URL, long), b.completed("", long)
 	b.tx(func(tx *db.Tx) error { return b.enqueuer.SessionEvent(b.ctx, tx, s, section(s, 1), long) })
-	_, err := b.db.ExecContext(b.ctx, "DELETE FROM river_job")
+	_, err := b.db.Raw().ExecContext(b.ctx, "DELETE FROM river_job")
 	b.ok(err)
 	b.start(sweeping)
 	b.delivery(s, domain.DeliveryDelivered)
@@ -191,9 +191,9 @@ func TestUnsubmittedDataGoes(t *testing.T) {
 	end := now().Add(-30 * 24 * time.Hour)
 	old, young := b.session("", end.Add(-time.Hour)), b.session("", end.Add(-time.Hour))
 	for session, expiry := range map[*domain.Session]time.Time{old: end, young: end.Add(time.Hour)} {
-		_, err := b.db.ExecContext(b.ctx, `UPDATE session SET status = 'expired', expires_at = $2 WHERE id = $1`, session.ID, expiry)
+		_, err := b.db.Raw().ExecContext(b.ctx, `UPDATE session SET status = 'expired', expires_at = $2 WHERE id = $1`, session.ID, expiry)
 		b.ok(err)
-		_, err = b.db.ExecContext(b.ctx, `INSERT INTO section (session_id, name, draft, updated_at) VALUES ($1, 'income', '\x01', now())`, session.ID)
+		_, err = b.db.Raw().ExecContext(b.ctx, `INSERT INTO section (session_id, name, draft, updated_at) VALUES ($1, 'income', '\x01', now())`, session.ID)
 		b.ok(err)
 		b.ok(b.db.InsertSessionKey(b.ctx, session.ID, []byte{1}))
 	}
@@ -272,9 +272,9 @@ func TestRetention(t *testing.T) {
 		t.Errorf("the old session: %+v, %v", got, err)
 	}
 	ahead.Store(int64(59 * time.Minute)) // the younger session has a minute left
-	_, err := b.db.ExecContext(b.ctx, "UPDATE blob_garbage SET created_at = created_at - interval '1 minute'")
+	_, err := b.db.Raw().ExecContext(b.ctx, "UPDATE blob_garbage SET created_at = created_at - interval '1 minute'")
 	b.ok(err)
-	_, err = b.db.ExecContext(b.ctx, "INSERT INTO river_job (kind, queue, args, max_attempts) VALUES ('retention', 'upkeep', '{}', 1)")
+	_, err = b.db.Raw().ExecContext(b.ctx, "INSERT INTO river_job (kind, queue, args, max_attempts) VALUES ('retention', 'upkeep', '{}', 1)")
 	b.ok(err)
 	b.eventually("the old document's blob to go", func() bool { return !there(docs[old]) })
 	if !there(docs[young]) {

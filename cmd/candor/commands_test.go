@@ -102,11 +102,11 @@ func TestAccountCreateAndList(t *testing.T) {
 		}
 	}
 	var first bool
-	if err := dbtest.Open(t, env["DATABASE_URL"]).Get(&first, `SELECT must_change_password FROM staff_user`); err != nil || !first {
+	if err := dbtest.Open(t, env["DATABASE_URL"]).Raw().Get(&first, `SELECT must_change_password FROM staff_user`); err != nil || !first {
 		t.Errorf("the first password need not be changed: %v", err)
 	}
 	var urls []string
-	if err := dbtest.Open(t, env["DATABASE_URL"]).Select(&urls, `SELECT default_url FROM webhook_setting`); err != nil {
+	if err := dbtest.Open(t, env["DATABASE_URL"]).Raw().Select(&urls, `SELECT default_url FROM webhook_setting`); err != nil {
 		t.Fatal(err)
 	}
 	if len(urls) != 2 || urls[0] != hook || urls[1] != hook {
@@ -180,12 +180,12 @@ func TestServiceHasARoleOfItsOwn(t *testing.T) {
 	role := "candor_service_" + strings.TrimLeft(as.Path, "/")
 	as.User = url.User(role)
 	pool := dbtest.Open(t, owner)
-	if _, err := pool.Exec("CREATE ROLE " + pq.QuoteIdentifier(role) + " LOGIN"); err != nil {
+	if _, err := pool.Raw().Exec("CREATE ROLE " + pq.QuoteIdentifier(role) + " LOGIN"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		for _, statement := range []string{"DROP OWNED BY ", "DROP ROLE "} {
-			if _, err := pool.Exec(statement + pq.QuoteIdentifier(role)); err != nil {
+			if _, err := pool.Raw().Exec(statement + pq.QuoteIdentifier(role)); err != nil {
 				t.Error(err)
 			}
 		}
@@ -210,12 +210,12 @@ func TestServiceHasARoleOfItsOwn(t *testing.T) {
 	for _, statement := range []string{"UPDATE audit_log SET actor_name = 'x'", "DELETE FROM audit_log", "TRUNCATE audit_log",
 		"ALTER TABLE audit_log DISABLE TRIGGER ALL", "DROP TABLE audit_log", "UPDATE plan SET overage_cents = 0", "DELETE FROM goose_db_version",
 		"DELETE FROM invoice", "TRUNCATE invoice", "DELETE FROM invoice_number", "INSERT INTO invoice_number VALUES (1)", "TRUNCATE invoice_number"} {
-		if _, err := service.Exec(statement); err == nil || !strings.Contains(err.Error(), "permission denied") && !strings.Contains(err.Error(), "must be owner") {
+		if _, err := service.Raw().Exec(statement); err == nil || !strings.Contains(err.Error(), "permission denied") && !strings.Contains(err.Error(), "must be owner") {
 			t.Errorf("%s: %v, want to be refused", statement, err)
 		}
 	}
 	var lines int
-	if err := service.Get(&lines, "SELECT count(*) FROM audit_log"); err != nil || lines == 0 {
+	if err := service.Raw().Get(&lines, "SELECT count(*) FROM audit_log"); err != nil || lines == 0 {
 		t.Errorf("%d lines in the audit log, %v", lines, err)
 	}
 }

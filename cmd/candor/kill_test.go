@@ -148,7 +148,7 @@ func (b *faultBench) abandon() {
 	}
 	b.workers = nil
 	b.persist(func(ctx context.Context) error {
-		_, err := b.db.ExecContext(ctx, `UPDATE delivery SET lease_until = now() WHERE lease_until IS NOT NULL AND state = 'pending'`)
+		_, err := b.db.Raw().ExecContext(ctx, `UPDATE delivery SET lease_until = now() WHERE lease_until IS NOT NULL AND state = 'pending'`)
 		return err
 	})
 }
@@ -198,7 +198,7 @@ func (b *faultBench) emit(urls []string) {
 // deliveries counts those that the condition is true of.
 func (b *faultBench) deliveries(condition string) (n int) {
 	b.Helper()
-	if err := b.db.GetContext(b.Context(), &n, db.SQL(`SELECT count(*) FROM delivery WHERE `+condition)); err != nil {
+	if err := b.db.Raw().GetContext(b.Context(), &n, `SELECT count(*) FROM delivery WHERE `+condition); err != nil {
 		b.Fatal(err)
 	}
 	return n
@@ -210,11 +210,11 @@ func (b *faultBench) settle(duplicates int) {
 	b.Helper()
 	eventually(b.T, "no delivery is pending", func() bool {
 		var pending int
-		err := b.db.GetContext(context.Background(), &pending, `SELECT count(*) FROM delivery WHERE state <> 'delivered'`)
+		err := b.db.Raw().GetContext(context.Background(), &pending, `SELECT count(*) FROM delivery WHERE state <> 'delivered'`)
 		return err == nil && pending == 0
 	})
 	var sequences []int64
-	if err := b.db.SelectContext(b.Context(), &sequences, `SELECT sequence FROM event WHERE type = 'session.section_completed' ORDER BY sequence`); err != nil {
+	if err := b.db.Raw().SelectContext(b.Context(), &sequences, `SELECT sequence FROM event WHERE type = 'session.section_completed' ORDER BY sequence`); err != nil {
 		b.Fatal(err)
 	}
 	c := b.hooks

@@ -47,7 +47,7 @@ func TestStatementFromStartToEnd(t *testing.T) {
 	checkPDF(t, api, s.ID, ready)
 	p.stop()
 	var calls int // the last ones, too, which waited to be written
-	if err := dbtest.Open(t, env["DATABASE_URL"]).Get(&calls, `SELECT count(*) FROM api_request WHERE status IN (200, 201)`); err != nil || calls != 3 {
+	if err := dbtest.Open(t, env["DATABASE_URL"]).Raw().Get(&calls, `SELECT count(*) FROM api_request WHERE status IN (200, 201)`); err != nil || calls != 3 {
 		t.Errorf("%d API requests in the log, %v; want 3", calls, err)
 	}
 	if logs := p.stderr.String(); !strings.Contains(logs, "route=/v1/sessions") || strings.Contains(logs, "zoe.obrien") ||

@@ -62,7 +62,7 @@ func TestSecretIsRotatedByCommand(t *testing.T) {
 	c.says("switch", 0, "Switched", "within 15 seconds", "can be restored until", step("restore"))
 	c.says("restore", 0, "Restored", "There is a next secret since", step("switch"))
 	var audited []string
-	err := dbtest.Open(t, c.env["DATABASE_URL"]).Select(&audited, `SELECT action || ' by ' || actor_kind FROM audit_log WHERE action LIKE 'webhook_secret.%' ORDER BY at`)
+	err := dbtest.Open(t, c.env["DATABASE_URL"]).Raw().Select(&audited, `SELECT action || ' by ' || actor_kind FROM audit_log WHERE action LIKE 'webhook_secret.%' ORDER BY at`)
 	want := "webhook_secret.next_made by operator, webhook_secret.switched by operator, webhook_secret.restored by operator"
 	if got := strings.Join(audited, ", "); err != nil || got != want {
 		t.Errorf("the audit log has %s, %v; want %s", got, err, want)

@@ -67,12 +67,12 @@ func TestTestEventCommand(t *testing.T) {
 		}
 	}
 	var events int
-	if err := dbtest.Open(t, env["DATABASE_URL"]).Get(&events, `SELECT count(*) FROM event`); err != nil || events != 0 {
+	if err := dbtest.Open(t, env["DATABASE_URL"]).Raw().Get(&events, `SELECT count(*) FROM event`); err != nil || events != 0 {
 		t.Errorf("test events have left %d events, %v", events, err)
 	}
 	// What the commands did is in the account's audit log.
 	var noted string
-	err := dbtest.Open(t, env["DATABASE_URL"]).Get(&noted, `
+	err := dbtest.Open(t, env["DATABASE_URL"]).Raw().Get(&noted, `
 		SELECT string_agg(action || ' ' || n, ', ' ORDER BY action) FROM (SELECT action, count(*) AS n FROM audit_log WHERE actor_kind = 'operator' GROUP BY action) l`)
 	if want := "account.created 1, api_key.created 2, webhook.test_sent 3, webhook.url_changed 2"; err != nil || noted != want {
 		t.Errorf("the audit log has %s, %v; want %s", noted, err, want)

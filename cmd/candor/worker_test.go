@@ -70,7 +70,7 @@ func TestDrainFinishesDeliveries(t *testing.T) {
 		t.Errorf("the worker ended with %s", state)
 	}
 	var state string
-	if err := dbtest.Open(t, env["DATABASE_URL"]).Get(&state, `SELECT state FROM delivery`); err != nil || state != "delivered" {
+	if err := dbtest.Open(t, env["DATABASE_URL"]).Raw().Get(&state, `SELECT state FROM delivery`); err != nil || state != "delivered" {
 		t.Errorf("the delivery is %q (%v) after the drain, want delivered", state, err)
 	}
 }
@@ -93,7 +93,7 @@ func TestKilledWorkerLosesNothing(t *testing.T) {
 	hooks.setSecret(a.TestWebhookSecret)
 	database := dbtest.Open(t, env["DATABASE_URL"])
 	// No PDF can be stored while this lock is held: the worker stops in its middle.
-	lock, err := database.Beginx()
+	lock, err := database.Raw().Beginx()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestKilledWorkerLosesNothing(t *testing.T) {
 	<-arrived
 	eventually(t, "a worker is in the middle of the PDF", func() bool {
 		var waiting bool
-		err := database.Get(&waiting, `
+		err := database.Raw().Get(&waiting, `
 			SELECT EXISTS (SELECT 1 FROM pg_stat_activity
 			WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%INTO statement_pdf%')`)
 		if err != nil {
@@ -131,7 +131,7 @@ func TestKilledWorkerLosesNothing(t *testing.T) {
 	hooks.wait("session.completed", 1)
 	hooks.wait("session.section_completed", 7)
 	var pdfs, events, pending int
-	if err := database.QueryRow(`
+	if err := database.Raw().QueryRow(`
 		SELECT (SELECT count(*) FROM statement_pdf), (SELECT count(*) FROM event WHERE type = 'session.pdf_ready'),
 		       (SELECT count(*) FROM delivery WHERE state = 'failed')`).Scan(&pdfs, &events, &pending); err != nil {
 		t.Fatal(err)

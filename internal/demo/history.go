@@ -2,7 +2,6 @@ package demo
 
 import (
 	"context"
-	"encoding/json"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -97,10 +96,7 @@ func (h *history) play(ctx context.Context) error {
 				return err
 			}
 		}
-		// Once, since a row that one transaction changes again and again gets
-		// slower each time.
-		_, err := tx.ExecContext(ctx, `INSERT INTO event_sequence (account_id, livemode, last) VALUES ($1, $2, $3)`, h.scope.AccountID, h.scope.Livemode, h.events)
-		if err != nil {
+		if err := tx.InsertSequence(ctx, h.scope, int64(h.events)); err != nil {
 			return err
 		}
 		return h.deliver(ctx, tx)
@@ -164,15 +160,4 @@ func entry(account domain.AccountID, live *bool, at time.Time, by domain.Actor, 
 		ID: domain.NewAuditID(), AccountID: account, Livemode: live, At: at, ActorKind: by.Kind, ActorID: by.ID, ActorName: by.Name, Address: by.Address,
 		Action: action, TargetID: target, TargetName: name,
 	}
-}
-
-// insertRows gives the statement rows as a JSON array, which PostgreSQL makes a
-// record set of.
-func insertRows[T any](ctx context.Context, tx *db.Tx, statement db.SQL, rows []T) error {
-	text, err := json.Marshal(rows)
-	if err != nil {
-		return err
-	}
-	_, err = tx.ExecContext(ctx, statement, string(text))
-	return err
 }

@@ -204,8 +204,7 @@ func (j *journey) open(ctx context.Context, tx *db.Tx) (err error) {
 
 func (j *journey) reach(name string) func(context.Context, *db.Tx) error {
 	return func(ctx context.Context, tx *db.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO section (session_id, name, reached_at, updated_at) VALUES ($1, $2, $3, $3)`, j.session.ID, name, j.clock.at)
-		return err
+		return tx.ReachSection(ctx, j.session.ID, name, j.clock.at)
 	}
 }
 
@@ -304,9 +303,8 @@ func (j *journey) cancel(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// expire is what a sweep does; that takes all the sessions there are.
 func (j *journey) expire(ctx context.Context, tx *db.Tx) error {
-	if _, err := tx.ExecContext(ctx, `UPDATE session SET status = 'expired' WHERE id = $1`, j.session.ID); err != nil {
+	if err := tx.ExpireSession(ctx, j.session.ID); err != nil {
 		return err
 	}
 	return j.event(ctx, tx, j.session, domain.NewExpiredPayload(j.session))

@@ -132,7 +132,7 @@ func (o *office) join(ctx context.Context) error {
 		owner.Hash = staff.Hash
 	}
 	return o.InTx(ctx, func(tx *db.Tx) error {
-		if _, err := tx.ExecContext(ctx, `UPDATE staff_user SET name = $2 WHERE id = $1`, owner.ID, owner.Name); err != nil {
+		if err := tx.SetStaffName(ctx, owner.ID, owner.Name); err != nil {
 			return err
 		}
 		return tx.SetPasswordHash(ctx, owner.ID, owner.Hash)

@@ -88,41 +88,7 @@ func receive(r *rand.Rand, url string, ago time.Duration) answer {
 // delivery is one event's way to its receiver.
 type delivery struct {
 	*domain.Delivery
-	attempts []attemptRow
-}
-
-type deliveryRow struct {
-	ID             string     `json:"id"`
-	EventID        string     `json:"event_id"`
-	URL            string     `json:"url"`
-	State          string     `json:"state"`
-	Attempts       int        `json:"attempts"`
-	FirstAttemptAt *time.Time `json:"first_attempt_at"`
-	NextAttemptAt  *time.Time `json:"next_attempt_at"`
-	FinishedAt     *time.Time `json:"finished_at"`
-	CreatedAt      time.Time  `json:"created_at"`
-	EndpointID     string     `json:"endpoint_id"`
-	SessionID      *string    `json:"session_id"`
-	Sequence       int64      `json:"sequence"`
-	Cycle          int        `json:"cycle"`
-	AttemptsTotal  int        `json:"attempts_total"`
-	LastStatusCode *int       `json:"last_status_code"`
-	LastErrorClass *string    `json:"last_error_class"`
-	AccountID      string     `json:"account_id"`
-	Livemode       bool       `json:"livemode"`
-	Type           string     `json:"type"`
-}
-
-type attemptRow struct {
-	DeliveryID     string          `json:"delivery_id"`
-	Number         int             `json:"number"`
-	StartedAt      time.Time       `json:"started_at"`
-	DurationMS     int64           `json:"duration_ms"`
-	StatusCode     *int            `json:"status_code"`
-	ErrorClass     *string         `json:"error_class"`
-	Error          *string         `json:"error"`
-	RequestHeaders json.RawMessage `json:"request_headers"`
-	Response       *string         `json:"response"`
+	attempts []db.Attempt
 }
 
 // attempt delivers by the schedule, as far as now.
@@ -166,8 +132,8 @@ func (h *history) try(d *delivery, at time.Time, body []byte) {
 	}
 	sent, _ := json.Marshal(header) // texts always marshal
 	a := receive(h.random, d.URL, h.now.Sub(at))
-	row := attemptRow{
-		DeliveryID: d.ID.UUID.String(), Number: d.AttemptsTotal, StartedAt: at, DurationMS: a.took.Milliseconds(), RequestHeaders: sent,
+	row := db.Attempt{
+		DeliveryID: d.ID, Number: d.AttemptsTotal, StartedAt: at, DurationMS: a.took.Milliseconds(), RequestHeaders: sent,
 	}
 	d.LastStatusCode, d.LastErrorClass = nil, nil
 	if a.status != 0 {
@@ -179,35 +145,20 @@ func (h *history) try(d *delivery, at time.Time, body []byte) {
 	d.attempts = append(d.attempts, row)
 }
 
-// rowID is a session's id as its column takes it, nil for none.
-func rowID(id *domain.SessionID) *string {
-	if id == nil {
-		return nil
-	}
-	text := id.UUID.String()
-	return &text
-}
-
-// deliver stores the deliveries, their attempts and what those say of the
-// endpoints.
+// deliver stores the deliveries, their attempts and the endpoints' health.
 func (h *history) deliver(ctx context.Context, tx *db.Tx) error {
-	var deliveries []deliveryRow
-	var attempts []attemptRow
-	tried := map[domain.EndpointID][]attemptRow{}
+	var deliveries []*domain.Delivery
+	var attempts []db.Attempt
+	tried := map[domain.EndpointID][]db.Attempt{}
 	for _, d := range h.deliveries {
-		deliveries = append(deliveries, deliveryRow{
-			ID: d.ID.UUID.String(), EventID: d.EventID.UUID.String(), URL: d.URL, State: string(d.State), Attempts: d.Attempts,
-			FirstAttemptAt: d.FirstAttemptAt, NextAttemptAt: d.NextAttemptAt, FinishedAt: d.FinishedAt, CreatedAt: d.CreatedAt,
-			EndpointID: d.EndpointID.UUID.String(), SessionID: rowID(d.SessionID), Sequence: d.Sequence, Cycle: d.Cycle, AttemptsTotal: d.AttemptsTotal,
-			LastStatusCode: d.LastStatusCode, LastErrorClass: d.LastErrorClass, AccountID: d.AccountID.UUID.String(), Livemode: d.Livemode, Type: string(d.EventType),
-		})
+		deliveries = append(deliveries, d.Delivery)
 		attempts = append(attempts, d.attempts...)
 		tried[d.EndpointID] = append(tried[d.EndpointID], d.attempts...)
 	}
-	if err := insertRows(ctx, tx, `INSERT INTO delivery SELECT * FROM json_populate_recordset(NULL::delivery, $1)`, deliveries); err != nil {
+	if err := tx.InsertDeliveries(ctx, deliveries); err != nil {
 		return err
 	}
-	if err := insertRows(ctx, tx, `INSERT INTO delivery_attempt SELECT * FROM json_populate_recordset(NULL::delivery_attempt, $1)`, attempts); err != nil {
+	if err := tx.InsertAttempts(ctx, attempts); err != nil {
 		return err
 	}
 	for id, made := range tried {
@@ -219,9 +170,9 @@ func (h *history) deliver(ctx context.Context, tx *db.Tx) error {
 }
 
 // health stores what all the attempts say of an endpoint.
-func (h *history) health(ctx context.Context, tx *db.Tx, id domain.EndpointID, made []attemptRow) error {
-	slices.SortFunc(made, func(a, b attemptRow) int { return cmp.Compare(a.StartedAt.UnixMilli(), b.StartedAt.UnixMilli()) })
-	var e domain.Endpoint
+func (h *history) health(ctx context.Context, tx *db.Tx, id domain.EndpointID, made []db.Attempt) error {
+	slices.SortFunc(made, func(a, b db.Attempt) int { return cmp.Compare(a.StartedAt.UnixMilli(), b.StartedAt.UnixMilli()) })
+	e := domain.Endpoint{ID: id}
 	for i := range made {
 		a := &made[i]
 		e.LastStatusCode, e.LastErrorClass = a.StatusCode, a.ErrorClass
@@ -235,10 +186,5 @@ func (h *history) health(ctx context.Context, tx *db.Tx, id domain.EndpointID, m
 			e.FailingSince = &a.StartedAt
 		}
 	}
-	_, err := tx.ExecContext(ctx, `
-		UPDATE webhook_endpoint SET consecutive_failures = $2, failing_since = $3, last_success_at = $4, last_failure_at = $5,
-			last_status_code = $6, last_error_class = $7, gone = $8
-		WHERE id = $1`,
-		id, e.ConsecutiveFailures, e.FailingSince, e.LastSuccessAt, e.LastFailureAt, e.LastStatusCode, e.LastErrorClass, e.Gone)
-	return err
+	return tx.SetEndpointHealth(ctx, &e)
 }

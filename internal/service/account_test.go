@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/service"
 )
@@ -29,7 +28,7 @@ func TestCreateAccount(t *testing.T) {
 		}
 	}
 	var hash string
-	b.ok(b.DB.GetContext(b.ctx, &hash, "SELECT password_hash FROM staff_user WHERE email = 'owner@lender.example' AND role = 'owner'"))
+	b.ok(b.DB.Raw().GetContext(b.ctx, &hash, "SELECT password_hash FROM staff_user WHERE email = 'owner@lender.example' AND role = 'owner'"))
 	if !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") || !service.VerifyPassword(hash, b.account.Password) {
 		t.Errorf("the password isn't kept as its Argon2id hash: %s", hash)
 	}
@@ -124,7 +123,7 @@ func TestSubscriptionAndLiveSessions(t *testing.T) {
 		t.Errorf("in the next period: %+v, %v", got, err)
 	}
 	set := func(values string) {
-		_, err := b.DB.ExecContext(b.ctx, db.SQL("UPDATE subscription SET "+values))
+		_, err := b.DB.Raw().ExecContext(b.ctx, "UPDATE subscription SET "+values)
 		b.ok(err)
 	}
 	set("status = 'past_due'")

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/service"
 )
@@ -36,7 +35,7 @@ func TestBillingStartsAfresh(t *testing.T) {
 			b.offset.Store(int64(at.Sub(start)))
 			b.use(12)
 			if told {
-				_, err := b.DB.ExecContext(b.ctx, db.SQL(strings.ReplaceAll(afresh, "now()", "'"+at.Format(time.RFC3339)+"'::timestamptz")))
+				_, err := b.DB.Raw().ExecContext(b.ctx, strings.ReplaceAll(afresh, "now()", "'"+at.Format(time.RFC3339)+"'::timestamptz"))
 				b.ok(err)
 			}
 			b.to(start.AddDate(0, 6, 0).Add(time.Minute))
@@ -45,7 +44,7 @@ func TestBillingStartsAfresh(t *testing.T) {
 				t.Errorf("%d invoices, the newest of %s from %s on; want %d, and $20.00 for the running period", len(all), all[0].Total, all[0].PeriodStart, want)
 			}
 			var of int
-			b.ok(b.DB.GetContext(b.ctx, &of, `SELECT count(*) FROM invoice WHERE account_id = $1`, ended))
+			b.ok(b.DB.Raw().GetContext(b.ctx, &of, `SELECT count(*) FROM invoice WHERE account_id = $1`, ended))
 			if of > 0 == told {
 				t.Errorf("the account that had ended before has %d invoices", of)
 			}
@@ -59,7 +58,7 @@ func (b *biller) owed(at time.Time) domain.AccountID {
 	b.Helper()
 	other, err := b.CreateAccount(b.ctx, service.NewAccount{Name: "Broker", Email: "owner@broker.example", Plan: "starter"}, someone)
 	b.ok(err)
-	_, err = b.DB.ExecContext(b.ctx, `UPDATE subscription SET status = 'cancelled', effective_at = $2, closes_at = $3 WHERE account_id = $1`,
+	_, err = b.DB.Raw().ExecContext(b.ctx, `UPDATE subscription SET status = 'cancelled', effective_at = $2, closes_at = $3 WHERE account_id = $1`,
 		other.AccountID, at.AddDate(0, -1, 0), start.AddDate(0, 1, 0))
 	b.ok(err)
 	return other.AccountID

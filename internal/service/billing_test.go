@@ -108,7 +108,7 @@ func (b *biller) last() domain.Invoice {
 func (b *biller) told() (out []string) {
 	b.Helper()
 	var bodies [][]byte
-	b.ok(b.DB.SelectContext(b.ctx, &bodies, `SELECT body FROM event WHERE session_id IS NULL ORDER BY sequence`))
+	b.ok(b.DB.Raw().SelectContext(b.ctx, &bodies, `SELECT body FROM event WHERE session_id IS NULL ORDER BY sequence`))
 	for _, body := range bodies {
 		var e struct {
 			Event string
@@ -260,7 +260,7 @@ func (b *biller) balanced() {
 			b.Errorf("%s ends at %s, the next starts at %s", invoice.NumberText(), invoice.PeriodEnd, all[i-1].PeriodStart)
 		}
 		var sessions int
-		b.ok(b.DB.GetContext(b.ctx, &sessions, `SELECT count(*) FROM session WHERE account_id = $1 AND livemode AND created_at >= $2 AND created_at < $3`,
+		b.ok(b.DB.Raw().GetContext(b.ctx, &sessions, `SELECT count(*) FROM session WHERE account_id = $1 AND livemode AND created_at >= $2 AND created_at < $3`,
 			b.id, invoice.PeriodStart, invoice.PeriodEnd))
 		billed := 0
 		for _, line := range invoice.Lines {

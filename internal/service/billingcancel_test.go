@@ -165,7 +165,7 @@ func TestTheClockIsReadUnderTheLock(t *testing.T) {
 	b.ok(b.CancelSubscription(b.ctx, b.id, someone, false, "at the end"))
 	end := start.AddDate(0, 1, 0)
 	b.offset.Store(int64(end.Add(-time.Second).Sub(start)))
-	tx, err := b.DB.BeginTxx(b.ctx, nil)
+	tx, err := b.DB.Raw().BeginTxx(b.ctx, nil)
 	b.ok(err)
 	_, err = tx.ExecContext(b.ctx, `SELECT 1 FROM subscription FOR UPDATE`)
 	b.ok(err)

@@ -64,7 +64,7 @@ func TestUsageNoticesAfterAStepUp(t *testing.T) {
 func (b *biller) toldOf(want string) {
 	b.Helper()
 	var told []string
-	b.ok(b.DB.SelectContext(b.ctx, &told, `SELECT args->>'percent' FROM river_job WHERE kind = 'billing_letter' AND args ? 'percent' ORDER BY id`))
+	b.ok(b.DB.Raw().SelectContext(b.ctx, &told, `SELECT args->>'percent' FROM river_job WHERE kind = 'billing_letter' AND args ? 'percent' ORDER BY id`))
 	if got := strings.Join(told, " "); got != want {
 		b.Errorf("told of %q, want %q", got, want)
 	}
@@ -78,7 +78,7 @@ func TestDriftIsFound(t *testing.T) {
 	if drifts, err := b.UsageDrifts(b.ctx); err != nil || len(drifts) != 0 {
 		t.Errorf("counted rightly: %+v, %v", drifts, err)
 	}
-	_, err := b.DB.ExecContext(b.ctx, `DELETE FROM session WHERE id = (SELECT id FROM session WHERE livemode LIMIT 1)`)
+	_, err := b.DB.Raw().ExecContext(b.ctx, `DELETE FROM session WHERE id = (SELECT id FROM session WHERE livemode LIMIT 1)`)
 	b.ok(err)
 	drifts, err := b.UsageDrifts(b.ctx)
 	b.ok(err)
@@ -95,12 +95,12 @@ func TestDriftOfAnInvoiceIsFound(t *testing.T) {
 	b.use(3)
 	end := start.AddDate(0, 1, 0)
 	b.to(end.Add(time.Minute))
-	_, err := b.DB.ExecContext(b.ctx, `UPDATE session SET erased_at = $1 WHERE id = (SELECT id FROM session WHERE livemode LIMIT 1)`, end)
+	_, err := b.DB.Raw().ExecContext(b.ctx, `UPDATE session SET erased_at = $1 WHERE id = (SELECT id FROM session WHERE livemode LIMIT 1)`, end)
 	b.ok(err)
 	if drifts, err := b.UsageDrifts(b.ctx); err != nil || len(drifts) != 0 {
 		t.Errorf("an erased session: %+v, %v; want it to count", drifts, err)
 	}
-	_, err = b.DB.ExecContext(b.ctx, `DELETE FROM session WHERE id = (SELECT id FROM session WHERE livemode LIMIT 1)`)
+	_, err = b.DB.Raw().ExecContext(b.ctx, `DELETE FROM session WHERE id = (SELECT id FROM session WHERE livemode LIMIT 1)`)
 	b.ok(err)
 	for _, day := range []struct{ after, want int }{{0, 1}, {2, 1}, {3, 0}} {
 		b.offset.Store(int64(end.AddDate(0, 0, day.after).Add(2 * time.Minute).Sub(start)))

@@ -274,7 +274,7 @@ func TestUploadBudget(t *testing.T) {
 	id := b.opened().ID
 	used := func(n int) {
 		b.Helper()
-		_, err := b.DB.ExecContext(b.ctx, "UPDATE session SET uploaded_bytes = $2 WHERE id = $1", id, n)
+		_, err := b.DB.Raw().ExecContext(b.ctx, "UPDATE session SET uploaded_bytes = $2 WHERE id = $1", id, n)
 		b.ok(err)
 	}
 	used(statement.MaxUploadedBytes - statement.MaxDocumentBytes)

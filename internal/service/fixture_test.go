@@ -184,7 +184,7 @@ func payload[T any](b *bench, id domain.SessionID) T {
 
 func (b *bench) count(query string, args ...any) (n int) {
 	b.Helper()
-	b.ok(b.DB.GetContext(b.ctx, &n, db.SQL(query), args...))
+	b.ok(b.DB.Raw().GetContext(b.ctx, &n, query, args...))
 	return n
 }
 

@@ -335,7 +335,7 @@ func (b *payBench) cardLines(want string) {
 func TestPaymentOfAnEndedAccountsInvoice(t *testing.T) {
 	t.Parallel()
 	b := newPayBench(t)
-	_, err := b.DB.ExecContext(b.ctx, `UPDATE subscription SET effective_at = $1, status = 'cancelled', reason = 'moved'`, start.Add(-time.Hour))
+	_, err := b.DB.Raw().ExecContext(b.ctx, `UPDATE subscription SET effective_at = $1, status = 'cancelled', reason = 'moved'`, start.Add(-time.Hour))
 	b.ok(err)
 	b.tell(failure(b, "evt_1", 0))
 	b.tell(b.paid())

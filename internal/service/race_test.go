@@ -141,7 +141,7 @@ func TestExpiryAgainstSubmit(t *testing.T) {
 	var submitted, expired atomic.Int32
 	for i, id := range ids {
 		due := b.Clock.Now().Add(time.Duration(100+10*i) * time.Millisecond)
-		_, err := b.DB.ExecContext(b.ctx, "UPDATE session SET expires_at = $2 WHERE id = $1", id, due)
+		_, err := b.DB.Raw().ExecContext(b.ctx, "UPDATE session SET expires_at = $2 WHERE id = $1", id, due)
 		b.ok(err)
 		wg.Go(func() {
 			<-time.After(time.Until(due) + time.Duration(i%5-3)*time.Millisecond)
@@ -197,7 +197,7 @@ func TestNoDeadlocks(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	var before int
-	b.ok(b.DB.GetContext(b.ctx, &before, "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"))
+	b.ok(b.DB.Raw().GetContext(b.ctx, &before, "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"))
 	b.sweep()
 	var mu sync.Mutex
 	var ids []domain.SessionID
@@ -232,7 +232,7 @@ func TestNoDeadlocks(t *testing.T) {
 		t.Errorf("%d deadlocks", n-before)
 	}
 	var failed []string
-	b.ok(b.DB.SelectContext(b.ctx, &failed, "SELECT kind || ': ' || errors::text FROM river_job WHERE errors IS NOT NULL"))
+	b.ok(b.DB.Raw().SelectContext(b.ctx, &failed, "SELECT kind || ': ' || errors::text FROM river_job WHERE errors IS NOT NULL"))
 	if len(failed) > 0 {
 		t.Errorf("%d jobs failed:\n%s", len(failed), strings.Join(failed, "\n"))
 	}
@@ -262,7 +262,7 @@ func (b *bench) disturb(random *rand.Rand, id domain.SessionID) (fresh *domain.S
 		return nil, err
 	case 6: // overdue from now on
 		return nil, b.InTx(b.ctx, func(tx *db.Tx) error {
-			_, err := tx.ExecContext(b.ctx, "UPDATE session SET expires_at = $2, created_at = created_at - interval '1 day' * $3 WHERE id = $1", id, b.Clock.Now(), random.IntN(3))
+			_, err := tx.Raw().ExecContext(b.ctx, "UPDATE session SET expires_at = $2, created_at = created_at - interval '1 day' * $3 WHERE id = $1", id, b.Clock.Now(), random.IntN(3))
 			return err
 		})
 	}

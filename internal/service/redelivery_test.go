@@ -14,7 +14,7 @@ import (
 func (b *bench) run(r *domain.Redelivery) {
 	b.Helper()
 	for range 20 {
-		_, err := b.DB.ExecContext(b.ctx, `UPDATE redelivery SET paced_until = paced_until - interval '1 second'`) // as if it had passed
+		_, err := b.DB.Raw().ExecContext(b.ctx, `UPDATE redelivery SET paced_until = paced_until - interval '1 second'`) // as if it had passed
 		b.ok(err)
 		step, err := b.DB.StepRedelivery(b.ctx, r.ID, b.Clock.Now())
 		b.ok(err)
@@ -91,7 +91,7 @@ func TestPreviewIsWhatAStartDoes(t *testing.T) {
 		if b.again() != tt.want {
 			t.Errorf("%s: %d made again, want %d", name, b.again(), tt.want)
 		}
-		_, err = b.DB.ExecContext(b.ctx, `UPDATE delivery SET state = 'failed', cycle = 1, next_attempt_at = NULL, finished_at = now() WHERE cycle = 2`)
+		_, err = b.DB.Raw().ExecContext(b.ctx, `UPDATE delivery SET state = 'failed', cycle = 1, next_attempt_at = NULL, finished_at = now() WHERE cycle = 2`)
 		b.ok(err)
 	}
 	all, err := b.Redeliveries(b.ctx, b.test())

@@ -35,7 +35,7 @@ func newRequestLog(b *bench) (*service.RequestLog, *unlogged) {
 
 func (b *bench) requests() (n int) {
 	b.Helper()
-	b.ok(b.DB.GetContext(b.ctx, &n, "SELECT count(*) FROM api_request"))
+	b.ok(b.DB.Raw().GetContext(b.ctx, &n, "SELECT count(*) FROM api_request"))
 	return n
 }
 
@@ -48,7 +48,7 @@ func TestRequestLogOverflows(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	log, lost := newRequestLog(b)
-	stuck, err := b.DB.BeginTxx(b.ctx, nil)
+	stuck, err := b.DB.Raw().BeginTxx(b.ctx, nil)
 	b.ok(err)
 	_, err = stuck.ExecContext(b.ctx, "LOCK TABLE api_request IN ACCESS EXCLUSIVE MODE")
 	b.ok(err)
@@ -78,12 +78,12 @@ func TestRequestLogWrites(t *testing.T) {
 	}
 
 	log.Flush(b.ctx)
-	_, err := b.DB.ExecContext(b.ctx, "ALTER TABLE api_request RENAME TO away")
+	_, err := b.DB.Raw().ExecContext(b.ctx, "ALTER TABLE api_request RENAME TO away")
 	b.ok(err)
 	log.Add(aRequest())
 	log.Add(aRequest())
 	log.Flush(b.ctx)
-	_, err = b.DB.ExecContext(b.ctx, "ALTER TABLE away RENAME TO api_request")
+	_, err = b.DB.Raw().ExecContext(b.ctx, "ALTER TABLE away RENAME TO api_request")
 	b.ok(err)
 	if n := lost.count(domain.UnloggedFailed); n != 2 {
 		t.Errorf("%d counted as failed, want 2", n)

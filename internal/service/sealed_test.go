@@ -81,7 +81,7 @@ func TestReseal(t *testing.T) {
 	other := b.opened()
 	b.ok(b.fill(other.ID, statement.IncomeSection))
 	// One value that no key opens is counted and stops nothing.
-	_, err = b.DB.ExecContext(b.ctx, `UPDATE session_key SET sealed = $2 WHERE session_id = $1`, other.ID, b.with(keyring.Generate("lost")).Ring.Seal("x", []byte("x")))
+	_, err = b.DB.Raw().ExecContext(b.ctx, `UPDATE session_key SET sealed = $2 WHERE session_id = $1`, other.ID, b.with(keyring.Generate("lost")).Ring.Seal("x", []byte("x")))
 	b.ok(err)
 
 	both := b.with(fresh, old)
@@ -134,7 +134,7 @@ func TestReseal(t *testing.T) {
 		t.Errorf("authenticator being set up: %v", err)
 	}
 	b.pass(time.Minute)
-	_, err = b.DB.ExecContext(b.ctx, `UPDATE staff_session SET stage = 'password' WHERE id = $1`, on.SessionID)
+	_, err = b.DB.Raw().ExecContext(b.ctx, `UPDATE staff_session SET stage = 'password' WHERE id = $1`, on.SessionID)
 	b.ok(err)
 	code, err = totp.GenerateCode(setup.Secret, b.Clock.Now())
 	b.ok(err)
@@ -151,7 +151,7 @@ func TestReseal(t *testing.T) {
 	}
 	var sealed []byte
 	var id domain.StaffRequestID
-	b.ok(b.DB.QueryRowContext(b.ctx, `SELECT id, sealed FROM staff_request`).Scan(&id, &sealed))
+	b.ok(b.DB.Raw().QueryRowContext(b.ctx, `SELECT id, sealed FROM staff_request`).Scan(&id, &sealed))
 	if _, err := only.Ring.Open((&domain.StaffRequest{ID: id}).SealOwner(), sealed); err != nil {
 		t.Errorf("staff request: %v", err)
 	}
@@ -171,7 +171,7 @@ func TestResealLosesNoChange(t *testing.T) {
 	if err != nil || len(values) != 2 {
 		t.Fatalf("%d values, %v; want those of both modes", len(values), err)
 	}
-	_, err = b.DB.ExecContext(b.ctx, `UPDATE webhook_setting SET secret = 'changed' WHERE NOT livemode`)
+	_, err = b.DB.Raw().ExecContext(b.ctx, `UPDATE webhook_setting SET secret = 'changed' WHERE NOT livemode`)
 	b.ok(err)
 	replaced := 0
 	for _, v := range values {
@@ -182,7 +182,7 @@ func TestResealLosesNoChange(t *testing.T) {
 		}
 	}
 	var secret string
-	b.ok(b.DB.GetContext(b.ctx, &secret, `SELECT secret FROM webhook_setting WHERE NOT livemode`))
+	b.ok(b.DB.Raw().GetContext(b.ctx, &secret, `SELECT secret FROM webhook_setting WHERE NOT livemode`))
 	if replaced != 1 || secret != "changed" {
 		t.Errorf("replaced %d values, the changed one is %q; want 1 and its change", replaced, secret)
 	}

@@ -23,7 +23,7 @@ func TestCancel(t *testing.T) {
 		t.Errorf("events %v, want none of the cancellation", kinds)
 	}
 	overdue, pending := b.session(), b.session()
-	_, err = b.DB.ExecContext(b.ctx, "UPDATE session SET expires_at = $2 WHERE id = $1", overdue.ID, start)
+	_, err = b.DB.Raw().ExecContext(b.ctx, "UPDATE session SET expires_at = $2 WHERE id = $1", overdue.ID, start)
 	b.ok(err)
 	for id, code := range map[domain.SessionID]domain.Code{
 		session.ID: domain.CodeSessionCancelled, b.submitted().ID: domain.CodeSessionCompleted,

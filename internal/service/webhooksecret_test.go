@@ -195,7 +195,7 @@ func (r *rotation) check(secrets []string) {
 		ID        domain.DeliveryID `db:"delivery_id"`
 		StartedAt time.Time         `db:"started_at"`
 	}{}
-	r.ok(r.DB.SelectContext(r.ctx, &attempts, "SELECT delivery_id, started_at FROM delivery_attempt"))
+	r.ok(r.DB.Raw().SelectContext(r.ctx, &attempts, "SELECT delivery_id, started_at FROM delivery_attempt"))
 	startedAt := map[string]time.Time{}
 	for _, a := range attempts {
 		startedAt[a.ID.String()] = a.StartedAt

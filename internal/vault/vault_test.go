@@ -65,13 +65,13 @@ func (h *harness) tx(work func(tx *db.Tx) error) {
 
 func (h *harness) exec(query string, args ...any) {
 	h.Helper()
-	_, err := h.db.ExecContext(h.ctx, db.SQL(query), args...)
+	_, err := h.db.Raw().ExecContext(h.ctx, query, args...)
 	h.ok(err)
 }
 
 func (h *harness) count(query string) (n int) {
 	h.Helper()
-	h.ok(h.db.GetContext(h.ctx, &n, db.SQL(query)))
+	h.ok(h.db.Raw().GetContext(h.ctx, &n, query))
 	return n
 }
 

@@ -203,14 +203,14 @@ func (a *attack) refusedClients(ctx context.Context) error {
 // its own when it has been idle for ten seconds.
 func (a *attack) transactions(ctx context.Context) (n int64, err error) {
 	pause(ctx, 11*time.Second)
-	err = a.DB.GetContext(ctx, &n, `SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()`)
+	err = a.DB.Raw().GetContext(ctx, &n, `SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()`)
 	return n, err
 }
 
 // rowsStored counts the rows of all tables but those that the victim's own
 // calls fill and those that River keeps for its processes.
 func (a *attack) rowsStored(ctx context.Context) (n int64, err error) {
-	err = a.DB.GetContext(ctx, &n, `
+	err = a.DB.Raw().GetContext(ctx, &n, `
 		SELECT sum((xpath('//n/text()', query_to_xml(format('SELECT count(*) AS n FROM public.%I', relname), false, true, '')))[1]::text::bigint)
 		FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace
 		WHERE relkind = 'r' AND nspname = 'public'

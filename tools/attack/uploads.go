@@ -135,7 +135,7 @@ func (a *attack) drafts(ctx context.Context) error {
 // stored is how many bytes the service keeps, in the database and in the
 // folder of documents.
 func (a *attack) stored(ctx context.Context) (bytes int64, err error) {
-	if err := a.DB.GetContext(ctx, &bytes, `SELECT pg_database_size(current_database())`); err != nil {
+	if err := a.DB.Raw().GetContext(ctx, &bytes, `SELECT pg_database_size(current_database())`); err != nil {
 		return 0, err
 	}
 	err = filepath.WalkDir(a.DataDir(), func(_ string, entry fs.DirEntry, err error) error {

@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"candor/db"
 )
 
 // clockTick is the kernel's unit of CPU time on Linux, for every program.
@@ -145,7 +143,7 @@ func (e *environment) followLog() (*os.File, error) {
 // set changes one of PostgreSQL's settings for everybody.
 func (e *environment) set(ctx context.Context, name, value string) error {
 	for _, statement := range []string{"ALTER SYSTEM SET " + name + " = '" + value + "'", "SELECT pg_reload_conf()"} {
-		if _, err := e.DB.ExecContext(ctx, db.SQL(statement)); err != nil {
+		if _, err := e.DB.Raw().ExecContext(ctx, statement); err != nil {
 			return err
 		}
 	}
@@ -159,7 +157,7 @@ func (e *environment) fillDeliveries(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	conn, err := e.DB.Connx(ctx)
+	conn, err := e.DB.Raw().Connx(ctx)
 	if err != nil {
 		return err
 	}

@@ -124,7 +124,7 @@ func (e *environment) partnerObjects(ctx context.Context) (*partnerObjects, erro
 		return nil, err
 	}
 	var out partnerObjects
-	err = e.DB.GetContext(ctx, &out, `
+	err = e.DB.Raw().GetContext(ctx, &out, `
 		SELECT d.id AS delivery, d.session_id AS session, d.endpoint_id AS endpoint, d.sequence,
 			(SELECT id FROM session WHERE account_id = $1 AND NOT livemode ORDER BY created_at OFFSET (SELECT count(*) / 2 FROM session) LIMIT 1) AS middle,
 			(SELECT id FROM redelivery WHERE account_id = $1 ORDER BY created_at LIMIT 1) AS redelivery,

@@ -88,7 +88,7 @@ func (e *environment) warmUp(ctx context.Context) error {
 	if _, err := e.drainRiver(ctx, drained); err != nil {
 		return err
 	}
-	_, err := e.DB.ExecContext(ctx, `VACUUM ANALYZE session, event, delivery, delivery_attempt, webhook_endpoint, river_job`)
+	_, err := e.DB.Raw().ExecContext(ctx, `VACUUM ANALYZE session, event, delivery, delivery_attempt, webhook_endpoint, river_job`)
 	return err
 }
 
@@ -153,7 +153,7 @@ func (e *environment) drainDeliveries(ctx context.Context, n int) (float64, erro
 		}
 	}
 	for pending := 1; pending > 0; {
-		if err := e.DB.GetContext(ctx, &pending, `SELECT count(*) FROM delivery WHERE state = 'pending'`); err != nil {
+		if err := e.DB.Raw().GetContext(ctx, &pending, `SELECT count(*) FROM delivery WHERE state = 'pending'`); err != nil {
 			return 0, err
 		}
 	}
@@ -282,7 +282,7 @@ func (e *environment) drainRiver(ctx context.Context, n int) (_ float64, err err
 		return 0, ctx.Err()
 	}
 	for left := 1; left > 0; {
-		if err := e.DB.GetContext(ctx, &left, `SELECT count(*) FROM river_job WHERE queue = $1 AND state <> 'completed'`, benchQueue); err != nil {
+		if err := e.DB.Raw().GetContext(ctx, &left, `SELECT count(*) FROM river_job WHERE queue = $1 AND state <> 'completed'`, benchQueue); err != nil {
 			return 0, err
 		}
 	}
@@ -291,8 +291,8 @@ func (e *environment) drainRiver(ctx context.Context, n int) (_ float64, err err
 		return 0, err
 	}
 	// What is left of them would be in the way of what is measured next.
-	for _, statement := range []db.SQL{`DELETE FROM river_job WHERE queue = '` + benchQueue + `'`, `VACUUM river_job`} {
-		if _, err := e.DB.ExecContext(ctx, statement); err != nil {
+	for _, statement := range []string{`DELETE FROM river_job WHERE queue = '` + benchQueue + `'`, `VACUUM river_job`} {
+		if _, err := e.DB.Raw().ExecContext(ctx, statement); err != nil {
 			return 0, err
 		}
 	}
@@ -301,7 +301,7 @@ func (e *environment) drainRiver(ctx context.Context, n int) (_ float64, err err
 
 // insertRate is how many rows a second pgbench inserts one by one.
 func (e *environment) insertRate(ctx context.Context) (float64, error) {
-	if _, err := e.DB.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS bench_insert (id uuid PRIMARY KEY, body text NOT NULL, created_at timestamptz NOT NULL)`); err != nil {
+	if _, err := e.DB.Raw().ExecContext(ctx, `CREATE TABLE IF NOT EXISTS bench_insert (id uuid PRIMARY KEY, body text NOT NULL, created_at timestamptz NOT NULL)`); err != nil {
 		return 0, err
 	}
 	return e.pgbench(ctx, `INSERT INTO bench_insert (id, body, created_at) VALUES (gen_random_uuid(), repeat('x', 400), now());

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"time"
 
-	"candor/db"
 	"candor/internal/domain"
 	"candor/tools/harness"
 )
@@ -86,7 +85,7 @@ func (e *environment) fill(ctx context.Context, n int) error {
 		`VACUUM ANALYZE session`,
 		`VACUUM ANALYZE session_count`,
 	} {
-		if _, err := e.DB.ExecContext(ctx, db.SQL(statement)); err != nil {
+		if _, err := e.DB.Raw().ExecContext(ctx, statement); err != nil {
 			return fmt.Errorf("fill the history: %w", err)
 		}
 	}

@@ -28,13 +28,13 @@ func (e *environment) fillPartner(ctx context.Context, n int) error {
 		return err
 	}
 	// Nothing is to be repaired: the ends of these sessions are made up.
-	_, err = e.DB.ExecContext(ctx, `INSERT INTO reconciliation (status, checked_to) VALUES ('completed', now() + interval '1 day'), ('expired', now() + interval '1 day')
+	_, err = e.DB.Raw().ExecContext(ctx, `INSERT INTO reconciliation (status, checked_to) VALUES ('completed', now() + interval '1 day'), ('expired', now() + interval '1 day')
 		ON CONFLICT (status) DO UPDATE SET checked_to = excluded.checked_to`)
 	if err != nil {
 		return err
 	}
 	var there int
-	if err := e.DB.GetContext(ctx, &there, `SELECT count(*) FROM session WHERE account_id = $1 AND NOT livemode`, scope.AccountID); err != nil {
+	if err := e.DB.Raw().GetContext(ctx, &there, `SELECT count(*) FROM session WHERE account_id = $1 AND NOT livemode`, scope.AccountID); err != nil {
 		return err
 	}
 	if there < n || there > n+n/10 {
@@ -42,7 +42,7 @@ func (e *environment) fillPartner(ctx context.Context, n int) error {
 			return err
 		}
 	}
-	conn, err := e.DB.Connx(ctx)
+	conn, err := e.DB.Raw().Connx(ctx)
 	if err != nil {
 		return err
 	}

@@ -128,7 +128,7 @@ func (s *Service) CreateAccount(ctx context.Context, name, email string) (a Acco
 		err = json.Unmarshal(out, &a)
 	}
 	if err == nil {
-		_, err = s.DB.ExecContext(ctx, `UPDATE staff_user SET must_change_password = false WHERE email = $1`, email)
+		_, err = s.DB.Raw().ExecContext(ctx, `UPDATE staff_user SET must_change_password = false WHERE email = $1`, email)
 	}
 	if err != nil {
 		return Account{}, fmt.Errorf("candor account create: %w", err)

@@ -104,7 +104,7 @@ func (e *environment) drained(ctx context.Context) error {
 	deadline := time.Now().Add(drainTime)
 	for {
 		var pending int
-		err := e.DB.GetContext(ctx, &pending, `SELECT count(*) FROM delivery WHERE state = 'pending'`)
+		err := e.DB.Raw().GetContext(ctx, &pending, `SELECT count(*) FROM delivery WHERE state = 'pending'`)
 		if err == nil && pending == 0 {
 			return nil
 		}

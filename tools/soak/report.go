@@ -26,7 +26,7 @@ type tally struct {
 // report holds what arrived against what was committed.
 func (s *soak) report(ctx context.Context) error {
 	var events []committed
-	err := s.env.DB.SelectContext(ctx, &events, `
+	err := s.env.DB.Raw().SelectContext(ctx, &events, `
 		SELECT e.sequence, e.created_at, d.url, d.state FROM event e JOIN delivery d ON d.event_id = e.id ORDER BY e.sequence`)
 	if err != nil {
 		return err

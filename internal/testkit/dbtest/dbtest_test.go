@@ -17,11 +17,11 @@ func TestNewGivesMigratedSeparateDatabases(t *testing.T) {
 	if err != nil || pending {
 		t.Fatalf("MigrationsPending = %v, %v; want false, nil", pending, err)
 	}
-	if _, err := a.ExecContext(ctx, "CREATE TABLE only_here (n int)"); err != nil {
+	if _, err := a.Raw().ExecContext(ctx, "CREATE TABLE only_here (n int)"); err != nil {
 		t.Fatal(err)
 	}
 	var seen bool
-	if err := b.GetContext(ctx, &seen, "SELECT to_regclass('only_here') IS NOT NULL"); err != nil || seen {
+	if err := b.Raw().GetContext(ctx, &seen, "SELECT to_regclass('only_here') IS NOT NULL"); err != nil || seen {
 		t.Errorf("a table of one database seen in the other: %v, %v", seen, err)
 	}
 }
@@ -30,7 +30,7 @@ func TestDatabaseIsDroppedWithTheTest(t *testing.T) {
 	t.Parallel()
 	var name string
 	t.Run("inner", func(t *testing.T) {
-		if err := New(t).Get(&name, "SELECT current_database()"); err != nil {
+		if err := New(t).Raw().Get(&name, "SELECT current_database()"); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -97,7 +97,7 @@ func TestSweepDropsOnlyLeftovers(t *testing.T) {
 	if exists(t, s, left) {
 		t.Errorf("%s was not swept", left)
 	}
-	if err := living.PingContext(ctx); err != nil {
+	if err := living.Ping(ctx); err != nil {
 		t.Errorf("the database of a living process: %v", err)
 	}
 }
@@ -117,7 +117,7 @@ func closeServer(s *server) {
 func exists(t *testing.T, s *server, name string) bool {
 	t.Helper()
 	var found bool
-	if err := s.admin.Get(&found, "SELECT EXISTS (SELECT 1 FROM pg_database WHERE datname = $1)", name); err != nil {
+	if err := s.admin.Raw().Get(&found, "SELECT EXISTS (SELECT 1 FROM pg_database WHERE datname = $1)", name); err != nil {
 		t.Fatal(err)
 	}
 	return found

@@ -56,7 +56,7 @@ func newServer(ctx context.Context, dsn string) (*server, error) {
 		return nil, err
 	}
 	// A background context: the connection stays for the life of the process.
-	conn, err := admin.Connx(context.Background())
+	conn, err := admin.Raw().Connx(context.Background())
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (s *server) sweep(ctx context.Context) error {
 }
 
 func (s *server) dropUnused(ctx context.Context, name, lease string) error {
-	conn, err := s.admin.Connx(ctx)
+	conn, err := s.admin.Raw().Connx(ctx)
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (s *server) buildTemplate(ctx context.Context, fingerprint string) error {
 	if err := db.Migrate(ctx, s.dsn(building)); err != nil {
 		return errors.Join(err, s.dropDatabase(ctx, building))
 	}
-	if _, err := s.admin.ExecContext(ctx, db.SQL(fmt.Sprintf("ALTER DATABASE %s RENAME TO %s", building, s.template))); err != nil {
+	if _, err := s.admin.Raw().ExecContext(ctx, fmt.Sprintf("ALTER DATABASE %s RENAME TO %s", building, s.template)); err != nil {
 		return fmt.Errorf("name the template: %w", err)
 	}
 	return nil
@@ -169,14 +169,14 @@ func (s *server) createDatabase(ctx context.Context, name string, migrated bool)
 	if migrated {
 		template = s.template
 	}
-	if _, err := s.admin.ExecContext(ctx, db.SQL(fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s", name, template))); err != nil {
+	if _, err := s.admin.Raw().ExecContext(ctx, fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s", name, template)); err != nil {
 		return fmt.Errorf("create %s: %w", name, err)
 	}
 	return nil
 }
 
 func (s *server) dropDatabase(ctx context.Context, name string) error {
-	if _, err := s.admin.ExecContext(ctx, db.SQL(fmt.Sprintf("DROP DATABASE IF EXISTS %s WITH (FORCE)", name))); err != nil {
+	if _, err := s.admin.Raw().ExecContext(ctx, fmt.Sprintf("DROP DATABASE IF EXISTS %s WITH (FORCE)", name)); err != nil {
 		return fmt.Errorf("drop %s: %w", name, err)
 	}
 	return nil
