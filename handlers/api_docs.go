@@ -19,38 +19,6 @@ var tags = []openAPITag{
 	{"Webhooks", "What we send to you."},
 }
 
-// meanings say what the error codes mean, for the description.
-var meanings = map[domain.Code]string{
-	domain.CodeInvalidRequest:        "The request can't be read as asked: malformed JSON, a wrong type, a missing field, a bad parameter.",
-	domain.CodeUnauthorized:          "The Authorization header is missing or malformed.",
-	domain.CodeInvalidAPIKey:         "The API key is invalid or revoked.",
-	domain.CodeForbidden:             "The API key lacks the permission, or the account can't create live sessions.",
-	domain.CodeSessionNotFound:       "There is no such session in this account and mode.",
-	domain.CodeSessionNotCompleted:   "The session isn't completed.",
-	domain.CodePDFNotReady:           "The PDF is still being made: try again after Retry-After seconds.",
-	domain.CodeDataErased:            "The customer's data were erased on request.",
-	domain.CodeDataExpired:           "The answers were deleted because the time for which the account keeps them is over.",
-	domain.CodePDFExpired:            "The PDF was deleted 90 days after completion, or after the fewer that the account has set.",
-	domain.CodeDocumentNotFound:      "The session has no such document, or its retention is over.",
-	domain.CodeInvalidFormType:       "form_type must be financial_statement.",
-	domain.CodeInvalidEmail:          "customer_email is not an e-mail address.",
-	domain.CodeValidation:            "A field breaks its rule; details name it.",
-	domain.CodeSessionExpired:        "The session has expired.",
-	domain.CodeSessionCompleted:      "The session is completed.",
-	domain.CodeSessionCancelled:      "The session is cancelled.",
-	domain.CodeSubscriptionNotFound:  "The account has no active subscription.",
-	domain.CodeInvalidDateRange:      "The dates are malformed, incomplete, in the wrong order or more than 366 days.",
-	domain.CodeBillingAccessDenied:   "The API key lacks the permission billing:read.",
-	domain.CodeRateLimitExceeded:     "Too many requests: try again after Retry-After seconds.",
-	domain.CodePayloadTooLarge:       "The body is larger than 64 KiB.",
-	domain.CodeUnsupportedMediaType:  "The body isn't application/json.",
-	domain.CodeRequestTimeout:        "The body did not arrive within 30 seconds.",
-	domain.CodeIdempotencyKeyReused:  "The Idempotency-Key was used with another body.",
-	domain.CodeIdempotencyInProgress: "The first request with this Idempotency-Key is still running.",
-	domain.CodeServiceUnavailable:    "What is stored can't be read now: try again later.",
-	domain.CodeInternal:              "Something went wrong on our side.",
-}
-
 func createSessionDoc() operationDoc {
 	return operationDoc{
 		id: "createSession", tag: "Sessions", summary: "Create a session",

@@ -104,9 +104,9 @@ func statusAndCodes(text string, code domain.Code) (status int, codes []domain.C
 	if err != nil || class && (status < 2 || status > 5) || !class && !slices.Contains(callStatuses(), status) {
 		status = 0
 	}
-	_, known := statuses[code]
+	known := code.Status() != 0
 	switch {
-	case known && matchesStatus(statuses[code], status):
+	case known && matchesStatus(code.Status(), status):
 		return status, []domain.Code{code}
 	case known:
 		return status, []domain.Code{}
@@ -131,8 +131,8 @@ var successes = []int{http.StatusOK, http.StatusCreated}
 // callStatuses are the statuses that the API answers with, ascending.
 func callStatuses() []int {
 	out := slices.Clone(successes)
-	for _, status := range statuses {
-		out = append(out, status)
+	for _, info := range domain.CodeTable {
+		out = append(out, info.Status)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -141,9 +141,9 @@ func callStatuses() []int {
 // codesOf are the error codes of a status, a class of them by its first digit,
 // or 0 for any, in the order of the alphabet.
 func codesOf(status int) (out []domain.Code) {
-	for code, its := range statuses {
-		if matchesStatus(its, status) {
-			out = append(out, code)
+	for _, info := range domain.CodeTable {
+		if matchesStatus(info.Status, status) {
+			out = append(out, info.Code)
 		}
 	}
 	slices.Sort(out)

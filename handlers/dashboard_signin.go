@@ -67,7 +67,7 @@ func refusal(err error) (status int, message string, ok bool) {
 	case domain.CodeUnauthorized:
 		return http.StatusUnprocessableEntity, own.Message, true // a page asks again; 401 would ask the browser to
 	case domain.CodeRateLimitExceeded, domain.CodeServiceUnavailable:
-		return statuses[own.Code], own.Message, true
+		return own.Code.Status(), own.Message, true
 	}
 	return 0, "", false
 }

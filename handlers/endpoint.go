@@ -143,7 +143,7 @@ func idempotencyKey(h http.Header) (string, error) {
 // its Idempotency-Key.
 func refusedAnswer(err error) (service.Answer, bool) {
 	public := publicError(err)
-	status := statuses[public.Code]
+	status := public.Code.Status()
 	text, err := encode(newErrorBody(public))
 	return service.Answer{Status: status, Body: text}, err == nil && keepsAnswer(status)
 }

@@ -17,41 +17,6 @@ import (
 	"candor/views/dashboard"
 )
 
-// statuses are the HTTP statuses of the error codes (doc/decisions.md D12, D25,
-// D26, D27, D28, D29).
-var statuses = map[domain.Code]int{
-	domain.CodeInvalidRequest:        http.StatusBadRequest,
-	domain.CodeUnauthorized:          http.StatusUnauthorized,
-	domain.CodeInvalidAPIKey:         http.StatusUnauthorized,
-	domain.CodeForbidden:             http.StatusForbidden,
-	domain.CodeSessionNotFound:       http.StatusNotFound,
-	domain.CodeSessionNotCompleted:   http.StatusBadRequest,
-	domain.CodePDFNotReady:           http.StatusAccepted,
-	domain.CodePDFExpired:            http.StatusNotFound,
-	domain.CodeDataErased:            http.StatusNotFound,
-	domain.CodeDataExpired:           http.StatusNotFound,
-	domain.CodeDocumentNotFound:      http.StatusNotFound,
-	domain.CodeInvalidFormType:       http.StatusUnprocessableEntity,
-	domain.CodeInvalidEmail:          http.StatusUnprocessableEntity,
-	domain.CodeValidation:            http.StatusUnprocessableEntity,
-	domain.CodeSessionExpired:        http.StatusConflict,
-	domain.CodeSessionCompleted:      http.StatusConflict,
-	domain.CodeSessionCancelled:      http.StatusConflict,
-	domain.CodeSubscriptionNotFound:  http.StatusNotFound,
-	domain.CodeInvalidDateRange:      http.StatusBadRequest,
-	domain.CodeBillingAccessDenied:   http.StatusForbidden,
-	domain.CodeRateLimitExceeded:     http.StatusTooManyRequests,
-	domain.CodeNotFound:              http.StatusNotFound,
-	domain.CodeMethodNotAllowed:      http.StatusMethodNotAllowed,
-	domain.CodePayloadTooLarge:       http.StatusRequestEntityTooLarge,
-	domain.CodeUnsupportedMediaType:  http.StatusUnsupportedMediaType,
-	domain.CodeIdempotencyKeyReused:  http.StatusUnprocessableEntity,
-	domain.CodeIdempotencyInProgress: http.StatusConflict,
-	domain.CodeRequestTimeout:        http.StatusRequestTimeout,
-	domain.CodeServiceUnavailable:    http.StatusServiceUnavailable,
-	domain.CodeInternal:              http.StatusInternalServerError,
-}
-
 // errorBody is the body of every error of the API.
 type errorBody struct {
 	Error errorContent `json:"error" doc:"What went wrong."`
@@ -93,7 +58,7 @@ func newErrorDetails(fields form.Errors) *errorDetails {
 // error.
 func (s *Server) answerError(err error, c echo.Context) {
 	public := publicError(err)
-	status := statuses[public.Code]
+	status := public.Code.Status()
 	if status == http.StatusInternalServerError || errors.Is(err, keyring.ErrSealed) {
 		s.logFailure(c, err)
 	}
@@ -156,10 +121,8 @@ var errUnreadable = domain.Errorf(domain.CodeServiceUnavailable, "This can't be 
 // publicError returns what of err may be shown.
 func publicError(err error) *domain.Error {
 	var own *domain.Error
-	if errors.As(err, &own) {
-		if _, known := statuses[own.Code]; known {
-			return own
-		}
+	if errors.As(err, &own) && own.Code.Status() != 0 {
+		return own
 	}
 	if errors.Is(err, keyring.ErrSealed) {
 		return errUnreadable

@@ -228,21 +228,24 @@ func (c schemas) addErrors(out *openAPIO, op operation) {
 	if op.method == http.MethodPost {
 		codes = append(codes, domain.CodePayloadTooLarge, domain.CodeRequestTimeout, domain.CodeUnsupportedMediaType, domain.CodeIdempotencyInProgress, domain.CodeIdempotencyKeyReused, domain.CodeServiceUnavailable)
 	}
-	byStatus := map[int][]string{}
+	slices.Sort(codes)
+	byStatus := map[int][]domain.CodeInfo{}
 	for _, code := range codes {
-		byStatus[statuses[code]] = append(byStatus[statuses[code]], string(code))
+		byStatus[code.Status()] = append(byStatus[code.Status()], code.Info())
 	}
-	for status, codes := range byStatus {
-		slices.Sort(codes)
-		var lines []string
-		for _, code := range codes {
-			lines = append(lines, "`"+code+"`: "+meanings[domain.Code(code)])
+	for status, infos := range byStatus {
+		var codes, lines []string
+		retry := true
+		for _, info := range infos {
+			codes = append(codes, string(info.Code))
+			lines = append(lines, fmt.Sprintf("`%s`: %s", info.Code, info.Meaning))
+			retry = retry && info.Retry
 		}
 		response := openAPIResponse{
 			Description: strings.Join(lines, "\n\n"), Headers: headerRefs(responseHeaders),
 			Content: map[string]openAPIMedia{echo.MIMEApplicationJSON: {Schema: c.errorWith(codes)}},
 		}
-		if status == http.StatusTooManyRequests || status == http.StatusAccepted {
+		if retry {
 			response.Headers[headerRetry] = openAPIHeader{Ref: "#/components/headers/" + headerRetry}
 		}
 		if op.method == http.MethodPost && keepsAnswer(status) {

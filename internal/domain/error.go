@@ -44,8 +44,59 @@ const (
 	CodeInternal              Code = "internal_error"
 )
 
-// An Error is a failure fit to be shown: its message says what is wrong and
-// how to mend it, and nothing of the inside. Cause is for the log alone.
+// A CodeInfo is what is known about an error code, for every reader: the API's
+// responses and document, and the filter of the request log.
+type CodeInfo struct {
+	Code    Code
+	Status  int    // HTTP status of the response
+	Meaning string // one sentence, in the API's document
+	Retry   bool   // the response always has Retry-After
+}
+
+// CodeTable describes every error code (D12, D25, D26, D27, D28, D29).
+var CodeTable = []CodeInfo{
+	{Code: CodeInvalidRequest, Status: 400, Meaning: "The request can't be read as asked: malformed JSON, a wrong type, a missing field, a bad parameter."},
+	{Code: CodeUnauthorized, Status: 401, Meaning: "The Authorization header is missing or malformed."},
+	{Code: CodeInvalidAPIKey, Status: 401, Meaning: "The API key is invalid or revoked."},
+	{Code: CodeForbidden, Status: 403, Meaning: "The API key lacks the permission, or the account can't create live sessions."},
+	{Code: CodeSessionNotFound, Status: 404, Meaning: "There is no such session in this account and mode."},
+	{Code: CodeSessionNotCompleted, Status: 400, Meaning: "The session isn't completed."},
+	{Code: CodePDFNotReady, Status: 202, Meaning: "The PDF is still being made: try again after Retry-After seconds.", Retry: true},
+	{Code: CodePDFExpired, Status: 404, Meaning: "The PDF was deleted 90 days after completion, or after the fewer that the account has set."},
+	{Code: CodeDocumentNotFound, Status: 404, Meaning: "The session has no such document, or its retention is over."},
+	{Code: CodeDataErased, Status: 404, Meaning: "The customer's data were erased on request."},
+	{Code: CodeDataExpired, Status: 404, Meaning: "The answers were deleted because the time for which the account keeps them is over."},
+	{Code: CodeInvalidFormType, Status: 422, Meaning: "form_type must be financial_statement."},
+	{Code: CodeInvalidEmail, Status: 422, Meaning: "customer_email is not an e-mail address."},
+	{Code: CodeValidation, Status: 422, Meaning: "A field breaks its rule; details name it."},
+	{Code: CodeSessionExpired, Status: 409, Meaning: "The session has expired."},
+	{Code: CodeSessionCompleted, Status: 409, Meaning: "The session is completed."},
+	{Code: CodeSessionCancelled, Status: 409, Meaning: "The session is cancelled."},
+	{Code: CodeSubscriptionNotFound, Status: 404, Meaning: "The account has no active subscription."},
+	{Code: CodeInvalidDateRange, Status: 400, Meaning: "The dates are malformed, incomplete, in the wrong order or more than 366 days."},
+	{Code: CodeBillingAccessDenied, Status: 403, Meaning: "The API key lacks the permission billing:read."},
+	{Code: CodeRateLimitExceeded, Status: 429, Meaning: "Too many requests: try again after Retry-After seconds.", Retry: true},
+	{Code: CodeNotFound, Status: 404, Meaning: "There is nothing at this address."},
+	{Code: CodeMethodNotAllowed, Status: 405, Meaning: "This address doesn't take this method."},
+	{Code: CodePayloadTooLarge, Status: 413, Meaning: "The body is larger than 64 KiB."},
+	{Code: CodeUnsupportedMediaType, Status: 415, Meaning: "The body isn't application/json."},
+	{Code: CodeIdempotencyKeyReused, Status: 422, Meaning: "The Idempotency-Key was used with another body."},
+	{Code: CodeIdempotencyInProgress, Status: 409, Meaning: "The first request with this Idempotency-Key is still running."},
+	{Code: CodeRequestTimeout, Status: 408, Meaning: "The body did not arrive within 30 seconds."},
+	{Code: CodeServiceUnavailable, Status: 503, Meaning: "What is stored can't be read now: try again later."},
+	{Code: CodeInternal, Status: 500, Meaning: "Something went wrong on our side."},
+}
+
+var codes = byKey(CodeTable, func(info CodeInfo) Code { return info.Code })
+
+// Info describes the code. Its Status is 0 if CodeTable doesn't have the code.
+func (c Code) Info() CodeInfo { return codes[c] }
+
+// Status is the HTTP status of a response with the code.
+func (c Code) Status() int { return c.Info().Status }
+
+// An Error is a failure that may be shown: its message says what is wrong and
+// how to correct it, and reveals no internals. Cause is for the log only.
 type Error struct {
 	Code    Code
 	Message string
