@@ -42,7 +42,7 @@ func (s *store) act(random *rand.Rand, sessions []*domain.Session) error {
 		}
 		err = s.InTx(s.ctx, func(tx *db.Tx) error { return tx.InsertSession(s.ctx, fresh) })
 	}
-	if errors.Is(err, db.ErrNotFound) {
+	if errors.Is(err, db.ErrState) {
 		return nil // it was in another state
 	}
 	return err

@@ -10,8 +10,6 @@ import (
 
 	"candor/db"
 	"candor/internal/testkit/dbtest"
-
-	"github.com/lib/pq"
 )
 
 func TestOpenErrors(t *testing.T) {
@@ -200,56 +198,6 @@ func TestConstraintViolated(t *testing.T) {
 		if got := db.ConstraintViolated(tt.err, tt.constraint); got != tt.want {
 			t.Errorf("%s: ConstraintViolated(%v, %q) = %v", tt.name, tt.err, tt.constraint, got)
 		}
-	}
-}
-
-func TestIsUnavailable(t *testing.T) {
-	t.Parallel()
-	d := dbtest.New(t)
-	ctx := context.Background()
-	_, refused := db.Open(ctx, "host=/nonexistent sslmode=disable", db.Options{})
-	_, syntax := d.Raw().Exec("SELEC")
-	gone, cancel := context.WithCancel(ctx)
-	cancel()
-	_, cancelled := d.Raw().ExecContext(gone, "SELECT 1")
-	late, stop := context.WithTimeout(ctx, 20*time.Millisecond)
-	defer stop()
-	_, timedOut := d.Raw().ExecContext(late, "SELECT pg_sleep($1)", 30)
-	conn, err := d.Raw().Connx(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	var pid int
-	if err := conn.GetContext(ctx, &pid, "SELECT pg_backend_pid()"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := d.Raw().Exec("SELECT pg_terminate_backend($1, 5000)", pid); err != nil {
-		t.Fatal(err)
-	}
-	_, terminated := conn.ExecContext(ctx, "SELECT 1")
-	tests := []struct {
-		name string
-		err  error
-		want bool
-	}{
-		{"refused", refused, true},
-		{"terminated", terminated, true},
-		{"starting up", &pq.Error{Code: "57P03"}, true},
-		{"connection exception", &pq.Error{Code: "08006"}, true},
-		{"syntax", syntax, false},
-		{"cancelled", cancelled, false},
-		{"timed out", timedOut, false},
-		{"not found", db.ErrNotFound, false},
-		{"nil", nil, false},
-	}
-	for _, tt := range tests {
-		if got := db.IsUnavailable(tt.err); got != tt.want {
-			t.Errorf("%s: IsUnavailable(%v) = %v, want %v", tt.name, tt.err, got, tt.want)
-		}
-	}
-	if !errors.Is(timedOut, context.DeadlineExceeded) {
-		t.Errorf("a statement cut off by its context: %v, want context.DeadlineExceeded in it", timedOut)
 	}
 }
 

@@ -28,7 +28,7 @@ func (q *Queries) DeliveryPage(ctx context.Context, scope domain.Scope, f domain
 		return nil, err
 	}
 	order := " ORDER BY sequence DESC LIMIT " + c.arg(limit)
-	var parts []SQL
+	var parts []sqlText
 	for _, source := range deliverySources(f) {
 		parts = append(parts, "("+source.query(c)+order+")")
 	}
@@ -99,7 +99,7 @@ func deliverySources(f domain.DeliveryFilter) []deliverySource {
 
 // inDeliveryState are the conditions that a delivery is in a state, any for "".
 // The state is a constant of the text, or no partial index fits.
-var inDeliveryState = map[domain.DeliveryState]SQL{
+var inDeliveryState = map[domain.DeliveryState]sqlText{
 	"":                       "true",
 	domain.DeliveryPending:   "state = 'pending'",
 	domain.DeliveryDelivered: "state = 'delivered'",
@@ -107,7 +107,7 @@ var inDeliveryState = map[domain.DeliveryState]SQL{
 	domain.DeliveryCancelled: "state = 'cancelled'",
 }
 
-func (s deliverySource) query(c *conditions) SQL {
+func (s deliverySource) query(c *conditions) sqlText {
 	state := inDeliveryState[s.state]
 	if !s.byEvent {
 		return "SELECT id AS delivery_id, sequence FROM delivery WHERE " + c.where(state)

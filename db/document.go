@@ -29,13 +29,13 @@ func (d *DB) ReserveBlob(ctx context.Context, id domain.DocumentID, now time.Tim
 	return wrap(err, "reserve blob")
 }
 
-// ReserveUpload adds bytes to what a session has uploaded, if that stays within
-// budget; else it returns ErrNotFound.
+// ReserveUpload adds bytes to what a session has uploaded. Returns ErrState if
+// that would exceed budget.
 func (tx *Tx) ReserveUpload(ctx context.Context, id domain.SessionID, bytes, budget int64) error {
 	result, err := tx.exec(ctx, `
 		UPDATE session SET uploaded_bytes = uploaded_bytes + $2 WHERE id = $1 AND uploaded_bytes + $2 <= $3`,
 		id, bytes, budget)
-	return changedOne(result, err, "reserve upload")
+	return changedState(result, err, "reserve upload")
 }
 
 // SettleUpload takes reserved bytes that were not received off what a session

@@ -1,18 +1,19 @@
 package db
 
 import (
-	"database/sql"
-	"database/sql/driver"
 	"errors"
-	"io"
-	"net"
 
 	"github.com/lib/pq"
 )
 
-// ErrNotFound is returned where a single row was asked for and there is none
-// that the caller may see.
+// ErrNotFound is returned if the row that was asked for doesn't exist, or if the
+// caller may not see it.
 var ErrNotFound = errors.New("db: not found")
+
+// ErrState is returned by a conditional change if its row isn't in the state
+// that the change needs: it has ended, or another change was first. The change
+// doesn't tell this from a row that never existed. Read the row to find out.
+var ErrState = errors.New("db: not in the state that this change needs")
 
 // SQLSTATE codes, PostgreSQL's appendix A.
 const (
@@ -28,27 +29,6 @@ const (
 func ConstraintViolated(err error, name string) bool {
 	var e *pq.Error
 	return errors.As(err, &e) && e.Code.Class() == "23" && e.Constraint == name
-}
-
-// IsUnavailable reports whether err says that the database cannot be reached or
-// takes no work now (refused or broken connection, shutdown, start-up, too many
-// connections), rather than that this statement was wrong. It is false for the
-// caller's own context ending.
-func IsUnavailable(err error) bool {
-	var e *pq.Error
-	if errors.As(err, &e) {
-		switch e.Code {
-		case "57P01", "57P02", "57P03", "57P05": // shutdown, crash, start-up, idle session
-			return true
-		case "53300", "53400": // too many connections, configured limit
-			return true
-		}
-		return e.Code.Class() == "08" // connection exceptions
-	}
-	var op *net.OpError
-	return errors.As(err, &op) ||
-		errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) ||
-		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // IsRefused reports whether the database refused the data itself, so that the

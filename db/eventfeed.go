@@ -43,7 +43,7 @@ func (q *Queries) EventFeed(ctx context.Context, scope domain.Scope, f domain.Ev
 	c.add("livemode =", scope.Livemode)
 	c.add("sequence >", f.After)
 	c.add("sequence <=", last)
-	from := SQL("event")
+	from := sqlText("event")
 	if f.Session != nil {
 		// Its few events are found by their own index; else a plan made for
 		// unknown sessions walks the whole feed.

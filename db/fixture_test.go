@@ -62,6 +62,13 @@ func (s *store) missing(what string, err error) {
 	}
 }
 
+func (s *store) refused(what string, err error) {
+	s.Helper()
+	if !errors.Is(err, db.ErrState) {
+		s.Errorf("%s: %v, want ErrState", what, err)
+	}
+}
+
 // session makes a pending session of 30 days, created at the given time.
 func (s *store) session(scope domain.Scope, at time.Time, change ...func(*domain.Session)) *domain.Session {
 	s.Helper()

@@ -95,7 +95,7 @@ func (s *store) answer(random *rand.Rand, session *domain.Session) error {
 			}
 			return change(tx, locked)
 		})
-		if errors.Is(err, db.ErrNotFound) {
+		if errors.Is(err, db.ErrState) {
 			return nil // it isn't open
 		}
 		return err

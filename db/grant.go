@@ -16,7 +16,7 @@ import (
 func (d *DB) Grant(ctx context.Context, role string) error {
 	to := identifier(role)
 	return d.InTx(ctx, func(tx *Tx) error {
-		for _, statement := range []SQL{
+		for _, statement := range []sqlText{
 			"GRANT USAGE ON SCHEMA public TO " + to,
 			"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO " + to,
 			"GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO " + to,

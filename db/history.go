@@ -11,7 +11,7 @@ import (
 // demonstration account. The product writes the same rows step by step.
 
 // copyRows stores n rows by a COPY statement.
-func (tx *Tx) copyRows(ctx context.Context, query SQL, n int, row func(i int) []any) (err error) {
+func (tx *Tx) copyRows(ctx context.Context, query sqlText, n int, row func(i int) []any) (err error) {
 	stmt, err := tx.prepare(ctx, query)
 	if err != nil {
 		return err

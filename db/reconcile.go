@@ -54,7 +54,7 @@ func (q *Queries) FinishedSessions(ctx context.Context, status domain.Status, af
 
 // finishColumn is when sessions of the status finished, and the predicate of
 // the index that leads there.
-func finishColumn(status domain.Status) (column, predicate SQL, err error) {
+func finishColumn(status domain.Status) (column, predicate sqlText, err error) {
 	switch status {
 	case domain.Completed:
 		return "completed_at", "status = 'completed' AND erased_at IS NULL", nil

@@ -30,15 +30,15 @@ func (tx *Tx) Redeliver(ctx context.Context, scope domain.Scope, id domain.Deliv
 	return &out, wrap(err, "redeliver")
 }
 
-// CancelDelivery ends a pending delivery at now. ErrNotFound says that the
-// scope has no such delivery that is pending.
+// CancelDelivery cancels a pending delivery of the scope at now. Returns ErrState
+// if it isn't pending.
 func (tx *Tx) CancelDelivery(ctx context.Context, scope domain.Scope, id domain.DeliveryID, now time.Time) (*domain.Delivery, error) {
 	var out domain.Delivery
 	err := tx.get(ctx, &out, `
 		UPDATE delivery SET state = 'cancelled', next_attempt_at = NULL, finished_at = $4
 		WHERE id = $1 AND account_id = $2 AND livemode = $3 AND state = 'pending'
 		RETURNING `+deliveryColumns, id, scope.AccountID, scope.Livemode, now)
-	return &out, wrap(err, "cancel delivery")
+	return &out, wrapChange(err, "cancel delivery")
 }
 
 // FailedAt is how many failed deliveries there are to an endpoint.
@@ -142,16 +142,15 @@ func (q *Queries) Redeliveries(ctx context.Context, scope domain.Scope, limit in
 	return out, wrap(err, "list redeliveries")
 }
 
-// StopRedelivery ends a running redelivery at now and returns it: once that is
-// committed, nothing more is made pending by it. What it hadn't dealt with is
-// left to ForgetRedeliveryItems. ErrNotFound says that the scope has no such
-// redelivery that runs.
+// StopRedelivery stops a running redelivery of the scope at now and returns it.
+// After the commit it makes no delivery pending. Call ForgetRedeliveryItems to
+// delete the items that are left. Returns ErrState if it doesn't run.
 func (tx *Tx) StopRedelivery(ctx context.Context, scope domain.Scope, id domain.RedeliveryID, now time.Time) (*domain.Redelivery, error) {
 	var r domain.Redelivery
 	err := tx.get(ctx, &r, `
 		UPDATE redelivery SET state = 'stopped', finished_at = $4 WHERE id = $1 AND account_id = $2 AND livemode = $3 AND state = 'running'
 		RETURNING `+redeliveryColumns, id, scope.AccountID, scope.Livemode, now)
-	return &r, wrap(err, "stop redelivery")
+	return &r, wrapChange(err, "stop redelivery")
 }
 
 // ForgetRedeliveryItems deletes what a redelivery hadn't dealt with when it was

@@ -66,7 +66,7 @@ func TestRedeliverStartsTheScheduleAnew(t *testing.T) {
 		_, err = other.redeliver(d.ID, later)
 		s.missing("redelivering another scope's", err)
 		_, err = other.cancelDelivery(d.ID, later)
-		s.missing("cancelling another scope's", err)
+		s.refused("cancelling another scope's", err)
 	}
 	if n := len(must(s.Attempts(s.ctx, d.ID))); n != 2 {
 		t.Errorf("%d attempts recorded, want 2", n)
@@ -108,7 +108,7 @@ func TestAttemptUnderWayMeetsItsEnd(t *testing.T) {
 		_, err := s.cancelDelivery(d.ID, at)
 		s.ok(err)
 		_, err = s.cancelDelivery(d.ID, at)
-		s.missing("cancelling twice", err)
+		s.refused("cancelling twice", err)
 		if tt.again {
 			_, err = s.redeliver(d.ID, at)
 			s.ok(err)

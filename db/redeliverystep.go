@@ -37,7 +37,7 @@ func (d *DB) StepRedelivery(ctx context.Context, id domain.RedeliveryID, now tim
 		step = RedeliveryStep{}
 		budget, err := tx.takeRate(ctx, id)
 		switch {
-		case errors.Is(err, ErrNotFound):
+		case errors.Is(err, ErrState):
 			step.Ended, err = tx.redeliveryEnded(ctx, id)
 			return err
 		case err != nil:
@@ -54,8 +54,8 @@ func (d *DB) StepRedelivery(ctx context.Context, id domain.RedeliveryID, now tim
 
 // takeRate locks a running redelivery and returns how many deliveries its
 // rate permits now, which are taken from it. The database's clock is the one
-// that all workers have in common. ErrNotFound: it doesn't run, or another
-// step has it.
+// that all workers have in common. Returns ErrState if the redelivery doesn't
+// run or another step has locked it.
 func (tx *Tx) takeRate(ctx context.Context, id domain.RedeliveryID) (int, error) {
 	var budget int
 	err := tx.get(ctx, &budget, `
@@ -69,7 +69,7 @@ func (tx *Tx) takeRate(ctx context.Context, id domain.RedeliveryID) (int, error)
 		UPDATE redelivery SET paced_until = due.paced + due.budget * interval '1 second' / due.rate
 		FROM due WHERE redelivery.id = due.id
 		RETURNING due.budget`, id, redeliveryCatchUp)
-	return budget, wrap(err, "take redelivery rate")
+	return budget, wrapChange(err, "take redelivery rate")
 }
 
 // redeliveryEnded tells a redelivery that doesn't run from one that another

@@ -186,12 +186,12 @@ func TestRedeliveryIsStopped(t *testing.T) {
 	failed := s.failedAt("https://a.example/", 5)
 	r := s.started(1)
 	for _, scope := range []domain.Scope{s.newScope("Other"), {AccountID: s.scope.AccountID, Livemode: true}} {
-		s.missing("stopping another scope's", s.stop(scope, r.ID))
+		s.refused("stopping another scope's", s.stop(scope, r.ID))
 		_, err := s.Redelivery(s.ctx, scope, r.ID)
 		s.missing("another scope's", err)
 	}
 	s.ok(s.stop(s.scope, r.ID))
-	s.missing("stopping twice", s.stop(s.scope, r.ID))
+	s.refused("stopping twice", s.stop(s.scope, r.ID))
 	s.pass(r, 2*time.Second)
 	if step := s.step(r); !step.Ended || s.get(failed[0].ID).State != domain.DeliveryFailed || s.progress(r).State != domain.RedeliveryStopped {
 		t.Errorf("a step after the stop: %+v", step)

@@ -27,7 +27,7 @@ const RequestReach = 5000
 
 // requestReach is RequestReach as text. As an argument it would have PostgreSQL
 // sort each source instead of reading it in its index's order.
-const requestReach SQL = "5000"
+const requestReach sqlText = "5000"
 
 // APIRequests returns up to limit of the scope's API requests that match the
 // filter, newest first: those before the given one, nil for the newest. Where
@@ -43,7 +43,7 @@ func (q *Queries) APIRequests(ctx context.Context, scope domain.Scope, f domain.
 		err := q.all(ctx, &out, apiRequestSource(sources, apiRequestColumns)+" ORDER BY id DESC LIMIT "+c.arg(limit), c.args...)
 		return out, nil, wrap(err, "list API requests")
 	}
-	columns, clauses := SQL("id"), []SQL(nil)
+	columns, clauses := sqlText("id"), []sqlText(nil)
 	for _, one := range rest {
 		columns += ", " + one.column
 		clauses = append(clauses, one.compare+" "+c.arg(one.value))
@@ -71,14 +71,14 @@ func (q *Queries) APIRequests(ctx context.Context, scope domain.Scope, f domain.
 // apiRequestClause is a condition on a column, as in
 // {"status", "status / 100 =", 4}.
 type apiRequestClause struct {
-	column, compare SQL
+	column, compare sqlText
 	value           any
 }
 
 // apiRequestConditions are what the filter says: sources are conditions of which
 // an index leads to each in the order of ids, and which make up a list
 // together; rest is what is then looked at.
-func apiRequestConditions(scope domain.Scope, f domain.RequestFilter, before *domain.RequestID) (c *conditions, sources []SQL, rest []apiRequestClause) {
+func apiRequestConditions(scope domain.Scope, f domain.RequestFilter, before *domain.RequestID) (c *conditions, sources []sqlText, rest []apiRequestClause) {
 	c = &conditions{}
 	switch {
 	case f.Key != nil && f.Codes == nil:
@@ -101,7 +101,7 @@ func apiRequestConditions(scope domain.Scope, f domain.RequestFilter, before *do
 	if f.To != nil {
 		c.add("id <", domain.FirstRequestID(*f.To))
 	}
-	sources = []SQL{c.where()}
+	sources = []sqlText{c.where()}
 	if f.Codes != nil {
 		sources = nil
 		for _, code := range f.Codes {
@@ -126,8 +126,8 @@ func apiRequestConditions(scope domain.Scope, f domain.RequestFilter, before *do
 
 // apiRequestSource reads the newest of the sources together, at most
 // RequestReach of each.
-func apiRequestSource(sources []SQL, columns SQL) SQL {
-	var parts []SQL
+func apiRequestSource(sources []sqlText, columns sqlText) sqlText {
+	var parts []sqlText
 	for _, where := range sources {
 		parts = append(parts, "SELECT "+columns+" FROM api_request WHERE "+where+" ORDER BY id DESC LIMIT "+requestReach)
 	}

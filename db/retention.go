@@ -9,7 +9,7 @@ import (
 
 // retained are the sessions whose account, a, still keeps something of a kind,
 // with the time from which its days count. Each has an index that begins so.
-var retained = map[domain.RetentionKind]struct{ sessions, end, days SQL }{
+var retained = map[domain.RetentionKind]struct{ sessions, end, days sqlText }{
 	domain.FileRetention:        {"status = 'completed' AND erased_at IS NULL", "completed_at", "a.retention_days"},
 	domain.UnsubmittedRetention: {"status IN ('expired', 'cancelled') AND data_erased_at IS NULL", "coalesce(cancelled_at, expires_at)", "a.unsubmitted_days"},
 	domain.AnswerRetention:      {"status = 'completed' AND data_erased_at IS NULL", "completed_at", "nullif(a.answer_days, 0)"},
@@ -18,7 +18,7 @@ var retained = map[domain.RetentionKind]struct{ sessions, end, days SQL }{
 // due is a statement's part that finds and locks the sessions for which a
 // retention is over: of each account no more than the limit, by its own days.
 // The arguments are the time and the limit.
-func due(kind domain.RetentionKind) SQL {
+func due(kind domain.RetentionKind) sqlText {
 	of := retained[kind]
 	return `due AS MATERIALIZED (
 		SELECT s.id AS due_id FROM account a CROSS JOIN LATERAL (
@@ -33,7 +33,7 @@ func due(kind domain.RetentionKind) SQL {
 
 // deleteFiles are a statement's parts that delete PDFs and documents of the
 // sessions in retired. The documents' blobs become garbage.
-const deleteFiles SQL = `pdfs AS (
+const deleteFiles sqlText = `pdfs AS (
 		DELETE FROM statement_pdf WHERE session_id IN (SELECT id FROM retired)
 	), documents AS (
 		DELETE FROM document WHERE session_id IN (SELECT id FROM retired) RETURNING id

@@ -13,9 +13,9 @@ import (
 // key stands at their beginning.
 type SealedColumn struct {
 	Kind   string // what operators call the values
-	table  SQL
-	column SQL
-	parts  SQL                         // what the owner is made of
+	table  sqlText
+	column sqlText
+	parts  sqlText                     // what the owner is made of
 	owner  func(parts []string) string // for whom a value is sealed
 }
 
@@ -52,7 +52,7 @@ func scopeOf(parts []string) domain.Scope {
 }
 
 // keyName is the name of the key that sealed a column's value.
-func (c SealedColumn) keyName() SQL {
+func (c SealedColumn) keyName() sqlText {
 	return "encode(substring(" + c.column + " FROM 2 FOR get_byte(" + c.column + ", 0)), 'escape')"
 }
 

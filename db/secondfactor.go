@@ -26,30 +26,31 @@ func (q *Queries) SecondFactor(ctx context.Context, id domain.StaffID) (*SecondF
 	return &f, wrap(err, "get second factor")
 }
 
-// SetPendingFactor stores a new sealed secret that is still to be proven.
+// SetPendingFactor stores a new sealed secret that the user has not proven yet.
+// Returns ErrState if a second factor is on.
 func (q *Queries) SetPendingFactor(ctx context.Context, id domain.StaffID, sealed []byte) error {
 	result, err := q.exec(ctx, `
 		UPDATE staff_user SET totp_pending = $2 WHERE id = $1 AND totp_secret IS NULL`, id, sealed)
-	return changedOne(result, err, "set pending second factor")
+	return changedState(result, err, "set pending second factor")
 }
 
-// TurnOnFactor makes the pending secret the one that is asked for; step is
-// that of the code that proved it. ErrNotFound where it is on already, or where
-// another secret has become the pending one.
+// TurnOnFactor makes the pending secret the second factor. step is that of the
+// code that proved it. Returns ErrState if a second factor is on or another
+// secret is pending.
 func (tx *Tx) TurnOnFactor(ctx context.Context, id domain.StaffID, pending []byte, step int64, now time.Time) error {
 	result, err := tx.exec(ctx, `
 		UPDATE staff_user SET totp_secret = totp_pending, totp_pending = NULL, totp_since = $4, totp_step = $3
 		WHERE id = $1 AND totp_secret IS NULL AND totp_pending = $2`, id, pending, step, now)
-	return changedOne(result, err, "turn on second factor")
+	return changedState(result, err, "turn on second factor")
 }
 
-// TurnOffFactor forgets the secret and the recovery codes; ErrNotFound where
-// there is none.
+// TurnOffFactor deletes the secret and the recovery codes. Returns ErrState if
+// no second factor is on.
 func (tx *Tx) TurnOffFactor(ctx context.Context, id domain.StaffID) error {
 	result, err := tx.exec(ctx, `
 		UPDATE staff_user SET totp_secret = NULL, totp_pending = NULL, totp_since = NULL
 		WHERE id = $1 AND totp_secret IS NOT NULL`, id)
-	if err := changedOne(result, err, "turn off second factor"); err != nil {
+	if err := changedState(result, err, "turn off second factor"); err != nil {
 		return err
 	}
 	return tx.PutRecoveryCodes(ctx, id, nil)
@@ -73,12 +74,12 @@ func (tx *Tx) LacksFactor(ctx context.Context, id domain.StaffID) (bool, error) 
 	return lacks, wrap(err, "check second factors")
 }
 
-// UseStep notes that the code of a step was used. ErrNotFound says that this
-// one, or a later one, was before.
+// UseStep stores that the code of a step was used. Returns ErrState if this code
+// or a later one was used before.
 func (tx *Tx) UseStep(ctx context.Context, id domain.StaffID, step int64) error {
 	result, err := tx.exec(ctx, `
 		UPDATE staff_user SET totp_step = $2 WHERE id = $1 AND totp_step < $2 AND totp_secret IS NOT NULL`, id, step)
-	return changedOne(result, err, "use code")
+	return changedState(result, err, "use code")
 }
 
 // PutRecoveryCodes replaces a staff user's recovery codes by those of the
@@ -95,8 +96,8 @@ func (tx *Tx) PutRecoveryCodes(ctx context.Context, id domain.StaffID, hashes []
 	return nil
 }
 
-// UseRecoveryCode deletes the recovery code, so that it works once;
-// ErrNotFound where there is none.
+// UseRecoveryCode deletes the recovery code, so that it works once. Returns
+// ErrNotFound if the user has no such code.
 func (tx *Tx) UseRecoveryCode(ctx context.Context, id domain.StaffID, hash []byte) error {
 	result, err := tx.exec(ctx, `DELETE FROM staff_recovery_code WHERE staff_id = $1 AND hash = $2`, id, hash)
 	return changedOne(result, err, "use recovery code")

@@ -53,9 +53,8 @@ func (q *Queries) SessionByID(ctx context.Context, id domain.SessionID) (*domain
 	return &s, wrap(err, "get session")
 }
 
-// CancelSession cancels an open session of the scope and returns it. Where
-// it isn't open any more, ErrNotFound: the state has changed or there is
-// none.
+// CancelSession cancels an open session of the scope and returns it. Returns
+// ErrState if it isn't open.
 func (tx *Tx) CancelSession(ctx context.Context, scope domain.Scope, id domain.SessionID, now time.Time) (*domain.Session, error) {
 	var s domain.Session
 	err := tx.get(ctx, &s, `
@@ -63,11 +62,11 @@ func (tx *Tx) CancelSession(ctx context.Context, scope domain.Scope, id domain.S
 		WHERE id = $1 AND account_id = $2 AND livemode = $3 AND status IN ('pending', 'in_progress') AND expires_at > $4
 		RETURNING `+sessionColumns,
 		id, scope.AccountID, scope.Livemode, now)
-	return &s, wrap(err, "cancel session")
+	return &s, wrapChange(err, "cancel session")
 }
 
-// ExtendSession moves the expiry of an open session of the scope later and
-// returns it. ErrNotFound where it isn't open, or ends later already.
+// ExtendSession moves the expiry of an open session of the scope to a later time
+// and returns it. Returns ErrState if the session isn't open or expires later.
 func (tx *Tx) ExtendSession(ctx context.Context, scope domain.Scope, id domain.SessionID, to, now time.Time) (*domain.Session, error) {
 	var s domain.Session
 	err := tx.get(ctx, &s, `
@@ -75,11 +74,11 @@ func (tx *Tx) ExtendSession(ctx context.Context, scope domain.Scope, id domain.S
 		WHERE id = $1 AND account_id = $2 AND livemode = $3 AND status IN ('pending', 'in_progress') AND expires_at > $5 AND expires_at < $4
 		RETURNING `+sessionColumns,
 		id, scope.AccountID, scope.Livemode, to, now)
-	return &s, wrap(err, "extend session")
+	return &s, wrapChange(err, "extend session")
 }
 
 // OpenSession records the customer's first opening of a pending session.
-// Where it isn't pending any more, ErrNotFound.
+// Returns ErrState if it isn't pending.
 func (tx *Tx) OpenSession(ctx context.Context, id domain.SessionID, now time.Time) (*domain.Session, error) {
 	var s domain.Session
 	err := tx.get(ctx, &s, `
@@ -87,7 +86,7 @@ func (tx *Tx) OpenSession(ctx context.Context, id domain.SessionID, now time.Tim
 		WHERE id = $1 AND status = 'pending' AND expires_at > $2
 		RETURNING `+sessionColumns,
 		id, now)
-	return &s, wrap(err, "open session")
+	return &s, wrapChange(err, "open session")
 }
 
 // ActivityStep is how exact last_activity_at is for openings: looking at a page
@@ -104,9 +103,9 @@ func (q *Queries) TouchSession(ctx context.Context, id domain.SessionID, now tim
 }
 
 // LockOpenSession locks a session that the customer can work on for this
-// transaction and notes the activity. Where it isn't open any more,
-// ErrNotFound. The row lock puts two tabs, a cancel against a submit and an
-// expiry against a submit in an order.
+// transaction and stores the time of this activity. Returns ErrState if it isn't
+// in progress. The lock orders the saves of two tabs, and a submit against a
+// cancel or an expiry.
 func (tx *Tx) LockOpenSession(ctx context.Context, id domain.SessionID, now time.Time) (*domain.Session, error) {
 	var s domain.Session
 	err := tx.get(ctx, &s, `
@@ -114,17 +113,17 @@ func (tx *Tx) LockOpenSession(ctx context.Context, id domain.SessionID, now time
 		WHERE id = $1 AND status = 'in_progress' AND expires_at > $2
 		RETURNING `+sessionColumns,
 		id, now)
-	return &s, wrap(err, "lock session")
+	return &s, wrapChange(err, "lock session")
 }
 
-// CompleteSession completes a session that LockOpenSession locked, with all
-// its sections.
+// CompleteSession completes a session that LockOpenSession locked, with all its
+// sections. Returns ErrState if it isn't in progress.
 func (tx *Tx) CompleteSession(ctx context.Context, s *domain.Session) error {
 	result, err := tx.exec(ctx, `
 		UPDATE session SET status = 'completed', completed_at = $2, sections_completed = $3
 		WHERE id = $1 AND status = 'in_progress'`,
 		s.ID, s.CompletedAt, s.SectionsCompleted)
-	return changedOne(result, err, "complete session")
+	return changedState(result, err, "complete session")
 }
 
 // SetSectionsCompleted stores how many sections of a locked session are

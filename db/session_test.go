@@ -71,14 +71,14 @@ func TestTransitionsAreConditional(t *testing.T) {
 				if allowed[status][name] && !overdue {
 					s.ok(err)
 				} else {
-					s.missing(fmt.Sprintf("%s of a session that is %s, overdue %v", name, status, overdue), err)
+					s.refused(fmt.Sprintf("%s of a session that is %s, overdue %v", name, status, overdue), err)
 				}
 			}
 		}
 	}
 	session := s.session(s.scope, start)
 	_, err := s.cancel(s.newScope("Other"), session.ID, start)
-	s.missing("cancelling another account's session", err)
+	s.refused("cancelling another account's session", err)
 }
 
 func TestOpenTouchComplete(t *testing.T) {
@@ -107,7 +107,7 @@ func TestOpenTouchComplete(t *testing.T) {
 		done := at(5)
 		locked.CompletedAt, locked.SectionsCompleted = &done, 7
 		s.ok(tx.CompleteSession(s.ctx, locked))
-		s.missing("completing again", tx.CompleteSession(s.ctx, locked))
+		s.refused("completing again", tx.CompleteSession(s.ctx, locked))
 		return nil
 	})
 	got, err := s.SessionByID(s.ctx, id)

@@ -48,7 +48,7 @@ func newConditions(scope domain.Scope, f domain.SessionFilter) *conditions {
 // storedStatuses are the statuses as constants of a statement's text, with the
 // counter of each. Plans depend on them: with an argument in its place, no index
 // of one status is chosen.
-var storedStatuses = map[domain.Status]struct{ literal, counter SQL }{
+var storedStatuses = map[domain.Status]struct{ literal, counter sqlText }{
 	domain.Pending:    {"'pending'", "pending"},
 	domain.InProgress: {"'in_progress'", "in_progress"},
 	domain.Completed:  {"'completed'", "completed"},
@@ -64,21 +64,21 @@ var storedStatuses = map[domain.Status]struct{ literal, counter SQL }{
 // A customer's sessions are found by indexes that end with the status in a
 // collation of its own. Spelled as there, no other index can be chosen: the one
 // of all sessions of that status, say, for a customer who has hardly any.
-func statusClauses(f domain.SessionFilter, now SQL) []SQL {
-	column := SQL("status")
+func statusClauses(f domain.SessionFilter, now sqlText) []sqlText {
+	column := sqlText("status")
 	if f.ByCustomer() {
 		column = `status COLLATE "C"`
 	}
 	stored := column + " = " + storedStatuses[f.Status].literal
 	switch f.Status {
 	case "":
-		return []SQL{"true"}
+		return []sqlText{"true"}
 	case domain.Pending, domain.InProgress:
-		return []SQL{stored + " AND expires_at > " + now}
+		return []sqlText{stored + " AND expires_at > " + now}
 	case domain.Expired:
-		return []SQL{stored, "status IN ('pending', 'in_progress') AND expires_at <= " + now}
+		return []sqlText{stored, "status IN ('pending', 'in_progress') AND expires_at <= " + now}
 	}
-	return []SQL{stored}
+	return []sqlText{stored}
 }
 
 // SessionsBefore returns up to limit of the scope's sessions that match the
@@ -112,17 +112,17 @@ func (q *Queries) CountSessions(ctx context.Context, scope domain.Scope, f domai
 
 // searchClauses are the conditions that together make up what was searched
 // for; no session meets two of them. Each has an index of its own.
-func (c *conditions) searchClauses(search string) []SQL {
+func (c *conditions) searchClauses(search string) []sqlText {
 	if search == "" {
-		return []SQL{"true"}
+		return []sqlText{"true"}
 	}
 	text := c.arg(search)
 	byEmail := "lower(customer_email) = lower(" + text + ")"
-	return []SQL{byEmail, "reference_id = " + text + " AND NOT " + byEmail}
+	return []sqlText{byEmail, "reference_id = " + text + " AND NOT " + byEmail}
 }
 
 // nowFor is the placeholder of now for statusClauses, "" where they need none.
-func (c *conditions) nowFor(status domain.Status, now time.Time) SQL {
+func (c *conditions) nowFor(status domain.Status, now time.Time) sqlText {
 	if status == "" || status == domain.Completed || status == domain.Cancelled {
 		return ""
 	}
@@ -137,12 +137,12 @@ func (q *Queries) AnySessionOpened(ctx context.Context, scope domain.Scope) (ope
 	return opened, wrap(err, "look for an opened session")
 }
 
-func (c *conditions) pageQuery(f domain.SessionFilter, page domain.Page, now time.Time) (SQL, []any) {
-	const order SQL = " ORDER BY created_at DESC, id DESC LIMIT "
+func (c *conditions) pageQuery(f domain.SessionFilter, page domain.Page, now time.Time) (sqlText, []any) {
+	const order sqlText = " ORDER BY created_at DESC, id DESC LIMIT "
 	nowArg := c.nowFor(f.Status, now)
 	offset := (page.Number - 1) * page.Size
 	reach := c.arg(offset + page.Size)
-	var parts []SQL
+	var parts []sqlText
 	for _, found := range c.searchClauses(f.Search) {
 		for i, clause := range statusClauses(f, nowArg) {
 			from := "session WHERE " + c.where(found, clause)
@@ -159,7 +159,7 @@ func (c *conditions) pageQuery(f domain.SessionFilter, page domain.Page, now tim
 // overdue is a table of the scope's open sessions past their expiry, which
 // are few. OFFSET 0 has them found by their own index; else a plan made for
 // unknown times walks the whole list in its order.
-func overdue(clause SQL) SQL {
+func overdue(clause sqlText) sqlText {
 	return "(SELECT * FROM session WHERE account_id = $1 AND livemode = $2 AND " + clause + " OFFSET 0) overdue"
 }
 
@@ -168,11 +168,11 @@ func overdue(clause SQL) SQL {
 func (q *Queries) countMatching(ctx context.Context, scope domain.Scope, f domain.SessionFilter, now time.Time, limit int) (int, error) {
 	c := newConditions(scope, f)
 	status := "(" + joined(statusClauses(f, c.nowFor(f.Status, now)), " OR ") + ")"
-	searched, most := c.searchClauses(f.Search), SQL("")
+	searched, most := c.searchClauses(f.Search), sqlText("")
 	if limit > 0 {
 		most = " LIMIT " + c.arg(limit)
 	}
-	var parts []SQL
+	var parts []sqlText
 	for _, found := range searched {
 		parts = append(parts, "(SELECT 1 FROM session WHERE "+c.where(found, status)+most+")")
 	}
@@ -187,17 +187,17 @@ func (q *Queries) countMatching(ctx context.Context, scope domain.Scope, f domai
 // stored status; overdue sessions are moved to expired here (D11). It is one
 // statement, so that a sweep between two can't count a session twice.
 func (q *Queries) countByDay(ctx context.Context, scope domain.Scope, f domain.SessionFilter, now time.Time) (int, error) {
-	counter, stored := SQL("created"), SQL("true")
+	counter, stored := sqlText("created"), sqlText("true")
 	if f.Status != "" {
 		counter, stored = storedStatuses[f.Status].counter, "status = "+storedStatuses[f.Status].literal
 	}
 	c := newConditions(scope, domain.SessionFilter{})
-	sessions := func(clauses ...SQL) SQL {
+	sessions := func(clauses ...sqlText) sqlText {
 		return "(SELECT count(*) FROM session WHERE account_id = $1 AND livemode = $2 AND " + joined(clauses, " AND ") + ")"
 	}
-	whole, query := c.clauses, SQL("")
-	date := func(t time.Time) SQL { return "(" + c.arg(day(t)) + "::timestamptz AT TIME ZONE 'UTC')::date" }
-	var span []SQL // the filter's own, for the overdue
+	whole, query := c.clauses, sqlText("")
+	date := func(t time.Time) sqlText { return "(" + c.arg(day(t)) + "::timestamptz AT TIME ZONE 'UTC')::date" }
+	var span []sqlText // the filter's own, for the overdue
 	after, before := f.CreatedAfter, f.CreatedBefore
 	if after != nil {
 		span = append(span, "created_at > "+c.arg(*after))
@@ -220,7 +220,7 @@ func (q *Queries) countByDay(ctx context.Context, scope domain.Scope, f domain.S
 		}
 	}
 	if f.Status.Open() || f.Status == domain.Expired {
-		sign, open := SQL(" + "), SQL("status IN ('pending', 'in_progress')")
+		sign, open := sqlText(" + "), sqlText("status IN ('pending', 'in_progress')")
 		if f.Status.Open() {
 			sign, open = " - ", stored
 		}

@@ -7,17 +7,17 @@ import (
 	"github.com/lib/pq"
 )
 
-// SQL is the text of a statement or of a part of it. A constant is SQL without a
+// sqlText is the text of a statement or of a part of it. A constant is SQL without a
 // conversion and a string variable doesn't compile, so no value can become part
 // of a statement: values are arguments. Only this file converts strings to SQL;
 // TestNoStringBecomesSQL checks that.
-type SQL string
+type sqlText string
 
 // identifier quotes a name, which can't be an argument.
-func identifier(name string) SQL { return SQL(pq.QuoteIdentifier(name)) }
+func identifier(name string) sqlText { return sqlText(pq.QuoteIdentifier(name)) }
 
 // joined puts separator between the parts.
-func joined(parts []SQL, separator SQL) SQL {
+func joined(parts []sqlText, separator sqlText) sqlText {
 	var b strings.Builder
 	for i, part := range parts {
 		if i > 0 {
@@ -25,37 +25,37 @@ func joined(parts []SQL, separator SQL) SQL {
 		}
 		b.WriteString(string(part))
 	}
-	return SQL(b.String())
+	return sqlText(b.String())
 }
 
 // qualified puts a table's name before each of the columns.
-func qualified(table, columns SQL) SQL {
-	var names []SQL
+func qualified(table, columns sqlText) sqlText {
+	var names []sqlText
 	for name := range strings.SplitSeq(string(columns), ",") {
-		names = append(names, table+"."+SQL(strings.TrimSpace(name)))
+		names = append(names, table+"."+sqlText(strings.TrimSpace(name)))
 	}
 	return joined(names, ", ")
 }
 
 // conditions builds a WHERE clause and its arguments side by side.
 type conditions struct {
-	clauses []SQL
+	clauses []sqlText
 	args    []any
 }
 
 // arg adds an argument and returns its placeholder.
-func (c *conditions) arg(value any) SQL {
+func (c *conditions) arg(value any) sqlText {
 	c.args = append(c.args, value)
-	return SQL("$" + strconv.Itoa(len(c.args)))
+	return sqlText("$" + strconv.Itoa(len(c.args)))
 }
 
 // and adds a clause.
-func (c *conditions) and(clause SQL) { c.clauses = append(c.clauses, clause) }
+func (c *conditions) and(clause sqlText) { c.clauses = append(c.clauses, clause) }
 
 // add adds a clause that compares with a value, as in add("id =", id).
-func (c *conditions) add(compare SQL, value any) { c.and(compare + " " + c.arg(value)) }
+func (c *conditions) add(compare sqlText, value any) { c.and(compare + " " + c.arg(value)) }
 
 // where is what was added and more, all of it.
-func (c *conditions) where(more ...SQL) SQL {
+func (c *conditions) where(more ...sqlText) sqlText {
 	return joined(append(c.clauses[:len(c.clauses):len(c.clauses)], more...), " AND ")
 }

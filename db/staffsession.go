@@ -57,13 +57,13 @@ func (tx *Tx) ConfirmStaffSession(ctx context.Context, id domain.StaffSessionID,
 	return changedOne(result, err, "confirm staff session")
 }
 
-// CompleteStaffSession makes a half-open session of stage 'password' a full
-// one, with a new token. ErrNotFound where it was, or is open no longer.
+// CompleteStaffSession makes a session of stage 'password' a full one, with a new
+// token. Returns ErrState if the session is already full or has expired.
 func (tx *Tx) CompleteStaffSession(ctx context.Context, id domain.StaffSessionID, tokenHash []byte, now time.Time) error {
 	result, err := tx.exec(ctx, `
 		UPDATE staff_session SET stage = 'full', token_hash = $2, created_at = $3, seen_at = $3, confirmed_at = $3, expires_at = $4
 		WHERE id = $1 AND stage = 'password' AND expires_at > $3`, id, tokenHash, now, now.Add(domain.StaffLifetime))
-	return changedOne(result, err, "complete staff session")
+	return changedState(result, err, "complete staff session")
 }
 
 // DeleteStaffSession ends one of a staff user's sessions; ErrNotFound where

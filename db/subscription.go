@@ -76,7 +76,7 @@ func (tx *Tx) LastSubscription(ctx context.Context, account domain.AccountID) (*
 // row as it is then. The plan is joined after it, or it would be that of the
 // row as it was before. What is invoiced to its end has ended, whatever now says;
 // without now nothing else has.
-func (q *Queries) subscription(ctx context.Context, account domain.AccountID, now *time.Time, lock SQL) (*domain.Subscription, error) {
+func (q *Queries) subscription(ctx context.Context, account domain.AccountID, now *time.Time, lock sqlText) (*domain.Subscription, error) {
 	var s domain.Subscription
 	err := q.get(ctx, &s, `
 		WITH s AS MATERIALIZED (

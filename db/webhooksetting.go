@@ -50,47 +50,47 @@ func (tx *Tx) SetDefaultURL(ctx context.Context, scope domain.Scope, url *string
 	return changedOne(result, err, "set default webhook URL")
 }
 
-// SetNextSecret stores a next secret. ErrNotFound where there is one already,
-// which the partner may be deploying.
+// SetNextSecret stores a next secret. Returns ErrState if there is one, which the
+// partner may be deploying.
 func (tx *Tx) SetNextSecret(ctx context.Context, scope domain.Scope, next []byte, now time.Time) error {
 	result, err := tx.exec(ctx, `
 		UPDATE webhook_setting SET next_secret = $3, next_secret_at = $4
 		WHERE account_id = $1 AND livemode = $2 AND next_secret IS NULL`,
 		scope.AccountID, scope.Livemode, next, now)
-	return changedOne(result, err, "set next webhook secret")
+	return changedState(result, err, "set next webhook secret")
 }
 
 // SwitchSecret makes the next secret the current one, and the current one the
-// previous one until the given time; a previous one from before is forgotten.
-// ErrNotFound without a next secret.
+// previous one until the given time. An older previous secret is lost. Returns
+// ErrState if there is no next secret.
 func (tx *Tx) SwitchSecret(ctx context.Context, scope domain.Scope, until time.Time) error {
 	result, err := tx.exec(ctx, `
 		UPDATE webhook_setting SET secret = next_secret, next_secret = NULL, next_secret_at = NULL,
 			previous_secret = secret, previous_secret_until = $3
 		WHERE account_id = $1 AND livemode = $2 AND next_secret IS NOT NULL`,
 		scope.AccountID, scope.Livemode, until)
-	return changedOne(result, err, "switch webhook secret")
+	return changedState(result, err, "switch webhook secret")
 }
 
 // RestoreSecret makes the previous secret the current one, and the current one
-// the next. ErrNotFound without a previous secret whose time isn't over at
-// now, and where there is a next one, which would be lost.
+// the next. Returns ErrState if the previous secret has expired at now, if there
+// is none, or if there is a next secret, which would be lost.
 func (tx *Tx) RestoreSecret(ctx context.Context, scope domain.Scope, now time.Time) error {
 	result, err := tx.exec(ctx, `
 		UPDATE webhook_setting SET secret = previous_secret, previous_secret = NULL, previous_secret_until = NULL,
 			next_secret = secret, next_secret_at = $3
 		WHERE account_id = $1 AND livemode = $2 AND previous_secret_until > $3 AND next_secret IS NULL`,
 		scope.AccountID, scope.Livemode, now)
-	return changedOne(result, err, "restore webhook secret")
+	return changedState(result, err, "restore webhook secret")
 }
 
-// AbandonNextSecret erases the next secret. ErrNotFound without one.
+// AbandonNextSecret erases the next secret. Returns ErrState if there is none.
 func (tx *Tx) AbandonNextSecret(ctx context.Context, scope domain.Scope) error {
 	result, err := tx.exec(ctx, `
 		UPDATE webhook_setting SET next_secret = NULL, next_secret_at = NULL
 		WHERE account_id = $1 AND livemode = $2 AND next_secret IS NOT NULL`,
 		scope.AccountID, scope.Livemode)
-	return changedOne(result, err, "abandon next webhook secret")
+	return changedState(result, err, "abandon next webhook secret")
 }
 
 // ErasePreviousSecrets erases the previous secrets whose time is over at now.

@@ -84,18 +84,18 @@ func TestSecretsChangeByConditionalStatements(t *testing.T) {
 			tx.InsertWebhookSetting(s.ctx, other, &db.WebhookSetting{Secret: []byte("x")}))
 	})
 	until := start.Add(24 * time.Hour)
-	s.missing("switch without a next one", s.switchSecret(until))
-	s.missing("abandon without a next one", s.abandonNext())
-	s.missing("restore without a previous one", s.restoreSecret(start))
+	s.refused("switch without a next one", s.switchSecret(until))
+	s.refused("abandon without a next one", s.abandonNext())
+	s.refused("restore without a previous one", s.restoreSecret(start))
 	s.ok(s.setNext("c", start))
-	s.missing("replace a next one", s.setNext("d", start))
+	s.refused("replace a next one", s.setNext("d", start))
 	s.secrets("a c ")
 	s.ok(s.switchSecret(until))
 	s.secrets("c  a")
 	s.ok(s.setNext("d", start))
-	s.missing("restore over a next one", s.restoreSecret(start))
+	s.refused("restore over a next one", s.restoreSecret(start))
 	s.ok(s.abandonNext())
-	s.missing("restore when its time is over", s.restoreSecret(until))
+	s.refused("restore when its time is over", s.restoreSecret(until))
 	s.ok(s.restoreSecret(until.Add(-time.Microsecond)))
 	s.secrets("a c ")
 	s.ok(s.switchSecret(until))
@@ -137,7 +137,7 @@ func TestSecretsChangeOnce(t *testing.T) {
 				err := change()
 				if err == nil {
 					done.Add(1)
-				} else if !errors.Is(err, db.ErrNotFound) {
+				} else if !errors.Is(err, db.ErrState) {
 					t.Errorf("%s: %v", name, err)
 				}
 			})

@@ -16,7 +16,7 @@ import (
 // standardLimit gives a server the API's limit.
 func standardLimit(t *testing.T) func(*handlers.Config) {
 	t.Helper()
-	limiter, err := ratelimit.New(ratelimit.Standard)
+	limiter, err := ratelimit.New(ratelimit.Config{PerMinute: 100, Burst: 200, Keys: 100_000})
 	if err != nil {
 		t.Fatal(err)
 	}

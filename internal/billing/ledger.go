@@ -7,7 +7,6 @@ package billing
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"candor/db"
@@ -224,8 +223,11 @@ func setStanding(ctx context.Context, tx *db.Tx, s *domain.Subscription) error {
 	return tx.UpdateSubscription(ctx, s)
 }
 
-// ErrUnchanged says that a subscription stands already as it was asked to.
+// ErrUnchanged is returned if a subscription already is as it should become.
 var ErrUnchanged = errors.New("billing: nothing to change")
+
+// ErrEnded is returned by a change of a subscription that has ended.
+var ErrEnded = errors.New("billing: the subscription has ended")
 
 // ChangePlan moves a locked subscription to another plan: up at once, down at
 // the period's end. A change down that is to come is taken back by choosing the
@@ -240,7 +242,7 @@ func (b *Ledger) ChangePlan(ctx context.Context, tx *db.Tx, s *domain.Subscripti
 	}
 	switch {
 	case s.ClosesAt == nil:
-		return fmt.Errorf("billing: change the plan of an ended subscription: %w", db.ErrNotFound)
+		return ErrEnded
 	case plan.ID == s.Plan.ID && s.NextPlanID == nil, s.NextPlanID != nil && *s.NextPlanID == plan.ID:
 		return ErrUnchanged
 	case plan.ID == s.Plan.ID:
@@ -275,7 +277,7 @@ func (b *Ledger) Cancel(ctx context.Context, tx *db.Tx, s *domain.Subscription, 
 		return err
 	}
 	if s.ClosesAt == nil {
-		return fmt.Errorf("billing: cancel an ended subscription: %w", db.ErrNotFound)
+		return ErrEnded
 	}
 	effective := now
 	if !atOnce {
@@ -312,14 +314,14 @@ func later(a, b time.Time) time.Time {
 }
 
 // Reactivate takes back the cancellation of a locked subscription before it
-// takes effect. ErrUnchanged where it isn't cancelled, db.ErrNotFound where it
-// has ended.
+// takes effect. Returns ErrUnchanged if it isn't cancelled, ErrEnded if it has
+// ended.
 func (b *Ledger) Reactivate(ctx context.Context, tx *db.Tx, s *domain.Subscription, now time.Time) error {
 	if s.Status != domain.SubscriptionCancelled {
 		return ErrUnchanged
 	}
 	if s.Ended(now) {
-		return fmt.Errorf("billing: reactivate an ended subscription: %w", db.ErrNotFound)
+		return ErrEnded
 	}
 	s.EffectiveAt, s.Reason = nil, nil
 	s.ClosesAt = s.Closing(s.BilledTo)

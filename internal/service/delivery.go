@@ -143,7 +143,7 @@ func (s *Service) CancelDelivery(ctx context.Context, scope domain.Scope, id dom
 		}
 		return s.Enqueuer.Wake(ctx, tx, cancelled.EndpointID) // later events of the session may have waited for it
 	})
-	if !errors.Is(err, db.ErrNotFound) {
+	if !errors.Is(err, db.ErrState) {
 		return cancelled, err
 	}
 	found, err := s.DB.Delivery(ctx, scope, id)

@@ -109,7 +109,7 @@ func (s *Service) reserveUpload(ctx context.Context, id domain.SessionID) error 
 			return err
 		}
 		err := tx.ReserveUpload(ctx, id, statement.MaxDocumentBytes, statement.MaxUploadedBytes)
-		if errors.Is(err, db.ErrNotFound) {
+		if errors.Is(err, db.ErrState) {
 			return uploadError("file", statement.TooMuchUploaded)
 		}
 		return err

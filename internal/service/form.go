@@ -99,7 +99,7 @@ func (s *Service) OpenForm(ctx context.Context, state *FormState, v Visitor) err
 	}
 	return s.DB.InTx(ctx, func(tx *db.Tx) error {
 		opened, err := tx.OpenSession(ctx, state.Session.ID, now)
-		if errors.Is(err, db.ErrNotFound) { // another request was first, or it was cancelled
+		if errors.Is(err, db.ErrState) { // another request was first, or it was cancelled
 			opened, err = tx.SessionByID(ctx, state.Session.ID)
 			if err == nil {
 				opened.Status = opened.StatusAt(now)
@@ -185,7 +185,7 @@ func (s *Service) change(ctx context.Context, id domain.SessionID, work func(tx 
 	now := s.Clock.Now()
 	return s.DB.InTx(ctx, func(tx *db.Tx) error {
 		session, err := tx.LockOpenSession(ctx, id, now)
-		if errors.Is(err, db.ErrNotFound) {
+		if errors.Is(err, db.ErrState) {
 			return s.closed(ctx, tx, id, now)
 		}
 		if err != nil {

@@ -128,7 +128,7 @@ func (s *Service) StopRedelivery(ctx context.Context, scope domain.Scope, id dom
 	if err == nil {
 		return stopped, s.DB.ForgetRedeliveryItems(ctx, id)
 	}
-	if !errors.Is(err, db.ErrNotFound) {
+	if !errors.Is(err, db.ErrState) {
 		return nil, err
 	}
 	r, err := s.Redelivery(ctx, scope, id)

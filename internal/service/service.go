@@ -77,9 +77,10 @@ func (s *Service) SessionURL(id domain.SessionID) string {
 	return s.BaseURL + "/f/" + id.String() + "/" + s.Ring.Token(id.String())
 }
 
-// orCode turns a missing row into the caller's error and leaves the rest.
+// orCode returns the caller's error if a row is missing or not in the state that
+// a change needs, and else err.
 func orCode(err error, missing *domain.Error) error {
-	if errors.Is(err, db.ErrNotFound) {
+	if errors.Is(err, db.ErrNotFound) || errors.Is(err, db.ErrState) {
 		return missing
 	}
 	return err

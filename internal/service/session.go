@@ -83,7 +83,7 @@ func (s *Service) Cancel(ctx context.Context, scope domain.Scope, id domain.Sess
 		}
 		return s.audit(ctx, tx, scope.AccountID, by, sessionDeed(domain.AuditSessionCancelled, cancelled))
 	})
-	if !errors.Is(err, db.ErrNotFound) {
+	if !errors.Is(err, db.ErrState) {
 		return cancelled, err
 	}
 	session, err := s.Session(ctx, scope, id)

@@ -44,8 +44,11 @@ func (s *Service) onSubscription(ctx context.Context, account domain.AccountID, 
 			return errSubscriptionNotFound
 		}
 		d, err := change(tx, subscription, now)
+		if errors.Is(err, billing.ErrEnded) { // at the start of this transaction it had not
+			return errSubscriptionNotFound
+		}
 		if err != nil {
-			return orCode(err, errSubscriptionNotFound) // it ended just now
+			return err
 		}
 		d.Livemode, d.TargetID, d.TargetName = &live, subscription.SubscriptionID.String(), subscription.Name
 		return s.audit(ctx, tx, account, by, d)

@@ -116,7 +116,7 @@ func (s *Service) ExtendSession(ctx context.Context, scope domain.Scope, id doma
 		d.Before, d.After = map[string]time.Time{"expires_at": session.ExpiresAt}, map[string]time.Time{"expires_at": to}
 		return s.audit(ctx, tx, scope.AccountID, by, d)
 	})
-	if errors.Is(err, db.ErrNotFound) { // it was closed or extended meanwhile
+	if errors.Is(err, db.ErrState) { // it was closed or extended meanwhile
 		return s.Session(ctx, scope, id)
 	}
 	return extended, err

@@ -159,7 +159,7 @@ func (s *Service) changeSecrets(ctx context.Context, scope domain.Scope, by doma
 		s.Logger.InfoContext(ctx, "webhook secrets changed", "account_id", scope.AccountID, "livemode", scope.Livemode, "step", step)
 		return nil
 	}
-	if !errors.Is(err, db.ErrNotFound) {
+	if !errors.Is(err, db.ErrState) {
 		return err
 	}
 	setting, err := s.DB.WebhookSetting(ctx, scope)

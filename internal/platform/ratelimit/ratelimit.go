@@ -28,9 +28,6 @@ type Config struct {
 	Keys      int // buckets kept; the longest unused one is forgotten first
 }
 
-// Standard is the API's limit (D30): 100 requests a minute, bursts of 200.
-var Standard = Config{PerMinute: 100, Burst: 200, Keys: 100_000}
-
 // SignedOut is the limit of what anyone can post without being signed in, for a
 // network that a whole office can share. Further limits stand behind it.
 var SignedOut = Config{PerMinute: 30, Burst: 60, Keys: 100_000}

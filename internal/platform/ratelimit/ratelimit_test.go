@@ -14,7 +14,7 @@ var start = time.Date(2026, 11, 20, 3, 4, 5, 0, time.UTC)
 
 func standard(t *testing.T) *ratelimit.Memory {
 	t.Helper()
-	m, err := ratelimit.New(ratelimit.Standard)
+	m, err := ratelimit.New(ratelimit.Config{PerMinute: 100, Burst: 200, Keys: 100_000})
 	if err != nil {
 		t.Fatal(err)
 	}
