@@ -2,13 +2,15 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"path/filepath"
 
+	"candor/cmd/candor/config"
 	"candor/db"
+	"candor/internal/billing"
 	"candor/internal/billing/stripe"
 	"candor/internal/domain"
 	"candor/internal/platform/blob"
@@ -21,27 +23,27 @@ import (
 	"candor/jobs"
 )
 
-// app is what the commands work with, opened in the order of its fields.
+// app is what the commands work on, opened in the order of its fields.
 type app struct {
-	postgres *privatePostgres // nil where DATABASE_URL names a server
+	ring     *keyring.Keyring
+	postgres *privatePostgres // nil if DATABASE_URL is set
 	dsn      string
 	db       *db.DB
 	ready    *readiness
-	ring     *keyring.Keyring
 	blobs    blob.Store
-	enqueuer *jobs.Enqueuer
 	mail     mail.Sender
-	outbox   *mail.Folder     // nil where letters are sent
-	tester   *webhook.Client  // of test events
-	stripe   *stripe.Provider // nil where invoices are paid by bank transfer
-	service  *service.Service
+	outbox   *mail.Folder // of development; nil if emails are sent
 	metrics  *metrics.Metrics
+	enqueuer *jobs.Enqueuer
+	tester   *webhook.Client  // sends test events
+	stripe   *stripe.Provider // nil if invoices are paid by bank transfer
+	service  *service.Service
 }
 
-// openApp opens the database, the keys and the stores, and puts the use cases
-// on them. In development it migrates; in production the schema must be up to
-// date, because a release migrates once, before its processes start.
-func openApp(ctx context.Context, c Config, logger *slog.Logger) (_ *app, err error) {
+// openApp opens keys, database and stores, and the use cases on top of them. In
+// development it migrates. In production the schema must be up to date, because a
+// release migrates once, before its processes start.
+func openApp(ctx context.Context, c config.Config, logger *slog.Logger) (_ *app, err error) {
 	a := new(app)
 	defer func() {
 		if err == nil {
@@ -49,7 +51,7 @@ func openApp(ctx context.Context, c Config, logger *slog.Logger) (_ *app, err er
 		}
 		a.close()
 		if ctx.Err() != nil {
-			err = ctx.Err() // interrupted: how it shows at this point is of no interest
+			err = ctx.Err() // an interrupt, whatever it looks like here
 		}
 	}()
 	if err := openDataDir(c.DataDir); err != nil {
@@ -75,7 +77,12 @@ func openApp(ctx context.Context, c Config, logger *slog.Logger) (_ *app, err er
 	if err := a.openMail(c, logger); err != nil {
 		return nil, err
 	}
-	a.metrics = newMetrics(a)
+	a.metrics = metrics.New(metrics.Source{
+		Backlog: func(ctx context.Context) (db.DeliveryBacklog, error) {
+			return a.db.DeliveryBacklog(ctx, domain.SystemClock.Now())
+		},
+		Pool: func() sql.DBStats { return a.db.Stats() }, Clock: domain.SystemClock.Now, Version: readVersion().Version,
+	})
 	if a.enqueuer, err = jobs.NewEnqueuer(a.db, logger, a.metrics); err != nil {
 		return nil, err
 	}
@@ -86,19 +93,41 @@ func openApp(ctx context.Context, c Config, logger *slog.Logger) (_ *app, err er
 		return nil, err
 	}
 	use := service.Config{
-		DB: a.db, Enqueuer: a.enqueuer, Ring: a.ring, Blobs: a.blobs, Policy: policy, BaseURL: publicURL(c),
+		DB: a.db, Enqueuer: a.enqueuer, Ring: a.ring, Blobs: a.blobs, Policy: policy, BaseURL: c.PublicURL(),
 		Clock: domain.SystemClock, Logger: logger, Terms: c.Terms, Observer: a.metrics, TestClient: a.tester, TestLimiter: limiter,
 	}
-	if a.stripe = openStripe(c, a.db); a.stripe != nil {
+	if c.Stripe.SecretKey != "" {
+		a.stripe = stripe.New(stripe.Config{
+			SecretKey: c.Stripe.SecretKey, WebhookSecret: c.Stripe.WebhookSecret, APIURL: c.Stripe.APIURL,
+			Customers: billing.StoredCustomers{DB: a.db},
+		})
 		use.Cards = a.stripe
 	}
 	a.service = service.New(use)
 	return a, nil
 }
 
-// openMail finds where letters go: to the mail server, or in development into
-// a folder.
-func (a *app) openMail(c Config, logger *slog.Logger) (err error) {
+// openDatabase connects to the configured server, or starts the private one.
+func (a *app) openDatabase(ctx context.Context, c config.Config) (err error) {
+	a.dsn = c.DatabaseURL
+	if a.dsn == "" {
+		if a.postgres, a.dsn, err = startPostgres(ctx, filepath.Join(c.DataDir, "postgres")); err != nil {
+			return err
+		}
+	}
+	a.db, err = db.Open(ctx, a.dsn, db.Options{MaxOpenConns: c.DBConnections})
+	if err != nil {
+		return fmt.Errorf("%w: check that the server runs and that DATABASE_URL is right (with ?sslmode=disable if it has no TLS)", err)
+	}
+	a.ready, err = openReadiness(ctx, a.dsn)
+	return err
+}
+
+var errSchemaBehind = errors.New("the database's schema is behind this program: run candor migrate")
+
+// openMail chooses where emails go: to the mail server, or in development to a
+// folder.
+func (a *app) openMail(c config.Config, logger *slog.Logger) (err error) {
 	switch {
 	case c.SMTPURL != "":
 		a.mail, err = mail.NewSMTP(c.SMTPURL, c.MailFrom)
@@ -111,73 +140,18 @@ func (a *app) openMail(c Config, logger *slog.Logger) (err error) {
 	return err
 }
 
-// openDatabase connects to the given server, or starts the private one.
-func (a *app) openDatabase(ctx context.Context, c Config) (err error) {
-	a.dsn = c.DatabaseURL
-	if a.dsn == "" {
-		if a.postgres, a.dsn, err = startPostgres(ctx, filepath.Join(c.DataDir, "postgres")); err != nil {
-			return err
-		}
-	}
-	a.db, err = db.Open(ctx, a.dsn, db.Options{MaxOpenConns: c.DBConnections})
-	if err != nil {
-		return fmt.Errorf("%w: see that the server runs and DATABASE_URL is right (with ?sslmode=disable where it has no TLS)", err)
-	}
-	a.ready, err = openReadiness(ctx, a.dsn)
-	return err
-}
-
-var errSchemaBehind = errors.New("the database's schema is behind this program: run candor migrate")
-
-// warnOfRole says it where the service's role could rewrite the audit log.
-func (a *app) warnOfRole(ctx context.Context, logger *slog.Logger) {
-	may, err := a.db.MayRewriteAudit(ctx)
-	switch {
-	case err != nil:
-		logger.WarnContext(ctx, "can't tell what the database's role may do", "error", err)
-	case may:
-		logger.WarnContext(ctx, "the service's database role could rewrite the audit log: give the tables an owner of their own by CANDOR_MIGRATE_URL")
-	}
-}
-
-// warnOfDatabase warns if someone on the network could read what is stored on
-// its way to the database.
-func (c *Config) warnOfDatabase(ctx context.Context, logger *slog.Logger) {
-	for _, one := range []struct{ variable, dsn string }{{"DATABASE_URL", c.DatabaseURL}, {"CANDOR_MIGRATE_URL", c.MigrateURL}} {
-		if one.dsn == "" {
-			continue
-		}
-		if readable, err := db.Readable(one.dsn); err == nil && readable {
-			logger.WarnContext(ctx, "the connection to the database can be read or redirected on the network: reach it by a unix socket or a loopback address, or add sslmode=verify-full to "+one.variable)
-		}
-	}
-}
-
-// close lets go of everything; an app that was opened in part too.
+// close closes what is open, also if openApp failed.
 func (a *app) close() {
 	if a.tester != nil {
 		a.tester.Close()
 	}
 	if a.ready != nil {
-		_ = a.ready.db.Close() // nothing is left to lose
+		_ = a.ready.db.Close() // it only reads
 	}
 	if a.db != nil {
-		_ = a.db.Close()
+		_ = a.db.Close() // every transaction has ended
 	}
 	if a.postgres != nil {
 		a.postgres.stop()
 	}
-}
-
-// publicURL is the base URL. Development derives it from the address, with
-// localhost for a loopback address: passkeys don't work on IP addresses.
-func publicURL(c Config) string {
-	if c.BaseURL != "" {
-		return c.BaseURL
-	}
-	host, port, err := net.SplitHostPort(c.Addr)
-	if ip := net.ParseIP(host); err != nil || host == "" || ip.IsUnspecified() || ip.IsLoopback() {
-		host = "localhost"
-	}
-	return "http://" + net.JoinHostPort(host, port)
 }

@@ -10,8 +10,8 @@ import (
 	"candor/internal/statement"
 )
 
-// An operator takes an account's subscription through its states, and its
-// invoice to its end.
+// An operator takes an account's subscription through its states, and settles its
+// invoices.
 func TestBillingByCommand(t *testing.T) {
 	t.Parallel()
 	env := testEnvironment(t)
@@ -44,7 +44,7 @@ func TestBillingByCommand(t *testing.T) {
 	says("reactivate --account ACCOUNT", 0, "Status        active\n")
 	says("reactivate --account ACCOUNT", 1, "isn’t cancelled")
 
-	// Eleven sessions on Starter: one is beyond the included ones.
+	// Eleven sessions on Starter: one more than included.
 	says("cancel --account ACCOUNT --reason trial_over --now", 0, "has ended")
 	says("show --account ACCOUNT", 1, "no active subscription")
 	says("subscribe --account ACCOUNT --plan starter", 0, "starter")
@@ -56,18 +56,18 @@ func TestBillingByCommand(t *testing.T) {
 	says("cancel --account ACCOUNT --reason done --now", 0, "has ended")
 	says("invoices", 0, "CAN-000002", "$10.00", "open")
 	says("invoices --account ACCOUNT", 0, "CAN-000001", "CAN-000002", "paid")
-	says("failed CAN-000002 --note insufficient_funds", 0, "failed, tried again at ")
+	says("failed CAN-000002 --note insufficient_funds", 0, "failed, next attempt at ")
 	says("paid CAN-000002", 1, "Say what it is by")
 	says("paid CAN-000002 --note transfer_77", 0, "CAN-000002", "paid")
 	says("paid CAN-000002 --note transfer_77", 1, "paid or void already")
 	says("void 3 --note mistake", 1, "no such invoice")
-	says("void what --note mistake", 2, "no number of an invoice")
-	says("invoices", 0, "No invoice")
-	says("recount", 0, "counted rightly")
+	says("void what --note mistake", 2, "is not the number of an invoice")
+	says("invoices", 0, "No invoices")
+	says("recount", 0, "counted correctly")
 }
 
-// A shell that hasn't the processes' environment doesn't issue invoices by it
-// unnoticed.
+// A shell without the processes' environment can't issue invoices with other terms
+// by mistake.
 func TestBillingCommandsKnowTheTerms(t *testing.T) {
 	t.Parallel()
 	bare := testEnvironment(t)
@@ -85,7 +85,7 @@ func TestBillingCommandsKnowTheTerms(t *testing.T) {
 	}
 	end := []string{"cancel", "--now", "--reason", "moved"}
 
-	// The first invoice is by any terms, and says which.
+	// The first invoice can have any terms, and the command shows them.
 	first := billing(env, end...)
 	today := time.Now().UTC()
 	for _, want := range []string{"has ended", "CAN-000001: $0.00 with $0.00 GST, paid, due " + today.AddDate(0, 0, 14).Format(time.DateOnly) + ", from Candor Pty Ltd (ABN 51 824 753 556)"} {
@@ -106,14 +106,14 @@ func TestBillingCommandsKnowTheTerms(t *testing.T) {
 	} {
 		for _, args := range [][]string{end, {"plan", "--plan", "professional"}} {
 			r := billing(tt.env, args...)
-			said := strings.Join(regexp.MustCompile(`CANDOR_\w+`).FindAllString(r.stderr, -1), " ")
-			if r.code != 1 || said != strings.Join(tt.named, " ") || !strings.Contains(r.stderr, "CAN-000001") || !strings.Contains(r.stderr, "--terms-changed") {
+			named := strings.Join(regexp.MustCompile(`CANDOR_\w+`).FindAllString(r.stderr, -1), " ")
+			if r.code != 1 || named != strings.Join(tt.named, " ") || !strings.Contains(r.stderr, "CAN-000001") || !strings.Contains(r.stderr, "--terms-changed") {
 				t.Errorf("%s, %s: exit code %d, %q; want a refusal that names %q", name, args[0], r.code, r.stdout+r.stderr, tt.named)
 			}
 		}
 	}
-	// Whoever means it can do it; the right environment needs nothing.
-	meant := commandJSON[struct {
+	// --terms-changed allows it; with the same terms it isn't needed.
+	changed := commandJSON[struct {
 		Status string
 		Issued []struct {
 			Number, Seller string
@@ -121,11 +121,11 @@ func TestBillingCommandsKnowTheTerms(t *testing.T) {
 			GST            statement.Cents
 		} `json:"issued_invoices"`
 	}](t, bare, append([]string{"billing"}, append(end, "--account", account.AccountID, "--terms-changed")...)...)
-	if meant.Status != "ended" || len(meant.Issued) != 1 || meant.Issued[0].Number != "CAN-000002" || meant.Issued[0].Seller != "" || meant.Issued[0].Amount != "0" {
-		t.Errorf("meant: %+v", meant)
+	if changed.Status != "ended" || len(changed.Issued) != 1 || changed.Issued[0].Number != "CAN-000002" || changed.Issued[0].Seller != "" || changed.Issued[0].Amount != "0" {
+		t.Errorf("with --terms-changed: %+v", changed)
 	}
 	subscribe()
 	if r := billing(bare, "plan", "--plan", "professional"); r.code != 0 || strings.Contains(r.stdout, "Issued") {
-		t.Errorf("by the newest invoice's terms: exit code %d, %q", r.code, r.stdout+r.stderr)
+		t.Errorf("with the newest invoice's terms: exit code %d, %q", r.code, r.stdout+r.stderr)
 	}
 }

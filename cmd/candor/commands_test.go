@@ -17,7 +17,7 @@ import (
 
 const twoKeys = "k2:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=,k1:BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBA="
 
-// production is a complete configuration but for the database.
+// production is a complete configuration for a database.
 func production(t *testing.T, dsn string) environment {
 	return environment{
 		"CANDOR_ENV": "production", "CANDOR_ADDR": "localhost:0", "CANDOR_BASE_URL": "https://forms.example.com",
@@ -45,18 +45,18 @@ func TestTroubleIsOneClearLineWithTheRemedy(t *testing.T) {
 		want []string
 	}{
 		"production without anything": {environment{"CANDOR_ENV": "production"}, nil, 1, []string{
-			"3 problems", "CANDOR_BASE_URL is missing", "DATABASE_URL is missing", "CANDOR_SECRET_KEYS is missing", "openssl rand"}},
+			"3 errors", "CANDOR_BASE_URL is missing", "DATABASE_URL is missing", "CANDOR_SECRET_KEYS is missing", "openssl rand"}},
 		"plain http in production": {complete.with("CANDOR_BASE_URL", "http://forms.example.com"), []string{"web"}, 1, []string{"CANDOR_BASE_URL must begin with https://"}},
 		"a short key":              {complete.with("CANDOR_SECRET_KEYS", "k1:AAAA"), nil, 1, []string{"CANDOR_SECRET_KEYS", "k1", "openssl rand"}},
 		"unknown environment":      {environment{"CANDOR_ENV": "prod"}, nil, 1, []string{"CANDOR_ENV must be development or production"}},
 		"several wrong values": {environment{"CANDOR_WEBHOOK_SCHEDULE": "soon", "CANDOR_RATE_BURST": "0", "CANDOR_TRUSTED_PROXIES": "10.0.0.0/99", "CANDOR_SWEEP_INTERVAL": "-1s"}, nil, 1, []string{
-			"4 problems", "CANDOR_WEBHOOK_SCHEDULE", "CANDOR_RATE_BURST must be a whole number", "CANDOR_TRUSTED_PROXIES", "CANDOR_SWEEP_INTERVAL must be a time span"}},
+			"4 errors", "CANDOR_WEBHOOK_SCHEDULE", "CANDOR_RATE_BURST must be a whole number", "CANDOR_TRUSTED_PROXIES", "CANDOR_SWEEP_INTERVAL must be a duration"}},
 		"busy port":             {environment{"CANDOR_ADDR": busy.Addr().String(), "CANDOR_DATA_DIR": t.TempDir()}, nil, 1, []string{"is in use by another program", "set CANDOR_ADDR"}},
 		"no port":               {environment{"CANDOR_ADDR": "localhost", "CANDOR_DATA_DIR": t.TempDir()}, nil, 1, []string{"CANDOR_ADDR must be host:port"}},
 		"unwritable folder":     {environment{"CANDOR_ADDR": "localhost:0", "CANDOR_DATA_DIR": filepath.Join(file, "data")}, nil, 1, []string{"can't write in the data folder", "set CANDOR_DATA_DIR"}},
 		"database not there":    {complete, []string{"worker"}, 1, []string{"connect to PostgreSQL", "connection refused", "DATABASE_URL"}},
 		"database not an URL":   {complete.with("DATABASE_URL", "postgres://u:hidden@h:x/"), []string{"worker"}, 1, []string{"connection string is not valid", "DATABASE_URL"}},
-		"unknown command":       {nil, []string{"sevre"}, 2, []string{`there is no command "sevre"`, "candor help"}},
+		"unknown command":       {nil, []string{"sevre"}, 2, []string{`unknown command "sevre"`, "candor help"}},
 		"account alone":         {nil, []string{"account"}, 2, []string{"account needs create, approve or list"}},
 		"account without flags": {nil, []string{"account", "create", "--name", "N"}, 2, []string{"--name, --email and --plan"}},
 		"unknown flag":          {nil, []string{"serve", "--port", "1"}, 2, []string{"serve: flag provided but not defined"}},
@@ -73,7 +73,7 @@ func TestTroubleIsOneClearLineWithTheRemedy(t *testing.T) {
 				}
 			}
 			lines := strings.Count(r.stderr, "\n")
-			if strings.Contains(r.stderr, "problems:") {
+			if strings.Contains(r.stderr, " errors:") {
 				lines -= strings.Count(r.stderr, "\n  ")
 			}
 			if lines != 1 || !strings.HasPrefix(r.stderr, "candor: ") {
@@ -168,8 +168,7 @@ func TestMigrateThenServeInProduction(t *testing.T) {
 	serve(t, env, "web").stop()
 }
 
-// The service works in a role that owns nothing, and that can't rewrite what
-// was done.
+// The service works in a role that owns no table and can't rewrite the audit log.
 func TestServiceHasARoleOfItsOwn(t *testing.T) {
 	t.Parallel()
 	owner := dbtest.EmptyDSN(t)
@@ -193,11 +192,11 @@ func TestServiceHasARoleOfItsOwn(t *testing.T) {
 	env := production(t, as.String()).with("CANDOR_MIGRATE_URL", owner)
 	commandJSON[any](t, env, "migrate")
 	server := serve(t, env, "serve")
-	if said := server.stdout.String() + server.stderr.String(); strings.Count(said, "no tax invoices without CANDOR_SELLER_NAME and CANDOR_SELLER_ABN") != 1 {
-		t.Errorf("without a seller the start says, want one warning:\n%s", said)
+	if log := server.stdout.String() + server.stderr.String(); strings.Count(log, "no tax invoices without CANDOR_SELLER_NAME and CANDOR_SELLER_ABN") != 1 {
+		t.Errorf("a start without a seller logs, want one warning:\n%s", log)
 	}
-	if said := server.stdout.String() + server.stderr.String(); strings.Contains(said, "verify-full") {
-		t.Errorf("warned of a database on this machine: %s", said)
+	if log := server.stdout.String() + server.stderr.String(); strings.Contains(log, "verify-full") {
+		t.Errorf("warned of a database on this machine: %s", log)
 	}
 	if strings.Contains(server.stderr.String(), "rewrite the audit log") {
 		t.Errorf("warned of its role: %s", server.stderr.String())

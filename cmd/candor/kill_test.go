@@ -93,8 +93,8 @@ func (c *tally) arrived() int {
 	return len(c.ids)
 }
 
-// faultBench is workers to be killed, and a database that gets events.
-type faultBench struct {
+// faultHarness is workers to be killed, and a database that gets events.
+type faultHarness struct {
 	*testing.T
 	env      environment
 	db       *db.DB
@@ -104,11 +104,11 @@ type faultBench struct {
 	workers  []*candor
 }
 
-func newFaultBench(t *testing.T, dsn string, hooks *tally) *faultBench {
+func newFaultHarness(t *testing.T, dsn string, hooks *tally) *faultHarness {
 	t.Helper()
 	// A claim lasts 20 s at least; what a worker was at when it was killed is
 	// free once these tests end the claims (abandon).
-	b := &faultBench{T: t, hooks: hooks, env: testEnvironment(t).with("CANDOR_RESCUE_AFTER", "1s", "CANDOR_SWEEP_INTERVAL", "1s", "DATABASE_URL", dsn)}
+	b := &faultHarness{T: t, hooks: hooks, env: testEnvironment(t).with("CANDOR_RESCUE_AFTER", "1s", "CANDOR_SWEEP_INTERVAL", "1s", "DATABASE_URL", dsn)}
 	a := createAccount(t, b.env)
 	hooks.secret = a.TestWebhookSecret
 	var err error
@@ -126,7 +126,7 @@ func newFaultBench(t *testing.T, dsn string, hooks *tally) *faultBench {
 }
 
 // start sets n workers to work.
-func (b *faultBench) start(n int) {
+func (b *faultHarness) start(n int) {
 	b.Helper()
 	for range n {
 		b.workers = append(b.workers, launch(b.T, b.env, "worker"))
@@ -138,7 +138,7 @@ func (b *faultBench) start(n int) {
 
 // abandon kills all workers at once, and passes the time after which their
 // claims end.
-func (b *faultBench) abandon() {
+func (b *faultHarness) abandon() {
 	b.Helper()
 	for _, p := range b.workers {
 		p.signal(syscall.SIGKILL)
@@ -154,7 +154,7 @@ func (b *faultBench) abandon() {
 }
 
 // persist tries until the database takes it.
-func (b *faultBench) persist(work func(context.Context) error) {
+func (b *faultHarness) persist(work func(context.Context) error) {
 	b.Helper()
 	var last error
 	eventually(b.T, "PostgreSQL takes a change", func() bool {
@@ -172,7 +172,7 @@ func (b *faultBench) persist(work func(context.Context) error) {
 // emit records an event of a new session for each URL. One whose commit wasn't
 // acknowledged is recorded again, under the next number: the database says in
 // the end which events there are.
-func (b *faultBench) emit(urls []string) {
+func (b *faultHarness) emit(urls []string) {
 	b.Helper()
 	b.persist(func(ctx context.Context) error {
 		return b.db.InTx(ctx, func(tx *db.Tx) error {
@@ -196,7 +196,7 @@ func (b *faultBench) emit(urls []string) {
 }
 
 // deliveries counts those that the condition is true of.
-func (b *faultBench) deliveries(condition string) (n int) {
+func (b *faultHarness) deliveries(condition string) (n int) {
 	b.Helper()
 	if err := b.db.Raw().GetContext(b.Context(), &n, `SELECT count(*) FROM delivery WHERE `+condition); err != nil {
 		b.Fatal(err)
@@ -206,7 +206,7 @@ func (b *faultBench) deliveries(condition string) (n int) {
 
 // settle waits until nothing is pending, and holds what arrived against the
 // events that were committed.
-func (b *faultBench) settle(duplicates int) {
+func (b *faultHarness) settle(duplicates int) {
 	b.Helper()
 	eventually(b.T, "no delivery is pending", func() bool {
 		var pending int
@@ -245,7 +245,7 @@ func TestKilledWorkersAndPostgres(t *testing.T) {
 	dir := filepath.Join(openDir(t), "pg")
 	postgres := startPostgres(t, dir)
 	// Answers take a moment, so that there is always something to cut off.
-	b := newFaultBench(t, postgres.DSN("candor"), newTally(t, 8, func(*http.Request) { <-time.After(5 * time.Millisecond) }))
+	b := newFaultHarness(t, postgres.DSN("candor"), newTally(t, 8, func(*http.Request) { <-time.After(5 * time.Millisecond) }))
 	b.start(2)
 	const rounds, batches = 5, 10
 	total := 0
@@ -286,13 +286,13 @@ func quit(t *testing.T, postgres *devpg.Server) {
 
 // SIGTERM with a hundred attempts running: each ends, is recorded and isn't
 // made again; what waits behind them is the next worker's.
-func TestDrainOfAHundredAttempts(t *testing.T) {
+func TestShutdownWithAHundredAttempts(t *testing.T) {
 	t.Parallel()
 	const receivers, running = 25, 100 // 4 at each: as many as a new endpoint gets
 	release := make(chan struct{})
 	letGo := sync.OnceFunc(func() { close(release) })
 	t.Cleanup(letGo)
-	b := newFaultBench(t, testEnvironment(t)["DATABASE_URL"], newTally(t, receivers, func(r *http.Request) {
+	b := newFaultHarness(t, testEnvironment(t)["DATABASE_URL"], newTally(t, receivers, func(r *http.Request) {
 		select {
 		case <-release:
 		case <-r.Context().Done():
@@ -309,7 +309,7 @@ func TestDrainOfAHundredAttempts(t *testing.T) {
 		t.Errorf("the worker ended with %s", state)
 	}
 	if delivered, claimed := b.deliveries(`state = 'delivered'`), b.deliveries(`lease_until IS NOT NULL`); delivered != running || claimed != 0 {
-		t.Errorf("after the drain %d are delivered and %d claimed, want %d and 0", delivered, claimed, running)
+		t.Errorf("after the shutdown %d are delivered and %d claimed, want %d and 0", delivered, claimed, running)
 	}
 	b.workers = nil
 	b.start(1)

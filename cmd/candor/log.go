@@ -2,29 +2,32 @@ package main
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"strings"
+
+	"candor/cmd/candor/config"
 )
 
-// newLogger writes text to stderr in development, where stdout is for people,
+// newLogger logs text to stderr in development, because stdout has the welcome,
 // and JSON to stdout in production.
-func newLogger(c Config, p *process) *slog.Logger {
+func newLogger(c config.Config, stdout, stderr io.Writer) *slog.Logger {
 	options := &slog.HandlerOptions{Level: c.LogLevel}
 	if c.Development {
-		return slog.New(quietEnd{slog.NewTextHandler(p.stderr, options)})
+		return slog.New(quietEnd{slog.NewTextHandler(stderr, options)})
 	}
-	return slog.New(quietEnd{slog.NewJSONHandler(p.stdout, options)})
+	return slog.New(quietEnd{slog.NewJSONHandler(stdout, options)})
 }
 
-// quietEnd leaves out the errors of what is cancelled when the process ends:
-// River reports its own loops' as if something had gone wrong.
+// quietEnd drops the errors of what a shutdown cancels: River logs them for its own
+// loops as failures.
 type quietEnd struct{ slog.Handler }
 
 // Handle drops records whose error is context.Canceled.
 func (h quietEnd) Handle(ctx context.Context, r slog.Record) error {
 	cancelled := false
 	r.Attrs(func(a slog.Attr) bool {
-		// River logs the errors' texts.
+		// River logs errors as text.
 		cancelled = cancelled || a.Key == "error" && strings.HasSuffix(a.Value.String(), context.Canceled.Error())
 		return !cancelled
 	})

@@ -2,46 +2,49 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"flag"
 	"fmt"
-	"io"
 
+	"candor/cmd/candor/cli"
+	"candor/cmd/candor/config"
 	"candor/db"
 )
 
-func runMigrate(ctx context.Context, p *process, args []string) error {
-	flags := flag.NewFlagSet("migrate", flag.ContinueOnError)
-	asJSON := flags.Bool("json", false, "")
-	if err := parseFlags(flags, args); err != nil {
-		return err
-	}
-	c, err := readConfig(p.env)
-	if err != nil {
-		return err
-	}
-	changed, err := migrate(ctx, c)
-	if err != nil {
-		return err
-	}
-	schema, err := db.SchemaFingerprint()
-	if err != nil {
-		return err
-	}
-	if *asJSON {
-		return writeJSON(p.stdout, map[string]any{"changed": changed, "schema": schema})
-	}
-	text := "The database is up to date."
-	if changed {
-		text = "The database has been brought up to date."
-	}
-	_, err = fmt.Fprintln(p.stdout, text)
-	return err
+// migration is the outcome of candor migrate.
+type migration struct {
+	Changed bool   `json:"changed"`
+	Schema  string `json:"schema"` // its fingerprint
 }
 
-// migrate reports whether there was anything to do. Where the tables' owner is
-// another role than the service's, that one is given what it needs.
-func migrate(ctx context.Context, c Config) (changed bool, err error) {
+// Text says whether there was anything to do.
+func (m migration) Text() string {
+	if m.Changed {
+		return "The database was migrated.\n"
+	}
+	return "The database is up to date.\n"
+}
+
+func (p *process) migrate(ctx context.Context, args []string) error {
+	flags := cli.NewJSONFlags("migrate")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	c, err := config.Read(p.env)
+	if err != nil {
+		return err
+	}
+	var m migration
+	if m.Changed, err = migrate(ctx, c); err != nil {
+		return err
+	}
+	if m.Schema, err = db.SchemaFingerprint(); err != nil {
+		return err
+	}
+	return flags.Print(p.stdout, m)
+}
+
+// migrate reports whether there was anything to do. If CANDOR_MIGRATE_URL is set,
+// it grants DATABASE_URL's role what the service needs.
+func migrate(ctx context.Context, c config.Config) (changed bool, err error) {
 	role := ""
 	if c.MigrateURL != "" {
 		if role, err = db.RoleOf(c.DatabaseURL); err != nil {
@@ -62,11 +65,4 @@ func migrate(ctx context.Context, c Config) (changed bool, err error) {
 		return changed, err
 	}
 	return changed, a.db.Grant(ctx, role)
-}
-
-func writeJSON(w io.Writer, v any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(v)
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,27 +9,14 @@ import (
 	"time"
 
 	"golang.org/x/net/netutil"
-
-	"candor/db"
-	"candor/internal/domain"
-	"candor/internal/platform/metrics"
 )
 
-// scrapeWrite bounds how long a scrape's answer may take to send.
-const scrapeWrite = 30 * time.Second
+const (
+	scrapeWrite    = 30 * time.Second // to send a response
+	opsConnections = 64               // open at once
+)
 
-// newMetrics counts what the process does and reads the rest from the app's
-// database, which may be opened later.
-func newMetrics(a *app) *metrics.Metrics {
-	return metrics.New(metrics.Source{
-		Backlog: func(ctx context.Context) (db.DeliveryBacklog, error) {
-			return a.db.DeliveryBacklog(ctx, domain.SystemClock.Now())
-		},
-		Pool: func() sql.DBStats { return a.db.Stats() }, Clock: domain.SystemClock.Now, Version: readVersion().Version,
-	})
-}
-
-// startOps serves the metrics and health at an address of the operators' own.
+// startOps serves metrics and health at the operators' address.
 func startOps(a *app, listener net.Listener, logger *slog.Logger) part {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", a.metrics.Handler())

@@ -8,20 +8,19 @@ import (
 	"candor/internal/platform/devpg"
 )
 
-// privatePostgres is this process's hold on the server in the data folder.
+// privatePostgres is this process's use of the server in the data folder.
 type privatePostgres struct{ server *devpg.Server }
 
 const (
-	// postgresLinger is how long the server outlives the last process that
-	// uses it. A command run beside `candor serve` shares its server, and
-	// whichever ends last takes it down, however it ends.
+	// postgresLinger is how long the server runs after the last process that used
+	// it has ended. A command beside `candor serve` shares its server.
 	postgresLinger = time.Second
-	// postgresEnd is how long a process waits to see that end.
+	// postgresEnd is how long a process waits for the server to end.
 	postgresEnd = 5 * time.Second
 )
 
-// startPostgres starts the private server, or joins the running one, and
-// returns the address of the service's database on it.
+// startPostgres starts the private server, or uses the running one. It returns the
+// address of the service's database.
 func startPostgres(ctx context.Context, dir string) (*privatePostgres, string, error) {
 	server, err := devpg.Start(ctx, dir, devpg.Options{IdleStop: postgresLinger})
 	if err != nil {
@@ -35,11 +34,11 @@ func startPostgres(ctx context.Context, dir string) (*privatePostgres, string, e
 	return p, server.DSN("candor"), nil
 }
 
-// stop lets go of the server.
+// stop ends the use of the server.
 func (p *privatePostgres) stop() { _ = p.server.Stop() }
 
-// waitStopped waits for the server's end, but not for long: another command
-// may still be using it.
+// waitStopped waits up to postgresEnd for the server to end. Another command can
+// still be using it.
 func (p *privatePostgres) waitStopped() {
 	deadline := time.After(postgresEnd)
 	tick := time.NewTicker(20 * time.Millisecond)

@@ -201,7 +201,7 @@ func (p *candor) wait() *os.ProcessState {
 	return p.cmd.ProcessState
 }
 
-// stop asks for a drain and fails the test where it isn't clean.
+// stop asks for a shutdown and fails the test if it fails.
 func (p *candor) stop() {
 	p.t.Helper()
 	p.signal(syscall.SIGTERM)

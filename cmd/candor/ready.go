@@ -8,18 +8,16 @@ import (
 )
 
 const (
-	// readyFor is how long one look at the database answers for.
-	readyFor = time.Second
-	// readyTimeout bounds one look.
-	readyTimeout = 2 * time.Second
+	readyFor     = time.Second     // how long the result of a check is used
+	readyTimeout = 2 * time.Second // of a check
 )
 
-// readiness tells whether the process can serve. It has a connection of its
-// own, so that a pool in which every connection is busy doesn't look like a
-// database that is down, and asks at most once in readyFor, however many ask it.
+// readiness checks whether the process can serve. It has its own connection, so
+// that a busy pool doesn't look like a database that is down. It checks at most
+// once in readyFor, however often it is asked.
 type readiness struct {
 	db     *db.DB
-	asking chan struct{} // holds who asks
+	asking chan struct{} // holds the caller that checks
 	asked  time.Time
 	result error
 }
@@ -32,8 +30,8 @@ func openReadiness(ctx context.Context, dsn string) (*readiness, error) {
 	return &readiness{db: d, asking: make(chan struct{}, 1)}, nil
 }
 
-// check reports an unreachable database or a schema that isn't up to date, now
-// or less than readyFor ago.
+// check returns an error if the database can't be reached or its schema isn't up to
+// date, now or at most readyFor ago.
 func (r *readiness) check(ctx context.Context) error {
 	select {
 	case r.asking <- struct{}{}:
@@ -44,7 +42,7 @@ func (r *readiness) check(ctx context.Context) error {
 	if time.Since(r.asked) < readyFor {
 		return r.result
 	}
-	// A caller that goes away must not answer for the others.
+	// A caller that gives up must not fail the check for the others.
 	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout)
 	defer cancel()
 	r.result = schemaReady(asking, r.db)
@@ -52,8 +50,8 @@ func (r *readiness) check(ctx context.Context) error {
 	return r.result
 }
 
-// schemaReady reports an unreachable database or a schema that isn't up to
-// date.
+// schemaReady returns an error if the database can't be reached or its schema isn't
+// up to date.
 func schemaReady(ctx context.Context, d *db.DB) error {
 	pending, err := db.MigrationsPending(ctx, d)
 	if err == nil && pending {

@@ -3,46 +3,55 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"net"
 	"sync"
 	"time"
+
+	"candor/cmd/candor/cli"
+	"candor/cmd/candor/config"
 )
 
 // roles are what a serving process does.
 type roles struct{ web, worker bool }
 
-func runServe(ctx context.Context, p *process, args []string) error {
-	return runRoles(ctx, p, "serve", args, roles{web: true, worker: true})
+func (p *process) serve(ctx context.Context, args []string) error {
+	return p.serveAs(ctx, "serve", args, roles{web: true, worker: true})
 }
 
-// runRoles is serve, web and worker: it opens everything, works until ctx
-// ends, and drains.
-func runRoles(ctx context.Context, p *process, name string, args []string, r roles) error {
-	if err := parseFlags(flag.NewFlagSet(name, flag.ContinueOnError), args); err != nil {
+func (p *process) web(ctx context.Context, args []string) error {
+	return p.serveAs(ctx, "web", args, roles{web: true})
+}
+
+func (p *process) worker(ctx context.Context, args []string) error {
+	return p.serveAs(ctx, "worker", args, roles{worker: true})
+}
+
+// serveAs opens everything, starts the parts of its roles, serves until ctx ends,
+// and shuts down.
+func (p *process) serveAs(ctx context.Context, command string, args []string, r roles) error {
+	if err := cli.NewFlags(command).Parse(args); err != nil {
 		return err
 	}
-	c, err := readConfig(p.env)
+	c, err := config.Read(p.env)
 	if err != nil {
 		return err
 	}
-	logger := newLogger(c, p)
-	var listener net.Listener
+	logger := newLogger(c, p.stdout, p.stderr)
+	var listener, ops net.Listener
 	if r.web {
-		// Before anything is started: a busy port is the commonest trouble.
+		// Before anything is started: a busy port is the most common error.
 		if listener, c.Addr, err = listen(ctx, "CANDOR_ADDR", c.Addr); err != nil {
 			return err
 		}
 		defer listener.Close()
 	}
-	var ops net.Listener
 	if c.MetricsAddr != "" {
 		if ops, c.MetricsAddr, err = listen(ctx, "CANDOR_METRICS_ADDR", c.MetricsAddr); err != nil {
 			return err
 		}
 		defer ops.Close()
 	}
-	logger.InfoContext(ctx, "starting", "command", name, "version", readVersion().Version, "config", c)
+	logger.InfoContext(ctx, "starting", "command", command, "version", readVersion().Version, "config", c)
 	a, err := openApp(ctx, c, logger)
 	if err != nil {
 		return err
@@ -51,12 +60,7 @@ func runRoles(ctx context.Context, p *process, name string, args []string, r rol
 		defer a.postgres.waitStopped()
 	}
 	defer a.close()
-	a.warnOfKeys(ctx, logger)
-	if !c.Development {
-		a.warnOfRole(ctx, logger)
-		c.warnOfSeller(ctx, logger)
-		c.warnOfDatabase(ctx, logger)
-	}
+	a.warn(ctx, c, logger)
 
 	var parts []part
 	if ops != nil {
@@ -65,35 +69,35 @@ func runRoles(ctx context.Context, p *process, name string, args []string, r rol
 	if r.worker {
 		worker, err := startWorker(ctx, c, a, logger)
 		if err != nil {
-			return errors.Join(err, drain(ctx, c.ShutdownTimeout, parts))
+			return errors.Join(err, shutDown(ctx, c.ShutdownTimeout, parts))
 		}
 		parts = append(parts, worker)
 	}
 	if r.web {
 		web, err := startWeb(c, a, listener, logger)
 		if err != nil {
-			return errors.Join(err, drain(ctx, c.ShutdownTimeout, parts))
+			return errors.Join(err, shutDown(ctx, c.ShutdownTimeout, parts))
 		}
 		parts = append(parts, web)
 	}
 	if c.Development && r.web && r.worker {
-		if err := welcome(ctx, p, c, a); err != nil {
-			return errors.Join(err, drain(ctx, c.ShutdownTimeout, parts))
+		if err := welcome(ctx, p.stdout, c, a); err != nil {
+			return errors.Join(err, shutDown(ctx, c.ShutdownTimeout, parts))
 		}
 	}
 	logger.InfoContext(ctx, "ready", "addr", c.Addr, "metrics_addr", c.MetricsAddr)
 	failed := waitFor(ctx, parts)
-	logger.InfoContext(ctx, "draining")
-	return errors.Join(failed, drain(ctx, c.ShutdownTimeout, parts))
+	logger.InfoContext(ctx, "shutting down")
+	return errors.Join(failed, shutDown(ctx, c.ShutdownTimeout, parts))
 }
 
-// part is a running half of the process.
+// part is a running part of the process.
 type part struct {
-	stop   func(context.Context) error // waits for what is running, until the context ends
-	failed <-chan error                // yields when it has ended by itself; nil: it never does
+	stop   func(context.Context) error // finishes what is running, until the context ends
+	failed <-chan error                // receives why the part ended by itself; nil if it never does
 }
 
-// waitFor returns nil when ctx ends, or why a part has ended before.
+// waitFor returns nil when ctx ends, or why a part ended before that.
 func waitFor(ctx context.Context, parts []part) error {
 	ended := make(chan error, len(parts))
 	for _, p := range parts {
@@ -109,8 +113,8 @@ func waitFor(ctx context.Context, parts []part) error {
 	}
 }
 
-// drain stops all parts side by side, within timeout.
-func drain(ctx context.Context, timeout time.Duration, parts []part) error {
+// shutDown stops all parts in parallel, within timeout.
+func shutDown(ctx context.Context, timeout time.Duration, parts []part) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
 	errs := make([]error, len(parts))

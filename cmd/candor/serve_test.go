@@ -341,7 +341,7 @@ func slowPost(t *testing.T, c *customer, section string) (finish func() *http.Re
 	}
 }
 
-func TestDrainFinishesRequests(t *testing.T) {
+func TestShutdownFinishesRequests(t *testing.T) {
 	t.Parallel()
 	env := testEnvironment(t)
 	a := createAccount(t, env)
@@ -354,7 +354,7 @@ func TestDrainFinishesRequests(t *testing.T) {
 	eventually(t, "another request is answered", func() bool { return answersHealth(p.url) })
 
 	p.signal(syscall.SIGTERM)
-	p.waitFor(regexp.MustCompile(`msg=draining`))
+	p.waitFor(regexp.MustCompile(`msg="shutting down"`))
 	eventually(t, "new connections are refused", func() bool {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
 		if err == nil {
@@ -380,7 +380,7 @@ func answersHealth(base string) bool {
 	return response.StatusCode == http.StatusOK
 }
 
-func TestDrainEndsAtItsTimeoutAndASecondSignalAtOnce(t *testing.T) {
+func TestShutdownEndsAtItsTimeoutAndASecondSignalAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		timeout string
@@ -397,7 +397,7 @@ func TestDrainEndsAtItsTimeoutAndASecondSignalAtOnce(t *testing.T) {
 			conn := hangingUpload(t, p, a)
 			defer conn.Close()
 			p.signal(syscall.SIGINT)
-			p.waitFor(regexp.MustCompile(`msg=draining`))
+			p.waitFor(regexp.MustCompile(`msg="shutting down"`))
 			if tt.twice {
 				p.signal(syscall.SIGINT)
 			}

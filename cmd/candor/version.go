@@ -2,23 +2,23 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"runtime"
 	"runtime/debug"
 	"time"
 
+	"candor/cmd/candor/cli"
 	"candor/internal/form"
 )
 
 // version is set at release by -ldflags "-X main.version=1.2.3".
 var version string
 
-// build is what is known of this binary.
+// build describes this binary.
 type build struct {
 	Version  string `json:"version"`
-	Revision string `json:"revision"` // of the source; "" where the build didn't know it
-	Modified bool   `json:"modified"` // the source had changes beyond the revision
+	Revision string `json:"revision"` // of the source; "" if the build didn't record it
+	Modified bool   `json:"modified"` // the source had uncommitted changes
 	Time     string `json:"time"`     // of the revision, as in the API
 	Go       string `json:"go"`
 }
@@ -45,20 +45,19 @@ func readVersion() build {
 	return b
 }
 
-func runVersion(_ context.Context, p *process, args []string) error {
-	flags := flag.NewFlagSet("version", flag.ContinueOnError)
-	asJSON := flags.Bool("json", false, "")
-	if err := parseFlags(flags, args); err != nil {
+func (p *process) version(_ context.Context, args []string) error {
+	flags := cli.NewJSONFlags("version")
+	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	b := readVersion()
-	if *asJSON {
-		return writeJSON(p.stdout, b)
-	}
+	return flags.Print(p.stdout, readVersion())
+}
+
+// Text is one line.
+func (b build) Text() string {
 	revision := b.Revision
 	if b.Modified {
 		revision += " with changes"
 	}
-	_, err := fmt.Fprintln(p.stdout, "candor", b.Version, revision, b.Go)
-	return err
+	return fmt.Sprintln("candor", b.Version, revision, b.Go)
 }

@@ -7,9 +7,9 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"syscall"
 	"time"
 
+	"candor/cmd/candor/config"
 	"candor/handlers"
 	"candor/internal/domain"
 	"candor/internal/platform/ratelimit"
@@ -18,19 +18,15 @@ import (
 	"candor/views/pdf"
 )
 
-func runWeb(ctx context.Context, p *process, args []string) error {
-	return runRoles(ctx, p, "web", args, roles{web: true})
-}
-
 const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = time.Minute
 	maxHeaderBytes    = 64 << 10
-	rateKeys          = 100_000 // accounts and addresses remembered at once
+	rateKeys          = 100_000 // accounts and addresses that a limiter remembers
 	refusalDelay      = time.Second
 )
 
-func startWeb(c Config, a *app, listener net.Listener, logger *slog.Logger) (part, error) {
+func startWeb(c config.Config, a *app, listener net.Listener, logger *slog.Logger) (part, error) {
 	if err := static.Check(); err != nil {
 		return part{}, err
 	}
@@ -56,7 +52,7 @@ func startWeb(c Config, a *app, listener net.Listener, logger *slog.Logger) (par
 	}
 	requests := service.NewRequestLog(a.db, logger, a.metrics.RequestsUnlogged)
 	config := handlers.Config{
-		Service: a.service, Logger: logger, Clock: domain.SystemClock, BaseURL: publicURL(c), Development: c.Development, Remote: c.Remote,
+		Service: a.service, Logger: logger, Clock: domain.SystemClock, BaseURL: c.PublicURL(), Development: c.Development, Remote: c.Remote,
 		TrustedProxies: c.TrustedProxies, Limiter: limiter, SignedOutLimiter: signedOut, RefusalDelay: refusalDelay, LinkLimiter: links, NetworkLimiter: networks, CookieKeys: a.ring.CookieKeys(), Ready: a.ready.check,
 		Version: readVersion().Version, Answered: a.metrics.Answered, Called: requests.Add,
 		Fonts: fonts,
@@ -76,7 +72,7 @@ func startWeb(c Config, a *app, listener net.Listener, logger *slog.Logger) (par
 	// The handler gives each request its own deadlines.
 	server := &http.Server{
 		Handler: handler, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
-		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug), // it names addresses, which are personal
+		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug), // it has addresses, which are personal data
 	}
 	failed := make(chan error, 1)
 	go func() {
@@ -86,29 +82,10 @@ func startWeb(c Config, a *app, listener net.Listener, logger *slog.Logger) (par
 	}()
 	return part{stop: func(ctx context.Context) error {
 		err := server.Shutdown(ctx)
-		requests.Close() // the last requests' lines, too
+		requests.Close() // after the last request
 		if errors.Is(err, context.DeadlineExceeded) {
 			return fmt.Errorf("some requests did not finish within CANDOR_SHUTDOWN_TIMEOUT and were cut off: %w", server.Close())
 		}
 		return err
 	}, failed: failed}, nil
-}
-
-// listen returns a listener and the address it got; variable is what set it.
-func listen(ctx context.Context, variable, addr string) (net.Listener, string, error) {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return nil, "", fmt.Errorf("%s must be host:port, such as localhost:8080 or :8080, not %q", variable, addr)
-	}
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, "", fmt.Errorf("%s is in use by another program: end it, or set %s to another address, such as localhost:8081", addr, variable)
-	case errors.Is(err, syscall.EACCES):
-		return nil, "", fmt.Errorf("this user may not listen on %s: set %s to a port from 1024", addr, variable)
-	case err != nil:
-		return nil, "", fmt.Errorf("can't listen on %s: %w: set %s to an address of this machine", addr, err, variable)
-	}
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	return l, net.JoinHostPort(host, port), err
 }

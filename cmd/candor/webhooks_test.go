@@ -96,9 +96,9 @@ func (o operator) becomes(state string, n int) []shownDelivery {
 	return got
 }
 
-// An operator looks into a receiver that is down, and makes good what failed
-// once it is up again.
-func TestOperatorMendsFailedWebhooks(t *testing.T) {
+// An operator looks into a receiver that is down, and redelivers what failed when it
+// is up again.
+func TestOperatorRedeliversFailedWebhooks(t *testing.T) {
 	t.Parallel()
 	var up atomic.Bool
 	var got atomic.Int64
@@ -139,7 +139,7 @@ func TestOperatorMendsFailedWebhooks(t *testing.T) {
 	shown := o.prints([]string{"show", failed[1].ID}, failed[1].SessionID, hook.URL+"/hook?key=1", "failed", "Attempt 1", "503 Service Unavailable",
 		"X-Webhook-Id: "+failed[1].ID, "X-Webhook-Signature: ", "out of    order", "    since noon", `"event":"session.accessed"`)
 	if strings.Contains(shown, "\x1b") {
-		t.Errorf("the receiver's answer reaches the terminal: %q", shown)
+		t.Errorf("the receiver's response reaches the terminal: %q", shown)
 	}
 	if strings.Contains(shown, o.account.TestWebhookSecret) {
 		t.Error("the secret is shown")
@@ -159,15 +159,15 @@ func TestOperatorMendsFailedWebhooks(t *testing.T) {
 	}
 
 	asked := got.Load()
-	o.prints(o.of("redeliver", "--since", "1h"), "2 failed deliveries would be made again, 10 a second at most. Nothing was done; --yes does it.")
-	o.prints(o.of("redeliver", "--since", "1h", "--rate", "1"), "1 a second at most, in 2s or more. Nothing")
-	o.prints(o.of("redeliver", "--since", "1h", "--status", "4xx"), "No failed delivery matches in test mode; with --live")
+	o.prints(o.of("redeliver", "--since", "1h"), "2 failed deliveries would be redelivered, at most 10 a second. Nothing was sent. Add --yes to start.")
+	o.prints(o.of("redeliver", "--since", "1h", "--rate", "1"), "at most 1 a second, in at least 2s. Nothing")
+	o.prints(o.of("redeliver", "--since", "1h", "--status", "4xx"), "No failed delivery matches in test mode. Add --live")
 	o.becomes("failed", 2)
 	if n := len(commandJSON[struct{ Redeliveries []any }](t, env, append([]string{"webhooks"}, o.of("redeliveries")...)...).Redeliveries); n != 0 || got.Load() != asked {
 		t.Errorf("the preview started %d redeliveries and %d requests", n, got.Load()-asked)
 	}
 	o.prints(o.of("redeliver", "--since", "1h", "--status", "5xx", "--endpoint", hook.URL+"/other", "--rate", "50", "--yes"),
-		"rdl_", "2 failed deliveries are made again, 50 a second at most", "candor webhooks stop rdl_")
+		"rdl_", "redelivering 2 failed deliveries, at most 50 a second", "candor webhooks stop rdl_")
 	o.becomes("delivered", 3)
 	eventually(t, "the redelivery's end", func() bool {
 		return strings.Contains(command(t, env, append([]string{"webhooks"}, o.of("redeliveries")...)...).stdout, "done")
@@ -198,7 +198,7 @@ func TestWebhooksListFiltersAndPages(t *testing.T) {
 	if last := o.list("--before", "2"); len(last.Deliveries) != 1 || last.NextBefore != nil {
 		t.Errorf("the last page: %+v", last)
 	}
-	o.prints(o.of("list", "--limit", "4"), "Older ones: the same with --before 6")
+	o.prints(o.of("list", "--limit", "4"), "For older deliveries, add --before 6")
 	liveOne := o.list("--live").Deliveries
 	if len(liveOne) != 1 || liveOne[0].SessionID != live.ID {
 		t.Fatalf("live: %+v", liveOne)
@@ -215,7 +215,7 @@ func TestWebhooksListFiltersAndPages(t *testing.T) {
 			t.Errorf("by %s: %d deliveries, want %d", name, len(got), tt.want)
 		}
 	}
-	o.prints(o.of("list", "--state", "failed"), "No webhook delivery matches in test mode; with --live, live mode is searched.")
+	o.prints(o.of("list", "--state", "failed"), "No webhook delivery matches in test mode. Add --live to search live mode.")
 	o.prints([]string{"show", liveOne[0].ID}, "live mode", live.ID)
 	started := commandJSON[struct{ ID, State string }](t, env, append([]string{"webhooks"}, o.of("redeliver", "--since", "1h", "--yes")...)...)
 	o.prints([]string{"stop", started.ID}, started.ID+" is stopped: 0 of 0")
@@ -226,8 +226,8 @@ func TestWebhooksListFiltersAndPages(t *testing.T) {
 		args []string
 		want string
 	}{
-		"another account":    {1, []string{"list", "--account", "acct_01h455vb4pex5vsknk084sn02q"}, "there is no account acct_01h455vb4pex5vsknk084sn02q: see candor account list"},
-		"not an account":     {1, []string{"endpoints", "--account", "acme"}, `--account "acme" is no account's id`},
+		"another account":    {1, []string{"list", "--account", "acct_01h455vb4pex5vsknk084sn02q"}, "account acct_01h455vb4pex5vsknk084sn02q not found: see candor account list"},
+		"not an account":     {1, []string{"endpoints", "--account", "acme"}, `--account "acme" is not an account id`},
 		"unknown endpoint":   {1, o.of("list", "--endpoint", "https://other.example/"), "There is no endpoint https://other.example in this account and mode."},
 		"bare host":          {1, o.of("list", "--endpoint", "hooks.acme.example"), "endpoint must be a URL"},
 		"unknown state":      {1, o.of("list", "--state", "lost"), "state must be pending, delivered, failed or cancelled."},
@@ -249,21 +249,21 @@ func TestWebhooksListFiltersAndPages(t *testing.T) {
 	}
 }
 
-// What can't be read is told before anything is opened.
+// A command line that can't be read is refused before anything is opened.
 func TestWebhooksCommandLines(t *testing.T) {
 	t.Parallel()
 	for want, args := range map[string]string{
 		"webhooks needs list, show, retry, cancel, endpoints, redeliver, redeliveries": "",
-		"webhooks list needs --account":                         "list",
-		"webhooks redeliver needs --account":                    "redeliver --since 1h",
-		"webhooks show needs an id":                             "show --json",
-		`"sess_x" is no delivery's id, which begins with whd_`:  "show sess_x",
-		`"whd_x" is no redelivery's id, which begins with rdl_`: "stop whd_x",
-		`unexpected argument "whd_y"`:                           "retry whd_x whd_y",
-		`"soon" for flag -since: give a time such as`:           "list --since soon",
-		`"-1h" for flag -until: give a time such as`:            "list --until -1h",
-		`"99999d" for flag -since`:                              "list --since 99999d",
-		`"x" for flag -session`:                                 "list --session x",
+		"webhooks list needs --account":                          "list",
+		"webhooks redeliver needs --account":                     "redeliver --since 1h",
+		"webhooks show needs an id":                              "show --json",
+		`"sess_x" is not a delivery id, which starts with whd_`:  "show sess_x",
+		`"whd_x" is not a redelivery id, which starts with rdl_`: "stop whd_x",
+		`unexpected argument "whd_y"`:                            "retry whd_x whd_y",
+		`"soon" for flag -since: give a time such as`:            "list --since soon",
+		`"-1h" for flag -until: give a time such as`:             "list --until -1h",
+		`"99999d" for flag -since`:                               "list --since 99999d",
+		`"x" for flag -session`:                                  "list --session x",
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()

@@ -45,14 +45,14 @@ func (c secretCommands) says(step string, code int, want ...string) string {
 	return r.stdout + r.stderr
 }
 
-// An operator is led through a rotation: each answer names the next command.
+// An operator is led through a rotation: each output names the next command.
 func TestSecretIsRotatedByCommand(t *testing.T) {
 	t.Parallel()
 	c := newSecretCommands(t)
 	step := func(name string) string { return "candor webhooks secret " + name + " --account " + c.account + "\n" }
 	c.says("show-state", 0, "Acme Loans", "test mode", "one secret", step("next"))
 	c.says("switch", 1, "There is no next webhook secret")
-	made := c.says("next", 0, "shown this once", "webhooks test --account "+c.account, step("switch"), step("abandon"))
+	made := c.says("next", 0, "shown once", "webhooks test --account "+c.account, step("switch"), step("abandon"))
 	if strings.Count(made, "whsec_") != 1 {
 		t.Errorf("next printed %q", made)
 	}
@@ -68,9 +68,9 @@ func TestSecretIsRotatedByCommand(t *testing.T) {
 		t.Errorf("the audit log has %s, %v; want %s", got, err, want)
 	}
 	c.account = "acct_1"
-	c.says("next", 1, "is no account's id")
+	c.says("next", 1, "is not an account id")
 	c.account = "acct_00000000000000000000000000"
-	c.says("next", 1, "there is no account")
+	c.says("next", 1, "not found")
 }
 
 func TestNextSecretIsAbandonedByCommand(t *testing.T) {
@@ -84,11 +84,11 @@ func TestNextSecretIsAbandonedByCommand(t *testing.T) {
 		t.Errorf("next --json printed %+v", next)
 	}
 	c.says("next --live", 1, "next webhook secret already", "Switch to it or abandon it first")
-	c.says("show-state", 0, "test mode", "there is no next one")
+	c.says("show-state", 0, "test mode", "There is no next secret")
 	if shown := state("show-state"); shown.State != "rotating" || shown.NextSecret != "" || shown.NextSince == nil {
 		t.Errorf("show-state --json printed %+v", shown)
 	}
-	c.says("abandon --live", 0, "live mode", "Abandoned", "there is no next one", "secret next --account "+c.account+" --live\n")
+	c.says("abandon --live", 0, "live mode", "Abandoned", "There is no next secret", "secret next --account "+c.account+" --live\n")
 	c.says("abandon --live", 1, "There is no next webhook secret")
 	if r := command(t, c.env, "webhooks", "secret", "next"); r.code != 2 || !strings.Contains(r.stderr, "needs --account") {
 		t.Errorf("without an account: exit code %d, %q", r.code, r.stderr)

@@ -44,14 +44,14 @@ func TestTestEventCommand(t *testing.T) {
 		t.Errorf("test --json printed %+v, %d calls", sent, len(got))
 	}
 	r := command(t, env, append(test, "--url", hooks.url+"/other")...)
-	for _, want := range []string{"test mode", hooks.url + "/other", "200 OK", "X-Webhook-Signature: ", `"event":"session.completed"`, "It arrived"} {
+	for _, want := range []string{"test mode", hooks.url + "/other", "200 OK", "X-Webhook-Signature: ", `"event":"session.completed"`, "Delivered."} {
 		if r.code != 0 || !strings.Contains(r.stdout, want) {
 			t.Errorf("test: exit code %d, %q does not say %q", r.code, r.stdout+r.stderr, want)
 		}
 	}
 	refuse.Store(true)
 	r = command(t, env, append(test, "--json")...)
-	if r.code != 1 || !strings.Contains(r.stdout, `"status_code": 418`) || !strings.Contains(r.stdout, `"delivered": false`) || !strings.Contains(r.stderr, "did not arrive: The receiver answered with status 418") {
+	if r.code != 1 || !strings.Contains(r.stdout, `"status_code": 418`) || !strings.Contains(r.stdout, `"delivered": false`) || !strings.Contains(r.stderr, "was not delivered: The receiver answered with status 418") {
 		t.Errorf("a refusing receiver: exit code %d, %q", r.code, r.stdout+r.stderr)
 	}
 	for name, tt := range map[string]struct {
@@ -60,7 +60,7 @@ func TestTestEventCommand(t *testing.T) {
 		want string
 	}{
 		"a foreign host over http": {append(test, "--url", "http://hooks.example.com/"), 1, "must use https"},
-		"live mode":                {append(test, "--live"), 2, "always one of test mode"},
+		"live mode":                {append(test, "--live"), 2, "always in test mode"},
 	} {
 		if r := command(t, env, tt.args...); r.code != tt.code || !strings.Contains(r.stderr, tt.want) {
 			t.Errorf("%s: exit code %d, %q; want %d and %q", name, r.code, r.stderr, tt.code, tt.want)
@@ -70,7 +70,7 @@ func TestTestEventCommand(t *testing.T) {
 	if err := dbtest.Open(t, env["DATABASE_URL"]).Raw().Get(&events, `SELECT count(*) FROM event`); err != nil || events != 0 {
 		t.Errorf("test events have left %d events, %v", events, err)
 	}
-	// What the commands did is in the account's audit log.
+	// The account's audit log has what the commands did.
 	var noted string
 	err := dbtest.Open(t, env["DATABASE_URL"]).Raw().Get(&noted, `
 		SELECT string_agg(action || ' ' || n, ', ' ORDER BY action) FROM (SELECT action, count(*) AS n FROM audit_log WHERE actor_kind = 'operator' GROUP BY action) l`)

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"runtime"
 
+	"candor/cmd/candor/config"
 	"candor/internal/domain"
 	"candor/internal/platform/mail"
 	"candor/internal/webhook"
@@ -13,11 +14,7 @@ import (
 	"candor/views/pdf"
 )
 
-func runWorker(ctx context.Context, p *process, args []string) error {
-	return runRoles(ctx, p, "worker", args, roles{worker: true})
-}
-
-func startWorker(ctx context.Context, c Config, a *app, logger *slog.Logger) (part, error) {
+func startWorker(ctx context.Context, c config.Config, a *app, logger *slog.Logger) (part, error) {
 	fonts, err := pdf.LoadFonts(c.PDFFont)
 	if err != nil {
 		return part{}, fmt.Errorf("CANDOR_PDF_FONT: %w", err)
@@ -28,7 +25,7 @@ func startWorker(ctx context.Context, c Config, a *app, logger *slog.Logger) (pa
 	client := webhook.NewClient(webhook.Policy{Development: c.Development})
 	work := jobs.Config{
 		DB: a.db, DSN: a.dsn, Enqueuer: a.enqueuer, Ring: a.ring, Blobs: a.blobs, Fonts: fonts,
-		Client: client, Mail: a.mail, Schedule: c.Schedule, BaseURL: publicURL(c), Clock: domain.SystemClock, Logger: logger, Observer: a.metrics,
+		Client: client, Mail: a.mail, Schedule: c.Schedule, BaseURL: c.PublicURL(), Clock: domain.SystemClock, Logger: logger, Observer: a.metrics,
 		SweepEvery: c.SweepInterval, RescueAfter: c.RescueAfter, PDFWorkers: runtime.GOMAXPROCS(0),
 		Terms: c.Terms,
 	}

@@ -47,7 +47,7 @@ func TestWebAndWorkerApart(t *testing.T) {
 }
 
 // A worker that is told to stop records what its receiver answers.
-func TestDrainFinishesDeliveries(t *testing.T) {
+func TestShutdownFinishesDeliveries(t *testing.T) {
 	t.Parallel()
 	env := webEnvironment(t)
 	arrived, release := make(chan struct{}), make(chan struct{})
@@ -64,14 +64,14 @@ func TestDrainFinishesDeliveries(t *testing.T) {
 	openForm(t, linkOn(web, partner{t, web.url, a.TestKey}.createSession("")))
 	<-arrived
 	worker.signal(syscall.SIGTERM)
-	worker.waitFor(regexp.MustCompile(`msg=draining`))
+	worker.waitFor(regexp.MustCompile(`msg="shutting down"`))
 	close(release)
 	if state := worker.wait(); state.ExitCode() != 0 {
 		t.Errorf("the worker ended with %s", state)
 	}
 	var state string
 	if err := dbtest.Open(t, env["DATABASE_URL"]).Raw().Get(&state, `SELECT state FROM delivery`); err != nil || state != "delivered" {
-		t.Errorf("the delivery is %q (%v) after the drain, want delivered", state, err)
+		t.Errorf("the delivery is %q (%v) after the shutdown, want delivered", state, err)
 	}
 }
 

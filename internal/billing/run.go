@@ -28,7 +28,7 @@ const (
 	paymentPending = 24 * time.Hour
 )
 
-// A Cycle does what is due in all accounts' books.
+// A Runner does billing runs.
 type Runner struct {
 	DB       *db.DB
 	Ledger   *Ledger

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 
 func read(t *testing.T, env map[string]string) Config {
 	t.Helper()
-	c, err := readConfig(func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+	c, err := Read(func(name string) (string, bool) { v, ok := env[name]; return v, ok })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +23,7 @@ func read(t *testing.T, env map[string]string) Config {
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	c := read(t, nil)
-	if !c.Development || c.Addr != "localhost:8080" || publicURL(c) != "http://localhost:8080" || c.DataDir != ".data" ||
+	if !c.Development || c.Addr != "localhost:8080" || c.PublicURL() != "http://localhost:8080" || c.DataDir != ".data" ||
 		c.Schedule.String() != webhook.DefaultSchedule().String() || c.RatePerMinute != 100 || c.RateBurst != 200 || c.SweepInterval != 10*time.Second ||
 		c.RescueAfter != 2*time.Minute || c.LogLevel != slog.LevelWarn {
 		t.Errorf("the defaults are %+v", c)
@@ -45,8 +45,8 @@ func TestAddresses(t *testing.T) {
 			"localhost:8080", "https://forms.example.com"},
 	} {
 		c := read(t, tt.env)
-		if c.Addr != tt.addr || publicURL(c) != tt.url {
-			t.Errorf("%s: %s and %s, want %s and %s", name, c.Addr, publicURL(c), tt.addr, tt.url)
+		if c.Addr != tt.addr || c.PublicURL() != tt.url {
+			t.Errorf("%s: %s and %s, want %s and %s", name, c.Addr, c.PublicURL(), tt.addr, tt.url)
 		}
 	}
 }
@@ -61,13 +61,13 @@ func TestDevelopmentStaysOnThisMachine(t *testing.T) {
 		} {
 			env := map[string]string{name: addr}
 			lookup := func(name string) (string, bool) { text, ok := env[name]; return text, ok }
-			_, err := readConfig(lookup)
+			_, err := Read(lookup)
 			if !refused && err != nil || refused && (err == nil || !strings.HasPrefix(err.Error(), name+" is "+addr) ||
 				!strings.Contains(err.Error(), "localhost:81") || !strings.Contains(err.Error(), "CANDOR_DEVELOPMENT_REMOTE=1")) {
 				t.Errorf("%s=%s: %v, want it refused with the remedy: %v", name, addr, err, refused)
 			}
 			env["CANDOR_DEVELOPMENT_REMOTE"] = "1"
-			if _, err := readConfig(lookup); err != nil {
+			if _, err := Read(lookup); err != nil {
 				t.Errorf("%s=%s, asked for: %v", name, addr, err)
 			}
 		}
@@ -83,7 +83,7 @@ func TestBaseURLIsNoIPAddress(t *testing.T) {
 		"forms.example.com": false, "localhost:8080": false, "1.example.com": false,
 	} {
 		for _, base := range []string{"http://" + host, "https://" + host} {
-			_, err := readConfig(func(name string) (string, bool) {
+			_, err := Read(func(name string) (string, bool) {
 				value, ok := map[string]string{"CANDOR_BASE_URL": base}[name]
 				return value, ok
 			})
@@ -122,28 +122,28 @@ func TestMailServer(t *testing.T) {
 		"unreadable":  {"CANDOR_SMTP_URL": "smtp://u:hid/den@mail.example", "CANDOR_MAIL_FROM": "a@example.com"},
 		"with a path": {"CANDOR_SMTP_URL": "smtp://mail.example/hidden", "CANDOR_MAIL_FROM": "a@example.com"},
 	} {
-		_, err := readConfig(func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+		_, err := Read(func(name string) (string, bool) { v, ok := env[name]; return v, ok })
 		if err == nil || !strings.HasPrefix(err.Error(), "CANDOR_SMTP_URL ") || strings.Contains(err.Error(), "hid") {
-			t.Errorf("%s: %v, want a problem with CANDOR_SMTP_URL that shows no password", name, err)
+			t.Errorf("%s: %v, want an error of CANDOR_SMTP_URL that shows no password", name, err)
 		}
 	}
 }
 
 func TestReadmeHasEveryVariable(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile("../../README.md")
+	readme, err := os.ReadFile("../../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, v := range new(Config).variables() {
+	for _, v := range new(Config).Variables() {
 		row := ""
 		for line := range strings.SplitSeq(string(readme), "\n") {
-			if strings.HasPrefix(line, "| `"+v.name+"` |") {
+			if strings.HasPrefix(line, "| `"+v.Name+"` |") {
 				row = line
 			}
 		}
-		if row == "" || !strings.Contains(row, v.fallback) {
-			t.Errorf("README.md's table has no row for %s with its default %q", v.name, v.fallback)
+		if row == "" || !strings.Contains(row, v.Default) {
+			t.Errorf("README.md's table has no row for %s with its default %q", v.Name, v.Default)
 		}
 	}
 }
@@ -157,7 +157,7 @@ func TestSeller(t *testing.T) {
 		t.Errorf("seller %+v", c.Terms.Seller)
 	}
 	for _, bad := range []string{"51 824 753 557", "5182475355", "518247535560", "51824753a56", "１１８２４７５３５５６"} {
-		if _, err := readConfig(func(name string) (string, bool) { return bad, name == "CANDOR_SELLER_ABN" }); err == nil || !strings.Contains(err.Error(), "CANDOR_SELLER_ABN must be") {
+		if _, err := Read(func(name string) (string, bool) { return bad, name == "CANDOR_SELLER_ABN" }); err == nil || !strings.Contains(err.Error(), "CANDOR_SELLER_ABN must be") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}

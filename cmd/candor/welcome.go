@@ -5,21 +5,24 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"candor/cmd/candor/admin"
+	"candor/cmd/candor/config"
 	"candor/internal/domain"
 	"candor/internal/service"
 )
 
-// demoAccount returns the credentials of development's demo account. Only
-// hashes of keys are stored, so they are kept in a file beside the data, and a
-// new account is made where they don't fit the database.
-func demoAccount(ctx context.Context, c Config, a *app) (*credentials, error) {
+// demoAccount returns the credentials of development's demo account. The database
+// stores only hashes of keys, so a file keeps the credentials. If the database
+// doesn't know them, a new account is created.
+func demoAccount(ctx context.Context, c config.Config, a *app) (*admin.Credentials, error) {
 	path := filepath.Join(c.DataDir, "demo-account.json")
-	var kept credentials
+	var kept admin.Credentials
 	content, err := os.ReadFile(path)
 	if err == nil {
 		err = json.Unmarshal(content, &kept)
@@ -27,8 +30,8 @@ func demoAccount(ctx context.Context, c Config, a *app) (*credentials, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s can't be read: %w: delete it for a new demo account", path, err)
 	}
-	var refused *domain.Error
-	if _, err := a.service.Authenticate(ctx, kept.TestKey, "127.0.0.1"); !errors.As(err, &refused) {
+	var rejected *domain.Error
+	if _, err := a.service.Authenticate(ctx, kept.TestKey, "127.0.0.1"); !errors.As(err, &rejected) {
 		return &kept, err
 	}
 	created, err := createDemoAccount(ctx, a)
@@ -48,39 +51,39 @@ func demoAccount(ctx context.Context, c Config, a *app) (*credentials, error) {
 	return created, nil
 }
 
-// createDemoAccount numbers the address where an earlier demo account, whose
-// credentials are gone, has it.
-func createDemoAccount(ctx context.Context, a *app) (*credentials, error) {
-	wish := service.NewAccount{Name: "Demo Lending", Email: "demo@example.com", Plan: "professional"}
+// createDemoAccount adds a number to the email address if an earlier demo account,
+// whose credentials are lost, has it.
+func createDemoAccount(ctx context.Context, a *app) (*admin.Credentials, error) {
+	params := service.NewAccount{Name: "Demo Lending", Email: "demo@example.com", Plan: "professional"}
 	for n := 2; ; n++ {
-		created, err := createAccount(ctx, a, wish, "")
+		created, err := admin.CreateAccount(ctx, a.service, params, "")
 		var known *domain.Error
 		if !errors.As(err, &known) || n > 1000 {
 			return created, err
 		}
-		wish.Email = fmt.Sprintf("demo%d@example.com", n)
+		params.Email = fmt.Sprintf("demo%d@example.com", n)
 	}
 }
 
-// welcome prints what a developer needs to begin.
-func welcome(ctx context.Context, p *process, c Config, a *app) error {
+// welcome prints what a developer needs to start.
+func welcome(ctx context.Context, w io.Writer, c config.Config, a *app) error {
 	demo, err := demoAccount(ctx, c, a)
 	if err != nil {
 		return err
 	}
-	base := publicURL(c)
+	base := c.PublicURL()
 	var b strings.Builder
 	if a.postgres != nil && a.postgres.server.Notice() != "" {
 		fmt.Fprintf(&b, "Note: %s.\n\n", a.postgres.server.Notice())
 	}
-	letters := ""
+	mailPage := ""
 	if a.outbox != nil {
-		letters = "  Letters to staff     " + base + "/dev/mail\n"
+		mailPage = "  Emails to staff      " + base + "/dev/mail\n"
 	}
-	fmt.Fprintf(&b, `Candor is ready on %[1]s (Ctrl-C ends it)
+	fmt.Fprintf(&b, `Candor is ready on %[1]s (Ctrl-C to stop)
 
   Dashboard            %[1]s/dashboard
-    e-mail address     %[6]s
+    email address      %[6]s
     password           %[7]s
 %[8]s  API                  %[1]s/v1
   API description      %[1]s/v1/openapi.json
@@ -96,7 +99,7 @@ Create a session, then open its session_url in a browser:
     -H 'Content-Type: application/json' \
     -d '{"form_type":"financial_statement","customer_email":"sam@example.com","customer_name":"Sam Taylor"}'
 
-`, base, demo.TestKey, demo.LiveKey, demo.TestWebhookSecret, demo.LiveWebhookSecret, demo.Email, demo.Password, letters)
-	_, err = p.stdout.Write([]byte(b.String()))
+`, base, demo.TestKey, demo.LiveKey, demo.TestWebhookSecret, demo.LiveWebhookSecret, demo.Email, demo.Password, mailPage)
+	_, err = io.WriteString(w, b.String())
 	return err
 }

@@ -1,0 +1,179 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"candor/cmd/candor/cli"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/service"
+)
+
+// Credentials are a new account's secrets, which are shown once.
+type Credentials struct {
+	AccountID         string `json:"account_id"`
+	TestKey           string `json:"test_key"`
+	LiveKey           string `json:"live_key"`
+	TestWebhookSecret string `json:"test_webhook_secret"`
+	LiveWebhookSecret string `json:"live_webhook_secret"`
+	Email             string `json:"email"`
+	Password          string `json:"password"`
+}
+
+// Text lists the credentials.
+func (c *Credentials) Text() string {
+	table := cli.NewTable()
+	for _, row := range [][2]string{
+		{"Account", c.AccountID}, {"Test API key", c.TestKey}, {"Live API key", c.LiveKey}, {"Test webhook secret", c.TestWebhookSecret},
+		{"Live webhook secret", c.LiveWebhookSecret}, {"Staff user", c.Email}, {"Password", c.Password},
+	} {
+		table.Row(row[0], row[1])
+	}
+	return table.String() + `
+Store these now. The keys and the password are not shown again. The dashboard
+asks for a new password at the first sign-in.
+`
+}
+
+func (c commands) accountCreate(ctx context.Context, args []string) error {
+	params := service.NewAccount{ChangePassword: true}
+	flags := cli.NewJSONFlags("account create")
+	flags.StringVar(&params.Name, "name", "", "")
+	flags.StringVar(&params.Email, "email", "", "")
+	flags.StringVar(&params.Plan, "plan", "", "")
+	webhookURL := flags.Text("webhook-url")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if params.Name == "" || params.Email == "" || params.Plan == "" {
+		return cli.Usagef("account create needs --name, --email and --plan (%s)", strings.Join(service.Plans, ", "))
+	}
+	app, err := c.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer app.Close()
+	if *webhookURL != "" {
+		if err := app.Policy.CheckURL(*webhookURL); err != nil {
+			return fmt.Errorf("--webhook-url: %w", err)
+		}
+	}
+	created, err := CreateAccount(ctx, app.Service, params, *webhookURL)
+	if err != nil {
+		return err
+	}
+	return flags.Print(c.Out, created)
+}
+
+// CreateAccount creates an account. Its events go to webhookURL by default; ""
+// for no default.
+func CreateAccount(ctx context.Context, s *service.Service, params service.NewAccount, webhookURL string) (*Credentials, error) {
+	created, err := s.CreateAccount(ctx, params, operator)
+	if err != nil {
+		return nil, err
+	}
+	for _, live := range []bool{false, true} {
+		if webhookURL == "" {
+			break
+		}
+		scope := domain.Scope{AccountID: created.AccountID, Livemode: live}
+		if err := s.SetDefaultWebhookURL(ctx, scope, operator, webhookURL); err != nil {
+			return nil, err
+		}
+	}
+	return &Credentials{
+		AccountID: created.AccountID.String(), TestKey: created.TestKey, LiveKey: created.LiveKey,
+		TestWebhookSecret: created.TestWebhookSecret, LiveWebhookSecret: created.LiveWebhookSecret,
+		Email: created.Email, Password: created.Password,
+	}, nil
+}
+
+// shownAccount is an account in the list.
+type shownAccount struct {
+	AccountID    string          `json:"account_id"`
+	Name         string          `json:"name"`
+	BillingEmail string          `json:"billing_email"`
+	CreatedAt    form.Timestamp  `json:"created_at"`
+	ApprovedAt   *form.Timestamp `json:"approved_at"`
+}
+
+type accountList []shownAccount
+
+// Text lists the accounts.
+func (l accountList) Text() string {
+	table := cli.NewTable("ACCOUNT", "NAME", "BILLING EMAIL", "CREATED", "LIVE MODE")
+	for _, a := range l {
+		liveMode := "open"
+		if a.ApprovedAt == nil {
+			liveMode = "awaits approval"
+		}
+		table.Row(a.AccountID, a.Name, a.BillingEmail, a.CreatedAt, liveMode)
+	}
+	return table.String()
+}
+
+func (c commands) accountList(ctx context.Context, args []string) error {
+	flags := cli.NewJSONFlags("account list")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	app, err := c.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer app.Close()
+	accounts, err := app.Accounts(ctx)
+	if err != nil {
+		return err
+	}
+	list := make(accountList, len(accounts))
+	for i, a := range accounts {
+		list[i] = shownAccount{a.ID.String(), a.Name, a.BillingEmail, form.At(a.CreatedAt), form.AtOptional(a.ApprovedAt)}
+	}
+	return flags.Print(c.Out, list)
+}
+
+// accountApprove opens live mode for an account that signed up (D52).
+func (c commands) accountApprove(ctx context.Context, args []string) error {
+	flags := cli.NewFlags("account approve")
+	app, err := c.openAccount(ctx, flags, accountFlag(flags), args)
+	if errors.Is(err, errAccountID) {
+		return cli.Usagef("account approve: %v", err)
+	}
+	if err != nil {
+		return err
+	}
+	defer app.Close()
+	approved, err := app.ApproveAccount(ctx, app.scope.AccountID, operator)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.Out, "Live mode is open for %s (%s).\n", cli.Printable(approved.Name), approved.ID)
+	return err
+}
+
+// staffResetFactors helps a staff user who has lost every second factor.
+func (c commands) staffResetFactors(ctx context.Context, args []string) error {
+	flags := cli.NewFlags("staff reset-factors")
+	email := flags.Text("email")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *email == "" {
+		return cli.Usagef("staff reset-factors needs --email")
+	}
+	app, err := c.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer app.Close()
+	staff, err := app.ResetFactors(ctx, *email, operator)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.Out, "%s of %s can now sign in with the password alone; an email was sent to them. If the account requires two-step sign-in, they set it up first.\n", cli.Printable(staff.Email), staff.AccountID)
+	return err
+}

@@ -1,0 +1,72 @@
+// Package admin holds the operators' commands: accounts, webhook deliveries,
+// billing, secret keys and demo data. It works on the use cases that cmd/candor
+// opens, and reads no environment.
+package admin
+
+import (
+	"context"
+	"io"
+
+	"candor/cmd/candor/cli"
+	"candor/internal/domain"
+	"candor/internal/service"
+)
+
+// Config is what the commands need of the process.
+type Config struct {
+	Out io.Writer
+	// Open opens the use cases. The commands call it after they have read their
+	// command line, and close the App at their end.
+	Open func(ctx context.Context) (*App, error)
+}
+
+// App is what the commands work on.
+type App struct {
+	*service.Service
+	PDFFont string // CANDOR_PDF_FONT
+	Close   func()
+}
+
+// operator is who runs the commands, for the audit log.
+var operator = domain.Actor{Kind: domain.ActorOperator, ID: "command", Name: "operator"}
+
+// commands are the operators' commands; each is a method.
+type commands struct{ Config }
+
+// Commands returns the operators' commands in the order of the help.
+func Commands(config Config) []cli.Command {
+	c := commands{config}
+	return []cli.Command{
+		cli.New("account create", "--name N --email E --plan P [--webhook-url U] [--json]", "create a partner's account and show its secrets once", c.accountCreate),
+		cli.New("account approve", "--account A", "open live mode for an account that signed up", c.accountApprove),
+		cli.New("account list", "[--json]", "list accounts", c.accountList),
+		cli.New("staff reset-factors", "--email E", "let a staff user who lost every second factor sign in with the password alone", c.staffResetFactors),
+		cli.New("webhooks list", "--account A [--live] [--state S] [--endpoint URL] [--type T] [--status 5xx|timeout|…] [--session ID] [--since T] [--until T] [--before N] [--limit N] [--json]", "list webhook deliveries, newest event first", c.webhooksList),
+		cli.New("webhooks show", "ID [--account A] [--live] [--json]", "show a delivery with its attempts and body", c.webhooksShow),
+		cli.New("webhooks retry", "ID [--account A] [--live] [--json]", "retry a delivery now", c.webhooksRetry),
+		cli.New("webhooks cancel", "ID [--account A] [--live] [--json]", "cancel a pending delivery", c.webhooksCancel),
+		cli.New("webhooks endpoints", "--account A [--live] [--json]", "list webhook endpoints with their health", c.webhooksEndpoints),
+		cli.New("webhooks redeliver", "--account A [--live] --since T [--until T] [--endpoint URL] [--type T] [--status 5xx|timeout|…] [--rate N] [--yes] [--json]", "redeliver failed deliveries; without --yes only count them", c.webhooksRedeliver),
+		cli.New("webhooks redeliveries", "--account A [--live] [--json]", "list what webhooks redeliver has started", c.webhooksRedeliveries),
+		cli.New("webhooks stop", "ID [--account A] [--live] [--json]", "stop what webhooks redeliver has started", c.webhooksStop),
+		cli.New("webhooks test", "--account A [--url U] [--json]", "send a test event and show request and response", c.webhooksTest),
+		cli.New("webhooks secret show-state", "--account A [--live] [--json]", "show the state of a webhook secret's rotation", c.secretShowState),
+		cli.New("webhooks secret next", "--account A [--live] [--json]", "create the next webhook secret and show it once", c.secretNext),
+		cli.New("webhooks secret switch", "--account A [--live] [--json]", "sign with the next webhook secret", c.secretSwitch),
+		cli.New("webhooks secret restore", "--account A [--live] [--json]", "undo a switch within 24 hours", c.secretRestore),
+		cli.New("webhooks secret abandon", "--account A [--live] [--json]", "erase the next webhook secret", c.secretAbandon),
+		cli.New("billing show", "--account A [--json]", "show an account's plan, period and usage", c.billingShow),
+		cli.New("billing plan", "--account A --plan P [--terms-changed] [--json]", "change the plan: up at once, down at the end of the period", c.billingPlan),
+		cli.New("billing cancel", "--account A --reason R [--now] [--terms-changed] [--json]", "cancel the subscription at the end of the period, or now; --terms-changed accepts GST, due days or a seller that differ from the newest invoice's", c.billingCancel),
+		cli.New("billing reactivate", "--account A [--json]", "undo a cancellation before it takes effect", c.billingReactivate),
+		cli.New("billing subscribe", "--account A --plan P [--json]", "start a new subscription for an account without one", c.billingSubscribe),
+		cli.New("billing invoices", "[--account A] [--json]", "list unpaid invoices, or all invoices of an account", c.billingInvoices),
+		cli.New("billing paid", "NUMBER --note REFERENCE [--json]", "record that an invoice was paid", c.billingPaid),
+		cli.New("billing failed", "NUMBER --note REASON [--json]", "record that a payment failed; the partner sees the reason", c.billingFailed),
+		cli.New("billing void", "NUMBER --note REASON [--json]", "void an invoice", c.billingVoid),
+		cli.New("billing recount", "[--json]", "count used sessions again and list wrong counts", c.billingRecount),
+		cli.New("keys check", "[--json]", "list what each secret key has sealed; fails if one isn't configured", c.keysCheck),
+		cli.New("keys reseal", "[--json]", "seal with the first secret key what another one has sealed", c.keysReseal),
+		cli.New("demo seed", "[--sessions N]", "in development: create a demo partner with three months of work", c.demoSeed),
+	}
+}

@@ -1,0 +1,171 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"candor/internal/platform/keyring"
+	"candor/internal/webhook"
+)
+
+func setText(to *string) func(string) error {
+	return func(text string) error {
+		*to = text
+		return nil
+	}
+}
+
+func setCount(to *int) func(string) error {
+	return func(text string) error {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return errors.New("must be a whole number from 1")
+		}
+		*to = n
+		return nil
+	}
+}
+
+func setDuration(to *time.Duration) func(string) error {
+	return func(text string) error {
+		d, err := time.ParseDuration(text)
+		if err != nil || d <= 0 {
+			return errors.New("must be a duration above zero, such as 30s or 2m")
+		}
+		*to = d
+		return nil
+	}
+}
+
+func (c *Config) setEnv(text string) error {
+	if text != "development" && text != "production" {
+		return errors.New("must be development or production")
+	}
+	c.Development = text == "development"
+	if c.Development {
+		c.LogLevel = slog.LevelWarn
+	}
+	return nil
+}
+
+func (c *Config) setRemote(text string) error {
+	if text != "0" && text != "1" {
+		return errors.New("must be 0 or 1")
+	}
+	c.Remote = text == "1"
+	return nil
+}
+
+func (c *Config) setBaseURL(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
+		return errors.New("must be an address without a path, such as https://forms.example.com")
+	}
+	// Browsers take "127.1" and "0x7f000001" for IP addresses, and refuse every
+	// name whose last label is a number.
+	labels := strings.Split(strings.TrimSuffix(u.Hostname(), "."), ".")
+	last := labels[len(labels)-1]
+	if _, err := strconv.ParseUint(last, 0, 64); err == nil || strings.Contains(u.Hostname(), ":") {
+		return errors.New("must name a domain such as forms.example.com, or localhost in development, not an IP address: passkeys don't work on IP addresses")
+	}
+	c.BaseURL = u.Scheme + "://" + u.Host
+	return nil
+}
+
+func (c *Config) setKeys(text string) (err error) {
+	c.Keys, err = keyring.Parse(text)
+	if err != nil {
+		return fmt.Errorf("can't be read: %w", err)
+	}
+	return nil
+}
+
+func (c *Config) setProxies(text string) error {
+	for item := range strings.SplitSeq(text, ",") {
+		item = strings.TrimSpace(item)
+		prefix, err := netip.ParsePrefix(item)
+		if err != nil {
+			addr, addrErr := netip.ParseAddr(item)
+			if addrErr != nil {
+				return fmt.Errorf("has %q, which must be an address or a network such as 10.0.0.0/8", item)
+			}
+			prefix = netip.PrefixFrom(addr, addr.BitLen())
+		}
+		c.TrustedProxies = append(c.TrustedProxies, prefix)
+	}
+	return nil
+}
+
+func (c *Config) setSchedule(text string) (err error) {
+	c.Schedule, err = webhook.ParseSchedule(text)
+	if err != nil {
+		return fmt.Errorf("can't be read: %w", err)
+	}
+	return nil
+}
+
+func (c *Config) setLogLevel(text string) error {
+	if err := c.LogLevel.UnmarshalText([]byte(text)); err != nil {
+		return errors.New("must be debug, info, warn or error")
+	}
+	return nil
+}
+
+// setGST reads a percentage with at most two decimals.
+func (c *Config) setGST(text string) error {
+	invalid := errors.New("must be a percentage from 0 to 100 with at most two decimals, such as 10 or 12.5")
+	whole, fraction, dotted := strings.Cut(text, ".")
+	if len(whole) > 3 || len(fraction) > 2 || dotted && fraction == "" {
+		return invalid
+	}
+	n, err := strconv.ParseUint(whole+(fraction + "00")[:2], 10, 32)
+	if err != nil || whole == "" || n > 100_00 {
+		return invalid
+	}
+	c.Terms.GSTBasisPoints = int(n)
+	return nil
+}
+
+func (c *Config) setDueDays(text string) error {
+	n, err := strconv.ParseUint(text, 10, 16)
+	if err != nil || n > 365 {
+		return errors.New("must be a whole number of days from 0 to 365")
+	}
+	days := int(n)
+	c.dueDays = &days
+	return nil
+}
+
+// setABN reads eleven digits with their checksum, and groups them.
+func (c *Config) setABN(text string) error {
+	invalid := errors.New("must be an Australian Business Number of 11 digits, such as 51 824 753 556")
+	digits := strings.ReplaceAll(text, " ", "")
+	if len(digits) != 11 || strings.Trim(digits, "0123456789") != "" {
+		return invalid
+	}
+	sum := -10 // the first digit counts less one, ten times
+	for i, weight := range [...]int{10, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19} {
+		sum += int(digits[i]-'0') * weight
+	}
+	if sum%89 != 0 {
+		return invalid
+	}
+	c.Terms.Seller.ABN = digits[:2] + " " + digits[2:5] + " " + digits[5:8] + " " + digits[8:]
+	return nil
+}
+
+// setLines reads lines separated by semicolons.
+func setLines(to *[]string) func(string) error {
+	return func(text string) error {
+		for line := range strings.SplitSeq(text, ";") {
+			*to = append(*to, strings.TrimSpace(line))
+		}
+		return nil
+	}
+}

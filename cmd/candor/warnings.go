@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"time"
+
+	"candor/cmd/candor/config"
+	"candor/db"
+)
+
+// keyCheckTime bounds warnOfKeys.
+const keyCheckTime = 5 * time.Second
+
+// warn logs what an operator should correct. None of it stops the start.
+func (a *app) warn(ctx context.Context, c config.Config, logger *slog.Logger) {
+	a.warnOfKeys(ctx, logger)
+	if !c.Development {
+		a.warnOfRole(ctx, logger)
+		warnOfSeller(ctx, c, logger)
+		warnOfDatabase(ctx, c, logger)
+	}
+}
+
+// warnOfKeys logs which values are sealed by a secret key that isn't configured.
+// Most of the service works without that key.
+func (a *app) warnOfKeys(ctx context.Context, logger *slog.Logger) {
+	bounded, cancel := context.WithTimeout(ctx, keyCheckTime)
+	defer cancel()
+	sealed, err := a.service.SealedBy(bounded)
+	if err != nil {
+		logger.WarnContext(ctx, "can't check which secret keys are in use: run candor keys check", "error", err)
+		return
+	}
+	for _, s := range sealed {
+		if !s.Configured {
+			logger.ErrorContext(ctx, "sealed by a secret key that isn't configured: add it to CANDOR_SECRET_KEYS", "kind", s.Kind, "key", s.Key, "values", s.Values)
+		}
+	}
+}
+
+// warnOfRole warns if the service's database role could rewrite the audit log.
+func (a *app) warnOfRole(ctx context.Context, logger *slog.Logger) {
+	may, err := a.db.MayRewriteAudit(ctx)
+	switch {
+	case err != nil:
+		logger.WarnContext(ctx, "can't check what the service's database role may do", "error", err)
+	case may:
+		logger.WarnContext(ctx, "the service's database role could rewrite the audit log: set CANDOR_MIGRATE_URL, so that another role owns the tables")
+	}
+}
+
+// warnOfSeller warns if invoices include GST but can't be tax invoices.
+func warnOfSeller(ctx context.Context, c config.Config, logger *slog.Logger) {
+	var unset []string
+	if c.Terms.Seller.Name == "" {
+		unset = append(unset, "CANDOR_SELLER_NAME")
+	}
+	if c.Terms.Seller.ABN == "" {
+		unset = append(unset, "CANDOR_SELLER_ABN")
+	}
+	if c.Terms.GSTBasisPoints > 0 && len(unset) > 0 {
+		logger.WarnContext(ctx, "invoices include GST but are no tax invoices without "+strings.Join(unset, " and ")+
+			": set CANDOR_GST_PERCENT to 0 if you aren't registered for GST")
+	}
+}
+
+// warnOfDatabase warns if a person on the network could read what is sent to the
+// database.
+func warnOfDatabase(ctx context.Context, c config.Config, logger *slog.Logger) {
+	for _, one := range []struct{ variable, dsn string }{{"DATABASE_URL", c.DatabaseURL}, {"CANDOR_MIGRATE_URL", c.MigrateURL}} {
+		if one.dsn == "" {
+			continue
+		}
+		if readable, err := db.Readable(one.dsn); err == nil && readable {
+			logger.WarnContext(ctx, "the connection to the database can be read or redirected on the network: use a unix socket or a loopback address, or add sslmode=verify-full to "+one.variable)
+		}
+	}
+}

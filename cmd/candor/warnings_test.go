@@ -1,0 +1,56 @@
+package main
+
+import (
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+
+	"candor/cmd/candor/config"
+	"candor/internal/demo"
+)
+
+func TestWarnsOfSeller(t *testing.T) {
+	t.Parallel()
+	const name, abn, gst = "CANDOR_SELLER_NAME", "CANDOR_SELLER_ABN", "CANDOR_GST_PERCENT"
+	for _, tt := range []struct {
+		env  map[string]string
+		want []string // variables in the warning, none for none
+	}{
+		{nil, []string{name, abn, gst}},
+		{map[string]string{name: "Candor Pty Ltd"}, []string{abn, gst}},
+		{map[string]string{abn: "51 824 753 556"}, []string{name, gst}},
+		{map[string]string{name: "Candor Pty Ltd", abn: "51 824 753 556"}, nil},
+		{map[string]string{gst: "0"}, nil},
+		{map[string]string{name: demo.Seller.Name, abn: demo.Seller.ABN}, nil}, // its ABN is valid
+	} {
+		var log strings.Builder
+		c, err := config.Read(func(name string) (string, bool) { v, ok := tt.env[name]; return v, ok })
+		if err != nil {
+			t.Fatal(err)
+		}
+		warnOfSeller(t.Context(), c, slog.New(slog.NewTextHandler(&log, nil)))
+		for _, variable := range []string{name, abn, gst} {
+			if got, want := strings.Contains(log.String(), variable), slices.Contains(tt.want, variable); got != want {
+				t.Errorf("%v: %s in the warning: %t, want %t\n%s", tt.env, variable, got, want, log.String())
+			}
+		}
+		if strings.Count(log.String(), "\n") != min(1, len(tt.want)) {
+			t.Errorf("%v: not one line: %s", tt.env, log.String())
+		}
+	}
+}
+
+// In production the start warns if the network can read what goes to the database.
+// The warning doesn't show the password.
+func TestDatabaseWarning(t *testing.T) {
+	t.Parallel()
+	for dsn, warned := range map[string]bool{"postgres://candor:hunter2@db.example/candor": true, "postgres://candor:hunter2@db.example/candor?sslmode=verify-full": false} {
+		var log strings.Builder
+		c := config.Config{DatabaseURL: dsn}
+		warnOfDatabase(t.Context(), c, slog.New(slog.NewTextHandler(&log, nil)))
+		if got := strings.Contains(log.String(), "sslmode=verify-full to DATABASE_URL"); got != warned || strings.Contains(log.String(), "hunter2") {
+			t.Errorf("%s: logged %q, want a warning: %v", dsn, log.String(), warned)
+		}
+	}
+}
