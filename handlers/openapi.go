@@ -102,8 +102,7 @@ type (
 	}
 )
 
-// examples holds requests and responses as they look, by operation id, and
-// webhooks by event.
+// examples holds a request and a response of each operation, by operation id.
 //
 //go:embed examples/*.json
 var examples embed.FS

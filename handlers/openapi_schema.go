@@ -32,8 +32,8 @@ func (c schemas) of(t reflect.Type) *form.Schema {
 		return &form.Schema{Type: "string", Pattern: "^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$"}
 	case reflect.TypeFor[eventData]():
 		either := &form.Schema{}
-		for _, w := range webhookDocs {
-			either.AnyOf = append(either.AnyOf, c.of(w.payload))
+		for _, event := range domain.EventTable {
+			either.AnyOf = append(either.AnyOf, c.of(reflect.TypeOf(event.Example.Data)))
 		}
 		either.AnyOf = append(either.AnyOf, c.of(reflect.TypeFor[domain.ErasedPayload]()))
 		return either

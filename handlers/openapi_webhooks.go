@@ -5,55 +5,42 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/labstack/echo/v4"
+
 	"candor/internal/domain"
 	"candor/internal/form"
 )
 
-// webhookDocs are the events that partners receive.
-var webhookDocs = []struct {
-	event   domain.EventType
-	payload reflect.Type
-	summary string
-	billing bool
-}{
-	{domain.SessionAccessed, reflect.TypeFor[domain.AccessedPayload](), "The customer opened the link for the first time", false},
-	{domain.SessionSectionCompleted, reflect.TypeFor[domain.SectionCompletedPayload](), "The customer completed a section", false},
-	{domain.SessionCompleted, reflect.TypeFor[domain.CompletedPayload](), "The customer submitted the form", false},
-	{domain.SessionPDFReady, reflect.TypeFor[domain.PDFReadyPayload](), "The PDF is there", false},
-	{domain.SessionExpired, reflect.TypeFor[domain.ExpiredPayload](), "The session expired without completion", false},
-	{domain.BillingInvoicePaid, reflect.TypeFor[domain.InvoicePaidPayload](), "An invoice was paid", true},
-	{domain.BillingInvoicePaymentFailed, reflect.TypeFor[domain.InvoicePaymentFailedPayload](), "A payment failed", true},
-	{domain.BillingSubscriptionCancelled, reflect.TypeFor[domain.SubscriptionCancelledPayload](), "The subscription was cancelled", true},
-}
-
 // webhooks describes the events as the receiver sees them.
 func (c schemas) webhooks() (map[string]map[string]openAPIO, error) {
 	out := map[string]map[string]openAPIO{}
-	for _, w := range webhookDocs {
-		body, err := c.json(string(w.event), c.envelope(w.event, w.payload, w.billing))
+	for _, event := range domain.EventTable {
+		body, err := encode(event.Example)
 		if err != nil {
 			return nil, err
 		}
-		out[string(w.event)] = map[string]openAPIO{"post": {
-			ID: string(w.event), Tags: []string{"Webhooks"}, Summary: w.summary,
-			Description: fmt.Sprintf("`%s`: sent to the webhook URL. Check X-Webhook-Signature over the raw body, answer 2xx within 15 seconds, and drop a X-Webhook-ID you have had before.", w.event),
+		out[string(event.Type)] = map[string]openAPIO{"post": {
+			ID: string(event.Type), Tags: []string{"Webhooks"}, Summary: event.Summary,
+			Description: fmt.Sprintf("`%s`: sent to the webhook URL. Check X-Webhook-Signature over the raw body, answer 2xx within 15 seconds, and drop a X-Webhook-ID you have had before.", event.Type),
 			Security:    []map[string][]string{{}},
 			Parameters:  webhookHeaders(),
-			RequestBody: &openAPIBody{Required: true, Content: body},
-			Responses:   map[string]openAPIResponse{"2XX": {Description: "Received. Anything else is tried again, up to 7 attempts in all."}},
+			RequestBody: &openAPIBody{Required: true, Content: map[string]openAPIMedia{
+				echo.MIMEApplicationJSON: {Schema: c.envelope(event), Example: body},
+			}},
+			Responses: map[string]openAPIResponse{"2XX": {Description: "Received. Anything else is tried again, up to 7 attempts in all."}},
 		}}
 	}
 	return out, nil
 }
 
-// envelope describes the body of one event.
-func (c schemas) envelope(event domain.EventType, payload reflect.Type, billing bool) *form.Schema {
+// envelope describes the body of one type of event.
+func (c schemas) envelope(event domain.EventInfo) *form.Schema {
 	out := c.object(reflect.TypeFor[domain.Envelope]())
-	out.Properties["event"] = &form.Schema{Type: "string", Const: string(event), Description: out.Properties["event"].Description}
-	data := c.of(payload)
+	out.Properties["event"] = &form.Schema{Type: "string", Const: string(event.Type), Description: out.Properties["event"].Description}
+	data := c.of(reflect.TypeOf(event.Example.Data))
 	data.Description = out.Properties["data"].Description
 	out.Properties["data"] = data
-	if billing {
+	if !event.AboutSession() {
 		delete(out.Properties, "session_id")
 		return out
 	}

@@ -8,3 +8,20 @@ func byKey[K comparable, Row any](table []Row, key func(Row) K) map[K]Row {
 	}
 	return out
 }
+
+// keys lists the keys of a table's rows, in its order.
+func keys[K, Row any](table []Row, key func(Row) K) []K {
+	out := make([]K, len(table))
+	for i, row := range table {
+		out[i] = key(row)
+	}
+	return out
+}
+
+// must returns the value of a table's text that is parsed at the start.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}

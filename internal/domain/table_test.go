@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -127,5 +128,38 @@ func TestCodesAreDescribed(t *testing.T) {
 	}
 	if got := domain.Code("no_such_code").Status(); got != 0 {
 		t.Errorf("an unknown code has status %d", got)
+	}
+}
+
+// TestEventsAreDescribed checks that each event type has a payload of its own,
+// a description of every field, an example without gaps, and words.
+func TestEventsAreDescribed(t *testing.T) {
+	t.Parallel()
+	described := map[string]bool{"ErasedPayload": true} // replaces the data of any session event
+	for _, info := range domain.EventTable {
+		if info.Summary == "" || info.AboutSession() == (info.Words == "") {
+			t.Errorf("%s has summary %q and words %q", info.Type, info.Summary, info.Words)
+		}
+		if info.Example.Event != info.Type {
+			t.Errorf("the example of %s is one of %s", info.Type, info.Example.Event)
+		}
+		payload := reflect.TypeOf(info.Example.Data)
+		if described[payload.Name()] {
+			t.Errorf("%s: %s belongs to another event", info.Type, payload)
+		}
+		described[payload.Name()] = true
+		value := reflect.ValueOf(info.Example.Data)
+		for i := range payload.NumField() {
+			if f := payload.Field(i); f.Tag.Get("doc") == "" || f.Tag.Get("json") == "" || value.Field(i).IsZero() {
+				t.Errorf("%s.%s needs json and doc tags and a value in the example", payload, f.Name)
+			}
+		}
+	}
+	for _, text := range sources(t, ".") {
+		for _, match := range regexp.MustCompile(`(?m)^func \((\w+)\) eventType\(\)`).FindAllStringSubmatch(text, -1) {
+			if !described[match[1]] {
+				t.Errorf("no row of EventTable has %s", match[1])
+			}
+		}
 	}
 }

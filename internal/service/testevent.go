@@ -12,7 +12,6 @@ import (
 	"candor/internal/domain"
 	"candor/internal/form"
 	"candor/internal/platform/ratelimit"
-	"candor/internal/statement"
 	"candor/internal/webhook"
 	"candor/jobs"
 )
@@ -124,12 +123,10 @@ func (s *Service) testURL(ctx context.Context, scope domain.Scope, url string) (
 
 // testBody says that a session which doesn't exist is completed.
 func testBody(scope domain.Scope, now time.Time) ([]byte, error) {
-	const assets, liabilities statement.Cents = 102_640_529, 57_616_582
-	session, reference := domain.NewSessionID(), "TEST-EVENT"
-	event, err := domain.NewEvent(scope, &session, 0, domain.CompletedPayload{
-		SessionID: session, CompletedAt: form.At(now), FormType: domain.FinancialStatement, ReferenceID: &reference, DurationMinutes: 25,
-		Summary: domain.CompletedSummary{TotalAssets: assets, TotalLiabilities: liabilities, NetWorth: assets - liabilities},
-	}, now)
+	session := domain.NewSessionID()
+	data := domain.SessionCompleted.Info().Example.Data.(domain.CompletedPayload)
+	data.SessionID, data.CompletedAt, data.ReferenceID = session, form.At(now), new("TEST-EVENT")
+	event, err := domain.NewEvent(scope, &session, 0, data, now)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"net/url"
@@ -20,25 +21,9 @@ type TimelineEntry struct {
 	Detail string
 }
 
-// eventWords are the events of a session in words.
-var eventWords = map[domain.EventType]string{
-	domain.SessionAccessed:         "Opened by the customer",
-	domain.SessionSectionCompleted: "Section completed",
-	domain.SessionCompleted:        "Signed and submitted",
-	domain.SessionPDFReady:         "PDF made",
-	domain.SessionExpired:          "Expired",
-}
-
-func eventWord(t domain.EventType) string {
-	if word, ok := eventWords[t]; ok {
-		return word
-	}
-	return string(t)
-}
-
 // EntryOfEvent is an event of a session in words.
 func EntryOfEvent(e *domain.Event) TimelineEntry {
-	m := TimelineEntry{At: e.CreatedAt, Title: eventWord(e.Type)}
+	m := TimelineEntry{At: e.CreatedAt, Title: cmp.Or(e.Type.Info().Words, string(e.Type))}
 	var body struct {
 		Data struct {
 			UserAgent string `json:"user_agent"`
@@ -48,7 +33,7 @@ func EntryOfEvent(e *domain.Event) TimelineEntry {
 		} `json:"data"`
 	}
 	if json.Unmarshal(e.Body, &body) != nil {
-		return m // erased: that it happened is known still
+		return m
 	}
 	switch e.Type {
 	case domain.SessionAccessed:
