@@ -1,4 +1,4 @@
-# `make help` lists what there is. Every target sets up what it needs.
+# `make help` lists the targets. Each target installs what it needs.
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
@@ -6,7 +6,7 @@ SHELL := /bin/sh
 
 # A release sets it: make build VERSION=1.2.3
 VERSION ?=
-# Git refuses to tell about another user's checkout, and go build then fails.
+# In another user's checkout Git refuses to run, and go build fails without this.
 BUILDVCS := -buildvcs=$(shell git status >/dev/null 2>&1 && echo auto || echo false)
 LDFLAGS := $(if $(VERSION),-ldflags "-s -w -X main.version=$(VERSION)")
 
@@ -24,7 +24,7 @@ run: build ## Set up, build, and serve on http://localhost:8080
 	@bin/candor serve
 
 .PHONY: seed
-seed: build ## Fill the development database with a partner to look at
+seed: build ## Fill the development database with a demo partner
 	$(SETUP) postgres
 	@bin/candor demo seed
 
@@ -36,12 +36,12 @@ build: $(FRONT) ## Build bin/candor and its bill of materials
 	@go run ./tools/sbom -binary bin/candor -version "$(VERSION)" -o bin/candor.cdx.json
 
 .PHONY: test
-test: $(FRONT) ## Run every test, Chromium's too, with the race detector
+test: $(FRONT) ## Run every test, with Chromium and the race detector
 	$(SETUP) go node cc postgres chromium pdftools
 	go test -race -timeout 30m ./...
 
 .PHONY: check
-check: check-generated check-format vet lint check-htmx test check-vulnerabilities ## Everything a change must pass
+check: check-generated check-format vet lint check-htmx test check-vulnerabilities ## Run everything that a change must pass
 
 .PHONY: check-generated
 check-generated:
@@ -66,7 +66,7 @@ lint: $(FRONT) ## Run the linters
 	$(TOOL) golangci-lint run
 
 .PHONY: check-htmx
-check-htmx: $(FRONT) ## Refuse attributes and values that htmx doesn't know
+check-htmx: $(FRONT) ## Check for attributes and values that htmx doesn't know
 	$(SETUP) go
 	npm run --silent check:htmx
 	go test ./views/ui -run '^TestHtmx'
@@ -77,7 +77,7 @@ check-vulnerabilities:
 	@sh scripts/check-vulnerabilities.sh
 
 .PHONY: vulnerabilities
-vulnerabilities: ## Check for known vulnerabilities and note the day
+vulnerabilities: ## Check for known vulnerabilities and record the date
 	$(SETUP) go
 	@sh scripts/check-vulnerabilities.sh note
 
@@ -88,28 +88,28 @@ generate: $(FRONT) ## Generate the templates' Go code and db/schema.sql
 	go test ./db -run TestSchemaDump -update
 
 .PHONY: bench
-bench: build ## Run the benchmarks, each beside its yardstick
+bench: build ## Run the benchmarks, each with its reference
 	$(SETUP) postgres
 	@go run ./tools/bench
 	@go test ./views/pdf -run '^$$' -bench Render -cpu 1
 
 .PHONY: attack
-attack: build ## Attack a started service and hold what it bears against what is wanted
+attack: build ## Attack a running service and compare the results with the limits
 	$(SETUP) postgres
 	@go run ./tools/attack
 
 .PHONY: screenshots
-screenshots: $(FRONT) ## Draw every page into artifacts/, and the README's pictures
+screenshots: $(FRONT) ## Take pictures of every page into artifacts/, and those of the README
 	$(SETUP) go postgres chromium pdftools
 	go test -count=1 -run 'InTheBrowser$$' ./views/form -pictures
 	go test -count=1 -run 'TestAPersonFillsInEverything|TestPagesOfLinksThatAreOver|TestDemoPartner|InABrowser$$' ./handlers -pictures
 
 .PHONY: clean
-clean: ## Remove what was built; .data, the development data, stays
+clean: ## Remove build results; .data, the development data, stays
 	rm -rf bin artifacts node_modules
 	find static/dist -type f ! -name .gitkeep -exec rm -f {} +
 
-# npm writes this file when it has installed everything.
+# npm writes this file after a complete install.
 node_modules/.package-lock.json: package.json package-lock.json
 	$(SETUP) node
 	@npm ci --include=dev --ignore-scripts --no-update-notifier --loglevel=error >/dev/null

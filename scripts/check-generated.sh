@@ -1,6 +1,6 @@
 #!/bin/sh
-# Fails where the generated Go code of the templates is not what they make.
-# It compares contents, not commits, so that it also serves before a commit.
+# Fails if the templates' generated Go code is out of date. It compares contents,
+# not commits, so that it can run before a commit.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Fails if the code calls something with a known vulnerability. If the database
-# of vulnerabilities can't be reached, nothing is checked: the script says so in
-# a box and names the last check, because a line among others was overlooked.
+# Fails if the code calls a function with a known vulnerability. If the database
+# of vulnerabilities can't be reached, nothing is checked: the script prints that
+# in a box, with the last check, because a single line was overlooked.
 # Usage: scripts/check-vulnerabilities.sh [note]
-# "note" writes the day of a check that found nothing to
+# "note" writes the date of a check without findings to
 # doc/vulnerabilities-checked, to be committed. Without it no file changes.
 # GOVULNDB names another database: a URL, or file:///a/folder on a machine
 # without a network.
@@ -14,7 +14,7 @@ note=doc/vulnerabilities-checked
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 code=0
-# -version names the database's date before the check; no date means no answer.
+# -version prints the database's date before the check; no date: no response.
 # shellcheck disable=SC2086 # GOVULNCHECK is a command with arguments
 ${GOVULNCHECK:-go tool -modfile=tools/lint.mod govulncheck} ${GOVULNDB:+-db "$GOVULNDB"} -version ./... >"$out" 2>&1 || code=$?
 database=$(sed -n 's/^DB updated: \([0-9-]*\).*/\1/p' "$out")
@@ -22,7 +22,7 @@ database=$(sed -n 's/^DB updated: \([0-9-]*\).*/\1/p' "$out")
 if [ -z "$database" ]; then
 	{
 		echo "**********************************************************************"
-		echo "*  NOT CHECKED for known vulnerabilities: the database gave no answer."
+		echo "*  NOT CHECKED for known vulnerabilities: the database did not respond."
 		sed -n 's/^govulncheck: /*  /p' "$out"
 		echo "*  Last checked: $(cat "$note")"
 		echo "*  Run 'make vulnerabilities' on a machine that reaches vuln.go.dev."

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The whole job against a running `make run`: creates a session, fills the HTML
-# form of all seven sections as a browser without script would, prints each
-# webhook with its signature verified, and saves data.json and statement.pdf.
+# Demonstrates Candor on a running `make run`: creates a session, fills in the
+# HTML form of all seven sections like a browser without script, prints each
+# webhook and verifies its signature, and saves data.json and statement.pdf.
 # Usage: scripts/demo.sh [folder for the results]
 set -eu
 cd "$(dirname "$0")/.."
@@ -51,12 +51,12 @@ link=$(field session_url "$work/session.json")
 [ -n "$id" ] && [ -n "$link" ] || fail "no session was created: $(cat "$work/session.json")"
 echo "   $id"
 
-echo "2. The form, filled by the customer, and the webhooks that follow from it"
+echo "2. The form, filled in by the customer, and its webhooks"
 form() { curl -sS -b "$work/cookies" -c "$work/cookies" "$@"; }
 status=$(form -L -o "$work/page.html" -w '%{http_code}' "$link")
 [ "$status" = 200 ] || fail "the link answered $status"
 
-# post SECTION NAME=VALUE… sends one section; a redirect means that it was taken.
+# post SECTION NAME=VALUE… sends one section; a redirect means success.
 post() {
 	section=$1
 	shift
@@ -97,7 +97,7 @@ post expenses housing.mortgage_rent='1,985' housing.utilities=290 housing.insura
 	transport.car_loan=465 transport.fuel=240 transport.registration_insurance=145 \
 	living.groceries=980 living.clothing=110 living.medical=165.40 living.entertainment=260
 
-# A small PDF stands for the customer's bank statement.
+# A small PDF as the customer's bank statement.
 cat >"$work/statement-june.pdf" <<'PDF'
 %PDF-1.4
 1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
@@ -108,11 +108,11 @@ trailer<</Root 1 0 R>>
 PDF
 status=$(form -o "$work/page.html" -w '%{http_code}' -F action=upload -F category=bank_statement \
 	-F "file=@$work/statement-june.pdf;type=application/pdf" "$base/f/$id/documents")
-case $status in 200 | 303) echo "   documents: statement-june.pdf uploaded" ;; *) fail "the upload answered $status" ;; esac
+case $status in 200 | 303) echo "   documents: statement-june.pdf uploaded" ;; *) fail "the upload returned $status" ;; esac
 post documents action=continue
 post declaration accepted=true full_name='Mei Tan'
 
-echo "3. The last webhooks, as the partner's server gets them"
+echo "3. The last webhooks, as the partner's server receives them"
 wait "$receiver" || fail "the webhooks did not all come, or not all verified"
 receiver=
 

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Installs what the named needs lack, by apt-get on Debian and Ubuntu or by
-# Homebrew on macOS. Says nothing where nothing is missing.
+# Installs what is missing for the named needs, with apt-get on Debian and Ubuntu or
+# Homebrew on macOS. Prints nothing if nothing is missing.
 # Usage: scripts/setup.sh [go] [node] [postgres] [cc] [chromium] [pdftools]
 set -eu
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
-# The places where the devpg package looks, too.
+# The same places as in the devpg package.
 has_postgres() {
 	has postgres && return 0
 	has pg_config && [ -x "$(pg_config --bindir)/postgres" ] && return 0
@@ -60,7 +60,7 @@ if has apt-get; then
 	fi
 	echo "setup: installing$apt" >&2
 	log=$(mktemp)
-	# shellcheck disable=SC2086 # the names are words of their own
+	# shellcheck disable=SC2086 # the names are separate words
 	if ! { $as_root apt-get update -qq &&
 		$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $apt; } >"$log" 2>&1 </dev/null; then
 		tail -n 20 "$log" >&2

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Delivers webhooks for the given time while workers are killed, PostgreSQL is
-# restarted without warning and receivers misbehave, and prints what was lost,
-# which must be nothing. Needs no running service.
+# restarted without warning and receivers fail. Prints how many were lost: it must
+# be 0. Needs no running service.
 # Usage: scripts/soak.sh [seconds]
 set -eu
 cd "$(dirname "$0")/.."

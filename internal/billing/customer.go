@@ -11,16 +11,17 @@ import (
 // A Customer is an account at a payment provider.
 type Customer struct {
 	ID       string // "" before it has one
-	MethodID string // of the stored method of payment; "" for none
-	Label    string // of that, for the account's staff, "Visa ending in 4242"
+	MethodID string // of the stored payment method; "" for none
+	Label    string // of the payment method, for staff: "Visa ending in 4242"
 }
 
 // Customers remembers the accounts' customers at payment providers.
 type Customers interface {
-	// Customer returns the account's one at the provider, the zero value for none.
+	// Customer returns the account's customer at the provider, the zero value
+	// if it has none.
 	Customer(ctx context.Context, account domain.AccountID, provider string) (Customer, error)
-	// SetCustomer stores it in the place of the former one, "" for none, unless
-	// the account has another there by now.
+	// SetCustomer stores the customer in place of the former one ("" for
+	// none), unless another one has been stored since.
 	SetCustomer(ctx context.Context, account domain.AccountID, provider, id, former string) error
 }
 
@@ -46,7 +47,7 @@ func (s StoredCustomers) Customer(ctx context.Context, account domain.AccountID,
 	return out, nil
 }
 
-// SetCustomer writes it.
+// SetCustomer writes the account's row.
 func (s StoredCustomers) SetCustomer(ctx context.Context, account domain.AccountID, provider, id, former string) error {
 	return s.DB.SetCustomer(ctx, &db.PaymentMethod{AccountID: account, Provider: provider, CustomerID: id}, former)
 }

@@ -8,23 +8,24 @@ import (
 	"candor/internal/statement"
 )
 
-// ErrSignature says that an event isn't from the provider, or is too old.
-var ErrSignature = errors.New("billing: the event's signature doesn't hold")
+// ErrSignature is returned for an event that isn't from the provider or is too
+// old.
+var ErrSignature = errors.New("billing: the event's signature is wrong")
 
-// A ProviderEventKind says what a payment provider tells.
+// A ProviderEventKind says what happened at a payment provider.
 type ProviderEventKind int
 
-// The kinds of events; which fields they have is said there.
+// The kinds of events, each with the fields that it sets.
 const (
-	EventIgnored       ProviderEventKind = iota // nothing that concerns us
+	EventIgnored       ProviderEventKind = iota // not about our invoices or cards
 	EventPaid                                   // InvoiceID, Reference, Amount
 	EventPaymentFailed                          // InvoiceID, Failures, Reference, Reason
 	EventMethodAdded                            // CustomerID, MethodID, Label, MethodAt
 	EventMethodRemoved                          // MethodID
 )
 
-// A ProviderEvent is what a payment provider tells. They come in any order, and
-// more than once.
+// A ProviderEvent is what happened at a payment provider. Events come in any
+// order, and more than once.
 type ProviderEvent struct {
 	ID   string // at the provider
 	Kind ProviderEventKind
@@ -32,8 +33,8 @@ type ProviderEvent struct {
 	InvoiceID domain.InvoiceID
 	Failures  int             // the invoice's, when the attempt was made
 	Reference string          // of the payment at the provider
-	Amount    statement.Cents // that was received
-	Reason    string          // of the failure, in words for the account's staff
+	Amount    statement.Cents // received
+	Reason    string          // of the failure, for the account's staff
 
 	CustomerID string
 	MethodID   string

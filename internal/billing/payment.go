@@ -6,41 +6,41 @@ import (
 	"candor/internal/domain"
 )
 
-// A Provider collects what is owed.
+// A Provider collects invoices.
 type Provider interface {
-	// Name tells providers apart in the database: "manual", "stripe".
+	// Name identifies the provider in the database: "manual", "stripe".
 	Name() string
-	// Charge collects an invoice's amount without the payer. Asked again for the
-	// same failure count, it collects nothing more. An error means that nobody
-	// knows; it is asked again.
+	// Charge collects an invoice without the payer being there. For the same
+	// failure count it collects only once. An error means that the outcome is
+	// unknown; Charge is called again.
 	Charge(ctx context.Context, i *domain.Invoice) (Outcome, error)
 }
 
-// An Outcome is what came of a payment.
+// An Outcome is the result of a charge.
 type Outcome struct {
 	State     OutcomeState
 	Reference string // of the payment at the provider
-	Reason    string // of the failure, in words for the account's staff
+	Reason    string // of the failure, for the account's staff
 }
 
-// An OutcomeState says how a payment went.
+// An OutcomeState is the state of a payment.
 type OutcomeState int
 
 // The states of a payment.
 const (
-	Pending OutcomeState = iota // the provider will tell
+	Pending OutcomeState = iota // the provider will send an event
 	Paid
 	Failed
 )
 
-// Manual is payment by bank transfer: an operator says what has arrived.
+// Manual is payment by bank transfer. An operator records what has arrived.
 type Manual struct{}
 
 // Name is "manual".
 func (Manual) Name() string { return "manual" }
 
-// Charge is asked once an invoice is due, and when it is due again: nobody has
-// said that it is paid.
+// Charge fails: it is called when an invoice is due, and no operator has
+// marked it as paid.
 func (Manual) Charge(context.Context, *domain.Invoice) (Outcome, error) {
 	return Outcome{State: Failed, Reason: "No payment has arrived by the due date."}, nil
 }

@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// PaymentTimeout bounds one attempt at a payment, which can be several calls
-	// of the provider.
+	// PaymentTimeout bounds one attempt at a payment, which can take several
+	// calls of the provider.
 	PaymentTimeout = 3 * time.Minute
-	// RunTimeout bounds one run of the cycle. A payment is begun only while all
-	// of its time is left.
+	// RunTimeout bounds a billing run. A payment is started only if all of its
+	// time is left.
 	RunTimeout = PaymentTimeout + time.Minute
-	// paymentLease is how long after a run began a payment that nobody knows the
-	// outcome of is tried again, by its key at the provider the same one. It is
-	// longer than the run.
+	// paymentLease is the time after which a payment with an unknown outcome
+	// is tried again, with the same idempotency key. It is longer than a run.
 	paymentLease = 10 * time.Minute
-	// recordTimeout bounds the storing of an outcome.
+	// recordTimeout bounds storing an outcome.
 	recordTimeout = 10 * time.Second
-	// paymentPending is when a provider is asked again that hasn't told.
+	// paymentPending is the time after which a pending payment is asked for
+	// again.
 	paymentPending = 24 * time.Hour
 )
 
@@ -36,15 +36,16 @@ type Runner struct {
 	Logger   *slog.Logger
 }
 
-// Run closes the periods that have ended at now, tells of used plans and tries
-// the payments that are due: last, as a provider can be slow. Any number of
-// processes can be at it: each period, notice and payment is one transaction's.
+// Run closes the periods that have ended by now, sends usage notices and
+// collects due payments. Payments are last because a provider can be slow.
+// Several processes can run it at once: each period, notice and payment is one
+// transaction.
 func (r *Runner) Run(ctx context.Context, now time.Time) error {
 	return errors.Join(r.closePeriods(ctx, now), r.noticeUsage(ctx, now), r.collect(ctx, now))
 }
 
-// closePeriods closes one after the other. One that can't be closed holds up no
-// other.
+// closePeriods closes periods one by one. A period that can't be closed
+// doesn't stop the others.
 func (r *Runner) closePeriods(ctx context.Context, now time.Time) error {
 	var failed []domain.SubscriptionID
 	var failures error
@@ -70,7 +71,7 @@ func (r *Runner) closePeriods(ctx context.Context, now time.Time) error {
 	return errors.Join(failures, ctx.Err())
 }
 
-// collect tries the payments that are due, as far as there is time for them.
+// collect tries due payments while there is time for another one.
 func (r *Runner) collect(ctx context.Context, now time.Time) error {
 	var failures error
 	for ctx.Err() == nil {
@@ -96,7 +97,7 @@ func (r *Runner) pay(ctx context.Context, i *domain.Invoice, now time.Time) erro
 	if err != nil {
 		return err
 	}
-	// What the provider said is stored, whatever ends now.
+	// The outcome is stored even if the run is cancelled now.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
 	err = r.DB.InTx(ctx, func(tx *db.Tx) error {
@@ -114,7 +115,7 @@ func (r *Runner) pay(ctx context.Context, i *domain.Invoice, now time.Time) erro
 		return tx.PutOffPayment(ctx, i, now.Add(paymentPending))
 	})
 	if errors.Is(err, ErrSettled) || errors.Is(err, ErrCounted) {
-		return nil // somebody was told earlier
+		return nil // the provider's event was first
 	}
 	return err
 }
@@ -125,9 +126,9 @@ func (r *Runner) charge(ctx context.Context, i *domain.Invoice) (Outcome, error)
 	return r.Provider.Charge(ctx, i)
 }
 
-// ReportSettled logs a payment that came for an invoice which was settled by
-// something else: money that an operator must return. That very payment, told
-// again, is none.
+// ReportSettled logs a payment for an invoice that something else has settled:
+// an operator must return the money. It ignores a repeated report of the same
+// payment.
 func ReportSettled(ctx context.Context, logger *slog.Logger, i *domain.Invoice, reference string) {
 	if i.Reference != nil && *i.Reference == reference {
 		return
@@ -136,7 +137,7 @@ func ReportSettled(ctx context.Context, logger *slog.Logger, i *domain.Invoice, 
 		"invoice", i.NumberText(), "status", string(i.Status), "reference", reference)
 }
 
-// noticeUsage tells accounts that have used much of their plan.
+// noticeUsage emails accounts that have used much of their plan.
 func (r *Runner) noticeUsage(ctx context.Context, now time.Time) error {
 	heavy, err := r.DB.HeavyUses(ctx, now)
 	if err != nil {

@@ -7,37 +7,36 @@ type Account struct {
 	ID           AccountID  `db:"id"`
 	Name         string     `db:"name"`
 	BillingEmail string     `db:"billing_email"`
-	HelpEmail    *string    `db:"help_email"` // where customers get help; nil for none
+	HelpEmail    *string    `db:"help_email"` // help for customers; nil for none
 	HelpPhone    *string    `db:"help_phone"`
-	BrandColour  *string    `db:"brand_colour"` // six hex digits; nil for ours
+	BrandColour  *string    `db:"brand_colour"` // six hex digits; nil for Candor's colour
 	CreatedAt    time.Time  `db:"created_at"`
 	ApprovedAt   *time.Time `db:"approved_at"` // when live mode was opened; nil: not yet (D52)
 
-	DefaultExpiresInDays int     `db:"default_expires_in_days"` // of a session that asks for none, 1 to 90
+	DefaultExpiresInDays int     `db:"default_expires_in_days"` // of a session without expires_in_days, 1 to 90
 	RetentionDays        int     `db:"retention_days"`          // FileRetention
 	UnsubmittedDays      int     `db:"unsubmitted_days"`        // UnsubmittedRetention
-	AnswerDays           int     `db:"answer_days"`             // AnswerRetention; 0: until they are erased
-	TwoStepRequired      bool    `db:"two_step_required"`       // of everyone in the team
+	AnswerDays           int     `db:"answer_days"`             // AnswerRetention; 0: until they are erased on request
+	TwoStepRequired      bool    `db:"two_step_required"`       // for every user of the account
 	LogoName             *string `db:"logo_name"`               // Logo.Name; nil for none
 	LogoWidth            *int    `db:"logo_width"`              // pixels
 	LogoHeight           *int    `db:"logo_height"`             // pixels
 
-	FormLanguages []Language `db:"-"` // that the form offers besides English
+	FormLanguages []Language `db:"-"` // besides English
 }
 
-// Retention is how long the account's completed sessions keep their PDF and
-// documents.
+// Retention is how long the account keeps the PDF and documents of completed
+// sessions.
 func (a *Account) Retention() time.Duration { return time.Duration(a.RetentionDays) * 24 * time.Hour }
 
-// A Scope is one of an account's two worlds. What is in the other one, or in
-// another account, doesn't exist for it (D3).
+// A Scope is one mode of an account, live or test. It can't see the other mode
+// or another account (D3).
 type Scope struct {
 	AccountID AccountID
 	Livemode  bool
 }
 
-// A Principal is who makes an API request: a key, and so its account and
-// mode.
+// A Principal is the key that makes an API request, with its account and mode.
 type Principal struct {
 	Scope
 	KeyID       KeyID

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// An APIKey is what is kept of a key: never its text (D6).
+// An APIKey is a stored key, without its text (D6).
 type APIKey struct {
 	ID          KeyID
 	AccountID   AccountID
@@ -21,18 +21,18 @@ type APIKey struct {
 	Hash        [sha256.Size]byte
 	Last4       string
 	Permissions Permissions
-	Networks    []netip.Prefix // that it may be used from; nil: from anywhere
-	CreatedBy   string         // as the actor was called then
+	Networks    []netip.Prefix // from which it can be used; nil: from anywhere
+	CreatedBy   string         // the actor's name at that time
 	CreatedAt   time.Time
 	ExpiresAt   *time.Time // nil: never
 
-	ReplacedAt  *time.Time // when a key was last made to take its place; nil: never
-	MeantExpiry *time.Time // ExpiresAt as it was meant: without the end of an overlap (D29)
+	ReplacedAt  *time.Time // when the key was last rotated; nil: never
+	MeantExpiry *time.Time // ExpiresAt before a rotation with an overlap shortened it (D29)
 
 	LastUsedAt   *time.Time // to the minute; nil: never
 	LastUsedFrom *string
 
-	DeletedAt *time.Time // nil unless it was
+	DeletedAt *time.Time // nil unless it was deleted
 }
 
 // Permissions are what a restricted key may do; nil is full access (D29).
@@ -52,7 +52,7 @@ const (
 // AllPermissions lists the permissions.
 var AllPermissions = []Permission{SessionsRead, SessionsWrite, DataRead, BillingRead}
 
-// Allow reports whether the key may do what p stands for.
+// Allow reports whether the key has the permission.
 func (ps Permissions) Allow(p Permission) bool { return ps == nil || slices.Contains(ps, p) }
 
 const (
@@ -63,9 +63,9 @@ const (
 	checksumLen   = 6
 )
 
-// NewAPIKey makes a key with full access and returns it with its text, which
-// is shown once and kept nowhere: prefix, 32 random base62 characters and a
-// CRC32 of all that in base62 (D6).
+// NewAPIKey creates a key with full access. It also returns the key's text,
+// which is shown once and not stored: prefix, 32 random base62 characters, and
+// the CRC32 of these in base62 (D6).
 func NewAPIKey(scope Scope, name string, now time.Time) (APIKey, string) {
 	prefix := testKeyPrefix
 	if scope.Livemode {
@@ -79,12 +79,11 @@ func NewAPIKey(scope Scope, name string, now time.Time) (APIKey, string) {
 	}, text
 }
 
-// HashAPIKey returns what a key is stored and found by.
+// HashAPIKey returns the hash by which a key is stored and found.
 func HashAPIKey(text string) [sha256.Size]byte { return sha256.Sum256([]byte(text)) }
 
-// WellFormedAPIKey reports whether text can be a key at all: its prefix,
-// alphabet and checksum. A mistyped key is refused by it without a look into
-// the database.
+// WellFormedAPIKey reports whether text has the prefix, alphabet and checksum
+// of a key. It refuses a mistyped key without a query.
 func WellFormedAPIKey(text string) bool {
 	if !strings.HasPrefix(text, testKeyPrefix) && !strings.HasPrefix(text, liveKeyPrefix) {
 		return false

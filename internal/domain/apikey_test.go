@@ -33,8 +33,8 @@ func TestNewAPIKey(t *testing.T) {
 
 func TestWellFormedAPIKey(t *testing.T) {
 	t.Parallel()
-	// A key of fixed text holds the checksum to its definition: CRC-32 (IEEE)
-	// of all before it, in base62 with digits first.
+	// The checksum of a fixed key: CRC-32 (IEEE) of the text before it, in
+	// base62 with digits first.
 	const key = "candor_test_00000000000000000000000000000000"
 	if !domain.WellFormedAPIKey(key + fixedChecksum) {
 		t.Errorf("%s%s is refused", key, fixedChecksum)

@@ -1,6 +1,7 @@
 package domain
 
-// An AttemptOutcome is what came of an attempt to prove who someone is.
+// An AttemptOutcome is the outcome of an attempt to sign in or to confirm a
+// password.
 type AttemptOutcome string
 
 // The outcomes.
@@ -10,8 +11,8 @@ const (
 	AttemptWrongCode     AttemptOutcome = "wrong_code"
 	AttemptWrongPasskey  AttemptOutcome = "wrong_passkey"
 	AttemptNotConfirmed  AttemptOutcome = "not_confirmed" // a wrong password of someone who is signed in
-	AttemptThrottled     AttemptOutcome = "throttled"     // too many failed before it
-	AttemptLimited       AttemptOutcome = "limited"       // too many posts of its network
+	AttemptThrottled     AttemptOutcome = "throttled"     // after too many failures
+	AttemptLimited       AttemptOutcome = "limited"       // too many posts from its network
 	AttemptShed          AttemptOutcome = "shed"          // the queue for hashing passwords was full
 )
 

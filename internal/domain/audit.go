@@ -2,12 +2,12 @@ package domain
 
 import "time"
 
-// An Actor is who does something that the audit log tells of.
+// An Actor is a person, key or process in the audit log.
 type Actor struct {
 	Kind    ActorKind
 	ID      string
-	Name    string // as people know it: an e-mail address, a key's name
-	Address string // where from; "" where nobody was connected
+	Name    string // as people know it: an email address, a key's name
+	Address string // client's address; "" if there is no client
 }
 
 // An ActorKind says what an Actor is.
@@ -24,22 +24,22 @@ const (
 	ActorNone ActorKind = "none"
 )
 
-// Actor is the signed-in user as an actor.
+// Actor returns the signed-in user as an actor.
 func (s *StaffSession) Actor() Actor {
 	return Actor{Kind: ActorStaff, ID: s.ID.String(), Name: s.Email, Address: s.Address}
 }
 
-// Actor is the key as an actor, seen from that address.
+// Actor returns the key as an actor at that address.
 func (p *Principal) Actor(address string) Actor {
 	return Actor{Kind: ActorKey, ID: p.KeyID.String(), Name: p.KeyName, Address: address}
 }
 
-// An AuditEntry is one line of the audit log. Before and After say what
+// An AuditEntry is an entry of the audit log. Before and After hold what
 // changed, without secrets; nil for nothing.
 type AuditEntry struct {
 	ID         AuditID     `db:"id"`
 	AccountID  AccountID   `db:"account_id"`
-	Livemode   *bool       `db:"livemode"` // nil for what both modes share
+	Livemode   *bool       `db:"livemode"` // nil for both modes
 	At         time.Time   `db:"at"`
 	ActorKind  ActorKind   `db:"actor_kind"`
 	ActorID    string      `db:"actor_id"`
@@ -52,7 +52,7 @@ type AuditEntry struct {
 	After      []byte      `db:"after"`
 }
 
-// AuditFilter narrows the audit log; zero fields don't.
+// AuditFilter filters the audit log; zero fields match everything.
 type AuditFilter struct {
 	Action AuditAction
 	Actor  string     // the name
@@ -60,7 +60,7 @@ type AuditFilter struct {
 	To     *time.Time // before
 }
 
-// An AuditAction is what was done: what it was done to, and how.
+// An AuditAction names what was done to what.
 type AuditAction string
 
 // The actions.
@@ -68,7 +68,7 @@ const (
 	AuditSignedIn  AuditAction = "staff.signed_in"
 	AuditSignedOut AuditAction = "staff.signed_out"
 
-	// Failures are noted once for each user, network and 15 minutes.
+	// Failures are recorded once for each user, network and 15 minutes.
 	AuditSignInFailed   AuditAction = "staff.sign_in_failed"
 	AuditCodeRefused    AuditAction = "staff.code_refused" // after the right password
 	AuditConfirmRefused AuditAction = "staff.confirmation_refused"

@@ -8,6 +8,6 @@ type Clock func() time.Time
 // SystemClock is the machine's clock.
 var SystemClock Clock = time.Now
 
-// Now is the clock's time in UTC, to the millisecond: what is stored, shown
-// and compared.
+// Now returns the clock's time in UTC, to the millisecond. Every stored, shown
+// or compared time has this form.
 func (c Clock) Now() time.Time { return c().UTC().Truncate(time.Millisecond) }

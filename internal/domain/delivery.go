@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A Delivery is one event on its way to one URL. It runs through the schedule
-// once, and once more for each redelivery, always under the same id.
+// A Delivery is one event on its way to one URL. It follows the schedule once,
+// and once more for each redelivery, always under the same id.
 type Delivery struct {
 	ID             DeliveryID    `db:"id"`
 	AccountID      AccountID     `db:"account_id"`
@@ -19,18 +19,18 @@ type Delivery struct {
 	Sequence       int64         `db:"sequence"`   // the event's
 	URL            string        `db:"url"`
 	State          DeliveryState `db:"state"`
-	Cycle          int           `db:"cycle"`          // 1, and one more for each redelivery
-	Attempts       int           `db:"attempts"`       // made and recorded in this cycle
+	Cycle          int           `db:"cycle"`          // 1, and 1 more for each redelivery
+	Attempts       int           `db:"attempts"`       // recorded in this cycle
 	AttemptsTotal  int           `db:"attempts_total"` // in all cycles
 	FirstAttemptAt *time.Time    `db:"first_attempt_at"`
-	NextAttemptAt  *time.Time    `db:"next_attempt_at"` // nil once none is due
+	NextAttemptAt  *time.Time    `db:"next_attempt_at"` // nil if none is due
 	FinishedAt     *time.Time    `db:"finished_at"`
 	LastStatusCode *int          `db:"last_status_code"` // of the last attempt; nil without a response
 	LastErrorClass *string       `db:"last_error_class"` // of the last attempt; nil after a success
 	CreatedAt      time.Time     `db:"created_at"`
 }
 
-// A DeliveryState says how far a delivery has come.
+// A DeliveryState is the state of a delivery.
 type DeliveryState string
 
 // The states of a delivery.
@@ -44,7 +44,7 @@ const (
 // DeliveryStates lists the states.
 var DeliveryStates = []DeliveryState{DeliveryPending, DeliveryDelivered, DeliveryFailed, DeliveryCancelled}
 
-// DeliveryFilter narrows a list of deliveries; zero fields don't.
+// DeliveryFilter filters a list of deliveries; zero fields match everything.
 type DeliveryFilter struct {
 	State    DeliveryState
 	Endpoint *EndpointID
@@ -55,8 +55,8 @@ type DeliveryFilter struct {
 	Until    *time.Time // created before
 }
 
-// NewDelivery returns the delivery of an event to a URL at its endpoint, due
-// at now.
+// NewDelivery returns the delivery of an event to a URL of an endpoint, due at
+// now.
 func NewDelivery(e *Event, endpoint EndpointID, url string, now time.Time) *Delivery {
 	return &Delivery{
 		ID: NewDeliveryID(), AccountID: e.AccountID, Livemode: e.Livemode, EventID: e.ID, EventType: e.Type,
@@ -65,20 +65,20 @@ func NewDelivery(e *Event, endpoint EndpointID, url string, now time.Time) *Deli
 	}
 }
 
-// An Endpoint is where an account's events of one mode go: the scheme, host
-// and port of the URLs. Nothing is disabled by its health (D40).
+// An Endpoint is the scheme, host and port of an account's webhook URLs in one
+// mode. Its health disables nothing (D40).
 type Endpoint struct {
 	ID                  EndpointID `db:"id"`
 	AccountID           AccountID  `db:"account_id"`
 	Livemode            bool       `db:"livemode"`
 	Origin              string     `db:"origin"` // https://example.com:8443
 	ConsecutiveFailures int        `db:"consecutive_failures"`
-	FailingSince        *time.Time `db:"failing_since"` // nil while the last attempt succeeded
+	FailingSince        *time.Time `db:"failing_since"` // nil if the last attempt succeeded
 	LastSuccessAt       *time.Time `db:"last_success_at"`
 	LastFailureAt       *time.Time `db:"last_failure_at"`
 	LastStatusCode      *int       `db:"last_status_code"`
 	LastErrorClass      *string    `db:"last_error_class"`
-	Gone                bool       `db:"gone"` // the last answer was 410
+	Gone                bool       `db:"gone"` // the last response was 410
 	CreatedAt           time.Time  `db:"created_at"`
 }
 

@@ -8,12 +8,12 @@ import (
 	"candor/internal/form"
 )
 
-// ErasedEmail stands where the address of a customer stood whose data were
-// erased. No mail can go there (RFC 2606).
+// ErasedEmail replaces the email address of a customer whose data were erased.
+// It can't receive mail (RFC 2606).
 const ErasedEmail = "erased@customer.invalid"
 
-// An Erasure is the receipt for a customer's data that were erased on request:
-// what there was of a session, and nothing of what it said.
+// An Erasure is the receipt for a customer's data that were erased on request.
+// It counts what a session had, and holds no content.
 type Erasure struct {
 	ID           ErasureID `db:"id"`
 	AccountID    AccountID `db:"account_id"`
@@ -21,17 +21,16 @@ type Erasure struct {
 	SessionID    SessionID `db:"session_id"`
 	At           time.Time `db:"at"`
 	ByKind       ActorKind `db:"by_kind"`
-	ByName       string    `db:"by_name"` // as they were called then
+	ByName       string    `db:"by_name"` // the name at that time
 	FormerStatus Status    `db:"former_status"`
-	Sections     int       `db:"sections"` // of the form, with what was entered in them
+	Sections     int       `db:"sections"` // with answers
 	Documents    int       `db:"documents"`
 	PDFs         int       `db:"pdfs"`       // 0 or 1
-	Events       int       `db:"events"`     // whose data were taken out
-	Deliveries   int       `db:"deliveries"` // webhooks with their attempts, pending ones too
+	Events       int       `db:"events"`     // whose data were erased
+	Deliveries   int       `db:"deliveries"` // webhooks with their attempts, also pending ones
 }
 
-// ErasedPayload takes the place of the data of a session's events once they
-// are erased.
+// ErasedPayload replaces the data of a session's events when they are erased.
 type ErasedPayload struct {
 	SessionID    SessionID      `json:"session_id" doc:"The session."`
 	DataErasedAt form.Timestamp `json:"data_erased_at" doc:"When the customer's data were erased on request, UTC."`
@@ -39,8 +38,8 @@ type ErasedPayload struct {
 
 func (ErasedPayload) eventType() EventType { return "" } // any session event's
 
-// Erase takes out what a session's event says about the customer. That it
-// happened, and when, is kept: the feed has no gap.
+// Erase erases what a session's event says about the customer. The event and
+// its time stay, so the feed has no gap.
 func (e *Event) Erase(at time.Time) error {
 	var was struct {
 		Timestamp form.Timestamp `json:"timestamp"`

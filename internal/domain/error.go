@@ -100,10 +100,10 @@ func (c Code) Status() int { return c.Info().Status }
 type Error struct {
 	Code    Code
 	Message string
-	Fields  form.Errors // the offending fields, first one first
+	Fields  form.Errors // the invalid fields, in the form's order
 	Cause   error
 
-	RetryAfter time.Duration // how long to wait before the next try; zero if waiting doesn't help
+	RetryAfter time.Duration // how long to wait before a retry; zero if waiting doesn't help
 }
 
 // Errorf returns an Error without fields.

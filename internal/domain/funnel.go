@@ -2,29 +2,31 @@ package domain
 
 import "time"
 
-// A FailedRule is a rule of the form that an answer didn't meet. It holds nothing
-// that was typed.
+// A FailedRule is a rule of the form that an answer didn't meet. It doesn't
+// have the answer.
 type FailedRule struct {
 	Field   string // path inside the section, without the number of a list's item
-	Message string // names the field, fit to show
+	Message string // names the field; can be shown
 }
 
-// A Funnel tells how far the sessions of a period came with the form.
+// A Funnel shows how far the sessions of a period got with the form.
 type Funnel struct {
-	Whole    FunnelSection             // reached is opened, and times are from creation
-	Sections map[string]*FunnelSection // by name; those that nobody reached are missing
+	Whole    FunnelSection             // here Reached counts opened sessions, and times start at creation
+	Sections map[string]*FunnelSection // by name; without the sections that no session reached
 }
 
-// FunnelSection is what became of one section. Sessions are counted, each once.
+// FunnelSection counts the sessions that reached one section. Each session
+// counts once.
 type FunnelSection struct {
-	Reached   int         // saw it
-	Completed int         // completed it, at least once
-	Times     Times       // from seeing it first to completing it
-	Rule      *FailedRule // the one that the most sessions failed; nil for none
+	Reached   int         // the section was shown
+	Completed int         // at least once
+	Times     Times       // from showing it first to completing it
+	Rule      *FailedRule // the rule that most sessions failed; nil for none
 	Affected  int         // sessions that failed Rule
 }
 
-// Section returns the named section, there from now on; "" is the whole form.
+// Section returns the named section, and adds it if it is missing; "" is the
+// whole form.
 func (f *Funnel) Section(name string) *FunnelSection {
 	if name == "" {
 		return &f.Whole
@@ -35,17 +37,17 @@ func (f *Funnel) Section(name string) *FunnelSection {
 	return f.Sections[name]
 }
 
-// Times are durations counted by steps that are less than 10 % apart, shortest
-// first; those of the first step are shorter than a minute.
+// Times are durations, counted in steps less than 10 % apart, shortest first.
+// The first step is below a minute.
 type Times []TimeStep
 
-// A TimeStep counts the sessions of one step, and sums their times.
+// A TimeStep counts the sessions in one step, and sums their times.
 type TimeStep struct {
 	Sessions int
 	Seconds  int64
 }
 
-// Add adds to the step of that place, from 0.
+// Add adds to the step at place, from 0.
 func (t *Times) Add(place int, more TimeStep) {
 	for len(*t) <= place {
 		*t = append(*t, TimeStep{})
@@ -54,9 +56,9 @@ func (t *Times) Add(place int, more TimeStep) {
 	(*t)[place].Seconds += more.Seconds
 }
 
-// Median returns the middle one of the times; false where there are none. It
-// takes each time for the mean of its step, so that it is exact while steps
-// hold one or equal ones, and always less than 10 % off from a minute on.
+// Median returns the median, false if there are no times. Each time counts as
+// the mean of its step: that is exact if the step's times are equal, and less
+// than 10 % off above a minute.
 func (t Times) Median() (time.Duration, bool) {
 	total := 0
 	for _, step := range t {
@@ -68,7 +70,7 @@ func (t Times) Median() (time.Duration, bool) {
 	return (t.ranked((total-1)/2) + t.ranked(total/2)) / 2, true
 }
 
-// ranked returns the time that has n shorter ones before it.
+// ranked returns the time at rank n, from 0.
 func (t Times) ranked(n int) time.Duration {
 	for _, step := range t {
 		if n < step.Sessions {

@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// kind tells the sorts of ids apart, so that one can't be passed for another.
+// kind distinguishes the types of ids, so that one can't be used as another.
 type kind interface{ prefix() string }
 
 // An ID is a public identifier: a UUIDv7, written as a TypeID such as
@@ -81,35 +81,36 @@ type (
 	DeliveryID = ID[deliveryKind]
 	// EndpointID is a webhook endpoint's, whe_….
 	EndpointID = ID[endpointKind]
-	// RedeliveryID is that of a redelivery of many deliveries, rdl_….
+	// RedeliveryID is a redelivery's, rdl_….
 	RedeliveryID = ID[redeliveryKind]
-	// StaffSessionID is that of a staff user's signed-in browser, sts_….
+	// StaffSessionID is a staff session's, sts_….
 	StaffSessionID = ID[staffSessionKind]
-	// AuditID is that of a line of the audit log, aud_….
+	// AuditID is an audit entry's, aud_….
 	AuditID = ID[auditKind]
-	// StaffRequestID is that of what is asked for by a letter's link, srq_….
+	// StaffRequestID is the id of a request that an emailed link confirms,
+	// srq_….
 	StaffRequestID = ID[staffRequestKind]
-	// InvitationID is that of an invitation to a team, ivt_….
+	// InvitationID is an invitation's, ivt_….
 	InvitationID = ID[invitationKind]
-	// PasskeyID is that of a staff user's passkey, pkey_….
+	// PasskeyID is a passkey's, pkey_….
 	PasskeyID = ID[passkeyKind]
-	// HeldFormID identifies a form that waits for the password, hld_….
+	// HeldFormID is the id of a form that waits for the password, hld_….
 	HeldFormID = ID[heldFormKind]
 	// SubscriptionID is a subscription's, sub_….
 	SubscriptionID = ID[subscriptionKind]
 	// InvoiceID is an invoice's, inv_….
 	InvoiceID = ID[invoiceKind]
-	// ErasureID is that of the receipt for erased data, ers_….
+	// ErasureID is the id of a receipt for erased data, ers_….
 	ErasureID = ID[erasureKind]
 )
 
-// ErrBadID says that a text is no id of its kind.
+// ErrBadID is returned if a text is not an id of the kind.
 var ErrBadID = errors.New("not an id of this kind")
 
-// NewID returns a new id; ids of one process grow with time.
+// NewID returns a new id. Ids of one process are in order of time.
 func NewID[K kind]() ID[K] { return ID[K]{uuid.Must(uuid.NewV7())} }
 
-// ParseID reads an id of kind K, in its one canonical spelling.
+// ParseID reads an id of kind K. It accepts one spelling only.
 func ParseID[K kind](s string) (ID[K], error) {
 	var k K
 	suffix, ok := strings.CutPrefix(s, k.prefix()+"_")
@@ -156,7 +157,7 @@ func (id *ID[K]) Scan(src any) error {
 // crockford is the TypeID alphabet: base32 without i, l, o and u.
 const crockford = "0123456789abcdefghjkmnpqrstvwxyz"
 
-// suffixLen is how many characters 128 bits take, five bits each.
+// suffixLen is the length of 128 bits in characters of 5 bits.
 const suffixLen = 26
 
 // encodeSuffix writes the 128 bits, most significant first, in 26 characters.
@@ -244,7 +245,7 @@ func ParseStaffSessionID(s string) (StaffSessionID, error) { return ParseID[staf
 // NewAuditID returns a new audit log id.
 func NewAuditID() AuditID { return NewID[auditKind]() }
 
-// NewStaffRequestID returns a new id of a request that a letter proves.
+// NewStaffRequestID returns a new staff request id.
 func NewStaffRequestID() StaffRequestID { return NewID[staffRequestKind]() }
 
 // NewInvitationID returns a new invitation id.
@@ -274,7 +275,7 @@ func NewInvoiceID() InvoiceID { return NewID[invoiceKind]() }
 // ParseInvoiceID reads an invoice id.
 func ParseInvoiceID(s string) (InvoiceID, error) { return ParseID[invoiceKind](s) }
 
-// NewErasureID returns a new id of a receipt.
+// NewErasureID returns a new erasure id.
 func NewErasureID() ErasureID { return NewID[erasureKind]() }
 
 // ParseAuditID reads an audit log id.

@@ -2,15 +2,15 @@ package domain
 
 import "time"
 
-// How long the links in letters work.
+// How long links in emails are valid.
 const (
 	ResetLife      = time.Hour          // to choose a new password
 	SignUpLife     = 24 * time.Hour     // to open an account
 	InvitationLife = 7 * 24 * time.Hour // to join a team
 )
 
-// A StaffRequestKind is what somebody asks for who isn't signed in, and proves
-// by a link in a letter.
+// A StaffRequestKind is what a signed-out person asks for and confirms with a
+// link in an email.
 type StaffRequestKind string
 
 // The kinds of requests.
@@ -19,11 +19,11 @@ const (
 	RequestSignUp StaffRequestKind = "sign_up"
 )
 
-// A StaffRequest waits for the link in its letter to be opened.
+// A StaffRequest waits until the link in its email is opened.
 type StaffRequest struct {
 	ID        StaffRequestID   `db:"id"`
 	Kind      StaffRequestKind `db:"kind"`
-	Subject   []byte           `db:"subject"` // SHA-256 of the e-mail address
+	Subject   []byte           `db:"subject"` // SHA-256 of the email address
 	Sealed    []byte           `db:"sealed"`  // RequestDetails
 	CreatedAt time.Time        `db:"created_at"`
 	ExpiresAt time.Time        `db:"expires_at"`
@@ -32,7 +32,7 @@ type StaffRequest struct {
 // SealOwner names the request as the owner of its sealed details.
 func (r *StaffRequest) SealOwner() string { return "staff request " + r.ID.String() }
 
-// RequestDetails are what was typed. All but Email are empty for a reset.
+// RequestDetails are what the person typed. A reset has only Email.
 type RequestDetails struct {
 	Email        string
 	Company      string
@@ -40,7 +40,7 @@ type RequestDetails struct {
 	PasswordHash string
 }
 
-// An Invitation asks somebody into an account's team.
+// An Invitation invites a person to an account's team.
 type Invitation struct {
 	ID          InvitationID `db:"id"`
 	AccountID   AccountID    `db:"account_id"`
@@ -48,17 +48,17 @@ type Invitation struct {
 	Email       string       `db:"email"`
 	Role        Role         `db:"role"`
 	MayDownload bool         `db:"may_download"`
-	InvitedBy   string       `db:"invited_by"` // as people knew them then
+	InvitedBy   string       `db:"invited_by"` // the name at that time
 	SenderID    *StaffID     `db:"sender_id"`  // nil if an operator sent it
 	CreatedAt   time.Time    `db:"created_at"`
 	ExpiresAt   time.Time    `db:"expires_at"`
 }
 
-// Expired reports whether the invitation's link works no more.
+// Expired reports whether the invitation's link has expired.
 func (i *Invitation) Expired(now time.Time) bool { return !now.Before(i.ExpiresAt) }
 
-// A StaffNotice is what a staff user is told by a letter because it may have
-// been somebody else's doing.
+// A StaffNotice is an email to a staff user about something that another
+// person may have done in their name.
 type StaffNotice string
 
 // The notices.

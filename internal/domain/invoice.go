@@ -9,11 +9,11 @@ import (
 	"candor/internal/statement"
 )
 
-// Currency is what everything is billed in (D2).
+// Currency is the currency of all prices (D2).
 const Currency = "AUD"
 
-// A PlanStretch is a part of a period under one plan. From is how many sessions
-// count as used before it: of the period, and of an interrupted one before.
+// A PlanStretch is a part of a period under one plan. From is how many
+// sessions were used before it, with carried sessions.
 type PlanStretch struct {
 	Plan
 	From int
@@ -22,15 +22,16 @@ type PlanStretch struct {
 // An InvoiceLine is sessions at one price. Amounts are in cents.
 type InvoiceLine struct {
 	Plan     string // its name
-	Included *int   // the plan's included sessions where these are within them; nil for overage, and for an unlimited plan
+	Included *int   // the plan's included sessions, on the line of sessions within them; nil for overage and for an unlimited plan
 	Overage  bool   // beyond the included ones
 	Sessions int
-	Carried  int // used in an interrupted period before, and counted against the included ones of this one; on the first line
+	Carried  int // carried sessions, which reduce the included ones; on the first line
 	Price    statement.Cents
 	Amount   statement.Cents
 }
 
-// storedLine is an InvoiceLine in whole cents: Cents' own JSON is in dollars.
+// storedLine is an InvoiceLine in whole cents. The JSON of Cents is in
+// dollars.
 type storedLine struct {
 	Plan        string `json:"plan"`
 	Included    *int   `json:"included,omitempty"`
@@ -54,7 +55,7 @@ func (l InvoiceLines) Value() (driver.Value, error) {
 	return string(b), err
 }
 
-// Scan decodes them.
+// Scan decodes stored lines.
 func (l *InvoiceLines) Scan(value any) error {
 	b, ok := value.([]byte)
 	if !ok {
@@ -79,11 +80,11 @@ func (l InvoiceLines) Total() (sum statement.Cents) {
 	return sum
 }
 
-// PriceSessions prices the sessions used in a period. Each has the price that it
-// had when it was created: by the plan of that moment, and by how many counted as
-// used before it, under whichever plan. So a step up never makes dearer or cheaper
-// what was used before it, and its included sessions count from the period's
-// first one.
+// PriceSessions prices the sessions used in a period. A session's price is
+// fixed when it is created: by the plan at that time, and by how many sessions
+// were used before it under any plan. So a step up doesn't change the price of
+// earlier sessions, and the new plan's included sessions count from the start
+// of the period.
 func PriceSessions(stretches []PlanStretch, used int) InvoiceLines {
 	var lines InvoiceLines
 	for i, s := range stretches {
@@ -106,8 +107,7 @@ func PriceSessions(stretches []PlanStretch, used int) InvoiceLines {
 	return lines
 }
 
-// Carried is how many sessions of an interrupted period before count against
-// the included ones.
+// Carried is the number of carried sessions.
 func (l InvoiceLines) Carried() int {
 	if len(l) == 0 {
 		return 0
@@ -115,15 +115,15 @@ func (l InvoiceLines) Carried() int {
 	return l[0].Carried
 }
 
-// A Projection is what a period comes to if it goes on as it has so far; Total
-// is in cents.
+// A Projection is a period's expected usage at the present rate; Total is in
+// cents.
 type Projection struct {
 	Sessions int
 	Total    statement.Cents
 }
 
-// GSTIn is the goods and services tax that an amount includes, in cents, halves
-// away from zero; the rate is in basis points, 1000 for 10 %.
+// GSTIn returns the goods and services tax included in an amount, in cents,
+// halves away from zero. The rate is in basis points: 1000 is 10 %.
 func GSTIn(amount statement.Cents, basisPoints int) statement.Cents {
 	rate := statement.Cents(basisPoints)
 	return (amount*rate*2 + 10_000 + rate) / (2 * (10_000 + rate))
@@ -132,8 +132,8 @@ func GSTIn(amount statement.Cents, basisPoints int) statement.Cents {
 // An InvoiceStatus is an invoice's state (D46).
 type InvoiceStatus string
 
-// The states of an invoice (D46). A failed one is tried again at its
-// NextAttemptAt, if it has one.
+// The states of an invoice (D46). A failed invoice is tried again at
+// NextAttemptAt, unless that is nil.
 const (
 	InvoiceOpen   InvoiceStatus = "open"
 	InvoicePaid   InvoiceStatus = "paid"
@@ -144,8 +144,8 @@ const (
 // Unsettled reports whether a payment is still expected.
 func (s InvoiceStatus) Unsettled() bool { return s == InvoiceOpen || s == InvoiceFailed }
 
-// An Invoice is what an account owes for a period (D46). What was sent out
-// never changes; how it is paid does. Times are UTC, amounts in cents.
+// An Invoice is what an account owes for a period (D46). Its lines and amounts
+// never change; its payment does. Times are UTC, amounts in cents.
 type Invoice struct {
 	ID             InvoiceID       `db:"id"`
 	Number         int64           `db:"number"` // 1, 2, 3 … over all accounts, without a gap
@@ -155,7 +155,7 @@ type Invoice struct {
 	PeriodEnd      time.Time       `db:"period_end"`
 	IssuedAt       time.Time       `db:"issued_at"`
 	DueAt          time.Time       `db:"due_at"`
-	AccountName    string          `db:"account_name"` // as it was then
+	AccountName    string          `db:"account_name"` // at the time of issue
 	BillingEmail   string          `db:"billing_email"`
 	Currency       string          `db:"currency"`
 	SessionsUsed   int             `db:"sessions_used"`
@@ -163,24 +163,24 @@ type Invoice struct {
 	Total          statement.Cents `db:"total_cents"` // GST included
 	GSTBasisPoints int             `db:"gst_basis_points"`
 	GST            statement.Cents `db:"gst_cents"`
-	Seller         *Seller         `db:"seller"` // as it was then; nil on invoices from before it was kept
+	Seller         *Seller         `db:"seller"` // at the time of issue; nil on invoices from before it was stored
 
 	Status        InvoiceStatus `db:"status"`
 	Failures      int           `db:"failures"`        // of payments
 	EarlyFailures int           `db:"early_failures"`  // of these, before DueAt
-	FailureReason *string       `db:"failure_reason"`  // of the last one
+	FailureReason *string       `db:"failure_reason"`  // of the last failure
 	NextAttemptAt *time.Time    `db:"next_attempt_at"` // of payment; nil for none
-	SettledAt     *time.Time    `db:"settled_at"`      // when it was paid or made void
+	SettledAt     *time.Time    `db:"settled_at"`      // when it was paid or voided
 	Reference     *string       `db:"reference"`       // of the payment, or why it is void
 }
 
-// InvoicePrefix is what invoice numbers begin with, as people write them.
+// InvoicePrefix starts the text of an invoice's number.
 const InvoicePrefix = "CAN-"
 
-// NumberText is the invoice's number as people write it, "CAN-000042".
+// NumberText is the invoice's number as text, "CAN-000042".
 func (i *Invoice) NumberText() string { return fmt.Sprintf("%s%06d", InvoicePrefix, i.Number) }
 
-// IssuedBy is the invoice's seller, the zero value where it wasn't kept.
+// IssuedBy is the invoice's seller, the zero value if it wasn't stored.
 func (i *Invoice) IssuedBy() Seller {
 	if i.Seller == nil {
 		return Seller{}
@@ -188,15 +188,15 @@ func (i *Invoice) IssuedBy() Seller {
 	return *i.Seller
 }
 
-// PaymentRetries is how many times a failed payment is tried again by itself.
+// PaymentRetries is how many times a failed payment is retried automatically.
 const PaymentRetries = 3
 
-// retryDays are how many days after each failed payment the next one is tried.
+// retryDays are the days from each failed payment to the next attempt.
 var retryDays = [PaymentRetries]int{3, 5, 7}
 
-// Fail notes that a payment failed at now. It is tried again after 3, 5 and 7
-// days, and then no more. One that fails before the invoice is due starts none
-// of that: the next attempt is three days later, at DueAt at the earliest.
+// Fail records that a payment failed at now. It is retried after 3, 5 and 7
+// days, then no more. A failure before the invoice is due doesn't count as one
+// of these: the next attempt is 3 days later, but not before DueAt.
 func (i *Invoice) Fail(reason string, now time.Time) {
 	i.Failures++
 	i.Status, i.FailureReason, i.NextAttemptAt = InvoiceFailed, &reason, nil
@@ -213,15 +213,16 @@ func (i *Invoice) Fail(reason string, now time.Time) {
 	}
 }
 
-// Overdue reports whether a payment is still expected and failed when it was
-// due, or later.
+// Overdue reports whether a payment failed when it was due or later, and is
+// still expected.
 func (i *Invoice) Overdue() bool { return i.Status == InvoiceFailed && i.Failures > i.EarlyFailures }
 
-// LastAttemptAt is when an invoice whose NextAttemptAt is known is tried for the
-// last time, if no payment comes.
+// LastAttemptAt returns when an invoice with a NextAttemptAt is tried for the
+// last time, if every attempt fails.
 func (i *Invoice) LastAttemptAt() time.Time {
 	at := *i.NextAttemptAt
-	// One that is tried once more, as when a card was stored, can have failed more often.
+	// An extra attempt, such as after a new card, can make more failures than
+	// retries.
 	for _, days := range retryDays[min(i.Failures-i.EarlyFailures, PaymentRetries):] {
 		at = at.AddDate(0, 0, days)
 	}

@@ -5,8 +5,8 @@ import "slices"
 // Language is a language of the customer's form, as a BCP 47 tag.
 type Language string
 
-// The languages of the form. English is always offered and is what is stored,
-// signed and sent on.
+// The languages of the form. English is always offered, and answers are
+// stored, signed and sent in English.
 const (
 	English           Language = "en-AU"
 	SimplifiedChinese Language = "zh-Hans"
@@ -16,7 +16,7 @@ const (
 // Languages are all languages of the form, English first.
 var Languages = [...]Language{English, SimplifiedChinese, Vietnamese}
 
-// Name is what the language calls itself.
+// Name is the language's own name.
 func (l Language) Name() string {
 	switch l {
 	case SimplifiedChinese:
@@ -27,7 +27,7 @@ func (l Language) Name() string {
 	return "English"
 }
 
-// EnglishName is what English calls the language.
+// EnglishName is the language's English name.
 func (l Language) EnglishName() string {
 	switch l {
 	case SimplifiedChinese:
@@ -38,7 +38,7 @@ func (l Language) EnglishName() string {
 	return "English"
 }
 
-// Languages are those that the account's forms offer, English first.
+// Languages returns the languages of the account's forms, English first.
 func (a *Account) Languages() []Language {
 	var out []Language
 	for _, l := range Languages {

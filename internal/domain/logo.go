@@ -1,16 +1,16 @@
 package domain
 
-// The most that a logo may be: as it is uploaded, and as it is kept and shown.
+// The largest logo: as uploaded, and as stored and shown.
 const (
 	MaxLogoUpload = 512 << 10 // bytes
 	MaxLogoBytes  = 16 << 10
-	MaxLogoWidth  = 480 // pixels, two to each that is shown
+	MaxLogoWidth  = 480 // pixels, two for each shown pixel
 	MaxLogoHeight = 96
 )
 
 // A Logo is an account's picture on its customers' forms and PDFs.
 type Logo struct {
-	Name    string // follows from Content, with .png or .jpg as its type says
+	Name    string // made from Content; ends in .png or .jpg
 	Width   int    // pixels
 	Height  int
 	Content []byte

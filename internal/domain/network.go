@@ -5,8 +5,8 @@ import "net/netip"
 // networkBits is the length of an IPv6 network prefix.
 const networkBits = 64
 
-// Network is what a client's address counts as where requests are counted: an
-// IPv6 client has a whole /64 to choose from, so that is what counts.
+// Network returns a client's network, by which requests are counted. An IPv6
+// client has a whole /64 of addresses, so the /64 is counted.
 func Network(address string) string {
 	ip, err := netip.ParseAddr(address)
 	if err != nil {

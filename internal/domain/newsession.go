@@ -24,20 +24,20 @@ const (
 	maxEmail             = 254 // characters
 )
 
-// NewSession is what a partner asks for.
+// NewSession is a partner's request for a session.
 type NewSession struct {
 	FormType      string
 	CustomerEmail string
 	CustomerName  string
 	ReferenceID   string
 	WebhookURL    string
-	ExpiresInDays *int // nil: DefaultExpiresInDays, or the account's own default
+	ExpiresInDays *int // nil: DefaultExpiresInDays, or the account's default
 	Metadata      Metadata
-	By            Actor // who asks
+	By            Actor // who creates it
 }
 
-// Metadata is the partner's own data: values are JSON strings, numbers or
-// booleans, kept as they were written (D8).
+// Metadata is the partner's own data. Values are JSON strings, numbers or
+// booleans, stored as they were written (D8).
 type Metadata map[string]json.RawMessage
 
 // Value stores the metadata as JSON.
@@ -57,21 +57,21 @@ func (m *Metadata) Scan(src any) error {
 	return json.Unmarshal(b, m)
 }
 
-// Session checks the wish and makes the session of it; all offending fields
-// are reported at once (D25). Whether the webhook URL may be called is the
-// caller's to check, with check returning what is wrong with it.
+// Session validates the request and returns its session. The error has all
+// invalid fields (D25). checkURL checks the webhook URL, whose rules are the
+// caller's.
 func (n NewSession) Session(scope Scope, now time.Time, checkURL func(string) error) (*Session, error) {
 	s := &Session{
 		ID: NewSessionID(), AccountID: scope.AccountID, Livemode: scope.Livemode,
 		Status: Pending, FormType: n.FormType, CreatedAt: now,
 	}
 	var c checker
-	email, problem := form.CleanText(n.CustomerEmail, maxEmail)
+	email, message := form.CleanText(n.CustomerEmail, maxEmail)
 	s.CustomerEmail = email
 	if n.FormType != FinancialStatement {
 		c.add(CodeInvalidFormType, "form_type", "form_type must be financial_statement.")
 	}
-	if problem != "" || !form.ValidEmail(email) {
+	if message != "" || !form.ValidEmail(email) {
 		c.add(CodeInvalidEmail, "customer_email", "customer_email must be an e-mail address such as name@example.com.")
 	}
 	s.CustomerName = c.text("customer_name", n.CustomerName)
@@ -97,31 +97,31 @@ func (n NewSession) Session(scope Scope, now time.Time, checkURL func(string) er
 	return s, c.err()
 }
 
-// checker gathers the offending fields of a request body.
+// checker collects the invalid fields of a request body.
 type checker struct {
-	code   Code
-	fields form.Errors
+	code Code // of the first error
+	errs form.Errors
 }
 
 func (c *checker) add(code Code, field, message string) {
 	if c.code == "" {
 		c.code = code
 	}
-	c.fields = append(c.fields, form.Error{Field: field, Message: message})
+	c.errs = append(c.errs, form.Error{Field: field, Message: message})
 }
 
 func (c *checker) err() error {
 	if c.code == "" {
 		return nil
 	}
-	return &Error{Code: c.code, Message: c.fields[0].Message, Fields: c.fields}
+	return &Error{Code: c.code, Message: c.errs[0].Message, Fields: c.errs}
 }
 
-// text cleans an optional line of text; nil where there is none.
+// text cleans an optional line of text; nil if it is empty.
 func (c *checker) text(field, s string) *string {
-	clean, problem := form.CleanText(s, maxText)
-	if problem != "" {
-		c.add(CodeValidation, field, field+" "+problem+".")
+	clean, message := form.CleanText(s, maxText)
+	if message != "" {
+		c.add(CodeValidation, field, field+" "+message+".")
 	}
 	if clean == "" {
 		return nil
@@ -129,7 +129,7 @@ func (c *checker) text(field, s string) *string {
 	return &clean
 }
 
-// metadata checks the partner's data and returns it in storable spelling.
+// metadata checks the partner's data and returns it as it can be stored.
 func (c *checker) metadata(m Metadata) Metadata {
 	if len(m) > maxMetadataKeys {
 		c.add(CodeValidation, "metadata", "metadata can have at most 10 keys.")
@@ -141,18 +141,18 @@ func (c *checker) metadata(m Metadata) Metadata {
 			c.add(CodeValidation, "metadata", "metadata keys must be 1 to 100 characters long.")
 			continue
 		}
-		value, problem := metadataValue(m[key])
-		if problem != "" {
-			c.add(CodeValidation, "metadata."+key, "metadata."+key+" "+problem+".")
+		value, message := metadataValue(m[key])
+		if message != "" {
+			c.add(CodeValidation, "metadata."+key, "metadata."+key+" "+message+".")
 		}
 		clean[key] = value
 	}
 	return clean
 }
 
-// metadataValue returns a value in storable spelling, or what is wrong with
-// it. Strings are written anew, since raw JSON can hold halves of characters
-// that the database refuses.
+// metadataValue returns a value as it can be stored, or what is wrong with it.
+// Strings are encoded again, because raw JSON can hold halves of characters
+// that the database rejects.
 func metadataValue(raw json.RawMessage) (json.RawMessage, string) {
 	raw = bytes.TrimSpace(raw)
 	if !json.Valid(raw) || raw[0] == '{' || raw[0] == '[' || raw[0] == 'n' {

@@ -13,7 +13,7 @@ import (
 
 var anyURL = func(string) error { return nil }
 
-func wish(change func(*domain.NewSession)) domain.NewSession {
+func params(change func(*domain.NewSession)) domain.NewSession {
 	w := domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: "jo@customer.example"}
 	if change != nil {
 		change(&w)
@@ -26,7 +26,7 @@ func TestNewSession(t *testing.T) {
 	now := time.Date(2026, 2, 27, 23, 59, 59, 123e6, time.UTC)
 	scope := domain.Scope{AccountID: domain.NewAccountID(), Livemode: true}
 	days := 90
-	s, err := wish(func(w *domain.NewSession) {
+	s, err := params(func(w *domain.NewSession) {
 		w.CustomerEmail = " Jo@Customer.example "
 		w.CustomerName = "  Zoe\u0308 " // decomposed
 		w.ReferenceID = "REF-1"
@@ -42,9 +42,9 @@ func TestNewSession(t *testing.T) {
 	if s.Status != domain.Pending || s.Scope() != scope || !s.CreatedAt.Equal(now) || s.ExpiresAt.Sub(now) != 90*24*time.Hour || s.AccessedAt != nil || s.CompletedAt != nil {
 		t.Errorf("session is %+v", s)
 	}
-	plain, err := wish(nil).Session(scope, now, anyURL)
+	plain, err := params(nil).Session(scope, now, anyURL)
 	if err != nil || plain.ExpiresAt.Sub(now) != 30*24*time.Hour || plain.CustomerName != nil || plain.ReferenceID != nil || plain.WebhookURL != nil || plain.Metadata == nil {
-		t.Errorf("session of the least wish: %+v, %v", plain, err)
+		t.Errorf("session of the fewest params: %+v, %v", plain, err)
 	}
 }
 
@@ -80,16 +80,16 @@ func TestNewSessionRefuses(t *testing.T) {
 	}
 	badURL := func(string) error { return errors.New("The URL is not valid.") }
 	for _, tt := range tests {
-		_, err := wish(tt.change).Session(domain.Scope{}, time.Now(), badURL)
+		_, err := params(tt.change).Session(domain.Scope{}, time.Now(), badURL)
 		expectError(t, tt.name, err, tt.code, tt.field)
 	}
-	// All offending fields are told at once, the first one giving the code.
-	_, err := wish(func(w *domain.NewSession) { w.CustomerEmail, w.WebhookURL, w.CustomerName = "", "bad", "a\nb" }).Session(domain.Scope{}, time.Now(), badURL)
+	// All offending fields are reported at once, with the code of the first one.
+	_, err := params(func(w *domain.NewSession) { w.CustomerEmail, w.WebhookURL, w.CustomerName = "", "bad", "a\nb" }).Session(domain.Scope{}, time.Now(), badURL)
 	var e *domain.Error
 	if !errors.As(err, &e) || e.Code != domain.CodeInvalidEmail || len(e.Fields) != 3 || e.Message != e.Fields[0].Message {
 		t.Errorf("three offending fields gave %v", err)
 	}
-	if _, err := wish(func(w *domain.NewSession) {
+	if _, err := params(func(w *domain.NewSession) {
 		w.CustomerName, w.ReferenceID = strings.Repeat("é", 200), strings.Repeat("r", 200)
 	}).Session(domain.Scope{}, time.Now(), anyURL); err != nil {
 		t.Errorf("texts of 200 characters: %v", err)
@@ -149,7 +149,7 @@ func TestMetadata(t *testing.T) {
 		{"null value", `{"colour":null}`, "", "metadata.colour"},
 	}
 	for _, tt := range tests {
-		s, err := wish(func(w *domain.NewSession) { w.Metadata = metadata(t, tt.in) }).Session(domain.Scope{}, time.Now(), anyURL)
+		s, err := params(func(w *domain.NewSession) { w.Metadata = metadata(t, tt.in) }).Session(domain.Scope{}, time.Now(), anyURL)
 		if tt.field != "" {
 			expectError(t, tt.name, err, domain.CodeValidation, tt.field)
 			continue
@@ -163,7 +163,7 @@ func TestMetadata(t *testing.T) {
 			t.Errorf("%s: stored as %s, %v; want %s", tt.name, got, err, tt.want)
 		}
 	}
-	broken := wish(func(w *domain.NewSession) { w.Metadata = domain.Metadata{"a": json.RawMessage(`tru`)} })
+	broken := params(func(w *domain.NewSession) { w.Metadata = domain.Metadata{"a": json.RawMessage(`tru`)} })
 	_, err := broken.Session(domain.Scope{}, time.Now(), anyURL)
 	expectError(t, "no JSON", err, domain.CodeValidation, "metadata.a")
 }

@@ -2,9 +2,9 @@ package domain
 
 import "time"
 
-// A Redelivery makes many failed deliveries again, each under its own id, at
-// a rate that the partner chooses. Which ones is fixed when it starts: one
-// that fails again within it isn't made a third time.
+// A Redelivery sends many failed deliveries again, each under its own id, at a
+// rate that the partner chooses. It fixes the deliveries when it starts: one
+// that fails again isn't sent once more.
 type Redelivery struct {
 	ID         RedeliveryID    `db:"id"`
 	AccountID  AccountID       `db:"account_id"`
@@ -18,19 +18,19 @@ type Redelivery struct {
 	State      RedeliveryState `db:"state"`
 	Matched    int64           `db:"matched"`
 	Requeued   int64           `db:"requeued"`
-	Skipped    int64           `db:"skipped"` // no longer failed when their turn came
+	Skipped    int64           `db:"skipped"` // no longer failed when it was their turn
 	CreatedBy  string          `db:"created_by"`
 	CreatedAt  time.Time       `db:"created_at"`
-	FinishedAt *time.Time      `db:"finished_at"` // nil while it runs
+	FinishedAt *time.Time      `db:"finished_at"` // nil if it is running
 }
 
-// The bounds of a redelivery's rate, a second.
+// The bounds of a redelivery's rate, in deliveries a second.
 const (
 	MinRedeliveryRate = 1
 	MaxRedeliveryRate = 100
 )
 
-// A RedeliveryState says how far a redelivery has come.
+// A RedeliveryState is the state of a redelivery.
 type RedeliveryState string
 
 // The states of a redelivery.
@@ -40,8 +40,8 @@ const (
 	RedeliveryStopped RedeliveryState = "stopped"
 )
 
-// NewRedelivery returns a running redelivery of the scope's failed deliveries
-// that match the filter, started by whom at now.
+// NewRedelivery returns a running redelivery of the failed deliveries in the
+// scope that match the filter, started at now by the person named in by.
 func NewRedelivery(scope Scope, f DeliveryFilter, rate int, by string, now time.Time) *Redelivery {
 	r := &Redelivery{
 		ID: NewRedeliveryID(), AccountID: scope.AccountID, Livemode: scope.Livemode, Since: f.Since, Until: f.Until, EndpointID: f.Endpoint,

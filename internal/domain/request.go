@@ -10,24 +10,24 @@ type requestKind struct{}
 
 func (requestKind) prefix() string { return "req" }
 
-// RequestID is that of a request to the service, req_…: what X-Request-Id says
-// (D27). It holds the moment at which the request came, in milliseconds.
+// RequestID identifies a request to the service, req_…, and is sent as
+// X-Request-Id (D27). It has the time of the request in milliseconds.
 type RequestID = ID[requestKind]
 
-// NewRequestID returns the id of a request that came at that moment.
+// NewRequestID returns the id of a request at that time.
 func NewRequestID(at time.Time) RequestID {
 	id := NewID[requestKind]()
 	setTime(&id.UUID, at)
 	return id
 }
 
-// FirstRequestID returns the smallest id of requests from that moment on.
+// FirstRequestID returns the smallest id of requests at that time.
 func FirstRequestID(at time.Time) (id RequestID) {
 	setTime(&id.UUID, at)
 	return id
 }
 
-// RequestTime returns the moment at which a request came, to the millisecond.
+// RequestTime returns the time of a request, to the millisecond.
 func RequestTime(id RequestID) time.Time {
 	var milli int64
 	for _, b := range id.UUID[:6] {
@@ -39,7 +39,7 @@ func RequestTime(id RequestID) time.Time {
 // ParseRequestID reads a RequestID.
 func ParseRequestID(s string) (RequestID, error) { return ParseID[requestKind](s) }
 
-// setTime puts a moment into the first 48 bits, where a UUIDv7 has it.
+// setTime writes a time to the first 48 bits, as in a UUIDv7.
 func setTime(id *uuid.UUID, at time.Time) {
 	milli := at.UnixMilli()
 	for i := range 6 {
@@ -47,45 +47,46 @@ func setTime(id *uuid.UUID, at time.Time) {
 	}
 }
 
-// RequestRetention is how long the log of API requests goes back.
+// RequestRetention is how long API requests stay in the log.
 const RequestRetention = 7 * 24 * time.Hour
 
-// Why the log of API requests lacks one.
+// Why an API request isn't in the log.
 const (
-	UnloggedFull    = "full"    // too many waited to be written
-	UnloggedFailed  = "failed"  // the database didn't take it
+	UnloggedFull    = "full"    // the queue to the database was full
+	UnloggedFailed  = "failed"  // the database failed
 	UnloggedLimited = "limited" // one of very many beyond the rate limit
 )
 
-// An APIRequest is a call of the API as the log has it: nothing that a caller
-// typed, but ids of ours.
+// An APIRequest is a call of the API in the log. It has ids of ours, and
+// nothing else from the request.
 type APIRequest struct {
 	ID         RequestID   `db:"id"`
 	AccountID  AccountID   `db:"account_id"`
 	Livemode   bool        `db:"livemode"`
 	KeyID      KeyID       `db:"key_id"`
 	Method     string      `db:"method"`
-	Route      string      `db:"route"`      // as it is registered, with :id for an id; "" for an address that isn't there
-	SessionID  *SessionID  `db:"session_id"` // that the path names, or that was created
+	Route      string      `db:"route"`      // with :id for an id; "" for an unknown path
+	SessionID  *SessionID  `db:"session_id"` // in the path, or of the created session
 	DocumentID *DocumentID `db:"document_id"`
 	Status     int         `db:"status"`
 	ErrorCode  Code        `db:"error_code"` // "" for none
-	Replayed   bool        `db:"replayed"`   // an idempotent answer (D31)
+	Replayed   bool        `db:"replayed"`   // an idempotent response (D31)
 	DurationUS int         `db:"duration_us"`
-	Address    string      `db:"address"` // the caller's
+	Address    string      `db:"address"` // the client's
 }
 
-// At is when the request came, to the millisecond.
+// At is the time of the request, to the millisecond.
 func (r *APIRequest) At() time.Time { return RequestTime(r.ID) }
 
-// A RequestFilter narrows the log of API requests; zero fields don't.
+// A RequestFilter filters the log of API requests; zero fields match
+// everything.
 type RequestFilter struct {
 	ID     *RequestID
 	Key    *KeyID
 	Method string
-	Status int // itself, or the first digit of its class
-	// Codes are the error codes that Status and what else was asked for leave;
-	// nil for any, and for answers without one.
+	Status int // a status, or the first digit of a class
+	// Codes are the error codes that match the filter; nil for any, and for
+	// responses without one.
 	Codes []Code
 	From  *time.Time // included
 	To    *time.Time // excluded

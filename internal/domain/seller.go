@@ -6,11 +6,11 @@ import (
 	"fmt"
 )
 
-// A Seller is who issues invoices and how they want them paid, as it stands on
-// an invoice. What isn't known is empty.
+// A Seller issues invoices. It is stored with each invoice. Unknown fields are
+// empty.
 type Seller struct {
 	Name     string   `json:"name"`
-	ABN      string   `json:"abn"`      // Australian Business Number, as it is to be shown
+	ABN      string   `json:"abn"`      // Australian Business Number, as shown
 	Address  []string `json:"address"`  // lines
 	Transfer []string `json:"transfer"` // how to pay by bank transfer, line by line
 	Cards    bool     `json:"cards"`    // collected from the account's card
@@ -26,7 +26,7 @@ func (s Seller) Value() (driver.Value, error) {
 	return string(b), err
 }
 
-// Scan decodes it.
+// Scan decodes a stored seller.
 func (s *Seller) Scan(value any) error {
 	b, ok := value.([]byte)
 	if !ok {

@@ -46,10 +46,10 @@ type Session struct {
 	LastActivityAt    *time.Time `db:"last_activity_at"`
 	PDFReadyAt        *time.Time `db:"pdf_ready_at"`
 	ErasedAt          *time.Time `db:"erased_at"`          // when retention deleted PDF and documents
-	DataErasedAt      *time.Time `db:"data_erased_at"`     // when what was entered was erased, by retention or on request
-	CustomerErasedAt  *time.Time `db:"customer_erased_at"` // when who the customer is was erased, on request
-	CreatedByKind     *ActorKind `db:"created_by_kind"`    // nil where it wasn't noted
-	CreatedBy         *string    `db:"created_by"`         // as the actor was called then
+	DataErasedAt      *time.Time `db:"data_erased_at"`     // when the answers were erased, by retention or on request
+	CustomerErasedAt  *time.Time `db:"customer_erased_at"` // when the customer's identity was erased, on request
+	CreatedByKind     *ActorKind `db:"created_by_kind"`    // nil on sessions from before it was stored
+	CreatedBy         *string    `db:"created_by"`         // the actor's name at that time
 }
 
 // Scope returns the account and mode that own the session.
@@ -58,8 +58,8 @@ func (s *Session) Scope() Scope { return Scope{AccountID: s.AccountID, Livemode:
 // SessionKeyOwner names a session as the owner of its sealed data key.
 func SessionKeyOwner(id SessionID) string { return "session key " + id.String() }
 
-// StatusAt returns the session's state as every reader sees it at now: an
-// open session past its expiry is expired, swept or not (D11).
+// StatusAt returns the session's state at now, the same for every reader: an
+// open session is expired after its expiry, before the sweep too (D11).
 func (s *Session) StatusAt(now time.Time) Status {
 	if s.Status.Open() && !now.Before(s.ExpiresAt) {
 		return Expired
@@ -67,8 +67,8 @@ func (s *Session) StatusAt(now time.Time) Status {
 	return s.Status
 }
 
-// Conflict returns why the session can't be worked on or cancelled in its
-// state, nil where it can (D12).
+// Conflict returns why the session's state doesn't allow work or cancellation;
+// nil if it does (D12).
 func (s *Session) Conflict(now time.Time) error {
 	switch s.StatusAt(now) {
 	case Completed:
@@ -82,7 +82,7 @@ func (s *Session) Conflict(now time.Time) error {
 }
 
 // DurationMinutes is the time from the first opening to completion in whole
-// minutes, rounded (D48); 0 where either is missing.
+// minutes, rounded (D48); 0 if either is missing.
 func (s *Session) DurationMinutes() int {
 	if s.AccessedAt == nil || s.CompletedAt == nil {
 		return 0
@@ -90,7 +90,8 @@ func (s *Session) DurationMinutes() int {
 	return int((s.CompletedAt.Sub(*s.AccessedAt) + 30*time.Second) / time.Minute)
 }
 
-// SessionFilter narrows a list of sessions; zero fields don't (D10).
+// SessionFilter filters a list of sessions; zero fields match everything
+// (D10).
 type SessionFilter struct {
 	Status        Status
 	ReferenceID   string
@@ -100,18 +101,17 @@ type SessionFilter struct {
 	CreatedBefore *time.Time // exclusive
 }
 
-// Counted reports whether the counters know all that the filter asks for: they
-// are kept by status and day. A field that isn't cleared here isn't counted.
+// Counted reports whether the counters, which are by status and day, can count
+// what the filter matches. Fields that aren't cleared here can't be counted.
 func (f SessionFilter) Counted() bool {
 	f.Status, f.CreatedAfter, f.CreatedBefore = "", nil, nil
 	return f == SessionFilter{}
 }
 
-// ByCustomer reports whether the filter narrows the list to a customer or a
-// reference.
+// ByCustomer reports whether the filter names a customer or a reference.
 func (f SessionFilter) ByCustomer() bool {
 	return f.ReferenceID != "" || f.CustomerEmail != "" || f.Search != ""
 }
 
-// A Page is a slice of a list: Number from 1, Size items.
+// A Page is one page of a list: Number from 1, Size items.
 type Page struct{ Number, Size int }

@@ -9,20 +9,20 @@ import (
 // authenticator app.
 func FactorOwner(id StaffID) string { return "staff totp " + id.String() }
 
-// A Staff user is one of a partner's people, who works in the dashboard.
+// A Staff user works for a partner and uses the dashboard.
 type Staff struct {
 	ID          StaffID   `db:"id"`
 	AccountID   AccountID `db:"account_id"`
 	Email       string    `db:"email"`
-	Name        string    `db:"name"` // "" where none was given
+	Name        string    `db:"name"` // "" if none was given
 	Role        Role      `db:"role"`
 	MayDownload bool      `db:"may_download"` // lets support read customers' data
 	CreatedAt   time.Time `db:"created_at"`
 
-	MustChangePassword bool `db:"must_change_password"` // it is the one that `candor account create` printed
+	MustChangePassword bool `db:"must_change_password"` // it was printed by `candor account create`
 }
 
-// DisplayName is the name, or the address where there is none.
+// DisplayName is the name, or the email address without one.
 func (s *Staff) DisplayName() string {
 	if s.Name != "" {
 		return s.Name
@@ -50,8 +50,8 @@ type Capability string
 // The capabilities.
 const (
 	UseDashboard   Capability = "dashboard" // everybody's: home, the own account
-	UseSessions    Capability = "sessions"  // look at, create, cancel and extend sessions
-	DownloadData   Capability = "data"      // read what customers answered, and their documents
+	UseSessions    Capability = "sessions"  // view, create, cancel and extend sessions
+	DownloadData   Capability = "data"      // read customers' answers and documents
 	ManageKeys     Capability = "keys"
 	ManageWebhooks Capability = "webhooks"
 	ReadRequests   Capability = "requests" // the log of API requests
@@ -66,7 +66,7 @@ var capabilities = map[Role][]Capability{
 	RoleFinance:   {UseDashboard, UseBilling},
 }
 
-// May reports whether the staff user may do what c stands for.
+// May reports whether the staff user has the capability.
 func (s *Staff) May(c Capability) bool {
 	if c == DownloadData && s.Role == RoleSupport {
 		return s.MayDownload
@@ -83,14 +83,14 @@ type StaffSession struct {
 	Stage       SignInStage    `db:"stage"`
 	StartedAt   time.Time      `db:"started_at"`
 	SeenAt      time.Time      `db:"seen_at"`      // to the minute
-	ConfirmedAt time.Time      `db:"confirmed_at"` // when it was last proven that the user is there
+	ConfirmedAt time.Time      `db:"confirmed_at"` // when the user last gave a password or a passkey
 	ExpiresAt   time.Time      `db:"expires_at"`   // at the latest
 	Address     string         `db:"address"`
 	UserAgent   string         `db:"user_agent"`
-	PasskeyID   *PasskeyID     `db:"passkey_id"` // that it was made by; nil for a password
+	PasskeyID   *PasskeyID     `db:"passkey_id"` // that opened the session; nil for a password
 
 	TwoStepRequired bool `db:"two_step_required"` // by the account
-	TwoStep         bool `db:"two_step"`          // a code is asked for after the user's password
+	TwoStep         bool `db:"two_step"`          // sign-in asks for a code after the password
 	HasPasskey      bool `db:"has_passkey"`
 }
 
@@ -100,13 +100,14 @@ type Duty string
 // The duties. NoDuty opens the dashboard.
 const (
 	NoDuty        Duty = ""
-	DutyPassword  Duty = "password"   // choose a password that no one else has seen
+	DutyPassword  Duty = "password"   // choose a password that only the user knows
 	DutyFactor    Duty = "factor"     // set up a second factor
 	DutyByPasskey Duty = "by_passkey" // sign in with the passkey, not with the password
 )
 
-// Duty returns what the user must do first. A passkey doesn't count in a session
-// that a password alone has opened: the password may have leaked.
+// Duty returns what the user must do first. A passkey doesn't count in a
+// session that was opened with the password alone, because the password may
+// have leaked.
 func (s *StaffSession) Duty() Duty {
 	switch {
 	case s.MustChangePassword:
@@ -119,17 +120,18 @@ func (s *StaffSession) Duty() Duty {
 	return DutyFactor
 }
 
-// SecondFactorShown reports whether more than a password opened the session.
-// With two-step sign-in every session has shown a code or a passkey: turning it
-// on ends the others.
+// SecondFactorShown reports whether the session was opened with more than a
+// password. With two-step sign-in every session was, because turning it on
+// ends the others.
 func (s *StaffSession) SecondFactorShown() bool { return s.TwoStep || s.PasskeyID != nil }
 
-// ByPasskey reports whether the user has shown a passkey lately.
+// ByPasskey reports whether the user has signed in with a passkey within
+// StaffConfirmed.
 func (s *StaffSession) ByPasskey(now time.Time) bool {
 	return s.PasskeyID != nil && now.Sub(s.StartedAt) < StaffConfirmed
 }
 
-// A SignInStage says how far a sign-in has come.
+// A SignInStage is how far a sign-in has got.
 type SignInStage string
 
 // The stages of a sign-in.
@@ -138,31 +140,31 @@ const (
 	SignInFull     SignInStage = "full"
 )
 
-// How long a staff session lives, and how long it counts as confirmed.
+// The lifetimes of staff sessions and their confirmation.
 const (
 	StaffIdle      = 12 * time.Hour      // without a request
-	StaffLifetime  = 14 * 24 * time.Hour // in all
+	StaffLifetime  = 14 * 24 * time.Hour // in total
 	StaffHalfOpen  = 10 * time.Minute    // between password and second factor
-	StaffConfirmed = 15 * time.Minute    // for what asks for the password again
-	PasskeyAsked   = 5 * time.Minute     // for what a passkey is asked to sign
-	HeldFormLife   = 30 * time.Minute    // of a form that waits for the password: longer than a pause after too many wrong ones
+	StaffConfirmed = 15 * time.Minute    // after a password, before it is asked for again
+	PasskeyAsked   = 5 * time.Minute     // to answer a passkey prompt
+	HeldFormLife   = 30 * time.Minute    // of a form that waits for the password; longer than the pause after too many wrong ones
 )
 
-// Confirmed reports whether it was proven lately that the user is there.
+// Confirmed reports whether the user has confirmed the session within
+// StaffConfirmed.
 func (s *StaffSession) Confirmed(now time.Time) bool { return now.Sub(s.ConfirmedAt) < StaffConfirmed }
 
-// A HeldForm is a form that waits until its sender has typed the password.
+// A HeldForm is a posted form that waits until its sender types the password.
 type HeldForm struct {
 	ID          HeldFormID `json:"-"`
 	URI         string     `json:"uri"` // path and query it was posted to
 	ContentType string     `json:"content_type"`
 	Body        []byte     `json:"body"`
-	Done        bool       `json:"-"` // carried out: URI, ContentType and Body are gone
+	Done        bool       `json:"-"` // carried out; URI, ContentType and Body are deleted
 	ExpiresAt   time.Time  `json:"-"`
 }
 
-// SealOwner names the form, and the session that holds it, as the owner of its
-// sealed content.
+// SealOwner names the form and its session as the owner of its sealed content.
 func (f *HeldForm) SealOwner(session StaffSessionID) string {
 	return "held form " + f.ID.String() + " of " + session.String()
 }

@@ -2,21 +2,21 @@ package domain
 
 import "time"
 
-// A Plan is what an account pays for (interface.md Plans). Its limits are nil
-// where there are none (D41).
+// A Plan is what an account pays for (interface.md Plans). A nil limit means
+// no limit (D41).
 type Plan struct {
 	ID               string `db:"plan_id"`
 	Name             string `db:"plan_name"`
-	Rank             int    `db:"plan_rank"` // a plan of a higher one is a step up
+	Rank             int    `db:"plan_rank"` // a higher rank is a step up
 	SessionsIncluded *int   `db:"sessions_included"`
-	OverageCents     *int64 `db:"overage_cents"` // a session beyond the included ones
+	OverageCents     *int64 `db:"overage_cents"` // for each session above the included ones
 }
 
-// ByAgreement reports whether nothing is charged by the session: the plan's
-// price is agreed on, so only an operator moves an account to it.
+// ByAgreement reports whether sessions aren't charged, because the plan's
+// price is agreed on. Only an operator moves an account to such a plan.
 func (p *Plan) ByAgreement() bool { return p.OverageCents == nil }
 
-// Overage is how many of used sessions are beyond the included ones.
+// Overage is how many of the used sessions are more than the included ones.
 func (p *Plan) Overage(used int) int {
 	if p.SessionsIncluded == nil {
 		return 0
@@ -43,25 +43,25 @@ type Subscription struct {
 	StartedAt      time.Time          `db:"started_at"`
 	EffectiveAt    *time.Time         `db:"effective_at"` // when a cancellation takes effect
 	Reason         *string            `db:"reason"`       // of the cancellation
-	BilledTo       time.Time          `db:"billed_to"`    // start of the open period: all before is invoiced
-	ClosesAt       *time.Time         `db:"closes_at"`    // end of the open period; nil once all is invoiced
-	NextPlanID     *string            `db:"next_plan_id"` // from the period's end on
+	BilledTo       time.Time          `db:"billed_to"`    // start of the open period; everything before it is invoiced
+	ClosesAt       *time.Time         `db:"closes_at"`    // end of the open period; nil when everything is invoiced
+	NextPlanID     *string            `db:"next_plan_id"` // after the period's end
 	Carry
 }
 
-// Carry is what was used in a period that a cancellation interrupted. It counts
-// against the included sessions of the first period of the subscription that
-// follows, where that starts before CarriedUntil: otherwise each new subscription would
-// have all of them again. Times are UTC.
+// Carry is the carried sessions: those used in a period that a cancellation
+// interrupted. They reduce the included sessions of the next subscription's
+// first period, if that starts before CarriedUntil. Otherwise a new
+// subscription would have all included sessions again. Times are UTC.
 type Carry struct {
 	CarriedSessions int        `db:"carried_sessions"`
-	CarriedUntil    *time.Time `db:"carried_until"` // when the period that was interrupted first would have ended; nil for none
+	CarriedUntil    *time.Time `db:"carried_until"` // when the first interrupted period would have ended; nil for none
 }
 
-// CarryTo is what a subscription that starts at the time has to count, where
-// this one came before it and used so many sessions in its last period. One that
-// carries sessions itself passes them on, until the period is over that was
-// interrupted first.
+// CarryTo returns what a subscription that starts at that time carries from
+// this one, which used so many sessions in its last period. Sessions that this
+// one carries are passed on until the first interrupted period would have
+// ended.
 func (s *Subscription) CarryTo(at time.Time, used int) Carry {
 	if s.EffectiveAt == nil {
 		return Carry{}
@@ -77,8 +77,7 @@ func (s *Subscription) CarryTo(at time.Time, used int) Carry {
 	return out
 }
 
-// CarriedIn is how many sessions of an interrupted period count against the
-// included ones of the period that starts then.
+// CarriedIn is how many carried sessions count in the period that starts then.
 func (s *Subscription) CarriedIn(periodStart time.Time) int {
 	if !periodStart.Equal(s.StartedAt) {
 		return 0
@@ -86,8 +85,8 @@ func (s *Subscription) CarriedIn(periodStart time.Time) int {
 	return s.CarriedSessions
 }
 
-// Ended reports whether the subscription is past its effective date at now.
-// Once all of it is invoiced it is so for each clock, however slow.
+// Ended reports whether the subscription has ended at now. When everything is
+// invoiced it has ended, even for a slow clock.
 func (s *Subscription) Ended(now time.Time) bool {
 	return s.ClosesAt == nil || s.EffectiveAt != nil && !s.EffectiveAt.After(now)
 }
@@ -97,9 +96,8 @@ func (s *Subscription) Admits() bool {
 	return s.Status == SubscriptionActive || s.Status == SubscriptionPastDue
 }
 
-// CountedAt is when something that happens at now counts as happened: not in a
-// period that is invoiced nor before the first one, however slow this server's
-// clock is.
+// CountedAt returns when something at now counts: not in an invoiced period
+// and not before the first one, even if this server's clock is slow.
 func (s *Subscription) CountedAt(now time.Time) time.Time {
 	if now.Before(s.BilledTo) {
 		return s.BilledTo
@@ -107,8 +105,9 @@ func (s *Subscription) CountedAt(now time.Time) time.Time {
 	return now
 }
 
-// Closing returns when the period ends that starts at start: a month later
-// (D42), or earlier by a cancellation; nil where nothing follows it.
+// Closing returns the end of the period that starts at start: a month later
+// (D42), or earlier if a cancellation takes effect; nil if the subscription
+// has ended by then.
 func (s *Subscription) Closing(start time.Time) *time.Time {
 	if s.EffectiveAt != nil && !start.Before(*s.EffectiveAt) {
 		return nil
@@ -123,7 +122,7 @@ func (s *Subscription) Closing(start time.Time) *time.Time {
 // A Period is a billing period, from Start to just before End, UTC.
 type Period struct{ Start, End time.Time }
 
-// PeriodAt returns the billing period that now is in: months counted from
+// PeriodAt returns the billing period at now. Periods are months from
 // StartedAt; a start on the 29th to 31st bills on a shorter month's last day
 // (D42).
 func (s *Subscription) PeriodAt(now time.Time) Period {
@@ -136,7 +135,7 @@ func (s *Subscription) PeriodAt(now time.Time) Period {
 	return Period{Start: addMonths(start, months), End: addMonths(start, months+1)}
 }
 
-// addMonths keeps the day of the month, or takes the last one of a shorter
+// addMonths keeps the day of the month, or uses the last day of a shorter
 // month.
 func addMonths(t time.Time, months int) time.Time {
 	first := time.Date(t.Year(), t.Month()+time.Month(months), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
@@ -144,7 +143,7 @@ func addMonths(t time.Time, months int) time.Time {
 	return first.AddDate(0, 0, min(t.Day(), lastDay)-1)
 }
 
-// Usage is what became of the sessions of a period (D44).
+// Usage counts the sessions of a period by their outcome (D44).
 type Usage struct {
 	Created, Completed, Cancelled, Expired, InProgress int
 	CompletionSeconds                                  float64 // sum over the completed, created to completed
@@ -158,13 +157,12 @@ type DailyUsage struct {
 	Completed int
 }
 
-// FirstUsageThreshold is the first share of a plan's included sessions that
-// accounts are told of when it is used, in percent.
+// FirstUsageThreshold is the first share of a plan's included sessions at
+// which accounts get a notice, in percent.
 const FirstUsageThreshold = 80
 
-// UsageThreshold is the highest share of the included sessions that accounts
-// are told of and that is used, in percent: 80, 100, and each 25 beyond; 0
-// below them.
+// UsageThreshold is the highest share of the included sessions that is used
+// and has a notice, in percent: 80, 100, and every 25 above; 0 below 80.
 func UsageThreshold(used, included int) int {
 	percent := 100 * used / max(1, included)
 	switch {

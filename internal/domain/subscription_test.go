@@ -31,7 +31,7 @@ func TestPeriodAt(t *testing.T) {
 		{"2026-11-30T23:59:59Z", "2027-01-01T00:00:00Z", "2026-12-30T23:59:59Z", "2027-01-30T23:59:59Z"},
 		{"2026-12-31T00:00:00Z", "2026-12-31T23:00:00Z", "2026-12-31T00:00:00Z", "2027-01-31T00:00:00Z"},
 		{"2026-03-01T00:30:00+11:00", "2026-03-28T13:30:00Z", "2026-03-28T13:30:00Z", "2026-04-28T13:30:00Z"}, // 28 February UTC
-		{"2026-05-10T00:00:00Z", "2026-05-01T00:00:00Z", "2026-05-10T00:00:00Z", "2026-06-10T00:00:00Z"},      // before the start: the first
+		{"2026-05-10T00:00:00Z", "2026-05-01T00:00:00Z", "2026-05-10T00:00:00Z", "2026-06-10T00:00:00Z"},      // before the start: the first period
 	}
 	for _, tt := range tests {
 		s := &domain.Subscription{StartedAt: at(tt.started)}
@@ -43,7 +43,7 @@ func TestPeriodAt(t *testing.T) {
 }
 
 // Periods follow each other without gap or overlap, each about a month long
-// and on the start's day, and every moment is in its own.
+// and on the start's day, and every time is in its own period.
 func TestPeriodsTileTime(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))

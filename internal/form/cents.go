@@ -7,17 +7,18 @@ import (
 	"strings"
 )
 
-// Cents is an amount of money in whole cents. Its JSON is a number in dollars
-// with at most two decimals, exact (D18).
+// Cents is an amount of money in whole cents. Its JSON is an exact number in
+// dollars with at most two decimals (D18).
 type Cents int64
 
 // MaxCents is the upper limit of a field, $999,999,999,999.99 (D18).
 const MaxCents Cents = 99_999_999_999_999
 
-// errAmount says that a text is no amount with at most two decimals.
+// errAmount is returned for a text that is not an amount with at most two
+// decimals.
 var errAmount = errors.New("form: not an amount of dollars with at most two decimals")
 
-// String returns the amount in dollars as it is shown: $1,234.50, −$20.00.
+// String returns the amount in dollars for people: $1,234.50, −$20.00.
 func (c Cents) String() string {
 	sign, n := "", uint64(c)
 	if c < 0 {
@@ -61,7 +62,7 @@ func twoDigits(n uint64) string {
 func (c Cents) MarshalJSON() ([]byte, error) { return []byte(c.Decimal()), nil }
 
 // UnmarshalJSON reads a number in dollars with at most two decimals, exactly.
-// A null leaves the amount as it is.
+// null doesn't change the amount.
 func (c *Cents) UnmarshalJSON(b []byte) error {
 	if string(b) == "null" {
 		return nil
@@ -96,8 +97,8 @@ func parseDecimal(s string) (Cents, error) {
 	return Cents(v), nil
 }
 
-// DivRound returns n/d in cents, halves away from zero (D49). It takes big
-// integers so that a sum of products can be rounded once, at its end.
+// DivRound returns n/d in cents, halves away from zero (D49). It takes a big
+// integer, so that a sum of products is rounded once, at its end.
 func DivRound(n *big.Int, d int64) Cents {
 	twice := new(big.Int).Lsh(new(big.Int).Abs(n), 1)
 	q := twice.Add(twice, big.NewInt(d)).Quo(twice, big.NewInt(2*d))

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// DateLayout is how a date stands in JSON.
+// DateLayout is the format of a date in JSON.
 const DateLayout = "2006-01-02"
 
 // date is a calendar date, typed as day, month and year.
@@ -21,8 +21,8 @@ type date struct {
 	message  string
 }
 
-// PastDate describes a date between 1900 and today. Its Autocomplete, where
-// set, is the stem of the three inputs' tokens, "bday".
+// PastDate describes a date between 1900 and today. Its Autocomplete, if set,
+// is the prefix of the three inputs' tokens, "bday".
 func PastDate(p *time.Time, name, label string, today time.Time) Field {
 	return Field{Name: name, Label: label, Kind: KindDate, Value: &date{p: p,
 		earliest: time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC), latest: today}}
@@ -79,7 +79,7 @@ func (v *date) parse() (t time.Time, message string) {
 	return d, ""
 }
 
-// parseMonth takes 1–12, or a month's name or at least its first three
+// parseMonth accepts 1–12, a month's name, or at least its first three
 // letters.
 func parseMonth(s string) (time.Month, bool) {
 	if n, err := strconv.Atoi(s); err == nil {
@@ -107,7 +107,8 @@ func (v *date) Input(part string) string {
 	return strconv.Itoa(v.p.Year())
 }
 
-// Date returns the answer of a date; false for none and for other kinds.
+// Date returns the answer of a date; false without an answer and for other
+// kinds.
 func (f Field) Date() (time.Time, bool) {
 	v, ok := f.Value.(*date)
 	if !ok || v.p.IsZero() {

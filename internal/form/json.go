@@ -80,9 +80,9 @@ func (s *Section) MarshalJSON() ([]byte, error) {
 	return root.MarshalJSON()
 }
 
-// UnmarshalJSON reads what MarshalJSON writes. A member without a field is
-// passed over and a missing or null one leaves its answer empty, so that answers
-// stored before a question was added or dropped can still be read.
+// UnmarshalJSON reads what MarshalJSON writes. It ignores members without a
+// field, and a missing or null member leaves its answer empty. So answers
+// stored before a question was added or removed can be read.
 func (s *Section) UnmarshalJSON(data []byte) error {
 	var answers members
 	if err := json.Unmarshal(data, &answers); err != nil {
@@ -138,7 +138,7 @@ func (m members) fill(fields []Field) error {
 	return nil
 }
 
-// at returns the raw JSON at a dotted path, nil where there is none.
+// at returns the raw JSON at a dotted path, nil if there is none.
 func (m members) at(path string) (json.RawMessage, error) {
 	key, rest, nested := strings.Cut(path, ".")
 	raw := m[key]

@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// A List is a repeated group of questions, such as one per vehicle. From its
-// binding to the end of the request, items come and go only through it.
+// A List is a repeated group of questions, such as one for each vehicle. After
+// it is bound, only its methods add and remove items.
 type List struct {
 	Name     string // JSON key inside the section, and input name prefix
-	Title    string // what the items are, "Vehicles"
-	Singular string // one item inside a sentence, "vehicle"
+	Title    string // "Vehicles"
+	Singular string // one item in a sentence, "vehicle"
 
 	length   func() int
 	add      func() // appends one empty item
 	remove   func(i int)
 	bind     func(i int) []Field
 	describe func() []Field
-	bound    [][]Field // an item's fields keep what was typed, so bind each once
-	excess   bool      // more items were sent than a list can hold
+	bound    [][]Field // bound once, because an item's fields keep what was typed
+	excess   bool      // more items were sent than the list can hold
 }
 
 // ListOf describes a list whose items are *items; bind gives one item's
@@ -40,7 +40,7 @@ func ListOf[T any](items *[]*T, name, title, singular string, bind func(*T) []Fi
 // Len returns the number of items.
 func (l *List) Len() int { return l.length() }
 
-// Full reports whether the list holds as many items as it can.
+// Full reports whether the list has MaxListItems items.
 func (l *List) Full() bool { return l.Len() >= MaxListItems }
 
 // Item returns the fields of item i, counted from 0.
@@ -51,8 +51,7 @@ func (l *List) Item(i int) []Field {
 	return l.bound[i]
 }
 
-// Add appends an empty item and returns its number; a full list is left as
-// it is and false returned.
+// Add appends an empty item and returns its number; false if the list is full.
 func (l *List) Add() (int, bool) {
 	if l.Full() {
 		return 0, false
@@ -72,11 +71,11 @@ func (l *List) Remove(i int) bool {
 	return true
 }
 
-// ItemFields returns the fields of an item of its own, bound to nothing
-// that is stored: a description for schemas and table headings.
+// ItemFields returns the fields of a new item outside the list: a description
+// for schemas and table headings.
 func (l *List) ItemFields() []Field { return l.describe() }
 
-// Input returns the name of the input that answers field f of item i.
+// Input returns the name of the input for field f of item i.
 func (l *List) Input(i int, f Field) string { return l.path(i) + f.Name }
 
 func (l *List) path(i int) string { return l.Name + "." + strconv.Itoa(i) + "." }
@@ -88,10 +87,9 @@ func (l *List) clear() {
 	l.bound, l.excess = nil, false
 }
 
-// read replaces the items by those in values, numbered anew from 0. An item
-// left wholly blank is one the customer did not want: it is kept while the
-// page is being filled in, so that the others keep their numbers, and dropped
-// at the end.
+// read replaces the items by those in values, numbered from 0. An item without
+// any answer is kept while the page is filled in, so that the others keep
+// their numbers, and dropped when the section is submitted.
 func (l *List) read(values url.Values, keepBlank bool) {
 	l.clear()
 	for _, n := range indices(l.Name, values) {
@@ -133,8 +131,8 @@ func (l *List) validate() Errors {
 	return errs
 }
 
-// General returns the error without its wording and without the number of the
-// list's item that it is about: what can be counted over many customers' forms.
+// General returns the error without its wording and without the number of a
+// list's item: it can be counted over many customers' forms.
 func (e Error) General() Error {
 	e.Wording = Wording{}
 	parts := strings.Split(e.Field, ".")

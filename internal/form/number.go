@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// money is an amount of 0 or more in dollars; nothing typed is 0 (D19).
+// money is an amount of 0 or more in dollars; an empty input is 0 (D19).
 type money struct {
 	p       *Cents
-	input   string // as typed, while it differs from the amount
+	input   string // as typed, if it differs from the amount
 	message string
 }
 
-// Money describes an amount in dollars, 0 where nothing is typed.
+// Money describes an amount in dollars, 0 if nothing is typed.
 func Money(p *Cents, name, label string, period Period) Field {
 	return Field{Name: name, Label: label, Kind: KindMoney, Period: period, Optional: true, Value: &money{p: p}}
 }
 
-// grouped is a number whose separators, if any, stand at the thousands: in
-// "1,50" the comma might be a decimal one, so it must not be read as 150.
+// grouped is a number whose separators, if any, are at the thousands: in
+// "1,50" the comma could be a decimal comma, so it must not be read as 150.
 var grouped = regexp.MustCompile(`^(?:[0-9]*|[0-9]{1,3}(?:[,\s\x{00a0}\x{2009}\x{202f}][0-9]{3})+)(?:\.[0-9]*)?$`)
 
 func (v *money) Parse(get func(string) string) {
@@ -37,7 +37,8 @@ func (v *money) Parse(get func(string) string) {
 
 const notAnAmount = "must be an amount in dollars, like 1250 or 1,250.50"
 
-// parseMoney reads an amount as people type it, or says what is wrong.
+// parseMoney reads an amount as people type it, or returns what is wrong with
+// it.
 func parseMoney(s string) (amount Cents, message string) {
 	s = strings.TrimSpace(strings.TrimPrefix(s, "$"))
 	if strings.HasPrefix(s, "-") || strings.HasPrefix(s, "−") {
@@ -78,9 +79,9 @@ func (v *money) Display() string      { return v.p.String() }
 func (v *money) Empty() bool          { return *v.p == 0 && v.input == "" }
 func (v *money) ErrorMessage() string { return v.message }
 
-// typedZero is how an amount that was typed as 0 is written, so that it comes
-// back as 0 and not as an empty input. An amount that was not typed is 0, too,
-// and written so (D19); both are the same number.
+// typedZero is an amount that was typed as 0, so that it is redisplayed as 0
+// and not as an empty input. An amount that was not typed is written as 0
+// (D19). Both are the same number.
 const typedZero = "0.00"
 
 func (v *money) MarshalJSON() ([]byte, error) {
@@ -97,8 +98,8 @@ func (v *money) UnmarshalJSON(data []byte) error {
 	return v.p.UnmarshalJSON(data)
 }
 
-// Schema has no multipleOf 0.01: validators that compute in binary floating
-// point would refuse exact amounts such as 0.07.
+// Schema has no multipleOf 0.01: validators that use binary floating point
+// would reject exact amounts such as 0.07.
 func (v *money) Schema() *Schema {
 	return &Schema{Type: "number", Minimum: "0", Maximum: json.Number(MaxCents.Decimal())}
 }
@@ -145,8 +146,8 @@ func (v *percent) Schema() *Schema {
 }
 func (v *percent) MarshalJSON() ([]byte, error) { return json.Marshal(*v.p) }
 
-// UnmarshalJSON keeps the digits as the input, so that a stored 0 is an
-// answer and not a blank.
+// UnmarshalJSON keeps the digits as the input, so that a stored 0 is an answer
+// and not a blank.
 func (v *percent) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, v.p); err != nil {
 		return err
@@ -158,7 +159,7 @@ func (v *percent) UnmarshalJSON(data []byte) error {
 // total is a computed amount.
 type total struct{ compute func() Cents }
 
-// Total describes a computed amount, shown and never asked.
+// Total describes a computed amount, which is shown and never asked.
 func Total(compute func() Cents, name, label string, period Period) Field {
 	return Field{Name: name, Label: label, Kind: KindOutput, Period: period, Value: &total{compute}}
 }
@@ -172,10 +173,10 @@ func (v *total) Schema() *Schema              { return &Schema{Type: "number"} }
 func (v *total) MarshalJSON() ([]byte, error) { return v.compute().MarshalJSON() }
 func (v *total) UnmarshalJSON([]byte) error   { return nil } // computed again
 
-// instant is a moment set by the service, UTC.
+// instant is a time that the service sets, UTC.
 type instant struct{ p *time.Time }
 
-// Instant describes a moment that the service sets, shown and never asked.
+// Instant describes a time that the service sets. It is shown and never asked.
 func Instant(p *time.Time, name, label string) Field {
 	return Field{Name: name, Label: label, Kind: KindOutput, Value: &instant{p}}
 }

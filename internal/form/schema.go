@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Schema is a JSON Schema (2020-12) as OpenAPI 3.1 uses it, with the keywords
-// this service needs.
+// Schema is a JSON Schema (2020-12) for OpenAPI 3.1, with the keywords that
+// Candor needs.
 type Schema struct {
 	Ref         string             `json:"$ref,omitempty"`
 	Type        any                `json:"type,omitempty"` // a name, or a list of names

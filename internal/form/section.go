@@ -1,6 +1,6 @@
-// Package form describes a form's sections once, each bound to typed answers,
-// so that the page, decoding, validation, JSON, API schema and PDF all walk
-// the same description. It knows no business words, no HTTP and no storage.
+// Package form describes each section of a form once, bound to typed answers:
+// the page, decoding, validation, JSON, API schema and PDF all walk that
+// description. It knows no financial statement, no HTTP and no storage.
 package form
 
 import (
@@ -14,8 +14,8 @@ import (
 // MaxListItems is how many items a list can hold (D24).
 const MaxListItems = 50
 
-// A Section is one page of the form, bound to one customer's answers.
-// It carries what the customer typed, so use one per request.
+// A Section is one page of the form, bound to one customer's answers. It keeps
+// what the customer typed, so each request needs its own.
 type Section struct {
 	Name   string // URL segment and JSON key, "personal_details"
 	Title  string
@@ -25,7 +25,7 @@ type Section struct {
 
 // A Group is a set of questions under one heading, or a list of such sets.
 type Group struct {
-	Title  string // "" where the section's title says it all
+	Title  string // "" if the section's title is enough
 	Hint   string
 	Fields []Field
 	List   *List // nil for a plain group
@@ -36,20 +36,20 @@ type Field struct {
 	Name         string // JSON path inside the section or list item, and input name
 	Label        string
 	Hint         string
-	Ask          string // message where nothing was answered; "" for Enter or Select and the label
+	Ask          string // message without an answer; "" for "Enter" or "Select" and the label
 	Kind         Kind
 	Value        Value
 	Optional     bool
 	Autocomplete string // HTML autocomplete token
 	Period       Period
 	Options      []Option // of a Choice
-	// When, where not nil, says whether the question is asked. It is evaluated
-	// after decoding, and may look at earlier answers of the same list item and
-	// at the section's answers outside lists.
+	// When, if not nil, reports whether the question is asked. It is evaluated
+	// after decoding. It may read earlier answers of the same list item, and
+	// the section's answers outside lists.
 	When func() bool
 }
 
-// A Kind says what sort of answer a field takes.
+// A Kind is a field's type of answer.
 type Kind string
 
 // The kinds of fields.
@@ -76,23 +76,23 @@ const (
 	Monthly Period = "a month"
 )
 
-// An Option is one entry of a Choice: the stored code and what it is called.
+// An Option is one option of a Choice: the stored code and its label.
 type Option struct{ Code, Label string }
 
-// An Error is a message about one field, fit to show the customer.
+// An Error is a message about one field. It can be shown to the customer.
 type Error struct {
-	// Field is the input's name, "real_property.0.address": without the part
-	// for a date, and the list's name where it has too many items.
+	// Field is the input's name, "real_property.0.address", without the part
+	// for a date. It is the list's name if the list has too many items.
 	Field   string `json:"field"`
 	Message string `json:"message"`
-	// Wording is the message in its parts; zero where it is one fixed text.
+	// Wording is the message in its parts; zero for a fixed text.
 	Wording Wording `json:"-"`
 }
 
-// Errors lists what is wrong with a section, in field order.
+// Errors are the validation errors of a section, in field order.
 type Errors []Error
 
-// Error makes Errors an error; the text holds no answers.
+// Error makes Errors an error. Its text has no answers.
 func (e Errors) Error() string { return fmt.Sprintf("answers that need attention: %d", len(e)) }
 
 // For returns the message for the named input, or "".
@@ -105,7 +105,7 @@ func (e Errors) For(name string) string {
 	return ""
 }
 
-// Asked reports whether the answers so far call for this question.
+// Asked reports whether the question is asked, given the answers so far.
 func (f Field) Asked() bool { return f.Kind != KindOutput && (f.When == nil || f.When()) }
 
 // Parts lists the suffixes of the field's inputs: one empty suffix, or
@@ -117,14 +117,14 @@ func (f Field) Parts() []string {
 	return []string{""}
 }
 
-// Read takes what the customer typed, unchecked: the start of adding or
-// removing an item, or of redisplaying a draft. List items keep their order
-// and are numbered from 0, blank ones too. Answers that are no longer asked
-// are cleared.
+// Read reads what the customer typed without validating it: before adding or
+// removing a list item, or to redisplay a draft. List items keep their order
+// and are numbered from 0, also blank ones. Answers to questions that aren't
+// asked are cleared.
 func (s *Section) Read(values url.Values) { s.read(values, true) }
 
-// Decode reads what the customer typed, drops the list items left blank, and
-// reports every missing or unacceptable answer.
+// Decode reads what the customer typed, drops blank list items, and returns an
+// error for every missing or invalid answer.
 func (s *Section) Decode(values url.Values) Errors {
 	s.read(values, false)
 	return s.Validate()
@@ -144,7 +144,8 @@ func (s *Section) read(values url.Values, keepBlank bool) {
 	}
 }
 
-// Validate reports every missing or unacceptable answer, in page order.
+// Validate returns an error for every missing or invalid answer, in page
+// order.
 func (s *Section) Validate() Errors {
 	var errs Errors
 	for _, g := range s.Groups {
@@ -156,8 +157,8 @@ func (s *Section) Validate() Errors {
 	return errs
 }
 
-// Inputs returns every input as the customer last typed it, by input name.
-// Read of the result gives the same section: this is what a draft stores.
+// Inputs returns every input as the customer last typed it, by input name. A
+// draft stores it: Read of the result gives the same section.
 func (s *Section) Inputs() url.Values {
 	values := url.Values{}
 	s.Walk(func(path string, f Field) {
@@ -188,7 +189,7 @@ func (s *Section) Walk(visit func(path string, f Field)) {
 	}
 }
 
-// List returns the section's list of that name, or nil.
+// List returns the section's list with that name, or nil.
 func (s *Section) List(name string) *List {
 	for _, g := range s.Groups {
 		if g.List != nil && g.List.Name == name {
@@ -214,8 +215,8 @@ func parseFields(fields []Field, prefix string, values url.Values) {
 }
 
 // inputLimit is how many characters of an input are read and kept: more than
-// any answer that is taken has before it is normalised, and few enough that a
-// draft stays small.
+// any valid answer has before it is normalised, and few enough to keep a draft
+// small.
 func (f Field) inputLimit() int {
 	if t, ok := f.Value.(*text); ok {
 		return 4 * t.max
@@ -226,7 +227,7 @@ func (f Field) inputLimit() int {
 // maxCode is the longest input that isn't text: an amount, a number, a code.
 const maxCode = 100
 
-// cut returns the first characters of s, at most limit, without the white space
+// cut returns the first characters of s, at most limit, without white space
 // around them.
 func cut(s string, limit int) string {
 	s = strings.TrimSpace(s)
@@ -263,7 +264,7 @@ func validateFields(fields []Field, prefix string) Errors {
 	return errs
 }
 
-// errorMessage is the text of what is wrong with the answer, "" if nothing is.
+// errorMessage is the text of what is wrong with the answer, or "".
 func (f Field) errorMessage() string {
 	if !f.Asked() {
 		return ""
@@ -283,8 +284,7 @@ func (f Field) errorMessage() string {
 	return "Enter " + labelPlace
 }
 
-// indices returns the item numbers that occur in the input names of a list,
-// in order.
+// indices returns the item numbers in the input names of a list, in order.
 func indices(name string, values url.Values) []int {
 	var out []int
 	for key := range values {
@@ -310,7 +310,7 @@ func (f Field) Fills(token string) Field {
 	return f
 }
 
-// Asks sets the message shown where nothing was answered.
+// Asks sets the message for a missing answer.
 func (f Field) Asks(message string) Field {
 	f.Ask = message
 	return f

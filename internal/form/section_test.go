@@ -21,7 +21,7 @@ type pets struct {
 	born    time.Time
 	kind    string
 	breed   string // asked of dogs only
-	chip    string // asked where a breed was given
+	chip    string // asked if a breed was given
 	cost    form.Cents
 	share   int
 	agreed  bool
@@ -67,7 +67,7 @@ func (f *friend) fields() []form.Field {
 	}
 }
 
-// values makes what a browser posts from "name=text" pairs.
+// values returns what a browser posts, from "name=text" pairs.
 func values(pairs ...string) url.Values {
 	v := url.Values{}
 	for _, pair := range pairs {
@@ -294,7 +294,7 @@ func TestItemFieldsLeavesTheListAlone(t *testing.T) {
 }
 
 // TestDraftsAreSmall checks that no input keeps much more than its answer can
-// have, and that what people type is kept whole.
+// have, and that normal answers are kept completely.
 func TestDraftsAreSmall(t *testing.T) {
 	t.Parallel()
 	var name, bank string
@@ -316,7 +316,7 @@ func TestDraftsAreSmall(t *testing.T) {
 	if inputs.Has("other") {
 		t.Error("an input that the form hasn't is kept")
 	}
-	decomposed := strings.Repeat("u\u0308\u0304", 200) // one letter each, once normalised
+	decomposed := strings.Repeat("u\u0308\u0304", 200) // one character each after normalisation
 	section.Decode(url.Values{"name": {decomposed}})
 	if want := strings.Repeat("ǖ", 200); name != want {
 		t.Errorf("a name of 200 letters is kept as %d bytes, want %d", len(name), len(want))

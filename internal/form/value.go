@@ -14,16 +14,16 @@ import (
 
 // A Value reads and writes one typed answer.
 type Value interface {
-	// Parse takes what was typed; get returns the named part ("" or "day").
-	// It keeps what it can't read for redisplay, and ErrorMessage says why.
+	// Parse reads what was typed; get returns the named part ("" or "day"). It
+	// keeps what it can't read for redisplay, and ErrorMessage says why.
 	Parse(get func(part string) string)
-	// Input is what to put back into the named part's input.
+	// Input is the text for the named part's input.
 	Input(part string) string
-	// Display is the answer as it is read by people, "" where there is none.
+	// Display is the answer for people, "" if there is none.
 	Display() string
-	// Empty reports that nothing was answered.
+	// Empty reports whether there is no answer.
 	Empty() bool
-	// ErrorMessage is what is wrong with the answer, worded to follow the label
+	// ErrorMessage is what is wrong with the answer, to follow the label
 	// ("must be …"), or "".
 	ErrorMessage() string
 	// Schema describes the JSON.
@@ -39,7 +39,7 @@ type text struct {
 	format  string
 	pattern string
 	tidy    func(string) string
-	check   func(string) string // says what is wrong with a text that isn't empty
+	check   func(string) string // returns what is wrong with a text that isn't empty
 	message string
 }
 
@@ -54,7 +54,7 @@ func LongText(p *string, name, label string) Field {
 	return Field{Name: name, Label: label, Kind: KindText, Value: &text{p: p, max: 500}}
 }
 
-// Email describes an e-mail address.
+// Email describes an email address.
 func Email(p *string, name, label string) Field {
 	return Field{Name: name, Label: label, Kind: KindEmail, Autocomplete: "email",
 		Value: &text{p: p, max: 254, format: "email", check: func(s string) string {
@@ -65,8 +65,8 @@ func Email(p *string, name, label string) Field {
 		}}}
 }
 
-// Phone describes a telephone number, kept as typed but for the typographic
-// spaces and hyphens of a copied one.
+// Phone describes a telephone number. It is kept as typed, except for the
+// typographic spaces and hyphens of a copied one.
 func Phone(p *string, name, label string) Field {
 	return Field{Name: name, Label: label, Kind: KindPhone, Autocomplete: "tel",
 		Value: &text{p: p, max: 30, tidy: func(s string) string { return strings.Map(plainPhone, s) },
@@ -111,8 +111,8 @@ func plainPhone(r rune) rune {
 	return r
 }
 
-// ValidEmail reports whether s is one e-mail address and nothing else, of at
-// most 254 bytes with a domain that has a dot.
+// ValidEmail reports whether s is exactly one email address, of at most 254
+// bytes, with a domain that has a dot.
 func ValidEmail(s string) bool {
 	a, err := mail.ParseAddress(s)
 	if err != nil || a.Address != s || len(s) > 254 {
@@ -123,10 +123,10 @@ func ValidEmail(s string) bool {
 		strings.Contains(domain, ".") && !strings.HasSuffix(domain, ".") && !strings.HasPrefix(domain, "[")
 }
 
-// CleanText trims and NFC-normalises one line of text, drops the characters that
-// only hide or turn others around, and says what is wrong with it ("" for nothing): invalid UTF-8, control characters, more
-// than limit characters (D24). The clean text never holds any that are not
-// accepted, but for U+FFFD and a length beyond the limit.
+// CleanText trims and NFC-normalises one line of text, and drops characters
+// that only hide others or reverse them. message is "" or what is wrong:
+// invalid UTF-8, control characters, or more than limit characters (D24). The
+// clean text has none of these, except for U+FFFD and its length.
 func CleanText(s string, limit int) (clean, message string) {
 	valid := strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD"))
 	shown := strings.Map(dropHidden, valid)
@@ -143,9 +143,9 @@ func CleanText(s string, limit int) (clean, message string) {
 	return clean, ""
 }
 
-// hidden are zero-width characters and marks of direction. They come along when
-// text is copied, so they are dropped without a word; left in, a name looks like
-// another and "\u202efdp.exe" reads "exe.pdf".
+// hidden are zero-width characters and marks of direction. They are copied
+// along with text, so they are dropped silently. Left in, one name could look
+// like another, and "\u202efdp.exe" reads "exe.pdf".
 var hidden = &unicode.RangeTable{R16: []unicode.Range16{
 	{Lo: 0x061c, Hi: 0x061c, Stride: 1}, {Lo: 0x180e, Hi: 0x180e, Stride: 1}, {Lo: 0x200b, Hi: 0x200b, Stride: 1},
 	{Lo: 0x200e, Hi: 0x200f, Stride: 1}, {Lo: 0x202a, Hi: 0x202e, Stride: 1}, {Lo: 0x2060, Hi: 0x206f, Stride: 1},
@@ -159,9 +159,10 @@ func dropHidden(r rune) rune {
 	return r
 }
 
-// isJoiner is true for U+200C and U+200D. Names in Persian and in Indian scripts
-// are misspelt without them, and emoji fall apart, so they stay between other
-// characters. At either end they do nothing but make an empty text look answered.
+// isJoiner is true for U+200C and U+200D. Names in Persian and in Indian
+// scripts are misspelt without them and emoji fall apart, so they stay between
+// other characters. At either end they would only make an empty text look
+// answered.
 func isJoiner(r rune) bool { return r == '\u200c' || r == '\u200d' }
 
 func dropControls(r rune) rune {
@@ -199,13 +200,13 @@ func (v *text) Schema() *Schema {
 func (v *text) MarshalJSON() ([]byte, error)    { return json.Marshal(*v.p) }
 func (v *text) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, v.p) }
 
-// choice is one of a fixed list of codes.
+// choice is one of several codes.
 type choice struct {
 	p       *string
 	options []Option
 }
 
-// Choice describes a pick of one of the options.
+// Choice describes a choice of one of the options.
 func Choice(p *string, name, label string, options []Option) Field {
 	return Field{Name: name, Label: label, Kind: KindChoice, Options: options, Value: &choice{p, options}}
 }
@@ -247,7 +248,7 @@ func (v *choice) Schema() *Schema {
 func (v *choice) MarshalJSON() ([]byte, error)    { return json.Marshal(*v.p) }
 func (v *choice) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, v.p) }
 
-// checkbox is a tick; any non-empty input ticks it.
+// checkbox is a tick. Any non-empty input ticks it.
 type checkbox struct{ p *bool }
 
 // Checkbox describes a box that must be ticked.

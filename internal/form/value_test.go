@@ -9,13 +9,13 @@ import (
 	"candor/internal/form"
 )
 
-// section makes a section of plain fields.
+// section returns a section of plain fields.
 func section(fields ...form.Field) *form.Section {
 	return &form.Section{Name: "test", Groups: []form.Group{{Fields: fields}}}
 }
 
-// message decodes one typed text into a field named "f" and returns what is
-// wrong with it.
+// message decodes one typed text into a field named "f" and returns its error
+// message.
 func message(f form.Field, typed string) string {
 	return section(f).Decode(url.Values{"f": {typed}}).For("f")
 }
@@ -244,8 +244,8 @@ func TestDisplay(t *testing.T) {
 	}
 }
 
-// TestTypedZero stores an amount that was typed as 0 apart from one that
-// wasn't typed; both are the number 0.
+// TestTypedZero stores an amount that was typed as 0 differently from one that
+// wasn't typed. Both are the number 0.
 func TestTypedZero(t *testing.T) {
 	t.Parallel()
 	for typed, want := range map[string]struct{ stored, input string }{

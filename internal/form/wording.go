@@ -7,22 +7,21 @@ import (
 	"unicode/utf8"
 )
 
-// Wording is an error's message in its parts, so that it can be said in
-// another language than English.
+// Wording is an error's message in its parts, so that it can be translated.
 type Wording struct {
 	Text   string // "Enter {label}", "{label} must be $0 or more", "Enter your postcode"
-	Label  string // what {label} stands for: a field's label or a list's title
-	Item   string // what an item of the list is called, "vehicle"; "" outside lists
+	Label  string // replaces {label}: a field's label or a list's title
+	Item   string // an item of the list, "vehicle"; "" outside lists
 	Number int    // the item's, from 1
 }
 
 const (
 	labelPlace = "{label}"
-	// ItemText is how the error of a list's item is worded.
+	// ItemText is the message for an error in a list's item.
 	ItemText = "{item} {number}: {problem}"
 )
 
-// Say returns the message; each of its texts goes through translate.
+// Say returns the message; translate translates each of its texts.
 func (w Wording) Say(translate func(string) string) string {
 	message := translate(w.Text)
 	if strings.Contains(message, labelPlace) {
@@ -46,8 +45,8 @@ func newError(field string, w Wording) Error {
 	return Error{Field: field, Message: w.Say(english), Wording: w}
 }
 
-// lowerFirst puts a label inside a sentence; a label that starts with an
-// abbreviation stays as it is.
+// lowerFirst makes a label fit inside a sentence. A label that starts with an
+// abbreviation doesn't change.
 func lowerFirst(s string) string {
 	first, size := utf8.DecodeRuneInString(s)
 	if second, _ := utf8.DecodeRuneInString(s[size:]); size == 0 || unicode.IsUpper(second) {

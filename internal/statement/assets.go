@@ -15,8 +15,8 @@ type Assets struct {
 	Investments    []*Investment
 }
 
-// Property is real estate, at its full value and mortgage; the customer's
-// share of it is OwnershipPercentage (D20).
+// Property is real estate, with its full value and mortgage. The customer's
+// share is OwnershipPercentage (D20).
 type Property struct {
 	Description         string
 	Address             string
@@ -26,7 +26,7 @@ type Property struct {
 	MortgageOwing       Cents
 }
 
-// Vehicle is a car, boat or the like.
+// Vehicle is a car, a boat or something similar.
 type Vehicle struct {
 	Description        string
 	Value, AmountOwing Cents
@@ -45,7 +45,7 @@ type SuperFund struct {
 	Balance  Cents
 }
 
-// Investment is shares, managed funds, crypto-assets or the like.
+// Investment is shares, managed funds, crypto-assets or something similar.
 type Investment struct {
 	Description string
 	Value       Cents
@@ -65,8 +65,8 @@ var accountTypes = []form.Option{
 	{Code: "other", Label: "Other"},
 }
 
-// Net is the customer's share of the value less the mortgage, halves of a
-// cent away from zero; below zero where more is owed (D20, D49).
+// Net is the customer's share of value less mortgage, halves of a cent away
+// from zero; negative if the mortgage is larger (D20, D49).
 func (p *Property) Net() Cents { return share(p.CurrentValue-p.MortgageOwing, p.OwnershipPercentage) }
 
 func share(whole Cents, percentage int) Cents {
@@ -77,8 +77,8 @@ func times(whole Cents, percentage int) *big.Int {
 	return new(big.Int).Mul(big.NewInt(int64(whole)), big.NewInt(int64(percentage)))
 }
 
-// Total is the customer's share of property and all else at its full value
-// (D20). The property shares are rounded once, at the end of their sum.
+// Total is the customer's share of property, plus everything else at full
+// value (D20). The sum of the property shares is rounded once.
 func (a *Assets) Total() Cents {
 	shares := new(big.Int)
 	for _, p := range a.RealProperty {

@@ -10,12 +10,12 @@ import (
 const (
 	MaxDocuments     = 20
 	MaxDocumentBytes = 10 << 20
-	// MaxUploadedBytes is what a session may upload in all, refused and removed
-	// files included: twice what it can keep.
+	// MaxUploadedBytes is what a session can upload in total, with rejected
+	// and removed files: twice what it can keep.
 	MaxUploadedBytes = 2 * MaxDocuments * MaxDocumentBytes
 )
 
-// What the customer is told of a file that isn't taken.
+// The customer's messages for a rejected file.
 const (
 	NoFile          = "Select a file"
 	NoCategory      = "Select what this document is"
@@ -40,7 +40,7 @@ type Document struct {
 	UploadedAt  form.Timestamp `json:"uploaded_at" doc:"When it was uploaded, UTC."`
 }
 
-// DocumentCategories are what a document can be (D23).
+// DocumentCategories are the categories of documents (D23).
 var DocumentCategories = []form.Option{
 	{Code: "identification", Label: "Identification"},
 	{Code: "income_evidence", Label: "Payslip or other proof of income"},
@@ -50,12 +50,12 @@ var DocumentCategories = []form.Option{
 	{Code: "other", Label: "Something else"},
 }
 
-// KnownCategory reports whether a document can be that.
+// KnownCategory reports whether there is a category with the code.
 func KnownCategory(code string) bool {
 	return slices.ContainsFunc(DocumentCategories, func(o form.Option) bool { return o.Code == code })
 }
 
-// CategoryLabel is what a document category is called.
+// CategoryLabel is the label of a document category.
 func CategoryLabel(code string) string {
 	for _, o := range DocumentCategories {
 		if o.Code == code {

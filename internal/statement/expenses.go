@@ -12,7 +12,7 @@ type Expenses struct {
 // Housing is the monthly cost of a home.
 type Housing struct{ MortgageRent, Utilities, Insurance, Rates Cents }
 
-// Transport is the monthly cost of getting around.
+// Transport is the monthly cost of transport.
 type Transport struct{ CarLoan, Fuel, RegistrationInsurance Cents }
 
 // Living is the monthly cost of everything else.

@@ -14,7 +14,7 @@ import (
 	"candor/internal/statement/statementtest"
 )
 
-// FuzzDecode posts anything at all to each section.
+// FuzzDecode posts arbitrary input to each section.
 func FuzzDecode(f *testing.F) {
 	for i, name := range statement.SectionNames {
 		f.Add(byte(i), statementtest.Values(name).Encode())
@@ -90,7 +90,7 @@ func checkStored(t *testing.T, s *form.Section, name string) {
 	}
 }
 
-// fullLists is an assets section with fifty usual items in each list.
+// fullLists returns an assets section with fifty typical items in each list.
 func fullLists(b *testing.B) *form.Section {
 	b.Helper()
 	values := url.Values{}

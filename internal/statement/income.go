@@ -15,10 +15,10 @@ type Income struct {
 // EmploymentIncome is what an employer pays in a year, before tax.
 type EmploymentIncome struct{ GrossSalary, Bonuses, Allowances Cents }
 
-// OtherIncome is what else comes in in a year, before tax.
+// OtherIncome is other income of a year, before tax.
 type OtherIncome struct{ Rental, Dividends, Interest Cents }
 
-// TotalGross is the sum of all income of a year.
+// TotalGross is the sum of a year's income.
 func (i *Income) TotalGross() Cents {
 	e, o := i.Employment, i.Other
 	return e.GrossSalary + e.Bonuses + e.Allowances + o.Rental + o.Dividends + o.Interest

@@ -9,8 +9,8 @@ import (
 // maxDescription is how many characters a description can have (D24).
 const maxDescription = 500
 
-// Liabilities is what the customer owes: their own share of each debt (D20).
-// Repayments are monthly (D19).
+// Liabilities is what the customer owes: the customer's share of each debt
+// (D20). Repayments are monthly (D19).
 type Liabilities struct {
 	Mortgages     []*Mortgage
 	PersonalLoans []*PersonalLoan
@@ -60,10 +60,9 @@ func (l *Liabilities) Total() Cents {
 	return sum
 }
 
-// Suggest returns the liabilities that follow from the assets: a mortgage
-// for each property with money owing, at the customer's share, and the
-// vehicle finance. The section starts with them, so that nothing is typed
-// twice (D20).
+// Suggest returns the liabilities that follow from the assets: a mortgage for
+// each mortgaged property, at the customer's share, and vehicle finance. The
+// section starts with them, so that customers type nothing twice (D20).
 func Suggest(a *Assets) Liabilities {
 	var l Liabilities
 	for _, p := range a.RealProperty {

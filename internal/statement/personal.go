@@ -6,7 +6,7 @@ import (
 	"candor/internal/form"
 )
 
-// PersonalDetails says who the customer is.
+// PersonalDetails identifies the customer.
 type PersonalDetails struct {
 	FullName    string
 	DateOfBirth time.Time

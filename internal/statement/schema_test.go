@@ -22,8 +22,8 @@ func dataSchema() *form.Schema {
 	return statement.DataSchema(amounts, &form.Schema{Type: "array", MaxItems: statement.MaxDocuments})
 }
 
-// TestSchema holds the schema to the JSON: each member of one is in the
-// other, and the values are of the types it says.
+// TestSchema compares the schema with the JSON: both have the same members,
+// and the values have the schema's types.
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	raw, err := json.Marshal(dataSchema())
@@ -74,7 +74,7 @@ func decoded(t *testing.T, s *statement.Statement) any {
 	return data
 }
 
-// compare reports members that are only in the schema or only in the JSON.
+// compare reports members that only the schema or only the JSON has.
 func compare(t *testing.T, path string, schema *form.Schema, data any) {
 	t.Helper()
 	switch data := data.(type) {

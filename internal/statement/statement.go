@@ -11,7 +11,7 @@ import (
 // Cents is an amount of money in whole cents.
 type Cents = form.Cents
 
-// The seven sections, in the order they are shown.
+// The seven sections, in page order.
 const (
 	PersonalDetailsSection = "personal_details"
 	IncomeSection          = "income"
@@ -25,14 +25,14 @@ const (
 // SectionsTotal is how many sections the form has.
 const SectionsTotal = 7
 
-// SectionNames lists the sections in the order they are shown.
+// SectionNames lists the sections in page order.
 var SectionNames = [SectionsTotal]string{
 	PersonalDetailsSection, IncomeSection, AssetsSection, LiabilitiesSection,
 	ExpensesSection, DocumentsSection, DeclarationSection,
 }
 
-// SectionNumber returns the section's place from 1 to 7, or 0 where there is
-// no section of that name.
+// SectionNumber returns the section's place from 1 to 7, or 0 for an unknown
+// name.
 func SectionNumber(name string) int {
 	for i, n := range SectionNames {
 		if n == name {
@@ -42,7 +42,7 @@ func SectionNumber(name string) int {
 	return 0
 }
 
-// Percentage is the share of sections completed, rounded to the nearest
+// Percentage is the share of completed sections, rounded to the nearest
 // integer (D15).
 func Percentage(completed int) int { return (completed*100 + SectionsTotal/2) / SectionsTotal }
 
@@ -57,8 +57,8 @@ type Statement struct {
 	Declaration Declaration
 }
 
-// Section describes the named section, bound to the statement's answers; nil
-// for documents, which are files rather than fields, and for unknown names.
+// Section describes the named section, bound to the statement's answers. It is
+// nil for documents, which are files and not fields, and for unknown names.
 // Dates are checked against now.
 func (s *Statement) Section(name string, now time.Time) *form.Section {
 	switch name {
@@ -78,8 +78,7 @@ func (s *Statement) Section(name string, now time.Time) *form.Section {
 	return nil
 }
 
-// Sections describes the sections made of fields, in order: all but
-// documents.
+// Sections describes the sections with fields, in order: all except documents.
 func (s *Statement) Sections(now time.Time) []*form.Section {
 	var out []*form.Section
 	for _, name := range SectionNames {

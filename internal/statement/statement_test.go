@@ -19,8 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata from what is computed now")
 
-// TestJSON holds the data object, member by member and in order, to the
-// contract's.
+// TestJSON compares the data object with the contract, member by member and in
+// order.
 func TestJSON(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]*statement.Statement{"full.json": statementtest.Full(), "sparse.json": statementtest.Sparse()} {
@@ -155,7 +155,7 @@ func TestSectionNames(t *testing.T) {
 	}
 }
 
-// TestMessages reads every message once, as a customer might see it.
+// TestMessages reads every message once, as a customer could see it.
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	var got strings.Builder

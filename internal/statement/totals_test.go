@@ -67,7 +67,7 @@ func random(r *rand.Rand) *statement.Statement {
 	}
 }
 
-// exact is a sum in dollars that never rounds.
+// exact is a sum in dollars without rounding.
 type exact struct{ big.Rat }
 
 func (e *exact) add(cents form.Cents, factor int64, divisor int64) {
@@ -80,7 +80,7 @@ func (e *exact) addAll(cents ...form.Cents) {
 	}
 }
 
-// rounded gives cents as FloatString does: halves away from zero (D49).
+// rounded returns cents as FloatString rounds: halves away from zero (D49).
 func (e *exact) rounded(t *testing.T) form.Cents {
 	t.Helper()
 	cents, ok := new(big.Int).SetString(strings.Replace(e.FloatString(2), ".", "", 1), 10)
@@ -151,8 +151,8 @@ func TestTotals(t *testing.T) {
 	}
 }
 
-// TestRounding has the edges in plain figures: halves of a cent go away from
-// zero, a sum of shares is rounded once.
+// TestRounding checks the edge cases: halves of a cent are rounded away from
+// zero, and a sum of shares is rounded once.
 func TestRounding(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

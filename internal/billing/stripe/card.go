@@ -10,9 +10,9 @@ import (
 	"candor/internal/domain"
 )
 
-// CardPage returns the address of a page of Stripe's on which the account's
-// staff store a card. It leads to success or cancel; that a card is stored is
-// told by an event, which can come a little later.
+// CardPage returns the address of Stripe's page for storing a card. It leads
+// back to success or cancel. The stored card arrives with an event, perhaps a
+// little later.
 func (p *Provider) CardPage(ctx context.Context, account *domain.Account, success, cancel string) (string, error) {
 	customer, err := p.customer(ctx, account, "")
 	if err != nil {
@@ -52,9 +52,9 @@ func isGone(err error) bool {
 	return errors.As(err, &e) && e.Code == stripe.ErrorCodeResourceMissing && e.Param == "customer"
 }
 
-// customer returns the account's customer, made when it is needed first or when
-// the former one is gone; "" for none before. Who comes second gets the first
-// one's, by the idempotency key or by what is stored.
+// customer returns the account's customer at Stripe. It creates one if the
+// account has none, or if its customer was deleted. Two calls at once get the
+// same customer, by the idempotency key or by what is stored.
 func (p *Provider) customer(ctx context.Context, account *domain.Account, former string) (string, error) {
 	known, err := p.customers.Customer(ctx, account.ID, Name)
 	if err != nil || known.ID != former {

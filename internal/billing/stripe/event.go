@@ -18,9 +18,9 @@ import (
 	"candor/internal/statement"
 )
 
-// Event reads a webhook of Stripe's: the body as it came, its Stripe-Signature
-// and when it came. ErrSignature where the signature doesn't hold at now. What
-// a stored card is called and whether it is stored still is asked of Stripe.
+// Event reads a webhook of Stripe: its body, its Stripe-Signature header and
+// when it arrived. Returns ErrSignature if the signature is wrong at now. It
+// asks Stripe for the card's label, and whether the card is still stored.
 func (p *Provider) Event(ctx context.Context, payload []byte, signature string, now time.Time) (billing.ProviderEvent, error) {
 	if !signed(payload, signature, p.secret, now) {
 		return billing.ProviderEvent{}, billing.ErrSignature
@@ -40,8 +40,8 @@ func (p *Provider) Event(ctx context.Context, payload []byte, signature string, 
 	return out, nil
 }
 
-// event reads what an event is about. Only fields are used that all of Stripe's
-// API versions share: which one sends is set at Stripe.
+// event reads an event. It uses only fields that all of Stripe's API versions
+// share, because the version is set at Stripe.
 func (p *Provider) event(ctx context.Context, e *stripe.Event) (billing.ProviderEvent, error) {
 	switch e.Type {
 	case stripe.EventTypePaymentIntentSucceeded, stripe.EventTypePaymentIntentPaymentFailed:
@@ -72,8 +72,8 @@ func (p *Provider) event(ctx context.Context, e *stripe.Event) (billing.Provider
 	return billing.ProviderEvent{}, nil
 }
 
-// payment is what a payment's event says; payments that aren't an invoice's are
-// not ours.
+// payment reads a payment's event. Payments without an invoice of ours are
+// ignored.
 func payment(kind stripe.EventType, intent *stripe.PaymentIntent) billing.ProviderEvent {
 	invoice, err := domain.ParseInvoiceID(intent.Metadata[invoiceKey])
 	failures, countErr := strconv.Atoi(intent.Metadata[failuresKey])
@@ -89,8 +89,8 @@ func payment(kind stripe.EventType, intent *stripe.PaymentIntent) billing.Provid
 	return out
 }
 
-// methodOf is the method of payment that was stored. It is asked for as it is
-// now: one that was taken away since is none.
+// methodOf returns the stored payment method as it is now: one that has been
+// removed since is none.
 func (p *Provider) methodOf(ctx context.Context, setupIntent string) (billing.ProviderEvent, error) {
 	intent, err := p.client.V1SetupIntents.Retrieve(ctx, setupIntent, &stripe.SetupIntentRetrieveParams{
 		Expand: stripe.StringSlice([]string{"payment_method"}),
@@ -107,13 +107,13 @@ func (p *Provider) methodOf(ctx context.Context, setupIntent string) (billing.Pr
 	}, nil
 }
 
-// brands are the card brands by Stripe's names for them.
+// brands are the names of card brands by Stripe's codes.
 var brands = map[stripe.PaymentMethodCardBrand]string{
 	"amex": "American Express", "diners": "Diners Club", "discover": "Discover", "eftpos_au": "eftpos", "jcb": "JCB",
 	"mastercard": "Mastercard", "unionpay": "UnionPay", "visa": "Visa",
 }
 
-// label is what staff know a card by.
+// label describes a card for staff.
 func label(m *stripe.PaymentMethod) string {
 	if m.Card == nil {
 		return "Stored at Stripe"
@@ -126,7 +126,7 @@ func label(m *stripe.PaymentMethod) string {
 }
 
 // signed checks a Stripe-Signature, "t=SECONDS,v1=HEX,…". The library's own
-// check takes the machine's clock, and knows no time too early.
+// check uses the machine's clock and accepts times in the future.
 func signed(payload []byte, header, secret string, now time.Time) bool {
 	var at time.Time
 	var signatures [][]byte

@@ -12,7 +12,7 @@ import (
 	"candor/internal/domain"
 )
 
-// now is when the tests' webhooks come.
+// now is when the tests' webhooks arrive.
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 // customers are billing.Customers of one account.
@@ -40,9 +40,9 @@ func (c *customers) SetCustomer(_ context.Context, account domain.AccountID, _, 
 	return nil
 }
 
-// bench is a provider with a Stripe of its own, and an invoice to be paid by
-// the stored card.
-type bench struct {
+// harness is a provider with its own Stripe, and an invoice to pay with the
+// stored card.
+type harness struct {
 	testing.TB
 	*stripe.Provider
 	stripe    *stripetest.Server
@@ -50,7 +50,7 @@ type bench struct {
 	invoice   *domain.Invoice
 }
 
-func newBench(t testing.TB) *bench {
+func newHarness(t testing.TB) *harness {
 	t.Helper()
 	server := stripetest.New(t)
 	server.Set(func(s *stripetest.State) { s.Now = now })
@@ -58,19 +58,19 @@ func newBench(t testing.TB) *bench {
 		ID: domain.NewInvoiceID(), AccountID: domain.NewAccountID(), Number: 42, IssuedAt: now, Total: 12_345, Currency: "AUD", Status: domain.InvoiceOpen,
 	}
 	known := &customers{account: invoice.AccountID, known: billing.Customer{ID: "cus_7", MethodID: "pm_7"}}
-	return &bench{TB: t, stripe: server, customers: known, invoice: invoice, Provider: stripe.New(stripe.Config{
+	return &harness{TB: t, stripe: server, customers: known, invoice: invoice, Provider: stripe.New(stripe.Config{
 		SecretKey: stripetest.SecretKey, WebhookSecret: stripetest.WebhookSecret, APIURL: server.URL, Customers: known,
 	})}
 }
 
-func (b *bench) ok(err error) {
+func (b *harness) ok(err error) {
 	b.Helper()
 	if err != nil {
 		b.Fatal(err)
 	}
 }
 
-func (b *bench) charge() billing.Outcome {
+func (b *harness) charge() billing.Outcome {
 	b.Helper()
 	outcome, err := b.Charge(b.Context(), b.invoice)
 	b.ok(err)

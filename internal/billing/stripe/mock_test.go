@@ -16,7 +16,7 @@ import (
 	"candor/internal/domain"
 )
 
-// stub is made once: it reads eight megabytes.
+// stub is loaded once: it is 8 MB.
 var stub = sync.OnceValues(func() (*server.StubServer, error) {
 	spec, err := server.LoadSpec(embedded.OpenAPISpec, "")
 	if err != nil {
@@ -29,9 +29,9 @@ var stub = sync.OnceValues(func() (*server.StubServer, error) {
 	return server.NewStubServer(fixtures, spec, false, false)
 })
 
-// newMock is Stripe's published mock server: it checks each request against
-// Stripe's own description of its API, and answers with examples. It tells how
-// it answered.
+// newMock starts Stripe's published mock server. It checks each request
+// against Stripe's description of its API, and responds with examples.
+// answered counts its responses.
 func newMock(t *testing.T) (url string, answered func() map[string]int) {
 	t.Helper()
 	stub, err := stub()
@@ -92,8 +92,8 @@ func TestStripeUnderstandsEachCall(t *testing.T) {
 	}
 }
 
-// The test above is worth something only while the mock refuses what Stripe's
-// API doesn't know.
+// The test above proves nothing unless the mock refuses what Stripe's API
+// doesn't know.
 func TestStripesMockRefusesNonsense(t *testing.T) {
 	t.Parallel()
 	url, _ := newMock(t)

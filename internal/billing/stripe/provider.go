@@ -1,7 +1,7 @@
-// Package stripe collects invoices by Stripe: it charges stored cards, sends
-// staff to Stripe's own page to store one, and understands Stripe's webhooks. No
-// card number ever comes here. It knows no rules of billing, no HTTP routes and
-// no database.
+// Package stripe collects invoices with Stripe: it charges stored cards, sends
+// staff to Stripe's page to store one, and reads Stripe's webhooks. It never
+// sees a card number. It knows no rules of billing, no HTTP routes and no
+// database.
 package stripe
 
 import (
@@ -19,20 +19,20 @@ import (
 	"candor/internal/domain"
 )
 
-// Name is the provider's in the database.
+// Name is the provider's name in the database.
 const Name = "stripe"
 
 const (
-	// callTimeout is longer than Stripe's own for a card's bank.
+	// callTimeout is longer than Stripe's timeout for a card's bank.
 	callTimeout = 80 * time.Second
-	// An attempt looks for payments and then makes one: this doesn't compile where
-	// that has no time.
+	// A charge lists payments and then makes one. This doesn't compile if
+	// PaymentTimeout is too short for both calls.
 	_ = uint(billing.PaymentTimeout - 2*callTimeout)
-	// clockSlack is how far Stripe's clock may be from ours.
+	// clockSlack is how far Stripe's clock can be from ours.
 	clockSlack = 24 * time.Hour
 )
 
-// What we write on Stripe's objects, to know them again.
+// Metadata of Stripe's objects, by which we recognise ours.
 const (
 	accountKey  = "account_id"
 	invoiceKey  = "invoice_id"
@@ -54,13 +54,13 @@ type Provider struct {
 	customers billing.Customers
 }
 
-// New returns a Provider. It calls nobody yet.
+// New returns a Provider. It makes no call.
 func New(c Config) *Provider {
 	backend := &stripe.BackendConfig{
 		HTTPClient: &http.Client{Timeout: callTimeout},
-		// What Stripe says can name card holders; errors come back anyway.
+		// Stripe's messages can name card holders. Errors are returned anyway.
 		LeveledLogger: &stripe.LeveledLogger{Level: stripe.LevelNull},
-		// Whoever calls tries again: the worker, Stripe's webhooks, a person.
+		// The callers retry: the worker, Stripe's webhooks, a person.
 		MaxNetworkRetries: stripe.Int64(0),
 		EnableTelemetry:   stripe.Bool(false),
 	}
@@ -74,9 +74,8 @@ func New(c Config) *Provider {
 // Name is "stripe".
 func (*Provider) Name() string { return Name }
 
-// Charge pays an invoice by the account's stored card. Stripe forgets
-// idempotency keys after a day, so payments that it knows of are looked for
-// before one is made.
+// Charge pays an invoice with the account's stored card. Stripe forgets
+// idempotency keys after a day, so Charge looks for an earlier payment first.
 func (p *Provider) Charge(ctx context.Context, i *domain.Invoice) (billing.Outcome, error) {
 	customer, err := p.customers.Customer(ctx, i.AccountID, Name)
 	if err != nil {
@@ -116,8 +115,8 @@ func (p *Provider) Charge(ctx context.Context, i *domain.Invoice) (billing.Outco
 	return outcome(intent), nil
 }
 
-// known looks for a payment of the invoice that Stripe knows of: one that
-// succeeded or may yet, or the very attempt that is to be made.
+// known looks for an earlier payment of the invoice: one that succeeded or
+// still can, or this same attempt.
 func (p *Provider) known(ctx context.Context, customer billing.Customer, i *domain.Invoice) (found bool, out billing.Outcome, err error) {
 	params := &stripe.PaymentIntentListParams{
 		Customer:     stripe.String(customer.ID),
@@ -144,8 +143,8 @@ func (p *Provider) known(ctx context.Context, customer billing.Customer, i *doma
 	return found, out, nil
 }
 
-// outcome is how a payment stands. One that wants its cardholder has failed:
-// nobody is there.
+// outcome returns the state of a payment. A payment that needs the cardholder
+// has failed, because the cardholder isn't there.
 func outcome(intent *stripe.PaymentIntent) billing.Outcome {
 	switch intent.Status {
 	case stripe.PaymentIntentStatusSucceeded:
@@ -164,8 +163,8 @@ func failed(reason string) billing.Outcome {
 	return billing.Outcome{State: billing.Failed, Reason: reason}
 }
 
-// refusal is why a payment was refused for good; not ok for everything that
-// may be otherwise when it is asked again.
+// refusal returns why Stripe refused a payment for good; ok is false if
+// another call could succeed.
 func refusal(err error) (reason string, ok bool) {
 	var e *stripe.Error
 	if !errors.As(err, &e) {
@@ -180,8 +179,8 @@ func refusal(err error) (reason string, ok bool) {
 	return "", false
 }
 
-// failure is an error of a call without what Stripe's own has of the card and
-// its holder.
+// failure is the error of a call, without what Stripe's error says about the
+// card and its holder.
 func failure(what string, err error) error {
 	var e *stripe.Error
 	if !errors.As(err, &e) {

@@ -15,7 +15,7 @@ import (
 
 func TestChargePaysAnInvoice(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newHarness(t)
 	if got, want := b.charge(), (billing.Outcome{State: billing.Paid, Reference: "pi_1"}); got != want {
 		t.Errorf("the outcome is %+v, want %+v", got, want)
 	}
@@ -38,15 +38,15 @@ func TestChargePaysAnInvoice(t *testing.T) {
 
 func TestChargeTwiceTakesMoneyOnce(t *testing.T) {
 	t.Parallel()
-	for name, between := range map[string]func(*bench){
-		"at once":                         func(*bench) {},
-		"after keys are forgotten":        func(b *bench) { b.stripe.Set(func(s *stripetest.State) { s.Forget = true }) },
-		"after a failure that wasn't one": func(b *bench) { b.stripe.Set(func(s *stripetest.State) { s.Forget = true }); b.invoice.Failures++ },
-		"after the card was changed":      func(b *bench) { b.customers.known.MethodID = "pm_8" },
+	for name, between := range map[string]func(*harness){
+		"at once":                         func(*harness) {},
+		"after keys are forgotten":        func(b *harness) { b.stripe.Set(func(s *stripetest.State) { s.Forget = true }) },
+		"after a failure that wasn't one": func(b *harness) { b.stripe.Set(func(s *stripetest.State) { s.Forget = true }); b.invoice.Failures++ },
+		"after the card was changed":      func(b *harness) { b.customers.known.MethodID = "pm_8" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
+			b := newHarness(t)
 			b.stripe.Set(func(s *stripetest.State) { s.Lose = true })
 			if outcome, err := b.Charge(b.Context(), b.invoice); err == nil {
 				t.Fatalf("a lost answer gave %+v", outcome)
@@ -65,7 +65,7 @@ func TestChargeTwiceTakesMoneyOnce(t *testing.T) {
 
 func TestChargeWaitsForAPaymentUnderWay(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newHarness(t)
 	b.stripe.Set(func(s *stripetest.State) { s.Status = "processing" })
 	for range 3 {
 		if got := b.charge(); got.State != billing.Pending {
@@ -85,7 +85,7 @@ func TestChargeWaitsForAPaymentUnderWay(t *testing.T) {
 
 func TestChargeTriesAnewAfterAFailure(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newHarness(t)
 	b.stripe.Set(func(s *stripetest.State) {
 		s.Decline = stripetest.Object{"type": "card_error", "code": "card_declined", "decline_code": "insufficient_funds"}
 	})
@@ -104,7 +104,7 @@ func TestChargeTriesAnewAfterAFailure(t *testing.T) {
 
 func TestChargeKeepsInvoicesApart(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newHarness(t)
 	b.charge()
 	b.invoice.ID = domain.NewInvoiceID()
 	if got := b.charge(); got.State != billing.Paid || got.Reference != "pi_2" {
@@ -131,7 +131,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
+			b := newHarness(t)
 			b.stripe.Set(func(s *stripetest.State) { s.Decline = tt.failure })
 			if got, want := b.charge(), (billing.Outcome{State: billing.Failed, Reason: tt.want}); got != want {
 				t.Errorf("the outcome is %+v, want %+v", got, want)
@@ -146,7 +146,7 @@ func TestStatesOfAPayment(t *testing.T) {
 		"succeeded": billing.Paid, "processing": billing.Pending, "requires_action": billing.Failed,
 		"requires_payment_method": billing.Failed, "canceled": billing.Failed,
 	} {
-		b := newBench(t)
+		b := newHarness(t)
 		b.stripe.Set(func(s *stripetest.State) { s.Status = status })
 		if got := b.charge(); got.State != want || (want == billing.Failed) != (got.Reason != "") {
 			t.Errorf("%s: %+v, want state %d", status, got, want)
@@ -156,27 +156,27 @@ func TestStatesOfAPayment(t *testing.T) {
 
 func TestNobodyKnows(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*bench){
-		"500":            func(b *bench) { b.stripe.Set(func(s *stripetest.State) { s.Down = http.StatusInternalServerError }) },
-		"503":            func(b *bench) { b.stripe.Set(func(s *stripetest.State) { s.Down = http.StatusServiceUnavailable }) },
-		"too many calls": func(b *bench) { b.stripe.Set(func(s *stripetest.State) { s.Down = http.StatusTooManyRequests }) },
-		"no network":     func(b *bench) { b.stripe.Close() },
-		"a lost answer":  func(b *bench) { b.stripe.Set(func(s *stripetest.State) { s.Lose = true }) },
-		"another's key": func(b *bench) {
+	for name, change := range map[string]func(*harness){
+		"500":            func(b *harness) { b.stripe.Set(func(s *stripetest.State) { s.Down = http.StatusInternalServerError }) },
+		"503":            func(b *harness) { b.stripe.Set(func(s *stripetest.State) { s.Down = http.StatusServiceUnavailable }) },
+		"too many calls": func(b *harness) { b.stripe.Set(func(s *stripetest.State) { s.Down = http.StatusTooManyRequests }) },
+		"no network":     func(b *harness) { b.stripe.Close() },
+		"a lost answer":  func(b *harness) { b.stripe.Set(func(s *stripetest.State) { s.Lose = true }) },
+		"another's key": func(b *harness) {
 			b.stripe.Set(func(s *stripetest.State) { s.Decline = stripetest.Object{"type": "idempotency_error"} })
 		},
-		"a wrong amount": func(b *bench) {
+		"a wrong amount": func(b *harness) {
 			b.stripe.Set(func(s *stripetest.State) {
 				s.Decline = stripetest.Object{"type": "invalid_request_error", "param": "amount"}
 			})
 		},
-		"a rotated secret": func(b *bench) {
+		"a rotated secret": func(b *harness) {
 			b.Provider = stripe.New(stripe.Config{SecretKey: "sk_live_hidden", APIURL: b.stripe.URL, Customers: b.customers})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
+			b := newHarness(t)
 			change(b)
 			outcome, err := b.Charge(b.Context(), b.invoice)
 			if err == nil {
@@ -191,7 +191,7 @@ func TestNobodyKnows(t *testing.T) {
 
 func TestChargeEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newHarness(t)
 	ctx, cancel := context.WithCancel(b.Context())
 	cancel()
 	if outcome, err := b.Charge(ctx, b.invoice); err == nil {
@@ -201,8 +201,8 @@ func TestChargeEndsWithItsContext(t *testing.T) {
 
 func TestChargeWithoutACard(t *testing.T) {
 	t.Parallel()
-	for name, known := range map[string]billing.Customer{"nobody": {}, "no card": {ID: "cus_7"}} {
-		b := newBench(t)
+	for name, known := range map[string]billing.Customer{"no customer": {}, "no card": {ID: "cus_7"}} {
+		b := newHarness(t)
 		b.customers.known = known
 		if got, want := b.charge(), (billing.Outcome{State: billing.Failed, Reason: "No payment method is stored."}); got != want || len(b.stripe.Calls("", "")) > 0 {
 			t.Errorf("%s: %+v after %d calls, want %+v", name, got, len(b.stripe.Calls("", "")), want)
@@ -212,7 +212,7 @@ func TestChargeWithoutACard(t *testing.T) {
 
 func TestCardPage(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newHarness(t)
 	b.customers.known = billing.Customer{}
 	account := &domain.Account{ID: b.invoice.AccountID, Name: "Lender & Sons", BillingEmail: "bills@lender.example"}
 	for range 2 {
@@ -241,11 +241,11 @@ func TestCardPage(t *testing.T) {
 	}
 }
 
-// TestDeletedCustomer: whose customer was deleted at Stripe stores a card with
-// a new one, and until then isn't charged.
+// TestDeletedCustomer: an account whose customer was deleted at Stripe stores
+// a card with a new customer, and isn't charged before that.
 func TestDeletedCustomer(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newHarness(t)
 	b.stripe.Set(func(s *stripetest.State) { s.Gone = "cus_7" })
 	if outcome := b.charge(); outcome.State != billing.Failed || outcome.Reason != "The stored card can no longer be used." {
 		t.Errorf("charging came to %+v", outcome)

@@ -2,8 +2,8 @@ package stripe
 
 import "github.com/stripe/stripe-go/v85"
 
-// declined says no more than a bank wants its customer to read: that a card is
-// reported stolen is not ours to tell.
+// declined says no more than a bank would tell its customer: we must not
+// reveal that a card was reported stolen.
 const declined = "The bank declined the card."
 
 // reasons are why payments fail, by Stripe's decline codes and error codes.
@@ -31,8 +31,8 @@ var reasons = map[string]string{
 	"try_again_later":                       "The card's bank couldn't process the payment.",
 }
 
-// reasonOf is why a payment failed, in words for the account's staff; nil where
-// Stripe doesn't say.
+// reasonOf returns why a payment failed, for the account's staff; "" if Stripe
+// doesn't say.
 func reasonOf(e *stripe.Error) string {
 	if e == nil {
 		return "The payment failed."

@@ -11,11 +11,11 @@ import (
 	"candor/internal/statement"
 )
 
-// Now returns the moment the examples are signed, UTC.
+// Now returns the time when the examples are signed, UTC.
 func Now() time.Time { return time.Date(2026, 11, 20, 3, 4, 5, 0, time.UTC) }
 
-// Full returns a submitted statement in which every answer is given: the
-// answers of Values, and two documents.
+// Full returns a submitted statement with every answer: the answers of Values,
+// and two documents.
 func Full() *statement.Statement {
 	s := new(statement.Statement)
 	for _, section := range s.Sections(Now()) {
@@ -29,8 +29,8 @@ func Full() *statement.Statement {
 	return s
 }
 
-// Sparse returns a submitted statement with the fewest answers that are
-// accepted: no amounts, no list items, no documents.
+// Sparse returns a submitted statement with the fewest valid answers: no
+// amounts, no list items, no documents.
 func Sparse() *statement.Statement {
 	s := new(statement.Statement)
 	personal := Values(statement.PersonalDetailsSection)
@@ -42,8 +42,8 @@ func Sparse() *statement.Statement {
 	return s
 }
 
-// Long returns a submitted statement that is as long as it can be: full
-// lists, the longest texts, the largest amounts, all documents.
+// Long returns the longest possible submitted statement: full lists, the
+// longest texts, the largest amounts, all documents.
 func Long() *statement.Statement {
 	s := new(statement.Statement)
 	for _, section := range s.Sections(Now()) {
@@ -74,7 +74,7 @@ func decode(section *form.Section, values url.Values) {
 	}
 }
 
-// longest returns the longest answer to a field; n sets it apart from others.
+// longest returns the longest answer to a field; n makes it unique.
 func longest(f form.Field, part string, n int) string {
 	switch f.Kind {
 	case form.KindText:

@@ -1,5 +1,5 @@
-// Package statementtest holds example statements for the tests of other
-// packages. It must not know how a statement is stored, shown or sent.
+// Package statementtest has example statements for the tests of other
+// packages. It doesn't know how a statement is stored, shown or sent.
 package statementtest
 
 import (
@@ -9,8 +9,8 @@ import (
 )
 
 // Values returns what a customer types into the named section for Full, by
-// input name (D47): every input is filled, amounts as people write them. It
-// is nil for the documents section and unknown names. The caller may change
+// input name (D47). Every input is filled, with amounts as people write them.
+// It is nil for the documents section and unknown names. The caller may change
 // it.
 func Values(section string) url.Values {
 	typed, ok := answers()[section]
@@ -70,8 +70,8 @@ func answers() map[string]map[string]string {
 	}
 }
 
-// assets has a second property that is worth less than its mortgage: its net
-// value is -$1,666.665 before rounding.
+// assets has a second property with a mortgage above its value: its net value
+// is -$1,666.665 before rounding.
 func assets() map[string]string {
 	return map[string]string{
 		"real_property.0.description":          "Family home",

@@ -1,7 +1,6 @@
 // Package stripetest is a Stripe for tests: the few calls that Candor makes,
-// with memory, idempotency keys and cards that fail, which Stripe's own mock
-// server lacks. Its objects are shaped as Stripe's published examples. This
-// package is for tests only.
+// with state, idempotency keys and cards that fail. Stripe's own mock server
+// lacks these. Its objects have the shape of Stripe's published examples.
 package stripetest
 
 import (
@@ -21,23 +20,23 @@ import (
 	"github.com/stripe/stripe-mock/embedded"
 )
 
-// Keys under which the server is reached, and by which its webhooks are signed.
+// Keys that clients use, and that webhooks are signed with.
 const (
-	SecretKey     = "sk_test_stripetest" //nolint:gosec // it opens nothing but this server
+	SecretKey     = "sk_test_stripetest" //nolint:gosec // opens only this server
 	WebhookSecret = "whsec_stripetest"
 )
 
-// An Object is one of Stripe's, as JSON.
+// An Object is a Stripe object, as JSON.
 type Object = map[string]any
 
-// A Call is a request that came.
+// A Call is a received request.
 type Call struct {
 	Method, Path   string
 	Form           map[string]string // of the body, or of the query
 	IdempotencyKey string
 }
 
-// Server is a Stripe.
+// Server is a fake Stripe.
 type Server struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -50,15 +49,15 @@ type Server struct {
 	answers   map[string]answer // by idempotency key
 }
 
-// State is what a test makes of a Stripe.
+// State is what a test sets.
 type State struct {
 	Now     time.Time
-	Decline Object // what a payment fails by: the fields of Stripe's error; nil: it succeeds
-	Status  string // of payments that don't fail; "" for succeeded
-	Down    int    // the HTTP status of every answer; 0: it works
-	Lose    bool   // what is asked for by POST is done, but the answers are lost
-	Forget  bool   // idempotency keys, as after a day
-	Gone    string // a customer that was deleted
+	Decline Object // payments fail with these fields of Stripe's error; nil: they succeed
+	Status  string // of successful payments; "" for succeeded
+	Down    int    // HTTP status of every response; 0: the server works
+	Lose    bool   // POSTs are carried out, but their responses are lost
+	Forget  bool   // forget idempotency keys, as after a day
+	Gone    string // a deleted customer
 }
 
 type answer struct {
@@ -76,7 +75,7 @@ func New(t testing.TB) *Server {
 	return s
 }
 
-// Example is an object as Stripe publishes it, changed.
+// Example returns an object as Stripe publishes it, changed.
 func Example(kind string, change Object) Object {
 	var examples struct {
 		Resources map[string]Object `json:"resources"`
@@ -92,7 +91,7 @@ func Example(kind string, change Object) Object {
 	return out
 }
 
-// Event is a webhook's body.
+// Event returns a webhook's body.
 func Event(id, kind string, object Object) []byte {
 	event := Example("event", Object{
 		"id": id, "type": kind, "api_version": "2024-06-20", "pending_webhooks": 1,
@@ -105,26 +104,26 @@ func Event(id, kind string, object Object) []byte {
 	return body
 }
 
-// Sign is the Stripe-Signature of a webhook that is sent at at.
+// Sign returns the Stripe-Signature of a webhook that is sent at that time.
 func Sign(body []byte, secret string, at time.Time) string {
 	return fmt.Sprintf("t=%d,v1=%s,v0=%064d", at.Unix(), hex.EncodeToString(webhook.ComputeSignature(at, body, secret)), 0)
 }
 
-// Set changes how the server is.
+// Set changes the server's state.
 func (s *Server) Set(change func(*State)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change(&s.state)
 }
 
-// Setup stores a setup intent, for those who ask for its id.
+// Setup stores a setup intent.
 func (s *Server) Setup(id string, intent Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.setups[id] = intent
 }
 
-// Calls returns the calls of a method to a path, "" for any.
+// Calls returns the calls with a method and a path; "" for any.
 func (s *Server) Calls(method, path string) (out []Call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +135,7 @@ func (s *Server) Calls(method, path string) (out []Call) {
 	return out
 }
 
-// Payments returns the payments that were tried, the newest first.
+// Payments returns the attempted payments, newest first.
 func (s *Server) Payments() (out []Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,7 +176,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	write(w, got.status, got.body)
 }
 
-// once does a call, or repeats its answer.
+// once carries out a call, or repeats its response.
 func (s *Server) once(call Call, form string) answer {
 	known, ok := s.answers[call.IdempotencyKey]
 	if ok && call.Method == http.MethodPost && call.IdempotencyKey != "" && !s.state.Forget {
@@ -219,7 +218,7 @@ func (s *Server) do(call Call) answer {
 	return answer{status: http.StatusNotFound, body: Object{"error": Object{"type": "invalid_request_error", "code": "resource_missing", "message": "No such thing"}}}
 }
 
-// pay makes a payment as a card's bank decides.
+// pay makes a payment with the outcome that State sets.
 func (s *Server) pay(call Call) answer {
 	metadata := Object{}
 	for name, value := range call.Form {
