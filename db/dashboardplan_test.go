@@ -27,7 +27,7 @@ func TestDashboardReadsFewOfWhatWentWrong(t *testing.T) {
 	s.ok(err)
 	s.multiply(fill, failed, 45_000, "delivered")
 	s.multiply(fill, failed, 5_000, "failed")
-	codes := s.manyErrors(3 * db.RequestReach)
+	codes := s.manyErrors(3 * domain.RequestReach)
 	s.manyOfOneCustomer(5 * fewRows)
 	s.vacuum("event", "delivery", "api_request", "session")
 	for _, d := range []*db.DB{s.DB, fill} {
@@ -124,8 +124,8 @@ func (s *store) expectFewErrors(codes []domain.Code) {
 		if len(page) != 0 || reached == nil {
 			s.Errorf("errors %s: %d found, given up at %v", name, len(page), reached)
 		}
-		if rows > 2*db.RequestReach+100 {
-			s.Errorf("errors %s touch %d rows, want at most %d", name, rows, 2*db.RequestReach+100)
+		if rows > 2*domain.RequestReach+100 {
+			s.Errorf("errors %s touch %d rows, want at most %d", name, rows, 2*domain.RequestReach+100)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/lib/pq"
@@ -83,22 +82,9 @@ func (q *Queries) ReleaseDeliveries(ctx context.Context, claimed []ClaimedDelive
 	return wrap(err, "release deliveries")
 }
 
-// Attempt is one recorded try of a delivery.
-type Attempt struct {
-	DeliveryID     domain.DeliveryID `db:"delivery_id"`
-	Number         int               `db:"number"` // over all cycles, from 1
-	StartedAt      time.Time         `db:"started_at"`
-	DurationMS     int64             `db:"duration_ms"`
-	StatusCode     *int              `db:"status_code"` // nil without a response
-	ErrorClass     *string           `db:"error_class"`
-	Error          *string           `db:"error"`
-	RequestHeaders json.RawMessage   `db:"request_headers"`
-	Response       *string           `db:"response"`
-}
-
 // AttemptOutcome is an attempt and what the delivery has come to by it.
 type AttemptOutcome struct {
-	Attempt
+	domain.DeliveryAttempt
 	Cycle int // that the attempt was claimed in
 	State domain.DeliveryState
 	Next  *time.Time // when the next attempt is due, nil for none
@@ -184,8 +170,8 @@ func (q *Queries) Deliveries(ctx context.Context, session domain.SessionID) ([]d
 }
 
 // Attempts returns a delivery's attempts, first one first.
-func (q *Queries) Attempts(ctx context.Context, id domain.DeliveryID) ([]Attempt, error) {
-	var out []Attempt
+func (q *Queries) Attempts(ctx context.Context, id domain.DeliveryID) ([]domain.DeliveryAttempt, error) {
+	var out []domain.DeliveryAttempt
 	err := q.all(ctx, &out, `
 		SELECT `+attemptListColumns+`
 		FROM delivery_attempt WHERE delivery_id = $1 ORDER BY number`, id)

@@ -51,7 +51,7 @@ func (s *store) endClaims() {
 func (s *store) record(d *domain.Delivery, number int, state domain.DeliveryState, next *time.Time) {
 	s.Helper()
 	status, class, text, response := 500, "status", "no", "body"
-	s.ok(s.RecordAttempts(s.ctx, []db.AttemptOutcome{{Attempt: db.Attempt{
+	s.ok(s.RecordAttempts(s.ctx, []db.AttemptOutcome{{DeliveryAttempt: domain.DeliveryAttempt{
 		DeliveryID: d.ID, Number: number, StartedAt: start.Add(time.Duration(number) * time.Second), DurationMS: 7,
 		StatusCode: &status, ErrorClass: &class, Error: &text, RequestHeaders: []byte(`{"A":["b"]}`), Response: &response,
 	}, Cycle: d.Cycle, State: state, Next: next}}, nil))

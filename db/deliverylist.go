@@ -9,17 +9,11 @@ import (
 	"candor/internal/domain"
 )
 
-// ListedDelivery is a delivery with the origin of its endpoint.
-type ListedDelivery struct {
-	domain.Delivery
-	Origin string `db:"origin"`
-}
-
 // DeliveryPage returns up to limit of the scope's deliveries that match the
 // filter, newest event first: from the newest on, or, where before isn't 0,
 // those of events numbered below it. Every filter is led by an index, and a
 // page further on costs no more than the first.
-func (q *Queries) DeliveryPage(ctx context.Context, scope domain.Scope, f domain.DeliveryFilter, before int64, limit int) ([]ListedDelivery, error) {
+func (q *Queries) DeliveryPage(ctx context.Context, scope domain.Scope, f domain.DeliveryFilter, before int64, limit int) ([]domain.ListedDelivery, error) {
 	c := deliveryConditions(scope, f)
 	if before > 0 {
 		c.add("sequence <", before)
@@ -35,7 +29,7 @@ func (q *Queries) DeliveryPage(ctx context.Context, scope domain.Scope, f domain
 	if len(parts) == 0 {
 		return nil, nil
 	}
-	var out []ListedDelivery
+	var out []domain.ListedDelivery
 	err := q.all(ctx, &out, `
 		SELECT `+qualified("d", deliveryColumns)+`, e.origin
 		FROM (SELECT * FROM (`+joined(parts, " UNION ALL ")+`) u`+order+`) p
@@ -162,8 +156,8 @@ func (q *Queries) sequenceAt(ctx context.Context, scope domain.Scope, at time.Ti
 }
 
 // Delivery returns one of the scope's deliveries, or ErrNotFound.
-func (q *Queries) Delivery(ctx context.Context, scope domain.Scope, id domain.DeliveryID) (*ListedDelivery, error) {
-	var out ListedDelivery
+func (q *Queries) Delivery(ctx context.Context, scope domain.Scope, id domain.DeliveryID) (*domain.ListedDelivery, error) {
+	var out domain.ListedDelivery
 	err := q.get(ctx, &out, `
 		SELECT `+qualified("d", deliveryColumns)+`, e.origin FROM delivery d JOIN webhook_endpoint e ON e.id = d.endpoint_id
 		WHERE d.id = $1 AND d.account_id = $2 AND d.livemode = $3`, id, scope.AccountID, scope.Livemode)

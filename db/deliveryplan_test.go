@@ -112,7 +112,7 @@ func (s *store) expectFewInBurst(endpoint domain.EndpointID) {
 	outcomes := make([]db.AttemptOutcome, claimed-1)
 	for i, d := range batch[1:] {
 		outcomes[i] = db.AttemptOutcome{
-			Attempt: db.Attempt{DeliveryID: d.ID, Number: 1, StartedAt: start, RequestHeaders: []byte("{}")}, Cycle: d.Cycle, State: domain.DeliveryDelivered,
+			DeliveryAttempt: domain.DeliveryAttempt{DeliveryID: d.ID, Number: 1, StartedAt: start, RequestHeaders: []byte("{}")}, Cycle: d.Cycle, State: domain.DeliveryDelivered,
 		}
 	}
 	s.expectRows("a record", func() { s.ok(s.RecordAttempts(s.ctx, outcomes, nil)) })

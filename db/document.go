@@ -7,19 +7,6 @@ import (
 	"candor/internal/domain"
 )
 
-// Document is an uploaded file's row; its bytes are in the blob store. Package
-// vault seals and opens the name and the bytes.
-type Document struct {
-	ID          domain.DocumentID `db:"id"`
-	SessionID   domain.SessionID  `db:"session_id"`
-	Category    string            `db:"category"`
-	FileName    string            `db:"file_name"`
-	ContentType string            `db:"content_type"`
-	SizeBytes   int64             `db:"size_bytes"`
-	SHA256      []byte            `db:"sha256"`
-	UploadedAt  time.Time         `db:"uploaded_at"`
-}
-
 const documentColumns = `id, session_id, category, file_name, content_type, size_bytes, sha256, uploaded_at`
 
 // ReserveBlob notes a blob that is about to be written, so that a crash
@@ -46,7 +33,7 @@ func (q *Queries) SettleUpload(ctx context.Context, id domain.SessionID, unused 
 }
 
 // InsertDocument stores the row of a document whose blob is written.
-func (tx *Tx) InsertDocument(ctx context.Context, doc *Document) error {
+func (tx *Tx) InsertDocument(ctx context.Context, doc *domain.Document) error {
 	_, err := tx.exec(ctx, `
 		WITH kept AS (DELETE FROM blob_garbage WHERE document_id = $1)
 		INSERT INTO document (id, session_id, category, file_name, content_type, size_bytes, sha256, uploaded_at)
@@ -66,15 +53,15 @@ func (tx *Tx) DeleteDocument(ctx context.Context, session domain.SessionID, id d
 }
 
 // Documents returns a session's documents in the order of their upload.
-func (q *Queries) Documents(ctx context.Context, session domain.SessionID) ([]Document, error) {
-	var out []Document
+func (q *Queries) Documents(ctx context.Context, session domain.SessionID) ([]domain.Document, error) {
+	var out []domain.Document
 	err := q.all(ctx, &out, `SELECT `+documentColumns+` FROM document WHERE session_id = $1 ORDER BY id`, session)
 	return out, wrap(err, "list documents")
 }
 
 // Document returns one document of a session, or ErrNotFound.
-func (q *Queries) Document(ctx context.Context, session domain.SessionID, id domain.DocumentID) (*Document, error) {
-	var doc Document
+func (q *Queries) Document(ctx context.Context, session domain.SessionID, id domain.DocumentID) (*domain.Document, error) {
+	var doc domain.Document
 	err := q.get(ctx, &doc, `SELECT `+documentColumns+` FROM document WHERE session_id = $1 AND id = $2`, session, id)
 	return &doc, wrap(err, "get document")
 }

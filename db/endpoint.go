@@ -40,13 +40,6 @@ func (q *Queries) Endpoint(ctx context.Context, id domain.EndpointID) (*domain.E
 	return &e, wrap(err, "get webhook endpoint")
 }
 
-// EndpointLoad is an endpoint with how many of its deliveries didn't arrive.
-type EndpointLoad struct {
-	domain.Endpoint
-	Pending int64 `db:"pending"`
-	Failed  int64 `db:"failed"`
-}
-
 // Endpoints returns the scope's endpoints by origin.
 func (q *Queries) Endpoints(ctx context.Context, scope domain.Scope) ([]domain.Endpoint, error) {
 	var out []domain.Endpoint
@@ -58,8 +51,8 @@ func (q *Queries) Endpoints(ctx context.Context, scope domain.Scope) ([]domain.E
 
 // EndpointLoads returns the scope's endpoints by origin, with what didn't
 // arrive. It reads all that is pending or failed in the scope.
-func (q *Queries) EndpointLoads(ctx context.Context, scope domain.Scope) ([]EndpointLoad, error) {
-	var out []EndpointLoad
+func (q *Queries) EndpointLoads(ctx context.Context, scope domain.Scope) ([]domain.EndpointLoad, error) {
+	var out []domain.EndpointLoad
 	err := q.all(ctx, &out, `
 		SELECT `+qualified("e", endpointColumns)+`, coalesce(p.n, 0) AS pending, coalesce(f.n, 0) AS failed
 		FROM webhook_endpoint e

@@ -2,23 +2,9 @@ package db
 
 import (
 	"context"
-	"time"
 
 	"candor/internal/domain"
 )
-
-// FeedEvent is an event with how far its delivery is; DeliveryID is nil for
-// one that was to go nowhere.
-type FeedEvent struct {
-	domain.Event
-	DeliveryID     *domain.DeliveryID    `db:"delivery_id"`
-	State          *domain.DeliveryState `db:"state"`
-	Attempts       *int                  `db:"attempts_total"`
-	LastStatusCode *int                  `db:"last_status_code"`
-	LastErrorClass *string               `db:"last_error_class"`
-	NextAttemptAt  *time.Time            `db:"next_attempt_at"`
-	FinishedAt     *time.Time            `db:"finished_at"`
-}
 
 // EventRange returns the smallest and the largest number of the scope's events
 // that are kept and committed, both 0 where there is none. As numbers become
@@ -37,7 +23,7 @@ func (q *Queries) EventRange(ctx context.Context, scope domain.Scope) (first, la
 
 // EventFeed returns up to limit of the scope's events with numbers above after
 // and up to last, in their order; of one type and one session, where given.
-func (q *Queries) EventFeed(ctx context.Context, scope domain.Scope, f domain.EventFilter, last int64, limit int) ([]FeedEvent, error) {
+func (q *Queries) EventFeed(ctx context.Context, scope domain.Scope, f domain.EventFilter, last int64, limit int) ([]domain.FeedEvent, error) {
 	c := &conditions{}
 	c.add("account_id =", scope.AccountID)
 	c.add("livemode =", scope.Livemode)
@@ -52,7 +38,7 @@ func (q *Queries) EventFeed(ctx context.Context, scope domain.Scope, f domain.Ev
 	if f.Type != "" {
 		c.add("type =", f.Type)
 	}
-	var out []FeedEvent
+	var out []domain.FeedEvent
 	err := q.all(ctx, &out, `
 		SELECT `+qualified("e", eventColumns)+`, d.id AS delivery_id, d.state, d.attempts_total, d.last_status_code, d.last_error_class,
 			d.next_attempt_at, d.finished_at

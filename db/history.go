@@ -37,7 +37,7 @@ func (tx *Tx) InsertDeliveries(ctx context.Context, deliveries []*domain.Deliver
 }
 
 // InsertAttempts stores attempts of deliveries that are stored.
-func (tx *Tx) InsertAttempts(ctx context.Context, attempts []Attempt) error {
+func (tx *Tx) InsertAttempts(ctx context.Context, attempts []domain.DeliveryAttempt) error {
 	err := tx.copyRows(ctx, "COPY delivery_attempt ("+attemptListColumns+") FROM STDIN", len(attempts), func(i int) []any {
 		a := &attempts[i]
 		return []any{a.DeliveryID, a.Number, a.StartedAt, a.DurationMS, a.StatusCode, a.ErrorClass, a.Error, string(a.RequestHeaders), a.Response}

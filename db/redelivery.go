@@ -41,18 +41,11 @@ func (tx *Tx) CancelDelivery(ctx context.Context, scope domain.Scope, id domain.
 	return &out, wrapChange(err, "cancel delivery")
 }
 
-// FailedAt is how many failed deliveries there are to an endpoint.
-type FailedAt struct {
-	EndpointID domain.EndpointID `db:"endpoint_id"`
-	Origin     string            `db:"origin"`
-	Count      int64             `db:"count"`
-}
-
 // CountFailed returns how many of the scope's failed deliveries match the
 // filter, whose own state is not looked at, to each endpoint, most first: what
 // a redelivery started now would be about. Only the first are counted, up to
 // limit, 0 for all.
-func (q *Queries) CountFailed(ctx context.Context, scope domain.Scope, f domain.DeliveryFilter, limit int) ([]FailedAt, error) {
+func (q *Queries) CountFailed(ctx context.Context, scope domain.Scope, f domain.DeliveryFilter, limit int) ([]domain.FailedAt, error) {
 	c := deliveryConditions(scope, f)
 	if err := q.boundSequence(ctx, scope, f, c); err != nil {
 		return nil, err
@@ -61,7 +54,7 @@ func (q *Queries) CountFailed(ctx context.Context, scope domain.Scope, f domain.
 	if limit > 0 {
 		matching += " ORDER BY sequence LIMIT " + c.arg(limit)
 	}
-	var out []FailedAt
+	var out []domain.FailedAt
 	err := q.all(ctx, &out, `
 		SELECT n.endpoint_id, e.origin, n.count
 		FROM (SELECT endpoint_id, count(*) FROM (`+matching+`) m GROUP BY endpoint_id) n

@@ -21,10 +21,6 @@ func (d *DB) InsertAPIRequests(ctx context.Context, lines []domain.APIRequest) e
 	return wrap(err, "insert API requests")
 }
 
-// RequestReach is how many lines of the log of API requests are looked
-// through for one page, if no index leads to what is asked for.
-const RequestReach = 5000
-
 // requestReach is RequestReach as text. As an argument it would have PostgreSQL
 // sort each source instead of reading it in its index's order.
 const requestReach sqlText = "5000"
@@ -61,7 +57,7 @@ func (q *Queries) APIRequests(ctx context.Context, scope domain.Scope, f domain.
 	}
 	var last []domain.RequestID
 	c.args = c.args[:known]
-	err = q.all(ctx, &last, apiRequestSource(sources, "id")+" ORDER BY id DESC LIMIT 1 OFFSET "+c.arg(RequestReach-1), c.args...)
+	err = q.all(ctx, &last, apiRequestSource(sources, "id")+" ORDER BY id DESC LIMIT 1 OFFSET "+c.arg(domain.RequestReach-1), c.args...)
 	if len(last) > 0 {
 		reached = &last[0]
 	}

@@ -102,7 +102,7 @@ func TestAPIRequests(t *testing.T) {
 func TestAPIRequestsGiveUp(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	lines := s.logged(db.RequestReach+5, func(i int, r *domain.APIRequest) {
+	lines := s.logged(domain.RequestReach+5, func(i int, r *domain.APIRequest) {
 		if i == 2 {
 			r.Method = "POST"
 		}

@@ -19,7 +19,7 @@ func (s *store) entered(session *domain.Session) *domain.Session {
 		_, err := s.Raw().ExecContext(s.ctx, statement, session.ID)
 		s.ok(err)
 	}
-	doc := &db.Document{ID: domain.NewDocumentID(), SessionID: session.ID, Category: "other", FileName: "f", ContentType: "image/png", SHA256: []byte{1}, UploadedAt: start}
+	doc := &domain.Document{ID: domain.NewDocumentID(), SessionID: session.ID, Category: "other", FileName: "f", ContentType: "image/png", SHA256: []byte{1}, UploadedAt: start}
 	s.tx(func(tx *db.Tx) error { return tx.InsertDocument(s.ctx, doc) })
 	return session
 }

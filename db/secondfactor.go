@@ -7,18 +7,9 @@ import (
 	"candor/internal/domain"
 )
 
-// A SecondFactor is a staff user's authenticator app. Secrets are sealed.
-type SecondFactor struct {
-	Pending       []byte     `db:"totp_pending"` // set up and not proven yet; nil for none
-	Secret        []byte     `db:"totp_secret"`  // nil: no second factor
-	Since         *time.Time `db:"totp_since"`
-	Step          int64      `db:"totp_step"`      // of the last code that was used
-	RecoveryCodes int        `db:"recovery_codes"` // that are left
-}
-
 // SecondFactor returns a staff user's second factor, or ErrNotFound.
-func (q *Queries) SecondFactor(ctx context.Context, id domain.StaffID) (*SecondFactor, error) {
-	var f SecondFactor
+func (q *Queries) SecondFactor(ctx context.Context, id domain.StaffID) (*domain.SecondFactor, error) {
+	var f domain.SecondFactor
 	err := q.get(ctx, &f, `
 		SELECT totp_pending, totp_secret, totp_since, totp_step,
 			(SELECT count(*) FROM staff_recovery_code WHERE staff_id = id) AS recovery_codes

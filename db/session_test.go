@@ -164,9 +164,9 @@ func TestRetireSessions(t *testing.T) {
 	s := newStore(t)
 	old := s.completed(s.scope, start, start, start)
 	young := s.completed(s.scope, start, start, start.Add(time.Millisecond))
-	docs := map[domain.SessionID]*db.Document{}
+	docs := map[domain.SessionID]*domain.Document{}
 	for _, session := range []*domain.Session{old, young} {
-		doc := &db.Document{ID: domain.NewDocumentID(), SessionID: session.ID, Category: "other", FileName: "f", ContentType: "image/png", SHA256: []byte{1}, UploadedAt: start}
+		doc := &domain.Document{ID: domain.NewDocumentID(), SessionID: session.ID, Category: "other", FileName: "f", ContentType: "image/png", SHA256: []byte{1}, UploadedAt: start}
 		docs[session.ID] = doc
 		s.tx(func(tx *db.Tx) error {
 			first, err := tx.InsertPDF(s.ctx, session.ID, []byte("%PDF"), 4, 1, start)
@@ -334,9 +334,9 @@ func TestDocuments(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	id, other := s.session(s.scope, start).ID, s.session(s.scope, start).ID
-	var docs []*db.Document
+	var docs []*domain.Document
 	for i := range 3 {
-		doc := &db.Document{ID: domain.NewDocumentID(), SessionID: id, Category: "other", FileName: fmt.Sprint(i), ContentType: "image/png", SizeBytes: 10 << 20, SHA256: []byte{0, 255}, UploadedAt: start}
+		doc := &domain.Document{ID: domain.NewDocumentID(), SessionID: id, Category: "other", FileName: fmt.Sprint(i), ContentType: "image/png", SizeBytes: 10 << 20, SHA256: []byte{0, 255}, UploadedAt: start}
 		docs = append(docs, doc)
 		s.ok(s.ReserveBlob(s.ctx, doc.ID, start))
 	}

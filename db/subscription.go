@@ -182,15 +182,6 @@ func (tx *Tx) LatestLiveSession(ctx context.Context, account domain.AccountID, s
 	return at.UTC(), wrap(err, "find the latest live session")
 }
 
-// UsageDrift is an account's period of which the count of used sessions is not
-// that of its sessions.
-type UsageDrift struct {
-	AccountID   domain.AccountID `db:"account_id"`
-	PeriodStart time.Time        `db:"period_start"`
-	Counted     int              `db:"counted"`
-	Sessions    int              `db:"sessions"`
-}
-
 // recountInvoices is for how long after it was made an invoice is recounted, as
 // the last recount of its period was up to a day before its end.
 const recountInvoices = 3 * 24 * time.Hour
@@ -198,8 +189,8 @@ const recountInvoices = 3 * 24 * time.Hour
 // UsageDrifts recounts the open period of each subscription that isn't past
 // its effective date at now, and what was invoiced in the last three days, and
 // returns what differs.
-func (q *Queries) UsageDrifts(ctx context.Context, now time.Time) ([]UsageDrift, error) {
-	var out []UsageDrift
+func (q *Queries) UsageDrifts(ctx context.Context, now time.Time) ([]domain.UsageDrift, error) {
+	var out []domain.UsageDrift
 	err := q.all(ctx, &out, `
 		SELECT s.account_id, s.billed_to AS period_start, c.counted, n.sessions
 		FROM subscription s

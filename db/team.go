@@ -2,22 +2,13 @@ package db
 
 import (
 	"context"
-	"time"
 
 	"candor/internal/domain"
 )
 
-// TeamMember is a staff user as the rest of the team sees them.
-type TeamMember struct {
-	domain.Staff
-	TwoStep    bool       `db:"two_step"`
-	HasPasskey bool       `db:"has_passkey"`
-	SeenAt     *time.Time `db:"seen_at"` // in a session that is kept, nil for none
-}
-
 // Team lists an account's staff users, by name.
-func (q *Queries) Team(ctx context.Context, account domain.AccountID) ([]TeamMember, error) {
-	var out []TeamMember
+func (q *Queries) Team(ctx context.Context, account domain.AccountID) ([]domain.TeamMember, error) {
+	var out []domain.TeamMember
 	err := q.all(ctx, &out, `
 		SELECT `+staffColumns+`, totp_secret IS NOT NULL AS two_step,
 			EXISTS (SELECT FROM staff_passkey WHERE staff_id = staff_user.id) AS has_passkey,

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/form"
 )
@@ -79,7 +78,7 @@ func (s *Server) listEvents(ctx context.Context, r *listEventsRequest) (*eventLi
 	return out, nil
 }
 
-func newFeedEvent(e *db.FeedEvent) (feedEvent, error) {
+func newFeedEvent(e *domain.FeedEvent) (feedEvent, error) {
 	var body struct {
 		Timestamp form.Timestamp  `json:"timestamp"`
 		Data      json.RawMessage `json:"data"`

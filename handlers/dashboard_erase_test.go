@@ -54,8 +54,8 @@ func (b *bench) attempted(session domain.SessionID, response string) []db.Attemp
 	next := b.clock.Now().Add(time.Hour)
 	for _, d := range deliveries {
 		out = append(out, db.AttemptOutcome{
-			Attempt: db.Attempt{DeliveryID: d.ID, Number: 1, StartedAt: b.clock.Now(), RequestHeaders: []byte(`{}`), Response: &response},
-			Cycle:   1, State: domain.DeliveryPending, Next: &next,
+			DeliveryAttempt: domain.DeliveryAttempt{DeliveryID: d.ID, Number: 1, StartedAt: b.clock.Now(), RequestHeaders: []byte(`{}`), Response: &response},
+			Cycle:           1, State: domain.DeliveryPending, Next: &next,
 		})
 	}
 	return out

@@ -9,7 +9,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/form"
 	"candor/views/dashboard"
@@ -32,7 +31,7 @@ func (s *Server) showRequests(c echo.Context, v *staffVisit) error {
 	}
 	page := dashboard.RequestsPage{
 		Page: s.staffPageOf(v, "API requests"), Filters: shown, First: before == nil,
-		Methods: callMethods, Statuses: callStatuses(), Codes: codesOf(0), Reach: db.RequestReach,
+		Methods: callMethods, Statuses: callStatuses(), Codes: codesOf(0), Reach: domain.RequestReach,
 	}
 	page.Problems, page.Keys = errorItems(wrong), keys
 	if wrong == nil {

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"candor/db"
 	"candor/handlers"
 	"candor/internal/domain"
 	"candor/internal/platform/ratelimit"
@@ -196,7 +195,7 @@ func TestRequestsAreFound(t *testing.T) {
 	b := newBench(t)
 	keys, err := b.service.APIKeys(b.Context(), b.testScope())
 	b.ok(err)
-	lines := make([]domain.APIRequest, db.RequestReach+60)
+	lines := make([]domain.APIRequest, domain.RequestReach+60)
 	for i := range lines {
 		r := &lines[i]
 		*r = domain.APIRequest{
@@ -233,9 +232,9 @@ func TestRequestsAreFound(t *testing.T) {
 		text []string
 	}{
 		"all":           {at(), 50, []string{"Older", "1,234 ms"}},
-		"class":         {at("status", "4xx"), db.RequestReach/1000 + 1, []string{"session_not_found"}},
+		"class":         {at("status", "4xx"), domain.RequestReach/1000 + 1, []string{"session_not_found"}},
 		"5xx":           {at("status", "5xx"), 1, []string{"internal_error"}},
-		"status":        {at("status", "404"), db.RequestReach/1000 + 1, nil},
+		"status":        {at("status", "404"), domain.RequestReach/1000 + 1, nil},
 		"code":          {at("code", "internal_error"), 1, nil},
 		"contradiction": {at("code", "internal_error", "status", "404"), 0, []string{"No request matches"}},
 		"success":       {at("status", "2xx", "from", from), 29, nil},

@@ -180,7 +180,7 @@ func TestRetentionIsReviewed(t *testing.T) {
 		b.get("/sessions/" + session.ID.String() + "/pdf").status(want)
 	}
 
-	documents := func() []db.Document {
+	documents := func() []domain.Document {
 		t.Helper()
 		out, err := b.db.Documents(b.Context(), old.ID)
 		b.ok(err)

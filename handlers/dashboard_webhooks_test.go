@@ -53,7 +53,7 @@ func TestDeliveryPage(t *testing.T) {
 	b.ok(err)
 	d := deliveries[0]
 	status, class, message, response := 500, "status", "The receiver answered with 500.", `<script>alert("x")</script>`
-	b.ok(b.db.RecordAttempts(t.Context(), []db.AttemptOutcome{{Attempt: db.Attempt{
+	b.ok(b.db.RecordAttempts(t.Context(), []db.AttemptOutcome{{DeliveryAttempt: domain.DeliveryAttempt{
 		DeliveryID: d.ID, Number: 1, StartedAt: b.clock.Now(), DurationMS: 12, StatusCode: &status, ErrorClass: &class, Error: &message,
 		RequestHeaders: []byte(`{"X-Webhook-Id":["whd_1"]}`), Response: &response,
 	}, Cycle: 1, State: domain.DeliveryFailed}}, nil))
@@ -205,14 +205,14 @@ func (b *bench) failedAt(url string, status int, class string) domain.Delivery {
 // recorded records an attempt that ends the delivery in the state.
 func (b *bench) recorded(d *domain.Delivery, state domain.DeliveryState, status int, class string) {
 	b.Helper()
-	attempt := db.Attempt{DeliveryID: d.ID, Number: d.AttemptsTotal + 1, StartedAt: b.clock.Now(), DurationMS: 12, RequestHeaders: []byte(`{}`)}
+	attempt := domain.DeliveryAttempt{DeliveryID: d.ID, Number: d.AttemptsTotal + 1, StartedAt: b.clock.Now(), DurationMS: 12, RequestHeaders: []byte(`{}`)}
 	if status != 0 {
 		attempt.StatusCode = &status
 	}
 	if class != "" {
 		attempt.ErrorClass = &class
 	}
-	b.ok(b.db.RecordAttempts(b.Context(), []db.AttemptOutcome{{Attempt: attempt, Cycle: d.Cycle, State: state}}, nil))
+	b.ok(b.db.RecordAttempts(b.Context(), []db.AttemptOutcome{{DeliveryAttempt: attempt, Cycle: d.Cycle, State: state}}, nil))
 }
 
 // TestTestEventByHand: the result of a test event has its own address. Loading it

@@ -4,18 +4,17 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/webhook"
 )
 
 // newAttempt is the record of an attempt.
-func newAttempt(id domain.DeliveryID, number int, result webhook.Result) (db.Attempt, error) {
+func newAttempt(id domain.DeliveryID, number int, result webhook.Result) (domain.DeliveryAttempt, error) {
 	header, err := json.Marshal(result.RequestHeader)
 	if err != nil {
-		return db.Attempt{}, fmt.Errorf("jobs: attempt headers: %w", err)
+		return domain.DeliveryAttempt{}, fmt.Errorf("jobs: attempt headers: %w", err)
 	}
-	a := db.Attempt{
+	a := domain.DeliveryAttempt{
 		DeliveryID: id, Number: number, StartedAt: result.StartedAt, DurationMS: result.Duration.Milliseconds(), RequestHeaders: header,
 	}
 	if result.StatusCode != 0 {

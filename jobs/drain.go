@@ -326,7 +326,7 @@ func (e *drain) outcome(c *db.ClaimedDelivery, result webhook.Result) (db.Attemp
 		return db.AttemptOutcome{}, result.Err
 	}
 	attempt, err := newAttempt(c.ID, c.AttemptsTotal+1, result)
-	out := db.AttemptOutcome{Attempt: attempt, Cycle: c.Cycle, State: domain.DeliveryDelivered}
+	out := db.AttemptOutcome{DeliveryAttempt: attempt, Cycle: c.Cycle, State: domain.DeliveryDelivered}
 	if err != nil || result.Delivered() {
 		return out, err
 	}

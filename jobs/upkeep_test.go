@@ -227,7 +227,7 @@ func TestRetention(t *testing.T) {
 			if _, err := tx.InsertPDF(b.ctx, s.ID, []byte("%PDF"), 4, 1, start); err != nil {
 				return err
 			}
-			return tx.InsertDocument(b.ctx, &db.Document{ID: id, SessionID: s.ID, Category: "other", FileName: "f", ContentType: "image/png", SHA256: []byte{1}, UploadedAt: start})
+			return tx.InsertDocument(b.ctx, &domain.Document{ID: id, SessionID: s.ID, Category: "other", FileName: "f", ContentType: "image/png", SHA256: []byte{1}, UploadedAt: start})
 		})
 	}
 	key := db.IdempotencyKey{Scope: b.scope, Path: "/", Key: "k"}

@@ -229,7 +229,7 @@ func (j *journey) draft(wrong *form.Section, refused form.Errors) func(context.C
 func (j *journey) upload(p paper) func(context.Context, *db.Tx) error {
 	return func(ctx context.Context, tx *db.Tx) error {
 		sum := sha256.Sum256(p.content)
-		d := &db.Document{
+		d := &domain.Document{
 			ID: domain.NewDocumentID(), SessionID: j.session.ID, Category: p.category, FileName: p.name, ContentType: p.contentType,
 			SizeBytes: int64(len(p.content)), SHA256: sum[:], UploadedAt: j.clock.at,
 		}

@@ -88,7 +88,7 @@ func receive(r *rand.Rand, url string, ago time.Duration) answer {
 // delivery is one event's way to its receiver.
 type delivery struct {
 	*domain.Delivery
-	attempts []db.Attempt
+	attempts []domain.DeliveryAttempt
 }
 
 // attempt delivers by the schedule, as far as now.
@@ -132,7 +132,7 @@ func (h *history) try(d *delivery, at time.Time, body []byte) {
 	}
 	sent, _ := json.Marshal(header) // texts always marshal
 	a := receive(h.random, d.URL, h.now.Sub(at))
-	row := db.Attempt{
+	row := domain.DeliveryAttempt{
 		DeliveryID: d.ID, Number: d.AttemptsTotal, StartedAt: at, DurationMS: a.took.Milliseconds(), RequestHeaders: sent,
 	}
 	d.LastStatusCode, d.LastErrorClass = nil, nil
@@ -148,8 +148,8 @@ func (h *history) try(d *delivery, at time.Time, body []byte) {
 // deliver stores the deliveries, their attempts and the endpoints' health.
 func (h *history) deliver(ctx context.Context, tx *db.Tx) error {
 	var deliveries []*domain.Delivery
-	var attempts []db.Attempt
-	tried := map[domain.EndpointID][]db.Attempt{}
+	var attempts []domain.DeliveryAttempt
+	tried := map[domain.EndpointID][]domain.DeliveryAttempt{}
 	for _, d := range h.deliveries {
 		deliveries = append(deliveries, d.Delivery)
 		attempts = append(attempts, d.attempts...)
@@ -170,8 +170,10 @@ func (h *history) deliver(ctx context.Context, tx *db.Tx) error {
 }
 
 // health stores what all the attempts say of an endpoint.
-func (h *history) health(ctx context.Context, tx *db.Tx, id domain.EndpointID, made []db.Attempt) error {
-	slices.SortFunc(made, func(a, b db.Attempt) int { return cmp.Compare(a.StartedAt.UnixMilli(), b.StartedAt.UnixMilli()) })
+func (h *history) health(ctx context.Context, tx *db.Tx, id domain.EndpointID, made []domain.DeliveryAttempt) error {
+	slices.SortFunc(made, func(a, b domain.DeliveryAttempt) int {
+		return cmp.Compare(a.StartedAt.UnixMilli(), b.StartedAt.UnixMilli())
+	})
 	e := domain.Endpoint{ID: id}
 	for i := range made {
 		a := &made[i]

@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"encoding/json"
 	"net/url"
 	"strings"
 	"time"
@@ -96,4 +97,38 @@ func Origin(rawURL string) string {
 		host = strings.TrimSuffix(host, ":80")
 	}
 	return u.Scheme + "://" + host
+}
+
+// ListedDelivery is a delivery with the origin of its endpoint.
+type ListedDelivery struct {
+	Delivery
+	Origin string `db:"origin"`
+}
+
+// DeliveryAttempt is one recorded try of a delivery.
+type DeliveryAttempt struct {
+	DeliveryID     DeliveryID      `db:"delivery_id"`
+	Number         int             `db:"number"` // over all cycles, from 1
+	StartedAt      time.Time       `db:"started_at"`
+	DurationMS     int64           `db:"duration_ms"`
+	StatusCode     *int            `db:"status_code"` // nil without a response
+	ErrorClass     *string         `db:"error_class"`
+	Error          *string         `db:"error"`
+	RequestHeaders json.RawMessage `db:"request_headers"`
+	Response       *string         `db:"response"`
+}
+
+// EndpointLoad is an endpoint with the number of its deliveries that have not
+// arrived.
+type EndpointLoad struct {
+	Endpoint
+	Pending int64 `db:"pending"`
+	Failed  int64 `db:"failed"`
+}
+
+// FailedAt is the number of failed deliveries to an endpoint.
+type FailedAt struct {
+	EndpointID EndpointID `db:"endpoint_id"`
+	Origin     string     `db:"origin"`
+	Count      int64      `db:"count"`
 }

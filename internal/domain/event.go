@@ -61,3 +61,16 @@ func NewEvent(scope Scope, session *SessionID, sequence int64, p Payload, now ti
 func newEnvelope(livemode bool, session *SessionID, sequence int64, at time.Time, p Payload) Envelope {
 	return Envelope{Event: p.eventType(), SessionID: session, Livemode: livemode, Sequence: sequence, Timestamp: form.At(at), Data: p}
 }
+
+// FeedEvent is an event with the progress of its delivery. DeliveryID is nil if
+// no webhook URL was set.
+type FeedEvent struct {
+	Event
+	DeliveryID     *DeliveryID    `db:"delivery_id"`
+	State          *DeliveryState `db:"state"`
+	Attempts       *int           `db:"attempts_total"`
+	LastStatusCode *int           `db:"last_status_code"`
+	LastErrorClass *string        `db:"last_error_class"`
+	NextAttemptAt  *time.Time     `db:"next_attempt_at"`
+	FinishedAt     *time.Time     `db:"finished_at"`
+}

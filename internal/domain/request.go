@@ -91,3 +91,7 @@ type RequestFilter struct {
 	From  *time.Time // included
 	To    *time.Time // excluded
 }
+
+// RequestReach is how many lines of the request log are read for one page if no
+// index leads to what is asked for.
+const RequestReach = 5000

@@ -115,3 +115,16 @@ func (f SessionFilter) ByCustomer() bool {
 
 // A Page is one page of a list: Number from 1, Size items.
 type Page struct{ Number, Size int }
+
+// Document is an uploaded file's row; its bytes are in the blob store. Package
+// vault seals and opens the name and the bytes.
+type Document struct {
+	ID          DocumentID `db:"id"`
+	SessionID   SessionID  `db:"session_id"`
+	Category    string     `db:"category"`
+	FileName    string     `db:"file_name"`
+	ContentType string     `db:"content_type"`
+	SizeBytes   int64      `db:"size_bytes"`
+	SHA256      []byte     `db:"sha256"`
+	UploadedAt  time.Time  `db:"uploaded_at"`
+}

@@ -179,3 +179,20 @@ type Passkey struct {
 	CreatedAt    time.Time  `db:"created_at"`
 	UsedAt       *time.Time `db:"used_at"`
 }
+
+// SecondFactor is a staff user's authenticator app. Secrets are sealed.
+type SecondFactor struct {
+	Pending       []byte     `db:"totp_pending"` // set up and not proven yet; nil for none
+	Secret        []byte     `db:"totp_secret"`  // nil: no second factor
+	Since         *time.Time `db:"totp_since"`
+	Step          int64      `db:"totp_step"`      // of the last code that was used
+	RecoveryCodes int        `db:"recovery_codes"` // that are left
+}
+
+// TeamMember is a staff user as the rest of the team sees them.
+type TeamMember struct {
+	Staff
+	TwoStep    bool       `db:"two_step"`
+	HasPasskey bool       `db:"has_passkey"`
+	SeenAt     *time.Time `db:"seen_at"` // in a session that is kept, nil for none
+}

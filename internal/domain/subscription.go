@@ -173,3 +173,12 @@ func UsageThreshold(used, included int) int {
 	}
 	return percent / 25 * 25
 }
+
+// UsageDrift is an account's period in which the counter of used sessions differs
+// from the number of sessions.
+type UsageDrift struct {
+	AccountID   AccountID `db:"account_id"`
+	PeriodStart time.Time `db:"period_start"`
+	Counted     int       `db:"counted"`
+	Sessions    int       `db:"sessions"`
+}

@@ -78,7 +78,7 @@ func (s *Service) checkEndpoint(ctx context.Context, scope domain.Scope, id *dom
 // first: from the newest, or, where before isn't 0, those of events numbered
 // below it. limit is 1 to MaxDeliveryPage. A page that isn't full is the last.
 // Error: invalid_request.
-func (s *Service) Deliveries(ctx context.Context, scope domain.Scope, f DeliveryFilter, before int64, limit int) ([]db.ListedDelivery, error) {
+func (s *Service) Deliveries(ctx context.Context, scope domain.Scope, f DeliveryFilter, before int64, limit int) ([]domain.ListedDelivery, error) {
 	filter, err := s.resolve(ctx, scope, f)
 	if err != nil {
 		return nil, err
@@ -91,9 +91,9 @@ func (s *Service) Deliveries(ctx context.Context, scope domain.Scope, f Delivery
 
 // DeliveryRecord is all that is known of a delivery.
 type DeliveryRecord struct {
-	db.ListedDelivery
+	domain.ListedDelivery
 	Event      domain.Event
-	AttemptLog []db.Attempt // first one first, over all cycles
+	AttemptLog []domain.DeliveryAttempt // first one first, over all cycles
 }
 
 // Delivery returns one of the scope's webhook deliveries with its event and
@@ -126,7 +126,7 @@ func (s *Service) Endpoints(ctx context.Context, scope domain.Scope) ([]domain.E
 
 // EndpointLoads is Endpoints with how many deliveries haven't arrived there,
 // which are counted one by one: for operators.
-func (s *Service) EndpointLoads(ctx context.Context, scope domain.Scope) ([]db.EndpointLoad, error) {
+func (s *Service) EndpointLoads(ctx context.Context, scope domain.Scope) ([]domain.EndpointLoad, error) {
 	return s.DB.EndpointLoads(ctx, scope)
 }
 

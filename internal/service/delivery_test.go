@@ -32,8 +32,8 @@ func (b *bench) sent(scope domain.Scope, url string) domain.Delivery {
 func (b *bench) attempted(d domain.Delivery, state domain.DeliveryState, status int) domain.Delivery {
 	b.Helper()
 	outcome := db.AttemptOutcome{
-		Attempt: db.Attempt{DeliveryID: d.ID, Number: d.AttemptsTotal + 1, StartedAt: b.Clock.Now(), StatusCode: &status, RequestHeaders: []byte(`{"X-Webhook-Id":["` + d.ID.String() + `"]}`)},
-		Cycle:   d.Cycle, State: state,
+		DeliveryAttempt: domain.DeliveryAttempt{DeliveryID: d.ID, Number: d.AttemptsTotal + 1, StartedAt: b.Clock.Now(), StatusCode: &status, RequestHeaders: []byte(`{"X-Webhook-Id":["` + d.ID.String() + `"]}`)},
+		Cycle:           d.Cycle, State: state,
 	}
 	health := db.EndpointHealth{ID: d.EndpointID, At: b.Clock.Now(), StatusCode: status}
 	if state == domain.DeliveryFailed {

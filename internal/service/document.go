@@ -71,7 +71,7 @@ func (s *Service) AddDocument(ctx context.Context, id domain.SessionID, upload U
 		return err
 	}
 	defer end()
-	document := &db.Document{ID: domain.NewDocumentID(), SessionID: id}
+	document := &domain.Document{ID: domain.NewDocumentID(), SessionID: id}
 	content := &limited{r: bufio.NewReader(upload.Content), n: &document.SizeBytes}
 	if document.ContentType, err = content.sniff(); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (s *Service) reserveUpload(ctx context.Context, id domain.SessionID) error 
 // settleUpload counts what was received of a document, and deletes its bytes
 // if it is not kept. It works after the customer has gone, too. If it fails,
 // the upkeep job deletes the bytes.
-func (s *Service) settleUpload(ctx context.Context, document *db.Document, kept bool) {
+func (s *Service) settleUpload(ctx context.Context, document *domain.Document, kept bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 	defer cancel()
 	err := s.DB.SettleUpload(ctx, document.SessionID, statement.MaxDocumentBytes-document.SizeBytes)
@@ -137,7 +137,7 @@ func (s *Service) settleUpload(ctx context.Context, document *db.Document, kept 
 
 // receive stores the upload's bytes as they are read and completes the
 // document. It counts the bytes in SizeBytes if it fails, too.
-func (s *Service) receive(ctx context.Context, document *db.Document, upload Upload, content io.Reader) (err error) {
+func (s *Service) receive(ctx context.Context, document *domain.Document, upload Upload, content io.Reader) (err error) {
 	document.FileName, document.UploadedAt = cleanFileName(upload.FileName, document.ContentType), s.Clock.Now()
 	if err := s.DB.ReserveBlob(ctx, document.ID, document.UploadedAt); err != nil {
 		return err
@@ -154,7 +154,7 @@ func (s *Service) receive(ctx context.Context, document *db.Document, upload Upl
 
 // put stores a document's content, hashes it and checks a picture's size, all
 // in one pass and in constant memory.
-func (s *Service) put(ctx context.Context, document *db.Document, content io.Reader) error {
+func (s *Service) put(ctx context.Context, document *domain.Document, content io.Reader) error {
 	hash := sha256.New()
 	into := io.Writer(hash)
 	check := func() error { return nil }

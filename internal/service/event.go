@@ -3,16 +3,15 @@ package service
 import (
 	"context"
 
-	"candor/db"
 	"candor/internal/domain"
 )
 
 // EventFeed is a stretch of a scope's events.
 type EventFeed struct {
-	Events    []db.FeedEvent // in the order of their numbers
-	More      bool           // more of them follow already
-	NextAfter int64          // where to go on: no event that matches is numbered between the last one and this
-	Oldest    int64          // the smallest number that is kept, 0 where none is
+	Events    []domain.FeedEvent // in the order of their numbers
+	More      bool               // more of them follow already
+	NextAfter int64              // where to go on: no event that matches is numbered between the last one and this
+	Oldest    int64              // the smallest number that is kept, 0 where none is
 }
 
 // Events returns up to limit of the scope's events that match the filter, in

@@ -49,7 +49,7 @@ type TwoStepSetup struct {
 }
 
 // TwoStep returns the state of a staff user's second factor.
-func (s *Service) TwoStep(ctx context.Context, session *domain.StaffSession) (*db.SecondFactor, error) {
+func (s *Service) TwoStep(ctx context.Context, session *domain.StaffSession) (*domain.SecondFactor, error) {
 	factor, err := s.DB.SecondFactor(ctx, session.ID)
 	return factor, orCode(err, errSignedOut)
 }

@@ -90,7 +90,7 @@ func (s *Service) settle(ctx context.Context, id domain.InvoiceID, by domain.Act
 
 // UsageDrifts counts the live sessions of all open periods and recent invoices
 // anew and returns those that are counted wrongly.
-func (s *Service) UsageDrifts(ctx context.Context) ([]db.UsageDrift, error) {
+func (s *Service) UsageDrifts(ctx context.Context) ([]domain.UsageDrift, error) {
 	return s.DB.UsageDrifts(ctx, s.Clock.Now())
 }
 

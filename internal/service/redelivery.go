@@ -34,8 +34,8 @@ func (s *Service) Redeliver(ctx context.Context, scope domain.Scope, id domain.D
 
 // A RedeliveryPreview is what a redelivery would be about.
 type RedeliveryPreview struct {
-	Matched   int64         // deliveries
-	Endpoints []db.FailedAt // they go to, most first
+	Matched   int64             // deliveries
+	Endpoints []domain.FailedAt // they go to, most first
 }
 
 // PreviewRedelivery returns which failed deliveries StartRedelivery with the

@@ -190,7 +190,7 @@ func (s *Service) retained(ctx context.Context, session *domain.Session) (bool, 
 
 // DocumentContent is a document being read; the caller closes it.
 type DocumentContent struct {
-	db.Document
+	domain.Document
 	io.ReadCloser
 }
 

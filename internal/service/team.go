@@ -15,7 +15,7 @@ var (
 )
 
 // Team lists an account's staff users, by name.
-func (s *Service) Team(ctx context.Context, account domain.AccountID) ([]db.TeamMember, error) {
+func (s *Service) Team(ctx context.Context, account domain.AccountID) ([]domain.TeamMember, error) {
 	return s.DB.Team(ctx, account)
 }
 

@@ -128,7 +128,7 @@ type SessionTrail struct {
 	Events     []domain.Event
 	Deliveries []domain.Delivery
 	Audit      []domain.AuditEntry // who read or changed it, the latest first
-	Documents  []db.Document
+	Documents  []domain.Document
 	Retained   bool       // PDF and documents are still to be had
 	DataUntil  *time.Time // when retention erases what was entered; nil: never, or not known yet
 	DataGone   bool       // what was entered is erased, or as good as that

@@ -19,7 +19,7 @@ import (
 
 // PutDocument seals and stores a document's bytes as content yields them. The
 // document's id and session must be set.
-func (v *Vault) PutDocument(ctx context.Context, q Store, document *db.Document, content io.Reader) error {
+func (v *Vault) PutDocument(ctx context.Context, q Store, document *domain.Document, content io.Reader) error {
 	key, err := v.key(ctx, q, document.SessionID)
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func (v *Vault) put(ctx context.Context, key *dataKey, id domain.DocumentID, con
 
 // InsertDocument seals a document's name and stores its row. PutDocument must
 // have stored its bytes.
-func (v *Vault) InsertDocument(ctx context.Context, tx *db.Tx, document *db.Document) error {
+func (v *Vault) InsertDocument(ctx context.Context, tx *db.Tx, document *domain.Document) error {
 	key, err := v.key(ctx, tx, document.SessionID)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func (v *Vault) InsertDocument(ctx context.Context, tx *db.Tx, document *db.Docu
 // closes. db.ErrNotFound or blob.ErrNotFound if there is none. keyring.ErrSealed
 // if its row or the beginning of its bytes can't be opened. The reader returns an
 // error for what can't be opened later.
-func (v *Vault) Document(ctx context.Context, d *db.DB, session domain.SessionID, id domain.DocumentID) (*db.Document, io.ReadCloser, error) {
+func (v *Vault) Document(ctx context.Context, d *db.DB, session domain.SessionID, id domain.DocumentID) (*domain.Document, io.ReadCloser, error) {
 	row, err := d.Document(ctx, session, id)
 	if err != nil {
 		return nil, nil, err
@@ -125,7 +125,7 @@ func (k *dataKey) stream(id domain.DocumentID) (sio.Config, error) {
 }
 
 // Documents returns a session's documents in the order of their upload.
-func (v *Vault) Documents(ctx context.Context, q Store, session domain.SessionID) ([]db.Document, error) {
+func (v *Vault) Documents(ctx context.Context, q Store, session domain.SessionID) ([]domain.Document, error) {
 	documents, err := q.Documents(ctx, session)
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (v *Vault) Documents(ctx context.Context, q Store, session domain.SessionID
 }
 
 // openNames opens the names of a session's documents in place.
-func (k *dataKey) openNames(documents []db.Document) error {
+func (k *dataKey) openNames(documents []domain.Document) error {
 	for i := range documents {
 		if err := k.openName(&documents[i]); err != nil {
 			return err
@@ -147,7 +147,7 @@ func (k *dataKey) openNames(documents []db.Document) error {
 	return nil
 }
 
-func (k *dataKey) openName(d *db.Document) error {
+func (k *dataKey) openName(d *domain.Document) error {
 	name, err := k.open(fileName, d.ID.String(), []byte(d.FileName))
 	d.FileName = string(name)
 	return err

@@ -19,9 +19,9 @@ import (
 const packageBytes = 1<<16 + 32
 
 // upload stores a document of the content with the session.
-func (h *harness) upload(session domain.SessionID, content []byte) *db.Document {
+func (h *harness) upload(session domain.SessionID, content []byte) *domain.Document {
 	h.Helper()
-	d := &db.Document{
+	d := &domain.Document{
 		ID: domain.NewDocumentID(), SessionID: session, Category: "other", FileName: "Jo’s payslip.pdf", ContentType: "application/pdf",
 		SizeBytes: int64(len(content)), SHA256: []byte{1}, UploadedAt: start,
 	}
@@ -31,7 +31,7 @@ func (h *harness) upload(session domain.SessionID, content []byte) *db.Document 
 }
 
 // read returns a document's name and bytes.
-func (h *harness) read(d *db.Document) (name string, content []byte, err error) {
+func (h *harness) read(d *domain.Document) (name string, content []byte, err error) {
 	row, file, err := h.Document(h.ctx, h.db, d.SessionID, d.ID)
 	if err != nil {
 		return "", nil, err
@@ -42,7 +42,7 @@ func (h *harness) read(d *db.Document) (name string, content []byte, err error) 
 }
 
 // stored returns a document's bytes as the blob store has them.
-func (h *harness) stored(d *db.Document) []byte {
+func (h *harness) stored(d *domain.Document) []byte {
 	h.Helper()
 	file, err := h.blobs.Open(h.ctx, d.ID.String())
 	h.ok(err)
@@ -52,7 +52,7 @@ func (h *harness) stored(d *db.Document) []byte {
 	return content
 }
 
-func (h *harness) put(d *db.Document, stored []byte) {
+func (h *harness) put(d *domain.Document, stored []byte) {
 	h.Helper()
 	h.ok(h.blobs.Put(h.ctx, d.ID.String(), bytes.NewReader(stored)))
 }
@@ -150,7 +150,7 @@ func TestClearDocumentsAreSealed(t *testing.T) {
 	h.exec(`INSERT INTO unsealed_session VALUES ($1)`, session)
 	check := func(when string) {
 		t.Helper()
-		for _, d := range []*db.Document{clear, half, sealed} {
+		for _, d := range []*domain.Document{clear, half, sealed} {
 			if name, got, err := h.read(d); err != nil || name != d.FileName || !bytes.Equal(got, content) {
 				t.Errorf("%s: %q, %d bytes, %v", when, name, len(got), err)
 			}

@@ -16,7 +16,7 @@ import (
 // A Form is what is stored of a session's form, in clear.
 type Form struct {
 	Sections  []db.Section // in no order
-	Documents []db.Document
+	Documents []domain.Document
 }
 
 // Form returns what is stored of a session's form. keyring.ErrSealed if it

@@ -35,7 +35,7 @@ type Store interface {
 	SessionKey(ctx context.Context, session domain.SessionID) ([]byte, error)
 	InsertSessionKey(ctx context.Context, session domain.SessionID, sealed []byte) error
 	Sections(ctx context.Context, session domain.SessionID) ([]db.Section, error)
-	Documents(ctx context.Context, session domain.SessionID) ([]db.Document, error)
+	Documents(ctx context.Context, session domain.SessionID) ([]domain.Document, error)
 }
 
 var (

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"candor/cmd/candor/cli"
-	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/form"
 	"candor/internal/service"
@@ -36,7 +35,7 @@ type shownDelivery struct {
 	FinishedAt     *form.Timestamp `json:"finished_at"`
 }
 
-func showDelivery(d *db.ListedDelivery) shownDelivery {
+func showDelivery(d *domain.ListedDelivery) shownDelivery {
 	shown := shownDelivery{
 		ID: d.ID.String(), Sequence: d.Sequence, Type: string(d.EventType), Endpoint: d.Origin, URL: d.URL, State: string(d.State),
 		Cycle: d.Cycle, Attempts: d.Attempts, AttemptsTotal: d.AttemptsTotal, LastStatusCode: d.LastStatusCode, LastErrorClass: d.LastErrorClass,
@@ -236,5 +235,5 @@ func (c commands) changeDelivery(ctx context.Context, command string, args []str
 	if err != nil {
 		return err
 	}
-	return flags.Print(c.Out, &changedDelivery{app.shown, showDelivery(&db.ListedDelivery{Delivery: *after, Origin: before.Origin}), text})
+	return flags.Print(c.Out, &changedDelivery{app.shown, showDelivery(&domain.ListedDelivery{Delivery: *after, Origin: before.Origin}), text})
 }
