@@ -40,6 +40,11 @@ test: $(FRONT) ## Run every test, with Chromium and the race detector
 	$(SETUP) go node cc postgres chromium pdftools
 	go test -race -timeout 30m ./...
 
+.PHONY: test-fast
+test-fast: $(FRONT) ## Run the tests that need no browser, without the slow ones and the race detector
+	$(SETUP) go cc postgres pdftools
+	go test -short ./...
+
 .PHONY: check
 check: check-generated check-format vet lint check-htmx test check-vulnerabilities ## Run everything that a change must pass
 

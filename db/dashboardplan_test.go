@@ -8,6 +8,7 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/testkit"
 	"candor/internal/testkit/dbtest"
 )
 
@@ -16,6 +17,7 @@ import (
 // made for the values and with those made for any.
 func TestDashboardReadsFewOfWhatWentWrong(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	dsn := dbtest.DSN(t)
 	s := &store{DB: dbtest.Open(t, dsn), TB: t, ctx: context.Background()}
 	fill := openWith(t, dsn, "-c session_replication_role=replica")

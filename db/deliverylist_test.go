@@ -11,6 +11,7 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/testkit"
 	"candor/internal/testkit/dbtest"
 )
 
@@ -89,6 +90,7 @@ func matches(f domain.DeliveryFilter, d *domain.Delivery) bool {
 
 func TestDeliveriesAgainstNaiveFilter(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	s := newStore(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	urls := []string{"https://a.example/x", "https://b.example/", "https://a.example/y"}

@@ -8,6 +8,7 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/testkit"
 	"candor/internal/testkit/dbtest"
 )
 
@@ -23,6 +24,7 @@ const (
 // history, with plans made for the values and with those made for any.
 func TestRowsTouchedDontGrow(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	dsn := dbtest.DSN(t)
 	s := &store{DB: dbtest.Open(t, dsn), TB: t, ctx: context.Background()}
 	s.scope = s.newScope("Large")

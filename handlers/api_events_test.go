@@ -15,6 +15,7 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/testkit"
 )
 
 // feedPage is an answer of GET /v1/events.
@@ -143,6 +144,7 @@ func TestFeedIsTheWebhook(t *testing.T) {
 // sees 1, 2, 3 … to the end, whatever committed late.
 func TestFeedMissesNothing(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	b := newBench(t)
 	const writers, each = 50, 8
 	session := b.newSession(b.testScope(), domain.NewSession{})

@@ -14,6 +14,7 @@ import (
 	"candor/handlers"
 	"candor/internal/domain"
 	"candor/internal/service"
+	"candor/internal/testkit"
 )
 
 // wantPrompt fails unless the answer leads to the prompt for the password, from
@@ -175,6 +176,7 @@ func (c lateCase) count(s *staffBrowser) int {
 // the request out, once, and shows its own result.
 func TestLateRequestsAreCarriedOut(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	b := newBench(t, func(c *handlers.Config) { c.Service.Cards = storedCards{} })
 	cases := lateCases()
 	for _, route := range handlers.StaffRoutes() {

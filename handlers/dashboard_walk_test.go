@@ -9,6 +9,7 @@ import (
 	"candor/handlers"
 	"candor/internal/domain"
 	"candor/internal/service"
+	"candor/internal/testkit"
 )
 
 // walkCases say for each route of the dashboard which ids stand in its path:
@@ -142,6 +143,7 @@ func testEventOf(b *bench, account domain.AccountID) string {
 // and what belongs to another account or mode isn't there.
 func TestStaffRoutesAreClosed(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	b := newBench(t)
 	other := b.newAccount("other@lender.example", "professional")
 	foreign := map[string]map[string]string{

@@ -9,6 +9,7 @@ import (
 
 	"candor/internal/domain"
 	"candor/internal/service"
+	"candor/internal/testkit"
 	"candor/internal/webhook"
 )
 
@@ -86,6 +87,7 @@ func untyped(page, field, value string) string {
 // stored. The account's own are found, so that the field is the one that counts.
 func TestFieldsNameNothingForeign(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	b := newBench(t)
 	b.clock.advance(time.Minute)
 	other := b.newAccount("other@lender.example", "professional")

@@ -7,6 +7,7 @@ import (
 
 	"candor/internal/domain"
 	"candor/internal/statement"
+	"candor/internal/testkit"
 	"candor/internal/testkit/browsertest"
 )
 
@@ -99,6 +100,7 @@ const (
 // position, the focus, the title and the announcement after each submit.
 func TestEverySubmitIsSeen(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	for name, options := range map[string]browsertest.Options{
 		"phone": {}, "desktop": {Device: browsertest.Desktop}, "no script": {NoScript: true},
 	} {

@@ -12,6 +12,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
+	"candor/internal/testkit"
 )
 
 // atOnce runs work n times at once and waits for all.
@@ -122,6 +123,7 @@ func TestCancelAgainstSubmit(t *testing.T) {
 
 func TestExpiryAgainstSubmit(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	b := newBench(t)
 	for range 6 {
 		c := b.newCustomer()

@@ -20,6 +20,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/platform/ratelimit"
 	"candor/internal/service"
+	"candor/internal/testkit"
 	"candor/internal/webhook"
 )
 
@@ -306,6 +307,7 @@ func (b *oddBench) walkOdd(route string, of oddCase) {
 // The answer says what is wrong; it is never our fault.
 func TestOddInput(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	b := newOddBench(t)
 	var routes []string
 	for route := range walkCases {

@@ -14,6 +14,7 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/testkit"
 	"candor/jobs"
 )
 
@@ -66,6 +67,7 @@ func expectAll(t testing.TB, all []received, n, duplicates int) {
 // Two workers on one database never attempt a delivery twice.
 func TestTwoDispatchers(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	b := newBench(t)
 	hooks := []*receiver{newReceiver(t, nil), newReceiver(t, nil), newReceiver(t, nil)}
 	b.start()
@@ -190,6 +192,7 @@ func TestPoolOfOne(t *testing.T) {
 // attempt is due is by each one's own clock.
 func TestClocksDisagree(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	b := newBench(t)
 	hook := newReceiver(t, func(_ int, w http.ResponseWriter, r *http.Request) {
 		<-time.After(2 * time.Millisecond)
@@ -218,6 +221,7 @@ func TestClocksDisagree(t *testing.T) {
 // Every connection to the database is cut again and again during deliveries.
 func TestConnectionsCut(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	b := newBench(t)
 	hook := newReceiver(t, nil)
 	b.start(func(c *jobs.Config) { c.RescueAfter = time.Second })

@@ -11,6 +11,7 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/testkit"
 	"candor/internal/webhook"
 	"candor/jobs"
 )
@@ -59,6 +60,7 @@ func (b *bench) delivered() int {
 // healthy ones get their events at once (D39).
 func TestFairness(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	b := newBench(t)
 	release := make(chan struct{})
 	hole := newReceiver(t, hang(release))
@@ -174,6 +176,7 @@ func closed() chan struct{} {
 // for the others.
 func TestCapsOfTheProcess(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	b := newBench(t)
 	const running, failing, endpoints = 12, 6, 5
 	release := make(chan struct{})

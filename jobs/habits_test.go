@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"candor/internal/domain"
+	"candor/internal/testkit"
 )
 
 // 410 Gone shows the endpoint as gone; its deliveries follow the schedule all
@@ -143,6 +144,7 @@ func TestAnswersAreNotReadInto(t *testing.T) {
 // at once.
 func TestConnectionsAreKept(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	b := newBench(t)
 	var mu sync.Mutex
 	seen := map[string]bool{}

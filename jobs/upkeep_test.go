@@ -11,6 +11,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/form"
 	"candor/internal/platform/blob"
+	"candor/internal/testkit"
 	"candor/jobs"
 )
 
@@ -122,6 +123,7 @@ func TestExpirySweep(t *testing.T) {
 // Of several workers one leads and asks for the periodic jobs.
 func TestPeriodicJobsDontPileUp(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	b := newBench(t)
 	began := time.Now()
 	for range 3 {

@@ -12,6 +12,7 @@ import (
 	"github.com/lib/pq"
 
 	"candor/db"
+	"candor/internal/testkit"
 	"candor/internal/testkit/dbtest"
 )
 
@@ -146,6 +147,7 @@ func TestAccountCreateRefuses(t *testing.T) {
 
 func TestMigrateThenServeInProduction(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	dsn := dbtest.EmptyDSN(t)
 	env := production(t, dsn)
 	if r := command(t, env, "web"); r.code != 1 || !strings.Contains(r.stderr, "run candor migrate") {
@@ -171,6 +173,7 @@ func TestMigrateThenServeInProduction(t *testing.T) {
 // The service works in a role that owns no table and can't rewrite the audit log.
 func TestServiceHasARoleOfItsOwn(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	owner := dbtest.EmptyDSN(t)
 	as, err := url.Parse(owner)
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/platform/devpg"
+	"candor/internal/testkit"
 	"candor/jobs"
 )
 
@@ -242,6 +243,7 @@ func (b *faultHarness) settle(duplicates int) {
 // without ceremony in between. scripts/soak.sh does the same for longer.
 func TestKilledWorkersAndPostgres(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	dir := filepath.Join(openDir(t), "pg")
 	postgres := startPostgres(t, dir)
 	// Answers take a moment, so that there is always something to cut off.

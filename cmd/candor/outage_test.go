@@ -13,12 +13,14 @@ import (
 	"testing"
 
 	"candor/internal/platform/devpg"
+	"candor/internal/testkit"
 )
 
 // PostgreSQL restarts under load: every session that was acknowledged is
 // there, and every event of a form that was opened is delivered.
 func TestPostgresRestartLosesNothing(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	dir := filepath.Join(openDir(t), "pg")
 	postgres := startPostgres(t, dir)
 	env := testEnvironment(t).with("CANDOR_RATE_PER_MINUTE", "1000000", "CANDOR_RATE_BURST", "1000000",

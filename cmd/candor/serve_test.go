@@ -19,6 +19,7 @@ import (
 
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
+	"candor/internal/testkit"
 	"candor/internal/testkit/dbtest"
 )
 
@@ -246,6 +247,7 @@ func wantDemoSignIn(t *testing.T, dir, base string) {
 // commands share the database, and a second start keeps it.
 func TestPrivatePostgresKeepsTheData(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	dir := openDir(t)
 	env := environment{"CANDOR_ADDR": "localhost:0", "CANDOR_DATA_DIR": dir}
 	first := launch(t, env)

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"candor/internal/testkit"
 )
 
 // shownDelivery is what the webhooks commands print of a delivery with --json.
@@ -180,6 +182,7 @@ func TestOperatorRedeliversFailedWebhooks(t *testing.T) {
 
 func TestWebhooksListFiltersAndPages(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	env := webEnvironment(t)
 	o := operator{t, env, createAccount(t, env, "--webhook-url", "https://hooks.acme.example/candor")}
 	web := serve(t, env, "web")

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"candor/internal/testkit"
 	"candor/internal/testkit/dbtest"
 )
 
@@ -48,6 +49,7 @@ func (c secretCommands) says(step string, code int, want ...string) string {
 // An operator is led through a rotation: each output names the next command.
 func TestSecretIsRotatedByCommand(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	c := newSecretCommands(t)
 	step := func(name string) string { return "candor webhooks secret " + name + " --account " + c.account + "\n" }
 	c.says("show-state", 0, "Acme Loans", "test mode", "one secret", step("next"))

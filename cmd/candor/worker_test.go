@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"candor/internal/testkit"
 	"candor/internal/testkit/dbtest"
 )
 
@@ -79,6 +80,7 @@ func TestShutdownFinishesDeliveries(t *testing.T) {
 // one delivery id and one PDF.
 func TestKilledWorkerLosesNothing(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	env := webEnvironment(t)
 	arrived, release := make(chan struct{}), make(chan struct{})
 	hooks := newReceiver(t, func(c webhookCall, earlier int) int {

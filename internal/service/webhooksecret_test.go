@@ -15,6 +15,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/platform/keyring"
 	"candor/internal/service"
+	"candor/internal/testkit"
 	"candor/internal/webhook"
 	"candor/jobs"
 )
@@ -160,6 +161,7 @@ func (r *rotation) allowed(at time.Time) (names []string, secrets [][]string) {
 // changed them returned (D35, D36).
 func TestSecretsRotateWithoutAWrongSignature(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	r := newRotation(t)
 	old := r.account.TestWebhookSecret
 	sending, stop := context.WithCancel(r.ctx)

@@ -11,6 +11,7 @@ import (
 
 	"candor/internal/domain"
 	"candor/internal/statement"
+	"candor/internal/testkit"
 )
 
 var (
@@ -264,6 +265,7 @@ func TestRenderInvoiceMarksVoid(t *testing.T) {
 
 func TestRenderInvoiceAwkwardText(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	fonts := loadFonts(t, "")
 	for name, text := range awkward() {
 		for _, in := range []*domain.Invoice{overage(), void()} {

@@ -16,10 +16,11 @@ import (
 	"testing"
 	"unicode"
 
+	"golang.org/x/text/unicode/norm"
+
 	"candor/internal/form"
 	"candor/internal/statement"
-
-	"golang.org/x/text/unicode/norm"
+	"candor/internal/testkit"
 )
 
 func render(t testing.TB, in Statement) Result {
@@ -242,6 +243,7 @@ func headings(in Statement) map[string]bool {
 
 func TestRenderNeverEndsPageWithHeading(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	base := longest()
 	for items := 50; items > 0; items -= 3 { // moves every page break
 		in := base
@@ -278,6 +280,7 @@ func nonBlank(lines []string) []string {
 
 func TestRenderKeepsTotalsWithLastRow(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	base := longest()
 	for items := 26; items <= 44; items++ { // about a page
 		in := base
@@ -319,6 +322,7 @@ func awkward() map[string]string {
 
 func TestRenderAwkwardText(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	fonts := loadFonts(t, "")
 	for name, text := range awkward() {
 		in := full()

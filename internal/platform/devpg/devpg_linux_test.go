@@ -1,9 +1,14 @@
 package devpg
 
-import "testing"
+import (
+	"testing"
+
+	"candor/internal/testkit"
+)
 
 func TestServerDiesWithItsStarter(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	dir := openDir(t)
 	starter := helper(t, dir)
 	s := start(t, dir, Options{})

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"candor/internal/testkit"
 )
 
 // helperDir makes this test binary a process that starts a server and waits.
@@ -98,6 +100,7 @@ func answers(s *Server) bool {
 
 func TestStartStopStart(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	dir := openDir(t)
 	s := start(t, dir, Options{MaxConnections: 17})
 	ctx := context.Background()
@@ -133,6 +136,7 @@ func TestStartStopStart(t *testing.T) {
 
 func TestReuse(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	dir := openDir(t)
 	first := start(t, dir, Options{})
 	second := start(t, dir, Options{})
@@ -146,6 +150,7 @@ func TestReuse(t *testing.T) {
 
 func TestStartedAtOnce(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	dir := openDir(t)
 	servers := make([]*Server, 6)
 	var wg sync.WaitGroup
@@ -174,6 +179,7 @@ func TestStartedAtOnce(t *testing.T) {
 
 func TestStartAfterPostmasterWasKilled(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	dir := openDir(t)
 	s := start(t, dir, Options{})
 	ctx := context.Background()
@@ -197,6 +203,7 @@ func TestStartAfterPostmasterWasKilled(t *testing.T) {
 // After a reboot the id in a lock file may belong to anything, even to us.
 func TestStaleLockFilesOfALivingProcess(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	dir := openDir(t)
 	s := start(t, dir, Options{})
 	pidFile := filepath.Join(s.place.data(), "postmaster.pid")
@@ -231,6 +238,7 @@ func TestStaleLockFilesOfALivingProcess(t *testing.T) {
 
 func TestInitdbKilledHalfWay(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	dir := openDir(t)
 	half := filepath.Join(dir, "data.new")
 	if err := os.MkdirAll(half, 0o700); err != nil {
@@ -246,6 +254,7 @@ func TestInitdbKilledHalfWay(t *testing.T) {
 
 func TestLongSocketPath(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	dir := openDir(t)
 	long := filepath.Join(filepath.Dir(dir), strings.Repeat("long", 30))
 	s := start(t, long, Options{})
@@ -257,6 +266,7 @@ func TestLongSocketPath(t *testing.T) {
 
 func TestPathWithSpaces(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	if s := start(t, openDir(t)+" & 'more' %41", Options{}); !answers(s) {
 		t.Errorf("no answer at %s", s.DSN("postgres"))
 	}
@@ -264,6 +274,7 @@ func TestPathWithSpaces(t *testing.T) {
 
 func TestClosedParentFallsBack(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	closed := t.TempDir() // its parent is 0700, as root's home is
 	s := start(t, filepath.Join(closed, "pg"), Options{})
 	defer os.RemoveAll(s.Dir())
@@ -278,6 +289,7 @@ func TestClosedParentFallsBack(t *testing.T) {
 
 func TestErrorsAreOneLineWithARemedy(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	file := filepath.Join(filepath.Dir(openDir(t)), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -310,6 +322,7 @@ func TestErrorsAreOneLineWithARemedy(t *testing.T) {
 
 func TestNoBinariesNamesThePackages(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	for _, want := range []string{"apt-get install postgresql", "brew install postgresql", "DATABASE_URL"} {
 		if !strings.Contains(ErrNoBinaries.Error(), want) {
 			t.Errorf("%q lacks %q", ErrNoBinaries, want)
@@ -319,6 +332,7 @@ func TestNoBinariesNamesThePackages(t *testing.T) {
 
 func TestFolderOfSomebodyElse(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	dir := openDir(t)
 	if err := os.Symlink("/tmp", dir); err != nil {
 		t.Fatal(err)
@@ -330,6 +344,7 @@ func TestFolderOfSomebodyElse(t *testing.T) {
 
 func TestCancelledStartLeavesNothingRunning(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	dir := openDir(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -379,6 +394,7 @@ func kill(t *testing.T, cmd *exec.Cmd) {
 
 func TestDetachedOutlivesItsStarterAndStopsWhenIdle(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	dir := openDir(t)
 	starter := helper(t, dir, "detached")
 	s := start(t, dir, Options{IdleStop: 2 * time.Second})

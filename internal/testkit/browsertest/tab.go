@@ -56,9 +56,13 @@ type Tab struct {
 }
 
 // New opens a tab that is closed, and checked with NoErrors, when the test
-// ends. Start the server first: what is started last is closed first.
+// ends. Start the server first: what is started last is closed first. Under
+// -short the test is skipped.
 func New(t testing.TB, options Options) *Tab {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("needs Chromium: make test runs it")
+	}
 	root, err := shared.start()
 	if err != nil {
 		t.Fatalf("browsertest: %v", err)
