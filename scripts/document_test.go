@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// TestSecurityDocument holds doc/security.md to the standard and to the tests:
-// each requirement of levels 1 and 2 stands in one row, each row names a test
-// or a document or says why there is none, and each test that is named exists.
+// TestSecurityDocument compares doc/security.md with the standard and with the
+// tests: each requirement of levels 1 and 2 is in one row, each row names a
+// test or a document or says why it names none, and each named test exists.
 func TestSecurityDocument(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../doc/security.md")
@@ -58,8 +58,8 @@ func TestSecurityDocument(t *testing.T) {
 	}
 }
 
-// numbersOf reads the first cell of a row: 1.2.3, 1.2.3–1.2.5, or 1.2.* for all
-// that begin so.
+// numbersOf reads the first cell of a row: 1.2.3, 1.2.3–1.2.5, or 1.2.* for
+// all that start with 1.2.
 func numbersOf(cell string, all []string) (out []string) {
 	if prefix, ok := strings.CutSuffix(cell, "*"); ok {
 		for _, number := range all {
@@ -87,7 +87,7 @@ func cutLast(number string) (section string, last int, err error) {
 	return number[:i], last, err
 }
 
-// testNames are the names of all tests of the module.
+// testNames returns the names of all tests of the module.
 func testNames(t *testing.T) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
@@ -115,7 +115,7 @@ func testNames(t *testing.T) map[string]bool {
 }
 
 // TestScriptsKeepToWhatIsSafe reads our own scripts: they run no text as code,
-// write no HTML, keep nothing in the browser and talk to no other window.
+// write no HTML, store nothing in the browser and use no other window.
 func TestScriptsKeepToWhatIsSafe(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../static/js/*.js")

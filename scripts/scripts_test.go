@@ -1,4 +1,4 @@
-// Package scripts holds the scripts and the documents to what they say.
+// Package scripts tests the scripts and the documents.
 package scripts
 
 import (
@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestCheckVulnerabilities runs the script with another program in
-// govulncheck's place, which takes a minute to build.
+// TestCheckVulnerabilities runs the script with a stub for govulncheck, which
+// takes a minute to build.
 func TestCheckVulnerabilities(t *testing.T) {
 	t.Parallel()
 	note, err := os.ReadFile("../doc/vulnerabilities-checked")
@@ -40,7 +40,7 @@ func TestCheckVulnerabilities(t *testing.T) {
 			cmd := exec.Command("sh", "check-vulnerabilities.sh")
 			cmd.Env = append(os.Environ(), "GOVULNCHECK="+fake)
 			cmd.Stdout, cmd.Stderr = &stdout, &stderr
-			_ = cmd.Run() // the exit code below tells
+			_ = cmd.Run() // the exit code is checked below
 			if got := cmd.ProcessState.ExitCode(); got != c.code {
 				t.Errorf("exit code %d, want %d", got, c.code)
 			}

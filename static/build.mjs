@@ -12,8 +12,8 @@ const dist = path.join(root, "dist");
 // The files that pages link to. Everything else is imported by one of them.
 const entries = ["css/app.css", "css/dashboard.css", "js/app.js", "js/dashboard.js", "img/icon.svg"];
 
-// What an earlier build left would be embedded into the binary. .gitkeep stays:
-// go:embed needs one file before the first build.
+// Remove files of an earlier build, which would be embedded into the binary. Keep
+// .gitkeep: go:embed needs one file before the first build.
 for (const name of await readdir(dist)) {
   if (name !== ".gitkeep") await rm(path.join(dist, name), { recursive: true });
 }
@@ -33,7 +33,7 @@ const result = await build({
   logLevel: "warning",
 });
 
-// The bill of materials lists the dependencies of package.json as what is bundled.
+// The bill of materials lists the dependencies of package.json as bundled.
 const { dependencies } = JSON.parse(await readFile(path.join(root, "..", "package.json"), "utf8"));
 const bundled = new Set(
   Object.keys(result.metafile.inputs).map((file) => file.match(/node_modules\/((?:@[^/]+\/)?[^/]+)/)?.[1]).filter(Boolean),

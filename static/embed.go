@@ -1,6 +1,7 @@
 // Package static embeds the built style sheets and scripts and knows their
-// hashed file names. It must not know how they are served or which page uses
-// them: handlers set the cache headers (a hashed name never changes its bytes).
+// hashed file names. It doesn't know how they are served or which page uses
+// them: handlers set the cache headers (the bytes of a hashed name never
+// change).
 package static
 
 import (
@@ -13,10 +14,10 @@ import (
 	"sync"
 )
 
-// Prefix is the URL path, with both slashes, below which Files is to be served.
+// Prefix is the URL path, with both slashes, under which Files is served.
 const Prefix = "/static/"
 
-// ErrNotBuilt reports that the binary was compiled before the front end was.
+// ErrNotBuilt is returned if the binary was compiled before the front end.
 var ErrNotBuilt = errors.New("static/dist has no manifest.json: run `make build`")
 
 //go:embed all:dist
@@ -43,16 +44,15 @@ func parseManifest(files fs.FS) (map[string]string, error) {
 	return names, nil
 }
 
-// Check returns ErrNotBuilt where the front end hasn't been built. The server
-// calls it at start, so that nobody meets a page without its styles.
+// Check returns ErrNotBuilt if the front end wasn't built. The server calls it
+// at start, so that no page is served without its styles.
 func Check() error {
 	_, err := manifest()
 	return err
 }
 
-// URL returns the path of the built file of a source such as "app.css", hash
-// included. A name that isn't built gives a path that answers 404 and says what
-// to do.
+// URL returns the path of the built file for a source such as "app.css", with
+// its hash. The path for an unknown name returns 404 and says what to do.
 func URL(name string) string {
 	names, err := manifest()
 	if err != nil {
@@ -69,7 +69,7 @@ func URL(name string) string {
 func Files() fs.FS {
 	files, err := fs.Sub(dist, "dist")
 	if err != nil {
-		// Only an invalid path fails, and the path is the constant above.
+		// Only an invalid path fails, and this one is a constant.
 		panic(err)
 	}
 	return files

@@ -76,7 +76,7 @@ const (
 	AuditForbidden      AuditAction = "staff.forbidden" // by the role
 
 	AuditPasswordChanged   AuditAction = "staff.password_changed"
-	AuditPasswordReset     AuditAction = "staff.password_reset" // by a link in a letter
+	AuditPasswordReset     AuditAction = "staff.password_reset" // by a link in an email
 	AuditSessionsEnded     AuditAction = "staff.sessions_ended" // in other browsers
 	AuditTwoStepOn         AuditAction = "staff.two_step_on"
 	AuditTwoStepOff        AuditAction = "staff.two_step_off"

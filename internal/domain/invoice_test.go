@@ -22,8 +22,8 @@ func TestGSTIn(t *testing.T) {
 	}
 }
 
-// An invoice is tried for the last time when its retries are over; one that is
-// tried though they are, as after a card was stored, is tried that once.
+// An invoice is tried for the last time when its retries are used up. An extra
+// attempt after that, such as after a new card, is the last one.
 func TestLastAttemptAt(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 7, 15, 0, 12, 0, 0, time.UTC)

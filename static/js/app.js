@@ -1,4 +1,4 @@
-// The whole script of the customer form: htmx, and what htmx leaves to us.
+// The script of the customer form: htmx, and what htmx lacks.
 import "htmx.org/dist/htmx.esm.min.js";
 import "./upload.js";
 import "./errors.js";

@@ -1,5 +1,5 @@
-// A button with data-copy puts the text of the element of that id on the
-// clipboard and says so. Without script the text can be selected.
+// A button with data-copy copies the text of the element with that id to the
+// clipboard and confirms it. Without script people select the text.
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("button[data-copy]");
   if (!button) return;

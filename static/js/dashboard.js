@@ -1,4 +1,4 @@
-// The whole script of the dashboard: htmx, and what htmx leaves to us.
+// The script of the dashboard: htmx, and what htmx lacks.
 import "htmx.org/dist/htmx.esm.min.js";
 import "./copy.js";
 import "./export.js";

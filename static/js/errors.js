@@ -1,5 +1,5 @@
-// Error summary links go to the field they name, with its label in view: the
-// browser alone would put the input at the very top edge and hide the label.
+// Links of an error summary go to their field, with its label in view: the browser
+// alone would scroll the input to the top edge and hide the label.
 document.addEventListener("click", (event) => {
   const link = event.target.closest?.(".error-summary a[href^='#']");
   if (!link) return;

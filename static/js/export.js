@@ -1,7 +1,7 @@
-// Shows how far an export has come, and saves it once all of it is here.
-// Without script the link downloads it, and the browser shows what it can.
+// Shows the progress of an export, and saves it when it is complete. Without script
+// the link downloads it, and the browser shows the progress.
 
-const pause = 250; // milliseconds between two words on how far it is
+const pause = 250; // milliseconds between updates of the progress
 
 document.addEventListener("click", (event) => {
   const link = event.target.closest("a[data-export]");
@@ -23,27 +23,27 @@ async function download(link) {
   link.setAttribute("aria-disabled", "true");
   say(0);
   try {
-    const answer = await fetch(link.href);
-    if (!answer.ok || !answer.headers.get("Content-Type").startsWith("text/csv")) {
-      location.assign(link.href); // to sign in, or to read what is wrong
+    const response = await fetch(link.href);
+    if (!response.ok || !response.headers.get("Content-Type").startsWith("text/csv")) {
+      location.assign(link.href); // to sign in, or to read the error
       return;
     }
     const parts = [];
-    let rows = -1; // the first one is of names
-    let said = performance.now();
-    for (const reader = answer.body.getReader(); ; ) {
+    let rows = -1; // without the line of column names
+    let shownAt = performance.now();
+    for (const reader = response.body.getReader(); ; ) {
       const { done, value } = await reader.read();
       if (done) {
         break;
       }
       parts.push(value);
       rows += lines(value);
-      if (performance.now() - said > pause) {
-        said = performance.now();
+      if (performance.now() - shownAt > pause) {
+        shownAt = performance.now();
         say(Math.max(0, rows));
       }
     }
-    save(new Blob(parts, { type: "text/csv" }), answer.headers.get("Content-Disposition"));
+    save(new Blob(parts, { type: "text/csv" }), response.headers.get("Content-Disposition"));
     status.textContent = `Exported: ${number(rows)} ${rows === 1 ? "row" : "rows"}`;
   } catch {
     status.textContent = "The export was cut off. Please try again.";
@@ -52,7 +52,7 @@ async function download(link) {
   }
 }
 
-// lines counts the ends of lines; no cell has one.
+// lines counts line ends; no cell has one.
 function lines(bytes) {
   let n = 0;
   for (const byte of bytes) {

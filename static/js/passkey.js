@@ -1,6 +1,6 @@
-// A form with data-passkey asks a passkey before it is posted: "create" makes
-// one, "get" asks for one. data-options are what the server asks; the answer
-// goes into the field "response".
+// A form with data-passkey uses a passkey before it is posted: "create" creates one,
+// "get" uses one. data-options are the server's options; the result goes into the
+// field "response".
 const bytes = (text) =>
   Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
 
@@ -11,7 +11,7 @@ const text = (buffer) =>
     .replaceAll("/", "_")
     .replaceAll("=", "");
 
-async function answer(form) {
+async function askPasskey(form) {
   const options = JSON.parse(form.dataset.options);
   options.challenge = bytes(options.challenge);
   const list = form.dataset.passkey === "create" ? "excludeCredentials" : "allowCredentials";
@@ -40,12 +40,12 @@ document.addEventListener("submit", async (event) => {
   const form = event.target;
   if (!form.dataset.passkey || form.elements.response.value) return;
   event.preventDefault();
-  const problem = form.querySelector("[data-problem]");
-  problem.textContent = "";
+  const message = form.querySelector("[data-problem]");
+  message.textContent = "";
   try {
-    form.elements.response.value = await answer(form);
+    form.elements.response.value = await askPasskey(form);
   } catch (error) {
-    problem.textContent =
+    message.textContent =
       error.name === "InvalidStateError"
         ? "This device has a passkey for your account already."
         : "No passkey was used. Try again, or go back.";

@@ -1,5 +1,5 @@
-// A page that shows a secret once (data-unsaved) asks before it is left, until
-// the secret was copied or the page's own way out is taken.
+// A page that shows a secret once (data-unsaved) asks before people leave it, unless
+// they copied the secret or use the page's own link.
 const holder = document.querySelector("[data-unsaved]");
 if (holder) {
   let kept = false;

@@ -1,5 +1,5 @@
-// Says at once that a chosen file is too big, before it is sent over a slow
-// line. The server checks again.
+// Reports a file that is too big before it is sent over a slow connection. The
+// server checks again.
 document.addEventListener("change", (event) => {
   const input = event.target;
   if (!(input instanceof HTMLInputElement) || input.type !== "file") return;

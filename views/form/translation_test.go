@@ -145,7 +145,7 @@ func TestEveryTextIsTranslatedAndUsed(t *testing.T) {
 		t.Run(string(language), func(t *testing.T) {
 			t.Parallel()
 			used, missing := map[string]bool{}, map[string]bool{}
-			ctx := i18n.Overheard(t.Context(), language, func(text string, known bool) {
+			ctx := i18n.Reporting(t.Context(), language, func(text string, known bool) {
 				used[text] = true
 				if !known {
 					missing[text] = true

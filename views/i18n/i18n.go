@@ -1,6 +1,7 @@
-// Package i18n says the texts of the customer's form in its languages. A text
-// is known by its English: what has no translation is said in English. The
-// language is that of the request's context. It knows no pages and no requests.
+// Package i18n translates the texts of the customer's form. A text is
+// identified by its English; without a translation it stays English. The
+// language is in the request's context. The package knows no pages and no
+// requests.
 package i18n
 
 import (
@@ -13,8 +14,8 @@ import (
 	"candor/internal/domain"
 )
 
-// catalogues are the translations by the English text. {name} stands for what
-// the page puts in.
+// catalogues have the translations by their English text. The page replaces
+// {name}.
 var catalogues = map[domain.Language]map[string]string{
 	domain.SimplifiedChinese: simplifiedChinese,
 	domain.Vietnamese:        vietnamese,
@@ -22,42 +23,42 @@ var catalogues = map[domain.Language]map[string]string{
 
 type key struct{}
 
-// speech is how the texts of a request are said.
-type speech struct {
+// setting is the language of a context.
+type setting struct {
 	language domain.Language
-	heard    func(text string, known bool) // nil for nobody
+	report   func(text string, known bool) // nil outside tests
 }
 
-// In returns a context whose texts are said in that language.
+// In returns a context in that language.
 func In(ctx context.Context, language domain.Language) context.Context {
-	return context.WithValue(ctx, key{}, speech{language: language})
+	return context.WithValue(ctx, key{}, setting{language: language})
 }
 
-// Overheard returns a context in whose language each text is reported, and
-// whether it has a translation: for tests.
-func Overheard(ctx context.Context, language domain.Language, heard func(text string, known bool)) context.Context {
-	return context.WithValue(ctx, key{}, speech{language, heard})
+// Reporting returns a context in that language that reports each text and
+// whether it has a translation, for tests.
+func Reporting(ctx context.Context, language domain.Language, report func(text string, known bool)) context.Context {
+	return context.WithValue(ctx, key{}, setting{language, report})
 }
 
-// Language returns the context's language, English where none was set.
+// Language returns the context's language, English by default.
 func Language(ctx context.Context) domain.Language {
-	if s, ok := ctx.Value(key{}).(speech); ok {
+	if s, ok := ctx.Value(key{}).(setting); ok {
 		return s.language
 	}
 	return domain.English
 }
 
-// Texts returns the English texts that the language has translations of.
+// Texts returns the language's translations by their English text.
 func Texts(language domain.Language) map[string]string { return catalogues[language] }
 
 func translate(ctx context.Context, text string) string {
-	s, ok := ctx.Value(key{}).(speech)
+	s, ok := ctx.Value(key{}).(setting)
 	if !ok || s.language == domain.English || text == "" {
 		return text
 	}
 	translation, known := catalogues[s.language][text]
-	if s.heard != nil {
-		s.heard(text, known)
+	if s.report != nil {
+		s.report(text, known)
 	}
 	if !known {
 		return text
@@ -67,44 +68,46 @@ func translate(ctx context.Context, text string) string {
 
 var place = regexp.MustCompile(`\{[a-z]+\}`)
 
-// T says a text in the context's language. The arguments take the places of
-// the English text's {names}, in their order there.
+// T translates a text to the context's language. The arguments replace the
+// English text's {names}, in their order there.
 func T(ctx context.Context, text string, args ...string) string {
-	said := translate(ctx, text)
+	translated := translate(ctx, text)
 	if len(args) == 0 {
-		return said
+		return translated
 	}
 	var pairs []string
 	for i, name := range place.FindAllString(text, len(args)) {
 		pairs = append(pairs, name, args[i])
 	}
-	return strings.NewReplacer(pairs...).Replace(said)
+	return strings.NewReplacer(pairs...).Replace(translated)
 }
 
-// A Part is a stretch of a sentence: a text, or the place of something that
-// the page draws.
+// A Part is a part of a sentence: a text, or a place where the page draws
+// something.
 type Part struct {
 	Text  string
-	Place int // which {name} of the English text it is, from 0; -1 for a text
+	Place int // number of the {name} in the English text, from 0; -1 for a text
 }
 
-// Parts says a text as its texts and places, for what isn't text alone.
+// Parts translates a text and splits it at its {names}, for pages that draw
+// elements there.
 func Parts(ctx context.Context, text string) []Part {
-	names, said := place.FindAllString(text, -1), translate(ctx, text)
+	names, translated := place.FindAllString(text, -1), translate(ctx, text)
 	var out []Part
 	for {
-		at := place.FindStringIndex(said)
+		at := place.FindStringIndex(translated)
 		if at == nil {
-			return append(out, Part{said, -1})
+			return append(out, Part{translated, -1})
 		}
-		if n := slices.Index(names, said[at[0]:at[1]]); n >= 0 {
-			out = append(out, Part{said[:at[0]], -1}, Part{Place: n})
+		if n := slices.Index(names, translated[at[0]:at[1]]); n >= 0 {
+			out = append(out, Part{translated[:at[0]], -1}, Part{Place: n})
 		}
-		said = said[at[1]:]
+		translated = translated[at[1]:]
 	}
 }
 
-// Date is a day in the language's own way, "2 January 2006" in English (D2).
+// Date formats a day in the context's language, "2 January 2006" in English
+// (D2).
 func Date(ctx context.Context, t time.Time) string {
 	return t.UTC().Format(T(ctx, "2 January 2006"))
 }

@@ -17,7 +17,7 @@ func TestT(t *testing.T) {
 	}{
 		{domain.English, "Continue with {section}", "Continue with Income", []string{"Income"}},
 		{domain.SimplifiedChinese, "It was signed and sent to {partner} on {date}.", "该报表已于{partner}签名并发送给{date}。", []string{"{date}", "{partner}"}},
-		{domain.Vietnamese, "Nobody has translated {this}", "Nobody has translated me", []string{"me"}},
+		{domain.Vietnamese, "Not yet translated {this}", "Not yet translated me", []string{"me"}},
 		{domain.Vietnamese, "Continue", "Tiếp tục", nil},
 		{"fr", "Continue", "Continue", nil},
 	} {
@@ -32,15 +32,15 @@ func TestT(t *testing.T) {
 
 func TestPartsInTheLanguagesOrder(t *testing.T) {
 	t.Parallel()
-	var said strings.Builder
+	var text strings.Builder
 	for _, p := range i18n.Parts(i18n.In(t.Context(), domain.SimplifiedChinese), "Contact {partner} at {email} or call {phone}.") {
 		if p.Place < 0 {
-			said.WriteString(p.Text)
+			text.WriteString(p.Text)
 		} else {
-			said.WriteString([]string{"<partner>", "<email>", "<phone>"}[p.Place])
+			text.WriteString([]string{"<partner>", "<email>", "<phone>"}[p.Place])
 		}
 	}
-	if got, want := said.String(), "请发送电子邮件至 <email> 或致电 <phone> 联系<partner>。"; got != want {
+	if got, want := text.String(), "请发送电子邮件至 <email> 或致电 <phone> 联系<partner>。"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

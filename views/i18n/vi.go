@@ -1,7 +1,7 @@
 package i18n
 
-// vietnamese is sorted by the English. Terms that stand in English on
-// Australian papers have it in brackets.
+// vietnamese is sorted by the English text. Terms that Australian documents
+// have in English follow in brackets.
 var vietnamese = map[string]string{ //nolint:gosec // it takes words about passports for one
 	"(optional)":           "(không bắt buộc)",
 	", in dollars":         ", tính bằng đô la Úc",

@@ -1,7 +1,7 @@
 package i18n
 
-// simplifiedChinese is sorted by the English. Terms that stand in English on
-// Australian papers have it in brackets.
+// simplifiedChinese is sorted by the English text. Terms that Australian
+// documents have in English follow in brackets.
 var simplifiedChinese = map[string]string{ //nolint:gosec // it takes words about passports for one
 	"(optional)":           "（选填）",
 	", in dollars":         "，以澳元计",

@@ -14,7 +14,7 @@ const (
 	lastArabicLetter = 0x06D2
 )
 
-// arabicForms is read only. The Persian and Urdu letters are in it too.
+// arabicForms is read only. It has the Persian and Urdu letters too.
 var arabicForms = map[rune]joining{
 	0x621: {isolated: 0xFE80}, 0x622: {0xFE81, 0xFE82, 0, 0}, 0x623: {0xFE83, 0xFE84, 0, 0},
 	0x624: {0xFE85, 0xFE86, 0, 0}, 0x625: {0xFE87, 0xFE88, 0, 0}, 0x626: {0xFE89, 0xFE8A, 0xFE8B, 0xFE8C},
@@ -40,12 +40,12 @@ var arabicForms = map[rune]joining{
 	0x6D2: {0xFBAE, 0xFBAF, 0, 0},
 }
 
-// lamAlef holds the isolated ligature of lam with each alef; the final form is
-// the rune after it.
+// lamAlef has the isolated ligature of lam with each alef; the final form is
+// the next rune.
 var lamAlef = map[rune]rune{0x622: 0xFEF5, 0x623: 0xFEF7, 0x625: 0xFEF9, 0x627: 0xFEFB}
 
-// joinArabic replaces Arabic letters, in logical order, with the forms they
-// take beside their neighbours, because fpdf runs no shaping of its own.
+// joinArabic replaces Arabic letters, in logical order, with the forms for
+// their neighbours, because fpdf does no shaping.
 func joinArabic(text []rune) []rune {
 	joined := make([]rune, 0, len(text))
 	for i := 0; i < len(text); i++ {
@@ -82,8 +82,8 @@ func (j joining) form(after, before bool) rune {
 	return j.isolated
 }
 
-// joinsNext reports whether the letter before text[i] reaches over to it.
-// Vowel marks between two letters don't part them.
+// joinsNext reports whether the letter before text[i] joins it. Vowel marks
+// between two letters don't separate them.
 func joinsNext(text []rune, i int) bool {
 	for i--; i >= 0; i-- {
 		if unicode.Is(unicode.Mn, text[i]) {
@@ -94,7 +94,7 @@ func joinsNext(text []rune, i int) bool {
 	return false
 }
 
-// joinsPrevious reports whether the letter after text[i] reaches back to it.
+// joinsPrevious reports whether the letter after text[i] joins it.
 func joinsPrevious(text []rune, i int) bool {
 	for i++; i < len(text); i++ {
 		if unicode.Is(unicode.Mn, text[i]) {

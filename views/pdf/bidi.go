@@ -6,22 +6,22 @@ import (
 	"golang.org/x/text/unicode/bidi"
 )
 
-// direct marks that force the base direction of a line. They are added for the
+// Direct marks that force the base direction of a line. They are added for the
 // analysis and never drawn.
 const (
 	leftToRightMark = '\u200E'
 	rightToLeftMark = '\u200F'
 )
 
-// A stretch is a part of a line that runs in one direction.
+// A stretch is a part of a line with one direction.
 type stretch struct {
 	glyphs []glyph
 	rtl    bool
-	letter bool // holds a letter that is strongly left-to-right
+	letter bool // has a strongly left-to-right letter
 }
 
-// reorder puts one line's glyphs in visual order. x/text reports the stretches
-// of a line in logical order; placing them is left to its caller.
+// reorder returns one line's glyphs in visual order. x/text returns the
+// stretches of a line in logical order and leaves their order to the caller.
 func reorder(glyphs []glyph, base bidi.Direction) []glyph {
 	stretches := split(glyphs, base)
 	if base == bidi.RightToLeft {
@@ -65,7 +65,7 @@ func split(glyphs []glyph, base bidi.Direction) []stretch {
 	var stretches []stretch
 	for i := range order.NumRuns() {
 		r := order.Run(i)
-		first, last := r.Pos() // counted in runes, the mark included
+		first, last := r.Pos() // in runes, with the mark
 		s := stretch{glyphs: glyphs[max(first-1, 0):last], rtl: r.Direction() == bidi.RightToLeft}
 		s.letter = slices.ContainsFunc(s.glyphs, func(g glyph) bool { return bidiClass(g.r) == bidi.L })
 		if len(s.glyphs) > 0 {
@@ -76,7 +76,7 @@ func split(glyphs []glyph, base bidi.Direction) []stretch {
 }
 
 // swapRightToLeft reverses each group of right-to-left stretches in a
-// left-to-right line, together with the numbers that stand between them.
+// left-to-right line, with the numbers between them.
 func swapRightToLeft(stretches []stretch) {
 	for i := 0; i < len(stretches); i++ {
 		if !stretches[i].rtl {

@@ -1,12 +1,12 @@
 package pdf
 
-// A heading waits in the document until the first thing under it is drawn. One
-// without a text is only space.
+// A heading is queued until the first block under it is drawn. Without a text
+// it is only space.
 type heading struct {
 	text         string
 	size         float64
 	space, under float64 // above and below, points
-	section      bool    // a section's title; otherwise a group's
+	section      bool    // a section's title; false: a group's
 }
 
 const (
@@ -35,7 +35,7 @@ func (d *document) group(title string) {
 	d.pending = append(d.pending, h)
 }
 
-// space queues the space above a group whose title stands in its table.
+// space queues the space above a group whose title is in its table.
 func (d *document) space() {
 	if len(d.pending) == 0 {
 		d.pending = append(d.pending, heading{space: groupSpace})
@@ -74,7 +74,7 @@ func (d *document) paragraph(s string, size float64, c colour) {
 	for i, l := range lines {
 		keep := 1.0
 		if i == 0 && len(lines) > 1 {
-			keep = 2 // no single first line at a page's foot
+			keep = 2 // no single first line at the end of a page
 		}
 		d.need(keep * size * leading)
 		d.text(marginX, d.y+size*1.05, l, size, c)
@@ -82,8 +82,8 @@ func (d *document) paragraph(s string, size float64, c colour) {
 	}
 }
 
-// note draws a short remark where a list or an answer would stand, with keep
-// points left free under it.
+// note draws a short text in place of a list or an answer, with keep points
+// left free under it.
 func (d *document) note(s string, keep float64) {
 	d.need(bodySize*leading + 6 + keep)
 	d.y += 3
@@ -118,7 +118,7 @@ func (d *document) facts(facts []fact) {
 type figure struct {
 	label, value string
 	negative     bool
-	strong       bool // the result of the figures before it
+	strong       bool // a result of the figures before it
 }
 
 // summary draws figures in a tinted box, three to a row.

@@ -1,22 +1,23 @@
 package pdf
 
-// widest is the most a long text counts when columns share the room, so that
-// one address of 500 characters leaves room for its neighbours.
+// widest is the largest width that a long text counts with when columns share
+// the page, so that an address of 500 characters leaves room for other
+// columns.
 const widest = 230.0
 
-// A demand is what a column asks for, in points.
+// A demand is the width that a column needs, in points.
 type demand struct {
 	least   float64 // its longest word
 	natural float64 // its longest text on one line
 }
 
-// roomy is the width of a column of numbers where there is room, so that the
-// amounts of most tables stand under one another.
+// roomy is the width of a column of numbers if there is room, so that the
+// amounts of most tables are aligned.
 const roomy = 82.0
 
-// widths shares the page's width between the columns at a font size, with
-// roomy columns of numbers when generous; fits is false where a smaller size or
-// less generosity would spare breaking words.
+// widths shares the page's width between the columns at a font size. If
+// generous, columns of numbers are roomy. fits is false if a smaller size, or
+// generous false, would avoid breaking words.
 func (t table) widths(texts [][]phrase, titles []phrase, size float64, generous bool) (widths []float64, fits bool) {
 	room := contentWidth - columnGap*float64(len(t.columns)-1)
 	widths = make([]float64, len(t.columns))
@@ -45,14 +46,14 @@ func (t table) widths(texts [][]phrase, titles []phrase, size float64, generous 
 		}
 		widths[i] = share(demands[i], room, least, natural)
 	}
-	wanted := min(natural, 200) // or the text columns would be thin and long
+	wanted := min(natural, 200) // or the text columns would be narrow and long
 	if generous {
 		wanted = min(natural, contentWidth/2)
 	}
 	return widths, room >= least && room >= wanted
 }
 
-// share gives a text column its part of the room that all text columns share.
+// share returns a text column's part of the width that all text columns share.
 func share(d demand, room, least, natural float64) float64 {
 	const narrowest = 24
 	switch {
@@ -66,7 +67,7 @@ func share(d demand, room, least, natural float64) float64 {
 
 func (t table) demand(i int, texts [][]phrase, title phrase, size float64) demand {
 	const (
-		longestKept = 100.0 // points; a longer word may be broken
+		longestKept = 100.0 // points; a longer word can be broken
 		shortest    = 30.0
 	)
 	points := func(units int) float64 { return float64(units)*size/1000 + 0.5 }

@@ -31,7 +31,8 @@ const (
 // A colour is red, green, blue.
 type colour [3]int
 
-// One accent; everything else is ink and greys that survive a photocopier.
+// One accent colour. Everything else is ink and greys that a photocopier
+// keeps.
 var (
 	ink       = colour{28, 34, 43}
 	muted     = colour{96, 104, 116}
@@ -42,18 +43,18 @@ var (
 	watermark = colour{241, 243, 245}
 )
 
-// A properties is what a document says about itself outside its pages.
+// A properties is a document's metadata, and what is on each page.
 type properties struct {
 	title, author string
 	subject       string
 	created       time.Time // UTC
-	head, foot    string    // left-hand text at the top and foot of each page
+	head, foot    string    // text at the left of the top and the foot of each page
 	headRight     string
 	mark          string // a word across each page, "" for none
-	test          bool   // say Test mode in the head
+	test          bool   // the head says "Test mode"
 }
 
-// A document is an A4 document being drawn from top to bottom.
+// A document is an A4 document that is drawn from top to bottom.
 type document struct {
 	pdf   *fpdf.Fpdf
 	fonts *Fonts
@@ -63,12 +64,12 @@ type document struct {
 	uncovered  map[rune]bool
 	font       *face // as last selected on this page
 	size       float64
-	y          float64 // top of what is drawn next
+	y          float64 // top of the next block
 	pending    []heading
 }
 
-// newDocument returns a document whose first page is open. It is
-// deterministic: no clock, sorted catalogue.
+// newDocument returns a document with an open first page. It is deterministic:
+// it uses no clock, and its catalogue is sorted.
 func newDocument(fonts *Fonts, about properties) *document {
 	p := fpdf.New("P", "pt", "A4", "")
 	p.SetAutoPageBreak(false, 0)
@@ -87,7 +88,8 @@ func newDocument(fonts *Fonts, about properties) *document {
 	return d
 }
 
-// newPage starts a page: watermark first, so that it lies under the text.
+// newPage starts a page. The watermark is drawn first, so that it is under the
+// text.
 func (d *document) newPage() {
 	d.pdf.AddPage()
 	d.font = nil
@@ -97,8 +99,8 @@ func (d *document) newPage() {
 	}
 }
 
-// need makes room for h points, together with the headings that wait for what
-// they stand above, and draws those headings: a heading is never left alone.
+// need makes room for h points and the queued headings, and draws the
+// headings: a heading is never left alone on a page.
 func (d *document) need(h float64) {
 	total := h
 	for i, hd := range d.pending {
@@ -115,14 +117,14 @@ func (d *document) need(h float64) {
 
 func (d *document) atTop() bool { return d.y <= contentTop }
 
-// skip leaves vertical space, but none at the top of a page.
+// skip leaves vertical space, except at the top of a page.
 func (d *document) skip(h float64) {
 	if !d.atTop() {
 		d.y += h
 	}
 }
 
-// phrase prepares a text and notes what can't be drawn.
+// phrase prepares a text and records what can't be drawn.
 func (d *document) phrase(s string, bold bool) phrase {
 	p := d.fonts.phrase(s, bold)
 	for _, r := range p.uncovered {
@@ -134,7 +136,7 @@ func (d *document) phrase(s string, bold bool) phrase {
 // points is the line's width at a font size.
 func (l line) points(size float64) float64 { return float64(l.width) * size / 1000 }
 
-// units turns points at a font size into 1/1000 em.
+// units converts points at a font size to 1/1000 em.
 func units(points, size float64) int { return int(points * 1000 / size) }
 
 // text draws one line with its baseline at y.
@@ -188,8 +190,8 @@ func (d *document) fit(s string, bold bool, size, limit float64) line {
 	return p.line(0, len(p.glyphs))
 }
 
-// finish adds the head and foot of every page, now that their number is known,
-// and returns the file.
+// finish adds the head and foot of every page, now that the number of pages is
+// known, and returns the file.
 func (d *document) finish() (Result, error) {
 	pages := d.pdf.PageCount()
 	for page := 1; page <= pages; page++ {

@@ -22,17 +22,18 @@ const planeSize = 1 << 16
 // replacement is drawn in place of a rune that no face covers.
 const replacement = '\uFFFD'
 
-// A Fonts is the set of faces that documents are drawn with. Make one for the
-// process with LoadFonts and share it: it may be used by several goroutines.
+// A Fonts is the set of faces for documents. A process loads it once with
+// LoadFonts and shares it: it is safe for concurrent use.
 type Fonts struct {
-	// In order of preference; a rune is drawn in the first face that covers it.
+	// In order of preference. A rune is drawn in the first face that covers
+	// it.
 	regular, bold []*face
 }
 
 // LoadFonts returns DejaVu Sans (Latin, Vietnamese, Greek, Cyrillic, Hebrew,
-// Arabic) and, where fallbackPath isn't empty, the TrueType font in that file
-// for the runes DejaVu lacks. It fails when the file can't be read or isn't a
-// font fpdf can embed: a collection, CFF outlines, a licence that forbids it.
+// Arabic) and, if fallbackPath isn't empty, the TrueType font in that file for
+// runes that DejaVu lacks. It fails if the file can't be read, or if fpdf
+// can't embed the font: a collection, CFF outlines, a licence that forbids it.
 func LoadFonts(fallbackPath string) (*Fonts, error) {
 	regular := newFace("dejavufull", "", dejavusanscondensed.TTF)
 	bold := newFace("dejavufull", "B", dejavusanscondensedbold.TTF)
@@ -57,8 +58,8 @@ func LoadFonts(fallbackPath string) (*Fonts, error) {
 }
 
 // latin returns the part of a font that most documents need. fpdf parses the
-// whole of each font for each document, so a small one saves a quarter of the
-// time and most of the allocations.
+// whole font for each document; a small font saves a quarter of the time and
+// most of the allocations.
 func latin(ttf []byte) []byte {
 	var runes []rune
 	blocks := [][2]rune{
@@ -83,19 +84,19 @@ func (f *Fonts) chain(bold bool) []*face {
 // A face is one font file with its coverage, which is computed at first use.
 type face struct {
 	family, style string
-	ttf           []byte // shared by all documents: never hand it out uncopied
+	ttf           []byte // shared by all documents: copy it before passing it on
 
 	once  sync.Once
-	font  *sfnt.Font       // nil where ttf can't be read
-	table [planeSize]int16 // advance in 1/1000 em, or -1 where there is no glyph
+	font  *sfnt.Font       // nil if ttf can't be read
+	table [planeSize]int16 // advance in 1/1000 em, -1 without a glyph
 }
 
 func newFace(family, style string, ttf []byte) *face {
 	return &face{family: family, style: style, ttf: ttf}
 }
 
-// advance returns the width of r in 1/1000 em; ok is false where the face has
-// no glyph for r.
+// advance returns the width of r in 1/1000 em; ok is false if the face has no
+// glyph for r.
 func (f *face) advance(r rune) (width int, ok bool) {
 	f.once.Do(f.measure)
 	if r < 0 || r >= planeSize || f.table[r] < 0 {
@@ -115,7 +116,7 @@ func (f *face) measure() {
 	f.font = font
 	var buf sfnt.Buffer
 	em := int(font.UnitsPerEm())
-	// U+FFFF is fpdf's mark for "no width"; U+0000 its mark for "no rune".
+	// In fpdf U+FFFF means "no width" and U+0000 "no rune".
 	for r := rune(1); r < planeSize-1; r++ {
 		glyph, err := font.GlyphIndex(&buf, r)
 		if err != nil || glyph == 0 {
@@ -129,13 +130,13 @@ func (f *face) measure() {
 	}
 }
 
-// register makes the face known to one document. The bytes are cloned because
-// fpdf appends into them, which would corrupt the font of other documents.
+// register adds the face to one document. The bytes are cloned because fpdf
+// appends to them, which would corrupt the font of other documents.
 func (f *face) register(p *fpdf.Fpdf) {
 	p.AddUTF8FontFromBytes(f.family, f.style, bytes.Clone(f.ttf))
 }
 
-// check reports why fpdf could not embed the face. fpdf itself would panic, or
+// check returns why fpdf can't embed the face. fpdf itself would panic, or
 // print to standard output and draw nothing.
 func (f *face) check() (err error) {
 	if len(f.ttf) < 12 {
@@ -186,7 +187,7 @@ func (f *face) checkTables() error {
 // embeddingForbidden reads OS/2 fsType as fpdf does.
 func embeddingForbidden(fsType uint16) bool { return fsType == 0x0002 || fsType&0x0300 != 0 }
 
-// sfntTables returns the tables of a font file that lie wholly inside it.
+// sfntTables returns the tables of a font file that are completely inside it.
 func sfntTables(ttf []byte) map[string][]byte {
 	const header, record = 12, 16
 	tables := map[string][]byte{}

@@ -16,7 +16,7 @@ var (
 
 func dollars(n int64) statement.Cents { return statement.Cents(n * 100) }
 
-// full is a statement in which every question is answered, each differently.
+// full is a statement with an answer to every question, each different.
 func full() Statement {
 	return Statement{
 		AccountName: "Harbour Lending Pty Ltd", Livemode: true,
@@ -87,7 +87,7 @@ func fullLiabilities() statement.Liabilities {
 	}
 }
 
-// sparse has what must be answered and nothing else.
+// sparse has only the required answers.
 func sparse() Statement {
 	in := full()
 	in.Livemode, in.ReferenceID, in.CustomerName = false, "", ""

@@ -10,15 +10,14 @@ import (
 	"candor/internal/statement"
 )
 
-// An invoice is an issued invoice on paper: nothing is drawn but what is stored
-// of it.
+// An invoice is drawn from what is stored of it, and nothing else.
 type invoice struct{ *domain.Invoice }
 
-// RenderInvoice draws the invoice as it stands: due, paid or void. The same
+// RenderInvoice draws the invoice in its state: due, paid or void. The same
 // input gives the same bytes; the document is dated IssuedAt in every state. A
-// text that can't be drawn never fails it: an error means that there is no
-// invoice or no IssuedAt, or is a fault of fpdf, which panics on what it doesn't
-// foresee.
+// text that can't be drawn never fails it. An error means that there is no
+// invoice or no IssuedAt, or that fpdf failed, which panics on unexpected
+// input.
 func RenderInvoice(of *domain.Invoice, fonts *Fonts) (result Result, err error) {
 	if of == nil || of.IssuedAt.IsZero() {
 		return Result{}, errors.New("render invoice: not issued")
@@ -31,7 +30,7 @@ func RenderInvoice(of *domain.Invoice, fonts *Fonts) (result Result, err error) 
 	}()
 	d := newDocument(fonts, in.properties())
 	d.invoiceTop(in)
-	d.summary(in.standing())
+	d.summary(in.state())
 	d.y += groupSpace
 	d.invoiceLines(in)
 	title, paragraphs := in.settlement()
@@ -45,14 +44,14 @@ func RenderInvoice(of *domain.Invoice, fonts *Fonts) (result Result, err error) 
 	return d.finish()
 }
 
-// taxed reports whether the invoice is for tax, too, and by somebody who can
-// charge it.
+// taxed reports whether the invoice includes tax, and its seller can charge
+// it.
 func (in invoice) taxed() bool {
 	seller := in.IssuedBy()
 	return in.GSTBasisPoints > 0 && seller.ChargesGST()
 }
 
-// title is what the document calls itself: a tax invoice only where there is tax.
+// title is the document's title: a tax invoice only if there is tax.
 func (in invoice) title() string {
 	if in.GST > 0 && in.taxed() {
 		return "Tax invoice"
@@ -77,14 +76,14 @@ func (in invoice) properties() properties {
 	return p
 }
 
-// period is what the invoice is about. It has times of day: the period ends at
-// the moment when the next one starts.
+// period is the invoice's period, with times of day: a period ends at the time
+// when the next one starts.
 func (in invoice) period() string {
 	const format = "2 Jan 2006, 15:04"
 	return in.PeriodStart.UTC().Format(format) + " – " + in.PeriodEnd.UTC().Format(format) + " UTC"
 }
 
-// settled is the day when the invoice was paid or made void.
+// settled is the day when the invoice was paid or voided.
 func (in invoice) settled() string {
 	if in.SettledAt == nil {
 		return ""
@@ -92,7 +91,7 @@ func (in invoice) settled() string {
 	return longDate(*in.SettledAt)
 }
 
-// invoiceTop draws what stands above the figures.
+// invoiceTop draws everything above the figures.
 func (d *document) invoiceTop(in invoice) {
 	d.text(marginX, headBaseline, d.fit(in.IssuedBy().Name, true, 9.5, contentWidth), 9.5, accent)
 	d.rule(marginX, pageWidth-marginX, headBaseline+9, 0.9, accent)
@@ -147,7 +146,7 @@ func (d *document) parties(in invoice) {
 	d.y = max(d.y, bottom)
 }
 
-// party draws a name and the lines under it, width points wide.
+// party draws a name with lines under it, width points wide.
 func (d *document) party(x, width float64, label, name string, lines []string) {
 	const nameSize, size = 10.5, 8.5
 	d.text(x, d.y+smallSize, d.fit(label, false, smallSize, width), smallSize, muted)
@@ -164,8 +163,8 @@ func (d *document) party(x, width float64, label, name string, lines []string) {
 	}
 }
 
-// standing is how the invoice stands, in three figures.
-func (in invoice) standing() []figure {
+// state is the invoice's state, in three figures.
+func (in invoice) state() []figure {
 	const nothing = statement.Cents(0)
 	switch in.Status {
 	case domain.InvoicePaid:
@@ -188,7 +187,7 @@ func (in invoice) standing() []figure {
 	}
 }
 
-// invoiceLines draws the lines, and on the page of the last one the total.
+// invoiceLines draws the lines, and the total on the page of the last one.
 func (d *document) invoiceLines(in invoice) {
 	const totalHeight, noteHeight = 30.0, 14.0
 	var notes []string
@@ -244,7 +243,7 @@ func lineText(l domain.InvoiceLine) string {
 	return l.Plan + " plan: sessions without a limit"
 }
 
-// number is a number of sessions as people read it, "12,345".
+// number formats a number of sessions, "12,345".
 func number(n int) string {
 	digits := strconv.Itoa(n)
 	for i := len(digits) - 3; i > 0; i -= 3 {
@@ -253,7 +252,7 @@ func number(n int) string {
 	return digits
 }
 
-// settlement is what is said about paying under the total.
+// settlement is the text about payment under the total.
 func (in invoice) settlement() (title string, paragraphs []string) {
 	reference := ""
 	if in.Reference != nil {

@@ -20,7 +20,7 @@ var (
 	paidAt = time.Date(2026, 7, 8, 23, 30, 0, 0, time.UTC)
 )
 
-// overage is an invoice of a month with a step up in it, still to be paid.
+// overage is an unpaid invoice of a month with a step up.
 func overage() *domain.Invoice {
 	starter, professional := 50, 2_000
 	lines := domain.InvoiceLines{
@@ -55,8 +55,8 @@ func void() *domain.Invoice {
 	return in
 }
 
-// quiet is an invoice of nothing, paid as it was issued, by a seller of whom
-// nothing is known, without GST.
+// quiet is an invoice of $0, paid when it was issued, by an unknown seller,
+// without GST.
 func quiet() *domain.Invoice {
 	in := overage()
 	in.Lines = in.Lines[:1]
@@ -125,7 +125,8 @@ func TestRenderInvoiceShowsHowItStands(t *testing.T) {
 		{"nothing to pay", quiet(), []string{"PAID", "Paid on", "1 July 2026", "within the 50 sessions included 17 Included $0.00", "nothing to pay"}, []string{"GST", "ABN", "Tax invoice", "From", "Candor"}, "Invoice PAID"},
 		{"without lines", empty, []string{"No sessions were used in this period", "Total in AUD $0.00"}, nil, "Invoice PAID"},
 		{"without GST", untaxed, []string{"$3,967.00", "ABN 51 824 753 556"}, []string{"GST", "Tax invoice"}, "Invoice"},
-		// Without an identity and an ABN it can't be a tax invoice, whatever the row says.
+		// Without a name and an ABN it can't be a tax invoice, even if the row
+		// has GST.
 		{"without an ABN", noABN, []string{"$3,967.00", "Candor Software Pty Ltd"}, []string{"GST", "ABN", "Tax invoice"}, "Invoice"},
 		{"without a name", nameless, []string{"$3,967.00", "ABN 51 824 753 556"}, []string{"GST", "Tax invoice"}, "Invoice"},
 		{"by card", byCard, []string{"It is collected from your card."}, []string{"BSB", "Reference"}, "Tax invoice"},
@@ -150,7 +151,7 @@ func TestRenderInvoiceShowsHowItStands(t *testing.T) {
 	}
 }
 
-// Periods have times of day, or consecutive ones would seem to overlap.
+// Periods have times of day, because consecutive ones would seem to overlap.
 func TestInvoicePeriodsDontOverlap(t *testing.T) {
 	t.Parallel()
 	sydney := time.FixedZone("AEST", 10*60*60)
@@ -196,8 +197,8 @@ func TestRenderInvoiceCountsPages(t *testing.T) {
 	}
 }
 
-// The table's header is repeated, and the total and how to pay are found with
-// the last line, wherever the page ends.
+// The table's header is repeated, and the total and how to pay are on the page
+// of the last line, wherever the page ends.
 func TestRenderInvoiceKeepsTotalWithLastLine(t *testing.T) {
 	t.Parallel()
 	base := crowded()
@@ -251,7 +252,7 @@ func TestRenderInvoiceIsDeterministic(t *testing.T) {
 	}
 }
 
-// Only what is void has a word across its page.
+// Only a void invoice has a word across its page.
 func TestRenderInvoiceMarksVoid(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]*domain.Invoice{"open": overage(), "paid": paid(), "void": void()} {

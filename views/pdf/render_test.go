@@ -32,7 +32,7 @@ func render(t testing.TB, in Statement) Result {
 	return result
 }
 
-// poppler runs one of its tools over a document and returns what it prints.
+// poppler runs one of its tools on a document and returns the output.
 func poppler(t *testing.T, file []byte, tool string, arguments ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "statement.pdf")
@@ -56,7 +56,7 @@ func textOf(t *testing.T, file []byte) string {
 	return poppler(t, file, "pdftotext", "-layout", "FILE", "-")
 }
 
-// squash drops what a line break or a text extractor may change: spaces and
+// squash removes what a line break or a text extractor can change: spaces and
 // direction marks.
 func squash(s string) string {
 	return strings.Map(func(r rune) rune {
@@ -67,8 +67,8 @@ func squash(s string) string {
 	}, norm.NFKC.String(s))
 }
 
-// TestLogo draws logos as they are kept beside the partner's name, and none
-// that can't be drawn.
+// TestLogo draws stored logos beside the partner's name, and skips those that
+// can't be drawn.
 func TestLogo(t *testing.T) {
 	t.Parallel()
 	encoded := func(encode func(io.Writer, image.Image) error, m image.Image) []byte {
@@ -85,7 +85,7 @@ func TestLogo(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		logo []byte
-		want int // pictures, masks too
+		want int // pictures, with masks
 	}{
 		"none": {nil, 0}, "wide": {encoded(png.Encode, wide), 1}, "transparent": {encoded(png.Encode, clear), 2},
 		"JPEG": {encoded(asJPEG, wide), 1}, "no picture": {[]byte("<svg/>"), 0},
@@ -121,7 +121,8 @@ func TestRenderShowsEveryAnswer(t *testing.T) {
 			if f.Value.Empty() && f.Kind != form.KindMoney {
 				t.Errorf("the fixture leaves %s.%s empty", section.Name, path)
 			}
-			// In a table a wrapped cell is not contiguous text, so look for its words.
+			// A wrapped cell of a table is not contiguous text, so look for
+			// its words.
 			for word := range strings.FieldsSeq(f.Value.Display()) {
 				shows(section.Name+"."+path, word)
 			}
@@ -208,7 +209,7 @@ func TestRenderMarksTests(t *testing.T) {
 				t.Errorf("livemode %t: page %d says Test mode: %t", livemode, i+1, got)
 			}
 		}
-		// Little is printed at the middle of page 4's lower half but the watermark.
+		// The middle of page 4's lower half has little but the watermark.
 		pixels := poppler(t, file, "pdftoppm", "-r", "20", "-f", "4", "-l", "4", "-aa", "no", "-aaVector", "no", "FILE")
 		mark := string([]byte{byte(watermark[0]), byte(watermark[1]), byte(watermark[2])})
 		if got := strings.Count(pixels, mark) > 1000; got == livemode {
@@ -217,7 +218,7 @@ func TestRenderMarksTests(t *testing.T) {
 	}
 }
 
-// headings are the lines that must not stand last on a page.
+// headings are the lines that must not be the last on a page.
 func headings(in Statement) map[string]bool {
 	lines := map[string]bool{}
 	for _, name := range statement.SectionNames {
@@ -304,13 +305,13 @@ func TestRenderRepeatsHeader(t *testing.T) {
 	for i, page := range pages {
 		if strings.Contains(page, "Debt 31") || strings.Contains(page, "Debt 50") {
 			if !strings.Contains(page, "Repayment a month") {
-				t.Errorf("page %d goes on with a table without its header", i+1)
+				t.Errorf("page %d continues a table without its header", i+1)
 			}
 		}
 	}
 }
 
-// awkward are texts that have broken documents elsewhere.
+// awkward has texts that have broken documents elsewhere.
 func awkward() map[string]string {
 	return map[string]string{
 		"emoji": "Ann 👩‍👩‍👧 🇦🇺", "only emoji": "😀", "rtl": "محمد علي", "hebrew mixed": "שלום (abc 12) 3-4", "override": "a\u202Egnp.exe",

@@ -14,29 +14,29 @@ import (
 	"candor/internal/statement"
 )
 
-// A Statement is a submitted statement and what stands around it on paper.
+// A Statement is a submitted statement with what a document shows about it.
 type Statement struct {
 	AccountName  string // the partner's
 	Logo         []byte // the partner's, PNG or JPEG; nil for none
 	Livemode     bool   // false: drawn with a TEST watermark (D9)
 	SessionID    string // public, sess_…
-	ReferenceID  string // the partner's own, may be ""
-	CustomerName string // as the partner gave it; "" takes the name the customer gave
+	ReferenceID  string // the partner's own; can be ""
+	CustomerName string // from the partner; "" for the name in the answers
 	CreatedAt    time.Time
 	SubmittedAt  time.Time
-	Answers      *statement.Statement // documents and declaration included
+	Answers      *statement.Statement // with documents and declaration
 }
 
 // A Result is a finished document.
 type Result struct {
 	Bytes     []byte
 	Pages     int
-	Uncovered []rune // runes drawn as U+FFFD because no face covers them, sorted
+	Uncovered []rune // runes drawn as U+FFFD because no face has them, sorted
 }
 
 // Render draws the statement. The same input gives the same bytes. A text that
-// can't be drawn never fails it: an error means that there are no answers or no
-// SubmittedAt, or is a fault of fpdf, which panics on what it doesn't foresee.
+// can't be drawn never fails it. An error means that there are no answers or
+// no SubmittedAt, or that fpdf failed, which panics on unexpected input.
 func Render(in Statement, fonts *Fonts) (result Result, err error) {
 	if in.Answers == nil || in.SubmittedAt.IsZero() {
 		return Result{}, errors.New("render statement: not submitted")
@@ -115,7 +115,7 @@ func (d *document) masthead(in Statement) {
 }
 
 // logo draws the partner's logo at the top of the first page and returns where
-// the text beside it begins.
+// the text beside it starts.
 func (d *document) logo(content []byte) (left float64) {
 	const width, height, bottom, gap = 140.0, 26.0, headBaseline + 3, 9.0
 	if len(content) == 0 {
@@ -127,7 +127,7 @@ func (d *document) logo(content []byte) (left float64) {
 	}
 	info := d.pdf.RegisterImageOptionsReader("logo", options, bytes.NewReader(content))
 	if d.pdf.Err() {
-		d.pdf.ClearError() // a statement is worth more than its decoration
+		d.pdf.ClearError() // draw the statement without its logo
 		return marginX
 	}
 	scale := min(width/info.Width(), height/info.Height())
@@ -154,7 +154,7 @@ func figures(s statement.Summary) []figure {
 	}
 }
 
-// answers draws a section as it is described.
+// answers draws a section from its description.
 func (d *document) answers(s *form.Section) {
 	for i, g := range s.Groups {
 		totals := sectionTotals(g)
@@ -175,8 +175,8 @@ func (d *document) answers(s *form.Section) {
 
 const totalSpace = 12.0 // above a section's total
 
-// sectionTotals returns the lines of a group that is nothing but computed
-// amounts, or nil.
+// sectionTotals returns the lines of a group with only computed amounts; nil
+// for other groups.
 func sectionTotals(g form.Group) []total {
 	if g.List != nil {
 		return nil
@@ -240,7 +240,7 @@ func ledger(fields []form.Field) (period form.Period, ok bool) {
 	return period, len(fields) > 0
 }
 
-// list draws a list that isn't empty.
+// list draws a list with items.
 func (d *document) list(l *form.List, keep float64) {
 	t := table{keep: keep}
 	for _, f := range l.Item(0) {
@@ -271,8 +271,8 @@ func (d *document) documents(documents []statement.Document) {
 	d.table(t)
 }
 
-// declaration draws the words that were accepted, and on the same page the
-// name and the time that sign them.
+// declaration draws the accepted text, and on the same page the name and the
+// time of the signature.
 func (d *document) declaration(s *form.Section) {
 	const room = 150
 	d.need(room)
@@ -284,7 +284,7 @@ func (d *document) declaration(s *form.Section) {
 	}
 }
 
-// answer is a field's cell.
+// answer returns a field's cell.
 func answer(f form.Field) cell {
 	text := f.Value.Display()
 	switch {
@@ -296,7 +296,7 @@ func answer(f form.Field) cell {
 	return cell{text: text}
 }
 
-// isNumber reports whether the field's answers stand in a right-aligned column.
+// isNumber reports whether the field's answers are right-aligned.
 func isNumber(f form.Field) bool {
 	switch f.Value.Schema().Type {
 	case "number", "integer":
@@ -308,7 +308,7 @@ func isNumber(f form.Field) bool {
 func isZero(f form.Field) bool     { return f.Value.Display() == form.Cents(0).String() }
 func isNegative(f form.Field) bool { return strings.HasPrefix(f.Value.Display(), "−") }
 
-// titled is a field's label with the time its amount covers.
+// titled is a field's label with its amount's period.
 func titled(f form.Field) string { return strings.TrimSpace(f.Label + " " + string(f.Period)) }
 
 func or(s, otherwise string) string {

@@ -11,13 +11,13 @@ type cell struct {
 // A column is a column of a table.
 type column struct {
 	title  string
-	strong bool    // the title is the table's own, set as a group's heading
-	right  bool    // numbers: right-aligned, never wrapped where there is room
+	strong bool    // the title is the table's title, drawn as a group's heading
+	right  bool    // numbers: right-aligned, not wrapped if there is room
 	width  float64 // points; 0 to fit the contents
 }
 
 // A table is rows under a header that is repeated on each page. The last row
-// stays on one page with the totals, and a short table on one page altogether.
+// stays on one page with the totals. A short table stays on one page.
 type table struct {
 	columns []column
 	rows    [][]cell
@@ -25,7 +25,8 @@ type table struct {
 	keep    float64 // points to keep free under the last row and the totals
 }
 
-// A total is a line under a table: the label to the left, the amount to the right.
+// A total is a line under a table: the label on the left, the amount on the
+// right.
 type total struct {
 	label, amount string
 	negative      bool
@@ -36,11 +37,11 @@ const (
 	rowPadding  = 4.0
 	totalHeight = 21.0
 	short       = 150.0 // height of a table that isn't broken
-	tall        = 12    // lines of a row that may be broken
+	tall        = 12    // lines of a row that can be broken
 	smallest    = 6.25  // font size of a table too wide for bodySize
 )
 
-// A layout is a table with its columns' places and its cells' lines.
+// A layout is a table with the columns' places and the cells' lines.
 type layout struct {
 	size   float64
 	x      []float64
@@ -87,9 +88,9 @@ func (d *document) table(t table) {
 	}
 }
 
-// flow draws one row, on the next page where it doesn't fit on this one
-// together with what is reserved. A tall row is broken, and so is one that
-// would not fit on any page.
+// flow draws one row, on the next page if it doesn't fit on this one together
+// with the reserved space. It breaks a tall row, and a row that would fit on
+// no page.
 func (d *document) flow(t table, l layout, r row, reserved float64) {
 	for {
 		if d.y+l.rowHeight(r)+reserved <= contentBottom {
@@ -98,7 +99,7 @@ func (d *document) flow(t table, l layout, r row, reserved float64) {
 		fresh := d.y <= contentTop+l.height
 		n := int((contentBottom - d.y - 2*rowPadding) / l.lineHeight())
 		if fresh && n >= r.count {
-			break // only what is reserved doesn't fit, on no page
+			break // only the reserved space doesn't fit, on any page
 		}
 		if n = min(n, r.count-2); fresh || r.count >= tall && n >= tall/3 {
 			d.drawRow(t, l, r.cut(0, max(n, 1)))
@@ -110,7 +111,7 @@ func (d *document) flow(t table, l layout, r row, reserved float64) {
 	d.drawRow(t, l, r)
 }
 
-// lead is as much of a row as must stand under the table's header.
+// lead is the part of a row that must be under the table's header.
 func (r row) lead() row {
 	if r.count < tall {
 		return r

@@ -17,10 +17,10 @@ type glyph struct {
 	width int
 }
 
-// A phrase is a text ready to be broken into lines, in logical order.
+// A phrase is a text that is ready to be broken into lines, in logical order.
 type phrase struct {
 	glyphs    []glyph
-	bidi      bool // holds right-to-left text
+	bidi      bool // has right-to-left text
 	base      bidi.Direction
 	uncovered []rune
 }
@@ -31,16 +31,16 @@ type line struct {
 	width int
 }
 
-// A run is a stretch of a line, in visual order, drawn in one face.
+// A run is a part of a line, in visual order, that is drawn in one face.
 type run struct {
 	face  *face
 	text  string
 	width int
 }
 
-// phrase turns any string into glyphs. What can't be drawn (a rune no face
-// covers, one beyond the plane fpdf can write, a control character, a byte
-// that isn't UTF-8) becomes a visible U+FFFD and is listed as uncovered.
+// phrase turns any string into glyphs. What can't be drawn becomes a visible
+// U+FFFD and is listed as uncovered: a rune that no face has or that fpdf
+// can't write, a control character, a byte that isn't UTF-8.
 func (f *Fonts) phrase(s string, bold bool) phrase {
 	chain := f.chain(bold)
 	p := phrase{base: bidi.LeftToRight}
@@ -82,13 +82,13 @@ func isPrintableASCII(s string) bool {
 
 func isArabicLetter(r rune) bool { return r >= firstArabic && r <= lastArabicLetter }
 
-// isInvisible reports runes that only steer layout: joiners, direction marks,
-// soft hyphens, variation selectors.
+// isInvisible reports runes that only control layout: joiners, direction
+// marks, soft hyphens, variation selectors.
 func isInvisible(r rune) bool {
 	return unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r)
 }
 
-// pick finds the face for r; ok is false where r had to be replaced.
+// pick finds the face for r; ok is false if r was replaced.
 func pick(chain []*face, r rune) (g glyph, ok bool) {
 	if unicode.IsSpace(r) && r != '\u00A0' {
 		r = ' '
@@ -102,8 +102,8 @@ func pick(chain []*face, r rune) (g glyph, ok bool) {
 	return glyph{replacement, chain[0], width}, false
 }
 
-// direction reports whether any rune is right-to-left, and the direction of
-// the first strong one, which is the direction of the paragraph.
+// direction reports whether any rune is right-to-left, and the paragraph's
+// direction, which is that of the first strong rune.
 func direction(text []rune) (rtl bool, base bidi.Direction) {
 	base = bidi.Neutral
 	for _, r := range text {
@@ -146,8 +146,8 @@ func widthOf(glyphs []glyph) int {
 	return total
 }
 
-// longestWord returns the width of the widest piece that wrap would rather not
-// break, in 1/1000 em. Pieces over limit don't count: they are broken anyway.
+// longestWord returns the width of the widest word, in 1/1000 em. Words over
+// limit don't count, because they are broken anyway.
 func (p phrase) longestWord(limit int) int {
 	longest, word := 0, 0
 	for i, g := range p.glyphs {
@@ -169,7 +169,7 @@ func (p phrase) longestWord(limit int) int {
 // is too long for a line. There is at least one line.
 func (p phrase) wrap(limit int) []line {
 	var lines []line
-	start, width, fits := 0, 0, 0 // fits: end of the last piece that may end the line
+	start, width, fits := 0, 0, 0 // fits: end of the last word that fits on the line
 	for i := 0; i < len(p.glyphs); i++ {
 		g := p.glyphs[i]
 		if width+g.width > limit && i > start && g.r != ' ' {
@@ -238,7 +238,7 @@ func isIdeograph(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 }
 
-// line puts glyphs[start:end], less trailing spaces, in visual order.
+// line puts glyphs[start:end], without trailing spaces, in visual order.
 func (p phrase) line(start, end int) line {
 	glyphs := p.glyphs[start:end]
 	for len(glyphs) > 0 && glyphs[len(glyphs)-1].r == ' ' {
@@ -271,8 +271,8 @@ func newLine(glyphs []glyph) line {
 	return l
 }
 
-// plainText is s as it may stand in the document's properties, where fpdf
-// writes two bytes a rune and panics on what isn't UTF-8.
+// plainText returns s for the document's properties, where fpdf writes two
+// bytes a rune and panics if s isn't UTF-8.
 func plainText(s string) string {
 	s = norm.NFC.String(strings.ToValidUTF8(s, string(replacement)))
 	return strings.Map(func(r rune) rune {

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// visual is a text as it stands on paper, from left to right, with Arabic
-// presentation forms turned back into letters.
+// visual is a text as printed, from left to right, with Arabic presentation
+// forms turned back into letters.
 func visual(l line) string {
 	var b strings.Builder
 	for _, r := range l.runs {
@@ -135,7 +135,7 @@ func FuzzWrap(f *testing.F) {
 	})
 }
 
-// otherFont is DejaVu under another name: it stands in for a fallback font.
+// otherFont is DejaVu under another name, as a fallback font.
 func otherFont(t *testing.T, change func(ttf []byte) []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "font.ttf")
@@ -167,12 +167,12 @@ func TestLoadFontsFallback(t *testing.T) {
 	}
 	plain := render(t, full())
 	if out := poppler(t, plain.Bytes, "pdffonts", "FILE"); strings.Contains(out, "fallback") {
-		t.Errorf("a fallback nobody needs is embedded:\n%s", out)
+		t.Errorf("an unused fallback is embedded:\n%s", out)
 	}
 }
 
-// fpdf writes into the bytes of a font whose last glyphs share an advance, as a
-// monospaced one's do; that must not reach other documents.
+// fpdf writes into the bytes of a font whose last glyphs have the same
+// advance, as in a monospaced font. That must not affect other documents.
 func TestRenderLeavesFontsAlone(t *testing.T) {
 	t.Parallel()
 	fonts := loadFonts(t, otherFont(t, func([]byte) []byte { return dejavusansmono.TTF }))

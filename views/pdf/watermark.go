@@ -5,8 +5,8 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// drawWatermark puts a short word across the page. It is drawn as outlines, not
-// text, so that whoever extracts the document's text gets that alone.
+// drawWatermark puts a short word across the page. It is drawn as outlines, so
+// that it isn't part of the document's text.
 func (d *document) drawWatermark(word string) {
 	const size, angle = 190.0, 52.0
 	bold := d.fonts.bold[0]
@@ -25,7 +25,7 @@ func (d *document) drawWatermark(word string) {
 		x += float64(advance) * size / 1000
 	}
 	d.pdf.TransformEnd()
-	d.font = nil // the end of the transformation restored the font before it
+	d.font = nil // the transformation's end restores the former font
 }
 
 // outline fills the shape of one glyph with its origin at x, y.

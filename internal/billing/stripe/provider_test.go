@@ -121,7 +121,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		"declined":       {stripetest.Object{"type": "card_error", "code": "card_declined", "decline_code": "generic_decline"}, declined},
 		"stolen":         {stripetest.Object{"type": "card_error", "code": "card_declined", "decline_code": "stolen_card"}, declined},
-		"never heard of": {stripetest.Object{"type": "card_error", "code": "new_code"}, declined},
+		"an unknown code": {stripetest.Object{"type": "card_error", "code": "new_code"}, declined},
 		"no funds":       {stripetest.Object{"type": "card_error", "code": "card_declined", "decline_code": "insufficient_funds"}, "The card has insufficient funds."},
 		"expired":        {stripetest.Object{"type": "card_error", "code": "expired_card"}, "The card has expired."},
 		"wants its holder": {stripetest.Object{"type": "card_error", "code": "authentication_required", "decline_code": "authentication_required"},
