@@ -119,11 +119,11 @@ func TestRefusals(t *testing.T) {
 		failure stripetest.Object
 		want    string
 	}{
-		"declined":       {stripetest.Object{"type": "card_error", "code": "card_declined", "decline_code": "generic_decline"}, declined},
-		"stolen":         {stripetest.Object{"type": "card_error", "code": "card_declined", "decline_code": "stolen_card"}, declined},
+		"declined":        {stripetest.Object{"type": "card_error", "code": "card_declined", "decline_code": "generic_decline"}, declined},
+		"stolen":          {stripetest.Object{"type": "card_error", "code": "card_declined", "decline_code": "stolen_card"}, declined},
 		"an unknown code": {stripetest.Object{"type": "card_error", "code": "new_code"}, declined},
-		"no funds":       {stripetest.Object{"type": "card_error", "code": "card_declined", "decline_code": "insufficient_funds"}, "The card has insufficient funds."},
-		"expired":        {stripetest.Object{"type": "card_error", "code": "expired_card"}, "The card has expired."},
+		"no funds":        {stripetest.Object{"type": "card_error", "code": "card_declined", "decline_code": "insufficient_funds"}, "The card has insufficient funds."},
+		"expired":         {stripetest.Object{"type": "card_error", "code": "expired_card"}, "The card has expired."},
 		"wants its holder": {stripetest.Object{"type": "card_error", "code": "authentication_required", "decline_code": "authentication_required"},
 			"The bank wants the cardholder to confirm the payment. Add the card again, and confirm it there."},
 		"deleted at Stripe": {stripetest.Object{"type": "invalid_request_error", "code": "resource_missing", "param": "payment_method"},
