@@ -11,12 +11,8 @@ import (
 // JobDriver is River's driver on this database, for a client that inserts jobs.
 func (d *DB) JobDriver() *riverdatabasesql.Driver { return riverdatabasesql.New(d.pool.DB) }
 
-// InsertJob inserts a job that exists if the transaction commits, and returns
-// its number.
-func (tx *Tx) InsertJob(ctx context.Context, client *river.Client[*sql.Tx], args river.JobArgs) (int64, error) {
-	result, err := client.InsertTx(ctx, tx.tx.Tx, args, nil)
-	if err != nil {
-		return 0, wrap(err, "insert job "+args.Kind())
-	}
-	return result.Job.ID, nil
+// InsertJob inserts a job that exists if the transaction commits.
+func (tx *Tx) InsertJob(ctx context.Context, client *river.Client[*sql.Tx], args river.JobArgs) error {
+	_, err := client.InsertTx(ctx, tx.tx.Tx, args, nil)
+	return wrap(err, "insert job "+args.Kind())
 }

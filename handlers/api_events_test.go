@@ -46,7 +46,7 @@ func (b *bench) events(query string) (page feedPage) {
 
 // record records an event of a session in the caller's transaction.
 func (b *bench) record(ctx context.Context, tx *db.Tx, session *domain.Session, p domain.Payload) error {
-	return b.service.Enqueuer.SessionEvent(ctx, tx, session, p, b.clock.Now())
+	return b.service.Outbox.SessionEvent(ctx, tx, session, p, b.clock.Now())
 }
 
 func (b *bench) happen(session *domain.Session, p domain.Payload) {

@@ -19,7 +19,7 @@ import (
 func (b *bench) bill() {
 	b.Helper()
 	runner := billing.Runner{
-		DB: b.db, Ledger: &billing.Ledger{Events: b.service.Enqueuer, Terms: b.service.Terms}, Provider: billing.Manual{}, Logger: b.service.Logger,
+		DB: b.db, Ledger: &billing.Ledger{Events: b.service.Outbox, Terms: b.service.Terms}, Provider: billing.Manual{}, Logger: b.service.Logger,
 	}
 	b.ok(runner.Run(b.Context(), b.clock.Now()))
 }

@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"candor/handlers"
+	"candor/internal/delivery"
 	"candor/internal/domain"
 	"candor/internal/platform/mail"
 	"candor/internal/platform/ratelimit"
 	"candor/internal/service"
 	"candor/internal/testkit/browsertest"
 	"candor/internal/webhook"
-	"candor/jobs"
 )
 
 // signInTo opens a page as the bench's owner, who isn't signed in yet.
@@ -237,7 +237,7 @@ func (b *bench) changesSecret(tab *browsertest.Tab) {
 	b.Helper()
 	signs := func(want string) {
 		b.Helper()
-		got, err := jobs.SigningSecrets(b.Context(), b.db, b.service.Ring, b.testScope())
+		got, err := delivery.SigningSecrets(b.Context(), b.db, b.service.Ring, b.testScope())
 		b.ok(err)
 		if got[0] != want {
 			b.Error("X-Webhook-Signature is made with another secret than the page says")
@@ -368,11 +368,11 @@ func TestOwnersTabsInABrowser(t *testing.T) {
 	view(tab, "sessions-exported")
 }
 
-// oneLetter is an outbox with a letter.
+// oneLetter is a DevMail with one email.
 type oneLetter struct{}
 
 // Letters returns it.
-func (oneLetter) Letters() ([]mail.Message, error) {
+func (oneLetter) Emails() ([]mail.Message, error) {
 	return []mail.Message{{SentAt: startTime, To: "jo@lender.example", Subject: "Choose a new password", Text: "Choose one here:\n\nhttps://candor.example/dashboard/reset/x\n"}}, nil
 }
 
@@ -383,7 +383,7 @@ func TestProblemsInABrowser(t *testing.T) {
 	for i, options := range looks() {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
-			b, base := serveHTTP(t, func(c *handlers.Config) { c.Outbox = oneLetter{} })
+			b, base := serveHTTP(t, func(c *handlers.Config) { c.DevMail = oneLetter{} })
 			options.AllowStatus = []int{http.StatusForbidden, http.StatusNotFound, http.StatusInternalServerError}
 			tab := browsertest.New(t, options)
 			see := func(path, name string, texts ...string) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"candor/handlers"
+	"candor/internal/delivery"
 	"candor/internal/domain"
 	"candor/internal/platform/mail"
 	"candor/internal/webhook"
@@ -35,15 +36,20 @@ func (b *bench) mailbox() *mailbox {
 	b.Helper()
 	m := &mailbox{bench: b, sent: make(chan mail.Message, 100)}
 	client := webhook.NewClient(webhook.Policy{})
+	dispatcher := delivery.New(delivery.Config{
+		DB: b.db, Ring: b.service.Ring, Client: client, Schedule: webhook.DefaultSchedule(), Clock: b.clock.Now, Logger: b.service.Logger, PollEvery: time.Hour,
+	})
 	w, err := jobs.NewWorker(b.Context(), jobs.Config{
-		DB: b.db, DSN: b.dsn, Enqueuer: b.service.Enqueuer, Ring: b.service.Ring, Blobs: b.service.Blobs, Client: client, Schedule: webhook.DefaultSchedule(),
+		DB: b.db, DSN: b.dsn, Outbox: b.service.Outbox, Dispatcher: dispatcher, Ring: b.service.Ring, Blobs: b.service.Blobs,
 		Mail: m, BaseURL: baseURL, Clock: b.clock.Now, Logger: b.service.Logger, SweepEvery: time.Hour, RescueAfter: time.Minute, PDFWorkers: 1,
 	})
 	b.ok(err)
 	b.ok(w.Start(b.Context()))
+	dispatcher.Start()
 	b.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
+		dispatcher.Stop(ctx)
 		if err := w.Stop(ctx); err != nil {
 			b.Errorf("stop the workers: %v", err)
 		}
@@ -409,17 +415,17 @@ func TestInvitationExpires(t *testing.T) {
 	browser.wantPage(browser.post("/dashboard/invitation", url.Values{"name": {"Sam"}, "new_password": {goodPassword}}), http.StatusNotFound)
 }
 
-// outbox is a fixed list of letters.
-type outbox []mail.Message
+// storedMail is a fixed list of emails.
+type storedMail []mail.Message
 
 // Letters returns the list.
-func (o outbox) Letters() ([]mail.Message, error) { return o, nil }
+func (m storedMail) Emails() ([]mail.Message, error) { return m, nil }
 
 func TestDevMail(t *testing.T) {
 	t.Parallel()
-	letters := outbox{{To: "jo@example.com", Subject: "<b>Hello", Text: "Open https://candor.example/dashboard/reset/ABC now", SentAt: startTime}}
+	letters := storedMail{{To: "jo@example.com", Subject: "<b>Hello", Text: "Open https://candor.example/dashboard/reset/ABC now", SentAt: startTime}}
 	for _, development := range []bool{true, false} {
-		b := newBench(t, func(c *handlers.Config) { c.Outbox, c.Development = letters, development })
+		b := newBench(t, func(c *handlers.Config) { c.DevMail, c.Development = letters, development })
 		browser := b.stranger()
 		answer := browser.get("/dev/mail")
 		if !development {

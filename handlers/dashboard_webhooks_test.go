@@ -12,10 +12,10 @@ import (
 	"testing"
 
 	"candor/db"
+	"candor/internal/delivery"
 	"candor/internal/domain"
 	"candor/internal/service"
 	"candor/internal/webhook"
-	"candor/jobs"
 	"candor/views/dashboard/snippets"
 )
 
@@ -86,7 +86,7 @@ func TestSecretsByHand(t *testing.T) {
 	owner.wantPage(owner.get(path), http.StatusOK, "somebody else has changed the secrets")
 	owner.wantRedirect(owner.post(path+"/secret/switch", nil), path)
 	owner.wantPage(owner.get(path), http.StatusOK, "Switched.", "Restore the previous secret")
-	got, err := jobs.SigningSecrets(t.Context(), b.db, b.service.Ring, b.testScope())
+	got, err := delivery.SigningSecrets(t.Context(), b.db, b.service.Ring, b.testScope())
 	b.ok(err)
 	if fmt.Sprint(got) != fmt.Sprint([]string{secret}) {
 		t.Error("after the switch, the secret that was shown doesn't sign")

@@ -10,18 +10,17 @@ import (
 	"candor/views/dashboard"
 )
 
-// An Outbox holds the letters that development didn't send.
-type Outbox interface {
-	// Letters returns them, the latest first.
-	Letters() ([]mail.Message, error)
+// DevMail holds the emails that development stores instead of sending.
+type DevMail interface {
+	// Emails returns them, latest first.
+	Emails() ([]mail.Message, error)
 }
 
 var webAddress = regexp.MustCompile(`https?://\S+`)
 
-// showDevMail lists the letters that development didn't send. The route is
-// there in development alone.
+// showDevMail lists these emails. The route exists only in development.
 func (s *Server) showDevMail(c echo.Context) error {
-	messages, err := s.Outbox.Letters()
+	messages, err := s.DevMail.Emails()
 	if err != nil {
 		return err
 	}

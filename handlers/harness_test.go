@@ -15,6 +15,7 @@ import (
 	"candor/handlers"
 	"candor/internal/billing"
 	"candor/internal/domain"
+	"candor/internal/outbox"
 	"candor/internal/platform/blob"
 	"candor/internal/platform/keyring"
 	"candor/internal/platform/ratelimit"
@@ -59,7 +60,7 @@ func newBench(t testing.TB, change ...func(*handlers.Config)) *bench {
 	dsn := dbtest.DSN(t)
 	b := &bench{TB: t, dsn: dsn, db: dbtest.Open(t, dsn), clock: &testClock{now: startTime}, logs: &logBuffer{}}
 	logger := slog.New(slog.NewJSONHandler(b.logs, nil))
-	enqueuer, err := jobs.NewEnqueuer(b.db, logger, nil)
+	inserter, err := jobs.NewInserter(b.db, logger)
 	b.ok(err)
 	ring, err := keyring.Parse(keyring.Generate("test"))
 	b.ok(err)
@@ -67,7 +68,7 @@ func newBench(t testing.TB, change ...func(*handlers.Config)) *bench {
 	blobs, err := blob.NewFiles(b.blobDir)
 	b.ok(err)
 	b.service = service.New(service.Config{
-		DB: b.db, Enqueuer: enqueuer, Ring: ring, Blobs: blobs, Policy: webhook.Policy{},
+		DB: b.db, Outbox: outbox.New(inserter, nil), Ring: ring, Blobs: blobs, Policy: webhook.Policy{},
 		BaseURL: baseURL, Clock: b.clock.Now, Logger: logger, Terms: invoiceTerms(),
 		PasswordCost: quickPasswords,
 	})

@@ -50,11 +50,11 @@ var routeClasses = map[string]func(route string) bool{
 	"customer's form": func(route string) bool { return strings.Contains(route, " /f/:session") },
 }
 
-// noLetters is an outbox in which nothing is.
+// noLetters is an empty DevMail.
 type noLetters struct{}
 
 // Letters returns none.
-func (noLetters) Letters() ([]mail.Message, error) { return nil, nil }
+func (noLetters) Emails() ([]mail.Message, error) { return nil, nil }
 
 // noStripe takes nothing for signed.
 type noStripe struct{}
@@ -84,7 +84,7 @@ func table(t *testing.T, handler http.Handler) (out []string) {
 func (b *bench) everyRoute(t *testing.T) []string {
 	t.Helper()
 	config := b.config
-	config.Development, config.Outbox, config.Stripe = true, noLetters{}, noStripe{}
+	config.Development, config.DevMail, config.Stripe = true, noLetters{}, noStripe{}
 	handler, err := handlers.New(config)
 	b.ok(err)
 	return table(t, handler)

@@ -44,7 +44,7 @@ func (s *Server) routes(e *echo.Echo) error {
 
 	// The partner's staff.
 	s.dashboardRoutes(e)
-	if s.Development && s.Outbox != nil {
+	if s.Development && s.DevMail != nil {
 		e.Match(read, "/dev/mail", s.showDevMail)
 	}
 

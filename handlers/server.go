@@ -60,7 +60,7 @@ type Config struct {
 	Version          string
 	Fonts            *pdf.Fonts                                                 // of invoices as PDF
 	Stripe           ProviderEvents                                             // nil where Stripe isn't set up
-	Outbox           Outbox                                                     // in development, where no letter is sent: shown at /dev/mail
+	DevMail          DevMail                                                    // nil unless development stores emails: shown at /dev/mail
 	Answered         func(method, route string, status int, took time.Duration) // called after each request; can be nil
 	Called           func(domain.APIRequest)                                    // called after each API request whose key is known; can be nil
 }

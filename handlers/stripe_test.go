@@ -68,7 +68,7 @@ func (s *stripeBench) sendSigned(body []byte, signature string) *httptest.Respon
 // work does what a worker does with what is due.
 func (s *stripeBench) work() {
 	s.Helper()
-	runner := billing.Runner{DB: s.db, Provider: s.provider, Ledger: &billing.Ledger{Events: s.service.Enqueuer}, Logger: s.service.Logger}
+	runner := billing.Runner{DB: s.db, Provider: s.provider, Ledger: &billing.Ledger{Events: s.service.Outbox}, Logger: s.service.Logger}
 	s.ok(runner.Run(s.Context(), s.clock.Now()))
 }
 
@@ -122,7 +122,7 @@ func TestStripeCollectsAnInvoice(t *testing.T) {
 	s.storeCard("pm_2")
 	paid := func() []byte { return stripetest.Event("evt_2", "payment_intent.succeeded", s.stripe.Payments()[0]) }
 	s.stripe.Set(func(s *stripetest.State) { s.Lose = true }) // the worker never hears of it
-	runner := billing.Runner{DB: s.db, Provider: s.provider, Ledger: &billing.Ledger{Events: s.service.Enqueuer}, Logger: s.service.Logger}
+	runner := billing.Runner{DB: s.db, Provider: s.provider, Ledger: &billing.Ledger{Events: s.service.Outbox}, Logger: s.service.Logger}
 	if err := runner.Run(s.Context(), s.clock.Now()); err == nil {
 		t.Error("a lost answer is no error")
 	}

@@ -2,24 +2,23 @@ package jobs
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"github.com/riverqueue/river"
 
-	"candor/db"
 	"candor/internal/billing"
 	"candor/internal/domain"
 )
 
-// billingArgs asks for what is due: periods to be closed, payments, notices.
+// billingArgs does a billing run: it closes periods, collects payments and sends
+// usage emails.
 type billingArgs struct{}
 
 // Kind names the job.
 func (billingArgs) Kind() string { return "billing" }
 
-// InsertOpts: the next run comes anyway. A payment provider that is slow holds
-// up no other upkeep.
+// InsertOpts: the next run retries a failed one. The queue is its own, so that a
+// slow payment provider can't hold up upkeep.
 func (billingArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: queueBilling, MaxAttempts: 1}
 }
@@ -35,43 +34,7 @@ func (w *billingWorker) Timeout(*river.Job[billingArgs]) time.Duration {
 	return billing.RunTimeout
 }
 
-// Work does what is due.
+// Work does the run.
 func (w *billingWorker) Work(ctx context.Context, _ *river.Job[billingArgs]) error {
 	return w.runner.Run(ctx, w.clock.Now())
-}
-
-// recountArgs asks whether usage is counted rightly.
-type recountArgs struct{}
-
-// Kind names the job.
-func (recountArgs) Kind() string { return "usage_recount" }
-
-// InsertOpts: the next run comes anyway.
-func (recountArgs) InsertOpts() river.InsertOpts { return upkeepOpts() }
-
-type recountWorker struct {
-	river.WorkerDefaults[recountArgs]
-	db       *db.DB
-	clock    domain.Clock
-	logger   *slog.Logger
-	observer Observer
-}
-
-// Timeout bounds one run: it reads a month of sessions.
-func (w *recountWorker) Timeout(*river.Job[recountArgs]) time.Duration { return 10 * time.Minute }
-
-// Work counts the live sessions of open periods and recent invoices anew and
-// reports where that isn't what was counted when they were created. It mends nothing: an operator must
-// know how it came to that.
-func (w *recountWorker) Work(ctx context.Context, _ *river.Job[recountArgs]) error {
-	drifts, err := w.db.UsageDrifts(ctx, w.clock.Now())
-	if err != nil {
-		return err
-	}
-	w.observer.UsageRecounted(len(drifts))
-	for _, d := range drifts {
-		w.logger.ErrorContext(ctx, "used sessions are counted wrongly", "account_id", d.AccountID.String(),
-			"period_start", d.PeriodStart, "counted", d.Counted, "sessions", d.Sessions)
-	}
-	return nil
 }

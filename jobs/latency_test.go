@@ -7,25 +7,26 @@ import (
 	"time"
 
 	"candor/db"
+	"candor/internal/testkit/hooktest"
 )
 
 // BenchmarkCommitToWebhook measures the time from an event's commit to the
 // arrival of its webhook, on an idle service: the goal is a p99 below 100 ms.
 func BenchmarkCommitToWebhook(b *testing.B) {
-	bench := newBench(b)
+	h := newHarness(b)
 	arrived := make(chan time.Time, 1)
-	hook := newReceiver(b, func(int, http.ResponseWriter, *http.Request) { arrived <- time.Now() })
-	bench.start()
-	warm := bench.session(hook.URL, now())
-	bench.emit(warm, 1)
+	hook := hooktest.NewReceiver(b, func(int, http.ResponseWriter, *http.Request) { arrived <- time.Now() })
+	h.start()
+	warm := h.Session(hook.URL, hooktest.Now())
+	h.Emit(warm, 1)
 	<-arrived
 	var took []time.Duration
 	for b.Loop() {
-		s := bench.session(hook.URL, now())
+		s := h.Session(hook.URL, hooktest.Now())
 		var committed time.Time
-		bench.tx(func(tx *db.Tx) error {
+		h.Tx(func(tx *db.Tx) error {
 			defer func() { committed = time.Now() }()
-			return bench.enqueuer.SessionEvent(bench.ctx, tx, s, section(s, 1), now())
+			return h.Outbox.SessionEvent(h.Ctx, tx, s, hooktest.SectionCompleted(s, 1), hooktest.Now())
 		})
 		took = append(took, (<-arrived).Sub(committed))
 		<-time.After(15 * time.Millisecond) // idle: past the clients' fetch cooldown

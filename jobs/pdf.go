@@ -11,12 +11,13 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/outbox"
 	"candor/internal/statement"
 	"candor/internal/vault"
 	"candor/views/pdf"
 )
 
-// pdfArgs asks for the PDF of a completed session.
+// pdfArgs draws the PDF of a completed session.
 type pdfArgs struct {
 	SessionID domain.SessionID `json:"session_id" river:"unique"`
 }
@@ -24,7 +25,7 @@ type pdfArgs struct {
 // Kind names the job.
 func (pdfArgs) Kind() string { return "statement_pdf" }
 
-// InsertOpts keeps one unfinished job a session.
+// InsertOpts allows one unfinished job for each session.
 func (pdfArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: queuePDF, MaxAttempts: maxRuns, UniqueOpts: river.UniqueOpts{
 		ByArgs: true,
@@ -38,15 +39,20 @@ func (pdfArgs) InsertOpts() river.InsertOpts {
 // pdfTimeout is far above the milliseconds that a statement takes.
 const pdfTimeout = 30 * time.Second
 
+// PDF draws a completed session's PDF.
+func (i *Inserter) PDF(ctx context.Context, tx *db.Tx, id domain.SessionID) error {
+	return i.insert(ctx, tx, pdfArgs{SessionID: id})
+}
+
 type pdfWorker struct {
 	river.WorkerDefaults[pdfArgs]
-	db       *db.DB
-	vault    *vault.Vault
-	enqueuer *Enqueuer
-	fonts    *pdf.Fonts
-	baseURL  string
-	clock    domain.Clock
-	logger   *slog.Logger
+	db      *db.DB
+	vault   *vault.Vault
+	outbox  *outbox.Outbox
+	fonts   *pdf.Fonts
+	baseURL string
+	clock   domain.Clock
+	logger  *slog.Logger
 }
 
 // Timeout bounds one run.
@@ -55,8 +61,8 @@ func (w *pdfWorker) Timeout(*river.Job[pdfArgs]) time.Duration { return pdfTimeo
 // NextRetry spaces failed runs.
 func (w *pdfWorker) NextRetry(job *river.Job[pdfArgs]) time.Time { return retryAt(job.Attempt) }
 
-// Work draws the PDF, stores it and says that it is ready, the last two in
-// one transaction. Run again, it changes nothing.
+// Work draws the PDF, then stores it and records session.pdf_ready in one
+// transaction. A second run changes nothing.
 func (w *pdfWorker) Work(ctx context.Context, job *river.Job[pdfArgs]) error {
 	session, err := w.db.SessionByID(ctx, job.Args.SessionID)
 	if errors.Is(err, db.ErrNotFound) {
@@ -93,20 +99,20 @@ func (w *pdfWorker) Work(ctx context.Context, job *river.Job[pdfArgs]) error {
 		if err != nil || !first {
 			return err
 		}
-		return w.enqueuer.SessionEvent(ctx, tx, session, domain.PDFReadyPayload{
+		return w.outbox.SessionEvent(ctx, tx, session, domain.PDFReadyPayload{
 			SessionID: session.ID, PDFURL: w.baseURL + "/v1/sessions/" + session.ID.String() + "/pdf",
 			FileSizeBytes: int64(len(result.Bytes)), PageCount: result.Pages,
 		}, now)
 	})
 }
 
-// logo returns the account's logo, nil where it has none.
+// logo returns the account's logo, or nil if it has none.
 func (w *pdfWorker) logo(ctx context.Context, account *domain.Account) ([]byte, error) {
 	if account.LogoName == nil {
 		return nil, nil
 	}
 	content, err := w.db.Logo(ctx, *account.LogoName)
-	if errors.Is(err, db.ErrNotFound) { // it was replaced just now
+	if errors.Is(err, db.ErrNotFound) { // replaced just now
 		return nil, nil
 	}
 	return content, err

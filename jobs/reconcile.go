@@ -9,43 +9,44 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/outbox"
 	"candor/internal/vault"
 )
 
 const (
-	// reconcileOverlap is how far each run goes back behind the one before:
-	// more than a transaction takes and clocks differ.
+	// reconcileOverlap is how far a run goes back behind the last one. It is more
+	// than any transaction takes and any clocks differ.
 	reconcileOverlap = 2 * time.Hour
 	// reconcileHistory is how far back a first run looks.
 	reconcileHistory = 30 * 24 * time.Hour
 )
 
-// reconcileArgs asks whether each session that ended has the one event that
-// says so, and its delivery.
+// reconcileArgs checks that each finished session has its terminal event and the
+// event's delivery.
 type reconcileArgs struct{}
 
 // Kind names the job.
 func (reconcileArgs) Kind() string { return "reconciliation" }
 
-// InsertOpts: the next run comes anyway.
+// InsertOpts: the next run retries a failed one.
 func (reconcileArgs) InsertOpts() river.InsertOpts { return upkeepOpts() }
 
 type reconcileWorker struct {
 	river.WorkerDefaults[reconcileArgs]
 	vault    *vault.Vault
 	db       *db.DB
-	enqueuer *Enqueuer
+	outbox   *outbox.Outbox
 	clock    domain.Clock
 	logger   *slog.Logger
 	observer Observer
 }
 
-// Timeout bounds one run; the next goes on where it ended.
+// Timeout bounds one run. The next one continues.
 func (w *reconcileWorker) Timeout(*river.Job[reconcileArgs]) time.Duration { return upkeepTimeout }
 
-// Work checks the sessions that completed or expired since the last run, and
-// repairs what is missing. It never should be: each repair is an error in the
-// log and in the metrics.
+// Work checks the sessions that completed or expired since the last run and
+// repairs what is missing. Nothing ever should be: each repair is an error in
+// the log and counts in the metrics.
 func (w *reconcileWorker) Work(ctx context.Context, _ *river.Job[reconcileArgs]) error {
 	now := w.clock.Now()
 	for _, status := range []domain.Status{domain.Completed, domain.Expired} {
@@ -56,8 +57,8 @@ func (w *reconcileWorker) Work(ctx context.Context, _ *river.Job[reconcileArgs])
 	return nil
 }
 
-// check walks the sessions that ended in that status, in batches, and notes
-// after each how far it came.
+// check walks the sessions of that status in batches and stores its progress
+// after each.
 func (w *reconcileWorker) check(ctx context.Context, status domain.Status, now time.Time) error {
 	checked, err := w.db.CheckedTo(ctx, status)
 	if err != nil {
@@ -97,8 +98,8 @@ func (w *reconcileWorker) check(ctx context.Context, status domain.Status, now t
 	}
 }
 
-// sweptTo is until when all sessions have come to that end: the sweep makes
-// them expired some time after they were to.
+// sweptTo is the time up to which all sessions have their final status. The
+// sweep expires them some time after they are due.
 func (w *reconcileWorker) sweptTo(ctx context.Context, status domain.Status, now time.Time) (time.Time, error) {
 	if status != domain.Expired {
 		return now, nil
@@ -110,8 +111,8 @@ func (w *reconcileWorker) sweptTo(ctx context.Context, status domain.Status, now
 	return overdue, nil
 }
 
-// repair writes what is missing of a session's end, looked at anew under its
-// lock: of two runs side by side, one does.
+// repair checks the session again under its lock and writes what is missing. Of
+// two runs at the same time, one repairs.
 func (w *reconcileWorker) repair(ctx context.Context, id domain.SessionID) error {
 	repaired := ""
 	err := w.db.InTx(ctx, func(tx *db.Tx) error {
@@ -122,14 +123,14 @@ func (w *reconcileWorker) repair(ctx context.Context, id domain.SessionID) error
 			return err
 		case missing.MissingEvent:
 			repaired = "event"
-			return w.tell(ctx, tx, session)
+			return w.recordEnd(ctx, tx, session)
 		case missing.MissingDelivery:
 			repaired = "delivery"
 			event, err := tx.TerminalEvent(ctx, id)
 			if err != nil {
 				return err
 			}
-			return w.enqueuer.deliver(ctx, tx, event, w.clock.Now())
+			return w.outbox.MissingDelivery(ctx, tx, event, w.clock.Now())
 		}
 		return nil
 	})
@@ -137,18 +138,18 @@ func (w *reconcileWorker) repair(ctx context.Context, id domain.SessionID) error
 		return err
 	}
 	w.observer.Repaired(repaired)
-	w.logger.ErrorContext(ctx, "a finished session lacked what follows from it: repaired", "session_id", id, "lacked", repaired)
+	w.logger.ErrorContext(ctx, "a finished session lacked its event or delivery: repaired", "session_id", id, "lacked", repaired)
 	return nil
 }
 
-// tell records the event that says how the session ended.
-func (w *reconcileWorker) tell(ctx context.Context, tx *db.Tx, session *domain.Session) error {
+// recordEnd records the terminal event of a session.
+func (w *reconcileWorker) recordEnd(ctx context.Context, tx *db.Tx, session *domain.Session) error {
 	if session.Status == domain.Expired {
-		return w.enqueuer.SessionEvent(ctx, tx, session, domain.NewExpiredPayload(session), w.clock.Now())
+		return w.outbox.SessionEvent(ctx, tx, session, domain.NewExpiredPayload(session), w.clock.Now())
 	}
 	answers, err := w.vault.Statement(ctx, tx, session.ID)
 	if err != nil {
 		return err
 	}
-	return w.enqueuer.SessionEvent(ctx, tx, session, domain.NewCompletedPayload(session, answers.Summary()), w.clock.Now())
+	return w.outbox.SessionEvent(ctx, tx, session, domain.NewCompletedPayload(session, answers.Summary()), w.clock.Now())
 }

@@ -8,7 +8,8 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
-	"candor/jobs"
+	"candor/internal/outbox"
+	"candor/internal/testkit/hooktest"
 )
 
 // counting is an Observer that counts.
@@ -58,87 +59,85 @@ func (c *counting) told() []string {
 }
 
 // reconcile runs n workers to their first reconciliation and stops them.
-func (b *bench) reconcile(n int) []string {
-	b.Helper()
+func (h *harness) reconcile(n int) []string {
+	h.Helper()
 	observer := &counting{}
-	before := b.count("SELECT count(*) FROM river_job WHERE kind = 'reconciliation' AND state = 'completed'")
-	var workers []*jobs.Worker
+	before := h.Count("SELECT count(*) FROM river_job WHERE kind = 'reconciliation' AND state = 'completed'")
+	var workers []*worker
 	for range n {
-		w := b.worker(func(c *jobs.Config) { c.Observer = observer })
-		b.ok(w.Start(b.ctx))
-		workers = append(workers, w)
+		workers = append(workers, h.startWorker(func(c *config) { c.Observer = observer }))
 	}
-	b.tx(func(tx *db.Tx) error { return b.enqueuer.Reconcile(b.ctx, tx) })
-	b.eventually("reconciliation", func() bool {
-		return b.count("SELECT count(*) FROM river_job WHERE kind = 'reconciliation' AND state IN ('available', 'running', 'scheduled', 'retryable')") == 0 &&
-			b.count("SELECT count(*) FROM river_job WHERE kind = 'reconciliation' AND state = 'completed'") > before
+	h.Tx(func(tx *db.Tx) error { return h.inserter.Reconcile(h.Ctx, tx) })
+	h.Eventually("reconciliation", func() bool {
+		return h.Count("SELECT count(*) FROM river_job WHERE kind = 'reconciliation' AND state IN ('available', 'running', 'scheduled', 'retryable')") == 0 &&
+			h.Count("SELECT count(*) FROM river_job WHERE kind = 'reconciliation' AND state = 'completed'") > before
 	})
 	for _, w := range workers {
-		b.ok(w.Stop(b.ctx))
+		h.OK(w.stop(h.Ctx))
 	}
 	return observer.told()
 }
 
 // ended makes sessions that have come to their ends with all that follows.
-func (b *bench) ended(url string) (completed, expired, cancelled *domain.Session) {
-	b.Helper()
-	completed, expired, cancelled = b.completed(url, now().Add(-time.Minute)), b.session(url, now().Add(-31*24*time.Hour)), b.session(url, now())
-	b.tx(func(tx *db.Tx) error {
-		_, err := tx.Raw().ExecContext(b.ctx, `UPDATE session SET status = 'expired', expires_at = $2 WHERE id = $1`, expired.ID, now().Add(-time.Minute))
-		b.ok(err)
-		_, err = tx.Raw().ExecContext(b.ctx, `UPDATE session SET status = 'cancelled', cancelled_at = $2 WHERE id = $1`, cancelled.ID, now())
-		b.ok(err)
-		answers, err := b.vault.Statement(b.ctx, tx, completed.ID)
-		b.ok(err)
-		b.ok(b.enqueuer.SessionEvent(b.ctx, tx, completed, domain.NewCompletedPayload(completed, answers.Summary()), now()))
-		return b.enqueuer.SessionEvent(b.ctx, tx, expired, domain.NewExpiredPayload(expired), now())
+func (h *harness) ended(url string) (completed, expired, cancelled *domain.Session) {
+	h.Helper()
+	completed, expired, cancelled = h.completed(url, hooktest.Now().Add(-time.Minute)), h.Session(url, hooktest.Now().Add(-31*24*time.Hour)), h.Session(url, hooktest.Now())
+	h.Tx(func(tx *db.Tx) error {
+		_, err := tx.Raw().ExecContext(h.Ctx, `UPDATE session SET status = 'expired', expires_at = $2 WHERE id = $1`, expired.ID, hooktest.Now().Add(-time.Minute))
+		h.OK(err)
+		_, err = tx.Raw().ExecContext(h.Ctx, `UPDATE session SET status = 'cancelled', cancelled_at = $2 WHERE id = $1`, cancelled.ID, hooktest.Now())
+		h.OK(err)
+		answers, err := h.vault.Statement(h.Ctx, tx, completed.ID)
+		h.OK(err)
+		h.OK(h.Outbox.SessionEvent(h.Ctx, tx, completed, domain.NewCompletedPayload(completed, answers.Summary()), hooktest.Now()))
+		return h.Outbox.SessionEvent(h.Ctx, tx, expired, domain.NewExpiredPayload(expired), hooktest.Now())
 	})
 	return completed, expired, cancelled
 }
 
 func TestReconciliation(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	hook := newReceiver(t, nil)
-	completed, expired, cancelled := b.ended(hook.URL)
-	quiet, _, _ := b.ended("")
-	original := b.events(completed, domain.SessionCompleted)[0]
-	if repairs := b.reconcile(1); len(repairs) != 0 {
+	h := newHarness(t)
+	hook := hooktest.NewReceiver(t, nil)
+	completed, expired, cancelled := h.ended(hook.URL)
+	quiet, _, _ := h.ended("")
+	original := h.Events(completed, domain.SessionCompleted)[0]
+	if repairs := h.reconcile(1); len(repairs) != 0 {
 		t.Fatalf("nothing is missing, yet repaired %v", repairs)
 	}
 	for _, statement := range []string{
 		`DELETE FROM event WHERE session_id = '` + completed.ID.UUID.String() + `'`,
 		`DELETE FROM delivery WHERE session_id = '` + expired.ID.UUID.String() + `'`,
 	} {
-		_, err := b.db.Raw().ExecContext(b.ctx, statement)
-		b.ok(err)
+		_, err := h.DB.Raw().ExecContext(h.Ctx, statement)
+		h.OK(err)
 	}
-	if repairs := b.reconcile(2); !slices.Equal(repairs, []string{"delivery", "event"}) {
+	if repairs := h.reconcile(2); !slices.Equal(repairs, []string{"delivery", "event"}) {
 		t.Fatalf("repaired %v, want one event and one delivery", repairs)
 	}
-	if repairs := b.reconcile(1); len(repairs) != 0 {
+	if repairs := h.reconcile(1); len(repairs) != 0 {
 		t.Errorf("repaired again: %v", repairs)
 	}
-	again := b.events(completed, domain.SessionCompleted)
+	again := h.Events(completed, domain.SessionCompleted)
 	if len(again) != 1 || again[0].ID == original.ID || again[0].Sequence <= original.Sequence {
 		t.Fatalf("the repaired event: %+v", again)
 	}
-	if got, want := data[domain.CompletedPayload](t, again[0].Body), data[domain.CompletedPayload](t, original.Body); got.Summary != want.Summary || got.DurationMinutes != want.DurationMinutes || !got.CompletedAt.Equal(want.CompletedAt.Time) {
+	if got, want := hooktest.Data[domain.CompletedPayload](t, again[0].Body), hooktest.Data[domain.CompletedPayload](t, original.Body); got.Summary != want.Summary || got.DurationMinutes != want.DurationMinutes || !got.CompletedAt.Equal(want.CompletedAt.Time) {
 		t.Errorf("the repaired event says %+v, the first one %+v", got, want)
 	}
 	for name, session := range map[string]*domain.Session{"expired": expired, "completed": completed} {
-		all, err := b.db.Deliveries(b.ctx, session.ID)
-		b.ok(err)
+		all, err := h.DB.Deliveries(h.Ctx, session.ID)
+		h.OK(err)
 		// The workers also make the PDF that the session lacks, and tell of it.
 		all = slices.DeleteFunc(all, func(d domain.Delivery) bool { return d.EventType == domain.SessionPDFReady })
 		if len(all) != 1 {
 			t.Errorf("%s: %d deliveries, want 1", name, len(all))
 		}
 	}
-	if all, err := b.db.Events(b.ctx, cancelled.ID); err != nil || len(all) != 0 {
+	if all, err := h.DB.Events(h.Ctx, cancelled.ID); err != nil || len(all) != 0 {
 		t.Errorf("a cancelled session has events %v, %v", all, err)
 	}
-	if all, err := b.db.Deliveries(b.ctx, quiet.ID); err != nil || len(all) != 0 {
+	if all, err := h.DB.Deliveries(h.Ctx, quiet.ID); err != nil || len(all) != 0 {
 		t.Errorf("a session that had nowhere to send to has deliveries %v, %v", all, err)
 	}
 }
@@ -147,47 +146,45 @@ func TestReconciliation(t *testing.T) {
 // couldn't get at isn't passed over.
 func TestReconciliationWaitsForTheSweep(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	overdue := b.session("", now().Add(-31*24*time.Hour))
-	expiry := now().Add(-3 * time.Hour).Truncate(time.Millisecond)
-	_, err := b.db.Raw().ExecContext(b.ctx, `UPDATE session SET expires_at = $2 WHERE id = $1`, overdue.ID, expiry)
-	b.ok(err)
-	b.tx(func(tx *db.Tx) error {
-		_, err := tx.Raw().ExecContext(b.ctx, `SELECT 1 FROM session WHERE id = $1 FOR UPDATE`, overdue.ID)
-		b.ok(err)
-		b.reconcile(1)
+	h := newHarness(t)
+	overdue := h.Session("", hooktest.Now().Add(-31*24*time.Hour))
+	expiry := hooktest.Now().Add(-3 * time.Hour).Truncate(time.Millisecond)
+	_, err := h.DB.Raw().ExecContext(h.Ctx, `UPDATE session SET expires_at = $2 WHERE id = $1`, overdue.ID, expiry)
+	h.OK(err)
+	h.Tx(func(tx *db.Tx) error {
+		_, err := tx.Raw().ExecContext(h.Ctx, `SELECT 1 FROM session WHERE id = $1 FOR UPDATE`, overdue.ID)
+		h.OK(err)
+		h.reconcile(1)
 		return nil
 	})
-	if to, err := b.db.CheckedTo(b.ctx, domain.Expired); err != nil || to.After(expiry) {
+	if to, err := h.DB.CheckedTo(h.Ctx, domain.Expired); err != nil || to.After(expiry) {
 		t.Errorf("checked until %s, %v; a session that expired at %s isn't swept", to, err, expiry)
 	}
-	if to, err := b.db.CheckedTo(b.ctx, domain.Completed); err != nil || time.Since(to) > time.Minute {
+	if to, err := h.DB.CheckedTo(h.Ctx, domain.Completed); err != nil || time.Since(to) > time.Minute {
 		t.Errorf("completed ones checked until %s, %v", to, err)
 	}
-	b.start(sweeping)
-	b.eventually("reconciliation after the sweep", func() bool {
-		if b.count("SELECT count(*) FROM river_job WHERE kind = 'reconciliation' AND finalized_at IS NULL") == 0 {
-			b.tx(func(tx *db.Tx) error { return b.enqueuer.Reconcile(b.ctx, tx) })
+	h.start(sweeping)
+	h.Eventually("reconciliation after the sweep", func() bool {
+		if h.Count("SELECT count(*) FROM river_job WHERE kind = 'reconciliation' AND finalized_at IS NULL") == 0 {
+			h.Tx(func(tx *db.Tx) error { return h.inserter.Reconcile(h.Ctx, tx) })
 		}
-		to, err := b.db.CheckedTo(b.ctx, domain.Expired)
-		b.ok(err)
+		to, err := h.DB.CheckedTo(h.Ctx, domain.Expired)
+		h.OK(err)
 		return time.Since(to) < time.Minute
 	})
 }
 
 func TestObserverHearsOfEvents(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	hook := newReceiver(t, nil)
+	h := newHarness(t)
+	hook := hooktest.NewReceiver(t, nil)
 	observer := &counting{}
-	var err error
-	b.enqueuer, err = jobs.NewEnqueuer(b.db, discard, observer)
-	b.ok(err)
-	b.start(func(c *jobs.Config) { c.Observer = observer })
-	s := b.session(hook.URL, now())
-	b.emit(s, 1)
-	b.delivery(s, domain.DeliveryDelivered)
-	b.eventually("all is told", func() bool {
+	h.Outbox = outbox.New(h.inserter, observer)
+	h.start(func(c *config) { c.Observer, c.observer = observer, observer })
+	s := h.Session(hook.URL, hooktest.Now())
+	h.Emit(s, 1)
+	h.Delivery(s, domain.DeliveryDelivered)
+	h.Eventually("all is told", func() bool {
 		observer.mu.Lock()
 		defer observer.mu.Unlock()
 		return slices.Equal(observer.events, []domain.EventType{domain.SessionSectionCompleted}) && slices.Equal(observer.attempts, []string{""}) &&

@@ -10,13 +10,13 @@ import (
 	"candor/internal/vault"
 )
 
-// sealArgs asks for the sealing of what earlier releases stored in clear.
+// sealArgs seals what earlier releases stored in clear.
 type sealArgs struct{}
 
 // Kind names the job.
 func (sealArgs) Kind() string { return "seal_old_data" }
 
-// InsertOpts: the next run comes anyway.
+// InsertOpts: the next run retries a failed one.
 func (sealArgs) InsertOpts() river.InsertOpts { return upkeepOpts() }
 
 type sealWorker struct {
@@ -28,7 +28,7 @@ type sealWorker struct {
 // Timeout bounds one run.
 func (w *sealWorker) Timeout(*river.Job[sealArgs]) time.Duration { return upkeepTimeout }
 
-// sealTime ends a run before its timeout does, so that a long one is no failure.
+// sealTime ends a run before its timeout does, so that a long run doesn't fail.
 const sealTime = upkeepTimeout - 20*time.Second
 
 // Work seals for sealTime at most. The next run continues.

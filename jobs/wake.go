@@ -6,12 +6,14 @@ import (
 
 	"github.com/riverqueue/river"
 
+	"candor/db"
+	"candor/internal/delivery"
 	"candor/internal/domain"
 )
 
-// wakeArgs says that an endpoint has a delivery due. It commits with the
-// event, and its arrival starts the delivery within milliseconds; the delivery
-// itself is a row that the dispatcher claims.
+// wakeArgs wakes an endpoint's worker. The job commits with the event and starts
+// the delivery within milliseconds. The delivery itself is a row, which the
+// dispatcher claims.
 type wakeArgs struct {
 	EndpointID domain.EndpointID `json:"endpoint_id"`
 }
@@ -19,22 +21,27 @@ type wakeArgs struct {
 // Kind names the job.
 func (wakeArgs) Kind() string { return "webhook_wake" }
 
-// InsertOpts: a lost wake is made good by the dispatcher's own look-out, so
-// it isn't repeated.
+// InsertOpts: a lost wake isn't retried, as the dispatcher polls for due
+// deliveries.
 func (wakeArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: queueWebhooks, MaxAttempts: 1}
 }
 
+// Wake tells the dispatchers that an endpoint has a delivery due.
+func (i *Inserter) Wake(ctx context.Context, tx *db.Tx, id domain.EndpointID) error {
+	return i.insert(ctx, tx, wakeArgs{EndpointID: id})
+}
+
 type wakeWorker struct {
 	river.WorkerDefaults[wakeArgs]
-	dispatcher *dispatcher
+	dispatcher *delivery.Dispatcher
 }
 
 // Timeout bounds one run, which takes no time.
 func (w *wakeWorker) Timeout(*river.Job[wakeArgs]) time.Duration { return time.Second }
 
-// Work wakes the endpoint's drain.
+// Work wakes the endpoint's worker.
 func (w *wakeWorker) Work(_ context.Context, job *river.Job[wakeArgs]) error {
-	w.dispatcher.wake(job.Args.EndpointID)
+	w.dispatcher.Wake(job.Args.EndpointID)
 	return nil
 }

@@ -1,3 +1,10 @@
+// Package jobs is Candor's background work on River: PDFs, expiry, retention,
+// emails, billing, and the wakes of webhook deliveries. One file holds a job: its
+// arguments, worker and retry policy, and the Inserter's method if a use case
+// inserts it. The package knows nothing of HTTP requests.
+//
+// Jobs are inserted through database/sql in the transaction that causes them, and
+// run on pgx, whose LISTEN starts them within milliseconds.
 package jobs
 
 import (
@@ -15,17 +22,18 @@ import (
 
 	"candor/db"
 	"candor/internal/billing"
+	"candor/internal/delivery"
 	"candor/internal/domain"
+	"candor/internal/outbox"
 	"candor/internal/platform/blob"
 	"candor/internal/platform/keyring"
 	"candor/internal/platform/mail"
 	"candor/internal/vault"
-	"candor/internal/webhook"
 	"candor/views/pdf"
 )
 
-// The queues: each has workers of its own, so that PDFs and upkeep never wait
-// behind a dead webhook receiver.
+// The queues. Each has its own workers, so that a slow mail server or payment
+// provider holds up nothing else.
 const (
 	queueWebhooks = "webhooks"
 	queuePDF      = "pdf"
@@ -35,22 +43,22 @@ const (
 )
 
 const (
-	// wakeWorkers only pass a word on.
+	// wakeWorkers only wake the dispatcher.
 	wakeWorkers = 20
 	// mailWorkers wait for the mail server.
 	mailWorkers = 4
-	// maxRuns is how often a job may fail on our side before the sweep for
-	// stranded work must take over.
+	// maxRuns is how often a job may fail on our side. After that the rescue job
+	// inserts another.
 	maxRuns = 25
 	// fetchCooldown is how long a worker waits between two fetches.
 	fetchCooldown = 10 * time.Millisecond
-	// pollInterval finds jobs when a notification was missed, and those that
-	// come due.
+	// pollInterval is how often workers look for jobs whose notification was
+	// missed, and for scheduled ones.
 	pollInterval = 200 * time.Millisecond
-	// minConnections lets five queues fetch and jobs complete while one
-	// connection listens.
+	// minConnections is enough for five queues to fetch and complete jobs while
+	// one connection listens.
 	minConnections = 8
-	// minSweepEvery keeps a mistaken setting from sweeping without a pause.
+	// minSweepEvery keeps a wrong setting from sweeping without a pause.
 	minSweepEvery = 50 * time.Millisecond
 )
 
@@ -58,35 +66,53 @@ const (
 type Config struct {
 	DB          *db.DB
 	DSN         string // of the same database, for the workers' own connections
-	Enqueuer    *Enqueuer
+	Outbox      *outbox.Outbox
+	Dispatcher  *delivery.Dispatcher // started and stopped by the caller
 	Ring        *keyring.Keyring
 	Blobs       blob.Store
 	Fonts       *pdf.Fonts
-	Client      *webhook.Client
 	Terms       billing.Terms
 	Payments    billing.Provider // nil for billing.Manual
-	Mail        mail.Sender      // nil: letters stay unsent, and fail
-	Schedule    webhook.Schedule
+	Mail        mail.Sender      // nil: every email fails
 	BaseURL     string
 	Clock       domain.Clock
 	Logger      *slog.Logger
 	Observer    Observer      // nil for none
-	SweepEvery  time.Duration // expiry and stranded work
-	RescueAfter time.Duration // what a process that died was at starts again after this
+	SweepEvery  time.Duration // between sweeps of expired sessions and lost jobs
+	RescueAfter time.Duration // a dead process's jobs run again after this
 	PDFWorkers  int           // drawing takes a core
 }
 
-// Worker works off the jobs.
-type Worker struct {
-	client     *river.Client[pgx.Tx]
-	pool       *pgxpool.Pool
-	dispatcher *dispatcher
-	lookOut    time.Duration
+// An Observer counts what happens. It must not block.
+type Observer interface {
+	// Repaired is called when reconciliation has repaired a session that lacked
+	// an "event" or a "delivery".
+	Repaired(what string)
+	// UsageRecounted is called after a recount of used sessions with the number
+	// of accounts whose counters differ.
+	UsageRecounted(drifts int)
+	// Worked is called after each job.
+	Worked(kind string, failed bool)
 }
 
-// NewWorker connects the workers; Start sets them to work.
+// unobserved is the Observer of a Config without one.
+type unobserved struct{}
+
+func (unobserved) Repaired(string)     {}
+func (unobserved) UsageRecounted(int)  {}
+func (unobserved) Worked(string, bool) {}
+
+// Worker runs the jobs.
+type Worker struct {
+	client *river.Client[pgx.Tx]
+	pool   *pgxpool.Pool
+}
+
+// NewWorker connects the workers. Start starts them.
 func NewWorker(ctx context.Context, c Config) (*Worker, error) {
-	c.Observer = observed(c.Observer)
+	if c.Observer == nil {
+		c.Observer = unobserved{}
+	}
 	poolConfig, err := pgxpool.ParseConfig(c.DSN)
 	if err != nil {
 		return nil, errors.New("jobs: the database's connection string is not valid")
@@ -96,12 +122,11 @@ func NewWorker(ctx context.Context, c Config) (*Worker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("jobs: connect the workers: %w", err)
 	}
-	dispatcher := newDispatcher(c)
 	rescueAfter := max(c.RescueAfter, time.Second)
 	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
 		FetchCooldown:        fetchCooldown,
 		FetchPollInterval:    pollInterval,
-		JobTimeout:           rescueAfter, // never used: each worker has a timeout of its own, which rescue respects
+		JobTimeout:           rescueAfter, // not used: each worker has its own timeout, which rescue respects
 		RescueStuckJobsAfter: rescueAfter,
 		Logger:               c.Logger,
 		ErrorHandler:         &errorLog{c.Logger},
@@ -113,93 +138,58 @@ func NewWorker(ctx context.Context, c Config) (*Worker, error) {
 			queueBilling:  {MaxWorkers: 2},
 			queueMail:     {MaxWorkers: mailWorkers},
 		},
-		Workers:    workers(c, dispatcher),
+		Workers:    workers(c),
 		Middleware: []rivertype.Middleware{river.WorkerMiddlewareFunc(countJobs(c.Observer))},
 	})
 	if err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("jobs: client for working: %w", err)
 	}
-	return &Worker{client: client, pool: pool, dispatcher: dispatcher, lookOut: min(lookOutEvery, max(c.SweepEvery, minSweepEvery))}, nil
+	return &Worker{client: client, pool: pool}, nil
 }
 
-func workers(c Config, d *dispatcher) *river.Workers {
+func workers(c Config) *river.Workers {
 	all := river.NewWorkers()
-	river.AddWorker(all, &wakeWorker{dispatcher: d})
-	river.AddWorker(all, &redeliverWorker{db: c.DB, dispatcher: d, clock: c.Clock})
+	river.AddWorker(all, &wakeWorker{dispatcher: c.Dispatcher})
+	river.AddWorker(all, &redeliverWorker{dispatcher: c.Dispatcher})
 	safe := vault.New(c.Ring, c.Blobs)
 	river.AddWorker(all, &pdfWorker{
-		db: c.DB, vault: safe, enqueuer: c.Enqueuer, fonts: c.Fonts, baseURL: c.BaseURL, clock: c.Clock, logger: c.Logger,
+		db: c.DB, vault: safe, outbox: c.Outbox, fonts: c.Fonts, baseURL: c.BaseURL, clock: c.Clock, logger: c.Logger,
 	})
 	if c.Mail == nil {
 		c.Mail = mail.Nowhere{}
 	}
-	river.AddWorker(all, &letterWorker{db: c.DB, ring: c.Ring, sender: c.Mail, baseURL: c.BaseURL, clock: c.Clock})
-	river.AddWorker(all, &expireWorker{db: c.DB, enqueuer: c.Enqueuer, clock: c.Clock})
-	river.AddWorker(all, &rescueWorker{db: c.DB, enqueuer: c.Enqueuer, clock: c.Clock})
-	river.AddWorker(all, &reconcileWorker{db: c.DB, vault: safe, enqueuer: c.Enqueuer, clock: c.Clock, logger: c.Logger, observer: c.Observer})
-	river.AddWorker(all, &retireWorker{db: c.DB, blobs: c.Blobs, clock: c.Clock})
+	river.AddWorker(all, &staffEmailWorker{db: c.DB, ring: c.Ring, sender: c.Mail, baseURL: c.BaseURL, clock: c.Clock})
+	river.AddWorker(all, &expireWorker{db: c.DB, outbox: c.Outbox, clock: c.Clock})
+	river.AddWorker(all, &rescueWorker{db: c.DB, outbox: c.Outbox, clock: c.Clock})
+	river.AddWorker(all, &reconcileWorker{db: c.DB, vault: safe, outbox: c.Outbox, clock: c.Clock, logger: c.Logger, observer: c.Observer})
+	river.AddWorker(all, &retentionWorker{db: c.DB, blobs: c.Blobs, clock: c.Clock})
 	river.AddWorker(all, &sealWorker{db: c.DB, vault: safe})
 	if c.Payments == nil {
 		c.Payments = billing.Manual{}
 	}
 	river.AddWorker(all, &billingWorker{clock: c.Clock, runner: &billing.Runner{
-		DB: c.DB, Ledger: &billing.Ledger{Events: c.Enqueuer, Terms: c.Terms}, Provider: c.Payments, Logger: c.Logger,
+		DB: c.DB, Ledger: &billing.Ledger{Events: c.Outbox, Terms: c.Terms}, Provider: c.Payments, Logger: c.Logger,
 	}})
-	river.AddWorker(all, &billingLetterWorker{db: c.DB, sender: c.Mail, payments: c.Payments, baseURL: c.BaseURL})
+	river.AddWorker(all, &billingEmailWorker{db: c.DB, sender: c.Mail, payments: c.Payments, baseURL: c.BaseURL})
 	river.AddWorker(all, &recountWorker{db: c.DB, clock: c.Clock, logger: c.Logger, observer: c.Observer})
 	return all
 }
 
-const (
-	// retireEvery spaces the runs of retention and clean-up.
-	retireEvery = 10 * time.Minute
-	// reconcileEvery spaces the looks for what should never be missing.
-	reconcileEvery = 5 * time.Minute
-	// billEvery spaces the looks for what is due.
-	billEvery = time.Minute
-	// recountEvery spaces the recounts of used sessions.
-	recountEvery = 24 * time.Hour
-)
-
-func periodicJobs(sweepEvery time.Duration) []*river.PeriodicJob {
-	at := func(every time.Duration, args river.JobArgs) *river.PeriodicJob {
-		return river.NewPeriodicJob(river.PeriodicInterval(every),
-			func() (river.JobArgs, *river.InsertOpts) { return args, nil },
-			&river.PeriodicJobOpts{RunOnStart: true})
-	}
-	return []*river.PeriodicJob{
-		at(sweepEvery, expireArgs{}),
-		at(sweepEvery, rescueArgs{}),
-		at(retireEvery, retireArgs{}),
-		at(retireEvery, sealArgs{}),
-		at(reconcileEvery, reconcileArgs{}),
-		at(billEvery, billingArgs{}),
-		at(recountEvery, recountArgs{}),
-	}
-}
-
-// Start sets the workers to work until Stop.
+// Start runs jobs until Stop.
 func (w *Worker) Start(ctx context.Context) error {
-	// River stops hard when its context ends; a drain is Stop's to begin.
+	// River cancels jobs when this context ends. Stop lets them finish first.
 	if err := w.client.Start(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("jobs: start: %w", err)
 	}
-	w.dispatcher.start(w.lookOut)
 	return nil
 }
 
-// Stop lets running jobs finish until ctx ends, then cancels them; what was
-// cancelled is worked again by the next process.
+// Stop waits for running jobs until ctx ends, then cancels them. Another process
+// runs cancelled jobs again.
 func (w *Worker) Stop(ctx context.Context) error {
 	defer w.pool.Close()
-	dispatched := make(chan struct{})
-	go func() {
-		defer close(dispatched)
-		w.dispatcher.stop(ctx)
-	}()
 	err := w.client.Stop(ctx)
-	<-dispatched
 	if err != nil && ctx.Err() != nil {
 		hard, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
@@ -211,14 +201,12 @@ func (w *Worker) Stop(ctx context.Context) error {
 	return nil
 }
 
-// retryAt spaces runs that failed on our side: seconds at first, a minute at
-// most.
+// retryAt spaces failed runs: one second at first, a minute at most.
 func retryAt(attempt int) time.Time {
 	return time.Now().Add(min(time.Duration(attempt)*time.Second, time.Minute))
 }
 
-// countJobs tells the observer of each job. One that comes again later hasn't
-// failed.
+// countJobs reports each job to the observer. A snoozed job hasn't failed.
 func countJobs(o Observer) func(context.Context, *rivertype.JobRow, func(context.Context) error) error {
 	return func(ctx context.Context, job *rivertype.JobRow, work func(context.Context) error) error {
 		err := work(ctx)
@@ -228,8 +216,7 @@ func countJobs(o Observer) func(context.Context, *rivertype.JobRow, func(context
 	}
 }
 
-// errorLog reports failing jobs; arguments are ids only, so nothing personal
-// is in them.
+// errorLog logs failing jobs.
 type errorLog struct{ logger *slog.Logger }
 
 // HandleError logs a job's error.

@@ -13,6 +13,7 @@ import (
 	"candor/internal/billing"
 	"candor/internal/billing/stripe"
 	"candor/internal/domain"
+	"candor/internal/outbox"
 	"candor/internal/platform/blob"
 	"candor/internal/platform/keyring"
 	"candor/internal/platform/mail"
@@ -32,9 +33,9 @@ type app struct {
 	ready    *readiness
 	blobs    blob.Store
 	mail     mail.Sender
-	outbox   *mail.Folder // of development; nil if emails are sent
+	devMail  *mail.Folder // nil if emails are sent
 	metrics  *metrics.Metrics
-	enqueuer *jobs.Enqueuer
+	outbox   *outbox.Outbox
 	tester   *webhook.Client  // sends test events
 	stripe   *stripe.Provider // nil if invoices are paid by bank transfer
 	service  *service.Service
@@ -83,9 +84,11 @@ func openApp(ctx context.Context, c config.Config, logger *slog.Logger) (_ *app,
 		},
 		Pool: func() sql.DBStats { return a.db.Stats() }, Clock: domain.SystemClock.Now, Version: readVersion().Version,
 	})
-	if a.enqueuer, err = jobs.NewEnqueuer(a.db, logger, a.metrics); err != nil {
+	inserter, err := jobs.NewInserter(a.db, logger)
+	if err != nil {
 		return nil, err
 	}
+	a.outbox = outbox.New(inserter, a.metrics)
 	policy := webhook.Policy{Development: c.Development}
 	a.tester = webhook.NewClient(policy)
 	limiter, err := ratelimit.New(service.TestEventLimit)
@@ -93,7 +96,7 @@ func openApp(ctx context.Context, c config.Config, logger *slog.Logger) (_ *app,
 		return nil, err
 	}
 	use := service.Config{
-		DB: a.db, Enqueuer: a.enqueuer, Ring: a.ring, Blobs: a.blobs, Policy: policy, BaseURL: c.PublicURL(),
+		DB: a.db, Outbox: a.outbox, Ring: a.ring, Blobs: a.blobs, Policy: policy, BaseURL: c.PublicURL(),
 		Clock: domain.SystemClock, Logger: logger, Terms: c.Terms, Observer: a.metrics, TestClient: a.tester, TestLimiter: limiter,
 	}
 	if c.Stripe.SecretKey != "" {
@@ -132,8 +135,8 @@ func (a *app) openMail(c config.Config, logger *slog.Logger) (err error) {
 	case c.SMTPURL != "":
 		a.mail, err = mail.NewSMTP(c.SMTPURL, c.MailFrom)
 	case c.Development:
-		a.outbox, err = mail.NewFolder(filepath.Join(c.DataDir, "mail"), logger)
-		a.mail = a.outbox
+		a.devMail, err = mail.NewFolder(filepath.Join(c.DataDir, "mail"), logger)
+		a.mail = a.devMail
 	default:
 		a.mail = mail.Nowhere{}
 	}

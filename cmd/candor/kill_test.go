@@ -19,6 +19,7 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/outbox"
 	"candor/internal/platform/devpg"
 	"candor/internal/testkit"
 	"candor/jobs"
@@ -97,12 +98,12 @@ func (c *tally) arrived() int {
 // faultHarness is workers to be killed, and a database that gets events.
 type faultHarness struct {
 	*testing.T
-	env      environment
-	db       *db.DB
-	enqueuer *jobs.Enqueuer
-	account  domain.AccountID
-	hooks    *tally
-	workers  []*candor
+	env     environment
+	db      *db.DB
+	outbox  *outbox.Outbox
+	account domain.AccountID
+	hooks   *tally
+	workers []*candor
 }
 
 func newFaultHarness(t *testing.T, dsn string, hooks *tally) *faultHarness {
@@ -120,9 +121,11 @@ func newFaultHarness(t *testing.T, dsn string, hooks *tally) *faultHarness {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = b.db.Close() }) // its server may be gone
-	if b.enqueuer, err = jobs.NewEnqueuer(b.db, slog.New(slog.DiscardHandler), nil); err != nil {
+	inserter, err := jobs.NewInserter(b.db, slog.New(slog.DiscardHandler))
+	if err != nil {
 		t.Fatal(err)
 	}
+	b.outbox = outbox.New(inserter, nil)
 	return b
 }
 
@@ -187,7 +190,7 @@ func (b *faultHarness) emit(urls []string) {
 					return err
 				}
 				payload := domain.SectionCompletedPayload{SessionID: s.ID, Section: "income", SectionNumber: 1, SectionsTotal: 7}
-				if err := b.enqueuer.SessionEvent(ctx, tx, s, payload, domain.SystemClock.Now()); err != nil {
+				if err := b.outbox.SessionEvent(ctx, tx, s, payload, domain.SystemClock.Now()); err != nil {
 					return err
 				}
 			}

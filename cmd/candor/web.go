@@ -57,8 +57,8 @@ func startWeb(c config.Config, a *app, listener net.Listener, logger *slog.Logge
 		Version: readVersion().Version, Answered: a.metrics.Answered, Called: requests.Add,
 		Fonts: fonts,
 	}
-	if a.outbox != nil {
-		config.Outbox = a.outbox
+	if a.devMail != nil {
+		config.DevMail = a.devMail
 	}
 	if a.stripe != nil {
 		config.Stripe = a.stripe

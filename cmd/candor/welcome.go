@@ -77,7 +77,7 @@ func welcome(ctx context.Context, w io.Writer, c config.Config, a *app) error {
 		fmt.Fprintf(&b, "Note: %s.\n\n", a.postgres.server.Notice())
 	}
 	mailPage := ""
-	if a.outbox != nil {
+	if a.devMail != nil {
 		mailPage = "  Emails to staff      " + base + "/dev/mail\n"
 	}
 	fmt.Fprintf(&b, `Candor is ready on %[1]s (Ctrl-C to stop)

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"sync"
 
 	"candor/cmd/candor/config"
+	"candor/internal/delivery"
 	"candor/internal/domain"
 	"candor/internal/platform/mail"
 	"candor/internal/webhook"
@@ -23,9 +25,13 @@ func startWorker(ctx context.Context, c config.Config, a *app, logger *slog.Logg
 		logger.WarnContext(ctx, "no mail server: staff can't be invited, sign up or reset a password until CANDOR_SMTP_URL is set")
 	}
 	client := webhook.NewClient(webhook.Policy{Development: c.Development})
+	dispatcher := delivery.New(delivery.Config{
+		DB: a.db, Ring: a.ring, Client: client, Schedule: c.Schedule, Clock: domain.SystemClock, Logger: logger, Observer: a.metrics,
+		PollEvery: c.SweepInterval, RescueAfter: c.RescueAfter,
+	})
 	work := jobs.Config{
-		DB: a.db, DSN: a.dsn, Enqueuer: a.enqueuer, Ring: a.ring, Blobs: a.blobs, Fonts: fonts,
-		Client: client, Mail: a.mail, Schedule: c.Schedule, BaseURL: c.PublicURL(), Clock: domain.SystemClock, Logger: logger, Observer: a.metrics,
+		DB: a.db, DSN: a.dsn, Outbox: a.outbox, Dispatcher: dispatcher, Ring: a.ring, Blobs: a.blobs, Fonts: fonts,
+		Mail: a.mail, BaseURL: c.PublicURL(), Clock: domain.SystemClock, Logger: logger, Observer: a.metrics,
 		SweepEvery: c.SweepInterval, RescueAfter: c.RescueAfter, PDFWorkers: runtime.GOMAXPROCS(0),
 		Terms: c.Terms,
 	}
@@ -39,8 +45,12 @@ func startWorker(ctx context.Context, c config.Config, a *app, logger *slog.Logg
 	if err := worker.Start(ctx); err != nil {
 		return part{}, err
 	}
+	dispatcher.Start()
 	return part{stop: func(ctx context.Context) error {
 		defer client.Close()
+		var dispatched sync.WaitGroup
+		dispatched.Go(func() { dispatcher.Stop(ctx) })
+		defer dispatched.Wait()
 		return worker.Stop(ctx)
 	}}, nil
 }

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"candor/db"
+	"candor/internal/delivery"
 	"candor/internal/domain"
 	"candor/internal/service"
-	"candor/jobs"
 	"candor/views/pdf"
 )
 
@@ -30,7 +30,7 @@ type history struct {
 	url        *string  // where events go by default
 	secrets    []string // that sign them
 	endpoints  map[string]domain.EndpointID
-	deliveries []*delivery
+	deliveries []*sentDelivery
 	audit      []domain.AuditEntry
 	calls      []domain.APIRequest
 	events     int
@@ -66,7 +66,7 @@ func (h *history) play(ctx context.Context) error {
 		return err
 	}
 	h.url = setting.DefaultURL
-	if h.secrets, err = jobs.SigningSecrets(ctx, h.DB, h.Ring, h.scope); err != nil {
+	if h.secrets, err = delivery.SigningSecrets(ctx, h.DB, h.Ring, h.scope); err != nil {
 		return err
 	}
 	for _, at := range arrivals(h.random, h.now, h.sessions) {

@@ -85,15 +85,15 @@ func receive(r *rand.Rand, url string, ago time.Duration) answer {
 	return fine
 }
 
-// delivery is one event's way to its receiver.
-type delivery struct {
+// sentDelivery is one event's way to its receiver.
+type sentDelivery struct {
 	*domain.Delivery
 	attempts []domain.DeliveryAttempt
 }
 
 // attempt delivers by the schedule, as far as now.
-func (h *history) attempt(d *domain.Delivery, body []byte) *delivery {
-	out := &delivery{Delivery: d}
+func (h *history) attempt(d *domain.Delivery, body []byte) *sentDelivery {
+	out := &sentDelivery{Delivery: d}
 	schedule := webhook.DefaultSchedule()
 	due := d.CreatedAt.Add(about(h.random, 30*time.Millisecond, 0.4))
 	d.NextAttemptAt = &due
@@ -116,7 +116,7 @@ func (h *history) attempt(d *domain.Delivery, body []byte) *delivery {
 }
 
 // try makes one attempt then.
-func (h *history) try(d *delivery, at time.Time, body []byte) {
+func (h *history) try(d *sentDelivery, at time.Time, body []byte) {
 	at = at.Truncate(time.Millisecond)
 	if d.FirstAttemptAt == nil {
 		d.FirstAttemptAt = &at

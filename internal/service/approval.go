@@ -25,7 +25,7 @@ func (s *Service) ApproveAccount(ctx context.Context, id domain.AccountID, by do
 			return err
 		}
 		for _, owner := range owners {
-			if err := s.Enqueuer.NoticeLetter(ctx, tx, owner, domain.NoticeLiveMode); err != nil {
+			if err := s.Outbox.NoticeEmail(ctx, tx, owner, domain.NoticeLiveMode); err != nil {
 				return err
 			}
 		}

@@ -56,7 +56,7 @@ func newBiller(t testing.TB) *biller {
 	b := newBench(t, func(c *service.Config) { c.Terms = terms })
 	k := &bank{}
 	return &biller{bench: b, bank: k, id: b.account.AccountID, runner: &billing.Runner{
-		DB: b.DB, Ledger: &billing.Ledger{Events: b.Enqueuer, Terms: terms}, Provider: k, Logger: b.Logger,
+		DB: b.DB, Ledger: &billing.Ledger{Events: b.Outbox, Terms: terms}, Provider: k, Logger: b.Logger,
 	}}
 }
 

@@ -22,7 +22,7 @@ func TestWorkerReportsAPaymentTooMany(t *testing.T) {
 				_, err := b.MarkPaid(b.ctx, b.id, someone, name)
 				b.ok(err)
 			}}
-			runner := billing.Runner{DB: b.DB, Provider: charge, Ledger: &billing.Ledger{Events: b.Enqueuer}, Logger: b.Logger}
+			runner := billing.Runner{DB: b.DB, Provider: charge, Ledger: &billing.Ledger{Events: b.Outbox}, Logger: b.Logger}
 			b.ok(runner.Run(b.ctx, b.Clock.Now()))
 			log := b.logs.String()
 			got := strings.Contains(log, "level=ERROR") && strings.Contains(log, "a payment came for a settled invoice") &&

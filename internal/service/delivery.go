@@ -141,7 +141,7 @@ func (s *Service) CancelDelivery(ctx context.Context, scope domain.Scope, id dom
 		if err := s.audit(ctx, tx, scope.AccountID, by, deliveryDeed(domain.AuditDeliveryCancelled, cancelled)); err != nil {
 			return err
 		}
-		return s.Enqueuer.Wake(ctx, tx, cancelled.EndpointID) // later events of the session may have waited for it
+		return s.Outbox.Wake(ctx, tx, cancelled.EndpointID) // later events of the session may have waited for it
 	})
 	if !errors.Is(err, db.ErrState) {
 		return cancelled, err

@@ -379,7 +379,7 @@ func (s *Service) tellChange(ctx context.Context, tx *db.Tx, session *domain.Sta
 	if err != nil {
 		return err
 	}
-	return s.Enqueuer.NoticeLetter(ctx, tx, session.ID, n)
+	return s.Outbox.NoticeEmail(ctx, tx, session.ID, n)
 }
 
 // actorAt is who is signed in, seen from where the request came from.
@@ -408,7 +408,7 @@ func (s *Service) ResetFactors(ctx context.Context, email string, by domain.Acto
 		if err != nil {
 			return err
 		}
-		return s.Enqueuer.NoticeLetter(ctx, tx, staff.ID, domain.NoticeFactorsReset)
+		return s.Outbox.NoticeEmail(ctx, tx, staff.ID, domain.NoticeFactorsReset)
 	})
 	return &staff.Staff, err
 }

@@ -148,7 +148,7 @@ func (s *Service) emailTooMany(ctx context.Context, tx *db.Tx, who string, staff
 	case err != nil || staff.ID == (domain.StaffID{}):
 		return err
 	}
-	return s.Enqueuer.NoticeLetter(ctx, tx, staff.ID, domain.NoticeTooManyAttempts)
+	return s.Outbox.NoticeEmail(ctx, tx, staff.ID, domain.NoticeTooManyAttempts)
 }
 
 // Forbidden tells of a signed-in user who asked for what the role doesn't open.

@@ -11,6 +11,7 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/outbox"
 	"candor/internal/platform/blob"
 	"candor/internal/platform/keyring"
 	"candor/internal/service"
@@ -41,14 +42,14 @@ func newBench(t testing.TB, change ...func(*service.Config)) *bench {
 	b := &bench{TB: t, ctx: context.Background(), dsn: dbtest.DSN(t)}
 	database := dbtest.Open(t, b.dsn)
 	logger := slog.New(slog.DiscardHandler)
-	enqueuer, err := jobs.NewEnqueuer(database, logger, nil)
+	inserter, err := jobs.NewInserter(database, logger)
 	b.ok(err)
 	ring, err := keyring.Parse(keyring.Generate("test"))
 	b.ok(err)
 	b.blobs, err = blob.NewFiles(t.TempDir())
 	b.ok(err)
 	config := service.Config{
-		DB: database, Enqueuer: enqueuer, Ring: ring, Blobs: b.blobs, BaseURL: "https://candor.example",
+		DB: database, Outbox: outbox.New(inserter, nil), Ring: ring, Blobs: b.blobs, BaseURL: "https://candor.example",
 		Policy: webhook.Policy{Development: true}, Logger: logger,
 		Clock:        func() time.Time { return start.Add(time.Duration(b.offset.Load())) },
 		PasswordCost: service.PasswordCost{Time: 1, Memory: 8}, // in no time

@@ -111,7 +111,7 @@ func (s *Service) OpenForm(ctx context.Context, state *FormState, v Visitor) err
 			return err
 		}
 		state.Session = opened
-		return s.Enqueuer.SessionEvent(ctx, tx, opened, domain.AccessedPayload{
+		return s.Outbox.SessionEvent(ctx, tx, opened, domain.AccessedPayload{
 			SessionID: opened.ID, AccessedAt: form.At(now), UserAgent: v.UserAgent, IPAddress: v.IPAddress,
 		}, now)
 	})
@@ -243,7 +243,7 @@ func (s *Service) completeSection(ctx context.Context, id domain.SessionID, name
 }
 
 func (s *Service) sectionCompleted(ctx context.Context, tx *db.Tx, session *domain.Session, name string, now time.Time) error {
-	return s.Enqueuer.SessionEvent(ctx, tx, session, domain.SectionCompletedPayload{
+	return s.Outbox.SessionEvent(ctx, tx, session, domain.SectionCompletedPayload{
 		SessionID: session.ID, Section: name, SectionNumber: statement.SectionNumber(name),
 		SectionsTotal: statement.SectionsTotal, SectionsCompleted: session.SectionsCompleted,
 		ProgressPercentage: statement.Percentage(session.SectionsCompleted),
@@ -343,8 +343,8 @@ func (s *Service) complete(ctx context.Context, tx *db.Tx, session *domain.Sessi
 	if err != nil {
 		return err
 	}
-	if err := s.Enqueuer.SessionEvent(ctx, tx, session, domain.NewCompletedPayload(session, answers.Summary()), now); err != nil {
+	if err := s.Outbox.SessionEvent(ctx, tx, session, domain.NewCompletedPayload(session, answers.Summary()), now); err != nil {
 		return err
 	}
-	return s.Enqueuer.PDF(ctx, tx, session.ID)
+	return s.Outbox.PDF(ctx, tx, session.ID)
 }

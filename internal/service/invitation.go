@@ -60,7 +60,7 @@ func (s *Service) Invite(ctx context.Context, account domain.AccountID, by domai
 		if err := tx.PutInvitation(ctx, i); err != nil {
 			return err
 		}
-		if err := s.Enqueuer.InvitationLetter(ctx, tx, i.ID); err != nil {
+		if err := s.Outbox.InvitationEmail(ctx, tx, i.ID); err != nil {
 			return err
 		}
 		return s.audit(ctx, tx, account, by, deed{

@@ -204,7 +204,7 @@ func (s *Service) tellPasskey(ctx context.Context, tx *db.Tx, session *domain.St
 	if err := s.audit(ctx, tx, session.AccountID, actorAt(session, from), deed{Action: action, TargetID: id.String(), TargetName: name}); err != nil {
 		return err
 	}
-	return s.Enqueuer.NoticeLetter(ctx, tx, session.ID, n)
+	return s.Outbox.NoticeEmail(ctx, tx, session.ID, n)
 }
 
 // BeginPasskeySignIn asks for any passkey that was made here.

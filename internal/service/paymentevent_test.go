@@ -201,7 +201,7 @@ func TestPaymentFailureIsToldTwice(t *testing.T) {
 			if !workerFirst {
 				charge.before = func() { b.tell(failure(b, "evt_1", 0)) }
 			}
-			runner := billing.Runner{DB: b.DB, Provider: charge, Ledger: &billing.Ledger{Events: b.Enqueuer}, Logger: b.Logger}
+			runner := billing.Runner{DB: b.DB, Provider: charge, Ledger: &billing.Ledger{Events: b.Outbox}, Logger: b.Logger}
 			b.ok(runner.Run(b.ctx, b.Clock.Now()))
 			if workerFirst {
 				b.tell(failure(b, "evt_1", 0))
@@ -216,7 +216,7 @@ func TestPaymentFailureIsToldTwice(t *testing.T) {
 		t.Parallel()
 		b := newPayBench(t)
 		charge := &telling{outcome: billing.Outcome{State: billing.Pending}, before: func() { b.tell(failure(b, "evt_1", 0)) }}
-		runner := billing.Runner{DB: b.DB, Provider: charge, Ledger: &billing.Ledger{Events: b.Enqueuer}, Logger: b.Logger}
+		runner := billing.Runner{DB: b.DB, Provider: charge, Ledger: &billing.Ledger{Events: b.Outbox}, Logger: b.Logger}
 		b.ok(runner.Run(b.ctx, b.Clock.Now()))
 		if got := b.nextAttempt(); got.Sub(start).Round(time.Minute) != 72*time.Hour {
 			t.Errorf("the next attempt is at %s", got)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"candor/db"
+	"candor/internal/delivery"
 	"candor/internal/domain"
 	"candor/internal/platform/mail"
 	"candor/internal/service"
@@ -27,26 +28,31 @@ func (b *bench) sweep() {
 	fonts, err := pdf.LoadFonts("")
 	b.ok(err)
 	client := webhook.NewClient(b.Policy)
+	dispatcher := delivery.New(delivery.Config{
+		DB: b.DB, Ring: b.Ring, Client: client, Schedule: webhook.DefaultSchedule(), Clock: b.Clock, Logger: slog.New(slog.DiscardHandler), PollEvery: 50 * time.Millisecond,
+	})
 	w, err := jobs.NewWorker(b.ctx, jobs.Config{
-		DB: b.DB, DSN: b.dsn, Enqueuer: b.Enqueuer, Ring: b.Ring, Blobs: b.Blobs, Fonts: fonts, Client: client, Schedule: webhook.DefaultSchedule(),
+		DB: b.DB, DSN: b.dsn, Outbox: b.Outbox, Dispatcher: dispatcher, Ring: b.Ring, Blobs: b.Blobs, Fonts: fonts,
 		BaseURL: b.BaseURL, Clock: b.Clock, Logger: slog.New(slog.DiscardHandler), SweepEvery: 50 * time.Millisecond, RescueAfter: time.Minute, PDFWorkers: 1,
-		Mail: anyLetter{},
+		Mail: discardMail{},
 	})
 	b.ok(err)
 	b.ok(w.Start(b.ctx))
+	dispatcher.Start()
 	b.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
 		defer cancel()
+		dispatcher.Stop(ctx)
 		if err := w.Stop(ctx); err != nil {
 			b.Errorf("stop: %v", err)
 		}
 	})
 }
 
-// anyLetter sends letters to nobody.
-type anyLetter struct{}
+// discardMail takes emails and drops them.
+type discardMail struct{}
 
-func (anyLetter) Send(context.Context, mail.Message) error { return nil }
+func (discardMail) Send(context.Context, mail.Message) error { return nil }
 
 // race runs the functions at once and returns what each came to.
 func race(work ...func() error) []error {

@@ -27,7 +27,7 @@ func (s *Service) Redeliver(ctx context.Context, scope domain.Scope, id domain.D
 		if err := s.audit(ctx, tx, scope.AccountID, by, deliveryDeed(domain.AuditRedelivered, again)); err != nil {
 			return err
 		}
-		return s.Enqueuer.Wake(ctx, tx, again.EndpointID)
+		return s.Outbox.Wake(ctx, tx, again.EndpointID)
 	})
 	return again, orCode(err, errDeliveryNotFound)
 }
@@ -69,7 +69,7 @@ func (s *Service) StartRedelivery(ctx context.Context, scope domain.Scope, f Del
 		if err := s.audit(ctx, tx, scope.AccountID, by, redeliveryDeed(domain.AuditRedeliveryStarted, r)); err != nil {
 			return err
 		}
-		return s.Enqueuer.Redeliver(ctx, tx, r.ID)
+		return s.Outbox.Redeliver(ctx, tx, r.ID)
 	})
 	return r, err
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/pquerna/otp/totp"
 
 	"candor/db"
+	"candor/internal/delivery"
 	"candor/internal/domain"
 	"candor/internal/platform/keyring"
 	"candor/internal/service"
 	"candor/internal/statement"
-	"candor/jobs"
 )
 
 // with is the same service with other secret keys, newest first.
@@ -124,7 +124,7 @@ func TestReseal(t *testing.T) {
 			t.Errorf("after: %+v", s)
 		}
 	}
-	secrets, err := jobs.SigningSecrets(b.ctx, b.DB, only.Ring, b.test())
+	secrets, err := delivery.SigningSecrets(b.ctx, b.DB, only.Ring, b.test())
 	if err != nil || len(secrets) != 2 || secrets[0] != first {
 		t.Errorf("webhook secrets: %d, %v", len(secrets), err)
 	}

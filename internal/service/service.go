@@ -12,27 +12,28 @@ import (
 
 	"candor/db"
 	"candor/internal/billing"
+	"candor/internal/delivery"
 	"candor/internal/domain"
+	"candor/internal/outbox"
 	"candor/internal/platform/blob"
 	"candor/internal/platform/keyring"
 	"candor/internal/platform/ratelimit"
 	"candor/internal/vault"
 	"candor/internal/webhook"
-	"candor/jobs"
 )
 
 // Config is what the use cases need.
 type Config struct {
-	DB       *db.DB
-	Enqueuer *jobs.Enqueuer
-	Ring     *keyring.Keyring
-	Blobs    blob.Store
-	Policy   webhook.Policy
-	BaseURL  string // without a slash at its end
-	Clock    domain.Clock
-	Logger   *slog.Logger
-	Terms    billing.Terms
-	Cards    Cards // nil where no payment provider collects by itself
+	DB      *db.DB
+	Outbox  *outbox.Outbox
+	Ring    *keyring.Keyring
+	Blobs   blob.Store
+	Policy  webhook.Policy
+	BaseURL string // without a slash at its end
+	Clock   domain.Clock
+	Logger  *slog.Logger
+	Terms   billing.Terms
+	Cards   Cards // nil where no payment provider collects by itself
 
 	Observer AccessObserver // nil for none
 
@@ -62,8 +63,8 @@ func New(c Config) *Service {
 		c.Observer = noAccess{}
 	}
 	return &Service{
-		Config: c, Vault: vault.New(c.Ring, c.Blobs), passwords: newPasswords(c.PasswordCost, c.PasswordQueue), ledger: &billing.Ledger{Events: c.Enqueuer, Terms: c.Terms},
-		secretsLease: jobs.SecretsLease, keyUses: newKeyUses(), drawing: make(chan struct{}, 1),
+		Config: c, Vault: vault.New(c.Ring, c.Blobs), passwords: newPasswords(c.PasswordCost, c.PasswordQueue), ledger: &billing.Ledger{Events: c.Outbox, Terms: c.Terms},
+		secretsLease: delivery.SecretsLease, keyUses: newKeyUses(), drawing: make(chan struct{}, 1),
 	}
 }
 

@@ -100,7 +100,7 @@ func (s *Service) signedIn(ctx context.Context, tx *db.Tx, session *domain.Staff
 		return err
 	}
 	if !first && s.deviceOf(staff, from) == nil {
-		if err := s.Enqueuer.NoticeLetter(ctx, tx, session.ID, domain.NoticeNewBrowser); err != nil {
+		if err := s.Outbox.NoticeEmail(ctx, tx, session.ID, domain.NoticeNewBrowser); err != nil {
 			return err
 		}
 	}

@@ -100,7 +100,7 @@ func (s *Service) request(ctx context.Context, kind domain.StaffRequestKind, det
 		if err := tx.InsertStaffRequest(ctx, r); err != nil {
 			return err
 		}
-		return s.Enqueuer.RequestLetter(ctx, tx, r.ID)
+		return s.Outbox.RequestEmail(ctx, tx, r.ID)
 	})
 }
 

@@ -9,11 +9,11 @@ import (
 	"sync"
 	"time"
 
+	"candor/internal/delivery"
 	"candor/internal/domain"
 	"candor/internal/form"
 	"candor/internal/platform/ratelimit"
 	"candor/internal/webhook"
-	"candor/jobs"
 )
 
 // TestEventLimit bounds the test events of an account in one process, so that
@@ -58,7 +58,7 @@ func (s *Service) SendTestEvent(ctx context.Context, account domain.AccountID, b
 		return nil, domain.Errorf(domain.CodeRateLimitExceeded, "This account has sent %d test events within a minute. Try again in %d seconds.",
 			quota.Limit, int(math.Ceil(quota.RetryAfter.Seconds())))
 	}
-	secrets, err := jobs.SigningSecrets(ctx, s.DB, s.Ring, scope)
+	secrets, err := delivery.SigningSecrets(ctx, s.DB, s.Ring, scope)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"candor/db"
+	"candor/internal/delivery"
 	"candor/internal/domain"
 	"candor/internal/platform/keyring"
 	"candor/internal/service"
@@ -61,14 +62,20 @@ func newRotation(t *testing.T) *rotation {
 	for i := range r.attempts {
 		r.attempts[i] = &attemptCounter{Handler: slog.DiscardHandler}
 		client := webhook.NewClient(r.Policy)
+		dispatcher := delivery.New(delivery.Config{
+			DB: r.DB, Ring: r.Ring, Client: client, Schedule: webhook.DefaultSchedule(),
+			Clock: domain.SystemClock, Logger: slog.New(r.attempts[i]), PollEvery: time.Hour, RescueAfter: time.Minute,
+		})
 		worker, err := jobs.NewWorker(r.ctx, jobs.Config{
-			DB: r.DB, DSN: r.dsn, Enqueuer: r.Enqueuer, Ring: r.Ring, Blobs: r.blobs, Client: client, Schedule: webhook.DefaultSchedule(),
-			Clock: domain.SystemClock, Logger: slog.New(r.attempts[i]), SweepEvery: time.Hour, RescueAfter: time.Minute,
+			DB: r.DB, DSN: r.dsn, Outbox: r.Outbox, Dispatcher: dispatcher, Ring: r.Ring, Blobs: r.blobs,
+			Clock: domain.SystemClock, Logger: r.Logger, SweepEvery: time.Hour, RescueAfter: time.Minute,
 		})
 		r.ok(err)
 		r.ok(worker.Start(r.ctx))
+		dispatcher.Start()
 		t.Cleanup(func() {
 			defer client.Close()
+			dispatcher.Stop(r.ctx)
 			if err := worker.Stop(r.ctx); err != nil {
 				t.Errorf("stop: %v", err)
 			}
@@ -97,7 +104,7 @@ func (r *rotation) send(ctx context.Context) error {
 		}
 		s := sessions[n%len(sessions)]
 		err := r.InTx(r.ctx, func(tx *db.Tx) error {
-			return r.Enqueuer.SessionEvent(r.ctx, tx, s, domain.SectionCompletedPayload{SessionID: s.ID, Section: "income", SectionNumber: 2}, time.Now())
+			return r.Outbox.SessionEvent(r.ctx, tx, s, domain.SectionCompletedPayload{SessionID: s.ID, Section: "income", SectionNumber: 2}, time.Now())
 		})
 		if err != nil {
 			return err
@@ -253,7 +260,7 @@ func newStill(t *testing.T) *bench {
 // signing are the secrets that sign now.
 func (b *bench) signing() string {
 	b.Helper()
-	secrets, err := jobs.SigningSecrets(b.ctx, b.DB, b.Ring, b.test())
+	secrets, err := delivery.SigningSecrets(b.ctx, b.DB, b.Ring, b.test())
 	b.ok(err)
 	return strings.Join(secrets, " ")
 }

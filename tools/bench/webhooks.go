@@ -11,6 +11,7 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/outbox"
 	"candor/jobs"
 )
 
@@ -132,10 +133,11 @@ func (e *environment) emit(ctx context.Context, sessions []*domain.Session, n in
 		return nil, err
 	}
 	defer func() { _ = database.Close() }()
-	enqueuer, err := jobs.NewEnqueuer(database, slog.New(slog.DiscardHandler), nil)
+	inserter, err := jobs.NewInserter(database, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, err
 	}
+	events := outbox.New(inserter, nil)
 	committed, failures := make([]time.Time, n), make([]error, n)
 	var emitting sync.WaitGroup
 	ticker := time.NewTicker(pause)
@@ -145,7 +147,7 @@ func (e *environment) emit(ctx context.Context, sessions []*domain.Session, n in
 		emitting.Go(func() {
 			failures[i] = database.InTx(ctx, func(tx *db.Tx) error {
 				s := sessions[i%len(sessions)]
-				err := enqueuer.SessionEvent(ctx, tx, s, sectionEvent(s, i), domain.SystemClock.Now())
+				err := events.SessionEvent(ctx, tx, s, sectionEvent(s, i), domain.SystemClock.Now())
 				committed[i] = time.Now()
 				return err
 			})

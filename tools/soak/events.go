@@ -7,6 +7,7 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/outbox"
 	"candor/jobs"
 )
 
@@ -17,10 +18,11 @@ const sessionEvents = 7
 // transaction that changes the session. One that fails is recorded again; what
 // was committed is read from the database in the end.
 func (s *soak) emit(ctx context.Context) error {
-	enqueuer, err := jobs.NewEnqueuer(s.env.DB, slog.New(slog.DiscardHandler), nil)
+	inserter, err := jobs.NewInserter(s.env.DB, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
+	events := outbox.New(inserter, nil)
 	account, err := domain.ParseAccountID(s.env.Account.AccountID)
 	if err != nil {
 		return err
@@ -41,7 +43,7 @@ func (s *soak) emit(ctx context.Context) error {
 				return err
 			}
 		}
-		s.record(ctx, enqueuer, sessions[to], made[to]%sessionEvents+1)
+		s.record(ctx, events, sessions[to], made[to]%sessionEvents+1)
 		made[to]++
 	}
 }
@@ -69,7 +71,7 @@ func newSession(account domain.AccountID, url string) (*domain.Session, error) {
 // record tries until the event is committed or time is up. A try whose answer
 // was lost may have been committed: then the event happened twice, which is
 // the account's own doing.
-func (s *soak) record(ctx context.Context, enqueuer *jobs.Enqueuer, session *domain.Session, number int) {
+func (s *soak) record(ctx context.Context, events *outbox.Outbox, session *domain.Session, number int) {
 	for ctx.Err() == nil {
 		err := s.env.DB.InTx(ctx, func(tx *db.Tx) error {
 			if number == 1 {
@@ -78,7 +80,7 @@ func (s *soak) record(ctx context.Context, enqueuer *jobs.Enqueuer, session *dom
 				}
 			}
 			payload := domain.SectionCompletedPayload{SessionID: session.ID, Section: "income", SectionNumber: number, SectionsTotal: sessionEvents}
-			return enqueuer.SessionEvent(ctx, tx, session, payload, domain.SystemClock.Now())
+			return events.SessionEvent(ctx, tx, session, payload, domain.SystemClock.Now())
 		})
 		if err == nil || db.IsRefused(err) { // refused: the session is there already
 			return

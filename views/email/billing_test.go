@@ -9,9 +9,9 @@ import (
 	"candor/views/email"
 )
 
-// TestInvoiceLettersFitThePayment: nobody who pays by bank transfer reads that
-// something is tried, nobody with a card is asked to pay.
-func TestInvoiceLettersFitThePayment(t *testing.T) {
+// TestInvoiceEmailsFitThePayment: an account that pays by bank transfer never
+// reads that a payment is tried, and one that pays by card is never asked to pay.
+func TestInvoiceEmailsFitThePayment(t *testing.T) {
 	t.Parallel()
 	due := time.Date(2026, 7, 15, 0, 12, 0, 0, time.UTC)
 	later := func(days int) time.Time { return due.AddDate(0, 0, days) }
@@ -30,7 +30,7 @@ func TestInvoiceLettersFitThePayment(t *testing.T) {
 	}
 	card := email.Payment{Cards: true, Card: "Visa ending in 4242"}
 	for name, tt := range map[string]struct {
-		letter  email.Letter
+		email   email.Email
 		subject string
 		with    []string
 		without []string
@@ -57,18 +57,18 @@ func TestInvoiceLettersFitThePayment(t *testing.T) {
 		"declined, for no card": {email.PaymentFailed(failing(0), email.Payment{Cards: true}, ""), "The payment of invoice CAN-000042 failed", []string{"We try again on 18 July 2026. Store a card"}, []string{"transfer"}},
 		"declined for good":     {email.PaymentFailed(failing(0, 3, 8, 15), card, ""), "Invoice CAN-000042 is past due", []string{"It isn’t tried again by itself."}, []string{"transfer"}},
 	} {
-		text := tt.letter.Text()
-		if tt.letter.Subject != tt.subject {
-			t.Errorf("%s: subject %q, want %q", name, tt.letter.Subject, tt.subject)
+		text := tt.email.Text()
+		if tt.email.Subject != tt.subject {
+			t.Errorf("%s: subject %q, want %q", name, tt.email.Subject, tt.subject)
 		}
 		for _, s := range append(tt.with, "All dates are UTC.") {
 			if !strings.Contains(text, s) {
-				t.Errorf("%s: the letter lacks %q:\n%s", name, s, text)
+				t.Errorf("%s: the email lacks %q:\n%s", name, s, text)
 			}
 		}
 		for _, s := range tt.without {
 			if strings.Contains(text, s) {
-				t.Errorf("%s: the letter has %q:\n%s", name, s, text)
+				t.Errorf("%s: the email has %q:\n%s", name, s, text)
 			}
 		}
 	}

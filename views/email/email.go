@@ -1,5 +1,5 @@
-// Package email words the letters to staff and draws them as plain text and
-// as HTML that says the same. It must not know storage or how letters are sent.
+// Package email words the emails to staff and draws them as plain text and as
+// HTML with the same text. It must not know storage or how emails are sent.
 package email
 
 import (
@@ -12,8 +12,8 @@ import (
 	"candor/internal/domain"
 )
 
-// A Letter is what one says. URL is "" where there is nothing to open.
-type Letter struct {
+// An Email is its subject and text. URL is "" if there is nothing to open.
+type Email struct {
 	Subject string
 	Lines   []string
 	Button  string
@@ -21,9 +21,9 @@ type Letter struct {
 	After   []string
 }
 
-// Reset leads to where a new password is chosen.
-func Reset(url string) Letter {
-	return Letter{
+// Reset links to the page for a new password.
+func Reset(url string) Email {
+	return Email{
 		Subject: "Choose a new password",
 		Lines:   []string{"Somebody asked for a new password for your Candor account with this e-mail address."},
 		Button:  "Choose a new password", URL: url,
@@ -31,9 +31,9 @@ func Reset(url string) Letter {
 	}
 }
 
-// SignUp leads to where a new account is opened.
-func SignUp(url string) Letter {
-	return Letter{
+// SignUp links to the page that opens the new account.
+func SignUp(url string) Email {
+	return Email{
 		Subject: "Confirm your e-mail address",
 		Lines:   []string{"Somebody, we hope you, is opening a Candor account with this e-mail address."},
 		Button:  "Confirm and open the account", URL: url,
@@ -41,9 +41,9 @@ func SignUp(url string) Letter {
 	}
 }
 
-// KnownAlready answers a sign-up with an address that has an account.
-func KnownAlready(url string) Letter {
-	return Letter{
+// KnownAlready answers a sign-up whose address already has an account.
+func KnownAlready(url string) Email {
+	return Email{
 		Subject: "You already have an account",
 		Lines:   []string{"Somebody asked for a new Candor account with this e-mail address. You already have one, so nothing was changed."},
 		Button:  "Sign in", URL: url,
@@ -51,9 +51,9 @@ func KnownAlready(url string) Letter {
 	}
 }
 
-// Invitation leads to where an invitation is accepted.
-func Invitation(i *domain.Invitation, url string) Letter {
-	return Letter{
+// Invitation links to the page that accepts an invitation.
+func Invitation(i *domain.Invitation, url string) Email {
+	return Email{
 		Subject: fmt.Sprintf("Join %s on Candor", i.AccountName),
 		Lines:   []string{fmt.Sprintf("%s invites you to the team of %s on Candor, as %s.", i.InvitedBy, i.AccountName, i.Role)},
 		Button:  "Accept the invitation", URL: url,
@@ -61,10 +61,10 @@ func Invitation(i *domain.Invitation, url string) Letter {
 	}
 }
 
-// InvitedElsewhere tells somebody who has a team already why an invitation
-// can't be accepted.
-func InvitedElsewhere(i *domain.Invitation) Letter {
-	return Letter{
+// InvitedElsewhere tells a member of another team why they can't accept an
+// invitation.
+func InvitedElsewhere(i *domain.Invitation) Email {
+	return Email{
 		Subject: fmt.Sprintf("Join %s on Candor", i.AccountName),
 		Lines: []string{
 			fmt.Sprintf("%s invites you to the team of %s on Candor.", i.InvitedBy, i.AccountName),
@@ -73,63 +73,63 @@ func InvitedElsewhere(i *domain.Invitation) Letter {
 	}
 }
 
-// Notice tells of a change that someone else may have made. After a change of the
+// Notice reports a change that someone else may have made. After a change of the
 // password it lists the passkeys that still sign in.
-func Notice(n domain.StaffNotice, url string, passkeys []domain.Passkey) Letter {
-	l := Letter{Button: "Open Candor", URL: url, After: []string{
+func Notice(n domain.StaffNotice, url string, passkeys []domain.Passkey) Email {
+	e := Email{Button: "Open Candor", URL: url, After: []string{
 		"If it wasn’t you, choose a new password from the sign-in page at once, and tell an owner of your account.",
 	}}
 	switch n {
 	case domain.NoticePasswordChanged:
-		l.Subject, l.Lines = "Your password was changed", []string{"The password of your Candor account was changed. Other browsers were signed out."}
+		e.Subject, e.Lines = "Your password was changed", []string{"The password of your Candor account was changed. Other browsers were signed out."}
 		if len(passkeys) > 0 {
-			l.Lines = append(l.Lines, "These passkeys still sign in to your account:")
+			e.Lines = append(e.Lines, "These passkeys still sign in to your account:")
 			for _, p := range passkeys {
-				l.Lines = append(l.Lines, "“"+p.Name+"”, added on "+dateTime(p.CreatedAt)+" UTC")
+				e.Lines = append(e.Lines, "“"+p.Name+"”, added on "+dateTime(p.CreatedAt)+" UTC")
 			}
-			l.Lines = append(l.Lines, "Remove each one that you don’t know. It then ends at once, and so do the browsers that signed in with it.")
-			l.Button, l.URL = "Check your passkeys", url+"/live/me#passkeys"
+			e.Lines = append(e.Lines, "Remove each one that you don’t know. It then ends at once, and so do the browsers that signed in with it.")
+			e.Button, e.URL = "Check your passkeys", url+"/live/me#passkeys"
 		}
 	case domain.NoticeLiveMode:
-		l.Subject, l.Lines, l.After = "Live mode is open", []string{"Your Candor account is approved. It can create live sessions now, with live API keys or in the dashboard."}, nil
+		e.Subject, e.Lines, e.After = "Live mode is open", []string{"Your Candor account is approved. It can create live sessions now, with live API keys or in the dashboard."}, nil
 	case domain.NoticeTwoStepOn:
-		l.Subject, l.Lines = "Two-step sign-in is on", []string{"Signing in to your Candor account asks for a code from your authenticator app now."}
+		e.Subject, e.Lines = "Two-step sign-in is on", []string{"Signing in to your Candor account asks for a code from your authenticator app now."}
 	case domain.NoticeTwoStepOff:
-		l.Subject, l.Lines = "Two-step sign-in is off", []string{"Signing in to your Candor account asks for the password alone now."}
+		e.Subject, e.Lines = "Two-step sign-in is off", []string{"Signing in to your Candor account asks for the password alone now."}
 	case domain.NoticePasskeyAdded:
-		l.Subject, l.Lines = "A passkey was added", []string{"A new passkey signs in to your Candor account now."}
+		e.Subject, e.Lines = "A passkey was added", []string{"A new passkey signs in to your Candor account now."}
 	case domain.NoticePasskeyRemoved:
-		l.Subject, l.Lines = "A passkey was removed", []string{"One of your passkeys signs in to your Candor account no more."}
+		e.Subject, e.Lines = "A passkey was removed", []string{"One of your passkeys signs in to your Candor account no more."}
 	case domain.NoticeFactorsReset:
-		l.Subject, l.Lines = "Your second sign-in steps were removed", []string{"At your request, signing in to your Candor account asks for the password alone now. Your authenticator app, recovery codes and passkeys work no more. Please set them up again."}
+		e.Subject, e.Lines = "Your second sign-in steps were removed", []string{"At your request, signing in to your Candor account asks for the password alone now. Your authenticator app, recovery codes and passkeys work no more. Please set them up again."}
 	case domain.NoticeNewBrowser:
-		l.Subject, l.Lines = "New browser signed in", []string{"A browser that we don’t know signed in to your Candor account. If it was you, there is nothing to do."}
+		e.Subject, e.Lines = "New browser signed in", []string{"A browser that we don’t know signed in to your Candor account. If it was you, there is nothing to do."}
 	case domain.NoticeTooManyAttempts:
-		l.Subject, l.Lines = "Too many attempts to sign in", []string{"There were too many failed attempts to sign in to your Candor account, so further ones have to wait. None of them signed in. You can still sign in from a browser that you have signed in from before."}
-		l.After = []string{"If it wasn’t you, your password has protected you. Two-step sign-in or a passkey protects you better; set them up under My account.", "We send this email at most once a day."}
+		e.Subject, e.Lines = "Too many attempts to sign in", []string{"There were too many failed attempts to sign in to your Candor account, so further ones have to wait. None of them signed in. You can still sign in from a browser that you have signed in from before."}
+		e.After = []string{"If it wasn’t you, your password has protected you. Two-step sign-in or a passkey protects you better; set them up under My account.", "We send this email at most once a day."}
 	case domain.NoticeRecoveryUsed:
-		l.Subject, l.Lines = "A recovery code was used", []string{"Somebody signed in to your Candor account with a recovery code instead of a code from your authenticator app."}
+		e.Subject, e.Lines = "A recovery code was used", []string{"Somebody signed in to your Candor account with a recovery code instead of a code from your authenticator app."}
 	}
-	return l
+	return e
 }
 
-// Text is the letter in plain text.
-func (l Letter) Text() string {
-	parts := l.Lines
-	if l.URL != "" {
-		parts = append(parts[:len(parts):len(parts)], l.Button+":\n"+l.URL)
+// Text is the email in plain text.
+func (e Email) Text() string {
+	parts := e.Lines
+	if e.URL != "" {
+		parts = append(parts[:len(parts):len(parts)], e.Button+":\n"+e.URL)
 	}
-	return strings.Join(append(parts, l.After...), "\n\n") + "\n\nCandor\n"
+	return strings.Join(append(parts, e.After...), "\n\n") + "\n\nCandor\n"
 }
 
-// HTML is the letter as a page.
-func (l Letter) HTML() (string, error) {
+// HTML is the email as a page.
+func (e Email) HTML() (string, error) {
 	var b bytes.Buffer
-	if err := page(l).Render(context.Background(), &b); err != nil {
-		return "", fmt.Errorf("letter: draw: %w", err)
+	if err := page(e).Render(context.Background(), &b); err != nil {
+		return "", fmt.Errorf("email: draw: %w", err)
 	}
 	return b.String(), nil
 }
 
-// day is a date as letters say it, UTC.
+// day is a date as emails show it, UTC.
 func day(t time.Time) string { return t.UTC().Format("2 January 2006") }

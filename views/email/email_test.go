@@ -8,13 +8,13 @@ import (
 	"candor/views/email"
 )
 
-// TestLetters: each says the same as text and as HTML, escaped, and loads
+// TestEmails: each has the same link as text and as HTML, escaped, and loads
 // nothing.
-func TestLetters(t *testing.T) {
+func TestEmails(t *testing.T) {
 	t.Parallel()
 	const url = "https://candor.example/dashboard/x"
 	invitation := &domain.Invitation{AccountName: `<img src=x> & "Sons"`, InvitedBy: "sam@lender.example", Role: domain.RoleSupport}
-	letters := map[string]email.Letter{
+	emails := map[string]email.Email{
 		"reset": email.Reset(url), "sign-up": email.SignUp(url), "known": email.KnownAlready(url),
 		"invitation": email.Invitation(invitation, url), "elsewhere": email.InvitedElsewhere(invitation),
 	}
@@ -22,19 +22,19 @@ func TestLetters(t *testing.T) {
 		domain.NoticePasswordChanged, domain.NoticeTwoStepOn, domain.NoticeTwoStepOff, domain.NoticeRecoveryUsed, domain.NoticeFactorsReset, domain.NoticePasskeyAdded, domain.NoticePasskeyRemoved,
 		domain.NoticeNewBrowser, domain.NoticeTooManyAttempts,
 	} {
-		letters[string(n)] = email.Notice(n, url, nil)
+		emails[string(n)] = email.Notice(n, url, nil)
 	}
-	for name, l := range letters {
-		html, err := l.HTML()
+	for name, e := range emails {
+		html, err := e.HTML()
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := l.Text()
-		if l.Subject == "" || len(l.Lines) == 0 {
+		text := e.Text()
+		if e.Subject == "" || len(e.Lines) == 0 {
 			t.Errorf("%s says nothing", name)
 		}
-		if has := strings.Contains(text, url); has != (l.URL != "") || has != strings.Contains(html, `href="`+url+`"`) {
-			t.Errorf("%s: link in text %t, in HTML %t, want %t", name, has, !has, l.URL != "")
+		if has := strings.Contains(text, url); has != (e.URL != "") || has != strings.Contains(html, `href="`+url+`"`) {
+			t.Errorf("%s: link in text %t, in HTML %t, want %t", name, has, !has, e.URL != "")
 		}
 		for _, loaded := range []string{"<img", "<script", "<link", "src=", "url("} {
 			if strings.Contains(strings.ReplaceAll(html, "&lt;img src=x&gt;", ""), loaded) {

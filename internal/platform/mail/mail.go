@@ -1,5 +1,5 @@
-// Package mail sends letters: by SMTP, or in development into a folder, where
-// they can be read. It knows nothing of what a letter is about.
+// Package mail sends emails by SMTP, or in development stores them in a folder. It
+// knows nothing of what an email is about.
 package mail
 
 import (
@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A Message is a letter to one person, as plain text and as HTML that says the
-// same.
+// A Message is an email to one person, as plain text and as HTML with the same
+// text.
 type Message struct {
 	To      string    `json:"to"`
 	Subject string    `json:"subject"`
@@ -18,21 +18,20 @@ type Message struct {
 	SentAt  time.Time `json:"sent_at"` // set by Folder
 }
 
-// A Sender sends letters. Its errors show neither the address nor the letter.
+// A Sender sends emails. Its errors show neither the address nor the text.
 type Sender interface {
-	// Send sends the letter. An error that is ErrRefused won't go away by
-	// trying again.
+	// Send sends the email. If the error is ErrRefused, a retry can't succeed.
 	Send(ctx context.Context, m Message) error
 }
 
-// ErrRefused says that the letter will never be taken: the address doesn't
-// exist, or is none.
-var ErrRefused = errors.New("the letter was refused for good")
+// ErrRefused says that the mail server will never take the email: the address
+// doesn't exist or isn't valid.
+var ErrRefused = errors.New("the email was refused for good")
 
 // Nowhere is the Sender of a service that has no mail server.
 type Nowhere struct{}
 
 // Send fails.
 func (Nowhere) Send(context.Context, Message) error {
-	return errors.New("no mail server is set: letters can’t be sent until CANDOR_SMTP_URL is")
+	return errors.New("no mail server is set: emails can’t be sent until CANDOR_SMTP_URL is")
 }

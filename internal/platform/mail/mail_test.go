@@ -16,9 +16,9 @@ import (
 	sending "candor/internal/platform/mail"
 )
 
-// server is a mail server that takes one letter, or refuses it with a reply to
-// RCPT. It returns its address and what it was sent.
-func server(t *testing.T, reply string) (address string, letter <-chan string) {
+// server is a mail server that answers RCPT with reply and takes one email. It
+// returns its address and what it was sent.
+func server(t *testing.T, reply string) (address string, email <-chan string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -48,12 +48,12 @@ func serve(conn net.Conn, reply string, taken chan<- string) {
 		case "RCPT":
 			say(reply)
 		case "DATA":
-			say("354 go on")
-			var letter strings.Builder
+			say("354 send it")
+			var email strings.Builder
 			for in.Scan() && in.Text() != "." {
-				letter.WriteString(in.Text() + "\r\n")
+				email.WriteString(in.Text() + "\r\n")
 			}
-			taken <- letter.String()
+			taken <- email.String()
 			say("250 taken")
 		case "QUIT":
 			say("221 bye")
@@ -82,11 +82,11 @@ func TestSMTP(t *testing.T) {
 	if err := send(t, address, m); err != nil {
 		t.Fatal(err)
 	}
-	letter, err := mail.ReadMessage(strings.NewReader(<-taken))
+	email, err := mail.ReadMessage(strings.NewReader(<-taken))
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := letter.Header
+	h := email.Header
 	subject, err := new(mime.WordDecoder).DecodeHeader(h.Get("Subject"))
 	if err != nil || !strings.HasPrefix(subject, "Join Łukasz") {
 		t.Errorf("subject %q, %v", subject, err)
@@ -98,12 +98,12 @@ func TestSMTP(t *testing.T) {
 		t.Errorf("headers %v", h)
 	}
 	var body bytes.Buffer
-	if _, err := body.ReadFrom(letter.Body); err != nil {
+	if _, err := body.ReadFrom(email.Body); err != nil {
 		t.Fatal(err)
 	}
 	for _, part := range []string{"text/plain", "text/html", "https://candor.example/x"} {
 		if !strings.Contains(body.String(), part) {
-			t.Errorf("the letter lacks %s:\n%s", part, body.String())
+			t.Errorf("the email lacks %s:\n%s", part, body.String())
 		}
 	}
 }
@@ -126,14 +126,14 @@ func TestSMTPRefused(t *testing.T) {
 	}
 	err := send(t, "127.0.0.1:1", sending.Message{To: "sam@lender.example"})
 	if err == nil || errors.Is(err, sending.ErrRefused) || strings.Contains(err.Error(), "sam@") {
-		t.Errorf("nobody listens: %v", err)
+		t.Errorf("no server: %v", err)
 	}
 	if err := send(t, "127.0.0.1:1", sending.Message{To: "no address"}); !errors.Is(err, sending.ErrRefused) {
-		t.Errorf("no address: %v, want ErrRefused", err)
+		t.Errorf("not an address: %v, want ErrRefused", err)
 	}
 }
 
-// TestSMTPAsksForTLS: a server elsewhere that offers none gets no letter.
+// TestSMTPAsksForTLS: a remote server without TLS gets no email.
 func TestSMTPAsksForTLS(t *testing.T) {
 	t.Parallel()
 	address, taken := server(t, "250 fine")
@@ -143,11 +143,11 @@ func TestSMTPAsksForTLS(t *testing.T) {
 	}
 	const host = "0.0.0.0" // this machine, and not spelled as such
 	if err := send(t, net.JoinHostPort(host, port), sending.Message{To: "sam@lender.example", Subject: "Hello", Text: "Hello", HTML: "Hello"}); err == nil {
-		t.Error("a letter was sent in clear")
+		t.Error("an email was sent in clear")
 	}
 	select {
-	case letter := <-taken:
-		t.Errorf("the server got %s", letter)
+	case email := <-taken:
+		t.Errorf("the server got %s", email)
 	default:
 	}
 }
@@ -160,16 +160,16 @@ func TestFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 102 {
-		m := sending.Message{To: "sam@lender.example", Subject: fmt.Sprint("Letter ", i), Text: "secret link"}
+		m := sending.Message{To: "sam@lender.example", Subject: fmt.Sprint("Email ", i), Text: "secret link"}
 		if err := folder.Send(context.Background(), m); err != nil {
 			t.Fatal(err)
 		}
 	}
-	letters, err := folder.Letters()
-	if err != nil || len(letters) != 100 || letters[0].Subject != "Letter 101" || letters[99].Subject != "Letter 2" || letters[0].SentAt.IsZero() {
-		t.Errorf("%d letters, %v, want the last 100, latest first", len(letters), err)
+	emails, err := folder.Emails()
+	if err != nil || len(emails) != 100 || emails[0].Subject != "Email 101" || emails[99].Subject != "Email 2" || emails[0].SentAt.IsZero() {
+		t.Errorf("%d emails, %v, want the last 100, latest first", len(emails), err)
 	}
-	if strings.Contains(log.String(), "secret link") || strings.Contains(log.String(), "sam@") || !strings.Contains(log.String(), "Letter 101") {
+	if strings.Contains(log.String(), "secret link") || strings.Contains(log.String(), "sam@") || !strings.Contains(log.String(), "Email 101") {
 		t.Errorf("the log shows an address or the text, or no subject: %.200s", log.String())
 	}
 }

@@ -16,7 +16,7 @@ import (
 // smtpTimeout bounds each step of the conversation with the mail server.
 const smtpTimeout = 20 * time.Second
 
-// SMTP sends letters through a mail server. It prints as the server's name.
+// SMTP sends emails through a mail server. It prints as the server's name.
 type SMTP struct {
 	host    string
 	from    string
@@ -25,10 +25,10 @@ type SMTP struct {
 
 var _ Sender = (*SMTP)(nil)
 
-// NewSMTP reads smtp://user:password@host:587, which must offer STARTTLS
-// unless it is this machine, or smtps://user:password@host:465. The port and
-// the user may be left out. From is the sender's address, with a name or
-// without. Its errors show no password.
+// NewSMTP reads smtp://user:password@host:587 or smtps://user:password@host:465.
+// An smtp server must offer STARTTLS unless it is this machine. The port and the
+// user are optional. From is the sender's address, with or without a name. Its
+// errors show no password.
 func NewSMTP(server, from string) (*SMTP, error) {
 	u, err := url.Parse(server)
 	if err != nil || u.Scheme != "smtp" && u.Scheme != "smtps" || u.Hostname() == "" || u.Path != "" && u.Path != "/" || u.RawQuery != "" {
@@ -50,7 +50,7 @@ func NewSMTP(server, from string) (*SMTP, error) {
 	}
 	if u.Port() != "" {
 		if port, err = strconv.Atoi(u.Port()); err != nil || port < 1 || port > 65535 {
-			return nil, errors.New("has a port that is none")
+			return nil, errors.New("has a port that isn’t a number from 1 to 65535")
 		}
 	}
 	s.options = append(s.options, mail.WithPort(port))
@@ -69,30 +69,29 @@ func isLoopback(host string) bool {
 // String is the mail server's name.
 func (s *SMTP) String() string { return s.host }
 
-// Send sends the letter on a connection of its own.
+// Send sends the email on a connection of its own.
 func (s *SMTP) Send(ctx context.Context, m Message) error {
-	letter := mail.NewMsg()
-	if err := letter.From(s.from); err != nil {
+	message := mail.NewMsg()
+	if err := message.From(s.from); err != nil {
 		return errors.New("mail: the sender’s address is not valid")
 	}
-	if err := letter.To(m.To); err != nil {
-		return fmt.Errorf("mail: the address is none: %w", ErrRefused)
+	if err := message.To(m.To); err != nil {
+		return fmt.Errorf("mail: the address is not valid: %w", ErrRefused)
 	}
-	letter.Subject(m.Subject)
-	letter.SetDate()
-	letter.SetMessageID()
-	letter.SetGenHeader("Auto-Submitted", "auto-generated")
-	letter.SetBodyString(mail.TypeTextPlain, m.Text)
-	letter.AddAlternativeString(mail.TypeTextHTML, m.HTML)
+	message.Subject(m.Subject)
+	message.SetDate()
+	message.SetMessageID()
+	message.SetGenHeader("Auto-Submitted", "auto-generated")
+	message.SetBodyString(mail.TypeTextPlain, m.Text)
+	message.AddAlternativeString(mail.TypeTextHTML, m.HTML)
 	client, err := mail.NewClient(s.host, s.options...)
 	if err != nil {
 		return errors.New("mail: the mail server’s settings are not valid")
 	}
-	return plainError(client.DialAndSendWithContext(ctx, letter))
+	return plainError(client.DialAndSendWithContext(ctx, message))
 }
 
-// plainError says what failed without the server's words, which repeat the
-// address.
+// plainError says what failed, without the server's text: it repeats the address.
 func plainError(err error) error {
 	if err == nil {
 		return nil
@@ -108,5 +107,5 @@ func plainError(err error) error {
 	if errors.As(err, &network) && network.Timeout() {
 		return errors.New("mail: the mail server doesn’t answer in time")
 	}
-	return errors.New("mail: the mail server can’t be reached or refuses to talk: see that CANDOR_SMTP_URL is right")
+	return errors.New("mail: the mail server can’t be reached or refuses the connection: check CANDOR_SMTP_URL")
 }

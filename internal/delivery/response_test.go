@@ -1,4 +1,4 @@
-package jobs_test
+package delivery_test
 
 import (
 	"fmt"
@@ -12,70 +12,71 @@ import (
 
 	"candor/internal/domain"
 	"candor/internal/testkit"
+	"candor/internal/testkit/hooktest"
 )
 
-// 410 Gone shows the endpoint as gone; its deliveries follow the schedule all
-// the same, and a success clears it.
+// 410 Gone shows the endpoint as gone. Its deliveries still follow the schedule,
+// and a success clears it.
 func TestGoneEndpoint(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	h := newHarness(t)
 	var back atomic.Bool
-	hook := newReceiver(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+	hook := hooktest.NewReceiver(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
 		if !back.Load() {
 			w.WriteHeader(http.StatusGone)
 		}
 	})
 	const delay = 100 * time.Millisecond
-	b.start(schedule(t, "0s,100ms,100ms,100ms,100ms,100ms,100ms"))
-	s := b.session(hook.URL, now())
-	b.emit(s, 1)
+	h.start(schedule(t, "0s,100ms,100ms,100ms,100ms,100ms,100ms"))
+	s := h.Session(hook.URL, hooktest.Now())
+	h.Emit(s, 1)
 	health := func() *domain.Endpoint {
-		b.Helper()
-		e, err := b.db.Endpoint(b.ctx, b.endpoint(hook.URL))
-		b.ok(err)
+		h.Helper()
+		e, err := h.DB.Endpoint(h.Ctx, h.Endpoint(hook.URL))
+		h.OK(err)
 		return e
 	}
-	b.eventually("the endpoint to be gone, and tried again", func() bool { return health().Gone && health().ConsecutiveFailures >= 2 })
+	h.Eventually("the endpoint to be gone, and tried again", func() bool { return health().Gone && health().ConsecutiveFailures >= 2 })
 	back.Store(true)
-	delivery := b.delivery(s, domain.DeliveryDelivered)
+	delivery := h.Delivery(s, domain.DeliveryDelivered)
 	if e := health(); e.Gone || e.ConsecutiveFailures != 0 || e.LastSuccessAt == nil || *e.LastStatusCode != 200 {
 		t.Errorf("after a success the endpoint's health is %+v", e)
 	}
-	attempts, err := b.db.Attempts(b.ctx, delivery.ID)
-	b.ok(err)
+	attempts, err := h.DB.Attempts(h.Ctx, delivery.ID)
+	h.OK(err)
 	for i := range attempts[1:] {
 		ended := attempts[i].StartedAt.Add(time.Duration(attempts[i].DurationMS) * time.Millisecond)
 		if wait := attempts[i+1].StartedAt.Sub(ended); wait < delay || *attempts[i].StatusCode != http.StatusGone {
 			t.Errorf("attempt %d, answered with %d, was followed after %s, want %s at least", i+1, *attempts[i].StatusCode, wait, delay)
 		}
 	}
-	if len(attempts) < 3 || len(attempts) != len(hook.requests()) {
-		t.Errorf("%d attempts are recorded and %d arrived", len(attempts), len(hook.requests()))
+	if len(attempts) < 3 || len(attempts) != len(hook.Requests()) {
+		t.Errorf("%d attempts are recorded and %d arrived", len(attempts), len(hook.Requests()))
 	}
 }
 
-// What a receiver asks for with 429 and 503 moves the next attempt later, up
-// to where the last one would be, and never earlier than the schedule.
+// Retry-After with 429 or 503 moves the next attempt later, at most to the time of
+// the last one, and never earlier than the schedule.
 func TestRetryAfterMovesTheNextAttempt(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	h := newHarness(t)
 	const inDate = "in 10m as a date"
-	hook := newReceiver(t, func(_ int, w http.ResponseWriter, r *http.Request) {
+	hook := hooktest.NewReceiver(t, func(_ int, w http.ResponseWriter, r *http.Request) {
 		var status int
 		if _, err := fmt.Sscanf(r.URL.Path, "/%d", &status); err != nil {
 			t.Error(err)
 		}
-		wish := r.URL.Query().Get("after")
-		if wish == inDate {
-			wish = time.Now().Add(10 * time.Minute).UTC().Format(http.TimeFormat)
+		after := r.URL.Query().Get("after")
+		if after == inDate {
+			after = time.Now().Add(10 * time.Minute).UTC().Format(http.TimeFormat)
 		}
-		w.Header().Set("Retry-After", wish)
+		w.Header().Set("Retry-After", after)
 		w.WriteHeader(status)
 	})
-	b.start(schedule(t, "0s,1m,5m,30m"))
+	h.start(schedule(t, "0s,1m,5m,30m"))
 	tests := []struct {
 		status int
-		wish   string
+		after  string
 		want   time.Duration
 	}{
 		{429, "120", 2 * time.Minute}, {503, "120", 2 * time.Minute},
@@ -87,31 +88,31 @@ func TestRetryAfterMovesTheNextAttempt(t *testing.T) {
 	}
 	sessions := make([]*domain.Session, len(tests))
 	for i, test := range tests {
-		sessions[i] = b.session(fmt.Sprintf("%s/%d?after=%s", hook.URL, test.status, strings.ReplaceAll(test.wish, " ", "%20")), now())
+		sessions[i] = h.Session(fmt.Sprintf("%s/%d?after=%s", hook.URL, test.status, strings.ReplaceAll(test.after, " ", "%20")), hooktest.Now())
 	}
-	b.emitAll(sessions, 1)
-	b.eventually("every first attempt", func() bool {
-		return b.count("SELECT count(*) FROM delivery WHERE attempts = 1") == len(tests)
+	h.emitAll(sessions, 1)
+	h.Eventually("every first attempt", func() bool {
+		return h.Count("SELECT count(*) FROM delivery WHERE attempts = 1") == len(tests)
 	})
 	for i, test := range tests {
-		delivery := b.delivery(sessions[i], domain.DeliveryPending)
+		delivery := h.Delivery(sessions[i], domain.DeliveryPending)
 		wait := delivery.NextAttemptAt.Sub(*delivery.FirstAttemptAt)
 		// A date has whole seconds; the delay counts from the attempt's end.
 		if wait < test.want-time.Second || wait > test.want+10*time.Second {
-			t.Errorf("after %d with Retry-After %q the next attempt comes in %s, want %s", test.status, test.wish, wait, test.want)
+			t.Errorf("after %d with Retry-After %q the next attempt comes in %s, want %s", test.status, test.after, wait, test.want)
 		}
 	}
 }
 
-// Nothing in an answer is followed or read into, but its status and
-// Retry-After: it is kept as it came.
-func TestAnswersAreNotReadInto(t *testing.T) {
+// Nothing in a response is followed or interpreted, except its status and
+// Retry-After. It is stored as it arrived.
+func TestResponsesAreNotInterpreted(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	elsewhere := newReceiver(t, nil)
+	h := newHarness(t)
+	elsewhere := hooktest.NewReceiver(t, nil)
 	body := `<meta http-equiv="refresh" content="0;url=` + elsewhere.URL + `"><img src="` + elsewhere.URL + `">` +
 		`{"status":"failed","retry_after":0,"url":"` + elsewhere.URL + `"}`
-	hook := newReceiver(t, func(_ int, w http.ResponseWriter, r *http.Request) {
+	hook := hooktest.NewReceiver(t, func(_ int, w http.ResponseWriter, r *http.Request) {
 		for name, value := range map[string]string{
 			"Location": elsewhere.URL, "Content-Location": elsewhere.URL, "Refresh": "0; url=" + elsewhere.URL,
 			"Link": "<" + elsewhere.URL + ">; rel=preload", "Alt-Svc": `h2="` + strings.TrimPrefix(elsewhere.URL, "http://") + `"`,
@@ -124,31 +125,30 @@ func TestAnswersAreNotReadInto(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, body)
 	})
-	b.start()
-	s := b.session(hook.URL, now())
-	b.emit(s, 1)
-	delivery := b.delivery(s, domain.DeliveryDelivered)
-	b.emit(b.session(hook.URL, now()), 1)
-	b.received(hook, 2)
-	attempts, err := b.db.Attempts(b.ctx, delivery.ID)
-	b.ok(err)
+	h.start()
+	s := h.Session(hook.URL, hooktest.Now())
+	h.Emit(s, 1)
+	delivery := h.Delivery(s, domain.DeliveryDelivered)
+	h.Emit(h.Session(hook.URL, hooktest.Now()), 1)
+	h.Received(hook, 2)
+	attempts, err := h.DB.Attempts(h.Ctx, delivery.ID)
+	h.OK(err)
 	if len(attempts) != 1 || *attempts[0].Response != body {
 		t.Errorf("recorded %+v", attempts)
 	}
-	if n := len(elsewhere.requests()); n != 0 {
-		t.Errorf("%d requests followed from an answer", n)
+	if n := len(elsewhere.Requests()); n != 0 {
+		t.Errorf("%d requests followed from a response", n)
 	}
 }
 
-// Connections are kept: a receiver sees no more of them than it has requests
-// at once.
+// Connections are kept: a receiver has no more of them than requests at once.
 func TestConnectionsAreKept(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
-	b := newBench(t)
+	h := newHarness(t)
 	var mu sync.Mutex
 	seen := map[string]bool{}
-	hook := newReceiver(t, func(_ int, _ http.ResponseWriter, r *http.Request) {
+	hook := hooktest.NewReceiver(t, func(_ int, _ http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
 		seen[r.RemoteAddr] = true
@@ -158,13 +158,13 @@ func TestConnectionsAreKept(t *testing.T) {
 		defer mu.Unlock()
 		return len(seen)
 	}
-	b.start()
+	h.start()
 	const events = 200
-	b.emitEvents(b.session(hook.URL, now()), events) // in order, so one by one
-	b.eventually("deliveries one by one", func() bool { return b.delivered() == events })
+	h.emitEvents(h.Session(hook.URL, hooktest.Now()), events) // in order, so one by one
+	h.Eventually("deliveries one by one", func() bool { return h.delivered() == events })
 	oneByOne := connections()
-	b.emitAll(b.newSessions(hook.URL, events), 1)
-	b.eventually("deliveries at once", func() bool { return b.delivered() == 2*events })
+	h.emitAll(h.newSessions(hook.URL, events), 1)
+	h.Eventually("deliveries at once", func() bool { return h.delivered() == 2*events })
 	atOnce := connections() - oneByOne
 	t.Logf("%d deliveries one by one over %d connections, %d at once over %d more", events, oneByOne, events, atOnce)
 	if oneByOne > 3 || atOnce > 32 {

@@ -16,10 +16,10 @@ import (
 	"candor/views/email"
 )
 
-// letterArgs asks for a letter about one thing. What it says, and to whom, is
-// found when it is sent, and so is its link's token, of which only the hash is
-// kept: arguments are ids alone.
-type letterArgs struct {
+// staffEmailArgs sends an email to staff about one thing. The worker finds the
+// text and the recipient, and makes the link's token, of which only the hash is
+// stored: arguments are ids.
+type staffEmailArgs struct {
 	Request    *domain.StaffRequestID `json:"request_id,omitempty"`
 	Invitation *domain.InvitationID   `json:"invitation_id,omitempty"`
 	Staff      *domain.StaffID        `json:"staff_id,omitempty"` // gets the notice
@@ -27,39 +27,36 @@ type letterArgs struct {
 }
 
 // Kind names the job.
-func (letterArgs) Kind() string { return "staff_letter" }
+func (staffEmailArgs) Kind() string { return "staff_letter" }
 
-// letterRuns is how often a letter is tried.
-const letterRuns = 10
+// emailRuns is how often an email is tried.
+const emailRuns = 10
 
-// InsertOpts: letters have workers of their own, so that nothing waits for a
-// mail server.
-func (letterArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{Queue: queueMail, MaxAttempts: letterRuns}
+// InsertOpts: emails have their own queue, so that nothing else waits for a mail
+// server.
+func (staffEmailArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: queueMail, MaxAttempts: emailRuns}
 }
 
-// RequestLetter asks for the letter that proves a request. There is one for
-// every address, so that whoever asks learns nothing from what is done; what
-// it says depends on who has the address.
-func (e *Enqueuer) RequestLetter(ctx context.Context, tx *db.Tx, id domain.StaffRequestID) error {
-	_, err := e.insert(ctx, tx, letterArgs{Request: &id})
-	return err
+// RequestEmail sends the email that proves a request. Every address gets a job,
+// so that a request doesn't reveal which addresses have an account. The email's
+// text depends on that.
+func (i *Inserter) RequestEmail(ctx context.Context, tx *db.Tx, id domain.StaffRequestID) error {
+	return i.insert(ctx, tx, staffEmailArgs{Request: &id})
 }
 
-// InvitationLetter asks for an invitation's letter.
-func (e *Enqueuer) InvitationLetter(ctx context.Context, tx *db.Tx, id domain.InvitationID) error {
-	_, err := e.insert(ctx, tx, letterArgs{Invitation: &id})
-	return err
+// InvitationEmail sends an invitation to a team.
+func (i *Inserter) InvitationEmail(ctx context.Context, tx *db.Tx, id domain.InvitationID) error {
+	return i.insert(ctx, tx, staffEmailArgs{Invitation: &id})
 }
 
-// NoticeLetter asks for a letter that tells a staff user of a change.
-func (e *Enqueuer) NoticeLetter(ctx context.Context, tx *db.Tx, staff domain.StaffID, n domain.StaffNotice) error {
-	_, err := e.insert(ctx, tx, letterArgs{Staff: &staff, Notice: n})
-	return err
+// NoticeEmail tells a staff user of a change.
+func (i *Inserter) NoticeEmail(ctx context.Context, tx *db.Tx, staff domain.StaffID, n domain.StaffNotice) error {
+	return i.insert(ctx, tx, staffEmailArgs{Staff: &staff, Notice: n})
 }
 
-type letterWorker struct {
-	river.WorkerDefaults[letterArgs]
+type staffEmailWorker struct {
+	river.WorkerDefaults[staffEmailArgs]
 	db      *db.DB
 	ring    *keyring.Keyring
 	sender  mail.Sender
@@ -67,21 +64,22 @@ type letterWorker struct {
 	clock   domain.Clock
 }
 
-// letterTimeout bounds one run: a conversation with a slow mail server.
-const letterTimeout = 90 * time.Second
+// emailTimeout bounds one run: a conversation with a slow mail server.
+const emailTimeout = 90 * time.Second
 
 // Timeout bounds one run.
-func (w *letterWorker) Timeout(*river.Job[letterArgs]) time.Duration { return letterTimeout }
+func (w *staffEmailWorker) Timeout(*river.Job[staffEmailArgs]) time.Duration { return emailTimeout }
 
-// NextRetry spaces failed runs: ten within half an hour, since a link lives for
-// an hour.
-func (w *letterWorker) NextRetry(job *river.Job[letterArgs]) time.Time {
+// NextRetry spaces failed runs: ten within half an hour, because a link expires
+// after an hour.
+func (w *staffEmailWorker) NextRetry(job *river.Job[staffEmailArgs]) time.Time {
 	return time.Now().Add(time.Duration(job.Attempt) * 30 * time.Second)
 }
 
-// Work sends the letter, or none where its reason is gone. A letter that was
-// sent twice, because its sending was cut off, works by its last link.
-func (w *letterWorker) Work(ctx context.Context, job *river.Job[letterArgs]) error {
+// Work sends the email, unless its reason is gone. If a run is cut off after the
+// mail server took the email, the next run sends it again with another link, and
+// only the latest link works.
+func (w *staffEmailWorker) Work(ctx context.Context, job *river.Job[staffEmailArgs]) error {
 	var err error
 	switch a := job.Args; {
 	case a.Request != nil:
@@ -97,7 +95,7 @@ func (w *letterWorker) Work(ctx context.Context, job *river.Job[letterArgs]) err
 	return err
 }
 
-func (w *letterWorker) sendRequest(ctx context.Context, id domain.StaffRequestID) error {
+func (w *staffEmailWorker) sendRequest(ctx context.Context, id domain.StaffRequestID) error {
 	r, err := w.db.StaffRequest(ctx, id)
 	if err != nil || !w.clock.Now().Before(r.ExpiresAt) {
 		return err
@@ -135,7 +133,7 @@ func (w *letterWorker) sendRequest(ctx context.Context, id domain.StaffRequestID
 	return w.db.DropStaffRequest(ctx, id)
 }
 
-func (w *letterWorker) sendInvitation(ctx context.Context, id domain.InvitationID) error {
+func (w *staffEmailWorker) sendInvitation(ctx context.Context, id domain.InvitationID) error {
 	i, err := w.db.Invitation(ctx, id)
 	if err != nil || i.Expired(w.clock.Now()) {
 		return err
@@ -153,7 +151,7 @@ func (w *letterWorker) sendInvitation(ctx context.Context, id domain.InvitationI
 	return w.send(ctx, i.Email, email.Invitation(i, w.baseURL+"/dashboard/invitation/"+token))
 }
 
-func (w *letterWorker) sendNotice(ctx context.Context, id domain.StaffID, n domain.StaffNotice) error {
+func (w *staffEmailWorker) sendNotice(ctx context.Context, id domain.StaffID, n domain.StaffNotice) error {
 	staff, err := w.db.StaffPassword(ctx, id)
 	if err != nil {
 		return err
@@ -165,17 +163,17 @@ func (w *letterWorker) sendNotice(ctx context.Context, id domain.StaffID, n doma
 	return w.send(ctx, staff.Email, email.Notice(n, w.baseURL+"/dashboard", passkeys))
 }
 
-func (w *letterWorker) send(ctx context.Context, to string, l email.Letter) error {
-	return sendLetter(ctx, w.sender, to, l)
+func (w *staffEmailWorker) send(ctx context.Context, to string, m email.Email) error {
+	return sendEmail(ctx, w.sender, to, m)
 }
 
-// sendLetter sends a letter. One that is refused for good ends its job.
-func sendLetter(ctx context.Context, by mail.Sender, to string, l email.Letter) error {
-	html, err := l.HTML()
+// sendEmail sends an email. If the mail server refuses it for good, the job ends.
+func sendEmail(ctx context.Context, by mail.Sender, to string, m email.Email) error {
+	html, err := m.HTML()
 	if err != nil {
 		return err
 	}
-	err = by.Send(ctx, mail.Message{To: to, Subject: l.Subject, Text: l.Text(), HTML: html})
+	err = by.Send(ctx, mail.Message{To: to, Subject: m.Subject, Text: m.Text(), HTML: html})
 	if errors.Is(err, mail.ErrRefused) {
 		return river.JobCancel(err)
 	}

@@ -1,4 +1,4 @@
-package jobs
+package delivery
 
 import (
 	"context"
@@ -10,15 +10,15 @@ import (
 	"candor/internal/platform/keyring"
 )
 
-// SecretsLease is how long after they were read secrets may sign an attempt.
-// Whoever waits so long after a change of them knows that no attempt starts
-// with the former ones any more, in whatever process (D36).
+// SecretsLease is how long secrets may sign attempts after they were read. This
+// long after a change of secrets, no process starts an attempt with the former
+// ones (D36).
 const SecretsLease = secretsAge + 500*time.Millisecond
 
 // signingSecrets are what a scope's deliveries are signed with.
 type signingSecrets struct {
 	list   []string
-	readAt time.Time // before the query, so never later than what they show
+	readAt time.Time // before the query, so the secrets are never older
 }
 
 // SigningSecrets returns what a scope's deliveries are signed with now: the
@@ -35,32 +35,32 @@ func SigningSecrets(ctx context.Context, database *db.DB, ring *keyring.Keyring,
 		}
 		secret, err := ring.Open(scope.SecretOwner(), sealed)
 		if err != nil {
-			return nil, fmt.Errorf("jobs: webhook secret: %w", err)
+			return nil, fmt.Errorf("delivery: webhook secret: %w", err)
 		}
 		secrets = append(secrets, string(secret))
 	}
 	return secrets, nil
 }
 
-// readSecrets reads the secrets that sign for the endpoint.
-func (e *drain) readSecrets(ctx context.Context) (signingSecrets, error) {
+// readSecrets reads the secrets of the endpoint's scope.
+func (w *endpointWorker) readSecrets(ctx context.Context) (signingSecrets, error) {
 	readAt := time.Now()
-	scope := domain.Scope{AccountID: e.endpoint.AccountID, Livemode: e.endpoint.Livemode}
-	list, err := SigningSecrets(ctx, e.db, e.ring, scope)
+	scope := domain.Scope{AccountID: w.endpoint.AccountID, Livemode: w.endpoint.Livemode}
+	list, err := SigningSecrets(ctx, w.db, w.ring, scope)
 	return signingSecrets{list, readAt}, err
 }
 
-// sign returns the secrets for an attempt that starts now, and that now, which
-// is taken before their age is, so that no attempt starts after their lease.
-// One that was held up since the drain read them reads them again.
-func (e *drain) sign(secrets signingSecrets) ([]string, time.Time, error) {
+// sign returns the secrets for an attempt that starts now, and that now. It
+// reads the clock before it checks the secrets' age, so no attempt starts after
+// SecretsLease. If the attempt was held up for longer, it reads them again.
+func (w *endpointWorker) sign(secrets signingSecrets) ([]string, time.Time, error) {
 	for {
-		now := e.clock.Now()
+		now := w.clock.Now()
 		if time.Since(secrets.readAt) <= SecretsLease {
 			return secrets.list, now, nil
 		}
-		ctx, cancel := context.WithTimeout(e.attempts, queryTimeout)
-		fresh, err := e.readSecrets(ctx)
+		ctx, cancel := context.WithTimeout(w.attempts, queryTimeout)
+		fresh, err := w.readSecrets(ctx)
 		cancel()
 		if err != nil {
 			return nil, now, err

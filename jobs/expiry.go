@@ -8,28 +8,26 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/outbox"
 )
 
-// expireArgs asks for a sweep over the sessions past their expiry (D11).
+// expireArgs expires the sessions past their expiry (D11).
 type expireArgs struct{}
 
 // Kind names the job.
 func (expireArgs) Kind() string { return "session_expiry" }
 
-// InsertOpts: the next sweep comes anyway, so a failed one isn't repeated.
+// InsertOpts: the next sweep retries a failed one.
 func (expireArgs) InsertOpts() river.InsertOpts { return upkeepOpts() }
-
-// sweepBatch is how many rows one transaction of a sweep takes.
-const sweepBatch = 200
 
 type expireWorker struct {
 	river.WorkerDefaults[expireArgs]
-	db       *db.DB
-	enqueuer *Enqueuer
-	clock    domain.Clock
+	db     *db.DB
+	outbox *outbox.Outbox
+	clock  domain.Clock
 }
 
-// Work expires what is due, batch by batch, each with its events.
+// Work expires sessions in batches. Each batch commits with its events.
 func (w *expireWorker) Work(ctx context.Context, _ *river.Job[expireArgs]) error {
 	return inBatches(ctx, func() (n int, err error) {
 		now := w.clock.Now()
@@ -40,7 +38,7 @@ func (w *expireWorker) Work(ctx context.Context, _ *river.Job[expireArgs]) error
 				if err != nil {
 					break
 				}
-				err = w.enqueuer.SessionEvent(ctx, tx, &sessions[i], domain.NewExpiredPayload(&sessions[i]), now)
+				err = w.outbox.SessionEvent(ctx, tx, &sessions[i], domain.NewExpiredPayload(&sessions[i]), now)
 			}
 			return err
 		})
@@ -48,18 +46,5 @@ func (w *expireWorker) Work(ctx context.Context, _ *river.Job[expireArgs]) error
 	})
 }
 
-// inBatches calls work until it did less than a whole batch.
-func inBatches(ctx context.Context, work func() (int, error)) error {
-	for {
-		n, err := work()
-		if err != nil || n < sweepBatch {
-			return err
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-	}
-}
-
-// Timeout bounds one sweep; the next one goes on where it ended.
+// Timeout bounds one sweep. The next one continues.
 func (w *expireWorker) Timeout(*river.Job[expireArgs]) time.Duration { return upkeepTimeout }

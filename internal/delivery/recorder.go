@@ -1,4 +1,4 @@
-package jobs
+package delivery
 
 import (
 	"cmp"
@@ -17,24 +17,24 @@ const (
 	recordBatch = 256
 	// recordPause gathers attempts that end at about the same time.
 	recordPause = 2 * time.Millisecond
-	// recordTimeout bounds one try to record; it is tried again until it works.
+	// recordTimeout bounds one try to record.
 	recordTimeout = 10 * time.Second
-	// recordAgain is the longest pause between two tries.
-	recordAgain = time.Second
+	// maxRecordPause is the longest pause between two tries.
+	maxRecordPause = time.Second
 )
 
-// recorder writes attempts down, many in one transaction: the receivers have
-// answered, so it doesn't give up while the process lives.
+// recorder stores attempts, many in one transaction. The receivers have
+// answered, so it retries for as long as the process runs.
 type recorder struct {
 	db     *db.DB
 	logger *slog.Logger
-	done   func([]domain.DeliveryID, []domain.EndpointID) // called when a batch is off the recorder's hands
+	done   func([]domain.DeliveryID, []domain.EndpointID) // called after each batch
 
 	incoming chan recorded
 	ended    sync.WaitGroup
-	patience context.Context // ends when the process can't wait for the database any longer
+	patience context.Context // ends when each try must be the last one
 	hurry    context.CancelFunc
-	tries    context.Context // ends when the last tries have had their time
+	tries    context.Context // ends recordTimeout after patience
 	giveUp   context.CancelFunc
 }
 
@@ -60,8 +60,8 @@ func (r *recorder) start() {
 	}()
 }
 
-// hurryAfter makes each try the last one once ctx has ended, and all of them
-// end recordTimeout later: what isn't recorded is attempted again.
+// hurryAfter makes each try the last one when ctx has ended, and cuts off all of
+// them recordTimeout later. What isn't recorded is attempted again.
 func (r *recorder) hurryAfter(ctx context.Context) {
 	context.AfterFunc(ctx, func() {
 		r.hurry()
@@ -69,7 +69,7 @@ func (r *recorder) hurryAfter(ctx context.Context) {
 	})
 }
 
-// stop records what is left. Nothing may be recorded after it.
+// stop records what is left. record must not be called after it.
 func (r *recorder) stop() {
 	close(r.incoming)
 	r.ended.Wait()
@@ -80,7 +80,7 @@ func (r *recorder) record(endpoint domain.EndpointID, outcome db.AttemptOutcome)
 	r.incoming <- recorded{endpoint, outcome}
 }
 
-// gather waits a moment for more.
+// gather waits recordPause for more attempts.
 func (r *recorder) gather(first recorded) []recorded {
 	batch := []recorded{first}
 	pause := time.After(recordPause)
@@ -98,8 +98,9 @@ func (r *recorder) gather(first recorded) []recorded {
 	return batch
 }
 
-// flush records a batch, however long the database is away. What the database
-// refuses is sought out and left, so that it doesn't hold up the rest.
+// flush records a batch, however long the database is down. If the database
+// refuses the batch, flush halves it until only the refused attempts are left
+// out.
 func (r *recorder) flush(batch []recorded) {
 	err := r.persist(batch)
 	if err != nil && len(batch) > 1 && db.IsRefused(err) {
@@ -122,14 +123,14 @@ func (r *recorder) flush(batch []recorded) {
 	r.done(deliveries, endpoints)
 }
 
-// persist tries until it works, the data are refused or the process must end.
+// persist retries until it works, the data are refused or the process must end.
 func (r *recorder) persist(batch []recorded) error {
 	outcomes := make([]db.AttemptOutcome, len(batch))
 	for i, one := range batch {
 		outcomes[i] = one.outcome
 	}
 	health := healthOf(batch)
-	for pause := 50 * time.Millisecond; ; pause = min(2*pause, recordAgain) {
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, maxRecordPause) {
 		ctx, cancel := context.WithTimeout(r.tries, recordTimeout)
 		err := r.db.RecordAttempts(ctx, outcomes, health)
 		cancel()
@@ -145,8 +146,7 @@ func (r *recorder) persist(batch []recorded) error {
 	}
 }
 
-// healthOf sums up what the attempts say about each endpoint, in the order
-// they ended.
+// healthOf sums up the attempts at each endpoint, in the order they ended.
 func healthOf(batch []recorded) []db.EndpointHealth {
 	var out []db.EndpointHealth
 	index := map[domain.EndpointID]int{}
@@ -170,7 +170,7 @@ func healthOf(batch []recorded) []db.EndpointHealth {
 			h.ErrorClass = *one.outcome.ErrorClass
 		}
 	}
-	// Two recorders that lock the same rows do so in the same order.
+	// All recorders lock the rows in the same order, so they can't deadlock.
 	slices.SortFunc(out, func(a, b db.EndpointHealth) int { return cmp.Compare(a.ID.String(), b.ID.String()) })
 	return out
 }

@@ -1,0 +1,145 @@
+// Package outbox records what leaves Candor in the transaction that causes it:
+// an event, its delivery, and the jobs that follow. A rollback takes all of it
+// back, and a commit loses none of it. It knows neither River nor HTTP: the
+// delivery package sends what is recorded here, and the jobs package runs the
+// jobs.
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"candor/db"
+	"candor/internal/domain"
+)
+
+// Jobs inserts jobs in the caller's transaction. jobs.Inserter implements it.
+// It is an interface because a job's arguments and its worker stand in one file
+// of package jobs, and workers import this package.
+type Jobs interface {
+	// Wake tells the dispatchers that an endpoint has a delivery due.
+	Wake(ctx context.Context, tx *db.Tx, id domain.EndpointID) error
+	// Redeliver starts the steps of a stored redelivery.
+	Redeliver(ctx context.Context, tx *db.Tx, id domain.RedeliveryID) error
+	// PDF draws a completed session's PDF.
+	PDF(ctx context.Context, tx *db.Tx, id domain.SessionID) error
+	// RequestEmail sends the email that proves a sign-up or a password reset.
+	RequestEmail(ctx context.Context, tx *db.Tx, id domain.StaffRequestID) error
+	// InvitationEmail sends an invitation to a team.
+	InvitationEmail(ctx context.Context, tx *db.Tx, id domain.InvitationID) error
+	// NoticeEmail tells a staff user of a change.
+	NoticeEmail(ctx context.Context, tx *db.Tx, staff domain.StaffID, n domain.StaffNotice) error
+	// InvoiceEmail sends a new invoice to the billing address.
+	InvoiceEmail(ctx context.Context, tx *db.Tx, id domain.InvoiceID) error
+	// PaymentFailedEmail tells the billing address that the invoice's latest
+	// payment failed.
+	PaymentFailedEmail(ctx context.Context, tx *db.Tx, i *domain.Invoice) error
+	// UsageEmail tells the billing address how many percent of the plan are used.
+	UsageEmail(ctx context.Context, tx *db.Tx, account domain.AccountID, percent int) error
+}
+
+// An Observer counts what happens. It must not block.
+type Observer interface {
+	// EventRecorded is called when an event has committed.
+	EventRecorded(t domain.EventType)
+}
+
+// Outbox records events and inserts jobs. It is safe for concurrent use.
+type Outbox struct {
+	Jobs
+	observer Observer
+}
+
+// New returns an Outbox. The observer may be nil.
+func New(jobs Jobs, observer Observer) *Outbox {
+	return &Outbox{Jobs: jobs, observer: observer}
+}
+
+// SessionEvent records what happened to a session at now. The event goes to the
+// session's webhook URL, or else to the account's default URL (D33). Without
+// either, the event is recorded and not sent.
+func (o *Outbox) SessionEvent(ctx context.Context, tx *db.Tx, s *domain.Session, p domain.Payload, now time.Time) error {
+	url := s.WebhookURL
+	if url == nil {
+		var err error
+		if url, err = defaultURL(ctx, tx, s.Scope()); err != nil {
+			return err
+		}
+	}
+	return o.record(ctx, tx, s.Scope(), &s.ID, p, url, now)
+}
+
+// BillingEvent records what happened to an account's billing at now. The event
+// goes to the live default URL (D33).
+func (o *Outbox) BillingEvent(ctx context.Context, tx *db.Tx, account domain.AccountID, p domain.Payload, now time.Time) error {
+	scope := domain.Scope{AccountID: account, Livemode: true}
+	url, err := defaultURL(ctx, tx, scope)
+	if err != nil {
+		return err
+	}
+	return o.record(ctx, tx, scope, nil, p, url, now)
+}
+
+func defaultURL(ctx context.Context, tx *db.Tx, scope domain.Scope) (*string, error) {
+	setting, err := tx.WebhookSetting(ctx, scope)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return setting.DefaultURL, nil
+}
+
+// record stores the event and, with a url, its delivery. It takes the event's
+// number as late as it can: the number's row is locked until the commit, and the
+// scope's other events wait for it.
+func (o *Outbox) record(ctx context.Context, tx *db.Tx, scope domain.Scope, session *domain.SessionID, p domain.Payload, url *string, now time.Time) error {
+	var endpoint *domain.EndpointID
+	if url != nil {
+		id, err := o.endpoint(ctx, tx, scope, *url, now)
+		if err != nil {
+			return err
+		}
+		endpoint = &id
+	}
+	sequence, err := tx.NextSequence(ctx, scope)
+	if err != nil {
+		return err
+	}
+	event, err := domain.NewEvent(scope, session, sequence, p, now)
+	if err != nil {
+		return fmt.Errorf("outbox: event body: %w", err)
+	}
+	event.URL, event.EndpointID = url, endpoint
+	if o.observer != nil {
+		tx.AfterCommit(func() { o.observer.EventRecorded(event.Type) })
+	}
+	if err := tx.InsertEvent(ctx, event); err != nil || url == nil {
+		return err
+	}
+	return tx.InsertDelivery(ctx, domain.NewDelivery(event, *endpoint, *url, now))
+}
+
+// MissingDelivery stores the delivery of an event that has a URL and no
+// delivery. The delivery keeps the event's time, by which lists are ordered.
+func (o *Outbox) MissingDelivery(ctx context.Context, tx *db.Tx, event *domain.Event, now time.Time) error {
+	endpoint, err := o.endpoint(ctx, tx, domain.Scope{AccountID: event.AccountID, Livemode: event.Livemode}, *event.URL, now)
+	if err != nil {
+		return err
+	}
+	delivery := domain.NewDelivery(event, endpoint, *event.URL, now)
+	delivery.CreatedAt = event.CreatedAt
+	return tx.InsertDelivery(ctx, delivery)
+}
+
+// endpoint returns the url's endpoint, which the commit wakes.
+func (o *Outbox) endpoint(ctx context.Context, tx *db.Tx, scope domain.Scope, url string, now time.Time) (domain.EndpointID, error) {
+	id, err := tx.EndpointFor(ctx, scope, domain.Origin(url), now)
+	if err != nil {
+		return id, err
+	}
+	return id, o.Wake(ctx, tx, id)
+}

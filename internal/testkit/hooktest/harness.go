@@ -1,0 +1,175 @@
+// Package hooktest has what tests of events and webhooks share: a database with
+// an account, its sessions and their events, and a receiver. It knows neither
+// River nor the dispatcher.
+package hooktest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/outbox"
+	"candor/internal/platform/keyring"
+	"candor/internal/testkit/dbtest"
+)
+
+// Secret is the account's current webhook secret.
+const Secret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
+
+// Patience is how long a test waits for what must happen.
+const Patience = 20 * time.Second
+
+// A Harness is a test's own database with one account. The caller sets Outbox.
+type Harness struct {
+	testing.TB
+	Ctx    context.Context
+	DSN    string
+	DB     *db.DB
+	Ring   *keyring.Keyring
+	Scope  domain.Scope // the account's live mode
+	Outbox *outbox.Outbox
+}
+
+// New makes a Harness.
+func New(t testing.TB) *Harness {
+	t.Helper()
+	h := &Harness{TB: t, Ctx: context.Background(), DSN: dbtest.DSN(t)}
+	h.DB = dbtest.Open(t, h.DSN)
+	var err error
+	h.Ring, err = keyring.Parse(keyring.Generate("test"))
+	h.OK(err)
+	account := &domain.Account{ID: domain.NewAccountID(), Name: "Lender", BillingEmail: "bills@lender.example", CreatedAt: Now()}
+	h.Scope = domain.Scope{AccountID: account.ID, Livemode: true}
+	h.Tx(func(tx *db.Tx) error {
+		if err := tx.InsertAccount(h.Ctx, account); err != nil {
+			return err
+		}
+		return tx.InsertWebhookSetting(h.Ctx, h.Scope, &db.WebhookSetting{Secret: h.Ring.Seal(h.Scope.SecretOwner(), []byte(Secret))})
+	})
+	return h
+}
+
+// Now is the time, as the service's clock has it.
+func Now() time.Time { return domain.SystemClock.Now() }
+
+// OK ends the test on an error.
+func (h *Harness) OK(err error) {
+	h.Helper()
+	if err != nil {
+		h.Fatal(err)
+	}
+}
+
+// Tx runs work in a transaction.
+func (h *Harness) Tx(work func(tx *db.Tx) error) {
+	h.Helper()
+	h.OK(h.DB.InTx(h.Ctx, work))
+}
+
+// Count returns the number that the query selects.
+func (h *Harness) Count(query string, args ...any) (n int) {
+	h.Helper()
+	h.OK(h.DB.Raw().GetContext(h.Ctx, &n, query, args...))
+	return n
+}
+
+// Eventually waits until check returns true.
+func (h *Harness) Eventually(what string, check func() bool) {
+	h.Helper()
+	deadline, tick := time.NewTimer(Patience), time.NewTicker(10*time.Millisecond)
+	defer deadline.Stop()
+	defer tick.Stop()
+	for !check() {
+		select {
+		case <-deadline.C:
+			h.Fatalf("waited in vain: %s", what)
+		case <-tick.C:
+		}
+	}
+}
+
+// Session makes a session that sends its events to url, or to the account's
+// default URL if url is "".
+func (h *Harness) Session(url string, created time.Time) *domain.Session {
+	h.Helper()
+	s, err := domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: "jo@customer.example", WebhookURL: url}.
+		Session(h.Scope, created, func(string) error { return nil })
+	h.OK(err)
+	h.Tx(func(tx *db.Tx) error { return tx.InsertSession(h.Ctx, s) })
+	return s
+}
+
+// Emit records an event of the session.
+func (h *Harness) Emit(s *domain.Session, number int) {
+	h.Helper()
+	h.Tx(func(tx *db.Tx) error { return h.Outbox.SessionEvent(h.Ctx, tx, s, SectionCompleted(s, number), Now()) })
+}
+
+// SectionCompleted is the payload of an event whose section has that number.
+func SectionCompleted(s *domain.Session, number int) domain.Payload {
+	return domain.SectionCompletedPayload{SessionID: s.ID, Section: "income", SectionNumber: number, SectionsTotal: 7}
+}
+
+// Events returns the session's events of a type.
+func (h *Harness) Events(s *domain.Session, kind domain.EventType) []domain.Event {
+	h.Helper()
+	all, err := h.DB.Events(h.Ctx, s.ID)
+	h.OK(err)
+	var out []domain.Event
+	for _, event := range all {
+		if event.Type == kind {
+			out = append(out, event)
+		}
+	}
+	return out
+}
+
+// Delivery waits until the session's only delivery is in the state.
+func (h *Harness) Delivery(s *domain.Session, state domain.DeliveryState) domain.Delivery {
+	h.Helper()
+	var all []domain.Delivery
+	h.Eventually("a delivery that is "+string(state), func() (done bool) {
+		var err error
+		all, err = h.DB.Deliveries(h.Ctx, s.ID)
+		h.OK(err)
+		return len(all) == 1 && all[0].State == state
+	})
+	return all[0]
+}
+
+// Endpoint is the account's endpoint of a URL.
+func (h *Harness) Endpoint(url string) (id domain.EndpointID) {
+	h.Helper()
+	h.OK(h.DB.Raw().GetContext(h.Ctx, &id, "SELECT id FROM webhook_endpoint WHERE origin = $1", domain.Origin(url)))
+	return id
+}
+
+// SwitchSecret makes fresh the account's current secret.
+func (h *Harness) SwitchSecret(fresh string) {
+	h.Helper()
+	h.OK(h.DB.InTx(h.Ctx, func(tx *db.Tx) error {
+		return errors.Join(tx.SetNextSecret(h.Ctx, h.Scope, h.Ring.Seal(h.Scope.SecretOwner(), []byte(fresh)), Now()),
+			tx.SwitchSecret(h.Ctx, h.Scope, Now().Add(24*time.Hour)))
+	}))
+}
+
+// Received waits until the receiver has n requests.
+func (h *Harness) Received(r *Receiver, n int) []Request {
+	h.Helper()
+	h.Eventually("webhooks", func() bool { return len(r.Requests()) >= n })
+	return r.Requests()
+}
+
+// Data reads the data of a webhook's body.
+func Data[T any](t testing.TB, body []byte) T {
+	t.Helper()
+	var envelope struct{ Data T }
+	if err := json.Unmarshal(body, &envelope); err != nil {
+		t.Fatal(err)
+	}
+	return envelope.Data
+}

@@ -1,0 +1,68 @@
+package jobs_test
+
+import (
+	"testing"
+	"time"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/testkit/hooktest"
+)
+
+// Several workers sweep at once: each overdue session expires with one
+// event, by D48.
+func TestExpirySweep(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	const n = 450 // more than two batches
+	created := hooktest.Now().Add(-30*24*time.Hour - time.Minute)
+	_, err := h.DB.Raw().ExecContext(h.Ctx, `
+		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, metadata, created_at, expires_at)
+		SELECT gen_random_uuid(), $1, true, 'pending', 'financial_statement', 'jo@customer.example', '{}', $2, $2::timestamptz + interval '30 days'
+		FROM generate_series(1, $3)`, h.Scope.AccountID, created, n)
+	h.OK(err)
+	opened, later := h.Session("", created), h.Session("", hooktest.Now())
+	active := created.Add(time.Hour)
+	h.Tx(func(tx *db.Tx) error {
+		if _, err := tx.OpenSession(h.Ctx, opened.ID, created); err != nil {
+			return err
+		}
+		if _, err := tx.LockOpenSession(h.Ctx, opened.ID, active); err != nil {
+			return err
+		}
+		return tx.SetSectionsCompleted(h.Ctx, opened.ID, 4)
+	})
+	h.OK(h.DB.InTx(h.Ctx, func(tx *db.Tx) error { return tx.SetDefaultURL(h.Ctx, h.Scope, nil) }))
+	for range 3 {
+		h.start(sweeping)
+	}
+	h.Eventually("all to expire", func() bool { return h.Count("SELECT count(*) FROM session WHERE status = 'expired'") == n+1 })
+	if events, once := h.Count("SELECT count(*) FROM event WHERE type = 'session.expired'"), h.Count("SELECT count(DISTINCT session_id) FROM event"); events != n+1 || once != n+1 {
+		t.Errorf("%d events of %d sessions, want %d", events, once, n+1)
+	}
+	if got, err := h.DB.SessionByID(h.Ctx, later.ID); err != nil || got.Status != domain.Pending {
+		t.Errorf("a session that isn't due: %v, %v", got, err)
+	}
+	expires := form.At(opened.ExpiresAt)
+	check := func(got, want domain.ExpiredPayload) {
+		t.Helper()
+		last := func(p domain.ExpiredPayload) string {
+			if p.LastActivityAt == nil {
+				return "never"
+			}
+			return p.LastActivityAt.UTC().String()
+		}
+		if got.SessionID != want.SessionID || !got.ExpiredAt.Equal(want.ExpiredAt.Time) || got.WasAccessed != want.WasAccessed ||
+			got.ProgressPercentage != want.ProgressPercentage || last(got) != last(want) {
+			t.Errorf("payload %+v, want %+v", got, want)
+		}
+	}
+	at := form.At(active)
+	check(hooktest.Data[domain.ExpiredPayload](t, h.Events(opened, domain.SessionExpired)[0].Body),
+		domain.ExpiredPayload{SessionID: opened.ID, ExpiredAt: expires, WasAccessed: true, ProgressPercentage: 57, LastActivityAt: &at})
+	var never domain.Session
+	h.OK(h.DB.Raw().GetContext(h.Ctx, &never, "SELECT id, expires_at FROM session WHERE accessed_at IS NULL AND status = 'expired' LIMIT 1"))
+	check(hooktest.Data[domain.ExpiredPayload](t, h.Events(&never, domain.SessionExpired)[0].Body),
+		domain.ExpiredPayload{SessionID: never.ID, ExpiredAt: form.At(never.ExpiresAt)})
+}

@@ -1,0 +1,67 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/outbox"
+)
+
+// strandedAfter is when the job of an overdue PDF, or of a redelivery without a
+// step, counts as lost. A job that only waits stays in its queue and is unique.
+const strandedAfter = time.Minute
+
+// rescueArgs inserts lost jobs again.
+type rescueArgs struct{}
+
+// Kind names the job.
+func (rescueArgs) Kind() string { return "stranded_work" }
+
+// InsertOpts: the next run retries a failed one.
+func (rescueArgs) InsertOpts() river.InsertOpts { return upkeepOpts() }
+
+type rescueWorker struct {
+	river.WorkerDefaults[rescueArgs]
+	db     *db.DB
+	outbox *outbox.Outbox
+	clock  domain.Clock
+}
+
+// Timeout bounds one run.
+func (w *rescueWorker) Timeout(*river.Job[rescueArgs]) time.Duration { return upkeepTimeout }
+
+// Work inserts new jobs for missing PDFs and stalled redeliveries. River calls no
+// hook when it discards a job whose process died on its last run.
+func (w *rescueWorker) Work(ctx context.Context, _ *river.Job[rescueArgs]) error {
+	return errors.Join(w.pdfs(ctx, w.clock.Now().Add(-strandedAfter)), w.redeliveries(ctx))
+}
+
+func (w *rescueWorker) pdfs(ctx context.Context, overdue time.Time) error {
+	missing, err := w.db.SessionsWithoutPDF(ctx, overdue, sweepBatch)
+	if err != nil {
+		return err
+	}
+	for _, id := range missing {
+		err := w.db.InTx(ctx, func(tx *db.Tx) error { return w.outbox.PDF(ctx, tx, id) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *rescueWorker) redeliveries(ctx context.Context) error {
+	stalled, err := w.db.StalledRedeliveries(ctx, strandedAfter)
+	for _, id := range stalled {
+		if err != nil {
+			break
+		}
+		err = w.db.InTx(ctx, func(tx *db.Tx) error { return w.outbox.Redeliver(ctx, tx, id) })
+	}
+	return err
+}
