@@ -15,10 +15,11 @@ import (
 	"candor/internal/outbox"
 	"candor/internal/platform/keyring"
 	"candor/internal/testkit/dbtest"
+	"candor/internal/webhook"
 )
 
 // Secret is the account's current webhook secret.
-const Secret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
+var Secret = webhook.NewSecret()
 
 // Patience is how long a test waits for what must happen.
 const Patience = 20 * time.Second
