@@ -49,8 +49,28 @@ const (
 	BillingRead   Permission = "billing:read"
 )
 
+// A PermissionInfo is what is known about a permission.
+type PermissionInfo struct {
+	Permission Permission
+	Words      string // what a key with it may do, in the dashboard: "May …"
+}
+
+// PermissionTable describes every permission, in the order in which the
+// dashboard shows them.
+var PermissionTable = []PermissionInfo{
+	{SessionsRead, "read sessions"},
+	{SessionsWrite, "create and cancel sessions"},
+	{DataRead, "read customers’ data, PDFs, documents and, with sessions:read, events"},
+	{BillingRead, "read billing"},
+}
+
 // AllPermissions lists the permissions.
-var AllPermissions = []Permission{SessionsRead, SessionsWrite, DataRead, BillingRead}
+var AllPermissions = keys(PermissionTable, func(info PermissionInfo) Permission { return info.Permission })
+
+var permissions = byKey(PermissionTable, func(info PermissionInfo) Permission { return info.Permission })
+
+// Words says what a key with the permission may do.
+func (p Permission) Words() string { return permissions[p].Words }
 
 // Allow reports whether the key has the permission.
 func (ps Permissions) Allow(p Permission) bool { return ps == nil || slices.Contains(ps, p) }

@@ -1,6 +1,9 @@
 package domain
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // An Actor is a person, key or process in the audit log.
 type Actor struct {
@@ -138,17 +141,83 @@ const (
 	AuditSessionErased    AuditAction = "session.erased"
 )
 
-// AuditActions lists the actions.
-var AuditActions = []AuditAction{
-	AuditSignedIn, AuditSignedOut, AuditSignInFailed, AuditCodeRefused, AuditConfirmRefused, AuditThrottled, AuditForbidden,
-	AuditPasswordChanged, AuditPasswordReset, AuditSessionsEnded, AuditTwoStepOn, AuditTwoStepOff, AuditRecoveryCodesMade, AuditRecoveryCodeUsed,
-	AuditPasskeyAdded, AuditPasskeyRemoved, AuditFactorsReset, AuditStaffNamed, AuditInvited, AuditInvitationRevoked, AuditJoined, AuditAccountOpened, AuditAccountApproved, AuditAccountCreated,
-	AuditAccountChanged,
-	AuditPlanChanged, AuditSubscribed, AuditSubscriptionCancelled, AuditReactivated, AuditBillingEmail, AuditCardPage, AuditCardStored, AuditCardRemoved,
-	AuditInvoicePaid, AuditInvoiceFailed, AuditInvoiceVoid,
-	AuditRedelivered, AuditDeliveryCancelled, AuditRedeliveryStarted, AuditRedeliveryStopped,
-	AuditWebhookURL, AuditSecretShown, AuditSecretNext, AuditSecretSwitched, AuditSecretRestored, AuditSecretAbandoned, AuditTestEvent,
-	AuditKeyCreated, AuditKeyRenamed, AuditKeyRotated, AuditKeyDeleted,
-	AuditRoleChanged, AuditStaffRemoved, AuditLogExported,
-	AuditSessionCreated, AuditSessionCancelled, AuditSessionExtended, AuditSessionsExported, AuditDataRead, AuditPDFRead, AuditDocumentRead, AuditSessionErased,
+// An AuditActionInfo is what is known about an action.
+type AuditActionInfo struct {
+	Action AuditAction
+	Words  string // in the dashboard: the audit log, its filter and a session's timeline
 }
+
+// AuditTable describes every action, in the order in which the filter shows them.
+var AuditTable = []AuditActionInfo{
+	{AuditSignedIn, "Signed in"},
+	{AuditSignedOut, "Signed out"},
+	{AuditSignInFailed, "Sign-in failed"},
+	{AuditCodeRefused, "Sign-in code refused"},
+	{AuditConfirmRefused, "Password refused while signed in"},
+	{AuditThrottled, "Too many attempts"},
+	{AuditForbidden, "Page refused by role"},
+	{AuditPasswordChanged, "Password changed"},
+	{AuditPasswordReset, "Password reset by e-mail"},
+	{AuditSessionsEnded, "Other browsers signed out"},
+	{AuditTwoStepOn, "Two-step sign-in turned on"},
+	{AuditTwoStepOff, "Two-step sign-in turned off"},
+	{AuditRecoveryCodesMade, "New recovery codes made"},
+	{AuditRecoveryCodeUsed, "Recovery code used"},
+	{AuditPasskeyAdded, "Passkey added"},
+	{AuditPasskeyRemoved, "Passkey removed"},
+	{AuditFactorsReset, "Second factors removed by an operator"},
+	{AuditStaffNamed, "Own name changed"},
+	{AuditInvited, "Invited to the team"},
+	{AuditInvitationRevoked, "Invitation withdrawn"},
+	{AuditJoined, "Joined the team"},
+	{AuditAccountOpened, "Account opened"},
+	{AuditAccountApproved, "Account approved for live mode"},
+	{AuditAccountCreated, "Account created by an operator"},
+	{AuditAccountChanged, "Settings changed"},
+	{AuditPlanChanged, "Plan changed"},
+	{AuditSubscribed, "Plan chosen"},
+	{AuditSubscriptionCancelled, "Plan cancelled"},
+	{AuditReactivated, "Plan taken up again"},
+	{AuditBillingEmail, "Billing e-mail changed"},
+	{AuditCardPage, "Went to store a card"},
+	{AuditCardStored, "Card stored"},
+	{AuditCardRemoved, "Card removed"},
+	{AuditInvoicePaid, "Invoice paid"},
+	{AuditInvoiceFailed, "Payment failed"},
+	{AuditInvoiceVoid, "Invoice voided"},
+	{AuditRedelivered, "Webhook sent again"},
+	{AuditDeliveryCancelled, "Webhook stopped"},
+	{AuditRedeliveryStarted, "Failed webhooks sent again"},
+	{AuditRedeliveryStopped, "Sending again stopped"},
+	{AuditWebhookURL, "Default webhook URL changed"},
+	{AuditSecretShown, "Webhook secret shown"},
+	{AuditSecretNext, "Next webhook secret made"},
+	{AuditSecretSwitched, "Switched to the next secret"},
+	{AuditSecretRestored, "Previous secret restored"},
+	{AuditSecretAbandoned, "Next secret abandoned"},
+	{AuditTestEvent, "Test event sent"},
+	{AuditKeyCreated, "API key created"},
+	{AuditKeyRenamed, "API key renamed"},
+	{AuditKeyRotated, "API key rotated"},
+	{AuditKeyDeleted, "API key deleted"},
+	{AuditRoleChanged, "Role changed"},
+	{AuditStaffRemoved, "Removed from the team"},
+	{AuditLogExported, "Audit log exported"},
+	{AuditSessionCreated, "Session created by hand"},
+	{AuditSessionCancelled, "Session cancelled"},
+	{AuditSessionExtended, "Link extended"},
+	{AuditSessionsExported, "Sessions exported"},
+	{AuditDataRead, "Data read"},
+	{AuditPDFRead, "PDF downloaded"},
+	{AuditDocumentRead, "Document downloaded"},
+	{AuditSessionErased, "Customer’s data deleted"},
+}
+
+// AuditActions lists the actions.
+var AuditActions = keys(AuditTable, func(info AuditActionInfo) AuditAction { return info.Action })
+
+var auditActions = byKey(AuditTable, func(info AuditActionInfo) AuditAction { return info.Action })
+
+// Words names the action in the dashboard. An action of an older release keeps
+// its own name.
+func (a AuditAction) Words() string { return cmp.Or(auditActions[a].Words, string(a)) }

@@ -41,8 +41,29 @@ const (
 	RoleFinance   Role = "finance"
 )
 
+// A RoleInfo is what is known about a role.
+type RoleInfo struct {
+	Role  Role
+	Name  string // in the dashboard
+	Words string // what it opens, in the dashboard
+	May   []Capability
+}
+
+// RoleTable describes every role, in the order in which the dashboard shows them.
+var RoleTable = []RoleInfo{
+	{RoleOwner, "Owner", "everything", []Capability{UseDashboard, UseSessions, DownloadData, ManageKeys, ManageWebhooks, ReadRequests, UseBilling, ManageAccount}},
+	{RoleDeveloper, "Developer", "keys, webhooks, sessions, data", []Capability{UseDashboard, UseSessions, DownloadData, ManageKeys, ManageWebhooks, ReadRequests}},
+	{RoleSupport, "Support", "sessions", []Capability{UseDashboard, UseSessions}},
+	{RoleFinance, "Finance", "billing", []Capability{UseDashboard, UseBilling}},
+}
+
 // Roles lists the roles.
-var Roles = []Role{RoleOwner, RoleDeveloper, RoleSupport, RoleFinance}
+var Roles = keys(RoleTable, func(info RoleInfo) Role { return info.Role })
+
+var roles = byKey(RoleTable, func(info RoleInfo) Role { return info.Role })
+
+// Info describes the role; it is zero for an unknown one.
+func (r Role) Info() RoleInfo { return roles[r] }
 
 // A Capability is one part of the dashboard that a role opens.
 type Capability string
@@ -59,19 +80,12 @@ const (
 	ManageAccount  Capability = "account" // settings, team, audit log
 )
 
-var capabilities = map[Role][]Capability{
-	RoleOwner:     {UseDashboard, UseSessions, DownloadData, ManageKeys, ManageWebhooks, ReadRequests, UseBilling, ManageAccount},
-	RoleDeveloper: {UseDashboard, UseSessions, DownloadData, ManageKeys, ManageWebhooks, ReadRequests},
-	RoleSupport:   {UseDashboard, UseSessions},
-	RoleFinance:   {UseDashboard, UseBilling},
-}
-
 // May reports whether the staff user has the capability.
 func (s *Staff) May(c Capability) bool {
 	if c == DownloadData && s.Role == RoleSupport {
 		return s.MayDownload
 	}
-	return slices.Contains(capabilities[s.Role], c)
+	return slices.Contains(s.Role.Info().May, c)
 }
 
 // A StaffSession is a browser in which a staff user is signed in.

@@ -131,6 +131,33 @@ func TestCodesAreDescribed(t *testing.T) {
 	}
 }
 
+// TestWords checks that each permission, role and audit action has words, and
+// that no two actions share them: the filter of the audit log couldn't tell them
+// apart.
+func TestWords(t *testing.T) {
+	t.Parallel()
+	for _, info := range domain.PermissionTable {
+		if info.Words == "" {
+			t.Errorf("%s has no words", info.Permission)
+		}
+	}
+	for _, info := range domain.RoleTable {
+		if info.Name == "" || info.Words == "" || !slices.Contains(info.May, domain.UseDashboard) {
+			t.Errorf("%s has name %q, words %q and may do %s", info.Role, info.Name, info.Words, info.May)
+		}
+	}
+	said := map[string]domain.AuditAction{}
+	for _, info := range domain.AuditTable {
+		if other, twice := said[info.Words]; twice || info.Words == "" {
+			t.Errorf("%s has the words %q, those of %q", info.Action, info.Words, other)
+		}
+		said[info.Words] = info.Action
+	}
+	if got := domain.AuditAction("staff.sneezed").Words(); got != "staff.sneezed" {
+		t.Errorf("an unknown action has the words %q, want its name", got)
+	}
+}
+
 // TestEventsAreDescribed checks that each event type has a payload of its own,
 // a description of every field, an example without gaps, and words.
 func TestEventsAreDescribed(t *testing.T) {

@@ -116,7 +116,7 @@ func Audit(a AuditPage) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				for _, action := range domain.AuditActions {
-					templ_7745c5c3_Err = option(string(action), auditWord(action), a.Filters.Action).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = option(string(action), action.Words(), a.Filters.Action).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -257,9 +257,9 @@ func auditRow(e *domain.AuditEntry) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var10 string
-		templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(auditWord(e.Action))
+		templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(e.Action.Words())
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/dashboard/audit.templ`, Line: 80, Col: 25}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/dashboard/audit.templ`, Line: 80, Col: 22}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 		if templ_7745c5c3_Err != nil {

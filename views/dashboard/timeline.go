@@ -53,7 +53,7 @@ func EntryOfEvent(e *domain.Event) TimelineEntry {
 
 // EntryOfAudit is a line of the audit log about a session in words.
 func EntryOfAudit(e *domain.AuditEntry) TimelineEntry {
-	m := TimelineEntry{At: e.At, Title: auditWord(e.Action), Detail: e.ActorName}
+	m := TimelineEntry{At: e.At, Title: e.Action.Words(), Detail: e.ActorName}
 	if e.ActorKind == domain.ActorKey {
 		m.Detail = "API key " + e.ActorName
 	}
@@ -70,7 +70,7 @@ func Ordered(s *domain.Session, entries []TimelineEntry) []TimelineEntry {
 	if s.CreatedBy != nil {
 		created.Detail = strings.TrimSpace(byWord(*s.CreatedByKind) + " " + *s.CreatedBy)
 	}
-	entries = slices.DeleteFunc(entries, func(m TimelineEntry) bool { return m.Title == auditWord(domain.AuditSessionCreated) })
+	entries = slices.DeleteFunc(entries, func(m TimelineEntry) bool { return m.Title == domain.AuditSessionCreated.Words() })
 	entries = append([]TimelineEntry{created}, entries...)
 	slices.Reverse(entries) // what happened at one moment, too
 	slices.SortStableFunc(entries, func(a, b TimelineEntry) int { return b.At.Compare(a.At) })
