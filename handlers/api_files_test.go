@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"net/http"
@@ -9,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"crypto/sha256"
 
 	"candor/internal/domain"
 	"candor/internal/service"

@@ -6,8 +6,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"candor/handlers/web"
 	"candor/internal/platform/mail"
-	"candor/views/dashboard"
+	view "candor/views/dashboard"
 )
 
 // DevMail holds the emails that development stores instead of sending.
@@ -19,26 +20,26 @@ type DevMail interface {
 var webAddress = regexp.MustCompile(`https?://\S+`)
 
 // showDevMail lists these emails. The route exists only in development.
-func (s *Server) showDevMail(c echo.Context) error {
+func (s *server) showDevMail(c echo.Context) error {
 	messages, err := s.DevMail.Emails()
 	if err != nil {
 		return err
 	}
-	var letters []dashboard.DevLetter
+	var letters []view.DevLetter
 	for _, m := range messages {
-		letters = append(letters, dashboard.DevLetter{To: m.To, Subject: m.Subject, SentAt: m.SentAt, Parts: textParts(m.Text)})
+		letters = append(letters, view.DevLetter{To: m.To, Subject: m.Subject, SentAt: m.SentAt, Parts: textParts(m.Text)})
 	}
-	return render(c, http.StatusOK, dashboard.DevMail(dashboard.Page{Title: "Letters that weren’t sent"}, letters))
+	return web.Render(c, http.StatusOK, view.DevMail(view.Page{Title: "Letters that weren’t sent"}, letters))
 }
 
 // textParts finds the addresses in a text, so that they can be clicked.
-func textParts(text string) []dashboard.TextPart {
-	var out []dashboard.TextPart
+func textParts(text string) []view.TextPart {
+	var out []view.TextPart
 	at := 0
 	for _, found := range webAddress.FindAllStringIndex(text, -1) {
 		address := text[found[0]:found[1]]
-		out = append(out, dashboard.TextPart{Text: text[at:found[0]]}, dashboard.TextPart{Text: address, URL: address})
+		out = append(out, view.TextPart{Text: text[at:found[0]]}, view.TextPart{Text: address, URL: address})
 		at = found[1]
 	}
-	return append(out, dashboard.TextPart{Text: text[at:]})
+	return append(out, view.TextPart{Text: text[at:]})
 }

@@ -3,26 +3,11 @@ package handlers
 import (
 	"net/http"
 
+	"candor/handlers/dashboard"
+	"candor/handlers/dashboard/auth"
+	"candor/handlers/web"
 	"candor/internal/domain"
-	"candor/internal/service"
-	"candor/views/dashboard"
 )
-
-// A StaffRoute is what tests know of a route of the dashboard.
-type StaffRoute struct {
-	Method, Path string
-	May          domain.Capability
-	Action       string // what the prompt for the password says it is for; "" if there is none
-}
-
-// StaffRoutes are the routes for those who are signed in, paths with :mode.
-func StaffRoutes() []StaffRoute {
-	var out []StaffRoute
-	for _, r := range (&Server{Config: Config{Service: &service.Service{}}}).staffRoutes() {
-		out = append(out, StaffRoute{r.method, "/dashboard/:mode" + r.path, r.may, r.action()})
-	}
-	return out
-}
 
 // NewWithConfirmedLogo is New, but storing a logo asks for the password: no
 // other route that takes a file does.
@@ -31,13 +16,16 @@ func NewWithConfirmedLogo(c Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	route := &staffRoute{http.MethodPost, logoPath, domain.ManageAccount, s.setLogo, []staffOption{shared, confirmed("change the logo")}}
-	e.POST(dashboard.Root+"/:mode"+logoPath, s.staffPage(route), s.sameOriginOnly)
+	route := &dashboard.Route{
+		Method: http.MethodPost, Path: "/settings/logo", May: domain.ManageAccount, Serve: s.dashboard.SetLogo,
+		Options: []dashboard.Option{dashboard.Shared, dashboard.Confirmed("change the logo")},
+	}
+	e.POST(dashboard.Prefix+route.Path, s.dashboard.Handler(route), s.origins.Staff)
 	return e, nil
 }
 
-// LocalPath is localPath.
-func LocalPath(path string) string { return localPath(path) }
+// LocalPath is auth.LocalPath.
+func LocalPath(path string) string { return auth.LocalPath(path) }
 
-// CSVSafe is csvSafe.
-func CSVSafe(cells []string) []string { return csvSafe(cells) }
+// CSVSafe is web.CSVSafe.
+func CSVSafe(cells []string) []string { return web.CSVSafe(cells) }

@@ -13,12 +13,12 @@ import (
 const readyTimeout = 2 * time.Second
 
 // healthz says that the process runs.
-func (s *Server) healthz(c echo.Context) error {
+func (s *server) healthz(c echo.Context) error {
 	return c.JSON(http.StatusOK, map[string]string{"status": "ok", "version": s.Version})
 }
 
 // readyz says whether the process can serve: 503 where it can't now.
-func (s *Server) readyz(c echo.Context) error {
+func (s *server) readyz(c echo.Context) error {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), readyTimeout)
 	defer cancel()
 	if err := s.Ready(ctx); err != nil {

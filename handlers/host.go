@@ -18,7 +18,7 @@ import (
 // Production answers any name. There, TLS stops a rebound name, links are made
 // from the base URL alone, cookies belong to the host that set them, and load
 // balancers and partners' private networks may have names of their own.
-func (s *Server) checkHost(next echo.HandlerFunc) echo.HandlerFunc {
+func (s *server) checkHost(next echo.HandlerFunc) echo.HandlerFunc {
 	if !s.Development {
 		return next
 	}
@@ -35,7 +35,7 @@ func (s *Server) checkHost(next echo.HandlerFunc) echo.HandlerFunc {
 // knownHost reports whether development answers to this Host header, whatever
 // its port: localhost, a loopback address, the base URL's host, and any IP
 // address if development is meant to be reached from other machines.
-func (s *Server) knownHost(host string) bool {
+func (s *server) knownHost(host string) bool {
 	asked := &url.URL{Host: strings.ToLower(host)}
 	name := asked.Hostname()
 	if base, err := url.Parse(s.BaseURL); name == "localhost" || err == nil && name == strings.ToLower(base.Hostname()) {

@@ -2,80 +2,319 @@ package handlers
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
+	"candor/handlers/api"
+	"candor/handlers/dashboard"
+	"candor/handlers/dashboard/auth"
+	"candor/handlers/form"
+	"candor/handlers/web"
 	"candor/internal/domain"
 	"candor/internal/statement"
 	"candor/static"
 	"candor/views/ui"
 )
 
-// read are the methods of a page.
-var read = []string{http.MethodGet, http.MethodHead}
+// A Route is a line of the table of routes: what it asks of a request, which
+// tests read, and what serves it.
+type Route struct {
+	Method string // a GET answers HEAD, too
+	Path   string // as Echo writes it
+	Class  Class
 
-// routes registers every route of the server.
-func (s *Server) routes(e *echo.Echo) error {
-	e.Use(s.identifyRequest, s.limitTime, s.logRequests, s.recoverPanics, s.secureHeaders, s.checkHost, s.admit)
+	Permissions []domain.Permission // of an APIKey: all of them
+	May         domain.Capability   // of Staff
+	Action      string              // of Staff: what the password is asked for, "" if it isn't
 
-	e.GET("/healthz", s.healthz)
-	e.GET("/readyz", s.readyz)
-	e.Match(read, static.Prefix+"*", s.staticFile)
-
-	// The customer's form (D5, D47).
-	e.Match(read, "/", s.showLanding, guessLanguage)
-	e.Match(read, ui.BrandPrefix+":file", s.brandSheet)
-	e.Match(read, ui.LogoPrefix+":file", s.logo)
-	f := e.Group("/f/:session", guessLanguage, s.limitForms, s.sameOrigin, compressPages)
-	f.Match(read, "", s.formPage(s.showHub))
-	f.Match(read, "/:token", s.openLink)
-	f.GET("/pdf", s.downloadCopy)
-	for _, name := range [...]string{
-		statement.PersonalDetailsSection, statement.IncomeSection, statement.AssetsSection,
-		statement.LiabilitiesSection, statement.ExpensesSection,
-	} {
-		f.Match(read, "/"+name, s.formPage(s.showSection))
-		f.POST("/"+name, s.formPage(s.answerSection))
-	}
-	f.Match(read, "/"+statement.DocumentsSection, s.formPage(s.showDocuments))
-	f.POST("/"+statement.DocumentsSection, s.formPage(s.answerDocuments))
-	f.Match(read, "/"+statement.DeclarationSection, s.formPage(s.showDeclaration))
-	f.POST("/"+statement.DeclarationSection, s.formPage(s.sign))
-
-	// The partner's staff.
-	s.dashboardRoutes(e)
-	if s.Development && s.DevMail != nil {
-		e.Match(read, "/dev/mail", s.showDevMail)
-	}
-
-	// What payment providers tell.
-	if s.Stripe != nil {
-		e.POST("/billing/stripe", s.stripeEvent)
-	}
-
-	// The API, described by its own document.
-	operations := s.operations()
-	for _, op := range operations {
-		e.Add(op.method, op.path, op.serve)
-		if op.method == http.MethodGet {
-			e.HEAD(op.path, op.serve)
-		}
-	}
-	return s.serveDescription(e, operations)
+	serve     echo.HandlerFunc
+	staff     *dashboard.Route // nil for other classes
+	endpoint  *api.Route       // nil for other classes
+	getAlone  bool             // HEAD is not answered
+	takesFile bool             // serve reads the posted form
+	disabled  bool             // by the configuration
 }
 
-// operations are the endpoints of the API, all of them.
-func (s *Server) operations() []operation {
-	return []operation{
-		posting(s, route{"POST", "/v1/sessions", needs{domain.SessionsWrite}, 201, createSessionDoc()}, s.createSession),
-		endpoint(route{"GET", "/v1/sessions", needs{domain.SessionsRead}, 200, listSessionsDoc()}, s.listSessions),
-		endpoint(route{"GET", "/v1/sessions/:id", needs{domain.SessionsRead}, 200, getSessionDoc()}, s.getSession),
-		endpoint(route{"DELETE", "/v1/sessions/:id", needs{domain.SessionsWrite}, 200, cancelSessionDoc()}, s.cancelSession),
-		endpoint(route{"GET", "/v1/sessions/:id/data", needs{domain.DataRead}, 200, sessionDataDoc()}, s.sessionData),
-		endpoint(route{"GET", "/v1/sessions/:id/pdf", needs{domain.DataRead}, 200, sessionPDFDoc()}, s.sessionPDF),
-		endpoint(route{"GET", "/v1/sessions/:id/documents/:document_id", needs{domain.DataRead}, 200, sessionDocumentDoc()}, s.sessionDocument),
-		endpoint(route{"GET", "/v1/events", needs{domain.SessionsRead, domain.DataRead}, 200, listEventsDoc()}, s.listEvents),
-		endpoint(route{"GET", "/v1/billing/subscription", needs{domain.BillingRead}, 200, subscriptionDoc()}, s.billingSubscription),
-		endpoint(route{"GET", "/v1/billing/usage", needs{domain.BillingRead}, 200, usageDoc()}, s.billingUsage),
+// A Class is who may make a request, and by what it is protected.
+type Class string
+
+// The classes of routes.
+const (
+	Public    Class = "public"          // the same response for everyone; nothing is changed
+	Provider  Class = "provider"        // a payment provider, by its signature
+	Customer  Class = "customer's form" // a customer, by the cookie that a link gave
+	SignedOut Class = "signed out"      // anyone; posts are counted by network
+	SignedIn  Class = "signed in"       // a staff session, which the handler checks
+	Staff     Class = "staff"           // a staff session that may do what the route says
+	APIKey    Class = "API"             // an API key with the route's permissions
+)
+
+const get, post, del = http.MethodGet, http.MethodPost, http.MethodDelete
+
+// Routes returns every route, those that the configuration leaves out, too.
+func Routes() []Route {
+	return (&server{api: &api.Server{}, form: &form.Server{}, auth: &auth.Server{}, dashboard: &dashboard.Server{}}).table()
+}
+
+// table is every route of the server.
+func (s *server) table() []Route {
+	return slices.Concat(s.commonRoutes(), s.formRoutes(), s.authRoutes(), s.accountRoutes(), s.dashboardRoutes(), s.apiRoutes())
+}
+
+func (s *server) commonRoutes() []Route {
+	return []Route{
+		at(get, "/healthz", Public, s.healthz).withoutHead(),
+		at(get, "/readyz", Public, s.readyz).withoutHead(),
+		at(get, static.Prefix+"*", Public, s.staticFile),
+		at(get, "/dev/mail", Public, s.showDevMail).onlyIf(s.Development && s.DevMail != nil),
+		at(post, "/billing/stripe", Provider, s.stripeEvent).onlyIf(s.Stripe != nil),
 	}
+}
+
+// formRoutes are the customer's form (D5, D47).
+func (s *server) formRoutes() []Route {
+	f := s.form
+	routes := []Route{
+		at(get, "/", Public, form.GuessLanguage(f.ShowLanding)),
+		at(get, ui.BrandPrefix+":file", Public, f.BrandSheet),
+		at(get, ui.LogoPrefix+":file", Public, f.Logo),
+		at(get, "/f/:session", Customer, f.Page(f.ShowHub)),
+		at(get, "/f/:session/:token", Customer, f.OpenLink),
+		at(get, "/f/:session/pdf", Customer, f.DownloadCopy).withoutHead(),
+		at(get, "/f/:session/"+statement.DocumentsSection, Customer, f.Page(f.ShowDocuments)),
+		at(post, "/f/:session/"+statement.DocumentsSection, Customer, f.Page(f.AnswerDocuments)),
+		at(get, "/f/:session/"+statement.DeclarationSection, Customer, f.Page(f.ShowDeclaration)),
+		at(post, "/f/:session/"+statement.DeclarationSection, Customer, f.Page(f.Sign)),
+	}
+	for _, name := range statement.SectionNames {
+		if name != statement.DocumentsSection && name != statement.DeclarationSection {
+			routes = append(routes,
+				at(get, "/f/:session/"+name, Customer, f.Page(f.ShowSection)),
+				at(post, "/f/:session/"+name, Customer, f.Page(f.AnswerSection)))
+		}
+	}
+	return routes
+}
+
+// authRoutes are the dashboard's pages before and after signing in.
+func (s *server) authRoutes() []Route {
+	a, d := s.auth, s.dashboard
+	return []Route{
+		at(get, "/dashboard", SignedIn, d.OpenDashboard),
+		at(get, "/dashboard/sign-in", SignedOut, a.ShowSignIn),
+		at(post, "/dashboard/sign-in", SignedOut, a.SignIn),
+		at(get, "/dashboard/sign-in/code", SignedOut, a.ShowCode),
+		at(post, "/dashboard/sign-in/code", SignedOut, a.TakeCode),
+		at(post, "/dashboard/sign-in/passkey", SignedOut, a.AskPasskey),
+		at(post, "/dashboard/sign-in/passkey/answer", SignedOut, a.TakePasskey),
+		at(get, "/dashboard/forgot", SignedOut, a.ShowForgot),
+		at(post, "/dashboard/forgot", SignedOut, a.Forgot),
+		at(get, "/dashboard/sign-up", SignedOut, a.ShowSignUp),
+		at(post, "/dashboard/sign-up", SignedOut, a.SignUp),
+		at(get, "/dashboard/letter-sent", SignedOut, a.ShowEmailSent),
+		at(get, "/dashboard/reset", SignedOut, a.ShowReset),
+		at(post, "/dashboard/reset", SignedOut, a.Reset),
+		at(get, "/dashboard/reset/:token", SignedOut, a.OpenEmailLink),
+		at(get, "/dashboard/verify", SignedOut, a.ShowVerify),
+		at(post, "/dashboard/verify", SignedOut, a.Verify),
+		at(get, "/dashboard/verify/:token", SignedOut, a.OpenEmailLink),
+		at(get, "/dashboard/invitation", SignedOut, a.ShowInvitation),
+		at(post, "/dashboard/invitation", SignedOut, a.AcceptInvitation),
+		at(get, "/dashboard/invitation/:token", SignedOut, a.OpenEmailLink),
+		at(get, "/dashboard/confirm", SignedIn, d.ShowConfirm),
+		at(post, "/dashboard/confirm", SignedIn, d.Confirm),
+		at(post, "/dashboard/confirm/cancel", SignedIn, d.CancelConfirm),
+		at(post, "/dashboard/sign-out", SignedIn, a.SignOut),
+	}
+}
+
+// The options of staff routes.
+var (
+	shared    = dashboard.Shared
+	asFile    = dashboard.AsFile
+	takesFile = dashboard.TakesFile
+	confirmed = dashboard.Confirmed
+	settles   = dashboard.Settles
+)
+
+// accountRoutes are the pages of My account, below /dashboard/:mode.
+func (s *server) accountRoutes() []Route {
+	d := s.dashboard
+	return []Route{
+		staff(get, "/me", domain.UseDashboard, d.ShowMe, shared, settles(domain.DutyPassword), settles(domain.DutyFactor), settles(domain.DutyByPasskey)),
+		staff(post, "/me/name", domain.UseDashboard, d.ChangeName, shared),
+		staff(post, "/me/password", domain.UseDashboard, d.ChangePassword, shared, settles(domain.DutyPassword)),
+		staff(post, "/me/two-step", domain.UseDashboard, d.BeginTwoStep, shared, settles(domain.DutyFactor), confirmed("set up two-step sign-in")),
+		staff(post, "/me/two-step/on", domain.UseDashboard, d.TurnOnTwoStep, shared, settles(domain.DutyFactor), confirmed("turn on two-step sign-in")),
+		staff(post, "/me/two-step/off", domain.UseDashboard, d.TurnOffTwoStep, shared),
+		staff(post, "/me/recovery-codes", domain.UseDashboard, d.RenewRecoveryCodes, shared, confirmed("make new recovery codes")),
+		staff(post, "/me/passkeys", domain.UseDashboard, d.AddPasskey, shared, settles(domain.DutyFactor), confirmed("add this passkey")),
+		staff(post, "/me/passkeys/new", domain.UseDashboard, d.BeginPasskey, shared, settles(domain.DutyFactor), confirmed("add a passkey")),
+		staff(post, "/me/passkeys/:passkey/remove", domain.UseDashboard, d.RemovePasskey, shared, confirmed("remove this passkey")),
+		staff(post, "/me/sessions/end-others", domain.UseDashboard, d.EndOtherStaffSessions, shared),
+		staff(post, "/me/sessions/:browser/end", domain.UseDashboard, d.EndStaffSession, shared),
+	}
+}
+
+// dashboardRoutes are the other pages for staff, below /dashboard/:mode.
+func (s *server) dashboardRoutes() []Route {
+	d := s.dashboard
+	return []Route{
+		staff(get, "", domain.UseDashboard, d.ShowHome),
+		staff(get, "/sessions", domain.UseSessions, d.ListSessionsPage),
+		staff(post, "/sessions", domain.UseSessions, d.CreateSessionByHand),
+		staff(get, "/sessions/new", domain.UseSessions, d.ShowNewSession),
+		staff(get, "/sessions/export", domain.UseSessions, d.ExportSessions, confirmed("export sessions"), asFile),
+		staff(get, "/sessions/:session", domain.UseSessions, d.ShowSession),
+		staff(post, "/sessions/:session/cancel", domain.UseSessions, d.CancelSessionByHand),
+		staff(post, "/sessions/:session/extend", domain.UseSessions, d.ExtendSession),
+		staff(get, "/sessions/:session/data", domain.DownloadData, d.DownloadData),
+		staff(get, "/sessions/:session/pdf", domain.DownloadData, d.DownloadPDF),
+		staff(get, "/sessions/:session/documents/:document", domain.DownloadData, d.DownloadDocument),
+		staff(get, "/sessions/:session/erase", domain.ManageAccount, d.ShowErase, confirmed("delete a customer’s data")),
+		staff(post, "/sessions/:session/erase", domain.ManageAccount, d.EraseCustomer, confirmed("delete this customer’s data")),
+		staff(get, "/sessions/:session/receipt", domain.UseSessions, d.DownloadReceipt),
+		staff(get, "/webhooks", domain.ManageWebhooks, d.ShowWebhooks),
+		staff(post, "/webhooks/url", domain.ManageWebhooks, d.SetWebhookURL, confirmed("change the webhook URL")),
+		staff(post, "/webhooks/test", domain.ManageWebhooks, d.SendTestEvent),
+		staff(get, "/webhooks/tests/:test", domain.ManageWebhooks, d.ShowTestEvent),
+		staff(get, "/webhooks/verify", domain.ManageWebhooks, d.ShowVerifyCode),
+		staff(post, "/webhooks/secret/show", domain.ManageWebhooks, d.ShowSecrets, confirmed("see the webhook secret")),
+		staff(post, "/webhooks/secret/next", domain.ManageWebhooks, d.NextSecret, confirmed("create the next webhook secret")),
+		staff(post, "/webhooks/secret/switch", domain.ManageWebhooks, d.SwitchSecret, confirmed("switch to the next webhook secret")),
+		staff(post, "/webhooks/secret/restore", domain.ManageWebhooks, d.RestoreSecret, confirmed("restore the previous webhook secret")),
+		staff(post, "/webhooks/secret/abandon", domain.ManageWebhooks, d.AbandonSecret, confirmed("erase the next webhook secret")),
+		staff(get, "/webhooks/redeliveries", domain.ManageWebhooks, d.ShowRedeliveries),
+		staff(post, "/webhooks/redeliveries", domain.ManageWebhooks, d.StartRedelivery),
+		staff(get, "/webhooks/redeliveries/:redelivery", domain.ManageWebhooks, d.ShowRedelivery),
+		staff(post, "/webhooks/redeliveries/:redelivery/stop", domain.ManageWebhooks, d.StopRedelivery),
+		staff(get, "/webhooks/deliveries/:delivery", domain.ManageWebhooks, d.ShowDelivery),
+		staff(post, "/webhooks/deliveries/:delivery/retry", domain.ManageWebhooks, d.Redeliver),
+		staff(post, "/webhooks/deliveries/:delivery/cancel", domain.ManageWebhooks, d.CancelDelivery),
+		staff(get, "/keys", domain.ManageKeys, d.ShowKeys),
+		staff(post, "/keys", domain.ManageKeys, d.CreateKey, confirmed("create this API key")),
+		staff(get, "/keys/new", domain.ManageKeys, d.ShowNewKey, confirmed("create an API key")),
+		staff(post, "/keys/:key/rename", domain.ManageKeys, d.RenameKey),
+		staff(post, "/keys/:key/rotate", domain.ManageKeys, d.RotateKey, confirmed("rotate this API key")),
+		staff(post, "/keys/:key/delete", domain.ManageKeys, d.DeleteKey, confirmed("delete this API key")),
+		staff(get, "/requests", domain.ReadRequests, d.ShowRequests),
+		staff(get, "/requests/:request", domain.ReadRequests, d.ShowRequest),
+
+		staff(get, "/billing", domain.UseBilling, d.ShowBilling, shared),
+		staff(post, "/billing/email", domain.UseBilling, d.ChangeBillingEmail, shared, confirmed("change where invoices are sent")),
+		staff(post, "/billing/subscribe", domain.UseBilling, d.Subscribe, shared, confirmed("subscribe to this plan")),
+		staff(get, "/billing/plan", domain.UseBilling, d.ShowPlan, shared),
+		staff(post, "/billing/plan", domain.UseBilling, d.ChangePlan, shared, confirmed("change the plan")),
+		staff(get, "/billing/cancel", domain.UseBilling, d.ShowCancelSubscription, shared),
+		staff(post, "/billing/cancel", domain.UseBilling, d.CancelSubscription, shared, confirmed("cancel the subscription")),
+		staff(post, "/billing/reactivate", domain.UseBilling, d.Reactivate, shared, confirmed("reactivate the subscription")),
+		staff(post, "/billing/card", domain.UseBilling, d.AddCard, shared, confirmed("add a card")),
+		staff(get, "/billing/invoices/:invoice/pdf", domain.UseBilling, d.DownloadInvoice, shared),
+		staff(get, "/team", domain.ManageAccount, d.ShowTeam, shared),
+		staff(post, "/team", domain.ManageAccount, d.Invite, shared, confirmed("send this invitation")),
+		staff(post, "/team/invitations/:invitation/revoke", domain.ManageAccount, d.RevokeInvitation, shared, confirmed("withdraw this invitation")),
+		staff(post, "/team/:staff/role", domain.ManageAccount, d.ChangeRole, shared, confirmed("change this person’s role")),
+		staff(post, "/team/:staff/remove", domain.ManageAccount, d.RemoveStaff, shared, confirmed("remove this person from the team")),
+		staff(get, "/settings", domain.ManageAccount, d.ShowSettings, shared),
+		staff(post, "/settings", domain.ManageAccount, d.ChangeSettings, shared),
+		staff(post, "/settings/logo", domain.ManageAccount, d.SetLogo, shared, takesFile),
+		staff(post, "/settings/logo/remove", domain.ManageAccount, d.RemoveLogo, shared),
+		staff(post, "/settings/languages", domain.ManageAccount, d.ChangeFormLanguages, shared),
+		staff(post, "/settings/expiry", domain.ManageAccount, d.ChangeDefaultExpiry, shared),
+		staff(post, "/settings/two-step", domain.ManageAccount, d.RequireTwoStep, shared, confirmed("change who needs two-step sign-in")),
+		staff(get, "/settings/retention", domain.ManageAccount, d.ReviewRetention, shared, confirmed("change how long files are kept")),
+		staff(post, "/settings/retention", domain.ManageAccount, d.ChangeRetention, shared, confirmed("change how long files are kept")),
+		staff(get, "/audit", domain.ManageAccount, d.ShowAudit, shared),
+		staff(get, "/audit/export", domain.ManageAccount, d.ExportAudit, shared, confirmed("export the audit log"), asFile),
+	}
+}
+
+// apiRoutes are the API, which its own document describes.
+func (s *server) apiRoutes() []Route {
+	a := s.api
+	return []Route{
+		key(post, "/v1/sessions", a.CreateSession(), domain.SessionsWrite),
+		key(get, "/v1/sessions", a.ListSessions(), domain.SessionsRead),
+		key(get, "/v1/sessions/:id", a.GetSession(), domain.SessionsRead),
+		key(del, "/v1/sessions/:id", a.CancelSession(), domain.SessionsWrite),
+		key(get, "/v1/sessions/:id/data", a.GetData(), domain.DataRead),
+		key(get, "/v1/sessions/:id/pdf", a.GetPDF(), domain.DataRead),
+		key(get, "/v1/sessions/:id/documents/:document_id", a.GetDocument(), domain.DataRead),
+		key(get, "/v1/events", a.ListEvents(), domain.SessionsRead, domain.DataRead),
+		key(get, "/v1/billing/subscription", a.GetSubscription(), domain.BillingRead),
+		key(get, "/v1/billing/usage", a.GetUsage(), domain.BillingRead),
+		at(get, "/v1/openapi.json", Public, a.ServeDocument),
+	}
+}
+
+// at is a line of the table.
+func at(method, path string, class Class, serve echo.HandlerFunc) Route {
+	return Route{Method: method, Path: path, Class: class, serve: serve}
+}
+
+// withoutHead leaves HEAD requests unanswered.
+func (r Route) withoutHead() Route {
+	r.getAlone = true
+	return r
+}
+
+// onlyIf leaves the route out unless the server has what it needs.
+func (r Route) onlyIf(enabled bool) Route {
+	r.disabled = !enabled
+	return r
+}
+
+// staff is a line of the table for signed-in staff users.
+func staff(method, path string, may domain.Capability, serve func(echo.Context, *dashboard.Visit) error, options ...dashboard.Option) Route {
+	r := &dashboard.Route{Method: method, Path: path, May: may, Serve: serve, Options: options}
+	return Route{
+		Method: method, Path: dashboard.Prefix + path, Class: Staff, May: may, Action: r.Action(),
+		staff: r, takesFile: r.Has(takesFile),
+	}
+}
+
+// key is a line of the table for API keys.
+func key(method, path string, endpoint api.Endpoint, needs ...domain.Permission) Route {
+	r := &api.Route{Method: method, Path: path, Needs: needs, Endpoint: endpoint}
+	return Route{Method: method, Path: path, Class: APIKey, Permissions: needs, serve: r.Handler(), endpoint: r}
+}
+
+// register adds every route to the router, each behind what protects its class.
+func (s *server) register(e *echo.Echo) error {
+	e.Use(s.identifyRequest, web.LimitTime(s.RequestTime), s.logRequests, s.recoverPanics, s.secureHeaders, s.checkHost, s.api.Admit)
+	customer := []echo.MiddlewareFunc{form.GuessLanguage, s.form.LimitPosts, s.origins.Customer, web.Compress}
+	signedIn := []echo.MiddlewareFunc{s.origins.Staff, web.ReadForms, web.Compress}
+	guards := map[Class][]echo.MiddlewareFunc{
+		Customer: customer, Staff: signedIn, SignedIn: signedIn,
+		SignedOut: {s.origins.Staff, s.auth.LimitSignedOut, web.ReadForms, s.auth.BoundStrangers, web.Compress},
+	}
+	var endpoints []api.Route
+	for _, r := range s.table() {
+		if r.disabled {
+			continue
+		}
+		guard := guards[r.Class]
+		switch {
+		case r.takesFile:
+			guard = []echo.MiddlewareFunc{s.origins.Staff, web.Compress}
+		case r.Class == SignedOut && r.Method == get:
+			guard = signedIn // only posts are counted
+		}
+		if r.staff != nil {
+			r.serve = s.dashboard.Handler(r.staff)
+		}
+		if r.endpoint != nil {
+			endpoints = append(endpoints, *r.endpoint)
+		}
+		e.Add(r.Method, r.Path, r.serve, guard...)
+		if r.Method == get && !r.getAlone {
+			e.HEAD(r.Path, r.serve, guard...)
+		}
+	}
+	for path, guard := range map[string][]echo.MiddlewareFunc{"/f/:session": customer, "/dashboard": signedIn} {
+		e.RouteNotFound(path, echo.NotFoundHandler, guard...)
+		e.RouteNotFound(path+"/*", echo.NotFoundHandler, guard...)
+	}
+	return s.api.Describe(endpoints)
 }

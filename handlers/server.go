@@ -1,40 +1,38 @@
-// Package handlers is Candor's HTTP: the /v1 API, the customer's form, the
-// partner's dashboard, static files and health. A handler decodes, calls the service and renders; it holds
-// no rules and no SQL. Every route stands in routes.go, and every error becomes
-// a response in errors.go.
+// Package handlers is the router of Candor's HTTP: every route is a line of the
+// table in routes.go, every error becomes a response in errors.go. The
+// applications behind the routes are packages of their own, which don't know
+// each other: api, form, dashboard and dashboard/auth. They share web. A handler
+// decodes, calls a use case and renders; it holds no rules and no SQL.
 package handlers
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/netip"
 	"strings"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/labstack/echo/v4"
 
+	"candor/handlers/api"
+	"candor/handlers/dashboard"
+	"candor/handlers/dashboard/auth"
+	"candor/handlers/form"
+	"candor/handlers/web"
 	"candor/internal/billing"
 	"candor/internal/domain"
-	"candor/internal/platform/ratelimit"
 	"candor/internal/service"
+	view "candor/views/dashboard"
 	"candor/views/pdf"
 )
 
-// A Limiter counts requests of whoever key stands for (D30). It is safe for
-// concurrent use.
-type Limiter interface {
-	Take(key string, now time.Time) ratelimit.Quota
-	// Peek is Take without taking.
-	Peek(key string, now time.Time) ratelimit.Quota
-}
-
 // ProviderEvents reads what a payment provider sends: the body, its signature
-// and when it came. The error is billing.ErrSignature where it is forged.
+// and the time of its arrival. The error is billing.ErrSignature if it is
+// forged.
 type ProviderEvents interface {
 	Event(ctx context.Context, payload []byte, signature string, now time.Time) (billing.ProviderEvent, error)
 }
@@ -48,11 +46,11 @@ type Config struct {
 	Development      bool   // cookies without Secure, no HSTS
 	Remote           bool   // development also answers to IP addresses beyond loopback
 	TrustedProxies   []netip.Prefix
-	Limiter          Limiter
+	Limiter          web.Limiter
 	RefusalDelay     time.Duration               // before an answer that says to come back later; zero for none
-	SignedOutLimiter Limiter                     // of what anyone can post without being signed in, by network
-	LinkLimiter      Limiter                     // of what is posted to a form, by its link
-	NetworkLimiter   Limiter                     // of what is posted to forms, and of wrong links, by network
+	SignedOutLimiter web.Limiter                 // of what anyone can post without being signed in, by network
+	LinkLimiter      web.Limiter                 // of what is posted to a form, by its link
+	NetworkLimiter   web.Limiter                 // of what is posted to forms, and of wrong links, by network
 	RequestTime      time.Duration               // to send a request's body, and to take each part of an answer; 0: 30 s
 	StrangersAtOnce  int                         // posts of theirs that are worked on; zero: 12
 	CookieKeys       [][]byte                    // gorilla/sessions pairs, newest first
@@ -65,15 +63,15 @@ type Config struct {
 	Called           func(domain.APIRequest)                                    // called after each API request whose key is known; can be nil
 }
 
-// Server holds the handlers; New makes one.
-type Server struct {
+// server holds the applications and what is common to them.
+type server struct {
 	Config
-	access    *formAccess
-	staff     *staffStore
-	strangers chan struct{}    // holds the posts that boundStrangers works on
+	api       *api.Server
+	form      *form.Server
+	auth      *auth.Server
+	dashboard *dashboard.Server
+	origins   web.Origins
 	assets    map[string]asset // built files by their name
-
-	callers *lru.Cache[[sha256.Size]byte, domain.Principal] // of keys that were valid lately, by hash
 }
 
 // New returns the handler of all routes.
@@ -86,7 +84,7 @@ func New(c Config) (http.Handler, error) {
 }
 
 // newServer returns a server and the router of all its routes.
-func newServer(c Config) (*Server, *echo.Echo, error) {
+func newServer(c Config) (*server, *echo.Echo, error) {
 	switch {
 	case c.Service == nil, c.Logger == nil, c.Clock == nil, c.Limiter == nil, c.SignedOutLimiter == nil, c.LinkLimiter == nil, c.NetworkLimiter == nil, c.Ready == nil:
 		return nil, nil, errors.New("handlers: Service, Logger, Clock, all limiters and Ready must be set")
@@ -97,7 +95,7 @@ func newServer(c Config) (*Server, *echo.Echo, error) {
 		c.Answered = func(string, string, int, time.Duration) {}
 	}
 	if c.RequestTime == 0 {
-		c.RequestTime = requestTime
+		c.RequestTime = 30 * time.Second
 	}
 	if c.Called == nil {
 		c.Called = func(domain.APIRequest) {}
@@ -105,15 +103,8 @@ func newServer(c Config) (*Server, *echo.Echo, error) {
 	if c.StrangersAtOnce == 0 {
 		c.StrangersAtOnce = 12
 	}
-	s := &Server{Config: c, strangers: make(chan struct{}, c.StrangersAtOnce), staff: &staffStore{service: c.Service, secure: !c.Development}}
-	var err error
-	if s.callers, err = lru.New[[sha256.Size]byte, domain.Principal](callersRemembered); err != nil {
-		return nil, nil, err
-	}
-	if s.access, err = newFormAccess(c); err != nil {
-		return nil, nil, err
-	}
-	if s.assets, err = loadAssets(); err != nil {
+	s := &server{Config: c}
+	if err := s.wire(); err != nil {
 		return nil, nil, err
 	}
 	e := echo.New()
@@ -121,10 +112,38 @@ func newServer(c Config) (*Server, *echo.Echo, error) {
 	e.HidePort = true
 	e.IPExtractor = addressOf(c.TrustedProxies)
 	e.HTTPErrorHandler = s.answerError
-	if err := s.routes(e); err != nil {
+	if err := s.register(e); err != nil {
 		return nil, nil, err
 	}
 	return s, e, nil
+}
+
+// wire makes the applications, each with what it needs.
+func (s *server) wire() (err error) {
+	cookies := web.Cookies{Secure: !s.Development}
+	notices := web.Notices{Cookies: cookies, Path: view.Root, Texts: dashboard.NoticeTexts}
+	if s.origins, err = web.NewOrigins(s.BaseURL); err != nil {
+		return fmt.Errorf("handlers: %w", err)
+	}
+	if s.assets, err = loadAssets(); err != nil {
+		return err
+	}
+	if s.api, err = api.New(api.Config{Service: s.Service, Clock: s.Clock, BaseURL: s.BaseURL, Limiter: s.Limiter}); err != nil {
+		return err
+	}
+	if s.form, err = form.New(form.Config{
+		Service: s.Service, Clock: s.Clock, Cookies: cookies, CookieKeys: s.CookieKeys, LinkLimiter: s.LinkLimiter, NetworkLimiter: s.NetworkLimiter,
+	}); err != nil {
+		return err
+	}
+	s.auth = auth.New(auth.Config{
+		Service: s.Service, Clock: s.Clock, Cookies: cookies, Notices: notices,
+		SignedOutLimiter: s.SignedOutLimiter, RefusalDelay: s.RefusalDelay, StrangersAtOnce: s.StrangersAtOnce,
+	})
+	s.dashboard = dashboard.New(dashboard.Config{
+		Service: s.Service, Logger: s.Logger, Clock: s.Clock, BaseURL: s.BaseURL, Auth: s.auth, Notices: notices, Fonts: s.Fonts, FormData: api.SubmittedData,
+	})
+	return nil
 }
 
 // addressOf returns how a client's address is found: the connection's, or
@@ -138,4 +157,12 @@ func addressOf(proxies []netip.Prefix) echo.IPExtractor {
 		options = append(options, echo.TrustIPRange(ipNet(prefix)))
 	}
 	return echo.ExtractIPFromXFFHeader(options...)
+}
+
+func ipNet(prefix netip.Prefix) *net.IPNet {
+	prefix = prefix.Masked()
+	return &net.IPNet{
+		IP:   net.IP(prefix.Addr().AsSlice()),
+		Mask: net.CIDRMask(prefix.Bits(), prefix.Addr().BitLen()),
+	}
 }

@@ -11,14 +11,9 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"github.com/labstack/echo/v4/middleware"
 
 	"candor/static"
 )
-
-// compressPages shortens pages; they hold no secret that an attacker could
-// guess at by their length.
-var compressPages = middleware.GzipWithConfig(middleware.GzipConfig{MinLength: 1024})
 
 // An asset is a built file, as it is and compressed once.
 type asset struct{ plain, gzipped []byte }
@@ -62,7 +57,7 @@ func compress(plain []byte) ([]byte, error) {
 
 // staticFile serves a built file. Its name holds a hash of its bytes, so that
 // it can be kept for good.
-func (s *Server) staticFile(c echo.Context) error {
+func (s *server) staticFile(c echo.Context) error {
 	name := strings.TrimPrefix(c.Request().URL.Path, static.Prefix)
 	a, ok := s.assets[name]
 	if !ok {

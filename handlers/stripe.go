@@ -15,7 +15,7 @@ const maxStripeEvent = 256 << 10
 
 // stripeEvent takes a webhook of Stripe's, which is sent again until it is
 // answered with 200.
-func (s *Server) stripeEvent(c echo.Context) error {
+func (s *server) stripeEvent(c echo.Context) error {
 	r := c.Request()
 	body, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, maxStripeEvent))
 	if err != nil {

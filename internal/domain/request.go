@@ -57,6 +57,10 @@ const (
 	UnloggedLimited = "limited" // one of very many beyond the rate limit
 )
 
+// RequestMethods are the methods that the log of API requests names. A client
+// can send any word; others are stored as "other".
+var RequestMethods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+
 // An APIRequest is a call of the API in the log. It has ids of ours, and
 // nothing else from the request.
 type APIRequest struct {

@@ -1,0 +1,118 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"io"
+
+	"candor/handlers/web"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/service"
+	"candor/internal/statement"
+)
+
+// pdfRequest is what GET /v1/sessions/:id/pdf takes.
+type pdfRequest struct {
+	sessionID
+	Download bool `query:"download" enum:"true,false" default:"false" doc:"true answers as an attachment, false inline."`
+}
+
+// GetPDF is GET /v1/sessions/:id/pdf.
+func (s *Server) GetPDF() Endpoint {
+	return endpoint(operation{
+		id: "getSessionPDF", tag: "Form data", summary: "Download the PDF",
+		description: "The statement of a completed session as a PDF, kept for 90 days after completion, or the fewer that the account has set. It is made within seconds of completion; until then the answer is 202.",
+		errors:      []domain.Code{domain.CodeSessionNotFound, domain.CodeSessionNotCompleted, domain.CodePDFNotReady, domain.CodePDFExpired, domain.CodeServiceUnavailable},
+		files:       []string{"application/pdf"},
+		status:      200,
+	}, s.sessionPDF)
+}
+
+func (s *Server) sessionPDF(ctx context.Context, r *pdfRequest) (*web.File, error) {
+	id, err := r.parse()
+	if err != nil {
+		return nil, err
+	}
+	content, err := s.Service.PDF(ctx, scopeIn(ctx), id, web.Reader(ctx, actorIn(ctx)))
+	if err != nil {
+		return nil, err
+	}
+	return &web.File{
+		ContentType: "application/pdf", Name: "financial_statement_" + id.String() + ".pdf", Inline: !r.Download,
+		Size: int64(len(content)), Content: io.NopCloser(bytes.NewReader(content)),
+	}, nil
+}
+
+// documentRequest is what GET /v1/sessions/:id/documents/:document_id takes.
+type documentRequest struct {
+	sessionID
+	DocumentID string `path:"document_id" doc:"The document's id, doc_…, from the session's data."`
+}
+
+// GetDocument is GET /v1/sessions/:id/documents/:document_id.
+func (s *Server) GetDocument() Endpoint {
+	return endpoint(operation{
+		id: "getSessionDocument", tag: "Form data", summary: "Download a document",
+		description: "A file that the customer uploaded, as an attachment. Its id is in the session's data; it is kept for 90 days after completion, or the fewer that the account has set.",
+		errors:      []domain.Code{domain.CodeSessionNotFound, domain.CodeSessionNotCompleted, domain.CodeDocumentNotFound, domain.CodeServiceUnavailable},
+		files:       []string{"application/pdf", "image/jpeg", "image/png", "image/heic"},
+		status:      200,
+	}, s.sessionDocument)
+}
+
+// sessionDocument answers with a customer's upload, which is anyone's guess:
+// always as an attachment, of the type that was found from its content.
+func (s *Server) sessionDocument(ctx context.Context, r *documentRequest) (*web.File, error) {
+	session, err := r.parse()
+	if err != nil {
+		return nil, err
+	}
+	id, _ := domain.ParseDocumentID(r.DocumentID) // the id of no document where it is malformed
+	document, err := s.Service.Document(ctx, scopeIn(ctx), session, id, web.Reader(ctx, actorIn(ctx)))
+	if err != nil {
+		return nil, err
+	}
+	return &web.File{ContentType: document.ContentType, Name: document.FileName, Size: document.SizeBytes, Content: document}, nil
+}
+
+// submittedData is a completed session's data.
+type submittedData struct {
+	SessionID   domain.SessionID     `json:"session_id" doc:"The session's id."`
+	FormType    string               `json:"form_type" enum:"financial_statement" doc:"The form."`
+	Status      domain.Status        `json:"status" enum:"completed" doc:"The session's state."`
+	SubmittedAt form.Timestamp       `json:"submitted_at" doc:"When the form was submitted, UTC."`
+	Data        *statement.Statement `json:"data" doc:"The answers."`
+}
+
+// GetData is GET /v1/sessions/:id/data.
+func (s *Server) GetData() Endpoint {
+	return endpoint(operation{
+		id: "getSessionData", tag: "Form data", summary: "Get the data",
+		description: "The answers of a completed session. They are kept until they are erased on request, or for as long as the account has set.",
+		errors:      []domain.Code{domain.CodeSessionNotFound, domain.CodeSessionNotCompleted, domain.CodeDataErased, domain.CodeDataExpired, domain.CodeServiceUnavailable},
+		status:      200,
+	}, s.sessionData)
+}
+
+func (s *Server) sessionData(ctx context.Context, r *sessionID) (*submittedData, error) {
+	id, err := r.parse()
+	if err != nil {
+		return nil, err
+	}
+	of, err := s.Service.Data(ctx, scopeIn(ctx), id, web.Reader(ctx, actorIn(ctx)))
+	if err != nil {
+		return nil, err
+	}
+	return newSubmittedData(of), nil
+}
+
+// SubmittedData returns what GetData answers, for the dashboard's download.
+func SubmittedData(of *service.SubmittedData) any { return newSubmittedData(of) }
+
+func newSubmittedData(of *service.SubmittedData) *submittedData {
+	return &submittedData{
+		SessionID: of.Session.ID, FormType: of.Session.FormType, Status: of.Session.Status,
+		SubmittedAt: form.At(*of.Session.CompletedAt), Data: of.Statement,
+	}
+}

@@ -1,0 +1,183 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/api/openapi"
+	"candor/handlers/web"
+	"candor/internal/domain"
+	"candor/internal/form"
+)
+
+// A request struct's fields say by a tag where they come from: path, query or
+// json (the body). enum, min, max and default are obeyed for query
+// parameters; the body's rules are the domain's, and there the tags only
+// describe them. required makes a body field's absence an error.
+
+// decodeParameters fills the fields tagged path and query. All that is wrong
+// is reported at once (D10, D25).
+func decodeParameters(c echo.Context, fields []reflect.StructField, into any) error {
+	target := reflect.ValueOf(into).Elem()
+	query, err := url.ParseQuery(c.Request().URL.RawQuery)
+	if err != nil {
+		return domain.Errorf(domain.CodeInvalidRequest, "The query string is malformed. Percent-encode its names and values.")
+	}
+	var wrong form.Errors
+	for _, f := range fields {
+		field := target.FieldByIndex(f.Index)
+		if name, ok := f.Tag.Lookup("path"); ok {
+			field.SetString(c.Param(name))
+		}
+		name, ok := f.Tag.Lookup("query")
+		if !ok {
+			continue
+		}
+		if problem := decodeParameter(field, f.Tag, query[name]); problem != "" {
+			wrong = append(wrong, form.Error{Field: name, Message: name + " " + problem + "."})
+		}
+	}
+	return web.Invalid(wrong)
+}
+
+// decodeParameter sets a field to a query parameter, or says what is wrong
+// with it.
+func decodeParameter(field reflect.Value, tag reflect.StructTag, values []string) (problem string) {
+	if len(values) == 0 {
+		values = defaultValue(tag)
+		if values == nil {
+			return ""
+		}
+	}
+	if len(values) > 1 {
+		return "must be given once"
+	}
+	value := values[0]
+	switch {
+	case !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl):
+		return "must be text without control characters"
+	case tag.Get("empty") != "allowed" && value == "":
+		return "must not be empty"
+	case tag.Get("enum") != "" && !slices.Contains(strings.Split(tag.Get("enum"), ","), value):
+		return "must be one of " + strings.ReplaceAll(tag.Get("enum"), ",", ", ")
+	}
+	switch field.Interface().(type) {
+	case *time.Time:
+		return setTime(field, value)
+	case *string:
+		field.Set(reflect.ValueOf(&value))
+		return ""
+	}
+	switch field.Kind() {
+	case reflect.Int:
+		return setInt(field, tag, value)
+	case reflect.Bool:
+		field.SetBool(value == "true")
+	default:
+		field.SetString(value)
+	}
+	return ""
+}
+
+func defaultValue(tag reflect.StructTag) []string {
+	if value, ok := tag.Lookup("default"); ok {
+		return []string{value}
+	}
+	return nil
+}
+
+var wholeNumber = regexp.MustCompile(`^-?[0-9]+$`)
+
+func setInt(field reflect.Value, tag reflect.StructTag, value string) (problem string) {
+	least, _ := strconv.ParseInt(tag.Get("min"), 10, 64)
+	most, _ := strconv.ParseInt(tag.Get("max"), 10, 64)
+	n, err := strconv.ParseInt(value, 10, 64)
+	if err != nil || !wholeNumber.MatchString(value) || n < least || n > most {
+		return fmt.Sprintf("must be a whole number from %d to %d", least, most)
+	}
+	field.SetInt(n)
+	return ""
+}
+
+// setTime reads an RFC 3339 moment of the years 1 to 9998, all of which the
+// database can compare, a day more included.
+func setTime(field reflect.Value, value string) (problem string) {
+	t, err := time.Parse(time.RFC3339, value)
+	t = t.UTC()
+	if err != nil || t.Year() < 1 || t.Year() > 9998 {
+		return "must be a date and time such as 2026-11-20T03:04:05Z (a + is written %2B)"
+	}
+	field.Set(reflect.ValueOf(&t))
+	return ""
+}
+
+// decodeBody fills the fields tagged json from a JSON object. A null is the
+// same as an absent field; unknown fields are ignored; all that are missing or
+// of a wrong type are reported at once (D25).
+func decodeBody(body []byte, fields []reflect.StructField, into any) error {
+	var members map[string]json.RawMessage
+	if !utf8.Valid(body) {
+		return domain.Errorf(domain.CodeInvalidRequest, "The request body isn't UTF-8.")
+	}
+	if err := json.Unmarshal(body, &members); err != nil && !json.Valid(body) {
+		return &domain.Error{Code: domain.CodeInvalidRequest, Message: "The request body is not valid JSON.", Cause: err}
+	}
+	if members == nil {
+		return domain.Errorf(domain.CodeInvalidRequest, "The request body must be a JSON object.")
+	}
+	target := reflect.ValueOf(into).Elem()
+	var wrong form.Errors
+	for _, f := range fields {
+		name := openapi.JSONName(f)
+		if name == "" {
+			continue
+		}
+		if problem := decodeMember(target.FieldByIndex(f.Index), f.Tag, members[name]); problem != "" {
+			wrong = append(wrong, form.Error{Field: name, Message: name + " " + problem + "."})
+		}
+	}
+	return web.Invalid(wrong)
+}
+
+// decodeMember sets a field to a member of the body, or says what is wrong
+// with it.
+func decodeMember(field reflect.Value, tag reflect.StructTag, raw json.RawMessage) (problem string) {
+	if raw == nil || string(raw) == "null" {
+		if tag.Get("required") == "true" {
+			return "is required"
+		}
+		return ""
+	}
+	switch into := field.Addr().Interface().(type) {
+	case *string:
+		return decodeAs(raw, '"', into, "must be a string")
+	case **int:
+		if !wholeNumber.Match(raw) {
+			return "must be a whole number"
+		}
+		n, _ := strconv.Atoi(string(raw)) // one too large for an int becomes the largest
+		*into = &n
+		return ""
+	case *domain.Metadata:
+		return decodeAs(raw, '{', into, "must be an object")
+	}
+	panic(fmt.Sprintf("handlers: no decoding of %s in a body", field.Type()))
+}
+
+func decodeAs(raw json.RawMessage, first byte, into any, problem string) string {
+	if raw[0] != first || json.Unmarshal(raw, into) != nil {
+		return problem
+	}
+	return ""
+}

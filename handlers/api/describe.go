@@ -1,0 +1,250 @@
+package api
+
+import (
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/api/openapi"
+	"candor/handlers/web"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/statement"
+)
+
+// info heads the API's description.
+var info = openapi.Info{
+	Title: "Candor", Version: "1",
+	Summary: "Collect a financial statement from your customer.",
+	Description: "Create a session, give its session_url to your customer, and receive events by webhook while the form is filled in. " +
+		"After completion, fetch the data as JSON and as a PDF.\n\n" +
+		"Money in form data is a number of Australian dollars with at most two decimals; amounts in billing events are whole cents. " +
+		"Timestamps are ISO 8601, UTC. New fields are added without notice: ignore those you don't know.",
+}
+
+var tags = []openapi.Tag{
+	{"Sessions", "One session is one customer's form."},
+	{"Form data", "What a customer submitted."},
+	{"Billing", "Your subscription and usage."},
+	{"Webhooks", "What we send to you."},
+}
+
+// examples holds a request and a response of each operation, by operation id.
+//
+//go:embed examples/*.json
+var examples embed.FS
+
+func example(name string) (json.RawMessage, error) {
+	text, err := examples.ReadFile("examples/" + name + ".json")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return text, err
+}
+
+// Describe makes the OpenAPI document of the routes, which ServeDocument
+// serves.
+func (s *Server) Describe(routes []Route) error {
+	document, err := describe(s.BaseURL, routes)
+	if err == nil {
+		s.document, err = encode(document)
+	}
+	if err != nil {
+		return fmt.Errorf("api: describe the API: %w", err)
+	}
+	return nil
+}
+
+// ServeDocument answers with the API's OpenAPI document.
+func (s *Server) ServeDocument(c echo.Context) error {
+	return writeBody(c, http.StatusOK, s.document)
+}
+
+// A description collects the schemas of a document while it is made.
+type description struct{ *openapi.Schemas }
+
+// describe makes the OpenAPI document of the routes.
+func describe(baseURL string, routes []Route) (*openapi.Document, error) {
+	d := description{openapi.NewSchemas(jsonTypes)}
+	out := &openapi.Document{
+		OpenAPI: "3.1.0", Info: info, Servers: []openapi.Server{{URL: baseURL + "/v1"}}, Tags: tags,
+		Security: []map[string][]string{{"apiKey": {}}},
+		Paths:    map[string]map[string]openapi.Operation{},
+	}
+	for _, r := range routes {
+		path := parameterInPath.ReplaceAllString(strings.TrimPrefix(r.Path, "/v1"), "{$1}")
+		if out.Paths[path] == nil {
+			out.Paths[path] = map[string]openapi.Operation{}
+		}
+		object, err := d.operation(r)
+		if err != nil {
+			return nil, err
+		}
+		out.Paths[path][strings.ToLower(r.Method)] = object
+	}
+	var err error
+	out.Webhooks, err = d.webhooks()
+	out.Components = openapi.Components{Schemas: d.Named, Headers: commonHeaders(), SecuritySchemes: map[string]openapi.SecurityScheme{
+		"apiKey": {Type: "http", Scheme: "bearer", Description: "An API key of the dashboard, candor_test_… or candor_live_…. Use it on your servers only."},
+	}}
+	return out, err
+}
+
+// jsonTypes describe the types whose JSON their fields don't show.
+var jsonTypes = map[reflect.Type]openapi.JSONType{
+	reflect.TypeFor[domain.SessionID]():  id("sess"),
+	reflect.TypeFor[domain.EventID]():    id("evt"),
+	reflect.TypeFor[domain.DeliveryID](): id("whd"),
+	reflect.TypeFor[eventData]():         anyEventData,
+	reflect.TypeFor[form.Timestamp]():    func(*openapi.Schemas) *form.Schema { return &form.Schema{Type: "string", Format: "date-time"} },
+	reflect.TypeFor[statement.Cents]():   func(*openapi.Schemas) *form.Schema { return &form.Schema{Type: "number"} },
+	reflect.TypeFor[domain.Metadata]():   metadata,
+	reflect.TypeFor[*statement.Statement](): func(s *openapi.Schemas) *form.Schema {
+		return s.Component("FormData", func() *form.Schema {
+			return statement.DataSchema(s.Of(reflect.TypeFor[statement.Summary]()), s.Of(reflect.TypeFor[[]statement.Document]()))
+		})
+	},
+}
+
+func id(prefix string) openapi.JSONType {
+	return func(*openapi.Schemas) *form.Schema {
+		return &form.Schema{Type: "string", Pattern: "^" + prefix + "_[0-7][0-9a-hjkmnp-tv-z]{25}$"}
+	}
+}
+
+func metadata(*openapi.Schemas) *form.Schema {
+	return &form.Schema{Type: "object", MaxProps: 10, Additional: &form.Schema{Type: []string{"string", "number", "boolean"}, MaxLength: 500}}
+}
+
+func anyEventData(s *openapi.Schemas) *form.Schema {
+	either := &form.Schema{}
+	for _, event := range domain.EventTable {
+		either.AnyOf = append(either.AnyOf, s.Of(reflect.TypeOf(event.Example.Data)))
+	}
+	either.AnyOf = append(either.AnyOf, s.Of(reflect.TypeFor[domain.ErasedPayload]()))
+	return either
+}
+
+var parameterInPath = regexp.MustCompile(`:([a-z_]+)`)
+
+func (d description) operation(r Route) (openapi.Operation, error) {
+	out := openapi.Operation{
+		ID: r.Endpoint.id, Tags: []string{r.Endpoint.tag}, Summary: r.Endpoint.summary, Description: r.Endpoint.description + " The key needs " + r.Needs.String() + ".",
+		Parameters: d.Parameters(r.Endpoint.request), Responses: map[string]openapi.Response{},
+	}
+	if r.Method == http.MethodPost {
+		request, err := d.json(r.Endpoint.id+".request", d.Of(r.Endpoint.request))
+		if err != nil {
+			return out, err
+		}
+		out.RequestBody = &openapi.Body{Required: true, Content: request}
+		out.Parameters = append(out.Parameters, openapi.Parameter{
+			Name: headerIdempotencyKey, In: "header", Description: "1 to 255 printable characters. The same key within 24 hours gets the same answer.",
+			Schema: &form.Schema{Type: "string", MinLength: 1, MaxLength: 255},
+		})
+	}
+	success := openapi.Response{Description: r.Endpoint.summary + ": done.", Headers: headerRefs(responseHeaders)}
+	var err error
+	if r.Endpoint.files == nil {
+		success.Content, err = d.json(r.Endpoint.id+".response", d.Of(r.Endpoint.response))
+	} else {
+		success.Content = map[string]openapi.Media{}
+		for _, contentType := range r.Endpoint.files {
+			success.Content[contentType] = openapi.Media{}
+		}
+		success.Headers["Content-Disposition"] = openapi.Header{Description: "inline or attachment, and the file's name.", Required: true, Schema: &form.Schema{Type: "string"}}
+	}
+	if r.Method == http.MethodPost {
+		success.Headers[headerReplayed] = openapi.Header{Ref: "#/components/headers/" + headerReplayed}
+	}
+	out.Responses[strconv.Itoa(r.Endpoint.status)] = success
+	d.addErrors(&out, r)
+	return out, err
+}
+
+// json is the content of a JSON body.
+func (d description) json(exampleName string, schema *form.Schema) (map[string]openapi.Media, error) {
+	text, err := example(exampleName)
+	return map[string]openapi.Media{echo.MIMEApplicationJSON: {Schema: schema, Example: text}}, err
+}
+
+// addErrors describes the errors of an operation: one response a status, with
+// all codes that it can carry.
+func (d description) addErrors(out *openapi.Operation, r Route) {
+	codes := append([]domain.Code{domain.CodeInvalidRequest, domain.CodeUnauthorized, domain.CodeInvalidAPIKey, domain.CodeRateLimitExceeded, domain.CodeInternal}, r.Endpoint.errors...)
+	switch {
+	case slices.Contains(r.Needs, domain.BillingRead):
+		codes = append(codes, domain.CodeBillingAccessDenied)
+	default:
+		codes = append(codes, domain.CodeForbidden)
+	}
+	if r.Method == http.MethodPost {
+		codes = append(codes, domain.CodePayloadTooLarge, domain.CodeRequestTimeout, domain.CodeUnsupportedMediaType, domain.CodeIdempotencyInProgress, domain.CodeIdempotencyKeyReused, domain.CodeServiceUnavailable)
+	}
+	slices.Sort(codes)
+	byStatus := map[int][]domain.CodeInfo{}
+	for _, code := range codes {
+		byStatus[code.Status()] = append(byStatus[code.Status()], code.Info())
+	}
+	for status, infos := range byStatus {
+		var codes, lines []string
+		retry := true
+		for _, info := range infos {
+			codes = append(codes, string(info.Code))
+			lines = append(lines, fmt.Sprintf("`%s`: %s", info.Code, info.Meaning))
+			retry = retry && info.Retry
+		}
+		response := openapi.Response{
+			Description: strings.Join(lines, "\n\n"), Headers: headerRefs(responseHeaders),
+			Content: map[string]openapi.Media{echo.MIMEApplicationJSON: {Schema: d.errorWith(codes)}},
+		}
+		if retry {
+			response.Headers[web.HeaderRetry] = openapi.Header{Ref: "#/components/headers/" + web.HeaderRetry}
+		}
+		if r.Method == http.MethodPost && keepsAnswer(status) {
+			response.Headers[headerReplayed] = openapi.Header{Ref: "#/components/headers/" + headerReplayed}
+		}
+		out.Responses[strconv.Itoa(status)] = response
+	}
+}
+
+// errorWith is the error body with one of the codes.
+func (d description) errorWith(codes []string) *form.Schema {
+	body := d.Of(reflect.TypeFor[errorBody]())
+	return &form.Schema{Ref: body.Ref, Properties: map[string]*form.Schema{
+		"error": {Properties: map[string]*form.Schema{"code": {Enum: codes}}},
+	}}
+}
+
+// responseHeaders are on every response of the API.
+var responseHeaders = []string{"X-Request-Id", headerLimit, headerRemaining, headerReset}
+
+func headerRefs(names []string) map[string]openapi.Header {
+	out := map[string]openapi.Header{}
+	for _, name := range names {
+		out[name] = openapi.Header{Ref: "#/components/headers/" + name}
+	}
+	return out
+}
+
+func commonHeaders() map[string]openapi.Header {
+	number := &form.Schema{Type: "integer", Minimum: "0"}
+	return map[string]openapi.Header{
+		"X-Request-Id":  {Description: "Names this request in our logs; tell us when you ask about it.", Required: true, Schema: &form.Schema{Type: "string"}},
+		headerLimit:     {Description: "Requests a minute, the standard rate.", Required: true, Schema: number},
+		headerRemaining: {Description: "Requests left now, at most X-RateLimit-Limit.", Required: true, Schema: number},
+		headerReset:     {Description: "Unix second at which X-RateLimit-Remaining is X-RateLimit-Limit again.", Required: true, Schema: number},
+		web.HeaderRetry: {Description: "Seconds to wait before the next try.", Required: true, Schema: &form.Schema{Type: "integer", Minimum: "1"}},
+		headerReplayed:  {Description: "true where this is the kept answer to an earlier request with the same Idempotency-Key.", Schema: &form.Schema{Type: "string", Const: "true"}},
+	}
+}

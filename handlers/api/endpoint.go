@@ -1,0 +1,124 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"reflect"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/api/openapi"
+	"candor/handlers/web"
+	"candor/internal/domain"
+)
+
+// maxBody is the largest JSON body, in bytes (D27).
+const maxBody = 64 << 10
+
+// needs are the permissions that a route asks of a key, all of them (D29).
+type needs []domain.Permission
+
+// A Route says where an endpoint is and what it needs.
+type Route struct {
+	Method   string
+	Path     string // as Echo writes it
+	Needs    needs
+	Endpoint Endpoint
+}
+
+// Handler serves a route to keys with the permissions that it needs.
+func (r Route) Handler() echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if err := authorize(web.RequestOf(c), r.Needs); err != nil {
+			return err
+		}
+		return r.Endpoint.serve(c)
+	}
+}
+
+// An Endpoint is what a route leads to, and how the API's document describes
+// it.
+type Endpoint struct {
+	operation
+	request  reflect.Type
+	response reflect.Type
+	serve    echo.HandlerFunc
+}
+
+// An operation is what an endpoint's types can't say about it.
+type operation struct {
+	id          string
+	tag         string
+	summary     string
+	description string
+	status      int           // of success
+	errors      []domain.Code // beyond those that any endpoint can answer
+	files       []string      // content types of a response that isn't JSON
+}
+
+// endpoint makes an endpoint of a plain function. decode.go says how the
+// request's fields are filled by their tags.
+func endpoint[Req, Resp any](o operation, do func(context.Context, *Req) (*Resp, error)) Endpoint {
+	fields := openapi.Fields(reflect.TypeFor[Req]())
+	return Endpoint{o, reflect.TypeFor[Req](), reflect.TypeFor[Resp](), func(c echo.Context) error {
+		var req Req
+		if err := decodeParameters(c, fields, &req); err != nil {
+			return err
+		}
+		resp, err := do(c.Request().Context(), &req)
+		if err != nil {
+			return err
+		}
+		return write(c, o.status, resp)
+	}}
+}
+
+// scopeIn is the scope of the request's key.
+func scopeIn(ctx context.Context) domain.Scope {
+	if p := web.RequestIn(ctx).Principal; p != nil {
+		return p.Scope
+	}
+	return domain.Scope{}
+}
+
+// actorIn is the request's key as the audit log names it.
+func actorIn(ctx context.Context) domain.Actor {
+	r := web.RequestIn(ctx)
+	if r.Principal == nil {
+		return domain.Actor{}
+	}
+	return r.Principal.Actor(r.Address)
+}
+
+// readBody returns the body of a JSON request.
+func readBody(c echo.Context) ([]byte, error) {
+	r := c.Request()
+	if r.ContentLength != 0 && !isJSON(r.Header) {
+		return nil, domain.Errorf(domain.CodeUnsupportedMediaType, "The request body must be JSON. Send it with Content-Type: application/json.")
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, maxBody))
+	var tooLarge *http.MaxBytesError
+	if err != nil && !errors.As(err, &tooLarge) && !errors.Is(err, web.ErrTooSlow) {
+		return nil, &domain.Error{Code: domain.CodeInvalidRequest, Message: "The request body could not be read to its end.", Cause: err}
+	}
+	return body, err
+}
+
+func isJSON(h http.Header) bool {
+	mediaType, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	encoding := h.Get("Content-Encoding")
+	return err == nil && mediaType == "application/json" && (encoding == "" || encoding == "identity")
+}
+
+// A responder is a response that isn't JSON.
+type responder interface{ Respond(echo.Context) error }
+
+func write(c echo.Context, status int, resp any) error {
+	if r, ok := resp.(responder); ok {
+		return r.Respond(c)
+	}
+	return writeJSON(c, status, resp)
+}

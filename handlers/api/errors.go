@@ -1,0 +1,69 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/web"
+	"candor/internal/domain"
+	"candor/internal/form"
+)
+
+// errorBody is the body of every error of the API.
+type errorBody struct {
+	Error errorContent `json:"error" doc:"What went wrong."`
+}
+
+type errorContent struct {
+	Code    domain.Code   `json:"code" doc:"What a program can tell errors apart by."`
+	Message string        `json:"message" doc:"What is wrong and how to mend it, for a person."`
+	Details *errorDetails `json:"details,omitempty" doc:"Which fields are wrong; absent where none is."`
+}
+
+type errorDetails struct {
+	Field  string       `json:"field" doc:"The first offending field, as a path such as metadata.colour."`
+	Errors []fieldError `json:"errors" doc:"All offending fields."`
+}
+
+type fieldError struct {
+	Field   string `json:"field" doc:"The field, as a path."`
+	Message string `json:"message" doc:"What is wrong with it."`
+}
+
+func newErrorBody(e *domain.Error) errorBody {
+	return errorBody{errorContent{Code: e.Code, Message: e.Message, Details: newErrorDetails(e.Fields)}}
+}
+
+func newErrorDetails(fields form.Errors) *errorDetails {
+	if len(fields) == 0 {
+		return nil
+	}
+	details := &errorDetails{Field: fields[0].Field}
+	for _, f := range fields {
+		details.Errors = append(details.Errors, fieldError{Field: f.Field, Message: f.Message})
+	}
+	return details
+}
+
+// pdfRetryAfter is when a PDF that is still being made is worth asking for
+// again, in seconds (D28).
+const pdfRetryAfter = "3"
+
+// Serves reports whether the request is for the API.
+func Serves(r *http.Request) bool {
+	return r.URL.Path == "/v1" || strings.HasPrefix(r.URL.Path, "/v1/")
+}
+
+// AnswerError answers with an error as JSON.
+func (s *Server) AnswerError(c echo.Context, status int, public *domain.Error) error {
+	web.RequestOf(c).Code = public.Code
+	switch public.Code {
+	case domain.CodeUnauthorized, domain.CodeInvalidAPIKey:
+		c.Response().Header().Set("WWW-Authenticate", `Bearer realm="Candor"`)
+	case domain.CodePDFNotReady:
+		c.Response().Header().Set(web.HeaderRetry, pdfRetryAfter)
+	}
+	return writeJSON(c, status, newErrorBody(public))
+}

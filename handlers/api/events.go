@@ -1,0 +1,111 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"candor/internal/domain"
+	"candor/internal/form"
+)
+
+// listEventsRequest is the query of GET /v1/events.
+type listEventsRequest struct {
+	After     int              `query:"after" default:"0" min:"0" max:"9223372036854775807" doc:"Only events numbered above this: next_after of the answer before, or the sequence of the last event you have."`
+	Limit     int              `query:"limit" default:"20" min:"1" max:"100" doc:"At most so many events."`
+	Type      domain.EventType `query:"type" enum:"session.accessed,session.section_completed,session.completed,session.pdf_ready,session.expired,billing.invoice_paid,billing.invoice_payment_failed,billing.subscription_cancelled" doc:"Only events of this type."`
+	SessionID *string          `query:"session_id" doc:"Only events of this session, sess_…"`
+}
+
+// eventList is a stretch of the feed.
+type eventList struct {
+	Data           []feedEvent `json:"data" doc:"The events, in the order of their sequence."`
+	HasMore        bool        `json:"has_more" doc:"Whether more follow already."`
+	NextAfter      int64       `json:"next_after" doc:"The after of the next request. With a type or session_id it moves on past events that don't match."`
+	OldestSequence *int64      `json:"oldest_sequence" doc:"The smallest sequence that is kept, null where no event is. Events are kept for 90 days: if it is above after + 1, those between are gone."`
+}
+
+// feedEvent is an event with the very fields of its webhook, so that the code
+// that takes the one can take the other; id and delivery come on top.
+type feedEvent struct {
+	ID        domain.EventID    `json:"id" doc:"The event's id."`
+	Event     domain.EventType  `json:"event" doc:"The event's name."`
+	SessionID *domain.SessionID `json:"session_id,omitempty" doc:"The session; absent from billing events."`
+	Livemode  bool              `json:"livemode" doc:"false for what test keys made."`
+	Sequence  int64             `json:"sequence" doc:"Counts the events of an account and mode, 1, 2, 3 … without a gap."`
+	Timestamp form.Timestamp    `json:"timestamp" doc:"When it happened, UTC."`
+	Data      eventData         `json:"data" doc:"What happened, as in the webhook."`
+	Delivery  *feedDelivery     `json:"delivery" doc:"How far its webhook is; null where there was no URL to send it to, and once the customer's data are erased."`
+}
+
+// eventData is an event's data as the webhook's body has it.
+type eventData struct{ json.RawMessage }
+
+// feedDelivery is how far an event's webhook is.
+type feedDelivery struct {
+	ID             domain.DeliveryID    `json:"id" doc:"The delivery's id, X-Webhook-ID of each attempt."`
+	URL            string               `json:"url" doc:"Where it goes."`
+	State          domain.DeliveryState `json:"state" enum:"pending,delivered,failed,cancelled" doc:"pending: attempts follow; delivered: a 2xx came; failed: all attempts failed; cancelled: it was called off."`
+	Attempts       int                  `json:"attempts" doc:"How many attempts were made, redeliveries included."`
+	LastStatusCode *int                 `json:"last_status_code" doc:"Of the last attempt, null without a response."`
+	LastErrorClass *string              `json:"last_error_class" doc:"Why the last attempt failed: dns, connect, tls, timeout, refused_target, status or protocol; null after a success."`
+	NextAttemptAt  *form.Timestamp      `json:"next_attempt_at" doc:"When the next attempt is due, UTC; null where none is."`
+	FinishedAt     *form.Timestamp      `json:"finished_at" doc:"When it came to an end, UTC; null while pending."`
+}
+
+// ListEvents is GET /v1/events.
+func (s *Server) ListEvents() Endpoint {
+	return endpoint(operation{
+		id: "listEvents", tag: "Webhooks", summary: "List events",
+		description: "What happened in the key's account and mode, in order, whether or not a webhook could be delivered. " +
+			"Sequence numbers have no gap, and no event appears below one that was listed before: ask again with `next_after` and you miss none. Events are kept for 90 days. " +
+			"Where a customer's data were erased on request, the `data` of the session's events are `session_id` and `data_erased_at` alone.",
+		status: 200,
+	}, s.listEvents)
+}
+
+func (s *Server) listEvents(ctx context.Context, r *listEventsRequest) (*eventList, error) {
+	filter := domain.EventFilter{After: int64(r.After), Type: r.Type}
+	if r.SessionID != nil {
+		id, err := domain.ParseSessionID(*r.SessionID)
+		if err != nil {
+			return nil, domain.FieldError(domain.CodeInvalidRequest, "session_id", "session_id must be the id of a session, sess_….")
+		}
+		filter.Session = &id
+	}
+	feed, err := s.Service.Events(ctx, scopeIn(ctx), filter, r.Limit)
+	if err != nil {
+		return nil, err
+	}
+	out := &eventList{Data: make([]feedEvent, len(feed.Events)), HasMore: feed.More, NextAfter: feed.NextAfter}
+	if feed.Oldest > 0 {
+		out.OldestSequence = &feed.Oldest
+	}
+	for i := range feed.Events {
+		if out.Data[i], err = newFeedEvent(&feed.Events[i]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func newFeedEvent(e *domain.FeedEvent) (feedEvent, error) {
+	var body struct {
+		Timestamp form.Timestamp  `json:"timestamp"`
+		Data      json.RawMessage `json:"data"`
+	}
+	if err := json.Unmarshal(e.Body, &body); err != nil {
+		return feedEvent{}, fmt.Errorf("handlers: body of event %s: %w", e.ID, err)
+	}
+	out := feedEvent{
+		ID: e.ID, Event: e.Type, SessionID: e.SessionID, Livemode: e.Livemode, Sequence: e.Sequence,
+		Timestamp: body.Timestamp, Data: eventData{body.Data},
+	}
+	if e.DeliveryID != nil {
+		out.Delivery = &feedDelivery{
+			ID: *e.DeliveryID, URL: *e.URL, State: *e.State, Attempts: *e.Attempts, LastStatusCode: e.LastStatusCode, LastErrorClass: e.LastErrorClass,
+			NextAttemptAt: form.AtOptional(e.NextAttemptAt), FinishedAt: form.AtOptional(e.FinishedAt),
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,88 @@
+package api
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/web"
+	"candor/internal/domain"
+	"candor/internal/platform/ratelimit"
+)
+
+// The headers of D30.
+const (
+	headerLimit     = "X-RateLimit-Limit"
+	headerRemaining = "X-RateLimit-Remaining"
+	headerReset     = "X-RateLimit-Reset"
+)
+
+// limit counts the request and answers what is left (D30).
+func (s *Server) limit(c echo.Context) error {
+	return answerQuota(c, s.Limiter.Take(limitKey(web.RequestOf(c).Principal, c.RealIP()), s.Clock.Now()))
+}
+
+// limitEarly refuses a request with an API key before the database is asked for
+// the key, if it would be refused afterwards: a key that was valid lately if its
+// account's bucket is empty; another key if its network's bucket is empty and
+// the network has tried too many such keys. It never lets anyone in: each
+// request that is admitted is authenticated.
+func (s *Server) limitEarly(c echo.Context) error {
+	r, now := web.RequestOf(c), s.Clock.Now()
+	key, err := bearer(c.Request().Header)
+	if err != nil || !domain.WellFormedAPIKey(key) {
+		return nil //nolint:nilerr // authenticate refuses it, without the database
+	}
+	if caller, known := s.callers.Get(domain.HashAPIKey(key)); known {
+		quota := s.Limiter.Peek(limitKey(&caller, ""), now)
+		if quota.Allowed {
+			return nil
+		}
+		r.Caller = &caller
+		return answerQuota(c, quota)
+	}
+	network := limitKey(nil, c.RealIP())
+	quota := s.Limiter.Peek(network, now)
+	if quota.Allowed || s.Limiter.Take("unknown key, "+network, now).Allowed {
+		return nil
+	}
+	return answerQuota(c, quota)
+}
+
+// answerQuota says in headers what is left, and returns rate_limit_exceeded if
+// nothing was.
+func answerQuota(c echo.Context, quota ratelimit.Quota) error {
+	h := c.Response().Header()
+	h.Set(headerLimit, strconv.Itoa(quota.Limit))
+	h.Set(headerRemaining, strconv.Itoa(quota.Remaining))
+	h.Set(headerReset, strconv.FormatInt(ceilUnix(quota.Reset), 10))
+	if quota.Allowed {
+		return nil
+	}
+	seconds := max(1, int(math.Ceil(quota.RetryAfter.Seconds())))
+	h.Set(web.HeaderRetry, strconv.Itoa(seconds))
+	return domain.Errorf(domain.CodeRateLimitExceeded, "Too many requests. Try again in %d seconds.", seconds)
+}
+
+// limitKey names the bucket of a request: the account and mode, or without a
+// valid key the network.
+func limitKey(p *domain.Principal, address string) string {
+	if p != nil {
+		mode := "test"
+		if p.Livemode {
+			mode = "live"
+		}
+		return "account " + p.AccountID.String() + " " + mode
+	}
+	return "address " + domain.Network(address)
+}
+
+func ceilUnix(t time.Time) int64 {
+	seconds := t.Unix()
+	if t.Nanosecond() > 0 {
+		seconds++
+	}
+	return seconds
+}

@@ -1,0 +1,157 @@
+package openapi
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"candor/internal/form"
+)
+
+// A JSONType makes the schema of a Go type.
+type JSONType = func(*Schemas) *form.Schema
+
+// Schemas are the named schemas of a document, made from Go types as they are
+// met.
+type Schemas struct {
+	Named map[string]*form.Schema
+	types map[reflect.Type]JSONType
+}
+
+// NewSchemas returns no schemas yet. types describe the types whose JSON their
+// fields don't show.
+func NewSchemas(types map[reflect.Type]JSONType) *Schemas {
+	return &Schemas{map[string]*form.Schema{}, types}
+}
+
+// Of describes a type's JSON.
+func (s *Schemas) Of(t reflect.Type) *form.Schema {
+	if own, ok := s.types[t]; ok {
+		return own(s)
+	}
+	if t == reflect.TypeFor[time.Time]() {
+		return &form.Schema{Type: "string", Format: "date-time"}
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return &form.Schema{Type: "string"}
+	case reflect.Bool:
+		return &form.Schema{Type: "boolean"}
+	case reflect.Int, reflect.Int64:
+		return &form.Schema{Type: "integer"}
+	case reflect.Float64:
+		return &form.Schema{Type: "number"}
+	case reflect.Pointer:
+		return nullable(s.Of(t.Elem()))
+	case reflect.Slice:
+		return &form.Schema{Type: "array", Items: s.Of(t.Elem())}
+	case reflect.Map:
+		return &form.Schema{Type: "object", Additional: s.Of(t.Elem())}
+	case reflect.Interface:
+		return &form.Schema{Type: "object"}
+	case reflect.Struct:
+		return s.Component(exported(t.Name()), func() *form.Schema { return s.Object(t) })
+	}
+	panic(fmt.Sprintf("openapi: no schema of %s", t))
+}
+
+// Component makes a schema once and returns a reference to it.
+func (s *Schemas) Component(name string, schema func() *form.Schema) *form.Schema {
+	if _, ok := s.Named[name]; !ok {
+		s.Named[name] = nil // a type within itself is met by its name
+		s.Named[name] = schema()
+	}
+	return &form.Schema{Ref: "#/components/schemas/" + name}
+}
+
+func exported(name string) string { return string(unicode.ToUpper(rune(name[0]))) + name[1:] }
+
+// Object describes a struct. In a request, what isn't required may be absent
+// or null; a response has every field that isn't marked omitempty.
+func (s *Schemas) Object(t reflect.Type) *form.Schema {
+	out := &form.Schema{Type: "object", Properties: map[string]*form.Schema{}}
+	request := strings.HasSuffix(t.Name(), "Request")
+	for _, f := range Fields(t) {
+		name := JSONName(f)
+		schema := s.leaf(f)
+		switch {
+		case request && f.Tag.Get("required") == "true", !request && !strings.Contains(f.Tag.Get("json"), ",omitempty"):
+			out.Required = append(out.Required, name)
+		case request && f.Type.Kind() != reflect.Pointer:
+			schema = nullable(schema)
+		case f.Type.Kind() == reflect.Pointer && !request:
+			schema = tagged(s.Of(f.Type.Elem()), f.Tag)
+		}
+		out.Properties[name] = schema
+	}
+	return out
+}
+
+// leaf describes a struct's field with what its tags add.
+func (s *Schemas) leaf(f reflect.StructField) *form.Schema {
+	_, inQuery := f.Tag.Lookup("query")
+	if inQuery && f.Type.Kind() == reflect.Pointer {
+		return tagged(s.Of(f.Type.Elem()), f.Tag)
+	}
+	return tagged(s.Of(f.Type), f.Tag)
+}
+
+func tagged(s *form.Schema, tag reflect.StructTag) *form.Schema {
+	s.Description = tag.Get("doc")
+	s.Format = cmp.Or(tag.Get("format"), s.Format)
+	s.Minimum, s.Maximum = json.Number(tag.Get("min")), json.Number(tag.Get("max"))
+	if n, err := strconv.Atoi(tag.Get("maxLength")); err == nil {
+		s.MaxLength = n
+	}
+	if enum := tag.Get("enum"); enum != "" && s.Type != "boolean" {
+		s.Enum = strings.Split(enum, ",")
+	}
+	if text, ok := tag.Lookup("default"); ok {
+		s.Default = text
+		if s.Type != "string" {
+			s.Default = json.RawMessage(text)
+		}
+	}
+	return s
+}
+
+// nullable is the schema with null beside it.
+func nullable(s *form.Schema) *form.Schema {
+	name, ok := s.Type.(string)
+	if !ok || s.Enum != nil {
+		return &form.Schema{Description: s.Description, AnyOf: []*form.Schema{s, {Type: "null"}}}
+	}
+	s.Type = []string{name, "null"}
+	return s
+}
+
+// Fields lists a struct's fields, those of embedded structs in their place.
+func Fields(t reflect.Type) []reflect.StructField {
+	return slices.DeleteFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.Anonymous })
+}
+
+func JSONName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
+}
+
+// Parameters describes the fields tagged path and query.
+func (s *Schemas) Parameters(request reflect.Type) []Parameter {
+	var out []Parameter
+	for _, f := range Fields(request) {
+		for _, in := range []string{"path", "query"} {
+			if name, ok := f.Tag.Lookup(in); ok {
+				schema := s.leaf(f)
+				schema.Description = ""
+				out = append(out, Parameter{Name: name, In: in, Description: f.Tag.Get("doc"), Required: in == "path", Schema: schema})
+			}
+		}
+	}
+	return out
+}

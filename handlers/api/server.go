@@ -1,0 +1,40 @@
+// Package api is the JSON API below /v1: a file a resource, with its requests,
+// responses, handlers and description. It knows no pages.
+package api
+
+import (
+	"crypto/sha256"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"candor/handlers/web"
+	"candor/internal/domain"
+	"candor/internal/service"
+)
+
+// callersRemembered is how many valid keys a process remembers.
+const callersRemembered = 10_000
+
+// Config is what the API needs.
+type Config struct {
+	Service *service.Service
+	Clock   domain.Clock
+	BaseURL string      // without a slash at its end
+	Limiter web.Limiter // of requests, by account and mode, or by network
+}
+
+// Server holds the API's handlers.
+type Server struct {
+	Config
+	callers  *lru.Cache[[sha256.Size]byte, domain.Principal] // of keys that were valid lately, by hash
+	document []byte
+}
+
+// New returns the API.
+func New(c Config) (*Server, error) {
+	callers, err := lru.New[[sha256.Size]byte, domain.Principal](callersRemembered)
+	if err != nil {
+		return nil, err
+	}
+	return &Server{Config: c, callers: callers}, nil
+}

@@ -1,0 +1,244 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"candor/db"
+	"candor/handlers/web"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/statement"
+)
+
+// createSessionRequest is the body of POST /v1/sessions.
+type createSessionRequest struct {
+	FormType      string          `json:"form_type" required:"true" enum:"financial_statement" doc:"The form to be filled in; any other is invalid_form_type."`
+	CustomerEmail string          `json:"customer_email" required:"true" format:"email" maxLength:"254" doc:"The customer's e-mail address."`
+	CustomerName  string          `json:"customer_name" maxLength:"200" doc:"The customer's full name."`
+	ReferenceID   string          `json:"reference_id" maxLength:"200" doc:"Your own reference."`
+	WebhookURL    string          `json:"webhook_url" format:"uri" maxLength:"2048" doc:"Where this session's events go, instead of the account's default URL. HTTPS in production."`
+	ExpiresInDays *int            `json:"expires_in_days" min:"1" max:"90" default:"30" doc:"After how many times 24 hours the link stops working. Without it, the account's own default counts where it has set one."`
+	Metadata      domain.Metadata `json:"metadata" doc:"Your own data: at most 10 keys of 1 to 100 characters; values are strings, numbers or booleans of at most 500 characters."`
+}
+
+// sessionID is the session in an endpoint's path.
+type sessionID struct {
+	SessionID string `path:"id" doc:"The session's id, sess_…"`
+}
+
+func (p sessionID) parse() (domain.SessionID, error) {
+	id, err := domain.ParseSessionID(p.SessionID)
+	if err != nil {
+		return id, domain.Errorf(domain.CodeSessionNotFound, "There is no session with this id.")
+	}
+	return id, nil
+}
+
+// sessionFields are what a session has when it is created and ever after.
+type sessionFields struct {
+	ID            domain.SessionID `json:"id" doc:"The session's id."`
+	Status        domain.Status    `json:"status" enum:"pending,in_progress,completed,expired,cancelled" doc:"The session's state."`
+	FormType      string           `json:"form_type" enum:"financial_statement" doc:"The form."`
+	CustomerEmail string           `json:"customer_email" doc:"The customer's e-mail address."`
+	CustomerName  *string          `json:"customer_name" doc:"The customer's full name, null where none was given."`
+	ReferenceID   *string          `json:"reference_id" doc:"Your own reference, null where none was given."`
+	WebhookURL    *string          `json:"webhook_url" doc:"Where this session's events go, null for the account's default URL."`
+	CreatedAt     form.Timestamp   `json:"created_at" doc:"When it was created, UTC."`
+	ExpiresAt     form.Timestamp   `json:"expires_at" doc:"When the link stops working, UTC."`
+	AccessedAt    *form.Timestamp  `json:"accessed_at" doc:"When the customer first opened the form, UTC; null until then."`
+	CompletedAt   *form.Timestamp  `json:"completed_at" doc:"When the form was submitted, UTC; null until then."`
+	Metadata      domain.Metadata  `json:"metadata" doc:"The data given at creation."`
+	Livemode      bool             `json:"livemode" doc:"false for sessions of test keys."`
+}
+
+// newSession is a session as it was created.
+type newSession struct {
+	sessionFields
+	SessionURL string `json:"session_url" format:"uri" doc:"The link that opens the form. Give it to the customer alone."`
+}
+
+// session is a session as it stands.
+type session struct {
+	sessionFields
+	SessionURL   *string         `json:"session_url" format:"uri" doc:"The link that opens the form. Null for a key without data:read once the customer has opened it."`
+	CancelledAt  *form.Timestamp `json:"cancelled_at" doc:"When it was cancelled, UTC; null unless it was."`
+	DataErasedAt *form.Timestamp `json:"data_erased_at" doc:"When answers, drafts and documents were erased, UTC; null if they are kept. It happens on request, some days after a session expired or was cancelled, or when the account's retention of answers is over. After a request, what says something about the customer is null or empty, too, and customer_email is erased@customer.invalid."`
+	Progress     progress        `json:"progress" doc:"How far the customer has come."`
+}
+
+type progress struct {
+	SectionsCompleted int `json:"sections_completed" min:"0" max:"7" doc:"How many sections were completed."`
+	SectionsTotal     int `json:"sections_total" doc:"How many sections there are, 7."`
+	Percentage        int `json:"percentage" min:"0" max:"100" doc:"The share completed, rounded to the nearest integer."`
+}
+
+// sessionItem is a session in a list.
+type sessionItem struct {
+	ID            domain.SessionID `json:"id" doc:"The session's id."`
+	Status        domain.Status    `json:"status" enum:"pending,in_progress,completed,expired,cancelled" doc:"The session's state."`
+	FormType      string           `json:"form_type" enum:"financial_statement" doc:"The form."`
+	CustomerEmail string           `json:"customer_email" doc:"The customer's e-mail address."`
+	CustomerName  *string          `json:"customer_name" doc:"The customer's full name, null where none was given."`
+	ReferenceID   *string          `json:"reference_id" doc:"Your own reference, null where none was given."`
+	CreatedAt     form.Timestamp   `json:"created_at" doc:"When it was created, UTC."`
+	CompletedAt   *form.Timestamp  `json:"completed_at" doc:"When the form was submitted, UTC; null until then."`
+	Livemode      bool             `json:"livemode" doc:"false for sessions of test keys."`
+}
+
+// listSessionsRequest is the query of GET /v1/sessions. The largest page is
+// beyond any list's end, and still fits the database's numbers.
+type listSessionsRequest struct {
+	Page          int           `query:"page" default:"1" min:"1" max:"1000000000" doc:"Which page, counted from 1. One past the end is empty."`
+	PerPage       int           `query:"per_page" default:"20" min:"1" max:"100" doc:"Sessions on a page."`
+	Status        domain.Status `query:"status" enum:"pending,in_progress,completed,expired,cancelled" doc:"Only sessions in this state."`
+	ReferenceID   *string       `query:"reference_id" doc:"Only sessions with exactly this reference."`
+	CustomerEmail *string       `query:"customer_email" doc:"Only sessions of this customer: the whole address, in any case."`
+	CreatedAfter  *time.Time    `query:"created_after" doc:"Only sessions created after this moment, itself excluded."`
+	CreatedBefore *time.Time    `query:"created_before" doc:"Only sessions created before this moment, itself excluded."`
+}
+
+type sessionList struct {
+	Data       []sessionItem `json:"data" doc:"The page's sessions, newest first."`
+	Pagination pagination    `json:"pagination" doc:"Where the page is in the list."`
+}
+
+type pagination struct {
+	Page       int `json:"page" doc:"This page, counted from 1."`
+	PerPage    int `json:"per_page" doc:"Items on a page."`
+	Total      int `json:"total" doc:"Items in the whole list."`
+	TotalPages int `json:"total_pages" doc:"Pages in the whole list, 0 for an empty one."`
+}
+
+// cancelledSession is the answer to a cancellation.
+type cancelledSession struct {
+	ID          domain.SessionID `json:"id" doc:"The session's id."`
+	Status      domain.Status    `json:"status" enum:"cancelled" doc:"Its state now."`
+	CancelledAt form.Timestamp   `json:"cancelled_at" doc:"When it was cancelled, UTC."`
+}
+
+// CreateSession is POST /v1/sessions.
+func (s *Server) CreateSession() Endpoint {
+	return posting(s, operation{
+		id: "createSession", tag: "Sessions", summary: "Create a session",
+		description: "Makes a session and the link that opens its form. Unknown fields are ignored; null is the same as leaving a field out.",
+		errors:      []domain.Code{domain.CodeInvalidFormType, domain.CodeInvalidEmail, domain.CodeValidation},
+		status:      201,
+	}, s.createSession)
+}
+
+func (s *Server) createSession(ctx context.Context, tx *db.Tx, r *createSessionRequest) (*newSession, error) {
+	created, err := s.Service.CreateSession(ctx, tx, scopeIn(ctx), domain.NewSession{
+		FormType: r.FormType, CustomerEmail: r.CustomerEmail, CustomerName: r.CustomerName, ReferenceID: r.ReferenceID,
+		WebhookURL: r.WebhookURL, ExpiresInDays: r.ExpiresInDays, Metadata: r.Metadata, By: actorIn(ctx),
+	})
+	if err != nil {
+		return nil, err
+	}
+	web.RequestIn(ctx).Created = &created.ID
+	return &newSession{newSessionFields(created), s.Service.SessionURL(created.ID)}, nil
+}
+
+func newSessionFields(of *domain.Session) sessionFields {
+	return sessionFields{
+		ID: of.ID, Status: of.Status, FormType: of.FormType, CustomerEmail: of.CustomerEmail, CustomerName: of.CustomerName,
+		ReferenceID: of.ReferenceID, WebhookURL: of.WebhookURL,
+		CreatedAt: form.At(of.CreatedAt), ExpiresAt: form.At(of.ExpiresAt), AccessedAt: form.AtOptional(of.AccessedAt),
+		CompletedAt: form.AtOptional(of.CompletedAt), Metadata: of.Metadata, Livemode: of.Livemode,
+	}
+}
+
+// ListSessions is GET /v1/sessions.
+func (s *Server) ListSessions() Endpoint {
+	return endpoint(operation{
+		id: "listSessions", tag: "Sessions", summary: "List sessions",
+		description: "The sessions of the key's account and mode, newest first.",
+		status:      200,
+	}, s.listSessions)
+}
+
+func (s *Server) listSessions(ctx context.Context, r *listSessionsRequest) (*sessionList, error) {
+	filter := domain.SessionFilter{Status: r.Status, CreatedAfter: r.CreatedAfter, CreatedBefore: r.CreatedBefore}
+	if r.CustomerEmail != nil {
+		filter.CustomerEmail = *r.CustomerEmail
+	}
+	if r.ReferenceID != nil {
+		// Stored references are normalised, so one that is asked for has to be.
+		filter.ReferenceID, _ = form.CleanText(*r.ReferenceID, len(*r.ReferenceID))
+		if filter.ReferenceID == "" {
+			return nil, domain.FieldError(domain.CodeInvalidRequest, "reference_id", "reference_id must not be empty.")
+		}
+	}
+	page := domain.Page{Number: r.Page, Size: r.PerPage}
+	sessions, total, err := s.Service.Sessions(ctx, scopeIn(ctx), filter, page)
+	if err != nil {
+		return nil, err
+	}
+	out := &sessionList{Data: make([]sessionItem, len(sessions)), Pagination: pagination{
+		Page: r.Page, PerPage: r.PerPage, Total: total, TotalPages: (total + r.PerPage - 1) / r.PerPage,
+	}}
+	for i, of := range sessions {
+		out.Data[i] = sessionItem{
+			ID: of.ID, Status: of.Status, FormType: of.FormType, CustomerEmail: of.CustomerEmail, CustomerName: of.CustomerName,
+			ReferenceID: of.ReferenceID, CreatedAt: form.At(of.CreatedAt), CompletedAt: form.AtOptional(of.CompletedAt), Livemode: of.Livemode,
+		}
+	}
+	return out, nil
+}
+
+// GetSession is GET /v1/sessions/:id.
+func (s *Server) GetSession() Endpoint {
+	return endpoint(operation{
+		id: "getSession", tag: "Sessions", summary: "Get a session",
+		description: "A session as it stands, with the customer's progress. Its link opens what the customer has entered so far, " +
+			"so once the customer has opened it, `session_url` is null for a key without data:read.",
+		errors: []domain.Code{domain.CodeSessionNotFound},
+		status: 200,
+	}, s.getSession)
+}
+
+func (s *Server) getSession(ctx context.Context, r *sessionID) (*session, error) {
+	id, err := r.parse()
+	if err != nil {
+		return nil, err
+	}
+	of, err := s.Service.Session(ctx, scopeIn(ctx), id)
+	if err != nil {
+		return nil, err
+	}
+	return &session{sessionFields: newSessionFields(of), SessionURL: s.linkFor(ctx, of), CancelledAt: form.AtOptional(of.CancelledAt), DataErasedAt: form.AtOptional(of.DataErasedAt), Progress: progress{
+		SectionsCompleted: of.SectionsCompleted, SectionsTotal: statement.SectionsTotal, Percentage: statement.Percentage(of.SectionsCompleted),
+	}}, nil
+}
+
+// linkFor is a session's link, or nil for a key that may not read what it
+// opens: what the customer has entered since opening it (D51).
+func (s *Server) linkFor(ctx context.Context, of *domain.Session) *string {
+	if of.AccessedAt != nil && !web.RequestIn(ctx).Principal.Permissions.Allow(domain.DataRead) {
+		return nil
+	}
+	link := s.Service.SessionURL(of.ID)
+	return &link
+}
+
+// CancelSession is DELETE /v1/sessions/:id.
+func (s *Server) CancelSession() Endpoint {
+	return endpoint(operation{
+		id: "cancelSession", tag: "Sessions", summary: "Cancel a session",
+		description: "Ends a pending or in_progress session: its link shows that it was cancelled. No event is sent.",
+		errors:      []domain.Code{domain.CodeSessionNotFound, domain.CodeSessionCompleted, domain.CodeSessionCancelled, domain.CodeSessionExpired},
+		status:      200,
+	}, s.cancelSession)
+}
+
+func (s *Server) cancelSession(ctx context.Context, r *sessionID) (*cancelledSession, error) {
+	id, err := r.parse()
+	if err != nil {
+		return nil, err
+	}
+	of, err := s.Service.Cancel(ctx, scopeIn(ctx), id, actorIn(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return &cancelledSession{ID: of.ID, Status: of.Status, CancelledAt: form.At(*of.CancelledAt)}, nil
+}

@@ -1,0 +1,69 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/web"
+	"candor/internal/domain"
+	"candor/internal/form"
+	view "candor/views/dashboard"
+)
+
+// auditPerPage is how many lines of the audit log are listed at once.
+const auditPerPage = 50
+
+// auditFilter reads the filters of the audit log; what can't be read is
+// reported in problems and doesn't filter.
+func auditFilter(values url.Values) (f domain.AuditFilter, shown view.AuditFilters, problems form.Errors) {
+	shown = view.AuditFilters{Who: strings.TrimSpace(values.Get("who")), Action: values.Get("action"), From: values.Get("from"), To: values.Get("to")}
+	f.Actor = shown.Who
+	f.Action, problems = choiceIn("action", shown.Action, domain.AuditActions, problems)
+	f.From, problems = dayIn("from", shown.From, problems)
+	f.To, problems = dayAfter(shown.To, problems)
+	if _, problem := form.CleanText(shown.Who, maxWho); problem != "" {
+		f.Actor = ""
+		problems = append(problems, form.Error{Field: "who", Message: "Who " + problem})
+	}
+	return f, shown, problems
+}
+
+// maxWho is above the longest name or address in the log, in characters.
+const maxWho = 500
+
+// ShowAudit lists who did what.
+func (s *Server) ShowAudit(c echo.Context, v *Visit) error {
+	filter, shown, wrong := auditFilter(c.QueryParams())
+	before, err := beforeIn(c, domain.ParseAuditID)
+	if err != nil {
+		return err
+	}
+	page := view.AuditPage{Page: s.page(v, "Audit log"), Filters: shown, First: before == nil}
+	page.Problems = web.ErrorItems(wrong)
+	if page.Entries, page.More, err = s.Service.AuditPage(c.Request().Context(), v.Scope.AccountID, filter, before, auditPerPage); err != nil {
+		return err
+	}
+	return web.Render(c, http.StatusOK, view.Audit(page))
+}
+
+// ExportAudit streams the filtered log as CSV, however long it is.
+func (s *Server) ExportAudit(c echo.Context, v *Visit) error {
+	filter, _, wrong := auditFilter(c.QueryParams())
+	if len(wrong) > 0 {
+		return web.Invalid(wrong)
+	}
+	columns := []string{"id", "at", "mode", "actor_kind", "actor", "action", "target_id", "target", "address", "before", "after"}
+	return web.StreamCSV(c, s.Logger, s.Clock.Now(), "audit_log", columns, func(write web.WriteRow) error {
+		return s.Service.ExportAudit(c.Request().Context(), v.Scope.AccountID, filter, v.Actor, func(e *domain.AuditEntry) error {
+			mode := ""
+			if e.Livemode != nil {
+				mode = view.ModeName(*e.Livemode)
+			}
+			return write(e.ID.String(), web.Stamp(&e.At), mode, string(e.ActorKind), e.ActorName, string(e.Action), e.TargetID, e.TargetName, e.Address,
+				string(e.Before), string(e.After))
+		})
+	})
+}

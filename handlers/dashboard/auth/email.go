@@ -1,0 +1,79 @@
+package auth
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/web"
+	"candor/internal/domain"
+	view "candor/views/dashboard"
+)
+
+// emailCookie holds the token of an email's link between the opening of the
+// link and the page that it leads to, so that no address that is kept has the
+// token. It opens its own page alone.
+const emailCookie = "candor_letter"
+
+// emailSeconds is how long a page that an email's link led to can be used.
+const emailSeconds = 60 * 60
+
+// The pages that emails lead to, below the dashboard's root.
+const (
+	resetPath      = "/reset"
+	verifyPath     = "/verify"
+	invitationPath = "/invitation"
+)
+
+func signInURL(then string) string {
+	return view.Root + "/sign-in?then=" + url.QueryEscape(then)
+}
+
+// OpenEmailLink takes the token out of the address and leads to its page. It
+// doesn't use the token up: mail programs open links, too.
+func (s *Server) OpenEmailLink(c echo.Context) error {
+	page := strings.TrimSuffix(strings.TrimPrefix(c.Path(), view.Root), "/:token")
+	c.SetCookie(s.emailCookie(page, c.Param("token"), emailSeconds))
+	return c.Redirect(http.StatusSeeOther, view.Root+page)
+}
+
+func (s *Server) emailCookie(path, token string, seconds int) *http.Cookie {
+	return s.Cookies.New(emailCookie, url.QueryEscape(token), view.Root+path, seconds)
+}
+
+// emailToken is the token of the email's link that the browser has opened, ""
+// without one.
+func (s *Server) emailToken(c echo.Context) string {
+	return s.Cookies.Value(c, emailCookie, view.Root)
+}
+
+// linkGone answers a link that works no more with a page that says what can be
+// done, and returns other errors.
+func (s *Server) linkGone(c echo.Context, err error) error {
+	if !errors.Is(err, &domain.Error{Code: domain.CodeNotFound}) {
+		return err
+	}
+	return web.Render(c, http.StatusNotFound, view.LinkGone(view.Page{Title: "This link works no more"}))
+}
+
+func (s *Server) ShowEmailSent(c echo.Context) error {
+	return web.Render(c, http.StatusOK, view.LetterSent(view.Page{Title: "Look into your e-mail"}))
+}
+
+// emailSent leads to a page that is the same whoever asked.
+func (s *Server) emailSent(c echo.Context) error {
+	return c.Redirect(http.StatusSeeOther, view.Root+"/letter-sent")
+}
+
+// enter leads those whom a letter's link has signed in to the dashboard.
+func (s *Server) enter(c echo.Context, path, token string) error {
+	if err := s.GiveCookie(c, token); err != nil {
+		return err
+	}
+	c.SetCookie(s.emailCookie(path, "", -1))
+	s.Notices.Leave(c, "welcome")
+	return c.Redirect(http.StatusSeeOther, view.URL(false, ""))
+}

@@ -1,0 +1,37 @@
+package auth
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/web"
+	view "candor/views/dashboard"
+)
+
+func (s *Server) ShowInvitation(c echo.Context) error {
+	invitation, err := s.Service.Invitation(c.Request().Context(), s.emailToken(c))
+	if err != nil {
+		return s.linkGone(c, err)
+	}
+	page := view.InvitationPage{Page: view.Page{Title: "Join " + invitation.AccountName}, Invitation: invitation}
+	return web.Render(c, http.StatusOK, view.Invitation(page))
+}
+
+// AcceptInvitation makes the invited person a staff user, signed in.
+func (s *Server) AcceptInvitation(c echo.Context) error {
+	ctx := c.Request().Context()
+	token, err := s.Service.AcceptInvitation(ctx, s.emailToken(c), c.FormValue("name"), c.FormValue("new_password"), s.newcomer(c))
+	if wrong, ok := FieldErrors(err, "new_password"); ok {
+		invitation, checkErr := s.Service.Invitation(ctx, s.emailToken(c))
+		if checkErr != nil {
+			return s.linkGone(c, checkErr)
+		}
+		page := view.InvitationPage{Page: view.Page{Title: "Join " + invitation.AccountName, Problems: wrong}, Invitation: invitation, Name: c.FormValue("name")}
+		return web.Render(c, ErrorStatus(c, err), view.Invitation(page))
+	}
+	if err != nil {
+		return s.linkGone(c, err)
+	}
+	return s.enter(c, invitationPath, token)
+}

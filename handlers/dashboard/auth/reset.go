@@ -1,0 +1,58 @@
+package auth
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/web"
+	view "candor/views/dashboard"
+)
+
+func (s *Server) ShowForgot(c echo.Context) error {
+	return web.Render(c, http.StatusOK, view.Forgot(view.ForgotPage{Page: view.Page{Title: "Forgotten your password?"}}))
+}
+
+// Forgot asks for a letter, if there is somebody to send it to.
+func (s *Server) Forgot(c echo.Context) error {
+	page := view.ForgotPage{Page: view.Page{Title: "Forgotten your password?"}, Email: c.FormValue("email")}
+	err := s.Service.RequestReset(c.Request().Context(), page.Email, s.newcomer(c))
+	if wrong, ok := FieldErrors(err, "email"); ok {
+		page.Problems = wrong
+		return web.Render(c, ErrorStatus(c, err), view.Forgot(page))
+	}
+	if err != nil {
+		return err
+	}
+	return s.emailSent(c)
+}
+
+func (s *Server) ShowReset(c echo.Context) error {
+	email, err := s.Service.CheckReset(c.Request().Context(), s.emailToken(c))
+	if err != nil {
+		return s.linkGone(c, err)
+	}
+	return web.Render(c, http.StatusOK, view.Reset(view.ResetPage{Page: view.Page{Title: "Choose a new password"}, Email: email}))
+}
+
+// Reset sets a new password; whoever did it signs in as usual, second factor
+// and all.
+func (s *Server) Reset(c echo.Context) error {
+	ctx := c.Request().Context()
+	device, err := s.Service.Reset(ctx, s.emailToken(c), c.FormValue("new_password"), s.newcomer(c))
+	if wrong, ok := FieldErrors(err, "new_password"); ok {
+		email, checkErr := s.Service.CheckReset(ctx, s.emailToken(c))
+		if checkErr != nil {
+			return s.linkGone(c, checkErr)
+		}
+		page := view.ResetPage{Page: view.Page{Title: "Choose a new password", Problems: wrong}, Email: email}
+		return web.Render(c, ErrorStatus(c, err), view.Reset(page))
+	}
+	if err != nil {
+		return s.linkGone(c, err)
+	}
+	c.SetCookie(s.emailCookie(resetPath, "", -1))
+	c.SetCookie(s.deviceCookie(device))
+	s.Notices.Leave(c, "password_reset")
+	return c.Redirect(http.StatusSeeOther, view.Root+"/sign-in")
+}

@@ -1,0 +1,81 @@
+package auth
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/web"
+	"candor/internal/domain"
+	view "candor/views/dashboard"
+	"candor/views/ui"
+)
+
+// ShowSignIn asks who is there; those who are signed in are led on.
+func (s *Server) ShowSignIn(c echo.Context) error {
+	then := LocalPath(c.QueryParam("then"))
+	session, err := s.Session(c)
+	if err != nil {
+		return err
+	}
+	if session != nil {
+		return c.Redirect(http.StatusSeeOther, then)
+	}
+	return web.Render(c, http.StatusOK, view.SignIn(view.SignInPage{Page: view.Page{Title: "Sign in", Announce: s.Notices.Text(c)}, Then: then}))
+}
+
+// SignIn checks e-mail address and password and gives the browser its cookie.
+func (s *Server) SignIn(c echo.Context) error {
+	page := view.SignInPage{
+		Page: view.Page{Title: "Sign in"}, Email: c.FormValue("email"), Then: LocalPath(c.FormValue("then")),
+	}
+	if page.Email == "" {
+		page.Problems = append(page.Problems, ui.ErrorItem{Target: "email", Message: "Enter your e-mail address"})
+	}
+	if c.FormValue("password") == "" {
+		page.Problems = append(page.Problems, ui.ErrorItem{Target: "password", Message: "Enter your password"})
+	}
+	if len(page.Problems) > 0 {
+		return web.Render(c, http.StatusUnprocessableEntity, view.SignIn(page))
+	}
+	token, session, err := s.Service.SignIn(c.Request().Context(), page.Email, c.FormValue("password"), s.newcomer(c))
+	if _, message, ok := ProofError(err); ok {
+		page.Problems = []ui.ErrorItem{{Target: "email", Message: message}}
+		return web.Render(c, ErrorStatus(c, err), view.SignIn(page))
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.GiveCookie(c, token); err != nil {
+		return err
+	}
+	if session.Stage != domain.SignInFull {
+		return c.Redirect(http.StatusSeeOther, view.Root+"/sign-in/code?then="+url.QueryEscape(page.Then))
+	}
+	return c.Redirect(http.StatusSeeOther, page.Then)
+}
+
+// SignOut ends the session and takes the cookie away. Whoever is signed out
+// already is told the same.
+func (s *Server) SignOut(c echo.Context) error {
+	cookie, err := s.store.ofRequest(c)
+	if err != nil {
+		return err
+	}
+	if own, ok := cookie.Values[staffValue].(*domain.StaffSession); ok {
+		err := s.Service.SignOut(c.Request().Context(), own, web.Visitor(c))
+		if err != nil && !errors.Is(err, &domain.Error{Code: domain.CodeUnauthorized}) {
+			return err
+		}
+	}
+	cookie.ID, cookie.Options.MaxAge = "", -1
+	if err := cookie.Save(c.Request(), c.Response()); err != nil {
+		return err
+	}
+	// Pages kept for the browser's back button go too. Cookies of forms and of
+	// the device stay.
+	c.Response().Header().Set("Clear-Site-Data", `"cache", "storage"`)
+	return c.Redirect(http.StatusSeeOther, view.Root+"/sign-in")
+}

@@ -1,0 +1,57 @@
+package auth
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/web"
+	"candor/internal/service"
+	view "candor/views/dashboard"
+)
+
+func (s *Server) ShowSignUp(c echo.Context) error {
+	return web.Render(c, http.StatusOK, view.SignUp(view.SignUpPage{Page: view.Page{Title: "Open an account"}}))
+}
+
+// SignUp asks for the letter that opens an account.
+func (s *Server) SignUp(c echo.Context) error {
+	wish := service.NewSignUp{Company: c.FormValue("company"), Name: c.FormValue("name"), Email: c.FormValue("email"), Password: c.FormValue("new_password")}
+	err := s.Service.SignUp(c.Request().Context(), wish, s.newcomer(c))
+	if wrong, ok := FieldErrors(err, "email"); ok {
+		page := view.SignUpPage{
+			Page: view.Page{Title: "Open an account", Problems: wrong}, Company: wish.Company, Name: wish.Name, Email: wish.Email,
+		}
+		return web.Render(c, ErrorStatus(c, err), view.SignUp(page))
+	}
+	if err != nil {
+		return err
+	}
+	return s.emailSent(c)
+}
+
+func (s *Server) ShowVerify(c echo.Context) error {
+	email, err := s.Service.CheckSignUp(c.Request().Context(), s.emailToken(c))
+	if err != nil {
+		return s.linkGone(c, err)
+	}
+	return web.Render(c, http.StatusOK, view.Verify(view.VerifyPage{Page: view.Page{Title: "Open your account"}, Email: email}))
+}
+
+// Verify opens the account and signs its owner in.
+func (s *Server) Verify(c echo.Context) error {
+	ctx := c.Request().Context()
+	token, err := s.Service.OpenAccount(ctx, s.emailToken(c), c.FormValue("password"), s.newcomer(c))
+	if wrong, ok := FieldErrors(err, "password"); ok {
+		email, checkErr := s.Service.CheckSignUp(ctx, s.emailToken(c))
+		if checkErr != nil {
+			return s.linkGone(c, checkErr)
+		}
+		page := view.VerifyPage{Page: view.Page{Title: "Open your account", Problems: wrong}, Email: email}
+		return web.Render(c, ErrorStatus(c, err), view.Verify(page))
+	}
+	if err != nil {
+		return s.linkGone(c, err)
+	}
+	return s.enter(c, verifyPath, token)
+}

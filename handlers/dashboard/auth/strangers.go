@@ -1,0 +1,89 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/web"
+	"candor/internal/domain"
+	view "candor/views/dashboard"
+)
+
+// LimitSignedOut is the middleware that counts a POST that anyone can make, by its network, before its
+// body is read and before any work of the database. A browser in which a staff
+// user signed in before is counted by that user: strangers who share its network
+// take nothing from it.
+func (s *Server) LimitSignedOut(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		key := "network " + domain.Network(c.RealIP())
+		if user := s.knownUser(c); user != "" {
+			key = "user " + user
+		}
+		quota := s.SignedOutLimiter.Take(key, s.Clock.Now())
+		if quota.Allowed {
+			err := next(c)
+			var own *domain.Error
+			if c.Response().Header().Get(web.HeaderRetry) != "" || errors.As(err, &own) && own.RetryAfter > 0 {
+				s.holdBack(c.Request().Context())
+			}
+			return err
+		}
+		s.Service.Observer.SignInAttempted(domain.AttemptLimited)
+		wait := max(time.Second, quota.RetryAfter.Round(time.Second))
+		s.holdBack(c.Request().Context())
+		return &domain.Error{
+			Code: domain.CodeRateLimitExceeded, Message: fmt.Sprintf("There were too many attempts from your network. Try again in %.0f seconds.", wait.Seconds()),
+			RetryAfter: wait,
+		}
+	}
+}
+
+// knownUser names the staff user who signed in last in the browser, "" for a
+// stranger's.
+func (s *Server) knownUser(c echo.Context) string {
+	return s.Service.KnownDevice(s.Cookies.Value(c, deviceCookie, view.Root))
+}
+
+// BoundStrangers is the middleware that works on so many posts of strangers at once and refuses
+// further ones, so that a flood from many networks doesn't take the database's
+// connections. It stands behind the reading of the body: a slow one takes no place.
+func (s *Server) BoundStrangers(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if s.knownUser(c) != "" {
+			return next(c)
+		}
+		select {
+		case s.strangers <- struct{}{}:
+			defer func() { <-s.strangers }()
+			return next(c)
+		default:
+			s.Service.Observer.SignInAttempted(domain.AttemptShed)
+			return &domain.Error{
+				Code: domain.CodeServiceUnavailable, Message: "Candor is busy. Try again in a few seconds.", RetryAfter: busyRetry,
+			}
+		}
+	}
+}
+
+// busyRetry is when a post is worth sending again for which there was no place.
+const busyRetry = 5 * time.Second
+
+// holdBack delays the answer to a request that is told to come back later. A
+// program that asks again at once on 40 connections would otherwise get 8,000
+// such answers a second and leave no core to anyone else. Waiting takes no more
+// than the connection, which is open anyway.
+func (s *Server) holdBack(ctx context.Context) {
+	if s.RefusalDelay == 0 {
+		return
+	}
+	timer := time.NewTimer(s.RefusalDelay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

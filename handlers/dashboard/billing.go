@@ -1,0 +1,254 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/web"
+	"candor/internal/domain"
+	"candor/internal/form"
+	view "candor/views/dashboard"
+	"candor/views/pdf"
+)
+
+// invoicesPerPage is how many invoices the billing page lists at once.
+const invoicesPerPage = 12
+
+// cardPages is where the payment provider's pages are on which cards are
+// stored.
+const cardPages = "https://checkout.stripe.com"
+
+// cardPageWait bounds how long a person waits for the payment provider.
+const cardPageWait = 15 * time.Second
+
+// cardPath leads there.
+const cardPath = "/billing/card"
+
+// cardQuery says how somebody comes back from the page for cards.
+const cardQuery = "card"
+
+var cardNotices = map[string]string{"stored": "card_stored", "none": "card_not_stored"}
+
+// billingUse is the account's subscription as pages show it, nil without one.
+func (s *Server) billingUse(c echo.Context, v *Visit) (*view.BillingUse, error) {
+	of, err := s.Service.Subscription(c.Request().Context(), v.Scope.AccountID)
+	if errors.Is(err, &domain.Error{Code: domain.CodeSubscriptionNotFound}) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	use := &view.BillingUse{
+		Subscription: of.Subscription, Period: of.Period, InvoiceDate: of.InvoiceDate, Used: of.Used, Carried: of.Carried, Lines: of.Lines,
+		Projection: of.Projection,
+	}
+	if s.Service.Terms.Seller.ChargesGST() {
+		use.GST = of.GST
+	}
+	return use, nil
+}
+
+// ShowBilling tells what the account pays. Who comes back from the page for
+// cards is told of it; whether there is a card, the provider's webhook says.
+func (s *Server) ShowBilling(c echo.Context, v *Visit) error {
+	if notice, ok := cardNotices[c.QueryParam(cardQuery)]; ok && s.Service.Cards != nil {
+		return s.backTo(c, v, "billing", nil, notice)
+	}
+	return s.billingPage(c, v, http.StatusOK, nil)
+}
+
+func (s *Server) billingPage(c echo.Context, v *Visit, status int, wrong form.Errors) error {
+	ctx := c.Request().Context()
+	before, err := strconv.ParseInt("0"+c.QueryParam("before"), 10, 64)
+	if err != nil {
+		return echo.ErrNotFound
+	}
+	page := view.BillingPage{Page: s.page(v, "Billing"), Transfer: s.Service.Terms.Seller.Transfer}
+	page.Problems = web.ErrorItems(wrong)
+	if page.Use, err = s.billingUse(c, v); err != nil {
+		return err
+	}
+	if page.Use == nil {
+		if page.Carry, err = s.Service.NextCarry(ctx, v.Scope.AccountID); err != nil {
+			return err
+		}
+	}
+	if page.Plans, err = s.Service.Plans(ctx); err != nil {
+		return err
+	}
+	if page.Invoices, page.More, err = s.Service.Invoices(ctx, v.Scope.AccountID, before, invoicesPerPage); err != nil {
+		return err
+	}
+	if page.Cards, page.Card, err = s.Service.Card(ctx, v.Scope.AccountID); err != nil {
+		return err
+	}
+	if page.Cards {
+		s.allowCardPages(c)
+	}
+	account, err := s.Service.Account(ctx, v.Scope.AccountID)
+	if err != nil {
+		return err
+	}
+	page.BillingEmail = account.BillingEmail
+	if wrong != nil && c.Request().PostForm.Has("billing_email") {
+		page.BillingEmail = c.FormValue("billing_email")
+	}
+	return web.Render(c, status, view.Billing(page))
+}
+
+// allowCardPages lets a form of the page be answered with a redirect to the
+// payment provider's page for cards.
+func (s *Server) allowCardPages(c echo.Context) {
+	c.Response().Header().Set("Content-Security-Policy", strings.Replace(web.PagePolicy, "form-action 'self'", "form-action 'self' "+cardPages, 1))
+}
+
+// changedBilling leads back to the billing page, which says what was done, or
+// shows it with what is wrong.
+func (s *Server) changedBilling(c echo.Context, v *Visit, err error, notice string) error {
+	if wrong := web.ValidationErrors(err); wrong != nil {
+		return s.billingPage(c, v, http.StatusUnprocessableEntity, wrong)
+	}
+	return s.backTo(c, v, "billing", err, notice)
+}
+
+// ChangeBillingEmail stores where invoices go.
+func (s *Server) ChangeBillingEmail(c echo.Context, v *Visit) error {
+	err := s.Service.ChangeBillingEmail(c.Request().Context(), v.Scope.AccountID, v.Actor, c.FormValue("billing_email"))
+	return s.changedBilling(c, v, err, "billing_email_saved")
+}
+
+// Subscribe starts a subscription.
+func (s *Server) Subscribe(c echo.Context, v *Visit) error {
+	err := s.Service.Subscribe(c.Request().Context(), v.Scope.AccountID, v.Actor, c.FormValue("plan"))
+	return s.changedBilling(c, v, err, "subscribed")
+}
+
+// Reactivate takes a cancellation back.
+func (s *Server) Reactivate(c echo.Context, v *Visit) error {
+	err := s.Service.Reactivate(c.Request().Context(), v.Scope.AccountID, v.Actor)
+	return s.changedBilling(c, v, err, "reactivated")
+}
+
+// ShowPlan asks which plan it shall be; with one in the query, it says what
+// follows from it.
+func (s *Server) ShowPlan(c echo.Context, v *Visit) error {
+	return s.planPage(c, v, c.QueryParam("plan"), nil)
+}
+
+// planPage shows what follows from the chosen plan, or the choice with what is
+// wrong.
+func (s *Server) planPage(c echo.Context, v *Visit, chosen string, wrong form.Errors) error {
+	page := view.PlanPage{Page: s.page(v, "Change plan")}
+	var err error
+	if page.Use, err = s.billingUse(c, v); err != nil {
+		return err
+	}
+	if page.Use == nil || !page.Use.Subscription.Admits() {
+		return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "billing"))
+	}
+	if page.Plans, err = s.Service.Plans(c.Request().Context()); err != nil {
+		return err
+	}
+	present, next := page.Use.Subscription.Plan.ID, page.Use.Subscription.NextPlanID
+	of := slices.IndexFunc(page.Plans, func(p domain.Plan) bool { return p.ID == chosen })
+	switch {
+	case of < 0:
+	case chosen == present && next == nil:
+		wrong = form.Errors{{Field: "plan", Message: "This is your plan already"}}
+	case chosen != present && page.Plans[of].ByAgreement():
+		wrong = form.Errors{{Field: "plan", Message: "This plan is by agreement: talk to us"}}
+	default:
+		page.Chosen = &page.Plans[of]
+	}
+	status := http.StatusOK
+	if wrong != nil {
+		status = http.StatusUnprocessableEntity
+	}
+	page.Problems = web.ErrorItems(wrong)
+	return web.Render(c, status, view.ChangePlan(page))
+}
+
+// ChangePlan moves the account to another plan.
+func (s *Server) ChangePlan(c echo.Context, v *Visit) error {
+	err := s.Service.ChangePlan(c.Request().Context(), v.Scope.AccountID, v.Actor, c.FormValue("plan"))
+	if wrong := web.ValidationErrors(err); wrong != nil {
+		return s.planPage(c, v, "", wrong)
+	}
+	return s.backTo(c, v, "billing", err, "plan_changed")
+}
+
+// ShowCancelSubscription asks how and why the subscription is to end.
+func (s *Server) ShowCancelSubscription(c echo.Context, v *Visit) error {
+	return s.cancelPage(c, v, http.StatusOK, nil)
+}
+
+func (s *Server) cancelPage(c echo.Context, v *Visit, status int, wrong form.Errors) error {
+	page := view.CancelPage{Page: s.page(v, "Cancel the subscription"), AtOnce: c.FormValue("when") == "now", Reason: c.FormValue("reason")}
+	page.Problems = web.ErrorItems(wrong)
+	var err error
+	if page.Use, err = s.billingUse(c, v); err != nil {
+		return err
+	}
+	if page.Use == nil || !page.Use.Subscription.Admits() {
+		return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "billing"))
+	}
+	if page.Plans, err = s.Service.Plans(c.Request().Context()); err != nil {
+		return err
+	}
+	return web.Render(c, status, view.CancelSubscription(page))
+}
+
+// CancelSubscription ends the subscription.
+func (s *Server) CancelSubscription(c echo.Context, v *Visit) error {
+	err := s.Service.CancelSubscription(c.Request().Context(), v.Scope.AccountID, v.Actor, c.FormValue("when") == "now", c.FormValue("reason"))
+	if wrong := web.ValidationErrors(err); wrong != nil {
+		return s.cancelPage(c, v, http.StatusUnprocessableEntity, wrong)
+	}
+	return s.backTo(c, v, "billing", err, "subscription_cancelled")
+}
+
+// AddCard leads to the payment provider's page on which a card is stored.
+func (s *Server) AddCard(c echo.Context, v *Visit) error {
+	ctx, cancel := context.WithTimeout(c.Request().Context(), cardPageWait)
+	defer cancel()
+	back := s.BaseURL + view.URL(v.Scope.Livemode, "billing") + "?" + cardQuery + "="
+	page, err := s.Service.CardPage(ctx, v.Scope.AccountID, v.Actor, back+"stored", back+"none")
+	if errors.As(err, new(*domain.Error)) {
+		return err
+	}
+	if err != nil {
+		web.LogFailure(s.Logger, c, err)
+		return s.billingPage(c, v, http.StatusServiceUnavailable, form.Errors{{
+			Field: "card", Message: "Stripe can’t be reached right now, so nothing was changed. Try again in a few minutes; invoices stay as they are until then",
+		}})
+	}
+	return c.Redirect(http.StatusSeeOther, page)
+}
+
+// DownloadInvoice answers with an invoice as a PDF, as it stands.
+func (s *Server) DownloadInvoice(c echo.Context, v *Visit) error {
+	id, err := domain.ParseInvoiceID(c.Param("invoice"))
+	if err != nil {
+		return echo.ErrNotFound
+	}
+	invoice, err := s.Service.Invoice(c.Request().Context(), v.Scope.AccountID, id)
+	if err != nil {
+		return err
+	}
+	if invoice.Seller == nil {
+		// Who issued it was kept by nobody then: whoever does now is the best guess.
+		invoice.Seller = &s.Service.Terms.Seller
+	}
+	result, err := pdf.RenderInvoice(invoice, s.Fonts)
+	if err != nil {
+		return err
+	}
+	return web.BytesFile("application/pdf", invoice.NumberText()+".pdf", result.Bytes).Respond(c)
+}

@@ -1,0 +1,100 @@
+package dashboard
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/web"
+	"candor/internal/domain"
+	"candor/internal/form"
+	view "candor/views/dashboard"
+)
+
+// ShowErase asks which of a customer's sessions are to be erased.
+func (s *Server) ShowErase(c echo.Context, v *Visit) error {
+	id, err := sessionInPath(c)
+	if err != nil {
+		return err
+	}
+	return s.erasePage(c, v, id, []string{id.String()}, nil)
+}
+
+func (s *Server) erasePage(c echo.Context, v *Visit, id domain.SessionID, chosen []string, wrong form.Errors) error {
+	same, err := s.Service.SameCustomer(c.Request().Context(), v.Scope, id)
+	if err != nil {
+		return err
+	}
+	if same[0].CustomerErasedAt != nil {
+		return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "sessions/"+id.String()))
+	}
+	page := view.ErasePage{Page: s.page(v, "Delete a customer’s data"), Sessions: same, Chosen: chosen, Confirm: c.FormValue("confirm")}
+	page.Problems = web.ErrorItems(wrong)
+	status := http.StatusOK
+	if wrong != nil {
+		status = http.StatusUnprocessableEntity
+	}
+	return web.Render(c, status, view.Erase(page))
+}
+
+// EraseCustomer erases what was chosen and shows the receipt.
+func (s *Server) EraseCustomer(c echo.Context, v *Visit) error {
+	id, err := sessionInPath(c)
+	if err != nil {
+		return err
+	}
+	form, err := web.FormValues(c)
+	if err != nil {
+		return err
+	}
+	var chosen []domain.SessionID
+	for _, text := range form["sessions"] {
+		one, err := domain.ParseSessionID(text)
+		if err != nil {
+			return echo.ErrNotFound
+		}
+		chosen = append(chosen, one)
+	}
+	err = s.Service.EraseCustomer(c.Request().Context(), v.Scope, id, chosen, c.FormValue("confirm"), v.Actor)
+	if wrong := web.ValidationErrors(err); wrong != nil {
+		return s.erasePage(c, v, id, form["sessions"], wrong)
+	}
+	if err != nil {
+		return err
+	}
+	s.Notices.Leave(c, "customer_erased")
+	if len(chosen) > 0 {
+		id = chosen[0]
+	}
+	return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "sessions/"+id.String()))
+}
+
+// DownloadReceipt answers with the receipt for erased data, as a text that can
+// be passed on.
+func (s *Server) DownloadReceipt(c echo.Context, v *Visit) error {
+	id, err := sessionInPath(c)
+	if err != nil {
+		return err
+	}
+	receipt, err := s.Service.Erasure(c.Request().Context(), v.Scope, id)
+	if err != nil {
+		return err
+	}
+	var text strings.Builder
+	for _, line := range [][2]string{
+		{"Receipt for deleted data", receipt.ID.String()},
+		{"Account", v.Staff.AccountName},
+		{"Mode", view.ModeName(v.Scope.Livemode)},
+		{"Session", receipt.SessionID.String()},
+		{"State before", string(receipt.FormerStatus)},
+		{"Deleted at", web.Stamp(&receipt.At)},
+		{"Deleted by", receipt.ByName},
+		{"Deleted", view.ErasedThings(receipt)},
+		{"Also deleted", "name, e-mail address, reference, metadata and webhook URL of the session"},
+	} {
+		fmt.Fprintf(&text, "%s: %s\n", line[0], line[1])
+	}
+	return web.BytesFile("text/plain; charset=utf-8", "erasure_"+receipt.SessionID.String()+".txt", []byte(text.String())).Respond(c)
+}

@@ -1,0 +1,90 @@
+package dashboard
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/internal/domain"
+	"candor/internal/form"
+	view "candor/views/dashboard"
+)
+
+// choiceIn reads one of the choices of a list's filter, "" for none of them.
+// What is none of them is reported: the whole list would look like what was
+// asked for.
+func choiceIn[T ~string](field, text string, choices []T, problems form.Errors) (T, form.Errors) {
+	if chosen := T(text); text == "" || slices.Contains(choices, chosen) {
+		return chosen, problems
+	}
+	return "", append(problems, noChoice(field))
+}
+
+func noChoice(field string) form.Error {
+	return form.Error{Field: field, Message: "Choose one of the list"}
+}
+
+// endpointIn reads the endpoint that a list is of, nil for none.
+func endpointIn(text string, problems form.Errors) (*domain.EndpointID, form.Errors) {
+	if text == "" {
+		return nil, problems
+	}
+	id, err := domain.ParseEndpointID(text)
+	if err != nil {
+		return nil, append(problems, noChoice("endpoint"))
+	}
+	return &id, problems
+}
+
+// dayIn reads a day as date fields send it, nil for none.
+func dayIn(field, text string, problems form.Errors) (*time.Time, form.Errors) {
+	if text == "" {
+		return nil, problems
+	}
+	t, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		return nil, append(problems, form.Error{Field: field, Message: "Enter a date such as 2026-11-21"})
+	}
+	return &t, problems
+}
+
+// dayAfter reads the last day that a list is of and returns the one after it,
+// nil for none.
+func dayAfter(text string, problems form.Errors) (*time.Time, form.Errors) {
+	last, problems := dayIn("to", text, problems)
+	if last == nil {
+		return nil, problems
+	}
+	next := last.AddDate(0, 0, 1)
+	return &next, problems
+}
+
+// beforeIn returns the id below which a page of a list begins, nil for the
+// newest.
+func beforeIn[ID any](c echo.Context, parse func(string) (ID, error)) (*ID, error) {
+	text := c.QueryParam("before")
+	if text == "" {
+		return nil, nil
+	}
+	id, err := parse(text)
+	if err != nil {
+		return nil, echo.ErrNotFound
+	}
+	return &id, nil
+}
+
+// momentIn reads a time, UTC, as browsers and people write it; nil for none.
+func momentIn(field, text string, problems form.Errors) (*time.Time, form.Errors) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return nil, problems
+	}
+	for _, layout := range []string{view.DateTimeLayout, "2006-01-02T15:04:05", "2006-01-02 15:04", time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return &t, problems
+		}
+	}
+	return nil, append(problems, form.Error{Field: field, Message: "Enter a date and time such as 2026-11-21 14:05"})
+}

@@ -1,0 +1,53 @@
+package dashboard
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/web"
+	"candor/internal/domain"
+	view "candor/views/dashboard"
+)
+
+// ShowHome tells how the mode is doing, or how to begin.
+func (s *Server) ShowHome(c echo.Context, v *Visit) error {
+	figures, err := s.Service.Home(c.Request().Context(), v.Scope)
+	if err != nil {
+		return err
+	}
+	page := view.HomePage{
+		Page: s.page(v, "Home"), ByStatus: figures.ByStatus, Period: *figures.Now, Before: *figures.Before,
+		Funnel: *figures.Funnel, TimesBefore: figures.TimesBefore,
+		Sessions: v.Staff.May(domain.UseSessions), Webhooks: v.Staff.May(domain.ManageWebhooks), Keys: v.Staff.May(domain.ManageKeys),
+		HasKey: figures.HasKey, Opened: figures.Opened, BaseURL: s.BaseURL,
+	}
+	for _, e := range figures.Endpoints {
+		page.Arrived = page.Arrived || e.LastSuccessAt != nil
+		page.Endpoints++
+		if e.FailingSince != nil {
+			page.Failing = append(page.Failing, e)
+		}
+	}
+	if sub := figures.Subscription; sub != nil && v.Staff.May(domain.UseBilling) {
+		page.Plan = &view.PlanUse{Name: sub.Name, Used: sub.Used, Carried: sub.Carried, Included: sub.SessionsIncluded, End: sub.Period.End}
+	}
+	return web.Render(c, http.StatusOK, view.Home(page))
+}
+
+// OpenDashboard leads to the home page: of live mode once there are live
+// sessions.
+func (s *Server) OpenDashboard(c echo.Context) error {
+	session, err := s.Auth.Session(c)
+	if err != nil {
+		return err
+	}
+	if session == nil {
+		return s.Auth.SendTo(c, "/sign-in")
+	}
+	live, err := s.Service.SessionsBefore(c.Request().Context(), domain.Scope{AccountID: session.AccountID, Livemode: true}, domain.SessionFilter{}, nil, 1)
+	if err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, view.URL(live.Total > 0, ""))
+}

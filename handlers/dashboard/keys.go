@@ -1,0 +1,134 @@
+package dashboard
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/web"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/service"
+	view "candor/views/dashboard"
+)
+
+// ShowKeys lists the mode's API keys.
+func (s *Server) ShowKeys(c echo.Context, v *Visit) error {
+	return s.keysPage(c, v, http.StatusOK, domain.KeyID{}, nil)
+}
+
+// keysPage lists the keys; wrong is about the form of the key at.
+func (s *Server) keysPage(c echo.Context, v *Visit, status int, at domain.KeyID, wrong form.Errors) error {
+	keys, err := s.Service.APIKeys(c.Request().Context(), v.Scope)
+	if err != nil {
+		return err
+	}
+	page := view.KeysPage{Page: s.page(v, "API keys"), Keys: keys, Open: at}
+	for _, w := range wrong {
+		w.Field += "-" + at.String()
+		page.Problems = append(page.Problems, web.ErrorItems(form.Errors{w})...)
+	}
+	return web.Render(c, status, view.Keys(page))
+}
+
+// ShowNewKey asks what a key is for.
+func (s *Server) ShowNewKey(c echo.Context, v *Visit) error {
+	return web.Render(c, http.StatusOK, view.NewKey(view.NewKeyPage{Page: s.page(v, "New API key"), Full: true}))
+}
+
+// CreateKey makes a key and shows it, this once: in the answer to the POST, so
+// that no page that can be loaded again has it.
+func (s *Server) CreateKey(c echo.Context, v *Visit) error {
+	values, err := web.FormValues(c)
+	if err != nil {
+		return err
+	}
+	page := view.NewKeyPage{
+		Page: s.page(v, "New API key"), Name: values.Get("name"), Full: values.Get("access") != "restricted",
+		Permissions: values["permissions"], Expires: values.Get("expires_at"), Networks: values.Get("networks"),
+	}
+	wish := service.NewKey{Name: page.Name, Networks: page.Networks}
+	if !page.Full {
+		wish.Permissions = domain.Permissions{}
+		for _, p := range page.Permissions {
+			wish.Permissions = append(wish.Permissions, domain.Permission(p))
+		}
+	}
+	day, wrong := dayIn("expires_at", strings.TrimSpace(page.Expires), nil)
+	if day != nil {
+		end := day.AddDate(0, 0, 1) // the day itself included, UTC
+		wish.ExpiresAt = &end
+	}
+	if wrong == nil {
+		var key domain.APIKey
+		var text string
+		key, text, err = s.Service.CreateAPIKey(c.Request().Context(), v.Scope, v.Actor, wish)
+		if err == nil {
+			return s.showKeyOnce(c, v, view.KeyOncePage{Key: key, Text: text})
+		}
+		wrong = web.ValidationErrors(err)
+	}
+	if wrong == nil {
+		return err
+	}
+	page.Problems = web.ErrorItems(wrong)
+	return web.Render(c, http.StatusUnprocessableEntity, view.NewKey(page))
+}
+
+// showKeyOnce shows a new key.
+func (s *Server) showKeyOnce(c echo.Context, v *Visit, page view.KeyOncePage) error {
+	page.Page, page.BaseURL = s.page(v, "Copy your API key"), s.BaseURL
+	return web.Render(c, http.StatusOK, view.KeyOnce(page))
+}
+
+// RenameKey gives a key another name.
+func (s *Server) RenameKey(c echo.Context, v *Visit) error {
+	id, err := domain.ParseKeyID(c.Param("key"))
+	if err != nil {
+		return echo.ErrNotFound
+	}
+	err = s.Service.RenameAPIKey(c.Request().Context(), v.Scope, v.Actor, id, c.FormValue("name"))
+	return s.changedKey(c, v, id, err, "key_renamed")
+}
+
+// RotateKey makes a key in the place of another and shows it, this once.
+func (s *Server) RotateKey(c echo.Context, v *Visit) error {
+	id, err := domain.ParseKeyID(c.Param("key"))
+	if err != nil {
+		return echo.ErrNotFound
+	}
+	overlap, err := time.ParseDuration(c.FormValue("overlap"))
+	if err != nil {
+		overlap = -1 // refused below
+	}
+	rotation, err := s.Service.RotateAPIKey(c.Request().Context(), v.Scope, v.Actor, id, overlap)
+	if err != nil {
+		return s.changedKey(c, v, id, err, "")
+	}
+	return s.showKeyOnce(c, v, view.KeyOncePage{Key: rotation.Key, Text: rotation.Text, OldUntil: &rotation.OldUntil, Again: rotation.Again})
+}
+
+// DeleteKey deletes a key whose name was typed.
+func (s *Server) DeleteKey(c echo.Context, v *Visit) error {
+	id, err := domain.ParseKeyID(c.Param("key"))
+	if err != nil {
+		return echo.ErrNotFound
+	}
+	err = s.Service.DeleteAPIKey(c.Request().Context(), v.Scope, v.Actor, id, c.FormValue("typed_name"))
+	return s.changedKey(c, v, id, err, "key_deleted")
+}
+
+// changedKey leads back to the keys, which say what was done, or shows them
+// again with what is wrong.
+func (s *Server) changedKey(c echo.Context, v *Visit, id domain.KeyID, err error, notice string) error {
+	if wrong := web.ValidationErrors(err); wrong != nil {
+		return s.keysPage(c, v, http.StatusUnprocessableEntity, id, wrong)
+	}
+	if err != nil {
+		return err
+	}
+	s.Notices.Leave(c, notice)
+	return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "keys"))
+}

@@ -1,0 +1,41 @@
+package dashboard
+
+import (
+	"io"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/web"
+	"candor/internal/domain"
+	"candor/internal/service"
+	view "candor/views/dashboard"
+)
+
+// logoPath is where a logo is sent to: the one page of the dashboard that takes
+// a file.
+const logoPath = "/settings/logo"
+
+// maxLogoForm leaves room for the form around the largest logo, and for files
+// a little too large, which the service refuses by name.
+const maxLogoForm = domain.MaxLogoUpload + 64<<10
+
+// SetLogo stores the account's logo.
+func (s *Server) SetLogo(c echo.Context, v *Visit) error {
+	u, err := web.ReadUpload(c, maxLogoForm, service.LogoTooLarge, func(_ *web.Upload, _ string, content io.Reader) error {
+		return s.Service.SetLogo(c.Request().Context(), v.Scope.AccountID, v.Actor, content)
+	})
+	switch {
+	case err != nil:
+	case u.HasFile:
+		err = u.Refusal
+	default:
+		err = domain.FieldError(domain.CodeValidation, "file", "Select a file")
+	}
+	return s.changedSettings(c, v, err, "logo_saved", func(*view.SettingsPage) {})
+}
+
+// RemoveLogo takes the account's logo away.
+func (s *Server) RemoveLogo(c echo.Context, v *Visit) error {
+	err := s.Service.RemoveLogo(c.Request().Context(), v.Scope.AccountID, v.Actor)
+	return s.changedSettings(c, v, err, "logo_removed", func(*view.SettingsPage) {})
+}

@@ -1,0 +1,159 @@
+package dashboard
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/dashboard/auth"
+	"candor/handlers/web"
+	"candor/internal/domain"
+	view "candor/views/dashboard"
+	"candor/views/ui"
+)
+
+// ShowMe draws the staff user's own account.
+func (s *Server) ShowMe(c echo.Context, v *Visit) error {
+	return s.mePage(c, v, v.Staff.Name, nil)
+}
+
+// mePage is the own account, with the name in its field and with what is wrong
+// with what was posted. If the user must do something first, the page asks for
+// that alone.
+func (s *Server) mePage(c echo.Context, v *Visit, name string, wrong []ui.ErrorItem) error {
+	ctx := c.Request().Context()
+	page := view.MePage{Page: s.page(v, "My account"), Name: name}
+	status := http.StatusOK
+	if len(wrong) > 0 {
+		page.Problems, status = wrong, http.StatusUnprocessableEntity
+	}
+	if v.Staff.Duty() != domain.NoDuty {
+		page.Title = view.DutyTitle(v.Staff.Duty())
+		return web.Render(c, status, view.Duty(page.Page))
+	}
+	factor, err := s.Service.TwoStep(ctx, v.Staff)
+	if err != nil {
+		return err
+	}
+	page.TwoStepSince, page.RecoveryCodes = factor.Since, factor.RecoveryCodes
+	page.ByPasskey = v.Staff.ByPasskey(s.Clock.Now())
+	if page.Passkeys, err = s.Service.Passkeys(ctx, v.Staff); err != nil {
+		return err
+	}
+	if page.Sessions, err = s.Service.StaffSessions(ctx, v.Staff); err != nil {
+		return err
+	}
+	return web.Render(c, status, view.Me(page))
+}
+
+// ChangeName stores how the staff user is called.
+func (s *Server) ChangeName(c echo.Context, v *Visit) error {
+	name := c.FormValue("name")
+	err := s.Service.ChangeName(c.Request().Context(), v.Staff, name, web.Visitor(c))
+	if wrong, ok := auth.FieldErrors(err, "name"); ok {
+		return s.mePage(c, v, name, wrong)
+	}
+	return s.backTo(c, v, "me", err, "name_changed")
+}
+
+// ChangePassword sets a new password and changes the session's token.
+func (s *Server) ChangePassword(c echo.Context, v *Visit) error {
+	token, err := s.Service.ChangePassword(c.Request().Context(), v.Staff, c.FormValue("password"), c.FormValue("new_password"), web.Visitor(c))
+	if wrong, ok := auth.FieldErrors(err, "password"); ok {
+		return s.mePage(c, v, v.Staff.Name, wrong)
+	}
+	if err != nil {
+		return err
+	}
+	return s.backToMe(c, v, token, "password_changed")
+}
+
+// backToMe shows the own account with what was done, in a session of a new
+// token, "" for the one it has.
+func (s *Server) backToMe(c echo.Context, v *Visit, token, notice string) error {
+	if token != "" {
+		if err := s.Auth.GiveCookie(c, token); err != nil {
+			return err
+		}
+	}
+	s.Notices.Leave(c, notice)
+	return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "me"))
+}
+
+// BeginTwoStep shows what an authenticator app must know, this once.
+func (s *Server) BeginTwoStep(c echo.Context, v *Visit) error {
+	setup, err := s.Service.BeginTwoStep(c.Request().Context(), v.Staff)
+	if err != nil {
+		return err
+	}
+	page := view.TwoStepPage{Page: s.page(v, "Set up two-step sign-in"), Secret: setup.Secret, Link: setup.URL}
+	return web.Render(c, http.StatusOK, view.TwoStep(page))
+}
+
+// TurnOnTwoStep checks the app's first code and shows the recovery codes, this
+// once. A wrong code shows the same key again, which opens nothing yet.
+func (s *Server) TurnOnTwoStep(c echo.Context, v *Visit) error {
+	ctx := c.Request().Context()
+	codes, token, err := s.Service.TurnOnTwoStep(ctx, v.Staff, c.FormValue("code"), web.Visitor(c))
+	if wrong, ok := auth.FieldErrors(err, "code"); ok {
+		setup, err := s.Service.PendingTwoStep(ctx, v.Staff)
+		if err != nil {
+			return err
+		}
+		page := view.TwoStepPage{Page: s.page(v, "Set up two-step sign-in"), Secret: setup.Secret, Link: setup.URL}
+		page.Problems = wrong
+		return web.Render(c, http.StatusUnprocessableEntity, view.TwoStep(page))
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.Auth.GiveCookie(c, token); err != nil {
+		return err
+	}
+	return s.showRecovery(c, v, codes)
+}
+
+func (s *Server) showRecovery(c echo.Context, v *Visit, codes []string) error {
+	return web.Render(c, http.StatusOK, view.Recovery(view.RecoveryPage{Page: s.page(v, "Your recovery codes"), Codes: codes}))
+}
+
+// RenewRecoveryCodes shows new recovery codes, this once.
+func (s *Server) RenewRecoveryCodes(c echo.Context, v *Visit) error {
+	codes, err := s.Service.RenewRecoveryCodes(c.Request().Context(), v.Staff, web.Visitor(c))
+	if err != nil {
+		return err
+	}
+	return s.showRecovery(c, v, codes)
+}
+
+// TurnOffTwoStep forgets the second factor.
+func (s *Server) TurnOffTwoStep(c echo.Context, v *Visit) error {
+	err := s.Service.TurnOffTwoStep(c.Request().Context(), v.Staff, c.FormValue("off_password"), c.FormValue("off_code"), web.Visitor(c))
+	proof := "off_password"
+	if web.ValidationErrors(err).For("code") != "" {
+		proof = "off_code"
+	}
+	if wrong, ok := auth.FieldErrors(err, proof); ok {
+		return s.mePage(c, v, v.Staff.Name, wrong)
+	}
+	if err != nil {
+		return err
+	}
+	return s.backToMe(c, v, "", "two_step_off")
+}
+
+// EndStaffSession signs out in another browser.
+func (s *Server) EndStaffSession(c echo.Context, v *Visit) error {
+	if err := s.Service.EndStaffSession(c.Request().Context(), v.Staff, c.Param("browser"), web.Visitor(c)); err != nil {
+		return err
+	}
+	return s.backToMe(c, v, "", "browser_signed_out")
+}
+
+// EndOtherStaffSessions signs out in all other browsers.
+func (s *Server) EndOtherStaffSessions(c echo.Context, v *Visit) error {
+	if err := s.Service.EndOtherStaffSessions(c.Request().Context(), v.Staff, web.Visitor(c)); err != nil {
+		return err
+	}
+	return s.backToMe(c, v, "", "browsers_signed_out")
+}

@@ -1,0 +1,57 @@
+package dashboard
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/web"
+	"candor/internal/domain"
+	view "candor/views/dashboard"
+)
+
+// lostVisit is a signed-in user's request for a page of a mode that isn't there,
+// nil for any other's.
+func (s *Server) lostVisit(c echo.Context) *Visit {
+	mode, _, _ := strings.Cut(strings.TrimPrefix(c.Request().URL.Path, view.Root+"/"), "/")
+	session, err := s.Auth.Session(c)
+	if err != nil || session == nil || mode != "live" && mode != "test" {
+		return nil // there is an error to be shown already
+	}
+	return &Visit{Staff: session, Scope: domain.Scope{AccountID: session.AccountID, Livemode: mode == "live"}, Route: &Route{}}
+}
+
+// AnswerError answers an error of the dashboard with a page that says what it
+// is. Those who aren't signed in see no menu.
+func (s *Server) AnswerError(c echo.Context, status int, public *domain.Error) error {
+	p := view.ProblemPage{Page: view.Page{Title: "Sorry, something went wrong", Now: s.Clock.Now()}, Text: public.Message}
+	v, _ := web.RequestOf(c).Visit.(*Visit)
+	if v == nil && status == http.StatusNotFound {
+		v = s.lostVisit(c)
+	}
+	if v != nil {
+		p.Page = s.page(v, p.Title)
+	}
+	switch status {
+	case http.StatusForbidden:
+		p.Title = "You can’t do this"
+	case http.StatusNotFound, http.StatusMethodNotAllowed:
+		p.Title = "There is nothing here"
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		p.Title = "Please wait a moment"
+		if public == web.ErrUnreadable {
+			p.Title, p.RequestID = "This can’t be read now", web.RequestOf(c).ID.String()
+			p.Text = "A secret key is missing on our side. Tell us the reference below."
+		}
+	case http.StatusInternalServerError:
+		p.RequestID = web.RequestOf(c).ID.String()
+		p.Text = "The page couldn’t be shown. Try again; if it keeps happening, tell us the reference below."
+	}
+	return web.Render(c, status, view.Problem(p))
+}
+
+// Serves reports whether the request is for the dashboard.
+func Serves(r *http.Request) bool {
+	return r.URL.Path == view.Root || strings.HasPrefix(r.URL.Path, view.Root+"/")
+}

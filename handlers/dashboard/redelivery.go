@@ -1,0 +1,163 @@
+package dashboard
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/web"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/service"
+	view "candor/views/dashboard"
+)
+
+const (
+	// redeliveryWatch is how long after a redelivery's end its page still looks
+	// what becomes of what it sent.
+	redeliveryWatch = 2 * time.Minute
+	// usualRedeliveryRate and usualRedeliverySpan are what is proposed.
+	usualRedeliveryRate = 10
+	usualRedeliverySpan = 24 * time.Hour
+)
+
+// ShowRedeliveries asks which failed deliveries are to be sent again, counts
+// them, and lists what was sent again before.
+func (s *Server) ShowRedeliveries(c echo.Context, v *Visit) error {
+	values := c.QueryParams()
+	if values.Get("preview") == "" && values.Get("since") == "" {
+		values.Set("since", s.Clock.Now().Add(-usualRedeliverySpan).UTC().Format(view.DateTimeLayout))
+	}
+	return s.redeliveriesPage(c, v, http.StatusOK, values)
+}
+
+// redeliveriesPage counts what the values ask for, where they do.
+func (s *Server) redeliveriesPage(c echo.Context, v *Visit, status int, values url.Values) error {
+	ctx := c.Request().Context()
+	filter, rate, shown, wrong := redeliveryWish(values)
+	page := view.RedeliveriesPage{Page: s.page(v, "Send failed deliveries again"), Wish: shown}
+	if values.Get("preview") != "" && wrong == nil {
+		preview, err := s.Service.PreviewRedelivery(ctx, v.Scope, filter, rate, service.CountMost)
+		if wrong = web.ValidationErrors(err); wrong == nil && err != nil {
+			return err
+		}
+		if wrong == nil {
+			page.Preview = &view.RedeliveryPreview{
+				Matched: preview.Matched, OrMore: preview.Matched == service.CountMost,
+				AtLeast: time.Duration(preview.Matched/int64(rate)) * time.Second,
+			}
+			for _, e := range preview.Endpoints {
+				page.Preview.Endpoints = append(page.Preview.Endpoints, view.EndpointCount{Origin: e.Origin, Count: e.Count})
+			}
+		}
+	}
+	if values.Get("preview") != "" {
+		page.Problems = web.ErrorItems(wrong)
+	}
+	var err error
+	if page.Endpoints, err = s.Service.Endpoints(ctx, v.Scope); err != nil {
+		return err
+	}
+	if page.Former, err = s.Service.Redeliveries(ctx, v.Scope); err != nil {
+		return err
+	}
+	page.Running = slices.ContainsFunc(page.Former, func(r domain.Redelivery) bool { return r.State == domain.RedeliveryRunning })
+	return web.Render(c, status, view.Redeliveries(page))
+}
+
+// redeliveryWish reads which deliveries are to be sent again and how fast.
+func redeliveryWish(values url.Values) (f service.DeliveryFilter, rate int, shown view.RedeliveryWish, wrong form.Errors) {
+	shown = view.RedeliveryWish{
+		Since: values.Get("since"), Until: values.Get("until"), Endpoint: values.Get("endpoint"),
+		Type: values.Get("type"), Status: values.Get("status"), Rate: values.Get("rate"),
+	}
+	f.Since, wrong = momentIn("since", shown.Since, wrong)
+	if strings.TrimSpace(shown.Since) == "" {
+		wrong = append(wrong, form.Error{Field: "since", Message: "Enter from when on failed deliveries are sent again"})
+	}
+	f.Until, wrong = momentIn("until", shown.Until, wrong)
+	if f.Since != nil && f.Until != nil && !f.Since.Before(*f.Until) {
+		wrong = append(wrong, form.Error{Field: "until", Message: "Until must be later than from"})
+	}
+	f.Endpoint, wrong = endpointIn(shown.Endpoint, wrong)
+	f.Type, wrong = choiceIn("type", shown.Type, domain.EventTypes, wrong)
+	f.Status, wrong = choiceIn("status", shown.Status, service.DeliveryStatuses, wrong)
+	if shown.Rate == "" {
+		shown.Rate = strconv.Itoa(usualRedeliveryRate)
+	}
+	rate, err := strconv.Atoi(strings.TrimSpace(shown.Rate))
+	if err != nil || rate < domain.MinRedeliveryRate || rate > domain.MaxRedeliveryRate {
+		wrong = append(wrong, form.Error{Field: "rate", Message: "Enter a number from 1 to 100"})
+	}
+	return f, rate, shown, wrong
+}
+
+// StartRedelivery sends the failed deliveries again that were previewed.
+func (s *Server) StartRedelivery(c echo.Context, v *Visit) error {
+	values, err := web.FormValues(c)
+	if err != nil {
+		return err
+	}
+	values.Set("preview", "1")
+	filter, rate, _, wrong := redeliveryWish(values)
+	if wrong != nil {
+		return s.redeliveriesPage(c, v, http.StatusUnprocessableEntity, values)
+	}
+	r, err := s.Service.StartRedelivery(c.Request().Context(), v.Scope, filter, rate, v.Actor)
+	if web.ValidationErrors(err) != nil {
+		return s.redeliveriesPage(c, v, http.StatusUnprocessableEntity, values) // which finds them, too
+	}
+	if err != nil {
+		return err
+	}
+	return s.backTo(c, v, "webhooks/redeliveries/"+r.ID.String(), nil, "redelivery_started")
+}
+
+// ShowRedelivery tells how far a redelivery is and what became of what it sent.
+func (s *Server) ShowRedelivery(c echo.Context, v *Visit) error {
+	ctx := c.Request().Context()
+	id, err := domain.ParseRedeliveryID(c.Param("redelivery"))
+	if err != nil {
+		return echo.ErrNotFound
+	}
+	r, err := s.Service.Redelivery(ctx, v.Scope, id)
+	if err != nil {
+		return err
+	}
+	page := view.RedeliveryPage{Page: s.page(v, "Sending again"), Redelivery: *r, OutcomeMost: service.CountMost}
+	if page.Outcome, err = s.Service.RedeliveryOutcome(ctx, r); err != nil {
+		return err
+	}
+	page.Moving = r.State == domain.RedeliveryRunning ||
+		page.Outcome[domain.DeliveryPending] > 0 && s.Clock.Now().Sub(*r.FinishedAt) < redeliveryWatch
+	if r.EndpointID != nil {
+		endpoints, err := s.Service.Endpoints(ctx, v.Scope)
+		if err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(endpoints, func(e domain.Endpoint) bool { return e.ID == *r.EndpointID }); i >= 0 {
+			page.Origin = endpoints[i].Origin
+		}
+	}
+	return web.Render(c, http.StatusOK, view.Redelivery(page))
+}
+
+// StopRedelivery ends a redelivery.
+func (s *Server) StopRedelivery(c echo.Context, v *Visit) error {
+	id, err := domain.ParseRedeliveryID(c.Param("redelivery"))
+	if err != nil {
+		return echo.ErrNotFound
+	}
+	_, err = s.Service.StopRedelivery(c.Request().Context(), v.Scope, id, v.Actor)
+	notice := "redelivery_stopped"
+	if errors.Is(err, &domain.Error{Code: domain.CodeInvalidRequest}) {
+		notice, err = "redelivery_ended", nil
+	}
+	return s.backTo(c, v, "webhooks/redeliveries/"+id.String(), err, notice)
+}

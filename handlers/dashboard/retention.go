@@ -1,0 +1,63 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/web"
+	"candor/internal/domain"
+	"candor/internal/service"
+	view "candor/views/dashboard"
+)
+
+// typedRetention is which retention a form is about and what was typed: the
+// form has a field of the kind's name. Days of nothing are 0, which only a kind
+// that needs none takes.
+func typedRetention(values url.Values) (kind domain.RetentionKind, typed string, wanted int) {
+	kind = domain.FileRetention
+	for _, one := range domain.RetentionKinds {
+		if values.Has(string(one)) {
+			kind = one
+		}
+	}
+	typed = values.Get(string(kind))
+	if strings.TrimSpace(typed) == "" {
+		return kind, typed, 0
+	}
+	return kind, typed, days(typed)
+}
+
+// ReviewRetention says what another retention would delete.
+func (s *Server) ReviewRetention(c echo.Context, v *Visit) error {
+	kind, typed, wanted := typedRetention(c.QueryParams())
+	change, err := s.Service.PreviewRetention(c.Request().Context(), v.Scope.AccountID, kind, wanted)
+	if wrong := web.ValidationErrors(err); wrong != nil {
+		return s.settingsPage(c, v, wrong, func(p *view.SettingsPage) { p.Retention[kind] = typed })
+	}
+	if err != nil {
+		return err
+	}
+	return web.Render(c, http.StatusOK, view.Retention(view.RetentionPage{
+		Page: s.page(v, view.RetentionTitle(kind, change.To)), Kind: kind, From: change.From, To: change.To, EndedBy: change.EndedBy,
+		Sessions: change.Sessions, OrMore: change.Sessions == service.CountMost,
+	}))
+}
+
+// ChangeRetention does what reviewRetention said. If another person was faster,
+// it shows the review again: what is deleted has changed with it.
+func (s *Server) ChangeRetention(c echo.Context, v *Visit) error {
+	values, err := web.FormValues(c)
+	if err != nil {
+		return err
+	}
+	kind, typed, wanted := typedRetention(values)
+	changed, err := s.Service.ChangeRetention(c.Request().Context(), v.Scope.AccountID, v.Actor, kind, days(values.Get("from_days")), wanted)
+	if err == nil && !changed {
+		s.Notices.Leave(c, "retention_moved_on")
+		return c.Redirect(http.StatusSeeOther, view.RetentionURL(v.Scope.Livemode, kind, typed))
+	}
+	return s.changedSettings(c, v, err, "retention_saved", func(p *view.SettingsPage) { p.Retention[kind] = typed })
+}

@@ -1,0 +1,79 @@
+package dashboard
+
+import (
+	"errors"
+	"net/http"
+	"path"
+	"slices"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/web"
+	"candor/internal/domain"
+	view "candor/views/dashboard"
+	"candor/views/dashboard/snippets"
+)
+
+// ShowSecrets shows the webhook secrets to whoever has just proven to be
+// there: in the answer to a POST, which nothing fetches ahead or again.
+func (s *Server) ShowSecrets(c echo.Context, v *Visit) error {
+	secrets, err := s.Service.ShowWebhookSecrets(c.Request().Context(), v.Scope, v.Actor)
+	if err != nil {
+		return err
+	}
+	return web.Render(c, http.StatusOK, view.Secrets(view.SecretsPage{Page: s.page(v, "Webhook secret"), Text: secrets.Current, Next: secrets.Next}))
+}
+
+// NextSecret makes the next webhook secret and shows it.
+func (s *Server) NextSecret(c echo.Context, v *Visit) error {
+	secret, err := s.Service.NextWebhookSecret(c.Request().Context(), v.Scope, v.Actor)
+	if outdated(err) {
+		return s.backTo(c, v, "webhooks", nil, "secret_moved_on")
+	}
+	if err != nil && secret == "" {
+		return err
+	}
+	return web.Render(c, http.StatusOK, view.NewSecret(view.SecretsPage{Page: s.page(v, "Copy your next webhook secret"), Next: secret}))
+}
+
+// outdated reports that another staff user has changed the secrets first.
+func outdated(err error) bool { return errors.Is(err, &domain.Error{Code: domain.CodeValidation}) }
+
+// SwitchSecret makes the next secret the current one.
+func (s *Server) SwitchSecret(c echo.Context, v *Visit) error {
+	err := s.Service.SwitchWebhookSecret(c.Request().Context(), v.Scope, v.Actor)
+	return s.rotated(c, v, err, "secret_switched")
+}
+
+// RestoreSecret makes the previous secret the current one.
+func (s *Server) RestoreSecret(c echo.Context, v *Visit) error {
+	err := s.Service.RestoreWebhookSecret(c.Request().Context(), v.Scope, v.Actor)
+	return s.rotated(c, v, err, "secret_restored")
+}
+
+// AbandonSecret deletes the next secret.
+func (s *Server) AbandonSecret(c echo.Context, v *Visit) error {
+	err := s.Service.AbandonNextWebhookSecret(c.Request().Context(), v.Scope, v.Actor)
+	return s.rotated(c, v, err, "secret_abandoned")
+}
+
+// rotated leads back to the webhooks, which say what was done, or that another
+// staff user has changed the secrets first.
+func (s *Server) rotated(c echo.Context, v *Visit, err error, notice string) error {
+	if outdated(err) {
+		return s.backTo(c, v, "webhooks", nil, "secret_moved_on")
+	}
+	return s.backTo(c, v, "webhooks", err, notice)
+}
+
+// ShowVerifyCode shows code that verifies webhooks, in one language at a time.
+func (s *Server) ShowVerifyCode(c echo.Context, v *Visit) error {
+	all := snippets.All()
+	page := view.VerifyCodePage{Page: s.page(v, "Verify webhooks")}
+	chosen := max(0, slices.IndexFunc(all, func(one snippets.Snippet) bool { return one.ID == c.QueryParam("in") }))
+	for i, one := range all {
+		page.Languages = append(page.Languages, view.LanguageLink{ID: one.ID, Name: one.Language, Chosen: i == chosen})
+	}
+	page.File, page.Note, page.Code = path.Base(all[chosen].File), all[chosen].Note, all[chosen].Text
+	return web.Render(c, http.StatusOK, view.VerifyCode(page))
+}

@@ -1,0 +1,159 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/web"
+	"candor/internal/domain"
+	"candor/internal/form"
+	view "candor/views/dashboard"
+)
+
+// sessionInPath is the session that the path names.
+func sessionInPath(c echo.Context) (domain.SessionID, error) {
+	id, err := domain.ParseSessionID(c.Param("session"))
+	if err != nil {
+		return id, echo.ErrNotFound
+	}
+	return id, nil
+}
+
+// ShowSession tells all about a session.
+func (s *Server) ShowSession(c echo.Context, v *Visit) error {
+	id, err := sessionInPath(c)
+	if err != nil {
+		return err
+	}
+	return s.sessionPage(c, v, id, http.StatusOK, nil)
+}
+
+func (s *Server) sessionPage(c echo.Context, v *Visit, id domain.SessionID, status int, wrong form.Errors) error {
+	trail, err := s.Service.SessionTrail(c.Request().Context(), v.Scope, id)
+	if err != nil {
+		return err
+	}
+	page := view.SessionPage{
+		Page: s.page(v, "Session"), Session: trail.Session, Deliveries: trail.Deliveries, Documents: len(trail.Documents),
+		Events:      make(map[domain.EventID]string),
+		MayDownload: v.Staff.May(domain.DownloadData), Retained: trail.Retained, DataUntil: trail.DataUntil, DataGone: trail.DataGone, Days: c.FormValue("days"),
+	}
+	page.Problems = web.ErrorItems(wrong)
+	if trail.Session.CustomerErasedAt != nil {
+		if page.Receipt, err = s.Service.Erasure(c.Request().Context(), v.Scope, id); err != nil {
+			return err
+		}
+	}
+	// A link opens what the customer has entered so far: it is shown to those
+	// who may read that, and while nothing is entered.
+	if trail.Session.Status == domain.Pending || trail.Session.Status == domain.InProgress && page.MayDownload {
+		page.Link = s.Service.SessionURL(id)
+	}
+	for _, e := range trail.Events {
+		entry := view.EntryOfEvent(&e)
+		page.Events[e.ID] = entry.Title
+		page.Timeline = append(page.Timeline, entry)
+	}
+	for _, e := range trail.Audit {
+		page.Timeline = append(page.Timeline, view.EntryOfAudit(&e))
+	}
+	for _, d := range trail.Documents {
+		page.Files = append(page.Files, view.SessionFile{ID: d.ID, Name: d.FileName, SizeBytes: d.SizeBytes})
+	}
+	page.Timeline = view.Ordered(trail.Session, page.Timeline)
+	return web.Render(c, status, view.Session(page))
+}
+
+// CancelSessionByHand cancels a session.
+func (s *Server) CancelSessionByHand(c echo.Context, v *Visit) error {
+	id, err := sessionInPath(c)
+	if err != nil {
+		return err
+	}
+	_, err = s.Service.Cancel(c.Request().Context(), v.Scope, id, v.Actor)
+	return s.changedSession(c, v, id, err, "session_cancelled")
+}
+
+// ExtendSession lets a session's link work longer.
+func (s *Server) ExtendSession(c echo.Context, v *Visit) error {
+	id, err := sessionInPath(c)
+	if err != nil {
+		return err
+	}
+	days, err := strconv.Atoi(strings.TrimSpace(c.FormValue("days")))
+	if err != nil {
+		days = -1 // refused below
+	}
+	_, err = s.Service.ExtendSession(c.Request().Context(), v.Scope, id, days, v.Actor)
+	return s.changedSession(c, v, id, err, "session_extended")
+}
+
+// changedSession leads back to a session's page, which says what was done, or
+// that it was too late for it.
+func (s *Server) changedSession(c echo.Context, v *Visit, id domain.SessionID, err error, notice string) error {
+	if wrong := web.ValidationErrors(err); wrong != nil {
+		return s.sessionPage(c, v, id, http.StatusUnprocessableEntity, wrong)
+	}
+	if web.SessionClosed(err) {
+		notice, err = "session_closed", nil
+	}
+	if err != nil {
+		return err
+	}
+	s.Notices.Leave(c, notice)
+	return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "sessions/"+id.String()))
+}
+
+// DownloadData answers with what the API's data endpoint does.
+func (s *Server) DownloadData(c echo.Context, v *Visit) error {
+	id, err := sessionInPath(c)
+	if err != nil {
+		return err
+	}
+	data, err := s.Service.Data(c.Request().Context(), v.Scope, id, web.Reader(c.Request().Context(), v.Actor))
+	if err != nil {
+		return err
+	}
+	content, err := json.MarshalIndent(s.FormData(data), "", "  ")
+	if err != nil {
+		return err
+	}
+	return web.BytesFile("application/json", "financial_statement_"+id.String()+".json", content).Respond(c)
+}
+
+// DownloadPDF answers with the PDF; while it is being made, the page waits.
+func (s *Server) DownloadPDF(c echo.Context, v *Visit) error {
+	id, err := sessionInPath(c)
+	if err != nil {
+		return err
+	}
+	content, err := s.Service.PDF(c.Request().Context(), v.Scope, id, web.Reader(c.Request().Context(), v.Actor))
+	if errors.Is(err, &domain.Error{Code: domain.CodePDFNotReady}) {
+		s.Notices.Leave(c, "pdf_not_ready")
+		return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "sessions/"+id.String()))
+	}
+	if err != nil {
+		return err
+	}
+	return web.BytesFile("application/pdf", "financial_statement_"+id.String()+".pdf", content).Respond(c)
+}
+
+// DownloadDocument answers with one of the customer's uploads.
+func (s *Server) DownloadDocument(c echo.Context, v *Visit) error {
+	id, err := sessionInPath(c)
+	if err != nil {
+		return err
+	}
+	document, _ := domain.ParseDocumentID(c.Param("document")) // the id of no document where it is malformed
+	content, err := s.Service.Document(c.Request().Context(), v.Scope, id, document, web.Reader(c.Request().Context(), v.Actor))
+	if err != nil {
+		return err
+	}
+	f := &web.File{ContentType: content.ContentType, Name: content.FileName, Size: content.SizeBytes, Content: content}
+	return f.Respond(c)
+}

@@ -1,0 +1,128 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/web"
+	"candor/internal/domain"
+	"candor/internal/form"
+	view "candor/views/dashboard"
+)
+
+// sessionsPerPage is how many sessions the dashboard lists at once.
+const sessionsPerPage = 25
+
+// sessionFilter reads the filters of the list of sessions; what can't be read
+// is reported in problems and doesn't filter.
+func sessionFilter(values url.Values) (f domain.SessionFilter, shown view.SessionFilters, problems form.Errors) {
+	shown = view.SessionFilters{
+		Search: strings.TrimSpace(values.Get("q")), Status: values.Get("status"), From: values.Get("from"), To: values.Get("to"),
+	}
+	f.Search, _ = form.CleanText(shown.Search, len(shown.Search))
+	if f.Search == "" && shown.Search != "" {
+		problems = append(problems, form.Error{Field: "q", Message: "Enter an e-mail address, a reference or a session id"})
+	}
+	f.Status, problems = choiceIn("status", shown.Status, domain.Statuses, problems)
+	from, problems := dayIn("from", shown.From, problems)
+	if from != nil {
+		after := from.Add(-time.Microsecond) // the filter's bounds are exclusive
+		f.CreatedAfter = &after
+	}
+	f.CreatedBefore, problems = dayAfter(shown.To, problems)
+	return f, shown, problems
+}
+
+// ListSessionsPage lists sessions; a search for an id leads to it.
+func (s *Server) ListSessionsPage(c echo.Context, v *Visit) error {
+	ctx := c.Request().Context()
+	filter, shown, wrong := sessionFilter(c.QueryParams())
+	if id, err := domain.ParseSessionID(shown.Search); err == nil {
+		if _, err := s.Service.Session(ctx, v.Scope, id); err == nil {
+			return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "sessions/"+id.String()))
+		}
+	}
+	before, err := beforeIn(c, domain.ParseSessionID)
+	if err != nil {
+		return err
+	}
+	page := view.SessionsPage{Page: s.page(v, "Sessions"), Filters: shown, First: before == nil}
+	page.Problems = web.ErrorItems(wrong)
+	slice, err := s.Service.SessionsBefore(ctx, v.Scope, filter, before, sessionsPerPage)
+	if err != nil {
+		return err
+	}
+	page.Sessions, page.Total, page.OrMore, page.More = slice.Sessions, slice.Total, slice.OrMore, slice.More
+	return web.Render(c, http.StatusOK, view.Sessions(page))
+}
+
+// ShowNewSession asks whom a session is for.
+func (s *Server) ShowNewSession(c echo.Context, v *Visit) error {
+	account, err := s.Service.Account(c.Request().Context(), v.Scope.AccountID)
+	if err != nil {
+		return err
+	}
+	page := view.NewSessionPage{Page: s.page(v, "New session"), Days: strconv.Itoa(account.DefaultExpiresInDays)}
+	return web.Render(c, http.StatusOK, view.NewSession(page))
+}
+
+// CreateSessionByHand makes a session and leads to its page, with its link.
+func (s *Server) CreateSessionByHand(c echo.Context, v *Visit) error {
+	page := view.NewSessionPage{
+		Page: s.page(v, "New session"), Email: c.FormValue("customer_email"), Name: c.FormValue("customer_name"),
+		Reference: c.FormValue("reference_id"), Days: c.FormValue("expires_in_days"),
+	}
+	days, err := strconv.Atoi(strings.TrimSpace(page.Days))
+	if err != nil {
+		days = -1 // refused with what is wrong with the others
+	}
+	created, err := s.Service.CreateSessionByHand(c.Request().Context(), v.Scope, domain.NewSession{
+		CustomerEmail: page.Email, CustomerName: page.Name, ReferenceID: page.Reference, ExpiresInDays: &days, By: v.Actor,
+	})
+	if wrong := web.ValidationErrors(err); wrong != nil {
+		page.Problems = web.ErrorItems(inWords(wrong))
+		return web.Render(c, http.StatusUnprocessableEntity, view.NewSession(page))
+	}
+	if err != nil {
+		return err
+	}
+	s.Notices.Leave(c, "session_created")
+	return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "sessions/"+created.ID.String()))
+}
+
+// inWords puts the names that people see in the place of the API's.
+func inWords(wrong form.Errors) form.Errors {
+	words := strings.NewReplacer(
+		"customer_email must be an e-mail address such as name@example.com.", "Enter an e-mail address such as name@example.com",
+		"expires_in_days must be a whole number from 1 to 90.", "Enter a number of days from 1 to 90",
+		"customer_name ", "The customer’s name ", "reference_id ", "The reference ",
+	)
+	out := make(form.Errors, len(wrong))
+	for i, w := range wrong {
+		out[i] = form.Error{Field: w.Field, Message: words.Replace(w.Message)}
+	}
+	return out
+}
+
+// ExportSessions streams the filtered list as CSV, however long it is.
+func (s *Server) ExportSessions(c echo.Context, v *Visit) error {
+	filter, _, wrong := sessionFilter(c.QueryParams())
+	if len(wrong) > 0 {
+		return web.Invalid(wrong)
+	}
+	columns := []string{
+		"id", "status", "customer_email", "customer_name", "reference_id", "created_at", "expires_at", "accessed_at", "completed_at", "cancelled_at", "sections_completed",
+	}
+	return web.StreamCSV(c, s.Logger, s.Clock.Now(), "sessions_"+view.ModeName(v.Scope.Livemode), columns, func(write web.WriteRow) error {
+		return s.Service.ExportSessions(c.Request().Context(), v.Scope, filter, v.Actor, func(of *domain.Session) error {
+			return write(
+				of.ID.String(), string(of.Status), of.CustomerEmail, web.Text(of.CustomerName), web.Text(of.ReferenceID), web.Stamp(&of.CreatedAt), web.Stamp(&of.ExpiresAt),
+				web.Stamp(of.AccessedAt), web.Stamp(of.CompletedAt), web.Stamp(of.CancelledAt), strconv.Itoa(of.SectionsCompleted))
+		})
+	})
+}

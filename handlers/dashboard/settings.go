@@ -1,0 +1,121 @@
+package dashboard
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/web"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/service"
+	view "candor/views/dashboard"
+	"candor/views/ui"
+)
+
+// ShowSettings shows how customers see the account, and what it wants for its
+// sessions.
+func (s *Server) ShowSettings(c echo.Context, v *Visit) error {
+	return s.settingsPage(c, v, nil, func(*view.SettingsPage) {})
+}
+
+// settingsPage shows the settings as they are stored but for what was typed;
+// wrong is about that.
+func (s *Server) settingsPage(c echo.Context, v *Visit, wrong form.Errors, typed func(*view.SettingsPage)) error {
+	account, err := s.Service.Account(c.Request().Context(), v.Scope.AccountID)
+	if err != nil {
+		return err
+	}
+	page := view.SettingsPage{
+		Page: s.page(v, "Settings"), Name: account.Name, HelpEmail: web.Text(account.HelpEmail), HelpPhone: web.Text(account.HelpPhone),
+		Logo: ui.Logo(account), LogoOf: account.Name, Languages: account.FormLanguages,
+		DefaultExpiry: strconv.Itoa(account.DefaultExpiresInDays), Retention: map[domain.RetentionKind]string{},
+	}
+	page.TwoStepRequired = account.TwoStepRequired
+	team, err := s.Service.Team(c.Request().Context(), v.Scope.AccountID)
+	if err != nil {
+		return err
+	}
+	page.Team = len(team)
+	for _, m := range team {
+		if !m.TwoStep && !m.HasPasskey {
+			page.WithoutFactor++
+		}
+	}
+	for _, kind := range domain.RetentionKinds {
+		if days := *kind.DaysOf(account); days > 0 {
+			page.Retention[kind] = strconv.Itoa(days)
+		}
+	}
+	if account.BrandColour != nil {
+		page.BrandColour = "#" + *account.BrandColour
+	}
+	status := http.StatusOK
+	if wrong != nil {
+		status, page.Problems = http.StatusUnprocessableEntity, web.ErrorItems(wrong)
+	}
+	typed(&page)
+	return web.Render(c, status, view.Settings(page))
+}
+
+// changedSettings leads back to the settings, or shows them with what was
+// typed and is wrong.
+func (s *Server) changedSettings(c echo.Context, v *Visit, err error, notice string, typed func(*view.SettingsPage)) error {
+	if wrong := web.ValidationErrors(err); wrong != nil {
+		return s.settingsPage(c, v, wrong, typed)
+	}
+	if err != nil {
+		return err
+	}
+	s.Notices.Leave(c, notice)
+	return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "settings"))
+}
+
+// ChangeSettings stores how customers see the account.
+func (s *Server) ChangeSettings(c echo.Context, v *Visit) error {
+	wish := service.AccountSettings{
+		Name: c.FormValue("name"), HelpEmail: c.FormValue("help_email"), HelpPhone: c.FormValue("help_phone"), BrandColour: c.FormValue("brand_colour"),
+	}
+	err := s.Service.ChangeSettings(c.Request().Context(), v.Scope.AccountID, v.Actor, wish)
+	return s.changedSettings(c, v, err, "settings_saved", func(p *view.SettingsPage) {
+		p.Name, p.HelpEmail, p.HelpPhone, p.BrandColour = wish.Name, wish.HelpEmail, wish.HelpPhone, wish.BrandColour
+	})
+}
+
+// ChangeFormLanguages sets which languages forms offer besides English.
+func (s *Server) ChangeFormLanguages(c echo.Context, v *Visit) error {
+	values, err := web.FormValues(c)
+	if err != nil {
+		return err
+	}
+	err = s.Service.ChangeFormLanguages(c.Request().Context(), v.Scope.AccountID, v.Actor, values["languages"])
+	return s.changedSettings(c, v, err, "languages_saved", func(*view.SettingsPage) {})
+}
+
+// RequireTwoStep sets whether everyone in the team needs a second factor.
+func (s *Server) RequireTwoStep(c echo.Context, v *Visit) error {
+	required, notice := c.FormValue("of") == "everyone", "two_step_released"
+	if required {
+		notice = "two_step_required"
+	}
+	err := s.Service.RequireTwoStep(c.Request().Context(), v.Staff, required, web.Visitor(c))
+	return s.changedSettings(c, v, err, notice, func(*view.SettingsPage) {})
+}
+
+// days reads a number of days; what is none is one that no setting takes.
+func days(typed string) int {
+	n, err := strconv.Atoi(strings.TrimSpace(typed))
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// ChangeDefaultExpiry sets how long links work that nobody said anything of.
+func (s *Server) ChangeDefaultExpiry(c echo.Context, v *Visit) error {
+	typed := c.FormValue("default_expires_in_days")
+	err := s.Service.SetDefaultExpiry(c.Request().Context(), v.Scope.AccountID, v.Actor, days(typed))
+	return s.changedSettings(c, v, err, "expiry_saved", func(p *view.SettingsPage) { p.DefaultExpiry = typed })
+}

@@ -1,0 +1,81 @@
+package dashboard
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/web"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/service"
+	view "candor/views/dashboard"
+)
+
+// ShowTeam lists who is in the team and who is asked into it.
+func (s *Server) ShowTeam(c echo.Context, v *Visit) error {
+	return s.teamPage(c, v, http.StatusOK, nil)
+}
+
+func (s *Server) teamPage(c echo.Context, v *Visit, status int, wrong form.Errors) error {
+	ctx := c.Request().Context()
+	page := view.TeamPage{Page: s.page(v, "Team"), Email: c.FormValue("email"), Role: domain.Role(c.FormValue("role"))}
+	page.Problems = web.ErrorItems(wrong)
+	team, err := s.Service.Team(ctx, v.Scope.AccountID)
+	if err != nil {
+		return err
+	}
+	for _, m := range team {
+		page.Members = append(page.Members, view.Member{Staff: m.Staff, TwoStep: m.TwoStep, HasPasskey: m.HasPasskey, SeenAt: m.SeenAt})
+	}
+	if page.Invitations, err = s.Service.Invitations(ctx, v.Scope.AccountID); err != nil {
+		return err
+	}
+	return web.Render(c, status, view.Team(page))
+}
+
+// Invite asks somebody into the team.
+func (s *Server) Invite(c echo.Context, v *Visit) error {
+	_, err := s.Service.Invite(c.Request().Context(), v.Scope.AccountID, v.Actor, service.NewInvitation{
+		Email: c.FormValue("email"), Role: domain.Role(c.FormValue("role")), MayDownload: c.FormValue("may_download") == "yes",
+	})
+	return s.changedTeam(c, v, err, "invited")
+}
+
+// RevokeInvitation withdraws an invitation.
+func (s *Server) RevokeInvitation(c echo.Context, v *Visit) error {
+	err := s.Service.RevokeInvitation(c.Request().Context(), v.Scope.AccountID, v.Actor, c.Param("invitation"))
+	return s.changedTeam(c, v, err, "invitation_revoked")
+}
+
+// ChangeRole changes what a member of the team may do.
+func (s *Server) ChangeRole(c echo.Context, v *Visit) error {
+	id, err := domain.ParseStaffID(c.Param("staff"))
+	if err != nil {
+		return echo.ErrNotFound
+	}
+	err = s.Service.ChangeRole(c.Request().Context(), v.Scope.AccountID, v.Actor, id, domain.Role(c.FormValue("role")), c.FormValue("may_download") == "yes")
+	return s.changedTeam(c, v, err, "role_changed")
+}
+
+// RemoveStaff takes somebody out of the team.
+func (s *Server) RemoveStaff(c echo.Context, v *Visit) error {
+	id, err := domain.ParseStaffID(c.Param("staff"))
+	if err != nil {
+		return echo.ErrNotFound
+	}
+	return s.changedTeam(c, v, s.Service.RemoveStaff(c.Request().Context(), v.Scope.AccountID, v.Actor, id), "staff_removed")
+}
+
+// changedTeam leads back to the team, which says what was done, or shows it
+// again with what is wrong.
+func (s *Server) changedTeam(c echo.Context, v *Visit, err error, notice string) error {
+	if wrong := web.ValidationErrors(err); wrong != nil {
+		return s.teamPage(c, v, http.StatusUnprocessableEntity, wrong)
+	}
+	if err != nil {
+		return err
+	}
+	s.Notices.Leave(c, notice)
+	return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "team"))
+}

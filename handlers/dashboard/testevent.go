@@ -1,0 +1,42 @@
+package dashboard
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/web"
+	"candor/internal/domain"
+	view "candor/views/dashboard"
+)
+
+// SendTestEvent sends an example to a URL and leads to its result: reloading
+// that page sends nothing.
+func (s *Server) SendTestEvent(c echo.Context, v *Visit) error {
+	ctx := c.Request().Context()
+	sent, err := s.Service.SendTestEvent(ctx, v.Scope.AccountID, v.Actor, c.FormValue("url"))
+	if wrong := web.ValidationErrors(err); wrong != nil {
+		return s.webhooksPage(c, v, http.StatusUnprocessableEntity, c.FormValue("url"), wrong)
+	}
+	if err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "webhooks/tests/"+sent.DeliveryID.String()))
+}
+
+// ShowTestEvent shows a test event's request and response.
+func (s *Server) ShowTestEvent(c echo.Context, v *Visit) error {
+	id, err := domain.ParseDeliveryID(c.Param("test"))
+	if err != nil {
+		return echo.ErrNotFound
+	}
+	sent, err := s.Service.TestEvent(c.Request().Context(), v.Scope.AccountID, id)
+	if err != nil {
+		return err
+	}
+	headers := view.HeaderLines(sent.Result.RequestHeader)
+	return web.Render(c, http.StatusOK, view.TestEvent(view.TestEventPage{
+		Page: s.page(v, "Test event"), Target: sent.URL, Headers: headers, Body: sent.Body, Status: sent.Result.StatusCode, Delivered: sent.Result.Delivered(),
+		Class: sent.Result.ErrorClass, Error: sent.Result.Error, Response: string(sent.Result.Response), DurationMS: sent.Result.Duration.Milliseconds(),
+	}))
+}

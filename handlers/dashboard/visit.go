@@ -1,0 +1,144 @@
+package dashboard
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/web"
+	"candor/internal/domain"
+	view "candor/views/dashboard"
+)
+
+// A Visit is a request by a staff user who is signed in and may make it.
+type Visit struct {
+	Staff  *domain.StaffSession
+	Scope  domain.Scope // of the page's mode
+	Actor  domain.Actor
+	Route  *Route
+	notice string // what the last request has done
+}
+
+// A Route is a page of the dashboard or an action on one, for staff users who
+// are signed in.
+type Route struct {
+	Method  string
+	Path    string // below Prefix
+	May     domain.Capability
+	Serve   func(echo.Context, *Visit) error
+	Options []Option
+}
+
+// Prefix is what the paths of a Route are below: the dashboard in a mode.
+const Prefix = view.Root + "/:mode"
+
+// An Option is what else a Route asks for.
+type Option struct {
+	name string
+	text string
+}
+
+var (
+	// Shared says that the page is the same in both modes.
+	Shared = Option{name: "shared"}
+	// AsFile says that the route answers with a file, which leaves the page before
+	// it on the screen.
+	AsFile = Option{name: "file"}
+	// TakesFile says that the route reads the posted form itself.
+	TakesFile = Option{name: "upload"}
+)
+
+// Settles says that the route is open to staff users with this duty. Every
+// other route leads them to My account.
+func Settles(duty domain.Duty) Option { return Option{name: "settles", text: string(duty)} }
+
+// Confirmed asks for the password again, unless it was entered lately. The
+// prompt says "Enter your password to" and the action.
+func Confirmed(action string) Option { return Option{name: "confirmed", text: action} }
+
+// Has reports whether the route has the option.
+func (r *Route) Has(o Option) bool { return slices.Contains(r.Options, o) }
+
+// Action is what the route asks the password for, "" if it doesn't.
+func (r *Route) Action() string {
+	for _, o := range r.Options {
+		if o.name == "confirmed" {
+			return o.text
+		}
+	}
+	return ""
+}
+
+// menu is the path of the page in the menu that the route belongs to.
+func (r *Route) menu() string {
+	page, _, _ := strings.Cut(strings.TrimPrefix(r.Path, "/"), "/")
+	return page
+}
+
+// Handler makes the handler of a route. Visitors who aren't signed in are sent
+// to sign in first, and led back.
+func (s *Server) Handler(route *Route) echo.HandlerFunc {
+	s.routes[route.Method+" "+Prefix+route.Path] = route
+	return func(c echo.Context) error { return s.serve(c, route) }
+}
+
+func (s *Server) serve(c echo.Context, route *Route) error {
+	session, err := s.Auth.Session(c)
+	if err != nil {
+		return err
+	}
+	live, known := c.Param("mode") == "live", c.Param("mode") == "live" || c.Param("mode") == "test"
+	switch {
+	case !known:
+		return echo.ErrNotFound
+	case session == nil:
+		return s.Auth.SendTo(c, "/sign-in")
+	}
+	v := &Visit{
+		Staff: session, Scope: domain.Scope{AccountID: session.AccountID, Livemode: live}, Actor: session.Actor(), Route: route,
+	}
+	v.Actor.Address = c.RealIP()
+	web.RequestOf(c).Staff, web.RequestOf(c).Visit = session, v
+	if duty := session.Duty(); duty != domain.NoDuty && !route.Has(Settles(duty)) {
+		return s.leadToDuty(c, v)
+	}
+	if !session.May(route.May) {
+		if err := s.Service.Forbidden(c.Request().Context(), session, route.May, web.Visitor(c)); err != nil {
+			return err
+		}
+		return domain.Errorf(domain.CodeForbidden, "Your role, %s, doesn’t open this page. Ask an owner of the account.", session.Role)
+	}
+	if route.Action() != "" && !session.Confirmed(s.Clock.Now()) {
+		return s.askForPassword(c, v)
+	}
+	v.notice = s.Notices.Text(c)
+	return route.Serve(c, v)
+}
+
+// leadToDuty leads to My account, which asks for what the user must do first.
+// A posted form is dropped, and the next page says so.
+func (s *Server) leadToDuty(c echo.Context, v *Visit) error {
+	if c.Request().Method == http.MethodPost {
+		s.Notices.Leave(c, "duty_first")
+	}
+	return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "me"))
+}
+
+// page is what a page has around its content.
+func (s *Server) page(v *Visit, title string) view.Page {
+	return view.Page{
+		Title: title, Staff: v.Staff, Livemode: v.Scope.Livemode, Current: v.Route.menu(), Shared: v.Route.Has(Shared),
+		Announce: v.notice, Now: s.Clock.Now(),
+	}
+}
+
+// backTo leads to a page, which shows the notice.
+func (s *Server) backTo(c echo.Context, v *Visit, page string, err error, notice string) error {
+	if err != nil {
+		return err
+	}
+	s.Notices.Leave(c, notice)
+	return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, page))
+}

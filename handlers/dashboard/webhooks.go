@@ -1,0 +1,61 @@
+package dashboard
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/web"
+	"candor/internal/form"
+	view "candor/views/dashboard"
+)
+
+// ShowWebhooks shows where events go, how that works, and what was sent.
+func (s *Server) ShowWebhooks(c echo.Context, v *Visit) error {
+	return s.webhooksPage(c, v, http.StatusOK, "", nil)
+}
+
+func (s *Server) webhooksPage(c echo.Context, v *Visit, status int, typed string, wrong form.Errors) error {
+	ctx := c.Request().Context()
+	filter, shown, badFilter := deliveryFilter(c.QueryParams())
+	page := view.WebhooksPage{Page: s.page(v, "Webhooks"), Filters: shown, URLText: typed}
+	var err error
+	if wrong == nil {
+		if page.URLText, err = s.Service.DefaultWebhookURL(ctx, v.Scope); err != nil {
+			return err
+		}
+	}
+	secrets, err := s.Service.WebhookSecrets(ctx, v.Scope)
+	if err != nil {
+		return err
+	}
+	page.NextSince, page.PreviousUntil = secrets.NextSince, secrets.PreviousUntil
+	if page.Endpoints, err = s.Service.Endpoints(ctx, v.Scope); err != nil {
+		return err
+	}
+	before, _ := strconv.ParseInt(c.QueryParam("before"), 10, 64) // 0, the newest, for anything else
+	page.First = before <= 0
+	if badFilter == nil {
+		deliveries, err := s.Service.Deliveries(ctx, v.Scope, filter, max(0, before), deliveriesPerPage+1)
+		if badFilter = web.ValidationErrors(err); err != nil && badFilter == nil {
+			return err
+		}
+		page.More = len(deliveries) > deliveriesPerPage
+		for _, d := range deliveries[:min(len(deliveries), deliveriesPerPage)] {
+			page.Deliveries = append(page.Deliveries, view.DeliveryLine{Delivery: d.Delivery, Origin: d.Origin})
+		}
+	}
+	page.Problems = web.ErrorItems(append(wrong, badFilter...))
+	return web.Render(c, status, view.Webhooks(page))
+}
+
+// SetWebhookURL sets where the mode's events go by default.
+func (s *Server) SetWebhookURL(c echo.Context, v *Visit) error {
+	typed := c.FormValue("url")
+	err := s.Service.SetDefaultWebhookURL(c.Request().Context(), v.Scope, v.Actor, typed)
+	if wrong := web.ValidationErrors(err); wrong != nil {
+		return s.webhooksPage(c, v, http.StatusUnprocessableEntity, typed, wrong)
+	}
+	return s.backTo(c, v, "webhooks", err, "webhook_url_set")
+}

@@ -1,0 +1,186 @@
+package form
+
+import (
+	"context"
+	"crypto/rand"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gorilla/sessions"
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/web"
+	"candor/internal/domain"
+	"candor/internal/service"
+)
+
+const (
+	// formCookie opens one session's form in one browser (D5).
+	formCookie = "candor_form"
+	// longestAccess is above the longest life of a session's link (D49); each
+	// cookie's own Max-Age is shorter.
+	longestAccess = (domain.MaxExpiresInDays + 1) * 24 * time.Hour
+	// closedAccess is how long a link opened after the end shows what happened.
+	closedAccess = time.Hour
+	// copyAccess is how long the browser that signed can download the PDF. The
+	// link itself never leads to answers again (D17).
+	copyAccess = time.Hour
+	// doubleClick is how long a second submit of one form counts as the first.
+	doubleClick = time.Minute
+)
+
+// formURL is the path of a session's form, and of its cookie.
+func formURL(id domain.SessionID) string { return "/f/" + id.String() }
+
+// errNoForm answers a wrong link, an unknown session and a page without its
+// cookie alike.
+var errNoForm = domain.Errorf(domain.CodeNotFound, "Open the form by its link.")
+
+// OpenLink checks the link, gives the browser its cookie and takes the token
+// out of the address (D5). It isn't the first opening yet: the page is (D14).
+func (s *Server) OpenLink(c echo.Context) error {
+	id, ok := s.Service.CheckLink(c.Param("session"), c.Param("token"))
+	if !ok {
+		if err := web.TooMany(s.NetworkLimiter.Take("wrong link "+domain.Network(c.RealIP()), s.Clock.Now())); err != nil {
+			return err
+		}
+		return errNoForm
+	}
+	state, err := s.Service.Form(c.Request().Context(), id)
+	if err != nil {
+		return err
+	}
+	// A fresh cookie, without the mark of a signature: see copyAccess.
+	if err := s.grant(c, state.Session, pass{browser: rand.Text()}); err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, formURL(id))
+}
+
+// A pass is what a form's cookie holds, sealed, beside the session it opens.
+type pass struct {
+	browser string    // a secret that tells this browser from others with the link; "" before November 2026
+	signed  time.Time // when this browser signed, zero for not
+}
+
+// grant sets the cookie that opens the session's form.
+func (s *Server) grant(c echo.Context, session *domain.Session, p pass) error {
+	life := closedAccess
+	if session.Status.Open() || !p.signed.IsZero() {
+		life = max(life, session.ExpiresAt.Sub(s.Clock.Now()))
+	}
+	cookie := sessions.NewSession(s.store, s.Cookies.Name(formCookie, formURL(session.ID)))
+	cookie.Values["session"] = session.ID.String()
+	cookie.Values["browser"] = p.browser
+	if !p.signed.IsZero() {
+		cookie.Values["signed"] = p.signed.Unix()
+	}
+	cookie.Options = &sessions.Options{
+		Path: formURL(session.ID), MaxAge: int(life / time.Second),
+		HttpOnly: true, Secure: s.Cookies.Secure, SameSite: http.SameSiteLaxMode,
+	}
+	return cookie.Save(c.Request(), c.Response())
+}
+
+// granted returns the pass of the request's browser, or errNoForm if the browser
+// hasn't opened the form by its link.
+func (s *Server) granted(c echo.Context, id domain.SessionID) (pass, error) {
+	for _, name := range s.formCookieNames(formCookie) {
+		cookie, err := s.store.New(c.Request(), name)
+		if err != nil || cookie.Values["session"] != id.String() {
+			continue
+		}
+		var p pass
+		p.browser, _ = cookie.Values["browser"].(string)
+		if unix, ok := cookie.Values["signed"].(int64); ok {
+			p.signed = time.Unix(unix, 0).UTC()
+		}
+		return p, nil
+	}
+	return pass{}, errNoForm
+}
+
+// A visit is a request by someone who holds the session's link.
+type visit struct {
+	*service.FormState
+	pass
+	announce string // what was just done
+	focus    string // id of the element that takes the focus after it, "" for the title
+}
+
+// visit reads the cookie and the form. A GET or POST by a person opens the
+// form (D14).
+func (s *Server) visit(c echo.Context) (*visit, error) {
+	id, err := domain.ParseSessionID(c.Param("session"))
+	if err != nil {
+		return nil, errNoForm
+	}
+	granted, err := s.granted(c, id)
+	if err != nil {
+		return nil, err
+	}
+	if c.Request().Method == http.MethodPost {
+		if err := web.TooMany(s.LinkLimiter.Take(id.String(), s.Clock.Now())); err != nil {
+			return nil, err
+		}
+	}
+	ctx := c.Request().Context()
+	v := &visit{pass: granted}
+	if v.FormState, err = s.Service.Form(ctx, id); err != nil {
+		return nil, err
+	}
+	s.speakTo(c, v.Account.Languages())
+	v.announce, v.focus = s.announcement(c, id)
+	if !v.Session.Status.Open() || !byPerson(c.Request()) {
+		return v, nil
+	}
+	if err := s.Service.OpenForm(ctx, v.FormState, web.Visitor(c)); err != nil || c.Request().Method != http.MethodGet || !v.Session.Status.Open() {
+		return v, err
+	}
+	return v, s.Service.ReachSection(ctx, v.FormState, sectionOf(c))
+}
+
+// byPerson is false for requests that programs make ahead of a person (D14).
+func byPerson(r *http.Request) bool {
+	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
+		purpose := strings.ToLower(r.Header.Get(name))
+		for _, ahead := range []string{"prefetch", "prerender", "preview"} {
+			if strings.Contains(purpose, ahead) {
+				return false
+			}
+		}
+	}
+	return r.Method != http.MethodHead
+}
+
+// reload reads the form again after it was changed under this request.
+func (v *visit) reload(ctx context.Context, s *service.Service) error {
+	state, err := s.Form(ctx, v.Session.ID)
+	if err == nil {
+		v.FormState = state
+	}
+	return err
+}
+
+// LimitPosts is the middleware that counts posts to forms by their network,
+// before anything is read.
+func (s *Server) LimitPosts(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if c.Request().Method == http.MethodPost {
+			if err := web.TooMany(s.NetworkLimiter.Take("post "+domain.Network(c.RealIP()), s.Clock.Now())); err != nil {
+				return err
+			}
+		}
+		return next(c)
+	}
+}
+
+// formCookieNames are the names by which a cookie of the form is looked for.
+// Until November 2026 it had no prefix: a customer who opened the form before
+// the upgrade must not lose it. The last of these cookies expires 91 days after
+// the upgrade; remove the second name then. Its value is signed, or is one of a
+// few languages, so that planting one gains nothing.
+func (s *Server) formCookieNames(base string) []string {
+	return []string{s.Cookies.Name(base, "/f"), base}
+}

@@ -1,0 +1,97 @@
+package form
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/web"
+	"candor/internal/form"
+	"candor/internal/statement"
+	view "candor/views/form"
+)
+
+// ShowDeclaration shows all answers for checking, and the signature once
+// every section is finished (D16).
+func (s *Server) ShowDeclaration(c echo.Context, v *visit) error {
+	page := s.checkPage(v)
+	page.Focus = v.focus
+	return web.Render(c, http.StatusOK, view.Check(page))
+}
+
+func (s *Server) checkPage(v *visit) view.CheckPage {
+	page := view.CheckPage{
+		Page: s.page(v), Documents: v.Statement.Documents, Action: sectionURL(v.Session.ID, statement.DeclarationSection),
+		DocumentsURL: sectionURL(v.Session.ID, statement.DocumentsSection) + checking,
+		Declaration:  v.Statement.Section(statement.DeclarationSection, s.Clock.Now()),
+	}
+	for _, name := range v.Unfinished() {
+		page.Unfinished = append(page.Unfinished, task(v, name))
+	}
+	for _, section := range v.Statement.Sections(s.Clock.Now()) {
+		if section.Name == statement.DeclarationSection {
+			continue
+		}
+		if own := v.Sections[section.Name]; own.Completed && own.Draft == nil {
+			section = v.Section(section.Name) // with a typed 0 told from an empty answer
+		}
+		page.Sections = append(page.Sections, view.CheckedSection{
+			Section: section, ChangeURL: sectionURL(v.Session.ID, section.Name) + checking,
+		})
+	}
+	page.Summary = v.Statement.Summary()
+	return page
+}
+
+// Sign signs and submits the form (D16). What was typed is shown again where
+// it isn't accepted, but no half of a signature is stored.
+func (s *Server) Sign(c echo.Context, v *visit) error {
+	values, err := web.FormValues(c)
+	if err != nil {
+		return err
+	}
+	page := s.checkPage(v)
+	page.Errors = page.Declaration.Decode(values)
+	if len(page.Errors) == 0 && len(page.Unfinished) == 0 {
+		return s.submit(c, v)
+	}
+	if len(page.Unfinished) == 0 {
+		if err := s.Service.RefuseSection(c.Request().Context(), v.Session.ID, statement.DeclarationSection, page.Errors); err != nil {
+			return err
+		}
+	}
+	return s.refuse(c, page)
+}
+
+// submit hands the decoded declaration to the service, which checks again
+// under its lock: another tab may have changed a section since.
+func (s *Server) submit(c echo.Context, v *visit) error {
+	ctx := c.Request().Context()
+	err := s.Service.Submit(ctx, v.Session.ID, v.Statement.Declaration, v.browser)
+	if web.ValidationErrors(err) != nil {
+		if err := v.reload(ctx, s.Service); err != nil {
+			return err
+		}
+		if !v.Session.Status.Open() {
+			return s.showClosed(c, v)
+		}
+		return s.refuse(c, s.checkPage(v))
+	}
+	if err != nil {
+		return err
+	}
+	v.signed = s.Clock.Now()
+	if err := s.grant(c, v.Session, v.pass); err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, formURL(v.Session.ID))
+}
+
+// refuse shows the check page again. Errors of the signature are left out
+// while there is no form to mend them in.
+func (s *Server) refuse(c echo.Context, page view.CheckPage) error {
+	if len(page.Unfinished) > 0 {
+		page.Errors = form.Errors(nil)
+	}
+	return web.Render(c, http.StatusUnprocessableEntity, view.Check(page))
+}

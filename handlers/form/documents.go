@@ -1,0 +1,159 @@
+package form
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/web"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/service"
+	"candor/internal/statement"
+	view "candor/views/form"
+)
+
+// maxUploadBytes leaves room for the form around the largest file, and for
+// files a little too large, which the service refuses by name.
+const maxUploadBytes = statement.MaxDocumentBytes + 1<<20
+
+// ShowDocuments shows the documents section.
+func (s *Server) ShowDocuments(c echo.Context, v *visit) error {
+	return s.renderDocuments(c, v, http.StatusOK, "", nil)
+}
+
+func (s *Server) renderDocuments(c echo.Context, v *visit, status int, category string, errs form.Errors) error {
+	full := len(v.Statement.Documents) >= statement.MaxDocuments
+	for i := range errs {
+		if full {
+			errs[i].Field = "uploaded" // the inputs aren't shown any more
+		}
+	}
+	page := s.page(v)
+	page.Focus = v.focus
+	return web.Render(c, status, view.Documents(view.DocumentsPage{
+		Page: page, Action: actionURL(c, v, statement.DocumentsSection), Documents: v.Statement.Documents,
+		Category: category, Errors: errs, Returning: returning(c),
+	}))
+}
+
+// refuseDocuments shows the section again with what is wrong.
+func (s *Server) refuseDocuments(c echo.Context, v *visit, category string, refusal *domain.Error) error {
+	if err := s.Service.RefuseSection(c.Request().Context(), v.Session.ID, statement.DocumentsSection, refusal.Fields); err != nil {
+		return err
+	}
+	return s.renderDocuments(c, v, http.StatusUnprocessableEntity, category, refusal.Fields)
+}
+
+// documentsAction is the button that was pressed on the documents page. A POST
+// without one uploads if the form has the file's input: a browser sends that
+// as a value if no file was chosen.
+func documentsAction(u *web.Upload) string {
+	switch {
+	case u.Values.Get("action") != "":
+		return u.Values.Get("action")
+	case u.HasFile || u.Values.Has("file"):
+		return view.ActionUpload
+	}
+	return view.ActionContinue
+}
+
+// storesFile reports whether the button stores the chosen file: each does but
+// those that remove another one (D47).
+func storesFile(action string) bool {
+	switch action {
+	case view.ActionUpload, view.ActionContinue, view.ActionSave:
+		return true
+	}
+	return false
+}
+
+// AnswerDocuments takes the documents page's form (D47): a chosen file is
+// stored whichever button was pressed, so that none is ever lost.
+func (s *Server) AnswerDocuments(c echo.Context, v *visit) error {
+	u, err := web.ReadUpload(c, maxUploadBytes, statement.FileTooLarge, func(u *web.Upload, name string, content io.Reader) error {
+		return s.storeUpload(c, v, u, name, content)
+	})
+	if err != nil {
+		return err
+	}
+	action := documentsAction(u)
+	if document, ok := strings.CutPrefix(action, view.ActionRemove); ok {
+		return s.removeDocument(c, v, document)
+	}
+	if !storesFile(action) {
+		return errUnknownAction
+	}
+	if action == view.ActionUpload && !u.HasFile {
+		u.Refusal = domain.FieldError(domain.CodeValidation, "file", statement.NoFile)
+	}
+	var refusal *domain.Error
+	switch {
+	case errors.As(u.Refusal, &refusal) && refusal.Fields != nil:
+		return s.refuseDocuments(c, v, u.Values.Get("category"), refusal)
+	case u.Refusal != nil:
+		return u.Refusal
+	}
+	return s.leaveDocuments(c, v, action)
+}
+
+// errNotStored drops a file because of a button that stores none.
+var errNotStored = errors.New("the button stores no file")
+
+// storeUpload stores the chosen file. Fields can come before and after it.
+func (s *Server) storeUpload(c echo.Context, v *visit, u *web.Upload, name string, content io.Reader) error {
+	if !storesFile(documentsAction(u)) {
+		return errNotStored
+	}
+	if u.Values.Has("category") && !statement.KnownCategory(u.Values.Get("category")) {
+		return domain.FieldError(domain.CodeValidation, "category", statement.NoCategory)
+	}
+	file := service.Upload{FileName: name, Content: content}
+	file.Rest = func() (string, error) {
+		if err := u.ReadRest(); err != nil {
+			return "", err
+		}
+		if !storesFile(documentsAction(u)) {
+			return "", errNotStored
+		}
+		return u.Values.Get("category"), nil
+	}
+	return s.Service.AddDocument(c.Request().Context(), v.Session.ID, file)
+}
+
+// leaveDocuments leads on from the section as the button says.
+func (s *Server) leaveDocuments(c echo.Context, v *visit, action string) error {
+	switch action {
+	case view.ActionUpload:
+		s.leaveNotice(c, v.Session.ID, "uploaded", view.UploadedID(len(v.Statement.Documents)))
+		return c.Redirect(http.StatusSeeOther, actionURL(c, v, statement.DocumentsSection))
+	case view.ActionSave:
+		s.leaveNotice(c, v.Session.ID, "saved", "")
+		return c.Redirect(http.StatusSeeOther, formURL(v.Session.ID))
+	}
+	if err := s.Service.CompleteDocuments(c.Request().Context(), v.Session.ID); err != nil {
+		return err
+	}
+	return s.next(c, v, statement.DocumentsSection)
+}
+
+func (s *Server) removeDocument(c echo.Context, v *visit, document string) error {
+	id, err := domain.ParseDocumentID(document)
+	if err != nil {
+		return errUnknownAction
+	}
+	if err := s.Service.RemoveDocument(c.Request().Context(), v.Session.ID, id); err != nil {
+		return err
+	}
+	focus := ""
+	documents := v.Statement.Documents
+	if i := slices.IndexFunc(documents, func(d statement.Document) bool { return d.ID == document }); i >= 0 {
+		focus = view.AfterDeletion(i, len(documents)-1)
+	}
+	s.leaveNotice(c, v.Session.ID, "removed", focus)
+	return c.Redirect(http.StatusSeeOther, actionURL(c, v, statement.DocumentsSection))
+}

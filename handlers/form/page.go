@@ -1,0 +1,256 @@
+package form
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/web"
+	"candor/internal/domain"
+	"candor/internal/statement"
+	view "candor/views/form"
+	"candor/views/i18n"
+	"candor/views/ui"
+)
+
+// Page makes a handler of one that works on an open form. If the session is
+// closed, now or by the time the handler changes it, the page says so.
+func (s *Server) Page(work func(echo.Context, *visit) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		v, err := s.visit(c)
+		if err != nil {
+			return err
+		}
+		if chosen, err := s.chooseLanguage(c, v); chosen {
+			return err
+		}
+		if !v.Session.Status.Open() {
+			return s.showClosed(c, v)
+		}
+		err = work(c, v)
+		if !web.SessionClosed(err) {
+			return err
+		}
+		if err := v.reload(c.Request().Context(), s.Service); err != nil {
+			return err
+		}
+		return s.showClosed(c, v)
+	}
+}
+
+// showClosed says what has become of a session, and shows none of its answers
+// (D17): 200 for a completed one, 410 for an expired or cancelled one, to a
+// POST as to a GET.
+func (s *Server) showClosed(c echo.Context, v *visit) error {
+	p := s.page(v)
+	p.HomeURL, p.Languages = "", v.Account.Languages()
+	if erased := v.Session.CustomerErasedAt; erased != nil {
+		return web.Render(c, http.StatusGone, view.Status(view.StatusPage{Page: p, Kind: view.StatusErased, When: *erased}))
+	}
+	switch v.Session.Status {
+	case domain.Expired:
+		return web.Render(c, http.StatusGone, view.Status(view.StatusPage{Page: p, Kind: view.StatusExpired, When: v.Session.ExpiresAt}))
+	case domain.Cancelled:
+		return web.Render(c, http.StatusGone, view.Status(view.StatusPage{Page: p, Kind: view.StatusCancelled}))
+	}
+	if twice, err := s.submittedTwice(c, v); err != nil {
+		return err
+	} else if twice {
+		v.signed = s.Clock.Now()
+		if err := s.grant(c, v.Session, v.pass); err != nil {
+			return err
+		}
+	}
+	if s.mayCopy(v) {
+		return web.Render(c, http.StatusOK, view.Confirmation(s.confirmation(v)))
+	}
+	return web.Render(c, http.StatusOK, view.Status(view.StatusPage{Page: p, Kind: view.StatusCompleted, When: *v.Session.CompletedAt}))
+}
+
+// submittedTwice reports a second submit by the browser that signed, right after
+// the one that counted: a double click, whose first answer the browser has
+// thrown away. Another browser with the link gets no PDF (D17).
+func (s *Server) submittedTwice(c echo.Context, v *visit) (bool, error) {
+	if c.Request().Method != http.MethodPost || sectionOf(c) != statement.DeclarationSection || v.browser == "" {
+		return false, nil
+	}
+	return s.Service.SignedBy(c.Request().Context(), v.Session, v.browser, s.Clock.Now().Add(-doubleClick))
+}
+
+// mayCopy reports whether this browser signed within copyAccess, and the PDF
+// is still kept.
+func (s *Server) mayCopy(v *visit) bool {
+	now := s.Clock.Now()
+	return v.Session.Status == domain.Completed && now.Before(v.signed.Add(copyAccess)) && v.Session.Retained(now, v.Account.Retention())
+}
+
+func (s *Server) confirmation(v *visit) view.ConfirmationPage {
+	page := view.ConfirmationPage{
+		Page: s.page(v), Reference: v.Session.ID.String(), Submitted: *v.Session.CompletedAt,
+		CopyURL: formURL(v.Session.ID) + "/pdf", CopyReady: v.Session.PDFReadyAt != nil, SelfURL: formURL(v.Session.ID),
+	}
+	page.HomeURL, page.Languages = "", v.Account.Languages()
+	if v.Session.ReferenceID != nil {
+		page.Reference = *v.Session.ReferenceID
+	}
+	return page
+}
+
+// DownloadCopy answers with the customer's PDF in the browser that signed.
+// While it is being made, the confirmation waits for it.
+func (s *Server) DownloadCopy(c echo.Context) error {
+	v, err := s.visit(c)
+	if err != nil {
+		return err
+	}
+	if !s.mayCopy(v) {
+		return errNoForm
+	}
+	content, err := s.Service.CustomerPDF(c.Request().Context(), v.Session)
+	if errors.Is(err, &domain.Error{Code: domain.CodePDFNotReady}) {
+		return c.Redirect(http.StatusSeeOther, formURL(v.Session.ID))
+	}
+	if err != nil {
+		return err
+	}
+	c.Response().Header().Set("Content-Disposition", `attachment; filename="financial_statement_`+v.Session.ID.String()+`.pdf"`)
+	return c.Blob(http.StatusOK, "application/pdf", content)
+}
+
+// ShowHub lists the sections.
+func (s *Server) ShowHub(c echo.Context, v *visit) error {
+	page := view.HubPage{Page: s.page(v), Tasks: tasks(v), Expires: v.Session.ExpiresAt}
+	page.Languages = v.Account.Languages()
+	if v.Session.CustomerName != nil {
+		page.Customer = *v.Session.CustomerName
+	}
+	return web.Render(c, http.StatusOK, view.Hub(page))
+}
+
+func (s *Server) page(v *visit) view.Page {
+	page := view.Page{
+		Partner: v.Account.Name, Logo: ui.Logo(v.Account), Test: !v.Session.Livemode, HomeURL: formURL(v.Session.ID), Announce: v.announce,
+		HelpEmail: web.Text(v.Account.HelpEmail), HelpPhone: web.Text(v.Account.HelpPhone),
+	}
+	if v.Account.BrandColour != nil {
+		page.BrandURL = ui.BrandURL(*v.Account.BrandColour)
+	}
+	return page
+}
+
+func tasks(v *visit) []view.Task {
+	out := make([]view.Task, 0, statement.SectionsTotal)
+	for _, name := range statement.SectionNames {
+		out = append(out, task(v, name))
+	}
+	return out
+}
+
+func task(v *visit, name string) view.Task {
+	t := view.Task{
+		Number: statement.SectionNumber(name), Title: statement.Title(name), Hint: view.TaskHint(name),
+		URL: sectionURL(v.Session.ID, name), Status: view.NotStarted,
+	}
+	own, begun := v.Sections[name]
+	switch {
+	case own.Completed && own.Draft == nil:
+		t.Status = view.Completed
+	case own.Completed:
+		t.Status = view.ToFinish
+	case begun, name == statement.DocumentsSection && len(v.Statement.Documents) > 0:
+		t.Status = view.InProgress
+	}
+	return t
+}
+
+func sectionURL(id domain.SessionID, name string) string { return formURL(id) + "/" + name }
+
+// checking is the query of a section that was opened from the check page and
+// leads back there.
+const checking = "?return=" + statement.DeclarationSection
+
+func returning(c echo.Context) bool {
+	return c.QueryParam("return") == statement.DeclarationSection
+}
+
+// actionURL is where a section's form is posted.
+func actionURL(c echo.Context, v *visit, name string) string {
+	if returning(c) {
+		return sectionURL(v.Session.ID, name) + checking
+	}
+	return sectionURL(v.Session.ID, name)
+}
+
+// next sends the customer on from a section that is complete now: back to its
+// card on the check page, or to the next section that isn't finished, or to
+// sign.
+func (s *Server) next(c echo.Context, v *visit, done string) error {
+	focus := ""
+	if returning(c) {
+		focus = view.CheckedID(done)
+	}
+	s.leaveNotice(c, v.Session.ID, "saved", focus)
+	return c.Redirect(http.StatusSeeOther, sectionURL(v.Session.ID, nextSection(c, v, done)))
+}
+
+func nextSection(c echo.Context, v *visit, done string) string {
+	first := ""
+	for _, name := range v.Unfinished() {
+		switch {
+		case name == done || returning(c):
+		case statement.SectionNumber(name) > statement.SectionNumber(done):
+			return name
+		case first == "":
+			first = name
+		}
+	}
+	if first != "" {
+		return first
+	}
+	return statement.DeclarationSection
+}
+
+// ShowLanding says what this server is to whoever comes without a link.
+func (s *Server) ShowLanding(c echo.Context) error {
+	return web.Render(c, http.StatusOK, view.Landing())
+}
+
+// AnswerError answers with a page that says what happened.
+func (s *Server) AnswerError(c echo.Context, status int) error {
+	page := view.StatusPage{Kind: view.StatusError, RequestID: web.RequestOf(c).ID.String()}
+	switch status {
+	case http.StatusNotFound, http.StatusMethodNotAllowed:
+		page.Kind = view.StatusNotFound
+	case http.StatusTooManyRequests:
+		page.Kind = view.StatusTooMany
+	case http.StatusServiceUnavailable:
+		page.Kind = view.StatusBusy
+	}
+	return web.Render(c, status, view.Status(page))
+}
+
+// noticeTexts are the notices of the form by their codes.
+var noticeTexts = map[string]string{
+	"saved":    view.SavedNotice,
+	"uploaded": view.UploadedNotice,
+	"removed":  view.RemovedNotice,
+}
+
+func (s *Server) notices(id domain.SessionID) web.Notices {
+	return web.Notices{Cookies: s.Cookies, Path: formURL(id)}
+}
+
+// leaveNotice leaves a notice for the form's next page, with the id of the
+// element that takes the focus there, "" for the page's title.
+func (s *Server) leaveNotice(c echo.Context, id domain.SessionID, code, focus string) {
+	s.notices(id).Leave(c, code+"#"+focus)
+}
+
+// announcement returns the text of the notice that was left, in the form's
+// language, and what takes the focus, and deletes both.
+func (s *Server) announcement(c echo.Context, id domain.SessionID) (text, focus string) {
+	code, focus, _ := strings.Cut(s.notices(id).Take(c), "#")
+	return i18n.T(c.Request().Context(), noticeTexts[code]), focus
+}

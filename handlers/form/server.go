@@ -1,0 +1,40 @@
+// Package form is the customer's form: the link that opens it, its sections,
+// uploads, declaration and confirmation, in the customer's language.
+package form
+
+import (
+	"errors"
+	"time"
+
+	"github.com/gorilla/sessions"
+
+	"candor/handlers/web"
+	"candor/internal/domain"
+	"candor/internal/service"
+)
+
+// Config is what the form needs.
+type Config struct {
+	Service        *service.Service
+	Clock          domain.Clock
+	Cookies        web.Cookies
+	CookieKeys     [][]byte    // gorilla/sessions pairs, newest first
+	LinkLimiter    web.Limiter // of posts to a form, by its link
+	NetworkLimiter web.Limiter // of posts to forms, and of wrong links, by network
+}
+
+// Server holds the form's handlers.
+type Server struct {
+	Config
+	store *sessions.CookieStore // of the cookies that open forms
+}
+
+// New returns the form.
+func New(c Config) (*Server, error) {
+	if len(c.CookieKeys) == 0 {
+		return nil, errors.New("form: CookieKeys must be set")
+	}
+	store := sessions.NewCookieStore(c.CookieKeys...)
+	store.MaxAge(int(longestAccess / time.Second))
+	return &Server{Config: c, store: store}, nil
+}

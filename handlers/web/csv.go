@@ -1,0 +1,71 @@
+package web
+
+import (
+	"encoding/csv"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/labstack/echo/v4"
+)
+
+// exportFlush is after how many rows an export is sent on.
+const exportFlush = 200
+
+// A WriteRow writes a row of an export.
+type WriteRow func(cells ...string) error
+
+// StreamCSV answers with the rows that fill writes, however many, below those
+// names of columns. The file's name is name and the day. It never ends a file
+// early without an error of the connection, which logger gets.
+func StreamCSV(c echo.Context, logger *slog.Logger, now time.Time, name string, columns []string, fill func(WriteRow) error) error {
+	h := c.Response().Header()
+	h.Set(echo.HeaderContentType, "text/csv; charset=utf-8")
+	h.Set(echo.HeaderContentDisposition, disposition(false, name+"_"+now.Format(time.DateOnly)+".csv"))
+	if RequestOf(c).HeadOnly {
+		return c.NoContent(http.StatusOK)
+	}
+	w := csv.NewWriter(c.Response())
+	if err := w.Write(columns); err != nil {
+		return err
+	}
+	rows := 0
+	err := fill(func(cells ...string) error {
+		if rows++; rows%exportFlush == 0 {
+			w.Flush()
+			c.Response().Flush()
+		}
+		return w.Write(CSVSafe(cells))
+	})
+	w.Flush()
+	if err = errors.Join(err, w.Error()); err != nil && c.Response().Committed {
+		LogFailure(logger, c, err)
+		panic(http.ErrAbortHandler) // or a part would look like the whole
+	}
+	return err
+}
+
+// CSVSafe puts an apostrophe before each cell that a spreadsheet would run as a
+// formula (OWASP CSV injection). Spreadsheets skip white space before the sign,
+// and Japanese and Chinese ones also take the full-width signs.
+func CSVSafe(cells []string) []string {
+	for i, cell := range cells {
+		text := strings.TrimLeftFunc(cell, func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) })
+		if first, _ := utf8.DecodeRuneInString(text); strings.ContainsRune("=+-@＝＋－＠", first) || strings.IndexAny(cell, "\t\r\n") == 0 {
+			cells[i] = "'" + cell
+		}
+	}
+	return cells
+}
+
+// Stamp returns a time as exports have it, "" for none.
+func Stamp(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}

@@ -1,0 +1,78 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/internal/domain"
+	"candor/internal/platform/keyring"
+)
+
+// SetRetryAfter tells the client how long to wait, if the error says so.
+func SetRetryAfter(c echo.Context, err *domain.Error) {
+	if err.RetryAfter > 0 {
+		c.Response().Header().Set(HeaderRetry, strconv.Itoa(int(math.Ceil(err.RetryAfter.Seconds()))))
+	}
+}
+
+// LogFailure logs an error that the client is not told about.
+func LogFailure(logger *slog.Logger, c echo.Context, err error) {
+	level := slog.LevelError
+	if errors.Is(err, context.Canceled) && c.Request().Context().Err() != nil {
+		level = slog.LevelInfo // the client went away
+	}
+	logger.LogAttrs(c.Request().Context(), level, "request failed",
+		slog.String("request_id", RequestOf(c).ID.String()), slog.String("route", c.Path()), slog.Any("error", err))
+}
+
+// ErrUnreadable answers a request for data that the configured secret keys
+// can't open. The log has the key's name.
+var ErrUnreadable = domain.Errorf(domain.CodeServiceUnavailable, "This can't be read now: a secret key is missing on our side. Tell us the X-Request-Id of this response.")
+
+// PublicError returns the part of err that may be shown; an unclassified error
+// is internal_error.
+func PublicError(err error) *domain.Error {
+	var own *domain.Error
+	if errors.As(err, &own) && own.Code.Status() != 0 {
+		return own
+	}
+	if errors.Is(err, keyring.ErrSealed) {
+		return ErrUnreadable
+	}
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return domain.Errorf(domain.CodePayloadTooLarge, "The request body is larger than %d bytes.", tooLarge.Limit)
+	}
+	var routing *echo.HTTPError
+	if errors.As(err, &routing) {
+		switch routing.Code {
+		case http.StatusNotFound:
+			return domain.Errorf(domain.CodeNotFound, "There is nothing at this address.")
+		case http.StatusMethodNotAllowed:
+			return domain.Errorf(domain.CodeMethodNotAllowed, "This address doesn't take this method.")
+		case http.StatusRequestEntityTooLarge:
+			return domain.Errorf(domain.CodePayloadTooLarge, "The request body is too large.")
+		}
+	}
+	return domain.Errorf(domain.CodeInternal, "Something went wrong on our side. Try again; if it persists, tell us the X-Request-Id of this response.")
+}
+
+// SessionClosed reports whether err says that the session was submitted,
+// cancelled or expired, such as while a request worked on it.
+func SessionClosed(err error) bool {
+	var own *domain.Error
+	if !errors.As(err, &own) {
+		return false
+	}
+	switch own.Code {
+	case domain.CodeSessionCompleted, domain.CodeSessionCancelled, domain.CodeSessionExpired:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,28 @@
+package web
+
+import (
+	"time"
+
+	"candor/internal/domain"
+	"candor/internal/platform/ratelimit"
+)
+
+// HeaderRetry says in seconds when a refused request is worth sending again.
+const HeaderRetry = "Retry-After"
+
+// A Limiter counts requests by a key, such as an account or a network (D30). It
+// is safe for concurrent use.
+type Limiter interface {
+	Take(key string, now time.Time) ratelimit.Quota
+	// Peek is Take without taking.
+	Peek(key string, now time.Time) ratelimit.Quota
+}
+
+// TooMany returns rate_limit_exceeded if the quota was used up.
+func TooMany(quota ratelimit.Quota) error {
+	if quota.Allowed {
+		return nil
+	}
+	wait := max(time.Second, quota.RetryAfter)
+	return &domain.Error{Code: domain.CodeRateLimitExceeded, Message: "There were too many requests in a short time.", RetryAfter: wait}
+}

@@ -1,0 +1,46 @@
+package web
+
+import (
+	"bytes"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
+)
+
+// The values of Content-Security-Policy.
+const (
+	// PagePolicy lets a page load from this server alone, and nothing inline.
+	PagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; " +
+		"connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+	// DataPolicy lets a response that is no page load nothing.
+	DataPolicy = "default-src 'none'; frame-ancestors 'none'; sandbox"
+)
+
+// permissionsPolicy asks for nothing of the device. Choosing a photo needs no
+// permission.
+const permissionsPolicy = "camera=(), microphone=(), geolocation=(), payment=(), usb=(), browsing-topics=()"
+
+// Compress is the middleware that compresses pages. They hold no secret that an
+// attacker could guess by their length.
+var Compress = middleware.GzipWithConfig(middleware.GzipConfig{MinLength: 1024})
+
+// Render answers with a page. It draws the whole page first, so that a page
+// that fails is an error and not half a page.
+func Render(c echo.Context, status int, page templ.Component) error {
+	var b bytes.Buffer
+	if err := page.Render(c.Request().Context(), &b); err != nil {
+		return err
+	}
+	c.Response().Header().Set("X-Robots-Tag", "noindex, nofollow")
+	c.Response().Header().Set("Permissions-Policy", permissionsPolicy)
+	return c.HTMLBlob(status, b.Bytes())
+}
+
+// Text returns an optional text, "" for none.
+func Text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

@@ -1,0 +1,64 @@
+package web
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/internal/domain"
+)
+
+// A Request is what the server knows of an HTTP request besides its content.
+// Middleware makes it; the application that answers completes it.
+type Request struct {
+	ID       domain.RequestID
+	Address  string // the client's
+	HeadOnly bool   // the client wants the headers alone
+
+	// Of the API.
+	Principal *domain.Principal // nil without a valid API key
+	Refusal   error             // why there is no principal
+	Caller    *domain.Principal // whose API key it is, valid or not; nil if that isn't known
+	Code      domain.Code       // of an error, "" for none
+	Created   *domain.SessionID // the session that was created, in a replayed answer, too
+
+	// Of the dashboard.
+	Staff *domain.StaffSession // who is signed in
+	Visit any                  // the dashboard's own record of the request
+
+	body *timedBody // nil if it has none
+}
+
+type requestKey struct{}
+
+// WithRequest makes r the record of the request.
+func WithRequest(c echo.Context, r *Request) {
+	c.SetRequest(c.Request().WithContext(context.WithValue(c.Request().Context(), requestKey{}, r)))
+}
+
+// NewRequest returns the record of a request that came at that time.
+func NewRequest(c echo.Context, id domain.RequestID) *Request {
+	return &Request{ID: id, Address: c.RealIP(), HeadOnly: c.Request().Method == http.MethodHead}
+}
+
+// RequestOf returns the record of the request.
+func RequestOf(c echo.Context) *Request { return RequestIn(c.Request().Context()) }
+
+// RequestIn returns the record of a request by its context, an empty one for any
+// other context.
+func RequestIn(ctx context.Context) *Request {
+	if r, ok := ctx.Value(requestKey{}).(*Request); ok {
+		return r
+	}
+	return &Request{}
+}
+
+// Reader returns who is given the content that a request asks for: by, or no
+// one if it asks for the headers alone.
+func Reader(ctx context.Context, by domain.Actor) domain.Actor {
+	if RequestIn(ctx).HeadOnly {
+		by.Kind = domain.ActorNone
+	}
+	return by
+}

@@ -1,0 +1,108 @@
+package web
+
+import (
+	"errors"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/internal/domain"
+)
+
+const (
+	// drainBytes are read and thrown away after a file that is too large: a
+	// browser shows the answer only once it has sent everything.
+	drainBytes = 64 << 20
+	// maxFieldBytes is what is kept of a field beside a file.
+	maxFieldBytes = 4 << 10
+)
+
+// uploadFields are the fields of the forms that take a file.
+var uploadFields = []string{"action", "category", "file", "from"}
+
+// An Upload is a posted form with a file, read part by part: the file is never
+// held in memory.
+type Upload struct {
+	Values  url.Values // of the uploadFields that were read
+	HasFile bool       // a file was chosen
+	Refusal error      // why the file was not stored, nil if it was
+
+	parts *multipart.Reader
+	end   error // why there are no more parts: io.EOF after the last one
+}
+
+// ReadUpload reads a form and hands its first file to store as it comes in;
+// store's error becomes the upload's refusal. It reads to the form's end if the
+// file is refused, too, since a browser shows the answer only then. More than
+// that many bytes are refused as tooMuch.
+func ReadUpload(c echo.Context, most int64, tooMuch string, store func(u *Upload, name string, content io.Reader) error) (*Upload, error) {
+	r := c.Request()
+	isMultipart, err := isMultipart(r)
+	if err != nil {
+		return nil, err
+	}
+	if !isMultipart {
+		values, err := FormValues(c)
+		return &Upload{Values: values}, err
+	}
+	timed := RequestOf(c).body
+	timed.allowUpload()
+	body := r.Body
+	r.Body = http.MaxBytesReader(c.Response(), body, most)
+	u := &Upload{Values: url.Values{}}
+	if u.parts, err = r.MultipartReader(); err != nil {
+		return nil, Unreadable(err)
+	}
+	for file := u.nextFile(); file != nil; file = u.nextFile() {
+		if !u.HasFile {
+			u.HasFile = true
+			u.Refusal = store(u, file.FileName(), file)
+		}
+	}
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(u.end, &tooLarge):
+		timed.restart()
+		_, _ = io.CopyN(io.Discard, body, drainBytes) // the connection is closed after the answer anyway
+		u.HasFile, u.Refusal = true, domain.FieldError(domain.CodeValidation, "file", tooMuch)
+	case !errors.Is(u.end, io.EOF):
+		return nil, Unreadable(u.end)
+	}
+	return u, nil
+}
+
+// nextFile reads fields up to the next chosen file and returns that, nil after
+// the last part.
+func (u *Upload) nextFile() *multipart.Part {
+	for u.end == nil {
+		var part *multipart.Part
+		if part, u.end = u.parts.NextPart(); u.end != nil {
+			break
+		}
+		name := part.FormName()
+		if name == "file" && part.FileName() != "" {
+			return part
+		}
+		if !slices.Contains(uploadFields, name) || u.Values.Has(name) {
+			continue
+		}
+		var value []byte
+		value, u.end = io.ReadAll(io.LimitReader(part, maxFieldBytes))
+		u.Values.Set(name, string(value))
+	}
+	return nil
+}
+
+// ReadRest reads the fields after the first file.
+func (u *Upload) ReadRest() error {
+	for u.nextFile() != nil {
+	}
+	if errors.Is(u.end, io.EOF) {
+		return nil
+	}
+	return u.end
+}

@@ -1,0 +1,36 @@
+package web
+
+import (
+	"errors"
+
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/views/ui"
+)
+
+// Invalid returns the invalid_request of these validation errors, nil for none.
+func Invalid(errs form.Errors) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	return &domain.Error{Code: domain.CodeInvalidRequest, Message: errs[0].Message, Fields: errs}
+}
+
+// ValidationErrors returns the fields that err is about, nil for any other
+// error.
+func ValidationErrors(err error) form.Errors {
+	var own *domain.Error
+	if errors.As(err, &own) {
+		return own.Fields
+	}
+	return nil
+}
+
+// ErrorItems returns validation errors as a page lists them.
+func ErrorItems(errs form.Errors) []ui.ErrorItem {
+	var out []ui.ErrorItem
+	for _, e := range errs {
+		out = append(out, ui.ErrorItem{Target: e.Field, Message: e.Message})
+	}
+	return out
+}
