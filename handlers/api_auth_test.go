@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"candor/db"
+	"candor/handlers"
 	"candor/internal/domain"
 	"candor/internal/service"
 )
@@ -19,23 +20,16 @@ type authRoute struct {
 }
 
 // authRoutes is a request to each endpoint.
-func authRoutes(id string) []authRoute {
-	const document = "doc_01h455vb4pex5vsknk084sn02q"
-	get := func(path string, needs ...domain.Permission) authRoute {
-		return authRoute{apiCall{method: http.MethodGet, path: path}, needs}
+func authRoutes(id string) (out []authRoute) {
+	ids := strings.NewReplacer("/v1", "", ":id", id, ":document_id", "doc_01h455vb4pex5vsknk084sn02q")
+	for _, route := range routesOf(handlers.APIKey) {
+		call := apiCall{method: route.Method, path: ids.Replace(route.Path)}
+		if route.Method == http.MethodPost {
+			call.body = validBody
+		}
+		out = append(out, authRoute{call, route.Permissions})
 	}
-	return []authRoute{
-		{apiCall{method: http.MethodPost, path: "/sessions", body: validBody}, []domain.Permission{domain.SessionsWrite}},
-		{apiCall{method: http.MethodDelete, path: "/sessions/" + id}, []domain.Permission{domain.SessionsWrite}},
-		get("/sessions", domain.SessionsRead),
-		get("/sessions/"+id, domain.SessionsRead),
-		get("/sessions/"+id+"/data", domain.DataRead),
-		get("/sessions/"+id+"/pdf", domain.DataRead),
-		get("/sessions/"+id+"/documents/"+document, domain.DataRead),
-		get("/events", domain.SessionsRead, domain.DataRead),
-		get("/billing/subscription", domain.BillingRead),
-		get("/billing/usage", domain.BillingRead),
-	}
+	return out
 }
 
 // unknownSession is a well-formed id that no session has.

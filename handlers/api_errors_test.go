@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"candor/handlers"
+	"candor/handlers/web"
 )
 
 // TestRouting checks the answers to what is no endpoint (D27).
@@ -151,7 +152,7 @@ func TestAPILog(t *testing.T) {
 }
 
 // panicking is a limiter that fails.
-type panicking struct{ handlers.Limiter }
+type panicking struct{ web.Limiter }
 
 // TestPanic checks that a panic ends its own request alone, with nothing of
 // the inside.

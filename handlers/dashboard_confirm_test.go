@@ -179,7 +179,7 @@ func TestLateRequestsAreCarriedOut(t *testing.T) {
 	testkit.Slow(t)
 	b := newBench(t, func(c *handlers.Config) { c.Service.Cards = storedCards{} })
 	cases := lateCases()
-	for _, route := range handlers.StaffRoutes() {
+	for _, route := range routesOf(handlers.Staff) {
 		if route.Action == "" {
 			continue
 		}

@@ -76,12 +76,12 @@ func TestDutiesComeFirst(t *testing.T) {
 			owner := b.staff(domain.RoleOwner)
 			owner.owes(duty)
 			before := b.contents()
-			for _, route := range handlers.StaffRoutes() {
+			for _, route := range routesOf(handlers.Staff) {
 				name := route.Method + " " + strings.TrimPrefix(route.Path, "/dashboard/:mode")
 				if slices.Contains(open, name) {
 					continue
 				}
-				path := walkPath(route.Path, walkCases[route.Method+" "+route.Path], objects)
+				path := walkPath(t, route.Path, objects)
 				methods := []string{route.Method}
 				if route.Method == http.MethodGet {
 					methods = append(methods, http.MethodHead)

@@ -73,10 +73,9 @@ func TestRefusedSignInsWriteNothing(t *testing.T) {
 
 // signedOutPosts are the routes that anyone can post to without being signed in.
 func signedOutPosts() (paths []string) {
-	for _, route := range doorCases {
-		path, post := strings.CutPrefix(route, "POST ")
-		if post && !strings.HasPrefix(path, "/dashboard/confirm") && path != "/dashboard/sign-out" {
-			paths = append(paths, path)
+	for _, route := range routesOf(handlers.SignedOut) {
+		if route.Method == http.MethodPost {
+			paths = append(paths, route.Path)
 		}
 	}
 	return paths

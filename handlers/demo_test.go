@@ -42,7 +42,7 @@ func TestDemoPartner(t *testing.T) {
 	owner := &staffBrowser{bench: b, cookies: map[string]string{"candor_staff": token}}
 	for _, mode := range []string{"test", "live"} {
 		ids := b.demoIDs(p.Account, mode == "live")
-		for _, route := range handlers.StaffRoutes() {
+		for _, route := range routesOf(handlers.Staff) {
 			path := strings.Replace(route.Path, ":mode", mode, 1)
 			for name, id := range ids {
 				path = strings.Replace(path, name, id, 1)

@@ -310,12 +310,9 @@ func TestOddInput(t *testing.T) {
 	testkit.Slow(t)
 	b := newOddBench(t)
 	var routes []string
-	for route := range walkCases {
-		routes = append(routes, route)
-	}
-	for _, route := range doorCases {
-		if _, ok := letterCases[route]; !ok {
-			routes = append(routes, route)
+	for _, route := range routesOf(handlers.Staff, handlers.SignedOut, handlers.SignedIn) {
+		if _, ok := letterCases[routeName(route)]; !ok {
+			routes = append(routes, routeName(route))
 		}
 	}
 	slices.SortFunc(routes, lastOnesLast)

@@ -19,42 +19,11 @@ import (
 	"candor/internal/platform/mail"
 )
 
-// doorCases are the routes of the dashboard that are not for those who are
-// signed in alone.
-var doorCases = []string{
-	"GET /dashboard", "GET /dashboard/sign-in", "POST /dashboard/sign-in", "GET /dashboard/sign-in/code", "POST /dashboard/sign-in/code",
-	"POST /dashboard/sign-in/passkey", "POST /dashboard/sign-in/passkey/answer", "GET /dashboard/forgot", "POST /dashboard/forgot",
-	"GET /dashboard/sign-up", "POST /dashboard/sign-up", "GET /dashboard/letter-sent", "GET /dashboard/reset", "POST /dashboard/reset",
-	"GET /dashboard/reset/:token", "GET /dashboard/verify", "POST /dashboard/verify", "GET /dashboard/verify/:token", "GET /dashboard/invitation",
-	"POST /dashboard/invitation", "GET /dashboard/invitation/:token", "GET /dashboard/confirm", "POST /dashboard/confirm", "POST /dashboard/confirm/cancel", "POST /dashboard/sign-out",
-}
+// noEmails is an empty DevMail.
+type noEmails struct{}
 
-// publicCases are the routes that tell everybody the same.
-var publicCases = []string{
-	"GET /", "GET /healthz", "GET /readyz", "GET /static/*", "GET /brand/:file", "GET /logo/:file", "GET /v1/openapi.json", "GET /dev/mail",
-}
-
-// providerCases are the routes that take what a payment provider has signed.
-var providerCases = []string{"POST /billing/stripe"}
-
-// routeClasses say of a route whether it is of the class. TestEveryRouteIsClosed
-// says what each class asks of whoever comes.
-var routeClasses = map[string]func(route string) bool{
-	"staff":    func(route string) bool { _, ok := walkCases[route]; return ok },
-	"door":     func(route string) bool { return slices.Contains(doorCases, route) },
-	"public":   func(route string) bool { return slices.Contains(publicCases, route) },
-	"provider": func(route string) bool { return slices.Contains(providerCases, route) },
-	"API": func(route string) bool {
-		return strings.Contains(route, " /v1/") && !slices.Contains(publicCases, route)
-	},
-	"customer's form": func(route string) bool { return strings.Contains(route, " /f/:session") },
-}
-
-// noLetters is an empty DevMail.
-type noLetters struct{}
-
-// Letters returns none.
-func (noLetters) Emails() ([]mail.Message, error) { return nil, nil }
+// Emails returns none.
+func (noEmails) Emails() ([]mail.Message, error) { return nil, nil }
 
 // noStripe takes nothing for signed.
 type noStripe struct{}
@@ -84,48 +53,35 @@ func table(t *testing.T, handler http.Handler) (out []string) {
 func (b *bench) everyRoute(t *testing.T) []string {
 	t.Helper()
 	config := b.config
-	config.Development, config.DevMail, config.Stripe = true, noLetters{}, noStripe{}
+	config.Development, config.DevMail, config.Stripe = true, noEmails{}, noStripe{}
 	handler, err := handlers.New(config)
 	b.ok(err)
 	return table(t, handler)
 }
 
-// classOf is the class of a route, "" for none; two are an error.
-func classOf(t *testing.T, route string) string {
-	t.Helper()
-	route = strings.Replace(route, "HEAD ", "GET ", 1) // what the page says without its content
-	var of []string
-	for class, has := range routeClasses {
-		if has(route) {
-			of = append(of, class)
-		}
+// routeClasses are the classes of all routes, as "GET /path".
+func routeClasses() map[string]handlers.Class {
+	out := map[string]handlers.Class{}
+	for _, route := range handlers.Routes() {
+		out[routeName(route)] = route.Class
 	}
-	switch len(of) {
-	case 0:
-		t.Errorf("%s is in no class: if it is for staff who are signed in, it belongs into staffRoutes and walkCases; if they needn't be, into doorCases;\n"+
-			"if it tells everybody the same, into publicCases; what changes something by a cookie goes below /dashboard or /f/:session, by a key below /v1", route)
-		return ""
-	case 1:
-		return of[0]
-	}
-	t.Errorf("%s is in %d classes, %q: take it out of all but one", route, len(of), of)
-	return ""
+	return out
 }
 
-func TestEveryRouteHasAClass(t *testing.T) {
+// TestEveryRouteIsInTheTable checks that nothing leads around the table of
+// routes, which says of each whom it is for.
+func TestEveryRouteIsInTheTable(t *testing.T) {
 	t.Parallel()
+	classes := routeClasses()
 	routes := newBench(t).everyRoute(t)
 	for _, route := range routes {
-		classOf(t, route)
-	}
-	for name := range walkCases {
-		if !slices.Contains(routes, name) {
-			t.Errorf("%s is in walkCases and is no route", name)
+		if classes[strings.Replace(route, "HEAD ", "GET ", 1)] == "" {
+			t.Errorf("%s is not in the table of routes.go", route)
 		}
 	}
-	for _, name := range slices.Concat(doorCases, publicCases, providerCases) {
+	for name := range classes {
 		if !slices.Contains(routes, name) {
-			t.Errorf("%s is in a list of routes and is none", name)
+			t.Errorf("%s is in the table and isn't served", name)
 		}
 	}
 }
@@ -153,10 +109,10 @@ func TestEveryRouteIsClosed(t *testing.T) {
 	customer.page(customer.get(""), http.StatusOK)
 	ids := walkObjects(b, b.testScope())
 	ids["session"], ids["id"], ids["mode"], ids["token"], ids["document_id"] = customer.id.String(), customer.id.String(), "test", "x", ids["document"]
-	before := b.stored()
+	before, classes := b.stored(), routeClasses()
 	for _, route := range table(t, b.handler) {
 		method, path, _ := strings.Cut(route, " ")
-		class := classOf(t, route)
+		class := classes[strings.Replace(route, "HEAD ", "GET ", 1)]
 		path = parameter.ReplaceAllStringFunc(path, func(name string) string { return ids[name[1:]] })
 		send := func(header http.Header) *httptest.ResponseRecorder {
 			r := httptest.NewRequestWithContext(t.Context(), method, baseURL+path, nil)
@@ -170,11 +126,11 @@ func TestEveryRouteIsClosed(t *testing.T) {
 		}
 		want, what := 0, ""
 		switch class {
-		case "API":
+		case handlers.APIKey:
 			want, what = http.StatusUnauthorized, "by a cookie"
-		case "provider":
+		case handlers.Provider:
 			want, what = http.StatusBadRequest, "unsigned"
-		case "public":
+		case handlers.Public:
 			if method != http.MethodGet && method != http.MethodHead {
 				t.Errorf("%s is public and isn't a page", route)
 			}
@@ -184,11 +140,11 @@ func TestEveryRouteIsClosed(t *testing.T) {
 				t.Errorf("%s %s: %d, want %d", route, what, got, want)
 			}
 		}
-		if class == "API" || class == "provider" || method == http.MethodGet || method == http.MethodHead {
+		if class == handlers.APIKey || class == handlers.Provider || method == http.MethodGet || method == http.MethodHead {
 			continue
 		}
 		for whose, header := range foreignPosts() {
-			if class == "customer's form" && strings.HasSuffix(whose, "null") {
+			if class == handlers.Customer && strings.HasSuffix(whose, "null") {
 				continue // such browsers say that of our own pages, too: see sameOrigin
 			}
 			if got := send(header).Code; got != http.StatusForbidden {

@@ -33,10 +33,10 @@ var info = openapi.Info{
 }
 
 var tags = []openapi.Tag{
-	{"Sessions", "One session is one customer's form."},
-	{"Form data", "What a customer submitted."},
-	{"Billing", "Your subscription and usage."},
-	{"Webhooks", "What we send to you."},
+	{Name: "Sessions", Description: "One session is one customer's form."},
+	{Name: "Form data", Description: "What a customer submitted."},
+	{Name: "Billing", Description: "Your subscription and usage."},
+	{Name: "Webhooks", Description: "What we send to you."},
 }
 
 // examples holds a request and a response of each operation, by operation id.
