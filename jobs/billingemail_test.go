@@ -121,7 +121,7 @@ func TestBillingEmailsKnowTheCard(t *testing.T) {
 				t.Errorf("the email lacks %q:\n%s", want, text)
 			}
 		case <-time.After(hooktest.Patience):
-			t.Error("no email came")
+			t.Error("no email was sent")
 		}
 	}
 }
@@ -129,5 +129,5 @@ func TestBillingEmailsKnowTheCard(t *testing.T) {
 // cards is a provider that charges cards.
 type cards struct{ billing.Manual }
 
-// Name tells it from bank transfer.
+// Name is not that of bank transfer.
 func (cards) Name() string { return "cards" }

@@ -10,8 +10,8 @@ import (
 	"candor/internal/testkit/hooktest"
 )
 
-// Several workers sweep at once: each overdue session expires with one
-// event, by D48.
+// Several workers sweep at the same time: each overdue session expires with one
+// event (D48).
 func TestExpirySweep(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)

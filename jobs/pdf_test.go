@@ -9,8 +9,8 @@ import (
 	"candor/internal/testkit/hooktest"
 )
 
-// However often and concurrently its job runs, a session has one PDF and one
-// event that says so.
+// A session has one PDF and one session.pdf_ready, however often and concurrently
+// its job runs.
 func TestPDFIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -48,7 +48,7 @@ func TestPDFIsMadeOnce(t *testing.T) {
 			t.Errorf("payload %+v, want %+v", got, want)
 		}
 	}
-	h.Tx(func(tx *db.Tx) error { return h.Outbox.PDF(h.Ctx, tx, s.ID) }) // once done, it may be asked for again
+	h.Tx(func(tx *db.Tx) error { return h.Outbox.PDF(h.Ctx, tx, s.ID) }) // after the job is done, another may be inserted
 	h.Eventually("one more job", func() bool {
 		return h.Count("SELECT count(*) FROM river_job WHERE kind = 'statement_pdf' AND state = 'completed'") == 19
 	})

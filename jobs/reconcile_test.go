@@ -51,8 +51,8 @@ func (c *counting) Worked(kind string, failed bool) {
 	})
 }
 
-// told are the repairs so far, sorted.
-func (c *counting) told() []string {
+// sortedRepairs are the repairs so far.
+func (c *counting) sortedRepairs() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Sorted(slices.Values(c.repairs))
@@ -75,10 +75,10 @@ func (h *harness) reconcile(n int) []string {
 	for _, w := range workers {
 		h.OK(w.stop(h.Ctx))
 	}
-	return observer.told()
+	return observer.sortedRepairs()
 }
 
-// ended makes sessions that have come to their ends with all that follows.
+// ended makes sessions that have ended, with their events.
 func (h *harness) ended(url string) (completed, expired, cancelled *domain.Session) {
 	h.Helper()
 	completed, expired, cancelled = h.completed(url, hooktest.Now().Add(-time.Minute)), h.Session(url, hooktest.Now().Add(-31*24*time.Hour)), h.Session(url, hooktest.Now())
@@ -128,7 +128,7 @@ func TestReconciliation(t *testing.T) {
 	for name, session := range map[string]*domain.Session{"expired": expired, "completed": completed} {
 		all, err := h.DB.Deliveries(h.Ctx, session.ID)
 		h.OK(err)
-		// The workers also make the PDF that the session lacks, and tell of it.
+		// The workers also make the missing PDF and record its event.
 		all = slices.DeleteFunc(all, func(d domain.Delivery) bool { return d.EventType == domain.SessionPDFReady })
 		if len(all) != 1 {
 			t.Errorf("%s: %d deliveries, want 1", name, len(all))
@@ -174,7 +174,7 @@ func TestReconciliationWaitsForTheSweep(t *testing.T) {
 	})
 }
 
-func TestObserverHearsOfEvents(t *testing.T) {
+func TestObserversCountEvents(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	hook := hooktest.NewReceiver(t, nil)
@@ -184,7 +184,7 @@ func TestObserverHearsOfEvents(t *testing.T) {
 	s := h.Session(hook.URL, hooktest.Now())
 	h.Emit(s, 1)
 	h.Delivery(s, domain.DeliveryDelivered)
-	h.Eventually("all is told", func() bool {
+	h.Eventually("all counts", func() bool {
 		observer.mu.Lock()
 		defer observer.mu.Unlock()
 		return slices.Equal(observer.events, []domain.EventType{domain.SessionSectionCompleted}) && slices.Equal(observer.attempts, []string{""}) &&

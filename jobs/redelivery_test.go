@@ -11,7 +11,7 @@ import (
 	"candor/internal/testkit/hooktest"
 )
 
-// redeliver starts a redelivery of all that failed, at so many a second.
+// redeliver starts a redelivery of all failed deliveries, that many a second.
 func (h *harness) redeliver(rate int) *domain.Redelivery {
 	h.Helper()
 	since := hooktest.Now().Add(-time.Hour)
@@ -26,8 +26,8 @@ func (h *harness) redeliver(rate int) *domain.Redelivery {
 	return r
 }
 
-// TestRedelivery: an endpoint that was down gets all that failed, at the rate
-// that was asked for, under the same ids; what happens meanwhile isn't held up.
+// TestRedelivery: an endpoint that was down gets all failed deliveries again, at the
+// requested rate and with the same ids. New events don't wait for them.
 func TestRedelivery(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -60,7 +60,7 @@ func TestRedelivery(t *testing.T) {
 	h.Emit(fresh, 1)
 	h.Delivery(fresh, domain.DeliveryDelivered)
 	if left := h.Count("SELECT count(*) FROM delivery WHERE state = 'failed'"); left == 0 {
-		t.Error("a new event came only after all that was made again")
+		t.Error("a new event arrived only after the whole redelivery")
 	}
 	h.Eventually("all delivered", func() bool {
 		return h.Count("SELECT count(*) FROM delivery WHERE state = 'delivered'") == failed+1
@@ -78,12 +78,12 @@ func TestRedelivery(t *testing.T) {
 		}
 		// Up to 16 attempts run side by side, so neighbours may change places.
 		if place-of.SectionNumber > 16 || of.SectionNumber-place > 16 {
-			t.Errorf("event %d came again as number %d", of.SectionNumber, place)
+			t.Errorf("event %d arrived again as number %d", of.SectionNumber, place)
 		}
 		place++
 	}
 	if len(again) != failed+1 || len(ids) != 0 {
-		t.Errorf("%d requests, want %d; %d ids didn't come again", len(again), failed+1, len(ids))
+		t.Errorf("%d requests, want %d; %d ids didn't arrive again", len(again), failed+1, len(ids))
 	}
 	h.Eventually("the end", func() bool {
 		got, err := h.DB.Redelivery(h.Ctx, h.Scope, r.ID)
@@ -92,8 +92,8 @@ func TestRedelivery(t *testing.T) {
 	})
 }
 
-// TestRedeliveryIsStopped: what was made pending still arrives, and nothing
-// after it.
+// TestRedeliveryIsStopped: deliveries that are pending again still arrive, and no
+// others.
 func TestRedeliveryIsStopped(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -135,7 +135,7 @@ func TestRedeliveryIsStopped(t *testing.T) {
 	}
 }
 
-// TestRedeliveryWithoutItsJob: a redelivery whose job was lost gets another.
+// TestRedeliveryWithoutItsJob: a redelivery whose job was lost gets another job.
 func TestRedeliveryWithoutItsJob(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)

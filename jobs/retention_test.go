@@ -15,7 +15,7 @@ import (
 	"candor/internal/webhook"
 )
 
-// heldUntil holds a form for each time, until then.
+// heldUntil holds a form until each of the times.
 func (h *harness) heldUntil(times ...time.Time) {
 	h.Helper()
 	at := hooktest.Now()
@@ -138,7 +138,7 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// TestSignInsAreRetired: what is left of sign-ins goes, what lives stays.
+// TestSignInsAreRetired: expired rows of sign-ins are deleted, current ones stay.
 func TestSignInsAreRetired(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -181,7 +181,7 @@ func TestSignInsAreRetired(t *testing.T) {
 	}
 }
 
-// The retention job erases previous secrets when their day is over.
+// The retention job erases previous secrets after a day.
 func TestPreviousSecretIsErased(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)

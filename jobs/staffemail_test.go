@@ -45,7 +45,7 @@ func TestEmailsThatFail(t *testing.T) {
 	h.request(domain.RequestSignUp, "down@new.example", hooktest.Now().Add(time.Hour))
 	h.request(domain.RequestSignUp, "refused@new.example", hooktest.Now().Add(time.Hour))
 	h.request(domain.RequestSignUp, "late@new.example", hooktest.Now())
-	h.request(domain.RequestReset, "nobody@new.example", hooktest.Now().Add(time.Hour))
+	h.request(domain.RequestReset, "unknown@new.example", hooktest.Now().Add(time.Hour))
 	h.start(func(c *config) {
 		c.Mail = senderFunc(func(m mail.Message) error {
 			switch m.To {

@@ -10,7 +10,7 @@ import (
 	"candor/internal/testkit/hooktest"
 )
 
-// Of several workers one leads and asks for the periodic jobs.
+// Of several workers, one leads and inserts the periodic jobs.
 func TestPeriodicJobsDontPileUp(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
@@ -33,7 +33,7 @@ func TestPeriodicJobsDontPileUp(t *testing.T) {
 	}
 }
 
-// Work whose job is gone gets a new one.
+// A lost job is inserted again.
 func TestStrandedWork(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)

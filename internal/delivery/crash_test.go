@@ -22,8 +22,7 @@ import (
 // tally is how n events arrived.
 type tally struct{ lost, duplicated, twoIDs, unsigned int }
 
-// count compares what arrived with the n events that should have. It tells them
-// apart by their bodies.
+// count compares what arrived with the n events that should have, by their bodies.
 func count(t testing.TB, all []hooktest.Request, n int) tally {
 	t.Helper()
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(hooktest.Secret, "whsec_"))
@@ -204,7 +203,7 @@ func TestClocksDisagree(t *testing.T) {
 		clock := domain.Clock(func() time.Time { return time.Now().Add(shift) })
 		h.start(func(c *delivery.Config) { c.Clock = clock }, schedule(t, "0s,3h"))
 	}
-	// Due by both clocks, and by the one that is ahead alone.
+	// Due by both clocks, and only by the one ahead.
 	h.emitAllAt(h.newSessions(hook.URL, 100), 1, hooktest.Now().Add(-2*time.Hour))
 	h.emitAllAt(h.newSessions(hook.URL, 100), 2, hooktest.Now())
 	h.emitAllAt(h.newSessions(hook.URL+"/later", 20), 3, hooktest.Now().Add(-2*time.Hour))

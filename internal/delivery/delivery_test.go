@@ -332,13 +332,15 @@ func TestStopRecordsWhatWasAnswered(t *testing.T) {
 	s := h.Session(hook.URL, hooktest.Now())
 	stopped := make(chan struct{})
 	h.Tx(func(tx *db.Tx) error {
-		h.Emit(s, 1)
-		// Recording waits for this lock while the stop comes.
+		// Recording waits for this lock during the stop.
 		if _, err := tx.Raw().ExecContext(h.Ctx, "LOCK TABLE delivery_attempt IN EXCLUSIVE MODE"); err != nil {
 			return err
 		}
+		h.Emit(s, 1)
 		h.Received(hook, 1)
-		h.Eventually("the record to wait", func() bool { return h.Count("SELECT count(*) FROM pg_locks WHERE NOT granted") > 0 })
+		h.Eventually("the record to wait", func() bool {
+			return h.Count("SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database WHERE NOT granted AND datname = current_database()") > 0
+		})
 		ctx, cancel := context.WithTimeout(h.Ctx, time.Millisecond)
 		defer cancel()
 		<-ctx.Done()

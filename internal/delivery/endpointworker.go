@@ -10,7 +10,7 @@ import (
 )
 
 // endpointWorker attempts one endpoint's due deliveries, and ends when none has
-// come for lingerTime. Only its own goroutine uses the fields, except woken,
+// been due for lingerTime. Only its own goroutine uses the fields, except woken,
 // which the dispatcher's mutex guards, and the channels.
 type endpointWorker struct {
 	*Dispatcher
@@ -136,7 +136,7 @@ func (w *endpointWorker) limit() int {
 	return w.window
 }
 
-// claim fills the queue. If a claim comes back full, there may be more.
+// claim fills the queue. If a claim is full, there may be more.
 func (w *endpointWorker) claim() error {
 	if err := w.load(); err != nil {
 		return err

@@ -68,7 +68,7 @@ func TestNothingIsSentWithoutSecrets(t *testing.T) {
 	complaint := &complaint{Handler: slog.DiscardHandler, about: "claim deliveries"}
 	h.start(func(c *delivery.Config) { c.PollEvery, c.Logger = 100*time.Millisecond, slog.New(complaint) })
 	h.Emit(h.Session(hook.URL, hooktest.Now()), 1)
-	h.Eventually("a complaint in the log", complaint.came.Load)
+	h.Eventually("a complaint in the log", complaint.logged.Load)
 	_, err = h.DB.Raw().ExecContext(h.Ctx, "UPDATE webhook_setting SET secret = $1", h.Ring.Seal(h.Scope.SecretOwner(), []byte(hooktest.Secret)))
 	h.OK(err)
 	got := h.Received(hook, 1)
@@ -80,15 +80,15 @@ func TestNothingIsSentWithoutSecrets(t *testing.T) {
 // complaint notes a line of the log.
 type complaint struct {
 	slog.Handler
-	about string
-	came  atomic.Bool
+	about  string
+	logged atomic.Bool
 }
 
 func (c *complaint) Enabled(context.Context, slog.Level) bool { return true }
 
 func (c *complaint) Handle(_ context.Context, r slog.Record) error {
 	if r.Message == c.about {
-		c.came.Store(true)
+		c.logged.Store(true)
 	}
 	return nil
 }

@@ -17,9 +17,9 @@ const (
 	connectTimeout   = 5 * time.Second
 	attemptTimeout   = 15 * time.Second
 	idleTimeout      = 30 * time.Second
-	maxIdlePerHost   = 16 // what an endpoint has running at once: with fewer, bursts connect anew
+	maxIdlePerHost   = 16 // the attempts that an endpoint may run; with fewer, bursts open new connections
 	maxConnsPerHost  = 256
-	maxIdle          = 1000 // what a process has running at once
+	maxIdle          = 1000 // the attempts that a process may run
 	maxHeaderBytes   = 16 << 10
 	maxResponseBytes = 16 << 10
 )
@@ -43,7 +43,7 @@ type settings struct {
 	attempt  time.Duration
 }
 
-// WithResolver looks names up with resolver instead of the system's.
+// WithResolver looks up names with resolver instead of the system's.
 func WithResolver(resolver *net.Resolver) Option {
 	return func(s *settings) { s.resolver = resolver }
 }
@@ -55,7 +55,7 @@ func WithRootCAs(pool *x509.CertPool) Option {
 
 // WithTimeouts replaces the limits of D37: connect (5 s) bounds the look-up and
 // the TCP connection, and again the TLS handshake; attempt (15 s) bounds the
-// whole, reading the response included.
+// whole, including the response.
 func WithTimeouts(connect, attempt time.Duration) Option {
 	return func(s *settings) { s.connect, s.attempt = connect, attempt }
 }
@@ -89,8 +89,8 @@ func NewClient(policy Policy, opts ...Option) *Client {
 // Close closes idle connections.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
-// Do makes one attempt that starts at now and returns what became of it. It
-// never takes longer than the attempt timeout. All failures are in the Result.
+// Do makes one attempt that starts at now and returns its result. It never takes
+// longer than the attempt timeout. All failures are in the Result.
 func (c *Client) Do(ctx context.Context, request Request, now time.Time) Result {
 	result := Result{StartedAt: now.UTC()}
 	header, err := request.Header(now)
@@ -118,8 +118,8 @@ func (c *Client) attempt(parent context.Context, request Request, result *Result
 		result.Err = err
 		return
 	}
-	// The transport itself, not an http.Client: it knows no redirects, so it
-	// can't stumble over a Location either.
+	// The transport instead of an http.Client: it follows no redirects and doesn't
+	// read Location.
 	response, err := c.transport.RoundTrip(outgoing)
 	if err != nil {
 		if parent.Err() == context.Canceled {
@@ -139,14 +139,14 @@ func newHTTPRequest(ctx context.Context, request Request, header http.Header) (*
 		return nil, err
 	}
 	outgoing.Header = header.Clone()
-	// Not sent when empty, but tells the transport that it may send again if a
-	// kept connection turns out to be closed: receivers de-duplicate.
+	// An empty value isn't sent, but lets the transport retry if a kept connection
+	// is closed: receivers de-duplicate.
 	outgoing.Header["Idempotency-Key"] = []string{}
 	return outgoing, nil
 }
 
-// readResponse reads what D37 allows. An error while reading changes nothing:
-// the status has been given, and the body is only for the log.
+// readResponse reads what D37 allows. It ignores errors: the status is known, and
+// the body is only for the log.
 func readResponse(response *http.Response, result *Result) {
 	result.StatusCode = response.StatusCode
 	result.RetryAfter = retryAfter(response.Header.Get("Retry-After"), result.StartedAt)
@@ -160,7 +160,7 @@ func readResponse(response *http.Response, result *Result) {
 	result.Response = storable(body)
 }
 
-// phase is how far an attempt has come; it tells errors apart that look alike.
+// phase is how far an attempt has come. It distinguishes errors that look alike.
 type phase int32
 
 const (
@@ -172,8 +172,8 @@ const (
 func tracePhase(reached *atomic.Int32) *httptrace.ClientTrace {
 	return &httptrace.ClientTrace{
 		GetConn: func(string) { reached.Store(int32(connecting)) },
-		// A dial goes on in the background when a kept connection becomes free
-		// first, so it must not take back what that one has reached.
+		// If a kept connection becomes free first, a dial continues in the background.
+		// It must not reset the phase that the kept connection has reached.
 		TLSHandshakeStart: func() { reached.CompareAndSwap(int32(connecting), int32(handshaking)) },
 		GotConn:           func(httptrace.GotConnInfo) { reached.Store(int32(connected)) },
 	}

@@ -16,8 +16,8 @@ import (
 
 var development = Policy{Development: true}
 
-// newTestClient returns a client that reaches nothing but loopback, should the
-// code that is tested let it.
+// newTestClient returns a client that reaches only loopback, even if the tested code
+// permits more.
 func newTestClient(t *testing.T, policy Policy, opts ...Option) *Client {
 	t.Helper()
 	client := NewClient(policy, opts...)
@@ -49,7 +49,7 @@ func wantClass(t *testing.T, result Result, class string) {
 	}
 	for _, part := range []string{"127.0.0.1", "token", "rebind", ".test"} {
 		if strings.Contains(result.Error, part) && class != ClassRefusedTarget {
-			t.Errorf("error tells %s: %q", part, result.Error)
+			t.Errorf("error shows %s: %q", part, result.Error)
 		}
 	}
 }

@@ -27,8 +27,7 @@ func TestDoKeepsConnections(t *testing.T) {
 	}
 }
 
-// An endpoint has up to 16 attempts running: bursts of them find their
-// connections kept.
+// An endpoint runs up to 16 attempts, and bursts of them reuse connections.
 func TestDoKeepsConnectionsBetweenBursts(t *testing.T) {
 	t.Parallel()
 	const bursts, atOnce = 20, 16

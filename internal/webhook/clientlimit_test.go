@@ -42,8 +42,8 @@ func TestDoIsCutByTheTimeout(t *testing.T) {
 	}
 }
 
-// A body that drips a byte a second passes every limit between two bytes: the
-// limit on the whole ends it, and the connection.
+// A body of one byte a second passes each limit between two bytes. The limit on the
+// whole attempt ends it and the connection.
 func TestDoCutsABodyOfAByteASecond(t *testing.T) {
 	t.Parallel()
 	cut := make(chan struct{})

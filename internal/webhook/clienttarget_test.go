@@ -10,8 +10,8 @@ func TestDoRefusesTargets(t *testing.T) {
 	t.Parallel()
 	url, accepted := startRaw(t, readRequest)
 	port := url[strings.LastIndex(url, ":"):]
-	// Only loopback: should a check fail, nothing else may be connected to. The
-	// other addresses are tested on Control itself.
+	// Only loopback, so that a failing check connects to nothing else. Other
+	// addresses are tested on Control itself.
 	for name, hook := range map[string]string{
 		"http":             url,
 		"literal":          "https://127.0.0.1" + port,
@@ -25,9 +25,8 @@ func TestDoRefusesTargets(t *testing.T) {
 	}
 }
 
-// Names that lead to loopback by IPv6 or in the mapped form, or that have an
-// innocent address first, gain nothing. All lead to loopback alone, whatever
-// becomes of the check.
+// Names are refused if they resolve to loopback by IPv6, in the mapped form, or
+// after a permitted address. All resolve to loopback only, even if the check fails.
 func TestDoRefusesWhatNamesResolveTo(t *testing.T) {
 	t.Parallel()
 	url, accepted := startRaw(t, readRequest)
@@ -43,7 +42,7 @@ func TestDoRefusesWhatNamesResolveTo(t *testing.T) {
 	}
 }
 
-// A name that is public when it is checked and loopback when it is called.
+// A name that resolves to a public address at the check and to loopback at the call.
 func TestDoWithstandsRebinding(t *testing.T) {
 	t.Parallel()
 	url, accepted := startRaw(t, readRequest)

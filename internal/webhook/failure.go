@@ -11,9 +11,9 @@ import (
 	"syscall"
 )
 
-// classify returns the class of a failed attempt and a sentence for the
-// partner. The text of err never gets into it: it holds the URL, addresses and
-// what the receiver sent.
+// classify returns the class of a failed attempt and a sentence for the partner. The
+// sentence never has the text of err, which holds the URL, addresses and what the
+// receiver sent.
 func classify(err error, reached phase) (class, text string) {
 	var refused *TargetError
 	var lookup *net.DNSError

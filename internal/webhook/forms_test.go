@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// specialPurpose are the ranges that are never called, from the IANA
-// registries of special-purpose addresses, with what clouds and transition
-// mechanisms add. It is written down apart from the list that is tested.
+// specialPurpose are the ranges that are never called: the IANA registries of
+// special-purpose addresses, and those of clouds and transition mechanisms. The
+// list is independent of the tested one.
 var specialPurpose = []string{
 	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "169.254.169.254/32", "168.63.129.16/32",
 	"172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16",
@@ -22,7 +22,7 @@ var specialPurpose = []string{
 	"fc00::/7", "fd00:ec2::254/128", "fe80::/10", "fec0::/10", "ff00::/8",
 }
 
-// publicNeighbours lie right beside those ranges.
+// publicNeighbours are the addresses next to those ranges.
 var publicNeighbours = []string{
 	"1.0.0.0", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.0", "168.63.129.15",
 	"168.63.129.17", "169.253.255.255", "169.255.0.0", "172.15.255.255", "172.32.0.0", "191.255.255.255", "192.0.1.0", "192.0.3.0",
@@ -54,8 +54,8 @@ func lastOf(prefix netip.Prefix) netip.Addr {
 	return last
 }
 
-// checkLiteral holds the dialler's check and that of the URL to the same
-// answer, without a port and with one.
+// checkLiteral checks that the dialler and the check of the URL agree, with and
+// without a port.
 func checkLiteral(t *testing.T, address netip.Addr, production, development bool) {
 	t.Helper()
 	checkControl(t, address, production, development)
@@ -82,7 +82,7 @@ func checkControl(t *testing.T, address netip.Addr, production, development bool
 	}
 }
 
-// wanted are IPv4 addresses that somebody might want reached, each by another
+// wanted are IPv4 addresses that an attacker may want to reach, each for another
 // reason.
 var wanted = []string{
 	"0.0.0.0", "10.0.0.1", "100.64.0.1", "100.100.100.200", "127.0.0.1", "127.255.255.254", "168.63.129.16", "169.254.169.254", "169.254.170.2",
@@ -95,8 +95,8 @@ func TestEmbeddedAddresses(t *testing.T) {
 	for _, text := range wanted {
 		v4 := netip.MustParseAddr(text)
 		for name, address := range embeddings(v4) {
-			// A resolver may give the mapped form of what is an IPv4 address, so
-			// development dials that of loopback.
+			// A resolver may return the mapped form of an IPv4 address, so development
+			// permits that of loopback.
 			checkControl(t, address, false, name == "mapped" && v4.IsLoopback())
 			host := strings.ReplaceAll(address.String(), "%", "%25")
 			checkBoth(t, "https://["+host+"]/", false, false)
@@ -105,7 +105,7 @@ func TestEmbeddedAddresses(t *testing.T) {
 	}
 }
 
-// embeddings are the IPv6 addresses that lead to an IPv4 one somewhere.
+// embeddings are the IPv6 addresses that contain an IPv4 address.
 func embeddings(v4 netip.Addr) map[string]netip.Addr {
 	b := v4.As4()
 	high, low := uint16(b[0])<<8|uint16(b[1]), uint16(b[2])<<8|uint16(b[3])
@@ -138,8 +138,8 @@ func embeddings(v4 netip.Addr) map[string]netip.Addr {
 	return out
 }
 
-// Every other way to write an IPv4 address is refused, also that of a public
-// one: resolvers read them, and not all alike.
+// Every other way to write an IPv4 address is refused, also for a public one:
+// resolvers read them, and differ.
 func TestOddlyWrittenAddresses(t *testing.T) {
 	t.Parallel()
 	for _, text := range append([]string{"8.8.8.8", "93.184.216.34"}, wanted...) {
@@ -215,8 +215,8 @@ func TestOddHosts(t *testing.T) {
 	}
 }
 
-// Any port may be called: partners run receivers at many, and what answers
-// must speak TLS and HTTP to be heard.
+// Any port may be called: partners' receivers use many, and only TLS and HTTP get a
+// response.
 func TestPorts(t *testing.T) {
 	t.Parallel()
 	for _, port := range []string{"", ":1", ":22", ":25", ":80", ":443", ":8443", ":65535"} {

@@ -84,8 +84,7 @@ func (a *testAuthority) issueFrom(t *testing.T, template *x509.Certificate) tls.
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// selfSigned returns a certificate for 127.0.0.1 that nobody but its own key
-// has signed.
+// selfSigned returns a self-signed certificate for 127.0.0.1.
 func selfSigned(t *testing.T) tls.Certificate {
 	t.Helper()
 	key := newKey(t)
@@ -162,7 +161,7 @@ func readRequest(conn net.Conn) {
 	_, _ = conn.Read(buffer)
 }
 
-// dripOn sends text a byte at a time until conn is closed.
+// dripOn sends text byte by byte until conn is closed.
 func dripOn(conn net.Conn, text string, every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -224,7 +223,7 @@ func resolverAt(server net.Addr) *net.Resolver {
 }
 
 // answerDNS returns the address as an answer, none if it is of another kind
-// than was asked for.
+// than was requested.
 func answerDNS(question dnsmessage.Question, text string) []dnsmessage.Resource {
 	address := netip.MustParseAddr(text)
 	header := dnsmessage.ResourceHeader{Name: question.Name, Type: question.Type, Class: dnsmessage.ClassINET}

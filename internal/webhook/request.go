@@ -8,14 +8,12 @@ import (
 	"time"
 )
 
-// MaxAttempts is the highest number of attempts of a delivery (interface.md,
-// Delivery rules).
+// MaxAttempts is the highest number of attempts of a delivery (D34).
 const MaxAttempts = 7
 
 const userAgent = "Candor-Webhooks/1"
 
-// ErrRequest says that a Request can't be sent as it is: a fault of the
-// caller, not of the receiver.
+// ErrRequest says that a Request can't be sent. The fault is the caller's.
 var ErrRequest = errors.New("webhook: incomplete request")
 
 // Request is one attempt of a delivery.

@@ -14,10 +14,10 @@ const (
 	ClassDNS           = "dns"            // the host name could not be looked up
 	ClassConnect       = "connect"        // no TCP connection
 	ClassTLS           = "tls"            // no TLS session, mostly a bad certificate
-	ClassTimeout       = "timeout"        // connect, handshake or answer took too long
+	ClassTimeout       = "timeout"        // connect, handshake or response took too long
 	ClassRefusedTarget = "refused_target" // refused by the Policy, nothing was sent
 	ClassStatus        = "status"         // answered, but not with 2xx
-	ClassProtocol      = "protocol"       // connected, but no readable HTTP answer
+	ClassProtocol      = "protocol"       // connected, but no readable HTTP response
 )
 
 // keptResponse is how many bytes of a response are kept for the log (D37).
@@ -26,19 +26,19 @@ const keptResponse = 2 << 10
 // maxRetryAfter bounds what a receiver can ask for.
 const maxRetryAfter = 24 * time.Hour
 
-// Result is what became of one attempt.
+// Result is the result of one attempt.
 type Result struct {
-	// StatusCode is the receiver's answer, 0 without one.
+	// StatusCode is the response's status, 0 without a response.
 	StatusCode int
 	// ErrorClass is empty for a delivered attempt, else one of the classes.
 	ErrorClass string
-	// Error is a sentence for the partner's log, without URL, address or
-	// anything the receiver said; empty when delivered.
+	// Error is a sentence for the partner's log, without the URL, the address or
+	// the receiver's text. It is empty if the attempt delivered.
 	Error string
 	// Response is the start of the response body, at most 2048 bytes of UTF-8
 	// without NUL, fit for a text column.
 	Response []byte
-	// RequestHeader holds the headers that were sent, but Host and
+	// RequestHeader holds the headers that were sent, except Host and
 	// Content-Length.
 	RequestHeader http.Header
 	// RetryAfter is what the receiver asked for, 0 to 24 hours.
@@ -47,15 +47,14 @@ type Result struct {
 	Duration time.Duration
 	// StartedAt is the now given to Do, in UTC.
 	StartedAt time.Time
-	// Err is set when the attempt is void for a reason on our side: the request
-	// could not be built (ErrRequest, ErrSecret) or the caller's context was
-	// cancelled. Such an attempt says nothing about the receiver and should not
-	// be counted; ErrorClass is empty then.
+	// Err is set if the attempt failed on our side: the request could not be built
+	// (ErrRequest, ErrSecret) or the caller's context was cancelled. Don't count
+	// such an attempt: it shows nothing about the receiver. ErrorClass is empty.
 	Err error
 }
 
-// Delivered says whether the receiver answered with 2xx, the only success
-// (D37). The answer counts even if its body was cut off.
+// Delivered reports whether the receiver answered with 2xx, the only success (D37).
+// The response counts even if its body was cut off.
 func (r Result) Delivered() bool { return r.StatusCode >= 200 && r.StatusCode <= 299 }
 
 // storable returns the start of a response body as valid UTF-8 without NUL,

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Schedule holds the delay before each attempt of a delivery. The first is
-// counted from the event, each other from the failed attempt before it (D34).
+// Schedule holds the delay before each attempt of a delivery. The first counts from
+// the event, the others from the failed attempt before (D34).
 type Schedule struct {
 	delays []time.Duration
 }
@@ -41,9 +41,9 @@ func ParseSchedule(text string) (Schedule, error) {
 	return Schedule{delays: delays}, nil
 }
 
-// Next returns how long to wait before the next attempt once failedAttempts
-// have failed, and whether there is a next one. The delay counts from the last
-// failed attempt; for 0 failed attempts it is the delay of the first.
+// Next returns how long to wait before the next attempt after failedAttempts have
+// failed, and whether there is a next one. The delay counts from the last failed
+// attempt. For 0 failed attempts it is the delay of the first.
 func (s Schedule) Next(failedAttempts int) (delay time.Duration, more bool) {
 	failedAttempts = max(failedAttempts, 0)
 	if failedAttempts >= len(s.delays) {
@@ -64,10 +64,9 @@ func (s Schedule) String() string {
 	return strings.Join(fields, ",")
 }
 
-// NextAfter is Next for a receiver that asked to wait (Retry-After): the next
-// attempt comes no earlier than the schedule says and, however long the wish,
-// no later than the schedule's last attempt would.
-func (s Schedule) NextAfter(failedAttempts int, wish time.Duration) (delay time.Duration, more bool) {
+// NextAfter is Next for a receiver that sent Retry-After: the next attempt is no
+// earlier than the schedule and no later than the schedule's last attempt.
+func (s Schedule) NextAfter(failedAttempts int, retryAfter time.Duration) (delay time.Duration, more bool) {
 	delay, more = s.Next(failedAttempts)
 	if !more {
 		return 0, false
@@ -76,5 +75,5 @@ func (s Schedule) NextAfter(failedAttempts int, wish time.Duration) (delay time.
 	for _, d := range s.delays[max(failedAttempts, 0):] {
 		last += d
 	}
-	return max(delay, min(wish, last)), true
+	return max(delay, min(retryAfter, last)), true
 }

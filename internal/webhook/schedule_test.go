@@ -45,8 +45,8 @@ func TestParseScheduleRefuses(t *testing.T) {
 	}
 }
 
-// A receiver's wish to wait moves an attempt later, never earlier than the
-// schedule, and at most to where the schedule's last attempt would be.
+// Retry-After moves an attempt later, never earlier than the schedule, and at most
+// to the time of the schedule's last attempt.
 func TestNextAfter(t *testing.T) {
 	t.Parallel()
 	schedule, err := ParseSchedule("0s,1m,5m,30m")
@@ -54,9 +54,9 @@ func TestNextAfter(t *testing.T) {
 		t.Fatal(err)
 	}
 	tests := []struct {
-		failed     int
-		wish, want time.Duration
-		more       bool
+		failed           int
+		retryAfter, want time.Duration
+		more             bool
 	}{
 		{1, 0, time.Minute, true},
 		{1, 10 * time.Second, time.Minute, true},
@@ -67,8 +67,8 @@ func TestNextAfter(t *testing.T) {
 		{4, time.Minute, 0, false},
 	}
 	for _, test := range tests {
-		if got, more := schedule.NextAfter(test.failed, test.wish); got != test.want || more != test.more {
-			t.Errorf("after %d failures and a wish of %s: %s, %v; want %s, %v", test.failed, test.wish, got, more, test.want, test.more)
+		if got, more := schedule.NextAfter(test.failed, test.retryAfter); got != test.want || more != test.more {
+			t.Errorf("after %d failures and Retry-After %s: %s, %v; want %s, %v", test.failed, test.retryAfter, got, more, test.want, test.more)
 		}
 	}
 }

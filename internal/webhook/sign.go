@@ -40,8 +40,8 @@ func Signature(secret string, body []byte) string {
 
 // StandardSignature returns the value of webhook-signature (D35): for each
 // secret "v1," and the base64 HMAC-SHA256 of "id.timestamp.body", separated by
-// spaces. The key is what stands behind the prefix, decoded. A secret that
-// can't be decoded gives ErrSecret.
+// spaces. The key is the decoded text after the prefix. It returns ErrSecret if a
+// secret can't be decoded.
 func StandardSignature(secrets []string, id string, timestamp time.Time, body []byte) (string, error) {
 	signatures := make([]string, 0, len(secrets))
 	for _, secret := range secrets {

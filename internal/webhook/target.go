@@ -26,8 +26,8 @@ type Policy struct {
 
 // TargetError says why a target is refused.
 type TargetError struct {
-	// Message is a sentence for the partner: what is wrong and how to mend it.
-	// It quotes neither the URL nor an address.
+	// Message is a sentence for the partner: what is wrong and how to fix it. It
+	// quotes neither the URL nor an address.
 	Message string
 }
 
@@ -36,10 +36,9 @@ func (e *TargetError) Error() string { return e.Message }
 
 func refuse(message string) error { return &TargetError{Message: message} }
 
-// CheckURL refuses with a *TargetError what can be seen from the URL alone:
-// scheme, user info, fragment, port, and a host that is local or an address
-// that would be refused when connecting. Names are not looked up; Control sees
-// what they resolve to.
+// CheckURL checks the URL's scheme, user info, fragment, port and host, and returns
+// a *TargetError if one is refused. It looks up no names: Control checks the
+// addresses that they resolve to.
 func (p Policy) CheckURL(raw string) error {
 	if err := checkCharacters(raw); err != nil {
 		return err
@@ -136,8 +135,8 @@ func (p Policy) checkIPv6(host string) error {
 	return p.checkAddress(address)
 }
 
-// checkIPv4 takes only the dotted decimal form. Resolvers of the C library also
-// read octal, hexadecimal and shortened ones, which this must not have to guess.
+// checkIPv4 accepts only the dotted decimal form. C resolvers also read octal,
+// hexadecimal and shortened forms, and differ in how.
 func (p Policy) checkIPv4(host string) error {
 	address, err := netip.ParseAddr(host)
 	if err != nil || !address.Is4() {
@@ -166,9 +165,9 @@ func (p Policy) checkName(host string, labels []string) error {
 	return nil
 }
 
-// validName says whether host has the form of a domain name (RFC 1123, with the
-// underscore that is found in practice). A trailing dot is not accepted, so
-// that a destination has one spelling.
+// validName reports whether host has the form of a domain name (RFC 1123, and the
+// underscore that is used in practice). It refuses a trailing dot, so that a target
+// has one spelling.
 func validName(host string) bool {
 	if len(host) > maxHostLength {
 		return false
@@ -186,7 +185,7 @@ func validName(host string) bool {
 	return true
 }
 
-// looksNumeric says whether a host ending in label is read as an IPv4 address
+// looksNumeric reports whether a host ending in label is read as an IPv4 address
 // (WHATWG URL, "ends in a number").
 func looksNumeric(label string) bool {
 	digits, alphabet := label, "0123456789"
@@ -196,10 +195,9 @@ func looksNumeric(label string) bool {
 	return strings.Trim(digits, alphabet) == ""
 }
 
-// Control is for net.Dialer.ControlContext: it refuses with a *TargetError an
-// address that Policy doesn't permit. It runs after the name has been looked up
-// and sees the very address that is about to be connected to, so a name that
-// changes its address (DNS rebinding) gains nothing.
+// Control is for net.Dialer.ControlContext. It returns a *TargetError for an address
+// that Policy doesn't permit. It runs after the look-up and gets the address of the
+// connection, so a name that changes its address (DNS rebinding) is refused, too.
 func (p Policy) Control(_ context.Context, network, address string, _ syscall.RawConn) error {
 	if network != "tcp4" && network != "tcp6" {
 		return refuse("Deliveries are made over TCP only.")
@@ -225,12 +223,12 @@ func (p Policy) permits(address netip.Addr) bool {
 	return !slices.ContainsFunc(reserved, func(prefix netip.Prefix) bool { return prefix.Contains(address) })
 }
 
-// globalIPv6 is all that IANA has given out for the public internet.
+// globalIPv6 is the range that IANA has assigned to the public internet.
 var globalIPv6 = netip.MustParsePrefix("2000::/3")
 
-// reserved follows the IANA special-purpose registries. The IPv6 part is what
-// lies within globalIPv6, among it the prefixes that carry an IPv4 address
-// (Teredo, 6to4).
+// reserved follows the IANA special-purpose registries. Its IPv6 ranges are those
+// within globalIPv6, including the prefixes that carry an IPv4 address (Teredo,
+// 6to4).
 var reserved = prefixes(
 	"0.0.0.0/8", "10.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16", // private, loopback, link-local, metadata
 	"100.64.0.0/10",    // carrier-grade NAT

@@ -69,8 +69,8 @@ func TestCheckURLRefusesForms(t *testing.T) {
 	}
 }
 
-// Literals that are refused in production; in development only the plain forms
-// of a loopback address are taken.
+// Literals that are refused in production. Development accepts only the plain forms
+// of a loopback address.
 func TestCheckURLRefusesLiterals(t *testing.T) {
 	t.Parallel()
 	for _, host := range []string{
@@ -199,8 +199,8 @@ func FuzzCheckURL(f *testing.F) {
 	})
 }
 
-// readAddress reads host as the most lenient resolver would: inet_aton for
-// IPv4, with octal, hexadecimal and one to four parts.
+// readAddress reads host like the most lenient resolver: inet_aton for IPv4, with
+// octal, hexadecimal and one to four parts.
 func readAddress(host string) (netip.Addr, bool) {
 	if address, err := netip.ParseAddr(host); err == nil {
 		return address, true

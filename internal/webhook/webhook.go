@@ -1,8 +1,7 @@
-// Package webhook delivers events to the receivers of partners: it signs a
-// body, builds the headers of an attempt, decides which targets may be called,
-// makes one HTTP attempt and says when the next one is due.
+// Package webhook makes one attempt at a delivery: it signs the body, builds the
+// headers, checks that the target may be called, sends the request, and computes
+// when the next attempt is due.
 //
-// It must not know of sessions, accounts, the database or the job queue. What
-// a body says, which secrets sign it and where a result is kept is the
-// caller's business.
+// It must not know sessions, accounts, the database or the job queue. The caller
+// provides the body and the secrets and stores the result.
 package webhook

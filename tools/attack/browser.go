@@ -15,20 +15,20 @@ import (
 	"candor/internal/statement/statementtest"
 )
 
-// browser keeps cookies and follows nothing by itself.
+// browser keeps cookies and follows no redirects.
 type browser struct {
 	http.Client
 	base, network string
 }
 
-// answer is a response that was read.
+// answer is a response with its body.
 type answer struct {
 	status   int
 	location string
 	body     string
 }
 
-// unexpected is the error of a step that an attack needs.
+// unexpected is the error of a failed preparation.
 func (a answer) unexpected(what string, err error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -145,8 +145,7 @@ func (c *customer) open(ctx context.Context) error {
 	return nil
 }
 
-// fill completes the named sections with the example's answers, changed by
-// change.
+// fill completes the named sections with the example's answers after change.
 func (c *customer) fill(ctx context.Context, change func(section string, values url.Values), sections ...string) error {
 	for _, name := range sections {
 		values := statementtest.Values(name)

@@ -19,8 +19,8 @@ import (
 
 const (
 	floodConnections = 40
-	// mostRows may be added to the tables by a flood from one network: what the
-	// limits let through before they refuse.
+	// mostRows is how many rows a flood from one network may add: what the limits
+	// let through before they refuse.
 	mostRows = 300
 )
 
@@ -31,10 +31,9 @@ type post struct {
 	cookie string
 }
 
-// signedOutPosts are the forms for people who aren't signed in, filled in as
-// an attacker would.
+// signedOutPosts are the forms before sign-in, filled in by an attacker.
 func (a *attack) signedOutPosts() []post {
-	const letter = "candor_letter=bm8gc3VjaCB0b2tlbiwgYnV0IG9mIGl0cyBsZW5ndGg"
+	const link = "candor_letter=bm8gc3VjaCB0b2tlbiwgYnV0IG9mIGl0cyBsZW5ndGg"
 	return []post{
 		{"/sign-in", url.Values{"email": {a.victim.Email}, "password": {"wrong password #"}}, ""},
 		{"/sign-in/code", url.Values{"code": {"123456"}}, "candor_staff=bm8gc3VjaCB0b2tlbiwgYnV0IG9mIGl0cyBsZW5ndGg"},
@@ -42,9 +41,9 @@ func (a *attack) signedOutPosts() []post {
 		{"/sign-in/passkey/answer", url.Values{"token": {"no such token"}, "response": {"{}"}}, ""},
 		{"/forgot", url.Values{"email": {"person#@example.com"}}, ""},
 		{"/sign-up", url.Values{"company": {"Company"}, "name": {"Name"}, "email": {"person#@example.com"}, "new_password": {"a long password # for it"}}, ""},
-		{"/reset", url.Values{"new_password": {"a long password # for it"}}, letter},
-		{"/verify", url.Values{"password": {"a long password # for it"}}, letter},
-		{"/invitation", url.Values{"name": {"Name"}, "new_password": {"a long password # for it"}}, letter},
+		{"/reset", url.Values{"new_password": {"a long password # for it"}}, link},
+		{"/verify", url.Values{"password": {"a long password # for it"}}, link},
+		{"/invitation", url.Values{"name": {"Name"}, "new_password": {"a long password # for it"}}, link},
 	}
 }
 
@@ -58,7 +57,7 @@ func (p post) request(addr, network string) []byte {
 	return harness.Request("POST", addr, "/dashboard"+p.path, body, header...)
 }
 
-// outcome counts what a flood got.
+// outcome counts the responses to a flood.
 type outcome struct {
 	sync.Mutex
 	statuses map[int]int // 0 for a broken connection
@@ -85,9 +84,9 @@ func (o *outcome) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// flood sends what next makes from 40 connections until ctx ends. An attacker
-// has a machine of its own, so these threads take only what service and victim
-// leave of this one.
+// flood sends the requests of next over 40 connections until ctx ends. A real
+// attacker has another machine, so these threads only get the CPU time that the
+// service and the victim leave.
 func (a *attack) flood(ctx context.Context, next func() []byte) *outcome {
 	o := &outcome{statuses: map[int]int{}}
 	var work sync.WaitGroup
@@ -118,8 +117,8 @@ func (a *attack) besideVictim(ctx context.Context, next func() []byte) (*outcome
 	return o, <-seen
 }
 
-// floods sends each form from one network. What is refused must cost little
-// and leave nothing.
+// floods sends each form from one network. A refused post must cost little and
+// leave no rows.
 func (a *attack) floods(ctx context.Context) error {
 	for i, p := range a.signedOutPosts() {
 		before, err := a.rowsStored(ctx)
@@ -139,8 +138,8 @@ func (a *attack) floods(ctx context.Context) error {
 	return nil
 }
 
-// manyNetworks floods the dearest forms from made-up networks and for made-up
-// addresses, each used once, so that no limit of either refuses them.
+// manyNetworks floods the most expensive forms from made-up networks and for
+// made-up addresses, each used once, so that no limit refuses them.
 func (a *attack) manyNetworks(ctx context.Context) error {
 	for _, p := range a.signedOutPosts() {
 		switch p.path {
@@ -163,8 +162,8 @@ func madeUpNetwork() string {
 	return fmt.Sprintf("10.%d.%d.%d", rand.IntN(256), rand.IntN(256), 1+rand.IntN(254))
 }
 
-// refusedClients calls the API with a key that no account has, far beyond the
-// limit of its network. Once refused, a call must not reach the database.
+// refusedClients calls the API with an unknown key, far beyond the limit of its
+// network. A refused call must not reach the database.
 func (a *attack) refusedClients(ctx context.Context) error {
 	_, key := domain.NewAPIKey(domain.Scope{}, "none", time.Now())
 	request := harness.Request("GET", a.Addr, "/v1/sessions", "", "Authorization: Bearer "+key, "X-Forwarded-For: 198.51.100.99")
@@ -173,7 +172,7 @@ func (a *attack) refusedClients(ctx context.Context) error {
 		defer cancel()
 		return a.flood(ctx, func() []byte { return request })
 	}
-	for used := 0; used < 4000; { // which is beyond both bursts: of the network, and of its unknown keys
+	for used := 0; used < 4000; { // more than both bursts: of the network and of unknown keys
 		used += call(time.Second).total
 	}
 	began, err := a.transactions(ctx)
@@ -192,23 +191,23 @@ func (a *attack) refusedClients(ctx context.Context) error {
 	}
 	without, with := quiet-began, after-quiet
 	let := o.total - o.statuses[http.StatusTooManyRequests]
-	// A call that the limit lets through asks for the key, perhaps over a new
-	// connection and with a new statement, which count as transactions, too.
+	// A call that the limit lets through looks the key up. A new connection and a
+	// new statement may count as transactions, too.
 	a.add(with <= without+4*int64(let)+int64(o.total/100), "API calls with an unknown key, beyond the limit", "no query for a refused call",
 		"%d transactions in %s without, %d with; %s", without, a.span, with, o)
 	return nil
 }
 
-// transactions is how many the database has done. A process of PostgreSQL tells
-// its own when it has been idle for ten seconds.
+// transactions is how many the database has done. A process of PostgreSQL reports
+// its own after ten idle seconds.
 func (a *attack) transactions(ctx context.Context) (n int64, err error) {
 	pause(ctx, 11*time.Second)
 	err = a.DB.Raw().GetContext(ctx, &n, `SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()`)
 	return n, err
 }
 
-// rowsStored counts the rows of all tables but those that the victim's own
-// calls fill and those that River keeps for its processes.
+// rowsStored counts the rows of all tables, except those that the victim's calls
+// fill and those that River keeps for its processes.
 func (a *attack) rowsStored(ctx context.Context) (n int64, err error) {
 	err = a.DB.Raw().GetContext(ctx, &n, `
 		SELECT sum((xpath('//n/text()', query_to_xml(format('SELECT count(*) AS n FROM public.%I', relname), false, true, '')))[1]::text::bigint)

@@ -1,10 +1,10 @@
-// Attack starts the built service on a throw-away PostgreSQL and attacks it as
-// strangers, other accounts and holders of a link would: floods, large uploads,
-// connections that never end, guessed links, requests from other sites. It
-// prints what it measured beside what is wanted, and exits with 1 if a figure
-// is missed. doc/security.md explains the rows.
+// Attack starts the built service on a temporary PostgreSQL and attacks it like
+// strangers, other accounts and holders of a link: floods, large uploads,
+// connections that never end, guessed links, requests from other sites. It prints
+// the measured figures beside the wanted ones, and exits with 1 if one is missed.
+// doc/security.md explains the rows.
 //
-// It reaches nothing but the service it started, on loopback. Memory is read
+// It connects only to the service that it started, on loopback. It reads memory
 // from /proc, so it needs Linux.
 package main
 
@@ -44,12 +44,12 @@ func main() {
 type attack struct {
 	*harness.Service
 	span   time.Duration
-	victim harness.Account // the other account, whose service must not suffer
+	victim harness.Account // the other account, whose calls must stay fast
 	idle   time.Duration   // median of its calls without an attack
 	rows   []row
 }
 
-// row is one attack: what it did, what came of it, and what is wanted.
+// row is one attack: what it did, its result, and what is wanted.
 type row struct {
 	what, measured, wanted string
 	met                    bool
@@ -71,9 +71,8 @@ type part struct {
 	run  func(context.Context) error
 }
 
-// parts are those that were asked for. Uploads come first, while the process
-// has used little memory; floods leave jobs behind, so transactions are counted
-// before them.
+// parts are the requested parts. Uploads come first, while the process has used
+// little memory. Floods leave jobs behind, so transactions are counted before them.
 func (a *attack) parts(only string) ([]part, error) {
 	all := []part{
 		{"uploads", a.uploads}, {"refused", a.refusedUploads}, {"drafts", a.drafts},
@@ -103,7 +102,7 @@ func (a *attack) run(ctx context.Context, binary, only string) (err error) {
 	a.Service, err = harness.Start(ctx, binary, harness.Options{
 		Name: "attack", Connections: 4, Serve: true, Errors: os.Stderr, MaxConnections: 100,
 		Environ: []string{
-			// Each attacker says by X-Forwarded-For which network it is.
+			// Attackers choose their network by X-Forwarded-For.
 			"CANDOR_TRUSTED_PROXIES=127.0.0.1,::1",
 			// The victim calls ten times a second for minutes.
 			"CANDOR_RATE_PER_MINUTE=1000", "CANDOR_RATE_BURST=1000",

@@ -18,13 +18,13 @@ import (
 	"candor/tools/harness"
 )
 
-// signIn signs a staff user in and says where it led.
+// signIn signs a staff user in and returns where it redirects to.
 func (b *browser) signIn(ctx context.Context, email, password string) (answer, error) {
 	return b.post(ctx, "/dashboard/sign-in", url.Values{"email": {email}, "password": {password}})
 }
 
-// knownAddress tries wrong passwords of an address from elsewhere, until its
-// owner would be refused, and then lets the owner work.
+// knownAddress tries wrong passwords for an address from another network until
+// sign-in from there is refused, and then signs the owner in.
 func (a *attack) knownAddress(ctx context.Context) error {
 	email, password := a.Account.Email, a.Account.Password
 	own := a.newBrowser("203.0.113.20")
@@ -52,7 +52,7 @@ func (a *attack) knownAddress(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.add(confirmed.status == http.StatusSeeOther && again.status == http.StatusSeeOther, "12 wrong passwords, and emails asked for, at a known address from elsewhere",
+	a.add(confirmed.status == http.StatusSeeOther && again.status == http.StatusSeeOther, "12 wrong passwords, and emails requested, at a known address from elsewhere",
 		"the owner's browser confirms and signs in", "confirm %d, sign in %d, ask for an email %d", confirmed.status, again.status, reset.status)
 	return nil
 }
@@ -60,8 +60,8 @@ func (a *attack) knownAddress(ctx context.Context) error {
 // marker is typed into a form; no dump may show it.
 const marker = "Quillfeather"
 
-// storedText fills a form, leaves another half filled in, and looks for what
-// was typed in a dump of the database and in the folder of documents.
+// storedText fills a form, half fills another, and searches a dump of the database
+// and the folder of documents for the answers.
 func (a *attack) storedText(ctx context.Context) error {
 	mark := func(section string, values url.Values) {
 		switch section {
@@ -127,8 +127,7 @@ func (a *attack) searchStored(ctx context.Context) error {
 	return nil
 }
 
-// guessedLinks guesses the secret of a link, and asks for another account's
-// session.
+// guessedLinks guesses the secret of a link and requests another account's session.
 func (a *attack) guessedLinks(ctx context.Context) error {
 	c, err := a.newCustomer(ctx, "198.51.101.207")
 	if err != nil {
@@ -167,7 +166,7 @@ func orOpens(err error) string {
 	return "opens"
 }
 
-// otherSites posts what a page of another site would make a browser post.
+// otherSites posts like a browser that shows a page of another site.
 func (a *attack) otherSites(ctx context.Context) error {
 	staff := a.newBrowser("203.0.113.21")
 	if got, err := staff.signIn(ctx, a.victim.Email, a.victim.Password); err != nil || got.status != http.StatusSeeOther {
@@ -207,8 +206,8 @@ func (a *attack) otherSites(ctx context.Context) error {
 	return nil
 }
 
-// hostHeader sends another host's name: no address in an answer or in an email
-// may have it.
+// hostHeader sends another host's name. No link in a response or an email may have
+// it.
 func (a *attack) hostHeader(ctx context.Context) error {
 	const evil = "evil.example"
 	var statuses []string
@@ -241,7 +240,7 @@ func (a *attack) hostHeader(ctx context.Context) error {
 			found++
 		}
 	}
-	pause(ctx, 3*time.Second) // an email goes out by a job
+	pause(ctx, 3*time.Second) // a job sends the email
 	emails, err := a.newBrowser("203.0.113.22").get(ctx, "/dev/mail")
 	if err != nil {
 		return err

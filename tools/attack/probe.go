@@ -28,7 +28,7 @@ type probe struct {
 	checks   int
 }
 
-// median of the times that sessions took; a minute if none was created.
+// median of the times to create a session, or a minute if none was created.
 func (p *probe) median() time.Duration {
 	if len(p.times) == 0 {
 		return time.Minute
@@ -37,7 +37,7 @@ func (p *probe) median() time.Duration {
 	return p.times[len(p.times)/2]
 }
 
-// watch creates sessions as the victim and asks for readiness until ctx ends.
+// watch creates sessions as the victim and checks readiness until ctx ends.
 func (a *attack) watch(ctx context.Context) *probe {
 	var p probe
 	var work sync.WaitGroup
@@ -65,8 +65,8 @@ func (a *attack) callAPI(ctx context.Context, p *probe) {
 	}
 }
 
-// checkReady asks for readiness over a new connection each time, as a load
-// balancer does.
+// checkReady checks readiness over a new connection each time, like a load
+// balancer.
 func (a *attack) checkReady(ctx context.Context, p *probe) {
 	request := harness.Request("GET", a.Addr, "/readyz", "", "Connection: close")
 	for ctx.Err() == nil {
@@ -81,8 +81,8 @@ func (a *attack) checkReady(ctx context.Context, p *probe) {
 	}
 }
 
-// send sends a request over a kept connection, which it opens if there is none
-// and forgets if it broke.
+// send sends a request over a kept connection. It opens one if there is none, and
+// drops it after an error.
 func (a *attack) send(c **harness.Client, request []byte) (status int, err error) {
 	if *c == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -113,10 +113,10 @@ func (a *attack) measureIdle(ctx context.Context) {
 	a.idle = a.watch(quiet).median()
 }
 
-// unharmed is what is wanted of another account's calls.
+// unharmed is the target for another account's calls.
 const unharmed = "median within 3 × idle, none fails, always ready"
 
-// judge says what the victim saw, and whether it is as wanted.
+// judge describes what the victim saw and whether it meets the target.
 func (a *attack) judge(p *probe) (string, bool) {
 	median := p.median()
 	text := fmt.Sprintf("median %s, idle %s (%.1f ×)", round(median), round(a.idle), float64(median)/float64(a.idle))

@@ -30,7 +30,7 @@ const (
 	unendedWithin = 60 * time.Second
 )
 
-// uploads sends 60 files at once, each by the holder of another link.
+// uploads sends 60 files at the same time, each over another link.
 func (a *attack) uploads(ctx context.Context) error {
 	customers := make([]*customer, manyUploads)
 	for i := range customers {
@@ -55,13 +55,13 @@ func (a *attack) uploads(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.add(peak < mostMemory && o.statuses[0] == 0, fmt.Sprintf("%d uploads of 9 MB at once, each by another link", manyUploads),
+	a.add(peak < mostMemory && o.statuses[0] == 0, fmt.Sprintf("%d uploads of 9 MB at the same time, each over another link", manyUploads),
 		"less than 300 MB of memory; each is answered", "%d MB at the most; %s", peak>>20, o)
 	return nil
 }
 
-// refusedUploads fills a session with documents and then sends files that are
-// refused: of no known type, without a category, and one too many.
+// refusedUploads fills a session with documents and then sends refused files: of an
+// unknown type, without a category, and one too many.
 func (a *attack) refusedUploads(ctx context.Context) error {
 	c, err := a.newCustomer(ctx, "198.51.101.201")
 	if err != nil {
@@ -97,8 +97,7 @@ func (a *attack) refusedUploads(ctx context.Context) error {
 	return nil
 }
 
-// drafts posts sections with 1 MB of text, which are refused and kept as
-// drafts.
+// drafts posts sections with 1 MB of text, which are refused and stored as drafts.
 func (a *attack) drafts(ctx context.Context) error {
 	c, err := a.newCustomer(ctx, "198.51.101.202")
 	if err != nil {
@@ -110,7 +109,7 @@ func (a *attack) drafts(ctx context.Context) error {
 	}
 	values := statementtest.Values(statement.PersonalDetailsSection)
 	text := make([]byte, 0, 1<<20)
-	for len(text) < cap(text) { // letters that PostgreSQL can't compress away
+	for len(text) < cap(text) { // random text that PostgreSQL can't compress
 		text = append(text, byte('a'+rand.IntN(26)))
 	}
 	values.Set("full_name", string(text))
@@ -195,7 +194,7 @@ func (a *attack) unfinished(ctx context.Context) error {
 	for i := range manyUnended {
 		c, err := harness.Dial(ctx, a.Addr)
 		if err != nil {
-			continue // refusing it is right, too
+			continue // the service may refuse it
 		}
 		opened++
 		clients = append(clients, c)
@@ -228,8 +227,8 @@ func (a *attack) unfinished(ctx context.Context) error {
 	return nil
 }
 
-// secondBrowser posts the declaration again from another browser that holds
-// the link: it must not get the PDF.
+// secondBrowser posts the declaration again from another browser with the link. It
+// must not get the PDF.
 func (a *attack) secondBrowser(ctx context.Context) error {
 	owner, err := a.newCustomer(ctx, "198.51.101.203")
 	if err != nil {

@@ -42,7 +42,7 @@ func (e *environment) cpuTime(context.Context) (time.Duration, error) {
 	return time.Duration(ticks) * clockTick, nil
 }
 
-// stat is what /proc/PID/stat says, times in ticks.
+// stat is a process's /proc/PID/stat, times in ticks.
 type stat struct {
 	pid, parent   int
 	own, children int64 // children that have ended
@@ -70,8 +70,8 @@ func parseStat(text string) (s stat, err error) {
 
 var logged = regexp.MustCompile(`(?m)LOG:  (?:execute [^:]*|statement): `)
 
-// statements counts what PostgreSQL logs while deliveries are drained and
-// while single ones are made, everything that an idle service does included.
+// statements counts what PostgreSQL logs during a backlog and during single
+// deliveries. What an idle service does is included.
 func (b *bench) statements(ctx context.Context, e *environment) error {
 	idle, err := e.countStatements(ctx, func() error {
 		select {
@@ -85,8 +85,8 @@ func (b *bench) statements(ctx context.Context, e *environment) error {
 		return err
 	}
 	const many, single = 2000, 100
-	drain, err := e.countStatements(ctx, func() error {
-		_, err := e.drainDeliveries(ctx, many)
+	backlog, err := e.countStatements(ctx, func() error {
+		_, err := e.deliverBacklog(ctx, many)
 		return err
 	})
 	if err != nil {
@@ -100,15 +100,15 @@ func (b *bench) statements(ctx context.Context, e *environment) error {
 		return err
 	}
 	b.add(row{
-		what:   "Statements for a delivery: drained / one by one, with its event",
-		figure: fmt.Sprintf("%.2f / %.1f", float64(drain)/many, float64(one-idle)/single), yardstick: fmt.Sprintf("idle: %.0f/s", float64(idle)/4),
+		what:   "Statements for a delivery: in a backlog / one by one, with its event",
+		figure: fmt.Sprintf("%.2f / %.1f", float64(backlog)/many, float64(one-idle)/single), yardstick: fmt.Sprintf("idle: %.0f/s", float64(idle)/4),
 		ratio: "–", target: "stated", met: true,
 	})
 	return nil
 }
 
-// countStatements has PostgreSQL log its statements during work and counts
-// them, transaction control included.
+// countStatements makes PostgreSQL log its statements during work and counts
+// them, including transaction control.
 func (e *environment) countStatements(ctx context.Context, work func() error) (int, error) {
 	log, err := e.followLog()
 	if err != nil {
@@ -140,7 +140,7 @@ func (e *environment) followLog() (*os.File, error) {
 	return log, nil
 }
 
-// set changes one of PostgreSQL's settings for everybody.
+// set changes a setting of PostgreSQL for all connections.
 func (e *environment) set(ctx context.Context, name, value string) error {
 	for _, statement := range []string{"ALTER SYSTEM SET " + name + " = '" + value + "'", "SELECT pg_reload_conf()"} {
 		if _, err := e.DB.Raw().ExecContext(ctx, statement); err != nil {
@@ -150,8 +150,8 @@ func (e *environment) set(ctx context.Context, name, value string) error {
 	return nil
 }
 
-// fillDeliveries adds n events of the account, each with a delivery that
-// arrived at the first attempt, spread over 90 days.
+// fillDeliveries adds n events of the account, spread over 90 days, each delivered
+// at the first attempt.
 func (e *environment) fillDeliveries(ctx context.Context, n int) error {
 	scope, err := e.scope()
 	if err != nil {
@@ -169,7 +169,7 @@ func (e *environment) fillDeliveries(ctx context.Context, n int) error {
 	endpoint := fmt.Sprintf(`(SELECT id FROM webhook_endpoint WHERE account_id = '%s' ORDER BY created_at LIMIT 1)`, scope.AccountID.UUID)
 	session := `(SELECT array_agg(id) AS ids FROM session) x`
 	for _, statement := range []string{
-		`SET session_replication_role = replica`, // what the foreign keys ask for is there
+		`SET session_replication_role = replica`, // the rows that foreign keys name exist
 		fmt.Sprintf(`INSERT INTO event (id, account_id, livemode, session_id, sequence, type, body, url, endpoint_id, created_at)
 			SELECT event, '%s', false, x.ids[1 + i %% cardinality(x.ids)], sequence, 'session.section_completed', convert_to(repeat('{"a":1},', 50), 'UTF8'), 'http://127.0.0.1:1/hook', %s, at
 			FROM %s, %s`, scope.AccountID.UUID, endpoint, old, session),

@@ -18,14 +18,13 @@ import (
 
 const (
 	pageRequests = 200
-	pageWarmUp   = 20 // from then on PostgreSQL has settled on its plans
+	pageWarmUp   = 20 // then PostgreSQL has chosen its generic plans
 	pageTarget   = 30 * time.Millisecond
 )
 
 // dashboardPages times every page of the dashboard for an account with a long
-// history, one request after another, as staff read them with the filters that
-// they use. Downloads and exports, which read one row or are streamed, are left
-// out.
+// history, one request after another, with the filters that staff use. It leaves
+// out downloads and exports, which read one row or are streamed.
 func (b *bench) dashboardPages(ctx context.Context, e *environment) error {
 	if err := e.fillPartner(ctx, b.history); err != nil {
 		return err
@@ -102,10 +101,10 @@ func (e *environment) signIn(ctx context.Context) (string, error) {
 	return strings.Join(cookies, "; "), nil
 }
 
-// page is one that is timed.
+// page is a page that is timed.
 type page struct{ name, path string }
 
-// partnerObjects are what the pages show.
+// partnerObjects are shown by the pages.
 type partnerObjects struct {
 	Session    domain.SessionID    `db:"session"` // with ten events
 	Middle     domain.SessionID    `db:"middle"`  // of the list
@@ -138,7 +137,7 @@ func (e *environment) partnerObjects(ctx context.Context) (*partnerObjects, erro
 	return &out, err
 }
 
-// staffPages are all pages that can be read, by what they show.
+// staffPages are all pages, by what they show.
 func (e *environment) staffPages(ctx context.Context) ([]page, error) {
 	of, err := e.partnerObjects(ctx)
 	if err != nil {
@@ -218,8 +217,7 @@ func requestPages(of *partnerObjects, day func(ago int) string) []page {
 
 var timed = regexp.MustCompile(`duration: ([0-9.]+) ms  (?:execute [^:]*|statement): (.*(?:\n\t.*)*)`)
 
-// showSlowest has PostgreSQL log its times and prints the statement that takes
-// longest.
+// showSlowest makes PostgreSQL log times and prints the slowest statement.
 func (e *environment) showSlowest(ctx context.Context, name string, get []byte) error {
 	log, err := e.followLog()
 	if err != nil {
@@ -230,7 +228,7 @@ func (e *environment) showSlowest(ctx context.Context, name string, get []byte) 
 		return err
 	}
 	var text []byte
-	for range 20 { // connections hear of the setting when they are used
+	for range 20 { // a connection learns of the setting when it is used
 		if _, err := latencies(ctx, e.Addr, 2, get, http.StatusOK); err != nil {
 			return err
 		}

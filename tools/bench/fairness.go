@@ -13,12 +13,12 @@ const (
 	fairEndpoints = 100
 	fairRate      = 50 // events a second, over all endpoints
 	fairEvents    = 20 * fairRate
-	// fairBacklog is what waits for each of the endpoints that don't answer in
-	// time: more than they get through meanwhile.
+	// fairBacklog is how many deliveries wait for each endpoint that doesn't answer
+	// in time: more than it takes during the measurement.
 	fairBacklog = 500
 )
 
-// fairness measures a hundred endpoints that answer at once, alone and beside
+// fairness measures a hundred endpoints that answer immediately, alone and beside
 // one that never answers and one that takes 10 seconds (D39).
 func (b *bench) fairness(ctx context.Context, e *environment) error {
 	alone, err := e.healthyTimes(ctx)
@@ -48,13 +48,13 @@ func (b *bench) fairness(ctx context.Context, e *environment) error {
 		figure: fmt.Sprintf("%.1f / %.1f ms", ms(quantile(beside, 0.5)), ms(p99)), yardstick: fmt.Sprintf("without: %.1f / %.1f ms", ms(quantile(alone, 0.5)), ms(quantile(alone, 0.99))),
 		ratio: percent(float64(quantile(beside, 0.5))/float64(quantile(alone, 0.5))) + " (p50)", target: "p99 < 1 s", met: p99 < time.Second,
 	})
-	// Nothing may be left over for what is measured next.
+	// The next measurement starts without a backlog.
 	_, err = e.DB.Raw().ExecContext(ctx, `UPDATE delivery SET state = 'cancelled', next_attempt_at = NULL, finished_at = now() WHERE state = 'pending'`)
 	return err
 }
 
-// healthyTimes sends events to new endpoints by turns and returns the sorted
-// times from each commit to the first byte.
+// healthyTimes sends events to new endpoints in turn and returns the sorted times
+// from commit to first byte.
 func (e *environment) healthyTimes(ctx context.Context) ([]time.Duration, error) {
 	receivers, sessions := make([]*receiver, fairEndpoints), make([]*domain.Session, fairEndpoints)
 	for i := range receivers {

@@ -10,8 +10,7 @@ import (
 	"candor/tools/harness"
 )
 
-// longHistory times the reads of an account with 1,000 sessions beside those
-// of one with very many.
+// longHistory compares the reads of an account with 1,000 sessions and with many.
 func (b *bench) longHistory(ctx context.Context, e *environment) error {
 	reads := map[string]func(id domain.SessionID) string{
 		"list, first page":  func(domain.SessionID) string { return "/v1/sessions" },
@@ -62,8 +61,8 @@ func (e *environment) historyTimes(ctx context.Context, n int, reads map[string]
 	return out, nil
 }
 
-// fill replaces the account's test sessions by n, spread evenly over 90 days
-// and the states of a session, each with a reference of its own.
+// fill replaces the account's test sessions by n, spread evenly over 90 days and
+// all states, each with its own reference.
 func (e *environment) fill(ctx context.Context, n int) error {
 	account, err := domain.ParseAccountID(e.Account.AccountID)
 	if err != nil {

@@ -9,10 +9,9 @@ import (
 	"time"
 )
 
-// webhookLatency measures from the commit of a session's first opening, as
-// the customer's browser gets its page after it, to the webhook's arrival at a
-// receiver on loopback. The page's own rendering stands within that time, so
-// the figure errs on the high side, or is 0 where the webhook was first.
+// webhookLatency measures from the request that opens a session to the webhook's
+// arrival at a receiver on loopback. The time includes drawing the page, so the
+// figure is too high rather than too low. It is 0 if the webhook is first.
 func (b *bench) webhookLatency(ctx context.Context, e *environment) error {
 	arrived := make(chan time.Time, 16)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -22,7 +21,7 @@ func (b *bench) webhookLatency(ctx context.Context, e *environment) error {
 	receiver := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		arrived <- time.Now()
 	})}
-	go func() { _ = receiver.Serve(listener) }() // ends by Close
+	go func() { _ = receiver.Serve(listener) }() // ends with Close
 	defer func() { _ = receiver.Close() }()
 	body := fmt.Sprintf(`{"form_type":"financial_statement","customer_email":"jessica@example.com","webhook_url":"http://%s/hook"}`, listener.Addr())
 	var times []time.Duration
@@ -42,8 +41,8 @@ func (b *bench) webhookLatency(ctx context.Context, e *environment) error {
 	return nil
 }
 
-// timeToWebhook opens a new session's form and waits for session.accessed.
-// The whole request is counted, which is more than from its commit on.
+// timeToWebhook opens a new session's form and waits for session.accessed. It
+// counts the whole request, not only the time since its commit.
 func (e *environment) timeToWebhook(ctx context.Context, body string, arrived <-chan time.Time) (time.Duration, error) {
 	created, err := e.call(ctx, http.MethodPost, "/v1/sessions", body)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // load sends the request from n clients for the span and returns how many
-// answers a second had the wanted status; any other is an error.
+// responses a second had the wanted status. Any other status is an error.
 func load(ctx context.Context, addr string, n int, span time.Duration, request []byte, want int) (float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, span)
 	defer cancel()
@@ -49,15 +49,15 @@ func repeat(ctx context.Context, addr string, request []byte, want int) (count i
 			return count, err
 		}
 		if status != want {
-			return count, fmt.Errorf("answered %d instead of %d", status, want)
+			return count, fmt.Errorf("status %d, want %d", status, want)
 		}
 		count++
 	}
 	return count, nil
 }
 
-// latencies sends the request n times, one after another, and returns the
-// sorted times.
+// latencies sends the request n times, one after another, and returns the sorted
+// times.
 func latencies(ctx context.Context, addr string, n int, request []byte, want int) ([]time.Duration, error) {
 	c, err := harness.Dial(ctx, addr)
 	if err != nil {
@@ -72,7 +72,7 @@ func latencies(ctx context.Context, addr string, n int, request []byte, want int
 			return nil, err
 		}
 		if status != want {
-			return nil, fmt.Errorf("answered %d instead of %d", status, want)
+			return nil, fmt.Errorf("status %d, want %d", status, want)
 		}
 		out[i] = time.Since(began)
 	}

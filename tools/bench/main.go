@@ -1,7 +1,6 @@
-// Command bench measures Candor beside its yardsticks in one run, on a
-// PostgreSQL of its own with its durability on, and prints the table that
-// doc/benchmarks.md keeps. Ratios are what counts: absolute figures move with
-// the machine.
+// Command bench measures Candor and its yardsticks in one run, on a private
+// PostgreSQL with durability on, and prints the table of doc/benchmarks.md.
+// Compare the ratios: absolute figures depend on the machine.
 package main
 
 import (
@@ -21,9 +20,9 @@ import (
 
 func main() {
 	seconds := flag.Int("seconds", 6, "how long each load runs")
-	history := flag.Int("sessions", 1_000_000, "how many sessions the long history has")
-	deliveries := flag.Int("deliveries", 1_000_000, "how many old deliveries there are")
-	only := flag.String("only", "", "run these parts, by commas: throughput, memory, pages, latency, webhooks, fairness, history, dashboard; or drain, which is a part of webhooks")
+	history := flag.Int("sessions", 1_000_000, "number of sessions in the long history")
+	deliveries := flag.Int("deliveries", 1_000_000, "number of old deliveries")
+	only := flag.String("only", "", "run only these parts, separated by commas: throughput, memory, pages, latency, webhooks, fairness, history, dashboard; or backlog, a part of webhooks")
 	binary := flag.String("candor", "bin/candor", "the built service")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -47,7 +46,7 @@ type bench struct {
 	rows       []row
 }
 
-// row is one measured figure with what it is held against.
+// row is one measured figure and its yardstick.
 type row struct {
 	what, figure, yardstick, ratio, target string
 	met                                    bool
@@ -58,13 +57,13 @@ func (b *bench) add(r row) {
 	fmt.Fprintf(os.Stderr, "%s: %s; %s; %s\n", r.what, r.figure, r.yardstick, r.ratio)
 }
 
-// part is something that is measured.
+// part is one group of measurements.
 type part struct {
 	name    string
 	measure func(context.Context, *environment) error
 }
 
-// parts are those that were asked for, in their order.
+// parts are the requested parts, in order.
 func (b *bench) parts(only string) ([]part, error) {
 	all := []part{
 		{"throughput", b.throughput}, {"memory", b.memory}, {"pages", b.formPages},
@@ -74,12 +73,12 @@ func (b *bench) parts(only string) ([]part, error) {
 	if only == "" {
 		return all, nil
 	}
-	all = append(all, part{"drain", b.drains})
+	all = append(all, part{"backlog", b.backlog})
 	var out []part
 	for name := range strings.SplitSeq(only, ",") {
 		i := slices.IndexFunc(all, func(p part) bool { return p.name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("there is no part named %q", name)
+			return nil, fmt.Errorf("unknown part %q", name)
 		}
 		out = append(out, all[i])
 	}

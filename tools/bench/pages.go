@@ -93,15 +93,14 @@ func (b *bench) formPages(ctx context.Context, e *environment) error {
 	return b.sectionSaves(ctx, e)
 }
 
-// A section is saved savesOfAForm times in each of savedForms forms: one link
-// may post no more at once.
+// A section is saved savesOfAForm times in each of savedForms forms: the rate
+// limit of one link permits no more.
 const (
 	savedForms   = 10
 	savesOfAForm = 200
 )
 
-// sectionSaves measures how long it takes to store a section's answers, and
-// what of the processor it takes.
+// sectionSaves measures the time and CPU time of storing a section's answers.
 func (b *bench) sectionSaves(ctx context.Context, e *environment) error {
 	var times []time.Duration
 	var used time.Duration
@@ -183,7 +182,7 @@ func fetch(ctx context.Context, browser *http.Client, address string) ([]byte, e
 
 var asset = regexp.MustCompile(`(?:href|src)="(/static/[^"]+\.(?:css|js))"`)
 
-// weigh adds up the page and what it links to, gzipped.
+// weigh adds up the gzipped sizes of the page and its assets.
 func (b *bench) weigh(ctx context.Context, browser *http.Client, e *environment, page []byte) (total int, parts string, err error) {
 	total, err = gzipped(page)
 	parts = fmt.Sprintf("HTML %.1f", float64(total)/1024)

@@ -13,21 +13,21 @@ import (
 const (
 	loggedRequests = 1_000_000
 	auditLines     = 100_000
-	// problemsPerSection is how many different errors a section's customers
-	// make in a day.
+	// problemsPerSection is how many different errors customers make in a section
+	// in a day.
 	problemsPerSection = 30
 )
 
-// fillPartner gives the account what a partner has after 90 days with n
-// sessions: an event and a delivery for each, ten to a session, of which one in
-// ten failed for good, the counters of the form, the log of API requests and
-// the audit log. Sessions are made where the history isn't that long yet.
+// fillPartner gives the account what a partner has after 90 days with n sessions:
+// events with deliveries, ten to a session, one in ten of them failed for good,
+// the counters of the form, the log of API requests and the audit log. It makes
+// sessions if the account has fewer.
 func (e *environment) fillPartner(ctx context.Context, n int) error {
 	scope, err := e.scope()
 	if err != nil {
 		return err
 	}
-	// Nothing is to be repaired: the ends of these sessions are made up.
+	// Reconciliation must not repair these sessions: their ends are made up.
 	_, err = e.DB.Raw().ExecContext(ctx, `INSERT INTO reconciliation (status, checked_to) VALUES ('completed', now() + interval '1 day'), ('expired', now() + interval '1 day')
 		ON CONFLICT (status) DO UPDATE SET checked_to = excluded.checked_to`)
 	if err != nil {
@@ -47,7 +47,7 @@ func (e *environment) fillPartner(ctx context.Context, n int) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	// What the foreign keys ask for is there, and counters are made below.
+	// The rows that foreign keys name exist, and counters are made below.
 	before, after := []string{`SET session_replication_role = replica`}, []string{`SET session_replication_role = DEFAULT`, `VACUUM ANALYZE`, `CHECKPOINT`}
 	for _, one := range slices.Concat(before, partnerSessions(), partnerDeliveries(), partnerCounters(), partnerLogs(), after) {
 		one = strings.ReplaceAll(one, "ACCOUNT", "'"+scope.AccountID.UUID.String()+"'::uuid")
@@ -58,14 +58,14 @@ func (e *environment) fillPartner(ctx context.Context, n int) error {
 	return nil
 }
 
-// timeID is SQL for an id that ascends with the row's time, as UUIDv7 do, by
+// timeID is SQL for an id that ascends with the row's time, like UUIDv7, made of
 // its number i and time at.
 func timeID(kind string) string {
 	return `(lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '7' || substr(md5('` + kind + `' || i), 1, 3) || '8' || substr(md5('` + kind + `' || i), 4, 15))::uuid`
 }
 
-// partnerSessions gives one in ten sessions to one customer, as those have
-// that a partner's own tests make, and numbers them all by their time.
+// partnerSessions gives one in ten sessions the same customer, as a partner's own
+// tests do, and numbers them all by their time.
 func partnerSessions() []string {
 	return []string{
 		`UPDATE session SET customer_email = 'qa@lender.example', reference_id = 'QA' WHERE account_id = ACCOUNT AND NOT livemode AND customer_email LIKE 'customer%0@example.com'`,
@@ -113,8 +113,7 @@ func partnerDeliveries() []string {
 	}
 }
 
-// partnerCounters are of all the sessions, not only of those whose sections
-// are there.
+// partnerCounters count all sessions, also those without stored sections.
 func partnerCounters() []string {
 	sections := "{" + strings.Join(statement.SectionNames[:], ",") + "}"
 	return []string{

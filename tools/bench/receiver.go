@@ -11,24 +11,23 @@ import (
 	"time"
 )
 
-// receiver takes webhooks with as little work as it can, so that it takes
-// little of the machine it shares with the service. Each webhook's number is
-// its section_number.
+// receiver does as little work as it can for a webhook, because it shares the
+// machine with the service. A webhook's number is its section_number.
 type receiver struct {
 	listener net.Listener
 	url      string
-	delay    time.Duration // before each answer; forever never answers
+	delay    time.Duration // before each response; forever never responds
 	wait     sync.WaitGroup
 	closed   chan struct{}
 
 	mu    sync.Mutex
-	first map[int]time.Time // when a webhook's first byte came
-	again int               // webhooks that came more than once
+	first map[int]time.Time // when a webhook's first byte arrived
+	again int               // webhooks that arrived more than once
 	open  map[net.Conn]bool
-	more  chan struct{} // a token when something came
+	more  chan struct{} // a token when a webhook arrives
 }
 
-// forever is the delay of a receiver that takes everything and never answers.
+// forever is the delay of a receiver that takes all requests and never responds.
 const forever = 24 * time.Hour
 
 func newReceiver(delay time.Duration) (*receiver, error) {
@@ -65,7 +64,7 @@ func (r *receiver) accept() {
 	}
 }
 
-// serve answers a connection's requests until it ends.
+// serve answers a connection's requests until it closes.
 func (r *receiver) serve(conn net.Conn) {
 	defer func() { _ = conn.Close() }()
 	reader := bufio.NewReaderSize(conn, 16<<10)
@@ -136,7 +135,7 @@ func (r *receiver) note(number int, at time.Time) {
 	}
 }
 
-// await waits until n webhooks have come and returns when each did.
+// await waits until n webhooks have arrived and returns when each did.
 func (r *receiver) await(n int, patience time.Duration) (map[int]time.Time, error) {
 	over := time.After(patience)
 	for {
@@ -150,7 +149,7 @@ func (r *receiver) await(n int, patience time.Duration) (map[int]time.Time, erro
 		select {
 		case <-r.more:
 		case <-over:
-			return nil, fmt.Errorf("only %d of %d webhooks came within %s", got, n, patience)
+			return nil, fmt.Errorf("only %d of %d webhooks arrived within %s", got, n, patience)
 		}
 	}
 }

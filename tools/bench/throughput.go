@@ -18,8 +18,8 @@ import (
 	"candor/tools/harness"
 )
 
-// throughput holds POST /sessions and GET /sessions/:id over HTTP against
-// pgbench running the same statements on the same database.
+// throughput compares POST /sessions and GET /sessions/:id over HTTP with pgbench
+// running the same statements on the same database.
 func (b *bench) throughput(ctx context.Context, e *environment) error {
 	const body = `{"form_type":"financial_statement","customer_email":"jessica@example.com","customer_name":"Jessica Example","reference_id":"LOAN-2026-001","metadata":{"branch":"12"}}`
 	auth := "Authorization: Bearer " + e.Account.TestKey
@@ -46,8 +46,8 @@ func (b *bench) throughput(ctx context.Context, e *environment) error {
 	return nil
 }
 
-// compare runs pgbench and the service by turns, twice each, so that a slow
-// spell of the machine hits both.
+// compare runs pgbench and the service in turn, twice each, so that a slow spell of
+// the machine hits both.
 func (b *bench) compare(ctx context.Context, e *environment, name, script string, clients int, request []byte, status int, least float64) error {
 	var service, yardstick float64
 	const turns = 2
@@ -81,7 +81,7 @@ func (e *environment) createSession(ctx context.Context, body string) (domain.Se
 	return answer.ID, nil
 }
 
-// session is what the bench reads of a session.
+// session is the part of a session that this program reads.
 type session struct {
 	ID  domain.SessionID `json:"id"`
 	URL string           `json:"session_url"`
@@ -107,8 +107,8 @@ func (e *environment) call(ctx context.Context, method, path, body string) (*ses
 	return &out, json.Unmarshal(text, &out)
 }
 
-// scripts are the statements that each request runs, for pgbench: the key's
-// look-up, then the work.
+// scripts are the statements of each request, for pgbench: the look-up of the key,
+// then the work.
 func (e *environment) scripts(id domain.SessionID) map[string]string {
 	hash := domain.HashAPIKey(e.Account.TestKey)
 	account, err := domain.ParseAccountID(e.Account.AccountID)

@@ -16,21 +16,20 @@ import (
 )
 
 const (
-	idleEvents = 500
-	rate       = 200 // events a second
-	loadEvents = 10 * rate
-	drained    = 10_000
+	idleEvents  = 500
+	rate        = 200 // events a second
+	loadEvents  = 10 * rate
+	backlogSize = 10_000
 )
 
-// webhookFigures are what is measured with few and with many old deliveries.
+// webhookFigures are measured with few and with many old deliveries.
 type webhookFigures struct {
-	drainRate, riverRate, insertRate float64 // a second
-	drainCPU                         float64 // ms a delivery
-	idle, loaded                     []time.Duration
+	deliveryRate, riverRate, insertRate float64 // a second
+	deliveryCPU                         float64 // ms a delivery
+	idle, loaded                        []time.Duration
 }
 
-// webhooks measures deliveries in new tables and once more beside very many
-// old ones.
+// webhooks measures deliveries in new tables, and again beside many old ones.
 func (b *bench) webhooks(ctx context.Context, e *environment) error {
 	short, err := b.measureWebhooks(ctx, e)
 	if err != nil {
@@ -53,7 +52,7 @@ func (b *bench) webhooks(ctx context.Context, e *environment) error {
 
 func (b *bench) measureWebhooks(ctx context.Context, e *environment) (*webhookFigures, error) {
 	var f webhookFigures
-	if err := b.drainBesideRiver(ctx, e, &f); err != nil {
+	if err := b.measureBacklog(ctx, e, &f); err != nil {
 		return nil, err
 	}
 	var err error
@@ -65,7 +64,7 @@ func (b *bench) measureWebhooks(ctx context.Context, e *environment) (*webhookFi
 }
 
 func (b *bench) addWebhooks(f *webhookFigures) {
-	b.addDrain(f)
+	b.addBacklog(f)
 	for _, l := range []struct {
 		when  string
 		times []time.Duration
@@ -81,7 +80,7 @@ func (b *bench) addWebhooks(f *webhookFigures) {
 
 // addOldDeliveries compares with the figures of new tables.
 func (b *bench) addOldDeliveries(short, long *webhookFigures) {
-	b.addOldDrain(short, long)
+	b.addOldBacklog(short, long)
 	beside := fmt.Sprintf(" beside %d old deliveries", b.deliveries)
 	for _, l := range []struct {
 		when        string
@@ -125,8 +124,8 @@ func (e *environment) commitToWebhook(ctx context.Context, n int, pause time.Dur
 	return times, nil
 }
 
-// emit records n events of the sessions by turns, one after each pause, and
-// returns when each was about to be committed.
+// emit records n events of the sessions in turn, one after each pause, and returns
+// when each was about to be committed.
 func (e *environment) emit(ctx context.Context, sessions []*domain.Session, n int, pause time.Duration) ([]time.Time, error) {
 	database, err := db.Open(ctx, e.DSN, db.Options{MaxOpenConns: 16})
 	if err != nil {
@@ -178,8 +177,8 @@ func (e *environment) newSessions(ctx context.Context, url string, n int) ([]*do
 	out := make([]*domain.Session, n)
 	err = e.DB.InTx(ctx, func(tx *db.Tx) error {
 		for i := range out {
-			wish := domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: "jessica@example.com", WebhookURL: url}
-			s, err := wish.Session(scope, domain.SystemClock.Now(), func(string) error { return nil })
+			params := domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: "jessica@example.com", WebhookURL: url}
+			s, err := params.Session(scope, domain.SystemClock.Now(), func(string) error { return nil })
 			if err != nil {
 				return err
 			}

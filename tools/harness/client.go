@@ -10,9 +10,8 @@ import (
 	"strings"
 )
 
-// Client is one kept HTTP/1.1 connection. It does next to nothing with a
-// response, so that the load generator takes little of the machine it shares
-// with the service.
+// Client is one kept HTTP/1.1 connection. It does little work for a response,
+// because the load generator shares the machine with the service.
 type Client struct {
 	Conn   net.Conn
 	reader *bufio.Reader
@@ -35,8 +34,7 @@ func (c *Client) Close() {
 	}
 }
 
-// Do sends a whole request and returns the response's status; its body is
-// dropped.
+// Do sends a whole request, drops the response's body and returns its status.
 func (c *Client) Do(request []byte) (status int, err error) {
 	if _, err := c.Conn.Write(request); err != nil {
 		return 0, err
@@ -85,8 +83,8 @@ func (c *Client) discardChunks() error {
 	}
 }
 
-// Request writes a whole HTTP/1.1 request. Its body is JSON, unless a header
-// says otherwise.
+// Request writes a whole HTTP/1.1 request. Its body is JSON unless a header sets
+// another type.
 func Request(method, addr, path, body string, header ...string) []byte {
 	lines := append([]string{method + " " + path + " HTTP/1.1", "Host: " + addr}, header...)
 	if body != "" {

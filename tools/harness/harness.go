@@ -1,6 +1,5 @@
-// Package harness starts the built service on a throw-away PostgreSQL and a
-// throw-away folder, for the programs that measure, soak and attack it. It must
-// know nothing of what they do.
+// Package harness starts the built service on a temporary PostgreSQL and folder,
+// for bench, soak and attack. It must know nothing of what they do.
 package harness
 
 import (
@@ -28,11 +27,11 @@ type Options struct {
 	Connections    int      // of DB, the program's own pool
 	Environ        []string // variables beside the usual ones, such as CANDOR_LOG_LEVEL=error
 	Serve          bool     // start candor serve, too
-	Errors         *os.File // where the service writes what it logs
+	Errors         *os.File // of the service's log
 }
 
-// A Service is a database with one account and, if it was asked for, a running
-// process that serves it on a loopback address.
+// A Service is a database with one account and, with Options.Serve, a process that
+// serves it on a loopback address.
 type Service struct {
 	Dir      string // its folder; data below it
 	Postgres *devpg.Server
@@ -46,7 +45,7 @@ type Service struct {
 	environ []string
 }
 
-// Account is what candor account create tells of a new account.
+// Account is what candor account create prints about a new account.
 type Account struct {
 	AccountID         string `json:"account_id"`
 	TestKey           string `json:"test_key"`
@@ -55,7 +54,7 @@ type Account struct {
 	Password          string `json:"password"`
 }
 
-// Start starts the binary as o says. The context ends the process that serves.
+// Start starts the binary. When the context ends, the serving process is killed.
 func Start(ctx context.Context, binary string, o Options) (*Service, error) {
 	dir, err := os.MkdirTemp("", "candor-"+o.Name+"-")
 	if err != nil {
@@ -105,23 +104,22 @@ func (s *Service) open(ctx context.Context, o Options) (err error) {
 // DataDir is the folder of uploaded documents.
 func (s *Service) DataDir() string { return filepath.Join(s.Dir, "data") }
 
-// StartPostgres starts PostgreSQL on the service's folder, also after it was
-// stopped.
+// StartPostgres starts PostgreSQL on the service's folder, also after a stop.
 func (s *Service) StartPostgres(ctx context.Context, maxConnections int) (err error) {
 	s.Postgres, err = devpg.Start(ctx, filepath.Join(s.Dir, "postgres"), devpg.Options{MaxConnections: maxConnections})
 	return err
 }
 
-// Command is a command of the service. It isn't bound to a context: what must
-// end by a signal is sent one.
+// Command is a command of the service. It has no context: callers stop it with a
+// signal.
 func (s *Service) Command(args ...string) *exec.Cmd {
 	cmd := exec.Command(s.binary, args...)
 	cmd.Env = s.environ
 	return cmd
 }
 
-// CreateAccount creates an account on the largest plan. Its owner works with the
-// password that was printed, which people must change first.
+// CreateAccount creates an account on the largest plan. Its owner keeps the printed
+// password, which real owners must change first.
 func (s *Service) CreateAccount(ctx context.Context, name, email string) (a Account, err error) {
 	out, err := s.Command("account", "create", "--name", name, "--email", email, "--plan", "enterprise", "--json").Output()
 	if err == nil {
@@ -168,8 +166,8 @@ func (s *Service) ready(ctx context.Context) error {
 	}
 }
 
-// Stop ends everything and removes what it left; errors would only hide the
-// figures.
+// Stop stops everything and removes its files. It ignores errors, which would only
+// hide the figures.
 func (s *Service) Stop() {
 	if s.Server != nil && s.Server.Process != nil {
 		_ = s.Server.Process.Signal(syscall.SIGTERM)

@@ -1,6 +1,6 @@
-// Receiver is a webhook receiver as a partner would write one: it takes events
-// on a port of this machine, verifies their signatures and prints them. It
-// imports nothing of Candor, so that it checks the contract and not the code.
+// Receiver is a webhook receiver like a partner's: it takes events on a local port,
+// verifies their signatures and prints them. It imports nothing of Candor, so it
+// tests the contract and not the code.
 //
 //	WEBHOOK_SECRET=whsec_… go run ./scripts/receiver -addr 127.0.0.1:9099
 package main
@@ -25,9 +25,9 @@ import (
 
 func main() {
 	addr := flag.String("addr", "127.0.0.1:9099", "address to listen on; port 0 takes a free one")
-	until := flag.String("until", "", "end after this event, such as session.pdf_ready")
+	until := flag.String("until", "", "stop after this event, such as session.pdf_ready")
 	timeout := flag.Duration("timeout", time.Minute, "with -until: give up after this time")
-	urlFile := flag.String("url-file", "", "write the receiver's address into this file once it listens")
+	urlFile := flag.String("url-file", "", "write the receiver's address to this file when it listens")
 	flag.Parse()
 	if err := run(*addr, os.Getenv("WEBHOOK_SECRET"), *until, *timeout, *urlFile); err != nil {
 		fmt.Fprintln(os.Stderr, "receiver:", err)
@@ -92,7 +92,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		if r.unclear > 0 {
 			failed = fmt.Errorf("%d events had a wrong signature", r.unclear)
 		}
-		// Let this answer reach the sender before the process ends.
+		// The sender must get this response before the process ends.
 		time.AfterFunc(200*time.Millisecond, func() { r.done <- failed })
 	}
 }

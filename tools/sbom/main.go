@@ -1,9 +1,9 @@
-// Sbom writes the software bill of materials of a built service: the Go
-// modules that the binary itself names, the Go standard library, and the npm
-// packages that the front end bundles. The format is CycloneDX 1.6 JSON.
+// Sbom writes the software bill of materials of a built service: the Go modules
+// that the binary names, the Go standard library, and the npm packages of the front
+// end. The format is CycloneDX 1.6 JSON.
 //
-// The same binary gives the same bytes: the only time in it is that of the
-// commit, so a bill of materials can be compared with that of another build.
+// The same binary gives the same bytes, because the only time in it is the
+// commit's. So two builds can be compared.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 
 func main() {
 	binary := flag.String("binary", "bin/candor", "the built service")
-	lock := flag.String("lock", "package-lock.json", "npm's lock file; its dependencies are what is bundled")
+	lock := flag.String("lock", "package-lock.json", "npm's lock file, whose dependencies are bundled")
 	version := flag.String("version", "", "the release; the commit if empty")
 	out := flag.String("o", "bin/candor.cdx.json", "where to write")
 	flag.Parse()
@@ -50,7 +50,7 @@ func run(binary, lockFile, version, out string) error {
 	return os.WriteFile(out, append(text, '\n'), 0o644)
 }
 
-// bom is a CycloneDX document; the names are the standard's.
+// bom is a CycloneDX document. The names are the standard's.
 type bom struct {
 	Schema       string       `json:"$schema"`
 	Format       string       `json:"bomFormat"`
@@ -84,8 +84,8 @@ type dependency struct {
 	DependsOn []string `json:"dependsOn"`
 }
 
-// describe makes the document. Licences of Go modules are left out: a module
-// states none in a form that a program can read.
+// describe makes the document. It leaves out the licences of Go modules, which no
+// program can read from them.
 func describe(info *debug.BuildInfo, packages []component, version string) bom {
 	settings := map[string]string{}
 	for _, s := range info.Settings {
@@ -119,7 +119,7 @@ func describe(info *debug.BuildInfo, packages []component, version string) bom {
 	}
 }
 
-// library is a component with its package URL, by which scanners know it.
+// library is a component with the package URL that scanners need.
 func library(kind, name, version string) component {
 	parts := strings.Split(name, "/")
 	for i, p := range parts {
@@ -129,9 +129,9 @@ func library(kind, name, version string) component {
 	return component{Ref: purl, Type: "library", Name: name, Version: version, PURL: purl}
 }
 
-// bundled reads the npm packages that pages are made of from npm's lock file.
-// They are its dependencies, without what only building and testing need;
-// static/build.mjs refuses to build if it bundles anything else.
+// bundled reads the npm packages of the front end from npm's lock file. They are
+// its dependencies without the development ones. static/build.mjs fails if it
+// bundles anything else.
 func bundled(lock []byte) ([]component, error) {
 	type entry struct {
 		Version      string            `json:"version"`

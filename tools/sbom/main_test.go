@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// The test builds a small program of this module with two dependencies, since the
-// service takes minutes to build on a slow machine.
+// The test builds a small program of this module with two dependencies. The service
+// takes minutes to build on a slow machine.
 const program = `package main
 
 import (
@@ -62,8 +62,8 @@ func TestBillOfMaterialsNamesEveryComponent(t *testing.T) {
 	}
 }
 
-// checkDocument holds b to what CycloneDX 1.6 requires of each object, and to
-// the rule that references are unique and lead somewhere.
+// checkDocument checks what CycloneDX 1.6 requires of each object, and that
+// references are unique and name a component.
 func checkDocument(t *testing.T, b bom) {
 	t.Helper()
 	if b.Format != "CycloneDX" || b.SpecVersion != "1.6" || b.Version < 1 {
@@ -75,7 +75,7 @@ func checkDocument(t *testing.T, b bom) {
 			t.Errorf("the component %+v lacks a required field", c)
 		}
 		if c.Type == "library" && !regexp.MustCompile(`^pkg:(golang|npm)/[\w./%~-]+@[\w.%+-]+$`).MatchString(c.PURL) {
-			t.Errorf("%q is no package URL", c.PURL)
+			t.Errorf("%q is not a package URL", c.PURL)
 		}
 		if refs[c.Ref] {
 			t.Errorf("two components have the reference %s", c.Ref)

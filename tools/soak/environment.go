@@ -12,10 +12,10 @@ import (
 	"candor/tools/harness"
 )
 
-// drainTime is how long the deliveries may take after the last fault.
-const drainTime = 3 * time.Minute
+// deliveryTime is how long the deliveries may take after the last fault.
+const deliveryTime = 3 * time.Minute
 
-// environment is two workers on a PostgreSQL of their own.
+// environment is two workers on a private PostgreSQL.
 type environment struct {
 	*harness.Service
 	workers [2]*exec.Cmd
@@ -23,8 +23,8 @@ type environment struct {
 
 func start(ctx context.Context, binary string) (*environment, error) {
 	service, err := harness.Start(ctx, binary, harness.Options{Name: "soak", Connections: 8, Environ: []string{
-		// What a killed worker had claimed is free again after 20 s, and a
-		// delivery is through its schedule within the run.
+		// A killed worker's claims end after 20 s, and a delivery makes all its
+		// attempts within the run.
 		"CANDOR_RESCUE_AFTER=20s", "CANDOR_SWEEP_INTERVAL=1s", "CANDOR_WEBHOOK_SCHEDULE=0s,1s,2s,4s,8s,16s,32s",
 	}})
 	if err != nil {
@@ -40,8 +40,8 @@ func start(ctx context.Context, binary string) (*environment, error) {
 	return e, nil
 }
 
-// startWorker starts a worker; what it logs as an error is only what the run
-// does to it, so it goes to a file.
+// startWorker starts a worker. Its log goes to a file, because it only has the
+// errors that this run causes.
 func (e *environment) startWorker(i int) error {
 	log, err := os.OpenFile(filepath.Join(e.Dir, "worker.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -53,7 +53,7 @@ func (e *environment) startWorker(i int) error {
 	return e.workers[i].Start()
 }
 
-// kill ends workers by kill -9, at once, and starts others in their place.
+// kill kills workers with kill -9 and starts others in their place.
 func (e *environment) kill(which ...int) error {
 	for _, i := range which {
 		if err := e.workers[i].Process.Kill(); err != nil {
@@ -69,9 +69,9 @@ func (e *environment) kill(which ...int) error {
 	return nil
 }
 
-// restartPostgres stops PostgreSQL without letting it finish anything, as
-// pg_ctl stop -m immediate does, and starts it again. Workers that can't start
-// meanwhile are started again, as a supervisor would.
+// restartPostgres stops PostgreSQL like pg_ctl stop -m immediate and starts it
+// again. It also restarts workers that couldn't start without it, like a
+// supervisor.
 func (e *environment) restartPostgres() error {
 	if err := syscall.Kill(e.Postgres.PID(), syscall.SIGQUIT); err != nil {
 		return err
@@ -92,16 +92,16 @@ func (e *environment) restartPostgres() error {
 	return nil
 }
 
-// isZombie reports whether a process has ended and waits to be noticed.
+// isZombie reports whether a process has ended and nothing has waited for it.
 func isZombie(pid int) bool {
 	var info syscall.WaitStatus
 	got, err := syscall.Wait4(pid, &info, syscall.WNOHANG, nil)
 	return err == nil && got == pid
 }
 
-// drained waits until no delivery is pending.
-func (e *environment) drained(ctx context.Context) error {
-	deadline := time.Now().Add(drainTime)
+// waitDelivered waits until no delivery is pending.
+func (e *environment) waitDelivered(ctx context.Context) error {
+	deadline := time.Now().Add(deliveryTime)
 	for {
 		var pending int
 		err := e.DB.Raw().GetContext(ctx, &pending, `SELECT count(*) FROM delivery WHERE state = 'pending'`)

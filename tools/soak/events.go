@@ -14,9 +14,9 @@ import (
 // sessionEvents is how many events a session has.
 const sessionEvents = 7
 
-// emit records events at the set rate until ctx ends, as the form does: in the
-// transaction that changes the session. One that fails is recorded again; what
-// was committed is read from the database in the end.
+// emit records events at the set rate until ctx ends, in the transaction that
+// changes the session, like the form. It retries a failed one. The report reads
+// the committed events from the database.
 func (s *soak) emit(ctx context.Context) error {
 	inserter, err := jobs.NewInserter(s.env.DB, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *soak) emit(ctx context.Context) error {
 	}
 }
 
-// target is the receiver of the nth event: misbehaving ones get fewer.
+// target is the receiver of the nth event. Misbehaving ones get fewer.
 func (s *soak) target(n int) int {
 	switch {
 	case n%100 == 0:
@@ -64,13 +64,12 @@ func (s *soak) target(n int) int {
 }
 
 func newSession(account domain.AccountID, url string) (*domain.Session, error) {
-	wish := domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: "jessica@example.com", WebhookURL: url}
-	return wish.Session(domain.Scope{AccountID: account}, domain.SystemClock.Now(), func(string) error { return nil })
+	params := domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: "jessica@example.com", WebhookURL: url}
+	return params.Session(domain.Scope{AccountID: account}, domain.SystemClock.Now(), func(string) error { return nil })
 }
 
-// record tries until the event is committed or time is up. A try whose answer
-// was lost may have been committed: then the event happened twice, which is
-// the account's own doing.
+// record retries until the event is committed or time is up. If the response of a
+// commit was lost, the event can be committed twice, as two events.
 func (s *soak) record(ctx context.Context, events *outbox.Outbox, session *domain.Session, number int) {
 	for ctx.Err() == nil {
 		err := s.env.DB.InTx(ctx, func(tx *db.Tx) error {
@@ -82,7 +81,7 @@ func (s *soak) record(ctx context.Context, events *outbox.Outbox, session *domai
 			payload := domain.SectionCompletedPayload{SessionID: session.ID, Section: "income", SectionNumber: number, SectionsTotal: sessionEvents}
 			return events.SessionEvent(ctx, tx, session, payload, domain.SystemClock.Now())
 		})
-		if err == nil || db.IsRefused(err) { // refused: the session is there already
+		if err == nil || db.IsRefused(err) { // refused: the session exists already
 			return
 		}
 		select {

@@ -1,8 +1,7 @@
-// Soak delivers webhooks through the real binary and a PostgreSQL of its own
-// while workers are killed, PostgreSQL is restarted without warning and
-// receivers misbehave. It then holds what arrived against the events that were
-// committed and prints a table; it fails where an event was lost, signed
-// wrongly or sent under two ids.
+// Soak delivers webhooks through the real binary and a private PostgreSQL while it
+// kills workers, restarts PostgreSQL without warning and lets receivers misbehave.
+// Then it compares what arrived with the committed events and prints a table. It
+// fails if an event was lost, signed wrongly or sent with two ids.
 package main
 
 import (
@@ -16,10 +15,10 @@ import (
 )
 
 func main() {
-	seconds := flag.Int("seconds", 120, "how long events come and things break")
+	seconds := flag.Int("seconds", 120, "duration of events and faults")
 	rate := flag.Int("rate", 50, "events a second")
-	kills := flag.Int("kills", 20, "how many workers are killed")
-	restarts := flag.Int("restarts", 5, "how often PostgreSQL is restarted")
+	kills := flag.Int("kills", 20, "number of killed workers")
+	restarts := flag.Int("restarts", 5, "number of PostgreSQL restarts")
 	binary := flag.String("candor", "bin/candor", "the built service")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -63,14 +62,14 @@ func (s *soak) run(ctx context.Context) (err error) {
 		return err
 	}
 	s.receivers.heal()
-	if err := s.env.drained(ctx); err != nil {
+	if err := s.env.waitDelivered(ctx); err != nil {
 		return err
 	}
 	return s.report(ctx)
 }
 
-// breakThings spreads the kills and restarts over the time. Every fourth kill
-// takes both workers at once.
+// breakThings spreads the kills and restarts over the span. Every fourth kill takes
+// both workers at the same time.
 func (s *soak) breakThings(ctx context.Context) error {
 	faults := s.kills + s.restarts
 	ticker := time.NewTicker(s.span / time.Duration(faults+1))
@@ -79,7 +78,7 @@ func (s *soak) breakThings(ctx context.Context) error {
 	for killed+restarted < faults {
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("time was up after %d kills and %d restarts: give it more", killed, restarted)
+			return fmt.Errorf("%d kills and %d restarts took all the time: raise -seconds", killed, restarted)
 		case <-ticker.C:
 		}
 		began := time.Now()
@@ -104,7 +103,7 @@ func (s *soak) breakThings(ctx context.Context) error {
 		}
 		s.recovered = append(s.recovered, next.Sub(began))
 		faultsLeft := faults - killed - restarted
-		fmt.Fprintf(os.Stderr, "%d kills, %d restarts: deliveries went on after %s, %d faults to come\n",
+		fmt.Fprintf(os.Stderr, "%d kills, %d restarts: deliveries continued after %s, %d faults left\n",
 			killed, restarted, next.Sub(began).Round(time.Millisecond), faultsLeft)
 	}
 	<-ctx.Done()

@@ -23,14 +23,14 @@ const (
 	healthy  habit = "healthy"
 	hole     habit = "black hole" // takes the request and never answers
 	slow     habit = "slow"       // answers after 5 s
-	cutting  habit = "cutting"    // takes the body and cuts the connection, every other time
+	cutting  habit = "cutting"    // takes the body and cuts the connection, every second time
 	erroring habit = "erroring"   // answers 500, two times of three
 )
 
 const healthyOnes = 20
 
-// receivers are the partner's servers, each at a port of its own. They verify
-// by the contract and with nothing of Candor's.
+// receivers are the partner's servers, each on its own port. They verify signatures
+// by the contract, without Candor's code.
 type receivers struct {
 	secret string
 	urls   []string
@@ -46,14 +46,14 @@ type receivers struct {
 	more     chan struct{} // closed and replaced at every request
 }
 
-// arrival is what came of one event.
+// arrival counts the requests of one event.
 type arrival struct {
 	first    time.Time
 	receiver int
 	ids      map[string]bool
-	strays   int // at another receiver than the first time
+	strays   int // at another receiver than the first request
 	answered int // by 2xx, or taken and cut off
-	again    int // requests after one that was answered
+	again    int // requests after an answered one
 }
 
 func listen(secret string) (*receivers, error) {
@@ -70,7 +70,7 @@ func listen(secret string) (*receivers, error) {
 		server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 			r.take(w, request, i)
 		})}
-		go func() { _ = server.Serve(listener) }() // ends by Close
+		go func() { _ = server.Serve(listener) }() // ends with Close
 		r.urls = append(r.urls, fmt.Sprintf("http://%s/hook", listener.Addr()))
 		r.habits, r.closed = append(r.habits, h), append(r.closed, server.Close)
 	}
@@ -83,14 +83,14 @@ func (r *receivers) close() {
 	}
 }
 
-// heal has every receiver answer at once from now on.
+// heal makes every receiver answer immediately.
 func (r *receivers) heal() { close(r.healed) }
 
 func (r *receivers) take(w http.ResponseWriter, request *http.Request, receiver int) {
 	at := time.Now()
 	body, err := io.ReadAll(request.Body)
 	if err != nil {
-		return // cut off: it doesn't count as arrived
+		return // cut off: doesn't count as arrived
 	}
 	n, event := r.note(at, receiver, request.Header, body)
 	switch h := r.now(receiver); {
@@ -184,7 +184,7 @@ func sign(key []byte, text string) []byte {
 	return mac.Sum(nil)
 }
 
-// next waits for the first request after a moment and returns when it came.
+// next waits for the first request after a time and returns when it arrived.
 func (r *receivers) next(ctx context.Context, after time.Time) (time.Time, error) {
 	for {
 		r.mu.Lock()

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// committed is an event as the database has it in the end.
+// committed is an event of the database.
 type committed struct {
 	Sequence  int64     `db:"sequence"`
 	CreatedAt time.Time `db:"created_at"`
@@ -16,14 +16,14 @@ type committed struct {
 	State     string    `db:"state"`
 }
 
-// tally is what the run came to.
+// tally is the result of the run.
 type tally struct {
 	events, delivered, failed           int
 	lost, duplicated, twoIDs, uncounted int
 	took                                []time.Duration // from event to healthy receiver
 }
 
-// report holds what arrived against what was committed.
+// report compares what arrived with what was committed.
 func (s *soak) report(ctx context.Context) error {
 	var events []committed
 	err := s.env.DB.Raw().SelectContext(ctx, &events, `
@@ -49,7 +49,7 @@ func (s *soak) report(ctx context.Context) error {
 		{"**Wrong signatures**", fmt.Sprintf("**%d** of %d requests", s.receivers.wrong, s.receivers.requests)},
 		{"**Deliveries with two ids**", fmt.Sprintf("**%d**", t.twoIDs)},
 		{"Gaps in the sequence", fmt.Sprint(gaps(events))},
-		{"Duplicated (came again after the receiver had taken it)", fmt.Sprint(t.duplicated)},
+		{"Duplicated (arrived again after the receiver had taken it)", fmt.Sprint(t.duplicated)},
 		{"Event to healthy receiver, p50 / p99 / longest", fmt.Sprintf("%s / %s / %s", round(at(t.took, 0.5)), round(at(t.took, 0.99)), round(t.took[len(t.took)-1]))},
 		{"From a fault to the next delivery, p50 / longest", fmt.Sprintf("%s / %s", round(at(s.recovered, 0.5)), round(s.recovered[len(s.recovered)-1]))},
 	} {
@@ -89,7 +89,7 @@ func (s *soak) tally(events []committed) tally {
 	return t
 }
 
-// gaps counts the numbers that are missing.
+// gaps counts the missing numbers.
 func gaps(events []committed) int {
 	return int(events[len(events)-1].Sequence) - len(events)
 }

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// scrapeTimeout bounds what a scrape asks of the database.
+	// scrapeTimeout bounds the query of a scrape.
 	scrapeTimeout = 3 * time.Second
-	// backlogAge is how old an answer may be: however many scrape, the database
-	// is asked no more often.
+	// backlogAge is how old a result may be. It bounds the queries, however many
+	// scrapes there are.
 	backlogAge = 5 * time.Second
 )
 
-// backlog shows what waits to be delivered.
+// backlog shows the pending deliveries.
 type backlog struct {
 	source Source
 
@@ -35,11 +35,11 @@ func newBacklog(source Source) *backlog {
 	desc := func(name, help string) *prometheus.Desc { return prometheus.NewDesc(name, help, nil, nil) }
 	return &backlog{
 		source:    source,
-		readable:  desc("candor_database_readable", "1 where the database answered this scrape, else 0 and the backlog's metrics are absent."),
-		pending:   desc("candor_webhook_pending_deliveries", "Deliveries that haven't come to an end, 100000 for that and more."),
-		oldest:    desc("candor_webhook_oldest_pending_age_seconds", "Age of the oldest delivery that hasn't come to an end, 0 for none; redeliveries left out."),
-		queueAge:  desc("candor_webhook_queue_age_seconds", "How long the delivery has been due that was due first and is claimed by nobody, 0 for none."),
-		endpoints: desc("candor_webhook_due_endpoints", "Endpoints that have such a delivery."),
+		readable:  desc("candor_database_readable", "1 if the database answered this scrape, else 0 and the backlog's metrics are absent."),
+		pending:   desc("candor_webhook_pending_deliveries", "Pending deliveries, at most 100000."),
+		oldest:    desc("candor_webhook_oldest_pending_age_seconds", "Age of the oldest pending delivery, 0 for none, without redeliveries."),
+		queueAge:  desc("candor_webhook_queue_age_seconds", "How long the oldest due and unclaimed delivery has been due, 0 for none."),
+		endpoints: desc("candor_webhook_due_endpoints", "Endpoints with a due and unclaimed delivery."),
 	}
 }
 
@@ -50,8 +50,8 @@ func (b *backlog) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect is prometheus.Collector's. A database that doesn't answer is a
-// metric, too, and fails no scrape.
+// Collect is prometheus.Collector's. A database that doesn't answer is a metric and
+// doesn't fail the scrape.
 func (b *backlog) Collect(out chan<- prometheus.Metric) {
 	now := b.source.Clock()
 	show := func(d *prometheus.Desc, v float64) { out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v) }
@@ -96,11 +96,11 @@ func newPool(stats func() sql.DBStats) *pool {
 	desc := func(name, help string) *prometheus.Desc { return prometheus.NewDesc(name, help, nil, nil) }
 	return &pool{
 		stats: stats,
-		open:  desc("candor_database_connections_open", "Connections of the pool."),
-		inUse: desc("candor_database_connections_in_use", "Those in use."),
-		waits: desc("candor_database_connection_waits_total", "How often a connection had to be waited for."),
+		open:  desc("candor_database_connections_open", "Open connections of the pool."),
+		inUse: desc("candor_database_connections_in_use", "Connections in use."),
+		waits: desc("candor_database_connection_waits_total", "How often a request waited for a connection."),
 		waited: desc("candor_database_connection_wait_seconds_total",
-			"How long, in all."),
+			"Total time of waiting for a connection."),
 	}
 }
 

@@ -1,7 +1,7 @@
-// Package metrics counts what the service does and shows it in Prometheus'
-// format, for operators. The service's own packages know small observer
-// interfaces instead of it. No label names an account, a session, an address or
-// a URL: labels are of few values, and personal data is nobody's metric.
+// Package metrics counts what the service does and shows it to operators in
+// Prometheus' format. Other packages only know their own observer interfaces. No
+// label names an account, a session, an address or a URL: labels have few values
+// and no personal data.
 package metrics
 
 import (
@@ -20,7 +20,7 @@ import (
 	"candor/internal/domain"
 )
 
-// Source is where what isn't counted is read from, at a scrape.
+// Source provides the metrics that are read at a scrape instead of counted.
 type Source struct {
 	Backlog func(ctx context.Context) (db.DeliveryBacklog, error)
 	Pool    func() sql.DBStats
@@ -28,8 +28,8 @@ type Source struct {
 	Version string
 }
 
-// Metrics are a process's metrics. It is jobs.Observer and
-// service.AccessObserver, and safe for concurrent use.
+// Metrics are a process's metrics. They implement the Observers of outbox, delivery
+// and jobs, and service.AccessObserver, and are safe for concurrent use.
 type Metrics struct {
 	registry  *prometheus.Registry
 	events    *prometheus.CounterVec
@@ -46,15 +46,15 @@ type Metrics struct {
 	forbidden *prometheus.CounterVec
 }
 
-// The upper bounds of the histograms' buckets, in seconds: what is waited for
-// takes milliseconds, what is retried a day and more.
+// The upper bounds of the histograms' buckets, in seconds. Requests take
+// milliseconds; retries take more than a day.
 var (
 	requestBuckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 60}
 	attemptBuckets = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 15}
 	delayBuckets   = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200, 36000, 129600}
 )
 
-// New returns metrics that read the rest from source.
+// New returns metrics that read from source at a scrape.
 func New(source Source) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
@@ -139,13 +139,13 @@ func (m *Metrics) Attempted(class string, took time.Duration) {
 	m.duration.Observe(took.Seconds())
 }
 
-// FirstAttempted notes how long an event waited for its first attempt.
+// FirstAttempted records how long an event waited for its first attempt.
 func (m *Metrics) FirstAttempted(delay time.Duration) { m.first.Observe(delay.Seconds()) }
 
-// Delivered notes how long an event took to arrive.
+// Delivered records how long an event took to arrive.
 func (m *Metrics) Delivered(delay time.Duration) { m.delivered.Observe(delay.Seconds()) }
 
-// UsageRecounted tells of a recount of used sessions.
+// UsageRecounted sets the result of a recount of used sessions.
 func (m *Metrics) UsageRecounted(drifts int) { m.drifts.Set(float64(drifts)) }
 
 // Repaired counts a repair.
@@ -160,17 +160,17 @@ func (m *Metrics) Worked(kind string, failed bool) {
 	m.worked.WithLabelValues(kind, result).Inc()
 }
 
-// RequestsUnlogged counts API requests that the log of them lacks.
+// RequestsUnlogged counts API requests that are missing from their log.
 func (m *Metrics) RequestsUnlogged(why string, n int) {
 	m.unlogged.WithLabelValues(why).Add(float64(n))
 }
 
-// SignInAttempted counts an attempt to sign in or to confirm.
+// SignInAttempted counts an attempt to sign in or to confirm a password.
 func (m *Metrics) SignInAttempted(o domain.AttemptOutcome) {
 	m.signIns.WithLabelValues(string(o)).Inc()
 }
 
-// Forbidden counts a request that its maker may not make.
+// Forbidden counts a request that the actor lacks the permission for.
 func (m *Metrics) Forbidden(by domain.ActorKind) { m.forbidden.WithLabelValues(string(by)).Inc() }
 
 // Answered counts a request by its route's pattern, never its path.
@@ -181,7 +181,7 @@ func (m *Metrics) Answered(method, route string, status int, took time.Duration)
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete:
 	default:
-		method = "other" // anybody can send any word
+		method = "other" // a client can send any method
 	}
 	m.requests.WithLabelValues(strings.TrimSuffix(route, "/"), method, strconv.Itoa(status/100)+"xx").Observe(took.Seconds())
 }

@@ -89,7 +89,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestScrapeWithoutDatabase: what needs no database is shown still.
+// TestScrapeWithoutDatabase: metrics that need no database are still shown.
 func TestScrapeWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	m := metrics.New(metrics.Source{

@@ -19,44 +19,44 @@ import (
 )
 
 const (
-	// drainTurns is how often each drain is run; the median counts.
-	drainTurns = 3
-	// eventsPerSession makes deliveries wait for those ahead of them, as real
-	// ones do.
+	// backlogTurns is how often each backlog is delivered. The median counts.
+	backlogTurns = 3
+	// eventsPerSession makes deliveries wait for earlier ones of their session, as
+	// real ones do.
 	eventsPerSession = 10
 )
 
-// drains measures the drain alone, without old deliveries and beside them: the
-// quick way to try a change.
-func (b *bench) drains(ctx context.Context, e *environment) error {
+// backlog measures only backlogs, without old deliveries and beside them: the quick
+// way to try a change.
+func (b *bench) backlog(ctx context.Context, e *environment) error {
 	var short, long webhookFigures
-	if err := b.drainBesideRiver(ctx, e, &short); err != nil {
+	if err := b.measureBacklog(ctx, e, &short); err != nil {
 		return err
 	}
-	b.addDrain(&short)
+	b.addBacklog(&short)
 	if err := e.fillDeliveries(ctx, b.deliveries); err != nil {
 		return err
 	}
-	if err := b.drainBesideRiver(ctx, e, &long); err != nil {
+	if err := b.measureBacklog(ctx, e, &long); err != nil {
 		return err
 	}
-	b.addOldDrain(&short, &long)
+	b.addOldBacklog(&short, &long)
 	return nil
 }
 
-// drainBesideRiver drains due deliveries, River's no-op jobs and pgbench's
-// inserts by turns, so that a slow spell of the machine hits all of them.
-func (b *bench) drainBesideRiver(ctx context.Context, e *environment, f *webhookFigures) error {
+// measureBacklog delivers due deliveries, runs River's no-op jobs and pgbench's
+// inserts in turn, so that a slow spell of the machine hits all of them.
+func (b *bench) measureBacklog(ctx context.Context, e *environment, f *webhookFigures) error {
 	if err := e.warmUp(ctx); err != nil {
 		return err
 	}
-	var drains, river, inserts, cpus []float64
-	for range drainTurns {
+	var rates, river, inserts, cpus []float64
+	for range backlogTurns {
 		used, err := e.cpuTime(ctx)
 		if err != nil {
 			return err
 		}
-		speed, err := e.drainDeliveries(ctx, drained)
+		speed, err := e.deliverBacklog(ctx, backlogSize)
 		if err != nil {
 			return err
 		}
@@ -64,8 +64,8 @@ func (b *bench) drainBesideRiver(ctx context.Context, e *environment, f *webhook
 		if err != nil {
 			return err
 		}
-		drains, cpus = append(drains, speed), append(cpus, ms(after-used)/drained)
-		if speed, err = e.drainRiver(ctx, drained); err != nil {
+		rates, cpus = append(rates, speed), append(cpus, ms(after-used)/backlogSize)
+		if speed, err = e.runRiver(ctx, backlogSize); err != nil {
 			return err
 		}
 		river = append(river, speed)
@@ -74,55 +74,55 @@ func (b *bench) drainBesideRiver(ctx context.Context, e *environment, f *webhook
 		}
 		inserts = append(inserts, speed)
 	}
-	f.drainRate, f.riverRate, f.insertRate, f.drainCPU = median(drains), slices.Max(river), median(inserts), median(cpus)
+	f.deliveryRate, f.riverRate, f.insertRate, f.deliveryCPU = median(rates), slices.Max(river), median(inserts), median(cpus)
 	return nil
 }
 
-// warmUp drains once what isn't counted, and does what autovacuum does within
-// its minute: without it the plans of tables that were empty would be measured,
+// warmUp delivers one backlog that doesn't count and then vacuums, as autovacuum
+// does within its minute. Without it the plans of empty tables would be measured,
 // and the first writes to pages after a checkpoint.
 func (e *environment) warmUp(ctx context.Context) error {
-	if _, err := e.drainDeliveries(ctx, drained); err != nil {
+	if _, err := e.deliverBacklog(ctx, backlogSize); err != nil {
 		return err
 	}
-	if _, err := e.drainRiver(ctx, drained); err != nil {
+	if _, err := e.runRiver(ctx, backlogSize); err != nil {
 		return err
 	}
 	_, err := e.DB.Raw().ExecContext(ctx, `VACUUM ANALYZE session, event, delivery, delivery_attempt, webhook_endpoint, river_job`)
 	return err
 }
 
-func (b *bench) addDrain(f *webhookFigures) {
+func (b *bench) addBacklog(f *webhookFigures) {
 	b.add(row{
-		what: fmt.Sprintf("Drain of %d due deliveries", drained), figure: fmt.Sprintf("%.0f deliveries/s", f.drainRate),
-		yardstick: fmt.Sprintf("River, no-op jobs: %.0f/s", f.riverRate), ratio: percent(f.drainRate / f.riverRate),
-		target: "≥ 50 %", met: f.drainRate >= f.riverRate/2,
+		what: fmt.Sprintf("Backlog of %d due deliveries", backlogSize), figure: fmt.Sprintf("%.0f deliveries/s", f.deliveryRate),
+		yardstick: fmt.Sprintf("River, no-op jobs: %.0f/s", f.riverRate), ratio: percent(f.deliveryRate / f.riverRate),
+		target: "≥ 50 %", met: f.deliveryRate >= f.riverRate/2,
 	})
 	b.add(row{
-		what: "The same beside pgbench", figure: fmt.Sprintf("%.0f deliveries/s", f.drainRate),
-		yardstick: fmt.Sprintf("pgbench, single inserts: %.0f/s", f.insertRate), ratio: percent(f.drainRate / f.insertRate),
-		target: "≥ 2000/s per 7000/s (29 %)", met: f.drainRate >= f.insertRate*2/7,
+		what: "The same beside pgbench", figure: fmt.Sprintf("%.0f deliveries/s", f.deliveryRate),
+		yardstick: fmt.Sprintf("pgbench, single inserts: %.0f/s", f.insertRate), ratio: percent(f.deliveryRate / f.insertRate),
+		target: "≥ 2000/s per 7000/s (29 %)", met: f.deliveryRate >= f.insertRate*2/7,
 	})
 	b.add(row{
-		what: "CPU of candor and PostgreSQL for a drained delivery", figure: fmt.Sprintf("%.2f ms", f.drainCPU),
+		what: "CPU of candor and PostgreSQL for a delivery of the backlog", figure: fmt.Sprintf("%.2f ms", f.deliveryCPU),
 		yardstick: "–", ratio: "–", target: "stated", met: true,
 	})
 }
 
-// addOldDrain compares with the figures of new tables. River's rate beside
-// each shows whether the machine had a slow spell.
-func (b *bench) addOldDrain(short, long *webhookFigures) {
+// addOldBacklog compares with the figures of new tables. River's rate shows
+// whether the machine had a slow spell.
+func (b *bench) addOldBacklog(short, long *webhookFigures) {
 	beside := fmt.Sprintf(" beside %d old deliveries", b.deliveries)
-	change := long.drainRate / short.drainRate
+	change := long.deliveryRate / short.deliveryRate
 	b.add(row{
-		what: "Drain" + beside, figure: fmt.Sprintf("%.0f deliveries/s (River %.0f/s)", long.drainRate, long.riverRate),
-		yardstick: fmt.Sprintf("without: %.0f/s (River %.0f/s)", short.drainRate, short.riverRate),
+		what: "Backlog" + beside, figure: fmt.Sprintf("%.0f deliveries/s (River %.0f/s)", long.deliveryRate, long.riverRate),
+		yardstick: fmt.Sprintf("without: %.0f/s (River %.0f/s)", short.deliveryRate, short.riverRate),
 		ratio:     percent(change) + " of it", target: "≥ 80 %", met: change >= 0.8,
 	})
 	b.add(row{
-		what: "CPU for a drained delivery" + beside, figure: fmt.Sprintf("%.2f ms", long.drainCPU),
-		yardstick: fmt.Sprintf("without: %.2f ms", short.drainCPU),
-		ratio:     percent(long.drainCPU / short.drainCPU), target: "≤ 120 %", met: long.drainCPU <= 1.2*short.drainCPU,
+		what: "CPU for a delivery of the backlog" + beside, figure: fmt.Sprintf("%.2f ms", long.deliveryCPU),
+		yardstick: fmt.Sprintf("without: %.2f ms", short.deliveryCPU),
+		ratio:     percent(long.deliveryCPU / short.deliveryCPU), target: "≤ 120 %", met: long.deliveryCPU <= 1.2*short.deliveryCPU,
 	})
 }
 
@@ -131,9 +131,9 @@ func median(values []float64) float64 {
 	return values[len(values)/2]
 }
 
-// drainDeliveries makes n deliveries due at one moment and returns how many a
-// second were delivered and recorded, from the first arrival on.
-func (e *environment) drainDeliveries(ctx context.Context, n int) (float64, error) {
+// deliverBacklog makes n deliveries due at the same time and returns how many a
+// second were delivered and recorded, counted from the first arrival.
+func (e *environment) deliverBacklog(ctx context.Context, n int) (float64, error) {
 	r, err := newReceiver(0)
 	if err != nil {
 		return 0, err
@@ -158,7 +158,7 @@ func (e *environment) drainDeliveries(ctx context.Context, n int) (float64, erro
 		}
 	}
 	if r.again > 0 {
-		return 0, fmt.Errorf("%d deliveries came more than once", r.again)
+		return 0, fmt.Errorf("%d deliveries arrived more than once", r.again)
 	}
 	return float64(n) / time.Since(first).Seconds(), nil
 }
@@ -200,8 +200,8 @@ func (e *environment) makeDue(ctx context.Context, url string, n int) error {
 	return e.copyRows(ctx, scope, last+int64(n), events, deliveries)
 }
 
-// copyRows stores events and deliveries in one transaction, which makes them
-// due at one moment.
+// copyRows stores events and deliveries in one transaction, so that they are due
+// at the same time.
 func (e *environment) copyRows(ctx context.Context, scope domain.Scope, last int64, events, deliveries [][]any) (err error) {
 	conn, err := pgx.Connect(ctx, e.DSN)
 	if err != nil {
@@ -246,9 +246,9 @@ func (w *noopWorker) Work(context.Context, *river.Job[noopArgs]) error {
 
 const benchQueue = "bench"
 
-// drainRiver returns how many no-op jobs a second River works off and records
-// with 100 workers in this process.
-func (e *environment) drainRiver(ctx context.Context, n int) (_ float64, err error) {
+// runRiver returns how many no-op jobs a second River runs and records with 100
+// workers in this process.
+func (e *environment) runRiver(ctx context.Context, n int) (_ float64, err error) {
 	pool, err := pgxpool.New(ctx, e.DSN+"&pool_max_conns=16")
 	if err != nil {
 		return 0, err
@@ -290,7 +290,7 @@ func (e *environment) drainRiver(ctx context.Context, n int) (_ float64, err err
 	if err := client.Stop(ctx); err != nil {
 		return 0, err
 	}
-	// What is left of them would be in the way of what is measured next.
+	// Finished jobs would slow down the next measurement.
 	for _, statement := range []string{`DELETE FROM river_job WHERE queue = '` + benchQueue + `'`, `VACUUM river_job`} {
 		if _, err := e.DB.Raw().ExecContext(ctx, statement); err != nil {
 			return 0, err
