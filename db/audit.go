@@ -38,25 +38,15 @@ func (q *Queries) AuditOf(ctx context.Context, account domain.AccountID, target 
 // AuditPage returns up to limit lines of the account's audit log that match
 // the filter, newest first: from the newest on, or those after the given one.
 func (q *Queries) AuditPage(ctx context.Context, account domain.AccountID, f domain.AuditFilter, last *domain.AuditEntry, limit int) ([]domain.AuditEntry, error) {
-	c := &conditions{}
-	c.add("account_id =", account)
-	if f.Action != "" {
-		c.add("action =", f.Action)
-	}
-	if f.Actor != "" {
-		c.add("actor_name =", f.Actor)
-	}
-	if f.From != nil {
-		c.add("at >=", *f.From)
-	}
-	if f.To != nil {
-		c.add("at <", *f.To)
-	}
+	l := list{columns: auditColumns, order: "at DESC, id DESC"}
+	l.add("account_id =", account)
+	filter(&l.conditions, domain.AuditFilters, &f)
 	if last != nil {
-		c.and("(at, id) < (" + c.arg(last.At) + ", " + c.arg(last.ID) + ")")
+		l.below("at, id", last.At, last.ID)
 	}
+	l.from("audit_log")
 	var out []domain.AuditEntry
-	err := q.all(ctx, &out, "SELECT "+auditColumns+" FROM audit_log WHERE "+c.where()+" ORDER BY at DESC, id DESC LIMIT "+c.arg(limit), c.args...)
+	err := q.all(ctx, &out, l.first(l.arg(limit)), l.args...)
 	return out, wrap(err, "list audit log")
 }
 

@@ -21,20 +21,23 @@ func (q *Queries) DeliveryPage(ctx context.Context, scope domain.Scope, f domain
 	if err := q.boundSequence(ctx, scope, f, c); err != nil {
 		return nil, err
 	}
-	order := " ORDER BY sequence DESC LIMIT " + c.arg(limit)
-	var parts []sqlText
+	l := list{conditions: *c, columns: "delivery_id, sequence", order: "sequence DESC"}
 	for _, source := range deliverySources(f) {
-		parts = append(parts, "("+source.query(c)+order+")")
+		if source.byEvent {
+			l.from(eventDeliveries, inDeliveryState[source.state])
+		} else {
+			l.from("(SELECT *, id AS delivery_id FROM delivery) d", inDeliveryState[source.state])
+		}
 	}
-	if len(parts) == 0 {
+	if len(l.sources) == 0 {
 		return nil, nil
 	}
 	var out []domain.ListedDelivery
 	err := q.all(ctx, &out, `
 		SELECT `+qualified("d", deliveryColumns)+`, e.origin
-		FROM (SELECT * FROM (`+joined(parts, " UNION ALL ")+`) u`+order+`) p
+		FROM (`+l.first(l.arg(limit))+`) p
 			JOIN delivery d ON d.id = p.delivery_id JOIN webhook_endpoint e ON e.id = d.endpoint_id
-		ORDER BY d.sequence DESC`, c.args...)
+		ORDER BY d.sequence DESC`, l.args...)
 	return out, wrap(err, "list deliveries")
 }
 
@@ -42,23 +45,8 @@ func (q *Queries) DeliveryPage(ctx context.Context, scope domain.Scope, f domain
 // that deliveries and events have in common, and those of the last attempt.
 func deliveryConditions(scope domain.Scope, f domain.DeliveryFilter) *conditions {
 	c := &conditions{}
-	c.add("account_id =", scope.AccountID)
-	c.add("livemode =", scope.Livemode)
-	if f.Endpoint != nil {
-		c.add("endpoint_id =", *f.Endpoint)
-	}
-	if f.Type != "" {
-		c.add("type =", f.Type)
-	}
-	if f.Session != nil {
-		c.add("session_id =", *f.Session)
-	}
-	if f.Since != nil {
-		c.add("created_at >=", *f.Since)
-	}
-	if f.Until != nil {
-		c.add("created_at <", *f.Until)
-	}
+	c.scope(scope)
+	filter(c, domain.DeliveryFilters, &f)
 	if class, err := strconv.Atoi(strings.TrimSuffix(f.Status, "xx")); err == nil { // as a range it is looked for in an index
 		c.add("last_status_code >=", class*100)
 		c.add("last_status_code <", class*100+100)
@@ -101,15 +89,9 @@ var inDeliveryState = map[domain.DeliveryState]sqlText{
 	domain.DeliveryCancelled: "state = 'cancelled'",
 }
 
-func (s deliverySource) query(c *conditions) sqlText {
-	state := inDeliveryState[s.state]
-	if !s.byEvent {
-		return "SELECT id AS delivery_id, sequence FROM delivery WHERE " + c.where(state)
-	}
-	return `SELECT delivery_id, sequence FROM event
-		JOIN (SELECT id AS delivery_id, event_id, state, last_status_code, last_error_class FROM delivery) d ON d.event_id = event.id
-		WHERE ` + c.where(state)
-}
+// eventDeliveries are all deliveries, in the order of their events.
+const eventDeliveries sqlText = `event
+	JOIN (SELECT id AS delivery_id, event_id, state, last_status_code, last_error_class FROM delivery) d ON d.event_id = event.id`
 
 // sequenceSlack is more than the time by which an event may have happened
 // after one with a larger number: a slow transaction, clocks that differ.

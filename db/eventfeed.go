@@ -24,25 +24,22 @@ func (q *Queries) EventRange(ctx context.Context, scope domain.Scope) (first, la
 // EventFeed returns up to limit of the scope's events with numbers above after
 // and up to last, in their order; of one type and one session, where given.
 func (q *Queries) EventFeed(ctx context.Context, scope domain.Scope, f domain.EventFilter, last int64, limit int) ([]domain.FeedEvent, error) {
-	c := &conditions{}
-	c.add("account_id =", scope.AccountID)
-	c.add("livemode =", scope.Livemode)
-	c.add("sequence >", f.After)
-	c.add("sequence <=", last)
+	l := list{columns: "*", order: "sequence"}
+	l.scope(scope)
+	filter(&l.conditions, domain.EventFilters, &f)
+	l.add("sequence <=", last)
 	from := sqlText("event")
 	if f.Session != nil {
-		// Its few events are found by their own index; else a plan made for
-		// unknown sessions walks the whole feed.
-		from = "(SELECT * FROM event WHERE session_id = " + c.arg(*f.Session) + " OFFSET 0) event"
+		// Its few events are found by their own index. Without OFFSET 0 a plan
+		// made for unknown sessions reads the whole feed.
+		from = "(SELECT * FROM event WHERE session_id = " + l.arg(*f.Session) + " OFFSET 0) event"
 	}
-	if f.Type != "" {
-		c.add("type =", f.Type)
-	}
+	l.from(from)
 	var out []domain.FeedEvent
 	err := q.all(ctx, &out, `
 		SELECT `+qualified("e", eventColumns)+`, d.id AS delivery_id, d.state, d.attempts_total, d.last_status_code, d.last_error_class,
 			d.next_attempt_at, d.finished_at
-		FROM (SELECT * FROM `+from+` WHERE `+c.where()+` ORDER BY sequence LIMIT `+c.arg(limit)+`) e LEFT JOIN delivery d ON d.event_id = e.id
-		ORDER BY e.sequence`, c.args...)
+		FROM (`+l.first(l.arg(limit))+`) e LEFT JOIN delivery d ON d.event_id = e.id
+		ORDER BY e.sequence`, l.args...)
 	return out, wrap(err, "read event feed")
 }

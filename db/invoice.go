@@ -32,11 +32,14 @@ func (tx *Tx) InsertInvoice(ctx context.Context, i *domain.Invoice) error {
 // Invoices returns up to limit invoices of an account, the newest first, from
 // the one after the number before on; 0 for the newest.
 func (q *Queries) Invoices(ctx context.Context, account domain.AccountID, before int64, limit int) ([]domain.Invoice, error) {
+	l := list{columns: invoiceColumns, order: "number DESC"}
+	l.add("account_id =", account)
+	if before > 0 {
+		l.below("number", before)
+	}
+	l.from("invoice")
 	var out []domain.Invoice
-	err := q.all(ctx, &out, `
-		SELECT `+invoiceColumns+` FROM invoice
-		WHERE account_id = $1 AND ($2 = 0 OR number < $2)
-		ORDER BY number DESC LIMIT $3`, account, before, limit)
+	err := q.all(ctx, &out, l.first(l.arg(limit)), l.args...)
 	return out, wrap(err, "list invoices")
 }
 

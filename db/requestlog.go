@@ -30,38 +30,45 @@ const requestReach sqlText = "5000"
 // it gave up after RequestReach lines that hardly match, reached is the last
 // it looked at.
 func (q *Queries) APIRequests(ctx context.Context, scope domain.Scope, f domain.RequestFilter, before *domain.RequestID, limit int) (out []domain.APIRequest, reached *domain.RequestID, err error) {
-	c, sources, rest := apiRequestConditions(scope, f, before)
 	if f.Codes != nil && len(f.Codes) == 0 {
 		return nil, nil, nil
 	}
-	known := len(c.args)
+	l, rest := newRequestList(scope, &f, before)
+	known := len(l.args)
 	if len(rest) == 0 {
-		err := q.all(ctx, &out, apiRequestSource(sources, apiRequestColumns)+" ORDER BY id DESC LIMIT "+c.arg(limit), c.args...)
+		err := q.all(ctx, &out, "SELECT * FROM ("+l.looked(apiRequestColumns)+") looked ORDER BY id DESC LIMIT "+l.arg(limit), l.args...)
 		return out, nil, wrap(err, "list API requests")
 	}
 	columns, clauses := sqlText("id"), []sqlText(nil)
 	for _, one := range rest {
 		columns += ", " + one.column
-		clauses = append(clauses, one.compare+" "+c.arg(one.value))
+		clauses = append(clauses, one.compare+" "+l.arg(one.value))
 	}
 	// What is looked at is no more than the filter needs, which an index of
 	// errors has itself: lines of one error are far apart in the table.
 	err = q.all(ctx, &out, `
 		SELECT `+qualified("r", apiRequestColumns)+`
-		FROM (`+apiRequestSource(sources, columns)+` WHERE `+joined(clauses, " AND ")+` ORDER BY id DESC LIMIT `+c.arg(limit)+`) found
+		FROM (SELECT id FROM (`+l.looked(columns)+`) looked WHERE `+joined(clauses, " AND ")+` ORDER BY id DESC LIMIT `+l.arg(limit)+`) found
 			JOIN api_request r ON r.id = found.id
-		WHERE r.account_id = `+c.arg(scope.AccountID)+` AND r.livemode = `+c.arg(scope.Livemode)+`
-		ORDER BY r.id DESC`, c.args...)
+		WHERE r.account_id = `+l.arg(scope.AccountID)+` AND r.livemode = `+l.arg(scope.Livemode)+`
+		ORDER BY r.id DESC`, l.args...)
 	if err != nil || len(out) == limit {
 		return out, nil, wrap(err, "list API requests")
 	}
 	var last []domain.RequestID
-	c.args = c.args[:known]
-	err = q.all(ctx, &last, apiRequestSource(sources, "id")+" ORDER BY id DESC LIMIT 1 OFFSET "+c.arg(domain.RequestReach-1), c.args...)
+	l.args = l.args[:known]
+	err = q.all(ctx, &last, "SELECT id FROM ("+l.looked("id")+") looked ORDER BY id DESC LIMIT 1 OFFSET "+l.arg(domain.RequestReach-1), l.args...)
 	if len(last) > 0 {
 		reached = &last[0]
 	}
 	return out, reached, wrap(err, "list API requests")
+}
+
+// looked returns the text that reads the newest lines of all sources, at most
+// RequestReach of them.
+func (l *list) looked(columns sqlText) sqlText {
+	l.columns = columns
+	return l.first(requestReach)
 }
 
 // apiRequestClause is a condition on a column, as in
@@ -71,44 +78,39 @@ type apiRequestClause struct {
 	value           any
 }
 
-// apiRequestConditions are what the filter says: sources are conditions of which
-// an index leads to each in the order of ids, and which make up a list
-// together; rest is what is then looked at.
-func apiRequestConditions(scope domain.Scope, f domain.RequestFilter, before *domain.RequestID) (c *conditions, sources []sqlText, rest []apiRequestClause) {
-	c = &conditions{}
-	switch {
-	case f.Key != nil && f.Codes == nil:
-		// A key's lines are all of its scope, which is looked at all the same.
-		c.add("key_id =", *f.Key)
+// newRequestList returns a list whose sources an index leads to in the order of
+// ids, and the conditions under which its lines are then shown.
+func newRequestList(scope domain.Scope, f *domain.RequestFilter, before *domain.RequestID) (l *list, rest []apiRequestClause) {
+	l = &list{order: "id DESC"}
+	if f.Key != nil && f.Codes == nil {
+		// All lines of a key are of its scope. The scope is checked nevertheless.
+		l.add("key_id =", *f.Key)
 		rest = append(rest, apiRequestClause{"account_id", "account_id =", scope.AccountID}, apiRequestClause{"livemode", "livemode =", scope.Livemode})
-	default:
-		c.add("account_id =", scope.AccountID)
-		c.add("livemode =", scope.Livemode)
+	} else {
+		l.scope(scope)
 	}
 	if before != nil {
-		c.add("id <", *before)
+		l.below("id", *before)
 	}
-	if f.ID != nil {
-		c.add("id =", *f.ID)
+	filter(&l.conditions, domain.RequestFilters, f)
+	if f.Codes == nil {
+		l.from("api_request")
 	}
-	if f.From != nil {
-		c.add("id >=", domain.FirstRequestID(*f.From))
+	for _, code := range f.Codes {
+		l.from("api_request", "error_code <> ''", "error_code = "+l.arg(code))
 	}
-	if f.To != nil {
-		c.add("id <", domain.FirstRequestID(*f.To))
+	if f.Codes != nil && f.Key != nil {
+		rest = append(rest, apiRequestClause{"key_id", "key_id =", *f.Key})
 	}
-	sources = []sqlText{c.where()}
-	if f.Codes != nil {
-		sources = nil
-		for _, code := range f.Codes {
-			sources = append(sources, c.where("error_code <> ''", "error_code = "+c.arg(code)))
+	for i := range domain.RequestFilters {
+		one := &domain.RequestFilters[i]
+		if one.Column == "" || one.Index != "" {
+			continue
 		}
-		if f.Key != nil {
-			rest = append(rest, apiRequestClause{"key_id", "key_id =", *f.Key})
+		if value := one.Value(f); value != nil {
+			column := identifier(one.Column)
+			rest = append(rest, apiRequestClause{column, comparisons[one.Compare](column, ""), value})
 		}
-	}
-	if f.Method != "" {
-		rest = append(rest, apiRequestClause{"method", "method =", f.Method})
 	}
 	switch {
 	case f.Status == 0, f.Codes != nil:
@@ -117,21 +119,7 @@ func apiRequestConditions(scope domain.Scope, f domain.RequestFilter, before *do
 	default:
 		rest = append(rest, apiRequestClause{"status", "status =", f.Status})
 	}
-	return c, sources, rest
-}
-
-// apiRequestSource reads the newest of the sources together, at most
-// RequestReach of each.
-func apiRequestSource(sources []sqlText, columns sqlText) sqlText {
-	var parts []sqlText
-	for _, where := range sources {
-		parts = append(parts, "SELECT "+columns+" FROM api_request WHERE "+where+" ORDER BY id DESC LIMIT "+requestReach)
-	}
-	newest := parts[0]
-	if len(parts) > 1 {
-		newest = "(" + joined(parts, ") UNION ALL (") + ") ORDER BY id DESC LIMIT " + requestReach
-	}
-	return "SELECT " + columns + " FROM (" + newest + ") looked"
+	return l, rest
 }
 
 // APIRequest returns one of the scope's API requests, or ErrNotFound.

@@ -15,9 +15,12 @@ func (q *Queries) Sessions(ctx context.Context, scope domain.Scope, f domain.Ses
 	if err != nil || page.Number-1 > total/page.Size {
 		return nil, total, err // past the end, where the offset need not even fit a number
 	}
-	query, args := newConditions(scope, f).pageQuery(f, page, now)
+	l := newSessionList(scope, &f)
+	l.fromSessions(f, now)
+	offset := (page.Number - 1) * page.Size
+	query := "SELECT * FROM (" + l.first(l.arg(offset+page.Size)) + ") s ORDER BY " + l.order + " LIMIT " + l.arg(page.Size) + " OFFSET " + l.arg(offset)
 	var out []domain.Session
-	if err := q.all(ctx, &out, query, args...); err != nil {
+	if err := q.all(ctx, &out, query, l.args...); err != nil {
 		return nil, 0, wrap(err, "list sessions")
 	}
 	for i := range out {
@@ -26,23 +29,11 @@ func (q *Queries) Sessions(ctx context.Context, scope domain.Scope, f domain.Ses
 	return out, total, nil
 }
 
-func newConditions(scope domain.Scope, f domain.SessionFilter) *conditions {
-	c := &conditions{}
-	c.add("account_id =", scope.AccountID)
-	c.add("livemode =", scope.Livemode)
-	if f.ReferenceID != "" {
-		c.add("reference_id =", f.ReferenceID)
-	}
-	if f.CustomerEmail != "" {
-		c.and("lower(customer_email) = lower(" + c.arg(f.CustomerEmail) + ")")
-	}
-	if f.CreatedAfter != nil {
-		c.add("created_at >", *f.CreatedAfter)
-	}
-	if f.CreatedBefore != nil {
-		c.add("created_at <", *f.CreatedBefore)
-	}
-	return c
+func newSessionList(scope domain.Scope, f *domain.SessionFilter) *list {
+	l := &list{columns: sessionColumns, order: "created_at DESC, id DESC"}
+	l.scope(scope)
+	filter(&l.conditions, domain.SessionFilters, f)
+	return l
 }
 
 // storedStatuses are the statuses as constants of a statement's text, with the
@@ -85,13 +76,13 @@ func statusClauses(f domain.SessionFilter, now sqlText) []sqlText {
 // filter, newest first: those that come after the given one in that order, nil
 // for the newest. A page far down costs no more than the first.
 func (q *Queries) SessionsBefore(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, limit int, now time.Time) ([]domain.Session, error) {
-	c := newConditions(scope, f)
+	l := newSessionList(scope, &f)
 	if last != nil {
-		c.and("(created_at, id) < (" + c.arg(last.CreatedAt) + ", " + c.arg(last.ID) + ")")
+		l.below("created_at, id", last.CreatedAt, last.ID)
 	}
-	query, args := c.pageQuery(f, domain.Page{Number: 1, Size: limit}, now)
+	l.fromSessions(f, now)
 	var out []domain.Session
-	if err := q.all(ctx, &out, query, args...); err != nil {
+	if err := q.all(ctx, &out, l.first(l.arg(limit)), l.args...); err != nil {
 		return nil, wrap(err, "list sessions")
 	}
 	for i := range out {
@@ -137,23 +128,19 @@ func (q *Queries) AnySessionOpened(ctx context.Context, scope domain.Scope) (ope
 	return opened, wrap(err, "look for an opened session")
 }
 
-func (c *conditions) pageQuery(f domain.SessionFilter, page domain.Page, now time.Time) (sqlText, []any) {
-	const order sqlText = " ORDER BY created_at DESC, id DESC LIMIT "
-	nowArg := c.nowFor(f.Status, now)
-	offset := (page.Number - 1) * page.Size
-	reach := c.arg(offset + page.Size)
-	var parts []sqlText
-	for _, found := range c.searchClauses(f.Search) {
-		for i, clause := range statusClauses(f, nowArg) {
-			from := "session WHERE " + c.where(found, clause)
-			if i > 0 {
-				from = overdue(clause) + " WHERE " + c.where(found)
+// fromSessions adds the list's sources: one for each way to what was searched
+// for and to the status.
+func (l *list) fromSessions(f domain.SessionFilter, now time.Time) {
+	at := l.nowFor(f.Status, now)
+	for _, found := range l.searchClauses(f.Search) {
+		for i, clause := range statusClauses(f, at) {
+			if i == 0 {
+				l.from("session", found, clause)
+			} else {
+				l.from(overdue(clause), found)
 			}
-			parts = append(parts, "(SELECT "+sessionColumns+" FROM "+from+order+reach+")")
 		}
 	}
-	query := "SELECT * FROM (" + joined(parts, " UNION ALL ") + ") s" + order + c.arg(page.Size) + " OFFSET " + c.arg(offset)
-	return query, c.args
 }
 
 // overdue is a table of the scope's open sessions past their expiry, which
@@ -166,7 +153,7 @@ func overdue(clause sqlText) sqlText {
 // countMatching counts the sessions themselves. Those of one reference or
 // customer are few, unless a partner tests with one.
 func (q *Queries) countMatching(ctx context.Context, scope domain.Scope, f domain.SessionFilter, now time.Time, limit int) (int, error) {
-	c := newConditions(scope, f)
+	c := &newSessionList(scope, &f).conditions
 	status := "(" + joined(statusClauses(f, c.nowFor(f.Status, now)), " OR ") + ")"
 	searched, most := c.searchClauses(f.Search), sqlText("")
 	if limit > 0 {
@@ -191,7 +178,7 @@ func (q *Queries) countByDay(ctx context.Context, scope domain.Scope, f domain.S
 	if f.Status != "" {
 		counter, stored = storedStatuses[f.Status].counter, "status = "+storedStatuses[f.Status].literal
 	}
-	c := newConditions(scope, domain.SessionFilter{})
+	c := &newSessionList(scope, &domain.SessionFilter{}).conditions
 	sessions := func(clauses ...sqlText) sqlText {
 		return "(SELECT count(*) FROM session WHERE account_id = $1 AND livemode = $2 AND " + joined(clauses, " AND ") + ")"
 	}

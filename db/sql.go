@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/lib/pq"
+
+	"candor/internal/domain"
 )
 
 // sqlText is the text of a statement or of a part of it. A constant is SQL without a
@@ -35,6 +37,15 @@ func qualified(table, columns sqlText) sqlText {
 		names = append(names, table+"."+sqlText(strings.TrimSpace(name)))
 	}
 	return joined(names, ", ")
+}
+
+// comparisons are the clauses of a filter's column and its placeholder.
+var comparisons = map[domain.Comparison]func(column, value sqlText) sqlText{
+	domain.Equal:     func(column, value sqlText) sqlText { return column + " = " + value },
+	domain.EqualFold: func(column, value sqlText) sqlText { return "lower(" + column + ") = lower(" + value + ")" },
+	domain.Above:     func(column, value sqlText) sqlText { return column + " > " + value },
+	domain.AtLeast:   func(column, value sqlText) sqlText { return column + " >= " + value },
+	domain.Below:     func(column, value sqlText) sqlText { return column + " < " + value },
 }
 
 // conditions builds a WHERE clause and its arguments side by side.

@@ -56,6 +56,17 @@ type DeliveryFilter struct {
 	Until    *time.Time // created before
 }
 
+// DeliveryFilters are the filters of lists of deliveries.
+var DeliveryFilters = []Filter[DeliveryFilter]{
+	{Name: "state", Index: "delivery_ended_badly_idx", Value: func(f *DeliveryFilter) any { return set(f.State) }},
+	{Name: "status", Index: "delivery_ended_badly_idx", Value: func(f *DeliveryFilter) any { return set(f.Status) }},
+	{Name: "endpoint", Column: "endpoint_id", Index: "event_endpoint_idx", Value: func(f *DeliveryFilter) any { return given(f.Endpoint) }},
+	{Name: "type", Column: "type", Index: "event_type_idx", Value: func(f *DeliveryFilter) any { return set(f.Type) }},
+	{Name: "session", Column: "session_id", Index: "event_session_idx", Value: func(f *DeliveryFilter) any { return given(f.Session) }},
+	{Name: "since", Column: "created_at", Compare: AtLeast, Index: "event_sequence_key", Value: func(f *DeliveryFilter) any { return given(f.Since) }},
+	{Name: "until", Column: "created_at", Compare: Below, Index: "event_sequence_key", Value: func(f *DeliveryFilter) any { return given(f.Until) }},
+}
+
 // NewDelivery returns the delivery of an event to a URL of an endpoint, due at
 // now.
 func NewDelivery(e *Event, endpoint EndpointID, url string, now time.Time) *Delivery {

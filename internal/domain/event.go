@@ -35,6 +35,13 @@ type EventFilter struct {
 	Session *SessionID
 }
 
+// EventFilters are the filters of the event feed.
+var EventFilters = []Filter[EventFilter]{
+	{Name: "after", Column: "sequence", Compare: Above, Index: "event_sequence_key", Value: func(f *EventFilter) any { return f.After }},
+	{Name: "type", Column: "type", Index: "event_type_idx", Value: func(f *EventFilter) any { return set(f.Type) }},
+	{Name: "session_id", Index: "event_session_idx", Value: func(f *EventFilter) any { return given(f.Session) }},
+}
+
 // Envelope is the body of a webhook.
 type Envelope struct {
 	Event     EventType      `json:"event" doc:"The event's name."`

@@ -96,6 +96,29 @@ type RequestFilter struct {
 	To    *time.Time // excluded
 }
 
+// RequestFilters are the filters of the request log.
+var RequestFilters = []Filter[RequestFilter]{
+	{Name: "id", Column: "id", Index: "api_request_pkey", Value: func(f *RequestFilter) any { return given(f.ID) }},
+	{Name: "key", Index: "api_request_key_idx", Value: func(f *RequestFilter) any { return given(f.Key) }},
+	{Name: "method", Column: "method", Value: func(f *RequestFilter) any { return set(f.Method) }},
+	{Name: "status", Value: func(f *RequestFilter) any { return set(f.Status) }},
+	{Name: "code", Index: "api_request_error_idx", Value: func(f *RequestFilter) any {
+		if f.Codes == nil {
+			return nil
+		}
+		return f.Codes
+	}},
+	{Name: "from", Column: "id", Compare: AtLeast, Index: "api_request_pkey", Value: func(f *RequestFilter) any { return firstRequestID(f.From) }},
+	{Name: "to", Column: "id", Compare: Below, Index: "api_request_pkey", Value: func(f *RequestFilter) any { return firstRequestID(f.To) }},
+}
+
+func firstRequestID(at *time.Time) any {
+	if at == nil {
+		return nil
+	}
+	return FirstRequestID(*at)
+}
+
 // RequestReach is how many lines of the request log are read for one page if no
 // index leads to what is asked for.
 const RequestReach = 5000

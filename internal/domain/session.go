@@ -101,12 +101,19 @@ type SessionFilter struct {
 	CreatedBefore *time.Time // exclusive
 }
 
-// Counted reports whether the counters, which are by status and day, can count
-// what the filter matches. Fields that aren't cleared here can't be counted.
-func (f SessionFilter) Counted() bool {
-	f.Status, f.CreatedAfter, f.CreatedBefore = "", nil, nil
-	return f == SessionFilter{}
+// SessionFilters are the filters of lists of sessions.
+var SessionFilters = []Filter[SessionFilter]{
+	{Name: "status", Index: "session_status_idx", Counted: true, Value: func(f *SessionFilter) any { return set(f.Status) }},
+	{Name: "reference_id", Column: "reference_id", Index: "session_reference_idx", Value: func(f *SessionFilter) any { return set(f.ReferenceID) }},
+	{Name: "customer_email", Column: "customer_email", Compare: EqualFold, Index: "session_email_idx", Value: func(f *SessionFilter) any { return set(f.CustomerEmail) }},
+	{Name: "q", Index: "session_email_idx", Value: func(f *SessionFilter) any { return set(f.Search) }},
+	{Name: "created_after", Column: "created_at", Compare: Above, Index: "session_list_idx", Counted: true, Value: func(f *SessionFilter) any { return given(f.CreatedAfter) }},
+	{Name: "created_before", Column: "created_at", Compare: Below, Index: "session_list_idx", Counted: true, Value: func(f *SessionFilter) any { return given(f.CreatedBefore) }},
 }
+
+// Counted reports whether the counters, which are by status and day, can count
+// what the filter matches.
+func (f SessionFilter) Counted() bool { return counted(SessionFilters, &f) }
 
 // ByCustomer reports whether the filter names a customer or a reference.
 func (f SessionFilter) ByCustomer() bool {

@@ -1,0 +1,53 @@
+package domain
+
+// A Filter is one entry in the table of a list's filters. Package db makes the
+// list's conditions of the table, the counters ask it what they know, and tests
+// check that the API and the pages offer each entry. To add a filter, add a
+// field and its entry.
+type Filter[F any] struct {
+	Name    string       // of the parameter that sets it
+	Column  string       // the column it compares; "" if package db spells the condition out
+	Compare Comparison   // how Column is compared
+	Index   string       // that leads to the rows; "" if rows are read and left out
+	Counted bool         // the counters by day know it
+	Value   func(*F) any // what Column is compared with; nil if the filter isn't set
+}
+
+// A Comparison is how a filter compares its column.
+type Comparison int
+
+// The comparisons.
+const (
+	Equal Comparison = iota
+	EqualFold
+	Above
+	AtLeast
+	Below
+)
+
+// counted reports whether the counters know all filters that are set.
+func counted[F any](filters []Filter[F], f *F) bool {
+	for _, one := range filters {
+		if !one.Counted && one.Value(f) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// set is v, nil for its zero value.
+func set[T comparable](v T) any {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return v
+}
+
+// given is what p points to, nil for none.
+func given[T any](p *T) any {
+	if p == nil {
+		return nil
+	}
+	return *p
+}
