@@ -3,6 +3,7 @@ package handlers_test
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,4 +87,50 @@ func TestSearchFindsAddressesAndReferences(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A filter that is in a list's table is a parameter of the API and a control of
+// the page.
+func TestEveryListOffersItsFilters(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	doc := described.load(t, b.handler)
+	for path, names := range map[string][]string{
+		"/sessions": append(namesOf(domain.SessionFilters), "page", "per_page"), "/events": append(namesOf(domain.EventFilters), "limit"),
+	} {
+		var documented []string
+		for _, p := range doc.Paths.Find(path).Get.Parameters {
+			if p.Value.In == "query" {
+				documented = append(documented, p.Value.Name)
+			}
+		}
+		names = slices.DeleteFunc(names, func(name string) bool { return name == "q" }) // the page's search
+		slices.Sort(names)
+		slices.Sort(documented)
+		if !slices.Equal(names, documented) {
+			t.Errorf("GET /v1%s documents %q, its filters are %q", path, documented, names)
+		}
+	}
+	owner := b.staff(domain.RoleOwner)
+	control := map[string]string{"since": "from", "until": "to", "created_after": "from", "created_before": "to", "reference_id": "q", "customer_email": "q"}
+	for page, names := range map[string][]string{
+		"sessions": namesOf(domain.SessionFilters), "audit": namesOf(domain.AuditFilters), "requests": namesOf(domain.RequestFilters), "webhooks": namesOf(domain.DeliveryFilters),
+	} {
+		shown := owner.get("/dashboard/test/" + page).Body.String()
+		for _, name := range names {
+			if other, ok := control[name]; ok && page != "audit" && page != "requests" {
+				name = other
+			}
+			if !strings.Contains(shown, `name="`+name+`"`) {
+				t.Errorf("the page %s has no control %s", page, name)
+			}
+		}
+	}
+}
+
+func namesOf[F any](filters []domain.Filter[F]) (out []string) {
+	for _, one := range filters {
+		out = append(out, one.Name)
+	}
+	return out
 }
