@@ -54,3 +54,12 @@ func isStalePlan(e *pq.Error) bool {
 	return e.Code == codeInvalidStatementName ||
 		e.Code == codeFeatureNotSupported && e.Routine == "RevalidateCachedQuery"
 }
+
+// MissingAs returns missing if a row is missing or not in the state that a
+// change needs, and every other error as it is.
+func MissingAs(err, missing error) error {
+	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrState) {
+		return missing
+	}
+	return err
+}

@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"candor/internal/service/keys"
 	"net/http"
 	"slices"
 	"strings"
@@ -10,7 +11,6 @@ import (
 	"candor/db"
 	"candor/handlers"
 	"candor/internal/domain"
-	"candor/internal/service"
 )
 
 // An authRoute is a request to an endpoint with the permissions it needs (D29).
@@ -134,7 +134,7 @@ func (b *bench) restrictedKey(granted domain.Permissions) string {
 	b.Helper()
 	row, key := domain.NewAPIKey(b.testScope(), "Restricted", b.clock.Now())
 	row.Permissions = granted
-	b.ok(b.service.InTx(b.Context(), func(tx *db.Tx) error { return tx.InsertAPIKey(b.Context(), &row) }))
+	b.ok(b.service.DB.InTx(b.Context(), func(tx *db.Tx) error { return tx.InsertAPIKey(b.Context(), &row) }))
 	return key
 }
 
@@ -176,17 +176,17 @@ func TestLinkOfAnOpenedSession(t *testing.T) {
 func TestKeyEnds(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	second, text, err := b.service.CreateAPIKey(b.Context(), b.testScope(), someone, service.NewKey{Name: "Second"})
+	second, text, err := b.service.Keys.Create(b.Context(), b.testScope(), someone, keys.Params{Name: "Second"})
 	b.ok(err)
 	get := apiCall{method: http.MethodGet, path: "/sessions", key: text}
 	b.call(get).status(http.StatusOK)
-	b.ok(b.service.DeleteAPIKey(b.Context(), b.testScope(), someone, second.ID, "Second"))
+	b.ok(b.service.Keys.Delete(b.Context(), b.testScope(), someone, second.ID, "Second"))
 	b.call(get).refused(http.StatusUnauthorized, "invalid_api_key", "")
 
 	expiring, text := domain.NewAPIKey(b.testScope(), "Expiring", b.clock.Now())
 	end := startTime.Add(time.Hour)
 	expiring.ExpiresAt = &end
-	b.ok(b.service.InTx(b.Context(), func(tx *db.Tx) error { return tx.InsertAPIKey(b.Context(), &expiring) }))
+	b.ok(b.service.DB.InTx(b.Context(), func(tx *db.Tx) error { return tx.InsertAPIKey(b.Context(), &expiring) }))
 	get.key = text
 	b.clock.set(end.Add(-time.Millisecond))
 	b.call(get).status(http.StatusOK)

@@ -51,7 +51,7 @@ func (b *bench) record(ctx context.Context, tx *db.Tx, session *domain.Session, 
 
 func (b *bench) happen(session *domain.Session, p domain.Payload) {
 	b.Helper()
-	b.ok(b.service.InTx(b.Context(), func(tx *db.Tx) error { return b.record(b.Context(), tx, session, p) }))
+	b.ok(b.service.DB.InTx(b.Context(), func(tx *db.Tx) error { return b.record(b.Context(), tx, session, p) }))
 }
 
 func TestEvents(t *testing.T) {
@@ -155,7 +155,7 @@ func TestFeedMissesNothing(t *testing.T) {
 		writing.Go(func() {
 			random := rand.New(rand.NewPCG(1, uint64(w)))
 			for i := range each {
-				err := b.service.InTx(t.Context(), func(tx *db.Tx) error {
+				err := b.service.DB.InTx(t.Context(), func(tx *db.Tx) error {
 					var p domain.Payload = domain.PDFReadyPayload{SessionID: session.ID, PageCount: i}
 					if w%2 == 0 {
 						p = domain.AccessedPayload{SessionID: session.ID}

@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"bytes"
+	"candor/internal/service/forms"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 	"time"
 
 	"candor/internal/domain"
-	"candor/internal/service"
 )
 
 // TestPDF follows a PDF from being made to the end of its retention.
@@ -105,7 +105,7 @@ func TestDocumentTypes(t *testing.T) {
 	session := b.newSession(b.testScope(), domain.NewSession{})
 	b.open(session.ID)
 	heic := []byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x00<script>")
-	b.ok(b.service.AddDocument(b.Context(), session.ID, service.Upload{Category: "other", FileName: "page.html", Content: bytes.NewReader(heic)}))
+	b.ok(b.service.Forms.AddDocument(b.Context(), session.ID, forms.Upload{Category: "other", FileName: "page.html", Content: bytes.NewReader(heic)}))
 	b.complete(session.ID)
 	data := b.get("/sessions/" + session.ID.String() + "/data").object()["data"].(map[string]any)
 	document := data["documents"].([]any)[0].(map[string]any)

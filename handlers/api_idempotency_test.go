@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"bytes"
+	"candor/internal/service/keys"
 	"net/http"
 	"strings"
 	"sync"
@@ -9,7 +10,6 @@ import (
 	"time"
 
 	"candor/internal/domain"
-	"candor/internal/service"
 )
 
 // once sends a POST /sessions with an Idempotency-Key.
@@ -74,7 +74,7 @@ func TestIdempotencyScope(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	other := b.newAccount("other@lender.example", "enterprise")
-	_, second, err := b.service.CreateAPIKey(b.Context(), b.testScope(), someone, service.NewKey{Name: "Second"})
+	_, second, err := b.service.Keys.Create(b.Context(), b.testScope(), someone, keys.Params{Name: "Second"})
 	b.ok(err)
 	create := apiCall{method: http.MethodPost, path: "/sessions", body: validBody, header: "Idempotency-Key: same"}
 	first := b.call(create).status(http.StatusCreated)
@@ -116,7 +116,7 @@ func TestIdempotentRefusals(t *testing.T) {
 	b.ok(err)
 	b.call(create).status(http.StatusCreated)
 
-	_, readOnly, err := b.service.CreateAPIKey(b.Context(), b.testScope(), someone, service.NewKey{Name: "Read", Permissions: domain.Permissions{domain.SessionsRead}})
+	_, readOnly, err := b.service.Keys.Create(b.Context(), b.testScope(), someone, keys.Params{Name: "Read", Permissions: domain.Permissions{domain.SessionsRead}})
 	b.ok(err)
 	create.key, create.header = readOnly, "Idempotency-Key: permission"
 	b.call(create).refused(http.StatusForbidden, "forbidden", "")

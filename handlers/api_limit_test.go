@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"candor/internal/service/keys"
 	"net/http"
 	"net/netip"
 	"strconv"
@@ -10,7 +11,6 @@ import (
 	"candor/handlers"
 	"candor/internal/domain"
 	"candor/internal/platform/ratelimit"
-	"candor/internal/service"
 )
 
 // standardLimit gives a server the API's limit.
@@ -43,7 +43,7 @@ func (a answer) limits(remaining int, reset time.Time) {
 func TestRateLimit(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, standardLimit(t))
-	_, second, err := b.service.CreateAPIKey(b.Context(), b.testScope(), someone, service.NewKey{Name: "Second"})
+	_, second, err := b.service.Keys.Create(b.Context(), b.testScope(), someone, keys.Params{Name: "Second"})
 	b.ok(err)
 	keys := []string{b.account.TestKey, second} // both take from the account's one bucket
 	for i := 1; i <= 200; i++ {
@@ -194,11 +194,11 @@ func TestRefusedClientsCostNoQuery(t *testing.T) {
 func TestRevokedKeyIsForgotten(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, standardLimit(t))
-	row, key, err := b.service.CreateAPIKey(b.Context(), b.testScope(), someone, service.NewKey{Name: "Second"})
+	row, key, err := b.service.Keys.Create(b.Context(), b.testScope(), someone, keys.Params{Name: "Second"})
 	b.ok(err)
 	call := apiCall{method: http.MethodGet, path: "/sessions", key: key}
 	b.call(call).status(http.StatusOK)
-	b.ok(b.service.DeleteAPIKey(b.Context(), b.testScope(), someone, row.ID, "Second"))
+	b.ok(b.service.Keys.Delete(b.Context(), b.testScope(), someone, row.ID, "Second"))
 	for range 200 {
 		b.call(call).refused(http.StatusUnauthorized, "invalid_api_key", "")
 	}

@@ -1,6 +1,9 @@
 package handlers_test
 
 import (
+	"candor/internal/service/accounts"
+	"candor/internal/service/staff/auth"
+	"candor/internal/service/staff/team"
 	"errors"
 	"net/http"
 	"net/url"
@@ -8,7 +11,6 @@ import (
 	"testing"
 
 	"candor/internal/domain"
-	"candor/internal/service"
 )
 
 // TestLiveModeAwaitsApproval: an account that no operator has approved creates
@@ -30,14 +32,14 @@ func TestLiveModeAwaitsApproval(t *testing.T) {
 		t.Errorf("a live session was made by hand: %d", answer.Code)
 	}
 	for i := range 4 {
-		_, err := b.service.Invite(b.Context(), b.account.AccountID, someone, service.NewInvitation{Email: string(rune('a'+i)) + "@lender.example", Role: domain.RoleSupport})
+		_, err := b.service.Team.Invite(b.Context(), b.account.AccountID, someone, team.InvitationParams{Email: string(rune('a'+i)) + "@lender.example", Role: domain.RoleSupport})
 		if (err == nil) != (i < 3) {
 			t.Errorf("invitation %d: %v", i+1, err)
 		}
 	}
 
 	for range 2 { // the second changes nothing
-		_, err := b.service.ApproveAccount(b.Context(), b.account.AccountID, someone)
+		_, err := b.service.Accounts.Approve(b.Context(), b.account.AccountID, someone)
 		b.ok(err)
 	}
 	b.call(live).status(http.StatusCreated)
@@ -57,7 +59,7 @@ func TestNamesHoldNoLinks(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	set := func(name string) error {
-		return b.service.ChangeSettings(b.Context(), b.account.AccountID, someone, service.AccountSettings{Name: name})
+		return b.service.Accounts.ChangeSettings(b.Context(), b.account.AccountID, someone, accounts.Settings{Name: name})
 	}
 	for _, name := range []string{
 		"http://evil.example", "Win at www.evil.example", "evil.example/prize", "https://evil", "Visit evil.com", "EVIL.COM.AU now", "evil.example:8080", "Lender\nBcc: x",
@@ -65,7 +67,7 @@ func TestNamesHoldNoLinks(t *testing.T) {
 		if set(name) == nil {
 			t.Errorf("an account may be called %q", name)
 		}
-		err := b.service.SignUp(b.Context(), service.NewSignUp{Company: name, Name: name, Email: "new@lender.example", Password: "a long enough passphrase"}, service.Visitor{})
+		err := b.service.Auth.SignUp(b.Context(), auth.NewAccount{Company: name, Name: name, Email: "new@lender.example", Password: "a long enough passphrase"}, domain.Visitor{})
 		var refused *domain.Error
 		if !errors.As(err, &refused) || len(refused.Fields) != 2 {
 			t.Errorf("sign-up with %q: %v", name, err)

@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"candor/internal/service/billing"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -11,7 +12,6 @@ import (
 	"time"
 
 	"candor/internal/domain"
-	"candor/internal/service"
 	"candor/internal/statement"
 )
 
@@ -35,7 +35,7 @@ const billingPage = "/dashboard/live/billing"
 // invoiced compares the period's invoice with what was shown of it.
 func (a *agreeing) invoiced() {
 	a.Helper()
-	invoices, _, err := a.service.Invoices(a.Context(), a.live.AccountID, 0, 1)
+	invoices, _, err := a.service.Billing.Invoices(a.Context(), a.live.AccountID, 0, 1)
 	a.ok(err)
 	if a.invoices++; len(invoices) == 0 || invoices[0].Number != int64(a.invoices) || invoices[0].Total != a.owed || invoices[0].SessionsUsed != a.used {
 		a.Fatalf("invoices %+v; want number %d of %d sessions for %s", invoices, a.invoices, a.used, a.owed)
@@ -78,7 +78,7 @@ func (a *agreeing) step(random *rand.Rand, finance *staffBrowser) {
 		}
 		return answer.Code == http.StatusSeeOther
 	}
-	plan := service.Plans[random.IntN(len(service.Plans))]
+	plan := domain.PlanIDs[random.IntN(len(domain.PlanIDs))]
 	switch random.IntN(9) {
 	case 0, 1:
 		a.pass(time.Duration(random.IntN(15*24)) * time.Hour)
@@ -86,7 +86,7 @@ func (a *agreeing) step(random *rand.Rand, finance *staffBrowser) {
 		done("/plan", url.Values{"plan": {plan}})
 	case 3:
 		// An operator can do what finance can't.
-		_ = a.service.ChangePlan(a.Context(), a.live.AccountID, someone, plan)
+		_ = a.service.Billing.ChangePlan(a.Context(), a.live.AccountID, someone, plan)
 	case 4:
 		done("/cancel", url.Values{"when": {"now"}, "reason": {"random"}})
 		if a.subscribed {
@@ -138,14 +138,14 @@ func (a *agreeing) compare(finance *staffBrowser) {
 		}
 	}
 	a.ok(json.Unmarshal(answer.status(http.StatusOK).Body.Bytes(), &api))
-	s, err := a.service.Subscription(a.Context(), a.live.AccountID)
+	s, err := a.service.Billing.Subscription(a.Context(), a.live.AccountID)
 	a.ok(err)
 	a.owed, a.end = s.Lines.Total(), s.Period.End
 	included := s.SessionsIncluded
 	if api.Usage.SessionsUsed != a.used || api.Plan.Name != s.Name || included != nil && *api.Usage.SessionsRemaining != max(0, *included-a.carried-a.used) {
 		a.Fatalf("the API says %+v, want %d used and %d carried on %s", api, a.used, a.carried, s.Name)
 	}
-	if report, err := a.service.Usage(a.Context(), a.live, service.UsageRange{Period: "last_90_days"}); err != nil || report.Created < a.used {
+	if report, err := a.service.Billing.Usage(a.Context(), a.live, billing.UsageRange{Period: "last_90_days"}); err != nil || report.Created < a.used {
 		a.Errorf("usage %+v, %v; want %d at least", report, err, a.used)
 	}
 	things := "live sessions"
@@ -180,11 +180,11 @@ func TestBillingNumbersAgree(t *testing.T) {
 		a.compare(b.staff(domain.RoleFinance))
 	}
 	if !a.subscribed {
-		b.ok(b.service.Subscribe(b.Context(), a.live.AccountID, someone, "starter"))
+		b.ok(b.service.Billing.Subscribe(b.Context(), a.live.AccountID, someone, "starter"))
 	}
 	// What happened in test mode was never billed.
 	b.newSession(domain.Scope{AccountID: a.live.AccountID}, domain.NewSession{})
-	if s, err := b.service.Subscription(b.Context(), a.live.AccountID); err != nil || s.Used != a.used {
+	if s, err := b.service.Billing.Subscription(b.Context(), a.live.AccountID); err != nil || s.Used != a.used {
 		t.Errorf("a test session counted: %d used, %v; want %d", s.Used, err, a.used)
 	}
 }

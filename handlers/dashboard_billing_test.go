@@ -19,7 +19,7 @@ import (
 func (b *bench) bill() {
 	b.Helper()
 	runner := billing.Runner{
-		DB: b.db, Ledger: &billing.Ledger{Events: b.service.Outbox, Terms: b.service.Terms}, Provider: billing.Manual{}, Logger: b.service.Logger,
+		DB: b.db, Ledger: &billing.Ledger{Events: b.service.Outbox, Terms: b.service.Billing.Ledger.Terms}, Provider: billing.Manual{}, Logger: b.service.Logger,
 	}
 	b.ok(runner.Run(b.Context(), b.clock.Now()))
 }
@@ -27,8 +27,8 @@ func (b *bench) bill() {
 // lastInvoice ends the account's subscription and returns its last invoice.
 func (b *bench) lastInvoice(account domain.AccountID) *domain.Invoice {
 	b.Helper()
-	b.ok(b.service.CancelSubscription(b.Context(), account, someone, true, "the end"))
-	invoices, _, err := b.service.Invoices(b.Context(), account, 0, 1)
+	b.ok(b.service.Billing.Cancel(b.Context(), account, someone, true, "the end"))
+	invoices, _, err := b.service.Billing.Invoices(b.Context(), account, 0, 1)
 	b.ok(err)
 	return &invoices[0]
 }
@@ -95,7 +95,7 @@ func TestBillingPages(t *testing.T) {
 	b.post("/sessions", validBody).status(http.StatusCreated) // test mode needs none
 
 	// Its PDF, unpaid and paid.
-	invoices, _, err := b.service.Invoices(b.Context(), b.account.AccountID, 0, 10)
+	invoices, _, err := b.service.Billing.Invoices(b.Context(), b.account.AccountID, 0, 10)
 	b.ok(err)
 	pdfOf := func() []byte {
 		answer := finance.get(page + "/invoices/" + invoices[0].ID.String() + "/pdf")
@@ -110,7 +110,7 @@ func TestBillingPages(t *testing.T) {
 	b.bill()
 	finance = b.staff(domain.RoleFinance)
 	finance.wantPage(finance.get(page), http.StatusOK, "Overdue", "No payment has arrived by the due date. We look again on 16 January 2027 UTC; if it hasn’t arrived by 28 January 2027 UTC, the subscription is past due.")
-	_, err = b.service.MarkPaid(b.Context(), invoices[0].ID, someone, "transfer 77")
+	_, err = b.service.Billing.MarkPaid(b.Context(), invoices[0].ID, someone, "transfer 77")
 	b.ok(err)
 	finance.wantPage(finance.get(page), http.StatusOK, "Paid")
 	if bytes.Equal(open, pdfOf()) {
@@ -165,7 +165,7 @@ func TestInvoicePDFStaysAsIssued(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	live := domain.Scope{AccountID: b.account.AccountID, Livemode: true}
-	b.ok(b.service.ChangePlan(b.Context(), live.AccountID, someone, "starter"))
+	b.ok(b.service.Billing.ChangePlan(b.Context(), live.AccountID, someone, "starter"))
 	b.clock.advance(31 * 24 * time.Hour)
 	b.bill()
 	for range 11 {
@@ -195,7 +195,7 @@ func TestInvoicePDFStaysAsIssued(t *testing.T) {
 func TestBillingPageClaimsNoGSTWithoutABN(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.ok(b.service.ChangePlan(b.Context(), b.account.AccountID, someone, "starter"))
+	b.ok(b.service.Billing.ChangePlan(b.Context(), b.account.AccountID, someone, "starter"))
 	b.clock.advance(31 * 24 * time.Hour)
 	b.bill()
 	for range 11 {
@@ -220,11 +220,11 @@ func TestCancellingSaysThatAChangeIsDropped(t *testing.T) {
 	if strings.Contains(finance.get(page).Body.String(), "is dropped") {
 		t.Error("a change of plan is dropped, and none is to come")
 	}
-	b.ok(b.service.ChangePlan(b.Context(), b.account.AccountID, someone, "starter"))
+	b.ok(b.service.Billing.ChangePlan(b.Context(), b.account.AccountID, someone, "starter"))
 	finance.wantPage(finance.get(page), http.StatusOK, "The change to Starter on 20 Dec 2026, ", "is dropped", "doesn’t bring it back")
-	b.ok(b.service.CancelSubscription(b.Context(), b.account.AccountID, someone, false, "the end"))
-	b.ok(b.service.Reactivate(b.Context(), b.account.AccountID, someone))
-	if of, err := b.service.Subscription(b.Context(), b.account.AccountID); err != nil || of.NextPlanID != nil {
+	b.ok(b.service.Billing.Cancel(b.Context(), b.account.AccountID, someone, false, "the end"))
+	b.ok(b.service.Billing.Reactivate(b.Context(), b.account.AccountID, someone))
+	if of, err := b.service.Billing.Subscription(b.Context(), b.account.AccountID); err != nil || of.NextPlanID != nil {
 		t.Errorf("it isn't dropped: %+v, %v", of, err)
 	}
 }

@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"candor/internal/service/staff/team"
 	"fmt"
 	"image/color"
 	"os"
@@ -9,7 +10,6 @@ import (
 	"testing"
 
 	"candor/internal/domain"
-	"candor/internal/service"
 	"candor/internal/testkit/browsertest"
 )
 
@@ -90,7 +90,7 @@ func TestDashboardInABrowser(t *testing.T) {
 			tab.Click(".danger-zone .button-danger")
 			tab.WaitForText("#announcement", "Session cancelled")
 
-			_, err := b.service.Invite(t.Context(), b.account.AccountID, someone, service.NewInvitation{Email: "old@lender.example", Role: domain.RoleSupport})
+			_, err := b.service.Team.Invite(t.Context(), b.account.AccountID, someone, team.InvitationParams{Email: "old@lender.example", Role: domain.RoleSupport})
 			b.ok(err)
 			b.staff(domain.RoleSupport)
 			at("team")
@@ -121,7 +121,7 @@ func TestDashboardInABrowser(t *testing.T) {
 			view(tab, "redelivery-preview")
 			tab.Click("#preview .button-primary")
 			tab.WaitForText("#announcement", "Started.")
-			running, err := b.service.Redeliveries(t.Context(), b.testScope())
+			running, err := b.service.Webhooks.Redeliveries(t.Context(), b.testScope())
 			b.ok(err)
 			b.stepRedelivery(running[0].ID)
 			tab.WaitForText("#progress .stat:nth-child(2) dd", "4") // the page has looked by itself

@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"candor/internal/service/keys"
 	"context"
 	"image/color"
 	"net/http"
@@ -13,7 +14,6 @@ import (
 
 	"candor/handlers"
 	"candor/internal/domain"
-	"candor/internal/service"
 	"candor/internal/testkit"
 )
 
@@ -61,7 +61,7 @@ func (s *staffBrowser) ownerID() domain.StaffID {
 }
 
 func (s *staffBrowser) newKey() string {
-	key, _, err := s.service.CreateAPIKey(s.Context(), s.testScope(), someone, service.NewKey{Name: "Loans"})
+	key, _, err := s.service.Keys.Create(s.Context(), s.testScope(), someone, keys.Params{Name: "Loans"})
 	s.ok(err)
 	return key.ID.String()
 }
@@ -94,7 +94,7 @@ func lateCases() map[string]lateCase {
 	}
 	cancel := func(atOnce bool) func(*staffBrowser) string {
 		return func(s *staffBrowser) string {
-			s.ok(s.service.CancelSubscription(s.Context(), s.account.AccountID, someone, atOnce, "Too dear"))
+			s.ok(s.service.Billing.Cancel(s.Context(), s.account.AccountID, someone, atOnce, "Too dear"))
 			return ""
 		}
 	}
@@ -137,7 +137,7 @@ func lateCases() map[string]lateCase {
 		"POST /billing/card":            {path: "billing/card", effect: "billing.card_page_opened", want: "https://checkout.stripe.com/page"},
 		"POST /team":                    {path: "team", form: fields("email=new@lender.example&role=support"), effect: "staff.invited", want: "team"},
 		"POST /team/invitations/:invitation/revoke": {path: "team/invitations/{id}/revoke", first: func(s *staffBrowser) string {
-			invitation, err := s.service.Invite(s.Context(), s.account.AccountID, someone, newInvitation("new@lender.example", domain.RoleSupport))
+			invitation, err := s.service.Team.Invite(s.Context(), s.account.AccountID, someone, newInvitation("new@lender.example", domain.RoleSupport))
 			s.ok(err)
 			return invitation.ID.String()
 		}, effect: "staff.invitation_revoked", want: "team"},
@@ -177,7 +177,7 @@ func (c lateCase) count(s *staffBrowser) int {
 func TestLateRequestsAreCarriedOut(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
-	b := newBench(t, func(c *handlers.Config) { c.Service.Cards = storedCards{} })
+	b := newBench(t, func(c *handlers.Config) { c.Service.Billing.Cards = storedCards{} })
 	cases := lateCases()
 	for _, route := range routesOf(handlers.Staff) {
 		if route.Action == "" {

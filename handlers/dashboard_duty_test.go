@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"candor/internal/service/accounts"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -13,7 +14,6 @@ import (
 	"candor/db"
 	"candor/handlers"
 	"candor/internal/domain"
-	"candor/internal/service"
 	"candor/internal/testkit/browsertest"
 )
 
@@ -181,7 +181,7 @@ func TestRequiredTwoStepAtSignIn(t *testing.T) {
 	b := newBench(t)
 	m := b.mailbox()
 	b.requireTwoStep(true)
-	_, err := b.service.Invite(t.Context(), b.account.AccountID, someone, newInvitation("jules@lender.example", domain.RoleSupport))
+	_, err := b.service.Team.Invite(t.Context(), b.account.AccountID, someone, newInvitation("jules@lender.example", domain.RoleSupport))
 	b.ok(err)
 	guest := b.stranger()
 	guest.openLetter(m.link(m.letter("jules@lender.example", "Join Lender & Sons on Candor")), "/dashboard/invitation")
@@ -193,7 +193,7 @@ func TestRequiredTwoStepAtSignIn(t *testing.T) {
 	guest.twoStep()
 	guest.wantPage(guest.get(home), http.StatusOK)
 
-	_, err = b.service.ResetFactors(t.Context(), "jules@lender.example", someone)
+	_, err = b.service.Auth.ResetFactors(t.Context(), "jules@lender.example", someone)
 	b.ok(err)
 	again := b.stranger()
 	again.wantRedirect(again.post("/dashboard/sign-in", signInForm("jules@lender.example", goodPassword)), "/dashboard")
@@ -220,7 +220,7 @@ func TestLastSecondFactorStays(t *testing.T) {
 		for _, id := range ids {
 			wg.Go(func() {
 				// Only how many passkeys are left matters.
-				_ = b.service.RemovePasskey(t.Context(), owner.session, id.String(), service.Visitor{})
+				_ = b.service.Auth.RemovePasskey(t.Context(), owner.session, id.String(), domain.Visitor{})
 			})
 		}
 		b.waitingFor(2)
@@ -234,9 +234,9 @@ func TestLastSecondFactorStays(t *testing.T) {
 
 // firstPassword is a browser in which the owner of an account that an operator
 // has made signs in with the password that was printed.
-func firstPassword(b *bench) (*staffBrowser, *service.CreatedAccount) {
+func firstPassword(b *bench) (*staffBrowser, *accounts.Created) {
 	b.Helper()
-	account, err := b.service.CreateAccount(b.Context(), service.NewAccount{Name: "Lender", Email: "first@lender.example", Plan: "starter", ChangePassword: true}, someone)
+	account, err := b.service.Accounts.Create(b.Context(), accounts.Params{Name: "Lender", Email: "first@lender.example", Plan: "starter", ChangePassword: true}, someone)
 	b.ok(err)
 	browser := b.stranger()
 	browser.wantRedirect(browser.post("/dashboard/sign-in", signInForm(account.Email, account.Password)), "/dashboard")

@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"candor/internal/service/keys"
 	"net/http"
 	"net/url"
 	"slices"
@@ -8,13 +9,12 @@ import (
 	"testing"
 
 	"candor/internal/domain"
-	"candor/internal/service"
 )
 
 // foreignObjects makes in the scope one of each kind that a filter can name.
 func (b *bench) foreignObjects(scope domain.Scope) map[string]string {
 	b.Helper()
-	key, _, err := b.service.CreateAPIKey(b.Context(), scope, someone, service.NewKey{Name: "Theirs"})
+	key, _, err := b.service.Keys.Create(b.Context(), scope, someone, keys.Params{Name: "Theirs"})
 	b.ok(err)
 	session := b.newSession(scope, domain.NewSession{WebhookURL: "https://theirs.example/"})
 	b.happen(session, domain.PDFReadyPayload{SessionID: session.ID})

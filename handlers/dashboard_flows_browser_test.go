@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"candor/internal/service/webhooks"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -14,7 +15,6 @@ import (
 	"candor/internal/domain"
 	"candor/internal/platform/mail"
 	"candor/internal/platform/ratelimit"
-	"candor/internal/service"
 	"candor/internal/testkit/browsertest"
 	"candor/internal/webhook"
 )
@@ -48,12 +48,12 @@ func (b *bench) confirmThat(tab *browsertest.Tab, action string, look func(*brow
 // withTestEvents sends test events, to this machine, too.
 func withTestEvents(t *testing.T) func(*handlers.Config) {
 	return func(c *handlers.Config) {
-		limiter, err := ratelimit.New(service.TestEventLimit)
+		limiter, err := ratelimit.New(webhooks.TestEventLimit)
 		if err != nil {
 			t.Fatal(err)
 		}
 		policy := webhook.Policy{Development: true}
-		c.Service.Policy, c.Service.TestLimiter, c.Service.TestClient = policy, limiter, webhook.NewClient(policy)
+		c.Service.Webhooks.Policy, c.Service.Webhooks.TestLimiter, c.Service.Webhooks.TestClient = policy, limiter, webhook.NewClient(policy)
 	}
 }
 

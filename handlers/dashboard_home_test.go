@@ -65,7 +65,7 @@ func TestFirstSteps(t *testing.T) {
 	want("with a key that was deleted lately", 1)
 	cancelled := b.newSession(b.testScope(), domain.NewSession{})
 	b.open(cancelled.ID)
-	_, err := b.service.Cancel(t.Context(), b.testScope(), cancelled.ID, someone)
+	_, err := b.service.Sessions.Cancel(t.Context(), b.testScope(), cancelled.ID, someone)
 	b.ok(err)
 	want("an opened session is cancelled", 3)
 	done := b.newSession(b.testScope(), domain.NewSession{})

@@ -156,10 +156,10 @@ func TestKeyIsRotatedAgain(t *testing.T) {
 // deleteKeys leaves the test mode without keys.
 func (b *bench) deleteKeys() {
 	b.Helper()
-	keys, err := b.service.APIKeys(b.Context(), b.testScope())
+	keys, err := b.service.Keys.List(b.Context(), b.testScope())
 	b.ok(err)
 	for _, k := range keys {
-		b.ok(b.service.DeleteAPIKey(b.Context(), b.testScope(), someone, k.ID, k.Name))
+		b.ok(b.service.Keys.Delete(b.Context(), b.testScope(), someone, k.ID, k.Name))
 	}
 }
 

@@ -336,7 +336,7 @@ func TestInvitation(t *testing.T) {
 	owner := b.staff(domain.RoleOwner)
 	by := owner.session.Actor()
 	invite := func(email string, role domain.Role) (*domain.Invitation, error) {
-		return b.service.Invite(b.Context(), b.account.AccountID, by, newInvitation(email, role))
+		return b.service.Team.Invite(b.Context(), b.account.AccountID, by, newInvitation(email, role))
 	}
 	for _, wrong := range []struct {
 		email string
@@ -352,7 +352,7 @@ func TestInvitation(t *testing.T) {
 	_, err = invite("Sam@Lender.example", domain.RoleDeveloper)
 	b.ok(err)
 	link := m.link(m.letter("Sam@Lender.example", "Join Lender & Sons on Candor"))
-	if list, err := b.service.Invitations(b.Context(), b.account.AccountID); err != nil || len(list) != 1 || list[0].Role != domain.RoleDeveloper {
+	if list, err := b.service.Team.Invitations(b.Context(), b.account.AccountID); err != nil || len(list) != 1 || list[0].Role != domain.RoleDeveloper {
 		t.Fatalf("invitations: %+v, %v; want the second alone", list, err)
 	}
 
@@ -383,10 +383,10 @@ func TestInvitation(t *testing.T) {
 	b.ok(err)
 	revoked := m.link(m.letter("kim@lender.example", "Join Lender & Sons on Candor"))
 	stranger := b.newAccount("other@lender.example", "starter")
-	if err := b.service.RevokeInvitation(b.Context(), stranger.AccountID, by, other.ID.String()); err == nil {
+	if err := b.service.Team.Revoke(b.Context(), stranger.AccountID, by, other.ID.String()); err == nil {
 		t.Error("another account withdrew the invitation")
 	}
-	b.ok(b.service.RevokeInvitation(b.Context(), b.account.AccountID, by, other.ID.String()))
+	b.ok(b.service.Team.Revoke(b.Context(), b.account.AccountID, by, other.ID.String()))
 	late.openLetter(revoked, "/dashboard/invitation")
 	late.wantPage(late.post("/dashboard/invitation", accept), http.StatusNotFound)
 
@@ -406,7 +406,7 @@ func TestInvitationExpires(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	m := b.mailbox()
-	_, err := b.service.Invite(b.Context(), b.account.AccountID, someone, newInvitation("sam@lender.example", domain.RoleFinance))
+	_, err := b.service.Team.Invite(b.Context(), b.account.AccountID, someone, newInvitation("sam@lender.example", domain.RoleFinance))
 	b.ok(err)
 	browser := b.stranger()
 	browser.openLetter(m.link(m.letter("sam@lender.example", "Join Lender & Sons on Candor")), "/dashboard/invitation")

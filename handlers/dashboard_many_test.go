@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"candor/internal/domain"
-	"candor/internal/service"
 )
 
 // What would take long to count is counted so far, and the page says so.
@@ -19,7 +18,7 @@ func TestVeryManyAreCountedSoFar(t *testing.T) {
 	_, err := b.db.Raw().ExecContext(t.Context(), `
 		INSERT INTO delivery (id, account_id, livemode, type, event_id, endpoint_id, session_id, sequence, url, state, attempts, finished_at, last_status_code, last_error_class, created_at)
 		SELECT gen_random_uuid(), account_id, livemode, type, event_id, endpoint_id, session_id, sequence, url, state, attempts, finished_at, 503, 'status', created_at
-		FROM delivery, generate_series(1, $2::int) WHERE id = $1`, failed[0].ID, service.CountMost)
+		FROM delivery, generate_series(1, $2::int) WHERE id = $1`, failed[0].ID, domain.CountMost)
 	b.ok(err)
 	since := b.clock.Now().Add(-time.Hour).Format("2006-01-02T15:04")
 	preview := developer.get(redeliveries + "?preview=1&rate=100&since=" + since)
@@ -32,7 +31,7 @@ func TestVeryManyAreCountedSoFar(t *testing.T) {
 	_, err = b.db.Raw().ExecContext(t.Context(), `
 		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, reference_id, metadata, created_at, expires_at)
 		SELECT gen_random_uuid(), account_id, livemode, 'cancelled', form_type, customer_email, reference_id, '{}', created_at - i * interval '1 minute', expires_at
-		FROM session, generate_series(1, $2::int) i WHERE id = $1`, session.ID, service.CountMost)
+		FROM session, generate_series(1, $2::int) i WHERE id = $1`, session.ID, domain.CountMost)
 	b.ok(err)
 	for query, want := range map[string]string{
 		"q=qa%40lender.example": "10,000 sessions or more", "q=QA": "10,000 sessions or more", "q=QA&status=pending": "1 session", "status=cancelled": "10,000 sessions",

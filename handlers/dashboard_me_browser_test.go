@@ -132,7 +132,7 @@ func TestDoorInABrowser(t *testing.T) {
 			other.Open(base + reset)
 			other.WaitForText("h1", "This link works no more")
 			view(other, "link-gone")
-			_, err := b.service.Invite(t.Context(), b.account.AccountID, someone, newInvitation("kim@harbour.example", domain.RoleSupport))
+			_, err := b.service.Team.Invite(t.Context(), b.account.AccountID, someone, newInvitation("kim@harbour.example", domain.RoleSupport))
 			b.ok(err)
 			m.letter("sam@harbour.example", "Your password was changed")
 			other.Open(base + m.link(m.letter("kim@harbour.example", "Join Lender & Sons on Candor")))

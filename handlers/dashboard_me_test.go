@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"candor/internal/service/staff/team"
 	"errors"
 	"net/http"
 	"net/url"
@@ -14,11 +15,10 @@ import (
 
 	"candor/internal/domain"
 	"candor/internal/form"
-	"candor/internal/service"
 )
 
-func newInvitation(email string, role domain.Role) service.NewInvitation {
-	return service.NewInvitation{Email: email, Role: role}
+func newInvitation(email string, role domain.Role) team.InvitationParams {
+	return team.InvitationParams{Email: email, Role: role}
 }
 
 func fieldsOf(err error) form.Errors {

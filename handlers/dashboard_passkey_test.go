@@ -63,7 +63,7 @@ func serveNamed(t *testing.T, path string) (*bench, string, *posted) {
 	}
 	base := "http://localhost:" + port
 	b := newBench(t, func(c *handlers.Config) {
-		c.Development, c.BaseURL, c.Service.BaseURL = true, base, base
+		c.Development, c.BaseURL, c.Service.Sessions.BaseURL, c.Service.Auth.BaseURL = true, base, base, base
 	})
 	kept := &posted{Handler: b.handler, path: path}
 	server := httptest.NewUnstartedServer(kept)
@@ -167,7 +167,7 @@ func TestPasskeyAnswers(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	owner, other := b.staff(domain.RoleOwner), b.staff(domain.RoleSupport)
-	question, err := b.service.BeginPasskey(b.Context(), owner.session)
+	question, err := b.service.Auth.BeginPasskey(b.Context(), owner.session)
 	b.ok(err)
 	form := url.Values{"token": {question.Token}, "response": {`{"id":"AA","rawId":"AA","type":"public-key","response":{}}`}, "name": {"Phone"}}
 	for name, browser := range map[string]*staffBrowser{"another user": other, "nonsense": owner, "the same again": owner} {
@@ -177,7 +177,7 @@ func TestPasskeyAnswers(t *testing.T) {
 			t.Errorf("%s: a passkey was stored", name)
 		}
 	}
-	if question, err = b.service.BeginPasskey(b.Context(), owner.session); err != nil {
+	if question, err = b.service.Auth.BeginPasskey(b.Context(), owner.session); err != nil {
 		t.Fatal(err)
 	}
 	long := url.Values{"token": {question.Token}, "response": form["response"], "name": {strings.Repeat("x", 1000)}}

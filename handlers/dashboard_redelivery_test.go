@@ -64,12 +64,12 @@ func TestManyAreSentAgain(t *testing.T) {
 	narrow := developer.get(redeliveries + "?preview=1&status=timeout&since=" + since)
 	developer.wantPage(narrow, http.StatusOK, "1 delivery would be sent again")
 	developer.wantPage(developer.get(redeliveries+"?preview=1&status=tls&since="+since), http.StatusOK, "No failed delivery matches")
-	if all, err := b.service.Redeliveries(t.Context(), b.testScope()); err != nil || len(all) != 0 {
+	if all, err := b.service.Webhooks.Redeliveries(t.Context(), b.testScope()); err != nil || len(all) != 0 {
 		t.Fatalf("previews have started %d, %v", len(all), err)
 	}
 
 	answer := developer.post(redeliveries, url.Values{"since": {since}, "rate": {"2"}})
-	all, err := b.service.Redeliveries(t.Context(), b.testScope())
+	all, err := b.service.Webhooks.Redeliveries(t.Context(), b.testScope())
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%d started, %v; want 1", len(all), err)
 	}
@@ -80,10 +80,10 @@ func TestManyAreSentAgain(t *testing.T) {
 	developer.wantPage(developer.get(redeliveries+"?preview=1&since="+since), http.StatusOK, "Another one is running")
 	b.stepRedelivery(id)
 	developer.says(path, "Waiting 2", "Sent again 2", "Being tried 2", "Arrived 0")
-	first, err := b.service.Delivery(t.Context(), b.testScope(), failed[0].ID)
+	first, err := b.service.Webhooks.Delivery(t.Context(), b.testScope(), failed[0].ID)
 	b.ok(err)
 	b.recorded(&first.Delivery, domain.DeliveryDelivered, 204, "")
-	second, err := b.service.Delivery(t.Context(), b.testScope(), failed[1].ID)
+	second, err := b.service.Webhooks.Delivery(t.Context(), b.testScope(), failed[1].ID)
 	b.ok(err)
 	b.recorded(&second.Delivery, domain.DeliveryFailed, 503, webhook.ClassStatus)
 	developer.says(path, "Waiting 2", "Being tried 0", "Arrived 1", "Failed again 1")
@@ -155,7 +155,7 @@ func TestRedeliveryOfWhatIsNotUnderstood(t *testing.T) {
 			}
 		}
 	}
-	if all, err := b.service.Redeliveries(t.Context(), b.testScope()); err != nil || len(all) != 0 {
+	if all, err := b.service.Webhooks.Redeliveries(t.Context(), b.testScope()); err != nil || len(all) != 0 {
 		t.Errorf("%d were started, %v; want none", len(all), err)
 	}
 }

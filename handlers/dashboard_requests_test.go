@@ -1,6 +1,8 @@
 package handlers_test
 
 import (
+	"candor/internal/service/keys"
+	"candor/internal/service/requestlog"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -13,15 +15,14 @@ import (
 	"candor/handlers"
 	"candor/internal/domain"
 	"candor/internal/platform/ratelimit"
-	"candor/internal/service"
 )
 
 // newLoggedBench starts a server that logs API requests.
-func newLoggedBench(t *testing.T, change ...func(*handlers.Config)) (*bench, *service.RequestLog) {
+func newLoggedBench(t *testing.T, change ...func(*handlers.Config)) (*bench, *requestlog.Writer) {
 	t.Helper()
-	var log *service.RequestLog
+	var log *requestlog.Writer
 	return newBench(t, append(change, func(c *handlers.Config) {
-		log = service.NewRequestLog(c.Service.DB, c.Logger, func(why string, n int) { t.Errorf("%d requests not logged: %s", n, why) })
+		log = requestlog.NewWriter(c.Service.DB, c.Logger, func(why string, n int) { t.Errorf("%d requests not logged: %s", n, why) })
 		t.Cleanup(log.Close)
 		c.Called = log.Add
 	})...), log
@@ -150,12 +151,12 @@ func TestRefusedKeysAreLogged(t *testing.T) {
 	b, log := newLoggedBench(t)
 	b.clock.advance(-time.Minute)
 	end := b.clock.Now().Add(time.Minute)
-	_, expiring, err := b.service.CreateAPIKey(b.Context(), b.testScope(), someone, service.NewKey{Name: "Expiring", ExpiresAt: &end})
+	_, expiring, err := b.service.Keys.Create(b.Context(), b.testScope(), someone, keys.Params{Name: "Expiring", ExpiresAt: &end})
 	b.ok(err)
-	gone, deleted, err := b.service.CreateAPIKey(b.Context(), b.testScope(), someone, service.NewKey{Name: hostile})
+	gone, deleted, err := b.service.Keys.Create(b.Context(), b.testScope(), someone, keys.Params{Name: hostile})
 	b.ok(err)
-	b.ok(b.service.DeleteAPIKey(b.Context(), b.testScope(), someone, gone.ID, gone.Name))
-	_, elsewhere, err := b.service.CreateAPIKey(b.Context(), b.testScope(), someone, service.NewKey{Name: "Elsewhere", Networks: "203.0.113.7"})
+	b.ok(b.service.Keys.Delete(b.Context(), b.testScope(), someone, gone.ID, gone.Name))
+	_, elsewhere, err := b.service.Keys.Create(b.Context(), b.testScope(), someone, keys.Params{Name: "Elsewhere", Networks: "203.0.113.7"})
 	b.ok(err)
 	b.clock.advance(time.Minute)
 	for key, status := range map[string]int{expiring: 401, deleted: 401, elsewhere: 403} {
@@ -193,7 +194,7 @@ func TestRequestsBeyondTheLimitAreLogged(t *testing.T) {
 func TestRequestsAreFound(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	keys, err := b.service.APIKeys(b.Context(), b.testScope())
+	keys, err := b.service.Keys.List(b.Context(), b.testScope())
 	b.ok(err)
 	lines := make([]domain.APIRequest, domain.RequestReach+60)
 	for i := range lines {
@@ -267,7 +268,7 @@ func TestRequestsAreFound(t *testing.T) {
 // logCalls puts some calls of all sorts into the log of API requests.
 func (b *bench) logCalls(id domain.SessionID) {
 	b.Helper()
-	keys, err := b.service.APIKeys(b.Context(), b.testScope())
+	keys, err := b.service.Keys.List(b.Context(), b.testScope())
 	b.ok(err)
 	document := domain.NewDocumentID()
 	lines := []domain.APIRequest{

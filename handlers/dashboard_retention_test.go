@@ -15,7 +15,7 @@ import (
 // sweep erases what was entered, as the worker does.
 func (b *bench) sweep(kind domain.RetentionKind) (n int) {
 	b.Helper()
-	b.ok(b.service.InTx(b.Context(), func(tx *db.Tx) (err error) {
+	b.ok(b.service.DB.InTx(b.Context(), func(tx *db.Tx) (err error) {
 		n, err = tx.RetireData(b.Context(), kind, b.clock.Now(), 100)
 		return err
 	}))
@@ -68,7 +68,7 @@ func TestRetentionOfAnswers(t *testing.T) {
 	owner.wantPage(owner.get("/dashboard/test/audit"), http.StatusOK, "answer days: 0 → 101")
 
 	// Who the customer is can still be erased, and is another matter.
-	b.ok(b.service.EraseCustomer(b.Context(), b.testScope(), done.ID, []domain.SessionID{done.ID}, "jo@customer.example", someone))
+	b.ok(b.service.Sessions.Erase(b.Context(), b.testScope(), done.ID, []domain.SessionID{done.ID}, "jo@customer.example", someone))
 	b.get(path+"/data").refused(http.StatusNotFound, "data_erased", "")
 	if got := b.sessionOf(done.ID); got.CustomerErasedAt == nil || !got.DataErasedAt.Before(b.clock.Now().Add(time.Millisecond)) || got.CustomerName != nil {
 		t.Errorf("erased after its retention: %+v", got)
@@ -92,7 +92,7 @@ func TestRetentionOfWhatWasNotSubmitted(t *testing.T) {
 	}
 	b.clock.advance(10 * 24 * time.Hour)
 	b.call(apiCall{method: http.MethodDelete, path: "/sessions/" + cancelled.ID.String()}).status(http.StatusOK)
-	b.ok(b.service.InTx(b.Context(), func(tx *db.Tx) error { _, err := tx.ExpireSessions(b.Context(), b.clock.Now(), 10); return err }))
+	b.ok(b.service.DB.InTx(b.Context(), func(tx *db.Tx) error { _, err := tx.ExpireSessions(b.Context(), b.clock.Now(), 10); return err }))
 	owner := b.staff(domain.RoleOwner)
 	for _, session := range []*domain.Session{expired, cancelled} {
 		owner.wantPage(owner.get("/dashboard/test/sessions/"+session.ID.String()), http.StatusOK, "Kept until", "30 Dec 2026", "payslip.pdf")

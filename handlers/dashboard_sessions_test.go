@@ -65,14 +65,14 @@ func TestSessionByHand(t *testing.T) {
 	support.wantRedirect(answer, path)
 	id, err := domain.ParseSessionID(strings.TrimPrefix(path, "/dashboard/test/sessions/"))
 	b.ok(err)
-	support.wantPage(support.get(path), http.StatusOK, "Session created", b.service.SessionURL(id), support.session.Email, "Not opened")
+	support.wantPage(support.get(path), http.StatusOK, "Session created", b.service.Sessions.URL(id), support.session.Email, "Not opened")
 
 	answer = support.post(path+"/extend", url.Values{"days": {"1"}})
 	support.wantPage(answer, http.StatusUnprocessableEntity, "longer than that already")
 	answer = support.post(path+"/extend", url.Values{"days": {"ten"}})
 	support.wantPage(answer, http.StatusUnprocessableEntity, "from 1 to 90", `value="ten"`)
 	support.wantRedirect(support.post(path+"/extend", url.Values{"days": {"10"}}), path)
-	session, err := b.service.Session(t.Context(), b.testScope(), id)
+	session, err := b.service.Sessions.Get(t.Context(), b.testScope(), id)
 	b.ok(err)
 	if want := startTime.AddDate(0, 0, 10); !session.ExpiresAt.Equal(want) {
 		t.Errorf("expires at %s, want %s", session.ExpiresAt, want)

@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"candor/internal/service/staff/passwords"
 	"errors"
 	"fmt"
 	"net/http"
@@ -108,7 +109,7 @@ func TestSigningInEndsTheFormerSession(t *testing.T) {
 	}
 	m.letter(b.account.Email, "New browser signed in")
 	former := browser.cookies[staffCookie]
-	_, err := b.service.Invite(t.Context(), b.account.AccountID, someone, newInvitation("new@lender.example", domain.RoleSupport))
+	_, err := b.service.Team.Invite(t.Context(), b.account.AccountID, someone, newInvitation("new@lender.example", domain.RoleSupport))
 	b.ok(err)
 	browser.openLetter(m.link(m.letter("new@lender.example", "Join Lender & Sons on Candor")), "/dashboard/invitation")
 	browser.wantRedirect(browser.post("/dashboard/invitation", url.Values{"name": {"New"}, "new_password": {goodPassword}}), "/dashboard/test")
@@ -201,15 +202,15 @@ func TestSignInTakesAsLongForNobody(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	config := b.service.Config
-	config.PasswordCost = service.PasswordCost{}
+	config.PasswordCost = passwords.Cost{}
 	b.service = service.New(config)
 	account := b.newAccount("careful@lender.example", "starter")
 	quickest := func(email, password string) time.Duration {
 		least := time.Hour
 		for i := range 4 {
-			from := service.Visitor{IPAddress: fmt.Sprintf("192.0.2.%d", i)}
+			from := domain.Visitor{IPAddress: fmt.Sprintf("192.0.2.%d", i)}
 			began := time.Now()
-			if _, _, err := b.service.SignIn(b.Context(), email, password, from); err == nil {
+			if _, _, err := b.service.Auth.SignIn(b.Context(), email, password, from); err == nil {
 				t.Fatal("signed in")
 			}
 			least = min(least, time.Since(began))
@@ -246,7 +247,7 @@ func TestSignInMeetsAChange(t *testing.T) {
 				_, err := tx.Raw().ExecContext(b.Context(), change, b.account.Email)
 				b.ok(err)
 				go func() {
-					_, session, err := b.service.SignIn(b.Context(), b.account.Email, b.account.Password, service.Visitor{IPAddress: "192.0.2.1"})
+					_, session, err := b.service.Auth.SignIn(b.Context(), b.account.Email, b.account.Password, domain.Visitor{IPAddress: "192.0.2.1"})
 					answers <- answer{session, err}
 				}()
 				b.waiting()
@@ -301,10 +302,10 @@ func TestOperatorHelpsWithLostFactors(t *testing.T) {
 	b := newBench(t)
 	b.owner().twoStep()
 	browser := b.halfIn()
-	if _, err := b.service.ResetFactors(b.Context(), "nobody@lender.example", someone); !errors.Is(err, &domain.Error{Code: domain.CodeNotFound}) {
+	if _, err := b.service.Auth.ResetFactors(b.Context(), "nobody@lender.example", someone); !errors.Is(err, &domain.Error{Code: domain.CodeNotFound}) {
 		t.Errorf("nobody: %v", err)
 	}
-	_, err := b.service.ResetFactors(b.Context(), strings.ToUpper(b.account.Email), someone)
+	_, err := b.service.Auth.ResetFactors(b.Context(), strings.ToUpper(b.account.Email), someone)
 	b.ok(err)
 	again := b.stranger()
 	again.wantRedirect(again.post("/dashboard/sign-in", signInForm(b.account.Email, b.account.Password)), "/dashboard")

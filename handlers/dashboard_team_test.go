@@ -72,7 +72,7 @@ func TestInvitationsEndWithTheirSender(t *testing.T) {
 	b.audited(domain.AuditInvitationRevoked, 2)
 
 	// A request that was allowed before the role changed invites no one after it.
-	_, err := b.service.Invite(t.Context(), b.account.AccountID, demoted.session.Actor(), newInvitation("d@lender.example", domain.RoleOwner))
+	_, err := b.service.Team.Invite(t.Context(), b.account.AccountID, demoted.session.Actor(), newInvitation("d@lender.example", domain.RoleOwner))
 	if !errors.Is(err, &domain.Error{Code: domain.CodeForbidden}) {
 		t.Errorf("invitation by a former owner: %v, want forbidden", err)
 	}
@@ -105,7 +105,7 @@ func TestAuditLog(t *testing.T) {
 	owner := b.staff(domain.RoleOwner)
 	for range 60 {
 		session := b.newSession(b.testScope(), domain.NewSession{})
-		_, err := b.service.Cancel(t.Context(), b.testScope(), session.ID, domain.Actor{Kind: domain.ActorKey, ID: "key_1", Name: hostile})
+		_, err := b.service.Sessions.Cancel(t.Context(), b.testScope(), session.ID, domain.Actor{Kind: domain.ActorKey, ID: "key_1", Name: hostile})
 		b.ok(err)
 	}
 	const cancelled = "<span>Session cancelled " // a line, not a choice of the filter

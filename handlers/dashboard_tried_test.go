@@ -13,7 +13,7 @@ import (
 	"candor/internal/platform/ratelimit"
 )
 
-// tally counts what service.AccessObserver is told.
+// tally counts what attempts.Observer is told.
 type tally struct {
 	mu sync.Mutex
 	n  map[string]int

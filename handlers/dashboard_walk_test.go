@@ -1,6 +1,9 @@
 package handlers_test
 
 import (
+	"candor/internal/service/keys"
+	"candor/internal/service/staff/team"
+	"candor/internal/service/webhooks"
 	"net/http"
 	"slices"
 	"strings"
@@ -8,7 +11,6 @@ import (
 
 	"candor/handlers"
 	"candor/internal/domain"
-	"candor/internal/service"
 	"candor/internal/testkit"
 )
 
@@ -30,9 +32,9 @@ func walkObjects(b *bench, scope domain.Scope) map[string]string {
 	b.Helper()
 	// A team is the same in both modes: its foreign ones are of a third account.
 	third := b.newAccount(domain.NewStaffID().String()+"@lender.example", "starter").AccountID
-	invitation, err := b.service.Invite(b.Context(), third, someone, service.NewInvitation{Email: "jo@lender.example", Role: domain.RoleSupport})
+	invitation, err := b.service.Team.Invite(b.Context(), third, someone, team.InvitationParams{Email: "jo@lender.example", Role: domain.RoleSupport})
 	b.ok(err)
-	key, _, err := b.service.CreateAPIKey(b.Context(), scope, someone, service.NewKey{Name: "Theirs"})
+	key, _, err := b.service.Keys.Create(b.Context(), scope, someone, keys.Params{Name: "Theirs"})
 	b.ok(err)
 	hooked := b.newSession(scope, domain.NewSession{WebhookURL: "https://lender.example/hook"})
 	b.happen(hooked, domain.PDFReadyPayload{SessionID: hooked.ID})
@@ -41,7 +43,7 @@ func walkObjects(b *bench, scope domain.Scope) map[string]string {
 	request := domain.APIRequest{ID: domain.NewRequestID(b.clock.Now()), AccountID: scope.AccountID, Livemode: scope.Livemode, KeyID: key.ID, Status: http.StatusOK}
 	b.ok(b.db.InsertAPIRequests(b.Context(), []domain.APIRequest{request}))
 	longAgo := b.clock.Now().AddDate(0, 0, -1)
-	redelivery, err := b.service.StartRedelivery(b.Context(), scope, service.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Since: &longAgo}}, 1, someone)
+	redelivery, err := b.service.Webhooks.StartRedelivery(b.Context(), scope, webhooks.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Since: &longAgo}}, 1, someone)
 	b.ok(err)
 	return map[string]string{
 		"redelivery": redelivery.ID.String(),

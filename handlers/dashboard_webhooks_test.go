@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"candor/internal/service/webhooks"
 	"fmt"
 	"html"
 	"net/http"
@@ -14,7 +15,6 @@ import (
 	"candor/db"
 	"candor/internal/delivery"
 	"candor/internal/domain"
-	"candor/internal/service"
 	"candor/internal/webhook"
 	"candor/views/dashboard/snippets"
 )
@@ -161,7 +161,7 @@ func TestDeliveryLogFilters(t *testing.T) {
 	timedOut, refused := b.failedAt("https://slow.example/hook", 0, webhook.ClassTimeout), b.failedAt("https://lender.example/hook", 503, webhook.ClassStatus)
 	path := "/dashboard/test/webhooks"
 	page := developer.get(path)
-	for _, status := range service.DeliveryStatuses {
+	for _, status := range webhooks.DeliveryStatuses {
 		developer.wantPage(page, http.StatusOK, `<option value="`+status+`">`)
 	}
 	for query, want := range map[string][2]bool{ // whether they are listed

@@ -14,7 +14,6 @@ import (
 	"candor/handlers"
 	"candor/internal/demo"
 	"candor/internal/domain"
-	"candor/internal/service"
 	"candor/internal/testkit/browsertest"
 	"candor/views/pdf"
 )
@@ -37,7 +36,7 @@ func TestDemoPartner(t *testing.T) {
 		t.Errorf("filled again: %v, want ErrSeeded", err)
 	}
 	b.demoAddsUp(p)
-	token, _, err := b.service.SignIn(t.Context(), p.Team[0].Email, demo.Password, service.Visitor{IPAddress: "192.0.2.1"})
+	token, _, err := b.service.Auth.SignIn(t.Context(), p.Team[0].Email, demo.Password, domain.Visitor{IPAddress: "192.0.2.1"})
 	b.ok(err)
 	owner := &staffBrowser{bench: b, cookies: map[string]string{"candor_staff": token}}
 	for _, mode := range []string{"test", "live"} {
@@ -182,7 +181,7 @@ func (b *bench) drawForm(t *testing.T, base string, p *demo.Partner) {
 	id := one[domain.SessionID](b, `
 		SELECT id FROM session WHERE account_id = $1 AND livemode AND status = 'in_progress' AND sections_completed = 3 ORDER BY created_at DESC LIMIT 1`, p.Account)
 	tab := browsertest.New(t, browsertest.Options{})
-	tab.Open(base + strings.TrimPrefix(b.service.SessionURL(id), baseURL))
+	tab.Open(base + strings.TrimPrefix(b.service.Sessions.URL(id), baseURL))
 	tab.Screenshot("demo/form")
 	tab.Picture("doc/images/form.webp")
 }

@@ -102,7 +102,7 @@ func TestNothingIsStoredInClear(t *testing.T) {
 	b.upload(c.id, "removed content marker.pdf")
 	documents, err := b.db.Documents(b.Context(), c.id)
 	b.ok(err)
-	b.ok(b.service.RemoveDocument(b.Context(), c.id, documents[1].ID))
+	b.ok(b.service.Forms.RemoveDocument(b.Context(), c.id, documents[1].ID))
 	c.answer(statement.DocumentsSection)
 	c.redirects(c.sign())
 	b.storePDF(c.id, []byte("%PDF-1.7 drawn marker"))

@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"candor/internal/service/keys"
 	"net/http"
 	"net/url"
 	"strings"
@@ -8,7 +9,6 @@ import (
 	"time"
 
 	"candor/internal/domain"
-	"candor/internal/service"
 	"candor/internal/testkit"
 	"candor/internal/webhook"
 )
@@ -49,7 +49,7 @@ var fieldCases = []struct {
 func marked(b *bench, scope domain.Scope) map[string]string {
 	b.Helper()
 	actor := domain.Actor{Kind: domain.ActorOperator, ID: "test", Name: mark + " of " + scope.AccountID.String()}
-	key, _, err := b.service.CreateAPIKey(b.Context(), scope, actor, service.NewKey{Name: mark})
+	key, _, err := b.service.Keys.Create(b.Context(), scope, actor, keys.Params{Name: mark})
 	b.ok(err)
 	email := strings.ToLower(mark) + "@" + map[bool]string{false: "test", true: "live"}[scope.Livemode] + ".example"
 	session := b.newSession(scope, domain.NewSession{

@@ -177,7 +177,7 @@ func TestClosedSessionsSayWhatHappened(t *testing.T) {
 		{"completed", func(c *customer) { c.answerAll(); c.redirects(c.sign()) }, http.StatusOK, "Your statement has been sent"},
 		{"cancelled", func(c *customer) {
 			c.answer("income")
-			_, err := b.service.Cancel(t.Context(), b.testScope(), c.id, someone)
+			_, err := b.service.Sessions.Cancel(t.Context(), b.testScope(), c.id, someone)
 			b.ok(err)
 		}, http.StatusGone, "This statement is no longer needed"},
 		{"expired", func(c *customer) { c.answer("income"); b.clock.advance(31 * 24 * time.Hour) }, http.StatusGone, "This link has expired"},

@@ -181,7 +181,7 @@ func TestAPersonFillsInEverything(t *testing.T) {
 	p.tab.WaitFor(`#copy a[download]`)
 	p.look("", "14-sent-copy")
 
-	data, err := b.service.Data(t.Context(), b.testScope(), session.ID, someone)
+	data, err := b.service.Sessions.Data(t.Context(), b.testScope(), session.ID, someone)
 	b.ok(err)
 	want := statementtest.Full()
 	want.Documents = data.Statement.Documents
@@ -270,7 +270,7 @@ func TestPagesOfLinksThatAreOver(t *testing.T) {
 	b, base := serveHTTP(t)
 	tab := browsertest.New(t, browsertest.Options{AllowStatus: []int{http.StatusNotFound, http.StatusGone}})
 	cancelled := b.newSession(b.testScope(), domain.NewSession{})
-	_, err := b.service.Cancel(t.Context(), b.testScope(), cancelled.ID, someone)
+	_, err := b.service.Sessions.Cancel(t.Context(), b.testScope(), cancelled.ID, someone)
 	b.ok(err)
 	done := b.newSession(b.testScope(), domain.NewSession{})
 	b.complete(done.ID)

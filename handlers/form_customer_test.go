@@ -40,7 +40,7 @@ func (b *bench) customer(session *domain.Session) *customer {
 
 // link is the path of the session's link.
 func (b *bench) link(id domain.SessionID) string {
-	return strings.TrimPrefix(b.service.SessionURL(id), baseURL)
+	return strings.TrimPrefix(b.service.Sessions.URL(id), baseURL)
 }
 
 // token is the secret of the session's link.
@@ -203,7 +203,7 @@ func (c *customer) story() []string {
 // status is the session's status as its partner sees it.
 func (c *customer) status() domain.Status {
 	c.Helper()
-	session, err := c.service.Session(c.Context(), c.testScope(), c.id)
+	session, err := c.service.Sessions.Get(c.Context(), c.testScope(), c.id)
 	c.ok(err)
 	return session.Status
 }

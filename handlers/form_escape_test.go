@@ -1,12 +1,12 @@
 package handlers_test
 
 import (
+	"candor/internal/service/accounts"
 	"net/http"
 	"testing"
 
 	"candor/internal/domain"
 	"candor/internal/form"
-	"candor/internal/service"
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
 )
@@ -16,7 +16,7 @@ func TestAnswersAreEscaped(t *testing.T) {
 	t.Parallel()
 	const markup = `<script>alert("x")</script>'><img src=x onerror=alert(1)>`
 	b := newBench(t)
-	account, err := b.service.CreateAccount(t.Context(), service.NewAccount{Name: markup, Email: "odd@lender.example", Plan: "starter"}, someone)
+	account, err := b.service.Accounts.Create(t.Context(), accounts.Params{Name: markup, Email: "odd@lender.example", Plan: "starter"}, someone)
 	b.ok(err)
 	b.account = account
 	session := b.newSession(b.testScope(), domain.NewSession{CustomerName: "Zoë " + markup, ReferenceID: markup})

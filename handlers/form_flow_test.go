@@ -43,7 +43,7 @@ func TestWholeFormByPlainPosts(t *testing.T) {
 	}
 	shows(t, c.page(c.get(""), http.StatusOK), "Your statement has been sent", "LOAN-417")
 
-	data, err := c.service.Data(t.Context(), c.testScope(), c.id, someone)
+	data, err := c.service.Sessions.Data(t.Context(), c.testScope(), c.id, someone)
 	c.ok(err)
 	want := statementtest.Full()
 	want.Documents = data.Statement.Documents
@@ -90,7 +90,7 @@ func TestEditsSendNoEventAgain(t *testing.T) {
 	if got, want := c.story(), []string{"accessed", "section_completed income 1"}; !slices.Equal(got, want) {
 		t.Errorf("events = %q, want %q", got, want)
 	}
-	session, err := c.service.Session(t.Context(), c.testScope(), c.id)
+	session, err := c.service.Sessions.Get(t.Context(), c.testScope(), c.id)
 	c.ok(err)
 	if session.SectionsCompleted != 1 {
 		t.Errorf("sections completed = %d, want 1: an edit never lowers it", session.SectionsCompleted)
@@ -174,7 +174,7 @@ func TestTypedZeroComesBack(t *testing.T) {
 	shows(t, c.page(c.get("declaration"), http.StatusOK), "<dd>0%</dd>")
 
 	c.redirects(c.sign())
-	data, err := c.service.Data(t.Context(), c.testScope(), c.id, someone)
+	data, err := c.service.Sessions.Data(t.Context(), c.testScope(), c.id, someone)
 	c.ok(err)
 	text, err := json.Marshal(data.Statement)
 	c.ok(err)

@@ -132,7 +132,7 @@ func TestSignedInAnotherLanguageStoredInEnglish(t *testing.T) {
 func same(t *testing.T, one, two *customer) {
 	t.Helper()
 	read := func(c *customer) string {
-		state, err := c.service.Form(c.Context(), c.id)
+		state, err := c.service.Forms.Get(c.Context(), c.id)
 		c.ok(err)
 		var all []string
 		for _, section := range state.Statement.Sections(startTime)[:5] {

@@ -105,7 +105,7 @@ func TestCancelAgainstSubmit(t *testing.T) {
 				submitted = c.again().sign()
 				return
 			}
-			_, cancelErr = b.service.Cancel(t.Context(), b.testScope(), c.id, someone)
+			_, cancelErr = b.service.Sessions.Cancel(t.Context(), b.testScope(), c.id, someone)
 		})
 		story := c.story()
 		if cancelErr == nil {

@@ -2,6 +2,9 @@ package handlers_test
 
 import (
 	"bytes"
+	"candor/internal/service/accounts"
+	"candor/internal/service/forms"
+	"candor/internal/service/staff/passwords"
 	"context"
 	"log/slog"
 	"net/http"
@@ -37,20 +40,20 @@ var startTime = time.Date(2026, 11, 20, 3, 4, 5, 678_000_000, time.UTC)
 
 // quickPasswords are hashed in no time: under the race detector a real hash
 // takes longer than all else that a test does.
-var quickPasswords = service.PasswordCost{Time: 1, Memory: 8}
+var quickPasswords = passwords.Cost{Time: 1, Memory: 8}
 
 // A bench is a whole server over a database of its own, with one account.
 type bench struct {
 	testing.TB
 	handler http.Handler
 	config  handlers.Config
-	service *service.Service
+	service *service.Services
 	dsn     string
 	blobDir string
 	db      *db.DB
 	clock   *testClock
 	logs    *logBuffer
-	account *service.CreatedAccount
+	account *accounts.Created
 }
 
 // newBench starts a server; change adapts its configuration. Its limiter lets
@@ -120,9 +123,9 @@ func (b *bench) ok(err error) {
 	}
 }
 
-func (b *bench) newAccount(email, plan string) *service.CreatedAccount {
+func (b *bench) newAccount(email, plan string) *accounts.Created {
 	b.Helper()
-	account, err := b.service.CreateAccount(b.Context(), service.NewAccount{Name: "Lender & Sons", Email: email, Plan: plan}, someone)
+	account, err := b.service.Accounts.Create(b.Context(), accounts.Params{Name: "Lender & Sons", Email: email, Plan: plan}, someone)
 	b.ok(err)
 	return account
 }
@@ -176,20 +179,17 @@ func (b *bench) newSession(scope domain.Scope, wish domain.NewSession) *domain.S
 	if wish.CustomerEmail == "" {
 		wish.CustomerEmail = "jo@customer.example"
 	}
-	var session *domain.Session
-	b.ok(b.service.InTx(b.Context(), func(tx *db.Tx) (err error) {
-		session, err = b.service.CreateSession(b.Context(), tx, scope, wish)
-		return err
-	}))
+	session, err := b.service.Sessions.Create(b.Context(), scope, nil, wish)
+	b.ok(err)
 	return session
 }
 
 // open opens a session's form as its customer.
-func (b *bench) open(id domain.SessionID) *service.FormState {
+func (b *bench) open(id domain.SessionID) *forms.State {
 	b.Helper()
-	state, err := b.service.Form(b.Context(), id)
+	state, err := b.service.Forms.Get(b.Context(), id)
 	b.ok(err)
-	b.ok(b.service.OpenForm(b.Context(), state, service.Visitor{UserAgent: "Test/1", IPAddress: "192.0.2.7"}))
+	b.ok(b.service.Forms.Open(b.Context(), state, domain.Visitor{UserAgent: "Test/1", IPAddress: "192.0.2.7"}))
 	return state
 }
 
@@ -197,10 +197,10 @@ func (b *bench) open(id domain.SessionID) *service.FormState {
 func (b *bench) fill(id domain.SessionID, name string) {
 	b.Helper()
 	if name == statement.DocumentsSection {
-		b.ok(b.service.CompleteDocuments(b.Context(), id))
+		b.ok(b.service.Forms.CompleteDocuments(b.Context(), id))
 		return
 	}
-	b.ok(b.service.SaveSection(b.Context(), id, statementtest.Full().Section(name, b.clock.Now())))
+	b.ok(b.service.Forms.SaveSection(b.Context(), id, statementtest.Full().Section(name, b.clock.Now())))
 }
 
 // complete opens, fills and submits a session's form.
@@ -212,21 +212,21 @@ func (b *bench) complete(id domain.SessionID) {
 			b.fill(id, name)
 		}
 	}
-	b.ok(b.service.Submit(b.Context(), id, statementtest.Full().Declaration, ""))
+	b.ok(b.service.Forms.Submit(b.Context(), id, statementtest.Full().Declaration, ""))
 }
 
 // upload adds a small PDF to an open session and returns its bytes.
 func (b *bench) upload(id domain.SessionID, name string) []byte {
 	b.Helper()
 	content := []byte("%PDF-1.7\n% " + name + "\n%%EOF\n")
-	b.ok(b.service.AddDocument(b.Context(), id, service.Upload{Category: "identification", FileName: name, Content: bytes.NewReader(content)}))
+	b.ok(b.service.Forms.AddDocument(b.Context(), id, forms.Upload{Category: "identification", FileName: name, Content: bytes.NewReader(content)}))
 	return content
 }
 
 // storePDF stores a completed session's PDF in place of the worker.
 func (b *bench) storePDF(id domain.SessionID, content []byte) {
 	b.Helper()
-	b.ok(b.service.InTx(b.Context(), func(tx *db.Tx) error {
+	b.ok(b.service.DB.InTx(b.Context(), func(tx *db.Tx) error {
 		_, err := b.service.Vault.InsertPDF(b.Context(), tx, id, content, 4, b.clock.Now())
 		return err
 	}))

@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"candor/internal/service/staff/auth"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -19,7 +20,6 @@ import (
 	"candor/handlers"
 	"candor/internal/domain"
 	"candor/internal/platform/ratelimit"
-	"candor/internal/service"
 	"candor/internal/testkit"
 	"candor/internal/webhook"
 )
@@ -165,14 +165,14 @@ func byLetter(ask func(b *oddBench, email string)) func(*oddBench, *staffBrowser
 var (
 	openReset = byLetter(func(b *oddBench, email string) {
 		b.newAccount(email, "starter")
-		b.ok(b.service.RequestReset(b.Context(), email, service.Visitor{IPAddress: "192.0.2.1"}))
+		b.ok(b.service.Auth.RequestReset(b.Context(), email, domain.Visitor{IPAddress: "192.0.2.1"}))
 	})
 	openVerify = byLetter(func(b *oddBench, email string) {
-		wish := service.NewSignUp{Company: "Harbour", Name: "Sam", Email: email, Password: goodPassword}
-		b.ok(b.service.SignUp(b.Context(), wish, service.Visitor{IPAddress: "192.0.2.1"}))
+		wish := auth.NewAccount{Company: "Harbour", Name: "Sam", Email: email, Password: goodPassword}
+		b.ok(b.service.Auth.SignUp(b.Context(), wish, domain.Visitor{IPAddress: "192.0.2.1"}))
 	})
 	openInvitation = byLetter(func(b *oddBench, email string) {
-		_, err := b.service.Invite(b.Context(), b.account.AccountID, someone, newInvitation(email, domain.RoleSupport))
+		_, err := b.service.Team.Invite(b.Context(), b.account.AccountID, someone, newInvitation(email, domain.RoleSupport))
 		b.ok(err)
 	})
 )
@@ -187,7 +187,7 @@ func newOddBench(t *testing.T) *oddBench {
 			t.Fatal(err)
 		}
 		policy := webhook.Policy{Development: true}
-		c.Service.Policy, c.Service.TestLimiter, c.Service.TestClient = policy, limiter, webhook.NewClient(policy)
+		c.Service.Webhooks.Policy, c.Service.Webhooks.TestLimiter, c.Service.Webhooks.TestClient = policy, limiter, webhook.NewClient(policy)
 	})
 	ids := walkObjects(b, b.testScope())
 	for name, id := range marked(b, b.testScope()) {

@@ -39,7 +39,7 @@ type ProviderEvents interface {
 
 // Config is what the server needs.
 type Config struct {
-	Service          *service.Service
+	Service          *service.Services
 	Logger           *slog.Logger
 	Clock            domain.Clock
 	BaseURL          string // without a slash at its end

@@ -45,7 +45,7 @@ func newStripeBench(t *testing.T) *stripeBench {
 		PeriodStart: startTime.AddDate(0, -1, 0), PeriodEnd: startTime, IssuedAt: startTime, DueAt: startTime, NextAttemptAt: &startTime,
 		AccountName: "Lender & Sons", BillingEmail: "partner@lender.example", Currency: "AUD", Total: 12_345, Status: domain.InvoiceOpen,
 	}
-	s.ok(s.service.InTx(s.Context(), func(tx *db.Tx) error { return tx.InsertInvoice(s.Context(), s.invoice) }))
+	s.ok(s.service.DB.InTx(s.Context(), func(tx *db.Tx) error { return tx.InsertInvoice(s.Context(), s.invoice) }))
 	return s
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"candor/internal/service/webhooks"
 	"context"
 	"database/sql"
 	"errors"
@@ -38,7 +39,7 @@ type app struct {
 	outbox   *outbox.Outbox
 	tester   *webhook.Client  // sends test events
 	stripe   *stripe.Provider // nil if invoices are paid by bank transfer
-	service  *service.Service
+	service  *service.Services
 }
 
 // openApp opens keys, database and stores, and the use cases on top of them. In
@@ -91,7 +92,7 @@ func openApp(ctx context.Context, c config.Config, logger *slog.Logger) (_ *app,
 	a.outbox = outbox.New(inserter, a.metrics)
 	policy := webhook.Policy{Development: c.Development}
 	a.tester = webhook.NewClient(policy)
-	limiter, err := ratelimit.New(service.TestEventLimit)
+	limiter, err := ratelimit.New(webhooks.TestEventLimit)
 	if err != nil {
 		return nil, err
 	}

@@ -117,7 +117,7 @@ func (p *process) openAdmin(ctx context.Context) (*admin.App, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &admin.App{Service: a.service, PDFFont: c.PDFFont, Close: a.close}, nil
+	return &admin.App{Services: a.service, PDFFont: c.PDFFont, Close: a.close}, nil
 }
 
 func (p *process) help(context.Context, []string) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"candor/internal/service/requestlog"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,6 @@ import (
 	"candor/handlers"
 	"candor/internal/domain"
 	"candor/internal/platform/ratelimit"
-	"candor/internal/service"
 	"candor/static"
 	"candor/views/pdf"
 )
@@ -50,7 +50,7 @@ func startWeb(c config.Config, a *app, listener net.Listener, logger *slog.Logge
 	if err != nil {
 		return part{}, fmt.Errorf("CANDOR_PDF_FONT: %w", err)
 	}
-	requests := service.NewRequestLog(a.db, logger, a.metrics.RequestsUnlogged)
+	requests := requestlog.NewWriter(a.db, logger, a.metrics.RequestsUnlogged)
 	config := handlers.Config{
 		Service: a.service, Logger: logger, Clock: domain.SystemClock, BaseURL: c.PublicURL(), Development: c.Development, Remote: c.Remote,
 		TrustedProxies: c.TrustedProxies, Limiter: limiter, SignedOutLimiter: signedOut, RefusalDelay: refusalDelay, LinkLimiter: links, NetworkLimiter: networks, CookieKeys: a.ring.CookieKeys(), Ready: a.ready.check,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"candor/internal/service/accounts"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,7 +15,6 @@ import (
 	"candor/cmd/candor/admin"
 	"candor/cmd/candor/config"
 	"candor/internal/domain"
-	"candor/internal/service"
 )
 
 // demoAccount returns the credentials of development's demo account. The database
@@ -31,7 +31,7 @@ func demoAccount(ctx context.Context, c config.Config, a *app) (*admin.Credentia
 		return nil, fmt.Errorf("%s can't be read: %w: delete it for a new demo account", path, err)
 	}
 	var rejected *domain.Error
-	if _, err := a.service.Authenticate(ctx, kept.TestKey, "127.0.0.1"); !errors.As(err, &rejected) {
+	if _, err := a.service.Keys.Authenticate(ctx, kept.TestKey, "127.0.0.1"); !errors.As(err, &rejected) {
 		return &kept, err
 	}
 	created, err := createDemoAccount(ctx, a)
@@ -54,7 +54,7 @@ func demoAccount(ctx context.Context, c config.Config, a *app) (*admin.Credentia
 // createDemoAccount adds a number to the email address if an earlier demo account,
 // whose credentials are lost, has it.
 func createDemoAccount(ctx context.Context, a *app) (*admin.Credentials, error) {
-	params := service.NewAccount{Name: "Demo Lending", Email: "demo@example.com", Plan: "professional"}
+	params := accounts.Params{Name: "Demo Lending", Email: "demo@example.com", Plan: "professional"}
 	for n := 2; ; n++ {
 		created, err := admin.CreateAccount(ctx, a.service, params, "")
 		var known *domain.Error

@@ -1,13 +1,13 @@
 package api
 
 import (
+	"candor/internal/service/billing"
 	"context"
 	"math"
 	"time"
 
 	"candor/internal/domain"
 	"candor/internal/form"
-	"candor/internal/service"
 	"candor/internal/statement"
 )
 
@@ -52,7 +52,7 @@ func (s *Server) GetSubscription() Endpoint {
 }
 
 func (s *Server) billingSubscription(ctx context.Context, _ *noParameters) (*subscription, error) {
-	of, err := s.Service.Subscription(ctx, scopeIn(ctx).AccountID)
+	of, err := s.Service.Billing.Subscription(ctx, scopeIn(ctx).AccountID)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (s *Server) GetUsage() Endpoint {
 }
 
 func (s *Server) billingUsage(ctx context.Context, r *usageRequest) (*usage, error) {
-	asked := service.UsageRange{Period: r.Period}
+	asked := billing.UsageRange{Period: r.Period}
 	for _, date := range []struct {
 		name  string
 		given *string
@@ -126,7 +126,7 @@ func (s *Server) billingUsage(ctx context.Context, r *usageRequest) (*usage, err
 		}
 		*date.into = *date.given
 	}
-	of, err := s.Service.Usage(ctx, scopeIn(ctx), asked)
+	of, err := s.Service.Billing.Usage(ctx, scopeIn(ctx), asked)
 	if err != nil {
 		return nil, err
 	}

@@ -2,13 +2,13 @@ package api
 
 import (
 	"bytes"
+	"candor/internal/service/sessions"
 	"context"
 	"io"
 
 	"candor/handlers/web"
 	"candor/internal/domain"
 	"candor/internal/form"
-	"candor/internal/service"
 	"candor/internal/statement"
 )
 
@@ -34,7 +34,7 @@ func (s *Server) sessionPDF(ctx context.Context, r *pdfRequest) (*web.File, erro
 	if err != nil {
 		return nil, err
 	}
-	content, err := s.Service.PDF(ctx, scopeIn(ctx), id, web.Reader(ctx, actorIn(ctx)))
+	content, err := s.Service.Sessions.PDF(ctx, scopeIn(ctx), id, web.Reader(ctx, actorIn(ctx)))
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (s *Server) sessionDocument(ctx context.Context, r *documentRequest) (*web.
 		return nil, err
 	}
 	id, _ := domain.ParseDocumentID(r.DocumentID) // the id of no document where it is malformed
-	document, err := s.Service.Document(ctx, scopeIn(ctx), session, id, web.Reader(ctx, actorIn(ctx)))
+	document, err := s.Service.Sessions.Document(ctx, scopeIn(ctx), session, id, web.Reader(ctx, actorIn(ctx)))
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (s *Server) sessionData(ctx context.Context, r *sessionID) (*submittedData,
 	if err != nil {
 		return nil, err
 	}
-	of, err := s.Service.Data(ctx, scopeIn(ctx), id, web.Reader(ctx, actorIn(ctx)))
+	of, err := s.Service.Sessions.Data(ctx, scopeIn(ctx), id, web.Reader(ctx, actorIn(ctx)))
 	if err != nil {
 		return nil, err
 	}
@@ -108,9 +108,9 @@ func (s *Server) sessionData(ctx context.Context, r *sessionID) (*submittedData,
 }
 
 // SubmittedData returns what GetData answers, for the dashboard's download.
-func SubmittedData(of *service.SubmittedData) any { return newSubmittedData(of) }
+func SubmittedData(of *sessions.Submitted) any { return newSubmittedData(of) }
 
-func newSubmittedData(of *service.SubmittedData) *submittedData {
+func newSubmittedData(of *sessions.Submitted) *submittedData {
 	return &submittedData{
 		SessionID: of.Session.ID, FormType: of.Session.FormType, Status: of.Session.Status,
 		SubmittedAt: form.At(*of.Session.CompletedAt), Data: of.Statement,

@@ -3,47 +3,47 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"reflect"
 
 	"github.com/labstack/echo/v4"
 
-	"candor/db"
 	"candor/handlers/api/openapi"
 	"candor/handlers/web"
 	"candor/internal/domain"
-	"candor/internal/service"
+	"candor/internal/service/idempotency"
 )
 
-// posting makes an endpoint of a function whose effect commits with the
-// response that is kept for its Idempotency-Key (D31).
-func posting[Req, Resp any](s *Server, o operation, do func(context.Context, *db.Tx, *Req) (*Resp, error)) Endpoint {
+// idempotent makes an endpoint of a function that takes an idempotency key
+// (D31), nil if the request has none. respond makes the response to its result.
+func idempotent[Req, Of, Resp any](s *Server, o operation, respond func(Of) *Resp, do func(context.Context, *idempotency.Key[Of], *Req) (Of, error)) Endpoint {
 	fields := openapi.Fields(reflect.TypeFor[Req]())
 	return Endpoint{o, reflect.TypeFor[Req](), reflect.TypeFor[Resp](), func(c echo.Context) error {
 		body, err := readBody(c)
 		if err != nil {
 			return err
 		}
-		answer, err := s.once(c, body, func(tx *db.Tx) (service.Answer, error) {
-			var req Req
-			if err := decodeBody(body, fields, &req); err != nil {
-				return service.Answer{}, err
-			}
-			resp, err := do(c.Request().Context(), tx, &req)
-			if err != nil {
-				return service.Answer{}, err
-			}
-			text, err := encode(resp)
-			return service.Answer{Status: o.status, Body: text}, err
-		})
+		key, err := newKey(c.Request(), body, o.status, respond)
 		if err != nil {
 			return err
 		}
-		web.RequestOf(c).Code = codeIn(answer)
-		if answer.Replayed {
-			c.Response().Header().Set(headerReplayed, "true")
+		ctx := c.Request().Context()
+		var req Req
+		var result Of
+		if err = decodeBody(body, fields, &req); err != nil {
+			err = idempotency.Refuse(ctx, s.Service.Idempotency, scopeIn(ctx), key, err)
+		} else {
+			result, err = do(ctx, key, &req)
 		}
-		return writeBody(c, answer.Status, answer.Body)
+		var replay *idempotency.Replay
+		if errors.As(err, &replay) {
+			return writeReplay(c, replay)
+		}
+		if err != nil {
+			return err
+		}
+		return write(c, o.status, respond(result))
 	}}
 }
 
@@ -53,63 +53,51 @@ const (
 	headerReplayed       = "Idempotency-Replayed"
 )
 
-// once runs do in a transaction; with an Idempotency-Key, once for all
-// requests that carry it.
-func (s *Server) once(c echo.Context, body []byte, do func(*db.Tx) (service.Answer, error)) (answer service.Answer, err error) {
-	ctx := c.Request().Context()
-	key, err := idempotencyKey(c.Request().Header)
-	if err != nil {
-		return answer, err
-	}
-	if key == "" {
-		err = s.Service.InTx(ctx, func(tx *db.Tx) error {
-			answer, err = do(tx)
-			return err
-		})
-		return answer, err
-	}
-	return s.Service.Idempotently(ctx, service.IdempotentRequest{
-		Scope: scopeIn(ctx), Path: c.Request().URL.Path, Key: key, Body: body,
-	}, do, refusedAnswer)
-}
-
-// idempotencyKey returns the request's key, "" where it has none.
-func idempotencyKey(h http.Header) (string, error) {
-	values := h.Values(headerIdempotencyKey)
+// newKey returns the request's idempotency key, nil if it has none. The answer to
+// a result has the status.
+func newKey[Of, Resp any](r *http.Request, body []byte, status int, respond func(Of) *Resp) (*idempotency.Key[Of], error) {
+	values := r.Header.Values(headerIdempotencyKey)
 	if len(values) == 0 {
-		return "", nil
+		return nil, nil
 	}
 	valid := len(values) == 1 && len(values[0]) >= 1 && len(values[0]) <= 255
 	for _, c := range []byte(values[0]) {
 		valid = valid && c >= ' ' && c <= '~'
 	}
 	if !valid {
-		return "", domain.FieldError(domain.CodeInvalidRequest, headerIdempotencyKey, "Idempotency-Key must be given once, with 1 to 255 printable ASCII characters.")
+		return nil, domain.FieldError(domain.CodeInvalidRequest, headerIdempotencyKey, "Idempotency-Key must be given once, with 1 to 255 printable ASCII characters.")
 	}
-	return values[0], nil
+	return &idempotency.Key[Of]{Path: r.URL.Path, Text: values[0], Body: body, Encode: func(result Of, refusal error) (*idempotency.Answer, error) {
+		if refusal != nil {
+			return refusedAnswer(refusal)
+		}
+		text, err := encode(respond(result))
+		return &idempotency.Answer{Status: status, Body: text}, err
+	}}, nil
 }
 
-// refusedAnswer is the answer to a refused POST, and whether it is kept for
-// its Idempotency-Key.
-func refusedAnswer(err error) (service.Answer, bool) {
-	public := web.PublicError(err)
+// refusedAnswer returns the answer to a refused request, nil if it isn't kept.
+func refusedAnswer(refusal error) (*idempotency.Answer, error) {
+	public := web.PublicError(refusal)
 	status := public.Code.Status()
+	if !keepsAnswer(status) {
+		return nil, nil
+	}
 	text, err := encode(newErrorBody(public))
-	return service.Answer{Status: status, Body: text}, err == nil && keepsAnswer(status)
+	return &idempotency.Answer{Status: status, Body: text}, err
 }
 
-// codeIn returns the error code of a POST's answer, "" where it is no error.
-func codeIn(answer service.Answer) domain.Code {
-	if answer.Status < http.StatusBadRequest {
-		return ""
+// writeReplay answers with the first answer to the request.
+func writeReplay(c echo.Context, replay *idempotency.Replay) error {
+	if replay.Status >= http.StatusBadRequest {
+		var kept errorBody
+		if err := json.Unmarshal(replay.Body, &kept); err != nil {
+			return err
+		}
+		web.RequestOf(c).Code = kept.Error.Code
 	}
-	var body struct {
-		Error struct {
-			Code domain.Code `json:"code"`
-		} `json:"error"`
-	}
-	_ = json.Unmarshal(answer.Body, &body) // it was made by encode
-	return body.Error.Code
+	c.Response().Header().Set(headerReplayed, "true")
+	return writeBody(c, replay.Status, replay.Body)
 }
 
 // keepsAnswer reports whether answers with the status are kept for their

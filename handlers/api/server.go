@@ -17,7 +17,7 @@ const callersRemembered = 10_000
 
 // Config is what the API needs.
 type Config struct {
-	Service *service.Service
+	Service *service.Services
 	Clock   domain.Clock
 	BaseURL string      // without a slash at its end
 	Limiter web.Limiter // of requests, by account and mode, or by network

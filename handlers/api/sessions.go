@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
-	"candor/db"
 	"candor/handlers/web"
 	"candor/internal/domain"
 	"candor/internal/form"
+	"candor/internal/service/idempotency"
 	"candor/internal/statement"
 )
 
@@ -119,24 +119,27 @@ type cancelledSession struct {
 
 // CreateSession is POST /v1/sessions.
 func (s *Server) CreateSession() Endpoint {
-	return posting(s, operation{
+	return idempotent(s, operation{
 		id: "createSession", tag: "Sessions", summary: "Create a session",
 		description: "Makes a session and the link that opens its form. Unknown fields are ignored; null is the same as leaving a field out.",
 		errors:      []domain.Code{domain.CodeInvalidFormType, domain.CodeInvalidEmail, domain.CodeValidation},
 		status:      201,
-	}, s.createSession)
+	}, s.newSession, s.createSession)
 }
 
-func (s *Server) createSession(ctx context.Context, tx *db.Tx, r *createSessionRequest) (*newSession, error) {
-	created, err := s.Service.CreateSession(ctx, tx, scopeIn(ctx), domain.NewSession{
+func (s *Server) createSession(ctx context.Context, key *idempotency.Key[*domain.Session], r *createSessionRequest) (*domain.Session, error) {
+	created, err := s.Service.Sessions.Create(ctx, scopeIn(ctx), key, domain.NewSession{
 		FormType: r.FormType, CustomerEmail: r.CustomerEmail, CustomerName: r.CustomerName, ReferenceID: r.ReferenceID,
 		WebhookURL: r.WebhookURL, ExpiresInDays: r.ExpiresInDays, Metadata: r.Metadata, By: actorIn(ctx),
 	})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		web.RequestIn(ctx).Created = &created.ID
 	}
-	web.RequestIn(ctx).Created = &created.ID
-	return &newSession{newSessionFields(created), s.Service.SessionURL(created.ID)}, nil
+	return created, err
+}
+
+func (s *Server) newSession(of *domain.Session) *newSession {
+	return &newSession{newSessionFields(of), s.Service.Sessions.URL(of.ID)}
 }
 
 func newSessionFields(of *domain.Session) sessionFields {
@@ -170,7 +173,7 @@ func (s *Server) listSessions(ctx context.Context, r *listSessionsRequest) (*ses
 		}
 	}
 	page := domain.Page{Number: r.Page, Size: r.PerPage}
-	sessions, total, err := s.Service.Sessions(ctx, scopeIn(ctx), filter, page)
+	sessions, total, err := s.Service.Sessions.List(ctx, scopeIn(ctx), filter, page)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +205,7 @@ func (s *Server) getSession(ctx context.Context, r *sessionID) (*session, error)
 	if err != nil {
 		return nil, err
 	}
-	of, err := s.Service.Session(ctx, scopeIn(ctx), id)
+	of, err := s.Service.Sessions.Get(ctx, scopeIn(ctx), id)
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +220,7 @@ func (s *Server) linkFor(ctx context.Context, of *domain.Session) *string {
 	if of.AccessedAt != nil && !web.RequestIn(ctx).Principal.Permissions.Allow(domain.DataRead) {
 		return nil
 	}
-	link := s.Service.SessionURL(of.ID)
+	link := s.Service.Sessions.URL(of.ID)
 	return &link
 }
 
@@ -236,7 +239,7 @@ func (s *Server) cancelSession(ctx context.Context, r *sessionID) (*cancelledSes
 	if err != nil {
 		return nil, err
 	}
-	of, err := s.Service.Cancel(ctx, scopeIn(ctx), id, actorIn(ctx))
+	of, err := s.Service.Sessions.Cancel(ctx, scopeIn(ctx), id, actorIn(ctx))
 	if err != nil {
 		return nil, err
 	}

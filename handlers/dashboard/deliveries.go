@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"candor/internal/service/webhooks"
 	"errors"
 	"net/http"
 	"net/url"
@@ -12,7 +13,6 @@ import (
 	"candor/handlers/web"
 	"candor/internal/domain"
 	"candor/internal/form"
-	"candor/internal/service"
 	view "candor/views/dashboard"
 )
 
@@ -21,14 +21,14 @@ const deliveriesPerPage = 25
 
 // deliveryFilter reads the filters of the delivery log; what can't be read is
 // reported in problems.
-func deliveryFilter(values url.Values) (f service.DeliveryFilter, shown view.DeliveryFilters, problems form.Errors) {
+func deliveryFilter(values url.Values) (f webhooks.DeliveryFilter, shown view.DeliveryFilters, problems form.Errors) {
 	shown = view.DeliveryFilters{
 		State: values.Get("state"), Type: values.Get("type"), Status: values.Get("status"), From: values.Get("from"), To: values.Get("to"), Endpoint: values.Get("endpoint"),
 		Session: strings.TrimSpace(values.Get("session")),
 	}
 	f.State, problems = choiceIn("state", shown.State, domain.DeliveryStates, problems)
 	f.Type, problems = choiceIn("type", shown.Type, domain.EventTypes, problems)
-	f.Status, problems = choiceIn("status", shown.Status, service.DeliveryStatuses, problems)
+	f.Status, problems = choiceIn("status", shown.Status, webhooks.DeliveryStatuses, problems)
 	f.Endpoint, problems = endpointIn(shown.Endpoint, problems)
 	if shown.Session != "" {
 		id, err := domain.ParseSessionID(shown.Session)
@@ -51,7 +51,7 @@ func (s *Server) ShowDelivery(c echo.Context, v *Visit) error {
 	if err != nil {
 		return echo.ErrNotFound
 	}
-	record, err := s.Service.Delivery(c.Request().Context(), v.Scope, id)
+	record, err := s.Service.Webhooks.Delivery(c.Request().Context(), v.Scope, id)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (s *Server) Redeliver(c echo.Context, v *Visit) error {
 	if err != nil {
 		return echo.ErrNotFound
 	}
-	_, err = s.Service.Redeliver(c.Request().Context(), v.Scope, id, v.Actor)
+	_, err = s.Service.Webhooks.Redeliver(c.Request().Context(), v.Scope, id, v.Actor)
 	return s.backTo(c, v, "webhooks/deliveries/"+id.String(), err, "redelivered")
 }
 
@@ -84,7 +84,7 @@ func (s *Server) CancelDelivery(c echo.Context, v *Visit) error {
 	if err != nil {
 		return echo.ErrNotFound
 	}
-	_, err = s.Service.CancelDelivery(c.Request().Context(), v.Scope, id, v.Actor)
+	_, err = s.Service.Webhooks.CancelDelivery(c.Request().Context(), v.Scope, id, v.Actor)
 	notice := "delivery_cancelled"
 	if errors.Is(err, &domain.Error{Code: domain.CodeInvalidRequest}) {
 		notice, err = "delivery_ended", nil

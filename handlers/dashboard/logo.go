@@ -1,13 +1,13 @@
 package dashboard
 
 import (
+	"candor/internal/service/accounts"
 	"io"
 
 	"github.com/labstack/echo/v4"
 
 	"candor/handlers/web"
 	"candor/internal/domain"
-	"candor/internal/service"
 	view "candor/views/dashboard"
 )
 
@@ -21,8 +21,8 @@ const maxLogoForm = domain.MaxLogoUpload + 64<<10
 
 // SetLogo stores the account's logo.
 func (s *Server) SetLogo(c echo.Context, v *Visit) error {
-	u, err := web.ReadUpload(c, maxLogoForm, service.LogoTooLarge, func(_ *web.Upload, _ string, content io.Reader) error {
-		return s.Service.SetLogo(c.Request().Context(), v.Scope.AccountID, v.Actor, content)
+	u, err := web.ReadUpload(c, maxLogoForm, accounts.LogoTooLarge, func(_ *web.Upload, _ string, content io.Reader) error {
+		return s.Service.Accounts.SetLogo(c.Request().Context(), v.Scope.AccountID, v.Actor, content)
 	})
 	switch {
 	case err != nil:
@@ -36,6 +36,6 @@ func (s *Server) SetLogo(c echo.Context, v *Visit) error {
 
 // RemoveLogo takes the account's logo away.
 func (s *Server) RemoveLogo(c echo.Context, v *Visit) error {
-	err := s.Service.RemoveLogo(c.Request().Context(), v.Scope.AccountID, v.Actor)
+	err := s.Service.Accounts.RemoveLogo(c.Request().Context(), v.Scope.AccountID, v.Actor)
 	return s.changedSettings(c, v, err, "logo_removed", func(*view.SettingsPage) {})
 }

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"candor/internal/service/webhooks"
 	"errors"
 	"net/http"
 	"net/url"
@@ -14,7 +15,6 @@ import (
 	"candor/handlers/web"
 	"candor/internal/domain"
 	"candor/internal/form"
-	"candor/internal/service"
 	view "candor/views/dashboard"
 )
 
@@ -43,13 +43,13 @@ func (s *Server) redeliveriesPage(c echo.Context, v *Visit, status int, values u
 	filter, rate, shown, wrong := redeliveryWish(values)
 	page := view.RedeliveriesPage{Page: s.page(v, "Send failed deliveries again"), Wish: shown}
 	if values.Get("preview") != "" && wrong == nil {
-		preview, err := s.Service.PreviewRedelivery(ctx, v.Scope, filter, rate, service.CountMost)
+		preview, err := s.Service.Webhooks.PreviewRedelivery(ctx, v.Scope, filter, rate, domain.CountMost)
 		if wrong = web.ValidationErrors(err); wrong == nil && err != nil {
 			return err
 		}
 		if wrong == nil {
 			page.Preview = &view.RedeliveryPreview{
-				Matched: preview.Matched, OrMore: preview.Matched == service.CountMost,
+				Matched: preview.Matched, OrMore: preview.Matched == domain.CountMost,
 				AtLeast: time.Duration(preview.Matched/int64(rate)) * time.Second,
 			}
 			for _, e := range preview.Endpoints {
@@ -61,10 +61,10 @@ func (s *Server) redeliveriesPage(c echo.Context, v *Visit, status int, values u
 		page.Problems = web.ErrorItems(wrong)
 	}
 	var err error
-	if page.Endpoints, err = s.Service.Endpoints(ctx, v.Scope); err != nil {
+	if page.Endpoints, err = s.Service.Webhooks.Endpoints(ctx, v.Scope); err != nil {
 		return err
 	}
-	if page.Former, err = s.Service.Redeliveries(ctx, v.Scope); err != nil {
+	if page.Former, err = s.Service.Webhooks.Redeliveries(ctx, v.Scope); err != nil {
 		return err
 	}
 	page.Running = slices.ContainsFunc(page.Former, func(r domain.Redelivery) bool { return r.State == domain.RedeliveryRunning })
@@ -72,7 +72,7 @@ func (s *Server) redeliveriesPage(c echo.Context, v *Visit, status int, values u
 }
 
 // redeliveryWish reads which deliveries are to be sent again and how fast.
-func redeliveryWish(values url.Values) (f service.DeliveryFilter, rate int, shown view.RedeliveryWish, wrong form.Errors) {
+func redeliveryWish(values url.Values) (f webhooks.DeliveryFilter, rate int, shown view.RedeliveryWish, wrong form.Errors) {
 	shown = view.RedeliveryWish{
 		Since: values.Get("since"), Until: values.Get("until"), Endpoint: values.Get("endpoint"),
 		Type: values.Get("type"), Status: values.Get("status"), Rate: values.Get("rate"),
@@ -87,7 +87,7 @@ func redeliveryWish(values url.Values) (f service.DeliveryFilter, rate int, show
 	}
 	f.Endpoint, wrong = endpointIn(shown.Endpoint, wrong)
 	f.Type, wrong = choiceIn("type", shown.Type, domain.EventTypes, wrong)
-	f.Status, wrong = choiceIn("status", shown.Status, service.DeliveryStatuses, wrong)
+	f.Status, wrong = choiceIn("status", shown.Status, webhooks.DeliveryStatuses, wrong)
 	if shown.Rate == "" {
 		shown.Rate = strconv.Itoa(usualRedeliveryRate)
 	}
@@ -109,7 +109,7 @@ func (s *Server) StartRedelivery(c echo.Context, v *Visit) error {
 	if wrong != nil {
 		return s.redeliveriesPage(c, v, http.StatusUnprocessableEntity, values)
 	}
-	r, err := s.Service.StartRedelivery(c.Request().Context(), v.Scope, filter, rate, v.Actor)
+	r, err := s.Service.Webhooks.StartRedelivery(c.Request().Context(), v.Scope, filter, rate, v.Actor)
 	if web.ValidationErrors(err) != nil {
 		return s.redeliveriesPage(c, v, http.StatusUnprocessableEntity, values) // which finds them, too
 	}
@@ -126,18 +126,18 @@ func (s *Server) ShowRedelivery(c echo.Context, v *Visit) error {
 	if err != nil {
 		return echo.ErrNotFound
 	}
-	r, err := s.Service.Redelivery(ctx, v.Scope, id)
+	r, err := s.Service.Webhooks.Redelivery(ctx, v.Scope, id)
 	if err != nil {
 		return err
 	}
-	page := view.RedeliveryPage{Page: s.page(v, "Sending again"), Redelivery: *r, OutcomeMost: service.CountMost}
-	if page.Outcome, err = s.Service.RedeliveryOutcome(ctx, r); err != nil {
+	page := view.RedeliveryPage{Page: s.page(v, "Sending again"), Redelivery: *r, OutcomeMost: domain.CountMost}
+	if page.Outcome, err = s.Service.Webhooks.RedeliveryOutcome(ctx, r); err != nil {
 		return err
 	}
 	page.Moving = r.State == domain.RedeliveryRunning ||
 		page.Outcome[domain.DeliveryPending] > 0 && s.Clock.Now().Sub(*r.FinishedAt) < redeliveryWatch
 	if r.EndpointID != nil {
-		endpoints, err := s.Service.Endpoints(ctx, v.Scope)
+		endpoints, err := s.Service.Webhooks.Endpoints(ctx, v.Scope)
 		if err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func (s *Server) StopRedelivery(c echo.Context, v *Visit) error {
 	if err != nil {
 		return echo.ErrNotFound
 	}
-	_, err = s.Service.StopRedelivery(c.Request().Context(), v.Scope, id, v.Actor)
+	_, err = s.Service.Webhooks.StopRedelivery(c.Request().Context(), v.Scope, id, v.Actor)
 	notice := "redelivery_stopped"
 	if errors.Is(err, &domain.Error{Code: domain.CodeInvalidRequest}) {
 		notice, err = "redelivery_ended", nil

@@ -9,7 +9,6 @@ import (
 
 	"candor/handlers/web"
 	"candor/internal/domain"
-	"candor/internal/service"
 	view "candor/views/dashboard"
 )
 
@@ -33,7 +32,7 @@ func typedRetention(values url.Values) (kind domain.RetentionKind, typed string,
 // ReviewRetention says what another retention would delete.
 func (s *Server) ReviewRetention(c echo.Context, v *Visit) error {
 	kind, typed, wanted := typedRetention(c.QueryParams())
-	change, err := s.Service.PreviewRetention(c.Request().Context(), v.Scope.AccountID, kind, wanted)
+	change, err := s.Service.Accounts.PreviewRetention(c.Request().Context(), v.Scope.AccountID, kind, wanted)
 	if wrong := web.ValidationErrors(err); wrong != nil {
 		return s.settingsPage(c, v, wrong, func(p *view.SettingsPage) { p.Retention[kind] = typed })
 	}
@@ -42,7 +41,7 @@ func (s *Server) ReviewRetention(c echo.Context, v *Visit) error {
 	}
 	return web.Render(c, http.StatusOK, view.Retention(view.RetentionPage{
 		Page: s.page(v, view.RetentionTitle(kind, change.To)), Kind: kind, From: change.From, To: change.To, EndedBy: change.EndedBy,
-		Sessions: change.Sessions, OrMore: change.Sessions == service.CountMost,
+		Sessions: change.Sessions, OrMore: change.Sessions == domain.CountMost,
 	}))
 }
 
@@ -54,7 +53,7 @@ func (s *Server) ChangeRetention(c echo.Context, v *Visit) error {
 		return err
 	}
 	kind, typed, wanted := typedRetention(values)
-	changed, err := s.Service.ChangeRetention(c.Request().Context(), v.Scope.AccountID, v.Actor, kind, days(values.Get("from_days")), wanted)
+	changed, err := s.Service.Accounts.ChangeRetention(c.Request().Context(), v.Scope.AccountID, v.Actor, kind, days(values.Get("from_days")), wanted)
 	if err == nil && !changed {
 		s.Notices.Leave(c, "retention_moved_on")
 		return c.Redirect(http.StatusSeeOther, view.RetentionURL(v.Scope.Livemode, kind, typed))

@@ -4,6 +4,7 @@
 package dashboard
 
 import (
+	"candor/internal/service/sessions"
 	"log/slog"
 
 	"candor/handlers/dashboard/auth"
@@ -15,7 +16,7 @@ import (
 
 // Config is what the dashboard needs.
 type Config struct {
-	Service *service.Service
+	Service *service.Services
 	Logger  *slog.Logger
 	Clock   domain.Clock
 	BaseURL string // without a slash at its end
@@ -23,7 +24,7 @@ type Config struct {
 	Notices web.Notices // with the texts of NoticeTexts
 	Fonts   *pdf.Fonts  // of invoices as PDF
 	// FormData makes what the API answers for a session's data.
-	FormData func(*service.SubmittedData) any
+	FormData func(*sessions.Submitted) any
 }
 
 // Server holds the dashboard's handlers.

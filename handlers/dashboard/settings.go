@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"candor/internal/service/accounts"
 	"net/http"
 	"strconv"
 	"strings"
@@ -10,7 +11,6 @@ import (
 	"candor/handlers/web"
 	"candor/internal/domain"
 	"candor/internal/form"
-	"candor/internal/service"
 	view "candor/views/dashboard"
 	"candor/views/ui"
 )
@@ -24,7 +24,7 @@ func (s *Server) ShowSettings(c echo.Context, v *Visit) error {
 // settingsPage shows the settings as they are stored but for what was typed;
 // wrong is about that.
 func (s *Server) settingsPage(c echo.Context, v *Visit, wrong form.Errors, typed func(*view.SettingsPage)) error {
-	account, err := s.Service.Account(c.Request().Context(), v.Scope.AccountID)
+	account, err := s.Service.Accounts.Get(c.Request().Context(), v.Scope.AccountID)
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (s *Server) settingsPage(c echo.Context, v *Visit, wrong form.Errors, typed
 		DefaultExpiry: strconv.Itoa(account.DefaultExpiresInDays), Retention: map[domain.RetentionKind]string{},
 	}
 	page.TwoStepRequired = account.TwoStepRequired
-	team, err := s.Service.Team(c.Request().Context(), v.Scope.AccountID)
+	team, err := s.Service.Team.List(c.Request().Context(), v.Scope.AccountID)
 	if err != nil {
 		return err
 	}
@@ -75,10 +75,10 @@ func (s *Server) changedSettings(c echo.Context, v *Visit, err error, notice str
 
 // ChangeSettings stores how customers see the account.
 func (s *Server) ChangeSettings(c echo.Context, v *Visit) error {
-	wish := service.AccountSettings{
+	wish := accounts.Settings{
 		Name: c.FormValue("name"), HelpEmail: c.FormValue("help_email"), HelpPhone: c.FormValue("help_phone"), BrandColour: c.FormValue("brand_colour"),
 	}
-	err := s.Service.ChangeSettings(c.Request().Context(), v.Scope.AccountID, v.Actor, wish)
+	err := s.Service.Accounts.ChangeSettings(c.Request().Context(), v.Scope.AccountID, v.Actor, wish)
 	return s.changedSettings(c, v, err, "settings_saved", func(p *view.SettingsPage) {
 		p.Name, p.HelpEmail, p.HelpPhone, p.BrandColour = wish.Name, wish.HelpEmail, wish.HelpPhone, wish.BrandColour
 	})
@@ -90,7 +90,7 @@ func (s *Server) ChangeFormLanguages(c echo.Context, v *Visit) error {
 	if err != nil {
 		return err
 	}
-	err = s.Service.ChangeFormLanguages(c.Request().Context(), v.Scope.AccountID, v.Actor, values["languages"])
+	err = s.Service.Accounts.ChangeFormLanguages(c.Request().Context(), v.Scope.AccountID, v.Actor, values["languages"])
 	return s.changedSettings(c, v, err, "languages_saved", func(*view.SettingsPage) {})
 }
 
@@ -100,7 +100,7 @@ func (s *Server) RequireTwoStep(c echo.Context, v *Visit) error {
 	if required {
 		notice = "two_step_required"
 	}
-	err := s.Service.RequireTwoStep(c.Request().Context(), v.Staff, required, web.Visitor(c))
+	err := s.Service.Accounts.RequireTwoStep(c.Request().Context(), v.Staff, v.Staff.ActorAt(c.RealIP()), required)
 	return s.changedSettings(c, v, err, notice, func(*view.SettingsPage) {})
 }
 
@@ -116,6 +116,6 @@ func days(typed string) int {
 // ChangeDefaultExpiry sets how long links work that nobody said anything of.
 func (s *Server) ChangeDefaultExpiry(c echo.Context, v *Visit) error {
 	typed := c.FormValue("default_expires_in_days")
-	err := s.Service.SetDefaultExpiry(c.Request().Context(), v.Scope.AccountID, v.Actor, days(typed))
+	err := s.Service.Accounts.SetDefaultExpiry(c.Request().Context(), v.Scope.AccountID, v.Actor, days(typed))
 	return s.changedSettings(c, v, err, "expiry_saved", func(p *view.SettingsPage) { p.DefaultExpiry = typed })
 }

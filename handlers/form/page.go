@@ -76,7 +76,7 @@ func (s *Server) submittedTwice(c echo.Context, v *visit) (bool, error) {
 	if c.Request().Method != http.MethodPost || sectionOf(c) != statement.DeclarationSection || v.browser == "" {
 		return false, nil
 	}
-	return s.Service.SignedBy(c.Request().Context(), v.Session, v.browser, s.Clock.Now().Add(-doubleClick))
+	return s.Service.Forms.SignedBy(c.Request().Context(), v.Session, v.browser, s.Clock.Now().Add(-doubleClick))
 }
 
 // mayCopy reports whether this browser signed within copyAccess, and the PDF
@@ -108,7 +108,7 @@ func (s *Server) DownloadCopy(c echo.Context) error {
 	if !s.mayCopy(v) {
 		return errNoForm
 	}
-	content, err := s.Service.CustomerPDF(c.Request().Context(), v.Session)
+	content, err := s.Service.Sessions.CustomerPDF(c.Request().Context(), v.Session)
 	if errors.Is(err, &domain.Error{Code: domain.CodePDFNotReady}) {
 		return c.Redirect(http.StatusSeeOther, formURL(v.Session.ID))
 	}

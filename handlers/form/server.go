@@ -15,7 +15,7 @@ import (
 
 // Config is what the form needs.
 type Config struct {
-	Service        *service.Service
+	Service        *service.Services
 	Clock          domain.Clock
 	Cookies        web.Cookies
 	CookieKeys     [][]byte    // gorilla/sessions pairs, newest first

@@ -85,7 +85,7 @@ type clock struct{ at time.Time }
 func (c *clock) now() time.Time { return c.at }
 
 // copyOf is the service with a clock of its own.
-func copyOf(config service.Config) (*service.Service, *clock) {
+func copyOf(config service.Config) (*service.Services, *clock) {
 	c := new(clock)
 	config.Clock = c.now
 	return service.New(config), c

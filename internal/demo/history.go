@@ -16,7 +16,7 @@ import (
 // history is what happens in one mode. It is played in the order of time and in
 // one transaction, so that no worker takes the past for something to do.
 type history struct {
-	*service.Service
+	*service.Services
 	office   *office
 	clock    *clock
 	random   *rand.Rand
@@ -55,7 +55,7 @@ func newHistory(o *office, fonts *pdf.Fonts, papers []paper, live bool, sessions
 		office: o, random: rand.New(rand.NewPCG(seed, 4)), fonts: fonts, papers: papers, now: o.now, sessions: sessions,
 		scope: domain.Scope{AccountID: o.account, Livemode: live}, endpoints: map[string]domain.EndpointID{}, reference: 24_000, drawers: make(chan struct{}, 2),
 	}
-	h.Service, h.clock = copyOf(o.config)
+	h.Services, h.clock = copyOf(o.config)
 	return h
 }
 
@@ -76,7 +76,7 @@ func (h *history) play(ctx context.Context) error {
 		h.planBills()
 	}
 	slices.SortStableFunc(h.steps, func(a, b step) int { return a.at.Compare(b.at) })
-	err = h.InTx(ctx, func(tx *db.Tx) error {
+	err = h.DB.InTx(ctx, func(tx *db.Tx) error {
 		for _, s := range h.steps {
 			if s.at.After(h.now) {
 				break

@@ -11,7 +11,6 @@ import (
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/form"
-	"candor/internal/service"
 	"candor/internal/statement"
 )
 
@@ -21,7 +20,7 @@ type journey struct {
 	person    person
 	wish      domain.NewSession
 	answers   *statement.Statement
-	visitor   service.Visitor
+	visitor   domain.Visitor
 	session   *domain.Session
 	created   time.Time
 	cancelled time.Time // zero for never
@@ -53,7 +52,7 @@ func (h *history) plan(created time.Time) {
 	}
 	j.expires = created.Add(time.Duration(days) * 24 * time.Hour)
 	j.answers = newStatement(r, j.person, created)
-	j.visitor = service.Visitor{UserAgent: pick(r, browsers), IPAddress: address(r)}
+	j.visitor = domain.Visitor{UserAgent: pick(r, browsers), IPAddress: address(r)}
 	j.wishFor(days)
 	j.step(created, j.create)
 	if !chance(r, never) {
@@ -182,7 +181,7 @@ func (j *journey) step(at time.Time, do func(ctx context.Context, tx *db.Tx) err
 }
 
 func (j *journey) create(ctx context.Context, tx *db.Tx) (err error) {
-	if j.session, err = j.CreateSession(ctx, tx, j.scope, j.wish); err != nil {
+	if j.session, err = j.Sessions.Insert(ctx, tx, j.scope, j.wish); err != nil {
 		return err
 	}
 	if j.wish.By.Kind == domain.ActorStaff {

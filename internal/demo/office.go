@@ -2,6 +2,9 @@ package demo
 
 import (
 	"bytes"
+	"candor/internal/service/accounts"
+	"candor/internal/service/keys"
+	"candor/internal/service/staff/team"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +25,7 @@ const (
 
 // office is the partner's people and what they set up.
 type office struct {
-	*service.Service
+	*service.Services
 	config  service.Config
 	clock   *clock
 	now     time.Time
@@ -53,10 +56,10 @@ const ownerEmail = "olivia.hart@harbourlending.example"
 // open opens the account some months ago, with its team and keys.
 func open(ctx context.Context, config service.Config, now time.Time) (*office, error) {
 	o := &office{config: config, now: now, keys: map[string]*domain.Principal{}}
-	o.Service, o.clock = copyOf(config)
+	o.Services, o.clock = copyOf(config)
 	o.past(180 * 24 * time.Hour)
 	o.opened = o.clock.at
-	created, err := o.CreateAccount(ctx, service.NewAccount{Name: partnerName, Email: ownerEmail, Plan: "professional"},
+	created, err := o.Accounts.Create(ctx, accounts.Params{Name: partnerName, Email: ownerEmail, Plan: "professional"},
 		domain.Actor{Kind: domain.ActorOperator, ID: "command", Name: "operator"})
 	var known *domain.Error
 	if errors.As(err, &known) {
@@ -109,10 +112,10 @@ func (o *office) join(ctx context.Context) error {
 	}
 	owner.Name = "Olivia Hart"
 	o.team = []domain.Staff{owner.Staff}
-	from := service.Visitor{UserAgent: safari, IPAddress: officeAddress}
+	from := domain.Visitor{UserAgent: safari, IPAddress: officeAddress}
 	for _, c := range colleagues {
 		o.past(c.since)
-		invited, err := o.Invite(ctx, o.account, o.actor(0), service.NewInvitation{Email: c.email, Role: c.role, MayDownload: c.mayDownload})
+		invited, err := o.Team.Invite(ctx, o.account, o.actor(0), team.InvitationParams{Email: c.email, Role: c.role, MayDownload: c.mayDownload})
 		if err != nil {
 			return err
 		}
@@ -121,7 +124,7 @@ func (o *office) join(ctx context.Context) error {
 			return err
 		}
 		o.clock.at = o.clock.at.Add(3 * time.Hour)
-		if _, err := o.AcceptInvitation(ctx, token, c.name, Password, from); err != nil {
+		if _, err := o.Auth.AcceptInvitation(ctx, token, c.name, Password, from); err != nil {
 			return err
 		}
 		staff, err := o.DB.StaffByEmail(ctx, c.email)
@@ -131,7 +134,7 @@ func (o *office) join(ctx context.Context) error {
 		o.team = append(o.team, staff.Staff)
 		owner.Hash = staff.Hash
 	}
-	return o.InTx(ctx, func(tx *db.Tx) error {
+	return o.DB.InTx(ctx, func(tx *db.Tx) error {
 		if err := tx.SetStaffName(ctx, owner.ID, owner.Name); err != nil {
 			return err
 		}
@@ -146,28 +149,28 @@ func (o *office) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := o.SetLogo(ctx, o.account, o.actor(0), bytes.NewReader(drawn)); err != nil {
+	if err := o.Accounts.SetLogo(ctx, o.account, o.actor(0), bytes.NewReader(drawn)); err != nil {
 		return err
 	}
-	account, err := o.Account(ctx, o.account)
+	account, err := o.Accounts.Get(ctx, o.account)
 	if err != nil {
 		return err
 	}
-	if o.logo, err = o.Logo(ctx, *account.LogoName); err != nil {
+	if o.logo, err = o.Accounts.Logo(ctx, *account.LogoName); err != nil {
 		return err
 	}
-	err = o.ChangeSettings(ctx, o.account, o.actor(0), service.AccountSettings{
+	err = o.Accounts.ChangeSettings(ctx, o.account, o.actor(0), accounts.Settings{
 		Name: partnerName, HelpEmail: "help@harbourlending.example", HelpPhone: "02 5550 0114", BrandColour: "123b5d",
 	})
 	if err != nil {
 		return err
 	}
-	if err := o.SetDefaultExpiry(ctx, o.account, o.actor(0), 14); err != nil {
+	if err := o.Accounts.SetDefaultExpiry(ctx, o.account, o.actor(0), 14); err != nil {
 		return err
 	}
 	o.past(176 * 24 * time.Hour)
 	for live, url := range map[bool]string{false: stagingURL, true: mainURL} {
-		if err := o.SetDefaultWebhookURL(ctx, domain.Scope{AccountID: o.account, Livemode: live}, o.actor(1), url); err != nil {
+		if err := o.Webhooks.SetDefaultURL(ctx, domain.Scope{AccountID: o.account, Livemode: live}, o.actor(1), url); err != nil {
 			return err
 		}
 	}
@@ -183,15 +186,15 @@ func (o *office) makeKeys(ctx context.Context) error {
 		ago  time.Duration // made
 		used time.Duration // last
 		from string
-		wish service.NewKey
+		wish keys.Params
 	}{
-		{"Staging", false, 175 * 24 * time.Hour, 3 * time.Minute, officeAddress, service.NewKey{}},
-		{"Mia’s laptop", false, 93 * 24 * time.Hour, 19 * time.Hour, "198.51.100.23", service.NewKey{ExpiresAt: &soon}},
-		{"Loan origination", true, 170 * 24 * time.Hour, 2 * time.Minute, officeAddress, service.NewKey{Networks: "203.0.113.0/24"}},
-		{"Broker portal", true, 96 * 24 * time.Hour, 41 * time.Minute, "203.0.113.88", service.NewKey{
+		{"Staging", false, 175 * 24 * time.Hour, 3 * time.Minute, officeAddress, keys.Params{}},
+		{"Mia’s laptop", false, 93 * 24 * time.Hour, 19 * time.Hour, "198.51.100.23", keys.Params{ExpiresAt: &soon}},
+		{"Loan origination", true, 170 * 24 * time.Hour, 2 * time.Minute, officeAddress, keys.Params{Networks: "203.0.113.0/24"}},
+		{"Broker portal", true, 96 * 24 * time.Hour, 41 * time.Minute, "203.0.113.88", keys.Params{
 			Permissions: domain.Permissions{domain.SessionsRead, domain.SessionsWrite}, ExpiresAt: &soon,
 		}},
-		{"Reporting", true, 66 * 24 * time.Hour, 58 * time.Minute, "203.0.113.17", service.NewKey{
+		{"Reporting", true, 66 * 24 * time.Hour, 58 * time.Minute, "203.0.113.17", keys.Params{
 			Permissions: domain.Permissions{domain.SessionsRead, domain.BillingRead},
 		}},
 	}
@@ -199,7 +202,7 @@ func (o *office) makeKeys(ctx context.Context) error {
 		o.past(k.ago)
 		scope := domain.Scope{AccountID: o.account, Livemode: k.live}
 		k.wish.Name = k.name
-		made, _, err := o.CreateAPIKey(ctx, scope, o.actor(1), k.wish)
+		made, _, err := o.Keys.Create(ctx, scope, o.actor(1), k.wish)
 		if err != nil {
 			return err
 		}
@@ -211,7 +214,7 @@ func (o *office) makeKeys(ctx context.Context) error {
 	for _, live := range []bool{false, true} {
 		scope := domain.Scope{AccountID: o.account, Livemode: live}
 		o.past(168 * 24 * time.Hour)
-		listed, err := o.APIKeys(ctx, scope)
+		listed, err := o.Keys.List(ctx, scope)
 		if err != nil {
 			return err
 		}
@@ -219,7 +222,7 @@ func (o *office) makeKeys(ctx context.Context) error {
 			if k.Name != "First key" {
 				continue
 			}
-			if err := o.DeleteAPIKey(ctx, scope, o.actor(1), k.ID, k.Name); err != nil {
+			if err := o.Keys.Delete(ctx, scope, o.actor(1), k.ID, k.Name); err != nil {
 				return err
 			}
 		}
@@ -242,14 +245,14 @@ func (o *office) finish(ctx context.Context, live *history) error {
 			if !strings.HasSuffix(j.person.email, ".example") || o.clock.at.Sub(j.completed) < 24*time.Hour {
 				continue
 			}
-			if err := o.EraseCustomer(ctx, live.scope, j.session.ID, []domain.SessionID{j.session.ID}, j.person.email, o.actor(0)); err != nil {
+			if err := o.Sessions.Erase(ctx, live.scope, j.session.ID, []domain.SessionID{j.session.ID}, j.person.email, o.actor(0)); err != nil {
 				return err
 			}
 			break
 		}
 	}
 	o.clock.at = o.now.Add(-26 * time.Hour)
-	_, err := o.Invite(ctx, o.account, o.actor(0), service.NewInvitation{Email: "jules.martin@harbourlending.example", Role: domain.RoleSupport})
+	_, err := o.Team.Invite(ctx, o.account, o.actor(0), team.InvitationParams{Email: "jules.martin@harbourlending.example", Role: domain.RoleSupport})
 	return err
 }
 
@@ -259,11 +262,11 @@ func (o *office) signIns(ctx context.Context) error {
 	r := rand.New(rand.NewPCG(3, 4))
 	for n, s := range o.team {
 		o.clock.at = o.now.Add(-time.Duration(2+n*n*5) * time.Hour)
-		if _, _, err := o.SignIn(ctx, s.Email, Password, service.Visitor{UserAgent: browsers[4+n%2], IPAddress: officeAddress}); err != nil {
+		if _, _, err := o.Auth.SignIn(ctx, s.Email, Password, domain.Visitor{UserAgent: browsers[4+n%2], IPAddress: officeAddress}); err != nil {
 			return err
 		}
 	}
-	return o.InTx(ctx, func(tx *db.Tx) error {
+	return o.DB.InTx(ctx, func(tx *db.Tx) error {
 		for ago := 1; ago <= days; ago++ {
 			o.past(time.Duration(ago) * 24 * time.Hour)
 			if day := o.clock.at.In(local).Weekday(); day == time.Saturday || day == time.Sunday {
@@ -287,10 +290,10 @@ func (o *office) signIns(ctx context.Context) error {
 // and looked up the secret.
 func (o *office) lookAtWebhooks(ctx context.Context, live *history) error {
 	o.clock.at = o.now.Add(-outageEnded).Add(40 * time.Minute)
-	if err := o.NoteTestEvent(ctx, live.scope, o.actor(1), mainURL); err != nil {
+	if err := o.Webhooks.RecordTestEvent(ctx, live.scope, o.actor(1), mainURL); err != nil {
 		return err
 	}
 	o.clock.at = o.clock.at.Add(8 * time.Minute)
-	_, err := o.ShowWebhookSecrets(ctx, live.scope, o.actor(1))
+	_, err := o.Webhooks.ShowSecrets(ctx, live.scope, o.actor(1))
 	return err
 }

@@ -32,6 +32,13 @@ func (s *StaffSession) Actor() Actor {
 	return Actor{Kind: ActorStaff, ID: s.ID.String(), Name: s.Email, Address: s.Address}
 }
 
+// ActorAt is the signed-in user as an actor, at the address of the request.
+func (s *StaffSession) ActorAt(address string) Actor {
+	by := s.Actor()
+	by.Address = address
+	return by
+}
+
 // Actor returns the key as an actor at that address.
 func (p *Principal) Actor(address string) Actor {
 	return Actor{Kind: ActorKey, ID: p.KeyID.String(), Name: p.KeyName, Address: address}

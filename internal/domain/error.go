@@ -128,3 +128,27 @@ func (e *Error) Is(target error) bool {
 	other, ok := target.(*Error)
 	return ok && other.Code == e.Code
 }
+
+// Errors that several use cases return.
+var (
+	ErrAccountNotFound      = Errorf(CodeNotFound, "There is no account with this id.")
+	ErrSessionNotFound      = Errorf(CodeSessionNotFound, "There is no session with this id.")
+	ErrSubscriptionNotFound = Errorf(CodeSubscriptionNotFound, "This account has no active subscription.")
+	ErrSignedOut            = Errorf(CodeUnauthorized, "You are signed out.")
+	ErrInvalidEmail         = FieldError(CodeValidation, "email", "Enter an e-mail address, such as name@example.com")
+)
+
+// Invalid returns a validation_error about the fields that have a message, or
+// nil if none has.
+func Invalid(fields ...form.Error) error {
+	e := Errorf(CodeValidation, "Some fields aren’t right.")
+	for _, f := range fields {
+		if f.Message != "" {
+			e.Fields = append(e.Fields, f)
+		}
+	}
+	if len(e.Fields) == 0 {
+		return nil
+	}
+	return e
+}

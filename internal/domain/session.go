@@ -120,6 +120,9 @@ func (f SessionFilter) ByCustomer() bool {
 	return f.ReferenceID != "" || f.CustomerEmail != "" || f.Search != ""
 }
 
+// CountMost is how far a page counts if no counter is kept.
+const CountMost = 10_000
+
 // A Page is one page of a list: Number from 1, Size items.
 type Page struct{ Number, Size int }
 
@@ -134,4 +137,11 @@ type Document struct {
 	SizeBytes   int64      `db:"size_bytes"`
 	SHA256      []byte     `db:"sha256"`
 	UploadedAt  time.Time  `db:"uploaded_at"`
+}
+
+// MoveTo moves a new session, with the end of its link, to another time of
+// creation.
+func (s *Session) MoveTo(created time.Time) {
+	s.ExpiresAt = s.ExpiresAt.Add(created.Sub(s.CreatedAt))
+	s.CreatedAt = created
 }

@@ -12,6 +12,9 @@ type Plan struct {
 	OverageCents     *int64 `db:"overage_cents"` // for each session above the included ones
 }
 
+// PlanIDs are the ids of the plans, the smallest first.
+var PlanIDs = []string{"starter", "professional", "enterprise"}
+
 // ByAgreement reports whether sessions aren't charged, because the plan's
 // price is agreed on. Only an operator moves an account to such a plan.
 func (p *Plan) ByAgreement() bool { return p.OverageCents == nil }

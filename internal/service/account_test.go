@@ -1,6 +1,10 @@
 package service_test
 
 import (
+	"candor/internal/service/accounts"
+	"candor/internal/service/billing"
+	"candor/internal/service/keys"
+	"candor/internal/service/staff/passwords"
 	"errors"
 	"strings"
 	"testing"
@@ -12,9 +16,9 @@ import (
 
 func TestCreateAccount(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, func(c *service.Config) { c.PasswordCost = service.PasswordCost{} })
+	b := newBench(t, func(c *service.Config) { c.PasswordCost = passwords.Cost{} })
 	for key, live := range map[string]bool{b.account.TestKey: false, b.account.LiveKey: true} {
-		got, err := b.Authenticate(b.ctx, key, "192.0.2.1")
+		got, err := b.Keys.Authenticate(b.ctx, key, "192.0.2.1")
 		if err != nil || got.AccountID != b.account.AccountID || got.Livemode != live || got.Permissions != nil {
 			t.Errorf("key %.12s… stands for %+v, %v", key, got, err)
 		}
@@ -29,22 +33,22 @@ func TestCreateAccount(t *testing.T) {
 	}
 	var hash string
 	b.ok(b.DB.Raw().GetContext(b.ctx, &hash, "SELECT password_hash FROM staff_user WHERE email = 'owner@lender.example' AND role = 'owner'"))
-	if !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") || !service.VerifyPassword(hash, b.account.Password) {
+	if !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") || !passwords.Verify(hash, b.account.Password) {
 		t.Errorf("the password isn't kept as its Argon2id hash: %s", hash)
 	}
 	for _, wrong := range []struct{ hash, password string }{
 		{hash, b.account.Password + "x"}, {hash, ""}, {"", b.account.Password}, {strings.Replace(hash, "t=2", "t=1", 1), b.account.Password},
 		{strings.Replace(hash, "argon2id", "argon2i", 1), b.account.Password}, {hash[:strings.LastIndex(hash, "$")+1], b.account.Password}, {hash + "A", b.account.Password},
 	} {
-		if service.VerifyPassword(wrong.hash, wrong.password) {
+		if passwords.Verify(wrong.hash, wrong.password) {
 			t.Errorf("%q is taken for %s", wrong.password, wrong.hash)
 		}
 	}
-	subscription, err := b.Subscription(b.ctx, b.account.AccountID)
+	subscription, err := b.Billing.Subscription(b.ctx, b.account.AccountID)
 	if err != nil || subscription.ID != "starter" || subscription.BillingEmail != "owner@lender.example" {
 		t.Errorf("subscription %+v, %v", subscription, err)
 	}
-	all, err := b.Accounts(b.ctx)
+	all, err := b.Accounts.List(b.ctx)
 	if err != nil || len(all) != 1 || all[0].Name != "Lender" {
 		t.Errorf("accounts %+v, %v", all, err)
 	}
@@ -54,18 +58,18 @@ func TestCreateAccountRefuses(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	tests := []struct {
-		wish  service.NewAccount
+		wish  accounts.Params
 		code  domain.Code
 		field string
 	}{
-		{service.NewAccount{Name: " ", Email: "a@b.example", Plan: "starter"}, domain.CodeValidation, "name"},
-		{service.NewAccount{Name: "a\nb", Email: "a@b.example", Plan: "starter"}, domain.CodeValidation, "name"},
-		{service.NewAccount{Name: "A", Email: "nobody", Plan: "starter"}, domain.CodeInvalidEmail, "email"},
-		{service.NewAccount{Name: "A", Email: "OWNER@lender.example", Plan: "starter"}, domain.CodeValidation, "email"},
-		{service.NewAccount{Name: "A", Email: "a@b.example", Plan: "free"}, domain.CodeValidation, "plan"},
+		{accounts.Params{Name: " ", Email: "a@b.example", Plan: "starter"}, domain.CodeValidation, "name"},
+		{accounts.Params{Name: "a\nb", Email: "a@b.example", Plan: "starter"}, domain.CodeValidation, "name"},
+		{accounts.Params{Name: "A", Email: "nobody", Plan: "starter"}, domain.CodeInvalidEmail, "email"},
+		{accounts.Params{Name: "A", Email: "OWNER@lender.example", Plan: "starter"}, domain.CodeValidation, "email"},
+		{accounts.Params{Name: "A", Email: "a@b.example", Plan: "free"}, domain.CodeValidation, "plan"},
 	}
 	for _, tt := range tests {
-		_, err := b.CreateAccount(b.ctx, tt.wish, someone)
+		_, err := b.Accounts.Create(b.ctx, tt.wish, someone)
 		var e *domain.Error
 		if !errors.As(err, &e) || e.Code != tt.code || e.Fields[0].Field != tt.field {
 			t.Errorf("%+v: %v, want %s on %s", tt.wish, err, tt.code, tt.field)
@@ -79,18 +83,18 @@ func TestCreateAccountRefuses(t *testing.T) {
 func TestAuthenticate(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	key, text, err := b.CreateAPIKey(b.ctx, b.live(), someone, service.NewKey{Name: " Reports ", Permissions: domain.Permissions{domain.BillingRead}})
+	key, text, err := b.Keys.Create(b.ctx, b.live(), someone, keys.Params{Name: " Reports ", Permissions: domain.Permissions{domain.BillingRead}})
 	b.ok(err)
-	got, err := b.Authenticate(b.ctx, text, "192.0.2.1")
+	got, err := b.Keys.Authenticate(b.ctx, text, "192.0.2.1")
 	if err != nil || got.KeyID != key.ID || got.Scope != b.live() || !got.Permissions.Allow(domain.BillingRead) || got.Permissions.Allow(domain.DataRead) || key.Name != "Reports" {
 		t.Errorf("restricted key stands for %+v, %v", got, err)
 	}
-	_, _, err = b.CreateAPIKey(b.ctx, b.live(), someone, service.NewKey{Name: "a\x00b"})
+	_, _, err = b.Keys.Create(b.ctx, b.live(), someone, keys.Params{Name: "a\x00b"})
 	b.code("a name with a NUL", err, domain.CodeValidation)
-	b.ok(b.DeleteAPIKey(b.ctx, b.live(), someone, key.ID, "Reports"))
+	b.ok(b.Keys.Delete(b.ctx, b.live(), someone, key.ID, "Reports"))
 	_, unknown := domain.NewAPIKey(b.live(), "", start)
 	for _, bad := range []string{"", "x", text, unknown, b.account.LiveKey + "x", strings.ToLower(b.account.LiveKey)} {
-		got, err := b.Authenticate(b.ctx, bad, "192.0.2.1")
+		got, err := b.Keys.Authenticate(b.ctx, bad, "192.0.2.1")
 		b.code(bad, err, domain.CodeInvalidAPIKey)
 		if known := got.KeyID == key.ID && got.Scope == b.live(); known != (bad == text) {
 			t.Errorf("%q is refused as the key %+v", bad, got)
@@ -108,18 +112,18 @@ func TestSubscriptionAndLiveSessions(t *testing.T) {
 		session, err := b.create(b.live())
 		b.ok(err)
 		if i == 0 {
-			_, err := b.Cancel(b.ctx, b.live(), session.ID, someone) // cancelling gives nothing back
+			_, err := b.Sessions.Cancel(b.ctx, b.live(), session.ID, someone) // cancelling gives nothing back
 			b.ok(err)
 		}
 	}
 	_, err := b.create(b.live(), func(w *domain.NewSession) { w.CustomerEmail = "" })
 	b.code("a refused session", err, domain.CodeInvalidEmail)
-	got, err := b.Subscription(b.ctx, b.account.AccountID)
+	got, err := b.Billing.Subscription(b.ctx, b.account.AccountID)
 	if err != nil || got.Used != 12 || *got.Remaining != 0 || !got.Period.Start.Equal(start) {
 		t.Errorf("subscription %+v, %v; want 12 used, 0 remaining", got, err)
 	}
 	b.pass(got.Period.End.Sub(start))
-	if got, err := b.Subscription(b.ctx, b.account.AccountID); err != nil || got.Used != 0 || *got.Remaining != 10 {
+	if got, err := b.Billing.Subscription(b.ctx, b.account.AccountID); err != nil || got.Used != 0 || *got.Remaining != 10 {
 		t.Errorf("in the next period: %+v, %v", got, err)
 	}
 	set := func(values string) {
@@ -130,7 +134,7 @@ func TestSubscriptionAndLiveSessions(t *testing.T) {
 	_, err = b.create(b.live())
 	b.ok(err)
 	set("plan_id = 'enterprise'")
-	if got, err := b.Subscription(b.ctx, b.account.AccountID); err != nil || got.Used != 1 || got.Remaining != nil || got.SessionsIncluded != nil {
+	if got, err := b.Billing.Subscription(b.ctx, b.account.AccountID); err != nil || got.Used != 1 || got.Remaining != nil || got.SessionsIncluded != nil {
 		t.Errorf("Enterprise: %+v, %v", got, err)
 	}
 	set("status = 'cancelled'")
@@ -139,7 +143,7 @@ func TestSubscriptionAndLiveSessions(t *testing.T) {
 	set("effective_at = '2026-12-01'")
 	_, err = b.create(b.live())
 	b.code("no subscription", err, domain.CodeForbidden)
-	_, err = b.Subscription(b.ctx, b.account.AccountID)
+	_, err = b.Billing.Subscription(b.ctx, b.account.AccountID)
 	b.code("no subscription", err, domain.CodeSubscriptionNotFound)
 	b.session() // test keys need none
 }
@@ -148,27 +152,27 @@ func TestUsageRanges(t *testing.T) {
 	t.Parallel()
 	b := newBench(t) // 20 November 2026
 	tests := []struct {
-		ask         service.UsageRange
+		ask         billing.UsageRange
 		first, last string // last "" for an error of the code in first
 	}{
-		{service.UsageRange{}, "2026-11-01", "2026-11-30"},
-		{service.UsageRange{Period: "current_month"}, "2026-11-01", "2026-11-30"},
-		{service.UsageRange{Period: "last_month"}, "2026-10-01", "2026-10-31"},
-		{service.UsageRange{Period: "last_30_days"}, "2026-10-22", "2026-11-20"},
-		{service.UsageRange{Period: "last_90_days"}, "2026-08-23", "2026-11-20"},
-		{service.UsageRange{Period: "last_year"}, "invalid_request", ""},
-		{service.UsageRange{Period: "last_year", StartDate: "2026-01-01", EndDate: "2026-01-01"}, "2026-01-01", "2026-01-01"},
-		{service.UsageRange{StartDate: "2024-01-01", EndDate: "2024-12-31"}, "2024-01-01", "2024-12-31"},
-		{service.UsageRange{StartDate: "2025-01-01", EndDate: "2026-01-02"}, "invalid_date_range", ""},
-		{service.UsageRange{StartDate: "2026-01-02", EndDate: "2026-01-01"}, "invalid_date_range", ""},
-		{service.UsageRange{StartDate: "2026-01-02"}, "invalid_date_range", ""},
-		{service.UsageRange{EndDate: "2026-01-02"}, "invalid_date_range", ""},
-		{service.UsageRange{StartDate: "2026-02-30", EndDate: "2026-03-01"}, "invalid_date_range", ""},
-		{service.UsageRange{StartDate: "0000-01-01", EndDate: "0000-12-31"}, "0000-01-01", "0000-12-31"},
-		{service.UsageRange{StartDate: "9999-01-01", EndDate: "9999-12-31"}, "9999-01-01", "9999-12-31"},
+		{billing.UsageRange{}, "2026-11-01", "2026-11-30"},
+		{billing.UsageRange{Period: "current_month"}, "2026-11-01", "2026-11-30"},
+		{billing.UsageRange{Period: "last_month"}, "2026-10-01", "2026-10-31"},
+		{billing.UsageRange{Period: "last_30_days"}, "2026-10-22", "2026-11-20"},
+		{billing.UsageRange{Period: "last_90_days"}, "2026-08-23", "2026-11-20"},
+		{billing.UsageRange{Period: "last_year"}, "invalid_request", ""},
+		{billing.UsageRange{Period: "last_year", StartDate: "2026-01-01", EndDate: "2026-01-01"}, "2026-01-01", "2026-01-01"},
+		{billing.UsageRange{StartDate: "2024-01-01", EndDate: "2024-12-31"}, "2024-01-01", "2024-12-31"},
+		{billing.UsageRange{StartDate: "2025-01-01", EndDate: "2026-01-02"}, "invalid_date_range", ""},
+		{billing.UsageRange{StartDate: "2026-01-02", EndDate: "2026-01-01"}, "invalid_date_range", ""},
+		{billing.UsageRange{StartDate: "2026-01-02"}, "invalid_date_range", ""},
+		{billing.UsageRange{EndDate: "2026-01-02"}, "invalid_date_range", ""},
+		{billing.UsageRange{StartDate: "2026-02-30", EndDate: "2026-03-01"}, "invalid_date_range", ""},
+		{billing.UsageRange{StartDate: "0000-01-01", EndDate: "0000-12-31"}, "0000-01-01", "0000-12-31"},
+		{billing.UsageRange{StartDate: "9999-01-01", EndDate: "9999-12-31"}, "9999-01-01", "9999-12-31"},
 	}
 	for _, tt := range tests {
-		got, err := b.Usage(b.ctx, b.test(), tt.ask)
+		got, err := b.Billing.Usage(b.ctx, b.test(), tt.ask)
 		if tt.last == "" {
 			b.code(tt.ask.Period+tt.ask.StartDate+tt.ask.EndDate, err, domain.Code(tt.first))
 			continue
@@ -177,7 +181,7 @@ func TestUsageRanges(t *testing.T) {
 			t.Errorf("%+v: %+v, %v; want %s to %s", tt.ask, got, err, tt.first, tt.last)
 		}
 	}
-	if got, err := b.Usage(b.ctx, b.test(), service.UsageRange{}); err != nil || len(got.Daily) != 20 {
+	if got, err := b.Billing.Usage(b.ctx, b.test(), billing.UsageRange{}); err != nil || len(got.Daily) != 20 {
 		t.Errorf("the current month has %d days so far, %v; want 20", len(got.Daily), err)
 	}
 }
@@ -186,7 +190,7 @@ func TestUsageRanges(t *testing.T) {
 func TestCreateAccountIsAudited(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	page, _, err := b.AuditPage(b.ctx, b.account.AccountID, domain.AuditFilter{}, nil, 100)
+	page, _, err := b.Audit.Page(b.ctx, b.account.AccountID, domain.AuditFilter{}, nil, 100)
 	b.ok(err)
 	got := map[string]int{}
 	for _, e := range page {
@@ -196,7 +200,7 @@ func TestCreateAccountIsAudited(t *testing.T) {
 		}
 		got[string(e.Action)+" by "+e.ActorName+" "+mode+" "+string(e.After)]++
 	}
-	team, err := b.Team(b.ctx, b.account.AccountID)
+	team, err := b.Team.List(b.ctx, b.account.AccountID)
 	b.ok(err)
 	for _, want := range []string{
 		`account.created by a test both {"plan": "starter", "owner": "` + team[0].ID.String() + `"}`,
@@ -206,7 +210,7 @@ func TestCreateAccountIsAudited(t *testing.T) {
 			t.Errorf("the audit log has %v, want one %s", got, want)
 		}
 	}
-	keys, err := b.APIKeys(b.ctx, b.live())
+	keys, err := b.Keys.List(b.ctx, b.live())
 	if err != nil || keys[0].CreatedBy != "a test" {
 		t.Errorf("the first key is made by %q, %v", keys[0].CreatedBy, err)
 	}

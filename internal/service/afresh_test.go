@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"candor/internal/service/accounts"
 	"fmt"
 	"os"
 	"regexp"
@@ -9,7 +10,6 @@ import (
 	"time"
 
 	"candor/internal/domain"
-	"candor/internal/service"
 )
 
 // TestBillingStartsAfresh runs what operations.md has for accounts that were
@@ -56,7 +56,7 @@ func TestBillingStartsAfresh(t *testing.T) {
 // for nothing.
 func (b *biller) owed(at time.Time) domain.AccountID {
 	b.Helper()
-	other, err := b.CreateAccount(b.ctx, service.NewAccount{Name: "Broker", Email: "owner@broker.example", Plan: "starter"}, someone)
+	other, err := b.Accounts.Create(b.ctx, accounts.Params{Name: "Broker", Email: "owner@broker.example", Plan: "starter"}, someone)
 	b.ok(err)
 	_, err = b.DB.Raw().ExecContext(b.ctx, `UPDATE subscription SET status = 'cancelled', effective_at = $2, closes_at = $3 WHERE account_id = $1`,
 		other.AccountID, at.AddDate(0, -1, 0), start.AddDate(0, 1, 0))

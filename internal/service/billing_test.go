@@ -76,8 +76,8 @@ func (b *biller) use(n int) {
 }
 
 func (b *biller) createLive() error {
-	return b.InTx(b.ctx, func(tx *db.Tx) error {
-		_, err := b.CreateSession(b.ctx, tx, domain.Scope{AccountID: b.id, Livemode: true}, domain.NewSession{
+	return b.DB.InTx(b.ctx, func(tx *db.Tx) error {
+		_, err := b.Sessions.Insert(b.ctx, tx, domain.Scope{AccountID: b.id, Livemode: true}, domain.NewSession{
 			FormType: domain.FinancialStatement, CustomerEmail: "jo@customer.example",
 		})
 		return err
@@ -86,7 +86,7 @@ func (b *biller) createLive() error {
 
 func (b *biller) invoices() []domain.Invoice {
 	b.Helper()
-	all, more, err := b.Invoices(b.ctx, b.id, 0, 1000)
+	all, more, err := b.Billing.Invoices(b.ctx, b.id, 0, 1000)
 	b.ok(err)
 	if more {
 		b.Fatal("more than 1000 invoices")
@@ -129,7 +129,7 @@ func (b *biller) told() (out []string) {
 
 func (b *biller) status() domain.SubscriptionStatus {
 	b.Helper()
-	s, err := b.Subscription(b.ctx, b.id)
+	s, err := b.Billing.Subscription(b.ctx, b.id)
 	b.ok(err)
 	return s.Status
 }
@@ -150,9 +150,9 @@ func TestSimulatedYear(t *testing.T) {
 	b := newBiller(t)
 	day := func(month time.Month, day int) time.Time { return time.Date(2028, month, day, 12, 0, 0, 0, time.UTC) }
 	// The bench's own subscription ends before the story begins.
-	b.ok(b.CancelSubscription(b.ctx, b.id, someone, true, "another beginning"))
+	b.ok(b.Billing.Cancel(b.ctx, b.id, someone, true, "another beginning"))
 	b.to(day(time.January, 31))
-	b.ok(b.Subscribe(b.ctx, b.id, someone, "starter"))
+	b.ok(b.Billing.Subscribe(b.ctx, b.id, someone, "starter"))
 	before, said := len(b.invoices()), len(b.told())
 
 	b.use(9) // Starter, within
@@ -171,7 +171,7 @@ func TestSimulatedYear(t *testing.T) {
 	}
 
 	b.use(12) // two beyond on Starter, then a step up: 100 from the first one on
-	b.ok(b.ChangePlan(b.ctx, b.id, someone, "professional"))
+	b.ok(b.Billing.ChangePlan(b.ctx, b.id, someone, "professional"))
 	b.use(100) // twelve beyond on Professional
 	b.bank.declare = []billing.Outcome{declined, declined, declined, declined}
 	b.to(day(time.April, 30).Add(time.Minute))
@@ -189,17 +189,17 @@ func TestSimulatedYear(t *testing.T) {
 		t.Errorf("after the last try the subscription is %s", b.status())
 	}
 	b.use(1) // past due works on (D32)
-	if _, err := b.MarkPaid(b.ctx, b.last().ID, someone, "bank transfer 77"); err != nil || b.status() != domain.SubscriptionActive {
+	if _, err := b.Billing.MarkPaid(b.ctx, b.last().ID, someone, "bank transfer 77"); err != nil || b.status() != domain.SubscriptionActive {
 		t.Errorf("paid by hand: %v, %s", err, b.status())
 	}
 	said = b.wantTold(said, "paid 8000 AUD")
 
-	b.ok(b.ChangePlan(b.ctx, b.id, someone, "starter")) // a step down: at the period's end
-	b.ok(b.ChangePlan(b.ctx, b.id, someone, "enterprise"))
+	b.ok(b.Billing.ChangePlan(b.ctx, b.id, someone, "starter")) // a step down: at the period's end
+	b.ok(b.Billing.ChangePlan(b.ctx, b.id, someone, "enterprise"))
 	b.use(200)
 	b.to(day(time.May, 31).Add(time.Minute))
 	said = b.wantTold(said, "paid 0 AUD")
-	b.ok(b.ChangePlan(b.ctx, b.id, someone, "professional"))
+	b.ok(b.Billing.ChangePlan(b.ctx, b.id, someone, "professional"))
 	b.use(150) // Enterprise until the end of June
 	b.to(day(time.June, 30).Add(time.Minute))
 	said = b.wantTold(said, "paid 0 AUD")
@@ -208,30 +208,30 @@ func TestSimulatedYear(t *testing.T) {
 	said = b.wantTold(said, "paid 500 AUD")
 
 	b.use(3)
-	b.ok(b.CancelSubscription(b.ctx, b.id, someone, false, "moving house"))
+	b.ok(b.Billing.Cancel(b.ctx, b.id, someone, false, "moving house"))
 	said = b.wantTold(said, "cancelled 2028-08-31T12:00:00.000Z: moving house")
 	if err := b.createLive(); !errors.Is(err, &domain.Error{Code: domain.CodeForbidden}) {
 		t.Errorf("a cancelled account created a live session: %v", err)
 	}
-	b.ok(b.Reactivate(b.ctx, b.id, someone))
+	b.ok(b.Billing.Reactivate(b.ctx, b.id, someone))
 	b.use(1)
 	b.to(day(time.August, 31).Add(time.Minute))
 	said = b.wantTold(said, "paid 0 AUD")
 
 	b.use(102)
 	b.to(day(time.September, 15))
-	b.ok(b.CancelSubscription(b.ctx, b.id, someone, true, "too dear"))
+	b.ok(b.Billing.Cancel(b.ctx, b.id, someone, true, "too dear"))
 	b.wantTold(said, "cancelled 2028-09-15T12:00:00.000Z: too dear")
 	if i := b.last(); i.Total != 1000 || !i.PeriodEnd.Equal(day(time.September, 15)) || i.Status != domain.InvoiceOpen {
 		t.Errorf("last invoice %+v", i)
 	}
 	b.to(day(time.September, 15).Add(time.Minute))
-	if _, err := b.Subscription(b.ctx, b.id); !errors.Is(err, &domain.Error{Code: domain.CodeSubscriptionNotFound}) {
+	if _, err := b.Billing.Subscription(b.ctx, b.id); !errors.Is(err, &domain.Error{Code: domain.CodeSubscriptionNotFound}) {
 		t.Errorf("after the end: %v", err)
 	}
 	b.to(day(time.October, 1))
-	b.ok(b.Subscribe(b.ctx, b.id, someone, "starter"))
-	if err := b.Subscribe(b.ctx, b.id, someone, "starter"); err == nil {
+	b.ok(b.Billing.Subscribe(b.ctx, b.id, someone, "starter"))
+	if err := b.Billing.Subscribe(b.ctx, b.id, someone, "starter"); err == nil {
 		t.Error("subscribed twice")
 	}
 	said = len(b.told())
@@ -311,12 +311,12 @@ func TestSessionsAtThePeriodsEnd(t *testing.T) {
 	var work sync.WaitGroup
 	for i := range 100 {
 		work.Go(func() {
-			on := b.Service
+			on := b.Services
 			if i%2 == 0 {
 				on = other
 			}
-			err := on.InTx(b.ctx, func(tx *db.Tx) error {
-				_, err := on.CreateSession(b.ctx, tx, domain.Scope{AccountID: b.id, Livemode: true}, domain.NewSession{
+			err := on.DB.InTx(b.ctx, func(tx *db.Tx) error {
+				_, err := on.Sessions.Insert(b.ctx, tx, domain.Scope{AccountID: b.id, Livemode: true}, domain.NewSession{
 					FormType: domain.FinancialStatement, CustomerEmail: "jo@customer.example",
 				})
 				return err

@@ -115,7 +115,7 @@ func (b *biller) step(random *rand.Rand, n *naive) {
 	switch random.IntN(12) {
 	case 0, 1:
 		to := plans[random.IntN(3)]
-		err := b.ChangePlan(b.ctx, b.id, someone, to)
+		err := b.Billing.ChangePlan(b.ctx, b.id, someone, to)
 		b.refused("change to "+to, err, !n.subscribed || n.cancelled || !n.change(to))
 	case 2, 3, 4:
 		n.pass(time.Duration(random.IntN(20*24)) * time.Hour)
@@ -126,21 +126,21 @@ func (b *biller) step(random *rand.Rand, n *naive) {
 			b.to(n.at)
 		}
 	case 5:
-		b.refused("cancel now", b.CancelSubscription(b.ctx, b.id, someone, true, "random"), !n.subscribed)
+		b.refused("cancel now", b.Billing.Cancel(b.ctx, b.id, someone, true, "random"), !n.subscribed)
 		if n.subscribed {
 			n.cancelNow()
 		}
 	case 6:
-		b.refused("cancel", b.CancelSubscription(b.ctx, b.id, someone, false, "random"), !n.subscribed || n.cancelled)
+		b.refused("cancel", b.Billing.Cancel(b.ctx, b.id, someone, false, "random"), !n.subscribed || n.cancelled)
 		if n.subscribed {
 			n.cancelled, n.next = true, ""
 		}
 	case 7:
-		b.refused("reactivate", b.Reactivate(b.ctx, b.id, someone), !n.subscribed || !n.cancelled)
+		b.refused("reactivate", b.Billing.Reactivate(b.ctx, b.id, someone), !n.subscribed || !n.cancelled)
 		n.cancelled = false
 	case 8, 9:
 		plan := plans[random.IntN(3)]
-		b.refused("subscribe", b.Subscribe(b.ctx, b.id, someone, plan), n.subscribed)
+		b.refused("subscribe", b.Billing.Subscribe(b.ctx, b.id, someone, plan), n.subscribed)
 		if !n.subscribed {
 			n.subscribe(plan)
 		}
@@ -157,7 +157,7 @@ func (b *biller) step(random *rand.Rand, n *naive) {
 // agrees reports where the service doesn't show what the reckoning has.
 func (b *biller) agrees(n *naive) {
 	b.Helper()
-	s, err := b.Subscription(b.ctx, b.id)
+	s, err := b.Billing.Subscription(b.ctx, b.id)
 	if !n.subscribed {
 		if !errors.Is(err, &domain.Error{Code: domain.CodeSubscriptionNotFound}) {
 			b.Fatalf("without a subscription: %v", err)

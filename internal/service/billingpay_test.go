@@ -19,7 +19,7 @@ func TestWorkerReportsAPaymentTooMany(t *testing.T) {
 			t.Parallel()
 			b := newPayBench(t)
 			charge := &telling{outcome: billing.Outcome{State: billing.Paid, Reference: "pi_1"}, before: func() {
-				_, err := b.MarkPaid(b.ctx, b.id, someone, name)
+				_, err := b.Billing.MarkPaid(b.ctx, b.id, someone, name)
 				b.ok(err)
 			}}
 			runner := billing.Runner{DB: b.DB, Provider: charge, Ledger: &billing.Ledger{Events: b.Outbox}, Logger: b.Logger}
@@ -42,7 +42,7 @@ func TestStoredCardDoesNotEndPastDue(t *testing.T) {
 	b := newPayBench(t)
 	status := func(want domain.SubscriptionStatus) {
 		b.Helper()
-		s, err := b.Subscription(b.ctx, b.account.AccountID)
+		s, err := b.Billing.Subscription(b.ctx, b.account.AccountID)
 		if b.ok(err); s.Status != want {
 			b.Errorf("the subscription is %s, want %s", s.Status, want)
 		}
@@ -57,11 +57,11 @@ func TestStoredCardDoesNotEndPastDue(t *testing.T) {
 		t.Error("with a new card it isn't tried again")
 	}
 	second := b.owe()
-	_, err := b.MarkFailed(b.ctx, second, someone, "The cheque was returned.")
+	_, err := b.Billing.MarkFailed(b.ctx, second, someone, "The cheque was returned.")
 	b.ok(err)
 	status(domain.SubscriptionPastDue)
-	b.ok(b.CancelSubscription(b.ctx, b.account.AccountID, someone, false, "for a while"))
-	b.ok(b.Reactivate(b.ctx, b.account.AccountID, someone))
+	b.ok(b.Billing.Cancel(b.ctx, b.account.AccountID, someone, false, "for a while"))
+	b.ok(b.Billing.Reactivate(b.ctx, b.account.AccountID, someone))
 	status(domain.SubscriptionPastDue)
 	b.tell(failure(b, "evt_4", 4))
 	status(domain.SubscriptionPastDue)

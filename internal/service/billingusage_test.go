@@ -47,7 +47,7 @@ func TestUsageNoticesAfterAStepUp(t *testing.T) {
 	b.use(13)
 	run()
 	b.toldOf("125")
-	b.ok(b.ChangePlan(b.ctx, b.id, someone, "professional"))
+	b.ok(b.Billing.ChangePlan(b.ctx, b.id, someone, "professional"))
 	run()
 	b.toldOf("125")
 	for _, step := range []struct {
@@ -75,12 +75,12 @@ func TestDriftIsFound(t *testing.T) {
 	t.Parallel()
 	b := newBiller(t)
 	b.use(3)
-	if drifts, err := b.UsageDrifts(b.ctx); err != nil || len(drifts) != 0 {
+	if drifts, err := b.Billing.UsageDrifts(b.ctx); err != nil || len(drifts) != 0 {
 		t.Errorf("counted rightly: %+v, %v", drifts, err)
 	}
 	_, err := b.DB.Raw().ExecContext(b.ctx, `DELETE FROM session WHERE id = (SELECT id FROM session WHERE livemode LIMIT 1)`)
 	b.ok(err)
-	drifts, err := b.UsageDrifts(b.ctx)
+	drifts, err := b.Billing.UsageDrifts(b.ctx)
 	b.ok(err)
 	if len(drifts) != 1 || drifts[0].AccountID != b.id || drifts[0].Counted != 3 || drifts[0].Sessions != 2 {
 		t.Errorf("drifts %+v, want 3 counted and 2 sessions", drifts)
@@ -97,14 +97,14 @@ func TestDriftOfAnInvoiceIsFound(t *testing.T) {
 	b.to(end.Add(time.Minute))
 	_, err := b.DB.Raw().ExecContext(b.ctx, `UPDATE session SET erased_at = $1 WHERE id = (SELECT id FROM session WHERE livemode LIMIT 1)`, end)
 	b.ok(err)
-	if drifts, err := b.UsageDrifts(b.ctx); err != nil || len(drifts) != 0 {
+	if drifts, err := b.Billing.UsageDrifts(b.ctx); err != nil || len(drifts) != 0 {
 		t.Errorf("an erased session: %+v, %v; want it to count", drifts, err)
 	}
 	_, err = b.DB.Raw().ExecContext(b.ctx, `DELETE FROM session WHERE id = (SELECT id FROM session WHERE livemode LIMIT 1)`)
 	b.ok(err)
 	for _, day := range []struct{ after, want int }{{0, 1}, {2, 1}, {3, 0}} {
 		b.offset.Store(int64(end.AddDate(0, 0, day.after).Add(2 * time.Minute).Sub(start)))
-		drifts, err := b.UsageDrifts(b.ctx)
+		drifts, err := b.Billing.UsageDrifts(b.ctx)
 		b.ok(err)
 		if len(drifts) != day.want || day.want > 0 && (drifts[0].Counted != 3 || drifts[0].Sessions != 2 || !drifts[0].PeriodStart.Equal(start)) {
 			t.Errorf("%d days later: drifts %+v, want %d", day.after, drifts, day.want)

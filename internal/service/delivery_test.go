@@ -1,6 +1,8 @@
 package service_test
 
 import (
+	"candor/internal/service/accounts"
+	"candor/internal/service/webhooks"
 	"errors"
 	"slices"
 	"testing"
@@ -8,7 +10,6 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
-	"candor/internal/service"
 )
 
 const hook = "https://hooks.lender.example/candor"
@@ -54,7 +55,7 @@ func (b *bench) failed(scope domain.Scope, url string) domain.Delivery {
 // elsewhere are scopes that have nothing to do with the test one.
 func (b *bench) elsewhere() []domain.Scope {
 	b.Helper()
-	other, err := b.CreateAccount(b.ctx, service.NewAccount{Name: "Broker", Email: "owner@broker.example", Plan: "starter"}, someone)
+	other, err := b.Accounts.Create(b.ctx, accounts.Params{Name: "Broker", Email: "owner@broker.example", Plan: "starter"}, someone)
 	b.ok(err)
 	return []domain.Scope{b.live(), {AccountID: other.AccountID}}
 }
@@ -75,18 +76,18 @@ func TestDeliveriesAndTheirRecords(t *testing.T) {
 	live := b.sent(b.live(), hook)
 	for name, tt := range map[string]struct {
 		scope  domain.Scope
-		filter service.DeliveryFilter
+		filter webhooks.DeliveryFilter
 		before int64
 		want   []domain.DeliveryID
 	}{
 		"all":                  {scope: b.test(), want: []domain.DeliveryID{pending.ID, failed.ID}},
 		"live":                 {scope: b.live(), want: []domain.DeliveryID{live.ID}},
 		"before":               {scope: b.test(), before: pending.Sequence, want: []domain.DeliveryID{failed.ID}},
-		"by state":             {scope: b.test(), filter: service.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{State: domain.DeliveryFailed}}, want: []domain.DeliveryID{failed.ID}},
-		"by any URL there":     {scope: b.test(), filter: service.DeliveryFilter{Origin: "https://hooks.lender.example/x"}, want: []domain.DeliveryID{pending.ID, failed.ID}},
-		"by a class of status": {scope: b.test(), filter: service.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Status: "5xx"}}, want: []domain.DeliveryID{failed.ID}},
+		"by state":             {scope: b.test(), filter: webhooks.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{State: domain.DeliveryFailed}}, want: []domain.DeliveryID{failed.ID}},
+		"by any URL there":     {scope: b.test(), filter: webhooks.DeliveryFilter{Origin: "https://hooks.lender.example/x"}, want: []domain.DeliveryID{pending.ID, failed.ID}},
+		"by a class of status": {scope: b.test(), filter: webhooks.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Status: "5xx"}}, want: []domain.DeliveryID{failed.ID}},
 	} {
-		got, err := b.Deliveries(b.ctx, tt.scope, tt.filter, tt.before, 10)
+		got, err := b.Webhooks.Deliveries(b.ctx, tt.scope, tt.filter, tt.before, 10)
 		var ids []domain.DeliveryID
 		for _, d := range got {
 			ids = append(ids, d.ID)
@@ -95,20 +96,20 @@ func TestDeliveriesAndTheirRecords(t *testing.T) {
 			t.Errorf("%s: %v, %v; want %v", name, ids, err, tt.want)
 		}
 	}
-	record, err := b.Delivery(b.ctx, b.test(), failed.ID)
+	record, err := b.Webhooks.Delivery(b.ctx, b.test(), failed.ID)
 	b.ok(err)
 	events, err := b.DB.Events(b.ctx, *failed.SessionID)
 	b.ok(err)
 	if record.Origin != "https://hooks.lender.example" || string(record.Event.Body) != string(events[0].Body) || len(record.AttemptLog) != 1 || *record.AttemptLog[0].StatusCode != 503 {
 		t.Errorf("record %+v", record)
 	}
-	if scope, err := b.DeliveryScope(b.ctx, live.ID); err != nil || scope != b.live() {
+	if scope, err := b.Webhooks.DeliveryScope(b.ctx, live.ID); err != nil || scope != b.live() {
 		t.Errorf("scope %+v, %v", scope, err)
 	}
-	_, err = b.DeliveryScope(b.ctx, domain.DeliveryID{})
+	_, err = b.Webhooks.DeliveryScope(b.ctx, domain.DeliveryID{})
 	b.code("scope of an unknown one", err, domain.CodeNotFound)
 	b.sent(b.test(), hook)
-	endpoints, err := b.EndpointLoads(b.ctx, b.test())
+	endpoints, err := b.Webhooks.EndpointLoads(b.ctx, b.test())
 	if err != nil || len(endpoints) != 1 || endpoints[0].Pending != 2 || endpoints[0].Failed != 1 || endpoints[0].FailingSince == nil {
 		t.Errorf("endpoints %+v, %v", endpoints, err)
 	}
@@ -121,31 +122,31 @@ func TestDeliveryFiltersAreChecked(t *testing.T) {
 	since, until := start, start.Add(-time.Second)
 	for _, tt := range []struct {
 		field  string
-		filter service.DeliveryFilter
+		filter webhooks.DeliveryFilter
 	}{
-		{"state", service.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{State: "lost"}}},
-		{"type", service.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Type: "session.lost"}}},
-		{"status", service.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Status: "503"}}},
-		{"until", service.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Since: &since, Until: &until}}},
-		{"endpoint", service.DeliveryFilter{Origin: hook}},
-		{"endpoint", service.DeliveryFilter{Origin: "hooks.lender.example"}},
+		{"state", webhooks.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{State: "lost"}}},
+		{"type", webhooks.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Type: "session.lost"}}},
+		{"status", webhooks.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Status: "503"}}},
+		{"until", webhooks.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Since: &since, Until: &until}}},
+		{"endpoint", webhooks.DeliveryFilter{Origin: hook}},
+		{"endpoint", webhooks.DeliveryFilter{Origin: "hooks.lender.example"}},
 	} {
-		_, err := b.Deliveries(b.ctx, b.test(), tt.filter, 0, 10)
+		_, err := b.Webhooks.Deliveries(b.ctx, b.test(), tt.filter, 0, 10)
 		b.field("a list", err, tt.field)
 		if tt.filter.Since == nil {
 			tt.filter.Since = &since
 		}
-		_, err = b.PreviewRedelivery(b.ctx, b.test(), tt.filter, 1, 0)
+		_, err = b.Webhooks.PreviewRedelivery(b.ctx, b.test(), tt.filter, 1, 0)
 		b.field("a preview", err, tt.field)
-		_, err = b.StartRedelivery(b.ctx, b.test(), tt.filter, 1, jo)
+		_, err = b.Webhooks.StartRedelivery(b.ctx, b.test(), tt.filter, 1, jo)
 		b.field("a start", err, tt.field)
 	}
-	for _, limit := range []int{0, service.MaxDeliveryPage + 1} {
-		_, err := b.Deliveries(b.ctx, b.test(), service.DeliveryFilter{}, 0, limit)
+	for _, limit := range []int{0, webhooks.MaxDeliveryPage + 1} {
+		_, err := b.Webhooks.Deliveries(b.ctx, b.test(), webhooks.DeliveryFilter{}, 0, limit)
 		b.field("a list", err, "limit")
 	}
-	for _, status := range service.DeliveryStatuses {
-		if _, err := b.Deliveries(b.ctx, b.test(), service.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Status: status}}, 0, 1); err != nil {
+	for _, status := range webhooks.DeliveryStatuses {
+		if _, err := b.Webhooks.Deliveries(b.ctx, b.test(), webhooks.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Status: status}}, 0, 1); err != nil {
 			t.Errorf("status %s: %v", status, err)
 		}
 	}
@@ -161,29 +162,29 @@ func TestDeliveryIsMadeAgainOrCancelled(t *testing.T) {
 	elsewhere := b.elsewhere()
 	wakes := b.count("SELECT count(*) FROM river_job WHERE kind = 'webhook_wake'")
 	for _, scope := range elsewhere {
-		_, err := b.Delivery(b.ctx, scope, failed.ID)
+		_, err := b.Webhooks.Delivery(b.ctx, scope, failed.ID)
 		b.code("reading", err, domain.CodeNotFound)
-		_, err = b.Redeliver(b.ctx, scope, failed.ID, someone)
+		_, err = b.Webhooks.Redeliver(b.ctx, scope, failed.ID, someone)
 		b.code("making again", err, domain.CodeNotFound)
-		_, err = b.CancelDelivery(b.ctx, scope, pending.ID, someone)
+		_, err = b.Webhooks.CancelDelivery(b.ctx, scope, pending.ID, someone)
 		b.code("cancelling", err, domain.CodeNotFound)
 	}
 	b.pass(time.Hour)
-	again, err := b.Redeliver(b.ctx, b.test(), failed.ID, someone)
+	again, err := b.Webhooks.Redeliver(b.ctx, b.test(), failed.ID, someone)
 	if err != nil || again.ID != failed.ID || again.State != domain.DeliveryPending || !again.NextAttemptAt.Equal(start.Add(time.Hour)) {
 		t.Errorf("made again: %+v, %v", again, err)
 	}
-	cancelled, err := b.CancelDelivery(b.ctx, b.test(), pending.ID, someone)
+	cancelled, err := b.Webhooks.CancelDelivery(b.ctx, b.test(), pending.ID, someone)
 	if err != nil || cancelled.State != domain.DeliveryCancelled || !cancelled.FinishedAt.Equal(start.Add(time.Hour)) {
 		t.Errorf("cancelled: %+v, %v", cancelled, err)
 	}
 	if n := b.count("SELECT count(*) FROM river_job WHERE kind = 'webhook_wake'") - wakes; n != 2 {
 		t.Errorf("%d wakes, want one for each", n)
 	}
-	_, err = b.CancelDelivery(b.ctx, b.test(), pending.ID, someone)
+	_, err = b.Webhooks.CancelDelivery(b.ctx, b.test(), pending.ID, someone)
 	b.code("cancelling twice", err, domain.CodeInvalidRequest)
 	delivered := b.attempted(*again, domain.DeliveryDelivered, 204)
-	if again, err = b.Redeliver(b.ctx, b.test(), delivered.ID, someone); err != nil || again.Cycle != 3 {
+	if again, err = b.Webhooks.Redeliver(b.ctx, b.test(), delivered.ID, someone); err != nil || again.Cycle != 3 {
 		t.Errorf("a delivered one again: %+v, %v", again, err)
 	}
 }
@@ -196,10 +197,10 @@ func TestDeletedDeliveryIsNotFound(t *testing.T) {
 	if n, err := b.DB.DeleteEvents(b.ctx, start.Add(time.Hour), 10); n != 1 || err != nil {
 		t.Fatalf("deleted %d, %v", n, err)
 	}
-	_, err := b.Redeliver(b.ctx, b.test(), failed.ID, someone)
+	_, err := b.Webhooks.Redeliver(b.ctx, b.test(), failed.ID, someone)
 	b.code("making again", err, domain.CodeNotFound)
-	_, err = b.Delivery(b.ctx, b.test(), failed.ID)
+	_, err = b.Webhooks.Delivery(b.ctx, b.test(), failed.ID)
 	b.code("reading", err, domain.CodeNotFound)
-	_, err = b.CancelDelivery(b.ctx, b.test(), failed.ID, someone)
+	_, err = b.Webhooks.CancelDelivery(b.ctx, b.test(), failed.ID, someone)
 	b.code("cancelling", err, domain.CodeNotFound)
 }

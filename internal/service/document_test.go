@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"bytes"
+	"candor/internal/service/forms"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -24,7 +25,7 @@ import (
 )
 
 func (b *bench) upload(id domain.SessionID, category, name, content string) error {
-	return b.AddDocument(b.ctx, id, service.Upload{Category: category, FileName: name, Content: strings.NewReader(content)})
+	return b.Forms.AddDocument(b.ctx, id, forms.Upload{Category: category, FileName: name, Content: strings.NewReader(content)})
 }
 
 func picture(t *testing.T, encode func(io.Writer, image.Image) error) string {
@@ -93,9 +94,9 @@ func TestUploads(t *testing.T) {
 	if n := b.count("SELECT (SELECT count(*) FROM document) * 1000 + (SELECT count(*) FROM blob_garbage)"); n != len(tests)*1000 {
 		t.Errorf("documents and garbage: %d", n)
 	}
-	b.ok(b.RemoveDocument(b.ctx, id, docs[0].ID))
-	b.ok(b.RemoveDocument(b.ctx, id, docs[0].ID))
-	b.ok(b.RemoveDocument(b.ctx, b.opened().ID, docs[1].ID)) // another session's stays
+	b.ok(b.Forms.RemoveDocument(b.ctx, id, docs[0].ID))
+	b.ok(b.Forms.RemoveDocument(b.ctx, id, docs[0].ID))
+	b.ok(b.Forms.RemoveDocument(b.ctx, b.opened().ID, docs[1].ID)) // another session's stays
 	if left, err := b.DB.Documents(b.ctx, id); err != nil || len(left) != len(tests)-1 {
 		t.Errorf("%d documents after a removal, %v", len(left), err)
 	}
@@ -114,7 +115,7 @@ func TestTwentyDocuments(t *testing.T) {
 	for range 15 {
 		process := service.New(b.Config)
 		wg.Go(func() {
-			err := process.AddDocument(b.ctx, id, service.Upload{Category: "other", Content: strings.NewReader("%PDF-")})
+			err := process.Forms.AddDocument(b.ctx, id, forms.Upload{Category: "other", Content: strings.NewReader("%PDF-")})
 			switch {
 			case err == nil:
 				taken.Add(1)
@@ -136,7 +137,7 @@ func TestTwentyDocuments(t *testing.T) {
 	if n := b.count("SELECT uploaded_bytes FROM session WHERE id = $1", id); n < 20*5 || n > 30*5 {
 		t.Errorf("%d bytes are counted for 20 documents of 5 bytes and up to 10 refused ones", n)
 	}
-	b.ok(b.RemoveDocument(b.ctx, id, docs[0].ID))
+	b.ok(b.Forms.RemoveDocument(b.ctx, id, docs[0].ID))
 	b.ok(b.upload(id, "other", "a.pdf", "%PDF-"))
 }
 
@@ -173,21 +174,21 @@ func TestRefusedUploadsLeaveNothing(t *testing.T) {
 	category := func(c string, err error) func() (string, error) { return func() (string, error) { return c, err } }
 	tests := []struct {
 		name    string
-		upload  service.Upload
+		upload  forms.Upload
 		stored  int32 // that reached the store
 		counted int
 	}{
-		{"wrong type", service.Upload{Category: "other", Content: strings.NewReader("MZ")}, 0, 0},
-		{"too large", service.Upload{Category: "other", Content: pdf(statement.MaxDocumentBytes + 1)}, 1, statement.MaxDocumentBytes},
-		{"gone half-way", service.Upload{Category: "other", Content: io.MultiReader(pdf(70_000), iotest.ErrReader(gone))}, 1, 70_000},
-		{"wrong category after it", service.Upload{Content: pdf(1000), Rest: category("selfie", nil)}, 1, 1000},
-		{"gone after it", service.Upload{Content: pdf(1000), Rest: category("", gone)}, 1, 1000},
-		{"bomb", service.Upload{Category: "other", Content: strings.NewReader(bomb(t))}, 1, len(bomb(t))},
-		{"late bomb", service.Upload{Category: "other", Content: strings.NewReader(latePhoto(t, 0xffff))}, 1, -1},
+		{"wrong type", forms.Upload{Category: "other", Content: strings.NewReader("MZ")}, 0, 0},
+		{"too large", forms.Upload{Category: "other", Content: pdf(statement.MaxDocumentBytes + 1)}, 1, statement.MaxDocumentBytes},
+		{"gone half-way", forms.Upload{Category: "other", Content: io.MultiReader(pdf(70_000), iotest.ErrReader(gone))}, 1, 70_000},
+		{"wrong category after it", forms.Upload{Content: pdf(1000), Rest: category("selfie", nil)}, 1, 1000},
+		{"gone after it", forms.Upload{Content: pdf(1000), Rest: category("", gone)}, 1, 1000},
+		{"bomb", forms.Upload{Category: "other", Content: strings.NewReader(bomb(t))}, 1, len(bomb(t))},
+		{"late bomb", forms.Upload{Category: "other", Content: strings.NewReader(latePhoto(t, 0xffff))}, 1, -1},
 	}
 	for _, tt := range tests {
 		before, total := store.stored.Load(), b.count("SELECT uploaded_bytes FROM session WHERE id = $1", id)
-		if err := b.AddDocument(b.ctx, id, tt.upload); err == nil {
+		if err := b.Forms.AddDocument(b.ctx, id, tt.upload); err == nil {
 			t.Errorf("%s is taken", tt.name)
 		}
 		if got := store.stored.Load() - before; got != tt.stored {
@@ -201,7 +202,7 @@ func TestRefusedUploadsLeaveNothing(t *testing.T) {
 		}
 	}
 	b.ok(b.upload(id, "other", "a.jpg", latePhoto(t, 3000)))
-	b.ok(b.AddDocument(b.ctx, id, service.Upload{Content: pdf(1000), Rest: category("other", nil)}))
+	b.ok(b.Forms.AddDocument(b.ctx, id, forms.Upload{Content: pdf(1000), Rest: category("other", nil)}))
 	if store.count() != 2 {
 		t.Errorf("%d blobs of 2 documents", store.count())
 	}
@@ -228,7 +229,7 @@ func TestUploadsAtOnce(t *testing.T) {
 		for _, id := range ids {
 			r, w := io.Pipe()
 			wg.Go(func() {
-				if err := b.AddDocument(b.ctx, id, service.Upload{Category: "other", Content: r}); err != nil {
+				if err := b.Forms.AddDocument(b.ctx, id, forms.Upload{Category: "other", Content: r}); err != nil {
 					t.Error(err)
 				}
 			})

@@ -29,7 +29,7 @@ func TestBankTransferIsDunnedOnceItIsDue(t *testing.T) {
 			first := 14
 			for _, day := range noted {
 				b.to(on(day))
-				failed, err := b.MarkFailed(b.ctx, issued.ID, someone, "The cheque was returned.")
+				failed, err := b.Billing.MarkFailed(b.ctx, issued.ID, someone, "The cheque was returned.")
 				b.ok(err)
 				if failed.NextAttemptAt == nil || failed.NextAttemptAt.Before(issued.DueAt) {
 					t.Errorf("after a failure on day %d the next attempt is at %v, before %s", day, failed.NextAttemptAt, issued.DueAt)

@@ -1,6 +1,9 @@
 package service_test
 
 import (
+	"candor/internal/service/accounts"
+	"candor/internal/service/forms"
+	"candor/internal/service/staff/passwords"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/outbox"
 	"candor/internal/platform/blob"
@@ -29,12 +31,12 @@ var start = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 // that stands still.
 type bench struct {
 	testing.TB
-	*service.Service
+	*service.Services
 	ctx     context.Context
 	dsn     string
 	blobs   *blob.Files
 	offset  atomic.Int64 // of the clock, from start
-	account *service.CreatedAccount
+	account *accounts.Created
 }
 
 func newBench(t testing.TB, change ...func(*service.Config)) *bench {
@@ -52,13 +54,13 @@ func newBench(t testing.TB, change ...func(*service.Config)) *bench {
 		DB: database, Outbox: outbox.New(inserter, nil), Ring: ring, Blobs: b.blobs, BaseURL: "https://candor.example",
 		Policy: webhook.Policy{Development: true}, Logger: logger,
 		Clock:        func() time.Time { return start.Add(time.Duration(b.offset.Load())) },
-		PasswordCost: service.PasswordCost{Time: 1, Memory: 8}, // in no time
+		PasswordCost: passwords.Cost{Time: 1, Memory: 8}, // in no time
 	}
 	for _, f := range change {
 		f(&config)
 	}
-	b.Service = service.New(config)
-	b.account, err = b.CreateAccount(b.ctx, service.NewAccount{Name: "Lender", Email: "owner@lender.example", Plan: "starter"}, someone)
+	b.Services = service.New(config)
+	b.account, err = b.Accounts.Create(b.ctx, accounts.Params{Name: "Lender", Email: "owner@lender.example", Plan: "starter"}, someone)
 	b.ok(err)
 	return b
 }
@@ -87,16 +89,11 @@ func (b *bench) live() domain.Scope {
 }
 
 func (b *bench) create(scope domain.Scope, change ...func(*domain.NewSession)) (*domain.Session, error) {
-	wish := domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: "jo@customer.example"}
+	params := domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: "jo@customer.example"}
 	for _, f := range change {
-		f(&wish)
+		f(&params)
 	}
-	var session *domain.Session
-	err := b.InTx(b.ctx, func(tx *db.Tx) (err error) {
-		session, err = b.CreateSession(b.ctx, tx, scope, wish)
-		return err
-	})
-	return session, err
+	return b.Sessions.Create(b.ctx, scope, nil, params)
 }
 
 func (b *bench) session(change ...func(*domain.NewSession)) *domain.Session {
@@ -114,20 +111,20 @@ func (b *bench) opened() *domain.Session {
 	return session
 }
 
-func (b *bench) open(id domain.SessionID) *service.FormState {
+func (b *bench) open(id domain.SessionID) *forms.State {
 	b.Helper()
-	state, err := b.Form(b.ctx, id)
+	state, err := b.Forms.Get(b.ctx, id)
 	b.ok(err)
-	b.ok(b.OpenForm(b.ctx, state, service.Visitor{UserAgent: "Test/1", IPAddress: "192.0.2.7"}))
+	b.ok(b.Forms.Open(b.ctx, state, domain.Visitor{UserAgent: "Test/1", IPAddress: "192.0.2.7"}))
 	return state
 }
 
 // fill completes a section with the full example's answers.
 func (b *bench) fill(id domain.SessionID, name string) error {
 	if name == statement.DocumentsSection {
-		return b.CompleteDocuments(b.ctx, id)
+		return b.Forms.CompleteDocuments(b.ctx, id)
 	}
-	return b.SaveSection(b.ctx, id, statementtest.Full().Section(name, b.Clock.Now()))
+	return b.Forms.SaveSection(b.ctx, id, statementtest.Full().Section(name, b.Clock.Now()))
 }
 
 // filled is an opened session with all sections but the declaration.
@@ -141,7 +138,7 @@ func (b *bench) filled() *domain.Session {
 }
 
 func (b *bench) submit(id domain.SessionID) error {
-	return b.Submit(b.ctx, id, statement.Declaration{Accepted: true, FullName: "Jo Customer"}, "")
+	return b.Forms.Submit(b.ctx, id, statement.Declaration{Accepted: true, FullName: "Jo Customer"}, "")
 }
 
 func (b *bench) submitted() *domain.Session {

@@ -10,7 +10,6 @@ import (
 
 	"candor/internal/domain"
 	"candor/internal/form"
-	"candor/internal/service"
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
 )
@@ -23,9 +22,9 @@ func TestOpenFormOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
-			state, err := b.Form(b.ctx, session.ID)
+			state, err := b.Forms.Get(b.ctx, session.ID)
 			if err == nil {
-				err = b.OpenForm(b.ctx, state, service.Visitor{UserAgent: "Test/1 \xff\x00", IPAddress: "192.0.2.7"})
+				err = b.Forms.Open(b.ctx, state, domain.Visitor{UserAgent: "Test/1 \xff\x00", IPAddress: "192.0.2.7"})
 			}
 			if err != nil || state.Session.Status != domain.InProgress || state.Session.AccessedAt == nil {
 				t.Errorf("opened as %v, %v", state.Session, err)
@@ -53,11 +52,11 @@ func TestClosedFormsStayClosed(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	cancelled := b.session()
-	stale, err := b.Form(b.ctx, cancelled.ID) // looked at before the cancellation
+	stale, err := b.Forms.Get(b.ctx, cancelled.ID) // looked at before the cancellation
 	b.ok(err)
-	_, err = b.Cancel(b.ctx, b.test(), cancelled.ID, someone)
+	_, err = b.Sessions.Cancel(b.ctx, b.test(), cancelled.ID, someone)
 	b.ok(err)
-	b.ok(b.OpenForm(b.ctx, stale, service.Visitor{}))
+	b.ok(b.Forms.Open(b.ctx, stale, domain.Visitor{}))
 	if stale.Session.Status != domain.Cancelled || len(b.kinds(cancelled.ID)) != 0 {
 		t.Errorf("a cancelled session was opened: %s, %v", stale.Session.Status, b.kinds(cancelled.ID))
 	}
@@ -68,10 +67,10 @@ func TestClosedFormsStayClosed(t *testing.T) {
 	} {
 		draft := new(statement.Statement).Section(statement.IncomeSection, start)
 		b.code("save", b.fill(id, statement.IncomeSection), code)
-		b.code("draft", b.SaveDraft(b.ctx, id, draft, nil), code)
-		b.code("documents", b.CompleteDocuments(b.ctx, id), code)
+		b.code("draft", b.Forms.SaveDraft(b.ctx, id, draft, nil), code)
+		b.code("documents", b.Forms.CompleteDocuments(b.ctx, id), code)
 		b.code("upload", b.upload(id, "other", "a.pdf", "%PDF-"), code)
-		b.code("removal", b.RemoveDocument(b.ctx, id, domain.NewDocumentID()), code)
+		b.code("removal", b.Forms.RemoveDocument(b.ctx, id, domain.NewDocumentID()), code)
 		b.code("submit", b.submit(id), code)
 	}
 	if n := b.count("SELECT count(*) FROM blob_garbage"); n != 0 {
@@ -104,7 +103,7 @@ func TestFormToSubmission(t *testing.T) {
 			t.Errorf("payload %+v, want %+v", got, expect)
 		}
 	}
-	if err := b.SaveSection(b.ctx, session.ID, statementtest.Full().Section(statement.DeclarationSection, start)); err == nil {
+	if err := b.Forms.SaveSection(b.ctx, session.ID, statementtest.Full().Section(statement.DeclarationSection, start)); err == nil {
 		t.Error("the declaration was saved without submitting")
 	}
 	b.ok(b.submit(session.ID))
@@ -118,7 +117,7 @@ func TestFormToSubmission(t *testing.T) {
 		got.Summary != (domain.CompletedSummary{TotalAssets: sum.TotalAssets, TotalLiabilities: sum.TotalLiabilities, NetWorth: sum.NetWorth}) {
 		t.Errorf("payload %+v", got)
 	}
-	data, err := b.Data(b.ctx, b.test(), session.ID, someone)
+	data, err := b.Sessions.Data(b.ctx, b.test(), session.ID, someone)
 	b.ok(err)
 	if data.Session.Status != domain.Completed || data.Session.SectionsCompleted != 7 || !data.Session.CompletedAt.Equal(now) ||
 		!data.Statement.Declaration.SignedAt.Equal(now) || data.Statement.Declaration.FullName != "Jo Customer" || !data.Statement.Declaration.Accepted {
@@ -132,7 +131,7 @@ func TestFormToSubmission(t *testing.T) {
 	if n := b.count("SELECT count(*) FROM river_job WHERE kind = 'statement_pdf'"); n != 1 {
 		t.Errorf("%d PDF jobs, want 1", n)
 	}
-	if state, err := b.Form(b.ctx, session.ID); err != nil || state.Statement != nil || state.Session.Status != domain.Completed {
+	if state, err := b.Forms.Get(b.ctx, session.ID); err != nil || state.Statement != nil || state.Session.Status != domain.Completed {
 		t.Errorf("the form of a completed session shows answers: %+v, %v", state, err)
 	}
 }
@@ -156,8 +155,8 @@ func TestDrafts(t *testing.T) {
 	if errs := section.Decode(values); len(errs) != 1 {
 		t.Fatalf("errors %v", errs)
 	}
-	b.ok(b.SaveDraft(b.ctx, session.ID, section, nil))
-	state, err := b.Form(b.ctx, session.ID)
+	b.ok(b.Forms.SaveDraft(b.ctx, session.ID, section, nil))
+	state, err := b.Forms.Get(b.ctx, session.ID)
 	b.ok(err)
 	shown := state.Section(statement.IncomeSection)
 	if got := shown.Inputs(); got.Get("employment_income.gross_salary") != `a "lot" \x41` || len(shown.Validate()) != 1 {
@@ -194,7 +193,7 @@ func TestSuggestions(t *testing.T) {
 	if n, m := liabilities.List("mortgages").Len(), liabilities.List("other_liabilities").Len(); n != len(want.Mortgages) || m != len(want.Other) || n+m == 0 {
 		t.Errorf("liabilities start with %d mortgages and %d others, want %d and %d", n, m, len(want.Mortgages), len(want.Other))
 	}
-	b.ok(b.SaveSection(b.ctx, session.ID, state.Empty(statement.LiabilitiesSection))) // none after all
+	b.ok(b.Forms.SaveSection(b.ctx, session.ID, state.Empty(statement.LiabilitiesSection))) // none after all
 	b.ok(b.fill(session.ID, statement.PersonalDetailsSection))
 	state = b.open(session.ID)
 	if got := state.Section(statement.LiabilitiesSection); got.List("mortgages").Len() != 0 {

@@ -11,31 +11,61 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
-	"candor/internal/service"
+	"candor/internal/service/idempotency"
 )
 
-func (b *bench) request(key, body string) service.IdempotentRequest {
-	return service.IdempotentRequest{Scope: b.test(), Path: "/v1/sessions", Key: key, Body: []byte(body)}
+// request is a POST with an idempotency key.
+type request struct {
+	scope           domain.Scope
+	path, key, body string
+}
+
+// reply is what a request was answered with.
+type reply struct {
+	status   int
+	body     string
+	replayed bool
+}
+
+func (b *bench) request(key, body string) request {
+	return request{scope: b.test(), path: "/v1/sessions", key: key, body: body}
 }
 
 // creating makes a session and answers with its link, as the API does.
-func (b *bench) creating(email string) func(tx *db.Tx) (service.Answer, error) {
-	return func(tx *db.Tx) (service.Answer, error) {
-		session, err := b.CreateSession(b.ctx, tx, b.test(), domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: email})
+func (b *bench) creating(email string) func(tx *db.Tx) (string, error) {
+	return func(tx *db.Tx) (string, error) {
+		session, err := b.Sessions.Insert(b.ctx, tx, b.test(), domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: email})
 		if err != nil {
-			return service.Answer{}, err
+			return "", err
 		}
-		return service.Answer{Status: 201, Body: []byte(b.SessionURL(session.ID))}, nil
+		return b.Sessions.URL(session.ID), nil
 	}
 }
 
-// keepRefusals keeps every *domain.Error but forbidden.
-func keepRefusals(err error) (service.Answer, bool) {
+// send does what a request asks for, and answers it. Every *domain.Error but
+// forbidden is an answer that is kept.
+func (b *bench) send(r request, do func(tx *db.Tx) (string, error)) (reply, error) {
+	var answer *idempotency.Answer
+	key := &idempotency.Key[string]{Path: r.path, Text: r.key, Body: []byte(r.body), Encode: func(result string, refusal error) (*idempotency.Answer, error) {
+		answer = &idempotency.Answer{Status: 201, Body: []byte(result)}
+		if refusal != nil {
+			var e *domain.Error
+			if answer = nil; errors.As(refusal, &e) && e.Code != domain.CodeForbidden {
+				answer = &idempotency.Answer{Status: 422, Body: []byte(e.Code)}
+			}
+		}
+		return answer, nil
+	}}
+	_, err := idempotency.Do(b.ctx, b.Idempotency, r.scope, key, do)
+	var replay *idempotency.Replay
 	var e *domain.Error
-	if !errors.As(err, &e) {
-		return service.Answer{}, false
+	switch {
+	case errors.As(err, &replay):
+		return reply{replay.Status, string(replay.Body), true}, nil
+	case err != nil && (answer == nil || !errors.As(err, &e) || string(e.Code) != string(answer.Body)):
+		return reply{}, err
 	}
-	return service.Answer{Status: 422, Body: []byte(e.Code)}, e.Code != domain.CodeForbidden
+	return reply{answer.Status, string(answer.Body), false}, nil
 }
 
 func TestIdempotentlyConcurrent(t *testing.T) {
@@ -46,7 +76,7 @@ func TestIdempotentlyConcurrent(t *testing.T) {
 	bodies := make(chan string, 50)
 	for range 50 {
 		wg.Go(func() {
-			answer, err := b.Idempotently(b.ctx, b.request("k", "{}"), b.creating("jo@customer.example"), keepRefusals)
+			answer, err := b.send(b.request("k", "{}"), b.creating("jo@customer.example"))
 			switch {
 			case errors.Is(err, &domain.Error{Code: domain.CodeIdempotencyInProgress}):
 				running.Add(1)
@@ -54,12 +84,12 @@ func TestIdempotentlyConcurrent(t *testing.T) {
 			case err != nil:
 				t.Error(err)
 				return
-			case answer.Replayed:
+			case answer.replayed:
 				replayed.Add(1)
 			default:
 				first.Add(1)
 			}
-			bodies <- fmt.Sprint(answer.Status, string(answer.Body))
+			bodies <- fmt.Sprint(answer.status, answer.body)
 		})
 	}
 	wg.Wait()
@@ -82,28 +112,28 @@ func TestIdempotentlyConcurrent(t *testing.T) {
 func TestIdempotentlyReplays(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	answer, err := b.Idempotently(b.ctx, b.request("k", "{}"), b.creating("jo@customer.example"), keepRefusals)
+	answer, err := b.send(b.request("k", "{}"), b.creating("jo@customer.example"))
 	b.ok(err)
-	if answer.Replayed || answer.Status != 201 {
+	if answer.replayed || answer.status != 201 {
 		t.Errorf("first answer %+v", answer)
 	}
-	never := func(*db.Tx) (service.Answer, error) {
+	never := func(*db.Tx) (string, error) {
 		t.Error("done again")
-		return service.Answer{}, nil
+		return "", nil
 	}
 	b.pass(24*time.Hour - time.Millisecond)
-	again, err := b.Idempotently(b.ctx, b.request("k", "{}"), never, keepRefusals)
-	if err != nil || !again.Replayed || again.Status != 201 || string(again.Body) != string(answer.Body) {
+	again, err := b.send(b.request("k", "{}"), never)
+	if err != nil || !again.replayed || again.status != 201 || again.body != answer.body {
 		t.Errorf("replayed %+v, %v; want %+v", again, err, answer)
 	}
-	_, err = b.Idempotently(b.ctx, b.request("k", "{} "), never, keepRefusals)
+	_, err = b.send(b.request("k", "{} "), never)
 	b.code("another body", err, domain.CodeIdempotencyKeyReused)
-	others := []service.IdempotentRequest{b.request("k2", "{}"), b.request("k", "{}"), b.request("k", "{}")}
-	others[1].Scope, others[2].Path = b.live(), "/v1/other"
+	others := []request{b.request("k2", "{}"), b.request("k", "{}"), b.request("k", "{}")}
+	others[1].scope, others[2].path = b.live(), "/v1/other"
 	b.pass(time.Millisecond) // 24 hours: it is forgotten
 	for _, r := range append(others, b.request("k", "another")) {
-		if got, err := b.Idempotently(b.ctx, r, b.creating("jo@customer.example"), keepRefusals); err != nil || got.Replayed {
-			t.Errorf("%s %s %s: %+v, %v", r.Key, r.Path, r.Body, got, err)
+		if got, err := b.send(r, b.creating("jo@customer.example")); err != nil || got.replayed {
+			t.Errorf("%s %s %s: %+v, %v", r.key, r.path, r.body, got, err)
 		}
 	}
 }
@@ -112,25 +142,25 @@ func TestIdempotentlyRefusals(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for i, replayed := range []bool{false, true} {
-		got, err := b.Idempotently(b.ctx, b.request("bad", "{}"), b.creating("nobody"), keepRefusals)
-		if err != nil || got.Status != 422 || string(got.Body) != "invalid_email" || got.Replayed != replayed {
+		got, err := b.send(b.request("bad", "{}"), b.creating("nobody"))
+		if err != nil || got.status != 422 || got.body != "invalid_email" || got.replayed != replayed {
 			t.Errorf("refusal %d: %+v, %v", i, got, err)
 		}
 	}
 	// What isn't kept leaves the key free, and undoes what was done.
 	broken := errors.New("broken")
 	for _, failure := range []error{broken, domain.Errorf(domain.CodeForbidden, "No.")} {
-		_, err := b.Idempotently(b.ctx, b.request("again", "{}"), func(tx *db.Tx) (service.Answer, error) {
+		_, err := b.send(b.request("again", "{}"), func(tx *db.Tx) (string, error) {
 			if _, err := b.creating("jo@customer.example")(tx); err != nil {
-				return service.Answer{}, err
+				return "", err
 			}
-			return service.Answer{}, failure
-		}, keepRefusals)
+			return "", failure
+		})
 		if !errors.Is(err, failure) || b.count("SELECT count(*) FROM session") != 0 {
 			t.Errorf("%v: %v, %d sessions", failure, err, b.count("SELECT count(*) FROM session"))
 		}
 	}
-	if got, err := b.Idempotently(b.ctx, b.request("again", "{}"), b.creating("jo@customer.example"), keepRefusals); err != nil || got.Replayed || got.Status != 201 {
+	if got, err := b.send(b.request("again", "{}"), b.creating("jo@customer.example")); err != nil || got.replayed || got.status != 201 {
 		t.Errorf("after failures: %+v, %v", got, err)
 	}
 }
@@ -138,12 +168,12 @@ func TestIdempotentlyRefusals(t *testing.T) {
 func TestIdempotentlyWhileRunning(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	_, err := b.Idempotently(b.ctx, b.request("k", "{}"), func(tx *db.Tx) (service.Answer, error) {
-		_, err := b.Idempotently(b.ctx, b.request("k", "{}"), b.creating("jo@customer.example"), keepRefusals)
+	_, err := b.send(b.request("k", "{}"), func(tx *db.Tx) (string, error) {
+		_, err := b.send(b.request("k", "{}"), b.creating("jo@customer.example"))
 		b.code("the same key meanwhile", err, domain.CodeIdempotencyInProgress)
-		_, err = b.Idempotently(b.ctx, b.request("other", "{}"), b.creating("jo@customer.example"), keepRefusals)
+		_, err = b.send(b.request("other", "{}"), b.creating("jo@customer.example"))
 		b.ok(err)
-		return service.Answer{Status: 201}, nil
-	}, keepRefusals)
+		return "", nil
+	})
 	b.ok(err)
 }

@@ -89,13 +89,13 @@ func TestLogoIsDrawnAnew(t *testing.T) {
 		{"a photo", encoded(t, asJPEG, fill(image.NewNRGBA(image.Rect(0, 0, 480, 96)), noise)), ".jpg", 0, 0},
 	}
 	for _, tt := range tests {
-		if err := b.SetLogo(b.ctx, b.account.AccountID, someone, strings.NewReader(tt.content)); err != nil {
+		if err := b.Accounts.SetLogo(b.ctx, b.account.AccountID, someone, strings.NewReader(tt.content)); err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 			continue
 		}
-		account, err := b.Account(b.ctx, b.account.AccountID)
+		account, err := b.Accounts.Get(b.ctx, b.account.AccountID)
 		b.ok(err)
-		content, err := b.Logo(b.ctx, *account.LogoName)
+		content, err := b.Accounts.Logo(b.ctx, *account.LogoName)
 		b.ok(err)
 		size, format, err := image.DecodeConfig(bytes.NewReader(content))
 		if err != nil || size.Width != *account.LogoWidth || size.Height != *account.LogoHeight || (format == "png") != strings.HasSuffix(*account.LogoName, ".png") {
@@ -111,8 +111,8 @@ func TestLogoIsDrawnAnew(t *testing.T) {
 			t.Errorf("%s: the name %s isn't of the content", tt.name, *account.LogoName)
 		}
 	}
-	b.ok(b.RemoveLogo(b.ctx, b.account.AccountID, someone))
-	account, err := b.Account(b.ctx, b.account.AccountID)
+	b.ok(b.Accounts.RemoveLogo(b.ctx, b.account.AccountID, someone))
+	account, err := b.Accounts.Get(b.ctx, b.account.AccountID)
 	if err != nil || account.LogoName != nil {
 		t.Errorf("removed: %+v, %v", account, err)
 	}
@@ -143,13 +143,13 @@ func TestHostileLogos(t *testing.T) {
 		"JPEG of a marker":   {"\xff\xd8\xff", "damaged"},
 	}
 	for name, tt := range tests {
-		err := b.SetLogo(b.ctx, b.account.AccountID, someone, strings.NewReader(tt.content))
+		err := b.Accounts.SetLogo(b.ctx, b.account.AccountID, someone, strings.NewReader(tt.content))
 		var own *domain.Error
 		if !errors.As(err, &own) || len(own.Fields) != 1 || own.Fields[0].Field != "file" || !strings.Contains(own.Fields[0].Message, tt.want) {
 			t.Errorf("%s: %v, want %q", name, err, tt.want)
 		}
 	}
-	if account, err := b.Account(b.ctx, b.account.AccountID); err != nil || account.LogoName != nil {
+	if account, err := b.Accounts.Get(b.ctx, b.account.AccountID); err != nil || account.LogoName != nil {
 		t.Errorf("a refused logo is kept: %+v, %v", account, err)
 	}
 }

@@ -44,7 +44,7 @@ func (b *payBench) owe() domain.InvoiceID {
 		ID: domain.NewInvoiceID(), AccountID: b.account.AccountID, SubscriptionID: subscription.SubscriptionID, IssuedAt: now, DueAt: now,
 		AccountName: "Lender", BillingEmail: "owner@lender.example", Currency: "AUD", Total: 12_345, Status: domain.InvoiceOpen, NextAttemptAt: &now,
 	}
-	b.ok(b.InTx(b.ctx, func(tx *db.Tx) (err error) {
+	b.ok(b.DB.InTx(b.ctx, func(tx *db.Tx) (err error) {
 		if i.Number, err = tx.NextInvoiceNumber(b.ctx); err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func (b *payBench) owe() domain.InvoiceID {
 // tell passes an event on, and the clock by a second.
 func (b *payBench) tell(e billing.ProviderEvent) {
 	b.Helper()
-	b.ok(b.ProviderEvent(b.ctx, "stripe", e))
+	b.ok(b.Billing.ProviderEvent(b.ctx, "stripe", e))
 	b.pass(time.Second)
 }
 
@@ -120,7 +120,7 @@ func TestPaymentEventsCountOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if err := b.ProviderEvent(b.ctx, "stripe", failure(b, "evt_1", 0)); err != nil {
+			if err := b.Billing.ProviderEvent(b.ctx, "stripe", failure(b, "evt_1", 0)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -129,7 +129,7 @@ func TestPaymentEventsCountOnce(t *testing.T) {
 	b.stands(domain.InvoiceFailed, 1, 0, 1)
 	for range 8 {
 		wg.Go(func() {
-			if err := b.ProviderEvent(b.ctx, "stripe", b.paid()); err != nil {
+			if err := b.Billing.ProviderEvent(b.ctx, "stripe", b.paid()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -251,7 +251,7 @@ func TestPaymentsThatAnOperatorMustLookInto(t *testing.T) {
 			b.stands(domain.InvoicePaid, 0, 1, 0)
 		},
 		"for a void invoice": func(b *payBench) {
-			_, err := b.VoidInvoice(b.ctx, b.id, someone, "Agreed by telephone")
+			_, err := b.Billing.Void(b.ctx, b.id, someone, "Agreed by telephone")
 			b.ok(err)
 			b.tell(b.paid())
 			b.stands(domain.InvoiceVoid, 0, 0, 0)
@@ -320,7 +320,7 @@ func TestPaymentMethods(t *testing.T) {
 // cardLines reports another story of the account's cards in its audit log.
 func (b *payBench) cardLines(want string) {
 	b.Helper()
-	page, _, err := b.AuditPage(b.ctx, b.account.AccountID, domain.AuditFilter{Actor: "stripe"}, nil, 100)
+	page, _, err := b.Audit.Page(b.ctx, b.account.AccountID, domain.AuditFilter{Actor: "stripe"}, nil, 100)
 	b.ok(err)
 	var lines []string
 	for _, e := range page {
@@ -353,17 +353,17 @@ func (cards) CardPage(_ context.Context, account *domain.Account, success, cance
 func TestPaymentCardPage(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	_, err := b.CardPage(b.ctx, b.account.AccountID, someone, "ok", "no")
+	_, err := b.Billing.CardPage(b.ctx, b.account.AccountID, someone, "ok", "no")
 	b.code("without a provider", err, domain.CodeNotFound)
 
-	b.Cards = cards{}
-	url, err := b.CardPage(b.ctx, b.account.AccountID, someone, "ok", "no")
+	b.Billing.Cards = cards{}
+	url, err := b.Billing.CardPage(b.ctx, b.account.AccountID, someone, "ok", "no")
 	if want := "https://cards.example/owner@lender.example?ok&no"; err != nil || url != want {
 		t.Errorf("the page is %q, %v, want %q", url, err, want)
 	}
-	if page, _, err := b.AuditPage(b.ctx, b.account.AccountID, domain.AuditFilter{Action: domain.AuditCardPage}, nil, 9); err != nil || len(page) != 1 || page[0].ActorName != someone.Name {
+	if page, _, err := b.Audit.Page(b.ctx, b.account.AccountID, domain.AuditFilter{Action: domain.AuditCardPage}, nil, 9); err != nil || len(page) != 1 || page[0].ActorName != someone.Name {
 		t.Errorf("the audit log has %d lines of who went to the provider's page, %v; want one", len(page), err)
 	}
-	_, err = b.CardPage(b.ctx, domain.NewAccountID(), someone, "ok", "no")
+	_, err = b.Billing.CardPage(b.ctx, domain.NewAccountID(), someone, "ok", "no")
 	b.code("nobody's account", err, domain.CodeNotFound)
 }

@@ -116,7 +116,7 @@ func TestCancelAgainstSubmit(t *testing.T) {
 	for range 20 {
 		id := b.filled().ID
 		got := race(func() error { return b.submit(id) }, func() error {
-			_, err := b.Cancel(b.ctx, b.test(), id, someone)
+			_, err := b.Sessions.Cancel(b.ctx, b.test(), id, someone)
 			return err
 		})
 		switch {
@@ -252,9 +252,9 @@ func (b *bench) disturb(random *rand.Rand, id domain.SessionID) (fresh *domain.S
 	case 1:
 		return b.create(b.live())
 	case 2:
-		state, err := b.Form(b.ctx, id)
+		state, err := b.Forms.Get(b.ctx, id)
 		if err == nil {
-			err = b.OpenForm(b.ctx, state, service.Visitor{})
+			err = b.Forms.Open(b.ctx, state, domain.Visitor{})
 		}
 		return nil, err
 	case 3:
@@ -263,16 +263,16 @@ func (b *bench) disturb(random *rand.Rand, id domain.SessionID) (fresh *domain.S
 		return nil, b.submit(id)
 	case 5:
 		if random.IntN(4) == 0 {
-			_, err = b.Cancel(b.ctx, b.test(), id, someone)
+			_, err = b.Sessions.Cancel(b.ctx, b.test(), id, someone)
 		}
 		return nil, err
 	case 6: // overdue from now on
-		return nil, b.InTx(b.ctx, func(tx *db.Tx) error {
+		return nil, b.DB.InTx(b.ctx, func(tx *db.Tx) error {
 			_, err := tx.Raw().ExecContext(b.ctx, "UPDATE session SET expires_at = $2, created_at = created_at - interval '1 day' * $3 WHERE id = $1", id, b.Clock.Now(), random.IntN(3))
 			return err
 		})
 	}
-	return nil, b.InTx(b.ctx, func(tx *db.Tx) error {
+	return nil, b.DB.InTx(b.ctx, func(tx *db.Tx) error {
 		_, err := tx.FoldSessionCounts(b.ctx, start.AddDate(1, 0, 0), 5)
 		return err
 	})

@@ -1,13 +1,13 @@
 package service_test
 
 import (
+	"candor/internal/service/webhooks"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"candor/internal/domain"
-	"candor/internal/service"
 )
 
 // run makes the steps of a redelivery, as a worker does, until it ends.
@@ -32,7 +32,7 @@ func (b *bench) again() int {
 
 var jo = domain.Actor{Kind: domain.ActorStaff, ID: "staff_1", Name: "jo@lender.example"}
 
-func endpointsOf(p service.RedeliveryPreview) string {
+func endpointsOf(p webhooks.RedeliveryPreview) string {
 	var parts []string
 	for _, e := range p.Endpoints {
 		parts = append(parts, fmt.Sprintf("%s %d", e.Origin, e.Count))
@@ -56,11 +56,11 @@ func TestPreviewIsWhatAStartDoes(t *testing.T) {
 		b.failed(scope, hook)
 	}
 	long, recent := start.Add(-time.Hour), start.Add(time.Minute)
-	filter := func(f domain.DeliveryFilter, origin string) service.DeliveryFilter {
-		return service.DeliveryFilter{DeliveryFilter: f, Origin: origin}
+	filter := func(f domain.DeliveryFilter, origin string) webhooks.DeliveryFilter {
+		return webhooks.DeliveryFilter{DeliveryFilter: f, Origin: origin}
 	}
 	for name, tt := range map[string]struct {
-		filter service.DeliveryFilter
+		filter webhooks.DeliveryFilter
 		want   int
 		to     string
 	}{
@@ -73,7 +73,7 @@ func TestPreviewIsWhatAStartDoes(t *testing.T) {
 		"of another status": {filter(domain.DeliveryFilter{Since: &long, Status: "4xx"}, ""), 0, ""},
 		"of another type":   {filter(domain.DeliveryFilter{Since: &long, Type: domain.SessionExpired}, ""), 0, ""},
 	} {
-		preview, err := b.PreviewRedelivery(b.ctx, b.test(), tt.filter, 100, 0)
+		preview, err := b.Webhooks.PreviewRedelivery(b.ctx, b.test(), tt.filter, 100, 0)
 		b.ok(err)
 		n := preview.Matched
 		if got := endpointsOf(preview); got != tt.to {
@@ -82,7 +82,7 @@ func TestPreviewIsWhatAStartDoes(t *testing.T) {
 		if n != int64(tt.want) || b.again() != 0 {
 			t.Errorf("%s: the preview says %d and changes %d, want %d and none", name, n, b.again(), tt.want)
 		}
-		r, err := b.StartRedelivery(b.ctx, b.test(), tt.filter, 100, jo)
+		r, err := b.Webhooks.StartRedelivery(b.ctx, b.test(), tt.filter, 100, jo)
 		b.ok(err)
 		if r.Matched != n || b.count("SELECT count(*) FROM river_job WHERE kind = 'webhook_redelivery' AND args->>'redelivery_id' = $1", r.ID.String()) != 1 {
 			t.Errorf("%s: matched %d after a preview of %d, or without its job", name, r.Matched, n)
@@ -94,7 +94,7 @@ func TestPreviewIsWhatAStartDoes(t *testing.T) {
 		_, err = b.DB.Raw().ExecContext(b.ctx, `UPDATE delivery SET state = 'failed', cycle = 1, next_attempt_at = NULL, finished_at = now() WHERE cycle = 2`)
 		b.ok(err)
 	}
-	all, err := b.Redeliveries(b.ctx, b.test())
+	all, err := b.Webhooks.Redeliveries(b.ctx, b.test())
 	if err != nil || len(all) != 8 {
 		t.Fatalf("%d redeliveries, %v; want 8", len(all), err)
 	}
@@ -121,28 +121,28 @@ func TestRedeliveryIsCheckedAndStopped(t *testing.T) {
 		{"rate", domain.DeliveryFilter{Since: &since}, domain.MinRedeliveryRate - 1},
 		{"rate", domain.DeliveryFilter{Since: &since}, domain.MaxRedeliveryRate + 1},
 	} {
-		_, err := b.PreviewRedelivery(b.ctx, b.test(), service.DeliveryFilter{DeliveryFilter: tt.filter}, tt.rate, 0)
+		_, err := b.Webhooks.PreviewRedelivery(b.ctx, b.test(), webhooks.DeliveryFilter{DeliveryFilter: tt.filter}, tt.rate, 0)
 		b.field("a preview", err, tt.field)
-		_, err = b.StartRedelivery(b.ctx, b.test(), service.DeliveryFilter{DeliveryFilter: tt.filter}, tt.rate, jo)
+		_, err = b.Webhooks.StartRedelivery(b.ctx, b.test(), webhooks.DeliveryFilter{DeliveryFilter: tt.filter}, tt.rate, jo)
 		b.field("a start", err, tt.field)
 	}
-	r, err := b.StartRedelivery(b.ctx, b.test(), service.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Since: &since}}, 1, jo)
+	r, err := b.Webhooks.StartRedelivery(b.ctx, b.test(), webhooks.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Since: &since}}, 1, jo)
 	b.ok(err)
 	for _, scope := range b.elsewhere() {
-		_, err := b.Redelivery(b.ctx, scope, r.ID)
+		_, err := b.Webhooks.Redelivery(b.ctx, scope, r.ID)
 		b.code("reading", err, domain.CodeNotFound)
-		_, err = b.StopRedelivery(b.ctx, scope, r.ID, jo)
+		_, err = b.Webhooks.StopRedelivery(b.ctx, scope, r.ID, jo)
 		b.code("stopping", err, domain.CodeNotFound)
-		if all, err := b.Redeliveries(b.ctx, scope); err != nil || len(all) != 0 {
+		if all, err := b.Webhooks.Redeliveries(b.ctx, scope); err != nil || len(all) != 0 {
 			t.Errorf("another scope's redeliveries: %v, %v", all, err)
 		}
 	}
-	if scope, err := b.RedeliveryScope(b.ctx, r.ID); err != nil || scope != b.test() {
+	if scope, err := b.Webhooks.RedeliveryScope(b.ctx, r.ID); err != nil || scope != b.test() {
 		t.Errorf("scope %+v, %v", scope, err)
 	}
-	_, err = b.RedeliveryScope(b.ctx, domain.NewRedeliveryID())
+	_, err = b.Webhooks.RedeliveryScope(b.ctx, domain.NewRedeliveryID())
 	b.code("scope of an unknown one", err, domain.CodeNotFound)
-	stopped, err := b.StopRedelivery(b.ctx, b.test(), r.ID, jo)
+	stopped, err := b.Webhooks.StopRedelivery(b.ctx, b.test(), r.ID, jo)
 	if err != nil || stopped.State != domain.RedeliveryStopped || stopped.FinishedAt == nil {
 		t.Errorf("stopped: %+v, %v", stopped, err)
 	}
@@ -150,6 +150,6 @@ func TestRedeliveryIsCheckedAndStopped(t *testing.T) {
 	if b.again() != 0 {
 		t.Error("a stopped redelivery goes on")
 	}
-	_, err = b.StopRedelivery(b.ctx, b.test(), r.ID, jo)
+	_, err = b.Webhooks.StopRedelivery(b.ctx, b.test(), r.ID, jo)
 	b.code("stopping twice", err, domain.CodeInvalidRequest)
 }

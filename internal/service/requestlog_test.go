@@ -1,13 +1,13 @@
 package service_test
 
 import (
+	"candor/internal/service/requestlog"
 	"log/slog"
 	"sync"
 	"testing"
 	"time"
 
 	"candor/internal/domain"
-	"candor/internal/service"
 )
 
 // unlogged counts what a log didn't write.
@@ -28,9 +28,9 @@ func (u *unlogged) count(why string) int {
 	return u.n[why]
 }
 
-func newRequestLog(b *bench) (*service.RequestLog, *unlogged) {
+func newRequestLog(b *bench) (*requestlog.Writer, *unlogged) {
 	lost := &unlogged{n: map[string]int{}}
-	return service.NewRequestLog(b.DB, slog.New(slog.DiscardHandler), lost.add), lost
+	return requestlog.NewWriter(b.DB, slog.New(slog.DiscardHandler), lost.add), lost
 }
 
 func (b *bench) requests() (n int) {

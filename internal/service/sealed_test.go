@@ -16,15 +16,15 @@ import (
 )
 
 // with is the same service with other secret keys, newest first.
-func (b *bench) with(keys ...string) *service.Service {
+func (b *bench) with(keys ...string) *bench {
 	b.Helper()
 	ring, err := keyring.Parse(strings.Join(keys, ","))
 	b.ok(err)
 	config := b.Config
 	config.Ring = ring
 	other := service.New(config)
-	other.SetSecretsLease(0)
-	return other
+	other.Webhooks.SecretsLease = 0
+	return &bench{TB: b.TB, Services: other, ctx: b.ctx, dsn: b.dsn, blobs: b.blobs, account: b.account}
 }
 
 // staffSession is a staff user of the account who is signed in.
@@ -36,7 +36,7 @@ func (b *bench) staffSession(name string) *domain.StaffSession {
 		SessionID: domain.NewStaffSessionID(), Stage: domain.SignInFull, StartedAt: now, SeenAt: now, ConfirmedAt: now,
 		ExpiresAt: now.Add(domain.StaffLifetime), Address: "192.0.2.1",
 	}
-	b.ok(b.InTx(b.ctx, func(tx *db.Tx) error {
+	b.ok(b.DB.InTx(b.ctx, func(tx *db.Tx) error {
 		if err := tx.InsertStaff(b.ctx, &session.Staff, ""); err != nil {
 			return err
 		}
@@ -57,24 +57,24 @@ func TestReseal(t *testing.T) {
 		}
 		c.Ring = ring
 	})
-	b.SetSecretsLease(0)
-	from := service.Visitor{IPAddress: "192.0.2.7"}
-	first, err := b.NextWebhookSecret(b.ctx, b.test(), someone)
+	b.Webhooks.SecretsLease = 0
+	from := domain.Visitor{IPAddress: "192.0.2.7"}
+	first, err := b.Webhooks.CreateNextSecret(b.ctx, b.test(), someone)
 	b.ok(err)
-	b.ok(b.SwitchWebhookSecret(b.ctx, b.test(), someone))
-	_, err = b.NextWebhookSecret(b.ctx, b.test(), someone)
+	b.ok(b.Webhooks.SwitchSecret(b.ctx, b.test(), someone))
+	_, err = b.Webhooks.CreateNextSecret(b.ctx, b.test(), someone)
 	b.ok(err)
 	on, pending := b.staffSession("on"), b.staffSession("pending")
-	setup, err := b.BeginTwoStep(b.ctx, on)
+	setup, err := b.Auth.BeginTwoStep(b.ctx, on)
 	b.ok(err)
 	code, err := totp.GenerateCode(setup.Secret, b.Clock.Now())
 	b.ok(err)
-	_, _, err = b.TurnOnTwoStep(b.ctx, on, code, from)
+	_, _, err = b.Auth.TurnOnTwoStep(b.ctx, on, code, from)
 	b.ok(err)
-	_, err = b.BeginTwoStep(b.ctx, pending)
+	_, err = b.Auth.BeginTwoStep(b.ctx, pending)
 	b.ok(err)
-	b.ok(b.RequestReset(b.ctx, b.account.Email, from))
-	_, err = b.Idempotently(b.ctx, b.request("k", "{}"), b.creating("jo@customer.example"), keepRefusals)
+	b.ok(b.Auth.RequestReset(b.ctx, b.account.Email, from))
+	_, err = b.send(b.request("k", "{}"), b.creating("jo@customer.example"))
 	b.ok(err)
 	session := b.opened()
 	b.ok(b.fill(session.ID, statement.IncomeSection))
@@ -85,7 +85,7 @@ func TestReseal(t *testing.T) {
 	b.ok(err)
 
 	both := b.with(fresh, old)
-	before, err := both.SealedBy(b.ctx)
+	before, err := both.Sealing.Counts(b.ctx)
 	b.ok(err)
 	kinds := map[string]bool{}
 	for _, s := range before {
@@ -97,7 +97,7 @@ func TestReseal(t *testing.T) {
 	if len(kinds) != len(db.SealedColumns) {
 		t.Fatalf("the test seals %v, want each of the %d kinds", kinds, len(db.SealedColumns))
 	}
-	resealed, err := both.Reseal(b.ctx)
+	resealed, err := both.Sealing.Reseal(b.ctx)
 	b.ok(err)
 	for _, r := range resealed {
 		wantLeft := 0
@@ -108,7 +108,7 @@ func TestReseal(t *testing.T) {
 			t.Errorf("resealed %+v, want at least one and %d left", r, wantLeft)
 		}
 	}
-	again, err := both.Reseal(b.ctx)
+	again, err := both.Sealing.Reseal(b.ctx)
 	b.ok(err)
 	for _, r := range again {
 		if r.Resealed != 0 {
@@ -117,7 +117,7 @@ func TestReseal(t *testing.T) {
 	}
 
 	only := b.with(fresh)
-	after, err := only.SealedBy(b.ctx)
+	after, err := only.Sealing.Counts(b.ctx)
 	b.ok(err)
 	for _, s := range after {
 		if s.Configured != (s.Key == "fresh") || !s.Configured && s.Key != "lost" {
@@ -128,9 +128,9 @@ func TestReseal(t *testing.T) {
 	if err != nil || len(secrets) != 2 || secrets[0] != first {
 		t.Errorf("webhook secrets: %d, %v", len(secrets), err)
 	}
-	b.ok(only.AbandonNextWebhookSecret(b.ctx, b.test(), someone))
-	b.ok(only.RestoreWebhookSecret(b.ctx, b.test(), someone))
-	if _, err := only.PendingTwoStep(b.ctx, pending); err != nil {
+	b.ok(only.Webhooks.AbandonNextSecret(b.ctx, b.test(), someone))
+	b.ok(only.Webhooks.RestoreSecret(b.ctx, b.test(), someone))
+	if _, err := only.Auth.PendingTwoStep(b.ctx, pending); err != nil {
 		t.Errorf("authenticator being set up: %v", err)
 	}
 	b.pass(time.Minute)
@@ -138,14 +138,14 @@ func TestReseal(t *testing.T) {
 	b.ok(err)
 	code, err = totp.GenerateCode(setup.Secret, b.Clock.Now())
 	b.ok(err)
-	if _, err := only.SecondFactor(b.ctx, on, code, from); err != nil {
+	if _, err := only.Auth.SecondFactor(b.ctx, on, code, from); err != nil {
 		t.Errorf("authenticator: %v", err)
 	}
-	replayed, err := only.Idempotently(b.ctx, b.request("k", "{}"), b.creating("jo@customer.example"), keepRefusals)
-	if err != nil || !replayed.Replayed || !strings.Contains(string(replayed.Body), "sess_") {
-		t.Errorf("idempotent answer: %s, %v", replayed.Body, err)
+	replayed, err := only.send(b.request("k", "{}"), b.creating("jo@customer.example"))
+	if err != nil || !replayed.replayed || !strings.Contains(replayed.body, "sess_") {
+		t.Errorf("idempotent answer: %s, %v", replayed.body, err)
 	}
-	state, err := only.Form(b.ctx, session.ID)
+	state, err := only.Forms.Get(b.ctx, session.ID)
 	if err != nil || state.Statement.Income.Employment.GrossSalary == 0 {
 		t.Errorf("answers: %v", err)
 	}

@@ -1,6 +1,8 @@
 package service_test
 
 import (
+	"candor/internal/service/accounts"
+	"candor/internal/service/webhooks"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,7 +23,7 @@ import (
 // half a second.
 func testEvents(t testing.TB) func(*service.Config) {
 	t.Helper()
-	limiter, err := ratelimit.New(service.TestEventLimit)
+	limiter, err := ratelimit.New(webhooks.TestEventLimit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,17 +45,17 @@ func (b *bench) stored() int {
 func TestTestEvent(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, testEvents(t), func(c *service.Config) { c.Clock = domain.SystemClock })
-	b.SetSecretsLease(0)
+	b.Webhooks.SecretsLease = 0
 	hook := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		_, _ = w.Write([]byte("thanks" + strings.Repeat(".", 4000)))
 	})
-	fresh, err := b.NextWebhookSecret(b.ctx, b.test(), someone)
+	fresh, err := b.Webhooks.CreateNextSecret(b.ctx, b.test(), someone)
 	b.ok(err)
-	if _, err := b.SendTestEvent(b.ctx, b.account.AccountID, domain.Actor{Kind: "unheard of"}, hook.URL+"/hook"); err == nil || len(hook.calls()) != 0 {
+	if _, err := b.Webhooks.SendTestEvent(b.ctx, b.account.AccountID, domain.Actor{Kind: "unheard of"}, hook.URL+"/hook"); err == nil || len(hook.calls()) != 0 {
 		t.Errorf("a test event is sent that the audit log doesn't tell of: %v", err)
 	}
-	sent, err := b.SendTestEvent(b.ctx, b.account.AccountID, someone, hook.URL+"/hook")
+	sent, err := b.Webhooks.SendTestEvent(b.ctx, b.account.AccountID, someone, hook.URL+"/hook")
 	b.ok(err)
 	if log := b.audited(); strings.Count(log, "webhook.test_sent by a test") != 1 {
 		t.Errorf("the audit log has %s", log)
@@ -98,7 +100,7 @@ func TestTestEvent(t *testing.T) {
 	if n := b.stored(); n != 0 {
 		t.Errorf("a test event has left %d rows", n)
 	}
-	again, err := b.SendTestEvent(b.ctx, b.account.AccountID, someone, hook.URL)
+	again, err := b.Webhooks.SendTestEvent(b.ctx, b.account.AccountID, someone, hook.URL)
 	if err != nil || again.DeliveryID == sent.DeliveryID {
 		t.Errorf("a second test event has the id of the first, or %v", err)
 	}
@@ -129,7 +131,7 @@ func TestTestEventTellsWhatWentWrong(t *testing.T) {
 		"http://127.0.0.1:1/":     {0, webhook.ClassConnect, "Nothing listens", ""},
 		"https://" + hook.URL[7:]: {0, webhook.ClassTLS, "did not answer in TLS", ""},
 	} {
-		sent, err := b.SendTestEvent(b.ctx, b.account.AccountID, someone, url)
+		sent, err := b.Webhooks.SendTestEvent(b.ctx, b.account.AccountID, someone, url)
 		if err != nil {
 			t.Errorf("%s: %v", url, err)
 			continue
@@ -152,18 +154,18 @@ func TestTestEventRefusesTargets(t *testing.T) {
 	for _, url := range []string{
 		"http://hooks.example.com/", "https://169.254.169.254/latest", "https://10.0.0.1/", "https://localhost/", "https://u:p@hooks.example.com/", "hooks", "https://[::1]/",
 	} {
-		_, err := b.SendTestEvent(b.ctx, b.account.AccountID, someone, url)
+		_, err := b.Webhooks.SendTestEvent(b.ctx, b.account.AccountID, someone, url)
 		var refused *domain.Error
 		if !errors.As(err, &refused) || refused.Code != domain.CodeValidation || len(refused.Fields) != 1 || refused.Fields[0].Field != "url" {
 			t.Errorf("%s: %v, want validation_error on url", url, err)
 		}
 	}
-	_, err := b.SendTestEvent(b.ctx, domain.NewAccountID(), someone, "https://hooks.example.com/")
+	_, err := b.Webhooks.SendTestEvent(b.ctx, domain.NewAccountID(), someone, "https://hooks.example.com/")
 	b.code("unknown account", err, domain.CodeNotFound)
 	// A service whose URLs pass still has its client look at the address.
 	hook := newReceiver(t, nil)
 	open := newBench(t, testEvents(t), func(c *service.Config) { c.TestClient = webhook.NewClient(webhook.Policy{}) })
-	sent, err := open.SendTestEvent(b.ctx, open.account.AccountID, someone, hook.URL)
+	sent, err := open.Webhooks.SendTestEvent(b.ctx, open.account.AccountID, someone, hook.URL)
 	if err != nil || sent.Result.ErrorClass != webhook.ClassRefusedTarget || len(hook.calls()) != 0 {
 		t.Errorf("a refused address: %+v, %v, %d calls", sent, err, len(hook.calls()))
 	}
@@ -173,11 +175,11 @@ func TestTestEventGoesToTheDefaultURL(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, testEvents(t))
 	test, live := newReceiver(t, nil), newReceiver(t, nil)
-	b.ok(b.SetDefaultWebhookURL(b.ctx, b.live(), someone, live.URL))
-	_, err := b.SendTestEvent(b.ctx, b.account.AccountID, someone, "")
+	b.ok(b.Webhooks.SetDefaultURL(b.ctx, b.live(), someone, live.URL))
+	_, err := b.Webhooks.SendTestEvent(b.ctx, b.account.AccountID, someone, "")
 	b.saying("no URL", err, "no default webhook URL")
-	b.ok(b.SetDefaultWebhookURL(b.ctx, b.test(), someone, test.URL))
-	sent, err := b.SendTestEvent(b.ctx, b.account.AccountID, someone, "")
+	b.ok(b.Webhooks.SetDefaultURL(b.ctx, b.test(), someone, test.URL))
+	sent, err := b.Webhooks.SendTestEvent(b.ctx, b.account.AccountID, someone, "")
 	if err != nil || sent.URL != test.URL || len(test.calls()) != 1 || len(live.calls()) != 0 {
 		t.Errorf("%+v, %v: %d at the test URL, %d at the live one", sent, err, len(test.calls()), len(live.calls()))
 	}
@@ -188,7 +190,7 @@ func TestTestEventGoesToTheDefaultURL(t *testing.T) {
 func TestTestEventIsLimited(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, testEvents(t), func(c *service.Config) { c.TestClient = webhook.NewClient(c.Policy) })
-	other, err := b.CreateAccount(b.ctx, service.NewAccount{Name: "Broker", Email: "owner@broker.example", Plan: "starter"}, someone)
+	other, err := b.Accounts.Create(b.ctx, accounts.Params{Name: "Broker", Email: "owner@broker.example", Plan: "starter"}, someone)
 	b.ok(err)
 	release := make(chan struct{})
 	hook := newReceiver(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -197,7 +199,7 @@ func TestTestEventIsLimited(t *testing.T) {
 		}
 	})
 	send := func(path string) error {
-		_, err := b.SendTestEvent(b.ctx, b.account.AccountID, someone, hook.URL+path)
+		_, err := b.Webhooks.SendTestEvent(b.ctx, b.account.AccountID, someone, hook.URL+path)
 		return err
 	}
 	var running sync.WaitGroup
@@ -212,7 +214,7 @@ func TestTestEventIsLimited(t *testing.T) {
 	for range 20 { // refused ones don't count
 		b.code("a third at once", send("/"), domain.CodeRateLimitExceeded)
 	}
-	_, err = b.SendTestEvent(b.ctx, other.AccountID, someone, hook.URL)
+	_, err = b.Webhooks.SendTestEvent(b.ctx, other.AccountID, someone, hook.URL)
 	b.ok(err)
 	close(release)
 	running.Wait()
@@ -224,7 +226,7 @@ func TestTestEventIsLimited(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "Try again in") {
 		t.Errorf("the eleventh: %v", err)
 	}
-	_, err = b.SendTestEvent(b.ctx, other.AccountID, someone, hook.URL)
+	_, err = b.Webhooks.SendTestEvent(b.ctx, other.AccountID, someone, hook.URL)
 	b.ok(err)
 	if n := len(hook.calls()); n != 12 {
 		t.Errorf("%d webhooks, want 12", n)
@@ -240,11 +242,11 @@ func TestTestEventEndsWithItsCaller(t *testing.T) {
 		cancel()
 		<-r.Context().Done()
 	})
-	if sent, err := b.SendTestEvent(ctx, b.account.AccountID, someone, hook.URL); !errors.Is(err, context.Canceled) {
+	if sent, err := b.Webhooks.SendTestEvent(ctx, b.account.AccountID, someone, hook.URL); !errors.Is(err, context.Canceled) {
 		t.Errorf("%+v, %v", sent, err)
 	}
 	for range 4 { // its place is free again
-		_, err := b.SendTestEvent(b.ctx, b.account.AccountID, someone, "http://127.0.0.1:1/")
+		_, err := b.Webhooks.SendTestEvent(b.ctx, b.account.AccountID, someone, "http://127.0.0.1:1/")
 		b.ok(err)
 	}
 }

@@ -1,12 +1,12 @@
 package service_test
 
 import (
+	"candor/internal/service/webhooks"
 	"strings"
 	"testing"
 	"time"
 
 	"candor/internal/domain"
-	"candor/internal/service"
 	"candor/internal/webhook"
 )
 
@@ -14,7 +14,7 @@ import (
 // with who did it.
 func (b *bench) audited() string {
 	b.Helper()
-	page, _, err := b.AuditPage(b.ctx, b.account.AccountID, domain.AuditFilter{}, nil, 100)
+	page, _, err := b.Audit.Page(b.ctx, b.account.AccountID, domain.AuditFilter{}, nil, 100)
 	b.ok(err)
 	var lines []string
 	for i := range page {
@@ -39,14 +39,14 @@ func TestSecretStepsAreAudited(t *testing.T) {
 			b.code(change, err, domain.CodeValidation)
 		}
 	}
-	shown, err := b.ShowWebhookSecrets(b.ctx, b.test(), jo)
+	shown, err := b.Webhooks.ShowSecrets(b.ctx, b.test(), jo)
 	b.ok(err)
 	if shown.Current != b.account.TestWebhookSecret || shown.Next != "" {
 		t.Error("the secret that is shown isn't the one that signs")
 	}
-	next, err := b.NextWebhookSecret(b.ctx, b.test(), someone)
+	next, err := b.Webhooks.CreateNextSecret(b.ctx, b.test(), someone)
 	b.ok(err)
-	if shown, err = b.ShowWebhookSecrets(b.ctx, b.test(), jo); err != nil || shown.Current+" "+shown.Next != b.signing() || shown.Next != next {
+	if shown, err = b.Webhooks.ShowSecrets(b.ctx, b.test(), jo); err != nil || shown.Current+" "+shown.Next != b.signing() || shown.Next != next {
 		t.Errorf("the secrets that are shown aren't those that sign: %v", err)
 	}
 	want := "webhook_secret.next_made by a test, webhook_secret.switched by a test, webhook_secret.restored by a test, webhook_secret.switched by a test, " +
@@ -55,7 +55,7 @@ func TestSecretStepsAreAudited(t *testing.T) {
 	if got := b.audited(); got != want {
 		t.Errorf("the audit log has\n%s, want\n%s", got, want)
 	}
-	b.code("unknown account", second(b.ShowWebhookSecrets(b.ctx, domain.Scope{AccountID: domain.NewAccountID()}, jo)), domain.CodeNotFound)
+	b.code("unknown account", second(b.Webhooks.ShowSecrets(b.ctx, domain.Scope{AccountID: domain.NewAccountID()}, jo)), domain.CodeNotFound)
 }
 
 func second[T any](_ T, err error) error { return err }
@@ -68,36 +68,36 @@ func TestNothingIsDoneWithoutItsAuditLine(t *testing.T) {
 	since := start.Add(-time.Hour)
 	b.failed(b.test(), hook)
 	was := b.signing()
-	secret, err := b.NextWebhookSecret(b.ctx, b.test(), nobody)
+	secret, err := b.Webhooks.CreateNextSecret(b.ctx, b.test(), nobody)
 	if err == nil || secret != "" || b.signing() != was {
 		t.Errorf("a next secret was made: %v", err)
 	}
-	if shown, err := b.ShowWebhookSecrets(b.ctx, b.test(), nobody); err == nil || shown != (service.ShownSecrets{}) {
+	if shown, err := b.Webhooks.ShowSecrets(b.ctx, b.test(), nobody); err == nil || shown != (webhooks.ShownSecrets{}) {
 		t.Error("the secret was shown")
 	}
-	if err := b.SetDefaultWebhookURL(b.ctx, b.test(), nobody, hook); err == nil {
+	if err := b.Webhooks.SetDefaultURL(b.ctx, b.test(), nobody, hook); err == nil {
 		t.Error("the default URL was set")
 	}
-	if url, err := b.DefaultWebhookURL(b.ctx, b.test()); err != nil || url != "" {
+	if url, err := b.Webhooks.DefaultURL(b.ctx, b.test()); err != nil || url != "" {
 		t.Errorf("the default URL has become %q, %v", url, err)
 	}
-	filter := service.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Since: &since}}
-	if _, err := b.StartRedelivery(b.ctx, b.test(), filter, 1, nobody); err == nil || b.count("SELECT count(*) FROM redelivery") != 0 {
+	filter := webhooks.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Since: &since}}
+	if _, err := b.Webhooks.StartRedelivery(b.ctx, b.test(), filter, 1, nobody); err == nil || b.count("SELECT count(*) FROM redelivery") != 0 {
 		t.Errorf("a redelivery was started: %v", err)
 	}
-	r, err := b.StartRedelivery(b.ctx, b.test(), filter, 1, someone)
+	r, err := b.Webhooks.StartRedelivery(b.ctx, b.test(), filter, 1, someone)
 	b.ok(err)
-	if _, err := b.StopRedelivery(b.ctx, b.test(), r.ID, nobody); err == nil {
+	if _, err := b.Webhooks.StopRedelivery(b.ctx, b.test(), r.ID, nobody); err == nil {
 		t.Error("a redelivery was stopped")
 	}
-	if r, err = b.Redelivery(b.ctx, b.test(), r.ID); err != nil || r.State != domain.RedeliveryRunning {
+	if r, err = b.Webhooks.Redelivery(b.ctx, b.test(), r.ID); err != nil || r.State != domain.RedeliveryRunning {
 		t.Errorf("the redelivery is %+v, %v", r, err)
 	}
 	for name, step := range map[string]func() error{
-		"switch":  func() error { return b.SwitchWebhookSecret(b.ctx, b.test(), nobody) },
-		"abandon": func() error { return b.AbandonNextWebhookSecret(b.ctx, b.test(), nobody) },
+		"switch":  func() error { return b.Webhooks.SwitchSecret(b.ctx, b.test(), nobody) },
+		"abandon": func() error { return b.Webhooks.AbandonNextSecret(b.ctx, b.test(), nobody) },
 	} {
-		if _, err := b.NextWebhookSecret(b.ctx, b.test(), someone); err != nil {
+		if _, err := b.Webhooks.CreateNextSecret(b.ctx, b.test(), someone); err != nil {
 			b.code(name, err, domain.CodeValidation) // there already
 		}
 		was := b.signing()
@@ -105,9 +105,9 @@ func TestNothingIsDoneWithoutItsAuditLine(t *testing.T) {
 			t.Errorf("%s was done: %v", name, err)
 		}
 	}
-	b.ok(b.SwitchWebhookSecret(b.ctx, b.test(), someone))
+	b.ok(b.Webhooks.SwitchSecret(b.ctx, b.test(), someone))
 	was = b.signing()
-	if err := b.RestoreWebhookSecret(b.ctx, b.test(), nobody); err == nil || b.signing() != was {
+	if err := b.Webhooks.RestoreSecret(b.ctx, b.test(), nobody); err == nil || b.signing() != was {
 		t.Errorf("restore was done: %v", err)
 	}
 }
@@ -122,8 +122,8 @@ func TestAuditLogHasNoSecretsOfURLs(t *testing.T) {
 	for _, url := range []string{
 		"https://hooks.example/in?token=" + hidden, "https://hooks.example/" + hidden, "https://HOOKS.example/" + hidden, "https://hooks.example/in?token=" + hidden, "",
 	} {
-		b.ok(b.SetDefaultWebhookURL(b.ctx, b.test(), jo, url))
-		page, _, err := b.AuditPage(b.ctx, b.account.AccountID, domain.AuditFilter{Action: domain.AuditWebhookURL}, nil, 1)
+		b.ok(b.Webhooks.SetDefaultURL(b.ctx, b.test(), jo, url))
+		page, _, err := b.Audit.Page(b.ctx, b.account.AccountID, domain.AuditFilter{Action: domain.AuditWebhookURL}, nil, 1)
 		b.ok(err)
 		states = append(states, string(page[0].After))
 	}
@@ -135,10 +135,10 @@ func TestAuditLogHasNoSecretsOfURLs(t *testing.T) {
 	if states[0] != states[3] || states[0] == states[1] || states[1] == states[2] || states[4] != `{"url": ""}` {
 		t.Errorf("the URLs are told apart as %q", states)
 	}
-	if err := b.NoteTestEvent(b.ctx, b.test(), jo, "https://hooks.example/"+hidden); err != nil || strings.Contains(b.audited(), hidden) {
+	if err := b.Webhooks.RecordTestEvent(b.ctx, b.test(), jo, "https://hooks.example/"+hidden); err != nil || strings.Contains(b.audited(), hidden) {
 		t.Errorf("the test event's line: %v", err)
 	}
-	all, _, err := b.AuditPage(b.ctx, b.account.AccountID, domain.AuditFilter{Action: domain.AuditTestEvent}, nil, 1)
+	all, _, err := b.Audit.Page(b.ctx, b.account.AccountID, domain.AuditFilter{Action: domain.AuditTestEvent}, nil, 1)
 	b.ok(err)
 	if text := string(all[0].After); strings.Contains(text, hidden) || !strings.Contains(text, "https://hooks.example #") {
 		t.Errorf("the test event's line has %s", text)

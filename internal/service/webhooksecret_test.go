@@ -103,7 +103,7 @@ func (r *rotation) send(ctx context.Context) error {
 		case <-tick.C:
 		}
 		s := sessions[n%len(sessions)]
-		err := r.InTx(r.ctx, func(tx *db.Tx) error {
+		err := r.DB.InTx(r.ctx, func(tx *db.Tx) error {
 			return r.Outbox.SessionEvent(r.ctx, tx, s, domain.SectionCompletedPayload{SessionID: s.ID, Section: "income", SectionNumber: 2}, time.Now())
 		})
 		if err != nil {
@@ -179,14 +179,14 @@ func TestSecretsRotateWithoutAWrongSignature(t *testing.T) {
 	var fresh string
 	r.change("start", func() ([]string, error) { return []string{old}, nil })
 	r.change("next", func() (_ []string, err error) {
-		fresh, err = r.NextWebhookSecret(r.ctx, r.test(), someone)
+		fresh, err = r.Webhooks.CreateNextSecret(r.ctx, r.test(), someone)
 		return []string{old, fresh}, err
 	})
-	r.change("switch", func() ([]string, error) { return []string{fresh}, r.SwitchWebhookSecret(r.ctx, r.test(), someone) })
+	r.change("switch", func() ([]string, error) { return []string{fresh}, r.Webhooks.SwitchSecret(r.ctx, r.test(), someone) })
 	r.change("restore", func() ([]string, error) {
-		return []string{old, fresh}, r.RestoreWebhookSecret(r.ctx, r.test(), someone)
+		return []string{old, fresh}, r.Webhooks.RestoreSecret(r.ctx, r.test(), someone)
 	})
-	r.change("abandon", func() ([]string, error) { return []string{old}, r.AbandonNextWebhookSecret(r.ctx, r.test(), someone) })
+	r.change("abandon", func() ([]string, error) { return []string{old}, r.Webhooks.AbandonNextSecret(r.ctx, r.test(), someone) })
 	stop()
 	r.ok(<-sent)
 	r.eventually("all deliveries", func() bool { return r.count("SELECT count(*) FROM delivery WHERE state <> 'delivered'") == 0 })
@@ -253,7 +253,7 @@ func (r *rotation) signedAsOne(allowed [][]string, by signedBy, secrets []string
 // in force at once.
 func newStill(t *testing.T) *bench {
 	b := newBench(t)
-	b.SetSecretsLease(0)
+	b.Webhooks.SecretsLease = 0
 	return b
 }
 
@@ -278,46 +278,46 @@ func TestSecretsAreRestoredWithinADay(t *testing.T) {
 	t.Parallel()
 	b := newStill(t)
 	old := b.account.TestWebhookSecret
-	b.saying("switch without a next one", b.SwitchWebhookSecret(b.ctx, b.test(), someone), "no next webhook secret")
-	b.saying("abandon without a next one", b.AbandonNextWebhookSecret(b.ctx, b.test(), someone), "no next webhook secret")
-	b.saying("restore without a previous one", b.RestoreWebhookSecret(b.ctx, b.test(), someone), "no previous webhook secret")
-	fresh, err := b.NextWebhookSecret(b.ctx, b.test(), someone)
+	b.saying("switch without a next one", b.Webhooks.SwitchSecret(b.ctx, b.test(), someone), "no next webhook secret")
+	b.saying("abandon without a next one", b.Webhooks.AbandonNextSecret(b.ctx, b.test(), someone), "no next webhook secret")
+	b.saying("restore without a previous one", b.Webhooks.RestoreSecret(b.ctx, b.test(), someone), "no previous webhook secret")
+	fresh, err := b.Webhooks.CreateNextSecret(b.ctx, b.test(), someone)
 	b.ok(err)
-	state, err := b.WebhookSecrets(b.ctx, b.test())
+	state, err := b.Webhooks.Secrets(b.ctx, b.test())
 	if err != nil || state.NextSince == nil || !state.NextSince.Equal(start) || state.PreviousUntil != nil {
 		t.Errorf("after next: %+v, %v", state, err)
 	}
-	if second, err := b.NextWebhookSecret(b.ctx, b.test(), someone); second != "" || b.signing() != old+" "+fresh {
+	if second, err := b.Webhooks.CreateNextSecret(b.ctx, b.test(), someone); second != "" || b.signing() != old+" "+fresh {
 		t.Errorf("a second next one: %q, %v", second, err)
 	} else {
 		b.saying("a second next one", err, "next webhook secret already")
 	}
-	b.ok(b.SwitchWebhookSecret(b.ctx, b.test(), someone))
-	state, err = b.WebhookSecrets(b.ctx, b.test())
+	b.ok(b.Webhooks.SwitchSecret(b.ctx, b.test(), someone))
+	state, err = b.Webhooks.Secrets(b.ctx, b.test())
 	if err != nil || state.NextSince != nil || state.PreviousUntil == nil || !state.PreviousUntil.Equal(start.Add(24*time.Hour)) || b.signing() != fresh {
 		t.Errorf("after switch: %+v, %v", state, err)
 	}
-	other, err := b.NextWebhookSecret(b.ctx, b.test(), someone)
+	other, err := b.Webhooks.CreateNextSecret(b.ctx, b.test(), someone)
 	b.ok(err)
-	b.saying("restore over a next one", b.RestoreWebhookSecret(b.ctx, b.test(), someone), "Abandon it first")
+	b.saying("restore over a next one", b.Webhooks.RestoreSecret(b.ctx, b.test(), someone), "Abandon it first")
 	if b.signing() != fresh+" "+other {
 		t.Error("a refused restore has changed the secrets")
 	}
-	b.ok(b.AbandonNextWebhookSecret(b.ctx, b.test(), someone))
+	b.ok(b.Webhooks.AbandonNextSecret(b.ctx, b.test(), someone))
 	b.pass(24 * time.Hour)
-	b.saying("restore after a day", b.RestoreWebhookSecret(b.ctx, b.test(), someone), "erased 24 hours after")
-	if state, err := b.WebhookSecrets(b.ctx, b.test()); err != nil || state.PreviousUntil != nil {
+	b.saying("restore after a day", b.Webhooks.RestoreSecret(b.ctx, b.test(), someone), "erased 24 hours after")
+	if state, err := b.Webhooks.Secrets(b.ctx, b.test()); err != nil || state.PreviousUntil != nil {
 		t.Errorf("after a day: %+v, %v", state, err)
 	}
 	b.pass(-time.Millisecond)
-	b.ok(b.RestoreWebhookSecret(b.ctx, b.test(), someone))
+	b.ok(b.Webhooks.RestoreSecret(b.ctx, b.test(), someone))
 	if b.signing() != old+" "+fresh {
 		t.Error("restored secrets don't sign, or the replaced one isn't the next one")
 	}
 	if live, err := b.DB.WebhookSetting(b.ctx, b.live()); err != nil || live.NextSecret != nil || live.PreviousSecret != nil {
 		t.Errorf("the live secrets have changed: %v", err)
 	}
-	b.code("unknown account", b.SwitchWebhookSecret(b.ctx, domain.Scope{AccountID: domain.NewAccountID()}, someone), domain.CodeNotFound)
+	b.code("unknown account", b.Webhooks.SwitchSecret(b.ctx, domain.Scope{AccountID: domain.NewAccountID()}, someone), domain.CodeNotFound)
 }
 
 // A secret whose key was taken away isn't put back: nothing could be signed
@@ -327,11 +327,11 @@ func TestUnreadableSecretIsNotRestored(t *testing.T) {
 	b := newStill(t)
 	ring, err := keyring.Parse(keyring.Generate("new"))
 	b.ok(err)
-	b.Ring = ring
-	fresh, err := b.NextWebhookSecret(b.ctx, b.test(), someone)
+	b.Ring, b.Webhooks.Ring = ring, ring
+	fresh, err := b.Webhooks.CreateNextSecret(b.ctx, b.test(), someone)
 	b.ok(err)
-	b.ok(b.SwitchWebhookSecret(b.ctx, b.test(), someone))
-	b.saying("restore", b.RestoreWebhookSecret(b.ctx, b.test(), someone), "sealed it isn't configured")
+	b.ok(b.Webhooks.SwitchSecret(b.ctx, b.test(), someone))
+	b.saying("restore", b.Webhooks.RestoreSecret(b.ctx, b.test(), someone), "sealed it isn't configured")
 	if b.signing() != fresh {
 		t.Error("the unreadable secret was restored")
 	}
@@ -376,14 +376,14 @@ func TestSecretsChangeOneAtATime(t *testing.T) {
 func (b *bench) changeSecrets(change string) error {
 	switch change {
 	case "next":
-		_, err := b.NextWebhookSecret(b.ctx, b.test(), someone)
+		_, err := b.Webhooks.CreateNextSecret(b.ctx, b.test(), someone)
 		return err
 	case "switch":
-		return b.SwitchWebhookSecret(b.ctx, b.test(), someone)
+		return b.Webhooks.SwitchSecret(b.ctx, b.test(), someone)
 	case "restore":
-		return b.RestoreWebhookSecret(b.ctx, b.test(), someone)
+		return b.Webhooks.RestoreSecret(b.ctx, b.test(), someone)
 	case "abandon":
-		return b.AbandonNextWebhookSecret(b.ctx, b.test(), someone)
+		return b.Webhooks.AbandonNextSecret(b.ctx, b.test(), someone)
 	}
 	return fmt.Errorf("no change %q", change)
 }
@@ -392,18 +392,18 @@ func (b *bench) changeSecrets(change string) error {
 func TestNextSecretIsShownWhenTheWaitIsCut(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.SetSecretsLease(time.Hour)
+	b.Webhooks.SecretsLease = time.Hour
 	ctx, cancel := context.WithCancel(b.ctx)
 	defer cancel()
 	var secret string
 	cut := make(chan error, 1)
 	go func() {
 		var err error
-		secret, err = b.NextWebhookSecret(ctx, b.test(), someone)
+		secret, err = b.Webhooks.CreateNextSecret(ctx, b.test(), someone)
 		cut <- err
 	}()
 	b.eventually("the next secret", func() bool {
-		state, err := b.WebhookSecrets(b.ctx, b.test())
+		state, err := b.Webhooks.Secrets(b.ctx, b.test())
 		return err == nil && state.NextSince != nil
 	})
 	cancel()

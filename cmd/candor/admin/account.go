@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"candor/internal/service/accounts"
 	"context"
 	"errors"
 	"fmt"
@@ -39,7 +40,7 @@ asks for a new password at the first sign-in.
 }
 
 func (c commands) accountCreate(ctx context.Context, args []string) error {
-	params := service.NewAccount{ChangePassword: true}
+	params := accounts.Params{ChangePassword: true}
 	flags := cli.NewJSONFlags("account create")
 	flags.StringVar(&params.Name, "name", "", "")
 	flags.StringVar(&params.Email, "email", "", "")
@@ -49,7 +50,7 @@ func (c commands) accountCreate(ctx context.Context, args []string) error {
 		return err
 	}
 	if params.Name == "" || params.Email == "" || params.Plan == "" {
-		return cli.Usagef("account create needs --name, --email and --plan (%s)", strings.Join(service.Plans, ", "))
+		return cli.Usagef("account create needs --name, --email and --plan (%s)", strings.Join(domain.PlanIDs, ", "))
 	}
 	app, err := c.Open(ctx)
 	if err != nil {
@@ -61,7 +62,7 @@ func (c commands) accountCreate(ctx context.Context, args []string) error {
 			return fmt.Errorf("--webhook-url: %w", err)
 		}
 	}
-	created, err := CreateAccount(ctx, app.Service, params, *webhookURL)
+	created, err := CreateAccount(ctx, app.Services, params, *webhookURL)
 	if err != nil {
 		return err
 	}
@@ -70,8 +71,8 @@ func (c commands) accountCreate(ctx context.Context, args []string) error {
 
 // CreateAccount creates an account. Its events go to webhookURL by default; ""
 // for no default.
-func CreateAccount(ctx context.Context, s *service.Service, params service.NewAccount, webhookURL string) (*Credentials, error) {
-	created, err := s.CreateAccount(ctx, params, operator)
+func CreateAccount(ctx context.Context, s *service.Services, params accounts.Params, webhookURL string) (*Credentials, error) {
+	created, err := s.Accounts.Create(ctx, params, operator)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +81,7 @@ func CreateAccount(ctx context.Context, s *service.Service, params service.NewAc
 			break
 		}
 		scope := domain.Scope{AccountID: created.AccountID, Livemode: live}
-		if err := s.SetDefaultWebhookURL(ctx, scope, operator, webhookURL); err != nil {
+		if err := s.Webhooks.SetDefaultURL(ctx, scope, operator, webhookURL); err != nil {
 			return nil, err
 		}
 	}
@@ -125,7 +126,7 @@ func (c commands) accountList(ctx context.Context, args []string) error {
 		return err
 	}
 	defer app.Close()
-	accounts, err := app.Accounts(ctx)
+	accounts, err := app.Accounts.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -147,7 +148,7 @@ func (c commands) accountApprove(ctx context.Context, args []string) error {
 		return err
 	}
 	defer app.Close()
-	approved, err := app.ApproveAccount(ctx, app.scope.AccountID, operator)
+	approved, err := app.Accounts.Approve(ctx, app.scope.AccountID, operator)
 	if err != nil {
 		return err
 	}
@@ -170,7 +171,7 @@ func (c commands) staffResetFactors(ctx context.Context, args []string) error {
 		return err
 	}
 	defer app.Close()
-	staff, err := app.ResetFactors(ctx, *email, operator)
+	staff, err := app.Auth.ResetFactors(ctx, *email, operator)
 	if err != nil {
 		return err
 	}

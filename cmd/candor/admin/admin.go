@@ -22,7 +22,7 @@ type Config struct {
 
 // App is what the commands work on.
 type App struct {
-	*service.Service
+	*service.Services
 	PDFFont string // CANDOR_PDF_FONT
 	Close   func()
 }

@@ -91,7 +91,7 @@ func (c commands) billing(ctx context.Context, flags *cli.Flags, args []string, 
 	if err != nil {
 		return err
 	}
-	of, err := app.Subscription(ctx, app.scope.AccountID)
+	of, err := app.Billing.Subscription(ctx, app.scope.AccountID)
 	if len(issued) > 0 && errors.Is(err, &domain.Error{Code: domain.CodeSubscriptionNotFound}) {
 		return flags.Print(c.Out, &endedSubscription{AccountID: app.shown.AccountID, Account: app.shown.Account, Status: "ended", Issued: showInvoices(issued)})
 	}
@@ -113,7 +113,7 @@ func (c commands) billingPlan(ctx context.Context, args []string) error {
 	flags := cli.NewJSONFlags("billing plan")
 	plan := flags.Text("plan")
 	return c.invoicing(ctx, flags, args, func(ctx context.Context, app *scopedApp) error {
-		return app.ChangePlan(ctx, app.scope.AccountID, operator, *plan)
+		return app.Billing.ChangePlan(ctx, app.scope.AccountID, operator, *plan)
 	})
 }
 
@@ -122,7 +122,7 @@ func (c commands) billingCancel(ctx context.Context, args []string) error {
 	reason := flags.Text("reason")
 	now := flags.Bool("now", false, "")
 	return c.invoicing(ctx, flags, args, func(ctx context.Context, app *scopedApp) error {
-		return app.CancelSubscription(ctx, app.scope.AccountID, operator, *now, *reason)
+		return app.Billing.Cancel(ctx, app.scope.AccountID, operator, *now, *reason)
 	})
 }
 
@@ -130,13 +130,13 @@ func (c commands) billingSubscribe(ctx context.Context, args []string) error {
 	flags := cli.NewJSONFlags("billing subscribe")
 	plan := flags.Text("plan")
 	return c.billing(ctx, flags, args, func(ctx context.Context, app *scopedApp) ([]domain.Invoice, error) {
-		return nil, app.Subscribe(ctx, app.scope.AccountID, operator, *plan)
+		return nil, app.Billing.Subscribe(ctx, app.scope.AccountID, operator, *plan)
 	})
 }
 
 func (c commands) billingReactivate(ctx context.Context, args []string) error {
 	return c.billing(ctx, cli.NewJSONFlags("billing reactivate"), args, func(ctx context.Context, app *scopedApp) ([]domain.Invoice, error) {
-		return nil, app.Reactivate(ctx, app.scope.AccountID, operator)
+		return nil, app.Billing.Reactivate(ctx, app.scope.AccountID, operator)
 	})
 }
 
@@ -172,7 +172,7 @@ func (c commands) billingRecount(ctx context.Context, args []string) error {
 		return err
 	}
 	defer app.Close()
-	drifts, err := app.UsageDrifts(ctx)
+	drifts, err := app.Billing.UsageDrifts(ctx)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"candor/internal/service/webhooks"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"candor/cmd/candor/cli"
 	"candor/internal/domain"
 	"candor/internal/form"
-	"candor/internal/service"
 )
 
 // defaultListed is how many deliveries are listed without --limit.
@@ -71,7 +71,7 @@ func (l *deliveryList) Text() string {
 }
 
 // addFilterFlags adds the flags that filter deliveries.
-func addFilterFlags(flags *cli.Flags, f *service.DeliveryFilter) {
+func addFilterFlags(flags *cli.Flags, f *webhooks.DeliveryFilter) {
 	flags.StringVar(&f.Origin, "endpoint", "", "")
 	flags.StringVar((*string)(&f.Type), "type", "", "")
 	flags.StringVar(&f.Status, "status", "", "")
@@ -80,7 +80,7 @@ func addFilterFlags(flags *cli.Flags, f *service.DeliveryFilter) {
 }
 
 func (c commands) webhooksList(ctx context.Context, args []string) error {
-	var filter service.DeliveryFilter
+	var filter webhooks.DeliveryFilter
 	flags := cli.NewJSONFlags("webhooks list")
 	addFilterFlags(flags, &filter)
 	flags.StringVar((*string)(&filter.State), "state", "", "")
@@ -96,7 +96,7 @@ func (c commands) webhooksList(ctx context.Context, args []string) error {
 		return err
 	}
 	defer app.Close()
-	found, err := app.Deliveries(ctx, app.scope, filter, *before, *limit)
+	found, err := app.Webhooks.Deliveries(ctx, app.scope, filter, *before, *limit)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (c commands) webhooksList(ctx context.Context, args []string) error {
 
 // openDelivery opens the App at the delivery whose id is in args. The caller
 // closes the App if there is no error.
-func (c commands) openDelivery(ctx context.Context, flags *cli.Flags, args []string) (*scopedApp, *service.DeliveryRecord, error) {
+func (c commands) openDelivery(ctx context.Context, flags *cli.Flags, args []string) (*scopedApp, *webhooks.DeliveryRecord, error) {
 	named := addScopeFlags(flags)
 	text, err := flags.ParseWithArgument(args, "an id")
 	if err != nil {
@@ -122,11 +122,11 @@ func (c commands) openDelivery(ctx context.Context, flags *cli.Flags, args []str
 	if err != nil {
 		return nil, nil, cli.Usagef("%s: %q is not a delivery id, which starts with whd_", flags.Name(), text)
 	}
-	app, err := c.openFound(ctx, named, func(app *App) (domain.Scope, error) { return app.DeliveryScope(ctx, id) })
+	app, err := c.openFound(ctx, named, func(app *App) (domain.Scope, error) { return app.Webhooks.DeliveryScope(ctx, id) })
 	if err != nil {
 		return nil, nil, err
 	}
-	record, err := app.Delivery(ctx, app.scope, id)
+	record, err := app.Webhooks.Delivery(ctx, app.scope, id)
 	if err != nil {
 		app.Close()
 	}
@@ -207,8 +207,8 @@ func (d *changedDelivery) Text() string {
 }
 
 func (c commands) webhooksRetry(ctx context.Context, args []string) error {
-	return c.changeDelivery(ctx, "webhooks retry", args, func(app *scopedApp, before *service.DeliveryRecord) (*domain.Delivery, string, error) {
-		after, err := app.Redeliver(ctx, app.scope, before.ID, operator)
+	return c.changeDelivery(ctx, "webhooks retry", args, func(app *scopedApp, before *webhooks.DeliveryRecord) (*domain.Delivery, string, error) {
+		after, err := app.Webhooks.Redeliver(ctx, app.scope, before.ID, operator)
 		if before.State == domain.DeliveryPending {
 			return after, "is pending. Its next attempt is now, and the schedule continues from there", err
 		}
@@ -217,14 +217,14 @@ func (c commands) webhooksRetry(ctx context.Context, args []string) error {
 }
 
 func (c commands) webhooksCancel(ctx context.Context, args []string) error {
-	return c.changeDelivery(ctx, "webhooks cancel", args, func(app *scopedApp, before *service.DeliveryRecord) (*domain.Delivery, string, error) {
-		after, err := app.CancelDelivery(ctx, app.scope, before.ID, operator)
+	return c.changeDelivery(ctx, "webhooks cancel", args, func(app *scopedApp, before *webhooks.DeliveryRecord) (*domain.Delivery, string, error) {
+		after, err := app.Webhooks.CancelDelivery(ctx, app.scope, before.ID, operator)
 		return after, "is cancelled. An attempt that is already running may still arrive", err
 	})
 }
 
 // changeDelivery changes one delivery and says what was changed.
-func (c commands) changeDelivery(ctx context.Context, command string, args []string, change func(*scopedApp, *service.DeliveryRecord) (*domain.Delivery, string, error)) error {
+func (c commands) changeDelivery(ctx context.Context, command string, args []string, change func(*scopedApp, *webhooks.DeliveryRecord) (*domain.Delivery, string, error)) error {
 	flags := cli.NewJSONFlags(command)
 	app, before, err := c.openDelivery(ctx, flags, args)
 	if err != nil {

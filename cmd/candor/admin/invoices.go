@@ -90,11 +90,11 @@ func (c commands) billingInvoices(ctx context.Context, args []string) error {
 	defer app.Close()
 	var found []domain.Invoice
 	if named.account == "" {
-		found, err = app.UnsettledInvoices(ctx)
+		found, err = app.Billing.UnsettledInvoices(ctx)
 	} else {
 		var one *scopedApp
 		if one, err = named.find(ctx, app); err == nil {
-			found, _, err = app.Invoices(ctx, one.scope.AccountID, 0, maxListedInvoices)
+			found, _, err = app.Billing.Invoices(ctx, one.scope.AccountID, 0, maxListedInvoices)
 		}
 	}
 	if err != nil {
@@ -141,23 +141,23 @@ func findInvoice(ctx context.Context, app *App, named string) (domain.InvoiceID,
 	if err != nil {
 		return domain.InvoiceID{}, cli.Usagef("%q is not the number of an invoice, such as CAN-000042", named)
 	}
-	return app.InvoiceByNumber(ctx, number)
+	return app.Billing.InvoiceByNumber(ctx, number)
 }
 
 func (c commands) billingPaid(ctx context.Context, args []string) error {
 	return c.settle(ctx, "billing paid", args, func(ctx context.Context, app *App, id domain.InvoiceID, note string) (*domain.Invoice, error) {
-		return app.MarkPaid(ctx, id, operator, note)
+		return app.Billing.MarkPaid(ctx, id, operator, note)
 	})
 }
 
 func (c commands) billingFailed(ctx context.Context, args []string) error {
 	return c.settle(ctx, "billing failed", args, func(ctx context.Context, app *App, id domain.InvoiceID, note string) (*domain.Invoice, error) {
-		return app.MarkFailed(ctx, id, operator, note)
+		return app.Billing.MarkFailed(ctx, id, operator, note)
 	})
 }
 
 func (c commands) billingVoid(ctx context.Context, args []string) error {
 	return c.settle(ctx, "billing void", args, func(ctx context.Context, app *App, id domain.InvoiceID, note string) (*domain.Invoice, error) {
-		return app.VoidInvoice(ctx, id, operator, note)
+		return app.Billing.Void(ctx, id, operator, note)
 	})
 }

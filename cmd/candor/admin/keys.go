@@ -40,7 +40,7 @@ func (c commands) keysCheck(ctx context.Context, args []string) error {
 		return err
 	}
 	defer app.Close()
-	sealed, err := app.SealedBy(ctx)
+	sealed, err := app.Sealing.Counts(ctx)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (c commands) keysReseal(ctx context.Context, args []string) error {
 		return err
 	}
 	list, missing := resealedList{{Kind: "sessions stored in clear", Resealed: fromClear}}, error(nil)
-	resealed, err := app.Reseal(ctx)
+	resealed, err := app.Sealing.Reseal(ctx)
 	if err != nil {
 		return err
 	}

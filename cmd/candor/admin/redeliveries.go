@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"candor/internal/service/webhooks"
 	"context"
 	"fmt"
 	"strings"
@@ -9,7 +10,6 @@ import (
 	"candor/cmd/candor/cli"
 	"candor/internal/domain"
 	"candor/internal/form"
-	"candor/internal/service"
 )
 
 // defaultRedeliveryRate is how many deliveries a second are redelivered without
@@ -36,7 +36,7 @@ type shownRedelivery struct {
 
 // showRedeliveries looks up the endpoints that the redeliveries are filtered by.
 func showRedeliveries(ctx context.Context, app *scopedApp, found ...domain.Redelivery) ([]shownRedelivery, error) {
-	endpoints, err := app.EndpointLoads(ctx, app.scope)
+	endpoints, err := app.Webhooks.EndpointLoads(ctx, app.scope)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (r *shownRedelivery) filter() string {
 }
 
 func (c commands) webhooksRedeliver(ctx context.Context, args []string) error {
-	var filter service.DeliveryFilter
+	var filter webhooks.DeliveryFilter
 	flags := cli.NewJSONFlags("webhooks redeliver")
 	addFilterFlags(flags, &filter)
 	rate := flags.Int("rate", defaultRedeliveryRate, "")
@@ -88,13 +88,13 @@ func (c commands) webhooksRedeliver(ctx context.Context, args []string) error {
 	}
 	defer app.Close()
 	if !*yes {
-		preview, err := app.PreviewRedelivery(ctx, app.scope, filter, *rate, 0)
+		preview, err := app.Webhooks.PreviewRedelivery(ctx, app.scope, filter, *rate, 0)
 		if err != nil {
 			return err
 		}
 		return flags.Print(c.Out, &previewedRedelivery{shownScope: app.shown, Matched: preview.Matched, Rate: *rate})
 	}
-	started, err := app.StartRedelivery(ctx, app.scope, filter, *rate, operator)
+	started, err := app.Webhooks.StartRedelivery(ctx, app.scope, filter, *rate, operator)
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (c commands) webhooksRedeliveries(ctx context.Context, args []string) error
 		return err
 	}
 	defer app.Close()
-	found, err := app.Redeliveries(ctx, app.scope)
+	found, err := app.Webhooks.Redeliveries(ctx, app.scope)
 	if err != nil {
 		return err
 	}
@@ -206,12 +206,12 @@ func (c commands) webhooksStop(ctx context.Context, args []string) error {
 	if err != nil {
 		return cli.Usagef("webhooks stop: %q is not a redelivery id, which starts with rdl_", text)
 	}
-	app, err := c.openFound(ctx, named, func(app *App) (domain.Scope, error) { return app.RedeliveryScope(ctx, id) })
+	app, err := c.openFound(ctx, named, func(app *App) (domain.Scope, error) { return app.Webhooks.RedeliveryScope(ctx, id) })
 	if err != nil {
 		return err
 	}
 	defer app.Close()
-	stopped, err := app.StopRedelivery(ctx, app.scope, id, operator)
+	stopped, err := app.Webhooks.StopRedelivery(ctx, app.scope, id, operator)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func (c commands) invoicing(ctx context.Context, flags *cli.Flags, args []string
 				return nil, err
 			}
 		}
-		before, _, err := app.Invoices(ctx, app.scope.AccountID, 0, 1)
+		before, _, err := app.Billing.Invoices(ctx, app.scope.AccountID, 0, 1)
 		if err != nil {
 			return nil, err
 		}
@@ -36,7 +36,7 @@ func (c commands) invoicing(ctx context.Context, flags *cli.Flags, args []string
 
 // issuedSince returns the account's invoices after the newest one, oldest first.
 func issuedSince(ctx context.Context, app *scopedApp, newest []domain.Invoice) ([]domain.Invoice, error) {
-	all, _, err := app.Invoices(ctx, app.scope.AccountID, 0, maxListedInvoices)
+	all, _, err := app.Billing.Invoices(ctx, app.scope.AccountID, 0, maxListedInvoices)
 	if len(newest) > 0 {
 		all = slices.DeleteFunc(all, func(i domain.Invoice) bool { return i.Number <= newest[0].Number })
 	}
@@ -48,7 +48,7 @@ func issuedSince(ctx context.Context, app *scopedApp, newest []domain.Invoice) (
 // easily lack the environment of the processes, and an issued invoice can't be
 // changed.
 func checkTerms(ctx context.Context, app *App) error {
-	newest, err := app.NewestInvoice(ctx)
+	newest, err := app.Billing.NewestInvoice(ctx)
 	if errors.Is(err, &domain.Error{Code: domain.CodeNotFound}) {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"candor/internal/service/webhooks"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 
 	"candor/cmd/candor/cli"
 	"candor/internal/form"
-	"candor/internal/service"
 )
 
 // sentTest is a test event and its attempt.
@@ -44,7 +44,7 @@ func (c commands) webhooksTest(ctx context.Context, args []string) error {
 	if app.scope.Livemode {
 		return cli.Usagef("webhooks test: test events are always in test mode; leave out --live")
 	}
-	sent, err := app.SendTestEvent(ctx, app.scope.AccountID, operator, *url)
+	sent, err := app.Webhooks.SendTestEvent(ctx, app.scope.AccountID, operator, *url)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (c commands) webhooksTest(ctx context.Context, args []string) error {
 	return err
 }
 
-func showTest(scope shownScope, sent *service.TestEvent) *sentTest {
+func showTest(scope shownScope, sent *webhooks.TestEvent) *sentTest {
 	r := &sent.Result
 	out := &sentTest{
 		shownScope: scope, Delivered: r.Delivered(), ID: sent.DeliveryID.String(), URL: sent.URL, Body: string(sent.Body),

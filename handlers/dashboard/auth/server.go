@@ -13,7 +13,7 @@ import (
 
 // Config is what signing in needs.
 type Config struct {
-	Service          *service.Service
+	Service          *service.Services
 	Clock            domain.Clock
 	Cookies          web.Cookies
 	Notices          web.Notices   // of the dashboard

@@ -1,12 +1,12 @@
 package auth
 
 import (
+	"candor/internal/service/staff/auth"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
 
 	"candor/handlers/web"
-	"candor/internal/service"
 	view "candor/views/dashboard"
 )
 
@@ -16,8 +16,8 @@ func (s *Server) ShowSignUp(c echo.Context) error {
 
 // SignUp asks for the letter that opens an account.
 func (s *Server) SignUp(c echo.Context) error {
-	wish := service.NewSignUp{Company: c.FormValue("company"), Name: c.FormValue("name"), Email: c.FormValue("email"), Password: c.FormValue("new_password")}
-	err := s.Service.SignUp(c.Request().Context(), wish, s.newcomer(c))
+	wish := auth.NewAccount{Company: c.FormValue("company"), Name: c.FormValue("name"), Email: c.FormValue("email"), Password: c.FormValue("new_password")}
+	err := s.Service.Auth.SignUp(c.Request().Context(), wish, s.newcomer(c))
 	if wrong, ok := FieldErrors(err, "email"); ok {
 		page := view.SignUpPage{
 			Page: view.Page{Title: "Open an account", Problems: wrong}, Company: wish.Company, Name: wish.Name, Email: wish.Email,
@@ -31,7 +31,7 @@ func (s *Server) SignUp(c echo.Context) error {
 }
 
 func (s *Server) ShowVerify(c echo.Context) error {
-	email, err := s.Service.CheckSignUp(c.Request().Context(), s.emailToken(c))
+	email, err := s.Service.Auth.CheckSignUp(c.Request().Context(), s.emailToken(c))
 	if err != nil {
 		return s.linkGone(c, err)
 	}
@@ -41,9 +41,9 @@ func (s *Server) ShowVerify(c echo.Context) error {
 // Verify opens the account and signs its owner in.
 func (s *Server) Verify(c echo.Context) error {
 	ctx := c.Request().Context()
-	token, err := s.Service.OpenAccount(ctx, s.emailToken(c), c.FormValue("password"), s.newcomer(c))
+	token, err := s.Service.Auth.OpenAccount(ctx, s.emailToken(c), c.FormValue("password"), s.newcomer(c))
 	if wrong, ok := FieldErrors(err, "password"); ok {
-		email, checkErr := s.Service.CheckSignUp(ctx, s.emailToken(c))
+		email, checkErr := s.Service.Auth.CheckSignUp(ctx, s.emailToken(c))
 		if checkErr != nil {
 			return s.linkGone(c, checkErr)
 		}

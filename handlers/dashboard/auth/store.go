@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"candor/internal/service/staff/auth"
 	"errors"
 	"net/http"
 	"net/url"
@@ -23,7 +24,7 @@ const staffCookie = "candor_staff"
 const deviceCookie = "candor_device"
 
 func (s *Server) deviceCookie(value string) *http.Cookie {
-	return s.Cookies.New(deviceCookie, value, view.Root, int(service.DeviceLife.Seconds()))
+	return s.Cookies.New(deviceCookie, value, view.Root, int(auth.DeviceLife.Seconds()))
 }
 
 // staffValue is where a gorilla session holds its *domain.StaffSession.
@@ -32,7 +33,7 @@ const staffValue = "staff"
 // staffStore is a sessions.Store of the staff sessions in PostgreSQL. The cookie
 // holds a token; the rest is a row, which can be deleted from anywhere.
 type staffStore struct {
-	service *service.Service
+	service *service.Services
 	cookies web.Cookies
 }
 
@@ -62,7 +63,7 @@ func (s *staffStore) New(r *http.Request, name string) (*sessions.Session, error
 	if err != nil || cookie.Value == "" {
 		return session, nil
 	}
-	staff, err := s.service.StaffSession(r.Context(), cookie.Value)
+	staff, err := s.service.Auth.Session(r.Context(), cookie.Value)
 	if errors.Is(err, &domain.Error{Code: domain.CodeUnauthorized}) {
 		return session, nil
 	}
@@ -82,7 +83,7 @@ func (s *staffStore) Save(_ *http.Request, w http.ResponseWriter, session *sessi
 }
 
 // newcomer is the visitor with the cookies of earlier sign-ins.
-func (s *Server) newcomer(c echo.Context) service.Visitor {
+func (s *Server) newcomer(c echo.Context) domain.Visitor {
 	v := web.Visitor(c)
 	v.Device = s.Cookies.Value(c, deviceCookie, view.Root)
 	if cookie, err := c.Cookie(s.store.cookieName()); err == nil {
@@ -102,7 +103,7 @@ func (s *Server) GiveCookie(c echo.Context, token string) error {
 	if err := session.Save(c.Request(), c.Response()); err != nil {
 		return err
 	}
-	device, err := s.Service.KeepDevice(c.Request().Context(), token, s.newcomer(c))
+	device, err := s.Service.Auth.KeepDevice(c.Request().Context(), token, s.newcomer(c))
 	if err == nil && device != "" {
 		c.SetCookie(s.deviceCookie(device))
 	}
@@ -153,6 +154,6 @@ func (s *Server) Renew(c echo.Context, token string) error {
 	if err != nil {
 		return err
 	}
-	session.Values[staffValue], err = s.Service.StaffSession(c.Request().Context(), token)
+	session.Values[staffValue], err = s.Service.Auth.Session(c.Request().Context(), token)
 	return err
 }

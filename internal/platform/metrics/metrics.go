@@ -29,7 +29,7 @@ type Source struct {
 }
 
 // Metrics are a process's metrics. They implement the Observers of outbox, delivery
-// and jobs, and service.AccessObserver, and are safe for concurrent use.
+// and jobs, and attempts.Observer, and are safe for concurrent use.
 type Metrics struct {
 	registry  *prometheus.Registry
 	events    *prometheus.CounterVec

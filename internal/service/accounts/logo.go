@@ -1,0 +1,183 @@
+package accounts
+
+import (
+	"bytes"
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/service/audit"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"image"
+	"image/jpeg"
+	"image/png"
+	"io"
+
+	"golang.org/x/image/draw"
+)
+
+// LogoTooLarge is what staff are told of a logo above the limit.
+const LogoTooLarge = "The logo must be 512 KB or smaller"
+
+// Limits of what is uploaded, looked at before it is decoded: a small file can
+// claim a picture that fills the memory.
+const (
+	minLogoSide   = 16 // pixels
+	maxLogoSide   = 4_000
+	maxLogoPixels = 4_000_000
+)
+
+// logoQuality is a JPEG's, at twice the pixels that are shown.
+const logoQuality = 82
+
+// SetLogo makes the picture an account's logo: PNG or JPEG by its content. It
+// is drawn anew, small enough for a form, so that nothing else the file held is
+// kept. Error: validation_error on file.
+func (s *Service) SetLogo(ctx context.Context, id domain.AccountID, by domain.Actor, picture io.Reader) error {
+	content, err := io.ReadAll(io.LimitReader(picture, domain.MaxLogoUpload+1))
+	if err != nil {
+		return err
+	}
+	select {
+	case s.drawing <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	logo, err := makeLogo(content)
+	<-s.drawing
+	if err != nil {
+		return err
+	}
+	return s.storeLogo(ctx, id, by, logo)
+}
+
+// RemoveLogo takes an account's logo away; none is no error.
+func (s *Service) RemoveLogo(ctx context.Context, id domain.AccountID, by domain.Actor) error {
+	return s.storeLogo(ctx, id, by, nil)
+}
+
+func (s *Service) storeLogo(ctx context.Context, id domain.AccountID, by domain.Actor, logo *domain.Logo) error {
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		account, err := tx.LockAccount(ctx, id)
+		if err != nil {
+			return db.MissingAs(err, domain.ErrAccountNotFound)
+		}
+		var name *string
+		if logo != nil {
+			name = &logo.Name
+		}
+		if text(name) == text(account.LogoName) {
+			return nil
+		}
+		if err := tx.SetLogo(ctx, id, logo); err != nil {
+			return err
+		}
+		return s.Audit.Record(ctx, tx, id, by, audit.Entry{
+			Action: domain.AuditAccountChanged, TargetID: id.String(), TargetName: account.Name,
+			Before: map[string]any{"logo": account.LogoName}, After: map[string]any{"logo": name},
+		})
+	})
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// Logo returns the bytes of the logo with that name, or not_found.
+func (s *Service) Logo(ctx context.Context, name string) ([]byte, error) {
+	content, err := s.DB.Logo(ctx, name)
+	return content, db.MissingAs(err, domain.Errorf(domain.CodeNotFound, "There is nothing at this address."))
+}
+
+func logoError(message string) error {
+	return domain.FieldError(domain.CodeValidation, "file", message)
+}
+
+// makeLogo returns the picture as it is kept, or what is wrong with it.
+func makeLogo(content []byte) (*domain.Logo, error) {
+	switch {
+	case len(content) == 0:
+		return nil, logoError("The selected file is empty")
+	case len(content) > domain.MaxLogoUpload:
+		return nil, logoError(LogoTooLarge)
+	}
+	size, decode := png.DecodeConfig, png.Decode
+	switch {
+	case bytes.HasPrefix(content, []byte("\x89PNG\r\n\x1a\n")):
+	case bytes.HasPrefix(content, []byte("\xff\xd8\xff")):
+		size, decode = jpeg.DecodeConfig, jpeg.Decode
+	default:
+		return nil, logoError(notAPicture(content))
+	}
+	const damaged = "The picture is damaged. Export it again as PNG"
+	claim, err := size(bytes.NewReader(content))
+	if err != nil {
+		return nil, logoError(damaged)
+	}
+	switch {
+	case claim.Width < minLogoSide || claim.Height < minLogoSide:
+		return nil, logoError("The logo must be at least 16 pixels wide and high")
+	case claim.Width > maxLogoSide || claim.Height > maxLogoSide || claim.Width*claim.Height > maxLogoPixels:
+		return nil, logoError("The logo has too many pixels. 960 × 192 is plenty; 4,000 wide or high and 4 million in all is the most")
+	}
+	picture, err := decode(bytes.NewReader(content))
+	if err != nil {
+		return nil, logoError(damaged)
+	}
+	return drawLogo(picture)
+}
+
+// notAPicture says why a file that is neither PNG nor JPEG isn't taken.
+func notAPicture(content []byte) string {
+	if bytes.Contains(bytes.ToLower(content[:min(len(content), 4096)]), []byte("<svg")) {
+		return "SVG files can hold programs, so they aren’t taken. Export the logo as PNG and upload that"
+	}
+	return "The logo must be a PNG or JPEG"
+}
+
+// drawLogo makes the picture as small as a form needs it, and smaller where it
+// takes too many bytes still.
+func drawLogo(picture image.Image) (*domain.Logo, error) {
+	from := picture.Bounds()
+	fit := min(1, domain.MaxLogoWidth/float64(from.Dx()), domain.MaxLogoHeight/float64(from.Dy()))
+	for ; ; fit *= 0.8 {
+		canvas := image.NewRGBA(image.Rect(0, 0, max(1, int(float64(from.Dx())*fit+0.5)), max(1, int(float64(from.Dy())*fit+0.5))))
+		if canvas.Bounds().Size() == from.Size() {
+			draw.Draw(canvas, canvas.Bounds(), picture, from.Min, draw.Src)
+		} else {
+			draw.CatmullRom.Scale(canvas, canvas.Bounds(), picture, from, draw.Src, nil)
+		}
+		content, ending, err := encodeLogo(canvas)
+		if err != nil {
+			return nil, err
+		}
+		if len(content) <= domain.MaxLogoBytes {
+			sum := sha256.Sum256(content)
+			return &domain.Logo{
+				Name: hex.EncodeToString(sum[:16]) + ending, Width: canvas.Bounds().Dx(), Height: canvas.Bounds().Dy(), Content: content,
+			}, nil
+		}
+	}
+}
+
+// encodeLogo returns the shorter of PNG and, where nothing shows through, JPEG.
+func encodeLogo(canvas *image.RGBA) (content []byte, ending string, err error) {
+	var asPNG, asJPEG bytes.Buffer
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&asPNG, canvas); err != nil {
+		return nil, "", err
+	}
+	if !canvas.Opaque() {
+		return asPNG.Bytes(), ".png", nil
+	}
+	if err := jpeg.Encode(&asJPEG, canvas, &jpeg.Options{Quality: logoQuality}); err != nil {
+		return nil, "", err
+	}
+	// A drawing has sharp edges, which JPEG blurs: it must be worth it.
+	if asPNG.Len() <= domain.MaxLogoBytes && asPNG.Len() < 2*asJPEG.Len() {
+		return asPNG.Bytes(), ".png", nil
+	}
+	return asJPEG.Bytes(), ".jpg", nil
+}

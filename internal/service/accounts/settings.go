@@ -1,0 +1,151 @@
+package accounts
+
+import (
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/service/audit"
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Settings are what staff can set of their account, as they are typed.
+type Settings struct {
+	Name        string
+	HelpEmail   string // where customers get help; "" for none
+	HelpPhone   string
+	BrandColour string // six hex digits, with or without #; "" for ours
+}
+
+var (
+	hexColour = regexp.MustCompile(`^[0-9a-f]{6}$`)
+	phone     = regexp.MustCompile(`^\+?[0-9][0-9 ()-]{4,30}$`)
+)
+
+var (
+	errNoFactorShown = domain.FieldError(domain.CodeValidation, "require-two-step",
+		"Set up two-step sign-in or add a passkey on My account first. Then require it of the team.")
+	errPasskeyNotShown = domain.FieldError(domain.CodeValidation, "require-two-step",
+		"Sign in with your passkey first, so that you know that it works. Then require it of the team.")
+)
+
+// ChangeSettings stores an account's settings. Error: validation_error by
+// field name, help_email, help_phone or brand_colour.
+func (s *Service) ChangeSettings(ctx context.Context, id domain.AccountID, by domain.Actor, params Settings) error {
+	name, nameProblem := form.CleanText(params.Name, domain.MaxName)
+	switch {
+	case nameProblem != "":
+		nameProblem = "The name " + nameProblem
+	case name == "":
+		nameProblem = "Enter the name that customers know you by"
+	case domain.LinkProblem(name) != "":
+		nameProblem = "The name " + domain.LinkProblem(name)
+	}
+	email, number := strings.TrimSpace(params.HelpEmail), strings.TrimSpace(params.HelpPhone)
+	colour := strings.ToLower(strings.TrimPrefix(strings.TrimSpace(params.BrandColour), "#"))
+	emailProblem, phoneProblem, colourProblem := "", "", ""
+	if email != "" && !form.ValidEmail(email) {
+		emailProblem = "Enter an e-mail address such as help@example.com"
+	}
+	if number != "" && !phone.MatchString(number) {
+		phoneProblem = "Enter a telephone number such as 1300 123 456"
+	}
+	if colour != "" && !hexColour.MatchString(colour) {
+		colourProblem = "Enter a colour as six hex digits, such as #0d5748"
+	}
+	err := domain.Invalid(form.Error{Field: "name", Message: nameProblem}, form.Error{Field: "help_email", Message: emailProblem}, form.Error{Field: "help_phone", Message: phoneProblem}, form.Error{Field: "brand_colour", Message: colourProblem})
+	if err != nil {
+		return err
+	}
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		account, err := tx.LockAccount(ctx, id)
+		if err != nil {
+			return db.MissingAs(err, domain.ErrAccountNotFound)
+		}
+		before := settingsState(account)
+		account.Name, account.HelpEmail, account.HelpPhone, account.BrandColour = name, optional(email), optional(number), optional(colour)
+		return s.updateAccount(ctx, tx, account, by, before, settingsState(account))
+	})
+}
+
+// updateAccount stores a changed account, and tells the audit log what was and
+// what is.
+func (s *Service) updateAccount(ctx context.Context, tx *db.Tx, account *domain.Account, by domain.Actor, before, after map[string]any) error {
+	if err := tx.UpdateAccount(ctx, account); err != nil {
+		return err
+	}
+	return s.Audit.Record(ctx, tx, account.ID, by, audit.Entry{
+		Action: domain.AuditAccountChanged, TargetID: account.ID.String(), TargetName: account.Name, Before: before, After: after,
+	})
+}
+
+// ChangeFormLanguages sets which languages the account's forms offer besides
+// English. Error: validation_error on languages.
+func (s *Service) ChangeFormLanguages(ctx context.Context, id domain.AccountID, by domain.Actor, params []string) error {
+	var chosen []domain.Language
+	for _, l := range domain.Languages[1:] {
+		if slices.Contains(params, string(l)) {
+			chosen = append(chosen, l)
+		}
+	}
+	if len(chosen) != len(params) {
+		return domain.FieldError(domain.CodeValidation, "languages", "Choose languages of the list")
+	}
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		account, err := tx.LockAccount(ctx, id)
+		if err != nil {
+			return db.MissingAs(err, domain.ErrAccountNotFound)
+		}
+		before := languagesState(account)
+		if account.FormLanguages = chosen; languagesState(account) == before {
+			return nil
+		}
+		return s.updateAccount(ctx, tx, account, by, map[string]any{"form_languages": before}, map[string]any{"form_languages": languagesState(account)})
+	})
+}
+
+// RequireTwoStep sets whether everyone in the account's team needs a second
+// factor. Staff without one set it up before the dashboard opens. An owner who
+// requires it must have shown one in this session, and can't lock everyone out.
+// Error: validation_error on require-two-step.
+func (s *Service) RequireTwoStep(ctx context.Context, session *domain.StaffSession, by domain.Actor, required bool) error {
+	switch {
+	case !required || session.SecondFactorShown():
+	case session.HasPasskey:
+		return errPasskeyNotShown
+	default:
+		return errNoFactorShown
+	}
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		account, err := tx.LockAccount(ctx, session.AccountID)
+		if err != nil {
+			return db.MissingAs(err, domain.ErrAccountNotFound)
+		}
+		if account.TwoStepRequired == required {
+			return nil
+		}
+		account.TwoStepRequired = required
+		return s.updateAccount(ctx, tx, account, by, map[string]any{"two_step_required": !required}, map[string]any{"two_step_required": required})
+	})
+}
+
+func languagesState(a *domain.Account) string {
+	var names []string
+	for _, l := range a.Languages() {
+		names = append(names, string(l))
+	}
+	return strings.Join(names, ", ")
+}
+
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func settingsState(a *domain.Account) map[string]any {
+	return map[string]any{"name": a.Name, "help_email": a.HelpEmail, "help_phone": a.HelpPhone, "brand_colour": a.BrandColour}
+}

@@ -1,0 +1,117 @@
+// Package billing holds what partners and operators do about subscriptions,
+// usage, invoices and payments. The ledger, which does the arithmetic in the
+// caller's transaction, is internal/billing.
+package billing
+
+import (
+	"candor/db"
+	ledger "candor/internal/billing"
+	"candor/internal/domain"
+	"candor/internal/service/audit"
+	"candor/internal/statement"
+	"context"
+	"log/slog"
+	"time"
+)
+
+// Config is what billing needs.
+type Config struct {
+	DB     *db.DB
+	Clock  domain.Clock
+	Logger *slog.Logger
+	Ledger *ledger.Ledger
+	Cards  Cards // nil: invoices are paid by bank transfer
+	Audit  *audit.Service
+}
+
+// Service holds the use cases of ledger. It is safe for concurrent use.
+type Service struct{ Config }
+
+// New returns a Service.
+func New(c Config) *Service { return &Service{c} }
+
+// CurrentSubscription is a subscription with its running period and usage.
+type CurrentSubscription struct {
+	domain.Subscription
+	Period       domain.Period
+	Used         int
+	Carried      int  // of an interrupted period, against the included ones of this one
+	Remaining    *int // nil: unlimited (D41)
+	BillingEmail string
+	InvoiceDate  time.Time // when the running period is invoiced
+
+	Lines domain.InvoiceLines // what the running period comes to so far
+	GST   statement.Cents     // included in their total
+
+	Projection *domain.Projection // nil on a period's first day, and once it is cancelled
+}
+
+// stretches are the parts of the running period by plan. In the moment between
+// a period's end and its closing the next one runs already, under its own plan.
+func (s *Service) stretches(ctx context.Context, of *CurrentSubscription) ([]domain.PlanStretch, error) {
+	if of.Period.Start.Equal(of.BilledTo) {
+		return s.DB.PlanStretches(ctx, &of.Subscription)
+	}
+	plans, err := s.DB.Plans(ctx)
+	for _, plan := range plans {
+		if of.NextPlanID != nil && plan.ID == *of.NextPlanID {
+			of.Plan, of.NextPlanID = plan, nil
+		}
+	}
+	return []domain.PlanStretch{{Plan: of.Plan}}, err
+}
+
+// project extends what was used to the whole period. A day is too short to tell
+// anything by.
+func project(stretches []domain.PlanStretch, of *CurrentSubscription, now time.Time) *domain.Projection {
+	gone := now.Sub(of.Period.Start)
+	if gone < 24*time.Hour || of.Status == domain.SubscriptionCancelled {
+		return nil
+	}
+	whole := of.Period.End.Sub(of.Period.Start)
+	// In minutes, which no number of sessions makes overflow.
+	sessions := of.Used * int(whole/time.Minute) / int(gone/time.Minute)
+	return &domain.Projection{Sessions: sessions, Total: domain.PriceSessions(stretches, sessions).Total()}
+}
+
+// Subscription returns the account's subscription with what was used of it in
+// the running billing period, or subscription_not_found.
+func (s *Service) Subscription(ctx context.Context, account domain.AccountID) (*CurrentSubscription, error) {
+	now := s.Clock.Now()
+	subscription, err := s.DB.Subscription(ctx, account, now)
+	if err != nil {
+		return nil, db.MissingAs(err, domain.ErrSubscriptionNotFound)
+	}
+	owner, err := s.DB.Account(ctx, account)
+	if err != nil {
+		return nil, err
+	}
+	out := &CurrentSubscription{Subscription: *subscription, Period: subscription.PeriodAt(subscription.CountedAt(now)), BillingEmail: owner.BillingEmail}
+	out.Carried = subscription.CarriedIn(out.Period.Start)
+	out.InvoiceDate = *subscription.Closing(out.Period.Start)
+	if out.Used, err = s.DB.UsedSessions(ctx, account, out.Period.Start); err != nil {
+		return nil, err
+	}
+	stretches, err := s.stretches(ctx, out)
+	if err != nil {
+		return nil, err
+	}
+	out.Lines = domain.PriceSessions(stretches, out.Used)
+	out.GST = domain.GSTIn(out.Lines.Total(), s.Ledger.Terms.GSTBasisPoints)
+	out.Projection = project(stretches, out, now)
+	if out.SessionsIncluded != nil {
+		remaining := max(0, *out.SessionsIncluded-out.Carried-out.Used)
+		out.Remaining = &remaining
+	}
+	return out, nil
+}
+
+// NextCarry is what a subscription that starts now would carry from the one
+// before.
+func (s *Service) NextCarry(ctx context.Context, account domain.AccountID) (carry domain.Carry, err error) {
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
+		_, carry, err = s.Ledger.Following(ctx, tx, account, s.Clock.Now())
+		return err
+	})
+	return carry, err
+}

@@ -1,0 +1,125 @@
+package billing
+
+import (
+	"candor/db"
+	ledger "candor/internal/billing"
+	"candor/internal/domain"
+	"candor/internal/service/audit"
+	"context"
+	"errors"
+	"time"
+)
+
+// Cards are pages of a payment provider on which an account's staff store how
+// it pays.
+type Cards interface {
+	Name() string // of the provider
+	CardPage(ctx context.Context, account *domain.Account, success, cancel string) (url string, err error)
+}
+
+// Card reports whether a payment provider collects by card, and how the card is
+// known that it has of the account, "" for none.
+func (s *Service) Card(ctx context.Context, account domain.AccountID) (collects bool, label string, err error) {
+	if s.Cards == nil {
+		return false, "", nil
+	}
+	customer, err := ledger.StoredCustomers{DB: s.DB}.Customer(ctx, account, s.Cards.Name())
+	return true, customer.Label, err
+}
+
+// CardPage is where the account's staff store a card: an address of the payment
+// provider that leads back to success or cancel. The audit log has who went
+// there: the provider tells what became of it, not by whom. not_found where none
+// collects.
+func (s *Service) CardPage(ctx context.Context, account domain.AccountID, by domain.Actor, success, cancel string) (page string, err error) {
+	if s.Cards == nil {
+		return "", domain.Errorf(domain.CodeNotFound, "Invoices are paid by bank transfer here.")
+	}
+	owner, err := s.DB.Account(ctx, account)
+	if err != nil {
+		return "", db.MissingAs(err, domain.ErrAccountNotFound)
+	}
+	if page, err = s.Cards.CardPage(ctx, owner, success, cancel); err != nil {
+		return "", err
+	}
+	return page, s.DB.InTx(ctx, func(tx *db.Tx) error {
+		return s.Audit.Record(ctx, tx, account, by, audit.Entry{Action: domain.AuditCardPage, TargetID: account.String(), TargetName: s.Cards.Name()})
+	})
+}
+
+// ProviderEvent does what follows from an event of a payment provider: once,
+// however often it comes, and in whichever order. What concerns nobody here is
+// no error, as the provider would send it again.
+func (s *Service) ProviderEvent(ctx context.Context, provider string, e ledger.ProviderEvent) error {
+	if e.Kind == ledger.EventIgnored {
+		return nil
+	}
+	now := s.Clock.Now()
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		first, err := tx.NotePaymentEvent(ctx, provider, e.ID, now)
+		if err != nil || !first {
+			return err
+		}
+		err = s.followEvent(ctx, tx, provider, e, now)
+		if errors.Is(err, db.ErrNotFound) {
+			s.Logger.InfoContext(ctx, "payment event concerns nobody here", "provider", provider, "event_id", e.ID)
+			return nil
+		}
+		return err
+	})
+}
+
+func (s *Service) followEvent(ctx context.Context, tx *db.Tx, provider string, e ledger.ProviderEvent, now time.Time) error {
+	switch e.Kind {
+	case ledger.EventPaid:
+		return s.paid(ctx, tx, e, now)
+	case ledger.EventPaymentFailed:
+		_, err := s.Ledger.FailAttempt(ctx, tx, e.InvoiceID, e.Failures, e.Reason, now)
+		if errors.Is(err, ledger.ErrSettled) || errors.Is(err, ledger.ErrCounted) {
+			return nil
+		}
+		return err
+	case ledger.EventMethodAdded:
+		account, err := tx.SetPaymentMethod(ctx, provider, e.CustomerID, e.MethodID, e.Label, e.MethodAt)
+		if err != nil {
+			return err
+		}
+		if err := s.noteCard(ctx, tx, account, provider, domain.AuditCardStored, e.Label); err != nil {
+			return err
+		}
+		return tx.PayNow(ctx, account, now)
+	case ledger.EventMethodRemoved:
+		account, label, err := tx.DropPaymentMethod(ctx, provider, e.MethodID)
+		if err != nil {
+			return err
+		}
+		return s.noteCard(ctx, tx, account, provider, domain.AuditCardRemoved, label)
+	}
+	return nil
+}
+
+// noteCard tells the audit log of a card, which the payment provider tells of.
+func (s *Service) noteCard(ctx context.Context, tx *db.Tx, account domain.AccountID, provider string, action domain.AuditAction, label string) error {
+	by := domain.Actor{Kind: domain.ActorSystem, ID: "payment_provider", Name: provider}
+	return s.Audit.Record(ctx, tx, account, by, audit.Entry{Action: action, TargetID: account.String(), TargetName: label})
+}
+
+// paid notes a payment. One that the ledger can't take is money that an operator
+// must return.
+func (s *Service) paid(ctx context.Context, tx *db.Tx, e ledger.ProviderEvent, now time.Time) error {
+	i, err := tx.LockInvoice(ctx, e.InvoiceID)
+	if err != nil {
+		return err
+	}
+	if i.Total != e.Amount {
+		s.Logger.ErrorContext(ctx, "a payment isn't of the invoice's amount: look into it at the payment provider",
+			"invoice", i.NumberText(), "total_cents", int64(i.Total), "paid_cents", int64(e.Amount), "reference", e.Reference)
+		return nil
+	}
+	_, err = s.Ledger.Pay(ctx, tx, e.InvoiceID, e.Reference, now)
+	if !errors.Is(err, ledger.ErrSettled) {
+		return err
+	}
+	ledger.ReportSettled(ctx, s.Logger, i, e.Reference)
+	return nil
+}

@@ -1,0 +1,193 @@
+package billing
+
+import (
+	"candor/db"
+	ledger "candor/internal/billing"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/service/audit"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+)
+
+var (
+	errUnchangedPlan  = domain.FieldError(domain.CodeValidation, "plan", "This is how it is already")
+	errUnknownPlan    = domain.FieldError(domain.CodeValidation, "plan", "Choose one of the plans")
+	errByAgreement    = domain.FieldError(domain.CodeValidation, "plan", "This plan is by agreement: talk to us")
+	errCancelledPlan  = domain.FieldError(domain.CodeValidation, "plan", "The subscription is cancelled. Take the cancellation back first")
+	errNotCancelled   = domain.Errorf(domain.CodeValidation, "The subscription isn’t cancelled.")
+	errCancelledTwice = domain.Errorf(domain.CodeValidation, "The subscription is cancelled already.")
+	errSubscribed     = domain.Errorf(domain.CodeValidation, "There is a subscription already.")
+)
+
+// maxReason is how long the reason of a cancellation may be, in characters.
+const maxReason = 500
+
+// Plans lists the plans, the smallest first.
+func (s *Service) Plans(ctx context.Context) ([]domain.Plan, error) { return s.DB.Plans(ctx) }
+
+// onSubscription changes the account's subscription, which it locks, and writes
+// the audit entry that change returns in the same transaction. The clock is read once
+// the lock is held: what others did meanwhile has happened. Error:
+// subscription_not_found.
+func (s *Service) onSubscription(ctx context.Context, account domain.AccountID, by domain.Actor, change func(*db.Tx, *domain.Subscription, time.Time) (audit.Entry, error)) error {
+	live := true
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		subscription, err := tx.LockSubscription(ctx, account)
+		if err != nil {
+			return db.MissingAs(err, domain.ErrSubscriptionNotFound)
+		}
+		now := s.Clock.Now()
+		if subscription.Ended(now) {
+			return domain.ErrSubscriptionNotFound
+		}
+		e, err := change(tx, subscription, now)
+		if errors.Is(err, ledger.ErrEnded) { // at the start of this transaction it had not
+			return domain.ErrSubscriptionNotFound
+		}
+		if err != nil {
+			return err
+		}
+		e.Livemode, e.TargetID, e.TargetName = &live, subscription.SubscriptionID.String(), subscription.Name
+		return s.Audit.Record(ctx, tx, account, by, e)
+	})
+}
+
+// planState is what the audit log says of a subscription's plan.
+type planState struct {
+	Plan     string  `json:"plan"`
+	NextPlan *string `json:"next_plan,omitempty"`
+}
+
+// mayTake reports a plan that is by agreement to all but operators, as
+// validation_error on plan.
+func mayTake(ctx context.Context, tx *db.Tx, by domain.Actor, plan string) error {
+	wanted, err := tx.Plan(ctx, plan)
+	if err == nil && wanted.ByAgreement() && by.Kind != domain.ActorOperator {
+		err = errByAgreement
+	}
+	return err
+}
+
+// ChangePlan moves the account to another plan: up at once, down at the end of
+// the period. Choosing the present plan takes a change to come back. Errors:
+// validation_error on plan, subscription_not_found.
+func (s *Service) ChangePlan(ctx context.Context, account domain.AccountID, by domain.Actor, plan string) error {
+	if !slices.Contains(domain.PlanIDs, plan) {
+		return errUnknownPlan
+	}
+	return s.onSubscription(ctx, account, by, func(tx *db.Tx, of *domain.Subscription, now time.Time) (audit.Entry, error) {
+		if !of.Admits() {
+			return audit.Entry{}, errCancelledPlan
+		}
+		// A change down that is due has happened: what it left isn't the present plan.
+		if err := s.Ledger.Close(ctx, tx, of, now); err != nil {
+			return audit.Entry{}, err
+		}
+		if of.Plan.ID != plan {
+			if err := mayTake(ctx, tx, by, plan); err != nil {
+				return audit.Entry{}, err
+			}
+		}
+		before := planState{of.Plan.ID, of.NextPlanID}
+		err := s.Ledger.ChangePlan(ctx, tx, of, plan, now)
+		if errors.Is(err, ledger.ErrUnchanged) {
+			err = errUnchangedPlan
+		}
+		return audit.Entry{Action: domain.AuditPlanChanged, Before: before, After: planState{of.Plan.ID, of.NextPlanID}}, err
+	})
+}
+
+// Cancel ends the account's subscription, at once or at the end of
+// the period. No live session can be created from now on. Errors:
+// validation_error on reason, subscription_not_found.
+func (s *Service) Cancel(ctx context.Context, account domain.AccountID, by domain.Actor, atOnce bool, reason string) error {
+	reason, problem := form.CleanText(reason, maxReason)
+	switch {
+	case problem != "":
+		problem = "The reason " + problem
+	case reason == "":
+		problem = "Say why, in a few words"
+	}
+	if problem != "" {
+		return domain.FieldError(domain.CodeValidation, "reason", problem)
+	}
+	return s.onSubscription(ctx, account, by, func(tx *db.Tx, of *domain.Subscription, now time.Time) (audit.Entry, error) {
+		err := s.Ledger.Cancel(ctx, tx, of, atOnce, reason, now)
+		if errors.Is(err, ledger.ErrUnchanged) {
+			err = errCancelledTwice
+		}
+		return audit.Entry{Action: domain.AuditSubscriptionCancelled, After: map[string]any{"effective_at": of.EffectiveAt, "reason": reason}}, err
+	})
+}
+
+// Reactivate takes the cancellation of the account's subscription back before
+// it takes effect. Errors: validation_error where it isn't cancelled,
+// subscription_not_found.
+func (s *Service) Reactivate(ctx context.Context, account domain.AccountID, by domain.Actor) error {
+	return s.onSubscription(ctx, account, by, func(tx *db.Tx, of *domain.Subscription, now time.Time) (audit.Entry, error) {
+		err := s.Ledger.Reactivate(ctx, tx, of, now)
+		if errors.Is(err, ledger.ErrUnchanged) {
+			err = errNotCancelled
+		}
+		return audit.Entry{Action: domain.AuditReactivated}, err
+	})
+}
+
+// Subscribe starts a subscription for an account that has none. Errors:
+// validation_error where it has one or on plan.
+func (s *Service) Subscribe(ctx context.Context, account domain.AccountID, by domain.Actor, plan string) error {
+	if !slices.Contains(domain.PlanIDs, plan) {
+		return errUnknownPlan
+	}
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		// Two that subscribe at once take turns.
+		if _, err := tx.LockAccount(ctx, account); err != nil {
+			return db.MissingAs(err, domain.ErrAccountNotFound)
+		}
+		if err := mayTake(ctx, tx, by, plan); err != nil {
+			return err
+		}
+		former, err := tx.LockSubscription(ctx, account)
+		now := s.Clock.Now()
+		if err == nil && !former.Ended(now) {
+			return errSubscribed
+		}
+		if err != nil && !errors.Is(err, db.ErrNotFound) {
+			return err
+		}
+		started, err := s.Ledger.Start(ctx, tx, account, plan, now)
+		if err != nil {
+			return err
+		}
+		live := true
+		return s.Audit.Record(ctx, tx, account, by, audit.Entry{
+			Action: domain.AuditSubscribed, Livemode: &live, TargetID: started.SubscriptionID.String(), TargetName: started.Name, After: planState{Plan: plan},
+		})
+	})
+}
+
+// ChangeEmail stores where the account's invoices go. Error:
+// validation_error on billing_email.
+func (s *Service) ChangeEmail(ctx context.Context, account domain.AccountID, by domain.Actor, email string) error {
+	email = strings.TrimSpace(email)
+	if !form.ValidEmail(email) {
+		return domain.FieldError(domain.CodeValidation, "billing_email", "Enter an e-mail address such as accounts@example.com")
+	}
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		of, err := tx.LockAccount(ctx, account)
+		if err != nil {
+			return db.MissingAs(err, domain.ErrAccountNotFound)
+		}
+		if err := tx.SetBillingEmail(ctx, account, email); err != nil {
+			return err
+		}
+		return s.Audit.Record(ctx, tx, account, by, audit.Entry{
+			Action: domain.AuditBillingEmail, TargetID: account.String(), TargetName: of.Name,
+			Before: map[string]string{"billing_email": of.BillingEmail}, After: map[string]string{"billing_email": email},
+		})
+	})
+}

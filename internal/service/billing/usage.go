@@ -1,0 +1,78 @@
+package billing
+
+import (
+	"candor/internal/domain"
+	"context"
+	"time"
+)
+
+// UsageRange is what a caller asks usage for; the dates win over the period
+// (D45).
+type UsageRange struct{ Period, StartDate, EndDate string }
+
+// UsageReport is the usage from First to Last, UTC days, both inclusive.
+type UsageReport struct {
+	First, Last time.Time
+	*domain.Usage
+}
+
+// maxUsageDays is the longest range of dates (D45).
+const maxUsageDays = 366
+
+// Usage counts the scope's sessions of a range (D44). Errors:
+// invalid_date_range, invalid_request for an unknown period.
+func (s *Service) Usage(ctx context.Context, scope domain.Scope, r UsageRange) (*UsageReport, error) {
+	now := s.Clock.Now()
+	first, last, err := r.days(now)
+	if err != nil {
+		return nil, err
+	}
+	usage, err := s.DB.Usage(ctx, scope, first, last, now)
+	return &UsageReport{first, last, usage}, err
+}
+
+func (r UsageRange) days(now time.Time) (first, last time.Time, err error) {
+	if r.StartDate != "" || r.EndDate != "" {
+		return r.dates()
+	}
+	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
+	monthStart := today.AddDate(0, 0, 1-today.Day())
+	switch r.Period {
+	case "", "current_month":
+		return monthStart, monthStart.AddDate(0, 1, -1), nil
+	case "last_month":
+		return monthStart.AddDate(0, -1, 0), monthStart.AddDate(0, 0, -1), nil
+	case "last_30_days":
+		return today.AddDate(0, 0, -29), today, nil
+	case "last_90_days":
+		return today.AddDate(0, 0, -89), today, nil
+	}
+	return first, last, domain.FieldError(domain.CodeInvalidRequest, "period",
+		"period must be current_month, last_month, last_30_days or last_90_days.")
+}
+
+func (r UsageRange) dates() (first, last time.Time, err error) {
+	bad := func(field, message string) error {
+		return domain.FieldError(domain.CodeInvalidDateRange, field, message)
+	}
+	first, err = time.Parse(time.DateOnly, r.StartDate)
+	if err != nil {
+		return first, last, bad("start_date", "start_date and end_date must both be given as YYYY-MM-DD.")
+	}
+	last, err = time.Parse(time.DateOnly, r.EndDate)
+	switch {
+	case err != nil:
+		return first, last, bad("end_date", "start_date and end_date must both be given as YYYY-MM-DD.")
+	case last.Before(first):
+		return first, last, bad("end_date", "end_date must not be before start_date.")
+	case last.Sub(first) >= maxUsageDays*24*time.Hour:
+		return first, last, bad("end_date", "The range must be 366 days or shorter.")
+	}
+	return first, last, nil
+}
+
+// UsageDrifts counts the live sessions of all open periods and recent invoices
+// anew and returns those that are counted wrongly.
+func (s *Service) UsageDrifts(ctx context.Context) ([]domain.UsageDrift, error) {
+	return s.DB.UsageDrifts(ctx, s.Clock.Now())
+}

@@ -1,0 +1,230 @@
+package forms
+
+import (
+	"bufio"
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/statement"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"image"
+	"io"
+	"sync"
+	"time"
+)
+
+// Upload is a file that a customer sends.
+type Upload struct {
+	Category string
+	FileName string // as the device named it
+	Content  io.Reader
+	// Rest, if not nil, is called after Content was read and returns the
+	// category: a form can send it after the file. Its error drops the file.
+	Rest func() (category string, err error)
+}
+
+// maxPixels is more than any phone's photo; an image that claims more is a
+// bomb for whoever opens it.
+const maxPixels = 200_000_000
+
+// uploadsAtOnce is how many uploads one process receives at the same time.
+const uploadsAtOnce = 32
+
+// cleanupTime is how long the removal of a refused upload may take.
+const cleanupTime = 10 * time.Second
+
+// errUploadsBusy says that the process receives as many uploads as it can.
+var errUploadsBusy = &domain.Error{
+	Code: domain.CodeServiceUnavailable, Message: "Too many uploads are running.", RetryAfter: time.Minute,
+}
+
+// AddDocument stores an upload with the session while it is read: PDF, JPEG,
+// PNG or HEIC by its content, at most 10 MiB, at most 20 a session (D23). It
+// is saved at once. No byte is stored if the session is closed or full, or has
+// used up statement.MaxUploadedBytes. What is refused later is deleted before
+// AddDocument returns. Errors: validation_error on file or category,
+// service_unavailable, those of a session that isn't open, and those of reading
+// Content and Rest.
+func (s *Service) AddDocument(ctx context.Context, id domain.SessionID, upload Upload) error {
+	if upload.Rest == nil {
+		category := upload.Category
+		upload.Rest = func() (string, error) { return category, nil }
+		if !statement.KnownCategory(category) {
+			return fileError("category", statement.NoCategory)
+		}
+	}
+	end, err := s.uploads.begin(id)
+	if err != nil {
+		return err
+	}
+	defer end()
+	document := &domain.Document{ID: domain.NewDocumentID(), SessionID: id}
+	content := &limited{r: bufio.NewReader(upload.Content), n: &document.SizeBytes}
+	if document.ContentType, err = content.sniff(); err != nil {
+		return err
+	}
+	if err := s.reserveUpload(ctx, id); err != nil {
+		return err
+	}
+	err = s.receive(ctx, document, upload, content)
+	if err == nil {
+		err = s.change(ctx, id, func(tx *db.Tx, _ *domain.Session, _ time.Time) error {
+			if err := roomForOne(ctx, tx, id); err != nil {
+				return err
+			}
+			return s.Vault.InsertDocument(ctx, tx, document)
+		})
+	}
+	s.settleUpload(ctx, document, err == nil)
+	return err
+}
+
+// roomForOne is an error if the session has as many documents as it can.
+func roomForOne(ctx context.Context, tx *db.Tx, id domain.SessionID) error {
+	existing, err := tx.Documents(ctx, id)
+	if err == nil && len(existing) >= statement.MaxDocuments {
+		err = fileError("file", statement.TooManyFiles)
+	}
+	return err
+}
+
+// reserveUpload takes room for the largest file from an open session's budget
+// of uploads. settleUpload gives back what the file did not need.
+func (s *Service) reserveUpload(ctx context.Context, id domain.SessionID) error {
+	return s.change(ctx, id, func(tx *db.Tx, _ *domain.Session, _ time.Time) error {
+		if err := roomForOne(ctx, tx, id); err != nil {
+			return err
+		}
+		err := tx.ReserveUpload(ctx, id, statement.MaxDocumentBytes, statement.MaxUploadedBytes)
+		if errors.Is(err, db.ErrState) {
+			return fileError("file", statement.TooMuchUploaded)
+		}
+		return err
+	})
+}
+
+// settleUpload counts what was received of a document, and deletes its bytes
+// if it is not kept. It works after the customer has gone, too. If it fails,
+// the upkeep job deletes the bytes.
+func (s *Service) settleUpload(ctx context.Context, document *domain.Document, kept bool) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+	defer cancel()
+	err := s.DB.SettleUpload(ctx, document.SessionID, statement.MaxDocumentBytes-document.SizeBytes)
+	if !kept {
+		deleting := s.Blobs.Delete(ctx, document.ID.String())
+		if deleting == nil {
+			deleting = s.DB.ForgetBlob(ctx, document.ID)
+		}
+		err = errors.Join(err, deleting)
+	}
+	if err != nil {
+		s.Logger.ErrorContext(ctx, "clean up after an upload", "document_id", document.ID.String(), "error", err)
+	}
+}
+
+// receive stores the upload's bytes as they are read and completes the
+// document. It counts the bytes in SizeBytes if it fails, too.
+func (s *Service) receive(ctx context.Context, document *domain.Document, upload Upload, content io.Reader) (err error) {
+	document.FileName, document.UploadedAt = cleanFileName(upload.FileName, document.ContentType), s.Clock.Now()
+	if err := s.DB.ReserveBlob(ctx, document.ID, document.UploadedAt); err != nil {
+		return err
+	}
+	if err := s.put(ctx, document, content); err != nil {
+		return err
+	}
+	document.Category, err = upload.Rest()
+	if err == nil && !statement.KnownCategory(document.Category) {
+		err = fileError("category", statement.NoCategory)
+	}
+	return err
+}
+
+// put stores a document's content, hashes it and checks a picture's size, all
+// in one pass and in constant memory.
+func (s *Service) put(ctx context.Context, document *domain.Document, content io.Reader) error {
+	hash := sha256.New()
+	into := io.Writer(hash)
+	check := func() error { return nil }
+	if document.ContentType == "image/jpeg" || document.ContentType == "image/png" {
+		var picture io.Writer
+		picture, check = checkPicture()
+		into = io.MultiWriter(hash, picture)
+	}
+	err := s.Vault.PutDocument(ctx, s.DB, document, io.TeeReader(content, into))
+	if problem := check(); err == nil {
+		err = problem
+	}
+	document.SHA256 = hash.Sum(nil)
+	return err
+}
+
+// checkPicture returns a writer for a picture's bytes and a function that ends
+// it and says what is wrong with the picture. A phone's JPEG can name its size
+// after megabytes of metadata, so no fixed part of its beginning suffices.
+func checkPicture() (io.Writer, func() error) {
+	r, w := io.Pipe()
+	var problem error
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		config, _, err := image.DecodeConfig(r)
+		switch {
+		case err != nil:
+			problem = fileError("file", statement.FileDamaged)
+		case config.Width*config.Height > maxPixels:
+			problem = fileError("file", statement.PictureTooLarge)
+		default:
+			_, _ = io.Copy(io.Discard, r) // the rest says nothing about the size
+		}
+		_ = r.CloseWithError(problem) // ends the upload at its next write
+	})
+	return w, func() error {
+		_ = w.Close() // never fails
+		wg.Wait()
+		return problem
+	}
+}
+
+// uploads are those that this process receives. The zero value is none.
+type uploads struct {
+	mu   sync.Mutex
+	from map[domain.SessionID]bool
+}
+
+// begin admits an upload of the session until end is called: one of a session,
+// uploadsAtOnce of all. Other processes count their own; what a session stores
+// is bounded in the database.
+func (u *uploads) begin(id domain.SessionID) (end func(), err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	switch {
+	case u.from[id]:
+		return nil, fileError("file", statement.UploadRunning)
+	case len(u.from) >= uploadsAtOnce:
+		return nil, errUploadsBusy
+	case u.from == nil:
+		u.from = map[domain.SessionID]bool{}
+	}
+	u.from[id] = true
+	return func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		delete(u.from, id)
+	}, nil
+}
+
+// RemoveDocument deletes a document of an open session; one that isn't there
+// is no error.
+func (s *Service) RemoveDocument(ctx context.Context, id domain.SessionID, document domain.DocumentID) error {
+	return s.change(ctx, id, func(tx *db.Tx, _ *domain.Session, now time.Time) error {
+		err := tx.DeleteDocument(ctx, id, document, now)
+		if errors.Is(err, db.ErrNotFound) {
+			return nil
+		}
+		return err
+	})
+}
+
+func fileError(field, message string) error {
+	return domain.FieldError(domain.CodeValidation, field, message)
+}

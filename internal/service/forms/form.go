@@ -1,0 +1,215 @@
+// Package forms holds what a customer does with the form of a session: opening
+// it, saving sections and documents, and submitting it.
+package forms
+
+import (
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/outbox"
+	"candor/internal/platform/blob"
+	"candor/internal/platform/keyring"
+	"candor/internal/service/idempotency"
+	"candor/internal/statement"
+	"candor/internal/vault"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/url"
+	"time"
+)
+
+// Config is what the customer's form needs.
+type Config struct {
+	DB          *db.DB
+	Clock       domain.Clock
+	Logger      *slog.Logger
+	Ring        *keyring.Keyring
+	Vault       *vault.Vault
+	Blobs       blob.Store
+	Outbox      *outbox.Outbox
+	Idempotency *idempotency.Store
+}
+
+// Service holds the use cases of the form. It is safe for concurrent use.
+type Service struct {
+	Config
+	uploads uploads
+}
+
+// New returns a Service.
+func New(c Config) *Service { return &Service{Config: c} }
+
+// CheckLink reports whether token is that of the session's link (D5); a
+// session that doesn't exist has none.
+func (s *Service) CheckLink(session, token string) (domain.SessionID, bool) {
+	id, err := domain.ParseSessionID(session)
+	if err != nil {
+		return domain.SessionID{}, false
+	}
+	return id, s.Ring.CheckToken(id.String(), token)
+}
+
+// State is one customer's form as it stands.
+type State struct {
+	Session   *domain.Session // its status as it is now
+	Account   *domain.Account
+	Statement *statement.Statement    // valid answers and documents
+	Sections  map[string]SectionState // those with answers or a draft
+	reached   map[string]bool         // sections that the customer has seen
+	now       time.Time
+}
+
+// SectionState is how far a section has come.
+type SectionState struct {
+	Completed bool
+	Draft     url.Values // typed since and not valid yet, nil for none
+	SavedAt   time.Time
+	answers   []byte // the last valid ones as stored, nil before
+}
+
+// Get returns the form of a session whose link the caller holds, or
+// session_not_found.
+func (s *Service) Get(ctx context.Context, id domain.SessionID) (*State, error) {
+	now := s.Clock.Now()
+	session, err := s.DB.SessionByID(ctx, id)
+	if err != nil {
+		return nil, db.MissingAs(err, domain.ErrSessionNotFound)
+	}
+	session.Status = session.StatusAt(now)
+	state := &State{Session: session, Sections: map[string]SectionState{}, reached: map[string]bool{}, now: now}
+	if state.Account, err = s.DB.Account(ctx, session.AccountID); err != nil || !session.Status.Open() {
+		return state, err
+	}
+	stored, err := s.Vault.Form(ctx, s.DB, id)
+	if err != nil {
+		return nil, err
+	}
+	if state.Statement, err = stored.Statement(); err != nil {
+		return nil, err
+	}
+	for _, section := range stored.Sections {
+		state.reached[section.Name] = section.ReachedAt != nil
+		if section.Answers == nil && section.Draft == nil {
+			continue
+		}
+		own := SectionState{Completed: section.CompletedAt != nil, SavedAt: section.UpdatedAt, answers: section.Answers}
+		if section.Draft != nil {
+			if err := json.Unmarshal(section.Draft, &own.Draft); err != nil {
+				return nil, err
+			}
+		}
+		state.Sections[section.Name] = own
+	}
+	return state, nil
+}
+
+// Open records that the customer opened the form: the first time makes
+// the session in_progress and sends session.accessed. The caller leaves out
+// HEAD requests and prefetches (D14). The state is updated in place.
+func (s *Service) Open(ctx context.Context, state *State, v domain.Visitor) error {
+	now := s.Clock.Now()
+	if state.Session.Status != domain.Pending {
+		if last := state.Session.LastActivityAt; last != nil && !last.Before(now.Add(-db.ActivityStep)) {
+			return nil
+		}
+		return s.DB.TouchSession(ctx, state.Session.ID, now)
+	}
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		opened, err := tx.OpenSession(ctx, state.Session.ID, now)
+		if errors.Is(err, db.ErrState) { // another request was first, or it was cancelled
+			opened, err = tx.SessionByID(ctx, state.Session.ID)
+			if err == nil {
+				opened.Status = opened.StatusAt(now)
+				state.Session = opened
+			}
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		state.Session = opened
+		return s.Outbox.SessionEvent(ctx, tx, opened, domain.AccessedPayload{
+			SessionID: opened.ID, AccessedAt: form.At(now), UserAgent: v.UserAgent, IPAddress: v.IPAddress,
+		}, now)
+	})
+}
+
+// Section describes the named section bound to the answers as the customer
+// last left them: the draft, else the saved answers, else what is known
+// already, so that nothing is typed twice. It returns nil for documents and
+// unknown names.
+func (f *State) Section(name string) *form.Section {
+	own := f.Sections[name]
+	if !own.Completed && own.Draft == nil {
+		f.suggest(name)
+	}
+	section := f.Statement.Section(name, f.now)
+	switch {
+	case section == nil:
+	case own.Draft != nil:
+		section.Read(own.Draft)
+	case own.answers != nil:
+		_ = section.UnmarshalJSON(own.answers) // Get has read them before; here they tell a typed 0 from nothing
+	}
+	return section
+}
+
+func (f *State) suggest(name string) {
+	switch name {
+	case statement.PersonalDetailsSection:
+		if f.Session.CustomerName != nil {
+			f.Statement.Personal.FullName = *f.Session.CustomerName
+		}
+		f.Statement.Personal.Email = f.Session.CustomerEmail
+	case statement.LiabilitiesSection:
+		f.Statement.Liabilities = statement.Suggest(&f.Statement.Assets)
+	}
+}
+
+// Empty returns the named section without answers, to decode a POST into.
+func (f *State) Empty(name string) *form.Section {
+	return new(statement.Statement).Section(name, f.now)
+}
+
+// Unfinished lists the sections before the declaration that can't be signed
+// for yet: not completed, or changed since with answers that aren't valid.
+func (f *State) Unfinished() []string {
+	var out []string
+	for _, name := range statement.SectionNames {
+		own := f.Sections[name]
+		if name != statement.DeclarationSection && (!own.Completed || own.Draft != nil) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// closed is why a session can't be worked on any more.
+func (s *Service) closed(ctx context.Context, tx *db.Tx, id domain.SessionID, now time.Time) error {
+	session, err := tx.SessionByID(ctx, id)
+	if err != nil {
+		return db.MissingAs(err, domain.ErrSessionNotFound)
+	}
+	if conflict := session.Conflict(now); conflict != nil {
+		return conflict
+	}
+	return domain.Errorf(domain.CodeInvalidRequest, "Open the form before you save it.")
+}
+
+// change runs work on a locked open session. Errors: session_completed,
+// session_cancelled, session_expired.
+func (s *Service) change(ctx context.Context, id domain.SessionID, work func(tx *db.Tx, session *domain.Session, now time.Time) error) error {
+	now := s.Clock.Now()
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		session, err := tx.LockOpenSession(ctx, id, now)
+		if errors.Is(err, db.ErrState) {
+			return s.closed(ctx, tx, id, now)
+		}
+		if err != nil {
+			return err
+		}
+		return work(tx, session, now)
+	})
+}

@@ -1,0 +1,101 @@
+package forms
+
+import (
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/statement"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+)
+
+// Reach notes that the customer of an open form sees the named section,
+// where it is the first time. Names that aren't sections are passed over.
+func (s *Service) Reach(ctx context.Context, state *State, name string) error {
+	if state.reached[name] || statement.SectionNumber(name) == 0 {
+		return nil
+	}
+	state.reached[name] = true
+	return s.DB.ReachSection(ctx, state.Session.ID, name, s.Clock.Now())
+}
+
+// CountErrors counts what the form refused in a section of which nothing is
+// kept as a draft.
+func (s *Service) CountErrors(ctx context.Context, id domain.SessionID, name string, refused form.Errors) error {
+	if len(refused) == 0 {
+		return nil
+	}
+	return s.DB.NoteProblems(ctx, id, name, counted(refused))
+}
+
+// counted takes from errors what may be counted: each rule once, however many
+// items of a list it is about.
+func counted(refused form.Errors) []domain.FailedRule {
+	var out []domain.FailedRule
+	for _, e := range refused {
+		general := e.General()
+		p := domain.FailedRule{Field: general.Field, Message: general.Message}
+		if !slices.Contains(out, p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// SaveDraft keeps what the customer typed into a section though it isn't
+// valid, so that nothing is lost. What the form refused of it is counted; nil
+// where nothing was checked.
+func (s *Service) SaveDraft(ctx context.Context, id domain.SessionID, section *form.Section, refused form.Errors) error {
+	draft, err := json.Marshal(section.Inputs())
+	if err != nil {
+		return err
+	}
+	return s.change(ctx, id, func(tx *db.Tx, _ *domain.Session, now time.Time) error {
+		return s.Vault.SaveDraft(ctx, tx, id, section.Name, draft, counted(refused), now)
+	})
+}
+
+// SaveSection stores a section's answers, which the caller has validated.
+// The first time completes the section and sends session.section_completed
+// (D15).
+func (s *Service) SaveSection(ctx context.Context, id domain.SessionID, section *form.Section) error {
+	if section.Name == statement.DeclarationSection {
+		return errors.New("forms: the declaration is saved by submitting")
+	}
+	answers, err := section.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	return s.completeSection(ctx, id, section.Name, answers)
+}
+
+// CompleteDocuments completes the documents section, with any number of
+// files (D23).
+func (s *Service) CompleteDocuments(ctx context.Context, id domain.SessionID) error {
+	return s.completeSection(ctx, id, statement.DocumentsSection, []byte("{}"))
+}
+
+func (s *Service) completeSection(ctx context.Context, id domain.SessionID, name string, answers []byte) error {
+	return s.change(ctx, id, func(tx *db.Tx, session *domain.Session, now time.Time) error {
+		first, err := s.Vault.SaveSection(ctx, tx, id, name, answers, now)
+		if err != nil || !first {
+			return err
+		}
+		session.SectionsCompleted++
+		if err := tx.SetSectionsCompleted(ctx, id, session.SectionsCompleted); err != nil {
+			return err
+		}
+		return s.sectionCompleted(ctx, tx, session, name, now)
+	})
+}
+
+func (s *Service) sectionCompleted(ctx context.Context, tx *db.Tx, session *domain.Session, name string, now time.Time) error {
+	return s.Outbox.SessionEvent(ctx, tx, session, domain.SectionCompletedPayload{
+		SessionID: session.ID, Section: name, SectionNumber: statement.SectionNumber(name),
+		SectionsTotal: statement.SectionsTotal, SectionsCompleted: session.SectionsCompleted,
+		ProgressPercentage: statement.Percentage(session.SectionsCompleted),
+	}, now)
+}

@@ -1,0 +1,83 @@
+package keys
+
+import (
+	"candor/db"
+	"candor/internal/domain"
+	"context"
+	"errors"
+	"net/netip"
+	"slices"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+)
+
+// Authenticate returns who an API key stands for that a client at that address
+// has sent. Errors: invalid_api_key, and forbidden from an address that the key
+// isn't for; with them, the principal says whose key it is or was, and has no
+// KeyID where that isn't known.
+func (s *Service) Authenticate(ctx context.Context, key, address string) (domain.Principal, error) {
+	invalid := domain.Errorf(domain.CodeInvalidAPIKey, "The API key is invalid or revoked.")
+	if !domain.WellFormedAPIKey(key) {
+		return domain.Principal{}, invalid
+	}
+	hash, now := domain.HashAPIKey(key), s.Clock.Now()
+	found, err := s.DB.Principal(ctx, hash[:], now)
+	switch {
+	case errors.Is(err, db.ErrNotFound):
+		return domain.Principal{}, invalid
+	case err != nil:
+		return domain.Principal{}, err
+	case found.Ended:
+		return found.Principal, invalid
+	case !within(found.Networks, address):
+		return found.Principal, domain.Errorf(domain.CodeForbidden,
+			"This API key may not be used from %s. Add the address to the key in the dashboard, or use another key.", address)
+	}
+	if minute, first := s.uses.first(found.KeyID, now); first {
+		if err := s.DB.UseAPIKey(ctx, found.KeyID, minute, address); err != nil {
+			s.Logger.ErrorContext(ctx, "note the use of an API key", "error", err) // no reason to refuse the request
+		}
+	}
+	return found.Principal, nil
+}
+
+// within reports whether the address is in one of the networks, any for none.
+func within(networks []netip.Prefix, address string) bool {
+	if len(networks) == 0 {
+		return true
+	}
+	ip, err := netip.ParseAddr(address)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(ip.Unmap().WithZone("")) })
+}
+
+// keysRemembered is how many keys' last uses a process remembers.
+const keysRemembered = 10_000
+
+// uses says which use of a key is the first of its minute in this process,
+// so that one request a minute and key writes down that it is in use.
+type uses struct {
+	seen *lru.Cache[domain.KeyID, time.Time]
+}
+
+func newUses() *uses {
+	seen, err := lru.New[domain.KeyID, time.Time](keysRemembered)
+	if err != nil {
+		panic(err) // only a size below 1 fails
+	}
+	return &uses{seen}
+}
+
+// first returns the minute of now, and whether the key wasn't used in it yet.
+// Of two requests at once both may be the first: what they write is the same.
+func (u *uses) first(id domain.KeyID, now time.Time) (minute time.Time, first bool) {
+	minute = now.Truncate(time.Minute)
+	if last, ok := u.seen.Get(id); ok && !last.Before(minute) {
+		return minute, false
+	}
+	u.seen.Add(id, minute)
+	return minute, true
+}

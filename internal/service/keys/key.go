@@ -1,0 +1,259 @@
+// Package keys holds the use cases of API keys: making, renaming, rotating and
+// deleting them, and authenticating requests by them.
+package keys
+
+import (
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/service/audit"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Config is what API keys need.
+type Config struct {
+	DB     *db.DB
+	Clock  domain.Clock
+	Logger *slog.Logger
+	Audit  *audit.Service
+}
+
+// Service holds the use cases of API keys. It is safe for concurrent use.
+type Service struct {
+	Config
+	uses *uses
+}
+
+// New returns a Service.
+func New(c Config) *Service { return &Service{Config: c, uses: newUses()} }
+
+var errKeyNotFound = domain.Errorf(domain.CodeNotFound, "There is no API key with this id in this account and mode.")
+
+// List lists the scope's keys, those that have expired too, newest first.
+func (s *Service) List(ctx context.Context, scope domain.Scope) ([]domain.APIKey, error) {
+	return s.DB.APIKeys(ctx, scope, false)
+}
+
+// ListAll lists the scope's keys with those that expired or were deleted, which
+// the request log may name.
+func (s *Service) ListAll(ctx context.Context, scope domain.Scope) ([]domain.APIKey, error) {
+	return s.DB.APIKeys(ctx, scope, true)
+}
+
+// Params is what is asked of a new API key.
+type Params struct {
+	Name        string
+	Permissions domain.Permissions // nil: full access (D29)
+	ExpiresAt   *time.Time         // nil: never
+	Networks    string             // addresses and CIDR networks, one a line; "" for anywhere
+}
+
+// maxKeyYears is for how long a key with an end can be made.
+const maxKeyYears = 10
+
+// maxNetworks is how many networks a key can be for.
+const maxNetworks = 50
+
+// Create makes a key in the scope and returns it with its text, which
+// is shown this once. Error: validation_error by field name, permissions,
+// expires_at or networks.
+func (s *Service) Create(ctx context.Context, scope domain.Scope, by domain.Actor, params Params) (domain.APIKey, string, error) {
+	now := s.Clock.Now()
+	name, nameProblem := cleanName(params.Name)
+	networks, networksProblem := parseNetworks(params.Networks)
+	permissionsProblem, expiryProblem := "", ""
+	if params.Permissions != nil && len(params.Permissions) == 0 {
+		permissionsProblem = "Choose at least one permission, or full access"
+	}
+	for _, p := range params.Permissions {
+		if !slices.Contains(domain.AllPermissions, p) {
+			permissionsProblem = "There is no permission " + string(p)
+		}
+	}
+	if params.ExpiresAt != nil && !params.ExpiresAt.After(now) {
+		expiryProblem = "Choose a day after today"
+	}
+	if params.ExpiresAt != nil && params.ExpiresAt.Year() > now.Year()+maxKeyYears {
+		expiryProblem = "Choose a day within the next 10 years, or none"
+	}
+	err := domain.Invalid(form.Error{Field: "name", Message: nameProblem}, form.Error{Field: "permissions", Message: permissionsProblem}, form.Error{Field: "expires_at", Message: expiryProblem}, form.Error{Field: "networks", Message: networksProblem})
+	if err != nil {
+		return domain.APIKey{}, "", err
+	}
+	row, text := domain.NewAPIKey(scope, name, now)
+	row.Permissions, row.ExpiresAt, row.Networks, row.CreatedBy = params.Permissions, params.ExpiresAt, networks, by.Name
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error { return s.storeKey(ctx, tx, &row, by) })
+	return row, text, err
+}
+
+// CreateFirst makes a scope's first key, with full access, in the transaction
+// that opens the account. It returns the key's text, which is shown once.
+func (s *Service) CreateFirst(ctx context.Context, tx *db.Tx, scope domain.Scope, by domain.Actor) (text string, err error) {
+	row, text := domain.NewAPIKey(scope, "First key", s.Clock.Now())
+	row.CreatedBy = by.Name
+	return text, s.storeKey(ctx, tx, &row, by)
+}
+
+// storeKey stores a new key, which the audit log tells of.
+func (s *Service) storeKey(ctx context.Context, tx *db.Tx, row *domain.APIKey, by domain.Actor) error {
+	if err := tx.InsertAPIKey(ctx, row); err != nil {
+		return err
+	}
+	e := entryOf(domain.AuditKeyCreated, row)
+	e.After = stateOf(row)
+	return s.Audit.Record(ctx, tx, row.AccountID, by, e)
+}
+
+func cleanName(text string) (name, problem string) {
+	name, problem = form.CleanText(text, domain.MaxName)
+	switch {
+	case problem != "":
+		return "", "The name " + problem
+	case name == "":
+		return "", "Enter a name, such as the program that will use the key"
+	}
+	return name, ""
+}
+
+// mappedBits are those before the IPv4 address in an IPv4-mapped IPv6 address.
+const mappedBits = 96
+
+func parseNetworks(text string) (out []netip.Prefix, problem string) {
+	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '\r' || r == ',' || r == ' ' }) {
+		p, err := netip.ParsePrefix(line)
+		if err != nil {
+			addr, addrErr := netip.ParseAddr(line)
+			if addrErr != nil || addr.Zone() != "" {
+				return nil, fmt.Sprintf("%.60q is no address such as 203.0.113.7 and no network such as 203.0.113.0/24", line)
+			}
+			p = netip.PrefixFrom(addr.Unmap(), addr.Unmap().BitLen())
+		}
+		if p.Addr().Is4In6() { // clients are known by their IPv4 addresses
+			if p.Bits() < mappedBits {
+				return nil, fmt.Sprintf("%.60q holds more than IPv4 addresses; write the IPv4 network as in 203.0.113.0/24", line)
+			}
+			p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-mappedBits)
+		}
+		out = append(out, p.Masked())
+	}
+	if len(out) > maxNetworks {
+		return nil, fmt.Sprintf("A key can have at most %d addresses and networks", maxNetworks)
+	}
+	return out, ""
+}
+
+// entryOf is an action on a key, which is known by its name and last 4
+// characters.
+func entryOf(action domain.AuditAction, k *domain.APIKey) audit.Entry {
+	return audit.Entry{Action: action, Livemode: &k.Livemode, TargetID: k.ID.String(), TargetName: k.Name + " …" + k.Last4}
+}
+
+// stateOf is what the audit log says of a key.
+func stateOf(k *domain.APIKey) map[string]any {
+	state := map[string]any{"permissions": "full access"}
+	if k.Permissions != nil {
+		state["permissions"] = k.Permissions
+	}
+	if k.ExpiresAt != nil {
+		state["expires_at"] = k.ExpiresAt
+	}
+	if len(k.Networks) > 0 {
+		state["networks"] = k.Networks
+	}
+	return state
+}
+
+// Rename gives a key of the scope another name. Errors: validation_error
+// on name, not_found.
+func (s *Service) Rename(ctx context.Context, scope domain.Scope, by domain.Actor, id domain.KeyID, name string) error {
+	return s.changeKey(ctx, scope, id, func(tx *db.Tx, k *domain.APIKey) error {
+		name, problem := cleanName(name)
+		if problem != "" {
+			return domain.FieldError(domain.CodeValidation, "name", problem)
+		}
+		e := entryOf(domain.AuditKeyRenamed, k)
+		e.Before, e.After = map[string]string{"name": k.Name}, map[string]string{"name": name}
+		if err := tx.RenameAPIKey(ctx, id, name); err != nil {
+			return err
+		}
+		return s.Audit.Record(ctx, tx, scope.AccountID, by, e)
+	})
+}
+
+// Overlaps are for how long a key can live on beside the one that takes its
+// place (D29).
+var Overlaps = []time.Duration{0, time.Hour, 24 * time.Hour, 7 * 24 * time.Hour}
+
+// A Rotation is a key that takes another's place.
+type Rotation struct {
+	Key      domain.APIKey
+	Text     string // of the new key, shown this once
+	OldUntil time.Time
+	Again    bool // the old one was replaced before: that key is there, too
+}
+
+// Rotate makes a key like the given one; the old one lives on for overlap
+// from now, one of Overlaps, though not past the end that it was meant to
+// have. The new one has that end, too, also where the old one is being replaced
+// already: so whoever missed the new key makes another. Errors:
+// validation_error on overlap, not_found, also for a key that has expired.
+func (s *Service) Rotate(ctx context.Context, scope domain.Scope, by domain.Actor, id domain.KeyID, overlap time.Duration) (r Rotation, err error) {
+	err = s.changeKey(ctx, scope, id, func(tx *db.Tx, old *domain.APIKey) error {
+		now := s.Clock.Now()
+		if old.ExpiresAt != nil && !old.ExpiresAt.After(now) {
+			return errKeyNotFound
+		}
+		if !slices.Contains(Overlaps, overlap) {
+			return domain.FieldError(domain.CodeValidation, "overlap", "Choose for how long the old key works")
+		}
+		r = Rotation{OldUntil: now.Add(overlap), Again: old.ReplacedAt != nil}
+		r.Key, r.Text = domain.NewAPIKey(scope, old.Name, now)
+		r.Key.Permissions, r.Key.Networks, r.Key.ExpiresAt, r.Key.CreatedBy = old.Permissions, old.Networks, old.MeantExpiry, by.Name
+		if err := tx.InsertAPIKey(ctx, &r.Key); err != nil {
+			return err
+		}
+		if old.MeantExpiry != nil && old.MeantExpiry.Before(r.OldUntil) {
+			r.OldUntil = *old.MeantExpiry
+		}
+		if err := tx.ReplaceAPIKey(ctx, id, now, r.OldUntil); err != nil {
+			return err
+		}
+		e := entryOf(domain.AuditKeyRotated, old)
+		e.After = map[string]any{"new_key": r.Key.ID, "expires_at": r.OldUntil}
+		return s.Audit.Record(ctx, tx, scope.AccountID, by, e)
+	})
+	return r, err
+}
+
+// Delete deletes a key of the scope, once its name has been typed: it
+// stops working at once, in every process. Errors: validation_error on
+// typed_name, not_found.
+func (s *Service) Delete(ctx context.Context, scope domain.Scope, by domain.Actor, id domain.KeyID, typedName string) error {
+	return s.changeKey(ctx, scope, id, func(tx *db.Tx, k *domain.APIKey) error {
+		if strings.TrimSpace(typedName) != k.Name {
+			return domain.FieldError(domain.CodeValidation, "typed_name", "Type the key’s name as it is shown, “"+k.Name+"”")
+		}
+		if err := tx.DeleteAPIKey(ctx, id, s.Clock.Now()); err != nil {
+			return err
+		}
+		e := entryOf(domain.AuditKeyDeleted, k)
+		e.Before = stateOf(k)
+		return s.Audit.Record(ctx, tx, scope.AccountID, by, e)
+	})
+}
+
+func (s *Service) changeKey(ctx context.Context, scope domain.Scope, id domain.KeyID, change func(tx *db.Tx, k *domain.APIKey) error) error {
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		k, err := tx.APIKey(ctx, scope, id)
+		if err != nil {
+			return db.MissingAs(err, errKeyNotFound)
+		}
+		return change(tx, k)
+	})
+}

@@ -1,0 +1,54 @@
+package requestlog
+
+import (
+	"candor/db"
+	"candor/internal/domain"
+	"context"
+)
+
+// Config is what reading the log needs.
+type Config struct {
+	DB    *db.DB
+	Clock domain.Clock
+}
+
+// Service reads the log of API requests. It is safe for concurrent use.
+type Service struct{ Config }
+
+// New returns a Service.
+func New(c Config) *Service { return &Service{c} }
+
+// Page returns limit of the scope's API requests of the last 7 days
+// that match the filter, newest first, from the one after before on, nil for
+// the newest. more is the last one before those that follow, nil where none
+// do; exhausted says that so many lines didn't match that the search stopped
+// there.
+func (s *Service) Page(ctx context.Context, scope domain.Scope, f domain.RequestFilter, before *domain.RequestID, limit int) (page []domain.APIRequest, more *domain.RequestID, exhausted bool, err error) {
+	// What is older may not have been deleted yet.
+	if oldest := s.Clock.Now().Add(-domain.RequestRetention); f.From == nil || f.From.Before(oldest) {
+		f.From = &oldest
+	}
+	page, reached, err := s.DB.APIRequests(ctx, scope, f, before, limit+1)
+	switch {
+	case err != nil:
+		return nil, nil, false, err
+	case len(page) > limit:
+		page = page[:limit]
+		return page, &page[limit-1].ID, false, nil
+	}
+	return page, reached, reached != nil, nil
+}
+
+// Get returns one of the scope's API requests of the last 7 days.
+// Error: not_found.
+func (s *Service) Get(ctx context.Context, scope domain.Scope, id domain.RequestID) (*domain.APIRequest, error) {
+	missing := domain.Errorf(domain.CodeNotFound, "There is no API request with this id in this account and mode, or it is more than 7 days old.")
+	r, err := s.DB.APIRequest(ctx, scope, id)
+	if err != nil {
+		return nil, db.MissingAs(err, missing)
+	}
+	if r.At().Before(s.Clock.Now().Add(-domain.RequestRetention)) {
+		return nil, missing
+	}
+	return r, nil
+}

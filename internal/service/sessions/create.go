@@ -1,0 +1,66 @@
+package sessions
+
+import (
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/service/idempotency"
+	"context"
+	"errors"
+)
+
+var errNotApproved = domain.Errorf(domain.CodeForbidden, "This account is not approved for live mode yet, so it can't create live sessions. Use test mode until then. The owners get an email when live mode opens.")
+
+// Create makes a session. With an idempotency key, a request that is sent again
+// gets the first one's answer, as an *idempotency.Replay; nil is no key. A live
+// session needs a subscription (D32) and counts as used in its billing period
+// (D42). A session that a staff user creates is in the audit log; the session
+// and the request log name an API key.
+func (s *Service) Create(ctx context.Context, scope domain.Scope, key *idempotency.Key[*domain.Session], params domain.NewSession) (*domain.Session, error) {
+	return idempotency.Do(ctx, s.Idempotency, scope, key, func(tx *db.Tx) (*domain.Session, error) {
+		created, err := s.Insert(ctx, tx, scope, params)
+		if err != nil || params.By.Kind != domain.ActorStaff {
+			return created, err
+		}
+		return created, s.Audit.Record(ctx, tx, scope.AccountID, params.By, entryOf(domain.AuditSessionCreated, created))
+	})
+}
+
+// Insert is Create in the caller's transaction, without a key and without an
+// audit entry.
+func (s *Service) Insert(ctx context.Context, tx *db.Tx, scope domain.Scope, params domain.NewSession) (*domain.Session, error) {
+	session, err := params.Session(scope, s.Clock.Now(), s.Policy.CheckURL)
+	if err != nil {
+		return nil, err
+	}
+	if scope.Livemode {
+		if err := s.useSubscription(ctx, tx, session); err != nil {
+			return nil, err
+		}
+	}
+	if params.ExpiresInDays == nil {
+		return session, tx.InsertSessionByDefault(ctx, session)
+	}
+	return session, tx.InsertSession(ctx, session)
+}
+
+// useSubscription counts a live session in its billing period, which is open:
+// where it was closed a moment before, by a faster clock, the session is made
+// at the start of the next.
+func (s *Service) useSubscription(ctx context.Context, tx *db.Tx, session *domain.Session) error {
+	approved, err := tx.AccountApproved(ctx, session.AccountID)
+	if err != nil {
+		return err
+	}
+	if !approved {
+		return errNotApproved
+	}
+	subscription, err := tx.HoldSubscription(ctx, session.AccountID, session.CreatedAt)
+	if err != nil && !errors.Is(err, db.ErrNotFound) {
+		return err
+	}
+	if err != nil || !subscription.Admits() {
+		return domain.Errorf(domain.CodeForbidden, "This account has no active subscription, so it can't create live sessions. Choose a plan in the dashboard, or use a test key.")
+	}
+	session.MoveTo(subscription.CountedAt(session.CreatedAt))
+	return tx.CountLiveSession(ctx, session.AccountID, subscription.PeriodAt(session.CreatedAt).Start)
+}

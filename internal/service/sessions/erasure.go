@@ -1,0 +1,196 @@
+package sessions
+
+import (
+	"bytes"
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+)
+
+// maxErased is how many sessions of one customer are erased at once.
+const maxErased = 100
+
+// SameCustomer returns a session of the scope and after it the others whose
+// customer has the same address and whose data are not erased, newest first, at
+// most maxErased in all. Error: session_not_found.
+func (s *Service) SameCustomer(ctx context.Context, scope domain.Scope, id domain.SessionID) ([]domain.Session, error) {
+	session, err := s.Get(ctx, scope, id)
+	if err != nil {
+		return nil, err
+	}
+	if session.CustomerErasedAt != nil {
+		return []domain.Session{*session}, nil
+	}
+	found, err := s.DB.SessionsBefore(ctx, scope, domain.SessionFilter{CustomerEmail: session.CustomerEmail}, nil, maxErased, s.Clock.Now())
+	if err != nil {
+		return nil, err
+	}
+	out := []domain.Session{*session}
+	for _, other := range found {
+		if other.ID != id && len(out) < maxErased {
+			out = append(out, other)
+		}
+	}
+	return out, nil
+}
+
+// Erase erases the data of the sessions in chosen, which must be among
+// SameCustomer's of the session of that id. typed is the customer's address,
+// typed again by whoever asks for it. Each session is erased on its own, so
+// that what fails can be asked for again. Errors: session_not_found,
+// validation_error on sessions and confirm.
+func (s *Service) Erase(ctx context.Context, scope domain.Scope, id domain.SessionID, chosen []domain.SessionID, typed string, by domain.Actor) error {
+	same, err := s.SameCustomer(ctx, scope, id)
+	if err != nil {
+		return err
+	}
+	var wrong form.Errors
+	if len(chosen) == 0 {
+		wrong = append(wrong, form.Error{Field: "sessions", Message: "Choose at least one session"})
+	}
+	if !strings.EqualFold(strings.TrimSpace(typed), same[0].CustomerEmail) {
+		wrong = append(wrong, form.Error{Field: "confirm", Message: "Enter the customer’s e-mail address, exactly as it is shown above"})
+	}
+	if wrong != nil {
+		return &domain.Error{Code: domain.CodeValidation, Message: "The data were not erased.", Fields: wrong}
+	}
+	for _, one := range chosen {
+		if !slices.ContainsFunc(same, func(of domain.Session) bool { return of.ID == one }) {
+			return domain.ErrSessionNotFound
+		}
+	}
+	for _, one := range chosen {
+		if err := s.eraseSession(ctx, scope, one, by); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eraseSession erases what is known of a session's customer and keeps a
+// receipt. An open session is cancelled by it. Done again, it changes nothing.
+func (s *Service) eraseSession(ctx context.Context, scope domain.Scope, id domain.SessionID, by domain.Actor) error {
+	var documents []domain.DocumentID
+	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
+		documents = nil
+		session, err := tx.LockSession(ctx, scope, id)
+		if err != nil || session.CustomerErasedAt != nil {
+			return db.MissingAs(err, domain.ErrSessionNotFound)
+		}
+		now := s.Clock.Now()
+		receipt := &domain.Erasure{
+			ID: domain.NewErasureID(), AccountID: session.AccountID, Livemode: session.Livemode, SessionID: id, At: now,
+			ByKind: by.Kind, ByName: by.Name, FormerStatus: session.StatusAt(now),
+		}
+		if receipt.FormerStatus.Open() {
+			session.Status, session.CancelledAt = domain.Cancelled, &now
+		}
+		if err := s.eraseEvents(ctx, tx, id, receipt); err != nil {
+			return err
+		}
+		if documents, err = tx.EraseSession(ctx, session, receipt); err != nil {
+			return err
+		}
+		if err := s.eraseAnswersTo(ctx, tx, session); err != nil {
+			return err
+		}
+		if err := tx.InsertErasure(ctx, receipt); err != nil {
+			return err
+		}
+		e := entryOf(domain.AuditSessionErased, session)
+		e.After = map[string]string{"receipt": receipt.ID.String()}
+		return s.Audit.Record(ctx, tx, scope.AccountID, by, e)
+	})
+	for _, document := range documents {
+		if err != nil {
+			break
+		}
+		// Where it fails, the upkeep job finds it among the garbage.
+		if s.Blobs.Delete(ctx, document.String()) == nil {
+			err = s.DB.ForgetBlob(ctx, document)
+		}
+	}
+	return err
+}
+
+// eraseEvents takes the customer out of a session's events. They are locked
+// first, as whoever delivers them again does.
+func (s *Service) eraseEvents(ctx context.Context, tx *db.Tx, id domain.SessionID, receipt *domain.Erasure) error {
+	events, err := tx.LockEvents(ctx, id)
+	if err != nil {
+		return err
+	}
+	receipt.Events = len(events)
+	for i := range events {
+		if err := events[i].Erase(receipt.At); err != nil {
+			return err
+		}
+		if err := tx.ReplaceEvent(ctx, &events[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answerLag is more than passes between the time of a session and that of the
+// answer that tells of it, which commit together.
+const answerLag = time.Minute
+
+// eraseAnswersTo takes the customer out of the answer that is kept to be
+// replayed to whoever created the session with an Idempotency-Key.
+func (s *Service) eraseAnswersTo(ctx context.Context, tx *db.Tx, session *domain.Session) error {
+	kept, err := tx.StoredResponsesBetween(ctx, session.Scope(), session.CreatedAt, session.CreatedAt.Add(answerLag))
+	if err != nil {
+		return err
+	}
+	for _, k := range kept {
+		owner := db.IdempotencyKey{Scope: session.Scope(), Path: k.Path, Key: k.Key}.SealOwner()
+		body, err := s.Ring.Open(owner, k.Response)
+		if err != nil || !bytes.Contains(body, []byte(session.ID.String())) {
+			continue // what can't be opened any more tells nobody anything
+		}
+		if body, err = withoutCustomer(body); err != nil {
+			return err
+		}
+		k.Response = s.Ring.Seal(owner, body)
+		if err := tx.ReplaceStoredResponse(ctx, session.Scope(), &k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withoutCustomer is a session in JSON without what it says of the customer.
+func withoutCustomer(body []byte) ([]byte, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(body, &fields); err != nil {
+		return nil, err
+	}
+	for name, value := range map[string]string{
+		"customer_email": `"` + domain.ErasedEmail + `"`, "customer_name": "null", "reference_id": "null", "webhook_url": "null", "metadata": "{}",
+	} {
+		if _, ok := fields[name]; ok {
+			fields[name] = json.RawMessage(value)
+		}
+	}
+	return json.Marshal(fields)
+}
+
+// Erasure returns the receipt for a session's erased data, or
+// session_not_found where there is none.
+func (s *Service) Erasure(ctx context.Context, scope domain.Scope, id domain.SessionID) (*domain.Erasure, error) {
+	if _, err := s.Get(ctx, scope, id); err != nil {
+		return nil, err
+	}
+	receipt, err := s.DB.Erasure(ctx, id)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, domain.ErrSessionNotFound
+	}
+	return receipt, err
+}

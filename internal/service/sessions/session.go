@@ -1,0 +1,185 @@
+// Package sessions holds what a partner does with sessions: creating, listing,
+// cancelling and extending them, reading what customers submitted, and erasing
+// it. What the customer does with the form is package forms.
+package sessions
+
+import (
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/platform/blob"
+	"candor/internal/platform/keyring"
+	"candor/internal/service/audit"
+	"candor/internal/service/idempotency"
+	"candor/internal/vault"
+	"candor/internal/webhook"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// Config is what sessions need.
+type Config struct {
+	DB          *db.DB
+	Clock       domain.Clock
+	Logger      *slog.Logger
+	Ring        *keyring.Keyring
+	Vault       *vault.Vault
+	Blobs       blob.Store
+	Policy      webhook.Policy
+	BaseURL     string // without a slash at its end
+	Audit       *audit.Service
+	Idempotency *idempotency.Store
+}
+
+// Service holds the use cases of sessions. It is safe for concurrent use.
+type Service struct{ Config }
+
+// New returns a Service.
+func New(c Config) *Service { return &Service{c} }
+
+// URL is the link that opens a session's form (D5).
+func (s *Service) URL(id domain.SessionID) string {
+	return s.BaseURL + "/f/" + id.String() + "/" + s.Ring.Token(id.String())
+}
+
+// Get returns a session of the scope as it stands now, or
+// session_not_found.
+func (s *Service) Get(ctx context.Context, scope domain.Scope, id domain.SessionID) (*domain.Session, error) {
+	session, err := s.DB.Session(ctx, scope, id)
+	if err != nil {
+		return nil, db.MissingAs(err, domain.ErrSessionNotFound)
+	}
+	session.Status = session.StatusAt(s.Clock.Now())
+	return session, nil
+}
+
+// List returns a page of the scope's sessions and how many match.
+func (s *Service) List(ctx context.Context, scope domain.Scope, f domain.SessionFilter, page domain.Page) ([]domain.Session, int, error) {
+	return s.DB.Sessions(ctx, scope, f, page, s.Clock.Now())
+}
+
+// Slice is one screen of a list of sessions.
+type Slice struct {
+	Sessions []domain.Session
+	Total    int  // of the whole list
+	OrMore   bool // than Total: it was counted no further
+	More     bool // older ones follow
+}
+
+// Before returns limit of the scope's sessions that match the filter,
+// newest first, from the one after the session of that id on; nil for the
+// newest. Error: session_not_found for an unknown one.
+func (s *Service) Before(ctx context.Context, scope domain.Scope, f domain.SessionFilter, before *domain.SessionID, limit int) (*Slice, error) {
+	var last *domain.Session
+	if before != nil {
+		var err error
+		if last, err = s.Get(ctx, scope, *before); err != nil {
+			return nil, err
+		}
+	}
+	now := s.Clock.Now()
+	sessions, err := s.DB.SessionsBefore(ctx, scope, f, last, limit+1, now)
+	if err != nil {
+		return nil, err
+	}
+	slice := &Slice{Sessions: sessions[:min(limit, len(sessions))], Total: len(sessions), More: len(sessions) > limit}
+	if slice.More || before != nil {
+		slice.Total, err = s.DB.CountSessions(ctx, scope, f, now, domain.CountMost)
+		slice.OrMore = slice.Total == domain.CountMost && !f.Counted()
+	}
+	return slice, err
+}
+
+// exportPage is how many sessions an export reads at once.
+const exportPage = 1000
+
+// Export calls row for each of the scope's sessions that match the
+// filter, newest first, however many they are. What is created meanwhile isn't
+// among them.
+func (s *Service) Export(ctx context.Context, scope domain.Scope, f domain.SessionFilter, by domain.Actor, row func(*domain.Session) error) error {
+	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
+		return s.Audit.Record(ctx, tx, scope.AccountID, by, audit.Entry{
+			Action: domain.AuditSessionsExported, Livemode: &scope.Livemode, TargetID: scope.AccountID.String(), TargetName: "sessions",
+		})
+	})
+	if err != nil {
+		return err
+	}
+	var last *domain.Session
+	for {
+		page, err := s.DB.SessionsBefore(ctx, scope, f, last, exportPage, s.Clock.Now())
+		if err != nil {
+			return err
+		}
+		for i := range page {
+			if err := row(&page[i]); err != nil {
+				return err
+			}
+		}
+		if len(page) < exportPage {
+			return nil
+		}
+		last = &page[len(page)-1]
+	}
+}
+
+// Cancel cancels an open session; the conflict of D12 where it isn't open.
+// No event is sent.
+func (s *Service) Cancel(ctx context.Context, scope domain.Scope, id domain.SessionID, by domain.Actor) (cancelled *domain.Session, err error) {
+	now := s.Clock.Now()
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if cancelled, err = tx.CancelSession(ctx, scope, id, now); err != nil {
+			return err
+		}
+		return s.Audit.Record(ctx, tx, scope.AccountID, by, entryOf(domain.AuditSessionCancelled, cancelled))
+	})
+	if !errors.Is(err, db.ErrState) {
+		return cancelled, err
+	}
+	session, err := s.Get(ctx, scope, id)
+	if err != nil {
+		return nil, err
+	}
+	return nil, session.Conflict(now)
+}
+
+// Extend lets an open session's link work for that many times 24 hours
+// from now, 1 to 90. Errors: validation_error on days, the conflict of a
+// session that isn't open, session_not_found.
+func (s *Service) Extend(ctx context.Context, scope domain.Scope, id domain.SessionID, days int, by domain.Actor) (*domain.Session, error) {
+	session, err := s.Get(ctx, scope, id)
+	if err != nil {
+		return nil, err
+	}
+	now := s.Clock.Now()
+	to := now.Add(time.Duration(days) * 24 * time.Hour)
+	switch {
+	case session.Conflict(now) != nil:
+		return nil, session.Conflict(now)
+	case days < 1 || days > domain.MaxExpiresInDays:
+		return nil, domain.FieldError(domain.CodeValidation, "days", fmt.Sprintf("Enter a number of days from 1 to %d", domain.MaxExpiresInDays))
+	case !to.After(session.ExpiresAt):
+		return nil, domain.FieldError(domain.CodeValidation, "days", "The link works longer than that already")
+	}
+	var extended *domain.Session
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if extended, err = tx.ExtendSession(ctx, scope, id, to, now); err != nil {
+			return err
+		}
+		e := entryOf(domain.AuditSessionExtended, extended)
+		e.Before, e.After = map[string]time.Time{"expires_at": session.ExpiresAt}, map[string]time.Time{"expires_at": to}
+		return s.Audit.Record(ctx, tx, scope.AccountID, by, e)
+	})
+	if errors.Is(err, db.ErrState) { // it was closed or extended meanwhile
+		return s.Get(ctx, scope, id)
+	}
+	return extended, err
+}
+
+// entryOf is an action on a session, which is known by its id alone: its
+// customer is no matter of the audit log's.
+func entryOf(action domain.AuditAction, session *domain.Session) audit.Entry {
+	return audit.Entry{Action: action, Livemode: &session.Livemode, TargetID: session.ID.String(), TargetName: session.ID.String()}
+}

@@ -1,0 +1,155 @@
+package sessions
+
+import (
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/platform/blob"
+	"candor/internal/service/audit"
+	"candor/internal/statement"
+	"cmp"
+	"context"
+	"errors"
+	"io"
+)
+
+var (
+	errSessionNotCompleted = domain.Errorf(domain.CodeSessionNotCompleted, "The session is not completed, so there is no data or PDF yet.")
+	errPDFNotReady         = domain.Errorf(domain.CodePDFNotReady, "The PDF is still being generated. Try again in a few seconds.")
+	errPDFExpired          = domain.Errorf(domain.CodePDFExpired, "The PDF is not kept any more.")
+	errDataExpired         = domain.Errorf(domain.CodeDataExpired, "The answers were deleted: the time for which this account keeps them is over.")
+	errDataErased          = domain.Errorf(domain.CodeDataErased, "The customer's data were erased on request.")
+	errDocumentNotFound    = domain.Errorf(domain.CodeDocumentNotFound, "This session has no document with this id.")
+)
+
+// completed returns a completed session of the scope (D13).
+func (s *Service) completed(ctx context.Context, scope domain.Scope, id domain.SessionID) (*domain.Session, error) {
+	session, err := s.Get(ctx, scope, id)
+	if err != nil {
+		return nil, err
+	}
+	if session.Status != domain.Completed {
+		return nil, errSessionNotCompleted
+	}
+	return session, nil
+}
+
+// Submitted is a completed session with its answers.
+type Submitted struct {
+	Session   *domain.Session
+	Statement *statement.Statement
+}
+
+// Data returns a completed session's answers, or session_not_completed,
+// data_erased if they were erased on request, data_expired if their retention is
+// over.
+func (s *Service) Data(ctx context.Context, scope domain.Scope, id domain.SessionID, by domain.Actor) (*Submitted, error) {
+	// Before the session, so that they weren't erased when these were read if
+	// they aren't when that is.
+	answers, answersErr := s.Vault.Statement(ctx, s.DB, id)
+	session, err := s.completed(ctx, scope, id)
+	if err == nil {
+		err = s.dataGone(ctx, session)
+	}
+	if err = cmp.Or(err, answersErr); err != nil {
+		return nil, err
+	}
+	return &Submitted{session, answers}, s.noteRead(ctx, session, by, entryOf(domain.AuditDataRead, session))
+}
+
+// dataGone says why a session's answers aren't to be had, nil if they are.
+func (s *Service) dataGone(ctx context.Context, session *domain.Session) error {
+	if session.CustomerErasedAt != nil {
+		return errDataErased
+	}
+	account, err := s.DB.Account(ctx, session.AccountID)
+	if err == nil && session.DataGone(account, s.Clock.Now()) {
+		err = errDataExpired
+	}
+	return err
+}
+
+// noteRead tells the audit log that someone is given what a customer sent, and
+// fails where it can't. Nobody's reading is none.
+func (s *Service) noteRead(ctx context.Context, session *domain.Session, by domain.Actor, e audit.Entry) error {
+	if by.Kind == domain.ActorNone {
+		return nil
+	}
+	return s.DB.InTx(ctx, func(tx *db.Tx) error { return s.Audit.Record(ctx, tx, session.AccountID, by, e) })
+}
+
+// PDF returns a completed session's PDF, or pdf_not_ready while it is being
+// made and pdf_expired after its retention.
+func (s *Service) PDF(ctx context.Context, scope domain.Scope, id domain.SessionID, by domain.Actor) ([]byte, error) {
+	session, err := s.completed(ctx, scope, id)
+	if err != nil {
+		return nil, err
+	}
+	content, err := s.pdfOf(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	return content, s.noteRead(ctx, session, by, entryOf(domain.AuditPDFRead, session))
+}
+
+// CustomerPDF returns a completed session's PDF for the customer who holds its
+// form; the errors are those of PDF.
+func (s *Service) CustomerPDF(ctx context.Context, session *domain.Session) ([]byte, error) {
+	if session.Status != domain.Completed {
+		return nil, errSessionNotCompleted
+	}
+	return s.pdfOf(ctx, session)
+}
+
+func (s *Service) pdfOf(ctx context.Context, session *domain.Session) ([]byte, error) {
+	kept, err := s.retained(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	if !kept {
+		return nil, errPDFExpired
+	}
+	content, err := s.Vault.PDF(ctx, s.DB, session.ID)
+	return content, db.MissingAs(err, errPDFNotReady)
+}
+
+// retained reports whether the session's PDF and documents are still to be
+// had, by its account's retention.
+func (s *Service) retained(ctx context.Context, session *domain.Session) (bool, error) {
+	account, err := s.DB.Account(ctx, session.AccountID)
+	return err == nil && session.Retained(s.Clock.Now(), account.Retention()), err
+}
+
+// DocumentContent is a document being read; the caller closes it.
+type DocumentContent struct {
+	domain.Document
+	io.ReadCloser
+}
+
+// Document returns a document of a completed session, or
+// document_not_found.
+func (s *Service) Document(ctx context.Context, scope domain.Scope, id domain.SessionID, document domain.DocumentID, by domain.Actor) (*DocumentContent, error) {
+	session, err := s.completed(ctx, scope, id)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := s.retained(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	if !kept {
+		return nil, errDocumentNotFound
+	}
+	row, content, err := s.Vault.Document(ctx, s.DB, id, document)
+	if errors.Is(err, blob.ErrNotFound) {
+		return nil, errDocumentNotFound
+	}
+	if err != nil {
+		return nil, db.MissingAs(err, errDocumentNotFound)
+	}
+	e := entryOf(domain.AuditDocumentRead, session)
+	e.After = map[string]string{"document_id": document.String()}
+	if err := s.noteRead(ctx, session, by, e); err != nil {
+		return nil, errors.Join(err, content.Close())
+	}
+	return &DocumentContent{*row, content}, nil
+}

@@ -1,0 +1,63 @@
+package sessions
+
+import (
+	"candor/internal/domain"
+	"candor/internal/platform/keyring"
+	"context"
+	"errors"
+	"time"
+)
+
+// Timeline is all that happened to a session.
+type Timeline struct {
+	Session    *domain.Session // its status as it is now
+	Events     []domain.Event
+	Deliveries []domain.Delivery
+	Audit      []domain.AuditEntry // who read or changed it, the latest first
+	Documents  []domain.Document
+	Retained   bool       // PDF and documents are still to be had
+	DataUntil  *time.Time // when retention erases what was entered; nil: never, or not known yet
+	DataGone   bool       // what was entered is erased, or as good as that
+}
+
+// maxAudit is how many reads and changes of a session are shown.
+const maxAudit = 200
+
+// Timeline returns all that happened to a session of the scope, or
+// session_not_found.
+func (s *Service) Timeline(ctx context.Context, scope domain.Scope, id domain.SessionID) (*Timeline, error) {
+	session, err := s.Get(ctx, scope, id)
+	if err != nil {
+		return nil, err
+	}
+	timeline := &Timeline{Session: session}
+	account, err := s.DB.Account(ctx, scope.AccountID)
+	if err != nil {
+		return nil, err
+	}
+	now := s.Clock.Now()
+	timeline.Retained = session.Retained(now, account.Retention())
+	timeline.DataUntil, timeline.DataGone = session.DataKeptUntil(account, now), session.DataGone(account, now)
+	// Deliveries first: the events they are of are then among the events.
+	if timeline.Deliveries, err = s.DB.Deliveries(ctx, id); err != nil {
+		return nil, err
+	}
+	if timeline.Events, err = s.DB.Events(ctx, id); err != nil {
+		return nil, err
+	}
+	if timeline.Audit, err = s.DB.AuditOf(ctx, scope.AccountID, id.String(), maxAudit); err != nil {
+		return nil, err
+	}
+	if timeline.DataGone {
+		return timeline, nil
+	}
+	timeline.Documents, err = s.Vault.Documents(ctx, s.DB, id)
+	if errors.Is(err, keyring.ErrSealed) { // the rest of the page is still of use
+		s.Logger.ErrorContext(ctx, "names of documents can't be opened", "session_id", id, "error", err)
+		timeline.Documents, err = s.DB.Documents(ctx, id)
+		for i := range timeline.Documents {
+			timeline.Documents[i].FileName = "A document whose name can’t be read now"
+		}
+	}
+	return timeline, err
+}

@@ -1,0 +1,41 @@
+package auth
+
+import (
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/service/audit"
+	"context"
+)
+
+// ChangeName stores how the staff user is called by colleagues and in the audit
+// log from now on. Error: validation_error on name.
+func (s *Service) ChangeName(ctx context.Context, session *domain.StaffSession, name string, from domain.Visitor) error {
+	name, wrong := ownName(name)
+	if err := domain.Invalid(wrong); err != nil {
+		return err
+	}
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if err := tx.SetStaffName(ctx, session.ID, name); err != nil {
+			return err
+		}
+		return s.Audit.Record(ctx, tx, session.AccountID, session.ActorAt(from.IPAddress), audit.Entry{
+			Action: domain.AuditStaffNamed, TargetID: session.ID.String(), TargetName: session.Email,
+			Before: map[string]string{"name": session.Name}, After: map[string]string{"name": name},
+		})
+	})
+}
+
+// ownName returns a person's name as it is kept, and what is wrong with it.
+func ownName(name string) (string, form.Error) {
+	name, problem := form.CleanText(name, domain.MaxName)
+	switch {
+	case problem != "":
+		problem = "Your name " + problem
+	case name == "":
+		problem = "Enter your name"
+	case domain.LinkProblem(name) != "":
+		problem = "Your name " + domain.LinkProblem(name)
+	}
+	return name, form.Error{Field: "name", Message: problem}
+}

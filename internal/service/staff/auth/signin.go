@@ -1,0 +1,173 @@
+package auth
+
+import (
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/service/audit"
+	"candor/internal/service/staff/attempts"
+	"context"
+	"errors"
+	"time"
+)
+
+// staffSeenPrecision is how precisely it is known when a session was used last.
+const staffSeenPrecision = time.Minute
+
+// SignIn starts a session for the staff user of that address and password and
+// returns its token, for the cookie. If the user has a second factor the
+// session is half open: SecondFactor completes it. An address that no one has
+// and a wrong password get the same unauthorized in the same time. Errors:
+// rate_limit_exceeded for too many attempts, service_unavailable if too many
+// passwords wait to be hashed.
+func (s *Service) SignIn(ctx context.Context, email, password string, from domain.Visitor) (token string, _ *domain.StaffSession, err error) {
+	t := attempts.Trial{Outcome: domain.AttemptWrongPassword, Email: email, From: from}
+	hashing, err := s.queue(from)
+	if err != nil {
+		return "", nil, s.Attempts.Fail(ctx, t, err)
+	}
+	defer hashing.Leave()
+	staff, err := s.DB.StaffByEmail(ctx, email)
+	var known *device
+	switch {
+	case err == nil:
+		known = s.deviceOf(staff, from)
+		t.Email, t.Staff = staff.Email, staff.Staff
+	case errors.Is(err, db.ErrNotFound):
+		staff = &db.StaffPassword{}
+	default:
+		return "", nil, err
+	}
+	counters := passwordCounters(t.Email, known, from)
+	if err := s.Attempts.Count(ctx, counters...); err != nil {
+		return "", nil, s.Attempts.Fail(ctx, t, err)
+	}
+	hash := staff.Hash
+	right, err := hashing.Verify(ctx, hash, password)
+	switch {
+	case err != nil:
+		return "", nil, err
+	case !right:
+		return "", nil, s.Attempts.Fail(ctx, t, errWrongPassword)
+	}
+	session := s.newStaffSession(staff.Staff, from)
+	token, tokenHash := domain.NewToken()
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
+		// Hashing took a while: what was proven must hold still. Whoever changes
+		// it ends all sessions that there are by then.
+		now, err := tx.HoldStaffPassword(ctx, staff.ID)
+		if err != nil {
+			return db.MissingAs(err, errWrongPassword)
+		}
+		if now.Hash != hash {
+			return errWrongPassword
+		}
+		if now.TwoStep {
+			session.Stage, session.ExpiresAt = domain.SignInPassword, session.StartedAt.Add(domain.StaffHalfOpen)
+		}
+		if err := s.startStaffSession(ctx, tx, session, tokenHash, from); err != nil {
+			return err
+		}
+		if err := tx.ForgetAttempts(ctx, counters...); err != nil {
+			return err
+		}
+		if now.TwoStep {
+			return nil
+		}
+		return s.signedIn(ctx, tx, session, from)
+	})
+	if err != nil {
+		return "", nil, s.Attempts.Fail(ctx, t, err)
+	}
+	return token, session, nil
+}
+
+// signedIn notes a complete sign-in in the audit log, and tells the user by
+// email if it came from a browser that isn't known. The first one that a user
+// signs in with is none of these.
+func (s *Service) signedIn(ctx context.Context, tx *db.Tx, session *domain.StaffSession, from domain.Visitor) error {
+	tx.AfterCommit(func() { s.Attempts.Observer.SignInAttempted(domain.AttemptSucceeded) })
+	staff, err := tx.HoldStaffPassword(ctx, session.ID)
+	if err != nil {
+		return db.MissingAs(err, errWrongPassword)
+	}
+	first, err := tx.NoteKnownBrowser(ctx, session.ID, s.Clock.Now())
+	if err != nil {
+		return err
+	}
+	if !first && s.deviceOf(staff, from) == nil {
+		if err := s.Outbox.NoticeEmail(ctx, tx, session.ID, domain.NoticeNewBrowser); err != nil {
+			return err
+		}
+	}
+	return s.Audit.Record(ctx, tx, session.AccountID, session.ActorAt(from.IPAddress),
+		audit.Entry{Action: domain.AuditSignedIn, TargetID: session.ID.String(), TargetName: session.Email})
+}
+
+func (s *Service) newStaffSession(staff domain.Staff, from domain.Visitor) *domain.StaffSession {
+	now := s.Clock.Now()
+	return &domain.StaffSession{
+		Staff: staff, SessionID: domain.NewStaffSessionID(), Stage: domain.SignInFull, StartedAt: now, SeenAt: now, ConfirmedAt: now,
+		ExpiresAt: now.Add(domain.StaffLifetime), Address: from.IPAddress, UserAgent: from.UserAgent,
+	}
+}
+
+// startStaffSession stores a new session and ends the browser's former one, so
+// that no session lives on without a cookie that could sign it out.
+func (s *Service) startStaffSession(ctx context.Context, tx *db.Tx, session *domain.StaffSession, tokenHash []byte, from domain.Visitor) error {
+	if from.StaffToken != "" {
+		if err := tx.ReplaceStaffSession(ctx, domain.HashToken(from.StaffToken)); err != nil {
+			return err
+		}
+	}
+	return tx.InsertStaffSession(ctx, session, tokenHash)
+}
+
+// Session returns the live session of a token, or unauthorized. What it
+// says of the user and of what the user may do is as it is now.
+func (s *Service) Session(ctx context.Context, token string) (*domain.StaffSession, error) {
+	now := s.Clock.Now()
+	session, err := s.DB.StaffSession(ctx, domain.HashToken(token), now)
+	if err != nil {
+		return nil, db.MissingAs(err, domain.ErrSignedOut)
+	}
+	if minute := now.Truncate(staffSeenPrecision); session.SeenAt.Before(minute) {
+		if err := s.DB.TouchStaffSession(ctx, session.SessionID, minute); err != nil {
+			return nil, err
+		}
+		session.SeenAt = minute
+	}
+	return session, nil
+}
+
+// Confirm proves by the password that the user of a session is there, and
+// returns the session's new token. Error: unauthorized for a wrong password.
+func (s *Service) Confirm(ctx context.Context, session *domain.StaffSession, password string, from domain.Visitor) (token string, err error) {
+	hashing, err := s.Passwords.Known()
+	if err != nil {
+		return "", s.Attempts.Fail(ctx, attempts.Confirming(session, from), err)
+	}
+	defer hashing.Leave()
+	if _, err := s.provePassword(ctx, hashing, session, password, from); err != nil {
+		return "", err
+	}
+	token, hash := domain.NewToken()
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if err := tx.ForgetAttempts(ctx, confirmCounter(session)); err != nil {
+			return err
+		}
+		return tx.ConfirmStaffSession(ctx, session.SessionID, hash, s.Clock.Now())
+	})
+	return token, db.MissingAs(err, domain.ErrSignedOut)
+}
+
+// SignOut ends a session at once, in every process.
+func (s *Service) SignOut(ctx context.Context, session *domain.StaffSession, from domain.Visitor) error {
+	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if err := tx.DeleteStaffSession(ctx, session.ID, session.SessionID); err != nil {
+			return err
+		}
+		return s.Audit.Record(ctx, tx, session.AccountID, session.ActorAt(from.IPAddress),
+			audit.Entry{Action: domain.AuditSignedOut, TargetID: session.ID.String(), TargetName: session.Email})
+	})
+	return db.MissingAs(err, domain.ErrSignedOut)
+}

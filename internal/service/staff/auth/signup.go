@@ -1,0 +1,120 @@
+package auth
+
+import (
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/service/audit"
+	"candor/internal/service/staff/attempts"
+	"candor/internal/service/staff/passwords"
+	"context"
+	"errors"
+	"strings"
+)
+
+// NewAccount is what somebody types who opens an account.
+type NewAccount struct{ Company, Name, Email, Password string }
+
+// SignUp sends a link that opens the account to the address or, where somebody
+// has it already, a letter that says so. Whoever asks doesn't learn which.
+// Errors: validation_error by field company, name, email or new_password;
+// rate_limit_exceeded.
+func (s *Service) SignUp(ctx context.Context, params NewAccount, from domain.Visitor) error {
+	params.Email = strings.TrimSpace(params.Email)
+	company, companyProblem := form.CleanText(params.Company, domain.MaxName)
+	name, wrongName := ownName(params.Name)
+	emailProblem := ""
+	switch {
+	case companyProblem != "":
+		companyProblem = "The name of your company " + companyProblem
+	case company == "":
+		companyProblem = "Enter the name of your company"
+	case domain.LinkProblem(company) != "":
+		companyProblem = "The name of your company " + domain.LinkProblem(company)
+	}
+	if !form.ValidEmail(params.Email) {
+		emailProblem = domain.ErrInvalidEmail.Message
+	}
+	err := domain.Invalid(form.Error{Field: "company", Message: companyProblem}, wrongName, form.Error{Field: "email", Message: emailProblem},
+		form.Error{Field: "new_password", Message: passwords.Problem(params.Password, params.Email, name, company)})
+	if err != nil {
+		return err
+	}
+	hashing, err := s.queue(from)
+	if err != nil {
+		return err
+	}
+	defer hashing.Leave()
+	if err := s.Attempts.Count(ctx, attempts.NetworkCounter(from.IPAddress), attempts.Counter(attempts.EmailsForOne, "sign-up letter", strings.ToLower(params.Email))); err != nil {
+		return err
+	}
+	hash, err := hashing.Hash(ctx, params.Password)
+	if err != nil {
+		return err
+	}
+	return s.request(ctx, domain.RequestSignUp, domain.RequestDetails{Email: params.Email, Company: company, Name: name, PasswordHash: hash})
+}
+
+// CheckSignUp returns which address the link's token stands for, or not_found.
+func (s *Service) CheckSignUp(ctx context.Context, token string) (email string, err error) {
+	_, details, err := s.requested(ctx, domain.RequestSignUp, token)
+	return details.Email, err
+}
+
+// OpenAccount opens the account that a letter's link stands for, on the
+// Starter plan, and signs its owner in: it returns the session's token. The
+// password proves that whoever opens the link chose it: else a stranger could
+// sign up with somebody's address and wait for them to press the button.
+// Errors: not_found for a link that works no more, unauthorized for a wrong
+// password.
+func (s *Service) OpenAccount(ctx context.Context, token, password string, from domain.Visitor) (string, error) {
+	hashing, err := s.queue(from)
+	if err != nil {
+		return "", err
+	}
+	defer hashing.Leave()
+	r, details, err := s.requested(ctx, domain.RequestSignUp, token)
+	if err != nil {
+		return "", err
+	}
+	if err := s.Attempts.Count(ctx, attempts.Counter(attempts.ForOne, "sign-up", r.ID.String())); err != nil {
+		return "", err
+	}
+	right, err := hashing.Verify(ctx, details.PasswordHash, password)
+	if err != nil {
+		return "", err
+	}
+	if !right {
+		return "", s.Attempts.Fail(ctx, attempts.Trial{Outcome: domain.AttemptWrongPassword, From: from}, errNotConfirmed)
+	}
+	now := s.Clock.Now()
+	account := &domain.Account{ID: domain.NewAccountID(), Name: details.Company, BillingEmail: details.Email, CreatedAt: now}
+	owner := &domain.Staff{ID: domain.NewStaffID(), AccountID: account.ID, Email: details.Email, Name: details.Name, Role: domain.RoleOwner, CreatedAt: now}
+	session := s.newStaffSession(*owner, from)
+	cookie, tokenHash := domain.NewToken()
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if err := tx.UseStaffRequest(ctx, r); err != nil {
+			return db.MissingAs(err, errLinkGone)
+		}
+		if _, err := s.Accounts.Open(ctx, tx, account, startPlan, owner, details.PasswordHash); err != nil {
+			return err
+		}
+		if err := s.startStaffSession(ctx, tx, session, tokenHash, from); err != nil {
+			return err
+		}
+		if _, err := tx.NoteKnownBrowser(ctx, session.ID, session.StartedAt); err != nil {
+			return err
+		}
+		return s.Audit.Record(ctx, tx, account.ID, session.Actor(), audit.Entry{Action: domain.AuditAccountOpened, TargetID: account.ID.String(), TargetName: account.Name})
+	})
+	if errors.Is(err, db.ErrEmailTaken) {
+		return "", errLinkGone // joined a team in the meantime
+	}
+	if err != nil {
+		return "", err
+	}
+	return cookie, nil
+}
+
+// startPlan is the plan that a new account begins with.
+const startPlan = "starter"

@@ -1,0 +1,4 @@
+package passwords
+
+// CommonPasswords is commonPasswords, for tests.
+var CommonPasswords = commonPasswords

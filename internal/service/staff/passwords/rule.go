@@ -1,0 +1,100 @@
+package passwords
+
+import (
+	"bytes"
+	"compress/gzip"
+	_ "embed"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+// minPassword is the least length of a password, in characters. There is no
+// rule on what it is made of (ASVS 6.2).
+const minPassword = 10
+
+// commonPasswordsGzip are the 10,000 commonest passwords and the further
+// common ones that are long enough, one a line; commonpasswords.LICENSE says
+// where they are from.
+//
+//go:embed commonpasswords.txt.gz
+var commonPasswordsGzip []byte
+
+// commonPasswords unpacks the list, once. It is part of the program, so that it
+// can be read is a matter of a test.
+var commonPasswords = sync.OnceValue(func() map[string]bool {
+	unpacked, err := gzip.NewReader(bytes.NewReader(commonPasswordsGzip))
+	if err != nil {
+		panic(err)
+	}
+	text, err := io.ReadAll(unpacked)
+	if err != nil {
+		panic(err)
+	}
+	out := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		out[strings.TrimSpace(line)] = true
+	}
+	return out
+})
+
+// Problem returns why nobody should have this password, or "". The names are
+// those of the user and the account, and the e-mail address.
+func Problem(password string, names ...string) string {
+	switch n := utf8.RuneCountInString(password); {
+	case password == "":
+		return "Enter a password"
+	case n < minPassword:
+		return fmt.Sprintf("The password must have at least %d characters", minPassword)
+	case len(password) > maxPassword:
+		return fmt.Sprintf("The password must have at most %d characters", maxPassword)
+	}
+	plain := strings.ToLower(password)
+	for _, one := range []string{plain, bare(plain)} {
+		if commonPasswords()[one] {
+			return "This password is among the first that others would try. Choose another one"
+		}
+	}
+	for _, name := range ownNames(names) {
+		if Alphanumeric(plain) == name || Alphanumeric(bare(plain)) == name {
+			return "The password must not be your name, your company’s or your e-mail address"
+		}
+	}
+	return ""
+}
+
+// bare is the password without the digits and signs that people add to a word
+// when they are asked for some.
+func bare(password string) string {
+	return strings.TrimRightFunc(password, func(r rune) bool { return !unicode.IsLetter(r) })
+}
+
+// ownNames are the names as a password would have them; of an e-mail address
+// its parts, too.
+func ownNames(names []string) []string {
+	var out []string
+	for _, name := range names {
+		name = strings.ToLower(name)
+		local, domain, _ := strings.Cut(name, "@")
+		host, _, _ := strings.Cut(domain, ".")
+		for _, one := range []string{name, local, domain, host} {
+			if one = Alphanumeric(one); one != "" {
+				out = append(out, one)
+			}
+		}
+	}
+	return out
+}
+
+// Alphanumeric leaves out what isn't a letter or a digit.
+func Alphanumeric(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, s)
+}

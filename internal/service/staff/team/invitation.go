@@ -1,0 +1,156 @@
+package team
+
+import (
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/service/audit"
+	"candor/internal/service/staff/attempts"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// InvitationParams is who is asked into a team.
+type InvitationParams struct {
+	Email       string
+	Role        domain.Role
+	MayDownload bool // of support
+}
+
+// Invite asks somebody into the account's team by a letter; an earlier
+// invitation to the same address ends. Whether the address is in another
+// account's team isn't told. Errors: validation_error by field email or role,
+// rate_limit_exceeded.
+func (s *Service) Invite(ctx context.Context, account domain.AccountID, by domain.Actor, params InvitationParams) (*domain.Invitation, error) {
+	params.Email = strings.TrimSpace(params.Email)
+	switch {
+	case !form.ValidEmail(params.Email):
+		return nil, domain.ErrInvalidEmail
+	case !slices.Contains(domain.Roles, params.Role):
+		return nil, domain.FieldError(domain.CodeValidation, "role", "Choose a role")
+	}
+	staff, err := s.DB.StaffByEmail(ctx, params.Email)
+	switch {
+	case err == nil && staff.AccountID == account:
+		return nil, domain.FieldError(domain.CodeValidation, "email", staff.Email+" is in the team already")
+	case err != nil && !errors.Is(err, db.ErrNotFound):
+		return nil, err
+	}
+	if err := s.countInvitation(ctx, account); err != nil {
+		return nil, err
+	}
+	now := s.Clock.Now()
+	i := &domain.Invitation{
+		ID: domain.NewInvitationID(), AccountID: account, Email: params.Email, Role: params.Role,
+		MayDownload: params.MayDownload && params.Role == domain.RoleSupport, InvitedBy: by.Name, CreatedAt: now, ExpiresAt: now.Add(domain.InvitationLife),
+	}
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if i.SenderID, err = s.sender(ctx, tx, account, by); err != nil {
+			return err
+		}
+		if err := tx.PutInvitation(ctx, i); err != nil {
+			return err
+		}
+		if err := s.Outbox.InvitationEmail(ctx, tx, i.ID); err != nil {
+			return err
+		}
+		return s.Audit.Record(ctx, tx, account, by, audit.Entry{
+			Action: domain.AuditInvited, TargetID: i.ID.String(), TargetName: i.Email, After: audit.Rights{Role: i.Role, MayDownload: i.MayDownload},
+		})
+	})
+	return i, err
+}
+
+// sender returns which staff user the invitation is from, nil for an operator.
+// It locks the team, so that a sender who is being removed can't leave an
+// invitation behind.
+func (s *Service) sender(ctx context.Context, tx *db.Tx, account domain.AccountID, by domain.Actor) (*domain.StaffID, error) {
+	if by.Kind != domain.ActorStaff {
+		return nil, nil
+	}
+	id, err := domain.ParseStaffID(by.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := tx.LockTeam(ctx, account); err != nil {
+		return nil, err
+	}
+	member, err := tx.TeamMember(ctx, account, id)
+	if err != nil {
+		return nil, db.MissingAs(err, domain.ErrSignedOut)
+	}
+	if !member.May(domain.ManageAccount) {
+		return nil, errMayNotInvite
+	}
+	return &id, nil
+}
+
+var errMayNotInvite = domain.Errorf(domain.CodeForbidden, "You may no longer invite people to this account. Ask an owner.")
+
+// endInvitationsBy ends the open invitations of a staff user who leaves the
+// team or may no longer manage the account: each could bring in someone whom
+// only that user knows.
+func (s *Service) endInvitationsBy(ctx context.Context, tx *db.Tx, by domain.Actor, sender domain.StaffID) error {
+	ended, err := tx.DeleteInvitationsBy(ctx, sender, s.Clock.Now())
+	if err != nil {
+		return err
+	}
+	for _, i := range ended {
+		err := s.Audit.Record(ctx, tx, i.AccountID, by, audit.Entry{
+			Action: domain.AuditInvitationRevoked, TargetID: i.ID.String(), TargetName: i.Email, Before: audit.Rights{Role: i.Role, MayDownload: i.MayDownload},
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Invitations lists the account's invitations that weren't accepted.
+func (s *Service) Invitations(ctx context.Context, account domain.AccountID) ([]domain.Invitation, error) {
+	return s.DB.Invitations(ctx, account)
+}
+
+var errNoInvitation = domain.Errorf(domain.CodeNotFound, "This invitation was accepted or withdrawn already.")
+
+// Revoke withdraws an invitation of the account: its link ends at
+// once. Error: not_found.
+func (s *Service) Revoke(ctx context.Context, account domain.AccountID, by domain.Actor, id string) error {
+	invitation, err := domain.ParseInvitationID(id)
+	if err != nil {
+		return errNoInvitation
+	}
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		i, err := tx.DeleteInvitation(ctx, account, invitation)
+		if err != nil {
+			return db.MissingAs(err, errNoInvitation)
+		}
+		return s.Audit.Record(ctx, tx, account, by, audit.Entry{
+			Action: domain.AuditInvitationRevoked, TargetID: i.ID.String(), TargetName: i.Email, Before: audit.Rights{Role: i.Role, MayDownload: i.MayDownload},
+		})
+	})
+}
+
+// countInvitation counts an invitation of an account. One that no operator has
+// approved yet sends few, so that strangers can't use Candor to send email
+// (D52).
+func (s *Service) countInvitation(ctx context.Context, id domain.AccountID) error {
+	account, err := s.DB.Account(ctx, id)
+	if err != nil {
+		return err
+	}
+	if account.ApprovedAt != nil {
+		return s.Attempts.Count(ctx, attempts.Counter(attempts.Invitations, "invitations", id.String()))
+	}
+	few := attempts.Counter(attempts.FirstInvitations, "first invitations", id.String())
+	few.Window = 24 * time.Hour
+	err = s.Attempts.Count(ctx, few)
+	if errors.Is(err, &domain.Error{Code: domain.CodeRateLimitExceeded}) {
+		return domain.FieldError(domain.CodeValidation, "email", fmt.Sprintf("Until your account is approved for live mode, you can send %d invitations a day", attempts.FirstInvitations))
+	}
+	return err
+}

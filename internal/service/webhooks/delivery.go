@@ -1,0 +1,176 @@
+package webhooks
+
+import (
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/service/audit"
+	"candor/internal/webhook"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+)
+
+var errDeliveryNotFound = domain.Errorf(domain.CodeNotFound, "There is no webhook delivery with this id in this account and mode.")
+
+// MaxDeliveryPage is the longest page of a list of deliveries.
+const MaxDeliveryPage = 100
+
+// DeliveryStatuses are the texts that a filter takes for what the last attempt
+// came to: a class of statuses, or a class of errors.
+var DeliveryStatuses = []string{
+	"2xx", "3xx", "4xx", "5xx",
+	webhook.ClassDNS, webhook.ClassConnect, webhook.ClassTLS, webhook.ClassTimeout, webhook.ClassRefusedTarget, webhook.ClassStatus, webhook.ClassProtocol,
+}
+
+// DeliveryFilter narrows a list of deliveries; zero fields don't.
+type DeliveryFilter struct {
+	domain.DeliveryFilter
+	Origin string // of the endpoint, or any URL there; in the place of Endpoint
+}
+
+// resolve checks the filter and finds its endpoint.
+func (s *Service) resolve(ctx context.Context, scope domain.Scope, f DeliveryFilter) (domain.DeliveryFilter, error) {
+	bad := func(field, message string) error {
+		return domain.FieldError(domain.CodeInvalidRequest, field, message)
+	}
+	switch {
+	case f.State != "" && !slices.Contains(domain.DeliveryStates, f.State):
+		return f.DeliveryFilter, bad("state", "state must be pending, delivered, failed or cancelled.")
+	case f.Type != "" && !slices.Contains(domain.EventTypes, f.Type):
+		return f.DeliveryFilter, bad("type", "type must be an event's name such as session.completed.")
+	case f.Status != "" && !slices.Contains(DeliveryStatuses, f.Status):
+		return f.DeliveryFilter, bad("status", "status must be one of "+strings.Join(DeliveryStatuses, ", ")+".")
+	case f.Since != nil && f.Until != nil && !f.Since.Before(*f.Until):
+		return f.DeliveryFilter, bad("until", "until must be later than since.")
+	case f.Origin == "":
+		return f.DeliveryFilter, s.checkEndpoint(ctx, scope, f.Endpoint)
+	case !strings.Contains(f.Origin, "://"):
+		return f.DeliveryFilter, bad("endpoint", "endpoint must be a URL such as https://example.com.")
+	}
+	endpoint, err := s.DB.EndpointAt(ctx, scope, domain.Origin(f.Origin))
+	if errors.Is(err, db.ErrNotFound) {
+		return f.DeliveryFilter, bad("endpoint", "There is no endpoint "+domain.Origin(f.Origin)+" in this account and mode.")
+	}
+	if err == nil {
+		f.Endpoint = &endpoint.ID
+	}
+	return f.DeliveryFilter, err
+}
+
+// checkEndpoint refuses an endpoint that isn't the scope's; nil is none.
+func (s *Service) checkEndpoint(ctx context.Context, scope domain.Scope, id *domain.EndpointID) error {
+	if id == nil {
+		return nil
+	}
+	missing := domain.FieldError(domain.CodeInvalidRequest, "endpoint", "There is no such endpoint in this account and mode.")
+	endpoint, err := s.DB.Endpoint(ctx, *id)
+	switch {
+	case err != nil:
+		return db.MissingAs(err, missing)
+	case endpoint.AccountID != scope.AccountID || endpoint.Livemode != scope.Livemode:
+		return missing
+	}
+	return nil
+}
+
+// Deliveries returns a page of the scope's webhook deliveries, newest event
+// first: from the newest, or, where before isn't 0, those of events numbered
+// below it. limit is 1 to MaxDeliveryPage. A page that isn't full is the last.
+// Error: invalid_request.
+func (s *Service) Deliveries(ctx context.Context, scope domain.Scope, f DeliveryFilter, before int64, limit int) ([]domain.ListedDelivery, error) {
+	filter, err := s.resolve(ctx, scope, f)
+	if err != nil {
+		return nil, err
+	}
+	if limit < 1 || limit > MaxDeliveryPage {
+		return nil, domain.FieldError(domain.CodeInvalidRequest, "limit", "limit must be 1 to 100.")
+	}
+	return s.DB.DeliveryPage(ctx, scope, filter, before, limit)
+}
+
+// DeliveryRecord is all that is known of a delivery.
+type DeliveryRecord struct {
+	domain.ListedDelivery
+	Event      domain.Event
+	AttemptLog []domain.DeliveryAttempt // first one first, over all cycles
+}
+
+// Delivery returns one of the scope's webhook deliveries with its event and
+// attempts, or not_found.
+func (s *Service) Delivery(ctx context.Context, scope domain.Scope, id domain.DeliveryID) (*DeliveryRecord, error) {
+	delivery, err := s.DB.Delivery(ctx, scope, id)
+	if err != nil {
+		return nil, db.MissingAs(err, errDeliveryNotFound)
+	}
+	event, err := s.DB.DeliveredEvent(ctx, &delivery.Delivery)
+	if err != nil {
+		return nil, db.MissingAs(err, errDeliveryNotFound) // retention came between
+	}
+	attempts, err := s.DB.Attempts(ctx, id)
+	return &DeliveryRecord{ListedDelivery: *delivery, Event: *event, AttemptLog: attempts}, err
+}
+
+// DeliveryScope returns the scope of a delivery, or not_found: for operators,
+// who may see every account's.
+func (s *Service) DeliveryScope(ctx context.Context, id domain.DeliveryID) (domain.Scope, error) {
+	scope, err := s.DB.DeliveryScope(ctx, id)
+	return scope, db.MissingAs(err, domain.Errorf(domain.CodeNotFound, "There is no webhook delivery with this id. Events and their deliveries are kept 90 days."))
+}
+
+// Endpoints returns the scope's webhook endpoints with their health, by
+// origin.
+func (s *Service) Endpoints(ctx context.Context, scope domain.Scope) ([]domain.Endpoint, error) {
+	return s.DB.Endpoints(ctx, scope)
+}
+
+// EndpointLoads is Endpoints with how many deliveries haven't arrived there,
+// which are counted one by one: for operators.
+func (s *Service) EndpointLoads(ctx context.Context, scope domain.Scope) ([]domain.EndpointLoad, error) {
+	return s.DB.EndpointLoads(ctx, scope)
+}
+
+// Redeliver makes a delivery again, with the same id and body. A finished one,
+// however it ended, runs through the schedule from its start; a pending one
+// makes its next attempt now and stays where it is in the schedule. Error:
+// not_found.
+func (s *Service) Redeliver(ctx context.Context, scope domain.Scope, id domain.DeliveryID, by domain.Actor) (again *domain.Delivery, err error) {
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if again, err = tx.Redeliver(ctx, scope, id, s.Clock.Now()); err != nil {
+			return err
+		}
+		if err := s.Audit.Record(ctx, tx, scope.AccountID, by, deliveryEntry(domain.AuditRedelivered, again)); err != nil {
+			return err
+		}
+		return s.Outbox.Wake(ctx, tx, again.EndpointID)
+	})
+	return again, db.MissingAs(err, errDeliveryNotFound)
+}
+
+// CancelDelivery ends a pending delivery: nothing more is attempted, but for
+// what a worker has in hand at this moment. Errors: not_found, and
+// invalid_request for one that has ended.
+func (s *Service) CancelDelivery(ctx context.Context, scope domain.Scope, id domain.DeliveryID, by domain.Actor) (cancelled *domain.Delivery, err error) {
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if cancelled, err = tx.CancelDelivery(ctx, scope, id, s.Clock.Now()); err != nil {
+			return err
+		}
+		if err := s.Audit.Record(ctx, tx, scope.AccountID, by, deliveryEntry(domain.AuditDeliveryCancelled, cancelled)); err != nil {
+			return err
+		}
+		return s.Outbox.Wake(ctx, tx, cancelled.EndpointID) // later events of the session may have waited for it
+	})
+	if !errors.Is(err, db.ErrState) {
+		return cancelled, err
+	}
+	found, err := s.DB.Delivery(ctx, scope, id)
+	if err != nil {
+		return nil, db.MissingAs(err, errDeliveryNotFound)
+	}
+	return nil, domain.Errorf(domain.CodeInvalidRequest, "Only a pending delivery can be cancelled; this one is %s.", found.State)
+}
+
+// deliveryEntry is an action on a delivery, which is known by its event.
+func deliveryEntry(action domain.AuditAction, d *domain.Delivery) audit.Entry {
+	return audit.Entry{Action: action, Livemode: &d.Livemode, TargetID: d.ID.String(), TargetName: string(d.EventType)}
+}

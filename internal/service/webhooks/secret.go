@@ -1,0 +1,193 @@
+package webhooks
+
+import (
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/service/audit"
+	"candor/internal/webhook"
+	"context"
+	"errors"
+	"time"
+)
+
+// RestoreWindow is how long after a switch the former webhook secret can be
+// restored (D36).
+const RestoreWindow = 24 * time.Hour
+
+// Secrets is how far a scope's secrets are in their rotation, without
+// the secrets.
+type Secrets struct {
+	NextSince     *time.Time // when the next one was created, UTC; nil without one
+	PreviousUntil *time.Time // until when the previous one can be restored, UTC; nil without one
+}
+
+var (
+	errNoNextSecret      = domain.Errorf(domain.CodeValidation, "There is no next webhook secret. Create one first; someone else may have switched to it or abandoned it.")
+	errNoPreviousSecret  = domain.Errorf(domain.CodeValidation, "There is no previous webhook secret to restore. It is erased 24 hours after the switch.")
+	errUnreadable        = domain.Errorf(domain.CodeValidation, "The previous webhook secret can't be restored: the secret key that sealed it isn't configured. Create a next secret and switch to it.")
+	errCurrentUnreadable = domain.Errorf(domain.CodeValidation, "The webhook secret can't be read: the secret key that sealed it isn't configured, so deliveries wait. Ask us to configure it again, or create a next secret, add it to your server, and switch to it.")
+	errNextInTheWay      = domain.Errorf(domain.CodeValidation, "There is a next webhook secret, which restoring would replace. Abandon it first.")
+	errNextThere         = domain.Errorf(domain.CodeValidation, "There is a next webhook secret already, which the receiver may know. Switch to it or abandon it first.")
+)
+
+// CreateFirstSecret makes a scope's first webhook secret.
+func (s *Service) CreateFirstSecret(ctx context.Context, tx *db.Tx, scope domain.Scope) (secret string, err error) {
+	secret = webhook.NewSecret()
+	sealed := s.Ring.Seal(scope.SecretOwner(), []byte(secret))
+	return secret, tx.InsertWebhookSetting(ctx, scope, &db.WebhookSetting{Secret: sealed})
+}
+
+// Secrets returns how far the scope's secrets are in their rotation.
+func (s *Service) Secrets(ctx context.Context, scope domain.Scope) (Secrets, error) {
+	setting, err := s.DB.WebhookSetting(ctx, scope)
+	if err != nil {
+		return Secrets{}, db.MissingAs(err, domain.ErrAccountNotFound)
+	}
+	state := Secrets{NextSince: setting.NextSecretAt}
+	if restorable(setting, s.Clock.Now()) {
+		state.PreviousUntil = setting.PreviousSecretUntil
+	}
+	return state, nil
+}
+
+// restorable says whether the previous secret can be restored at now; past its
+// time it can't, erased or not.
+func restorable(w *db.WebhookSetting, now time.Time) bool {
+	return w.PreviousSecretUntil != nil && w.PreviousSecretUntil.After(now)
+}
+
+// ShownSecrets are a scope's webhook secrets as its staff may read them.
+type ShownSecrets struct {
+	Current string
+	Next    string // "" without one
+}
+
+// ShowSecrets returns the scope's secrets, to be shown to whoever has
+// just proven to be there; the audit log tells of it first. Error:
+// validation_error where the key that they were sealed with is gone.
+func (s *Service) ShowSecrets(ctx context.Context, scope domain.Scope, by domain.Actor) (ShownSecrets, error) {
+	var shown ShownSecrets
+	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
+		setting, err := tx.WebhookSetting(ctx, scope)
+		if err != nil {
+			return db.MissingAs(err, domain.ErrAccountNotFound)
+		}
+		current, err := s.Ring.Open(scope.SecretOwner(), setting.Secret)
+		if err != nil {
+			return errCurrentUnreadable
+		}
+		shown = ShownSecrets{Current: string(current)}
+		if setting.NextSecret != nil {
+			next, err := s.Ring.Open(scope.SecretOwner(), setting.NextSecret)
+			if err != nil {
+				return errCurrentUnreadable
+			}
+			shown.Next = string(next)
+		}
+		return s.record(ctx, tx, scope, by, audit.Entry{Action: domain.AuditSecretShown})
+	})
+	if err != nil {
+		return ShownSecrets{}, err
+	}
+	return shown, nil
+}
+
+// CreateNextSecret creates the scope's next secret and returns it. Deliveries
+// are still signed with the current one; webhook-signature has both (D35). As
+// with every change of secrets, it is in force at each worker when the call
+// returns, and at some of them before. With the context's error the secret is
+// returned, too: it has been stored.
+func (s *Service) CreateNextSecret(ctx context.Context, scope domain.Scope, by domain.Actor) (string, error) {
+	secret := webhook.NewSecret()
+	sealed := s.Ring.Seal(scope.SecretOwner(), []byte(secret))
+	err := s.changeSecrets(ctx, scope, by, domain.AuditSecretNext,
+		func(tx *db.Tx) error { return tx.SetNextSecret(ctx, scope, sealed, s.Clock.Now()) },
+		func(*db.WebhookSetting) error { return errNextThere })
+	if err != nil {
+		return "", err
+	}
+	return secret, s.inForce(ctx, nil)
+}
+
+// SwitchSecret makes the next secret the current one. The former one
+// signs nothing any more and can be restored for RestoreWindow; one that was
+// kept from an earlier switch is forgotten.
+func (s *Service) SwitchSecret(ctx context.Context, scope domain.Scope, by domain.Actor) error {
+	return s.inForce(ctx, s.changeSecrets(ctx, scope, by, domain.AuditSecretSwitched,
+		func(tx *db.Tx) error { return tx.SwitchSecret(ctx, scope, s.Clock.Now().Add(RestoreWindow)) },
+		func(*db.WebhookSetting) error { return errNoNextSecret }))
+}
+
+// RestoreSecret makes the previous secret the current one again. The
+// one it replaces becomes the next one, so that the switch can be made again
+// once the receiver is mended; where there is a next one already, that must be
+// abandoned first.
+func (s *Service) RestoreSecret(ctx context.Context, scope domain.Scope, by domain.Actor) error {
+	now := s.Clock.Now()
+	setting, err := s.DB.WebhookSetting(ctx, scope)
+	if err != nil {
+		return db.MissingAs(err, domain.ErrAccountNotFound)
+	}
+	if restorable(setting, now) {
+		// Deliveries couldn't be signed with it.
+		if _, err := s.Ring.Open(scope.SecretOwner(), setting.PreviousSecret); err != nil {
+			return errUnreadable
+		}
+	}
+	return s.inForce(ctx, s.changeSecrets(ctx, scope, by, domain.AuditSecretRestored,
+		func(tx *db.Tx) error { return tx.RestoreSecret(ctx, scope, now) },
+		func(w *db.WebhookSetting) error {
+			if restorable(w, now) && w.NextSecret != nil {
+				return errNextInTheWay
+			}
+			return errNoPreviousSecret
+		}))
+}
+
+// AbandonNextSecret erases the next secret; nothing is signed with it
+// any more.
+func (s *Service) AbandonNextSecret(ctx context.Context, scope domain.Scope, by domain.Actor) error {
+	return s.inForce(ctx, s.changeSecrets(ctx, scope, by, domain.AuditSecretAbandoned,
+		func(tx *db.Tx) error { return tx.AbandonNextSecret(ctx, scope) },
+		func(*db.WebhookSetting) error { return errNoNextSecret }))
+}
+
+// changeSecrets makes a change, which the audit log tells of, or says why it
+// couldn't be made.
+func (s *Service) changeSecrets(ctx context.Context, scope domain.Scope, by domain.Actor, step domain.AuditAction, change func(*db.Tx) error, why func(*db.WebhookSetting) error) error {
+	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if err := change(tx); err != nil {
+			return err
+		}
+		return s.record(ctx, tx, scope, by, audit.Entry{Action: step})
+	})
+	if err == nil {
+		s.Logger.InfoContext(ctx, "webhook secrets changed", "account_id", scope.AccountID, "livemode", scope.Livemode, "step", step)
+		return nil
+	}
+	if !errors.Is(err, db.ErrState) {
+		return err
+	}
+	setting, err := s.DB.WebhookSetting(ctx, scope)
+	if err != nil {
+		return db.MissingAs(err, domain.ErrAccountNotFound)
+	}
+	return why(setting)
+}
+
+// inForce waits, where a change was made, until no worker starts an attempt
+// with the secrets from before it. Whoever doesn't wait for it gets the
+// context's error; the change stands.
+func (s *Service) inForce(ctx context.Context, changed error) error {
+	if changed != nil {
+		return changed
+	}
+	timer := time.NewTimer(s.SecretsLease)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

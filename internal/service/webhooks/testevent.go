@@ -1,0 +1,171 @@
+package webhooks
+
+import (
+	"candor/db"
+	"candor/internal/delivery"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/platform/ratelimit"
+	"candor/internal/service/audit"
+	"candor/internal/webhook"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+)
+
+// TestEventLimit bounds the test events of an account in one process, so that
+// they are no means to search a network or to flood a receiver.
+var TestEventLimit = ratelimit.Config{PerMinute: 10, Burst: 10, Keys: 10_000}
+
+// testEventsAtOnce is how many test events of an account may be under way in
+// one process.
+const testEventsAtOnce = 2
+
+// TestEvent is a test event that was sent and what became of it.
+type TestEvent struct {
+	DeliveryID domain.DeliveryID // a new one; there is no delivery with it
+	URL        string
+	Body       []byte
+	Result     webhook.Result // with the request's headers; its Err is nil
+}
+
+var (
+	errNoTestURL     = domain.FieldError(domain.CodeValidation, "url", "This account has no default webhook URL in test mode. Give a URL.")
+	errTestsUnderWay = domain.Errorf(domain.CodeRateLimitExceeded, "Two test events of this account are under way. Wait for their answers, 15 seconds at most.")
+)
+
+// SendTestEvent sends a session.completed with example data to url, or to the
+// account's default URL of test mode for "", and returns request and response
+// at once. It is signed with the secrets of test mode, says livemode false and
+// has the sequence 0: it is no event of the account, so it is neither numbered
+// nor tried again, and only its result is stored, for TestEvent. A receiver that
+// fails is no error. The audit log tells of it before it is sent.
+func (s *Service) SendTestEvent(ctx context.Context, account domain.AccountID, by domain.Actor, url string) (*TestEvent, error) {
+	scope := domain.Scope{AccountID: account}
+	url, err := s.testURL(ctx, scope, url)
+	if err != nil {
+		return nil, err
+	}
+	if !s.testEvents.begin(account) {
+		return nil, errTestsUnderWay
+	}
+	defer s.testEvents.end(account)
+	// The clock of the machine, as the limit is one of real time.
+	if quota := s.TestLimiter.Take(account.String(), time.Now()); !quota.Allowed {
+		return nil, domain.Errorf(domain.CodeRateLimitExceeded, "This account has sent %d test events within a minute. Try again in %d seconds.",
+			quota.Limit, int(math.Ceil(quota.RetryAfter.Seconds())))
+	}
+	secrets, err := delivery.SigningSecrets(ctx, s.DB, s.Ring, scope)
+	if err != nil {
+		return nil, err
+	}
+	now := s.Clock.Now()
+	delivery := domain.NewDeliveryID()
+	body, err := testBody(scope, now)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.RecordTestEvent(ctx, scope, by, url); err != nil {
+		return nil, err
+	}
+	result := s.TestClient.Do(ctx, webhook.Request{URL: url, Body: body, DeliveryID: delivery.String(), Attempt: 1, Secrets: secrets}, now)
+	if result.Err != nil {
+		return nil, result.Err
+	}
+	s.Logger.InfoContext(ctx, "test event", "delivery_id", delivery, "account_id", account,
+		"status", result.StatusCode, "error_class", result.ErrorClass, "duration", result.Duration)
+	sent := &TestEvent{DeliveryID: delivery, URL: url, Body: body, Result: result}
+	content, err := json.Marshal(sent)
+	if err != nil {
+		return nil, fmt.Errorf("webhooks: test event: %w", err)
+	}
+	return sent, s.DB.InsertTestEvent(ctx, delivery, account, content, now)
+}
+
+// RecordTestEvent tells the audit log of a test event to that URL.
+func (s *Service) RecordTestEvent(ctx context.Context, scope domain.Scope, by domain.Actor, url string) error {
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		return s.record(ctx, tx, scope, by, audit.Entry{Action: domain.AuditTestEvent, After: map[string]string{"url": urlMark(url)}})
+	})
+}
+
+var errNoTestEvent = domain.Errorf(domain.CodeNotFound, "There is no such test event. Results are kept for one hour.")
+
+// TestEvent returns a test event that the account sent within
+// domain.TestEventRetention, or not_found.
+func (s *Service) TestEvent(ctx context.Context, account domain.AccountID, id domain.DeliveryID) (*TestEvent, error) {
+	content, err := s.DB.TestEvent(ctx, id, account, s.Clock.Now().Add(-domain.TestEventRetention))
+	if err != nil {
+		return nil, db.MissingAs(err, errNoTestEvent)
+	}
+	var sent TestEvent
+	if err := json.Unmarshal(content, &sent); err != nil {
+		return nil, fmt.Errorf("webhooks: test event: %w", err)
+	}
+	return &sent, nil
+}
+
+// testURL is where a test event goes, if that is allowed (D38).
+func (s *Service) testURL(ctx context.Context, scope domain.Scope, url string) (string, error) {
+	setting, err := s.DB.WebhookSetting(ctx, scope)
+	if err != nil {
+		return "", db.MissingAs(err, domain.ErrAccountNotFound)
+	}
+	if url == "" {
+		if setting.DefaultURL == nil {
+			return "", errNoTestURL
+		}
+		url = *setting.DefaultURL
+	}
+	err = s.Policy.CheckURL(url)
+	var refused *webhook.TargetError
+	if errors.As(err, &refused) {
+		return "", domain.FieldError(domain.CodeValidation, "url", refused.Message)
+	}
+	return url, err
+}
+
+// testBody says that a session which doesn't exist is completed.
+func testBody(scope domain.Scope, now time.Time) ([]byte, error) {
+	session := domain.NewSessionID()
+	data := domain.SessionCompleted.Info().Example.Data.(domain.CompletedPayload)
+	data.SessionID, data.CompletedAt, data.ReferenceID = session, form.At(now), new("TEST-EVENT")
+	event, err := domain.NewEvent(scope, &session, 0, data, now)
+	if err != nil {
+		return nil, err
+	}
+	return event.Body, nil
+}
+
+// inFlight counts the test events of each account that are under way. The zero
+// value counts from none.
+type inFlight struct {
+	mu    sync.Mutex
+	count map[domain.AccountID]int
+}
+
+func (f *inFlight) begin(account domain.AccountID) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.count[account] >= testEventsAtOnce {
+		return false
+	}
+	if f.count == nil {
+		f.count = map[domain.AccountID]int{}
+	}
+	f.count[account]++
+	return true
+}
+
+func (f *inFlight) end(account domain.AccountID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.count[account]--
+	if f.count[account] == 0 {
+		delete(f.count, account)
+	}
+}
