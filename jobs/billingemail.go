@@ -23,7 +23,7 @@ type billingEmailArgs struct {
 	Percent  int               `json:"percent,omitempty"`
 }
 
-// Kind names the job.
+// Kind names the job, by the term of when it was first stored.
 func (billingEmailArgs) Kind() string { return "billing_letter" }
 
 // InsertOpts puts it into the queue of all emails.

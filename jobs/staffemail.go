@@ -26,7 +26,7 @@ type staffEmailArgs struct {
 	Notice     domain.StaffNotice     `json:"notice,omitempty"`
 }
 
-// Kind names the job.
+// Kind names the job, by the term of when it was first stored.
 func (staffEmailArgs) Kind() string { return "staff_letter" }
 
 // emailRuns is how often an email is tried.
