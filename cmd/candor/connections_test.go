@@ -7,16 +7,18 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"candor/internal/testkit/process"
 )
 
 // TestConnectionsAreLimited checks that one network gets half of the
 // connections, and gets them back when it closes some.
 func TestConnectionsAreLimited(t *testing.T) {
 	t.Parallel()
-	p := serve(t, testEnvironment(t).with("CANDOR_MAX_CONNECTIONS", "8"), "web")
+	p := process.Serve(t, process.NewEnvironment(t).With("CANDOR_MAX_CONNECTIONS", "8"), "web")
 	var open []net.Conn
 	for range 12 {
-		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(p.url, "http://"))
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(p.URL, "http://"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,8 +37,8 @@ func TestConnectionsAreLimited(t *testing.T) {
 	for _, conn := range open {
 		_ = conn.Close()
 	}
-	eventually(t, "a further connection", func() bool {
-		response, err := http.Get(p.url + "/healthz")
+	process.Eventually(t, "a further connection", func() bool {
+		response, err := http.Get(p.URL + "/healthz")
 		if err == nil {
 			err = response.Body.Close()
 		}

@@ -22,6 +22,7 @@ import (
 	"candor/internal/outbox"
 	"candor/internal/platform/devpg"
 	"candor/internal/testkit"
+	"candor/internal/testkit/process"
 	"candor/jobs"
 )
 
@@ -98,20 +99,20 @@ func (c *tally) arrived() int {
 // faultHarness is workers to be killed, and a database that gets events.
 type faultHarness struct {
 	*testing.T
-	env     environment
+	env     process.Environment
 	db      *db.DB
 	outbox  *outbox.Outbox
 	account domain.AccountID
 	hooks   *tally
-	workers []*candor
+	workers []*process.Candor
 }
 
 func newFaultHarness(t *testing.T, dsn string, hooks *tally) *faultHarness {
 	t.Helper()
 	// A claim lasts 20 s at least; what a worker was at when it was killed is
 	// free once these tests end the claims (abandon).
-	b := &faultHarness{T: t, hooks: hooks, env: testEnvironment(t).with("CANDOR_RESCUE_AFTER", "1s", "CANDOR_SWEEP_INTERVAL", "1s", "DATABASE_URL", dsn)}
-	a := createAccount(t, b.env)
+	b := &faultHarness{T: t, hooks: hooks, env: process.NewEnvironment(t).With("CANDOR_RESCUE_AFTER", "1s", "CANDOR_SWEEP_INTERVAL", "1s", "DATABASE_URL", dsn)}
+	a := process.CreateAccount(t, b.env)
 	hooks.secret = a.TestWebhookSecret
 	var err error
 	if b.account, err = domain.ParseAccountID(a.AccountID); err != nil {
@@ -133,10 +134,10 @@ func newFaultHarness(t *testing.T, dsn string, hooks *tally) *faultHarness {
 func (b *faultHarness) start(n int) {
 	b.Helper()
 	for range n {
-		b.workers = append(b.workers, launch(b.T, b.env, "worker"))
+		b.workers = append(b.workers, process.Launch(b.T, b.env, "worker"))
 	}
 	for _, p := range b.workers {
-		p.waitFor(readyLine)
+		p.WaitFor(process.ReadyLine)
 	}
 }
 
@@ -145,10 +146,10 @@ func (b *faultHarness) start(n int) {
 func (b *faultHarness) abandon() {
 	b.Helper()
 	for _, p := range b.workers {
-		p.signal(syscall.SIGKILL)
+		p.Signal(syscall.SIGKILL)
 	}
 	for _, p := range b.workers {
-		p.wait()
+		p.Wait()
 	}
 	b.workers = nil
 	b.persist(func(ctx context.Context) error {
@@ -161,7 +162,7 @@ func (b *faultHarness) abandon() {
 func (b *faultHarness) persist(work func(context.Context) error) {
 	b.Helper()
 	var last error
-	eventually(b.T, "PostgreSQL takes a change", func() bool {
+	process.Eventually(b.T, "PostgreSQL takes a change", func() bool {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		last = work(ctx)
@@ -212,7 +213,7 @@ func (b *faultHarness) deliveries(condition string) (n int) {
 // events that were committed.
 func (b *faultHarness) settle(duplicates int) {
 	b.Helper()
-	eventually(b.T, "no delivery is pending", func() bool {
+	process.Eventually(b.T, "no delivery is pending", func() bool {
 		var pending int
 		err := b.db.Raw().GetContext(context.Background(), &pending, `SELECT count(*) FROM delivery WHERE state <> 'delivered'`)
 		return err == nil && pending == 0
@@ -262,7 +263,7 @@ func TestKilledWorkersAndPostgres(t *testing.T) {
 			}
 		})
 		total += batches * len(b.hooks.urls)
-		eventually(t, "deliveries go on", func() bool { return b.hooks.arrived() >= total-batches*len(b.hooks.urls)/2 })
+		process.Eventually(t, "deliveries go on", func() bool { return b.hooks.arrived() >= total-batches*len(b.hooks.urls)/2 })
 		if round == rounds/2 {
 			quit(t, postgres)
 			postgres = startPostgres(t, dir)
@@ -274,7 +275,7 @@ func TestKilledWorkersAndPostgres(t *testing.T) {
 	}
 	b.settle(total) // duplicates are what a kill costs
 	for _, p := range b.workers {
-		p.stop()
+		p.Stop()
 	}
 }
 
@@ -297,7 +298,7 @@ func TestShutdownWithAHundredAttempts(t *testing.T) {
 	release := make(chan struct{})
 	letGo := sync.OnceFunc(func() { close(release) })
 	t.Cleanup(letGo)
-	b := newFaultHarness(t, testEnvironment(t)["DATABASE_URL"], newTally(t, receivers, func(r *http.Request) {
+	b := newFaultHarness(t, process.NewEnvironment(t)["DATABASE_URL"], newTally(t, receivers, func(r *http.Request) {
 		select {
 		case <-release:
 		case <-r.Context().Done():
@@ -305,12 +306,12 @@ func TestShutdownWithAHundredAttempts(t *testing.T) {
 	}))
 	b.emit(slices.Repeat(b.hooks.urls, 2*running/receivers))
 	b.start(1)
-	eventually(t, "a hundred attempts run", func() bool { return b.hooks.arrived() == running })
-	b.workers[0].signal(syscall.SIGTERM)
+	process.Eventually(t, "a hundred attempts run", func() bool { return b.hooks.arrived() == running })
+	b.workers[0].Signal(syscall.SIGTERM)
 	// An attempt that ended before the claims did would make room for another.
-	eventually(t, "what isn't begun is given back", func() bool { return b.deliveries(`lease_until IS NOT NULL`) == running })
+	process.Eventually(t, "what isn't begun is given back", func() bool { return b.deliveries(`lease_until IS NOT NULL`) == running })
 	letGo()
-	if state := b.workers[0].wait(); state.ExitCode() != 0 {
+	if state := b.workers[0].Wait(); state.ExitCode() != 0 {
 		t.Errorf("the worker ended with %s", state)
 	}
 	if delivered, claimed := b.deliveries(`state = 'delivered'`), b.deliveries(`lease_until IS NOT NULL`); delivered != running || claimed != 0 {
@@ -319,5 +320,5 @@ func TestShutdownWithAHundredAttempts(t *testing.T) {
 	b.workers = nil
 	b.start(1)
 	b.settle(0)
-	b.workers[0].stop()
+	b.workers[0].Stop()
 }

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"candor/internal/testkit/process"
 )
 
 var metricsAddr = regexp.MustCompile(`msg=ready .*metrics_addr=(\S+)`)
@@ -13,28 +15,28 @@ var metricsAddr = regexp.MustCompile(`msg=ready .*metrics_addr=(\S+)`)
 // Metrics are at the operators' address alone, and count a delivery.
 func TestMetricsAtTheOperatorsAddress(t *testing.T) {
 	t.Parallel()
-	env := testEnvironment(t).with("CANDOR_METRICS_ADDR", "127.0.0.1:0")
-	a := createAccount(t, env)
-	hooks := newReceiver(t, nil)
-	hooks.setSecret(a.TestWebhookSecret)
-	p := serve(t, env, "serve")
-	ops := "http://" + p.waitFor(metricsAddr)[1]
-	s := partner{t, p.url, a.TestKey}.createSession(hooks.url)
-	openForm(t, s.SessionURL)
-	hooks.wait("session.accessed", 1)
+	env := process.NewEnvironment(t).With("CANDOR_METRICS_ADDR", "127.0.0.1:0")
+	a := process.CreateAccount(t, env)
+	hooks := process.NewReceiver(t, nil)
+	hooks.SetSecret(a.TestWebhookSecret)
+	p := process.Serve(t, env, "serve")
+	ops := "http://" + p.WaitFor(metricsAddr)[1]
+	s := process.NewPartner(t, p.URL, a.TestKey).CreateSession(hooks.URL)
+	process.OpenForm(t, s.SessionURL)
+	hooks.Wait("session.accessed", 1)
 
-	eventually(t, "the metrics", func() bool {
+	process.Eventually(t, "the metrics", func() bool {
 		text := fetch(t, ops+"/metrics", http.StatusOK)
 		return strings.Contains(text, `candor_events_total{type="session.accessed"} 1`) && strings.Contains(text, `candor_webhook_attempts_total{outcome="delivered"} 1`) &&
 			strings.Contains(text, "candor_database_readable 1") && strings.Contains(text, `route="/v1/sessions"`) && !strings.Contains(text, s.ID)
 	})
 	fetch(t, ops+"/readyz", http.StatusOK)
 	fetch(t, ops+"/v1/sessions", http.StatusNotFound)
-	fetch(t, p.url+"/metrics", http.StatusNotFound)
+	fetch(t, p.URL+"/metrics", http.StatusNotFound)
 
-	busy := command(t, env.with("CANDOR_METRICS_ADDR", strings.TrimPrefix(ops, "http://"), "CANDOR_ADDR", "127.0.0.1:0"), "web")
-	if busy.code != 1 || !strings.Contains(busy.stderr, "CANDOR_METRICS_ADDR") {
-		t.Errorf("a busy address: exit code %d, %s", busy.code, busy.stderr)
+	busy := process.Run(t, env.With("CANDOR_METRICS_ADDR", strings.TrimPrefix(ops, "http://"), "CANDOR_ADDR", "127.0.0.1:0"), "web")
+	if busy.Code != 1 || !strings.Contains(busy.Stderr, "CANDOR_METRICS_ADDR") {
+		t.Errorf("a busy address: exit code %d, %s", busy.Code, busy.Stderr)
 	}
 }
 

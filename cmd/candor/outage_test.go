@@ -14,6 +14,7 @@ import (
 
 	"candor/internal/platform/devpg"
 	"candor/internal/testkit"
+	"candor/internal/testkit/process"
 )
 
 // PostgreSQL restarts under load: every session that was acknowledged is
@@ -23,13 +24,13 @@ func TestPostgresRestartLosesNothing(t *testing.T) {
 	testkit.Slow(t)
 	dir := filepath.Join(openDir(t), "pg")
 	postgres := startPostgres(t, dir)
-	env := testEnvironment(t).with("CANDOR_RATE_PER_MINUTE", "1000000", "CANDOR_RATE_BURST", "1000000",
+	env := process.NewEnvironment(t).With("CANDOR_RATE_PER_MINUTE", "1000000", "CANDOR_RATE_BURST", "1000000",
 		"CANDOR_SWEEP_INTERVAL", "1s", "CANDOR_RESCUE_AFTER", "1s", "DATABASE_URL", postgres.DSN("candor"))
-	hooks := newReceiver(t, nil)
-	a := createAccount(t, env, "--webhook-url", hooks.url)
-	hooks.setSecret(a.TestWebhookSecret)
-	p := serve(t, env, "serve")
-	l := &load{base: p.url, key: a.TestKey, opened: map[string]bool{}}
+	hooks := process.NewReceiver(t, nil)
+	a := process.CreateAccount(t, env, "--webhook-url", hooks.URL)
+	hooks.SetSecret(a.TestWebhookSecret)
+	p := process.Serve(t, env, "serve")
+	l := &load{base: p.URL, key: a.TestKey, opened: map[string]bool{}}
 
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -46,22 +47,22 @@ func TestPostgresRestartLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	failures := l.failures.Load()
-	eventually(t, "requests fail without PostgreSQL", func() bool { return l.failures.Load() > failures })
+	process.Eventually(t, "requests fail without PostgreSQL", func() bool { return l.failures.Load() > failures })
 	startPostgres(t, dir)
 	l.await(t, l.count()+20)
 	cancel()
 	wg.Wait()
 
-	api := partner{t, p.url, a.TestKey}
+	api := process.NewPartner(t, p.URL, a.TestKey)
 	for id, opened := range l.opened {
-		status := api.status(id)
+		status := api.Status(id)
 		if opened && status != "in_progress" || status == "" {
 			t.Errorf("session %s, acknowledged and opened: %t, is %q", id, opened, status)
 		}
 	}
-	eventually(t, "session.accessed of every opened form is delivered", func() bool {
+	process.Eventually(t, "session.accessed of every opened form is delivered", func() bool {
 		delivered := map[string]bool{}
-		for _, call := range hooks.of("session.accessed") {
+		for _, call := range hooks.Of("session.accessed") {
 			delivered[call.SessionID] = true
 		}
 		for id, opened := range l.opened {
@@ -71,7 +72,7 @@ func TestPostgresRestartLosesNothing(t *testing.T) {
 		}
 		return true
 	})
-	p.stop()
+	p.Stop()
 }
 
 func startPostgres(t *testing.T, dir string) *devpg.Server {
@@ -91,7 +92,7 @@ func startPostgres(t *testing.T, dir string) *devpg.Server {
 	return server
 }
 
-// load creates sessions and opens their forms, and remembers what was
+// load creates sessions and opens their forms, and records what was
 // acknowledged.
 type load struct {
 	base, key string
@@ -116,7 +117,7 @@ func (l *load) count() int {
 // await waits until n forms were opened.
 func (l *load) await(t *testing.T, n int) {
 	t.Helper()
-	eventually(t, "sessions are created and opened", func() bool { return l.count() >= n })
+	process.Eventually(t, "sessions are created and opened", func() bool { return l.count() >= n })
 }
 
 // work creates a session and opens its form.
@@ -129,7 +130,7 @@ func (l *load) work(ctx context.Context) {
 	request.Header.Set("Authorization", "Bearer "+l.key)
 	request.Header.Set("Content-Type", "application/json")
 	status, body := l.do(http.DefaultClient, request)
-	var s session
+	var s process.Session
 	if status != http.StatusCreated || json.Unmarshal(body, &s) != nil {
 		l.failures.Add(1)
 		return
@@ -156,7 +157,7 @@ func (l *load) acknowledge(id string, opened bool) {
 	l.opened[id] = opened
 }
 
-// do returns the status and body, 0 without an answer.
+// do returns the status and body, 0 without a response.
 func (l *load) do(client *http.Client, request *http.Request) (int, []byte) {
 	response, err := client.Do(request)
 	if err != nil {

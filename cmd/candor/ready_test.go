@@ -11,8 +11,8 @@ import (
 	"candor/internal/testkit/dbtest"
 )
 
-// TestReadyWhilePoolIsBusy: readiness asks on a connection of its own, once for
-// all who ask within a second.
+// TestReadyWhilePoolIsBusy checks that readiness uses its own connection, and
+// checks once for all callers within a second.
 func TestReadyWhilePoolIsBusy(t *testing.T) {
 	t.Parallel()
 	dsn := dbtest.DSN(t)

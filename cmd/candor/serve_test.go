@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bytes"
+	"candor/internal/testkit/process"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -23,61 +24,61 @@ import (
 	"candor/internal/testkit/dbtest"
 )
 
-// The main job: a session by the API, the form by plain POSTs, the webhooks
+// The main path: a session by the API, the form by plain POSTs, webhooks
 // checked by a receiver that shares no code with the sender, JSON and PDF.
 func TestStatementFromStartToEnd(t *testing.T) {
 	t.Parallel()
-	env := testEnvironment(t)
-	a := createAccount(t, env)
-	hooks := newReceiver(t, nil)
-	hooks.setSecret(a.TestWebhookSecret)
-	p := serve(t, env, "serve")
-	api := partner{t, p.url, a.TestKey}
+	env := process.NewEnvironment(t)
+	a := process.CreateAccount(t, env)
+	hooks := process.NewReceiver(t, nil)
+	hooks.SetSecret(a.TestWebhookSecret)
+	p := process.Serve(t, env, "serve")
+	api := process.NewPartner(t, p.URL, a.TestKey)
 
-	s := api.createSession(hooks.url)
-	form := openForm(t, s.SessionURL)
-	form.upload("notice of assessment.pdf", []byte("%PDF-1.4\n%%EOF\n"))
-	form.submit()
+	s := api.CreateSession(hooks.URL)
+	form := process.OpenForm(t, s.SessionURL)
+	form.Upload("notice of assessment.pdf", []byte("%PDF-1.4\n%%EOF\n"))
+	form.Submit()
 
-	ready := hooks.wait("session.pdf_ready", 1)[0]
-	hooks.wait("session.section_completed", 7)
-	hooks.wait("session.completed", 1)
-	checkEvents(t, hooks.of(""), s.ID)
-	checkCompleted(t, hooks.of("session.completed")[0])
+	ready := hooks.Wait("session.pdf_ready", 1)[0]
+	hooks.Wait("session.section_completed", 7)
+	hooks.Wait("session.completed", 1)
+	checkEvents(t, hooks.Of(""), s.ID)
+	checkCompleted(t, hooks.Of("session.completed")[0])
 	checkData(t, api, s.ID)
 	checkPDF(t, api, s.ID, ready)
-	p.stop()
-	var calls int // the last ones, too, which waited to be written
+	p.Stop()
+	var calls int // with those that were queued at the shutdown
 	if err := dbtest.Open(t, env["DATABASE_URL"]).Raw().Get(&calls, `SELECT count(*) FROM api_request WHERE status IN (200, 201)`); err != nil || calls != 3 {
 		t.Errorf("%d API requests in the log, %v; want 3", calls, err)
 	}
-	if logs := p.stderr.String(); !strings.Contains(logs, "route=/v1/sessions") || strings.Contains(logs, "zoe.obrien") ||
+	if logs := p.Stderr.String(); !strings.Contains(logs, "route=/v1/sessions") || strings.Contains(logs, "zoe.obrien") ||
 		strings.Contains(logs, "Wattle") || strings.Contains(logs, a.TestKey) || strings.Contains(logs, s.SessionURL) {
 		t.Error("the log has no line for a request, or something personal or secret in it")
 	}
 }
 
-func checkEvents(t *testing.T, calls []webhookCall, sessionID string) {
+func checkEvents(t *testing.T, calls []process.WebhookCall, sessionID string) {
 	t.Helper()
 	ids := map[string]bool{}
 	for _, c := range calls {
 		if c.SessionID != sessionID || c.Livemode || c.Timestamp.IsZero() {
-			t.Errorf("envelope of %s: %s", c.Event, c.body)
+			t.Errorf("envelope of %s: %s", c.Event, c.Body)
 		}
-		if c.header.Get("X-Webhook-Retry-Count") != "" || c.header.Get("X-Webhook-Original-Timestamp") != "" {
+		if c.Header.Get("X-Webhook-Retry-Count") != "" || c.Header.Get("X-Webhook-Original-Timestamp") != "" {
 			t.Errorf("%s has the headers of a retry at its first attempt", c.Event)
 		}
-		if ids[c.id()] {
-			t.Errorf("%s came twice", c.id())
+		if ids[c.DeliveryID()] {
+			t.Errorf("%s came twice", c.DeliveryID())
 		}
-		ids[c.id()] = true
+		ids[c.DeliveryID()] = true
 	}
 	if len(calls) != 10 || calls[0].Event != "session.accessed" {
 		t.Errorf("%d webhooks, the first %s; want 10 from session.accessed on", len(calls), calls[0].Event)
 	}
 }
 
-func checkCompleted(t *testing.T, call webhookCall) {
+func checkCompleted(t *testing.T, call process.WebhookCall) {
 	t.Helper()
 	var data struct {
 		ReferenceID string         `json:"reference_id"`
@@ -99,7 +100,7 @@ func checkCompleted(t *testing.T, call webhookCall) {
 	}
 }
 
-// decodeNumbers decodes without making amounts inexact.
+// decodeNumbers decodes JSON and keeps amounts exact.
 func decodeNumbers(t *testing.T, content []byte, to any) {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(content))
@@ -109,9 +110,9 @@ func decodeNumbers(t *testing.T, content []byte, to any) {
 	}
 }
 
-func checkData(t *testing.T, api partner, id string) {
+func checkData(t *testing.T, api process.Partner, id string) {
 	t.Helper()
-	status, _, content := api.do(http.MethodGet, "/sessions/"+id+"/data", "")
+	status, _, content := api.Do(http.MethodGet, "/sessions/"+id+"/data", "")
 	var got struct {
 		Status string `json:"status"`
 		Data   struct {
@@ -128,16 +129,16 @@ func checkData(t *testing.T, api partner, id string) {
 	}
 	if status != http.StatusOK || got.Status != "completed" || fmt.Sprint(got.Data.Summary["monthly_surplus"]) != string(surplus) ||
 		len(got.Data.Documents) != 1 || got.Data.Documents[0]["content_type"] != "application/pdf" || got.Data.Personal["full_name"] != "Zoë Margaret O'Brien" {
-		t.Errorf("the data endpoint answered %d %s, want monthly_surplus %s", status, content, surplus)
+		t.Errorf("the data endpoint returned %d %s, want monthly_surplus %s", status, content, surplus)
 	}
 }
 
-func checkPDF(t *testing.T, api partner, id string, ready webhookCall) {
+func checkPDF(t *testing.T, api process.Partner, id string, ready process.WebhookCall) {
 	t.Helper()
-	status, header, content := api.do(http.MethodGet, "/sessions/"+id+"/pdf?download=true", "")
+	status, header, content := api.Do(http.MethodGet, "/sessions/"+id+"/pdf?download=true", "")
 	if status != http.StatusOK || header.Get("Content-Type") != "application/pdf" || !bytes.HasPrefix(content, []byte("%PDF-")) ||
 		!strings.Contains(header.Get("Content-Disposition"), "financial_statement_"+id+".pdf") {
-		t.Errorf("the PDF endpoint answered %d %v", status, header)
+		t.Errorf("the PDF endpoint returned %d %v", status, header)
 	}
 	var data struct {
 		FileSize  int    `json:"file_size_bytes"`
@@ -145,33 +146,33 @@ func checkPDF(t *testing.T, api partner, id string, ready webhookCall) {
 		URL       string `json:"pdf_url"`
 	}
 	decodeNumbers(t, ready.Data, &data)
-	if data.FileSize != len(content) || data.PageCount < 2 || data.URL != api.base+"/v1/sessions/"+id+"/pdf" {
+	if data.FileSize != len(content) || data.PageCount < 2 || data.URL != api.Base+"/v1/sessions/"+id+"/pdf" {
 		t.Errorf("session.pdf_ready says %s; the PDF has %d bytes", ready.Data, len(content))
 	}
 }
 
 func TestRetriesFollowTheSchedule(t *testing.T) {
 	t.Parallel()
-	env := testEnvironment(t).with("CANDOR_WEBHOOK_SCHEDULE", "0s,100ms,200ms,100ms")
-	a := createAccount(t, env)
-	hooks := newReceiver(t, func(c webhookCall, earlier int) int {
+	env := process.NewEnvironment(t).With("CANDOR_WEBHOOK_SCHEDULE", "0s,100ms,200ms,100ms")
+	a := process.CreateAccount(t, env)
+	hooks := process.NewReceiver(t, func(c process.WebhookCall, earlier int) int {
 		switch {
 		case c.Event == "session.section_completed":
-			return http.StatusInternalServerError // for good
+			return http.StatusInternalServerError // always
 		case earlier < 2:
-			return http.StatusFound // a redirect is a failure, too
+			return http.StatusFound // a redirect is a failure too
 		}
 		return http.StatusNoContent
 	})
-	hooks.setSecret(a.TestWebhookSecret)
-	p := serve(t, env, "serve")
-	s := partner{t, p.url, a.TestKey}.createSession(hooks.url)
-	openForm(t, s.SessionURL).complete("income")
+	hooks.SetSecret(a.TestWebhookSecret)
+	p := process.Serve(t, env, "serve")
+	s := process.NewPartner(t, p.URL, a.TestKey).CreateSession(hooks.URL)
+	process.OpenForm(t, s.SessionURL).Complete("income")
 
-	accessed := hooks.wait("session.accessed", 3)
-	first := accessed[0].header.Get("X-Webhook-Timestamp")
+	accessed := hooks.Wait("session.accessed", 3)
+	first := accessed[0].Header.Get("X-Webhook-Timestamp")
 	for i, call := range accessed {
-		count, original := call.header.Get("X-Webhook-Retry-Count"), call.header.Get("X-Webhook-Original-Timestamp")
+		count, original := call.Header.Get("X-Webhook-Retry-Count"), call.Header.Get("X-Webhook-Original-Timestamp")
 		wantCount, wantOriginal := "", ""
 		if i > 0 {
 			wantCount, wantOriginal = strconv.Itoa(i), first
@@ -179,22 +180,22 @@ func TestRetriesFollowTheSchedule(t *testing.T) {
 		if count != wantCount || original != wantOriginal {
 			t.Errorf("attempt %d: retry count %q, original timestamp %q; want %q, %q", i+1, count, original, wantCount, wantOriginal)
 		}
-		if call.id() != accessed[0].id() || !bytes.Equal(call.body, accessed[0].body) {
+		if call.DeliveryID() != accessed[0].DeliveryID() || !bytes.Equal(call.Body, accessed[0].Body) {
 			t.Errorf("attempt %d has another id or body", i+1)
 		}
 	}
-	hooks.wait("session.section_completed", 4)
-	p.waitFor(regexp.MustCompile(`attempt=4 state=failed`))
-	p.stop() // whatever was still to come would have come
-	if n := len(hooks.of("session.section_completed")); n != 4 {
+	hooks.Wait("session.section_completed", 4)
+	p.WaitFor(regexp.MustCompile(`attempt=4 state=failed`))
+	p.Stop() // after this no attempt can follow
+	if n := len(hooks.Of("session.section_completed")); n != 4 {
 		t.Errorf("%d attempts with a schedule of 4", n)
 	}
-	if n := len(hooks.of("session.accessed")); n != 3 {
+	if n := len(hooks.Of("session.accessed")); n != 3 {
 		t.Errorf("%d attempts, want none after success", n)
 	}
 }
 
-// openDir is a folder that PostgreSQL's user can enter, unlike t.TempDir.
+// openDir returns a folder that PostgreSQL's user can enter, unlike t.TempDir.
 func openDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "candor-serve-")
@@ -214,7 +215,7 @@ var keyLine = regexp.MustCompile(`Test API key +(candor_test_\w+)`)
 // Development shows it at each start, so it need not be changed.
 func wantDemoSignIn(t *testing.T, dir, base string) {
 	t.Helper()
-	var demo account
+	var demo process.Account
 	content, err := os.ReadFile(filepath.Join(dir, "demo-account.json"))
 	if err == nil {
 		err = json.Unmarshal(content, &demo)
@@ -237,39 +238,39 @@ func wantDemoSignIn(t *testing.T, dir, base string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = answer.Body.Close() // only where it led matters
+	_ = answer.Body.Close() // only its address matters
 	if answer.StatusCode != http.StatusOK || answer.Request.URL.Path != "/dashboard/test/keys" {
 		t.Errorf("signing in leads to %s, status %d, want the page that was asked for", answer.Request.URL.Path, answer.StatusCode)
 	}
 }
 
-// What a developer meets: nothing is configured, everything is printed, other
+// A developer's start: nothing is configured, everything is printed, other
 // commands share the database, and a second start keeps it.
 func TestPrivatePostgresKeepsTheData(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	dir := openDir(t)
-	env := environment{"CANDOR_ADDR": "localhost:0", "CANDOR_DATA_DIR": dir}
-	first := launch(t, env)
-	key := first.waitFor(keyLine)[1]
-	first.waitFor(regexp.MustCompile(`curl http`))
-	base := regexp.MustCompile(`ready on (http://localhost:\d+) `).FindStringSubmatch(first.stdout.String())[1]
+	env := process.Environment{"CANDOR_ADDR": "localhost:0", "CANDOR_DATA_DIR": dir}
+	first := process.Launch(t, env)
+	key := first.WaitFor(keyLine)[1]
+	first.WaitFor(regexp.MustCompile(`curl http`))
+	base := regexp.MustCompile(`ready on (http://localhost:\d+) `).FindStringSubmatch(first.Stdout.String())[1]
 	for _, want := range []string{"candor_live_", "whsec_", "-H 'Authorization: Bearer " + key + "'", "financial_statement"} {
-		if !strings.Contains(first.stdout.String(), want) {
+		if !strings.Contains(first.Stdout.String(), want) {
 			t.Errorf("the welcome does not show %s", want)
 		}
 	}
-	s := partner{t, base, key}.createSession("")
-	openForm(t, s.SessionURL)
+	s := process.NewPartner(t, base, key).CreateSession("")
+	process.OpenForm(t, s.SessionURL)
 	wantDemoSignIn(t, dir, base)
-	// The other command shares the running server, and doesn't end it.
-	if list := commandJSON[[]map[string]string](t, env, "account", "list"); len(list) != 1 {
+	// The other command shares the running server and doesn't end it.
+	if list := process.RunJSON[[]map[string]string](t, env, "account", "list"); len(list) != 1 {
 		t.Errorf("account list = %v beside serve, want the demo account", list)
 	}
 	pid := postmaster(t, dir)
-	first.stop()
-	if first.stderr.String() != "" {
-		t.Errorf("development printed more than its welcome: %s", first.stderr)
+	first.Stop()
+	if first.Stderr.String() != "" {
+		t.Errorf("development printed more than its welcome: %s", first.Stderr)
 	}
 	if err := syscall.Kill(pid, 0); err == nil {
 		t.Errorf("PostgreSQL, process %d, is still there after candor has ended", pid)
@@ -280,20 +281,20 @@ func TestPrivatePostgresKeepsTheData(t *testing.T) {
 		}
 	}
 
-	second := launch(t, env)
-	if again := second.waitFor(keyLine)[1]; again != key {
+	second := process.Launch(t, env)
+	if again := second.WaitFor(keyLine)[1]; again != key {
 		t.Errorf("the second start shows key %s, the first showed %s", again, key)
 	}
-	second.waitFor(regexp.MustCompile(`curl http`))
-	base = regexp.MustCompile(`ready on (http://localhost:\d+) `).FindStringSubmatch(second.stdout.String())[1]
-	if status := (partner{t, base, key}).status(s.ID); status != "in_progress" {
+	second.WaitFor(regexp.MustCompile(`curl http`))
+	base = regexp.MustCompile(`ready on (http://localhost:\d+) `).FindStringSubmatch(second.Stdout.String())[1]
+	if status := (process.NewPartner(t, base, key)).Status(s.ID); status != "in_progress" {
 		t.Errorf("after the second start the session is %q, want in_progress", status)
 	}
-	openForm(t, base+s.SessionURL[strings.Index(s.SessionURL, "/f/"):]) // the link still opens
-	second.stop()
+	process.OpenForm(t, base+s.SessionURL[strings.Index(s.SessionURL, "/f/"):]) // the link is still valid
+	second.Stop()
 }
 
-// postmaster is the process id of the private PostgreSQL.
+// postmaster returns the process id of the private PostgreSQL.
 func postmaster(t *testing.T, dir string) int {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(dir, "postgres", "data", "postmaster.pid"))
@@ -308,21 +309,21 @@ func postmaster(t *testing.T, dir string) int {
 	return pid
 }
 
-// slowPost sends a section's head and first half; finish sends the rest and
-// returns the answer.
-func slowPost(t *testing.T, c *customer, section string) (finish func() *http.Response) {
+// slowPost sends a section's head and half of its body; finish sends the rest
+// and returns the response.
+func slowPost(t *testing.T, c *process.Customer, section string) (finish func() *http.Response) {
 	t.Helper()
 	body := statementtest.Values(section).Encode()
 	read, write := io.Pipe()
 	answer := make(chan *http.Response, 1)
 	go func() {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.form+"/"+section, read)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.Form+"/"+section, read)
 		if err != nil {
 			t.Error(err)
 			return
 		}
 		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		response, err := c.client.Do(request)
+		response, err := c.Client.Do(request)
 		if err != nil {
 			t.Errorf("the slow request: %v", err)
 			close(answer)
@@ -345,20 +346,20 @@ func slowPost(t *testing.T, c *customer, section string) (finish func() *http.Re
 
 func TestShutdownFinishesRequests(t *testing.T) {
 	t.Parallel()
-	env := testEnvironment(t)
-	a := createAccount(t, env)
-	p := serve(t, env, "serve")
-	api := partner{t, p.url, a.TestKey}
-	form := openForm(t, api.createSession("").SessionURL)
+	env := process.NewEnvironment(t)
+	a := process.CreateAccount(t, env)
+	p := process.Serve(t, env, "serve")
+	api := process.NewPartner(t, p.URL, a.TestKey)
+	form := process.OpenForm(t, api.CreateSession("").SessionURL)
 	finish := slowPost(t, form, "income")
-	// The server reads a request's head before its body: the slow one is inside
-	// by the time a later one has been answered on a connection of its own.
-	eventually(t, "another request is answered", func() bool { return answersHealth(p.url) })
+	// The server reads a request's head before its body: when a later request
+	// on another connection has a response, the slow one is being handled.
+	process.Eventually(t, "another request has a response", func() bool { return answersHealth(p.URL) })
 
-	p.signal(syscall.SIGTERM)
-	p.waitFor(regexp.MustCompile(`msg="shutting down"`))
-	eventually(t, "new connections are refused", func() bool {
-		conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+	p.Signal(syscall.SIGTERM)
+	p.WaitFor(regexp.MustCompile(`msg="shutting down"`))
+	process.Eventually(t, "new connections are refused", func() bool {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 		if err == nil {
 			conn.Close()
 		}
@@ -367,7 +368,7 @@ func TestShutdownFinishesRequests(t *testing.T) {
 	if response := finish(); response == nil || response.StatusCode != http.StatusSeeOther {
 		t.Errorf("the request that was running at SIGTERM got %v, want 303", response)
 	}
-	if state := p.wait(); state.ExitCode() != 0 {
+	if state := p.Wait(); state.ExitCode() != 0 {
 		t.Errorf("candor ended with %s", state)
 	}
 }
@@ -393,31 +394,31 @@ func TestShutdownEndsAtItsTimeoutAndASecondSignalAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			env := testEnvironment(t).with("CANDOR_SHUTDOWN_TIMEOUT", tt.timeout)
-			a := createAccount(t, env)
-			p := serve(t, env, "web")
+			env := process.NewEnvironment(t).With("CANDOR_SHUTDOWN_TIMEOUT", tt.timeout)
+			a := process.CreateAccount(t, env)
+			p := process.Serve(t, env, "web")
 			conn := hangingUpload(t, p, a)
 			defer conn.Close()
-			p.signal(syscall.SIGINT)
-			p.waitFor(regexp.MustCompile(`msg="shutting down"`))
+			p.Signal(syscall.SIGINT)
+			p.WaitFor(regexp.MustCompile(`msg="shutting down"`))
 			if tt.twice {
-				p.signal(syscall.SIGINT)
+				p.Signal(syscall.SIGINT)
 			}
-			state := p.wait()
+			state := p.Wait()
 			if state.Success() {
 				t.Errorf("candor cut a request off and ended with %s, want a failure", state)
 			}
-			if !tt.twice && !strings.Contains(p.stderr.String(), "CANDOR_SHUTDOWN_TIMEOUT") {
-				t.Errorf("candor printed %q, want to hear of CANDOR_SHUTDOWN_TIMEOUT", p.stderr)
+			if !tt.twice && !strings.Contains(p.Stderr.String(), "CANDOR_SHUTDOWN_TIMEOUT") {
+				t.Errorf("candor printed %q, want to hear of CANDOR_SHUTDOWN_TIMEOUT", p.Stderr)
 			}
 		})
 	}
 }
 
 // hangingUpload leaves a POST unfinished on a connection.
-func hangingUpload(t *testing.T, p *candor, a account) net.Conn {
+func hangingUpload(t *testing.T, p *process.Candor, a process.Account) net.Conn {
 	t.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+	conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -425,10 +426,10 @@ func hangingUpload(t *testing.T, p *candor, a account) net.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The server asks for the body once a handler wants to read it.
+	// The server asks for the body when a handler reads it.
 	answer := make([]byte, len("HTTP/1.1 100 Continue\r\n"))
 	if _, err := io.ReadFull(conn, answer); err != nil || !bytes.Contains(answer, []byte("100 Continue")) {
-		t.Fatalf("the server answered %q, %v; want 100 Continue", answer, err)
+		t.Fatalf("the server returned %q, %v; want 100 Continue", answer, err)
 	}
 	return conn
 }

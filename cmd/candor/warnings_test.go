@@ -15,7 +15,7 @@ func TestWarnsOfSeller(t *testing.T) {
 	const name, abn, gst = "CANDOR_SELLER_NAME", "CANDOR_SELLER_ABN", "CANDOR_GST_PERCENT"
 	for _, tt := range []struct {
 		env  map[string]string
-		want []string // variables in the warning, none for none
+		want []string // variables in the warning; empty for no warning
 	}{
 		{nil, []string{name, abn, gst}},
 		{map[string]string{name: "Candor Pty Ltd"}, []string{abn, gst}},

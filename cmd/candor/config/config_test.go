@@ -51,7 +51,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestDevelopmentStaysOnThisMachine unless it is asked to be reached.
+// TestDevelopmentStaysOnThisMachine checks that other machines can't reach
+// development, unless it is configured.
 func TestDevelopmentStaysOnThisMachine(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"CANDOR_ADDR", "CANDOR_METRICS_ADDR"} {
@@ -74,8 +75,8 @@ func TestDevelopmentStaysOnThisMachine(t *testing.T) {
 	}
 }
 
-// TestBaseURLIsNoIPAddress covers what browsers take for an IP address, on which
-// WebAuthn refuses to work.
+// TestBaseURLIsNoIPAddress covers what browsers treat as an IP address, where
+// WebAuthn doesn't work.
 func TestBaseURLIsNoIPAddress(t *testing.T) {
 	t.Parallel()
 	for host, refused := range map[string]bool{

@@ -1,4 +1,4 @@
-package main_test
+package admin_test
 
 import (
 	"fmt"
@@ -10,9 +10,10 @@ import (
 	"time"
 
 	"candor/internal/testkit"
+	"candor/internal/testkit/process"
 )
 
-// shownDelivery is what the webhooks commands print of a delivery with --json.
+// shownDelivery is a delivery in the JSON of the webhooks commands.
 type shownDelivery struct {
 	AccountID     string     `json:"account_id"`
 	Livemode      bool       `json:"livemode"`
@@ -38,28 +39,28 @@ type shownDeliveries struct {
 	NextBefore *int64          `json:"next_before"`
 }
 
-// operator works with the commands on one account.
+// operator runs commands on one account.
 type operator struct {
 	t       *testing.T
-	env     environment
-	account account
+	env     process.Environment
+	account process.Account
 }
 
-// prints runs a command that must succeed and say all of want.
+// prints runs a command that must succeed and print all of want.
 func (o operator) prints(args []string, want ...string) string {
 	o.t.Helper()
-	r := command(o.t, o.env, append([]string{"webhooks"}, args...)...)
-	o.says(args, r.stdout, r.code, 0, want)
-	return r.stdout
+	r := process.Run(o.t, o.env, append([]string{"webhooks"}, args...)...)
+	o.says(args, r.Stdout, r.Code, 0, want)
+	return r.Stdout
 }
 
-// refuses runs a command that must fail with the code and say all of want.
+// refuses runs a command that must fail with the code and print all of want.
 func (o operator) refuses(code int, args []string, want ...string) {
 	o.t.Helper()
-	r := command(o.t, o.env, append([]string{"webhooks"}, args...)...)
-	o.says(args, r.stderr, r.code, code, want)
-	if r.stdout != "" || strings.Count(r.stderr, "\n") != 1 {
-		o.t.Errorf("webhooks %s printed %q and %q, want one line of error", strings.Join(args, " "), r.stdout, r.stderr)
+	r := process.Run(o.t, o.env, append([]string{"webhooks"}, args...)...)
+	o.says(args, r.Stderr, r.Code, code, want)
+	if r.Stdout != "" || strings.Count(r.Stderr, "\n") != 1 {
+		o.t.Errorf("webhooks %s printed %q and %q, want one line of error", strings.Join(args, " "), r.Stdout, r.Stderr)
 	}
 }
 
@@ -79,19 +80,19 @@ func (o operator) of(args ...string) []string { return append(args, "--account",
 
 func (o operator) list(args ...string) shownDeliveries {
 	o.t.Helper()
-	return commandJSON[shownDeliveries](o.t, o.env, append([]string{"webhooks", "list"}, o.of(args...)...)...)
+	return process.RunJSON[shownDeliveries](o.t, o.env, append([]string{"webhooks", "list"}, o.of(args...)...)...)
 }
 
 func (o operator) show(id string) shownDelivery {
 	o.t.Helper()
-	return commandJSON[shownDelivery](o.t, o.env, "webhooks", "show", id)
+	return process.RunJSON[shownDelivery](o.t, o.env, "webhooks", "show", id)
 }
 
-// becomes waits until so many of the account's deliveries are in the state.
+// becomes waits until n of the account's deliveries are in the state.
 func (o operator) becomes(state string, n int) []shownDelivery {
 	o.t.Helper()
 	var got []shownDelivery
-	eventually(o.t, fmt.Sprintf("%d deliveries %s", n, state), func() bool {
+	process.Eventually(o.t, fmt.Sprintf("%d deliveries %s", n, state), func() bool {
 		got = o.list("--state", state).Deliveries
 		return len(got) == n
 	})
@@ -112,13 +113,13 @@ func TestOperatorRedeliversFailedWebhooks(t *testing.T) {
 		}
 	}))
 	t.Cleanup(hook.Close)
-	env := webEnvironment(t).with("CANDOR_WEBHOOK_SCHEDULE", "0s")
-	o := operator{t, env, createAccount(t, env)}
-	web := serve(t, env, "web")
-	api := partner{t, web.url, o.account.TestKey}
-	open := func() session {
-		s := api.createSession(hook.URL + "/hook?key=1")
-		openForm(t, linkOn(web, s))
+	env := process.WebEnvironment(t).With("CANDOR_WEBHOOK_SCHEDULE", "0s")
+	o := operator{t, env, process.CreateAccount(t, env)}
+	web := process.Serve(t, env, "web")
+	api := process.NewPartner(t, web.URL, o.account.TestKey)
+	open := func() process.Session {
+		s := api.CreateSession(hook.URL + "/hook?key=1")
+		process.OpenForm(t, process.LinkOn(web, s))
 		return s
 	}
 
@@ -131,7 +132,7 @@ func TestOperatorRedeliversFailedWebhooks(t *testing.T) {
 	o.refuses(1, []string{"cancel", waiting.ID}, "Only a pending delivery can be cancelled; this one is cancelled.")
 	o.prints(o.of("endpoints"), hook.URL, "untried")
 
-	worker := serve(t, env, "worker")
+	worker := process.Serve(t, env, "worker")
 	for range 3 {
 		open()
 	}
@@ -165,30 +166,30 @@ func TestOperatorRedeliversFailedWebhooks(t *testing.T) {
 	o.prints(o.of("redeliver", "--since", "1h", "--rate", "1"), "at most 1 a second, in at least 2s. Nothing")
 	o.prints(o.of("redeliver", "--since", "1h", "--status", "4xx"), "No failed delivery matches in test mode. Add --live")
 	o.becomes("failed", 2)
-	if n := len(commandJSON[struct{ Redeliveries []any }](t, env, append([]string{"webhooks"}, o.of("redeliveries")...)...).Redeliveries); n != 0 || got.Load() != asked {
+	if n := len(process.RunJSON[struct{ Redeliveries []any }](t, env, append([]string{"webhooks"}, o.of("redeliveries")...)...).Redeliveries); n != 0 || got.Load() != asked {
 		t.Errorf("the preview started %d redeliveries and %d requests", n, got.Load()-asked)
 	}
 	o.prints(o.of("redeliver", "--since", "1h", "--status", "5xx", "--endpoint", hook.URL+"/other", "--rate", "50", "--yes"),
 		"rdl_", "redelivering 2 failed deliveries, at most 50 a second", "candor webhooks stop rdl_")
 	o.becomes("delivered", 3)
-	eventually(t, "the redelivery's end", func() bool {
-		return strings.Contains(command(t, env, append([]string{"webhooks"}, o.of("redeliveries")...)...).stdout, "done")
+	process.Eventually(t, "the redelivery's end", func() bool {
+		return strings.Contains(process.Run(t, env, append([]string{"webhooks"}, o.of("redeliveries")...)...).Stdout, "done")
 	})
 	o.prints(o.of("redeliveries"), "rdl_", "operator", "5xx", hook.URL)
 	o.prints(o.of("endpoints"), "ok", "200")
-	worker.stop()
-	web.stop()
+	worker.Stop()
+	web.Stop()
 }
 
 func TestWebhooksListFiltersAndPages(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
-	env := webEnvironment(t)
-	o := operator{t, env, createAccount(t, env, "--webhook-url", "https://hooks.acme.example/candor")}
-	web := serve(t, env, "web")
-	openForm(t, linkOn(web, partner{t, web.url, o.account.TestKey}.createSession(""))).submit()
-	live := partner{t, web.url, o.account.LiveKey}.createSession("")
-	openForm(t, linkOn(web, live))
+	env := process.WebEnvironment(t)
+	o := operator{t, env, process.CreateAccount(t, env, "--webhook-url", "https://hooks.acme.example/candor")}
+	web := process.Serve(t, env, "web")
+	process.OpenForm(t, process.LinkOn(web, process.NewPartner(t, web.URL, o.account.TestKey).CreateSession(""))).Submit()
+	live := process.NewPartner(t, web.URL, o.account.LiveKey).CreateSession("")
+	process.OpenForm(t, process.LinkOn(web, live))
 
 	all := o.list("--limit", "100").Deliveries
 	if len(all) != 9 || all[0].Type != "session.completed" || all[0].Sequence != 9 {
@@ -220,7 +221,7 @@ func TestWebhooksListFiltersAndPages(t *testing.T) {
 	}
 	o.prints(o.of("list", "--state", "failed"), "No webhook delivery matches in test mode. Add --live to search live mode.")
 	o.prints([]string{"show", liveOne[0].ID}, "live mode", live.ID)
-	started := commandJSON[struct{ ID, State string }](t, env, append([]string{"webhooks"}, o.of("redeliver", "--since", "1h", "--yes")...)...)
+	started := process.RunJSON[struct{ ID, State string }](t, env, append([]string{"webhooks"}, o.of("redeliver", "--since", "1h", "--yes")...)...)
 	o.prints([]string{"stop", started.ID}, started.ID+" is stopped: 0 of 0")
 	o.refuses(1, []string{"stop", started.ID}, "Only a running redelivery can be stopped; this one is stopped.")
 
@@ -270,7 +271,7 @@ func TestWebhooksCommandLines(t *testing.T) {
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
-			operator{t: t, env: environment{"DATABASE_URL": "postgres://127.0.0.1:1/none"}}.refuses(2, strings.Fields(args), want)
+			operator{t: t, env: process.Environment{"DATABASE_URL": "postgres://127.0.0.1:1/none"}}.refuses(2, strings.Fields(args), want)
 		})
 	}
 }

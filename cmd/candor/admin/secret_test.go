@@ -1,4 +1,4 @@
-package main_test
+package admin_test
 
 import (
 	"strings"
@@ -7,9 +7,10 @@ import (
 
 	"candor/internal/testkit"
 	"candor/internal/testkit/dbtest"
+	"candor/internal/testkit/process"
 )
 
-// secretState is what the commands of a secret's rotation print.
+// secretState is the JSON of the commands of a rotation.
 type secretState struct {
 	AccountID     string `json:"account_id"`
 	Livemode      bool
@@ -19,31 +20,30 @@ type secretState struct {
 	PreviousUntil *time.Time `json:"previous_until"`
 }
 
-// secretCommands calls the commands of a rotation.
+// secretCommands runs the commands of a rotation.
 type secretCommands struct {
 	*testing.T
-	env     environment
+	env     process.Environment
 	account string
 }
 
 func newSecretCommands(t *testing.T) secretCommands {
 	t.Helper()
-	env := testEnvironment(t)
-	return secretCommands{t, env, createAccount(t, env).AccountID}
+	env := process.NewEnvironment(t)
+	return secretCommands{t, env, process.CreateAccount(t, env).AccountID}
 }
 
-// says calls a step, which must end with the code and say all that is wanted,
-// and returns what it printed.
+// says runs a step, checks its exit code and output, and returns the output.
 func (c secretCommands) says(step string, code int, want ...string) string {
 	c.Helper()
 	words := strings.Fields("webhooks secret " + step)
-	r := command(c.T, c.env, append(words, "--account", c.account)...)
+	r := process.Run(c.T, c.env, append(words, "--account", c.account)...)
 	for _, text := range want {
-		if r.code != code || !strings.Contains(r.stdout+r.stderr, text) {
-			c.Errorf("candor %s: exit code %d, %q; want %d and %q", words, r.code, r.stdout+r.stderr, code, text)
+		if r.Code != code || !strings.Contains(r.Stdout+r.Stderr, text) {
+			c.Errorf("candor %s: exit code %d, %q; want %d and %q", words, r.Code, r.Stdout+r.Stderr, code, text)
 		}
 	}
-	return r.stdout + r.stderr
+	return r.Stdout + r.Stderr
 }
 
 // An operator is led through a rotation: each output names the next command.
@@ -79,7 +79,7 @@ func TestNextSecretIsAbandonedByCommand(t *testing.T) {
 	t.Parallel()
 	c := newSecretCommands(t)
 	state := func(step string) secretState {
-		return commandJSON[secretState](t, c.env, "webhooks", "secret", step, "--live", "--account", c.account)
+		return process.RunJSON[secretState](t, c.env, "webhooks", "secret", step, "--live", "--account", c.account)
 	}
 	next := state("next")
 	if next.AccountID != c.account || !next.Livemode || next.State != "rotating" || !strings.HasPrefix(next.NextSecret, "whsec_") || next.NextSince == nil || next.PreviousUntil != nil {
@@ -92,7 +92,7 @@ func TestNextSecretIsAbandonedByCommand(t *testing.T) {
 	}
 	c.says("abandon --live", 0, "live mode", "Abandoned", "There is no next secret", "secret next --account "+c.account+" --live\n")
 	c.says("abandon --live", 1, "There is no next webhook secret")
-	if r := command(t, c.env, "webhooks", "secret", "next"); r.code != 2 || !strings.Contains(r.stderr, "needs --account") {
-		t.Errorf("without an account: exit code %d, %q", r.code, r.stderr)
+	if r := process.Run(t, c.env, "webhooks", "secret", "next"); r.Code != 2 || !strings.Contains(r.Stderr, "needs --account") {
+		t.Errorf("without an account: exit code %d, %q", r.Code, r.Stderr)
 	}
 }

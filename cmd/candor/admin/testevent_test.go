@@ -1,4 +1,4 @@
-package main_test
+package admin_test
 
 import (
 	"net/http"
@@ -8,9 +8,10 @@ import (
 	"testing"
 
 	"candor/internal/testkit/dbtest"
+	"candor/internal/testkit/process"
 )
 
-// testEvent is what `webhooks test --json` prints.
+// testEvent is the JSON of `webhooks test`.
 type testEvent struct {
 	Delivered      bool
 	ID             string
@@ -25,34 +26,34 @@ type testEvent struct {
 
 func TestTestEventCommand(t *testing.T) {
 	t.Parallel()
-	env := testEnvironment(t)
+	env := process.NewEnvironment(t)
 	var refuse atomic.Bool
-	hooks := newReceiver(t, func(webhookCall, int) int {
+	hooks := process.NewReceiver(t, func(process.WebhookCall, int) int {
 		if refuse.Load() {
 			return http.StatusTeapot
 		}
 		return http.StatusOK
 	})
-	a := createAccount(t, env, "--webhook-url", hooks.url)
-	hooks.setSecret(a.TestWebhookSecret)
+	a := process.CreateAccount(t, env, "--webhook-url", hooks.URL)
+	hooks.SetSecret(a.TestWebhookSecret)
 	test := []string{"webhooks", "test", "--account", a.AccountID}
 
-	sent := commandJSON[testEvent](t, env, test...)
-	got := hooks.of("session.completed")
-	if len(got) != 1 || string(got[0].body) != sent.Body || got[0].id() != sent.ID || !slices.Equal(sent.RequestHeaders["X-Webhook-Id"], []string{sent.ID}) ||
-		!sent.Delivered || *sent.StatusCode != http.StatusOK || sent.ErrorClass != nil || sent.URL != hooks.url {
+	sent := process.RunJSON[testEvent](t, env, test...)
+	got := hooks.Of("session.completed")
+	if len(got) != 1 || string(got[0].Body) != sent.Body || got[0].DeliveryID() != sent.ID || !slices.Equal(sent.RequestHeaders["X-Webhook-Id"], []string{sent.ID}) ||
+		!sent.Delivered || *sent.StatusCode != http.StatusOK || sent.ErrorClass != nil || sent.URL != hooks.URL {
 		t.Errorf("test --json printed %+v, %d calls", sent, len(got))
 	}
-	r := command(t, env, append(test, "--url", hooks.url+"/other")...)
-	for _, want := range []string{"test mode", hooks.url + "/other", "200 OK", "X-Webhook-Signature: ", `"event":"session.completed"`, "Delivered."} {
-		if r.code != 0 || !strings.Contains(r.stdout, want) {
-			t.Errorf("test: exit code %d, %q does not say %q", r.code, r.stdout+r.stderr, want)
+	r := process.Run(t, env, append(test, "--url", hooks.URL+"/other")...)
+	for _, want := range []string{"test mode", hooks.URL + "/other", "200 OK", "X-Webhook-Signature: ", `"event":"session.completed"`, "Delivered."} {
+		if r.Code != 0 || !strings.Contains(r.Stdout, want) {
+			t.Errorf("test: exit code %d, %q does not say %q", r.Code, r.Stdout+r.Stderr, want)
 		}
 	}
 	refuse.Store(true)
-	r = command(t, env, append(test, "--json")...)
-	if r.code != 1 || !strings.Contains(r.stdout, `"status_code": 418`) || !strings.Contains(r.stdout, `"delivered": false`) || !strings.Contains(r.stderr, "was not delivered: The receiver answered with status 418") {
-		t.Errorf("a refusing receiver: exit code %d, %q", r.code, r.stdout+r.stderr)
+	r = process.Run(t, env, append(test, "--json")...)
+	if r.Code != 1 || !strings.Contains(r.Stdout, `"status_code": 418`) || !strings.Contains(r.Stdout, `"delivered": false`) || !strings.Contains(r.Stderr, "was not delivered: The receiver answered with status 418") {
+		t.Errorf("a refusing receiver: exit code %d, %q", r.Code, r.Stdout+r.Stderr)
 	}
 	for name, tt := range map[string]struct {
 		args []string
@@ -62,8 +63,8 @@ func TestTestEventCommand(t *testing.T) {
 		"a foreign host over http": {append(test, "--url", "http://hooks.example.com/"), 1, "must use https"},
 		"live mode":                {append(test, "--live"), 2, "always in test mode"},
 	} {
-		if r := command(t, env, tt.args...); r.code != tt.code || !strings.Contains(r.stderr, tt.want) {
-			t.Errorf("%s: exit code %d, %q; want %d and %q", name, r.code, r.stderr, tt.code, tt.want)
+		if r := process.Run(t, env, tt.args...); r.Code != tt.code || !strings.Contains(r.Stderr, tt.want) {
+			t.Errorf("%s: exit code %d, %q; want %d and %q", name, r.Code, r.Stderr, tt.code, tt.want)
 		}
 	}
 	var events int

@@ -1,4 +1,4 @@
-package main_test
+package admin_test
 
 import (
 	"encoding/json"
@@ -8,14 +8,15 @@ import (
 	"time"
 
 	"candor/internal/statement"
+	"candor/internal/testkit/process"
 )
 
 // An operator takes an account's subscription through its states, and settles its
 // invoices.
 func TestBillingByCommand(t *testing.T) {
 	t.Parallel()
-	env := testEnvironment(t)
-	account := createAccount(t, env)
+	env := process.NewEnvironment(t)
+	account := process.CreateAccount(t, env)
 	says := func(line string, code int, want ...string) {
 		t.Helper()
 		words := strings.Fields(strings.ReplaceAll(line, "ACCOUNT", account.AccountID))
@@ -25,14 +26,14 @@ func TestBillingByCommand(t *testing.T) {
 				words[i] = account.AccountID
 			}
 		}
-		r := command(t, env, append([]string{"billing"}, words...)...)
+		r := process.Run(t, env, append([]string{"billing"}, words...)...)
 		for _, text := range want {
-			if r.code != code || !strings.Contains(r.stdout+r.stderr, text) {
-				t.Errorf("candor billing %s: exit code %d, %q; want %d and %q", words, r.code, r.stdout+r.stderr, code, text)
+			if r.Code != code || !strings.Contains(r.Stdout+r.Stderr, text) {
+				t.Errorf("candor billing %s: exit code %d, %q; want %d and %q", words, r.Code, r.Stdout+r.Stderr, code, text)
 			}
 		}
 	}
-	server := serve(t, env, "web")
+	server := process.Serve(t, env, "web")
 	says("plan --account ACCOUNT --plan professional", 0, "Plan          professional\n")
 	says("show --account ACCOUNT", 0, "professional", "active", "0 live sessions, $0.00 so far")
 	says("plan --account ACCOUNT --plan starter", 0, "professional, starter from ")
@@ -50,7 +51,7 @@ func TestBillingByCommand(t *testing.T) {
 	says("subscribe --account ACCOUNT --plan starter", 0, "starter")
 	says("subscribe --account ACCOUNT --plan starter", 1, "already")
 	for range 11 {
-		partner{t, server.url, account.LiveKey}.createSession("")
+		process.NewPartner(t, server.URL, account.LiveKey).CreateSession("")
 	}
 	says("show --account ACCOUNT", 0, "11 live sessions, $10.00 so far")
 	says("cancel --account ACCOUNT --reason done --now", 0, "has ended")
@@ -70,17 +71,17 @@ func TestBillingByCommand(t *testing.T) {
 // by mistake.
 func TestBillingCommandsKnowTheTerms(t *testing.T) {
 	t.Parallel()
-	bare := testEnvironment(t)
-	env := bare.with("CANDOR_SELLER_NAME", "Candor Pty Ltd", "CANDOR_SELLER_ABN", "51 824 753 556",
+	bare := process.NewEnvironment(t)
+	env := bare.With("CANDOR_SELLER_NAME", "Candor Pty Ltd", "CANDOR_SELLER_ABN", "51 824 753 556",
 		"CANDOR_SELLER_ADDRESS", "1 High St; Hobart", "CANDOR_BANK_DETAILS", "BSB 062-000; account 1234")
-	account := createAccount(t, env)
-	billing := func(env environment, args ...string) result {
-		return command(t, env, append([]string{"billing", args[0], "--account", account.AccountID}, args[1:]...)...)
+	account := process.CreateAccount(t, env)
+	billing := func(env process.Environment, args ...string) process.Result {
+		return process.Run(t, env, append([]string{"billing", args[0], "--account", account.AccountID}, args[1:]...)...)
 	}
 	subscribe := func() {
 		t.Helper()
-		if r := billing(env, "subscribe", "--plan", "starter"); r.code != 0 {
-			t.Fatal(r.stderr)
+		if r := billing(env, "subscribe", "--plan", "starter"); r.Code != 0 {
+			t.Fatal(r.Stderr)
 		}
 	}
 	end := []string{"cancel", "--now", "--reason", "moved"}
@@ -89,31 +90,31 @@ func TestBillingCommandsKnowTheTerms(t *testing.T) {
 	first := billing(env, end...)
 	today := time.Now().UTC()
 	for _, want := range []string{"has ended", "CAN-000001: $0.00 with $0.00 GST, paid, due " + today.AddDate(0, 0, 14).Format(time.DateOnly) + ", from Candor Pty Ltd (ABN 51 824 753 556)"} {
-		if first.code != 0 || !strings.Contains(first.stdout, want) {
-			t.Errorf("exit code %d, %q, want %q", first.code, first.stdout+first.stderr, want)
+		if first.Code != 0 || !strings.Contains(first.Stdout, want) {
+			t.Errorf("exit code %d, %q, want %q", first.Code, first.Stdout+first.Stderr, want)
 		}
 	}
 	subscribe()
 	for name, tt := range map[string]struct {
-		env   environment
+		env   process.Environment
 		named []string
 	}{
 		"a bare shell":   {bare, []string{"CANDOR_SELLER_NAME", "CANDOR_SELLER_ABN", "CANDOR_SELLER_ADDRESS", "CANDOR_BANK_DETAILS"}},
-		"another GST":    {env.with("CANDOR_GST_PERCENT", "0"), []string{"CANDOR_GST_PERCENT"}},
-		"other days":     {env.with("CANDOR_INVOICE_DUE_DAYS", "7"), []string{"CANDOR_INVOICE_DUE_DAYS"}},
-		"another seller": {env.with("CANDOR_SELLER_NAME", "Other"), []string{"CANDOR_SELLER_NAME"}},
-		"cards":          {env.with("CANDOR_STRIPE_SECRET_KEY", "sk_1", "CANDOR_STRIPE_WEBHOOK_SECRET", "whsec_1", "CANDOR_INVOICE_DUE_DAYS", "14"), []string{"CANDOR_STRIPE_SECRET_KEY"}},
+		"another GST":    {env.With("CANDOR_GST_PERCENT", "0"), []string{"CANDOR_GST_PERCENT"}},
+		"other days":     {env.With("CANDOR_INVOICE_DUE_DAYS", "7"), []string{"CANDOR_INVOICE_DUE_DAYS"}},
+		"another seller": {env.With("CANDOR_SELLER_NAME", "Other"), []string{"CANDOR_SELLER_NAME"}},
+		"cards":          {env.With("CANDOR_STRIPE_SECRET_KEY", "sk_1", "CANDOR_STRIPE_WEBHOOK_SECRET", "whsec_1", "CANDOR_INVOICE_DUE_DAYS", "14"), []string{"CANDOR_STRIPE_SECRET_KEY"}},
 	} {
 		for _, args := range [][]string{end, {"plan", "--plan", "professional"}} {
 			r := billing(tt.env, args...)
-			named := strings.Join(regexp.MustCompile(`CANDOR_\w+`).FindAllString(r.stderr, -1), " ")
-			if r.code != 1 || named != strings.Join(tt.named, " ") || !strings.Contains(r.stderr, "CAN-000001") || !strings.Contains(r.stderr, "--terms-changed") {
-				t.Errorf("%s, %s: exit code %d, %q; want a refusal that names %q", name, args[0], r.code, r.stdout+r.stderr, tt.named)
+			named := strings.Join(regexp.MustCompile(`CANDOR_\w+`).FindAllString(r.Stderr, -1), " ")
+			if r.Code != 1 || named != strings.Join(tt.named, " ") || !strings.Contains(r.Stderr, "CAN-000001") || !strings.Contains(r.Stderr, "--terms-changed") {
+				t.Errorf("%s, %s: exit code %d, %q; want a refusal that names %q", name, args[0], r.Code, r.Stdout+r.Stderr, tt.named)
 			}
 		}
 	}
 	// --terms-changed allows it; with the same terms it isn't needed.
-	changed := commandJSON[struct {
+	changed := process.RunJSON[struct {
 		Status string
 		Issued []struct {
 			Number, Seller string
@@ -125,7 +126,7 @@ func TestBillingCommandsKnowTheTerms(t *testing.T) {
 		t.Errorf("with --terms-changed: %+v", changed)
 	}
 	subscribe()
-	if r := billing(bare, "plan", "--plan", "professional"); r.code != 0 || strings.Contains(r.stdout, "Issued") {
-		t.Errorf("with the newest invoice's terms: exit code %d, %q", r.code, r.stdout+r.stderr)
+	if r := billing(bare, "plan", "--plan", "professional"); r.Code != 0 || strings.Contains(r.Stdout, "Issued") {
+		t.Errorf("with the newest invoice's terms: exit code %d, %q", r.Code, r.Stdout+r.Stderr)
 	}
 }

@@ -1,0 +1,10 @@
+package admin_test
+
+import (
+	"os"
+	"testing"
+
+	"candor/internal/testkit/process"
+)
+
+func TestMain(m *testing.M) { os.Exit(process.Main(m)) }
