@@ -206,8 +206,8 @@ func (a *attack) transactions(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// rowsStored counts the rows of all tables, except those that the victim's calls
-// fill and those that River keeps for its processes.
+// rowsStored counts the rows of all tables, except the tables that the victim's calls
+// fill and the tables that River keeps for its processes.
 func (a *attack) rowsStored(ctx context.Context) (n int64, err error) {
 	err = a.DB.Raw().GetContext(ctx, &n, `
 		SELECT sum((xpath('//n/text()', query_to_xml(format('SELECT count(*) AS n FROM public.%I', relname), false, true, '')))[1]::text::bigint)

@@ -19,7 +19,7 @@ const (
 )
 
 // fairness measures a hundred endpoints that answer immediately, alone and beside
-// one that never answers and one that takes 10 seconds (D39).
+// a black hole and an endpoint that takes 10 seconds (D39).
 func (b *bench) fairness(ctx context.Context, e *environment) error {
 	alone, err := e.healthyTimes(ctx)
 	if err != nil {
