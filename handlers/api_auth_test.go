@@ -1,7 +1,6 @@
 package handlers_test
 
 import (
-	"candor/internal/service/keys"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"candor/db"
 	"candor/handlers"
 	"candor/internal/domain"
+	"candor/internal/service/keys"
 )
 
 // An authRoute is a request to an endpoint with the permissions it needs (D29).

@@ -2,7 +2,6 @@ package handlers_test
 
 import (
 	"bytes"
-	"candor/internal/service/forms"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"candor/internal/domain"
+	"candor/internal/service/forms"
 )
 
 // TestPDF follows a PDF from being made to the end of its retention.

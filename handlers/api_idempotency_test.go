@@ -2,7 +2,6 @@ package handlers_test
 
 import (
 	"bytes"
-	"candor/internal/service/keys"
 	"net/http"
 	"strings"
 	"sync"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"candor/internal/domain"
+	"candor/internal/service/keys"
 )
 
 // once sends a POST /sessions with an Idempotency-Key.

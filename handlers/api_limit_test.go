@@ -1,7 +1,6 @@
 package handlers_test
 
 import (
-	"candor/internal/service/keys"
 	"net/http"
 	"net/netip"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 	"candor/handlers"
 	"candor/internal/domain"
 	"candor/internal/platform/ratelimit"
+	"candor/internal/service/keys"
 )
 
 // standardLimit gives a server the API's limit.

@@ -1,9 +1,6 @@
 package handlers_test
 
 import (
-	"candor/internal/service/accounts"
-	"candor/internal/service/staff/auth"
-	"candor/internal/service/staff/team"
 	"errors"
 	"net/http"
 	"net/url"
@@ -11,6 +8,9 @@ import (
 	"testing"
 
 	"candor/internal/domain"
+	"candor/internal/service/accounts"
+	"candor/internal/service/staff/auth"
+	"candor/internal/service/staff/team"
 )
 
 // TestLiveModeAwaitsApproval: an account that no operator has approved creates

@@ -1,7 +1,6 @@
 package handlers_test
 
 import (
-	"candor/internal/service/billing"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"candor/internal/domain"
+	"candor/internal/service/billing"
 	"candor/internal/statement"
 )
 

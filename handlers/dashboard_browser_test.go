@@ -1,7 +1,6 @@
 package handlers_test
 
 import (
-	"candor/internal/service/staff/team"
 	"fmt"
 	"image/color"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"testing"
 
 	"candor/internal/domain"
+	"candor/internal/service/staff/team"
 	"candor/internal/testkit/browsertest"
 )
 

@@ -1,7 +1,6 @@
 package handlers_test
 
 import (
-	"candor/internal/service/keys"
 	"context"
 	"image/color"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 
 	"candor/handlers"
 	"candor/internal/domain"
+	"candor/internal/service/keys"
 	"candor/internal/testkit"
 )
 

@@ -1,7 +1,6 @@
 package handlers_test
 
 import (
-	"candor/internal/service/accounts"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -14,6 +13,7 @@ import (
 	"candor/db"
 	"candor/handlers"
 	"candor/internal/domain"
+	"candor/internal/service/accounts"
 	"candor/internal/testkit/browsertest"
 )
 

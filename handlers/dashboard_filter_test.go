@@ -1,7 +1,6 @@
 package handlers_test
 
 import (
-	"candor/internal/service/keys"
 	"net/http"
 	"net/url"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"testing"
 
 	"candor/internal/domain"
+	"candor/internal/service/keys"
 )
 
 // foreignObjects makes in the scope one of each kind that a filter can name.

@@ -1,7 +1,6 @@
 package handlers_test
 
 import (
-	"candor/internal/service/webhooks"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -15,6 +14,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/platform/mail"
 	"candor/internal/platform/ratelimit"
+	"candor/internal/service/webhooks"
 	"candor/internal/testkit/browsertest"
 	"candor/internal/webhook"
 )

@@ -1,7 +1,6 @@
 package handlers_test
 
 import (
-	"candor/internal/service/staff/team"
 	"errors"
 	"net/http"
 	"net/url"
@@ -15,6 +14,7 @@ import (
 
 	"candor/internal/domain"
 	"candor/internal/form"
+	"candor/internal/service/staff/team"
 )
 
 func newInvitation(email string, role domain.Role) team.InvitationParams {

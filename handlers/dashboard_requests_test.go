@@ -1,8 +1,6 @@
 package handlers_test
 
 import (
-	"candor/internal/service/keys"
-	"candor/internal/service/requestlog"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +13,8 @@ import (
 	"candor/handlers"
 	"candor/internal/domain"
 	"candor/internal/platform/ratelimit"
+	"candor/internal/service/keys"
+	"candor/internal/service/requestlog"
 )
 
 // newLoggedBench starts a server that logs API requests.

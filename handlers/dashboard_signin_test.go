@@ -1,7 +1,6 @@
 package handlers_test
 
 import (
-	"candor/internal/service/staff/passwords"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,6 +14,7 @@ import (
 	"candor/handlers"
 	"candor/internal/domain"
 	"candor/internal/service"
+	"candor/internal/service/staff/passwords"
 )
 
 func signInForm(email, password string) url.Values {

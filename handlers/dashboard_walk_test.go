@@ -1,9 +1,6 @@
 package handlers_test
 
 import (
-	"candor/internal/service/keys"
-	"candor/internal/service/staff/team"
-	"candor/internal/service/webhooks"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,6 +8,9 @@ import (
 
 	"candor/handlers"
 	"candor/internal/domain"
+	"candor/internal/service/keys"
+	"candor/internal/service/staff/team"
+	"candor/internal/service/webhooks"
 	"candor/internal/testkit"
 )
 

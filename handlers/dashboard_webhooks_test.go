@@ -1,7 +1,6 @@
 package handlers_test
 
 import (
-	"candor/internal/service/webhooks"
 	"fmt"
 	"html"
 	"net/http"
@@ -15,6 +14,7 @@ import (
 	"candor/db"
 	"candor/internal/delivery"
 	"candor/internal/domain"
+	"candor/internal/service/webhooks"
 	"candor/internal/webhook"
 	"candor/views/dashboard/snippets"
 )

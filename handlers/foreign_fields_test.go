@@ -1,7 +1,6 @@
 package handlers_test
 
 import (
-	"candor/internal/service/keys"
 	"net/http"
 	"net/url"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"candor/internal/domain"
+	"candor/internal/service/keys"
 	"candor/internal/testkit"
 	"candor/internal/webhook"
 )

@@ -1,12 +1,12 @@
 package handlers_test
 
 import (
-	"candor/internal/service/accounts"
 	"net/http"
 	"testing"
 
 	"candor/internal/domain"
 	"candor/internal/form"
+	"candor/internal/service/accounts"
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
 )

@@ -2,9 +2,6 @@ package handlers_test
 
 import (
 	"bytes"
-	"candor/internal/service/accounts"
-	"candor/internal/service/forms"
-	"candor/internal/service/staff/passwords"
 	"context"
 	"log/slog"
 	"net/http"
@@ -23,6 +20,9 @@ import (
 	"candor/internal/platform/keyring"
 	"candor/internal/platform/ratelimit"
 	"candor/internal/service"
+	"candor/internal/service/accounts"
+	"candor/internal/service/forms"
+	"candor/internal/service/staff/passwords"
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit/dbtest"

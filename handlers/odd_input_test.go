@@ -1,7 +1,6 @@
 package handlers_test
 
 import (
-	"candor/internal/service/staff/auth"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -20,6 +19,7 @@ import (
 	"candor/handlers"
 	"candor/internal/domain"
 	"candor/internal/platform/ratelimit"
+	"candor/internal/service/staff/auth"
 	"candor/internal/testkit"
 	"candor/internal/webhook"
 )

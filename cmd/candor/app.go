@@ -1,7 +1,6 @@
 package main
 
 import (
-	"candor/internal/service/webhooks"
 	"context"
 	"database/sql"
 	"errors"
@@ -21,6 +20,7 @@ import (
 	"candor/internal/platform/metrics"
 	"candor/internal/platform/ratelimit"
 	"candor/internal/service"
+	"candor/internal/service/webhooks"
 	"candor/internal/webhook"
 	"candor/jobs"
 )

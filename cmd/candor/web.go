@@ -1,7 +1,6 @@
 package main
 
 import (
-	"candor/internal/service/requestlog"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"candor/handlers"
 	"candor/internal/domain"
 	"candor/internal/platform/ratelimit"
+	"candor/internal/service/requestlog"
 	"candor/static"
 	"candor/views/pdf"
 )

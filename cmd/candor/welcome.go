@@ -1,7 +1,6 @@
 package main
 
 import (
-	"candor/internal/service/accounts"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +14,7 @@ import (
 	"candor/cmd/candor/admin"
 	"candor/cmd/candor/config"
 	"candor/internal/domain"
+	"candor/internal/service/accounts"
 )
 
 // demoAccount returns the credentials of development's demo account. The database

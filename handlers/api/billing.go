@@ -1,13 +1,13 @@
 package api
 
 import (
-	"candor/internal/service/billing"
 	"context"
 	"math"
 	"time"
 
 	"candor/internal/domain"
 	"candor/internal/form"
+	"candor/internal/service/billing"
 	"candor/internal/statement"
 )
 

@@ -2,13 +2,13 @@ package api
 
 import (
 	"bytes"
-	"candor/internal/service/sessions"
 	"context"
 	"io"
 
 	"candor/handlers/web"
 	"candor/internal/domain"
 	"candor/internal/form"
+	"candor/internal/service/sessions"
 	"candor/internal/statement"
 )
 

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"candor/internal/service/keys"
 	"net/http"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"candor/handlers/web"
 	"candor/internal/domain"
 	"candor/internal/form"
+	"candor/internal/service/keys"
 	view "candor/views/dashboard"
 )
 

@@ -1,13 +1,13 @@
 package dashboard
 
 import (
-	"candor/internal/service/accounts"
 	"io"
 
 	"github.com/labstack/echo/v4"
 
 	"candor/handlers/web"
 	"candor/internal/domain"
+	"candor/internal/service/accounts"
 	view "candor/views/dashboard"
 )
 

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"candor/internal/service/webhooks"
 	"errors"
 	"net/http"
 	"net/url"
@@ -15,6 +14,7 @@ import (
 	"candor/handlers/web"
 	"candor/internal/domain"
 	"candor/internal/form"
+	"candor/internal/service/webhooks"
 	view "candor/views/dashboard"
 )
 

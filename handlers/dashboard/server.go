@@ -4,13 +4,13 @@
 package dashboard
 
 import (
-	"candor/internal/service/sessions"
 	"log/slog"
 
 	"candor/handlers/dashboard/auth"
 	"candor/handlers/web"
 	"candor/internal/domain"
 	"candor/internal/service"
+	"candor/internal/service/sessions"
 	"candor/views/pdf"
 )
 

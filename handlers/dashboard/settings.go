@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"candor/internal/service/accounts"
 	"net/http"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"candor/handlers/web"
 	"candor/internal/domain"
 	"candor/internal/form"
+	"candor/internal/service/accounts"
 	view "candor/views/dashboard"
 	"candor/views/ui"
 )

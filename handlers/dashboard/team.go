@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"candor/internal/service/staff/team"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -9,6 +8,7 @@ import (
 	"candor/handlers/web"
 	"candor/internal/domain"
 	"candor/internal/form"
+	"candor/internal/service/staff/team"
 	view "candor/views/dashboard"
 )
 

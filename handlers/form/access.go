@@ -1,7 +1,6 @@
 package form
 
 import (
-	"candor/internal/service/forms"
 	"context"
 	"crypto/rand"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 	"candor/handlers/web"
 	"candor/internal/domain"
 	"candor/internal/service"
+	"candor/internal/service/forms"
 )
 
 const (

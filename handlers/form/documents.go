@@ -1,7 +1,6 @@
 package form
 
 import (
-	"candor/internal/service/forms"
 	"errors"
 	"io"
 	"net/http"
@@ -13,6 +12,7 @@ import (
 	"candor/handlers/web"
 	"candor/internal/domain"
 	"candor/internal/form"
+	"candor/internal/service/forms"
 	"candor/internal/statement"
 	view "candor/views/form"
 )

@@ -2,9 +2,6 @@ package demo
 
 import (
 	"bytes"
-	"candor/internal/service/accounts"
-	"candor/internal/service/keys"
-	"candor/internal/service/staff/team"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +12,9 @@ import (
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/service"
+	"candor/internal/service/accounts"
+	"candor/internal/service/keys"
+	"candor/internal/service/staff/team"
 )
 
 const (

@@ -1,10 +1,6 @@
 package service_test
 
 import (
-	"candor/internal/service/accounts"
-	"candor/internal/service/billing"
-	"candor/internal/service/keys"
-	"candor/internal/service/staff/passwords"
 	"errors"
 	"strings"
 	"testing"
@@ -12,6 +8,10 @@ import (
 
 	"candor/internal/domain"
 	"candor/internal/service"
+	"candor/internal/service/accounts"
+	"candor/internal/service/billing"
+	"candor/internal/service/keys"
+	"candor/internal/service/staff/passwords"
 )
 
 func TestCreateAccount(t *testing.T) {

@@ -1,7 +1,6 @@
 package service_test
 
 import (
-	"candor/internal/service/accounts"
 	"fmt"
 	"os"
 	"regexp"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"candor/internal/domain"
+	"candor/internal/service/accounts"
 )
 
 // TestBillingStartsAfresh runs what operations.md has for accounts that were

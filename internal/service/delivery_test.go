@@ -1,8 +1,6 @@
 package service_test
 
 import (
-	"candor/internal/service/accounts"
-	"candor/internal/service/webhooks"
 	"errors"
 	"slices"
 	"testing"
@@ -10,6 +8,8 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/service/accounts"
+	"candor/internal/service/webhooks"
 )
 
 const hook = "https://hooks.lender.example/candor"

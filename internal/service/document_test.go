@@ -2,7 +2,6 @@ package service_test
 
 import (
 	"bytes"
-	"candor/internal/service/forms"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -21,6 +20,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/platform/blob"
 	"candor/internal/service"
+	"candor/internal/service/forms"
 	"candor/internal/statement"
 )
 

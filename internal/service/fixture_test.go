@@ -1,9 +1,6 @@
 package service_test
 
 import (
-	"candor/internal/service/accounts"
-	"candor/internal/service/forms"
-	"candor/internal/service/staff/passwords"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +14,9 @@ import (
 	"candor/internal/platform/blob"
 	"candor/internal/platform/keyring"
 	"candor/internal/service"
+	"candor/internal/service/accounts"
+	"candor/internal/service/forms"
+	"candor/internal/service/staff/passwords"
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit/dbtest"

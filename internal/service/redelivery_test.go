@@ -1,13 +1,13 @@
 package service_test
 
 import (
-	"candor/internal/service/webhooks"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"candor/internal/domain"
+	"candor/internal/service/webhooks"
 )
 
 // run makes the steps of a redelivery, as a worker does, until it ends.

@@ -1,13 +1,13 @@
 package service_test
 
 import (
-	"candor/internal/service/requestlog"
 	"log/slog"
 	"sync"
 	"testing"
 	"time"
 
 	"candor/internal/domain"
+	"candor/internal/service/requestlog"
 )
 
 // unlogged counts what a log didn't write.

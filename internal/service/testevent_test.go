@@ -1,8 +1,6 @@
 package service_test
 
 import (
-	"candor/internal/service/accounts"
-	"candor/internal/service/webhooks"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +14,8 @@ import (
 	"candor/internal/domain"
 	"candor/internal/platform/ratelimit"
 	"candor/internal/service"
+	"candor/internal/service/accounts"
+	"candor/internal/service/webhooks"
 	"candor/internal/webhook"
 )
 

@@ -1,12 +1,12 @@
 package service_test
 
 import (
-	"candor/internal/service/webhooks"
 	"strings"
 	"testing"
 	"time"
 
 	"candor/internal/domain"
+	"candor/internal/service/webhooks"
 	"candor/internal/webhook"
 )
 

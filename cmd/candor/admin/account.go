@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"candor/internal/service/accounts"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/form"
 	"candor/internal/service"
+	"candor/internal/service/accounts"
 )
 
 // Credentials are a new account's secrets, which are shown once.

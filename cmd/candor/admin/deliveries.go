@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"candor/internal/service/webhooks"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"candor/cmd/candor/cli"
 	"candor/internal/domain"
 	"candor/internal/form"
+	"candor/internal/service/webhooks"
 )
 
 // defaultListed is how many deliveries are listed without --limit.

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"candor/internal/service/webhooks"
 	"context"
 	"fmt"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"candor/cmd/candor/cli"
 	"candor/internal/domain"
 	"candor/internal/form"
+	"candor/internal/service/webhooks"
 )
 
 // defaultRedeliveryRate is how many deliveries a second are redelivered without

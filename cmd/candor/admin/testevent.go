@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"candor/internal/service/webhooks"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 
 	"candor/cmd/candor/cli"
 	"candor/internal/form"
+	"candor/internal/service/webhooks"
 )
 
 // sentTest is a test event and its attempt.

@@ -1,12 +1,12 @@
 package auth
 
 import (
-	"candor/internal/service/staff/auth"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
 
 	"candor/handlers/web"
+	"candor/internal/service/staff/auth"
 	view "candor/views/dashboard"
 )
 

@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"candor/internal/service/staff/auth"
 	"errors"
 	"net/http"
 	"net/url"
@@ -13,6 +12,7 @@ import (
 	"candor/handlers/web"
 	"candor/internal/domain"
 	"candor/internal/service"
+	"candor/internal/service/staff/auth"
 	view "candor/views/dashboard"
 )
 

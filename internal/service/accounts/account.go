@@ -3,6 +3,11 @@
 package accounts
 
 import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
 	"candor/db"
 	ledger "candor/internal/billing"
 	"candor/internal/domain"
@@ -12,10 +17,6 @@ import (
 	"candor/internal/service/keys"
 	"candor/internal/service/staff/passwords"
 	"candor/internal/service/webhooks"
-	"context"
-	"errors"
-	"slices"
-	"strings"
 )
 
 // Config is what accounts need.

@@ -2,9 +2,6 @@ package accounts
 
 import (
 	"bytes"
-	"candor/db"
-	"candor/internal/domain"
-	"candor/internal/service/audit"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -14,6 +11,10 @@ import (
 	"io"
 
 	"golang.org/x/image/draw"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/service/audit"
 )
 
 // LogoTooLarge is what staff are told of a logo above the limit.

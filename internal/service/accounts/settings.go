@@ -1,14 +1,15 @@
 package accounts
 
 import (
-	"candor/db"
-	"candor/internal/domain"
-	"candor/internal/form"
-	"candor/internal/service/audit"
 	"context"
 	"regexp"
 	"slices"
 	"strings"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/service/audit"
 )
 
 // Settings are what staff can set of their account, as they are typed.

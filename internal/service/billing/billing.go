@@ -4,14 +4,15 @@
 package billing
 
 import (
+	"context"
+	"log/slog"
+	"time"
+
 	"candor/db"
 	ledger "candor/internal/billing"
 	"candor/internal/domain"
 	"candor/internal/service/audit"
 	"candor/internal/statement"
-	"context"
-	"log/slog"
-	"time"
 )
 
 // Config is what billing needs.

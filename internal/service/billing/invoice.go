@@ -1,14 +1,15 @@
 package billing
 
 import (
+	"context"
+	"errors"
+	"time"
+
 	"candor/db"
 	ledger "candor/internal/billing"
 	"candor/internal/domain"
 	"candor/internal/form"
 	"candor/internal/service/audit"
-	"context"
-	"errors"
-	"time"
 )
 
 var (

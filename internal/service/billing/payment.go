@@ -1,13 +1,14 @@
 package billing
 
 import (
+	"context"
+	"errors"
+	"time"
+
 	"candor/db"
 	ledger "candor/internal/billing"
 	"candor/internal/domain"
 	"candor/internal/service/audit"
-	"context"
-	"errors"
-	"time"
 )
 
 // Cards are pages of a payment provider on which an account's staff store how

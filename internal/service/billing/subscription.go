@@ -1,16 +1,17 @@
 package billing
 
 import (
-	"candor/db"
-	ledger "candor/internal/billing"
-	"candor/internal/domain"
-	"candor/internal/form"
-	"candor/internal/service/audit"
 	"context"
 	"errors"
 	"slices"
 	"strings"
 	"time"
+
+	"candor/db"
+	ledger "candor/internal/billing"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/service/audit"
 )
 
 var (

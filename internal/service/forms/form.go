@@ -3,6 +3,13 @@
 package forms
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/url"
+	"time"
+
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/form"
@@ -12,12 +19,6 @@ import (
 	"candor/internal/service/idempotency"
 	"candor/internal/statement"
 	"candor/internal/vault"
-	"context"
-	"encoding/json"
-	"errors"
-	"log/slog"
-	"net/url"
-	"time"
 )
 
 // Config is what the customer's form needs.

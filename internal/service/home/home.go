@@ -2,12 +2,13 @@
 package home
 
 import (
-	"candor/db"
-	"candor/internal/domain"
-	"candor/internal/service/billing"
 	"context"
 	"errors"
 	"time"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/service/billing"
 )
 
 // Config is what the home page needs.

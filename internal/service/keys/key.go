@@ -3,10 +3,6 @@
 package keys
 
 import (
-	"candor/db"
-	"candor/internal/domain"
-	"candor/internal/form"
-	"candor/internal/service/audit"
 	"context"
 	"fmt"
 	"log/slog"
@@ -14,6 +10,11 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/service/audit"
 )
 
 // Config is what API keys need.

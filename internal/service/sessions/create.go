@@ -1,11 +1,12 @@
 package sessions
 
 import (
+	"context"
+	"errors"
+
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/service/idempotency"
-	"context"
-	"errors"
 )
 
 var errNotApproved = domain.Errorf(domain.CodeForbidden, "This account is not approved for live mode yet, so it can't create live sessions. Use test mode until then. The owners get an email when live mode opens.")

@@ -4,6 +4,12 @@
 package sessions
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/platform/blob"
@@ -12,11 +18,6 @@ import (
 	"candor/internal/service/idempotency"
 	"candor/internal/vault"
 	"candor/internal/webhook"
-	"context"
-	"errors"
-	"fmt"
-	"log/slog"
-	"time"
 )
 
 // Config is what sessions need.

@@ -1,15 +1,16 @@
 package sessions
 
 import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/platform/blob"
 	"candor/internal/service/audit"
 	"candor/internal/statement"
-	"cmp"
-	"context"
-	"errors"
-	"io"
 )
 
 var (

@@ -1,14 +1,15 @@
 package webhooks
 
 import (
-	"candor/db"
-	"candor/internal/domain"
-	"candor/internal/service/audit"
-	"candor/internal/webhook"
 	"context"
 	"errors"
 	"slices"
 	"strings"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/service/audit"
+	"candor/internal/webhook"
 )
 
 var errDeliveryNotFound = domain.Errorf(domain.CodeNotFound, "There is no webhook delivery with this id in this account and mode.")

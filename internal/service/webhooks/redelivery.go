@@ -1,13 +1,14 @@
 package webhooks
 
 import (
-	"candor/db"
-	"candor/internal/domain"
-	"candor/internal/service/audit"
 	"context"
 	"errors"
 	"fmt"
 	"time"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/service/audit"
 )
 
 var errRedeliveryNotFound = domain.Errorf(domain.CodeNotFound, "There is no redelivery with this id in this account and mode.")

@@ -1,13 +1,14 @@
 package webhooks
 
 import (
+	"context"
+	"errors"
+	"time"
+
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/service/audit"
 	"candor/internal/webhook"
-	"context"
-	"errors"
-	"time"
 )
 
 // RestoreWindow is how long after a switch the former webhook secret can be

@@ -1,13 +1,6 @@
 package webhooks
 
 import (
-	"candor/db"
-	"candor/internal/delivery"
-	"candor/internal/domain"
-	"candor/internal/form"
-	"candor/internal/platform/ratelimit"
-	"candor/internal/service/audit"
-	"candor/internal/webhook"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +8,14 @@ import (
 	"math"
 	"sync"
 	"time"
+
+	"candor/db"
+	"candor/internal/delivery"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/platform/ratelimit"
+	"candor/internal/service/audit"
+	"candor/internal/webhook"
 )
 
 // TestEventLimit bounds the test events of an account in one process, so that

@@ -3,6 +3,13 @@
 package webhooks
 
 import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/outbox"
@@ -10,12 +17,6 @@ import (
 	"candor/internal/platform/ratelimit"
 	"candor/internal/service/audit"
 	"candor/internal/webhook"
-	"context"
-	"crypto/sha256"
-	"fmt"
-	"log/slog"
-	"strings"
-	"time"
 )
 
 // Config is what webhooks need.

@@ -3,10 +3,6 @@
 package attempts
 
 import (
-	"candor/db"
-	"candor/internal/domain"
-	"candor/internal/outbox"
-	"candor/internal/service/audit"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -15,6 +11,11 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/outbox"
+	"candor/internal/service/audit"
 )
 
 // Config is what counting attempts needs.

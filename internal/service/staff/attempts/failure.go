@@ -2,15 +2,16 @@ package attempts
 
 import (
 	"bytes"
-	"candor/db"
-	"candor/internal/domain"
-	"candor/internal/service/audit"
 	"context"
 	"errors"
 	"log/slog"
 	"slices"
 	"strings"
 	"time"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/service/audit"
 )
 
 // An Observer counts who came in and who didn't. It is safe for concurrent

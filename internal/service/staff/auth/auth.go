@@ -4,6 +4,10 @@
 package auth
 
 import (
+	"context"
+	"log/slog"
+	"strings"
+
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/outbox"
@@ -12,9 +16,6 @@ import (
 	"candor/internal/service/audit"
 	"candor/internal/service/staff/attempts"
 	"candor/internal/service/staff/passwords"
-	"context"
-	"log/slog"
-	"strings"
 )
 
 // Config is what signing in needs.

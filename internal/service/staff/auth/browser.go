@@ -1,11 +1,12 @@
 package auth
 
 import (
+	"context"
+	"errors"
+
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/service/audit"
-	"context"
-	"errors"
 )
 
 // Sessions returns the browsers in which the user is signed in, the

@@ -1,9 +1,6 @@
 package auth
 
 import (
-	"candor/db"
-	"candor/internal/domain"
-	"candor/internal/service/staff/attempts"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -13,6 +10,10 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/service/staff/attempts"
 )
 
 // DeviceLife is how long a browser is known after its user signed in.

@@ -1,13 +1,14 @@
 package auth
 
 import (
+	"context"
+	"errors"
+
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/form"
 	"candor/internal/service/audit"
 	"candor/internal/service/staff/passwords"
-	"context"
-	"errors"
 )
 
 // Invitation returns the live invitation of a link's token, or not_found.

@@ -1,13 +1,14 @@
 package auth
 
 import (
-	"candor/db"
-	"candor/internal/domain"
-	"candor/internal/service/staff/attempts"
 	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/service/staff/attempts"
 )
 
 var errLinkGone = domain.Errorf(domain.CodeNotFound, "This link has been used or has expired. Ask for a new one.")

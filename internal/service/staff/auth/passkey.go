@@ -1,11 +1,6 @@
 package auth
 
 import (
-	"candor/db"
-	"candor/internal/domain"
-	"candor/internal/form"
-	"candor/internal/service/audit"
-	"candor/internal/service/staff/attempts"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +9,12 @@ import (
 
 	"github.com/go-webauthn/webauthn/protocol"
 	"github.com/go-webauthn/webauthn/webauthn"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/service/audit"
+	"candor/internal/service/staff/attempts"
 )
 
 var (

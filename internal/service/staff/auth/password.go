@@ -2,15 +2,16 @@ package auth
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/form"
 	"candor/internal/service/staff/attempts"
 	"candor/internal/service/staff/passwords"
-	"context"
-	"errors"
-	"slices"
-	"strings"
 )
 
 // ChangePassword sets a new password for who proves to know the current one,

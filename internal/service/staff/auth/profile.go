@@ -1,11 +1,12 @@
 package auth
 
 import (
+	"context"
+
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/form"
 	"candor/internal/service/audit"
-	"context"
 )
 
 // ChangeName stores how the staff user is called by colleagues and in the audit

@@ -1,12 +1,13 @@
 package auth
 
 import (
-	"candor/db"
-	"candor/internal/domain"
-	"candor/internal/service/audit"
 	"context"
 	"crypto/rand"
 	"strings"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/service/audit"
 )
 
 // recoveryCodes is how many recovery codes there are at first.

@@ -1,13 +1,14 @@
 package auth
 
 import (
+	"context"
+	"errors"
+	"time"
+
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/service/audit"
 	"candor/internal/service/staff/attempts"
-	"context"
-	"errors"
-	"time"
 )
 
 // staffSeenPrecision is how precisely it is known when a session was used last.

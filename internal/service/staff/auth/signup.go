@@ -1,15 +1,16 @@
 package auth
 
 import (
+	"context"
+	"errors"
+	"strings"
+
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/form"
 	"candor/internal/service/audit"
 	"candor/internal/service/staff/attempts"
 	"candor/internal/service/staff/passwords"
-	"context"
-	"errors"
-	"strings"
 )
 
 // NewAccount is what somebody types who opens an account.

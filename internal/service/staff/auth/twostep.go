@@ -1,12 +1,6 @@
 package auth
 
 import (
-	"candor/db"
-	"candor/internal/domain"
-	"candor/internal/platform/keyring"
-	"candor/internal/service/audit"
-	"candor/internal/service/staff/attempts"
-	"candor/internal/service/staff/passwords"
 	"context"
 	"crypto/subtle"
 	"encoding/base32"
@@ -17,6 +11,13 @@ import (
 
 	"github.com/pquerna/otp/hotp"
 	"github.com/pquerna/otp/totp"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/platform/keyring"
+	"candor/internal/service/audit"
+	"candor/internal/service/staff/attempts"
+	"candor/internal/service/staff/passwords"
 )
 
 // codePeriod is how long a code of an authenticator app lives (RFC 6238).

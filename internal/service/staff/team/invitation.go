@@ -1,17 +1,18 @@
 package team
 
 import (
-	"candor/db"
-	"candor/internal/domain"
-	"candor/internal/form"
-	"candor/internal/service/audit"
-	"candor/internal/service/staff/attempts"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/service/audit"
+	"candor/internal/service/staff/attempts"
 )
 
 // InvitationParams is who is asked into a team.

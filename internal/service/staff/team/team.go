@@ -3,13 +3,14 @@
 package team
 
 import (
+	"context"
+	"slices"
+
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/outbox"
 	"candor/internal/service/audit"
 	"candor/internal/service/staff/attempts"
-	"context"
-	"slices"
 )
 
 // Config is what teams need.
