@@ -12,7 +12,7 @@ import (
 	"candor/handlers"
 	"candor/internal/billing"
 	"candor/internal/domain"
-	"candor/internal/service"
+	"candor/internal/testkit/servicetest"
 )
 
 // bill does what is due in all accounts' ledger, at the bench's time.
@@ -139,8 +139,8 @@ func (b *bench) restarted(terms billing.Terms) *bench {
 	again := *b
 	config := b.service.Config
 	config.Terms = terms
-	again.service = service.New(config)
-	again.config.Service = again.service
+	again.service = servicetest.New(config)
+	again.config = using(again.config, again.service)
 	var err error
 	again.handler, err = handlers.New(again.config)
 	b.ok(err)

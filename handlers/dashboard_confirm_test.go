@@ -177,7 +177,7 @@ func (c lateCase) count(s *staffBrowser) int {
 func TestLateRequestsAreCarriedOut(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
-	b := newBench(t, func(c *handlers.Config) { c.Service.Billing.Cards = storedCards{} })
+	b := newBench(t, func(c *handlers.Config) { c.Billing.Cards = storedCards{} })
 	cases := lateCases()
 	for _, route := range routesOf(handlers.Staff) {
 		if route.Action == "" {

@@ -53,7 +53,7 @@ func withTestEvents(t *testing.T) func(*handlers.Config) {
 			t.Fatal(err)
 		}
 		policy := webhook.Policy{Development: true}
-		c.Service.Webhooks.Policy, c.Service.Webhooks.TestLimiter, c.Service.Webhooks.TestClient = policy, limiter, webhook.NewClient(policy)
+		c.Webhooks.Policy, c.Webhooks.TestLimiter, c.Webhooks.TestClient = policy, limiter, webhook.NewClient(policy)
 	}
 }
 

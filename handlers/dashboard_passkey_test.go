@@ -63,7 +63,7 @@ func serveNamed(t *testing.T, path string) (*bench, string, *posted) {
 	}
 	base := "http://localhost:" + port
 	b := newBench(t, func(c *handlers.Config) {
-		c.Development, c.BaseURL, c.Service.Sessions.BaseURL, c.Service.Auth.BaseURL = true, base, base, base
+		c.Development, c.BaseURL, c.Sessions.BaseURL, c.StaffAuth.BaseURL = true, base, base, base
 	})
 	kept := &posted{Handler: b.handler, path: path}
 	server := httptest.NewUnstartedServer(kept)

@@ -22,7 +22,7 @@ func newLoggedBench(t *testing.T, change ...func(*handlers.Config)) (*bench, *re
 	t.Helper()
 	var log *requestlog.Writer
 	return newBench(t, append(change, func(c *handlers.Config) {
-		log = requestlog.NewWriter(c.Service.DB, c.Logger, func(why string, n int) { t.Errorf("%d requests not logged: %s", n, why) })
+		log = requestlog.NewWriter(c.Sessions.DB, c.Logger, func(why string, n int) { t.Errorf("%d requests not logged: %s", n, why) })
 		t.Cleanup(log.Close)
 		c.Called = log.Add
 	})...), log

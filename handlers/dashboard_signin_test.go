@@ -13,8 +13,8 @@ import (
 	"candor/db"
 	"candor/handlers"
 	"candor/internal/domain"
-	"candor/internal/service"
 	"candor/internal/service/staff/passwords"
+	"candor/internal/testkit/servicetest"
 )
 
 func signInForm(email, password string) url.Values {
@@ -203,7 +203,7 @@ func TestSignInTakesAsLongForNobody(t *testing.T) {
 	b := newBench(t)
 	config := b.service.Config
 	config.PasswordCost = passwords.Cost{}
-	b.service = service.New(config)
+	b.service = servicetest.New(config)
 	account := b.newAccount("careful@lender.example", "starter")
 	quickest := func(email, password string) time.Duration {
 		least := time.Hour

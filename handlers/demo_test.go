@@ -15,6 +15,7 @@ import (
 	"candor/internal/demo"
 	"candor/internal/domain"
 	"candor/internal/testkit/browsertest"
+	"candor/internal/testkit/servicetest"
 	"candor/views/pdf"
 )
 
@@ -30,9 +31,9 @@ func TestDemoPartner(t *testing.T) {
 	if browsertest.Pictures() {
 		n = demo.Sessions
 	}
-	p, err := demo.Fill(t.Context(), b.service.Config, fonts, startTime, n)
+	p, err := demo.Fill(t.Context(), b.servicesOfDemo, fonts, startTime, n)
 	b.ok(err)
-	if _, err := demo.Fill(t.Context(), b.service.Config, fonts, startTime, n); err != demo.ErrSeeded { //nolint:errorlint // it is that very one
+	if _, err := demo.Fill(t.Context(), b.servicesOfDemo, fonts, startTime, n); err != demo.ErrSeeded { //nolint:errorlint // it is that very one
 		t.Errorf("filled again: %v, want ErrSeeded", err)
 	}
 	b.demoAddsUp(p)
@@ -58,6 +59,17 @@ func TestDemoPartner(t *testing.T) {
 	}
 	if browsertest.Pictures() {
 		b.drawDemo(t, base, p)
+	}
+}
+
+// servicesOfDemo are the bench's use cases with another clock.
+func (b *bench) servicesOfDemo(clock domain.Clock) *demo.Services {
+	config := b.service.Config
+	config.Clock = clock
+	s := servicetest.New(config)
+	return &demo.Services{
+		DB: s.DB, Ring: s.Ring, Vault: s.Vault, BaseURL: s.BaseURL, Terms: s.Terms,
+		Accounts: s.Accounts, Auth: s.Auth, Keys: s.Keys, Sessions: s.Sessions, Team: s.Team, Webhooks: s.Webhooks,
 	}
 }
 

@@ -19,13 +19,13 @@ import (
 	"candor/internal/platform/blob"
 	"candor/internal/platform/keyring"
 	"candor/internal/platform/ratelimit"
-	"candor/internal/service"
 	"candor/internal/service/accounts"
 	"candor/internal/service/forms"
 	"candor/internal/service/staff/passwords"
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit/dbtest"
+	"candor/internal/testkit/servicetest"
 	"candor/internal/webhook"
 	"candor/jobs"
 	"candor/views/pdf"
@@ -47,7 +47,7 @@ type bench struct {
 	testing.TB
 	handler http.Handler
 	config  handlers.Config
-	service *service.Services
+	service *servicetest.Services
 	dsn     string
 	blobDir string
 	db      *db.DB
@@ -70,7 +70,7 @@ func newBench(t testing.TB, change ...func(*handlers.Config)) *bench {
 	b.blobDir = t.TempDir()
 	blobs, err := blob.NewFiles(b.blobDir)
 	b.ok(err)
-	b.service = service.New(service.Config{
+	b.service = servicetest.New(servicetest.Config{
 		DB: b.db, Outbox: outbox.New(inserter, nil), Ring: ring, Blobs: blobs, Policy: webhook.Policy{},
 		BaseURL: baseURL, Clock: b.clock.Now, Logger: logger, Terms: invoiceTerms(),
 		PasswordCost: quickPasswords,
@@ -78,10 +78,11 @@ func newBench(t testing.TB, change ...func(*handlers.Config)) *bench {
 	limiter, err := ratelimit.New(ratelimit.Config{PerMinute: 100, Burst: 1_000_000, Keys: 1000})
 	b.ok(err)
 	config := handlers.Config{
-		Service: b.service, Logger: logger, Clock: b.clock.Now, BaseURL: baseURL, Limiter: limiter, SignedOutLimiter: limiter, LinkLimiter: limiter, NetworkLimiter: limiter,
+		Logger: logger, Clock: b.clock.Now, BaseURL: baseURL, Limiter: limiter, SignedOutLimiter: limiter, LinkLimiter: limiter, NetworkLimiter: limiter,
 		CookieKeys: ring.CookieKeys(), Ready: func(context.Context) error { return nil }, Version: "test",
 		Fonts: fonts(),
 	}
+	config = using(config, b.service)
 	for _, f := range change {
 		f(&config)
 	}
@@ -288,11 +289,18 @@ func (l *logBuffer) String() string {
 var someone = domain.Actor{Kind: domain.ActorOperator, ID: "test", Name: "a test"}
 
 // restart replaces the bench's service by one of that configuration.
-func (b *bench) restart(config service.Config) {
+func (b *bench) restart(config servicetest.Config) {
 	b.Helper()
-	b.service = service.New(config)
-	b.config.Service = b.service
+	b.service = servicetest.New(config)
+	b.config = using(b.config, b.service)
 	var err error
 	b.handler, err = handlers.New(b.config)
 	b.ok(err)
+}
+
+// using is the configuration with those use cases.
+func using(c handlers.Config, s *servicetest.Services) handlers.Config {
+	c.Accounts, c.Attempts, c.Audit, c.StaffAuth, c.Billing, c.Forms, c.Home = s.Accounts, s.Attempts, s.Audit, s.Auth, s.Billing, s.Forms, s.Home
+	c.Idempotency, c.Keys, c.RequestLog, c.Sessions, c.Team, c.Webhooks = s.Idempotency, s.Keys, s.RequestLog, s.Sessions, s.Team, s.Webhooks
+	return c
 }

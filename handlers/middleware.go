@@ -45,7 +45,7 @@ func (s *server) logRequests(next echo.HandlerFunc) echo.HandlerFunc {
 		if r.Principal != nil {
 			attrs = append(attrs, slog.String("account_id", r.Principal.AccountID.String()), slog.Bool("livemode", r.Principal.Livemode))
 			if c.Response().Status == http.StatusForbidden {
-				s.Service.Attempts.Observer.Forbidden(domain.ActorKey)
+				s.Attempts.Observer.Forbidden(domain.ActorKey)
 				attrs = append(attrs, slog.String("key_id", r.Principal.KeyID.String()))
 			}
 		}

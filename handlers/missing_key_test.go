@@ -10,8 +10,8 @@ import (
 	"candor/handlers"
 	"candor/internal/domain"
 	"candor/internal/platform/keyring"
-	"candor/internal/service"
 	"candor/internal/statement"
+	"candor/internal/testkit/servicetest"
 )
 
 // withKeys is the same server with other secret keys. Links and cookies aren't
@@ -23,8 +23,9 @@ func (b *bench) withKeys(text string) *bench {
 	config := b.service.Config
 	config.Ring = ring
 	other := *b
-	other.service = service.New(config)
-	other.config.Service, other.config.CookieKeys = other.service, ring.CookieKeys()
+	other.service = servicetest.New(config)
+	other.config = using(other.config, other.service)
+	other.config.CookieKeys = ring.CookieKeys()
 	other.handler, err = handlers.New(other.config)
 	b.ok(err)
 	return &other

@@ -187,7 +187,7 @@ func newOddBench(t *testing.T) *oddBench {
 			t.Fatal(err)
 		}
 		policy := webhook.Policy{Development: true}
-		c.Service.Webhooks.Policy, c.Service.Webhooks.TestLimiter, c.Service.Webhooks.TestClient = policy, limiter, webhook.NewClient(policy)
+		c.Webhooks.Policy, c.Webhooks.TestLimiter, c.Webhooks.TestClient = policy, limiter, webhook.NewClient(policy)
 	})
 	ids := walkObjects(b, b.testScope())
 	for name, id := range marked(b, b.testScope()) {

@@ -23,23 +23,48 @@ import (
 	"candor/handlers/dashboard/auth"
 	"candor/handlers/form"
 	"candor/handlers/web"
-	"candor/internal/billing"
+	ledger "candor/internal/billing"
 	"candor/internal/domain"
-	"candor/internal/service"
+	"candor/internal/service/accounts"
+	"candor/internal/service/audit"
+	"candor/internal/service/billing"
+	"candor/internal/service/forms"
+	"candor/internal/service/home"
+	"candor/internal/service/idempotency"
+	"candor/internal/service/keys"
+	"candor/internal/service/requestlog"
+	"candor/internal/service/sessions"
+	"candor/internal/service/staff/attempts"
+	staffauth "candor/internal/service/staff/auth"
+	"candor/internal/service/staff/team"
+	"candor/internal/service/webhooks"
 	view "candor/views/dashboard"
 	"candor/views/pdf"
 )
 
 // ProviderEvents reads what a payment provider sends: the body, its signature
-// and the time of its arrival. The error is billing.ErrSignature if it is
+// and the time of its arrival. The error is ledger.ErrSignature if it is
 // forged.
 type ProviderEvents interface {
-	Event(ctx context.Context, payload []byte, signature string, now time.Time) (billing.ProviderEvent, error)
+	Event(ctx context.Context, payload []byte, signature string, now time.Time) (ledger.ProviderEvent, error)
 }
 
 // Config is what the server needs.
 type Config struct {
-	Service          *service.Services
+	Accounts    *accounts.Service
+	Attempts    *attempts.Service
+	Audit       *audit.Service
+	StaffAuth   *staffauth.Service
+	Billing     *billing.Service
+	Forms       *forms.Service
+	Home        *home.Service
+	Idempotency *idempotency.Store
+	Keys        *keys.Service
+	RequestLog  *requestlog.Service
+	Sessions    *sessions.Service
+	Team        *team.Service
+	Webhooks    *webhooks.Service
+
 	Logger           *slog.Logger
 	Clock            domain.Clock
 	BaseURL          string // without a slash at its end
@@ -86,8 +111,8 @@ func New(c Config) (http.Handler, error) {
 // newServer returns a server and the router of all its routes.
 func newServer(c Config) (*server, *echo.Echo, error) {
 	switch {
-	case c.Service == nil, c.Logger == nil, c.Clock == nil, c.Limiter == nil, c.SignedOutLimiter == nil, c.LinkLimiter == nil, c.NetworkLimiter == nil, c.Ready == nil:
-		return nil, nil, errors.New("handlers: Service, Logger, Clock, all limiters and Ready must be set")
+	case c.Sessions == nil, c.Logger == nil, c.Clock == nil, c.Limiter == nil, c.SignedOutLimiter == nil, c.LinkLimiter == nil, c.NetworkLimiter == nil, c.Ready == nil:
+		return nil, nil, errors.New("handlers: the use cases, Logger, Clock, all limiters and Ready must be set")
 	case c.BaseURL == "" || strings.HasSuffix(c.BaseURL, "/"):
 		return nil, nil, fmt.Errorf("handlers: base URL %q must be an address without a slash at its end", c.BaseURL)
 	}
@@ -128,20 +153,26 @@ func (s *server) wire() (err error) {
 	if s.assets, err = loadAssets(); err != nil {
 		return err
 	}
-	if s.api, err = api.New(api.Config{Service: s.Service, Clock: s.Clock, BaseURL: s.BaseURL, Limiter: s.Limiter}); err != nil {
+	if s.api, err = api.New(api.Config{
+		Billing: s.Billing, Idempotency: s.Idempotency, Keys: s.Keys, Sessions: s.Sessions, Webhooks: s.Webhooks,
+		Clock: s.Clock, BaseURL: s.BaseURL, Limiter: s.Limiter,
+	}); err != nil {
 		return err
 	}
 	if s.form, err = form.New(form.Config{
-		Service: s.Service, Clock: s.Clock, Cookies: cookies, CookieKeys: s.CookieKeys, LinkLimiter: s.LinkLimiter, NetworkLimiter: s.NetworkLimiter,
+		Accounts: s.Accounts, Forms: s.Forms, Sessions: s.Sessions,
+		Clock: s.Clock, Cookies: cookies, CookieKeys: s.CookieKeys, LinkLimiter: s.LinkLimiter, NetworkLimiter: s.NetworkLimiter,
 	}); err != nil {
 		return err
 	}
 	s.auth = auth.New(auth.Config{
-		Service: s.Service, Clock: s.Clock, Cookies: cookies, Notices: notices,
+		Attempts: s.Attempts, StaffAuth: s.StaffAuth,
+		Clock: s.Clock, Cookies: cookies, Notices: notices,
 		SignedOutLimiter: s.SignedOutLimiter, RefusalDelay: s.RefusalDelay, StrangersAtOnce: s.StrangersAtOnce,
 	})
 	s.dashboard = dashboard.New(dashboard.Config{
-		Service: s.Service, Logger: s.Logger, Clock: s.Clock, BaseURL: s.BaseURL, Auth: s.auth, Notices: notices, Fonts: s.Fonts, FormData: api.SubmittedData,
+		Accounts: s.Accounts, Attempts: s.Attempts, Audit: s.Audit, StaffAuth: s.StaffAuth, Billing: s.Billing, Home: s.Home, Keys: s.Keys, RequestLog: s.RequestLog, Sessions: s.Sessions, Team: s.Team, Webhooks: s.Webhooks,
+		Logger: s.Logger, Clock: s.Clock, BaseURL: s.BaseURL, Auth: s.auth, Notices: notices, Fonts: s.Fonts, FormData: api.SubmittedData,
 	})
 	return nil
 }

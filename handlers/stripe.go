@@ -28,7 +28,7 @@ func (s *server) stripeEvent(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Service.Billing.ProviderEvent(r.Context(), "stripe", event); err != nil {
+	if err := s.Billing.ProviderEvent(r.Context(), "stripe", event); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusOK)

@@ -14,7 +14,7 @@ import (
 	"candor/internal/billing/stripe"
 	"candor/internal/billing/stripe/stripetest"
 	"candor/internal/domain"
-	"candor/internal/service"
+	"candor/internal/testkit/servicetest"
 )
 
 // A stripeBench is a server that Stripe collects for, and an account with a
@@ -33,7 +33,7 @@ func newStripeBench(t *testing.T) *stripeBench {
 	s.bench = newBench(t, func(c *handlers.Config) {
 		s.provider = stripe.New(stripe.Config{
 			SecretKey: stripetest.SecretKey, WebhookSecret: stripetest.WebhookSecret, APIURL: s.stripe.URL,
-			Customers: billing.StoredCustomers{DB: c.Service.DB},
+			Customers: billing.StoredCustomers{DB: c.Sessions.DB},
 		})
 		c.Stripe = s.provider
 	})
@@ -225,8 +225,8 @@ func TestStripeCardPage(t *testing.T) {
 	s := newStripeBench(t)
 	config := s.service.Config
 	config.Cards = s.provider
-	s.service = service.New(config)
-	s.config.Service = s.service
+	s.service = servicetest.New(config)
+	s.config = using(s.config, s.service)
 	var err error
 	s.handler, err = handlers.New(s.config)
 	s.ok(err)

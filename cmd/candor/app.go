@@ -19,7 +19,6 @@ import (
 	"candor/internal/platform/mail"
 	"candor/internal/platform/metrics"
 	"candor/internal/platform/ratelimit"
-	"candor/internal/service"
 	"candor/internal/service/webhooks"
 	"candor/internal/webhook"
 	"candor/jobs"
@@ -39,14 +38,20 @@ type app struct {
 	outbox   *outbox.Outbox
 	tester   *webhook.Client  // sends test events
 	stripe   *stripe.Provider // nil if invoices are paid by bank transfer
-	service  *service.Services
+
+	testLimiter *ratelimit.Memory // of test events
+	policy      webhook.Policy
+	terms       billing.Terms
+	baseURL     string
+	logger      *slog.Logger
+	services
 }
 
 // openApp opens keys, database and stores, and the use cases on top of them. In
 // development it migrates. In production the schema must be up to date, because a
 // release migrates once, before its processes start.
 func openApp(ctx context.Context, c config.Config, logger *slog.Logger) (_ *app, err error) {
-	a := new(app)
+	a := &app{policy: webhook.Policy{Development: c.Development}, terms: c.Terms, baseURL: c.PublicURL(), logger: logger}
 	defer func() {
 		if err == nil {
 			return
@@ -90,24 +95,17 @@ func openApp(ctx context.Context, c config.Config, logger *slog.Logger) (_ *app,
 		return nil, err
 	}
 	a.outbox = outbox.New(inserter, a.metrics)
-	policy := webhook.Policy{Development: c.Development}
-	a.tester = webhook.NewClient(policy)
-	limiter, err := ratelimit.New(webhooks.TestEventLimit)
-	if err != nil {
+	a.tester = webhook.NewClient(a.policy)
+	if a.testLimiter, err = ratelimit.New(webhooks.TestEventLimit); err != nil {
 		return nil, err
-	}
-	use := service.Config{
-		DB: a.db, Outbox: a.outbox, Ring: a.ring, Blobs: a.blobs, Policy: policy, BaseURL: c.PublicURL(),
-		Clock: domain.SystemClock, Logger: logger, Terms: c.Terms, Observer: a.metrics, TestClient: a.tester, TestLimiter: limiter,
 	}
 	if c.Stripe.SecretKey != "" {
 		a.stripe = stripe.New(stripe.Config{
 			SecretKey: c.Stripe.SecretKey, WebhookSecret: c.Stripe.WebhookSecret, APIURL: c.Stripe.APIURL,
 			Customers: billing.StoredCustomers{DB: a.db},
 		})
-		use.Cards = a.stripe
 	}
-	a.service = service.New(use)
+	a.services = a.servicesAt(domain.SystemClock)
 	return a, nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"candor/cmd/candor/admin"
 	"candor/cmd/candor/cli"
 	"candor/cmd/candor/config"
+	"candor/internal/demo"
 	"candor/internal/domain"
 )
 
@@ -117,7 +118,18 @@ func (p *process) openAdmin(ctx context.Context) (*admin.App, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &admin.App{Services: a.service, PDFFont: c.PDFFont, Close: a.close}, nil
+	return &admin.App{
+		DB: a.db, Vault: a.vault, Terms: a.terms, Policy: a.policy, BaseURL: a.baseURL,
+		Accounts: a.accounts, Auth: a.auth, Billing: a.billing, Sealing: a.sealing, Webhooks: a.webhooks,
+		Demo: func(clock domain.Clock) *demo.Services {
+			s := a.servicesAt(clock)
+			return &demo.Services{
+				DB: a.db, Ring: a.ring, Vault: s.vault, BaseURL: a.baseURL, Terms: a.terms,
+				Accounts: s.accounts, Auth: s.auth, Keys: s.keys, Sessions: s.sessions, Team: s.team, Webhooks: s.webhooks,
+			}
+		},
+		PDFFont: c.PDFFont, Close: a.close,
+	}, nil
 }
 
 func (p *process) help(context.Context, []string) error {

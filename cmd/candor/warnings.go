@@ -28,7 +28,7 @@ func (a *app) warn(ctx context.Context, c config.Config, logger *slog.Logger) {
 func (a *app) warnOfKeys(ctx context.Context, logger *slog.Logger) {
 	bounded, cancel := context.WithTimeout(ctx, keyCheckTime)
 	defer cancel()
-	sealed, err := a.service.Sealing.Counts(bounded)
+	sealed, err := a.sealing.Counts(bounded)
 	if err != nil {
 		logger.WarnContext(ctx, "can't check which secret keys are in use: run candor keys check", "error", err)
 		return

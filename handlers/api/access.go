@@ -45,7 +45,7 @@ func (s *Server) authenticate(c echo.Context) error {
 		r.Refusal = err
 		return nil
 	}
-	principal, err := s.Service.Keys.Authenticate(c.Request().Context(), key, r.Address)
+	principal, err := s.Keys.Authenticate(c.Request().Context(), key, r.Address)
 	if principal.KeyID != (domain.KeyID{}) {
 		r.Caller = &principal
 	}

@@ -52,7 +52,7 @@ func (s *Server) GetSubscription() Endpoint {
 }
 
 func (s *Server) billingSubscription(ctx context.Context, _ *noParameters) (*subscription, error) {
-	of, err := s.Service.Billing.Subscription(ctx, scopeIn(ctx).AccountID)
+	of, err := s.Billing.Subscription(ctx, scopeIn(ctx).AccountID)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (s *Server) billingUsage(ctx context.Context, r *usageRequest) (*usage, err
 		}
 		*date.into = *date.given
 	}
-	of, err := s.Service.Billing.Usage(ctx, scopeIn(ctx), asked)
+	of, err := s.Billing.Usage(ctx, scopeIn(ctx), asked)
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func (s *Server) sessionPDF(ctx context.Context, r *pdfRequest) (*web.File, erro
 	if err != nil {
 		return nil, err
 	}
-	content, err := s.Service.Sessions.PDF(ctx, scopeIn(ctx), id, web.Reader(ctx, actorIn(ctx)))
+	content, err := s.Sessions.PDF(ctx, scopeIn(ctx), id, web.Reader(ctx, actorIn(ctx)))
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (s *Server) sessionDocument(ctx context.Context, r *documentRequest) (*web.
 		return nil, err
 	}
 	id, _ := domain.ParseDocumentID(r.DocumentID) // the id of no document where it is malformed
-	document, err := s.Service.Sessions.Document(ctx, scopeIn(ctx), session, id, web.Reader(ctx, actorIn(ctx)))
+	document, err := s.Sessions.Document(ctx, scopeIn(ctx), session, id, web.Reader(ctx, actorIn(ctx)))
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (s *Server) sessionData(ctx context.Context, r *sessionID) (*submittedData,
 	if err != nil {
 		return nil, err
 	}
-	of, err := s.Service.Sessions.Data(ctx, scopeIn(ctx), id, web.Reader(ctx, actorIn(ctx)))
+	of, err := s.Sessions.Data(ctx, scopeIn(ctx), id, web.Reader(ctx, actorIn(ctx)))
 	if err != nil {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ func (s *Server) listEvents(ctx context.Context, r *listEventsRequest) (*eventLi
 		}
 		filter.Session = &id
 	}
-	feed, err := s.Service.Webhooks.Events(ctx, scopeIn(ctx), filter, r.Limit)
+	feed, err := s.Webhooks.Events(ctx, scopeIn(ctx), filter, r.Limit)
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func idempotent[Req, Of, Resp any](s *Server, o operation, respond func(Of) *Res
 		var req Req
 		var result Of
 		if err = decodeBody(body, fields, &req); err != nil {
-			err = idempotency.Refuse(ctx, s.Service.Idempotency, scopeIn(ctx), key, err)
+			err = idempotency.Refuse(ctx, s.Idempotency, scopeIn(ctx), key, err)
 		} else {
 			result, err = do(ctx, key, &req)
 		}

@@ -9,7 +9,11 @@ import (
 
 	"candor/handlers/web"
 	"candor/internal/domain"
-	"candor/internal/service"
+	"candor/internal/service/billing"
+	"candor/internal/service/idempotency"
+	"candor/internal/service/keys"
+	"candor/internal/service/sessions"
+	"candor/internal/service/webhooks"
 )
 
 // callersRemembered is how many valid keys a process remembers.
@@ -17,7 +21,12 @@ const callersRemembered = 10_000
 
 // Config is what the API needs.
 type Config struct {
-	Service *service.Services
+	Billing     *billing.Service
+	Idempotency *idempotency.Store
+	Keys        *keys.Service
+	Sessions    *sessions.Service
+	Webhooks    *webhooks.Service
+
 	Clock   domain.Clock
 	BaseURL string      // without a slash at its end
 	Limiter web.Limiter // of requests, by account and mode, or by network

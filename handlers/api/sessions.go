@@ -128,7 +128,7 @@ func (s *Server) CreateSession() Endpoint {
 }
 
 func (s *Server) createSession(ctx context.Context, key *idempotency.Key[*domain.Session], r *createSessionRequest) (*domain.Session, error) {
-	created, err := s.Service.Sessions.Create(ctx, scopeIn(ctx), key, domain.NewSession{
+	created, err := s.Sessions.Create(ctx, scopeIn(ctx), key, domain.NewSession{
 		FormType: r.FormType, CustomerEmail: r.CustomerEmail, CustomerName: r.CustomerName, ReferenceID: r.ReferenceID,
 		WebhookURL: r.WebhookURL, ExpiresInDays: r.ExpiresInDays, Metadata: r.Metadata, By: actorIn(ctx),
 	})
@@ -139,7 +139,7 @@ func (s *Server) createSession(ctx context.Context, key *idempotency.Key[*domain
 }
 
 func (s *Server) newSession(of *domain.Session) *newSession {
-	return &newSession{newSessionFields(of), s.Service.Sessions.URL(of.ID)}
+	return &newSession{newSessionFields(of), s.Sessions.URL(of.ID)}
 }
 
 func newSessionFields(of *domain.Session) sessionFields {
@@ -173,7 +173,7 @@ func (s *Server) listSessions(ctx context.Context, r *listSessionsRequest) (*ses
 		}
 	}
 	page := domain.Page{Number: r.Page, Size: r.PerPage}
-	sessions, total, err := s.Service.Sessions.List(ctx, scopeIn(ctx), filter, page)
+	sessions, total, err := s.Sessions.List(ctx, scopeIn(ctx), filter, page)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +205,7 @@ func (s *Server) getSession(ctx context.Context, r *sessionID) (*session, error)
 	if err != nil {
 		return nil, err
 	}
-	of, err := s.Service.Sessions.Get(ctx, scopeIn(ctx), id)
+	of, err := s.Sessions.Get(ctx, scopeIn(ctx), id)
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +220,7 @@ func (s *Server) linkFor(ctx context.Context, of *domain.Session) *string {
 	if of.AccessedAt != nil && !web.RequestIn(ctx).Principal.Permissions.Allow(domain.DataRead) {
 		return nil
 	}
-	link := s.Service.Sessions.URL(of.ID)
+	link := s.Sessions.URL(of.ID)
 	return &link
 }
 
@@ -239,7 +239,7 @@ func (s *Server) cancelSession(ctx context.Context, r *sessionID) (*cancelledSes
 	if err != nil {
 		return nil, err
 	}
-	of, err := s.Service.Sessions.Cancel(ctx, scopeIn(ctx), id, actorIn(ctx))
+	of, err := s.Sessions.Cancel(ctx, scopeIn(ctx), id, actorIn(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func (s *Server) ShowAudit(c echo.Context, v *Visit) error {
 	}
 	page := view.AuditPage{Page: s.page(v, "Audit log"), Filters: shown, First: before == nil}
 	page.Problems = web.ErrorItems(wrong)
-	if page.Entries, page.More, err = s.Service.Audit.Page(c.Request().Context(), v.Scope.AccountID, filter, before, auditPerPage); err != nil {
+	if page.Entries, page.More, err = s.Audit.Page(c.Request().Context(), v.Scope.AccountID, filter, before, auditPerPage); err != nil {
 		return err
 	}
 	return web.Render(c, http.StatusOK, view.Audit(page))
@@ -57,7 +57,7 @@ func (s *Server) ExportAudit(c echo.Context, v *Visit) error {
 	}
 	columns := []string{"id", "at", "mode", "actor_kind", "actor", "action", "target_id", "target", "address", "before", "after"}
 	return web.StreamCSV(c, s.Logger, s.Clock.Now(), "audit_log", columns, func(write web.WriteRow) error {
-		return s.Service.Audit.Export(c.Request().Context(), v.Scope.AccountID, filter, v.Actor, func(e *domain.AuditEntry) error {
+		return s.Audit.Export(c.Request().Context(), v.Scope.AccountID, filter, v.Actor, func(e *domain.AuditEntry) error {
 			mode := ""
 			if e.Livemode != nil {
 				mode = view.ModeName(*e.Livemode)

@@ -38,7 +38,7 @@ var cardNotices = map[string]string{"stored": "card_stored", "none": "card_not_s
 
 // billingUse is the account's subscription as pages show it, nil without one.
 func (s *Server) billingUse(c echo.Context, v *Visit) (*view.BillingUse, error) {
-	of, err := s.Service.Billing.Subscription(c.Request().Context(), v.Scope.AccountID)
+	of, err := s.Billing.Subscription(c.Request().Context(), v.Scope.AccountID)
 	if errors.Is(err, &domain.Error{Code: domain.CodeSubscriptionNotFound}) {
 		return nil, nil
 	}
@@ -49,7 +49,7 @@ func (s *Server) billingUse(c echo.Context, v *Visit) (*view.BillingUse, error) 
 		Subscription: of.Subscription, Period: of.Period, InvoiceDate: of.InvoiceDate, Used: of.Used, Carried: of.Carried, Lines: of.Lines,
 		Projection: of.Projection,
 	}
-	if s.Service.Billing.Ledger.Terms.Seller.ChargesGST() {
+	if s.Billing.Ledger.Terms.Seller.ChargesGST() {
 		use.GST = of.GST
 	}
 	return use, nil
@@ -58,7 +58,7 @@ func (s *Server) billingUse(c echo.Context, v *Visit) (*view.BillingUse, error) 
 // ShowBilling tells what the account pays. Who comes back from the page for
 // cards is told of it; whether there is a card, the provider's webhook says.
 func (s *Server) ShowBilling(c echo.Context, v *Visit) error {
-	if notice, ok := cardNotices[c.QueryParam(cardQuery)]; ok && s.Service.Billing.Cards != nil {
+	if notice, ok := cardNotices[c.QueryParam(cardQuery)]; ok && s.Billing.Cards != nil {
 		return s.backTo(c, v, "billing", nil, notice)
 	}
 	return s.billingPage(c, v, http.StatusOK, nil)
@@ -70,29 +70,29 @@ func (s *Server) billingPage(c echo.Context, v *Visit, status int, wrong form.Er
 	if err != nil {
 		return echo.ErrNotFound
 	}
-	page := view.BillingPage{Page: s.page(v, "Billing"), Transfer: s.Service.Billing.Ledger.Terms.Seller.Transfer}
+	page := view.BillingPage{Page: s.page(v, "Billing"), Transfer: s.Billing.Ledger.Terms.Seller.Transfer}
 	page.Problems = web.ErrorItems(wrong)
 	if page.Use, err = s.billingUse(c, v); err != nil {
 		return err
 	}
 	if page.Use == nil {
-		if page.Carry, err = s.Service.Billing.NextCarry(ctx, v.Scope.AccountID); err != nil {
+		if page.Carry, err = s.Billing.NextCarry(ctx, v.Scope.AccountID); err != nil {
 			return err
 		}
 	}
-	if page.Plans, err = s.Service.Billing.Plans(ctx); err != nil {
+	if page.Plans, err = s.Billing.Plans(ctx); err != nil {
 		return err
 	}
-	if page.Invoices, page.More, err = s.Service.Billing.Invoices(ctx, v.Scope.AccountID, before, invoicesPerPage); err != nil {
+	if page.Invoices, page.More, err = s.Billing.Invoices(ctx, v.Scope.AccountID, before, invoicesPerPage); err != nil {
 		return err
 	}
-	if page.Cards, page.Card, err = s.Service.Billing.Card(ctx, v.Scope.AccountID); err != nil {
+	if page.Cards, page.Card, err = s.Billing.Card(ctx, v.Scope.AccountID); err != nil {
 		return err
 	}
 	if page.Cards {
 		s.allowCardPages(c)
 	}
-	account, err := s.Service.Accounts.Get(ctx, v.Scope.AccountID)
+	account, err := s.Accounts.Get(ctx, v.Scope.AccountID)
 	if err != nil {
 		return err
 	}
@@ -120,19 +120,19 @@ func (s *Server) changedBilling(c echo.Context, v *Visit, err error, notice stri
 
 // ChangeBillingEmail stores where invoices go.
 func (s *Server) ChangeBillingEmail(c echo.Context, v *Visit) error {
-	err := s.Service.Billing.ChangeEmail(c.Request().Context(), v.Scope.AccountID, v.Actor, c.FormValue("billing_email"))
+	err := s.Billing.ChangeEmail(c.Request().Context(), v.Scope.AccountID, v.Actor, c.FormValue("billing_email"))
 	return s.changedBilling(c, v, err, "billing_email_saved")
 }
 
 // Subscribe starts a subscription.
 func (s *Server) Subscribe(c echo.Context, v *Visit) error {
-	err := s.Service.Billing.Subscribe(c.Request().Context(), v.Scope.AccountID, v.Actor, c.FormValue("plan"))
+	err := s.Billing.Subscribe(c.Request().Context(), v.Scope.AccountID, v.Actor, c.FormValue("plan"))
 	return s.changedBilling(c, v, err, "subscribed")
 }
 
 // Reactivate takes a cancellation back.
 func (s *Server) Reactivate(c echo.Context, v *Visit) error {
-	err := s.Service.Billing.Reactivate(c.Request().Context(), v.Scope.AccountID, v.Actor)
+	err := s.Billing.Reactivate(c.Request().Context(), v.Scope.AccountID, v.Actor)
 	return s.changedBilling(c, v, err, "reactivated")
 }
 
@@ -153,7 +153,7 @@ func (s *Server) planPage(c echo.Context, v *Visit, chosen string, wrong form.Er
 	if page.Use == nil || !page.Use.Subscription.Admits() {
 		return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "billing"))
 	}
-	if page.Plans, err = s.Service.Billing.Plans(c.Request().Context()); err != nil {
+	if page.Plans, err = s.Billing.Plans(c.Request().Context()); err != nil {
 		return err
 	}
 	present, next := page.Use.Subscription.Plan.ID, page.Use.Subscription.NextPlanID
@@ -177,7 +177,7 @@ func (s *Server) planPage(c echo.Context, v *Visit, chosen string, wrong form.Er
 
 // ChangePlan moves the account to another plan.
 func (s *Server) ChangePlan(c echo.Context, v *Visit) error {
-	err := s.Service.Billing.ChangePlan(c.Request().Context(), v.Scope.AccountID, v.Actor, c.FormValue("plan"))
+	err := s.Billing.ChangePlan(c.Request().Context(), v.Scope.AccountID, v.Actor, c.FormValue("plan"))
 	if wrong := web.ValidationErrors(err); wrong != nil {
 		return s.planPage(c, v, "", wrong)
 	}
@@ -199,7 +199,7 @@ func (s *Server) cancelPage(c echo.Context, v *Visit, status int, wrong form.Err
 	if page.Use == nil || !page.Use.Subscription.Admits() {
 		return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "billing"))
 	}
-	if page.Plans, err = s.Service.Billing.Plans(c.Request().Context()); err != nil {
+	if page.Plans, err = s.Billing.Plans(c.Request().Context()); err != nil {
 		return err
 	}
 	return web.Render(c, status, view.CancelSubscription(page))
@@ -207,7 +207,7 @@ func (s *Server) cancelPage(c echo.Context, v *Visit, status int, wrong form.Err
 
 // CancelSubscription ends the subscription.
 func (s *Server) CancelSubscription(c echo.Context, v *Visit) error {
-	err := s.Service.Billing.Cancel(c.Request().Context(), v.Scope.AccountID, v.Actor, c.FormValue("when") == "now", c.FormValue("reason"))
+	err := s.Billing.Cancel(c.Request().Context(), v.Scope.AccountID, v.Actor, c.FormValue("when") == "now", c.FormValue("reason"))
 	if wrong := web.ValidationErrors(err); wrong != nil {
 		return s.cancelPage(c, v, http.StatusUnprocessableEntity, wrong)
 	}
@@ -219,7 +219,7 @@ func (s *Server) AddCard(c echo.Context, v *Visit) error {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), cardPageWait)
 	defer cancel()
 	back := s.BaseURL + view.URL(v.Scope.Livemode, "billing") + "?" + cardQuery + "="
-	page, err := s.Service.Billing.CardPage(ctx, v.Scope.AccountID, v.Actor, back+"stored", back+"none")
+	page, err := s.Billing.CardPage(ctx, v.Scope.AccountID, v.Actor, back+"stored", back+"none")
 	if errors.As(err, new(*domain.Error)) {
 		return err
 	}
@@ -238,13 +238,13 @@ func (s *Server) DownloadInvoice(c echo.Context, v *Visit) error {
 	if err != nil {
 		return echo.ErrNotFound
 	}
-	invoice, err := s.Service.Billing.Invoice(c.Request().Context(), v.Scope.AccountID, id)
+	invoice, err := s.Billing.Invoice(c.Request().Context(), v.Scope.AccountID, id)
 	if err != nil {
 		return err
 	}
 	if invoice.Seller == nil {
 		// Who issued it was kept by nobody then: whoever does now is the best guess.
-		invoice.Seller = &s.Service.Billing.Ledger.Terms.Seller
+		invoice.Seller = &s.Billing.Ledger.Terms.Seller
 	}
 	result, err := pdf.RenderInvoice(invoice, s.Fonts)
 	if err != nil {

@@ -51,7 +51,7 @@ func (s *Server) ShowDelivery(c echo.Context, v *Visit) error {
 	if err != nil {
 		return echo.ErrNotFound
 	}
-	record, err := s.Service.Webhooks.Delivery(c.Request().Context(), v.Scope, id)
+	record, err := s.Webhooks.Delivery(c.Request().Context(), v.Scope, id)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (s *Server) Redeliver(c echo.Context, v *Visit) error {
 	if err != nil {
 		return echo.ErrNotFound
 	}
-	_, err = s.Service.Webhooks.Redeliver(c.Request().Context(), v.Scope, id, v.Actor)
+	_, err = s.Webhooks.Redeliver(c.Request().Context(), v.Scope, id, v.Actor)
 	return s.backTo(c, v, "webhooks/deliveries/"+id.String(), err, "redelivered")
 }
 
@@ -84,7 +84,7 @@ func (s *Server) CancelDelivery(c echo.Context, v *Visit) error {
 	if err != nil {
 		return echo.ErrNotFound
 	}
-	_, err = s.Service.Webhooks.CancelDelivery(c.Request().Context(), v.Scope, id, v.Actor)
+	_, err = s.Webhooks.CancelDelivery(c.Request().Context(), v.Scope, id, v.Actor)
 	notice := "delivery_cancelled"
 	if errors.Is(err, &domain.Error{Code: domain.CodeInvalidRequest}) {
 		notice, err = "delivery_ended", nil

@@ -23,7 +23,7 @@ func (s *Server) ShowErase(c echo.Context, v *Visit) error {
 }
 
 func (s *Server) erasePage(c echo.Context, v *Visit, id domain.SessionID, chosen []string, wrong form.Errors) error {
-	same, err := s.Service.Sessions.SameCustomer(c.Request().Context(), v.Scope, id)
+	same, err := s.Sessions.SameCustomer(c.Request().Context(), v.Scope, id)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (s *Server) EraseCustomer(c echo.Context, v *Visit) error {
 		}
 		chosen = append(chosen, one)
 	}
-	err = s.Service.Sessions.Erase(c.Request().Context(), v.Scope, id, chosen, c.FormValue("confirm"), v.Actor)
+	err = s.Sessions.Erase(c.Request().Context(), v.Scope, id, chosen, c.FormValue("confirm"), v.Actor)
 	if wrong := web.ValidationErrors(err); wrong != nil {
 		return s.erasePage(c, v, id, form["sessions"], wrong)
 	}
@@ -78,7 +78,7 @@ func (s *Server) DownloadReceipt(c echo.Context, v *Visit) error {
 	if err != nil {
 		return err
 	}
-	receipt, err := s.Service.Sessions.Erasure(c.Request().Context(), v.Scope, id)
+	receipt, err := s.Sessions.Erasure(c.Request().Context(), v.Scope, id)
 	if err != nil {
 		return err
 	}

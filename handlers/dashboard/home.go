@@ -12,7 +12,7 @@ import (
 
 // ShowHome tells how the mode is doing, or how to begin.
 func (s *Server) ShowHome(c echo.Context, v *Visit) error {
-	figures, err := s.Service.Home.Figures(c.Request().Context(), v.Scope)
+	figures, err := s.Home.Figures(c.Request().Context(), v.Scope)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (s *Server) OpenDashboard(c echo.Context) error {
 	if session == nil {
 		return s.Auth.SendTo(c, "/sign-in")
 	}
-	live, err := s.Service.Sessions.Before(c.Request().Context(), domain.Scope{AccountID: session.AccountID, Livemode: true}, domain.SessionFilter{}, nil, 1)
+	live, err := s.Sessions.Before(c.Request().Context(), domain.Scope{AccountID: session.AccountID, Livemode: true}, domain.SessionFilter{}, nil, 1)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ func (s *Server) ShowKeys(c echo.Context, v *Visit) error {
 
 // keysPage lists the keys; wrong is about the form of the key at.
 func (s *Server) keysPage(c echo.Context, v *Visit, status int, at domain.KeyID, wrong form.Errors) error {
-	keys, err := s.Service.Keys.List(c.Request().Context(), v.Scope)
+	keys, err := s.Keys.List(c.Request().Context(), v.Scope)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (s *Server) CreateKey(c echo.Context, v *Visit) error {
 	if wrong == nil {
 		var key domain.APIKey
 		var text string
-		key, text, err = s.Service.Keys.Create(c.Request().Context(), v.Scope, v.Actor, wish)
+		key, text, err = s.Keys.Create(c.Request().Context(), v.Scope, v.Actor, wish)
 		if err == nil {
 			return s.showKeyOnce(c, v, view.KeyOncePage{Key: key, Text: text})
 		}
@@ -89,7 +89,7 @@ func (s *Server) RenameKey(c echo.Context, v *Visit) error {
 	if err != nil {
 		return echo.ErrNotFound
 	}
-	err = s.Service.Keys.Rename(c.Request().Context(), v.Scope, v.Actor, id, c.FormValue("name"))
+	err = s.Keys.Rename(c.Request().Context(), v.Scope, v.Actor, id, c.FormValue("name"))
 	return s.changedKey(c, v, id, err, "key_renamed")
 }
 
@@ -103,7 +103,7 @@ func (s *Server) RotateKey(c echo.Context, v *Visit) error {
 	if err != nil {
 		overlap = -1 // refused below
 	}
-	rotation, err := s.Service.Keys.Rotate(c.Request().Context(), v.Scope, v.Actor, id, overlap)
+	rotation, err := s.Keys.Rotate(c.Request().Context(), v.Scope, v.Actor, id, overlap)
 	if err != nil {
 		return s.changedKey(c, v, id, err, "")
 	}
@@ -116,7 +116,7 @@ func (s *Server) DeleteKey(c echo.Context, v *Visit) error {
 	if err != nil {
 		return echo.ErrNotFound
 	}
-	err = s.Service.Keys.Delete(c.Request().Context(), v.Scope, v.Actor, id, c.FormValue("typed_name"))
+	err = s.Keys.Delete(c.Request().Context(), v.Scope, v.Actor, id, c.FormValue("typed_name"))
 	return s.changedKey(c, v, id, err, "key_deleted")
 }
 

@@ -22,7 +22,7 @@ const maxLogoForm = domain.MaxLogoUpload + 64<<10
 // SetLogo stores the account's logo.
 func (s *Server) SetLogo(c echo.Context, v *Visit) error {
 	u, err := web.ReadUpload(c, maxLogoForm, accounts.LogoTooLarge, func(_ *web.Upload, _ string, content io.Reader) error {
-		return s.Service.Accounts.SetLogo(c.Request().Context(), v.Scope.AccountID, v.Actor, content)
+		return s.Accounts.SetLogo(c.Request().Context(), v.Scope.AccountID, v.Actor, content)
 	})
 	switch {
 	case err != nil:
@@ -36,6 +36,6 @@ func (s *Server) SetLogo(c echo.Context, v *Visit) error {
 
 // RemoveLogo takes the account's logo away.
 func (s *Server) RemoveLogo(c echo.Context, v *Visit) error {
-	err := s.Service.Accounts.RemoveLogo(c.Request().Context(), v.Scope.AccountID, v.Actor)
+	err := s.Accounts.RemoveLogo(c.Request().Context(), v.Scope.AccountID, v.Actor)
 	return s.changedSettings(c, v, err, "logo_removed", func(*view.SettingsPage) {})
 }

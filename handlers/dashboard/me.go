@@ -31,16 +31,16 @@ func (s *Server) mePage(c echo.Context, v *Visit, name string, wrong []ui.ErrorI
 		page.Title = view.DutyTitle(v.Staff.Duty())
 		return web.Render(c, status, view.Duty(page.Page))
 	}
-	factor, err := s.Service.Auth.TwoStep(ctx, v.Staff)
+	factor, err := s.StaffAuth.TwoStep(ctx, v.Staff)
 	if err != nil {
 		return err
 	}
 	page.TwoStepSince, page.RecoveryCodes = factor.Since, factor.RecoveryCodes
 	page.ByPasskey = v.Staff.ByPasskey(s.Clock.Now())
-	if page.Passkeys, err = s.Service.Auth.Passkeys(ctx, v.Staff); err != nil {
+	if page.Passkeys, err = s.StaffAuth.Passkeys(ctx, v.Staff); err != nil {
 		return err
 	}
-	if page.Sessions, err = s.Service.Auth.Sessions(ctx, v.Staff); err != nil {
+	if page.Sessions, err = s.StaffAuth.Sessions(ctx, v.Staff); err != nil {
 		return err
 	}
 	return web.Render(c, status, view.Me(page))
@@ -49,7 +49,7 @@ func (s *Server) mePage(c echo.Context, v *Visit, name string, wrong []ui.ErrorI
 // ChangeName stores how the staff user is called.
 func (s *Server) ChangeName(c echo.Context, v *Visit) error {
 	name := c.FormValue("name")
-	err := s.Service.Auth.ChangeName(c.Request().Context(), v.Staff, name, web.Visitor(c))
+	err := s.StaffAuth.ChangeName(c.Request().Context(), v.Staff, name, web.Visitor(c))
 	if wrong, ok := auth.FieldErrors(err, "name"); ok {
 		return s.mePage(c, v, name, wrong)
 	}
@@ -58,7 +58,7 @@ func (s *Server) ChangeName(c echo.Context, v *Visit) error {
 
 // ChangePassword sets a new password and changes the session's token.
 func (s *Server) ChangePassword(c echo.Context, v *Visit) error {
-	token, err := s.Service.Auth.ChangePassword(c.Request().Context(), v.Staff, c.FormValue("password"), c.FormValue("new_password"), web.Visitor(c))
+	token, err := s.StaffAuth.ChangePassword(c.Request().Context(), v.Staff, c.FormValue("password"), c.FormValue("new_password"), web.Visitor(c))
 	if wrong, ok := auth.FieldErrors(err, "password"); ok {
 		return s.mePage(c, v, v.Staff.Name, wrong)
 	}
@@ -82,7 +82,7 @@ func (s *Server) backToMe(c echo.Context, v *Visit, token, notice string) error 
 
 // BeginTwoStep shows what an authenticator app must know, this once.
 func (s *Server) BeginTwoStep(c echo.Context, v *Visit) error {
-	setup, err := s.Service.Auth.BeginTwoStep(c.Request().Context(), v.Staff)
+	setup, err := s.StaffAuth.BeginTwoStep(c.Request().Context(), v.Staff)
 	if err != nil {
 		return err
 	}
@@ -94,9 +94,9 @@ func (s *Server) BeginTwoStep(c echo.Context, v *Visit) error {
 // once. A wrong code shows the same key again, which opens nothing yet.
 func (s *Server) TurnOnTwoStep(c echo.Context, v *Visit) error {
 	ctx := c.Request().Context()
-	codes, token, err := s.Service.Auth.TurnOnTwoStep(ctx, v.Staff, c.FormValue("code"), web.Visitor(c))
+	codes, token, err := s.StaffAuth.TurnOnTwoStep(ctx, v.Staff, c.FormValue("code"), web.Visitor(c))
 	if wrong, ok := auth.FieldErrors(err, "code"); ok {
-		setup, err := s.Service.Auth.PendingTwoStep(ctx, v.Staff)
+		setup, err := s.StaffAuth.PendingTwoStep(ctx, v.Staff)
 		if err != nil {
 			return err
 		}
@@ -119,7 +119,7 @@ func (s *Server) showRecovery(c echo.Context, v *Visit, codes []string) error {
 
 // RenewRecoveryCodes shows new recovery codes, this once.
 func (s *Server) RenewRecoveryCodes(c echo.Context, v *Visit) error {
-	codes, err := s.Service.Auth.RenewRecoveryCodes(c.Request().Context(), v.Staff, web.Visitor(c))
+	codes, err := s.StaffAuth.RenewRecoveryCodes(c.Request().Context(), v.Staff, web.Visitor(c))
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (s *Server) RenewRecoveryCodes(c echo.Context, v *Visit) error {
 
 // TurnOffTwoStep forgets the second factor.
 func (s *Server) TurnOffTwoStep(c echo.Context, v *Visit) error {
-	err := s.Service.Auth.TurnOffTwoStep(c.Request().Context(), v.Staff, c.FormValue("off_password"), c.FormValue("off_code"), web.Visitor(c))
+	err := s.StaffAuth.TurnOffTwoStep(c.Request().Context(), v.Staff, c.FormValue("off_password"), c.FormValue("off_code"), web.Visitor(c))
 	proof := "off_password"
 	if web.ValidationErrors(err).For("code") != "" {
 		proof = "off_code"
@@ -144,7 +144,7 @@ func (s *Server) TurnOffTwoStep(c echo.Context, v *Visit) error {
 
 // EndStaffSession signs out in another browser.
 func (s *Server) EndStaffSession(c echo.Context, v *Visit) error {
-	if err := s.Service.Auth.EndSession(c.Request().Context(), v.Staff, c.Param("browser"), web.Visitor(c)); err != nil {
+	if err := s.StaffAuth.EndSession(c.Request().Context(), v.Staff, c.Param("browser"), web.Visitor(c)); err != nil {
 		return err
 	}
 	return s.backToMe(c, v, "", "browser_signed_out")
@@ -152,7 +152,7 @@ func (s *Server) EndStaffSession(c echo.Context, v *Visit) error {
 
 // EndOtherStaffSessions signs out in all other browsers.
 func (s *Server) EndOtherStaffSessions(c echo.Context, v *Visit) error {
-	if err := s.Service.Auth.EndOtherSessions(c.Request().Context(), v.Staff, web.Visitor(c)); err != nil {
+	if err := s.StaffAuth.EndOtherSessions(c.Request().Context(), v.Staff, web.Visitor(c)); err != nil {
 		return err
 	}
 	return s.backToMe(c, v, "", "browsers_signed_out")

@@ -12,7 +12,7 @@ import (
 
 // BeginPasskey shows the page on which the browser makes a passkey.
 func (s *Server) BeginPasskey(c echo.Context, v *Visit) error {
-	question, err := s.Service.Auth.BeginPasskey(c.Request().Context(), v.Staff)
+	question, err := s.StaffAuth.BeginPasskey(c.Request().Context(), v.Staff)
 	if err != nil {
 		return err
 	}
@@ -22,7 +22,7 @@ func (s *Server) BeginPasskey(c echo.Context, v *Visit) error {
 
 // AddPasskey stores the passkey that the browser has made.
 func (s *Server) AddPasskey(c echo.Context, v *Visit) error {
-	err := s.Service.Auth.AddPasskey(c.Request().Context(), v.Staff, c.FormValue("token"), c.FormValue("name"), c.FormValue("response"), web.Visitor(c))
+	err := s.StaffAuth.AddPasskey(c.Request().Context(), v.Staff, c.FormValue("token"), c.FormValue("name"), c.FormValue("response"), web.Visitor(c))
 	if wrong, ok := auth.FieldErrors(err, "passkeys"); ok {
 		for i := range wrong {
 			wrong[i].Target = "passkeys" // the page with the field is behind us
@@ -37,7 +37,7 @@ func (s *Server) AddPasskey(c echo.Context, v *Visit) error {
 
 // RemovePasskey deletes a passkey.
 func (s *Server) RemovePasskey(c echo.Context, v *Visit) error {
-	err := s.Service.Auth.RemovePasskey(c.Request().Context(), v.Staff, c.Param("passkey"), web.Visitor(c))
+	err := s.StaffAuth.RemovePasskey(c.Request().Context(), v.Staff, c.Param("passkey"), web.Visitor(c))
 	if wrong, ok := auth.FieldErrors(err, "passkeys"); ok {
 		return s.mePage(c, v, v.Staff.Name, wrong)
 	}

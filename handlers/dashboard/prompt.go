@@ -45,7 +45,7 @@ func (s *Server) askForPassword(c echo.Context, v *Visit) error {
 			return web.Unreadable(err)
 		}
 	}
-	if err := s.Service.Auth.HoldForm(r.Context(), v.Staff, f); err != nil {
+	if err := s.StaffAuth.HoldForm(r.Context(), v.Staff, f); err != nil {
 		return err
 	}
 	return c.Redirect(http.StatusSeeOther, confirmURL(f.ID.String(), back))
@@ -85,7 +85,7 @@ func (s *Server) promptOf(c echo.Context, held, then string) (_ *prompt, err err
 		p.target, p.route, p.at, err = s.targetOf(c, http.MethodGet, p.then)
 		return p, err
 	}
-	p.held, err = s.Service.Auth.HeldForm(c.Request().Context(), p.session, held)
+	p.held, err = s.StaffAuth.HeldForm(c.Request().Context(), p.session, held)
 	if errors.Is(err, &domain.Error{Code: domain.CodeNotFound}) || err == nil && p.held.Done {
 		return nil, s.heldFormGone(c, p)
 	}
@@ -179,7 +179,7 @@ func (s *Server) Confirm(c echo.Context) error {
 	if p == nil || err != nil {
 		return err
 	}
-	token, err := s.Service.Auth.Confirm(c.Request().Context(), p.session, c.FormValue("password"), web.Visitor(c))
+	token, err := s.StaffAuth.Confirm(c.Request().Context(), p.session, c.FormValue("password"), web.Visitor(c))
 	if _, message, ok := auth.ProofError(err); ok {
 		return s.confirmPage(c, p, auth.ErrorStatus(c, err), []ui.ErrorItem{{Target: "password", Message: message}})
 	}
@@ -205,7 +205,7 @@ func (s *Server) carryOut(c echo.Context, p *prompt, token string) error {
 	if err := s.Auth.Renew(c, token); err != nil {
 		return err
 	}
-	f, err := s.Service.Auth.TakeHeldForm(ctx, p.session, p.held.ID)
+	f, err := s.StaffAuth.TakeHeldForm(ctx, p.session, p.held.ID)
 	if errors.Is(err, &domain.Error{Code: domain.CodeNotFound}) {
 		// The other half of a double click was faster, or Cancel in another tab.
 		_, err = s.promptOf(c, p.held.ID.String(), p.then)
@@ -231,7 +231,7 @@ func (s *Server) CancelConfirm(c echo.Context) error {
 	if session == nil {
 		return s.Auth.SendTo(c, "/sign-in")
 	}
-	if err := s.Service.Auth.CancelHeldForm(c.Request().Context(), session, c.FormValue("held")); err != nil {
+	if err := s.StaffAuth.CancelHeldForm(c.Request().Context(), session, c.FormValue("held")); err != nil {
 		return err
 	}
 	s.Notices.Leave(c, "prompt_cancelled")

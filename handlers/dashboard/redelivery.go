@@ -43,7 +43,7 @@ func (s *Server) redeliveriesPage(c echo.Context, v *Visit, status int, values u
 	filter, rate, shown, wrong := redeliveryWish(values)
 	page := view.RedeliveriesPage{Page: s.page(v, "Send failed deliveries again"), Wish: shown}
 	if values.Get("preview") != "" && wrong == nil {
-		preview, err := s.Service.Webhooks.PreviewRedelivery(ctx, v.Scope, filter, rate, domain.CountMost)
+		preview, err := s.Webhooks.PreviewRedelivery(ctx, v.Scope, filter, rate, domain.CountMost)
 		if wrong = web.ValidationErrors(err); wrong == nil && err != nil {
 			return err
 		}
@@ -61,10 +61,10 @@ func (s *Server) redeliveriesPage(c echo.Context, v *Visit, status int, values u
 		page.Problems = web.ErrorItems(wrong)
 	}
 	var err error
-	if page.Endpoints, err = s.Service.Webhooks.Endpoints(ctx, v.Scope); err != nil {
+	if page.Endpoints, err = s.Webhooks.Endpoints(ctx, v.Scope); err != nil {
 		return err
 	}
-	if page.Former, err = s.Service.Webhooks.Redeliveries(ctx, v.Scope); err != nil {
+	if page.Former, err = s.Webhooks.Redeliveries(ctx, v.Scope); err != nil {
 		return err
 	}
 	page.Running = slices.ContainsFunc(page.Former, func(r domain.Redelivery) bool { return r.State == domain.RedeliveryRunning })
@@ -109,7 +109,7 @@ func (s *Server) StartRedelivery(c echo.Context, v *Visit) error {
 	if wrong != nil {
 		return s.redeliveriesPage(c, v, http.StatusUnprocessableEntity, values)
 	}
-	r, err := s.Service.Webhooks.StartRedelivery(c.Request().Context(), v.Scope, filter, rate, v.Actor)
+	r, err := s.Webhooks.StartRedelivery(c.Request().Context(), v.Scope, filter, rate, v.Actor)
 	if web.ValidationErrors(err) != nil {
 		return s.redeliveriesPage(c, v, http.StatusUnprocessableEntity, values) // which finds them, too
 	}
@@ -126,18 +126,18 @@ func (s *Server) ShowRedelivery(c echo.Context, v *Visit) error {
 	if err != nil {
 		return echo.ErrNotFound
 	}
-	r, err := s.Service.Webhooks.Redelivery(ctx, v.Scope, id)
+	r, err := s.Webhooks.Redelivery(ctx, v.Scope, id)
 	if err != nil {
 		return err
 	}
 	page := view.RedeliveryPage{Page: s.page(v, "Sending again"), Redelivery: *r, OutcomeMost: domain.CountMost}
-	if page.Outcome, err = s.Service.Webhooks.RedeliveryOutcome(ctx, r); err != nil {
+	if page.Outcome, err = s.Webhooks.RedeliveryOutcome(ctx, r); err != nil {
 		return err
 	}
 	page.Moving = r.State == domain.RedeliveryRunning ||
 		page.Outcome[domain.DeliveryPending] > 0 && s.Clock.Now().Sub(*r.FinishedAt) < redeliveryWatch
 	if r.EndpointID != nil {
-		endpoints, err := s.Service.Webhooks.Endpoints(ctx, v.Scope)
+		endpoints, err := s.Webhooks.Endpoints(ctx, v.Scope)
 		if err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func (s *Server) StopRedelivery(c echo.Context, v *Visit) error {
 	if err != nil {
 		return echo.ErrNotFound
 	}
-	_, err = s.Service.Webhooks.StopRedelivery(c.Request().Context(), v.Scope, id, v.Actor)
+	_, err = s.Webhooks.StopRedelivery(c.Request().Context(), v.Scope, id, v.Actor)
 	notice := "redelivery_stopped"
 	if errors.Is(err, &domain.Error{Code: domain.CodeInvalidRequest}) {
 		notice, err = "redelivery_ended", nil

@@ -21,7 +21,7 @@ const requestsPerPage = 50
 // ShowRequests lists the API's last calls.
 func (s *Server) ShowRequests(c echo.Context, v *Visit) error {
 	ctx := c.Request().Context()
-	keys, err := s.Service.Keys.ListAll(ctx, v.Scope)
+	keys, err := s.Keys.ListAll(ctx, v.Scope)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (s *Server) ShowRequests(c echo.Context, v *Visit) error {
 	}
 	page.Problems, page.Keys = web.ErrorItems(wrong), keys
 	if wrong == nil {
-		page.Requests, page.More, page.Exhausted, err = s.Service.RequestLog.Page(ctx, v.Scope, filter, before, requestsPerPage)
+		page.Requests, page.More, page.Exhausted, err = s.RequestLog.Page(ctx, v.Scope, filter, before, requestsPerPage)
 	}
 	if err != nil {
 		return err
@@ -51,12 +51,12 @@ func (s *Server) ShowRequest(c echo.Context, v *Visit) error {
 	if err != nil {
 		return echo.ErrNotFound
 	}
-	one, err := s.Service.RequestLog.Get(ctx, v.Scope, id)
+	one, err := s.RequestLog.Get(ctx, v.Scope, id)
 	if err != nil {
 		return err
 	}
 	page := view.RequestPage{Page: s.page(v, "API request"), Request: one}
-	if page.Keys, err = s.Service.Keys.ListAll(ctx, v.Scope); err != nil {
+	if page.Keys, err = s.Keys.ListAll(ctx, v.Scope); err != nil {
 		return err
 	}
 	return web.Render(c, http.StatusOK, view.Request(page))

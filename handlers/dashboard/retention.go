@@ -32,7 +32,7 @@ func typedRetention(values url.Values) (kind domain.RetentionKind, typed string,
 // ReviewRetention says what another retention would delete.
 func (s *Server) ReviewRetention(c echo.Context, v *Visit) error {
 	kind, typed, wanted := typedRetention(c.QueryParams())
-	change, err := s.Service.Accounts.PreviewRetention(c.Request().Context(), v.Scope.AccountID, kind, wanted)
+	change, err := s.Accounts.PreviewRetention(c.Request().Context(), v.Scope.AccountID, kind, wanted)
 	if wrong := web.ValidationErrors(err); wrong != nil {
 		return s.settingsPage(c, v, wrong, func(p *view.SettingsPage) { p.Retention[kind] = typed })
 	}
@@ -53,7 +53,7 @@ func (s *Server) ChangeRetention(c echo.Context, v *Visit) error {
 		return err
 	}
 	kind, typed, wanted := typedRetention(values)
-	changed, err := s.Service.Accounts.ChangeRetention(c.Request().Context(), v.Scope.AccountID, v.Actor, kind, days(values.Get("from_days")), wanted)
+	changed, err := s.Accounts.ChangeRetention(c.Request().Context(), v.Scope.AccountID, v.Actor, kind, days(values.Get("from_days")), wanted)
 	if err == nil && !changed {
 		s.Notices.Leave(c, "retention_moved_on")
 		return c.Redirect(http.StatusSeeOther, view.RetentionURL(v.Scope.Livemode, kind, typed))

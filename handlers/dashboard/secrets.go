@@ -17,7 +17,7 @@ import (
 // ShowSecrets shows the webhook secrets to whoever has just proven to be
 // there: in the answer to a POST, which nothing fetches ahead or again.
 func (s *Server) ShowSecrets(c echo.Context, v *Visit) error {
-	secrets, err := s.Service.Webhooks.ShowSecrets(c.Request().Context(), v.Scope, v.Actor)
+	secrets, err := s.Webhooks.ShowSecrets(c.Request().Context(), v.Scope, v.Actor)
 	if err != nil {
 		return err
 	}
@@ -26,7 +26,7 @@ func (s *Server) ShowSecrets(c echo.Context, v *Visit) error {
 
 // NextSecret makes the next webhook secret and shows it.
 func (s *Server) NextSecret(c echo.Context, v *Visit) error {
-	secret, err := s.Service.Webhooks.CreateNextSecret(c.Request().Context(), v.Scope, v.Actor)
+	secret, err := s.Webhooks.CreateNextSecret(c.Request().Context(), v.Scope, v.Actor)
 	if outdated(err) {
 		return s.backTo(c, v, "webhooks", nil, "secret_moved_on")
 	}
@@ -41,19 +41,19 @@ func outdated(err error) bool { return errors.Is(err, &domain.Error{Code: domain
 
 // SwitchSecret makes the next secret the current one.
 func (s *Server) SwitchSecret(c echo.Context, v *Visit) error {
-	err := s.Service.Webhooks.SwitchSecret(c.Request().Context(), v.Scope, v.Actor)
+	err := s.Webhooks.SwitchSecret(c.Request().Context(), v.Scope, v.Actor)
 	return s.rotated(c, v, err, "secret_switched")
 }
 
 // RestoreSecret makes the previous secret the current one.
 func (s *Server) RestoreSecret(c echo.Context, v *Visit) error {
-	err := s.Service.Webhooks.RestoreSecret(c.Request().Context(), v.Scope, v.Actor)
+	err := s.Webhooks.RestoreSecret(c.Request().Context(), v.Scope, v.Actor)
 	return s.rotated(c, v, err, "secret_restored")
 }
 
 // AbandonSecret deletes the next secret.
 func (s *Server) AbandonSecret(c echo.Context, v *Visit) error {
-	err := s.Service.Webhooks.AbandonNextSecret(c.Request().Context(), v.Scope, v.Actor)
+	err := s.Webhooks.AbandonNextSecret(c.Request().Context(), v.Scope, v.Actor)
 	return s.rotated(c, v, err, "secret_abandoned")
 }
 

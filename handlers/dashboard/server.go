@@ -9,14 +9,34 @@ import (
 	"candor/handlers/dashboard/auth"
 	"candor/handlers/web"
 	"candor/internal/domain"
-	"candor/internal/service"
+	"candor/internal/service/accounts"
+	"candor/internal/service/audit"
+	"candor/internal/service/billing"
+	"candor/internal/service/home"
+	"candor/internal/service/keys"
+	"candor/internal/service/requestlog"
 	"candor/internal/service/sessions"
+	"candor/internal/service/staff/attempts"
+	staffauth "candor/internal/service/staff/auth"
+	"candor/internal/service/staff/team"
+	"candor/internal/service/webhooks"
 	"candor/views/pdf"
 )
 
 // Config is what the dashboard needs.
 type Config struct {
-	Service *service.Services
+	Accounts   *accounts.Service
+	Attempts   *attempts.Service
+	Audit      *audit.Service
+	StaffAuth  *staffauth.Service
+	Billing    *billing.Service
+	Home       *home.Service
+	Keys       *keys.Service
+	RequestLog *requestlog.Service
+	Sessions   *sessions.Service
+	Team       *team.Service
+	Webhooks   *webhooks.Service
+
 	Logger  *slog.Logger
 	Clock   domain.Clock
 	BaseURL string // without a slash at its end

@@ -34,7 +34,7 @@ func (s *Server) ShowSession(c echo.Context, v *Visit) error {
 }
 
 func (s *Server) sessionPage(c echo.Context, v *Visit, id domain.SessionID, status int, wrong form.Errors) error {
-	trail, err := s.Service.Sessions.Timeline(c.Request().Context(), v.Scope, id)
+	trail, err := s.Sessions.Timeline(c.Request().Context(), v.Scope, id)
 	if err != nil {
 		return err
 	}
@@ -45,14 +45,14 @@ func (s *Server) sessionPage(c echo.Context, v *Visit, id domain.SessionID, stat
 	}
 	page.Problems = web.ErrorItems(wrong)
 	if trail.Session.CustomerErasedAt != nil {
-		if page.Receipt, err = s.Service.Sessions.Erasure(c.Request().Context(), v.Scope, id); err != nil {
+		if page.Receipt, err = s.Sessions.Erasure(c.Request().Context(), v.Scope, id); err != nil {
 			return err
 		}
 	}
 	// A link opens what the customer has entered so far: it is shown to those
 	// who may read that, and while nothing is entered.
 	if trail.Session.Status == domain.Pending || trail.Session.Status == domain.InProgress && page.MayDownload {
-		page.Link = s.Service.Sessions.URL(id)
+		page.Link = s.Sessions.URL(id)
 	}
 	for _, e := range trail.Events {
 		entry := view.EntryOfEvent(&e)
@@ -75,7 +75,7 @@ func (s *Server) CancelSessionByHand(c echo.Context, v *Visit) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.Service.Sessions.Cancel(c.Request().Context(), v.Scope, id, v.Actor)
+	_, err = s.Sessions.Cancel(c.Request().Context(), v.Scope, id, v.Actor)
 	return s.changedSession(c, v, id, err, "session_cancelled")
 }
 
@@ -89,7 +89,7 @@ func (s *Server) ExtendSession(c echo.Context, v *Visit) error {
 	if err != nil {
 		days = -1 // refused below
 	}
-	_, err = s.Service.Sessions.Extend(c.Request().Context(), v.Scope, id, days, v.Actor)
+	_, err = s.Sessions.Extend(c.Request().Context(), v.Scope, id, days, v.Actor)
 	return s.changedSession(c, v, id, err, "session_extended")
 }
 
@@ -115,7 +115,7 @@ func (s *Server) DownloadData(c echo.Context, v *Visit) error {
 	if err != nil {
 		return err
 	}
-	data, err := s.Service.Sessions.Data(c.Request().Context(), v.Scope, id, web.Reader(c.Request().Context(), v.Actor))
+	data, err := s.Sessions.Data(c.Request().Context(), v.Scope, id, web.Reader(c.Request().Context(), v.Actor))
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (s *Server) DownloadPDF(c echo.Context, v *Visit) error {
 	if err != nil {
 		return err
 	}
-	content, err := s.Service.Sessions.PDF(c.Request().Context(), v.Scope, id, web.Reader(c.Request().Context(), v.Actor))
+	content, err := s.Sessions.PDF(c.Request().Context(), v.Scope, id, web.Reader(c.Request().Context(), v.Actor))
 	if errors.Is(err, &domain.Error{Code: domain.CodePDFNotReady}) {
 		s.Notices.Leave(c, "pdf_not_ready")
 		return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "sessions/"+id.String()))
@@ -150,7 +150,7 @@ func (s *Server) DownloadDocument(c echo.Context, v *Visit) error {
 		return err
 	}
 	document, _ := domain.ParseDocumentID(c.Param("document")) // the id of no document where it is malformed
-	content, err := s.Service.Sessions.Document(c.Request().Context(), v.Scope, id, document, web.Reader(c.Request().Context(), v.Actor))
+	content, err := s.Sessions.Document(c.Request().Context(), v.Scope, id, document, web.Reader(c.Request().Context(), v.Actor))
 	if err != nil {
 		return err
 	}

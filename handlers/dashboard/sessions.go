@@ -43,7 +43,7 @@ func (s *Server) ListSessionsPage(c echo.Context, v *Visit) error {
 	ctx := c.Request().Context()
 	filter, shown, wrong := sessionFilter(c.QueryParams())
 	if id, err := domain.ParseSessionID(shown.Search); err == nil {
-		if _, err := s.Service.Sessions.Get(ctx, v.Scope, id); err == nil {
+		if _, err := s.Sessions.Get(ctx, v.Scope, id); err == nil {
 			return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "sessions/"+id.String()))
 		}
 	}
@@ -53,7 +53,7 @@ func (s *Server) ListSessionsPage(c echo.Context, v *Visit) error {
 	}
 	page := view.SessionsPage{Page: s.page(v, "Sessions"), Filters: shown, First: before == nil}
 	page.Problems = web.ErrorItems(wrong)
-	slice, err := s.Service.Sessions.Before(ctx, v.Scope, filter, before, sessionsPerPage)
+	slice, err := s.Sessions.Before(ctx, v.Scope, filter, before, sessionsPerPage)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (s *Server) ListSessionsPage(c echo.Context, v *Visit) error {
 
 // ShowNewSession asks whom a session is for.
 func (s *Server) ShowNewSession(c echo.Context, v *Visit) error {
-	account, err := s.Service.Accounts.Get(c.Request().Context(), v.Scope.AccountID)
+	account, err := s.Accounts.Get(c.Request().Context(), v.Scope.AccountID)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (s *Server) CreateSessionByHand(c echo.Context, v *Visit) error {
 	if err != nil {
 		days = -1 // refused with what is wrong with the others
 	}
-	created, err := s.Service.Sessions.Create(c.Request().Context(), v.Scope, nil, domain.NewSession{
+	created, err := s.Sessions.Create(c.Request().Context(), v.Scope, nil, domain.NewSession{
 		FormType: domain.FinancialStatement, CustomerEmail: page.Email, CustomerName: page.Name, ReferenceID: page.Reference, ExpiresInDays: &days, By: v.Actor,
 	})
 	if wrong := web.ValidationErrors(err); wrong != nil {
@@ -119,7 +119,7 @@ func (s *Server) ExportSessions(c echo.Context, v *Visit) error {
 		"id", "status", "customer_email", "customer_name", "reference_id", "created_at", "expires_at", "accessed_at", "completed_at", "cancelled_at", "sections_completed",
 	}
 	return web.StreamCSV(c, s.Logger, s.Clock.Now(), "sessions_"+view.ModeName(v.Scope.Livemode), columns, func(write web.WriteRow) error {
-		return s.Service.Sessions.Export(c.Request().Context(), v.Scope, filter, v.Actor, func(of *domain.Session) error {
+		return s.Sessions.Export(c.Request().Context(), v.Scope, filter, v.Actor, func(of *domain.Session) error {
 			return write(
 				of.ID.String(), string(of.Status), of.CustomerEmail, web.Text(of.CustomerName), web.Text(of.ReferenceID), web.Stamp(&of.CreatedAt), web.Stamp(&of.ExpiresAt),
 				web.Stamp(of.AccessedAt), web.Stamp(of.CompletedAt), web.Stamp(of.CancelledAt), strconv.Itoa(of.SectionsCompleted))

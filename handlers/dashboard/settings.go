@@ -24,7 +24,7 @@ func (s *Server) ShowSettings(c echo.Context, v *Visit) error {
 // settingsPage shows the settings as they are stored but for what was typed;
 // wrong is about that.
 func (s *Server) settingsPage(c echo.Context, v *Visit, wrong form.Errors, typed func(*view.SettingsPage)) error {
-	account, err := s.Service.Accounts.Get(c.Request().Context(), v.Scope.AccountID)
+	account, err := s.Accounts.Get(c.Request().Context(), v.Scope.AccountID)
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (s *Server) settingsPage(c echo.Context, v *Visit, wrong form.Errors, typed
 		DefaultExpiry: strconv.Itoa(account.DefaultExpiresInDays), Retention: map[domain.RetentionKind]string{},
 	}
 	page.TwoStepRequired = account.TwoStepRequired
-	team, err := s.Service.Team.List(c.Request().Context(), v.Scope.AccountID)
+	team, err := s.Team.List(c.Request().Context(), v.Scope.AccountID)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (s *Server) ChangeSettings(c echo.Context, v *Visit) error {
 	wish := accounts.Settings{
 		Name: c.FormValue("name"), HelpEmail: c.FormValue("help_email"), HelpPhone: c.FormValue("help_phone"), BrandColour: c.FormValue("brand_colour"),
 	}
-	err := s.Service.Accounts.ChangeSettings(c.Request().Context(), v.Scope.AccountID, v.Actor, wish)
+	err := s.Accounts.ChangeSettings(c.Request().Context(), v.Scope.AccountID, v.Actor, wish)
 	return s.changedSettings(c, v, err, "settings_saved", func(p *view.SettingsPage) {
 		p.Name, p.HelpEmail, p.HelpPhone, p.BrandColour = wish.Name, wish.HelpEmail, wish.HelpPhone, wish.BrandColour
 	})
@@ -90,7 +90,7 @@ func (s *Server) ChangeFormLanguages(c echo.Context, v *Visit) error {
 	if err != nil {
 		return err
 	}
-	err = s.Service.Accounts.ChangeFormLanguages(c.Request().Context(), v.Scope.AccountID, v.Actor, values["languages"])
+	err = s.Accounts.ChangeFormLanguages(c.Request().Context(), v.Scope.AccountID, v.Actor, values["languages"])
 	return s.changedSettings(c, v, err, "languages_saved", func(*view.SettingsPage) {})
 }
 
@@ -100,7 +100,7 @@ func (s *Server) RequireTwoStep(c echo.Context, v *Visit) error {
 	if required {
 		notice = "two_step_required"
 	}
-	err := s.Service.Accounts.RequireTwoStep(c.Request().Context(), v.Staff, v.Staff.ActorAt(c.RealIP()), required)
+	err := s.Accounts.RequireTwoStep(c.Request().Context(), v.Staff, v.Staff.ActorAt(c.RealIP()), required)
 	return s.changedSettings(c, v, err, notice, func(*view.SettingsPage) {})
 }
 
@@ -116,6 +116,6 @@ func days(typed string) int {
 // ChangeDefaultExpiry sets how long links work that nobody said anything of.
 func (s *Server) ChangeDefaultExpiry(c echo.Context, v *Visit) error {
 	typed := c.FormValue("default_expires_in_days")
-	err := s.Service.Accounts.SetDefaultExpiry(c.Request().Context(), v.Scope.AccountID, v.Actor, days(typed))
+	err := s.Accounts.SetDefaultExpiry(c.Request().Context(), v.Scope.AccountID, v.Actor, days(typed))
 	return s.changedSettings(c, v, err, "expiry_saved", func(p *view.SettingsPage) { p.DefaultExpiry = typed })
 }

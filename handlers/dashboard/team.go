@@ -21,14 +21,14 @@ func (s *Server) teamPage(c echo.Context, v *Visit, status int, wrong form.Error
 	ctx := c.Request().Context()
 	page := view.TeamPage{Page: s.page(v, "Team"), Email: c.FormValue("email"), Role: domain.Role(c.FormValue("role"))}
 	page.Problems = web.ErrorItems(wrong)
-	team, err := s.Service.Team.List(ctx, v.Scope.AccountID)
+	team, err := s.Team.List(ctx, v.Scope.AccountID)
 	if err != nil {
 		return err
 	}
 	for _, m := range team {
 		page.Members = append(page.Members, view.Member{Staff: m.Staff, TwoStep: m.TwoStep, HasPasskey: m.HasPasskey, SeenAt: m.SeenAt})
 	}
-	if page.Invitations, err = s.Service.Team.Invitations(ctx, v.Scope.AccountID); err != nil {
+	if page.Invitations, err = s.Team.Invitations(ctx, v.Scope.AccountID); err != nil {
 		return err
 	}
 	return web.Render(c, status, view.Team(page))
@@ -36,7 +36,7 @@ func (s *Server) teamPage(c echo.Context, v *Visit, status int, wrong form.Error
 
 // Invite asks somebody into the team.
 func (s *Server) Invite(c echo.Context, v *Visit) error {
-	_, err := s.Service.Team.Invite(c.Request().Context(), v.Scope.AccountID, v.Actor, team.InvitationParams{
+	_, err := s.Team.Invite(c.Request().Context(), v.Scope.AccountID, v.Actor, team.InvitationParams{
 		Email: c.FormValue("email"), Role: domain.Role(c.FormValue("role")), MayDownload: c.FormValue("may_download") == "yes",
 	})
 	return s.changedTeam(c, v, err, "invited")
@@ -44,7 +44,7 @@ func (s *Server) Invite(c echo.Context, v *Visit) error {
 
 // RevokeInvitation withdraws an invitation.
 func (s *Server) RevokeInvitation(c echo.Context, v *Visit) error {
-	err := s.Service.Team.Revoke(c.Request().Context(), v.Scope.AccountID, v.Actor, c.Param("invitation"))
+	err := s.Team.Revoke(c.Request().Context(), v.Scope.AccountID, v.Actor, c.Param("invitation"))
 	return s.changedTeam(c, v, err, "invitation_revoked")
 }
 
@@ -54,7 +54,7 @@ func (s *Server) ChangeRole(c echo.Context, v *Visit) error {
 	if err != nil {
 		return echo.ErrNotFound
 	}
-	err = s.Service.Team.ChangeRole(c.Request().Context(), v.Scope.AccountID, v.Actor, id, domain.Role(c.FormValue("role")), c.FormValue("may_download") == "yes")
+	err = s.Team.ChangeRole(c.Request().Context(), v.Scope.AccountID, v.Actor, id, domain.Role(c.FormValue("role")), c.FormValue("may_download") == "yes")
 	return s.changedTeam(c, v, err, "role_changed")
 }
 
@@ -64,7 +64,7 @@ func (s *Server) RemoveStaff(c echo.Context, v *Visit) error {
 	if err != nil {
 		return echo.ErrNotFound
 	}
-	return s.changedTeam(c, v, s.Service.Team.Remove(c.Request().Context(), v.Scope.AccountID, v.Actor, id), "staff_removed")
+	return s.changedTeam(c, v, s.Team.Remove(c.Request().Context(), v.Scope.AccountID, v.Actor, id), "staff_removed")
 }
 
 // changedTeam leads back to the team, which says what was done, or shows it

@@ -14,7 +14,7 @@ import (
 // that page sends nothing.
 func (s *Server) SendTestEvent(c echo.Context, v *Visit) error {
 	ctx := c.Request().Context()
-	sent, err := s.Service.Webhooks.SendTestEvent(ctx, v.Scope.AccountID, v.Actor, c.FormValue("url"))
+	sent, err := s.Webhooks.SendTestEvent(ctx, v.Scope.AccountID, v.Actor, c.FormValue("url"))
 	if wrong := web.ValidationErrors(err); wrong != nil {
 		return s.webhooksPage(c, v, http.StatusUnprocessableEntity, c.FormValue("url"), wrong)
 	}
@@ -30,7 +30,7 @@ func (s *Server) ShowTestEvent(c echo.Context, v *Visit) error {
 	if err != nil {
 		return echo.ErrNotFound
 	}
-	sent, err := s.Service.Webhooks.TestEvent(c.Request().Context(), v.Scope.AccountID, id)
+	sent, err := s.Webhooks.TestEvent(c.Request().Context(), v.Scope.AccountID, id)
 	if err != nil {
 		return err
 	}

@@ -105,7 +105,7 @@ func (s *Server) serve(c echo.Context, route *Route) error {
 		return s.leadToDuty(c, v)
 	}
 	if !session.May(route.May) {
-		if err := s.Service.Attempts.Forbidden(c.Request().Context(), session, route.May, web.Visitor(c)); err != nil {
+		if err := s.Attempts.Forbidden(c.Request().Context(), session, route.May, web.Visitor(c)); err != nil {
 			return err
 		}
 		return domain.Errorf(domain.CodeForbidden, "Your role, %s, doesn’t open this page. Ask an owner of the account.", session.Role)

@@ -22,22 +22,22 @@ func (s *Server) webhooksPage(c echo.Context, v *Visit, status int, typed string
 	page := view.WebhooksPage{Page: s.page(v, "Webhooks"), Filters: shown, URLText: typed}
 	var err error
 	if wrong == nil {
-		if page.URLText, err = s.Service.Webhooks.DefaultURL(ctx, v.Scope); err != nil {
+		if page.URLText, err = s.Webhooks.DefaultURL(ctx, v.Scope); err != nil {
 			return err
 		}
 	}
-	secrets, err := s.Service.Webhooks.Secrets(ctx, v.Scope)
+	secrets, err := s.Webhooks.Secrets(ctx, v.Scope)
 	if err != nil {
 		return err
 	}
 	page.NextSince, page.PreviousUntil = secrets.NextSince, secrets.PreviousUntil
-	if page.Endpoints, err = s.Service.Webhooks.Endpoints(ctx, v.Scope); err != nil {
+	if page.Endpoints, err = s.Webhooks.Endpoints(ctx, v.Scope); err != nil {
 		return err
 	}
 	before, _ := strconv.ParseInt(c.QueryParam("before"), 10, 64) // 0, the newest, for anything else
 	page.First = before <= 0
 	if badFilter == nil {
-		deliveries, err := s.Service.Webhooks.Deliveries(ctx, v.Scope, filter, max(0, before), deliveriesPerPage+1)
+		deliveries, err := s.Webhooks.Deliveries(ctx, v.Scope, filter, max(0, before), deliveriesPerPage+1)
 		if badFilter = web.ValidationErrors(err); err != nil && badFilter == nil {
 			return err
 		}
@@ -53,7 +53,7 @@ func (s *Server) webhooksPage(c echo.Context, v *Visit, status int, typed string
 // SetWebhookURL sets where the mode's events go by default.
 func (s *Server) SetWebhookURL(c echo.Context, v *Visit) error {
 	typed := c.FormValue("url")
-	err := s.Service.Webhooks.SetDefaultURL(c.Request().Context(), v.Scope, v.Actor, typed)
+	err := s.Webhooks.SetDefaultURL(c.Request().Context(), v.Scope, v.Actor, typed)
 	if wrong := web.ValidationErrors(err); wrong != nil {
 		return s.webhooksPage(c, v, http.StatusUnprocessableEntity, typed, wrong)
 	}

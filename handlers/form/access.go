@@ -12,7 +12,6 @@ import (
 
 	"candor/handlers/web"
 	"candor/internal/domain"
-	"candor/internal/service"
 	"candor/internal/service/forms"
 )
 
@@ -41,14 +40,14 @@ var errNoForm = domain.Errorf(domain.CodeNotFound, "Open the form by its link.")
 // OpenLink checks the link, gives the browser its cookie and takes the token
 // out of the address (D5). It isn't the first opening yet: the page is (D14).
 func (s *Server) OpenLink(c echo.Context) error {
-	id, ok := s.Service.Forms.CheckLink(c.Param("session"), c.Param("token"))
+	id, ok := s.Forms.CheckLink(c.Param("session"), c.Param("token"))
 	if !ok {
 		if err := web.TooMany(s.NetworkLimiter.Take("wrong link "+domain.Network(c.RealIP()), s.Clock.Now())); err != nil {
 			return err
 		}
 		return errNoForm
 	}
-	state, err := s.Service.Forms.Get(c.Request().Context(), id)
+	state, err := s.Forms.Get(c.Request().Context(), id)
 	if err != nil {
 		return err
 	}
@@ -128,7 +127,7 @@ func (s *Server) visit(c echo.Context) (*visit, error) {
 	}
 	ctx := c.Request().Context()
 	v := &visit{pass: granted}
-	if v.State, err = s.Service.Forms.Get(ctx, id); err != nil {
+	if v.State, err = s.Forms.Get(ctx, id); err != nil {
 		return nil, err
 	}
 	s.speakTo(c, v.Account.Languages())
@@ -136,10 +135,10 @@ func (s *Server) visit(c echo.Context) (*visit, error) {
 	if !v.Session.Status.Open() || !byPerson(c.Request()) {
 		return v, nil
 	}
-	if err := s.Service.Forms.Open(ctx, v.State, web.Visitor(c)); err != nil || c.Request().Method != http.MethodGet || !v.Session.Status.Open() {
+	if err := s.Forms.Open(ctx, v.State, web.Visitor(c)); err != nil || c.Request().Method != http.MethodGet || !v.Session.Status.Open() {
 		return v, err
 	}
-	return v, s.Service.Forms.Reach(ctx, v.State, sectionOf(c))
+	return v, s.Forms.Reach(ctx, v.State, sectionOf(c))
 }
 
 // byPerson is false for requests that programs make ahead of a person (D14).
@@ -156,8 +155,8 @@ func byPerson(r *http.Request) bool {
 }
 
 // reload reads the form again after it was changed under this request.
-func (v *visit) reload(ctx context.Context, s *service.Services) error {
-	state, err := s.Forms.Get(ctx, v.Session.ID)
+func (v *visit) reload(ctx context.Context, forms *forms.Service) error {
+	state, err := forms.Get(ctx, v.Session.ID)
 	if err == nil {
 		v.State = state
 	}

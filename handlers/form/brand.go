@@ -37,7 +37,7 @@ func (s *Server) Logo(c echo.Context) error {
 	if parts == nil {
 		return echo.ErrNotFound
 	}
-	content, err := s.Service.Accounts.Logo(c.Request().Context(), parts[0])
+	content, err := s.Accounts.Logo(c.Request().Context(), parts[0])
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ func (s *Server) Sign(c echo.Context, v *visit) error {
 		return s.submit(c, v)
 	}
 	if len(page.Unfinished) == 0 {
-		if err := s.Service.Forms.CountErrors(c.Request().Context(), v.Session.ID, statement.DeclarationSection, page.Errors); err != nil {
+		if err := s.Forms.CountErrors(c.Request().Context(), v.Session.ID, statement.DeclarationSection, page.Errors); err != nil {
 			return err
 		}
 	}
@@ -67,9 +67,9 @@ func (s *Server) Sign(c echo.Context, v *visit) error {
 // under its lock: another tab may have changed a section since.
 func (s *Server) submit(c echo.Context, v *visit) error {
 	ctx := c.Request().Context()
-	err := s.Service.Forms.Submit(ctx, v.Session.ID, v.Statement.Declaration, v.browser)
+	err := s.Forms.Submit(ctx, v.Session.ID, v.Statement.Declaration, v.browser)
 	if web.ValidationErrors(err) != nil {
-		if err := v.reload(ctx, s.Service); err != nil {
+		if err := v.reload(ctx, s.Forms); err != nil {
 			return err
 		}
 		if !v.Session.Status.Open() {

@@ -43,7 +43,7 @@ func (s *Server) renderDocuments(c echo.Context, v *visit, status int, category 
 
 // refuseDocuments shows the section again with what is wrong.
 func (s *Server) refuseDocuments(c echo.Context, v *visit, category string, refusal *domain.Error) error {
-	if err := s.Service.Forms.CountErrors(c.Request().Context(), v.Session.ID, statement.DocumentsSection, refusal.Fields); err != nil {
+	if err := s.Forms.CountErrors(c.Request().Context(), v.Session.ID, statement.DocumentsSection, refusal.Fields); err != nil {
 		return err
 	}
 	return s.renderDocuments(c, v, http.StatusUnprocessableEntity, category, refusal.Fields)
@@ -122,7 +122,7 @@ func (s *Server) storeUpload(c echo.Context, v *visit, u *web.Upload, name strin
 		}
 		return u.Values.Get("category"), nil
 	}
-	return s.Service.Forms.AddDocument(c.Request().Context(), v.Session.ID, file)
+	return s.Forms.AddDocument(c.Request().Context(), v.Session.ID, file)
 }
 
 // leaveDocuments leads on from the section as the button says.
@@ -135,7 +135,7 @@ func (s *Server) leaveDocuments(c echo.Context, v *visit, action string) error {
 		s.leaveNotice(c, v.Session.ID, "saved", "")
 		return c.Redirect(http.StatusSeeOther, formURL(v.Session.ID))
 	}
-	if err := s.Service.Forms.CompleteDocuments(c.Request().Context(), v.Session.ID); err != nil {
+	if err := s.Forms.CompleteDocuments(c.Request().Context(), v.Session.ID); err != nil {
 		return err
 	}
 	return s.next(c, v, statement.DocumentsSection)
@@ -146,7 +146,7 @@ func (s *Server) removeDocument(c echo.Context, v *visit, document string) error
 	if err != nil {
 		return errUnknownAction
 	}
-	if err := s.Service.Forms.RemoveDocument(c.Request().Context(), v.Session.ID, id); err != nil {
+	if err := s.Forms.RemoveDocument(c.Request().Context(), v.Session.ID, id); err != nil {
 		return err
 	}
 	focus := ""

@@ -33,7 +33,7 @@ func (s *Server) Page(work func(echo.Context, *visit) error) echo.HandlerFunc {
 		if !web.SessionClosed(err) {
 			return err
 		}
-		if err := v.reload(c.Request().Context(), s.Service); err != nil {
+		if err := v.reload(c.Request().Context(), s.Forms); err != nil {
 			return err
 		}
 		return s.showClosed(c, v)
@@ -76,7 +76,7 @@ func (s *Server) submittedTwice(c echo.Context, v *visit) (bool, error) {
 	if c.Request().Method != http.MethodPost || sectionOf(c) != statement.DeclarationSection || v.browser == "" {
 		return false, nil
 	}
-	return s.Service.Forms.SignedBy(c.Request().Context(), v.Session, v.browser, s.Clock.Now().Add(-doubleClick))
+	return s.Forms.SignedBy(c.Request().Context(), v.Session, v.browser, s.Clock.Now().Add(-doubleClick))
 }
 
 // mayCopy reports whether this browser signed within copyAccess, and the PDF
@@ -108,7 +108,7 @@ func (s *Server) DownloadCopy(c echo.Context) error {
 	if !s.mayCopy(v) {
 		return errNoForm
 	}
-	content, err := s.Service.Sessions.CustomerPDF(c.Request().Context(), v.Session)
+	content, err := s.Sessions.CustomerPDF(c.Request().Context(), v.Session)
 	if errors.Is(err, &domain.Error{Code: domain.CodePDFNotReady}) {
 		return c.Redirect(http.StatusSeeOther, formURL(v.Session.ID))
 	}

@@ -83,14 +83,14 @@ var errUnknownAction = domain.Errorf(domain.CodeInvalidRequest, "The page has no
 func (s *Server) completeSection(c echo.Context, v *visit, section *form.Section, values url.Values) error {
 	ctx := c.Request().Context()
 	if errs := section.Decode(values); len(errs) > 0 {
-		if err := s.Service.Forms.SaveDraft(ctx, v.Session.ID, section, errs); err != nil {
+		if err := s.Forms.SaveDraft(ctx, v.Session.ID, section, errs); err != nil {
 			return err
 		}
 		page := s.sectionPage(c, v, section)
 		page.Errors = errs
 		return web.Render(c, http.StatusUnprocessableEntity, view.Section(page))
 	}
-	if err := s.Service.Forms.SaveSection(ctx, v.Session.ID, section); err != nil {
+	if err := s.Forms.SaveSection(ctx, v.Session.ID, section); err != nil {
 		return err
 	}
 	return s.next(c, v, section.Name)
@@ -102,11 +102,11 @@ func (s *Server) completeSection(c echo.Context, v *visit, section *form.Section
 func (s *Server) saveForLater(c echo.Context, v *visit, section *form.Section, values url.Values) error {
 	section.Read(values)
 	save := func(ctx context.Context, id domain.SessionID, section *form.Section) error {
-		return s.Service.Forms.SaveDraft(ctx, id, section, nil)
+		return s.Forms.SaveDraft(ctx, id, section, nil)
 	}
 	if v.Sections[section.Name].Completed {
 		if whole := v.Empty(section.Name); len(whole.Decode(values)) == 0 {
-			section, save = whole, s.Service.Forms.SaveSection
+			section, save = whole, s.Forms.SaveSection
 		}
 	}
 	if err := save(c.Request().Context(), v.Session.ID, section); err != nil {
@@ -147,7 +147,7 @@ func (s *Server) removeItem(c echo.Context, v *visit, section *form.Section, val
 
 // showChanged keeps a section whose list has changed and shows it again.
 func (s *Server) showChanged(c echo.Context, v *visit, section *form.Section, focus string) error {
-	if err := s.Service.Forms.SaveDraft(c.Request().Context(), v.Session.ID, section, nil); err != nil {
+	if err := s.Forms.SaveDraft(c.Request().Context(), v.Session.ID, section, nil); err != nil {
 		return err
 	}
 	page := s.sectionPage(c, v, section)

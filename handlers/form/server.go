@@ -6,16 +6,21 @@ import (
 	"errors"
 	"time"
 
-	"github.com/gorilla/sessions"
+	gorilla "github.com/gorilla/sessions"
 
 	"candor/handlers/web"
 	"candor/internal/domain"
-	"candor/internal/service"
+	"candor/internal/service/accounts"
+	"candor/internal/service/forms"
+	"candor/internal/service/sessions"
 )
 
 // Config is what the form needs.
 type Config struct {
-	Service        *service.Services
+	Accounts *accounts.Service
+	Forms    *forms.Service
+	Sessions *sessions.Service
+
 	Clock          domain.Clock
 	Cookies        web.Cookies
 	CookieKeys     [][]byte    // gorilla/sessions pairs, newest first
@@ -26,7 +31,7 @@ type Config struct {
 // Server holds the form's handlers.
 type Server struct {
 	Config
-	store *sessions.CookieStore // of the cookies that open forms
+	store *gorilla.CookieStore // of the cookies that open forms
 }
 
 // New returns the form.
@@ -34,7 +39,7 @@ func New(c Config) (*Server, error) {
 	if len(c.CookieKeys) == 0 {
 		return nil, errors.New("form: CookieKeys must be set")
 	}
-	store := sessions.NewCookieStore(c.CookieKeys...)
+	store := gorilla.NewCookieStore(c.CookieKeys...)
 	store.MaxAge(int(longestAccess / time.Second))
 	return &Server{Config: c, store: store}, nil
 }

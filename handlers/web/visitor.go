@@ -1,10 +1,9 @@
 package web
 
 import (
-	"candor/internal/domain"
-
 	"github.com/labstack/echo/v4"
 
+	"candor/internal/domain"
 	"candor/internal/form"
 )
 

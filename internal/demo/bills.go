@@ -27,7 +27,7 @@ var Seller = domain.Seller{
 }
 
 func (o *office) seller() domain.Seller {
-	if configured := o.config.Terms.Seller; configured.ChargesGST() {
+	if configured := o.Terms.Seller; configured.ChargesGST() {
 		return configured
 	}
 	return Seller

@@ -14,8 +14,17 @@ import (
 	"sync"
 	"time"
 
+	"candor/db"
+	"candor/internal/billing"
 	"candor/internal/domain"
-	"candor/internal/service"
+	"candor/internal/platform/keyring"
+	"candor/internal/service/accounts"
+	"candor/internal/service/keys"
+	"candor/internal/service/sessions"
+	"candor/internal/service/staff/auth"
+	"candor/internal/service/staff/team"
+	"candor/internal/service/webhooks"
+	"candor/internal/vault"
 	"candor/views/pdf"
 )
 
@@ -43,11 +52,11 @@ type Partner struct {
 	Events   int
 }
 
-// Fill makes up a partner who has had that many sessions up to now. The clock
-// of the configuration isn't asked. Error: ErrSeeded.
-func Fill(ctx context.Context, config service.Config, fonts *pdf.Fonts, now time.Time, sessions int) (*Partner, error) {
+// Fill makes up a partner who has had that many sessions up to now. at opens the
+// use cases with a clock that tells the time of the story. Error: ErrSeeded.
+func Fill(ctx context.Context, at func(domain.Clock) *Services, fonts *pdf.Fonts, now time.Time, sessions int) (*Partner, error) {
 	now = now.UTC().Truncate(time.Second)
-	office, err := open(ctx, config, now)
+	office, err := open(ctx, at, now)
 	if err != nil {
 		return nil, err
 	}
@@ -84,11 +93,20 @@ type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }
 
-// copyOf is the service with a clock of its own.
-func copyOf(config service.Config) (*service.Services, *clock) {
-	c := new(clock)
-	config.Clock = c.now
-	return service.New(config), c
+// Services are the use cases that the partner's story is made with.
+type Services struct {
+	DB      *db.DB
+	Ring    *keyring.Keyring
+	Vault   *vault.Vault
+	BaseURL string
+	Terms   billing.Terms
+
+	Accounts *accounts.Service
+	Auth     *auth.Service
+	Keys     *keys.Service
+	Sessions *sessions.Service
+	Team     *team.Service
+	Webhooks *webhooks.Service
 }
 
 // chance is true with that probability.

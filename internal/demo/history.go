@@ -9,14 +9,13 @@ import (
 	"candor/db"
 	"candor/internal/delivery"
 	"candor/internal/domain"
-	"candor/internal/service"
 	"candor/views/pdf"
 )
 
 // history is what happens in one mode. It is played in the order of time and in
 // one transaction, so that no worker takes the past for something to do.
 type history struct {
-	*service.Services
+	*Services
 	office   *office
 	clock    *clock
 	random   *rand.Rand
@@ -52,10 +51,10 @@ func newHistory(o *office, fonts *pdf.Fonts, papers []paper, live bool, sessions
 		seed = 2
 	}
 	h := &history{
-		office: o, random: rand.New(rand.NewPCG(seed, 4)), fonts: fonts, papers: papers, now: o.now, sessions: sessions,
+		office: o, clock: new(clock), random: rand.New(rand.NewPCG(seed, 4)), fonts: fonts, papers: papers, now: o.now, sessions: sessions,
 		scope: domain.Scope{AccountID: o.account, Livemode: live}, endpoints: map[string]domain.EndpointID{}, reference: 24_000, drawers: make(chan struct{}, 2),
 	}
-	h.Services, h.clock = copyOf(o.config)
+	h.Services = o.at(h.clock.now)
 	return h
 }
 

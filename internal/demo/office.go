@@ -11,7 +11,6 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
-	"candor/internal/service"
 	"candor/internal/service/accounts"
 	"candor/internal/service/keys"
 	"candor/internal/service/staff/team"
@@ -25,8 +24,8 @@ const (
 
 // office is the partner's people and what they set up.
 type office struct {
-	*service.Services
-	config  service.Config
+	*Services
+	at      func(domain.Clock) *Services
 	clock   *clock
 	now     time.Time
 	opened  time.Time // the account was
@@ -54,9 +53,9 @@ var colleagues = []member{
 const ownerEmail = "olivia.hart@harbourlending.example"
 
 // open opens the account some months ago, with its team and keys.
-func open(ctx context.Context, config service.Config, now time.Time) (*office, error) {
-	o := &office{config: config, now: now, keys: map[string]*domain.Principal{}}
-	o.Services, o.clock = copyOf(config)
+func open(ctx context.Context, at func(domain.Clock) *Services, now time.Time) (*office, error) {
+	o := &office{at: at, clock: new(clock), now: now, keys: map[string]*domain.Principal{}}
+	o.Services = at(o.clock.now)
 	o.past(180 * 24 * time.Hour)
 	o.opened = o.clock.at
 	created, err := o.Accounts.Create(ctx, accounts.Params{Name: partnerName, Email: ownerEmail, Plan: "professional"},

@@ -7,16 +7,16 @@ import (
 	"time"
 
 	"candor/internal/domain"
-	"candor/internal/service"
 	"candor/internal/service/accounts"
 	"candor/internal/service/billing"
 	"candor/internal/service/keys"
 	"candor/internal/service/staff/passwords"
+	"candor/internal/testkit/servicetest"
 )
 
 func TestCreateAccount(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, func(c *service.Config) { c.PasswordCost = passwords.Cost{} })
+	b := newBench(t, func(c *servicetest.Config) { c.PasswordCost = passwords.Cost{} })
 	for key, live := range map[string]bool{b.account.TestKey: false, b.account.LiveKey: true} {
 		got, err := b.Keys.Authenticate(b.ctx, key, "192.0.2.1")
 		if err != nil || got.AccountID != b.account.AccountID || got.Livemode != live || got.Permissions != nil {

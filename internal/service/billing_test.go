@@ -14,8 +14,8 @@ import (
 	"candor/db"
 	"candor/internal/billing"
 	"candor/internal/domain"
-	"candor/internal/service"
 	"candor/internal/statement"
+	"candor/internal/testkit/servicetest"
 )
 
 // bank is a payment provider that does as it is told.
@@ -53,7 +53,7 @@ type biller struct {
 }
 
 func newBiller(t testing.TB) *biller {
-	b := newBench(t, func(c *service.Config) { c.Terms = terms })
+	b := newBench(t, func(c *servicetest.Config) { c.Terms = terms })
 	k := &bank{}
 	return &biller{bench: b, bank: k, id: b.account.AccountID, runner: &billing.Runner{
 		DB: b.DB, Ledger: &billing.Ledger{Events: b.Outbox, Terms: terms}, Provider: k, Logger: b.Logger,
@@ -307,7 +307,7 @@ func TestSessionsAtThePeriodsEnd(t *testing.T) {
 	b.offset.Store(int64(end.Add(billing.Grace).Sub(start)))
 	now := b.Clock.Now()
 	slow := end.Add(-time.Millisecond) // a server whose clock is a minute slow
-	other := service.New(func() service.Config { c := b.Config; c.Clock = func() time.Time { return slow }; return c }())
+	other := servicetest.New(func() servicetest.Config { c := b.Config; c.Clock = func() time.Time { return slow }; return c }())
 	var work sync.WaitGroup
 	for i := range 100 {
 		work.Go(func() {

@@ -8,7 +8,7 @@ import (
 
 	"candor/internal/billing"
 	"candor/internal/domain"
-	"candor/internal/service"
+	"candor/internal/testkit/servicetest"
 )
 
 // again cancels the subscription at once and starts another.
@@ -125,7 +125,7 @@ func TestEnterpriseIsByAgreement(t *testing.T) {
 func (b *biller) slow(by time.Duration) *biller {
 	c := b.Config
 	c.Clock = func() time.Time { return b.Clock.Now().Add(-by) }
-	return &biller{bench: &bench{TB: b.TB, Services: service.New(c), ctx: b.ctx, account: b.account}, runner: b.runner, bank: b.bank, id: b.id}
+	return &biller{bench: &bench{TB: b.TB, Services: servicetest.New(c), ctx: b.ctx, account: b.account}, runner: b.runner, bank: b.bank, id: b.id}
 }
 
 // An ended subscription isn't revived, whoever is first and whatever the time

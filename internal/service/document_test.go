@@ -19,9 +19,9 @@ import (
 
 	"candor/internal/domain"
 	"candor/internal/platform/blob"
-	"candor/internal/service"
 	"candor/internal/service/forms"
 	"candor/internal/statement"
+	"candor/internal/testkit/servicetest"
 )
 
 func (b *bench) upload(id domain.SessionID, category, name, content string) error {
@@ -113,7 +113,7 @@ func TestTwentyDocuments(t *testing.T) {
 	var wg sync.WaitGroup
 	var taken, refused atomic.Int32
 	for range 15 {
-		process := service.New(b.Config)
+		process := servicetest.New(b.Config)
 		wg.Go(func() {
 			err := process.Forms.AddDocument(b.ctx, id, forms.Upload{Category: "other", Content: strings.NewReader("%PDF-")})
 			switch {
@@ -167,7 +167,7 @@ func (s *watchedStore) count() (n int) {
 func TestRefusedUploadsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	store := &watchedStore{}
-	b := newBench(t, func(c *service.Config) { store.Store, c.Blobs = c.Blobs, store })
+	b := newBench(t, func(c *servicetest.Config) { store.Store, c.Blobs = c.Blobs, store })
 	id := b.opened().ID
 	gone := errors.New("the customer is gone")
 	pdf := func(n int) io.Reader { return strings.NewReader("%PDF-" + strings.Repeat("x", n-5)) }
@@ -271,7 +271,7 @@ func TestUploadsAtOnce(t *testing.T) {
 func TestUploadBudget(t *testing.T) {
 	t.Parallel()
 	store := &watchedStore{}
-	b := newBench(t, func(c *service.Config) { store.Store, c.Blobs = c.Blobs, store })
+	b := newBench(t, func(c *servicetest.Config) { store.Store, c.Blobs = c.Blobs, store })
 	id := b.opened().ID
 	used := func(n int) {
 		b.Helper()
@@ -308,7 +308,7 @@ func (s dyingStore) Delete(context.Context, string) error { return errors.New("k
 
 func TestCrashLeavesGarbageThatIsKnown(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, func(c *service.Config) { c.Blobs = dyingStore{c.Blobs} })
+	b := newBench(t, func(c *servicetest.Config) { c.Blobs = dyingStore{c.Blobs} })
 	id := b.opened().ID
 	if err := b.upload(id, "other", "a.pdf", "%PDF-"); err == nil {
 		t.Fatal("the upload went well")

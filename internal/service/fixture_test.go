@@ -13,13 +13,13 @@ import (
 	"candor/internal/outbox"
 	"candor/internal/platform/blob"
 	"candor/internal/platform/keyring"
-	"candor/internal/service"
 	"candor/internal/service/accounts"
 	"candor/internal/service/forms"
 	"candor/internal/service/staff/passwords"
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit/dbtest"
+	"candor/internal/testkit/servicetest"
 	"candor/internal/webhook"
 	"candor/jobs"
 )
@@ -31,7 +31,7 @@ var start = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 // that stands still.
 type bench struct {
 	testing.TB
-	*service.Services
+	*servicetest.Services
 	ctx     context.Context
 	dsn     string
 	blobs   *blob.Files
@@ -39,7 +39,7 @@ type bench struct {
 	account *accounts.Created
 }
 
-func newBench(t testing.TB, change ...func(*service.Config)) *bench {
+func newBench(t testing.TB, change ...func(*servicetest.Config)) *bench {
 	t.Helper()
 	b := &bench{TB: t, ctx: context.Background(), dsn: dbtest.DSN(t)}
 	database := dbtest.Open(t, b.dsn)
@@ -50,7 +50,7 @@ func newBench(t testing.TB, change ...func(*service.Config)) *bench {
 	b.ok(err)
 	b.blobs, err = blob.NewFiles(t.TempDir())
 	b.ok(err)
-	config := service.Config{
+	config := servicetest.Config{
 		DB: database, Outbox: outbox.New(inserter, nil), Ring: ring, Blobs: b.blobs, BaseURL: "https://candor.example",
 		Policy: webhook.Policy{Development: true}, Logger: logger,
 		Clock:        func() time.Time { return start.Add(time.Duration(b.offset.Load())) },
@@ -59,7 +59,7 @@ func newBench(t testing.TB, change ...func(*service.Config)) *bench {
 	for _, f := range change {
 		f(&config)
 	}
-	b.Services = service.New(config)
+	b.Services = servicetest.New(config)
 	b.account, err = b.Accounts.Create(b.ctx, accounts.Params{Name: "Lender", Email: "owner@lender.example", Plan: "starter"}, someone)
 	b.ok(err)
 	return b

@@ -13,7 +13,7 @@ import (
 	"candor/db"
 	"candor/internal/billing"
 	"candor/internal/domain"
-	"candor/internal/service"
+	"candor/internal/testkit/servicetest"
 )
 
 // payBench is a bench whose account owes an invoice, with a customer at the
@@ -27,7 +27,7 @@ type payBench struct {
 func newPayBench(t *testing.T) *payBench {
 	t.Helper()
 	logs := new(bytes.Buffer)
-	b := &payBench{logs: logs, bench: newBench(t, func(c *service.Config) { c.Logger = slog.New(slog.NewTextHandler(logs, nil)) })}
+	b := &payBench{logs: logs, bench: newBench(t, func(c *servicetest.Config) { c.Logger = slog.New(slog.NewTextHandler(logs, nil)) })}
 	b.id = b.owe()
 	b.ok(b.DB.SetCustomer(b.ctx, &db.PaymentMethod{AccountID: b.account.AccountID, Provider: "stripe", CustomerID: "cus_1"}, ""))
 	return b

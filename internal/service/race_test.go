@@ -15,8 +15,8 @@ import (
 	"candor/internal/delivery"
 	"candor/internal/domain"
 	"candor/internal/platform/mail"
-	"candor/internal/service"
 	"candor/internal/statement"
+	"candor/internal/testkit/servicetest"
 	"candor/internal/webhook"
 	"candor/jobs"
 	"candor/views/pdf"
@@ -136,7 +136,7 @@ func TestCancelAgainstSubmit(t *testing.T) {
 // sweep: each ends one way.
 func TestExpiryAgainstSubmit(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, func(c *service.Config) { c.Clock = domain.SystemClock })
+	b := newBench(t, func(c *servicetest.Config) { c.Clock = domain.SystemClock })
 	var ids []domain.SessionID
 	for range 24 {
 		ids = append(ids, b.filled().ID)

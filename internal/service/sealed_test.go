@@ -11,8 +11,8 @@ import (
 	"candor/internal/delivery"
 	"candor/internal/domain"
 	"candor/internal/platform/keyring"
-	"candor/internal/service"
 	"candor/internal/statement"
+	"candor/internal/testkit/servicetest"
 )
 
 // with is the same service with other secret keys, newest first.
@@ -22,7 +22,7 @@ func (b *bench) with(keys ...string) *bench {
 	b.ok(err)
 	config := b.Config
 	config.Ring = ring
-	other := service.New(config)
+	other := servicetest.New(config)
 	other.Webhooks.SecretsLease = 0
 	return &bench{TB: b.TB, Services: other, ctx: b.ctx, dsn: b.dsn, blobs: b.blobs, account: b.account}
 }
@@ -50,7 +50,7 @@ func (b *bench) staffSession(name string) *domain.StaffSession {
 func TestReseal(t *testing.T) {
 	t.Parallel()
 	old, fresh := keyring.Generate("old"), keyring.Generate("fresh")
-	b := newBench(t, func(c *service.Config) {
+	b := newBench(t, func(c *servicetest.Config) {
 		ring, err := keyring.Parse(old)
 		if err != nil {
 			t.Fatal(err)

@@ -13,21 +13,21 @@ import (
 
 	"candor/internal/domain"
 	"candor/internal/platform/ratelimit"
-	"candor/internal/service"
 	"candor/internal/service/accounts"
 	"candor/internal/service/webhooks"
+	"candor/internal/testkit/servicetest"
 	"candor/internal/webhook"
 )
 
 // testEvents lets a service send test events, with an attempt's time cut to
 // half a second.
-func testEvents(t testing.TB) func(*service.Config) {
+func testEvents(t testing.TB) func(*servicetest.Config) {
 	t.Helper()
 	limiter, err := ratelimit.New(webhooks.TestEventLimit)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(c *service.Config) {
+	return func(c *servicetest.Config) {
 		c.TestClient = webhook.NewClient(c.Policy, webhook.WithTimeouts(500*time.Millisecond, 500*time.Millisecond))
 		c.TestLimiter = limiter
 		t.Cleanup(c.TestClient.Close)
@@ -44,7 +44,7 @@ func (b *bench) stored() int {
 
 func TestTestEvent(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, testEvents(t), func(c *service.Config) { c.Clock = domain.SystemClock })
+	b := newBench(t, testEvents(t), func(c *servicetest.Config) { c.Clock = domain.SystemClock })
 	b.Webhooks.SecretsLease = 0
 	hook := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
@@ -150,7 +150,7 @@ func TestTestEventTellsWhatWentWrong(t *testing.T) {
 // name's address.
 func TestTestEventRefusesTargets(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, func(c *service.Config) { c.Policy = webhook.Policy{} }, testEvents(t))
+	b := newBench(t, func(c *servicetest.Config) { c.Policy = webhook.Policy{} }, testEvents(t))
 	for _, url := range []string{
 		"http://hooks.example.com/", "https://169.254.169.254/latest", "https://10.0.0.1/", "https://localhost/", "https://u:p@hooks.example.com/", "hooks", "https://[::1]/",
 	} {
@@ -164,7 +164,7 @@ func TestTestEventRefusesTargets(t *testing.T) {
 	b.code("unknown account", err, domain.CodeNotFound)
 	// A service whose URLs pass still has its client look at the address.
 	hook := newReceiver(t, nil)
-	open := newBench(t, testEvents(t), func(c *service.Config) { c.TestClient = webhook.NewClient(webhook.Policy{}) })
+	open := newBench(t, testEvents(t), func(c *servicetest.Config) { c.TestClient = webhook.NewClient(webhook.Policy{}) })
 	sent, err := open.Webhooks.SendTestEvent(b.ctx, open.account.AccountID, someone, hook.URL)
 	if err != nil || sent.Result.ErrorClass != webhook.ClassRefusedTarget || len(hook.calls()) != 0 {
 		t.Errorf("a refused address: %+v, %v, %d calls", sent, err, len(hook.calls()))
@@ -189,7 +189,7 @@ func TestTestEventGoesToTheDefaultURL(t *testing.T) {
 // accounts aren't touched by that.
 func TestTestEventIsLimited(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, testEvents(t), func(c *service.Config) { c.TestClient = webhook.NewClient(c.Policy) })
+	b := newBench(t, testEvents(t), func(c *servicetest.Config) { c.TestClient = webhook.NewClient(c.Policy) })
 	other, err := b.Accounts.Create(b.ctx, accounts.Params{Name: "Broker", Email: "owner@broker.example", Plan: "starter"}, someone)
 	b.ok(err)
 	release := make(chan struct{})

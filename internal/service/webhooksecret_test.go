@@ -15,8 +15,8 @@ import (
 	"candor/internal/delivery"
 	"candor/internal/domain"
 	"candor/internal/platform/keyring"
-	"candor/internal/service"
 	"candor/internal/testkit"
+	"candor/internal/testkit/servicetest"
 	"candor/internal/webhook"
 	"candor/jobs"
 )
@@ -55,7 +55,7 @@ func (c *attemptCounter) Handle(_ context.Context, r slog.Record) error {
 
 func newRotation(t *testing.T) *rotation {
 	t.Helper()
-	r := &rotation{bench: newBench(t, func(c *service.Config) { c.Clock = domain.SystemClock })}
+	r := &rotation{bench: newBench(t, func(c *servicetest.Config) { c.Clock = domain.SystemClock })}
 	for range 4 {
 		r.receivers = append(r.receivers, newReceiver(t, nil))
 	}

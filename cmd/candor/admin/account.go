@@ -9,8 +9,8 @@ import (
 	"candor/cmd/candor/cli"
 	"candor/internal/domain"
 	"candor/internal/form"
-	"candor/internal/service"
 	"candor/internal/service/accounts"
+	"candor/internal/service/webhooks"
 )
 
 // Credentials are a new account's secrets, which are shown once.
@@ -62,7 +62,7 @@ func (c commands) accountCreate(ctx context.Context, args []string) error {
 			return fmt.Errorf("--webhook-url: %w", err)
 		}
 	}
-	created, err := CreateAccount(ctx, app.Services, params, *webhookURL)
+	created, err := CreateAccount(ctx, app.Accounts, app.Webhooks, params, *webhookURL)
 	if err != nil {
 		return err
 	}
@@ -71,8 +71,8 @@ func (c commands) accountCreate(ctx context.Context, args []string) error {
 
 // CreateAccount creates an account. Its events go to webhookURL by default; ""
 // for no default.
-func CreateAccount(ctx context.Context, s *service.Services, params accounts.Params, webhookURL string) (*Credentials, error) {
-	created, err := s.Accounts.Create(ctx, params, operator)
+func CreateAccount(ctx context.Context, a *accounts.Service, w *webhooks.Service, params accounts.Params, webhookURL string) (*Credentials, error) {
+	created, err := a.Create(ctx, params, operator)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func CreateAccount(ctx context.Context, s *service.Services, params accounts.Par
 			break
 		}
 		scope := domain.Scope{AccountID: created.AccountID, Livemode: live}
-		if err := s.Webhooks.SetDefaultURL(ctx, scope, operator, webhookURL); err != nil {
+		if err := w.SetDefaultURL(ctx, scope, operator, webhookURL); err != nil {
 			return nil, err
 		}
 	}

@@ -8,8 +8,17 @@ import (
 	"io"
 
 	"candor/cmd/candor/cli"
+	"candor/db"
+	ledger "candor/internal/billing"
+	"candor/internal/demo"
 	"candor/internal/domain"
-	"candor/internal/service"
+	"candor/internal/service/accounts"
+	"candor/internal/service/billing"
+	"candor/internal/service/sealing"
+	"candor/internal/service/staff/auth"
+	"candor/internal/service/webhooks"
+	"candor/internal/vault"
+	"candor/internal/webhook"
 )
 
 // Config is what the commands need of the process.
@@ -22,7 +31,21 @@ type Config struct {
 
 // App is what the commands work on.
 type App struct {
-	*service.Services
+	DB      *db.DB
+	Vault   *vault.Vault
+	Terms   ledger.Terms
+	Policy  webhook.Policy
+	BaseURL string
+
+	Accounts *accounts.Service
+	Auth     *auth.Service
+	Billing  *billing.Service
+	Sealing  *sealing.Service
+	Webhooks *webhooks.Service
+
+	// Demo opens the use cases with a clock of the demo partner's.
+	Demo func(domain.Clock) *demo.Services
+
 	PDFFont string // CANDOR_PDF_FONT
 	Close   func()
 }

@@ -42,7 +42,7 @@ func (c commands) demoSeed(ctx context.Context, args []string) error {
 		return err
 	}
 	fmt.Fprintf(c.Out, "Creating %d sessions …\n", *sessions)
-	made, err := demo.Fill(ctx, app.Config, fonts, domain.SystemClock.Now(), *sessions)
+	made, err := demo.Fill(ctx, app.Demo, fonts, domain.SystemClock.Now(), *sessions)
 	if errors.Is(err, demo.ErrSeeded) {
 		return errSeeded
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 func (s *Server) ShowInvitation(c echo.Context) error {
-	invitation, err := s.Service.Auth.Invitation(c.Request().Context(), s.emailToken(c))
+	invitation, err := s.StaffAuth.Invitation(c.Request().Context(), s.emailToken(c))
 	if err != nil {
 		return s.linkGone(c, err)
 	}
@@ -21,9 +21,9 @@ func (s *Server) ShowInvitation(c echo.Context) error {
 // AcceptInvitation makes the invited person a staff user, signed in.
 func (s *Server) AcceptInvitation(c echo.Context) error {
 	ctx := c.Request().Context()
-	token, err := s.Service.Auth.AcceptInvitation(ctx, s.emailToken(c), c.FormValue("name"), c.FormValue("new_password"), s.newcomer(c))
+	token, err := s.StaffAuth.AcceptInvitation(ctx, s.emailToken(c), c.FormValue("name"), c.FormValue("new_password"), s.newcomer(c))
 	if wrong, ok := FieldErrors(err, "new_password"); ok {
-		invitation, checkErr := s.Service.Auth.Invitation(ctx, s.emailToken(c))
+		invitation, checkErr := s.StaffAuth.Invitation(ctx, s.emailToken(c))
 		if checkErr != nil {
 			return s.linkGone(c, checkErr)
 		}

@@ -16,7 +16,7 @@ func (s *Server) AskPasskey(c echo.Context) error {
 }
 
 func (s *Server) passkeyPage(c echo.Context, status int, wrong []ui.ErrorItem) error {
-	question, err := s.Service.Auth.BeginPasskeySignIn(c.Request().Context(), s.newcomer(c))
+	question, err := s.StaffAuth.BeginPasskeySignIn(c.Request().Context(), s.newcomer(c))
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (s *Server) passkeyPage(c echo.Context, status int, wrong []ui.ErrorItem) e
 
 // TakePasskey signs the passkey's owner in.
 func (s *Server) TakePasskey(c echo.Context) error {
-	token, err := s.Service.Auth.SignInByPasskey(c.Request().Context(), c.FormValue("token"), c.FormValue("response"), s.newcomer(c))
+	token, err := s.StaffAuth.SignInByPasskey(c.Request().Context(), c.FormValue("token"), c.FormValue("response"), s.newcomer(c))
 	if _, message, ok := ProofError(err); ok {
 		return s.passkeyPage(c, ErrorStatus(c, err), []ui.ErrorItem{{Target: "passkey", Message: message}})
 	}

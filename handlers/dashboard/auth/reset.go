@@ -16,7 +16,7 @@ func (s *Server) ShowForgot(c echo.Context) error {
 // Forgot asks for a letter, if there is somebody to send it to.
 func (s *Server) Forgot(c echo.Context) error {
 	page := view.ForgotPage{Page: view.Page{Title: "Forgotten your password?"}, Email: c.FormValue("email")}
-	err := s.Service.Auth.RequestReset(c.Request().Context(), page.Email, s.newcomer(c))
+	err := s.StaffAuth.RequestReset(c.Request().Context(), page.Email, s.newcomer(c))
 	if wrong, ok := FieldErrors(err, "email"); ok {
 		page.Problems = wrong
 		return web.Render(c, ErrorStatus(c, err), view.Forgot(page))
@@ -28,7 +28,7 @@ func (s *Server) Forgot(c echo.Context) error {
 }
 
 func (s *Server) ShowReset(c echo.Context) error {
-	email, err := s.Service.Auth.CheckReset(c.Request().Context(), s.emailToken(c))
+	email, err := s.StaffAuth.CheckReset(c.Request().Context(), s.emailToken(c))
 	if err != nil {
 		return s.linkGone(c, err)
 	}
@@ -39,9 +39,9 @@ func (s *Server) ShowReset(c echo.Context) error {
 // and all.
 func (s *Server) Reset(c echo.Context) error {
 	ctx := c.Request().Context()
-	device, err := s.Service.Auth.Reset(ctx, s.emailToken(c), c.FormValue("new_password"), s.newcomer(c))
+	device, err := s.StaffAuth.Reset(ctx, s.emailToken(c), c.FormValue("new_password"), s.newcomer(c))
 	if wrong, ok := FieldErrors(err, "new_password"); ok {
-		email, checkErr := s.Service.Auth.CheckReset(ctx, s.emailToken(c))
+		email, checkErr := s.StaffAuth.CheckReset(ctx, s.emailToken(c))
 		if checkErr != nil {
 			return s.linkGone(c, checkErr)
 		}

@@ -49,7 +49,7 @@ func (s *Server) TakeCode(c echo.Context) error {
 	if half == nil {
 		return c.Redirect(http.StatusSeeOther, signInURL(then))
 	}
-	token, err := s.Service.Auth.SecondFactor(c.Request().Context(), half, c.FormValue("code"), s.newcomer(c))
+	token, err := s.StaffAuth.SecondFactor(c.Request().Context(), half, c.FormValue("code"), s.newcomer(c))
 	if _, message, ok := ProofError(err); ok {
 		page := view.CodePage{Page: view.Page{Title: "Type your code"}, Then: then}
 		page.Problems = []ui.ErrorItem{{Target: "code", Message: message}}

@@ -8,12 +8,15 @@ import (
 
 	"candor/handlers/web"
 	"candor/internal/domain"
-	"candor/internal/service"
+	"candor/internal/service/staff/attempts"
+	staffauth "candor/internal/service/staff/auth"
 )
 
 // Config is what signing in needs.
 type Config struct {
-	Service          *service.Services
+	Attempts  *attempts.Service
+	StaffAuth *staffauth.Service
+
 	Clock            domain.Clock
 	Cookies          web.Cookies
 	Notices          web.Notices   // of the dashboard
@@ -31,5 +34,5 @@ type Server struct {
 
 // New returns the pages before the dashboard.
 func New(c Config) *Server {
-	return &Server{Config: c, store: &staffStore{c.Service, c.Cookies}, strangers: make(chan struct{}, c.StrangersAtOnce)}
+	return &Server{Config: c, store: &staffStore{c.StaffAuth, c.Cookies}, strangers: make(chan struct{}, c.StrangersAtOnce)}
 }

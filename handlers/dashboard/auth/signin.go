@@ -40,7 +40,7 @@ func (s *Server) SignIn(c echo.Context) error {
 	if len(page.Problems) > 0 {
 		return web.Render(c, http.StatusUnprocessableEntity, view.SignIn(page))
 	}
-	token, session, err := s.Service.Auth.SignIn(c.Request().Context(), page.Email, c.FormValue("password"), s.newcomer(c))
+	token, session, err := s.StaffAuth.SignIn(c.Request().Context(), page.Email, c.FormValue("password"), s.newcomer(c))
 	if _, message, ok := ProofError(err); ok {
 		page.Problems = []ui.ErrorItem{{Target: "email", Message: message}}
 		return web.Render(c, ErrorStatus(c, err), view.SignIn(page))
@@ -65,7 +65,7 @@ func (s *Server) SignOut(c echo.Context) error {
 		return err
 	}
 	if own, ok := cookie.Values[staffValue].(*domain.StaffSession); ok {
-		err := s.Service.Auth.SignOut(c.Request().Context(), own, web.Visitor(c))
+		err := s.StaffAuth.SignOut(c.Request().Context(), own, web.Visitor(c))
 		if err != nil && !errors.Is(err, &domain.Error{Code: domain.CodeUnauthorized}) {
 			return err
 		}

@@ -17,7 +17,7 @@ func (s *Server) ShowSignUp(c echo.Context) error {
 // SignUp asks for the letter that opens an account.
 func (s *Server) SignUp(c echo.Context) error {
 	wish := auth.NewAccount{Company: c.FormValue("company"), Name: c.FormValue("name"), Email: c.FormValue("email"), Password: c.FormValue("new_password")}
-	err := s.Service.Auth.SignUp(c.Request().Context(), wish, s.newcomer(c))
+	err := s.StaffAuth.SignUp(c.Request().Context(), wish, s.newcomer(c))
 	if wrong, ok := FieldErrors(err, "email"); ok {
 		page := view.SignUpPage{
 			Page: view.Page{Title: "Open an account", Problems: wrong}, Company: wish.Company, Name: wish.Name, Email: wish.Email,
@@ -31,7 +31,7 @@ func (s *Server) SignUp(c echo.Context) error {
 }
 
 func (s *Server) ShowVerify(c echo.Context) error {
-	email, err := s.Service.Auth.CheckSignUp(c.Request().Context(), s.emailToken(c))
+	email, err := s.StaffAuth.CheckSignUp(c.Request().Context(), s.emailToken(c))
 	if err != nil {
 		return s.linkGone(c, err)
 	}
@@ -41,9 +41,9 @@ func (s *Server) ShowVerify(c echo.Context) error {
 // Verify opens the account and signs its owner in.
 func (s *Server) Verify(c echo.Context) error {
 	ctx := c.Request().Context()
-	token, err := s.Service.Auth.OpenAccount(ctx, s.emailToken(c), c.FormValue("password"), s.newcomer(c))
+	token, err := s.StaffAuth.OpenAccount(ctx, s.emailToken(c), c.FormValue("password"), s.newcomer(c))
 	if wrong, ok := FieldErrors(err, "password"); ok {
-		email, checkErr := s.Service.Auth.CheckSignUp(ctx, s.emailToken(c))
+		email, checkErr := s.StaffAuth.CheckSignUp(ctx, s.emailToken(c))
 		if checkErr != nil {
 			return s.linkGone(c, checkErr)
 		}

@@ -11,7 +11,6 @@ import (
 
 	"candor/handlers/web"
 	"candor/internal/domain"
-	"candor/internal/service"
 	"candor/internal/service/staff/auth"
 	view "candor/views/dashboard"
 )
@@ -33,7 +32,7 @@ const staffValue = "staff"
 // staffStore is a sessions.Store of the staff sessions in PostgreSQL. The cookie
 // holds a token; the rest is a row, which can be deleted from anywhere.
 type staffStore struct {
-	service *service.Services
+	auth    *auth.Service
 	cookies web.Cookies
 }
 
@@ -63,7 +62,7 @@ func (s *staffStore) New(r *http.Request, name string) (*sessions.Session, error
 	if err != nil || cookie.Value == "" {
 		return session, nil
 	}
-	staff, err := s.service.Auth.Session(r.Context(), cookie.Value)
+	staff, err := s.auth.Session(r.Context(), cookie.Value)
 	if errors.Is(err, &domain.Error{Code: domain.CodeUnauthorized}) {
 		return session, nil
 	}
@@ -103,7 +102,7 @@ func (s *Server) GiveCookie(c echo.Context, token string) error {
 	if err := session.Save(c.Request(), c.Response()); err != nil {
 		return err
 	}
-	device, err := s.Service.Auth.KeepDevice(c.Request().Context(), token, s.newcomer(c))
+	device, err := s.StaffAuth.KeepDevice(c.Request().Context(), token, s.newcomer(c))
 	if err == nil && device != "" {
 		c.SetCookie(s.deviceCookie(device))
 	}
@@ -154,6 +153,6 @@ func (s *Server) Renew(c echo.Context, token string) error {
 	if err != nil {
 		return err
 	}
-	session.Values[staffValue], err = s.Service.Auth.Session(c.Request().Context(), token)
+	session.Values[staffValue], err = s.StaffAuth.Session(c.Request().Context(), token)
 	return err
 }

@@ -32,7 +32,7 @@ func (s *Server) LimitSignedOut(next echo.HandlerFunc) echo.HandlerFunc {
 			}
 			return err
 		}
-		s.Service.Attempts.Observer.SignInAttempted(domain.AttemptLimited)
+		s.Attempts.Observer.SignInAttempted(domain.AttemptLimited)
 		wait := max(time.Second, quota.RetryAfter.Round(time.Second))
 		s.holdBack(c.Request().Context())
 		return &domain.Error{
@@ -45,7 +45,7 @@ func (s *Server) LimitSignedOut(next echo.HandlerFunc) echo.HandlerFunc {
 // knownUser names the staff user who signed in last in the browser, "" for a
 // stranger's.
 func (s *Server) knownUser(c echo.Context) string {
-	return s.Service.Auth.KnownDevice(s.Cookies.Value(c, deviceCookie, view.Root))
+	return s.StaffAuth.KnownDevice(s.Cookies.Value(c, deviceCookie, view.Root))
 }
 
 // BoundStrangers is the middleware that works on so many posts of strangers at once and refuses
@@ -61,7 +61,7 @@ func (s *Server) BoundStrangers(next echo.HandlerFunc) echo.HandlerFunc {
 			defer func() { <-s.strangers }()
 			return next(c)
 		default:
-			s.Service.Attempts.Observer.SignInAttempted(domain.AttemptShed)
+			s.Attempts.Observer.SignInAttempted(domain.AttemptShed)
 			return &domain.Error{
 				Code: domain.CodeServiceUnavailable, Message: "Candor is busy. Try again in a few seconds.", RetryAfter: busyRetry,
 			}

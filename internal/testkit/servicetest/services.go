@@ -1,5 +1,6 @@
-// Package service wires the use cases, which are in a package for each area.
-package service
+// Package servicetest wires the use cases for tests, as cmd/candor does for the
+// program.
+package servicetest
 
 import (
 	"log/slog"
