@@ -35,7 +35,7 @@ type Config struct {
 // Service holds the use cases of accounts. It is safe for concurrent use.
 type Service struct {
 	Config
-	drawing chan struct{} // holds who draws a logo: one at a time, since it can take 100 MB
+	drawing chan struct{} // bounds drawing of logos to one at a time: it can take 100 MB
 }
 
 // New returns a Service.

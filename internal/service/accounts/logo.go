@@ -17,11 +17,11 @@ import (
 	"candor/internal/service/audit"
 )
 
-// LogoTooLarge is what staff are told of a logo above the limit.
+// LogoTooLarge says that a logo is above the limit.
 const LogoTooLarge = "The logo must be 512 KB or smaller"
 
-// Limits of what is uploaded, looked at before it is decoded: a small file can
-// claim a picture that fills the memory.
+// Limits of an uploaded picture, checked before it is decoded: a small file can
+// claim a size that fills the memory.
 const (
 	minLogoSide   = 16 // pixels
 	maxLogoSide   = 4_000
@@ -31,9 +31,9 @@ const (
 // logoQuality is a JPEG's, at twice the pixels that are shown.
 const logoQuality = 82
 
-// SetLogo makes the picture an account's logo: PNG or JPEG by its content. It
-// is drawn anew, small enough for a form, so that nothing else the file held is
-// kept. Error: validation_error on file.
+// SetLogo makes a PNG or JPEG the account's logo. It draws the picture again,
+// small enough for a form, so that nothing else in the file is kept. Error:
+// validation_error on file.
 func (s *Service) SetLogo(ctx context.Context, id domain.AccountID, by domain.Actor, picture io.Reader) error {
 	content, err := io.ReadAll(io.LimitReader(picture, domain.MaxLogoUpload+1))
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *Service) SetLogo(ctx context.Context, id domain.AccountID, by domain.Ac
 	return s.storeLogo(ctx, id, by, logo)
 }
 
-// RemoveLogo takes an account's logo away; none is no error.
+// RemoveLogo removes the account's logo, if it has one.
 func (s *Service) RemoveLogo(ctx context.Context, id domain.AccountID, by domain.Actor) error {
 	return s.storeLogo(ctx, id, by, nil)
 }
@@ -97,7 +97,7 @@ func logoError(message string) error {
 	return domain.FieldError(domain.CodeValidation, "file", message)
 }
 
-// makeLogo returns the picture as it is kept, or what is wrong with it.
+// makeLogo returns the picture as it is stored, or what is wrong with it.
 func makeLogo(content []byte) (*domain.Logo, error) {
 	switch {
 	case len(content) == 0:
@@ -139,8 +139,8 @@ func notAPicture(content []byte) string {
 	return "The logo must be a PNG or JPEG"
 }
 
-// drawLogo makes the picture as small as a form needs it, and smaller where it
-// takes too many bytes still.
+// drawLogo makes the picture as small as a form needs it, and smaller if it still
+// has too many bytes.
 func drawLogo(picture image.Image) (*domain.Logo, error) {
 	from := picture.Bounds()
 	fit := min(1, domain.MaxLogoWidth/float64(from.Dx()), domain.MaxLogoHeight/float64(from.Dy()))
@@ -164,7 +164,7 @@ func drawLogo(picture image.Image) (*domain.Logo, error) {
 	}
 }
 
-// encodeLogo returns the shorter of PNG and, where nothing shows through, JPEG.
+// encodeLogo returns the shorter of PNG and, if the picture is opaque, JPEG.
 func encodeLogo(canvas *image.RGBA) (content []byte, ending string, err error) {
 	var asPNG, asJPEG bytes.Buffer
 	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&asPNG, canvas); err != nil {

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// SetDefaultExpiry sets how many days the links of sessions work that are made
-// without a number of days, 1 to 90. Sessions that are there keep theirs.
-// Error: validation_error on default_expires_in_days.
+// SetDefaultExpiry sets how many days the links of new sessions work by default, 1
+// to 90. Existing sessions keep theirs. Error: validation_error on
+// default_expires_in_days.
 func (s *Service) SetDefaultExpiry(ctx context.Context, id domain.AccountID, by domain.Actor, days int) error {
 	if err := daysError("default_expires_in_days", days, domain.MaxExpiresInDays); err != nil {
 		return err

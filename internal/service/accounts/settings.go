@@ -71,8 +71,7 @@ func (s *Service) ChangeSettings(ctx context.Context, id domain.AccountID, by do
 	})
 }
 
-// updateAccount stores a changed account, and tells the audit log what was and
-// what is.
+// updateAccount stores a changed account, with an audit entry.
 func (s *Service) updateAccount(ctx context.Context, tx *db.Tx, account *domain.Account, by domain.Actor, before, after map[string]any) error {
 	if err := tx.UpdateAccount(ctx, account); err != nil {
 		return err

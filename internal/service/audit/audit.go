@@ -22,8 +22,8 @@ type Service struct{ Config }
 // New returns a Service.
 func New(c Config) *Service { return &Service{c} }
 
-// Entry is what the audit log says of an action. Before and After are made into
-// JSON, nil for nothing; they must hold no secret and no customer's answer.
+// An Entry is what the audit log says of an action. Before and After become JSON,
+// nil for nothing. They must hold no secret and no customer's answer.
 type Entry struct {
 	Action     domain.AuditAction
 	Livemode   *bool // nil for what both modes share
@@ -33,8 +33,8 @@ type Entry struct {
 	After      any
 }
 
-// Record adds a line to the account's audit log in the transaction of what it
-// tells of, so that there is none without the other.
+// Record adds an entry to the account's audit log in the transaction of the action,
+// so that neither exists without the other.
 func (s *Service) Record(ctx context.Context, tx *db.Tx, account domain.AccountID, by domain.Actor, e Entry) error {
 	entry := &domain.AuditEntry{
 		ID: domain.NewAuditID(), AccountID: account, Livemode: e.Livemode, At: s.Clock.Now(),
@@ -72,9 +72,9 @@ type Rights struct {
 // exportPage is how many entries an export reads at once.
 const exportPage = 1000
 
-// Page returns limit lines of the account's audit log that match the
-// filter, newest first, from the one after before on, nil for the newest, and
-// whether older ones follow. Error: not_found for an unknown before.
+// Page returns at most limit entries of the account's audit log that match the
+// filter, newest first, after before (nil: from the newest), and whether older ones
+// follow. Error: not_found for an unknown before.
 func (s *Service) Page(ctx context.Context, account domain.AccountID, f domain.AuditFilter, before *domain.AuditID, limit int) (page []domain.AuditEntry, more bool, err error) {
 	var last *domain.AuditEntry
 	if before != nil {
@@ -86,7 +86,7 @@ func (s *Service) Page(ctx context.Context, account domain.AccountID, f domain.A
 	return page[:min(limit, len(page))], len(page) > limit, err
 }
 
-// Export calls row for each line that matches the filter, newest first.
+// Export calls row for each entry that matches the filter, newest first.
 func (s *Service) Export(ctx context.Context, account domain.AccountID, f domain.AuditFilter, by domain.Actor, row func(*domain.AuditEntry) error) error {
 	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
 		return s.Record(ctx, tx, account, by, Entry{Action: domain.AuditLogExported, TargetID: account.String(), TargetName: "audit log"})

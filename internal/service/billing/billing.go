@@ -62,8 +62,8 @@ func (s *Service) stretches(ctx context.Context, of *CurrentSubscription) ([]dom
 	return []domain.PlanStretch{{Plan: of.Plan}}, err
 }
 
-// project extends what was used to the whole period. A day is too short to tell
-// anything by.
+// project extends what was used to the whole period. It returns nil on the
+// period's first day, which is too short for a projection.
 func project(stretches []domain.PlanStretch, of *CurrentSubscription, now time.Time) *domain.Projection {
 	gone := now.Sub(of.Period.Start)
 	if gone < 24*time.Hour || of.Status == domain.SubscriptionCancelled {

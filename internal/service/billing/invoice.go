@@ -17,8 +17,8 @@ var (
 	errInvoiceSettled  = domain.Errorf(domain.CodeValidation, "The invoice is paid or void already.")
 )
 
-// Invoices returns limit of the account's invoices, newest first, from the one
-// after the number before on, 0 for the newest, and whether older ones follow.
+// Invoices returns at most limit of the account's invoices, newest first, below the
+// number before (0: from the newest), and whether older ones follow.
 func (s *Service) Invoices(ctx context.Context, account domain.AccountID, before int64, limit int) (page []domain.Invoice, more bool, err error) {
 	page, err = s.DB.Invoices(ctx, account, before, limit+1)
 	return page[:min(limit, len(page))], len(page) > limit, err
@@ -47,19 +47,19 @@ func (s *Service) InvoiceByNumber(ctx context.Context, number int64) (domain.Inv
 	return id, db.MissingAs(err, errInvoiceNotFound)
 }
 
-// MarkPaid notes that an invoice was paid outside; note says how. Errors:
-// not_found, validation_error where it is settled or on note.
+// MarkPaid records that an invoice was paid outside; note says how. Errors:
+// not_found, validation_error if it is settled or on note.
 func (s *Service) MarkPaid(ctx context.Context, id domain.InvoiceID, by domain.Actor, note string) (*domain.Invoice, error) {
 	return s.settle(ctx, id, by, domain.AuditInvoicePaid, note, s.Ledger.Pay)
 }
 
-// MarkFailed notes that a payment of an invoice failed outside; note says why,
-// in words that the partner is told. Errors as of MarkPaid.
+// MarkFailed records that a payment of an invoice failed outside. The partner sees
+// note, which says why. Errors as of MarkPaid.
 func (s *Service) MarkFailed(ctx context.Context, id domain.InvoiceID, by domain.Actor, note string) (*domain.Invoice, error) {
 	return s.settle(ctx, id, by, domain.AuditInvoiceFailed, note, s.Ledger.Fail)
 }
 
-// Void takes an invoice back; note says why. Errors as of MarkPaid.
+// Void cancels an invoice; note says why. Errors as of MarkPaid.
 func (s *Service) Void(ctx context.Context, id domain.InvoiceID, by domain.Actor, note string) (*domain.Invoice, error) {
 	return s.settle(ctx, id, by, domain.AuditInvoiceVoid, note, s.Ledger.Void)
 }

@@ -11,15 +11,14 @@ import (
 	"candor/internal/service/audit"
 )
 
-// Cards are pages of a payment provider on which an account's staff store how
-// it pays.
+// Cards are a payment provider's pages on which staff store a card.
 type Cards interface {
 	Name() string // of the provider
 	CardPage(ctx context.Context, account *domain.Account, success, cancel string) (url string, err error)
 }
 
-// Card reports whether a payment provider collects by card, and how the card is
-// known that it has of the account, "" for none.
+// Card reports whether a payment provider collects by card, and the label of the
+// account's card, "" if it has none.
 func (s *Service) Card(ctx context.Context, account domain.AccountID) (collects bool, label string, err error) {
 	if s.Cards == nil {
 		return false, "", nil
@@ -28,10 +27,10 @@ func (s *Service) Card(ctx context.Context, account domain.AccountID) (collects 
 	return true, customer.Label, err
 }
 
-// CardPage is where the account's staff store a card: an address of the payment
-// provider that leads back to success or cancel. The audit log has who went
-// there: the provider tells what became of it, not by whom. not_found where none
-// collects.
+// CardPage returns the address of the payment provider's page on which the
+// account's staff store a card. It leads back to success or cancel. The audit log
+// has who went there, because the provider doesn't say who stored a card. Error:
+// not_found if no provider collects.
 func (s *Service) CardPage(ctx context.Context, account domain.AccountID, by domain.Actor, success, cancel string) (page string, err error) {
 	if s.Cards == nil {
 		return "", domain.Errorf(domain.CodeNotFound, "Invoices are paid by bank transfer here.")
@@ -48,9 +47,9 @@ func (s *Service) CardPage(ctx context.Context, account domain.AccountID, by dom
 	})
 }
 
-// ProviderEvent does what follows from an event of a payment provider: once,
-// however often it comes, and in whichever order. What concerns nobody here is
-// no error, as the provider would send it again.
+// ProviderEvent applies an event of a payment provider once, however often and in
+// whichever order events come. An event about an unknown invoice or customer is no
+// error: the provider would send it again.
 func (s *Service) ProviderEvent(ctx context.Context, provider string, e ledger.ProviderEvent) error {
 	if e.Kind == ledger.EventIgnored {
 		return nil
@@ -63,7 +62,7 @@ func (s *Service) ProviderEvent(ctx context.Context, provider string, e ledger.P
 		}
 		err = s.followEvent(ctx, tx, provider, e, now)
 		if errors.Is(err, db.ErrNotFound) {
-			s.Logger.InfoContext(ctx, "payment event concerns nobody here", "provider", provider, "event_id", e.ID)
+			s.Logger.InfoContext(ctx, "payment event about an unknown invoice or customer", "provider", provider, "event_id", e.ID)
 			return nil
 		}
 		return err
@@ -99,14 +98,14 @@ func (s *Service) followEvent(ctx context.Context, tx *db.Tx, provider string, e
 	return nil
 }
 
-// noteCard tells the audit log of a card, which the payment provider tells of.
+// noteCard writes the audit entry of a card that the payment provider reports.
 func (s *Service) noteCard(ctx context.Context, tx *db.Tx, account domain.AccountID, provider string, action domain.AuditAction, label string) error {
 	by := domain.Actor{Kind: domain.ActorSystem, ID: "payment_provider", Name: provider}
 	return s.Audit.Record(ctx, tx, account, by, audit.Entry{Action: action, TargetID: account.String(), TargetName: label})
 }
 
-// paid notes a payment. One that the ledger can't take is money that an operator
-// must return.
+// paid records a payment. If the ledger can't take it, an operator must return the
+// money.
 func (s *Service) paid(ctx context.Context, tx *db.Tx, e ledger.ProviderEvent, now time.Time) error {
 	i, err := tx.LockInvoice(ctx, e.InvoiceID)
 	if err != nil {

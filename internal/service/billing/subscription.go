@@ -30,10 +30,9 @@ const maxReason = 500
 // Plans lists the plans, the smallest first.
 func (s *Service) Plans(ctx context.Context) ([]domain.Plan, error) { return s.DB.Plans(ctx) }
 
-// onSubscription changes the account's subscription, which it locks, and writes
-// the audit entry that change returns in the same transaction. The clock is read once
-// the lock is held: what others did meanwhile has happened. Error:
-// subscription_not_found.
+// onSubscription locks the account's subscription, changes it and writes the audit
+// entry that change returns, in one transaction. It reads the clock after the lock:
+// another change may have come first. Error: subscription_not_found.
 func (s *Service) onSubscription(ctx context.Context, account domain.AccountID, by domain.Actor, change func(*db.Tx, *domain.Subscription, time.Time) (audit.Entry, error)) error {
 	live := true
 	return s.DB.InTx(ctx, func(tx *db.Tx) error {
@@ -63,8 +62,8 @@ type planState struct {
 	NextPlan *string `json:"next_plan,omitempty"`
 }
 
-// mayTake reports a plan that is by agreement to all but operators, as
-// validation_error on plan.
+// mayTake refuses a plan that is by agreement to everyone but operators.
+// Error: validation_error on plan.
 func mayTake(ctx context.Context, tx *db.Tx, by domain.Actor, plan string) error {
 	wanted, err := tx.Plan(ctx, plan)
 	if err == nil && wanted.ByAgreement() && by.Kind != domain.ActorOperator {
@@ -74,7 +73,7 @@ func mayTake(ctx context.Context, tx *db.Tx, by domain.Actor, plan string) error
 }
 
 // ChangePlan moves the account to another plan: up at once, down at the end of
-// the period. Choosing the present plan takes a change to come back. Errors:
+// the period. Choosing the present plan cancels a change that is due. Errors:
 // validation_error on plan, subscription_not_found.
 func (s *Service) ChangePlan(ctx context.Context, account domain.AccountID, by domain.Actor, plan string) error {
 	if !slices.Contains(domain.PlanIDs, plan) {
@@ -84,7 +83,7 @@ func (s *Service) ChangePlan(ctx context.Context, account domain.AccountID, by d
 		if !of.Admits() {
 			return audit.Entry{}, errCancelledPlan
 		}
-		// A change down that is due has happened: what it left isn't the present plan.
+		// A change down that is due comes first: it replaces the present plan.
 		if err := s.Ledger.Close(ctx, tx, of, now); err != nil {
 			return audit.Entry{}, err
 		}
@@ -103,7 +102,7 @@ func (s *Service) ChangePlan(ctx context.Context, account domain.AccountID, by d
 }
 
 // Cancel ends the account's subscription, at once or at the end of
-// the period. No live session can be created from now on. Errors:
+// the period. After this no live session can be created. Errors:
 // validation_error on reason, subscription_not_found.
 func (s *Service) Cancel(ctx context.Context, account domain.AccountID, by domain.Actor, atOnce bool, reason string) error {
 	reason, problem := form.CleanText(reason, maxReason)
@@ -125,9 +124,8 @@ func (s *Service) Cancel(ctx context.Context, account domain.AccountID, by domai
 	})
 }
 
-// Reactivate takes the cancellation of the account's subscription back before
-// it takes effect. Errors: validation_error where it isn't cancelled,
-// subscription_not_found.
+// Reactivate undoes the cancellation of the account's subscription before it takes
+// effect. Errors: validation_error if it isn't cancelled, subscription_not_found.
 func (s *Service) Reactivate(ctx context.Context, account domain.AccountID, by domain.Actor) error {
 	return s.onSubscription(ctx, account, by, func(tx *db.Tx, of *domain.Subscription, now time.Time) (audit.Entry, error) {
 		err := s.Ledger.Reactivate(ctx, tx, of, now)
@@ -139,13 +137,13 @@ func (s *Service) Reactivate(ctx context.Context, account domain.AccountID, by d
 }
 
 // Subscribe starts a subscription for an account that has none. Errors:
-// validation_error where it has one or on plan.
+// validation_error if it has one or on plan.
 func (s *Service) Subscribe(ctx context.Context, account domain.AccountID, by domain.Actor, plan string) error {
 	if !slices.Contains(domain.PlanIDs, plan) {
 		return errUnknownPlan
 	}
 	return s.DB.InTx(ctx, func(tx *db.Tx) error {
-		// Two that subscribe at once take turns.
+		// Two calls at the same time take turns.
 		if _, err := tx.LockAccount(ctx, account); err != nil {
 			return db.MissingAs(err, domain.ErrAccountNotFound)
 		}

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// UsageRange is what a caller asks usage for; the dates win over the period
-// (D45).
+// UsageRange is the range of a usage report. Dates win over the period (D45).
 type UsageRange struct{ Period, StartDate, EndDate string }
 
 // UsageReport is the usage from First to Last, UTC days, both inclusive.
@@ -72,7 +71,7 @@ func (r UsageRange) dates() (first, last time.Time, err error) {
 }
 
 // UsageDrifts counts the live sessions of all open periods and recent invoices
-// anew and returns those that are counted wrongly.
+// again and returns every counter that differs.
 func (s *Service) UsageDrifts(ctx context.Context) ([]domain.UsageDrift, error) {
 	return s.DB.UsageDrifts(ctx, s.Clock.Now())
 }

@@ -24,8 +24,8 @@ type Upload struct {
 	Rest func() (category string, err error)
 }
 
-// maxPixels is more than any phone's photo; an image that claims more is a
-// bomb for whoever opens it.
+// maxPixels is more than any phone's photo. An image that claims more can exhaust
+// the memory of the computer that opens it.
 const maxPixels = 200_000_000
 
 // uploadsAtOnce is how many uploads one process receives at the same time.
@@ -185,7 +185,7 @@ func checkPicture() (io.Writer, func() error) {
 	}
 }
 
-// uploads are those that this process receives. The zero value is none.
+// uploads are what this process is receiving. The zero value is ready.
 type uploads struct {
 	mu   sync.Mutex
 	from map[domain.SessionID]bool
@@ -213,8 +213,8 @@ func (u *uploads) begin(id domain.SessionID) (end func(), err error) {
 	}, nil
 }
 
-// RemoveDocument deletes a document of an open session; one that isn't there
-// is no error.
+// RemoveDocument deletes a document of an open session. A missing document is no
+// error.
 func (s *Service) RemoveDocument(ctx context.Context, id domain.SessionID, document domain.DocumentID) error {
 	return s.change(ctx, id, func(tx *db.Tx, _ *domain.Session, now time.Time) error {
 		err := tx.DeleteDocument(ctx, id, document, now)

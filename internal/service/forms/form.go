@@ -52,7 +52,7 @@ func (s *Service) CheckLink(session, token string) (domain.SessionID, bool) {
 	return id, s.Ring.CheckToken(id.String(), token)
 }
 
-// State is one customer's form as it stands.
+// A State is one customer's form as it stands.
 type State struct {
 	Session   *domain.Session // its status as it is now
 	Account   *domain.Account

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Reach notes that the customer of an open form sees the named section,
-// where it is the first time. Names that aren't sections are passed over.
+// Reach records the first time that the customer of an open form sees the named
+// section. Names that aren't sections are ignored.
 func (s *Service) Reach(ctx context.Context, state *State, name string) error {
 	if state.reached[name] || statement.SectionNumber(name) == 0 {
 		return nil
@@ -22,8 +22,7 @@ func (s *Service) Reach(ctx context.Context, state *State, name string) error {
 	return s.DB.ReachSection(ctx, state.Session.ID, name, s.Clock.Now())
 }
 
-// CountErrors counts what the form refused in a section of which nothing is
-// kept as a draft.
+// CountErrors counts the validation errors of a section that has no draft.
 func (s *Service) CountErrors(ctx context.Context, id domain.SessionID, name string, refused form.Errors) error {
 	if len(refused) == 0 {
 		return nil
@@ -31,8 +30,8 @@ func (s *Service) CountErrors(ctx context.Context, id domain.SessionID, name str
 	return s.DB.NoteProblems(ctx, id, name, counted(refused))
 }
 
-// counted takes from errors what may be counted: each rule once, however many
-// items of a list it is about.
+// counted returns the rules that failed, each once, however many items of a list
+// failed it.
 func counted(refused form.Errors) []domain.FailedRule {
 	var out []domain.FailedRule
 	for _, e := range refused {
@@ -45,9 +44,8 @@ func counted(refused form.Errors) []domain.FailedRule {
 	return out
 }
 
-// SaveDraft keeps what the customer typed into a section though it isn't
-// valid, so that nothing is lost. What the form refused of it is counted; nil
-// where nothing was checked.
+// SaveDraft keeps what the customer typed into a section, valid or not, and counts
+// its validation errors.
 func (s *Service) SaveDraft(ctx context.Context, id domain.SessionID, section *form.Section, refused form.Errors) error {
 	draft, err := json.Marshal(section.Inputs())
 	if err != nil {

@@ -80,8 +80,8 @@ func (s *Service) complete(ctx context.Context, tx *db.Tx, session *domain.Sessi
 	return s.Outbox.PDF(ctx, tx, session.ID)
 }
 
-// signature is the signing of a session by one browser, kept as a request with
-// an Idempotency-Key is: the browser's own secret is the key.
+// signature is the idempotency key under which the signing of a session is stored:
+// the signing browser's own secret.
 func signature(session *domain.Session, browser string) db.IdempotencyKey {
 	sum := sha256.Sum256([]byte(browser))
 	return db.IdempotencyKey{

@@ -24,8 +24,7 @@ type Service struct{ Config }
 // New returns a Service.
 func New(c Config) *Service { return &Service{c} }
 
-// days is the stretch of days that the home page tells of, and compares
-// with the same before.
+// days is how many days the home page shows, and compares with as many before.
 const days = 30
 
 // Figures are what the home page shows of a scope.

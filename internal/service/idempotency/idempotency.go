@@ -16,7 +16,7 @@ import (
 // window is how long an answer is replayed.
 const window = 24 * time.Hour
 
-// An Answer is what a request was answered with.
+// An Answer is the answer to a request.
 type Answer struct {
 	Status int // as its caller understands it
 	Body   []byte

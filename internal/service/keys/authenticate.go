@@ -12,10 +12,10 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// Authenticate returns who an API key stands for that a client at that address
-// has sent. Errors: invalid_api_key, and forbidden from an address that the key
-// isn't for; with them, the principal says whose key it is or was, and has no
-// KeyID where that isn't known.
+// Authenticate returns the principal of an API key that a client at the address
+// sent. Errors: invalid_api_key, and forbidden from an address that the key doesn't
+// allow. With an error the principal still says whose key it is or was; its KeyID
+// is zero if that isn't known.
 func (s *Service) Authenticate(ctx context.Context, key, address string) (domain.Principal, error) {
 	invalid := domain.Errorf(domain.CodeInvalidAPIKey, "The API key is invalid or revoked.")
 	if !domain.WellFormedAPIKey(key) {
@@ -36,7 +36,7 @@ func (s *Service) Authenticate(ctx context.Context, key, address string) (domain
 	}
 	if minute, first := s.uses.first(found.KeyID, now); first {
 		if err := s.DB.UseAPIKey(ctx, found.KeyID, minute, address); err != nil {
-			s.Logger.ErrorContext(ctx, "note the use of an API key", "error", err) // no reason to refuse the request
+			s.Logger.ErrorContext(ctx, "note the use of an API key", "error", err) // the request is served all the same
 		}
 	}
 	return found.Principal, nil
@@ -57,8 +57,8 @@ func within(networks []netip.Prefix, address string) bool {
 // keysRemembered is how many keys' last uses a process remembers.
 const keysRemembered = 10_000
 
-// uses says which use of a key is the first of its minute in this process,
-// so that one request a minute and key writes down that it is in use.
+// uses says which use of a key is the first of its minute in this process, so that
+// one request a minute and key records it.
 type uses struct {
 	seen *lru.Cache[domain.KeyID, time.Time]
 }

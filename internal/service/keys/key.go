@@ -36,18 +36,18 @@ func New(c Config) *Service { return &Service{Config: c, uses: newUses()} }
 
 var errKeyNotFound = domain.Errorf(domain.CodeNotFound, "There is no API key with this id in this account and mode.")
 
-// List lists the scope's keys, those that have expired too, newest first.
+// List lists the scope's keys, expired ones included, newest first.
 func (s *Service) List(ctx context.Context, scope domain.Scope) ([]domain.APIKey, error) {
 	return s.DB.APIKeys(ctx, scope, false)
 }
 
-// ListAll lists the scope's keys with those that expired or were deleted, which
-// the request log may name.
+// ListAll lists the scope's keys, expired and deleted ones included: the request
+// log may name them.
 func (s *Service) ListAll(ctx context.Context, scope domain.Scope) ([]domain.APIKey, error) {
 	return s.DB.APIKeys(ctx, scope, true)
 }
 
-// Params is what is asked of a new API key.
+// Params are what a new API key is created with.
 type Params struct {
 	Name        string
 	Permissions domain.Permissions // nil: full access (D29)
@@ -55,14 +55,14 @@ type Params struct {
 	Networks    string             // addresses and CIDR networks, one a line; "" for anywhere
 }
 
-// maxKeyYears is for how long a key with an end can be made.
+// maxKeyYears is the longest life of a key that expires.
 const maxKeyYears = 10
 
-// maxNetworks is how many networks a key can be for.
+// maxNetworks is how many networks a key can allow.
 const maxNetworks = 50
 
-// Create makes a key in the scope and returns it with its text, which
-// is shown this once. Error: validation_error by field name, permissions,
+// Create makes a key in the scope and returns it with its text, which is shown
+// once. Error: validation_error by field name, permissions,
 // expires_at or networks.
 func (s *Service) Create(ctx context.Context, scope domain.Scope, by domain.Actor, params Params) (domain.APIKey, string, error) {
 	now := s.Clock.Now()
@@ -101,7 +101,7 @@ func (s *Service) CreateFirst(ctx context.Context, tx *db.Tx, scope domain.Scope
 	return text, s.storeKey(ctx, tx, &row, by)
 }
 
-// storeKey stores a new key, which the audit log tells of.
+// storeKey stores a new key, with an audit entry.
 func (s *Service) storeKey(ctx context.Context, tx *db.Tx, row *domain.APIKey, by domain.Actor) error {
 	if err := tx.InsertAPIKey(ctx, row); err != nil {
 		return err
@@ -187,23 +187,21 @@ func (s *Service) Rename(ctx context.Context, scope domain.Scope, by domain.Acto
 	})
 }
 
-// Overlaps are for how long a key can live on beside the one that takes its
-// place (D29).
+// Overlaps are how long a key can work beside its replacement (D29).
 var Overlaps = []time.Duration{0, time.Hour, 24 * time.Hour, 7 * 24 * time.Hour}
 
-// A Rotation is a key that takes another's place.
+// A Rotation is a key that replaces another.
 type Rotation struct {
 	Key      domain.APIKey
 	Text     string // of the new key, shown this once
 	OldUntil time.Time
-	Again    bool // the old one was replaced before: that key is there, too
+	Again    bool // the old one was rotated before, and that replacement exists
 }
 
-// Rotate makes a key like the given one; the old one lives on for overlap
-// from now, one of Overlaps, though not past the end that it was meant to
-// have. The new one has that end, too, also where the old one is being replaced
-// already: so whoever missed the new key makes another. Errors:
-// validation_error on overlap, not_found, also for a key that has expired.
+// Rotate makes a replacement for a key. The old key works for overlap more, one of
+// Overlaps, but not past its original expiry date. The replacement keeps that date.
+// If the replacement is lost, rotate the old key again. Errors: validation_error on
+// overlap, not_found, also for a key that has expired.
 func (s *Service) Rotate(ctx context.Context, scope domain.Scope, by domain.Actor, id domain.KeyID, overlap time.Duration) (r Rotation, err error) {
 	err = s.changeKey(ctx, scope, id, func(tx *db.Tx, old *domain.APIKey) error {
 		now := s.Clock.Now()

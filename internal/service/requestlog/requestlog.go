@@ -18,11 +18,10 @@ type Service struct{ Config }
 // New returns a Service.
 func New(c Config) *Service { return &Service{c} }
 
-// Page returns limit of the scope's API requests of the last 7 days
-// that match the filter, newest first, from the one after before on, nil for
-// the newest. more is the last one before those that follow, nil where none
-// do; exhausted says that so many lines didn't match that the search stopped
-// there.
+// Page returns at most limit of the scope's API requests of the last 7 days that
+// match the filter, newest first, after before (nil: from the newest). more is
+// where the next page starts, nil if this is the last. exhausted says that the
+// search stopped early because too many lines didn't match.
 func (s *Service) Page(ctx context.Context, scope domain.Scope, f domain.RequestFilter, before *domain.RequestID, limit int) (page []domain.APIRequest, more *domain.RequestID, exhausted bool, err error) {
 	// What is older may not have been deleted yet.
 	if oldest := s.Clock.Now().Add(-domain.RequestRetention); f.From == nil || f.From.Before(oldest) {

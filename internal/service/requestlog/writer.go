@@ -20,13 +20,13 @@ const (
 	// requestFlushTimeout bounds one time.
 	requestFlushTimeout = 5 * time.Second
 	// limitedKept is how many of a key's requests beyond its limit are kept
-	// between two writes: who can't stop must not fill the database.
+	// between two writes, so that a runaway client doesn't fill the database.
 	limitedKept = 10
 )
 
-// A Writer writes API requests into the log that staff read, some at a
-// time and beside the requests, which never wait for it: what there is no room
-// for is counted. It is safe for concurrent use.
+// A Writer writes API requests into the log that staff read, in batches. Requests
+// never wait for it: if there is no room, it drops and counts them. It is safe for
+// concurrent use.
 type Writer struct {
 	db       *db.DB
 	logger   *slog.Logger
@@ -43,8 +43,8 @@ type Writer struct {
 	stopped     sync.WaitGroup
 }
 
-// NewWriter returns a running log, to be closed. unlogged is told of
-// requests that aren't written, and why.
+// NewWriter returns a running Writer, to be closed. It calls unlogged for requests
+// that aren't written.
 func NewWriter(d *db.DB, logger *slog.Logger, unlogged func(why string, n int)) *Writer {
 	w := &Writer{
 		db: d, logger: logger, unlogged: unlogged, limited: map[domain.KeyID]int{},
@@ -68,15 +68,14 @@ func (w *Writer) run() {
 	}
 }
 
-// Close writes what waits, for which it takes 5 seconds at most. What is added
-// later is lost.
+// Close writes what is queued, within 5 seconds. What is added later is lost.
 func (w *Writer) Close() {
 	close(w.stop)
 	w.stopped.Wait()
 	w.Flush(context.Background())
 }
 
-// Add has an API request written before long.
+// Add queues an API request.
 func (w *Writer) Add(r domain.APIRequest) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -99,7 +98,7 @@ func (w *Writer) Add(r domain.APIRequest) {
 	}
 }
 
-// Flush writes what waits.
+// Flush writes what is queued.
 func (w *Writer) Flush(ctx context.Context) {
 	w.writing.Lock()
 	defer w.writing.Unlock()

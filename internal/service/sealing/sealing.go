@@ -47,7 +47,7 @@ func (s *Service) Counts(ctx context.Context) ([]Count, error) {
 // resealPages is how many pages of a table a batch takes: some 20,000 data keys.
 const resealPages = 256
 
-// Resealed is what became of a kind of sealed values.
+// Resealed is what Reseal did to a kind of sealed values.
 type Resealed struct {
 	Kind     string
 	Resealed int // by the newest key now

@@ -44,9 +44,9 @@ func (s *Service) Insert(ctx context.Context, tx *db.Tx, scope domain.Scope, par
 	return session, tx.InsertSession(ctx, session)
 }
 
-// useSubscription counts a live session in its billing period, which is open:
-// where it was closed a moment before, by a faster clock, the session is made
-// at the start of the next.
+// useSubscription counts a live session in its billing period. If a process with a
+// faster clock has just closed that period, the session moves to the start of the
+// next one.
 func (s *Service) useSubscription(ctx context.Context, tx *db.Tx, session *domain.Session) error {
 	approved, err := tx.AccountApproved(ctx, session.AccountID)
 	if err != nil {

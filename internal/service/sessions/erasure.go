@@ -42,23 +42,23 @@ func (s *Service) SameCustomer(ctx context.Context, scope domain.Scope, id domai
 
 // Erase erases the data of the sessions in chosen, which must be among
 // SameCustomer's of the session of that id. typed is the customer's address,
-// typed again by whoever asks for it. Each session is erased on its own, so
-// that what fails can be asked for again. Errors: session_not_found,
+// typed again by the user. Each session is erased on its own, so that a failure can
+// be retried. Errors: session_not_found,
 // validation_error on sessions and confirm.
 func (s *Service) Erase(ctx context.Context, scope domain.Scope, id domain.SessionID, chosen []domain.SessionID, typed string, by domain.Actor) error {
 	same, err := s.SameCustomer(ctx, scope, id)
 	if err != nil {
 		return err
 	}
-	var wrong form.Errors
+	var problems form.Errors
 	if len(chosen) == 0 {
-		wrong = append(wrong, form.Error{Field: "sessions", Message: "Choose at least one session"})
+		problems = append(problems, form.Error{Field: "sessions", Message: "Choose at least one session"})
 	}
 	if !strings.EqualFold(strings.TrimSpace(typed), same[0].CustomerEmail) {
-		wrong = append(wrong, form.Error{Field: "confirm", Message: "Enter the customer’s e-mail address, exactly as it is shown above"})
+		problems = append(problems, form.Error{Field: "confirm", Message: "Enter the customer’s e-mail address, exactly as it is shown above"})
 	}
-	if wrong != nil {
-		return &domain.Error{Code: domain.CodeValidation, Message: "The data were not erased.", Fields: wrong}
+	if problems != nil {
+		return &domain.Error{Code: domain.CodeValidation, Message: "The data were not erased.", Fields: problems}
 	}
 	for _, one := range chosen {
 		if !slices.ContainsFunc(same, func(of domain.Session) bool { return of.ID == one }) {
@@ -73,8 +73,8 @@ func (s *Service) Erase(ctx context.Context, scope domain.Scope, id domain.Sessi
 	return nil
 }
 
-// eraseSession erases what is known of a session's customer and keeps a
-// receipt. An open session is cancelled by it. Done again, it changes nothing.
+// eraseSession erases a session's customer and keeps a receipt. It cancels an open
+// session. A second call changes nothing.
 func (s *Service) eraseSession(ctx context.Context, scope domain.Scope, id domain.SessionID, by domain.Actor) error {
 	var documents []domain.DocumentID
 	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
@@ -111,7 +111,7 @@ func (s *Service) eraseSession(ctx context.Context, scope domain.Scope, id domai
 		if err != nil {
 			break
 		}
-		// Where it fails, the upkeep job finds it among the garbage.
+		// If this fails, the upkeep job deletes the blob.
 		if s.Blobs.Delete(ctx, document.String()) == nil {
 			err = s.DB.ForgetBlob(ctx, document)
 		}
@@ -120,7 +120,7 @@ func (s *Service) eraseSession(ctx context.Context, scope domain.Scope, id domai
 }
 
 // eraseEvents takes the customer out of a session's events. They are locked
-// first, as whoever delivers them again does.
+// first, as a redelivery does.
 func (s *Service) eraseEvents(ctx context.Context, tx *db.Tx, id domain.SessionID, receipt *domain.Erasure) error {
 	events, err := tx.LockEvents(ctx, id)
 	if err != nil {
@@ -138,12 +138,12 @@ func (s *Service) eraseEvents(ctx context.Context, tx *db.Tx, id domain.SessionI
 	return nil
 }
 
-// answerLag is more than passes between the time of a session and that of the
-// answer that tells of it, which commit together.
+// answerLag is longer than the time between a session's creation and the answer to
+// it, which commit together.
 const answerLag = time.Minute
 
-// eraseAnswersTo takes the customer out of the answer that is kept to be
-// replayed to whoever created the session with an Idempotency-Key.
+// eraseAnswersTo takes the customer out of the stored answer to the request that
+// created the session with an Idempotency-Key.
 func (s *Service) eraseAnswersTo(ctx context.Context, tx *db.Tx, session *domain.Session) error {
 	kept, err := tx.StoredResponsesBetween(ctx, session.Scope(), session.CreatedAt, session.CreatedAt.Add(answerLag))
 	if err != nil {
@@ -153,7 +153,7 @@ func (s *Service) eraseAnswersTo(ctx context.Context, tx *db.Tx, session *domain
 		owner := db.IdempotencyKey{Scope: session.Scope(), Path: k.Path, Key: k.Key}.SealOwner()
 		body, err := s.Ring.Open(owner, k.Response)
 		if err != nil || !bytes.Contains(body, []byte(session.ID.String())) {
-			continue // what can't be opened any more tells nobody anything
+			continue // an answer that can't be opened can't be read
 		}
 		if body, err = withoutCustomer(body); err != nil {
 			return err
@@ -182,8 +182,8 @@ func withoutCustomer(body []byte) ([]byte, error) {
 	return json.Marshal(fields)
 }
 
-// Erasure returns the receipt for a session's erased data, or
-// session_not_found where there is none.
+// Erasure returns the receipt for a session's erased data. Returns
+// session_not_found if there is none.
 func (s *Service) Erasure(ctx context.Context, scope domain.Scope, id domain.SessionID) (*domain.Erasure, error) {
 	if _, err := s.Get(ctx, scope, id); err != nil {
 		return nil, err

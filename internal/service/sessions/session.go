@@ -61,7 +61,7 @@ func (s *Service) List(ctx context.Context, scope domain.Scope, f domain.Session
 	return s.DB.Sessions(ctx, scope, f, page, s.Clock.Now())
 }
 
-// Slice is one screen of a list of sessions.
+// A Slice is one screen of a list of sessions.
 type Slice struct {
 	Sessions []domain.Session
 	Total    int  // of the whole list
@@ -69,9 +69,9 @@ type Slice struct {
 	More     bool // older ones follow
 }
 
-// Before returns limit of the scope's sessions that match the filter,
-// newest first, from the one after the session of that id on; nil for the
-// newest. Error: session_not_found for an unknown one.
+// Before returns at most limit of the scope's sessions that match the filter,
+// newest first, after the session with that id (nil: from the newest). Error:
+// session_not_found.
 func (s *Service) Before(ctx context.Context, scope domain.Scope, f domain.SessionFilter, before *domain.SessionID, limit int) (*Slice, error) {
 	var last *domain.Session
 	if before != nil {
@@ -96,9 +96,8 @@ func (s *Service) Before(ctx context.Context, scope domain.Scope, f domain.Sessi
 // exportPage is how many sessions an export reads at once.
 const exportPage = 1000
 
-// Export calls row for each of the scope's sessions that match the
-// filter, newest first, however many they are. What is created meanwhile isn't
-// among them.
+// Export calls row for each of the scope's sessions that match the filter, newest
+// first. Sessions that are created during the export are left out.
 func (s *Service) Export(ctx context.Context, scope domain.Scope, f domain.SessionFilter, by domain.Actor, row func(*domain.Session) error) error {
 	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
 		return s.Audit.Record(ctx, tx, scope.AccountID, by, audit.Entry{
@@ -126,8 +125,8 @@ func (s *Service) Export(ctx context.Context, scope domain.Scope, f domain.Sessi
 	}
 }
 
-// Cancel cancels an open session; the conflict of D12 where it isn't open.
-// No event is sent.
+// Cancel cancels an open session and sends no event. If the session isn't open, it
+// returns the conflict of D12.
 func (s *Service) Cancel(ctx context.Context, scope domain.Scope, id domain.SessionID, by domain.Actor) (cancelled *domain.Session, err error) {
 	now := s.Clock.Now()
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
@@ -146,8 +145,8 @@ func (s *Service) Cancel(ctx context.Context, scope domain.Scope, id domain.Sess
 	return nil, session.Conflict(now)
 }
 
-// Extend lets an open session's link work for that many times 24 hours
-// from now, 1 to 90. Errors: validation_error on days, the conflict of a
+// Extend moves the end of an open session's link to that many times 24 hours from
+// now, 1 to 90. Errors: validation_error on days, the conflict of a
 // session that isn't open, session_not_found.
 func (s *Service) Extend(ctx context.Context, scope domain.Scope, id domain.SessionID, days int, by domain.Actor) (*domain.Session, error) {
 	session, err := s.Get(ctx, scope, id)
@@ -173,14 +172,14 @@ func (s *Service) Extend(ctx context.Context, scope domain.Scope, id domain.Sess
 		e.Before, e.After = map[string]time.Time{"expires_at": session.ExpiresAt}, map[string]time.Time{"expires_at": to}
 		return s.Audit.Record(ctx, tx, scope.AccountID, by, e)
 	})
-	if errors.Is(err, db.ErrState) { // it was closed or extended meanwhile
+	if errors.Is(err, db.ErrState) { // another request closed or extended it first
 		return s.Get(ctx, scope, id)
 	}
 	return extended, err
 }
 
-// entryOf is an action on a session, which is known by its id alone: its
-// customer is no matter of the audit log's.
+// entryOf is the audit entry of an action on a session. It names the session by
+// its id, so that the audit log holds no customer.
 func entryOf(action domain.AuditAction, session *domain.Session) audit.Entry {
 	return audit.Entry{Action: action, Livemode: &session.Livemode, TargetID: session.ID.String(), TargetName: session.ID.String()}
 }

@@ -44,8 +44,8 @@ type Submitted struct {
 // data_erased if they were erased on request, data_expired if their retention is
 // over.
 func (s *Service) Data(ctx context.Context, scope domain.Scope, id domain.SessionID, by domain.Actor) (*Submitted, error) {
-	// Before the session, so that they weren't erased when these were read if
-	// they aren't when that is.
+	// Read the answers before the session: if the session isn't erased then, the
+	// answers weren't erased when they were read.
 	answers, answersErr := s.Vault.Statement(ctx, s.DB, id)
 	session, err := s.completed(ctx, scope, id)
 	if err == nil {
@@ -57,7 +57,7 @@ func (s *Service) Data(ctx context.Context, scope domain.Scope, id domain.Sessio
 	return &Submitted{session, answers}, s.noteRead(ctx, session, by, entryOf(domain.AuditDataRead, session))
 }
 
-// dataGone says why a session's answers aren't to be had, nil if they are.
+// dataGone returns why a session's answers can't be read, or nil.
 func (s *Service) dataGone(ctx context.Context, session *domain.Session) error {
 	if session.CustomerErasedAt != nil {
 		return errDataErased
@@ -69,8 +69,8 @@ func (s *Service) dataGone(ctx context.Context, session *domain.Session) error {
 	return err
 }
 
-// noteRead tells the audit log that someone is given what a customer sent, and
-// fails where it can't. Nobody's reading is none.
+// noteRead writes the audit entry of reading what a customer sent, and fails if it
+// can't. ActorNone writes none.
 func (s *Service) noteRead(ctx context.Context, session *domain.Session, by domain.Actor, e audit.Entry) error {
 	if by.Kind == domain.ActorNone {
 		return nil
@@ -113,8 +113,8 @@ func (s *Service) pdfOf(ctx context.Context, session *domain.Session) ([]byte, e
 	return content, db.MissingAs(err, errPDFNotReady)
 }
 
-// retained reports whether the session's PDF and documents are still to be
-// had, by its account's retention.
+// retained reports whether the account's retention still keeps the session's PDF
+// and documents.
 func (s *Service) retained(ctx context.Context, session *domain.Session) (bool, error) {
 	account, err := s.DB.Account(ctx, session.AccountID)
 	return err == nil && session.Retained(s.Clock.Now(), account.Retention()), err

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Timeline is all that happened to a session.
+// A Timeline is everything that happened to a session.
 type Timeline struct {
 	Session    *domain.Session // its status as it is now
 	Events     []domain.Event
@@ -23,7 +23,7 @@ type Timeline struct {
 // maxAudit is how many reads and changes of a session are shown.
 const maxAudit = 200
 
-// Timeline returns all that happened to a session of the scope, or
+// Timeline returns everything that happened to a session of the scope, or
 // session_not_found.
 func (s *Service) Timeline(ctx context.Context, scope domain.Scope, id domain.SessionID) (*Timeline, error) {
 	session, err := s.Get(ctx, scope, id)

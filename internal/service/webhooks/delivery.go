@@ -76,8 +76,7 @@ func (s *Service) checkEndpoint(ctx context.Context, scope domain.Scope, id *dom
 }
 
 // Deliveries returns a page of the scope's webhook deliveries, newest event
-// first: from the newest, or, where before isn't 0, those of events numbered
-// below it. limit is 1 to MaxDeliveryPage. A page that isn't full is the last.
+// first, of events numbered below before (0: from the newest). limit is 1 to MaxDeliveryPage. A page that isn't full is the last.
 // Error: invalid_request.
 func (s *Service) Deliveries(ctx context.Context, scope domain.Scope, f DeliveryFilter, before int64, limit int) ([]domain.ListedDelivery, error) {
 	filter, err := s.resolve(ctx, scope, f)
@@ -131,10 +130,9 @@ func (s *Service) EndpointLoads(ctx context.Context, scope domain.Scope) ([]doma
 	return s.DB.EndpointLoads(ctx, scope)
 }
 
-// Redeliver makes a delivery again, with the same id and body. A finished one,
-// however it ended, runs through the schedule from its start; a pending one
-// makes its next attempt now and stays where it is in the schedule. Error:
-// not_found.
+// Redeliver retries a delivery, with the same id and body. A finished one restarts
+// the schedule; a pending one makes its next attempt now and keeps its place in the
+// schedule. Error: not_found.
 func (s *Service) Redeliver(ctx context.Context, scope domain.Scope, id domain.DeliveryID, by domain.Actor) (again *domain.Delivery, err error) {
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
 		if again, err = tx.Redeliver(ctx, scope, id, s.Clock.Now()); err != nil {
@@ -148,9 +146,8 @@ func (s *Service) Redeliver(ctx context.Context, scope domain.Scope, id domain.D
 	return again, db.MissingAs(err, errDeliveryNotFound)
 }
 
-// CancelDelivery ends a pending delivery: nothing more is attempted, but for
-// what a worker has in hand at this moment. Errors: not_found, and
-// invalid_request for one that has ended.
+// CancelDelivery cancels a pending delivery. An attempt that a worker is making now
+// still completes. Errors: not_found, and invalid_request if it isn't pending.
 func (s *Service) CancelDelivery(ctx context.Context, scope domain.Scope, id domain.DeliveryID, by domain.Actor) (cancelled *domain.Delivery, err error) {
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
 		if cancelled, err = tx.CancelDelivery(ctx, scope, id, s.Clock.Now()); err != nil {

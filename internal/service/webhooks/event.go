@@ -5,18 +5,17 @@ import (
 	"context"
 )
 
-// EventFeed is a stretch of a scope's events.
+// An EventFeed is a part of a scope's events.
 type EventFeed struct {
 	Events    []domain.FeedEvent // in the order of their numbers
 	More      bool               // more of them follow already
-	NextAfter int64              // where to go on: no event that matches is numbered between the last one and this
-	Oldest    int64              // the smallest number that is kept, 0 where none is
+	NextAfter int64              // where to continue: no matching event is numbered between the last one and this
+	Oldest    int64              // the smallest number that is kept, 0 if none is
 }
 
 // Events returns up to limit of the scope's events that match the filter, in
-// the order of their numbers. Who always goes on with NextAfter gets each event
-// once and misses none, however late it commits: numbers become visible in
-// their order.
+// the order of their numbers. A reader who continues with NextAfter gets each event
+// once and misses none, however late it commits: numbers become visible in order.
 func (s *Service) Events(ctx context.Context, scope domain.Scope, f domain.EventFilter, limit int) (*EventFeed, error) {
 	// The range first: what is committed between the two queries has a larger
 	// number, and isn't looked at.

@@ -16,7 +16,7 @@ var errRedeliveryNotFound = domain.Errorf(domain.CodeNotFound, "There is no rede
 // maxListedRedeliveries is how many of the latest redeliveries are listed.
 const maxListedRedeliveries = 100
 
-// A RedeliveryPreview is what a redelivery would be about.
+// A RedeliveryPreview is what a redelivery would retry.
 type RedeliveryPreview struct {
 	Matched   int64             // deliveries
 	Endpoints []domain.FailedAt // they go to, most first
@@ -99,9 +99,9 @@ func (s *Service) resolveFailed(ctx context.Context, scope domain.Scope, f Deliv
 	return s.resolve(ctx, scope, f)
 }
 
-// StopRedelivery ends a running redelivery at once and returns it. What it has
-// made pending already follows the schedule. Errors: not_found, and
-// invalid_request for one that has ended.
+// StopRedelivery stops a running redelivery and returns it. Deliveries that it has
+// made pending follow the schedule. Errors: not_found, and invalid_request if it
+// isn't running.
 func (s *Service) StopRedelivery(ctx context.Context, scope domain.Scope, id domain.RedeliveryID, by domain.Actor) (stopped *domain.Redelivery, err error) {
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
 		if stopped, err = tx.StopRedelivery(ctx, scope, id, s.Clock.Now()); err != nil {

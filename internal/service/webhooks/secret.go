@@ -63,9 +63,9 @@ type ShownSecrets struct {
 	Next    string // "" without one
 }
 
-// ShowSecrets returns the scope's secrets, to be shown to whoever has
-// just proven to be there; the audit log tells of it first. Error:
-// validation_error where the key that they were sealed with is gone.
+// ShowSecrets returns the scope's secrets, with an audit entry. The caller has just
+// asked for the user's password. Error: validation_error if the key that sealed
+// them isn't configured.
 func (s *Service) ShowSecrets(ctx context.Context, scope domain.Scope, by domain.Actor) (ShownSecrets, error) {
 	var shown ShownSecrets
 	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
@@ -110,19 +110,18 @@ func (s *Service) CreateNextSecret(ctx context.Context, scope domain.Scope, by d
 	return secret, s.inForce(ctx, nil)
 }
 
-// SwitchSecret makes the next secret the current one. The former one
-// signs nothing any more and can be restored for RestoreWindow; one that was
-// kept from an earlier switch is forgotten.
+// SwitchSecret makes the next secret the current one. The former one signs nothing
+// more and can be restored for RestoreWindow. It replaces a secret that was kept
+// from an earlier switch.
 func (s *Service) SwitchSecret(ctx context.Context, scope domain.Scope, by domain.Actor) error {
 	return s.inForce(ctx, s.changeSecrets(ctx, scope, by, domain.AuditSecretSwitched,
 		func(tx *db.Tx) error { return tx.SwitchSecret(ctx, scope, s.Clock.Now().Add(RestoreWindow)) },
 		func(*db.WebhookSetting) error { return errNoNextSecret }))
 }
 
-// RestoreSecret makes the previous secret the current one again. The
-// one it replaces becomes the next one, so that the switch can be made again
-// once the receiver is mended; where there is a next one already, that must be
-// abandoned first.
+// RestoreSecret makes the previous secret the current one again. The replaced one
+// becomes the next one, so that the switch can be repeated after the receiver is
+// fixed. A next secret that exists already must be abandoned first.
 func (s *Service) RestoreSecret(ctx context.Context, scope domain.Scope, by domain.Actor) error {
 	now := s.Clock.Now()
 	setting, err := s.DB.WebhookSetting(ctx, scope)
@@ -145,16 +144,14 @@ func (s *Service) RestoreSecret(ctx context.Context, scope domain.Scope, by doma
 		}))
 }
 
-// AbandonNextSecret erases the next secret; nothing is signed with it
-// any more.
+// AbandonNextSecret erases the next secret, which then signs nothing more.
 func (s *Service) AbandonNextSecret(ctx context.Context, scope domain.Scope, by domain.Actor) error {
 	return s.inForce(ctx, s.changeSecrets(ctx, scope, by, domain.AuditSecretAbandoned,
 		func(tx *db.Tx) error { return tx.AbandonNextSecret(ctx, scope) },
 		func(*db.WebhookSetting) error { return errNoNextSecret }))
 }
 
-// changeSecrets makes a change, which the audit log tells of, or says why it
-// couldn't be made.
+// changeSecrets makes a change, with an audit entry, or returns why it can't.
 func (s *Service) changeSecrets(ctx context.Context, scope domain.Scope, by domain.Actor, step domain.AuditAction, change func(*db.Tx) error, why func(*db.WebhookSetting) error) error {
 	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
 		if err := change(tx); err != nil {
@@ -176,9 +173,9 @@ func (s *Service) changeSecrets(ctx context.Context, scope domain.Scope, by doma
 	return why(setting)
 }
 
-// inForce waits, where a change was made, until no worker starts an attempt
-// with the secrets from before it. Whoever doesn't wait for it gets the
-// context's error; the change stands.
+// inForce waits after a change until no worker starts an attempt with the former
+// secrets. If the context ends first, it returns the context's error; the change
+// stands.
 func (s *Service) inForce(ctx context.Context, changed error) error {
 	if changed != nil {
 		return changed

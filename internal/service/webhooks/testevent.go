@@ -18,15 +18,15 @@ import (
 	"candor/internal/webhook"
 )
 
-// TestEventLimit bounds the test events of an account in one process, so that
-// they are no means to search a network or to flood a receiver.
+// TestEventLimit bounds the test events of an account in one process, so that they
+// can't be used to scan a network or to flood a receiver.
 var TestEventLimit = ratelimit.Config{PerMinute: 10, Burst: 10, Keys: 10_000}
 
 // testEventsAtOnce is how many test events of an account may be under way in
 // one process.
 const testEventsAtOnce = 2
 
-// TestEvent is a test event that was sent and what became of it.
+// A TestEvent is a test event that was sent, with its result.
 type TestEvent struct {
 	DeliveryID domain.DeliveryID // a new one; there is no delivery with it
 	URL        string
@@ -44,7 +44,7 @@ var (
 // at once. It is signed with the secrets of test mode, says livemode false and
 // has the sequence 0: it is no event of the account, so it is neither numbered
 // nor tried again, and only its result is stored, for TestEvent. A receiver that
-// fails is no error. The audit log tells of it before it is sent.
+// fails is no error. The audit entry is written before it is sent.
 func (s *Service) SendTestEvent(ctx context.Context, account domain.AccountID, by domain.Actor, url string) (*TestEvent, error) {
 	scope := domain.Scope{AccountID: account}
 	url, err := s.testURL(ctx, scope, url)
@@ -87,7 +87,7 @@ func (s *Service) SendTestEvent(ctx context.Context, account domain.AccountID, b
 	return sent, s.DB.InsertTestEvent(ctx, delivery, account, content, now)
 }
 
-// RecordTestEvent tells the audit log of a test event to that URL.
+// RecordTestEvent writes the audit entry of a test event to that URL.
 func (s *Service) RecordTestEvent(ctx context.Context, scope domain.Scope, by domain.Actor, url string) error {
 	return s.DB.InTx(ctx, func(tx *db.Tx) error {
 		return s.record(ctx, tx, scope, by, audit.Entry{Action: domain.AuditTestEvent, After: map[string]string{"url": urlMark(url)}})
@@ -130,7 +130,7 @@ func (s *Service) testURL(ctx context.Context, scope domain.Scope, url string) (
 	return url, err
 }
 
-// testBody says that a session which doesn't exist is completed.
+// testBody is the completion of a session that doesn't exist.
 func testBody(scope domain.Scope, now time.Time) ([]byte, error) {
 	session := domain.NewSessionID()
 	data := domain.SessionCompleted.Info().Example.Data.(domain.CompletedPayload)

@@ -44,8 +44,8 @@ type Service struct {
 // New returns a Service.
 func New(c Config) *Service { return &Service{Config: c} }
 
-// DefaultURL returns where the scope's events go that no session's own
-// URL takes (D33); "" for nowhere.
+// DefaultURL returns the URL of events of sessions without their own URL (D33), or
+// "".
 func (s *Service) DefaultURL(ctx context.Context, scope domain.Scope) (string, error) {
 	setting, err := s.DB.WebhookSetting(ctx, scope)
 	if err != nil {
@@ -57,8 +57,8 @@ func (s *Service) DefaultURL(ctx context.Context, scope domain.Scope) (string, e
 	return *setting.DefaultURL, nil
 }
 
-// SetDefaultURL sets it; "" sends them nowhere. Error: validation_error
-// on url (D38).
+// SetDefaultURL sets the default URL; "" removes it. Error: validation_error on
+// url (D38).
 func (s *Service) SetDefaultURL(ctx context.Context, scope domain.Scope, by domain.Actor, url string) error {
 	url = strings.TrimSpace(url)
 	if url != "" {
@@ -97,7 +97,7 @@ func urlMark(url string) string {
 	return fmt.Sprintf("%s #%x", domain.Origin(url), sum[:4])
 }
 
-// record tells the audit log of what was done to the scope's webhooks.
+// record writes an audit entry about the scope's webhooks.
 func (s *Service) record(ctx context.Context, tx *db.Tx, scope domain.Scope, by domain.Actor, e audit.Entry) error {
 	e.Livemode, e.TargetID, e.TargetName = &scope.Livemode, scope.AccountID.String(), "webhooks"
 	return s.Audit.Record(ctx, tx, scope.AccountID, by, e)

@@ -1,5 +1,5 @@
 // Package attempts counts attempts to get in, makes the next one wait after too
-// many, and reports those that failed.
+// many, and reports failures.
 package attempts
 
 import (
@@ -50,7 +50,7 @@ const (
 	PasskeysPerNetwork = 100 // that are asked for
 	EmailsForOne       = 3   // to one address
 	Invitations        = 50  // of one account
-	FirstInvitations   = 3   // of one that is not approved, in a day
+	FirstInvitations   = 3   // of an account that isn't approved, in a day
 )
 
 // TooMany refuses an attempt until that much time has passed.

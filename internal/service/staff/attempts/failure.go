@@ -14,7 +14,7 @@ import (
 	"candor/internal/service/audit"
 )
 
-// An Observer counts who came in and who didn't. It is safe for concurrent
+// An Observer counts attempts to sign in and requests that were forbidden. It is safe for concurrent
 // use.
 type Observer interface {
 	SignInAttempted(domain.AttemptOutcome)
@@ -58,9 +58,9 @@ func Confirming(session *domain.StaffSession, from domain.Visitor) Trial {
 	return Trial{Outcome: domain.AttemptNotConfirmed, Email: session.Email, Staff: session.Staff, Session: session, From: from}
 }
 
-// Fail tells of an attempt that err refuses, in metrics, in the log and in
-// the account's audit log, and returns err. An error of our own is no failure of
-// the attempt and returned as it is.
+// Fail reports an attempt that err refuses, to metrics, to the log and to the
+// account's audit log, and returns err. It only returns an error on our side, which
+// is no failed attempt.
 func (s *Service) Fail(ctx context.Context, t Trial, err error) error {
 	var refusal *domain.Error
 	if !errors.As(err, &refusal) {
@@ -71,7 +71,7 @@ func (s *Service) Fail(ctx context.Context, t Trial, err error) error {
 	case domain.CodeRateLimitExceeded:
 		t.Outcome = domain.AttemptThrottled
 	case domain.CodeServiceUnavailable:
-		t.Outcome, t.Email = domain.AttemptShed, "" // nothing is written of what was shed
+		t.Outcome, t.Email = domain.AttemptShed, "" // what was shed isn't in the audit log
 	default:
 		return err
 	}
@@ -97,9 +97,9 @@ func (s *Service) logRefusal(ctx context.Context, message, what string, staff *d
 	s.Logger.LogAttrs(ctx, slog.LevelInfo, message, attrs...)
 }
 
-// auditFailure notes the first failure of a window in the account's audit log.
-// An address that no one has is counted by the same rows, so that the time that
-// this takes doesn't tell.
+// auditFailure writes the first failure of a window into the account's audit log.
+// It counts an unknown address by the same rows, so that the time doesn't show
+// whether an address is known.
 func (s *Service) auditFailure(ctx context.Context, t Trial, e audit.Entry) error {
 	who, account := strings.ToLower(t.Email), strings.ToLower(t.Email)
 	known := t.Staff.ID != (domain.StaffID{})
@@ -139,7 +139,7 @@ func (s *Service) auditFailure(ctx context.Context, t Trial, e audit.Entry) erro
 	})
 }
 
-// emailTooMany tells a user of too many attempts, once a day.
+// emailTooMany sends a user an email about too many attempts, once a day.
 func (s *Service) emailTooMany(ctx context.Context, tx *db.Tx, who string, staff *domain.Staff, now time.Time) error {
 	err := tx.CountAttempt(ctx, now, db.Counter{Subject: Subject("too many email", who), Free: 1, Window: tooManyEmailed})
 	var refused *db.RefusedAttempt
@@ -152,7 +152,7 @@ func (s *Service) emailTooMany(ctx context.Context, tx *db.Tx, who string, staff
 	return s.Outbox.NoticeEmail(ctx, tx, staff.ID, domain.NoticeTooManyAttempts)
 }
 
-// Forbidden tells of a signed-in user who asked for what the role doesn't open.
+// Forbidden reports a request of a signed-in user that the role doesn't allow.
 func (s *Service) Forbidden(ctx context.Context, session *domain.StaffSession, needs domain.Capability, from domain.Visitor) error {
 	s.Observer.Forbidden(domain.ActorStaff)
 	s.logRefusal(ctx, "forbidden", string(needs), &session.Staff)

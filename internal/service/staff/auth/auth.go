@@ -79,9 +79,9 @@ func (s *Service) queue(from domain.Visitor) (*passwords.Turn, error) {
 	return s.Passwords.Strangers()
 }
 
-// tellChange writes a change of how a user signs in into the audit log and to
+// reportChange reports a change of how a user signs in to the audit log and to
 // the user.
-func (s *Service) tellChange(ctx context.Context, tx *db.Tx, session *domain.StaffSession, from domain.Visitor, action domain.AuditAction, n domain.StaffNotice) error {
+func (s *Service) reportChange(ctx context.Context, tx *db.Tx, session *domain.StaffSession, from domain.Visitor, action domain.AuditAction, n domain.StaffNotice) error {
 	err := s.Audit.Record(ctx, tx, session.AccountID, session.ActorAt(from.IPAddress),
 		audit.Entry{Action: action, TargetID: session.ID.String(), TargetName: session.Email})
 	if err != nil {

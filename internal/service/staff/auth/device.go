@@ -88,7 +88,7 @@ func (s *Service) KnownDevice(cookie string) string {
 }
 
 // KeepDevice returns the cookie by which the browser of a full session is known
-// from now on, "" for a session of another stage.
+// later, "" for a session of another stage.
 func (s *Service) KeepDevice(ctx context.Context, token string, from domain.Visitor) (cookie string, err error) {
 	session, err := s.Session(ctx, token)
 	if err != nil || session.Stage != domain.SignInFull {

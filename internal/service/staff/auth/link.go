@@ -16,9 +16,9 @@ var errLinkGone = domain.Errorf(domain.CodeNotFound, "This link has been used or
 // addressSubject is an e-mail address as requests are found by it.
 func addressSubject(email string) []byte { return attempts.Subject("address", strings.ToLower(email)) }
 
-// request stores what the visitor asks for and will prove by a letter's link,
-// and asks for the letter. All of it is the same whether somebody has the
-// address or not; the letter's worker finds out.
+// request stores what the visitor asks for and has the email with the link sent.
+// It does the same work whether the address is known or not; the email's worker
+// checks that.
 func (s *Service) request(ctx context.Context, kind domain.StaffRequestKind, details domain.RequestDetails) error {
 	now := s.Clock.Now()
 	life := domain.ResetLife

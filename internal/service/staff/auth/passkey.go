@@ -174,7 +174,7 @@ func (s *Service) AddPasskey(ctx context.Context, session *domain.StaffSession, 
 		if err := tx.InsertPasskey(ctx, p); err != nil {
 			return err
 		}
-		return s.tellPasskey(ctx, tx, session, from, domain.AuditPasskeyAdded, domain.NoticePasskeyAdded, p.ID, name)
+		return s.reportPasskey(ctx, tx, session, from, domain.AuditPasskeyAdded, domain.NoticePasskeyAdded, p.ID, name)
 	})
 	if errors.Is(err, db.ErrPasskeyTaken) {
 		return errPasskey
@@ -198,11 +198,11 @@ func (s *Service) RemovePasskey(ctx context.Context, session *domain.StaffSessio
 		if err := keepFactor(ctx, tx, session); err != nil {
 			return err
 		}
-		return s.tellPasskey(ctx, tx, session, from, domain.AuditPasskeyRemoved, domain.NoticePasskeyRemoved, passkey, name)
+		return s.reportPasskey(ctx, tx, session, from, domain.AuditPasskeyRemoved, domain.NoticePasskeyRemoved, passkey, name)
 	})
 }
 
-func (s *Service) tellPasskey(ctx context.Context, tx *db.Tx, session *domain.StaffSession, from domain.Visitor, action domain.AuditAction, n domain.StaffNotice, id domain.PasskeyID, name string) error {
+func (s *Service) reportPasskey(ctx context.Context, tx *db.Tx, session *domain.StaffSession, from domain.Visitor, action domain.AuditAction, n domain.StaffNotice, id domain.PasskeyID, name string) error {
 	if err := s.Audit.Record(ctx, tx, session.AccountID, session.ActorAt(from.IPAddress), audit.Entry{Action: action, TargetID: id.String(), TargetName: name}); err != nil {
 		return err
 	}

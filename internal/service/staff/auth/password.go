@@ -17,7 +17,7 @@ import (
 // ChangePassword sets a new password for who proves to know the current one,
 // signs the user's other browsers out and returns the session's new token.
 // Errors: unauthorized for a wrong current password, validation_error for a new
-// one that the rules refuse, or that is the current one.
+// password that the rules refuse or that equals the current one.
 func (s *Service) ChangePassword(ctx context.Context, session *domain.StaffSession, current, password string, from domain.Visitor) (token string, err error) {
 	problem := passwords.Problem(password, session.Email, session.Name, session.AccountName)
 	if password == current {
@@ -49,7 +49,7 @@ func (s *Service) ChangePassword(ctx context.Context, session *domain.StaffSessi
 		if err := s.renewSession(ctx, tx, session, hash, confirmCounter(session)); err != nil {
 			return err
 		}
-		return s.tellChange(ctx, tx, session, from, domain.AuditPasswordChanged, domain.NoticePasswordChanged)
+		return s.reportChange(ctx, tx, session, from, domain.AuditPasswordChanged, domain.NoticePasswordChanged)
 	})
 	if err != nil {
 		return "", err
@@ -84,8 +84,8 @@ func newPasswordError(problem string) error {
 
 // RequestReset sends a link for choosing a new password to the address, if it
 // is a staff user's. The caller doesn't learn whether it is. After three emails
-// within 15 minutes no more are sent, and the caller isn't told that either:
-// a stranger who asked for them has blocked nothing, since each link works.
+// within 15 minutes it sends no more, and the caller doesn't learn that either. A
+// stranger who asked for them has blocked nothing, since each link works.
 func (s *Service) RequestReset(ctx context.Context, email string, from domain.Visitor) error {
 	email = strings.TrimSpace(email)
 	if !form.ValidEmail(email) {
@@ -95,16 +95,16 @@ func (s *Service) RequestReset(ctx context.Context, email string, from domain.Vi
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return err
 	}
-	letters, counters := attempts.Counter(attempts.EmailsForOne, "reset letter", strings.ToLower(email)), []db.Counter{attempts.NetworkCounter(from.IPAddress)}
+	emails, counters := attempts.Counter(attempts.EmailsForOne, "reset email", strings.ToLower(email)), []db.Counter{attempts.NetworkCounter(from.IPAddress)}
 	if known := s.deviceOf(staff, from); known != nil {
-		letters, counters = known.counter(attempts.EmailsForOne, "reset letter"), nil
+		emails, counters = known.counter(attempts.EmailsForOne, "reset email"), nil
 	}
 	now := s.Clock.Now()
-	err = s.DB.CountAttempt(ctx, now, append(counters, letters)...)
+	err = s.DB.CountAttempt(ctx, now, append(counters, emails)...)
 	var refused *db.RefusedAttempt
 	if errors.As(err, &refused) {
-		if slices.ContainsFunc(refused.By, func(by []byte) bool { return bytes.Equal(by, letters.Subject) }) {
-			return nil // the links of the letters that were sent still work
+		if slices.ContainsFunc(refused.By, func(by []byte) bool { return bytes.Equal(by, emails.Subject) }) {
+			return nil // the links in the emails that were sent still work
 		}
 		return attempts.TooMany(refused.Next.Sub(now))
 	}
@@ -173,7 +173,7 @@ func (s *Service) Reset(ctx context.Context, token, password string, from domain
 		if err := errors.Join(endErr, tx.ForgetAttempts(ctx, passwordCounters(staff.Email, nil, from)...)); err != nil {
 			return err
 		}
-		return s.tellChange(ctx, tx, as, from, domain.AuditPasswordReset, domain.NoticePasswordChanged)
+		return s.reportChange(ctx, tx, as, from, domain.AuditPasswordReset, domain.NoticePasswordChanged)
 	})
 	if err != nil {
 		return "", err

@@ -9,8 +9,8 @@ import (
 	"candor/internal/service/audit"
 )
 
-// ChangeName stores how the staff user is called by colleagues and in the audit
-// log from now on. Error: validation_error on name.
+// ChangeName stores the name that colleagues and the audit log see. Error:
+// validation_error on name.
 func (s *Service) ChangeName(ctx context.Context, session *domain.StaffSession, name string, from domain.Visitor) error {
 	name, wrong := ownName(name)
 	if err := domain.Invalid(wrong); err != nil {

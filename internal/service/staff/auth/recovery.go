@@ -34,7 +34,7 @@ func (s *Service) RenewRecoveryCodes(ctx context.Context, session *domain.StaffS
 	return codes, err
 }
 
-// recoveryAlphabet has no letters and digits that look alike.
+// recoveryAlphabet has no characters that look alike.
 const recoveryAlphabet = "abcdefghjkmnpqrstvwxyz0123456789"
 
 // recoveryLength is how many characters of 5 bits a recovery code has: 120 bits

@@ -53,8 +53,8 @@ func (s *Service) SignIn(ctx context.Context, email, password string, from domai
 	session := s.newStaffSession(staff.Staff, from)
 	token, tokenHash := domain.NewToken()
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
-		// Hashing took a while: what was proven must hold still. Whoever changes
-		// it ends all sessions that there are by then.
+		// The password may have changed while it was hashed. A change ends all
+		// sessions that exist by then, so the lock must come first.
 		now, err := tx.HoldStaffPassword(ctx, staff.ID)
 		if err != nil {
 			return db.MissingAs(err, errWrongPassword)
@@ -82,9 +82,8 @@ func (s *Service) SignIn(ctx context.Context, email, password string, from domai
 	return token, session, nil
 }
 
-// signedIn notes a complete sign-in in the audit log, and tells the user by
-// email if it came from a browser that isn't known. The first one that a user
-// signs in with is none of these.
+// signedIn writes a complete sign-in into the audit log, and sends the user an
+// email if it came from an unknown browser. A user's first browser sends no email.
 func (s *Service) signedIn(ctx context.Context, tx *db.Tx, session *domain.StaffSession, from domain.Visitor) error {
 	tx.AfterCommit(func() { s.Attempts.Observer.SignInAttempted(domain.AttemptSucceeded) })
 	staff, err := tx.HoldStaffPassword(ctx, session.ID)
@@ -123,8 +122,8 @@ func (s *Service) startStaffSession(ctx context.Context, tx *db.Tx, session *dom
 	return tx.InsertStaffSession(ctx, session, tokenHash)
 }
 
-// Session returns the live session of a token, or unauthorized. What it
-// says of the user and of what the user may do is as it is now.
+// Session returns the live session of a token with the user's current rights, or
+// unauthorized.
 func (s *Service) Session(ctx context.Context, token string) (*domain.StaffSession, error) {
 	now := s.Clock.Now()
 	session, err := s.DB.StaffSession(ctx, domain.HashToken(token), now)

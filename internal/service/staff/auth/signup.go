@@ -13,12 +13,11 @@ import (
 	"candor/internal/service/staff/passwords"
 )
 
-// NewAccount is what somebody types who opens an account.
+// NewAccount is what a visitor types to open an account.
 type NewAccount struct{ Company, Name, Email, Password string }
 
-// SignUp sends a link that opens the account to the address or, where somebody
-// has it already, a letter that says so. Whoever asks doesn't learn which.
-// Errors: validation_error by field company, name, email or new_password;
+// SignUp sends an email to the address: a link that opens the account, or a note
+// that the address has an account already. The caller doesn't learn which. Errors: validation_error by field company, name, email or new_password;
 // rate_limit_exceeded.
 func (s *Service) SignUp(ctx context.Context, params NewAccount, from domain.Visitor) error {
 	params.Email = strings.TrimSpace(params.Email)
@@ -46,7 +45,7 @@ func (s *Service) SignUp(ctx context.Context, params NewAccount, from domain.Vis
 		return err
 	}
 	defer hashing.Leave()
-	if err := s.Attempts.Count(ctx, attempts.NetworkCounter(from.IPAddress), attempts.Counter(attempts.EmailsForOne, "sign-up letter", strings.ToLower(params.Email))); err != nil {
+	if err := s.Attempts.Count(ctx, attempts.NetworkCounter(from.IPAddress), attempts.Counter(attempts.EmailsForOne, "sign-up email", strings.ToLower(params.Email))); err != nil {
 		return err
 	}
 	hash, err := hashing.Hash(ctx, params.Password)
@@ -62,11 +61,11 @@ func (s *Service) CheckSignUp(ctx context.Context, token string) (email string, 
 	return details.Email, err
 }
 
-// OpenAccount opens the account that a letter's link stands for, on the
+// OpenAccount opens the account that an email's link stands for, on the
 // Starter plan, and signs its owner in: it returns the session's token. The
-// password proves that whoever opens the link chose it: else a stranger could
-// sign up with somebody's address and wait for them to press the button.
-// Errors: not_found for a link that works no more, unauthorized for a wrong
+// password proves that the person who opens the link also signed up. Without it a
+// stranger could sign up with another person's address and wait for the click.
+// Errors: not_found for a used or expired link, unauthorized for a wrong
 // password.
 func (s *Service) OpenAccount(ctx context.Context, token, password string, from domain.Visitor) (string, error) {
 	hashing, err := s.queue(from)

@@ -50,7 +50,7 @@ func (s *Service) TwoStep(ctx context.Context, session *domain.StaffSession) (*d
 }
 
 // BeginTwoStep makes a new secret for an authenticator app, which counts once
-// a code has proven it. Error: validation_error where it is on already.
+// a code has proven it. Error: validation_error if two-step sign-in is on.
 func (s *Service) BeginTwoStep(ctx context.Context, session *domain.StaffSession) (*TwoStepSetup, error) {
 	key, err := totp.Generate(totp.GenerateOpts{Issuer: "Candor", AccountName: session.Email})
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Service) BeginTwoStep(ctx context.Context, session *domain.StaffSession
 }
 
 // PendingTwoStep returns what BeginTwoStep made last and is still to be proven.
-// Error: validation_error where nothing is.
+// Error: validation_error if nothing is being set up.
 func (s *Service) PendingTwoStep(ctx context.Context, session *domain.StaffSession) (*TwoStepSetup, error) {
 	factor, err := s.TwoStep(ctx, session)
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *Service) TurnOnTwoStep(ctx context.Context, session *domain.StaffSessio
 		if err := s.renewSession(ctx, tx, session, hash, tries); err != nil {
 			return err
 		}
-		return s.tellChange(ctx, tx, session, from, domain.AuditTwoStepOn, domain.NoticeTwoStepOn)
+		return s.reportChange(ctx, tx, session, from, domain.AuditTwoStepOn, domain.NoticeTwoStepOn)
 	})
 	if err != nil {
 		return nil, "", err
@@ -133,9 +133,9 @@ func (s *Service) TurnOnTwoStep(ctx context.Context, session *domain.StaffSessio
 	return recovery, token, nil
 }
 
-// provePossession checks the code of the app, or a recovery code, of who is
-// signed in, and uses it up in the transaction of the change. A session that was
-// lately made by a passkey needs none.
+// provePossession checks a code of the app, or a recovery code, of the signed-in
+// user. use spends it in the transaction of the change. A session that a passkey
+// started lately needs no code.
 func (s *Service) provePossession(ctx context.Context, session *domain.StaffSession, staff *db.StaffPassword, code string, from domain.Visitor) (use func(tx *db.Tx) error, err error) {
 	if session.ByPasskey(s.Clock.Now()) {
 		return func(*db.Tx) error { return nil }, nil
@@ -196,7 +196,7 @@ func (s *Service) TurnOffTwoStep(ctx context.Context, session *domain.StaffSessi
 		if err := tx.ForgetAttempts(ctx, confirmCounter(session)); err != nil {
 			return err
 		}
-		return s.tellChange(ctx, tx, session, from, domain.AuditTwoStepOff, domain.NoticeTwoStepOff)
+		return s.reportChange(ctx, tx, session, from, domain.AuditTwoStepOff, domain.NoticeTwoStepOff)
 	})
 	if err != nil {
 		return s.Attempts.Fail(ctx, t, err)
@@ -204,7 +204,7 @@ func (s *Service) TurnOffTwoStep(ctx context.Context, session *domain.StaffSessi
 	return nil
 }
 
-// keepFactor refuses what has just taken the user's last second factor away, if
+// keepFactor refuses a change that has removed the user's last second factor, if
 // the account requires one. Otherwise a password that leaked could set up a
 // second factor of its own. It locks the user only after the passkey was deleted:
 // signing in by a passkey locks the two in that order.
@@ -268,7 +268,7 @@ func (s *Service) useCode(ctx context.Context, tx *db.Tx, half *domain.StaffSess
 	if err := tx.UseRecoveryCode(ctx, half.ID, domain.HashToken(typedCode(code))); err != nil {
 		return err
 	}
-	return s.tellChange(ctx, tx, half, from, domain.AuditRecoveryCodeUsed, domain.NoticeRecoveryUsed)
+	return s.reportChange(ctx, tx, half, from, domain.AuditRecoveryCodeUsed, domain.NoticeRecoveryUsed)
 }
 
 // noSecret is the error of a code that can't be checked, if the key of the
@@ -311,8 +311,8 @@ func typedCode(code string) string { return passwords.Alphanumeric(strings.ToLow
 
 // ResetFactors lets a staff user who has lost every second factor sign in with
 // the password alone: for operators, who have made sure who asks. Authenticator,
-// recovery codes and passkeys are gone, and all browsers signed out; a letter
-// tells the user. Error: not_found.
+// recovery codes and passkeys are deleted, all browsers are signed out, and the
+// user gets an email. Error: not_found.
 func (s *Service) ResetFactors(ctx context.Context, email string, by domain.Actor) (*domain.Staff, error) {
 	staff, err := s.DB.StaffByEmail(ctx, email)
 	if err != nil {

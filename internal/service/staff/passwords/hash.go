@@ -55,14 +55,14 @@ func (q Queue) places() *places {
 	return &places{all: make(chan struct{}, q.AtOnce+q.Waiting), running: make(chan struct{}, q.AtOnce)}
 }
 
-// places are those of one queue: all of them, and those that hash.
+// places are one queue's: all of them, and the ones that are hashing.
 type places struct{ all, running chan struct{} }
 
 // Hasher hashes passwords, a few at once.
 type Hasher struct {
 	cost             Cost
 	strangers, known *places
-	nobody           func() string // a hash that no password made
+	dummy            func() string // a hash to compare with if there is none
 }
 
 // NewHasher returns a Hasher.
@@ -71,7 +71,7 @@ func NewHasher(cost Cost, queue Queue) *Hasher {
 		cost = owaspCost
 	}
 	p := &Hasher{cost: cost, strangers: queue.places(), known: queue.places()}
-	p.nobody = sync.OnceValue(func() string { return hashPassword(Random(), cost) })
+	p.dummy = sync.OnceValue(func() string { return hashPassword(Random(), cost) })
 	return p
 }
 
@@ -80,8 +80,8 @@ var errBusy = &domain.Error{
 	Code: domain.CodeServiceUnavailable, Message: "Candor is busy. Try again in a few seconds.", RetryAfter: 5 * time.Second,
 }
 
-// A Turn is a place in a queue, to be left. Take it before any work that a
-// full queue would waste, and hold no database connection while it hashes.
+// A Turn is a place in a queue. Take it before any work that a full queue would
+// waste, hold no database connection while it hashes, and leave it.
 type Turn struct {
 	*Hasher
 	places *places
@@ -130,7 +130,7 @@ func (h *Turn) Verify(ctx context.Context, phc, password string) (bool, error) {
 	defer done()
 	known := phc != ""
 	if !known {
-		phc = h.nobody()
+		phc = h.dummy()
 	}
 	right := Verify(phc, password[:min(len(password), maxPassword)])
 	return right && known && len(password) <= maxPassword, nil

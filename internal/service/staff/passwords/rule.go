@@ -41,8 +41,8 @@ var commonPasswords = sync.OnceValue(func() map[string]bool {
 	return out
 })
 
-// Problem returns why nobody should have this password, or "". The names are
-// those of the user and the account, and the e-mail address.
+// Problem returns why a password is too easily guessed, or "". The names are the
+// user's, the account's and the e-mail address.
 func Problem(password string, names ...string) string {
 	switch n := utf8.RuneCountInString(password); {
 	case password == "":
@@ -89,7 +89,7 @@ func ownNames(names []string) []string {
 	return out
 }
 
-// Alphanumeric leaves out what isn't a letter or a digit.
+// Alphanumeric keeps the alphabetic characters and digits of s.
 func Alphanumeric(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {

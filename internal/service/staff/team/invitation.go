@@ -15,16 +15,16 @@ import (
 	"candor/internal/service/staff/attempts"
 )
 
-// InvitationParams is who is asked into a team.
+// InvitationParams are who is invited, and as what.
 type InvitationParams struct {
 	Email       string
 	Role        domain.Role
 	MayDownload bool // of support
 }
 
-// Invite asks somebody into the account's team by a letter; an earlier
-// invitation to the same address ends. Whether the address is in another
-// account's team isn't told. Errors: validation_error by field email or role,
+// Invite sends an invitation to the account's team by email. An earlier invitation
+// to the same address ends. The caller doesn't learn whether the address is in
+// another account's team. Errors: validation_error by field email or role,
 // rate_limit_exceeded.
 func (s *Service) Invite(ctx context.Context, account domain.AccountID, by domain.Actor, params InvitationParams) (*domain.Invitation, error) {
 	params.Email = strings.TrimSpace(params.Email)
@@ -136,8 +136,8 @@ func (s *Service) Revoke(ctx context.Context, account domain.AccountID, by domai
 	})
 }
 
-// countInvitation counts an invitation of an account. One that no operator has
-// approved yet sends few, so that strangers can't use Candor to send email
+// countInvitation counts an invitation of an account. Before an operator approves
+// the account it can send few, so that strangers can't use Candor to send email
 // (D52).
 func (s *Service) countInvitation(ctx context.Context, id domain.AccountID) error {
 	account, err := s.DB.Account(ctx, id)

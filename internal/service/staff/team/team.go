@@ -29,8 +29,8 @@ type Service struct{ Config }
 func New(c Config) *Service { return &Service{c} }
 
 var (
-	errNoMember  = domain.Errorf(domain.CodeNotFound, "There is nobody with this id in the team.")
-	errLastOwner = domain.FieldError(domain.CodeValidation, "role", "The team needs an owner: make somebody else one first")
+	errNoMember  = domain.Errorf(domain.CodeNotFound, "There is no one with this id in the team.")
+	errLastOwner = domain.FieldError(domain.CodeValidation, "role", "The team needs an owner: make another person one first")
 	errOneself   = domain.FieldError(domain.CodeValidation, "role", "You can’t take yourself out of the team. Another owner can")
 )
 
@@ -96,7 +96,7 @@ func (s *Service) Remove(ctx context.Context, account domain.AccountID, by domai
 	})
 }
 
-// changeTeam runs change on a member while nobody else changes the team.
+// changeTeam locks the team and runs change on a member.
 func (s *Service) changeTeam(ctx context.Context, account domain.AccountID, id domain.StaffID, change func(tx *db.Tx, member *domain.Staff) error) error {
 	return s.DB.InTx(ctx, func(tx *db.Tx) error {
 		if err := tx.LockTeam(ctx, account); err != nil {
@@ -110,7 +110,7 @@ func (s *Service) changeTeam(ctx context.Context, account domain.AccountID, id d
 	})
 }
 
-// keepOwner refuses to go on where the member is the last owner.
+// keepOwner refuses a change if the member is the last owner.
 func keepOwner(ctx context.Context, tx *db.Tx, member *domain.Staff) error {
 	if member.Role != domain.RoleOwner {
 		return nil
