@@ -36,7 +36,7 @@ type tally struct {
 	answered map[int64]int
 	requests int
 	unsigned int
-	again    int // requests after one that was answered
+	again    int // requests after an answered one
 }
 
 // newTally starts receivers that call hold, if it isn't nil, before they
@@ -130,7 +130,7 @@ func newFaultHarness(t *testing.T, dsn string, hooks *tally) *faultHarness {
 	return b
 }
 
-// start sets n workers to work.
+// start starts n workers.
 func (b *faultHarness) start(n int) {
 	b.Helper()
 	for range n {
@@ -200,7 +200,7 @@ func (b *faultHarness) emit(urls []string) {
 	})
 }
 
-// deliveries counts those that the condition is true of.
+// deliveries counts the deliveries that match the condition.
 func (b *faultHarness) deliveries(condition string) (n int) {
 	b.Helper()
 	if err := b.db.Raw().GetContext(b.Context(), &n, `SELECT count(*) FROM delivery WHERE `+condition); err != nil {

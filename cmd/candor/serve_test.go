@@ -48,7 +48,7 @@ func TestStatementFromStartToEnd(t *testing.T) {
 	checkData(t, api, s.ID)
 	checkPDF(t, api, s.ID, ready)
 	p.Stop()
-	var calls int // with those that were queued at the shutdown
+	var calls int // with the queued ones
 	if err := dbtest.Open(t, env["DATABASE_URL"]).Raw().Get(&calls, `SELECT count(*) FROM api_request WHERE status IN (200, 201)`); err != nil || calls != 3 {
 		t.Errorf("%d API requests in the log, %v; want 3", calls, err)
 	}

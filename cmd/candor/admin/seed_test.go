@@ -28,6 +28,6 @@ func TestDemoSeed(t *testing.T) {
 	}
 	again := process.Run(t, env, "demo", "seed", "--sessions", "20")
 	if again.Code != 1 || !strings.Contains(again.Stderr, "already") || !strings.Contains(again.Stderr, "delete the data folder") {
-		t.Errorf("again: exit code %d, %q, want to be told how to start over", again.Code, again.Stderr)
+		t.Errorf("again: exit code %d, %q, want how to start over", again.Code, again.Stderr)
 	}
 }
