@@ -23,6 +23,14 @@ run: build ## Set up, build, and serve on http://localhost:8080
 	$(SETUP) postgres
 	@bin/candor serve
 
+.PHONY: dev
+dev: $(FRONT) ## Serve on http://localhost:7331; rebuild and reload at each save
+	$(SETUP) go postgres
+	@mkdir -p bin
+	@CANDOR_ADDR=localhost:8080 CANDOR_BASE_URL=http://localhost:7331 \
+	go tool templ generate --watch --log-level warn --cmd="sh scripts/dev.sh" --proxy=http://localhost:8080 --open-browser=false \
+		--watch-pattern='(\.go|\.templ|/static/(css|js|img)/.+)$$' --ignore-pattern='(_test\.go|_templ\.go)$$'
+
 .PHONY: seed
 seed: build ## Fill the development database with a demo partner
 	$(SETUP) postgres

@@ -1,11 +1,11 @@
 // Package static embeds the built style sheets and scripts and knows their
 // hashed file names. It doesn't know how they are served or which page uses
 // them: handlers set the cache headers (the bytes of a hashed name never
-// change).
+// change). With the build tag dev, of `make dev`, it reads the files from
+// static/dist at start, so that a changed style needs no new binary.
 package static
 
 import (
-	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,9 +19,6 @@ const Prefix = "/static/"
 
 // ErrNotBuilt is returned if the binary was compiled before the front end.
 var ErrNotBuilt = errors.New("static/dist has no manifest.json: run `make build`")
-
-//go:embed all:dist
-var dist embed.FS
 
 var manifest = sync.OnceValues(readManifest)
 

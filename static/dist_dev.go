@@ -1,0 +1,7 @@
+//go:build dev
+
+package static
+
+import "os"
+
+var dist = os.DirFS("static")
