@@ -6,17 +6,18 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/pprof" //nolint:gosec // it is served at the operators' address only: DefaultServeMux isn't
 	"time"
 
 	"golang.org/x/net/netutil"
 )
 
 const (
-	scrapeWrite    = 30 * time.Second // to send a response
-	opsConnections = 64               // open at once
+	opsWrite       = time.Minute // to send a response, a profile's measuring included
+	opsConnections = 64          // open at once
 )
 
-// startOps serves metrics and health at the operators' address.
+// startOps serves metrics, health and profiles at the operators' address.
 func startOps(a *app, listener net.Listener, logger *slog.Logger) part {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", a.metrics.Handler())
@@ -28,8 +29,11 @@ func startOps(a *app, listener net.Listener, logger *slog.Logger) part {
 		}
 		fmt.Fprintln(w, "ready")
 	})
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	server := &http.Server{
-		Handler: mux, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readHeaderTimeout, WriteTimeout: scrapeWrite, IdleTimeout: idleTimeout,
+		Handler: mux, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readHeaderTimeout, WriteTimeout: opsWrite, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)

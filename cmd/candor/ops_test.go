@@ -12,7 +12,8 @@ import (
 
 var metricsAddr = regexp.MustCompile(`msg=ready .*metrics_addr=(\S+)`)
 
-// Metrics are at the operators' address alone, and count a delivery.
+// Metrics and profiles are at the operators' address only; metrics count a
+// delivery.
 func TestMetricsAtTheOperatorsAddress(t *testing.T) {
 	t.Parallel()
 	env := process.NewEnvironment(t).With("CANDOR_METRICS_ADDR", "127.0.0.1:0")
@@ -32,7 +33,9 @@ func TestMetricsAtTheOperatorsAddress(t *testing.T) {
 	})
 	fetch(t, ops+"/readyz", http.StatusOK)
 	fetch(t, ops+"/v1/sessions", http.StatusNotFound)
+	fetch(t, ops+"/debug/pprof/goroutine?debug=1", http.StatusOK)
 	fetch(t, p.URL+"/metrics", http.StatusNotFound)
+	fetch(t, p.URL+"/debug/pprof/", http.StatusNotFound)
 
 	busy := process.Run(t, env.With("CANDOR_METRICS_ADDR", strings.TrimPrefix(ops, "http://"), "CANDOR_ADDR", "127.0.0.1:0"), "web")
 	if busy.Code != 1 || !strings.Contains(busy.Stderr, "CANDOR_METRICS_ADDR") {
