@@ -13,6 +13,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -37,7 +38,7 @@ func TestContractDocument(t *testing.T) {
 	c := contract{openAPI(t)}
 	text := string(page)
 	for name, block := range map[string]string{
-		"endpoints": c.endpoints(), "details": c.details(), "objects": c.objects(), "errors": c.errors(), "events": c.events(),
+		"endpoints": c.endpoints(), "details": c.details(), "objects": c.objects(), "errors": errorCodes(), "events": c.events(),
 		"webhook headers": c.webhookHeaders(), "response headers": c.responseHeaders(),
 	} {
 		begin, end := "<!-- generated: "+name+" -->\n", "<!-- end of "+name+" -->\n"
@@ -169,33 +170,27 @@ func (c contract) objects() string {
 	return strings.Join(out, "\n\n")
 }
 
-type apiError struct{ code, status, meaning string }
+type apiError struct{ code, status string }
 
-var codeMeaning = regexp.MustCompile("(?m)^`([a-z_]+)`: (.*)$")
+var codeMeaning = regexp.MustCompile("(?m)^`([a-z_]+)`: ")
 
 // errorsOf lists the errors of an endpoint by status and code.
 func errorsOf(o *openapi3.Operation) (out []apiError) {
 	responses := o.Responses.Map()
 	for _, status := range slices.Sorted(maps.Keys(responses)) {
 		for _, match := range codeMeaning.FindAllStringSubmatch(*responses[status].Value.Description, -1) {
-			out = append(out, apiError{match[1], status, match[2]})
+			out = append(out, apiError{match[1], status})
 		}
 	}
 	return out
 }
 
-func (c contract) errors() string {
-	rows := map[string][]string{}
-	for _, e := range c.all() {
-		for _, e := range errorsOf(e.Operation) {
-			rows[e.status+e.code] = []string{"`" + e.code + "`", e.status, e.meaning}
-		}
+func errorCodes() string {
+	var rows [][]string
+	for _, info := range domain.CodeTable {
+		rows = append(rows, []string{"`" + string(info.Code) + "`", strconv.Itoa(info.Status), info.Meaning})
 	}
-	var sorted [][]string
-	for _, key := range slices.Sorted(maps.Keys(rows)) {
-		sorted = append(sorted, rows[key])
-	}
-	return table([]string{"Code", "Status", "Meaning"}, sorted)
+	return table([]string{"Code", "Status", "Meaning"}, rows)
 }
 
 // events describes the webhooks' data, in the order of the feed's filter.
