@@ -67,7 +67,7 @@ func openAPI(t *testing.T) *openapi3.T {
 		t.Fatal(err)
 	}
 	handler, err := handlers.New(handlers.Config{
-		Service: &service.Service{}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Clock: domain.SystemClock, BaseURL: "https://candor.example",
+		Service: &service.Services{}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Clock: domain.SystemClock, BaseURL: "https://candor.example",
 		Limiter: limiter, SignedOutLimiter: limiter, LinkLimiter: limiter, NetworkLimiter: limiter,
 		Ready: func(context.Context) error { return nil }, CookieKeys: [][]byte{make([]byte, 32), make([]byte, 32)},
 	})

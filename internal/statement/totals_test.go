@@ -3,6 +3,7 @@ package statement_test
 import (
 	"math/big"
 	"math/rand/v2"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -222,5 +223,25 @@ func TestSuggest(t *testing.T) {
 	}
 	if none := statement.Suggest(&statement.Assets{}); len(none.Mortgages)+len(none.Other) != 0 {
 		t.Errorf("suggested from nothing: %+v", none)
+	}
+}
+
+// TestEveryAmountIsInATotal answers one question at a time. The total of the
+// section has each amount of income and expenses.
+func TestEveryAmountIsInATotal(t *testing.T) {
+	t.Parallel()
+	for name, total := range map[string]func(*statement.Statement) form.Cents{
+		statement.IncomeSection:   func(s *statement.Statement) form.Cents { return s.Income.TotalGross() },
+		statement.ExpensesSection: func(s *statement.Statement) form.Cents { return s.Expenses.Total() },
+	} {
+		for field := range statementtest.Values(name) {
+			s := new(statement.Statement)
+			if errs := s.Section(name, statementtest.Now()).Decode(url.Values{field: {"1"}}); len(errs) > 0 {
+				t.Fatalf("%s: %v", field, errs)
+			}
+			if got := total(s); got != 100 {
+				t.Errorf("with $1 in %s of %s the total is %s", field, name, got)
+			}
+		}
 	}
 }
