@@ -22,7 +22,7 @@ import (
 	"candor/handlers"
 	"candor/internal/domain"
 	"candor/internal/platform/ratelimit"
-	"candor/internal/service"
+	"candor/internal/service/sessions"
 )
 
 var update = flag.Bool("update", false, "rewrite the generated blocks of contract.md")
@@ -67,7 +67,7 @@ func openAPI(t *testing.T) *openapi3.T {
 		t.Fatal(err)
 	}
 	handler, err := handlers.New(handlers.Config{
-		Service: &service.Services{}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Clock: domain.SystemClock, BaseURL: "https://candor.example",
+		Sessions: &sessions.Service{}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Clock: domain.SystemClock, BaseURL: "https://candor.example",
 		Limiter: limiter, SignedOutLimiter: limiter, LinkLimiter: limiter, NetworkLimiter: limiter,
 		Ready: func(context.Context) error { return nil }, CookieKeys: [][]byte{make([]byte, 32), make([]byte, 32)},
 	})
