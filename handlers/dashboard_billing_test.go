@@ -44,7 +44,7 @@ func TestBillingPages(t *testing.T) {
 	// Where invoices go.
 	finance.wantPage(finance.post(page+"/email", url.Values{"billing_email": {"nobody"}}), http.StatusUnprocessableEntity, "Enter an e-mail address", `value="nobody"`)
 	finance.wantRedirect(finance.post(page+"/email", url.Values{"billing_email": {" accounts@lender.example "}}), page)
-	finance.wantPage(finance.get(page), http.StatusOK, "accounts@lender.example", "Invoices go there from now on")
+	finance.wantPage(finance.get(page), http.StatusOK, "accounts@lender.example", "Invoices are sent to this address")
 
 	// Down, at the period's end; and back.
 	finance.wantPage(finance.get(page+"/plan"), http.StatusOK, "Starter", "Enterprise", "Nothing changes yet")

@@ -170,7 +170,7 @@ func TestRequireTwoStep(t *testing.T) {
 	owner.wantPage(owner.get(me), http.StatusOK, "Sign in with your passkey")
 
 	byPasskey.wantRedirect(byPasskey.post(require, nil), settings)
-	byPasskey.wantPage(byPasskey.get(settings), http.StatusOK, "each person’s choice again", "Everyone in the team has one")
+	byPasskey.wantPage(byPasskey.get(settings), http.StatusOK, "Two-step sign-in is optional again", "Everyone in the team has one")
 	owner.wantPage(owner.get(home), http.StatusOK)
 }
 
@@ -264,7 +264,7 @@ func TestFirstPasswordIsChanged(t *testing.T) {
 	}
 	browser.wantRedirect(browser.get(home), me)
 	browser.wantRedirect(browser.post(me+"/password", change(account.Password, goodPassword)), me)
-	browser.wantPage(browser.get(me), http.StatusOK, "My account", "Your password is changed")
+	browser.wantPage(browser.get(me), http.StatusOK, "My account", "Password changed")
 	browser.wantPage(browser.get(home), http.StatusOK)
 	again := b.stranger()
 	again.wantRedirect(again.post("/dashboard/sign-in", signInForm(account.Email, goodPassword)), "/dashboard")
@@ -328,7 +328,7 @@ func TestDutiesInABrowser(t *testing.T) {
 
 			tab.Open(base + "/dashboard/live/settings")
 			tab.Click("#require-two-step .button")
-			tab.WaitForText("#announcement", "each person’s choice again")
+			tab.WaitForText("#announcement", "Two-step sign-in is optional again")
 			view(tab, "settings-two-step")
 			tab.Click("#require-two-step .button")
 			tab.WaitForText("#announcement", "Everyone in the team now needs")

@@ -170,15 +170,15 @@ func TestPasswordReset(t *testing.T) {
 	}
 	browser.wantPage(browser.post("/dashboard/reset", url.Values{"new_password": {"password123"}}), http.StatusUnprocessableEntity, "first that others would try")
 	browser.wantRedirect(browser.post("/dashboard/reset", url.Values{"new_password": {goodPassword}}), "/dashboard/sign-in")
-	browser.wantPage(browser.get("/dashboard/sign-in"), http.StatusOK, "Your password is changed")
+	browser.wantPage(browser.get("/dashboard/sign-in"), http.StatusOK, "Password changed")
 	m.letter(b.account.Email, "Your password was changed")
 	elsewhere.wantRedirect(elsewhere.get("/dashboard/test"), "/dashboard/sign-in?then=%2Fdashboard%2Ftest")
 
 	for name, link := range map[string]string{"used": first, "the other one": second, "invented": "/dashboard/reset/ABC"} {
 		again := b.stranger()
 		again.openLetter(link, "/dashboard/reset")
-		again.wantPage(again.get("/dashboard/reset"), http.StatusNotFound, "This link works no more")
-		again.wantPage(again.post("/dashboard/reset", url.Values{"new_password": {"another good one"}}), http.StatusNotFound, "This link works no more")
+		again.wantPage(again.get("/dashboard/reset"), http.StatusNotFound, "This link no longer works")
+		again.wantPage(again.post("/dashboard/reset", url.Values{"new_password": {"another good one"}}), http.StatusNotFound, "This link no longer works")
 		_ = name
 	}
 	browser.wantPage(browser.post("/dashboard/sign-in", signInForm(b.account.Email, b.account.Password)), http.StatusUnprocessableEntity)
@@ -307,7 +307,7 @@ func TestSignUp(t *testing.T) {
 	}
 	again := b.stranger()
 	again.openLetter(link, "/dashboard/verify")
-	again.wantPage(again.post("/dashboard/verify", url.Values{"password": {goodPassword}}), http.StatusNotFound, "This link works no more")
+	again.wantPage(again.post("/dashboard/verify", url.Values{"password": {goodPassword}}), http.StatusNotFound, "This link no longer works")
 
 	browser.wantRedirect(browser.post("/dashboard/sign-up", form), "/dashboard/letter-sent")
 	known := m.letter("jo@new.example", "You already have an account")

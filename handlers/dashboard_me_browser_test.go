@@ -130,7 +130,7 @@ func TestDoorInABrowser(t *testing.T) {
 			other.WaitForText("#announcement", "Sign in with the new one")
 			view(other, "sign-in-notice")
 			other.Open(base + reset)
-			other.WaitForText("h1", "This link works no more")
+			other.WaitForText("h1", "This link no longer works")
 			view(other, "link-gone")
 			_, err := b.service.Team.Invite(t.Context(), b.account.AccountID, someone, newInvitation("kim@harbour.example", domain.RoleSupport))
 			b.ok(err)

@@ -55,7 +55,7 @@ func TestChangePassword(t *testing.T) {
 
 	browser.wantRedirect(browser.post(path, change(b.account.Password, goodPassword)), "/dashboard/test/me")
 	answer := browser.get("/dashboard/test/me")
-	browser.wantPage(answer, http.StatusOK, "Your password is changed")
+	browser.wantPage(answer, http.StatusOK, "Password changed")
 	elsewhere.wantRedirect(elsewhere.get("/dashboard/test"), "/dashboard/sign-in?then=%2Fdashboard%2Ftest")
 	thief := b.stranger()
 	thief.cookies[staffCookie] = before
@@ -334,13 +334,13 @@ func TestPasskeysEndWithTheirSessions(t *testing.T) {
 	thief.wantPage(thief.get("/dashboard/test"), http.StatusOK)
 	owner.wantRedirect(owner.post("/dashboard/test/me/passkeys/"+id.String()+"/remove", nil), "/dashboard/test/me")
 	m.letter(owner.session.Email, "A passkey was removed")
-	owner.wantPage(owner.get("/dashboard/test/me"), http.StatusOK, "Browsers that signed in with it are signed out")
+	owner.wantPage(owner.get("/dashboard/test/me"), http.StatusOK, "Browsers that signed in with it were signed out")
 	signedOut(thief)
 
 	id = b.passkeyOf(owner.session.ID)
 	own.madeByPasskey(id)
 	own.wantRedirect(own.post("/dashboard/test/me/passkeys/"+id.String()+"/remove", nil), "/dashboard/sign-in")
-	own.wantPage(own.get("/dashboard/sign-in"), http.StatusOK, "This browser had signed in with it")
+	own.wantPage(own.get("/dashboard/sign-in"), http.StatusOK, "You had signed in with it here")
 	m.letter(owner.session.Email, "A passkey was removed")
 
 	owner.madeByPasskey(b.passkeyOf(owner.session.ID))

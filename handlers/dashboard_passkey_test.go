@@ -151,7 +151,7 @@ func usePasskeys(t *testing.T, options browsertest.Options) {
 
 	tab.Open(base + "/dashboard/test/me")
 	tab.Click("#passkeys .button-danger")
-	tab.WaitForText("#announcement", "This browser had signed in with it")
+	tab.WaitForText("#announcement", "You had signed in with it here")
 	tab.WaitForURL("/dashboard/sign-in")
 	tab.Click("form[action$=passkey] .button")
 	tab.WaitForText("h1", "Sign in with a passkey")

@@ -76,7 +76,7 @@ func TestManyAreSentAgain(t *testing.T) {
 	id := all[0].ID
 	path := redeliveries + "/" + id.String()
 	developer.wantRedirect(answer, path)
-	developer.says(path, "Started. They are sent again", "Sending 4 deliveries again", "Running", "Waiting 4", "Sent again 0", `hx-trigger="load delay:2s"`, ">Stop<", ">Refresh<")
+	developer.says(path, "Resending started", "Sending 4 deliveries again", "Running", "Waiting 4", "Sent again 0", `hx-trigger="load delay:2s"`, ">Stop<", ">Refresh<")
 	developer.wantPage(developer.get(redeliveries+"?preview=1&since="+since), http.StatusOK, "Another one is running")
 	b.stepRedelivery(id)
 	developer.says(path, "Waiting 2", "Sent again 2", "Being tried 2", "Arrived 0")
@@ -89,12 +89,12 @@ func TestManyAreSentAgain(t *testing.T) {
 	developer.says(path, "Waiting 2", "Being tried 0", "Arrived 1", "Failed again 1")
 
 	developer.wantRedirect(developer.post(path+"/stop", nil), path)
-	developer.says(path, "Stopped. What wasn’t sent again stays failed.", "2 of 4 deliveries sent again", "Not sent 2", "Sent again 2")
+	developer.says(path, "Stopped. Deliveries that were not resent stay failed.", "2 of 4 deliveries sent again", "Not sent 2", "Sent again 2")
 	if strings.Contains(developer.get(path).Body.String(), "hx-trigger") {
 		t.Error("the page of what has come to its end asks for itself again")
 	}
 	developer.wantRedirect(developer.post(path+"/stop", nil), path)
-	developer.says(path, "It had come to an end already")
+	developer.says(path, "It had already finished")
 	developer.says(redeliveries, "Stopped 2 of 4", developer.session.Email)
 	owner.says("/dashboard/test/audit", "<span>Failed webhooks sent again ", "<span>Sending again stopped ", developer.session.Email, "matched: 4", "requeued: 2")
 }

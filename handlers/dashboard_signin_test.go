@@ -323,7 +323,7 @@ func TestOwnName(t *testing.T) {
 	const page = "/dashboard/test/me"
 	owner.wantPage(owner.post(page+"/name", url.Values{"name": {" "}}), http.StatusUnprocessableEntity, "Enter your name")
 	owner.wantRedirect(owner.post(page+"/name", url.Values{"name": {hostile}}), page)
-	owner.wantPage(owner.get(page), http.StatusOK, "That is how you are called", "&lt;script&gt;")
+	owner.wantPage(owner.get(page), http.StatusOK, "Name saved", "&lt;script&gt;")
 	b.audited(domain.AuditStaffNamed, 1)
 }
 

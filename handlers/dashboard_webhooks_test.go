@@ -29,7 +29,7 @@ func TestWebhooksPage(t *testing.T) {
 	developer.wantPage(developer.get(path), http.StatusOK, "No deliveries", "Make the next secret")
 	developer.wantPage(developer.post(path+"/url", url.Values{"url": {"http://10.0.0.1/x"}}), http.StatusUnprocessableEntity, "There is a problem", `value="http://10.0.0.1/x"`)
 	developer.wantRedirect(developer.post(path+"/url", url.Values{"url": {"https://lender.example/hook"}}), path)
-	developer.wantPage(developer.get(path), http.StatusOK, "Saved. Events go there", `value="https://lender.example/hook"`)
+	developer.wantPage(developer.get(path), http.StatusOK, "Saved. Events are sent to this URL", `value="https://lender.example/hook"`)
 
 	session := b.newSession(b.testScope(), domain.NewSession{})
 	for i := range 30 {
@@ -61,11 +61,11 @@ func TestDeliveryPage(t *testing.T) {
 	developer.wantPage(developer.get(path), http.StatusOK, "500 Internal Server Error", "12 ms", "X-Webhook-Id: whd_1", "&lt;script&gt;", "session.pdf_ready", "Send again", session.ID.String())
 	developer.wantPage(developer.get("/dashboard/test/sessions/"+session.ID.String()), http.StatusOK, path)
 	developer.wantRedirect(developer.post(path+"/retry", nil), path)
-	developer.wantPage(developer.get(path), http.StatusOK, "It is sent again", "Try now")
+	developer.wantPage(developer.get(path), http.StatusOK, "Resent with the same id", "Try now")
 	developer.wantRedirect(developer.post(path+"/cancel", nil), path)
 	developer.wantPage(developer.get(path), http.StatusOK, "Stopped.")
 	developer.wantRedirect(developer.post(path+"/cancel", nil), path)
-	developer.wantPage(developer.get(path), http.StatusOK, "It had come to an end already")
+	developer.wantPage(developer.get(path), http.StatusOK, "It had already finished")
 	owner.wantPage(owner.get("/dashboard/test/audit"), http.StatusOK, "<span>Webhook sent again ", "<span>Webhook stopped ")
 }
 
@@ -83,9 +83,9 @@ func TestSecretsByHand(t *testing.T) {
 		t.Error("the secret isn't shown, or is on a page that can be loaded again")
 	}
 	owner.wantRedirect(owner.post(path+"/secret/next", nil), path)
-	owner.wantPage(owner.get(path), http.StatusOK, "somebody else has changed the secrets")
+	owner.wantPage(owner.get(path), http.StatusOK, "another person has just changed the secrets")
 	owner.wantRedirect(owner.post(path+"/secret/switch", nil), path)
-	owner.wantPage(owner.get(path), http.StatusOK, "Switched.", "Restore the previous secret")
+	owner.wantPage(owner.get(path), http.StatusOK, "signed with the new secret.", "Restore the previous secret")
 	got, err := delivery.SigningSecrets(t.Context(), b.db, b.service.Ring, b.testScope())
 	b.ok(err)
 	if fmt.Sprint(got) != fmt.Sprint([]string{secret}) {

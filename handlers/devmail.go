@@ -25,11 +25,11 @@ func (s *server) showDevMail(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	var letters []view.DevLetter
+	var emails []view.DevEmail
 	for _, m := range messages {
-		letters = append(letters, view.DevLetter{To: m.To, Subject: m.Subject, SentAt: m.SentAt, Parts: textParts(m.Text)})
+		emails = append(emails, view.DevEmail{To: m.To, Subject: m.Subject, SentAt: m.SentAt, Parts: textParts(m.Text)})
 	}
-	return web.Render(c, http.StatusOK, view.DevMail(view.Page{Title: "Letters that weren’t sent"}, letters))
+	return web.Render(c, http.StatusOK, view.DevMail(view.Page{Title: "Emails that weren’t sent"}, emails))
 }
 
 // textParts finds the addresses in a text, so that they can be clicked.

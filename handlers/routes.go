@@ -134,6 +134,7 @@ var (
 	shared    = dashboard.Shared
 	asFile    = dashboard.AsFile
 	takesFile = dashboard.TakesFile
+	toCards   = dashboard.ToCardPages
 	confirmed = dashboard.Confirmed
 	settles   = dashboard.Settles
 )
@@ -209,7 +210,7 @@ func (s *server) dashboardRoutes() []Route {
 		staff(get, "/billing/cancel", domain.UseBilling, d.ShowCancelSubscription, shared),
 		staff(post, "/billing/cancel", domain.UseBilling, d.CancelSubscription, shared, confirmed("cancel the subscription")),
 		staff(post, "/billing/reactivate", domain.UseBilling, d.Reactivate, shared, confirmed("reactivate the subscription")),
-		staff(post, "/billing/card", domain.UseBilling, d.AddCard, shared, confirmed("add a card")),
+		staff(post, "/billing/card", domain.UseBilling, d.AddCard, shared, toCards, confirmed("add a card")),
 		staff(get, "/billing/invoices/:invoice/pdf", domain.UseBilling, d.DownloadInvoice, shared),
 		staff(get, "/team", domain.ManageAccount, d.ShowTeam, shared),
 		staff(post, "/team", domain.ManageAccount, d.Invite, shared, confirmed("send this invitation")),

@@ -28,10 +28,7 @@ const cardPages = "https://checkout.stripe.com"
 // cardPageWait bounds how long a person waits for the payment provider.
 const cardPageWait = 15 * time.Second
 
-// cardPath leads there.
-const cardPath = "/billing/card"
-
-// cardQuery says how somebody comes back from the page for cards.
+// cardQuery is the parameter with which that page leads back.
 const cardQuery = "card"
 
 var cardNotices = map[string]string{"stored": "card_stored", "none": "card_not_stored"}

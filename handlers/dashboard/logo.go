@@ -11,10 +11,6 @@ import (
 	view "candor/views/dashboard"
 )
 
-// logoPath is where a logo is sent to: the one page of the dashboard that takes
-// a file.
-const logoPath = "/settings/logo"
-
 // maxLogoForm leaves room for the form around the largest logo, and for files
 // a little too large, which the service refuses by name.
 const maxLogoForm = domain.MaxLogoUpload + 64<<10

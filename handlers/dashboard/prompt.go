@@ -150,7 +150,7 @@ func (s *Server) confirmPage(c echo.Context, p *prompt, status int, problems []u
 		if page.Action != "" && !p.route.Has(Shared) {
 			page.Action += " in " + p.at.Param("mode") + " mode"
 		}
-		if p.route.Path == cardPath {
+		if p.route.Has(ToCardPages) {
 			s.allowCardPages(c)
 		}
 	}

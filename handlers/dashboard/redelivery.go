@@ -40,8 +40,8 @@ func (s *Server) ShowRedeliveries(c echo.Context, v *Visit) error {
 // redeliveriesPage counts what the values ask for, where they do.
 func (s *Server) redeliveriesPage(c echo.Context, v *Visit, status int, values url.Values) error {
 	ctx := c.Request().Context()
-	filter, rate, shown, wrong := redeliveryWish(values)
-	page := view.RedeliveriesPage{Page: s.page(v, "Send failed deliveries again"), Wish: shown}
+	filter, rate, shown, wrong := redeliveryParams(values)
+	page := view.RedeliveriesPage{Page: s.page(v, "Send failed deliveries again"), Params: shown}
 	if values.Get("preview") != "" && wrong == nil {
 		preview, err := s.Webhooks.PreviewRedelivery(ctx, v.Scope, filter, rate, domain.CountMost)
 		if wrong = web.ValidationErrors(err); wrong == nil && err != nil {
@@ -71,9 +71,9 @@ func (s *Server) redeliveriesPage(c echo.Context, v *Visit, status int, values u
 	return web.Render(c, status, view.Redeliveries(page))
 }
 
-// redeliveryWish reads which deliveries are to be sent again and how fast.
-func redeliveryWish(values url.Values) (f webhooks.DeliveryFilter, rate int, shown view.RedeliveryWish, wrong form.Errors) {
-	shown = view.RedeliveryWish{
+// redeliveryParams reads which deliveries are to be sent again and how fast.
+func redeliveryParams(values url.Values) (f webhooks.DeliveryFilter, rate int, shown view.RedeliveryParams, wrong form.Errors) {
+	shown = view.RedeliveryParams{
 		Since: values.Get("since"), Until: values.Get("until"), Endpoint: values.Get("endpoint"),
 		Type: values.Get("type"), Status: values.Get("status"), Rate: values.Get("rate"),
 	}
@@ -105,7 +105,7 @@ func (s *Server) StartRedelivery(c echo.Context, v *Visit) error {
 		return err
 	}
 	values.Set("preview", "1")
-	filter, rate, _, wrong := redeliveryWish(values)
+	filter, rate, _, wrong := redeliveryParams(values)
 	if wrong != nil {
 		return s.redeliveriesPage(c, v, http.StatusUnprocessableEntity, values)
 	}

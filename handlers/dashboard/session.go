@@ -79,7 +79,7 @@ func (s *Server) CancelSessionByHand(c echo.Context, v *Visit) error {
 	return s.changedSession(c, v, id, err, "session_cancelled")
 }
 
-// ExtendSession lets a session's link work longer.
+// ExtendSession moves the date on which a session's link expires.
 func (s *Server) ExtendSession(c echo.Context, v *Visit) error {
 	id, err := sessionInPath(c)
 	if err != nil {
@@ -87,10 +87,13 @@ func (s *Server) ExtendSession(c echo.Context, v *Visit) error {
 	}
 	days, err := strconv.Atoi(strings.TrimSpace(c.FormValue("days")))
 	if err != nil {
-		days = -1 // refused below
+		days = -1 // an invalid number, which the use case rejects
 	}
-	_, err = s.Sessions.Extend(c.Request().Context(), v.Scope, id, days, v.Actor)
-	return s.changedSession(c, v, id, err, "session_extended")
+	session, err := s.Sessions.Extend(c.Request().Context(), v.Scope, id, days, v.Actor)
+	if err != nil {
+		return s.changedSession(c, v, id, err, "")
+	}
+	return s.changedSession(c, v, id, nil, web.Dated("session_extended", session.ExpiresAt))
 }
 
 // changedSession leads back to a session's page, which says what was done, or

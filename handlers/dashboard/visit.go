@@ -46,6 +46,8 @@ var (
 	// AsFile says that the route answers with a file, which leaves the page before
 	// it on the screen.
 	AsFile = Option{name: "file"}
+	// ToCardPages says that the route leads to the payment provider's pages.
+	ToCardPages = Option{name: "card pages"}
 	// TakesFile says that the route reads the posted form itself.
 	TakesFile = Option{name: "upload"}
 )

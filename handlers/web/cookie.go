@@ -1,3 +1,6 @@
+// Package web is what the applications of handlers share over HTTP: the record
+// of a request, errors, pages, cookies, notices, posted forms, uploads, exports
+// and limits. It knows none of the applications.
 package web
 
 import (

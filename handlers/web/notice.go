@@ -2,6 +2,8 @@ package web
 
 import (
 	"net/http"
+	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 )
@@ -18,7 +20,7 @@ const (
 type Notices struct {
 	Cookies Cookies
 	Path    string
-	Texts   map[string]string // by code
+	Texts   map[string]string // by code; {date} is the date that a notice was left with
 }
 
 // Leave leaves a code for the next page.
@@ -26,9 +28,19 @@ func (n Notices) Leave(c echo.Context, code string) {
 	c.SetCookie(n.Cookies.New(noticeCookie, code, n.Path, noticeSeconds))
 }
 
+// Dated is a code with the date of its text.
+func Dated(code string, date time.Time) string { return code + "." + date.UTC().Format(time.DateOnly) }
+
 // Text returns the text of the notice that was left, "" for none, and deletes
 // the notice.
-func (n Notices) Text(c echo.Context) string { return n.Texts[n.Take(c)] }
+func (n Notices) Text(c echo.Context) string {
+	code, day, _ := strings.Cut(n.Take(c), ".")
+	date, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return n.Texts[code]
+	}
+	return strings.Replace(n.Texts[code], "{date}", date.Format("2 January 2006"), 1)
+}
 
 // Take returns the code that was left, "" for none, and deletes it.
 func (n Notices) Take(c echo.Context) string {

@@ -10,8 +10,8 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "time"
 
-// DevLetter is a letter that development didn't send.
-type DevLetter struct {
+// DevEmail is an email that development stored instead of sending.
+type DevEmail struct {
 	To      string
 	Subject string
 	SentAt  time.Time
@@ -21,8 +21,8 @@ type DevLetter struct {
 // A TextPart is a piece of a text; URL is what it leads to, "" for nothing.
 type TextPart struct{ Text, URL string }
 
-// DevMail draws the letters that development didn't send.
-func DevMail(p Page, letters []DevLetter) templ.Component {
+// DevMail draws the emails that development stored.
+func DevMail(p Page, emails []DevEmail) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -55,23 +55,23 @@ func DevMail(p Page, letters []DevLetter) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<body class=\"door\"><main id=\"main\" class=\"dev-mail\"><h1>Letters that weren’t sent</h1><p class=\"dash-lede\">This page exists in development only. Set CANDOR_SMTP_URL to send letters.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<body class=\"door\"><main id=\"main\" class=\"dev-mail\"><h1>Emails that weren’t sent</h1><p class=\"dash-lede\">This page exists in development only. Set CANDOR_SMTP_URL to send emails.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if len(letters) == 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<p>There is none yet.</p>")
+			if len(emails) == 0 {
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<p>None yet.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
-			for _, l := range letters {
+			for _, e := range emails {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<article class=\"panel\"><h2>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var3 string
-				templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(l.Subject)
+				templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(e.Subject)
 				if templ_7745c5c3_Err != nil {
 					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/dashboard/devmail.templ`, Line: 28, Col: 21}
 				}
@@ -84,7 +84,7 @@ func DevMail(p Page, letters []DevLetter) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var4 string
-				templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(l.To)
+				templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(e.To)
 				if templ_7745c5c3_Err != nil {
 					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/dashboard/devmail.templ`, Line: 30, Col: 16}
 				}
@@ -96,7 +96,7 @@ func DevMail(p Page, letters []DevLetter) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = dateTime(&l.SentAt).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = dateTime(&e.SentAt).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -104,7 +104,7 @@ func DevMail(p Page, letters []DevLetter) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				for _, part := range l.Parts {
+				for _, part := range e.Parts {
 					if part.URL != "" {
 						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<a href=\"")
 						if templ_7745c5c3_Err != nil {

@@ -1,3 +1,5 @@
+// Package openapi makes an OpenAPI 3.1 document: its objects, and schemas from
+// Go types by their tags. It knows no resource of the API.
 package openapi
 
 import (
@@ -6,8 +8,9 @@ import (
 	"candor/internal/form"
 )
 
-// The objects of an OpenAPI 3.1 document, as far as this one has them.
+// The objects of a document, with the fields that Candor uses.
 type (
+	// A Document is the whole description of an API.
 	Document struct {
 		OpenAPI    string                          `json:"openapi"`
 		Info       Info                            `json:"info"`
@@ -18,19 +21,23 @@ type (
 		Webhooks   map[string]map[string]Operation `json:"webhooks"`
 		Components Components                      `json:"components"`
 	}
+	// Info heads the document.
 	Info struct {
 		Title       string `json:"title"`
 		Version     string `json:"version"`
 		Summary     string `json:"summary"`
 		Description string `json:"description"`
 	}
+	// A Server is where the API is.
 	Server struct {
 		URL string `json:"url"`
 	}
+	// A Tag groups operations.
 	Tag struct {
 		Name        string `json:"name"`
 		Description string `json:"description"`
 	}
+	// An Operation is a method of a path, or a webhook.
 	Operation struct {
 		ID          string                `json:"operationId"`
 		Tags        []string              `json:"tags"`
@@ -41,6 +48,7 @@ type (
 		RequestBody *Body                 `json:"requestBody,omitempty"`
 		Responses   map[string]Response   `json:"responses"`
 	}
+	// A Parameter is a part of the path, of the query, or a header.
 	Parameter struct {
 		Name        string       `json:"name"`
 		In          string       `json:"in"`
@@ -48,30 +56,36 @@ type (
 		Required    bool         `json:"required,omitempty"`
 		Schema      *form.Schema `json:"schema"`
 	}
+	// A Body is a request's body.
 	Body struct {
 		Required bool             `json:"required"`
 		Content  map[string]Media `json:"content"`
 	}
+	// A Media is the content of a body of one content type.
 	Media struct {
 		Schema  *form.Schema    `json:"schema,omitempty"`
 		Example json.RawMessage `json:"example,omitempty"`
 	}
+	// A Response is that of one status.
 	Response struct {
 		Description string            `json:"description"`
 		Headers     map[string]Header `json:"headers,omitempty"`
 		Content     map[string]Media  `json:"content,omitempty"`
 	}
+	// A Header is one of a response, or a reference to it.
 	Header struct {
 		Ref         string       `json:"$ref,omitempty"`
 		Description string       `json:"description,omitempty"`
 		Required    bool         `json:"required,omitempty"`
 		Schema      *form.Schema `json:"schema,omitempty"`
 	}
+	// Components are what the document refers to by name.
 	Components struct {
 		Schemas         map[string]*form.Schema   `json:"schemas"`
 		Headers         map[string]Header         `json:"headers"`
 		SecuritySchemes map[string]SecurityScheme `json:"securitySchemes"`
 	}
+	// A SecurityScheme is a way to authenticate.
 	SecurityScheme struct {
 		Type        string `json:"type"`
 		Scheme      string `json:"scheme"`

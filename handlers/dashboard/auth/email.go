@@ -50,25 +50,26 @@ func (s *Server) emailToken(c echo.Context) string {
 	return s.Cookies.Value(c, emailCookie, view.Root)
 }
 
-// linkGone answers a link that works no more with a page that says what can be
-// done, and returns other errors.
+// linkGone answers an expired or used link with a page that says what to do,
+// and returns other errors.
 func (s *Server) linkGone(c echo.Context, err error) error {
 	if !errors.Is(err, &domain.Error{Code: domain.CodeNotFound}) {
 		return err
 	}
-	return web.Render(c, http.StatusNotFound, view.LinkGone(view.Page{Title: "This link works no more"}))
+	return web.Render(c, http.StatusNotFound, view.LinkGone(view.Page{Title: "This link no longer works"}))
 }
 
+// ShowEmailSent tells the visitor to read their email.
 func (s *Server) ShowEmailSent(c echo.Context) error {
-	return web.Render(c, http.StatusOK, view.LetterSent(view.Page{Title: "Look into your e-mail"}))
+	return web.Render(c, http.StatusOK, view.EmailSent(view.Page{Title: "Look into your e-mail"}))
 }
 
-// emailSent leads to a page that is the same whoever asked.
+// emailSent leads to a page that is the same whether an email was sent or not.
 func (s *Server) emailSent(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, view.Root+"/letter-sent")
 }
 
-// enter leads those whom a letter's link has signed in to the dashboard.
+// enter leads to the dashboard after an email's link has signed the user in.
 func (s *Server) enter(c echo.Context, path, token string) error {
 	if err := s.GiveCookie(c, token); err != nil {
 		return err

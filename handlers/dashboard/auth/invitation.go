@@ -9,6 +9,7 @@ import (
 	view "candor/views/dashboard"
 )
 
+// ShowInvitation asks the invited person for a name and a password.
 func (s *Server) ShowInvitation(c echo.Context) error {
 	invitation, err := s.StaffAuth.Invitation(c.Request().Context(), s.emailToken(c))
 	if err != nil {

@@ -9,11 +9,12 @@ import (
 	view "candor/views/dashboard"
 )
 
+// ShowForgot asks for the email address of a user who forgot the password.
 func (s *Server) ShowForgot(c echo.Context) error {
 	return web.Render(c, http.StatusOK, view.Forgot(view.ForgotPage{Page: view.Page{Title: "Forgotten your password?"}}))
 }
 
-// Forgot asks for a letter, if there is somebody to send it to.
+// Forgot sends an email with a link, if a user has the address.
 func (s *Server) Forgot(c echo.Context) error {
 	page := view.ForgotPage{Page: view.Page{Title: "Forgotten your password?"}, Email: c.FormValue("email")}
 	err := s.StaffAuth.RequestReset(c.Request().Context(), page.Email, s.newcomer(c))
@@ -27,6 +28,7 @@ func (s *Server) Forgot(c echo.Context) error {
 	return s.emailSent(c)
 }
 
+// ShowReset asks for the new password.
 func (s *Server) ShowReset(c echo.Context) error {
 	email, err := s.StaffAuth.CheckReset(c.Request().Context(), s.emailToken(c))
 	if err != nil {
@@ -35,8 +37,8 @@ func (s *Server) ShowReset(c echo.Context) error {
 	return web.Render(c, http.StatusOK, view.Reset(view.ResetPage{Page: view.Page{Title: "Choose a new password"}, Email: email}))
 }
 
-// Reset sets a new password; whoever did it signs in as usual, second factor
-// and all.
+// Reset sets a new password. The user then signs in as usual, with the second
+// factor.
 func (s *Server) Reset(c echo.Context) error {
 	ctx := c.Request().Context()
 	device, err := s.StaffAuth.Reset(ctx, s.emailToken(c), c.FormValue("new_password"), s.newcomer(c))

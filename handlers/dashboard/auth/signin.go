@@ -57,8 +57,8 @@ func (s *Server) SignIn(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, page.Then)
 }
 
-// SignOut ends the session and takes the cookie away. Whoever is signed out
-// already is told the same.
+// SignOut ends the session and deletes the cookie. The response is the same for
+// a browser that is signed out already.
 func (s *Server) SignOut(c echo.Context) error {
 	cookie, err := s.store.ofRequest(c)
 	if err != nil {

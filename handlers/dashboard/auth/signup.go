@@ -10,11 +10,12 @@ import (
 	view "candor/views/dashboard"
 )
 
+// ShowSignUp asks for what an account needs.
 func (s *Server) ShowSignUp(c echo.Context) error {
 	return web.Render(c, http.StatusOK, view.SignUp(view.SignUpPage{Page: view.Page{Title: "Open an account"}}))
 }
 
-// SignUp asks for the letter that opens an account.
+// SignUp sends the email that opens an account.
 func (s *Server) SignUp(c echo.Context) error {
 	wish := auth.NewAccount{Company: c.FormValue("company"), Name: c.FormValue("name"), Email: c.FormValue("email"), Password: c.FormValue("new_password")}
 	err := s.StaffAuth.SignUp(c.Request().Context(), wish, s.newcomer(c))
@@ -30,6 +31,7 @@ func (s *Server) SignUp(c echo.Context) error {
 	return s.emailSent(c)
 }
 
+// ShowVerify asks for the password that was chosen at sign-up.
 func (s *Server) ShowVerify(c echo.Context) error {
 	email, err := s.StaffAuth.CheckSignUp(c.Request().Context(), s.emailToken(c))
 	if err != nil {

@@ -50,7 +50,7 @@ func (s *Server) knownUser(c echo.Context) string {
 
 // BoundStrangers is the middleware that works on so many posts of strangers at once and refuses
 // further ones, so that a flood from many networks doesn't take the database's
-// connections. It stands behind the reading of the body: a slow one takes no place.
+// connections. It comes after the body was read: a slow sender takes no place.
 func (s *Server) BoundStrangers(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if s.knownUser(c) != "" {
@@ -72,10 +72,10 @@ func (s *Server) BoundStrangers(next echo.HandlerFunc) echo.HandlerFunc {
 // busyRetry is when a post is worth sending again for which there was no place.
 const busyRetry = 5 * time.Second
 
-// holdBack delays the answer to a request that is told to come back later. A
-// program that asks again at once on 40 connections would otherwise get 8,000
-// such answers a second and leave no core to anyone else. Waiting takes no more
-// than the connection, which is open anyway.
+// holdBack delays a response that says to come back later. A program that asks
+// again at once on 40 connections would otherwise get 8,000 such responses a
+// second and leave no core to anyone else. Waiting costs only the connection,
+// which is open anyway.
 func (s *Server) holdBack(ctx context.Context) {
 	if s.RefusalDelay == 0 {
 		return
