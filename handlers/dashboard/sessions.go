@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/form"
 	view "candor/views/dashboard"
+	"candor/views/ui"
 )
 
 // sessionsPerPage is how many sessions the dashboard lists at once.
@@ -85,7 +87,7 @@ func (s *Server) CreateSessionByHand(c echo.Context, v *Visit) error {
 		FormType: domain.FinancialStatement, CustomerEmail: page.Email, CustomerName: page.Name, ReferenceID: page.Reference, ExpiresInDays: &days, By: v.Actor,
 	})
 	if wrong := web.ValidationErrors(err); wrong != nil {
-		page.Problems = web.ErrorItems(inWords(wrong))
+		page.Problems = newSessionErrors(wrong)
 		return web.Render(c, http.StatusUnprocessableEntity, view.NewSession(page))
 	}
 	if err != nil {
@@ -95,16 +97,20 @@ func (s *Server) CreateSessionByHand(c echo.Context, v *Visit) error {
 	return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "sessions/"+created.ID.String()))
 }
 
-// inWords puts the names that people see in the place of the API's.
-func inWords(wrong form.Errors) form.Errors {
-	words := strings.NewReplacer(
-		"customer_email must be an e-mail address such as name@example.com.", "Enter an e-mail address such as name@example.com",
-		"expires_in_days must be a whole number from 1 to 90.", "Enter a number of days from 1 to 90",
-		"customer_name ", "The customer’s name ", "reference_id ", "The reference ",
-	)
-	out := make(form.Errors, len(wrong))
-	for i, w := range wrong {
-		out[i] = form.Error{Field: w.Field, Message: words.Replace(w.Message)}
+// newSessionErrors words the errors of a new session's fields.
+func newSessionErrors(errs form.Errors) (out []ui.ErrorItem) {
+	names := map[string]string{"customer_name": "The customer’s name", "reference_id": "The reference"}
+	for _, e := range errs {
+		item := ui.ErrorItem{Target: e.Field, Message: e.Message}
+		switch e.Rule.Code {
+		case form.RuleEmail:
+			item.Message = "Enter an e-mail address such as name@example.com"
+		case form.RuleRange:
+			item.Message = fmt.Sprintf("Enter a number of days from %d to %d", e.Rule.Min, e.Rule.Max)
+		case form.RuleMaxLength, form.RuleOneLine, form.RuleReadable:
+			item.Message = names[e.Field] + " " + e.Rule.String()
+		}
+		out = append(out, item)
 	}
 	return out
 }

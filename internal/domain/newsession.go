@@ -66,13 +66,13 @@ func (n NewSession) Session(scope Scope, now time.Time, checkURL func(string) er
 		Status: Pending, FormType: n.FormType, CreatedAt: now,
 	}
 	var c checker
-	email, message := form.CleanText(n.CustomerEmail, maxEmail)
+	email, broken := form.CleanLine(n.CustomerEmail, maxEmail)
 	s.CustomerEmail = email
 	if n.FormType != FinancialStatement {
 		c.add(CodeInvalidFormType, "form_type", "form_type must be financial_statement.")
 	}
-	if message != "" || !form.ValidEmail(email) {
-		c.add(CodeInvalidEmail, "customer_email", "customer_email must be an e-mail address such as name@example.com.")
+	if broken != (form.Rule{}) || !form.ValidEmail(email) {
+		c.breaks(CodeInvalidEmail, "customer_email", form.Rule{Code: form.RuleEmail})
 	}
 	s.CustomerName = c.text("customer_name", n.CustomerName)
 	s.ReferenceID = c.text("reference_id", n.ReferenceID)
@@ -87,7 +87,7 @@ func (n NewSession) Session(scope Scope, now time.Time, checkURL func(string) er
 		days = *n.ExpiresInDays
 	}
 	if days < 1 || days > MaxExpiresInDays {
-		c.add(CodeValidation, "expires_in_days", "expires_in_days must be a whole number from 1 to 90.")
+		c.breaks(CodeValidation, "expires_in_days", form.Rule{Code: form.RuleRange, Min: 1, Max: MaxExpiresInDays})
 	}
 	s.ExpiresAt = now.Add(time.Duration(days) * 24 * time.Hour)
 	s.Metadata = c.metadata(n.Metadata)
@@ -101,6 +101,12 @@ func (n NewSession) Session(scope Scope, now time.Time, checkURL func(string) er
 type checker struct {
 	code Code // of the first error
 	errs form.Errors
+}
+
+// breaks adds the error of a field that breaks the rule, in the API's words.
+func (c *checker) breaks(code Code, field string, rule form.Rule) {
+	c.add(code, field, field+" "+rule.String()+".")
+	c.errs[len(c.errs)-1].Rule = rule
 }
 
 func (c *checker) add(code Code, field, message string) {
@@ -119,9 +125,9 @@ func (c *checker) err() error {
 
 // text cleans an optional line of text; nil if it is empty.
 func (c *checker) text(field, s string) *string {
-	clean, message := form.CleanText(s, maxText)
-	if message != "" {
-		c.add(CodeValidation, field, field+" "+message+".")
+	clean, broken := form.CleanLine(s, maxText)
+	if broken != (form.Rule{}) {
+		c.breaks(CodeValidation, field, broken)
 	}
 	if clean == "" {
 		return nil

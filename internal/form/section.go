@@ -87,6 +87,8 @@ type Error struct {
 	Message string `json:"message"`
 	// Wording is the message in its parts; zero for a fixed text.
 	Wording Wording `json:"-"`
+	// Rule is the rule that the answer breaks; zero if only Message names it.
+	Rule Rule `json:"-"`
 }
 
 // Errors are the validation errors of a section, in field order.

@@ -82,14 +82,13 @@ func TestDecodeReportsInPageOrder(t *testing.T) {
 	s := new(pets).section()
 	got := s.Decode(values("kind=dog", "cost=-1", "friends.3.name=", "friends.3.cost=5", "friends.7.name=Tom", "friends.7.species=cat", "friends.7.share=x"))
 	want := form.Errors{
-		{"detail.breed", "Enter breed", form.Wording{Text: "Enter {label}", Label: "Breed"}},
-		{"name", "Enter name", form.Wording{Text: "Enter {label}", Label: "Name"}},
-		{"cost", "Cost must be $0 or more", form.Wording{Text: "{label} must be $0 or more", Label: "Cost"}},
-		{"friends.0.name", "Friend 1: enter name", form.Wording{Text: "Enter {label}", Label: "Name", Item: "friend", Number: 1}},
-		{"friends.0.species", "Friend 1: enter species", form.Wording{Text: "Enter {label}", Label: "Species", Item: "friend", Number: 1}},
+		{Field: "detail.breed", Message: "Enter breed", Wording: form.Wording{Text: "Enter {label}", Label: "Breed"}},
+		{Field: "name", Message: "Enter name", Wording: form.Wording{Text: "Enter {label}", Label: "Name"}},
+		{Field: "cost", Message: "Cost must be $0 or more", Wording: form.Wording{Text: "{label} must be $0 or more", Label: "Cost"}},
+		{Field: "friends.0.name", Message: "Friend 1: enter name", Wording: form.Wording{Text: "Enter {label}", Label: "Name", Item: "friend", Number: 1}},
+		{Field: "friends.0.species", Message: "Friend 1: enter species", Wording: form.Wording{Text: "Enter {label}", Label: "Species", Item: "friend", Number: 1}},
 		{
-			"friends.1.share", "Friend 2: share must be a whole number from 0 to 100",
-			form.Wording{Text: "{label} must be a whole number from 0 to 100", Label: "Share", Item: "friend", Number: 2},
+			Field: "friends.1.share", Message: "Friend 2: share must be a whole number from 0 to 100", Wording: form.Wording{Text: "{label} must be a whole number from 0 to 100", Label: "Share", Item: "friend", Number: 2},
 		},
 	}
 	if !slices.Equal(got, want) {
@@ -243,8 +242,8 @@ func TestListLimit(t *testing.T) {
 		t.Error("a full list can be added to")
 	}
 	want := form.Errors{{
-		"friends", "Friends: enter at most 50, and combine the smallest ones",
-		form.Wording{Text: "{label}: enter at most 50, and combine the smallest ones", Label: "Friends"},
+		Field: "friends", Message: "Friends: enter at most 50, and combine the smallest ones",
+		Wording: form.Wording{Text: "{label}: enter at most 50, and combine the smallest ones", Label: "Friends"},
 	}}
 	if errs := s.Decode(post(51, 0)); !slices.Equal(errs, want) || len(p.friends) != 50 {
 		t.Errorf("51 items: %d, %v; want %v", len(p.friends), errs, want)

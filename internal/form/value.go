@@ -123,24 +123,30 @@ func ValidEmail(s string) bool {
 		strings.Contains(domain, ".") && !strings.HasSuffix(domain, ".") && !strings.HasPrefix(domain, "[")
 }
 
-// CleanText trims and NFC-normalises one line of text, and drops characters
-// that only hide others or reverse them. message is "" or what is wrong:
-// invalid UTF-8, control characters, or more than limit characters (D24). The
-// clean text has none of these, except for U+FFFD and its length.
+// CleanText is CleanLine with the rule as a text, "" if none is broken.
 func CleanText(s string, limit int) (clean, message string) {
+	clean, broken := CleanLine(s, limit)
+	return clean, broken.String()
+}
+
+// CleanLine trims and NFC-normalises one line of text, and drops characters
+// that only hide others or reverse them. It returns the rule that the text
+// breaks, zero for none: readable UTF-8, no control characters, at most limit
+// characters (D24). The clean text keeps U+FFFD and its length.
+func CleanLine(s string, limit int) (clean string, broken Rule) {
 	valid := strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD"))
 	shown := strings.Map(dropHidden, valid)
 	visible := strings.Map(dropControls, shown)
 	clean = strings.TrimFunc(norm.NFC.String(visible), func(r rune) bool { return isJoiner(r) || unicode.IsSpace(r) })
 	switch {
 	case strings.ContainsRune(clean, utf8.RuneError): // a browser that failed to decode sends it, too
-		return clean, "contains characters that can't be read: type it again"
+		return clean, Rule{Code: RuleReadable}
 	case visible != shown:
-		return clean, "must be one line without control characters"
+		return clean, Rule{Code: RuleOneLine}
 	case utf8.RuneCountInString(clean) > limit:
-		return clean, fmt.Sprintf("must be %d characters or fewer", limit)
+		return clean, Rule{Code: RuleMaxLength, Max: limit}
 	}
-	return clean, ""
+	return clean, Rule{}
 }
 
 // hidden are zero-width characters and marks of direction. They are copied
