@@ -12,12 +12,12 @@ import (
 // readyTimeout is how long readyz waits for what the process depends on.
 const readyTimeout = 2 * time.Second
 
-// healthz says that the process runs.
+// healthz reports that the process runs.
 func (s *server) healthz(c echo.Context) error {
 	return c.JSON(http.StatusOK, map[string]string{"status": "ok", "version": s.Version})
 }
 
-// readyz says whether the process can serve: 503 where it can't now.
+// readyz reports whether the process can serve: 503 if it can't.
 func (s *server) readyz(c echo.Context) error {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), readyTimeout)
 	defer cancel()

@@ -14,8 +14,8 @@ import (
 	"candor/internal/domain"
 )
 
-// identifyRequest gives each request an id that its response, its log lines
-// and a partner's question share (D27). A client's own is not taken over.
+// identifyRequest gives each request an id for its response, its log lines and
+// a partner's question (D27). It ignores an id that the client sent.
 func (s *server) identifyRequest(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := web.NewRequest(c, domain.NewRequestID(s.Clock.Now()))
@@ -57,7 +57,7 @@ func (s *server) logRequests(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// recoverPanics makes a panic an internal error of its request alone.
+// recoverPanics turns a panic into an internal error of its request.
 func (s *server) recoverPanics(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) (err error) {
 		defer func() {

@@ -18,8 +18,8 @@ import (
 // An asset is a built file, as it is and compressed once.
 type asset struct{ plain, gzipped []byte }
 
-// loadAssets returns the built files by their name, the same for all servers of
-// a process.
+// loadAssets returns the built files by name. All servers of a process share
+// them.
 var loadAssets = sync.OnceValues(func() (map[string]asset, error) {
 	assets := map[string]asset{}
 	err := fs.WalkDir(static.Files(), ".", func(name string, entry fs.DirEntry, err error) error {
@@ -55,8 +55,8 @@ func compress(plain []byte) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// staticFile serves a built file. Its name holds a hash of its bytes, so that
-// it can be kept for good.
+// staticFile serves a built file. Its name holds a hash of its bytes, so
+// browsers may keep it forever.
 func (s *server) staticFile(c echo.Context) error {
 	name := strings.TrimPrefix(c.Request().URL.Path, static.Prefix)
 	a, ok := s.assets[name]

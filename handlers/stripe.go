@@ -10,11 +10,11 @@ import (
 	"candor/internal/billing"
 )
 
-// maxStripeEvent bounds the body of a webhook of Stripe's, in bytes.
+// maxStripeEvent bounds the body of Stripe's webhook, in bytes.
 const maxStripeEvent = 256 << 10
 
-// stripeEvent takes a webhook of Stripe's, which is sent again until it is
-// answered with 200.
+// stripeEvent takes a webhook of Stripe, which resends it until the status is
+// 200.
 func (s *server) stripeEvent(c echo.Context) error {
 	r := c.Request()
 	body, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, maxStripeEvent))

@@ -76,8 +76,8 @@ func bearer(h http.Header) (string, error) {
 	return key, nil
 }
 
-// authorize returns why the request's key doesn't suffice for an endpoint
-// (D29), nil if it does.
+// authorize returns an error if the request's key doesn't have all of the
+// permissions (D29).
 func authorize(r *web.Request, all needs) error {
 	switch {
 	case len(all) == 0:

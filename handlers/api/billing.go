@@ -14,7 +14,7 @@ import (
 // noParameters is the request of an endpoint that takes none.
 type noParameters struct{}
 
-// subscription is the answer of GET /v1/billing/subscription.
+// subscription is the response of GET /v1/billing/subscription.
 type subscription struct {
 	Plan            plan                      `json:"plan" doc:"What the account pays for."`
 	Status          domain.SubscriptionStatus `json:"status" enum:"active,past_due,cancelled" doc:"cancelled until the cancellation takes effect; then there is no subscription."`
@@ -70,14 +70,14 @@ func (s *Server) billingSubscription(ctx context.Context, _ *noParameters) (*sub
 }
 
 // usageRequest is the query of GET /v1/billing/usage. Bad dates are
-// invalid_date_range (D45), so they are read as they come.
+// invalid_date_range (D45), so decoding accepts any text.
 type usageRequest struct {
 	Period    string  `query:"period" enum:"current_month,last_month,last_30_days,last_90_days" default:"current_month" doc:"Which days, UTC; start_date and end_date win over it."`
 	StartDate *string `query:"start_date" empty:"allowed" format:"date" doc:"The first day, YYYY-MM-DD; needs end_date."`
 	EndDate   *string `query:"end_date" empty:"allowed" format:"date" doc:"The last day, YYYY-MM-DD, at most 366 days in all."`
 }
 
-// usage is the answer of GET /v1/billing/usage (D44).
+// usage is the response of GET /v1/billing/usage (D44).
 type usage struct {
 	Period                     period         `json:"period" doc:"The days counted."`
 	Sessions                   sessionCounts  `json:"sessions" doc:"The sessions created in the period, as they stand now."`
@@ -146,7 +146,7 @@ func (s *Server) billingUsage(ctx context.Context, r *usageRequest) (*usage, err
 	return out, nil
 }
 
-// quotient is sum/n rounded to 1/scale, 0 where n is.
+// quotient is sum/n rounded to 1/scale, 0 if n is 0.
 func quotient(sum float64, n int, scale float64) float64 {
 	if n == 0 {
 		return 0

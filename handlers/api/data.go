@@ -61,8 +61,8 @@ func (s *Server) GetDocument() Endpoint {
 	}, s.sessionDocument)
 }
 
-// sessionDocument answers with a customer's upload, which is anyone's guess:
-// always as an attachment, of the type that was found from its content.
+// sessionDocument answers with a customer's upload. It may be anything, so it
+// is always an attachment, of the type that its content has.
 func (s *Server) sessionDocument(ctx context.Context, r *documentRequest) (*web.File, error) {
 	session, err := r.parse()
 	if err != nil {

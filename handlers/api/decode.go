@@ -26,8 +26,8 @@ import (
 // parameters; the body's rules are the domain's, and there the tags only
 // describe them. required makes a body field's absence an error.
 
-// decodeParameters fills the fields tagged path and query. All that is wrong
-// is reported at once (D10, D25).
+// decodeParameters fills the fields tagged path and query. It reports all
+// invalid ones at once (D10, D25).
 func decodeParameters(c echo.Context, fields []reflect.StructField, into any) error {
 	target := reflect.ValueOf(into).Elem()
 	query, err := url.ParseQuery(c.Request().URL.RawQuery)
@@ -51,8 +51,8 @@ func decodeParameters(c echo.Context, fields []reflect.StructField, into any) er
 	return web.Invalid(wrong)
 }
 
-// decodeParameter sets a field to a query parameter, or says what is wrong
-// with it.
+// decodeParameter sets a field to a query parameter, or returns what the
+// parameter must be.
 func decodeParameter(field reflect.Value, tag reflect.StructTag, values []string) (problem string) {
 	if len(values) == 0 {
 		values = defaultValue(tag)
@@ -110,8 +110,8 @@ func setInt(field reflect.Value, tag reflect.StructTag, value string) (problem s
 	return ""
 }
 
-// setTime reads an RFC 3339 moment of the years 1 to 9998, all of which the
-// database can compare, a day more included.
+// setTime reads an RFC 3339 time of the years 1 to 9998. The database can
+// compare all of them, and a day more.
 func setTime(field reflect.Value, value string) (problem string) {
 	t, err := time.Parse(time.RFC3339, value)
 	t = t.UTC()
@@ -122,9 +122,9 @@ func setTime(field reflect.Value, value string) (problem string) {
 	return ""
 }
 
-// decodeBody fills the fields tagged json from a JSON object. A null is the
-// same as an absent field; unknown fields are ignored; all that are missing or
-// of a wrong type are reported at once (D25).
+// decodeBody fills the fields tagged json from a JSON object. null is the same
+// as an absent field; unknown fields are ignored. It reports all missing fields
+// and wrong types at once (D25).
 func decodeBody(body []byte, fields []reflect.StructField, into any) error {
 	var members map[string]json.RawMessage
 	if !utf8.Valid(body) {
@@ -150,8 +150,8 @@ func decodeBody(body []byte, fields []reflect.StructField, into any) error {
 	return web.Invalid(wrong)
 }
 
-// decodeMember sets a field to a member of the body, or says what is wrong
-// with it.
+// decodeMember sets a field to a member of the body, or returns what the member
+// must be.
 func decodeMember(field reflect.Value, tag reflect.StructTag, raw json.RawMessage) (problem string) {
 	if raw == nil || string(raw) == "null" {
 		if tag.Get("required") == "true" {

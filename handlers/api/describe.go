@@ -100,7 +100,7 @@ func describe(baseURL string, routes []Route) (*openapi.Document, error) {
 	return out, err
 }
 
-// jsonTypes describe the types whose JSON their fields don't show.
+// jsonTypes describe types whose fields don't show their JSON.
 var jsonTypes = map[reflect.Type]openapi.JSONType{
 	reflect.TypeFor[domain.SessionID]():  id("sess"),
 	reflect.TypeFor[domain.EventID]():    id("evt"),
@@ -179,7 +179,7 @@ func (d description) json(exampleName string, schema *form.Schema) (map[string]o
 }
 
 // addErrors describes the errors of an operation: one response a status, with
-// all codes that it can carry.
+// all codes that have it.
 func (d description) addErrors(out *openapi.Operation, r Route) {
 	codes := append([]domain.Code{domain.CodeInvalidRequest, domain.CodeUnauthorized, domain.CodeInvalidAPIKey, domain.CodeRateLimitExceeded, domain.CodeInternal}, r.Endpoint.errors...)
 	switch {

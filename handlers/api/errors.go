@@ -47,8 +47,8 @@ func newErrorDetails(fields form.Errors) *errorDetails {
 	return details
 }
 
-// pdfRetryAfter is when a PDF that is still being made is worth asking for
-// again, in seconds (D28).
+// pdfRetryAfter is the Retry-After of a PDF that is being made, in seconds
+// (D28).
 const pdfRetryAfter = "3"
 
 // Serves reports whether the request is for the API.

@@ -17,7 +17,7 @@ type listEventsRequest struct {
 	SessionID *string          `query:"session_id" doc:"Only events of this session, sess_…"`
 }
 
-// eventList is a stretch of the feed.
+// eventList is a page of the feed.
 type eventList struct {
 	Data           []feedEvent `json:"data" doc:"The events, in the order of their sequence."`
 	HasMore        bool        `json:"has_more" doc:"Whether more follow already."`
@@ -25,8 +25,8 @@ type eventList struct {
 	OldestSequence *int64      `json:"oldest_sequence" doc:"The smallest sequence that is kept, null where no event is. Events are kept for 90 days: if it is above after + 1, those between are gone."`
 }
 
-// feedEvent is an event with the very fields of its webhook, so that the code
-// that takes the one can take the other; id and delivery come on top.
+// feedEvent is an event with the fields of its webhook, so that one program can
+// read both; id and delivery are extra.
 type feedEvent struct {
 	ID        domain.EventID    `json:"id" doc:"The event's id."`
 	Event     domain.EventType  `json:"event" doc:"The event's name."`
@@ -38,10 +38,10 @@ type feedEvent struct {
 	Delivery  *feedDelivery     `json:"delivery" doc:"How far its webhook is; null where there was no URL to send it to, and once the customer's data are erased."`
 }
 
-// eventData is an event's data as the webhook's body has it.
+// eventData is an event's data, as in the body of the webhook.
 type eventData struct{ json.RawMessage }
 
-// feedDelivery is how far an event's webhook is.
+// feedDelivery is the state of an event's webhook.
 type feedDelivery struct {
 	ID             domain.DeliveryID    `json:"id" doc:"The delivery's id, X-Webhook-ID of each attempt."`
 	URL            string               `json:"url" doc:"Where it goes."`

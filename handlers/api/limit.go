@@ -19,7 +19,7 @@ const (
 	headerReset     = "X-RateLimit-Reset"
 )
 
-// limit counts the request and answers what is left (D30).
+// limit counts the request and sets the headers of its quota (D30).
 func (s *Server) limit(c echo.Context) error {
 	return answerQuota(c, s.Limiter.Take(limitKey(web.RequestOf(c).Principal, c.RealIP()), s.Clock.Now()))
 }
@@ -51,8 +51,8 @@ func (s *Server) limitEarly(c echo.Context) error {
 	return answerQuota(c, quota)
 }
 
-// answerQuota says in headers what is left, and returns rate_limit_exceeded if
-// nothing was.
+// answerQuota sets the headers of the quota, and returns rate_limit_exceeded if
+// it was used up.
 func answerQuota(c echo.Context, quota ratelimit.Quota) error {
 	h := c.Response().Header()
 	h.Set(headerLimit, strconv.Itoa(quota.Limit))

@@ -35,7 +35,7 @@ func (p sessionID) parse() (domain.SessionID, error) {
 	return id, nil
 }
 
-// sessionFields are what a session has when it is created and ever after.
+// sessionFields are the fields of a session at its creation and later.
 type sessionFields struct {
 	ID            domain.SessionID `json:"id" doc:"The session's id."`
 	Status        domain.Status    `json:"status" enum:"pending,in_progress,completed,expired,cancelled" doc:"The session's state."`
@@ -52,13 +52,13 @@ type sessionFields struct {
 	Livemode      bool             `json:"livemode" doc:"false for sessions of test keys."`
 }
 
-// newSession is a session as it was created.
+// newSession is a session at its creation.
 type newSession struct {
 	sessionFields
 	SessionURL string `json:"session_url" format:"uri" doc:"The link that opens the form. Give it to the customer alone."`
 }
 
-// session is a session as it stands.
+// session is a session now.
 type session struct {
 	sessionFields
 	SessionURL   *string         `json:"session_url" format:"uri" doc:"The link that opens the form. Null for a key without data:read once the customer has opened it."`
@@ -214,8 +214,8 @@ func (s *Server) getSession(ctx context.Context, r *sessionID) (*session, error)
 	}}, nil
 }
 
-// linkFor is a session's link, or nil for a key that may not read what it
-// opens: what the customer has entered since opening it (D51).
+// linkFor is a session's link, or nil for a key that may not read what the
+// customer has entered since opening it (D51).
 func (s *Server) linkFor(ctx context.Context, of *domain.Session) *string {
 	if of.AccessedAt != nil && !web.RequestIn(ctx).Principal.Permissions.Allow(domain.DataRead) {
 		return nil

@@ -13,11 +13,11 @@ import (
 	view "candor/views/dashboard"
 )
 
-// auditPerPage is how many lines of the audit log are listed at once.
+// auditPerPage is how many entries of the audit log a page lists.
 const auditPerPage = 50
 
-// auditFilter reads the filters of the audit log; what can't be read is
-// reported in problems and doesn't filter.
+// auditFilter reads the filters of the audit log. Invalid ones are reported and
+// don't filter.
 func auditFilter(values url.Values) (f domain.AuditFilter, shown view.AuditFilters, problems form.Errors) {
 	shown = view.AuditFilters{Who: strings.TrimSpace(values.Get("who")), Action: values.Get("action"), From: values.Get("from"), To: values.Get("to")}
 	f.Actor = shown.Who
@@ -34,7 +34,7 @@ func auditFilter(values url.Values) (f domain.AuditFilter, shown view.AuditFilte
 // maxWho is above the longest name or address in the log, in characters.
 const maxWho = 500
 
-// ShowAudit lists who did what.
+// ShowAudit lists the audit log.
 func (s *Server) ShowAudit(c echo.Context, v *Visit) error {
 	filter, shown, wrong := auditFilter(c.QueryParams())
 	before, err := beforeIn(c, domain.ParseAuditID)
@@ -49,7 +49,7 @@ func (s *Server) ShowAudit(c echo.Context, v *Visit) error {
 	return web.Render(c, http.StatusOK, view.Audit(page))
 }
 
-// ExportAudit streams the filtered log as CSV, however long it is.
+// ExportAudit streams the filtered log as CSV, of any length.
 func (s *Server) ExportAudit(c echo.Context, v *Visit) error {
 	filter, _, wrong := auditFilter(c.QueryParams())
 	if len(wrong) > 0 {

@@ -18,17 +18,16 @@ import (
 	"candor/views/pdf"
 )
 
-// invoicesPerPage is how many invoices the billing page lists at once.
+// invoicesPerPage is how many invoices the billing page lists.
 const invoicesPerPage = 12
 
-// cardPages is where the payment provider's pages are on which cards are
-// stored.
+// cardPages is the site of the payment provider on which cards are stored.
 const cardPages = "https://checkout.stripe.com"
 
 // cardPageWait bounds how long a person waits for the payment provider.
 const cardPageWait = 15 * time.Second
 
-// cardQuery is the parameter with which that page leads back.
+// cardQuery is the parameter with which that site leads back.
 const cardQuery = "card"
 
 var cardNotices = map[string]string{"stored": "card_stored", "none": "card_not_stored"}
@@ -52,8 +51,9 @@ func (s *Server) billingUse(c echo.Context, v *Visit) (*view.BillingUse, error) 
 	return use, nil
 }
 
-// ShowBilling tells what the account pays. Who comes back from the page for
-// cards is told of it; whether there is a card, the provider's webhook says.
+// ShowBilling shows what the account pays. It shows a notice to a user who
+// returns from the card page; whether a card was stored, the provider's webhook
+// tells.
 func (s *Server) ShowBilling(c echo.Context, v *Visit) error {
 	if notice, ok := cardNotices[c.QueryParam(cardQuery)]; ok && s.Billing.Cards != nil {
 		return s.backTo(c, v, "billing", nil, notice)
@@ -100,14 +100,14 @@ func (s *Server) billingPage(c echo.Context, v *Visit, status int, wrong form.Er
 	return web.Render(c, status, view.Billing(page))
 }
 
-// allowCardPages lets a form of the page be answered with a redirect to the
-// payment provider's page for cards.
+// allowCardPages allows a form of the page to redirect to the payment
+// provider's card page.
 func (s *Server) allowCardPages(c echo.Context) {
 	c.Response().Header().Set("Content-Security-Policy", strings.Replace(web.PagePolicy, "form-action 'self'", "form-action 'self' "+cardPages, 1))
 }
 
-// changedBilling leads back to the billing page, which says what was done, or
-// shows it with what is wrong.
+// changedBilling leads back to the billing page with a notice, or shows the
+// page with the errors.
 func (s *Server) changedBilling(c echo.Context, v *Visit, err error, notice string) error {
 	if wrong := web.ValidationErrors(err); wrong != nil {
 		return s.billingPage(c, v, http.StatusUnprocessableEntity, wrong)
@@ -115,7 +115,7 @@ func (s *Server) changedBilling(c echo.Context, v *Visit, err error, notice stri
 	return s.backTo(c, v, "billing", err, notice)
 }
 
-// ChangeBillingEmail stores where invoices go.
+// ChangeBillingEmail sets the address of invoices.
 func (s *Server) ChangeBillingEmail(c echo.Context, v *Visit) error {
 	err := s.Billing.ChangeEmail(c.Request().Context(), v.Scope.AccountID, v.Actor, c.FormValue("billing_email"))
 	return s.changedBilling(c, v, err, "billing_email_saved")
@@ -127,20 +127,20 @@ func (s *Server) Subscribe(c echo.Context, v *Visit) error {
 	return s.changedBilling(c, v, err, "subscribed")
 }
 
-// Reactivate takes a cancellation back.
+// Reactivate withdraws a cancellation.
 func (s *Server) Reactivate(c echo.Context, v *Visit) error {
 	err := s.Billing.Reactivate(c.Request().Context(), v.Scope.AccountID, v.Actor)
 	return s.changedBilling(c, v, err, "reactivated")
 }
 
-// ShowPlan asks which plan it shall be; with one in the query, it says what
-// follows from it.
+// ShowPlan asks for a plan, or shows what a change to the plan of the query
+// means.
 func (s *Server) ShowPlan(c echo.Context, v *Visit) error {
 	return s.planPage(c, v, c.QueryParam("plan"), nil)
 }
 
-// planPage shows what follows from the chosen plan, or the choice with what is
-// wrong.
+// planPage shows what a change to the chosen plan means, or the choice of plans
+// with the errors.
 func (s *Server) planPage(c echo.Context, v *Visit, chosen string, wrong form.Errors) error {
 	page := view.PlanPage{Page: s.page(v, "Change plan")}
 	var err error
@@ -181,7 +181,7 @@ func (s *Server) ChangePlan(c echo.Context, v *Visit) error {
 	return s.backTo(c, v, "billing", err, "plan_changed")
 }
 
-// ShowCancelSubscription asks how and why the subscription is to end.
+// ShowCancelSubscription asks when and why the subscription should end.
 func (s *Server) ShowCancelSubscription(c echo.Context, v *Visit) error {
 	return s.cancelPage(c, v, http.StatusOK, nil)
 }

@@ -16,11 +16,11 @@ import (
 	view "candor/views/dashboard"
 )
 
-// deliveriesPerPage is how many deliveries are listed at once.
+// deliveriesPerPage is how many deliveries a page lists.
 const deliveriesPerPage = 25
 
-// deliveryFilter reads the filters of the delivery log; what can't be read is
-// reported in problems.
+// deliveryFilter reads the filters of the delivery log and reports invalid
+// ones.
 func deliveryFilter(values url.Values) (f webhooks.DeliveryFilter, shown view.DeliveryFilters, problems form.Errors) {
 	shown = view.DeliveryFilters{
 		State: values.Get("state"), Type: values.Get("type"), Status: values.Get("status"), From: values.Get("from"), To: values.Get("to"), Endpoint: values.Get("endpoint"),
@@ -45,7 +45,7 @@ func deliveryFilter(values url.Values) (f webhooks.DeliveryFilter, shown view.De
 	return f, shown, problems
 }
 
-// ShowDelivery tells all about a delivery.
+// ShowDelivery shows a delivery and its attempts.
 func (s *Server) ShowDelivery(c echo.Context, v *Visit) error {
 	id, err := domain.ParseDeliveryID(c.Param("delivery"))
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *Server) ShowDelivery(c echo.Context, v *Visit) error {
 	return web.Render(c, http.StatusOK, view.Delivery(page))
 }
 
-// Redeliver makes a delivery again.
+// Redeliver resends a delivery.
 func (s *Server) Redeliver(c echo.Context, v *Visit) error {
 	id, err := domain.ParseDeliveryID(c.Param("delivery"))
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *Server) Redeliver(c echo.Context, v *Visit) error {
 	return s.backTo(c, v, "webhooks/deliveries/"+id.String(), err, "redelivered")
 }
 
-// CancelDelivery ends a pending delivery.
+// CancelDelivery stops a pending delivery.
 func (s *Server) CancelDelivery(c echo.Context, v *Visit) error {
 	id, err := domain.ParseDeliveryID(c.Param("delivery"))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	view "candor/views/dashboard"
 )
 
-// ShowErase asks which of a customer's sessions are to be erased.
+// ShowErase asks which of a customer's sessions to erase.
 func (s *Server) ShowErase(c echo.Context, v *Visit) error {
 	id, err := sessionInPath(c)
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *Server) erasePage(c echo.Context, v *Visit, id domain.SessionID, chosen
 	return web.Render(c, status, view.Erase(page))
 }
 
-// EraseCustomer erases what was chosen and shows the receipt.
+// EraseCustomer erases the chosen sessions and shows the receipt.
 func (s *Server) EraseCustomer(c echo.Context, v *Visit) error {
 	id, err := sessionInPath(c)
 	if err != nil {
@@ -71,8 +71,7 @@ func (s *Server) EraseCustomer(c echo.Context, v *Visit) error {
 	return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "sessions/"+id.String()))
 }
 
-// DownloadReceipt answers with the receipt for erased data, as a text that can
-// be passed on.
+// DownloadReceipt answers with the receipt for erased data as a text file.
 func (s *Server) DownloadReceipt(c echo.Context, v *Visit) error {
 	id, err := sessionInPath(c)
 	if err != nil {

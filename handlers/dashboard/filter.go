@@ -12,9 +12,8 @@ import (
 	view "candor/views/dashboard"
 )
 
-// choiceIn reads one of the choices of a list's filter, "" for none of them.
-// What is none of them is reported: the whole list would look like what was
-// asked for.
+// choiceIn reads a filter that is one of the choices, "" for none. Any other
+// text is an error: the whole list would look like the result.
 func choiceIn[T ~string](field, text string, choices []T, problems form.Errors) (T, form.Errors) {
 	if chosen := T(text); text == "" || slices.Contains(choices, chosen) {
 		return chosen, problems
@@ -26,7 +25,7 @@ func noChoice(field string) form.Error {
 	return form.Error{Field: field, Message: "Choose one of the list"}
 }
 
-// endpointIn reads the endpoint that a list is of, nil for none.
+// endpointIn reads the endpoint of a filter, nil for none.
 func endpointIn(text string, problems form.Errors) (*domain.EndpointID, form.Errors) {
 	if text == "" {
 		return nil, problems
@@ -50,8 +49,8 @@ func dayIn(field, text string, problems form.Errors) (*time.Time, form.Errors) {
 	return &t, problems
 }
 
-// dayAfter reads the last day that a list is of and returns the one after it,
-// nil for none.
+// dayAfter reads the last day of a filter and returns the day after it, nil for
+// none.
 func dayAfter(text string, problems form.Errors) (*time.Time, form.Errors) {
 	last, problems := dayIn("to", text, problems)
 	if last == nil {
@@ -62,7 +61,7 @@ func dayAfter(text string, problems form.Errors) (*time.Time, form.Errors) {
 }
 
 // beforeIn returns the id below which a page of a list begins, nil for the
-// newest.
+// first page.
 func beforeIn[ID any](c echo.Context, parse func(string) (ID, error)) (*ID, error) {
 	text := c.QueryParam("before")
 	if text == "" {
@@ -75,7 +74,7 @@ func beforeIn[ID any](c echo.Context, parse func(string) (ID, error)) (*ID, erro
 	return &id, nil
 }
 
-// momentIn reads a time, UTC, as browsers and people write it; nil for none.
+// timeIn reads a UTC time as browsers and people write it, nil for none.
 func momentIn(field, text string, problems form.Errors) (*time.Time, form.Errors) {
 	text = strings.TrimSpace(text)
 	if text == "" {

@@ -10,7 +10,7 @@ import (
 	view "candor/views/dashboard"
 )
 
-// ShowHome tells how the mode is doing, or how to begin.
+// ShowHome shows the mode's figures, or how to begin.
 func (s *Server) ShowHome(c echo.Context, v *Visit) error {
 	figures, err := s.Home.Figures(c.Request().Context(), v.Scope)
 	if err != nil {
@@ -35,8 +35,8 @@ func (s *Server) ShowHome(c echo.Context, v *Visit) error {
 	return web.Render(c, http.StatusOK, view.Home(page))
 }
 
-// OpenDashboard leads to the home page: of live mode once there are live
-// sessions.
+// OpenDashboard leads to the home page: of live mode if there are live
+// sessions, else of test mode.
 func (s *Server) OpenDashboard(c echo.Context) error {
 	session, err := s.Auth.Session(c)
 	if err != nil {

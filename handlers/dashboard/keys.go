@@ -19,7 +19,7 @@ func (s *Server) ShowKeys(c echo.Context, v *Visit) error {
 	return s.keysPage(c, v, http.StatusOK, domain.KeyID{}, nil)
 }
 
-// keysPage lists the keys; wrong is about the form of the key at.
+// keysPage lists the keys. errs are about the form of the key at.
 func (s *Server) keysPage(c echo.Context, v *Visit, status int, at domain.KeyID, wrong form.Errors) error {
 	keys, err := s.Keys.List(c.Request().Context(), v.Scope)
 	if err != nil {
@@ -33,13 +33,13 @@ func (s *Server) keysPage(c echo.Context, v *Visit, status int, at domain.KeyID,
 	return web.Render(c, status, view.Keys(page))
 }
 
-// ShowNewKey asks what a key is for.
+// ShowNewKey shows the form for a new key.
 func (s *Server) ShowNewKey(c echo.Context, v *Visit) error {
 	return web.Render(c, http.StatusOK, view.NewKey(view.NewKeyPage{Page: s.page(v, "New API key"), Full: true}))
 }
 
-// CreateKey makes a key and shows it, this once: in the answer to the POST, so
-// that no page that can be loaded again has it.
+// CreateKey creates a key and shows it once, in the response to the POST: no
+// page that can be loaded again has it.
 func (s *Server) CreateKey(c echo.Context, v *Visit) error {
 	values, err := web.FormValues(c)
 	if err != nil {
@@ -83,7 +83,7 @@ func (s *Server) showKeyOnce(c echo.Context, v *Visit, page view.KeyOncePage) er
 	return web.Render(c, http.StatusOK, view.KeyOnce(page))
 }
 
-// RenameKey gives a key another name.
+// RenameKey renames a key.
 func (s *Server) RenameKey(c echo.Context, v *Visit) error {
 	id, err := domain.ParseKeyID(c.Param("key"))
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *Server) RenameKey(c echo.Context, v *Visit) error {
 	return s.changedKey(c, v, id, err, "key_renamed")
 }
 
-// RotateKey makes a key in the place of another and shows it, this once.
+// RotateKey replaces a key and shows the new one once.
 func (s *Server) RotateKey(c echo.Context, v *Visit) error {
 	id, err := domain.ParseKeyID(c.Param("key"))
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *Server) RotateKey(c echo.Context, v *Visit) error {
 	return s.showKeyOnce(c, v, view.KeyOncePage{Key: rotation.Key, Text: rotation.Text, OldUntil: &rotation.OldUntil, Again: rotation.Again})
 }
 
-// DeleteKey deletes a key whose name was typed.
+// DeleteKey deletes a key if its name was typed.
 func (s *Server) DeleteKey(c echo.Context, v *Visit) error {
 	id, err := domain.ParseKeyID(c.Param("key"))
 	if err != nil {
@@ -120,8 +120,8 @@ func (s *Server) DeleteKey(c echo.Context, v *Visit) error {
 	return s.changedKey(c, v, id, err, "key_deleted")
 }
 
-// changedKey leads back to the keys, which say what was done, or shows them
-// again with what is wrong.
+// changedKey leads back to the keys with a notice, or shows them with the
+// errors.
 func (s *Server) changedKey(c echo.Context, v *Visit, id domain.KeyID, err error, notice string) error {
 	if wrong := web.ValidationErrors(err); wrong != nil {
 		return s.keysPage(c, v, http.StatusUnprocessableEntity, id, wrong)

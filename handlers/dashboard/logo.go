@@ -11,8 +11,8 @@ import (
 	view "candor/views/dashboard"
 )
 
-// maxLogoForm leaves room for the form around the largest logo, and for files
-// a little too large, which the service refuses by name.
+// maxLogoForm leaves room for the form around the largest logo, and for
+// slightly larger files, which the use case rejects by name.
 const maxLogoForm = domain.MaxLogoUpload + 64<<10
 
 // SetLogo stores the account's logo.
@@ -30,7 +30,7 @@ func (s *Server) SetLogo(c echo.Context, v *Visit) error {
 	return s.changedSettings(c, v, err, "logo_saved", func(*view.SettingsPage) {})
 }
 
-// RemoveLogo takes the account's logo away.
+// RemoveLogo deletes the account's logo.
 func (s *Server) RemoveLogo(c echo.Context, v *Visit) error {
 	err := s.Accounts.RemoveLogo(c.Request().Context(), v.Scope.AccountID, v.Actor)
 	return s.changedSettings(c, v, err, "logo_removed", func(*view.SettingsPage) {})

@@ -12,14 +12,13 @@ import (
 	"candor/views/ui"
 )
 
-// ShowMe draws the staff user's own account.
+// ShowMe shows the user's own account.
 func (s *Server) ShowMe(c echo.Context, v *Visit) error {
 	return s.mePage(c, v, v.Staff.Name, nil)
 }
 
-// mePage is the own account, with the name in its field and with what is wrong
-// with what was posted. If the user must do something first, the page asks for
-// that alone.
+// mePage is the user's own account, with the typed name and the errors. If the
+// user has a duty, the page shows only that.
 func (s *Server) mePage(c echo.Context, v *Visit, name string, wrong []ui.ErrorItem) error {
 	ctx := c.Request().Context()
 	page := view.MePage{Page: s.page(v, "My account"), Name: name}
@@ -46,7 +45,7 @@ func (s *Server) mePage(c echo.Context, v *Visit, name string, wrong []ui.ErrorI
 	return web.Render(c, status, view.Me(page))
 }
 
-// ChangeName stores how the staff user is called.
+// ChangeName changes the user's name.
 func (s *Server) ChangeName(c echo.Context, v *Visit) error {
 	name := c.FormValue("name")
 	err := s.StaffAuth.ChangeName(c.Request().Context(), v.Staff, name, web.Visitor(c))
@@ -68,8 +67,8 @@ func (s *Server) ChangePassword(c echo.Context, v *Visit) error {
 	return s.backToMe(c, v, token, "password_changed")
 }
 
-// backToMe shows the own account with what was done, in a session of a new
-// token, "" for the one it has.
+// backToMe leads back to My account with a notice. A token that isn't ""
+// becomes the session's.
 func (s *Server) backToMe(c echo.Context, v *Visit, token, notice string) error {
 	if token != "" {
 		if err := s.Auth.GiveCookie(c, token); err != nil {
@@ -80,7 +79,7 @@ func (s *Server) backToMe(c echo.Context, v *Visit, token, notice string) error 
 	return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "me"))
 }
 
-// BeginTwoStep shows what an authenticator app must know, this once.
+// BeginTwoStep shows the secret for an authenticator app once.
 func (s *Server) BeginTwoStep(c echo.Context, v *Visit) error {
 	setup, err := s.StaffAuth.BeginTwoStep(c.Request().Context(), v.Staff)
 	if err != nil {
@@ -90,8 +89,9 @@ func (s *Server) BeginTwoStep(c echo.Context, v *Visit) error {
 	return web.Render(c, http.StatusOK, view.TwoStep(page))
 }
 
-// TurnOnTwoStep checks the app's first code and shows the recovery codes, this
-// once. A wrong code shows the same key again, which opens nothing yet.
+// TurnOnTwoStep checks the app's first code and shows the recovery codes once.
+// After a wrong code it shows the same secret again, which can't sign anyone in
+// yet.
 func (s *Server) TurnOnTwoStep(c echo.Context, v *Visit) error {
 	ctx := c.Request().Context()
 	codes, token, err := s.StaffAuth.TurnOnTwoStep(ctx, v.Staff, c.FormValue("code"), web.Visitor(c))
@@ -117,7 +117,7 @@ func (s *Server) showRecovery(c echo.Context, v *Visit, codes []string) error {
 	return web.Render(c, http.StatusOK, view.Recovery(view.RecoveryPage{Page: s.page(v, "Your recovery codes"), Codes: codes}))
 }
 
-// RenewRecoveryCodes shows new recovery codes, this once.
+// RenewRecoveryCodes shows new recovery codes once.
 func (s *Server) RenewRecoveryCodes(c echo.Context, v *Visit) error {
 	codes, err := s.StaffAuth.RenewRecoveryCodes(c.Request().Context(), v.Staff, web.Visitor(c))
 	if err != nil {
@@ -126,7 +126,7 @@ func (s *Server) RenewRecoveryCodes(c echo.Context, v *Visit) error {
 	return s.showRecovery(c, v, codes)
 }
 
-// TurnOffTwoStep forgets the second factor.
+// TurnOffTwoStep turns two-step sign-in off.
 func (s *Server) TurnOffTwoStep(c echo.Context, v *Visit) error {
 	err := s.StaffAuth.TurnOffTwoStep(c.Request().Context(), v.Staff, c.FormValue("off_password"), c.FormValue("off_code"), web.Visitor(c))
 	proof := "off_password"
@@ -142,7 +142,7 @@ func (s *Server) TurnOffTwoStep(c echo.Context, v *Visit) error {
 	return s.backToMe(c, v, "", "two_step_off")
 }
 
-// EndStaffSession signs out in another browser.
+// EndStaffSession signs another browser out.
 func (s *Server) EndStaffSession(c echo.Context, v *Visit) error {
 	if err := s.StaffAuth.EndSession(c.Request().Context(), v.Staff, c.Param("browser"), web.Visitor(c)); err != nil {
 		return err
@@ -150,7 +150,7 @@ func (s *Server) EndStaffSession(c echo.Context, v *Visit) error {
 	return s.backToMe(c, v, "", "browser_signed_out")
 }
 
-// EndOtherStaffSessions signs out in all other browsers.
+// EndOtherStaffSessions signs all other browsers out.
 func (s *Server) EndOtherStaffSessions(c echo.Context, v *Visit) error {
 	if err := s.StaffAuth.EndOtherSessions(c.Request().Context(), v.Staff, web.Visitor(c)); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	view "candor/views/dashboard"
 )
 
-// BeginPasskey shows the page on which the browser makes a passkey.
+// BeginPasskey shows the page on which the browser creates a passkey.
 func (s *Server) BeginPasskey(c echo.Context, v *Visit) error {
 	question, err := s.StaffAuth.BeginPasskey(c.Request().Context(), v.Staff)
 	if err != nil {
@@ -20,7 +20,7 @@ func (s *Server) BeginPasskey(c echo.Context, v *Visit) error {
 	return web.Render(c, http.StatusOK, view.NewPasskey(page))
 }
 
-// AddPasskey stores the passkey that the browser has made.
+// AddPasskey stores the passkey that the browser created.
 func (s *Server) AddPasskey(c echo.Context, v *Visit) error {
 	err := s.StaffAuth.AddPasskey(c.Request().Context(), v.Staff, c.FormValue("token"), c.FormValue("name"), c.FormValue("response"), web.Visitor(c))
 	if wrong, ok := auth.FieldErrors(err, "passkeys"); ok {

@@ -11,8 +11,8 @@ import (
 	view "candor/views/dashboard"
 )
 
-// lostVisit is a signed-in user's request for a page of a mode that isn't there,
-// nil for any other's.
+// lostVisit is a signed-in user's request for a missing page of a mode, nil for
+// any other request.
 func (s *Server) lostVisit(c echo.Context) *Visit {
 	mode, _, _ := strings.Cut(strings.TrimPrefix(c.Request().URL.Path, view.Root+"/"), "/")
 	session, err := s.Auth.Session(c)
@@ -22,8 +22,8 @@ func (s *Server) lostVisit(c echo.Context) *Visit {
 	return &Visit{Staff: session, Scope: domain.Scope{AccountID: session.AccountID, Livemode: mode == "live"}, Route: &Route{}}
 }
 
-// AnswerError answers an error of the dashboard with a page that says what it
-// is. Those who aren't signed in see no menu.
+// AnswerError answers with a page that shows the error. Visitors who aren't
+// signed in see no menu.
 func (s *Server) AnswerError(c echo.Context, status int, public *domain.Error) error {
 	p := view.ProblemPage{Page: view.Page{Title: "Sorry, something went wrong", Now: s.Clock.Now()}, Text: public.Message}
 	v, _ := web.RequestOf(c).Visit.(*Visit)

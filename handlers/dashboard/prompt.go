@@ -18,8 +18,8 @@ import (
 	"candor/views/ui"
 )
 
-// maxHeldForm is the largest form without a file that waits for the password, in
-// bytes. The longest one selects all sessions of a customer.
+// maxHeldForm is the largest form without a file that is held for the password,
+// in bytes. The longest selects all sessions of a customer.
 const maxHeldForm = 64 << 10
 
 // askForPassword leads to the prompt for the password. A posted form is kept
@@ -51,8 +51,8 @@ func (s *Server) askForPassword(c echo.Context, v *Visit) error {
 	return c.Redirect(http.StatusSeeOther, confirmURL(f.ID.String(), back))
 }
 
-// confirmURL is the prompt for a held form, "" for none, which leads to then if
-// it is cancelled, or if there is no form.
+// confirmURL is the prompt for a held form, "" for none. It leads to then if it
+// is cancelled or no form is held.
 func confirmURL(held, then string) string {
 	query := "?then=" + url.QueryEscape(then)
 	if held != "" {
@@ -61,7 +61,7 @@ func confirmURL(held, then string) string {
 	return view.Root + "/confirm" + query
 }
 
-// A prompt is a request for the password, and what it is for.
+// A prompt asks for the password before a request is carried out.
 type prompt struct {
 	session *domain.StaffSession
 	held    *domain.HeldForm // nil if a page is to be shown
@@ -71,8 +71,8 @@ type prompt struct {
 	at      echo.Context  // of target
 }
 
-// promptOf reads which prompt is shown or answered. Without a prompt to show it
-// has answered the request.
+// promptOf reads the prompt of the request. If it returns nil, it has answered
+// the request.
 func (s *Server) promptOf(c echo.Context, held, then string) (_ *prompt, err error) {
 	p := &prompt{then: auth.LocalPath(then)}
 	if p.session, err = s.Auth.Session(c); err != nil {
@@ -96,8 +96,8 @@ func (s *Server) promptOf(c echo.Context, held, then string) (_ *prompt, err err
 	return p, err
 }
 
-// targetOf is a request to a URI of the dashboard from the browser that made
-// this one, and its route.
+// targetOf makes a request to a URI of the dashboard from this request's
+// browser, and returns its route.
 func (s *Server) targetOf(c echo.Context, method, uri string) (*http.Request, *Route, echo.Context, error) {
 	to, err := url.Parse(uri)
 	if err != nil {
@@ -112,9 +112,9 @@ func (s *Server) targetOf(c echo.Context, method, uri string) (*http.Request, *R
 	return r, s.routes[method+" "+at.Path()], at, nil
 }
 
-// ShowConfirm asks for the password again. For a file, once the password was
-// given, it shows a page on which the download starts: a prompt that stayed on
-// the screen would look unanswered.
+// ShowConfirm asks for the password. For a download, after the password was
+// entered, it shows a page on which the download starts: a prompt that stayed
+// on the screen would look unanswered.
 func (s *Server) ShowConfirm(c echo.Context) error {
 	p, err := s.promptOf(c, c.QueryParam("held"), c.QueryParam("then"))
 	if p == nil || err != nil {
@@ -160,7 +160,7 @@ func (s *Server) confirmPage(c echo.Context, p *prompt, status int, problems []u
 	return web.Render(c, status, view.Confirm(page))
 }
 
-// heldFormGone says that a held form was carried out before, or never will be.
+// heldFormGone says that a held form was already carried out, or has expired.
 func (s *Server) heldFormGone(c echo.Context, p *prompt) error {
 	status, title := http.StatusNotFound, "This request has expired"
 	done := p.held != nil && p.held.Done
@@ -172,8 +172,8 @@ func (s *Server) heldFormGone(c echo.Context, p *prompt) error {
 	}))
 }
 
-// Confirm checks the password of who is signed in, changes the token, and shows
-// what the password was asked for.
+// Confirm checks the user's password, changes the token, and carries out the
+// request.
 func (s *Server) Confirm(c echo.Context) error {
 	p, err := s.promptOf(c, c.FormValue("held"), c.FormValue("then"))
 	if p == nil || err != nil {
@@ -198,8 +198,8 @@ func (s *Server) Confirm(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, p.then)
 }
 
-// carryOut answers with what the held form's own route answers. Role and mode
-// are checked again, with the session as it is now.
+// carryOut answers with the response of the held form's route. It checks role
+// and mode again, with the session as it is now.
 func (s *Server) carryOut(c echo.Context, p *prompt, token string) error {
 	ctx := c.Request().Context()
 	if err := s.Auth.Renew(c, token); err != nil {
@@ -222,7 +222,7 @@ func (s *Server) carryOut(c echo.Context, p *prompt, token string) error {
 	return s.serve(p.at, p.route)
 }
 
-// CancelConfirm forgets a held form.
+// CancelConfirm deletes a held form.
 func (s *Server) CancelConfirm(c echo.Context) error {
 	session, err := s.Auth.Session(c)
 	if err != nil {

@@ -27,8 +27,8 @@ const (
 	usualRedeliverySpan = 24 * time.Hour
 )
 
-// ShowRedeliveries asks which failed deliveries are to be sent again, counts
-// them, and lists what was sent again before.
+// ShowRedeliveries asks which failed deliveries to resend, counts them, and
+// lists earlier redeliveries.
 func (s *Server) ShowRedeliveries(c echo.Context, v *Visit) error {
 	values := c.QueryParams()
 	if values.Get("preview") == "" && values.Get("since") == "" {
@@ -37,7 +37,7 @@ func (s *Server) ShowRedeliveries(c echo.Context, v *Visit) error {
 	return s.redeliveriesPage(c, v, http.StatusOK, values)
 }
 
-// redeliveriesPage counts what the values ask for, where they do.
+// redeliveriesPage shows the form, and the count if the values ask for it.
 func (s *Server) redeliveriesPage(c echo.Context, v *Visit, status int, values url.Values) error {
 	ctx := c.Request().Context()
 	filter, rate, shown, wrong := redeliveryParams(values)
@@ -71,7 +71,7 @@ func (s *Server) redeliveriesPage(c echo.Context, v *Visit, status int, values u
 	return web.Render(c, status, view.Redeliveries(page))
 }
 
-// redeliveryParams reads which deliveries are to be sent again and how fast.
+// redeliveryParams reads which deliveries to resend and how fast.
 func redeliveryParams(values url.Values) (f webhooks.DeliveryFilter, rate int, shown view.RedeliveryParams, wrong form.Errors) {
 	shown = view.RedeliveryParams{
 		Since: values.Get("since"), Until: values.Get("until"), Endpoint: values.Get("endpoint"),
@@ -98,7 +98,7 @@ func redeliveryParams(values url.Values) (f webhooks.DeliveryFilter, rate int, s
 	return f, rate, shown, wrong
 }
 
-// StartRedelivery sends the failed deliveries again that were previewed.
+// StartRedelivery resends the failed deliveries that were previewed.
 func (s *Server) StartRedelivery(c echo.Context, v *Visit) error {
 	values, err := web.FormValues(c)
 	if err != nil {
@@ -119,7 +119,8 @@ func (s *Server) StartRedelivery(c echo.Context, v *Visit) error {
 	return s.backTo(c, v, "webhooks/redeliveries/"+r.ID.String(), nil, "redelivery_started")
 }
 
-// ShowRedelivery tells how far a redelivery is and what became of what it sent.
+// ShowRedelivery shows the progress of a redelivery and the results of its
+// deliveries.
 func (s *Server) ShowRedelivery(c echo.Context, v *Visit) error {
 	ctx := c.Request().Context()
 	id, err := domain.ParseRedeliveryID(c.Param("redelivery"))
@@ -148,7 +149,7 @@ func (s *Server) ShowRedelivery(c echo.Context, v *Visit) error {
 	return web.Render(c, http.StatusOK, view.Redelivery(page))
 }
 
-// StopRedelivery ends a redelivery.
+// StopRedelivery stops a redelivery.
 func (s *Server) StopRedelivery(c echo.Context, v *Visit) error {
 	id, err := domain.ParseRedeliveryID(c.Param("redelivery"))
 	if err != nil {

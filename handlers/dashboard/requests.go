@@ -15,10 +15,10 @@ import (
 	view "candor/views/dashboard"
 )
 
-// requestsPerPage is how many API requests are listed at once.
+// requestsPerPage is how many API requests a page lists.
 const requestsPerPage = 50
 
-// ShowRequests lists the API's last calls.
+// ShowRequests lists the latest API requests.
 func (s *Server) ShowRequests(c echo.Context, v *Visit) error {
 	ctx := c.Request().Context()
 	keys, err := s.Keys.ListAll(ctx, v.Scope)
@@ -44,7 +44,7 @@ func (s *Server) ShowRequests(c echo.Context, v *Visit) error {
 	return web.Render(c, http.StatusOK, view.Requests(page))
 }
 
-// ShowRequest tells all that is kept of one call.
+// ShowRequest shows an API request.
 func (s *Server) ShowRequest(c echo.Context, v *Visit) error {
 	ctx := c.Request().Context()
 	id, err := domain.ParseRequestID(c.Param("request"))
@@ -62,8 +62,8 @@ func (s *Server) ShowRequest(c echo.Context, v *Visit) error {
 	return web.Render(c, http.StatusOK, view.Request(page))
 }
 
-// requestFilter reads the filters of the log of API requests with those keys;
-// what can't be read is reported in problems.
+// requestFilter reads the filters of the log of API requests with those keys,
+// and reports invalid ones.
 func requestFilter(values url.Values, keys []domain.APIKey) (f domain.RequestFilter, shown view.RequestFilters, problems form.Errors) {
 	shown = view.RequestFilters{
 		ID: strings.TrimSpace(values.Get("id")), Key: values.Get("key"), Method: values.Get("method"), Status: values.Get("status"), Code: values.Get("code"),
@@ -96,8 +96,8 @@ func requestFilter(values url.Values, keys []domain.APIKey) (f domain.RequestFil
 	return f, shown, problems
 }
 
-// statusAndCodes reads a status such as 404, or 4xx for all like it, and an
-// error code, and says which codes both leave: an index leads to those.
+// statusAndCodes reads a status such as 404, or 4xx for a class, and an error
+// code. It returns the codes that match both, which an index finds.
 func statusAndCodes(text string, code domain.Code) (status int, codes []domain.Code) {
 	text, class := strings.CutSuffix(text, "xx")
 	status, err := strconv.Atoi(text)
@@ -116,7 +116,8 @@ func statusAndCodes(text string, code domain.Code) (status int, codes []domain.C
 	return status, nil
 }
 
-// statusChoices are what the log can be filtered by: a status, or all like it.
+// statusChoices are the statuses and classes of statuses that the log can be
+// filtered by.
 func statusChoices() []string {
 	out := []string{"2xx", "3xx", "4xx", "5xx"}
 	for _, status := range callStatuses() {
@@ -138,8 +139,8 @@ func callStatuses() []int {
 	return slices.Compact(out)
 }
 
-// codesOf are the error codes of a status, a class of them by its first digit,
-// or 0 for any, in the order of the alphabet.
+// codesOf are the error codes of a status, of a class by its first digit, or of
+// any status for 0, in alphabetical order.
 func codesOf(status int) (out []domain.Code) {
 	for _, info := range domain.CodeTable {
 		if matchesStatus(info.Status, status) {

@@ -12,9 +12,9 @@ import (
 	view "candor/views/dashboard"
 )
 
-// typedRetention is which retention a form is about and what was typed: the
-// form has a field of the kind's name. Days of nothing are 0, which only a kind
-// that needs none takes.
+// typedRetention reads which retention a form is about and what was typed: the
+// form has a field of that name. An empty field is 0, which only a kind without
+// a limit takes.
 func typedRetention(values url.Values) (kind domain.RetentionKind, typed string, wanted int) {
 	kind = domain.FileRetention
 	for _, one := range domain.RetentionKinds {
@@ -29,7 +29,7 @@ func typedRetention(values url.Values) (kind domain.RetentionKind, typed string,
 	return kind, typed, days(typed)
 }
 
-// ReviewRetention says what another retention would delete.
+// ReviewRetention shows what another retention would delete.
 func (s *Server) ReviewRetention(c echo.Context, v *Visit) error {
 	kind, typed, wanted := typedRetention(c.QueryParams())
 	change, err := s.Accounts.PreviewRetention(c.Request().Context(), v.Scope.AccountID, kind, wanted)
@@ -45,8 +45,8 @@ func (s *Server) ReviewRetention(c echo.Context, v *Visit) error {
 	}))
 }
 
-// ChangeRetention does what reviewRetention said. If another person was faster,
-// it shows the review again: what is deleted has changed with it.
+// ChangeRetention does what ReviewRetention showed. If another user was faster,
+// it shows the review again, because it may delete other data now.
 func (s *Server) ChangeRetention(c echo.Context, v *Visit) error {
 	values, err := web.FormValues(c)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"candor/views/dashboard/snippets"
 )
 
-// ShowSecrets shows the webhook secrets to whoever has just proven to be
-// there: in the answer to a POST, which nothing fetches ahead or again.
+// ShowSecrets shows the webhook secrets after the password was entered: in the
+// response to a POST, which a browser neither prefetches nor repeats.
 func (s *Server) ShowSecrets(c echo.Context, v *Visit) error {
 	secrets, err := s.Webhooks.ShowSecrets(c.Request().Context(), v.Scope, v.Actor)
 	if err != nil {
@@ -24,7 +24,7 @@ func (s *Server) ShowSecrets(c echo.Context, v *Visit) error {
 	return web.Render(c, http.StatusOK, view.Secrets(view.SecretsPage{Page: s.page(v, "Webhook secret"), Text: secrets.Current, Next: secrets.Next}))
 }
 
-// NextSecret makes the next webhook secret and shows it.
+// NextSecret creates the next webhook secret and shows it.
 func (s *Server) NextSecret(c echo.Context, v *Visit) error {
 	secret, err := s.Webhooks.CreateNextSecret(c.Request().Context(), v.Scope, v.Actor)
 	if outdated(err) {
@@ -36,7 +36,7 @@ func (s *Server) NextSecret(c echo.Context, v *Visit) error {
 	return web.Render(c, http.StatusOK, view.NewSecret(view.SecretsPage{Page: s.page(v, "Copy your next webhook secret"), Next: secret}))
 }
 
-// outdated reports that another staff user has changed the secrets first.
+// outdated reports that another user has changed the secrets first.
 func outdated(err error) bool { return errors.Is(err, &domain.Error{Code: domain.CodeValidation}) }
 
 // SwitchSecret makes the next secret the current one.
@@ -57,8 +57,8 @@ func (s *Server) AbandonSecret(c echo.Context, v *Visit) error {
 	return s.rotated(c, v, err, "secret_abandoned")
 }
 
-// rotated leads back to the webhooks, which say what was done, or that another
-// staff user has changed the secrets first.
+// rotated leads back to the webhooks with a notice, or with the one that
+// another user has changed the secrets first.
 func (s *Server) rotated(c echo.Context, v *Visit, err error, notice string) error {
 	if outdated(err) {
 		return s.backTo(c, v, "webhooks", nil, "secret_moved_on")
@@ -66,7 +66,8 @@ func (s *Server) rotated(c echo.Context, v *Visit, err error, notice string) err
 	return s.backTo(c, v, "webhooks", err, notice)
 }
 
-// ShowVerifyCode shows code that verifies webhooks, in one language at a time.
+// ShowVerifyCode shows code that verifies webhooks, in one programming language
+// at a time.
 func (s *Server) ShowVerifyCode(c echo.Context, v *Visit) error {
 	all := snippets.All()
 	page := view.VerifyCodePage{Page: s.page(v, "Verify webhooks")}

@@ -15,7 +15,7 @@ import (
 	view "candor/views/dashboard"
 )
 
-// sessionInPath is the session that the path names.
+// sessionInPath is the session of the path.
 func sessionInPath(c echo.Context) (domain.SessionID, error) {
 	id, err := domain.ParseSessionID(c.Param("session"))
 	if err != nil {
@@ -24,7 +24,7 @@ func sessionInPath(c echo.Context) (domain.SessionID, error) {
 	return id, nil
 }
 
-// ShowSession tells all about a session.
+// ShowSession shows a session.
 func (s *Server) ShowSession(c echo.Context, v *Visit) error {
 	id, err := sessionInPath(c)
 	if err != nil {
@@ -96,8 +96,8 @@ func (s *Server) ExtendSession(c echo.Context, v *Visit) error {
 	return s.changedSession(c, v, id, nil, web.Dated("session_extended", session.ExpiresAt))
 }
 
-// changedSession leads back to a session's page, which says what was done, or
-// that it was too late for it.
+// changedSession leads back to a session's page with a notice, also if the
+// session had already ended.
 func (s *Server) changedSession(c echo.Context, v *Visit, id domain.SessionID, err error, notice string) error {
 	if wrong := web.ValidationErrors(err); wrong != nil {
 		return s.sessionPage(c, v, id, http.StatusUnprocessableEntity, wrong)
@@ -112,7 +112,7 @@ func (s *Server) changedSession(c echo.Context, v *Visit, id domain.SessionID, e
 	return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "sessions/"+id.String()))
 }
 
-// DownloadData answers with what the API's data endpoint does.
+// DownloadData answers with the JSON of the API's data endpoint.
 func (s *Server) DownloadData(c echo.Context, v *Visit) error {
 	id, err := sessionInPath(c)
 	if err != nil {
@@ -129,7 +129,8 @@ func (s *Server) DownloadData(c echo.Context, v *Visit) error {
 	return web.BytesFile("application/json", "financial_statement_"+id.String()+".json", content).Respond(c)
 }
 
-// DownloadPDF answers with the PDF; while it is being made, the page waits.
+// DownloadPDF answers with the PDF, or leads back to the page while it is being
+// made.
 func (s *Server) DownloadPDF(c echo.Context, v *Visit) error {
 	id, err := sessionInPath(c)
 	if err != nil {

@@ -17,11 +17,11 @@ import (
 	"candor/views/ui"
 )
 
-// sessionsPerPage is how many sessions the dashboard lists at once.
+// sessionsPerPage is how many sessions a page lists.
 const sessionsPerPage = 25
 
-// sessionFilter reads the filters of the list of sessions; what can't be read
-// is reported in problems and doesn't filter.
+// sessionFilter reads the filters of the list of sessions. Invalid ones are
+// reported and don't filter.
 func sessionFilter(values url.Values) (f domain.SessionFilter, shown view.SessionFilters, problems form.Errors) {
 	shown = view.SessionFilters{
 		Search: strings.TrimSpace(values.Get("q")), Status: values.Get("status"), From: values.Get("from"), To: values.Get("to"),
@@ -40,7 +40,7 @@ func sessionFilter(values url.Values) (f domain.SessionFilter, shown view.Sessio
 	return f, shown, problems
 }
 
-// ListSessionsPage lists sessions; a search for an id leads to it.
+// ListSessionsPage lists sessions. A search for an id leads to its session.
 func (s *Server) ListSessionsPage(c echo.Context, v *Visit) error {
 	ctx := c.Request().Context()
 	filter, shown, wrong := sessionFilter(c.QueryParams())
@@ -63,7 +63,7 @@ func (s *Server) ListSessionsPage(c echo.Context, v *Visit) error {
 	return web.Render(c, http.StatusOK, view.Sessions(page))
 }
 
-// ShowNewSession asks whom a session is for.
+// ShowNewSession shows the form for a new session.
 func (s *Server) ShowNewSession(c echo.Context, v *Visit) error {
 	account, err := s.Accounts.Get(c.Request().Context(), v.Scope.AccountID)
 	if err != nil {
@@ -115,7 +115,7 @@ func newSessionErrors(errs form.Errors) (out []ui.ErrorItem) {
 	return out
 }
 
-// ExportSessions streams the filtered list as CSV, however long it is.
+// ExportSessions streams the filtered list as CSV, of any length.
 func (s *Server) ExportSessions(c echo.Context, v *Visit) error {
 	filter, _, wrong := sessionFilter(c.QueryParams())
 	if len(wrong) > 0 {

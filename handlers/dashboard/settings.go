@@ -15,14 +15,14 @@ import (
 	"candor/views/ui"
 )
 
-// ShowSettings shows how customers see the account, and what it wants for its
+// ShowSettings shows how customers see the account, and the defaults of its
 // sessions.
 func (s *Server) ShowSettings(c echo.Context, v *Visit) error {
 	return s.settingsPage(c, v, nil, func(*view.SettingsPage) {})
 }
 
-// settingsPage shows the settings as they are stored but for what was typed;
-// wrong is about that.
+// settingsPage shows the stored settings. typed puts in what was posted, which
+// errs are about.
 func (s *Server) settingsPage(c echo.Context, v *Visit, wrong form.Errors, typed func(*view.SettingsPage)) error {
 	account, err := s.Accounts.Get(c.Request().Context(), v.Scope.AccountID)
 	if err != nil {
@@ -60,8 +60,8 @@ func (s *Server) settingsPage(c echo.Context, v *Visit, wrong form.Errors, typed
 	return web.Render(c, status, view.Settings(page))
 }
 
-// changedSettings leads back to the settings, or shows them with what was
-// typed and is wrong.
+// changedSettings leads back to the settings with a notice, or shows them with
+// what was typed and the errors.
 func (s *Server) changedSettings(c echo.Context, v *Visit, err error, notice string, typed func(*view.SettingsPage)) error {
 	if wrong := web.ValidationErrors(err); wrong != nil {
 		return s.settingsPage(c, v, wrong, typed)
@@ -104,7 +104,7 @@ func (s *Server) RequireTwoStep(c echo.Context, v *Visit) error {
 	return s.changedSettings(c, v, err, notice, func(*view.SettingsPage) {})
 }
 
-// days reads a number of days; what is none is one that no setting takes.
+// days reads a number of days, -1 if it is none.
 func days(typed string) int {
 	n, err := strconv.Atoi(strings.TrimSpace(typed))
 	if err != nil {
@@ -113,7 +113,8 @@ func days(typed string) int {
 	return n
 }
 
-// ChangeDefaultExpiry sets how long links work that nobody said anything of.
+// ChangeDefaultExpiry sets when links expire that were created without an
+// expiry.
 func (s *Server) ChangeDefaultExpiry(c echo.Context, v *Visit) error {
 	typed := c.FormValue("default_expires_in_days")
 	err := s.Accounts.SetDefaultExpiry(c.Request().Context(), v.Scope.AccountID, v.Actor, days(typed))

@@ -12,7 +12,7 @@ import (
 	view "candor/views/dashboard"
 )
 
-// ShowTeam lists who is in the team and who is asked into it.
+// ShowTeam lists the members of the team and the invitations.
 func (s *Server) ShowTeam(c echo.Context, v *Visit) error {
 	return s.teamPage(c, v, http.StatusOK, nil)
 }
@@ -34,7 +34,7 @@ func (s *Server) teamPage(c echo.Context, v *Visit, status int, wrong form.Error
 	return web.Render(c, status, view.Team(page))
 }
 
-// Invite asks somebody into the team.
+// Invite sends an invitation.
 func (s *Server) Invite(c echo.Context, v *Visit) error {
 	_, err := s.Team.Invite(c.Request().Context(), v.Scope.AccountID, v.Actor, team.InvitationParams{
 		Email: c.FormValue("email"), Role: domain.Role(c.FormValue("role")), MayDownload: c.FormValue("may_download") == "yes",
@@ -48,7 +48,7 @@ func (s *Server) RevokeInvitation(c echo.Context, v *Visit) error {
 	return s.changedTeam(c, v, err, "invitation_revoked")
 }
 
-// ChangeRole changes what a member of the team may do.
+// ChangeRole changes the role of a member.
 func (s *Server) ChangeRole(c echo.Context, v *Visit) error {
 	id, err := domain.ParseStaffID(c.Param("staff"))
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *Server) ChangeRole(c echo.Context, v *Visit) error {
 	return s.changedTeam(c, v, err, "role_changed")
 }
 
-// RemoveStaff takes somebody out of the team.
+// RemoveStaff removes a member from the team.
 func (s *Server) RemoveStaff(c echo.Context, v *Visit) error {
 	id, err := domain.ParseStaffID(c.Param("staff"))
 	if err != nil {
@@ -67,8 +67,8 @@ func (s *Server) RemoveStaff(c echo.Context, v *Visit) error {
 	return s.changedTeam(c, v, s.Team.Remove(c.Request().Context(), v.Scope.AccountID, v.Actor, id), "staff_removed")
 }
 
-// changedTeam leads back to the team, which says what was done, or shows it
-// again with what is wrong.
+// changedTeam leads back to the team with a notice, or shows it with the
+// errors.
 func (s *Server) changedTeam(c echo.Context, v *Visit, err error, notice string) error {
 	if wrong := web.ValidationErrors(err); wrong != nil {
 		return s.teamPage(c, v, http.StatusUnprocessableEntity, wrong)

@@ -10,7 +10,7 @@ import (
 	view "candor/views/dashboard"
 )
 
-// SendTestEvent sends an example to a URL and leads to its result: reloading
+// SendTestEvent sends an example to a URL and leads to its result. Reloading
 // that page sends nothing.
 func (s *Server) SendTestEvent(c echo.Context, v *Visit) error {
 	ctx := c.Request().Context()

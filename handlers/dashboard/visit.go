@@ -12,7 +12,7 @@ import (
 	view "candor/views/dashboard"
 )
 
-// A Visit is a request by a staff user who is signed in and may make it.
+// A Visit is a request by a signed-in staff user who may make it.
 type Visit struct {
 	Staff  *domain.StaffSession
 	Scope  domain.Scope // of the page's mode
@@ -119,8 +119,8 @@ func (s *Server) serve(c echo.Context, route *Route) error {
 	return route.Serve(c, v)
 }
 
-// leadToDuty leads to My account, which asks for what the user must do first.
-// A posted form is dropped, and the next page says so.
+// leadToDuty leads to My account, which shows the user's duty. A posted form is
+// dropped, and the next page says so.
 func (s *Server) leadToDuty(c echo.Context, v *Visit) error {
 	if c.Request().Method == http.MethodPost {
 		s.Notices.Leave(c, "duty_first")
@@ -128,7 +128,7 @@ func (s *Server) leadToDuty(c echo.Context, v *Visit) error {
 	return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "me"))
 }
 
-// page is what a page has around its content.
+// page is the frame around the content of a page.
 func (s *Server) page(v *Visit, title string) view.Page {
 	return view.Page{
 		Title: title, Staff: v.Staff, Livemode: v.Scope.Livemode, Current: v.Route.menu(), Shared: v.Route.Has(Shared),
@@ -136,7 +136,7 @@ func (s *Server) page(v *Visit, title string) view.Page {
 	}
 }
 
-// backTo leads to a page, which shows the notice.
+// backTo leads to a page with a notice.
 func (s *Server) backTo(c echo.Context, v *Visit, page string, err error, notice string) error {
 	if err != nil {
 		return err

@@ -11,7 +11,8 @@ import (
 	view "candor/views/dashboard"
 )
 
-// ShowWebhooks shows where events go, how that works, and what was sent.
+// ShowWebhooks shows the account's webhook URL and secrets, its endpoints, and
+// the latest deliveries.
 func (s *Server) ShowWebhooks(c echo.Context, v *Visit) error {
 	return s.webhooksPage(c, v, http.StatusOK, "", nil)
 }
@@ -50,7 +51,7 @@ func (s *Server) webhooksPage(c echo.Context, v *Visit, status int, typed string
 	return web.Render(c, status, view.Webhooks(page))
 }
 
-// SetWebhookURL sets where the mode's events go by default.
+// SetWebhookURL sets the mode's default webhook URL.
 func (s *Server) SetWebhookURL(c echo.Context, v *Visit) error {
 	typed := c.FormValue("url")
 	err := s.Webhooks.SetDefaultURL(c.Request().Context(), v.Scope, v.Actor, typed)

@@ -33,8 +33,8 @@ const (
 // formURL is the path of a session's form, and of its cookie.
 func formURL(id domain.SessionID) string { return "/f/" + id.String() }
 
-// errNoForm answers a wrong link, an unknown session and a page without its
-// cookie alike.
+// errNoForm answers a wrong link, an unknown session and a missing cookie
+// alike.
 var errNoForm = domain.Errorf(domain.CodeNotFound, "Open the form by its link.")
 
 // OpenLink checks the link, gives the browser its cookie and takes the token
@@ -58,7 +58,8 @@ func (s *Server) OpenLink(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, formURL(id))
 }
 
-// A pass is what a form's cookie holds, sealed, beside the session it opens.
+// A pass is the sealed content of a form's cookie, beside the id of its
+// session.
 type pass struct {
 	browser string    // a secret that tells this browser from others with the link; "" before November 2026
 	signed  time.Time // when this browser signed, zero for not
@@ -141,7 +142,8 @@ func (s *Server) visit(c echo.Context) (*visit, error) {
 	return v, s.Forms.Reach(ctx, v.State, sectionOf(c))
 }
 
-// byPerson is false for requests that programs make ahead of a person (D14).
+// byPerson is false for requests that a program makes before a person does
+// (D14).
 func byPerson(r *http.Request) bool {
 	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
 		purpose := strings.ToLower(r.Header.Get(name))
@@ -154,7 +156,7 @@ func byPerson(r *http.Request) bool {
 	return r.Method != http.MethodHead
 }
 
-// reload reads the form again after it was changed under this request.
+// reload reads the form again after another request has changed it.
 func (v *visit) reload(ctx context.Context, forms *forms.Service) error {
 	state, err := forms.Get(ctx, v.Session.ID)
 	if err == nil {
@@ -163,8 +165,8 @@ func (v *visit) reload(ctx context.Context, forms *forms.Service) error {
 	return err
 }
 
-// LimitPosts is the middleware that counts posts to forms by their network,
-// before anything is read.
+// LimitPosts is the middleware that counts posts to forms by network, before it
+// reads anything.
 func (s *Server) LimitPosts(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if c.Request().Method == http.MethodPost {
@@ -176,11 +178,11 @@ func (s *Server) LimitPosts(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// formCookieNames are the names by which a cookie of the form is looked for.
-// Until November 2026 it had no prefix: a customer who opened the form before
-// the upgrade must not lose it. The last of these cookies expires 91 days after
-// the upgrade; remove the second name then. Its value is signed, or is one of a
-// few languages, so that planting one gains nothing.
+// formCookieNames are the names under which the form looks for a cookie. Until
+// November 2026 it had no prefix: a customer who opened the form before the
+// upgrade must keep it. The last of these cookies expires 91 days after the
+// upgrade; remove the second name then. The cookie's value is signed or one of
+// a few languages, so planting one gains nothing.
 func (s *Server) formCookieNames(base string) []string {
 	return []string{s.Cookies.Name(base, "/f"), base}
 }

@@ -11,11 +11,10 @@ import (
 	"candor/views/ui"
 )
 
-// keepForGood lets everyone keep what follows from its name.
+// keepForGood lets caches keep a file whose name changes with its content.
 const keepForGood = "public, max-age=31536000, immutable"
 
-// BrandSheet is the style sheet of a partner's colour. Its content follows
-// from its name.
+// BrandSheet is the style sheet of a partner's colour, which is its name.
 func (s *Server) BrandSheet(c echo.Context) error {
 	name, isSheet := strings.CutSuffix(c.Param("file"), ".css")
 	sheet, ok := ui.BrandSheet(name)
@@ -26,7 +25,7 @@ func (s *Server) BrandSheet(c echo.Context) error {
 	return c.Blob(http.StatusOK, "text/css; charset=utf-8", []byte(sheet))
 }
 
-// logoTypes are the types of logos by the ending of their names.
+// logoTypes are the content types of logos by extension.
 var logoTypes = map[string]string{".png": "image/png", ".jpg": "image/jpeg"}
 
 var logoName = regexp.MustCompile(`^[0-9a-f]{32}(\.png|\.jpg)$`)

@@ -11,8 +11,8 @@ import (
 	view "candor/views/form"
 )
 
-// ShowDeclaration shows all answers for checking, and the signature once
-// every section is finished (D16).
+// ShowDeclaration shows all answers for checking, and the signature if every
+// section is finished (D16).
 func (s *Server) ShowDeclaration(c echo.Context, v *visit) error {
 	page := s.checkPage(v)
 	page.Focus = v.focus
@@ -43,8 +43,8 @@ func (s *Server) checkPage(v *visit) view.CheckPage {
 	return page
 }
 
-// Sign signs and submits the form (D16). What was typed is shown again where
-// it isn't accepted, but no half of a signature is stored.
+// Sign signs and submits the form (D16). If the signature is invalid, the page
+// shows what was typed, but nothing of it is stored.
 func (s *Server) Sign(c echo.Context, v *visit) error {
 	values, err := web.FormValues(c)
 	if err != nil {
@@ -87,8 +87,8 @@ func (s *Server) submit(c echo.Context, v *visit) error {
 	return c.Redirect(http.StatusSeeOther, formURL(v.Session.ID))
 }
 
-// refuse shows the check page again. Errors of the signature are left out
-// while there is no form to mend them in.
+// showInvalid shows the check page again. Errors of the signature are left out
+// while the page has no fields for it.
 func (s *Server) refuse(c echo.Context, page view.CheckPage) error {
 	if len(page.Unfinished) > 0 {
 		page.Errors = form.Errors(nil)

@@ -18,7 +18,7 @@ import (
 )
 
 // maxUploadBytes leaves room for the form around the largest file, and for
-// files a little too large, which the service refuses by name.
+// slightly larger files, which the use case rejects by name.
 const maxUploadBytes = statement.MaxDocumentBytes + 1<<20
 
 // ShowDocuments shows the documents section.
@@ -41,7 +41,7 @@ func (s *Server) renderDocuments(c echo.Context, v *visit, status int, category 
 	}))
 }
 
-// refuseDocuments shows the section again with what is wrong.
+// showInvalidDocuments shows the section again with the errors.
 func (s *Server) refuseDocuments(c echo.Context, v *visit, category string, refusal *domain.Error) error {
 	if err := s.Forms.CountErrors(c.Request().Context(), v.Session.ID, statement.DocumentsSection, refusal.Fields); err != nil {
 		return err
@@ -62,8 +62,8 @@ func documentsAction(u *web.Upload) string {
 	return view.ActionContinue
 }
 
-// storesFile reports whether the button stores the chosen file: each does but
-// those that remove another one (D47).
+// storesFile reports whether the button stores the chosen file. Only the
+// buttons that remove another file don't (D47).
 func storesFile(action string) bool {
 	switch action {
 	case view.ActionUpload, view.ActionContinue, view.ActionSave:
@@ -72,8 +72,8 @@ func storesFile(action string) bool {
 	return false
 }
 
-// AnswerDocuments takes the documents page's form (D47): a chosen file is
-// stored whichever button was pressed, so that none is ever lost.
+// AnswerDocuments takes the documents page's form (D47). A chosen file is
+// stored whichever button was pressed, so that none is lost.
 func (s *Server) AnswerDocuments(c echo.Context, v *visit) error {
 	u, err := web.ReadUpload(c, maxUploadBytes, statement.FileTooLarge, func(u *web.Upload, name string, content io.Reader) error {
 		return s.storeUpload(c, v, u, name, content)
@@ -101,7 +101,7 @@ func (s *Server) AnswerDocuments(c echo.Context, v *visit) error {
 	return s.leaveDocuments(c, v, action)
 }
 
-// errNotStored drops a file because of a button that stores none.
+// errNotStored drops a file because the button doesn't store it.
 var errNotStored = errors.New("the button stores no file")
 
 // storeUpload stores the chosen file. Fields can come before and after it.
@@ -125,7 +125,7 @@ func (s *Server) storeUpload(c echo.Context, v *visit, u *web.Upload, name strin
 	return s.Forms.AddDocument(c.Request().Context(), v.Session.ID, file)
 }
 
-// leaveDocuments leads on from the section as the button says.
+// leaveDocuments leads to the page that the button asks for.
 func (s *Server) leaveDocuments(c echo.Context, v *visit, action string) error {
 	switch action {
 	case view.ActionUpload:

@@ -13,16 +13,16 @@ import (
 	"candor/views/i18n"
 )
 
-// languageCookie keeps the language that a customer has chosen for a form.
+// languageCookie keeps the customer's choice of language for a form.
 const languageCookie = "candor_language"
 
-// speak answers this request in that language.
+// speak sets the language of the response.
 func speak(c echo.Context, l domain.Language) {
 	c.SetRequest(c.Request().WithContext(i18n.In(c.Request().Context(), l)))
 }
 
-// GuessLanguage is the middleware that answers in the language that the browser asks for, or the
-// address, until it is known whose form it is and which languages it offers.
+// GuessLanguage is the middleware that sets the language to the one of the
+// address, or else of the browser. A form's own languages are known later.
 func GuessLanguage(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		offered := domain.Languages[:]
@@ -35,8 +35,8 @@ func GuessLanguage(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// speakTo answers in the language that the visitor of a form has chosen of
-// those offered, or else in the one that the browser asks for.
+// speakTo sets the language to the customer's choice if the form offers it, or
+// else to the browser's.
 func (s *Server) speakTo(c echo.Context, offered []domain.Language) {
 	for _, name := range s.formCookieNames(languageCookie) {
 		if cookie, err := c.Cookie(name); err == nil && slices.Contains(offered, domain.Language(cookie.Value)) {
@@ -47,9 +47,9 @@ func (s *Server) speakTo(c echo.Context, offered []domain.Language) {
 	speak(c, preferred(c.Request(), offered))
 }
 
-// preferred is the language of those offered that the browser asks for,
-// English for none. One that merely resembles it won't do: who reads
-// Traditional Chinese may rather have English than Simplified Chinese.
+// preferred is the offered language that the browser asks for, English for
+// none. A similar one doesn't count: a reader of Traditional Chinese may prefer
+// English to Simplified Chinese.
 func preferred(r *http.Request, offered []domain.Language) domain.Language {
 	if len(offered) < 2 {
 		return domain.English
@@ -65,8 +65,8 @@ func preferred(r *http.Request, offered []domain.Language) domain.Language {
 	return offered[i]
 }
 
-// matchers keeps the matcher of each choice of languages, since making one takes
-// more than ten times as long as asking it.
+// matchers keeps a matcher for each choice of languages: making one takes ten
+// times as long as using it.
 var matchers sync.Map
 
 func matcherOf(offered []domain.Language) language.Matcher {
@@ -84,8 +84,8 @@ func matcherOf(offered []domain.Language) language.Matcher {
 	return made
 }
 
-// chooseLanguage takes the language that a link on the page asks for, and
-// reports whether one did: the page then comes without that in its address.
+// chooseLanguage stores the language that a link on the page asks for, and
+// reports whether there was one. It then redirects to the page's plain address.
 func (s *Server) chooseLanguage(c echo.Context, v *visit) (bool, error) {
 	asked := domain.Language(c.QueryParam("lang"))
 	if c.Request().Method != http.MethodGet || !slices.Contains(v.Account.Languages(), asked) {

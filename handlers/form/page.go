@@ -40,9 +40,9 @@ func (s *Server) Page(work func(echo.Context, *visit) error) echo.HandlerFunc {
 	}
 }
 
-// showClosed says what has become of a session, and shows none of its answers
-// (D17): 200 for a completed one, 410 for an expired or cancelled one, to a
-// POST as to a GET.
+// showClosed shows the state of a closed session and none of its answers (D17):
+// 200 for a completed one, 410 for an expired or cancelled one, to a POST as to
+// a GET.
 func (s *Server) showClosed(c echo.Context, v *visit) error {
 	p := s.page(v)
 	p.HomeURL, p.Languages = "", v.Account.Languages()
@@ -69,9 +69,9 @@ func (s *Server) showClosed(c echo.Context, v *visit) error {
 	return web.Render(c, http.StatusOK, view.Status(view.StatusPage{Page: p, Kind: view.StatusCompleted, When: *v.Session.CompletedAt}))
 }
 
-// submittedTwice reports a second submit by the browser that signed, right after
-// the one that counted: a double click, whose first answer the browser has
-// thrown away. Another browser with the link gets no PDF (D17).
+// submittedTwice reports a second submit by the browser that signed, right
+// after the first: a double click, whose first response the browser has
+// discarded. Another browser with the link gets no PDF (D17).
 func (s *Server) submittedTwice(c echo.Context, v *visit) (bool, error) {
 	if c.Request().Method != http.MethodPost || sectionOf(c) != statement.DeclarationSection || v.browser == "" {
 		return false, nil
@@ -99,7 +99,7 @@ func (s *Server) confirmation(v *visit) view.ConfirmationPage {
 }
 
 // DownloadCopy answers with the customer's PDF in the browser that signed.
-// While it is being made, the confirmation waits for it.
+// Until the PDF is ready, it leads back to the confirmation.
 func (s *Server) DownloadCopy(c echo.Context) error {
 	v, err := s.visit(c)
 	if err != nil {
@@ -168,14 +168,14 @@ func task(v *visit, name string) view.Task {
 func sectionURL(id domain.SessionID, name string) string { return formURL(id) + "/" + name }
 
 // checking is the query of a section that was opened from the check page and
-// leads back there.
+// leads back to it.
 const checking = "?return=" + statement.DeclarationSection
 
 func returning(c echo.Context) bool {
 	return c.QueryParam("return") == statement.DeclarationSection
 }
 
-// actionURL is where a section's form is posted.
+// actionURL is the address to which a section's form is posted.
 func actionURL(c echo.Context, v *visit, name string) string {
 	if returning(c) {
 		return sectionURL(v.Session.ID, name) + checking
@@ -183,9 +183,8 @@ func actionURL(c echo.Context, v *visit, name string) string {
 	return sectionURL(v.Session.ID, name)
 }
 
-// next sends the customer on from a section that is complete now: back to its
-// card on the check page, or to the next section that isn't finished, or to
-// sign.
+// next leads on from a completed section: back to its card on the check page,
+// or to the next unfinished section, or to the signature.
 func (s *Server) next(c echo.Context, v *visit, done string) error {
 	focus := ""
 	if returning(c) {
@@ -212,7 +211,7 @@ func nextSection(c echo.Context, v *visit, done string) string {
 	return statement.DeclarationSection
 }
 
-// ShowLanding says what this server is to whoever comes without a link.
+// ShowLanding introduces the server to a visitor without a link.
 func (s *Server) ShowLanding(c echo.Context) error {
 	return web.Render(c, http.StatusOK, view.Landing())
 }

@@ -17,10 +17,10 @@ import (
 	view "candor/views/form"
 )
 
-// sectionOf names the section of a request: its route ends in it.
+// sectionOf is the name of the section: the last part of the route.
 func sectionOf(c echo.Context) string { return path.Base(c.Path()) }
 
-// ShowSection shows a section as the customer last left it.
+// ShowSection shows a section as the customer left it.
 func (s *Server) ShowSection(c echo.Context, v *visit) error {
 	name := sectionOf(c)
 	page := s.sectionPage(c, v, v.Section(name))
@@ -34,7 +34,8 @@ func (s *Server) sectionPage(c echo.Context, v *visit, section *form.Section) vi
 	}
 }
 
-// suggested says what was filled in for the customer (D20).
+// suggested is the notice about answers that were filled in for the customer
+// (D20).
 func suggested(ctx context.Context, v *visit, name string) string {
 	if _, begun := v.Sections[name]; begun {
 		return ""
@@ -78,8 +79,8 @@ func (s *Server) AnswerSection(c echo.Context, v *visit) error {
 
 var errUnknownAction = domain.Errorf(domain.CodeInvalidRequest, "The page has no such button.")
 
-// completeSection saves valid answers and goes on. Others are shown again and
-// kept as a draft, so that nothing is lost.
+// completeSection saves valid answers and leads on. It shows invalid ones again
+// and keeps them as a draft, so that nothing is lost.
 func (s *Server) completeSection(c echo.Context, v *visit, section *form.Section, values url.Values) error {
 	ctx := c.Request().Context()
 	if errs := section.Decode(values); len(errs) > 0 {
@@ -96,9 +97,9 @@ func (s *Server) completeSection(c echo.Context, v *visit, section *form.Section
 	return s.next(c, v, section.Name)
 }
 
-// saveForLater keeps what was typed, checked or not, and goes to the hub. It
-// never completes a section: nobody said that it is all there. A completed
-// one stays so while its answers are valid.
+// saveForLater keeps the answers, valid or not, and leads to the hub. It never
+// completes a section, since the customer may not be finished. A completed
+// section stays completed if its answers are still valid.
 func (s *Server) saveForLater(c echo.Context, v *visit, section *form.Section, values url.Values) error {
 	section.Read(values)
 	save := func(ctx context.Context, id domain.SessionID, section *form.Section) error {
@@ -145,7 +146,7 @@ func (s *Server) removeItem(c echo.Context, v *visit, section *form.Section, val
 	return s.showChanged(c, v, section, focus)
 }
 
-// showChanged keeps a section whose list has changed and shows it again.
+// showChanged stores a section whose list has changed and shows it again.
 func (s *Server) showChanged(c echo.Context, v *visit, section *form.Section, focus string) error {
 	if err := s.Forms.SaveDraft(c.Request().Context(), v.Session.ID, section, nil); err != nil {
 		return err

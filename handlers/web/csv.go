@@ -19,9 +19,10 @@ const exportFlush = 200
 // A WriteRow writes a row of an export.
 type WriteRow func(cells ...string) error
 
-// StreamCSV answers with the rows that fill writes, however many, below those
-// names of columns. The file's name is name and the day. It never ends a file
-// early without an error of the connection, which logger gets.
+// StreamCSV answers with the rows that fill writes, below the names of the
+// columns. The file's name is name and the day. If fill fails after the first
+// bytes were sent, StreamCSV logs the error and breaks the connection, so that
+// a part doesn't look like the whole.
 func StreamCSV(c echo.Context, logger *slog.Logger, now time.Time, name string, columns []string, fill func(WriteRow) error) error {
 	h := c.Response().Header()
 	h.Set(echo.HeaderContentType, "text/csv; charset=utf-8")

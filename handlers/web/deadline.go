@@ -56,7 +56,7 @@ type timedBody struct {
 	got     int64
 }
 
-// extend sets the deadline by what has come in.
+// extend sets the deadline by the bytes that have arrived.
 func (b *timedBody) extend() {
 	limit := b.limit
 	if b.rate > 0 {
@@ -82,14 +82,15 @@ func (b *timedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// allowUpload gives the body time as long as it keeps up uploadRate.
+// allowUpload extends the deadline while the body arrives at uploadRate or
+// faster.
 func (b *timedBody) allowUpload() {
 	if b != nil {
 		b.rate = uploadRate
 	}
 }
 
-// restart gives what is left of the body the time of a request.
+// restart gives the rest of the body a new limit.
 func (b *timedBody) restart() {
 	if b != nil {
 		b.start, b.rate = time.Now(), 0

@@ -33,8 +33,8 @@ func FormValues(c echo.Context) (url.Values, error) {
 	return r.PostForm, Unreadable(err)
 }
 
-// isMultipart tells the two ways in which a browser sends a form apart, and
-// refuses others.
+// isMultipart reports which of a browser's two content types the form has. Any
+// other is an error.
 func isMultipart(r *http.Request) (bool, error) {
 	header := r.Header.Get("Content-Type")
 	if header == "" && r.ContentLength == 0 {
@@ -79,7 +79,7 @@ func ReadForms(next echo.HandlerFunc) echo.HandlerFunc {
 
 var errNoText = errors.New("a field is not UTF-8 text, or contains a zero byte")
 
-// isText reports whether PostgreSQL can store all that was typed.
+// isText reports whether PostgreSQL can store all of it.
 func isText(values url.Values) bool {
 	for _, all := range values {
 		for _, v := range all {

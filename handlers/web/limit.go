@@ -7,7 +7,7 @@ import (
 	"candor/internal/platform/ratelimit"
 )
 
-// HeaderRetry says in seconds when a refused request is worth sending again.
+// HeaderRetry is the header that says how many seconds to wait before a retry.
 const HeaderRetry = "Retry-After"
 
 // A Limiter counts requests by a key, such as an account or a network (D30). It

@@ -35,10 +35,10 @@ type Upload struct {
 	end   error // why there are no more parts: io.EOF after the last one
 }
 
-// ReadUpload reads a form and hands its first file to store as it comes in;
-// store's error becomes the upload's refusal. It reads to the form's end if the
-// file is refused, too, since a browser shows the answer only then. More than
-// that many bytes are refused as tooMuch.
+// ReadUpload reads a form and passes its first file to store while it arrives;
+// store's error becomes Rejected. It reads to the form's end even if the file
+// is rejected, since a browser shows the response only then. A form of more
+// than most bytes is rejected with the message tooLarge.
 func ReadUpload(c echo.Context, most int64, tooMuch string, store func(u *Upload, name string, content io.Reader) error) (*Upload, error) {
 	r := c.Request()
 	isMultipart, err := isMultipart(r)
@@ -75,8 +75,8 @@ func ReadUpload(c echo.Context, most int64, tooMuch string, store func(u *Upload
 	return u, nil
 }
 
-// nextFile reads fields up to the next chosen file and returns that, nil after
-// the last part.
+// nextFile reads fields up to the next chosen file and returns the file, nil
+// after the last part.
 func (u *Upload) nextFile() *multipart.Part {
 	for u.end == nil {
 		var part *multipart.Part

@@ -17,15 +17,15 @@ import (
 // A JSONType makes the schema of a Go type.
 type JSONType = func(*Schemas) *form.Schema
 
-// Schemas are the named schemas of a document, made from Go types as they are
-// met.
+// Schemas are the named schemas of a document, made from Go types when first
+// used.
 type Schemas struct {
 	Named map[string]*form.Schema
 	types map[reflect.Type]JSONType
 }
 
-// NewSchemas returns no schemas yet. types describe the types whose JSON their
-// fields don't show.
+// NewSchemas returns an empty set. types describe the types whose fields don't
+// show their JSON.
 func NewSchemas(types map[reflect.Type]JSONType) *Schemas {
 	return &Schemas{map[string]*form.Schema{}, types}
 }
@@ -121,7 +121,7 @@ func tagged(s *form.Schema, tag reflect.StructTag) *form.Schema {
 	return s
 }
 
-// nullable is the schema with null beside it.
+// nullable is the schema that allows null, too.
 func nullable(s *form.Schema) *form.Schema {
 	name, ok := s.Type.(string)
 	if !ok || s.Enum != nil {

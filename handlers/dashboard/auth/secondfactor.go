@@ -11,8 +11,8 @@ import (
 	"candor/views/ui"
 )
 
-// halfSession returns the request's session where its second factor is still
-// due, else nil.
+// halfSession returns the request's session if its second factor is still
+// missing, else nil.
 func (s *Server) halfSession(c echo.Context) (*domain.StaffSession, error) {
 	session, err := s.store.ofRequest(c)
 	if err != nil {

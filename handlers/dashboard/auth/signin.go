@@ -13,7 +13,7 @@ import (
 	"candor/views/ui"
 )
 
-// ShowSignIn asks who is there; those who are signed in are led on.
+// ShowSignIn shows the form for signing in, or leads a signed-in user on.
 func (s *Server) ShowSignIn(c echo.Context) error {
 	then := LocalPath(c.QueryParam("then"))
 	session, err := s.Session(c)
@@ -26,7 +26,7 @@ func (s *Server) ShowSignIn(c echo.Context) error {
 	return web.Render(c, http.StatusOK, view.SignIn(view.SignInPage{Page: view.Page{Title: "Sign in", Announce: s.Notices.Text(c)}, Then: then}))
 }
 
-// SignIn checks e-mail address and password and gives the browser its cookie.
+// SignIn checks email address and password and gives the browser its cookie.
 func (s *Server) SignIn(c echo.Context) error {
 	page := view.SignInPage{
 		Page: view.Page{Title: "Sign in"}, Email: c.FormValue("email"), Then: LocalPath(c.FormValue("then")),

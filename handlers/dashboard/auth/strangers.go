@@ -13,10 +13,10 @@ import (
 	view "candor/views/dashboard"
 )
 
-// LimitSignedOut is the middleware that counts a POST that anyone can make, by its network, before its
-// body is read and before any work of the database. A browser in which a staff
-// user signed in before is counted by that user: strangers who share its network
-// take nothing from it.
+// LimitSignedOut is the middleware that counts posts that anyone can make, by
+// network, before their body is read and before any work of the database. A
+// browser in which a staff user has signed in before is counted by that user,
+// so that strangers in its network use up nothing of it.
 func (s *Server) LimitSignedOut(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		key := "network " + domain.Network(c.RealIP())
@@ -42,15 +42,16 @@ func (s *Server) LimitSignedOut(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// knownUser names the staff user who signed in last in the browser, "" for a
-// stranger's.
+// knownUser names the staff user who last signed in with the browser, "" for
+// none.
 func (s *Server) knownUser(c echo.Context) string {
 	return s.StaffAuth.KnownDevice(s.Cookies.Value(c, deviceCookie, view.Root))
 }
 
-// BoundStrangers is the middleware that works on so many posts of strangers at once and refuses
-// further ones, so that a flood from many networks doesn't take the database's
-// connections. It comes after the body was read: a slow sender takes no place.
+// BoundStrangers is the middleware that bounds how many posts of strangers are
+// worked on at a time and rejects further ones, so that a flood from many
+// networks doesn't take the database's connections. It comes after the body was
+// read: a slow sender takes no place.
 func (s *Server) BoundStrangers(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if s.knownUser(c) != "" {
@@ -69,7 +70,7 @@ func (s *Server) BoundStrangers(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// busyRetry is when a post is worth sending again for which there was no place.
+// busyRetry is the Retry-After of a post that BoundStrangers rejects.
 const busyRetry = 5 * time.Second
 
 // holdBack delays a response that says to come back later. A program that asks
