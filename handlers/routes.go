@@ -163,12 +163,12 @@ func (s *server) dashboardRoutes() []Route {
 	d := s.dashboard
 	return []Route{
 		staff(get, "", domain.UseDashboard, d.ShowHome),
-		staff(get, "/sessions", domain.UseSessions, d.ListSessionsPage),
-		staff(post, "/sessions", domain.UseSessions, d.CreateSessionByHand),
+		staff(get, "/sessions", domain.UseSessions, d.ListSessions),
+		staff(post, "/sessions", domain.UseSessions, d.CreateSession),
 		staff(get, "/sessions/new", domain.UseSessions, d.ShowNewSession),
 		staff(get, "/sessions/export", domain.UseSessions, d.ExportSessions, confirmed("export sessions"), asFile),
 		staff(get, "/sessions/:session", domain.UseSessions, d.ShowSession),
-		staff(post, "/sessions/:session/cancel", domain.UseSessions, d.CancelSessionByHand),
+		staff(post, "/sessions/:session/cancel", domain.UseSessions, d.CancelSession),
 		staff(post, "/sessions/:session/extend", domain.UseSessions, d.ExtendSession),
 		staff(get, "/sessions/:session/data", domain.DownloadData, d.DownloadData),
 		staff(get, "/sessions/:session/pdf", domain.DownloadData, d.DownloadPDF),

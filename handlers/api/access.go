@@ -42,17 +42,17 @@ func (s *Server) authenticate(c echo.Context) error {
 	r := web.RequestOf(c)
 	key, err := bearer(c.Request().Header)
 	if err != nil {
-		r.Refusal = err
+		r.KeyError = err
 		return nil
 	}
 	principal, err := s.Keys.Authenticate(c.Request().Context(), key, r.Address)
 	if principal.KeyID != (domain.KeyID{}) {
 		r.Caller = &principal
 	}
-	var refusal *domain.Error
+	var keyError *domain.Error
 	switch hash := domain.HashAPIKey(key); {
-	case errors.As(err, &refusal):
-		r.Refusal = refusal
+	case errors.As(err, &keyError):
+		r.KeyError = keyError
 		s.callers.Remove(hash)
 	case err != nil:
 		return err
@@ -83,7 +83,7 @@ func authorize(r *web.Request, all needs) error {
 	case len(all) == 0:
 		return nil
 	case r.Principal == nil:
-		return r.Refusal
+		return r.KeyError
 	case !slices.ContainsFunc(all, func(one domain.Permission) bool { return !r.Principal.Permissions.Allow(one) }):
 		return nil
 	case slices.Contains(all, domain.BillingRead):

@@ -34,7 +34,7 @@ func decodeParameters(c echo.Context, fields []reflect.StructField, into any) er
 	if err != nil {
 		return domain.Errorf(domain.CodeInvalidRequest, "The query string is malformed. Percent-encode its names and values.")
 	}
-	var wrong form.Errors
+	var errs form.Errors
 	for _, f := range fields {
 		field := target.FieldByIndex(f.Index)
 		if name, ok := f.Tag.Lookup("path"); ok {
@@ -44,16 +44,16 @@ func decodeParameters(c echo.Context, fields []reflect.StructField, into any) er
 		if !ok {
 			continue
 		}
-		if problem := decodeParameter(field, f.Tag, query[name]); problem != "" {
-			wrong = append(wrong, form.Error{Field: name, Message: name + " " + problem + "."})
+		if message := decodeParameter(field, f.Tag, query[name]); message != "" {
+			errs = append(errs, form.Error{Field: name, Message: name + " " + message + "."})
 		}
 	}
-	return web.Invalid(wrong)
+	return web.Invalid(errs)
 }
 
 // decodeParameter sets a field to a query parameter, or returns what the
 // parameter must be.
-func decodeParameter(field reflect.Value, tag reflect.StructTag, values []string) (problem string) {
+func decodeParameter(field reflect.Value, tag reflect.StructTag, values []string) (message string) {
 	if len(values) == 0 {
 		values = defaultValue(tag)
 		if values == nil {
@@ -99,7 +99,7 @@ func defaultValue(tag reflect.StructTag) []string {
 
 var wholeNumber = regexp.MustCompile(`^-?[0-9]+$`)
 
-func setInt(field reflect.Value, tag reflect.StructTag, value string) (problem string) {
+func setInt(field reflect.Value, tag reflect.StructTag, value string) (message string) {
 	least, _ := strconv.ParseInt(tag.Get("min"), 10, 64)
 	most, _ := strconv.ParseInt(tag.Get("max"), 10, 64)
 	n, err := strconv.ParseInt(value, 10, 64)
@@ -112,7 +112,7 @@ func setInt(field reflect.Value, tag reflect.StructTag, value string) (problem s
 
 // setTime reads an RFC 3339 time of the years 1 to 9998. The database can
 // compare all of them, and a day more.
-func setTime(field reflect.Value, value string) (problem string) {
+func setTime(field reflect.Value, value string) (message string) {
 	t, err := time.Parse(time.RFC3339, value)
 	t = t.UTC()
 	if err != nil || t.Year() < 1 || t.Year() > 9998 {
@@ -137,22 +137,22 @@ func decodeBody(body []byte, fields []reflect.StructField, into any) error {
 		return domain.Errorf(domain.CodeInvalidRequest, "The request body must be a JSON object.")
 	}
 	target := reflect.ValueOf(into).Elem()
-	var wrong form.Errors
+	var errs form.Errors
 	for _, f := range fields {
 		name := openapi.JSONName(f)
 		if name == "" {
 			continue
 		}
-		if problem := decodeMember(target.FieldByIndex(f.Index), f.Tag, members[name]); problem != "" {
-			wrong = append(wrong, form.Error{Field: name, Message: name + " " + problem + "."})
+		if message := decodeMember(target.FieldByIndex(f.Index), f.Tag, members[name]); message != "" {
+			errs = append(errs, form.Error{Field: name, Message: name + " " + message + "."})
 		}
 	}
-	return web.Invalid(wrong)
+	return web.Invalid(errs)
 }
 
 // decodeMember sets a field to a member of the body, or returns what the member
 // must be.
-func decodeMember(field reflect.Value, tag reflect.StructTag, raw json.RawMessage) (problem string) {
+func decodeMember(field reflect.Value, tag reflect.StructTag, raw json.RawMessage) (message string) {
 	if raw == nil || string(raw) == "null" {
 		if tag.Get("required") == "true" {
 			return "is required"
@@ -175,9 +175,9 @@ func decodeMember(field reflect.Value, tag reflect.StructTag, raw json.RawMessag
 	panic(fmt.Sprintf("handlers: no decoding of %s in a body", field.Type()))
 }
 
-func decodeAs(raw json.RawMessage, first byte, into any, problem string) string {
+func decodeAs(raw json.RawMessage, first byte, into any, message string) string {
 	if raw[0] != first || json.Unmarshal(raw, into) != nil {
-		return problem
+		return message
 	}
 	return ""
 }

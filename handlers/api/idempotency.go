@@ -67,18 +67,19 @@ func newKey[Of, Resp any](r *http.Request, body []byte, status int, respond func
 	if !valid {
 		return nil, domain.FieldError(domain.CodeInvalidRequest, headerIdempotencyKey, "Idempotency-Key must be given once, with 1 to 255 printable ASCII characters.")
 	}
-	return &idempotency.Key[Of]{Path: r.URL.Path, Text: values[0], Body: body, Encode: func(result Of, refusal error) (*idempotency.Answer, error) {
-		if refusal != nil {
-			return refusedAnswer(refusal)
+	return &idempotency.Key[Of]{Path: r.URL.Path, Text: values[0], Body: body, Encode: func(result Of, failure error) (*idempotency.Answer, error) {
+		if failure != nil {
+			return errorAnswer(failure)
 		}
 		text, err := encode(respond(result))
 		return &idempotency.Answer{Status: status, Body: text}, err
 	}}, nil
 }
 
-// refusedAnswer returns the answer to a refused request, nil if it isn't kept.
-func refusedAnswer(refusal error) (*idempotency.Answer, error) {
-	public := web.PublicError(refusal)
+// errorAnswer returns the answer to a request that failed, nil if it isn't
+// kept.
+func errorAnswer(failure error) (*idempotency.Answer, error) {
+	public := web.PublicError(failure)
 	status := public.Code.Status()
 	if !keepsAnswer(status) {
 		return nil, nil

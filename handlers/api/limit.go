@@ -25,10 +25,10 @@ func (s *Server) limit(c echo.Context) error {
 }
 
 // limitEarly refuses a request with an API key before the database is asked for
-// the key, if it would be refused afterwards: a key that was valid lately if its
-// account's bucket is empty; another key if its network's bucket is empty and
-// the network has tried too many such keys. It never lets anyone in: each
-// request that is admitted is authenticated.
+// the key, if it would be rejected afterwards: a key that was valid lately if
+// its account's bucket is empty; another key if its network's bucket is empty
+// and the network has tried too many such keys. It admits no one: each request
+// that it passes on is authenticated.
 func (s *Server) limitEarly(c echo.Context) error {
 	r, now := web.RequestOf(c), s.Clock.Now()
 	key, err := bearer(c.Request().Header)

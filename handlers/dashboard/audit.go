@@ -18,17 +18,17 @@ const auditPerPage = 50
 
 // auditFilter reads the filters of the audit log. Invalid ones are reported and
 // don't filter.
-func auditFilter(values url.Values) (f domain.AuditFilter, shown view.AuditFilters, problems form.Errors) {
+func auditFilter(values url.Values) (f domain.AuditFilter, shown view.AuditFilters, errs form.Errors) {
 	shown = view.AuditFilters{Who: strings.TrimSpace(values.Get("who")), Action: values.Get("action"), From: values.Get("from"), To: values.Get("to")}
 	f.Actor = shown.Who
-	f.Action, problems = choiceIn("action", shown.Action, domain.AuditActions, problems)
-	f.From, problems = dayIn("from", shown.From, problems)
-	f.To, problems = dayAfter(shown.To, problems)
-	if _, problem := form.CleanText(shown.Who, maxWho); problem != "" {
+	f.Action, errs = choiceIn("action", shown.Action, domain.AuditActions, errs)
+	f.From, errs = dayIn("from", shown.From, errs)
+	f.To, errs = dayAfter(shown.To, errs)
+	if _, message := form.CleanText(shown.Who, maxWho); message != "" {
 		f.Actor = ""
-		problems = append(problems, form.Error{Field: "who", Message: "Who " + problem})
+		errs = append(errs, form.Error{Field: "who", Message: "Who " + message})
 	}
-	return f, shown, problems
+	return f, shown, errs
 }
 
 // maxWho is above the longest name or address in the log, in characters.
@@ -36,13 +36,13 @@ const maxWho = 500
 
 // ShowAudit lists the audit log.
 func (s *Server) ShowAudit(c echo.Context, v *Visit) error {
-	filter, shown, wrong := auditFilter(c.QueryParams())
+	filter, shown, errs := auditFilter(c.QueryParams())
 	before, err := beforeIn(c, domain.ParseAuditID)
 	if err != nil {
 		return err
 	}
 	page := view.AuditPage{Page: s.page(v, "Audit log"), Filters: shown, First: before == nil}
-	page.Problems = web.ErrorItems(wrong)
+	page.Errors = web.ErrorItems(errs)
 	if page.Entries, page.More, err = s.Audit.Page(c.Request().Context(), v.Scope.AccountID, filter, before, auditPerPage); err != nil {
 		return err
 	}
@@ -51,9 +51,9 @@ func (s *Server) ShowAudit(c echo.Context, v *Visit) error {
 
 // ExportAudit streams the filtered log as CSV, of any length.
 func (s *Server) ExportAudit(c echo.Context, v *Visit) error {
-	filter, _, wrong := auditFilter(c.QueryParams())
-	if len(wrong) > 0 {
-		return web.Invalid(wrong)
+	filter, _, errs := auditFilter(c.QueryParams())
+	if len(errs) > 0 {
+		return web.Invalid(errs)
 	}
 	columns := []string{"id", "at", "mode", "actor_kind", "actor", "action", "target_id", "target", "address", "before", "after"}
 	return web.StreamCSV(c, s.Logger, s.Clock.Now(), "audit_log", columns, func(write web.WriteRow) error {

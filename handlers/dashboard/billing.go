@@ -61,14 +61,14 @@ func (s *Server) ShowBilling(c echo.Context, v *Visit) error {
 	return s.billingPage(c, v, http.StatusOK, nil)
 }
 
-func (s *Server) billingPage(c echo.Context, v *Visit, status int, wrong form.Errors) error {
+func (s *Server) billingPage(c echo.Context, v *Visit, status int, errs form.Errors) error {
 	ctx := c.Request().Context()
 	before, err := strconv.ParseInt("0"+c.QueryParam("before"), 10, 64)
 	if err != nil {
 		return echo.ErrNotFound
 	}
 	page := view.BillingPage{Page: s.page(v, "Billing"), Transfer: s.Billing.Ledger.Terms.Seller.Transfer}
-	page.Problems = web.ErrorItems(wrong)
+	page.Errors = web.ErrorItems(errs)
 	if page.Use, err = s.billingUse(c, v); err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (s *Server) billingPage(c echo.Context, v *Visit, status int, wrong form.Er
 		return err
 	}
 	page.BillingEmail = account.BillingEmail
-	if wrong != nil && c.Request().PostForm.Has("billing_email") {
+	if errs != nil && c.Request().PostForm.Has("billing_email") {
 		page.BillingEmail = c.FormValue("billing_email")
 	}
 	return web.Render(c, status, view.Billing(page))
@@ -109,8 +109,8 @@ func (s *Server) allowCardPages(c echo.Context) {
 // changedBilling leads back to the billing page with a notice, or shows the
 // page with the errors.
 func (s *Server) changedBilling(c echo.Context, v *Visit, err error, notice string) error {
-	if wrong := web.ValidationErrors(err); wrong != nil {
-		return s.billingPage(c, v, http.StatusUnprocessableEntity, wrong)
+	if errs := web.ValidationErrors(err); errs != nil {
+		return s.billingPage(c, v, http.StatusUnprocessableEntity, errs)
 	}
 	return s.backTo(c, v, "billing", err, notice)
 }
@@ -141,7 +141,7 @@ func (s *Server) ShowPlan(c echo.Context, v *Visit) error {
 
 // planPage shows what a change to the chosen plan means, or the choice of plans
 // with the errors.
-func (s *Server) planPage(c echo.Context, v *Visit, chosen string, wrong form.Errors) error {
+func (s *Server) planPage(c echo.Context, v *Visit, chosen string, errs form.Errors) error {
 	page := view.PlanPage{Page: s.page(v, "Change plan")}
 	var err error
 	if page.Use, err = s.billingUse(c, v); err != nil {
@@ -158,25 +158,25 @@ func (s *Server) planPage(c echo.Context, v *Visit, chosen string, wrong form.Er
 	switch {
 	case of < 0:
 	case chosen == present && next == nil:
-		wrong = form.Errors{{Field: "plan", Message: "This is your plan already"}}
+		errs = form.Errors{{Field: "plan", Message: "This is your plan already"}}
 	case chosen != present && page.Plans[of].ByAgreement():
-		wrong = form.Errors{{Field: "plan", Message: "This plan is by agreement: talk to us"}}
+		errs = form.Errors{{Field: "plan", Message: "This plan is by agreement: talk to us"}}
 	default:
 		page.Chosen = &page.Plans[of]
 	}
 	status := http.StatusOK
-	if wrong != nil {
+	if errs != nil {
 		status = http.StatusUnprocessableEntity
 	}
-	page.Problems = web.ErrorItems(wrong)
+	page.Errors = web.ErrorItems(errs)
 	return web.Render(c, status, view.ChangePlan(page))
 }
 
 // ChangePlan moves the account to another plan.
 func (s *Server) ChangePlan(c echo.Context, v *Visit) error {
 	err := s.Billing.ChangePlan(c.Request().Context(), v.Scope.AccountID, v.Actor, c.FormValue("plan"))
-	if wrong := web.ValidationErrors(err); wrong != nil {
-		return s.planPage(c, v, "", wrong)
+	if errs := web.ValidationErrors(err); errs != nil {
+		return s.planPage(c, v, "", errs)
 	}
 	return s.backTo(c, v, "billing", err, "plan_changed")
 }
@@ -186,9 +186,9 @@ func (s *Server) ShowCancelSubscription(c echo.Context, v *Visit) error {
 	return s.cancelPage(c, v, http.StatusOK, nil)
 }
 
-func (s *Server) cancelPage(c echo.Context, v *Visit, status int, wrong form.Errors) error {
+func (s *Server) cancelPage(c echo.Context, v *Visit, status int, errs form.Errors) error {
 	page := view.CancelPage{Page: s.page(v, "Cancel the subscription"), AtOnce: c.FormValue("when") == "now", Reason: c.FormValue("reason")}
-	page.Problems = web.ErrorItems(wrong)
+	page.Errors = web.ErrorItems(errs)
 	var err error
 	if page.Use, err = s.billingUse(c, v); err != nil {
 		return err
@@ -205,8 +205,8 @@ func (s *Server) cancelPage(c echo.Context, v *Visit, status int, wrong form.Err
 // CancelSubscription ends the subscription.
 func (s *Server) CancelSubscription(c echo.Context, v *Visit) error {
 	err := s.Billing.Cancel(c.Request().Context(), v.Scope.AccountID, v.Actor, c.FormValue("when") == "now", c.FormValue("reason"))
-	if wrong := web.ValidationErrors(err); wrong != nil {
-		return s.cancelPage(c, v, http.StatusUnprocessableEntity, wrong)
+	if errs := web.ValidationErrors(err); errs != nil {
+		return s.cancelPage(c, v, http.StatusUnprocessableEntity, errs)
 	}
 	return s.backTo(c, v, "billing", err, "subscription_cancelled")
 }
@@ -240,7 +240,7 @@ func (s *Server) DownloadInvoice(c echo.Context, v *Visit) error {
 		return err
 	}
 	if invoice.Seller == nil {
-		// Who issued it was kept by nobody then: whoever does now is the best guess.
+		// Old invoices did not store their seller; the present one is the best guess.
 		invoice.Seller = &s.Billing.Ledger.Terms.Seller
 	}
 	result, err := pdf.RenderInvoice(invoice, s.Fonts)

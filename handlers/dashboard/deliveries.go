@@ -21,28 +21,28 @@ const deliveriesPerPage = 25
 
 // deliveryFilter reads the filters of the delivery log and reports invalid
 // ones.
-func deliveryFilter(values url.Values) (f webhooks.DeliveryFilter, shown view.DeliveryFilters, problems form.Errors) {
+func deliveryFilter(values url.Values) (f webhooks.DeliveryFilter, shown view.DeliveryFilters, errs form.Errors) {
 	shown = view.DeliveryFilters{
 		State: values.Get("state"), Type: values.Get("type"), Status: values.Get("status"), From: values.Get("from"), To: values.Get("to"), Endpoint: values.Get("endpoint"),
 		Session: strings.TrimSpace(values.Get("session")),
 	}
-	f.State, problems = choiceIn("state", shown.State, domain.DeliveryStates, problems)
-	f.Type, problems = choiceIn("type", shown.Type, domain.EventTypes, problems)
-	f.Status, problems = choiceIn("status", shown.Status, webhooks.DeliveryStatuses, problems)
-	f.Endpoint, problems = endpointIn(shown.Endpoint, problems)
+	f.State, errs = choiceIn("state", shown.State, domain.DeliveryStates, errs)
+	f.Type, errs = choiceIn("type", shown.Type, domain.EventTypes, errs)
+	f.Status, errs = choiceIn("status", shown.Status, webhooks.DeliveryStatuses, errs)
+	f.Endpoint, errs = endpointIn(shown.Endpoint, errs)
 	if shown.Session != "" {
 		id, err := domain.ParseSessionID(shown.Session)
 		if f.Session = &id; err != nil {
-			problems = append(problems, form.Error{Field: "session", Message: "Enter a session’s id"})
+			errs = append(errs, form.Error{Field: "session", Message: "Enter a session’s id"})
 		}
 	}
-	f.Since, problems = dayIn("from", shown.From, problems)
-	f.Until, problems = dayAfter(shown.To, problems)
+	f.Since, errs = dayIn("from", shown.From, errs)
+	f.Until, errs = dayAfter(shown.To, errs)
 	if f.Since != nil && f.Until != nil && !f.Since.Before(*f.Until) {
 		f.Since, f.Until = nil, nil
-		problems = append(problems, form.Error{Field: "to", Message: "Until must not be before from"})
+		errs = append(errs, form.Error{Field: "to", Message: "Until must not be before from"})
 	}
-	return f, shown, problems
+	return f, shown, errs
 }
 
 // ShowDelivery shows a delivery and its attempts.

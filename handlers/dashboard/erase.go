@@ -22,7 +22,7 @@ func (s *Server) ShowErase(c echo.Context, v *Visit) error {
 	return s.erasePage(c, v, id, []string{id.String()}, nil)
 }
 
-func (s *Server) erasePage(c echo.Context, v *Visit, id domain.SessionID, chosen []string, wrong form.Errors) error {
+func (s *Server) erasePage(c echo.Context, v *Visit, id domain.SessionID, chosen []string, errs form.Errors) error {
 	same, err := s.Sessions.SameCustomer(c.Request().Context(), v.Scope, id)
 	if err != nil {
 		return err
@@ -31,9 +31,9 @@ func (s *Server) erasePage(c echo.Context, v *Visit, id domain.SessionID, chosen
 		return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "sessions/"+id.String()))
 	}
 	page := view.ErasePage{Page: s.page(v, "Delete a customer’s data"), Sessions: same, Chosen: chosen, Confirm: c.FormValue("confirm")}
-	page.Problems = web.ErrorItems(wrong)
+	page.Errors = web.ErrorItems(errs)
 	status := http.StatusOK
-	if wrong != nil {
+	if errs != nil {
 		status = http.StatusUnprocessableEntity
 	}
 	return web.Render(c, status, view.Erase(page))
@@ -58,8 +58,8 @@ func (s *Server) EraseCustomer(c echo.Context, v *Visit) error {
 		chosen = append(chosen, one)
 	}
 	err = s.Sessions.Erase(c.Request().Context(), v.Scope, id, chosen, c.FormValue("confirm"), v.Actor)
-	if wrong := web.ValidationErrors(err); wrong != nil {
-		return s.erasePage(c, v, id, form["sessions"], wrong)
+	if errs := web.ValidationErrors(err); errs != nil {
+		return s.erasePage(c, v, id, form["sessions"], errs)
 	}
 	if err != nil {
 		return err

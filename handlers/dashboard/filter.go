@@ -14,11 +14,11 @@ import (
 
 // choiceIn reads a filter that is one of the choices, "" for none. Any other
 // text is an error: the whole list would look like the result.
-func choiceIn[T ~string](field, text string, choices []T, problems form.Errors) (T, form.Errors) {
+func choiceIn[T ~string](field, text string, choices []T, errs form.Errors) (T, form.Errors) {
 	if chosen := T(text); text == "" || slices.Contains(choices, chosen) {
-		return chosen, problems
+		return chosen, errs
 	}
-	return "", append(problems, noChoice(field))
+	return "", append(errs, noChoice(field))
 }
 
 func noChoice(field string) form.Error {
@@ -26,38 +26,38 @@ func noChoice(field string) form.Error {
 }
 
 // endpointIn reads the endpoint of a filter, nil for none.
-func endpointIn(text string, problems form.Errors) (*domain.EndpointID, form.Errors) {
+func endpointIn(text string, errs form.Errors) (*domain.EndpointID, form.Errors) {
 	if text == "" {
-		return nil, problems
+		return nil, errs
 	}
 	id, err := domain.ParseEndpointID(text)
 	if err != nil {
-		return nil, append(problems, noChoice("endpoint"))
+		return nil, append(errs, noChoice("endpoint"))
 	}
-	return &id, problems
+	return &id, errs
 }
 
 // dayIn reads a day as date fields send it, nil for none.
-func dayIn(field, text string, problems form.Errors) (*time.Time, form.Errors) {
+func dayIn(field, text string, errs form.Errors) (*time.Time, form.Errors) {
 	if text == "" {
-		return nil, problems
+		return nil, errs
 	}
 	t, err := time.Parse(time.DateOnly, text)
 	if err != nil {
-		return nil, append(problems, form.Error{Field: field, Message: "Enter a date such as 2026-11-21"})
+		return nil, append(errs, form.Error{Field: field, Message: "Enter a date such as 2026-11-21"})
 	}
-	return &t, problems
+	return &t, errs
 }
 
 // dayAfter reads the last day of a filter and returns the day after it, nil for
 // none.
-func dayAfter(text string, problems form.Errors) (*time.Time, form.Errors) {
-	last, problems := dayIn("to", text, problems)
+func dayAfter(text string, errs form.Errors) (*time.Time, form.Errors) {
+	last, errs := dayIn("to", text, errs)
 	if last == nil {
-		return nil, problems
+		return nil, errs
 	}
 	next := last.AddDate(0, 0, 1)
-	return &next, problems
+	return &next, errs
 }
 
 // beforeIn returns the id below which a page of a list begins, nil for the
@@ -75,15 +75,15 @@ func beforeIn[ID any](c echo.Context, parse func(string) (ID, error)) (*ID, erro
 }
 
 // timeIn reads a UTC time as browsers and people write it, nil for none.
-func momentIn(field, text string, problems form.Errors) (*time.Time, form.Errors) {
+func timeIn(field, text string, errs form.Errors) (*time.Time, form.Errors) {
 	text = strings.TrimSpace(text)
 	if text == "" {
-		return nil, problems
+		return nil, errs
 	}
 	for _, layout := range []string{view.DateTimeLayout, "2006-01-02T15:04:05", "2006-01-02 15:04", time.DateOnly} {
 		if t, err := time.Parse(layout, text); err == nil {
-			return &t, problems
+			return &t, errs
 		}
 	}
-	return nil, append(problems, form.Error{Field: field, Message: "Enter a date and time such as 2026-11-21 14:05"})
+	return nil, append(errs, form.Error{Field: field, Message: "Enter a date and time such as 2026-11-21 14:05"})
 }

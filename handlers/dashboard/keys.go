@@ -20,15 +20,15 @@ func (s *Server) ShowKeys(c echo.Context, v *Visit) error {
 }
 
 // keysPage lists the keys. errs are about the form of the key at.
-func (s *Server) keysPage(c echo.Context, v *Visit, status int, at domain.KeyID, wrong form.Errors) error {
+func (s *Server) keysPage(c echo.Context, v *Visit, status int, at domain.KeyID, errs form.Errors) error {
 	keys, err := s.Keys.List(c.Request().Context(), v.Scope)
 	if err != nil {
 		return err
 	}
 	page := view.KeysPage{Page: s.page(v, "API keys"), Keys: keys, Open: at}
-	for _, w := range wrong {
+	for _, w := range errs {
 		w.Field += "-" + at.String()
-		page.Problems = append(page.Problems, web.ErrorItems(form.Errors{w})...)
+		page.Errors = append(page.Errors, web.ErrorItems(form.Errors{w})...)
 	}
 	return web.Render(c, status, view.Keys(page))
 }
@@ -49,31 +49,31 @@ func (s *Server) CreateKey(c echo.Context, v *Visit) error {
 		Page: s.page(v, "New API key"), Name: values.Get("name"), Full: values.Get("access") != "restricted",
 		Permissions: values["permissions"], Expires: values.Get("expires_at"), Networks: values.Get("networks"),
 	}
-	wish := keys.Params{Name: page.Name, Networks: page.Networks}
+	params := keys.Params{Name: page.Name, Networks: page.Networks}
 	if !page.Full {
-		wish.Permissions = domain.Permissions{}
+		params.Permissions = domain.Permissions{}
 		for _, p := range page.Permissions {
-			wish.Permissions = append(wish.Permissions, domain.Permission(p))
+			params.Permissions = append(params.Permissions, domain.Permission(p))
 		}
 	}
-	day, wrong := dayIn("expires_at", strings.TrimSpace(page.Expires), nil)
+	day, errs := dayIn("expires_at", strings.TrimSpace(page.Expires), nil)
 	if day != nil {
 		end := day.AddDate(0, 0, 1) // the day itself included, UTC
-		wish.ExpiresAt = &end
+		params.ExpiresAt = &end
 	}
-	if wrong == nil {
+	if errs == nil {
 		var key domain.APIKey
 		var text string
-		key, text, err = s.Keys.Create(c.Request().Context(), v.Scope, v.Actor, wish)
+		key, text, err = s.Keys.Create(c.Request().Context(), v.Scope, v.Actor, params)
 		if err == nil {
 			return s.showKeyOnce(c, v, view.KeyOncePage{Key: key, Text: text})
 		}
-		wrong = web.ValidationErrors(err)
+		errs = web.ValidationErrors(err)
 	}
-	if wrong == nil {
+	if errs == nil {
 		return err
 	}
-	page.Problems = web.ErrorItems(wrong)
+	page.Errors = web.ErrorItems(errs)
 	return web.Render(c, http.StatusUnprocessableEntity, view.NewKey(page))
 }
 
@@ -101,7 +101,7 @@ func (s *Server) RotateKey(c echo.Context, v *Visit) error {
 	}
 	overlap, err := time.ParseDuration(c.FormValue("overlap"))
 	if err != nil {
-		overlap = -1 // refused below
+		overlap = -1 // invalid, which the use case reports
 	}
 	rotation, err := s.Keys.Rotate(c.Request().Context(), v.Scope, v.Actor, id, overlap)
 	if err != nil {
@@ -123,8 +123,8 @@ func (s *Server) DeleteKey(c echo.Context, v *Visit) error {
 // changedKey leads back to the keys with a notice, or shows them with the
 // errors.
 func (s *Server) changedKey(c echo.Context, v *Visit, id domain.KeyID, err error, notice string) error {
-	if wrong := web.ValidationErrors(err); wrong != nil {
-		return s.keysPage(c, v, http.StatusUnprocessableEntity, id, wrong)
+	if errs := web.ValidationErrors(err); errs != nil {
+		return s.keysPage(c, v, http.StatusUnprocessableEntity, id, errs)
 	}
 	if err != nil {
 		return err

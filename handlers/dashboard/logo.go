@@ -23,7 +23,7 @@ func (s *Server) SetLogo(c echo.Context, v *Visit) error {
 	switch {
 	case err != nil:
 	case u.HasFile:
-		err = u.Refusal
+		err = u.Rejected
 	default:
 		err = domain.FieldError(domain.CodeValidation, "file", "Select a file")
 	}

@@ -19,12 +19,12 @@ func (s *Server) ShowMe(c echo.Context, v *Visit) error {
 
 // mePage is the user's own account, with the typed name and the errors. If the
 // user has a duty, the page shows only that.
-func (s *Server) mePage(c echo.Context, v *Visit, name string, wrong []ui.ErrorItem) error {
+func (s *Server) mePage(c echo.Context, v *Visit, name string, errs []ui.ErrorItem) error {
 	ctx := c.Request().Context()
 	page := view.MePage{Page: s.page(v, "My account"), Name: name}
 	status := http.StatusOK
-	if len(wrong) > 0 {
-		page.Problems, status = wrong, http.StatusUnprocessableEntity
+	if len(errs) > 0 {
+		page.Errors, status = errs, http.StatusUnprocessableEntity
 	}
 	if v.Staff.Duty() != domain.NoDuty {
 		page.Title = view.DutyTitle(v.Staff.Duty())
@@ -49,8 +49,8 @@ func (s *Server) mePage(c echo.Context, v *Visit, name string, wrong []ui.ErrorI
 func (s *Server) ChangeName(c echo.Context, v *Visit) error {
 	name := c.FormValue("name")
 	err := s.StaffAuth.ChangeName(c.Request().Context(), v.Staff, name, web.Visitor(c))
-	if wrong, ok := auth.FieldErrors(err, "name"); ok {
-		return s.mePage(c, v, name, wrong)
+	if errs, ok := auth.FieldErrors(err, "name"); ok {
+		return s.mePage(c, v, name, errs)
 	}
 	return s.backTo(c, v, "me", err, "name_changed")
 }
@@ -58,8 +58,8 @@ func (s *Server) ChangeName(c echo.Context, v *Visit) error {
 // ChangePassword sets a new password and changes the session's token.
 func (s *Server) ChangePassword(c echo.Context, v *Visit) error {
 	token, err := s.StaffAuth.ChangePassword(c.Request().Context(), v.Staff, c.FormValue("password"), c.FormValue("new_password"), web.Visitor(c))
-	if wrong, ok := auth.FieldErrors(err, "password"); ok {
-		return s.mePage(c, v, v.Staff.Name, wrong)
+	if errs, ok := auth.FieldErrors(err, "password"); ok {
+		return s.mePage(c, v, v.Staff.Name, errs)
 	}
 	if err != nil {
 		return err
@@ -95,13 +95,13 @@ func (s *Server) BeginTwoStep(c echo.Context, v *Visit) error {
 func (s *Server) TurnOnTwoStep(c echo.Context, v *Visit) error {
 	ctx := c.Request().Context()
 	codes, token, err := s.StaffAuth.TurnOnTwoStep(ctx, v.Staff, c.FormValue("code"), web.Visitor(c))
-	if wrong, ok := auth.FieldErrors(err, "code"); ok {
+	if errs, ok := auth.FieldErrors(err, "code"); ok {
 		setup, err := s.StaffAuth.PendingTwoStep(ctx, v.Staff)
 		if err != nil {
 			return err
 		}
 		page := view.TwoStepPage{Page: s.page(v, "Set up two-step sign-in"), Secret: setup.Secret, Link: setup.URL}
-		page.Problems = wrong
+		page.Errors = errs
 		return web.Render(c, http.StatusUnprocessableEntity, view.TwoStep(page))
 	}
 	if err != nil {
@@ -133,8 +133,8 @@ func (s *Server) TurnOffTwoStep(c echo.Context, v *Visit) error {
 	if web.ValidationErrors(err).For("code") != "" {
 		proof = "off_code"
 	}
-	if wrong, ok := auth.FieldErrors(err, proof); ok {
-		return s.mePage(c, v, v.Staff.Name, wrong)
+	if errs, ok := auth.FieldErrors(err, proof); ok {
+		return s.mePage(c, v, v.Staff.Name, errs)
 	}
 	if err != nil {
 		return err

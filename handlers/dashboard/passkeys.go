@@ -23,11 +23,11 @@ func (s *Server) BeginPasskey(c echo.Context, v *Visit) error {
 // AddPasskey stores the passkey that the browser created.
 func (s *Server) AddPasskey(c echo.Context, v *Visit) error {
 	err := s.StaffAuth.AddPasskey(c.Request().Context(), v.Staff, c.FormValue("token"), c.FormValue("name"), c.FormValue("response"), web.Visitor(c))
-	if wrong, ok := auth.FieldErrors(err, "passkeys"); ok {
-		for i := range wrong {
-			wrong[i].Target = "passkeys" // the page with the field is behind us
+	if errs, ok := auth.FieldErrors(err, "passkeys"); ok {
+		for i := range errs {
+			errs[i].Target = "passkeys" // the page with the field is behind us
 		}
-		return s.mePage(c, v, v.Staff.Name, wrong)
+		return s.mePage(c, v, v.Staff.Name, errs)
 	}
 	if err != nil {
 		return err
@@ -38,8 +38,8 @@ func (s *Server) AddPasskey(c echo.Context, v *Visit) error {
 // RemovePasskey deletes a passkey.
 func (s *Server) RemovePasskey(c echo.Context, v *Visit) error {
 	err := s.StaffAuth.RemovePasskey(c.Request().Context(), v.Staff, c.Param("passkey"), web.Visitor(c))
-	if wrong, ok := auth.FieldErrors(err, "passkeys"); ok {
-		return s.mePage(c, v, v.Staff.Name, wrong)
+	if errs, ok := auth.FieldErrors(err, "passkeys"); ok {
+		return s.mePage(c, v, v.Staff.Name, errs)
 	}
 	if err != nil {
 		return err

@@ -141,9 +141,9 @@ func (p *prompt) back() string {
 	return view.URL(p.at.Param("mode") == "live", p.route.menu())
 }
 
-func (s *Server) confirmPage(c echo.Context, p *prompt, status int, problems []ui.ErrorItem) error {
+func (s *Server) confirmPage(c echo.Context, p *prompt, status int, errs []ui.ErrorItem) error {
 	page := view.ConfirmPage{
-		Page: view.Page{Title: "Confirm it’s you", Staff: p.session, Problems: problems}, Then: p.then, Back: p.back(),
+		Page: view.Page{Title: "Confirm it’s you", Staff: p.session, Errors: errs}, Then: p.then, Back: p.back(),
 	}
 	if p.route != nil {
 		page.Action = p.route.Action()

@@ -40,14 +40,14 @@ func (s *Server) ShowRedeliveries(c echo.Context, v *Visit) error {
 // redeliveriesPage shows the form, and the count if the values ask for it.
 func (s *Server) redeliveriesPage(c echo.Context, v *Visit, status int, values url.Values) error {
 	ctx := c.Request().Context()
-	filter, rate, shown, wrong := redeliveryParams(values)
+	filter, rate, shown, errs := redeliveryParams(values)
 	page := view.RedeliveriesPage{Page: s.page(v, "Send failed deliveries again"), Params: shown}
-	if values.Get("preview") != "" && wrong == nil {
+	if values.Get("preview") != "" && errs == nil {
 		preview, err := s.Webhooks.PreviewRedelivery(ctx, v.Scope, filter, rate, domain.CountMost)
-		if wrong = web.ValidationErrors(err); wrong == nil && err != nil {
+		if errs = web.ValidationErrors(err); errs == nil && err != nil {
 			return err
 		}
-		if wrong == nil {
+		if errs == nil {
 			page.Preview = &view.RedeliveryPreview{
 				Matched: preview.Matched, OrMore: preview.Matched == domain.CountMost,
 				AtLeast: time.Duration(preview.Matched/int64(rate)) * time.Second,
@@ -58,7 +58,7 @@ func (s *Server) redeliveriesPage(c echo.Context, v *Visit, status int, values u
 		}
 	}
 	if values.Get("preview") != "" {
-		page.Problems = web.ErrorItems(wrong)
+		page.Errors = web.ErrorItems(errs)
 	}
 	var err error
 	if page.Endpoints, err = s.Webhooks.Endpoints(ctx, v.Scope); err != nil {
@@ -72,30 +72,30 @@ func (s *Server) redeliveriesPage(c echo.Context, v *Visit, status int, values u
 }
 
 // redeliveryParams reads which deliveries to resend and how fast.
-func redeliveryParams(values url.Values) (f webhooks.DeliveryFilter, rate int, shown view.RedeliveryParams, wrong form.Errors) {
+func redeliveryParams(values url.Values) (f webhooks.DeliveryFilter, rate int, shown view.RedeliveryParams, errs form.Errors) {
 	shown = view.RedeliveryParams{
 		Since: values.Get("since"), Until: values.Get("until"), Endpoint: values.Get("endpoint"),
 		Type: values.Get("type"), Status: values.Get("status"), Rate: values.Get("rate"),
 	}
-	f.Since, wrong = momentIn("since", shown.Since, wrong)
+	f.Since, errs = timeIn("since", shown.Since, errs)
 	if strings.TrimSpace(shown.Since) == "" {
-		wrong = append(wrong, form.Error{Field: "since", Message: "Enter from when on failed deliveries are sent again"})
+		errs = append(errs, form.Error{Field: "since", Message: "Enter from when on failed deliveries are sent again"})
 	}
-	f.Until, wrong = momentIn("until", shown.Until, wrong)
+	f.Until, errs = timeIn("until", shown.Until, errs)
 	if f.Since != nil && f.Until != nil && !f.Since.Before(*f.Until) {
-		wrong = append(wrong, form.Error{Field: "until", Message: "Until must be later than from"})
+		errs = append(errs, form.Error{Field: "until", Message: "Until must be later than from"})
 	}
-	f.Endpoint, wrong = endpointIn(shown.Endpoint, wrong)
-	f.Type, wrong = choiceIn("type", shown.Type, domain.EventTypes, wrong)
-	f.Status, wrong = choiceIn("status", shown.Status, webhooks.DeliveryStatuses, wrong)
+	f.Endpoint, errs = endpointIn(shown.Endpoint, errs)
+	f.Type, errs = choiceIn("type", shown.Type, domain.EventTypes, errs)
+	f.Status, errs = choiceIn("status", shown.Status, webhooks.DeliveryStatuses, errs)
 	if shown.Rate == "" {
 		shown.Rate = strconv.Itoa(usualRedeliveryRate)
 	}
 	rate, err := strconv.Atoi(strings.TrimSpace(shown.Rate))
 	if err != nil || rate < domain.MinRedeliveryRate || rate > domain.MaxRedeliveryRate {
-		wrong = append(wrong, form.Error{Field: "rate", Message: "Enter a number from 1 to 100"})
+		errs = append(errs, form.Error{Field: "rate", Message: "Enter a number from 1 to 100"})
 	}
-	return f, rate, shown, wrong
+	return f, rate, shown, errs
 }
 
 // StartRedelivery resends the failed deliveries that were previewed.
@@ -105,8 +105,8 @@ func (s *Server) StartRedelivery(c echo.Context, v *Visit) error {
 		return err
 	}
 	values.Set("preview", "1")
-	filter, rate, _, wrong := redeliveryParams(values)
-	if wrong != nil {
+	filter, rate, _, errs := redeliveryParams(values)
+	if errs != nil {
 		return s.redeliveriesPage(c, v, http.StatusUnprocessableEntity, values)
 	}
 	r, err := s.Webhooks.StartRedelivery(c.Request().Context(), v.Scope, filter, rate, v.Actor)

@@ -25,7 +25,7 @@ func (s *Server) ShowRequests(c echo.Context, v *Visit) error {
 	if err != nil {
 		return err
 	}
-	filter, shown, wrong := requestFilter(c.QueryParams(), keys)
+	filter, shown, errs := requestFilter(c.QueryParams(), keys)
 	before, err := beforeIn(c, domain.ParseRequestID)
 	if err != nil {
 		return err
@@ -34,8 +34,8 @@ func (s *Server) ShowRequests(c echo.Context, v *Visit) error {
 		Page: s.page(v, "API requests"), Filters: shown, First: before == nil,
 		Methods: domain.RequestMethods, Statuses: callStatuses(), Codes: codesOf(0), Reach: domain.RequestReach,
 	}
-	page.Problems, page.Keys = web.ErrorItems(wrong), keys
-	if wrong == nil {
+	page.Errors, page.Keys = web.ErrorItems(errs), keys
+	if errs == nil {
 		page.Requests, page.More, page.Exhausted, err = s.RequestLog.Page(ctx, v.Scope, filter, before, requestsPerPage)
 	}
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Server) ShowRequest(c echo.Context, v *Visit) error {
 
 // requestFilter reads the filters of the log of API requests with those keys,
 // and reports invalid ones.
-func requestFilter(values url.Values, keys []domain.APIKey) (f domain.RequestFilter, shown view.RequestFilters, problems form.Errors) {
+func requestFilter(values url.Values, keys []domain.APIKey) (f domain.RequestFilter, shown view.RequestFilters, errs form.Errors) {
 	shown = view.RequestFilters{
 		ID: strings.TrimSpace(values.Get("id")), Key: values.Get("key"), Method: values.Get("method"), Status: values.Get("status"), Code: values.Get("code"),
 		From: values.Get("from"), To: values.Get("to"),
@@ -72,28 +72,28 @@ func requestFilter(values url.Values, keys []domain.APIKey) (f domain.RequestFil
 	if shown.ID != "" {
 		id, err := domain.ParseRequestID(shown.ID)
 		if err != nil {
-			problems = append(problems, form.Error{Field: "id", Message: "Enter a whole request id, as in X-Request-Id: req_ and 26 characters"})
+			errs = append(errs, form.Error{Field: "id", Message: "Enter a whole request id, as in X-Request-Id: req_ and 26 characters"})
 		}
 		f.ID = &id
 	}
 	if shown.Key != "" {
 		at := slices.IndexFunc(keys, func(k domain.APIKey) bool { return k.ID.String() == shown.Key })
 		if at < 0 {
-			problems = append(problems, noChoice("key"))
+			errs = append(errs, noChoice("key"))
 		} else {
 			f.Key = &keys[at].ID
 		}
 	}
-	f.Method, problems = choiceIn("method", shown.Method, domain.RequestMethods, problems)
-	_, problems = choiceIn("status", shown.Status, statusChoices(), problems)
-	_, problems = choiceIn("code", shown.Code, codesOf(0), problems)
+	f.Method, errs = choiceIn("method", shown.Method, domain.RequestMethods, errs)
+	_, errs = choiceIn("status", shown.Status, statusChoices(), errs)
+	_, errs = choiceIn("code", shown.Code, codesOf(0), errs)
 	f.Status, f.Codes = statusAndCodes(shown.Status, domain.Code(shown.Code))
-	f.From, problems = momentIn("from", shown.From, problems)
-	f.To, problems = momentIn("to", shown.To, problems)
+	f.From, errs = timeIn("from", shown.From, errs)
+	f.To, errs = timeIn("to", shown.To, errs)
 	if f.From != nil && f.To != nil && !f.From.Before(*f.To) {
-		problems = append(problems, form.Error{Field: "to", Message: "Until must be after from"})
+		errs = append(errs, form.Error{Field: "to", Message: "Until must be after from"})
 	}
-	return f, shown, problems
+	return f, shown, errs
 }
 
 // statusAndCodes reads a status such as 404, or 4xx for a class, and an error

@@ -33,8 +33,8 @@ func typedRetention(values url.Values) (kind domain.RetentionKind, typed string,
 func (s *Server) ReviewRetention(c echo.Context, v *Visit) error {
 	kind, typed, wanted := typedRetention(c.QueryParams())
 	change, err := s.Accounts.PreviewRetention(c.Request().Context(), v.Scope.AccountID, kind, wanted)
-	if wrong := web.ValidationErrors(err); wrong != nil {
-		return s.settingsPage(c, v, wrong, func(p *view.SettingsPage) { p.Retention[kind] = typed })
+	if errs := web.ValidationErrors(err); errs != nil {
+		return s.settingsPage(c, v, errs, func(p *view.SettingsPage) { p.Retention[kind] = typed })
 	}
 	if err != nil {
 		return err

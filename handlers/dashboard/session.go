@@ -33,44 +33,44 @@ func (s *Server) ShowSession(c echo.Context, v *Visit) error {
 	return s.sessionPage(c, v, id, http.StatusOK, nil)
 }
 
-func (s *Server) sessionPage(c echo.Context, v *Visit, id domain.SessionID, status int, wrong form.Errors) error {
-	trail, err := s.Sessions.Timeline(c.Request().Context(), v.Scope, id)
+func (s *Server) sessionPage(c echo.Context, v *Visit, id domain.SessionID, status int, errs form.Errors) error {
+	found, err := s.Sessions.Timeline(c.Request().Context(), v.Scope, id)
 	if err != nil {
 		return err
 	}
 	page := view.SessionPage{
-		Page: s.page(v, "Session"), Session: trail.Session, Deliveries: trail.Deliveries, Documents: len(trail.Documents),
+		Page: s.page(v, "Session"), Session: found.Session, Deliveries: found.Deliveries, Documents: len(found.Documents),
 		Events:      make(map[domain.EventID]string),
-		MayDownload: v.Staff.May(domain.DownloadData), Retained: trail.Retained, DataUntil: trail.DataUntil, DataGone: trail.DataGone, Days: c.FormValue("days"),
+		MayDownload: v.Staff.May(domain.DownloadData), Retained: found.Retained, DataUntil: found.DataUntil, DataGone: found.DataGone, Days: c.FormValue("days"),
 	}
-	page.Problems = web.ErrorItems(wrong)
-	if trail.Session.CustomerErasedAt != nil {
+	page.Errors = web.ErrorItems(errs)
+	if found.Session.CustomerErasedAt != nil {
 		if page.Receipt, err = s.Sessions.Erasure(c.Request().Context(), v.Scope, id); err != nil {
 			return err
 		}
 	}
 	// A link opens what the customer has entered so far: it is shown to those
 	// who may read that, and while nothing is entered.
-	if trail.Session.Status == domain.Pending || trail.Session.Status == domain.InProgress && page.MayDownload {
+	if found.Session.Status == domain.Pending || found.Session.Status == domain.InProgress && page.MayDownload {
 		page.Link = s.Sessions.URL(id)
 	}
-	for _, e := range trail.Events {
+	for _, e := range found.Events {
 		entry := view.EntryOfEvent(&e)
 		page.Events[e.ID] = entry.Title
 		page.Timeline = append(page.Timeline, entry)
 	}
-	for _, e := range trail.Audit {
+	for _, e := range found.Audit {
 		page.Timeline = append(page.Timeline, view.EntryOfAudit(&e))
 	}
-	for _, d := range trail.Documents {
+	for _, d := range found.Documents {
 		page.Files = append(page.Files, view.SessionFile{ID: d.ID, Name: d.FileName, SizeBytes: d.SizeBytes})
 	}
-	page.Timeline = view.Ordered(trail.Session, page.Timeline)
+	page.Timeline = view.Ordered(found.Session, page.Timeline)
 	return web.Render(c, status, view.Session(page))
 }
 
-// CancelSessionByHand cancels a session.
-func (s *Server) CancelSessionByHand(c echo.Context, v *Visit) error {
+// CancelSession cancels a session.
+func (s *Server) CancelSession(c echo.Context, v *Visit) error {
 	id, err := sessionInPath(c)
 	if err != nil {
 		return err
@@ -99,8 +99,8 @@ func (s *Server) ExtendSession(c echo.Context, v *Visit) error {
 // changedSession leads back to a session's page with a notice, also if the
 // session had already ended.
 func (s *Server) changedSession(c echo.Context, v *Visit, id domain.SessionID, err error, notice string) error {
-	if wrong := web.ValidationErrors(err); wrong != nil {
-		return s.sessionPage(c, v, id, http.StatusUnprocessableEntity, wrong)
+	if errs := web.ValidationErrors(err); errs != nil {
+		return s.sessionPage(c, v, id, http.StatusUnprocessableEntity, errs)
 	}
 	if web.SessionClosed(err) {
 		notice, err = "session_closed", nil

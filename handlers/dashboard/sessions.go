@@ -22,28 +22,28 @@ const sessionsPerPage = 25
 
 // sessionFilter reads the filters of the list of sessions. Invalid ones are
 // reported and don't filter.
-func sessionFilter(values url.Values) (f domain.SessionFilter, shown view.SessionFilters, problems form.Errors) {
+func sessionFilter(values url.Values) (f domain.SessionFilter, shown view.SessionFilters, errs form.Errors) {
 	shown = view.SessionFilters{
 		Search: strings.TrimSpace(values.Get("q")), Status: values.Get("status"), From: values.Get("from"), To: values.Get("to"),
 	}
 	f.Search, _ = form.CleanText(shown.Search, len(shown.Search))
 	if f.Search == "" && shown.Search != "" {
-		problems = append(problems, form.Error{Field: "q", Message: "Enter an e-mail address, a reference or a session id"})
+		errs = append(errs, form.Error{Field: "q", Message: "Enter an e-mail address, a reference or a session id"})
 	}
-	f.Status, problems = choiceIn("status", shown.Status, domain.Statuses, problems)
-	from, problems := dayIn("from", shown.From, problems)
+	f.Status, errs = choiceIn("status", shown.Status, domain.Statuses, errs)
+	from, errs := dayIn("from", shown.From, errs)
 	if from != nil {
 		after := from.Add(-time.Microsecond) // the filter's bounds are exclusive
 		f.CreatedAfter = &after
 	}
-	f.CreatedBefore, problems = dayAfter(shown.To, problems)
-	return f, shown, problems
+	f.CreatedBefore, errs = dayAfter(shown.To, errs)
+	return f, shown, errs
 }
 
-// ListSessionsPage lists sessions. A search for an id leads to its session.
-func (s *Server) ListSessionsPage(c echo.Context, v *Visit) error {
+// ListSessions lists sessions. A search for an id leads to its session.
+func (s *Server) ListSessions(c echo.Context, v *Visit) error {
 	ctx := c.Request().Context()
-	filter, shown, wrong := sessionFilter(c.QueryParams())
+	filter, shown, errs := sessionFilter(c.QueryParams())
 	if id, err := domain.ParseSessionID(shown.Search); err == nil {
 		if _, err := s.Sessions.Get(ctx, v.Scope, id); err == nil {
 			return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "sessions/"+id.String()))
@@ -54,7 +54,7 @@ func (s *Server) ListSessionsPage(c echo.Context, v *Visit) error {
 		return err
 	}
 	page := view.SessionsPage{Page: s.page(v, "Sessions"), Filters: shown, First: before == nil}
-	page.Problems = web.ErrorItems(wrong)
+	page.Errors = web.ErrorItems(errs)
 	slice, err := s.Sessions.Before(ctx, v.Scope, filter, before, sessionsPerPage)
 	if err != nil {
 		return err
@@ -73,21 +73,21 @@ func (s *Server) ShowNewSession(c echo.Context, v *Visit) error {
 	return web.Render(c, http.StatusOK, view.NewSession(page))
 }
 
-// CreateSessionByHand makes a session and leads to its page, with its link.
-func (s *Server) CreateSessionByHand(c echo.Context, v *Visit) error {
+// CreateSession makes a session and leads to its page, with its link.
+func (s *Server) CreateSession(c echo.Context, v *Visit) error {
 	page := view.NewSessionPage{
 		Page: s.page(v, "New session"), Email: c.FormValue("customer_email"), Name: c.FormValue("customer_name"),
 		Reference: c.FormValue("reference_id"), Days: c.FormValue("expires_in_days"),
 	}
 	days, err := strconv.Atoi(strings.TrimSpace(page.Days))
 	if err != nil {
-		days = -1 // refused with what is wrong with the others
+		days = -1 // invalid, and reported with the other fields
 	}
 	created, err := s.Sessions.Create(c.Request().Context(), v.Scope, nil, domain.NewSession{
 		FormType: domain.FinancialStatement, CustomerEmail: page.Email, CustomerName: page.Name, ReferenceID: page.Reference, ExpiresInDays: &days, By: v.Actor,
 	})
-	if wrong := web.ValidationErrors(err); wrong != nil {
-		page.Problems = newSessionErrors(wrong)
+	if errs := web.ValidationErrors(err); errs != nil {
+		page.Errors = newSessionErrors(errs)
 		return web.Render(c, http.StatusUnprocessableEntity, view.NewSession(page))
 	}
 	if err != nil {
@@ -117,9 +117,9 @@ func newSessionErrors(errs form.Errors) (out []ui.ErrorItem) {
 
 // ExportSessions streams the filtered list as CSV, of any length.
 func (s *Server) ExportSessions(c echo.Context, v *Visit) error {
-	filter, _, wrong := sessionFilter(c.QueryParams())
-	if len(wrong) > 0 {
-		return web.Invalid(wrong)
+	filter, _, errs := sessionFilter(c.QueryParams())
+	if len(errs) > 0 {
+		return web.Invalid(errs)
 	}
 	columns := []string{
 		"id", "status", "customer_email", "customer_name", "reference_id", "created_at", "expires_at", "accessed_at", "completed_at", "cancelled_at", "sections_completed",

@@ -23,7 +23,7 @@ func (s *Server) ShowSettings(c echo.Context, v *Visit) error {
 
 // settingsPage shows the stored settings. typed puts in what was posted, which
 // errs are about.
-func (s *Server) settingsPage(c echo.Context, v *Visit, wrong form.Errors, typed func(*view.SettingsPage)) error {
+func (s *Server) settingsPage(c echo.Context, v *Visit, errs form.Errors, typed func(*view.SettingsPage)) error {
 	account, err := s.Accounts.Get(c.Request().Context(), v.Scope.AccountID)
 	if err != nil {
 		return err
@@ -53,8 +53,8 @@ func (s *Server) settingsPage(c echo.Context, v *Visit, wrong form.Errors, typed
 		page.BrandColour = "#" + *account.BrandColour
 	}
 	status := http.StatusOK
-	if wrong != nil {
-		status, page.Problems = http.StatusUnprocessableEntity, web.ErrorItems(wrong)
+	if errs != nil {
+		status, page.Errors = http.StatusUnprocessableEntity, web.ErrorItems(errs)
 	}
 	typed(&page)
 	return web.Render(c, status, view.Settings(page))
@@ -63,8 +63,8 @@ func (s *Server) settingsPage(c echo.Context, v *Visit, wrong form.Errors, typed
 // changedSettings leads back to the settings with a notice, or shows them with
 // what was typed and the errors.
 func (s *Server) changedSettings(c echo.Context, v *Visit, err error, notice string, typed func(*view.SettingsPage)) error {
-	if wrong := web.ValidationErrors(err); wrong != nil {
-		return s.settingsPage(c, v, wrong, typed)
+	if errs := web.ValidationErrors(err); errs != nil {
+		return s.settingsPage(c, v, errs, typed)
 	}
 	if err != nil {
 		return err
@@ -75,12 +75,12 @@ func (s *Server) changedSettings(c echo.Context, v *Visit, err error, notice str
 
 // ChangeSettings stores how customers see the account.
 func (s *Server) ChangeSettings(c echo.Context, v *Visit) error {
-	wish := accounts.Settings{
+	params := accounts.Settings{
 		Name: c.FormValue("name"), HelpEmail: c.FormValue("help_email"), HelpPhone: c.FormValue("help_phone"), BrandColour: c.FormValue("brand_colour"),
 	}
-	err := s.Accounts.ChangeSettings(c.Request().Context(), v.Scope.AccountID, v.Actor, wish)
+	err := s.Accounts.ChangeSettings(c.Request().Context(), v.Scope.AccountID, v.Actor, params)
 	return s.changedSettings(c, v, err, "settings_saved", func(p *view.SettingsPage) {
-		p.Name, p.HelpEmail, p.HelpPhone, p.BrandColour = wish.Name, wish.HelpEmail, wish.HelpPhone, wish.BrandColour
+		p.Name, p.HelpEmail, p.HelpPhone, p.BrandColour = params.Name, params.HelpEmail, params.HelpPhone, params.BrandColour
 	})
 }
 

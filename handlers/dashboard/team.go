@@ -17,10 +17,10 @@ func (s *Server) ShowTeam(c echo.Context, v *Visit) error {
 	return s.teamPage(c, v, http.StatusOK, nil)
 }
 
-func (s *Server) teamPage(c echo.Context, v *Visit, status int, wrong form.Errors) error {
+func (s *Server) teamPage(c echo.Context, v *Visit, status int, errs form.Errors) error {
 	ctx := c.Request().Context()
 	page := view.TeamPage{Page: s.page(v, "Team"), Email: c.FormValue("email"), Role: domain.Role(c.FormValue("role"))}
-	page.Problems = web.ErrorItems(wrong)
+	page.Errors = web.ErrorItems(errs)
 	team, err := s.Team.List(ctx, v.Scope.AccountID)
 	if err != nil {
 		return err
@@ -70,8 +70,8 @@ func (s *Server) RemoveStaff(c echo.Context, v *Visit) error {
 // changedTeam leads back to the team with a notice, or shows it with the
 // errors.
 func (s *Server) changedTeam(c echo.Context, v *Visit, err error, notice string) error {
-	if wrong := web.ValidationErrors(err); wrong != nil {
-		return s.teamPage(c, v, http.StatusUnprocessableEntity, wrong)
+	if errs := web.ValidationErrors(err); errs != nil {
+		return s.teamPage(c, v, http.StatusUnprocessableEntity, errs)
 	}
 	if err != nil {
 		return err

@@ -15,8 +15,8 @@ import (
 func (s *Server) SendTestEvent(c echo.Context, v *Visit) error {
 	ctx := c.Request().Context()
 	sent, err := s.Webhooks.SendTestEvent(ctx, v.Scope.AccountID, v.Actor, c.FormValue("url"))
-	if wrong := web.ValidationErrors(err); wrong != nil {
-		return s.webhooksPage(c, v, http.StatusUnprocessableEntity, c.FormValue("url"), wrong)
+	if errs := web.ValidationErrors(err); errs != nil {
+		return s.webhooksPage(c, v, http.StatusUnprocessableEntity, c.FormValue("url"), errs)
 	}
 	if err != nil {
 		return err

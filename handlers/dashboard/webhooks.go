@@ -17,12 +17,12 @@ func (s *Server) ShowWebhooks(c echo.Context, v *Visit) error {
 	return s.webhooksPage(c, v, http.StatusOK, "", nil)
 }
 
-func (s *Server) webhooksPage(c echo.Context, v *Visit, status int, typed string, wrong form.Errors) error {
+func (s *Server) webhooksPage(c echo.Context, v *Visit, status int, typed string, errs form.Errors) error {
 	ctx := c.Request().Context()
-	filter, shown, badFilter := deliveryFilter(c.QueryParams())
+	filter, shown, filterErrs := deliveryFilter(c.QueryParams())
 	page := view.WebhooksPage{Page: s.page(v, "Webhooks"), Filters: shown, URLText: typed}
 	var err error
-	if wrong == nil {
+	if errs == nil {
 		if page.URLText, err = s.Webhooks.DefaultURL(ctx, v.Scope); err != nil {
 			return err
 		}
@@ -37,9 +37,9 @@ func (s *Server) webhooksPage(c echo.Context, v *Visit, status int, typed string
 	}
 	before, _ := strconv.ParseInt(c.QueryParam("before"), 10, 64) // 0, the newest, for anything else
 	page.First = before <= 0
-	if badFilter == nil {
+	if filterErrs == nil {
 		deliveries, err := s.Webhooks.Deliveries(ctx, v.Scope, filter, max(0, before), deliveriesPerPage+1)
-		if badFilter = web.ValidationErrors(err); err != nil && badFilter == nil {
+		if filterErrs = web.ValidationErrors(err); err != nil && filterErrs == nil {
 			return err
 		}
 		page.More = len(deliveries) > deliveriesPerPage
@@ -47,7 +47,7 @@ func (s *Server) webhooksPage(c echo.Context, v *Visit, status int, typed string
 			page.Deliveries = append(page.Deliveries, view.DeliveryLine{Delivery: d.Delivery, Origin: d.Origin})
 		}
 	}
-	page.Problems = web.ErrorItems(append(wrong, badFilter...))
+	page.Errors = web.ErrorItems(append(errs, filterErrs...))
 	return web.Render(c, status, view.Webhooks(page))
 }
 
@@ -55,8 +55,8 @@ func (s *Server) webhooksPage(c echo.Context, v *Visit, status int, typed string
 func (s *Server) SetWebhookURL(c echo.Context, v *Visit) error {
 	typed := c.FormValue("url")
 	err := s.Webhooks.SetDefaultURL(c.Request().Context(), v.Scope, v.Actor, typed)
-	if wrong := web.ValidationErrors(err); wrong != nil {
-		return s.webhooksPage(c, v, http.StatusUnprocessableEntity, typed, wrong)
+	if errs := web.ValidationErrors(err); errs != nil {
+		return s.webhooksPage(c, v, http.StatusUnprocessableEntity, typed, errs)
 	}
 	return s.backTo(c, v, "webhooks", err, "webhook_url_set")
 }

@@ -33,7 +33,7 @@ func (s *Server) checkPage(v *visit) view.CheckPage {
 			continue
 		}
 		if own := v.Sections[section.Name]; own.Completed && own.Draft == nil {
-			section = v.Section(section.Name) // with a typed 0 told from an empty answer
+			section = v.Section(section.Name) // which keeps a typed 0 apart from an empty answer
 		}
 		page.Sections = append(page.Sections, view.CheckedSection{
 			Section: section, ChangeURL: sectionURL(v.Session.ID, section.Name) + checking,
@@ -60,7 +60,7 @@ func (s *Server) Sign(c echo.Context, v *visit) error {
 			return err
 		}
 	}
-	return s.refuse(c, page)
+	return s.showInvalid(c, page)
 }
 
 // submit hands the decoded declaration to the service, which checks again
@@ -75,7 +75,7 @@ func (s *Server) submit(c echo.Context, v *visit) error {
 		if !v.Session.Status.Open() {
 			return s.showClosed(c, v)
 		}
-		return s.refuse(c, s.checkPage(v))
+		return s.showInvalid(c, s.checkPage(v))
 	}
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (s *Server) submit(c echo.Context, v *visit) error {
 
 // showInvalid shows the check page again. Errors of the signature are left out
 // while the page has no fields for it.
-func (s *Server) refuse(c echo.Context, page view.CheckPage) error {
+func (s *Server) showInvalid(c echo.Context, page view.CheckPage) error {
 	if len(page.Unfinished) > 0 {
 		page.Errors = form.Errors(nil)
 	}

@@ -42,11 +42,11 @@ func (s *Server) renderDocuments(c echo.Context, v *visit, status int, category 
 }
 
 // showInvalidDocuments shows the section again with the errors.
-func (s *Server) refuseDocuments(c echo.Context, v *visit, category string, refusal *domain.Error) error {
-	if err := s.Forms.CountErrors(c.Request().Context(), v.Session.ID, statement.DocumentsSection, refusal.Fields); err != nil {
+func (s *Server) showInvalidDocuments(c echo.Context, v *visit, category string, invalid *domain.Error) error {
+	if err := s.Forms.CountErrors(c.Request().Context(), v.Session.ID, statement.DocumentsSection, invalid.Fields); err != nil {
 		return err
 	}
-	return s.renderDocuments(c, v, http.StatusUnprocessableEntity, category, refusal.Fields)
+	return s.renderDocuments(c, v, http.StatusUnprocessableEntity, category, invalid.Fields)
 }
 
 // documentsAction is the button that was pressed on the documents page. A POST
@@ -89,14 +89,14 @@ func (s *Server) AnswerDocuments(c echo.Context, v *visit) error {
 		return errUnknownAction
 	}
 	if action == view.ActionUpload && !u.HasFile {
-		u.Refusal = domain.FieldError(domain.CodeValidation, "file", statement.NoFile)
+		u.Rejected = domain.FieldError(domain.CodeValidation, "file", statement.NoFile)
 	}
-	var refusal *domain.Error
+	var invalid *domain.Error
 	switch {
-	case errors.As(u.Refusal, &refusal) && refusal.Fields != nil:
-		return s.refuseDocuments(c, v, u.Values.Get("category"), refusal)
-	case u.Refusal != nil:
-		return u.Refusal
+	case errors.As(u.Rejected, &invalid) && invalid.Fields != nil:
+		return s.showInvalidDocuments(c, v, u.Values.Get("category"), invalid)
+	case u.Rejected != nil:
+		return u.Rejected
 	}
 	return s.leaveDocuments(c, v, action)
 }

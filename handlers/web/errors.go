@@ -21,7 +21,7 @@ func SetRetryAfter(c echo.Context, err *domain.Error) {
 	}
 }
 
-// LogFailure logs an error that the client is not told about.
+// LogFailure logs an error that the response does not show.
 func LogFailure(logger *slog.Logger, c echo.Context, err error) {
 	level := slog.LevelError
 	if errors.Is(err, context.Canceled) && c.Request().Context().Err() != nil {

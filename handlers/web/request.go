@@ -18,7 +18,7 @@ type Request struct {
 
 	// Of the API.
 	Principal *domain.Principal // nil without a valid API key
-	Refusal   error             // why there is no principal
+	KeyError  error             // why there is no principal
 	Caller    *domain.Principal // whose API key it is, valid or not; nil if that isn't known
 	Code      domain.Code       // of an error, "" for none
 	Created   *domain.SessionID // the session that was created, in a replayed answer, too

@@ -27,19 +27,19 @@ var uploadFields = []string{"action", "category", "file", "from"}
 // An Upload is a posted form with a file, read part by part: the file is never
 // held in memory.
 type Upload struct {
-	Values  url.Values // of the uploadFields that were read
-	HasFile bool       // a file was chosen
-	Refusal error      // why the file was not stored, nil if it was
+	Values   url.Values // of the uploadFields that were read
+	HasFile  bool       // a file was chosen
+	Rejected error      // why the file was not stored, nil if it was
 
 	parts *multipart.Reader
 	end   error // why there are no more parts: io.EOF after the last one
 }
 
 // ReadUpload reads a form and passes its first file to store while it arrives;
-// store's error becomes Rejected. It reads to the form's end even if the file
-// is rejected, since a browser shows the response only then. A form of more
-// than most bytes is rejected with the message tooLarge.
-func ReadUpload(c echo.Context, most int64, tooMuch string, store func(u *Upload, name string, content io.Reader) error) (*Upload, error) {
+// store's error becomes Rejected. It reads to the form's end even if the file is
+// rejected, since a browser shows the response only then. A form of more than
+// most bytes is rejected with the message.
+func ReadUpload(c echo.Context, most int64, message string, store func(u *Upload, name string, content io.Reader) error) (*Upload, error) {
 	r := c.Request()
 	isMultipart, err := isMultipart(r)
 	if err != nil {
@@ -60,7 +60,7 @@ func ReadUpload(c echo.Context, most int64, tooMuch string, store func(u *Upload
 	for file := u.nextFile(); file != nil; file = u.nextFile() {
 		if !u.HasFile {
 			u.HasFile = true
-			u.Refusal = store(u, file.FileName(), file)
+			u.Rejected = store(u, file.FileName(), file)
 		}
 	}
 	var tooLarge *http.MaxBytesError
@@ -68,7 +68,7 @@ func ReadUpload(c echo.Context, most int64, tooMuch string, store func(u *Upload
 	case errors.As(u.end, &tooLarge):
 		timed.restart()
 		_, _ = io.CopyN(io.Discard, body, drainBytes) // the connection is closed after the answer anyway
-		u.HasFile, u.Refusal = true, domain.FieldError(domain.CodeValidation, "file", tooMuch)
+		u.HasFile, u.Rejected = true, domain.FieldError(domain.CodeValidation, "file", message)
 	case !errors.Is(u.end, io.EOF):
 		return nil, Unreadable(u.end)
 	}

@@ -99,7 +99,7 @@ func Audit(a AuditPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = filterSearch("who", "Who (e-mail or key name)", "", a.Filters.Who, a.problem("who")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = filterSearch("who", "Who (e-mail or key name)", "", a.Filters.Who, a.errorOf("who")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -123,15 +123,15 @@ func Audit(a AuditPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = filterChoice("action", "What", "Everything", a.problem("action")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = filterChoice("action", "What", "Everything", a.errorOf("action")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = filterDate("from", "From", a.Filters.From, a.problem("from")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = filterDate("from", "From", a.Filters.From, a.errorOf("from")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = filterDate("to", "Until", a.Filters.To, a.problem("to")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = filterDate("to", "Until", a.Filters.To, a.errorOf("to")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

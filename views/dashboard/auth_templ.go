@@ -67,7 +67,7 @@ func Forgot(f ForgotPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "email", Label: "E-mail address", Type: "email", Value: f.Email, Autocomplete: "username", Problem: f.problem("email")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "email", Label: "E-mail address", Type: "email", Value: f.Email, Autocomplete: "username", Error: f.errorOf("email")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -383,7 +383,7 @@ func Invitation(i InvitationPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "name", Label: "Your name", Value: i.Name, Autocomplete: "name", Problem: i.problem("name")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "name", Label: "Your name", Value: i.Name, Autocomplete: "name", Error: i.errorOf("name")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -462,15 +462,15 @@ func SignUp(s SignUpPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "company", Label: "Name of your company", Hint: "Your customers see it on the form.", Value: s.Company, Autocomplete: "organization", Problem: s.problem("company")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "company", Label: "Name of your company", Hint: "Your customers see it on the form.", Value: s.Company, Autocomplete: "organization", Error: s.errorOf("company")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "name", Label: "Your name", Value: s.Name, Autocomplete: "name", Problem: s.problem("name")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "name", Label: "Your name", Value: s.Name, Autocomplete: "name", Error: s.errorOf("name")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "email", Label: "E-mail address", Type: "email", Value: s.Email, Autocomplete: "username", Problem: s.problem("email")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "email", Label: "E-mail address", Type: "email", Value: s.Email, Autocomplete: "username", Error: s.errorOf("email")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -594,7 +594,7 @@ func Verify(v VerifyPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password", Problem: v.problem("password")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password", Error: v.errorOf("password")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -682,7 +682,7 @@ func Code(p CodePage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "code", Label: "Code", Hint: "Six digits, or one of your recovery codes if you don’t have your phone.", Autocomplete: "one-time-code", Problem: p.problem("code")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "code", Label: "Code", Hint: "Six digits, or one of your recovery codes if you don’t have your phone.", Autocomplete: "one-time-code", Error: p.errorOf("code")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

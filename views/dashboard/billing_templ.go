@@ -360,7 +360,7 @@ func noSubscription(b BillingPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = planChoice(b.Plans, "", b.problem("plan")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = planChoice(b.Plans, "", b.errorOf("plan")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -372,7 +372,7 @@ func noSubscription(b BillingPage) templ.Component {
 	})
 }
 
-func planChoice(plans []domain.Plan, chosen, problem string) templ.Component {
+func planChoice(plans []domain.Plan, chosen, message string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -397,7 +397,7 @@ func planChoice(plans []domain.Plan, chosen, problem string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.InlineError("plan-error", problem).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.InlineError("plan-error", message).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -523,7 +523,7 @@ func planChoice(plans []domain.Plan, chosen, problem string) templ.Component {
 	})
 }
 
-// planID is the id of a plan's radio button; a problem's link leads to the
+// planID is the id of a plan's radio button; an error's link leads to the
 // first.
 func planID(i int, id string) string {
 	if i == 0 {
@@ -1133,7 +1133,7 @@ func howToPay(b BillingPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.InlineError("card-error", b.problem("card")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.InlineError("card-error", b.errorOf("card")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1233,7 +1233,7 @@ func billingEmail(b BillingPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = input(Input{Name: "billing_email", Label: "E-mail address", Hint: "For invoices, failed payments, and when 80 % or more of your plan is used.", Type: "email", Value: b.BillingEmail, Autocomplete: "email", Problem: b.problem("billing_email")}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = input(Input{Name: "billing_email", Label: "E-mail address", Hint: "For invoices, failed payments, and when 80 % or more of your plan is used.", Type: "email", Value: b.BillingEmail, Autocomplete: "email", Error: b.errorOf("billing_email")}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1330,7 +1330,7 @@ func ChangePlan(c PlanPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = planChoice(c.Plans, c.Use.Subscription.Plan.ID, c.problem("plan")).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = planChoice(c.Plans, c.Use.Subscription.Plan.ID, c.errorOf("plan")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1684,7 +1684,7 @@ func CancelSubscription(c CancelPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "reason", Label: "Why?", Hint: "A few words. They are in the webhook that tells your server, too.", Value: c.Reason, Autocomplete: "off", Problem: c.problem("reason")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "reason", Label: "Why?", Hint: "A few words. They are in the webhook that tells your server, too.", Value: c.Reason, Autocomplete: "off", Error: c.errorOf("reason")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -36,7 +36,7 @@ func resultWord(value string) string {
 }
 
 // resultChoice chooses by what the last attempt came to.
-func resultChoice(chosen, problem string, arrived bool) templ.Component {
+func resultChoice(chosen, message string, arrived bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -97,7 +97,7 @@ func resultChoice(chosen, problem string, arrived bool) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = filterChoice("status", "Last result", "All", problem).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = filterChoice("status", "Last result", "All", message).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -106,7 +106,7 @@ func resultChoice(chosen, problem string, arrived bool) templ.Component {
 }
 
 // eventChoice chooses a type of event.
-func eventChoice(chosen, problem string) templ.Component {
+func eventChoice(chosen, message string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -147,7 +147,7 @@ func eventChoice(chosen, problem string) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = filterChoice("type", "Event", "All", problem).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = filterChoice("type", "Event", "All", message).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -156,7 +156,7 @@ func eventChoice(chosen, problem string) templ.Component {
 }
 
 // endpointChoice chooses an endpoint.
-func endpointChoice(endpoints []domain.Endpoint, chosen, problem string) templ.Component {
+func endpointChoice(endpoints []domain.Endpoint, chosen, message string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -197,7 +197,7 @@ func endpointChoice(endpoints []domain.Endpoint, chosen, problem string) templ.C
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = filterChoice("endpoint", "Endpoint", "All", problem).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = filterChoice("endpoint", "Endpoint", "All", message).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

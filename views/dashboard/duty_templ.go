@@ -209,7 +209,7 @@ func dutyPassword(p Page) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = input(Input{Name: "password", Label: "Password you signed in with", Type: "password", Autocomplete: "current-password", Problem: p.problem("password")}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = input(Input{Name: "password", Label: "Password you signed in with", Type: "password", Autocomplete: "current-password", Error: p.errorOf("password")}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -23,7 +23,7 @@ type ErasePage struct {
 	Confirm  string           // as it was typed
 }
 
-// boxID is the id of a session's box; a problem's link leads to the first.
+// boxID is the id of a session's box; an error's link leads to the first.
 func (e ErasePage) boxID(i int) string {
 	if i == 0 {
 		return "sessions"
@@ -116,7 +116,7 @@ func Erase(e ErasePage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.InlineError("sessions-error", e.problem("sessions")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.InlineError("sessions-error", e.errorOf("sessions")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -240,7 +240,7 @@ func Erase(e ErasePage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "confirm", Label: "Type the customer’s e-mail address", Hint: "So that it is nobody else’s data.", Type: "email", Value: e.Confirm, Autocomplete: "off", Problem: e.problem("confirm")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "confirm", Label: "Type the customer’s e-mail address", Hint: "So that it is nobody else’s data.", Type: "email", Value: e.Confirm, Autocomplete: "off", Error: e.errorOf("confirm")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -11,7 +11,7 @@ import templruntime "github.com/a-h/templ/runtime"
 import "candor/views/ui"
 
 // filterSearch filters a list by what is typed; example shows how that looks.
-func filterSearch(name, label, example, value, problem string) templ.Component {
+func filterSearch(name, label, example, value, message string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -32,7 +32,7 @@ func filterSearch(name, label, example, value, problem string) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = input(Input{Name: name, Label: label, Type: "search", Value: value, Exact: true, Example: example, Problem: problem}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = input(Input{Name: name, Label: label, Type: "search", Value: value, Exact: true, Example: example, Error: message}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -42,7 +42,7 @@ func filterSearch(name, label, example, value, problem string) templ.Component {
 
 // filterChoice filters a list by one of its children, which are options; all is
 // what not filtering is called.
-func filterChoice(name, label, all, problem string) templ.Component {
+func filterChoice(name, label, all, message string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -93,7 +93,7 @@ func filterChoice(name, label, all, problem string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.InlineError(name+"-error", problem).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.InlineError(name+"-error", message).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -127,7 +127,7 @@ func filterChoice(name, label, all, problem string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, Input{Name: name, Problem: problem}.attributes())
+		templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, Input{Name: name, Error: message}.attributes())
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -225,7 +225,7 @@ func option(value, word, chosen string) templ.Component {
 	})
 }
 
-func filterDate(name, label, value, problem string) templ.Component {
+func filterDate(name, label, value, message string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -246,7 +246,7 @@ func filterDate(name, label, value, problem string) templ.Component {
 			templ_7745c5c3_Var11 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = input(Input{Name: name, Label: label, Type: "date", Value: value, Problem: problem}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = input(Input{Name: name, Label: label, Type: "date", Value: value, Error: message}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -448,7 +448,7 @@ func keyForms(k KeysPage, one domain.APIKey) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = input(Input{Name: "name", ID: "name-" + one.ID.String(), Label: "Name", Value: one.Name, Autocomplete: "off", Problem: k.problem("name-" + one.ID.String())}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = input(Input{Name: "name", ID: "name-" + one.ID.String(), Label: "Name", Value: one.Name, Autocomplete: "off", Error: k.errorOf("name-" + one.ID.String())}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -495,7 +495,7 @@ func keyForms(k KeysPage, one domain.APIKey) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.InlineError("overlap-"+one.ID.String()+"-error", k.problem("overlap-"+one.ID.String())).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.InlineError("overlap-"+one.ID.String()+"-error", k.errorOf("overlap-"+one.ID.String())).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -540,7 +540,7 @@ func keyForms(k KeysPage, one domain.APIKey) templ.Component {
 		}
 		templ_7745c5c3_Err = input(Input{
 			Name: "typed_name", ID: "typed_name-" + one.ID.String(), Label: "Delete it", Hint: "It stops working at once. Type its name, “" + one.Name + "”, to confirm.", Autocomplete: "off",
-			Problem: k.problem("typed_name-" + one.ID.String()),
+			Error: k.errorOf("typed_name-" + one.ID.String()),
 		}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -673,7 +673,7 @@ func NewKey(n NewKeyPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "name", Label: "Name", Hint: "What will use it, such as “Loan system”.", Value: n.Name, Autocomplete: "off", Problem: n.problem("name")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "name", Label: "Name", Hint: "What will use it, such as “Loan system”.", Value: n.Name, Autocomplete: "off", Error: n.errorOf("name")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -701,7 +701,7 @@ func NewKey(n NewKeyPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.InlineError("permissions-error", n.problem("permissions")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.InlineError("permissions-error", n.errorOf("permissions")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -794,7 +794,7 @@ func NewKey(n NewKeyPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "expires_at", Label: "Last day it works", Type: "date", Value: n.Expires, Optional: true, Problem: n.problem("expires_at")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "expires_at", Label: "Last day it works", Type: "date", Value: n.Expires, Optional: true, Error: n.errorOf("expires_at")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -802,7 +802,7 @@ func NewKey(n NewKeyPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.InlineError("networks-error", n.problem("networks")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.InlineError("networks-error", n.errorOf("networks")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

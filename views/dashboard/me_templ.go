@@ -166,7 +166,7 @@ func Me(m MePage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "name", Label: "Name", Hint: "Colleagues see it in the team and in the audit log.", Value: m.Name, Autocomplete: "name", Problem: m.problem("name")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "name", Label: "Name", Hint: "Colleagues see it in the team and in the audit log.", Value: m.Name, Autocomplete: "name", Error: m.errorOf("name")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -246,7 +246,7 @@ func mePassword(m MePage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = input(Input{Name: "password", Label: "Current password", Type: "password", Autocomplete: "current-password", Problem: m.problem("password")}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = input(Input{Name: "password", Label: "Current password", Type: "password", Autocomplete: "current-password", Error: m.errorOf("password")}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -265,7 +265,7 @@ func mePassword(m MePage) templ.Component {
 // newPasswordInput asks for a new password.
 func newPasswordInput(p Page) Input {
 	return Input{
-		Name: "new_password", Label: "New password", Type: "password", Autocomplete: "new-password", Problem: p.problem("new_password"),
+		Name: "new_password", Label: "New password", Type: "password", Autocomplete: "new-password", Error: p.errorOf("new_password"),
 		Hint: "At least 10 characters. A few words together are easy to remember and hard to guess.",
 	}
 }
@@ -508,7 +508,7 @@ func meTwoStep(m MePage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if m.problem("off_password") != "" || m.problem("off_code") != "" {
+			if m.errorOf("off_password") != "" || m.errorOf("off_code") != "" {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, " open")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -569,7 +569,7 @@ func meTwoStep(m MePage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = input(Input{Name: "off_password", Label: "Your password", Type: "password", Autocomplete: "current-password", Problem: m.problem("off_password")}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = input(Input{Name: "off_password", Label: "Your password", Type: "password", Autocomplete: "current-password", Error: m.errorOf("off_password")}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -579,7 +579,7 @@ func meTwoStep(m MePage) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				} else {
-					templ_7745c5c3_Err = input(Input{Name: "off_code", Label: "Code", Hint: "Six digits from your app, or a recovery code. No code is needed for 15 minutes after you sign in with a passkey.", Autocomplete: "one-time-code", Problem: m.problem("off_code")}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = input(Input{Name: "off_code", Label: "Code", Hint: "Six digits from your app, or a recovery code. No code is needed for 15 minutes after you sign in with a passkey.", Autocomplete: "one-time-code", Error: m.errorOf("off_code")}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

@@ -24,7 +24,7 @@ type Page struct {
 	Current  string         // path of the page's place in the menu, below the mode
 	Shared   bool           // what it shows is the same in both modes
 	Announce string         // what was just done, shown and read out
-	Problems []ui.ErrorItem // what is wrong with what was posted
+	Errors   []ui.ErrorItem // of the fields of a posted form
 	Refresh  string         // where the browser goes by itself; "" for nowhere
 	Now      time.Time
 }
@@ -51,9 +51,9 @@ func URL(live bool, path string) string {
 	return Root + "/" + ModeName(live) + "/" + path
 }
 
-// problem is what is wrong with the field, or "".
-func (p Page) problem(field string) string {
-	for _, item := range p.Problems {
+// errorOf is the validation error of the field, "" for none.
+func (p Page) errorOf(field string) string {
+	for _, item := range p.Errors {
 		if item.Target == field {
 			return item.Message
 		}

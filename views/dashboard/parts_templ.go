@@ -103,7 +103,7 @@ type Input struct {
 	Exact        bool   // nothing to complete or to correct: ids, addresses
 	Example      string // stands in the field while it is empty
 	Optional     bool
-	Problem      string
+	Error        string
 }
 
 // input draws a text field.
@@ -200,7 +200,7 @@ func input(i Input) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = ui.InlineError(i.id()+"-error", i.Problem).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.InlineError(i.id()+"-error", i.Error).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -304,7 +304,7 @@ func (i Input) attributes() templ.Attributes {
 	if i.Hint != "" {
 		about = append(about, i.id()+"-hint")
 	}
-	if i.Problem != "" {
+	if i.Error != "" {
 		about = append(about, i.id()+"-error")
 		attrs["aria-invalid"] = "true"
 	}

@@ -101,7 +101,7 @@ func NewPasskey(p PasskeyPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = passkeyProblem().Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = passkeyError().Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -230,7 +230,7 @@ func PasskeySignIn(p PasskeySignInPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = passkeyProblem().Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = passkeyError().Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -261,8 +261,8 @@ func PasskeySignIn(p PasskeySignInPage) templ.Component {
 	})
 }
 
-// passkeyProblem is where the script says what went wrong.
-func passkeyProblem() templ.Component {
+// passkeyError is where the script shows an error.
+func passkeyError() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

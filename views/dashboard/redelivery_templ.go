@@ -138,27 +138,27 @@ func Redeliveries(r RedeliveriesPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "since", Label: "Events from (UTC)", Type: "datetime-local", Value: r.Params.Since, Problem: r.problem("since")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "since", Label: "Events from (UTC)", Type: "datetime-local", Value: r.Params.Since, Error: r.errorOf("since")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "until", Label: "Until (UTC)", Type: "datetime-local", Value: r.Params.Until, Optional: true, Problem: r.problem("until")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "until", Label: "Until (UTC)", Type: "datetime-local", Value: r.Params.Until, Optional: true, Error: r.errorOf("until")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = eventChoice(r.Params.Type, r.problem("type")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = eventChoice(r.Params.Type, r.errorOf("type")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = resultChoice(r.Params.Status, r.problem("status"), false).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = resultChoice(r.Params.Status, r.errorOf("status"), false).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = endpointChoice(r.Endpoints, r.Params.Endpoint, r.problem("endpoint")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = endpointChoice(r.Endpoints, r.Params.Endpoint, r.errorOf("endpoint")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "rate", Label: "Most a second (1 to 100)", Inputmode: "numeric", Value: r.Params.Rate, Autocomplete: "off", Problem: r.problem("rate")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "rate", Label: "Most a second (1 to 100)", Inputmode: "numeric", Value: r.Params.Rate, Autocomplete: "off", Error: r.errorOf("rate")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

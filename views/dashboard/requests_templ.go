@@ -114,7 +114,7 @@ func Requests(r RequestsPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if len(r.Requests) == 0 && len(r.Problems) == 0 {
+			if len(r.Requests) == 0 && len(r.Errors) == 0 {
 				templ_7745c5c3_Err = noRequests(r).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -262,7 +262,7 @@ func requestFilters(r RequestsPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = filterSearch("id", "Request id", "req_…", r.Filters.ID, r.problem("id")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = filterSearch("id", "Request id", "req_…", r.Filters.ID, r.errorOf("id")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -292,7 +292,7 @@ func requestFilters(r RequestsPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = filterChoice("status", "Status", "All", r.problem("status")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = filterChoice("status", "Status", "All", r.errorOf("status")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -316,7 +316,7 @@ func requestFilters(r RequestsPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = filterChoice("code", "Error code", "All", r.problem("code")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = filterChoice("code", "Error code", "All", r.errorOf("code")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -340,7 +340,7 @@ func requestFilters(r RequestsPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = filterChoice("method", "Method", "All", r.problem("method")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = filterChoice("method", "Method", "All", r.errorOf("method")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -364,15 +364,15 @@ func requestFilters(r RequestsPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = filterChoice("key", "Key", "All", r.problem("key")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = filterChoice("key", "Key", "All", r.errorOf("key")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = input(Input{Name: "from", Label: "From (UTC)", Type: "datetime-local", Value: r.Filters.From, Problem: r.problem("from")}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = input(Input{Name: "from", Label: "From (UTC)", Type: "datetime-local", Value: r.Filters.From, Error: r.errorOf("from")}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = input(Input{Name: "to", Label: "Until (UTC)", Type: "datetime-local", Value: r.Filters.To, Problem: r.problem("to")}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = input(Input{Name: "to", Label: "Until (UTC)", Type: "datetime-local", Value: r.Filters.To, Error: r.errorOf("to")}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

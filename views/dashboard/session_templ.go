@@ -997,7 +997,7 @@ func sessionActions(s SessionPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = input(Input{Name: "days", Label: "Let the link work for this many days from now", Hint: "1 to 90.", Value: s.Days, Autocomplete: "off", Problem: s.problem("days")}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = input(Input{Name: "days", Label: "Let the link work for this many days from now", Hint: "1 to 90.", Value: s.Days, Autocomplete: "off", Error: s.errorOf("days")}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

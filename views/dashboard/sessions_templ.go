@@ -133,7 +133,7 @@ func Sessions(s SessionsPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = filterSearch("q", "E-mail, reference or session id", "", s.Filters.Search, s.problem("q")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = filterSearch("q", "E-mail, reference or session id", "", s.Filters.Search, s.errorOf("q")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -157,15 +157,15 @@ func Sessions(s SessionsPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = filterChoice("status", "State", "All", s.problem("status")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = filterChoice("status", "State", "All", s.errorOf("status")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = filterDate("from", "Created from", s.Filters.From, s.problem("from")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = filterDate("from", "Created from", s.Filters.From, s.errorOf("from")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = filterDate("to", "Created until", s.Filters.To, s.problem("to")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = filterDate("to", "Created until", s.Filters.To, s.errorOf("to")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -631,19 +631,19 @@ func NewSession(n NewSessionPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "customer_email", Label: "Customer’s e-mail address", Type: "email", Value: n.Email, Autocomplete: "off", Problem: n.problem("customer_email")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "customer_email", Label: "Customer’s e-mail address", Type: "email", Value: n.Email, Autocomplete: "off", Error: n.errorOf("customer_email")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "customer_name", Label: "Customer’s name", Value: n.Name, Optional: true, Autocomplete: "off", Problem: n.problem("customer_name")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "customer_name", Label: "Customer’s name", Value: n.Name, Optional: true, Autocomplete: "off", Error: n.errorOf("customer_name")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "reference_id", Label: "Your reference", Hint: "A loan or case number, to find it by.", Value: n.Reference, Optional: true, Autocomplete: "off", Problem: n.problem("reference_id")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "reference_id", Label: "Your reference", Hint: "A loan or case number, to find it by.", Value: n.Reference, Optional: true, Autocomplete: "off", Error: n.errorOf("reference_id")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "expires_in_days", Label: "Days until the link stops working", Hint: "1 to 90.", Value: n.Days, Autocomplete: "off", Problem: n.problem("expires_in_days")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "expires_in_days", Label: "Days until the link stops working", Hint: "1 to 90.", Value: n.Days, Autocomplete: "off", Error: n.errorOf("expires_in_days")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -87,19 +87,19 @@ func Settings(s SettingsPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "name", Label: "Name", Hint: "Your company, as customers know it.", Value: s.Name, Autocomplete: "organization", Problem: s.problem("name")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "name", Label: "Name", Hint: "Your company, as customers know it.", Value: s.Name, Autocomplete: "organization", Error: s.errorOf("name")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "help_email", Label: "E-mail address for help", Hint: "Shown at the foot of every form.", Type: "email", Value: s.HelpEmail, Autocomplete: "off", Optional: true, Problem: s.problem("help_email")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "help_email", Label: "E-mail address for help", Hint: "Shown at the foot of every form.", Type: "email", Value: s.HelpEmail, Autocomplete: "off", Optional: true, Error: s.errorOf("help_email")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "help_phone", Label: "Telephone number for help", Type: "tel", Value: s.HelpPhone, Autocomplete: "off", Optional: true, Problem: s.problem("help_phone")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "help_phone", Label: "Telephone number for help", Type: "tel", Value: s.HelpPhone, Autocomplete: "off", Optional: true, Error: s.errorOf("help_phone")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "brand_colour", Label: "Colour", Hint: "Of buttons and links, such as #0d5748. It is made darker or lighter where it couldn’t be read.", Value: s.BrandColour, Autocomplete: "off", Optional: true, Problem: s.problem("brand_colour")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "brand_colour", Label: "Colour", Hint: "Of buttons and links, such as #0d5748. It is made darker or lighter where it couldn’t be read.", Value: s.BrandColour, Autocomplete: "off", Optional: true, Error: s.errorOf("brand_colour")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -130,7 +130,7 @@ func Settings(s SettingsPage) templ.Component {
 			}
 			templ_7745c5c3_Err = input(Input{
 				Name: "default_expires_in_days", Label: "Days until a new session’s link stops working", Value: s.DefaultExpiry, Inputmode: "numeric", Autocomplete: "off",
-				Hint: "1 to 90. It counts where the API is sent no expires_in_days, and is filled in when you create a session by hand.", Problem: s.problem("default_expires_in_days"),
+				Hint: "1 to 90. It counts where the API is sent no expires_in_days, and is filled in when you create a session by hand.", Error: s.errorOf("default_expires_in_days"),
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -171,7 +171,7 @@ func Settings(s SettingsPage) templ.Component {
 				}
 				templ_7745c5c3_Err = input(Input{
 					Name: string(kind), Label: retentionWords[kind].label, Value: s.Retention[kind], Inputmode: "numeric", Autocomplete: "off",
-					Hint: retentionWords[kind].hint, Optional: kind.Accepts(0), Problem: s.problem(string(kind)),
+					Hint: retentionWords[kind].hint, Optional: kind.Accepts(0), Error: s.errorOf(string(kind)),
 				}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -246,7 +246,7 @@ func languagesPanel(s SettingsPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.InlineError("languages-error", s.problem("languages")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.InlineError("languages-error", s.errorOf("languages")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -440,7 +440,7 @@ func requireTwoStepPanel(s SettingsPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.InlineError("require-two-step-error", s.problem("require-two-step")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.InlineError("require-two-step-error", s.errorOf("require-two-step")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -580,7 +580,7 @@ func logoPanel(s SettingsPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.InlineError("file-error", s.problem("file")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.InlineError("file-error", s.errorOf("file")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -588,7 +588,7 @@ func logoPanel(s SettingsPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, Input{Name: "file", Hint: "file-hint", Problem: s.problem("file")}.attributes())
+		templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, Input{Name: "file", Hint: "file-hint", Error: s.errorOf("file")}.attributes())
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

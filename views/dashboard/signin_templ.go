@@ -85,11 +85,11 @@ func SignIn(s SignInPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "email", Label: "E-mail address", Type: "email", Value: s.Email, Autocomplete: "username", Problem: s.problem("email")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "email", Label: "E-mail address", Type: "email", Value: s.Email, Autocomplete: "username", Error: s.errorOf("email")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password", Problem: s.problem("password")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password", Error: s.errorOf("password")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -307,7 +307,7 @@ func Confirm(c ConfirmPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "password", Label: "Password for " + c.Staff.Email, Type: "password", Autocomplete: "current-password", Problem: c.problem("password")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "password", Label: "Password for " + c.Staff.Email, Type: "password", Autocomplete: "current-password", Error: c.errorOf("password")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

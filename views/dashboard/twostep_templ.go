@@ -96,7 +96,7 @@ func TwoStep(t TwoStepPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "code", Label: "Code", Hint: "Six digits", Inputmode: "numeric", Autocomplete: "one-time-code", Problem: t.problem("code")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "code", Label: "Code", Hint: "Six digits", Inputmode: "numeric", Autocomplete: "one-time-code", Error: t.errorOf("code")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

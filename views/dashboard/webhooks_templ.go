@@ -190,7 +190,7 @@ func defaultURL(w WebhooksPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = input(Input{Name: "url", Label: "URL", Type: "url", Value: w.URLText, Autocomplete: "off", Optional: true, Hint: "https, reachable from the internet.", Problem: w.problem("url")}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = input(Input{Name: "url", Label: "URL", Type: "url", Value: w.URLText, Autocomplete: "off", Optional: true, Hint: "https, reachable from the internet.", Error: w.errorOf("url")}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -700,31 +700,31 @@ func deliveryLog(w WebhooksPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = filterChoice("state", "State", "All", w.problem("state")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var29), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = filterChoice("state", "State", "All", w.errorOf("state")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var29), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = eventChoice(w.Filters.Type, w.problem("type")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = eventChoice(w.Filters.Type, w.errorOf("type")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = resultChoice(w.Filters.Status, w.problem("status"), true).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = resultChoice(w.Filters.Status, w.errorOf("status"), true).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = endpointChoice(w.Endpoints, w.Filters.Endpoint, w.problem("endpoint")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = endpointChoice(w.Endpoints, w.Filters.Endpoint, w.errorOf("endpoint")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = input(Input{Name: "session", Label: "Session", Value: w.Filters.Session, Exact: true, Example: "sess_…", Problem: w.problem("session")}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = input(Input{Name: "session", Label: "Session", Value: w.Filters.Session, Exact: true, Example: "sess_…", Error: w.errorOf("session")}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = filterDate("from", "From", w.Filters.From, w.problem("from")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = filterDate("from", "From", w.Filters.From, w.errorOf("from")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = filterDate("to", "Until", w.Filters.To, w.problem("to")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = filterDate("to", "Until", w.Filters.To, w.errorOf("to")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -756,7 +756,7 @@ func deliveryLog(w WebhooksPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(w.Deliveries) == 0 {
-			if len(w.Problems) == 0 {
+			if len(w.Errors) == 0 {
 				templ_7745c5c3_Err = emptyState("No deliveries", "Nothing that matches was sent. Deliveries are kept for 90 days.").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

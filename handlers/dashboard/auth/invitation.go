@@ -23,12 +23,12 @@ func (s *Server) ShowInvitation(c echo.Context) error {
 func (s *Server) AcceptInvitation(c echo.Context) error {
 	ctx := c.Request().Context()
 	token, err := s.StaffAuth.AcceptInvitation(ctx, s.emailToken(c), c.FormValue("name"), c.FormValue("new_password"), s.newcomer(c))
-	if wrong, ok := FieldErrors(err, "new_password"); ok {
+	if errs, ok := FieldErrors(err, "new_password"); ok {
 		invitation, checkErr := s.StaffAuth.Invitation(ctx, s.emailToken(c))
 		if checkErr != nil {
 			return s.linkGone(c, checkErr)
 		}
-		page := view.InvitationPage{Page: view.Page{Title: "Join " + invitation.AccountName, Problems: wrong}, Invitation: invitation, Name: c.FormValue("name")}
+		page := view.InvitationPage{Page: view.Page{Title: "Join " + invitation.AccountName, Errors: errs}, Invitation: invitation, Name: c.FormValue("name")}
 		return web.Render(c, ErrorStatus(c, err), view.Invitation(page))
 	}
 	if err != nil {

@@ -15,13 +15,13 @@ func (s *Server) AskPasskey(c echo.Context) error {
 	return s.passkeyPage(c, http.StatusOK, nil)
 }
 
-func (s *Server) passkeyPage(c echo.Context, status int, wrong []ui.ErrorItem) error {
+func (s *Server) passkeyPage(c echo.Context, status int, errs []ui.ErrorItem) error {
 	question, err := s.StaffAuth.BeginPasskeySignIn(c.Request().Context(), s.newcomer(c))
 	if err != nil {
 		return err
 	}
 	return web.Render(c, status, view.PasskeySignIn(view.PasskeySignInPage{
-		Page: view.Page{Title: "Sign in with a passkey", Problems: wrong}, Options: question.Options, Token: question.Token, Then: LocalPath(c.FormValue("then")),
+		Page: view.Page{Title: "Sign in with a passkey", Errors: errs}, Options: question.Options, Token: question.Token, Then: LocalPath(c.FormValue("then")),
 	}))
 }
 

@@ -18,8 +18,8 @@ func (s *Server) ShowForgot(c echo.Context) error {
 func (s *Server) Forgot(c echo.Context) error {
 	page := view.ForgotPage{Page: view.Page{Title: "Forgotten your password?"}, Email: c.FormValue("email")}
 	err := s.StaffAuth.RequestReset(c.Request().Context(), page.Email, s.newcomer(c))
-	if wrong, ok := FieldErrors(err, "email"); ok {
-		page.Problems = wrong
+	if errs, ok := FieldErrors(err, "email"); ok {
+		page.Errors = errs
 		return web.Render(c, ErrorStatus(c, err), view.Forgot(page))
 	}
 	if err != nil {
@@ -42,12 +42,12 @@ func (s *Server) ShowReset(c echo.Context) error {
 func (s *Server) Reset(c echo.Context) error {
 	ctx := c.Request().Context()
 	device, err := s.StaffAuth.Reset(ctx, s.emailToken(c), c.FormValue("new_password"), s.newcomer(c))
-	if wrong, ok := FieldErrors(err, "new_password"); ok {
+	if errs, ok := FieldErrors(err, "new_password"); ok {
 		email, checkErr := s.StaffAuth.CheckReset(ctx, s.emailToken(c))
 		if checkErr != nil {
 			return s.linkGone(c, checkErr)
 		}
-		page := view.ResetPage{Page: view.Page{Title: "Choose a new password", Problems: wrong}, Email: email}
+		page := view.ResetPage{Page: view.Page{Title: "Choose a new password", Errors: errs}, Email: email}
 		return web.Render(c, ErrorStatus(c, err), view.Reset(page))
 	}
 	if err != nil {

@@ -52,7 +52,7 @@ func (s *Server) TakeCode(c echo.Context) error {
 	token, err := s.StaffAuth.SecondFactor(c.Request().Context(), half, c.FormValue("code"), s.newcomer(c))
 	if _, message, ok := ProofError(err); ok {
 		page := view.CodePage{Page: view.Page{Title: "Type your code"}, Then: then}
-		page.Problems = []ui.ErrorItem{{Target: "code", Message: message}}
+		page.Errors = []ui.ErrorItem{{Target: "code", Message: message}}
 		return web.Render(c, ErrorStatus(c, err), view.Code(page))
 	}
 	if err != nil {

@@ -32,17 +32,17 @@ func (s *Server) SignIn(c echo.Context) error {
 		Page: view.Page{Title: "Sign in"}, Email: c.FormValue("email"), Then: LocalPath(c.FormValue("then")),
 	}
 	if page.Email == "" {
-		page.Problems = append(page.Problems, ui.ErrorItem{Target: "email", Message: "Enter your e-mail address"})
+		page.Errors = append(page.Errors, ui.ErrorItem{Target: "email", Message: "Enter your e-mail address"})
 	}
 	if c.FormValue("password") == "" {
-		page.Problems = append(page.Problems, ui.ErrorItem{Target: "password", Message: "Enter your password"})
+		page.Errors = append(page.Errors, ui.ErrorItem{Target: "password", Message: "Enter your password"})
 	}
-	if len(page.Problems) > 0 {
+	if len(page.Errors) > 0 {
 		return web.Render(c, http.StatusUnprocessableEntity, view.SignIn(page))
 	}
 	token, session, err := s.StaffAuth.SignIn(c.Request().Context(), page.Email, c.FormValue("password"), s.newcomer(c))
 	if _, message, ok := ProofError(err); ok {
-		page.Problems = []ui.ErrorItem{{Target: "email", Message: message}}
+		page.Errors = []ui.ErrorItem{{Target: "email", Message: message}}
 		return web.Render(c, ErrorStatus(c, err), view.SignIn(page))
 	}
 	if err != nil {

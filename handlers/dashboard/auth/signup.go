@@ -17,11 +17,11 @@ func (s *Server) ShowSignUp(c echo.Context) error {
 
 // SignUp sends the email that opens an account.
 func (s *Server) SignUp(c echo.Context) error {
-	wish := auth.NewAccount{Company: c.FormValue("company"), Name: c.FormValue("name"), Email: c.FormValue("email"), Password: c.FormValue("new_password")}
-	err := s.StaffAuth.SignUp(c.Request().Context(), wish, s.newcomer(c))
-	if wrong, ok := FieldErrors(err, "email"); ok {
+	params := auth.NewAccount{Company: c.FormValue("company"), Name: c.FormValue("name"), Email: c.FormValue("email"), Password: c.FormValue("new_password")}
+	err := s.StaffAuth.SignUp(c.Request().Context(), params, s.newcomer(c))
+	if errs, ok := FieldErrors(err, "email"); ok {
 		page := view.SignUpPage{
-			Page: view.Page{Title: "Open an account", Problems: wrong}, Company: wish.Company, Name: wish.Name, Email: wish.Email,
+			Page: view.Page{Title: "Open an account", Errors: errs}, Company: params.Company, Name: params.Name, Email: params.Email,
 		}
 		return web.Render(c, ErrorStatus(c, err), view.SignUp(page))
 	}
@@ -44,12 +44,12 @@ func (s *Server) ShowVerify(c echo.Context) error {
 func (s *Server) Verify(c echo.Context) error {
 	ctx := c.Request().Context()
 	token, err := s.StaffAuth.OpenAccount(ctx, s.emailToken(c), c.FormValue("password"), s.newcomer(c))
-	if wrong, ok := FieldErrors(err, "password"); ok {
+	if errs, ok := FieldErrors(err, "password"); ok {
 		email, checkErr := s.StaffAuth.CheckSignUp(ctx, s.emailToken(c))
 		if checkErr != nil {
 			return s.linkGone(c, checkErr)
 		}
-		page := view.VerifyPage{Page: view.Page{Title: "Open your account", Problems: wrong}, Email: email}
+		page := view.VerifyPage{Page: view.Page{Title: "Open your account", Errors: errs}, Email: email}
 		return web.Render(c, ErrorStatus(c, err), view.Verify(page))
 	}
 	if err != nil {

@@ -25,7 +25,7 @@ func (s *Server) lostVisit(c echo.Context) *Visit {
 // AnswerError answers with a page that shows the error. Visitors who aren't
 // signed in see no menu.
 func (s *Server) AnswerError(c echo.Context, status int, public *domain.Error) error {
-	p := view.ProblemPage{Page: view.Page{Title: "Sorry, something went wrong", Now: s.Clock.Now()}, Text: public.Message}
+	p := view.ErrorPage{Page: view.Page{Title: "Sorry, something went wrong", Now: s.Clock.Now()}, Text: public.Message}
 	v, _ := web.RequestOf(c).Visit.(*Visit)
 	if v == nil && status == http.StatusNotFound {
 		v = s.lostVisit(c)
@@ -48,7 +48,7 @@ func (s *Server) AnswerError(c echo.Context, status int, public *domain.Error) e
 		p.RequestID = web.RequestOf(c).ID.String()
 		p.Text = "The page couldn’t be shown. Try again; if it keeps happening, tell us the reference below."
 	}
-	return web.Render(c, status, view.Problem(p))
+	return web.Render(c, status, view.ErrorMessage(p))
 }
 
 // Serves reports whether the request is for the dashboard.
