@@ -126,9 +126,5 @@ func (s *Server) changedKey(c echo.Context, v *Visit, id domain.KeyID, err error
 	if errs := web.ValidationErrors(err); errs != nil {
 		return s.keysPage(c, v, http.StatusUnprocessableEntity, id, errs)
 	}
-	if err != nil {
-		return err
-	}
-	s.Notices.Leave(c, notice)
-	return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "keys"))
+	return s.backTo(c, v, "keys", err, notice)
 }

@@ -105,11 +105,7 @@ func (s *Server) changedSession(c echo.Context, v *Visit, id domain.SessionID, e
 	if web.SessionClosed(err) {
 		notice, err = "session_closed", nil
 	}
-	if err != nil {
-		return err
-	}
-	s.Notices.Leave(c, notice)
-	return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "sessions/"+id.String()))
+	return s.backTo(c, v, "sessions/"+id.String(), err, notice)
 }
 
 // DownloadData answers with the JSON of the API's data endpoint.

@@ -90,11 +90,7 @@ func (s *Server) CreateSession(c echo.Context, v *Visit) error {
 		page.Errors = newSessionErrors(errs)
 		return web.Render(c, http.StatusUnprocessableEntity, view.NewSession(page))
 	}
-	if err != nil {
-		return err
-	}
-	s.Notices.Leave(c, "session_created")
-	return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "sessions/"+created.ID.String()))
+	return s.backTo(c, v, "sessions/"+created.ID.String(), err, "session_created")
 }
 
 // newSessionErrors words the errors of a new session's fields.

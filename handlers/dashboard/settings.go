@@ -66,11 +66,7 @@ func (s *Server) changedSettings(c echo.Context, v *Visit, err error, notice str
 	if errs := web.ValidationErrors(err); errs != nil {
 		return s.settingsPage(c, v, errs, typed)
 	}
-	if err != nil {
-		return err
-	}
-	s.Notices.Leave(c, notice)
-	return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "settings"))
+	return s.backTo(c, v, "settings", err, notice)
 }
 
 // ChangeSettings stores how customers see the account.

@@ -73,9 +73,5 @@ func (s *Server) changedTeam(c echo.Context, v *Visit, err error, notice string)
 	if errs := web.ValidationErrors(err); errs != nil {
 		return s.teamPage(c, v, http.StatusUnprocessableEntity, errs)
 	}
-	if err != nil {
-		return err
-	}
-	s.Notices.Leave(c, notice)
-	return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "team"))
+	return s.backTo(c, v, "team", err, notice)
 }
