@@ -16,7 +16,7 @@ import (
 // pointed elsewhere. Probes of health may use any name.
 //
 // Production answers any name. There, TLS stops a rebound name, links are made
-// from the base URL alone, cookies belong to the host that set them, and load
+// only from the base URL, cookies belong to the host that set them, and load
 // balancers and partners' private networks may have names of their own.
 func (s *server) checkHost(next echo.HandlerFunc) echo.HandlerFunc {
 	if !s.Development {

@@ -71,18 +71,18 @@ type Config struct {
 	Development      bool   // cookies without Secure, no HSTS
 	Remote           bool   // development also answers to IP addresses beyond loopback
 	TrustedProxies   []netip.Prefix
-	Limiter          web.Limiter
-	RefusalDelay     time.Duration               // before an answer that says to come back later; zero for none
-	SignedOutLimiter web.Limiter                 // of what anyone can post without being signed in, by network
-	LinkLimiter      web.Limiter                 // of what is posted to a form, by its link
-	NetworkLimiter   web.Limiter                 // of what is posted to forms, and of wrong links, by network
-	RequestTime      time.Duration               // to send a request's body, and to take each part of an answer; 0: 30 s
-	StrangersAtOnce  int                         // posts of theirs that are worked on; zero: 12
+	Limiter          web.Limiter                 // of API requests, by account and mode, or by network
+	RefusalDelay     time.Duration               // before a response that says to come back later; zero for none
+	SignedOutLimiter web.Limiter                 // of posts by anyone to the dashboard, by network
+	LinkLimiter      web.Limiter                 // of posts to a form, by its link
+	NetworkLimiter   web.Limiter                 // of posts to forms, and of wrong links, by network
+	RequestTime      time.Duration               // for a request's body, and for each part of a response; zero: 30 s
+	StrangersAtOnce  int                         // posts by anyone that are worked on at a time; zero: 12
 	CookieKeys       [][]byte                    // gorilla/sessions pairs, newest first
 	Ready            func(context.Context) error // nil once the process can serve
 	Version          string
 	Fonts            *pdf.Fonts                                                 // of invoices as PDF
-	Stripe           ProviderEvents                                             // nil where Stripe isn't set up
+	Stripe           ProviderEvents                                             // nil if Stripe isn't set up
 	DevMail          DevMail                                                    // nil unless development stores emails: shown at /dev/mail
 	Answered         func(method, route string, status int, took time.Duration) // called after each request; can be nil
 	Called           func(domain.APIRequest)                                    // called after each API request whose key is known; can be nil

@@ -68,7 +68,7 @@ func (s *Server) sessionDocument(ctx context.Context, r *documentRequest) (*web.
 	if err != nil {
 		return nil, err
 	}
-	id, _ := domain.ParseDocumentID(r.DocumentID) // the id of no document where it is malformed
+	id, _ := domain.ParseDocumentID(r.DocumentID) // if it is malformed, the id of no document
 	document, err := s.Sessions.Document(ctx, scopeIn(ctx), session, id, web.Reader(ctx, actorIn(ctx)))
 	if err != nil {
 		return nil, err

@@ -149,7 +149,7 @@ func (s *Server) DownloadDocument(c echo.Context, v *Visit) error {
 	if err != nil {
 		return err
 	}
-	document, _ := domain.ParseDocumentID(c.Param("document")) // the id of no document where it is malformed
+	document, _ := domain.ParseDocumentID(c.Param("document")) // if it is malformed, the id of no document
 	content, err := s.Sessions.Document(c.Request().Context(), v.Scope, id, document, web.Reader(c.Request().Context(), v.Actor))
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 )
 
 // Cookies names, makes and reads this server's cookies. No script can read
-// them, and another site's page sends them with links alone.
+// them, and of another site's requests only links send them.
 type Cookies struct {
 	Secure bool // they are sent over TLS only
 }

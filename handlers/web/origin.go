@@ -38,7 +38,7 @@ func (o Origins) Staff(next echo.HandlerFunc) echo.HandlerFunc {
 // Customer is the middleware of the form. Only browsers send the headers, so
 // the form stays scriptable (D47). A browser too old for Sec-Fetch-Site says
 // that its origin is "null", because the pages send no referrer; there
-// SameSite=Lax alone keeps other sites' posts out.
+// only SameSite=Lax keeps other sites' posts out.
 func (o Origins) Customer(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		h := c.Request().Header

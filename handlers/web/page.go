@@ -10,7 +10,7 @@ import (
 
 // The values of Content-Security-Policy.
 const (
-	// PagePolicy lets a page load from this server alone, and nothing inline.
+	// PagePolicy lets a page load only from this server, and nothing inline.
 	PagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; " +
 		"connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 	// DataPolicy lets a response that is no page load nothing.

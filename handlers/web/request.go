@@ -15,7 +15,7 @@ import (
 type Request struct {
 	ID       domain.RequestID
 	Address  string // the client's
-	HeadOnly bool   // the client wants the headers alone
+	HeadOnly bool   // the client wants only the headers
 
 	// Of the API.
 	Principal *domain.Principal // nil without a valid API key
@@ -56,7 +56,7 @@ func RequestIn(ctx context.Context) *Request {
 }
 
 // Reader returns who is given the content that a request asks for: by, or no
-// one if it asks for the headers alone.
+// one if it asks only for the headers.
 func Reader(ctx context.Context, by domain.Actor) domain.Actor {
 	if RequestIn(ctx).HeadOnly {
 		by.Kind = domain.ActorNone

@@ -15,7 +15,7 @@ import (
 
 // emailCookie holds the token of an email's link between the opening of the
 // link and the page that it leads to, so that no address that is kept has the
-// token. It opens its own page alone.
+// token. It opens only its own page.
 const emailCookie = "candor_letter"
 
 // emailSeconds is how long a page that an email's link led to can be used.
