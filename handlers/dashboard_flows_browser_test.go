@@ -404,7 +404,7 @@ func TestProblemsInABrowser(t *testing.T) {
 			exec(`ALTER TABLE webhook_endpoint RENAME TO elsewhere`)
 			see("/dashboard/test/webhooks", "500", "something went wrong", "Error reference: req_")
 			exec(`UPDATE staff_user SET role = 'support'`)
-			see("/dashboard/test/team", "403", "You can’t do this", "Your role, support, doesn’t open this page")
+			see("/dashboard/test/team", "403", "You can’t do this", "Your role, support, can’t open this page")
 		})
 	}
 }

@@ -22,7 +22,7 @@ func choiceIn[T ~string](field, text string, choices []T, errs form.Errors) (T, 
 }
 
 func noChoice(field string) form.Error {
-	return form.Error{Field: field, Message: "Choose one of the list"}
+	return form.Error{Field: field, Message: "Choose an option from the list"}
 }
 
 // endpointIn reads the endpoint of a filter, nil for none.

@@ -79,7 +79,7 @@ func redeliveryParams(values url.Values) (f webhooks.DeliveryFilter, rate int, s
 	}
 	f.Since, errs = timeIn("since", shown.Since, errs)
 	if strings.TrimSpace(shown.Since) == "" {
-		errs = append(errs, form.Error{Field: "since", Message: "Enter from when on failed deliveries are sent again"})
+		errs = append(errs, form.Error{Field: "since", Message: "Enter the time from which failed deliveries are resent"})
 	}
 	f.Until, errs = timeIn("until", shown.Until, errs)
 	if f.Since != nil && f.Until != nil && !f.Since.Before(*f.Until) {

@@ -110,7 +110,7 @@ func (s *Server) serve(c echo.Context, route *Route) error {
 		if err := s.Attempts.Forbidden(c.Request().Context(), session, route.May, web.Visitor(c)); err != nil {
 			return err
 		}
-		return domain.Errorf(domain.CodeForbidden, "Your role, %s, doesn’t open this page. Ask an owner of the account.", session.Role)
+		return domain.Errorf(domain.CodeForbidden, "Your role, %s, can’t open this page. Ask an owner of the account.", session.Role)
 	}
 	if route.Action() != "" && !session.Confirmed(s.Clock.Now()) {
 		return s.askForPassword(c, v)
