@@ -80,7 +80,7 @@ func TestSessionByHand(t *testing.T) {
 	support.wantRedirect(support.post(path+"/cancel", nil), path)
 	support.wantPage(support.get(path), http.StatusOK, "Session cancelled", "Link extended")
 	support.wantRedirect(support.post(path+"/cancel", nil), path)
-	support.wantPage(support.get(path), http.StatusOK, "It was too late for that")
+	support.wantPage(support.get(path), http.StatusOK, "the session had already ended")
 	support.wantRedirect(support.post(path+"/extend", url.Values{"days": {"20"}}), path)
 }
 
@@ -119,7 +119,7 @@ func TestDownloadsAreForThoseWhoMayAndAreNoted(t *testing.T) {
 
 	developer := b.staff(domain.RoleDeveloper)
 	developer.wantRedirect(developer.get(paths[1]), path)
-	developer.wantPage(developer.get(path), http.StatusOK, "still being made")
+	developer.wantPage(developer.get(path), http.StatusOK, "not ready yet")
 	b.storePDF(session.ID, []byte("%PDF-1.7 test"))
 
 	support := b.staff(domain.RoleSupport)

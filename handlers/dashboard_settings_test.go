@@ -200,7 +200,7 @@ func TestRetentionIsReviewed(t *testing.T) {
 	// Nobody agreed to it as it is: it is asked anew.
 	owner.wantRedirect(owner.post(path+"/retention", url.Values{"retention_days": {"10"}}), path+"/retention?retention_days=10")
 	owner.wantRedirect(owner.post(path+"/retention", url.Values{"retention_days": {"10"}, "from_days": {"60"}}), path+"/retention?retention_days=10")
-	owner.wantPage(owner.get(path+"/retention?retention_days=10"), http.StatusOK, "Somebody else has changed it")
+	owner.wantPage(owner.get(path+"/retention?retention_days=10"), http.StatusOK, "another person has just changed this")
 	files(old, http.StatusOK)
 
 	owner.wantRedirect(owner.post(path+"/retention", url.Values{"retention_days": {"10"}, "from_days": {"90"}}), path)
