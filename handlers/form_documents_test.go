@@ -201,7 +201,7 @@ func TestFieldsInAnyOrder(t *testing.T) {
 		c.ok(err)
 		var names []string
 		for _, d := range documents {
-			names = append(names, d.FileName+" "+d.Category)
+			names = append(names, d.FileName+" "+string(d.Category))
 		}
 		return names
 	}

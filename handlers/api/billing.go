@@ -17,7 +17,7 @@ type noParameters struct{}
 // subscription is the response of GET /v1/billing/subscription.
 type subscription struct {
 	Plan            plan                      `json:"plan" doc:"What the account pays for."`
-	Status          domain.SubscriptionStatus `json:"status" enum:"active,past_due,cancelled" doc:"cancelled until the cancellation takes effect; then there is no subscription."`
+	Status          domain.SubscriptionStatus `json:"status" doc:"cancelled until the cancellation takes effect; then there is no subscription."`
 	CurrentPeriod   period                    `json:"current_period" doc:"The running billing period."`
 	Usage           subscriptionUsage         `json:"usage" doc:"Live sessions created in the running period."`
 	BillingEmail    string                    `json:"billing_email" doc:"Where invoices go."`

@@ -44,7 +44,7 @@ func decodeParameters(c echo.Context, fields []reflect.StructField, into any) er
 		if !ok {
 			continue
 		}
-		if message := decodeParameter(field, f.Tag, query[name]); message != "" {
+		if message := decodeParameter(field, f, query[name]); message != "" {
 			errs = append(errs, form.Error{Field: name, Message: name + " " + message + "."})
 		}
 	}
@@ -53,7 +53,8 @@ func decodeParameters(c echo.Context, fields []reflect.StructField, into any) er
 
 // decodeParameter sets a field to a query parameter, or returns what the
 // parameter must be.
-func decodeParameter(field reflect.Value, tag reflect.StructTag, values []string) (message string) {
+func decodeParameter(field reflect.Value, f reflect.StructField, values []string) (message string) {
+	tag, enum := f.Tag, openapi.Enum(f)
 	if len(values) == 0 {
 		values = defaultValue(tag)
 		if values == nil {
@@ -69,8 +70,8 @@ func decodeParameter(field reflect.Value, tag reflect.StructTag, values []string
 		return "must be text without control characters"
 	case tag.Get("empty") != "allowed" && value == "":
 		return "must not be empty"
-	case tag.Get("enum") != "" && !slices.Contains(strings.Split(tag.Get("enum"), ","), value):
-		return "must be one of " + strings.ReplaceAll(tag.Get("enum"), ",", ", ")
+	case enum != nil && !slices.Contains(enum, value):
+		return "must be one of " + strings.Join(enum, ", ")
 	}
 	switch field.Interface().(type) {
 	case *time.Time:

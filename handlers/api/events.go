@@ -13,7 +13,7 @@ import (
 type listEventsRequest struct {
 	After     int              `query:"after" default:"0" min:"0" max:"9223372036854775807" doc:"Only events numbered above this: next_after of the answer before, or the sequence of the last event you have."`
 	Limit     int              `query:"limit" default:"20" min:"1" max:"100" doc:"At most so many events."`
-	Type      domain.EventType `query:"type" enum:"session.accessed,session.section_completed,session.completed,session.pdf_ready,session.expired,billing.invoice_paid,billing.invoice_payment_failed,billing.subscription_cancelled" doc:"Only events of this type."`
+	Type      domain.EventType `query:"type" doc:"Only events of this type."`
 	SessionID *string          `query:"session_id" doc:"Only events of this session, sess_…"`
 }
 
@@ -29,7 +29,7 @@ type eventList struct {
 // read both; id and delivery are extra.
 type feedEvent struct {
 	ID        domain.EventID    `json:"id" doc:"The event's id."`
-	Event     domain.EventType  `json:"event" doc:"The event's name."`
+	Event     domain.EventType  `json:"event" enum:"-" doc:"The event's name."`
 	SessionID *domain.SessionID `json:"session_id,omitempty" doc:"The session; absent from billing events."`
 	Livemode  bool              `json:"livemode" doc:"false for what test keys made."`
 	Sequence  int64             `json:"sequence" doc:"Counts the events of an account and mode, 1, 2, 3 … without a gap."`
@@ -45,7 +45,7 @@ type eventData struct{ json.RawMessage }
 type feedDelivery struct {
 	ID             domain.DeliveryID    `json:"id" doc:"The delivery's id, X-Webhook-ID of each attempt."`
 	URL            string               `json:"url" doc:"Where it goes."`
-	State          domain.DeliveryState `json:"state" enum:"pending,delivered,failed,cancelled" doc:"pending: attempts follow; delivered: a 2xx came; failed: all attempts failed; cancelled: it was called off."`
+	State          domain.DeliveryState `json:"state" doc:"pending: attempts follow; delivered: a 2xx came; failed: all attempts failed; cancelled: it was called off."`
 	Attempts       int                  `json:"attempts" doc:"How many attempts were made, redeliveries included."`
 	LastStatusCode *int                 `json:"last_status_code" doc:"Of the last attempt, null without a response."`
 	LastErrorClass *string              `json:"last_error_class" doc:"Why the last attempt failed: dns, connect, tls, timeout, refused_target, status or protocol; null after a success."`

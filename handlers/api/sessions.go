@@ -38,7 +38,7 @@ func (p sessionID) parse() (domain.SessionID, error) {
 // sessionFields are the fields of a session at its creation and later.
 type sessionFields struct {
 	ID            domain.SessionID `json:"id" doc:"The session's id."`
-	Status        domain.Status    `json:"status" enum:"pending,in_progress,completed,expired,cancelled" doc:"The session's state."`
+	Status        domain.Status    `json:"status" doc:"The session's state."`
 	FormType      string           `json:"form_type" enum:"financial_statement" doc:"The form."`
 	CustomerEmail string           `json:"customer_email" doc:"The customer's e-mail address."`
 	CustomerName  *string          `json:"customer_name" doc:"The customer's full name, null where none was given."`
@@ -76,7 +76,7 @@ type progress struct {
 // sessionItem is a session in a list.
 type sessionItem struct {
 	ID            domain.SessionID `json:"id" doc:"The session's id."`
-	Status        domain.Status    `json:"status" enum:"pending,in_progress,completed,expired,cancelled" doc:"The session's state."`
+	Status        domain.Status    `json:"status" doc:"The session's state."`
 	FormType      string           `json:"form_type" enum:"financial_statement" doc:"The form."`
 	CustomerEmail string           `json:"customer_email" doc:"The customer's e-mail address."`
 	CustomerName  *string          `json:"customer_name" doc:"The customer's full name, null where none was given."`
@@ -91,7 +91,7 @@ type sessionItem struct {
 type listSessionsRequest struct {
 	Page          int           `query:"page" default:"1" min:"1" max:"1000000000" doc:"Which page, counted from 1. One past the end is empty."`
 	PerPage       int           `query:"per_page" default:"20" min:"1" max:"100" doc:"Sessions on a page."`
-	Status        domain.Status `query:"status" enum:"pending,in_progress,completed,expired,cancelled" doc:"Only sessions in this state."`
+	Status        domain.Status `query:"status" doc:"Only sessions in this state."`
 	ReferenceID   *string       `query:"reference_id" doc:"Only sessions with exactly this reference."`
 	CustomerEmail *string       `query:"customer_email" doc:"Only sessions of this customer: the whole address, in any case."`
 	CreatedAfter  *time.Time    `query:"created_after" doc:"Only sessions created after this moment, itself excluded."`

@@ -257,7 +257,7 @@ func (j *journey) save(name string, answers []byte) func(context.Context, *db.Tx
 
 func (j *journey) sectionEvent(ctx context.Context, tx *db.Tx, name string) error {
 	return j.event(ctx, tx, j.session, domain.SectionCompletedPayload{
-		SessionID: j.session.ID, Section: name, SectionNumber: statement.SectionNumber(name), SectionsTotal: statement.SectionsTotal,
+		SessionID: j.session.ID, Section: statement.SectionName(name), SectionNumber: statement.SectionNumber(name), SectionsTotal: statement.SectionsTotal,
 		SectionsCompleted: j.session.SectionsCompleted, ProgressPercentage: statement.Percentage(j.session.SectionsCompleted),
 	})
 }

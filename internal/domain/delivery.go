@@ -45,6 +45,9 @@ const (
 // DeliveryStates lists the states.
 var DeliveryStates = []DeliveryState{DeliveryPending, DeliveryDelivered, DeliveryFailed, DeliveryCancelled}
 
+// Enum lists the states.
+func (DeliveryState) Enum() []string { return texts(DeliveryStates) }
+
 // DeliveryFilter filters a list of deliveries; zero fields match everything.
 type DeliveryFilter struct {
 	State    DeliveryState

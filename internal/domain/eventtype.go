@@ -116,6 +116,9 @@ var eventTypes = byKey(EventTable, func(info EventInfo) EventType { return info.
 // Info describes the event type; it is zero for an unknown one.
 func (t EventType) Info() EventInfo { return eventTypes[t] }
 
+// Enum lists the event types.
+func (EventType) Enum() []string { return texts(EventTypes) }
+
 const exampleInvoice = "inv_01m7xsggnverxbaf5yh399t1b7"
 
 var exampleSession = must(ParseSessionID("sess_01m7xsggnverxbaf5yh399t1b6"))
@@ -136,12 +139,12 @@ type AccessedPayload struct {
 
 // SectionCompletedPayload is the data of session.section_completed.
 type SectionCompletedPayload struct {
-	SessionID          SessionID `json:"session_id" doc:"The session."`
-	Section            string    `json:"section" enum:"personal_details,income,assets,liabilities,expenses,documents,declaration" doc:"The section that was completed."`
-	SectionNumber      int       `json:"section_number" doc:"Its place in the form, 1 to 7."`
-	SectionsTotal      int       `json:"sections_total" doc:"How many sections there are."`
-	SectionsCompleted  int       `json:"sections_completed" doc:"How many are completed now."`
-	ProgressPercentage int       `json:"progress_percentage" doc:"The share completed, 0 to 100."`
+	SessionID          SessionID             `json:"session_id" doc:"The session."`
+	Section            statement.SectionName `json:"section" doc:"The section that was completed."`
+	SectionNumber      int                   `json:"section_number" doc:"Its place in the form, 1 to 7."`
+	SectionsTotal      int                   `json:"sections_total" doc:"How many sections there are."`
+	SectionsCompleted  int                   `json:"sections_completed" doc:"How many are completed now."`
+	ProgressPercentage int                   `json:"progress_percentage" doc:"The share completed, 0 to 100."`
 }
 
 // CompletedPayload is the data of session.completed.

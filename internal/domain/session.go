@@ -22,6 +22,9 @@ const (
 // Statuses lists the states.
 var Statuses = []Status{Pending, InProgress, Completed, Expired, Cancelled}
 
+// Enum lists the states.
+func (Status) Enum() []string { return texts(Statuses) }
+
 // Open reports whether the customer can still work on the form.
 func (s Status) Open() bool { return s == Pending || s == InProgress }
 

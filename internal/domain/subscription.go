@@ -37,6 +37,11 @@ const (
 	SubscriptionCancelled SubscriptionStatus = "cancelled"
 )
 
+// Enum lists the states.
+func (SubscriptionStatus) Enum() []string {
+	return texts([]SubscriptionStatus{SubscriptionActive, SubscriptionPastDue, SubscriptionCancelled})
+}
+
 // A Subscription is an account's plan since StartedAt. Times are UTC.
 type Subscription struct {
 	Plan

@@ -18,6 +18,15 @@ func keys[K, Row any](table []Row, key func(Row) K) []K {
 	return out
 }
 
+// texts are the values of a list as a schema's enum.
+func texts[T ~string](list []T) []string {
+	out := make([]string, len(list))
+	for i, value := range list {
+		out[i] = string(value)
+	}
+	return out
+}
+
 // must returns the value of a table's text that is parsed at the start.
 func must[T any](value T, err error) T {
 	if err != nil {

@@ -72,13 +72,14 @@ func TestTablesAreComplete(t *testing.T) {
 	}
 	all := constants(t)
 	for name, list := range map[string][]string{
-		"Code":          codes,
-		"EventType":     texts(domain.EventTypes),
-		"Permission":    texts(domain.AllPermissions),
-		"AuditAction":   texts(domain.AuditActions),
-		"Role":          texts(domain.Roles),
-		"Status":        texts(domain.Statuses),
-		"DeliveryState": texts(domain.DeliveryStates),
+		"Code":               codes,
+		"EventType":          texts(domain.EventTypes),
+		"Permission":         texts(domain.AllPermissions),
+		"AuditAction":        texts(domain.AuditActions),
+		"Role":               texts(domain.Roles),
+		"Status":             texts(domain.Statuses),
+		"DeliveryState":      texts(domain.DeliveryStates),
+		"SubscriptionStatus": domain.SubscriptionStatus("").Enum(),
 	} {
 		var declared []string
 		for _, c := range all[name] {

@@ -98,7 +98,7 @@ func TestFormToSubmission(t *testing.T) {
 		}
 		want = append(want, domain.SessionSectionCompleted)
 		got := payload[domain.SectionCompletedPayload](b, session.ID)
-		if expect := (domain.SectionCompletedPayload{SessionID: session.ID, Section: name, SectionNumber: statement.SectionNumber(name), SectionsTotal: 7,
+		if expect := (domain.SectionCompletedPayload{SessionID: session.ID, Section: statement.SectionName(name), SectionNumber: statement.SectionNumber(name), SectionsTotal: 7,
 			SectionsCompleted: i + 1, ProgressPercentage: []int{14, 29, 43, 57, 71, 86}[i]}); got != expect {
 			t.Errorf("payload %+v, want %+v", got, expect)
 		}

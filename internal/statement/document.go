@@ -31,13 +31,13 @@ const (
 
 // Document is an uploaded file as the data object shows it (D23).
 type Document struct {
-	ID          string         `json:"id" doc:"Document id, doc_…; its bytes are at /v1/sessions/:id/documents/:document_id."`
-	Category    string         `json:"category" enum:"identification,income_evidence,bank_statement,tax_return,loan_statement,other" doc:"What the customer says it is."`
-	FileName    string         `json:"file_name" doc:"The name the customer's device gave it, with an ending that fits the content."`
-	ContentType string         `json:"content_type" enum:"application/pdf,image/jpeg,image/png,image/heic" doc:"Found from the content."`
-	SizeBytes   int64          `json:"size_bytes" doc:"Size in bytes, at most 10485760."`
-	SHA256      string         `json:"sha256" doc:"Lower-case hex."`
-	UploadedAt  form.Timestamp `json:"uploaded_at" doc:"When it was uploaded, UTC."`
+	ID          string           `json:"id" doc:"Document id, doc_…; its bytes are at /v1/sessions/:id/documents/:document_id."`
+	Category    DocumentCategory `json:"category" doc:"What the customer says it is."`
+	FileName    string           `json:"file_name" doc:"The name the customer's device gave it, with an ending that fits the content."`
+	ContentType string           `json:"content_type" enum:"application/pdf,image/jpeg,image/png,image/heic" doc:"Found from the content."`
+	SizeBytes   int64            `json:"size_bytes" doc:"Size in bytes, at most 10485760."`
+	SHA256      string           `json:"sha256" doc:"Lower-case hex."`
+	UploadedAt  form.Timestamp   `json:"uploaded_at" doc:"When it was uploaded, UTC."`
 }
 
 // DocumentCategories are the categories of documents (D23).
@@ -55,12 +55,24 @@ func KnownCategory(code string) bool {
 	return slices.ContainsFunc(DocumentCategories, func(o form.Option) bool { return o.Code == code })
 }
 
-// CategoryLabel is the label of a document category.
-func CategoryLabel(code string) string {
+// A DocumentCategory is the code of one of DocumentCategories.
+type DocumentCategory string
+
+// Enum lists the codes of the categories.
+func (DocumentCategory) Enum() []string {
+	var out []string
 	for _, o := range DocumentCategories {
-		if o.Code == code {
+		out = append(out, o.Code)
+	}
+	return out
+}
+
+// Label is the category as the customer reads it.
+func (c DocumentCategory) Label() string {
+	for _, o := range DocumentCategories {
+		if o.Code == string(c) {
 			return o.Label
 		}
 	}
-	return code
+	return string(c)
 }

@@ -31,6 +31,12 @@ var SectionNames = [SectionsTotal]string{
 	ExpensesSection, DocumentsSection, DeclarationSection,
 }
 
+// A SectionName is one of SectionNames in the API.
+type SectionName string
+
+// Enum lists the sections.
+func (SectionName) Enum() []string { return SectionNames[:] }
+
 // SectionNumber returns the section's place from 1 to 7, or 0 for an unknown
 // name.
 func SectionNumber(name string) int {

@@ -150,8 +150,8 @@ func TestSectionNames(t *testing.T) {
 	if statement.SectionNumber("x") != 0 || s.Section("x", time.Time{}) != nil || statement.Title("x") != "" {
 		t.Error("there is a section x")
 	}
-	if got := statement.CategoryLabel("tax_return"); got != "Tax return" {
-		t.Errorf("CategoryLabel(tax_return) = %q", got)
+	if got := statement.DocumentCategory("tax_return").Label(); got != "Tax return" {
+		t.Errorf("label of tax_return = %q", got)
 	}
 }
 

@@ -62,7 +62,7 @@ func (f *Form) Statement() (*statement.Statement, error) {
 	}
 	for _, d := range f.Documents {
 		out.Documents = append(out.Documents, statement.Document{
-			ID: d.ID.String(), Category: d.Category, FileName: d.FileName, ContentType: d.ContentType,
+			ID: d.ID.String(), Category: statement.DocumentCategory(d.Category), FileName: d.FileName, ContentType: d.ContentType,
 			SizeBytes: d.SizeBytes, SHA256: hex.EncodeToString(d.SHA256), UploadedAt: form.At(d.UploadedAt),
 		})
 	}

@@ -92,7 +92,7 @@ func (f *tinyForm) documents(w http.ResponseWriter, r *http.Request) {
 			p.Errors = form.Errors{{Field: "category", Message: "Select what the document is"}}
 			w.WriteHeader(http.StatusUnprocessableEntity)
 		} else if err == nil {
-			f.uploads = append(f.uploads, statement.Document{ID: "doc_1", FileName: header.Filename, SizeBytes: header.Size, Category: p.Category})
+			f.uploads = append(f.uploads, statement.Document{ID: "doc_1", FileName: header.Filename, SizeBytes: header.Size, Category: statement.DocumentCategory(p.Category)})
 			http.Redirect(w, r, "/documents", http.StatusSeeOther)
 			return
 		}

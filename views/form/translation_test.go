@@ -115,7 +115,7 @@ func everyText(t *testing.T) []templ.Component {
 		view.Documents(view.DocumentsPage{Page: page(), Documents: slices.Repeat(documents, statement.MaxDocuments/2)}))
 	for _, category := range statement.DocumentCategories {
 		c := checkPage(example(t))
-		c.Documents = []statement.Document{{Category: category.Code, FileName: "a.pdf"}}
+		c.Documents = []statement.Document{{Category: statement.DocumentCategory(category.Code), FileName: "a.pdf"}}
 		all = append(all, view.Check(c))
 	}
 	for _, contact := range []view.Page{{HelpEmail: "a@b.example"}, {HelpPhone: "1300 555 010"}, {Partner: "Harbour"}} {

@@ -132,7 +132,7 @@ func TestRenderShowsEveryAnswer(t *testing.T) {
 		})
 	}
 	for _, d := range in.Answers.Documents {
-		shows("category", statement.CategoryLabel(d.Category))
+		shows("category", d.Category.Label())
 		shows("file name", d.FileName)
 	}
 	for _, c := range []statement.Cents{in.Answers.Summary().NetWorth, in.Answers.Summary().TotalMonthlyIncome, in.Answers.Summary().MonthlySurplus} {
@@ -341,7 +341,7 @@ func TestRenderAwkwardText(t *testing.T) {
 		*s.Liabilities.PersonalLoans[0] = statement.PersonalLoan{Lender: text, Purpose: text}
 		s.Liabilities.CreditCards[0].Issuer = text
 		*s.Liabilities.Other[0] = statement.OtherLiability{Description: text, Lender: text}
-		s.Documents[0] = statement.Document{FileName: text, ContentType: text, Category: text}
+		s.Documents[0] = statement.Document{FileName: text, ContentType: text, Category: statement.DocumentCategory(text)}
 		s.Declaration.FullName = text
 		result, err := Render(in, fonts)
 		if err != nil {

@@ -264,7 +264,7 @@ func (d *document) documents(documents []statement.Document) {
 	t := table{columns: []column{{title: "Category"}, {title: "File name"}, {title: "Type"}, {title: "Size", right: true}}}
 	for _, doc := range documents {
 		t.rows = append(t.rows, []cell{
-			{text: statement.CategoryLabel(doc.Category)}, {text: doc.FileName},
+			{text: doc.Category.Label()}, {text: doc.FileName},
 			{text: fileType(doc.ContentType)}, {text: fileSize(doc.SizeBytes)},
 		})
 	}

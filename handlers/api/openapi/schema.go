@@ -86,7 +86,7 @@ func (s *Schemas) Object(t reflect.Type) *form.Schema {
 		case request && f.Type.Kind() != reflect.Pointer:
 			schema = nullable(schema)
 		case f.Type.Kind() == reflect.Pointer && !request:
-			schema = tagged(s.Of(f.Type.Elem()), f.Tag)
+			schema = tagged(s.Of(f.Type.Elem()), f)
 		}
 		out.Properties[name] = schema
 	}
@@ -97,20 +97,21 @@ func (s *Schemas) Object(t reflect.Type) *form.Schema {
 func (s *Schemas) leaf(f reflect.StructField) *form.Schema {
 	_, inQuery := f.Tag.Lookup("query")
 	if inQuery && f.Type.Kind() == reflect.Pointer {
-		return tagged(s.Of(f.Type.Elem()), f.Tag)
+		return tagged(s.Of(f.Type.Elem()), f)
 	}
-	return tagged(s.Of(f.Type), f.Tag)
+	return tagged(s.Of(f.Type), f)
 }
 
-func tagged(s *form.Schema, tag reflect.StructTag) *form.Schema {
+func tagged(s *form.Schema, f reflect.StructField) *form.Schema {
+	tag := f.Tag
 	s.Description = tag.Get("doc")
 	s.Format = cmp.Or(tag.Get("format"), s.Format)
 	s.Minimum, s.Maximum = json.Number(tag.Get("min")), json.Number(tag.Get("max"))
 	if n, err := strconv.Atoi(tag.Get("maxLength")); err == nil {
 		s.MaxLength = n
 	}
-	if enum := tag.Get("enum"); enum != "" && s.Type != "boolean" {
-		s.Enum = strings.Split(enum, ",")
+	if s.Type != "boolean" {
+		s.Enum = Enum(f)
 	}
 	if text, ok := tag.Lookup("default"); ok {
 		s.Default = text
@@ -140,6 +141,22 @@ func Fields(t reflect.Type) []reflect.StructField {
 func JSONName(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	return name
+}
+
+// Enum lists the values of a field: those in its enum tag, else those that its
+// type lists by an Enum method. It returns nil if the field is open; the tag "-"
+// opens a field whose type lists values.
+func Enum(f reflect.StructField) []string {
+	if tag, ok := f.Tag.Lookup("enum"); ok {
+		if tag == "-" {
+			return nil
+		}
+		return strings.Split(tag, ",")
+	}
+	if listing, ok := reflect.Zero(f.Type).Interface().(interface{ Enum() []string }); ok && f.Type.Kind() == reflect.String {
+		return listing.Enum()
+	}
+	return nil
 }
 
 // Parameters describes the fields tagged path and query.

@@ -92,7 +92,7 @@ func (s *Service) completeSection(ctx context.Context, id domain.SessionID, name
 
 func (s *Service) sectionCompleted(ctx context.Context, tx *db.Tx, session *domain.Session, name string, now time.Time) error {
 	return s.Outbox.SessionEvent(ctx, tx, session, domain.SectionCompletedPayload{
-		SessionID: session.ID, Section: name, SectionNumber: statement.SectionNumber(name),
+		SessionID: session.ID, Section: statement.SectionName(name), SectionNumber: statement.SectionNumber(name),
 		SectionsTotal: statement.SectionsTotal, SectionsCompleted: session.SectionsCompleted,
 		ProgressPercentage: statement.Percentage(session.SectionsCompleted),
 	}, now)

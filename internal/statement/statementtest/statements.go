@@ -106,7 +106,7 @@ func prose(n, length int) string {
 	return strings.TrimSpace(string([]rune(text)[:length-1])) + "…"
 }
 
-func document(n int, category, name, contentType string, size int64) statement.Document {
+func document(n int, category statement.DocumentCategory, name, contentType string, size int64) statement.Document {
 	return statement.Document{
 		ID:          fmt.Sprintf("doc_019a9f3c-7d00-7000-8000-%012d", n),
 		Category:    category,
