@@ -52,11 +52,11 @@ func TestLanguagesThatAnAccountOffers(t *testing.T) {
 	owner.wantPage(owner.get(languagesPath), http.StatusOK, `value="vi" checked`, `value="zh-Hans" checked`)
 	owner.wantPage(owner.get("/dashboard/test/audit"), http.StatusOK, "account.changed", "form languages: en-AU → en-AU, zh-Hans, vi")
 
-	for wish, want := range map[string]string{
+	for params, want := range map[string]string{
 		"zh-CN,zh;q=0.9": "zh-Hans", "zh": "zh-Hans", "vi-VN": "vi", "fr,vi;q=0.3": "vi", "en-GB,vi;q=0.9": "en-AU",
 		"zh-TW": "en-AU", "zh-Hant-HK": "en-AU", "fr": "en-AU", "": "en-AU", "<script>": "en-AU",
 	} {
-		shows(t, c.asks("", wish), `<html lang="`+want+`">`, `hreflang=`)
+		shows(t, c.asks("", params), `<html lang="`+want+`">`, `hreflang=`)
 	}
 	b.offering("vi")
 	page = c.asks("", "zh-CN,vi;q=0.5")

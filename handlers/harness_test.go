@@ -172,15 +172,15 @@ func (b *bench) serve(r *http.Request) *httptest.ResponseRecorder {
 }
 
 // newSession makes a session in the scope.
-func (b *bench) newSession(scope domain.Scope, wish domain.NewSession) *domain.Session {
+func (b *bench) newSession(scope domain.Scope, params domain.NewSession) *domain.Session {
 	b.Helper()
-	if wish.FormType == "" {
-		wish.FormType = domain.FinancialStatement
+	if params.FormType == "" {
+		params.FormType = domain.FinancialStatement
 	}
-	if wish.CustomerEmail == "" {
-		wish.CustomerEmail = "jo@customer.example"
+	if params.CustomerEmail == "" {
+		params.CustomerEmail = "jo@customer.example"
 	}
-	session, err := b.service.Sessions.Create(b.Context(), scope, nil, wish)
+	session, err := b.service.Sessions.Create(b.Context(), scope, nil, params)
 	b.ok(err)
 	return session
 }

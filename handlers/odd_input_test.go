@@ -168,8 +168,8 @@ var (
 		b.ok(b.service.Auth.RequestReset(b.Context(), email, domain.Visitor{IPAddress: "192.0.2.1"}))
 	})
 	openVerify = byLetter(func(b *oddBench, email string) {
-		wish := auth.NewAccount{Company: "Harbour", Name: "Sam", Email: email, Password: goodPassword}
-		b.ok(b.service.Auth.SignUp(b.Context(), wish, domain.Visitor{IPAddress: "192.0.2.1"}))
+		params := auth.NewAccount{Company: "Harbour", Name: "Sam", Email: email, Password: goodPassword}
+		b.ok(b.service.Auth.SignUp(b.Context(), params, domain.Visitor{IPAddress: "192.0.2.1"}))
 	})
 	openInvitation = byLetter(func(b *oddBench, email string) {
 		_, err := b.service.Team.Invite(b.Context(), b.account.AccountID, someone, newInvitation(email, domain.RoleSupport))

@@ -18,7 +18,7 @@ import (
 type journey struct {
 	*history
 	person    person
-	wish      domain.NewSession
+	params      domain.NewSession
 	answers   *statement.Statement
 	visitor   domain.Visitor
 	session   *domain.Session
@@ -53,7 +53,7 @@ func (h *history) plan(created time.Time) {
 	j.expires = created.Add(time.Duration(days) * 24 * time.Hour)
 	j.answers = newStatement(r, j.person, created)
 	j.visitor = domain.Visitor{UserAgent: pick(r, browsers), IPAddress: address(r)}
-	j.wishFor(days)
+	j.paramsFor(days)
 	j.step(created, j.create)
 	if !chance(r, never) {
 		j.visit(awake(r, created.Add(time.Minute+about(r, 150*time.Minute, 1.5))))
@@ -64,35 +64,35 @@ func (h *history) plan(created time.Time) {
 	j.end()
 }
 
-// wishFor is what is asked for, and by whom.
-func (j *journey) wishFor(days int) {
+// paramsFor is what is asked for, and by whom.
+func (j *journey) paramsFor(days int) {
 	r := j.random
 	j.reference += 1 + r.IntN(4)
-	j.wish = domain.NewSession{
+	j.params = domain.NewSession{
 		FormType: domain.FinancialStatement, CustomerEmail: j.person.email, CustomerName: j.person.name, ExpiresInDays: &days,
 		ReferenceID: fmt.Sprintf("HL-%d", j.reference),
 		Metadata:    domain.Metadata{"product": quoted(pick(r, []string{"home_loan", "home_loan", "refinance", "personal_loan", "car_loan"}))},
 	}
 	switch share := r.Float64(); {
 	case !j.scope.Livemode:
-		j.wish.By = j.office.key("Staging").Actor(officeAddress)
-		j.wish.ReferenceID = fmt.Sprintf("TEST-%d", j.reference)
+		j.params.By = j.office.key("Staging").Actor(officeAddress)
+		j.params.ReferenceID = fmt.Sprintf("TEST-%d", j.reference)
 		if share < 0.25 {
-			j.wish.By, j.wish.WebhookURL = j.office.key("Mia’s laptop").Actor("198.51.100.23"), tunnelURL
+			j.params.By, j.params.WebhookURL = j.office.key("Mia’s laptop").Actor("198.51.100.23"), tunnelURL
 		}
 	case share < 0.07:
-		j.wish.By, j.wish.Metadata = j.office.actor(2), nil
+		j.params.By, j.params.Metadata = j.office.actor(2), nil
 	case share < 0.3:
-		j.wish.By, j.wish.WebhookURL = j.office.key("Broker portal").Actor("203.0.113.88"), brokerURL
-		j.wish.Metadata["broker"] = quoted(pick(r, []string{"Kestrel Finance", "Loan Market Bayside", "Aspect Brokers", "Homeward"}))
+		j.params.By, j.params.WebhookURL = j.office.key("Broker portal").Actor("203.0.113.88"), brokerURL
+		j.params.Metadata["broker"] = quoted(pick(r, []string{"Kestrel Finance", "Loan Market Bayside", "Aspect Brokers", "Homeward"}))
 	default:
-		j.wish.By = j.office.key("Loan origination").Actor(officeAddress)
+		j.params.By = j.office.key("Loan origination").Actor(officeAddress)
 		if share < 0.36 && j.created.Before(j.now.Add(-crmGone).Add(3*24*time.Hour)) {
-			j.wish.WebhookURL = crmURL
+			j.params.WebhookURL = crmURL
 		}
 	}
 	if chance(r, 0.04) {
-		j.wish.ReferenceID = ""
+		j.params.ReferenceID = ""
 	}
 }
 
@@ -181,14 +181,14 @@ func (j *journey) step(at time.Time, do func(ctx context.Context, tx *db.Tx) err
 }
 
 func (j *journey) create(ctx context.Context, tx *db.Tx) (err error) {
-	if j.session, err = j.Sessions.Insert(ctx, tx, j.scope, j.wish); err != nil {
+	if j.session, err = j.Sessions.Insert(ctx, tx, j.scope, j.params); err != nil {
 		return err
 	}
-	if j.wish.By.Kind == domain.ActorStaff {
-		j.note(j.created, j.wish.By, domain.AuditSessionCreated, j.session.ID)
+	if j.params.By.Kind == domain.ActorStaff {
+		j.note(j.created, j.params.By, domain.AuditSessionCreated, j.session.ID)
 		return nil
 	}
-	j.call(j.created, j.wish.By, "POST", "/v1/sessions", 201, "", &j.session.ID)
+	j.call(j.created, j.params.By, "POST", "/v1/sessions", 201, "", &j.session.ID)
 	return nil
 }
 
@@ -294,8 +294,8 @@ func (j *journey) cancel(ctx context.Context, tx *db.Tx) error {
 		return err
 	}
 	by := j.office.actor(2)
-	if j.wish.By.Kind == domain.ActorKey && chance(j.random, 0.5) {
-		by = j.wish.By
+	if j.params.By.Kind == domain.ActorKey && chance(j.random, 0.5) {
+		by = j.params.By
 		j.call(j.clock.at, by, "DELETE", "/v1/sessions/:id", 200, "", &j.session.ID)
 	}
 	j.note(j.clock.at, by, domain.AuditSessionCancelled, j.session.ID)

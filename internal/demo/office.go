@@ -185,7 +185,7 @@ func (o *office) makeKeys(ctx context.Context) error {
 		ago  time.Duration // made
 		used time.Duration // last
 		from string
-		wish keys.Params
+		params keys.Params
 	}{
 		{"Staging", false, 175 * 24 * time.Hour, 3 * time.Minute, officeAddress, keys.Params{}},
 		{"Mia’s laptop", false, 93 * 24 * time.Hour, 19 * time.Hour, "198.51.100.23", keys.Params{ExpiresAt: &soon}},
@@ -200,8 +200,8 @@ func (o *office) makeKeys(ctx context.Context) error {
 	for _, k := range used {
 		o.past(k.ago)
 		scope := domain.Scope{AccountID: o.account, Livemode: k.live}
-		k.wish.Name = k.name
-		made, _, err := o.Keys.Create(ctx, scope, o.actor(1), k.wish)
+		k.params.Name = k.name
+		made, _, err := o.Keys.Create(ctx, scope, o.actor(1), k.params)
 		if err != nil {
 			return err
 		}

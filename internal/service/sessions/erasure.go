@@ -50,15 +50,15 @@ func (s *Service) Erase(ctx context.Context, scope domain.Scope, id domain.Sessi
 	if err != nil {
 		return err
 	}
-	var problems form.Errors
+	var invalid form.Errors
 	if len(chosen) == 0 {
-		problems = append(problems, form.Error{Field: "sessions", Message: "Choose at least one session"})
+		invalid = append(invalid, form.Error{Field: "sessions", Message: "Choose at least one session"})
 	}
 	if !strings.EqualFold(strings.TrimSpace(typed), same[0].CustomerEmail) {
-		problems = append(problems, form.Error{Field: "confirm", Message: "Enter the customer’s e-mail address, exactly as it is shown above"})
+		invalid = append(invalid, form.Error{Field: "confirm", Message: "Enter the customer’s e-mail address, exactly as it is shown above"})
 	}
-	if problems != nil {
-		return &domain.Error{Code: domain.CodeValidation, Message: "The data were not erased.", Fields: problems}
+	if invalid != nil {
+		return &domain.Error{Code: domain.CodeValidation, Message: "The data were not erased.", Fields: invalid}
 	}
 	for _, one := range chosen {
 		if !slices.ContainsFunc(same, func(of domain.Session) bool { return of.ID == one }) {

@@ -72,6 +72,6 @@ func (s *Service) AcceptInvitation(ctx context.Context, token, name, password st
 // checkPerson returns the name as it is kept, and what is wrong with it and
 // with the password.
 func checkPerson(name, passwordProblem string) (string, error) {
-	name, wrong := ownName(name)
-	return name, domain.Invalid(wrong, form.Error{Field: "new_password", Message: passwordProblem})
+	name, invalid := ownName(name)
+	return name, domain.Invalid(invalid, form.Error{Field: "new_password", Message: passwordProblem})
 }

@@ -12,8 +12,8 @@ import (
 // ChangeName stores the name that colleagues and the audit log see. Error:
 // validation_error on name.
 func (s *Service) ChangeName(ctx context.Context, session *domain.StaffSession, name string, from domain.Visitor) error {
-	name, wrong := ownName(name)
-	if err := domain.Invalid(wrong); err != nil {
+	name, invalid := ownName(name)
+	if err := domain.Invalid(invalid); err != nil {
 		return err
 	}
 	return s.DB.InTx(ctx, func(tx *db.Tx) error {

@@ -22,7 +22,7 @@ type NewAccount struct{ Company, Name, Email, Password string }
 func (s *Service) SignUp(ctx context.Context, params NewAccount, from domain.Visitor) error {
 	params.Email = strings.TrimSpace(params.Email)
 	company, companyProblem := form.CleanText(params.Company, domain.MaxName)
-	name, wrongName := ownName(params.Name)
+	name, invalidName := ownName(params.Name)
 	emailProblem := ""
 	switch {
 	case companyProblem != "":
@@ -35,7 +35,7 @@ func (s *Service) SignUp(ctx context.Context, params NewAccount, from domain.Vis
 	if !form.ValidEmail(params.Email) {
 		emailProblem = domain.ErrInvalidEmail.Message
 	}
-	err := domain.Invalid(form.Error{Field: "company", Message: companyProblem}, wrongName, form.Error{Field: "email", Message: emailProblem},
+	err := domain.Invalid(form.Error{Field: "company", Message: companyProblem}, invalidName, form.Error{Field: "email", Message: emailProblem},
 		form.Error{Field: "new_password", Message: passwords.Problem(params.Password, params.Email, name, company)})
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package service_test
+package accounts_test
 
 import (
 	"bytes"
@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"candor/internal/domain"
+	"candor/internal/testkit/servicetest"
 )
 
 // secretWords stand in files where no picture is; none may be kept.
@@ -49,7 +50,7 @@ func withComment(file string) string {
 	return file[:2] + "\xff\xfe\x00" + string(rune(len(secretWords)+2)) + secretWords + file[2:]
 }
 
-// fill draws each pixel anew.
+// fill sets each pixel.
 func fill[M interface {
 	image.Image
 	Set(x, y int, c color.Color)
@@ -89,14 +90,14 @@ func TestLogoIsDrawnAnew(t *testing.T) {
 		{"a photo", encoded(t, asJPEG, fill(image.NewNRGBA(image.Rect(0, 0, 480, 96)), noise)), ".jpg", 0, 0},
 	}
 	for _, tt := range tests {
-		if err := b.Accounts.SetLogo(b.ctx, b.account.AccountID, someone, strings.NewReader(tt.content)); err != nil {
+		if err := b.Accounts.SetLogo(b.Ctx, b.Account.AccountID, servicetest.Someone, strings.NewReader(tt.content)); err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 			continue
 		}
-		account, err := b.Accounts.Get(b.ctx, b.account.AccountID)
-		b.ok(err)
-		content, err := b.Accounts.Logo(b.ctx, *account.LogoName)
-		b.ok(err)
+		account, err := b.Accounts.Get(b.Ctx, b.Account.AccountID)
+		b.OK(err)
+		content, err := b.Accounts.Logo(b.Ctx, *account.LogoName)
+		b.OK(err)
 		size, format, err := image.DecodeConfig(bytes.NewReader(content))
 		if err != nil || size.Width != *account.LogoWidth || size.Height != *account.LogoHeight || (format == "png") != strings.HasSuffix(*account.LogoName, ".png") {
 			t.Errorf("%s: %s of %v (%v), stored as %s of %d × %d", tt.name, format, size, err, *account.LogoName, *account.LogoWidth, *account.LogoHeight)
@@ -111,8 +112,8 @@ func TestLogoIsDrawnAnew(t *testing.T) {
 			t.Errorf("%s: the name %s isn't of the content", tt.name, *account.LogoName)
 		}
 	}
-	b.ok(b.Accounts.RemoveLogo(b.ctx, b.account.AccountID, someone))
-	account, err := b.Accounts.Get(b.ctx, b.account.AccountID)
+	b.OK(b.Accounts.RemoveLogo(b.Ctx, b.Account.AccountID, servicetest.Someone))
+	account, err := b.Accounts.Get(b.Ctx, b.Account.AccountID)
 	if err != nil || account.LogoName != nil {
 		t.Errorf("removed: %+v, %v", account, err)
 	}
@@ -131,7 +132,7 @@ func TestHostileLogos(t *testing.T) {
 		"GIF":                {encoded(t, func(w io.Writer, m image.Image) error { return gif.Encode(w, m, nil) }, image.NewGray(image.Rect(0, 0, 64, 64))), "must be a PNG or JPEG"},
 		"PDF":                {"%PDF-1.7", "must be a PNG or JPEG"},
 		"too large":          {whole + strings.Repeat("x", domain.MaxLogoUpload), "512 KB or smaller"},
-		"bomb":               {bomb(t), "too many pixels"},
+		"bomb":               {servicetest.Bomb(t), "too many pixels"},
 		"too wide":           {encoded(t, asPNG, image.NewGray(image.Rect(0, 0, 4001, 16))), "too many pixels"},
 		"too many pixels":    {encoded(t, asJPEG, image.NewGray(image.Rect(0, 0, 2001, 2000))), "too many pixels"},
 		"too small":          {encoded(t, asPNG, image.NewGray(image.Rect(0, 0, 64, 15))), "at least 16 pixels"},
@@ -143,13 +144,13 @@ func TestHostileLogos(t *testing.T) {
 		"JPEG of a marker":   {"\xff\xd8\xff", "damaged"},
 	}
 	for name, tt := range tests {
-		err := b.Accounts.SetLogo(b.ctx, b.account.AccountID, someone, strings.NewReader(tt.content))
+		err := b.Accounts.SetLogo(b.Ctx, b.Account.AccountID, servicetest.Someone, strings.NewReader(tt.content))
 		var own *domain.Error
 		if !errors.As(err, &own) || len(own.Fields) != 1 || own.Fields[0].Field != "file" || !strings.Contains(own.Fields[0].Message, tt.want) {
 			t.Errorf("%s: %v, want %q", name, err, tt.want)
 		}
 	}
-	if account, err := b.Accounts.Get(b.ctx, b.account.AccountID); err != nil || account.LogoName != nil {
+	if account, err := b.Accounts.Get(b.Ctx, b.Account.AccountID); err != nil || account.LogoName != nil {
 		t.Errorf("a refused logo is kept: %+v, %v", account, err)
 	}
 }

@@ -1,11 +1,10 @@
-package service_test
+package forms_test
 
 import (
 	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
-	"hash/crc32"
 	"image"
 	"image/jpeg"
 	"image/png"
@@ -25,7 +24,7 @@ import (
 )
 
 func (b *bench) upload(id domain.SessionID, category, name, content string) error {
-	return b.Forms.AddDocument(b.ctx, id, forms.Upload{Category: category, FileName: name, Content: strings.NewReader(content)})
+	return b.Forms.AddDocument(b.Ctx, id, forms.Upload{Category: category, FileName: name, Content: strings.NewReader(content)})
 }
 
 func picture(t *testing.T, encode func(io.Writer, image.Image) error) string {
@@ -37,20 +36,10 @@ func picture(t *testing.T, encode func(io.Writer, image.Image) error) string {
 	return buffer.String()
 }
 
-// bomb is a PNG of a few bytes that claims to be 60,000 pixels square.
-func bomb(t *testing.T) string {
-	t.Helper()
-	raw := []byte(picture(t, png.Encode))
-	binary.BigEndian.PutUint32(raw[16:], 60_000)
-	binary.BigEndian.PutUint32(raw[20:], 60_000)
-	binary.BigEndian.PutUint32(raw[29:], crc32.ChecksumIEEE(raw[12:29]))
-	return string(raw)
-}
-
 func TestUploads(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	id := b.opened().ID
+	id := b.Opened().ID
 	gif := picture(t, png.Encode)
 	tests := []struct{ name, category, file, content, contentType, stored string }{
 		{"PDF", "bank_statement", "May.pdf", "%PDF-1.7 …", "application/pdf", "May.pdf"},
@@ -64,11 +53,11 @@ func TestUploads(t *testing.T) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
-	docs, err := b.Vault.Documents(b.ctx, b.DB, id)
-	b.ok(err)
+	docs, err := b.Vault.Documents(b.Ctx, b.DB, id)
+	b.OK(err)
 	for i, tt := range tests {
 		d := docs[i]
-		if d.Category != tt.category || d.FileName != tt.stored || d.ContentType != tt.contentType || d.SizeBytes != int64(len(tt.content)) || !d.UploadedAt.Equal(start) || len(d.SHA256) != 32 {
+		if d.Category != tt.category || d.FileName != tt.stored || d.ContentType != tt.contentType || d.SizeBytes != int64(len(tt.content)) || !d.UploadedAt.Equal(servicetest.Start) || len(d.SHA256) != 32 {
 			t.Errorf("%s is kept as %+v", tt.name, d)
 		}
 	}
@@ -82,7 +71,7 @@ func TestUploads(t *testing.T) {
 		{"MP4", "other", "\x00\x00\x00\x18ftypisom\x00\x00", "file"},
 		{"damaged PNG", "other", gif[:20], "file"},
 		{"damaged JPEG", "other", "\xff\xd8\xff", "file"},
-		{"bomb", "other", bomb(t), "file"},
+		{"bomb", "other", servicetest.Bomb(t), "file"},
 	}
 	for _, tt := range refused {
 		err := b.upload(id, tt.category, "a.pdf", tt.content)
@@ -91,13 +80,13 @@ func TestUploads(t *testing.T) {
 			t.Errorf("%s: %v, want validation_error on %s", tt.name, err, tt.field)
 		}
 	}
-	if n := b.count("SELECT (SELECT count(*) FROM document) * 1000 + (SELECT count(*) FROM blob_garbage)"); n != len(tests)*1000 {
+	if n := b.Count("SELECT (SELECT count(*) FROM document) * 1000 + (SELECT count(*) FROM blob_garbage)"); n != len(tests)*1000 {
 		t.Errorf("documents and garbage: %d", n)
 	}
-	b.ok(b.Forms.RemoveDocument(b.ctx, id, docs[0].ID))
-	b.ok(b.Forms.RemoveDocument(b.ctx, id, docs[0].ID))
-	b.ok(b.Forms.RemoveDocument(b.ctx, b.opened().ID, docs[1].ID)) // another session's stays
-	if left, err := b.DB.Documents(b.ctx, id); err != nil || len(left) != len(tests)-1 {
+	b.OK(b.Forms.RemoveDocument(b.Ctx, id, docs[0].ID))
+	b.OK(b.Forms.RemoveDocument(b.Ctx, id, docs[0].ID))
+	b.OK(b.Forms.RemoveDocument(b.Ctx, b.Opened().ID, docs[1].ID)) // another session's stays
+	if left, err := b.DB.Documents(b.Ctx, id); err != nil || len(left) != len(tests)-1 {
 		t.Errorf("%d documents after a removal, %v", len(left), err)
 	}
 }
@@ -106,16 +95,16 @@ func TestUploads(t *testing.T) {
 func TestTwentyDocuments(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	id := b.opened().ID
+	id := b.Opened().ID
 	for range 15 {
-		b.ok(b.upload(id, "other", "a.pdf", "%PDF-"))
+		b.OK(b.upload(id, "other", "a.pdf", "%PDF-"))
 	}
 	var wg sync.WaitGroup
 	var taken, refused atomic.Int32
 	for range 15 {
 		process := servicetest.New(b.Config)
 		wg.Go(func() {
-			err := process.Forms.AddDocument(b.ctx, id, forms.Upload{Category: "other", Content: strings.NewReader("%PDF-")})
+			err := process.Forms.AddDocument(b.Ctx, id, forms.Upload{Category: "other", Content: strings.NewReader("%PDF-")})
 			switch {
 			case err == nil:
 				taken.Add(1)
@@ -127,18 +116,18 @@ func TestTwentyDocuments(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	docs, err := b.DB.Documents(b.ctx, id)
+	docs, err := b.DB.Documents(b.Ctx, id)
 	if err != nil || len(docs) != 20 || taken.Load() != 5 || refused.Load() != 10 {
 		t.Errorf("%d documents, %d taken, %d refused, %v; want 20, 5, 10", len(docs), taken.Load(), refused.Load(), err)
 	}
-	if n := b.count("SELECT count(*) FROM blob_garbage"); n != 0 {
+	if n := b.Count("SELECT count(*) FROM blob_garbage"); n != 0 {
 		t.Errorf("%d blobs of refused uploads are left", n)
 	}
-	if n := b.count("SELECT uploaded_bytes FROM session WHERE id = $1", id); n < 20*5 || n > 30*5 {
+	if n := b.Count("SELECT uploaded_bytes FROM session WHERE id = $1", id); n < 20*5 || n > 30*5 {
 		t.Errorf("%d bytes are counted for 20 documents of 5 bytes and up to 10 refused ones", n)
 	}
-	b.ok(b.Forms.RemoveDocument(b.ctx, id, docs[0].ID))
-	b.ok(b.upload(id, "other", "a.pdf", "%PDF-"))
+	b.OK(b.Forms.RemoveDocument(b.Ctx, id, docs[0].ID))
+	b.OK(b.upload(id, "other", "a.pdf", "%PDF-"))
 }
 
 // watchedStore counts what is stored and not deleted.
@@ -168,7 +157,7 @@ func TestRefusedUploadsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	store := &watchedStore{}
 	b := newBench(t, func(c *servicetest.Config) { store.Store, c.Blobs = c.Blobs, store })
-	id := b.opened().ID
+	id := b.Opened().ID
 	gone := errors.New("the customer is gone")
 	pdf := func(n int) io.Reader { return strings.NewReader("%PDF-" + strings.Repeat("x", n-5)) }
 	category := func(c string, err error) func() (string, error) { return func() (string, error) { return c, err } }
@@ -183,26 +172,26 @@ func TestRefusedUploadsLeaveNothing(t *testing.T) {
 		{"gone half-way", forms.Upload{Category: "other", Content: io.MultiReader(pdf(70_000), iotest.ErrReader(gone))}, 1, 70_000},
 		{"wrong category after it", forms.Upload{Content: pdf(1000), Rest: category("selfie", nil)}, 1, 1000},
 		{"gone after it", forms.Upload{Content: pdf(1000), Rest: category("", gone)}, 1, 1000},
-		{"bomb", forms.Upload{Category: "other", Content: strings.NewReader(bomb(t))}, 1, len(bomb(t))},
+		{"bomb", forms.Upload{Category: "other", Content: strings.NewReader(servicetest.Bomb(t))}, 1, len(servicetest.Bomb(t))},
 		{"late bomb", forms.Upload{Category: "other", Content: strings.NewReader(latePhoto(t, 0xffff))}, 1, -1},
 	}
 	for _, tt := range tests {
-		before, total := store.stored.Load(), b.count("SELECT uploaded_bytes FROM session WHERE id = $1", id)
-		if err := b.Forms.AddDocument(b.ctx, id, tt.upload); err == nil {
+		before, total := store.stored.Load(), b.Count("SELECT uploaded_bytes FROM session WHERE id = $1", id)
+		if err := b.Forms.AddDocument(b.Ctx, id, tt.upload); err == nil {
 			t.Errorf("%s is taken", tt.name)
 		}
 		if got := store.stored.Load() - before; got != tt.stored {
 			t.Errorf("%s: stored %d times, want %d", tt.name, got, tt.stored)
 		}
-		if got := b.count("SELECT uploaded_bytes FROM session WHERE id = $1", id) - total; got != tt.counted && tt.counted >= 0 {
+		if got := b.Count("SELECT uploaded_bytes FROM session WHERE id = $1", id) - total; got != tt.counted && tt.counted >= 0 {
 			t.Errorf("%s: %d bytes are counted, want %d", tt.name, got, tt.counted)
 		}
-		if left := b.count("SELECT (SELECT count(*) FROM blob_garbage) + (SELECT count(*) FROM document)"); left != 0 || store.count() != 0 {
+		if left := b.Count("SELECT (SELECT count(*) FROM blob_garbage) + (SELECT count(*) FROM document)"); left != 0 || store.count() != 0 {
 			t.Fatalf("%s: %d rows and %d blobs are left", tt.name, left, store.count())
 		}
 	}
-	b.ok(b.upload(id, "other", "a.jpg", latePhoto(t, 3000)))
-	b.ok(b.Forms.AddDocument(b.ctx, id, forms.Upload{Content: pdf(1000), Rest: category("other", nil)}))
+	b.OK(b.upload(id, "other", "a.jpg", latePhoto(t, 3000)))
+	b.OK(b.Forms.AddDocument(b.Ctx, id, forms.Upload{Content: pdf(1000), Rest: category("other", nil)}))
 	if store.count() != 2 {
 		t.Errorf("%d blobs of 2 documents", store.count())
 	}
@@ -229,41 +218,41 @@ func TestUploadsAtOnce(t *testing.T) {
 		for _, id := range ids {
 			r, w := io.Pipe()
 			wg.Go(func() {
-				if err := b.Forms.AddDocument(b.ctx, id, forms.Upload{Category: "other", Content: r}); err != nil {
+				if err := b.Forms.AddDocument(b.Ctx, id, forms.Upload{Category: "other", Content: r}); err != nil {
 					t.Error(err)
 				}
 			})
 			_, err := w.Write([]byte("%PDF-1.7 that has begun"))
-			b.ok(err)
+			b.OK(err)
 			writers = append(writers, w)
 		}
 		return func() {
 			for _, w := range writers {
-				b.ok(w.Close())
+				b.OK(w.Close())
 			}
 			wg.Wait()
 		}
 	}
-	first, second := b.opened().ID, b.opened().ID
+	first, second := b.Opened().ID, b.Opened().ID
 	finish := running(first)
 	var refusal *domain.Error
 	if err := b.upload(first, "other", "a.pdf", "%PDF-"); !errors.As(err, &refusal) || refusal.Message != statement.UploadRunning {
 		t.Errorf("a second upload of the session: %v, want %q", err, statement.UploadRunning)
 	}
-	b.ok(b.upload(second, "other", "a.pdf", "%PDF-"))
+	b.OK(b.upload(second, "other", "a.pdf", "%PDF-"))
 	finish()
-	b.ok(b.upload(first, "other", "a.pdf", "%PDF-"))
+	b.OK(b.upload(first, "other", "a.pdf", "%PDF-"))
 
 	many := make([]domain.SessionID, 32)
 	for i := range many {
-		many[i] = b.opened().ID
+		many[i] = b.Opened().ID
 	}
 	finish = running(many...)
 	if err := b.upload(first, "other", "a.pdf", "%PDF-"); !errors.Is(err, &domain.Error{Code: domain.CodeServiceUnavailable}) {
 		t.Errorf("upload 33 of the process: %v, want service_unavailable", err)
 	}
 	finish()
-	b.ok(b.upload(first, "other", "a.pdf", "%PDF-"))
+	b.OK(b.upload(first, "other", "a.pdf", "%PDF-"))
 }
 
 // A session's uploads are bounded for its life, removed and refused ones
@@ -272,25 +261,25 @@ func TestUploadBudget(t *testing.T) {
 	t.Parallel()
 	store := &watchedStore{}
 	b := newBench(t, func(c *servicetest.Config) { store.Store, c.Blobs = c.Blobs, store })
-	id := b.opened().ID
+	id := b.Opened().ID
 	used := func(n int) {
 		b.Helper()
-		_, err := b.DB.Raw().ExecContext(b.ctx, "UPDATE session SET uploaded_bytes = $2 WHERE id = $1", id, n)
-		b.ok(err)
+		_, err := b.DB.Raw().ExecContext(b.Ctx, "UPDATE session SET uploaded_bytes = $2 WHERE id = $1", id, n)
+		b.OK(err)
 	}
 	used(statement.MaxUploadedBytes - statement.MaxDocumentBytes)
-	b.ok(b.upload(id, "other", "a.pdf", "%PDF-"))
+	b.OK(b.upload(id, "other", "a.pdf", "%PDF-"))
 	var refusal *domain.Error
 	if err := b.upload(id, "other", "a.pdf", "%PDF-"); !errors.As(err, &refusal) || refusal.Message != statement.TooMuchUploaded {
 		t.Errorf("an upload beyond the budget: %v, want %q", err, statement.TooMuchUploaded)
 	}
-	if got := b.count("SELECT uploaded_bytes FROM session WHERE id = $1", id); got != statement.MaxUploadedBytes-statement.MaxDocumentBytes+5 {
+	if got := b.Count("SELECT uploaded_bytes FROM session WHERE id = $1", id); got != statement.MaxUploadedBytes-statement.MaxDocumentBytes+5 {
 		t.Errorf("%d bytes are counted", got)
 	}
 	if store.stored.Load() != 1 {
 		t.Errorf("%d uploads were stored, want 1", store.stored.Load())
 	}
-	b.ok(b.upload(b.opened().ID, "other", "a.pdf", "%PDF-"))
+	b.OK(b.upload(b.Opened().ID, "other", "a.pdf", "%PDF-"))
 }
 
 // dyingStore writes the blob and then fails, as a process that is killed
@@ -309,18 +298,18 @@ func (s dyingStore) Delete(context.Context, string) error { return errors.New("k
 func TestCrashLeavesGarbageThatIsKnown(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, func(c *servicetest.Config) { c.Blobs = dyingStore{c.Blobs} })
-	id := b.opened().ID
+	id := b.Opened().ID
 	if err := b.upload(id, "other", "a.pdf", "%PDF-"); err == nil {
 		t.Fatal("the upload went well")
 	}
-	garbage, err := b.DB.BlobGarbage(b.ctx, b.Clock.Now().Add(time.Hour), 10)
+	garbage, err := b.DB.BlobGarbage(b.Ctx, b.Clock.Now().Add(time.Hour), 10)
 	if err != nil || len(garbage) != 1 {
 		t.Fatalf("garbage %v, %v; want the blob", garbage, err)
 	}
-	r, err := b.blobs.Open(b.ctx, garbage[0].String())
-	b.ok(err)
-	b.ok(r.Close())
-	if docs, err := b.DB.Documents(b.ctx, id); err != nil || len(docs) != 0 {
+	r, err := b.Files.Open(b.Ctx, garbage[0].String())
+	b.OK(err)
+	b.OK(r.Close())
+	if docs, err := b.DB.Documents(b.Ctx, id); err != nil || len(docs) != 0 {
 		t.Errorf("documents %v, %v", docs, err)
 	}
 }

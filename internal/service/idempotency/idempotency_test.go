@@ -1,4 +1,4 @@
-package service_test
+package idempotency_test
 
 import (
 	"errors"
@@ -28,13 +28,13 @@ type reply struct {
 }
 
 func (b *bench) request(key, body string) request {
-	return request{scope: b.test(), path: "/v1/sessions", key: key, body: body}
+	return request{scope: b.Test(), path: "/v1/sessions", key: key, body: body}
 }
 
 // creating makes a session and answers with its link, as the API does.
 func (b *bench) creating(email string) func(tx *db.Tx) (string, error) {
 	return func(tx *db.Tx) (string, error) {
-		session, err := b.Sessions.Insert(b.ctx, tx, b.test(), domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: email})
+		session, err := b.Sessions.Insert(b.Ctx, tx, b.Test(), domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: email})
 		if err != nil {
 			return "", err
 		}
@@ -56,7 +56,7 @@ func (b *bench) send(r request, do func(tx *db.Tx) (string, error)) (reply, erro
 		}
 		return answer, nil
 	}}
-	_, err := idempotency.Do(b.ctx, b.Idempotency, r.scope, key, do)
+	_, err := idempotency.Do(b.Ctx, b.Idempotency, r.scope, key, do)
 	var replay *idempotency.Replay
 	var e *domain.Error
 	switch {
@@ -94,8 +94,8 @@ func TestIdempotentlyConcurrent(t *testing.T) {
 	}
 	wg.Wait()
 	close(bodies)
-	if first.Load() != 1 || first.Load()+replayed.Load()+running.Load() != 50 || b.count("SELECT count(*) FROM session") != 1 {
-		t.Errorf("%d first, %d replayed, %d running, %d sessions", first.Load(), replayed.Load(), running.Load(), b.count("SELECT count(*) FROM session"))
+	if first.Load() != 1 || first.Load()+replayed.Load()+running.Load() != 50 || b.Count("SELECT count(*) FROM session") != 1 {
+		t.Errorf("%d first, %d replayed, %d running, %d sessions", first.Load(), replayed.Load(), running.Load(), b.Count("SELECT count(*) FROM session"))
 	}
 	one := <-bodies
 	for body := range bodies {
@@ -104,7 +104,7 @@ func TestIdempotentlyConcurrent(t *testing.T) {
 		}
 	}
 	token := one[strings.LastIndex(one, "/")+1:]
-	if len(token) < 20 || b.count("SELECT count(*) FROM idempotency_key k WHERE position($1::bytea IN response) > 0 OR strpos(k::text, $2) > 0", []byte(token), token) != 0 {
+	if len(token) < 20 || b.Count("SELECT count(*) FROM idempotency_key k WHERE position($1::bytea IN response) > 0 OR strpos(k::text, $2) > 0", []byte(token), token) != 0 {
 		t.Errorf("the token %q is kept in clear", token)
 	}
 }
@@ -113,7 +113,7 @@ func TestIdempotentlyReplays(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	answer, err := b.send(b.request("k", "{}"), b.creating("jo@customer.example"))
-	b.ok(err)
+	b.OK(err)
 	if answer.replayed || answer.status != 201 {
 		t.Errorf("first answer %+v", answer)
 	}
@@ -121,16 +121,16 @@ func TestIdempotentlyReplays(t *testing.T) {
 		t.Error("done again")
 		return "", nil
 	}
-	b.pass(24*time.Hour - time.Millisecond)
+	b.Pass(24*time.Hour - time.Millisecond)
 	again, err := b.send(b.request("k", "{}"), never)
 	if err != nil || !again.replayed || again.status != 201 || again.body != answer.body {
 		t.Errorf("replayed %+v, %v; want %+v", again, err, answer)
 	}
 	_, err = b.send(b.request("k", "{} "), never)
-	b.code("another body", err, domain.CodeIdempotencyKeyReused)
+	b.Code("another body", err, domain.CodeIdempotencyKeyReused)
 	others := []request{b.request("k2", "{}"), b.request("k", "{}"), b.request("k", "{}")}
-	others[1].scope, others[2].path = b.live(), "/v1/other"
-	b.pass(time.Millisecond) // 24 hours: it is forgotten
+	others[1].scope, others[2].path = b.Live(), "/v1/other"
+	b.Pass(time.Millisecond) // 24 hours: it is forgotten
 	for _, r := range append(others, b.request("k", "another")) {
 		if got, err := b.send(r, b.creating("jo@customer.example")); err != nil || got.replayed {
 			t.Errorf("%s %s %s: %+v, %v", r.key, r.path, r.body, got, err)
@@ -142,7 +142,7 @@ func TestIdempotentlyRefusals(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for i, replayed := range []bool{false, true} {
-		got, err := b.send(b.request("bad", "{}"), b.creating("nobody"))
+		got, err := b.send(b.request("bad", "{}"), b.creating("jo"))
 		if err != nil || got.status != 422 || got.body != "invalid_email" || got.replayed != replayed {
 			t.Errorf("refusal %d: %+v, %v", i, got, err)
 		}
@@ -156,8 +156,8 @@ func TestIdempotentlyRefusals(t *testing.T) {
 			}
 			return "", failure
 		})
-		if !errors.Is(err, failure) || b.count("SELECT count(*) FROM session") != 0 {
-			t.Errorf("%v: %v, %d sessions", failure, err, b.count("SELECT count(*) FROM session"))
+		if !errors.Is(err, failure) || b.Count("SELECT count(*) FROM session") != 0 {
+			t.Errorf("%v: %v, %d sessions", failure, err, b.Count("SELECT count(*) FROM session"))
 		}
 	}
 	if got, err := b.send(b.request("again", "{}"), b.creating("jo@customer.example")); err != nil || got.replayed || got.status != 201 {
@@ -170,10 +170,10 @@ func TestIdempotentlyWhileRunning(t *testing.T) {
 	b := newBench(t)
 	_, err := b.send(b.request("k", "{}"), func(tx *db.Tx) (string, error) {
 		_, err := b.send(b.request("k", "{}"), b.creating("jo@customer.example"))
-		b.code("the same key meanwhile", err, domain.CodeIdempotencyInProgress)
+		b.Code("the same key at the same time", err, domain.CodeIdempotencyInProgress)
 		_, err = b.send(b.request("other", "{}"), b.creating("jo@customer.example"))
-		b.ok(err)
+		b.OK(err)
 		return "", nil
 	})
-	b.ok(err)
+	b.OK(err)
 }

@@ -1,4 +1,4 @@
-package service_test
+package billing_test
 
 import (
 	"bytes"
@@ -29,7 +29,7 @@ func newPayBench(t *testing.T) *payBench {
 	logs := new(bytes.Buffer)
 	b := &payBench{logs: logs, bench: newBench(t, func(c *servicetest.Config) { c.Logger = slog.New(slog.NewTextHandler(logs, nil)) })}
 	b.id = b.owe()
-	b.ok(b.DB.SetCustomer(b.ctx, &db.PaymentMethod{AccountID: b.account.AccountID, Provider: "stripe", CustomerID: "cus_1"}, ""))
+	b.OK(b.DB.SetCustomer(b.Ctx, &db.PaymentMethod{AccountID: b.Account.AccountID, Provider: "stripe", CustomerID: "cus_1"}, ""))
 	return b
 }
 
@@ -38,19 +38,19 @@ func newPayBench(t *testing.T) *payBench {
 func (b *payBench) owe() domain.InvoiceID {
 	b.Helper()
 	now := b.Clock.Now()
-	subscription, err := b.DB.Subscription(b.ctx, b.account.AccountID, now)
-	b.ok(err)
+	subscription, err := b.DB.Subscription(b.Ctx, b.Account.AccountID, now)
+	b.OK(err)
 	i := &domain.Invoice{
-		ID: domain.NewInvoiceID(), AccountID: b.account.AccountID, SubscriptionID: subscription.SubscriptionID, IssuedAt: now, DueAt: now,
+		ID: domain.NewInvoiceID(), AccountID: b.Account.AccountID, SubscriptionID: subscription.SubscriptionID, IssuedAt: now, DueAt: now,
 		AccountName: "Lender", BillingEmail: "owner@lender.example", Currency: "AUD", Total: 12_345, Status: domain.InvoiceOpen, NextAttemptAt: &now,
 	}
-	b.ok(b.DB.InTx(b.ctx, func(tx *db.Tx) (err error) {
-		if i.Number, err = tx.NextInvoiceNumber(b.ctx); err != nil {
+	b.OK(b.DB.InTx(b.Ctx, func(tx *db.Tx) (err error) {
+		if i.Number, err = tx.NextInvoiceNumber(b.Ctx); err != nil {
 			return err
 		}
 		i.PeriodStart = now.AddDate(0, -int(i.Number), 0)
 		i.PeriodEnd = i.PeriodStart.AddDate(0, 1, 0)
-		return tx.InsertInvoice(b.ctx, i)
+		return tx.InsertInvoice(b.Ctx, i)
 	}))
 	return i.ID
 }
@@ -58,8 +58,8 @@ func (b *payBench) owe() domain.InvoiceID {
 // tell passes an event on, and the clock by a second.
 func (b *payBench) tell(e billing.ProviderEvent) {
 	b.Helper()
-	b.ok(b.Billing.ProviderEvent(b.ctx, "stripe", e))
-	b.pass(time.Second)
+	b.OK(b.Billing.ProviderEvent(b.Ctx, "stripe", e))
+	b.Pass(time.Second)
 }
 
 func (b *payBench) paid() billing.ProviderEvent {
@@ -78,13 +78,13 @@ func method(id, card string, at time.Time) billing.ProviderEvent {
 // as many.
 func (b *payBench) stands(status domain.InvoiceStatus, failures, paidEvents, failedEvents int) {
 	b.Helper()
-	i, err := b.DB.InvoiceByID(b.ctx, b.id)
-	b.ok(err)
+	i, err := b.DB.InvoiceByID(b.Ctx, b.id)
+	b.OK(err)
 	if i.Status != status || i.Failures != failures {
 		b.Errorf("the invoice is %s after %d failures, want %s after %d", i.Status, i.Failures, status, failures)
 	}
 	for kind, want := range map[domain.EventType]int{domain.BillingInvoicePaid: paidEvents, domain.BillingInvoicePaymentFailed: failedEvents} {
-		if got := b.count(`SELECT count(*) FROM event WHERE type = $1`, kind); got != want {
+		if got := b.Count(`SELECT count(*) FROM event WHERE type = $1`, kind); got != want {
 			b.Errorf("%d events %s, want %d", got, kind, want)
 		}
 	}
@@ -92,8 +92,8 @@ func (b *payBench) stands(status domain.InvoiceStatus, failures, paidEvents, fai
 
 func (b *payBench) nextAttempt() time.Time {
 	b.Helper()
-	i, err := b.DB.InvoiceByID(b.ctx, b.id)
-	b.ok(err)
+	i, err := b.DB.InvoiceByID(b.Ctx, b.id)
+	b.OK(err)
 	if i.NextAttemptAt == nil {
 		return time.Time{}
 	}
@@ -103,8 +103,8 @@ func (b *payBench) nextAttempt() time.Time {
 // pays reports an account that doesn't pay by this method, "" for none.
 func (b *payBench) pays(want string) {
 	b.Helper()
-	m, err := b.DB.PaymentMethod(b.ctx, b.account.AccountID, "stripe")
-	b.ok(err)
+	m, err := b.DB.PaymentMethod(b.Ctx, b.Account.AccountID, "stripe")
+	b.OK(err)
 	got, label := "", ""
 	if m.MethodID != nil {
 		got, label = *m.MethodID, *m.Label
@@ -120,7 +120,7 @@ func TestPaymentEventsCountOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if err := b.Billing.ProviderEvent(b.ctx, "stripe", failure(b, "evt_1", 0)); err != nil {
+			if err := b.Billing.ProviderEvent(b.Ctx, "stripe", failure(b, "evt_1", 0)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -129,7 +129,7 @@ func TestPaymentEventsCountOnce(t *testing.T) {
 	b.stands(domain.InvoiceFailed, 1, 0, 1)
 	for range 8 {
 		wg.Go(func() {
-			if err := b.Billing.ProviderEvent(b.ctx, "stripe", b.paid()); err != nil {
+			if err := b.Billing.ProviderEvent(b.Ctx, "stripe", b.paid()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -182,7 +182,7 @@ func TestPaymentEventsInAnyOrder(t *testing.T) {
 			for _, n := range order {
 				b.tell(events[n])
 			}
-			if i, err := b.DB.InvoiceByID(b.ctx, b.id); err != nil || i.Status != domain.InvoicePaid {
+			if i, err := b.DB.InvoiceByID(b.Ctx, b.id); err != nil || i.Status != domain.InvoicePaid {
 				t.Errorf("in order %v the invoice is %s, %v", order, i.Status, err)
 			}
 		}
@@ -202,12 +202,12 @@ func TestPaymentFailureIsToldTwice(t *testing.T) {
 				charge.before = func() { b.tell(failure(b, "evt_1", 0)) }
 			}
 			runner := billing.Runner{DB: b.DB, Provider: charge, Ledger: &billing.Ledger{Events: b.Outbox}, Logger: b.Logger}
-			b.ok(runner.Run(b.ctx, b.Clock.Now()))
+			b.OK(runner.Run(b.Ctx, b.Clock.Now()))
 			if workerFirst {
 				b.tell(failure(b, "evt_1", 0))
 			}
 			b.stands(domain.InvoiceFailed, 1, 0, 1)
-			if got := b.nextAttempt(); got.Sub(start).Round(time.Minute) != 72*time.Hour {
+			if got := b.nextAttempt(); got.Sub(servicetest.Start).Round(time.Minute) != 72*time.Hour {
 				t.Errorf("the next attempt is at %s", got)
 			}
 		})
@@ -217,8 +217,8 @@ func TestPaymentFailureIsToldTwice(t *testing.T) {
 		b := newPayBench(t)
 		charge := &telling{outcome: billing.Outcome{State: billing.Pending}, before: func() { b.tell(failure(b, "evt_1", 0)) }}
 		runner := billing.Runner{DB: b.DB, Provider: charge, Ledger: &billing.Ledger{Events: b.Outbox}, Logger: b.Logger}
-		b.ok(runner.Run(b.ctx, b.Clock.Now()))
-		if got := b.nextAttempt(); got.Sub(start).Round(time.Minute) != 72*time.Hour {
+		b.OK(runner.Run(b.Ctx, b.Clock.Now()))
+		if got := b.nextAttempt(); got.Sub(servicetest.Start).Round(time.Minute) != 72*time.Hour {
 			t.Errorf("the next attempt is at %s", got)
 		}
 	})
@@ -251,8 +251,8 @@ func TestPaymentsThatAnOperatorMustLookInto(t *testing.T) {
 			b.stands(domain.InvoicePaid, 0, 1, 0)
 		},
 		"for a void invoice": func(b *payBench) {
-			_, err := b.Billing.Void(b.ctx, b.id, someone, "Agreed by telephone")
-			b.ok(err)
+			_, err := b.Billing.Void(b.Ctx, b.id, servicetest.Someone, "Agreed by telephone")
+			b.OK(err)
 			b.tell(b.paid())
 			b.stands(domain.InvoiceVoid, 0, 0, 0)
 		},
@@ -268,7 +268,7 @@ func TestPaymentsThatAnOperatorMustLookInto(t *testing.T) {
 			b := newPayBench(t)
 			tell(b)
 			if strings.Count(b.logs.String(), "level=ERROR") != 1 || !strings.Contains(b.logs.String(), "invoice=CAN-000001") {
-				t.Errorf("an operator must be told once: %s", b.logs)
+				t.Errorf("the log must have it once: %s", b.logs)
 			}
 		})
 	}
@@ -280,12 +280,12 @@ func TestPaymentEventsOfOthers(t *testing.T) {
 	b.id = domain.NewInvoiceID()
 	b.tell(b.paid())
 	b.tell(failure(b, "evt_1", 0))
-	unknown := method("evt_2", "pm_1", start)
+	unknown := method("evt_2", "pm_1", servicetest.Start)
 	unknown.CustomerID = "cus_2"
 	b.tell(unknown)
 	b.tell(billing.ProviderEvent{ID: "evt_3"})
 	b.pays("")
-	if n := b.count(`SELECT count(*) FROM event`); n != 0 {
+	if n := b.Count(`SELECT count(*) FROM event`); n != 0 {
 		t.Errorf("%d events were made", n)
 	}
 }
@@ -294,25 +294,25 @@ func TestPaymentMethods(t *testing.T) {
 	t.Parallel()
 	b := newPayBench(t)
 	b.tell(failure(b, "evt_1", 0))
-	b.tell(method("evt_2", "pm_1", start))
+	b.tell(method("evt_2", "pm_1", servicetest.Start))
 	b.pays("pm_1")
-	if got := b.nextAttempt(); !got.Equal(start.Add(time.Second)) {
+	if got := b.nextAttempt(); !got.Equal(servicetest.Start.Add(time.Second)) {
 		t.Errorf("with a card the invoice is tried at %s", got)
 	}
 	b.tell(failure(b, "evt_3", 1))
 	due := b.nextAttempt()
-	b.tell(method("evt_4", "pm_1", start)) // the other kind of event of the same card
+	b.tell(method("evt_4", "pm_1", servicetest.Start)) // the other kind of event of the same card
 	if got := b.nextAttempt(); !got.Equal(due) {
 		t.Errorf("the same card's second event brings the attempt from %s to %s", due, got)
 	}
-	b.tell(method("evt_5", "pm_2", start.Add(time.Minute)))
-	b.tell(method("evt_6", "pm_0", start.Add(-time.Minute))) // late
+	b.tell(method("evt_5", "pm_2", servicetest.Start.Add(time.Minute)))
+	b.tell(method("evt_6", "pm_0", servicetest.Start.Add(-time.Minute))) // late
 	b.pays("pm_2")
 	b.tell(billing.ProviderEvent{ID: "evt_7", Kind: billing.EventMethodRemoved, MethodID: "pm_1"}) // the old one
 	b.pays("pm_2")
 	b.tell(billing.ProviderEvent{ID: "evt_8", Kind: billing.EventMethodRemoved, MethodID: "pm_2"})
 	b.pays("")
-	b.tell(method("evt_9", "pm_3", start.Add(2*time.Minute)))
+	b.tell(method("evt_9", "pm_3", servicetest.Start.Add(2*time.Minute)))
 	b.pays("pm_3")
 	b.cardLines("stored Visa pm_1, stored Visa pm_2, removed Visa pm_2, stored Visa pm_3")
 }
@@ -320,8 +320,8 @@ func TestPaymentMethods(t *testing.T) {
 // cardLines reports another story of the account's cards in its audit log.
 func (b *payBench) cardLines(want string) {
 	b.Helper()
-	page, _, err := b.Audit.Page(b.ctx, b.account.AccountID, domain.AuditFilter{Actor: "stripe"}, nil, 100)
-	b.ok(err)
+	page, _, err := b.Audit.Page(b.Ctx, b.Account.AccountID, domain.AuditFilter{Actor: "stripe"}, nil, 100)
+	b.OK(err)
 	var lines []string
 	for _, e := range page {
 		lines = append(lines, strings.TrimPrefix(string(e.Action), "billing.card_")+" "+e.TargetName)
@@ -335,8 +335,8 @@ func (b *payBench) cardLines(want string) {
 func TestPaymentOfAnEndedAccountsInvoice(t *testing.T) {
 	t.Parallel()
 	b := newPayBench(t)
-	_, err := b.DB.Raw().ExecContext(b.ctx, `UPDATE subscription SET effective_at = $1, status = 'cancelled', reason = 'moved'`, start.Add(-time.Hour))
-	b.ok(err)
+	_, err := b.DB.Raw().ExecContext(b.Ctx, `UPDATE subscription SET effective_at = $1, status = 'cancelled', reason = 'moved'`, servicetest.Start.Add(-time.Hour))
+	b.OK(err)
 	b.tell(failure(b, "evt_1", 0))
 	b.tell(b.paid())
 	b.stands(domain.InvoicePaid, 1, 1, 1)
@@ -353,17 +353,17 @@ func (cards) CardPage(_ context.Context, account *domain.Account, success, cance
 func TestPaymentCardPage(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	_, err := b.Billing.CardPage(b.ctx, b.account.AccountID, someone, "ok", "no")
-	b.code("without a provider", err, domain.CodeNotFound)
+	_, err := b.Billing.CardPage(b.Ctx, b.Account.AccountID, servicetest.Someone, "ok", "no")
+	b.Code("without a provider", err, domain.CodeNotFound)
 
 	b.Billing.Cards = cards{}
-	url, err := b.Billing.CardPage(b.ctx, b.account.AccountID, someone, "ok", "no")
+	url, err := b.Billing.CardPage(b.Ctx, b.Account.AccountID, servicetest.Someone, "ok", "no")
 	if want := "https://cards.example/owner@lender.example?ok&no"; err != nil || url != want {
 		t.Errorf("the page is %q, %v, want %q", url, err, want)
 	}
-	if page, _, err := b.Audit.Page(b.ctx, b.account.AccountID, domain.AuditFilter{Action: domain.AuditCardPage}, nil, 9); err != nil || len(page) != 1 || page[0].ActorName != someone.Name {
+	if page, _, err := b.Audit.Page(b.Ctx, b.Account.AccountID, domain.AuditFilter{Action: domain.AuditCardPage}, nil, 9); err != nil || len(page) != 1 || page[0].ActorName != servicetest.Someone.Name {
 		t.Errorf("the audit log has %d lines of who went to the provider's page, %v; want one", len(page), err)
 	}
-	_, err = b.Billing.CardPage(b.ctx, domain.NewAccountID(), someone, "ok", "no")
-	b.code("nobody's account", err, domain.CodeNotFound)
+	_, err = b.Billing.CardPage(b.Ctx, domain.NewAccountID(), servicetest.Someone, "ok", "no")
+	b.Code("unknown account", err, domain.CodeNotFound)
 }

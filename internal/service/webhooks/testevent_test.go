@@ -1,4 +1,4 @@
-package service_test
+package webhooks_test
 
 import (
 	"context"
@@ -37,7 +37,7 @@ func testEvents(t testing.TB) func(*servicetest.Config) {
 // stored counts all that an event leaves behind.
 func (b *bench) stored() int {
 	b.Helper()
-	return b.count(`
+	return b.Count(`
 		SELECT (SELECT count(*) FROM event) + (SELECT count(*) FROM event_sequence) + (SELECT count(*) FROM session) + (SELECT count(*) FROM delivery)
 			+ (SELECT count(*) FROM delivery_attempt) + (SELECT count(*) FROM webhook_endpoint) + (SELECT count(*) FROM river_job)`)
 }
@@ -50,13 +50,13 @@ func TestTestEvent(t *testing.T) {
 		w.WriteHeader(http.StatusAccepted)
 		_, _ = w.Write([]byte("thanks" + strings.Repeat(".", 4000)))
 	})
-	fresh, err := b.Webhooks.CreateNextSecret(b.ctx, b.test(), someone)
-	b.ok(err)
-	if _, err := b.Webhooks.SendTestEvent(b.ctx, b.account.AccountID, domain.Actor{Kind: "unheard of"}, hook.URL+"/hook"); err == nil || len(hook.calls()) != 0 {
+	fresh, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), servicetest.Someone)
+	b.OK(err)
+	if _, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, domain.Actor{Kind: "unheard of"}, hook.URL+"/hook"); err == nil || len(hook.calls()) != 0 {
 		t.Errorf("a test event is sent that the audit log doesn't tell of: %v", err)
 	}
-	sent, err := b.Webhooks.SendTestEvent(b.ctx, b.account.AccountID, someone, hook.URL+"/hook")
-	b.ok(err)
+	sent, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, hook.URL+"/hook")
+	b.OK(err)
 	if log := b.audited(); strings.Count(log, "webhook.test_sent by a test") != 1 {
 		t.Errorf("the audit log has %s", log)
 	}
@@ -67,14 +67,14 @@ func TestTestEvent(t *testing.T) {
 	got := calls[0]
 	for name := range sent.Result.RequestHeader {
 		if got.header.Get(name) != sent.Result.RequestHeader.Get(name) {
-			t.Errorf("%s came as %q, is told as %q", name, got.header.Get(name), sent.Result.RequestHeader.Get(name))
+			t.Errorf("%s came as %q, is shown as %q", name, got.header.Get(name), sent.Result.RequestHeader.Get(name))
 		}
 	}
 	if got.body != string(sent.Body) || got.header.Get("X-Webhook-Id") != sent.DeliveryID.String() || !strings.HasPrefix(sent.DeliveryID.String(), "whd_") {
-		t.Errorf("sent %s as %s, told %s as %s", got.body, got.header.Get("X-Webhook-Id"), sent.Body, sent.DeliveryID)
+		t.Errorf("sent %s as %s, shown %s as %s", got.body, got.header.Get("X-Webhook-Id"), sent.Body, sent.DeliveryID)
 	}
 	// The old and the new secret of test mode, and not that of live mode.
-	by := verify(t, calls, b.account.TestWebhookSecret, fresh, b.account.LiveWebhookSecret)[0]
+	by := verify(t, calls, b.Account.TestWebhookSecret, fresh, b.Account.LiveWebhookSecret)[0]
 	if !slices.Equal(by.Contract, []bool{true, false, false}) || !slices.Equal(by.Standard, []bool{true, true, false}) {
 		t.Errorf("signed by %+v", by)
 	}
@@ -92,7 +92,7 @@ func TestTestEvent(t *testing.T) {
 			Summary   map[string]json.Number
 		}
 	}
-	b.ok(json.Unmarshal(sent.Body, &body))
+	b.OK(json.Unmarshal(sent.Body, &body))
 	if body.Event != "session.completed" || *body.Livemode || *body.Sequence != 0 || body.SessionID != body.Data.SessionID || time.Since(body.Timestamp) > time.Minute ||
 		body.Data.Summary["net_worth"] != "450239.47" {
 		t.Errorf("body %s", sent.Body)
@@ -100,7 +100,7 @@ func TestTestEvent(t *testing.T) {
 	if n := b.stored(); n != 0 {
 		t.Errorf("a test event has left %d rows", n)
 	}
-	again, err := b.Webhooks.SendTestEvent(b.ctx, b.account.AccountID, someone, hook.URL)
+	again, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, hook.URL)
 	if err != nil || again.DeliveryID == sent.DeliveryID {
 		t.Errorf("a second test event has the id of the first, or %v", err)
 	}
@@ -131,7 +131,7 @@ func TestTestEventTellsWhatWentWrong(t *testing.T) {
 		"http://127.0.0.1:1/":     {0, webhook.ClassConnect, "Nothing listens", ""},
 		"https://" + hook.URL[7:]: {0, webhook.ClassTLS, "did not answer in TLS", ""},
 	} {
-		sent, err := b.Webhooks.SendTestEvent(b.ctx, b.account.AccountID, someone, url)
+		sent, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, url)
 		if err != nil {
 			t.Errorf("%s: %v", url, err)
 			continue
@@ -154,18 +154,18 @@ func TestTestEventRefusesTargets(t *testing.T) {
 	for _, url := range []string{
 		"http://hooks.example.com/", "https://169.254.169.254/latest", "https://10.0.0.1/", "https://localhost/", "https://u:p@hooks.example.com/", "hooks", "https://[::1]/",
 	} {
-		_, err := b.Webhooks.SendTestEvent(b.ctx, b.account.AccountID, someone, url)
+		_, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, url)
 		var refused *domain.Error
 		if !errors.As(err, &refused) || refused.Code != domain.CodeValidation || len(refused.Fields) != 1 || refused.Fields[0].Field != "url" {
 			t.Errorf("%s: %v, want validation_error on url", url, err)
 		}
 	}
-	_, err := b.Webhooks.SendTestEvent(b.ctx, domain.NewAccountID(), someone, "https://hooks.example.com/")
-	b.code("unknown account", err, domain.CodeNotFound)
+	_, err := b.Webhooks.SendTestEvent(b.Ctx, domain.NewAccountID(), servicetest.Someone, "https://hooks.example.com/")
+	b.Code("unknown account", err, domain.CodeNotFound)
 	// A service whose URLs pass still has its client look at the address.
 	hook := newReceiver(t, nil)
 	open := newBench(t, testEvents(t), func(c *servicetest.Config) { c.TestClient = webhook.NewClient(webhook.Policy{}) })
-	sent, err := open.Webhooks.SendTestEvent(b.ctx, open.account.AccountID, someone, hook.URL)
+	sent, err := open.Webhooks.SendTestEvent(b.Ctx, open.Account.AccountID, servicetest.Someone, hook.URL)
 	if err != nil || sent.Result.ErrorClass != webhook.ClassRefusedTarget || len(hook.calls()) != 0 {
 		t.Errorf("a refused address: %+v, %v, %d calls", sent, err, len(hook.calls()))
 	}
@@ -175,11 +175,11 @@ func TestTestEventGoesToTheDefaultURL(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, testEvents(t))
 	test, live := newReceiver(t, nil), newReceiver(t, nil)
-	b.ok(b.Webhooks.SetDefaultURL(b.ctx, b.live(), someone, live.URL))
-	_, err := b.Webhooks.SendTestEvent(b.ctx, b.account.AccountID, someone, "")
+	b.OK(b.Webhooks.SetDefaultURL(b.Ctx, b.Live(), servicetest.Someone, live.URL))
+	_, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, "")
 	b.saying("no URL", err, "no default webhook URL")
-	b.ok(b.Webhooks.SetDefaultURL(b.ctx, b.test(), someone, test.URL))
-	sent, err := b.Webhooks.SendTestEvent(b.ctx, b.account.AccountID, someone, "")
+	b.OK(b.Webhooks.SetDefaultURL(b.Ctx, b.Test(), servicetest.Someone, test.URL))
+	sent, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, "")
 	if err != nil || sent.URL != test.URL || len(test.calls()) != 1 || len(live.calls()) != 0 {
 		t.Errorf("%+v, %v: %d at the test URL, %d at the live one", sent, err, len(test.calls()), len(live.calls()))
 	}
@@ -190,8 +190,8 @@ func TestTestEventGoesToTheDefaultURL(t *testing.T) {
 func TestTestEventIsLimited(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, testEvents(t), func(c *servicetest.Config) { c.TestClient = webhook.NewClient(c.Policy) })
-	other, err := b.Accounts.Create(b.ctx, accounts.Params{Name: "Broker", Email: "owner@broker.example", Plan: "starter"}, someone)
-	b.ok(err)
+	other, err := b.Accounts.Create(b.Ctx, accounts.Params{Name: "Broker", Email: "owner@broker.example", Plan: "starter"}, servicetest.Someone)
+	b.OK(err)
 	release := make(chan struct{})
 	hook := newReceiver(t, func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/hang" {
@@ -199,7 +199,7 @@ func TestTestEventIsLimited(t *testing.T) {
 		}
 	})
 	send := func(path string) error {
-		_, err := b.Webhooks.SendTestEvent(b.ctx, b.account.AccountID, someone, hook.URL+path)
+		_, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, hook.URL+path)
 		return err
 	}
 	var running sync.WaitGroup
@@ -212,22 +212,22 @@ func TestTestEventIsLimited(t *testing.T) {
 	}
 	b.eventually("two under way", func() bool { return len(hook.calls()) == 2 })
 	for range 20 { // refused ones don't count
-		b.code("a third at once", send("/"), domain.CodeRateLimitExceeded)
+		b.Code("a third at once", send("/"), domain.CodeRateLimitExceeded)
 	}
-	_, err = b.Webhooks.SendTestEvent(b.ctx, other.AccountID, someone, hook.URL)
-	b.ok(err)
+	_, err = b.Webhooks.SendTestEvent(b.Ctx, other.AccountID, servicetest.Someone, hook.URL)
+	b.OK(err)
 	close(release)
 	running.Wait()
 	for range 8 {
-		b.ok(send("/"))
+		b.OK(send("/"))
 	}
 	err = send("/")
-	b.code("the eleventh", err, domain.CodeRateLimitExceeded)
+	b.Code("the eleventh", err, domain.CodeRateLimitExceeded)
 	if err == nil || !strings.Contains(err.Error(), "Try again in") {
 		t.Errorf("the eleventh: %v", err)
 	}
-	_, err = b.Webhooks.SendTestEvent(b.ctx, other.AccountID, someone, hook.URL)
-	b.ok(err)
+	_, err = b.Webhooks.SendTestEvent(b.Ctx, other.AccountID, servicetest.Someone, hook.URL)
+	b.OK(err)
 	if n := len(hook.calls()); n != 12 {
 		t.Errorf("%d webhooks, want 12", n)
 	}
@@ -237,16 +237,16 @@ func TestTestEventIsLimited(t *testing.T) {
 func TestTestEventEndsWithItsCaller(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, testEvents(t))
-	ctx, cancel := context.WithCancel(b.ctx)
+	ctx, cancel := context.WithCancel(b.Ctx)
 	hook := newReceiver(t, func(_ http.ResponseWriter, r *http.Request) {
 		cancel()
 		<-r.Context().Done()
 	})
-	if sent, err := b.Webhooks.SendTestEvent(ctx, b.account.AccountID, someone, hook.URL); !errors.Is(err, context.Canceled) {
+	if sent, err := b.Webhooks.SendTestEvent(ctx, b.Account.AccountID, servicetest.Someone, hook.URL); !errors.Is(err, context.Canceled) {
 		t.Errorf("%+v, %v", sent, err)
 	}
 	for range 4 { // its place is free again
-		_, err := b.Webhooks.SendTestEvent(b.ctx, b.account.AccountID, someone, "http://127.0.0.1:1/")
-		b.ok(err)
+		_, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, "http://127.0.0.1:1/")
+		b.OK(err)
 	}
 }

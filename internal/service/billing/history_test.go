@@ -1,4 +1,4 @@
-package service_test
+package billing_test
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"candor/internal/domain"
+	"candor/internal/testkit/servicetest"
 )
 
 // naive is an account's own reckoning of what it pays: each session is priced
@@ -110,37 +111,37 @@ func (b *biller) refused(step string, err error, want bool) {
 func (b *biller) step(random *rand.Rand, n *naive) {
 	b.Helper()
 	n.pass(time.Millisecond) // nothing happens at the very moment of something else
-	b.offset.Store(int64(n.at.Sub(start)))
+	b.Offset.Store(int64(n.at.Sub(servicetest.Start)))
 	plans := []string{"starter", "professional", "enterprise"}
 	switch random.IntN(12) {
 	case 0, 1:
 		to := plans[random.IntN(3)]
-		err := b.Billing.ChangePlan(b.ctx, b.id, someone, to)
+		err := b.Billing.ChangePlan(b.Ctx, b.id, servicetest.Someone, to)
 		b.refused("change to "+to, err, !n.subscribed || n.cancelled || !n.change(to))
 	case 2, 3, 4:
 		n.pass(time.Duration(random.IntN(20*24)) * time.Hour)
-		b.offset.Store(int64(n.at.Sub(start)))
-		// Sometimes the worker is late: whoever acts first closes the period.
+		b.Offset.Store(int64(n.at.Sub(servicetest.Start)))
+		// Sometimes the worker is late: the first request closes the period.
 		if random.IntN(2) == 0 {
 			n.pass(time.Minute)
 			b.to(n.at)
 		}
 	case 5:
-		b.refused("cancel now", b.Billing.Cancel(b.ctx, b.id, someone, true, "random"), !n.subscribed)
+		b.refused("cancel now", b.Billing.Cancel(b.Ctx, b.id, servicetest.Someone, true, "random"), !n.subscribed)
 		if n.subscribed {
 			n.cancelNow()
 		}
 	case 6:
-		b.refused("cancel", b.Billing.Cancel(b.ctx, b.id, someone, false, "random"), !n.subscribed || n.cancelled)
+		b.refused("cancel", b.Billing.Cancel(b.Ctx, b.id, servicetest.Someone, false, "random"), !n.subscribed || n.cancelled)
 		if n.subscribed {
 			n.cancelled, n.next = true, ""
 		}
 	case 7:
-		b.refused("reactivate", b.Billing.Reactivate(b.ctx, b.id, someone), !n.subscribed || !n.cancelled)
+		b.refused("reactivate", b.Billing.Reactivate(b.Ctx, b.id, servicetest.Someone), !n.subscribed || !n.cancelled)
 		n.cancelled = false
 	case 8, 9:
 		plan := plans[random.IntN(3)]
-		b.refused("subscribe", b.Billing.Subscribe(b.ctx, b.id, someone, plan), n.subscribed)
+		b.refused("subscribe", b.Billing.Subscribe(b.Ctx, b.id, servicetest.Someone, plan), n.subscribed)
 		if !n.subscribed {
 			n.subscribe(plan)
 		}
@@ -157,14 +158,14 @@ func (b *biller) step(random *rand.Rand, n *naive) {
 // agrees reports where the service doesn't show what the reckoning has.
 func (b *biller) agrees(n *naive) {
 	b.Helper()
-	s, err := b.Billing.Subscription(b.ctx, b.id)
+	s, err := b.Billing.Subscription(b.Ctx, b.id)
 	if !n.subscribed {
 		if !errors.Is(err, &domain.Error{Code: domain.CodeSubscriptionNotFound}) {
 			b.Fatalf("without a subscription: %v", err)
 		}
 		return
 	}
-	b.ok(err)
+	b.OK(err)
 	if s.Plan.ID != n.plan || s.Used != n.used || s.Carried != n.carried || int(s.Lines.Total()) != n.owed || !s.Period.End.Equal(n.end) {
 		b.Fatalf("%s: %d used, %d carried, %s until %s; want %+v", s.Plan.ID, s.Used, s.Carried, s.Lines.Total(), s.Period.End, n)
 	}
@@ -187,7 +188,7 @@ func TestRandomHistories(t *testing.T) {
 			t.Logf("seed %d", seed)
 			b := newBiller(t)
 			random := rand.New(rand.NewPCG(seed, 5))
-			n := &naive{at: start}
+			n := &naive{at: servicetest.Start}
 			n.subscribe("starter")
 			for step := 0; step < 60 && len(n.want) < 8; step++ {
 				b.step(random, n)

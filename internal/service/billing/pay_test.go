@@ -1,4 +1,4 @@
-package service_test
+package billing_test
 
 import (
 	"context"
@@ -8,10 +8,11 @@ import (
 
 	"candor/internal/billing"
 	"candor/internal/domain"
+	"candor/internal/testkit/servicetest"
 )
 
 // A payment that the worker made for an invoice which was settled otherwise is
-// money to be returned; that very payment, told by the webhook first, is none.
+// money to be returned; the same payment, reported by the webhook first, is not.
 func TestWorkerReportsAPaymentTooMany(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]bool{"transfer 7": true, "pi_1": false} {
@@ -19,11 +20,11 @@ func TestWorkerReportsAPaymentTooMany(t *testing.T) {
 			t.Parallel()
 			b := newPayBench(t)
 			charge := &telling{outcome: billing.Outcome{State: billing.Paid, Reference: "pi_1"}, before: func() {
-				_, err := b.Billing.MarkPaid(b.ctx, b.id, someone, name)
-				b.ok(err)
+				_, err := b.Billing.MarkPaid(b.Ctx, b.id, servicetest.Someone, name)
+				b.OK(err)
 			}}
 			runner := billing.Runner{DB: b.DB, Provider: charge, Ledger: &billing.Ledger{Events: b.Outbox}, Logger: b.Logger}
-			b.ok(runner.Run(b.ctx, b.Clock.Now()))
+			b.OK(runner.Run(b.Ctx, b.Clock.Now()))
 			log := b.logs.String()
 			got := strings.Contains(log, "level=ERROR") && strings.Contains(log, "a payment came for a settled invoice") &&
 				strings.Contains(log, "invoice=CAN-000001") && strings.Contains(log, "reference=pi_1")
@@ -42,8 +43,8 @@ func TestStoredCardDoesNotEndPastDue(t *testing.T) {
 	b := newPayBench(t)
 	status := func(want domain.SubscriptionStatus) {
 		b.Helper()
-		s, err := b.Billing.Subscription(b.ctx, b.account.AccountID)
-		if b.ok(err); s.Status != want {
+		s, err := b.Billing.Subscription(b.Ctx, b.Account.AccountID)
+		if b.OK(err); s.Status != want {
 			b.Errorf("the subscription is %s, want %s", s.Status, want)
 		}
 	}
@@ -52,16 +53,16 @@ func TestStoredCardDoesNotEndPastDue(t *testing.T) {
 		b.tell(failure(b, id, i))
 	}
 	status(domain.SubscriptionPastDue)
-	b.tell(method("evt_card", "pm_1", start))
+	b.tell(method("evt_card", "pm_1", servicetest.Start))
 	if b.nextAttempt().IsZero() {
 		t.Error("with a new card it isn't tried again")
 	}
 	second := b.owe()
-	_, err := b.Billing.MarkFailed(b.ctx, second, someone, "The cheque was returned.")
-	b.ok(err)
+	_, err := b.Billing.MarkFailed(b.Ctx, second, servicetest.Someone, "The cheque was returned.")
+	b.OK(err)
 	status(domain.SubscriptionPastDue)
-	b.ok(b.Billing.Cancel(b.ctx, b.account.AccountID, someone, false, "for a while"))
-	b.ok(b.Billing.Reactivate(b.ctx, b.account.AccountID, someone))
+	b.OK(b.Billing.Cancel(b.Ctx, b.Account.AccountID, servicetest.Someone, false, "for a while"))
+	b.OK(b.Billing.Reactivate(b.Ctx, b.Account.AccountID, servicetest.Someone))
 	status(domain.SubscriptionPastDue)
 	b.tell(failure(b, "evt_4", 4))
 	status(domain.SubscriptionPastDue)
@@ -87,26 +88,26 @@ func (h *hanging) Charge(ctx context.Context, _ *domain.Invoice) (billing.Outcom
 	return billing.Outcome{}, ctx.Err()
 }
 
-// A provider that hangs keeps no account from being told of its usage, and its
+// A provider that hangs doesn't keep accounts from usage emails, and its
 // payment is tried again.
 func TestProviderHangs(t *testing.T) {
 	t.Parallel()
 	b := newBiller(t)
 	b.use(11)
-	ended := start.AddDate(0, 1, 0).Add(time.Minute)
-	b.offset.Store(int64(ended.Sub(start)))
+	ended := servicetest.Start.AddDate(0, 1, 0).Add(time.Minute)
+	b.Offset.Store(int64(ended.Sub(servicetest.Start)))
 	b.use(8)
 	run := func(answers bool, at time.Time) error {
-		ctx, cancel := context.WithCancel(b.ctx)
+		ctx, cancel := context.WithCancel(b.Ctx)
 		defer cancel()
 		runner := *b.runner
 		runner.Provider = &hanging{stop: cancel, answers: answers}
 		return runner.Run(ctx, at)
 	}
 	if err := run(false, ended); err == nil {
-		t.Error("a payment nobody knows of is no error")
+		t.Error("an unknown payment is no error")
 	}
-	b.toldOf("80")
+	b.sharesSent("80")
 	if i := b.last(); i.Status != domain.InvoiceOpen || i.Failures != 0 || i.NextAttemptAt.Sub(ended) < billing.RunTimeout {
 		t.Errorf("the invoice is %+v, want it open and tried again after this run", i)
 	}
@@ -127,11 +128,11 @@ func TestPaymentNeedsItsTime(t *testing.T) {
 	t.Parallel()
 	b := newBiller(t)
 	b.use(11)
-	ended := start.AddDate(0, 1, 0).Add(time.Minute)
+	ended := servicetest.Start.AddDate(0, 1, 0).Add(time.Minute)
 	for _, left := range []time.Duration{billing.PaymentTimeout - time.Second, billing.RunTimeout} {
-		ctx, cancel := context.WithTimeout(b.ctx, left)
+		ctx, cancel := context.WithTimeout(b.Ctx, left)
 		defer cancel()
-		b.ok(b.runner.Run(ctx, ended))
+		b.OK(b.runner.Run(ctx, ended))
 		if got, want := b.bank.charges > 0, left == billing.RunTimeout; got != want {
 			t.Errorf("with %s left: tried %v, want %v", left, got, want)
 		}

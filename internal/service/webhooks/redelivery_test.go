@@ -1,4 +1,4 @@
-package service_test
+package webhooks_test
 
 import (
 	"fmt"
@@ -8,16 +8,17 @@ import (
 
 	"candor/internal/domain"
 	"candor/internal/service/webhooks"
+	"candor/internal/testkit/servicetest"
 )
 
 // run makes the steps of a redelivery, as a worker does, until it ends.
 func (b *bench) run(r *domain.Redelivery) {
 	b.Helper()
 	for range 20 {
-		_, err := b.DB.Raw().ExecContext(b.ctx, `UPDATE redelivery SET paced_until = paced_until - interval '1 second'`) // as if it had passed
-		b.ok(err)
-		step, err := b.DB.StepRedelivery(b.ctx, r.ID, b.Clock.Now())
-		b.ok(err)
+		_, err := b.DB.Raw().ExecContext(b.Ctx, `UPDATE redelivery SET paced_until = paced_until - interval '1 second'`) // as if it had passed
+		b.OK(err)
+		step, err := b.DB.StepRedelivery(b.Ctx, r.ID, b.Clock.Now())
+		b.OK(err)
 		if step.Ended {
 			return
 		}
@@ -27,7 +28,7 @@ func (b *bench) run(r *domain.Redelivery) {
 
 func (b *bench) again() int {
 	b.Helper()
-	return b.count("SELECT count(*) FROM delivery WHERE cycle = 2")
+	return b.Count("SELECT count(*) FROM delivery WHERE cycle = 2")
 }
 
 var jo = domain.Actor{Kind: domain.ActorStaff, ID: "staff_1", Name: "jo@lender.example"}
@@ -45,17 +46,17 @@ func TestPreviewIsWhatAStartDoes(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	const other = "https://other.lender.example/"
-	b.failed(b.test(), hook)
-	b.pass(time.Hour)
-	b.failed(b.test(), hook)
-	b.failed(b.test(), other)
-	b.attempted(b.sent(b.test(), hook), domain.DeliveryDelivered, 204)
-	b.sent(b.test(), hook)
-	b.failed(b.live(), hook)
+	b.failed(b.Test(), hook)
+	b.Pass(time.Hour)
+	b.failed(b.Test(), hook)
+	b.failed(b.Test(), other)
+	b.attempted(b.sent(b.Test(), hook), domain.DeliveryDelivered, 204)
+	b.sent(b.Test(), hook)
+	b.failed(b.Live(), hook)
 	for _, scope := range b.elsewhere()[1:] {
 		b.failed(scope, hook)
 	}
-	long, recent := start.Add(-time.Hour), start.Add(time.Minute)
+	long, recent := servicetest.Start.Add(-time.Hour), servicetest.Start.Add(time.Minute)
 	filter := func(f domain.DeliveryFilter, origin string) webhooks.DeliveryFilter {
 		return webhooks.DeliveryFilter{DeliveryFilter: f, Origin: origin}
 	}
@@ -73,8 +74,8 @@ func TestPreviewIsWhatAStartDoes(t *testing.T) {
 		"of another status": {filter(domain.DeliveryFilter{Since: &long, Status: "4xx"}, ""), 0, ""},
 		"of another type":   {filter(domain.DeliveryFilter{Since: &long, Type: domain.SessionExpired}, ""), 0, ""},
 	} {
-		preview, err := b.Webhooks.PreviewRedelivery(b.ctx, b.test(), tt.filter, 100, 0)
-		b.ok(err)
+		preview, err := b.Webhooks.PreviewRedelivery(b.Ctx, b.Test(), tt.filter, 100, 0)
+		b.OK(err)
 		n := preview.Matched
 		if got := endpointsOf(preview); got != tt.to {
 			t.Errorf("%s: the preview says they go to %q, want %q", name, got, tt.to)
@@ -82,19 +83,19 @@ func TestPreviewIsWhatAStartDoes(t *testing.T) {
 		if n != int64(tt.want) || b.again() != 0 {
 			t.Errorf("%s: the preview says %d and changes %d, want %d and none", name, n, b.again(), tt.want)
 		}
-		r, err := b.Webhooks.StartRedelivery(b.ctx, b.test(), tt.filter, 100, jo)
-		b.ok(err)
-		if r.Matched != n || b.count("SELECT count(*) FROM river_job WHERE kind = 'webhook_redelivery' AND args->>'redelivery_id' = $1", r.ID.String()) != 1 {
+		r, err := b.Webhooks.StartRedelivery(b.Ctx, b.Test(), tt.filter, 100, jo)
+		b.OK(err)
+		if r.Matched != n || b.Count("SELECT count(*) FROM river_job WHERE kind = 'webhook_redelivery' AND args->>'redelivery_id' = $1", r.ID.String()) != 1 {
 			t.Errorf("%s: matched %d after a preview of %d, or without its job", name, r.Matched, n)
 		}
 		b.run(r)
 		if b.again() != tt.want {
 			t.Errorf("%s: %d made again, want %d", name, b.again(), tt.want)
 		}
-		_, err = b.DB.Raw().ExecContext(b.ctx, `UPDATE delivery SET state = 'failed', cycle = 1, next_attempt_at = NULL, finished_at = now() WHERE cycle = 2`)
-		b.ok(err)
+		_, err = b.DB.Raw().ExecContext(b.Ctx, `UPDATE delivery SET state = 'failed', cycle = 1, next_attempt_at = NULL, finished_at = now() WHERE cycle = 2`)
+		b.OK(err)
 	}
-	all, err := b.Webhooks.Redeliveries(b.ctx, b.test())
+	all, err := b.Webhooks.Redeliveries(b.Ctx, b.Test())
 	if err != nil || len(all) != 8 {
 		t.Fatalf("%d redeliveries, %v; want 8", len(all), err)
 	}
@@ -108,8 +109,8 @@ func TestPreviewIsWhatAStartDoes(t *testing.T) {
 func TestRedeliveryIsCheckedAndStopped(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.failed(b.test(), hook)
-	since, session := start, b.session().ID
+	b.failed(b.Test(), hook)
+	since, session := servicetest.Start, b.Session().ID
 	for _, tt := range []struct {
 		field  string
 		filter domain.DeliveryFilter
@@ -121,35 +122,35 @@ func TestRedeliveryIsCheckedAndStopped(t *testing.T) {
 		{"rate", domain.DeliveryFilter{Since: &since}, domain.MinRedeliveryRate - 1},
 		{"rate", domain.DeliveryFilter{Since: &since}, domain.MaxRedeliveryRate + 1},
 	} {
-		_, err := b.Webhooks.PreviewRedelivery(b.ctx, b.test(), webhooks.DeliveryFilter{DeliveryFilter: tt.filter}, tt.rate, 0)
+		_, err := b.Webhooks.PreviewRedelivery(b.Ctx, b.Test(), webhooks.DeliveryFilter{DeliveryFilter: tt.filter}, tt.rate, 0)
 		b.field("a preview", err, tt.field)
-		_, err = b.Webhooks.StartRedelivery(b.ctx, b.test(), webhooks.DeliveryFilter{DeliveryFilter: tt.filter}, tt.rate, jo)
+		_, err = b.Webhooks.StartRedelivery(b.Ctx, b.Test(), webhooks.DeliveryFilter{DeliveryFilter: tt.filter}, tt.rate, jo)
 		b.field("a start", err, tt.field)
 	}
-	r, err := b.Webhooks.StartRedelivery(b.ctx, b.test(), webhooks.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Since: &since}}, 1, jo)
-	b.ok(err)
+	r, err := b.Webhooks.StartRedelivery(b.Ctx, b.Test(), webhooks.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Since: &since}}, 1, jo)
+	b.OK(err)
 	for _, scope := range b.elsewhere() {
-		_, err := b.Webhooks.Redelivery(b.ctx, scope, r.ID)
-		b.code("reading", err, domain.CodeNotFound)
-		_, err = b.Webhooks.StopRedelivery(b.ctx, scope, r.ID, jo)
-		b.code("stopping", err, domain.CodeNotFound)
-		if all, err := b.Webhooks.Redeliveries(b.ctx, scope); err != nil || len(all) != 0 {
+		_, err := b.Webhooks.Redelivery(b.Ctx, scope, r.ID)
+		b.Code("reading", err, domain.CodeNotFound)
+		_, err = b.Webhooks.StopRedelivery(b.Ctx, scope, r.ID, jo)
+		b.Code("stopping", err, domain.CodeNotFound)
+		if all, err := b.Webhooks.Redeliveries(b.Ctx, scope); err != nil || len(all) != 0 {
 			t.Errorf("another scope's redeliveries: %v, %v", all, err)
 		}
 	}
-	if scope, err := b.Webhooks.RedeliveryScope(b.ctx, r.ID); err != nil || scope != b.test() {
+	if scope, err := b.Webhooks.RedeliveryScope(b.Ctx, r.ID); err != nil || scope != b.Test() {
 		t.Errorf("scope %+v, %v", scope, err)
 	}
-	_, err = b.Webhooks.RedeliveryScope(b.ctx, domain.NewRedeliveryID())
-	b.code("scope of an unknown one", err, domain.CodeNotFound)
-	stopped, err := b.Webhooks.StopRedelivery(b.ctx, b.test(), r.ID, jo)
+	_, err = b.Webhooks.RedeliveryScope(b.Ctx, domain.NewRedeliveryID())
+	b.Code("scope of an unknown one", err, domain.CodeNotFound)
+	stopped, err := b.Webhooks.StopRedelivery(b.Ctx, b.Test(), r.ID, jo)
 	if err != nil || stopped.State != domain.RedeliveryStopped || stopped.FinishedAt == nil {
 		t.Errorf("stopped: %+v, %v", stopped, err)
 	}
 	b.run(r)
 	if b.again() != 0 {
-		t.Error("a stopped redelivery goes on")
+		t.Error("a stopped redelivery continues")
 	}
-	_, err = b.Webhooks.StopRedelivery(b.ctx, b.test(), r.ID, jo)
-	b.code("stopping twice", err, domain.CodeInvalidRequest)
+	_, err = b.Webhooks.StopRedelivery(b.Ctx, b.Test(), r.ID, jo)
+	b.Code("stopping twice", err, domain.CodeInvalidRequest)
 }

@@ -1,4 +1,4 @@
-package service_test
+package billing_test
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"candor/internal/testkit/servicetest"
 )
 
-// bank is a payment provider that does as it is told.
+// bank is a payment provider that does what the test says.
 type bank struct {
 	mu      sync.Mutex
 	declare []billing.Outcome // one a charge, then all are paid
@@ -55,7 +55,7 @@ type biller struct {
 func newBiller(t testing.TB) *biller {
 	b := newBench(t, func(c *servicetest.Config) { c.Terms = terms })
 	k := &bank{}
-	return &biller{bench: b, bank: k, id: b.account.AccountID, runner: &billing.Runner{
+	return &biller{bench: b, bank: k, id: b.Account.AccountID, runner: &billing.Runner{
 		DB: b.DB, Ledger: &billing.Ledger{Events: b.Outbox, Terms: terms}, Provider: k, Logger: b.Logger,
 	}}
 }
@@ -63,21 +63,21 @@ func newBiller(t testing.TB) *biller {
 // to sets the clock and runs what is due.
 func (b *biller) to(at time.Time) {
 	b.Helper()
-	b.offset.Store(int64(at.Sub(start)))
-	b.ok(b.runner.Run(b.ctx, b.Clock.Now()))
+	b.Offset.Store(int64(at.Sub(servicetest.Start)))
+	b.OK(b.runner.Run(b.Ctx, b.Clock.Now()))
 }
 
 // use creates n live sessions.
 func (b *biller) use(n int) {
 	b.Helper()
 	for range n {
-		b.ok(b.createLive())
+		b.OK(b.createLive())
 	}
 }
 
 func (b *biller) createLive() error {
-	return b.DB.InTx(b.ctx, func(tx *db.Tx) error {
-		_, err := b.Sessions.Insert(b.ctx, tx, domain.Scope{AccountID: b.id, Livemode: true}, domain.NewSession{
+	return b.DB.InTx(b.Ctx, func(tx *db.Tx) error {
+		_, err := b.Sessions.Insert(b.Ctx, tx, domain.Scope{AccountID: b.id, Livemode: true}, domain.NewSession{
 			FormType: domain.FinancialStatement, CustomerEmail: "jo@customer.example",
 		})
 		return err
@@ -86,8 +86,8 @@ func (b *biller) createLive() error {
 
 func (b *biller) invoices() []domain.Invoice {
 	b.Helper()
-	all, more, err := b.Billing.Invoices(b.ctx, b.id, 0, 1000)
-	b.ok(err)
+	all, more, err := b.Billing.Invoices(b.Ctx, b.id, 0, 1000)
+	b.OK(err)
 	if more {
 		b.Fatal("more than 1000 invoices")
 	}
@@ -104,17 +104,17 @@ func (b *biller) last() domain.Invoice {
 	return all[0]
 }
 
-// told are the billing events, as their webhooks say it, oldest first.
-func (b *biller) told() (out []string) {
+// webhooks are the billing events, as their webhooks say it, oldest first.
+func (b *biller) webhooks() (out []string) {
 	b.Helper()
 	var bodies [][]byte
-	b.ok(b.DB.Raw().SelectContext(b.ctx, &bodies, `SELECT body FROM event WHERE session_id IS NULL ORDER BY sequence`))
+	b.OK(b.DB.Raw().SelectContext(b.Ctx, &bodies, `SELECT body FROM event WHERE session_id IS NULL ORDER BY sequence`))
 	for _, body := range bodies {
 		var e struct {
 			Event string
 			Data  map[string]any
 		}
-		b.ok(json.Unmarshal(body, &e))
+		b.OK(json.Unmarshal(body, &e))
 		switch e.Event {
 		case "billing.invoice_paid":
 			out = append(out, fmt.Sprintf("paid %v %v", e.Data["amount"], e.Data["currency"]))
@@ -129,16 +129,16 @@ func (b *biller) told() (out []string) {
 
 func (b *biller) status() domain.SubscriptionStatus {
 	b.Helper()
-	s, err := b.Billing.Subscription(b.ctx, b.id)
-	b.ok(err)
+	s, err := b.Billing.Subscription(b.Ctx, b.id)
+	b.OK(err)
 	return s.Status
 }
 
-func (b *biller) wantTold(from int, want ...string) int {
+func (b *biller) wantWebhooks(from int, want ...string) int {
 	b.Helper()
-	got := b.told()
+	got := b.webhooks()
 	if strings.Join(got[min(from, len(got)):], "\n") != strings.Join(want, "\n") {
-		b.Errorf("told:\n%s\nwant:\n%s", strings.Join(got[min(from, len(got)):], "\n"), strings.Join(want, "\n"))
+		b.Errorf("webhooks:\n%s\nwant:\n%s", strings.Join(got[min(from, len(got)):], "\n"), strings.Join(want, "\n"))
 	}
 	return len(got)
 }
@@ -150,10 +150,10 @@ func TestSimulatedYear(t *testing.T) {
 	b := newBiller(t)
 	day := func(month time.Month, day int) time.Time { return time.Date(2028, month, day, 12, 0, 0, 0, time.UTC) }
 	// The bench's own subscription ends before the story begins.
-	b.ok(b.Billing.Cancel(b.ctx, b.id, someone, true, "another beginning"))
+	b.OK(b.Billing.Cancel(b.Ctx, b.id, servicetest.Someone, true, "another beginning"))
 	b.to(day(time.January, 31))
-	b.ok(b.Billing.Subscribe(b.ctx, b.id, someone, "starter"))
-	before, said := len(b.invoices()), len(b.told())
+	b.OK(b.Billing.Subscribe(b.Ctx, b.id, servicetest.Someone, "starter"))
+	before, said := len(b.invoices()), len(b.webhooks())
 
 	b.use(9) // Starter, within
 	b.to(day(time.February, 29))
@@ -161,83 +161,83 @@ func TestSimulatedYear(t *testing.T) {
 		t.Errorf("an invoice was made at the period's very end: %d, want %d", n, before)
 	}
 	b.to(day(time.February, 29).Add(time.Minute))
-	said = b.wantTold(said, "paid 0 AUD")
+	said = b.wantWebhooks(said, "paid 0 AUD")
 
 	b.use(13) // Starter, three beyond
 	b.to(day(time.March, 31).Add(time.Minute))
-	said = b.wantTold(said, "paid 3000 AUD")
+	said = b.wantWebhooks(said, "paid 3000 AUD")
 	if i := b.last(); i.GST != 273 || i.Status != domain.InvoicePaid || len(i.Lines) != 2 {
 		t.Errorf("invoice of March: %+v", i)
 	}
 
 	b.use(12) // two beyond on Starter, then a step up: 100 from the first one on
-	b.ok(b.Billing.ChangePlan(b.ctx, b.id, someone, "professional"))
+	b.OK(b.Billing.ChangePlan(b.Ctx, b.id, servicetest.Someone, "professional"))
 	b.use(100) // twelve beyond on Professional
 	b.bank.declare = []billing.Outcome{declined, declined, declined, declined}
 	b.to(day(time.April, 30).Add(time.Minute))
-	said = b.wantTold(said, "failed 8000, again 2028-05-03T12:01:00.000Z")
+	said = b.wantWebhooks(said, "failed 8000, again 2028-05-03T12:01:00.000Z")
 	b.to(day(time.May, 3).Add(2 * time.Minute))
-	said = b.wantTold(said, "failed 8000, again 2028-05-08T12:02:00.000Z")
+	said = b.wantWebhooks(said, "failed 8000, again 2028-05-08T12:02:00.000Z")
 	b.to(day(time.May, 8).Add(3 * time.Minute))
-	said = b.wantTold(said, "failed 8000, again 2028-05-15T12:03:00.000Z")
+	said = b.wantWebhooks(said, "failed 8000, again 2028-05-15T12:03:00.000Z")
 	if b.status() != domain.SubscriptionActive {
 		t.Errorf("while it is tried again the subscription is %s", b.status())
 	}
 	b.to(day(time.May, 15).Add(4 * time.Minute))
-	said = b.wantTold(said, "failed 8000, again <nil>")
+	said = b.wantWebhooks(said, "failed 8000, again <nil>")
 	if b.status() != domain.SubscriptionPastDue {
 		t.Errorf("after the last try the subscription is %s", b.status())
 	}
 	b.use(1) // past due works on (D32)
-	if _, err := b.Billing.MarkPaid(b.ctx, b.last().ID, someone, "bank transfer 77"); err != nil || b.status() != domain.SubscriptionActive {
+	if _, err := b.Billing.MarkPaid(b.Ctx, b.last().ID, servicetest.Someone, "bank transfer 77"); err != nil || b.status() != domain.SubscriptionActive {
 		t.Errorf("paid by hand: %v, %s", err, b.status())
 	}
-	said = b.wantTold(said, "paid 8000 AUD")
+	said = b.wantWebhooks(said, "paid 8000 AUD")
 
-	b.ok(b.Billing.ChangePlan(b.ctx, b.id, someone, "starter")) // a step down: at the period's end
-	b.ok(b.Billing.ChangePlan(b.ctx, b.id, someone, "enterprise"))
+	b.OK(b.Billing.ChangePlan(b.Ctx, b.id, servicetest.Someone, "starter")) // a step down: at the period's end
+	b.OK(b.Billing.ChangePlan(b.Ctx, b.id, servicetest.Someone, "enterprise"))
 	b.use(200)
 	b.to(day(time.May, 31).Add(time.Minute))
-	said = b.wantTold(said, "paid 0 AUD")
-	b.ok(b.Billing.ChangePlan(b.ctx, b.id, someone, "professional"))
+	said = b.wantWebhooks(said, "paid 0 AUD")
+	b.OK(b.Billing.ChangePlan(b.Ctx, b.id, servicetest.Someone, "professional"))
 	b.use(150) // Enterprise until the end of June
 	b.to(day(time.June, 30).Add(time.Minute))
-	said = b.wantTold(said, "paid 0 AUD")
+	said = b.wantWebhooks(said, "paid 0 AUD")
 	b.use(101)
 	b.to(day(time.July, 31).Add(time.Minute))
-	said = b.wantTold(said, "paid 500 AUD")
+	said = b.wantWebhooks(said, "paid 500 AUD")
 
 	b.use(3)
-	b.ok(b.Billing.Cancel(b.ctx, b.id, someone, false, "moving house"))
-	said = b.wantTold(said, "cancelled 2028-08-31T12:00:00.000Z: moving house")
+	b.OK(b.Billing.Cancel(b.Ctx, b.id, servicetest.Someone, false, "moving house"))
+	said = b.wantWebhooks(said, "cancelled 2028-08-31T12:00:00.000Z: moving house")
 	if err := b.createLive(); !errors.Is(err, &domain.Error{Code: domain.CodeForbidden}) {
 		t.Errorf("a cancelled account created a live session: %v", err)
 	}
-	b.ok(b.Billing.Reactivate(b.ctx, b.id, someone))
+	b.OK(b.Billing.Reactivate(b.Ctx, b.id, servicetest.Someone))
 	b.use(1)
 	b.to(day(time.August, 31).Add(time.Minute))
-	said = b.wantTold(said, "paid 0 AUD")
+	said = b.wantWebhooks(said, "paid 0 AUD")
 
 	b.use(102)
 	b.to(day(time.September, 15))
-	b.ok(b.Billing.Cancel(b.ctx, b.id, someone, true, "too dear"))
-	b.wantTold(said, "cancelled 2028-09-15T12:00:00.000Z: too dear")
+	b.OK(b.Billing.Cancel(b.Ctx, b.id, servicetest.Someone, true, "too dear"))
+	b.wantWebhooks(said, "cancelled 2028-09-15T12:00:00.000Z: too dear")
 	if i := b.last(); i.Total != 1000 || !i.PeriodEnd.Equal(day(time.September, 15)) || i.Status != domain.InvoiceOpen {
 		t.Errorf("last invoice %+v", i)
 	}
 	b.to(day(time.September, 15).Add(time.Minute))
-	if _, err := b.Billing.Subscription(b.ctx, b.id); !errors.Is(err, &domain.Error{Code: domain.CodeSubscriptionNotFound}) {
+	if _, err := b.Billing.Subscription(b.Ctx, b.id); !errors.Is(err, &domain.Error{Code: domain.CodeSubscriptionNotFound}) {
 		t.Errorf("after the end: %v", err)
 	}
 	b.to(day(time.October, 1))
-	b.ok(b.Billing.Subscribe(b.ctx, b.id, someone, "starter"))
-	if err := b.Billing.Subscribe(b.ctx, b.id, someone, "starter"); err == nil {
+	b.OK(b.Billing.Subscribe(b.Ctx, b.id, servicetest.Someone, "starter"))
+	if err := b.Billing.Subscribe(b.Ctx, b.id, servicetest.Someone, "starter"); err == nil {
 		t.Error("subscribed twice")
 	}
-	said = len(b.told())
+	said = len(b.webhooks())
 	b.use(11)
 	b.to(day(time.December, 31)) // the worker was away: two periods are closed at once
-	b.wantTold(said, "paid 0 AUD", "paid 1000 AUD")
+	b.wantWebhooks(said, "paid 0 AUD", "paid 1000 AUD")
 	b.to(time.Date(2029, 1, 31, 12, 0, 0, 0, time.UTC))
 	if n := len(b.invoices()); n != before+11 {
 		t.Errorf("%d invoices, want 11", n-before)
@@ -260,7 +260,7 @@ func (b *biller) balanced() {
 			b.Errorf("%s ends at %s, the next starts at %s", invoice.NumberText(), invoice.PeriodEnd, all[i-1].PeriodStart)
 		}
 		var sessions int
-		b.ok(b.DB.Raw().GetContext(b.ctx, &sessions, `SELECT count(*) FROM session WHERE account_id = $1 AND livemode AND created_at >= $2 AND created_at < $3`,
+		b.OK(b.DB.Raw().GetContext(b.Ctx, &sessions, `SELECT count(*) FROM session WHERE account_id = $1 AND livemode AND created_at >= $2 AND created_at < $3`,
 			b.id, invoice.PeriodStart, invoice.PeriodEnd))
 		billed := 0
 		for _, line := range invoice.Lines {
@@ -273,8 +273,8 @@ func (b *biller) balanced() {
 			b.Errorf("%s: %d sessions, %d used, %d on its lines", invoice.NumberText(), sessions, invoice.SessionsUsed, billed)
 		}
 	}
-	drifts, err := b.DB.UsageDrifts(b.ctx, b.Clock.Now())
-	b.ok(err)
+	drifts, err := b.DB.UsageDrifts(b.Ctx, b.Clock.Now())
+	b.OK(err)
 	if len(drifts) > 0 {
 		b.Errorf("counted wrongly: %+v", drifts)
 	}
@@ -303,8 +303,8 @@ func (b *biller) ledger() string {
 func TestSessionsAtThePeriodsEnd(t *testing.T) {
 	t.Parallel()
 	b := newBiller(t)
-	end := start.AddDate(0, 1, 0)
-	b.offset.Store(int64(end.Add(billing.Grace).Sub(start)))
+	end := servicetest.Start.AddDate(0, 1, 0)
+	b.Offset.Store(int64(end.Add(billing.Grace).Sub(servicetest.Start)))
 	now := b.Clock.Now()
 	slow := end.Add(-time.Millisecond) // a server whose clock is a minute slow
 	other := servicetest.New(func() servicetest.Config { c := b.Config; c.Clock = func() time.Time { return slow }; return c }())
@@ -315,8 +315,8 @@ func TestSessionsAtThePeriodsEnd(t *testing.T) {
 			if i%2 == 0 {
 				on = other
 			}
-			err := on.DB.InTx(b.ctx, func(tx *db.Tx) error {
-				_, err := on.Sessions.Insert(b.ctx, tx, domain.Scope{AccountID: b.id, Livemode: true}, domain.NewSession{
+			err := on.DB.InTx(b.Ctx, func(tx *db.Tx) error {
+				_, err := on.Sessions.Insert(b.Ctx, tx, domain.Scope{AccountID: b.id, Livemode: true}, domain.NewSession{
 					FormType: domain.FinancialStatement, CustomerEmail: "jo@customer.example",
 				})
 				return err
@@ -327,14 +327,14 @@ func TestSessionsAtThePeriodsEnd(t *testing.T) {
 		})
 		if i%25 == 10 {
 			work.Go(func() {
-				if err := b.runner.Run(b.ctx, now); err != nil {
+				if err := b.runner.Run(b.Ctx, now); err != nil {
 					t.Error(err)
 				}
 			})
 		}
 	}
 	work.Wait()
-	b.ok(b.runner.Run(b.ctx, now))
+	b.OK(b.runner.Run(b.Ctx, now))
 	if n := len(b.invoices()); n != 1 {
 		t.Errorf("%d invoices for one period", n)
 	}

@@ -1,6 +1,7 @@
-package service_test
+package sealing_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"candor/internal/delivery"
 	"candor/internal/domain"
 	"candor/internal/platform/keyring"
+	"candor/internal/service/idempotency"
 	"candor/internal/statement"
 	"candor/internal/testkit/servicetest"
 )
@@ -19,12 +21,12 @@ import (
 func (b *bench) with(keys ...string) *bench {
 	b.Helper()
 	ring, err := keyring.Parse(strings.Join(keys, ","))
-	b.ok(err)
+	b.OK(err)
 	config := b.Config
 	config.Ring = ring
 	other := servicetest.New(config)
 	other.Webhooks.SecretsLease = 0
-	return &bench{TB: b.TB, Services: other, ctx: b.ctx, dsn: b.dsn, blobs: b.blobs, account: b.account}
+	return &bench{b.Using(other)}
 }
 
 // staffSession is a staff user of the account who is signed in.
@@ -32,17 +34,25 @@ func (b *bench) staffSession(name string) *domain.StaffSession {
 	b.Helper()
 	now := b.Clock.Now()
 	session := &domain.StaffSession{
-		Staff:     domain.Staff{ID: domain.NewStaffID(), AccountID: b.account.AccountID, Email: name + "@lender.example", Role: domain.RoleOwner, CreatedAt: now},
+		Staff:     domain.Staff{ID: domain.NewStaffID(), AccountID: b.Account.AccountID, Email: name + "@lender.example", Role: domain.RoleOwner, CreatedAt: now},
 		SessionID: domain.NewStaffSessionID(), Stage: domain.SignInFull, StartedAt: now, SeenAt: now, ConfirmedAt: now,
 		ExpiresAt: now.Add(domain.StaffLifetime), Address: "192.0.2.1",
 	}
-	b.ok(b.DB.InTx(b.ctx, func(tx *db.Tx) error {
-		if err := tx.InsertStaff(b.ctx, &session.Staff, ""); err != nil {
+	b.OK(b.DB.InTx(b.Ctx, func(tx *db.Tx) error {
+		if err := tx.InsertStaff(b.Ctx, &session.Staff, ""); err != nil {
 			return err
 		}
-		return tx.InsertStaffSession(b.ctx, session, domain.HashToken(name))
+		return tx.InsertStaffSession(b.Ctx, session, domain.HashToken(name))
 	}))
 	return session
+}
+
+// once creates a session with an idempotency key. The answer is its link.
+func (b *bench) once() (*domain.Session, error) {
+	key := &idempotency.Key[*domain.Session]{Path: "/v1/sessions", Text: "k", Encode: func(created *domain.Session, refusal error) (*idempotency.Answer, error) {
+		return &idempotency.Answer{Status: 201, Body: []byte(b.Sessions.URL(created.ID))}, refusal
+	}}
+	return b.Sessions.Create(b.Ctx, b.Test(), key, domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: "jo@customer.example"})
 }
 
 // TestReseal makes one value of every kind that is sealed, takes the old key
@@ -59,34 +69,34 @@ func TestReseal(t *testing.T) {
 	})
 	b.Webhooks.SecretsLease = 0
 	from := domain.Visitor{IPAddress: "192.0.2.7"}
-	first, err := b.Webhooks.CreateNextSecret(b.ctx, b.test(), someone)
-	b.ok(err)
-	b.ok(b.Webhooks.SwitchSecret(b.ctx, b.test(), someone))
-	_, err = b.Webhooks.CreateNextSecret(b.ctx, b.test(), someone)
-	b.ok(err)
+	first, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), servicetest.Someone)
+	b.OK(err)
+	b.OK(b.Webhooks.SwitchSecret(b.Ctx, b.Test(), servicetest.Someone))
+	_, err = b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), servicetest.Someone)
+	b.OK(err)
 	on, pending := b.staffSession("on"), b.staffSession("pending")
-	setup, err := b.Auth.BeginTwoStep(b.ctx, on)
-	b.ok(err)
+	setup, err := b.Auth.BeginTwoStep(b.Ctx, on)
+	b.OK(err)
 	code, err := totp.GenerateCode(setup.Secret, b.Clock.Now())
-	b.ok(err)
-	_, _, err = b.Auth.TurnOnTwoStep(b.ctx, on, code, from)
-	b.ok(err)
-	_, err = b.Auth.BeginTwoStep(b.ctx, pending)
-	b.ok(err)
-	b.ok(b.Auth.RequestReset(b.ctx, b.account.Email, from))
-	_, err = b.send(b.request("k", "{}"), b.creating("jo@customer.example"))
-	b.ok(err)
-	session := b.opened()
-	b.ok(b.fill(session.ID, statement.IncomeSection))
-	other := b.opened()
-	b.ok(b.fill(other.ID, statement.IncomeSection))
+	b.OK(err)
+	_, _, err = b.Auth.TurnOnTwoStep(b.Ctx, on, code, from)
+	b.OK(err)
+	_, err = b.Auth.BeginTwoStep(b.Ctx, pending)
+	b.OK(err)
+	b.OK(b.Auth.RequestReset(b.Ctx, b.Account.Email, from))
+	_, err = b.once()
+	b.OK(err)
+	session := b.Opened()
+	b.OK(b.Fill(session.ID, statement.IncomeSection))
+	other := b.Opened()
+	b.OK(b.Fill(other.ID, statement.IncomeSection))
 	// One value that no key opens is counted and stops nothing.
-	_, err = b.DB.Raw().ExecContext(b.ctx, `UPDATE session_key SET sealed = $2 WHERE session_id = $1`, other.ID, b.with(keyring.Generate("lost")).Ring.Seal("x", []byte("x")))
-	b.ok(err)
+	_, err = b.DB.Raw().ExecContext(b.Ctx, `UPDATE session_key SET sealed = $2 WHERE session_id = $1`, other.ID, b.with(keyring.Generate("lost")).Ring.Seal("x", []byte("x")))
+	b.OK(err)
 
 	both := b.with(fresh, old)
-	before, err := both.Sealing.Counts(b.ctx)
-	b.ok(err)
+	before, err := both.Sealing.Counts(b.Ctx)
+	b.OK(err)
 	kinds := map[string]bool{}
 	for _, s := range before {
 		kinds[s.Kind] = true
@@ -97,8 +107,8 @@ func TestReseal(t *testing.T) {
 	if len(kinds) != len(db.SealedColumns) {
 		t.Fatalf("the test seals %v, want each of the %d kinds", kinds, len(db.SealedColumns))
 	}
-	resealed, err := both.Sealing.Reseal(b.ctx)
-	b.ok(err)
+	resealed, err := both.Sealing.Reseal(b.Ctx)
+	b.OK(err)
 	for _, r := range resealed {
 		wantLeft := 0
 		if r.Kind == "session data keys" {
@@ -108,8 +118,8 @@ func TestReseal(t *testing.T) {
 			t.Errorf("resealed %+v, want at least one and %d left", r, wantLeft)
 		}
 	}
-	again, err := both.Sealing.Reseal(b.ctx)
-	b.ok(err)
+	again, err := both.Sealing.Reseal(b.Ctx)
+	b.OK(err)
 	for _, r := range again {
 		if r.Resealed != 0 {
 			t.Errorf("resealed again: %+v", r)
@@ -117,41 +127,42 @@ func TestReseal(t *testing.T) {
 	}
 
 	only := b.with(fresh)
-	after, err := only.Sealing.Counts(b.ctx)
-	b.ok(err)
+	after, err := only.Sealing.Counts(b.Ctx)
+	b.OK(err)
 	for _, s := range after {
 		if s.Configured != (s.Key == "fresh") || !s.Configured && s.Key != "lost" {
 			t.Errorf("after: %+v", s)
 		}
 	}
-	secrets, err := delivery.SigningSecrets(b.ctx, b.DB, only.Ring, b.test())
+	secrets, err := delivery.SigningSecrets(b.Ctx, b.DB, only.Ring, b.Test())
 	if err != nil || len(secrets) != 2 || secrets[0] != first {
 		t.Errorf("webhook secrets: %d, %v", len(secrets), err)
 	}
-	b.ok(only.Webhooks.AbandonNextSecret(b.ctx, b.test(), someone))
-	b.ok(only.Webhooks.RestoreSecret(b.ctx, b.test(), someone))
-	if _, err := only.Auth.PendingTwoStep(b.ctx, pending); err != nil {
+	b.OK(only.Webhooks.AbandonNextSecret(b.Ctx, b.Test(), servicetest.Someone))
+	b.OK(only.Webhooks.RestoreSecret(b.Ctx, b.Test(), servicetest.Someone))
+	if _, err := only.Auth.PendingTwoStep(b.Ctx, pending); err != nil {
 		t.Errorf("authenticator being set up: %v", err)
 	}
-	b.pass(time.Minute)
-	_, err = b.DB.Raw().ExecContext(b.ctx, `UPDATE staff_session SET stage = 'password' WHERE id = $1`, on.SessionID)
-	b.ok(err)
+	b.Pass(time.Minute)
+	_, err = b.DB.Raw().ExecContext(b.Ctx, `UPDATE staff_session SET stage = 'password' WHERE id = $1`, on.SessionID)
+	b.OK(err)
 	code, err = totp.GenerateCode(setup.Secret, b.Clock.Now())
-	b.ok(err)
-	if _, err := only.Auth.SecondFactor(b.ctx, on, code, from); err != nil {
+	b.OK(err)
+	if _, err := only.Auth.SecondFactor(b.Ctx, on, code, from); err != nil {
 		t.Errorf("authenticator: %v", err)
 	}
-	replayed, err := only.send(b.request("k", "{}"), b.creating("jo@customer.example"))
-	if err != nil || !replayed.replayed || !strings.Contains(replayed.body, "sess_") {
-		t.Errorf("idempotent answer: %s, %v", replayed.body, err)
+	_, err = only.once()
+	var replay *idempotency.Replay
+	if !errors.As(err, &replay) || !strings.Contains(string(replay.Body), "sess_") {
+		t.Errorf("idempotent answer: %v", err)
 	}
-	state, err := only.Forms.Get(b.ctx, session.ID)
+	state, err := only.Forms.Get(b.Ctx, session.ID)
 	if err != nil || state.Statement.Income.Employment.GrossSalary == 0 {
 		t.Errorf("answers: %v", err)
 	}
 	var sealed []byte
 	var id domain.StaffRequestID
-	b.ok(b.DB.Raw().QueryRowContext(b.ctx, `SELECT id, sealed FROM staff_request`).Scan(&id, &sealed))
+	b.OK(b.DB.Raw().QueryRowContext(b.Ctx, `SELECT id, sealed FROM staff_request`).Scan(&id, &sealed))
 	if _, err := only.Ring.Open((&domain.StaffRequest{ID: id}).SealOwner(), sealed); err != nil {
 		t.Errorf("staff request: %v", err)
 	}
@@ -167,22 +178,22 @@ func TestResealLosesNoChange(t *testing.T) {
 			webhooks = c
 		}
 	}
-	values, err := b.DB.SealedByOthers(b.ctx, webhooks, "another", 0, 1)
+	values, err := b.DB.SealedByOthers(b.Ctx, webhooks, "another", 0, 1)
 	if err != nil || len(values) != 2 {
 		t.Fatalf("%d values, %v; want those of both modes", len(values), err)
 	}
-	_, err = b.DB.Raw().ExecContext(b.ctx, `UPDATE webhook_setting SET secret = 'changed' WHERE NOT livemode`)
-	b.ok(err)
+	_, err = b.DB.Raw().ExecContext(b.Ctx, `UPDATE webhook_setting SET secret = 'changed' WHERE NOT livemode`)
+	b.OK(err)
 	replaced := 0
 	for _, v := range values {
-		ok, err := b.DB.ReplaceSealed(b.ctx, webhooks, v, []byte("resealed"))
-		b.ok(err)
+		ok, err := b.DB.ReplaceSealed(b.Ctx, webhooks, v, []byte("resealed"))
+		b.OK(err)
 		if ok {
 			replaced++
 		}
 	}
 	var secret string
-	b.ok(b.DB.Raw().GetContext(b.ctx, &secret, `SELECT secret FROM webhook_setting WHERE NOT livemode`))
+	b.OK(b.DB.Raw().GetContext(b.Ctx, &secret, `SELECT secret FROM webhook_setting WHERE NOT livemode`))
 	if replaced != 1 || secret != "changed" {
 		t.Errorf("replaced %d values, the changed one is %q; want 1 and its change", replaced, secret)
 	}

@@ -1,4 +1,4 @@
-package service_test
+package accounts_test
 
 import (
 	"errors"
@@ -17,38 +17,38 @@ import (
 func TestCreateAccount(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, func(c *servicetest.Config) { c.PasswordCost = passwords.Cost{} })
-	for key, live := range map[string]bool{b.account.TestKey: false, b.account.LiveKey: true} {
-		got, err := b.Keys.Authenticate(b.ctx, key, "192.0.2.1")
-		if err != nil || got.AccountID != b.account.AccountID || got.Livemode != live || got.Permissions != nil {
+	for key, live := range map[string]bool{b.Account.TestKey: false, b.Account.LiveKey: true} {
+		got, err := b.Keys.Authenticate(b.Ctx, key, "192.0.2.1")
+		if err != nil || got.AccountID != b.Account.AccountID || got.Livemode != live || got.Permissions != nil {
 			t.Errorf("key %.12s… stands for %+v, %v", key, got, err)
 		}
 	}
-	for scope, want := range map[domain.Scope]string{b.test(): b.account.TestWebhookSecret, b.live(): b.account.LiveWebhookSecret} {
-		setting, err := b.DB.WebhookSetting(b.ctx, scope)
-		b.ok(err)
+	for scope, want := range map[domain.Scope]string{b.Test(): b.Account.TestWebhookSecret, b.Live(): b.Account.LiveWebhookSecret} {
+		setting, err := b.DB.WebhookSetting(b.Ctx, scope)
+		b.OK(err)
 		opened, err := b.Ring.Open(scope.SecretOwner(), setting.Secret)
 		if err != nil || string(opened) != want || !strings.HasPrefix(want, "whsec_") || strings.Contains(string(setting.Secret), want[6:]) {
 			t.Errorf("secret %q is kept as %q, %v", want, opened, err)
 		}
 	}
 	var hash string
-	b.ok(b.DB.Raw().GetContext(b.ctx, &hash, "SELECT password_hash FROM staff_user WHERE email = 'owner@lender.example' AND role = 'owner'"))
-	if !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") || !passwords.Verify(hash, b.account.Password) {
+	b.OK(b.DB.Raw().GetContext(b.Ctx, &hash, "SELECT password_hash FROM staff_user WHERE email = 'owner@lender.example' AND role = 'owner'"))
+	if !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") || !passwords.Verify(hash, b.Account.Password) {
 		t.Errorf("the password isn't kept as its Argon2id hash: %s", hash)
 	}
 	for _, wrong := range []struct{ hash, password string }{
-		{hash, b.account.Password + "x"}, {hash, ""}, {"", b.account.Password}, {strings.Replace(hash, "t=2", "t=1", 1), b.account.Password},
-		{strings.Replace(hash, "argon2id", "argon2i", 1), b.account.Password}, {hash[:strings.LastIndex(hash, "$")+1], b.account.Password}, {hash + "A", b.account.Password},
+		{hash, b.Account.Password + "x"}, {hash, ""}, {"", b.Account.Password}, {strings.Replace(hash, "t=2", "t=1", 1), b.Account.Password},
+		{strings.Replace(hash, "argon2id", "argon2i", 1), b.Account.Password}, {hash[:strings.LastIndex(hash, "$")+1], b.Account.Password}, {hash + "A", b.Account.Password},
 	} {
 		if passwords.Verify(wrong.hash, wrong.password) {
 			t.Errorf("%q is taken for %s", wrong.password, wrong.hash)
 		}
 	}
-	subscription, err := b.Billing.Subscription(b.ctx, b.account.AccountID)
+	subscription, err := b.Billing.Subscription(b.Ctx, b.Account.AccountID)
 	if err != nil || subscription.ID != "starter" || subscription.BillingEmail != "owner@lender.example" {
 		t.Errorf("subscription %+v, %v", subscription, err)
 	}
-	all, err := b.Accounts.List(b.ctx)
+	all, err := b.Accounts.List(b.Ctx)
 	if err != nil || len(all) != 1 || all[0].Name != "Lender" {
 		t.Errorf("accounts %+v, %v", all, err)
 	}
@@ -58,24 +58,24 @@ func TestCreateAccountRefuses(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	tests := []struct {
-		wish  accounts.Params
-		code  domain.Code
-		field string
+		params accounts.Params
+		code   domain.Code
+		field  string
 	}{
 		{accounts.Params{Name: " ", Email: "a@b.example", Plan: "starter"}, domain.CodeValidation, "name"},
 		{accounts.Params{Name: "a\nb", Email: "a@b.example", Plan: "starter"}, domain.CodeValidation, "name"},
-		{accounts.Params{Name: "A", Email: "nobody", Plan: "starter"}, domain.CodeInvalidEmail, "email"},
+		{accounts.Params{Name: "A", Email: "jo", Plan: "starter"}, domain.CodeInvalidEmail, "email"},
 		{accounts.Params{Name: "A", Email: "OWNER@lender.example", Plan: "starter"}, domain.CodeValidation, "email"},
 		{accounts.Params{Name: "A", Email: "a@b.example", Plan: "free"}, domain.CodeValidation, "plan"},
 	}
 	for _, tt := range tests {
-		_, err := b.Accounts.Create(b.ctx, tt.wish, someone)
+		_, err := b.Accounts.Create(b.Ctx, tt.params, servicetest.Someone)
 		var e *domain.Error
 		if !errors.As(err, &e) || e.Code != tt.code || e.Fields[0].Field != tt.field {
-			t.Errorf("%+v: %v, want %s on %s", tt.wish, err, tt.code, tt.field)
+			t.Errorf("%+v: %v, want %s on %s", tt.params, err, tt.code, tt.field)
 		}
 	}
-	if n := b.count("SELECT count(*) FROM account"); n != 1 {
+	if n := b.Count("SELECT count(*) FROM account"); n != 1 {
 		t.Errorf("%d accounts, want the first alone", n)
 	}
 }
@@ -83,20 +83,20 @@ func TestCreateAccountRefuses(t *testing.T) {
 func TestAuthenticate(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	key, text, err := b.Keys.Create(b.ctx, b.live(), someone, keys.Params{Name: " Reports ", Permissions: domain.Permissions{domain.BillingRead}})
-	b.ok(err)
-	got, err := b.Keys.Authenticate(b.ctx, text, "192.0.2.1")
-	if err != nil || got.KeyID != key.ID || got.Scope != b.live() || !got.Permissions.Allow(domain.BillingRead) || got.Permissions.Allow(domain.DataRead) || key.Name != "Reports" {
+	key, text, err := b.Keys.Create(b.Ctx, b.Live(), servicetest.Someone, keys.Params{Name: " Reports ", Permissions: domain.Permissions{domain.BillingRead}})
+	b.OK(err)
+	got, err := b.Keys.Authenticate(b.Ctx, text, "192.0.2.1")
+	if err != nil || got.KeyID != key.ID || got.Scope != b.Live() || !got.Permissions.Allow(domain.BillingRead) || got.Permissions.Allow(domain.DataRead) || key.Name != "Reports" {
 		t.Errorf("restricted key stands for %+v, %v", got, err)
 	}
-	_, _, err = b.Keys.Create(b.ctx, b.live(), someone, keys.Params{Name: "a\x00b"})
-	b.code("a name with a NUL", err, domain.CodeValidation)
-	b.ok(b.Keys.Delete(b.ctx, b.live(), someone, key.ID, "Reports"))
-	_, unknown := domain.NewAPIKey(b.live(), "", start)
-	for _, bad := range []string{"", "x", text, unknown, b.account.LiveKey + "x", strings.ToLower(b.account.LiveKey)} {
-		got, err := b.Keys.Authenticate(b.ctx, bad, "192.0.2.1")
-		b.code(bad, err, domain.CodeInvalidAPIKey)
-		if known := got.KeyID == key.ID && got.Scope == b.live(); known != (bad == text) {
+	_, _, err = b.Keys.Create(b.Ctx, b.Live(), servicetest.Someone, keys.Params{Name: "a\x00b"})
+	b.Code("a name with a NUL", err, domain.CodeValidation)
+	b.OK(b.Keys.Delete(b.Ctx, b.Live(), servicetest.Someone, key.ID, "Reports"))
+	_, unknown := domain.NewAPIKey(b.Live(), "", servicetest.Start)
+	for _, bad := range []string{"", "x", text, unknown, b.Account.LiveKey + "x", strings.ToLower(b.Account.LiveKey)} {
+		got, err := b.Keys.Authenticate(b.Ctx, bad, "192.0.2.1")
+		b.Code(bad, err, domain.CodeInvalidAPIKey)
+		if known := got.KeyID == key.ID && got.Scope == b.Live(); known != (bad == text) {
 			t.Errorf("%q is refused as the key %+v", bad, got)
 		}
 	}
@@ -107,45 +107,45 @@ func TestSubscriptionAndLiveSessions(t *testing.T) {
 	b := newBench(t)
 	for i := range 12 {
 		if i < 3 {
-			b.session() // test sessions cost nothing
+			b.Session() // test sessions cost nothing
 		}
-		session, err := b.create(b.live())
-		b.ok(err)
+		session, err := b.Create(b.Live())
+		b.OK(err)
 		if i == 0 {
-			_, err := b.Sessions.Cancel(b.ctx, b.live(), session.ID, someone) // cancelling gives nothing back
-			b.ok(err)
+			_, err := b.Sessions.Cancel(b.Ctx, b.Live(), session.ID, servicetest.Someone) // cancelling gives nothing back
+			b.OK(err)
 		}
 	}
-	_, err := b.create(b.live(), func(w *domain.NewSession) { w.CustomerEmail = "" })
-	b.code("a refused session", err, domain.CodeInvalidEmail)
-	got, err := b.Billing.Subscription(b.ctx, b.account.AccountID)
-	if err != nil || got.Used != 12 || *got.Remaining != 0 || !got.Period.Start.Equal(start) {
+	_, err := b.Create(b.Live(), func(w *domain.NewSession) { w.CustomerEmail = "" })
+	b.Code("a refused session", err, domain.CodeInvalidEmail)
+	got, err := b.Billing.Subscription(b.Ctx, b.Account.AccountID)
+	if err != nil || got.Used != 12 || *got.Remaining != 0 || !got.Period.Start.Equal(servicetest.Start) {
 		t.Errorf("subscription %+v, %v; want 12 used, 0 remaining", got, err)
 	}
-	b.pass(got.Period.End.Sub(start))
-	if got, err := b.Billing.Subscription(b.ctx, b.account.AccountID); err != nil || got.Used != 0 || *got.Remaining != 10 {
+	b.Pass(got.Period.End.Sub(servicetest.Start))
+	if got, err := b.Billing.Subscription(b.Ctx, b.Account.AccountID); err != nil || got.Used != 0 || *got.Remaining != 10 {
 		t.Errorf("in the next period: %+v, %v", got, err)
 	}
 	set := func(values string) {
-		_, err := b.DB.Raw().ExecContext(b.ctx, "UPDATE subscription SET "+values)
-		b.ok(err)
+		_, err := b.DB.Raw().ExecContext(b.Ctx, "UPDATE subscription SET "+values)
+		b.OK(err)
 	}
 	set("status = 'past_due'")
-	_, err = b.create(b.live())
-	b.ok(err)
+	_, err = b.Create(b.Live())
+	b.OK(err)
 	set("plan_id = 'enterprise'")
-	if got, err := b.Billing.Subscription(b.ctx, b.account.AccountID); err != nil || got.Used != 1 || got.Remaining != nil || got.SessionsIncluded != nil {
+	if got, err := b.Billing.Subscription(b.Ctx, b.Account.AccountID); err != nil || got.Used != 1 || got.Remaining != nil || got.SessionsIncluded != nil {
 		t.Errorf("Enterprise: %+v, %v", got, err)
 	}
 	set("status = 'cancelled'")
-	_, err = b.create(b.live())
-	b.code("a cancelled subscription", err, domain.CodeForbidden)
+	_, err = b.Create(b.Live())
+	b.Code("a cancelled subscription", err, domain.CodeForbidden)
 	set("effective_at = '2026-12-01'")
-	_, err = b.create(b.live())
-	b.code("no subscription", err, domain.CodeForbidden)
-	_, err = b.Billing.Subscription(b.ctx, b.account.AccountID)
-	b.code("no subscription", err, domain.CodeSubscriptionNotFound)
-	b.session() // test keys need none
+	_, err = b.Create(b.Live())
+	b.Code("no subscription", err, domain.CodeForbidden)
+	_, err = b.Billing.Subscription(b.Ctx, b.Account.AccountID)
+	b.Code("no subscription", err, domain.CodeSubscriptionNotFound)
+	b.Session() // test keys need none
 }
 
 func TestUsageRanges(t *testing.T) {
@@ -172,16 +172,16 @@ func TestUsageRanges(t *testing.T) {
 		{billing.UsageRange{StartDate: "9999-01-01", EndDate: "9999-12-31"}, "9999-01-01", "9999-12-31"},
 	}
 	for _, tt := range tests {
-		got, err := b.Billing.Usage(b.ctx, b.test(), tt.ask)
+		got, err := b.Billing.Usage(b.Ctx, b.Test(), tt.ask)
 		if tt.last == "" {
-			b.code(tt.ask.Period+tt.ask.StartDate+tt.ask.EndDate, err, domain.Code(tt.first))
+			b.Code(tt.ask.Period+tt.ask.StartDate+tt.ask.EndDate, err, domain.Code(tt.first))
 			continue
 		}
 		if err != nil || got.First.Format(time.DateOnly) != tt.first || got.Last.Format(time.DateOnly) != tt.last {
 			t.Errorf("%+v: %+v, %v; want %s to %s", tt.ask, got, err, tt.first, tt.last)
 		}
 	}
-	if got, err := b.Billing.Usage(b.ctx, b.test(), billing.UsageRange{}); err != nil || len(got.Daily) != 20 {
+	if got, err := b.Billing.Usage(b.Ctx, b.Test(), billing.UsageRange{}); err != nil || len(got.Daily) != 20 {
 		t.Errorf("the current month has %d days so far, %v; want 20", len(got.Daily), err)
 	}
 }
@@ -190,8 +190,8 @@ func TestUsageRanges(t *testing.T) {
 func TestCreateAccountIsAudited(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	page, _, err := b.Audit.Page(b.ctx, b.account.AccountID, domain.AuditFilter{}, nil, 100)
-	b.ok(err)
+	page, _, err := b.Audit.Page(b.Ctx, b.Account.AccountID, domain.AuditFilter{}, nil, 100)
+	b.OK(err)
 	got := map[string]int{}
 	for _, e := range page {
 		mode := "both"
@@ -200,8 +200,8 @@ func TestCreateAccountIsAudited(t *testing.T) {
 		}
 		got[string(e.Action)+" by "+e.ActorName+" "+mode+" "+string(e.After)]++
 	}
-	team, err := b.Team.List(b.ctx, b.account.AccountID)
-	b.ok(err)
+	team, err := b.Team.List(b.Ctx, b.Account.AccountID)
+	b.OK(err)
 	for _, want := range []string{
 		`account.created by a test both {"plan": "starter", "owner": "` + team[0].ID.String() + `"}`,
 		`api_key.created by a test test {"permissions": "full access"}`, `api_key.created by a test live {"permissions": "full access"}`,
@@ -210,7 +210,7 @@ func TestCreateAccountIsAudited(t *testing.T) {
 			t.Errorf("the audit log has %v, want one %s", got, want)
 		}
 	}
-	keys, err := b.Keys.List(b.ctx, b.live())
+	keys, err := b.Keys.List(b.Ctx, b.Live())
 	if err != nil || keys[0].CreatedBy != "a test" {
 		t.Errorf("the first key is made by %q, %v", keys[0].CreatedBy, err)
 	}

@@ -1,4 +1,4 @@
-package service_test
+package requestlog_test
 
 import (
 	"log/slog"
@@ -8,6 +8,7 @@ import (
 
 	"candor/internal/domain"
 	"candor/internal/service/requestlog"
+	"candor/internal/testkit/servicetest"
 )
 
 // unlogged counts what a log didn't write.
@@ -35,28 +36,30 @@ func newRequestLog(b *bench) (*requestlog.Writer, *unlogged) {
 
 func (b *bench) requests() (n int) {
 	b.Helper()
-	b.ok(b.DB.Raw().GetContext(b.ctx, &n, "SELECT count(*) FROM api_request"))
+	b.OK(b.DB.Raw().GetContext(b.Ctx, &n, "SELECT count(*) FROM api_request"))
 	return n
 }
 
-func aRequest() domain.APIRequest { return domain.APIRequest{ID: domain.NewRequestID(start)} }
+func aRequest() domain.APIRequest {
+	return domain.APIRequest{ID: domain.NewRequestID(servicetest.Start)}
+}
 
-// While the database is stuck nobody waits for it: what there is no room for is
+// While the database is stuck no request waits for it: what there is no room for is
 // counted, and what there is room for is written once it can be, at the latest
 // at the end.
 func TestRequestLogOverflows(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	log, lost := newRequestLog(b)
-	stuck, err := b.DB.Raw().BeginTxx(b.ctx, nil)
-	b.ok(err)
-	_, err = stuck.ExecContext(b.ctx, "LOCK TABLE api_request IN ACCESS EXCLUSIVE MODE")
-	b.ok(err)
+	stuck, err := b.DB.Raw().BeginTxx(b.Ctx, nil)
+	b.OK(err)
+	_, err = stuck.ExecContext(b.Ctx, "LOCK TABLE api_request IN ACCESS EXCLUSIVE MODE")
+	b.OK(err)
 	const n = 50_000
 	for range n {
 		log.Add(aRequest())
 	}
-	b.ok(stuck.Rollback())
+	b.OK(stuck.Rollback())
 	log.Close()
 	if full, written := lost.count(domain.UnloggedFull), b.requests(); full == 0 || written < 20_000 || full+written != n {
 		t.Errorf("of %d requests %d written, %d counted as lost: %v", n, written, full, lost.n)
@@ -77,14 +80,14 @@ func TestRequestLogWrites(t *testing.T) {
 		}
 	}
 
-	log.Flush(b.ctx)
-	_, err := b.DB.Raw().ExecContext(b.ctx, "ALTER TABLE api_request RENAME TO away")
-	b.ok(err)
+	log.Flush(b.Ctx)
+	_, err := b.DB.Raw().ExecContext(b.Ctx, "ALTER TABLE api_request RENAME TO away")
+	b.OK(err)
 	log.Add(aRequest())
 	log.Add(aRequest())
-	log.Flush(b.ctx)
-	_, err = b.DB.Raw().ExecContext(b.ctx, "ALTER TABLE away RENAME TO api_request")
-	b.ok(err)
+	log.Flush(b.Ctx)
+	_, err = b.DB.Raw().ExecContext(b.Ctx, "ALTER TABLE away RENAME TO api_request")
+	b.OK(err)
 	if n := lost.count(domain.UnloggedFailed); n != 2 {
 		t.Errorf("%d counted as failed, want 2", n)
 	}
@@ -95,7 +98,7 @@ func TestRequestLogWrites(t *testing.T) {
 	}
 }
 
-// A key that goes on and on beyond its limit doesn't fill the log; others are
+// A key that stays beyond its limit doesn't fill the log; others are
 // logged all the same.
 func TestRequestLogBoundsRefusals(t *testing.T) {
 	t.Parallel()
@@ -105,7 +108,7 @@ func TestRequestLogBoundsRefusals(t *testing.T) {
 	refused.ErrorCode = domain.CodeRateLimitExceeded
 	const n = 1000
 	for range n {
-		refused.ID = domain.NewRequestID(start)
+		refused.ID = domain.NewRequestID(servicetest.Start)
 		log.Add(refused)
 	}
 	log.Add(aRequest())

@@ -1,4 +1,4 @@
-package service_test
+package webhooks_test
 
 import (
 	"strings"
@@ -7,6 +7,7 @@ import (
 
 	"candor/internal/domain"
 	"candor/internal/service/webhooks"
+	"candor/internal/testkit/servicetest"
 	"candor/internal/webhook"
 )
 
@@ -14,8 +15,8 @@ import (
 // with who did it.
 func (b *bench) audited() string {
 	b.Helper()
-	page, _, err := b.Audit.Page(b.ctx, b.account.AccountID, domain.AuditFilter{}, nil, 100)
-	b.ok(err)
+	page, _, err := b.Audit.Page(b.Ctx, b.Account.AccountID, domain.AuditFilter{}, nil, 100)
+	b.OK(err)
 	var lines []string
 	for i := range page {
 		line := &page[len(page)-1-i]
@@ -29,25 +30,25 @@ func (b *bench) audited() string {
 	return strings.Join(lines, ", ")
 }
 
-// Each step is in the audit log, and one that wasn't made isn't.
+// Each step is in the audit log, and a step that failed isn't.
 func TestSecretStepsAreAudited(t *testing.T) {
 	t.Parallel()
 	b := newStill(t)
 	for _, change := range strings.Fields("next next switch restore switch restore abandon abandon") {
 		err := b.changeSecrets(change)
 		if err != nil {
-			b.code(change, err, domain.CodeValidation)
+			b.Code(change, err, domain.CodeValidation)
 		}
 	}
-	shown, err := b.Webhooks.ShowSecrets(b.ctx, b.test(), jo)
-	b.ok(err)
-	if shown.Current != b.account.TestWebhookSecret || shown.Next != "" {
-		t.Error("the secret that is shown isn't the one that signs")
+	shown, err := b.Webhooks.ShowSecrets(b.Ctx, b.Test(), jo)
+	b.OK(err)
+	if shown.Current != b.Account.TestWebhookSecret || shown.Next != "" {
+		t.Error("the shown secret doesn't sign")
 	}
-	next, err := b.Webhooks.CreateNextSecret(b.ctx, b.test(), someone)
-	b.ok(err)
-	if shown, err = b.Webhooks.ShowSecrets(b.ctx, b.test(), jo); err != nil || shown.Current+" "+shown.Next != b.signing() || shown.Next != next {
-		t.Errorf("the secrets that are shown aren't those that sign: %v", err)
+	next, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), servicetest.Someone)
+	b.OK(err)
+	if shown, err = b.Webhooks.ShowSecrets(b.Ctx, b.Test(), jo); err != nil || shown.Current+" "+shown.Next != b.signing() || shown.Next != next {
+		t.Errorf("the shown secrets don't sign: %v", err)
 	}
 	want := "webhook_secret.next_made by a test, webhook_secret.switched by a test, webhook_secret.restored by a test, webhook_secret.switched by a test, " +
 		"webhook_secret.restored by a test, webhook_secret.next_abandoned by a test, webhook_secret.shown by jo@lender.example, " +
@@ -55,7 +56,7 @@ func TestSecretStepsAreAudited(t *testing.T) {
 	if got := b.audited(); got != want {
 		t.Errorf("the audit log has\n%s, want\n%s", got, want)
 	}
-	b.code("unknown account", second(b.Webhooks.ShowSecrets(b.ctx, domain.Scope{AccountID: domain.NewAccountID()}, jo)), domain.CodeNotFound)
+	b.Code("unknown account", second(b.Webhooks.ShowSecrets(b.Ctx, domain.Scope{AccountID: domain.NewAccountID()}, jo)), domain.CodeNotFound)
 }
 
 func second[T any](_ T, err error) error { return err }
@@ -64,50 +65,50 @@ func second[T any](_ T, err error) error { return err }
 func TestNothingIsDoneWithoutItsAuditLine(t *testing.T) {
 	t.Parallel()
 	b := newStill(t)
-	nobody := domain.Actor{Kind: "unheard of"} // whom the log refuses
-	since := start.Add(-time.Hour)
-	b.failed(b.test(), hook)
+	unknown := domain.Actor{Kind: "unheard of"} // the log refuses it
+	since := servicetest.Start.Add(-time.Hour)
+	b.failed(b.Test(), hook)
 	was := b.signing()
-	secret, err := b.Webhooks.CreateNextSecret(b.ctx, b.test(), nobody)
+	secret, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), unknown)
 	if err == nil || secret != "" || b.signing() != was {
 		t.Errorf("a next secret was made: %v", err)
 	}
-	if shown, err := b.Webhooks.ShowSecrets(b.ctx, b.test(), nobody); err == nil || shown != (webhooks.ShownSecrets{}) {
+	if shown, err := b.Webhooks.ShowSecrets(b.Ctx, b.Test(), unknown); err == nil || shown != (webhooks.ShownSecrets{}) {
 		t.Error("the secret was shown")
 	}
-	if err := b.Webhooks.SetDefaultURL(b.ctx, b.test(), nobody, hook); err == nil {
+	if err := b.Webhooks.SetDefaultURL(b.Ctx, b.Test(), unknown, hook); err == nil {
 		t.Error("the default URL was set")
 	}
-	if url, err := b.Webhooks.DefaultURL(b.ctx, b.test()); err != nil || url != "" {
+	if url, err := b.Webhooks.DefaultURL(b.Ctx, b.Test()); err != nil || url != "" {
 		t.Errorf("the default URL has become %q, %v", url, err)
 	}
 	filter := webhooks.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Since: &since}}
-	if _, err := b.Webhooks.StartRedelivery(b.ctx, b.test(), filter, 1, nobody); err == nil || b.count("SELECT count(*) FROM redelivery") != 0 {
+	if _, err := b.Webhooks.StartRedelivery(b.Ctx, b.Test(), filter, 1, unknown); err == nil || b.Count("SELECT count(*) FROM redelivery") != 0 {
 		t.Errorf("a redelivery was started: %v", err)
 	}
-	r, err := b.Webhooks.StartRedelivery(b.ctx, b.test(), filter, 1, someone)
-	b.ok(err)
-	if _, err := b.Webhooks.StopRedelivery(b.ctx, b.test(), r.ID, nobody); err == nil {
+	r, err := b.Webhooks.StartRedelivery(b.Ctx, b.Test(), filter, 1, servicetest.Someone)
+	b.OK(err)
+	if _, err := b.Webhooks.StopRedelivery(b.Ctx, b.Test(), r.ID, unknown); err == nil {
 		t.Error("a redelivery was stopped")
 	}
-	if r, err = b.Webhooks.Redelivery(b.ctx, b.test(), r.ID); err != nil || r.State != domain.RedeliveryRunning {
+	if r, err = b.Webhooks.Redelivery(b.Ctx, b.Test(), r.ID); err != nil || r.State != domain.RedeliveryRunning {
 		t.Errorf("the redelivery is %+v, %v", r, err)
 	}
 	for name, step := range map[string]func() error{
-		"switch":  func() error { return b.Webhooks.SwitchSecret(b.ctx, b.test(), nobody) },
-		"abandon": func() error { return b.Webhooks.AbandonNextSecret(b.ctx, b.test(), nobody) },
+		"switch":  func() error { return b.Webhooks.SwitchSecret(b.Ctx, b.Test(), unknown) },
+		"abandon": func() error { return b.Webhooks.AbandonNextSecret(b.Ctx, b.Test(), unknown) },
 	} {
-		if _, err := b.Webhooks.CreateNextSecret(b.ctx, b.test(), someone); err != nil {
-			b.code(name, err, domain.CodeValidation) // there already
+		if _, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), servicetest.Someone); err != nil {
+			b.Code(name, err, domain.CodeValidation) // there already
 		}
 		was := b.signing()
 		if err := step(); err == nil || b.signing() != was {
 			t.Errorf("%s was done: %v", name, err)
 		}
 	}
-	b.ok(b.Webhooks.SwitchSecret(b.ctx, b.test(), someone))
+	b.OK(b.Webhooks.SwitchSecret(b.Ctx, b.Test(), servicetest.Someone))
 	was = b.signing()
-	if err := b.Webhooks.RestoreSecret(b.ctx, b.test(), nobody); err == nil || b.signing() != was {
+	if err := b.Webhooks.RestoreSecret(b.Ctx, b.Test(), unknown); err == nil || b.signing() != was {
 		t.Errorf("restore was done: %v", err)
 	}
 }
@@ -122,9 +123,9 @@ func TestAuditLogHasNoSecretsOfURLs(t *testing.T) {
 	for _, url := range []string{
 		"https://hooks.example/in?token=" + hidden, "https://hooks.example/" + hidden, "https://HOOKS.example/" + hidden, "https://hooks.example/in?token=" + hidden, "",
 	} {
-		b.ok(b.Webhooks.SetDefaultURL(b.ctx, b.test(), jo, url))
-		page, _, err := b.Audit.Page(b.ctx, b.account.AccountID, domain.AuditFilter{Action: domain.AuditWebhookURL}, nil, 1)
-		b.ok(err)
+		b.OK(b.Webhooks.SetDefaultURL(b.Ctx, b.Test(), jo, url))
+		page, _, err := b.Audit.Page(b.Ctx, b.Account.AccountID, domain.AuditFilter{Action: domain.AuditWebhookURL}, nil, 1)
+		b.OK(err)
 		states = append(states, string(page[0].After))
 	}
 	for i, state := range states {
@@ -133,13 +134,13 @@ func TestAuditLogHasNoSecretsOfURLs(t *testing.T) {
 		}
 	}
 	if states[0] != states[3] || states[0] == states[1] || states[1] == states[2] || states[4] != `{"url": ""}` {
-		t.Errorf("the URLs are told apart as %q", states)
+		t.Errorf("the URLs look like %q", states)
 	}
-	if err := b.Webhooks.RecordTestEvent(b.ctx, b.test(), jo, "https://hooks.example/"+hidden); err != nil || strings.Contains(b.audited(), hidden) {
+	if err := b.Webhooks.RecordTestEvent(b.Ctx, b.Test(), jo, "https://hooks.example/"+hidden); err != nil || strings.Contains(b.audited(), hidden) {
 		t.Errorf("the test event's line: %v", err)
 	}
-	all, _, err := b.Audit.Page(b.ctx, b.account.AccountID, domain.AuditFilter{Action: domain.AuditTestEvent}, nil, 1)
-	b.ok(err)
+	all, _, err := b.Audit.Page(b.Ctx, b.Account.AccountID, domain.AuditFilter{Action: domain.AuditTestEvent}, nil, 1)
+	b.OK(err)
 	if text := string(all[0].After); strings.Contains(text, hidden) || !strings.Contains(text, "https://hooks.example #") {
 		t.Errorf("the test event's line has %s", text)
 	}

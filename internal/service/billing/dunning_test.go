@@ -1,4 +1,4 @@
-package service_test
+package billing_test
 
 import (
 	"testing"
@@ -6,6 +6,7 @@ import (
 
 	"candor/internal/billing"
 	"candor/internal/domain"
+	"candor/internal/testkit/servicetest"
 )
 
 // TestBankTransferIsDunnedOnceItIsDue has operators note failures before an
@@ -18,19 +19,19 @@ func TestBankTransferIsDunnedOnceItIsDue(t *testing.T) {
 			b := newBiller(t)
 			b.runner.Ledger.Terms.DueDays, b.runner.Provider = 14, billing.Manual{}
 			b.use(11)
-			b.to(start.AddDate(0, 1, 0).Add(time.Minute))
+			b.to(servicetest.Start.AddDate(0, 1, 0).Add(time.Minute))
 			issued := b.last()
 			now := func() *domain.Invoice {
-				i, err := b.DB.InvoiceByID(b.ctx, issued.ID)
-				b.ok(err)
+				i, err := b.DB.InvoiceByID(b.Ctx, issued.ID)
+				b.OK(err)
 				return i
 			}
 			on := func(days int) time.Time { return issued.IssuedAt.AddDate(0, 0, days).Add(time.Second) }
 			first := 14
 			for _, day := range noted {
 				b.to(on(day))
-				failed, err := b.Billing.MarkFailed(b.ctx, issued.ID, someone, "The cheque was returned.")
-				b.ok(err)
+				failed, err := b.Billing.MarkFailed(b.Ctx, issued.ID, servicetest.Someone, "The cheque was returned.")
+				b.OK(err)
 				if failed.NextAttemptAt == nil || failed.NextAttemptAt.Before(issued.DueAt) {
 					t.Errorf("after a failure on day %d the next attempt is at %v, before %s", day, failed.NextAttemptAt, issued.DueAt)
 				}

@@ -1,4 +1,4 @@
-package service_test
+package webhooks_test
 
 import (
 	"bytes"

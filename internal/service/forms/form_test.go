@@ -1,4 +1,4 @@
-package service_test
+package forms_test
 
 import (
 	"errors"
@@ -12,19 +12,20 @@ import (
 	"candor/internal/form"
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
+	"candor/internal/testkit/servicetest"
 )
 
 // However many requests open the form first, it is opened once.
 func TestOpenFormOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	session := b.session()
+	session := b.Session()
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
-			state, err := b.Forms.Get(b.ctx, session.ID)
+			state, err := b.Forms.Get(b.Ctx, session.ID)
 			if err == nil {
-				err = b.Forms.Open(b.ctx, state, domain.Visitor{UserAgent: "Test/1 \xff\x00", IPAddress: "192.0.2.7"})
+				err = b.Forms.Open(b.Ctx, state, domain.Visitor{UserAgent: "Test/1 \xff\x00", IPAddress: "192.0.2.7"})
 			}
 			if err != nil || state.Session.Status != domain.InProgress || state.Session.AccessedAt == nil {
 				t.Errorf("opened as %v, %v", state.Session, err)
@@ -32,18 +33,18 @@ func TestOpenFormOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if kinds := b.kinds(session.ID); len(kinds) != 1 || kinds[0] != domain.SessionAccessed {
+	if kinds := b.Kinds(session.ID); len(kinds) != 1 || kinds[0] != domain.SessionAccessed {
 		t.Fatalf("events %v, want one session.accessed", kinds)
 	}
-	got := payload[domain.AccessedPayload](b, session.ID)
-	if got.SessionID != session.ID || !got.AccessedAt.Equal(start) || got.UserAgent != "Test/1 \ufffd\x00" || got.IPAddress != "192.0.2.7" {
+	got := servicetest.Payload[domain.AccessedPayload](b.Fixture, session.ID)
+	if got.SessionID != session.ID || !got.AccessedAt.Equal(servicetest.Start) || got.UserAgent != "Test/1 \ufffd\x00" || got.IPAddress != "192.0.2.7" {
 		t.Errorf("payload %+v", got)
 	}
-	b.pass(2 * time.Minute)
-	if state := b.open(session.ID); !state.Session.AccessedAt.Equal(start) {
+	b.Pass(2 * time.Minute)
+	if state := b.Open(session.ID); !state.Session.AccessedAt.Equal(servicetest.Start) {
 		t.Errorf("opened again: accessed at %s", state.Session.AccessedAt)
 	}
-	if again, err := b.DB.SessionByID(b.ctx, session.ID); err != nil || !again.LastActivityAt.Equal(start.Add(2*time.Minute)) {
+	if again, err := b.DB.SessionByID(b.Ctx, session.ID); err != nil || !again.LastActivityAt.Equal(servicetest.Start.Add(2*time.Minute)) {
 		t.Errorf("last activity %v, %v", again.LastActivityAt, err)
 	}
 }
@@ -51,29 +52,29 @@ func TestOpenFormOnce(t *testing.T) {
 func TestClosedFormsStayClosed(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	cancelled := b.session()
-	stale, err := b.Forms.Get(b.ctx, cancelled.ID) // looked at before the cancellation
-	b.ok(err)
-	_, err = b.Sessions.Cancel(b.ctx, b.test(), cancelled.ID, someone)
-	b.ok(err)
-	b.ok(b.Forms.Open(b.ctx, stale, domain.Visitor{}))
-	if stale.Session.Status != domain.Cancelled || len(b.kinds(cancelled.ID)) != 0 {
-		t.Errorf("a cancelled session was opened: %s, %v", stale.Session.Status, b.kinds(cancelled.ID))
+	cancelled := b.Session()
+	stale, err := b.Forms.Get(b.Ctx, cancelled.ID) // looked at before the cancellation
+	b.OK(err)
+	_, err = b.Sessions.Cancel(b.Ctx, b.Test(), cancelled.ID, servicetest.Someone)
+	b.OK(err)
+	b.OK(b.Forms.Open(b.Ctx, stale, domain.Visitor{}))
+	if stale.Session.Status != domain.Cancelled || len(b.Kinds(cancelled.ID)) != 0 {
+		t.Errorf("a cancelled session was opened: %s, %v", stale.Session.Status, b.Kinds(cancelled.ID))
 	}
-	b.code("saving an unopened form", b.fill(b.session().ID, statement.IncomeSection), domain.CodeInvalidRequest)
-	done := b.submitted()
+	b.Code("saving an unopened form", b.Fill(b.Session().ID, statement.IncomeSection), domain.CodeInvalidRequest)
+	done := b.Submitted()
 	for id, code := range map[domain.SessionID]domain.Code{
 		cancelled.ID: domain.CodeSessionCancelled, done.ID: domain.CodeSessionCompleted, {}: domain.CodeSessionNotFound,
 	} {
-		draft := new(statement.Statement).Section(statement.IncomeSection, start)
-		b.code("save", b.fill(id, statement.IncomeSection), code)
-		b.code("draft", b.Forms.SaveDraft(b.ctx, id, draft, nil), code)
-		b.code("documents", b.Forms.CompleteDocuments(b.ctx, id), code)
-		b.code("upload", b.upload(id, "other", "a.pdf", "%PDF-"), code)
-		b.code("removal", b.Forms.RemoveDocument(b.ctx, id, domain.NewDocumentID()), code)
-		b.code("submit", b.submit(id), code)
+		draft := new(statement.Statement).Section(statement.IncomeSection, servicetest.Start)
+		b.Code("save", b.Fill(id, statement.IncomeSection), code)
+		b.Code("draft", b.Forms.SaveDraft(b.Ctx, id, draft, nil), code)
+		b.Code("documents", b.Forms.CompleteDocuments(b.Ctx, id), code)
+		b.Code("upload", b.upload(id, "other", "a.pdf", "%PDF-"), code)
+		b.Code("removal", b.Forms.RemoveDocument(b.Ctx, id, domain.NewDocumentID()), code)
+		b.Code("submit", b.Submit(id), code)
 	}
-	if n := b.count("SELECT count(*) FROM blob_garbage"); n != 0 {
+	if n := b.Count("SELECT count(*) FROM blob_garbage"); n != 0 {
 		t.Errorf("closed forms took the bytes of %d uploads", n)
 	}
 }
@@ -83,42 +84,42 @@ func TestFormToSubmission(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	reference := "REF 1"
-	session := b.session(func(w *domain.NewSession) { w.ReferenceID = reference })
-	b.open(session.ID)
+	session := b.Session(func(w *domain.NewSession) { w.ReferenceID = reference })
+	b.Open(session.ID)
 	want := []domain.EventType{domain.SessionAccessed}
-	b.pass(61*time.Minute + 30*time.Second)
+	b.Pass(61*time.Minute + 30*time.Second)
 	order := []string{"documents", "assets", "personal_details", "expenses", "income", "liabilities"}
 	for i, name := range order {
 		var e *domain.Error
-		if err := b.submit(session.ID); !errors.As(err, &e) || e.Code != domain.CodeValidation || len(e.Fields) != 6-i {
+		if err := b.Submit(session.ID); !errors.As(err, &e) || e.Code != domain.CodeValidation || len(e.Fields) != 6-i {
 			t.Fatalf("submitting with %d sections: %v", i, err)
 		}
 		for range 2 { // the second time is an edit
-			b.ok(b.fill(session.ID, name))
+			b.OK(b.Fill(session.ID, name))
 		}
 		want = append(want, domain.SessionSectionCompleted)
-		got := payload[domain.SectionCompletedPayload](b, session.ID)
+		got := servicetest.Payload[domain.SectionCompletedPayload](b.Fixture, session.ID)
 		if expect := (domain.SectionCompletedPayload{SessionID: session.ID, Section: statement.SectionName(name), SectionNumber: statement.SectionNumber(name), SectionsTotal: 7,
 			SectionsCompleted: i + 1, ProgressPercentage: []int{14, 29, 43, 57, 71, 86}[i]}); got != expect {
 			t.Errorf("payload %+v, want %+v", got, expect)
 		}
 	}
-	if err := b.Forms.SaveSection(b.ctx, session.ID, statementtest.Full().Section(statement.DeclarationSection, start)); err == nil {
+	if err := b.Forms.SaveSection(b.Ctx, session.ID, statementtest.Full().Section(statement.DeclarationSection, servicetest.Start)); err == nil {
 		t.Error("the declaration was saved without submitting")
 	}
-	b.ok(b.submit(session.ID))
+	b.OK(b.Submit(session.ID))
 	want = append(want, domain.SessionSectionCompleted, domain.SessionCompleted)
-	if kinds := b.kinds(session.ID); !slices.Equal(kinds, want) {
+	if kinds := b.Kinds(session.ID); !slices.Equal(kinds, want) {
 		t.Errorf("events %v, want %v", kinds, want)
 	}
 	now, sum := b.Clock.Now(), statementtest.Full().Summary()
-	got := payload[domain.CompletedPayload](b, session.ID)
+	got := servicetest.Payload[domain.CompletedPayload](b.Fixture, session.ID)
 	if got.SessionID != session.ID || !got.CompletedAt.Equal(now) || got.FormType != "financial_statement" || *got.ReferenceID != reference || got.DurationMinutes != 62 ||
 		got.Summary != (domain.CompletedSummary{TotalAssets: sum.TotalAssets, TotalLiabilities: sum.TotalLiabilities, NetWorth: sum.NetWorth}) {
 		t.Errorf("payload %+v", got)
 	}
-	data, err := b.Sessions.Data(b.ctx, b.test(), session.ID, someone)
-	b.ok(err)
+	data, err := b.Sessions.Data(b.Ctx, b.Test(), session.ID, servicetest.Someone)
+	b.OK(err)
 	if data.Session.Status != domain.Completed || data.Session.SectionsCompleted != 7 || !data.Session.CompletedAt.Equal(now) ||
 		!data.Statement.Declaration.SignedAt.Equal(now) || data.Statement.Declaration.FullName != "Jo Customer" || !data.Statement.Declaration.Accepted {
 		t.Errorf("data %+v, %+v", data.Session, data.Statement.Declaration)
@@ -128,10 +129,10 @@ func TestFormToSubmission(t *testing.T) {
 	if gotJSON, wantJSON := toJSON(b, data.Statement), toJSON(b, full); gotJSON != wantJSON {
 		t.Errorf("answers came back as\n%s\nwant\n%s", gotJSON, wantJSON)
 	}
-	if n := b.count("SELECT count(*) FROM river_job WHERE kind = 'statement_pdf'"); n != 1 {
+	if n := b.Count("SELECT count(*) FROM river_job WHERE kind = 'statement_pdf'"); n != 1 {
 		t.Errorf("%d PDF jobs, want 1", n)
 	}
-	if state, err := b.Forms.Get(b.ctx, session.ID); err != nil || state.Statement != nil || state.Session.Status != domain.Completed {
+	if state, err := b.Forms.Get(b.Ctx, session.ID); err != nil || state.Statement != nil || state.Session.Status != domain.Completed {
 		t.Errorf("the form of a completed session shows answers: %+v, %v", state, err)
 	}
 }
@@ -139,7 +140,7 @@ func TestFormToSubmission(t *testing.T) {
 func toJSON(b *bench, s *statement.Statement) string {
 	b.Helper()
 	raw, err := s.MarshalJSON()
-	b.ok(err)
+	b.OK(err)
 	return string(raw)
 }
 
@@ -147,17 +148,17 @@ func toJSON(b *bench, s *statement.Statement) string {
 func TestDrafts(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	session := b.filled()
-	state := b.open(session.ID)
+	session := b.Filled()
+	state := b.Open(session.ID)
 	section := state.Empty(statement.IncomeSection)
 	values := statementtest.Values(statement.IncomeSection)
 	values.Set("employment_income.gross_salary", `a "lot" \x41`)
 	if errs := section.Decode(values); len(errs) != 1 {
 		t.Fatalf("errors %v", errs)
 	}
-	b.ok(b.Forms.SaveDraft(b.ctx, session.ID, section, nil))
-	state, err := b.Forms.Get(b.ctx, session.ID)
-	b.ok(err)
+	b.OK(b.Forms.SaveDraft(b.Ctx, session.ID, section, nil))
+	state, err := b.Forms.Get(b.Ctx, session.ID)
+	b.OK(err)
 	shown := state.Section(statement.IncomeSection)
 	if got := shown.Inputs(); got.Get("employment_income.gross_salary") != `a "lot" \x41` || len(shown.Validate()) != 1 {
 		t.Errorf("the draft is shown as %v", got)
@@ -166,19 +167,19 @@ func TestDrafts(t *testing.T) {
 		t.Errorf("unfinished: %v of %+v", state.Unfinished(), state.Sections)
 	}
 	var e *domain.Error
-	if err := b.submit(session.ID); !errors.As(err, &e) || fmt.Sprint(e.Fields) != fmt.Sprint(form.Errors{{Field: "income", Message: "Complete Income"}}) {
+	if err := b.Submit(session.ID); !errors.As(err, &e) || fmt.Sprint(e.Fields) != fmt.Sprint(form.Errors{{Field: "income", Message: "Complete Income"}}) {
 		t.Errorf("signing over a draft: %v", err)
 	}
-	b.ok(b.fill(session.ID, statement.IncomeSection))
-	b.ok(b.submit(session.ID))
+	b.OK(b.Fill(session.ID, statement.IncomeSection))
+	b.OK(b.Submit(session.ID))
 }
 
 // What is known already is filled in (D20), until the customer has answered.
 func TestSuggestions(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	session := b.session(func(w *domain.NewSession) { w.CustomerName = "Jo Customer" })
-	state := b.open(session.ID)
+	session := b.Session(func(w *domain.NewSession) { w.CustomerName = "Jo Customer" })
+	state := b.Open(session.ID)
 	got := state.Section(statement.PersonalDetailsSection).Inputs()
 	if got.Get("full_name") != "Jo Customer" || got.Get("email") != "jo@customer.example" || got.Get("phone") != "" {
 		t.Errorf("personal details start with %v", got)
@@ -186,16 +187,16 @@ func TestSuggestions(t *testing.T) {
 	if got := state.Section(statement.LiabilitiesSection); got.List("mortgages").Len() != 0 {
 		t.Errorf("liabilities start with %v before there are assets", got.Inputs())
 	}
-	b.ok(b.fill(session.ID, statement.AssetsSection))
-	state = b.open(session.ID)
+	b.OK(b.Fill(session.ID, statement.AssetsSection))
+	state = b.Open(session.ID)
 	want := statement.Suggest(&statementtest.Full().Assets)
 	liabilities := state.Section(statement.LiabilitiesSection)
 	if n, m := liabilities.List("mortgages").Len(), liabilities.List("other_liabilities").Len(); n != len(want.Mortgages) || m != len(want.Other) || n+m == 0 {
 		t.Errorf("liabilities start with %d mortgages and %d others, want %d and %d", n, m, len(want.Mortgages), len(want.Other))
 	}
-	b.ok(b.Forms.SaveSection(b.ctx, session.ID, state.Empty(statement.LiabilitiesSection))) // none after all
-	b.ok(b.fill(session.ID, statement.PersonalDetailsSection))
-	state = b.open(session.ID)
+	b.OK(b.Forms.SaveSection(b.Ctx, session.ID, state.Empty(statement.LiabilitiesSection))) // none after all
+	b.OK(b.Fill(session.ID, statement.PersonalDetailsSection))
+	state = b.Open(session.ID)
 	if got := state.Section(statement.LiabilitiesSection); got.List("mortgages").Len() != 0 {
 		t.Errorf("answered liabilities are filled in again: %v", got.Inputs())
 	}

@@ -1,4 +1,4 @@
-package service_test
+package webhooks_test
 
 import (
 	"context"
@@ -66,17 +66,17 @@ func newRotation(t *testing.T) *rotation {
 			DB: r.DB, Ring: r.Ring, Client: client, Schedule: webhook.DefaultSchedule(),
 			Clock: domain.SystemClock, Logger: slog.New(r.attempts[i]), PollEvery: time.Hour, RescueAfter: time.Minute,
 		})
-		worker, err := jobs.NewWorker(r.ctx, jobs.Config{
-			DB: r.DB, DSN: r.dsn, Outbox: r.Outbox, Dispatcher: dispatcher, Ring: r.Ring, Blobs: r.blobs,
+		worker, err := jobs.NewWorker(r.Ctx, jobs.Config{
+			DB: r.DB, DSN: r.DSN, Outbox: r.Outbox, Dispatcher: dispatcher, Ring: r.Ring, Blobs: r.Files,
 			Clock: domain.SystemClock, Logger: r.Logger, SweepEvery: time.Hour, RescueAfter: time.Minute,
 		})
-		r.ok(err)
-		r.ok(worker.Start(r.ctx))
+		r.OK(err)
+		r.OK(worker.Start(r.Ctx))
 		dispatcher.Start()
 		t.Cleanup(func() {
 			defer client.Close()
-			dispatcher.Stop(r.ctx)
-			if err := worker.Stop(r.ctx); err != nil {
+			dispatcher.Stop(r.Ctx)
+			if err := worker.Stop(r.Ctx); err != nil {
 				t.Errorf("stop: %v", err)
 			}
 		})
@@ -88,7 +88,7 @@ func newRotation(t *testing.T) *rotation {
 func (r *rotation) send(ctx context.Context) error {
 	var sessions []*domain.Session
 	for _, to := range r.receivers {
-		s, err := r.create(r.test(), func(w *domain.NewSession) { w.WebhookURL = to.URL })
+		s, err := r.Create(r.Test(), func(w *domain.NewSession) { w.WebhookURL = to.URL })
 		if err != nil {
 			return err
 		}
@@ -103,8 +103,8 @@ func (r *rotation) send(ctx context.Context) error {
 		case <-tick.C:
 		}
 		s := sessions[n%len(sessions)]
-		err := r.DB.InTx(r.ctx, func(tx *db.Tx) error {
-			return r.Outbox.SessionEvent(r.ctx, tx, s, domain.SectionCompletedPayload{SessionID: s.ID, Section: "income", SectionNumber: 2}, time.Now())
+		err := r.DB.InTx(r.Ctx, func(tx *db.Tx) error {
+			return r.Outbox.SessionEvent(r.Ctx, tx, s, domain.SectionCompletedPayload{SessionID: s.ID, Section: "income", SectionNumber: 2}, time.Now())
 		})
 		if err != nil {
 			return err
@@ -144,7 +144,7 @@ func (r *rotation) change(name string, change func() ([]string, error)) {
 	asked := time.Now().Truncate(time.Millisecond) // as attempts record their time
 	secrets, err := change()
 	inside := time.Now()
-	r.ok(err)
+	r.OK(err)
 	r.phases = append(r.phases, phase{name, secrets, asked, inside})
 	r.during()
 }
@@ -170,8 +170,8 @@ func TestSecretsRotateWithoutAWrongSignature(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	r := newRotation(t)
-	old := r.account.TestWebhookSecret
-	sending, stop := context.WithCancel(r.ctx)
+	old := r.Account.TestWebhookSecret
+	sending, stop := context.WithCancel(r.Ctx)
 	sent := make(chan error, 1)
 	go func() { sent <- r.send(sending) }()
 	defer stop()
@@ -179,18 +179,22 @@ func TestSecretsRotateWithoutAWrongSignature(t *testing.T) {
 	var fresh string
 	r.change("start", func() ([]string, error) { return []string{old}, nil })
 	r.change("next", func() (_ []string, err error) {
-		fresh, err = r.Webhooks.CreateNextSecret(r.ctx, r.test(), someone)
+		fresh, err = r.Webhooks.CreateNextSecret(r.Ctx, r.Test(), servicetest.Someone)
 		return []string{old, fresh}, err
 	})
-	r.change("switch", func() ([]string, error) { return []string{fresh}, r.Webhooks.SwitchSecret(r.ctx, r.test(), someone) })
-	r.change("restore", func() ([]string, error) {
-		return []string{old, fresh}, r.Webhooks.RestoreSecret(r.ctx, r.test(), someone)
+	r.change("switch", func() ([]string, error) {
+		return []string{fresh}, r.Webhooks.SwitchSecret(r.Ctx, r.Test(), servicetest.Someone)
 	})
-	r.change("abandon", func() ([]string, error) { return []string{old}, r.Webhooks.AbandonNextSecret(r.ctx, r.test(), someone) })
+	r.change("restore", func() ([]string, error) {
+		return []string{old, fresh}, r.Webhooks.RestoreSecret(r.Ctx, r.Test(), servicetest.Someone)
+	})
+	r.change("abandon", func() ([]string, error) {
+		return []string{old}, r.Webhooks.AbandonNextSecret(r.Ctx, r.Test(), servicetest.Someone)
+	})
 	stop()
-	r.ok(<-sent)
-	r.eventually("all deliveries", func() bool { return r.count("SELECT count(*) FROM delivery WHERE state <> 'delivered'") == 0 })
-	r.check([]string{old, fresh, r.account.LiveWebhookSecret})
+	r.OK(<-sent)
+	r.eventually("all deliveries", func() bool { return r.Count("SELECT count(*) FROM delivery WHERE state <> 'delivered'") == 0 })
+	r.check([]string{old, fresh, r.Account.LiveWebhookSecret})
 }
 
 // check verifies all that arrived with all secrets.
@@ -204,7 +208,7 @@ func (r *rotation) check(secrets []string) {
 		ID        domain.DeliveryID `db:"delivery_id"`
 		StartedAt time.Time         `db:"started_at"`
 	}{}
-	r.ok(r.DB.Raw().SelectContext(r.ctx, &attempts, "SELECT delivery_id, started_at FROM delivery_attempt"))
+	r.OK(r.DB.Raw().SelectContext(r.Ctx, &attempts, "SELECT delivery_id, started_at FROM delivery_attempt"))
 	startedAt := map[string]time.Time{}
 	for _, a := range attempts {
 		startedAt[a.ID.String()] = a.StartedAt
@@ -260,15 +264,15 @@ func newStill(t *testing.T) *bench {
 // signing are the secrets that sign now.
 func (b *bench) signing() string {
 	b.Helper()
-	secrets, err := delivery.SigningSecrets(b.ctx, b.DB, b.Ring, b.test())
-	b.ok(err)
+	secrets, err := delivery.SigningSecrets(b.Ctx, b.DB, b.Ring, b.Test())
+	b.OK(err)
 	return strings.Join(secrets, " ")
 }
 
 // saying reports an error that doesn't tell the operator what is meant.
 func (b *bench) saying(what string, err error, text string) {
 	b.Helper()
-	b.code(what, err, domain.CodeValidation)
+	b.Code(what, err, domain.CodeValidation)
 	if err != nil && !strings.Contains(err.Error(), text) {
 		b.Errorf("%s: %v, want it to say %q", what, err, text)
 	}
@@ -277,47 +281,47 @@ func (b *bench) saying(what string, err error, text string) {
 func TestSecretsAreRestoredWithinADay(t *testing.T) {
 	t.Parallel()
 	b := newStill(t)
-	old := b.account.TestWebhookSecret
-	b.saying("switch without a next one", b.Webhooks.SwitchSecret(b.ctx, b.test(), someone), "no next webhook secret")
-	b.saying("abandon without a next one", b.Webhooks.AbandonNextSecret(b.ctx, b.test(), someone), "no next webhook secret")
-	b.saying("restore without a previous one", b.Webhooks.RestoreSecret(b.ctx, b.test(), someone), "no previous webhook secret")
-	fresh, err := b.Webhooks.CreateNextSecret(b.ctx, b.test(), someone)
-	b.ok(err)
-	state, err := b.Webhooks.Secrets(b.ctx, b.test())
-	if err != nil || state.NextSince == nil || !state.NextSince.Equal(start) || state.PreviousUntil != nil {
+	old := b.Account.TestWebhookSecret
+	b.saying("switch without a next one", b.Webhooks.SwitchSecret(b.Ctx, b.Test(), servicetest.Someone), "no next webhook secret")
+	b.saying("abandon without a next one", b.Webhooks.AbandonNextSecret(b.Ctx, b.Test(), servicetest.Someone), "no next webhook secret")
+	b.saying("restore without a previous one", b.Webhooks.RestoreSecret(b.Ctx, b.Test(), servicetest.Someone), "no previous webhook secret")
+	fresh, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), servicetest.Someone)
+	b.OK(err)
+	state, err := b.Webhooks.Secrets(b.Ctx, b.Test())
+	if err != nil || state.NextSince == nil || !state.NextSince.Equal(servicetest.Start) || state.PreviousUntil != nil {
 		t.Errorf("after next: %+v, %v", state, err)
 	}
-	if second, err := b.Webhooks.CreateNextSecret(b.ctx, b.test(), someone); second != "" || b.signing() != old+" "+fresh {
+	if second, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), servicetest.Someone); second != "" || b.signing() != old+" "+fresh {
 		t.Errorf("a second next one: %q, %v", second, err)
 	} else {
 		b.saying("a second next one", err, "next webhook secret already")
 	}
-	b.ok(b.Webhooks.SwitchSecret(b.ctx, b.test(), someone))
-	state, err = b.Webhooks.Secrets(b.ctx, b.test())
-	if err != nil || state.NextSince != nil || state.PreviousUntil == nil || !state.PreviousUntil.Equal(start.Add(24*time.Hour)) || b.signing() != fresh {
+	b.OK(b.Webhooks.SwitchSecret(b.Ctx, b.Test(), servicetest.Someone))
+	state, err = b.Webhooks.Secrets(b.Ctx, b.Test())
+	if err != nil || state.NextSince != nil || state.PreviousUntil == nil || !state.PreviousUntil.Equal(servicetest.Start.Add(24*time.Hour)) || b.signing() != fresh {
 		t.Errorf("after switch: %+v, %v", state, err)
 	}
-	other, err := b.Webhooks.CreateNextSecret(b.ctx, b.test(), someone)
-	b.ok(err)
-	b.saying("restore over a next one", b.Webhooks.RestoreSecret(b.ctx, b.test(), someone), "Abandon it first")
+	other, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), servicetest.Someone)
+	b.OK(err)
+	b.saying("restore over a next one", b.Webhooks.RestoreSecret(b.Ctx, b.Test(), servicetest.Someone), "Abandon it first")
 	if b.signing() != fresh+" "+other {
 		t.Error("a refused restore has changed the secrets")
 	}
-	b.ok(b.Webhooks.AbandonNextSecret(b.ctx, b.test(), someone))
-	b.pass(24 * time.Hour)
-	b.saying("restore after a day", b.Webhooks.RestoreSecret(b.ctx, b.test(), someone), "erased 24 hours after")
-	if state, err := b.Webhooks.Secrets(b.ctx, b.test()); err != nil || state.PreviousUntil != nil {
+	b.OK(b.Webhooks.AbandonNextSecret(b.Ctx, b.Test(), servicetest.Someone))
+	b.Pass(24 * time.Hour)
+	b.saying("restore after a day", b.Webhooks.RestoreSecret(b.Ctx, b.Test(), servicetest.Someone), "erased 24 hours after")
+	if state, err := b.Webhooks.Secrets(b.Ctx, b.Test()); err != nil || state.PreviousUntil != nil {
 		t.Errorf("after a day: %+v, %v", state, err)
 	}
-	b.pass(-time.Millisecond)
-	b.ok(b.Webhooks.RestoreSecret(b.ctx, b.test(), someone))
+	b.Pass(-time.Millisecond)
+	b.OK(b.Webhooks.RestoreSecret(b.Ctx, b.Test(), servicetest.Someone))
 	if b.signing() != old+" "+fresh {
 		t.Error("restored secrets don't sign, or the replaced one isn't the next one")
 	}
-	if live, err := b.DB.WebhookSetting(b.ctx, b.live()); err != nil || live.NextSecret != nil || live.PreviousSecret != nil {
+	if live, err := b.DB.WebhookSetting(b.Ctx, b.Live()); err != nil || live.NextSecret != nil || live.PreviousSecret != nil {
 		t.Errorf("the live secrets have changed: %v", err)
 	}
-	b.code("unknown account", b.Webhooks.SwitchSecret(b.ctx, domain.Scope{AccountID: domain.NewAccountID()}, someone), domain.CodeNotFound)
+	b.Code("unknown account", b.Webhooks.SwitchSecret(b.Ctx, domain.Scope{AccountID: domain.NewAccountID()}, servicetest.Someone), domain.CodeNotFound)
 }
 
 // A secret whose key was taken away isn't put back: nothing could be signed
@@ -326,18 +330,18 @@ func TestUnreadableSecretIsNotRestored(t *testing.T) {
 	t.Parallel()
 	b := newStill(t)
 	ring, err := keyring.Parse(keyring.Generate("new"))
-	b.ok(err)
+	b.OK(err)
 	b.Ring, b.Webhooks.Ring = ring, ring
-	fresh, err := b.Webhooks.CreateNextSecret(b.ctx, b.test(), someone)
-	b.ok(err)
-	b.ok(b.Webhooks.SwitchSecret(b.ctx, b.test(), someone))
-	b.saying("restore", b.Webhooks.RestoreSecret(b.ctx, b.test(), someone), "sealed it isn't configured")
+	fresh, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), servicetest.Someone)
+	b.OK(err)
+	b.OK(b.Webhooks.SwitchSecret(b.Ctx, b.Test(), servicetest.Someone))
+	b.saying("restore", b.Webhooks.RestoreSecret(b.Ctx, b.Test(), servicetest.Someone), "sealed it isn't configured")
 	if b.signing() != fresh {
 		t.Error("the unreadable secret was restored")
 	}
 }
 
-// Of changes at the same time one wins, and the others are told so.
+// Of changes at the same time one wins, and the others get an error.
 func TestSecretsChangeOneAtATime(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -351,7 +355,7 @@ func TestSecretsChangeOneAtATime(t *testing.T) {
 			t.Parallel()
 			b := newStill(t)
 			for change := range strings.FieldsSeq(tt.prepare) {
-				b.ok(b.changeSecrets(change))
+				b.OK(b.changeSecrets(change))
 			}
 			var won atomic.Int32
 			var all sync.WaitGroup
@@ -376,14 +380,14 @@ func TestSecretsChangeOneAtATime(t *testing.T) {
 func (b *bench) changeSecrets(change string) error {
 	switch change {
 	case "next":
-		_, err := b.Webhooks.CreateNextSecret(b.ctx, b.test(), someone)
+		_, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), servicetest.Someone)
 		return err
 	case "switch":
-		return b.Webhooks.SwitchSecret(b.ctx, b.test(), someone)
+		return b.Webhooks.SwitchSecret(b.Ctx, b.Test(), servicetest.Someone)
 	case "restore":
-		return b.Webhooks.RestoreSecret(b.ctx, b.test(), someone)
+		return b.Webhooks.RestoreSecret(b.Ctx, b.Test(), servicetest.Someone)
 	case "abandon":
-		return b.Webhooks.AbandonNextSecret(b.ctx, b.test(), someone)
+		return b.Webhooks.AbandonNextSecret(b.Ctx, b.Test(), servicetest.Someone)
 	}
 	return fmt.Errorf("no change %q", change)
 }
@@ -393,21 +397,21 @@ func TestNextSecretIsShownWhenTheWaitIsCut(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.Webhooks.SecretsLease = time.Hour
-	ctx, cancel := context.WithCancel(b.ctx)
+	ctx, cancel := context.WithCancel(b.Ctx)
 	defer cancel()
 	var secret string
 	cut := make(chan error, 1)
 	go func() {
 		var err error
-		secret, err = b.Webhooks.CreateNextSecret(ctx, b.test(), someone)
+		secret, err = b.Webhooks.CreateNextSecret(ctx, b.Test(), servicetest.Someone)
 		cut <- err
 	}()
 	b.eventually("the next secret", func() bool {
-		state, err := b.Webhooks.Secrets(b.ctx, b.test())
+		state, err := b.Webhooks.Secrets(b.Ctx, b.Test())
 		return err == nil && state.NextSince != nil
 	})
 	cancel()
-	if err := <-cut; !errors.Is(err, context.Canceled) || b.signing() != b.account.TestWebhookSecret+" "+secret {
+	if err := <-cut; !errors.Is(err, context.Canceled) || b.signing() != b.Account.TestWebhookSecret+" "+secret {
 		t.Errorf("cut off: %q, %v", secret, err)
 	}
 }

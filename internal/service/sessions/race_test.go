@@ -1,4 +1,4 @@
-package service_test
+package sessions_test
 
 import (
 	"context"
@@ -26,21 +26,21 @@ import (
 func (b *bench) sweep() {
 	b.Helper()
 	fonts, err := pdf.LoadFonts("")
-	b.ok(err)
+	b.OK(err)
 	client := webhook.NewClient(b.Policy)
 	dispatcher := delivery.New(delivery.Config{
 		DB: b.DB, Ring: b.Ring, Client: client, Schedule: webhook.DefaultSchedule(), Clock: b.Clock, Logger: slog.New(slog.DiscardHandler), PollEvery: 50 * time.Millisecond,
 	})
-	w, err := jobs.NewWorker(b.ctx, jobs.Config{
-		DB: b.DB, DSN: b.dsn, Outbox: b.Outbox, Dispatcher: dispatcher, Ring: b.Ring, Blobs: b.Blobs, Fonts: fonts,
+	w, err := jobs.NewWorker(b.Ctx, jobs.Config{
+		DB: b.DB, DSN: b.DSN, Outbox: b.Outbox, Dispatcher: dispatcher, Ring: b.Ring, Blobs: b.Blobs, Fonts: fonts,
 		BaseURL: b.BaseURL, Clock: b.Clock, Logger: slog.New(slog.DiscardHandler), SweepEvery: 50 * time.Millisecond, RescueAfter: time.Minute, PDFWorkers: 1,
 		Mail: discardMail{},
 	})
-	b.ok(err)
-	b.ok(w.Start(b.ctx))
+	b.OK(err)
+	b.OK(w.Start(b.Ctx))
 	dispatcher.Start()
 	b.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
+		ctx, cancel := context.WithTimeout(b.Ctx, 10*time.Second)
 		defer cancel()
 		dispatcher.Stop(ctx)
 		if err := w.Stop(ctx); err != nil {
@@ -54,28 +54,12 @@ type discardMail struct{}
 
 func (discardMail) Send(context.Context, mail.Message) error { return nil }
 
-// race runs the functions at once and returns what each came to.
-func race(work ...func() error) []error {
-	out := make([]error, len(work))
-	begin := make(chan struct{})
-	var wg sync.WaitGroup
-	for i, f := range work {
-		wg.Go(func() {
-			<-begin
-			out[i] = f()
-		})
-	}
-	close(begin)
-	wg.Wait()
-	return out
-}
-
 // ended reports a session whose events don't fit its one end.
 func (b *bench) ended(id domain.SessionID, want domain.Status) {
 	b.Helper()
-	session, err := b.DB.SessionByID(b.ctx, id)
-	b.ok(err)
-	completed, expired, sections := b.has(id, domain.SessionCompleted), b.has(id, domain.SessionExpired), b.has(id, domain.SessionSectionCompleted)
+	session, err := b.DB.SessionByID(b.Ctx, id)
+	b.OK(err)
+	completed, expired, sections := b.Has(id, domain.SessionCompleted), b.Has(id, domain.SessionExpired), b.Has(id, domain.SessionSectionCompleted)
 	wantCompleted, wantExpired, wantSections := 0, 0, 6
 	switch want {
 	case domain.Completed:
@@ -93,14 +77,14 @@ func TestSubmitTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for range 10 {
-		id := b.filled().ID
-		submit := func() error { return b.submit(id) }
+		id := b.Filled().ID
+		submit := func() error { return b.Submit(id) }
 		won := 0
-		for _, err := range race(submit, submit, submit) {
+		for _, err := range servicetest.Race(submit, submit, submit) {
 			if err == nil {
 				won++
 			} else {
-				b.code("the second submission", err, domain.CodeSessionCompleted)
+				b.Code("the second submission", err, domain.CodeSessionCompleted)
 			}
 		}
 		if won != 1 {
@@ -114,20 +98,20 @@ func TestCancelAgainstSubmit(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for range 20 {
-		id := b.filled().ID
-		got := race(func() error { return b.submit(id) }, func() error {
-			_, err := b.Sessions.Cancel(b.ctx, b.test(), id, someone)
+		id := b.Filled().ID
+		got := servicetest.Race(func() error { return b.Submit(id) }, func() error {
+			_, err := b.Sessions.Cancel(b.Ctx, b.Test(), id, servicetest.Someone)
 			return err
 		})
 		switch {
 		case got[0] == nil:
-			b.code("cancelling what was submitted", got[1], domain.CodeSessionCompleted)
+			b.Code("cancelling what was submitted", got[1], domain.CodeSessionCompleted)
 			b.ended(id, domain.Completed)
 		case got[1] == nil:
-			b.code("submitting what was cancelled", got[0], domain.CodeSessionCancelled)
+			b.Code("submitting what was cancelled", got[0], domain.CodeSessionCancelled)
 			b.ended(id, domain.Cancelled)
 		default:
-			t.Errorf("nobody won: %v", got)
+			t.Errorf("none won: %v", got)
 		}
 	}
 }
@@ -139,7 +123,7 @@ func TestExpiryAgainstSubmit(t *testing.T) {
 	b := newBench(t, func(c *servicetest.Config) { c.Clock = domain.SystemClock })
 	var ids []domain.SessionID
 	for range 24 {
-		ids = append(ids, b.filled().ID)
+		ids = append(ids, b.Filled().ID)
 	}
 	b.sweep()
 	b.sweep()
@@ -147,22 +131,22 @@ func TestExpiryAgainstSubmit(t *testing.T) {
 	var submitted, expired atomic.Int32
 	for i, id := range ids {
 		due := b.Clock.Now().Add(time.Duration(100+10*i) * time.Millisecond)
-		_, err := b.DB.Raw().ExecContext(b.ctx, "UPDATE session SET expires_at = $2 WHERE id = $1", id, due)
-		b.ok(err)
+		_, err := b.DB.Raw().ExecContext(b.Ctx, "UPDATE session SET expires_at = $2 WHERE id = $1", id, due)
+		b.OK(err)
 		wg.Go(func() {
 			<-time.After(time.Until(due) + time.Duration(i%5-3)*time.Millisecond)
-			err := b.submit(id)
+			err := b.Submit(id)
 			if err == nil {
 				submitted.Add(1)
 				return
 			}
 			expired.Add(1)
-			b.code("submitting too late", err, domain.CodeSessionExpired)
+			b.Code("submitting too late", err, domain.CodeSessionExpired)
 		})
 	}
 	wg.Wait()
 	deadline := time.After(20 * time.Second)
-	for b.count("SELECT count(*) FROM session WHERE status = 'in_progress'") > 0 {
+	for b.Count("SELECT count(*) FROM session WHERE status = 'in_progress'") > 0 {
 		select {
 		case <-deadline:
 			t.Fatal("the sweep didn't come")
@@ -170,11 +154,11 @@ func TestExpiryAgainstSubmit(t *testing.T) {
 		}
 	}
 	for _, id := range ids {
-		session, err := b.DB.SessionByID(b.ctx, id)
-		b.ok(err)
+		session, err := b.DB.SessionByID(b.Ctx, id)
+		b.OK(err)
 		b.ended(id, session.Status)
 	}
-	if n := b.count("SELECT count(*) FROM session WHERE status = 'completed'"); n != int(submitted.Load()) || len(ids)-n != int(expired.Load()) {
+	if n := b.Count("SELECT count(*) FROM session WHERE status = 'completed'"); n != int(submitted.Load()) || len(ids)-n != int(expired.Load()) {
 		t.Errorf("%d sessions completed, %d submissions went through, %d didn't", n, submitted.Load(), expired.Load())
 	}
 }
@@ -183,17 +167,17 @@ func TestExpiryAgainstSubmit(t *testing.T) {
 func TestSectionsAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	id := b.opened().ID
+	id := b.Opened().ID
 	var work []func() error
 	for _, name := range statement.SectionNames[:6] {
 		for range 2 {
-			work = append(work, func() error { return b.fill(id, name) })
+			work = append(work, func() error { return b.Fill(id, name) })
 		}
 	}
-	b.ok(errors.Join(race(work...)...))
-	session, err := b.DB.SessionByID(b.ctx, id)
-	if err != nil || session.SectionsCompleted != 6 || b.has(id, domain.SessionSectionCompleted) != 6 {
-		t.Errorf("%d sections, %d events, %v; want 6 of each", session.SectionsCompleted, b.has(id, domain.SessionSectionCompleted), err)
+	b.OK(errors.Join(servicetest.Race(work...)...))
+	session, err := b.DB.SessionByID(b.Ctx, id)
+	if err != nil || session.SectionsCompleted != 6 || b.Has(id, domain.SessionSectionCompleted) != 6 {
+		t.Errorf("%d sections, %d events, %v; want 6 of each", session.SectionsCompleted, b.Has(id, domain.SessionSectionCompleted), err)
 	}
 }
 
@@ -203,7 +187,7 @@ func TestNoDeadlocks(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	var before int
-	b.ok(b.DB.Raw().GetContext(b.ctx, &before, "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"))
+	b.OK(b.DB.Raw().GetContext(b.Ctx, &before, "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"))
 	b.sweep()
 	var mu sync.Mutex
 	var ids []domain.SessionID
@@ -213,7 +197,7 @@ func TestNoDeadlocks(t *testing.T) {
 		return ids[random.IntN(len(ids))]
 	}
 	for range 8 {
-		ids = append(ids, b.filled().ID)
+		ids = append(ids, b.Filled().ID)
 	}
 	var wg sync.WaitGroup
 	for i := range 12 {
@@ -234,11 +218,11 @@ func TestNoDeadlocks(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := b.count("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"); n != before {
+	if n := b.Count("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"); n != before {
 		t.Errorf("%d deadlocks", n-before)
 	}
 	var failed []string
-	b.ok(b.DB.Raw().SelectContext(b.ctx, &failed, "SELECT kind || ': ' || errors::text FROM river_job WHERE errors IS NOT NULL"))
+	b.OK(b.DB.Raw().SelectContext(b.Ctx, &failed, "SELECT kind || ': ' || errors::text FROM river_job WHERE errors IS NOT NULL"))
 	if len(failed) > 0 {
 		t.Errorf("%d jobs failed:\n%s", len(failed), strings.Join(failed, "\n"))
 	}
@@ -248,32 +232,32 @@ func TestNoDeadlocks(t *testing.T) {
 func (b *bench) disturb(random *rand.Rand, id domain.SessionID) (fresh *domain.Session, err error) {
 	switch random.IntN(8) {
 	case 0:
-		return b.create(b.test())
+		return b.Create(b.Test())
 	case 1:
-		return b.create(b.live())
+		return b.Create(b.Live())
 	case 2:
-		state, err := b.Forms.Get(b.ctx, id)
+		state, err := b.Forms.Get(b.Ctx, id)
 		if err == nil {
-			err = b.Forms.Open(b.ctx, state, domain.Visitor{})
+			err = b.Forms.Open(b.Ctx, state, domain.Visitor{})
 		}
 		return nil, err
 	case 3:
-		return nil, b.fill(id, statement.SectionNames[random.IntN(6)])
+		return nil, b.Fill(id, statement.SectionNames[random.IntN(6)])
 	case 4:
-		return nil, b.submit(id)
+		return nil, b.Submit(id)
 	case 5:
 		if random.IntN(4) == 0 {
-			_, err = b.Sessions.Cancel(b.ctx, b.test(), id, someone)
+			_, err = b.Sessions.Cancel(b.Ctx, b.Test(), id, servicetest.Someone)
 		}
 		return nil, err
-	case 6: // overdue from now on
-		return nil, b.DB.InTx(b.ctx, func(tx *db.Tx) error {
-			_, err := tx.Raw().ExecContext(b.ctx, "UPDATE session SET expires_at = $2, created_at = created_at - interval '1 day' * $3 WHERE id = $1", id, b.Clock.Now(), random.IntN(3))
+	case 6: // overdue now
+		return nil, b.DB.InTx(b.Ctx, func(tx *db.Tx) error {
+			_, err := tx.Raw().ExecContext(b.Ctx, "UPDATE session SET expires_at = $2, created_at = created_at - interval '1 day' * $3 WHERE id = $1", id, b.Clock.Now(), random.IntN(3))
 			return err
 		})
 	}
-	return nil, b.DB.InTx(b.ctx, func(tx *db.Tx) error {
-		_, err := tx.FoldSessionCounts(b.ctx, start.AddDate(1, 0, 0), 5)
+	return nil, b.DB.InTx(b.Ctx, func(tx *db.Tx) error {
+		_, err := tx.FoldSessionCounts(b.Ctx, servicetest.Start.AddDate(1, 0, 0), 5)
 		return err
 	})
 }
