@@ -18,7 +18,7 @@ import (
 type journey struct {
 	*history
 	person    person
-	params      domain.NewSession
+	params    domain.NewSession
 	answers   *statement.Statement
 	visitor   domain.Visitor
 	session   *domain.Session

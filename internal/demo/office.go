@@ -180,11 +180,11 @@ func (o *office) setUp(ctx context.Context) error {
 func (o *office) makeKeys(ctx context.Context) error {
 	soon := o.now.Add(6 * 24 * time.Hour)
 	used := []struct {
-		name string
-		live bool
-		ago  time.Duration // made
-		used time.Duration // last
-		from string
+		name   string
+		live   bool
+		ago    time.Duration // made
+		used   time.Duration // last
+		from   string
 		params keys.Params
 	}{
 		{"Staging", false, 175 * 24 * time.Hour, 3 * time.Minute, officeAddress, keys.Params{}},
