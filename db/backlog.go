@@ -12,7 +12,7 @@ const maxCounted = 100_000
 type DeliveryBacklog struct {
 	Pending       int64      `db:"pending"`        // deliveries that haven't come to an end; 100,000 stands for that and more
 	OldestPending *time.Time `db:"oldest_pending"` // when the oldest of them was made, redeliveries left out; nil for none
-	OldestDue     *time.Time `db:"oldest_due"`     // since when a delivery is due that nobody has claimed; nil for none
+	OldestDue     *time.Time `db:"oldest_due"`     // due time of the oldest unclaimed delivery; nil for none
 	DueEndpoints  int64      `db:"due_endpoints"`  // endpoints that have such a delivery
 }
 

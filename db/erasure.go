@@ -62,7 +62,7 @@ func (tx *Tx) LockEvents(ctx context.Context, session domain.SessionID) ([]domai
 	return out, wrap(err, "lock events")
 }
 
-// ReplaceEvent stores an event's body and destination anew.
+// ReplaceEvent replaces an event's body and destination.
 func (tx *Tx) ReplaceEvent(ctx context.Context, e *domain.Event) error {
 	result, err := tx.exec(ctx, `UPDATE event SET body = $2, url = $3, endpoint_id = $4 WHERE id = $1`, e.ID, e.Body, e.URL, e.EndpointID)
 	return changedOne(result, err, "replace event")

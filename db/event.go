@@ -55,8 +55,8 @@ func (d *DB) DeleteEvents(ctx context.Context, before time.Time, limit int) (n i
 		if err != nil {
 			return wrap(err, "find old events")
 		}
-		// Looked at anew: who makes a delivery again locks its event, and may
-		// have done so just before it was locked here.
+		// Checked again after the lock: a redelivery locks its event, and may
+		// have made it pending just before.
 		result, err := tx.exec(ctx, `
 			DELETE FROM event e WHERE e.id = ANY($1::uuid[])
 				AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = e.id AND d.state = 'pending')`, pq.Array(ids))

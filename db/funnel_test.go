@@ -269,7 +269,7 @@ func TestFormCountsOfThePast(t *testing.T) {
 	if after := s.formCounts(); fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Errorf("counted\n%q\nand from the past\n%q", before, after)
 	}
-	// What is open goes on to be counted once.
+	// Open sessions are still counted once.
 	s.ok(s.ReachSection(s.ctx, open.ID, "income", start.Add(2*time.Hour)))
 	s.checkFormCounts("after the past")
 }

@@ -99,7 +99,7 @@ func (tx *Tx) StoredResponsesBetween(ctx context.Context, scope domain.Scope, fr
 	return out, wrap(err, "list stored responses")
 }
 
-// ReplaceStoredResponse stores a remembered answer anew.
+// ReplaceStoredResponse replaces a stored response.
 func (tx *Tx) ReplaceStoredResponse(ctx context.Context, scope domain.Scope, k *KeptResponse) error {
 	_, err := tx.exec(ctx, `
 		UPDATE idempotency_key SET response = $5 WHERE account_id = $1 AND livemode = $2 AND path = $3 AND key = $4`,

@@ -167,8 +167,8 @@ func (tx *Tx) SetPaymentMethod(ctx context.Context, provider, customer, method, 
 }
 
 // DropPaymentMethod forgets a method of payment that is no longer stored at the
-// provider, and returns whose it was and its label. ErrNotFound where nobody
-// paid by it.
+// provider, and returns its account and its label. Returns
+// ErrNotFound if no account has it.
 func (tx *Tx) DropPaymentMethod(ctx context.Context, provider, method string) (account domain.AccountID, label string, err error) {
 	err = tx.row(ctx, `
 		UPDATE payment_method m SET method_id = NULL, label = NULL
@@ -199,8 +199,8 @@ type UsageNotice struct {
 	Percent     int              `db:"percent"`
 }
 
-// InsertUsageNotice notes that an account is told of a threshold and reports
-// whether it wasn't before.
+// InsertUsageNotice records that an account is notified of a threshold. It
+// returns false if it was before.
 func (tx *Tx) InsertUsageNotice(ctx context.Context, n UsageNotice, now time.Time) (bool, error) {
 	result, err := tx.exec(ctx, `
 		INSERT INTO usage_notice (account_id, period_start, plan_id, percent, at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
@@ -217,7 +217,7 @@ type HeavyUse struct {
 	PlanID      string           `db:"plan_id"`
 	Used        int              `db:"used"`
 	Included    int              `db:"included"`
-	Told        int              `db:"told"` // the highest threshold of this plan it was told of, percent
+	Told        int              `db:"told"` // the highest threshold of this plan that it was notified of, percent
 }
 
 // HeavyUses returns the accounts that have reached FirstUsageThreshold of their

@@ -154,8 +154,8 @@ func (q *Queries) ForgetRedeliveryItems(ctx context.Context, id domain.Redeliver
 	return wrap(err, "delete redelivery items")
 }
 
-// StalledRedeliveries returns the running redeliveries that nobody has worked
-// on for the time.
+// StalledRedeliveries returns the running redeliveries that no worker has
+// stepped for the time.
 func (q *Queries) StalledRedeliveries(ctx context.Context, idle time.Duration) ([]domain.RedeliveryID, error) {
 	var out []domain.RedeliveryID
 	err := q.all(ctx, &out, `

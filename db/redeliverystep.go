@@ -12,8 +12,8 @@ import (
 
 const (
 	// redeliveryRoom is how many deliveries redeliveries may have made pending
-	// at an endpoint that weren't attempted yet. What happens meanwhile waits
-	// behind so many at most, however slowly the endpoint answers.
+	// at an endpoint that weren't attempted yet. New events wait behind
+	// so many at most, however slowly the endpoint answers.
 	redeliveryRoom = 32
 	// redeliveryCatchUp is the longest pause, in seconds, after which the rate
 	// is made up for: longer ones are lost, so that there is no burst.

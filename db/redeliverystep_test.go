@@ -146,7 +146,7 @@ func TestRedeliveryIsPaced(t *testing.T) {
 	}
 }
 
-// TestRedeliveryLeavesRoom: what happens meanwhile waits behind few.
+// TestRedeliveryLeavesRoom checks that new events wait behind few deliveries.
 func TestRedeliveryLeavesRoom(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)

@@ -46,7 +46,8 @@ func (q *Queries) Session(ctx context.Context, scope domain.Scope, id domain.Ses
 	return &s, wrap(err, "get session")
 }
 
-// SessionByID returns a session for whoever holds its link, or ErrNotFound.
+// SessionByID returns a session of any account, for the holder of its link,
+// or ErrNotFound.
 func (q *Queries) SessionByID(ctx context.Context, id domain.SessionID) (*domain.Session, error) {
 	var s domain.Session
 	err := q.get(ctx, &s, `SELECT `+sessionColumns+` FROM session WHERE id = $1`, id)

@@ -14,7 +14,7 @@ const defaultStatementCache = 256
 
 // cachingConnector gives connections that prepare each statement with
 // parameters once and keep it. lib/pq by itself has the server parse and plan
-// it anew every time, which costs about half the throughput.
+// it every time, which costs about half the throughput.
 type cachingConnector struct {
 	driver.Connector
 	size int

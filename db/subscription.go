@@ -52,10 +52,9 @@ func (tx *Tx) HoldSubscription(ctx context.Context, account domain.AccountID, no
 	return tx.subscription(ctx, account, &now, "FOR KEY SHARE OF s")
 }
 
-// LockSubscription returns the account's newest subscription of which something
-// is still to be invoiced, once nobody holds it, and lets nobody until the
-// transaction ends. It can have Ended: only a clock that is read now can tell.
-// ErrNotFound where there is none.
+// LockSubscription locks the account's newest subscription that isn't fully
+// invoiced FOR UPDATE. Check Ended with a time read after the lock. Returns
+// ErrNotFound if there is none.
 func (tx *Tx) LockSubscription(ctx context.Context, account domain.AccountID) (*domain.Subscription, error) {
 	return tx.subscription(ctx, account, nil, "FOR UPDATE OF s")
 }
@@ -90,9 +89,9 @@ func (q *Queries) subscription(ctx context.Context, account domain.AccountID, no
 	return &s, wrap(err, "get subscription")
 }
 
-// LockClosing returns a subscription whose period has ended before the time
-// and isn't invoiced, but for those in without. One that somebody holds is left
-// for the next time. ErrNotFound where there is none.
+// LockClosing locks a subscription, except those in without, whose period has
+// ended before the time and isn't invoiced. It skips locked ones. Returns
+// ErrNotFound if there is none.
 func (tx *Tx) LockClosing(ctx context.Context, before time.Time, without []domain.SubscriptionID) (*domain.Subscription, error) {
 	ids := make([]string, len(without))
 	for i, id := range without {

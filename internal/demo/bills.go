@@ -18,8 +18,7 @@ const (
 	overlooked = 1
 )
 
-// Seller is who sends the partner's invoices, where the configuration names
-// nobody. The company and its ABN are made up; the ABN's digits check.
+// Seller sends the partner's invoices if the configuration names no seller. The company and its ABN are made up; the ABN's digits check.
 var Seller = domain.Seller{
 	Name: "Candor Demonstration Pty Ltd", ABN: "52 600 123 987",
 	Address:  []string{"Level 4, 80 Example Street", "Sydney NSW 2000"},
@@ -33,8 +32,8 @@ func (o *office) seller() domain.Seller {
 	return Seller
 }
 
-// bills are the partner's billing periods and invoices. It is told of them as
-// the service is, but writes no letters.
+// bills are the partner's billing periods and invoices. The ledger handles them as in
+// the service, but sends no emails.
 type bills struct {
 	*history
 	ledger *billing.Ledger

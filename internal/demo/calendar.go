@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// local is the partner's time. It needs no table of zones, and nobody minds an
-// hour in summer.
+// local is the partner's time. It needs no table of zones; an hour in
+// summer doesn't matter here.
 var local = time.FixedZone("AEST", 10*60*60)
 
 // weekday is how busy a day of the week is, from Sunday on.

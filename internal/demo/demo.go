@@ -28,8 +28,8 @@ import (
 	"candor/views/pdf"
 )
 
-// Password is that of everybody in the team.
-const Password = "kelp-anchor-lantern-48" //nolint:gosec // of nobody: it is printed and works in development alone
+// Password is the password of each team member.
+const Password = "kelp-anchor-lantern-48" //nolint:gosec // of made-up users: it is printed and works in development only
 
 // Sessions is how many sessions a partner has that is worth looking at.
 const Sessions = 1200

@@ -63,7 +63,7 @@ func TestAnswersAreRightAndSlipsWrong(t *testing.T) {
 	for name, of := range slips {
 		for _, made := range of {
 			if !slipped[made] {
-				t.Errorf("%s: nobody can slip in %s", name, made.input)
+				t.Errorf("%s: no typing error fits %s", name, made.input)
 			}
 		}
 	}

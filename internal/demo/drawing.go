@@ -9,7 +9,7 @@ import (
 	"candor/views/pdf"
 )
 
-// drawing is a PDF that is being made while the story goes on: that is half of
+// drawing is a PDF that is drawn while the history is played: that is half of
 // all the work. Its event has its number already.
 type drawing struct {
 	*journey

@@ -39,7 +39,7 @@ var looks = map[string]sectionLook{
 	statement.DeclarationSection: {0.9, 0.02, 0},
 }
 
-// never is the share of links that nobody opens.
+// never is the share of links that are never opened.
 const never = 0.11
 
 // plan adds what will become of a session that is created then.

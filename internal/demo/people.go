@@ -11,8 +11,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Nobody's: names that are common where the partner works, at domains that
-// can't exist.
+// Made-up names that are common in the partner's area, at domains that can't
+// exist.
 var (
 	firstNames = []string{
 		"Olivia", "Noah", "Charlotte", "Jack", "Amelia", "William", "Isla", "Thomas", "Mia", "Lucas", "Grace", "Henry", "Chloe", "Ethan", "Ruby",
@@ -28,8 +28,8 @@ var (
 	}
 	mailHosts = []string{"mailbox.example", "mailbox.example", "inbox.example", "postbox.example", "bayside.example", "fastpost.example"}
 
-	// phones are of the numbers that the ACMA keeps for fiction, one by one: their
-	// neighbours are somebody's.
+	// phones are numbers that the ACMA reserves for fiction, listed one by one:
+	// their neighbours belong to people.
 	phones = []string{
 		"0491 570 006", "0491 570 156", "0491 570 157", "0491 570 158", "0491 570 159", "0491 570 110", "0491 570 313", "0491 570 737",
 		"0491 571 266", "0491 571 491", "0491 571 804", "0491 572 549", "0491 572 665", "0491 572 983", "0491 573 770",

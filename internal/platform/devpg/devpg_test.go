@@ -389,7 +389,7 @@ func kill(t *testing.T, cmd *exec.Cmd) {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Wait() // killed, as it says
+	_ = cmd.Wait() // the error says that it was killed
 }
 
 func TestDetachedOutlivesItsStarterAndStopsWhenIdle(t *testing.T) {

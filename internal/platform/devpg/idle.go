@@ -11,7 +11,7 @@ import (
 // Advisory locks in the database postgres. Every process using a detached
 // server holds the lease shared on a connection of its own, so that it ends
 // with the process however that dies; the watch takes it exclusively before it
-// stops the server, so that nobody can arrive in between.
+// stops the server, so that no process can connect in between.
 const (
 	leaseKey = 7_203_311_001
 	watchKey = 7_203_311_002

@@ -112,7 +112,7 @@ func chooseSocket(dir string, o owner) (string, error) {
 }
 
 // claim creates dir if need be and makes it the server user's own. It refuses
-// a folder that somebody else has put there, as anyone can do under /tmp.
+// a folder that another user has put there, as anyone can do under /tmp.
 func claim(dir string, o owner) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err

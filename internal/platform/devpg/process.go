@@ -76,8 +76,8 @@ func (s *Server) spawn(ctx context.Context, alive *os.File) error {
 }
 
 // removeLeftovers deletes the lock files of a server that was killed. They name
-// a process id, which may meanwhile be anything's, or a zombie's nobody reaps,
-// and PostgreSQL would refuse to start.
+// a process id. If another process or a zombie has it by now, PostgreSQL would
+// refuse to start.
 func (s *Server) removeLeftovers() error {
 	socket := filepath.Join(s.place.socket, ".s.PGSQL.5432")
 	for _, file := range []string{filepath.Join(s.place.data(), "postmaster.pid"), socket, socket + ".lock"} {

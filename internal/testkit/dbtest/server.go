@@ -19,7 +19,7 @@ import (
 
 // Databases are named prefix + lease + anything. A process holds the advisory
 // lock of a lease for as long as it uses databases of that name, so a database
-// whose lease nobody holds is a leftover.
+// whose lease no process holds is a leftover.
 const (
 	testPrefix     = "candor_test_"
 	templatePrefix = "candor_tmpl_"
