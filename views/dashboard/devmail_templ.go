@@ -55,7 +55,7 @@ func DevMail(p Page, emails []DevEmail) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<body class=\"door\"><main id=\"main\" class=\"dev-mail\"><h1>Emails that weren’t sent</h1><p class=\"dash-lede\">This page exists in development only. Set CANDOR_SMTP_URL to send emails.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<body class=\"auth\"><main id=\"main\" class=\"dev-mail\"><h1>Emails that weren’t sent</h1><p class=\"dash-lede\">This page exists in development only. Set CANDOR_SMTP_URL to send emails.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

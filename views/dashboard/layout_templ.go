@@ -662,8 +662,8 @@ var icons = map[string]string{
 	"settings": "M10 12.700a2.700 2.700 0 1 0 0-5.400 2.700 2.700 0 0 0 0 5.400M10 2.500v2.300M10 15.200v2.300M2.500 10h2.300M15.200 10h2.300M4.700 4.700l1.600 1.600M13.700 13.700l1.600 1.600M15.300 4.700l-1.600 1.600M6.300 13.700l-1.600 1.600",
 }
 
-// frontDoor is a page for those who aren't signed in.
-func frontDoor(p Page) templ.Component {
+// authPage is a page outside the menu: sign-in, sign-up, reset, duties.
+func authPage(p Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -696,7 +696,7 @@ func frontDoor(p Page) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 50, "<body class=\"door\"><a class=\"skip-link\" href=\"#main\">Skip to main content</a><header class=\"door-head\"><p class=\"door-brand\"><span class=\"partner-mark\" aria-hidden=\"true\">C</span> Candor</p></header><div id=\"announcement\" class=\"door-status\" role=\"status\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 50, "<body class=\"auth\"><a class=\"skip-link\" href=\"#main\">Skip to main content</a><header class=\"auth-head\"><p class=\"auth-brand\"><span class=\"partner-mark\" aria-hidden=\"true\">C</span> Candor</p></header><div id=\"announcement\" class=\"auth-status\" role=\"status\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -737,7 +737,7 @@ func frontDoor(p Page) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 53, "</div><main id=\"main\" class=\"door-card\" tabindex=\"-1\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 53, "</div><main id=\"main\" class=\"auth-card\" tabindex=\"-1\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -24,7 +24,7 @@ type TeamPage struct {
 	Role        domain.Role
 }
 
-// Member is a person in the team.
+// Member is somebody in the team.
 type Member struct {
 	domain.Staff
 	TwoStep    bool
