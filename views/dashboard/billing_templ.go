@@ -45,8 +45,8 @@ type BillingUse struct {
 
 func (u *BillingUse) cancelled() bool { return u.Subscription.Status == domain.SubscriptionCancelled }
 
-// threshold is the highest share of the plan that accounts are told of and that
-// is used, in percent; 0 for none.
+// threshold is the highest share of the plan that is used and that accounts are
+// notified of, in percent; 0 for none.
 func (u *BillingUse) threshold() int {
 	if u.Subscription.SessionsIncluded == nil {
 		return 0
