@@ -52,7 +52,7 @@ const (
 
 const get, post, del = http.MethodGet, http.MethodPost, http.MethodDelete
 
-// Routes returns every route, those that the configuration leaves out, too.
+// Routes returns every route, even if the configuration leaves it out.
 func Routes() []Route {
 	return (&server{api: &api.Server{}, form: &form.Server{}, auth: &auth.Server{}, dashboard: &dashboard.Server{}}).table()
 }

@@ -166,7 +166,7 @@ func (s *Server) listSessions(ctx context.Context, r *listSessionsRequest) (*ses
 		filter.CustomerEmail = *r.CustomerEmail
 	}
 	if r.ReferenceID != nil {
-		// Stored references are normalised, so one that is asked for has to be.
+		// Stored references are normalised, so the filter must be, too.
 		filter.ReferenceID, _ = form.CleanText(*r.ReferenceID, len(*r.ReferenceID))
 		if filter.ReferenceID == "" {
 			return nil, domain.FieldError(domain.CodeInvalidRequest, "reference_id", "reference_id must not be empty.")

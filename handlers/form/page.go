@@ -15,8 +15,8 @@ import (
 	"candor/views/ui"
 )
 
-// Page makes a handler of one that works on an open form. If the session is
-// closed, now or by the time the handler changes it, the page says so.
+// Page makes a handler of work on an open form. If the session is closed, now or
+// by the time work changes it, the page says so.
 func (s *Server) Page(work func(echo.Context, *visit) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		v, err := s.visit(c)

@@ -50,8 +50,8 @@ func (s *staffStore) Get(r *http.Request, name string) (*sessions.Session, error
 	return sessions.GetRegistry(r).Get(s, name)
 }
 
-// New returns the session of the request's cookie; one that IsNew if there is
-// none, or if it has ended.
+// New returns the session of the request's cookie, or a new one if there is no
+// cookie or its session has ended.
 func (s *staffStore) New(r *http.Request, name string) (*sessions.Session, error) {
 	session := sessions.NewSession(s, name)
 	session.IsNew = true
