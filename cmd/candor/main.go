@@ -16,7 +16,6 @@ import (
 	"candor/cmd/candor/admin"
 	"candor/cmd/candor/cli"
 	"candor/cmd/candor/config"
-	"candor/internal/demo"
 	"candor/internal/domain"
 )
 
@@ -121,9 +120,9 @@ func (p *process) openAdmin(ctx context.Context) (*admin.App, error) {
 	return &admin.App{
 		DB: a.db, Vault: a.vault, Terms: a.terms, Policy: a.policy, BaseURL: a.baseURL,
 		Accounts: a.accounts, Auth: a.auth, Billing: a.billing, Sealing: a.sealing, Webhooks: a.webhooks,
-		Demo: func(clock domain.Clock) *demo.Services {
+		Demo: func(clock domain.Clock) *admin.Demo {
 			s := a.servicesAt(clock)
-			return &demo.Services{
+			return &admin.Demo{
 				DB: a.db, Ring: a.ring, Vault: s.vault, BaseURL: a.baseURL, Terms: a.terms,
 				Accounts: s.accounts, Auth: s.auth, Keys: s.keys, Sessions: s.sessions, Team: s.team, Webhooks: s.webhooks,
 			}

@@ -29,6 +29,9 @@ type Config struct {
 	Open func(ctx context.Context) (*App, error)
 }
 
+// Demo are the use cases that create the demo partner.
+type Demo = demo.Services
+
 // App is what the commands work on.
 type App struct {
 	DB      *db.DB
@@ -43,8 +46,8 @@ type App struct {
 	Sealing  *sealing.Service
 	Webhooks *webhooks.Service
 
-	// Demo opens the use cases with a clock of the demo partner's.
-	Demo func(domain.Clock) *demo.Services
+	// Demo opens the use cases with the clock of the demo partner.
+	Demo func(domain.Clock) *Demo
 
 	PDFFont string // CANDOR_PDF_FONT
 	Close   func()

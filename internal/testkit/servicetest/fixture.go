@@ -71,6 +71,7 @@ func NewFixture(t testing.TB, change ...func(*Config)) *Fixture {
 	return f
 }
 
+// OK ends the test on an error.
 func (f *Fixture) OK(err error) {
 	f.Helper()
 	if err != nil {
@@ -89,11 +90,14 @@ func (f *Fixture) Code(what string, err error, code domain.Code) {
 // Pass moves the clock on.
 func (f *Fixture) Pass(d time.Duration) { f.Offset.Add(int64(d)) }
 
+// Test is the account in test mode.
 func (f *Fixture) Test() domain.Scope { return domain.Scope{AccountID: f.Account.AccountID} }
+// Live is the account in live mode.
 func (f *Fixture) Live() domain.Scope {
 	return domain.Scope{AccountID: f.Account.AccountID, Livemode: true}
 }
 
+// Create makes a session in the scope.
 func (f *Fixture) Create(scope domain.Scope, change ...func(*domain.NewSession)) (*domain.Session, error) {
 	params := domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: "jo@customer.example"}
 	for _, set := range change {
@@ -102,6 +106,7 @@ func (f *Fixture) Create(scope domain.Scope, change ...func(*domain.NewSession))
 	return f.Sessions.Create(f.Ctx, scope, nil, params)
 }
 
+// Session is a new session in test mode.
 func (f *Fixture) Session(change ...func(*domain.NewSession)) *domain.Session {
 	f.Helper()
 	session, err := f.Create(f.Test(), change...)
@@ -117,6 +122,7 @@ func (f *Fixture) Opened() *domain.Session {
 	return session
 }
 
+// Open opens a session's form as its customer.
 func (f *Fixture) Open(id domain.SessionID) *forms.State {
 	f.Helper()
 	state, err := f.Forms.Get(f.Ctx, id)
@@ -143,10 +149,12 @@ func (f *Fixture) Filled() *domain.Session {
 	return session
 }
 
+// Submit signs and submits a session's form.
 func (f *Fixture) Submit(id domain.SessionID) error {
 	return f.Forms.Submit(f.Ctx, id, statement.Declaration{Accepted: true, FullName: "Jo Customer"}, "")
 }
 
+// Submitted is a session whose form is submitted.
 func (f *Fixture) Submitted() *domain.Session {
 	f.Helper()
 	session := f.Filled()
@@ -166,6 +174,7 @@ func (f *Fixture) Kinds(id domain.SessionID) []domain.EventType {
 	return out
 }
 
+// Has counts a session's events of a type.
 func (f *Fixture) Has(id domain.SessionID, kind domain.EventType) (n int) {
 	f.Helper()
 	for _, k := range f.Kinds(id) {
@@ -186,6 +195,7 @@ func Payload[T any](f *Fixture, id domain.SessionID) T {
 	return envelope.Data
 }
 
+// Count returns the number that a query selects.
 func (f *Fixture) Count(query string, args ...any) (n int) {
 	f.Helper()
 	f.OK(f.DB.Raw().GetContext(f.Ctx, &n, query, args...))
