@@ -92,6 +92,7 @@ func (f *Fixture) Pass(d time.Duration) { f.Offset.Add(int64(d)) }
 
 // Test is the account in test mode.
 func (f *Fixture) Test() domain.Scope { return domain.Scope{AccountID: f.Account.AccountID} }
+
 // Live is the account in live mode.
 func (f *Fixture) Live() domain.Scope {
 	return domain.Scope{AccountID: f.Account.AccountID, Livemode: true}
