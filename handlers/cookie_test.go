@@ -11,6 +11,7 @@ import (
 
 	"candor/handlers"
 	"candor/internal/domain"
+	"candor/internal/testkit/harness"
 )
 
 // TestCookieNames: in production each cookie has the prefix that binds it to
@@ -19,19 +20,19 @@ import (
 func TestCookieNames(t *testing.T) {
 	t.Parallel()
 	for _, development := range []bool{false, true} {
-		b := newBench(t, func(c *handlers.Config) { c.Development = development })
-		_, err := b.db.Raw().ExecContext(t.Context(), `UPDATE account SET form_languages = '{vi}'`)
-		b.ok(err)
-		session := b.newSession(b.testScope(), domain.NewSession{})
-		form := &staffBrowser{bench: b, cookies: map[string]string{}}
-		staff := b.stranger()
+		h := harness.New(t, func(c *handlers.Config) { c.Development = development })
+		_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE account SET form_languages = '{vi}'`)
+		h.OK(err)
+		session := h.NewSession(h.TestScope(), domain.NewSession{})
+		form := &harness.StaffBrowser{Harness: h, Cookies: map[string]string{}}
+		staff := h.SignedOut()
 		seen := map[string]bool{}
 		for _, answer := range []*httptest.ResponseRecorder{
-			form.do(httptest.NewRequest(http.MethodGet, b.link(session.ID), nil)),
-			form.get("/f/" + session.ID.String() + "?lang=vi"),
-			staff.get("/dashboard/reset/token"),
-			staff.post("/dashboard/sign-in", signInForm(b.account.Email, b.account.Password)),
-			staff.post("/dashboard/test/me/name", url.Values{"name": {"Sam"}}),
+			form.Do(httptest.NewRequest(http.MethodGet, h.Link(session.ID), nil)),
+			form.Get("/f/" + session.ID.String() + "?lang=vi"),
+			staff.Get("/dashboard/reset/token"),
+			staff.Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, h.Account.Password)),
+			staff.Post("/dashboard/test/me/name", url.Values{"name": {"Sam"}}),
 		} {
 			for _, cookie := range answer.Result().Cookies() {
 				prefix, base, found := strings.Cut(cookie.Name, "candor_")
@@ -57,20 +58,20 @@ func TestCookieNames(t *testing.T) {
 // name, without a prefix, keeps its form. A forged one opens nothing.
 func TestFormsOpenedBeforeTheUpgrade(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	c, stranger := b.newCustomer(), b.newCustomer()
+	h := harness.New(t)
+	c, stranger := h.NewCustomer(), h.NewCustomer()
 	for _, forged := range []bool{true, false} {
-		keys := b.config.CookieKeys
+		keys := h.Config.CookieKeys
 		if forged {
 			keys = [][]byte{[]byte("another key of at least 32 bytes")}
 		}
 		cookie := sessions.NewSession(sessions.NewCookieStore(keys...), "candor_form")
-		cookie.Options, cookie.Values["session"] = &sessions.Options{}, c.id.String()
+		cookie.Options, cookie.Values["session"] = &sessions.Options{}, c.ID.String()
 		written := httptest.NewRecorder()
-		b.ok(cookie.Save(httptest.NewRequest(http.MethodGet, "/", nil), written))
+		h.OK(cookie.Save(httptest.NewRequest(http.MethodGet, "/", nil), written))
 		value := written.Result().Cookies()[0].Value
-		former := &customer{bench: b, id: c.id, cookies: map[string]string{"candor_form": value, "__Secure-candor_form": stranger.cookies["__Secure-candor_form"]}}
-		if want := map[bool]int{true: http.StatusNotFound, false: http.StatusOK}[forged]; former.get("").Code != want {
+		former := &harness.Customer{Harness: h, ID: c.ID, Cookies: map[string]string{"candor_form": value, "__Secure-candor_form": stranger.Cookies["__Secure-candor_form"]}}
+		if want := map[bool]int{true: http.StatusNotFound, false: http.StatusOK}[forged]; former.Get("").Code != want {
 			t.Errorf("forged %v: the form's page doesn't answer %d", forged, want)
 		}
 	}

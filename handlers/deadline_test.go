@@ -14,6 +14,7 @@ import (
 
 	"candor/handlers"
 	"candor/internal/statement"
+	"candor/internal/testkit/harness"
 )
 
 // ends is the longest that a test waits for a connection to end.
@@ -42,9 +43,9 @@ func connection(t *testing.T, server *httptest.Server, text string) net.Conn {
 }
 
 // cookie is the customer's Cookie header.
-func (c *customer) cookie() string {
+func cookie(c *harness.Customer) string {
 	var pairs []string
-	for name, value := range c.cookies {
+	for name, value := range c.Cookies {
 		pairs = append(pairs, name+"="+value)
 	}
 	return "Cookie: " + strings.Join(pairs, "; ") + "\r\n"
@@ -54,15 +55,15 @@ func (c *customer) cookie() string {
 // a part of a body and nothing more.
 func TestUnfinishedBodiesEnd(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, impatient(200*time.Millisecond))
-	c := b.newCustomer()
-	server := httptest.NewServer(b.handler)
+	h := harness.New(t, impatient(200*time.Millisecond))
+	c := h.NewCustomer()
+	server := httptest.NewServer(h.Handler)
 	t.Cleanup(server.Close)
 	const urlencoded = "Content-Type: application/x-www-form-urlencoded\r\n"
 	requests := map[string]struct{ head, body string }{
-		"section":  {"POST " + c.path("income") + " HTTP/1.1\r\n" + c.cookie() + urlencoded, "a=b"},
-		"upload":   {"POST " + c.path("documents") + " HTTP/1.1\r\n" + c.cookie() + "Content-Type: multipart/form-data; boundary=x\r\n", uploadStart},
-		"API":      {"POST /v1/sessions HTTP/1.1\r\nAuthorization: Bearer " + b.account.TestKey + "\r\nContent-Type: application/json\r\n", "{"},
+		"section":  {"POST " + c.Path("income") + " HTTP/1.1\r\n" + cookie(c) + urlencoded, "a=b"},
+		"upload":   {"POST " + c.Path("documents") + " HTTP/1.1\r\n" + cookie(c) + "Content-Type: multipart/form-data; boundary=x\r\n", uploadStart},
+		"API":      {"POST /v1/sessions HTTP/1.1\r\nAuthorization: Bearer " + h.Account.TestKey + "\r\nContent-Type: application/json\r\n", "{"},
 		"sign-in":  {"POST /dashboard/sign-in HTTP/1.1\r\n" + urlencoded, "email="},
 		"unasked":  {"GET / HTTP/1.1\r\n", "a"},
 		"no page":  {"POST /nothing HTTP/1.1\r\n" + urlencoded, "a"},
@@ -87,7 +88,7 @@ func TestUnfinishedBodiesEnd(t *testing.T) {
 		}
 	}
 	wg.Wait()
-	if documents, err := b.db.Documents(t.Context(), c.id); err != nil || len(documents) != 0 {
+	if documents, err := h.DB.Documents(t.Context(), c.ID); err != nil || len(documents) != 0 {
 		t.Errorf("documents %v, %v", documents, err)
 	}
 }
@@ -100,22 +101,22 @@ const uploadStart = "--x\r\nContent-Disposition: form-data; name=\"category\"\r\
 // other requests.
 func TestUploadMayTakeLonger(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, impatient(200*time.Millisecond))
-	c := b.newCustomer()
-	server := httptest.NewServer(b.handler)
+	h := harness.New(t, impatient(200*time.Millisecond))
+	c := h.NewCustomer()
+	server := httptest.NewServer(h.Handler)
 	t.Cleanup(server.Close)
 	r, w := io.Pipe()
 	form := multipart.NewWriter(w)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+c.path("documents"), r)
-	b.ok(err)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+c.Path("documents"), r)
+	h.OK(err)
 	request.Header.Set("Content-Type", form.FormDataContentType())
-	for name, value := range c.cookies {
+	for name, value := range c.Cookies {
 		request.AddCookie(&http.Cookie{Name: name, Value: value})
 	}
 	go func() {
 		_ = form.WriteField("category", "other")
 		file, _ := form.CreateFormFile("file", "a.pdf")
-		_, _ = file.Write(pdfOf(1 << 20)) // a minute's worth
+		_, _ = file.Write(harness.PDFOf(1 << 20)) // a minute's worth
 		late := connection(t, server, "POST /dashboard/sign-in HTTP/1.1\r\nHost: candor.example\r\nContent-Length: 9\r\n"+
 			"Content-Type: application/x-www-form-urlencoded\r\n\r\na")
 		_, _ = io.Copy(io.Discard, late) // by its end, the time of a request is over
@@ -123,9 +124,9 @@ func TestUploadMayTakeLonger(t *testing.T) {
 		_ = w.CloseWithError(form.Close())
 	}()
 	answer, err := (&http.Transport{}).RoundTrip(request)
-	b.ok(err)
-	b.ok(answer.Body.Close())
-	documents, err := b.db.Documents(t.Context(), c.id)
+	h.OK(err)
+	h.OK(answer.Body.Close())
+	documents, err := h.DB.Documents(t.Context(), c.ID)
 	if answer.StatusCode != http.StatusSeeOther || err != nil || len(documents) != 1 {
 		t.Errorf("answered %d, %d documents, %v; want 303 and one", answer.StatusCode, len(documents), err)
 	}
@@ -136,25 +137,25 @@ func TestUploadMayTakeLonger(t *testing.T) {
 func TestUnreadAnswersEnd(t *testing.T) {
 	t.Parallel()
 	answered := make(chan int, 1)
-	b := newBench(t, impatient(200*time.Millisecond), func(c *handlers.Config) {
+	h := harness.New(t, impatient(200*time.Millisecond), func(c *handlers.Config) {
 		c.Answered = func(_, route string, status int, _ time.Duration) {
 			if strings.HasPrefix(route, "/v1/sessions/:id/documents") {
 				answered <- status
 			}
 		}
 	})
-	c := b.newCustomer()
-	c.redirects(c.attach("other", "a.pdf", pdfOf(statement.MaxDocumentBytes), "upload"))
-	documents, err := b.db.Documents(t.Context(), c.id)
-	b.ok(err)
-	b.complete(c.id)
-	server := httptest.NewServer(b.handler)
+	c := h.NewCustomer()
+	c.WantRedirect(c.Attach("other", "a.pdf", harness.PDFOf(statement.MaxDocumentBytes), "upload"))
+	documents, err := h.DB.Documents(t.Context(), c.ID)
+	h.OK(err)
+	h.Complete(c.ID)
+	server := httptest.NewServer(h.Handler)
 	t.Cleanup(server.Close)
 	conn := connection(t, server, "")
-	b.ok(conn.(*net.TCPConn).SetReadBuffer(4096))
+	h.OK(conn.(*net.TCPConn).SetReadBuffer(4096))
 	_, err = fmt.Fprintf(conn, "GET /v1/sessions/%s/documents/%s HTTP/1.1\r\nHost: candor.example\r\nAuthorization: Bearer %s\r\n\r\n",
-		c.id, documents[0].ID, b.account.TestKey)
-	b.ok(err)
+		c.ID, documents[0].ID, h.Account.TestKey)
+	h.OK(err)
 	select {
 	case <-answered:
 	case <-time.After(ends):

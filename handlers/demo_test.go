@@ -15,6 +15,7 @@ import (
 	"candor/internal/demo"
 	"candor/internal/domain"
 	"candor/internal/testkit/browsertest"
+	"candor/internal/testkit/harness"
 	"candor/internal/testkit/servicetest"
 	"candor/views/pdf"
 )
@@ -24,25 +25,26 @@ import (
 // the dashboard and the README's pictures.
 func TestDemoPartner(t *testing.T) {
 	t.Parallel()
-	b, base := serveHTTP(t)
+	h, base := harness.Listen(t)
 	fonts, err := pdf.LoadFonts("")
-	b.ok(err)
+	h.OK(err)
+	services := func(clock domain.Clock) *demo.Services { return servicesOfDemo(h, clock) }
 	n := 60
 	if browsertest.Pictures() {
 		n = demo.Sessions
 	}
-	p, err := demo.Fill(t.Context(), b.servicesOfDemo, fonts, startTime, n)
-	b.ok(err)
-	if _, err := demo.Fill(t.Context(), b.servicesOfDemo, fonts, startTime, n); err != demo.ErrSeeded { //nolint:errorlint // it is that very one
+	p, err := demo.Fill(t.Context(), services, fonts, harness.StartTime, n)
+	h.OK(err)
+	if _, err := demo.Fill(t.Context(), services, fonts, harness.StartTime, n); err != demo.ErrSeeded { //nolint:errorlint // it is that very one
 		t.Errorf("filled again: %v, want ErrSeeded", err)
 	}
-	b.demoAddsUp(p)
-	token, _, err := b.service.Auth.SignIn(t.Context(), p.Team[0].Email, demo.Password, domain.Visitor{IPAddress: "192.0.2.1"})
-	b.ok(err)
-	owner := &staffBrowser{bench: b, cookies: map[string]string{"candor_staff": token}}
+	demoAddsUp(h, p)
+	token, _, err := h.Service.Auth.SignIn(t.Context(), p.Team[0].Email, demo.Password, domain.Visitor{IPAddress: "192.0.2.1"})
+	h.OK(err)
+	owner := &harness.StaffBrowser{Harness: h, Cookies: map[string]string{"candor_staff": token}}
 	for _, mode := range []string{"test", "live"} {
-		ids := b.demoIDs(p.Account, mode == "live")
-		for _, route := range routesOf(handlers.Staff) {
+		ids := demoIDs(h, p.Account, mode == "live")
+		for _, route := range harness.RoutesOf(handlers.Staff) {
 			path := strings.Replace(route.Path, ":mode", mode, 1)
 			for name, id := range ids {
 				path = strings.Replace(path, name, id, 1)
@@ -51,20 +53,20 @@ func TestDemoPartner(t *testing.T) {
 				path += "?retention_days=30"
 			}
 			if route.Method == http.MethodGet && !strings.Contains(path, ":") && !strings.HasSuffix(path, "/receipt") {
-				if answer := owner.get(path); answer.Code != http.StatusOK {
+				if answer := owner.Get(path); answer.Code != http.StatusOK {
 					t.Errorf("GET %s: %d\n%.500s", path, answer.Code, answer.Body)
 				}
 			}
 		}
 	}
 	if browsertest.Pictures() {
-		b.drawDemo(t, base, p)
+		drawDemo(h, t, base, p)
 	}
 }
 
 // servicesOfDemo are the bench's use cases with another clock.
-func (b *bench) servicesOfDemo(clock domain.Clock) *demo.Services {
-	config := b.service.Config
+func servicesOfDemo(h *harness.Harness, clock domain.Clock) *demo.Services {
+	config := h.Service.Config
 	config.Clock = clock
 	s := servicetest.New(config)
 	return &demo.Services{
@@ -75,8 +77,8 @@ func (b *bench) servicesOfDemo(clock domain.Clock) *demo.Services {
 
 // demoAddsUp fails unless what is counted beside the sessions says the same as
 // they do, and each event has its number and its delivery.
-func (b *bench) demoAddsUp(p *demo.Partner) {
-	b.Helper()
+func demoAddsUp(h *harness.Harness, p *demo.Partner) {
+	h.Helper()
 	for what, query := range map[string]string{
 		"sessions that are counted by day": `
 			SELECT (SELECT count(*) FROM session WHERE account_id = $1) - (SELECT sum(created) FROM session_count WHERE account_id = $1)`,
@@ -109,52 +111,44 @@ func (b *bench) demoAddsUp(p *demo.Partner) {
 	} {
 		args := []any{p.Account}
 		if strings.Contains(query, "$2") {
-			args = append(args, startTime)
+			args = append(args, harness.StartTime)
 		}
 		var off int
-		b.ok(b.db.Raw().GetContext(b.Context(), &off, query, args...))
+		h.OK(h.DB.Raw().GetContext(h.Context(), &off, query, args...))
 		if off != 0 {
-			b.Errorf("%s: off by %d, want 0", what, off)
+			h.Errorf("%s: off by %d, want 0", what, off)
 		}
 	}
 }
 
 // demoIDs are objects for the ids in the dashboard's paths.
-func (b *bench) demoIDs(account domain.AccountID, live bool) map[string]string {
-	b.Helper()
+func demoIDs(h *harness.Harness, account domain.AccountID, live bool) map[string]string {
+	h.Helper()
 	var session domain.SessionID
-	b.ok(b.db.Raw().GetContext(b.Context(), &session, `
+	h.OK(h.DB.Raw().GetContext(h.Context(), &session, `
 		SELECT session.id FROM session JOIN document ON session_id = session.id
 		WHERE account_id = $1 AND livemode = $2 AND status = 'completed' AND webhook_url IS NULL
 		ORDER BY completed_at DESC, document.id LIMIT 1`, account, live))
-	documents, err := b.db.Documents(b.Context(), session)
-	b.ok(err)
-	deliveries, err := b.db.Deliveries(b.Context(), session)
-	b.ok(err)
+	documents, err := h.DB.Documents(h.Context(), session)
+	h.OK(err)
+	deliveries, err := h.DB.Deliveries(h.Context(), session)
+	h.OK(err)
 	var request domain.RequestID
-	b.ok(b.db.Raw().GetContext(b.Context(), &request, `SELECT id FROM api_request WHERE account_id = $1 AND livemode = $2 ORDER BY id DESC LIMIT 1`, account, live))
+	h.OK(h.DB.Raw().GetContext(h.Context(), &request, `SELECT id FROM api_request WHERE account_id = $1 AND livemode = $2 ORDER BY id DESC LIMIT 1`, account, live))
 	return map[string]string{
-		":invoice": one[domain.InvoiceID](b, `SELECT id FROM invoice WHERE account_id = $1 ORDER BY number DESC LIMIT 1`, account).String(),
+		":invoice": harness.QueryOne[domain.InvoiceID](h, `SELECT id FROM invoice WHERE account_id = $1 ORDER BY number DESC LIMIT 1`, account).String(),
 		":session": session.String(), ":document": documents[0].ID.String(), ":delivery": deliveries[0].ID.String(), ":request": request.String(),
 	}
 }
 
-// one is the id that the query finds, as the dashboard writes it.
-func one[ID any](b *bench, query string, args ...any) ID {
-	b.Helper()
-	var id ID
-	b.ok(b.db.Raw().GetContext(b.Context(), &id, query, args...))
-	return id
-}
-
 // drawDemo draws every page of the dashboard over the demo partner.
-func (b *bench) drawDemo(t *testing.T, base string, p *demo.Partner) {
-	ids := b.demoIDs(p.Account, true)
+func drawDemo(h *harness.Harness, t *testing.T, base string, p *demo.Partner) {
+	ids := demoIDs(h, p.Account, true)
 	session := func(where string) string {
-		return "sessions/" + one[domain.SessionID](b, `SELECT id FROM session WHERE account_id = $1 AND livemode AND `+where+` ORDER BY created_at DESC LIMIT 1`, p.Account).String()
+		return "sessions/" + harness.QueryOne[domain.SessionID](h, `SELECT id FROM session WHERE account_id = $1 AND livemode AND `+where+` ORDER BY created_at DESC LIMIT 1`, p.Account).String()
 	}
-	failed := one[domain.DeliveryID](b, `SELECT id FROM delivery WHERE account_id = $1 AND livemode AND state = 'failed' ORDER BY sequence DESC LIMIT 1`, p.Account).String()
-	refused := one[domain.RequestID](b, `SELECT id FROM api_request WHERE account_id = $1 AND livemode AND error_code <> '' ORDER BY id DESC LIMIT 1`, p.Account).String()
+	failed := harness.QueryOne[domain.DeliveryID](h, `SELECT id FROM delivery WHERE account_id = $1 AND livemode AND state = 'failed' ORDER BY sequence DESC LIMIT 1`, p.Account).String()
+	refused := harness.QueryOne[domain.RequestID](h, `SELECT id FROM api_request WHERE account_id = $1 AND livemode AND error_code <> '' ORDER BY id DESC LIMIT 1`, p.Account).String()
 	pages := []struct{ name, path string }{
 		{"home", ""}, {"sessions", "sessions"}, {"sessions-completed", "sessions?status=completed"}, {"session-completed", "sessions/" + ids[":session"]},
 		{"session-open", session("status = 'in_progress' AND sections_completed > 2")}, {"session-pending", session("status = 'pending'")},
@@ -165,7 +159,7 @@ func (b *bench) drawDemo(t *testing.T, base string, p *demo.Partner) {
 		{"keys", "keys"}, {"key-new", "keys/new"}, {"requests", "requests"}, {"requests-errors", "requests?status=4"}, {"request", "requests/" + refused},
 		{"billing", "billing"}, {"billing-plan", "billing/plan?plan=starter"}, {"billing-cancel", "billing/cancel"}, {"team", "team"}, {"audit", "audit"}, {"settings", "settings"}, {"retention", "settings/retention?retention_days=30"}, {"me", "me"},
 	}
-	for _, look := range looks() {
+	for _, look := range harness.Looks() {
 		tab := browsertest.New(t, look)
 		tab.Open(base + "/dashboard/sign-in")
 		tab.Screenshot("demo/sign-in")
@@ -184,37 +178,37 @@ func (b *bench) drawDemo(t *testing.T, base string, p *demo.Partner) {
 		tab.Open(base + "/dashboard/test")
 		tab.Screenshot("demo/home-test")
 	}
-	b.drawForm(t, base, p)
-	b.drawPDF(ids[":session"])
+	drawForm(h, t, base, p)
+	drawPDF(h, ids[":session"])
 }
 
 // drawForm draws the form as the demo partner's customer sees it half-way.
-func (b *bench) drawForm(t *testing.T, base string, p *demo.Partner) {
-	id := one[domain.SessionID](b, `
+func drawForm(h *harness.Harness, t *testing.T, base string, p *demo.Partner) {
+	id := harness.QueryOne[domain.SessionID](h, `
 		SELECT id FROM session WHERE account_id = $1 AND livemode AND status = 'in_progress' AND sections_completed = 3 ORDER BY created_at DESC LIMIT 1`, p.Account)
 	tab := browsertest.New(t, browsertest.Options{})
-	tab.Open(base + strings.TrimPrefix(b.service.Sessions.URL(id), baseURL))
+	tab.Open(base + strings.TrimPrefix(h.Service.Sessions.URL(id), harness.BaseURL))
 	tab.Screenshot("demo/form")
 	tab.Picture("doc/images/form.webp")
 }
 
 // drawPDF draws the first page of a session's PDF.
-func (b *bench) drawPDF(session string) {
-	b.Helper()
+func drawPDF(h *harness.Harness, session string) {
+	h.Helper()
 	id, err := domain.ParseSessionID(session)
-	b.ok(err)
-	content, err := b.service.Vault.PDF(b.Context(), b.db, id)
-	b.ok(err)
-	draw := exec.CommandContext(b.Context(), "pdftoppm", "-png", "-r", "88", "-f", "1", "-l", "1", "-singlefile", "-")
+	h.OK(err)
+	content, err := h.Service.Vault.PDF(h.Context(), h.DB, id)
+	h.OK(err)
+	draw := exec.CommandContext(h.Context(), "pdftoppm", "-png", "-r", "88", "-f", "1", "-l", "1", "-singlefile", "-")
 	draw.Stdin = bytes.NewReader(content)
 	drawn, err := draw.Output()
-	b.ok(err)
+	h.OK(err)
 	page, err := png.Decode(bytes.NewReader(drawn))
-	b.ok(err)
+	h.OK(err)
 	var small bytes.Buffer
-	b.ok((&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&small, page))
-	b.ok(os.WriteFile(filepath.Join("..", "doc", "images", "statement.png"), small.Bytes(), 0o644))
+	h.OK((&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&small, page))
+	h.OK(os.WriteFile(filepath.Join("..", "doc", "images", "statement.png"), small.Bytes(), 0o644))
 	if small.Len() > 120<<10 {
-		b.Error(fmt.Errorf("the picture of the PDF has %d bytes, want at most 120 KiB", small.Len()))
+		h.Error(fmt.Errorf("the picture of the PDF has %d bytes, want at most 120 KiB", small.Len()))
 	}
 }

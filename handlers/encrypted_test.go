@@ -17,16 +17,17 @@ import (
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit/dbtest"
+	"candor/internal/testkit/harness"
 )
 
 // loot returns all that a thief of the database and of the documents' folder
 // has, by where it stands.
-func (b *bench) loot() map[string][]byte {
-	b.Helper()
-	dump, err := exec.CommandContext(b.Context(), filepath.Join(dbtest.BinDir(b), "pg_dump"), "--inserts", b.dsn).Output()
-	b.ok(err)
+func loot(h *harness.Harness) map[string][]byte {
+	h.Helper()
+	dump, err := exec.CommandContext(h.Context(), filepath.Join(dbtest.BinDir(h), "pg_dump"), "--inserts", h.DSN).Output()
+	h.OK(err)
 	all := map[string][]byte{"the database": dump}
-	b.ok(filepath.WalkDir(b.blobDir, func(path string, entry fs.DirEntry, err error) error {
+	h.OK(filepath.WalkDir(h.BlobDir, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {
 			all[path], err = os.ReadFile(path)
 		}
@@ -80,43 +81,43 @@ func marks(section string) (out []string) {
 // the documents. What D63 leaves readable is there, so the search finds things.
 func TestNothingIsStoredInClear(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	h := harness.New(t)
 	var created struct{ ID domain.SessionID }
-	b.ok(json.Unmarshal(b.once("order 1", `{"form_type": "financial_statement", "customer_email": "jo@customer.example", "customer_name": "Readable Name", "reference_id": "READABLE-7"}`).
-		status(http.StatusCreated).Body.Bytes(), &created))
-	c := b.customer(b.sessionOf(created.ID))
-	c.page(c.get(""), http.StatusOK)
+	h.OK(json.Unmarshal(h.PostOnce("order 1", `{"form_type": "financial_statement", "customer_email": "jo@customer.example", "customer_name": "Readable Name", "reference_id": "READABLE-7"}`).
+		WantStatus(http.StatusCreated).Body.Bytes(), &created))
+	c := h.Customer(h.SessionOf(created.ID))
+	c.WantPage(c.Get(""), http.StatusOK)
 	secrets := []string{"lots of refused marker", "%PDF-1.7 content marker", "removed content marker", "file name marker", "drawn marker", "late draft marker"}
 
 	refused := statementtest.Values(statement.IncomeSection)
 	refused.Set("employment_income.gross_salary", secrets[0])
-	c.page(c.post(statement.IncomeSection, refused), http.StatusUnprocessableEntity)
-	if found := inClear(c.loot(), append(marks(statement.IncomeSection), secrets...)); len(found) > 0 {
+	c.WantPage(c.Post(statement.IncomeSection, refused), http.StatusUnprocessableEntity)
+	if found := inClear(loot(c.Harness), append(marks(statement.IncomeSection), secrets...)); len(found) > 0 {
 		t.Errorf("with a refused draft in clear: %q", found)
 	}
 	for _, section := range statement.SectionNames[:5] {
-		c.answer(section)
+		c.Answer(section)
 		secrets = append(secrets, marks(section)...)
 	}
-	c.redirects(c.attach("income_evidence", "file name marker.pdf", []byte(secrets[1]+strings.Repeat("padding ", 20_000)+secrets[1]), ""))
-	b.upload(c.id, "removed content marker.pdf")
-	documents, err := b.db.Documents(b.Context(), c.id)
-	b.ok(err)
-	b.ok(b.service.Forms.RemoveDocument(b.Context(), c.id, documents[1].ID))
-	c.answer(statement.DocumentsSection)
-	c.redirects(c.sign())
-	b.storePDF(c.id, []byte("%PDF-1.7 drawn marker"))
-	open := b.newCustomer()
-	open.get("")
+	c.WantRedirect(c.Attach("income_evidence", "file name marker.pdf", []byte(secrets[1]+strings.Repeat("padding ", 20_000)+secrets[1]), ""))
+	h.Upload(c.ID, "removed content marker.pdf")
+	documents, err := h.DB.Documents(h.Context(), c.ID)
+	h.OK(err)
+	h.OK(h.Service.Forms.RemoveDocument(h.Context(), c.ID, documents[1].ID))
+	c.Answer(statement.DocumentsSection)
+	c.WantRedirect(c.Sign())
+	h.StorePDF(c.ID, []byte("%PDF-1.7 drawn marker"))
+	open := h.NewCustomer()
+	open.Get("")
 	late := statementtest.Values(statement.PersonalDetailsSection)
 	late.Set("phone", "late draft marker")
-	open.page(open.post(statement.PersonalDetailsSection, late), http.StatusUnprocessableEntity)
+	open.WantPage(open.Post(statement.PersonalDetailsSection, late), http.StatusUnprocessableEntity)
 
 	secrets = append(secrets, marks(statement.DeclarationSection)...)
 	if len(secrets) < 60 {
 		t.Errorf("%d texts to look for; want those of all sections", len(secrets))
 	}
-	stored := b.loot()
+	stored := loot(h)
 	if found := inClear(stored, secrets); len(found) > 0 {
 		t.Errorf("in clear: %q", found)
 	}
@@ -128,16 +129,16 @@ func TestNothingIsStoredInClear(t *testing.T) {
 	}
 
 	// The partner still gets all of it.
-	data := b.get("/sessions/" + c.id.String() + "/data").status(http.StatusOK).Body.String()
+	data := h.Get("/sessions/" + c.ID.String() + "/data").WantStatus(http.StatusOK).Body.String()
 	for _, want := range []string{"Marrickville", "143209.41", "file name marker.pdf", "Toyota Finance Australia"} {
 		if !strings.Contains(data, want) {
 			t.Errorf("the data lack %q", want)
 		}
 	}
-	if got := b.get("/sessions/" + c.id.String() + "/pdf").status(http.StatusOK).Body.String(); got != "%PDF-1.7 drawn marker" {
+	if got := h.Get("/sessions/" + c.ID.String() + "/pdf").WantStatus(http.StatusOK).Body.String(); got != "%PDF-1.7 drawn marker" {
 		t.Errorf("the PDF is %q", got)
 	}
-	file := b.get("/sessions/" + c.id.String() + "/documents/" + documents[0].ID.String()).status(http.StatusOK)
+	file := h.Get("/sessions/" + c.ID.String() + "/documents/" + documents[0].ID.String()).WantStatus(http.StatusOK)
 	if got := file.Body.String(); len(got) != 160_000+2*len("%PDF-1.7 content marker") || !strings.HasSuffix(got, "content marker") {
 		t.Errorf("the document has %d bytes", len(got))
 	}

@@ -4,8 +4,6 @@ import (
 	"net/http"
 
 	"candor/handlers/dashboard"
-	"candor/handlers/dashboard/auth"
-	"candor/handlers/web"
 	"candor/internal/domain"
 )
 
@@ -23,9 +21,3 @@ func NewWithConfirmedLogo(c Config) (http.Handler, error) {
 	e.POST(dashboard.Prefix+route.Path, s.dashboard.Handler(route), s.origins.Staff)
 	return e, nil
 }
-
-// LocalPath is auth.LocalPath.
-func LocalPath(path string) string { return auth.LocalPath(path) }
-
-// CSVSafe is web.CSVSafe.
-func CSVSafe(cells []string) []string { return web.CSVSafe(cells) }

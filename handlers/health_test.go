@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"candor/handlers"
+	"candor/internal/testkit/harness"
 )
 
 func TestHealth(t *testing.T) {
@@ -29,8 +30,8 @@ func TestHealth(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, func(c *handlers.Config) { c.Ready = func(context.Context) error { return test.ready } })
-			r := b.serve(httptest.NewRequest(http.MethodGet, test.path, nil))
+			h := harness.New(t, func(c *handlers.Config) { c.Ready = func(context.Context) error { return test.ready } })
+			r := h.Serve(httptest.NewRequest(http.MethodGet, test.path, nil))
 			if r.Code != test.status || strings.Contains(r.Body.String(), "10.1.2.3") {
 				t.Errorf("%s answers %d %s, want %d", test.path, r.Code, r.Body, test.status)
 			}
@@ -40,7 +41,7 @@ func TestHealth(t *testing.T) {
 
 func TestNewRefusesIncompleteConfig(t *testing.T) {
 	t.Parallel()
-	if _, err := handlers.New(handlers.Config{BaseURL: baseURL}); err == nil {
+	if _, err := handlers.New(handlers.Config{BaseURL: harness.BaseURL}); err == nil {
 		t.Error("New accepts a configuration without a service")
 	}
 }

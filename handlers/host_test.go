@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"candor/handlers"
+	"candor/internal/testkit/harness"
 )
 
 // TestDevelopmentChecksTheHost: in development a page of another name, which was
 // pointed at this machine, reads nothing. Production and probes take any name.
 func TestDevelopmentChecksTheHost(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	h := harness.New(t)
 	for name, tt := range map[string]struct {
 		change func(*handlers.Config)
 		known  string
@@ -26,10 +27,10 @@ func TestDevelopmentChecksTheHost(t *testing.T) {
 			"localhost 192.168.1.5:8080 [fe80::1] candor.example", "evil.example my-laptop:8080"},
 		"production": {func(*handlers.Config) {}, "localhost candor.example evil.example 10.0.0.7:8080", ""},
 	} {
-		config := b.config
+		config := h.Config
 		tt.change(&config)
 		handler, err := handlers.New(config)
-		b.ok(err)
+		h.OK(err)
 		for _, path := range []string{"/", "/dashboard/sign-in", "/v1/openapi.json", "/nowhere", "/healthz", "/readyz"} {
 			ask := func(host string, refused bool) {
 				t.Helper()

@@ -21,6 +21,7 @@ import (
 	"candor/internal/platform/ratelimit"
 	"candor/internal/service/staff/auth"
 	"candor/internal/testkit"
+	"candor/internal/testkit/harness"
 	"candor/internal/webhook"
 )
 
@@ -28,8 +29,8 @@ import (
 // value that it takes, so that an odd one beside them comes as far as it can.
 type oddCase struct {
 	fields string // as in a query; names in braces are ids of walkObjects
-	as     func(*oddBench) *staffBrowser
-	first  func(*oddBench, *staffBrowser) // before each request
+	as     func(*oddBench) *harness.StaffBrowser
+	first  func(*oddBench, *harness.StaffBrowser) // before each request
 }
 
 // oddCases are the routes that read fields.
@@ -95,48 +96,46 @@ var letterCases = map[string]oddCase{
 
 // An oddBench is a bench to which odd input is sent, and the ids that it names.
 type oddBench struct {
-	*bench
-	mail *mailbox
+	*harness.Harness
+	mail *harness.Mailbox
 	ids  map[string]string
 	sent int
 }
 
-func stranger(b *oddBench) *staffBrowser { return b.stranger() }
+func stranger(b *oddBench) *harness.StaffBrowser { return b.SignedOut() }
 
 // withPassword is the owner of an account of their own, who has a password.
-func withPassword(b *oddBench) *staffBrowser {
-	own := *b.bench
-	own.account = b.newAccount(domain.NewStaffID().String()+"@lender.example", "starter")
-	return own.owner()
+func withPassword(b *oddBench) *harness.StaffBrowser {
+	own := *b.Harness
+	own.Account = b.NewAccount(domain.NewStaffID().String()+"@lender.example", "starter")
+	return own.Owner()
 }
 
 // held is an owner with a password, whose form waits for it.
-func held(b *oddBench) *staffBrowser {
+func held(b *oddBench) *harness.StaffBrowser {
 	s := withPassword(b)
-	b.clock.advance(domain.StaffConfirmed)
-	b.ids["held"] = s.wantPrompt(s.post("/dashboard/test/keys", nil), "/dashboard/test/keys")
+	b.Clock.Advance(domain.StaffConfirmed)
+	b.ids["held"] = s.WantPrompt(s.Post("/dashboard/test/keys", nil), "/dashboard/test/keys")
 	return s
 }
 
 // halfIn has given the password and no code yet.
-func halfIn(b *oddBench) *staffBrowser {
+func halfIn(b *oddBench) *harness.StaffBrowser {
 	browser := withPassword(b)
-	browser.twoStep()
-	return browser.halfIn()
+	browser.TwoStep()
+	return browser.HalfIn()
 }
 
 // posts sends an empty form to the path first.
-func posts(path string) func(*oddBench, *staffBrowser) {
-	return func(_ *oddBench, s *staffBrowser) { s.post(path, nil) }
+func posts(path string) func(*oddBench, *harness.StaffBrowser) {
+	return func(_ *oddBench, s *harness.StaffBrowser) { s.Post(path, nil) }
 }
 
-var questionInPage = regexp.MustCompile(`name="token" value="([^"]+)"`)
-
 // asked is who has been asked for a passkey by the page at the path.
-func asked(path string) func(*oddBench) *staffBrowser {
-	return func(b *oddBench) *staffBrowser {
-		s := b.staff(domain.RoleOwner)
-		found := questionInPage.FindStringSubmatch(s.post(path, nil).Body.String())
+func asked(path string) func(*oddBench) *harness.StaffBrowser {
+	return func(b *oddBench) *harness.StaffBrowser {
+		s := b.Staff(domain.RoleOwner)
+		found := harness.PasskeyToken.FindStringSubmatch(s.Post(path, nil).Body.String())
 		if found == nil {
 			b.Fatalf("%s asks no question", path)
 		}
@@ -146,16 +145,16 @@ func asked(path string) func(*oddBench) *staffBrowser {
 }
 
 // byLetter opens the link of a letter that ask asks for, unless one is open.
-func byLetter(ask func(b *oddBench, email string)) func(*oddBench, *staffBrowser) {
-	return func(b *oddBench, s *staffBrowser) {
-		if s.cookies["__Secure-candor_letter"] != "" {
+func byLetter(ask func(b *oddBench, email string)) func(*oddBench, *harness.StaffBrowser) {
+	return func(b *oddBench, s *harness.StaffBrowser) {
+		if s.Cookies["__Secure-candor_letter"] != "" {
 			return
 		}
 		email := domain.NewStaffID().String() + "@lender.example"
 		ask(b, email)
-		for letter := range b.mail.sent {
+		for letter := range b.mail.Sent {
 			if letter.To == email {
-				s.get(b.mail.link(letter))
+				s.Get(b.mail.Link(letter))
 				return
 			}
 		}
@@ -164,16 +163,16 @@ func byLetter(ask func(b *oddBench, email string)) func(*oddBench, *staffBrowser
 
 var (
 	openReset = byLetter(func(b *oddBench, email string) {
-		b.newAccount(email, "starter")
-		b.ok(b.service.Auth.RequestReset(b.Context(), email, domain.Visitor{IPAddress: "192.0.2.1"}))
+		b.NewAccount(email, "starter")
+		b.OK(b.Service.Auth.RequestReset(b.Context(), email, domain.Visitor{IPAddress: "192.0.2.1"}))
 	})
 	openVerify = byLetter(func(b *oddBench, email string) {
-		params := auth.NewAccount{Company: "Harbour", Name: "Sam", Email: email, Password: goodPassword}
-		b.ok(b.service.Auth.SignUp(b.Context(), params, domain.Visitor{IPAddress: "192.0.2.1"}))
+		params := auth.NewAccount{Company: "Harbour", Name: "Sam", Email: email, Password: harness.GoodPassword}
+		b.OK(b.Service.Auth.SignUp(b.Context(), params, domain.Visitor{IPAddress: "192.0.2.1"}))
 	})
 	openInvitation = byLetter(func(b *oddBench, email string) {
-		_, err := b.service.Team.Invite(b.Context(), b.account.AccountID, someone, newInvitation(email, domain.RoleSupport))
-		b.ok(err)
+		_, err := b.Service.Team.Invite(b.Context(), b.Account.AccountID, harness.Operator, harness.NewInvitation(email, domain.RoleSupport))
+		b.OK(err)
 	})
 )
 
@@ -181,7 +180,7 @@ func newOddBench(t *testing.T) *oddBench {
 	t.Helper()
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	t.Cleanup(receiver.Close)
-	b := newBench(t, func(c *handlers.Config) {
+	h := harness.New(t, func(c *handlers.Config) {
 		limiter, err := ratelimit.New(ratelimit.Config{PerMinute: 1000, Burst: 1000, Keys: 10})
 		if err != nil {
 			t.Fatal(err)
@@ -189,15 +188,15 @@ func newOddBench(t *testing.T) *oddBench {
 		policy := webhook.Policy{Development: true}
 		c.Webhooks.Policy, c.Webhooks.TestLimiter, c.Webhooks.TestClient = policy, limiter, webhook.NewClient(policy)
 	})
-	ids := walkObjects(b, b.testScope())
-	for name, id := range marked(b, b.testScope()) {
+	ids := harness.Objects(h, h.TestScope())
+	for name, id := range harness.Marked(h, h.TestScope()) {
 		if ids[name] == "" {
 			ids[name] = id
 		}
 	}
 	ids["receiver"], ids["mode"], ids["token"] = receiver.URL, "test", "x"
-	ids["staff"] = b.staff(domain.RoleSupport).session.ID.String()
-	return &oddBench{bench: b, ids: ids}
+	ids["staff"] = h.Staff(domain.RoleSupport).Session.ID.String()
+	return &oddBench{Harness: h, ids: ids}
 }
 
 // oddTexts are what PostgreSQL takes for no text, which all posted forms are
@@ -224,11 +223,11 @@ var oddBodies = [][2]string{
 
 // odd sends a request and fails where it isn't answered, or with an error of
 // ours.
-func (b *oddBench) odd(s *staffBrowser, method, target, contentType, body string) {
+func (b *oddBench) odd(s *harness.StaffBrowser, method, target, contentType, body string) {
 	b.Helper()
 	b.sent++
-	r := httptest.NewRequestWithContext(b.Context(), method, baseURL+"/", strings.NewReader(body))
-	address, err := url.Parse(baseURL + target)
+	r := httptest.NewRequestWithContext(b.Context(), method, harness.BaseURL+"/", strings.NewReader(body))
+	address, err := url.Parse(harness.BaseURL + target)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -244,7 +243,7 @@ func (b *oddBench) odd(s *staffBrowser, method, target, contentType, body string
 			b.Errorf("%s: panic: %v", what, v)
 		}
 	}()
-	if answer := s.do(r); answer.Code >= http.StatusInternalServerError || answer.Code == 0 {
+	if answer := s.Do(r); answer.Code >= http.StatusInternalServerError || answer.Code == 0 {
 		b.Errorf("%s: %d", what, answer.Code)
 	}
 }
@@ -254,12 +253,12 @@ func (b *oddBench) odd(s *staffBrowser, method, target, contentType, body string
 func (b *oddBench) walkOdd(route string, of oddCase) {
 	b.Helper()
 	method, path, _ := strings.Cut(route, " ")
-	s := b.staff(domain.RoleOwner)
+	s := b.Staff(domain.RoleOwner)
 	if of.as != nil {
 		s = of.as(b)
 	}
 	fields, err := url.ParseQuery(regexp.MustCompile(`{\w+}`).ReplaceAllStringFunc(of.fields, func(name string) string { return url.QueryEscape(b.ids[name[1:len(name)-1]]) }))
-	b.ok(err)
+	b.OK(err)
 	own := parameter.ReplaceAllStringFunc(path, func(name string) string { return b.ids[name[1:]] })
 	send := func(values url.Values) {
 		if of.first != nil {
@@ -310,16 +309,16 @@ func TestOddInput(t *testing.T) {
 	testkit.Slow(t)
 	b := newOddBench(t)
 	var routes []string
-	for _, route := range routesOf(handlers.Staff, handlers.SignedOut, handlers.SignedIn) {
-		if _, ok := letterCases[routeName(route)]; !ok {
-			routes = append(routes, routeName(route))
+	for _, route := range harness.RoutesOf(handlers.Staff, handlers.SignedOut, handlers.SignedIn) {
+		if _, ok := letterCases[harness.RouteName(route)]; !ok {
+			routes = append(routes, harness.RouteName(route))
 		}
 	}
 	slices.SortFunc(routes, lastOnesLast)
 	for _, route := range routes {
 		t.Run(route, func(t *testing.T) {
 			sub := *b
-			sub.bench = b.in(t)
+			sub.Harness = b.In(t)
 			sub.walkOdd(route, oddCases[route])
 			b.sent = sub.sent
 			sub.wantNoErrorLogged()
@@ -335,7 +334,7 @@ func TestOddInput(t *testing.T) {
 func TestOddInputByLetter(t *testing.T) {
 	t.Parallel()
 	b := newOddBench(t)
-	b.mail = b.mailbox()
+	b.mail = b.Mailbox()
 	for route, of := range letterCases {
 		b.walkOdd(route, of)
 	}
@@ -358,12 +357,12 @@ var errorLogged = regexp.MustCompile(`(?m)^.*"level":"ERROR".*$`)
 
 func (b *oddBench) wantNoErrorLogged() {
 	b.Helper()
-	for i, line := range errorLogged.FindAllString(b.logs.String(), -1) {
+	for i, line := range errorLogged.FindAllString(b.Logs.String(), -1) {
 		if i < 3 {
 			b.Errorf("logged: %.500s", line)
 		}
 	}
-	b.logs.clear()
+	b.Logs.Clear()
 }
 
 // TestOddInputKnowsEveryField reads the dashboard's source: a field that is new

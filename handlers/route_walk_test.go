@@ -2,7 +2,6 @@ package handlers_test
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -17,6 +16,7 @@ import (
 	"candor/internal/billing"
 	"candor/internal/domain"
 	"candor/internal/platform/mail"
+	"candor/internal/testkit/harness"
 )
 
 // noEmails is an empty DevMail.
@@ -50,12 +50,12 @@ func table(t *testing.T, handler http.Handler) (out []string) {
 }
 
 // everyRoute are the routes of a server for which everything is set up.
-func (b *bench) everyRoute(t *testing.T) []string {
+func everyRoute(h *harness.Harness, t *testing.T) []string {
 	t.Helper()
-	config := b.config
+	config := h.Config
 	config.Development, config.DevMail, config.Stripe = true, noEmails{}, noStripe{}
 	handler, err := handlers.New(config)
-	b.ok(err)
+	h.OK(err)
 	return table(t, handler)
 }
 
@@ -63,7 +63,7 @@ func (b *bench) everyRoute(t *testing.T) []string {
 func routeClasses() map[string]handlers.Class {
 	out := map[string]handlers.Class{}
 	for _, route := range handlers.Routes() {
-		out[routeName(route)] = route.Class
+		out[harness.RouteName(route)] = route.Class
 	}
 	return out
 }
@@ -73,7 +73,7 @@ func routeClasses() map[string]handlers.Class {
 func TestEveryRouteIsInTheTable(t *testing.T) {
 	t.Parallel()
 	classes := routeClasses()
-	routes := newBench(t).everyRoute(t)
+	routes := everyRoute(harness.New(t), t)
 	for _, route := range routes {
 		if classes[strings.Replace(route, "HEAD ", "GET ", 1)] == "" {
 			t.Errorf("%s is not in the table of routes.go", route)
@@ -95,7 +95,7 @@ func foreignPosts() map[string]http.Header {
 		"a sibling's":              {"Sec-Fetch-Site": {"same-site"}, "Origin": {"https://evil.candor.example"}},
 		"of a sandbox":             {"Sec-Fetch-Site": {"cross-site"}, "Origin": {"null"}},
 		"of an old browser":        {"Origin": {"https://evil.example"}},
-		"of another port":          {"Origin": {baseURL + ":8443"}},
+		"of another port":          {"Origin": {harness.BaseURL + ":8443"}},
 		"of an old browser's null": {"Origin": {"null"}},
 	}
 }
@@ -104,25 +104,25 @@ func foreignPosts() map[string]http.Header {
 // class must refuse, with the cookies of somebody who may do everything.
 func TestEveryRouteIsClosed(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, func(c *handlers.Config) { c.Stripe = noStripe{} })
-	owner, customer := b.owner(), b.newCustomer()
-	customer.page(customer.get(""), http.StatusOK)
-	ids := walkObjects(b, b.testScope())
-	ids["session"], ids["id"], ids["mode"], ids["token"], ids["document_id"] = customer.id.String(), customer.id.String(), "test", "x", ids["document"]
-	before, classes := b.stored(), routeClasses()
-	for _, route := range table(t, b.handler) {
+	h := harness.New(t, func(c *handlers.Config) { c.Stripe = noStripe{} })
+	owner, customer := h.Owner(), h.NewCustomer()
+	customer.WantPage(customer.Get(""), http.StatusOK)
+	ids := harness.Objects(h, h.TestScope())
+	ids["session"], ids["id"], ids["mode"], ids["token"], ids["document_id"] = customer.ID.String(), customer.ID.String(), "test", "x", ids["document"]
+	before, classes := h.Stored(), routeClasses()
+	for _, route := range table(t, h.Handler) {
 		method, path, _ := strings.Cut(route, " ")
 		class := classes[strings.Replace(route, "HEAD ", "GET ", 1)]
 		path = parameter.ReplaceAllStringFunc(path, func(name string) string { return ids[name[1:]] })
 		send := func(header http.Header) *httptest.ResponseRecorder {
-			r := httptest.NewRequestWithContext(t.Context(), method, baseURL+path, nil)
+			r := httptest.NewRequestWithContext(t.Context(), method, harness.BaseURL+path, nil)
 			r.Header = header.Clone()
-			for _, cookies := range []map[string]string{owner.cookies, customer.cookies} {
+			for _, cookies := range []map[string]string{owner.Cookies, customer.Cookies} {
 				for name, value := range cookies {
 					r.AddCookie(&http.Cookie{Name: name, Value: value})
 				}
 			}
-			return b.serve(r)
+			return h.Serve(r)
 		}
 		want, what := 0, ""
 		switch class {
@@ -152,46 +152,18 @@ func TestEveryRouteIsClosed(t *testing.T) {
 			}
 		}
 	}
-	b.wantStored(before)
-	if answer := owner.get("/dashboard/test"); answer.Code != http.StatusOK {
+	h.WantStored(before)
+	if answer := owner.Get("/dashboard/test"); answer.Code != http.StatusOK {
 		t.Errorf("after all that, the owner is signed out: %d", answer.Code)
 	}
 	for _, path := range []string{"", "/income", "/documents", "/declaration", "/pdf"} {
-		other := b.newSession(b.testScope(), domain.NewSession{})
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, baseURL+"/f/"+other.ID.String()+path, nil)
-		for name, value := range customer.cookies {
+		other := h.NewSession(h.TestScope(), domain.NewSession{})
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, harness.BaseURL+"/f/"+other.ID.String()+path, nil)
+		for name, value := range customer.Cookies {
 			r.AddCookie(&http.Cookie{Name: name, Value: value})
 		}
-		if got := b.serve(r).Code; got != http.StatusNotFound {
+		if got := h.Serve(r).Code; got != http.StatusNotFound {
 			t.Errorf("another session's form%s by a customer's cookie: %d, want 404", path, got)
-		}
-	}
-}
-
-// stored is what each table holds, in one hash; when somebody was last seen is
-// left out.
-func (b *bench) stored() map[string]string {
-	b.Helper()
-	var tables []string
-	b.ok(b.db.Raw().SelectContext(b.Context(), &tables, `
-		SELECT table_name FROM information_schema.tables
-		WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND table_name NOT IN ('staff_session', 'river_leader', 'river_queue')`))
-	if len(tables) < 20 {
-		b.Fatal(errors.New("not all tables are looked at"))
-	}
-	out := map[string]string{}
-	for _, name := range tables {
-		out[name] = one[string](b, `SELECT count(*) || ' rows, ' || md5(coalesce(string_agg(t::text, chr(10) ORDER BY t::text), '')) FROM `+name+` t`)
-	}
-	return out
-}
-
-// wantStored fails where a table holds something else than before.
-func (b *bench) wantStored(before map[string]string) {
-	b.Helper()
-	for name, now := range b.stored() {
-		if now != before[name] {
-			b.Errorf("the table %s has changed: %s, before %s", name, now, before[name])
 		}
 	}
 }

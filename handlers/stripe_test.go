@@ -14,13 +14,14 @@ import (
 	"candor/internal/billing/stripe"
 	"candor/internal/billing/stripe/stripetest"
 	"candor/internal/domain"
+	"candor/internal/testkit/harness"
 	"candor/internal/testkit/servicetest"
 )
 
 // A stripeBench is a server that Stripe collects for, and an account with a
 // card and an invoice.
 type stripeBench struct {
-	*bench
+	*harness.Harness
 	stripe   *stripetest.Server
 	provider *stripe.Provider
 	invoice  *domain.Invoice
@@ -29,29 +30,29 @@ type stripeBench struct {
 func newStripeBench(t *testing.T) *stripeBench {
 	t.Helper()
 	s := &stripeBench{stripe: stripetest.New(t)}
-	s.stripe.Set(func(s *stripetest.State) { s.Now = startTime })
-	s.bench = newBench(t, func(c *handlers.Config) {
+	s.stripe.Set(func(s *stripetest.State) { s.Now = harness.StartTime })
+	s.Harness = harness.New(t, func(c *handlers.Config) {
 		s.provider = stripe.New(stripe.Config{
 			SecretKey: stripetest.SecretKey, WebhookSecret: stripetest.WebhookSecret, APIURL: s.stripe.URL,
 			Customers: billing.StoredCustomers{DB: c.Sessions.DB},
 		})
 		c.Stripe = s.provider
 	})
-	s.ok(s.db.SetCustomer(s.Context(), &db.PaymentMethod{AccountID: s.account.AccountID, Provider: "stripe", CustomerID: "cus_1"}, ""))
-	subscription, err := s.db.Subscription(s.Context(), s.account.AccountID, startTime)
-	s.ok(err)
+	s.OK(s.DB.SetCustomer(s.Context(), &db.PaymentMethod{AccountID: s.Account.AccountID, Provider: "stripe", CustomerID: "cus_1"}, ""))
+	subscription, err := s.DB.Subscription(s.Context(), s.Account.AccountID, harness.StartTime)
+	s.OK(err)
 	s.invoice = &domain.Invoice{
-		ID: domain.NewInvoiceID(), Number: 1, AccountID: s.account.AccountID, SubscriptionID: subscription.SubscriptionID,
-		PeriodStart: startTime.AddDate(0, -1, 0), PeriodEnd: startTime, IssuedAt: startTime, DueAt: startTime, NextAttemptAt: &startTime,
+		ID: domain.NewInvoiceID(), Number: 1, AccountID: s.Account.AccountID, SubscriptionID: subscription.SubscriptionID,
+		PeriodStart: harness.StartTime.AddDate(0, -1, 0), PeriodEnd: harness.StartTime, IssuedAt: harness.StartTime, DueAt: harness.StartTime, NextAttemptAt: &harness.StartTime,
 		AccountName: "Lender & Sons", BillingEmail: "partner@lender.example", Currency: "AUD", Total: 12_345, Status: domain.InvoiceOpen,
 	}
-	s.ok(s.service.DB.InTx(s.Context(), func(tx *db.Tx) error { return tx.InsertInvoice(s.Context(), s.invoice) }))
+	s.OK(s.Service.DB.InTx(s.Context(), func(tx *db.Tx) error { return tx.InsertInvoice(s.Context(), s.invoice) }))
 	return s
 }
 
 // send sends a webhook, signed as Stripe does.
 func (s *stripeBench) send(body []byte) *httptest.ResponseRecorder {
-	return s.sendSigned(body, stripetest.Sign(body, stripetest.WebhookSecret, s.clock.Now()))
+	return s.sendSigned(body, stripetest.Sign(body, stripetest.WebhookSecret, s.Clock.Now()))
 }
 
 func (s *stripeBench) sendSigned(body []byte, signature string) *httptest.ResponseRecorder {
@@ -62,21 +63,21 @@ func (s *stripeBench) sendSigned(body []byte, signature string) *httptest.Respon
 	if signature != "" {
 		r.Header.Set("Stripe-Signature", signature)
 	}
-	return s.serve(r)
+	return s.Serve(r)
 }
 
 // work does what a worker does with what is due.
 func (s *stripeBench) work() {
 	s.Helper()
-	runner := billing.Runner{DB: s.db, Provider: s.provider, Ledger: &billing.Ledger{Events: s.service.Outbox}, Logger: s.service.Logger}
-	s.ok(runner.Run(s.Context(), s.clock.Now()))
+	runner := billing.Runner{DB: s.DB, Provider: s.provider, Ledger: &billing.Ledger{Events: s.Service.Outbox}, Logger: s.Service.Logger}
+	s.OK(runner.Run(s.Context(), s.Clock.Now()))
 }
 
 // is reports an invoice that isn't in this state.
 func (s *stripeBench) is(status domain.InvoiceStatus, failures int) {
 	s.Helper()
-	i, err := s.db.InvoiceByID(s.Context(), s.invoice.ID)
-	s.ok(err)
+	i, err := s.DB.InvoiceByID(s.Context(), s.invoice.ID)
+	s.OK(err)
 	if i.Status != status || i.Failures != failures {
 		s.Errorf("the invoice is %s after %d failures, want %s after %d", i.Status, i.Failures, status, failures)
 	}
@@ -85,9 +86,9 @@ func (s *stripeBench) is(status domain.InvoiceStatus, failures int) {
 // storeCard stores a card on Stripe's page, which Stripe tells of twice.
 func (s *stripeBench) storeCard(card string) {
 	s.Helper()
-	ours := stripetest.Object{"account_id": s.account.AccountID.String()}
+	ours := stripetest.Object{"account_id": s.Account.AccountID.String()}
 	s.stripe.Setup("seti_"+card, stripetest.Example("setup_intent", stripetest.Object{"id": "seti_" + card, "status": "succeeded", "metadata": ours,
-		"payment_method": stripetest.Example("payment_method", stripetest.Object{"id": card, "customer": "cus_1", "created": s.clock.Now().Unix()})}))
+		"payment_method": stripetest.Example("payment_method", stripetest.Object{"id": card, "customer": "cus_1", "created": s.Clock.Now().Unix()})}))
 	for kind, object := range map[string]stripetest.Object{
 		"checkout.session.completed": stripetest.Example("checkout.session", stripetest.Object{"mode": "setup", "setup_intent": "seti_" + card, "metadata": ours}),
 		"setup_intent.succeeded":     stripetest.Example("setup_intent", stripetest.Object{"id": "seti_" + card, "payment_method": card, "metadata": ours}),
@@ -109,7 +110,7 @@ func TestStripeCollectsAnInvoice(t *testing.T) {
 	s.stripe.Set(func(s *stripetest.State) {
 		s.Decline = stripetest.Object{"type": "card_error", "code": "card_declined", "decline_code": "insufficient_funds"}
 	})
-	s.clock.advance(time.Hour)
+	s.Clock.Advance(time.Hour)
 	s.storeCard("pm_1")
 	s.work()
 	s.is(domain.InvoiceFailed, 2)
@@ -118,12 +119,12 @@ func TestStripeCollectsAnInvoice(t *testing.T) {
 	s.is(domain.InvoiceFailed, 2)
 
 	s.stripe.Set(func(s *stripetest.State) { s.Decline = nil })
-	s.clock.advance(time.Hour)
+	s.Clock.Advance(time.Hour)
 	s.storeCard("pm_2")
 	paid := func() []byte { return stripetest.Event("evt_2", "payment_intent.succeeded", s.stripe.Payments()[0]) }
 	s.stripe.Set(func(s *stripetest.State) { s.Lose = true }) // the worker never hears of it
-	runner := billing.Runner{DB: s.db, Provider: s.provider, Ledger: &billing.Ledger{Events: s.service.Outbox}, Logger: s.service.Logger}
-	if err := runner.Run(s.Context(), s.clock.Now()); err == nil {
+	runner := billing.Runner{DB: s.DB, Provider: s.provider, Ledger: &billing.Ledger{Events: s.Service.Outbox}, Logger: s.Service.Logger}
+	if err := runner.Run(s.Context(), s.Clock.Now()); err == nil {
 		t.Error("a lost answer is no error")
 	}
 	s.stripe.Set(func(s *stripetest.State) { s.Lose = false })
@@ -135,18 +136,18 @@ func TestStripeCollectsAnInvoice(t *testing.T) {
 	}
 	s.is(domain.InvoicePaid, 2)
 	s.send(declined)
-	s.clock.advance(48 * time.Hour)
+	s.Clock.Advance(48 * time.Hour)
 	s.work()
 	s.is(domain.InvoicePaid, 2)
 	if len(s.stripe.Payments()) != 2 {
 		t.Errorf("%d payments were tried at Stripe, want 2", len(s.stripe.Payments()))
 	}
-	m, err := s.db.PaymentMethod(t.Context(), s.account.AccountID, "stripe")
+	m, err := s.DB.PaymentMethod(t.Context(), s.Account.AccountID, "stripe")
 	if err != nil || m.Label == nil || *m.Label != "Visa ending in 4242" {
 		t.Errorf("the card is stored as %+v, %v", m, err)
 	}
 	var events int
-	s.ok(s.db.Raw().GetContext(t.Context(), &events, `SELECT count(*) FROM event WHERE type = 'billing.invoice_payment_failed'`))
+	s.OK(s.DB.Raw().GetContext(t.Context(), &events, `SELECT count(*) FROM event WHERE type = 'billing.invoice_payment_failed'`))
 	if events != 2 {
 		t.Errorf("%d failures were told of, want 2", events)
 	}
@@ -157,7 +158,7 @@ func TestStripeEventsMustBeStripes(t *testing.T) {
 	s := newStripeBench(t)
 	paid := stripetest.Event("evt_1", "payment_intent.succeeded", stripetest.Example("payment_intent", stripetest.Object{
 		"id": "pi_1", "amount_received": 12_345, "metadata": stripetest.Object{"invoice_id": s.invoice.ID.String(), "failures": "0"}}))
-	now := s.clock.Now()
+	now := s.Clock.Now()
 	for name, signature := range map[string]string{
 		"none": "", "another secret": stripetest.Sign(paid, "whsec_other", now), "another body": stripetest.Sign([]byte("{}"), stripetest.WebhookSecret, now),
 		"old": stripetest.Sign(paid, stripetest.WebhookSecret, now.Add(-6*time.Minute)),
@@ -170,11 +171,11 @@ func TestStripeEventsMustBeStripes(t *testing.T) {
 	if got := s.send(large); got.Code != http.StatusRequestEntityTooLarge {
 		t.Errorf("too large a body: %d, want 413", got.Code)
 	}
-	if got := s.serve(httptest.NewRequest(http.MethodGet, "/billing/stripe", nil)); got.Code != http.StatusMethodNotAllowed {
+	if got := s.Serve(httptest.NewRequest(http.MethodGet, "/billing/stripe", nil)); got.Code != http.StatusMethodNotAllowed {
 		t.Errorf("GET: %d, want 405", got.Code)
 	}
 	s.is(domain.InvoiceOpen, 0)
-	if logs := s.logs.String(); strings.Contains(logs, stripetest.WebhookSecret) || strings.Contains(logs, stripetest.SecretKey) {
+	if logs := s.Logs.String(); strings.Contains(logs, stripetest.WebhookSecret) || strings.Contains(logs, stripetest.SecretKey) {
 		t.Error("a secret is in the log")
 	}
 	if got := s.send(paid); got.Code != http.StatusOK {
@@ -198,11 +199,11 @@ func TestStripeSendsAgainWhatFailedHere(t *testing.T) {
 	}
 	s.stripe.Set(func(s *stripetest.State) { s.Down = http.StatusServiceUnavailable })
 	setup := stripetest.Event("evt_4", "setup_intent.succeeded", stripetest.Example("setup_intent", stripetest.Object{
-		"metadata": stripetest.Object{"account_id": s.account.AccountID.String()}}))
+		"metadata": stripetest.Object{"account_id": s.Account.AccountID.String()}}))
 	if got := s.send(setup); got.Code != http.StatusInternalServerError {
 		t.Errorf("a card's event without Stripe's API: %d, want 500", got.Code)
 	}
-	s.ok(s.db.Close())
+	s.OK(s.DB.Close())
 	paid := stripetest.Event("evt_5", "payment_intent.succeeded", stripetest.Example("payment_intent", stripetest.Object{
 		"metadata": stripetest.Object{"invoice_id": s.invoice.ID.String(), "failures": "0"}}))
 	if got := s.send(paid); got.Code != http.StatusInternalServerError {
@@ -212,8 +213,8 @@ func TestStripeSendsAgainWhatFailedHere(t *testing.T) {
 
 func TestStripeIsOnlyWhereItIsSetUp(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	if got := b.serve(httptest.NewRequest(http.MethodPost, "/billing/stripe", strings.NewReader("{}"))); got.Code != http.StatusNotFound {
+	h := harness.New(t)
+	if got := h.Serve(httptest.NewRequest(http.MethodPost, "/billing/stripe", strings.NewReader("{}"))); got.Code != http.StatusNotFound {
 		t.Errorf("without Stripe its address answers %d, want 404", got.Code)
 	}
 }
@@ -223,18 +224,18 @@ func TestStripeIsOnlyWhereItIsSetUp(t *testing.T) {
 func TestStripeCardPage(t *testing.T) {
 	t.Parallel()
 	s := newStripeBench(t)
-	config := s.service.Config
+	config := s.Service.Config
 	config.Cards = s.provider
-	s.service = servicetest.New(config)
-	s.config = using(s.config, s.service)
+	s.Service = servicetest.New(config)
+	s.Config = harness.Using(s.Config, s.Service)
 	var err error
-	s.handler, err = handlers.New(s.config)
-	s.ok(err)
-	finance := s.staff(domain.RoleFinance)
+	s.Handler, err = handlers.New(s.Config)
+	s.OK(err)
+	finance := s.Staff(domain.RoleFinance)
 	const page = "/dashboard/live/billing"
 
-	finance.wantPage(finance.get(page), http.StatusOK, "No card is stored", "Add a card")
-	there := finance.post(page+"/card", nil)
+	finance.WantPage(finance.Get(page), http.StatusOK, "No card is stored", "Add a card")
+	there := finance.Post(page+"/card", nil)
 	if there.Code != http.StatusSeeOther || !strings.HasPrefix(there.Header().Get("Location"), "https://") {
 		t.Fatalf("to Stripe: %d, %q", there.Code, there.Header().Get("Location"))
 	}
@@ -243,24 +244,24 @@ func TestStripeCardPage(t *testing.T) {
 		t.Errorf("Stripe is to lead back to %q and %q", success, cancel)
 	}
 	for query, notice := range map[string]string{"?card=stored": "Card stored. It appears here in a few seconds.", "?card=none": "No card was stored."} {
-		finance.wantRedirect(finance.get(page+query), page)
-		finance.wantPage(finance.get(page), http.StatusOK, notice, "No card is stored. Invoices") // the query is believed in nothing else
+		finance.WantRedirect(finance.Get(page+query), page)
+		finance.WantPage(finance.Get(page), http.StatusOK, notice, "No card is stored. Invoices") // the query is believed in nothing else
 	}
-	finance.wantPage(finance.get(page+"?card=other"), http.StatusOK, "Add a card")
+	finance.WantPage(finance.Get(page+"?card=other"), http.StatusOK, "Add a card")
 
 	s.stripe.Set(func(s *stripetest.State) { s.Down = http.StatusServiceUnavailable })
-	finance.wantPage(finance.post(page+"/card", nil), http.StatusServiceUnavailable, "Stripe can’t be reached right now", "Try again in a few minutes", "Add a card")
-	if !strings.Contains(s.logs.String(), `"level":"ERROR"`) {
+	finance.WantPage(finance.Post(page+"/card", nil), http.StatusServiceUnavailable, "Stripe can’t be reached right now", "Try again in a few minutes", "Add a card")
+	if !strings.Contains(s.Logs.String(), `"level":"ERROR"`) {
 		t.Error("nothing in the log says that Stripe is down")
 	}
 
 	s.stripe.Set(func(s *stripetest.State) { s.Down = 0 })
 	s.storeCard("pm_1")
-	finance.wantPage(finance.get(page), http.StatusOK, "Visa ending in 4242", "Use another card")
+	finance.WantPage(finance.Get(page), http.StatusOK, "Visa ending in 4242", "Use another card")
 
 	s.stripe.Set(func(s *stripetest.State) { s.Gone = "cus_1" })
-	if there := finance.post(page+"/card", nil); there.Code != http.StatusSeeOther {
+	if there := finance.Post(page+"/card", nil); there.Code != http.StatusSeeOther {
 		t.Errorf("to Stripe, once the customer is deleted there: %d", there.Code)
 	}
-	finance.wantPage(finance.get(page), http.StatusOK, "No card is stored") // it went with the customer
+	finance.WantPage(finance.Get(page), http.StatusOK, "No card is stored") // it went with the customer
 }

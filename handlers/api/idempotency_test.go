@@ -1,0 +1,220 @@
+package api_test
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"candor/internal/domain"
+	"candor/internal/service/keys"
+	"candor/internal/testkit/harness"
+)
+
+// sessionCount is how many sessions there are, of all accounts.
+func sessionCount(h *harness.Harness) int {
+	h.Helper()
+	var n int
+	h.OK(h.DB.Raw().GetContext(h.Context(), &n, `SELECT count(*) FROM session`))
+	return n
+}
+
+// replays checks that an answer is an earlier one again, byte by byte.
+func replays(a harness.Answer, first harness.Answer) {
+	a.TB.Helper()
+	if a.Code != first.Code || !bytes.Equal(a.Body.Bytes(), first.Body.Bytes()) {
+		a.TB.Errorf("replayed %d %s,\nwant %d %s", a.Code, a.Body, first.Code, first.Body)
+	}
+	if a.Header().Get("Idempotency-Replayed") != "true" || first.Header().Get("Idempotency-Replayed") != "" {
+		a.TB.Errorf("Idempotency-Replayed: %q, first %q", a.Header().Get("Idempotency-Replayed"), first.Header().Get("Idempotency-Replayed"))
+	}
+	if a.Header().Get("X-Request-Id") == first.Header().Get("X-Request-Id") {
+		a.TB.Error("a replay has the first request's id")
+	}
+}
+
+// TestIdempotency checks replays, and how long they last (D31).
+func TestIdempotency(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	first := h.PostOnce("order 1", harness.ValidBody).WantStatus(http.StatusCreated)
+	h.Clock.Advance(24*time.Hour - time.Millisecond)
+	replays(h.PostOnce("order 1", harness.ValidBody), first)
+	h.PostOnce("order 1", harness.ValidBody+" ").WantError(http.StatusUnprocessableEntity, "idempotency_key_reused", "")
+	h.PostOnce("order 1", "not JSON").WantError(http.StatusUnprocessableEntity, "idempotency_key_reused", "")
+	replays(h.PostOnce("order 1", harness.ValidBody), first)
+	if n := sessionCount(h); n != 1 {
+		t.Errorf("%d sessions, want 1", n)
+	}
+	h.Clock.Advance(time.Millisecond)
+	again := h.PostOnce("order 1", harness.ValidBody).WantStatus(http.StatusCreated)
+	if again.Header().Get("Idempotency-Replayed") != "" || sessionCount(h) != 2 {
+		t.Error("after 24 hours the key isn't free")
+	}
+	replays(h.PostOnce("order 1", harness.ValidBody), again)
+	h.PostOnce("order 2", harness.ValidBody).WantStatus(http.StatusCreated)
+	for range 2 {
+		h.Post("/sessions", harness.ValidBody).WantStatus(http.StatusCreated)
+	}
+	if n := sessionCount(h); n != 5 {
+		t.Errorf("%d sessions, want 5", n)
+	}
+}
+
+// TestIdempotencyScope checks that a key is one account's and mode's (D31),
+// and that two keys of an account share it.
+func TestIdempotencyScope(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	other := h.NewAccount("other@lender.example", "enterprise")
+	_, second, err := h.Service.Keys.Create(h.Context(), h.TestScope(), harness.Operator, keys.Params{Name: "Second"})
+	h.OK(err)
+	create := harness.Call{Method: http.MethodPost, Path: "/sessions", Body: harness.ValidBody, Header: "Idempotency-Key: same"}
+	first := h.Do(create).WantStatus(http.StatusCreated)
+	for _, key := range []string{h.Account.LiveKey, other.TestKey, other.LiveKey} {
+		create.Key = key
+		if a := h.Do(create).WantStatus(http.StatusCreated); a.Header().Get("Idempotency-Replayed") != "" || bytes.Equal(a.Body.Bytes(), first.Body.Bytes()) {
+			t.Errorf("another scope gets the answer: %s", a.Body)
+		}
+	}
+	create.Key = second
+	replays(h.Do(create), first)
+	create.Key = harness.NoKey
+	h.Do(create).WantError(http.StatusUnauthorized, "unauthorized", "")
+}
+
+// TestIdempotentRefusals checks which refusals are kept (D31).
+func TestIdempotentRefusals(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	for key, body := range map[string]string{
+		"malformed": "{", "missing": "{}", "type": with(`"customer_name": 1`), "rule": with(`"expires_in_days": 91`), "email": `{"form_type": "financial_statement", "customer_email": "x"}`,
+	} {
+		first := h.PostOnce(key, body)
+		if first.Code != http.StatusBadRequest && first.Code != http.StatusUnprocessableEntity {
+			t.Fatalf("%s: %d", key, first.Code)
+		}
+		replays(h.PostOnce(key, body), first)
+		h.PostOnce(key, harness.ValidBody).WantError(http.StatusUnprocessableEntity, "idempotency_key_reused", "")
+	}
+	if n := sessionCount(h); n != 0 {
+		t.Errorf("%d sessions, want none", n)
+	}
+
+	create := harness.Call{Method: http.MethodPost, Path: "/sessions", Body: harness.ValidBody, Key: h.Account.LiveKey, Header: "Idempotency-Key: forbidden"}
+	_, err := h.DB.Raw().ExecContext(h.Context(), `UPDATE subscription SET status = 'cancelled', effective_at = started_at`)
+	h.OK(err)
+	h.Do(create).WantError(http.StatusForbidden, "forbidden", "")
+	_, err = h.DB.Raw().ExecContext(h.Context(), `UPDATE subscription SET status = 'active', effective_at = NULL`)
+	h.OK(err)
+	h.Do(create).WantStatus(http.StatusCreated)
+
+	_, readOnly, err := h.Service.Keys.Create(h.Context(), h.TestScope(), harness.Operator, keys.Params{Name: "Read", Permissions: domain.Permissions{domain.SessionsRead}})
+	h.OK(err)
+	create.Key, create.Header = readOnly, "Idempotency-Key: permission"
+	h.Do(create).WantError(http.StatusForbidden, "forbidden", "")
+	create.Key = ""
+	h.Do(create).WantStatus(http.StatusCreated)
+
+	_, err = h.DB.Raw().ExecContext(h.Context(), `ALTER TABLE session RENAME TO away`)
+	h.OK(err)
+	create.Header = "Idempotency-Key: failure"
+	h.Do(create).WantError(http.StatusInternalServerError, "internal_error", "")
+	_, err = h.DB.Raw().ExecContext(h.Context(), `ALTER TABLE away RENAME TO session`)
+	h.OK(err)
+	h.Do(create).WantStatus(http.StatusCreated)
+}
+
+// TestIdempotencyKeyForm checks which keys are keys (D31).
+func TestIdempotencyKeyForm(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	for name, values := range map[string][]string{
+		"empty": {""}, "256": {strings.Repeat("k", 256)}, "control": {"a\x01b"}, "tab": {"a\tb"}, "DEL": {"a\x7f"}, "not ASCII": {"clé"}, "not UTF-8": {"\xff"}, "emoji": {"😀"}, "two": {"a", "b"},
+	} {
+		r := h.Request(harness.Call{Method: http.MethodPost, Path: "/sessions", Body: harness.ValidBody})
+		r.Header["Idempotency-Key"] = values
+		w := h.Serve(r)
+		h.CheckContract(r, w)
+		if a := harness.AnswerOf(t, w); a.Code != http.StatusBadRequest {
+			t.Errorf("%s: %d", name, a.Code)
+		} else {
+			a.WantError(http.StatusBadRequest, "invalid_request", "Idempotency-Key")
+		}
+	}
+	if n := sessionCount(h); n != 0 {
+		t.Errorf("%d sessions, want none", n)
+	}
+	for _, key := range []string{"k", strings.Repeat("k", 255), "with space ~!\"'\\%00", "00000000-0000-0000-0000-000000000000"} {
+		first := h.PostOnce(key, harness.ValidBody).WantStatus(http.StatusCreated)
+		replays(h.PostOnce(key, harness.ValidBody), first)
+	}
+}
+
+// TestIdempotencyRace sends one key fifty times at once: one session comes of
+// it, and every answer is that session or a conflict to try again.
+func TestIdempotencyRace(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	const requests = 50
+	answers := make([]harness.Answer, requests)
+	var group sync.WaitGroup
+	for i := range requests {
+		group.Go(func() { answers[i] = h.PostOnce("race", harness.ValidBody) })
+	}
+	group.Wait()
+	var first harness.Answer
+	created, bodies := 0, map[string]bool{}
+	for _, a := range answers {
+		switch a.Code {
+		case http.StatusCreated:
+			bodies[a.Body.String()] = true
+			if a.Header().Get("Idempotency-Replayed") == "" {
+				created++
+				first = a
+			}
+		case http.StatusConflict:
+			a.WantError(http.StatusConflict, "idempotency_in_progress", "")
+		default:
+			t.Errorf("answer %d %s", a.Code, a.Body)
+		}
+	}
+	if created != 1 || len(bodies) != 1 || sessionCount(h) != 1 {
+		t.Errorf("%d created, %d different answers, %d sessions; want 1 each", created, len(bodies), sessionCount(h))
+	}
+	replays(h.PostOnce("race", harness.ValidBody), first)
+}
+
+// TestIdempotencyInProgress checks the answer while the first request runs.
+func TestIdempotencyInProgress(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	blocker, err := h.DB.Raw().BeginTxx(h.Context(), nil)
+	h.OK(err)
+	_, err = blocker.ExecContext(h.Context(), `LOCK TABLE session IN ACCESS EXCLUSIVE MODE`)
+	h.OK(err)
+	done := make(chan harness.Answer)
+	go func() { done <- h.PostOnce("slow", harness.ValidBody) }()
+	h.WaitForLock()
+	h.PostOnce("slow", harness.ValidBody).WantError(http.StatusConflict, "idempotency_in_progress", "")
+	h.PostOnce("slow", with(`"customer_name": "Jo"`)).WantError(http.StatusConflict, "idempotency_in_progress", "")
+	h.OK(blocker.Rollback())
+	first := <-done
+	replays(h.PostOnce("slow", harness.ValidBody), first.WantStatus(http.StatusCreated))
+}
+
+// TestStoredAnswersOpenNoForm checks that the database holds no link in clear
+// (D5, D31).
+func TestStoredAnswersOpenNoForm(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	url := h.PostOnce("k", harness.ValidBody).WantStatus(http.StatusCreated).Object()["session_url"].(string)
+	token := url[strings.LastIndex(url, "/")+1:]
+	var stored [][]byte
+	h.OK(h.DB.Raw().SelectContext(h.Context(), &stored, `SELECT response FROM idempotency_key`))
+	if len(stored) != 1 || bytes.Contains(stored[0], []byte(token)) || bytes.Contains(stored[0], []byte("jo@customer")) {
+		t.Errorf("stored answers: %q", stored)
+	}
+}

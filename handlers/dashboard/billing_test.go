@@ -1,0 +1,222 @@
+package dashboard_test
+
+import (
+	"bytes"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"candor/handlers"
+	"candor/internal/billing"
+	"candor/internal/domain"
+	"candor/internal/testkit/harness"
+	"candor/internal/testkit/servicetest"
+)
+
+// bill does what is due in all accounts' ledger, at the bench's time.
+func bill(h *harness.Harness) {
+	h.Helper()
+	runner := billing.Runner{
+		DB: h.DB, Ledger: &billing.Ledger{Events: h.Service.Outbox, Terms: h.Service.Billing.Ledger.Terms}, Provider: billing.Manual{}, Logger: h.Service.Logger,
+	}
+	h.OK(runner.Run(h.Context(), h.Clock.Now()))
+}
+
+func TestBillingPages(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	live := domain.Scope{AccountID: h.Account.AccountID, Livemode: true}
+	finance := h.Staff(domain.RoleFinance)
+	const page = "/dashboard/live/billing"
+	finance.WantPage(finance.Get(page), http.StatusOK, "Professional", "0 live sessions", "of 100 included", "$0.00", "None yet", "BSB 062-000", "partner@lender.example")
+
+	// Where invoices go.
+	finance.WantPage(finance.Post(page+"/email", url.Values{"billing_email": {"nobody"}}), http.StatusUnprocessableEntity, "Enter an e-mail address", `value="nobody"`)
+	finance.WantRedirect(finance.Post(page+"/email", url.Values{"billing_email": {" accounts@lender.example "}}), page)
+	finance.WantPage(finance.Get(page), http.StatusOK, "accounts@lender.example", "Invoices are sent to this address")
+
+	// Down, at the period's end; and back.
+	finance.WantPage(finance.Get(page+"/plan"), http.StatusOK, "Starter", "Enterprise", "Nothing changes yet")
+	finance.WantPage(finance.Get(page+"/plan?plan=professional"), http.StatusUnprocessableEntity, "This is your plan already")
+	finance.WantPage(finance.Get(page+"/plan?plan=starter"), http.StatusOK, "Professional to Starter", "Until 20 Dec 2026", "$10.00 for each further one", "Change to Starter on")
+	finance.WantRedirect(finance.Post(page+"/plan", url.Values{"plan": {"starter"}}), page)
+	finance.WantPage(finance.Get(page), http.StatusOK, "From 20 Dec 2026, ")
+	finance.WantRedirect(finance.Post(page+"/plan", url.Values{"plan": {"professional"}}), page)
+	finance.WantPage(finance.Post(page+"/plan", url.Values{"plan": {"gold"}}), http.StatusUnprocessableEntity, "Choose one of the plans")
+	finance.WantRedirect(finance.Post(page+"/plan", url.Values{"plan": {"starter"}}), page)
+
+	// The invoice of the next period, on Starter.
+	h.Clock.Advance(30*24*time.Hour + 2*time.Minute)
+	bill(h)
+	for range 12 {
+		h.NewSession(live, domain.NewSession{})
+	}
+	h.Clock.Advance(10 * 24 * time.Hour)
+	finance = h.Staff(domain.RoleFinance)
+	finance.WantPage(finance.Get(page), http.StatusOK, "CAN-000001", "$0.00", "12 live sessions", "$20.00", "includes $1.82 GST", "If it goes on like this: 37 sessions and $270.00")
+	finance.WantPage(finance.Get(page+"/plan?plan=professional"), http.StatusOK, "$20.00, stays on its invoice", "88 are left")
+
+	// Enterprise is an operator's to give.
+	choice := finance.Get(page + "/plan")
+	finance.WantPage(choice, http.StatusOK, "Live sessions without a limit", "By agreement: talk to us")
+	if strings.Contains(choice.Body.String(), `value="enterprise"`) {
+		t.Error("Enterprise can be chosen")
+	}
+	finance.WantPage(finance.Get(page+"/plan?plan=enterprise"), http.StatusUnprocessableEntity, "This plan is by agreement: talk to us")
+	finance.WantPage(finance.Post(page+"/plan", url.Values{"plan": {"enterprise"}}), http.StatusUnprocessableEntity, "This plan is by agreement: talk to us")
+
+	// Cancelling says what it comes to, and can be taken back.
+	finance.WantPage(finance.Get(page+"/cancel"), http.StatusOK, "no live session can be created", "The invoice of $20.00 is made at once", "20 Jan 2027",
+		"If you subscribe anew before 20 Jan 2027", "count against the included ones")
+	finance.WantPage(finance.Post(page+"/cancel", url.Values{"when": {"end"}}), http.StatusUnprocessableEntity, "Say why")
+	finance.WantRedirect(finance.Post(page+"/cancel", url.Values{"when": {"end"}, "reason": {harness.Hostile}}), page)
+	finance.WantPage(finance.Get(page), http.StatusOK, "The subscription ends on", "Take the cancellation back")
+	owner := h.Staff(domain.RoleOwner)
+	if log := owner.Get("/dashboard/live/audit"); strings.Contains(log.Body.String(), "<script>alert") {
+		t.Error("the audit log has the reason as it was typed")
+	}
+	finance.WantRedirect(finance.Get(page+"/plan"), page)
+	finance.WantRedirect(finance.Post(page+"/reactivate", nil), page)
+	finance.WantRedirect(finance.Post(page+"/cancel", url.Values{"when": {"now"}, "reason": {"too dear"}}), page)
+	finance.WantPage(finance.Get(page), http.StatusOK, "No subscription", "CAN-000002", "Due on 13 January 2027 UTC", "Open",
+		"the 12 sessions used in it count against the included ones of your first period")
+	finance.WantPage(finance.Post(page+"/subscribe", url.Values{"plan": {"enterprise"}}), http.StatusUnprocessableEntity, "This plan is by agreement: talk to us")
+	h.Post("/sessions", harness.ValidBody).WantStatus(http.StatusCreated) // test mode needs none
+
+	// Its PDF, unpaid and paid.
+	invoices, _, err := h.Service.Billing.Invoices(h.Context(), h.Account.AccountID, 0, 10)
+	h.OK(err)
+	pdfOf := func() []byte {
+		answer := finance.Get(page + "/invoices/" + invoices[0].ID.String() + "/pdf")
+		finance.WantPage(answer, http.StatusOK, "%PDF-")
+		if got := answer.Header().Get("Content-Disposition"); !strings.Contains(got, "CAN-000002.pdf") {
+			t.Errorf("Content-Disposition %q", got)
+		}
+		return answer.Body.Bytes()
+	}
+	open := pdfOf()
+	h.Clock.Advance(14 * 24 * time.Hour)
+	bill(h)
+	finance = h.Staff(domain.RoleFinance)
+	finance.WantPage(finance.Get(page), http.StatusOK, "Overdue", "No payment has arrived by the due date. We look again on 16 January 2027 UTC; if it hasn’t arrived by 28 January 2027 UTC, the subscription is past due.")
+	_, err = h.Service.Billing.MarkPaid(h.Context(), invoices[0].ID, harness.Operator, "transfer 77")
+	h.OK(err)
+	finance.WantPage(finance.Get(page), http.StatusOK, "Paid")
+	if bytes.Equal(open, pdfOf()) {
+		t.Error("the PDF of the paid invoice is that of the open one")
+	}
+
+	finance.WantPage(finance.Post(page+"/subscribe", url.Values{}), http.StatusUnprocessableEntity, "Choose one of the plans")
+	finance.WantRedirect(finance.Post(page+"/subscribe", url.Values{"plan": {"starter"}}), page)
+	finance.WantPage(finance.Get(page), http.StatusOK, "Starter", "Active", "0 live sessions", "2 more than the 10 included",
+		"12 sessions of the period that was cancelled before count against the included ones", "100 % of your plan is used")
+	finance.WantPage(finance.Get("/dashboard/live"), http.StatusOK, "0 live sessions this period, 2 more than the 10 included")
+	if got := finance.Post(page+"/card", nil); got.Code != http.StatusNotFound {
+		t.Errorf("a card where none is taken: status %d, want 404", got.Code)
+	}
+	for action, want := range map[domain.AuditAction]int{
+		domain.AuditBillingEmail: 1, domain.AuditPlanChanged: 3, domain.AuditSubscriptionCancelled: 2, domain.AuditReactivated: 1,
+		domain.AuditSubscribed: 1, domain.AuditInvoicePaid: 1,
+	} {
+		audited(h, action, want)
+	}
+}
+
+// restarted is the bench as it is after a start with other terms.
+func restarted(h *harness.Harness, terms billing.Terms) *harness.Harness {
+	h.Helper()
+	again := *h
+	config := h.Service.Config
+	config.Terms = terms
+	again.Service = servicetest.New(config)
+	again.Config = harness.Using(again.Config, again.Service)
+	var err error
+	again.Handler, err = handlers.New(again.Config)
+	h.OK(err)
+	return &again
+}
+
+// textOf is what a PDF says.
+func textOf(t *testing.T, document []byte) string {
+	t.Helper()
+	read := exec.Command("pdftotext", "-layout", "-", "-")
+	read.Stdin = bytes.NewReader(document)
+	text, err := read.Output()
+	if err != nil {
+		t.Fatalf("pdftotext: %v", err)
+	}
+	return string(text)
+}
+
+// An issued invoice's PDF is drawn from its row alone: not even a seller who
+// moved house changes it.
+func TestInvoicePDFStaysAsIssued(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	live := domain.Scope{AccountID: h.Account.AccountID, Livemode: true}
+	h.OK(h.Service.Billing.ChangePlan(h.Context(), live.AccountID, harness.Operator, "starter"))
+	h.Clock.Advance(31 * 24 * time.Hour)
+	bill(h)
+	for range 11 {
+		h.NewSession(live, domain.NewSession{})
+	}
+	path := "/dashboard/live/billing/invoices/" + h.LastInvoice(live.AccountID).ID.String() + "/pdf"
+	before := h.Staff(domain.RoleFinance).Get(path).Body.Bytes()
+	text := textOf(t, before)
+	for _, want := range []string{"Tax invoice", "Candor Pty Ltd", "ABN 51 824 753 556", "BSB 062-000, account 1234 5678", "Reference: CAN-000002"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the PDF doesn't say %q:\n%s", want, text)
+		}
+	}
+	for _, seller := range []domain.Seller{{}, {Name: "Other Pty Ltd", ABN: "11 222 333 444", Transfer: []string{"BSB 999-999"}}, {Cards: true}} {
+		if after := restarted(h, billing.Terms{Seller: seller}).Staff(domain.RoleFinance).Get(path).Body.Bytes(); !bytes.Equal(before, after) {
+			t.Errorf("issued by another seller than %+v, and yet the PDF follows:\n%s", seller, textOf(t, after))
+		}
+	}
+	for what, change := range map[string]string{"the seller": `seller = '{}'`, "no seller": `seller = NULL`} {
+		if _, err := h.DB.Raw().ExecContext(h.Context(), `UPDATE invoice SET `+change+` WHERE status = 'open'`); err == nil {
+			t.Errorf("%s: an issued invoice was changed", what)
+		}
+	}
+}
+
+// Who can't charge GST doesn't say that a price includes it.
+func TestBillingPageClaimsNoGSTWithoutABN(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	h.OK(h.Service.Billing.ChangePlan(h.Context(), h.Account.AccountID, harness.Operator, "starter"))
+	h.Clock.Advance(31 * 24 * time.Hour)
+	bill(h)
+	for range 11 {
+		h.NewSession(domain.Scope{AccountID: h.Account.AccountID, Livemode: true}, domain.NewSession{})
+	}
+	terms := harness.InvoiceTerms()
+	terms.Seller.ABN = ""
+	for claims, on := range map[bool]*harness.Harness{true: h, false: restarted(h, terms)} {
+		page := on.Staff(domain.RoleFinance).Get("/dashboard/live/billing").Body.String()
+		if !strings.Contains(page, "$10.00") || strings.Contains(page, "includes $0.91 GST") != claims {
+			t.Errorf("the page says that the total includes GST: %t, want %t", !claims, claims)
+		}
+	}
+}
+
+// Cancelling drops a step down that is to come, and says so before.
+func TestCancellingSaysThatAChangeIsDropped(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	finance := h.Staff(domain.RoleFinance)
+	const page = "/dashboard/live/billing/cancel"
+	if strings.Contains(finance.Get(page).Body.String(), "is dropped") {
+		t.Error("a change of plan is dropped, and none is to come")
+	}
+	h.OK(h.Service.Billing.ChangePlan(h.Context(), h.Account.AccountID, harness.Operator, "starter"))
+	finance.WantPage(finance.Get(page), http.StatusOK, "The change to Starter on 20 Dec 2026, ", "is dropped", "doesn’t bring it back")
+	h.OK(h.Service.Billing.Cancel(h.Context(), h.Account.AccountID, harness.Operator, false, "the end"))
+	h.OK(h.Service.Billing.Reactivate(h.Context(), h.Account.AccountID, harness.Operator))
+	if of, err := h.Service.Billing.Subscription(h.Context(), h.Account.AccountID); err != nil || of.NextPlanID != nil {
+		t.Errorf("it isn't dropped: %+v, %v", of, err)
+	}
+}

@@ -1,0 +1,202 @@
+package dashboard_test
+
+import (
+	"fmt"
+	"image/color"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"candor/internal/domain"
+	"candor/internal/service/staff/team"
+	"candor/internal/testkit/browsertest"
+	"candor/internal/testkit/harness"
+)
+
+// TestDashboardInABrowser does what staff do: makes a key, keeps it and uses
+// it, makes a session by hand, finds it, extends and cancels it, invites a
+// colleague, sets the account's colour, and reads who did all that.
+func TestDashboardInABrowser(t *testing.T) {
+	t.Parallel()
+	for i, options := range harness.Looks() {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			h, base := harness.Listen(t)
+			done := h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Jo Public", ReferenceID: "loan-77", WebhookURL: "https://lender.example/hook"})
+			h.Open(done.ID)
+			h.Upload(done.ID, "payslip.pdf")
+			h.Complete(done.ID)
+			h.StorePDF(done.ID, []byte("%PDF-1.7"))
+			tab := browsertest.New(t, options)
+			at := func(path string) { tab.Open(base + strings.TrimSuffix("/dashboard/test/"+path, "/")) }
+			tab.Open(base + "/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fkeys")
+			tab.Type("#email", h.Account.Email)
+			tab.Type("#password", h.Account.Password)
+			tab.Click("main .button-primary")
+			tab.WaitForText("h1", "API keys")
+			view(tab, "keys")
+			at("")
+			tab.WaitForText("main", "Completed each day")
+			view(tab, "home")
+			tab.Open(base + "/dashboard/live")
+			tab.WaitForText("main", "First steps")
+			view(tab, "home-new")
+			at("keys")
+
+			tab.Click("main .button-primary")
+			tab.WaitForText("h1", "New API key")
+			view(tab, "key-new")
+			tab.Click("form .button-primary")
+			tab.WaitForFocus("error-summary")
+			view(tab, "key-errors")
+			tab.Type("#name", "Loan system")
+			tab.Click("#permissions")
+			tab.Click(`[id="permission-sessions:read"]`)
+			tab.Click("form .button-primary")
+			tab.WaitForText("h1", "Copy your API key")
+			view(tab, "key-once")
+			key := tab.Text("#key-text")
+			if calls(h, h.Handler, key, "192.0.2.1") != 200 {
+				t.Errorf("the key %q doesn't work", key)
+			}
+			tab.Click("section a.button-primary")
+			tab.WaitForText("h1", "API keys")
+			if strings.Contains(tab.Text("main"), key) {
+				t.Error("the key is shown again")
+			}
+			tab.Click(".row-menu > summary")
+			view(tab, "key-change")
+
+			at("sessions")
+			view(tab, "sessions")
+			tab.Type("#q", "loan-77")
+			tab.Press("\r")
+			tab.WaitFor(`a.button-plain[href="/dashboard/test/sessions"]`) // Clear: the list is filtered
+			tab.WaitForText(".pager", "1 session")
+			tab.Click(".row-link")
+			tab.WaitForText("h1", "Jo Public")
+			view(tab, "session-completed")
+			at("sessions/new")
+			view(tab, "session-new")
+			tab.Type("#customer_email", "sam@customer.example")
+			tab.Press("\r")
+			tab.WaitForText("#announcement", "Session created")
+			tab.Click(".qr-fold > summary")
+			view(tab, "session-pending")
+			tab.Type("#days", "60")
+			tab.Press("\r")
+			tab.WaitForText("#announcement", "Link extended to ")
+			tab.Click(".danger-zone > summary")
+			tab.Click(".danger-zone .button-danger")
+			tab.WaitForText("#announcement", "Session cancelled")
+
+			_, err := h.Service.Team.Invite(t.Context(), h.Account.AccountID, harness.Operator, team.InvitationParams{Email: "old@lender.example", Role: domain.RoleSupport})
+			h.OK(err)
+			h.Staff(domain.RoleSupport)
+			at("team")
+			tab.Type("#email", "new@lender.example")
+			tab.Press("\r")
+			tab.WaitForText("#announcement", "Invitation sent")
+			tab.Click(".row-menu > summary")
+			view(tab, "team")
+
+			at("webhooks")
+			tab.WaitForText("main", "Signing secret")
+			view(tab, "webhooks")
+			tab.Click("tbody .row-link[href*=deliveries]")
+			tab.WaitForText("main", "Body")
+			view(tab, "delivery")
+			at("webhooks/verify?in=python")
+			tab.WaitForText("main", "hmac.compare_digest")
+			view(tab, "webhook-verify")
+			at("webhooks")
+			tab.Click("form[action$=show] button")
+			tab.WaitForText("#secret-text", h.Account.TestWebhookSecret)
+			tab.Axe() // no picture: it would have the secret
+			tab.FitsWidth()
+			failedDeliveries(h)
+			at("webhooks/redeliveries")
+			tab.Click("main form .button-primary")
+			tab.WaitForText("#preview", "4 deliveries would be sent again")
+			view(tab, "redelivery-preview")
+			tab.Click("#preview .button-primary")
+			tab.WaitForText("#announcement", "Resending started")
+			running, err := h.Service.Webhooks.Redeliveries(t.Context(), h.TestScope())
+			h.OK(err)
+			stepRedelivery(h, running[0].ID)
+			tab.WaitForText("#progress .stat:nth-child(2) dd", "4") // the page has looked by itself
+			view(tab, "redelivery")
+			at("webhooks/redeliveries")
+			view(tab, "redeliveries")
+
+			logCalls(h, done.ID)
+			at("requests")
+			view(tab, "requests")
+			tab.Click(".row-link")
+			tab.WaitForText("main", "Request id")
+			view(tab, "request")
+			at("requests?id=req_1&method=PUT")
+			tab.WaitForFocus("error-summary")
+			view(tab, "requests-errors")
+
+			at("settings")
+			tab.Type("#help_email", "help@lender.example")
+			tab.Press("\r")
+			tab.WaitForText("#announcement", "Settings saved")
+			tab.Upload("#file", logoFile(t))
+			tab.Click("[action$=logo] .button")
+			tab.WaitForText("#announcement", "Logo saved")
+			view(tab, "settings")
+			_, err = h.DB.Raw().ExecContext(t.Context(), "UPDATE session SET completed_at = completed_at - interval '3 days' WHERE id = $1", done.ID)
+			h.OK(err)
+			tab.Type("#retention_days", "1")
+			tab.Press("\r")
+			tab.WaitForText(".banner-warn", "Files of 1 completed statement will be deleted")
+			view(tab, "retention")
+			tab.Click("form .button-danger")
+			tab.WaitForText("#announcement", "This applies to stored data")
+
+			at("sessions")
+			tab.Click("a[data-export]")
+			tab.WaitForText("#export-status", "Exported: 6 rows")
+			at("sessions/" + done.ID.String() + "/erase")
+			view(tab, "erase")
+			tab.Click("form .button-danger")
+			tab.WaitForFocus("error-summary")
+			tab.Type("#confirm", done.CustomerEmail)
+			tab.Press("\r")
+			tab.WaitForText("#announcement", "This is the receipt")
+			view(tab, "session-erased")
+
+			tab.Open(base + "/dashboard/live/billing")
+			tab.WaitForText("main", "Professional")
+			view(tab, "billing")
+			tab.Click("[href$='billing/plan']")
+			tab.Click("#plan")
+			tab.Click("form .button-primary")
+			tab.WaitForText("main", "You can change your mind until then")
+			view(tab, "billing-plan")
+			tab.Click("form .button-primary")
+			tab.WaitForText("#announcement", "Plan change saved")
+			tab.Click("[href$='billing/cancel']")
+			tab.Click("form .button-danger")
+			tab.WaitForFocus("error-summary")
+			view(tab, "billing-cancel")
+
+			at("audit")
+			tab.WaitForText("main", "API key created")
+			view(tab, "audit")
+		})
+	}
+}
+
+// logoFile is a file with a logo in it.
+func logoFile(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "logo.png")
+	if err := os.WriteFile(path, []byte(harness.Drawing(t, 600, 150, color.NRGBA{13, 87, 72, 255})), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,411 @@
+package dashboard_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"candor/handlers"
+	"candor/internal/delivery"
+	"candor/internal/domain"
+	"candor/internal/platform/mail"
+	"candor/internal/platform/ratelimit"
+	"candor/internal/service/webhooks"
+	"candor/internal/testkit/browsertest"
+	"candor/internal/testkit/harness"
+	"candor/internal/webhook"
+)
+
+// signInTo opens a page as the bench's owner, who isn't signed in yet.
+func signInTo(h *harness.Harness, tab *browsertest.Tab, base, path string) {
+	h.Helper()
+	tab.Open(base + path)
+	tab.WaitForText("h1", "Sign in")
+	tab.Type("#email", h.Account.Email)
+	tab.Type("#password", h.Account.Password)
+	tab.Press("\r")
+	tab.WaitForURL(path)
+}
+
+// confirmThat types the password that is asked for again, first a wrong one. The
+// prompt says what it is for.
+func confirmThat(h *harness.Harness, tab *browsertest.Tab, action string, look func(*browsertest.Tab, string)) {
+	h.Helper()
+	tab.WaitForText("h1", "Confirm it’s you")
+	tab.WaitForText("main", "Enter your password to "+action)
+	look(tab, "confirm-"+strings.Fields(action)[0])
+	tab.Type("#password", "not my password")
+	tab.Press("\r")
+	tab.WaitForFocus("error-summary")
+	look(tab, "confirm-refused")
+	tab.Type("#password", h.Account.Password)
+	tab.Press("\r")
+}
+
+// withTestEvents sends test events, to this machine, too.
+func withTestEvents(t *testing.T) func(*handlers.Config) {
+	return func(c *handlers.Config) {
+		limiter, err := ratelimit.New(webhooks.TestEventLimit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		policy := webhook.Policy{Development: true}
+		c.Webhooks.Policy, c.Webhooks.TestLimiter, c.Webhooks.TestClient = policy, limiter, webhook.NewClient(policy)
+	}
+}
+
+// TestDeveloperInABrowser does what developers do: renames a key, rotates it
+// when the password is asked for first, and deletes the old one; sets the
+// webhooks' URL, sends a test event and a failed delivery again; and changes the
+// signing secret, a little too early.
+func TestDeveloperInABrowser(t *testing.T) {
+	t.Parallel()
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"received": true}`) }))
+	t.Cleanup(receiver.Close)
+	for i, options := range harness.Looks() {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			h, base := harness.Listen(t, withTestEvents(t))
+			tab := browsertest.New(t, options)
+			signInTo(h, tab, base, "/dashboard/test/keys")
+			changesKeys(h, tab)
+			tab.Open(base + "/dashboard/test/webhooks")
+			triesWebhooks(h, tab, base, receiver.URL)
+			changesSecret(h, tab)
+		})
+	}
+}
+
+// TestLateRequestsInABrowser rotates a key and exports the sessions 16 minutes
+// after signing in, with and without script: the new key is shown, once, and the
+// download starts.
+func TestLateRequestsInABrowser(t *testing.T) {
+	t.Parallel()
+	all := append(harness.Looks(), browsertest.Options{Device: browsertest.Phone, NoScript: true}, browsertest.Options{Device: browsertest.Desktop})
+	for i, options := range all {
+		options.AllowStatus = []int{http.StatusConflict}
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			h, base := harness.Listen(t)
+			h.NewSession(h.TestScope(), domain.NewSession{})
+			tab, look := browsertest.New(t, options), view
+			if options.NoScript {
+				look = func(tab *browsertest.Tab, name string) {
+					tab.Screenshot("dashboard/" + name + "-no-script")
+					tab.NoErrors()
+				}
+			}
+			signInTo(h, tab, base, "/dashboard/test/keys")
+			h.Clock.Advance(domain.StaffConfirmed + time.Minute)
+			tab.Click(".row-menu > summary")
+			tab.Click("form[action$=rotate] button")
+			confirmThat(h, tab, "rotate this API key in test mode", look)
+			tab.WaitForText("h1", "Copy your API key")
+			tab.WaitForText("#key-text", "candor_test_")
+			look(tab, "key-rotated-late")
+			audited(h, domain.AuditKeyRotated, 1)
+			tab.Click("section a.button-primary") // leaves the page without its question
+			tab.WaitForText("h1", "API keys")
+
+			h.Clock.Advance(domain.StaffConfirmed + time.Minute)
+			tab.Open(base + "/dashboard/test/sessions?status=pending")
+			tab.Click("a[data-export]")
+			confirmThat(h, tab, "export sessions in test mode", look)
+			tab.WaitForText("h1", "Your download starts now")
+			look(tab, "download")
+			becomes(h, 1, `SELECT count(*) FROM audit_log WHERE action = 'sessions.exported'`)
+			tab.Click("main .button-primary")
+			tab.WaitForURL("/dashboard/test/sessions?status=pending")
+
+			h.Clock.Advance(domain.StaffConfirmed + time.Minute)
+			tab.Open(base + "/dashboard/test/webhooks")
+			tab.Type("#url", "https://lender.example/hook")
+			tab.Press("\r")
+			tab.WaitForText("main", "Enter your password to change the webhook URL in test mode")
+			prompt := tab.URL()
+			tab.Type("#password", h.Account.Password)
+			if options.NoScript {
+				tab.Press("\r")
+			} else {
+				tab.ClickTimes("main .button-primary", 2)
+			}
+			tab.WaitForText("#announcement", "Saved. Events are sent to this URL")
+			audited(h, domain.AuditWebhookURL, 1)
+			tab.Open(prompt)
+			tab.WaitForText("h1", "This request was sent already")
+			look(tab, "confirm-sent")
+			tab.Click("main .button-primary")
+			tab.WaitForText("h1", "Webhooks")
+		})
+	}
+}
+
+// becomes returns once the query's number is the wanted one.
+func becomes(h *harness.Harness, want int, query string) {
+	h.Helper()
+	for deadline := time.Now().Add(10 * time.Second); harness.QueryOne[int](h, query) != want; {
+		if time.Now().After(deadline) {
+			h.Fatalf("%s is %d, want %d", query, harness.QueryOne[int](h, query), want)
+		}
+	}
+}
+
+// changesKeys renames the first key, makes another in its place and deletes it.
+func changesKeys(h *harness.Harness, tab *browsertest.Tab) {
+	h.Helper()
+	const menu = ".row-menu > summary"
+	tab.Click(menu)
+	tab.Type(".row-menu [name=name]", "Loan system")
+	tab.Press("\r")
+	tab.WaitForText("#announcement", "Key renamed")
+	h.Clock.Advance(domain.StaffConfirmed + time.Minute)
+	tab.Click(menu)
+	tab.Click("form[action$=rotate] button")
+	tab.WaitForText("h1", "Confirm it’s you")
+	tab.Click("form[action$=cancel] button")
+	tab.WaitForText("#announcement", "Cancelled. Nothing was done.")
+	tab.WaitForText("h1", "API keys")
+	tab.Click(menu)
+	tab.Click("form[action$=rotate] button")
+	confirmThat(h, tab, "rotate this API key in test mode", view)
+	tab.WaitForText("h1", "Copy your API key")
+	tab.WaitForText("main", "The old key works until")
+	view(tab, "key-rotated")
+	made := tab.Text("#key-text")
+	for _, key := range []string{made, h.Account.TestKey} {
+		if status := calls(h, h.Handler, key, "192.0.2.1"); status != http.StatusOK {
+			h.Errorf("the key …%s: %d, want both to work for a while", key[len(key)-4:], status)
+		}
+	}
+	tab.Click("section a.button-primary")
+	tab.WaitForText("h1", "API keys")
+	old := fmt.Sprintf("tr:has(.mono):has(form[action*=%q])", harness.QueryOne[domain.KeyID](h, `SELECT id FROM api_key WHERE account_id = $1 AND NOT livemode ORDER BY created_at LIMIT 1`, h.Account.AccountID).String())
+	tab.Click(old + " .row-menu > summary")
+	tab.Type(old+" [name=typed_name]", "loan")
+	tab.Press("\r")
+	tab.WaitForFocus("error-summary")
+	view(tab, "key-delete-errors")
+	tab.Type(old+" [name=typed_name]", "Loan system")
+	tab.Press("\r")
+	tab.WaitForText("#announcement", "Key deleted")
+	for key, want := range map[string]int{made: http.StatusOK, h.Account.TestKey: http.StatusUnauthorized} {
+		if status := calls(h, h.Handler, key, "192.0.2.1"); status != want {
+			h.Errorf("the key …%s: %d, want %d", key[len(key)-4:], status, want)
+		}
+	}
+}
+
+// triesWebhooks sets the default URL, tries it, and sends a delivery again that
+// had failed.
+func triesWebhooks(h *harness.Harness, tab *browsertest.Tab, base, receiver string) {
+	h.Helper()
+	tab.Type("#url", receiver+"/hook")
+	tab.Press("\r")
+	tab.WaitForText("#announcement", "Saved. Events are sent to this URL")
+	tab.Click("form[action$='webhooks/test'] button")
+	tab.WaitForText("h1", "Test event")
+	tab.WaitForText("main", "200 OK")
+	tab.WaitForText("main", `{"received": true}`)
+	result := tab.URL()
+	tab.Open(result)
+	tab.WaitForText("main", "200 OK")
+	audited(h, domain.AuditTestEvent, 1)
+	view(tab, "test-event")
+	failed := failedAt(h, receiver+"/hook", http.StatusServiceUnavailable, webhook.ClassStatus)
+	tab.Open(base + "/dashboard/test/webhooks?state=failed")
+	tab.Click("tbody .row-link[href*=deliveries]")
+	tab.WaitForURL(failed.ID.String())
+	tab.Click("form[action$=retry] button")
+	tab.WaitForText("#announcement", "Resent with the same id")
+	tab.WaitForText("form[action$=retry]", "Try now")
+	view(tab, "delivery-again")
+	var due int
+	h.OK(h.DB.Raw().GetContext(h.Context(), &due, `SELECT count(*) FROM delivery WHERE id = $1 AND state = 'pending' AND next_attempt_at <= $2`, failed.ID, h.Clock.Now()))
+	if due != 1 {
+		h.Error("the delivery isn't due again")
+	}
+	tab.Click(".back-link")
+	tab.WaitForText("h1", "Webhooks")
+}
+
+// changesSecret makes the next secret, switches to it and restores the one
+// before.
+func changesSecret(h *harness.Harness, tab *browsertest.Tab) {
+	h.Helper()
+	signs := func(want string) {
+		h.Helper()
+		got, err := delivery.SigningSecrets(h.Context(), h.DB, h.Service.Ring, h.TestScope())
+		h.OK(err)
+		if got[0] != want {
+			h.Error("X-Webhook-Signature is made with another secret than the page says")
+		}
+	}
+	tab.Click("form[action$=next] button")
+	tab.WaitForText("h1", "Copy your next webhook secret")
+	view(tab, "secret-next")
+	next := tab.Text("#secret-text")
+	signs(h.Account.TestWebhookSecret)
+	tab.Click("main a.button-primary")
+	tab.WaitForText("main", "Next one made")
+	view(tab, "webhooks-next-secret")
+	tab.Click("form[action$=switch] button")
+	tab.WaitForText("#announcement", "signed with the new secret")
+	signs(next)
+	tab.Click("form[action$=restore] button")
+	tab.WaitForText("#announcement", "signed with the previous secret again")
+	signs(h.Account.TestWebhookSecret)
+	tab.Click("form[action$=show] button")
+	tab.WaitForText("#secret-text", h.Account.TestWebhookSecret)
+	view(tab, "secret")
+}
+
+// reach presses Tab until the focus is on what the selector matches.
+func reach(t testing.TB, tab *browsertest.Tab, selector string) {
+	t.Helper()
+	for range 100 {
+		tab.Press("\t")
+		if browsertest.Eval[bool](tab, fmt.Sprintf("document.activeElement.matches(%q)", selector)) {
+			return
+		}
+	}
+	t.Fatalf("no Tab leads to %s", selector)
+}
+
+// TestOwnerByKeyboard does without a mouse what owners do: signs in, gives a
+// colleague another role and takes another out of the team.
+func TestOwnerByKeyboardInABrowser(t *testing.T) {
+	t.Parallel()
+	h, base := harness.Listen(t)
+	tab := browsertest.New(t, browsertest.Options{Device: browsertest.Desktop})
+	member := func(role domain.Role) (*harness.StaffBrowser, string) {
+		s := h.Staff(role)
+		s.Cookies = map[string]string{"candor_staff": s.Cookies[staffCookie]}
+		return s, fmt.Sprintf("tr:has([id=%q])", "role-"+s.Session.ID.String())
+	}
+	developer, row := member(domain.RoleDeveloper)
+	support, other := member(domain.RoleSupport)
+	tab.Open(base + "/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fteam")
+	reach(t, tab, "#email")
+	tab.Press(h.Account.Email)
+	reach(t, tab, "#password")
+	tab.Press(h.Account.Password + "\r")
+	tab.WaitForText("h1", "Team")
+	tab.Press("\t")
+	if !browsertest.Eval[bool](tab, "document.activeElement.matches('.skip-link')") {
+		t.Error("the first Tab isn't on the link to the content")
+	}
+	tab.Press("\r")
+	tab.WaitForFocus("main")
+	reach(t, tab, row+" summary")
+	tab.Press("\r")
+	reach(t, tab, row+" select")
+	tab.Press("Sup") // as lists are chosen from by keys
+	view(tab, "team-change")
+	reach(t, tab, row+" form[action$=role] button")
+	tab.Press("\r")
+	tab.WaitForText("#announcement", "Role changed")
+	developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusForbidden, "Support")
+	developer.WantPage(developer.Get("/dashboard/test/sessions"), http.StatusOK)
+
+	support.WantPage(support.Get("/dashboard/test/sessions"), http.StatusOK)
+	reach(t, tab, other+" summary")
+	tab.Press(" ")
+	reach(t, tab, other+" form[action$=remove] button")
+	tab.Press(" ")
+	tab.WaitForText("#announcement", "Removed from the team")
+	tab.WaitGone(other)
+	support.WantRedirect(support.Get("/dashboard/test/sessions"), "/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fsessions")
+}
+
+// TestOwnersTabsInABrowser ends another browser's session, which is out at
+// once, and takes what there is to download.
+func TestOwnersTabsInABrowser(t *testing.T) {
+	t.Parallel()
+	h, base := harness.Listen(t)
+	done := h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Jo Public"})
+	h.Complete(done.ID)
+	h.StorePDF(done.ID, []byte("%PDF-1.7 of Jo"))
+	tab, other := browsertest.New(t, harness.Looks()[1]), browsertest.New(t, harness.Looks()[0])
+	page := "/dashboard/test/sessions/" + done.ID.String()
+	signInTo(h, other, base, page)
+	signInTo(h, tab, base, "/dashboard/test/me")
+	view(tab, "me-two-browsers")
+	tab.Click("#browsers form[action$='/end'] button")
+	tab.WaitForText("#announcement", "That browser is signed out")
+	other.Click("a[href$='/data']")
+	other.WaitForText("h1", "Sign in")
+	other.Type("#email", h.Account.Email)
+	other.Type("#password", h.Account.Password)
+	other.Press("\r") // and the download that was asked for begins
+
+	tab.Open(base + page)
+	for selector, want := range map[string]string{"a[href$='/data']": `"personal_details": {`, "a[href$='/pdf']": "%PDF-1.7 of Jo"} {
+		got := browsertest.Eval[[]string](tab, fmt.Sprintf(`fetch(document.querySelector(%q).href).then(async (r) => [r.headers.get("Content-Disposition"), await r.text()])`, selector))
+		if !strings.HasPrefix(got[0], "attachment") || !strings.Contains(got[0], done.ID.String()) || !strings.Contains(got[1], want) {
+			t.Errorf("%s: %q, %.200q", selector, got[0], got[1])
+		}
+		if selector == "a[href$='/data']" && !json.Valid([]byte(got[1])) {
+			t.Errorf("no JSON: %.200q", got[1])
+		}
+	}
+	tab.Open(base + page)
+	tab.WaitForText("main", "Data read")
+	view(tab, "session-read")
+	for range 3 {
+		h.NewSession(h.TestScope(), domain.NewSession{})
+	}
+	tab.Open(base + "/dashboard/test/sessions")
+	browsertest.Eval[bool](tab, `window.said = [], new MutationObserver(() => said.push(document.getElementById("export-status").textContent))
+		.observe(document.getElementById("export-status"), {childList: true, characterData: true, subtree: true}), true`)
+	tab.Click("a[data-export]")
+	tab.WaitForText("#export-status", "Exported: 4 rows")
+	if said := browsertest.Eval[[]string](tab, "said"); len(said) < 2 || said[0] != "Exporting: 0 of 4 rows" {
+		t.Errorf("on its way the export said %q", said)
+	}
+	view(tab, "sessions-exported")
+}
+
+// oneLetter is a DevMail with one email.
+type oneLetter struct{}
+
+// Letters returns it.
+func (oneLetter) Emails() ([]mail.Message, error) {
+	return []mail.Message{{SentAt: harness.StartTime, To: "jo@lender.example", Subject: "Choose a new password", Text: "Choose one here:\n\nhttps://candor.example/dashboard/reset/x\n"}}, nil
+}
+
+// TestProblemsInABrowser looks at the pages that say why there is nothing to
+// see, and at the letters that development doesn't send.
+func TestProblemsInABrowser(t *testing.T) {
+	t.Parallel()
+	for i, options := range harness.Looks() {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			h, base := harness.Listen(t, func(c *handlers.Config) { c.DevMail = oneLetter{} })
+			options.AllowStatus = []int{http.StatusForbidden, http.StatusNotFound, http.StatusInternalServerError}
+			tab := browsertest.New(t, options)
+			see := func(path, name string, texts ...string) {
+				tab.Open(base + path)
+				for _, text := range texts {
+					tab.WaitForText("main", text)
+				}
+				view(tab, name)
+			}
+			see("/dashboard/nothing/here", "404-door", "There is nothing here")
+			see("/dev/mail", "dev-mail", "Choose a new password")
+			signInTo(h, tab, base, "/dashboard/test")
+			see("/dashboard/test/sessions/sess_01m7yv7wbwf4bvt47z0y7qs8pk", "404", "There is nothing here")
+			exec := func(query string) {
+				_, err := h.DB.Raw().ExecContext(t.Context(), query)
+				h.OK(err)
+			}
+			exec(`ALTER TABLE webhook_endpoint RENAME TO elsewhere`)
+			see("/dashboard/test/webhooks", "500", "something went wrong", "Error reference: req_")
+			exec(`UPDATE staff_user SET role = 'support'`)
+			see("/dashboard/test/team", "403", "You can’t do this", "Your role, support, can’t open this page")
+		})
+	}
+}

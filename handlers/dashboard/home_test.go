@@ -1,0 +1,88 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/testkit/harness"
+	"candor/internal/webhook"
+)
+
+func TestHome(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	owner, finance, support := h.Staff(domain.RoleOwner), h.Staff(domain.RoleFinance), h.Staff(domain.RoleSupport)
+	owner.WantRedirect(owner.Get("/dashboard"), "/dashboard/test")
+	owner.WantPage(owner.Get("/dashboard/test"), http.StatusOK, "First steps", "Make an API key", "Done", "session_url", "Nothing was sent yet")
+	if page := support.Get("/dashboard/test").Body.String(); strings.Contains(page, "First steps") || strings.Contains(page, "Nothing was sent yet") {
+		t.Error("support is shown what isn't its matter")
+	}
+	live := domain.Scope{AccountID: h.Account.AccountID, Livemode: true}
+	h.NewSession(live, domain.NewSession{}) // in the 30 days before
+	h.Clock.Advance(40 * 24 * time.Hour)
+	for range 3 {
+		done := h.NewSession(live, domain.NewSession{})
+		h.Open(done.ID)
+		h.Clock.Advance(90 * time.Minute)
+		h.Complete(done.ID)
+	}
+	h.NewSession(live, domain.NewSession{})
+	_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_session SET seen_at = $1, expires_at = $1::timestamptz + interval '1 day'`, h.Clock.Now())
+	h.OK(err)
+	owner.WantRedirect(owner.Get("/dashboard"), "/dashboard/live")
+	page := owner.Get("/dashboard/live")
+	owner.WantPage(page, http.StatusOK, "<dt>Created</dt><dd>4</dd>", "+300 % against", "<dt>Completed</dt><dd>3</dd>", "75 %", "<dt>Median time to complete</dt><dd>1.5 h</dd><dd class=\"stat-note\">from creation</dd>", "3 sessions completed in the last 30 days", "Professional", "of 100 included")
+	page = finance.Get("/dashboard/live")
+	finance.WantPage(page, http.StatusOK, "Professional")
+	if strings.Contains(page.Body.String(), "Completed each day") {
+		t.Error("finance sees sessions")
+	}
+}
+
+// A step that was made stays made, and the list stays until all are, or the
+// account isn't new any more.
+func TestFirstSteps(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	developer := h.Staff(domain.RoleDeveloper)
+	deleteKeys(h)
+	want := func(when string, done int) {
+		t.Helper()
+		_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_session SET seen_at = $1, expires_at = $1::timestamptz + interval '1 day'`, h.Clock.Now())
+		h.OK(err)
+		page := developer.Get("/dashboard/test").Body.String()
+		n := strings.Count(page, `<li class="is-done"`)
+		if !strings.Contains(page, "First steps") {
+			n = 4
+		}
+		if n != done {
+			t.Errorf("%s: %d steps are ticked, want %d; without the list 4", when, n, done)
+		}
+	}
+	want("with a key that was deleted lately", 1)
+	cancelled := h.NewSession(h.TestScope(), domain.NewSession{})
+	h.Open(cancelled.ID)
+	_, err := h.Service.Sessions.Cancel(t.Context(), h.TestScope(), cancelled.ID, harness.Operator)
+	h.OK(err)
+	want("an opened session is cancelled", 3)
+	done := h.NewSession(h.TestScope(), domain.NewSession{})
+	h.Open(done.ID)
+	h.Complete(done.ID)
+	want("a session is completed, and no webhook received", 3)
+	h.Clock.Advance(29 * 24 * time.Hour)
+	want("29 days later", 3)
+	back := h.Clock.Now()
+	h.Clock.Advance(24 * time.Hour)
+	want("30 days later", 4)
+	h.Clock.Advance(back.Sub(h.Clock.Now()))
+	want("29 days later again", 3)
+	hooked := failedAt(h, "https://lender.example/hook", 503, webhook.ClassStatus)
+	want("no webhook arrived", 3)
+	now := h.Clock.Now()
+	h.OK(h.DB.RecordAttempts(t.Context(), nil, []db.EndpointHealth{{ID: hooked.EndpointID, SuccessAt: &now, At: now, StatusCode: http.StatusNoContent}}))
+	want("a webhook arrived", 4)
+}

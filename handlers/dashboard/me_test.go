@@ -1,0 +1,361 @@
+package dashboard_test
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/testkit/harness"
+)
+
+func fieldsOf(err error) form.Errors {
+	var own *domain.Error
+	if errors.As(err, &own) {
+		return own.Fields
+	}
+	return nil
+}
+
+const staffCookie = "__Host-candor_staff"
+
+func TestChangePassword(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	browser, elsewhere := h.Owner(), h.Owner()
+	before := browser.Cookies[staffCookie]
+	change := func(current, password string) url.Values {
+		return url.Values{"password": {current}, "new_password": {password}}
+	}
+	const path = "/dashboard/test/me/password"
+	browser.WantPage(browser.Post(path, change("wrong", harness.GoodPassword)), http.StatusUnprocessableEntity, "That isn’t your password")
+	browser.WantPage(browser.Post(path, change(h.Account.Password, "qwertyuiop")), http.StatusUnprocessableEntity, "first that others would try")
+	browser.WantPage(browser.Post(path, change(h.Account.Password, "lender & sons")), http.StatusUnprocessableEntity, "must not be your name")
+	elsewhere.WantPage(elsewhere.Get("/dashboard/test"), http.StatusOK)
+
+	browser.WantRedirect(browser.Post(path, change(h.Account.Password, harness.GoodPassword)), "/dashboard/test/me")
+	answer := browser.Get("/dashboard/test/me")
+	browser.WantPage(answer, http.StatusOK, "Password changed")
+	elsewhere.WantRedirect(elsewhere.Get("/dashboard/test"), "/dashboard/sign-in?then=%2Fdashboard%2Ftest")
+	thief := h.SignedOut()
+	thief.Cookies[staffCookie] = before
+	thief.WantRedirect(thief.Get("/dashboard/test"), "/dashboard/sign-in?then=%2Fdashboard%2Ftest")
+	thief.WantPage(thief.Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, h.Account.Password)), http.StatusUnprocessableEntity)
+	thief.WantRedirect(thief.Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, harness.GoodPassword)), "/dashboard")
+	audited(h, domain.AuditPasswordChanged, 1)
+	wantNoTrace(h, harness.GoodPassword, h.Account.Password)
+}
+
+func TestChangePasswordIsThrottled(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	browser := h.Staff(domain.RoleFinance)
+	form := url.Values{"password": {"wrong"}, "new_password": {harness.GoodPassword}}
+	for range 10 {
+		browser.WantPage(browser.Post("/dashboard/test/me/password", form), http.StatusUnprocessableEntity, "That isn’t your password")
+	}
+	browser.WantPage(browser.Post("/dashboard/test/me/password", form), http.StatusUnprocessableEntity, "too many attempts")
+}
+
+func TestTwoStepSignIn(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	browser, elsewhere := h.Owner(), h.Owner()
+	before := browser.Cookies[staffCookie]
+	secret, recovery := browser.TwoStep()
+	if browser.Cookies[staffCookie] == before {
+		t.Error("turning two-step sign-in on kept the token")
+	}
+	elsewhere.WantRedirect(elsewhere.Get("/dashboard/test"), "/dashboard/sign-in?then=%2Fdashboard%2Ftest")
+	answer := browser.Get("/dashboard/test/me")
+	browser.WantPage(answer, http.StatusOK, "10 of 10")
+	if strings.Contains(answer.Body.String(), secret[:8]) || strings.Contains(answer.Body.String(), recovery[0]) {
+		t.Error("the account's page shows a secret again")
+	}
+
+	half := h.HalfIn()
+	token := half.Cookies[staffCookie]
+	half.WantRedirect(half.Get("/dashboard/test"), "/dashboard/sign-in?then=%2Fdashboard%2Ftest")
+	half.WantRedirect(half.Get("/dashboard/confirm"), "/dashboard/sign-in?then=%2Fdashboard%2Fconfirm")
+	half.WantPage(half.Get("/dashboard/sign-in/code?then=%2Fdashboard%2Flive"), http.StatusOK, `value="/dashboard/live"`)
+	half.WantPage(half.Post("/dashboard/sign-in/code", harness.CodeForm(h.Code(secret, 0))), http.StatusUnprocessableEntity, "was used already")
+	half.WantPage(half.Post("/dashboard/sign-in/code", harness.CodeForm(h.Code(secret, -2))), http.StatusUnprocessableEntity, "That code isn’t right")
+	form := harness.CodeForm(h.Code(secret, 1))
+	form.Set("then", "https://evil.example/")
+	half.WantRedirect(half.Post("/dashboard/sign-in/code", form), "/dashboard")
+	half.WantPage(half.Get("/dashboard/test"), http.StatusOK)
+	thief := h.SignedOut()
+	thief.Cookies[staffCookie] = token
+	thief.WantRedirect(thief.Get("/dashboard/test"), "/dashboard/sign-in?then=%2Fdashboard%2Ftest")
+	thief.WantRedirect(thief.Get("/dashboard/sign-in/code"), "/dashboard/sign-in?then=%2Fdashboard")
+	half.WantRedirect(half.Get("/dashboard/sign-in/code"), "/dashboard/sign-in?then=%2Fdashboard")
+
+	h.Clock.Advance(time.Minute)
+	late := h.HalfIn()
+	h.Clock.Advance(domain.StaffHalfOpen)
+	late.WantRedirect(late.Post("/dashboard/sign-in/code", harness.CodeForm(h.Code(secret, 0))), "/dashboard/sign-in?then=%2Fdashboard")
+	audited(h, domain.AuditSignedIn, 3)
+	audited(h, domain.AuditTwoStepOn, 1)
+	wantNoTrace(h, append(recovery, secret)...)
+}
+
+// TestCodeIsUsedOnce: of two browsers that send the same code at once, one
+// gets in.
+func TestCodeIsUsedOnce(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	secret, recovery := h.Owner().TwoStep()
+	h.Clock.Advance(time.Minute)
+	for name, code := range map[string]string{"the app's": h.Code(secret, 0), "a recovery code": recovery[3]} {
+		browsers := []*harness.StaffBrowser{h.HalfIn(), h.HalfIn(), h.HalfIn()}
+		in := make([]bool, len(browsers))
+		var wg sync.WaitGroup
+		for i, browser := range browsers {
+			wg.Go(func() {
+				in[i] = browser.Post("/dashboard/sign-in/code", harness.CodeForm(code)).Code == http.StatusSeeOther
+			})
+		}
+		wg.Wait()
+		n := 0
+		for _, one := range in {
+			if one {
+				n++
+			}
+		}
+		if n != 1 {
+			t.Errorf("%s let %d browsers in, want one", name, n)
+		}
+	}
+}
+
+func TestRecoveryCodes(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	m := h.Mailbox()
+	owner := h.Owner()
+	_, recovery := owner.TwoStep()
+	m.Letter(h.Account.Email, "Two-step sign-in is on")
+	half := h.HalfIn()
+	half.Cookies[deviceCookie] = owner.Cookies[deviceCookie]
+	half.WantRedirect(half.Post("/dashboard/sign-in/code", harness.CodeForm(" "+strings.ToUpper(strings.ReplaceAll(recovery[0], "-", " ")))), "/dashboard")
+	m.Letter(h.Account.Email, "A recovery code was used")
+	again := h.HalfIn()
+	again.Cookies[deviceCookie] = owner.Cookies[deviceCookie]
+	again.WantPage(again.Post("/dashboard/sign-in/code", harness.CodeForm(recovery[0])), http.StatusUnprocessableEntity)
+	owner.WantPage(owner.Get("/dashboard/test/me"), http.StatusOK, "9 of 10")
+	answer := owner.Post("/dashboard/test/me/recovery-codes", nil)
+	renewed := harness.RecoveryOnPage.FindAllString(answer.Body.String(), -1)
+	if len(renewed) != 10 {
+		t.Fatalf("%d new recovery codes, want 10", len(renewed))
+	}
+	again.WantPage(again.Post("/dashboard/sign-in/code", harness.CodeForm(recovery[1])), http.StatusUnprocessableEntity)
+	again.WantRedirect(again.Post("/dashboard/sign-in/code", harness.CodeForm(renewed[1])), "/dashboard")
+	m.Letter(h.Account.Email, "A recovery code was used")
+	audited(h, domain.AuditRecoveryCodeUsed, 2)
+	audited(h, domain.AuditRecoveryCodesMade, 1)
+	var stored string
+	h.OK(h.DB.Raw().GetContext(h.Context(), &stored, `SELECT string_agg(encode(hash, 'escape'), ' ') FROM staff_recovery_code`))
+	if strings.Contains(stored, strings.ReplaceAll(renewed[2], "-", "")) {
+		t.Error("recovery codes are stored in clear")
+	}
+	wantNoTrace(h, append(recovery, renewed...)...)
+}
+
+// TestRecoveryCodesAreLong: a recovery code has at least 112 bits, and one that
+// was made before, with 80, still signs in.
+func TestRecoveryCodesAreLong(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	_, recovery := h.Owner().TwoStep()
+	const alphabet = "abcdefghjkmnpqrstvwxyz0123456789" // 5 bits a character
+	seen := map[string]bool{}
+	for _, code := range recovery {
+		plain := strings.ReplaceAll(code, "-", "")
+		if 5*len(plain) < 112 || strings.Trim(plain, alphabet) != "" || seen[plain] {
+			t.Errorf("recovery code %q: want at least 112 bits of %s, each code once", code, alphabet)
+		}
+		seen[plain] = true
+	}
+	_, err := h.DB.Raw().ExecContext(t.Context(), `
+		INSERT INTO staff_recovery_code (staff_id, hash) SELECT staff_id, sha256('abcd1234efgh5678') FROM staff_recovery_code LIMIT 1`)
+	h.OK(err)
+	half := h.HalfIn()
+	half.WantRedirect(half.Post("/dashboard/sign-in/code", harness.CodeForm("ABCD-1234 efgh–5678")), "/dashboard")
+}
+
+func TestTurnTwoStepOff(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	owner := h.Owner()
+	secret, recovery := owner.TwoStep()
+	const path = "/dashboard/test/me/two-step/off"
+	off := func(password, code string) url.Values {
+		return url.Values{"off_password": {password}, "off_code": {code}}
+	}
+	h.Clock.Advance(time.Minute)
+	owner.WantPage(owner.Post(path, off("wrong", h.Code(secret, 0))), http.StatusUnprocessableEntity, "That isn’t your password", `href="#off_password"`)
+	for _, code := range []string{"", "000000", "abcd-abcd-abcd-abcd-abcd-abcd"} {
+		owner.WantPage(owner.Post(path, off(h.Account.Password, code)), http.StatusUnprocessableEntity, "That code isn’t right", `href="#off_code"`)
+	}
+	audited(h, domain.AuditCodeRefused, 1) // the first of three from this network
+	owner.WantPage(owner.Get("/dashboard/test/me"), http.StatusOK, "10 of 10")
+	owner.WantRedirect(owner.Post(path, off(h.Account.Password, recovery[4])), "/dashboard/test/me")
+	owner.WantPage(owner.Get("/dashboard/test/me"), http.StatusOK, "Two-step sign-in is off")
+	h.Owner() // by the password alone
+	var left int
+	h.OK(h.DB.Raw().GetContext(h.Context(), &left, `SELECT count(*) FROM staff_recovery_code`))
+	if left != 0 {
+		t.Errorf("%d recovery codes are left", left)
+	}
+	audited(h, domain.AuditTwoStepOff, 1)
+
+	// The code that the app shows does it, too.
+	secret, _ = owner.TwoStep()
+	h.Clock.Advance(time.Minute)
+	owner.WantRedirect(owner.Post(path, off(h.Account.Password, h.Code(secret, 0))), "/dashboard/test/me")
+	audited(h, domain.AuditTwoStepOff, 2)
+}
+
+// madeByPasskey makes the browser's session one that the passkey made.
+func madeByPasskey(s *harness.StaffBrowser, id domain.PasskeyID) {
+	s.Helper()
+	_, err := s.DB.Raw().ExecContext(s.Context(), `UPDATE staff_session SET passkey_id = $2 WHERE id = $1`, s.Session.SessionID, id)
+	s.OK(err)
+}
+
+// TestTurnTwoStepOffByPasskey: a session that was lately made by a passkey needs
+// no code, an older one does.
+func TestTurnTwoStepOffByPasskey(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	var hash string
+	h.OK(h.DB.Raw().GetContext(t.Context(), &hash, `SELECT password_hash FROM staff_user WHERE email = $1`, h.Account.Email))
+	off := url.Values{"off_password": {h.Account.Password}}
+	const path = "/dashboard/test/me/two-step/off"
+	for late, status := range map[bool]int{false: http.StatusSeeOther, true: http.StatusUnprocessableEntity} {
+		owner := h.Staff(domain.RoleOwner)
+		_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_user SET password_hash = $2, totp_secret = '\x', totp_since = created_at WHERE id = $1`, owner.Session.ID, hash)
+		h.OK(err)
+		madeByPasskey(owner, h.PasskeyOf(owner.Session.ID))
+		if late {
+			_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_session SET created_at = created_at - interval '15 minutes' WHERE id = $1`, owner.Session.SessionID)
+			h.OK(err)
+			_, err = h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_user SET totp_secret = NULL, totp_pending = NULL WHERE id = $1`, owner.Session.ID)
+			h.OK(err)
+			owner.TwoStep()
+		} else {
+			owner.WantPage(owner.Get("/dashboard/test/me"), http.StatusOK, "No code is needed")
+		}
+		if got := owner.Post(path, off); got.Code != status {
+			t.Errorf("passkey of 15 minutes ago %v: %d, want %d", late, got.Code, status)
+		}
+	}
+}
+
+// TestPasskeysEndWithTheirSessions: removing a passkey signs out the browsers
+// that signed in with it, and no others. A reset password signs out all, and its
+// email lists the passkeys that still sign in.
+func TestPasskeysEndWithTheirSessions(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	m := h.Mailbox()
+	owner, thief, own := h.Staff(domain.RoleOwner), h.Staff(domain.RoleOwner), h.Staff(domain.RoleOwner)
+	for _, other := range []*harness.StaffBrowser{thief, own} {
+		_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_session SET staff_id = $2 WHERE id = $1`, other.Session.SessionID, owner.Session.ID)
+		h.OK(err)
+	}
+	id := h.PasskeyOf(owner.Session.ID)
+	madeByPasskey(thief, id)
+	signedOut := func(browser *harness.StaffBrowser) {
+		t.Helper()
+		browser.WantRedirect(browser.Get("/dashboard/test"), "/dashboard/sign-in?then=%2Fdashboard%2Ftest")
+	}
+	thief.WantPage(thief.Get("/dashboard/test"), http.StatusOK)
+	owner.WantRedirect(owner.Post("/dashboard/test/me/passkeys/"+id.String()+"/remove", nil), "/dashboard/test/me")
+	m.Letter(owner.Session.Email, "A passkey was removed")
+	owner.WantPage(owner.Get("/dashboard/test/me"), http.StatusOK, "Browsers that signed in with it were signed out")
+	signedOut(thief)
+
+	id = h.PasskeyOf(owner.Session.ID)
+	madeByPasskey(own, id)
+	own.WantRedirect(own.Post("/dashboard/test/me/passkeys/"+id.String()+"/remove", nil), "/dashboard/sign-in")
+	own.WantPage(own.Get("/dashboard/sign-in"), http.StatusOK, "You had signed in with it here")
+	m.Letter(owner.Session.Email, "A passkey was removed")
+
+	madeByPasskey(owner, h.PasskeyOf(owner.Session.ID))
+	owner.WantPage(owner.Get("/dashboard/test"), http.StatusOK)
+	browser := h.SignedOut()
+	browser.WantRedirect(browser.Post("/dashboard/forgot", url.Values{"email": {owner.Session.Email}}), "/dashboard/letter-sent")
+	openLetter(browser, m.Link(m.Letter(owner.Session.Email, "Choose a new password")), "/dashboard/reset")
+	browser.WantRedirect(browser.Post("/dashboard/reset", url.Values{"new_password": {harness.GoodPassword}}), "/dashboard/sign-in")
+	signedOut(owner)
+	letter := m.Letter(owner.Session.Email, "Your password was changed")
+	for _, want := range []string{"These passkeys still sign in", "“Phone”, added on 20 November 2026", "/dashboard/live/me#passkeys"} {
+		if !strings.Contains(letter.Text, want) || !strings.Contains(letter.HTML, want) {
+			t.Errorf("the email lacks %q:\n%s", want, letter.Text)
+		}
+	}
+}
+
+func TestCodesAreThrottled(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	secret, _ := h.Owner().TwoStep()
+	h.Clock.Advance(time.Minute)
+	for range 5 {
+		half := h.HalfIn()
+		half.WantPage(half.Post("/dashboard/sign-in/code", harness.CodeForm("123456")), http.StatusUnprocessableEntity)
+	}
+	half := h.HalfIn()
+	half.WantPage(half.Post("/dashboard/sign-in/code", harness.CodeForm(h.Code(secret, 0))), http.StatusTooManyRequests, "too many attempts")
+}
+
+func TestSetUpAsksForThePassword(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	owner := h.Owner()
+	h.Clock.Advance(domain.StaffConfirmed)
+	for _, path := range []string{"/dashboard/test/me/two-step", "/dashboard/test/me/recovery-codes", "/dashboard/test/me/two-step/on"} {
+		owner.WantPrompt(owner.Post(path, nil), "/dashboard/test/me")
+	}
+}
+
+func TestBrowsers(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	browser, second, third := h.Owner(), h.Owner(), h.Owner()
+	foreign := h.Staff(domain.RoleOwner)
+	answer := browser.Get("/dashboard/test/me")
+	browser.WantPage(answer, http.StatusOK, "This browser", "Sign out everywhere else", "192.0.2.1")
+	paths := regexp.MustCompile(`/dashboard/test/me/sessions/sts_[a-z0-9]+/end`).FindAllString(answer.Body.String(), -1)
+	if len(paths) != 2 {
+		t.Fatalf("%d browsers can be signed out, want the two others", len(paths))
+	}
+	browser.WantRedirect(browser.Post(paths[0], nil), "/dashboard/test/me")
+	browser.WantPage(browser.Get("/dashboard/test/me"), http.StatusOK, "That browser is signed out")
+	browser.WantPage(browser.Post(paths[0], nil), http.StatusNotFound, "signed out already")
+	browser.WantPage(browser.Post("/dashboard/test/me/sessions/"+foreign.Session.SessionID.String()+"/end", nil), http.StatusNotFound)
+	browser.WantPage(browser.Post("/dashboard/test/me/sessions/nonsense/end", nil), http.StatusNotFound)
+	n := 0
+	for _, one := range []*harness.StaffBrowser{second, third} {
+		if one.Get("/dashboard/test").Code == http.StatusOK {
+			n++
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d of the two other browsers are signed in, want one", n)
+	}
+	browser.WantRedirect(browser.Post("/dashboard/test/me/sessions/end-others", nil), "/dashboard/test/me")
+	for _, one := range []*harness.StaffBrowser{second, third} {
+		one.WantRedirect(one.Get("/dashboard/test"), "/dashboard/sign-in?then=%2Fdashboard%2Ftest")
+	}
+	browser.WantPage(browser.Get("/dashboard/test"), http.StatusOK)
+	foreign.WantPage(foreign.Get("/dashboard/test"), http.StatusOK)
+	audited(h, domain.AuditSessionsEnded, 2)
+}

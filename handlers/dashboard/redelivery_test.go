@@ -1,0 +1,162 @@
+package dashboard_test
+
+import (
+	"html"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"candor/internal/domain"
+	"candor/internal/testkit/harness"
+	"candor/internal/webhook"
+)
+
+const redeliveries = "/dashboard/test/webhooks/redeliveries"
+
+// failedDeliveries are three to one endpoint and one to another.
+func failedDeliveries(h *harness.Harness) (out []domain.Delivery) {
+	h.Helper()
+	for range 3 {
+		out = append(out, failedAt(h, "https://lender.example/hook", 503, webhook.ClassStatus))
+	}
+	return append(out, failedAt(h, "https://slow.example/hook", 0, webhook.ClassTimeout))
+}
+
+// stepRedelivery makes a redelivery's next step, as a worker does a second later.
+func stepRedelivery(h *harness.Harness, id domain.RedeliveryID) {
+	h.Helper()
+	_, err := h.DB.Raw().ExecContext(h.Context(), `UPDATE redelivery SET paced_until = paced_until - interval '1 second' WHERE id = $1`, id)
+	h.OK(err)
+	_, err = h.DB.StepRedelivery(h.Context(), id, h.Clock.Now())
+	h.OK(err)
+}
+
+// words are what a page says, without its tags.
+func words(page string) string {
+	var out strings.Builder
+	for i, part := range strings.Split(page, "<") {
+		if _, text, ok := strings.Cut(part, ">"); ok && i > 0 {
+			out.WriteString(" " + text)
+		}
+	}
+	return strings.Join(strings.Fields(html.UnescapeString(out.String())), " ")
+}
+
+func TestManyAreSentAgain(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	developer, owner := h.Staff(domain.RoleDeveloper), h.Staff(domain.RoleOwner)
+	failed := failedDeliveries(h)
+	developer.WantPage(developer.Get("/dashboard/test/webhooks"), http.StatusOK, redeliveries)
+	since := h.Clock.Now().Add(-time.Hour).Format("2006-01-02T15:04")
+	developer.WantPage(developer.Get(redeliveries), http.StatusOK, "Count them", "https://slow.example", h.Clock.Now().AddDate(0, 0, -1).Format(`value="2006-01-02T15:04"`))
+
+	preview := developer.Get(redeliveries + "?preview=1&rate=2&since=" + since)
+	developer.WantPage(preview, http.StatusOK, "4 deliveries would be sent again")
+	text := words(preview.Body.String())
+	for _, want := range []string{"3 https://lender.example 1 https://slow.example", "At most 2 a second, oldest first", "Send 4 deliveries again"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the preview doesn't say %q: %s", want, text)
+		}
+	}
+	narrow := developer.Get(redeliveries + "?preview=1&status=timeout&since=" + since)
+	developer.WantPage(narrow, http.StatusOK, "1 delivery would be sent again")
+	developer.WantPage(developer.Get(redeliveries+"?preview=1&status=tls&since="+since), http.StatusOK, "No failed delivery matches")
+	if all, err := h.Service.Webhooks.Redeliveries(t.Context(), h.TestScope()); err != nil || len(all) != 0 {
+		t.Fatalf("previews have started %d, %v", len(all), err)
+	}
+
+	answer := developer.Post(redeliveries, url.Values{"since": {since}, "rate": {"2"}})
+	all, err := h.Service.Webhooks.Redeliveries(t.Context(), h.TestScope())
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%d started, %v; want 1", len(all), err)
+	}
+	id := all[0].ID
+	path := redeliveries + "/" + id.String()
+	developer.WantRedirect(answer, path)
+	says(developer, path, "Resending started", "Sending 4 deliveries again", "Running", "Waiting 4", "Sent again 0", `hx-trigger="load delay:2s"`, ">Stop<", ">Refresh<")
+	developer.WantPage(developer.Get(redeliveries+"?preview=1&since="+since), http.StatusOK, "Another one is running")
+	stepRedelivery(h, id)
+	says(developer, path, "Waiting 2", "Sent again 2", "Being tried 2", "Arrived 0")
+	first, err := h.Service.Webhooks.Delivery(t.Context(), h.TestScope(), failed[0].ID)
+	h.OK(err)
+	h.Recorded(&first.Delivery, domain.DeliveryDelivered, 204, "")
+	second, err := h.Service.Webhooks.Delivery(t.Context(), h.TestScope(), failed[1].ID)
+	h.OK(err)
+	h.Recorded(&second.Delivery, domain.DeliveryFailed, 503, webhook.ClassStatus)
+	says(developer, path, "Waiting 2", "Being tried 0", "Arrived 1", "Failed again 1")
+
+	developer.WantRedirect(developer.Post(path+"/stop", nil), path)
+	says(developer, path, "Stopped. Deliveries that were not resent stay failed.", "2 of 4 deliveries sent again", "Not sent 2", "Sent again 2")
+	if strings.Contains(developer.Get(path).Body.String(), "hx-trigger") {
+		t.Error("the page of what has come to its end asks for itself again")
+	}
+	developer.WantRedirect(developer.Post(path+"/stop", nil), path)
+	says(developer, path, "It had already finished")
+	says(developer, redeliveries, "Stopped 2 of 4", developer.Session.Email)
+	says(owner, "/dashboard/test/audit", "<span>Failed webhooks sent again ", "<span>Sending again stopped ", developer.Session.Email, "matched: 4", "requeued: 2")
+}
+
+// says fails unless the page has all the texts, in its words or its markup.
+func says(s *harness.StaffBrowser, path string, texts ...string) {
+	s.Helper()
+	page := s.Get(path)
+	s.WantPage(page, http.StatusOK)
+	for _, text := range texts {
+		if !strings.Contains(page.Body.String(), text) && !strings.Contains(words(page.Body.String()), text) {
+			s.Errorf("%s lacks %q: %s", path, text, words(page.Body.String()))
+		}
+	}
+}
+
+// What isn't understood sends nothing: it could be more than was meant.
+func TestRedeliveryOfWhatIsNotUnderstood(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	developer := h.Staff(domain.RoleDeveloper)
+	failedDeliveries(h)
+	for field, value := range map[string]string{
+		"since": "", "until": "2000-01-01T00:00", "rate": "0", "type": "session.nonsense", "status": `"><script>alert(1)</script>`, "endpoint": "whe_nonsense",
+	} {
+		values := url.Values{"since": {"2026-01-01T00:00"}}
+		values.Set(field, value)
+		for _, answer := range []func() (int, string){
+			func() (int, string) {
+				r := developer.Get(redeliveries + "?preview=1&" + values.Encode())
+				return r.Code, r.Body.String()
+			},
+			func() (int, string) { r := developer.Post(redeliveries, values); return r.Code, r.Body.String() },
+		} {
+			status, text := answer()
+			if status != http.StatusOK && status != http.StatusUnprocessableEntity || !strings.Contains(text, "There is a problem") || !strings.Contains(text, `href="#`+field+`"`) {
+				t.Errorf("%s %q: %d, without its problem", field, value, status)
+			}
+			if strings.Contains(text, "<script>alert") {
+				t.Errorf("%s %q is on the page as it is", field, value)
+			}
+		}
+	}
+	for _, since := range []string{"yesterday", "2026-13-01T00:00"} {
+		developer.WantPage(developer.Post(redeliveries, url.Values{"since": {since}}), http.StatusUnprocessableEntity, "Enter a date and time such as")
+	}
+	other := h.NewAccount("other@lender.example", "starter")
+	theirs := foreignObjects(h, domain.Scope{AccountID: other.AccountID})
+	live := foreignObjects(h, domain.Scope{AccountID: h.Account.AccountID, Livemode: true})
+	for whose, endpoint := range map[string]string{"nobody's": domain.NewEndpointID().String(), "another account's": theirs["endpoint"], "the other mode's": live["endpoint"]} {
+		values := url.Values{"since": {"2026-01-01"}, "endpoint": {endpoint}}
+		for status, answer := range map[int]*httptest.ResponseRecorder{
+			http.StatusOK: developer.Get(redeliveries + "?preview=1&" + values.Encode()), http.StatusUnprocessableEntity: developer.Post(redeliveries, values),
+		} {
+			developer.WantPage(answer, status, "There is no such endpoint", `href="#endpoint"`)
+			if t.Failed() {
+				t.Fatalf("with %s endpoint", whose)
+			}
+		}
+	}
+	if all, err := h.Service.Webhooks.Redeliveries(t.Context(), h.TestScope()); err != nil || len(all) != 0 {
+		t.Errorf("%d were started, %v; want none", len(all), err)
+	}
+}

@@ -1,0 +1,198 @@
+package dashboard_test
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"candor/internal/domain"
+	"candor/internal/statement"
+	"candor/internal/testkit/harness"
+)
+
+func TestSessionsAreListedAndFound(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	support := h.Staff(domain.RoleSupport)
+	support.WantPage(support.Get("/dashboard/test/sessions"), http.StatusOK, "No sessions yet")
+	var last *domain.Session
+	for i := range 30 {
+		h.Clock.Advance(time.Minute)
+		last = h.NewSession(h.TestScope(), domain.NewSession{
+			CustomerEmail: fmt.Sprintf("c%d@customer.example", i), CustomerName: harness.Hostile, ReferenceID: fmt.Sprintf("loan-%d", i),
+		})
+	}
+	first := support.Get("/dashboard/test/sessions")
+	support.WantPage(first, http.StatusOK, "30 sessions", "loan-29", "loan-5", "Older", "&lt;script&gt;")
+	for _, text := range []string{"loan-4<", "<script>alert", "Newest"} {
+		if strings.Contains(first.Body.String(), text) {
+			t.Errorf("the first page has %q", text)
+		}
+	}
+	_, older, _ := strings.Cut(first.Body.String(), `before=`)
+	older, _, _ = strings.Cut(older, `"`)
+	support.WantPage(support.Get("/dashboard/test/sessions?before="+older), http.StatusOK, "loan-4<", "loan-0<", "Newest")
+
+	support.WantPage(support.Get("/dashboard/test/sessions?q=C7@customer.example"), http.StatusOK, "1 session<", "loan-7<")
+	support.WantPage(support.Get("/dashboard/test/sessions?q=loan-12"), http.StatusOK, "1 session<", "c12@customer.example")
+	support.WantPage(support.Get("/dashboard/test/sessions?q=nothing"), http.StatusOK, "No session matches")
+	support.WantPage(support.Get("/dashboard/test/sessions?status=completed"), http.StatusOK, "No session matches")
+	support.WantPage(support.Get("/dashboard/test/sessions?from=2026-11-20&to=2026-11-20"), http.StatusOK, "30 sessions")
+	support.WantPage(support.Get("/dashboard/test/sessions?to=2026-11-19"), http.StatusOK, "No session matches")
+	support.WantPage(support.Get("/dashboard/test/sessions?from=yesterday"), http.StatusOK, "Enter a date such as")
+	support.WantRedirect(support.Get("/dashboard/test/sessions?q="+last.ID.String()), "/dashboard/test/sessions/"+last.ID.String())
+	support.WantPage(support.Get("/dashboard/live/sessions?q="+last.ID.String()), http.StatusOK, "No session matches")
+}
+
+func TestSessionByHand(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	support := h.Staff(domain.RoleSupport)
+	support.WantPage(support.Get("/dashboard/test/sessions/new"), http.StatusOK, `value="30"`)
+	answer := support.Post("/dashboard/test/sessions", url.Values{"customer_email": {"not an address"}, "customer_name": {strings.Repeat("x", 201)}, "expires_in_days": {"91"}})
+	support.WantPage(answer, http.StatusUnprocessableEntity, "Enter an e-mail address", "The customer’s name ", "Enter a number of days from 1 to 90", `value="not an address"`, "There is a problem")
+
+	answer = support.Post("/dashboard/test/sessions", url.Values{"customer_email": {"jo@customer.example"}, "reference_id": {"loan-1"}, "expires_in_days": {"2"}})
+	path := answer.Header().Get("Location")
+	support.WantRedirect(answer, path)
+	id, err := domain.ParseSessionID(strings.TrimPrefix(path, "/dashboard/test/sessions/"))
+	h.OK(err)
+	support.WantPage(support.Get(path), http.StatusOK, "Session created", h.Service.Sessions.URL(id), support.Session.Email, "Not opened")
+
+	answer = support.Post(path+"/extend", url.Values{"days": {"1"}})
+	support.WantPage(answer, http.StatusUnprocessableEntity, "longer than that already")
+	answer = support.Post(path+"/extend", url.Values{"days": {"ten"}})
+	support.WantPage(answer, http.StatusUnprocessableEntity, "from 1 to 90", `value="ten"`)
+	support.WantRedirect(support.Post(path+"/extend", url.Values{"days": {"10"}}), path)
+	session, err := h.Service.Sessions.Get(t.Context(), h.TestScope(), id)
+	h.OK(err)
+	if want := harness.StartTime.AddDate(0, 0, 10); !session.ExpiresAt.Equal(want) {
+		t.Errorf("expires at %s, want %s", session.ExpiresAt, want)
+	}
+	support.WantRedirect(support.Post(path+"/cancel", nil), path)
+	support.WantPage(support.Get(path), http.StatusOK, "Session cancelled", "Link extended")
+	support.WantRedirect(support.Post(path+"/cancel", nil), path)
+	support.WantPage(support.Get(path), http.StatusOK, "the session had already ended")
+	support.WantRedirect(support.Post(path+"/extend", url.Values{"days": {"20"}}), path)
+}
+
+// TestLinkIsForThoseWhoMayRead: with the link of a form that is being filled
+// in one reads what the customer has entered.
+func TestLinkIsForThoseWhoMayRead(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	support, developer := h.Staff(domain.RoleSupport), h.Staff(domain.RoleDeveloper)
+	session := h.NewSession(h.TestScope(), domain.NewSession{})
+	path := "/dashboard/test/sessions/" + session.ID.String()
+	token := h.Token(session.ID)
+	support.WantPage(support.Get(path), http.StatusOK, token)
+	h.Open(session.ID)
+	if answer := support.Get(path); strings.Contains(answer.Body.String(), token) {
+		t.Error("support sees the link of an opened form")
+	}
+	developer.WantPage(developer.Get(path), http.StatusOK, token)
+	h.Complete(session.ID)
+	if answer := developer.Get(path); strings.Contains(answer.Body.String(), token) {
+		t.Error("the link of a completed session is shown")
+	}
+}
+
+func TestDownloadsAreForThoseWhoMayAndAreNoted(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	session := h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Jo Public"})
+	h.Open(session.ID)
+	h.Upload(session.ID, "payslip.pdf")
+	h.Complete(session.ID)
+	path := "/dashboard/test/sessions/" + session.ID.String()
+	documents, err := h.DB.Documents(t.Context(), session.ID)
+	h.OK(err)
+	paths := []string{path + "/data", path + "/pdf", path + "/documents/" + documents[0].ID.String()}
+
+	developer := h.Staff(domain.RoleDeveloper)
+	developer.WantRedirect(developer.Get(paths[1]), path)
+	developer.WantPage(developer.Get(path), http.StatusOK, "not ready yet")
+	h.StorePDF(session.ID, []byte("%PDF-1.7 test"))
+
+	support := h.Staff(domain.RoleSupport)
+	for _, p := range paths {
+		support.WantPage(support.Get(p), http.StatusForbidden)
+	}
+	_, err = h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_user SET may_download = true WHERE id = $1`, support.Session.ID)
+	h.OK(err)
+	for _, browser := range []*harness.StaffBrowser{developer, support} {
+		for _, p := range paths {
+			answer := browser.Get(p)
+			if answer.Code != http.StatusOK || !strings.HasPrefix(answer.Header().Get("Content-Disposition"), "attachment") {
+				t.Fatalf("%s: %d, %s", p, answer.Code, answer.Header().Get("Content-Disposition"))
+			}
+		}
+	}
+	var data struct{ Status string }
+	h.OK(json.Unmarshal(support.Get(paths[0]).Body.Bytes(), &data))
+	if data.Status != "completed" {
+		t.Errorf("data says status %q", data.Status)
+	}
+	page := support.Get(path)
+	support.WantPage(page, http.StatusOK, "Data read", "PDF downloaded", "Document downloaded", developer.Session.Email, support.Session.Email, "Signed and submitted")
+}
+
+// TestSessionTellsItsStory reads the page as its columns are read aloud.
+func TestSessionTellsItsStory(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	session := h.NewSession(h.TestScope(), domain.NewSession{WebhookURL: "https://hooks.example/candor"})
+	h.Complete(session.ID)
+	support := h.Staff(domain.RoleSupport)
+	page := support.Get("/dashboard/test/sessions/" + session.ID.String())
+	support.WantPage(page, http.StatusOK)
+	var titles []string
+	for _, name := range statement.SectionNames {
+		titles = append(titles, "Section completed: "+statement.Title(name))
+	}
+	told := func(text string) int { return strings.Count(html.UnescapeString(page.Body.String()), ">"+text+"<") }
+	for _, title := range append(titles, "Opened by the customer", "Signed and submitted") {
+		if got := told(title); got != 2 {
+			t.Errorf("%q is told %d times, want in the timeline and among the webhooks", title, got)
+		}
+	}
+}
+
+func TestExportIsSafeAndWhole(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	support := h.Staff(domain.RoleSupport)
+	const n = 2150
+	scope := h.TestScope()
+	_, err := h.DB.Raw().ExecContext(t.Context(), `
+		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, customer_name, reference_id, metadata, created_at, expires_at)
+		SELECT gen_random_uuid(), $1, false, 'pending', 'financial_statement', 'c' || i || '@customer.example', $2, 'loan-' || i, '{}',
+			$3::timestamptz - i % 7 * interval '1 second', $3::timestamptz + interval '1 day'
+		FROM generate_series(1, $4) i`, scope.AccountID, harness.Hostile, harness.StartTime, n)
+	h.OK(err)
+	answer := support.Get("/dashboard/test/sessions/export")
+	support.WantPage(answer, http.StatusOK)
+	rows, err := csv.NewReader(answer.Body).ReadAll()
+	h.OK(err)
+	seen := map[string]bool{}
+	for _, row := range rows[1:] {
+		seen[row[4]] = true
+		if !strings.HasPrefix(row[3], "'=cmd") {
+			t.Fatalf("the name %q is a formula", row[3])
+		}
+	}
+	if len(rows) != n+1 || len(seen) != n {
+		t.Errorf("%d rows with %d sessions, want %d", len(rows)-1, len(seen), n)
+	}
+	rows, err = csv.NewReader(support.Get("/dashboard/test/sessions/export?q=loan-77").Body).ReadAll()
+	h.OK(err)
+	if len(rows) != 2 || rows[1][4] != "loan-77" {
+		t.Errorf("filtered export: %q", rows)
+	}
+}

@@ -1,0 +1,135 @@
+package dashboard_test
+
+import (
+	"encoding/csv"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"candor/internal/domain"
+	"candor/internal/testkit/harness"
+)
+
+func TestTeam(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	owner, support := h.Staff(domain.RoleOwner), h.Staff(domain.RoleSupport)
+	path := "/dashboard/test/team"
+	owner.WantPage(owner.Get(path), http.StatusOK, support.Session.Email, h.Account.Email, "You")
+
+	owner.WantPage(owner.Post(path, url.Values{"email": {"nonsense"}, "role": {"support"}}), http.StatusUnprocessableEntity, `value="nonsense"`, "There is a problem")
+	owner.WantPage(owner.Post(path, url.Values{"email": {support.Session.Email}, "role": {"support"}}), http.StatusUnprocessableEntity, "is in the team already")
+	owner.WantRedirect(owner.Post(path, url.Values{"email": {"new@lender.example"}, "role": {"finance"}}), path)
+	page := owner.Get(path)
+	owner.WantPage(page, http.StatusOK, "Invitation sent", "new@lender.example")
+	_, revoke, _ := strings.Cut(page.Body.String(), path+"/invitations/")
+	revoke, _, _ = strings.Cut(revoke, `"`)
+	owner.WantRedirect(owner.Post(path+"/invitations/"+revoke, nil), path)
+	if page := owner.Get(path); strings.Contains(page.Body.String(), "new@lender.example") {
+		t.Error("the invitation is there still")
+	}
+
+	support.WantPage(support.Get("/dashboard/test/keys"), http.StatusForbidden)
+	support.WantPage(support.Get(path), http.StatusForbidden, "Your role, support")
+	owner.WantRedirect(owner.Post(path+"/"+support.Session.ID.String()+"/role", url.Values{"role": {"owner"}}), path)
+	support.WantPage(support.Get(path), http.StatusOK) // at once, in the session that was there
+
+	owner.WantPage(owner.Post(path+"/"+owner.Session.ID.String()+"/remove", nil), http.StatusUnprocessableEntity, "You can’t take yourself out")
+	owner.WantRedirect(owner.Post(path+"/"+support.Session.ID.String()+"/remove", nil), path)
+	support.WantRedirect(support.Get(path), "/dashboard/sign-in?then="+url.QueryEscape(path))
+
+	h.Clock.Advance(domain.StaffConfirmed)
+	answer := owner.Post(path, url.Values{"email": {"x@lender.example"}, "role": {"owner"}, "from": {path}})
+	owner.WantPrompt(answer, path)
+	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "<span>Removed from the team ", "<span>Role changed ", "role: support → owner", "<span>Invited to the team ", "192.0.2.1")
+}
+
+// TestInvitationsEndWithTheirSender: an invitation by an owner who is removed,
+// or is an owner no longer, lets no one in. Those of other owners stay.
+func TestInvitationsEndWithTheirSender(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	m := h.Mailbox()
+	owner, removed, demoted := h.Staff(domain.RoleOwner), h.Staff(domain.RoleOwner), h.Staff(domain.RoleOwner)
+	const path = "/dashboard/test/team"
+	links := map[string]string{}
+	for email, from := range map[string]*harness.StaffBrowser{"a@lender.example": removed, "b@lender.example": demoted, "c@lender.example": owner} {
+		from.WantRedirect(from.Post(path, url.Values{"email": {email}, "role": {"owner"}}), path)
+		links[email] = m.Link(m.Letter(email, "Join Lender & Sons on Candor"))
+	}
+	owner.WantRedirect(owner.Post(path+"/"+removed.Session.ID.String()+"/remove", nil), path)
+	owner.WantRedirect(owner.Post(path+"/"+demoted.Session.ID.String()+"/role", url.Values{"role": {"developer"}}), path)
+	for email, link := range links {
+		guest := h.SignedOut()
+		openLetter(guest, link, "/dashboard/invitation")
+		answer := guest.Get("/dashboard/invitation")
+		if want := map[bool]int{true: http.StatusOK, false: http.StatusNotFound}[email == "c@lender.example"]; answer.Code != want {
+			t.Errorf("invitation of %s: %d, want %d", email, answer.Code, want)
+		}
+	}
+	audited(h, domain.AuditInvitationRevoked, 2)
+
+	// A request that was allowed before the role changed invites no one after it.
+	_, err := h.Service.Team.Invite(t.Context(), h.Account.AccountID, demoted.Session.Actor(), harness.NewInvitation("d@lender.example", domain.RoleOwner))
+	if !errors.Is(err, &domain.Error{Code: domain.CodeForbidden}) {
+		t.Errorf("invitation by a former owner: %v, want forbidden", err)
+	}
+}
+
+// TestLastOwnerStays whatever two owners do to each other at once.
+func TestLastOwnerStays(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	_, err := h.DB.Raw().ExecContext(t.Context(), `DELETE FROM staff_user WHERE email = $1`, h.Account.Email)
+	h.OK(err)
+	owners := []*harness.StaffBrowser{h.Staff(domain.RoleOwner), h.Staff(domain.RoleOwner)}
+	var race sync.WaitGroup
+	for i := range owners {
+		race.Go(func() {
+			owners[i].Post("/dashboard/test/team/"+owners[1-i].Session.ID.String()+"/role", url.Values{"role": {"finance"}})
+		})
+	}
+	race.Wait()
+	var left int
+	h.OK(h.DB.Raw().GetContext(t.Context(), &left, `SELECT count(*) FROM staff_user WHERE role = 'owner'`))
+	if left != 1 {
+		t.Errorf("%d owners are left, want 1", left)
+	}
+}
+
+func TestAuditLog(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	owner := h.Staff(domain.RoleOwner)
+	for range 60 {
+		session := h.NewSession(h.TestScope(), domain.NewSession{})
+		_, err := h.Service.Sessions.Cancel(t.Context(), h.TestScope(), session.ID, domain.Actor{Kind: domain.ActorKey, ID: "key_1", Name: harness.Hostile})
+		h.OK(err)
+	}
+	const cancelled = "<span>Session cancelled " // a line, not a choice of the filter
+	page := owner.Get("/dashboard/live/audit")
+	owner.WantPage(page, http.StatusOK, "&lt;script&gt;", "Older")
+	if n := strings.Count(page.Body.String(), cancelled); n != 50 {
+		t.Errorf("%d lines on a page, want 50", n)
+	}
+	_, older, _ := strings.Cut(page.Body.String(), "before=")
+	older, _, _ = strings.Cut(older, `"`)
+	owner.WantPage(owner.Get("/dashboard/live/audit?before="+older), http.StatusOK, "Newest")
+	owner.WantPage(owner.Get("/dashboard/live/audit?who=nobody"), http.StatusOK, "No line of the log matches")
+	owner.WantPage(owner.Get("/dashboard/live/audit?action=staff.removed"), http.StatusOK, "No line of the log matches")
+	owner.WantPage(owner.Get("/dashboard/live/audit?from=2026-11-20&to=2026-11-20"), http.StatusOK, cancelled)
+	owner.WantPage(owner.Get("/dashboard/live/audit?to=2026-11-19"), http.StatusOK, "No line of the log matches")
+	rows, err := csv.NewReader(owner.Get("/dashboard/live/audit/export?action=session.cancelled").Body).ReadAll()
+	h.OK(err)
+	if len(rows) != 61 || !strings.HasPrefix(rows[1][4], "'=cmd") {
+		t.Errorf("%d rows, the first by %q", len(rows), rows[1][4])
+	}
+	for _, statement := range []string{`UPDATE audit_log SET actor_name = 'me'`, `DELETE FROM audit_log`, `TRUNCATE audit_log`} {
+		if _, err := h.DB.Raw().ExecContext(t.Context(), statement); err == nil || !strings.Contains(err.Error(), "append-only") {
+			t.Errorf("%s: %v, want it refused", statement, err)
+		}
+	}
+}

@@ -1,0 +1,237 @@
+package dashboard_test
+
+import (
+	"fmt"
+	"html"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"candor/db"
+	"candor/internal/delivery"
+	"candor/internal/domain"
+	"candor/internal/service/webhooks"
+	"candor/internal/testkit/harness"
+	"candor/internal/webhook"
+	"candor/views/dashboard/snippets"
+)
+
+var secretText = regexp.MustCompile(`whsec_[0-9A-Za-z+/=]+`)
+
+func TestWebhooksPage(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	developer := h.Staff(domain.RoleDeveloper)
+	path := "/dashboard/test/webhooks"
+	developer.WantPage(developer.Get(path), http.StatusOK, "No deliveries", "Make the next secret")
+	developer.WantPage(developer.Post(path+"/url", url.Values{"url": {"http://10.0.0.1/x"}}), http.StatusUnprocessableEntity, "There is a problem", `value="http://10.0.0.1/x"`)
+	developer.WantRedirect(developer.Post(path+"/url", url.Values{"url": {"https://lender.example/hook"}}), path)
+	developer.WantPage(developer.Get(path), http.StatusOK, "Saved. Events are sent to this URL", `value="https://lender.example/hook"`)
+
+	session := h.NewSession(h.TestScope(), domain.NewSession{})
+	for i := range 30 {
+		h.RecordEvent(session, domain.PDFReadyPayload{SessionID: session.ID, PageCount: i})
+	}
+	page := developer.Get(path)
+	developer.WantPage(page, http.StatusOK, "https://lender.example", "Nothing sent yet", "number 30", "number 6<", "Older")
+	developer.WantPage(developer.Get(path+"?before=6"), http.StatusOK, "number 5<", "number 1<", "Newest")
+	developer.WantPage(developer.Get(path+"?state=failed"), http.StatusOK, "No deliveries")
+	developer.WantPage(developer.Get(path+"?from=2026-11-21&to=2026-11-20"), http.StatusOK, "Until must not be before from")
+	developer.WantPage(developer.Get(path+"?from=x"), http.StatusOK, "Enter a date such as")
+}
+
+func TestDeliveryPage(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	developer, owner := h.Staff(domain.RoleDeveloper), h.Staff(domain.RoleOwner)
+	session := h.NewSession(h.TestScope(), domain.NewSession{WebhookURL: "https://lender.example/hook"})
+	h.RecordEvent(session, domain.PDFReadyPayload{SessionID: session.ID})
+	deliveries, err := h.DB.Deliveries(t.Context(), session.ID)
+	h.OK(err)
+	d := deliveries[0]
+	status, class, message, response := 500, "status", "The receiver answered with 500.", `<script>alert("x")</script>`
+	h.OK(h.DB.RecordAttempts(t.Context(), []db.AttemptOutcome{{DeliveryAttempt: domain.DeliveryAttempt{
+		DeliveryID: d.ID, Number: 1, StartedAt: h.Clock.Now(), DurationMS: 12, StatusCode: &status, ErrorClass: &class, Error: &message,
+		RequestHeaders: []byte(`{"X-Webhook-Id":["whd_1"]}`), Response: &response,
+	}, Cycle: 1, State: domain.DeliveryFailed}}, nil))
+	path := "/dashboard/test/webhooks/deliveries/" + d.ID.String()
+	developer.WantPage(developer.Get(path), http.StatusOK, "500 Internal Server Error", "12 ms", "X-Webhook-Id: whd_1", "&lt;script&gt;", "session.pdf_ready", "Send again", session.ID.String())
+	developer.WantPage(developer.Get("/dashboard/test/sessions/"+session.ID.String()), http.StatusOK, path)
+	developer.WantRedirect(developer.Post(path+"/retry", nil), path)
+	developer.WantPage(developer.Get(path), http.StatusOK, "Resent with the same id", "Try now")
+	developer.WantRedirect(developer.Post(path+"/cancel", nil), path)
+	developer.WantPage(developer.Get(path), http.StatusOK, "Stopped.")
+	developer.WantRedirect(developer.Post(path+"/cancel", nil), path)
+	developer.WantPage(developer.Get(path), http.StatusOK, "It had already finished")
+	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "<span>Webhook sent again ", "<span>Webhook stopped ")
+}
+
+func TestSecretsByHand(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	owner := h.Staff(domain.RoleOwner)
+	path := "/dashboard/test/webhooks"
+	answer := owner.Post(path+"/secret/next", nil)
+	owner.WantPage(answer, http.StatusOK, "Nothing has changed for your receiver yet")
+	secret := secretText.FindString(answer.Body.String())
+	page := owner.Get(path)
+	owner.WantPage(page, http.StatusOK, "Switch to the next secret")
+	if secret == "" || strings.Contains(page.Body.String(), "whsec_") {
+		t.Error("the secret isn't shown, or is on a page that can be loaded again")
+	}
+	owner.WantRedirect(owner.Post(path+"/secret/next", nil), path)
+	owner.WantPage(owner.Get(path), http.StatusOK, "another person has just changed the secrets")
+	owner.WantRedirect(owner.Post(path+"/secret/switch", nil), path)
+	owner.WantPage(owner.Get(path), http.StatusOK, "signed with the new secret.", "Restore the previous secret")
+	got, err := delivery.SigningSecrets(t.Context(), h.DB, h.Service.Ring, h.TestScope())
+	h.OK(err)
+	if fmt.Sprint(got) != fmt.Sprint([]string{secret}) {
+		t.Error("after the switch, the secret that was shown doesn't sign")
+	}
+	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "<span>Next webhook secret made ", "<span>Switched to the next secret ")
+	keptSecret(h, owner)
+}
+
+// keptSecret fails where a webhook secret is in the logs, in the audit log or
+// in its export.
+func keptSecret(h *harness.Harness, owner *harness.StaffBrowser) {
+	h.Helper()
+	for where, text := range map[string]string{
+		"logs": h.Logs.String(), "audit log": owner.Get("/dashboard/test/audit").Body.String(), "export": owner.Get("/dashboard/test/audit/export").Body.String(),
+	} {
+		if text == "" || strings.Contains(text, "whsec_") {
+			h.Errorf("a secret is in the %s, or that is empty", where)
+		}
+	}
+}
+
+func TestSecretsAreShownToWhoProvesToBeThere(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	owner, developer := h.Staff(domain.RoleOwner), h.Staff(domain.RoleDeveloper)
+	path := "/dashboard/test/webhooks"
+	if answer := developer.Get(path + "/secret/show"); answer.Code != http.StatusMethodNotAllowed && answer.Code != http.StatusNotFound {
+		t.Errorf("GET, which browsers fetch ahead: %d", answer.Code)
+	}
+	h.Clock.Advance(domain.StaffConfirmed)
+	answer := developer.Post(path+"/secret/show", url.Values{"from": {path}})
+	developer.WantPrompt(answer, path)
+	if shown := owner.Get("/dashboard/test/audit").Body.String(); strings.Contains(shown, developer.Session.Email) {
+		t.Error("the audit log says that it was shown to who hasn't given the password")
+	}
+	fresh := h.Staff(domain.RoleDeveloper)
+	answer = fresh.Post(path+"/secret/show", nil)
+	fresh.WantPage(answer, http.StatusOK, h.Account.TestWebhookSecret, "Copy secret")
+	if answer.Header().Get("Cache-Control") != "no-store" || strings.Contains(answer.Body.String(), h.Account.LiveWebhookSecret) {
+		t.Errorf("Cache-Control %q, want no-store, and the secret of test mode alone", answer.Header().Get("Cache-Control"))
+	}
+	next := secretText.FindString(fresh.Post(path+"/secret/next", nil).Body.String())
+	fresh.WantPage(fresh.Post(path+"/secret/show", nil), http.StatusOK, h.Account.TestWebhookSecret, next)
+	fresh.WantPage(fresh.Post("/dashboard/live/webhooks/secret/show", nil), http.StatusOK, h.Account.LiveWebhookSecret)
+	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "<span>Webhook secret shown ", fresh.Session.Email)
+	keptSecret(h, h.Staff(domain.RoleOwner))
+}
+
+func TestVerifyCodePage(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	developer := h.Staff(domain.RoleDeveloper)
+	path := "/dashboard/test/webhooks/verify"
+	developer.WantPage(developer.Get("/dashboard/test/webhooks"), http.StatusOK, path)
+	developer.WantPage(developer.Get(path), http.StatusOK, "timingSafeEqual", `data-copy="code"`)
+	for _, one := range snippets.All() {
+		page := developer.Get(path + "?in=" + one.ID)
+		developer.WantPage(page, http.StatusOK, one.Note)
+		if !strings.Contains(html.UnescapeString(page.Body.String()), one.Text) {
+			t.Errorf("%s: the page hasn't the code as it is tested", one.Language)
+		}
+	}
+	developer.WantPage(developer.Get(path+"?in=<script>"), http.StatusOK, "timingSafeEqual")
+}
+
+// TestDeliveryLogFilters: what the log can be narrowed by is offered, and does
+// so.
+func TestDeliveryLogFilters(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	developer := h.Staff(domain.RoleDeveloper)
+	timedOut, refused := failedAt(h, "https://slow.example/hook", 0, webhook.ClassTimeout), failedAt(h, "https://lender.example/hook", 503, webhook.ClassStatus)
+	path := "/dashboard/test/webhooks"
+	page := developer.Get(path)
+	for _, status := range webhooks.DeliveryStatuses {
+		developer.WantPage(page, http.StatusOK, `<option value="`+status+`">`)
+	}
+	for query, want := range map[string][2]bool{ // whether they are listed
+		"":                                       {true, true},
+		"status=timeout":                         {true, false},
+		"status=5xx":                             {false, true},
+		"status=status":                          {false, true},
+		"status=4xx":                             {false, false},
+		"status=tls":                             {false, false},
+		"session=" + timedOut.SessionID.String(): {true, false},
+		"endpoint=" + refused.EndpointID.String():   {false, true},
+		"state=failed&type=session.pdf_ready":       {true, true},
+		"state=failed&type=session.expired":         {false, false},
+		"state=delivered":                           {false, false},
+		"session=" + domain.NewSessionID().String(): {false, false},
+		"from=2000-01-01&to=2000-01-02":             {false, false},
+		"status=nonsense&state=nonsense":            {false, false},
+	} {
+		text := developer.Get(path + "?" + query).Body.String()
+		got := [2]bool{strings.Contains(text, "deliveries/"+timedOut.ID.String()), strings.Contains(text, "deliveries/"+refused.ID.String())}
+		if got != want {
+			t.Errorf("%q lists %v, want %v", query, got, want)
+		}
+	}
+	developer.WantPage(developer.Get(path+"?session=%3Cscript%3E"), http.StatusOK, "Enter a session’s id", `value="&lt;script&gt;"`)
+	developer.WantPage(developer.Get(path+"?status=timeout&from=2026-11-19&to=2026-11-20"), http.StatusOK, "redeliveries?since=2026-11-19T00%3A00&amp;status=timeout&amp;until=2026-11-21T00%3A00")
+}
+
+// failedAt makes a delivery to the URL that has failed with that status, 0
+// for none, and class.
+func failedAt(h *harness.Harness, url string, status int, class string) domain.Delivery {
+	h.Helper()
+	session := h.NewSession(h.TestScope(), domain.NewSession{WebhookURL: url})
+	h.RecordEvent(session, domain.PDFReadyPayload{SessionID: session.ID})
+	deliveries, err := h.DB.Deliveries(h.Context(), session.ID)
+	h.OK(err)
+	h.Recorded(&deliveries[0], domain.DeliveryFailed, status, class)
+	return deliveries[0]
+}
+
+// TestTestEventByHand: the result of a test event has its own address. Loading it
+// again sends nothing, and it is gone after an hour.
+func TestTestEventByHand(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		calls.Add(1)
+		w.WriteHeader(http.StatusTeapot)
+		fmt.Fprint(w, "<b>short and stout</b>")
+	}))
+	defer receiver.Close()
+	h := harness.New(t, withTestEvents(t))
+	developer := h.Staff(domain.RoleDeveloper)
+	answer := developer.Post("/dashboard/test/webhooks/test", url.Values{"url": {receiver.URL}})
+	result := answer.Header().Get("Location")
+	if answer.Code != http.StatusSeeOther || !strings.HasPrefix(result, "/dashboard/test/webhooks/tests/whd_") {
+		t.Fatalf("%d to %q, want the result's address", answer.Code, result)
+	}
+	colleague, finance := h.Staff(domain.RoleOwner), h.Staff(domain.RoleFinance)
+	for _, reader := range []*harness.StaffBrowser{developer, developer, colleague} {
+		reader.WantPage(reader.Get(result), http.StatusOK, "418 I&#39;m a teapot", "&lt;b&gt;short and stout", "session.completed", "X-Webhook-Signature", receiver.URL)
+	}
+	if n := calls.Load(); n != 1 {
+		t.Errorf("the receiver got %d requests, want 1", n)
+	}
+	finance.WantPage(finance.Get(result), http.StatusForbidden)
+	stranger := h.StaffOf(h.NewAccount("other@lender.example", "starter").AccountID, domain.RoleOwner)
+	stranger.WantPage(stranger.Get(result), http.StatusNotFound)
+	developer.WantPage(developer.Post("/dashboard/test/webhooks/test", nil), http.StatusUnprocessableEntity, "no default webhook URL")
+	h.Clock.Advance(domain.TestEventRetention)
+	developer.WantPage(developer.Get(result), http.StatusNotFound, "kept for one hour")
+}

@@ -1,0 +1,274 @@
+package form_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/statement"
+	"candor/internal/statement/statementtest"
+	"candor/internal/testkit/browsertest"
+	"candor/internal/testkit/harness"
+)
+
+func TestMain(m *testing.M) { os.Exit(browsertest.Main(m)) }
+
+// input is the selector of the input with that id.
+func input(name string) string { return fmt.Sprintf("[id=%q]", name) }
+
+// a person fills in forms in a browser.
+type person struct {
+	*harness.Customer
+	tab  *browsertest.Tab
+	base string
+	// looks are tabs of other sizes and colour schemes that show each page too.
+	looks []*browsertest.Tab
+}
+
+// look checks the page in every scheme and size, and draws it where asked to.
+func (p *person) look(section, name string) {
+	p.Helper()
+	for _, tab := range p.looks {
+		tab.Open(p.base + p.Path(section))
+		inspect(tab, name)
+	}
+	inspect(p.tab, name)
+}
+
+func inspect(tab *browsertest.Tab, name string) {
+	tab.Screenshot("form/" + name)
+	tab.Axe()
+	tab.FitsWidth()
+	tab.NoErrors()
+}
+
+// press clicks the main button and waits for the address to end in next.
+func (p *person) press(next string) {
+	p.Helper()
+	p.tab.Click(".actions .button-primary")
+	p.tab.WaitForURL(next)
+}
+
+// fill types the example's answers into a section, adding list items as it
+// meets them.
+func (p *person) fillIn(name string) {
+	p.Helper()
+	values := statementtest.Values(name)
+	section := new(statement.Statement).Section(name, harness.StartTime)
+	for _, g := range section.Groups {
+		for _, f := range g.Fields {
+			p.enter(f, f.Name, values)
+		}
+		if g.List == nil {
+			continue
+		}
+		for i := 0; has(values, fmt.Sprintf("%s.%d.", g.List.Name, i)); i++ {
+			first := g.List.Input(i, g.List.ItemFields()[0])
+			if !browsertest.Eval[bool](p.tab, fmt.Sprintf("!!document.getElementById(%q)", first)) {
+				p.tab.Click(fmt.Sprintf("button[value=%q]", "add:"+g.List.Name))
+				p.tab.WaitForFocus(first)
+			}
+			for _, f := range g.List.ItemFields() {
+				p.enter(f, g.List.Input(i, f), values)
+			}
+		}
+	}
+}
+
+func has(values map[string][]string, prefix string) bool {
+	for name := range values {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *person) enter(f form.Field, name string, values map[string][]string) {
+	p.Helper()
+	for _, part := range f.Parts() {
+		typed := values[name+part]
+		switch {
+		case len(typed) == 0:
+		case f.Kind == form.KindCheckbox:
+			p.tab.Click(input(name))
+		case f.Kind == form.KindChoice && len(f.Options) <= 4:
+			p.tab.Click(fmt.Sprintf("input[name=%q][value=%q]", name, typed[0]))
+		case f.Kind == form.KindChoice:
+			p.tab.Select(input(name), typed[0])
+		default:
+			p.tab.Type(input(name+part), typed[0])
+		}
+	}
+}
+
+// TestAPersonFillsInEverything goes through the whole form on a phone and
+// looks at every page in all its guises.
+func TestAPersonFillsInEverything(t *testing.T) {
+	t.Parallel()
+	h, base := harness.Listen(t)
+	session := h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Zoë O'Brien", ReferenceID: "LOAN-2026-00417"})
+	p := &person{Customer: &harness.Customer{Harness: h, ID: session.ID}, base: base, tab: browsertest.New(t, browsertest.Options{})}
+	for _, o := range harness.Looks()[1:] {
+		tab := browsertest.New(t, o)
+		tab.Open(base + h.Link(session.ID))
+		p.looks = append(p.looks, tab)
+	}
+	p.tab.Open(base + h.Link(session.ID))
+	p.tab.WaitForURL(p.Path(""))
+	p.look("", "1-hub-start")
+
+	p.tab.Click(".stack .button-primary")
+	p.tab.WaitForURL("/personal_details")
+	p.look("personal_details", "2-personal-start")
+	p.tab.Click(".actions .button-primary")
+	p.tab.WaitFor(".error-summary")
+	p.tab.WaitForFocus("error-summary")
+	inspect(p.tab, "3-personal-errors")
+	p.fillIn("personal_details")
+	p.press("/income")
+	p.fillIn("income")
+	inspect(p.tab, "4-income")
+	p.press("/assets")
+	p.look("assets", "5-assets-start")
+	p.fillIn("assets")
+	p.tab.Press("\t")
+	p.tab.WaitForText(".totals", "$1,026,405.29")
+	p.look("assets", "6-assets")
+	p.press("/liabilities")
+	p.look("liabilities", "7-liabilities-suggested")
+	p.fillIn("liabilities")
+	p.look("liabilities", "8-liabilities")
+	p.press("/expenses")
+	p.fillIn("expenses")
+	p.tab.Press("\t")
+	p.tab.WaitForText(".totals", "$5,126.95")
+	inspect(p.tab, "9-expenses")
+	p.press("/documents")
+	p.tab.Upload("#file", temporaryFile(t, "Payslip October 2026.pdf", harness.PDFOf(91_204)))
+	p.tab.Select("#category", "income_evidence")
+	p.tab.Click(`.group button[value="upload"]`)
+	p.tab.WaitForText(".files", "Payslip October 2026.pdf")
+	p.tab.WaitForText("#status", "Document uploaded")
+	p.look("documents", "10-documents")
+	p.press("/declaration")
+	p.look("declaration", "11-check")
+	p.changeAndReturn()
+	p.look("", "12-hub-done")
+	p.tab.Open(base + p.Path("declaration"))
+	p.fillIn("declaration")
+	p.press(p.Path(""))
+	p.tab.WaitForText("h1", "Your statement has been sent")
+	p.tab.WaitForText("#copy", "being made")
+	inspect(p.tab, "13-sent")
+	h.StorePDF(session.ID, []byte("%PDF-1.7"))
+	p.tab.WaitFor(`#copy a[download]`)
+	p.look("", "14-sent-copy")
+
+	data, err := h.Service.Sessions.Data(t.Context(), h.TestScope(), session.ID, harness.Operator)
+	h.OK(err)
+	want := statementtest.Full()
+	want.Documents = data.Statement.Documents
+	want.Declaration.SignedAt = h.Clock.Now()
+	if got, want := toJSON(t, data.Statement), toJSON(t, want); got != want {
+		t.Errorf("data =\n%s\nwant\n%s", got, want)
+	}
+	if story := p.Events(); len(story) != 9 || !slices.IsSortedFunc(story[1:8], byCount) {
+		t.Errorf("events = %q, want an opening, seven sections and completion", story)
+	}
+}
+
+// byCount orders section events by the number at their end.
+func byCount(a, b string) int { return strings.Compare(a[len(a)-1:], b[len(b)-1:]) }
+
+// changeAndReturn changes an answer from the check page and comes back.
+func (p *person) changeAndReturn() {
+	p.Helper()
+	p.tab.Click(`a.change-link[href*="expenses"]`)
+	p.tab.WaitForURL("/expenses?return=declaration")
+	p.tab.Type(input("living.clothing"), "-5")
+	p.tab.Click(".actions .button-primary")
+	p.tab.WaitForFocus("error-summary")
+	p.tab.Type(input("living.clothing"), "120")
+	p.press("/declaration")
+	p.tab.WaitFor(input("accepted"))
+}
+
+func temporaryFile(t testing.TB, name string, content []byte) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(file, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestWithoutScript adds, removes, uploads and signs with JavaScript off.
+func TestWithoutScript(t *testing.T) {
+	t.Parallel()
+	h, base := harness.Listen(t)
+	session := h.NewSession(h.TestScope(), domain.NewSession{})
+	p := &person{Customer: &harness.Customer{Harness: h, ID: session.ID}, base: base,
+		tab: browsertest.New(t, browsertest.Options{NoScript: true})}
+	p.tab.Open(base + h.Link(session.ID))
+	p.tab.Open(base + p.Path("assets"))
+	for i := range 2 {
+		p.tab.Click(`button[value="add:vehicles"]`)
+		p.tab.WaitFor(input(fmt.Sprintf("vehicles.%d.description", i)))
+		p.tab.Type(input(fmt.Sprintf("vehicles.%d.description", i)), fmt.Sprintf("Car %d", i))
+	}
+	p.tab.Click(`button[value="remove:vehicles.0"]`)
+	p.tab.WaitGone(input("vehicles.1.description"))
+	if got := p.tab.Value(input("vehicles.0.description")); got != "Car 1" {
+		t.Errorf("the vehicle left is %q, want Car 1", got)
+	}
+	p.tab.Type(input("vehicles.0.value"), "x")
+	p.press("/assets")
+	p.tab.WaitFor(".error-summary")
+	p.tab.Type(input("vehicles.0.value"), "12,000")
+	p.press("/liabilities")
+	p.tab.Open(base + p.Path("documents"))
+	p.tab.Upload("#file", temporaryFile(t, "big.pdf", harness.PDFOf(statement.MaxDocumentBytes+(2<<20))))
+	p.tab.Select("#category", "other")
+	p.tab.Click(`.group button[value="upload"]`)
+	p.tab.WaitForText(".error-summary", "must be 10 MB or smaller")
+	p.tab.Upload("#file", temporaryFile(t, "small.pdf", harness.PDFOf(200)))
+	p.tab.Select("#category", "other")
+	p.press("/personal_details")
+	for _, name := range []string{"personal_details", "income", "liabilities", "expenses"} {
+		h.Fill(session.ID, name)
+	}
+	p.tab.Open(base + p.Path("declaration"))
+	p.tab.WaitForText("main", "small.pdf")
+	p.fillIn("declaration")
+	p.press(p.Path(""))
+	p.tab.WaitForText("h1", "Your statement has been sent")
+	if story := p.Events(); count(story, "completed") != 1 {
+		t.Errorf("events = %q, want one completion", story)
+	}
+}
+
+// TestPagesOfLinksThatAreOver looks at what no answer is shown on.
+func TestPagesOfLinksThatAreOver(t *testing.T) {
+	t.Parallel()
+	h, base := harness.Listen(t)
+	tab := browsertest.New(t, browsertest.Options{AllowStatus: []int{http.StatusNotFound, http.StatusGone}})
+	cancelled := h.NewSession(h.TestScope(), domain.NewSession{})
+	_, err := h.Service.Sessions.Cancel(t.Context(), h.TestScope(), cancelled.ID, harness.Operator)
+	h.OK(err)
+	done := h.NewSession(h.TestScope(), domain.NewSession{})
+	h.Complete(done.ID)
+	for name, path := range map[string]string{
+		"landing": "/", "not-found": "/f/" + done.ID.String() + "/wrong",
+		"cancelled": h.Link(cancelled.ID), "completed": h.Link(done.ID),
+	} {
+		tab.Open(base + path)
+		inspect(tab, "over-"+name)
+	}
+}

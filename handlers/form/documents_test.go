@@ -1,0 +1,280 @@
+package form_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"image"
+	"image/jpeg"
+	"image/png"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"candor/internal/statement"
+	"candor/internal/testkit/harness"
+)
+
+// picture encodes a small image.
+func picture(t *testing.T, encode func(io.Writer, image.Image) error) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := encode(&b, image.NewGray(image.Rect(0, 0, 3, 2))); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// bomb is a PNG of some bytes that claims to be 60,000 pixels square.
+func bomb() []byte {
+	header := append([]byte("IHDR"), 0, 0, 0xea, 0x60, 0, 0, 0xea, 0x60, 8, 6, 0, 0, 0)
+	out := append([]byte("\x89PNG\r\n\x1a\n"), 0, 0, 0, 13)
+	out = append(out, header...)
+	return binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE(header))
+}
+
+func TestUploadsThatAreAccepted(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	files := []struct {
+		name, stored, kind string
+		content            []byte
+	}{
+		{"just fits.pdf", "just fits.pdf", "application/pdf", harness.PDFOf(statement.MaxDocumentBytes)},
+		{"photo.jpg", "photo.jpg", "image/jpeg", picture(t, func(w io.Writer, m image.Image) error { return jpeg.Encode(w, m, nil) })},
+		{"scan.txt", "scan.txt.png", "image/png", picture(t, png.Encode)},
+		{"IMG_1.HEIC", "IMG_1.HEIC", "image/heic", []byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x00")},
+		{"../../etc/passwd", "passwd.pdf", "application/pdf", harness.PDFOf(20)},
+		{"..", "document.pdf", "application/pdf", harness.PDFOf(21)},
+		{"report.hta", "report.hta.pdf", "application/pdf", harness.PDFOf(23)},
+		{"statement.PDF", "statement.PDF", "application/pdf", harness.PDFOf(24)},
+		{"holiday.JPG", "holiday.JPG", "image/jpeg", picture(t, func(w io.Writer, m image.Image) error { return jpeg.Encode(w, m, nil) })},
+		{"licence.jpeg", "licence.jpeg", "image/jpeg", picture(t, func(w io.Writer, m image.Image) error { return jpeg.Encode(w, m, nil) })},
+		{"IMG_2.heif", "IMG_2.heif", "image/heic", []byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x00")},
+		{"pay\u202efdp.\u200bexe\u2066", "payfdp.exe.pdf", "application/pdf", harness.PDFOf(25)},
+		{strings.Repeat("n", 200), "document.pdf", "application/pdf", harness.PDFOf(26)},
+		{strings.Repeat("n", 400), "document.pdf", "application/pdf", harness.PDFOf(22)},
+	}
+	for _, file := range files {
+		if next := c.WantRedirect(c.Attach("bank_statement", file.name, file.content, "upload")); next != "documents" {
+			t.Errorf("%q: sent on to %s, want documents", file.name, next)
+		}
+	}
+	documents, err := c.Service.Vault.Documents(t.Context(), c.DB, c.ID)
+	c.OK(err)
+	if len(documents) != len(files) {
+		t.Fatalf("%d documents, want %d", len(documents), len(files))
+	}
+	for i, file := range files {
+		if d := documents[i]; d.FileName != file.stored || d.ContentType != file.kind || d.SizeBytes != int64(len(file.content)) {
+			t.Errorf("%q is stored as %q, %s, %d bytes; want %q, %s, %d bytes", file.name, d.FileName, d.ContentType, d.SizeBytes, file.stored, file.kind, len(file.content))
+		}
+	}
+	page := c.WantPage(c.Get("documents"), http.StatusOK)
+	harness.Shows(t, page, "just fits.pdf", "Bank statement, 10 MB", "Document uploaded")
+	harness.Hides(t, c.WantPage(c.Get("documents"), http.StatusOK), "Document uploaded")
+	if next := c.WantRedirect(c.Post("documents", url.Values{"action": {"remove:" + documents[0].ID.String()}})); next != "documents" {
+		t.Errorf("a removal leads to %s, want documents", next)
+	}
+	page = c.WantPage(c.Get("documents"), http.StatusOK)
+	harness.Shows(t, page, "Document removed", "photo.jpg")
+	harness.Hides(t, page, "just fits.pdf")
+	if got, want := c.Events(), []string{"accessed"}; !slices.Equal(got, want) {
+		t.Errorf("events = %q, want %q: an upload completes nothing", got, want)
+	}
+}
+
+func TestUploadsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	tests := []struct {
+		name, category, file string
+		content              []byte
+		action, says         string
+	}{
+		{"one byte too many", "other", "a.pdf", harness.PDFOf(statement.MaxDocumentBytes + 1), "", statement.FileTooLarge},
+		{"far too large", "other", "a.pdf", harness.PDFOf(30 << 20), "", statement.FileTooLarge},
+		{"a program by another name", "other", "invoice.pdf", []byte("MZ\x90\x00\x03"), "", "The selected file must be a PDF, JPEG, PNG or HEIC"},
+		{"a page", "other", "a.pdf", []byte("<html><script>alert(1)</script>"), "", "The selected file must be a PDF, JPEG, PNG or HEIC"},
+		{"a bomb", "other", "a.png", bomb(), "", "too many pixels"},
+		{"a damaged photo", "other", "a.jpg", []byte("\xff\xd8\xff\xe0"), "", "The selected file is damaged"},
+		{"empty", "other", "a.pdf", nil, "", "The selected file is empty"},
+		{"none chosen", "other", "", nil, "upload", "Select a file"},
+		{"none chosen, no button", "other", "", nil, "", "Select a file"},
+		{"no category", "", "a.pdf", harness.PDFOf(30), "upload", "Select what this document is"},
+		{"odd category", "castle", "a.pdf", harness.PDFOf(30), "continue", "Select what this document is"},
+	}
+	for _, test := range tests {
+		got := c.Attach(test.category, test.file, test.content, test.action)
+		if got.Code != http.StatusUnprocessableEntity {
+			t.Errorf("%s: answered %d, want 422", test.name, got.Code)
+			continue
+		}
+		page := got.Body.String()
+		if !strings.Contains(page, test.says) || !strings.Contains(page, "There is a problem") {
+			t.Errorf("%s: the page doesn't say %q", test.name, test.says)
+		}
+	}
+	harness.Shows(t, c.WantPage(c.Attach("tax_return", "a.exe", []byte("MZ"), ""), http.StatusUnprocessableEntity), `value="tax_return" selected`)
+	if documents, err := c.DB.Documents(t.Context(), c.ID); err != nil || len(documents) != 0 {
+		t.Errorf("documents = %v, %v; want none", documents, err)
+	}
+	if next := c.WantRedirect(c.Attach("", "", nil, "continue")); next != "personal_details" {
+		t.Errorf("continuing without a file leads to %q, want personal_details", next)
+	}
+	for _, action := range []string{"remove:doc_nonsense", "remove:", "publish"} {
+		c.WantPage(c.Post("documents", url.Values{"action": {action}}), http.StatusBadRequest)
+	}
+}
+
+func TestEveryButtonStoresTheChosenFile(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	for i, step := range [][2]string{{"upload", "documents"}, {"save", ""}, {"continue", "personal_details"}, {"", "documents"}} {
+		if next := c.WantRedirect(c.Attach("other", fmt.Sprintf("%d.pdf", i), harness.PDFOf(30), step[0])); next != step[1] {
+			t.Errorf("%q leads to %q, want %q", step[0], next, step[1])
+		}
+	}
+	if documents, err := c.DB.Documents(t.Context(), c.ID); err != nil || len(documents) != 4 {
+		t.Errorf("%d documents, %v; want 4", len(documents), err)
+	}
+}
+
+func TestTwentyDocuments(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	other := c.Harness.NewCustomer()
+	for i := range statement.MaxDocuments {
+		c.WantRedirect(c.Attach("other", fmt.Sprintf("%d.pdf", i), harness.PDFOf(30), "upload"))
+	}
+	page := c.WantPage(c.Get("documents"), http.StatusOK)
+	harness.Shows(t, page, "You have uploaded 20 documents")
+	harness.Hides(t, page, `type="file"`)
+	page = c.WantPage(c.Attach("other", "21.pdf", harness.PDFOf(30), "upload"), http.StatusUnprocessableEntity)
+	harness.Shows(t, page, "You can upload 20 files", `href="#uploaded"`, `id="uploaded"`)
+
+	documents, err := c.DB.Documents(t.Context(), c.ID)
+	c.OK(err)
+	other.Get("")
+	other.WantRedirect(other.Post("documents", url.Values{"action": {"remove:" + documents[0].ID.String()}}))
+	if left, err := c.DB.Documents(t.Context(), c.ID); err != nil || len(left) != statement.MaxDocuments {
+		t.Errorf("%d documents, %v; want 20: another session's customer removed one", len(left), err)
+	}
+}
+
+// TestFieldsInAnyOrder checks that a file counts the same before and after the
+// fields that say what it is (D47).
+func TestFieldsInAnyOrder(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	send := func(parts ...string) *httptest.ResponseRecorder {
+		var body bytes.Buffer
+		w := multipart.NewWriter(&body)
+		for _, part := range parts {
+			name, value, _ := strings.Cut(part, "=")
+			if name == "file" {
+				into, err := w.CreateFormFile("file", value+".pdf")
+				c.OK(err)
+				_, err = into.Write(harness.PDFOf(100_000))
+				c.OK(err)
+				continue
+			}
+			c.OK(w.WriteField(name, value))
+		}
+		c.OK(w.Close())
+		r := httptest.NewRequest(http.MethodPost, c.Path(statement.DocumentsSection), &body)
+		r.Header.Set("Content-Type", w.FormDataContentType())
+		return c.Send(r)
+	}
+	kept := func() []string {
+		documents, err := c.Service.Vault.Documents(t.Context(), c.DB, c.ID)
+		c.OK(err)
+		var names []string
+		for _, d := range documents {
+			names = append(names, d.FileName+" "+string(d.Category))
+		}
+		return names
+	}
+	c.WantRedirect(send("category=other", "action=upload", "file=1"))
+	c.WantRedirect(send("file=2", "category=tax_return", "action=save"))
+	c.WantRedirect(send("category=bank_statement", "file=3", "action=continue", "file=ignored"))
+	harness.Shows(t, c.WantPage(send("file=4", "category=castle"), http.StatusUnprocessableEntity), statement.NoCategory)
+	harness.Shows(t, c.WantPage(send("file=5"), http.StatusUnprocessableEntity), statement.NoCategory)
+	c.WantPage(send("category=other", "file=6", "action=publish"), http.StatusBadRequest)
+	want := []string{"1.pdf other", "2.pdf tax_return", "3.pdf bank_statement"}
+	if got := kept(); !slices.Equal(got, want) {
+		t.Fatalf("documents = %q, want %q", got, want)
+	}
+	documents, err := c.DB.Documents(t.Context(), c.ID)
+	c.OK(err)
+	c.WantRedirect(send("action=remove:"+documents[0].ID.String(), "category=other", "file=7"))
+	c.WantRedirect(send("category=other", "file=8", "action=remove:"+documents[1].ID.String()))
+	if got := kept(); !slices.Equal(got, want[2:]) {
+		t.Errorf("documents = %q, want %q", got, want[2:])
+	}
+}
+
+// TestUploadInTwoTabs checks that a second upload at the same time is refused
+// in words, and that the first one isn't disturbed.
+func TestUploadInTwoTabs(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	c.Get("")
+	other := c.OtherBrowser()
+	body, w := io.Pipe()
+	form := multipart.NewWriter(w)
+	first := make(chan *httptest.ResponseRecorder, 1)
+	go func() {
+		r := httptest.NewRequest(http.MethodPost, c.Path(statement.DocumentsSection), body)
+		r.Header.Set("Content-Type", form.FormDataContentType())
+		first <- c.Send(r)
+	}()
+	c.OK(form.WriteField("category", "other"))
+	part, err := form.CreateFormFile("file", "slow.pdf")
+	c.OK(err)
+	_, err = part.Write(harness.PDFOf(100_000))
+	c.OK(err)
+	harness.Shows(t, other.WantPage(other.Attach("tax_return", "a.pdf", harness.PDFOf(30), "upload"), http.StatusUnprocessableEntity),
+		statement.UploadRunning, `value="tax_return" selected`)
+	c.OK(form.Close())
+	c.OK(w.Close())
+	c.WantRedirect(<-first)
+	other.WantRedirect(other.Attach("tax_return", "a.pdf", harness.PDFOf(30), "upload"))
+}
+
+// TestEndlessUploadEnds sends more than anyone would wait for.
+func TestEndlessUploadEnds(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	body := &endless{start: "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.pdf\"\r\n\r\n%PDF-1.7"}
+	r := httptest.NewRequest(http.MethodPost, c.Path("documents"), body)
+	r.Header.Set("Content-Type", "multipart/form-data; boundary=x")
+	harness.Shows(t, c.WantPage(c.Send(r), http.StatusUnprocessableEntity), statement.FileTooLarge)
+	if limit := int64(100 << 20); body.read > limit {
+		t.Errorf("%d bytes were read, want at most %d", body.read, limit)
+	}
+}
+
+// endless yields its start and then zeros for ever.
+type endless struct {
+	start string
+	read  int64
+}
+
+// Read fills p.
+func (e *endless) Read(p []byte) (int, error) {
+	n := copy(p, e.start)
+	e.start = e.start[n:]
+	if n == 0 {
+		clear(p)
+		n = len(p)
+	}
+	e.read += int64(n)
+	return n, nil
+}

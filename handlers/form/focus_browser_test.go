@@ -1,0 +1,226 @@
+package form_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"candor/internal/domain"
+	"candor/internal/statement"
+	"candor/internal/testkit"
+	"candor/internal/testkit/browsertest"
+	"candor/internal/testkit/harness"
+)
+
+// An arrival is what a person meets after a submit.
+type arrival struct {
+	Focus   string // id of the element with the focus, else its tag
+	Title   string // of the tab, up to the first dash
+	Status  string // what a screen reader is told
+	Scroll  int    // pixels between the page's top and the window's
+	Focused bool   // the focused element begins in the window
+	Heading bool   // the h1 is in the window
+}
+
+const (
+	measureArrival = `(() => {
+	const focus = document.activeElement, box = focus.getBoundingClientRect(), h1 = document.querySelector("h1").getBoundingClientRect();
+	return {
+		Focus: focus.id || focus.tagName.toLowerCase(), Title: document.title.split(" – ")[0],
+		Status: document.getElementById("status").textContent, Scroll: Math.round(scrollY),
+		Focused: box.top >= 0 && box.top + 20 <= innerHeight, Heading: h1.top >= 0 && h1.bottom <= innerHeight,
+	};
+})()`
+	// twoFrames pass before an arrival is measured, so that a scroll that
+	// follows is seen. Without script no page says when it is drawn.
+	twoFrames = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`
+)
+
+// watch marks the page and counts htmx's requests; settled is true once they
+// are answered. arrived is true once another page is there, too: neither a
+// new <main> nor a morphed one has the mark.
+const (
+	watch = `(() => {
+		document.getElementById("main").dataset.old = "true";
+		if (!("requests" in window)) {
+			window.requests = 0;
+			document.addEventListener("htmx:before:request", () => window.requests++);
+			document.addEventListener("htmx:finally:request", () => window.requests--);
+		}
+		return true;
+	})()`
+	settled = `(document.readyState === "complete" && !(window.requests > 0))`
+	arrived = settled + ` && document.getElementById("main") && !document.getElementById("main").dataset.old`
+)
+
+// A walker goes through the form and checks what each submit leads to.
+type walker struct {
+	*person
+	name     string
+	step     int
+	noScript bool
+}
+
+// submit clicks a button and checks that the focus is on the element with that
+// id, in the window, and what the tab's title and the announcement are. At "h1"
+// the page must be at its top with the heading in view.
+func (w *walker) submit(button, focus, title, status string) {
+	w.Helper()
+	w.step++
+	browsertest.Eval[bool](w.tab, watch)
+	w.tab.Click(button)
+	w.tab.WaitForTrue(arrived)
+	w.tab.WaitForTrue("document.activeElement !== document.body")
+	if !w.noScript {
+		browsertest.Eval[bool](w.tab, twoFrames)
+	}
+	got := browsertest.Eval[arrival](w.tab, measureArrival)
+	w.tab.View(fmt.Sprintf("walk/%s-%02d", w.name, w.step))
+	want := arrival{Focus: focus, Title: title, Status: status, Scroll: got.Scroll, Focused: true, Heading: got.Heading}
+	if focus == "h1" {
+		want.Scroll, want.Heading = 0, true
+	}
+	if got != want {
+		w.Errorf("%s, step %d, after %s: %+v, want %+v", w.name, w.step, button, got, want)
+	}
+}
+
+// follow clicks a link and checks the page that it opens.
+func (w *walker) follow(link, title string) {
+	w.Helper()
+	w.submit(link, "h1", title, "")
+}
+
+const (
+	mainButton = ".actions .button-primary"
+	saveButton = `.actions button[value="save"]`
+	saved      = "Your answers are saved"
+)
+
+// TestEverySubmitIsSeen goes through the whole form and checks the scroll
+// position, the focus, the title and the announcement after each submit.
+func TestEverySubmitIsSeen(t *testing.T) {
+	t.Parallel()
+	testkit.Slow(t)
+	for name, options := range map[string]browsertest.Options{
+		"phone": {}, "desktop": {Device: browsertest.Desktop}, "no script": {NoScript: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, base := harness.Listen(t)
+			session := h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Zoë O'Brien"})
+			w := &walker{name: strings.ReplaceAll(name, " ", "-"), noScript: options.NoScript, person: &person{
+				Customer: &harness.Customer{Harness: h.In(t), ID: session.ID}, base: base, tab: browsertest.New(t, options),
+			}}
+			w.tab.Open(base + h.Link(session.ID))
+			w.walkSections()
+			w.walkDocuments()
+			w.walkDeclaration()
+		})
+	}
+}
+
+func (w *walker) walkSections() {
+	w.Helper()
+	w.follow(".stack .button-primary", "Personal details")
+	w.submit(mainButton, "error-summary", "Error: Personal details", "")
+	w.submit(mainButton, "error-summary", "Error: Personal details", "")
+	w.fillIn("personal_details")
+	w.submit(saveButton, "h1", "Your statement", saved)
+	w.follow(".stack .button-primary", "Personal details")
+	w.submit(mainButton, "h1", "Income", saved)
+	w.fillIn("income")
+	w.submit(mainButton, "h1", "Assets", saved)
+
+	add, remove := `button[value="add:vehicles"]`, `button[value="remove:vehicles.%d"]`
+	w.submit(add, "vehicles.0.description", "Assets", "Vehicle 1 added")
+	w.tab.Type(input("vehicles.0.description"), "Ute")
+	w.submit(add, "vehicles.1.description", "Assets", "Vehicle 2 added")
+	w.tab.Type(input("vehicles.1.description"), "Boat")
+	w.submit(fmt.Sprintf(remove, 0), "item-vehicles-1", "Assets", "Vehicle 1 removed")
+	w.submit(mainButton, "h1", "Liabilities", saved)
+	w.submit(`.back-link`, "h1", "Your statement", "")
+	w.follow(`a[href$="/assets"]`, "Assets")
+	w.submit(fmt.Sprintf(remove, 0), "vehicles", "Assets", "Vehicle 1 removed")
+	w.submit(`button[value="add:real_property"]`, "real_property.0.description", "Assets", "Property 1 added")
+	w.tab.Type(input("real_property.0.current_value"), "lots")
+	w.submit(mainButton, "error-summary", "Error: Assets", "")
+	w.submit(saveButton, "h1", "Your statement", saved)
+	w.follow(`a[href$="/assets"]`, "Assets")
+	w.submit(`button[value="remove:real_property.0"]`, "real_property", "Assets", "Property 1 removed")
+	w.submit(mainButton, "h1", "Liabilities", saved)
+	w.submit(mainButton, "h1", "Expenses", saved)
+	w.submit(mainButton, "h1", "Documents", saved)
+}
+
+func (w *walker) walkDocuments() {
+	w.Helper()
+	upload := `.group button[value="upload"]`
+	choose := func(name string) {
+		w.Helper()
+		w.tab.Upload("#file", temporaryFile(w, name, harness.PDFOf(200)))
+		w.tab.Select("#category", "other")
+	}
+	w.submit(upload, "error-summary", "Error: Documents", "")
+	for i, name := range []string{"one.pdf", "two.pdf", "three.pdf"} {
+		choose(name)
+		w.submit(upload, fmt.Sprintf("uploaded-%d", i+1), "Documents", "Document uploaded")
+	}
+	w.submit("#uploaded-1 button", "uploaded-1", "Documents", "Document removed")
+	w.submit("#uploaded-2 button", "uploaded", "Documents", "Document removed")
+	w.submit("#uploaded-1 button", "h1", "Documents", "Document removed")
+	choose("four.pdf")
+	w.submit(mainButton, "h1", "Check your answers", saved)
+}
+
+func (w *walker) walkDeclaration() {
+	w.Helper()
+	w.follow(`a.change-link[href*="expenses"]`, "Expenses")
+	w.tab.Type(input("living.clothing"), "-5")
+	w.submit(mainButton, "error-summary", "Error: Expenses", "")
+	w.tab.Type(input("living.clothing"), "120")
+	w.submit(mainButton, "check-expenses", "Check your answers", saved)
+	w.follow(`a.change-link[href*="documents"]`, "Documents")
+	w.submit("#uploaded-1 button", "h1", "Documents", "Document removed")
+	w.submit(mainButton, "check-documents", "Check your answers", saved)
+	w.submit(mainButton, "error-summary", "Error: Check your answers", "")
+	w.fillIn(statement.DeclarationSection)
+	w.submit(mainButton, "h1", "Statement sent", "")
+}
+
+// TestSixTapsCompleteOneSection taps six times where Continue is on Income. A
+// page that isn't shown from its top would have Continue under the finger again.
+func TestSixTapsCompleteOneSection(t *testing.T) {
+	t.Parallel()
+	phone, desktop := browsertest.Options{}, browsertest.Options{Device: browsertest.Desktop}
+	for name, test := range map[string]struct {
+		options browsertest.Options
+		foot    bool // the page is scrolled to its foot
+	}{"phone": {phone, false}, "phone, at the foot": {phone, true}, "desktop": {desktop, false}, "desktop, at the foot": {desktop, true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, base := harness.Listen(t)
+			session := h.NewSession(h.TestScope(), domain.NewSession{})
+			tab := browsertest.New(t, test.options)
+			tab.Open(base + h.Link(session.ID))
+			tab.Open(base + (&harness.Customer{ID: session.ID}).Path(statement.IncomeSection))
+			x, y := tab.Spot(mainButton)
+			if test.foot {
+				at := browsertest.Eval[[2]float64](tab, `(() => {
+					scrollTo(0, document.documentElement.scrollHeight);
+					const box = document.querySelector(".actions .button-primary").getBoundingClientRect();
+					return [box.x + box.width / 2, box.y + box.height / 2];
+				})()`)
+				x, y = at[0], at[1]
+			}
+			for range 6 {
+				browsertest.Eval[bool](tab, watch)
+				tab.Tap(x, y)
+				tab.WaitForTrue(settled)
+			}
+			if got := (&harness.Customer{Harness: h.In(t), ID: session.ID}).Events(); count(got, "section_completed") != 1 {
+				t.Errorf("six taps: events %q, want one section completed", got)
+			}
+		})
+	}
+}

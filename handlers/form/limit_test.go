@@ -1,0 +1,115 @@
+package form_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"candor/handlers"
+	"candor/internal/platform/ratelimit"
+	"candor/internal/testkit/browsertest"
+	"candor/internal/testkit/harness"
+)
+
+// fewPosts lets each link and each network post that often at once.
+func fewPosts(t *testing.T, link, network int) func(*handlers.Config) {
+	t.Helper()
+	limiter := func(burst int) *ratelimit.Memory {
+		l, err := ratelimit.New(ratelimit.Config{PerMinute: 60, Burst: burst, Keys: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	return func(c *handlers.Config) { c.LinkLimiter, c.NetworkLimiter = limiter(link), limiter(network) }
+}
+
+// waits checks that the answer asks to wait a second.
+func waits(c *harness.Customer, got *httptest.ResponseRecorder) {
+	c.Helper()
+	harness.Shows(c, c.WantPage(got, http.StatusTooManyRequests), "Please wait a moment", "Your saved answers are safe.")
+	if got.Header().Get("Retry-After") != "1" {
+		c.Errorf("Retry-After is %q, want 1", got.Header().Get("Retry-After"))
+	}
+}
+
+func TestPostsOfALinkAreLimited(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, fewPosts(t, 3, 1000))
+	c, other := h.NewCustomer(), h.NewCustomer()
+	stranger := &harness.Customer{Harness: h, ID: c.ID, Cookies: map[string]string{}}
+	for range 5 { // who hasn't the link takes nothing from it
+		c.WantPage(stranger.Post("income", nil), http.StatusNotFound)
+	}
+	for range 3 {
+		c.WantRedirect(c.Post("income", url.Values{"action": {"save"}}))
+	}
+	waits(c, c.Post("income", url.Values{"action": {"save"}}))
+	waits(c, c.Attach("other", "a.pdf", harness.PDFOf(30), "upload"))
+	c.WantPage(c.Get("income"), http.StatusOK)
+	other.WantRedirect(other.Post("income", url.Values{"action": {"save"}}))
+	h.Clock.Advance(time.Second)
+	c.WantRedirect(c.Post("income", url.Values{"action": {"save"}}))
+	if documents, err := h.DB.Documents(t.Context(), c.ID); err != nil || len(documents) != 0 {
+		t.Errorf("documents %v, %v", documents, err)
+	}
+}
+
+func TestPostsOfANetworkAreLimited(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, fewPosts(t, 1000, 4))
+	c, other := h.NewCustomer(), h.NewCustomer()
+	for range 2 {
+		c.WantRedirect(c.Post("income", url.Values{"action": {"save"}}))
+		other.WantRedirect(other.Post("income", url.Values{"action": {"save"}}))
+	}
+	waits(c, c.Post("income", url.Values{"action": {"save"}}))
+
+	wrong := func() *httptest.ResponseRecorder {
+		return c.Send(httptest.NewRequest(http.MethodGet, c.Path("")+"/wrong", nil))
+	}
+	for range 4 {
+		c.WantPage(wrong(), http.StatusNotFound)
+	}
+	waits(c, wrong())
+	h.NewCustomer() // a right link opens
+}
+
+// TestRefusalKeepsWhatWasTyped checks that a page whose post is refused for now
+// stays as it is, says so in view, and can be sent again.
+func TestRefusalKeepsWhatWasTyped(t *testing.T) {
+	t.Parallel()
+	h, base := harness.Listen(t, fewPosts(t, 1, 1000))
+	c := h.NewCustomer()
+	tab := browsertest.New(t, browsertest.Options{AllowStatus: []int{http.StatusTooManyRequests}})
+	tab.Open(base + h.Link(c.ID))
+	tab.Open(base + c.Path("personal_details"))
+	title := tab.Title()
+	tab.Type(input("full_name"), "Zaphod")
+	c.WantRedirect(c.Post("income", url.Values{"action": {"save"}}))
+	tab.Click(".actions .button-primary")
+	tab.WaitForText("#refusal", "Please wait a moment")
+	if got := tab.Value(input("full_name")); !strings.HasSuffix(got, "Zaphod") {
+		t.Errorf("the name is %q after the refusal", got)
+	}
+	if got := tab.Title(); got != title {
+		t.Errorf("the title is %q after the refusal, want %q", got, title)
+	}
+	if y := browsertest.Eval[float64](tab, "document.querySelector('#refusal h1').getBoundingClientRect().top"); y < 0 || y > 300 {
+		t.Errorf("the refusal stands at %v, out of view", y)
+	}
+	tab.Axe()
+	h.Clock.Advance(time.Second)
+	tab.Click(".actions .button-primary")
+	tab.WaitFor(".error-summary")
+	if left := tab.Text("#refusal"); left != "" {
+		t.Errorf("the refusal still says %q", left)
+	}
+	if got := tab.Value(input("full_name")); !strings.HasSuffix(got, "Zaphod") {
+		t.Errorf("the name is %q afterwards", got)
+	}
+	tab.NoErrors()
+}

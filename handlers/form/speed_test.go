@@ -1,0 +1,117 @@
+package form_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"candor/internal/statement/statementtest"
+	"candor/internal/testkit/harness"
+)
+
+// maxFirstVisit is what the first page with its style and script may weigh on
+// the wire, in bytes.
+const maxFirstVisit = 60_000
+
+var linked = regexp.MustCompile(`(?:href|src)="(/static/[^"]+)"`)
+
+// compressed asks as a browser does and returns what came over the wire.
+func compressed(t *testing.T, send func(*http.Request) *httptest.ResponseRecorder, path string) (wire int, plain string) {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodGet, path, nil)
+	r.Header.Set("Accept-Encoding", "gzip, deflate, br")
+	got := send(r)
+	if got.Code != http.StatusOK {
+		t.Fatalf("%s answered %d", path, got.Code)
+	}
+	wire = got.Body.Len()
+	if got.Header().Get("Content-Encoding") != "gzip" {
+		return wire, got.Body.String()
+	}
+	z, err := gzip.NewReader(bytes.NewReader(got.Body.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wire, string(b)
+}
+
+func TestFirstVisitIsLight(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	total, page := compressed(t, c.Send, c.Path(""))
+	t.Logf("%6d bytes  the hub (%d plain)", total, len(page))
+	files := linked.FindAllStringSubmatch(page, -1)
+	if len(files) < 3 {
+		t.Fatalf("the hub links only %v", files)
+	}
+	for _, file := range files {
+		wire, plain := compressed(t, c.Serve, file[1])
+		t.Logf("%6d bytes  %s (%d plain)", wire, file[1], len(plain))
+		total += wire
+	}
+	if total > maxFirstVisit {
+		t.Errorf("a first visit weighs %d bytes, want at most %d", total, maxFirstVisit)
+	}
+}
+
+func TestStaticFiles(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	page := c.WantPage(c.Get(""), http.StatusOK)
+	for _, file := range linked.FindAllStringSubmatch(page, -1) {
+		for _, encoding := range []string{"", "gzip"} {
+			r := httptest.NewRequest(http.MethodGet, file[1], nil)
+			r.Header.Set("Accept-Encoding", encoding)
+			h := c.Serve(r).Result().Header
+			if h.Get("Cache-Control") != "public, max-age=31536000, immutable" || h.Get("Vary") != "Accept-Encoding" || h.Get("X-Content-Type-Options") != "nosniff" {
+				t.Errorf("%s: headers %v, want immutable, Vary and nosniff", file[1], h)
+			}
+			if got := h.Get("Content-Encoding"); got != encoding && got != "" {
+				t.Errorf("%s: encoding %q, asked for %q", file[1], got, encoding)
+			}
+			if h.Get("Content-Type") == "" || h.Get("Content-Type") == "application/gzip" {
+				t.Errorf("%s: content type %q", file[1], h.Get("Content-Type"))
+			}
+		}
+	}
+}
+
+// BenchmarkForm measures whole requests, Postgres included, one at a time.
+// It reports the slowest of a hundred too.
+func BenchmarkForm(b *testing.B) {
+	c := harness.New(b).NewCustomer()
+	c.AnswerAll()
+	steps := []struct {
+		name string
+		run  func() *httptest.ResponseRecorder
+	}{
+		{"hub", func() *httptest.ResponseRecorder { return c.Get("") }},
+		{"assets", func() *httptest.ResponseRecorder { return c.Get("assets") }},
+		{"check", func() *httptest.ResponseRecorder { return c.Get("declaration") }},
+		{"save", func() *httptest.ResponseRecorder { return c.Post("assets", statementtest.Values("assets")) }},
+	}
+	for _, step := range steps {
+		b.Run(step.name, func(b *testing.B) {
+			var times []time.Duration
+			for b.Loop() {
+				start := time.Now()
+				if got := step.run(); got.Code >= http.StatusBadRequest {
+					b.Fatalf("answered %d", got.Code)
+				}
+				times = append(times, time.Since(start))
+			}
+			slices.Sort(times)
+			b.ReportMetric(float64(times[len(times)*99/100].Microseconds()), "p99-µs")
+		})
+	}
+}

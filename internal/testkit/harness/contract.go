@@ -1,0 +1,100 @@
+package harness
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+)
+
+// A description is the API's OpenAPI document, as the tested server serves it.
+type description struct {
+	Once sync.Once
+	Doc  *openapi3.T
+	Err  error
+}
+
+// Described is read once by the first test that needs it: it depends on the
+// code alone, and every server of this package serves the same.
+var Described description
+
+func (d *description) Load(t testing.TB, h http.Handler) *openapi3.T {
+	t.Helper()
+	d.Once.Do(func() {
+		recorder := httptest.NewRecorder()
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/openapi.json", nil)
+		r.RemoteAddr = "[2001:db8:ffff::1]:1" // it counts against the limit of no address that a test counts
+		h.ServeHTTP(recorder, r)
+		d.Doc, d.Err = openapi3.NewLoader().LoadFromData(recorder.Body.Bytes())
+	})
+	if d.Err != nil {
+		t.Fatalf("OpenAPI document: %v", d.Err)
+	}
+	return d.Doc
+}
+
+// FindOperation returns the operation of a request, nil for what isn't documented.
+func FindOperation(doc *openapi3.T, r *http.Request) (path string, item *openapi3.PathItem, operation *openapi3.Operation) {
+	segments := strings.Split(strings.TrimPrefix(r.URL.Path, "/v1"), "/")
+	for path, item := range doc.Paths.Map() {
+		pattern := strings.Split(path, "/")
+		matches := slices.EqualFunc(pattern, segments, func(p, s string) bool { return p == s || strings.HasPrefix(p, "{") && s != "" })
+		if matches {
+			return path, item, item.GetOperation(r.Method)
+		}
+	}
+	return "", nil, nil
+}
+
+// CheckContract holds a response of the API to the document and to what all
+// responses have in common.
+func (h *Harness) CheckContract(r *http.Request, w *httptest.ResponseRecorder) {
+	h.Helper()
+	for _, name := range []string{"X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} {
+		if w.Header().Get(name) == "" {
+			h.Errorf("%s %s: %d without %s", r.Method, r.URL.Path, w.Code, name)
+		}
+	}
+	if w.Header().Get("X-Content-Type-Options") != "nosniff" || w.Header().Get("Cache-Control") != "no-store" {
+		h.Errorf("%s %s: headers %v", r.Method, r.URL.Path, w.Header())
+	}
+	if r.URL.Path == "/v1/openapi.json" || r.Method == http.MethodHead {
+		return
+	}
+	doc := Described.Load(h, h.Handler)
+	path, item, operation := FindOperation(doc, r)
+	if operation == nil {
+		schema := doc.Components.Schemas["ErrorBody"].Value
+		if err := schema.VisitJSON(AnswerOf(h.TB, w).Object(), openapi3.EnableJSONSchema2020()); err != nil || w.Code < 400 {
+			h.Errorf("%s %s: %d %s: %v", r.Method, r.URL.Path, w.Code, w.Body, err)
+		}
+		return
+	}
+	if err := Mismatch(doc, path, item, operation, r, w); err != nil {
+		h.Errorf("%s %s: the answer %d isn't as documented: %v\n%s", r.Method, r.URL.Path, w.Code, err, w.Body)
+	}
+}
+
+// Mismatch is how a response differs from what is documented, nil for none.
+func Mismatch(doc *openapi3.T, path string, item *openapi3.PathItem, operation *openapi3.Operation, r *http.Request, w *httptest.ResponseRecorder) error {
+	contentType := w.Header().Get("Content-Type")
+	if response := operation.Responses.Status(w.Code); response != nil && response.Value.Content.Get(contentType) == nil {
+		return fmt.Errorf("content type %q isn't documented for %d", contentType, w.Code)
+	}
+	return openapi3filter.ValidateResponse(r.Context(), &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{
+			Request: r, Route: &routers.Route{Spec: doc, Path: path, PathItem: item, Method: r.Method, Operation: operation},
+		},
+		Status: w.Code, Header: w.Header(), Body: io.NopCloser(bytes.NewReader(w.Body.Bytes())),
+		Options: &openapi3filter.Options{IncludeResponseStatus: true, MultiError: true, ExcludeResponseBody: contentType != "application/json"},
+	})
+}

@@ -1,0 +1,106 @@
+package harness
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"time"
+
+	"candor/internal/delivery"
+	"candor/internal/platform/mail"
+	"candor/internal/webhook"
+	"candor/jobs"
+)
+
+// A Mailbox takes the letters that the harness's workers send.
+type Mailbox struct {
+	*Harness
+	Sent chan mail.Message
+}
+
+// Send takes a letter.
+func (m *Mailbox) Send(_ context.Context, letter mail.Message) error {
+	m.Sent <- letter
+	return nil
+}
+
+// Mailbox sets real workers to work, whose letters it takes, until the test
+// ends.
+func (h *Harness) Mailbox() *Mailbox {
+	h.Helper()
+	m := &Mailbox{Harness: h, Sent: make(chan mail.Message, 100)}
+	client := webhook.NewClient(webhook.Policy{})
+	dispatcher := delivery.New(delivery.Config{
+		DB: h.DB, Ring: h.Service.Ring, Client: client, Schedule: webhook.DefaultSchedule(), Clock: h.Clock.Now, Logger: h.Service.Logger, PollEvery: time.Hour,
+	})
+	w, err := jobs.NewWorker(h.Context(), jobs.Config{
+		DB: h.DB, DSN: h.DSN, Outbox: h.Service.Outbox, Dispatcher: dispatcher, Ring: h.Service.Ring, Blobs: h.Service.Blobs,
+		Mail: m, BaseURL: BaseURL, Clock: h.Clock.Now, Logger: h.Service.Logger, SweepEvery: time.Hour, RescueAfter: time.Minute, PDFWorkers: 1,
+	})
+	h.OK(err)
+	h.OK(w.Start(h.Context()))
+	dispatcher.Start()
+	h.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		dispatcher.Stop(ctx)
+		if err := w.Stop(ctx); err != nil {
+			h.Errorf("stop the workers: %v", err)
+		}
+	})
+	return m
+}
+
+// Letter waits for the next letter, which must be to that address and have
+// that subject.
+func (m *Mailbox) Letter(to, subject string) mail.Message {
+	m.Helper()
+	select {
+	case letter := <-m.Sent:
+		if letter.To != to || letter.Subject != subject {
+			m.Fatalf("letter to %s: %q, want one to %s: %q", letter.To, letter.Subject, to, subject)
+		}
+		return letter
+	case <-time.After(20 * time.Second):
+		m.Fatalf("no letter to %s came: %q", to, subject)
+		return mail.Message{}
+	}
+}
+
+// Idle waits until all letters that were asked for are sent, and fails on one
+// that nobody took.
+func (m *Mailbox) Idle() {
+	m.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		var waiting int
+		m.OK(m.DB.Raw().GetContext(m.Context(), &waiting, `SELECT count(*) FROM river_job WHERE kind = 'staff_letter' AND state <> 'completed'`))
+		if waiting == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			m.Fatalf("%d letters are never sent", waiting)
+		}
+	}
+	select {
+	case letter := <-m.Sent:
+		m.Errorf("unexpected letter to %s: %q", letter.To, letter.Subject)
+	default:
+	}
+}
+
+// LinkInEmail finds the link in an email's text.
+var LinkInEmail = regexp.MustCompile(regexp.QuoteMeta(BaseURL) + `(/dashboard/\S+)`)
+
+// Link is the path that a letter's link leads to; its HTML says the same.
+func (m *Mailbox) Link(letter mail.Message) string {
+	m.Helper()
+	found := LinkInEmail.FindStringSubmatch(letter.Text)
+	if found == nil || !strings.Contains(letter.HTML, `href="`+found[0]+`"`) {
+		m.Fatalf("no link, or not the same one in text and HTML:\n%s\n%s", letter.Text, letter.HTML)
+	}
+	return found[1]
+}
+
+// TokenOf is the last part of a link.
+func TokenOf(link string) string { return link[strings.LastIndex(link, "/")+1:] }
