@@ -54,7 +54,8 @@ func withTestEvents(t *testing.T) func(*handlers.Config) {
 			t.Fatal(err)
 		}
 		policy := webhook.Policy{Development: true}
-		c.Webhooks.Policy, c.Webhooks.TestLimiter, c.Webhooks.TestClient = policy, limiter, webhook.NewClient(policy)
+		c.Sessions.Policy, c.Webhooks.Policy = policy, policy
+		c.Webhooks.TestLimiter, c.Webhooks.TestClient = limiter, webhook.NewClient(policy)
 	}
 }
 
