@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "candor/internal/domain"
 
-// ForgotPage asks whose password is to be chosen anew.
+// ForgotPage asks for the address of the account.
 type ForgotPage struct {
 	Page
 	Email string

@@ -326,8 +326,8 @@ func (b BillingPage) invoiceNote(i *domain.Invoice) string {
 	return ""
 }
 
-// transferNote says what is next about an invoice that no transfer has paid:
-// nobody tries anything, we look what has arrived.
+// transferNote says what happens next with an unpaid invoice: an operator looks
+// for the transfer.
 func transferNote(i *domain.Invoice) string {
 	switch {
 	case i.NextAttemptAt == nil:

@@ -17,7 +17,7 @@ type SecretsPage struct {
 	Next string // "" without one
 }
 
-// Secrets draws the secrets for whoever has just proven to be there.
+// Secrets draws the secrets, after a recent password.
 func Secrets(s SecretsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -24,7 +24,7 @@ type TeamPage struct {
 	Role        domain.Role
 }
 
-// Member is somebody in the team.
+// Member is a person in the team.
 type Member struct {
 	domain.Staff
 	TwoStep    bool

@@ -7,7 +7,7 @@ verify_webhook() {
   local now key expected nonce given
   [[ $timestamp =~ ^[1-9][0-9]{0,11}$ && $secret == whsec_* ]] || return 1
   now=$(date +%s)
-  ((timestamp >= now - 300 && timestamp <= now + 300)) || return 1 # an old request, sent again by somebody else
+  ((timestamp >= now - 300 && timestamp <= now + 300)) || return 1 # an old request, sent again by another party
 
   key=$(printf %s "${secret#whsec_}" | openssl base64 -d -A | od -An -v -tx1 | tr -d ' \n')
   expected=$({ printf '%s.%s.' "$id" "$timestamp" && cat "$body"; } |
