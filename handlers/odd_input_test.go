@@ -50,7 +50,7 @@ var oddCases = map[string]oddCase{
 	"POST /dashboard/:mode/keys":                     {fields: "name=Loans&access=restricted&permissions=sessions:read&expires_at=2026-12-31&networks=203.0.113.0/24"},
 	"POST /dashboard/:mode/keys/:key/rename":         {fields: "name=Loans"},
 	"POST /dashboard/:mode/keys/:key/rotate":         {fields: "overlap=1h"},
-	"POST /dashboard/:mode/keys/:key/delete":         {fields: "typed_name=Nobody"},
+	"POST /dashboard/:mode/keys/:key/delete":         {fields: "typed_name=Unknown"},
 	"GET /dashboard/:mode/requests":                  {fields: "id={request}&key={key}&method=GET&status=404&code=not_found&from=2026-11-01&to=2026-11-20&before={request}"},
 	"GET /dashboard/:mode/audit":                     {fields: "who=Theirs&action=api_key.created&from=2026-11-01&to=2026-11-20&before={audit}"},
 	"GET /dashboard/:mode/audit/export":              {fields: "who=Theirs&action=api_key.created&from=2026-11-01&to=2026-11-20"},

@@ -101,7 +101,7 @@ func foreignPosts() map[string]http.Header {
 }
 
 // TestEveryRouteIsClosed sends to each route of the router's own table what its
-// class must refuse, with the cookies of somebody who may do everything.
+// class must refuse, with the cookies of a user who may do everything.
 func TestEveryRouteIsClosed(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, func(c *handlers.Config) { c.Stripe = noStripe{} })

@@ -149,7 +149,7 @@ func TestStripeCollectsAnInvoice(t *testing.T) {
 	var events int
 	s.OK(s.DB.Raw().GetContext(t.Context(), &events, `SELECT count(*) FROM event WHERE type = 'billing.invoice_payment_failed'`))
 	if events != 2 {
-		t.Errorf("%d failures were told of, want 2", events)
+		t.Errorf("%d events of failures, want 2", events)
 	}
 }
 
@@ -190,7 +190,7 @@ func TestStripeSendsAgainWhatFailedHere(t *testing.T) {
 	for name, body := range map[string][]byte{
 		"another kind":      stripetest.Event("evt_1", "charge.refunded", stripetest.Example("charge", nil)),
 		"another's payment": stripetest.Event("evt_2", "payment_intent.succeeded", stripetest.Example("payment_intent", nil)),
-		"an invoice of nobody": stripetest.Event("evt_3", "payment_intent.succeeded", stripetest.Example("payment_intent", stripetest.Object{
+		"an unknown invoice": stripetest.Event("evt_3", "payment_intent.succeeded", stripetest.Example("payment_intent", stripetest.Object{
 			"metadata": stripetest.Object{"invoice_id": domain.NewInvoiceID().String(), "failures": "0"}})),
 	} {
 		if got := s.send(body); got.Code != http.StatusOK {

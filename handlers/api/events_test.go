@@ -105,7 +105,7 @@ func TestFeedIsTheWebhook(t *testing.T) {
 }
 
 // TestFeedMissesNothing has 50 writers side by side, some of which roll back
-// after they took a number, and pollers that follow next_after meanwhile: each
+// after they took a number, and pollers that follow next_after at the same time: each
 // sees 1, 2, 3 … to the end, whatever committed late.
 func TestFeedMissesNothing(t *testing.T) {
 	t.Parallel()

@@ -9,7 +9,7 @@ import (
 	"candor/internal/testkit/harness"
 )
 
-// Whoever asks for the headers alone has read nothing, and exported nothing.
+// A HEAD request reads nothing and exports nothing.
 func TestOnlyWhatIsSentIsNoted(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -84,7 +84,7 @@ func TestNoPageInTheShell(t *testing.T) {
 		page := owner.Get(path)
 		owner.WantPage(page, http.StatusNotFound, "There is nothing here")
 		if strings.Contains(page.Body.String(), switched) {
-			t.Errorf("%s shows a mode that nobody asked for", path)
+			t.Errorf("%s shows a mode that wasn't asked for", path)
 		}
 	}
 	page := h.SignedOut().Get("/dashboard/live/nowhere")

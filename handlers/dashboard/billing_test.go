@@ -34,7 +34,7 @@ func TestBillingPages(t *testing.T) {
 	finance.WantPage(finance.Get(page), http.StatusOK, "Professional", "0 live sessions", "of 100 included", "$0.00", "None yet", "BSB 062-000", "partner@lender.example")
 
 	// Where invoices go.
-	finance.WantPage(finance.Post(page+"/email", url.Values{"billing_email": {"nobody"}}), http.StatusUnprocessableEntity, "Enter an e-mail address", `value="nobody"`)
+	finance.WantPage(finance.Post(page+"/email", url.Values{"billing_email": {"accounts"}}), http.StatusUnprocessableEntity, "Enter an e-mail address", `value="accounts"`)
 	finance.WantRedirect(finance.Post(page+"/email", url.Values{"billing_email": {" accounts@lender.example "}}), page)
 	finance.WantPage(finance.Get(page), http.StatusOK, "accounts@lender.example", "Invoices are sent to this address")
 

@@ -348,7 +348,7 @@ func TestHeldFormsAreBound(t *testing.T) {
 	create("TabEnded")
 	s.Post("/dashboard/sign-out", nil)
 	if n := harness.QueryOne[int](h, `SELECT count(*) FROM held_form h JOIN staff_session s ON s.id = h.staff_session_id WHERE sealed IS NOT NULL AND s.id NOT IN (SELECT id FROM staff_session)`); n != 0 {
-		t.Errorf("%d forms are held for nobody", n)
+		t.Errorf("%d forms are held without a session", n)
 	}
 	keys("TabA TabB TabD")
 }

@@ -69,7 +69,7 @@ func TestFiltersThatCanNotBeFollowed(t *testing.T) {
 	}
 }
 
-// A reference may look like an address, and an address be somebody's reference.
+// A reference may look like an address, and an address may be a reference.
 func TestSearchFindsAddressesAndReferences(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

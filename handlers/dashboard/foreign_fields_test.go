@@ -12,8 +12,8 @@ import (
 	"candor/internal/testkit/harness"
 )
 
-// fieldCases are the fields of queries and forms that hold an id, or what finds
-// somebody: the path below the mode, the field, and which of marked's objects
+// fieldCases are the fields of queries and forms that hold an id, or find a
+// user: the path below the mode, the field, and which of marked's objects
 // it names. Names in the path are the asking account's own objects.
 var fieldCases = []struct {
 	method, path, field, object string

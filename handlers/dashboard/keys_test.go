@@ -112,8 +112,8 @@ func TestKeysAskForThePassword(t *testing.T) {
 	developer.WantPrompt(developer.Post("/dashboard/test/keys", url.Values{"name": {"x"}, "from": {"/dashboard/test/keys/new"}}), "/dashboard/test/keys/new")
 }
 
-// Whoever missed a new key makes another, which lasts as long as the first one
-// was meant to.
+// A new key that was missed is rotated again; the replacement keeps the original
+// expiry date.
 func TestKeyIsRotatedAgain(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

@@ -145,7 +145,7 @@ func TestRedeliveryOfWhatIsNotUnderstood(t *testing.T) {
 	other := h.NewAccount("other@lender.example", "starter")
 	theirs := foreignObjects(h, domain.Scope{AccountID: other.AccountID})
 	live := foreignObjects(h, domain.Scope{AccountID: h.Account.AccountID, Livemode: true})
-	for whose, endpoint := range map[string]string{"nobody's": domain.NewEndpointID().String(), "another account's": theirs["endpoint"], "the other mode's": live["endpoint"]} {
+	for whose, endpoint := range map[string]string{"an unknown one": domain.NewEndpointID().String(), "another account's": theirs["endpoint"], "the other mode's": live["endpoint"]} {
 		values := url.Values{"since": {"2026-01-01"}, "endpoint": {endpoint}}
 		for status, answer := range map[int]*httptest.ResponseRecorder{
 			http.StatusOK: developer.Get(redeliveries + "?preview=1&" + values.Encode()), http.StatusUnprocessableEntity: developer.Post(redeliveries, values),

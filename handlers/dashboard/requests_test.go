@@ -146,7 +146,7 @@ func TestRequestsAreLogged(t *testing.T) {
 	developer.WantPage(developer.Get("/dashboard/test/requests/"+reference), http.StatusNotFound, "more than 7 days old")
 }
 
-// Whoever has lost the right to call is told whose key it was.
+// Calls with a key that may no longer call are in the log of its account.
 func TestRefusedKeysAreLogged(t *testing.T) {
 	t.Parallel()
 	h, log := newLoggedBench(t)

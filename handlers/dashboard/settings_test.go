@@ -163,7 +163,7 @@ func TestRetentionIsReviewed(t *testing.T) {
 		"Keep files for 10 days?", "Files of 1 completed statement will be deleted", "20 Nov 2026", "within a day", "can’t be undone", "Leave it at 90 days")
 	files(old, http.StatusOK)
 
-	// Nobody agreed to it as it is: it is asked anew.
+	// The counts have changed since they were shown: the page asks again.
 	owner.WantRedirect(owner.Post(path+"/retention", url.Values{"retention_days": {"10"}}), path+"/retention?retention_days=10")
 	owner.WantRedirect(owner.Post(path+"/retention", url.Values{"retention_days": {"10"}, "from_days": {"60"}}), path+"/retention?retention_days=10")
 	owner.WantPage(owner.Get(path+"/retention?retention_days=10"), http.StatusOK, "another person has just changed this")
@@ -209,8 +209,8 @@ func TestRetentionIsReviewed(t *testing.T) {
 	owner.WantPrompt(owner.Post(path+"/retention", url.Values{"retention_days": {"1"}, "from_days": {"30"}, "from": {review}}), review)
 }
 
-// TestDashboardFormsAreBounded: nobody fills the disk by posting what no page
-// has, signed in or not.
+// TestDashboardFormsAreBounded checks that posts with fields that no page has
+// don't fill the disk, signed in or not.
 func TestDashboardFormsAreBounded(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

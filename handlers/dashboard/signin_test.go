@@ -60,8 +60,8 @@ func TestSignIn(t *testing.T) {
 	browser.WantRedirect(browser.Get("/dashboard/live"), "/dashboard/sign-in?then=%2Fdashboard%2Flive")
 }
 
-// TestSessionFixation: a token that somebody else put into the browser isn't
-// the one after signing in, nor after confirming.
+// TestSessionFixation checks that a token from before signing in isn't the one
+// after it, nor after confirming.
 func TestSessionFixation(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -222,8 +222,8 @@ func TestSignInTakesAsLongForNobody(t *testing.T) {
 	}
 }
 
-// TestSignInMeetsAChange: a password that was right when it was read signs
-// nobody in once it is changed or a code is asked for too, however long its
+// TestSignInMeetsAChange checks that a password that was right when it was read
+// signs no one in after it was changed or a code is required, however long its
 // hash took.
 func TestSignInMeetsAChange(t *testing.T) {
 	t.Parallel()
@@ -292,15 +292,15 @@ func TestUnreadableForms(t *testing.T) {
 	owner.WantPage(owner.Get("/dashboard/test/webhooks"), http.StatusOK, "https://hooks.example/candor")
 }
 
-// TestOperatorHelpsWithLostFactors: whoever has lost authenticator and codes
-// gets in again by the password, once an operator has helped.
+// TestOperatorHelpsWithLostFactors checks that a user who lost the authenticator
+// and the codes signs in by password after an operator has helped.
 func TestOperatorHelpsWithLostFactors(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	h.Owner().TwoStep()
 	browser := h.HalfIn()
 	if _, err := h.Service.Auth.ResetFactors(h.Context(), "nobody@lender.example", harness.Operator); !errors.Is(err, &domain.Error{Code: domain.CodeNotFound}) {
-		t.Errorf("nobody: %v", err)
+		t.Errorf("an unknown address: %v", err)
 	}
 	_, err := h.Service.Auth.ResetFactors(h.Context(), strings.ToUpper(h.Account.Email), harness.Operator)
 	h.OK(err)

@@ -118,7 +118,7 @@ func TestAuditLog(t *testing.T) {
 	_, older, _ := strings.Cut(page.Body.String(), "before=")
 	older, _, _ = strings.Cut(older, `"`)
 	owner.WantPage(owner.Get("/dashboard/live/audit?before="+older), http.StatusOK, "Newest")
-	owner.WantPage(owner.Get("/dashboard/live/audit?who=nobody"), http.StatusOK, "No line of the log matches")
+	owner.WantPage(owner.Get("/dashboard/live/audit?who=unknown"), http.StatusOK, "No line of the log matches")
 	owner.WantPage(owner.Get("/dashboard/live/audit?action=staff.removed"), http.StatusOK, "No line of the log matches")
 	owner.WantPage(owner.Get("/dashboard/live/audit?from=2026-11-20&to=2026-11-20"), http.StatusOK, cancelled)
 	owner.WantPage(owner.Get("/dashboard/live/audit?to=2026-11-19"), http.StatusOK, "No line of the log matches")

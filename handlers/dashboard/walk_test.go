@@ -12,9 +12,9 @@ import (
 	"candor/internal/testkit/harness"
 )
 
-// TestStaffRoutesAreClosed walks all routes of the dashboard: nobody gets in
-// without being signed in, nobody's role is exceeded, no other site can post,
-// and what belongs to another account or mode isn't there.
+// TestStaffRoutesAreClosed walks all routes of the dashboard: each asks for a
+// sign-in, keeps to the role, refuses posts of other sites, and doesn't find
+// objects of another account or mode.
 func TestStaffRoutesAreClosed(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)

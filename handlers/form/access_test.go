@@ -131,7 +131,7 @@ func TestFirstOpening(t *testing.T) {
 	}
 	c.Send(httptest.NewRequest(http.MethodHead, h.Link(c.ID), nil))
 	if got := c.Status(); got != domain.Pending {
-		t.Fatalf("status = %s, want pending: nobody has looked yet", got)
+		t.Fatalf("status = %s, want pending: the form wasn't opened yet", got)
 	}
 	ask(http.MethodGet, "", "")
 	ask(http.MethodGet, "", "")

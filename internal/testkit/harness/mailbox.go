@@ -67,8 +67,8 @@ func (m *Mailbox) Letter(to, subject string) mail.Message {
 	}
 }
 
-// Idle waits until all letters that were asked for are sent, and fails on one
-// that nobody took.
+// Idle waits until all requested emails are sent, and fails on one that wasn't
+// taken.
 func (m *Mailbox) Idle() {
 	m.Helper()
 	deadline := time.Now().Add(20 * time.Second)

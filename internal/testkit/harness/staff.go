@@ -57,7 +57,7 @@ func (h *Harness) Staff(role domain.Role) *StaffBrowser {
 	return h.StaffOf(h.Account.AccountID, role)
 }
 
-// SignedOut is a browser in which nobody is signed in.
+// SignedOut is a browser without a session.
 func (h *Harness) SignedOut() *StaffBrowser {
 	return &StaffBrowser{Harness: h, Cookies: map[string]string{}}
 }

@@ -26,7 +26,7 @@ func (h *Harness) LastInvoice(account domain.AccountID) *domain.Invoice {
 	return &invoices[0]
 }
 
-// PasskeyOf stores a passkey of the staff user that nobody has.
+// PasskeyOf stores a passkey of the staff user that no device has.
 func (h *Harness) PasskeyOf(staff domain.StaffID) domain.PasskeyID {
 	h.Helper()
 	p := &domain.Passkey{ID: domain.NewPasskeyID(), StaffID: staff, CredentialID: staff.UUID[:], Name: "Phone", Credential: []byte("{}"), CreatedAt: h.Clock.Now()}
@@ -156,7 +156,7 @@ func Marked(h *Harness, scope domain.Scope) map[string]string {
 // PasskeyToken finds the challenge's token on a page that asks for a passkey.
 var PasskeyToken = regexp.MustCompile(`name="token" value="([^"]+)"`)
 
-// Stored is what each table holds, in one hash; when somebody was last seen is
+// Stored is what each table holds, in one hash; when users were last seen is
 // left out.
 func (h *Harness) Stored() map[string]string {
 	h.Helper()
