@@ -75,9 +75,9 @@ func TestAccountInABrowser(t *testing.T) {
 	}
 }
 
-// TestDoorInABrowser looks at the pages for those who aren't signed in, and
-// does what letters ask for.
-func TestDoorInABrowser(t *testing.T) {
+// TestSignInPagesInABrowser looks at the pages for those who aren't signed in, and
+// follows the links of emails.
+func TestSignInPagesInABrowser(t *testing.T) {
 	t.Parallel()
 	for i, options := range harness.Looks() {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
