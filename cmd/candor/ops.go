@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/pprof" //nolint:gosec // it is served at the operators' address only: DefaultServeMux isn't
+	"net/http/pprof"
 	"time"
 
 	"golang.org/x/net/netutil"
@@ -17,7 +17,8 @@ const (
 	opsConnections = 64          // open at once
 )
 
-// startOps serves metrics, health and profiles at the operators' address.
+// startOps serves metrics, health and profiles at the operators' address. The
+// import of pprof also registers at DefaultServeMux, which nothing serves.
 func startOps(a *app, listener net.Listener, logger *slog.Logger) part {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", a.metrics.Handler())
