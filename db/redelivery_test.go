@@ -42,7 +42,7 @@ func (s *store) newDelivery() *domain.Delivery {
 	return s.delivery(s.event(s.session(s.scope, start), start), "https://example.com/a", start)
 }
 
-func TestRedeliverStartsTheScheduleAnew(t *testing.T) {
+func TestRedeliverRestartsTheSchedule(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	d := s.newDelivery()

@@ -15,7 +15,7 @@ var avoided = regexp.MustCompile(`(?i)\b(nobody|somebody|whoever|anew|meanwhile|
 	`is called from now on|(?:is|are|was|were) told of|had come to an end|deeds?|front ?doors?|wish(?:es)?)\b`)
 
 // quoted are texts that have such a word on purpose, by file: "" for the whole
-// file. Those of pages and emails are rewritten with their pages.
+// file.
 var quoted = map[string][]string{
 	"":                    {"NoBody", "nobody@"}, // of net/http; an address in tests
 	"CONTRIBUTING.md":     {`Avoid: nobody, somebody, whoever, anew, meanwhile, "works no more", "goes on", "as it says".`},
@@ -25,23 +25,6 @@ var quoted = map[string][]string{
 
 	"internal/platform/devpg/devpg.go": {"postgres, else nobody."}, // a user of the system
 	"internal/platform/devpg/place.go": {`"postgres", "nobody"`},
-
-	"handlers/dashboard/billing_test.go": {"If it goes on like this:", "If you subscribe anew before"},
-
-	"views/dashboard/billing.templ":    {"If it goes on like this:", "If you subscribe anew before", "as it says below."},
-	"views/dashboard/erase.templ":      {"and nobody can bring it back.", "So that it is nobody else’s data."},
-	"views/dashboard/keys.templ":       {"The old key works no more.", "delete it there if nobody has it."},
-	"views/dashboard/redelivery.templ": {"What happens meanwhile goes on being sent."},
-	"views/dashboard/requests.templ":   {"Nobody has called the API in this mode"},
-	"views/dashboard/secret.templ":     {"whoever has it can sign webhooks as we do."},
-	"views/dashboard/session.templ":    {"Whoever has this link can see"},
-	"views/dashboard/sessions.templ":   {"Nobody is sent a message by us."},
-	"views/dashboard/team.templ":       {"Invite somebody"},
-	"views/dashboard/verifycode.templ": {"so that nobody can record one and send it again."},
-	"views/email/email.go": {
-		"recovery codes and passkeys work no more.", "Somebody signed in to your Candor account", "Somebody asked for a new password",
-		"Somebody, we hope you, is opening", "Somebody asked for a new Candor account",
-	},
 }
 
 // TestPlainEnglish finds words that our English avoids, in every file that is

@@ -29,8 +29,8 @@ import (
 // value that it takes, so that an odd one beside them comes as far as it can.
 type oddCase struct {
 	fields string // as in a query; names in braces are ids of walkObjects
-	as     func(*oddBench) *harness.StaffBrowser
-	first  func(*oddBench, *harness.StaffBrowser) // before each request
+	as     func(*oddHarness) *harness.StaffBrowser
+	first  func(*oddHarness, *harness.StaffBrowser) // before each request
 }
 
 // oddCases are the routes that read fields.
@@ -87,32 +87,32 @@ var oddCases = map[string]oddCase{
 	"POST /dashboard/confirm/cancel":                 {fields: "then=/dashboard/live&held={held}", as: held},
 }
 
-// letterCases are those that a letter leads to.
-var letterCases = map[string]oddCase{
+// emailCases are those that a letter leads to.
+var emailCases = map[string]oddCase{
 	"POST /dashboard/reset":      {fields: "new_password=three+small+green+boats", as: stranger, first: openReset},
 	"POST /dashboard/verify":     {fields: "password=three+small+green+boats", as: stranger, first: openVerify},
 	"POST /dashboard/invitation": {fields: "name=Kim&new_password=three+small+green+boats", as: stranger, first: openInvitation},
 }
 
-// An oddBench is a bench to which odd input is sent, and the ids that it names.
-type oddBench struct {
+// An oddHarness is a bench to which odd input is sent, and the ids that it names.
+type oddHarness struct {
 	*harness.Harness
 	mail *harness.Mailbox
 	ids  map[string]string
 	sent int
 }
 
-func stranger(b *oddBench) *harness.StaffBrowser { return b.SignedOut() }
+func stranger(b *oddHarness) *harness.StaffBrowser { return b.SignedOut() }
 
 // withPassword is the owner of an account of their own, who has a password.
-func withPassword(b *oddBench) *harness.StaffBrowser {
+func withPassword(b *oddHarness) *harness.StaffBrowser {
 	own := *b.Harness
 	own.Account = b.NewAccount(domain.NewStaffID().String()+"@lender.example", "starter")
 	return own.Owner()
 }
 
 // held is an owner with a password, whose form waits for it.
-func held(b *oddBench) *harness.StaffBrowser {
+func held(b *oddHarness) *harness.StaffBrowser {
 	s := withPassword(b)
 	b.Clock.Advance(domain.StaffConfirmed)
 	b.ids["held"] = s.WantPrompt(s.Post("/dashboard/test/keys", nil), "/dashboard/test/keys")
@@ -120,20 +120,20 @@ func held(b *oddBench) *harness.StaffBrowser {
 }
 
 // halfIn has given the password and no code yet.
-func halfIn(b *oddBench) *harness.StaffBrowser {
+func halfIn(b *oddHarness) *harness.StaffBrowser {
 	browser := withPassword(b)
 	browser.TwoStep()
 	return browser.HalfIn()
 }
 
 // posts sends an empty form to the path first.
-func posts(path string) func(*oddBench, *harness.StaffBrowser) {
-	return func(_ *oddBench, s *harness.StaffBrowser) { s.Post(path, nil) }
+func posts(path string) func(*oddHarness, *harness.StaffBrowser) {
+	return func(_ *oddHarness, s *harness.StaffBrowser) { s.Post(path, nil) }
 }
 
 // asked is who has been asked for a passkey by the page at the path.
-func asked(path string) func(*oddBench) *harness.StaffBrowser {
-	return func(b *oddBench) *harness.StaffBrowser {
+func asked(path string) func(*oddHarness) *harness.StaffBrowser {
+	return func(b *oddHarness) *harness.StaffBrowser {
 		s := b.Staff(domain.RoleOwner)
 		found := harness.PasskeyToken.FindStringSubmatch(s.Post(path, nil).Body.String())
 		if found == nil {
@@ -144,9 +144,9 @@ func asked(path string) func(*oddBench) *harness.StaffBrowser {
 	}
 }
 
-// byLetter opens the link of a letter that ask asks for, unless one is open.
-func byLetter(ask func(b *oddBench, email string)) func(*oddBench, *harness.StaffBrowser) {
-	return func(b *oddBench, s *harness.StaffBrowser) {
+// byEmail opens the link of a letter that ask asks for, unless one is open.
+func byEmail(ask func(b *oddHarness, email string)) func(*oddHarness, *harness.StaffBrowser) {
+	return func(b *oddHarness, s *harness.StaffBrowser) {
 		if s.Cookies["__Secure-candor_letter"] != "" {
 			return
 		}
@@ -162,21 +162,21 @@ func byLetter(ask func(b *oddBench, email string)) func(*oddBench, *harness.Staf
 }
 
 var (
-	openReset = byLetter(func(b *oddBench, email string) {
+	openReset = byEmail(func(b *oddHarness, email string) {
 		b.NewAccount(email, "starter")
 		b.OK(b.Service.Auth.RequestReset(b.Context(), email, domain.Visitor{IPAddress: "192.0.2.1"}))
 	})
-	openVerify = byLetter(func(b *oddBench, email string) {
+	openVerify = byEmail(func(b *oddHarness, email string) {
 		params := auth.NewAccount{Company: "Harbour", Name: "Sam", Email: email, Password: harness.GoodPassword}
 		b.OK(b.Service.Auth.SignUp(b.Context(), params, domain.Visitor{IPAddress: "192.0.2.1"}))
 	})
-	openInvitation = byLetter(func(b *oddBench, email string) {
+	openInvitation = byEmail(func(b *oddHarness, email string) {
 		_, err := b.Service.Team.Invite(b.Context(), b.Account.AccountID, harness.Operator, harness.NewInvitation(email, domain.RoleSupport))
 		b.OK(err)
 	})
 )
 
-func newOddBench(t *testing.T) *oddBench {
+func newOddHarness(t *testing.T) *oddHarness {
 	t.Helper()
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	t.Cleanup(receiver.Close)
@@ -196,7 +196,7 @@ func newOddBench(t *testing.T) *oddBench {
 	}
 	ids["receiver"], ids["mode"], ids["token"] = receiver.URL, "test", "x"
 	ids["staff"] = h.Staff(domain.RoleSupport).Session.ID.String()
-	return &oddBench{Harness: h, ids: ids}
+	return &oddHarness{Harness: h, ids: ids}
 }
 
 // oddTexts are what PostgreSQL takes for no text, which all posted forms are
@@ -223,7 +223,7 @@ var oddBodies = [][2]string{
 
 // odd sends a request and fails where it isn't answered, or with an error of
 // ours.
-func (b *oddBench) odd(s *harness.StaffBrowser, method, target, contentType, body string) {
+func (b *oddHarness) odd(s *harness.StaffBrowser, method, target, contentType, body string) {
 	b.Helper()
 	b.sent++
 	r := httptest.NewRequestWithContext(b.Context(), method, harness.BaseURL+"/", strings.NewReader(body))
@@ -250,7 +250,7 @@ func (b *oddBench) odd(s *harness.StaffBrowser, method, target, contentType, bod
 
 // walkOdd sends to a route each odd value in each of its fields, in its path
 // and in its query, and bodies that can't be read.
-func (b *oddBench) walkOdd(route string, of oddCase) {
+func (b *oddHarness) walkOdd(route string, of oddCase) {
 	b.Helper()
 	method, path, _ := strings.Cut(route, " ")
 	s := b.Staff(domain.RoleOwner)
@@ -307,10 +307,10 @@ func (b *oddBench) walkOdd(route string, of oddCase) {
 func TestOddInput(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
-	b := newOddBench(t)
+	b := newOddHarness(t)
 	var routes []string
 	for _, route := range harness.RoutesOf(handlers.Staff, handlers.SignedOut, handlers.SignedIn) {
-		if _, ok := letterCases[harness.RouteName(route)]; !ok {
+		if _, ok := emailCases[harness.RouteName(route)]; !ok {
 			routes = append(routes, harness.RouteName(route))
 		}
 	}
@@ -331,11 +331,11 @@ func TestOddInput(t *testing.T) {
 	}
 }
 
-func TestOddInputByLetter(t *testing.T) {
+func TestOddInputByEmail(t *testing.T) {
 	t.Parallel()
-	b := newOddBench(t)
+	b := newOddHarness(t)
 	b.mail = b.Mailbox()
-	for route, of := range letterCases {
+	for route, of := range emailCases {
 		b.walkOdd(route, of)
 	}
 	b.wantNoErrorLogged()
@@ -355,7 +355,7 @@ func rank(route string) int {
 
 var errorLogged = regexp.MustCompile(`(?m)^.*"level":"ERROR".*$`)
 
-func (b *oddBench) wantNoErrorLogged() {
+func (b *oddHarness) wantNoErrorLogged() {
 	b.Helper()
 	for i, line := range errorLogged.FindAllString(b.Logs.String(), -1) {
 		if i < 3 {
@@ -370,7 +370,7 @@ func (b *oddBench) wantNoErrorLogged() {
 func TestOddInputKnowsEveryField(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
-	for _, cases := range []map[string]oddCase{oddCases, letterCases} {
+	for _, cases := range []map[string]oddCase{oddCases, emailCases} {
 		for _, of := range cases {
 			for _, pair := range strings.Split(of.fields, "&") {
 				name, _, _ := strings.Cut(pair, "=")

@@ -18,18 +18,18 @@ import (
 	"candor/internal/testkit/servicetest"
 )
 
-// A stripeBench is a server that Stripe collects for, and an account with a
+// A stripeHarness is a server that Stripe collects for, and an account with a
 // card and an invoice.
-type stripeBench struct {
+type stripeHarness struct {
 	*harness.Harness
 	stripe   *stripetest.Server
 	provider *stripe.Provider
 	invoice  *domain.Invoice
 }
 
-func newStripeBench(t *testing.T) *stripeBench {
+func newStripeHarness(t *testing.T) *stripeHarness {
 	t.Helper()
-	s := &stripeBench{stripe: stripetest.New(t)}
+	s := &stripeHarness{stripe: stripetest.New(t)}
 	s.stripe.Set(func(s *stripetest.State) { s.Now = harness.StartTime })
 	s.Harness = harness.New(t, func(c *handlers.Config) {
 		s.provider = stripe.New(stripe.Config{
@@ -51,11 +51,11 @@ func newStripeBench(t *testing.T) *stripeBench {
 }
 
 // send sends a webhook, signed as Stripe does.
-func (s *stripeBench) send(body []byte) *httptest.ResponseRecorder {
+func (s *stripeHarness) send(body []byte) *httptest.ResponseRecorder {
 	return s.sendSigned(body, stripetest.Sign(body, stripetest.WebhookSecret, s.Clock.Now()))
 }
 
-func (s *stripeBench) sendSigned(body []byte, signature string) *httptest.ResponseRecorder {
+func (s *stripeHarness) sendSigned(body []byte, signature string) *httptest.ResponseRecorder {
 	s.Helper()
 	r := httptest.NewRequest(http.MethodPost, "/billing/stripe", bytes.NewReader(body))
 	r.Header.Set("Content-Type", "application/json; charset=utf-8")
@@ -67,14 +67,14 @@ func (s *stripeBench) sendSigned(body []byte, signature string) *httptest.Respon
 }
 
 // work does what a worker does with what is due.
-func (s *stripeBench) work() {
+func (s *stripeHarness) work() {
 	s.Helper()
 	runner := billing.Runner{DB: s.DB, Provider: s.provider, Ledger: &billing.Ledger{Events: s.Service.Outbox}, Logger: s.Service.Logger}
 	s.OK(runner.Run(s.Context(), s.Clock.Now()))
 }
 
 // is reports an invoice that isn't in this state.
-func (s *stripeBench) is(status domain.InvoiceStatus, failures int) {
+func (s *stripeHarness) is(status domain.InvoiceStatus, failures int) {
 	s.Helper()
 	i, err := s.DB.InvoiceByID(s.Context(), s.invoice.ID)
 	s.OK(err)
@@ -84,7 +84,7 @@ func (s *stripeBench) is(status domain.InvoiceStatus, failures int) {
 }
 
 // storeCard stores a card on Stripe's page, which Stripe tells of twice.
-func (s *stripeBench) storeCard(card string) {
+func (s *stripeHarness) storeCard(card string) {
 	s.Helper()
 	ours := stripetest.Object{"account_id": s.Account.AccountID.String()}
 	s.stripe.Setup("seti_"+card, stripetest.Example("setup_intent", stripetest.Object{"id": "seti_" + card, "status": "succeeded", "metadata": ours,
@@ -103,7 +103,7 @@ func (s *stripeBench) storeCard(card string) {
 // has heard, late and twice.
 func TestStripeCollectsAnInvoice(t *testing.T) {
 	t.Parallel()
-	s := newStripeBench(t)
+	s := newStripeHarness(t)
 	s.work()
 	s.is(domain.InvoiceFailed, 1) // there is no card
 
@@ -155,7 +155,7 @@ func TestStripeCollectsAnInvoice(t *testing.T) {
 
 func TestStripeEventsMustBeStripes(t *testing.T) {
 	t.Parallel()
-	s := newStripeBench(t)
+	s := newStripeHarness(t)
 	paid := stripetest.Event("evt_1", "payment_intent.succeeded", stripetest.Example("payment_intent", stripetest.Object{
 		"id": "pi_1", "amount_received": 12_345, "metadata": stripetest.Object{"invoice_id": s.invoice.ID.String(), "failures": "0"}}))
 	now := s.Clock.Now()
@@ -186,7 +186,7 @@ func TestStripeEventsMustBeStripes(t *testing.T) {
 
 func TestStripeSendsAgainWhatFailedHere(t *testing.T) {
 	t.Parallel()
-	s := newStripeBench(t)
+	s := newStripeHarness(t)
 	for name, body := range map[string][]byte{
 		"another kind":      stripetest.Event("evt_1", "charge.refunded", stripetest.Example("charge", nil)),
 		"another's payment": stripetest.Event("evt_2", "payment_intent.succeeded", stripetest.Example("payment_intent", nil)),
@@ -223,7 +223,7 @@ func TestStripeIsOnlyWhereItIsSetUp(t *testing.T) {
 // down.
 func TestStripeCardPage(t *testing.T) {
 	t.Parallel()
-	s := newStripeBench(t)
+	s := newStripeHarness(t)
 	config := s.Service.Config
 	config.Cards = s.provider
 	s.Service = servicetest.New(config)

@@ -56,7 +56,7 @@ func TestBillingPages(t *testing.T) {
 	}
 	h.Clock.Advance(10 * 24 * time.Hour)
 	finance = h.Staff(domain.RoleFinance)
-	finance.WantPage(finance.Get(page), http.StatusOK, "CAN-000001", "$0.00", "12 live sessions", "$20.00", "includes $1.82 GST", "If it goes on like this: 37 sessions and $270.00")
+	finance.WantPage(finance.Get(page), http.StatusOK, "CAN-000001", "$0.00", "12 live sessions", "$20.00", "includes $1.82 GST", "At this rate: 37 sessions and $270.00")
 	finance.WantPage(finance.Get(page+"/plan?plan=professional"), http.StatusOK, "$20.00, stays on its invoice", "88 are left")
 
 	// Enterprise is an operator's to give.
@@ -70,7 +70,7 @@ func TestBillingPages(t *testing.T) {
 
 	// Cancelling says what it comes to, and can be taken back.
 	finance.WantPage(finance.Get(page+"/cancel"), http.StatusOK, "no live session can be created", "The invoice of $20.00 is made at once", "20 Jan 2027",
-		"If you subscribe anew before 20 Jan 2027", "count against the included ones")
+		"If you subscribe again before 20 Jan 2027", "count against the included ones")
 	finance.WantPage(finance.Post(page+"/cancel", url.Values{"when": {"end"}}), http.StatusUnprocessableEntity, "Say why")
 	finance.WantRedirect(finance.Post(page+"/cancel", url.Values{"when": {"end"}, "reason": {harness.Hostile}}), page)
 	finance.WantPage(finance.Get(page), http.StatusOK, "The subscription ends on", "Take the cancellation back")

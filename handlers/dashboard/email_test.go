@@ -14,8 +14,8 @@ import (
 	"candor/internal/testkit/harness"
 )
 
-// openLetter opens a letter's link, which must lead to the page without the token.
-func openLetter(s *harness.StaffBrowser, link, page string) {
+// openEmail opens a letter's link, which must lead to the page without the token.
+func openEmail(s *harness.StaffBrowser, link, page string) {
 	s.Helper()
 	answer := s.Get(link)
 	s.WantRedirect(answer, page)
@@ -65,7 +65,7 @@ func TestPasswordReset(t *testing.T) {
 	if first == second {
 		t.Fatal("two letters have the same link")
 	}
-	openLetter(browser, first, "/dashboard/reset")
+	openEmail(browser, first, "/dashboard/reset")
 	answer := browser.Get("/dashboard/reset")
 	browser.WantPage(answer, http.StatusOK, h.Account.Email)
 	if strings.Contains(answer.Body.String(), harness.TokenOf(first)) {
@@ -79,7 +79,7 @@ func TestPasswordReset(t *testing.T) {
 
 	for name, link := range map[string]string{"used": first, "the other one": second, "invented": "/dashboard/reset/ABC"} {
 		again := h.SignedOut()
-		openLetter(again, link, "/dashboard/reset")
+		openEmail(again, link, "/dashboard/reset")
 		again.WantPage(again.Get("/dashboard/reset"), http.StatusNotFound, "This link no longer works")
 		again.WantPage(again.Post("/dashboard/reset", url.Values{"new_password": {"another good one"}}), http.StatusNotFound, "This link no longer works")
 		_ = name
@@ -97,7 +97,7 @@ func TestResetLinkExpires(t *testing.T) {
 	m := h.Mailbox()
 	browser := h.SignedOut()
 	browser.Post("/dashboard/forgot", url.Values{"email": {h.Account.Email}})
-	openLetter(browser, m.Link(m.Letter(h.Account.Email, "Choose a new password")), "/dashboard/reset")
+	openEmail(browser, m.Link(m.Letter(h.Account.Email, "Choose a new password")), "/dashboard/reset")
 	h.Clock.Advance(domain.ResetLife - time.Second)
 	browser.WantPage(browser.Get("/dashboard/reset"), http.StatusOK)
 	h.Clock.Advance(time.Second)
@@ -105,9 +105,9 @@ func TestResetLinkExpires(t *testing.T) {
 	browser.WantPage(browser.Post("/dashboard/reset", url.Values{"new_password": {harness.GoodPassword}}), http.StatusNotFound)
 }
 
-// TestNobodyLearnsWhoHasAnAccount: what is answered, and what is done before
+// TestResponsesDontTellWhoHasAnAccount: what is answered, and what is done before
 // the answer, is the same for the address of a user and for an unknown one.
-func TestNobodyLearnsWhoHasAnAccount(t *testing.T) {
+func TestResponsesDontTellWhoHasAnAccount(t *testing.T) {
 	t.Parallel()
 	signUp := func(email string) url.Values {
 		return url.Values{"company": {"New Lender"}, "name": {"Jo"}, "email": {email}, "new_password": {harness.GoodPassword}}
@@ -192,7 +192,7 @@ func TestSignUp(t *testing.T) {
 	if accounts != 1 {
 		t.Fatal("there is an account before its address is proven")
 	}
-	openLetter(browser, link, "/dashboard/verify")
+	openEmail(browser, link, "/dashboard/verify")
 	browser.WantPage(browser.Get("/dashboard/verify"), http.StatusOK, "jo@new.example")
 	browser.WantPage(browser.Post("/dashboard/verify", url.Values{"password": {"not the one"}}), http.StatusUnprocessableEntity, "That isn’t your password")
 	browser.WantRedirect(browser.Post("/dashboard/verify", url.Values{"password": {harness.GoodPassword}}), "/dashboard/test")
@@ -208,7 +208,7 @@ func TestSignUp(t *testing.T) {
 		t.Errorf("plan %s, role %s; want starter, owner", plan, role)
 	}
 	again := h.SignedOut()
-	openLetter(again, link, "/dashboard/verify")
+	openEmail(again, link, "/dashboard/verify")
 	again.WantPage(again.Post("/dashboard/verify", url.Values{"password": {harness.GoodPassword}}), http.StatusNotFound, "This link no longer works")
 
 	browser.WantRedirect(browser.Post("/dashboard/sign-up", form), "/dashboard/letter-sent")
@@ -259,10 +259,10 @@ func TestInvitation(t *testing.T) {
 	}
 
 	late := h.SignedOut()
-	openLetter(late, replaced, "/dashboard/invitation")
+	openEmail(late, replaced, "/dashboard/invitation")
 	late.WantPage(late.Get("/dashboard/invitation"), http.StatusNotFound, "ask for another invitation")
 	browser := h.SignedOut()
-	openLetter(browser, link, "/dashboard/invitation")
+	openEmail(browser, link, "/dashboard/invitation")
 	browser.WantPage(browser.Get("/dashboard/invitation"), http.StatusOK, "Join Lender &amp; Sons", "developer", by.Name)
 	browser.WantPage(browser.Post("/dashboard/invitation", url.Values{"new_password": {"lender sons"}}), http.StatusUnprocessableEntity, "Enter your name", "must not be your name")
 	accept := url.Values{"name": {"Sam"}, "new_password": {harness.GoodPassword}}
@@ -270,7 +270,7 @@ func TestInvitation(t *testing.T) {
 	codes := make([]int, 2)
 	for i := range codes {
 		twin := h.SignedOut()
-		openLetter(twin, link, "/dashboard/invitation")
+		openEmail(twin, link, "/dashboard/invitation")
 		wg.Go(func() { codes[i] = twin.Post("/dashboard/invitation", accept).Code })
 	}
 	wg.Wait()
@@ -289,7 +289,7 @@ func TestInvitation(t *testing.T) {
 		t.Error("another account withdrew the invitation")
 	}
 	h.OK(h.Service.Team.Revoke(h.Context(), h.Account.AccountID, by, other.ID.String()))
-	openLetter(late, revoked, "/dashboard/invitation")
+	openEmail(late, revoked, "/dashboard/invitation")
 	late.WantPage(late.Post("/dashboard/invitation", accept), http.StatusNotFound)
 
 	_, err = invite("other@lender.example", domain.RoleSupport)
@@ -311,7 +311,7 @@ func TestInvitationExpires(t *testing.T) {
 	_, err := h.Service.Team.Invite(h.Context(), h.Account.AccountID, harness.Operator, harness.NewInvitation("sam@lender.example", domain.RoleFinance))
 	h.OK(err)
 	browser := h.SignedOut()
-	openLetter(browser, m.Link(m.Letter("sam@lender.example", "Join Lender & Sons on Candor")), "/dashboard/invitation")
+	openEmail(browser, m.Link(m.Letter("sam@lender.example", "Join Lender & Sons on Candor")), "/dashboard/invitation")
 	h.Clock.Advance(domain.InvitationLife)
 	browser.WantPage(browser.Get("/dashboard/invitation"), http.StatusNotFound)
 	browser.WantPage(browser.Post("/dashboard/invitation", url.Values{"name": {"Sam"}, "new_password": {harness.GoodPassword}}), http.StatusNotFound)

@@ -292,7 +292,7 @@ func TestPasskeysEndWithTheirSessions(t *testing.T) {
 	owner.WantPage(owner.Get("/dashboard/test"), http.StatusOK)
 	browser := h.SignedOut()
 	browser.WantRedirect(browser.Post("/dashboard/forgot", url.Values{"email": {owner.Session.Email}}), "/dashboard/letter-sent")
-	openLetter(browser, m.Link(m.Letter(owner.Session.Email, "Choose a new password")), "/dashboard/reset")
+	openEmail(browser, m.Link(m.Letter(owner.Session.Email, "Choose a new password")), "/dashboard/reset")
 	browser.WantRedirect(browser.Post("/dashboard/reset", url.Values{"new_password": {harness.GoodPassword}}), "/dashboard/sign-in")
 	signedOut(owner)
 	letter := m.Letter(owner.Session.Email, "Your password was changed")

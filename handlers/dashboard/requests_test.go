@@ -18,8 +18,8 @@ import (
 	"candor/internal/testkit/harness"
 )
 
-// newLoggedBench starts a server that logs API requests.
-func newLoggedBench(t *testing.T, change ...func(*handlers.Config)) (*harness.Harness, *requestlog.Writer) {
+// newLogged starts a server that logs API requests.
+func newLogged(t *testing.T, change ...func(*handlers.Config)) (*harness.Harness, *requestlog.Writer) {
 	t.Helper()
 	var log *requestlog.Writer
 	return harness.New(t, append(change, func(c *handlers.Config) {
@@ -72,7 +72,7 @@ func loggedCalls(h *harness.Harness, scope domain.Scope) (out []string) {
 // them that a caller can choose, and finds them without that word.
 func TestRequestsAreLogged(t *testing.T) {
 	t.Parallel()
-	h, log := newLoggedBench(t)
+	h, log := newLogged(t)
 	const word = "zanzibar"
 	key, header := h.Account.TestKey, http.Header{"Idempotency-Key": {word}, "User-Agent": {word}, "X-Forwarded-For": {word}, "X-Request-Id": {word}}
 	session, document := h.NewSession(h.TestScope(), domain.NewSession{}).ID.String(), domain.NewDocumentID().String()
@@ -149,7 +149,7 @@ func TestRequestsAreLogged(t *testing.T) {
 // Calls with a key that may no longer call are in the log of its account.
 func TestRefusedKeysAreLogged(t *testing.T) {
 	t.Parallel()
-	h, log := newLoggedBench(t)
+	h, log := newLogged(t)
 	h.Clock.Advance(-time.Minute)
 	end := h.Clock.Now().Add(time.Minute)
 	_, expiring, err := h.Service.Keys.Create(h.Context(), h.TestScope(), harness.Operator, keys.Params{Name: "Expiring", ExpiresAt: &end})
@@ -183,7 +183,7 @@ func TestRequestsBeyondTheLimitAreLogged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, log := newLoggedBench(t, func(c *handlers.Config) { c.Limiter = limiter })
+	h, log := newLogged(t, func(c *handlers.Config) { c.Limiter = limiter })
 	send(h, "GET", "/sessions", h.Account.TestKey, nil, "")
 	send(h, "GET", "/sessions", h.Account.TestKey, nil, "")
 	log.Flush(t.Context())

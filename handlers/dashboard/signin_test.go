@@ -108,7 +108,7 @@ func TestSigningInEndsTheFormerSession(t *testing.T) {
 	former := browser.Cookies[staffCookie]
 	_, err := h.Service.Team.Invite(t.Context(), h.Account.AccountID, harness.Operator, harness.NewInvitation("new@lender.example", domain.RoleSupport))
 	h.OK(err)
-	openLetter(browser, m.Link(m.Letter("new@lender.example", "Join Lender & Sons on Candor")), "/dashboard/invitation")
+	openEmail(browser, m.Link(m.Letter("new@lender.example", "Join Lender & Sons on Candor")), "/dashboard/invitation")
 	browser.WantRedirect(browser.Post("/dashboard/invitation", url.Values{"name": {"New"}, "new_password": {harness.GoodPassword}}), "/dashboard/test")
 	ended(former)
 	for _, other := range []*harness.StaffBrowser{browser, elsewhere, colleague} {
@@ -192,10 +192,10 @@ func TestLocalPath(t *testing.T) {
 	}
 }
 
-// TestSignInTakesAsLongForNobody: how long a refusal takes doesn't tell whether
+// TestSignInTakesAsLongForUnknownEmails: how long a refusal takes doesn't tell whether
 // there is such a user. The quickest of some is compared, and by a factor that
 // only a hash that is left out comes to, some fifty.
-func TestSignInTakesAsLongForNobody(t *testing.T) {
+func TestSignInTakesAsLongForUnknownEmails(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	config := h.Service.Config

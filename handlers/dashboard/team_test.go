@@ -64,7 +64,7 @@ func TestInvitationsEndWithTheirSender(t *testing.T) {
 	owner.WantRedirect(owner.Post(path+"/"+demoted.Session.ID.String()+"/role", url.Values{"role": {"developer"}}), path)
 	for email, link := range links {
 		guest := h.SignedOut()
-		openLetter(guest, link, "/dashboard/invitation")
+		openEmail(guest, link, "/dashboard/invitation")
 		answer := guest.Get("/dashboard/invitation")
 		if want := map[bool]int{true: http.StatusOK, false: http.StatusNotFound}[email == "c@lender.example"]; answer.Code != want {
 			t.Errorf("invitation of %s: %d, want %d", email, answer.Code, want)

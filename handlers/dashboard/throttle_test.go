@@ -123,10 +123,10 @@ func TestSignedOutPostsAreLimitedFirst(t *testing.T) {
 	}
 }
 
-// TestStrangersLockNobodyOut: however many strangers try an address, its user
+// TestStrangersLockNoOneOut: however many strangers try an address, its user
 // signs in from a known browser and confirms in a signed-in one at once, and from
 // a new one at the moment that the refusal names.
-func TestStrangersLockNobodyOut(t *testing.T) {
+func TestStrangersLockNoOneOut(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	signedIn, known := h.Owner(), h.Owner()
@@ -322,7 +322,7 @@ func TestResetEmailsCannotBeBlocked(t *testing.T) {
 	links = append(links, m.Link(m.Letter(h.Account.Email, "Choose a new password")))
 	m.Idle()
 	for _, link := range links {
-		openLetter(owner, link, "/dashboard/reset")
+		openEmail(owner, link, "/dashboard/reset")
 		owner.WantPage(owner.Get("/dashboard/reset"), http.StatusOK, h.Account.Email)
 	}
 	owner.WantRedirect(owner.Post("/dashboard/reset", url.Values{"new_password": {harness.GoodPassword}}), "/dashboard/sign-in")
@@ -343,7 +343,7 @@ func TestFullQueueShedsLoad(t *testing.T) {
 	h.Restart(config)
 	m, known, forgetful := h.Mailbox(), h.Owner(), strangerFrom(h, 2)
 	forgetful.Post("/dashboard/forgot", url.Values{"email": {h.Account.Email}})
-	openLetter(forgetful, m.Link(m.Letter(h.Account.Email, "Choose a new password")), "/dashboard/reset")
+	openEmail(forgetful, m.Link(m.Letter(h.Account.Email, "Choose a new password")), "/dashboard/reset")
 	m.Idle()
 	strangerFrom(h, 0).Post("/dashboard/sign-in", harness.SignInForm("nobody@lender.example", "wrong"))
 	waiting := make(chan int, 2)

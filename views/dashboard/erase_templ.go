@@ -82,7 +82,7 @@ func Erase(e ErasePage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = pageHead("Delete a customer’s data", "For a customer who asks you to. It is gone at once, and nobody can bring it back.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = pageHead("Delete a customer’s data", "For a customer who asks you to. It is deleted at once and can’t be restored.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -240,7 +240,7 @@ func Erase(e ErasePage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "confirm", Label: "Type the customer’s e-mail address", Hint: "So that it is nobody else’s data.", Type: "email", Value: e.Confirm, Autocomplete: "off", Error: e.errorOf("confirm")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "confirm", Label: "Type the customer’s e-mail address", Hint: "So that you don’t delete another customer’s data.", Type: "email", Value: e.Confirm, Autocomplete: "off", Error: e.errorOf("confirm")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -471,7 +471,7 @@ func noRequests(r RequestsPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		default:
-			templ_7745c5c3_Err = emptyState("No requests yet", "Nobody has called the API in this mode in the last 7 days.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = emptyState("No requests yet", "There were no API calls in this mode in the last 7 days.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

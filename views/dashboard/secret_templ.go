@@ -68,7 +68,7 @@ func Secrets(s SecretsPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = pageHead("Webhook secret", "For your receiver alone: whoever has it can sign webhooks as we do.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = pageHead("Webhook secret", "For your receiver alone: anyone who has it can sign webhooks as Candor does.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

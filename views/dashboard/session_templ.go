@@ -824,7 +824,7 @@ func sessionLink(s SessionPage) templ.Component {
 			templ_7745c5c3_Var32 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 41, "<section class=\"panel\"><h2>Customer’s link</h2><p class=\"dash-lede\">Whoever has this link can see and change what is entered. Give it to the customer alone.</p><div class=\"copy\"><code id=\"session-link\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 41, "<section class=\"panel\"><h2>Customer’s link</h2><p class=\"dash-lede\">Anyone with this link can see and change the answers. Give it to the customer alone.</p><div class=\"copy\"><code id=\"session-link\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -610,7 +610,7 @@ func NewSession(n NewSessionPage) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = pageHead("New session", "You get a link to pass on to the customer. Nobody is sent a message by us.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = pageHead("New session", "You get a link to pass on to the customer. Candor doesn’t send it.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -219,7 +219,7 @@ func VerifyCode(v VerifyCodePage) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<span class=\"mono\">webhook-timestamp</span> is in the signature. A request of more than five minutes ago is refused, so that nobody can record one and send it again.")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<span class=\"mono\">webhook-timestamp</span> is in the signature. A request of more than five minutes ago is refused, so that a recorded request can’t be sent again.")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

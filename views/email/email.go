@@ -25,7 +25,7 @@ type Email struct {
 func Reset(url string) Email {
 	return Email{
 		Subject: "Choose a new password",
-		Lines:   []string{"Somebody asked for a new password for your Candor account with this e-mail address."},
+		Lines:   []string{"Someone asked for a new password for your Candor account with this e-mail address."},
 		Button:  "Choose a new password", URL: url,
 		After: []string{"The link works once, for one hour.", "If it wasn’t you, do nothing: your password stays as it is."},
 	}
@@ -35,7 +35,7 @@ func Reset(url string) Email {
 func SignUp(url string) Email {
 	return Email{
 		Subject: "Confirm your e-mail address",
-		Lines:   []string{"Somebody, we hope you, is opening a Candor account with this e-mail address."},
+		Lines:   []string{"Confirm your email to finish creating your Candor account."},
 		Button:  "Confirm and open the account", URL: url,
 		After: []string{"The link works once, for 24 hours. We’ll ask for the password that was chosen.", "If it wasn’t you, do nothing: there will be no account."},
 	}
@@ -45,7 +45,7 @@ func SignUp(url string) Email {
 func KnownAlready(url string) Email {
 	return Email{
 		Subject: "You already have an account",
-		Lines:   []string{"Somebody asked for a new Candor account with this e-mail address. You already have one, so nothing was changed."},
+		Lines:   []string{"Someone asked for a new Candor account with this e-mail address. You already have one, so nothing was changed."},
 		Button:  "Sign in", URL: url,
 		After: []string{"If you’ve forgotten your password, choose a new one from the sign-in page.", "If it wasn’t you, do nothing."},
 	}
@@ -101,14 +101,14 @@ func Notice(n domain.StaffNotice, url string, passkeys []domain.Passkey) Email {
 	case domain.NoticePasskeyRemoved:
 		e.Subject, e.Lines = "A passkey was removed", []string{"One of your passkeys signs in to your Candor account no more."}
 	case domain.NoticeFactorsReset:
-		e.Subject, e.Lines = "Your second sign-in steps were removed", []string{"At your request, signing in to your Candor account asks for the password alone now. Your authenticator app, recovery codes and passkeys work no more. Please set them up again."}
+		e.Subject, e.Lines = "Your second sign-in steps were removed", []string{"At your request, signing in to your Candor account asks for the password alone now. Your authenticator app, recovery codes and passkeys were removed. Please set them up again."}
 	case domain.NoticeNewBrowser:
 		e.Subject, e.Lines = "New browser signed in", []string{"A browser that we don’t know signed in to your Candor account. If it was you, there is nothing to do."}
 	case domain.NoticeTooManyAttempts:
 		e.Subject, e.Lines = "Too many attempts to sign in", []string{"There were too many failed attempts to sign in to your Candor account, so further ones have to wait. None of them signed in. You can still sign in from a browser that you have signed in from before."}
 		e.After = []string{"If it wasn’t you, your password has protected you. Two-step sign-in or a passkey protects you better; set them up under My account.", "We send this email at most once a day."}
 	case domain.NoticeRecoveryUsed:
-		e.Subject, e.Lines = "A recovery code was used", []string{"Somebody signed in to your Candor account with a recovery code instead of a code from your authenticator app."}
+		e.Subject, e.Lines = "A recovery code was used", []string{"Someone signed in to your Candor account with a recovery code instead of a code from your authenticator app."}
 	}
 	return e
 }

@@ -83,7 +83,7 @@ func TestChargeWaitsForAPaymentUnderWay(t *testing.T) {
 	}
 }
 
-func TestChargeTriesAnewAfterAFailure(t *testing.T) {
+func TestChargeRetriesAfterAFailure(t *testing.T) {
 	t.Parallel()
 	b := newHarness(t)
 	b.stripe.Set(func(s *stripetest.State) {
@@ -154,7 +154,7 @@ func TestStatesOfAPayment(t *testing.T) {
 	}
 }
 
-func TestNobodyKnows(t *testing.T) {
+func TestUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*harness){
 		"500":            func(b *harness) { b.stripe.Set(func(s *stripetest.State) { s.Down = http.StatusInternalServerError }) },

@@ -330,7 +330,7 @@ func TestNoBinariesNamesThePackages(t *testing.T) {
 	}
 }
 
-func TestFolderOfSomebodyElse(t *testing.T) {
+func TestFolderOfAnotherUser(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	dir := openDir(t)

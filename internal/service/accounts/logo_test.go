@@ -63,9 +63,9 @@ func fill[M interface {
 	return m
 }
 
-func TestLogoIsDrawnAnew(t *testing.T) {
+func TestLogoIsRedrawn(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	noise := func(int, int) color.Color {
 		return color.NRGBA{uint8(random.Uint32()), uint8(random.Uint32()), uint8(random.Uint32()), uint8(random.Uint32())}
@@ -121,7 +121,7 @@ func TestLogoIsDrawnAnew(t *testing.T) {
 
 func TestHostileLogos(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	whole := encoded(t, asPNG, image.NewGray(image.Rect(0, 0, 64, 64)))
 	photo := encoded(t, asJPEG, image.NewGray(image.Rect(0, 0, 64, 64)))
 	tests := map[string]struct{ content, want string }{

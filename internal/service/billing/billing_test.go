@@ -44,18 +44,18 @@ var declined = billing.Outcome{State: billing.Failed, Reason: "The card was decl
 // terms are those of the tests: 10 % GST, due at once.
 var terms = billing.Terms{GSTBasisPoints: 1000}
 
-// A biller is a bench with the billing runner and a ledger.
+// A biller is a fixture with the billing runner and a ledger.
 type biller struct {
-	*bench
+	*fixture
 	runner *billing.Runner
 	bank   *bank
 	id     domain.AccountID
 }
 
 func newBiller(t testing.TB) *biller {
-	b := newBench(t, func(c *servicetest.Config) { c.Terms = terms })
+	b := newFixture(t, func(c *servicetest.Config) { c.Terms = terms })
 	k := &bank{}
-	return &biller{bench: b, bank: k, id: b.Account.AccountID, runner: &billing.Runner{
+	return &biller{fixture: b, bank: k, id: b.Account.AccountID, runner: &billing.Runner{
 		DB: b.DB, Ledger: &billing.Ledger{Events: b.Outbox, Terms: terms}, Provider: k, Logger: b.Logger,
 	}}
 }
@@ -149,7 +149,7 @@ func TestSimulatedYear(t *testing.T) {
 	t.Parallel()
 	b := newBiller(t)
 	day := func(month time.Month, day int) time.Time { return time.Date(2028, month, day, 12, 0, 0, 0, time.UTC) }
-	// The bench's own subscription ends before the story begins.
+	// The fixture's own subscription ends before the story begins.
 	b.OK(b.Billing.Cancel(b.Ctx, b.id, servicetest.Someone, true, "another beginning"))
 	b.to(day(time.January, 31))
 	b.OK(b.Billing.Subscribe(b.Ctx, b.id, servicetest.Someone, "starter"))

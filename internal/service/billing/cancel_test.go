@@ -128,7 +128,7 @@ var jo = domain.Actor{Kind: domain.ActorStaff, ID: "staff_1", Name: "jo@lender.e
 func (b *biller) slow(by time.Duration) *biller {
 	c := b.Config
 	c.Clock = func() time.Time { return b.Clock.Now().Add(-by) }
-	return &biller{bench: &bench{b.Using(servicetest.New(c))}, runner: b.runner, bank: b.bank, id: b.id}
+	return &biller{fixture: &fixture{b.Using(servicetest.New(c))}, runner: b.runner, bank: b.bank, id: b.id}
 }
 
 // An ended subscription isn't revived, whichever request is first and whatever the time

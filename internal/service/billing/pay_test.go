@@ -18,7 +18,7 @@ func TestWorkerReportsAPaymentTooMany(t *testing.T) {
 	for name, want := range map[string]bool{"transfer 7": true, "pi_1": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newPayBench(t)
+			b := newPayFixture(t)
 			charge := &telling{outcome: billing.Outcome{State: billing.Paid, Reference: "pi_1"}, before: func() {
 				_, err := b.Billing.MarkPaid(b.Ctx, b.id, servicetest.Someone, name)
 				b.OK(err)
@@ -40,7 +40,7 @@ func TestWorkerReportsAPaymentTooMany(t *testing.T) {
 // until the invoice is settled.
 func TestStoredCardDoesNotEndPastDue(t *testing.T) {
 	t.Parallel()
-	b := newPayBench(t)
+	b := newPayFixture(t)
 	status := func(want domain.SubscriptionStatus) {
 		b.Helper()
 		s, err := b.Billing.Subscription(b.Ctx, b.Account.AccountID)

@@ -16,18 +16,18 @@ import (
 	"candor/internal/testkit/servicetest"
 )
 
-// payBench is a bench whose account owes an invoice, with a customer at the
+// payFixture is a fixture whose account owes an invoice, with a customer at the
 // provider.
-type payBench struct {
-	*bench
+type payFixture struct {
+	*fixture
 	id   domain.InvoiceID
 	logs *bytes.Buffer
 }
 
-func newPayBench(t *testing.T) *payBench {
+func newPayFixture(t *testing.T) *payFixture {
 	t.Helper()
 	logs := new(bytes.Buffer)
-	b := &payBench{logs: logs, bench: newBench(t, func(c *servicetest.Config) { c.Logger = slog.New(slog.NewTextHandler(logs, nil)) })}
+	b := &payFixture{logs: logs, fixture: newFixture(t, func(c *servicetest.Config) { c.Logger = slog.New(slog.NewTextHandler(logs, nil)) })}
 	b.id = b.owe()
 	b.OK(b.DB.SetCustomer(b.Ctx, &db.PaymentMethod{AccountID: b.Account.AccountID, Provider: "stripe", CustomerID: "cus_1"}, ""))
 	return b
@@ -35,7 +35,7 @@ func newPayBench(t *testing.T) *payBench {
 
 // owe makes an invoice of 123.45 dollars for a month that the account hasn't
 // been billed for.
-func (b *payBench) owe() domain.InvoiceID {
+func (b *payFixture) owe() domain.InvoiceID {
 	b.Helper()
 	now := b.Clock.Now()
 	subscription, err := b.DB.Subscription(b.Ctx, b.Account.AccountID, now)
@@ -56,17 +56,17 @@ func (b *payBench) owe() domain.InvoiceID {
 }
 
 // tell passes an event on, and the clock by a second.
-func (b *payBench) tell(e billing.ProviderEvent) {
+func (b *payFixture) tell(e billing.ProviderEvent) {
 	b.Helper()
 	b.OK(b.Billing.ProviderEvent(b.Ctx, "stripe", e))
 	b.Pass(time.Second)
 }
 
-func (b *payBench) paid() billing.ProviderEvent {
+func (b *payFixture) paid() billing.ProviderEvent {
 	return billing.ProviderEvent{ID: "evt_paid", Kind: billing.EventPaid, InvoiceID: b.id, Reference: "pi_1", Amount: 12_345}
 }
 
-func failure(b *payBench, id string, failures int) billing.ProviderEvent {
+func failure(b *payFixture, id string, failures int) billing.ProviderEvent {
 	return billing.ProviderEvent{ID: id, Kind: billing.EventPaymentFailed, InvoiceID: b.id, Failures: failures, Reference: "pi_" + id, Reason: "The card has expired."}
 }
 
@@ -76,7 +76,7 @@ func method(id, card string, at time.Time) billing.ProviderEvent {
 
 // stands reports an invoice that isn't in this state, and events that aren't
 // as many.
-func (b *payBench) stands(status domain.InvoiceStatus, failures, paidEvents, failedEvents int) {
+func (b *payFixture) stands(status domain.InvoiceStatus, failures, paidEvents, failedEvents int) {
 	b.Helper()
 	i, err := b.DB.InvoiceByID(b.Ctx, b.id)
 	b.OK(err)
@@ -90,7 +90,7 @@ func (b *payBench) stands(status domain.InvoiceStatus, failures, paidEvents, fai
 	}
 }
 
-func (b *payBench) nextAttempt() time.Time {
+func (b *payFixture) nextAttempt() time.Time {
 	b.Helper()
 	i, err := b.DB.InvoiceByID(b.Ctx, b.id)
 	b.OK(err)
@@ -101,7 +101,7 @@ func (b *payBench) nextAttempt() time.Time {
 }
 
 // pays reports an account that doesn't pay by this method, "" for none.
-func (b *payBench) pays(want string) {
+func (b *payFixture) pays(want string) {
 	b.Helper()
 	m, err := b.DB.PaymentMethod(b.Ctx, b.Account.AccountID, "stripe")
 	b.OK(err)
@@ -116,7 +116,7 @@ func (b *payBench) pays(want string) {
 
 func TestPaymentEventsCountOnce(t *testing.T) {
 	t.Parallel()
-	b := newPayBench(t)
+	b := newPayFixture(t)
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -149,14 +149,14 @@ func TestPaymentEventsInAnyOrder(t *testing.T) {
 	t.Parallel()
 	t.Run("a failure after the success", func(t *testing.T) {
 		t.Parallel()
-		b := newPayBench(t)
+		b := newPayFixture(t)
 		b.tell(b.paid())
 		b.tell(failure(b, "evt_1", 0))
 		b.stands(domain.InvoicePaid, 0, 1, 0)
 	})
 	t.Run("an old attempt's failure after newer ones", func(t *testing.T) {
 		t.Parallel()
-		b := newPayBench(t)
+		b := newPayFixture(t)
 		for n, id := range []string{"evt_1", "evt_2"} {
 			b.tell(failure(b, id, n))
 		}
@@ -169,7 +169,7 @@ func TestPaymentEventsInAnyOrder(t *testing.T) {
 	})
 	t.Run("an old attempt's success after a failure", func(t *testing.T) {
 		t.Parallel()
-		b := newPayBench(t)
+		b := newPayFixture(t)
 		b.tell(failure(b, "evt_1", 0))
 		b.tell(b.paid())
 		b.stands(domain.InvoicePaid, 1, 1, 1)
@@ -177,7 +177,7 @@ func TestPaymentEventsInAnyOrder(t *testing.T) {
 	t.Run("every order of three", func(t *testing.T) {
 		t.Parallel()
 		for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
-			b := newPayBench(t)
+			b := newPayFixture(t)
 			events := []billing.ProviderEvent{failure(b, "evt_1", 0), failure(b, "evt_2", 1), b.paid()}
 			for _, n := range order {
 				b.tell(events[n])
@@ -196,7 +196,7 @@ func TestPaymentFailureIsToldTwice(t *testing.T) {
 	for name, workerFirst := range map[string]bool{"worker first": true, "webhook first": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newPayBench(t)
+			b := newPayFixture(t)
 			charge := &telling{outcome: billing.Outcome{State: billing.Failed, Reason: "The card has expired."}}
 			if !workerFirst {
 				charge.before = func() { b.tell(failure(b, "evt_1", 0)) }
@@ -214,7 +214,7 @@ func TestPaymentFailureIsToldTwice(t *testing.T) {
 	}
 	t.Run("webhook before the worker waits", func(t *testing.T) {
 		t.Parallel()
-		b := newPayBench(t)
+		b := newPayFixture(t)
 		charge := &telling{outcome: billing.Outcome{State: billing.Pending}, before: func() { b.tell(failure(b, "evt_1", 0)) }}
 		runner := billing.Runner{DB: b.DB, Provider: charge, Ledger: &billing.Ledger{Events: b.Outbox}, Logger: b.Logger}
 		b.OK(runner.Run(b.Ctx, b.Clock.Now()))
@@ -241,8 +241,8 @@ func (p *telling) Charge(context.Context, *domain.Invoice) (billing.Outcome, err
 
 func TestPaymentsThatAnOperatorMustLookInto(t *testing.T) {
 	t.Parallel()
-	for name, tell := range map[string]func(*payBench){
-		"twice": func(b *payBench) {
+	for name, tell := range map[string]func(*payFixture){
+		"twice": func(b *payFixture) {
 			b.tell(b.paid())
 			second := b.paid()
 			second.ID, second.Reference = "evt_2", "pi_2"
@@ -250,13 +250,13 @@ func TestPaymentsThatAnOperatorMustLookInto(t *testing.T) {
 			b.tell(second)
 			b.stands(domain.InvoicePaid, 0, 1, 0)
 		},
-		"for a void invoice": func(b *payBench) {
+		"for a void invoice": func(b *payFixture) {
 			_, err := b.Billing.Void(b.Ctx, b.id, servicetest.Someone, "Agreed by telephone")
 			b.OK(err)
 			b.tell(b.paid())
 			b.stands(domain.InvoiceVoid, 0, 0, 0)
 		},
-		"of another amount": func(b *payBench) {
+		"of another amount": func(b *payFixture) {
 			less := b.paid()
 			less.Amount--
 			b.tell(less)
@@ -265,7 +265,7 @@ func TestPaymentsThatAnOperatorMustLookInto(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newPayBench(t)
+			b := newPayFixture(t)
 			tell(b)
 			if strings.Count(b.logs.String(), "level=ERROR") != 1 || !strings.Contains(b.logs.String(), "invoice=CAN-000001") {
 				t.Errorf("the log must have it once: %s", b.logs)
@@ -276,7 +276,7 @@ func TestPaymentsThatAnOperatorMustLookInto(t *testing.T) {
 
 func TestPaymentEventsOfOthers(t *testing.T) {
 	t.Parallel()
-	b := newPayBench(t)
+	b := newPayFixture(t)
 	b.id = domain.NewInvoiceID()
 	b.tell(b.paid())
 	b.tell(failure(b, "evt_1", 0))
@@ -292,7 +292,7 @@ func TestPaymentEventsOfOthers(t *testing.T) {
 
 func TestPaymentMethods(t *testing.T) {
 	t.Parallel()
-	b := newPayBench(t)
+	b := newPayFixture(t)
 	b.tell(failure(b, "evt_1", 0))
 	b.tell(method("evt_2", "pm_1", servicetest.Start))
 	b.pays("pm_1")
@@ -318,7 +318,7 @@ func TestPaymentMethods(t *testing.T) {
 }
 
 // cardLines reports another story of the account's cards in its audit log.
-func (b *payBench) cardLines(want string) {
+func (b *payFixture) cardLines(want string) {
 	b.Helper()
 	page, _, err := b.Audit.Page(b.Ctx, b.Account.AccountID, domain.AuditFilter{Actor: "stripe"}, nil, 100)
 	b.OK(err)
@@ -334,7 +334,7 @@ func (b *payBench) cardLines(want string) {
 
 func TestPaymentOfAnEndedAccountsInvoice(t *testing.T) {
 	t.Parallel()
-	b := newPayBench(t)
+	b := newPayFixture(t)
 	_, err := b.DB.Raw().ExecContext(b.Ctx, `UPDATE subscription SET effective_at = $1, status = 'cancelled', reason = 'moved'`, servicetest.Start.Add(-time.Hour))
 	b.OK(err)
 	b.tell(failure(b, "evt_1", 0))
@@ -352,7 +352,7 @@ func (cards) CardPage(_ context.Context, account *domain.Account, success, cance
 
 func TestPaymentCardPage(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	_, err := b.Billing.CardPage(b.Ctx, b.Account.AccountID, servicetest.Someone, "ok", "no")
 	b.Code("without a provider", err, domain.CodeNotFound)
 

@@ -23,7 +23,7 @@ import (
 	"candor/internal/testkit/servicetest"
 )
 
-func (b *bench) upload(id domain.SessionID, category, name, content string) error {
+func (b *fixture) upload(id domain.SessionID, category, name, content string) error {
 	return b.Forms.AddDocument(b.Ctx, id, forms.Upload{Category: category, FileName: name, Content: strings.NewReader(content)})
 }
 
@@ -38,7 +38,7 @@ func picture(t *testing.T, encode func(io.Writer, image.Image) error) string {
 
 func TestUploads(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	id := b.Opened().ID
 	gif := picture(t, png.Encode)
 	tests := []struct{ name, category, file, content, contentType, stored string }{
@@ -94,7 +94,7 @@ func TestUploads(t *testing.T) {
 // Uploads to several processes side by side never exceed 20.
 func TestTwentyDocuments(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	id := b.Opened().ID
 	for range 15 {
 		b.OK(b.upload(id, "other", "a.pdf", "%PDF-"))
@@ -156,7 +156,7 @@ func (s *watchedStore) count() (n int) {
 func TestRefusedUploadsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	store := &watchedStore{}
-	b := newBench(t, func(c *servicetest.Config) { store.Store, c.Blobs = c.Blobs, store })
+	b := newFixture(t, func(c *servicetest.Config) { store.Store, c.Blobs = c.Blobs, store })
 	id := b.Opened().ID
 	gone := errors.New("the customer is gone")
 	pdf := func(n int) io.Reader { return strings.NewReader("%PDF-" + strings.Repeat("x", n-5)) }
@@ -211,7 +211,7 @@ func latePhoto(t *testing.T, side uint16) string {
 // One session uploads one file at a time; others aren't kept waiting.
 func TestUploadsAtOnce(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	running := func(ids ...domain.SessionID) (finish func()) {
 		var wg sync.WaitGroup
 		var writers []*io.PipeWriter
@@ -260,7 +260,7 @@ func TestUploadsAtOnce(t *testing.T) {
 func TestUploadBudget(t *testing.T) {
 	t.Parallel()
 	store := &watchedStore{}
-	b := newBench(t, func(c *servicetest.Config) { store.Store, c.Blobs = c.Blobs, store })
+	b := newFixture(t, func(c *servicetest.Config) { store.Store, c.Blobs = c.Blobs, store })
 	id := b.Opened().ID
 	used := func(n int) {
 		b.Helper()
@@ -297,7 +297,7 @@ func (s dyingStore) Delete(context.Context, string) error { return errors.New("k
 
 func TestCrashLeavesGarbageThatIsKnown(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, func(c *servicetest.Config) { c.Blobs = dyingStore{c.Blobs} })
+	b := newFixture(t, func(c *servicetest.Config) { c.Blobs = dyingStore{c.Blobs} })
 	id := b.Opened().ID
 	if err := b.upload(id, "other", "a.pdf", "%PDF-"); err == nil {
 		t.Fatal("the upload went well")

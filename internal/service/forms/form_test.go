@@ -18,7 +18,7 @@ import (
 // However many requests open the form first, it is opened once.
 func TestOpenFormOnce(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	session := b.Session()
 	var wg sync.WaitGroup
 	for range 20 {
@@ -51,7 +51,7 @@ func TestOpenFormOnce(t *testing.T) {
 
 func TestClosedFormsStayClosed(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	cancelled := b.Session()
 	stale, err := b.Forms.Get(b.Ctx, cancelled.ID) // looked at before the cancellation
 	b.OK(err)
@@ -82,7 +82,7 @@ func TestClosedFormsStayClosed(t *testing.T) {
 // One customer's way through the form, with the events it sends (D15, D16).
 func TestFormToSubmission(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	reference := "REF 1"
 	session := b.Session(func(w *domain.NewSession) { w.ReferenceID = reference })
 	b.Open(session.ID)
@@ -137,7 +137,7 @@ func TestFormToSubmission(t *testing.T) {
 	}
 }
 
-func toJSON(b *bench, s *statement.Statement) string {
+func toJSON(b *fixture, s *statement.Statement) string {
 	b.Helper()
 	raw, err := s.MarshalJSON()
 	b.OK(err)
@@ -147,7 +147,7 @@ func toJSON(b *bench, s *statement.Statement) string {
 // A draft is shown again, undoes no completion and keeps from signing.
 func TestDrafts(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	session := b.Filled()
 	state := b.Open(session.ID)
 	section := state.Empty(statement.IncomeSection)
@@ -177,7 +177,7 @@ func TestDrafts(t *testing.T) {
 // What is known already is filled in (D20), until the customer has answered.
 func TestSuggestions(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	session := b.Session(func(w *domain.NewSession) { w.CustomerName = "Jo Customer" })
 	state := b.Open(session.ID)
 	got := state.Section(statement.PersonalDetailsSection).Inputs()

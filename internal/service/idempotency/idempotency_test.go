@@ -27,12 +27,12 @@ type reply struct {
 	replayed bool
 }
 
-func (b *bench) request(key, body string) request {
+func (b *fixture) request(key, body string) request {
 	return request{scope: b.Test(), path: "/v1/sessions", key: key, body: body}
 }
 
 // creating makes a session and answers with its link, as the API does.
-func (b *bench) creating(email string) func(tx *db.Tx) (string, error) {
+func (b *fixture) creating(email string) func(tx *db.Tx) (string, error) {
 	return func(tx *db.Tx) (string, error) {
 		session, err := b.Sessions.Insert(b.Ctx, tx, b.Test(), domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: email})
 		if err != nil {
@@ -44,7 +44,7 @@ func (b *bench) creating(email string) func(tx *db.Tx) (string, error) {
 
 // send does what a request asks for, and answers it. Every *domain.Error but
 // forbidden is an answer that is kept.
-func (b *bench) send(r request, do func(tx *db.Tx) (string, error)) (reply, error) {
+func (b *fixture) send(r request, do func(tx *db.Tx) (string, error)) (reply, error) {
 	var answer *idempotency.Answer
 	key := &idempotency.Key[string]{Path: r.path, Text: r.key, Body: []byte(r.body), Encode: func(result string, refusal error) (*idempotency.Answer, error) {
 		answer = &idempotency.Answer{Status: 201, Body: []byte(result)}
@@ -70,7 +70,7 @@ func (b *bench) send(r request, do func(tx *db.Tx) (string, error)) (reply, erro
 
 func TestIdempotentlyConcurrent(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	var wg sync.WaitGroup
 	var first, replayed, running atomic.Int32
 	bodies := make(chan string, 50)
@@ -111,7 +111,7 @@ func TestIdempotentlyConcurrent(t *testing.T) {
 
 func TestIdempotentlyReplays(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	answer, err := b.send(b.request("k", "{}"), b.creating("jo@customer.example"))
 	b.OK(err)
 	if answer.replayed || answer.status != 201 {
@@ -140,7 +140,7 @@ func TestIdempotentlyReplays(t *testing.T) {
 
 func TestIdempotentlyRefusals(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for i, replayed := range []bool{false, true} {
 		got, err := b.send(b.request("bad", "{}"), b.creating("jo"))
 		if err != nil || got.status != 422 || got.body != "invalid_email" || got.replayed != replayed {
@@ -167,7 +167,7 @@ func TestIdempotentlyRefusals(t *testing.T) {
 
 func TestIdempotentlyWhileRunning(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	_, err := b.send(b.request("k", "{}"), func(tx *db.Tx) (string, error) {
 		_, err := b.send(b.request("k", "{}"), b.creating("jo@customer.example"))
 		b.Code("the same key at the same time", err, domain.CodeIdempotencyInProgress)

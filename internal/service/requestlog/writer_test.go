@@ -29,12 +29,12 @@ func (u *unlogged) count(why string) int {
 	return u.n[why]
 }
 
-func newRequestLog(b *bench) (*requestlog.Writer, *unlogged) {
+func newRequestLog(b *fixture) (*requestlog.Writer, *unlogged) {
 	lost := &unlogged{n: map[string]int{}}
 	return requestlog.NewWriter(b.DB, slog.New(slog.DiscardHandler), lost.add), lost
 }
 
-func (b *bench) requests() (n int) {
+func (b *fixture) requests() (n int) {
 	b.Helper()
 	b.OK(b.DB.Raw().GetContext(b.Ctx, &n, "SELECT count(*) FROM api_request"))
 	return n
@@ -49,7 +49,7 @@ func aRequest() domain.APIRequest {
 // at the end.
 func TestRequestLogOverflows(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	log, lost := newRequestLog(b)
 	stuck, err := b.DB.Raw().BeginTxx(b.Ctx, nil)
 	b.OK(err)
@@ -68,7 +68,7 @@ func TestRequestLogOverflows(t *testing.T) {
 
 func TestRequestLogWrites(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	log, lost := newRequestLog(b)
 	log.Add(aRequest())
 	deadline := time.After(20 * time.Second)
@@ -102,7 +102,7 @@ func TestRequestLogWrites(t *testing.T) {
 // logged all the same.
 func TestRequestLogBoundsRefusals(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	log, lost := newRequestLog(b)
 	refused := aRequest()
 	refused.ErrorCode = domain.CodeRateLimitExceeded

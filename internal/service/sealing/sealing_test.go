@@ -18,7 +18,7 @@ import (
 )
 
 // with is the same service with other secret keys, newest first.
-func (b *bench) with(keys ...string) *bench {
+func (b *fixture) with(keys ...string) *fixture {
 	b.Helper()
 	ring, err := keyring.Parse(strings.Join(keys, ","))
 	b.OK(err)
@@ -26,11 +26,11 @@ func (b *bench) with(keys ...string) *bench {
 	config.Ring = ring
 	other := servicetest.New(config)
 	other.Webhooks.SecretsLease = 0
-	return &bench{b.Using(other)}
+	return &fixture{b.Using(other)}
 }
 
 // staffSession is a staff user of the account who is signed in.
-func (b *bench) staffSession(name string) *domain.StaffSession {
+func (b *fixture) staffSession(name string) *domain.StaffSession {
 	b.Helper()
 	now := b.Clock.Now()
 	session := &domain.StaffSession{
@@ -48,7 +48,7 @@ func (b *bench) staffSession(name string) *domain.StaffSession {
 }
 
 // once creates a session with an idempotency key. The answer is its link.
-func (b *bench) once() (*domain.Session, error) {
+func (b *fixture) once() (*domain.Session, error) {
 	key := &idempotency.Key[*domain.Session]{Path: "/v1/sessions", Text: "k", Encode: func(created *domain.Session, refusal error) (*idempotency.Answer, error) {
 		return &idempotency.Answer{Status: 201, Body: []byte(b.Sessions.URL(created.ID))}, refusal
 	}}
@@ -60,7 +60,7 @@ func (b *bench) once() (*domain.Session, error) {
 func TestReseal(t *testing.T) {
 	t.Parallel()
 	old, fresh := keyring.Generate("old"), keyring.Generate("fresh")
-	b := newBench(t, func(c *servicetest.Config) {
+	b := newFixture(t, func(c *servicetest.Config) {
 		ring, err := keyring.Parse(old)
 		if err != nil {
 			t.Fatal(err)
@@ -171,7 +171,7 @@ func TestReseal(t *testing.T) {
 // A value that changes while it is resealed keeps its change.
 func TestResealLosesNoChange(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	var webhooks db.SealedColumn
 	for _, c := range db.SealedColumns {
 		if c.Kind == "webhook secrets" {

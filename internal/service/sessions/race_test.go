@@ -23,7 +23,7 @@ import (
 )
 
 // sweep sets a real worker to sweep again and again until the test ends.
-func (b *bench) sweep() {
+func (b *fixture) sweep() {
 	b.Helper()
 	fonts, err := pdf.LoadFonts("")
 	b.OK(err)
@@ -55,7 +55,7 @@ type discardMail struct{}
 func (discardMail) Send(context.Context, mail.Message) error { return nil }
 
 // ended reports a session whose events don't fit its one end.
-func (b *bench) ended(id domain.SessionID, want domain.Status) {
+func (b *fixture) ended(id domain.SessionID, want domain.Status) {
 	b.Helper()
 	session, err := b.DB.SessionByID(b.Ctx, id)
 	b.OK(err)
@@ -75,7 +75,7 @@ func (b *bench) ended(id domain.SessionID, want domain.Status) {
 
 func TestSubmitTwiceAtOnce(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for range 10 {
 		id := b.Filled().ID
 		submit := func() error { return b.Submit(id) }
@@ -96,7 +96,7 @@ func TestSubmitTwiceAtOnce(t *testing.T) {
 
 func TestCancelAgainstSubmit(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for range 20 {
 		id := b.Filled().ID
 		got := servicetest.Race(func() error { return b.Submit(id) }, func() error {
@@ -120,7 +120,7 @@ func TestCancelAgainstSubmit(t *testing.T) {
 // sweep: each ends one way.
 func TestExpiryAgainstSubmit(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, func(c *servicetest.Config) { c.Clock = domain.SystemClock })
+	b := newFixture(t, func(c *servicetest.Config) { c.Clock = domain.SystemClock })
 	var ids []domain.SessionID
 	for range 24 {
 		ids = append(ids, b.Filled().ID)
@@ -166,7 +166,7 @@ func TestExpiryAgainstSubmit(t *testing.T) {
 // Two sections completed at once are both counted.
 func TestSectionsAtOnce(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	id := b.Opened().ID
 	var work []func() error
 	for _, name := range statement.SectionNames[:6] {
@@ -185,7 +185,7 @@ func TestSectionsAtOnce(t *testing.T) {
 // and no other failure comes up, and nothing is repeated for one.
 func TestNoDeadlocks(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	var before int
 	b.OK(b.DB.Raw().GetContext(b.Ctx, &before, "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"))
 	b.sweep()
@@ -229,7 +229,7 @@ func TestNoDeadlocks(t *testing.T) {
 }
 
 // disturb does one random thing, to the given session if it is to an old one.
-func (b *bench) disturb(random *rand.Rand, id domain.SessionID) (fresh *domain.Session, err error) {
+func (b *fixture) disturb(random *rand.Rand, id domain.SessionID) (fresh *domain.Session, err error) {
 	switch random.IntN(8) {
 	case 0:
 		return b.Create(b.Test())

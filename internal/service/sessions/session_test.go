@@ -15,7 +15,7 @@ import (
 
 func TestCancel(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	session := b.Opened()
 	got, err := b.Sessions.Cancel(b.Ctx, b.Test(), session.ID, servicetest.Someone)
 	if err != nil || got.Status != domain.Cancelled || !got.CancelledAt.Equal(servicetest.Start) {
@@ -40,7 +40,7 @@ func TestCancel(t *testing.T) {
 
 func TestReadersSeeExpiryAtOnce(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	session := b.Opened()
 	b.Pass(30*24*time.Hour - time.Millisecond)
 	for _, want := range []domain.Status{domain.InProgress, domain.Expired} {
@@ -65,7 +65,7 @@ func TestReadersSeeExpiryAtOnce(t *testing.T) {
 
 func TestDataPDFAndDocuments(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	session := b.Filled()
 	b.OK(b.Forms.AddDocument(b.Ctx, session.ID, forms.Upload{Category: "identification", FileName: "a.pdf", Content: strings.NewReader("%PDF-1.7")}))
 	docs, err := b.DB.Documents(b.Ctx, session.ID)
@@ -117,7 +117,7 @@ func TestDataPDFAndDocuments(t *testing.T) {
 
 func TestSessionURL(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	session := b.Session()
 	url := b.Sessions.URL(session.ID)
 	token, ok := strings.CutPrefix(url, "https://candor.example/f/"+session.ID.String()+"/")

@@ -13,7 +13,7 @@ import (
 
 // audited are the actions in the account's audit log, first one first, each
 // with who did it.
-func (b *bench) audited() string {
+func (b *fixture) audited() string {
 	b.Helper()
 	page, _, err := b.Audit.Page(b.Ctx, b.Account.AccountID, domain.AuditFilter{}, nil, 100)
 	b.OK(err)

@@ -17,7 +17,7 @@ const hook = "https://hooks.lender.example/candor"
 
 // sent makes an event of the scope that goes to the URL, and returns its
 // delivery.
-func (b *bench) sent(scope domain.Scope, url string) domain.Delivery {
+func (b *fixture) sent(scope domain.Scope, url string) domain.Delivery {
 	b.Helper()
 	session, err := b.Create(scope, func(params *domain.NewSession) { params.WebhookURL = url })
 	b.OK(err)
@@ -31,7 +31,7 @@ func (b *bench) sent(scope domain.Scope, url string) domain.Delivery {
 }
 
 // attempted records an attempt at a delivery that ends it in the state.
-func (b *bench) attempted(d domain.Delivery, state domain.DeliveryState, status int) domain.Delivery {
+func (b *fixture) attempted(d domain.Delivery, state domain.DeliveryState, status int) domain.Delivery {
 	b.Helper()
 	outcome := db.AttemptOutcome{
 		DeliveryAttempt: domain.DeliveryAttempt{DeliveryID: d.ID, Number: d.AttemptsTotal + 1, StartedAt: b.Clock.Now(), StatusCode: &status, RequestHeaders: []byte(`{"X-Webhook-Id":["` + d.ID.String() + `"]}`)},
@@ -48,13 +48,13 @@ func (b *bench) attempted(d domain.Delivery, state domain.DeliveryState, status 
 	return found.Delivery
 }
 
-func (b *bench) failed(scope domain.Scope, url string) domain.Delivery {
+func (b *fixture) failed(scope domain.Scope, url string) domain.Delivery {
 	b.Helper()
 	return b.attempted(b.sent(scope, url), domain.DeliveryFailed, 503)
 }
 
 // elsewhere are scopes that have nothing to do with the test one.
-func (b *bench) elsewhere() []domain.Scope {
+func (b *fixture) elsewhere() []domain.Scope {
 	b.Helper()
 	other, err := b.Accounts.Create(b.Ctx, accounts.Params{Name: "Broker", Email: "owner@broker.example", Plan: "starter"}, servicetest.Someone)
 	b.OK(err)
@@ -62,7 +62,7 @@ func (b *bench) elsewhere() []domain.Scope {
 }
 
 // field reports an error that isn't invalid_request about the field.
-func (b *bench) field(what string, err error, field string) {
+func (b *fixture) field(what string, err error, field string) {
 	b.Helper()
 	var known *domain.Error
 	if !errors.As(err, &known) || known.Code != domain.CodeInvalidRequest || len(known.Fields) != 1 || known.Fields[0].Field != field {
@@ -72,7 +72,7 @@ func (b *bench) field(what string, err error, field string) {
 
 func TestDeliveriesAndTheirRecords(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	failed, pending := b.failed(b.Test(), hook), b.sent(b.Test(), "https://HOOKS.lender.example:443/other")
 	live := b.sent(b.Live(), hook)
 	for name, tt := range map[string]struct {
@@ -118,7 +118,7 @@ func TestDeliveriesAndTheirRecords(t *testing.T) {
 
 func TestDeliveryFiltersAreChecked(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.sent(b.Live(), hook) // an endpoint of the other mode
 	since, until := servicetest.Start, servicetest.Start.Add(-time.Second)
 	for _, tt := range []struct {
@@ -158,7 +158,7 @@ func TestDeliveryFiltersAreChecked(t *testing.T) {
 
 func TestDeliveryIsMadeAgainOrCancelled(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	failed, pending := b.failed(b.Test(), hook), b.sent(b.Test(), hook)
 	elsewhere := b.elsewhere()
 	wakes := b.Count("SELECT count(*) FROM river_job WHERE kind = 'webhook_wake'")
@@ -193,7 +193,7 @@ func TestDeliveryIsMadeAgainOrCancelled(t *testing.T) {
 // An event that retention has deleted is not found by anyone.
 func TestDeletedDeliveryIsNotFound(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	failed := b.failed(b.Test(), hook)
 	if n, err := b.DB.DeleteEvents(b.Ctx, servicetest.Start.Add(time.Hour), 10); n != 1 || err != nil {
 		t.Fatalf("deleted %d, %v", n, err)

@@ -6,10 +6,10 @@ import (
 	"candor/internal/testkit/servicetest"
 )
 
-// bench is the fixture of this package's tests.
-type bench struct{ *servicetest.Fixture }
+// fixture is the fixture of this package's tests.
+type fixture struct{ *servicetest.Fixture }
 
-func newBench(t testing.TB, change ...func(*servicetest.Config)) *bench {
+func newFixture(t testing.TB, change ...func(*servicetest.Config)) *fixture {
 	t.Helper()
-	return &bench{servicetest.NewFixture(t, change...)}
+	return &fixture{servicetest.NewFixture(t, change...)}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // run makes the steps of a redelivery, as a worker does, until it ends.
-func (b *bench) run(r *domain.Redelivery) {
+func (b *fixture) run(r *domain.Redelivery) {
 	b.Helper()
 	for range 20 {
 		_, err := b.DB.Raw().ExecContext(b.Ctx, `UPDATE redelivery SET paced_until = paced_until - interval '1 second'`) // as if it had passed
@@ -26,7 +26,7 @@ func (b *bench) run(r *domain.Redelivery) {
 	b.Fatal("the redelivery doesn't end")
 }
 
-func (b *bench) again() int {
+func (b *fixture) again() int {
 	b.Helper()
 	return b.Count("SELECT count(*) FROM delivery WHERE cycle = 2")
 }
@@ -44,7 +44,7 @@ func endpointsOf(p webhooks.RedeliveryPreview) string {
 // What a preview counts is what a start then does.
 func TestPreviewIsWhatAStartDoes(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	const other = "https://other.lender.example/"
 	b.failed(b.Test(), hook)
 	b.Pass(time.Hour)
@@ -108,7 +108,7 @@ func TestPreviewIsWhatAStartDoes(t *testing.T) {
 
 func TestRedeliveryIsCheckedAndStopped(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.failed(b.Test(), hook)
 	since, session := servicetest.Start, b.Session().ID
 	for _, tt := range []struct {

@@ -24,7 +24,7 @@ import (
 // rotation is a service whose events two workers deliver to several endpoints
 // while its secrets change.
 type rotation struct {
-	*bench
+	*fixture
 	receivers []*receiver
 	attempts  [2]*attemptCounter
 	phases    []phase
@@ -55,7 +55,7 @@ func (c *attemptCounter) Handle(_ context.Context, r slog.Record) error {
 
 func newRotation(t *testing.T) *rotation {
 	t.Helper()
-	r := &rotation{bench: newBench(t, func(c *servicetest.Config) { c.Clock = domain.SystemClock })}
+	r := &rotation{fixture: newFixture(t, func(c *servicetest.Config) { c.Clock = domain.SystemClock })}
 	for range 4 {
 		r.receivers = append(r.receivers, newReceiver(t, nil))
 	}
@@ -124,7 +124,7 @@ func (r *rotation) during() {
 	})
 }
 
-func (b *bench) eventually(what string, check func() bool) {
+func (b *fixture) eventually(what string, check func() bool) {
 	b.Helper()
 	deadline, tick := time.NewTimer(20*time.Second), time.NewTicker(5*time.Millisecond)
 	defer deadline.Stop()
@@ -253,16 +253,16 @@ func (r *rotation) signedAsOne(allowed [][]string, by signedBy, secrets []string
 	return false
 }
 
-// newStill is a bench on which no worker runs, so that changes of secrets are
+// newStill is a fixture on which no worker runs, so that changes of secrets are
 // in force at once.
-func newStill(t *testing.T) *bench {
-	b := newBench(t)
+func newStill(t *testing.T) *fixture {
+	b := newFixture(t)
 	b.Webhooks.SecretsLease = 0
 	return b
 }
 
 // signing are the secrets that sign now.
-func (b *bench) signing() string {
+func (b *fixture) signing() string {
 	b.Helper()
 	secrets, err := delivery.SigningSecrets(b.Ctx, b.DB, b.Ring, b.Test())
 	b.OK(err)
@@ -270,7 +270,7 @@ func (b *bench) signing() string {
 }
 
 // saying reports an error that doesn't tell the operator what is meant.
-func (b *bench) saying(what string, err error, text string) {
+func (b *fixture) saying(what string, err error, text string) {
 	b.Helper()
 	b.Code(what, err, domain.CodeValidation)
 	if err != nil && !strings.Contains(err.Error(), text) {
@@ -377,7 +377,7 @@ func TestSecretsChangeOneAtATime(t *testing.T) {
 	}
 }
 
-func (b *bench) changeSecrets(change string) error {
+func (b *fixture) changeSecrets(change string) error {
 	switch change {
 	case "next":
 		_, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), servicetest.Someone)
@@ -395,7 +395,7 @@ func (b *bench) changeSecrets(change string) error {
 // Who doesn't wait for a change gets its secret all the same.
 func TestNextSecretIsShownWhenTheWaitIsCut(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.Webhooks.SecretsLease = time.Hour
 	ctx, cancel := context.WithCancel(b.Ctx)
 	defer cancel()

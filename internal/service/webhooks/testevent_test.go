@@ -35,7 +35,7 @@ func testEvents(t testing.TB) func(*servicetest.Config) {
 }
 
 // stored counts all that an event leaves behind.
-func (b *bench) stored() int {
+func (b *fixture) stored() int {
 	b.Helper()
 	return b.Count(`
 		SELECT (SELECT count(*) FROM event) + (SELECT count(*) FROM event_sequence) + (SELECT count(*) FROM session) + (SELECT count(*) FROM delivery)
@@ -44,7 +44,7 @@ func (b *bench) stored() int {
 
 func TestTestEvent(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, testEvents(t), func(c *servicetest.Config) { c.Clock = domain.SystemClock })
+	b := newFixture(t, testEvents(t), func(c *servicetest.Config) { c.Clock = domain.SystemClock })
 	b.Webhooks.SecretsLease = 0
 	hook := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
@@ -108,7 +108,7 @@ func TestTestEvent(t *testing.T) {
 
 func TestTestEventTellsWhatWentWrong(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, testEvents(t))
+	b := newFixture(t, testEvents(t))
 	release := make(chan struct{})
 	hook := newReceiver(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -150,7 +150,7 @@ func TestTestEventTellsWhatWentWrong(t *testing.T) {
 // name's address.
 func TestTestEventRefusesTargets(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, func(c *servicetest.Config) { c.Policy = webhook.Policy{} }, testEvents(t))
+	b := newFixture(t, func(c *servicetest.Config) { c.Policy = webhook.Policy{} }, testEvents(t))
 	for _, url := range []string{
 		"http://hooks.example.com/", "https://169.254.169.254/latest", "https://10.0.0.1/", "https://localhost/", "https://u:p@hooks.example.com/", "hooks", "https://[::1]/",
 	} {
@@ -164,7 +164,7 @@ func TestTestEventRefusesTargets(t *testing.T) {
 	b.Code("unknown account", err, domain.CodeNotFound)
 	// A service whose URLs pass still has its client look at the address.
 	hook := newReceiver(t, nil)
-	open := newBench(t, testEvents(t), func(c *servicetest.Config) { c.TestClient = webhook.NewClient(webhook.Policy{}) })
+	open := newFixture(t, testEvents(t), func(c *servicetest.Config) { c.TestClient = webhook.NewClient(webhook.Policy{}) })
 	sent, err := open.Webhooks.SendTestEvent(b.Ctx, open.Account.AccountID, servicetest.Someone, hook.URL)
 	if err != nil || sent.Result.ErrorClass != webhook.ClassRefusedTarget || len(hook.calls()) != 0 {
 		t.Errorf("a refused address: %+v, %v, %d calls", sent, err, len(hook.calls()))
@@ -173,7 +173,7 @@ func TestTestEventRefusesTargets(t *testing.T) {
 
 func TestTestEventGoesToTheDefaultURL(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, testEvents(t))
+	b := newFixture(t, testEvents(t))
 	test, live := newReceiver(t, nil), newReceiver(t, nil)
 	b.OK(b.Webhooks.SetDefaultURL(b.Ctx, b.Live(), servicetest.Someone, live.URL))
 	_, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, "")
@@ -189,7 +189,7 @@ func TestTestEventGoesToTheDefaultURL(t *testing.T) {
 // accounts aren't touched by that.
 func TestTestEventIsLimited(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, testEvents(t), func(c *servicetest.Config) { c.TestClient = webhook.NewClient(c.Policy) })
+	b := newFixture(t, testEvents(t), func(c *servicetest.Config) { c.TestClient = webhook.NewClient(c.Policy) })
 	other, err := b.Accounts.Create(b.Ctx, accounts.Params{Name: "Broker", Email: "owner@broker.example", Plan: "starter"}, servicetest.Someone)
 	b.OK(err)
 	release := make(chan struct{})
@@ -236,7 +236,7 @@ func TestTestEventIsLimited(t *testing.T) {
 // A caller who goes away gets an error and no verdict on the receiver.
 func TestTestEventEndsWithItsCaller(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, testEvents(t))
+	b := newFixture(t, testEvents(t))
 	ctx, cancel := context.WithCancel(b.Ctx)
 	hook := newReceiver(t, func(_ http.ResponseWriter, r *http.Request) {
 		cancel()

@@ -147,6 +147,7 @@ func (s *StaffBrowser) Confirms(held, password string) *httptest.ResponseRecorde
 	return s.Post("/dashboard/confirm", url.Values{"held": {held}, "password": {password}, "then": {"/dashboard/test"}})
 }
 
+// GoodPassword is a password that Candor accepts.
 const GoodPassword = "three small green boats" //nolint:gosec // G101: of made-up users
 
 // NewInvitation invites that address with that role.
