@@ -41,7 +41,7 @@ func (q *Queries) Invitation(ctx context.Context, id domain.InvitationID) (*doma
 	return &i, wrap(err, "get invitation")
 }
 
-// InvitationByToken returns the invitation whose letter had the token of that
+// InvitationByToken returns the invitation whose email had the token of that
 // SHA-256 and that hasn't expired at now, or ErrNotFound.
 func (q *Queries) InvitationByToken(ctx context.Context, tokenHash []byte, now time.Time) (*domain.Invitation, error) {
 	var i domain.Invitation
@@ -49,7 +49,7 @@ func (q *Queries) InvitationByToken(ctx context.Context, tokenHash []byte, now t
 	return &i, wrap(err, "find invitation")
 }
 
-// SetInvitationToken makes the invitation be found by its letter's token.
+// SetInvitationToken makes the invitation be found by its email's token.
 func (q *Queries) SetInvitationToken(ctx context.Context, id domain.InvitationID, tokenHash []byte) error {
 	result, err := q.exec(ctx, `UPDATE invitation SET token_hash = $2 WHERE id = $1`, id, tokenHash)
 	return changedOne(result, err, "set invitation's token")

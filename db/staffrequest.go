@@ -9,7 +9,7 @@ import (
 
 const requestColumns = `id, kind, subject, sealed, created_at, expires_at`
 
-// InsertStaffRequest stores what is to be proven by a letter's link. It has no
+// InsertStaffRequest stores what is to be proven by an email's link. It has no
 // token yet.
 func (tx *Tx) InsertStaffRequest(ctx context.Context, r *domain.StaffRequest) error {
 	_, err := tx.exec(ctx, `
@@ -25,7 +25,7 @@ func (q *Queries) StaffRequest(ctx context.Context, id domain.StaffRequestID) (*
 	return &r, wrap(err, "get staff request")
 }
 
-// StaffRequestByToken returns the request of that kind whose letter had the
+// StaffRequestByToken returns the request of that kind whose email had the
 // token of that SHA-256 and that hasn't expired at now, or ErrNotFound.
 func (q *Queries) StaffRequestByToken(ctx context.Context, kind domain.StaffRequestKind, tokenHash []byte, now time.Time) (*domain.StaffRequest, error) {
 	var r domain.StaffRequest
@@ -34,8 +34,8 @@ func (q *Queries) StaffRequestByToken(ctx context.Context, kind domain.StaffRequ
 	return &r, wrap(err, "find staff request")
 }
 
-// SetStaffRequestToken makes the request be found by its letter's token; of a
-// letter sent twice the last one counts.
+// SetStaffRequestToken makes the request be found by its email's token; of a
+// email sent twice, the last one counts.
 func (q *Queries) SetStaffRequestToken(ctx context.Context, id domain.StaffRequestID, tokenHash []byte) error {
 	result, err := q.exec(ctx, `UPDATE staff_request SET token_hash = $2 WHERE id = $1`, id, tokenHash)
 	return changedOne(result, err, "set staff request's token")

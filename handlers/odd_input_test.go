@@ -87,7 +87,7 @@ var oddCases = map[string]oddCase{
 	"POST /dashboard/confirm/cancel":                 {fields: "then=/dashboard/live&held={held}", as: held},
 }
 
-// emailCases are those that a letter leads to.
+// emailCases are those that an email leads to.
 var emailCases = map[string]oddCase{
 	"POST /dashboard/reset":      {fields: "new_password=three+small+green+boats", as: stranger, first: openReset},
 	"POST /dashboard/verify":     {fields: "password=three+small+green+boats", as: stranger, first: openVerify},
@@ -144,7 +144,7 @@ func asked(path string) func(*oddHarness) *harness.StaffBrowser {
 	}
 }
 
-// byEmail opens the link of a letter that ask asks for, unless one is open.
+// byEmail opens the link of an email that ask asks for, unless one is open.
 func byEmail(ask func(b *oddHarness, email string)) func(*oddHarness, *harness.StaffBrowser) {
 	return func(b *oddHarness, s *harness.StaffBrowser) {
 		if s.Cookies["__Secure-candor_letter"] != "" {
@@ -152,9 +152,9 @@ func byEmail(ask func(b *oddHarness, email string)) func(*oddHarness, *harness.S
 		}
 		email := domain.NewStaffID().String() + "@lender.example"
 		ask(b, email)
-		for letter := range b.mail.Sent {
-			if letter.To == email {
-				s.Get(b.mail.Link(letter))
+		for message := range b.mail.Sent {
+			if message.To == email {
+				s.Get(b.mail.Link(message))
 				return
 			}
 		}

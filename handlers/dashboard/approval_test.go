@@ -45,10 +45,10 @@ func TestLiveModeAwaitsApproval(t *testing.T) {
 	}
 	h.Do(live).WantStatus(http.StatusCreated)
 	audited(h, domain.AuditAccountApproved, 1)
-	var letters int
-	h.OK(h.DB.Raw().GetContext(h.Context(), &letters, `SELECT count(*) FROM river_job WHERE args->>'notice' = 'live_mode'`))
-	if letters != 2 { // one for each owner
-		t.Errorf("%d emails to owners, want 2", letters)
+	var emails int
+	h.OK(h.DB.Raw().GetContext(h.Context(), &emails, `SELECT count(*) FROM river_job WHERE args->>'notice' = 'live_mode'`))
+	if emails != 2 { // one for each owner
+		t.Errorf("%d emails to owners, want 2", emails)
 	}
 	if strings.Contains(owner.Get("/dashboard/live/sessions").Body.String(), "awaits approval") {
 		t.Error("the page still says that live mode awaits approval")

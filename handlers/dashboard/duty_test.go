@@ -185,7 +185,7 @@ func TestRequiredTwoStepAtSignIn(t *testing.T) {
 	_, err := h.Service.Team.Invite(t.Context(), h.Account.AccountID, harness.Operator, harness.NewInvitation("jules@lender.example", domain.RoleSupport))
 	h.OK(err)
 	guest := h.SignedOut()
-	openEmail(guest, m.Link(m.Letter("jules@lender.example", "Join Lender & Sons on Candor")), "/dashboard/invitation")
+	openEmail(guest, m.Link(m.Email("jules@lender.example", "Join Lender & Sons on Candor")), "/dashboard/invitation")
 	if answer := guest.Post("/dashboard/invitation", url.Values{"name": {"Jules"}, "new_password": {harness.GoodPassword}}); answer.Code != http.StatusSeeOther {
 		t.Fatalf("the invitation is answered with %d:\n%.1000s", answer.Code, answer.Body)
 	}
@@ -280,7 +280,7 @@ func TestResetReplacesTheFirstPassword(t *testing.T) {
 	m := h.Mailbox()
 	browser, account := firstPassword(h)
 	browser.WantRedirect(browser.Post("/dashboard/forgot", url.Values{"email": {account.Email}}), "/dashboard/letter-sent")
-	openEmail(browser, m.Link(m.Letter(account.Email, "Choose a new password")), "/dashboard/reset")
+	openEmail(browser, m.Link(m.Email(account.Email, "Choose a new password")), "/dashboard/reset")
 	browser.WantRedirect(browser.Post("/dashboard/reset", url.Values{"new_password": {harness.GoodPassword}}), "/dashboard/sign-in")
 	browser.WantRedirect(browser.Post("/dashboard/sign-in", harness.SignInForm(account.Email, harness.GoodPassword)), "/dashboard")
 	browser.WantPage(browser.Get("/dashboard/test"), http.StatusOK)

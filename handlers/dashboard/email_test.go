@@ -14,7 +14,7 @@ import (
 	"candor/internal/testkit/harness"
 )
 
-// openEmail opens a letter's link, which must lead to the page without the token.
+// openEmail opens an email's link, which must lead to the page without the token.
 func openEmail(s *harness.StaffBrowser, link, page string) {
 	s.Helper()
 	answer := s.Get(link)
@@ -59,11 +59,11 @@ func TestPasswordReset(t *testing.T) {
 	browser.WantPage(browser.Post("/dashboard/forgot", url.Values{"email": {"not an address"}}), http.StatusUnprocessableEntity, "Enter an e-mail address")
 
 	browser.WantRedirect(browser.Post("/dashboard/forgot", url.Values{"email": {strings.ToUpper(h.Account.Email)}}), "/dashboard/letter-sent")
-	first := m.Link(m.Letter(h.Account.Email, "Choose a new password"))
+	first := m.Link(m.Email(h.Account.Email, "Choose a new password"))
 	browser.WantRedirect(browser.Post("/dashboard/forgot", url.Values{"email": {h.Account.Email}}), "/dashboard/letter-sent")
-	second := m.Link(m.Letter(h.Account.Email, "Choose a new password"))
+	second := m.Link(m.Email(h.Account.Email, "Choose a new password"))
 	if first == second {
-		t.Fatal("two letters have the same link")
+		t.Fatal("two emails have the same link")
 	}
 	openEmail(browser, first, "/dashboard/reset")
 	answer := browser.Get("/dashboard/reset")
@@ -74,7 +74,7 @@ func TestPasswordReset(t *testing.T) {
 	browser.WantPage(browser.Post("/dashboard/reset", url.Values{"new_password": {"password123"}}), http.StatusUnprocessableEntity, "first that others would try")
 	browser.WantRedirect(browser.Post("/dashboard/reset", url.Values{"new_password": {harness.GoodPassword}}), "/dashboard/sign-in")
 	browser.WantPage(browser.Get("/dashboard/sign-in"), http.StatusOK, "Password changed")
-	m.Letter(h.Account.Email, "Your password was changed")
+	m.Email(h.Account.Email, "Your password was changed")
 	elsewhere.WantRedirect(elsewhere.Get("/dashboard/test"), "/dashboard/sign-in?then=%2Fdashboard%2Ftest")
 
 	for name, link := range map[string]string{"used": first, "the other one": second, "invented": "/dashboard/reset/ABC"} {
@@ -97,7 +97,7 @@ func TestResetLinkExpires(t *testing.T) {
 	m := h.Mailbox()
 	browser := h.SignedOut()
 	browser.Post("/dashboard/forgot", url.Values{"email": {h.Account.Email}})
-	openEmail(browser, m.Link(m.Letter(h.Account.Email, "Choose a new password")), "/dashboard/reset")
+	openEmail(browser, m.Link(m.Email(h.Account.Email, "Choose a new password")), "/dashboard/reset")
 	h.Clock.Advance(domain.ResetLife - time.Second)
 	browser.WantPage(browser.Get("/dashboard/reset"), http.StatusOK)
 	h.Clock.Advance(time.Second)
@@ -133,15 +133,15 @@ func TestResponsesDontTellWhoHasAnAccount(t *testing.T) {
 			var seen []string
 			for _, email := range []string{h.Account.Email, "nobody1@lender.example"} {
 				answer := strings.ReplaceAll(ask(h.SignedOut(), email), email, "<address>")
-				var requests, letters int
+				var requests, emails int
 				h.OK(h.DB.Raw().GetContext(h.Context(), &requests, `SELECT count(*) FROM staff_request`))
-				h.OK(h.DB.Raw().GetContext(h.Context(), &letters, `SELECT count(*) FROM river_job WHERE kind = 'staff_letter'`))
+				h.OK(h.DB.Raw().GetContext(h.Context(), &emails, `SELECT count(*) FROM river_job WHERE kind = 'staff_letter'`))
 				want := 1
 				if name == "throttled" {
 					want = 3 // of four, and the page doesn't say so
 				}
-				if requests != want || requests != letters {
-					t.Errorf("%d requests and %d jobs, want %d of each", requests, letters, want)
+				if requests != want || requests != emails {
+					t.Errorf("%d requests and %d jobs, want %d of each", requests, emails, want)
 				}
 				seen = append(seen, answer)
 				_, err := h.DB.Raw().ExecContext(h.Context(), `DELETE FROM staff_request`)
@@ -186,7 +186,7 @@ func TestSignUp(t *testing.T) {
 		"Enter the name of your company", "Enter your name", "Enter an e-mail address", "at least 10")
 	form = url.Values{"company": {`<script>"A & B`}, "name": {"Jo"}, "email": {"jo@new.example"}, "new_password": {harness.GoodPassword}}
 	browser.WantRedirect(browser.Post("/dashboard/sign-up", form), "/dashboard/letter-sent")
-	link := m.Link(m.Letter("jo@new.example", "Confirm your e-mail address"))
+	link := m.Link(m.Email("jo@new.example", "Confirm your e-mail address"))
 	var accounts int
 	h.OK(h.DB.Raw().GetContext(h.Context(), &accounts, `SELECT count(*) FROM account`))
 	if accounts != 1 {
@@ -212,9 +212,9 @@ func TestSignUp(t *testing.T) {
 	again.WantPage(again.Post("/dashboard/verify", url.Values{"password": {harness.GoodPassword}}), http.StatusNotFound, "This link no longer works")
 
 	browser.WantRedirect(browser.Post("/dashboard/sign-up", form), "/dashboard/letter-sent")
-	known := m.Letter("jo@new.example", "You already have an account")
+	known := m.Email("jo@new.example", "You already have an account")
 	if strings.Contains(known.Text, "script") {
-		t.Errorf("the letter repeats what a stranger typed: %s", known.Text)
+		t.Errorf("the email repeats what a stranger typed: %s", known.Text)
 	}
 	m.Idle()
 	var left int
@@ -250,10 +250,10 @@ func TestInvitation(t *testing.T) {
 	}
 	_, err := invite("sam@lender.example", domain.RoleOwner)
 	h.OK(err)
-	replaced := m.Link(m.Letter("sam@lender.example", "Join Lender & Sons on Candor"))
+	replaced := m.Link(m.Email("sam@lender.example", "Join Lender & Sons on Candor"))
 	_, err = invite("Sam@Lender.example", domain.RoleDeveloper)
 	h.OK(err)
-	link := m.Link(m.Letter("Sam@Lender.example", "Join Lender & Sons on Candor"))
+	link := m.Link(m.Email("Sam@Lender.example", "Join Lender & Sons on Candor"))
 	if list, err := h.Service.Team.Invitations(h.Context(), h.Account.AccountID); err != nil || len(list) != 1 || list[0].Role != domain.RoleDeveloper {
 		t.Fatalf("invitations: %+v, %v; want the second alone", list, err)
 	}
@@ -279,11 +279,11 @@ func TestInvitation(t *testing.T) {
 	}
 	browser.WantRedirect(browser.Post("/dashboard/sign-in", harness.SignInForm("sam@lender.example", harness.GoodPassword)), "/dashboard")
 	browser.WantPage(browser.Get("/dashboard/test/me"), http.StatusOK, "Sam", "Developer")
-	m.Letter("Sam@Lender.example", "New browser signed in")
+	m.Email("Sam@Lender.example", "New browser signed in")
 
 	other, err := invite("kim@lender.example", domain.RoleSupport)
 	h.OK(err)
-	revoked := m.Link(m.Letter("kim@lender.example", "Join Lender & Sons on Candor"))
+	revoked := m.Link(m.Email("kim@lender.example", "Join Lender & Sons on Candor"))
 	stranger := h.NewAccount("other@lender.example", "starter")
 	if err := h.Service.Team.Revoke(h.Context(), stranger.AccountID, by, other.ID.String()); err == nil {
 		t.Error("another account withdrew the invitation")
@@ -294,8 +294,8 @@ func TestInvitation(t *testing.T) {
 
 	_, err = invite("other@lender.example", domain.RoleSupport)
 	h.OK(err)
-	if letter := m.Letter("other@lender.example", "Join Lender & Sons on Candor"); harness.LinkInEmail.MatchString(letter.Text) {
-		t.Errorf("who is in another team gets a link: %s", letter.Text)
+	if email := m.Email("other@lender.example", "Join Lender & Sons on Candor"); harness.LinkInEmail.MatchString(email.Text) {
+		t.Errorf("who is in another team gets a link: %s", email.Text)
 	}
 	audited(h, domain.AuditInvited, 4)
 	audited(h, domain.AuditInvitationRevoked, 1)
@@ -311,7 +311,7 @@ func TestInvitationExpires(t *testing.T) {
 	_, err := h.Service.Team.Invite(h.Context(), h.Account.AccountID, harness.Operator, harness.NewInvitation("sam@lender.example", domain.RoleFinance))
 	h.OK(err)
 	browser := h.SignedOut()
-	openEmail(browser, m.Link(m.Letter("sam@lender.example", "Join Lender & Sons on Candor")), "/dashboard/invitation")
+	openEmail(browser, m.Link(m.Email("sam@lender.example", "Join Lender & Sons on Candor")), "/dashboard/invitation")
 	h.Clock.Advance(domain.InvitationLife)
 	browser.WantPage(browser.Get("/dashboard/invitation"), http.StatusNotFound)
 	browser.WantPage(browser.Post("/dashboard/invitation", url.Values{"name": {"Sam"}, "new_password": {harness.GoodPassword}}), http.StatusNotFound)
@@ -325,9 +325,9 @@ func (m storedMail) Emails() ([]mail.Message, error) { return m, nil }
 
 func TestDevMail(t *testing.T) {
 	t.Parallel()
-	letters := storedMail{{To: "jo@example.com", Subject: "<b>Hello", Text: "Open https://candor.example/dashboard/reset/ABC now", SentAt: harness.StartTime}}
+	emails := storedMail{{To: "jo@example.com", Subject: "<b>Hello", Text: "Open https://candor.example/dashboard/reset/ABC now", SentAt: harness.StartTime}}
 	for _, development := range []bool{true, false} {
-		h := harness.New(t, func(c *handlers.Config) { c.DevMail, c.Development = letters, development })
+		h := harness.New(t, func(c *handlers.Config) { c.DevMail, c.Development = emails, development })
 		browser := h.SignedOut()
 		answer := browser.Get("/dev/mail")
 		if !development {

@@ -228,7 +228,7 @@ func TestSignInEmails(t *testing.T) {
 	m.Idle()
 	again := strangerFrom(h, 1)
 	again.WantRedirect(again.Post("/dashboard/sign-in", right), "/dashboard")
-	m.Letter(h.Account.Email, "New browser signed in")
+	m.Email(h.Account.Email, "New browser signed in")
 	again.WantRedirect(again.Post("/dashboard/sign-in", right), "/dashboard")
 	m.Idle()
 	tooMany := func() {
@@ -240,13 +240,13 @@ func TestSignInEmails(t *testing.T) {
 		}
 	}
 	tooMany()
-	m.Letter(h.Account.Email, "Too many attempts to sign in")
+	m.Email(h.Account.Email, "Too many attempts to sign in")
 	h.Clock.Advance(23 * time.Hour)
 	tooMany()
 	m.Idle()
 	h.Clock.Advance(time.Hour)
 	tooMany()
-	m.Letter(h.Account.Email, "Too many attempts to sign in")
+	m.Email(h.Account.Email, "Too many attempts to sign in")
 	m.Idle()
 	wantNoTrace(h, "nobody@lender.example")
 }

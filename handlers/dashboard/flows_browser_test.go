@@ -379,7 +379,7 @@ func (oneLetter) Emails() ([]mail.Message, error) {
 }
 
 // TestProblemsInABrowser looks at the pages that say why there is nothing to
-// see, and at the letters that development doesn't send.
+// see, and at the emails that development doesn't send.
 func TestProblemsInABrowser(t *testing.T) {
 	t.Parallel()
 	for i, options := range harness.Looks() {

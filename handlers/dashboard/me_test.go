@@ -140,11 +140,11 @@ func TestRecoveryCodes(t *testing.T) {
 	m := h.Mailbox()
 	owner := h.Owner()
 	_, recovery := owner.TwoStep()
-	m.Letter(h.Account.Email, "Two-step sign-in is on")
+	m.Email(h.Account.Email, "Two-step sign-in is on")
 	half := h.HalfIn()
 	half.Cookies[deviceCookie] = owner.Cookies[deviceCookie]
 	half.WantRedirect(half.Post("/dashboard/sign-in/code", harness.CodeForm(" "+strings.ToUpper(strings.ReplaceAll(recovery[0], "-", " ")))), "/dashboard")
-	m.Letter(h.Account.Email, "A recovery code was used")
+	m.Email(h.Account.Email, "A recovery code was used")
 	again := h.HalfIn()
 	again.Cookies[deviceCookie] = owner.Cookies[deviceCookie]
 	again.WantPage(again.Post("/dashboard/sign-in/code", harness.CodeForm(recovery[0])), http.StatusUnprocessableEntity)
@@ -156,7 +156,7 @@ func TestRecoveryCodes(t *testing.T) {
 	}
 	again.WantPage(again.Post("/dashboard/sign-in/code", harness.CodeForm(recovery[1])), http.StatusUnprocessableEntity)
 	again.WantRedirect(again.Post("/dashboard/sign-in/code", harness.CodeForm(renewed[1])), "/dashboard")
-	m.Letter(h.Account.Email, "A recovery code was used")
+	m.Email(h.Account.Email, "A recovery code was used")
 	audited(h, domain.AuditRecoveryCodeUsed, 2)
 	audited(h, domain.AuditRecoveryCodesMade, 1)
 	var stored string
@@ -278,7 +278,7 @@ func TestPasskeysEndWithTheirSessions(t *testing.T) {
 	}
 	thief.WantPage(thief.Get("/dashboard/test"), http.StatusOK)
 	owner.WantRedirect(owner.Post("/dashboard/test/me/passkeys/"+id.String()+"/remove", nil), "/dashboard/test/me")
-	m.Letter(owner.Session.Email, "A passkey was removed")
+	m.Email(owner.Session.Email, "A passkey was removed")
 	owner.WantPage(owner.Get("/dashboard/test/me"), http.StatusOK, "Browsers that signed in with it were signed out")
 	signedOut(thief)
 
@@ -286,19 +286,19 @@ func TestPasskeysEndWithTheirSessions(t *testing.T) {
 	madeByPasskey(own, id)
 	own.WantRedirect(own.Post("/dashboard/test/me/passkeys/"+id.String()+"/remove", nil), "/dashboard/sign-in")
 	own.WantPage(own.Get("/dashboard/sign-in"), http.StatusOK, "You had signed in with it here")
-	m.Letter(owner.Session.Email, "A passkey was removed")
+	m.Email(owner.Session.Email, "A passkey was removed")
 
 	madeByPasskey(owner, h.PasskeyOf(owner.Session.ID))
 	owner.WantPage(owner.Get("/dashboard/test"), http.StatusOK)
 	browser := h.SignedOut()
 	browser.WantRedirect(browser.Post("/dashboard/forgot", url.Values{"email": {owner.Session.Email}}), "/dashboard/letter-sent")
-	openEmail(browser, m.Link(m.Letter(owner.Session.Email, "Choose a new password")), "/dashboard/reset")
+	openEmail(browser, m.Link(m.Email(owner.Session.Email, "Choose a new password")), "/dashboard/reset")
 	browser.WantRedirect(browser.Post("/dashboard/reset", url.Values{"new_password": {harness.GoodPassword}}), "/dashboard/sign-in")
 	signedOut(owner)
-	letter := m.Letter(owner.Session.Email, "Your password was changed")
+	email := m.Email(owner.Session.Email, "Your password was changed")
 	for _, want := range []string{"These passkeys still sign in", "“Phone”, added on 20 November 2026", "/dashboard/live/me#passkeys"} {
-		if !strings.Contains(letter.Text, want) || !strings.Contains(letter.HTML, want) {
-			t.Errorf("the email lacks %q:\n%s", want, letter.Text)
+		if !strings.Contains(email.Text, want) || !strings.Contains(email.HTML, want) {
+			t.Errorf("the email lacks %q:\n%s", want, email.Text)
 		}
 	}
 }

@@ -104,11 +104,11 @@ func TestSigningInEndsTheFormerSession(t *testing.T) {
 		browser.WantRedirect(browser.Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, h.Account.Password)), "/dashboard")
 		ended(former)
 	}
-	m.Letter(h.Account.Email, "New browser signed in")
+	m.Email(h.Account.Email, "New browser signed in")
 	former := browser.Cookies[staffCookie]
 	_, err := h.Service.Team.Invite(t.Context(), h.Account.AccountID, harness.Operator, harness.NewInvitation("new@lender.example", domain.RoleSupport))
 	h.OK(err)
-	openEmail(browser, m.Link(m.Letter("new@lender.example", "Join Lender & Sons on Candor")), "/dashboard/invitation")
+	openEmail(browser, m.Link(m.Email("new@lender.example", "Join Lender & Sons on Candor")), "/dashboard/invitation")
 	browser.WantRedirect(browser.Post("/dashboard/invitation", url.Values{"name": {"New"}, "new_password": {harness.GoodPassword}}), "/dashboard/test")
 	ended(former)
 	for _, other := range []*harness.StaffBrowser{browser, elsewhere, colleague} {

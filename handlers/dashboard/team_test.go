@@ -58,7 +58,7 @@ func TestInvitationsEndWithTheirSender(t *testing.T) {
 	links := map[string]string{}
 	for email, from := range map[string]*harness.StaffBrowser{"a@lender.example": removed, "b@lender.example": demoted, "c@lender.example": owner} {
 		from.WantRedirect(from.Post(path, url.Values{"email": {email}, "role": {"owner"}}), path)
-		links[email] = m.Link(m.Letter(email, "Join Lender & Sons on Candor"))
+		links[email] = m.Link(m.Email(email, "Join Lender & Sons on Candor"))
 	}
 	owner.WantRedirect(owner.Post(path+"/"+removed.Session.ID.String()+"/remove", nil), path)
 	owner.WantRedirect(owner.Post(path+"/"+demoted.Session.ID.String()+"/role", url.Values{"role": {"developer"}}), path)

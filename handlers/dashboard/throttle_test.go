@@ -46,9 +46,9 @@ func everyRow(h *harness.Harness) (all string) {
 		h.OK(h.DB.Raw().GetContext(h.Context(), &rows, `SELECT coalesce(string_agg(t.xmin::text || t.xmax::text || t::text, ' ' ORDER BY t::text), '') FROM `+table+` t`))
 		all += string(table) + ": " + rows + "\n"
 	}
-	var letters int
-	h.OK(h.DB.Raw().GetContext(h.Context(), &letters, `SELECT count(*) FROM river_job WHERE kind = 'staff_letter'`))
-	return fmt.Sprint(all, letters)
+	var emails int
+	h.OK(h.DB.Raw().GetContext(h.Context(), &emails, `SELECT count(*) FROM river_job WHERE kind = 'staff_letter'`))
+	return fmt.Sprint(all, emails)
 }
 
 // TestRefusedSignInsWriteNothing: once a network may not try an address again,
@@ -309,7 +309,7 @@ func TestResetEmailsCannotBeBlocked(t *testing.T) {
 	for i := range 5 {
 		ask(strangerFrom(h, i))
 		if i < 3 {
-			links = append(links, m.Link(m.Letter(h.Account.Email, "Choose a new password")))
+			links = append(links, m.Link(m.Email(h.Account.Email, "Choose a new password")))
 		}
 	}
 	before := everyRow(h)
@@ -319,14 +319,14 @@ func TestResetEmailsCannotBeBlocked(t *testing.T) {
 		t.Errorf("an email that isn't sent wrote:\n%s\n%s", before, after)
 	}
 	ask(known)
-	links = append(links, m.Link(m.Letter(h.Account.Email, "Choose a new password")))
+	links = append(links, m.Link(m.Email(h.Account.Email, "Choose a new password")))
 	m.Idle()
 	for _, link := range links {
 		openEmail(owner, link, "/dashboard/reset")
 		owner.WantPage(owner.Get("/dashboard/reset"), http.StatusOK, h.Account.Email)
 	}
 	owner.WantRedirect(owner.Post("/dashboard/reset", url.Values{"new_password": {harness.GoodPassword}}), "/dashboard/sign-in")
-	m.Letter(h.Account.Email, "Your password was changed")
+	m.Email(h.Account.Email, "Your password was changed")
 	for i := range 30 {
 		strangerFrom(h, i).Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, "wrong"))
 	}
@@ -343,7 +343,7 @@ func TestFullQueueShedsLoad(t *testing.T) {
 	h.Restart(config)
 	m, known, forgetful := h.Mailbox(), h.Owner(), strangerFrom(h, 2)
 	forgetful.Post("/dashboard/forgot", url.Values{"email": {h.Account.Email}})
-	openEmail(forgetful, m.Link(m.Letter(h.Account.Email, "Choose a new password")), "/dashboard/reset")
+	openEmail(forgetful, m.Link(m.Email(h.Account.Email, "Choose a new password")), "/dashboard/reset")
 	m.Idle()
 	strangerFrom(h, 0).Post("/dashboard/sign-in", harness.SignInForm("nobody@lender.example", "wrong"))
 	waiting := make(chan int, 2)

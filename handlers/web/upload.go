@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// drainBytes are read and thrown away after a file that is too large: a
+	// discardBytes are read and thrown away after a file that is too large: a
 	// browser shows the answer only once it has sent everything.
-	drainBytes = 64 << 20
+	discardBytes = 64 << 20
 	// maxFieldBytes is what is kept of a field beside a file.
 	maxFieldBytes = 4 << 10
 )
@@ -67,7 +67,7 @@ func ReadUpload(c echo.Context, most int64, message string, store func(u *Upload
 	switch {
 	case errors.As(u.end, &tooLarge):
 		timed.restart()
-		_, _ = io.CopyN(io.Discard, body, drainBytes) // the connection is closed after the answer anyway
+		_, _ = io.CopyN(io.Discard, body, discardBytes) // the connection is closed after the answer anyway
 		u.HasFile, u.Rejected = true, domain.FieldError(domain.CodeValidation, "file", message)
 	case !errors.Is(u.end, io.EOF):
 		return nil, Unreadable(u.end)

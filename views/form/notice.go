@@ -54,8 +54,8 @@ func withArticle(ctx context.Context, noun string) string {
 	return i18n.T(ctx, "a {noun}", i18n.T(ctx, noun))
 }
 
-// said are errors in the page's language.
-func said(ctx context.Context, errs form.Errors) form.Errors {
+// translated are errors in the page's language.
+func translated(ctx context.Context, errs form.Errors) form.Errors {
 	out := make(form.Errors, len(errs))
 	for i, e := range errs {
 		w := e.Wording

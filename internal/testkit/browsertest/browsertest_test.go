@@ -125,13 +125,13 @@ func TestTabReportsWhatIsWrong(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url := serve(t, fmt.Sprintf(wrap, c.head, c.body))
-			heard := &complaints{TB: t}
-			tab := New(heard, Options{})
+			reported := &complaints{TB: t}
+			tab := New(reported, Options{})
 			tab.Open(url)
 			tab.Axe()
 			tab.FitsWidth()
 			tab.NoErrors()
-			if all := strings.Join(heard.errors, "\n"); !strings.Contains(all, c.want) {
+			if all := strings.Join(reported.errors, "\n"); !strings.Contains(all, c.want) {
 				t.Errorf("complaints = %q, want one with %q", all, c.want)
 			}
 		})
@@ -141,12 +141,12 @@ func TestTabReportsWhatIsWrong(t *testing.T) {
 func TestTabReportsExceptions(t *testing.T) {
 	t.Parallel()
 	url := serve(t, goodPage)
-	heard := &complaints{TB: t}
-	tab := New(heard, Options{})
+	reported := &complaints{TB: t}
+	tab := New(reported, Options{})
 	tab.Open(url)
 	Eval[bool](tab, "setTimeout(() => { throw new Error('boom') }), new Promise(r => setTimeout(() => r(true), 5))")
 	tab.NoErrors()
-	if all := strings.Join(heard.errors, "\n"); !strings.Contains(all, "boom") {
+	if all := strings.Join(reported.errors, "\n"); !strings.Contains(all, "boom") {
 		t.Errorf("complaints = %q, want the exception", all)
 	}
 }

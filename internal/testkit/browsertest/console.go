@@ -76,7 +76,7 @@ func (c *console) expect() (mark string, seen <-chan struct{}) {
 	return mark, done
 }
 
-func (c *console) drain() []string {
+func (c *console) flush() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	problems := c.problems
@@ -96,7 +96,7 @@ func (tab *Tab) NoErrors() {
 	case <-time.After(patience):
 		tab.t.Error("browsertest: the console's messages did not arrive")
 	}
-	for _, problem := range tab.console.drain() {
+	for _, problem := range tab.console.flush() {
 		tab.t.Errorf("browser console: %s", problem)
 	}
 }

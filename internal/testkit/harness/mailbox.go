@@ -12,19 +12,19 @@ import (
 	"candor/jobs"
 )
 
-// A Mailbox takes the letters that the harness's workers send.
+// A Mailbox takes the emails that the harness's workers send.
 type Mailbox struct {
 	*Harness
 	Sent chan mail.Message
 }
 
-// Send takes a letter.
-func (m *Mailbox) Send(_ context.Context, letter mail.Message) error {
-	m.Sent <- letter
+// Send takes an email.
+func (m *Mailbox) Send(_ context.Context, email mail.Message) error {
+	m.Sent <- email
 	return nil
 }
 
-// Mailbox sets real workers to work, whose letters it takes, until the test
+// Mailbox sets real workers to work, whose emails it takes, until the test
 // ends.
 func (h *Harness) Mailbox() *Mailbox {
 	h.Helper()
@@ -51,18 +51,18 @@ func (h *Harness) Mailbox() *Mailbox {
 	return m
 }
 
-// Letter waits for the next letter, which must be to that address and have
+// Email waits for the next email, which must be to that address and have
 // that subject.
-func (m *Mailbox) Letter(to, subject string) mail.Message {
+func (m *Mailbox) Email(to, subject string) mail.Message {
 	m.Helper()
 	select {
-	case letter := <-m.Sent:
-		if letter.To != to || letter.Subject != subject {
-			m.Fatalf("letter to %s: %q, want one to %s: %q", letter.To, letter.Subject, to, subject)
+	case email := <-m.Sent:
+		if email.To != to || email.Subject != subject {
+			m.Fatalf("email to %s: %q, want one to %s: %q", email.To, email.Subject, to, subject)
 		}
-		return letter
+		return email
 	case <-time.After(20 * time.Second):
-		m.Fatalf("no letter to %s came: %q", to, subject)
+		m.Fatalf("no email to %s came: %q", to, subject)
 		return mail.Message{}
 	}
 }
@@ -79,12 +79,12 @@ func (m *Mailbox) Idle() {
 			break
 		}
 		if time.Now().After(deadline) {
-			m.Fatalf("%d letters are never sent", waiting)
+			m.Fatalf("%d emails are never sent", waiting)
 		}
 	}
 	select {
-	case letter := <-m.Sent:
-		m.Errorf("unexpected letter to %s: %q", letter.To, letter.Subject)
+	case email := <-m.Sent:
+		m.Errorf("unexpected email to %s: %q", email.To, email.Subject)
 	default:
 	}
 }
@@ -92,12 +92,12 @@ func (m *Mailbox) Idle() {
 // LinkInEmail finds the link in an email's text.
 var LinkInEmail = regexp.MustCompile(regexp.QuoteMeta(BaseURL) + `(/dashboard/\S+)`)
 
-// Link is the path that a letter's link leads to; its HTML says the same.
-func (m *Mailbox) Link(letter mail.Message) string {
+// Link is the path that an email's link leads to; its HTML says the same.
+func (m *Mailbox) Link(email mail.Message) string {
 	m.Helper()
-	found := LinkInEmail.FindStringSubmatch(letter.Text)
-	if found == nil || !strings.Contains(letter.HTML, `href="`+found[0]+`"`) {
-		m.Fatalf("no link, or not the same one in text and HTML:\n%s\n%s", letter.Text, letter.HTML)
+	found := LinkInEmail.FindStringSubmatch(email.Text)
+	if found == nil || !strings.Contains(email.HTML, `href="`+found[0]+`"`) {
+		m.Fatalf("no link, or not the same one in text and HTML:\n%s\n%s", email.Text, email.HTML)
 	}
 	return found[1]
 }
