@@ -2,8 +2,7 @@ package dashboard
 
 import (
 	"net/http"
-	"net/url"
-	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -16,19 +15,21 @@ import (
 // auditPerPage is how many entries of the audit log a page lists.
 const auditPerPage = 50
 
-// auditFilter reads the filters of the audit log. Invalid ones are reported and
-// don't filter.
-func auditFilter(values url.Values) (f domain.AuditFilter, shown view.AuditFilters, errs form.Errors) {
-	shown = view.AuditFilters{Who: strings.TrimSpace(values.Get("who")), Action: values.Get("action"), From: values.Get("from"), To: values.Get("to")}
-	f.Actor = shown.Who
-	f.Action, errs = choiceIn("action", shown.Action, domain.AuditActions, errs)
-	f.From, errs = dayIn("from", shown.From, errs)
-	f.To, errs = dayAfter(shown.To, errs)
-	if _, message := form.CleanText(shown.Who, maxWho); message != "" {
-		f.Actor = ""
-		errs = append(errs, form.Error{Field: "who", Message: "Who " + message})
+// auditControls are the filters of the audit log.
+func auditControls() []control[domain.AuditFilter] {
+	type filter = domain.AuditFilter
+	return []control[filter]{
+		{view.Control{Name: "who", Label: "Who (e-mail or key name)", Type: "search"}, func(f *filter, text string) string {
+			if _, message := form.CleanText(text, maxWho); message != "" {
+				return "Who " + message
+			}
+			f.Actor = text
+			return ""
+		}},
+		chooses("action", "What", "Everything", view.ActionOptions(), func(f *filter) *domain.AuditAction { return &f.Action }),
+		firstDay("from", "From", func(f *filter, day time.Time) { f.From = &day }),
+		lastDay("to", "Until", func(f *filter, day time.Time) { f.To = &day }),
 	}
-	return f, shown, errs
 }
 
 // maxWho is above the longest name or address in the log, in characters.
@@ -36,7 +37,7 @@ const maxWho = 500
 
 // ShowAudit lists the audit log.
 func (s *Server) ShowAudit(c echo.Context, v *Visit) error {
-	filter, shown, errs := auditFilter(c.QueryParams())
+	filter, shown, errs := readFilters(c.QueryParams(), auditControls())
 	before, err := beforeIn(c, domain.ParseAuditID)
 	if err != nil {
 		return err
@@ -51,7 +52,7 @@ func (s *Server) ShowAudit(c echo.Context, v *Visit) error {
 
 // ExportAudit streams the filtered log as CSV, of any length.
 func (s *Server) ExportAudit(c echo.Context, v *Visit) error {
-	filter, _, errs := auditFilter(c.QueryParams())
+	filter, _, errs := readFilters(c.QueryParams(), auditControls())
 	if len(errs) > 0 {
 		return web.Invalid(errs)
 	}

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -19,25 +19,36 @@ import (
 // deliveriesPerPage is how many deliveries a page lists.
 const deliveriesPerPage = 25
 
-// deliveryFilter reads the filters of the delivery log and reports invalid
+// deliveryControls are the filters of the delivery log.
+func deliveryControls(endpoints []domain.Endpoint) []control[webhooks.DeliveryFilter] {
+	type filter = webhooks.DeliveryFilter
+	return []control[filter]{
+		chooses("state", "State", "All", view.DeliveryStateOptions(), func(f *filter) *domain.DeliveryState { return &f.State }),
+		chooses("type", "Event", "All", view.EventOptions(), func(f *filter) *domain.EventType { return &f.Type }),
+		chooses("status", "Last result", "All", view.ResultOptions(true), func(f *filter) *string { return &f.Status }),
+		{view.Control{Name: "endpoint", Label: "Endpoint", All: "All", Options: view.EndpointOptions(endpoints)}, func(f *filter, text string) string {
+			id, err := domain.ParseEndpointID(text)
+			if f.Endpoint = &id; err != nil {
+				return notOffered
+			}
+			return ""
+		}},
+		{view.Control{Name: "session", Label: "Session", Type: "text", Example: "sess_…"}, func(f *filter, text string) string {
+			id, err := domain.ParseSessionID(text)
+			if f.Session = &id; err != nil {
+				return "Enter a session’s id"
+			}
+			return ""
+		}},
+		firstDay("from", "From", func(f *filter, day time.Time) { f.Since = &day }),
+		lastDay("to", "Until", func(f *filter, day time.Time) { f.Until = &day }),
+	}
+}
+
+// readDeliveryFilters reads the filters of the delivery log, and reports invalid
 // ones.
-func deliveryFilter(values url.Values) (f webhooks.DeliveryFilter, shown view.DeliveryFilters, errs form.Errors) {
-	shown = view.DeliveryFilters{
-		State: values.Get("state"), Type: values.Get("type"), Status: values.Get("status"), From: values.Get("from"), To: values.Get("to"), Endpoint: values.Get("endpoint"),
-		Session: strings.TrimSpace(values.Get("session")),
-	}
-	f.State, errs = choiceIn("state", shown.State, domain.DeliveryStates, errs)
-	f.Type, errs = choiceIn("type", shown.Type, domain.EventTypes, errs)
-	f.Status, errs = choiceIn("status", shown.Status, webhooks.DeliveryStatuses, errs)
-	f.Endpoint, errs = endpointIn(shown.Endpoint, errs)
-	if shown.Session != "" {
-		id, err := domain.ParseSessionID(shown.Session)
-		if f.Session = &id; err != nil {
-			errs = append(errs, form.Error{Field: "session", Message: "Enter a session’s id"})
-		}
-	}
-	f.Since, errs = dayIn("from", shown.From, errs)
-	f.Until, errs = dayAfter(shown.To, errs)
+func readDeliveryFilters(values url.Values, endpoints []domain.Endpoint) (webhooks.DeliveryFilter, view.Filters, form.Errors) {
+	f, shown, errs := readFilters(values, deliveryControls(endpoints))
 	if f.Since != nil && f.Until != nil && !f.Since.Before(*f.Until) {
 		f.Since, f.Until = nil, nil
 		errs = append(errs, form.Error{Field: "to", Message: "Until must not be before from"})

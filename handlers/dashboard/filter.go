@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,72 @@ import (
 	view "candor/views/dashboard"
 )
 
+// A control is a filter of a list: how its page draws it, and how read puts
+// what was typed into the filter. read returns what is wrong with it, "" if
+// nothing is.
+type control[F any] struct {
+	view.Control
+	read func(f *F, text string) (message string)
+}
+
+// readFilters reads the filters of a list. Invalid ones are reported and don't
+// filter.
+func readFilters[F any](values url.Values, controls []control[F]) (f F, shown view.Filters, errs form.Errors) {
+	for _, c := range controls {
+		c.Value = values.Get(c.Name)
+		if c.Type == "search" || c.Type == "text" {
+			c.Value = strings.TrimSpace(c.Value)
+		}
+		if c.Value != "" {
+			if message := c.read(&f, c.Value); message != "" {
+				errs = append(errs, form.Error{Field: c.Name, Message: message})
+			}
+		}
+		shown = append(shown, c.Control)
+	}
+	return f, shown, errs
+}
+
+// chooses is a control that sets a field to one of the options.
+func chooses[F any, T ~string](name, label, all string, options []view.Option, field func(*F) *T) control[F] {
+	return control[F]{view.Control{Name: name, Label: label, All: all, Options: options}, func(f *F, text string) string {
+		if !slices.ContainsFunc(options, func(o view.Option) bool { return o.Value == text }) {
+			return notOffered
+		}
+		*field(f) = T(text)
+		return ""
+	}}
+}
+
+// firstDay is a control that sets a field to the beginning of a day.
+func firstDay[F any](name, label string, set func(*F, time.Time)) control[F] {
+	return control[F]{view.Control{Name: name, Label: label, Type: "date"}, func(f *F, text string) string {
+		day, err := time.Parse(time.DateOnly, text)
+		if err != nil {
+			return "Enter a date such as 2026-11-21"
+		}
+		set(f, day)
+		return ""
+	}}
+}
+
+// lastDay is a control that sets a field to the beginning of the day after.
+func lastDay[F any](name, label string, set func(*F, time.Time)) control[F] {
+	return firstDay(name, label, func(f *F, day time.Time) { set(f, day.AddDate(0, 0, 1)) })
+}
+
+// choices are options that are called what they are.
+func choices[T ~string](all []T) (out []view.Option) {
+	for _, one := range all {
+		out = append(out, view.Option{Value: string(one), Words: string(one)})
+	}
+	return out
+}
+
+// notOffered answers a choice that no list offers: the whole list would look
+// like the result.
+const notOffered = "Choose an option from the list"
+
 // choiceIn reads a filter that is one of the choices, "" for none. Any other
 // text is an error: the whole list would look like the result.
 func choiceIn[T ~string](field, text string, choices []T, errs form.Errors) (T, form.Errors) {
@@ -22,7 +89,7 @@ func choiceIn[T ~string](field, text string, choices []T, errs form.Errors) (T, 
 }
 
 func noChoice(field string) form.Error {
-	return form.Error{Field: field, Message: "Choose an option from the list"}
+	return form.Error{Field: field, Message: notOffered}
 }
 
 // endpointIn reads the endpoint of a filter, nil for none.
@@ -47,17 +114,6 @@ func dayIn(field, text string, errs form.Errors) (*time.Time, form.Errors) {
 		return nil, append(errs, form.Error{Field: field, Message: "Enter a date such as 2026-11-21"})
 	}
 	return &t, errs
-}
-
-// dayAfter reads the last day of a filter and returns the day after it, nil for
-// none.
-func dayAfter(text string, errs form.Errors) (*time.Time, form.Errors) {
-	last, errs := dayIn("to", text, errs)
-	if last == nil {
-		return nil, errs
-	}
-	next := last.AddDate(0, 0, 1)
-	return &next, errs
 }
 
 // beforeIn returns the id below which a page of a list begins, nil for the

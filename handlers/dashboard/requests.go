@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -25,14 +26,14 @@ func (s *Server) ShowRequests(c echo.Context, v *Visit) error {
 	if err != nil {
 		return err
 	}
-	filter, shown, errs := requestFilter(c.QueryParams(), keys)
+	filter, shown, errs := readRequestFilters(c.QueryParams(), keys)
 	before, err := beforeIn(c, domain.ParseRequestID)
 	if err != nil {
 		return err
 	}
 	page := view.RequestsPage{
 		Page: s.page(v, "API requests"), Filters: shown, First: before == nil,
-		Methods: domain.RequestMethods, Statuses: callStatuses(), Codes: codesOf(0), Reach: domain.RequestReach,
+		Reach: domain.RequestReach,
 	}
 	page.Errors, page.Keys = web.ErrorItems(errs), keys
 	if errs == nil {
@@ -62,38 +63,55 @@ func (s *Server) ShowRequest(c echo.Context, v *Visit) error {
 	return web.Render(c, http.StatusOK, view.Request(page))
 }
 
-// requestFilter reads the filters of the log of API requests with those keys,
-// and reports invalid ones.
-func requestFilter(values url.Values, keys []domain.APIKey) (f domain.RequestFilter, shown view.RequestFilters, errs form.Errors) {
-	shown = view.RequestFilters{
-		ID: strings.TrimSpace(values.Get("id")), Key: values.Get("key"), Method: values.Get("method"), Status: values.Get("status"), Code: values.Get("code"),
-		From: values.Get("from"), To: values.Get("to"),
+// requestControls are the filters of the log of API requests with those keys.
+func requestControls(keys []domain.APIKey) []control[requestFilter] {
+	type filter = requestFilter
+	at := func(name, label string, set func(*filter, *time.Time)) control[filter] {
+		return control[filter]{view.Control{Name: name, Label: label, Type: "datetime-local"}, func(f *filter, text string) string {
+			at, errs := timeIn(name, text, nil)
+			set(f, at)
+			return errs.For(name)
+		}}
 	}
-	if shown.ID != "" {
-		id, err := domain.ParseRequestID(shown.ID)
-		if err != nil {
-			errs = append(errs, form.Error{Field: "id", Message: "Enter a whole request id, as in X-Request-Id: req_ and 26 characters"})
-		}
-		f.ID = &id
-	}
-	if shown.Key != "" {
-		at := slices.IndexFunc(keys, func(k domain.APIKey) bool { return k.ID.String() == shown.Key })
-		if at < 0 {
-			errs = append(errs, noChoice("key"))
-		} else {
+	return []control[filter]{
+		{view.Control{Name: "id", Label: "Request id", Type: "search", Example: "req_…"}, func(f *filter, text string) string {
+			id, err := domain.ParseRequestID(text)
+			if f.ID = &id; err != nil {
+				return "Enter a whole request id, as in X-Request-Id: req_ and 26 characters"
+			}
+			return ""
+		}},
+		chooses("status", "Status", "All", choices(statusChoices()), func(f *filter) *string { return &f.status }),
+		chooses("code", "Error code", "All", choices(codesOf(0)), func(f *filter) *domain.Code { return &f.code }),
+		chooses("method", "Method", "All", choices(domain.RequestMethods), func(f *filter) *string { return &f.Method }),
+		{view.Control{Name: "key", Label: "Key", All: "All", Options: view.KeyOptions(keys)}, func(f *filter, text string) string {
+			at := slices.IndexFunc(keys, func(k domain.APIKey) bool { return k.ID.String() == text })
+			if at < 0 {
+				return notOffered
+			}
 			f.Key = &keys[at].ID
-		}
+			return ""
+		}},
+		at("from", "From (UTC)", func(f *filter, t *time.Time) { f.From = t }),
+		at("to", "Until (UTC)", func(f *filter, t *time.Time) { f.To = t }),
 	}
-	f.Method, errs = choiceIn("method", shown.Method, domain.RequestMethods, errs)
-	_, errs = choiceIn("status", shown.Status, statusChoices(), errs)
-	_, errs = choiceIn("code", shown.Code, codesOf(0), errs)
-	f.Status, f.Codes = statusAndCodes(shown.Status, domain.Code(shown.Code))
-	f.From, errs = timeIn("from", shown.From, errs)
-	f.To, errs = timeIn("to", shown.To, errs)
+}
+
+// A requestFilter filters the log, with the status and the code as chosen.
+type requestFilter struct {
+	domain.RequestFilter
+	status string
+	code   domain.Code
+}
+
+// readRequestFilters reads the filters of the log, and reports invalid ones.
+func readRequestFilters(values url.Values, keys []domain.APIKey) (domain.RequestFilter, view.Filters, form.Errors) {
+	f, shown, errs := readFilters(values, requestControls(keys))
+	f.Status, f.Codes = statusAndCodes(f.status, f.code)
 	if f.From != nil && f.To != nil && !f.From.Before(*f.To) {
 		errs = append(errs, form.Error{Field: "to", Message: "Until must be after from"})
 	}
-	return f, shown, errs
+	return f.RequestFilter, shown, errs
 }
 
 // statusAndCodes reads a status such as 404, or 4xx for a class, and an error
@@ -119,7 +137,7 @@ func statusAndCodes(text string, code domain.Code) (status int, codes []domain.C
 // statusChoices are the statuses and classes of statuses that the log can be
 // filtered by.
 func statusChoices() []string {
-	out := []string{"2xx", "3xx", "4xx", "5xx"}
+	out := []string{"2xx", "4xx", "5xx"}
 	for _, status := range callStatuses() {
 		out = append(out, strconv.Itoa(status))
 	}

@@ -3,7 +3,6 @@ package dashboard
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -20,31 +19,30 @@ import (
 // sessionsPerPage is how many sessions a page lists.
 const sessionsPerPage = 25
 
-// sessionFilter reads the filters of the list of sessions. Invalid ones are
-// reported and don't filter.
-func sessionFilter(values url.Values) (f domain.SessionFilter, shown view.SessionFilters, errs form.Errors) {
-	shown = view.SessionFilters{
-		Search: strings.TrimSpace(values.Get("q")), Status: values.Get("status"), From: values.Get("from"), To: values.Get("to"),
+// sessionControls are the filters of the list of sessions.
+func sessionControls() []control[domain.SessionFilter] {
+	type filter = domain.SessionFilter
+	return []control[filter]{
+		{view.Control{Name: "q", Label: "E-mail, reference or session id", Type: "search"}, func(f *filter, text string) string {
+			if f.Search, _ = form.CleanText(text, len(text)); f.Search == "" {
+				return "Enter an e-mail address, a reference or a session id"
+			}
+			return ""
+		}},
+		chooses("status", "State", "All", view.StatusOptions(), func(f *filter) *domain.Status { return &f.Status }),
+		firstDay("from", "Created from", func(f *filter, day time.Time) {
+			after := day.Add(-time.Microsecond) // the filter's bounds are exclusive
+			f.CreatedAfter = &after
+		}),
+		lastDay("to", "Created until", func(f *filter, day time.Time) { f.CreatedBefore = &day }),
 	}
-	f.Search, _ = form.CleanText(shown.Search, len(shown.Search))
-	if f.Search == "" && shown.Search != "" {
-		errs = append(errs, form.Error{Field: "q", Message: "Enter an e-mail address, a reference or a session id"})
-	}
-	f.Status, errs = choiceIn("status", shown.Status, domain.Statuses, errs)
-	from, errs := dayIn("from", shown.From, errs)
-	if from != nil {
-		after := from.Add(-time.Microsecond) // the filter's bounds are exclusive
-		f.CreatedAfter = &after
-	}
-	f.CreatedBefore, errs = dayAfter(shown.To, errs)
-	return f, shown, errs
 }
 
 // ListSessions lists sessions. A search for an id leads to its session.
 func (s *Server) ListSessions(c echo.Context, v *Visit) error {
 	ctx := c.Request().Context()
-	filter, shown, errs := sessionFilter(c.QueryParams())
-	if id, err := domain.ParseSessionID(shown.Search); err == nil {
+	filter, shown, errs := readFilters(c.QueryParams(), sessionControls())
+	if id, err := domain.ParseSessionID(shown.Value("q")); err == nil {
 		if _, err := s.Sessions.Get(ctx, v.Scope, id); err == nil {
 			return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "sessions/"+id.String()))
 		}
@@ -113,7 +111,7 @@ func newSessionErrors(errs form.Errors) (out []ui.ErrorItem) {
 
 // ExportSessions streams the filtered list as CSV, of any length.
 func (s *Server) ExportSessions(c echo.Context, v *Visit) error {
-	filter, _, errs := sessionFilter(c.QueryParams())
+	filter, _, errs := readFilters(c.QueryParams(), sessionControls())
 	if len(errs) > 0 {
 		return web.Invalid(errs)
 	}

@@ -19,9 +19,12 @@ func (s *Server) ShowWebhooks(c echo.Context, v *Visit) error {
 
 func (s *Server) webhooksPage(c echo.Context, v *Visit, status int, typed string, errs form.Errors) error {
 	ctx := c.Request().Context()
-	filter, shown, filterErrs := deliveryFilter(c.QueryParams())
-	page := view.WebhooksPage{Page: s.page(v, "Webhooks"), Filters: shown, URLText: typed}
-	var err error
+	endpoints, err := s.Webhooks.Endpoints(ctx, v.Scope)
+	if err != nil {
+		return err
+	}
+	filter, shown, filterErrs := readDeliveryFilters(c.QueryParams(), endpoints)
+	page := view.WebhooksPage{Page: s.page(v, "Webhooks"), Filters: shown, Endpoints: endpoints, URLText: typed}
 	if errs == nil {
 		if page.URLText, err = s.Webhooks.DefaultURL(ctx, v.Scope); err != nil {
 			return err
@@ -32,9 +35,6 @@ func (s *Server) webhooksPage(c echo.Context, v *Visit, status int, typed string
 		return err
 	}
 	page.NextSince, page.PreviousUntil = secrets.NextSince, secrets.PreviousUntil
-	if page.Endpoints, err = s.Webhooks.Endpoints(ctx, v.Scope); err != nil {
-		return err
-	}
 	before, _ := strconv.ParseInt(c.QueryParam("before"), 10, 64) // 0, the newest, for anything else
 	page.First = before <= 0
 	if filterErrs == nil {

@@ -58,12 +58,12 @@ func (w WebhooksPage) redeliveriesURL() string {
 		}
 		return at.AddDate(0, 0, days).Format(DateTimeLayout)
 	}
-	status := w.Filters.Status
+	status := w.Filters.Value("status")
 	if status == "2xx" {
 		status = "" // never failed
 	}
-	return link(w.URL("webhooks/redeliveries"), "since", day(w.Filters.From, 0), "until", day(w.Filters.To, 1),
-		"endpoint", w.Filters.Endpoint, "type", w.Filters.Type, "status", status)
+	return link(w.URL("webhooks/redeliveries"), "since", day(w.Filters.Value("from"), 0), "until", day(w.Filters.Value("to"), 1),
+		"endpoint", w.Filters.Value("endpoint"), "type", w.Filters.Value("type"), "status", status)
 }
 
 // Redeliveries draws the page that sends failed deliveries again.
@@ -146,15 +146,15 @@ func Redeliveries(r RedeliveriesPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = eventChoice(r.Params.Type, r.errorOf("type")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = choice(Control{Name: "type", Label: "Event", All: "All", Options: EventOptions(), Value: r.Params.Type}, r.errorOf("type")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = resultChoice(r.Params.Status, r.errorOf("status"), false).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = choice(Control{Name: "status", Label: "Last result", All: "All", Options: ResultOptions(false), Value: r.Params.Status}, r.errorOf("status")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = endpointChoice(r.Endpoints, r.Params.Endpoint, r.errorOf("endpoint")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = choice(Control{Name: "endpoint", Label: "Endpoint", All: "All", Options: EndpointOptions(r.Endpoints), Value: r.Params.Endpoint}, r.errorOf("endpoint")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -1,0 +1,66 @@
+package dashboard
+
+import "candor/internal/domain"
+
+// A result is what the last attempt at a delivery came to.
+type result struct{ value, word string }
+
+var (
+	answers = []result{
+		{"2xx", "2xx, arrived"}, {"3xx", "3xx, a redirect"}, {"4xx", "4xx"}, {"5xx", "5xx"}, {"status", "Any but 2xx"},
+	}
+	noAnswers = []result{
+		{"timeout", "Timed out"}, {"connect", "No connection"}, {"tls", "TLS failed"}, {"dns", "Host not found"},
+		{"refused_target", "Address refused"}, {"protocol", "Unreadable answer"},
+	}
+)
+
+// resultWord is a result as people read it.
+func resultWord(value string) string {
+	for _, list := range [][]result{answers, noAnswers} {
+		for _, r := range list {
+			if r.value == value {
+				return r.word
+			}
+		}
+	}
+	return value
+}
+
+// ResultOptions are what the last attempt can have come to; arrived among them
+// if they are asked for.
+func ResultOptions(arrived bool) (out []Option) {
+	for _, r := range answers {
+		if arrived || r.value != "2xx" {
+			out = append(out, Option{r.value, r.word, "Answered with"})
+		}
+	}
+	for _, r := range noAnswers {
+		out = append(out, Option{r.value, r.word, "Not answered"})
+	}
+	return out
+}
+
+// EventOptions are the types of events.
+func EventOptions() (out []Option) {
+	for _, t := range domain.EventTypes {
+		out = append(out, Option{Value: string(t), Words: string(t)})
+	}
+	return out
+}
+
+// EndpointOptions are the endpoints, by their origins.
+func EndpointOptions(endpoints []domain.Endpoint) (out []Option) {
+	for _, e := range endpoints {
+		out = append(out, Option{Value: e.ID.String(), Words: e.Origin})
+	}
+	return out
+}
+
+// DeliveryStateOptions are the states of deliveries.
+func DeliveryStateOptions() (out []Option) {
+	for _, state := range domain.DeliveryStates {
+		out = append(out, Option{Value: string(state), Words: upperFirst(string(state))})
+	}
+	return out
+}
