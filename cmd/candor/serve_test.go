@@ -2,7 +2,6 @@ package main_test
 
 import (
 	"bytes"
-	"candor/internal/testkit/process"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -22,6 +21,7 @@ import (
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit"
 	"candor/internal/testkit/dbtest"
+	"candor/internal/testkit/process"
 )
 
 // The main path: a session by the API, the form by plain POSTs, webhooks

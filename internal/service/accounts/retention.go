@@ -1,11 +1,12 @@
 package accounts
 
 import (
-	"candor/db"
-	"candor/internal/domain"
 	"context"
 	"fmt"
 	"time"
+
+	"candor/db"
+	"candor/internal/domain"
 )
 
 // SetDefaultExpiry sets how many days the links of new sessions work by default, 1

@@ -3,11 +3,12 @@
 package audit
 
 import (
-	"candor/db"
-	"candor/internal/domain"
 	"context"
 	"encoding/json"
 	"fmt"
+
+	"candor/db"
+	"candor/internal/domain"
 )
 
 // Config is what the audit log needs.

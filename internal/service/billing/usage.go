@@ -1,9 +1,10 @@
 package billing
 
 import (
-	"candor/internal/domain"
 	"context"
 	"time"
+
+	"candor/internal/domain"
 )
 
 // UsageRange is the range of a usage report. Dates win over the period (D45).

@@ -2,9 +2,6 @@ package forms
 
 import (
 	"bufio"
-	"candor/db"
-	"candor/internal/domain"
-	"candor/internal/statement"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -12,6 +9,10 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/statement"
 )
 
 // Upload is a file that a customer sends.

@@ -3,14 +3,15 @@ package forms
 import (
 	"bufio"
 	"bytes"
-	"candor/internal/form"
-	"candor/internal/statement"
 	"errors"
 	"io"
 	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"candor/internal/form"
+	"candor/internal/statement"
 )
 
 // limited reads up to MaxDocumentBytes and counts them; more is an error.

@@ -1,15 +1,16 @@
 package forms
 
 import (
-	"candor/db"
-	"candor/internal/domain"
-	"candor/internal/form"
-	"candor/internal/statement"
 	"context"
 	"encoding/json"
 	"errors"
 	"slices"
 	"time"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/statement"
 )
 
 // Reach records the first time that the customer of an open form sees the named

@@ -1,15 +1,16 @@
 package forms
 
 import (
-	"candor/db"
-	"candor/internal/domain"
-	"candor/internal/form"
-	"candor/internal/statement"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"net/url"
 	"time"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/statement"
 )
 
 // Submit signs and submits the form: in one transaction it completes the

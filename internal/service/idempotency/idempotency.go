@@ -4,13 +4,14 @@ package idempotency
 
 import (
 	"bytes"
-	"candor/db"
-	"candor/internal/domain"
-	"candor/internal/platform/keyring"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"time"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/platform/keyring"
 )
 
 // window is how long an answer is replayed.

@@ -1,8 +1,6 @@
 package keys
 
 import (
-	"candor/db"
-	"candor/internal/domain"
 	"context"
 	"errors"
 	"net/netip"
@@ -10,6 +8,9 @@ import (
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
+
+	"candor/db"
+	"candor/internal/domain"
 )
 
 // Authenticate returns the principal of an API key that a client at the address

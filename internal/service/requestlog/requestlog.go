@@ -1,9 +1,10 @@
 package requestlog
 
 import (
+	"context"
+
 	"candor/db"
 	"candor/internal/domain"
-	"context"
 )
 
 // Config is what reading the log needs.

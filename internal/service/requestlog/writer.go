@@ -3,12 +3,13 @@
 package requestlog
 
 import (
-	"candor/db"
-	"candor/internal/domain"
 	"context"
 	"log/slog"
 	"sync"
 	"time"
+
+	"candor/db"
+	"candor/internal/domain"
 )
 
 const (

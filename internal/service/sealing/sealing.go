@@ -3,10 +3,11 @@
 package sealing
 
 import (
-	"candor/db"
-	"candor/internal/platform/keyring"
 	"context"
 	"fmt"
+
+	"candor/db"
+	"candor/internal/platform/keyring"
 )
 
 // Config is what changing secret keys needs.

@@ -2,15 +2,16 @@ package sessions
 
 import (
 	"bytes"
-	"candor/db"
-	"candor/internal/domain"
-	"candor/internal/form"
 	"context"
 	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
 	"time"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/form"
 )
 
 // maxErased is how many sessions of one customer are erased at once.

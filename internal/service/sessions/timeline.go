@@ -1,11 +1,12 @@
 package sessions
 
 import (
-	"candor/internal/domain"
-	"candor/internal/platform/keyring"
 	"context"
 	"errors"
 	"time"
+
+	"candor/internal/domain"
+	"candor/internal/platform/keyring"
 )
 
 // A Timeline is everything that happened to a session.

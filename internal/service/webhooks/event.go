@@ -1,8 +1,9 @@
 package webhooks
 
 import (
-	"candor/internal/domain"
 	"context"
+
+	"candor/internal/domain"
 )
 
 // An EventFeed is a part of a scope's events.

@@ -1,13 +1,14 @@
 package auth
 
 import (
-	"candor/db"
-	"candor/internal/domain"
-	"candor/internal/platform/keyring"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/platform/keyring"
 )
 
 // heldForms is how many forms of one staff session wait for the password: one

@@ -3,7 +3,6 @@
 package passwords
 
 import (
-	"candor/internal/domain"
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
@@ -15,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/crypto/argon2"
+
+	"candor/internal/domain"
 )
 
 const (
