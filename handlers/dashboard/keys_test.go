@@ -124,12 +124,12 @@ func TestKeyIsRotatedAgain(t *testing.T) {
 		first := keyText.FindString(answer.Body.String())
 		path := firstKeyPath(developer.Get("/dashboard/test/keys"))
 		missed := developer.Post(path+"/rotate", url.Values{"overlap": {"168h"}})
-		if strings.Contains(missed.Body.String(), "It was replaced before") {
+		if strings.Contains(missed.Body.String(), "This key was rotated before") {
 			t.Errorf("%s: the first replacement is said to be another", name)
 		}
 		developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK, "replaced, works until 27 Nov 2026, 03:04 UTC")
 		answer = developer.Post(path+"/rotate", url.Values{"overlap": {"1h"}})
-		developer.WantPage(answer, http.StatusOK, "The old key works until 20 Nov 2026, 04:04 UTC", "It was replaced before. The key that was made then is in the list")
+		developer.WantPage(answer, http.StatusOK, "The old key works until 20 Nov 2026, 04:04 UTC", "This key was rotated before. The key from that rotation is in the list")
 		second := keyText.FindString(answer.Body.String())
 		third := keyText.FindString(developer.Post(path+"/rotate", url.Values{"overlap": {"1h"}}).Body.String())
 		missedText := keyText.FindString(missed.Body.String())
