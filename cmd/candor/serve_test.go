@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -317,8 +318,10 @@ func slowPost(t *testing.T, c *process.Customer, section string) (finish func() 
 	body := statementtest.Values(section).Encode()
 	read, write := io.Pipe()
 	answer, reading := make(chan *http.Response, 1), make(chan struct{})
+	begun := sync.OnceFunc(func() { close(reading) })
 	go func() {
-		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got100Continue: func() { close(reading) }})
+		defer begun() // also if the request fails
+		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got100Continue: begun})
 		request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.Form+"/"+section, read)
 		if err != nil {
 			t.Error(err)
