@@ -27,11 +27,9 @@ func deliveryControls(endpoints []domain.Endpoint) []control[webhooks.DeliveryFi
 		chooses("type", "Event", "All", view.EventOptions(), func(f *filter) *domain.EventType { return &f.Type }),
 		chooses("status", "Last result", "All", view.ResultOptions(true), func(f *filter) *string { return &f.Status }),
 		{view.Control{Name: "endpoint", Label: "Endpoint", All: "All", Options: view.EndpointOptions(endpoints)}, func(f *filter, text string) string {
-			id, err := domain.ParseEndpointID(text)
-			if f.Endpoint = &id; err != nil {
-				return notOffered
-			}
-			return ""
+			var errs form.Errors
+			f.Endpoint, errs = endpointIn(text, nil)
+			return errs.For("endpoint")
 		}},
 		{view.Control{Name: "session", Label: "Session", Type: "text", Example: "sess_…"}, func(f *filter, text string) string {
 			id, err := domain.ParseSessionID(text)

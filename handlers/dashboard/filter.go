@@ -53,12 +53,11 @@ func chooses[F any, T ~string](name, label, all string, options []view.Option, f
 // firstDay is a control that sets a field to the beginning of a day.
 func firstDay[F any](name, label string, set func(*F, time.Time)) control[F] {
 	return control[F]{view.Control{Name: name, Label: label, Type: "date"}, func(f *F, text string) string {
-		day, err := time.Parse(time.DateOnly, text)
-		if err != nil {
-			return "Enter a date such as 2026-11-21"
+		day, errs := dayIn(name, text, nil)
+		if errs == nil {
+			set(f, *day)
 		}
-		set(f, day)
-		return ""
+		return errs.For(name)
 	}}
 }
 

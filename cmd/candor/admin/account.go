@@ -118,10 +118,7 @@ func (l accountList) Text() string {
 
 func (c commands) accountList(ctx context.Context, args []string) error {
 	flags := cli.NewJSONFlags("account list")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	app, err := c.Open(ctx)
+	app, err := c.open(ctx, flags, args)
 	if err != nil {
 		return err
 	}

@@ -164,10 +164,7 @@ func (w wrongCounts) Text() string {
 
 func (c commands) billingRecount(ctx context.Context, args []string) error {
 	flags := cli.NewJSONFlags("billing recount")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	app, err := c.Open(ctx)
+	app, err := c.open(ctx, flags, args)
 	if err != nil {
 		return err
 	}

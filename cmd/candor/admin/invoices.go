@@ -80,10 +80,7 @@ func (l invoiceList) Text() string {
 func (c commands) billingInvoices(ctx context.Context, args []string) error {
 	flags := cli.NewJSONFlags("billing invoices")
 	named := accountFlag(flags)
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	app, err := c.Open(ctx)
+	app, err := c.open(ctx, flags, args)
 	if err != nil {
 		return err
 	}

@@ -32,10 +32,7 @@ func (l sealedList) Text() string {
 // configured.
 func (c commands) keysCheck(ctx context.Context, args []string) error {
 	flags := cli.NewJSONFlags("keys check")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	app, err := c.Open(ctx)
+	app, err := c.open(ctx, flags, args)
 	if err != nil {
 		return err
 	}
@@ -76,10 +73,7 @@ func (l resealedList) Text() string {
 // earlier releases stored unencrypted.
 func (c commands) keysReseal(ctx context.Context, args []string) error {
 	flags := cli.NewJSONFlags("keys reseal")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	app, err := c.Open(ctx)
+	app, err := c.open(ctx, flags, args)
 	if err != nil {
 		return err
 	}

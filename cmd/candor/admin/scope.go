@@ -72,6 +72,15 @@ type scopedApp struct {
 	shown shownScope
 }
 
+// open reads the flags of a command about all accounts. The caller closes the App
+// if there is no error.
+func (c commands) open(ctx context.Context, flags *cli.Flags, args []string) (*App, error) {
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	return c.Open(ctx)
+}
+
 // openScope reads the flags of a command about an account and a mode, and opens
 // both. The caller closes the App if there is no error.
 func (c commands) openScope(ctx context.Context, flags *cli.Flags, args []string) (*scopedApp, error) {
