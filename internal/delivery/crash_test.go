@@ -326,32 +326,13 @@ func (h *harness) expectRest(hooks []*hooktest.Receiver, duplicates int) {
 	}
 }
 
-// lines is a log that a test can read.
-type lines struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-// Write adds a line.
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lines) count(part string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.text.String(), part)
-}
-
 // Attempts are recorded when the database is back, however often that has failed.
 // Until then they aren't repeated, although their claims have ended.
 func TestRecordsOnceTheDatabaseIsBack(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	hook := hooktest.NewReceiver(t, nil)
-	log := &lines{}
+	log := &testkit.LogBuffer{}
 	h.start(func(c *delivery.Config) { c.Logger = slog.New(slog.NewTextHandler(log, nil)) })
 	_, err := h.DB.Raw().ExecContext(h.Ctx, "ALTER TABLE delivery_attempt RENAME TO away")
 	h.OK(err)
@@ -359,7 +340,7 @@ func TestRecordsOnceTheDatabaseIsBack(t *testing.T) {
 	h.Received(hook, 20)
 	_, err = h.DB.Raw().ExecContext(h.Ctx, "UPDATE delivery SET lease_until = now()")
 	h.OK(err)
-	h.Eventually("several tries", func() bool { return log.count("record webhook attempts") >= 5 })
+	h.Eventually("several tries", func() bool { return strings.Count(log.String(), "record webhook attempts") >= 5 })
 	_, err = h.DB.Raw().ExecContext(h.Ctx, "ALTER TABLE away RENAME TO delivery_attempt")
 	h.OK(err)
 	h.Eventually("every record", func() bool { return h.delivered() == 20 })

@@ -11,6 +11,8 @@ import (
 
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+
+	"candor/internal/testkit"
 )
 
 // axeRules are WCAG 2.2 A and AA and axe's best practices.
@@ -49,7 +51,7 @@ func (tab *Tab) axeViolations() []axeViolation {
 // axeSource is half a megabyte: a tab is sent it once, and keeps it for the
 // documents to come.
 var axeSource = sync.OnceValues(func() (string, error) {
-	root, err := moduleRoot()
+	root, err := testkit.ModuleRoot()
 	if err != nil {
 		return "", err
 	}

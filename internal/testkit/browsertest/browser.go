@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -95,22 +94,4 @@ func findChromium() (string, error) {
 	}
 	return "", fmt.Errorf("no %s found: install it (Debian: apt-get install chromium; macOS: brew install --cask chromium) or set CHROME_PATH",
 		strings.Join(names, ", "))
-}
-
-// moduleRoot returns the folder that holds go.mod, above the test's package.
-func moduleRoot() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir, nil
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return "", fmt.Errorf("no go.mod above the test's folder")
-		}
-		dir = parent
-	}
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+
+	"candor/internal/testkit"
 )
 
 // patience is how long one step may take before the test fails.
@@ -342,7 +344,7 @@ func (tab *Tab) draw(name string, take chromedp.Action[[]byte]) {
 	if !Pictures() {
 		return
 	}
-	root, err := moduleRoot()
+	root, err := testkit.ModuleRoot()
 	if err != nil {
 		tab.t.Fatalf("browsertest: %v", err)
 	}
@@ -365,7 +367,7 @@ func (tab *Tab) draw(name string, take chromedp.Action[[]byte]) {
 // README. The file is named from the module's root.
 func (tab *Tab) Picture(file string) {
 	tab.t.Helper()
-	root, err := moduleRoot()
+	root, err := testkit.ModuleRoot()
 	if err != nil {
 		tab.t.Fatalf("browsertest: %v", err)
 	}

@@ -10,7 +10,6 @@ package dbtest
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,6 +19,7 @@ import (
 
 	"candor/db"
 	"candor/internal/platform/devpg"
+	"candor/internal/testkit"
 )
 
 const (
@@ -104,7 +104,7 @@ func setUp() (*server, error) {
 	if dsn := os.Getenv("CANDOR_TEST_DATABASE_URL"); dsn != "" {
 		return newServer(ctx, dsn)
 	}
-	root, err := moduleRoot()
+	root, err := testkit.ModuleRoot()
 	if err != nil {
 		return nil, err
 	}
@@ -120,22 +120,4 @@ func setUp() (*server, error) {
 	}
 	s.private = pg
 	return s, nil
-}
-
-// moduleRoot is the folder of go.mod above the test's working directory.
-func moduleRoot() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir, nil
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return "", errors.New("no go.mod above the working directory")
-		}
-		dir = parent
-	}
 }

@@ -11,27 +11,27 @@ var StartTime = time.Date(2026, 11, 20, 3, 4, 5, 678_000_000, time.UTC)
 
 // Clock is a clock that tests set.
 type Clock struct {
-	Mu sync.Mutex
+	mu sync.Mutex
 	t  time.Time
 }
 
 // Now is the clock's time.
 func (c *Clock) Now() time.Time {
-	c.Mu.Lock()
-	defer c.Mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	return c.t
 }
 
 // Advance moves the clock on.
 func (c *Clock) Advance(d time.Duration) {
-	c.Mu.Lock()
-	defer c.Mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.t = c.t.Add(d)
 }
 
 // Set moves the clock to a time.
 func (c *Clock) Set(t time.Time) {
-	c.Mu.Lock()
-	defer c.Mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.t = t
 }

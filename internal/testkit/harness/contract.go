@@ -18,9 +18,9 @@ import (
 
 // A description is the API's OpenAPI document, as the tested server serves it.
 type description struct {
-	Once sync.Once
-	Doc  *openapi3.T
-	Err  error
+	once sync.Once
+	doc  *openapi3.T
+	err  error
 }
 
 // Described is read once by the first test that needs it: it depends on the
@@ -29,17 +29,17 @@ var Described description
 
 func (d *description) Load(t testing.TB, h http.Handler) *openapi3.T {
 	t.Helper()
-	d.Once.Do(func() {
+	d.once.Do(func() {
 		recorder := httptest.NewRecorder()
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/openapi.json", nil)
 		r.RemoteAddr = "[2001:db8:ffff::1]:1" // it counts against the limit of no address that a test counts
 		h.ServeHTTP(recorder, r)
-		d.Doc, d.Err = openapi3.NewLoader().LoadFromData(recorder.Body.Bytes())
+		d.doc, d.err = openapi3.NewLoader().LoadFromData(recorder.Body.Bytes())
 	})
-	if d.Err != nil {
-		t.Fatalf("OpenAPI document: %v", d.Err)
+	if d.err != nil {
+		t.Fatalf("OpenAPI document: %v", d.err)
 	}
-	return d.Doc
+	return d.doc
 }
 
 // FindOperation returns the operation of a request, nil for what isn't documented.

@@ -28,6 +28,7 @@ import (
 	"candor/internal/service/staff/passwords"
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
+	"candor/internal/testkit"
 	"candor/internal/testkit/browsertest"
 	"candor/internal/testkit/dbtest"
 	"candor/internal/testkit/servicetest"
@@ -53,7 +54,7 @@ type Harness struct {
 	BlobDir string
 	DB      *db.DB
 	Clock   *Clock
-	Logs    *LogBuffer
+	Logs    *testkit.LogBuffer
 	Account *accounts.Created
 }
 
@@ -62,7 +63,7 @@ type Harness struct {
 func New(t testing.TB, change ...func(*handlers.Config)) *Harness {
 	t.Helper()
 	dsn := dbtest.DSN(t)
-	h := &Harness{TB: t, DSN: dsn, DB: dbtest.Open(t, dsn), Clock: &Clock{t: StartTime}, Logs: &LogBuffer{}}
+	h := &Harness{TB: t, DSN: dsn, DB: dbtest.Open(t, dsn), Clock: &Clock{t: StartTime}, Logs: &testkit.LogBuffer{}}
 	logger := slog.New(slog.NewJSONHandler(h.Logs, nil))
 	inserter, err := jobs.NewInserter(h.DB, logger)
 	h.OK(err)
