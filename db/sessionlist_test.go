@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"candor/internal/domain"
+	"candor/internal/testkit"
 )
 
 // listNow is when the random sessions are looked at.
@@ -73,6 +74,7 @@ func matching(sessions []*domain.Session, f domain.SessionFilter, now time.Time)
 
 func TestSessionsMatchANaiveFilter(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	s := newStore(t)
 	sessions := randomSessions(s, 250)
 	times := []*time.Time{nil}

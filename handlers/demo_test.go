@@ -14,6 +14,7 @@ import (
 	"candor/handlers"
 	"candor/internal/demo"
 	"candor/internal/domain"
+	"candor/internal/testkit"
 	"candor/internal/testkit/browsertest"
 	"candor/internal/testkit/harness"
 	"candor/internal/testkit/servicetest"
@@ -25,6 +26,7 @@ import (
 // the dashboard and the README's pictures.
 func TestDemoPartner(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h, base := harness.Listen(t)
 	fonts, err := pdf.LoadFonts("")
 	h.OK(err)

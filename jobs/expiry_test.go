@@ -7,6 +7,7 @@ import (
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/form"
+	"candor/internal/testkit"
 	"candor/internal/testkit/hooktest"
 )
 
@@ -14,6 +15,7 @@ import (
 // event (D48).
 func TestExpirySweep(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := newHarness(t)
 	const n = 450 // more than two batches
 	created := hooktest.Now().Add(-30*24*time.Hour - time.Minute)

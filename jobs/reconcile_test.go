@@ -9,6 +9,7 @@ import (
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/outbox"
+	"candor/internal/testkit"
 	"candor/internal/testkit/hooktest"
 )
 
@@ -146,6 +147,7 @@ func TestReconciliation(t *testing.T) {
 // couldn't get at isn't passed over.
 func TestReconciliationWaitsForTheSweep(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := newHarness(t)
 	overdue := h.Session("", hooktest.Now().Add(-31*24*time.Hour))
 	expiry := hooktest.Now().Add(-3 * time.Hour).Truncate(time.Millisecond)

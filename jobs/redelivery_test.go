@@ -8,6 +8,7 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/testkit"
 	"candor/internal/testkit/hooktest"
 )
 
@@ -30,6 +31,7 @@ func (h *harness) redeliver(rate int) *domain.Redelivery {
 // requested rate and with the same ids. New events don't wait for them.
 func TestRedelivery(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := newHarness(t)
 	var up atomic.Bool
 	hook := hooktest.NewReceiver(t, func(_ int, w http.ResponseWriter, _ *http.Request) {

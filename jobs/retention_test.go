@@ -11,6 +11,7 @@ import (
 	"candor/internal/delivery"
 	"candor/internal/domain"
 	"candor/internal/platform/blob"
+	"candor/internal/testkit"
 	"candor/internal/testkit/hooktest"
 	"candor/internal/webhook"
 )
@@ -43,6 +44,7 @@ func (h *harness) heldUntil(times ...time.Time) {
 // ended without completion 30 days ago (D50).
 func TestUnsubmittedDataGoes(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := newHarness(t)
 	end := hooktest.Now().Add(-30 * 24 * time.Hour)
 	old, young := h.Session("", end.Add(-time.Hour)), h.Session("", end.Add(-time.Hour))
@@ -65,6 +67,7 @@ func TestUnsubmittedDataGoes(t *testing.T) {
 
 func TestRetention(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := newHarness(t)
 	start := hooktest.Now()
 	old, young := h.completed("", start.Add(-domain.Retention)), h.completed("", start.Add(-domain.Retention+time.Hour))
@@ -141,6 +144,7 @@ func TestRetention(t *testing.T) {
 // TestSignInsAreRetired: expired rows of sign-ins are deleted, current ones stay.
 func TestSignInsAreRetired(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := newHarness(t)
 	at := hooktest.Now()
 	staff := domain.Staff{ID: domain.NewStaffID(), AccountID: h.Scope.AccountID, Email: "jo@lender.example", Role: domain.RoleOwner, CreatedAt: at}
@@ -184,6 +188,7 @@ func TestSignInsAreRetired(t *testing.T) {
 // The retention job erases previous secrets after a day.
 func TestPreviousSecretIsErased(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := newHarness(t)
 	started := hooktest.Now()
 	fresh := webhook.NewSecret()

@@ -36,6 +36,7 @@ func TestPeriodicJobsDontPileUp(t *testing.T) {
 // A lost job is inserted again.
 func TestStrandedWork(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := newHarness(t)
 	hook := hooktest.NewReceiver(t, nil)
 	long := hooktest.Now().Add(-2 * time.Minute)

@@ -294,6 +294,7 @@ func quit(t *testing.T, postgres *devpg.Server) {
 // made again; what waits behind them is the next worker's.
 func TestShutdownWithAHundredAttempts(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	const receivers, running = 25, 100 // 4 at each: as many as a new endpoint gets
 	release := make(chan struct{})
 	letGo := sync.OnceFunc(func() { close(release) })

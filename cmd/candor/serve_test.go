@@ -155,6 +155,7 @@ func checkPDF(t *testing.T, api process.Partner, id string, ready process.Webhoo
 
 func TestRetriesFollowTheSchedule(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	env := process.NewEnvironment(t).With("CANDOR_WEBHOOK_SCHEDULE", "0s,100ms,200ms,100ms")
 	a := process.CreateAccount(t, env)
 	hooks := process.NewReceiver(t, func(c process.WebhookCall, earlier int) int {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"candor/internal/domain"
+	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 )
 
@@ -119,6 +120,7 @@ func (q listQuery) matches(t *testing.T, r record, now time.Time) bool {
 // filters with a walk over all sessions (D10, D11).
 func TestListAgainstNaiveCount(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t)
 	all := populate(h, 1, 150)
 	random := rand.New(rand.NewPCG(2, 2))

@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"candor/internal/domain"
+	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 )
 
 // What would take long to count is counted so far, and the page says so.
 func TestVeryManyAreCountedSoFar(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t)
 	developer := h.Staff(domain.RoleDeveloper)
 	failed := failedDeliveries(h)

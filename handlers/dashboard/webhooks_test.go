@@ -15,6 +15,7 @@ import (
 	"candor/internal/delivery"
 	"candor/internal/domain"
 	"candor/internal/service/webhooks"
+	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 	"candor/internal/webhook"
 	"candor/views/dashboard/snippets"
@@ -72,6 +73,7 @@ func TestDeliveryPage(t *testing.T) {
 
 func TestSecretsByHand(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t)
 	owner := h.Staff(domain.RoleOwner)
 	path := "/dashboard/test/webhooks"
@@ -111,6 +113,7 @@ func keptSecret(h *harness.Harness, owner *harness.StaffBrowser) {
 
 func TestSecretsAreShownToWhoProvesToBeThere(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t)
 	owner, developer := h.Staff(domain.RoleOwner), h.Staff(domain.RoleDeveloper)
 	path := "/dashboard/test/webhooks"

@@ -136,6 +136,7 @@ func TestClockJumps(t *testing.T) {
 // then arrive.
 func TestPoolExhausted(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := newHarness(t)
 	hook := hooktest.NewReceiver(t, nil)
 	small, err := db.Open(h.Ctx, h.DSN, db.Options{MaxOpenConns: 2})
@@ -269,6 +270,7 @@ func TestReceiverCutsTheConnection(t *testing.T) {
 // nothing is lost.
 func TestStopWaitsForAHundred(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := newHarness(t)
 	w, hooks, release := h.hundredRunning()
 	time.AfterFunc(200*time.Millisecond, func() { close(release) })
@@ -283,6 +285,7 @@ func TestStopWaitsForAHundred(t *testing.T) {
 // and with the same id.
 func TestStopCutsAHundred(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := newHarness(t)
 	w, hooks, release := h.hundredRunning()
 	stopWithin(h, w, 50*time.Millisecond)
@@ -335,6 +338,7 @@ func (h *harness) expectRest(hooks []*hooktest.Receiver, duplicates int) {
 // Until then they aren't repeated, although their claims have ended.
 func TestRecordsOnceTheDatabaseIsBack(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := newHarness(t)
 	hook := hooktest.NewReceiver(t, nil)
 	log := &testkit.LogBuffer{}
@@ -374,6 +378,7 @@ func TestRefusedRecord(t *testing.T) {
 // Stop ends even if the database doesn't answer.
 func TestStopWithoutDatabase(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := newHarness(t)
 	hook := hooktest.NewReceiver(t, nil)
 	w := h.dispatcher()

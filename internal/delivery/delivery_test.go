@@ -16,6 +16,7 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/testkit"
 	"candor/internal/testkit/hooktest"
 )
 
@@ -74,6 +75,7 @@ func TestDelivery(t *testing.T) {
 // Seven failing attempts end in failed.
 func TestRetriesUntilFailed(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := newHarness(t)
 	hook := hooktest.NewReceiver(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
 	h.start(schedule(t, "0s,1ms,20ms,1ms,1ms,150ms,1ms"))
@@ -306,6 +308,7 @@ func TestStopCutsOffAndNothingIsLost(t *testing.T) {
 // the delivery over when the claim ends.
 func TestKilledProcess(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := newHarness(t)
 	hook := hooktest.NewReceiver(t, nil)
 	s := h.Session(hook.URL, hooktest.Now())

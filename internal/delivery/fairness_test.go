@@ -224,6 +224,7 @@ func TestCapsOfTheProcess(t *testing.T) {
 // and a failing event holds up later ones only that long.
 func TestOrderWithinASession(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := newHarness(t)
 	const sessions, events = 10, 8
 	hook := hooktest.NewReceiver(t, func(n int, w http.ResponseWriter, r *http.Request) {

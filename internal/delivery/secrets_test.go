@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"candor/internal/delivery"
+	"candor/internal/testkit"
 	"candor/internal/testkit/hooktest"
 	"candor/internal/webhook"
 )
@@ -18,6 +19,7 @@ import (
 // that are current when it starts (D36).
 func TestHeldUpAttemptReadsSecretsAgain(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := newHarness(t)
 	hook := hooktest.NewReceiver(t, nil)
 	held, release := make(chan struct{}), make(chan struct{})

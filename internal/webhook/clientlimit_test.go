@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"candor/internal/testkit"
 )
 
 func TestDoIsCutByTheTimeout(t *testing.T) {
@@ -46,6 +48,7 @@ func TestDoIsCutByTheTimeout(t *testing.T) {
 // whole attempt ends it and the connection.
 func TestDoCutsABodyOfAByteASecond(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	cut := make(chan struct{})
 	url, _ := startRaw(t, func(conn net.Conn) {
 		readRequest(conn)

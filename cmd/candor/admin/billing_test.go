@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"candor/internal/statement"
+	"candor/internal/testkit"
 	"candor/internal/testkit/process"
 )
 
@@ -15,6 +16,7 @@ import (
 // invoices.
 func TestBillingByCommand(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	env := process.NewEnvironment(t)
 	account := process.CreateAccount(t, env)
 	says := func(line string, code int, want ...string) {

@@ -77,6 +77,7 @@ func TestSecretIsRotatedByCommand(t *testing.T) {
 
 func TestNextSecretIsAbandonedByCommand(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	c := newSecretCommands(t)
 	state := func(step string) secretState {
 		return process.RunJSON[secretState](t, c.env, "webhooks", "secret", step, "--live", "--account", c.account)

@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"candor/internal/demo"
+	"candor/internal/testkit"
 	"candor/internal/testkit/dbtest"
 	"candor/internal/testkit/process"
 )
 
 func TestDemoSeed(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	dsn := dbtest.DSN(t)
 	refused := process.Run(t, process.ProductionEnvironment(t, dsn), "demo", "seed", "--sessions", "1")
 	if refused.Code != 1 || !strings.Contains(refused.Stderr, "CANDOR_ENV is production") {

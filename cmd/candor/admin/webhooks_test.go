@@ -103,6 +103,7 @@ func (o operator) becomes(state string, n int) []shownDelivery {
 // is up again.
 func TestOperatorRedeliversFailedWebhooks(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	var up atomic.Bool
 	var got atomic.Int64
 	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -14,6 +14,7 @@ import (
 	"candor/internal/billing/stripe"
 	"candor/internal/billing/stripe/stripetest"
 	"candor/internal/domain"
+	"candor/internal/testkit"
 )
 
 // stub is loaded once: it is 8 MB.
@@ -59,6 +60,7 @@ func newMock(t *testing.T) (url string, answered func() map[string]int) {
 
 func TestStripeUnderstandsEachCall(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	url, answered := newMock(t)
 	account := &domain.Account{ID: domain.NewAccountID(), Name: "Lender & Sons", BillingEmail: "bills@lender.example"}
 	known := &customers{account: account.ID}

@@ -8,6 +8,7 @@ import (
 
 	"candor/internal/domain"
 	"candor/internal/service/requestlog"
+	"candor/internal/testkit"
 	"candor/internal/testkit/servicetest"
 )
 
@@ -68,6 +69,7 @@ func TestRequestLogOverflows(t *testing.T) {
 
 func TestRequestLogWrites(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	b := newFixture(t)
 	log, lost := newRequestLog(b)
 	log.Add(aRequest())

@@ -16,6 +16,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/platform/mail"
 	"candor/internal/statement"
+	"candor/internal/testkit"
 	"candor/internal/testkit/servicetest"
 	"candor/internal/webhook"
 	"candor/jobs"
@@ -75,6 +76,7 @@ func (b *fixture) ended(id domain.SessionID, want domain.Status) {
 
 func TestSubmitTwiceAtOnce(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	b := newFixture(t)
 	for range 10 {
 		id := b.Filled().ID
@@ -96,6 +98,7 @@ func TestSubmitTwiceAtOnce(t *testing.T) {
 
 func TestCancelAgainstSubmit(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	b := newFixture(t)
 	for range 20 {
 		id := b.Filled().ID
@@ -120,6 +123,7 @@ func TestCancelAgainstSubmit(t *testing.T) {
 // sweep: each ends one way.
 func TestExpiryAgainstSubmit(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	b := newFixture(t, func(c *servicetest.Config) { c.Clock = domain.SystemClock })
 	var ids []domain.SessionID
 	for range 24 {

@@ -163,13 +163,14 @@ func (s *server) nextName() string {
 	return fmt.Sprintf("%s%s_%d", testPrefix, s.token, s.count.Add(1))
 }
 
-// createDatabase needs no quoting: all names are made here, of [a-z0-9_].
+// createDatabase copies files, not pages: a third less work without durability.
+// It needs no quoting: all names are made here, of [a-z0-9_].
 func (s *server) createDatabase(ctx context.Context, name string, migrated bool) error {
 	template := "template0"
 	if migrated {
 		template = s.template
 	}
-	if _, err := s.admin.Raw().ExecContext(ctx, fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s", name, template)); err != nil {
+	if _, err := s.admin.Raw().ExecContext(ctx, fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s STRATEGY FILE_COPY", name, template)); err != nil {
 		return fmt.Errorf("create %s: %w", name, err)
 	}
 	return nil
