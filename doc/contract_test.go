@@ -22,6 +22,7 @@ import (
 	"candor/handlers"
 	"candor/internal/domain"
 	"candor/internal/platform/ratelimit"
+	"candor/internal/service"
 	"candor/internal/service/sessions"
 )
 
@@ -67,7 +68,8 @@ func openAPI(t *testing.T) *openapi3.T {
 		t.Fatal(err)
 	}
 	handler, err := handlers.New(handlers.Config{
-		Sessions: &sessions.Service{}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Clock: domain.SystemClock, BaseURL: "https://candor.example",
+		Services: service.Services{Sessions: &sessions.Service{}},
+		Logger:   slog.New(slog.NewTextHandler(io.Discard, nil)), Clock: domain.SystemClock, BaseURL: "https://candor.example",
 		Limiter: limiter, SignedOutLimiter: limiter, LinkLimiter: limiter, NetworkLimiter: limiter,
 		Ready: func(context.Context) error { return nil }, CookieKeys: [][]byte{make([]byte, 32), make([]byte, 32)},
 	})

@@ -41,7 +41,7 @@ func TestDemoPartner(t *testing.T) {
 		t.Errorf("filled again: %v, want ErrSeeded", err)
 	}
 	demoAddsUp(h, p)
-	token, _, err := h.Service.Auth.SignIn(t.Context(), p.Team[0].Email, demo.Password, domain.Visitor{IPAddress: "192.0.2.1"})
+	token, _, err := h.Service.StaffAuth.SignIn(t.Context(), p.Team[0].Email, demo.Password, domain.Visitor{IPAddress: "192.0.2.1"})
 	h.OK(err)
 	owner := &harness.StaffBrowser{Harness: h, Cookies: map[string]string{"candor_staff": token}}
 	for _, mode := range []string{"test", "live"} {
@@ -73,7 +73,7 @@ func servicesOfDemo(h *harness.Harness, clock domain.Clock) *demo.Services {
 	s := servicetest.New(config)
 	return &demo.Services{
 		DB: s.DB, Ring: s.Ring, Vault: s.Vault, BaseURL: s.BaseURL, Terms: s.Terms,
-		Accounts: s.Accounts, Auth: s.Auth, Keys: s.Keys, Sessions: s.Sessions, Team: s.Team, Webhooks: s.Webhooks,
+		Accounts: s.Accounts, Auth: s.StaffAuth, Keys: s.Keys, Sessions: s.Sessions, Team: s.Team, Webhooks: s.Webhooks,
 	}
 }
 

@@ -7,12 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"candor/handlers"
 	"candor/internal/domain"
 	"candor/internal/platform/keyring"
 	"candor/internal/statement"
 	"candor/internal/testkit/harness"
-	"candor/internal/testkit/servicetest"
 )
 
 // withKeys is the same server with other secret keys. Links and cookies aren't
@@ -24,11 +22,8 @@ func withKeys(h *harness.Harness, text string) *harness.Harness {
 	config := h.Service.Config
 	config.Ring = ring
 	other := *h
-	other.Service = servicetest.New(config)
-	other.Config = harness.Using(other.Config, other.Service)
 	other.Config.CookieKeys = ring.CookieKeys()
-	other.Handler, err = handlers.New(other.Config)
-	h.OK(err)
+	other.Restart(config)
 	return &other
 }
 

@@ -164,11 +164,11 @@ func byEmail(ask func(b *oddHarness, email string)) func(*oddHarness, *harness.S
 var (
 	openReset = byEmail(func(b *oddHarness, email string) {
 		b.NewAccount(email, "starter")
-		b.OK(b.Service.Auth.RequestReset(b.Context(), email, domain.Visitor{IPAddress: "192.0.2.1"}))
+		b.OK(b.Service.StaffAuth.RequestReset(b.Context(), email, domain.Visitor{IPAddress: "192.0.2.1"}))
 	})
 	openVerify = byEmail(func(b *oddHarness, email string) {
 		params := auth.NewAccount{Company: "Harbour", Name: "Sam", Email: email, Password: harness.GoodPassword}
-		b.OK(b.Service.Auth.SignUp(b.Context(), params, domain.Visitor{IPAddress: "192.0.2.1"}))
+		b.OK(b.Service.StaffAuth.SignUp(b.Context(), params, domain.Visitor{IPAddress: "192.0.2.1"}))
 	})
 	openInvitation = byEmail(func(b *oddHarness, email string) {
 		_, err := b.Service.Team.Invite(b.Context(), b.Account.AccountID, harness.Operator, harness.NewInvitation(email, domain.RoleSupport))

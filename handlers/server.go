@@ -25,19 +25,7 @@ import (
 	"candor/handlers/web"
 	ledger "candor/internal/billing"
 	"candor/internal/domain"
-	"candor/internal/service/accounts"
-	"candor/internal/service/audit"
-	"candor/internal/service/billing"
-	"candor/internal/service/forms"
-	"candor/internal/service/home"
-	"candor/internal/service/idempotency"
-	"candor/internal/service/keys"
-	"candor/internal/service/requestlog"
-	"candor/internal/service/sessions"
-	"candor/internal/service/staff/attempts"
-	staffauth "candor/internal/service/staff/auth"
-	"candor/internal/service/staff/team"
-	"candor/internal/service/webhooks"
+	"candor/internal/service"
 	view "candor/views/dashboard"
 	"candor/views/pdf"
 )
@@ -51,19 +39,7 @@ type ProviderEvents interface {
 
 // Config is what the server needs.
 type Config struct {
-	Accounts    *accounts.Service
-	Attempts    *attempts.Service
-	Audit       *audit.Service
-	StaffAuth   *staffauth.Service
-	Billing     *billing.Service
-	Forms       *forms.Service
-	Home        *home.Service
-	Idempotency *idempotency.Store
-	Keys        *keys.Service
-	RequestLog  *requestlog.Service
-	Sessions    *sessions.Service
-	Team        *team.Service
-	Webhooks    *webhooks.Service
+	service.Services
 
 	Logger           *slog.Logger
 	Clock            domain.Clock

@@ -15,7 +15,6 @@ import (
 	"candor/internal/billing/stripe/stripetest"
 	"candor/internal/domain"
 	"candor/internal/testkit/harness"
-	"candor/internal/testkit/servicetest"
 )
 
 // A stripeHarness is a server that Stripe collects for, and an account with a
@@ -226,11 +225,7 @@ func TestStripeCardPage(t *testing.T) {
 	s := newStripeHarness(t)
 	config := s.Service.Config
 	config.Cards = s.provider
-	s.Service = servicetest.New(config)
-	s.Config = harness.Using(s.Config, s.Service)
-	var err error
-	s.Handler, err = handlers.New(s.Config)
-	s.OK(err)
+	s.Restart(config)
 	finance := s.Staff(domain.RoleFinance)
 	const page = "/dashboard/live/billing"
 

@@ -15,43 +15,36 @@ import (
 	"candor/internal/domain"
 	"candor/internal/outbox"
 	"candor/internal/platform/blob"
-	"candor/internal/platform/keyring"
 	"candor/internal/platform/mail"
 	"candor/internal/platform/metrics"
 	"candor/internal/platform/ratelimit"
+	"candor/internal/service"
 	"candor/internal/service/webhooks"
 	"candor/internal/webhook"
 	"candor/jobs"
 )
 
-// app is what the commands work on, opened in the order of its fields.
+// app is what the commands work on: the use cases, what they are made of, and
+// what a process needs besides.
 type app struct {
-	ring     *keyring.Keyring
+	service.Config
+	service.Services
 	postgres *privatePostgres // nil if DATABASE_URL is set
 	dsn      string
-	db       *db.DB
 	ready    *readiness
-	blobs    blob.Store
 	mail     mail.Sender
 	devMail  *mail.Folder // nil if emails are sent
 	metrics  *metrics.Metrics
-	outbox   *outbox.Outbox
-	tester   *webhook.Client  // sends test events
 	stripe   *stripe.Provider // nil if invoices are paid by bank transfer
-
-	testLimiter *ratelimit.Memory // of test events
-	policy      webhook.Policy
-	terms       billing.Terms
-	baseURL     string
-	logger      *slog.Logger
-	services
 }
 
 // openApp opens keys, database and stores, and the use cases on top of them. In
 // development it migrates. In production the schema must be up to date, because a
 // release migrates once, before its processes start.
 func openApp(ctx context.Context, c config.Config, logger *slog.Logger) (_ *app, err error) {
-	a := &app{policy: webhook.Policy{Development: c.Development}, terms: c.Terms, baseURL: c.PublicURL(), logger: logger}
+	a := &app{Config: service.Config{
+		Policy: webhook.Policy{Development: c.Development}, BaseURL: c.PublicURL(), Clock: domain.SystemClock, Logger: logger, Terms: c.Terms,
+	}}
 	defer func() {
 		if err == nil {
 			return
@@ -64,7 +57,7 @@ func openApp(ctx context.Context, c config.Config, logger *slog.Logger) (_ *app,
 	if err := openDataDir(c.DataDir); err != nil {
 		return nil, err
 	}
-	if a.ring, err = openKeys(c); err != nil {
+	if a.Ring, err = openKeys(c); err != nil {
 		return nil, err
 	}
 	if err := a.openDatabase(ctx, c); err != nil {
@@ -73,12 +66,12 @@ func openApp(ctx context.Context, c config.Config, logger *slog.Logger) (_ *app,
 	if c.Development {
 		err = db.Migrate(ctx, a.dsn)
 	} else {
-		err = schemaReady(ctx, a.db)
+		err = schemaReady(ctx, a.DB)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if a.blobs, err = blob.NewFiles(filepath.Join(c.DataDir, "documents")); err != nil {
+	if a.Blobs, err = blob.NewFiles(filepath.Join(c.DataDir, "documents")); err != nil {
 		return nil, err
 	}
 	if err := a.openMail(c, logger); err != nil {
@@ -86,26 +79,27 @@ func openApp(ctx context.Context, c config.Config, logger *slog.Logger) (_ *app,
 	}
 	a.metrics = metrics.New(metrics.Source{
 		Backlog: func(ctx context.Context) (db.DeliveryBacklog, error) {
-			return a.db.DeliveryBacklog(ctx, domain.SystemClock.Now())
+			return a.DB.DeliveryBacklog(ctx, domain.SystemClock.Now())
 		},
-		Pool: func() sql.DBStats { return a.db.Stats() }, Clock: domain.SystemClock.Now, Version: readVersion().Version,
+		Pool: func() sql.DBStats { return a.DB.Stats() }, Clock: domain.SystemClock.Now, Version: readVersion().Version,
 	})
-	inserter, err := jobs.NewInserter(a.db, logger)
+	inserter, err := jobs.NewInserter(a.DB, logger)
 	if err != nil {
 		return nil, err
 	}
-	a.outbox = outbox.New(inserter, a.metrics)
-	a.tester = webhook.NewClient(a.policy)
-	if a.testLimiter, err = ratelimit.New(webhooks.TestEventLimit); err != nil {
+	a.Outbox, a.Observer = outbox.New(inserter, a.metrics), a.metrics
+	a.TestClient = webhook.NewClient(a.Policy)
+	if a.TestLimiter, err = ratelimit.New(webhooks.TestEventLimit); err != nil {
 		return nil, err
 	}
 	if c.Stripe.SecretKey != "" {
 		a.stripe = stripe.New(stripe.Config{
 			SecretKey: c.Stripe.SecretKey, WebhookSecret: c.Stripe.WebhookSecret, APIURL: c.Stripe.APIURL,
-			Customers: billing.StoredCustomers{DB: a.db},
+			Customers: billing.StoredCustomers{DB: a.DB},
 		})
+		a.Cards = a.stripe
 	}
-	a.services = a.servicesAt(domain.SystemClock)
+	a.Services = service.New(a.Config)
 	return a, nil
 }
 
@@ -117,7 +111,7 @@ func (a *app) openDatabase(ctx context.Context, c config.Config) (err error) {
 			return err
 		}
 	}
-	a.db, err = db.Open(ctx, a.dsn, db.Options{MaxOpenConns: c.DBConnections})
+	a.DB, err = db.Open(ctx, a.dsn, db.Options{MaxOpenConns: c.DBConnections})
 	if err != nil {
 		return fmt.Errorf("%w: check that the server runs and that DATABASE_URL is right (with ?sslmode=disable if it has no TLS)", err)
 	}
@@ -144,14 +138,14 @@ func (a *app) openMail(c config.Config, logger *slog.Logger) (err error) {
 
 // close closes what is open, also if openApp failed.
 func (a *app) close() {
-	if a.tester != nil {
-		a.tester.Close()
+	if a.TestClient != nil {
+		a.TestClient.Close()
 	}
 	if a.ready != nil {
 		_ = a.ready.db.Close() // it only reads
 	}
-	if a.db != nil {
-		_ = a.db.Close() // every transaction has ended
+	if a.DB != nil {
+		_ = a.DB.Close() // every transaction has ended
 	}
 	if a.postgres != nil {
 		a.postgres.stop()

@@ -17,6 +17,8 @@ import (
 	"candor/cmd/candor/cli"
 	"candor/cmd/candor/config"
 	"candor/internal/domain"
+	"candor/internal/service"
+	"candor/internal/vault"
 )
 
 func main() {
@@ -118,13 +120,15 @@ func (p *process) openAdmin(ctx context.Context) (*admin.App, error) {
 		return nil, err
 	}
 	return &admin.App{
-		DB: a.db, Vault: a.vault, Terms: a.terms, Policy: a.policy, BaseURL: a.baseURL,
-		Accounts: a.accounts, Auth: a.auth, Billing: a.billing, Sealing: a.sealing, Webhooks: a.webhooks,
+		DB: a.DB, Vault: vault.New(a.Ring, a.Blobs), Terms: a.Terms, Policy: a.Policy, BaseURL: a.BaseURL,
+		Accounts: a.Accounts, Auth: a.StaffAuth, Billing: a.Billing, Sealing: a.Sealing, Webhooks: a.Webhooks,
 		Demo: func(clock domain.Clock) *admin.Demo {
-			s := a.servicesAt(clock)
+			config := a.Config
+			config.Clock = clock
+			s := service.New(config)
 			return &admin.Demo{
-				DB: a.db, Ring: a.ring, Vault: s.vault, BaseURL: a.baseURL, Terms: a.terms,
-				Accounts: s.accounts, Auth: s.auth, Keys: s.keys, Sessions: s.sessions, Team: s.team, Webhooks: s.webhooks,
+				DB: a.DB, Ring: a.Ring, Vault: vault.New(a.Ring, a.Blobs), BaseURL: a.BaseURL, Terms: a.Terms,
+				Accounts: s.Accounts, Auth: s.StaffAuth, Keys: s.Keys, Sessions: s.Sessions, Team: s.Team, Webhooks: s.Webhooks,
 			}
 		},
 		PDFFont: c.PDFFont, Close: a.close,

@@ -57,12 +57,12 @@ func migrate(ctx context.Context, c config.Config) (changed bool, err error) {
 	if err := a.openDatabase(ctx, c); err != nil {
 		return false, err
 	}
-	changed, err = db.MigrationsPending(ctx, a.db)
+	changed, err = db.MigrationsPending(ctx, a.DB)
 	if err != nil {
 		return false, err
 	}
 	if err := db.Migrate(ctx, a.dsn); err != nil || role == "" {
 		return changed, err
 	}
-	return changed, a.db.Grant(ctx, role)
+	return changed, a.DB.Grant(ctx, role)
 }

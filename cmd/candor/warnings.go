@@ -28,7 +28,7 @@ func (a *app) warn(ctx context.Context, c config.Config, logger *slog.Logger) {
 func (a *app) warnOfKeys(ctx context.Context, logger *slog.Logger) {
 	bounded, cancel := context.WithTimeout(ctx, keyCheckTime)
 	defer cancel()
-	sealed, err := a.sealing.Counts(bounded)
+	sealed, err := a.Sealing.Counts(bounded)
 	if err != nil {
 		logger.WarnContext(ctx, "can't check which secret keys are in use: run candor keys check", "error", err)
 		return
@@ -42,7 +42,7 @@ func (a *app) warnOfKeys(ctx context.Context, logger *slog.Logger) {
 
 // warnOfRole warns if the service's database role could rewrite the audit log.
 func (a *app) warnOfRole(ctx context.Context, logger *slog.Logger) {
-	may, err := a.db.MayRewriteAudit(ctx)
+	may, err := a.DB.MayRewriteAudit(ctx)
 	switch {
 	case err != nil:
 		logger.WarnContext(ctx, "can't check what the service's database role may do", "error", err)

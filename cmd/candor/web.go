@@ -50,12 +50,11 @@ func startWeb(c config.Config, a *app, listener net.Listener, logger *slog.Logge
 	if err != nil {
 		return part{}, fmt.Errorf("CANDOR_PDF_FONT: %w", err)
 	}
-	requests := requestlog.NewWriter(a.db, logger, a.metrics.RequestsUnlogged)
+	requests := requestlog.NewWriter(a.DB, logger, a.metrics.RequestsUnlogged)
 	config := handlers.Config{
-		Accounts: a.accounts, Attempts: a.attempts, Audit: a.audit, StaffAuth: a.auth, Billing: a.billing, Forms: a.forms, Home: a.home,
-		Idempotency: a.idempotency, Keys: a.keys, RequestLog: a.requestLog, Sessions: a.sessions, Team: a.team, Webhooks: a.webhooks,
-		Logger: logger, Clock: domain.SystemClock, BaseURL: c.PublicURL(), Development: c.Development, Remote: c.Remote,
-		TrustedProxies: c.TrustedProxies, Limiter: limiter, SignedOutLimiter: signedOut, RefusalDelay: refusalDelay, LinkLimiter: links, NetworkLimiter: networks, CookieKeys: a.ring.CookieKeys(), Ready: a.ready.check,
+		Services: a.Services,
+		Logger:   logger, Clock: domain.SystemClock, BaseURL: c.PublicURL(), Development: c.Development, Remote: c.Remote,
+		TrustedProxies: c.TrustedProxies, Limiter: limiter, SignedOutLimiter: signedOut, RefusalDelay: refusalDelay, LinkLimiter: links, NetworkLimiter: networks, CookieKeys: a.Ring.CookieKeys(), Ready: a.ready.check,
 		Version: readVersion().Version, Answered: a.metrics.Answered, Called: requests.Add,
 		Fonts: fonts,
 	}

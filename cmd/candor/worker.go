@@ -26,11 +26,11 @@ func startWorker(ctx context.Context, c config.Config, a *app, logger *slog.Logg
 	}
 	client := webhook.NewClient(webhook.Policy{Development: c.Development})
 	dispatcher := delivery.New(delivery.Config{
-		DB: a.db, Ring: a.ring, Client: client, Schedule: c.Schedule, Clock: domain.SystemClock, Logger: logger, Observer: a.metrics,
+		DB: a.DB, Ring: a.Ring, Client: client, Schedule: c.Schedule, Clock: domain.SystemClock, Logger: logger, Observer: a.metrics,
 		PollEvery: c.SweepInterval, RescueAfter: c.RescueAfter,
 	})
 	work := jobs.Config{
-		DB: a.db, DSN: a.dsn, Outbox: a.outbox, Dispatcher: dispatcher, Ring: a.ring, Blobs: a.blobs, Fonts: fonts,
+		DB: a.DB, DSN: a.dsn, Outbox: a.Outbox, Dispatcher: dispatcher, Ring: a.Ring, Blobs: a.Blobs, Fonts: fonts,
 		Mail: a.mail, BaseURL: c.PublicURL(), Clock: domain.SystemClock, Logger: logger, Observer: a.metrics,
 		SweepEvery: c.SweepInterval, RescueAfter: c.RescueAfter, PDFWorkers: runtime.GOMAXPROCS(0),
 		Terms: c.Terms,

@@ -68,7 +68,7 @@ func TestNamesHoldNoLinks(t *testing.T) {
 		if set(name) == nil {
 			t.Errorf("an account may be called %q", name)
 		}
-		err := h.Service.Auth.SignUp(h.Context(), auth.NewAccount{Company: name, Name: name, Email: "new@lender.example", Password: "a long enough passphrase"}, domain.Visitor{})
+		err := h.Service.StaffAuth.SignUp(h.Context(), auth.NewAccount{Company: name, Name: name, Email: "new@lender.example", Password: "a long enough passphrase"}, domain.Visitor{})
 		var refused *domain.Error
 		if !errors.As(err, &refused) || len(refused.Fields) != 2 {
 			t.Errorf("sign-up with %q: %v", name, err)

@@ -9,11 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"candor/handlers"
 	"candor/internal/billing"
 	"candor/internal/domain"
 	"candor/internal/testkit/harness"
-	"candor/internal/testkit/servicetest"
 )
 
 // bill does what is due in all accounts' ledger, at the bench's time.
@@ -125,17 +123,13 @@ func TestBillingPages(t *testing.T) {
 	}
 }
 
-// restarted is the bench as it is after a start with other terms.
+// restarted is the harness as it is after a start with other terms.
 func restarted(h *harness.Harness, terms billing.Terms) *harness.Harness {
 	h.Helper()
 	again := *h
 	config := h.Service.Config
 	config.Terms = terms
-	again.Service = servicetest.New(config)
-	again.Config = harness.Using(again.Config, again.Service)
-	var err error
-	again.Handler, err = handlers.New(again.Config)
-	h.OK(err)
+	again.Restart(config)
 	return &again
 }
 

@@ -194,7 +194,7 @@ func TestRequiredTwoStepAtSignIn(t *testing.T) {
 	guest.TwoStep()
 	guest.WantPage(guest.Get(home), http.StatusOK)
 
-	_, err = h.Service.Auth.ResetFactors(t.Context(), "jules@lender.example", harness.Operator)
+	_, err = h.Service.StaffAuth.ResetFactors(t.Context(), "jules@lender.example", harness.Operator)
 	h.OK(err)
 	again := h.SignedOut()
 	again.WantRedirect(again.Post("/dashboard/sign-in", harness.SignInForm("jules@lender.example", harness.GoodPassword)), "/dashboard")
@@ -221,7 +221,7 @@ func TestLastSecondFactorStays(t *testing.T) {
 		for _, id := range ids {
 			wg.Go(func() {
 				// Only how many passkeys are left matters.
-				_ = h.Service.Auth.RemovePasskey(t.Context(), owner.Session, id.String(), domain.Visitor{})
+				_ = h.Service.StaffAuth.RemovePasskey(t.Context(), owner.Session, id.String(), domain.Visitor{})
 			})
 		}
 		h.WaitForLocks(2)

@@ -159,7 +159,7 @@ func TestPasskeyAnswers(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	owner, other := h.Staff(domain.RoleOwner), h.Staff(domain.RoleSupport)
-	question, err := h.Service.Auth.BeginPasskey(h.Context(), owner.Session)
+	question, err := h.Service.StaffAuth.BeginPasskey(h.Context(), owner.Session)
 	h.OK(err)
 	form := url.Values{"token": {question.Token}, "response": {`{"id":"AA","rawId":"AA","type":"public-key","response":{}}`}, "name": {"Phone"}}
 	for name, browser := range map[string]*harness.StaffBrowser{"another user": other, "nonsense": owner, "the same again": owner} {
@@ -169,7 +169,7 @@ func TestPasskeyAnswers(t *testing.T) {
 			t.Errorf("%s: a passkey was stored", name)
 		}
 	}
-	if question, err = h.Service.Auth.BeginPasskey(h.Context(), owner.Session); err != nil {
+	if question, err = h.Service.StaffAuth.BeginPasskey(h.Context(), owner.Session); err != nil {
 		t.Fatal(err)
 	}
 	long := url.Values{"token": {question.Token}, "response": form["response"], "name": {strings.Repeat("x", 1000)}}

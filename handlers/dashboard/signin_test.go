@@ -207,7 +207,7 @@ func TestSignInTakesAsLongForUnknownEmails(t *testing.T) {
 		for i := range 4 {
 			from := domain.Visitor{IPAddress: fmt.Sprintf("192.0.2.%d", i)}
 			began := time.Now()
-			if _, _, err := h.Service.Auth.SignIn(h.Context(), email, password, from); err == nil {
+			if _, _, err := h.Service.StaffAuth.SignIn(h.Context(), email, password, from); err == nil {
 				t.Fatal("signed in")
 			}
 			least = min(least, time.Since(began))
@@ -244,7 +244,7 @@ func TestSignInMeetsAChange(t *testing.T) {
 				_, err := tx.Raw().ExecContext(h.Context(), change, h.Account.Email)
 				h.OK(err)
 				go func() {
-					_, session, err := h.Service.Auth.SignIn(h.Context(), h.Account.Email, h.Account.Password, domain.Visitor{IPAddress: "192.0.2.1"})
+					_, session, err := h.Service.StaffAuth.SignIn(h.Context(), h.Account.Email, h.Account.Password, domain.Visitor{IPAddress: "192.0.2.1"})
 					answers <- answer{session, err}
 				}()
 				h.WaitForLock()
@@ -299,10 +299,10 @@ func TestOperatorHelpsWithLostFactors(t *testing.T) {
 	h := harness.New(t)
 	h.Owner().TwoStep()
 	browser := h.HalfIn()
-	if _, err := h.Service.Auth.ResetFactors(h.Context(), "nobody@lender.example", harness.Operator); !errors.Is(err, &domain.Error{Code: domain.CodeNotFound}) {
+	if _, err := h.Service.StaffAuth.ResetFactors(h.Context(), "nobody@lender.example", harness.Operator); !errors.Is(err, &domain.Error{Code: domain.CodeNotFound}) {
 		t.Errorf("an unknown address: %v", err)
 	}
-	_, err := h.Service.Auth.ResetFactors(h.Context(), strings.ToUpper(h.Account.Email), harness.Operator)
+	_, err := h.Service.StaffAuth.ResetFactors(h.Context(), strings.ToUpper(h.Account.Email), harness.Operator)
 	h.OK(err)
 	again := h.SignedOut()
 	again.WantRedirect(again.Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, h.Account.Password)), "/dashboard")

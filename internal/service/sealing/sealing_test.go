@@ -75,15 +75,15 @@ func TestReseal(t *testing.T) {
 	_, err = b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), servicetest.Someone)
 	b.OK(err)
 	on, pending := b.staffSession("on"), b.staffSession("pending")
-	setup, err := b.Auth.BeginTwoStep(b.Ctx, on)
+	setup, err := b.StaffAuth.BeginTwoStep(b.Ctx, on)
 	b.OK(err)
 	code, err := totp.GenerateCode(setup.Secret, b.Clock.Now())
 	b.OK(err)
-	_, _, err = b.Auth.TurnOnTwoStep(b.Ctx, on, code, from)
+	_, _, err = b.StaffAuth.TurnOnTwoStep(b.Ctx, on, code, from)
 	b.OK(err)
-	_, err = b.Auth.BeginTwoStep(b.Ctx, pending)
+	_, err = b.StaffAuth.BeginTwoStep(b.Ctx, pending)
 	b.OK(err)
-	b.OK(b.Auth.RequestReset(b.Ctx, b.Account.Email, from))
+	b.OK(b.StaffAuth.RequestReset(b.Ctx, b.Account.Email, from))
 	_, err = b.once()
 	b.OK(err)
 	session := b.Opened()
@@ -140,7 +140,7 @@ func TestReseal(t *testing.T) {
 	}
 	b.OK(only.Webhooks.AbandonNextSecret(b.Ctx, b.Test(), servicetest.Someone))
 	b.OK(only.Webhooks.RestoreSecret(b.Ctx, b.Test(), servicetest.Someone))
-	if _, err := only.Auth.PendingTwoStep(b.Ctx, pending); err != nil {
+	if _, err := only.StaffAuth.PendingTwoStep(b.Ctx, pending); err != nil {
 		t.Errorf("authenticator being set up: %v", err)
 	}
 	b.Pass(time.Minute)
@@ -148,7 +148,7 @@ func TestReseal(t *testing.T) {
 	b.OK(err)
 	code, err = totp.GenerateCode(setup.Secret, b.Clock.Now())
 	b.OK(err)
-	if _, err := only.Auth.SecondFactor(b.Ctx, on, code, from); err != nil {
+	if _, err := only.StaffAuth.SecondFactor(b.Ctx, on, code, from); err != nil {
 		t.Errorf("authenticator: %v", err)
 	}
 	_, err = only.once()

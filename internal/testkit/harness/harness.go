@@ -80,11 +80,11 @@ func New(t testing.TB, change ...func(*handlers.Config)) *Harness {
 	limiter, err := ratelimit.New(ratelimit.Config{PerMinute: 100, Burst: 1_000_000, Keys: 1000})
 	h.OK(err)
 	config := handlers.Config{
-		Logger: logger, Clock: h.Clock.Now, BaseURL: BaseURL, Limiter: limiter, SignedOutLimiter: limiter, LinkLimiter: limiter, NetworkLimiter: limiter,
+		Services: h.Service.Services,
+		Logger:   logger, Clock: h.Clock.Now, BaseURL: BaseURL, Limiter: limiter, SignedOutLimiter: limiter, LinkLimiter: limiter, NetworkLimiter: limiter,
 		CookieKeys: ring.CookieKeys(), Ready: func(context.Context) error { return nil }, Version: "test",
 		Fonts: Fonts(),
 	}
-	config = Using(config, h.Service)
 	for _, f := range change {
 		f(&config)
 	}
@@ -243,17 +243,10 @@ var Operator = domain.Actor{Kind: domain.ActorOperator, ID: "test", Name: "a tes
 func (h *Harness) Restart(config servicetest.Config) {
 	h.Helper()
 	h.Service = servicetest.New(config)
-	h.Config = Using(h.Config, h.Service)
+	h.Config.Services = h.Service.Services
 	var err error
 	h.Handler, err = handlers.New(h.Config)
 	h.OK(err)
-}
-
-// Using is the configuration with those use cases.
-func Using(c handlers.Config, s *servicetest.Services) handlers.Config {
-	c.Accounts, c.Attempts, c.Audit, c.StaffAuth, c.Billing, c.Forms, c.Home = s.Accounts, s.Attempts, s.Audit, s.Auth, s.Billing, s.Forms, s.Home
-	c.Idempotency, c.Keys, c.RequestLog, c.Sessions, c.Team, c.Webhooks = s.Idempotency, s.Keys, s.RequestLog, s.Sessions, s.Team, s.Webhooks
-	return c
 }
 
 // SessionOf is a session as it is stored.

@@ -1,111 +1,22 @@
-// Package servicetest wires the use cases for tests, as cmd/candor does for the
-// program.
+// Package servicetest has the use cases on a database of the test.
 package servicetest
 
 import (
-	"log/slog"
-
-	"candor/db"
-	ledger "candor/internal/billing"
-	"candor/internal/delivery"
-	"candor/internal/domain"
-	"candor/internal/outbox"
-	"candor/internal/platform/blob"
-	"candor/internal/platform/keyring"
-	"candor/internal/platform/ratelimit"
-	"candor/internal/service/accounts"
-	"candor/internal/service/audit"
-	"candor/internal/service/billing"
-	"candor/internal/service/forms"
-	"candor/internal/service/home"
-	"candor/internal/service/idempotency"
-	"candor/internal/service/keys"
-	"candor/internal/service/requestlog"
-	"candor/internal/service/sealing"
-	"candor/internal/service/sessions"
-	"candor/internal/service/staff/attempts"
-	"candor/internal/service/staff/auth"
-	"candor/internal/service/staff/passwords"
-	"candor/internal/service/staff/team"
-	"candor/internal/service/webhooks"
+	"candor/internal/service"
 	"candor/internal/vault"
-	"candor/internal/webhook"
 )
 
 // Config is what the use cases need.
-type Config struct {
-	DB       *db.DB
-	Outbox   *outbox.Outbox
-	Ring     *keyring.Keyring
-	Blobs    blob.Store
-	Policy   webhook.Policy
-	BaseURL  string // without a slash at its end
-	Clock    domain.Clock
-	Logger   *slog.Logger
-	Terms    ledger.Terms
-	Cards    billing.Cards     // nil: invoices are paid by bank transfer
-	Observer attempts.Observer // nil for none
+type Config = service.Config
 
-	PasswordCost  passwords.Cost
-	PasswordQueue passwords.Queue // the zero value suits the machine
-
-	TestClient  *webhook.Client   // makes the attempts of test events
-	TestLimiter *ratelimit.Memory // counts them, by webhooks.TestEventLimit
-}
-
-// Services are the use cases by area.
+// Services are the use cases, with what they were made of.
 type Services struct {
+	service.Services
 	Config
-	Vault       *vault.Vault // what customers gave
-	Idempotency *idempotency.Store
-
-	Audit      *audit.Service
-	Keys       *keys.Service
-	RequestLog *requestlog.Service
-	Webhooks   *webhooks.Service
-	Billing    *billing.Service
-	Accounts   *accounts.Service
-	Attempts   *attempts.Service
-	Auth       *auth.Service
-	Team       *team.Service
-	Sessions   *sessions.Service
-	Forms      *forms.Service
-	Home       *home.Service
-	Sealing    *sealing.Service
+	Vault *vault.Vault
 }
 
 // New wires the use cases.
 func New(c Config) *Services {
-	s := &Services{Config: c}
-	accounting := &ledger.Ledger{Events: c.Outbox, Terms: c.Terms}
-	hasher := passwords.NewHasher(c.PasswordCost, c.PasswordQueue)
-	s.Vault = vault.New(c.Ring, c.Blobs)
-	s.Idempotency = &idempotency.Store{DB: c.DB, Clock: c.Clock, Ring: c.Ring}
-	s.Audit = audit.New(audit.Config{DB: c.DB, Clock: c.Clock})
-	s.Keys = keys.New(keys.Config{DB: c.DB, Clock: c.Clock, Logger: c.Logger, Audit: s.Audit})
-	s.RequestLog = requestlog.New(requestlog.Config{DB: c.DB, Clock: c.Clock})
-	s.Webhooks = webhooks.New(webhooks.Config{
-		DB: c.DB, Clock: c.Clock, Logger: c.Logger, Ring: c.Ring, Outbox: c.Outbox, Policy: c.Policy, Audit: s.Audit, SecretsLease: delivery.SecretsLease,
-		TestClient: c.TestClient, TestLimiter: c.TestLimiter,
-	})
-	s.Billing = billing.New(billing.Config{DB: c.DB, Clock: c.Clock, Logger: c.Logger, Ledger: accounting, Cards: c.Cards, Audit: s.Audit})
-	s.Accounts = accounts.New(accounts.Config{
-		DB: c.DB, Clock: c.Clock, Outbox: c.Outbox, Ledger: accounting, Audit: s.Audit, Keys: s.Keys, Webhooks: s.Webhooks, Passwords: hasher,
-	})
-	s.Attempts = attempts.New(attempts.Config{DB: c.DB, Clock: c.Clock, Logger: c.Logger, Outbox: c.Outbox, Audit: s.Audit, Observer: c.Observer})
-	s.Auth = auth.New(auth.Config{
-		DB: c.DB, Clock: c.Clock, Logger: c.Logger, Ring: c.Ring, Outbox: c.Outbox, BaseURL: c.BaseURL,
-		Audit: s.Audit, Attempts: s.Attempts, Accounts: s.Accounts, Passwords: hasher,
-	})
-	s.Team = team.New(team.Config{DB: c.DB, Clock: c.Clock, Outbox: c.Outbox, Audit: s.Audit, Attempts: s.Attempts})
-	s.Sessions = sessions.New(sessions.Config{
-		DB: c.DB, Clock: c.Clock, Logger: c.Logger, Ring: c.Ring, Vault: s.Vault, Blobs: c.Blobs, Policy: c.Policy, BaseURL: c.BaseURL,
-		Audit: s.Audit, Idempotency: s.Idempotency,
-	})
-	s.Forms = forms.New(forms.Config{
-		DB: c.DB, Clock: c.Clock, Logger: c.Logger, Ring: c.Ring, Vault: s.Vault, Blobs: c.Blobs, Outbox: c.Outbox, Idempotency: s.Idempotency,
-	})
-	s.Home = home.New(home.Config{DB: c.DB, Clock: c.Clock, Billing: s.Billing})
-	s.Sealing = sealing.New(sealing.Config{DB: c.DB, Ring: c.Ring})
-	return s
+	return &Services{Services: service.New(c), Config: c, Vault: vault.New(c.Ring, c.Blobs)}
 }
