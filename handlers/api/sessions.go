@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"time"
 
 	"candor/handlers/web"
 	"candor/internal/domain"
@@ -89,13 +88,9 @@ type sessionItem struct {
 // listSessionsRequest is the query of GET /v1/sessions. The largest page is
 // beyond any list's end, and still fits the database's numbers.
 type listSessionsRequest struct {
-	Page          int           `query:"page" default:"1" min:"1" max:"1000000000" doc:"Which page, counted from 1. One past the end is empty."`
-	PerPage       int           `query:"per_page" default:"20" min:"1" max:"100" doc:"Sessions on a page."`
-	Status        domain.Status `query:"status" doc:"Only sessions in this state."`
-	ReferenceID   *string       `query:"reference_id" doc:"Only sessions with exactly this reference."`
-	CustomerEmail *string       `query:"customer_email" doc:"Only sessions of this customer: the whole address, in any case."`
-	CreatedAfter  *time.Time    `query:"created_after" doc:"Only sessions created after this moment, itself excluded."`
-	CreatedBefore *time.Time    `query:"created_before" doc:"Only sessions created before this moment, itself excluded."`
+	Page    int `query:"page" default:"1" min:"1" max:"1000000000" doc:"Which page, counted from 1. One past the end is empty."`
+	PerPage int `query:"per_page" default:"20" min:"1" max:"100" doc:"Sessions on a page."`
+	domain.SessionFilter
 }
 
 type sessionList struct {
@@ -161,19 +156,15 @@ func (s *Server) ListSessions() Endpoint {
 }
 
 func (s *Server) listSessions(ctx context.Context, r *listSessionsRequest) (*sessionList, error) {
-	filter := domain.SessionFilter{Status: r.Status, CreatedAfter: r.CreatedAfter, CreatedBefore: r.CreatedBefore}
-	if r.CustomerEmail != nil {
-		filter.CustomerEmail = *r.CustomerEmail
-	}
-	if r.ReferenceID != nil {
+	if r.ReferenceID != "" {
 		// Stored references are normalised, so the filter must be, too.
-		filter.ReferenceID, _ = form.CleanText(*r.ReferenceID, len(*r.ReferenceID))
-		if filter.ReferenceID == "" {
+		r.ReferenceID, _ = form.CleanText(r.ReferenceID, len(r.ReferenceID))
+		if r.ReferenceID == "" {
 			return nil, domain.FieldError(domain.CodeInvalidRequest, "reference_id", "reference_id must not be empty.")
 		}
 	}
 	page := domain.Page{Number: r.Page, Size: r.PerPage}
-	sessions, total, err := s.Sessions.List(ctx, scopeIn(ctx), filter, page)
+	sessions, total, err := s.Sessions.List(ctx, scopeIn(ctx), r.SessionFilter, page)
 	if err != nil {
 		return nil, err
 	}

@@ -94,14 +94,14 @@ func (s *Session) DurationMinutes() int {
 }
 
 // SessionFilter filters a list of sessions; zero fields match everything
-// (D10).
+// (D10). Fields tagged query are parameters of the API, described by doc.
 type SessionFilter struct {
-	Status        Status
-	ReferenceID   string
-	CustomerEmail string     // the whole address, any case
-	Search        string     // ReferenceID or CustomerEmail
-	CreatedAfter  *time.Time // exclusive
-	CreatedBefore *time.Time // exclusive
+	Status        Status     `query:"status" doc:"Only sessions in this state."`
+	ReferenceID   string     `query:"reference_id" doc:"Only sessions with exactly this reference."`
+	CustomerEmail string     `query:"customer_email" doc:"Only sessions of this customer: the whole address, in any case."`
+	CreatedAfter  *time.Time `query:"created_after" doc:"Only sessions created after this moment, itself excluded."`
+	CreatedBefore *time.Time `query:"created_before" doc:"Only sessions created before this moment, itself excluded."`
+	Search        string     // ReferenceID or CustomerEmail; of the dashboard alone
 }
 
 // SessionFilters are the filters of lists of sessions.
