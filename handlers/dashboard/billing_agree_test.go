@@ -153,7 +153,7 @@ func (a *agreeing) compare(finance *harness.StaffBrowser) {
 	if a.used == 1 {
 		things = "live session"
 	}
-	texts := []string{fmt.Sprintf("<strong>%d %s</strong>", a.used, things), a.owed.String(), api.Plan.Name}
+	texts := []string{fmt.Sprintf("%d %s", a.used, things), a.owed.String(), api.Plan.Name}
 	if included != nil && a.carried+a.used > *included {
 		texts = append(texts, fmt.Sprintf("%d more than the %d included", a.carried+a.used-*included, *included))
 		if !a.cancelled {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"candor/internal/service/keys"
 	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
+	"candor/internal/testkit/page"
 )
 
 // A lateCase is a valid request to a route that asks for the password.
@@ -70,8 +72,7 @@ func afterPosts(steps ...string) func(*harness.StaffBrowser) string {
 func lateCases() map[string]lateCase {
 	const ok = http.StatusOK
 	secret := func(s *harness.StaffBrowser) string {
-		page := s.Post("/dashboard/test/me/two-step", nil).Body.String()
-		return strings.ReplaceAll(harness.SecretOnPage.FindStringSubmatch(page)[1], " ", "")
+		return harness.TwoStepSecret(s.WantPage(s.Post("/dashboard/test/me/two-step", nil), http.StatusOK))
 	}
 	cancel := func(atOnce bool) func(*harness.StaffBrowser) string {
 		return func(s *harness.StaffBrowser) string {
@@ -85,13 +86,13 @@ func lateCases() map[string]lateCase {
 		return ""
 	}
 	return map[string]lateCase{
-		"POST /me/two-step":       {path: "me/two-step", effect: `SELECT count(*) FROM staff_user WHERE totp_pending IS NOT NULL`, status: ok, want: "qr-dark"},
+		"POST /me/two-step":       {path: "me/two-step", effect: `SELECT count(*) FROM staff_user WHERE totp_pending IS NOT NULL`, status: ok, want: "QR code"},
 		"POST /me/two-step/on":    {path: "me/two-step/on", first: secret, form: func(s *harness.StaffBrowser, id string) url.Values { return harness.CodeForm(s.Code(id, 0)) }, effect: "staff.two_step_on", status: ok, want: "aren’t shown again"},
 		"POST /me/recovery-codes": {path: "me/recovery-codes", first: twoStep, effect: "staff.recovery_codes_made", status: ok, want: "aren’t shown again"},
 		"POST /me/passkeys/new":   {path: "me/passkeys/new", effect: `SELECT count(*) FROM passkey_challenge`, status: ok, want: "Add a passkey"},
 		// Its result is an error on its own page: TestPasskeysInABrowser adds one.
 		"POST /me/passkeys": {path: "me/passkeys", first: func(s *harness.StaffBrowser) string {
-			return harness.PasskeyToken.FindStringSubmatch(s.Post("/dashboard/test/me/passkeys/new", nil).Body.String())[1]
+			return s.WantPage(s.Post("/dashboard/test/me/passkeys/new", nil), http.StatusOK).Field("token").Value
 		}, form: func(_ *harness.StaffBrowser, id string) url.Values {
 			return url.Values{"token": {id}, "response": {"{}"}}
 		},
@@ -265,7 +266,10 @@ func (c lateCase) readLate(s *harness.StaffBrowser, action string) {
 		return
 	}
 	s.WantRedirect(answer(s.Account.Password), prompt)
-	s.WantPage(s.Get(prompt), http.StatusOK, "Your download starts now", `http-equiv="refresh" content="0; url=`+strings.ReplaceAll(page, "&", "&amp;")+`"`)
+	refreshed := s.WantPage(s.Get(prompt), http.StatusOK, "Your download starts now").All("meta")
+	if !slices.ContainsFunc(refreshed, startsDownload(page)) {
+		s.Errorf("the page doesn't start the download of %s", page)
+	}
 	if n := c.count(s); n != before {
 		s.Errorf("%s went from %d to %d before the download", c.effect, before, n)
 	}
@@ -380,4 +384,11 @@ func TestSignedOutFormsSaySo(t *testing.T) {
 	s := h.SignedOut()
 	s.WantRedirect(s.Post("/dashboard/test/team", url.Values{"from": {"/dashboard/test/team"}}), "/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fteam")
 	s.WantPage(s.Get("/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fteam"), http.StatusOK, "You were signed out, so nothing was done")
+}
+
+// startsDownload finds the element that has a browser load the address at once.
+func startsDownload(address string) func(*page.Page) bool {
+	return func(meta *page.Page) bool {
+		return meta.Attr("http-equiv") == "refresh" && meta.Attr("content") == "0; url="+address
+	}
 }

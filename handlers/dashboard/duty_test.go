@@ -146,14 +146,14 @@ func TestRequireTwoStep(t *testing.T) {
 
 	// The developer has none, and loses what was being sent.
 	developer.WantRedirect(developer.Post("/dashboard/test/sessions", fields("customer_email=jo@customer.example&customer_name=Jo")(developer, "")), me)
-	developer.WantPage(developer.Get(me), http.StatusOK, "Nothing was done", "Lender &amp; Sons requires it of everyone in the team")
+	developer.WantPage(developer.Get(me), http.StatusOK, "Nothing was done", "Lender & Sons requires it of everyone in the team")
 	developer.TwoStep()
 	developer.WantPage(developer.Get(home), http.StatusOK, "API keys")
 
 	// A passkey doesn't count until it has signed in: the password may have leaked.
 	byPasskey.WantRedirect(byPasskey.Get(home), me)
 	byPasskey.WantRedirect(byPasskey.Post(me+"/two-step", nil), me)
-	byPasskey.WantPage(byPasskey.Get(me), http.StatusOK, "Sign in with your passkey", `action="/dashboard/sign-in/passkey"`)
+	byPasskey.WantPage(byPasskey.Get(me), http.StatusOK, "Sign in with your passkey").LeadsTo("/dashboard/sign-in/passkey")
 	madeByPasskey(byPasskey, passkey)
 	byPasskey.WantPage(byPasskey.Get(home), http.StatusOK)
 

@@ -114,15 +114,15 @@ func TestResponsesDontTellWhoHasAnAccount(t *testing.T) {
 	}
 	for name, ask := range map[string]func(browser *harness.StaffBrowser, email string) string{
 		"forgot": func(browser *harness.StaffBrowser, email string) string {
-			return page(browser, "/dashboard/forgot", url.Values{"email": {email}})
+			return wholeAnswer(browser, "/dashboard/forgot", url.Values{"email": {email}})
 		},
 		"sign-up": func(browser *harness.StaffBrowser, email string) string {
-			return page(browser, "/dashboard/sign-up", signUp(email))
+			return wholeAnswer(browser, "/dashboard/sign-up", signUp(email))
 		},
 		"throttled": func(browser *harness.StaffBrowser, email string) string {
 			all := ""
 			for range 4 {
-				all += page(browser, "/dashboard/forgot", url.Values{"email": {email}})
+				all += wholeAnswer(browser, "/dashboard/forgot", url.Values{"email": {email}})
 			}
 			return all
 		},
@@ -157,8 +157,8 @@ func TestResponsesDontTellWhoHasAnAccount(t *testing.T) {
 	}
 }
 
-// page posts and returns all that the browser sees of the answer.
-func page(browser *harness.StaffBrowser, path string, values url.Values) string {
+// wholeAnswer posts and returns all that the browser sees of the answer.
+func wholeAnswer(browser *harness.StaffBrowser, path string, values url.Values) string {
 	answer := browser.Post(path, values)
 	return http.StatusText(answer.Code) + " " + answer.Result().Status + " " + answer.Header().Get("Location") + " " + answer.Body.String()
 }
@@ -197,7 +197,7 @@ func TestSignUp(t *testing.T) {
 	browser.WantPage(browser.Post("/dashboard/verify", url.Values{"password": {"not the one"}}), http.StatusUnprocessableEntity, "That isn’t your password")
 	browser.WantRedirect(browser.Post("/dashboard/verify", url.Values{"password": {harness.GoodPassword}}), "/dashboard/test")
 	answer := browser.Get("/dashboard/test")
-	browser.WantPage(answer, http.StatusOK, "Test mode", "Welcome to Candor", "&lt;script&gt;")
+	browser.WantPage(answer, http.StatusOK, "Test mode", "Welcome to Candor", "<script>")
 	if strings.Contains(answer.Body.String(), `<script>"A`) {
 		t.Error("the company's name is not escaped")
 	}
@@ -263,7 +263,7 @@ func TestInvitation(t *testing.T) {
 	late.WantPage(late.Get("/dashboard/invitation"), http.StatusNotFound, "ask for another invitation")
 	browser := h.SignedOut()
 	openEmail(browser, link, "/dashboard/invitation")
-	browser.WantPage(browser.Get("/dashboard/invitation"), http.StatusOK, "Join Lender &amp; Sons", "developer", by.Name)
+	browser.WantPage(browser.Get("/dashboard/invitation"), http.StatusOK, "Join Lender & Sons", "developer", by.Name)
 	browser.WantPage(browser.Post("/dashboard/invitation", url.Values{"new_password": {"lender sons"}}), http.StatusUnprocessableEntity, "Enter your name", "must not be your name")
 	accept := url.Values{"name": {"Sam"}, "new_password": {harness.GoodPassword}}
 	var wg sync.WaitGroup
@@ -334,6 +334,6 @@ func TestDevMail(t *testing.T) {
 			browser.WantPage(answer, http.StatusNotFound)
 			continue
 		}
-		browser.WantPage(answer, http.StatusOK, "&lt;b&gt;Hello", `<a href="https://candor.example/dashboard/reset/ABC">`)
+		browser.WantPage(answer, http.StatusOK, "<b>Hello").LeadsTo("https://candor.example/dashboard/reset/ABC")
 	}
 }

@@ -79,7 +79,7 @@ func TestFailedSignInsAreTold(t *testing.T) {
 	audited(h, domain.AuditSignInFailed, 3)
 	strangerFrom(h, 0).Post("/dashboard/sign-in", harness.SignInForm("typed@elsewhere.example", "typed by a stranger"))
 	audited(h, domain.AuditSignInFailed, 3)
-	says(owner, "/dashboard/test/audit", "Sign-in failed", "Not signed in 198.18.0.1", "Too many attempts", h.Account.Email)
+	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "Sign-in failed", "Not signed in 198.18.0.1", "Too many attempts", h.Account.Email)
 	logs := h.Logs.String()
 	if n := strings.Count(logs, `"attempt refused","outcome":"wrong_password","account_id":"`+h.Account.AccountID.String()+`","staff_id":"usr_`); n != 12 {
 		t.Errorf("%d lines of the log tell of a wrong password of the account, want 12:\n%s", n, logs)
@@ -104,7 +104,7 @@ func TestAuditOfFailuresIsBounded(t *testing.T) {
 	}
 	audited(h, domain.AuditSignInFailed, 21)
 	audited(h, domain.AuditThrottled, 21)
-	says(owner, "/dashboard/test/audit", "more networks: true")
+	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "more networks: true")
 	strangerFrom(h, 200).Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, "wrong")) // may be the next that is admitted
 	before := everyRow(h)
 	for i := range 20 {
@@ -163,7 +163,7 @@ func TestRefusedCodesAndConfirmationsAreTold(t *testing.T) {
 	answer := stranger.Post("/dashboard/sign-in/passkey/answer", url.Values{"token": {"x"}, "response": {"{}"}})
 	stranger.WantPage(answer, http.StatusUnprocessableEntity, "That passkey didn’t work")
 	counts.want(t, "wrong_passkey", 1)
-	says(owner, "/dashboard/test/audit", "Sign-in code refused", "Password refused while signed in", h.Account.Email+" 192.0.2.1")
+	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "Sign-in code refused", "Password refused while signed in", h.Account.Email+" 192.0.2.1")
 }
 
 // TestForbiddenIsTold: a role's and a key's refusals are counted and logged by
@@ -178,7 +178,7 @@ func TestForbiddenIsTold(t *testing.T) {
 	}
 	audited(h, domain.AuditForbidden, 1)
 	counts.want(t, "forbidden staff", 3)
-	says(h.Staff(domain.RoleOwner), "/dashboard/test/audit", "Page refused by role", support.Session.Email, "needs: account")
+	h.Staff(domain.RoleOwner).WantPage(h.Staff(domain.RoleOwner).Get("/dashboard/test/audit"), http.StatusOK, "Page refused by role", support.Session.Email, "needs: account")
 	key := h.RestrictedKey(domain.Permissions{domain.SessionsWrite})
 	h.Do(harness.Call{Method: http.MethodGet, Path: "/sessions", Key: key}).WantStatus(http.StatusForbidden)
 	counts.want(t, "forbidden key", 1)

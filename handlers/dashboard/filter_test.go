@@ -48,8 +48,11 @@ func TestFiltersThatCanNotBeFollowed(t *testing.T) {
 	for place, values := range wrong {
 		_, field, _ := strings.Cut(place, "?")
 		for _, value := range values {
-			page := owner.Get("/dashboard/test/" + place + "=" + url.QueryEscape(value))
-			owner.WantPage(page, http.StatusOK, "There is a problem", `href="#`+field+`"`, `id="`+field+`-error"`, `aria-describedby="`+field+`-error"`)
+			page := owner.WantPage(owner.Get("/dashboard/test/"+place+"="+url.QueryEscape(value)), http.StatusOK, "There is a problem")
+			message := page.Errors()[field]
+			if message == "" || !strings.Contains(page.Field(field).Description, message) {
+				t.Errorf("%s=%s: the field is described by %q, and its error is %q", place, value, page.Field(field).Description, message)
+			}
 		}
 	}
 	for _, export := range []string{"sessions/export?status=in-progress", "audit/export?action=api_key.made"} {
@@ -63,9 +66,7 @@ func TestFiltersThatCanNotBeFollowed(t *testing.T) {
 		"sessions?status=in_progress", "audit?action=api_key.created", "webhooks?state=failed&type=session.completed&status=timeout&endpoint=" + own["endpoint"],
 		"webhooks?session=" + own["session"], "requests?method=GET&status=4xx&code=not_found&key=" + own["key"], "requests?status=201",
 	} {
-		if page := owner.Get("/dashboard/test/" + right); strings.Contains(page.Body.String(), "There is a problem") {
-			t.Errorf("%s isn't understood", right)
-		}
+		owner.WantPage(owner.Get("/dashboard/test/"+right), http.StatusOK).Hides("There is a problem")
 	}
 }
 
@@ -117,14 +118,12 @@ func TestEveryListOffersItsFilters(t *testing.T) {
 	for page, names := range map[string][]string{
 		"sessions": namesOf(domain.SessionFilters), "audit": namesOf(domain.AuditFilters), "requests": namesOf(domain.RequestFilters), "webhooks": namesOf(domain.DeliveryFilters),
 	} {
-		shown := owner.Get("/dashboard/test/" + page).Body.String()
+		shown := owner.WantPage(owner.Get("/dashboard/test/"+page), http.StatusOK)
 		for _, name := range names {
 			if other, ok := control[name]; ok && page != "audit" && page != "requests" {
 				name = other
 			}
-			if !strings.Contains(shown, `name="`+name+`"`) {
-				t.Errorf("the page %s has no control %s", page, name)
-			}
+			shown.Offers(name)
 		}
 	}
 }

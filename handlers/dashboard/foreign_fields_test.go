@@ -123,7 +123,7 @@ func TestFieldsNameNothingForeign(t *testing.T) {
 		}
 		text = untyped(text, c.field, own[c.object])
 		if status != http.StatusOK || !strings.Contains(strings.ToLower(text), strings.ToLower(harness.Mark)) {
-			t.Errorf("%s %s with an own %s: %d, and it isn't shown:\n%.2000s", c.path, c.field, c.object, status, words(text))
+			t.Errorf("%s %s with an own %s: %d, and it isn't shown:\n%.2000s", c.path, c.field, c.object, status, text)
 		}
 	}
 }

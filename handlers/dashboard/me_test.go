@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -83,7 +82,7 @@ func TestTwoStepSignIn(t *testing.T) {
 	token := half.Cookies[staffCookie]
 	half.WantRedirect(half.Get("/dashboard/test"), "/dashboard/sign-in?then=%2Fdashboard%2Ftest")
 	half.WantRedirect(half.Get("/dashboard/confirm"), "/dashboard/sign-in?then=%2Fdashboard%2Fconfirm")
-	half.WantPage(half.Get("/dashboard/sign-in/code?then=%2Fdashboard%2Flive"), http.StatusOK, `value="/dashboard/live"`)
+	half.WantPage(half.Get("/dashboard/sign-in/code?then=%2Fdashboard%2Flive"), http.StatusOK).WantField("then", "/dashboard/live")
 	half.WantPage(half.Post("/dashboard/sign-in/code", harness.CodeForm(h.Code(secret, 0))), http.StatusUnprocessableEntity, "was used already")
 	half.WantPage(half.Post("/dashboard/sign-in/code", harness.CodeForm(h.Code(secret, -2))), http.StatusUnprocessableEntity, "That code isn’t right")
 	form := harness.CodeForm(h.Code(secret, 1))
@@ -150,7 +149,7 @@ func TestRecoveryCodes(t *testing.T) {
 	again.WantPage(again.Post("/dashboard/sign-in/code", harness.CodeForm(recovery[0])), http.StatusUnprocessableEntity)
 	owner.WantPage(owner.Get("/dashboard/test/me"), http.StatusOK, "9 of 10")
 	answer := owner.Post("/dashboard/test/me/recovery-codes", nil)
-	renewed := harness.RecoveryOnPage.FindAllString(answer.Body.String(), -1)
+	renewed := harness.RecoveryCodes(owner.WantPage(answer, http.StatusOK))
 	if len(renewed) != 10 {
 		t.Fatalf("%d new recovery codes, want 10", len(renewed))
 	}
@@ -199,9 +198,9 @@ func TestTurnTwoStepOff(t *testing.T) {
 		return url.Values{"off_password": {password}, "off_code": {code}}
 	}
 	h.Clock.Advance(time.Minute)
-	owner.WantPage(owner.Post(path, off("wrong", h.Code(secret, 0))), http.StatusUnprocessableEntity, "That isn’t your password", `href="#off_password"`)
+	owner.WantPage(owner.Post(path, off("wrong", h.Code(secret, 0))), http.StatusUnprocessableEntity).WantError("off_password", "That isn’t your password")
 	for _, code := range []string{"", "000000", "abcd-abcd-abcd-abcd-abcd-abcd"} {
-		owner.WantPage(owner.Post(path, off(h.Account.Password, code)), http.StatusUnprocessableEntity, "That code isn’t right", `href="#off_code"`)
+		owner.WantPage(owner.Post(path, off(h.Account.Password, code)), http.StatusUnprocessableEntity).WantError("off_code", "That code isn’t right")
 	}
 	audited(h, domain.AuditCodeRefused, 1) // the first of three from this network
 	owner.WantPage(owner.Get("/dashboard/test/me"), http.StatusOK, "10 of 10")
@@ -331,9 +330,7 @@ func TestBrowsers(t *testing.T) {
 	h := harness.New(t)
 	browser, second, third := h.Owner(), h.Owner(), h.Owner()
 	foreign := h.Staff(domain.RoleOwner)
-	answer := browser.Get("/dashboard/test/me")
-	browser.WantPage(answer, http.StatusOK, "This browser", "Sign out everywhere else", "192.0.2.1")
-	paths := regexp.MustCompile(`/dashboard/test/me/sessions/sts_[a-z0-9]+/end`).FindAllString(answer.Body.String(), -1)
+	paths := browser.WantPage(browser.Get("/dashboard/test/me"), http.StatusOK, "This browser", "192.0.2.1").Offers("Sign out everywhere else").Leads("/dashboard/test/me/sessions/sts_")
 	if len(paths) != 2 {
 		t.Fatalf("%d browsers can be signed out, want the two others", len(paths))
 	}

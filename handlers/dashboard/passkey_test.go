@@ -173,7 +173,7 @@ func TestPasskeyAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	long := url.Values{"token": {question.Token}, "response": form["response"], "name": {strings.Repeat("x", 1000)}}
-	owner.WantPage(owner.Post("/dashboard/test/me/passkeys", long), http.StatusUnprocessableEntity, `href="#passkeys"`, "The passkey’s name must be")
+	owner.WantPage(owner.Post("/dashboard/test/me/passkeys", long), http.StatusUnprocessableEntity).WantError("passkeys", "The passkey’s name must be")
 	stranger := h.SignedOut()
 	stranger.WantPage(stranger.Post("/dashboard/sign-in/passkey/answer", form), http.StatusUnprocessableEntity, "That passkey didn’t work")
 	h.Clock.Advance(domain.StaffConfirmed + time.Second)

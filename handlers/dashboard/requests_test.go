@@ -16,6 +16,7 @@ import (
 	"candor/internal/service/keys"
 	"candor/internal/service/requestlog"
 	"candor/internal/testkit/harness"
+	"candor/internal/testkit/page"
 )
 
 // newLogged starts a server that logs API requests.
@@ -129,8 +130,8 @@ func TestRequestsAreLogged(t *testing.T) {
 	page := developer.Get("/dashboard/test/requests")
 	developer.WantPage(page, http.StatusOK, "GET /v1/sessions/"+session+"/documents/"+document, "session_not_completed", "an address that isn’t there", " ms", " …"+key[len(key)-4:])
 	reference := created.Header().Get("X-Request-Id")
-	developer.WantPage(developer.Get("/dashboard/test/requests?id="+reference), http.StatusOK, "POST /v1/sessions<", reference)
-	developer.WantPage(developer.Get("/dashboard/test/requests/"+reference), http.StatusOK, reference, "/dashboard/test/sessions/"+id, "201", "192.0.2.1", "20 Nov 2026, 03:04:06 UTC")
+	developer.WantPage(developer.Get("/dashboard/test/requests?id="+reference), http.StatusOK, "POST /v1/sessions ", reference)
+	developer.WantPage(developer.Get("/dashboard/test/requests/"+reference), http.StatusOK, reference, "201", "192.0.2.1", "20 Nov 2026, 03:04:06 UTC").LeadsTo("/dashboard/test/sessions/" + id)
 	developer.WantPage(developer.Get("/dashboard/live/requests"), http.StatusOK, "/v1/events")
 	for _, path := range []string{"/dashboard/test/requests", "/dashboard/test/requests?id=" + reference, "/dashboard/live/requests"} {
 		if strings.Contains(stranger.Get(path).Body.String(), "/v1/sessions") {
@@ -167,11 +168,9 @@ func TestRefusedKeysAreLogged(t *testing.T) {
 	}
 	log.Flush(t.Context())
 	developer := h.Staff(domain.RoleDeveloper)
-	developer.WantPage(developer.Get("/dashboard/test/requests?status=401&code=invalid_api_key"), http.StatusOK, "Expiring …"+expiring[len(expiring)-4:], "&lt;script&gt;", " …"+gone.Last4+" (deleted)")
-	developer.WantPage(developer.Get("/dashboard/test/requests?status=403"), http.StatusOK, "Elsewhere …", ">forbidden<")
-	if page := developer.Get("/dashboard/test/keys"); strings.Contains(page.Body.String(), gone.Last4) || strings.Contains(page.Body.String(), "<script>alert") {
-		t.Error("the deleted key is listed as a key still")
-	}
+	developer.WantPage(developer.Get("/dashboard/test/requests?status=401&code=invalid_api_key"), http.StatusOK, "Expiring …"+expiring[len(expiring)-4:], "<script>", " …"+gone.Last4+" (deleted)")
+	developer.WantPage(developer.Get("/dashboard/test/requests?status=403"), http.StatusOK, "Elsewhere …", "forbidden")
+	developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK).Hides(gone.Last4, "<script>alert") // it isn't listed any more
 	if n := len(loggedCalls(h, h.TestScope())); n != 3 {
 		t.Errorf("%d calls logged, want 3", n)
 	}
@@ -222,10 +221,15 @@ func TestRequestsAreFound(t *testing.T) {
 		}
 		return developer.Get("/dashboard/test/requests?" + values.Encode())
 	}
-	shown := func(page *httptest.ResponseRecorder) int { return strings.Count(page.Body.String(), `class="row-link`) }
-	next := func(page *httptest.ResponseRecorder) string {
-		_, id, _ := strings.Cut(page.Body.String(), "before=")
-		return id[:strings.IndexAny(id, `"&`)]
+	shown := func(answer *httptest.ResponseRecorder) int { return len(page.Read(t, answer.Body.String()).Rows()) }
+	next := func(answer *httptest.ResponseRecorder) string {
+		for _, address := range page.Read(t, answer.Body.String()).Leads("/dashboard/test/requests?") {
+			if to, err := url.Parse(address); err == nil && to.Query().Has("before") {
+				return to.Query().Get("before")
+			}
+		}
+		t.Fatal("the page doesn't lead to older requests")
+		return ""
 	}
 	from := harness.StartTime.Add(-30 * time.Second).Format("2006-01-02T15:04:05")
 	for name, test := range map[string]struct {
@@ -243,7 +247,7 @@ func TestRequestsAreFound(t *testing.T) {
 		"key":           {at("key", keys[0].ID.String(), "from", from), 30, nil},
 		"another key":   {at("key", "key_00000000000000000000000000"), 0, []string{"Choose an option from the list"}},
 		"not known":     {at("status", "999", "method", "BREW", "code", "x", "key", "x", "from", from), 0, []string{"Choose an option from the list"}},
-		"bad id":        {at("id", "req_1<script>"), 0, []string{"Enter a whole request id", "req_1&lt;script&gt;"}},
+		"bad id":        {at("id", "req_1<script>"), 0, []string{"Enter a whole request id", "req_1<script>"}},
 		"bad time":      {at("from", "noon"), 0, []string{"Enter a date and time"}},
 		"backwards":     {at("from", from, "to", from), 0, []string{"Until must be after from"}},
 		"rare":          {at("method", "DELETE"), 0, []string{"Nothing found yet", "Look further back", "Looked back to "}},
@@ -254,8 +258,8 @@ func TestRequestsAreFound(t *testing.T) {
 		}
 	}
 	older := at("before", next(at()))
-	developer.WantPage(older, http.StatusOK, "Newest", "Older", harness.StartTime.Add(-51*time.Second).Format("15:04:05"))
-	if strings.Contains(older.Body.String(), "internal_error<") && shown(older) != 50 {
+	developer.WantPage(older, http.StatusOK, harness.StartTime.Add(-51*time.Second).Format("15:04:05"))
+	if shown(older) != 50 {
 		t.Errorf("the second page has %d lines", shown(older))
 	}
 	found := at("method", "DELETE", "before", next(at("method", "DELETE")))

@@ -65,7 +65,7 @@ func TestRetentionOfAnswers(t *testing.T) {
 		owner.WantPage(owner.Get(page), http.StatusOK, "Jo Citizen", "Deleted", "1 Mar 2027", "keeps answers for a limited time")
 		owner.WantPage(owner.Get(page+"/data"), http.StatusNotFound)
 	}
-	owner.WantPage(owner.Get(settings), http.StatusOK, `value="101"`, "2557")
+	owner.WantPage(owner.Get(settings), http.StatusOK, "2557").WantField("answer_days", "101")
 	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "answer days: 0 → 101")
 
 	// Who the customer is can still be erased, and is another matter.

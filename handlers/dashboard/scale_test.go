@@ -9,6 +9,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
+	"candor/internal/testkit/page"
 )
 
 // What would take long to count is counted so far, and the page says so.
@@ -26,7 +27,7 @@ func TestVeryManyAreCountedSoFar(t *testing.T) {
 	since := h.Clock.Now().Add(-time.Hour).Format("2006-01-02T15:04")
 	preview := developer.Get(redeliveries + "?preview=1&rate=100&since=" + since)
 	developer.WantPage(preview, http.StatusOK, "10,000 or more deliveries would be sent again", "Send 10,000 or more deliveries again", "Only the first 10,000 were counted. All that match are sent.")
-	if text := words(preview.Body.String()); !strings.Contains(text, "10,000 https://") {
+	if text := page.Read(t, preview.Body.String()).Text(); !strings.Contains(text, "10,000 https://") {
 		t.Errorf("the preview doesn't say how many of them go where: %s", text)
 	}
 
@@ -41,7 +42,7 @@ func TestVeryManyAreCountedSoFar(t *testing.T) {
 		"q=QA&status=pending&before=" + session.ID.String(): "No session matches",
 	} {
 		answer := developer.Get("/dashboard/test/sessions?" + query)
-		text := words(answer.Body.String())
+		text := page.Read(t, answer.Body.String()).Text()
 		if answer.Code != http.StatusOK || !strings.Contains(text, want) || strings.Contains(text, "or more") != strings.Contains(want, "or more") {
 			t.Errorf("%s: %d, want %q in %s", query, answer.Code, want, text)
 		}

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +14,7 @@ import (
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/testkit/harness"
+	"candor/internal/testkit/page"
 )
 
 func TestSettingsAreOnTheForm(t *testing.T) {
@@ -21,18 +22,17 @@ func TestSettingsAreOnTheForm(t *testing.T) {
 	h := harness.New(t)
 	owner := h.Staff(domain.RoleOwner)
 	path := "/dashboard/test/settings"
-	owner.WantPage(owner.Get(path), http.StatusOK, "Lender &amp; Sons")
-	owner.WantPage(owner.Post(path, url.Values{"name": {""}, "help_email": {"x"}, "help_phone": {"call me"}, "brand_colour": {"red"}}), http.StatusUnprocessableEntity,
-		"Enter the name", "help@example.com", "telephone number such as", "six hex digits", `value="red"`)
+	owner.WantPage(owner.Get(path), http.StatusOK, "Lender & Sons")
+	wrong := owner.WantPage(owner.Post(path, url.Values{"name": {""}, "help_email": {"x"}, "help_phone": {"call me"}, "brand_colour": {"red"}}), http.StatusUnprocessableEntity,
+		"Enter the name", "help@example.com", "telephone number such as", "six hex digits")
+	wrong.WantField("brand_colour", "red")
 	owner.WantRedirect(owner.Post(path, url.Values{"name": {harness.Hostile}, "help_email": {"help@lender.example"}, "help_phone": {"1300 123 456"}, "brand_colour": {"#B0241C"}}), path)
-	owner.WantPage(owner.Get(path), http.StatusOK, "Settings saved", "help@lender.example", `value="#b0241c"`)
+	owner.WantPage(owner.Get(path), http.StatusOK, "Settings saved", "help@lender.example").WantField("brand_colour", "#b0241c")
 
 	customer := h.NewCustomer()
-	page := customer.WantPage(customer.Get(""), http.StatusOK)
-	for _, want := range []string{"help@lender.example", "1300 123 456", `href="/brand/b0241c.css"`, "&lt;script&gt;"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the form lacks %s", want)
-		}
+	page := customer.WantPage(customer.Get(""), http.StatusOK).Shows("help@lender.example", "1300 123 456", "<script>")
+	if got := page.Loads("/brand/"); !slices.Equal(got, []string{"/brand/b0241c.css"}) {
+		t.Errorf("the form loads the brand's style %q", got)
 	}
 	sheet := owner.Get("/brand/b0241c.css")
 	if sheet.Code != http.StatusOK || !strings.HasPrefix(sheet.Header().Get("Content-Type"), "text/css") || !strings.Contains(sheet.Body.String(), "--brand:light-dark(#b0241c,") {
@@ -41,30 +41,39 @@ func TestSettingsAreOnTheForm(t *testing.T) {
 	for _, path := range []string{"/brand/b0241c", "/brand/red.css", "/brand/b0241c.css.css"} {
 		owner.WantPage(owner.Get(path), http.StatusNotFound)
 	}
-	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "<span>Settings changed ", "brand colour: b0241c")
+	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "Settings changed ", "brand colour: b0241c")
 }
 
-var logoInPage = regexp.MustCompile(`<img class="partner-logo" src="(/logo/[0-9a-f]{32}\.png)" alt="Lender &amp; Sons" width="(\d+)" height="(\d+)">`)
+// wantLogo returns the address of the page's one picture, and fails unless it is
+// named after the account and has that size.
+func wantLogo(p *page.Page, width, height string) string {
+	p.Helper()
+	pictures := p.All("img")
+	if len(pictures) != 1 {
+		p.Fatalf("%d pictures, want the logo", len(pictures))
+	}
+	logo := pictures[0]
+	if logo.Attr("alt") != "Lender & Sons" || logo.Attr("width") != width || logo.Attr("height") != height {
+		p.Errorf("the logo is %s, want one of %s × %s", logo.Source, width, height)
+	}
+	return logo.Attr("src")
+}
 
 func TestLogo(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	owner, customer, path := h.Staff(domain.RoleOwner), h.NewCustomer(), "/dashboard/test/settings"
-	owner.WantPage(owner.Post(path+"/logo", url.Values{"name": {"x"}}), http.StatusUnprocessableEntity, "Select a file", `value="Lender &amp; Sons"`)
-	owner.WantPage(owner.SendLogo("logo.svg", "<svg><script>alert(1)</script></svg>"), http.StatusUnprocessableEntity, "SVG files can hold programs", `href="#file"`)
+	owner.WantPage(owner.Post(path+"/logo", url.Values{"name": {"x"}}), http.StatusUnprocessableEntity, "Select a file").WantField("name", "Lender & Sons")
+	owner.WantPage(owner.SendLogo("logo.svg", "<svg><script>alert(1)</script></svg>"), http.StatusUnprocessableEntity).WantError("file", "SVG files can hold programs")
 	owner.WantPage(owner.SendLogo("logo.png", strings.Repeat("x", 2<<20)), http.StatusUnprocessableEntity, "512 KB or smaller")
-	if page := customer.WantPage(customer.Get(""), http.StatusOK); strings.Contains(page, "<img") || !strings.Contains(page, "partner-mark") {
+	if page := customer.WantPage(customer.Get(""), http.StatusOK).Shows("L Lender & Sons"); len(page.All("img")) > 0 {
 		t.Error("the form has a picture without a logo")
 	}
 
 	owner.WantRedirect(owner.SendLogo("logo.png", harness.Drawing(t, 960, 192, color.NRGBA{13, 87, 72, 255})), path)
-	owner.WantPage(owner.Get(path), http.StatusOK, "Logo saved", "Remove logo", `src="/logo/`)
-	page := customer.WantPage(customer.Get(""), http.StatusOK)
-	found := logoInPage.FindStringSubmatch(page)
-	if found == nil || found[2] != "240" || found[3] != "48" || strings.Contains(page, "partner-mark") {
-		t.Fatalf("the logo on the form: %q in\n%.3000s", found, page)
-	}
-	answer := h.SignedOut().Get(found[1])
+	wantLogo(owner.WantPage(owner.Get(path), http.StatusOK, "Logo saved").Offers("Remove logo"), "240", "48")
+	logo := wantLogo(customer.WantPage(customer.Get(""), http.StatusOK).Hides("L Lender & Sons"), "240", "48")
+	answer := h.SignedOut().Get(logo)
 	for header, want := range map[string]string{
 		"Content-Type": "image/png", "Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff",
 		"Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; sandbox", "Cross-Origin-Resource-Policy": "same-origin",
@@ -76,19 +85,19 @@ func TestLogo(t *testing.T) {
 	if size, err := png.DecodeConfig(answer.Body); answer.Code != http.StatusOK || err != nil || size.Width != domain.MaxLogoWidth || size.Height != domain.MaxLogoHeight {
 		t.Errorf("the logo: %d, %v, %v", answer.Code, size, err)
 	}
-	for _, other := range []string{"/logo/", "/logo/x.png", "/logo/%ff%00.png", strings.Replace(found[1], ".png", ".jpg", 1), found[1] + ".svg", strings.Replace(found[1], "logo/", "logo/..%2f", 1)} {
+	for _, other := range []string{"/logo/", "/logo/x.png", "/logo/%ff%00.png", strings.Replace(logo, ".png", ".jpg", 1), logo + ".svg", strings.Replace(logo, "logo/", "logo/..%2f", 1)} {
 		owner.WantPage(owner.Get(other), http.StatusNotFound)
 	}
 
 	owner.WantRedirect(owner.SendLogo("logo.png", harness.Drawing(t, 96, 96, color.NRGBA{200, 0, 0, 255})), path)
-	owner.WantPage(owner.Get(found[1]), http.StatusNotFound) // replaced
-	owner.WantPage(owner.Get(path), http.StatusOK, `width="48" height="48"`)
+	owner.WantPage(owner.Get(logo), http.StatusNotFound) // replaced
+	wantLogo(owner.WantPage(owner.Get(path), http.StatusOK), "48", "48")
 	owner.WantRedirect(owner.Post(path+"/logo/remove", nil), path)
 	owner.WantPage(owner.Get(path), http.StatusOK, "Logo removed", "first letter")
-	if page := customer.WantPage(customer.Get(""), http.StatusOK); strings.Contains(page, "<img") {
+	if page := customer.WantPage(customer.Get(""), http.StatusOK); len(page.All("img")) > 0 {
 		t.Error("the logo is on the form still")
 	}
-	name := strings.TrimPrefix(found[1], "/logo/")
+	name := strings.TrimPrefix(logo, "/logo/")
 	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "logo: "+name, "logo: "+name+" → ", " → none")
 }
 
@@ -110,7 +119,7 @@ func TestDefaultExpiry(t *testing.T) {
 	}
 	for _, wrong := range []string{"", "0", "91", "-1", "1.5", "many", "9999999999999999999"} {
 		answer := owner.Post(path+"/expiry", url.Values{"default_expires_in_days": {wrong}})
-		owner.WantPage(answer, http.StatusUnprocessableEntity, "Enter a number of days from 1 to 90", `value="`+wrong+`"`)
+		owner.WantPage(answer, http.StatusUnprocessableEntity, "Enter a number of days from 1 to 90").WantField("default_expires_in_days", wrong)
 	}
 	owner.WantRedirect(owner.Post(path+"/expiry", url.Values{"default_expires_in_days": {" 7 "}}), path)
 	for request, want := range map[string]int{"": 7, `, "expires_in_days": null`: 7, `, "expires_in_days": 90`: 90} {
@@ -121,7 +130,7 @@ func TestDefaultExpiry(t *testing.T) {
 	if got := create("before", ""); got != 30 {
 		t.Errorf("the same answer again has %d days, want 30", got)
 	}
-	owner.WantPage(owner.Get("/dashboard/live/sessions/new"), http.StatusOK, `value="7"`)
+	owner.WantPage(owner.Get("/dashboard/live/sessions/new"), http.StatusOK).WantField("expires_in_days", "7")
 	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "default expires in days: 30 → 7")
 }
 

@@ -15,6 +15,7 @@ import (
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit/harness"
+	"candor/internal/testkit/page"
 )
 
 func TestLinkSetsTheCookieAndLeavesTheAddress(t *testing.T) {
@@ -82,8 +83,9 @@ func TestWrongLinksAnswerAlike(t *testing.T) {
 			t.Errorf("%s answered another page than a wrong token", path)
 		}
 	}
-	harness.Shows(t, first, "We can’t find this page", "Open it again from the original message")
-	harness.Hides(t, first, "Lender")
+	shown := page.Read(t, first)
+	shown.Shows("We can’t find this page", "Open it again from the original message")
+	shown.Hides("Lender")
 }
 
 func TestCookieOpensItsOwnSessionOnly(t *testing.T) {
@@ -193,17 +195,17 @@ func TestClosedSessionsSayWhatHappened(t *testing.T) {
 		for who, visitor := range map[string]*harness.Customer{"another tab": early, "the link again": late} {
 			for _, section := range []string{"", "income", "documents", "declaration"} {
 				page := visitor.WantPage(visitor.Get(section), test.status)
-				harness.Shows(t, page, test.says, "Lender &amp; Sons")
-				harness.Hides(t, page, "98,750", "98750", "Zoë", "jo@customer.example", "0491", "Save it before", "/pdf")
+				page.Shows(test.says, "Lender & Sons")
+				page.Hides("98,750", "98750", "Zoë", "jo@customer.example", "0491", "Save it before", "/pdf")
 			}
 			if got := visitor.Get("pdf"); got.Code != http.StatusNotFound && test.name == "completed" {
 				t.Errorf("%s: %s downloaded the copy: %d", test.name, who, got.Code)
 			}
 			for _, section := range []string{"income", "documents"} {
-				harness.Shows(t, visitor.WantPage(visitor.Post(section, statementtest.Values(section)), test.status), test.says)
+				visitor.WantPage(visitor.Post(section, statementtest.Values(section)), test.status).Shows(test.says)
 			}
-			harness.Shows(t, visitor.WantPage(visitor.Post("income", url.Values{"action": {"add:x"}}), test.status), test.says)
-			harness.Shows(t, visitor.WantPage(visitor.Attach("other", "a.pdf", []byte("%PDF-1.7"), ""), test.status), test.says)
+			visitor.WantPage(visitor.Post("income", url.Values{"action": {"add:x"}}), test.status).Shows(test.says)
+			visitor.WantPage(visitor.Attach("other", "a.pdf", []byte("%PDF-1.7"), ""), test.status).Shows(test.says)
 		}
 		if got := len(c.Events()); got != events {
 			t.Errorf("%s: %d events after the end, want %d", test.name, got, events)
@@ -217,13 +219,13 @@ func TestCopyForTheBrowserThatSigned(t *testing.T) {
 	tab := c.OtherBrowser()
 	c.AnswerAll()
 	c.WantRedirect(c.Sign())
-	harness.Shows(t, c.WantPage(c.Get(""), http.StatusOK), "being made", "Check again")
+	c.WantPage(c.Get(""), http.StatusOK).Shows("being made", "Check again")
 	if next := c.WantRedirect(c.Get("pdf")); next != "" {
 		t.Errorf("a copy that isn't ready leads to %q, want the confirmation", next)
 	}
 	c.StorePDF(c.ID, []byte("%PDF-1.7 copy"))
-	harness.Shows(t, c.WantPage(c.Get(""), http.StatusOK), c.Path("pdf"), "Save it before you close this page")
-	harness.Shows(t, c.WantPage(c.Get("income"), http.StatusOK), c.Path("pdf"))
+	c.WantPage(c.Get(""), http.StatusOK).Shows("Save it before you close this page").LeadsTo(c.Path("pdf"))
+	c.WantPage(c.Get("income"), http.StatusOK).LeadsTo(c.Path("pdf"))
 	got := c.Get("pdf")
 	want := `attachment; filename="financial_statement_` + c.ID.String() + `.pdf"`
 	if got.Code != http.StatusOK || got.Body.String() != "%PDF-1.7 copy" || got.Header().Get("Content-Disposition") != want {
@@ -237,8 +239,8 @@ func TestCopyForTheBrowserThatSigned(t *testing.T) {
 		t.Errorf("the copy is still there after an hour: %d", got.Code)
 	}
 	page := c.WantPage(c.Get(""), http.StatusOK)
-	harness.Shows(t, page, "Your statement has been sent")
-	harness.Hides(t, page, c.Path("pdf"))
+	page.Shows("Your statement has been sent")
+	page.Hides(c.Path("pdf"))
 }
 
 // TestOnlyTheBrowserThatSignedSubmitsTwice: right after the signature, a second
@@ -260,20 +262,20 @@ func TestOnlyTheBrowserThatSignedSubmitsTwice(t *testing.T) {
 	late := open()
 	for who, other := range map[string]*harness.Customer{"a browser with the link": early, "a browser that opens the link now": late} {
 		page := other.WantPage(other.Sign(), http.StatusOK)
-		harness.Shows(t, page, "Your statement has been sent")
-		harness.Hides(t, page, "Save it before", c.Path("pdf"))
+		page.Shows("Your statement has been sent")
+		page.Hides("Save it before", c.Path("pdf"))
 		if got := other.Get("pdf"); got.Code != http.StatusNotFound {
 			t.Errorf("%s downloaded the PDF: %d", who, got.Code)
 		}
 	}
 	h.Clock.Advance(59 * time.Second)
 	lateClick := doubled.OtherBrowser()
-	harness.Shows(t, doubled.WantPage(doubled.Sign(), http.StatusOK), "Save it before you close this page", c.Path("pdf"))
+	doubled.WantPage(doubled.Sign(), http.StatusOK).Shows("Save it before you close this page").LeadsTo(c.Path("pdf"))
 	if got := doubled.Get("pdf"); got.Code != http.StatusOK || got.Body.String() != "%PDF-1.7 copy" {
 		t.Errorf("the browser that signed gets %d %q, want its copy", got.Code, got.Body)
 	}
 	h.Clock.Advance(time.Second)
-	harness.Hides(t, lateClick.WantPage(lateClick.Sign(), http.StatusOK), c.Path("pdf"))
+	lateClick.WantPage(lateClick.Sign(), http.StatusOK).Hides(c.Path("pdf"))
 	if got := c.Events(); count(got, "completed") != 1 {
 		t.Errorf("events = %q, want one completion", got)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"candor/internal/statement"
 	"candor/internal/testkit/harness"
+	"candor/internal/testkit/page"
 )
 
 // picture encodes a small image.
@@ -77,14 +78,14 @@ func TestUploadsThatAreAccepted(t *testing.T) {
 		}
 	}
 	page := c.WantPage(c.Get("documents"), http.StatusOK)
-	harness.Shows(t, page, "just fits.pdf", "Bank statement, 10 MB", "Document uploaded")
-	harness.Hides(t, c.WantPage(c.Get("documents"), http.StatusOK), "Document uploaded")
+	page.Shows("just fits.pdf", "Bank statement, 10 MB", "Document uploaded")
+	c.WantPage(c.Get("documents"), http.StatusOK).Hides("Document uploaded")
 	if next := c.WantRedirect(c.Post("documents", url.Values{"action": {"remove:" + documents[0].ID.String()}})); next != "documents" {
 		t.Errorf("a removal leads to %s, want documents", next)
 	}
 	page = c.WantPage(c.Get("documents"), http.StatusOK)
-	harness.Shows(t, page, "Document removed", "photo.jpg")
-	harness.Hides(t, page, "just fits.pdf")
+	page.Shows("Document removed", "photo.jpg")
+	page.Hides("just fits.pdf")
 	if got, want := c.Events(), []string{"accessed"}; !slices.Equal(got, want) {
 		t.Errorf("events = %q, want %q: an upload completes nothing", got, want)
 	}
@@ -116,12 +117,9 @@ func TestUploadsThatAreRefused(t *testing.T) {
 			t.Errorf("%s: answered %d, want 422", test.name, got.Code)
 			continue
 		}
-		page := got.Body.String()
-		if !strings.Contains(page, test.says) || !strings.Contains(page, "There is a problem") {
-			t.Errorf("%s: the page doesn't say %q", test.name, test.says)
-		}
+		page.Read(t, got.Body.String()).Shows(test.says, "There is a problem")
 	}
-	harness.Shows(t, c.WantPage(c.Attach("tax_return", "a.exe", []byte("MZ"), ""), http.StatusUnprocessableEntity), `value="tax_return" selected`)
+	c.WantPage(c.Attach("tax_return", "a.exe", []byte("MZ"), ""), http.StatusUnprocessableEntity).WantField("What is it?", "tax_return")
 	if documents, err := c.DB.Documents(t.Context(), c.ID); err != nil || len(documents) != 0 {
 		t.Errorf("documents = %v, %v; want none", documents, err)
 	}
@@ -154,10 +152,12 @@ func TestTwentyDocuments(t *testing.T) {
 		c.WantRedirect(c.Attach("other", fmt.Sprintf("%d.pdf", i), harness.PDFOf(30), "upload"))
 	}
 	page := c.WantPage(c.Get("documents"), http.StatusOK)
-	harness.Shows(t, page, "You have uploaded 20 documents")
-	harness.Hides(t, page, `type="file"`)
+	page.Shows("You have uploaded 20 documents")
+	page.Lacks("File", "Upload file")
 	page = c.WantPage(c.Attach("other", "21.pdf", harness.PDFOf(30), "upload"), http.StatusUnprocessableEntity)
-	harness.Shows(t, page, "You can upload 20 files", `href="#uploaded"`, `id="uploaded"`)
+	if got := page.Errors()["uploaded"]; !strings.Contains(got, "You can upload 20 files") {
+		t.Errorf("the list's error is %q", got)
+	}
 
 	documents, err := c.DB.Documents(t.Context(), c.ID)
 	c.OK(err)
@@ -204,8 +204,8 @@ func TestFieldsInAnyOrder(t *testing.T) {
 	c.WantRedirect(send("category=other", "action=upload", "file=1"))
 	c.WantRedirect(send("file=2", "category=tax_return", "action=save"))
 	c.WantRedirect(send("category=bank_statement", "file=3", "action=continue", "file=ignored"))
-	harness.Shows(t, c.WantPage(send("file=4", "category=castle"), http.StatusUnprocessableEntity), statement.NoCategory)
-	harness.Shows(t, c.WantPage(send("file=5"), http.StatusUnprocessableEntity), statement.NoCategory)
+	c.WantPage(send("file=4", "category=castle"), http.StatusUnprocessableEntity).Shows(statement.NoCategory)
+	c.WantPage(send("file=5"), http.StatusUnprocessableEntity).Shows(statement.NoCategory)
 	c.WantPage(send("category=other", "file=6", "action=publish"), http.StatusBadRequest)
 	want := []string{"1.pdf other", "2.pdf tax_return", "3.pdf bank_statement"}
 	if got := kept(); !slices.Equal(got, want) {
@@ -240,8 +240,8 @@ func TestUploadInTwoTabs(t *testing.T) {
 	c.OK(err)
 	_, err = part.Write(harness.PDFOf(100_000))
 	c.OK(err)
-	harness.Shows(t, other.WantPage(other.Attach("tax_return", "a.pdf", harness.PDFOf(30), "upload"), http.StatusUnprocessableEntity),
-		statement.UploadRunning, `value="tax_return" selected`)
+	refused := other.WantPage(other.Attach("tax_return", "a.pdf", harness.PDFOf(30), "upload"), http.StatusUnprocessableEntity)
+	refused.Shows(statement.UploadRunning).WantField("What is it?", "tax_return")
 	c.OK(form.Close())
 	c.OK(w.Close())
 	c.WantRedirect(<-first)
@@ -255,7 +255,7 @@ func TestEndlessUploadEnds(t *testing.T) {
 	body := &endless{start: "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.pdf\"\r\n\r\n%PDF-1.7"}
 	r := httptest.NewRequest(http.MethodPost, c.Path("documents"), body)
 	r.Header.Set("Content-Type", "multipart/form-data; boundary=x")
-	harness.Shows(t, c.WantPage(c.Send(r), http.StatusUnprocessableEntity), statement.FileTooLarge)
+	c.WantPage(c.Send(r), http.StatusUnprocessableEntity).Shows(statement.FileTooLarge)
 	if limit := int64(100 << 20); body.read > limit {
 		t.Errorf("%d bytes were read, want at most %d", body.read, limit)
 	}

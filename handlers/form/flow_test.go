@@ -15,6 +15,7 @@ import (
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit/harness"
+	"candor/internal/testkit/page"
 )
 
 // TestWholeFormByPlainPosts fills everything as a script would (D47) and
@@ -23,7 +24,7 @@ func TestWholeFormByPlainPosts(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t).NewCustomer()
 	page := c.WantPage(c.Get(""), http.StatusOK)
-	harness.Shows(t, page, "Lender &amp; Sons", "Zoë O&#39;Brien", "20 December 2026", "Start with Personal details")
+	page.Shows("Lender & Sons", "Zoë O'Brien", "20 December 2026", "Start with Personal details")
 
 	next := "personal_details"
 	for _, name := range statement.SectionNames[:5] {
@@ -37,12 +38,12 @@ func TestWholeFormByPlainPosts(t *testing.T) {
 		t.Fatalf("sent on to %q after the documents, want declaration", next)
 	}
 	check := c.WantPage(c.Get(next), http.StatusOK)
-	harness.Shows(t, check, "Zoë Margaret O&#39;Brien", "27 March 1985", "$1,026,405.29", "$576,165.82", "$450,239.47", "$10,789.83", "$5,126.95", "$5,662.88",
+	check.Shows("Zoë Margaret O'Brien", "27 March 1985", "$1,026,405.29", "$576,165.82", "$450,239.47", "$10,789.83", "$5,126.95", "$5,662.88",
 		"Payslip.pdf", statement.DeclarationText)
 	if next = c.WantRedirect(c.Sign()); next != "" {
 		t.Fatalf("sent on to %q after signing, want the hub's address", next)
 	}
-	harness.Shows(t, c.WantPage(c.Get(""), http.StatusOK), "Your statement has been sent", "LOAN-417")
+	c.WantPage(c.Get(""), http.StatusOK).Shows("Your statement has been sent", "LOAN-417")
 
 	data, err := c.Service.Sessions.Data(t.Context(), c.TestScope(), c.ID, harness.Operator)
 	c.OK(err)
@@ -87,7 +88,11 @@ func TestEditsSendNoEventAgain(t *testing.T) {
 	bad := statementtest.Values("income")
 	bad.Set("employment_income.gross_salary", "lots")
 	page := c.WantPage(c.Post("income", bad), http.StatusUnprocessableEntity)
-	harness.Shows(t, page, "There is a problem", `value="lots"`, "Error: Income")
+	page.Shows("There is a problem")
+	page.WantField("employment_income.gross_salary", "lots")
+	if !strings.HasPrefix(page.Title(), "Error: Income") {
+		t.Errorf("the window's title is %q", page.Title())
+	}
 	if got, want := c.Events(), []string{"accessed", "section_completed income 1"}; !slices.Equal(got, want) {
 		t.Errorf("events = %q, want %q", got, want)
 	}
@@ -96,14 +101,14 @@ func TestEditsSendNoEventAgain(t *testing.T) {
 	if session.SectionsCompleted != 1 {
 		t.Errorf("sections completed = %d, want 1: an edit never lowers it", session.SectionsCompleted)
 	}
-	harness.Shows(t, c.WantPage(c.Get("income"), http.StatusOK), `value="lots"`)
+	c.WantPage(c.Get("income"), http.StatusOK).WantField("employment_income.gross_salary", "lots")
 	hub := c.WantPage(c.Get(""), http.StatusOK)
-	harness.Shows(t, hub, "<strong>1 of 7</strong>", "Changes to finish", "Continue with Personal details")
-	harness.Hides(t, hub, "In progress")
+	hub.Shows("1 of 7 sections completed", "Changes to finish", "Continue with Personal details")
+	hub.Hides("In progress")
 	c.Answer("income")
 	hub = c.WantPage(c.Get(""), http.StatusOK)
-	harness.Shows(t, hub, "<strong>1 of 7</strong>", "Completed")
-	harness.Hides(t, hub, "Changes to finish")
+	hub.Shows("1 of 7 sections completed", "Completed")
+	hub.Hides("Changes to finish")
 }
 
 // TestCheckPageShowsNoRefusedAnswers: what was refused is worth nothing to read
@@ -113,19 +118,19 @@ func TestCheckPageShowsNoRefusedAnswers(t *testing.T) {
 	c := harness.New(t).NewCustomer()
 	c.AnswerAll()
 	whole := c.WantPage(c.Get("declaration"), http.StatusOK)
-	harness.Shows(t, whole, "$98,750.00", "$10,789.83", "$5,662.88", "Sign and submit")
-	harness.Hides(t, whole, "Not finished", "$0.00")
+	whole.Shows("$98,750.00", "$10,789.83", "$5,662.88", "Sign and submit")
+	whole.Hides("Not finished", "$0.00")
 	bad := statementtest.Values("income")
 	bad.Set("employment_income.gross_salary", "lots")
 	c.WantPage(c.Post("income", bad), http.StatusUnprocessableEntity)
 	page := c.WantPage(c.Get("declaration"), http.StatusOK)
-	harness.Shows(t, page, "Some sections aren’t finished", "$1,026,405.29", "$5,126.95")
-	harness.Hides(t, page, "$0.00", "lots", "$98,750.00", "$10,789.83", "$5,662.88", `name="accepted"`)
-	if got := strings.Count(page, "Not finished"); got != 3 {
+	page.Shows("Some sections aren’t finished", "$1,026,405.29", "$5,126.95")
+	page.Hides("$0.00", "lots", "$98,750.00", "$10,789.83", "$5,662.88").Lacks("accepted")
+	if got := strings.Count(page.Text(), "Not finished"); got != 3 {
 		t.Errorf("%d times Not finished, want 3: the section, the monthly income and the surplus", got)
 	}
 	c.Answer("income")
-	if got := c.WantPage(c.Get("declaration"), http.StatusOK); got != whole {
+	if got := c.WantPage(c.Get("declaration"), http.StatusOK); got.Source != whole.Source {
 		t.Error("the check page isn't as it was before the refused edit")
 	}
 }
@@ -136,23 +141,10 @@ func TestTypedZeroComesBack(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t).NewCustomer()
 	c.AnswerAll()
-	input := func(page, name string) string {
+	check := func(page *page.Page, typed, empty string) {
 		t.Helper()
-		_, rest, found := strings.Cut(page, `name="`+name+`" value="`)
-		value, _, _ := strings.Cut(rest, `"`)
-		if !found {
-			t.Errorf("there is no input %s", name)
-		}
-		return value
-	}
-	check := func(page, typed, empty string) {
-		t.Helper()
-		if got := input(page, typed); got != "0" {
-			t.Errorf("%s holds %q, want 0", typed, got)
-		}
-		if got := input(page, empty); got != "" {
-			t.Errorf("%s holds %q, want nothing", empty, got)
-		}
+		page.WantField(typed, "0")
+		page.WantField(empty, "")
 	}
 	bonuses, allowances := "employment_income.bonuses", "employment_income.allowances"
 	income := statementtest.Values("income")
@@ -172,14 +164,20 @@ func TestTypedZeroComesBack(t *testing.T) {
 	page := c.WantPage(c.Get("assets"), http.StatusOK)
 	check(page, "real_property.0.ownership_percentage", "vehicles.0.amount_owing")
 	check(page, "vehicles.0.value", "vehicles.0.amount_owing")
-	harness.Shows(t, c.WantPage(c.Get("declaration"), http.StatusOK), "<dd>0%</dd>")
+	if got := c.WantPage(c.Get("declaration"), http.StatusOK).Fact("Your share"); got != "0%" {
+		t.Errorf("the share reads %q, want 0%%", got)
+	}
 
 	c.WantRedirect(c.Sign())
 	data, err := c.Service.Sessions.Data(t.Context(), c.TestScope(), c.ID, harness.Operator)
 	c.OK(err)
 	text, err := json.Marshal(data.Statement)
 	c.OK(err)
-	harness.Shows(t, string(text), `"bonuses":0,`, `"allowances":0}`, `"value":0,`)
+	for _, want := range []string{`"bonuses":0,`, `"allowances":0}`, `"value":0,`} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("the data lack %s", want)
+		}
+	}
 }
 
 func TestInvalidAnswersAreShownAgainAndKept(t *testing.T) {
@@ -190,8 +188,19 @@ func TestInvalidAnswersAreShownAgainAndKept(t *testing.T) {
 	values.Del("phone")
 	values.Set("occupation", "Welder & fitter")
 	page := c.WantPage(c.Post("personal_details", values), http.StatusUnprocessableEntity)
-	harness.Shows(t, page, `href="#date_of_birth.day"`, `href="#phone"`, `value="13"`, `value="Welder &amp; fitter"`, `aria-invalid="true"`)
-	harness.Shows(t, c.WantPage(c.Get("personal_details"), http.StatusOK), `value="13"`, `value="Welder &amp; fitter"`)
+	if got := page.Errors(); len(got) != 2 || got["date_of_birth.day"] == "" || got["phone"] == "" {
+		t.Errorf("errors %q, want those of the date of birth and the phone", got)
+	}
+	for _, name := range []string{"date_of_birth.month", "phone"} {
+		if !page.Field(name).Invalid {
+			t.Errorf("%s isn't marked as invalid", name)
+		}
+	}
+	kept := c.WantPage(c.Get("personal_details"), http.StatusOK)
+	for name, want := range map[string]string{"date_of_birth.month": "13", "occupation": "Welder & fitter"} {
+		page.WantField(name, want)
+		kept.WantField(name, want)
+	}
 	if got, want := c.Events(), []string{"accessed"}; !slices.Equal(got, want) {
 		t.Errorf("events = %q, want %q", got, want)
 	}
@@ -201,20 +210,26 @@ func TestListItemsComeAndGo(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t).NewCustomer()
 	page := c.WantPage(c.Post("assets", url.Values{"action": {"add:vehicles"}}), http.StatusOK)
-	harness.Shows(t, page, `id="vehicles.0.description"`, "Vehicle 1 added", "autofocus")
+	page.Shows("Vehicle 1 added")
+	if !page.Field("vehicles.0.description").Focused {
+		t.Error("the new vehicle doesn't have the focus")
+	}
 	values := url.Values{"vehicles.0.description": {"Mazda"}, "vehicles.0.value": {"tw0"}, "action": {"add:vehicles"}}
 	page = c.WantPage(c.Post("assets", values), http.StatusOK)
-	harness.Shows(t, page, `value="Mazda"`, `value="tw0"`, `id="vehicles.1.description"`)
-	harness.Shows(t, c.WantPage(c.Get("assets"), http.StatusOK), `value="Mazda"`, `value="tw0"`, `id="vehicles.1.description"`)
+	kept := c.WantPage(c.Get("assets"), http.StatusOK)
+	for name, want := range map[string]string{"vehicles.0.description": "Mazda", "vehicles.0.value": "tw0", "vehicles.1.description": ""} {
+		page.WantField(name, want)
+		kept.WantField(name, want)
+	}
 
 	values.Set("vehicles.1.description", "Trailer")
 	values.Set("action", "remove:vehicles.0")
 	page = c.WantPage(c.Post("assets", values), http.StatusOK)
-	harness.Shows(t, page, `value="Trailer"`, "Vehicle 1 removed")
-	harness.Hides(t, page, "Mazda", `id="vehicles.1.description"`)
+	page.Shows("Vehicle 1 removed").Hides("Mazda").Lacks("vehicles.1.description")
+	page.WantField("vehicles.0.description", "Trailer")
 	page = c.WantPage(c.Post("assets", url.Values{"vehicles.0.description": {"Trailer"}, "action": {"remove:vehicles.0"}}), http.StatusOK)
-	harness.Hides(t, page, "Trailer", `id="vehicles.0.description"`)
-	harness.Hides(t, c.WantPage(c.Get("assets"), http.StatusOK), "Trailer", `id="vehicles.0.description"`)
+	page.Hides("Trailer").Lacks("vehicles.0.description")
+	c.WantPage(c.Get("assets"), http.StatusOK).Hides("Trailer").Lacks("vehicles.0.description")
 	for _, action := range []string{"add:castles", "remove:castles.0", "publish", "remove:", "add:"} {
 		c.WantPage(c.Post("assets", url.Values{"action": {action}}), http.StatusBadRequest)
 	}
@@ -231,10 +246,10 @@ func TestListHoldsFifty(t *testing.T) {
 		values.Set(fmt.Sprintf("investments.%d.description", i), fmt.Sprintf("Fund %d", i))
 	}
 	values.Set("action", "add:investments")
-	harness.Hides(t, c.WantPage(c.Post("assets", values), http.StatusOK), `id="investments.50.description"`, `value="add:investments"`)
+	c.WantPage(c.Post("assets", values), http.StatusOK).Offers("investments.49.description").Lacks("investments.50.description", "Add another investment")
 	values.Set("investments.50.description", "Fund 50")
 	values.Del("action")
-	harness.Shows(t, c.WantPage(c.Post("assets", values), http.StatusUnprocessableEntity), "enter at most 50")
+	c.WantPage(c.Post("assets", values), http.StatusUnprocessableEntity).Shows("enter at most 50")
 	values.Del("investments.50.description")
 	c.WantRedirect(c.Post("assets", values))
 }
@@ -242,14 +257,16 @@ func TestListHoldsFifty(t *testing.T) {
 func TestLiabilitiesStartWithWhatIsKnown(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t).NewCustomer()
-	harness.Hides(t, c.WantPage(c.Get("liabilities"), http.StatusOK), `id="mortgages.0.balance"`)
+	c.WantPage(c.Get("liabilities"), http.StatusOK).Lacks("mortgages.0.balance")
 	c.Answer("assets")
 	page := c.WantPage(c.Get("liabilities"), http.StatusOK)
-	harness.Shows(t, page, `value="306200.38"`, `value="241666.67"`, "Finance for Toyota Corolla", "We added what you said you owe")
+	page.Shows("306200.38", "241666.67", "Finance for Toyota Corolla", "We added what you said you owe").Offers("mortgages.0.balance")
 	c.WantPage(c.Post("liabilities", url.Values{"mortgages.0.balance": {"1"}, "action": {"remove:mortgages.0"}}), http.StatusOK)
 	page = c.WantPage(c.Get("liabilities"), http.StatusOK)
-	harness.Hides(t, page, `id="mortgages.0.balance"`, "Finance for Toyota Corolla", "We added what you said you owe")
-	harness.Shows(t, c.WantPage(c.Get("personal_details"), http.StatusOK), `value="Zoë O&#39;Brien"`, `value="jo@customer.example"`)
+	page.Lacks("mortgages.0.balance").Hides("Finance for Toyota Corolla", "We added what you said you owe")
+	page = c.WantPage(c.Get("personal_details"), http.StatusOK)
+	page.WantField("full_name", "Zoë O'Brien")
+	page.WantField("email", "jo@customer.example")
 }
 
 func TestSaveForLater(t *testing.T) {
@@ -259,12 +276,14 @@ func TestSaveForLater(t *testing.T) {
 		t.Errorf("sent on to %q, want the hub", next)
 	}
 	page := c.WantPage(c.Get(""), http.StatusOK)
-	harness.Shows(t, page, "In progress", "0 of 7", "Your answers are saved")
-	harness.Hides(t, c.WantPage(c.Get(""), http.StatusOK), `role="status">Your answers are saved`)
-	harness.Shows(t, c.WantPage(c.Get("income"), http.StatusOK), `value="12"`)
+	page.Shows("In progress", "0 of 7", "Your answers are saved")
+	if got := c.WantPage(c.Get(""), http.StatusOK).Status(); got != "" {
+		t.Errorf("the next page announces %q again", got)
+	}
+	c.WantPage(c.Get("income"), http.StatusOK).WantField("employment_income.bonuses", "12")
 	c.Answer("income")
 	c.WantRedirect(c.Post("income", url.Values{"employment_income.bonuses": {"13"}, "action": {"save"}}))
-	harness.Shows(t, c.WantPage(c.Get(""), http.StatusOK), "1 of 7")
+	c.WantPage(c.Get(""), http.StatusOK).Shows("1 of 7")
 	if got, want := c.Events(), []string{"accessed", "section_completed income 1"}; !slices.Equal(got, want) {
 		t.Errorf("events = %q, want %q", got, want)
 	}
@@ -275,9 +294,9 @@ func TestTotalsOfWhatIsTyped(t *testing.T) {
 	c := harness.New(t).NewCustomer()
 	values := statementtest.Values("assets")
 	values.Set("action", "total")
-	harness.Shows(t, c.WantPage(c.Post("assets", values), http.StatusOK), "$1,026,405.29", "−$1,666.67")
-	harness.Hides(t, c.WantPage(c.Get("assets"), http.StatusOK), "Family home")
-	harness.Shows(t, c.WantPage(c.Get(""), http.StatusOK), "0 of 7")
+	c.WantPage(c.Post("assets", values), http.StatusOK).Shows("$1,026,405.29", "−$1,666.67")
+	c.WantPage(c.Get("assets"), http.StatusOK).Hides("Family home")
+	c.WantPage(c.Get(""), http.StatusOK).Shows("0 of 7")
 }
 
 func TestWhereASectionLeads(t *testing.T) {
@@ -293,9 +312,9 @@ func TestWhereASectionLeads(t *testing.T) {
 		}
 	}
 	page := c.WantPage(c.Get("assets?return=declaration"), http.StatusOK)
-	harness.Shows(t, page, "/assets?return=declaration", "Save and return to check")
+	page.LeadsTo(c.Path("assets?return=declaration")).Offers("Save and return to check")
 	bad := url.Values{"vehicles.0.value": {"1"}}
-	harness.Shows(t, c.WantPage(c.Post("assets?return=declaration", bad), http.StatusUnprocessableEntity), "/assets?return=declaration")
+	c.WantPage(c.Post("assets?return=declaration", bad), http.StatusUnprocessableEntity).LeadsTo(c.Path("assets?return=declaration"))
 	if next := c.WantRedirect(c.Post("assets?return=declaration", statementtest.Values("assets"))); next != "declaration" {
 		t.Errorf("a change leads to %s, want back to declaration", next)
 	}
@@ -308,21 +327,22 @@ func TestDeclarationWaitsForEverySection(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t).NewCustomer()
 	page := c.WantPage(c.Get("declaration"), http.StatusOK)
-	harness.Shows(t, page, "Some sections aren’t finished", c.Path("documents"), c.Path("income"))
-	harness.Hides(t, page, `name="accepted"`)
-	harness.Shows(t, c.WantPage(c.Sign(), http.StatusUnprocessableEntity), "Some sections aren’t finished")
+	page.Shows("Some sections aren’t finished").LeadsTo(c.Path("documents"), c.Path("income")).Lacks("accepted")
+	c.WantPage(c.Sign(), http.StatusUnprocessableEntity).Shows("Some sections aren’t finished")
 	c.AnswerAll()
 	bad := statementtest.Values("expenses")
 	bad.Set("housing.rates", "-1")
 	c.WantPage(c.Post("expenses", bad), http.StatusUnprocessableEntity)
 	page = c.WantPage(c.Sign(), http.StatusUnprocessableEntity)
-	harness.Shows(t, page, "Some sections aren’t finished")
+	page.Shows("Some sections aren’t finished")
 	c.Answer("expenses")
-	harness.Shows(t, c.WantPage(c.Get("declaration"), http.StatusOK), `name="accepted"`)
+	c.WantPage(c.Get("declaration"), http.StatusOK).Offers("accepted")
 	page = c.WantPage(c.Post("declaration", url.Values{"full_name": {"Zoë"}}), http.StatusUnprocessableEntity)
-	harness.Shows(t, page, "Tick the box to accept the declaration", `value="Zoë"`)
+	page.Shows("Tick the box to accept the declaration")
+	page.WantField("full_name", "Zoë")
 	page = c.WantPage(c.Post("declaration", url.Values{"accepted": {"true"}, "full_name": {" "}}), http.StatusUnprocessableEntity)
-	harness.Shows(t, page, "Enter your full name to sign", "checked")
+	page.Shows("Enter your full name to sign")
+	page.WantField("accepted", "true")
 	if got := c.Status(); got != "in_progress" {
 		t.Fatalf("status = %s, want in_progress", got)
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit/harness"
+	"candor/internal/testkit/page"
 )
 
 const languagesPath = "/dashboard/test/settings"
@@ -24,11 +26,24 @@ func offering(h *harness.Harness, languages ...string) {
 }
 
 // asks opens a page with a browser that asks for those languages.
-func asks(c *harness.Customer, section, languages string) string {
+func asks(c *harness.Customer, section, languages string) *page.Page {
 	c.Helper()
 	r := httptest.NewRequest(http.MethodGet, c.Path(section), nil)
 	r.Header.Set("Accept-Language", languages)
 	return c.WantPage(c.Send(r), http.StatusOK)
+}
+
+// wantLang fails the test unless the page is in that language.
+func wantLang(p *page.Page, want string) {
+	p.Helper()
+	if got := p.Lang(); got != want {
+		p.Errorf("the page is in %q, want %q", got, want)
+	}
+}
+
+// inLanguage finds the part that is marked as a text in that language.
+func inLanguage(language, text string) func(*page.Page) bool {
+	return func(p *page.Page) bool { return p.Text() == text && p.Attr("lang") == language }
 }
 
 // choose takes the link to a language.
@@ -42,29 +57,37 @@ func TestLanguagesThatAnAccountOffers(t *testing.T) {
 	h := harness.New(t)
 	c := h.NewCustomer()
 	page := asks(c, "", "zh-CN,vi;q=0.5")
-	harness.Shows(t, page, `<html lang="en-AU">`, "Your financial statement")
-	harness.Hides(t, page, "?lang=", "简体中文")
+	wantLang(page, "en-AU")
+	page.Shows("Your financial statement")
+	page.Hides("?lang=", "简体中文")
 
 	owner := h.Staff(domain.RoleOwner)
 	for _, wrong := range []string{"fr", "en-AU", harness.Hostile} {
 		owner.WantPage(owner.Post(languagesPath+"/languages", url.Values{"languages": {"vi", wrong}}), http.StatusUnprocessableEntity, "Choose languages of the list")
 	}
 	offering(h, "vi", "zh-Hans")
-	owner.WantPage(owner.Get(languagesPath), http.StatusOK, `value="vi" checked`, `value="zh-Hans" checked`)
-	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "account.changed", "form languages: en-AU → en-AU, zh-Hans, vi")
+	if got := owner.WantPage(owner.Get(languagesPath), http.StatusOK).Field("languages").Values; !slices.Contains(got, "vi") || !slices.Contains(got, "zh-Hans") {
+		t.Errorf("the settings have ticked %q", got)
+	}
+	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "Settings changed", "form languages: en-AU → en-AU, zh-Hans, vi")
 
 	for params, want := range map[string]string{
 		"zh-CN,zh;q=0.9": "zh-Hans", "zh": "zh-Hans", "vi-VN": "vi", "fr,vi;q=0.3": "vi", "en-GB,vi;q=0.9": "en-AU",
 		"zh-TW": "en-AU", "zh-Hant-HK": "en-AU", "fr": "en-AU", "": "en-AU", "<script>": "en-AU",
 	} {
-		harness.Shows(t, asks(c, "", params), `<html lang="`+want+`">`, `hreflang=`)
+		page := asks(c, "", params)
+		wantLang(page, want)
+		if len(page.Leads("?lang=")) != 2 {
+			t.Errorf("for %q the page leads to %q, want the two other languages", params, page.Leads("?lang="))
+		}
 	}
 	offering(h, "vi")
 	page = asks(c, "", "zh-CN,vi;q=0.5")
-	harness.Shows(t, page, `<html lang="vi">`, `href="?lang=en-AU"`)
-	harness.Hides(t, page, "简体中文")
+	wantLang(page, "vi")
+	page.LeadsTo("?lang=en-AU")
+	page.Hides("简体中文")
 	offering(h)
-	harness.Hides(t, asks(c, "", "vi"), "?lang=", `lang="vi"`)
+	wantLang(asks(c, "", "vi").Hides("?lang=", "Tiếng Việt"), "en-AU")
 }
 
 func TestCustomerChoosesALanguage(t *testing.T) {
@@ -81,28 +104,39 @@ func TestCustomerChoosesALanguage(t *testing.T) {
 		t.Errorf("cookie %+v, want one of the form's path", cookie)
 	}
 	page := asks(c, "", "zh-CN")
-	harness.Shows(t, page, `<html lang="vi">`, "Bản kê khai tài chính của quý vị", `<li lang="zh-Hans"><a href="?lang=zh-Hans" hreflang="zh-Hans">简体中文</a>`, `<span aria-current="true">Tiếng Việt</span>`)
+	wantLang(page, "vi")
+	page.Shows("Bản kê khai tài chính của quý vị")
+	if got := page.Link("简体中文"); got != "?lang=zh-Hans" {
+		t.Errorf("Chinese is at %q", got)
+	}
+	if got := page.Current(); !slices.Equal(got, []string{"Tiếng Việt"}) {
+		t.Errorf("%q is marked as the page's language", got)
+	}
+	if !slices.ContainsFunc(page.All("li"), inLanguage("zh-Hans", "简体中文")) {
+		t.Error("the name of Chinese isn't marked as Chinese")
+	}
 	for _, unknown := range []string{"fr", harness.Hostile} {
 		page = c.WantPage(choose(c, unknown), http.StatusOK)
-		harness.Shows(t, page, `<html lang="vi">`)
-		harness.Hides(t, page, harness.Hostile)
+		wantLang(page, "vi")
+		page.Hides(harness.Hostile)
 	}
 
 	// Nothing on a page with inputs leaves it by changing the language.
 	page = asks(c, "assets", "")
-	harness.Hides(t, page, "?lang=")
+	page.Hides("?lang=")
 	page = c.WantPage(c.Post("assets", url.Values{"action": {"add:vehicles"}}), http.StatusOK)
-	harness.Shows(t, page, "Đã thêm Xe 1")
+	page.Shows("Đã thêm Xe 1")
 	page = c.WantPage(c.Post("assets", url.Values{"vehicles.0.description": {"Mazda"}, "vehicles.0.value": {"lots"}}), http.StatusUnprocessableEntity)
-	harness.Shows(t, page, "Có vấn đề cần sửa", "Xe 1: giá trị phải là số tiền bằng đô la Úc, ví dụ 1250 hoặc 1,250.50", `value="lots"`)
+	page.Shows("Có vấn đề cần sửa", "Xe 1: giá trị phải là số tiền bằng đô la Úc, ví dụ 1250 hoặc 1,250.50")
+	page.WantField("vehicles.0.value", "lots")
 	owner := h.Staff(domain.RoleOwner)
 	owner.WantPage(owner.Get("/dashboard/test"), http.StatusOK, "Vehicle: value must be an amount in dollars")
 
 	page = c.WantPage(c.Attach("other", "a.gif", []byte("GIF89a"), "upload"), http.StatusUnprocessableEntity)
-	harness.Shows(t, page, "Tập tin đã chọn phải là PDF, JPEG, PNG hoặc HEIC")
+	page.Shows("Tập tin đã chọn phải là PDF, JPEG, PNG hoặc HEIC")
 	c.Send(httptest.NewRequest(http.MethodGet, c.Path("")+"?lang=zh-Hans", nil))
 	c.WantRedirect(c.Post("income", statementtest.Values(statement.IncomeSection)))
-	harness.Shows(t, asks(c, "", ""), "您的回答已保存")
+	asks(c, "", "").Shows("您的回答已保存")
 }
 
 func TestSignedInAnotherLanguageStoredInEnglish(t *testing.T) {
@@ -116,8 +150,11 @@ func TestSignedInAnotherLanguageStoredInEnglish(t *testing.T) {
 	}
 	c.WantRedirect(c.Post(statement.DocumentsSection, url.Values{"action": {"continue"}}))
 	page := asks(c, statement.DeclarationSection, "")
-	harness.Shows(t, page, "我声明：", "您所签署的是以下英文文本：", `<p lang="en-AU">`+statement.DeclarationText+`</p>`, "联名共有 (joint owners)", "年")
-	harness.Hides(t, page, "?lang=")
+	page.Shows("我声明：", "您所签署的是以下英文文本：", "联名共有 (joint owners)", "年")
+	if !slices.ContainsFunc(page.All("p"), inLanguage("en-AU", statement.DeclarationText)) {
+		t.Error("the declaration isn't there in English, or isn't marked as English")
+	}
+	page.Hides("?lang=")
 	english := harness.New(t).NewCustomer()
 	for _, name := range statement.SectionNames[:5] {
 		english.WantRedirect(english.Post(name, statementtest.Values(name)))
@@ -126,7 +163,7 @@ func TestSignedInAnotherLanguageStoredInEnglish(t *testing.T) {
 
 	c.WantRedirect(c.Post(statement.DeclarationSection, statementtest.Values(statement.DeclarationSection)))
 	page = asks(c, "", "")
-	harness.Shows(t, page, "您的报表已发送", `href="?lang=en-AU"`)
+	page.Shows("您的报表已发送").LeadsTo("?lang=en-AU")
 }
 
 // same compares what two sessions have stored.
@@ -151,17 +188,17 @@ func same(t *testing.T, one, two *harness.Customer) {
 func TestLanguageWithoutAForm(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	open := func(path, languages string) string {
+	open := func(path, languages string) *page.Page {
 		r := httptest.NewRequest(http.MethodGet, path, nil)
 		r.Header.Set("Accept-Language", languages)
-		return h.Serve(r).Body.String()
+		return page.Read(t, h.Serve(r).Body.String())
 	}
-	harness.Shows(t, open("/", ""), `<html lang="en-AU">`, `href="?lang=vi"`)
-	harness.Shows(t, open("/", "vi"), `<html lang="vi">`, "Quý vị được yêu cầu nộp bản kê khai?")
-	harness.Shows(t, open("/?lang=zh-Hans", "vi"), `<html lang="zh-Hans">`)
+	wantLang(open("/", "").LeadsTo("?lang=vi"), "en-AU")
+	wantLang(open("/", "vi").Shows("Quý vị được yêu cầu nộp bản kê khai?"), "vi")
+	wantLang(open("/?lang=zh-Hans", "vi"), "zh-Hans")
 	page := open("/?lang="+url.QueryEscape(harness.Hostile), "vi")
-	harness.Shows(t, page, `<html lang="vi">`)
-	harness.Hides(t, page, harness.Hostile)
-	harness.Shows(t, open("/f/nonsense/link", "zh"), `<html lang="zh-Hans">`, "找不到该页面")
-	harness.Shows(t, open("/dashboard/sign-in", "zh"), `<html lang="en-AU">`)
+	wantLang(page, "vi")
+	page.Hides(harness.Hostile)
+	wantLang(open("/f/nonsense/link", "zh").Shows("找不到该页面"), "zh-Hans")
+	wantLang(open("/dashboard/sign-in", "zh"), "en-AU")
 }

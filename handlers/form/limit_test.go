@@ -30,7 +30,7 @@ func fewPosts(t *testing.T, link, network int) func(*handlers.Config) {
 // waits checks that the answer asks to wait a second.
 func waits(c *harness.Customer, got *httptest.ResponseRecorder) {
 	c.Helper()
-	harness.Shows(c, c.WantPage(got, http.StatusTooManyRequests), "Please wait a moment", "Your saved answers are safe.")
+	c.WantPage(got, http.StatusTooManyRequests).Shows("Please wait a moment", "Your saved answers are safe.")
 	if got.Header().Get("Retry-After") != "1" {
 		c.Errorf("Retry-After is %q, want 1", got.Header().Get("Retry-After"))
 	}

@@ -56,7 +56,7 @@ func TestTwentyTabsSubmitAtOnce(t *testing.T) {
 			signed++
 			got = tabs[i].Get("")
 		}
-		harness.Shows(t, tabs[i].WantPage(got, http.StatusOK), "Your statement has been sent")
+		tabs[i].WantPage(got, http.StatusOK).Shows("Your statement has been sent")
 	}
 	if signed != 1 {
 		t.Errorf("%d tabs were told that they signed, want 1", signed)
@@ -110,7 +110,7 @@ func TestCancelAgainstSubmit(t *testing.T) {
 		})
 		story := c.Events()
 		if cancelErr == nil {
-			harness.Shows(t, c.WantPage(submitted, http.StatusGone), "This statement is no longer needed")
+			c.WantPage(submitted, http.StatusGone).Shows("This statement is no longer needed")
 			if c.Status() != domain.Cancelled || count(story, "completed") != 0 || slices.Contains(story, "section_completed declaration 7") {
 				t.Errorf("cancelled, but status %s and events %q", c.Status(), story)
 			}
@@ -141,7 +141,7 @@ func TestExpiryAgainstSubmit(t *testing.T) {
 		})
 		story := c.Events()
 		if submitted.Code == http.StatusGone {
-			harness.Shows(t, c.WantPage(submitted, http.StatusGone), "This link has expired")
+			c.WantPage(submitted, http.StatusGone).Shows("This link has expired")
 			if c.Status() != domain.Expired || count(story, "completed") != 0 {
 				t.Errorf("expired, but status %s and events %q", c.Status(), story)
 			}
@@ -152,7 +152,7 @@ func TestExpiryAgainstSubmit(t *testing.T) {
 	late := h.NewCustomer()
 	late.AnswerAll()
 	h.Clock.Advance(domain.DefaultExpiresInDays * 24 * time.Hour)
-	harness.Shows(t, late.WantPage(late.Sign(), http.StatusGone), "This link has expired")
+	late.WantPage(late.Sign(), http.StatusGone).Shows("This link has expired")
 	if got := late.Status(); got != domain.Expired {
 		t.Errorf("status = %s, want expired", got)
 	}
@@ -166,11 +166,11 @@ func TestDoubleClickKeepsTheCopy(t *testing.T) {
 	c.AnswerAll()
 	impatient := c.OtherBrowser()
 	c.WantRedirect(c.Sign())
-	harness.Shows(t, impatient.WantPage(impatient.Sign(), http.StatusOK), "Your statement has been sent", "Keep a copy")
-	harness.Shows(t, impatient.WantPage(impatient.Get(""), http.StatusOK), "Keep a copy")
+	impatient.WantPage(impatient.Sign(), http.StatusOK).Shows("Your statement has been sent", "Keep a copy")
+	impatient.WantPage(impatient.Get(""), http.StatusOK).Shows("Keep a copy")
 	slow := c.OtherBrowser()
 	delete(slow.Cookies, "__Secure-candor_form")
 	slow.WantRedirect(slow.Send(httptest.NewRequest(http.MethodGet, slow.Link(slow.ID), nil)))
 	c.Clock.Advance(2 * time.Minute)
-	harness.Hides(t, slow.WantPage(slow.Sign(), http.StatusOK), "Keep a copy")
+	slow.WantPage(slow.Sign(), http.StatusOK).Hides("Keep a copy")
 }

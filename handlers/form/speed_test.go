@@ -6,20 +6,18 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"regexp"
 	"slices"
 	"testing"
 	"time"
 
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit/harness"
+	"candor/internal/testkit/page"
 )
 
 // maxFirstVisit is what the first page with its style and script may weigh on
 // the wire, in bytes.
 const maxFirstVisit = 60_000
-
-var linked = regexp.MustCompile(`(?:href|src)="(/static/[^"]+)"`)
 
 // compressed asks as a browser does and returns what came over the wire.
 func compressed(t *testing.T, send func(*http.Request) *httptest.ResponseRecorder, path string) (wire int, plain string) {
@@ -48,15 +46,15 @@ func compressed(t *testing.T, send func(*http.Request) *httptest.ResponseRecorde
 func TestFirstVisitIsLight(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t).NewCustomer()
-	total, page := compressed(t, c.Send, c.Path(""))
-	t.Logf("%6d bytes  the hub (%d plain)", total, len(page))
-	files := linked.FindAllStringSubmatch(page, -1)
+	total, hub := compressed(t, c.Send, c.Path(""))
+	t.Logf("%6d bytes  the hub (%d plain)", total, len(hub))
+	files := page.Read(t, hub).Loads("/static/")
 	if len(files) < 3 {
 		t.Fatalf("the hub links only %v", files)
 	}
 	for _, file := range files {
-		wire, plain := compressed(t, c.Serve, file[1])
-		t.Logf("%6d bytes  %s (%d plain)", wire, file[1], len(plain))
+		wire, plain := compressed(t, c.Serve, file)
+		t.Logf("%6d bytes  %s (%d plain)", wire, file, len(plain))
 		total += wire
 	}
 	if total > maxFirstVisit {
@@ -68,19 +66,19 @@ func TestStaticFiles(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t).NewCustomer()
 	page := c.WantPage(c.Get(""), http.StatusOK)
-	for _, file := range linked.FindAllStringSubmatch(page, -1) {
+	for _, file := range page.Loads("/static/") {
 		for _, encoding := range []string{"", "gzip"} {
-			r := httptest.NewRequest(http.MethodGet, file[1], nil)
+			r := httptest.NewRequest(http.MethodGet, file, nil)
 			r.Header.Set("Accept-Encoding", encoding)
 			h := c.Serve(r).Result().Header
 			if h.Get("Cache-Control") != "public, max-age=31536000, immutable" || h.Get("Vary") != "Accept-Encoding" || h.Get("X-Content-Type-Options") != "nosniff" {
-				t.Errorf("%s: headers %v, want immutable, Vary and nosniff", file[1], h)
+				t.Errorf("%s: headers %v, want immutable, Vary and nosniff", file, h)
 			}
 			if got := h.Get("Content-Encoding"); got != encoding && got != "" {
-				t.Errorf("%s: encoding %q, asked for %q", file[1], got, encoding)
+				t.Errorf("%s: encoding %q, asked for %q", file, got, encoding)
 			}
 			if h.Get("Content-Type") == "" || h.Get("Content-Type") == "application/gzip" {
-				t.Errorf("%s: content type %q", file[1], h.Get("Content-Type"))
+				t.Errorf("%s: content type %q", file, h.Get("Content-Type"))
 			}
 		}
 	}

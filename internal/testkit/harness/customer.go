@@ -13,6 +13,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
+	"candor/internal/testkit/page"
 )
 
 // Customer is a browser without script: it keeps cookies and posts forms.
@@ -140,7 +141,7 @@ func (c *Customer) Sign() *httptest.ResponseRecorder {
 }
 
 // WantPage checks the status and returns the page.
-func (c *Customer) WantPage(got *httptest.ResponseRecorder, status int) string {
+func (c *Customer) WantPage(got *httptest.ResponseRecorder, status int) *page.Page {
 	c.Helper()
 	if got.Code != status {
 		c.Fatalf("answered %d, want %d; body: %.3000s", got.Code, status, got.Body)
@@ -148,7 +149,7 @@ func (c *Customer) WantPage(got *httptest.ResponseRecorder, status int) string {
 	if kind := got.Header().Get("Content-Type"); kind != "text/html; charset=UTF-8" {
 		c.Errorf("content type = %q, want a page", kind)
 	}
-	return got.Body.String()
+	return page.Read(c, got.Body.String())
 }
 
 // WantRedirect checks for a 303 and returns where it leads inside the form.

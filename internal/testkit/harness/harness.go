@@ -288,26 +288,6 @@ func Listen(t *testing.T, change ...func(*handlers.Config)) (*Harness, string) {
 	return h, server.URL
 }
 
-// Shows fails the test unless page has every text.
-func Shows(t testing.TB, page string, texts ...string) {
-	t.Helper()
-	for _, text := range texts {
-		if !strings.Contains(page, text) {
-			t.Errorf("the page doesn't show %q", text)
-		}
-	}
-}
-
-// Hides fails the test if page has any of the texts.
-func Hides(t testing.TB, page string, texts ...string) {
-	t.Helper()
-	for _, text := range texts {
-		if strings.Contains(page, text) {
-			t.Errorf("the page shows %q", text)
-		}
-	}
-}
-
 // PDFOf is a file of that many bytes that begins as a PDF does.
 func PDFOf(size int) []byte {
 	return append([]byte("%PDF-1.7\n"), make([]byte, size-len("%PDF-1.7\n"))...)

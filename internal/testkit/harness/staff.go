@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +19,7 @@ import (
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/service/staff/team"
+	"candor/internal/testkit/page"
 )
 
 // A StaffBrowser is a browser in which a staff user is signed in.
@@ -107,17 +107,16 @@ func (s *StaffBrowser) Do(r *http.Request) *httptest.ResponseRecorder {
 	return answer
 }
 
-// WantPage fails unless the answer is a page with that status and text.
-func (s *StaffBrowser) WantPage(answer *httptest.ResponseRecorder, status int, texts ...string) {
+// WantPage fails unless the answer has that status and shows the texts, and
+// returns the page.
+func (s *StaffBrowser) WantPage(answer *httptest.ResponseRecorder, status int, texts ...string) *page.Page {
 	s.Helper()
 	if answer.Code != status {
 		s.Fatalf("status %d, want %d:\n%.1000s", answer.Code, status, answer.Body)
 	}
-	for _, text := range texts {
-		if !strings.Contains(answer.Body.String(), text) {
-			s.Errorf("the page lacks %q:\n%.3000s", text, answer.Body)
-		}
-	}
+	shown := page.Read(s, answer.Body.String())
+	shown.Shows(texts...)
+	return shown
 }
 
 // WantRedirect fails unless the answer leads to the path.
@@ -163,11 +162,17 @@ func (h *Harness) Owner() *StaffBrowser {
 	return browser
 }
 
-// SecretOnPage finds the secret on the page that sets two-step sign-in up.
-var SecretOnPage = regexp.MustCompile(`id="totp-secret">([A-Z2-7 ]+)<`)
+// TwoStepSecret is the secret on the page that sets two-step sign-in up.
+func TwoStepSecret(p *page.Page) string {
+	p.Helper()
+	return strings.ReplaceAll(p.Copies("Copy"), " ", "")
+}
 
-// RecoveryOnPage finds recovery codes on a page.
-var RecoveryOnPage = regexp.MustCompile(`[a-z0-9]{4}(?:-[a-z0-9]{4}){5}\b`)
+// RecoveryCodes are the codes on the page that shows them once.
+func RecoveryCodes(p *page.Page) []string {
+	p.Helper()
+	return strings.Fields(p.Copies("Copy the codes"))
+}
 
 // Code is what an authenticator app shows at the harness's time, so many periods
 // off.
@@ -186,12 +191,10 @@ func CodeForm(code string) url.Values { return url.Values{"code": {code}} }
 func (s *StaffBrowser) TwoStep() (secret string, recovery []string) {
 	s.Helper()
 	answer := s.Post("/dashboard/test/me/two-step", nil)
-	s.WantPage(answer, http.StatusOK, "<svg", "qr-dark")
-	secret = strings.ReplaceAll(SecretOnPage.FindStringSubmatch(answer.Body.String())[1], " ", "")
+	secret = TwoStepSecret(s.WantPage(answer, http.StatusOK, "QR code"))
 	s.WantPage(s.Post("/dashboard/test/me/two-step/on", CodeForm("000 000")), http.StatusUnprocessableEntity, "That code isn’t right", secret[:4])
 	answer = s.Post("/dashboard/test/me/two-step/on", CodeForm(s.Code(secret, 0)))
-	s.WantPage(answer, http.StatusOK, "aren’t shown again")
-	recovery = RecoveryOnPage.FindAllString(answer.Body.String(), -1)
+	recovery = RecoveryCodes(s.WantPage(answer, http.StatusOK, "aren’t shown again"))
 	if len(recovery) != 10 {
 		s.Fatalf("%d recovery codes, want 10", len(recovery))
 	}

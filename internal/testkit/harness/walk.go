@@ -3,7 +3,6 @@ package harness
 import (
 	"errors"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -152,9 +151,6 @@ func Marked(h *Harness, scope domain.Scope) map[string]string {
 		"audit": QueryOne[domain.AuditID](h, `SELECT id FROM audit_log WHERE account_id = $1 ORDER BY id DESC LIMIT 1`, scope.AccountID).String(),
 	}
 }
-
-// PasskeyToken finds the challenge's token on a page that asks for a passkey.
-var PasskeyToken = regexp.MustCompile(`name="token" value="([^"]+)"`)
 
 // Stored is what each table holds, in one hash; when users were last seen is
 // left out.
