@@ -16,9 +16,12 @@ import (
 	"candor/cmd/candor/admin"
 	"candor/cmd/candor/cli"
 	"candor/cmd/candor/config"
+	"candor/handlers/api"
 	"candor/internal/domain"
+	"candor/internal/form"
 	"candor/internal/service"
 	"candor/internal/vault"
+	"candor/views/dashboard"
 )
 
 func main() {
@@ -99,11 +102,17 @@ func (p *process) dispatch(ctx context.Context, args []string) error {
 	return cli.Dispatch(ctx, p.stdout, p.commands(), args)
 }
 
-// publicText is an error for operators: without the API's code.
+// publicText is an error for operators: without the API's code. Fields that a
+// command names are worded as the API's, others as the dashboard's.
 func publicText(err error) string {
 	var known *domain.Error
 	if errors.As(err, &known) {
-		return known.Message
+		return known.Text(func(e form.Error) string {
+			if _, ok := api.Words.Rules[e.Rule.Code]; ok && e.Rule.Of == "" {
+				return api.Words.Say(e)
+			}
+			return dashboard.Words.Say(e)
+		})
 	}
 	return err.Error()
 }

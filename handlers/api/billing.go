@@ -122,7 +122,7 @@ func (s *Server) billingUsage(ctx context.Context, r *usageRequest) (*usage, err
 			continue
 		}
 		if *date.given == "" {
-			return nil, domain.FieldError(domain.CodeInvalidDateRange, date.name, "start_date and end_date must both be given as YYYY-MM-DD.")
+			return nil, domain.Breaks(domain.CodeInvalidDateRange, date.name, form.Rule{Code: "usage_dates"})
 		}
 		*date.into = *date.given
 	}

@@ -33,7 +33,7 @@ type fieldError struct {
 }
 
 func newErrorBody(e *domain.Error) errorBody {
-	return errorBody{errorContent{Code: e.Code, Message: e.Message, Details: newErrorDetails(e.Fields)}}
+	return errorBody{errorContent{Code: e.Code, Message: e.Text(Words.Say), Details: newErrorDetails(e.Fields)}}
 }
 
 func newErrorDetails(fields form.Errors) *errorDetails {
@@ -42,7 +42,7 @@ func newErrorDetails(fields form.Errors) *errorDetails {
 	}
 	details := &errorDetails{Field: fields[0].Field}
 	for _, f := range fields {
-		details.Errors = append(details.Errors, fieldError{Field: f.Field, Message: f.Message})
+		details.Errors = append(details.Errors, fieldError{Field: f.Field, Message: Words.Say(f)})
 	}
 	return details
 }

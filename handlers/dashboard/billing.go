@@ -68,7 +68,7 @@ func (s *Server) billingPage(c echo.Context, v *Visit, status int, errs form.Err
 		return echo.ErrNotFound
 	}
 	page := view.BillingPage{Page: s.page(v, "Billing"), Transfer: s.Billing.Ledger.Terms.Seller.Transfer}
-	page.Errors = web.ErrorItems(errs)
+	page.Errors = view.ErrorItems(errs)
 	if page.Use, err = s.billingUse(c, v); err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (s *Server) planPage(c echo.Context, v *Visit, chosen string, errs form.Err
 	if errs != nil {
 		status = http.StatusUnprocessableEntity
 	}
-	page.Errors = web.ErrorItems(errs)
+	page.Errors = view.ErrorItems(errs)
 	return web.Render(c, status, view.ChangePlan(page))
 }
 
@@ -188,7 +188,7 @@ func (s *Server) ShowCancelSubscription(c echo.Context, v *Visit) error {
 
 func (s *Server) cancelPage(c echo.Context, v *Visit, status int, errs form.Errors) error {
 	page := view.CancelPage{Page: s.page(v, "Cancel the subscription"), AtOnce: c.FormValue("when") == "now", Reason: c.FormValue("reason")}
-	page.Errors = web.ErrorItems(errs)
+	page.Errors = view.ErrorItems(errs)
 	var err error
 	if page.Use, err = s.billingUse(c, v); err != nil {
 		return err

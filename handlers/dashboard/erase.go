@@ -31,7 +31,7 @@ func (s *Server) erasePage(c echo.Context, v *Visit, id domain.SessionID, chosen
 		return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "sessions/"+id.String()))
 	}
 	page := view.ErasePage{Page: s.page(v, "Delete a customer’s data"), Sessions: same, Chosen: chosen, Confirm: c.FormValue("confirm")}
-	page.Errors = web.ErrorItems(errs)
+	page.Errors = view.ErrorItems(errs)
 	status := http.StatusOK
 	if errs != nil {
 		status = http.StatusUnprocessableEntity

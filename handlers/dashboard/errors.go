@@ -25,7 +25,7 @@ func (s *Server) lostVisit(c echo.Context) *Visit {
 // AnswerError answers with a page that shows the error. Visitors who aren't
 // signed in see no menu.
 func (s *Server) AnswerError(c echo.Context, status int, public *domain.Error) error {
-	p := view.ErrorPage{Page: view.Page{Title: "Sorry, something went wrong", Now: s.Clock.Now()}, Text: public.Message}
+	p := view.ErrorPage{Page: view.Page{Title: "Sorry, something went wrong", Now: s.Clock.Now()}, Text: public.Text(view.Words.Say)}
 	v, _ := web.RequestOf(c).Visit.(*Visit)
 	if v == nil && status == http.StatusNotFound {
 		v = s.lostVisit(c)

@@ -28,7 +28,7 @@ func (s *Server) keysPage(c echo.Context, v *Visit, status int, at domain.KeyID,
 	page := view.KeysPage{Page: s.page(v, "API keys"), Keys: keys, Open: at}
 	for _, w := range errs {
 		w.Field += "-" + at.String()
-		page.Errors = append(page.Errors, web.ErrorItems(form.Errors{w})...)
+		page.Errors = append(page.Errors, view.ErrorItems(form.Errors{w})...)
 	}
 	return web.Render(c, status, view.Keys(page))
 }
@@ -73,7 +73,7 @@ func (s *Server) CreateKey(c echo.Context, v *Visit) error {
 	if errs == nil {
 		return err
 	}
-	page.Errors = web.ErrorItems(errs)
+	page.Errors = view.ErrorItems(errs)
 	return web.Render(c, http.StatusUnprocessableEntity, view.NewKey(page))
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"candor/handlers/web"
 	"candor/internal/domain"
-	"candor/internal/service/accounts"
 	view "candor/views/dashboard"
 )
 
@@ -17,7 +16,7 @@ const maxLogoForm = domain.MaxLogoUpload + 64<<10
 
 // SetLogo stores the account's logo.
 func (s *Server) SetLogo(c echo.Context, v *Visit) error {
-	u, err := web.ReadUpload(c, maxLogoForm, accounts.LogoTooLarge, func(_ *web.Upload, _ string, content io.Reader) error {
+	u, err := web.ReadUpload(c, maxLogoForm, view.Words.Rules["logo_bytes"], func(_ *web.Upload, _ string, content io.Reader) error {
 		return s.Accounts.SetLogo(c.Request().Context(), v.Scope.AccountID, v.Actor, content)
 	})
 	switch {

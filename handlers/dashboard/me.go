@@ -130,7 +130,7 @@ func (s *Server) RenewRecoveryCodes(c echo.Context, v *Visit) error {
 func (s *Server) TurnOffTwoStep(c echo.Context, v *Visit) error {
 	err := s.StaffAuth.TurnOffTwoStep(c.Request().Context(), v.Staff, c.FormValue("off_password"), c.FormValue("off_code"), web.Visitor(c))
 	proof := "off_password"
-	if web.ValidationErrors(err).For("code") != "" {
+	if errs := web.ValidationErrors(err); errs != nil && errs[0].Field == "code" {
 		proof = "off_code"
 	}
 	if errs, ok := auth.FieldErrors(err, proof); ok {

@@ -58,7 +58,7 @@ func (s *Server) redeliveriesPage(c echo.Context, v *Visit, status int, values u
 		}
 	}
 	if values.Get("preview") != "" {
-		page.Errors = web.ErrorItems(errs)
+		page.Errors = view.ErrorItems(errs)
 	}
 	var err error
 	if page.Endpoints, err = s.Webhooks.Endpoints(ctx, v.Scope); err != nil {

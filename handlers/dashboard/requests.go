@@ -35,7 +35,7 @@ func (s *Server) ShowRequests(c echo.Context, v *Visit) error {
 		Page: s.page(v, "API requests"), Filters: shown, First: before == nil,
 		Reach: domain.RequestReach,
 	}
-	page.Errors, page.Keys = web.ErrorItems(errs), keys
+	page.Errors, page.Keys = view.ErrorItems(errs), keys
 	if errs == nil {
 		page.Requests, page.More, page.Exhausted, err = s.RequestLog.Page(ctx, v.Scope, filter, before, requestsPerPage)
 	}

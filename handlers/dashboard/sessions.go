@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"candor/internal/domain"
 	"candor/internal/form"
 	view "candor/views/dashboard"
-	"candor/views/ui"
 )
 
 // sessionsPerPage is how many sessions a page lists.
@@ -52,7 +50,7 @@ func (s *Server) ListSessions(c echo.Context, v *Visit) error {
 		return err
 	}
 	page := view.SessionsPage{Page: s.page(v, "Sessions"), Filters: shown, First: before == nil}
-	page.Errors = web.ErrorItems(errs)
+	page.Errors = view.ErrorItems(errs)
 	slice, err := s.Sessions.Before(ctx, v.Scope, filter, before, sessionsPerPage)
 	if err != nil {
 		return err
@@ -85,28 +83,10 @@ func (s *Server) CreateSession(c echo.Context, v *Visit) error {
 		FormType: domain.FinancialStatement, CustomerEmail: page.Email, CustomerName: page.Name, ReferenceID: page.Reference, ExpiresInDays: &days, By: v.Actor,
 	})
 	if errs := web.ValidationErrors(err); errs != nil {
-		page.Errors = newSessionErrors(errs)
+		page.Errors = view.ErrorItems(errs)
 		return web.Render(c, http.StatusUnprocessableEntity, view.NewSession(page))
 	}
 	return s.backTo(c, v, "sessions/"+created.ID.String(), err, "session_created")
-}
-
-// newSessionErrors words the errors of a new session's fields.
-func newSessionErrors(errs form.Errors) (out []ui.ErrorItem) {
-	names := map[string]string{"customer_name": "The customer’s name", "reference_id": "The reference"}
-	for _, e := range errs {
-		item := ui.ErrorItem{Target: e.Field, Message: e.Message}
-		switch e.Rule.Code {
-		case form.RuleEmail:
-			item.Message = "Enter an e-mail address such as name@example.com"
-		case form.RuleRange:
-			item.Message = fmt.Sprintf("Enter a number of days from %d to %d", e.Rule.Min, e.Rule.Max)
-		case form.RuleMaxLength, form.RuleOneLine, form.RuleReadable:
-			item.Message = names[e.Field] + " " + e.Rule.String()
-		}
-		out = append(out, item)
-	}
-	return out
 }
 
 // ExportSessions streams the filtered list as CSV, of any length.

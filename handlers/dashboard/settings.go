@@ -54,7 +54,7 @@ func (s *Server) settingsPage(c echo.Context, v *Visit, errs form.Errors, typed 
 	}
 	status := http.StatusOK
 	if errs != nil {
-		status, page.Errors = http.StatusUnprocessableEntity, web.ErrorItems(errs)
+		status, page.Errors = http.StatusUnprocessableEntity, view.ErrorItems(errs)
 	}
 	typed(&page)
 	return web.Render(c, status, view.Settings(page))

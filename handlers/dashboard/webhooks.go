@@ -47,7 +47,7 @@ func (s *Server) webhooksPage(c echo.Context, v *Visit, status int, typed string
 			page.Deliveries = append(page.Deliveries, view.DeliveryLine{Delivery: d.Delivery, Origin: d.Origin})
 		}
 	}
-	page.Errors = web.ErrorItems(append(errs, filterErrs...))
+	page.Errors = view.ErrorItems(append(errs, filterErrs...))
 	return web.Render(c, status, view.Webhooks(page))
 }
 

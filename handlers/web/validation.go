@@ -5,7 +5,6 @@ import (
 
 	"candor/internal/domain"
 	"candor/internal/form"
-	"candor/views/ui"
 )
 
 // Invalid returns the invalid_request of these validation errors, nil for none.
@@ -24,13 +23,4 @@ func ValidationErrors(err error) form.Errors {
 		return own.Fields
 	}
 	return nil
-}
-
-// ErrorItems returns validation errors as a page lists them.
-func ErrorItems(errs form.Errors) []ui.ErrorItem {
-	var out []ui.ErrorItem
-	for _, e := range errs {
-		out = append(out, ui.ErrorItem{Target: e.Field, Message: e.Message})
-	}
-	return out
 }

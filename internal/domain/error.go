@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -96,7 +97,8 @@ func (c Code) Info() CodeInfo { return codes[c] }
 func (c Code) Status() int { return c.Info().Status }
 
 // An Error is a failure that may be shown: its message says what is wrong and
-// how to correct it, and reveals no internals. Cause is for the log only.
+// how to correct it, and reveals no internals. Without a message the first of the
+// fields says it, in the words of a front end. Cause is for the log only.
 type Error struct {
 	Code    Code
 	Message string
@@ -111,13 +113,29 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// FieldError returns an Error about one field; message is a whole sentence.
+// Breaks returns an Error about a field that breaks a rule. Its front end words it.
+func Breaks(code Code, field string, rule form.Rule) *Error {
+	return &Error{Code: code, Fields: form.Errors{{Field: field, Rule: rule}}}
+}
+
+// FieldError returns an Error about one field, worded by the front end that makes
+// it; message is a whole sentence.
 func FieldError(code Code, field, message string) *Error {
 	return &Error{Code: code, Message: message, Fields: form.Errors{{Field: field, Message: message}}}
 }
 
-// Error returns the code and the public message.
-func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
+// Error returns the code and the public message, or the first field's rule.
+func (e *Error) Error() string {
+	return string(e.Code) + ": " + e.Text(func(f form.Error) string { return f.Field + ": " + cmp.Or(f.Message, string(f.Rule.Code)) })
+}
+
+// Text returns the public message; say words an error of a field.
+func (e *Error) Text(say func(form.Error) string) string {
+	if e.Message == "" && len(e.Fields) > 0 {
+		return say(e.Fields[0])
+	}
+	return e.Message
+}
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
@@ -135,15 +153,15 @@ var (
 	ErrSessionNotFound      = Errorf(CodeSessionNotFound, "There is no session with this id.")
 	ErrSubscriptionNotFound = Errorf(CodeSubscriptionNotFound, "This account has no active subscription.")
 	ErrSignedOut            = Errorf(CodeUnauthorized, "You are signed out.")
-	ErrInvalidEmail         = FieldError(CodeValidation, "email", "Enter an e-mail address, such as name@example.com")
+	ErrInvalidEmail         = Breaks(CodeValidation, "email", form.Rule{Code: "staff_email"})
 )
 
-// Invalid returns a validation_error about the fields that have a message, or
-// nil if none has.
+// Invalid returns a validation_error about the fields that break a rule, or nil
+// if none does.
 func Invalid(fields ...form.Error) error {
-	e := Errorf(CodeValidation, "Some fields aren’t right.")
+	e := &Error{Code: CodeValidation}
 	for _, f := range fields {
-		if f.Message != "" {
+		if f.Rule != (form.Rule{}) {
 			e.Fields = append(e.Fields, f)
 		}
 	}

@@ -1,6 +1,10 @@
 package domain
 
-import "regexp"
+import (
+	"regexp"
+
+	"candor/internal/form"
+)
 
 // MaxName is the longest name of a person, a company or a thing, in characters.
 const MaxName = 200
@@ -9,10 +13,20 @@ const MaxName = 200
 // third parties.
 var link = regexp.MustCompile(`(?i)://|\bwww\.|\b[\p{L}\p{N}-]+\.[\p{L}]{2,}(/|:\d|\?|#)|[\p{L}\p{N}]\.(com|net|org|io|co|info|biz|app|dev|xyz|site|online|shop|top|link|me|ly|au|nz|uk|us|ru|cn)\b`)
 
-// LinkProblem returns what is wrong with a name that holds a link, or "".
-func LinkProblem(name string) string {
-	if link.MatchString(name) {
-		return "must not contain a web address"
+// CleanName returns the name of a person, a company or a thing as it is kept, and
+// the rule that it breaks, zero for none: it must be given, and must hold no link.
+// of is what it names.
+func CleanName(text string, missing form.Rule, of string) (name string, broken form.Rule) {
+	name, broken = form.CleanLine(text, MaxName)
+	switch {
+	case broken != (form.Rule{}):
+	case name == "":
+		broken = missing
+	case link.MatchString(name):
+		broken = form.Rule{Code: form.RuleNoLink}
+	default:
+		return name, form.Rule{}
 	}
-	return ""
+	broken.Of = of
+	return name, broken
 }

@@ -69,7 +69,7 @@ func (n NewSession) Session(scope Scope, now time.Time, checkURL func(string) er
 	email, broken := form.CleanLine(n.CustomerEmail, maxEmail)
 	s.CustomerEmail = email
 	if n.FormType != FinancialStatement {
-		c.add(CodeInvalidFormType, "form_type", "form_type must be financial_statement.")
+		c.breaks(CodeInvalidFormType, "form_type", form.Rule{Code: "form_type"})
 	}
 	if broken != (form.Rule{}) || !form.ValidEmail(email) {
 		c.breaks(CodeInvalidEmail, "customer_email", form.Rule{Code: form.RuleEmail})
@@ -79,7 +79,7 @@ func (n NewSession) Session(scope Scope, now time.Time, checkURL func(string) er
 	if n.WebhookURL != "" {
 		s.WebhookURL = &n.WebhookURL
 		if err := checkURL(n.WebhookURL); err != nil {
-			c.add(CodeValidation, "webhook_url", err.Error())
+			c.breaks(CodeValidation, "webhook_url", form.Rule{Code: "target", Value: err.Error()})
 		}
 	}
 	days := DefaultExpiresInDays
@@ -103,24 +103,19 @@ type checker struct {
 	errs form.Errors
 }
 
-// breaks adds the error of a field that breaks the rule, in the API's words.
+// breaks adds the error of a field that breaks the rule.
 func (c *checker) breaks(code Code, field string, rule form.Rule) {
-	c.add(code, field, field+" "+rule.String()+".")
-	c.errs[len(c.errs)-1].Rule = rule
-}
-
-func (c *checker) add(code Code, field, message string) {
 	if c.code == "" {
 		c.code = code
 	}
-	c.errs = append(c.errs, form.Error{Field: field, Message: message})
+	c.errs = append(c.errs, form.Error{Field: field, Rule: rule})
 }
 
 func (c *checker) err() error {
 	if c.code == "" {
 		return nil
 	}
-	return &Error{Code: c.code, Message: c.errs[0].Message, Fields: c.errs}
+	return &Error{Code: c.code, Fields: c.errs}
 }
 
 // text cleans an optional line of text; nil if it is empty.
@@ -138,41 +133,41 @@ func (c *checker) text(field, s string) *string {
 // metadata checks the partner's data and returns it as it can be stored.
 func (c *checker) metadata(m Metadata) Metadata {
 	if len(m) > maxMetadataKeys {
-		c.add(CodeValidation, "metadata", "metadata can have at most 10 keys.")
+		c.breaks(CodeValidation, "metadata", form.Rule{Code: "metadata_count", Max: maxMetadataKeys})
 		return nil
 	}
 	clean := make(Metadata, len(m))
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		if n := utf8.RuneCountInString(key); n < 1 || n > maxMetadataKey {
-			c.add(CodeValidation, "metadata", "metadata keys must be 1 to 100 characters long.")
+			c.breaks(CodeValidation, "metadata", form.Rule{Code: "metadata_key", Max: maxMetadataKey})
 			continue
 		}
-		value, message := metadataValue(m[key])
-		if message != "" {
-			c.add(CodeValidation, "metadata."+key, "metadata."+key+" "+message+".")
+		value, broken := metadataValue(m[key])
+		if broken != (form.Rule{}) {
+			c.breaks(CodeValidation, "metadata."+key, broken)
 		}
 		clean[key] = value
 	}
 	return clean
 }
 
-// metadataValue returns a value as it can be stored, or what is wrong with it.
+// metadataValue returns a value as it can be stored, or the rule that it breaks.
 // Strings are encoded again, because raw JSON can hold halves of characters
 // that the database rejects.
-func metadataValue(raw json.RawMessage) (json.RawMessage, string) {
+func metadataValue(raw json.RawMessage) (json.RawMessage, form.Rule) {
 	raw = bytes.TrimSpace(raw)
 	if !json.Valid(raw) || raw[0] == '{' || raw[0] == '[' || raw[0] == 'n' {
-		return nil, "must be a string, a number or a boolean"
+		return nil, form.Rule{Code: "metadata_value"}
 	}
 	text := string(raw)
 	if raw[0] == '"' {
 		if err := json.Unmarshal(raw, &text); err != nil {
-			return nil, "must be a string, a number or a boolean"
+			return nil, form.Rule{Code: "metadata_value"}
 		}
 		raw, _ = json.Marshal(text) // a string always marshals
 	}
 	if utf8.RuneCountInString(text) > maxMetadataValue {
-		return nil, "must be 500 characters or fewer"
+		return nil, form.Rule{Code: form.RuleMaxLength, Max: maxMetadataValue}
 	}
-	return raw, ""
+	return raw, form.Rule{}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"candor/internal/domain"
+	"candor/internal/form"
 )
 
 var anyURL = func(string) error { return nil }
@@ -103,7 +104,7 @@ func expectError(t *testing.T, name string, err error, code domain.Code, field s
 		t.Errorf("%s: error %v, want %s on %s", name, err, code, field)
 		return
 	}
-	if e.Code != code || len(e.Fields) == 0 || e.Fields[0].Field != field || e.Fields[0].Message == "" {
+	if e.Code != code || len(e.Fields) == 0 || e.Fields[0].Field != field || e.Fields[0].Rule == (form.Rule{}) {
 		t.Errorf("%s: %s on %v, want %s on %s", name, e.Code, e.Fields, code, field)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"candor/handlers/web"
 	"candor/internal/domain"
+	view "candor/views/dashboard"
 	"candor/views/ui"
 )
 
@@ -32,9 +33,9 @@ func ProofError(err error) (status int, message string, ok bool) {
 	}
 	switch own.Code {
 	case domain.CodeUnauthorized:
-		return http.StatusUnprocessableEntity, own.Message, true // a page asks again; 401 would ask the browser to
+		return http.StatusUnprocessableEntity, own.Text(view.Words.Say), true // a page asks again; 401 would ask the browser to
 	case domain.CodeRateLimitExceeded, domain.CodeServiceUnavailable:
-		return own.Code.Status(), own.Message, true
+		return own.Code.Status(), own.Text(view.Words.Say), true
 	}
 	return 0, "", false
 }
@@ -45,6 +46,6 @@ func FieldErrors(err error, proof string) ([]ui.ErrorItem, bool) {
 	if _, message, ok := ProofError(err); ok {
 		return []ui.ErrorItem{{Target: proof, Message: message}}, true
 	}
-	items := web.ErrorItems(web.ValidationErrors(err))
+	items := view.ErrorItems(web.ValidationErrors(err))
 	return items, len(items) > 0
 }

@@ -72,16 +72,16 @@ type Created struct {
 // Create makes an account with a key and a webhook secret for each
 // mode, a subscription and its owner, the first staff user.
 func (s *Service) Create(ctx context.Context, params Params, by domain.Actor) (*Created, error) {
-	name, problem := form.CleanText(params.Name, 200)
+	name, broken := form.CleanLine(params.Name, domain.MaxName)
 	switch {
-	case problem != "":
-		return nil, domain.FieldError(domain.CodeValidation, "name", "name "+problem+".")
+	case broken != (form.Rule{}):
+		return nil, domain.Breaks(domain.CodeValidation, "name", broken)
 	case name == "":
-		return nil, domain.FieldError(domain.CodeValidation, "name", "name must not be empty.")
+		return nil, domain.Breaks(domain.CodeValidation, "name", form.Rule{Code: "missing"})
 	case !form.ValidEmail(params.Email):
-		return nil, domain.FieldError(domain.CodeInvalidEmail, "email", "email must be an e-mail address such as name@example.com.")
+		return nil, domain.Breaks(domain.CodeInvalidEmail, "email", form.Rule{Code: form.RuleEmail})
 	case !slices.Contains(domain.PlanIDs, params.Plan):
-		return nil, domain.FieldError(domain.CodeValidation, "plan", "plan must be "+strings.Join(domain.PlanIDs, ", ")+".")
+		return nil, domain.Breaks(domain.CodeValidation, "plan", form.Rule{Code: "one_of", Value: strings.Join(domain.PlanIDs, ", ")})
 	}
 	now := s.Clock.Now()
 	account := &domain.Account{ID: domain.NewAccountID(), Name: name, BillingEmail: params.Email, CreatedAt: now, ApprovedAt: &now}
@@ -108,7 +108,7 @@ func (s *Service) Create(ctx context.Context, params Params, by domain.Actor) (*
 		return err
 	})
 	if errors.Is(err, db.ErrEmailTaken) {
-		return nil, domain.FieldError(domain.CodeValidation, "email", "A staff user with this e-mail address exists already.")
+		return nil, domain.Breaks(domain.CodeValidation, "email", form.Rule{Code: "email_taken"})
 	}
 	return out, err
 }

@@ -14,11 +14,9 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/form"
 	"candor/internal/service/audit"
 )
-
-// LogoTooLarge says that a logo is above the limit.
-const LogoTooLarge = "The logo must be 512 KB or smaller"
 
 // Limits of an uploaded picture, checked before it is decoded: a small file can
 // claim a size that fills the memory.
@@ -93,17 +91,17 @@ func (s *Service) Logo(ctx context.Context, name string) ([]byte, error) {
 	return content, db.MissingAs(err, domain.Errorf(domain.CodeNotFound, "There is nothing at this address."))
 }
 
-func logoError(message string) error {
-	return domain.FieldError(domain.CodeValidation, "file", message)
+func logoError(rule form.Rule) error {
+	return domain.Breaks(domain.CodeValidation, "file", rule)
 }
 
 // makeLogo returns the picture as it is stored, or what is wrong with it.
 func makeLogo(content []byte) (*domain.Logo, error) {
 	switch {
 	case len(content) == 0:
-		return nil, logoError("The selected file is empty")
+		return nil, logoError(form.Rule{Code: "logo_empty"})
 	case len(content) > domain.MaxLogoUpload:
-		return nil, logoError(LogoTooLarge)
+		return nil, logoError(form.Rule{Code: "logo_bytes"})
 	}
 	size, decode := png.DecodeConfig, png.Decode
 	switch {
@@ -113,30 +111,29 @@ func makeLogo(content []byte) (*domain.Logo, error) {
 	default:
 		return nil, logoError(notAPicture(content))
 	}
-	const damaged = "The picture is damaged. Export it again as PNG"
 	claim, err := size(bytes.NewReader(content))
 	if err != nil {
-		return nil, logoError(damaged)
+		return nil, logoError(form.Rule{Code: "logo_damaged"})
 	}
 	switch {
 	case claim.Width < minLogoSide || claim.Height < minLogoSide:
-		return nil, logoError("The logo must be at least 16 pixels wide and high")
+		return nil, logoError(form.Rule{Code: "logo_sides", Min: minLogoSide})
 	case claim.Width > maxLogoSide || claim.Height > maxLogoSide || claim.Width*claim.Height > maxLogoPixels:
-		return nil, logoError("The logo has too many pixels. 960 × 192 is plenty; 4,000 wide or high and 4 million in all is the most")
+		return nil, logoError(form.Rule{Code: "logo_pixels"})
 	}
 	picture, err := decode(bytes.NewReader(content))
 	if err != nil {
-		return nil, logoError(damaged)
+		return nil, logoError(form.Rule{Code: "logo_damaged"})
 	}
 	return drawLogo(picture)
 }
 
 // notAPicture says why a file that is neither PNG nor JPEG isn't taken.
-func notAPicture(content []byte) string {
+func notAPicture(content []byte) form.Rule {
 	if bytes.Contains(bytes.ToLower(content[:min(len(content), 4096)]), []byte("<svg")) {
-		return "SVG files can hold programs, so they aren’t taken. Export the logo as PNG and upload that"
+		return form.Rule{Code: "logo_svg"}
 	}
-	return "The logo must be a PNG or JPEG"
+	return form.Rule{Code: "logo_format"}
 }
 
 // drawLogo makes the picture as small as a form needs it, and smaller if it still

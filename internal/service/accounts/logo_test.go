@@ -19,6 +19,7 @@ import (
 
 	"candor/internal/domain"
 	"candor/internal/testkit/servicetest"
+	view "candor/views/dashboard"
 )
 
 // secretWords stand in files where no picture is; none may be kept.
@@ -146,7 +147,7 @@ func TestHostileLogos(t *testing.T) {
 	for name, tt := range tests {
 		err := b.Accounts.SetLogo(b.Ctx, b.Account.AccountID, servicetest.Someone, strings.NewReader(tt.content))
 		var own *domain.Error
-		if !errors.As(err, &own) || len(own.Fields) != 1 || own.Fields[0].Field != "file" || !strings.Contains(own.Fields[0].Message, tt.want) {
+		if !errors.As(err, &own) || len(own.Fields) != 1 || own.Fields[0].Field != "file" || !strings.Contains(view.Words.Say(own.Fields[0]), tt.want) {
 			t.Errorf("%s: %v, want %q", name, err, tt.want)
 		}
 	}

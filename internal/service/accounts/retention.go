@@ -2,11 +2,11 @@ package accounts
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/form"
 )
 
 // SetDefaultExpiry sets how many days the links of new sessions work by default, 1
@@ -32,7 +32,7 @@ func (s *Service) SetDefaultExpiry(ctx context.Context, id domain.AccountID, by 
 
 func daysError(field string, days, most int) error {
 	if days < 1 || days > most {
-		return domain.FieldError(domain.CodeValidation, field, fmt.Sprintf("Enter a number of days from 1 to %d", most))
+		return domain.Breaks(domain.CodeValidation, field, form.Rule{Code: form.RuleRange, Min: 1, Max: most})
 	}
 	return nil
 }
@@ -51,11 +51,10 @@ func retentionError(kind domain.RetentionKind, days int) error {
 		return nil
 	}
 	least, most := kind.Bounds()
-	message := fmt.Sprintf("Enter a number of days from %d to %d", least, most)
 	if kind.Accepts(0) {
-		message += ", or leave it empty"
+		return domain.Breaks(domain.CodeValidation, string(kind), form.Rule{Code: "days_or_none", Min: least, Max: most})
 	}
-	return domain.FieldError(domain.CodeValidation, string(kind), message)
+	return domain.Breaks(domain.CodeValidation, string(kind), form.Rule{Code: form.RuleRange, Min: least, Max: most})
 }
 
 // PreviewRetention says what ChangeRetention would do now, and does nothing.

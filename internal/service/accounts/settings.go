@@ -26,37 +26,27 @@ var (
 )
 
 var (
-	errNoFactorShown = domain.FieldError(domain.CodeValidation, "require-two-step",
-		"Set up two-step sign-in or add a passkey on My account first. Then require it of the team.")
-	errPasskeyNotShown = domain.FieldError(domain.CodeValidation, "require-two-step",
-		"Sign in with your passkey first, so that you know that it works. Then require it of the team.")
+	errNoFactorShown   = domain.Breaks(domain.CodeValidation, "require-two-step", form.Rule{Code: "has_factor"})
+	errPasskeyNotShown = domain.Breaks(domain.CodeValidation, "require-two-step", form.Rule{Code: "uses_passkey"})
 )
 
 // ChangeSettings stores an account's settings. Error: validation_error by
 // field name, help_email, help_phone or brand_colour.
 func (s *Service) ChangeSettings(ctx context.Context, id domain.AccountID, by domain.Actor, params Settings) error {
-	name, nameProblem := form.CleanText(params.Name, domain.MaxName)
-	switch {
-	case nameProblem != "":
-		nameProblem = "The name " + nameProblem
-	case name == "":
-		nameProblem = "Enter the name that customers know you by"
-	case domain.LinkProblem(name) != "":
-		nameProblem = "The name " + domain.LinkProblem(name)
-	}
+	name, brokenName := domain.CleanName(params.Name, form.Rule{Code: "account_name"}, "name")
 	email, number := strings.TrimSpace(params.HelpEmail), strings.TrimSpace(params.HelpPhone)
 	colour := strings.ToLower(strings.TrimPrefix(strings.TrimSpace(params.BrandColour), "#"))
-	emailProblem, phoneProblem, colourProblem := "", "", ""
+	var brokenEmail, brokenPhone, brokenColour form.Rule
 	if email != "" && !form.ValidEmail(email) {
-		emailProblem = "Enter an e-mail address such as help@example.com"
+		brokenEmail = form.Rule{Code: "help_email"}
 	}
 	if number != "" && !phone.MatchString(number) {
-		phoneProblem = "Enter a telephone number such as 1300 123 456"
+		brokenPhone = form.Rule{Code: "help_phone"}
 	}
 	if colour != "" && !hexColour.MatchString(colour) {
-		colourProblem = "Enter a colour as six hex digits, such as #0d5748"
+		brokenColour = form.Rule{Code: "colour"}
 	}
-	err := domain.Invalid(form.Error{Field: "name", Message: nameProblem}, form.Error{Field: "help_email", Message: emailProblem}, form.Error{Field: "help_phone", Message: phoneProblem}, form.Error{Field: "brand_colour", Message: colourProblem})
+	err := domain.Invalid(form.Error{Field: "name", Rule: brokenName}, form.Error{Field: "help_email", Rule: brokenEmail}, form.Error{Field: "help_phone", Rule: brokenPhone}, form.Error{Field: "brand_colour", Rule: brokenColour})
 	if err != nil {
 		return err
 	}
@@ -91,7 +81,7 @@ func (s *Service) ChangeFormLanguages(ctx context.Context, id domain.AccountID, 
 		}
 	}
 	if len(chosen) != len(params) {
-		return domain.FieldError(domain.CodeValidation, "languages", "Choose languages of the list")
+		return domain.Breaks(domain.CodeValidation, "languages", form.Rule{Code: "languages"})
 	}
 	return s.DB.InTx(ctx, func(tx *db.Tx) error {
 		account, err := tx.LockAccount(ctx, id)

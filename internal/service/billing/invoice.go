@@ -67,12 +67,8 @@ func (s *Service) Void(ctx context.Context, id domain.InvoiceID, by domain.Actor
 type settling func(ctx context.Context, tx *db.Tx, id domain.InvoiceID, note string, now time.Time) (*domain.Invoice, error)
 
 func (s *Service) settle(ctx context.Context, id domain.InvoiceID, by domain.Actor, action domain.AuditAction, note string, how settling) (out *domain.Invoice, err error) {
-	note, problem := form.CleanText(note, maxReason)
-	switch {
-	case problem != "":
-		return nil, domain.FieldError(domain.CodeValidation, "note", "The note "+problem)
-	case note == "":
-		return nil, domain.FieldError(domain.CodeValidation, "note", "Say what it is by: a reference or a reason")
+	if note, err = cleanReason("note", note, form.Rule{Code: "note"}); err != nil {
+		return nil, err
 	}
 	live := true
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {

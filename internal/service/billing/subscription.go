@@ -15,10 +15,10 @@ import (
 )
 
 var (
-	errUnchangedPlan  = domain.FieldError(domain.CodeValidation, "plan", "This is how it is already")
-	errUnknownPlan    = domain.FieldError(domain.CodeValidation, "plan", "Choose one of the plans")
-	errByAgreement    = domain.FieldError(domain.CodeValidation, "plan", "This plan is by agreement: talk to us")
-	errCancelledPlan  = domain.FieldError(domain.CodeValidation, "plan", "The subscription is cancelled. Take the cancellation back first")
+	errUnchangedPlan  = domain.Breaks(domain.CodeValidation, "plan", form.Rule{Code: "plan_unchanged"})
+	errUnknownPlan    = domain.Breaks(domain.CodeValidation, "plan", form.Rule{Code: "plan"})
+	errByAgreement    = domain.Breaks(domain.CodeValidation, "plan", form.Rule{Code: "plan_by_agreement"})
+	errCancelledPlan  = domain.Breaks(domain.CodeValidation, "plan", form.Rule{Code: "plan_cancelled"})
 	errNotCancelled   = domain.Errorf(domain.CodeValidation, "The subscription isn’t cancelled.")
 	errCancelledTwice = domain.Errorf(domain.CodeValidation, "The subscription is cancelled already.")
 	errSubscribed     = domain.Errorf(domain.CodeValidation, "There is a subscription already.")
@@ -105,15 +105,9 @@ func (s *Service) ChangePlan(ctx context.Context, account domain.AccountID, by d
 // the period. After this no live session can be created. Errors:
 // validation_error on reason, subscription_not_found.
 func (s *Service) Cancel(ctx context.Context, account domain.AccountID, by domain.Actor, atOnce bool, reason string) error {
-	reason, problem := form.CleanText(reason, maxReason)
-	switch {
-	case problem != "":
-		problem = "The reason " + problem
-	case reason == "":
-		problem = "Say why, in a few words"
-	}
-	if problem != "" {
-		return domain.FieldError(domain.CodeValidation, "reason", problem)
+	reason, err := cleanReason("reason", reason, form.Rule{Code: "reason"})
+	if err != nil {
+		return err
 	}
 	return s.onSubscription(ctx, account, by, func(tx *db.Tx, of *domain.Subscription, now time.Time) (audit.Entry, error) {
 		err := s.Ledger.Cancel(ctx, tx, of, atOnce, reason, now)
@@ -122,6 +116,19 @@ func (s *Service) Cancel(ctx context.Context, account domain.AccountID, by domai
 		}
 		return audit.Entry{Action: domain.AuditSubscriptionCancelled, After: map[string]any{"effective_at": of.EffectiveAt, "reason": reason}}, err
 	})
+}
+
+// cleanReason returns the text of a field as it is kept, or why it can't be.
+func cleanReason(field, text string, missing form.Rule) (string, error) {
+	text, broken := form.CleanLine(text, maxReason)
+	if text == "" && broken == (form.Rule{}) {
+		broken = missing
+	}
+	if broken != (form.Rule{}) {
+		broken.Of = field
+		return "", domain.Breaks(domain.CodeValidation, field, broken)
+	}
+	return text, nil
 }
 
 // Reactivate undoes the cancellation of the account's subscription before it takes
@@ -174,7 +181,7 @@ func (s *Service) Subscribe(ctx context.Context, account domain.AccountID, by do
 func (s *Service) ChangeEmail(ctx context.Context, account domain.AccountID, by domain.Actor, email string) error {
 	email = strings.TrimSpace(email)
 	if !form.ValidEmail(email) {
-		return domain.FieldError(domain.CodeValidation, "billing_email", "Enter an e-mail address such as accounts@example.com")
+		return domain.Breaks(domain.CodeValidation, "billing_email", form.Rule{Code: "billing_email"})
 	}
 	return s.DB.InTx(ctx, func(tx *db.Tx) error {
 		of, err := tx.LockAccount(ctx, account)

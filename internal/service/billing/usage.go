@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"candor/internal/domain"
+	"candor/internal/form"
 )
 
 // UsageRange is the range of a usage report. Dates win over the period (D45).
@@ -47,26 +48,25 @@ func (r UsageRange) days(now time.Time) (first, last time.Time, err error) {
 	case "last_90_days":
 		return today.AddDate(0, 0, -89), today, nil
 	}
-	return first, last, domain.FieldError(domain.CodeInvalidRequest, "period",
-		"period must be current_month, last_month, last_30_days or last_90_days.")
+	return first, last, domain.Breaks(domain.CodeInvalidRequest, "period", form.Rule{Code: "usage_period"})
 }
 
 func (r UsageRange) dates() (first, last time.Time, err error) {
-	bad := func(field, message string) error {
-		return domain.FieldError(domain.CodeInvalidDateRange, field, message)
+	bad := func(field string, rule form.Rule) error {
+		return domain.Breaks(domain.CodeInvalidDateRange, field, rule)
 	}
 	first, err = time.Parse(time.DateOnly, r.StartDate)
 	if err != nil {
-		return first, last, bad("start_date", "start_date and end_date must both be given as YYYY-MM-DD.")
+		return first, last, bad("start_date", form.Rule{Code: "usage_dates"})
 	}
 	last, err = time.Parse(time.DateOnly, r.EndDate)
 	switch {
 	case err != nil:
-		return first, last, bad("end_date", "start_date and end_date must both be given as YYYY-MM-DD.")
+		return first, last, bad("end_date", form.Rule{Code: "usage_dates"})
 	case last.Before(first):
-		return first, last, bad("end_date", "end_date must not be before start_date.")
+		return first, last, bad("end_date", form.Rule{Code: "usage_order"})
 	case last.Sub(first) >= maxUsageDays*24*time.Hour:
-		return first, last, bad("end_date", "The range must be 366 days or shorter.")
+		return first, last, bad("end_date", form.Rule{Code: "usage_length", Max: maxUsageDays})
 	}
 	return first, last, nil
 }

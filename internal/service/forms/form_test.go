@@ -167,7 +167,7 @@ func TestDrafts(t *testing.T) {
 		t.Errorf("unfinished: %v of %+v", state.Unfinished(), state.Sections)
 	}
 	var e *domain.Error
-	if err := b.Submit(session.ID); !errors.As(err, &e) || fmt.Sprint(e.Fields) != fmt.Sprint(form.Errors{{Field: "income", Message: "Complete Income"}}) {
+	if err := b.Submit(session.ID); !errors.As(err, &e) || fmt.Sprint(e.Fields) != fmt.Sprint(form.Errors{{Field: "income", Rule: form.Rule{Code: "unfinished"}}}) {
 		t.Errorf("signing over a draft: %v", err)
 	}
 	b.OK(b.Fill(session.ID, statement.IncomeSection))

@@ -55,12 +55,9 @@ func unfinished(stored []db.Section) error {
 	}
 	var fields form.Errors
 	for _, name := range state.Unfinished() {
-		fields = append(fields, form.Error{Field: name, Message: "Complete " + statement.Title(name)})
+		fields = append(fields, form.Error{Field: name, Rule: form.Rule{Code: "unfinished"}})
 	}
-	if fields == nil {
-		return nil
-	}
-	return &domain.Error{Code: domain.CodeValidation, Message: "Complete every section before you sign.", Fields: fields}
+	return domain.Invalid(fields...)
 }
 
 func (s *Service) complete(ctx context.Context, tx *db.Tx, session *domain.Session, now time.Time) error {

@@ -66,24 +66,24 @@ const maxNetworks = 50
 // expires_at or networks.
 func (s *Service) Create(ctx context.Context, scope domain.Scope, by domain.Actor, params Params) (domain.APIKey, string, error) {
 	now := s.Clock.Now()
-	name, nameProblem := cleanName(params.Name)
-	networks, networksProblem := parseNetworks(params.Networks)
-	permissionsProblem, expiryProblem := "", ""
+	name, brokenName := cleanName(params.Name)
+	networks, brokenNetworks := parseNetworks(params.Networks)
+	var brokenPermissions, brokenExpiry form.Rule
 	if params.Permissions != nil && len(params.Permissions) == 0 {
-		permissionsProblem = "Choose at least one permission, or full access"
+		brokenPermissions = form.Rule{Code: "permissions"}
 	}
 	for _, p := range params.Permissions {
 		if !slices.Contains(domain.AllPermissions, p) {
-			permissionsProblem = "There is no permission " + string(p)
+			brokenPermissions = form.Rule{Code: "permission", Value: string(p)}
 		}
 	}
 	if params.ExpiresAt != nil && !params.ExpiresAt.After(now) {
-		expiryProblem = "Choose a day after today"
+		brokenExpiry = form.Rule{Code: "expiry_ahead"}
 	}
 	if params.ExpiresAt != nil && params.ExpiresAt.Year() > now.Year()+maxKeyYears {
-		expiryProblem = "Choose a day within the next 10 years, or none"
+		brokenExpiry = form.Rule{Code: "expiry_near", Max: maxKeyYears}
 	}
-	err := domain.Invalid(form.Error{Field: "name", Message: nameProblem}, form.Error{Field: "permissions", Message: permissionsProblem}, form.Error{Field: "expires_at", Message: expiryProblem}, form.Error{Field: "networks", Message: networksProblem})
+	err := domain.Invalid(form.Error{Field: "name", Rule: brokenName}, form.Error{Field: "permissions", Rule: brokenPermissions}, form.Error{Field: "expires_at", Rule: brokenExpiry}, form.Error{Field: "networks", Rule: brokenNetworks})
 	if err != nil {
 		return domain.APIKey{}, "", err
 	}
@@ -111,42 +111,42 @@ func (s *Service) storeKey(ctx context.Context, tx *db.Tx, row *domain.APIKey, b
 	return s.Audit.Record(ctx, tx, row.AccountID, by, e)
 }
 
-func cleanName(text string) (name, problem string) {
-	name, problem = form.CleanText(text, domain.MaxName)
+func cleanName(text string) (name string, broken form.Rule) {
+	name, broken = form.CleanLine(text, domain.MaxName)
 	switch {
-	case problem != "":
-		return "", "The name " + problem
+	case broken.Code != "":
+		broken.Of = "name"
 	case name == "":
-		return "", "Enter a name, such as the program that will use the key"
+		broken = form.Rule{Code: "key_name"}
 	}
-	return name, ""
+	return name, broken
 }
 
 // mappedBits are those before the IPv4 address in an IPv4-mapped IPv6 address.
 const mappedBits = 96
 
-func parseNetworks(text string) (out []netip.Prefix, problem string) {
+func parseNetworks(text string) (out []netip.Prefix, broken form.Rule) {
 	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '\r' || r == ',' || r == ' ' }) {
 		p, err := netip.ParsePrefix(line)
 		if err != nil {
 			addr, addrErr := netip.ParseAddr(line)
 			if addrErr != nil || addr.Zone() != "" {
-				return nil, fmt.Sprintf("%.60q is no address such as 203.0.113.7 and no network such as 203.0.113.0/24", line)
+				return nil, form.Rule{Code: "network", Value: fmt.Sprintf("%.60q", line)}
 			}
 			p = netip.PrefixFrom(addr.Unmap(), addr.Unmap().BitLen())
 		}
 		if p.Addr().Is4In6() { // clients are known by their IPv4 addresses
 			if p.Bits() < mappedBits {
-				return nil, fmt.Sprintf("%.60q holds more than IPv4 addresses; write the IPv4 network as in 203.0.113.0/24", line)
+				return nil, form.Rule{Code: "mapped_network", Value: fmt.Sprintf("%.60q", line)}
 			}
 			p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-mappedBits)
 		}
 		out = append(out, p.Masked())
 	}
 	if len(out) > maxNetworks {
-		return nil, fmt.Sprintf("A key can have at most %d addresses and networks", maxNetworks)
+		return nil, form.Rule{Code: "network_count", Max: maxNetworks}
 	}
-	return out, ""
+	return out, form.Rule{}
 }
 
 // entryOf is an action on a key, which is known by its name and last 4
@@ -174,9 +174,9 @@ func stateOf(k *domain.APIKey) map[string]any {
 // on name, not_found.
 func (s *Service) Rename(ctx context.Context, scope domain.Scope, by domain.Actor, id domain.KeyID, name string) error {
 	return s.changeKey(ctx, scope, id, func(tx *db.Tx, k *domain.APIKey) error {
-		name, problem := cleanName(name)
-		if problem != "" {
-			return domain.FieldError(domain.CodeValidation, "name", problem)
+		name, broken := cleanName(name)
+		if broken != (form.Rule{}) {
+			return domain.Breaks(domain.CodeValidation, "name", broken)
 		}
 		e := entryOf(domain.AuditKeyRenamed, k)
 		e.Before, e.After = map[string]string{"name": k.Name}, map[string]string{"name": name}
@@ -209,7 +209,7 @@ func (s *Service) Rotate(ctx context.Context, scope domain.Scope, by domain.Acto
 			return errKeyNotFound
 		}
 		if !slices.Contains(Overlaps, overlap) {
-			return domain.FieldError(domain.CodeValidation, "overlap", "Choose for how long the old key works")
+			return domain.Breaks(domain.CodeValidation, "overlap", form.Rule{Code: "overlap"})
 		}
 		r = Rotation{OldUntil: now.Add(overlap), Again: old.ReplacedAt != nil}
 		r.Key, r.Text = domain.NewAPIKey(scope, old.Name, now)
@@ -236,7 +236,7 @@ func (s *Service) Rotate(ctx context.Context, scope domain.Scope, by domain.Acto
 func (s *Service) Delete(ctx context.Context, scope domain.Scope, by domain.Actor, id domain.KeyID, typedName string) error {
 	return s.changeKey(ctx, scope, id, func(tx *db.Tx, k *domain.APIKey) error {
 		if strings.TrimSpace(typedName) != k.Name {
-			return domain.FieldError(domain.CodeValidation, "typed_name", "Type the key’s name as it is shown, “"+k.Name+"”")
+			return domain.Breaks(domain.CodeValidation, "typed_name", form.Rule{Code: "typed_name", Value: k.Name})
 		}
 		if err := tx.DeleteAPIKey(ctx, id, s.Clock.Now()); err != nil {
 			return err

@@ -51,15 +51,15 @@ func (s *Service) Erase(ctx context.Context, scope domain.Scope, id domain.Sessi
 	if err != nil {
 		return err
 	}
-	var invalid form.Errors
+	var brokenSessions, brokenEmail form.Rule
 	if len(chosen) == 0 {
-		invalid = append(invalid, form.Error{Field: "sessions", Message: "Choose at least one session"})
+		brokenSessions = form.Rule{Code: "chosen"}
 	}
 	if !strings.EqualFold(strings.TrimSpace(typed), same[0].CustomerEmail) {
-		invalid = append(invalid, form.Error{Field: "confirm", Message: "Enter the customer’s e-mail address, exactly as it is shown above"})
+		brokenEmail = form.Rule{Code: "typed_email"}
 	}
-	if invalid != nil {
-		return &domain.Error{Code: domain.CodeValidation, Message: "The data were not erased.", Fields: invalid}
+	if err := domain.Invalid(form.Error{Field: "sessions", Rule: brokenSessions}, form.Error{Field: "confirm", Rule: brokenEmail}); err != nil {
+		return err
 	}
 	for _, one := range chosen {
 		if !slices.ContainsFunc(same, func(of domain.Session) bool { return of.ID == one }) {

@@ -6,12 +6,12 @@ package sessions
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/form"
 	"candor/internal/platform/blob"
 	"candor/internal/platform/keyring"
 	"candor/internal/service/audit"
@@ -159,9 +159,9 @@ func (s *Service) Extend(ctx context.Context, scope domain.Scope, id domain.Sess
 	case session.Conflict(now) != nil:
 		return nil, session.Conflict(now)
 	case days < 1 || days > domain.MaxExpiresInDays:
-		return nil, domain.FieldError(domain.CodeValidation, "days", fmt.Sprintf("Enter a number of days from 1 to %d", domain.MaxExpiresInDays))
+		return nil, domain.Breaks(domain.CodeValidation, "days", form.Rule{Code: form.RuleRange, Min: 1, Max: domain.MaxExpiresInDays})
 	case !to.After(session.ExpiresAt):
-		return nil, domain.FieldError(domain.CodeValidation, "days", "The link works longer than that already")
+		return nil, domain.Breaks(domain.CodeValidation, "days", form.Rule{Code: "longer_link"})
 	}
 	var extended *domain.Session
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {

@@ -8,6 +8,7 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/form"
 	"candor/internal/service/audit"
 	"candor/internal/webhook"
 )
@@ -32,26 +33,26 @@ type DeliveryFilter struct {
 
 // resolve checks the filter and finds its endpoint.
 func (s *Service) resolve(ctx context.Context, scope domain.Scope, f DeliveryFilter) (domain.DeliveryFilter, error) {
-	bad := func(field, message string) error {
-		return domain.FieldError(domain.CodeInvalidRequest, field, message)
+	bad := func(field string, rule form.Rule) error {
+		return domain.Breaks(domain.CodeInvalidRequest, field, rule)
 	}
 	switch {
 	case f.State != "" && !slices.Contains(domain.DeliveryStates, f.State):
-		return f.DeliveryFilter, bad("state", "state must be pending, delivered, failed or cancelled.")
+		return f.DeliveryFilter, bad("state", form.Rule{Code: "delivery_state"})
 	case f.Type != "" && !slices.Contains(domain.EventTypes, f.Type):
-		return f.DeliveryFilter, bad("type", "type must be an event's name such as session.completed.")
+		return f.DeliveryFilter, bad("type", form.Rule{Code: "event_type"})
 	case f.Status != "" && !slices.Contains(DeliveryStatuses, f.Status):
-		return f.DeliveryFilter, bad("status", "status must be one of "+strings.Join(DeliveryStatuses, ", ")+".")
+		return f.DeliveryFilter, bad("status", form.Rule{Code: "delivery_status", Value: strings.Join(DeliveryStatuses, ", ")})
 	case f.Since != nil && f.Until != nil && !f.Since.Before(*f.Until):
-		return f.DeliveryFilter, bad("until", "until must be later than since.")
+		return f.DeliveryFilter, bad("until", form.Rule{Code: "until"})
 	case f.Origin == "":
 		return f.DeliveryFilter, s.checkEndpoint(ctx, scope, f.Endpoint)
 	case !strings.Contains(f.Origin, "://"):
-		return f.DeliveryFilter, bad("endpoint", "endpoint must be a URL such as https://example.com.")
+		return f.DeliveryFilter, bad("endpoint", form.Rule{Code: "endpoint_url"})
 	}
 	endpoint, err := s.DB.EndpointAt(ctx, scope, domain.Origin(f.Origin))
 	if errors.Is(err, db.ErrNotFound) {
-		return f.DeliveryFilter, bad("endpoint", "There is no endpoint "+domain.Origin(f.Origin)+" in this account and mode.")
+		return f.DeliveryFilter, bad("endpoint", form.Rule{Code: "endpoint_at", Value: domain.Origin(f.Origin)})
 	}
 	if err == nil {
 		f.Endpoint = &endpoint.ID
@@ -64,7 +65,7 @@ func (s *Service) checkEndpoint(ctx context.Context, scope domain.Scope, id *dom
 	if id == nil {
 		return nil
 	}
-	missing := domain.FieldError(domain.CodeInvalidRequest, "endpoint", "There is no such endpoint in this account and mode.")
+	missing := domain.Breaks(domain.CodeInvalidRequest, "endpoint", form.Rule{Code: "endpoint"})
 	endpoint, err := s.DB.Endpoint(ctx, *id)
 	switch {
 	case err != nil:
@@ -84,7 +85,7 @@ func (s *Service) Deliveries(ctx context.Context, scope domain.Scope, f Delivery
 		return nil, err
 	}
 	if limit < 1 || limit > MaxDeliveryPage {
-		return nil, domain.FieldError(domain.CodeInvalidRequest, "limit", "limit must be 1 to 100.")
+		return nil, domain.Breaks(domain.CodeInvalidRequest, "limit", form.Rule{Code: "page_limit", Min: 1, Max: MaxDeliveryPage})
 	}
 	return s.DB.DeliveryPage(ctx, scope, filter, before, limit)
 }

@@ -3,11 +3,11 @@ package webhooks
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/form"
 	"candor/internal/service/audit"
 )
 
@@ -87,14 +87,13 @@ func redeliveryEntry(action domain.AuditAction, r *domain.Redelivery) audit.Entr
 func (s *Service) resolveFailed(ctx context.Context, scope domain.Scope, f DeliveryFilter, rate int) (domain.DeliveryFilter, error) {
 	switch {
 	case rate < domain.MinRedeliveryRate || rate > domain.MaxRedeliveryRate:
-		return f.DeliveryFilter, domain.FieldError(domain.CodeInvalidRequest, "rate",
-			fmt.Sprintf("rate must be %d to %d deliveries a second.", domain.MinRedeliveryRate, domain.MaxRedeliveryRate))
+		return f.DeliveryFilter, domain.Breaks(domain.CodeInvalidRequest, "rate", form.Rule{Code: "rate", Min: domain.MinRedeliveryRate, Max: domain.MaxRedeliveryRate})
 	case f.State != "" && f.State != domain.DeliveryFailed:
-		return f.DeliveryFilter, domain.FieldError(domain.CodeInvalidRequest, "state", "Only failed deliveries can be made again together.")
+		return f.DeliveryFilter, domain.Breaks(domain.CodeInvalidRequest, "state", form.Rule{Code: "failed_only"})
 	case f.Since == nil:
-		return f.DeliveryFilter, domain.FieldError(domain.CodeInvalidRequest, "since", "since is needed: the time from which on failed deliveries are made again.")
+		return f.DeliveryFilter, domain.Breaks(domain.CodeInvalidRequest, "since", form.Rule{Code: "since"})
 	case f.Session != nil:
-		return f.DeliveryFilter, domain.FieldError(domain.CodeInvalidRequest, "session", "A session's deliveries are made again one by one.")
+		return f.DeliveryFilter, domain.Breaks(domain.CodeInvalidRequest, "session", form.Rule{Code: "one_by_one"})
 	}
 	return s.resolve(ctx, scope, f)
 }

@@ -19,6 +19,7 @@ import (
 	"candor/internal/testkit/servicetest"
 	"candor/internal/webhook"
 	"candor/jobs"
+	view "candor/views/dashboard"
 )
 
 // rotation is a service whose events two workers deliver to several endpoints
@@ -273,7 +274,8 @@ func (b *fixture) signing() string {
 func (b *fixture) saying(what string, err error, text string) {
 	b.Helper()
 	b.Code(what, err, domain.CodeValidation)
-	if err != nil && !strings.Contains(err.Error(), text) {
+	var known *domain.Error
+	if errors.As(err, &known) && !strings.Contains(known.Text(view.Words.Say), text) {
 		b.Errorf("%s: %v, want it to say %q", what, err, text)
 	}
 }

@@ -35,7 +35,7 @@ type TestEvent struct {
 }
 
 var (
-	errNoTestURL     = domain.FieldError(domain.CodeValidation, "url", "This account has no default webhook URL in test mode. Give a URL.")
+	errNoTestURL     = domain.Breaks(domain.CodeValidation, "url", form.Rule{Code: "test_url"})
 	errTestsUnderWay = domain.Errorf(domain.CodeRateLimitExceeded, "Two test events of this account are under way. Wait for their answers, 15 seconds at most.")
 )
 
@@ -125,7 +125,7 @@ func (s *Service) testURL(ctx context.Context, scope domain.Scope, url string) (
 	err = s.Policy.CheckURL(url)
 	var refused *webhook.TargetError
 	if errors.As(err, &refused) {
-		return "", domain.FieldError(domain.CodeValidation, "url", refused.Message)
+		return "", domain.Breaks(domain.CodeValidation, "url", form.Rule{Code: "target", Value: refused.Message})
 	}
 	return url, err
 }

@@ -12,6 +12,7 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/form"
 	"candor/internal/outbox"
 	"candor/internal/platform/keyring"
 	"candor/internal/platform/ratelimit"
@@ -63,7 +64,7 @@ func (s *Service) SetDefaultURL(ctx context.Context, scope domain.Scope, by doma
 	url = strings.TrimSpace(url)
 	if url != "" {
 		if err := s.Policy.CheckURL(url); err != nil {
-			return domain.FieldError(domain.CodeValidation, "url", err.Error())
+			return domain.Breaks(domain.CodeValidation, "url", form.Rule{Code: "target", Value: err.Error()})
 		}
 	}
 	return s.DB.InTx(ctx, func(tx *db.Tx) error {

@@ -10,6 +10,7 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/form"
 	"candor/internal/outbox"
 	"candor/internal/platform/keyring"
 	"candor/internal/service/accounts"
@@ -40,7 +41,7 @@ func New(c Config) *Service { return &Service{c} }
 
 var (
 	errWrongPassword = domain.Errorf(domain.CodeUnauthorized, "The e-mail address or the password is wrong.")
-	errNotConfirmed  = domain.FieldError(domain.CodeUnauthorized, "password", "That isn’t your password. Try again.")
+	errNotConfirmed  = domain.Breaks(domain.CodeUnauthorized, "password", form.Rule{Code: "wrong_password"})
 )
 
 // passwordCounters count passwords that are tried for an address. A browser in

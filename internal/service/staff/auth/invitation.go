@@ -30,7 +30,7 @@ func (s *Service) AcceptInvitation(ctx context.Context, token, name, password st
 	if err != nil {
 		return "", err
 	}
-	name, err = checkPerson(name, passwords.Problem(password, i.Email, name, i.AccountName))
+	name, err = checkPerson(name, passwords.Broken(password, i.Email, name, i.AccountName))
 	if err != nil {
 		return "", err
 	}
@@ -71,7 +71,7 @@ func (s *Service) AcceptInvitation(ctx context.Context, token, name, password st
 
 // checkPerson returns the name as it is kept, and what is wrong with it and
 // with the password.
-func checkPerson(name, passwordProblem string) (string, error) {
+func checkPerson(name string, brokenPassword form.Rule) (string, error) {
 	name, invalid := ownName(name)
-	return name, domain.Invalid(invalid, form.Error{Field: "new_password", Message: passwordProblem})
+	return name, domain.Invalid(invalid, form.Error{Field: "new_password", Rule: brokenPassword})
 }

@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	errPasskey = domain.FieldError(domain.CodeUnauthorized, "passkey", "That passkey didn’t work. It may have been removed, or the page was open for too long. Try again.")
+	errPasskey = domain.Breaks(domain.CodeUnauthorized, "passkey", form.Rule{Code: "wrong_passkey"})
 	errNoKey   = domain.Errorf(domain.CodeNotFound, "This passkey was removed already.")
 )
 
@@ -146,9 +146,10 @@ func (s *Service) AddPasskey(ctx context.Context, session *domain.StaffSession, 
 	if err != nil {
 		return err
 	}
-	name, problem := form.CleanText(name, domain.MaxName)
-	if problem != "" {
-		return domain.Invalid(form.Error{Field: "name", Message: "The passkey’s name " + problem})
+	name, broken := form.CleanLine(name, domain.MaxName)
+	if broken != (form.Rule{}) {
+		broken.Of = "passkey"
+		return domain.Breaks(domain.CodeValidation, "name", broken)
 	}
 	if name == "" {
 		name = "Passkey"

@@ -19,11 +19,11 @@ import (
 // Errors: unauthorized for a wrong current password, validation_error for a new
 // password that the rules refuse or that equals the current one.
 func (s *Service) ChangePassword(ctx context.Context, session *domain.StaffSession, current, password string, from domain.Visitor) (token string, err error) {
-	problem := passwords.Problem(password, session.Email, session.Name, session.AccountName)
+	broken := passwords.Broken(password, session.Email, session.Name, session.AccountName)
 	if password == current {
-		problem = "Choose a password other than your current one"
+		broken = form.Rule{Code: "password_same"}
 	}
-	if err := newPasswordError(problem); err != nil {
+	if err := newPasswordError(broken); err != nil {
 		return "", err
 	}
 	hashing, err := s.Passwords.Known()
@@ -74,12 +74,8 @@ func (s *Service) provePassword(ctx context.Context, hashing *passwords.Turn, se
 	return staff, err
 }
 
-// newPasswordError says what is wrong with a new password; nil for "".
-func newPasswordError(problem string) error {
-	if problem == "" {
-		return nil
-	}
-	return domain.FieldError(domain.CodeValidation, "new_password", problem)
+func newPasswordError(broken form.Rule) error {
+	return domain.Invalid(form.Error{Field: "new_password", Rule: broken})
 }
 
 // RequestReset sends a link for choosing a new password to the address, if it
@@ -154,7 +150,7 @@ func (s *Service) Reset(ctx context.Context, token, password string, from domain
 	if err != nil {
 		return "", err
 	}
-	if err := newPasswordError(passwords.Problem(password, staff.Email, staff.Name, account.Name)); err != nil {
+	if err := newPasswordError(passwords.Broken(password, staff.Email, staff.Name, account.Name)); err != nil {
 		return "", err
 	}
 	hash, err := hashing.Hash(ctx, password)

@@ -29,14 +29,6 @@ func (s *Service) ChangeName(ctx context.Context, session *domain.StaffSession, 
 
 // ownName returns a person's name as it is kept, and what is wrong with it.
 func ownName(name string) (string, form.Error) {
-	name, problem := form.CleanText(name, domain.MaxName)
-	switch {
-	case problem != "":
-		problem = "Your name " + problem
-	case name == "":
-		problem = "Enter your name"
-	case domain.LinkProblem(name) != "":
-		problem = "Your name " + domain.LinkProblem(name)
-	}
-	return name, form.Error{Field: "name", Message: problem}
+	name, broken := domain.CleanName(name, form.Rule{Code: "person_name"}, "person")
+	return name, form.Error{Field: "name", Rule: broken}
 }

@@ -21,22 +21,14 @@ type NewAccount struct{ Company, Name, Email, Password string }
 // rate_limit_exceeded.
 func (s *Service) SignUp(ctx context.Context, params NewAccount, from domain.Visitor) error {
 	params.Email = strings.TrimSpace(params.Email)
-	company, companyProblem := form.CleanText(params.Company, domain.MaxName)
+	company, brokenCompany := domain.CleanName(params.Company, form.Rule{Code: "company_name"}, "company")
 	name, invalidName := ownName(params.Name)
-	emailProblem := ""
-	switch {
-	case companyProblem != "":
-		companyProblem = "The name of your company " + companyProblem
-	case company == "":
-		companyProblem = "Enter the name of your company"
-	case domain.LinkProblem(company) != "":
-		companyProblem = "The name of your company " + domain.LinkProblem(company)
-	}
+	var brokenEmail form.Rule
 	if !form.ValidEmail(params.Email) {
-		emailProblem = domain.ErrInvalidEmail.Message
+		brokenEmail = form.Rule{Code: "staff_email"}
 	}
-	err := domain.Invalid(form.Error{Field: "company", Message: companyProblem}, invalidName, form.Error{Field: "email", Message: emailProblem},
-		form.Error{Field: "new_password", Message: passwords.Problem(params.Password, params.Email, name, company)})
+	err := domain.Invalid(form.Error{Field: "company", Rule: brokenCompany}, invalidName, form.Error{Field: "email", Rule: brokenEmail},
+		form.Error{Field: "new_password", Rule: passwords.Broken(params.Password, params.Email, name, company)})
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/form"
 	"candor/internal/platform/keyring"
 	"candor/internal/service/audit"
 	"candor/internal/service/staff/attempts"
@@ -27,14 +28,13 @@ const codePeriod = 30 * time.Second
 const codeDigits = 6
 
 var (
-	errWrongCode      = domain.FieldError(domain.CodeUnauthorized, "code", "That code isn’t right, or was used already. Wait for the app to show the next one and try again.")
-	errNoSecret       = domain.FieldError(domain.CodeUnauthorized, "code", "The app’s codes can’t be checked now. Use a recovery code, or try again later.")
+	errWrongCode      = domain.Breaks(domain.CodeUnauthorized, "code", form.Rule{Code: "wrong_code"})
+	errNoSecret       = domain.Breaks(domain.CodeUnauthorized, "code", form.Rule{Code: "code_unchecked"})
 	errTwoStepOn      = domain.Errorf(domain.CodeValidation, "Two-step sign-in is on already.")
 	errNothingPending = domain.Errorf(domain.CodeValidation, "Nothing is being set up. Begin again.")
 	errNoTwoStep      = domain.Errorf(domain.CodeValidation, "Two-step sign-in isn’t on.")
 
-	errLastFactor = domain.FieldError(domain.CodeValidation, "two-step",
-		"Your account requires two-step sign-in, and this is all you have for it. Set up another way first: two-step sign-in or a passkey.")
+	errLastFactor = domain.Breaks(domain.CodeValidation, "two-step", form.Rule{Code: "last_factor"})
 )
 
 // A TwoStepSetup is what an authenticator app must know.

@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"compress/gzip"
 	_ "embed"
-	"fmt"
 	"io"
 	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"candor/internal/form"
 )
 
 // minPassword is the least length of a password, in characters. There is no
@@ -41,29 +42,30 @@ var commonPasswords = sync.OnceValue(func() map[string]bool {
 	return out
 })
 
-// Problem returns why a password is too easily guessed, or "". The names are the
-// user's, the account's and the e-mail address.
-func Problem(password string, names ...string) string {
+// Broken returns the rule that a password breaks, zero for none: it must not be
+// too easily guessed. The names are the user's, the account's and the e-mail
+// address.
+func Broken(password string, names ...string) form.Rule {
 	switch n := utf8.RuneCountInString(password); {
 	case password == "":
-		return "Enter a password"
+		return form.Rule{Code: "password"}
 	case n < minPassword:
-		return fmt.Sprintf("The password must have at least %d characters", minPassword)
+		return form.Rule{Code: "password_short", Min: minPassword}
 	case len(password) > maxPassword:
-		return fmt.Sprintf("The password must have at most %d characters", maxPassword)
+		return form.Rule{Code: "password_long", Max: maxPassword}
 	}
 	plain := strings.ToLower(password)
 	for _, one := range []string{plain, bare(plain)} {
 		if commonPasswords()[one] {
-			return "This password is among the first that others would try. Choose another one"
+			return form.Rule{Code: "password_common"}
 		}
 	}
 	for _, name := range ownNames(names) {
 		if Alphanumeric(plain) == name || Alphanumeric(bare(plain)) == name {
-			return "The password must not be your name, your company’s or your e-mail address"
+			return form.Rule{Code: "password_own"}
 		}
 	}
-	return ""
+	return form.Rule{}
 }
 
 // bare is the password without the digits and signs that people add to a word
@@ -78,9 +80,9 @@ func ownNames(names []string) []string {
 	var out []string
 	for _, name := range names {
 		name = strings.ToLower(name)
-		local, domain, _ := strings.Cut(name, "@")
-		host, _, _ := strings.Cut(domain, ".")
-		for _, one := range []string{name, local, domain, host} {
+		local, at, _ := strings.Cut(name, "@")
+		host, _, _ := strings.Cut(at, ".")
+		for _, one := range []string{name, local, at, host} {
 			if one = Alphanumeric(one); one != "" {
 				out = append(out, one)
 			}

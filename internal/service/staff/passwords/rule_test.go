@@ -4,7 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"candor/internal/form"
 	"candor/internal/service/staff/passwords"
+	view "candor/views/dashboard"
 )
 
 func TestPasswordRule(t *testing.T) {
@@ -29,7 +31,7 @@ func TestPasswordRule(t *testing.T) {
 		"harbour-lending is my work":         "",
 		strings.Repeat("long ", 200):         "",
 	} {
-		got := passwords.Problem(password, names...)
+		got := view.Words.Say(form.Error{Rule: passwords.Broken(password, names...)})
 		if want == "" && got != "" || !strings.Contains(got, want) {
 			t.Errorf("%.40q: %q, want %q", password, got, want)
 		}

@@ -3,7 +3,6 @@ package team
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -32,12 +31,12 @@ func (s *Service) Invite(ctx context.Context, account domain.AccountID, by domai
 	case !form.ValidEmail(params.Email):
 		return nil, domain.ErrInvalidEmail
 	case !slices.Contains(domain.Roles, params.Role):
-		return nil, domain.FieldError(domain.CodeValidation, "role", "Choose a role")
+		return nil, domain.Breaks(domain.CodeValidation, "role", form.Rule{Code: "role"})
 	}
 	staff, err := s.DB.StaffByEmail(ctx, params.Email)
 	switch {
 	case err == nil && staff.AccountID == account:
-		return nil, domain.FieldError(domain.CodeValidation, "email", staff.Email+" is in the team already")
+		return nil, domain.Breaks(domain.CodeValidation, "email", form.Rule{Code: "in_team", Value: staff.Email})
 	case err != nil && !errors.Is(err, db.ErrNotFound):
 		return nil, err
 	}
@@ -151,7 +150,7 @@ func (s *Service) countInvitation(ctx context.Context, id domain.AccountID) erro
 	few.Window = 24 * time.Hour
 	err = s.Attempts.Count(ctx, few)
 	if errors.Is(err, &domain.Error{Code: domain.CodeRateLimitExceeded}) {
-		return domain.FieldError(domain.CodeValidation, "email", fmt.Sprintf("Until your account is approved for live mode, you can send %d invitations a day", attempts.FirstInvitations))
+		return domain.Breaks(domain.CodeValidation, "email", form.Rule{Code: "invitations", Max: attempts.FirstInvitations})
 	}
 	return err
 }

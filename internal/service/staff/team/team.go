@@ -8,6 +8,7 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/form"
 	"candor/internal/outbox"
 	"candor/internal/service/audit"
 	"candor/internal/service/staff/attempts"
@@ -30,8 +31,8 @@ func New(c Config) *Service { return &Service{c} }
 
 var (
 	errNoMember  = domain.Errorf(domain.CodeNotFound, "There is no one with this id in the team.")
-	errLastOwner = domain.FieldError(domain.CodeValidation, "role", "The team needs an owner: make another person one first")
-	errOneself   = domain.FieldError(domain.CodeValidation, "role", "You can’t take yourself out of the team. Another owner can")
+	errLastOwner = domain.Breaks(domain.CodeValidation, "role", form.Rule{Code: "last_owner"})
+	errOneself   = domain.Breaks(domain.CodeValidation, "role", form.Rule{Code: "oneself"})
 )
 
 // List lists an account's staff users, by name.
@@ -47,7 +48,7 @@ func (s *Service) ChangeRole(ctx context.Context, account domain.AccountID, by d
 	mayDownload = mayDownload && role == domain.RoleSupport
 	return s.changeTeam(ctx, account, id, func(tx *db.Tx, member *domain.Staff) error {
 		if !slices.Contains(domain.Roles, role) {
-			return domain.FieldError(domain.CodeValidation, "role", "Choose a role")
+			return domain.Breaks(domain.CodeValidation, "role", form.Rule{Code: "role"})
 		}
 		if member.Role == role && member.MayDownload == mayDownload {
 			return nil

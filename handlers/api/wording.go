@@ -1,0 +1,28 @@
+package api
+
+import "candor/internal/form"
+
+// Words are the API's sentences for broken rules, which name fields as requests do.
+var Words = form.Words{Rules: map[form.RuleCode]string{
+	form.RuleReadable:  "{subject} {rule}.",
+	form.RuleOneLine:   "{subject} {rule}.",
+	form.RuleMaxLength: "{subject} {rule}.",
+	form.RuleEmail:     "{subject} {rule}.",
+	form.RuleRange:     "{subject} {rule}.",
+
+	"form_type":      "form_type must be financial_statement.",
+	"metadata_count": "metadata can have at most {max} keys.",
+	"metadata_key":   "metadata keys must be 1 to {max} characters long.",
+	"metadata_value": "{subject} must be a string, a number or a boolean.",
+	"target":         "{value}", // the sentence of internal/webhook, which attempts store, too
+
+	"usage_period": "period must be current_month, last_month, last_30_days or last_90_days.",
+	"usage_dates":  "start_date and end_date must both be given as YYYY-MM-DD.",
+	"usage_order":  "end_date must not be before start_date.",
+	"usage_length": "The range must be {max} days or shorter.",
+
+	// Of the operators' commands.
+	"missing":     "{subject} must not be empty.",
+	"one_of":      "{subject} must be {value}.",
+	"email_taken": "A staff user with this e-mail address exists already.",
+}}
