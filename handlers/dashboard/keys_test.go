@@ -97,11 +97,8 @@ func TestKeys(t *testing.T) {
 		t.Error("a deleted key works still")
 	}
 	owner := h.Staff(domain.RoleOwner)
-	log := owner.Get("/dashboard/test/audit")
-	owner.WantPage(log, http.StatusOK, "API key created ", "API key renamed ", "API key rotated ", "API key deleted ")
-	if strings.Contains(log.Body.String(), next) {
-		t.Error("the audit log has a key")
-	}
+	log := owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK).Hides(next)
+	wantEntries(log, "API key created", "API key renamed", "API key rotated", "API key deleted")
 }
 
 func TestKeysAskForThePassword(t *testing.T) {

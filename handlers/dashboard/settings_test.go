@@ -41,7 +41,7 @@ func TestSettingsAreOnTheForm(t *testing.T) {
 	for _, path := range []string{"/brand/b0241c", "/brand/red.css", "/brand/b0241c.css.css"} {
 		owner.WantPage(owner.Get(path), http.StatusNotFound)
 	}
-	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "Settings changed ", "brand colour: b0241c")
+	wantEntries(owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "brand colour: b0241c"), "Settings changed")
 }
 
 // wantLogo returns the address of the page's one picture, and fails unless it is
@@ -54,7 +54,7 @@ func wantLogo(p *page.Page, width, height string) string {
 	}
 	logo := pictures[0]
 	if logo.Attr("alt") != "Lender & Sons" || logo.Attr("width") != width || logo.Attr("height") != height {
-		p.Errorf("the logo is %s, want one of %s × %s", logo.Source, width, height)
+		p.Errorf("the logo %q has %s × %s, want %s × %s", logo.Attr("alt"), logo.Attr("width"), logo.Attr("height"), width, height)
 	}
 	return logo.Attr("src")
 }

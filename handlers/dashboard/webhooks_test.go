@@ -64,7 +64,7 @@ func TestDeliveryPage(t *testing.T) {
 	developer.WantPage(developer.Get(path), http.StatusOK, "Stopped.")
 	developer.WantRedirect(developer.Post(path+"/cancel", nil), path)
 	developer.WantPage(developer.Get(path), http.StatusOK, "It had already finished")
-	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "Webhook sent again ", "Webhook stopped ")
+	wantEntries(owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK), "Webhook sent again", "Webhook stopped")
 }
 
 func TestSecretsByHand(t *testing.T) {
@@ -89,7 +89,7 @@ func TestSecretsByHand(t *testing.T) {
 	if fmt.Sprint(got) != fmt.Sprint([]string{secret}) {
 		t.Error("after the switch, the secret that was shown doesn't sign")
 	}
-	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "Next webhook secret made ", "Switched to the next secret ")
+	wantEntries(owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK), "Next webhook secret made", "Switched to the next secret")
 	keptSecret(h, owner)
 }
 
@@ -130,7 +130,7 @@ func TestSecretsAreShownToWhoProvesToBeThere(t *testing.T) {
 	next := fresh.WantPage(fresh.Post(path+"/secret/next", nil), http.StatusOK).Copies("Copy secret")
 	fresh.WantPage(fresh.Post(path+"/secret/show", nil), http.StatusOK, h.Account.TestWebhookSecret, next)
 	fresh.WantPage(fresh.Post("/dashboard/live/webhooks/secret/show", nil), http.StatusOK, h.Account.LiveWebhookSecret)
-	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "Webhook secret shown ", fresh.Session.Email)
+	wantEntries(owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, fresh.Session.Email), "Webhook secret shown")
 	keptSecret(h, h.Staff(domain.RoleOwner))
 }
 

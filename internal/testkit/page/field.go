@@ -10,12 +10,10 @@ import (
 
 // A Field is what a form asks for: an input, a list, or choices with one name.
 type Field struct {
-	Name        string
 	Value       string   // as it would be sent, "" for nothing
 	Values      []string // all that would be sent: several boxes can be ticked
 	Choices     []string // the values of options, radios or boxes
 	Description string   // hint and error, as a screen reader reads them
-	Type        string
 	Invalid     bool
 	Focused     bool // has the focus when the page appears
 }
@@ -55,7 +53,7 @@ func (p *Page) fields(label string) (out []Field) {
 			p.add(&out[i], n)
 			continue
 		}
-		places, out = append(places, at), append(out, Field{Name: at.name, Type: attr(n, "type")})
+		places, out = append(places, at), append(out, Field{})
 		p.add(&out[len(out)-1], n)
 	}
 	return out

@@ -15,7 +15,7 @@ import (
 // A Page is a page, or a part of one.
 type Page struct {
 	testing.TB
-	Source string // the markup, for tests of escaping and of secrets
+	Source string // the markup of a whole page, for tests of escaping and of secrets
 	root   *html.Node
 }
 
@@ -27,14 +27,6 @@ func Read(t testing.TB, source string) *Page {
 		t.Fatal(err)
 	}
 	return &Page{Source: source, TB: t, root: root}
-}
-
-func (p *Page) part(root *html.Node) *Page {
-	var b strings.Builder
-	if err := html.Render(&b, root); err != nil {
-		p.Fatal(err)
-	}
-	return &Page{Source: b.String(), TB: p.TB, root: root}
 }
 
 // Text is the text of the page with the values of its fields and the names of
@@ -69,7 +61,7 @@ func (p *Page) Hides(texts ...string) *Page {
 func (p *Page) All(tag string) (out []*Page) {
 	for n := range p.elements() {
 		if n.Data == tag {
-			out = append(out, p.part(n))
+			out = append(out, &Page{TB: p.TB, root: n})
 		}
 	}
 	return out
@@ -79,34 +71,19 @@ func (p *Page) All(tag string) (out []*Page) {
 func (p *Page) Attr(name string) string { return attr(p.root, name) }
 
 // Title is the title of the page's window.
-func (p *Page) Title() string {
-	for n := range p.elements() {
-		if n.DataAtom == atom.Title {
-			return collapsed(childText(n))
-		}
-	}
-	return ""
-}
+func (p *Page) Title() string { return collapsed(childText(p.All("title")[0].root)) }
 
 // Lang is the language of the page.
-func (p *Page) Lang() string {
-	for n := range p.elements() {
-		if n.DataAtom == atom.Html {
-			return attr(n, "lang")
-		}
-	}
-	return ""
-}
+func (p *Page) Lang() string { return p.All("html")[0].Attr("lang") }
 
 // Status is what a screen reader announces when the page appears.
-func (p *Page) Status() string {
-	var out []string
+func (p *Page) Status() (out string) {
 	for n := range p.elements() {
 		if attr(n, "role") == "status" {
-			out = append(out, textOf(n))
+			out += textOf(n)
 		}
 	}
-	return collapsed(strings.Join(out, " "))
+	return out
 }
 
 // Current are the places of menus and switches that are marked as where one is.
@@ -169,9 +146,9 @@ func (p *Page) Copies(button string) string {
 // Link is the address of the link with that name.
 func (p *Page) Link(name string) string {
 	p.Helper()
-	for n := range p.elements() {
-		if n.DataAtom == atom.A && nameOf(n) == name {
-			return attr(n, "href")
+	for _, a := range p.All("a") {
+		if nameOf(a.root) == name {
+			return a.Attr("href")
 		}
 	}
 	p.Fatalf("the page has no link %q: %.3000s", name, p.Text())
@@ -270,17 +247,16 @@ func (p *Page) Rows() (out [][]string) {
 }
 
 // Fact is the description beside a term in a list of facts.
-func (p *Page) Fact(term string) string {
+func (p *Page) Fact(term string) (out string) {
 	p.Helper()
-	var out []string
-	for n := range p.elements() {
-		if n.DataAtom != atom.Dt || textOf(n) != term {
+	for _, dt := range p.All("dt") {
+		if dt.Text() != term {
 			continue
 		}
-		for n = n.NextSibling; n != nil && n.DataAtom != atom.Dt; n = n.NextSibling {
-			out = append(out, textOf(n))
+		for n := dt.root.NextSibling; n != nil && n.DataAtom != atom.Dt; n = n.NextSibling {
+			out += " " + textOf(n)
 		}
-		return collapsed(strings.Join(out, " "))
+		return collapsed(out)
 	}
 	p.Errorf("the page has no fact %q: %.3000s", term, p.Text())
 	return ""
