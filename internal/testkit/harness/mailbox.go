@@ -3,11 +3,13 @@ package harness
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"candor/internal/delivery"
 	"candor/internal/platform/mail"
+	"candor/internal/testkit/page"
 	"candor/internal/webhook"
 	"candor/jobs"
 )
@@ -96,7 +98,7 @@ var LinkInEmail = regexp.MustCompile(regexp.QuoteMeta(BaseURL) + `(/dashboard/\S
 func (m *Mailbox) Link(email mail.Message) string {
 	m.Helper()
 	found := LinkInEmail.FindStringSubmatch(email.Text)
-	if found == nil || !strings.Contains(email.HTML, `href="`+found[0]+`"`) {
+	if found == nil || !slices.Contains(page.Read(m, email.HTML).Leads(""), found[0]) {
 		m.Fatalf("no link, or not the same one in text and HTML:\n%s\n%s", email.Text, email.HTML)
 	}
 	return found[1]
