@@ -225,7 +225,7 @@ func (c lateCase) postLate(s *harness.StaffBrowser, action string, values url.Va
 	unchanged("the prompt is cancelled")
 
 	held := s.WantPrompt(s.Post("/dashboard/test/"+c.path, values), back)
-	s.WantPage(s.Confirms(held, "not my password"), http.StatusUnprocessableEntity, "That isn’t your password", held)
+	s.WantPage(s.Confirms(held, "not my password"), http.StatusUnprocessableEntity, "That isn’t your password").WantField("held", held)
 	unchanged("a wrong password")
 	answer := s.Confirms(held, s.Account.Password)
 	to := c.want
