@@ -184,7 +184,7 @@ func TestSessionData(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("data's frame %v, want %v", got, want)
 	}
-	members := []string{"assets", "declaration", "documents", "expenses", "income", "liabilities", "personal_details", "summary"}
+	members := []string{"assets", "declaration", "documents", "entered", "expenses", "income", "liabilities", "personal_details", "summary"}
 	if keys := keysOf(data); !slices.Equal(keys, members) {
 		t.Errorf("data's members %q, want %q", keys, members)
 	}
@@ -196,7 +196,7 @@ func TestSessionData(t *testing.T) {
 	if len(documents) != 1 || documents[0].(map[string]any)["file_name"] != "payslip.pdf" {
 		t.Errorf("documents %v", documents)
 	}
-	if keys := keysOf(data["summary"].(map[string]any)); len(keys) != 6 {
+	if keys := keysOf(data["summary"].(map[string]any)); len(keys) != 7 {
 		t.Errorf("summary has %q", keys)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"candor/handlers/web"
 	"candor/internal/domain"
+	"candor/internal/form"
 	view "candor/views/dashboard"
 )
 
@@ -14,9 +15,11 @@ import (
 // slightly larger files, which the use case rejects by name.
 const maxLogoForm = domain.MaxLogoUpload + 64<<10
 
+const logoTooLarge form.RuleCode = "logo_bytes"
+
 // SetLogo stores the account's logo.
 func (s *Server) SetLogo(c echo.Context, v *Visit) error {
-	u, err := web.ReadUpload(c, maxLogoForm, view.Words.Rules["logo_bytes"], func(_ *web.Upload, _ string, content io.Reader) error {
+	u, err := web.ReadUpload(c, maxLogoForm, view.Words.Rules[logoTooLarge], func(_ *web.Upload, _ string, content io.Reader) error {
 		return s.Accounts.SetLogo(c.Request().Context(), v.Scope.AccountID, v.Actor, content)
 	})
 	switch {

@@ -1,6 +1,7 @@
 package form_test
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"os"
@@ -90,11 +91,20 @@ func has(values map[string][]string, prefix string) bool {
 	return false
 }
 
+func first(typed []string) string {
+	if len(typed) == 0 {
+		return ""
+	}
+	return typed[0]
+}
+
 func (p *person) enter(f form.Field, name string, values map[string][]string) {
 	p.Helper()
 	for _, part := range f.Parts() {
 		typed := values[name+part]
 		switch {
+		case strings.HasSuffix(part, ".period"):
+			p.tab.Select(input(name+part), cmp.Or(first(typed), string(f.Period)))
 		case len(typed) == 0:
 		case f.Kind == form.KindCheckbox:
 			p.tab.Click(input(name))
@@ -148,7 +158,7 @@ func TestAPersonFillsInEverything(t *testing.T) {
 	p.press("/expenses")
 	p.fillIn("expenses")
 	p.tab.Press("\t")
-	p.tab.WaitForText(".totals", "$5,126.95")
+	p.tab.WaitForText(".totals", "$6,995.25")
 	inspect(p.tab, "9-expenses")
 	p.press("/documents")
 	p.tab.Upload("#file", temporaryFile(t, "Payslip October 2026.pdf", harness.PDFOf(91_204)))

@@ -38,7 +38,7 @@ func TestWholeFormByPlainPosts(t *testing.T) {
 		t.Fatalf("sent on to %q after the documents, want declaration", next)
 	}
 	check := c.WantPage(c.Get(next), http.StatusOK)
-	check.Shows("Zoë Margaret O'Brien", "27 March 1985", "$1,026,405.29", "$576,165.82", "$450,239.47", "$10,789.83", "$5,126.95", "$5,662.88",
+	check.Shows("Zoë Margaret O'Brien", "27 March 1985", "$1,026,405.29", "$576,165.82", "$450,239.47", "$11,439.32", "$6,995.25", "$4,444.07",
 		"Payslip.pdf", statement.DeclarationText)
 	if next = c.WantRedirect(c.Sign()); next != "" {
 		t.Fatalf("sent on to %q after signing, want the hub's address", next)
@@ -57,7 +57,7 @@ func TestWholeFormByPlainPosts(t *testing.T) {
 		t.Errorf("documents = %+v, want Payslip.pdf", got)
 	}
 	wantSum := statement.Summary{TotalAssets: 102640529, TotalLiabilities: 57616582, NetWorth: 45023947,
-		TotalMonthlyIncome: 1078983, TotalMonthlyExpenses: 512695, MonthlySurplus: 566288}
+		TotalMonthlyIncome: 1143932, TotalMonthlyExpenses: 699525, MonthlySurplus: 444407, TotalMonthlyRepayments: 473515}
 	if got := data.Statement.Summary(); got != wantSum {
 		t.Errorf("summary = %+v, want %+v", got, wantSum)
 	}
@@ -118,14 +118,14 @@ func TestCheckPageShowsNoRefusedAnswers(t *testing.T) {
 	c := harness.New(t).NewCustomer()
 	c.AnswerAll()
 	whole := c.WantPage(c.Get("declaration"), http.StatusOK)
-	whole.Shows("$98,750.00", "$10,789.83", "$5,662.88", "Sign and submit")
+	whole.Shows("$98,750.00", "$11,439.32", "$4,444.07", "Sign and submit")
 	whole.Hides("Not finished", "$0.00")
 	bad := statementtest.Values("income")
 	bad.Set("employment_income.gross_salary", "lots")
 	c.WantPage(c.Post("income", bad), http.StatusUnprocessableEntity)
 	page := c.WantPage(c.Get("declaration"), http.StatusOK)
-	page.Shows("Some sections aren’t finished", "$1,026,405.29", "$5,126.95")
-	page.Hides("$0.00", "lots", "$98,750.00", "$10,789.83", "$5,662.88").Lacks("accepted")
+	page.Shows("Some sections aren’t finished", "$1,026,405.29", "$6,995.25")
+	page.Hides("$0.00", "lots", "$98,750.00", "$11,439.32", "$4,444.07").Lacks("accepted")
 	if got := strings.Count(page.Text(), "Not finished"); got != 3 {
 		t.Errorf("%d times Not finished, want 3: the section, the monthly income and the surplus", got)
 	}
@@ -260,7 +260,7 @@ func TestLiabilitiesStartWithWhatIsKnown(t *testing.T) {
 	c.WantPage(c.Get("liabilities"), http.StatusOK).Lacks("mortgages.0.balance")
 	c.Answer("assets")
 	page := c.WantPage(c.Get("liabilities"), http.StatusOK)
-	page.Shows("306200.38", "241666.67", "Finance for Toyota Corolla", "We added what you said you owe").Offers("mortgages.0.balance")
+	page.Shows("306,200.38", "241,666.67", "Finance for Toyota Corolla", "We added what you said you owe").Offers("mortgages.0.balance")
 	c.WantPage(c.Post("liabilities", url.Values{"mortgages.0.balance": {"1"}, "action": {"remove:mortgages.0"}}), http.StatusOK)
 	page = c.WantPage(c.Get("liabilities"), http.StatusOK)
 	page.Lacks("mortgages.0.balance").Hides("Finance for Toyota Corolla", "We added what you said you owe")

@@ -47,6 +47,10 @@ func suggested(ctx context.Context, v *visit, name string) string {
 		if v.Statement.Liabilities.Total() > 0 {
 			return view.SuggestedNotice(ctx)
 		}
+	case statement.ExpensesSection:
+		if v.Statement.Liabilities.Repayments() > 0 {
+			return view.RepaymentsNotice(ctx)
+		}
 	}
 	return ""
 }
@@ -119,6 +123,9 @@ func (s *Server) saveForLater(c echo.Context, v *visit, section *form.Section, v
 
 func (s *Server) addItem(c echo.Context, v *visit, section *form.Section, values url.Values, name string) error {
 	section.Read(values)
+	if input, added := section.AddAmount(name); added {
+		return s.showChanged(c, v, section, input)
+	}
 	list := section.List(name)
 	if list == nil {
 		return errUnknownAction

@@ -133,7 +133,7 @@ func addSavings(r *rand.Rand, p person, s *statement.Statement, salary float64) 
 
 // addDebts begins, as the form does, with what the assets say.
 func addDebts(r *rand.Rand, s *statement.Statement) {
-	s.Liabilities = statement.Suggest(&s.Assets)
+	s.Liabilities = statement.SuggestLiabilities(&s.Assets)
 	for _, m := range s.Liabilities.Mortgages {
 		m.Lender, m.MonthlyRepayment = pick(r, banks), m.Balance*6/1000/100*100
 	}

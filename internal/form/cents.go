@@ -51,6 +51,11 @@ func (c Cents) Decimal() string {
 	return text + "." + strings.TrimSuffix(twoDigits(n%100), "0")
 }
 
+// Grouped returns an amount of 0 or more as people type it: 1,250.50, 85,000.
+func (c Cents) Grouped() string {
+	return strings.TrimSuffix(strings.TrimPrefix(c.String(), "$"), ".00")
+}
+
 func twoDigits(n uint64) string {
 	if n < 10 {
 		return "0" + strconv.FormatUint(n, 10)

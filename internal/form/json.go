@@ -60,9 +60,24 @@ func object(fields []Field) *node {
 	return n
 }
 
+// enteredMember is the stored member with Entered.
+const enteredMember = "entered"
+
+// Stored is what is kept of valid answers: MarshalJSON's object with one more
+// member, what Entered returns, unless that is empty.
+func (s *Section) Stored() ([]byte, error) {
+	root := s.answers()
+	if entered := s.Entered(); len(entered) > 0 {
+		root.set(enteredMember, entered)
+	}
+	return root.MarshalJSON()
+}
+
 // MarshalJSON writes the answers and the computed amounts as one object,
 // nested by the fields' paths, in page order.
-func (s *Section) MarshalJSON() ([]byte, error) {
+func (s *Section) MarshalJSON() ([]byte, error) { return s.answers().MarshalJSON() }
+
+func (s *Section) answers() *node {
 	root := &node{}
 	for _, g := range s.Groups {
 		for _, f := range g.Fields {
@@ -77,10 +92,10 @@ func (s *Section) MarshalJSON() ([]byte, error) {
 		}
 		root.set(g.List.Name, items)
 	}
-	return root.MarshalJSON()
+	return root
 }
 
-// UnmarshalJSON reads what MarshalJSON writes. It ignores members without a
+// UnmarshalJSON reads what MarshalJSON or Stored writes. It ignores members without a
 // field, and a missing or null member leaves its answer empty. So answers
 // stored before a question was added or removed can be read.
 func (s *Section) UnmarshalJSON(data []byte) error {
@@ -102,6 +117,14 @@ func (s *Section) UnmarshalJSON(data []byte) error {
 			return fmt.Errorf("%s: %w", g.List.Name, err)
 		}
 	}
+	if answers[enteredMember] == nil {
+		return nil
+	}
+	var entered map[string]Entries
+	if err := json.Unmarshal(answers[enteredMember], &entered); err != nil {
+		return err
+	}
+	s.Restore(entered)
 	return nil
 }
 

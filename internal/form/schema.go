@@ -62,7 +62,7 @@ func describe(f Field) string {
 	if f.Kind == KindMoney || f.Kind == KindOutput && leafIsNumber(f) {
 		text += ", dollars"
 		if f.Period != Once {
-			text += " " + string(f.Period)
+			text += " " + f.Period.Per()
 		}
 		text += " with at most two decimals"
 	}

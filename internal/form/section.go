@@ -42,6 +42,7 @@ type Field struct {
 	Optional     bool
 	Autocomplete string // HTML autocomplete token
 	Period       Period
+	Several      bool     // amounts can be added up: payslips of two jobs
 	Options      []Option // of a Choice
 	// When, if not nil, reports whether the question is asked. It is evaluated
 	// after decoding. It may read earlier answers of the same list item, and
@@ -64,16 +65,6 @@ const (
 	KindChoice   Kind = "choice"
 	KindCheckbox Kind = "checkbox"
 	KindOutput   Kind = "output" // computed, never asked
-)
-
-// A Period is the time a money amount covers.
-type Period string
-
-// The periods of money amounts (D19).
-const (
-	Once    Period = ""
-	Yearly  Period = "a year"
-	Monthly Period = "a month"
 )
 
 // An Option is one option of a Choice: the stored code and its label.
@@ -110,11 +101,19 @@ func (e Errors) For(name string) string {
 // Asked reports whether the question is asked, given the answers so far.
 func (f Field) Asked() bool { return f.Kind != KindOutput && (f.When == nil || f.When()) }
 
-// Parts lists the suffixes of the field's inputs: one empty suffix, or
-// ".day", ".month" and ".year" for a date (D47).
+// Parts lists the suffixes of the field's inputs: one empty suffix; ".day",
+// ".month" and ".year" for a date (D47); also ".period" for a recurring amount,
+// and ".2", ".2.period" for a second one (D53).
 func (f Field) Parts() []string {
 	if f.Kind == KindDate {
 		return []string{".day", ".month", ".year"}
+	}
+	if v, ok := f.Value.(*money); ok {
+		parts := v.parts()
+		for i, part := range parts[1:] {
+			parts[i+1] = "." + part
+		}
+		return parts
 	}
 	return []string{""}
 }
@@ -321,6 +320,12 @@ func (f Field) Asks(message string) Field {
 // Hints sets the line of help under the label.
 func (f Field) Hints(hint string) Field {
 	f.Hint = hint
+	return f
+}
+
+// Sums lets the customer add up several amounts.
+func (f Field) Sums() Field {
+	f.Several = true
 	return f
 }
 

@@ -149,14 +149,14 @@ func TestUnasked(t *testing.T) {
 
 func TestRedisplay(t *testing.T) {
 	t.Parallel()
-	typed := values("name= Tom\x00my ", "born.day=31", "born.month=febr", "born.year=1985", "kind=fish", "cost=1,50", "share=lots", "agreed=true",
+	typed := values("name= Tom\x00my ", "born.day=31", "born.month=febr", "born.year=1985", "kind=fish", "cost=1,50", "cost.period=month", "share=lots", "agreed=true",
 		"friends.0.name=Rex", "friends.0.cost=$12.345", "friends.0.share=101")
 	first := new(pets).section()
 	if errs := first.Decode(typed); len(errs) == 0 {
 		t.Fatal("nothing is complained of")
 	}
 	draft := first.Inputs()
-	want := values("name=Tommy", "born.day=31", "born.month=febr", "born.year=1985", "kind=fish", "cost=1,50", "share=lots", "agreed=true",
+	want := values("name=Tommy", "born.day=31", "born.month=febr", "born.year=1985", "kind=fish", "cost=1,50", "cost.period=month", "share=lots", "agreed=true",
 		"friends.0.name=Rex", "friends.0.cost=$12.345", "friends.0.share=101")
 	if !reflect.DeepEqual(draft, want) {
 		t.Errorf("redisplayed as %v\nwant %v", draft, want)
@@ -167,7 +167,7 @@ func TestRedisplay(t *testing.T) {
 		t.Errorf("a draft comes back as %v\nwant %v", again, draft)
 	}
 	for _, e := range second.Validate() {
-		if e.Field == "cost" && e.Message == "Cost must be an amount in dollars, like 1250 or 1,250.50" {
+		if e.Field == "cost" && e.Message == "Cost must have a point before the cents, like 1,250.50" {
 			return
 		}
 	}
@@ -185,7 +185,7 @@ func TestInputsOfStoredAnswers(t *testing.T) {
 	if errs := s.Validate(); len(errs) > 0 {
 		t.Errorf("stored answers are complained of: %v", errs)
 	}
-	want := values("name=Tom", "born.day=7", "born.month=3", "born.year=1985", "kind=cat", "cost=1250.5", "share=0", "agreed=true",
+	want := values("name=Tom", "born.day=7", "born.month=3", "born.year=1985", "kind=cat", "cost=1,250.50", "cost.period=year", "share=0", "agreed=true",
 		"friends.0.name=Rex", "friends.0.cost=", "friends.0.share=40")
 	if got := s.Inputs(); !reflect.DeepEqual(got, want) {
 		t.Errorf("stored answers are put into the inputs as %v\nwant %v", got, want)

@@ -23,6 +23,7 @@ func message(f form.Field, typed string) string {
 const (
 	notAnAmount = "Pay must be an amount in dollars, like 1250 or 1,250.50"
 	negative    = "Pay must be $0 or more"
+	comma       = "Pay must have a point before the cents, like 1,250.50"
 	decimals    = "Pay must have at most two decimals, like 1,250.50"
 	tooMuch     = "Pay must be $999,999,999,999.99 or less"
 )
@@ -38,12 +39,13 @@ func TestMoney(t *testing.T) {
 		{"1250", 125_000, ""}, {"1250.5", 125_050, ""}, {"1250.50", 125_050, ""}, {" 1250 ", 125_000, ""},
 		{"$1,234.50", 123_450, ""}, {"$ 1,234.50", 123_450, ""}, {"1 234.5", 123_450, ""},
 		{"1\u00a0234\u00a0567", 123_456_700, ""}, {"1\u202f234", 123_400, ""}, {"1\u2009234", 123_400, ""},
+		{"A$1,200", 120_000, ""}, {"AU$ 12", 1200, ""}, {"5 AUD", 500, ""}, {"aud 5", 500, ""}, {"$5 dollars", 500, ""}, {"１２００", 120_000, ""}, {"＄１，２００．５", 120_050, ""},
 		{".5", 50, ""}, {"5.", 500, ""}, {"0.07", 7, ""}, {"007", 700, ""}, {strings.Repeat("0", 40) + "1", 100, ""},
 		{"999,999,999,999.99", form.MaxCents, ""}, {"999999999999.99", form.MaxCents, ""},
 		{"1000000000000", 0, tooMuch}, {"1,000,000,000,000.00", 0, tooMuch}, {strings.Repeat("9", 90), 0, tooMuch},
-		{"1,50", 0, notAnAmount}, {"1.234,50", 0, notAnAmount}, {"12,34,567", 0, notAnAmount}, {",500", 0, notAnAmount},
+		{"1,50", 0, comma}, {"1.234,50", 0, comma}, {"1234,5", 0, comma}, {"1.234.567,89", 0, comma}, {"12,34,567", 0, notAnAmount}, {",500", 0, notAnAmount},
 		{"1,,234", 0, notAnAmount}, {"1e5", 0, notAnAmount}, {"0x10", 0, notAnAmount}, {"abc", 0, notAnAmount},
-		{"$", 0, notAnAmount}, {".", 0, notAnAmount}, {"$$5", 0, notAnAmount}, {"5 AUD", 0, notAnAmount}, {"+5", 0, notAnAmount},
+		{"$", 0, notAnAmount}, {".", 0, notAnAmount}, {"$$5", 0, notAnAmount}, {"5 a week", 0, notAnAmount}, {"5 aud aud", 0, notAnAmount}, {"5m", 0, notAnAmount}, {"5k", 0, notAnAmount}, {"1.2m", 0, notAnAmount}, {"+5", 0, notAnAmount},
 		{"1.2.3", 0, notAnAmount}, {"١٢", 0, notAnAmount}, {"12\x003", 0, notAnAmount}, {"12\xff", 0, notAnAmount},
 		{"NaN", 0, notAnAmount}, {"Infinity", 0, notAnAmount}, {strings.Repeat("1", 101), 0, notAnAmount},
 		{"-5", 0, negative}, {"−5", 0, negative}, {"-$5", 0, negative}, {"$-5", 0, negative}, {"−$5", 0, negative},
@@ -286,5 +288,93 @@ func TestHiddenCharactersAreDropped(t *testing.T) {
 	}
 	if got, message := form.CleanText("a\u200b\tb", 100); message == "" {
 		t.Errorf("a control character among hidden ones is taken: %q", got)
+	}
+}
+
+// An amount in another period is converted once, halves away from zero (D53).
+func TestPeriods(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		own    form.Period
+		typed  url.Values
+		want   form.Cents
+		stored string
+	}{
+		{form.Yearly, values("f=100"), 100_00, `{"f":100}`},
+		{form.Yearly, values("f=100", "f.period=year"), 100_00, `{"f":100}`},
+		{form.Yearly, values("f=2,240", "f.period=fortnight"), 58_240_00, `{"f":58240,"entered":{"f":{"amount":2240,"period":"fortnight"}}}`},
+		{form.Yearly, values("f=1", "f.period=week"), 52_00, `{"f":52,"entered":{"f":{"amount":1,"period":"week"}}}`},
+		{form.Yearly, values("f=1", "f.period=quarter"), 4_00, `{"f":4,"entered":{"f":{"amount":1,"period":"quarter"}}}`},
+		{form.Monthly, values("f=0.01", "f.period=week"), 4, `{"f":0.04,"entered":{"f":{"amount":0.01,"period":"week"}}}`}, // 4.33
+		{form.Monthly, values("f=0.06", "f.period=year"), 1, `{"f":0.01,"entered":{"f":{"amount":0.06,"period":"year"}}}`}, // 0.5
+		{form.Monthly, values("f=$1,200 per week"), 5_200_00, `{"f":5200,"entered":{"f":{"amount":1200,"period":"week"}}}`},
+		{form.Monthly, values("f=300 p.w.", "f.period=year"), 1_300_00, `{"f":1300,"entered":{"f":{"amount":300,"period":"week"}}}`},
+		{form.Monthly, values("f=A$ 12/month"), 12_00, `{"f":12}`},
+		{form.Monthly, values("f=12 pcm"), 12_00, `{"f":12}`},
+		{form.Monthly, values("f=0", "f.period=week"), 0, `{"f":0.00,"entered":{"f":{"amount":0,"period":"week"}}}`},
+		{form.Monthly, values("f=", "f.period=week"), 0, `{"f":0}`},
+		// Two amounts, each a third of a cent a month: together one.
+		{form.Monthly, values("f=0.04", "f.period=year", "f.2=0.08", "f.2.period=year"), 1,
+			`{"f":0.01,"entered":{"f":[{"amount":0.04,"period":"year"},{"amount":0.08,"period":"year"}]}}`},
+		{form.Yearly, values("f=1000", "f.period=week", "f.3=500", "f.3.period=month"), 58_000_00,
+			`{"f":58000,"entered":{"f":[{"amount":1000,"period":"week"},{"amount":500,"period":"month"}]}}`},
+	} {
+		var amount, again form.Cents
+		s, back := section(form.Money(&amount, "f", "F", tt.own)), section(form.Money(&again, "f", "F", tt.own))
+		errs := s.Decode(tt.typed)
+		stored, err := s.Stored()
+		if len(errs) > 0 || amount != tt.want || err != nil || string(stored) != tt.stored {
+			t.Errorf("%v: %v, %v, stored %s, %v; want %v, %s", tt.typed, errs, amount, stored, err, tt.want, tt.stored)
+		}
+		// Stored and read, then posted again as shown: nothing changes.
+		if err := back.UnmarshalJSON(stored); err != nil {
+			t.Fatal(err)
+		}
+		if errs := back.Decode(back.Inputs()); len(errs) > 0 || again != amount {
+			t.Errorf("%v comes back as %v, %v", tt.typed, again, errs)
+		}
+		if same, _ := back.Stored(); string(same) != tt.stored {
+			t.Errorf("%v is stored a second time as %s, want %s", tt.typed, same, tt.stored)
+		}
+	}
+}
+
+func TestPeriodsThatCanNotBeRead(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		typed   url.Values
+		message string
+	}{
+		{values("f=5", "f.period=decade"), "Pay must be an amount a week, fortnight, month, quarter or year"},
+		{values("f=5 a decade"), notAnAmount},
+		{values("f=999,999,999,999", "f.period=week"), tooMuch + " a month"},
+		{values("f=999,999,999,999", "f.2=999,999,999,999"), tooMuch + " a month"},
+		{values("f=5", "f.2=x"), notAnAmount},
+	} {
+		amount := form.Cents(1)
+		s := section(form.Money(&amount, "f", "Pay", form.Monthly))
+		if got := s.Decode(tt.typed).For("f"); got != tt.message || amount != 0 {
+			t.Errorf("%v: %q, %v; want %q", tt.typed, got, amount, tt.message)
+		}
+	}
+}
+
+func TestAddAmount(t *testing.T) {
+	t.Parallel()
+	var amount form.Cents
+	s := section(form.Money(&amount, "f", "F", form.Yearly).Sums(), form.Money(new(form.Cents), "g", "G", form.Yearly))
+	s.Read(values("f=5", "f.period=week"))
+	input, added := s.AddAmount("f")
+	if got := s.Inputs(); !added || input != "f.2" || !got.Has("f.2") || got.Get("f.period") != "week" || amount != 260_00 {
+		t.Errorf("added %v as %q: %v, %v", added, input, got, amount)
+	}
+	for range 20 {
+		s.AddAmount("f")
+	}
+	if _, added := s.AddAmount("f"); added {
+		t.Error("a field takes any number of amounts")
+	}
+	if _, added := s.AddAmount("g"); added {
+		t.Error("a field that isn't made for several amounts takes them")
 	}
 }

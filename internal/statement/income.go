@@ -15,37 +15,48 @@ type Income struct {
 // EmploymentIncome is what an employer pays in a year, before tax.
 type EmploymentIncome struct{ GrossSalary, Bonuses, Allowances Cents }
 
-// OtherIncome is other income of a year, before tax.
-type OtherIncome struct{ Rental, Dividends, Interest Cents }
+// OtherIncome is other income of a year, before tax (D54).
+type OtherIncome struct {
+	Rental, Dividends, Interest                       Cents
+	GovernmentPayments, Business, ChildSupport, Other Cents
+}
 
 // TotalGross is the sum of a year's income.
 func (i *Income) TotalGross() Cents {
 	e, o := i.Employment, i.Other
-	return e.GrossSalary + e.Bonuses + e.Allowances + o.Rental + o.Dividends + o.Interest
+	return e.GrossSalary + e.Bonuses + e.Allowances + o.Rental + o.Dividends + o.Interest +
+		o.GovernmentPayments + o.Business + o.ChildSupport + o.Other
 }
 
 // Monthly is a twelfth of TotalGross, rounded half up to the cent (D19).
 func (i *Income) Monthly() Cents { return form.DivRound(big.NewInt(int64(i.TotalGross())), 12) }
 
 func (i *Income) section() *form.Section {
-	salary := form.Money(&i.Employment.GrossSalary, "employment_income.gross_salary", "Gross salary", form.Yearly)
-	salary.Hint = "Your yearly pay before tax. It is on your payslip or group certificate."
-	bonuses := form.Money(&i.Employment.Bonuses, "employment_income.bonuses", "Bonuses", form.Yearly)
-	bonuses.Hint = "Bonuses, commission and overtime."
+	e, o := &i.Employment, &i.Other
+	money := func(p *Cents, name, label, hint string) form.Field {
+		return form.Money(p, name, label, form.Yearly).Hints(hint)
+	}
 	return &form.Section{
 		Name:  IncomeSection,
 		Title: "Income",
-		Intro: "What you earn in a year, before tax. Leave a box empty where you have none.",
+		Intro: "Your own income before tax, not your partner’s. Leave a box empty if you have none.",
 		Groups: []form.Group{
 			{Title: "From work", Fields: []form.Field{
-				salary,
-				bonuses,
-				form.Money(&i.Employment.Allowances, "employment_income.allowances", "Allowances", form.Yearly),
+				money(&e.GrossSalary, "employment_income.gross_salary", "Gross salary",
+					"Your pay before tax. It is on your payslip or on your income statement in myGov.").Sums(),
+				money(&e.Bonuses, "employment_income.bonuses", "Bonuses", "Bonuses, commission and overtime."),
+				money(&e.Allowances, "employment_income.allowances", "Allowances", ""),
+				money(&o.Business, "other_income.business_income", "Business income",
+					"If you work for yourself: your share of the profit before tax.").Sums(),
 			}},
 			{Title: "Other income", Fields: []form.Field{
-				form.Money(&i.Other.Rental, "other_income.rental_income", "Rental income", form.Yearly),
-				form.Money(&i.Other.Dividends, "other_income.dividends", "Dividends", form.Yearly),
-				form.Money(&i.Other.Interest, "other_income.interest", "Interest", form.Yearly),
+				money(&o.GovernmentPayments, "other_income.government_payments", "Pensions and benefits",
+					"From Centrelink or Veterans’ Affairs.").Sums(),
+				money(&o.ChildSupport, "other_income.child_support", "Child support received", ""),
+				money(&o.Rental, "other_income.rental_income", "Rental income", "Your share of the rent, before costs.").Sums(),
+				money(&o.Dividends, "other_income.dividends", "Dividends", ""),
+				money(&o.Interest, "other_income.interest", "Interest", ""),
+				money(&o.Other, "other_income.other", "Any other income", "").Sums(),
 			}},
 			{Fields: []form.Field{
 				form.Total(i.TotalGross, "total_gross_income", "Total gross income", form.Yearly),

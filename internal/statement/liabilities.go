@@ -60,10 +60,25 @@ func (l *Liabilities) Total() Cents {
 	return sum
 }
 
-// Suggest returns the liabilities that follow from the assets: a mortgage for
+// Repayments is the sum of all monthly repayments (D55).
+func (l *Liabilities) Repayments() Cents {
+	var sum Cents
+	for _, m := range l.Mortgages {
+		sum += m.MonthlyRepayment
+	}
+	for _, p := range l.PersonalLoans {
+		sum += p.MonthlyRepayment
+	}
+	for _, o := range l.Other {
+		sum += o.MonthlyRepayment
+	}
+	return sum
+}
+
+// SuggestLiabilities returns the liabilities that follow from the assets: a mortgage for
 // each mortgaged property, at the customer's share, and vehicle finance. The
 // section starts with them, so that customers type nothing twice (D20).
-func Suggest(a *Assets) Liabilities {
+func SuggestLiabilities(a *Assets) Liabilities {
 	var l Liabilities
 	for _, p := range a.RealProperty {
 		if balance := share(p.MortgageOwing, p.OwnershipPercentage); balance > 0 {

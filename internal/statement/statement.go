@@ -61,12 +61,31 @@ type Statement struct {
 	Expenses    Expenses
 	Documents   []Document
 	Declaration Declaration
+	// Entered are the amounts that were given in another period than the
+	// contract's, or as several, by section and path in it (D53).
+	Entered map[string]map[string]form.Entries
+}
+
+// Enter keeps how the amounts of one of the statement's sections were given.
+func (s *Statement) Enter(section *form.Section) {
+	if s.Entered == nil {
+		s.Entered = map[string]map[string]form.Entries{}
+	}
+	s.Entered[section.Name] = section.Entered()
 }
 
 // Section describes the named section, bound to the statement's answers. It is
 // nil for documents, which are files and not fields, and for unknown names.
 // Dates are checked against now.
 func (s *Statement) Section(name string, now time.Time) *form.Section {
+	section := s.describe(name, now)
+	if section != nil {
+		section.Restore(s.Entered[name])
+	}
+	return section
+}
+
+func (s *Statement) describe(name string, now time.Time) *form.Section {
 	switch name {
 	case PersonalDetailsSection:
 		return s.Personal.section(now)

@@ -8,23 +8,25 @@ import (
 	"candor/internal/form"
 )
 
-// Summary is the statement in six amounts (D19–D21).
+// Summary is the statement in seven amounts (D19–D21, D55).
 type Summary struct {
-	TotalAssets          Cents `json:"total_assets" doc:"The customer's share of everything owned, dollars."`
-	TotalLiabilities     Cents `json:"total_liabilities" doc:"Sum of all balances owed, dollars."`
-	NetWorth             Cents `json:"net_worth" doc:"total_assets less total_liabilities, dollars; may be negative."`
-	TotalMonthlyIncome   Cents `json:"total_monthly_income" doc:"A twelfth of total_gross_income, dollars, rounded half up to the cent."`
-	TotalMonthlyExpenses Cents `json:"total_monthly_expenses" doc:"Sum of the expenses section, dollars a month."`
-	MonthlySurplus       Cents `json:"monthly_surplus" doc:"total_monthly_income less total_monthly_expenses, dollars; may be negative."`
+	TotalAssets            Cents `json:"total_assets" doc:"The customer's share of everything owned, dollars."`
+	TotalLiabilities       Cents `json:"total_liabilities" doc:"Sum of all balances owed, dollars."`
+	NetWorth               Cents `json:"net_worth" doc:"total_assets less total_liabilities, dollars; may be negative."`
+	TotalMonthlyIncome     Cents `json:"total_monthly_income" doc:"A twelfth of total_gross_income, dollars, rounded half up to the cent."`
+	TotalMonthlyExpenses   Cents `json:"total_monthly_expenses" doc:"Sum of the expenses section, dollars a month."`
+	MonthlySurplus         Cents `json:"monthly_surplus" doc:"total_monthly_income less total_monthly_expenses, dollars; may be negative."`
+	TotalMonthlyRepayments Cents `json:"total_monthly_repayments" doc:"Sum of the liabilities' repayments, dollars a month. Expenses contain what the customer entered there."`
 }
 
-// Summary computes the six amounts.
+// Summary computes the seven amounts.
 func (s *Statement) Summary() Summary {
 	out := Summary{
-		TotalAssets:          s.Assets.Total(),
-		TotalLiabilities:     s.Liabilities.Total(),
-		TotalMonthlyIncome:   s.Income.Monthly(),
-		TotalMonthlyExpenses: s.Expenses.Total(),
+		TotalAssets:            s.Assets.Total(),
+		TotalLiabilities:       s.Liabilities.Total(),
+		TotalMonthlyIncome:     s.Income.Monthly(),
+		TotalMonthlyExpenses:   s.Expenses.Total(),
+		TotalMonthlyRepayments: s.Liabilities.Repayments(),
 	}
 	out.NetWorth = out.TotalAssets - out.TotalLiabilities
 	out.MonthlySurplus = out.TotalMonthlyIncome - out.TotalMonthlyExpenses
@@ -52,6 +54,15 @@ func (s *Statement) MarshalJSON() ([]byte, error) {
 			return nil, err
 		}
 	}
+	entered := map[string]form.Entries{}
+	for section, amounts := range s.Entered {
+		for path, entries := range amounts {
+			entered[section+"."+path] = entries
+		}
+	}
+	if err := write(enteredMember, entered); err != nil {
+		return nil, err
+	}
 	documents := s.Documents
 	if documents == nil {
 		documents = []Document{}
@@ -67,12 +78,17 @@ func (s *Statement) MarshalJSON() ([]byte, error) {
 	return append(append([]byte{'{'}, b.Bytes()...), '}'), nil
 }
 
+// enteredMember is the member of the data object with Statement.Entered.
+const enteredMember = "entered"
+
 // DataSchema describes what MarshalJSON writes, given the schemas of Summary
 // and of a list of Documents.
 func DataSchema(summary, documents *form.Schema) *form.Schema {
 	root := &form.Schema{Type: "object", Title: "Form data", Properties: map[string]*form.Schema{
 		"summary": summary, DocumentsSection: documents,
-	}, Required: []string{"summary", DocumentsSection}}
+		enteredMember: {Type: "object", Description: "The amounts that the customer gave in another period than the field's, by their paths in this object.",
+			Additional: form.EntriesSchema()},
+	}, Required: []string{"summary", DocumentsSection, enteredMember}}
 	for _, section := range new(Statement).Sections(time.Time{}) {
 		root.Properties[section.Name] = section.Schema()
 		root.Required = append(root.Required, section.Name)

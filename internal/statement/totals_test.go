@@ -63,7 +63,10 @@ func random(r *rand.Rand) *statement.Statement {
 		Expenses: statement.Expenses{
 			Housing:   statement.Housing{MortgageRent: a(), Utilities: a(), Insurance: a(), Rates: a()},
 			Transport: statement.Transport{CarLoan: a(), Fuel: a(), RegistrationInsurance: a()},
-			Living:    statement.Living{Groceries: a(), Clothing: a(), Medical: a(), Entertainment: a()},
+			Living: statement.Living{
+				Groceries: a(), Clothing: a(), Medical: a(), Entertainment: a(), Children: a(), HealthInsurance: a(), PhoneInternet: a(),
+			},
+			Commitments: statement.Commitments{DebtRepayments: a(), ChildSupport: a(), Other: a()},
 		},
 	}
 }
@@ -95,7 +98,7 @@ func TestTotals(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(2000) {
 		s := random(rand.New(rand.NewPCG(seed, 21)))
-		var assets, debts, gross, monthly, expenses exact
+		var assets, debts, repayments, gross, monthly, expenses exact
 		for i, p := range s.Assets.RealProperty {
 			var net exact
 			net.add(p.CurrentValue-p.MortgageOwing, int64(p.OwnershipPercentage), 100)
@@ -118,30 +121,34 @@ func TestTotals(t *testing.T) {
 		}
 		for _, m := range s.Liabilities.Mortgages {
 			debts.addAll(m.Balance)
+			repayments.addAll(m.MonthlyRepayment)
 		}
 		for _, p := range s.Liabilities.PersonalLoans {
 			debts.addAll(p.Balance)
+			repayments.addAll(p.MonthlyRepayment)
 		}
 		for _, c := range s.Liabilities.CreditCards {
 			debts.addAll(c.Balance)
 		}
 		for _, o := range s.Liabilities.Other {
 			debts.addAll(o.Balance)
+			repayments.addAll(o.MonthlyRepayment)
 		}
 		e, o := s.Income.Employment, s.Income.Other
-		for _, c := range []form.Cents{e.GrossSalary, e.Bonuses, e.Allowances, o.Rental, o.Dividends, o.Interest} {
+		for _, c := range []form.Cents{e.GrossSalary, e.Bonuses, e.Allowances, o.Rental, o.Dividends, o.Interest, o.GovernmentPayments, o.Business, o.ChildSupport, o.Other} {
 			gross.addAll(c)
 			monthly.add(c, 1, 12)
 		}
-		h, tr, l := s.Expenses.Housing, s.Expenses.Transport, s.Expenses.Living
+		h, tr, l, c := s.Expenses.Housing, s.Expenses.Transport, s.Expenses.Living, s.Expenses.Commitments
 		expenses.addAll(h.MortgageRent, h.Utilities, h.Insurance, h.Rates, tr.CarLoan, tr.Fuel, tr.RegistrationInsurance,
-			l.Groceries, l.Clothing, l.Medical, l.Entertainment)
+			l.Groceries, l.Clothing, l.Medical, l.Entertainment, l.Children, l.HealthInsurance, l.PhoneInternet,
+			c.DebtRepayments, c.ChildSupport, c.Other)
 
 		want := statement.Summary{
 			TotalAssets: assets.rounded(t), TotalLiabilities: debts.rounded(t),
 			NetWorth:           assets.rounded(t) - debts.rounded(t),
 			TotalMonthlyIncome: monthly.rounded(t), TotalMonthlyExpenses: expenses.rounded(t),
-			MonthlySurplus: monthly.rounded(t) - expenses.rounded(t),
+			MonthlySurplus: monthly.rounded(t) - expenses.rounded(t), TotalMonthlyRepayments: repayments.rounded(t),
 		}
 		if got := s.Summary(); got != want {
 			t.Fatalf("seed %d: summary %v, want %v", seed, got, want)
@@ -197,7 +204,7 @@ func TestSuggest(t *testing.T) {
 			{Description: strings.Repeat("é", 500), AmountOwing: 1},
 		},
 	}
-	s := statement.Statement{Liabilities: statement.Suggest(&a)}
+	s := statement.Statement{Liabilities: statement.SuggestLiabilities(&a)}
 	l := s.Liabilities
 	if len(l.Mortgages) != 2 || len(l.Other) != 2 || len(l.PersonalLoans)+len(l.CreditCards) != 0 {
 		t.Fatalf("suggested: %+v", l)
@@ -221,8 +228,25 @@ func TestSuggest(t *testing.T) {
 	if len(s.Liabilities.Mortgages) != 2 || len(s.Liabilities.Other) != 2 {
 		t.Errorf("a posted suggestion comes back as %+v", s.Liabilities)
 	}
-	if none := statement.Suggest(&statement.Assets{}); len(none.Mortgages)+len(none.Other) != 0 {
+	if none := statement.SuggestLiabilities(&statement.Assets{}); len(none.Mortgages)+len(none.Other) != 0 {
 		t.Errorf("suggested from nothing: %+v", none)
+	}
+}
+
+func TestSuggestExpenses(t *testing.T) {
+	t.Parallel()
+	full := statementtest.Full()
+	got := statement.SuggestExpenses(&full.Assets, &full.Liabilities)
+	want := statement.Expenses{
+		Housing:     statement.Housing{MortgageRent: 3_630_25},
+		Transport:   statement.Transport{CarLoan: 420_00},
+		Commitments: statement.Commitments{DebtRepayments: 684_90},
+	}
+	if got != want {
+		t.Errorf("suggested %+v, want %+v", got, want)
+	}
+	if got.Total() != full.Summary().TotalMonthlyRepayments {
+		t.Errorf("suggested %s of repayments, want %s", got.Total(), full.Summary().TotalMonthlyRepayments)
 	}
 }
 
@@ -235,6 +259,9 @@ func TestEveryAmountIsInATotal(t *testing.T) {
 		statement.ExpensesSection: func(s *statement.Statement) form.Cents { return s.Expenses.Total() },
 	} {
 		for field := range statementtest.Values(name) {
+			if strings.HasSuffix(field, ".period") {
+				continue
+			}
 			s := new(statement.Statement)
 			if errs := s.Section(name, statementtest.Now()).Decode(url.Values{field: {"1"}}); len(errs) > 0 {
 				t.Fatalf("%s: %v", field, errs)

@@ -59,6 +59,7 @@ func (f *Form) Statement() (*statement.Statement, error) {
 		if err := section.UnmarshalJSON(s.Answers); err != nil {
 			return nil, fmt.Errorf("vault: read section %s: %w", s.Name, err)
 		}
+		out.Enter(section)
 	}
 	for _, d := range f.Documents {
 		out.Documents = append(out.Documents, statement.Document{

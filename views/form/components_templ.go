@@ -434,15 +434,16 @@ func listButton(url, confirm string) templ.Attributes {
 	return attrs
 }
 
-// liveTotals are the attributes of what keeps a section's totals true to what
-// is typed. The server works them out, so that there is one arithmetic.
+// liveTotals are the attributes of what keeps a section's totals and conversions
+// true to what is typed. The server works them out, so that there is one arithmetic.
 func liveTotals(url string) templ.Attributes {
 	return templ.Attributes{
 		"hx-post":       url,
-		"hx-trigger":    "change from:form delay:200ms",
+		"hx-trigger":    "input from:form delay:500ms",
+		"hx-sync":       "this:queue last",
 		"hx-include":    "closest form",
 		"hx-vals":       `{"action":"` + ActionTotal + `"}`,
-		"hx-select-oob": ".total-value:innerHTML",
+		"hx-select-oob": ".total-value:innerHTML,.conversion:innerHTML",
 		"hx-swap":       "none",
 	}
 }

@@ -20,6 +20,51 @@ type question struct {
 	Path    string // input name and id, "real_property.0.current_value"
 	Message string // what is wrong with the answer, or ""
 	Focus   bool   // takes the focus when the page appears
+	// Of a section's amounts:
+	Usual   form.Period // the period that one without an answer starts with
+	Action  string      // where the form is posted
+	FocusOn string      // SectionPage.Focus
+}
+
+// amount is one of the amounts of a money field.
+type amount struct {
+	Path   string // input name and id; that of the period has ".period" after it
+	Input  string
+	Period form.Period
+}
+
+// amounts are a money field's amounts as typed, at least one.
+func (q question) amounts() []amount {
+	var out []amount
+	for _, part := range q.Parts() {
+		if strings.HasSuffix(part, ".period") {
+			continue
+		}
+		name := strings.TrimPrefix(part, ".")
+		a := amount{Path: q.Path + part, Input: q.Value.Input(name)}
+		if q.Period != form.Once {
+			a.Period = form.Period(q.Value.Input(strings.TrimPrefix(part+".period", ".")))
+			if a.Period == form.Once {
+				a.Period = q.Usual
+			}
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// conversion is what an amount in another period comes to in the field's own.
+func (q question) conversion(ctx context.Context) string {
+	entries := q.Entries()
+	if entries == nil {
+		return ""
+	}
+	return i18n.T(ctx, "{amounts} is {total}", said(ctx, entries), q.Value.Display()+" "+i18n.T(ctx, q.Period.Per()))
+}
+
+// said are the amounts in the page's language.
+func said(ctx context.Context, entries form.Entries) string {
+	return entries.Say(func(text string) string { return i18n.T(ctx, text) })
 }
 
 // questions places a section's or item's fields that are asked or shown.
@@ -33,6 +78,19 @@ func questions(ctx context.Context, fields []form.Field, prefix string, errs for
 		path := prefix + f.Name
 		f.Label, f.Hint, f.Options = i18n.T(ctx, f.Label), i18n.T(ctx, f.Hint), options(ctx, f.Options)
 		out = append(out, question{Field: f, Path: path, Message: errs.For(path), Focus: path == focus})
+	}
+	return out
+}
+
+// questions places fields of the section.
+func (s SectionPage) questions(ctx context.Context, fields []form.Field, prefix string, errs form.Errors) []question {
+	out := questions(ctx, fields, prefix, errs, s.Focus)
+	usual := s.Section.LastPeriod()
+	for i, q := range out {
+		out[i].Usual, out[i].Action, out[i].FocusOn = usual, s.Action, s.Focus
+		if usual == form.Once {
+			out[i].Usual = q.Period
+		}
 	}
 	return out
 }
@@ -59,17 +117,6 @@ func (q question) describedBy() string {
 		ids = append(ids, q.errorID())
 	}
 	return strings.Join(ids, " ")
-}
-
-// unit is the money label's ending, for those who don't see the $.
-func (q question) unit(ctx context.Context) string {
-	switch q.Period {
-	case form.Yearly:
-		return i18n.T(ctx, ", in dollars a year")
-	case form.Monthly:
-		return i18n.T(ctx, ", in dollars a month")
-	}
-	return i18n.T(ctx, ", in dollars")
 }
 
 func (q question) radios() bool { return len(q.Options) <= maxRadios }

@@ -40,6 +40,11 @@ func SuggestedNotice(ctx context.Context) string {
 	return i18n.T(ctx, "We added what you said you owe on your property and vehicles. Check it, and add what is missing.")
 }
 
+// RepaymentsNotice says where the first expenses come from (D55).
+func RepaymentsNotice(ctx context.Context) string {
+	return i18n.T(ctx, "We filled in the repayments from your liabilities. Change them if they are not right.")
+}
+
 // itemName is what the page calls item i of a list: "Bank account 2".
 func itemName(ctx context.Context, l *form.List, i int) string {
 	return upper(i18n.T(ctx, l.Singular)) + " " + strconv.Itoa(i+1)

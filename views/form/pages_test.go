@@ -128,6 +128,9 @@ func pages(t *testing.T) map[string]templ.Component {
 	prefilled.Notice = view.SuggestedNotice(t.Context())
 	prefilled.Returning = true
 
+	periods := new(statement.Statement).Section(statement.IncomeSection, now)
+	periods.Read(inPeriods(statement.IncomeSection, "1,240.50", "fortnight"))
+
 	unsigned := checkPage(s)
 	signed := checkPage(example(t))
 	signed.Errors = signed.Declaration.Decode(url.Values{})
@@ -140,6 +143,7 @@ func pages(t *testing.T) map[string]templ.Component {
 		"personal":            view.Section(sectionPage(section(statement.PersonalDetailsSection))),
 		"personal-errors":     view.Section(invalid),
 		"income":              view.Section(sectionPage(section(statement.IncomeSection))),
+		"income-periods":      view.Section(sectionPage(periods)),
 		"assets-empty":        view.Section(sectionPage(new(statement.Statement).Section(statement.AssetsSection, now))),
 		"assets":              view.Section(sectionPage(section(statement.AssetsSection))),
 		"assets-errors":       view.Section(invalidAssets),

@@ -412,7 +412,7 @@ func group(s SectionPage, g form.Group, errs form.Errors) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = fields(questions(ctx, g.Fields, "", errs, s.Focus)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = fields(s.questions(ctx, g.Fields, "", errs)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -425,7 +425,7 @@ func group(s SectionPage, g form.Group, errs form.Errors) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = fields(questions(ctx, g.Fields, "", errs, s.Focus)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = fields(s.questions(ctx, g.Fields, "", errs)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -470,7 +470,7 @@ func group(s SectionPage, g form.Group, errs form.Errors) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = fields(questions(ctx, g.Fields, "", errs, s.Focus)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = fields(s.questions(ctx, g.Fields, "", errs)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -838,7 +838,7 @@ func listItem(s SectionPage, l *form.List, i int, errs form.Errors) templ.Compon
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = fields(questions(ctx, l.Item(i), l.Name+"."+strconv.Itoa(i)+".", errs, s.Focus)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = fields(s.questions(ctx, l.Item(i), l.Name+"."+strconv.Itoa(i)+".", errs)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -22,7 +22,7 @@ import (
 
 // bad are inputs that break each rule of some kind of field.
 var bad = []string{
-	"", "x", "-1", "1.234", "9999999999999", "101", "0412 345 678" + strings.Repeat(" ", 30) + "9", "\x01", "\xff", strings.Repeat("x", 600),
+	"", "x", "1,5", "-1", "1.234", "9999999999999", "101", "0412 345 678" + strings.Repeat(" ", 30) + "9", "\x01", "\xff", strings.Repeat("x", 600),
 }
 
 // badDates are a day, a month and a year.
@@ -64,7 +64,29 @@ func wrongly(name string) []url.Values {
 		}
 		out = append(out, values)
 	}
-	return append(out, tooMany(name))
+	return append(out, tooMany(name), inPeriods(name, "999,999,999,999", "week"), inPeriods(name, "1", "quarter"))
+}
+
+// inPeriods answers each amount with two in that period.
+func inPeriods(name, amount, period string) url.Values {
+	values := url.Values{}
+	set := func(path string, f form.Field) {
+		if f.Kind == form.KindMoney && f.Period != form.Once {
+			values[path], values[path+".period"] = []string{amount}, []string{period}
+			values[path+".2"], values[path+".2.period"] = []string{amount}, []string{period}
+		}
+	}
+	for _, g := range new(statement.Statement).Section(name, now).Groups {
+		for _, f := range g.Fields {
+			set(f.Name, f)
+		}
+		if g.List != nil {
+			for _, f := range g.List.ItemFields() {
+				set(g.List.Name+".0."+f.Name, f)
+			}
+		}
+	}
+	return values
 }
 
 // tooMany are more items of each list than it can hold.
@@ -134,6 +156,7 @@ func notices(ctx context.Context, _ io.Writer) error {
 	view.ItemRemoved(ctx, l, 0)
 	view.PrefilledNotice(ctx, "Harbour")
 	view.SuggestedNotice(ctx)
+	view.RepaymentsNotice(ctx)
 	return nil
 }
 

@@ -212,7 +212,7 @@ func (d *document) questions(g form.Group, keep float64) {
 	d.table(table{
 		columns: []column{
 			{title: g.Title, strong: true},
-			{title: strings.TrimSpace("AUD " + string(period)), right: true},
+			{title: strings.TrimSpace("AUD " + period.Per()), right: true},
 		},
 		rows: pairs(g.Fields, false), keep: keep,
 	})
@@ -223,7 +223,11 @@ func pairs(fields []form.Field, mutedLabels bool) [][]cell {
 	var rows [][]cell
 	for _, f := range fields {
 		if f.Asked() || f.Kind == form.KindOutput {
-			rows = append(rows, []cell{{text: f.Label, muted: mutedLabels}, answer(f)})
+			label := f.Label
+			if entries := f.Entries(); entries != nil {
+				label += " (" + entries.String() + ")"
+			}
+			rows = append(rows, []cell{{text: label, muted: mutedLabels}, answer(f)})
 		}
 	}
 	return rows
@@ -249,7 +253,11 @@ func (d *document) list(l *form.List, keep float64) {
 	for i := range l.Len() {
 		var cells []cell
 		for _, f := range l.Item(i) {
-			cells = append(cells, answer(f))
+			c := answer(f)
+			if entries := f.Entries(); entries != nil {
+				c.text += " (" + entries.String() + ")"
+			}
+			cells = append(cells, c)
 		}
 		t.rows = append(t.rows, cells)
 	}
@@ -309,7 +317,7 @@ func isZero(f form.Field) bool     { return f.Value.Display() == form.Cents(0).S
 func isNegative(f form.Field) bool { return strings.HasPrefix(f.Value.Display(), "−") }
 
 // titled is a field's label with its amount's period.
-func titled(f form.Field) string { return strings.TrimSpace(f.Label + " " + string(f.Period)) }
+func titled(f form.Field) string { return strings.TrimSpace(f.Label + " " + f.Period.Per()) }
 
 func or(s, otherwise string) string {
 	if s == "" {

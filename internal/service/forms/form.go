@@ -165,7 +165,9 @@ func (f *State) suggest(name string) {
 		}
 		f.Statement.Personal.Email = f.Session.CustomerEmail
 	case statement.LiabilitiesSection:
-		f.Statement.Liabilities = statement.Suggest(&f.Statement.Assets)
+		f.Statement.Liabilities = statement.SuggestLiabilities(&f.Statement.Assets)
+	case statement.ExpensesSection:
+		f.Statement.Expenses = statement.SuggestExpenses(&f.Statement.Assets, &f.Statement.Liabilities)
 	}
 }
 

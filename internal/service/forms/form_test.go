@@ -189,7 +189,7 @@ func TestSuggestions(t *testing.T) {
 	}
 	b.OK(b.Fill(session.ID, statement.AssetsSection))
 	state = b.Open(session.ID)
-	want := statement.Suggest(&statementtest.Full().Assets)
+	want := statement.SuggestLiabilities(&statementtest.Full().Assets)
 	liabilities := state.Section(statement.LiabilitiesSection)
 	if n, m := liabilities.List("mortgages").Len(), liabilities.List("other_liabilities").Len(); n != len(want.Mortgages) || m != len(want.Other) || n+m == 0 {
 		t.Errorf("liabilities start with %d mortgages and %d others, want %d and %d", n, m, len(want.Mortgages), len(want.Other))

@@ -64,7 +64,7 @@ func (s *Service) SaveSection(ctx context.Context, id domain.SessionID, section 
 	if section.Name == statement.DeclarationSection {
 		return errors.New("forms: the declaration is saved by submitting")
 	}
-	answers, err := section.MarshalJSON()
+	answers, err := section.Stored()
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ func Full() *statement.Statement {
 	s := new(statement.Statement)
 	for _, section := range s.Sections(Now()) {
 		decode(section, Values(section.Name))
+		s.Enter(section)
 	}
 	s.Documents = []statement.Document{
 		document(1, "identification", "driver licence.jpg", "image/jpeg", 482_113),
@@ -87,6 +88,9 @@ func longest(f form.Field, part string, n int) string {
 	case form.KindDigits:
 		return "2204"
 	case form.KindMoney:
+		if part != "" {
+			return "" // another period, or a further amount
+		}
 		return (form.MaxCents - form.Cents(n)).Decimal()
 	case form.KindPercent:
 		return strconv.Itoa(100 - n%50)

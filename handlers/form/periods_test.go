@@ -1,0 +1,121 @@
+package form_test
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"testing"
+
+	"candor/internal/statement"
+	"candor/internal/testkit/browsertest"
+	"candor/internal/testkit/harness"
+)
+
+// fortnightly is the income of a customer with two payslips.
+func fortnightly() url.Values {
+	return url.Values{
+		"employment_income.gross_salary": {"2,240"}, "employment_income.gross_salary.period": {"fortnight"},
+		"employment_income.gross_salary.2": {"$300 per week"},
+		"other_income.interest":            {"12"}, "other_income.interest.period": {"month"},
+		"other_income.dividends": {"5"},
+	}
+}
+
+// Amounts are kept, shown again, printed for the check and in the data as they
+// were given (D53).
+func TestAmountsInTheirPeriods(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	c.WantRedirect(c.Post("income", fortnightly()))
+	page := c.WantPage(c.Get("income"), http.StatusOK)
+	page.WantField("employment_income.gross_salary", "2,240").WantField("employment_income.gross_salary.period", "fortnight")
+	page.WantField("employment_income.gross_salary.2", "300").WantField("employment_income.gross_salary.2.period", "week")
+	page.WantField("other_income.dividends", "5").WantField("other_income.dividends.period", "year")
+	page.WantField("other_income.rental_income.period", "month") // as the last amount
+	page.Shows("$2,240.00 a fortnight + $300.00 a week is $73,840.00 a year", "$12.00 a month is $144.00 a year", "$73,989.00")
+
+	for _, section := range []string{"personal_details", "assets", "liabilities", "expenses"} {
+		c.Answer(section)
+	}
+	c.WantRedirect(c.Post("documents", url.Values{"action": {"continue"}}))
+	c.WantPage(c.Get("declaration"), http.StatusOK).Shows("$73,840.00 ($2,240.00 a fortnight + $300.00 a week)")
+	c.Sign()
+	data, err := c.Service.Sessions.Data(t.Context(), c.TestScope(), c.ID, harness.Operator)
+	c.OK(err)
+	var got struct {
+		Income struct {
+			Total json.Number `json:"total_gross_income"`
+		} `json:"income"`
+		Entered map[string]json.RawMessage `json:"entered"`
+	}
+	c.OK(json.Unmarshal([]byte(toJSON(t, data.Statement)), &got))
+	if got.Income.Total != "73989" {
+		t.Errorf("total %s, want 73989", got.Income.Total)
+	}
+	want := []string{"expenses.living.health_insurance", "income.employment_income.gross_salary", "income.other_income.interest"}
+	if paths := slices.Sorted(maps.Keys(got.Entered)); !slices.Equal(paths, want) {
+		t.Errorf("entered %q, want %q", paths, want)
+	}
+}
+
+// Without script the button shows the page with one more amount; nothing is lost.
+func TestAddAnotherAmount(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	values := url.Values{"employment_income.gross_salary": {"1000"}, "action": {"add:employment_income.gross_salary"}}
+	page := c.WantPage(c.Post("income", values), http.StatusOK)
+	page.WantField("employment_income.gross_salary", "1000").WantField("employment_income.gross_salary.2", "")
+	for _, name := range []string{"employment_income.bonuses", "nothing", "employment_income.gross_salary.2"} {
+		values.Set("action", "add:"+name)
+		if got := c.Post("income", values); got.Code != http.StatusBadRequest {
+			t.Errorf("add:%s: status %d, want 400", name, got.Code)
+		}
+	}
+}
+
+// Repayments are typed once: Expenses starts with those of the liabilities (D55).
+func TestExpensesStartWithRepayments(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	c.WantPage(c.Get("expenses"), http.StatusOK).WantField("housing.mortgage_rent", "").Hides("from your liabilities")
+	c.Answer("assets")
+	c.Answer("liabilities")
+	page := c.WantPage(c.Get("expenses"), http.StatusOK).Shows("We filled in the repayments from your liabilities")
+	page.WantField("housing.mortgage_rent", "3,630.25").WantField("transport.car_loan", "420").WantField("commitments.debt_repayments", "684.90")
+	c.WantRedirect(c.Post("expenses", url.Values{"housing.mortgage_rent": {"1"}}))
+	c.WantPage(c.Get("expenses"), http.StatusOK).WantField("housing.mortgage_rent", "1").WantField("transport.car_loan", "").
+		Hides("from your liabilities")
+}
+
+// In a browser the conversion and the totals follow what is typed, and the
+// period that was chosen last becomes that of the empty amounts below.
+func TestPeriodsInABrowser(t *testing.T) {
+	t.Parallel()
+	h, base := harness.Listen(t)
+	c := h.NewCustomer()
+	tab := browsertest.New(t, browsertest.Options{Device: browsertest.Phone})
+	tab.Open(base + h.Link(c.ID))
+	tab.Open(base + c.Path(statement.IncomeSection))
+	const salary = "employment_income.gross_salary"
+	tab.Type(input(salary), "2240")
+	tab.Select(input(salary+".period"), "fortnight")
+	tab.WaitForText(input(salary+"-conversion"), "$2,240.00 a fortnight is $58,240.00 a year")
+	tab.WaitForText(".totals", "$58,240.00")
+	if got := tab.Value(input("other_income.interest.period")); got != "fortnight" {
+		t.Errorf("the next amounts are %q, want fortnight", got)
+	}
+	tab.Click(`button[value="add:` + salary + `"]`)
+	tab.WaitForFocus(salary + ".2")
+	tab.Press("100")
+	tab.Select(input(salary+".2.period"), "month")
+	tab.WaitForText(input(salary+"-conversion"), "$2,240.00 a fortnight + $100.00 a month is $59,440.00 a year")
+	tab.Type(input("other_income.interest"), "1.234,56")
+	tab.Click(".actions .button-primary")
+	tab.WaitForFocus("error-summary")
+	tab.WaitForText(".error-summary", "must have a point before the cents, like 1,250.50")
+	tab.Axe()
+	tab.FitsWidth()
+	tab.NoErrors()
+}

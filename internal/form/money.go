@@ -1,0 +1,237 @@
+package form
+
+import (
+	"encoding/json"
+	"math/big"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// money is an amount of 0 or more in dollars; an empty input is 0 (D19). A
+// recurring one can be typed in any period, and as several amounts that are
+// added up (D53).
+type money struct {
+	p       *Cents
+	period  Period  // the unit of *p
+	typed   []typed // nil if the amount is stored as one in its own period
+	message string
+}
+
+// typed is one amount as the customer typed it.
+type typed struct {
+	input  string
+	period Period // the field's own if none was chosen
+	cents  Cents
+}
+
+// maxAmounts is how many amounts can be added up in one field.
+const maxAmounts = 12
+
+// Money describes an amount in dollars, 0 if nothing is typed.
+func Money(p *Cents, name, label string, period Period) Field {
+	return Field{Name: name, Label: label, Kind: KindMoney, Period: period, Optional: true, Value: &money{p: p, period: period}}
+}
+
+// Parse reads the parts "" and "period", and of further amounts "2",
+// "2.period" and so on. Further blank amounts are dropped.
+func (v *money) Parse(get func(string) string) {
+	*v.p, v.typed, v.message = 0, nil, ""
+	for i := range maxAmounts {
+		part := amountPart(i)
+		clean, garbled := CleanText(get(part), maxCode)
+		if clean == "" && garbled == "" {
+			continue
+		}
+		next, message := v.parseAmount(clean, Period(get(join(part, "period"))))
+		if garbled != "" {
+			message = notAnAmount
+		}
+		if v.message == "" {
+			v.message = message
+		}
+		v.typed = append(v.typed, next)
+	}
+	if v.message == "" {
+		*v.p, v.message = v.sum()
+	}
+}
+
+// amountPart is the input's part of amount i of a field: "", "2", "3".
+func amountPart(i int) string {
+	if i == 0 {
+		return ""
+	}
+	return strconv.Itoa(i + 1)
+}
+
+func join(part, next string) string { return strings.TrimPrefix(part+"."+next, ".") }
+
+// parts lists the parts of all inputs.
+func (v *money) parts() []string {
+	var out []string
+	for i := range max(1, len(v.typed)) {
+		out = append(out, amountPart(i))
+		if v.period != Once {
+			out = append(out, join(amountPart(i), "period"))
+		}
+	}
+	return out
+}
+
+func (v *money) parseAmount(input string, chosen Period) (typed, string) {
+	t := typed{input: input, period: v.period}
+	if v.period != Once && chosen.timesAYear() > 0 {
+		t.period = chosen
+	}
+	amount, period, message := parseMoney(input)
+	switch {
+	case message != "":
+		return t, message
+	case period == Once:
+		period = chosen
+	default:
+		t.input = amount.Grouped() // its period is in the period's own input
+	}
+	switch {
+	case period == Once:
+	case v.period == Once:
+		return t, notAnAmount
+	case period.timesAYear() == 0:
+		return t, "must be an amount a week, fortnight, month, quarter or year"
+	default:
+		t.period = period
+	}
+	t.cents = amount
+	return t, ""
+}
+
+// sum is the amount in the field's own period, rounded once.
+func (v *money) sum() (Cents, string) {
+	if v.period == Once || len(v.typed) == 1 && v.typed[0].period == v.period {
+		if len(v.typed) == 0 {
+			return 0, ""
+		}
+		return v.typed[0].cents, ""
+	}
+	yearly := new(big.Int)
+	for _, t := range v.typed {
+		yearly.Add(yearly, new(big.Int).Mul(big.NewInt(int64(t.cents)), big.NewInt(t.period.timesAYear())))
+	}
+	if yearly.Cmp(big.NewInt(int64(MaxCents)*v.period.timesAYear())) > 0 {
+		return 0, tooLarge + " " + v.period.Per()
+	}
+	return DivRound(yearly, v.period.timesAYear()), ""
+}
+
+const notAnAmount = "must be an amount in dollars, like 1250 or 1,250.50"
+
+var tooLarge = "must be " + MaxCents.String() + " or less"
+
+var (
+	// grouped is a number whose separators, if any, are at the thousands: in
+	// "1,50" the comma could be a decimal comma, so it must not be read as 150.
+	grouped = regexp.MustCompile(`^(?:[0-9]*|[0-9]{1,3}(?:[,\s][0-9]{3})+)(?:\.[0-9]*)?$`)
+	// decimalComma is a number as other countries write it, such as 1.234,56.
+	decimalComma = regexp.MustCompile(`^[0-9]{1,3}(?:\.?[0-9]{3})*,[0-9]{1,2}$`)
+	currency     = regexp.MustCompile(`^(?:a\$|au\$|aud|\$)\s*`)
+	// ending is what can follow an amount: "aud", "per week", "/wk", "p.w.".
+	ending = regexp.MustCompile(`^([^a-z/]*[0-9.])\s*(?:aud|dollars)?\s*(?:(?:/\s*|per |a |an |each |every )?([a-z][a-z./]*))?$`)
+)
+
+// parseMoney reads an amount as people type it, with the period that follows
+// it, or returns what is wrong with it.
+func parseMoney(s string) (amount Cents, period Period, message string) {
+	s = strings.ToLower(norm.NFKC.String(s)) // digits of an East Asian keyboard, unusual spaces
+	s = currency.ReplaceAllString(strings.TrimSpace(s), "")
+	if strings.HasPrefix(s, "-") || strings.HasPrefix(s, "−") {
+		return 0, "", "must be $0 or more"
+	}
+	if m := ending.FindStringSubmatch(s); m != nil {
+		word := strings.NewReplacer(".", "", "/", "").Replace(m[2])
+		s, period = strings.TrimSpace(m[1]), periodWords[word]
+		if word != "" && period == Once {
+			return 0, "", notAnAmount
+		}
+	}
+	if decimalComma.MatchString(s) {
+		return 0, "", "must have a point before the cents, like 1,250.50"
+	}
+	if !grouped.MatchString(s) {
+		return 0, "", notAnAmount
+	}
+	dollars, cents, _ := strings.Cut(strings.Map(dropSeparators, s), ".")
+	if len(cents) > 2 {
+		return 0, "", "must have at most two decimals, like 1,250.50"
+	}
+	amount, err := parseDecimal(dollars + "." + cents)
+	switch {
+	case len(strings.TrimLeft(dollars, "0")) > len("999999999999"):
+		return 0, "", tooLarge
+	case err != nil:
+		return 0, "", notAnAmount
+	}
+	return amount, period, ""
+}
+
+func dropSeparators(r rune) rune {
+	if r == '.' {
+		return r
+	}
+	return onlyDigits(r)
+}
+
+func (v *money) Input(part string) string {
+	number, last, nested := strings.Cut(part, ".")
+	if number == "period" || nested && last == "period" {
+		return string(v.amount(number).period)
+	}
+	return v.amount(number).input
+}
+
+// amount is the typed amount of an input's first part, "" or "2".
+func (v *money) amount(number string) typed {
+	i, err := strconv.Atoi(number)
+	if err != nil {
+		i = 1
+	}
+	switch {
+	case i <= len(v.typed):
+		return v.typed[i-1]
+	case i > 1 || *v.p == 0:
+		return typed{}
+	}
+	return typed{input: v.p.Grouped(), period: v.period}
+}
+
+func (v *money) Display() string      { return v.p.String() }
+func (v *money) Empty() bool          { return *v.p == 0 && len(v.typed) == 0 }
+func (v *money) ErrorMessage() string { return v.message }
+
+// typedZero is an amount that was typed as 0, so that it is redisplayed as 0
+// and not as an empty input. An amount that was not typed is written as 0
+// (D19). Both are the same number.
+const typedZero = "0.00"
+
+func (v *money) MarshalJSON() ([]byte, error) {
+	if *v.p == 0 && len(v.typed) > 0 {
+		return []byte(typedZero), nil
+	}
+	return v.p.MarshalJSON()
+}
+
+func (v *money) UnmarshalJSON(data []byte) error {
+	v.typed = nil
+	if string(data) == typedZero {
+		v.typed = []typed{{input: "0", period: v.period}}
+	}
+	return v.p.UnmarshalJSON(data)
+}
+
+// Schema has no multipleOf 0.01: validators that use binary floating point
+// would reject exact amounts such as 0.07.
+func (v *money) Schema() *Schema {
+	return &Schema{Type: "number", Minimum: "0", Maximum: json.Number(MaxCents.Decimal())}
+}
