@@ -36,7 +36,7 @@ func (s *store) act(random *rand.Rand, sessions []*domain.Session) error {
 		err = s.InTx(s.ctx, func(tx *db.Tx) error { _, err := tx.ExpireSessions(s.ctx, now, 3); return err })
 	case 7:
 		fresh, makeErr := domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: "jo@customer.example"}.
-			Session(session.Scope(), now, func(string) error { return nil })
+			Session(session.Scope(), now, func(string) error { return nil }, nil)
 		if makeErr != nil {
 			return makeErr
 		}

@@ -73,7 +73,7 @@ func (s *store) refused(what string, err error) {
 func (s *store) session(scope domain.Scope, at time.Time, change ...func(*domain.Session)) *domain.Session {
 	s.Helper()
 	session, err := domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: "Jo@Customer.example"}.
-		Session(scope, at, func(string) error { return nil })
+		Session(scope, at, func(string) error { return nil }, nil)
 	s.ok(err)
 	for _, f := range change {
 		f(session)

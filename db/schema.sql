@@ -543,6 +543,7 @@ CREATE TABLE public.session (
     data_erased_at timestamp with time zone,
     uploaded_bytes bigint DEFAULT 0 NOT NULL,
     customer_erased_at timestamp with time zone,
+    language text,
     CONSTRAINT session_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'in_progress'::text, 'completed'::text, 'expired'::text, 'cancelled'::text])))
 );
 

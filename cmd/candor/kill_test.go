@@ -183,7 +183,7 @@ func (b *faultHarness) emit(urls []string) {
 		return b.db.InTx(ctx, func(tx *db.Tx) error {
 			for _, url := range urls {
 				s, err := domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: "zoe@example.com", WebhookURL: url}.
-					Session(domain.Scope{AccountID: b.account}, domain.SystemClock.Now(), func(string) error { return nil })
+					Session(domain.Scope{AccountID: b.account}, domain.SystemClock.Now(), func(string) error { return nil }, nil)
 				if err != nil {
 					return err
 				}

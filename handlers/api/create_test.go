@@ -209,6 +209,9 @@ func TestInvalidFields(t *testing.T) {
 		"days 91":              {with(`"expires_in_days": 91`), "validation_error", "expires_in_days"},
 		"days beyond numbers":  {with(`"expires_in_days": 99999999999999999999999`), "validation_error", "expires_in_days"},
 		"days below numbers":   {with(`"expires_in_days": -99999999999999999999999`), "validation_error", "expires_in_days"},
+		"language unknown":     {with(`"language": "fr"`), "validation_error", "language"},
+		"language capitals":    {with(`"language": "EN-AU"`), "validation_error", "language"},
+		"language not offered": {with(`"language": "vi"`), "validation_error", "language"},
 		"11 keys":              {with(keys(11)), "validation_error", "metadata"},
 		"empty key":            {with(`"metadata": {"": 1}`), "validation_error", "metadata"},
 		"key 101":              {with(`"metadata": {"` + strings.Repeat("k", 101) + `": 1}`), "validation_error", "metadata"},
@@ -234,7 +237,9 @@ func TestAcceptedFields(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	for name, body := range map[string]string{
-		"nulls":              with(`"customer_name": null, "reference_id": null, "webhook_url": null, "expires_in_days": null, "metadata": null`),
+		"nulls":              with(`"customer_name": null, "reference_id": null, "webhook_url": null, "expires_in_days": null, "metadata": null, "language": null`),
+		"English":            with(`"language": "en-AU"`),
+		"language empty":     with(`"language": ""`),
 		"days 1":             with(`"expires_in_days": 1`),
 		"days 90":            with(`"expires_in_days": 90`),
 		"name 200":           with(`"customer_name": "` + strings.Repeat("é", 200) + `"`),

@@ -163,6 +163,8 @@ func decodeMember(field reflect.Value, tag reflect.StructTag, raw json.RawMessag
 	switch into := field.Addr().Interface().(type) {
 	case *string:
 		return decodeAs(raw, '"', into, "must be a string")
+	case *domain.Language:
+		return decodeAs(raw, '"', into, "must be a string")
 	case **int:
 		if !wholeNumber.Match(raw) {
 			return "must be a whole number"

@@ -19,6 +19,7 @@ type createSessionRequest struct {
 	WebhookURL    string          `json:"webhook_url" format:"uri" maxLength:"2048" doc:"Where this session's events go, instead of the account's default URL. HTTPS in production."`
 	ExpiresInDays *int            `json:"expires_in_days" min:"1" max:"90" default:"30" doc:"After how many times 24 hours the link stops working. Without it, the account's own default counts where it has set one."`
 	Metadata      domain.Metadata `json:"metadata" doc:"Your own data: at most 10 keys of 1 to 100 characters; values are strings, numbers or booleans of at most 500 characters."`
+	Language      domain.Language `json:"language" doc:"The language in which the form opens, whatever the browser asks for. The account must offer it; English is always offered. The customer can choose another one on the page. Without it, the browser decides."`
 }
 
 // sessionID is the session in an endpoint's path.
@@ -125,7 +126,7 @@ func (s *Server) CreateSession() Endpoint {
 func (s *Server) createSession(ctx context.Context, key *idempotency.Key[*domain.Session], r *createSessionRequest) (*domain.Session, error) {
 	created, err := s.Sessions.Create(ctx, scopeIn(ctx), key, domain.NewSession{
 		FormType: r.FormType, CustomerEmail: r.CustomerEmail, CustomerName: r.CustomerName, ReferenceID: r.ReferenceID,
-		WebhookURL: r.WebhookURL, ExpiresInDays: r.ExpiresInDays, Metadata: r.Metadata, By: actorIn(ctx),
+		WebhookURL: r.WebhookURL, ExpiresInDays: r.ExpiresInDays, Metadata: r.Metadata, Language: r.Language, By: actorIn(ctx),
 	})
 	if err == nil {
 		web.RequestIn(ctx).Created = &created.ID

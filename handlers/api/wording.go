@@ -14,6 +14,7 @@ var Words = form.Words{Rules: map[form.RuleCode]string{
 	"metadata_count": "metadata can have at most {max} keys.",
 	"metadata_key":   "metadata keys must be 1 to {max} characters long.",
 	"metadata_value": "{subject} must be a string, a number or a boolean.",
+	"language":       "language must be {value}: this account offers its forms in no other language.",
 	"target":         "{value}", // the sentence of internal/webhook, which attempts store, too
 
 	"usage_period": "period must be current_month, last_month, last_30_days or last_90_days.",

@@ -3,7 +3,6 @@ package dashboard
 import (
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -61,28 +60,38 @@ func (s *Server) ListSessions(c echo.Context, v *Visit) error {
 
 // ShowNewSession shows the form for a new session.
 func (s *Server) ShowNewSession(c echo.Context, v *Visit) error {
-	account, err := s.Accounts.Get(c.Request().Context(), v.Scope.AccountID)
+	page, err := s.newSessionPage(c, v)
 	if err != nil {
 		return err
 	}
-	page := view.NewSessionPage{Page: s.page(v, "New session"), Days: strconv.Itoa(account.DefaultExpiresInDays)}
 	return web.Render(c, http.StatusOK, view.NewSession(page))
+}
+
+func (s *Server) newSessionPage(c echo.Context, v *Visit) (view.NewSessionPage, error) {
+	page := view.NewSessionPage{Page: s.page(v, "New session")}
+	account, err := s.Accounts.Get(c.Request().Context(), v.Scope.AccountID)
+	if err == nil {
+		page.Days, page.Offered = strconv.Itoa(account.DefaultExpiresInDays), account.Languages()
+	}
+	return page, err
 }
 
 // CreateSession makes a session and leads to its page, with its link.
 func (s *Server) CreateSession(c echo.Context, v *Visit) error {
-	page := view.NewSessionPage{
-		Page: s.page(v, "New session"), Email: c.FormValue("customer_email"), Name: c.FormValue("customer_name"),
-		Reference: c.FormValue("reference_id"), Days: c.FormValue("expires_in_days"),
+	params := domain.NewSession{
+		FormType: domain.FinancialStatement, CustomerEmail: c.FormValue("customer_email"), CustomerName: c.FormValue("customer_name"),
+		ReferenceID: c.FormValue("reference_id"), Language: domain.Language(c.FormValue("language")), By: v.Actor,
 	}
-	days, err := strconv.Atoi(strings.TrimSpace(page.Days))
-	if err != nil {
-		days = -1 // invalid, and reported with the other fields
-	}
-	created, err := s.Sessions.Create(c.Request().Context(), v.Scope, nil, domain.NewSession{
-		FormType: domain.FinancialStatement, CustomerEmail: page.Email, CustomerName: page.Name, ReferenceID: page.Reference, ExpiresInDays: &days, By: v.Actor,
-	})
+	typed := c.FormValue("expires_in_days")
+	within := days(typed) // reported with the other fields if it is none
+	params.ExpiresInDays = &within
+	created, err := s.Sessions.Create(c.Request().Context(), v.Scope, nil, params)
 	if errs := web.ValidationErrors(err); errs != nil {
+		page, err := s.newSessionPage(c, v)
+		if err != nil {
+			return err
+		}
+		page.Email, page.Name, page.Reference, page.Days, page.Language = params.CustomerEmail, params.CustomerName, params.ReferenceID, typed, params.Language
 		page.Errors = view.ErrorItems(errs)
 		return web.Render(c, http.StatusUnprocessableEntity, view.NewSession(page))
 	}

@@ -93,6 +93,38 @@ func TestSessionByHand(t *testing.T) {
 	support.WantRedirect(support.Post(path+"/extend", url.Values{"days": {"20"}}), path)
 }
 
+// TestLanguageOfASessionByHand checks that staff choose among the account's
+// languages (D57), if it has more than one.
+func TestLanguageOfASessionByHand(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	owner := h.Staff(domain.RoleOwner)
+	owner.WantPage(owner.Get("/dashboard/test/sessions/new"), http.StatusOK).Hides("Language of the form")
+	wrong := url.Values{"customer_email": {"jo@customer.example"}, "expires_in_days": {"2"}, "language": {"vi"}}
+	owner.WantPage(owner.Post("/dashboard/test/sessions", wrong), http.StatusUnprocessableEntity, "Choose a language of the list")
+
+	owner.WantRedirect(owner.Post("/dashboard/test/settings/languages", url.Values{"languages": {"vi"}}), "/dashboard/test/settings")
+	fresh := owner.WantPage(owner.Get("/dashboard/test/sessions/new"), http.StatusOK, "Language of the form", "As the customer’s browser asks").WantField("language", "")
+	var options []string
+	for _, o := range fresh.All("option") {
+		options = append(options, o.Attr("value"))
+	}
+	if !slices.Equal(options, []string{"", "en-AU", "vi"}) {
+		t.Errorf("the languages to choose from are %q", options)
+	}
+	wrong.Set("customer_email", "")
+	owner.WantPage(owner.Post("/dashboard/test/sessions", wrong), http.StatusUnprocessableEntity).WantField("language", "vi")
+	for language, lang := range map[string]string{"vi": "vi", "": "en-AU"} {
+		answer := owner.Post("/dashboard/test/sessions", url.Values{"customer_email": {"jo@customer.example"}, "expires_in_days": {"2"}, "language": {language}})
+		id, err := domain.ParseSessionID(strings.TrimPrefix(answer.Header().Get("Location"), "/dashboard/test/sessions/"))
+		h.OK(err)
+		c := h.Customer(&domain.Session{ID: id})
+		if got := c.WantPage(c.Get(""), http.StatusOK).Lang(); got != lang {
+			t.Errorf("a session made in %q opens in %q", language, got)
+		}
+	}
+}
+
 // TestLinkIsForThoseWhoMayRead: with the link of a form that is being filled
 // in one reads what the customer has entered.
 func TestLinkIsForThoseWhoMayRead(t *testing.T) {

@@ -131,7 +131,7 @@ func (s *Server) visit(c echo.Context) (*visit, error) {
 	if v.State, err = s.Forms.Get(ctx, id); err != nil {
 		return nil, err
 	}
-	s.speakTo(c, v.Account.Languages())
+	s.speakTo(c, v)
 	v.announce, v.focus = s.announcement(c, id)
 	if !v.Session.Status.Open() || !byPerson(c.Request()) {
 		return v, nil

@@ -35,14 +35,20 @@ func GuessLanguage(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// speakTo sets the language to the customer's choice if the form offers it, or
-// else to the browser's.
-func (s *Server) speakTo(c echo.Context, offered []domain.Language) {
+// speakTo sets the language to the customer's choice, else to the one that the
+// partner chose (D57), else to the browser's. A form's account can stop offering
+// either of the first two.
+func (s *Server) speakTo(c echo.Context, v *visit) {
+	offered := v.Account.Languages()
 	for _, name := range s.formCookieNames(languageCookie) {
 		if cookie, err := c.Cookie(name); err == nil && slices.Contains(offered, domain.Language(cookie.Value)) {
 			speak(c, domain.Language(cookie.Value))
 			return
 		}
+	}
+	if of := v.Session.Language; of != nil && slices.Contains(offered, *of) {
+		speak(c, *of)
+		return
 	}
 	speak(c, preferred(c.Request(), offered))
 }

@@ -139,6 +139,39 @@ func TestCustomerChoosesALanguage(t *testing.T) {
 	asks(c, "", "").Shows("您的回答已保存")
 }
 
+// TestLanguageGivenAtCreation checks D57: the partner's language wins over the
+// browser's, and the customer's own choice over both.
+func TestLanguageGivenAtCreation(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	offering(h, "vi", "zh-Hans")
+	given := func(language string) *harness.Customer {
+		created := h.Post("/sessions", map[string]any{
+			"form_type": "financial_statement", "customer_email": "jo@customer.example", "language": language,
+		}).WantStatus(http.StatusCreated).Object()
+		id, err := domain.ParseSessionID(created["id"].(string))
+		h.OK(err)
+		return h.Customer(&domain.Session{ID: id})
+	}
+	english, chinese := given("en-AU"), given("zh-Hans")
+	for _, browser := range []string{"", "vi", "zh-CN", "en-GB"} {
+		wantLang(asks(english, "", browser), "en-AU")
+		wantLang(asks(chinese, "", browser), "zh-Hans")
+	}
+	wantLang(asks(chinese, "income", "vi"), "zh-Hans")
+	choose(chinese, "vi")
+	wantLang(asks(chinese, "", "zh-CN"), "vi")
+
+	another := given("zh-Hans")
+	offering(h, "vi")
+	wantLang(asks(another, "", "vi,zh;q=0.5"), "vi")
+	a := h.Post("/sessions", `{"form_type": "financial_statement", "customer_email": "jo@customer.example", "language": "zh-Hans"}`)
+	a.WantError(http.StatusUnprocessableEntity, "validation_error", "language")
+	if !strings.Contains(a.Body.String(), "en-AU or vi") {
+		t.Errorf("the message doesn't say which languages there are: %s", a.Body)
+	}
+}
+
 func TestSignedInAnotherLanguageStoredInEnglish(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

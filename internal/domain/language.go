@@ -16,6 +16,9 @@ const (
 // Languages are all languages of the form, English first.
 var Languages = [...]Language{English, SimplifiedChinese, Vietnamese}
 
+// Enum lists the languages.
+func (Language) Enum() []string { return texts(Languages[:]) }
+
 // Name is the language's own name.
 func (l Language) Name() string {
 	switch l {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -33,7 +34,8 @@ type NewSession struct {
 	WebhookURL    string
 	ExpiresInDays *int // nil: DefaultExpiresInDays, or the account's default
 	Metadata      Metadata
-	By            Actor // who creates it
+	Language      Language // in which the form opens; "": the browser's
+	By            Actor    // who creates it
 }
 
 // Metadata is the partner's own data. Values are JSON strings, numbers or
@@ -59,8 +61,8 @@ func (m *Metadata) Scan(src any) error {
 
 // Session validates the request and returns its session. The error has all
 // invalid fields (D25). checkURL checks the webhook URL, whose rules are the
-// caller's.
-func (n NewSession) Session(scope Scope, now time.Time, checkURL func(string) error) (*Session, error) {
+// caller's. offered are the languages of the account's forms (D57).
+func (n NewSession) Session(scope Scope, now time.Time, checkURL func(string) error, offered []Language) (*Session, error) {
 	s := &Session{
 		ID: NewSessionID(), AccountID: scope.AccountID, Livemode: scope.Livemode,
 		Status: Pending, FormType: n.FormType, CreatedAt: now,
@@ -91,6 +93,12 @@ func (n NewSession) Session(scope Scope, now time.Time, checkURL func(string) er
 	}
 	s.ExpiresAt = now.Add(time.Duration(days) * 24 * time.Hour)
 	s.Metadata = c.metadata(n.Metadata)
+	if n.Language != "" {
+		s.Language = &n.Language
+		if !slices.Contains(offered, n.Language) {
+			c.breaks(CodeValidation, "language", form.Rule{Code: "language", Value: strings.Join(texts(offered), " or ")})
+		}
+	}
 	if n.By.Kind != "" {
 		s.CreatedByKind, s.CreatedBy = &n.By.Kind, &n.By.Name
 	}

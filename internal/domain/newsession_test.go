@@ -33,7 +33,7 @@ func TestNewSession(t *testing.T) {
 		w.ReferenceID = "REF-1"
 		w.WebhookURL = "https://example.com/hook"
 		w.ExpiresInDays = &days
-	}).Session(scope, now, anyURL)
+	}).Session(scope, now, anyURL, domain.Languages[:])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestNewSession(t *testing.T) {
 	if s.Status != domain.Pending || s.Scope() != scope || !s.CreatedAt.Equal(now) || s.ExpiresAt.Sub(now) != 90*24*time.Hour || s.AccessedAt != nil || s.CompletedAt != nil {
 		t.Errorf("session is %+v", s)
 	}
-	plain, err := params(nil).Session(scope, now, anyURL)
+	plain, err := params(nil).Session(scope, now, anyURL, domain.Languages[:])
 	if err != nil || plain.ExpiresAt.Sub(now) != 30*24*time.Hour || plain.CustomerName != nil || plain.ReferenceID != nil || plain.WebhookURL != nil || plain.Metadata == nil {
 		t.Errorf("session of the fewest params: %+v, %v", plain, err)
 	}
@@ -77,22 +77,24 @@ func TestNewSessionRefuses(t *testing.T) {
 		{"91 days", in(91), domain.CodeValidation, "expires_in_days"},
 		{"negative days", in(-1), domain.CodeValidation, "expires_in_days"},
 		{"immense days", in(1 << 40), domain.CodeValidation, "expires_in_days"},
+		{"language not offered", func(w *domain.NewSession) { w.Language = domain.Vietnamese }, domain.CodeValidation, "language"},
+		{"unknown language", func(w *domain.NewSession) { w.Language = "fr" }, domain.CodeValidation, "language"},
 		{"webhook URL", func(w *domain.NewSession) { w.WebhookURL = "bad" }, domain.CodeValidation, "webhook_url"},
 	}
 	badURL := func(string) error { return errors.New("The URL is not valid.") }
 	for _, tt := range tests {
-		_, err := params(tt.change).Session(domain.Scope{}, time.Now(), badURL)
+		_, err := params(tt.change).Session(domain.Scope{}, time.Now(), badURL, domain.Languages[:1])
 		expectError(t, tt.name, err, tt.code, tt.field)
 	}
 	// All offending fields are reported at once, with the code of the first one.
-	_, err := params(func(w *domain.NewSession) { w.CustomerEmail, w.WebhookURL, w.CustomerName = "", "bad", "a\nb" }).Session(domain.Scope{}, time.Now(), badURL)
+	_, err := params(func(w *domain.NewSession) { w.CustomerEmail, w.WebhookURL, w.CustomerName = "", "bad", "a\nb" }).Session(domain.Scope{}, time.Now(), badURL, domain.Languages[:1])
 	var e *domain.Error
 	if !errors.As(err, &e) || e.Code != domain.CodeInvalidEmail || len(e.Fields) != 3 || e.Message != e.Fields[0].Message {
 		t.Errorf("three offending fields gave %v", err)
 	}
 	if _, err := params(func(w *domain.NewSession) {
 		w.CustomerName, w.ReferenceID = strings.Repeat("é", 200), strings.Repeat("r", 200)
-	}).Session(domain.Scope{}, time.Now(), anyURL); err != nil {
+	}).Session(domain.Scope{}, time.Now(), anyURL, domain.Languages[:]); err != nil {
 		t.Errorf("texts of 200 characters: %v", err)
 	}
 }
@@ -150,7 +152,7 @@ func TestMetadata(t *testing.T) {
 		{"null value", `{"colour":null}`, "", "metadata.colour"},
 	}
 	for _, tt := range tests {
-		s, err := params(func(w *domain.NewSession) { w.Metadata = metadata(t, tt.in) }).Session(domain.Scope{}, time.Now(), anyURL)
+		s, err := params(func(w *domain.NewSession) { w.Metadata = metadata(t, tt.in) }).Session(domain.Scope{}, time.Now(), anyURL, domain.Languages[:])
 		if tt.field != "" {
 			expectError(t, tt.name, err, domain.CodeValidation, tt.field)
 			continue
@@ -165,6 +167,6 @@ func TestMetadata(t *testing.T) {
 		}
 	}
 	broken := params(func(w *domain.NewSession) { w.Metadata = domain.Metadata{"a": json.RawMessage(`tru`)} })
-	_, err := broken.Session(domain.Scope{}, time.Now(), anyURL)
+	_, err := broken.Session(domain.Scope{}, time.Now(), anyURL, domain.Languages[:])
 	expectError(t, "no JSON", err, domain.CodeValidation, "metadata.a")
 }

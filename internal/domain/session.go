@@ -53,6 +53,7 @@ type Session struct {
 	CustomerErasedAt  *time.Time `db:"customer_erased_at"` // when the customer's identity was erased, on request
 	CreatedByKind     *ActorKind `db:"created_by_kind"`    // nil on sessions from before it was stored
 	CreatedBy         *string    `db:"created_by"`         // the actor's name at that time
+	Language          *Language  `db:"language"`           // in which the form opens; nil: the browser's (D57)
 }
 
 // Scope returns the account and mode that own the session.

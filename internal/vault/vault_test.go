@@ -77,7 +77,7 @@ func (h *harness) count(query string) (n int) {
 
 func (h *harness) session() *domain.Session {
 	h.Helper()
-	session, err := domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: "jo@customer.example"}.Session(h.scope, start, func(string) error { return nil })
+	session, err := domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: "jo@customer.example"}.Session(h.scope, start, func(string) error { return nil }, nil)
 	h.ok(err)
 	session.Status, session.CompletedAt = domain.Completed, &start
 	h.tx(func(tx *db.Tx) error { return tx.InsertSession(h.ctx, session) })

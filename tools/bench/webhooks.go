@@ -178,7 +178,7 @@ func (e *environment) newSessions(ctx context.Context, url string, n int) ([]*do
 	err = e.DB.InTx(ctx, func(tx *db.Tx) error {
 		for i := range out {
 			params := domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: "jessica@example.com", WebhookURL: url}
-			s, err := params.Session(scope, domain.SystemClock.Now(), func(string) error { return nil })
+			s, err := params.Session(scope, domain.SystemClock.Now(), func(string) error { return nil }, nil)
 			if err != nil {
 				return err
 			}

@@ -65,7 +65,7 @@ func (s *soak) target(n int) int {
 
 func newSession(account domain.AccountID, url string) (*domain.Session, error) {
 	params := domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: "jessica@example.com", WebhookURL: url}
-	return params.Session(domain.Scope{AccountID: account}, domain.SystemClock.Now(), func(string) error { return nil })
+	return params.Session(domain.Scope{AccountID: account}, domain.SystemClock.Now(), func(string) error { return nil }, nil)
 }
 
 // record retries until the event is committed or time is up. If the response of a

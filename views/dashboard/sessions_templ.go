@@ -504,6 +504,15 @@ func customer(s *domain.Session) string {
 type NewSessionPage struct {
 	Page
 	Email, Name, Reference, Days string // as they were typed
+	Language                     domain.Language
+	Offered                      []domain.Language // of the account
+}
+
+func (n NewSessionPage) languages() (out []Option) {
+	for _, l := range n.Offered {
+		out = append(out, Option{Value: string(l), Words: l.EnglishName()})
+	}
+	return out
 }
 
 // NewSession draws the page that makes a session.
@@ -551,7 +560,7 @@ func NewSession(n NewSessionPage) templ.Component {
 			var templ_7745c5c3_Var23 templ.SafeURL
 			templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL(n.URL("sessions")))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/dashboard/sessions.templ`, Line: 166, Col: 91}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/dashboard/sessions.templ`, Line: 175, Col: 91}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
 			if templ_7745c5c3_Err != nil {
@@ -577,6 +586,12 @@ func NewSession(n NewSessionPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
+			if len(n.Offered) > 1 {
+				templ_7745c5c3_Err = choice(Control{Name: "language", Label: "Language of the form", All: "As the customer’s browser asks", Options: n.languages(), Value: string(n.Language)}, n.errorOf("language")).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+			}
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "<div class=\"dash-actions\"><button class=\"button button-primary\">Create session</button> <a class=\"button button-plain\" href=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -584,7 +599,7 @@ func NewSession(n NewSessionPage) templ.Component {
 			var templ_7745c5c3_Var24 templ.SafeURL
 			templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL(n.URL("sessions")))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/dashboard/sessions.templ`, Line: 173, Col: 74}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/dashboard/sessions.templ`, Line: 185, Col: 74}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
 			if templ_7745c5c3_Err != nil {

@@ -41,6 +41,7 @@ var sentences = map[form.RuleCode]string{ //nolint:gosec // it takes texts about
 	"help_email":   "Enter an e-mail address such as help@example.com",
 	"help_phone":   "Enter a telephone number such as 1300 123 456",
 	"colour":       "Enter a colour as six hex digits, such as #0d5748",
+	"language":     "Choose a language of the list",
 	"languages":    "Choose languages of the list",
 	"has_factor":   "Set up two-step sign-in or add a passkey on My account first. Then require it of the team.",
 	"uses_passkey": "Sign in with your passkey first, so that you know that it works. Then require it of the team.",

@@ -29,7 +29,15 @@ func (s *Service) Create(ctx context.Context, scope domain.Scope, key *idempoten
 // Insert is Create in the caller's transaction, without a key and without an
 // audit entry.
 func (s *Service) Insert(ctx context.Context, tx *db.Tx, scope domain.Scope, params domain.NewSession) (*domain.Session, error) {
-	session, err := params.Session(scope, s.Clock.Now(), s.Policy.CheckURL)
+	var offered []domain.Language
+	if params.Language != "" { // creating sessions is the hottest write: most need no account
+		account, err := tx.Account(ctx, scope.AccountID)
+		if err != nil {
+			return nil, err
+		}
+		offered = account.Languages()
+	}
+	session, err := params.Session(scope, s.Clock.Now(), s.Policy.CheckURL, offered)
 	if err != nil {
 		return nil, err
 	}

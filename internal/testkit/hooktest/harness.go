@@ -98,7 +98,7 @@ func (h *Harness) Eventually(what string, check func() bool) {
 func (h *Harness) Session(url string, created time.Time) *domain.Session {
 	h.Helper()
 	s, err := domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: "jo@customer.example", WebhookURL: url}.
-		Session(h.Scope, created, func(string) error { return nil })
+		Session(h.Scope, created, func(string) error { return nil }, nil)
 	h.OK(err)
 	h.Tx(func(tx *db.Tx) error { return tx.InsertSession(h.Ctx, s) })
 	return s
