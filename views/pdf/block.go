@@ -13,13 +13,15 @@ const (
 	sectionSize  = 13.0
 	sectionSpace = 24.0 // above
 	groupSize    = 9.25
+	sectionUnder = 8.0
 	groupSpace   = 14.0
+	groupUnder   = 3.0
 	firstSpace   = 4.0 // above the first group of a section
 )
 
-// section queues a section's title.
-func (d *document) section(title string) {
-	d.pending = append(d.pending, heading{title, sectionSize, sectionSpace, 8, true})
+// heading queues a section's title.
+func (d *document) heading(title string) {
+	d.pending = append(d.pending, heading{title, sectionSize, sectionSpace, sectionUnder, true})
 }
 
 // group queues the title of a part of a section.
@@ -28,7 +30,7 @@ func (d *document) group(title string) {
 		d.space()
 		return
 	}
-	h := heading{text: title, size: groupSize, space: groupSpace, under: 3}
+	h := heading{text: title, size: groupSize, space: groupSpace, under: groupUnder}
 	if len(d.pending) > 0 {
 		h.space = firstSpace
 	}
@@ -82,8 +84,8 @@ func (d *document) paragraph(s string, size float64, c colour) {
 	}
 }
 
-// note draws a short text in place of a list or an answer, with keep points
-// left free under it.
+// note draws a short text in place of a table, with keep points left free
+// under it.
 func (d *document) note(s string, keep float64) {
 	d.need(bodySize*leading + 6 + keep)
 	d.y += 3

@@ -7,6 +7,7 @@
 //
 // The files, from the bottom up: face.go holds the fonts; arabic.go, bidi.go
 // and text.go turn a string into lines of glyphs; document.go keeps the pages;
-// block.go, table.go, columns.go and watermark.go draw on them; statement.go
-// draws the statement and invoice.go the invoice.
+// block.go, table.go, columns.go, sheet.go and watermark.go draw on them; part.go
+// keeps sections whole; first.go and statement.go draw the statement and
+// invoice.go the invoice.
 package pdf

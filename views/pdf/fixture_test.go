@@ -31,14 +31,21 @@ func full() Statement {
 			},
 			Income: statement.Income{
 				Employment: statement.EmploymentIncome{GrossSalary: 9_845_050, Bonuses: dollars(3_200), Allowances: dollars(1_875)},
-				Other:      statement.OtherIncome{Rental: dollars(24_960), Dividends: 41_237, Interest: 18_309},
+				Other: statement.OtherIncome{
+					Rental: dollars(24_960), Dividends: 41_237, Interest: 18_309,
+					GovernmentPayments: 229_320, Business: dollars(1_450), ChildSupport: dollars(3_900), Other: 15_075,
+				},
 			},
 			Assets:      fullAssets(),
 			Liabilities: fullLiabilities(),
 			Expenses: statement.Expenses{
 				Housing:   statement.Housing{MortgageRent: dollars(2_610), Utilities: 31_250, Insurance: dollars(118), Rates: 20_433},
 				Transport: statement.Transport{CarLoan: dollars(389), Fuel: dollars(240), RegistrationInsurance: dollars(155)},
-				Living:    statement.Living{Groceries: dollars(920), Clothing: dollars(130), Medical: 22_275, Entertainment: dollars(350)},
+				Living: statement.Living{
+					Groceries: dollars(920), Clothing: dollars(130), Medical: 22_275, Entertainment: dollars(350),
+					Children: dollars(640), HealthInsurance: dollars(340), PhoneInternet: 12_990,
+				},
+				Commitments: statement.Commitments{DebtRepayments: dollars(300), ChildSupport: dollars(55), Other: 1_850},
 			},
 			Documents: []statement.Document{
 				{ID: "doc_1", Category: "identification", FileName: "driver-licence.heic", ContentType: "image/heic", SizeBytes: 2_411_725},

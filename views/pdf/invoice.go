@@ -201,10 +201,10 @@ func (d *document) invoiceLines(in invoice) {
 	if len(in.Lines) == 0 {
 		d.note("No sessions were used in this period", keep)
 	} else {
-		d.table(table{
+		d.drawTable(d.lay(table{
 			columns: []column{{title: "Description"}, {title: "Sessions", right: true}, {title: "Price each", right: true}, {title: "Amount", right: true}},
-			rows:    lineRows(in.Lines), keep: keep,
-		})
+			rows:    lineRows(in.Lines),
+		}), keep)
 	}
 	const size = 13.5
 	d.rule(marginX, pageWidth-marginX, d.y, 0.6, ink)

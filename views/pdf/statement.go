@@ -1,14 +1,14 @@
 package pdf
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/go-pdf/fpdf"
+	"unicode"
+	"unicode/utf8"
 
 	"candor/internal/form"
 	"candor/internal/statement"
@@ -47,17 +47,15 @@ func Render(in Statement, fonts *Fonts) (result Result, err error) {
 		}
 	}()
 	d := newDocument(fonts, in.properties())
-	d.masthead(in)
-	d.summary(figures(in.Answers.Summary()))
-	for _, name := range statement.SectionNames {
-		d.section(sectionTitle(name))
+	d.firstPage(in)
+	for _, name := range statement.SectionNames[1:] {
 		switch name {
 		case statement.DocumentsSection:
-			d.documents(in.Answers.Documents)
+			d.section(sectionTitle(name), d.documents(in.Answers.Documents))
 		case statement.DeclarationSection:
-			d.declaration(in.Answers.Section(name, in.SubmittedAt))
+			d.section(sectionTitle(name), d.declaration(in.Answers.Section(name, in.SubmittedAt)))
 		default:
-			d.answers(in.Answers.Section(name, in.SubmittedAt))
+			d.section(sectionTitle(name), d.answers(in.Answers.Section(name, in.SubmittedAt)))
 		}
 	}
 	return d.finish()
@@ -87,93 +85,62 @@ func (in Statement) properties() properties {
 	return p
 }
 
-// masthead draws the top of the first page.
-func (d *document) masthead(in Statement) {
-	left := d.logo(in.Logo)
-	d.text(left, headBaseline, d.fit(in.AccountName, true, 9.5, marginX+contentWidth*0.7-left), 9.5, accent)
-	if !in.Livemode {
-		mode := d.phrase("Test mode: not a real statement", true)
-		d.textRight(pageWidth-marginX, headBaseline, mode.line(0, len(mode.glyphs)), 8, warning)
-	}
-	d.rule(marginX, pageWidth-marginX, headBaseline+9, 0.9, accent)
-	const titleSize, nameSize = 23.0, 12.5
-	title := d.phrase("Financial statement", true)
-	d.text(marginX, headBaseline+50, title.line(0, len(title.glyphs)), titleSize, ink)
-	d.y = headBaseline + 60
-	for _, l := range d.phrase(in.customer(), false).wrap(units(contentWidth, nameSize)) {
-		d.text(marginX, d.y+nameSize*1.05, l, nameSize, muted)
-		d.y += nameSize * 1.35
-	}
-	d.y += 16
-	d.facts([]fact{
-		{"Submitted", longTime(in.SubmittedAt), 132},
-		{"Started", longDate(in.CreatedAt), 96},
-		{"Reference", or(in.ReferenceID, "None"), 92},
-		{"Session", in.SessionID, contentWidth - 132 - 96 - 92},
-	})
-	d.y += 18
-}
-
-// logo draws the partner's logo at the top of the first page and returns where
-// the text beside it starts.
-func (d *document) logo(content []byte) (left float64) {
-	const width, height, bottom, gap = 140.0, 26.0, headBaseline + 3, 9.0
-	if len(content) == 0 {
-		return marginX
-	}
-	options := fpdf.ImageOptions{ImageType: "PNG"}
-	if bytes.HasPrefix(content, []byte("\xff\xd8")) {
-		options.ImageType = "JPG"
-	}
-	info := d.pdf.RegisterImageOptionsReader("logo", options, bytes.NewReader(content))
-	if d.pdf.Err() {
-		d.pdf.ClearError() // draw the statement without its logo
-		return marginX
-	}
-	scale := min(width/info.Width(), height/info.Height())
-	w, h := info.Width()*scale, info.Height()*scale
-	d.pdf.ImageOptions("logo", marginX, bottom-h, w, h, false, options, 0, "")
-	return marginX + w + gap
-}
-
 func sectionTitle(name string) string {
 	return strconv.Itoa(statement.SectionNumber(name)) + ".  " + statement.Title(name)
 }
 
-func figures(s statement.Summary) []figure {
-	amount := func(label string, c statement.Cents, strong bool) figure {
-		return figure{label: label, value: c.String(), negative: c < 0, strong: strong}
-	}
-	return []figure{
-		amount("Total assets", s.TotalAssets, false),
-		amount("Total liabilities", s.TotalLiabilities, false),
-		amount("Net worth", s.NetWorth, true),
-		amount("Monthly income, before tax", s.TotalMonthlyIncome, false),
-		amount("Monthly expenses", s.TotalMonthlyExpenses, false),
-		amount("Monthly surplus", s.MonthlySurplus, true),
-	}
-}
-
-// answers draws a section from its description.
-func (d *document) answers(s *form.Section) {
-	for i, g := range s.Groups {
+// answers are a section's parts, from its description. Ledgers stand side by
+// side. What isn't declared is one line.
+func (d *document) answers(s *form.Section) []part {
+	var parts []part
+	var none []string
+	var waiting []laidSheet // a ledger that waits for one beside it
+	for _, g := range s.Groups {
 		totals := sectionTotals(g)
-		if totals != nil {
-			d.skip(totalSpace)
-			d.table(table{totals: totals})
-			continue
-		}
-		keep := 0.0
-		if i+1 < len(s.Groups) {
-			if next := sectionTotals(s.Groups[i+1]); next != nil {
-				keep = totalSpace + float64(len(next))*totalHeight
+		switch {
+		case totals != nil:
+			parts = append(parts, d.ledgers(waiting)...)
+			parts = append(append(parts, d.nothing(none)...), d.sums(totals))
+			waiting, none = nil, nil
+		case isEmpty(g):
+			none = append(none, inSentence(g.Title))
+		case isLedger(g):
+			if waiting = append(waiting, d.laySheet(ledger(g), (contentWidth-sheetGap)/2)); len(waiting) == 2 {
+				parts, waiting = append(parts, d.ledgers(waiting)...), nil
 			}
+		default:
+			parts = append(append(parts, d.ledgers(waiting)...), d.questions(g)...)
+			waiting = nil
 		}
-		d.questions(g, keep)
 	}
+	return append(append(parts, d.ledgers(waiting)...), d.nothing(none)...)
 }
 
-const totalSpace = 12.0 // above a section's total
+// isEmpty reports whether a list has no item, or all amounts of a ledger are
+// zero.
+func isEmpty(g form.Group) bool {
+	if g.List != nil {
+		return g.List.Len() == 0
+	}
+	return isLedger(g) && !slices.ContainsFunc(g.Fields, func(f form.Field) bool { return !isZero(f) })
+}
+
+// nothing is the line of the kinds that aren't declared.
+func (d *document) nothing(kinds []string) []part {
+	if len(kinds) == 0 {
+		return nil
+	}
+	return []part{d.line("Nothing declared: "+strings.Join(kinds, ", "), 8).after()}
+}
+
+// inSentence is a label inside a sentence.
+func inSentence(label string) string {
+	first, size := utf8.DecodeRuneInString(label)
+	if second, _ := utf8.DecodeRuneInString(label[size:]); unicode.IsUpper(second) {
+		return label
+	}
+	return string(unicode.ToLower(first)) + label[size:]
+}
 
 // sectionTotals returns the lines of a group with only computed amounts; nil
 // for other groups.
@@ -191,31 +158,42 @@ func sectionTotals(g form.Group) []total {
 	return totals
 }
 
-// questions draws a group, with keep points left free under it.
-func (d *document) questions(g form.Group, keep float64) {
+// questions are a group's parts.
+func (d *document) questions(g form.Group) []part {
 	if g.List != nil {
-		d.group(g.Title)
-		if g.List.Len() == 0 {
-			d.note("None declared", keep)
-			return
+		return []part{d.titled(g.Title), d.rows(list(g.List))}
+	}
+	return []part{d.titled(g.Title), d.rows(table{columns: []column{{width: 168}, {}}, rows: pairs(g.Fields, true)})}
+}
+
+// isLedger reports whether all of a group's fields are amounts of the same
+// period.
+func isLedger(g form.Group) bool {
+	for _, f := range g.Fields {
+		if !isNumber(f) || f.Period != g.Fields[0].Period {
+			return false
 		}
-		d.list(g.List, keep)
-		return
 	}
-	period, ok := ledger(g.Fields)
-	if !ok {
-		d.group(g.Title)
-		d.table(table{columns: []column{{width: 168}, {}}, rows: pairs(g.Fields, true), keep: keep})
-		return
+	return len(g.Fields) > 0
+}
+
+// ledger is the sheet of a group's amounts. Zeros are one line.
+func ledger(g form.Group) sheet {
+	s := sheet{title: g.Title, unit: strings.TrimSpace("AUD " + g.Fields[0].Period.Per()), money: true}
+	var given []form.Field
+	var none []string
+	for _, f := range g.Fields {
+		if isZero(f) {
+			none = append(none, inSentence(f.Label))
+		} else {
+			given = append(given, f)
+		}
 	}
-	d.space()
-	d.table(table{
-		columns: []column{
-			{title: g.Title, strong: true},
-			{title: strings.TrimSpace("AUD " + period.Per()), right: true},
-		},
-		rows: pairs(g.Fields, false), keep: keep,
-	})
+	s.rows = pairs(given, false)
+	if len(none) > 0 {
+		s.note = "No: " + strings.Join(none, ", ")
+	}
+	return s
 }
 
 // pairs returns a row for each question and its answer.
@@ -233,20 +211,9 @@ func pairs(fields []form.Field, mutedLabels bool) [][]cell {
 	return rows
 }
 
-// ledger reports whether all fields are amounts of the same period.
-func ledger(fields []form.Field) (period form.Period, ok bool) {
-	for i, f := range fields {
-		if !isNumber(f) || i > 0 && f.Period != period {
-			return "", false
-		}
-		period = f.Period
-	}
-	return period, len(fields) > 0
-}
-
-// list draws a list with items.
-func (d *document) list(l *form.List, keep float64) {
-	t := table{keep: keep}
+// list is the table of a list's items.
+func list(l *form.List) table {
+	var t table
 	for _, f := range l.Item(0) {
 		t.columns = append(t.columns, column{title: titled(f), right: isNumber(f)})
 	}
@@ -261,13 +228,12 @@ func (d *document) list(l *form.List, keep float64) {
 		}
 		t.rows = append(t.rows, cells)
 	}
-	d.table(t)
+	return t
 }
 
-func (d *document) documents(documents []statement.Document) {
+func (d *document) documents(documents []statement.Document) []part {
 	if len(documents) == 0 {
-		d.note("No documents were uploaded", 0)
-		return
+		return []part{d.line("No documents were uploaded", 3)}
 	}
 	t := table{columns: []column{{title: "Category"}, {title: "File name"}, {title: "Type"}, {title: "Size", right: true}}}
 	for _, doc := range documents {
@@ -276,20 +242,19 @@ func (d *document) documents(documents []statement.Document) {
 			{text: fileType(doc.ContentType)}, {text: fileSize(doc.SizeBytes)},
 		})
 	}
-	d.table(t)
+	return []part{d.rows(t)}
 }
 
-// declaration draws the accepted text, and on the same page the name and the
-// time of the signature.
-func (d *document) declaration(s *form.Section) {
-	const room = 150
-	d.need(room)
-	d.y += 4
-	d.paragraph(statement.DeclarationText, bodySize+1, ink)
-	d.y += 8
+// declaration is the accepted text with the name and the time of the
+// signature.
+func (d *document) declaration(s *form.Section) []part {
+	parts := []part{d.prose(statement.DeclarationText, 4, bodySize+1, ink)}
 	for _, g := range s.Groups {
-		d.questions(g, 0)
+		for _, p := range d.questions(g) {
+			parts = append(parts, p.after())
+		}
 	}
+	return parts
 }
 
 // answer returns a field's cell.

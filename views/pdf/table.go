@@ -8,6 +8,16 @@ type cell struct {
 	negative bool
 }
 
+func (c cell) colour() colour {
+	switch {
+	case c.negative:
+		return warning
+	case c.muted:
+		return muted
+	}
+	return ink
+}
+
 // A column is a column of a table.
 type column struct {
 	title  string
@@ -16,13 +26,11 @@ type column struct {
 	width  float64 // points; 0 to fit the contents
 }
 
-// A table is rows under a header that is repeated on each page. The last row
-// stays on one page with the totals. A short table stays on one page.
+// A table is rows under a header that is repeated on each page. A short table
+// stays on one page.
 type table struct {
 	columns []column
 	rows    [][]cell
-	totals  []total
-	keep    float64 // points to keep free under the last row and the totals
 }
 
 // A total is a line under a table: the label on the left, the amount on the
@@ -34,7 +42,7 @@ type total struct {
 
 const (
 	columnGap   = 10.0
-	rowPadding  = 4.0
+	rowPadding  = 3.0
 	totalHeight = 21.0
 	short       = 150.0 // height of a table that isn't broken
 	tall        = 12    // lines of a row that can be broken
@@ -58,33 +66,48 @@ type row struct {
 	count int // of the cell with the most lines
 }
 
-// table draws t.
-func (d *document) table(t table) {
+// A laid is a table that is laid out.
+type laid struct {
+	table
+	layout
+	wrapped []row
+}
+
+// lay lays a table out.
+func (d *document) lay(t table) laid {
 	texts := d.prepare(t)
 	l := d.layOut(t, texts)
-	rows := l.wrapRows(t, texts)
-	after := float64(len(t.totals))*totalHeight + t.keep
-	whole := l.height + after
-	for _, r := range rows {
+	return laid{t, l, l.wrapRows(t, texts)}
+}
+
+// whole is the table's height on one page.
+func (l laid) whole() float64 {
+	whole := l.height
+	for _, r := range l.wrapped {
 		whole += l.rowHeight(r)
 	}
+	return whole
+}
+
+// drawTable draws a table, with keep points left free under it on the page of
+// its last row.
+func (d *document) drawTable(l laid, keep float64) {
+	whole := l.whole() + keep
+	rows := l.wrapped
 	switch {
 	case whole <= short, len(rows) == 0, len(rows) == 1 && rows[0].count < tall:
 		d.need(whole)
 	default:
 		d.need(l.height + l.rowHeight(rows[0].lead()) + rowPadding)
 	}
-	d.drawHeader(t, l)
+	d.drawHeader(l.table, l.layout)
 	for i, r := range rows {
 		reserved := 0.0
 		if i == len(rows)-1 {
-			reserved = after
+			reserved = keep
 		}
-		d.flow(t, l, r, reserved)
+		d.flow(l.table, l.layout, r, reserved)
 		d.rule(marginX, pageWidth-marginX, d.y, hairline, rule)
-	}
-	for _, total := range t.totals {
-		d.drawTotal(total)
 	}
 }
 
@@ -219,13 +242,7 @@ func (d *document) drawHeader(t table, l layout) {
 func (d *document) drawRow(t table, l layout, r row) {
 	top := d.y + rowPadding
 	for i, lines := range r.lines {
-		c := ink
-		switch {
-		case r.cells[i].negative:
-			c = warning
-		case r.cells[i].muted:
-			c = muted
-		}
+		c := r.cells[i].colour()
 		for n, line := range lines {
 			baseline := top + float64(n)*l.lineHeight() + l.size*1.05
 			d.textIn(t.columns[i], l, i, baseline, line, l.size, c)

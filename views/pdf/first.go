@@ -1,0 +1,189 @@
+package pdf
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/go-pdf/fpdf"
+
+	"candor/internal/form"
+	"candor/internal/statement"
+)
+
+// firstPage draws what a decision needs: who applies, the figures, and what is
+// lent against properties and cards.
+func (d *document) firstPage(in Statement) {
+	d.masthead(in)
+	personal := in.Answers.Section(statement.PersonalDetailsSection, in.SubmittedAt)
+	d.pdf.Bookmark("Summary", 0, contentTop)
+	d.sheets(
+		d.laySheet(sheet{title: sectionTitle(personal.Name), rows: details(personal)}, wideSheet),
+		d.laySheet(sheet{title: "Statement", rows: in.facts()}, contentWidth-sheetGap-wideSheet),
+	)
+	d.y += 14
+	d.summary(figures(in.Answers))
+	if text := repaymentsNote(in.Answers); text != "" {
+		d.y += 4
+		d.paragraph(text, smallSize+0.5, muted)
+	}
+	d.y += 6
+	var none []string
+	for _, of := range []struct {
+		kind string
+		table
+	}{{"property", loansToValue(&in.Answers.Assets)}, {"credit cards", cardUse(&in.Answers.Liabilities)}} {
+		if len(of.rows) == 0 {
+			none = append(none, of.kind)
+			continue
+		}
+		d.group("")
+		d.drawTable(d.lay(of.table), 0)
+	}
+	for _, p := range d.nothing(none) {
+		p.draw(0)
+	}
+}
+
+// masthead draws the top of the first page.
+func (d *document) masthead(in Statement) {
+	left := d.logo(in.Logo)
+	d.text(left, headBaseline, d.fit(in.AccountName, true, 9.5, marginX+contentWidth*0.7-left), 9.5, accent)
+	if !in.Livemode {
+		mode := d.phrase("Test mode: not a real statement", true)
+		d.textRight(pageWidth-marginX, headBaseline, mode.line(0, len(mode.glyphs)), 8, warning)
+	}
+	d.rule(marginX, pageWidth-marginX, headBaseline+9, 0.9, accent)
+	const titleSize, nameSize = 21.0, 12.5
+	title := d.phrase("Financial statement", true)
+	d.text(marginX, headBaseline+42, title.line(0, len(title.glyphs)), titleSize, ink)
+	d.y = headBaseline + 50
+	for _, l := range d.phrase(in.customer(), false).wrap(units(contentWidth, nameSize)) {
+		d.text(marginX, d.y+nameSize*1.05, l, nameSize, muted)
+		d.y += nameSize * 1.35
+	}
+	d.y += 12
+}
+
+// logo draws the partner's logo at the top of the first page and returns where
+// the text beside it starts.
+func (d *document) logo(content []byte) (left float64) {
+	const width, height, bottom, gap = 140.0, 26.0, headBaseline + 3, 9.0
+	if len(content) == 0 {
+		return marginX
+	}
+	options := fpdf.ImageOptions{ImageType: "PNG"}
+	if bytes.HasPrefix(content, []byte("\xff\xd8")) {
+		options.ImageType = "JPG"
+	}
+	info := d.pdf.RegisterImageOptionsReader("logo", options, bytes.NewReader(content))
+	if d.pdf.Err() {
+		d.pdf.ClearError() // draw the statement without its logo
+		return marginX
+	}
+	scale := min(width/info.Width(), height/info.Height())
+	w, h := info.Width()*scale, info.Height()*scale
+	d.pdf.ImageOptions("logo", marginX, bottom-h, w, h, false, options, 0, "")
+	return marginX + w + gap
+}
+
+// details are the answers about the applicant. An address is two lines: it can
+// be in two scripts.
+func details(s *form.Section) [][]cell {
+	var rows [][]cell
+	for _, g := range s.Groups {
+		if !isAddress(g.Fields) {
+			rows = append(rows, pairs(g.Fields, true)...)
+			continue
+		}
+		var place []string
+		for _, f := range g.Fields[1:] {
+			place = append(place, f.Value.Display())
+		}
+		rows = append(rows,
+			[]cell{{text: g.Title, muted: true}, answer(g.Fields[0])},
+			[]cell{{}, {text: strings.Join(place, ", ")}})
+	}
+	return rows
+}
+
+func isAddress(fields []form.Field) bool {
+	for _, f := range fields {
+		if !strings.HasPrefix(f.Name, "address.") {
+			return false
+		}
+	}
+	return len(fields) > 0
+}
+
+// facts are what the partner and Candor know of the statement.
+func (in Statement) facts() [][]cell {
+	row := func(label, value string) []cell { return []cell{{text: label, muted: true}, {text: value}} }
+	return [][]cell{
+		row("Submitted", longTime(in.SubmittedAt)),
+		row("Started", longDate(in.CreatedAt)),
+		row("Reference", or(in.ReferenceID, "None")),
+		row("Session", in.SessionID),
+	}
+}
+
+func figures(s *statement.Statement) []figure {
+	amount := func(label string, c statement.Cents, strong bool) figure {
+		return figure{label: label, value: c.String(), negative: c < 0, strong: strong}
+	}
+	sum, left := s.Summary(), s.RepaymentsLeft()
+	return []figure{
+		amount("Total assets", sum.TotalAssets, false),
+		amount("Total liabilities", sum.TotalLiabilities, false),
+		amount("Net worth", sum.NetWorth, true),
+		amount("Monthly income, before tax", sum.TotalMonthlyIncome, false),
+		amount("Monthly expenses", sum.TotalMonthlyExpenses, false),
+		amount("Monthly surplus", sum.MonthlySurplus, true),
+		amount("Monthly repayments", sum.TotalMonthlyRepayments, false),
+		amount("Repayments not in expenses", left, false),
+		amount("Surplus after all repayments", sum.MonthlySurplus-left, true),
+	}
+}
+
+// repaymentsNote says whether the expenses contain the repayments, so that none
+// is counted twice or not at all (D55).
+func repaymentsNote(s *statement.Statement) string {
+	all, left := s.Summary().TotalMonthlyRepayments, s.RepaymentsLeft()
+	switch {
+	case all == 0:
+		return ""
+	case left == 0:
+		return "Monthly expenses contain all repayments: the monthly surplus is what is left after them."
+	case left == all:
+		return "Monthly expenses contain no repayments: they are taken off in the last figure."
+	}
+	return "Monthly expenses contain " + (all - left).String() + " of the repayments: the other " + left.String() +
+		" is taken off in the last figure."
+}
+
+// loansToValue is the loan to value of each property.
+func loansToValue(a *statement.Assets) table {
+	t := table{columns: []column{
+		{title: "Loan to value: " + a.LoanToValue().String() + " overall", strong: true},
+		{title: "Whole value", right: true}, {title: "Whole mortgage", right: true}, {title: "Loan to value", right: true},
+	}}
+	for _, p := range a.RealProperty {
+		t.rows = append(t.rows, []cell{
+			{text: p.Description}, {text: p.CurrentValue.String()}, {text: p.MortgageOwing.String()}, {text: p.LoanToValue().String(), bold: true},
+		})
+	}
+	return t
+}
+
+// cardUse is how much of each card's limit is used.
+func cardUse(l *statement.Liabilities) table {
+	t := table{columns: []column{
+		{title: "Credit cards: " + l.CardUse().String() + " used overall", strong: true},
+		{title: "Limit", right: true}, {title: "Balance owing", right: true}, {title: "Used", right: true},
+	}}
+	for _, c := range l.CreditCards {
+		t.rows = append(t.rows, []cell{
+			{text: c.Issuer}, {text: c.Limit.String()}, {text: c.Balance.String()}, {text: c.Use().String(), bold: true},
+		})
+	}
+	return t
+}

@@ -1,0 +1,146 @@
+package pdf
+
+const (
+	sheetGap   = 24.0
+	wideSheet  = 262.0 // width of the wider of two sheets
+	sheetUnder = 5.0   // under a sheet's title
+)
+
+// A sheet is a title over labels and values, which stands beside another.
+type sheet struct {
+	title string
+	unit  string // of the amounts
+	rows  [][]cell
+	note  string // under the rows
+	money bool   // the values are amounts
+}
+
+// A laidSheet is a sheet that is laid out.
+type laidSheet struct {
+	sheet
+	width, label float64
+	rows         []sheetRow
+	note         []line
+}
+
+// A sheetRow is the lines of a label and its value.
+type sheetRow struct {
+	cells        []cell
+	label, value []line
+	height       float64
+}
+
+// laySheet lays a sheet out in width points.
+func (d *document) laySheet(s sheet, width float64) laidSheet {
+	l := laidSheet{sheet: s, width: width}
+	padding := 1.5
+	if s.money {
+		padding = 2 * rowPadding
+	} else {
+		for _, r := range s.rows {
+			l.label = max(l.label, float64(d.phrase(r[0].text, false).width())*bodySize/1000)
+		}
+		l.label = min(l.label+columnGap, width/2)
+	}
+	for _, r := range s.rows {
+		label, value := d.phrase(r[0].text, false), d.phrase(r[1].text, false)
+		row := sheetRow{cells: r}
+		if s.money {
+			row.value = []line{value.line(0, len(value.glyphs))}
+			row.label = label.wrap(units(width-row.value[0].points(bodySize)-columnGap, bodySize))
+		} else {
+			row.value = value.wrap(units(width-l.label, bodySize))
+			row.label = label.wrap(units(l.label-columnGap/2, bodySize))
+		}
+		row.height = float64(max(len(row.label), len(row.value)))*bodySize*leading + padding
+		l.rows = append(l.rows, row)
+	}
+	if s.note != "" {
+		l.note = d.phrase(s.note, false).wrap(units(width, bodySize))
+	}
+	return l
+}
+
+// height is that of the whole sheet.
+func (l laidSheet) height() float64 {
+	h := groupSize*leading + sheetUnder
+	for _, r := range l.rows {
+		h += r.height
+	}
+	if len(l.note) > 0 {
+		h += float64(len(l.note))*bodySize*leading + rowPadding
+	}
+	return h
+}
+
+// ledgers are one or two sheets side by side.
+func (d *document) ledgers(sheets []laidSheet) []part {
+	if len(sheets) == 0 {
+		return nil
+	}
+	height := 0.0
+	for _, s := range sheets {
+		height = max(height, s.height())
+	}
+	return []part{d.titled(""), {height: height, draw: func(keep float64) {
+		d.need(height + keep)
+		d.sheets(sheets...)
+	}}}
+}
+
+// sheets draws sheets side by side.
+func (d *document) sheets(sheets ...laidSheet) {
+	top, bottom, x := d.y, d.y, marginX
+	for _, s := range sheets {
+		d.y = top
+		d.drawSheet(s, x)
+		bottom = max(bottom, d.y)
+		x += s.width + sheetGap
+	}
+	d.y = bottom
+}
+
+func (d *document) drawSheet(l laidSheet, x float64) {
+	right := x + l.width
+	title := accent
+	if l.money {
+		title = ink
+	}
+	unit := d.fit(l.unit, false, smallSize, l.width/2)
+	d.textRight(right, d.y+groupSize*1.05, unit, smallSize, muted)
+	d.text(x, d.y+groupSize*1.05, d.fit(l.title, true, groupSize, l.width-unit.points(smallSize)), groupSize, title)
+	d.y += groupSize * leading
+	d.rule(x, right, d.y+1, 0.6, muted)
+	d.y += sheetUnder
+	for _, r := range l.rows {
+		d.drawSheetRow(l, r, x)
+	}
+	for _, text := range l.note {
+		d.text(x, d.y+bodySize*1.05+rowPadding/2, text, bodySize, muted)
+		d.y += bodySize * leading
+	}
+	if len(l.note) > 0 {
+		d.y += rowPadding
+	}
+}
+
+func (d *document) drawSheetRow(l laidSheet, r sheetRow, x float64) {
+	top, right := d.y+bodySize*1.05, x+l.width
+	if l.money {
+		top += rowPadding / 2
+	}
+	for i, text := range r.label {
+		d.text(x, top+float64(i)*bodySize*leading, text, bodySize, r.cells[0].colour())
+	}
+	for i, text := range r.value {
+		at := x + l.label
+		if l.money {
+			at = right - text.points(bodySize)
+		}
+		d.text(at, top+float64(i)*bodySize*leading, text, bodySize, r.cells[1].colour())
+	}
+	d.y += r.height
+	if l.money {
+		d.rule(x, right, d.y-rowPadding/2, hairline, rule)
+	}
+}
