@@ -49,6 +49,28 @@ func TestPDF(t *testing.T) {
 	h.Get("/sessions/" + session.ID.String() + "/data").WantStatus(http.StatusOK)
 }
 
+// The digest of the data in the PDF is that of the bytes that the API answers,
+// whatever the customer typed.
+func TestDataAreTheBytesOfTheDigest(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	session := h.NewSession(h.TestScope(), domain.NewSession{})
+	h.Open(session.ID)
+	h.Upload(session.ID, "a <b> & c\u2028.pdf")
+	h.Complete(session.ID)
+	answers, err := h.Service.Vault.Statement(h.Context(), h.DB, session.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, err := answers.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body := h.Get("/sessions/" + session.ID.String() + "/data").Body.Bytes(); !bytes.Contains(body, append([]byte(`"data":`), signed...)) {
+		t.Errorf("the answer doesn't have the bytes that the PDF's digest is of:\n%s\n%s", body, signed)
+	}
+}
+
 // TestDocuments checks the download of customers' files (D23).
 func TestDocuments(t *testing.T) {
 	t.Parallel()

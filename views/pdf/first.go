@@ -120,6 +120,7 @@ func (in Statement) facts() [][]cell {
 	row := func(label, value string) []cell { return []cell{{text: label, muted: true}, {text: value}} }
 	return [][]cell{
 		row("Submitted", longTime(in.SubmittedAt)),
+		row(in.localTime(in.SubmittedAt, "2 January 2006, 3:04 pm")),
 		row("Started", longDate(in.CreatedAt)),
 		row("Reference", or(in.ReferenceID, "None")),
 		row("Session", in.SessionID),

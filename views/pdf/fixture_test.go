@@ -48,9 +48,9 @@ func full() Statement {
 				Commitments: statement.Commitments{DebtRepayments: dollars(300), ChildSupport: dollars(55), Other: 1_850},
 			},
 			Documents: []statement.Document{
-				{ID: "doc_1", Category: "identification", FileName: "driver-licence.heic", ContentType: "image/heic", SizeBytes: 2_411_725},
-				{ID: "doc_2", Category: "income_evidence", FileName: "payslip October 2026.pdf", ContentType: "application/pdf", SizeBytes: 88_412},
-				{ID: "doc_3", Category: "bank_statement", FileName: "CBA_transactions_2026-08_to_2026-10.pdf", ContentType: "application/pdf", SizeBytes: 640_211},
+				{ID: "doc_1", Category: "identification", FileName: "driver-licence.heic", ContentType: "image/heic", SizeBytes: 2_411_725, SHA256: "30f5817d1df76a437a6e9171d30a657766c0a753be1d8cb0491d5901effe89a5"},
+				{ID: "doc_2", Category: "income_evidence", FileName: "payslip October 2026.pdf", ContentType: "application/pdf", SizeBytes: 88_412, SHA256: "6efd1ec4c8c9476ea0f956f69b39fa7d87443fac7174fbad181273eb41c746de"},
+				{ID: "doc_3", Category: "bank_statement", FileName: "CBA_transactions_2026-08_to_2026-10.pdf", ContentType: "application/pdf", SizeBytes: 640_211, SHA256: "2228fb7c4a1575b823373edb06be7d053a95007d56343e7f971b3f1f45037e7e"},
 			},
 			Declaration: statement.Declaration{Accepted: true, FullName: "Margaret A. O'Connell", SignedAt: submitted},
 		},
@@ -150,7 +150,7 @@ func longest() Statement {
 	s.Assets.RealProperty[7].Address = strings.Repeat("x", 500)
 	s.Liabilities.Mortgages[49].Property = address
 	for i := range 20 {
-		s.Documents = append(s.Documents, statement.Document{Category: "other", FileName: fmt.Sprintf("scan-%02d-%s.pdf", i+1, strings.Repeat("long", i*3)), ContentType: "application/pdf", SizeBytes: 10 << 20})
+		s.Documents = append(s.Documents, statement.Document{Category: "other", FileName: fmt.Sprintf("scan-%02d-%s.pdf", i+1, strings.Repeat("long", i*3)), ContentType: "application/pdf", SizeBytes: 10 << 20, SHA256: fmt.Sprintf("%064x", i)})
 	}
 	return in
 }

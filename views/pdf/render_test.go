@@ -2,6 +2,9 @@ package pdf
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
 	"image"
 	"image/jpeg"
 	"image/png"
@@ -135,8 +138,12 @@ func TestRenderShowsEveryAnswer(t *testing.T) {
 		})
 	}
 	for _, d := range in.Answers.Documents {
-		shows("category", d.Category.Label())
-		shows("file name", d.FileName)
+		for word := range strings.FieldsSeq(d.Category.Label()) {
+			shows("category", word)
+		}
+		shows("file name", d.FileName[:12])
+		shows("digest", d.SHA256[:32])
+		shows("digest", d.SHA256[32:])
 	}
 	for _, c := range []statement.Cents{in.Answers.Summary().NetWorth, in.Answers.Summary().TotalMonthlyIncome, in.Answers.Summary().MonthlySurplus} {
 		shows("summary", c.String())
@@ -228,6 +235,32 @@ func TestRenderKeepsSectionsWhole(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// The signature has the name as typed, the time on the customer's clock and in
+// UTC, and the digest of the data.
+func TestRenderSignature(t *testing.T) {
+	t.Parallel()
+	in := full()
+	for state, clock := range map[string]string{
+		"NSW": "Customer’s time 20 November 2026, 2:14:15 pm (UTC+11:00)", "WA": "Customer’s time 20 November 2026, 11:14:15 am (UTC+08:00)",
+	} {
+		in.Answers.Personal.Address.State = state
+		data, err := json.Marshal(in.Answers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := squash(textOf(t, render(t, in).Bytes))
+		for _, s := range []string{"Margaret A. O'Connell", clock, "20 November 2026, 03:14 UTC", fmt.Sprintf("%x", sha256.Sum256(data))} {
+			if !strings.Contains(text, squash(s)) {
+				t.Errorf("%s: the document lacks %q", state, s)
+			}
+		}
+	}
+	in.Answers.Personal.Address.State = ""
+	if text := squash(textOf(t, render(t, in).Bytes)); !strings.Contains(text, squash("Sydney’s time 20 November 2026, 2:14:15 pm")) {
+		t.Error("without a state, the document doesn't say that the time is Sydney's")
 	}
 }
 

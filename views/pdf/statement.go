@@ -1,6 +1,7 @@
 package pdf
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -53,7 +54,11 @@ func Render(in Statement, fonts *Fonts) (result Result, err error) {
 		case statement.DocumentsSection:
 			d.section(sectionTitle(name), d.documents(in.Answers.Documents))
 		case statement.DeclarationSection:
-			d.section(sectionTitle(name), d.declaration(in.Answers.Section(name, in.SubmittedAt)))
+			parts, err := d.declaration(in)
+			if err != nil {
+				return Result{}, fmt.Errorf("render statement %s: %w", in.SessionID, err)
+			}
+			d.section(sectionTitle(name), parts)
 		default:
 			d.section(sectionTitle(name), d.answers(in.Answers.Section(name, in.SubmittedAt)))
 		}
@@ -235,26 +240,36 @@ func (d *document) documents(documents []statement.Document) []part {
 	if len(documents) == 0 {
 		return []part{d.line("No documents were uploaded", 3)}
 	}
-	t := table{columns: []column{{title: "Category"}, {title: "File name"}, {title: "Type"}, {title: "Size", right: true}}}
+	t := table{columns: []column{{title: "What it proves"}, {title: "File name"}, {title: "Size", right: true}, {title: "SHA-256", width: 176}}}
 	for _, doc := range documents {
 		t.rows = append(t.rows, []cell{
-			{text: doc.Category.Label()}, {text: doc.FileName},
-			{text: fileType(doc.ContentType)}, {text: fileSize(doc.SizeBytes)},
+			{text: doc.Category.Label()}, {text: doc.FileName}, {text: fileSize(doc.SizeBytes)}, {text: halves(doc.SHA256), muted: true},
 		})
 	}
 	return []part{d.rows(t)}
 }
 
-// declaration is the accepted text with the name and the time of the
-// signature.
-func (d *document) declaration(s *form.Section) []part {
-	parts := []part{d.prose(statement.DeclarationText, 4, bodySize+1, ink)}
-	for _, g := range s.Groups {
-		for _, p := range d.questions(g) {
-			parts = append(parts, p.after())
-		}
+// declaration is the accepted text with the signature: the name as typed, when,
+// and the digest of what was signed.
+func (d *document) declaration(in Statement) ([]part, error) {
+	data, err := in.Answers.MarshalJSON()
+	if err != nil {
+		return nil, err
 	}
-	return parts
+	s := in.Answers.Section(statement.DeclarationSection, in.SubmittedAt)
+	var rows [][]cell
+	for _, g := range s.Groups {
+		rows = append(rows, pairs(g.Fields, true)...)
+	}
+	row := func(label, value string) { rows = append(rows, []cell{{text: label, muted: true}, {text: value}}) }
+	row(in.localTime(in.Answers.Declaration.SignedAt, "2 January 2006, 3:04:05 pm"))
+	row("SHA-256 of the data", fmt.Sprintf("%x", sha256.Sum256(data)))
+	return []part{
+		d.prose(statement.DeclarationText, 4, bodySize+1, ink),
+		d.titled("").after(),
+		d.rows(table{columns: []column{{width: 168}, {}}, rows: rows}).after(),
+		d.line("The data are the member “data” of the JSON that Candor answers, byte for byte. They have the SHA-256 of each document.", 4).after(),
+	}, nil
 }
 
 // answer returns a field's cell.
@@ -291,15 +306,24 @@ func or(s, otherwise string) string {
 	return s
 }
 
+// localTime is a time on the customer's clock, under a label that says whose
+// clock it is.
+func (in Statement) localTime(t time.Time, layout string) (label, text string) {
+	zone, known := in.Answers.Personal.Address.Zone()
+	label = "Customer’s time"
+	if !known {
+		label = "Sydney’s time"
+	}
+	return label, t.In(zone).Format(layout + " (UTC-07:00)")
+}
+
 func longDate(t time.Time) string { return t.UTC().Format("2 January 2006") } // D2
 func longTime(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
 
-func fileType(contentType string) string {
-	_, sub, ok := strings.Cut(contentType, "/")
-	if !ok {
-		return contentType
-	}
-	return strings.ToUpper(sub)
+// halves breaks a digest into two lines.
+func halves(digest string) string {
+	middle := len(digest) / 2
+	return digest[:middle] + " " + digest[middle:]
 }
 
 // fileSize rounds up to whole kilobytes, or to tenths of a megabyte.

@@ -1,0 +1,32 @@
+package statement
+
+import (
+	"sync"
+	"time"
+	_ "time/tzdata" // the program runs on machines without a zone database
+)
+
+// zones are the time zones of the states, by their codes.
+var zones = sync.OnceValue(func() map[string]*time.Location {
+	out := map[string]*time.Location{}
+	for state, name := range map[string]string{
+		"ACT": "Australia/Sydney", "NSW": "Australia/Sydney", "NT": "Australia/Darwin", "QLD": "Australia/Brisbane",
+		"SA": "Australia/Adelaide", "TAS": "Australia/Hobart", "VIC": "Australia/Melbourne", "WA": "Australia/Perth",
+	} {
+		zone, err := time.LoadLocation(name)
+		if err != nil {
+			panic(err) // the program has all zones
+		}
+		out[state] = zone
+	}
+	return out
+})
+
+// Zone returns the time zone of the address's state. If the state isn't known,
+// it is Sydney's, and known is false.
+func (a *Address) Zone() (zone *time.Location, known bool) {
+	if zone, known = zones()[a.State]; known {
+		return zone, true
+	}
+	return zones()["NSW"], false
+}
