@@ -21,7 +21,7 @@ var (
 	// Files whose rules clients and operators meet, but not the dashboard.
 	ofAPI = []string{"handlers/api/billing.go", "internal/domain/newsession.go", "internal/service/accounts/account.go", "internal/service/billing/usage.go"}
 	// Each front end cleans text and makes sessions.
-	ofBoth = []form.RuleCode{form.RuleReadable, form.RuleOneLine, form.RuleMaxLength, form.RuleEmail, form.RuleRange}
+	ofBoth = []form.RuleCode{form.RuleReadable, form.RuleOneLine, form.RuleMaxLength, form.RuleEmail, form.RuleRange, "language"}
 	named  = map[string]form.RuleCode{"NoLink": form.RuleNoLink, "Email": form.RuleEmail, "Range": form.RuleRange, "MaxLength": form.RuleMaxLength}
 )
 

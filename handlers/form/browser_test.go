@@ -63,6 +63,9 @@ func (p *person) fillIn(name string) {
 	values := statementtest.Values(name)
 	section := new(statement.Statement).Section(name, harness.StartTime)
 	for _, g := range section.Groups {
+		if section.AsksWhatApplies && g.Kind() != "" {
+			p.tick(g.Kind())
+		}
 		for _, f := range g.Fields {
 			p.enter(f, f.Name, values)
 		}
@@ -79,6 +82,14 @@ func (p *person) fillIn(name string) {
 				p.enter(f, g.List.Input(i, f), values)
 			}
 		}
+	}
+}
+
+// tick says that the customer has the kind, unless that is said.
+func (p *person) tick(kind string) {
+	p.Helper()
+	if !browsertest.Eval[bool](p.tab, fmt.Sprintf("document.getElementById(%q).checked", kind)) {
+		p.tab.Click(input(kind))
 	}
 }
 
@@ -228,11 +239,11 @@ func TestWithoutScript(t *testing.T) {
 		tab: browsertest.New(t, browsertest.Options{NoScript: true})}
 	p.tab.Open(base + h.Link(session.ID))
 	p.tab.Open(base + p.Path("assets"))
-	for i := range 2 {
-		p.tab.Click(`button[value="add:vehicles"]`)
-		p.tab.WaitFor(input(fmt.Sprintf("vehicles.%d.description", i)))
-		p.tab.Type(input(fmt.Sprintf("vehicles.%d.description", i)), fmt.Sprintf("Car %d", i))
-	}
+	p.tick("vehicles")
+	p.tab.Type(input("vehicles.0.description"), "Car 0")
+	p.tab.Click(`button[value="add:vehicles"]`)
+	p.tab.WaitFor(input("vehicles.1.description"))
+	p.tab.Type(input("vehicles.1.description"), "Car 1")
 	p.tab.Click(`button[value="remove:vehicles.0"]`)
 	p.tab.WaitGone(input("vehicles.1.description"))
 	if got := p.tab.Value(input("vehicles.0.description")); got != "Car 1" {

@@ -99,7 +99,9 @@ func TestPeriodsInABrowser(t *testing.T) {
 	tab.Open(base + h.Link(c.ID))
 	tab.Open(base + c.Path(statement.IncomeSection))
 	const salary = "employment_income.gross_salary"
-	tab.Type(input(salary), "2240")
+	tab.Click(input("employment_income"))
+	tab.WaitForFocus(salary)
+	tab.Press("2240")
 	tab.Select(input(salary+".period"), "fortnight")
 	tab.WaitForText(input(salary+"-conversion"), "$2,240.00 a fortnight is $58,240.00 a year")
 	tab.WaitForText(".totals", "$58,240.00")
@@ -111,6 +113,7 @@ func TestPeriodsInABrowser(t *testing.T) {
 	tab.Press("100")
 	tab.Select(input(salary+".2.period"), "month")
 	tab.WaitForText(input(salary+"-conversion"), "$2,240.00 a fortnight + $100.00 a month is $59,440.00 a year")
+	tab.Click(input("investment_income"))
 	tab.Type(input("other_income.interest"), "1.234,56")
 	tab.Click(".actions .button-primary")
 	tab.WaitForFocus("error-summary")

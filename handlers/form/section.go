@@ -148,6 +148,9 @@ func (s *Server) removeItem(c echo.Context, v *visit, section *form.Section, val
 	focus := list.Name
 	if i, err := strconv.Atoi(number); err == nil && list.Remove(i) {
 		focus = view.AfterRemoval(list, i)
+		if list.Len() == 0 {
+			section.Untick(list.Name)
+		}
 		v.announce = view.ItemRemoved(c.Request().Context(), list, i)
 	}
 	return s.showChanged(c, v, section, focus)

@@ -21,10 +21,16 @@ type Section struct {
 	Title  string
 	Intro  string // one or two sentences under the title
 	Groups []Group
+	// AsksWhatApplies is true if the customer first ticks the kinds of groups
+	// that apply (D56).
+	AsksWhatApplies bool
+
+	has []string // the ticked kinds
 }
 
 // A Group is a set of questions under one heading, or a list of such sets.
 type Group struct {
+	Name   string // its kind in a section that asks what applies; of a list, the list's name
 	Title  string // "" if the section's title is enough
 	Hint   string
 	Fields []Field
@@ -125,13 +131,14 @@ func (f Field) Parts() []string {
 func (s *Section) Read(values url.Values) { s.read(values, true) }
 
 // Decode reads what the customer typed, drops blank list items, and returns an
-// error for every missing or invalid answer.
+// error for every missing or invalid answer, and for kinds without any.
 func (s *Section) Decode(values url.Values) Errors {
 	s.read(values, false)
-	return s.Validate()
+	return append(s.validateKinds(), s.Validate()...)
 }
 
 func (s *Section) read(values url.Values, keepBlank bool) {
+	s.readKinds(values)
 	for _, g := range s.Groups {
 		parseFields(g.Fields, "", values)
 	}
@@ -162,6 +169,9 @@ func (s *Section) Validate() Errors {
 // draft stores it: Read of the result gives the same section.
 func (s *Section) Inputs() url.Values {
 	values := url.Values{}
+	if len(s.has) > 0 {
+		values[HasInput] = s.has
+	}
 	s.Walk(func(path string, f Field) {
 		if !f.Asked() {
 			return

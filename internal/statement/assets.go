@@ -102,9 +102,10 @@ func (a *Assets) Total() Cents {
 
 func (a *Assets) section() *form.Section {
 	return &form.Section{
-		Name:  AssetsSection,
-		Title: "Assets",
-		Intro: "What you own, as far as you know its value today. A careful estimate is fine.",
+		Name:            AssetsSection,
+		AsksWhatApplies: true,
+		Title:           "Assets",
+		Intro:           "What you own, as far as you know its value today. A careful estimate is fine.",
 		Groups: []form.Group{
 			{Title: "Property", Hint: "Homes, investment property and land. Enter the full value and mortgage, and then the part that is yours.",
 				List: form.ListOf(&a.RealProperty, "real_property", "Property", "property", (*Property).fields)},

@@ -71,22 +71,23 @@ func (e *Expenses) section() *form.Section {
 		return form.Money(p, name, label, form.Monthly).Hints(hint)
 	}
 	return &form.Section{
-		Name:  ExpensesSection,
-		Title: "Expenses",
-		Intro: "What your whole household spends, less what others in it pay.",
+		Name:            ExpensesSection,
+		AsksWhatApplies: true,
+		Title:           "Expenses",
+		Intro:           "What your whole household spends, less what others in it pay.",
 		Groups: []form.Group{
-			{Title: "Housing", Fields: []form.Field{
+			{Name: "housing", Title: "Housing", Fields: []form.Field{
 				money(&h.MortgageRent, "housing.mortgage_rent", "Mortgage or rent", ""),
 				money(&h.Utilities, "housing.utilities", "Utilities", "Electricity, gas and water."),
 				money(&h.Insurance, "housing.insurance", "Home insurance", "Building and contents."),
 				money(&h.Rates, "housing.rates", "Rates", "Council rates and body corporate fees."),
 			}},
-			{Title: "Transport", Fields: []form.Field{
+			{Name: "transport", Title: "Transport", Fields: []form.Field{
 				money(&t.CarLoan, "transport.car_loan", "Car loan", ""),
 				money(&t.Fuel, "transport.fuel", "Fuel and fares", "Fuel, tolls, parking and public transport."),
 				money(&t.RegistrationInsurance, "transport.registration_insurance", "Registration and car insurance", ""),
 			}},
-			{Title: "Living", Fields: []form.Field{
+			{Name: "living", Title: "Living", Fields: []form.Field{
 				money(&l.Groceries, "living.groceries", "Groceries", ""),
 				money(&l.Clothing, "living.clothing", "Clothing", ""),
 				money(&l.Medical, "living.medical", "Medical costs", "Doctors, dentists and medicines."),
@@ -95,7 +96,7 @@ func (e *Expenses) section() *form.Section {
 				money(&l.Children, "living.children", "Children", "Childcare, school and activities."),
 				money(&l.Entertainment, "living.entertainment", "Entertainment", "Eating out, subscriptions, sport and hobbies."),
 			}},
-			{Title: "Commitments", Fields: []form.Field{
+			{Name: "commitments", Title: "Commitments", Fields: []form.Field{
 				money(&c.DebtRepayments, "commitments.debt_repayments", "Loan and card repayments", "Those that aren’t above.").Sums(),
 				money(&c.ChildSupport, "commitments.child_support", "Child support paid", ""),
 				money(&c.Other, "commitments.other", "Any other expenses", "").Sums(),

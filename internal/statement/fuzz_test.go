@@ -35,10 +35,9 @@ func FuzzDecode(f *testing.F) {
 		errs := s.Decode(values)
 		named := map[string]bool{}
 		s.Walk(func(path string, f form.Field) { named[path] = f.Asked() })
+		named[form.HasInput] = s.AsksWhatApplies
 		for _, g := range s.Groups {
-			if g.List != nil {
-				named[g.List.Name] = true
-			}
+			named[g.Kind()] = true
 		}
 		for _, e := range errs {
 			if !named[e.Field] || e.Message == "" || strings.HasSuffix(e.Message, " ") {

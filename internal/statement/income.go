@@ -37,25 +37,33 @@ func (i *Income) section() *form.Section {
 		return form.Money(p, name, label, form.Yearly).Hints(hint)
 	}
 	return &form.Section{
-		Name:  IncomeSection,
-		Title: "Income",
-		Intro: "Your own income before tax, not your partner’s. Leave a box empty if you have none.",
+		Name:            IncomeSection,
+		AsksWhatApplies: true,
+		Title:           "Income",
+		Intro:           "Your own income before tax, not your partner’s.",
 		Groups: []form.Group{
-			{Title: "From work", Fields: []form.Field{
+			{Name: "employment_income", Title: "Pay from a job", Fields: []form.Field{
 				money(&e.GrossSalary, "employment_income.gross_salary", "Gross salary",
 					"Your pay before tax. It is on your payslip or on your income statement in myGov.").Sums(),
 				money(&e.Bonuses, "employment_income.bonuses", "Bonuses", "Bonuses, commission and overtime."),
 				money(&e.Allowances, "employment_income.allowances", "Allowances", ""),
-				money(&o.Business, "other_income.business_income", "Business income",
-					"If you work for yourself: your share of the profit before tax.").Sums(),
 			}},
-			{Title: "Other income", Fields: []form.Field{
+			{Name: "business_income", Title: "Work for yourself", Fields: []form.Field{
+				money(&o.Business, "other_income.business_income", "Business income", "Your share of the profit before tax.").Sums(),
+			}},
+			{Name: "government_payments", Title: "Pensions and benefits", Fields: []form.Field{
 				money(&o.GovernmentPayments, "other_income.government_payments", "Pensions and benefits",
 					"From Centrelink or Veterans’ Affairs.").Sums(),
-				money(&o.ChildSupport, "other_income.child_support", "Child support received", ""),
+			}},
+			{Name: "rental_income", Title: "Rent from a property", Fields: []form.Field{
 				money(&o.Rental, "other_income.rental_income", "Rental income", "Your share of the rent, before costs.").Sums(),
+			}},
+			{Name: "investment_income", Title: "Dividends and interest", Fields: []form.Field{
 				money(&o.Dividends, "other_income.dividends", "Dividends", ""),
 				money(&o.Interest, "other_income.interest", "Interest", ""),
+			}},
+			{Name: "other_income", Title: "Other income", Fields: []form.Field{
+				money(&o.ChildSupport, "other_income.child_support", "Child support received", ""),
 				money(&o.Other, "other_income.other", "Any other income", "").Sums(),
 			}},
 			{Fields: []form.Field{

@@ -101,9 +101,10 @@ func financeFor(v *Vehicle) string {
 
 func (l *Liabilities) section() *form.Section {
 	return &form.Section{
-		Name:  LiabilitiesSection,
-		Title: "Liabilities",
-		Intro: "What you owe. Where a debt is shared, enter your part of it.",
+		Name:            LiabilitiesSection,
+		AsksWhatApplies: true,
+		Title:           "Liabilities",
+		Intro:           "What you owe. Where a debt is shared, enter your part of it.",
 		Groups: []form.Group{
 			{Title: "Mortgages", Hint: "Home and investment property loans.",
 				List: form.ListOf(&l.Mortgages, "mortgages", "Mortgages", "mortgage", (*Mortgage).fields)},

@@ -50,15 +50,6 @@ func itemName(ctx context.Context, l *form.List, i int) string {
 	return upper(i18n.T(ctx, l.Singular)) + " " + strconv.Itoa(i+1)
 }
 
-// withArticle is a noun with its indefinite article, where the language has
-// one.
-func withArticle(ctx context.Context, noun string) string {
-	if noun != "" && strings.ContainsRune("aeiou", rune(noun[0])) {
-		return i18n.T(ctx, "an {noun}", i18n.T(ctx, noun))
-	}
-	return i18n.T(ctx, "a {noun}", i18n.T(ctx, noun))
-}
-
 // translated are errors in the page's language.
 func translated(ctx context.Context, errs form.Errors) form.Errors {
 	out := make(form.Errors, len(errs))

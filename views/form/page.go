@@ -125,9 +125,13 @@ func (p Page) mark() string {
 }
 
 // errorTarget is the id of the element an error about the named input links
-// to: a date's first box, an error's own input otherwise.
+// to: a date's first box, the first tick of kinds, an error's own input
+// otherwise.
 func errorTarget(section *form.Section, name string) string {
 	target := name
+	if name == form.HasInput {
+		return section.Groups[0].Kind()
+	}
 	section.Walk(func(path string, f form.Field) {
 		if path == name && f.Kind == form.KindDate {
 			target = name + ".day"

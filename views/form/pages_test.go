@@ -233,7 +233,7 @@ func check(tab *browsertest.Tab) string {
 		}
 		for (const e of document.querySelectorAll("button, .button, input:not([type=hidden]), select, summary, .change-link, .back-link")) {
 			const target = e.closest("label") ?? e;
-			if (e.closest(".visually-hidden")) continue;
+			if (e.closest(".visually-hidden") || !e.checkVisibility()) continue;
 			const height = target.getBoundingClientRect().height;
 			if (height < 44) return "target only " + height + " px high: " + e.outerHTML;
 		}

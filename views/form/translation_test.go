@@ -64,7 +64,26 @@ func wrongly(name string) []url.Values {
 		}
 		out = append(out, values)
 	}
-	return append(out, tooMany(name), inPeriods(name, "999,999,999,999", "week"), inPeriods(name, "1", "quarter"))
+	return append(out, url.Values{}, onlyTicked(name), untickedAnswers(name), tooMany(name), inPeriods(name, "999,999,999,999", "week"), inPeriods(name, "1", "quarter"))
+}
+
+// onlyTicked ticks each kind and answers nothing.
+func onlyTicked(name string) url.Values {
+	values := url.Values{}
+	for _, g := range new(statement.Statement).Section(name, now).Groups {
+		values.Add(form.HasInput, g.Kind())
+	}
+	return values
+}
+
+// untickedAnswers says that there is nothing, and answers.
+func untickedAnswers(name string) url.Values {
+	values := inPeriods(name, "1", "week")
+	for key, other := range tooMany(name) {
+		values[key] = other
+	}
+	values.Set(form.HasInput, form.HasNone)
+	return values
 }
 
 // inPeriods answers each amount with two in that period.

@@ -153,6 +153,7 @@ func (f *State) Section(name string) *form.Section {
 		section.Read(own.Draft)
 	case own.answers != nil:
 		_ = section.UnmarshalJSON(own.answers) // Get has read them before; here they tell a typed 0 from nothing
+		section.SayNone()
 	}
 	return section
 }

@@ -1,0 +1,89 @@
+package form_test
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"candor/internal/statement"
+	"candor/internal/testkit/browsertest"
+	"candor/internal/testkit/harness"
+)
+
+// Nothing is complete by being skipped: each kind is filled, or said to be none
+// (D56).
+func TestWhatApplies(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	for _, tt := range []struct {
+		values  url.Values
+		message string // of the refusal, "" if the section is completed
+	}{
+		{url.Values{}, "Tick what you have, or None of these"},
+		{url.Values{"vehicles.0.description": {""}}, "Tick what you have, or None of these"},
+		{url.Values{"has": {"castles"}}, "Tick what you have, or None of these"},
+		{url.Values{"has": {"none"}}, ""},
+		{url.Values{"vehicles.0.description": {"Mazda"}}, ""}, // a client that knows the fields
+		{url.Values{"has": {"vehicles"}, "vehicles.0.description": {"Mazda"}}, ""},
+		{url.Values{"has": {"vehicles", "vehicles"}, "vehicles.0.value": {""}}, "Enter what you have, or untick vehicles"},
+		{url.Values{"has": {"vehicles", "investments"}, "vehicles.0.description": {"Mazda"}}, "Enter what you have, or untick investments"},
+		{url.Values{"has": {"none"}, "vehicles.0.description": {"Mazda"}}, "Tick vehicles, or clear what you entered there"},
+		{url.Values{"has": {"investments"}, "investments.0.description": {"Fund"}, "vehicles.0.value": {"5"}}, "Tick vehicles, or clear what you entered there"},
+	} {
+		c := h.NewCustomer()
+		if tt.message == "" {
+			c.WantRedirect(c.Post("assets", tt.values))
+			continue
+		}
+		page := c.WantPage(c.Post("assets", tt.values), http.StatusUnprocessableEntity).Shows(tt.message)
+		if len(page.Errors()) == 0 {
+			t.Errorf("%v: no error leads to its tick", tt.values)
+		}
+		c.WantPage(c.Get(""), http.StatusOK).Shows("0 of 7")
+	}
+}
+
+// What was ticked is kept with the draft, and that there is none with the
+// completed section.
+func TestTicksAreKept(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	c.WantRedirect(c.Post("income", url.Values{"has": {"rental_income"}, "action": {"save"}}))
+	c.WantPage(c.Get("income"), http.StatusOK).WantField("Rent from a property", "rental_income").WantField("Pay from a job", "")
+	c.WantRedirect(c.Post("income", url.Values{"has": {"none"}}))
+	c.WantPage(c.Get("income"), http.StatusOK).WantField("Rent from a property", "").WantField("None of these", "none")
+	c.WantRedirect(c.Post("income", url.Values{"employment_income.bonuses": {"0"}}))
+	c.WantPage(c.Get("income"), http.StatusOK).WantField("Pay from a job", "employment_income").WantField("None of these", "")
+}
+
+// In a browser a tick opens its questions, without a request, and unticking asks
+// before it clears them.
+func TestTicksInABrowser(t *testing.T) {
+	t.Parallel()
+	h, base := harness.Listen(t)
+	c := h.NewCustomer()
+	tab := browsertest.New(t, browsertest.Options{Device: browsertest.Phone})
+	tab.Open(base + h.Link(c.ID))
+	tab.Open(base + c.Path(statement.AssetsSection))
+	tab.Click(input("vehicles"))
+	tab.WaitForFocus("vehicles.0.description")
+	tab.Press("Mazda")
+	tab.Axe()
+	tab.Click(input("has-none"))
+	if said := tab.WaitForDialog(); said != "Remove what you entered here?" {
+		t.Errorf("asked %q", said)
+	}
+	tab.WaitForTrue(`!document.getElementById("vehicles").checked && document.getElementById("vehicles.0.description").value === ""`)
+	tab.Click(input("bank_accounts"))
+	tab.WaitForTrue(`!document.getElementById("has-none").checked`)
+	tab.Click(".actions .button-primary")
+	tab.WaitForFocus("error-summary")
+	tab.Click(".error-summary a")
+	tab.WaitForFocus("bank_accounts")
+	tab.Axe()
+	tab.Click(input("bank_accounts"))
+	tab.Click(input("has-none"))
+	tab.Click(".actions .button-primary")
+	tab.WaitForURL("/liabilities")
+	tab.NoErrors()
+}

@@ -1,0 +1,99 @@
+package form
+
+import (
+	"net/url"
+	"slices"
+)
+
+// HasInput is the input with the kinds that the customer says to have, or
+// HasNone alone (D56).
+const (
+	HasInput = "has"
+	HasNone  = "none"
+)
+
+// Kind is the group's value in HasInput: the name of its list, or its own. It
+// is "" if the group is always shown.
+func (g Group) Kind() string {
+	if g.List != nil {
+		return g.List.Name
+	}
+	return g.Name
+}
+
+// Has reports whether the customer has the kind: ticked, or with answers.
+func (s *Section) Has(kind string) bool {
+	if slices.Contains(s.has, kind) {
+		return true
+	}
+	return slices.ContainsFunc(s.Groups, func(g Group) bool { return g.Kind() == kind && g.Answered() })
+}
+
+// Untick takes back that the customer has the kind.
+func (s *Section) Untick(kind string) {
+	s.has = slices.DeleteFunc(s.has, func(k string) bool { return k == kind })
+}
+
+// SayNone ticks HasNone if the section asks what applies and nothing is
+// answered: it was completed like that.
+func (s *Section) SayNone() {
+	if s.AsksWhatApplies && !s.anyAnswered() {
+		s.has = []string{HasNone}
+	}
+}
+
+func (s *Section) readKinds(values url.Values) {
+	s.has = nil
+	for _, kind := range values[HasInput] {
+		known := kind == HasNone || slices.ContainsFunc(s.Groups, func(g Group) bool { return g.Kind() == kind })
+		if s.AsksWhatApplies && kind != "" && known && !slices.Contains(s.has, kind) {
+			s.has = append(s.has, kind)
+		}
+	}
+}
+
+// validateKinds returns what is wrong with the ticks. Answers without any tick
+// are those of a client that knows the fields (D56).
+func (s *Section) validateKinds() Errors {
+	if !s.AsksWhatApplies {
+		return nil
+	}
+	var errs Errors
+	for _, g := range s.Groups {
+		kind := g.Kind()
+		ticked := slices.Contains(s.has, kind)
+		switch {
+		case kind == "" || ticked == g.Answered():
+		case ticked:
+			errs = append(errs, newError(kind, Wording{Text: "Enter what you have, or untick {label}", Label: g.title()}))
+		case len(s.has) > 0:
+			errs = append(errs, newError(kind, Wording{Text: "Tick {label}, or clear what you entered there", Label: g.title()}))
+		}
+	}
+	if len(s.has) == 0 && !s.anyAnswered() {
+		errs = append(errs, newError(HasInput, Wording{Text: "Tick what you have, or None of these"}))
+	}
+	return errs
+}
+
+func (g Group) title() string {
+	if g.List != nil {
+		return g.List.Title
+	}
+	return g.Title
+}
+
+func (s *Section) anyAnswered() bool { return slices.ContainsFunc(s.Groups, Group.Answered) }
+
+// Answered reports whether anything was typed into the group.
+func (g Group) Answered() bool {
+	if g.List == nil {
+		return !blank(g.Fields)
+	}
+	for i := range g.List.Len() {
+		if !blank(g.List.Item(i)) {
+			return true
+		}
+	}
+	return g.List.excess
+}

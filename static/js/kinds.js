@@ -1,0 +1,26 @@
+// Ticks of what a customer has: "None of these" and the others exclude each other,
+// a tick leads to its first question, and unticking clears what was entered.
+document.addEventListener("change", ({ target }) => {
+  if (!target.matches?.(".kind > h2 input, .kind > .choice input")) return;
+  const kind = target.closest(".kind");
+  const questions = [...kind.querySelectorAll(".kind-questions :is(input, select:not([data-period]))")];
+  if (target.checked) {
+    const none = target.value === "none";
+    for (const other of target.form.querySelectorAll("input[name=has]")) {
+      if (other !== target && (other.value === "none") !== none && other.checked) other.click();
+    }
+    questions[0]?.focus();
+    return;
+  }
+  const entered = questions.filter((input) => (input.type === "radio" ? input.checked : input.value !== ""));
+  if (entered.length === 0) return;
+  if (!confirm(kind.dataset.clear)) {
+    target.checked = true;
+    return;
+  }
+  for (const input of entered) {
+    if (input.type === "radio") input.checked = false;
+    else input.value = "";
+  }
+  entered[0].dispatchEvent(new Event("input", { bubbles: true }));
+});
