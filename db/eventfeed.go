@@ -37,9 +37,11 @@ func (q *Queries) EventFeed(ctx context.Context, scope domain.Scope, f domain.Ev
 	l.from(from)
 	var out []domain.FeedEvent
 	err := q.all(ctx, &out, `
-		SELECT `+qualified("e", eventColumns)+`, d.id AS delivery_id, d.state, d.attempts_total, d.last_status_code, d.last_error_class,
+		SELECT `+qualified("e", eventColumns)+`, s.pdf_sha256, d.id AS delivery_id, d.state, d.attempts_total, d.last_status_code, d.last_error_class,
 			d.next_attempt_at, d.finished_at
-		FROM (`+l.first(l.arg(limit))+`) e LEFT JOIN delivery d ON d.event_id = e.id
+		FROM (`+l.first(l.arg(limit))+`) e
+			LEFT JOIN delivery d ON d.event_id = e.id
+			LEFT JOIN session s ON s.id = e.session_id AND e.type = 'session.pdf_ready'
 		ORDER BY e.sequence`, l.args...)
 	return out, wrap(err, "read event feed")
 }

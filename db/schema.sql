@@ -544,6 +544,8 @@ CREATE TABLE public.session (
     uploaded_bytes bigint DEFAULT 0 NOT NULL,
     customer_erased_at timestamp with time zone,
     language text,
+    pdf_sha256 bytea,
+    CONSTRAINT session_pdf_sha256_check CHECK ((octet_length(pdf_sha256) = 32)),
     CONSTRAINT session_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'in_progress'::text, 'completed'::text, 'expired'::text, 'cancelled'::text])))
 );
 

@@ -16,6 +16,7 @@ var notSealed = map[string]string{
 	"attempt_count.subject":        "a hash",
 	"document.file_name":           "sealed by the session's data key",
 	"document.sha256":              "a hash",
+	"session.pdf_sha256":           "a hash",
 	"event.body":                   "signed and sent as it is",
 	"held_form.sealed":             "left to expire with the prompt, within an hour",
 	"idempotency_key.fingerprint":  "a hash",

@@ -169,7 +169,7 @@ func TestRetireSessions(t *testing.T) {
 		doc := &domain.Document{ID: domain.NewDocumentID(), SessionID: session.ID, Category: "other", FileName: "f", ContentType: "image/png", SHA256: []byte{1}, UploadedAt: start}
 		docs[session.ID] = doc
 		s.tx(func(tx *db.Tx) error {
-			first, err := tx.InsertPDF(s.ctx, session.ID, []byte("%PDF"), 4, 1, start)
+			first, err := tx.InsertPDF(s.ctx, session.ID, []byte("%PDF"), nil, 4, 1, start)
 			if err != nil || !first {
 				t.Errorf("InsertPDF = %v, %v", first, err)
 			}
@@ -199,7 +199,7 @@ func TestRetireSessions(t *testing.T) {
 		t.Errorf("retired session is %+v, %v", got, err)
 	}
 	s.tx(func(tx *db.Tx) error { // a PDF that comes late is not kept
-		if first, err := tx.InsertPDF(s.ctx, old.ID, []byte("%PDF"), 4, 1, now); err != nil || first {
+		if first, err := tx.InsertPDF(s.ctx, old.ID, []byte("%PDF"), nil, 4, 1, now); err != nil || first {
 			t.Errorf("PDF after retirement: %v, %v", first, err)
 		}
 		return nil
@@ -272,11 +272,11 @@ func TestPDF(t *testing.T) {
 	s.missing("PDF before it is made", err)
 	for i, want := range []bool{true, false} {
 		s.tx(func(tx *db.Tx) error {
-			first, err := tx.InsertPDF(s.ctx, done.ID, []byte{'%', 0, 255, byte(i)}, 4, 3, start)
+			first, err := tx.InsertPDF(s.ctx, done.ID, []byte{'%', 0, 255, byte(i)}, nil, 4, 3, start)
 			if err != nil || first != want {
 				t.Errorf("PDF %d is the first: %v, %v; want %v", i, first, err, want)
 			}
-			if first, err := tx.InsertPDF(s.ctx, open.ID, []byte("%"), 1, 1, start); err != nil || first {
+			if first, err := tx.InsertPDF(s.ctx, open.ID, []byte("%"), nil, 1, 1, start); err != nil || first {
 				t.Errorf("PDF of an open session: %v, %v", first, err)
 			}
 			return nil

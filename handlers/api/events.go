@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 
@@ -26,7 +27,7 @@ type eventList struct {
 }
 
 // feedEvent is an event with the fields of its webhook, so that one program can
-// read both; id and delivery are extra.
+// read both; id, pdf_sha256 and delivery are extra.
 type feedEvent struct {
 	ID        domain.EventID    `json:"id" doc:"The event's id."`
 	Event     domain.EventType  `json:"event" enum:"-" doc:"The event's name."`
@@ -35,6 +36,7 @@ type feedEvent struct {
 	Sequence  int64             `json:"sequence" doc:"Counts the events of an account and mode, 1, 2, 3 … without a gap."`
 	Timestamp form.Timestamp    `json:"timestamp" doc:"When it happened, UTC."`
 	Data      eventData         `json:"data" doc:"What happened, as in the webhook."`
+	PDFSHA256 string            `json:"pdf_sha256,omitempty" doc:"session.pdf_ready: the SHA-256 of the PDF as it was issued, lower-case hex. Absent from other events, and once the customer's data are erased."`
 	Delivery  *feedDelivery     `json:"delivery" doc:"How far its webhook is; null where there was no URL to send it to, and once the customer's data are erased."`
 }
 
@@ -99,7 +101,7 @@ func newFeedEvent(e *domain.FeedEvent) (feedEvent, error) {
 	}
 	out := feedEvent{
 		ID: e.ID, Event: e.Type, SessionID: e.SessionID, Livemode: e.Livemode, Sequence: e.Sequence,
-		Timestamp: body.Timestamp, Data: eventData{body.Data},
+		Timestamp: body.Timestamp, Data: eventData{body.Data}, PDFSHA256: hex.EncodeToString(e.PDFSHA256),
 	}
 	if e.DeliveryID != nil {
 		out.Delivery = &feedDelivery{

@@ -100,7 +100,7 @@ func TestErasure(t *testing.T) {
 	if got := owner.Post(path+"/erase", with); got.Code != http.StatusNotFound {
 		t.Errorf("another customer's session: status %d, want 404", got.Code)
 	}
-	if h.SessionOf(id).DataErasedAt != nil || len(traces(h, "Marvin the android")) == 0 {
+	if h.SessionOf(id).DataErasedAt != nil || h.SessionOf(id).PDFSHA256 == nil || len(traces(h, "Marvin the android")) == 0 {
 		t.Fatal("erased before it was asked for rightly, or the search for traces finds nothing")
 	}
 	owner.WantRedirect(owner.Post(path+"/erase", both), path)
@@ -125,6 +125,9 @@ func TestErasure(t *testing.T) {
 		t.Errorf("the document's bytes: %v, want none", err)
 	}
 	wantNoTrace(h, name, email, reference)
+	if digest := h.SessionOf(id).PDFSHA256; digest != nil {
+		t.Errorf("the digest of the PDF is left: %x", digest)
+	}
 
 	// What the partner's developer sees.
 	var session struct {

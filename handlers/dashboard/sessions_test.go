@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"crypto/sha256"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -183,7 +184,8 @@ func TestDownloadsAreForThoseWhoMayAndAreNoted(t *testing.T) {
 		t.Errorf("data says status %q", data.Status)
 	}
 	page := support.Get(path)
-	support.WantPage(page, http.StatusOK, "Data read", "PDF downloaded", "Document downloaded", developer.Session.Email, support.Session.Email, "Signed and submitted")
+	support.WantPage(page, http.StatusOK, "Data read", "PDF downloaded", "Document downloaded", developer.Session.Email, support.Session.Email, "Signed and submitted",
+		"SHA-256 of the PDF", fmt.Sprintf("%x", sha256.Sum256([]byte("%PDF-1.7 test"))))
 }
 
 // TestSessionTellsItsStory reads the page as its columns are read aloud.

@@ -73,6 +73,7 @@ func newEnvelope(livemode bool, session *SessionID, sequence int64, at time.Time
 // no webhook URL was set.
 type FeedEvent struct {
 	Event
+	PDFSHA256      []byte         `db:"pdf_sha256"` // of session.pdf_ready
 	DeliveryID     *DeliveryID    `db:"delivery_id"`
 	State          *DeliveryState `db:"state"`
 	Attempts       *int           `db:"attempts_total"`

@@ -48,6 +48,7 @@ type Session struct {
 	CancelledAt       *time.Time `db:"cancelled_at"`
 	LastActivityAt    *time.Time `db:"last_activity_at"`
 	PDFReadyAt        *time.Time `db:"pdf_ready_at"`
+	PDFSHA256         []byte     `db:"pdf_sha256"`         // of the PDF as it was issued; nil before, and once the customer is erased
 	ErasedAt          *time.Time `db:"erased_at"`          // when retention deleted PDF and documents
 	DataErasedAt      *time.Time `db:"data_erased_at"`     // when the answers were erased, by retention or on request
 	CustomerErasedAt  *time.Time `db:"customer_erased_at"` // when the customer's identity was erased, on request

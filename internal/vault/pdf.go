@@ -2,6 +2,7 @@ package vault
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"time"
 
@@ -19,7 +20,8 @@ func (v *Vault) InsertPDF(ctx context.Context, tx *db.Tx, session domain.Session
 	if err != nil {
 		return false, err
 	}
-	return tx.InsertPDF(ctx, session, key.seal(pdf, "", content), int64(len(content)), pages, now)
+	digest := sha256.Sum256(content)
+	return tx.InsertPDF(ctx, session, key.seal(pdf, "", content), digest[:], int64(len(content)), pages, now)
 }
 
 // PDF returns a session's PDF, or db.ErrNotFound while there is none.

@@ -1,6 +1,6 @@
 // Package admin holds the operators' commands: accounts, webhook deliveries,
-// billing, secret keys and demo data. It works on the use cases that cmd/candor
-// opens, and reads no environment.
+// billing, issued PDFs, secret keys and demo data. It works on the use cases that
+// cmd/candor opens, and reads no environment.
 package admin
 
 import (
@@ -91,6 +91,7 @@ func Commands(config Config) []cli.Command {
 		cli.New("billing failed", "NUMBER --note REASON [--json]", "record that a payment failed; the partner sees the reason", c.billingFailed),
 		cli.New("billing void", "NUMBER --note REASON [--json]", "void an invoice", c.billingVoid),
 		cli.New("billing recount", "[--json]", "count used sessions again and list wrong counts", c.billingRecount),
+		cli.New("pdf verify", "FILE [--json]", "say whether a statement's PDF has the bytes that were issued", c.pdfVerify),
 		cli.New("keys check", "[--json]", "list what each secret key has sealed; fails if one isn't configured", c.keysCheck),
 		cli.New("keys reseal", "[--json]", "seal with the first secret key what another one has sealed", c.keysReseal),
 		cli.New("demo seed", "[--sessions N]", "in development: create a demo partner with three months of work", c.demoSeed),
