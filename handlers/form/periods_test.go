@@ -4,11 +4,14 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strings"
 	"testing"
 
 	"candor/internal/statement"
+	"candor/internal/statement/statementtest"
 	"candor/internal/testkit/browsertest"
 	"candor/internal/testkit/harness"
 )
@@ -87,6 +90,30 @@ func TestExpensesStartWithRepayments(t *testing.T) {
 	c.WantRedirect(c.Post("expenses", url.Values{"housing.mortgage_rent": {"1"}}))
 	c.WantPage(c.Get("expenses"), http.StatusOK).WantField("housing.mortgage_rent", "1").WantField("transport.car_loan", "").
 		Hides("from your liabilities")
+}
+
+// The state follows from the postcode, and the home address and the customer's
+// banks are offered: also on a page that shows errors.
+func TestNothingIsTypedTwice(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	values := statementtest.Values(statement.PersonalDetailsSection)
+	values.Del("address.state")
+	c.WantRedirect(c.Post("personal_details", values))
+	c.WantPage(c.Get("personal_details"), http.StatusOK).WantField("address.state", "NSW")
+	offers := func(page *httptest.ResponseRecorder, names ...string) {
+		t.Helper()
+		for _, name := range names {
+			if !strings.Contains(page.Body.String(), `<option value="`+name+`">`) {
+				t.Errorf("%q isn't offered", name)
+			}
+		}
+	}
+	const home = "Unit 4, 18 Wattle Street, Marrickville NSW 2204"
+	offers(c.Get("assets"), home, "Westpac", "HESTA")
+	offers(c.Post("assets", url.Values{}), home)
+	c.WantRedirect(c.Post("assets", url.Values{"bank_accounts.0.institution": {"Hume Bank"}, "bank_accounts.0.account_type": {"savings"}}))
+	offers(c.Get("liabilities"), "Hume Bank", "Westpac", "Zip")
 }
 
 // In a browser the conversion and the totals follow what is typed, and the

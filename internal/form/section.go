@@ -24,6 +24,9 @@ type Section struct {
 	// AsksWhatApplies is true if the customer first ticks the kinds of groups
 	// that apply (D56).
 	AsksWhatApplies bool
+	// Suggestions are the values that a customer can choose for fields with
+	// that List, or type another one.
+	Suggestions map[string][]string
 
 	has []string // the ticked kinds
 }
@@ -50,6 +53,10 @@ type Field struct {
 	Period       Period
 	Several      bool     // amounts can be added up: payslips of two jobs
 	Options      []Option // of a Choice
+	List         string   // name in the section's Suggestions, or ""
+	// Otherwise, if not nil, is the answer if none is given, from earlier or
+	// later answers of the same section; it may be "".
+	Otherwise func() string
 	// When, if not nil, reports whether the question is asked. It is evaluated
 	// after decoding. It may read earlier answers of the same list item, and
 	// the section's answers outside lists.
@@ -144,6 +151,11 @@ func (s *Section) read(values url.Values, keepBlank bool) {
 	}
 	for _, g := range s.Groups {
 		clearUnasked(g.Fields)
+		for _, f := range g.Fields {
+			if !keepBlank && f.Otherwise != nil && f.Value.Empty() {
+				f.Value.Parse(func(string) string { return f.Otherwise() })
+			}
+		}
 	}
 	for _, g := range s.Groups {
 		if g.List != nil {
@@ -330,6 +342,12 @@ func (f Field) Asks(message string) Field {
 // Hints sets the line of help under the label.
 func (f Field) Hints(hint string) Field {
 	f.Hint = hint
+	return f
+}
+
+// Suggests offers the values of a list in the section's Suggestions.
+func (f Field) Suggests(list string) Field {
+	f.List = list
 	return f
 }
 

@@ -126,7 +126,7 @@ func (p *Property) fields() []form.Field {
 	return []form.Field{
 		form.LongText(&p.Description, "description", "Description").
 			Asks("Enter a description").Hints("For example, family home."),
-		form.LongText(&p.Address, "address", "Address").Asks("Enter its address"),
+		form.LongText(&p.Address, "address", "Address").Asks("Enter its address").Suggests(homeList),
 		form.Choice(&p.Ownership, "ownership", "Ownership", ownerships).Asks("Select how it is owned"),
 		form.Percent(&p.OwnershipPercentage, "ownership_percentage", "Your share").
 			Hints("As a percentage. 100 where it is all yours."),
@@ -147,7 +147,7 @@ func (v *Vehicle) fields() []form.Field {
 
 func (b *BankAccount) fields() []form.Field {
 	return []form.Field{
-		form.Text(&b.Institution, "institution", "Bank or institution").Asks("Enter the bank or institution"),
+		form.Text(&b.Institution, "institution", "Bank or institution").Asks("Enter the bank or institution").Suggests(bankList),
 		form.Choice(&b.AccountType, "account_type", "Account type", accountTypes).Asks("Select the type of account"),
 		form.Money(&b.Balance, "balance", "Balance", form.Once),
 	}
@@ -155,7 +155,7 @@ func (b *BankAccount) fields() []form.Field {
 
 func (f *SuperFund) fields() []form.Field {
 	return []form.Field{
-		form.Text(&f.FundName, "fund_name", "Fund name").Asks("Enter the name of the fund"),
+		form.Text(&f.FundName, "fund_name", "Fund name").Asks("Enter the name of the fund").Suggests(fundList),
 		form.Money(&f.Balance, "balance", "Balance", form.Once),
 	}
 }

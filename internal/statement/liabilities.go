@@ -121,7 +121,7 @@ func (l *Liabilities) section() *form.Section {
 
 func (m *Mortgage) fields() []form.Field {
 	return []form.Field{
-		form.Text(&m.Lender, "lender", "Lender").Asks("Enter the lender"),
+		form.Text(&m.Lender, "lender", "Lender").Asks("Enter the lender").Suggests(lenderList),
 		form.LongText(&m.Property, "property", "Property").OrNone(),
 		form.Money(&m.Balance, "balance", "Balance owing", form.Once),
 		form.Money(&m.MonthlyRepayment, "monthly_repayment", "Repayment", form.Monthly),
@@ -130,7 +130,7 @@ func (m *Mortgage) fields() []form.Field {
 
 func (p *PersonalLoan) fields() []form.Field {
 	return []form.Field{
-		form.Text(&p.Lender, "lender", "Lender").Asks("Enter the lender"),
+		form.Text(&p.Lender, "lender", "Lender").Asks("Enter the lender").Suggests(lenderList),
 		form.Text(&p.Purpose, "purpose", "Purpose").OrNone(),
 		form.Money(&p.Balance, "balance", "Balance owing", form.Once),
 		form.Money(&p.MonthlyRepayment, "monthly_repayment", "Repayment", form.Monthly),
@@ -139,7 +139,7 @@ func (p *PersonalLoan) fields() []form.Field {
 
 func (c *CreditCard) fields() []form.Field {
 	return []form.Field{
-		form.Text(&c.Issuer, "issuer", "Card issuer").Asks("Enter the card issuer"),
+		form.Text(&c.Issuer, "issuer", "Card issuer").Asks("Enter the card issuer").Suggests(lenderList),
 		form.Money(&c.Limit, "limit", "Credit limit", form.Once),
 		form.Money(&c.Balance, "balance", "Balance owing", form.Once),
 	}
@@ -148,7 +148,7 @@ func (c *CreditCard) fields() []form.Field {
 func (o *OtherLiability) fields() []form.Field {
 	return []form.Field{
 		form.LongText(&o.Description, "description", "Description").Asks("Enter a description"),
-		form.Text(&o.Lender, "lender", "Lender").Hints("Who you owe it to.").OrNone(),
+		form.Text(&o.Lender, "lender", "Lender").Hints("Who you owe it to.").OrNone().Suggests(lenderList),
 		form.Money(&o.Balance, "balance", "Balance owing", form.Once),
 		form.Money(&o.MonthlyRepayment, "monthly_repayment", "Repayment", form.Monthly),
 	}

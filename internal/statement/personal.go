@@ -39,6 +39,9 @@ var states = []form.Option{
 func (p *PersonalDetails) section(now time.Time) *form.Section {
 	fullName := form.Text(&p.FullName, "full_name", "Full name").Fills("name").
 		Asks("Enter your full name").Hints("As it appears on your driver licence or passport.")
+	state := form.Choice(&p.Address.State, "address.state", "State or territory", states).Fills("address-level1").
+		Asks("Select your state or territory")
+	state.Otherwise = func() string { return stateOf(p.Address.Postcode) }
 	born := form.PastDate(&p.DateOfBirth, "date_of_birth", "Date of birth", now).Fills("bday").
 		Asks("Enter your date of birth").Hints("For example, 27 3 1985.")
 	return &form.Section{
@@ -57,8 +60,7 @@ func (p *PersonalDetails) section(now time.Time) *form.Section {
 					Asks("Enter your street address"),
 				form.Text(&p.Address.Suburb, "address.suburb", "Suburb").Fills("address-level2").
 					Asks("Enter your suburb"),
-				form.Choice(&p.Address.State, "address.state", "State or territory", states).Fills("address-level1").
-					Asks("Select your state or territory"),
+				state,
 				form.Digits(&p.Address.Postcode, 4, "address.postcode", "Postcode").Fills("postal-code").
 					Asks("Enter your postcode"),
 			}},

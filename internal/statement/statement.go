@@ -81,6 +81,7 @@ func (s *Statement) Section(name string, now time.Time) *form.Section {
 	section := s.describe(name, now)
 	if section != nil {
 		section.Restore(s.Entered[name])
+		section.Suggestions = s.Suggestions(name)
 	}
 	return section
 }

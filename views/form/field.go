@@ -166,6 +166,9 @@ func (q question) attributes() templ.Attributes {
 	if q.Message != "" {
 		attrs["aria-invalid"] = "true"
 	}
+	if q.List != "" {
+		attrs["list"] = listID(q.List)
+	}
 	if q.Autocomplete != "" {
 		attrs["autocomplete"] = q.Autocomplete
 	}
@@ -177,6 +180,9 @@ func (q question) attributes() templ.Attributes {
 	}
 	return attrs
 }
+
+// listID is the id of a list of suggestions.
+func listID(name string) string { return "list-" + name }
 
 // datePart is one of a date's three inputs.
 type datePart struct {

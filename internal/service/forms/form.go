@@ -174,7 +174,11 @@ func (f *State) suggest(name string) {
 
 // Empty returns the named section without answers, to decode a POST into.
 func (f *State) Empty(name string) *form.Section {
-	return new(statement.Statement).Section(name, f.now)
+	section := new(statement.Statement).Section(name, f.now)
+	if section != nil {
+		section.Suggestions = f.Statement.Suggestions(name)
+	}
+	return section
 }
 
 // Unfinished lists the sections before the declaration that can't be signed
