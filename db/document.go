@@ -66,6 +66,12 @@ func (q *Queries) Document(ctx context.Context, session domain.SessionID, id dom
 	return &doc, wrap(err, "get document")
 }
 
+// DescribeDocument stores a document's category. A missing document is no error.
+func (tx *Tx) DescribeDocument(ctx context.Context, session domain.SessionID, id domain.DocumentID, category string) error {
+	_, err := tx.exec(ctx, `UPDATE document SET category = $3 WHERE session_id = $1 AND id = $2`, session, id, category)
+	return wrap(err, "describe document")
+}
+
 // RenameDocument stores a document's name in another form.
 func (tx *Tx) RenameDocument(ctx context.Context, id domain.DocumentID, name []byte) error {
 	_, err := tx.exec(ctx, `UPDATE document SET file_name = $2 WHERE id = $1`, id, name)

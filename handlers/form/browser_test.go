@@ -173,10 +173,9 @@ func TestAPersonFillsInEverything(t *testing.T) {
 	inspect(p.tab, "9-expenses")
 	p.press("/documents")
 	p.tab.Upload("#file", temporaryFile(t, "Payslip October 2026.pdf", harness.PDFOf(91_204)))
-	p.tab.Select("#category", "income_evidence")
-	p.tab.Click(`.group button[value="upload"]`)
-	p.tab.WaitForText(".files", "Payslip October 2026.pdf")
+	p.tab.WaitForText("#stored", "Payslip October 2026.pdf")
 	p.tab.WaitForText("#status", "Document uploaded")
+	p.describe(1, "income_evidence")
 	p.look("documents", "10-documents")
 	p.press("/declaration")
 	p.look("declaration", "11-check")
@@ -219,6 +218,19 @@ func (p *person) changeAndReturn() {
 	p.tab.Type(input("living.clothing"), "120")
 	p.press("/declaration")
 	p.tab.WaitFor(input("accepted"))
+}
+
+// describe says what the document is that stands at that place, from 1, and waits
+// until it is stored.
+func (p *person) describe(place int, category string) {
+	p.Helper()
+	browsertest.Eval[bool](p.tab, fmt.Sprintf(`(() => {
+		document.getElementById("status").textContent = "";
+		const list = document.querySelector("#uploaded-%d select");
+		list.value = %q;
+		return list.dispatchEvent(new Event("change", {bubbles: true}));
+	})()`, place, category))
+	p.tab.WaitForText("#status", saved)
 }
 
 func temporaryFile(t testing.TB, name string, content []byte) string {

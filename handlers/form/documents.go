@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -41,12 +42,30 @@ func (s *Server) renderDocuments(c echo.Context, v *visit, status int, category 
 	}))
 }
 
-// showInvalidDocuments shows the section again with the errors.
-func (s *Server) showInvalidDocuments(c echo.Context, v *visit, category string, invalid *domain.Error) error {
-	if err := s.Forms.CountErrors(c.Request().Context(), v.Session.ID, statement.DocumentsSection, invalid.Fields); err != nil {
+// showInvalidDocuments shows the section as it is stored now, with the
+// validation errors of err. Other errors are returned.
+func (s *Server) showInvalidDocuments(c echo.Context, v *visit, category string, err error) error {
+	errs := web.ValidationErrors(err)
+	if errs == nil {
 		return err
 	}
-	return s.renderDocuments(c, v, http.StatusUnprocessableEntity, category, invalid.Fields)
+	counted := slices.Clone(errs)
+	for i := range counted {
+		if _, ok := strings.CutPrefix(counted[i].Field, statement.CategoryField("")); ok {
+			counted[i].Field = "category" // the rule, not which document broke it
+		}
+	}
+	ctx := c.Request().Context()
+	if err := s.Forms.CountErrors(ctx, v.Session.ID, statement.DocumentsSection, counted); err != nil {
+		return err
+	}
+	if err := v.reload(ctx, s.Forms); err != nil {
+		return err
+	}
+	if !v.Session.Status.Open() {
+		return s.showClosed(c, v)
+	}
+	return s.renderDocuments(c, v, http.StatusUnprocessableEntity, category, errs)
 }
 
 // documentsAction is the button that was pressed on the documents page. A POST
@@ -82,23 +101,44 @@ func (s *Server) AnswerDocuments(c echo.Context, v *visit) error {
 		return err
 	}
 	action := documentsAction(u)
-	if document, ok := strings.CutPrefix(action, view.ActionRemove); ok {
-		return s.removeDocument(c, v, document)
-	}
-	if !storesFile(action) {
+	document, removes := strings.CutPrefix(action, view.ActionRemove)
+	if !removes && action != view.ActionDescribe && !storesFile(action) {
 		return errUnknownAction
 	}
-	if action == view.ActionUpload && !u.HasFile {
-		u.Rejected = domain.FieldError(domain.CodeValidation, "file", statement.NoFile)
-	}
-	var invalid *domain.Error
+	err = s.describeDocuments(c, v, u.Values)
 	switch {
-	case errors.As(u.Rejected, &invalid) && invalid.Fields != nil:
-		return s.showInvalidDocuments(c, v, u.Values.Get("category"), invalid)
-	case u.Rejected != nil:
-		return u.Rejected
+	case err != nil:
+	case removes:
+		return s.removeDocument(c, v, document)
+	case u.Rejected != nil && storesFile(action):
+		err = u.Rejected
+	case action == view.ActionUpload && !u.HasFile:
+		err = domain.FieldError(domain.CodeValidation, "file", statement.NoFile)
+	default:
+		err = s.leaveDocuments(c, v, action)
 	}
-	return s.leaveDocuments(c, v, action)
+	return s.showInvalidDocuments(c, v, u.Values.Get("category"), err)
+}
+
+// describeDocuments stores the categories that were chosen beside stored
+// documents. A page on which none was chosen leaves what another tab stored.
+func (s *Server) describeDocuments(c echo.Context, v *visit, values url.Values) error {
+	chosen := map[domain.DocumentID]string{}
+	for _, d := range v.Statement.Documents {
+		category := values.Get(statement.CategoryField(d.ID))
+		if category == "" || category == string(d.Category) {
+			continue
+		}
+		id, err := domain.ParseDocumentID(d.ID)
+		if err != nil {
+			return err
+		}
+		chosen[id] = category
+	}
+	if len(chosen) == 0 {
+		return nil
+	}
+	return s.Forms.DescribeDocuments(c.Request().Context(), v.Session.ID, chosen)
 }
 
 // errNotStored drops a file because the button doesn't store it.
@@ -109,7 +149,7 @@ func (s *Server) storeUpload(c echo.Context, v *visit, u *web.Upload, name strin
 	if !storesFile(documentsAction(u)) {
 		return errNotStored
 	}
-	if u.Values.Has("category") && !statement.KnownCategory(u.Values.Get("category")) {
+	if u.Values.Get("category") != "" && !statement.KnownCategory(u.Values.Get("category")) {
 		return domain.FieldError(domain.CodeValidation, "category", statement.NoCategory)
 	}
 	file := forms.Upload{FileName: name, Content: content}
@@ -130,6 +170,9 @@ func (s *Server) leaveDocuments(c echo.Context, v *visit, action string) error {
 	switch action {
 	case view.ActionUpload:
 		s.leaveNotice(c, v.Session.ID, "uploaded", view.UploadedID(len(v.Statement.Documents)))
+		return c.Redirect(http.StatusSeeOther, actionURL(c, v, statement.DocumentsSection))
+	case view.ActionDescribe:
+		s.leaveNotice(c, v.Session.ID, "saved", "")
 		return c.Redirect(http.StatusSeeOther, actionURL(c, v, statement.DocumentsSection))
 	case view.ActionSave:
 		s.leaveNotice(c, v.Session.ID, "saved", "")

@@ -78,7 +78,7 @@ func TestUploadsThatAreAccepted(t *testing.T) {
 		}
 	}
 	page := c.WantPage(c.Get("documents"), http.StatusOK)
-	page.Shows("just fits.pdf", "Bank statement, 10 MB", "Document uploaded")
+	page.Shows("just fits.pdf", "10 MB", "Document uploaded").WantField("What is it? just fits.pdf", "bank_statement")
 	c.WantPage(c.Get("documents"), http.StatusOK).Hides("Document uploaded")
 	if next := c.WantRedirect(c.Post("documents", url.Values{"action": {"remove:" + documents[0].ID.String()}})); next != "documents" {
 		t.Errorf("a removal leads to %s, want documents", next)
@@ -108,7 +108,6 @@ func TestUploadsThatAreRefused(t *testing.T) {
 		{"empty", "other", "a.pdf", nil, "", "The selected file is empty"},
 		{"none chosen", "other", "", nil, "upload", "Select a file"},
 		{"none chosen, no button", "other", "", nil, "", "Select a file"},
-		{"no category", "", "a.pdf", harness.PDFOf(30), "upload", "Select what this document is"},
 		{"odd category", "castle", "a.pdf", harness.PDFOf(30), "continue", "Select what this document is"},
 	}
 	for _, test := range tests {
@@ -205,9 +204,9 @@ func TestFieldsInAnyOrder(t *testing.T) {
 	c.WantRedirect(send("file=2", "category=tax_return", "action=save"))
 	c.WantRedirect(send("category=bank_statement", "file=3", "action=continue", "file=ignored"))
 	c.WantPage(send("file=4", "category=castle"), http.StatusUnprocessableEntity).Shows(statement.NoCategory)
-	c.WantPage(send("file=5"), http.StatusUnprocessableEntity).Shows(statement.NoCategory)
+	c.WantRedirect(send("file=5"))
 	c.WantPage(send("category=other", "file=6", "action=publish"), http.StatusBadRequest)
-	want := []string{"1.pdf other", "2.pdf tax_return", "3.pdf bank_statement"}
+	want := []string{"1.pdf other", "2.pdf tax_return", "3.pdf bank_statement", "5.pdf "}
 	if got := kept(); !slices.Equal(got, want) {
 		t.Fatalf("documents = %q, want %q", got, want)
 	}
@@ -218,6 +217,142 @@ func TestFieldsInAnyOrder(t *testing.T) {
 	if got := kept(); !slices.Equal(got, want[2:]) {
 		t.Errorf("documents = %q, want %q", got, want[2:])
 	}
+}
+
+// TestCategoryAfterTheUpload stores files without a category, which the section
+// asks for before it is completed.
+func TestCategoryAfterTheUpload(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	c.Get("documents")
+	if next := c.WantRedirect(c.Attach("", "payslip.pdf", harness.PDFOf(30), "upload")); next != "documents" {
+		t.Errorf("an upload leads to %q, want documents", next)
+	}
+	c.WantRedirect(c.Attach("", "card.pdf", harness.PDFOf(31), "save"))
+	asked := c.WantPage(c.Attach("", "tax.pdf", harness.PDFOf(32), "continue"), http.StatusUnprocessableEntity)
+	stored, err := c.DB.Documents(t.Context(), c.ID)
+	c.OK(err)
+	var fields []string
+	for i, name := range []string{"payslip.pdf", "card.pdf", "tax.pdf"} {
+		field := statement.CategoryField(stored[i].ID.String())
+		fields = append(fields, field)
+		if got, want := asked.Errors()[field], statement.NoCategory+": "+name; got != want {
+			t.Errorf("the error of %s is %q, want %q", name, got, want)
+		}
+		if f := asked.Field("What is it? " + name); !f.Invalid || !strings.Contains(f.Description, statement.NoCategory) {
+			t.Errorf("the list beside %s is %+v, want it invalid", name, f)
+		}
+	}
+	if n := counted(c, "SELECT count(*) FROM section WHERE session_id = $1 AND problems = ARRAY['category ' || $2]", c.ID, statement.NoCategory); n != 1 {
+		t.Error("the rule isn't counted once, without the documents that broke it")
+	}
+	c.WantPage(c.Post("documents", url.Values{"action": {"describe"}, fields[0]: {"castle"}}), http.StatusUnprocessableEntity).
+		Shows(statement.NoCategory + ": payslip.pdf")
+	other := c.Harness.NewCustomer()
+	other.Get("")
+	other.WantRedirect(other.Post("documents", url.Values{"action": {"describe"}, fields[0]: {"other"}}))
+
+	c.WantRedirect(c.Post("documents", url.Values{"action": {"describe"}, fields[0]: {"income_evidence"}}))
+	c.WantPage(c.Get("documents"), http.StatusOK).Shows("Your answers are saved").WantField("What is it? payslip.pdf", "income_evidence")
+	// Other buttons store categories, too; a page without them clears none.
+	c.WantRedirect(c.Post("documents", url.Values{"action": {"save"}, fields[0]: {""}, fields[1]: {"loan_statement"}}))
+	c.WantPage(c.Get(""), http.StatusOK).Shows("In progress")
+	c.WantPage(c.Post("documents", url.Values{"action": {"continue"}}), http.StatusUnprocessableEntity).Shows(statement.NoCategory + ": tax.pdf").Hides("payslip.pdf:")
+	c.WantRedirect(c.Post("documents", url.Values{"action": {"continue"}, fields[2]: {"tax_return"}}))
+	documents, err := c.DB.Documents(t.Context(), c.ID)
+	c.OK(err)
+	for i, want := range []string{"income_evidence", "loan_statement", "tax_return"} {
+		if documents[i].Category != want {
+			t.Errorf("document %d is %q, want %q", i, documents[i].Category, want)
+		}
+	}
+}
+
+// TestSignatureWaitsForCategories uploads after the section was completed.
+func TestSignatureWaitsForCategories(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	c.AnswerAll()
+	c.WantRedirect(c.Attach("", "late.pdf", harness.PDFOf(30), "save"))
+	c.WantPage(c.Get(""), http.StatusOK).Shows("Changes to finish")
+	c.WantPage(c.Sign(), http.StatusUnprocessableEntity).Shows("Some sections aren’t finished", "What is it? late.pdf")
+	if err := c.Service.Forms.Submit(t.Context(), c.ID, statement.Declaration{Accepted: true, FullName: "Zoë O'Brien"}, ""); err == nil {
+		t.Fatal("a form was submitted with a document without a category")
+	}
+	documents, err := c.DB.Documents(t.Context(), c.ID)
+	c.OK(err)
+	c.WantRedirect(c.Post("documents", url.Values{"action": {"save"}, statement.CategoryField(documents[0].ID.String()): {"other"}}))
+	c.WantRedirect(c.Sign())
+	data, err := c.Service.Sessions.Data(t.Context(), c.TestScope(), c.ID, harness.Operator)
+	c.OK(err)
+	if got := data.Statement.Documents; len(got) != 1 || got[0].Category != "other" {
+		t.Errorf("documents of the data = %+v, want one with its category", got)
+	}
+}
+
+// TestManyFieldsBesideAFile checks that a form full of fields is bounded, and that
+// the file still counts.
+func TestManyFieldsBesideAFile(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	for i := range 5000 {
+		c.OK(w.WriteField(fmt.Sprintf("category.doc_%d", i), "other"))
+	}
+	part, err := w.CreateFormFile("file", "a.pdf")
+	c.OK(err)
+	_, err = part.Write(harness.PDFOf(30))
+	c.OK(err)
+	c.OK(w.WriteField("category", "tax_return"))
+	c.OK(w.WriteField("action", "save"))
+	c.OK(w.Close())
+	r := httptest.NewRequest(http.MethodPost, c.Path(statement.DocumentsSection), &body)
+	r.Header.Set("Content-Type", w.FormDataContentType())
+	if next := c.WantRedirect(c.Send(r)); next != "" {
+		t.Errorf("it leads to %q, want the hub", next)
+	}
+	if documents, err := c.DB.Documents(t.Context(), c.ID); err != nil || len(documents) != 1 || documents[0].Category != "tax_return" {
+		t.Errorf("documents = %v, %v; want the tax return", documents, err)
+	}
+}
+
+// TestCancelledUploadLeavesNothing ends an upload half-way, as the page's button
+// does. Only the bytes that arrived count against the session's budget.
+func TestCancelledUploadLeavesNothing(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	c.Get("")
+	body, w := io.Pipe()
+	form := multipart.NewWriter(w)
+	first := make(chan *httptest.ResponseRecorder, 1)
+	go func() {
+		r := httptest.NewRequest(http.MethodPost, c.Path(statement.DocumentsSection), body)
+		r.Header.Set("Content-Type", form.FormDataContentType())
+		first <- c.Send(r)
+	}()
+	part, err := form.CreateFormFile("file", "slow.pdf")
+	c.OK(err)
+	_, err = part.Write(harness.PDFOf(300_000))
+	c.OK(err)
+	c.OK(w.CloseWithError(io.ErrUnexpectedEOF))
+	if got := <-first; got.Code != http.StatusBadRequest {
+		t.Errorf("a cancelled upload answered %d, want 400", got.Code)
+	}
+	if n := counted(c, "SELECT (SELECT count(*) FROM document) + (SELECT count(*) FROM blob_garbage)"); n != 0 {
+		t.Errorf("%d rows are left", n)
+	}
+	if n := counted(c, "SELECT uploaded_bytes FROM session WHERE id = $1", c.ID); n < 1 || n > 300_000 {
+		t.Errorf("%d bytes are counted, want those that arrived", n)
+	}
+	c.WantRedirect(c.Attach("", "again.pdf", harness.PDFOf(30), "upload"))
+}
+
+// counted is the result of a query for one number.
+func counted(c *harness.Customer, query string, args ...any) (n int) {
+	c.Helper()
+	c.OK(c.DB.Raw().GetContext(c.Context(), &n, query, args...))
+	return n
 }
 
 // TestUploadInTwoTabs checks that a second upload at the same time is refused

@@ -155,7 +155,7 @@ func task(v *visit, name string) view.Task {
 	}
 	own, begun := v.Sections[name]
 	switch {
-	case own.Completed && own.Draft == nil:
+	case v.Finished(name):
 		t.Status = view.Completed
 	case own.Completed:
 		t.Status = view.ToFinish

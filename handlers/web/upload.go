@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -21,8 +22,16 @@ const (
 	maxFieldBytes = 4 << 10
 )
 
-// uploadFields are the fields of the forms that take a file.
+// uploadFields are the fields of the forms that take a file. Those of
+// documentFields are read, too.
 var uploadFields = []string{"action", "category", "file", "from"}
+
+// The fields of stored documents are named by a prefix and the document's id.
+const (
+	documentFields    = "category."
+	maxDocumentName   = 64 // bytes of such a name
+	maxDocumentFields = 40 // twice what a page has
+)
 
 // An Upload is a posted form with a file, read part by part: the file is never
 // held in memory.
@@ -87,7 +96,7 @@ func (u *Upload) nextFile() *multipart.Part {
 		if name == "file" && part.FileName() != "" {
 			return part
 		}
-		if !slices.Contains(uploadFields, name) || u.Values.Has(name) {
+		if !u.takes(name) {
 			continue
 		}
 		var value []byte
@@ -95,6 +104,15 @@ func (u *Upload) nextFile() *multipart.Part {
 		u.Values.Set(name, string(value))
 	}
 	return nil
+}
+
+// takes reports whether a field is kept: the first of each known name.
+func (u *Upload) takes(name string) bool {
+	if u.Values.Has(name) {
+		return false
+	}
+	ofDocument := strings.HasPrefix(name, documentFields) && len(name) <= maxDocumentName && len(u.Values) < maxDocumentFields
+	return ofDocument || slices.Contains(uploadFields, name)
 }
 
 // ReadRest reads the fields after the first file.

@@ -136,7 +136,7 @@ type Page struct{ Number, Size int }
 type Document struct {
 	ID          DocumentID `db:"id"`
 	SessionID   SessionID  `db:"session_id"`
-	Category    string     `db:"category"`
+	Category    string     `db:"category"` // "" until the customer chose one
 	FileName    string     `db:"file_name"`
 	ContentType string     `db:"content_type"`
 	SizeBytes   int64      `db:"size_bytes"`

@@ -29,6 +29,10 @@ const (
 	PictureTooLarge = "The selected picture has too many pixels. Take a smaller photo"
 )
 
+// CategoryField is the name of the input with the category of a stored document.
+// A document has none until its section is completed.
+func CategoryField(document string) string { return "category." + document }
+
 // Document is an uploaded file as the data object shows it (D23).
 type Document struct {
 	ID          string           `json:"id" doc:"Document id, doc_…; its bytes are at /v1/sessions/:id/documents/:document_id."`
@@ -38,6 +42,11 @@ type Document struct {
 	SizeBytes   int64            `json:"size_bytes" doc:"Size in bytes, at most 10485760."`
 	SHA256      string           `json:"sha256" doc:"Lower-case hex."`
 	UploadedAt  form.Timestamp   `json:"uploaded_at" doc:"When it was uploaded, UTC."`
+}
+
+// DocumentsDescribed reports whether every document has a category.
+func (s *Statement) DocumentsDescribed() bool {
+	return !slices.ContainsFunc(s.Documents, func(d Document) bool { return d.Category == "" })
 }
 
 // DocumentCategories are the categories of documents (D23).

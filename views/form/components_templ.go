@@ -434,6 +434,22 @@ func listButton(url, confirm string) templ.Attributes {
 	return attrs
 }
 
+// savedOnChange are the attributes of what holds documents: a category that is
+// chosen is stored at once. Several changes are sent one after the other, the
+// last one with all that was chosen.
+func savedOnChange(url string) templ.Attributes {
+	return templ.Attributes{
+		"hx-post":       url,
+		"hx-trigger":    "change",
+		"hx-sync":       "this:queue last",
+		"hx-vals":       `{"action":"` + ActionDescribe + `"}`,
+		"hx-select-oob": "#status:innerHTML",
+		"hx-swap":       "none",
+		"hx-status:429": `swap:"innerHTML target:#refusal show:top ignoreTitle:true" select:".wrap"`,
+		"hx-status:5xx": `swap:"innerHTML target:#refusal show:top ignoreTitle:true" select:".wrap"`,
+	}
+}
+
 // liveTotals are the attributes of what keeps a section's totals and conversions
 // true to what is typed. The server works them out, so that there is one arithmetic.
 func liveTotals(url string) templ.Attributes {

@@ -35,6 +35,7 @@ const (
 	ActionSave     = "save"     // keep what was typed, unchecked, go to the hub
 	ActionTotal    = "total"    // work out the totals of what was typed, save nothing
 	ActionUpload   = "upload"   // store the chosen file and show the page again
+	ActionDescribe = "describe" // store the categories of documents and show the page again
 	ActionAdd      = "add:"
 	ActionRemove   = "remove:"
 )

@@ -66,7 +66,8 @@ var (
 	expensesInputs = map[string]string{
 		"housing.mortgage_rent": "2100", "housing.utilities": "420", "housing.rates": "185", "transport.fuel": "260", "living.groceries": "980",
 	}
-	documents = []statement.Document{
+	undescribed = []statement.Document{{ID: "doc_3", FileName: "IMG_4711.HEIC", SizeBytes: 2_400_000}}
+	documents   = []statement.Document{
 		{ID: "doc_1", Category: "income_evidence", FileName: "Payslip September 2026.pdf", SizeBytes: 348_211},
 		{ID: "doc_2", Category: "bank_statement", FileName: "IMG_20261019_a-rather-long-name-that-a-phone-gave-to-a-photo-0001.heic", SizeBytes: 4_812_004},
 	}
@@ -151,6 +152,7 @@ func pages(t *testing.T) map[string]templ.Component {
 		"expenses":            view.Section(sectionPage(section(statement.ExpensesSection))),
 		"documents-empty":     view.Documents(view.DocumentsPage{Page: page(), Action: "/documents"}),
 		"documents":           view.Documents(view.DocumentsPage{Page: page(), Action: "/documents", Documents: documents}),
+		"documents-asked":     view.Documents(view.DocumentsPage{Page: page(), Action: "/documents", Documents: undescribed, Errors: form.Errors{{Field: statement.CategoryField("doc_3"), Message: statement.NoCategory}}}),
 		"documents-errors":    view.Documents(view.DocumentsPage{Page: page(), Action: "/documents", Errors: form.Errors{{Field: "category", Message: statement.NoCategory}, {Field: "file", Message: statement.FileTooLarge}}}),
 		"check":               view.Check(unsigned),
 		"check-errors":        view.Check(signed),

@@ -12,12 +12,13 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/form"
 	"candor/internal/statement"
 )
 
 // Upload is a file that a customer sends.
 type Upload struct {
-	Category string
+	Category string // "" for not chosen yet
 	FileName string // as the device named it
 	Content  io.Reader
 	// Rest, if not nil, is called after Content was read and returns the
@@ -44,15 +45,15 @@ var errUploadsBusy = &domain.Error{
 // PNG or HEIC by its content, at most 10 MiB, at most 20 a session (D23). It
 // is saved at once. No byte is stored if the session is closed or full, or has
 // used up statement.MaxUploadedBytes. What is refused later is deleted before
-// AddDocument returns. Errors: validation_error on file or category,
-// service_unavailable, those of a session that isn't open, and those of reading
+// AddDocument returns. The category can be left out until CompleteDocuments.
+// Errors: validation_error on file or category, service_unavailable, those of a session that isn't open, and those of reading
 // Content and Rest.
 func (s *Service) AddDocument(ctx context.Context, id domain.SessionID, upload Upload) error {
 	if upload.Rest == nil {
 		category := upload.Category
 		upload.Rest = func() (string, error) { return category, nil }
-		if !statement.KnownCategory(category) {
-			return fileError("category", statement.NoCategory)
+		if err := checkCategory(category); err != nil {
+			return err
 		}
 	}
 	end, err := s.uploads.begin(id)
@@ -135,10 +136,18 @@ func (s *Service) receive(ctx context.Context, document *domain.Document, upload
 		return err
 	}
 	document.Category, err = upload.Rest()
-	if err == nil && !statement.KnownCategory(document.Category) {
-		err = fileError("category", statement.NoCategory)
+	if err != nil {
+		return err
 	}
-	return err
+	return checkCategory(document.Category)
+}
+
+// checkCategory is an error if a chosen category is unknown.
+func checkCategory(category string) error {
+	if category == "" || statement.KnownCategory(category) {
+		return nil
+	}
+	return fileError("category", statement.NoCategory)
 }
 
 // put stores a document's content, hashes it and checks a picture's size, all
@@ -224,6 +233,44 @@ func (s *Service) RemoveDocument(ctx context.Context, id domain.SessionID, docum
 		}
 		return err
 	})
+}
+
+// DescribeDocuments stores the categories chosen for stored documents of an open
+// session. Missing documents are ignored. Errors: validation_error on
+// statement.CategoryField of an unknown category.
+func (s *Service) DescribeDocuments(ctx context.Context, id domain.SessionID, chosen map[domain.DocumentID]string) error {
+	for document, category := range chosen {
+		if !statement.KnownCategory(category) {
+			return fileError(statement.CategoryField(document.String()), statement.NoCategory)
+		}
+	}
+	return s.change(ctx, id, func(tx *db.Tx, _ *domain.Session, _ time.Time) error {
+		for document, category := range chosen {
+			if err := tx.DescribeDocument(ctx, id, document, category); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// described is a validation error that names each document of a session without
+// a category.
+func described(ctx context.Context, tx *db.Tx, id domain.SessionID) error {
+	documents, err := tx.Documents(ctx, id)
+	if err != nil {
+		return err
+	}
+	var missing form.Errors
+	for _, d := range documents {
+		if d.Category == "" {
+			missing = append(missing, form.Error{Field: statement.CategoryField(d.ID.String()), Message: statement.NoCategory})
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return &domain.Error{Code: domain.CodeValidation, Fields: missing}
 }
 
 func fileError(field, message string) error {

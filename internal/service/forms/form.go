@@ -181,13 +181,19 @@ func (f *State) Empty(name string) *form.Section {
 	return section
 }
 
+// Finished reports whether a section can be signed for: it was completed, its
+// answers are still valid, and every document has a category.
+func (f *State) Finished(name string) bool {
+	own := f.Sections[name]
+	return own.Completed && own.Draft == nil && (name != statement.DocumentsSection || f.Statement.DocumentsDescribed())
+}
+
 // Unfinished lists the sections before the declaration that can't be signed
-// for yet: not completed, or changed since with answers that aren't valid.
+// for yet.
 func (f *State) Unfinished() []string {
 	var out []string
 	for _, name := range statement.SectionNames {
-		own := f.Sections[name]
-		if name != statement.DeclarationSection && (!own.Completed || own.Draft != nil) {
+		if name != statement.DeclarationSection && !f.Finished(name) {
 			out = append(out, name)
 		}
 	}

@@ -72,13 +72,18 @@ func (s *Service) SaveSection(ctx context.Context, id domain.SessionID, section 
 }
 
 // CompleteDocuments completes the documents section, with any number of
-// files (D23).
+// files (D23). validation_error for each one without a category.
 func (s *Service) CompleteDocuments(ctx context.Context, id domain.SessionID) error {
 	return s.completeSection(ctx, id, statement.DocumentsSection, []byte("{}"))
 }
 
 func (s *Service) completeSection(ctx context.Context, id domain.SessionID, name string, answers []byte) error {
 	return s.change(ctx, id, func(tx *db.Tx, session *domain.Session, now time.Time) error {
+		if name == statement.DocumentsSection {
+			if err := described(ctx, tx, id); err != nil {
+				return err
+			}
+		}
 		first, err := s.Vault.SaveSection(ctx, tx, id, name, answers, now)
 		if err != nil || !first {
 			return err

@@ -25,7 +25,11 @@ func (s *Service) Submit(ctx context.Context, id domain.SessionID, signed statem
 		if err != nil {
 			return err
 		}
-		if err := unfinished(stored); err != nil {
+		documents, err := tx.Documents(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := unfinished(stored, documents); err != nil {
 			return err
 		}
 		signed.SignedAt = now
@@ -44,8 +48,11 @@ func (s *Service) Submit(ctx context.Context, id domain.SessionID, signed statem
 	})
 }
 
-func unfinished(stored []db.Section) error {
-	state := State{Sections: map[string]SectionState{}}
+func unfinished(stored []db.Section, documents []domain.Document) error {
+	state := State{Sections: map[string]SectionState{}, Statement: &statement.Statement{}}
+	for _, d := range documents {
+		state.Statement.Documents = append(state.Statement.Documents, statement.Document{Category: statement.DocumentCategory(d.Category)})
+	}
 	for _, section := range stored {
 		own := SectionState{Completed: section.CompletedAt != nil}
 		if section.Draft != nil {

@@ -61,7 +61,7 @@ func (c *console) take(m chromedp.ConsoleMessage) {
 
 func (c *console) allowed(text string) bool {
 	return slices.ContainsFunc(c.allow, func(status int) bool {
-		return strings.Contains(text, fmt.Sprintf("status of %d ", status))
+		return strings.Contains(text, fmt.Sprintf("status of %d ", status)) || status == 0 && strings.Contains(text, "net::ERR_")
 	})
 }
 

@@ -42,8 +42,9 @@ type Options struct {
 	Device   Device
 	Dark     bool // the visitor prefers a dark colour scheme
 	NoScript bool // JavaScript is off: what works here works everywhere
-	// AllowStatus lists HTTP statuses that the test provokes on purpose. 422,
-	// the answer to an invalid form, is always allowed.
+	Touch    bool // the visitor points with a finger
+	// AllowStatus lists HTTP statuses that the test provokes on purpose, 0 for a lost
+	// connection. 422, the answer to an invalid form, is always allowed.
 	AllowStatus []int
 }
 
@@ -98,6 +99,10 @@ func (tab *Tab) emulate(ctx context.Context, _ *chromedp.Target) error {
 	off := emulation.SetScriptExecutionDisabledParams{Value: tab.options.NoScript}
 	if _, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, off); err != nil {
 		return fmt.Errorf("switch script off: %w", err)
+	}
+	touch := emulation.SetTouchEmulationEnabledParams{Enabled: tab.options.Touch}
+	if _, err := chromedp.Call(ctx, emulation.SetTouchEmulationEnabled, touch); err != nil {
+		return fmt.Errorf("emulate touch: %w", err)
 	}
 	report := page.AddScriptToEvaluateOnNewDocumentParams{Source: reportViolations}
 	if _, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, report); err != nil {

@@ -1,0 +1,272 @@
+package form_test
+
+import (
+	"fmt"
+	"image"
+	"image/jpeg"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"candor/handlers"
+	"candor/internal/domain"
+	"candor/internal/statement"
+	"candor/internal/testkit/browsertest"
+	"candor/internal/testkit/harness"
+)
+
+// A slowNetwork is the form behind a connection that the test can hold up and cut.
+type slowNetwork struct {
+	form  http.Handler
+	posts atomic.Int32
+	cut   atomic.Bool  // posts lose their connection
+	busy  atomic.Int32 // so many posts are answered with 503
+	mu    sync.Mutex
+	held  chan struct{} // closed when posts may go on, nil for never held
+}
+
+// hold stops posts after their first bytes, until the returned function is called.
+func (n *slowNetwork) hold() (release func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	held := make(chan struct{})
+	n.held = held
+	return sync.OnceFunc(func() { close(held) })
+}
+
+func (n *slowNetwork) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodPost {
+		n.posts.Add(1)
+		n.mu.Lock()
+		r.Body = &heldBody{ReadCloser: r.Body, until: n.held}
+		n.mu.Unlock()
+		if n.cut.Load() {
+			panic(http.ErrAbortHandler)
+		}
+		if n.busy.Add(-1) >= 0 {
+			_, _ = io.Copy(io.Discard, r.Body)
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+	}
+	n.form.ServeHTTP(w, r)
+}
+
+type heldBody struct {
+	io.ReadCloser
+	until chan struct{}
+	read  int
+}
+
+// Read waits once the first bytes were read.
+func (b *heldBody) Read(p []byte) (int, error) {
+	if b.read > 100_000 && b.until != nil {
+		<-b.until
+	}
+	n, err := b.ReadCloser.Read(p)
+	b.read += n
+	return n, err
+}
+
+// uploader opens the documents page in a browser behind a slowNetwork.
+func uploader(t *testing.T, options browsertest.Options) (*person, *slowNetwork) {
+	t.Helper()
+	h := harness.New(t, func(c *handlers.Config) { c.Development = true })
+	n := &slowNetwork{form: h.Handler}
+	server := httptest.NewServer(n)
+	t.Cleanup(server.Close)
+	session := h.NewSession(h.TestScope(), domain.NewSession{})
+	p := &person{Customer: &harness.Customer{Harness: h, ID: session.ID}, base: server.URL, tab: browsertest.New(t, options)}
+	p.tab.Open(p.base + h.Link(session.ID))
+	p.tab.Open(p.base + p.Path(statement.DocumentsSection))
+	return p, n
+}
+
+func (p *person) focusOn(selector string) {
+	p.Helper()
+	browsertest.Eval[bool](p.tab, fmt.Sprintf("document.querySelector(%q).focus(), true", selector))
+}
+
+const sending = `#uploading .file-row:not(.is-failed)`
+
+// TestSeveralFilesAtOnce chooses good and bad files, sees their progress, cancels one,
+// presses Continue too early and is asked what the documents are.
+func TestSeveralFilesAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string]browsertest.Options{
+		"phone": {}, "desktop": {Device: browsertest.Desktop}, "phone, dark": {Dark: true}, "desktop, dark": {Device: browsertest.Desktop, Dark: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, network := uploader(t, options)
+			view := func(step string) {
+				p.tab.View("upload/" + strings.ReplaceAll(name, ", ", "-") + "-" + step)
+			}
+			view("1-empty")
+			release := network.hold()
+			p.tab.Upload("#file",
+				temporaryFile(t, "notes.txt", []byte("text")), temporaryFile(t, "Payslip October 2026.pdf", harness.PDFOf(9<<20)),
+				temporaryFile(t, "IMG_4711.HEIC", []byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x00")),
+				temporaryFile(t, "scan.pdf", harness.PDFOf(statement.MaxDocumentBytes+1)), temporaryFile(t, "empty.pdf", nil))
+			p.tab.WaitForTrue(`document.querySelector("progress").value > 0`)
+			said := p.tab.Text("#status")
+			for _, text := range []string{"notes.txt: " + statement.FileTypeUnknown, "scan.pdf: " + statement.FileTooLarge, "empty.pdf: " + statement.FileEmpty} {
+				if !strings.Contains(said, text) || !strings.Contains(p.tab.Text("#uploading"), strings.SplitAfter(text, ": ")[1]) {
+					t.Errorf("said %q, want %q", said, text)
+				}
+			}
+			if shown := browsertest.Eval[string](p.tab, `document.querySelector("progress").value + "% " + document.querySelector("progress + span").textContent`); shown == "100% 100%" || !strings.HasPrefix(shown, strings.Fields(shown)[1]) {
+				t.Errorf("the progress of a file that is held up is %q", shown)
+			}
+			inspect(p.tab, "upload-"+strings.ReplaceAll(name, ", ", "-"))
+			view("2-sending")
+
+			p.focusOn(sending + " button")
+			p.tab.Press("\r")
+			p.tab.WaitForText("#status", "Upload cancelled")
+			if got := browsertest.Eval[string](p.tab, `document.activeElement.closest("li").textContent`); !strings.Contains(got, "IMG_4711.HEIC") {
+				t.Errorf("after the cancellation the focus is on %q, want the next file's button", got)
+			}
+			release()
+			p.tab.WaitForText("#stored", "IMG_4711.HEIC")
+			p.tab.WaitForText("#status", "Document uploaded")
+			p.tab.WaitForFocus("file")
+			p.tab.WaitGone(sending)
+			view("3-stored")
+
+			release = network.hold()
+			p.tab.Upload("#file", temporaryFile(t, "card.pdf", harness.PDFOf(9<<20)))
+			p.tab.WaitForTrue(`document.querySelector("progress")?.value > 0`)
+			p.tab.Click(mainButton)
+			p.tab.WaitForText("#status", statement.UploadRunning)
+			release()
+			p.tab.WaitForFocus("error-summary")
+			p.tab.WaitForText(".error-summary", statement.NoCategory+": IMG_4711.HEIC")
+			p.tab.WaitForText(".error-summary", statement.NoCategory+": card.pdf")
+			view("4-asked")
+			inspect(p.tab, "upload-asked-"+strings.ReplaceAll(name, ", ", "-"))
+			p.tab.Click(".error-summary a")
+			p.tab.WaitForTrue(`document.activeElement === document.querySelector("#uploaded-1 select")`)
+			p.tab.Press("Bank")
+			p.tab.WaitForText("#status", saved)
+			if !browsertest.Eval[bool](p.tab, `document.activeElement === document.querySelector("#uploaded-1 select")`) {
+				t.Error("a saved category took the focus away")
+			}
+			p.describe(2, "loan_statement")
+			p.press("/personal_details")
+
+			documents, err := p.DB.Documents(t.Context(), p.ID)
+			p.OK(err)
+			if len(documents) != 2 || documents[0].Category != "bank_statement" || documents[0].ContentType != "image/heic" || documents[1].Category != "loan_statement" {
+				t.Errorf("documents = %+v, want the photo and the card's statement", documents)
+			}
+			if n := counted(p.Customer, "SELECT count(*) FROM blob_garbage"); n != 0 {
+				t.Errorf("the cancelled upload left %d blobs", n)
+			}
+		})
+	}
+}
+
+// TestUploadsOverABadConnection loses a connection, meets a busy server, and goes on.
+func TestUploadsOverABadConnection(t *testing.T) {
+	t.Parallel()
+	p, network := uploader(t, browsertest.Options{AllowStatus: []int{http.StatusServiceUnavailable, http.StatusUnprocessableEntity, 0}})
+	network.cut.Store(true)
+	p.tab.Upload("#file", temporaryFile(t, "lost.pdf", harness.PDFOf(200)))
+	p.tab.WaitForText("#status", "lost.pdf: This file was not sent. Choose it again.")
+	network.cut.Store(false)
+	network.posts.Store(0)
+	p.tab.Upload("#file", temporaryFile(t, "damaged.png", []byte("\x89PNG\r\n\x1a\n")), temporaryFile(t, "kept.pdf", harness.PDFOf(300)))
+	p.tab.WaitForText("#stored", "kept.pdf")
+	p.tab.WaitForText("#uploading", statement.FileDamaged)
+
+	network.busy.Store(1)
+	p.tab.Upload("#file", temporaryFile(t, "later.pdf", harness.PDFOf(200)))
+	p.tab.WaitForText("#stored", "later.pdf")
+	if got := p.tab.Text("#uploading"); got != "" {
+		t.Errorf("beside the stored files stands %q, want nothing", got)
+	}
+	if got := network.posts.Load(); got != 4 {
+		t.Errorf("%d posts for three files and one retry, want 4", got)
+	}
+}
+
+// TestTwentyFilesAtOnce chooses one more than a statement holds.
+func TestTwentyFilesAtOnce(t *testing.T) {
+	t.Parallel()
+	p, network := uploader(t, browsertest.Options{})
+	var files []string
+	for i := range statement.MaxDocuments + 1 {
+		files = append(files, temporaryFile(t, fmt.Sprintf("%02d.pdf", i+1), harness.PDFOf(100)))
+	}
+	p.tab.Upload("#file", files...)
+	p.tab.WaitForText("#uploading", statement.TooManyFiles)
+	p.tab.WaitForText("#adding", "You have uploaded 20 documents")
+	if shown := browsertest.Eval[int](p.tab, `document.querySelectorAll("#stored .file-row").length`); shown != statement.MaxDocuments || network.posts.Load() != statement.MaxDocuments {
+		t.Errorf("%d files are shown after %d posts, want 20", shown, network.posts.Load())
+	}
+	inspect(p.tab, "upload-twenty")
+}
+
+// TestUploadToAClosedSession shows what has become of the session.
+func TestUploadToAClosedSession(t *testing.T) {
+	t.Parallel()
+	p, _ := uploader(t, browsertest.Options{AllowStatus: []int{http.StatusGone}})
+	_, err := p.Service.Sessions.Cancel(t.Context(), p.TestScope(), p.ID, harness.Operator)
+	p.OK(err)
+	p.tab.Upload("#file", temporaryFile(t, "a.pdf", harness.PDFOf(100)))
+	p.tab.WaitForText("h1", "no longer needed")
+}
+
+// TestFilePickerByKeyboard reaches the choice of files and, on a phone, the camera
+// with the Tab key, sees the focus, and finds both named in the form's language.
+func TestFilePickerByKeyboard(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		options browsertest.Options
+		then    string // has the focus after the picker
+	}{"phone": {browsertest.Options{Touch: true}, "Take a photo"}, "desktop": {browsertest.Options{Device: browsertest.Desktop}, "Continue"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, _ := uploader(t, test.options)
+			p.focusOn("h1")
+			p.tab.Press("\t")
+			p.tab.WaitForFocus("file")
+			for property, want := range map[string]string{
+				`getComputedStyle(document.querySelector(".picker")).outlineStyle`: "solid",
+				`document.querySelector("#file").labels[0].innerText.trim()`:       "Choose files",
+				`String(document.querySelector("#file").multiple)`:                 "true",
+			} {
+				if got := browsertest.Eval[string](p.tab, property); got != want {
+					t.Errorf("%s is %q, want %q", property, got, want)
+				}
+			}
+			p.tab.Press("\t")
+			if got := browsertest.Eval[string](p.tab, `document.activeElement.closest("label, button").textContent.trim()`); got != test.then {
+				t.Errorf("after the picker comes %q, want %q", got, test.then)
+			}
+			inspect(p.tab, "upload-picker-"+name)
+		})
+	}
+}
+
+// TestPhotoFromTheCamera takes a photo while a file is on its way.
+func TestPhotoFromTheCamera(t *testing.T) {
+	t.Parallel()
+	p, network := uploader(t, browsertest.Options{Touch: true})
+	release := network.hold()
+	p.tab.Upload("#file", temporaryFile(t, "a.pdf", harness.PDFOf(9<<20)))
+	p.tab.WaitForTrue(`document.querySelector("progress")?.value > 0`)
+	p.tab.Upload(".camera input", temporaryFile(t, "photo.jpg", picture(t, func(w io.Writer, m image.Image) error { return jpeg.Encode(w, m, nil) })))
+	p.tab.WaitForText("#uploading", "photo.jpg")
+	release()
+	p.tab.WaitForText("#stored", "photo.jpg")
+	if got := network.posts.Load(); got != 2 {
+		t.Errorf("%d posts for two files, want 2", got)
+	}
+}
