@@ -513,10 +513,12 @@ CREATE TABLE public.section (
     completed_at timestamp with time zone,
     updated_at timestamp with time zone NOT NULL,
     reached_at timestamp with time zone,
-    problems text[] DEFAULT '{}'::text[] NOT NULL
+    problems text[] DEFAULT '{}'::text[] NOT NULL,
+    prefill bytea
 );
 ALTER TABLE ONLY public.section ALTER COLUMN answers SET STORAGE EXTERNAL;
 ALTER TABLE ONLY public.section ALTER COLUMN draft SET STORAGE EXTERNAL;
+ALTER TABLE ONLY public.section ALTER COLUMN prefill SET STORAGE EXTERNAL;
 
 CREATE TABLE public.session (
     id uuid NOT NULL,
@@ -545,6 +547,7 @@ CREATE TABLE public.session (
     customer_erased_at timestamp with time zone,
     language text,
     pdf_sha256 bytea,
+    prefilled boolean DEFAULT false NOT NULL,
     CONSTRAINT session_pdf_sha256_check CHECK ((octet_length(pdf_sha256) = 32)),
     CONSTRAINT session_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'in_progress'::text, 'completed'::text, 'expired'::text, 'cancelled'::text])))
 );

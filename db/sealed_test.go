@@ -26,6 +26,7 @@ var notSealed = map[string]string{
 	"staff_recovery_code.hash":     "a hash",
 	"section.answers":              "sealed by the session's data key",
 	"section.draft":                "sealed by the session's data key",
+	"section.prefill":              "sealed by the session's data key",
 	"staff_request.subject":        "a hash",
 	"staff_request.token_hash":     "a hash",
 	"staff_session.token_hash":     "a hash",

@@ -15,6 +15,7 @@ type Section struct {
 	Name        string     `db:"name"`
 	Answers     []byte     `db:"answers"`    // the last valid ones, nil before
 	Draft       []byte     `db:"draft"`      // typed since and not valid yet: input name → values, nil for none
+	Prefill     []byte     `db:"prefill"`    // what the partner gave: path → answer, nil for nothing
 	ReachedAt   *time.Time `db:"reached_at"` // when the customer first saw it, nil where it wasn't noted
 	CompletedAt *time.Time `db:"completed_at"`
 	UpdatedAt   time.Time  `db:"updated_at"`
@@ -24,7 +25,7 @@ type Section struct {
 func (q *Queries) Sections(ctx context.Context, id domain.SessionID) ([]Section, error) {
 	var out []Section
 	err := q.all(ctx, &out, `
-		SELECT name, answers, draft, reached_at, completed_at, updated_at
+		SELECT name, answers, draft, prefill, reached_at, completed_at, updated_at
 		FROM section WHERE session_id = $1`, id)
 	return out, wrap(err, "get sections")
 }
@@ -69,6 +70,12 @@ func (tx *Tx) SaveDraft(ctx context.Context, id domain.SessionID, name string, d
 			problems = s.problems || ARRAY(SELECT unnest(excluded.problems) EXCEPT SELECT unnest(s.problems))`,
 		id, name, draft, noted(refused), now)
 	return wrap(err, "save draft")
+}
+
+// InsertPrefill stores what the partner gave of a new session's section.
+func (tx *Tx) InsertPrefill(ctx context.Context, id domain.SessionID, name string, prefill []byte, now time.Time) error {
+	_, err := tx.exec(ctx, `INSERT INTO section (session_id, name, prefill, updated_at) VALUES ($1, $2, $3, $4)`, id, name, prefill, now)
+	return wrap(err, "insert prefill")
 }
 
 // SaveSection stores a section's valid answers in place of those before and

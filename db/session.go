@@ -9,7 +9,7 @@ import (
 
 const sessionColumns = `id, account_id, livemode, status, form_type, customer_email, customer_name, reference_id,
 	webhook_url, metadata, sections_completed, created_at, expires_at, accessed_at, completed_at, cancelled_at,
-	last_activity_at, pdf_ready_at, erased_at, data_erased_at, customer_erased_at, created_by_kind, created_by, language, pdf_sha256`
+	last_activity_at, pdf_ready_at, erased_at, data_erased_at, customer_erased_at, created_by_kind, created_by, language, pdf_sha256, prefilled`
 
 // InsertSession stores a new session.
 func (tx *Tx) InsertSession(ctx context.Context, s *domain.Session) error {
@@ -26,12 +26,12 @@ func (tx *Tx) InsertSessionByDefault(ctx context.Context, s *domain.Session) err
 func (tx *Tx) insertSession(ctx context.Context, s *domain.Session, expires *time.Time) error {
 	err := tx.get(ctx, &s.ExpiresAt, `
 		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, customer_name, reference_id,
-			webhook_url, metadata, created_at, expires_at, created_by_kind, created_by, language)
+			webhook_url, metadata, created_at, expires_at, created_by_kind, created_by, language, prefilled)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
-			coalesce($12, $11::timestamptz + (SELECT default_expires_in_days FROM account WHERE id = $2) * interval '24 hours'), $13, $14, $15)
+			coalesce($12, $11::timestamptz + (SELECT default_expires_in_days FROM account WHERE id = $2) * interval '24 hours'), $13, $14, $15, $16)
 		RETURNING expires_at`,
 		s.ID, s.AccountID, s.Livemode, s.Status, s.FormType, s.CustomerEmail, s.CustomerName, s.ReferenceID,
-		s.WebhookURL, s.Metadata, s.CreatedAt, expires, s.CreatedByKind, s.CreatedBy, s.Language)
+		s.WebhookURL, s.Metadata, s.CreatedAt, expires, s.CreatedByKind, s.CreatedBy, s.Language, s.Prefilled)
 	return wrap(err, "insert session")
 }
 

@@ -165,6 +165,8 @@ func decodeMember(field reflect.Value, tag reflect.StructTag, raw json.RawMessag
 		return decodeAs(raw, '"', into, "must be a string")
 	case *domain.Language:
 		return decodeAs(raw, '"', into, "must be a string")
+	case *rawPrefill:
+		return decodeAs(raw, '{', (*json.RawMessage)(into), "must be an object")
 	case **int:
 		if !wholeNumber.Match(raw) {
 			return "must be a whole number"

@@ -109,6 +109,9 @@ var jsonTypes = map[reflect.Type]openapi.JSONType{
 	reflect.TypeFor[form.Timestamp]():    func(*openapi.Schemas) *form.Schema { return &form.Schema{Type: "string", Format: "date-time"} },
 	reflect.TypeFor[statement.Cents]():   func(*openapi.Schemas) *form.Schema { return &form.Schema{Type: "number"} },
 	reflect.TypeFor[domain.Metadata]():   metadata,
+	reflect.TypeFor[rawPrefill](): func(s *openapi.Schemas) *form.Schema {
+		return s.Component("Prefill", statement.PrefillSchema)
+	},
 	reflect.TypeFor[*statement.Statement](): func(s *openapi.Schemas) *form.Schema {
 		return s.Component("FormData", func() *form.Schema {
 			return statement.DataSchema(s.Of(reflect.TypeFor[statement.Summary]()), s.Of(reflect.TypeFor[[]statement.Document]()))

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 
 	"candor/handlers/web"
 	"candor/internal/domain"
@@ -20,7 +21,11 @@ type createSessionRequest struct {
 	ExpiresInDays *int            `json:"expires_in_days" min:"1" max:"90" default:"30" doc:"After how many times 24 hours the link stops working. Without it, the account's own default counts where it has set one."`
 	Metadata      domain.Metadata `json:"metadata" doc:"Your own data: at most 10 keys of 1 to 100 characters; values are strings, numbers or booleans of at most 500 characters."`
 	Language      domain.Language `json:"language" doc:"The language in which the form opens, whatever the browser asks for. The account must offer it; English is always offered. The customer can choose another one on the page. Without it, the browser decides."`
+	Prefill       rawPrefill      `json:"prefill" doc:"Answers that you know already, in the shape of the data endpoint's data: any part of the five sections, at most 32 KiB of JSON. The form offers them to the customer, who can change them; they count when the customer saves the section. Computed members are ignored, any other unknown member is an error. An amount can be a string such as \"1250.50\"."`
 }
+
+// rawPrefill is the JSON of what statement.ReadPrefill reads.
+type rawPrefill json.RawMessage
 
 // sessionID is the session in an endpoint's path.
 type sessionID struct {
@@ -61,9 +66,9 @@ type newSession struct {
 // session is a session now.
 type session struct {
 	sessionFields
-	SessionURL   *string         `json:"session_url" format:"uri" doc:"The link that opens the form. Null for a key without data:read once the customer has opened it."`
+	SessionURL   *string         `json:"session_url" format:"uri" doc:"The link that opens the form. Null for a key without data:read if the session has prefill, or once the customer has opened it."`
 	CancelledAt  *form.Timestamp `json:"cancelled_at" doc:"When it was cancelled, UTC; null unless it was."`
-	DataErasedAt *form.Timestamp `json:"data_erased_at" doc:"When answers, drafts and documents were erased, UTC; null if they are kept. It happens on request, some days after a session expired or was cancelled, or when the account's retention of answers is over. After a request, what says something about the customer is null or empty, too, and customer_email is erased@customer.invalid."`
+	DataErasedAt *form.Timestamp `json:"data_erased_at" doc:"When answers, drafts, prefill and documents were erased, UTC; null if they are kept. It happens on request, some days after a session expired or was cancelled, or when the account's retention of answers is over. After a request, what says something about the customer is null or empty, too, and customer_email is erased@customer.invalid."`
 	Progress     progress        `json:"progress" doc:"How far the customer has come."`
 }
 
@@ -126,7 +131,7 @@ func (s *Server) CreateSession() Endpoint {
 func (s *Server) createSession(ctx context.Context, key *idempotency.Key[*domain.Session], r *createSessionRequest) (*domain.Session, error) {
 	created, err := s.Sessions.Create(ctx, scopeIn(ctx), key, domain.NewSession{
 		FormType: r.FormType, CustomerEmail: r.CustomerEmail, CustomerName: r.CustomerName, ReferenceID: r.ReferenceID,
-		WebhookURL: r.WebhookURL, ExpiresInDays: r.ExpiresInDays, Metadata: r.Metadata, Language: r.Language, By: actorIn(ctx),
+		WebhookURL: r.WebhookURL, ExpiresInDays: r.ExpiresInDays, Metadata: r.Metadata, Language: r.Language, Prefill: json.RawMessage(r.Prefill), By: actorIn(ctx),
 	})
 	if err == nil {
 		web.RequestIn(ctx).Created = &created.ID
@@ -186,7 +191,7 @@ func (s *Server) GetSession() Endpoint {
 	return endpoint(operation{
 		id: "getSession", tag: "Sessions", summary: "Get a session",
 		description: "A session as it stands, with the customer's progress. Its link opens what the customer has entered so far, " +
-			"so once the customer has opened it, `session_url` is null for a key without data:read.",
+			"so if the session has prefill or the customer has opened it, `session_url` is null for a key without data:read.",
 		errors: []domain.Code{domain.CodeSessionNotFound},
 		status: 200,
 	}, s.getSession)
@@ -209,7 +214,7 @@ func (s *Server) getSession(ctx context.Context, r *sessionID) (*session, error)
 // linkFor is a session's link, or nil for a key that may not read what the
 // customer has entered since opening it (D51).
 func (s *Server) linkFor(ctx context.Context, of *domain.Session) *string {
-	if of.AccessedAt != nil && !web.RequestIn(ctx).Principal.Permissions.Allow(domain.DataRead) {
+	if of.LinkIsConfidential() && !web.RequestIn(ctx).Principal.Permissions.Allow(domain.DataRead) {
 		return nil
 	}
 	link := s.Sessions.URL(of.ID)

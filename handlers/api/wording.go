@@ -9,12 +9,14 @@ var Words = form.Words{Rules: map[form.RuleCode]string{
 	form.RuleMaxLength: "{subject} {rule}.",
 	form.RuleEmail:     "{subject} {rule}.",
 	form.RuleRange:     "{subject} {rule}.",
+	form.RuleGiven:     "{subject} {rule}.",
 
 	"form_type":      "form_type must be financial_statement.",
 	"metadata_count": "metadata can have at most {max} keys.",
 	"metadata_key":   "metadata keys must be 1 to {max} characters long.",
 	"metadata_value": "{subject} must be a string, a number or a boolean.",
 	"language":       "language must be {value}: this account offers its forms in no other language.",
+	"bytes":          "{subject} must have at most {max} bytes.",
 	"target":         "{value}", // the sentence of internal/webhook, which attempts store, too
 
 	"usage_period": "period must be current_month, last_month, last_30_days or last_90_days.",

@@ -50,8 +50,8 @@ func (s *Server) sessionPage(c echo.Context, v *Visit, id domain.SessionID, stat
 		}
 	}
 	// A link opens what the customer has entered so far: it is shown to those
-	// who may read that, and while nothing is entered.
-	if found.Session.Status == domain.Pending || found.Session.Status == domain.InProgress && page.MayDownload {
+	// who may read that, and while there is nothing to read.
+	if found.Session.Status.Open() && (page.MayDownload || !found.Session.LinkIsConfidential()) {
 		page.Link = s.Sessions.URL(id)
 	}
 	for _, e := range found.Events {

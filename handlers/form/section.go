@@ -40,9 +40,10 @@ func suggested(ctx context.Context, v *visit, name string) string {
 	if _, begun := v.Sections[name]; begun {
 		return ""
 	}
-	switch name {
-	case statement.PersonalDetailsSection:
+	if name == statement.PersonalDetailsSection || len(v.Statement.Prefill[name]) > 0 {
 		return view.PrefilledNotice(ctx, v.Account.Name)
+	}
+	switch name {
 	case statement.LiabilitiesSection:
 		if v.Statement.Liabilities.Total() > 0 {
 			return view.SuggestedNotice(ctx)

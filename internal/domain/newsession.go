@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"candor/internal/form"
+	"candor/internal/statement"
 )
 
 // Limits of a new session (interface.md Limits, D8, D24).
@@ -34,8 +35,9 @@ type NewSession struct {
 	WebhookURL    string
 	ExpiresInDays *int // nil: DefaultExpiresInDays, or the account's default
 	Metadata      Metadata
-	Language      Language // in which the form opens; "": the browser's
-	By            Actor    // who creates it
+	Language      Language        // in which the form opens; "": the browser's
+	Prefill       json.RawMessage // nil: none
+	By            Actor           // who creates it
 }
 
 // Metadata is the partner's own data. Values are JSON strings, numbers or
@@ -99,6 +101,10 @@ func (n NewSession) Session(scope Scope, now time.Time, checkURL func(string) er
 			c.breaks(CodeValidation, "language", form.Rule{Code: "language", Value: strings.Join(texts(offered), " or ")})
 		}
 	}
+	if n.Prefill != nil {
+		s.Prefill = c.prefill(n.Prefill, now)
+		s.Prefilled = len(s.Prefill) > 0
+	}
 	if n.By.Kind != "" {
 		s.CreatedByKind, s.CreatedBy = &n.By.Kind, &n.By.Name
 	}
@@ -136,6 +142,15 @@ func (c *checker) text(field, s string) *string {
 		return nil
 	}
 	return &clean
+}
+
+// prefill reads the customer's answers that the partner knows.
+func (c *checker) prefill(raw json.RawMessage, now time.Time) statement.Prefill {
+	out, errs := statement.ReadPrefill(raw, now)
+	for _, e := range errs {
+		c.breaks(CodeValidation, strings.TrimSuffix("prefill."+e.Field, "."), e.Rule)
+	}
+	return out
 }
 
 // metadata checks the partner's data and returns it as it can be stored.

@@ -2,6 +2,8 @@ package domain
 
 import (
 	"time"
+
+	"candor/internal/statement"
 )
 
 // FinancialStatement is the only form type.
@@ -55,10 +57,17 @@ type Session struct {
 	CreatedByKind     *ActorKind `db:"created_by_kind"`    // nil on sessions from before it was stored
 	CreatedBy         *string    `db:"created_by"`         // the actor's name at that time
 	Language          *Language  `db:"language"`           // in which the form opens; nil: the browser's (D57)
+	Prefilled         bool       `db:"prefilled"`          // the form shows answers that the partner gave (D58)
+
+	Prefill statement.Prefill `db:"-"` // of a new session; package vault stores it
 }
 
 // Scope returns the account and mode that own the session.
 func (s *Session) Scope() Scope { return Scope{AccountID: s.AccountID, Livemode: s.Livemode} }
+
+// LinkIsConfidential reports whether the session's link shows answers, of the
+// customer or given by the partner (D51, D58).
+func (s *Session) LinkIsConfidential() bool { return s.AccessedAt != nil || s.Prefilled }
 
 // SessionKeyOwner names a session as the owner of its sealed data key.
 func SessionKeyOwner(id SessionID) string { return "session key " + id.String() }

@@ -19,6 +19,7 @@ const (
 	RuleNoLink    RuleCode = "no_link"    // nothing that a mail program makes a link of
 	RuleEmail     RuleCode = "email"      // an email address
 	RuleRange     RuleCode = "range"      // a whole number from Min to Max
+	RuleGiven     RuleCode = "given"      // Value, for what is given for the customer
 )
 
 // A Rule is what an answer breaks, with its parameters, so that each front end
@@ -45,6 +46,8 @@ func (r Rule) String() string {
 		return "must be an e-mail address such as name@example.com"
 	case RuleRange:
 		return fmt.Sprintf("must be a whole number from %d to %d", r.Min, r.Max)
+	case RuleGiven:
+		return r.Value
 	}
 	return ""
 }

@@ -64,6 +64,7 @@ type Statement struct {
 	// Entered are the amounts that were given in another period than the
 	// contract's, or as several, by section and path in it (D53).
 	Entered map[string]map[string]form.Entries
+	Prefill Prefill // what the partner gave at creation
 }
 
 // Enter keeps how the amounts of one of the statement's sections were given.

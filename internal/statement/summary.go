@@ -63,6 +63,9 @@ func (s *Statement) MarshalJSON() ([]byte, error) {
 	if err := write(enteredMember, entered); err != nil {
 		return nil, err
 	}
+	if err := write(prefilledMember, s.Prefilled()); err != nil {
+		return nil, err
+	}
 	documents := s.Documents
 	if documents == nil {
 		documents = []Document{}
@@ -81,6 +84,9 @@ func (s *Statement) MarshalJSON() ([]byte, error) {
 // enteredMember is the member of the data object with Statement.Entered.
 const enteredMember = "entered"
 
+// prefilledMember is the member of the data object with Statement.Prefilled.
+const prefilledMember = "prefilled"
+
 // DataSchema describes what MarshalJSON writes, given the schemas of Summary
 // and of a list of Documents.
 func DataSchema(summary, documents *form.Schema) *form.Schema {
@@ -88,7 +94,9 @@ func DataSchema(summary, documents *form.Schema) *form.Schema {
 		"summary": summary, DocumentsSection: documents,
 		enteredMember: {Type: "object", Description: "The amounts that the customer gave in another period than the field's, by their paths in this object.",
 			Additional: form.EntriesSchema()},
-	}, Required: []string{"summary", DocumentsSection, enteredMember}}
+		prefilledMember: {Type: "object", Description: "The answers that were given as prefill, by their paths in this object: confirmed if the customer submitted the same value there, else changed.",
+			Additional: &form.Schema{Type: "string", Enum: PrefillResult("").Enum()}},
+	}, Required: []string{"summary", DocumentsSection, enteredMember, prefilledMember}}
 	for _, section := range new(Statement).Sections(time.Time{}) {
 		root.Properties[section.Name] = section.Schema()
 		root.Required = append(root.Required, section.Name)

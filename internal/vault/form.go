@@ -3,6 +3,7 @@ package vault
 import (
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -39,10 +40,11 @@ func (v *Vault) Form(ctx context.Context, q Store, session domain.SessionID) (*F
 		s := &sections[i]
 		answered, answersErr := key.open(answers, s.Name, s.Answers)
 		typed, draftErr := key.open(draft, s.Name, s.Draft)
-		if err := errors.Join(answersErr, draftErr); err != nil {
+		given, givenErr := key.open(prefill, s.Name, s.Prefill)
+		if err := errors.Join(answersErr, draftErr, givenErr); err != nil {
 			return nil, err
 		}
-		s.Answers, s.Draft = answered, typed
+		s.Answers, s.Draft, s.Prefill = answered, typed, given
 	}
 	return &Form{Sections: sections, Documents: documents}, key.openNames(documents)
 }
@@ -52,6 +54,11 @@ func (v *Vault) Form(ctx context.Context, q Store, session domain.SessionID) (*F
 func (f *Form) Statement() (*statement.Statement, error) {
 	var out statement.Statement
 	for _, s := range f.Sections {
+		if s.Prefill != nil {
+			if err := out.Give(s.Name, s.Prefill); err != nil {
+				return nil, fmt.Errorf("vault: read prefill of section %s: %w", s.Name, err)
+			}
+		}
 		section := out.Section(s.Name, time.Time{})
 		if section == nil || s.Answers == nil {
 			continue
@@ -78,6 +85,25 @@ func (v *Vault) Statement(ctx context.Context, q Store, session domain.SessionID
 		return nil, err
 	}
 	return stored.Statement()
+}
+
+// InsertPrefill seals and stores what the partner gave of a new session's
+// answers (D58).
+func (v *Vault) InsertPrefill(ctx context.Context, tx *db.Tx, session *domain.Session) error {
+	key, err := v.key(ctx, tx, session.ID)
+	if err != nil {
+		return err
+	}
+	for name, given := range session.Prefill {
+		clear, err := json.Marshal(given)
+		if err != nil {
+			return err
+		}
+		if err := tx.InsertPrefill(ctx, session.ID, name, key.seal(prefill, name, clear), session.CreatedAt); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // SaveDraft seals and stores what a customer typed into a section and isn't

@@ -139,7 +139,8 @@ func (s *Service) Open(ctx context.Context, state *State, v domain.Visitor) erro
 
 // Section describes the named section bound to the answers as the customer
 // last left them: the draft, else the saved answers, else what is known
-// already, so that nothing is typed twice. It returns nil for documents and
+// already, so that nothing is typed twice. What the partner gave of an answer
+// (D58) goes before what follows from others. It returns nil for documents and
 // unknown names.
 func (f *State) Section(name string) *form.Section {
 	own := f.Sections[name]
@@ -154,6 +155,8 @@ func (f *State) Section(name string) *form.Section {
 	case own.answers != nil:
 		_ = section.UnmarshalJSON(own.answers) // Get has read them before; here they tell a typed 0 from nothing
 		section.SayNone()
+	default:
+		section.Offer(f.Statement.Prefill[name])
 	}
 	return section
 }

@@ -46,10 +46,14 @@ func (s *Service) Insert(ctx context.Context, tx *db.Tx, scope domain.Scope, par
 			return nil, err
 		}
 	}
+	insert := tx.InsertSession
 	if params.ExpiresInDays == nil {
-		return session, tx.InsertSessionByDefault(ctx, session)
+		insert = tx.InsertSessionByDefault
 	}
-	return session, tx.InsertSession(ctx, session)
+	if err := insert(ctx, session); err != nil || !session.Prefilled {
+		return session, err
+	}
+	return session, s.Vault.InsertPrefill(ctx, tx, session)
 }
 
 // useSubscription counts a live session in its billing period. If a process with a

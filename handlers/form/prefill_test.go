@@ -1,0 +1,183 @@
+package form_test
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"candor/internal/domain"
+	"candor/internal/statement/statementtest"
+	"candor/internal/testkit/harness"
+)
+
+// given creates a session with a prefill by the API, for its customer.
+func given(h *harness.Harness, prefill string) *harness.Customer {
+	h.Helper()
+	body := `{"form_type": "financial_statement", "customer_email": "jo@customer.example", "customer_name": "J Citizen", "prefill": ` + prefill + `}`
+	created := h.Post("/sessions", body).WantStatus(http.StatusCreated).Object()
+	id, err := domain.ParseSessionID(created["id"].(string))
+	h.OK(err)
+	return h.Customer(&domain.Session{ID: id})
+}
+
+const knownAnswers = `{
+	"personal_details": {"full_name": "Jo Citizen", "date_of_birth": "1985-03-27", "address": {"state": "NSW", "suburb": null}},
+	"income": {"employment_income": {"gross_salary": "85000.50", "bonuses": 0}, "total_gross_income": 1},
+	"assets": {"vehicles": [{"description": "Toyota Corolla", "value": 15000}, {"description": "Box trailer"}]},
+	"liabilities": {"credit_cards": [{"issuer": "Amex", "limit": 10000}]},
+	"expenses": {"living": {"groceries": 900}}
+}`
+
+// fromUs is the notice above answers that the partner gave.
+const fromUs = "We filled in what Lender & Sons told us"
+
+// TestPrefillIsOffered checks that the form shows what the partner gave, says
+// so, and takes none of it for the customer's answer (D58).
+func TestPrefillIsOffered(t *testing.T) {
+	t.Parallel()
+	c := given(harness.New(t), knownAnswers)
+	c.WantPage(c.Get(""), http.StatusOK).Hides("Completed", "In progress")
+	c.WantPage(c.Get("personal_details"), http.StatusOK).Shows(fromUs).WantField("full_name", "Jo Citizen").
+		WantField("date_of_birth.year", "1985").WantField("address.state", "NSW").WantField("address.suburb", "").WantField("email", "jo@customer.example")
+	c.WantPage(c.Get("income"), http.StatusOK).Shows(fromUs).WantField("employment_income.gross_salary", "85,000.50").
+		WantField("employment_income.gross_salary.period", "year").WantField("employment_income.bonuses", "").WantField("employment_income.allowances", "")
+	page := c.WantPage(c.Get("assets"), http.StatusOK).Shows(fromUs).WantField("vehicles.0.value", "15,000").
+		WantField("vehicles.1.description", "Box trailer").WantField("vehicles.1.value", "")
+	if ticked := page.Field("has").Values; !slices.Equal(ticked, []string{"vehicles"}) {
+		t.Errorf("ticked %q, want what was given", ticked)
+	}
+	c.WantPage(c.Get("expenses"), http.StatusOK).Shows(fromUs).WantField("living.groceries", "900")
+	c.WantPage(c.Get(""), http.StatusOK).Hides("Completed", "In progress")
+	c.WantPage(c.Get("declaration"), http.StatusOK).Hides("85,000.50")
+
+	// What the customer types stays, though the section isn't complete.
+	c.WantRedirect(c.Post("expenses", url.Values{"living.groceries": {""}, "living.medical": {"50"}, "action": {"save"}}))
+	c.WantPage(c.Get("expenses"), http.StatusOK).WantField("living.groceries", "").WantField("living.medical", "50").Hides(fromUs)
+	c.WantPage(c.Post("assets", url.Values{"vehicles.0.value": {"lots"}}), http.StatusUnprocessableEntity)
+	c.WantPage(c.Get("assets"), http.StatusOK).WantField("vehicles.0.value", "lots").Hides("Box trailer", fromUs)
+	c.WantRedirect(c.Post("assets", url.Values{"vehicles.0.description": {"Bike"}, "vehicles.0.value": {"100"}}))
+	c.WantPage(c.Get("assets"), http.StatusOK).WantField("vehicles.0.value", "100").Hides("Toyota", "Box trailer")
+}
+
+// TestPrefillBesideSuggestions checks that a list that the partner gave replaces
+// what follows from the assets, and that other lists stay.
+func TestPrefillBesideSuggestions(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	c := given(h, `{"liabilities": {"mortgages": [{"lender": "Westpac"}]}}`)
+	c.Answer("assets")
+	c.WantPage(c.Get("liabilities"), http.StatusOK).Shows(fromUs).WantField("mortgages.0.lender", "Westpac").WantField("mortgages.0.balance", "").
+		WantField("other_liabilities.0.balance", "8,240.60").Hides("West End")
+	c = given(h, `{"expenses": {"transport": {"car_loan": 1}}}`)
+	c.Answer("assets")
+	c.Answer("liabilities")
+	c.WantPage(c.Get("expenses"), http.StatusOK).Shows(fromUs).WantField("transport.car_loan", "1").WantField("housing.mortgage_rent", "3,630.25")
+	c = given(h, `{}`)
+	c.WantPage(c.Get("assets"), http.StatusOK).Hides(fromUs)
+}
+
+// TestPrefillConfirmedOrChanged submits a form in which the customer kept some
+// of what was given, and reads the data.
+func TestPrefillConfirmedOrChanged(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	c := given(h, knownAnswers)
+	c.AnswerAll()
+	income := statementtest.Values("income") // as two payments, and nothing for bonuses
+	income.Set("employment_income.gross_salary", "42,500.25")
+	income.Set("employment_income.gross_salary.2", "42,500.25")
+	income.Del("employment_income.bonuses")
+	c.WantRedirect(c.Post("income", income))
+	c.WantRedirect(c.Post("assets", url.Values{"vehicles.0.description": {"Toyota Corolla "}, "vehicles.0.value": {"$15,000"}}))
+	c.WantRedirect(c.Sign())
+	data := h.Get("/sessions/" + c.ID.String() + "/data").WantStatus(http.StatusOK).Object()["data"].(map[string]any)
+	want := map[string]any{
+		"personal_details.full_name": "changed", "personal_details.date_of_birth": "confirmed", "personal_details.address.state": "confirmed",
+		"income.employment_income.gross_salary": "confirmed", "income.employment_income.bonuses": "confirmed",
+		"assets.vehicles.0.description": "confirmed", "assets.vehicles.0.value": "confirmed", "assets.vehicles.1.description": "changed",
+		"liabilities.credit_cards.0.issuer": "changed", "liabilities.credit_cards.0.limit": "confirmed",
+		"expenses.living.groceries": "confirmed",
+	}
+	if got := data["prefilled"].(map[string]any); !maps.Equal(got, want) {
+		t.Errorf("prefilled %v,\nwant %v", got, want)
+	}
+
+	plain := h.NewCustomer()
+	plain.AnswerAll()
+	plain.WantRedirect(plain.Sign())
+	data = h.Get("/sessions/" + plain.ID.String() + "/data").WantStatus(http.StatusOK).Object()["data"].(map[string]any)
+	if got := data["prefilled"].(map[string]any); len(got) != 0 {
+		t.Errorf("without prefill: prefilled %v", got)
+	}
+}
+
+// TestPrefillIsSealedAndErased looks for what was given where it must not be:
+// in the database in clear, in events and logs, and anywhere after an erasure.
+func TestPrefillIsSealedAndErased(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	c := given(h, `{"personal_details": {"occupation": "Lion tamer"}, "assets": {"vehicles": [{"description": "Zeppelin", "value": 734291}]}}`)
+	c.WantPage(c.Get("assets"), http.StatusOK).WantField("vehicles.0.value", "734,291")
+	var tables []string
+	h.OK(h.DB.Raw().SelectContext(h.Context(), &tables, `SELECT quote_ident(table_name) FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`))
+	for _, table := range tables {
+		var all string
+		h.OK(h.DB.Raw().GetContext(h.Context(), &all, `SELECT coalesce(string_agg(t::text, ' '), '') FROM `+table+` t`))
+		for _, text := range []string{"Lion tamer", "Zeppelin", "734291"} {
+			if strings.Contains(all, text) || strings.Contains(all, hex.EncodeToString([]byte(text))) {
+				t.Errorf("%s has %q in clear", table, text)
+			}
+		}
+	}
+	left := func() (n int) {
+		h.OK(h.DB.Raw().GetContext(h.Context(), &n, `SELECT (SELECT count(*) FROM section WHERE session_id = $1) + (SELECT count(*) FROM session_key WHERE session_id = $1)`, c.ID))
+		return n
+	}
+	if left() != 3 {
+		t.Fatalf("%d rows of two sections and a key", left())
+	}
+	h.OK(h.Service.Sessions.Erase(h.Context(), h.TestScope(), c.ID, []domain.SessionID{c.ID}, "jo@customer.example", harness.Operator))
+	if left() != 0 {
+		t.Errorf("%d rows are left of an erased session", left())
+	}
+	c.WantPage(c.Get("assets"), http.StatusGone).Hides("Zeppelin", "734")
+	receipt, err := h.Service.Sessions.Erasure(h.Context(), h.TestScope(), c.ID)
+	h.OK(err)
+	if receipt.Sections != 2 {
+		t.Errorf("the receipt has %d sections, want 2", receipt.Sections)
+	}
+}
+
+// TestDataIsPrefill gives a submitted statement's sections to the next session:
+// the customer confirms them with three clicks a section.
+func TestDataIsPrefill(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	first := h.NewCustomer()
+	first.AnswerAll()
+	first.WantRedirect(first.Sign())
+	data := h.Get("/sessions/" + first.ID.String() + "/data").WantStatus(http.StatusOK).Object()["data"].(map[string]any)
+	maps.DeleteFunc(data, func(name string, _ any) bool {
+		return slices.Contains([]string{"summary", "entered", "prefilled", "documents", "declaration"}, name)
+	})
+	raw, err := json.Marshal(data)
+	h.OK(err)
+	second := given(h, string(raw))
+	second.WantPage(second.Get(""), http.StatusOK)
+	second.AnswerAll()
+	second.WantRedirect(second.Sign())
+	got := h.Get("/sessions/" + second.ID.String() + "/data").WantStatus(http.StatusOK).Object()["data"].(map[string]any)["prefilled"].(map[string]any)
+	if len(got) < 60 {
+		t.Errorf("%d answers were given", len(got))
+	}
+	for path, result := range got {
+		if result != "confirmed" {
+			t.Errorf("%s is %v", path, result)
+		}
+	}
+}
