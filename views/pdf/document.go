@@ -82,7 +82,8 @@ func newDocument(fonts *Fonts, about properties) *document {
 	p.SetTitle(plainText(about.title), true)
 	p.SetAuthor(plainText(about.author), true)
 	p.SetSubject(plainText(about.subject), true)
-	p.SetLang("en-AU")
+	p.SetLang(language)
+	p.SetXmpMetadata(about.xmp())
 	d := &document{pdf: p, fonts: fonts, about: about, registered: map[*face]bool{}, uncovered: map[rune]bool{}}
 	d.newPage()
 	return d
@@ -206,7 +207,12 @@ func (d *document) finish() (Result, error) {
 	if err := d.pdf.Output(&file); err != nil {
 		return Result{}, fmt.Errorf("write pdf: %w", err)
 	}
-	return Result{Bytes: file.Bytes(), Pages: pages, Uncovered: slices.Sorted(maps.Keys(d.uncovered))}, nil
+	content, err := linkMetadata(file.Bytes())
+	if err != nil {
+		return Result{}, fmt.Errorf("write pdf: %w", err)
+	}
+	nameSubsets(content, d.registered)
+	return Result{Bytes: content, Pages: pages, Uncovered: slices.Sorted(maps.Keys(d.uncovered))}, nil
 }
 
 func (d *document) drawHead() {

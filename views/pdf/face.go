@@ -35,12 +35,14 @@ type Fonts struct {
 // runes that DejaVu lacks. It fails if the file can't be read, or if fpdf
 // can't embed the font: a collection, CFF outlines, a licence that forbids it.
 func LoadFonts(fallbackPath string) (*Fonts, error) {
-	regular := newFace("dejavufull", "", dejavusanscondensed.TTF)
-	bold := newFace("dejavufull", "B", dejavusanscondensedbold.TTF)
-	fonts := &Fonts{
-		regular: []*face{newFace("dejavu", "", latin(regular.ttf)), regular},
-		bold:    []*face{newFace("dejavu", "B", latin(bold.ttf)), bold, regular},
+	faces := func(name, style string, ttf []byte) []*face {
+		return []*face{newFace(name, style, 0, cut(ttf, western)), newFace(name, style, 1, cut(ttf, latin)), newFace(name, style, 2, ttf)}
 	}
+	fonts := &Fonts{
+		regular: faces("DejaVuSansCondensed", "", dejavusanscondensed.TTF),
+		bold:    faces("DejaVuSansCondensed-Bold", "B", dejavusanscondensedbold.TTF),
+	}
+	fonts.bold = append(fonts.bold, fonts.regular[len(fonts.regular)-1])
 	if fallbackPath == "" {
 		return fonts, nil
 	}
@@ -48,7 +50,7 @@ func LoadFonts(fallbackPath string) (*Fonts, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fallback font: %w", err)
 	}
-	fallback := newFace("fallback", "", ttf)
+	fallback := newFace("Fallback", "", 3, ttf)
 	if err := fallback.check(); err != nil {
 		return nil, fmt.Errorf("fallback font %s: %w", fallbackPath, err)
 	}
@@ -57,15 +59,17 @@ func LoadFonts(fallbackPath string) (*Fonts, error) {
 	return fonts, nil
 }
 
-// latin returns the part of a font that most documents need. fpdf parses the
-// whole font for each document; a small font saves a quarter of the time and
-// most of the allocations.
-func latin(ttf []byte) []byte {
+// Blocks of runes. Most documents need only western, those of Vietnamese
+// customers latin too.
+var (
+	western = [][2]rune{{' ', '~'}, {0x00A0, 0x00FF}, {0x2010, 0x2030}, {'€', '€'}, {'−', '−'}, {replacement, replacement}}
+	latin   = append([][2]rune{{0x0100, 0x024F}, {0x1E00, 0x1EFF}}, western...)
+)
+
+// cut returns the part of a font that has the blocks. fpdf parses the whole font
+// for each document; a small font saves most of that.
+func cut(ttf []byte, blocks [][2]rune) []byte {
 	var runes []rune
-	blocks := [][2]rune{
-		{' ', '~'}, {0x00A0, 0x024F}, {0x1E00, 0x1EFF}, // Latin and Vietnamese
-		{0x2010, 0x2030}, {'€', '€'}, {'−', '−'}, {replacement, replacement},
-	}
 	for _, block := range blocks {
 		for r := block[0]; r <= block[1]; r++ {
 			runes = append(runes, r)
@@ -83,7 +87,8 @@ func (f *Fonts) chain(bold bool) []*face {
 
 // A face is one font file with its coverage, which is computed at first use.
 type face struct {
-	family, style string
+	name          string // of the font
+	family, style string // that fpdf knows it by
 	ttf           []byte // shared by all documents: copy it before passing it on
 
 	once  sync.Once
@@ -91,8 +96,9 @@ type face struct {
 	table [planeSize]int16 // advance in 1/1000 em, -1 without a glyph
 }
 
-func newFace(family, style string, ttf []byte) *face {
-	return &face{family: family, style: style, ttf: ttf}
+// newFace returns the nth face of a font.
+func newFace(name, style string, n int, ttf []byte) *face {
+	return &face{name: name, family: familyOf(name, style, n), style: style, ttf: ttf}
 }
 
 // advance returns the width of r in 1/1000 em; ok is false if the face has no

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"encoding/xml"
 	"fmt"
 	"image"
 	"image/jpeg"
@@ -197,7 +198,7 @@ func TestRenderFoldsNothing(t *testing.T) {
 	t.Parallel()
 	text := textOf(t, render(t, sparse()).Bytes)
 	for _, s := range []string{
-		"Nothing declared: property, credit cards", "Nothing declared: from work, other income",
+		"Nothing declared: property, credit cards",
 		"Nothing declared: property, vehicles, bank accounts, superannuation, investments",
 		"Nothing declared: housing, transport, commitments", "No: clothing, medical costs, health insurance, phone and internet",
 	} {
@@ -283,6 +284,42 @@ func TestRenderCountsPages(t *testing.T) {
 		if !strings.Contains(textOf(t, result.Bytes), last) {
 			t.Errorf("%s: no foot %q", name, last)
 		}
+	}
+}
+
+// The file says what it is: XMP as in its properties, its language, a bookmark
+// for each section, and fonts named as subsets.
+func TestRenderDescribesItself(t *testing.T) {
+	t.Parallel()
+	in := international()
+	in.AccountName = `A <b> & "c" ]]> 😀`
+	file := render(t, in).Bytes
+	text := poppler(t, file, "qpdf", "--qdf", "--object-streams=disable", "FILE", "-")
+	for _, s := range []string{"/Lang (en-AU)", "/Metadata ", "<dc:creator><rdf:Seq><rdf:li>A &lt;b&gt; &amp; &#34;c&#34; ]]&gt; \uFFFD</rdf:li>",
+		"<dc:description><rdf:Alt><rdf:li xml:lang=\"x-default\">" + in.SessionID, "<xmp:CreateDate>2026-11-20T03:14:15Z<"} {
+		if !strings.Contains(text, s) {
+			t.Errorf("the file lacks %q", s)
+		}
+	}
+	meta := poppler(t, file, "pdfinfo", "-meta", "FILE")
+	var parsed struct{}
+	if err := xml.Unmarshal([]byte(meta), &parsed); err != nil || !strings.Contains(meta, "<dc:language>") {
+		t.Errorf("the XMP isn't linked, or no XML (%v): %s", err, meta)
+	}
+	if n := strings.Count(text, "/Title ") - 1; n != statement.SectionsTotal { // one is the document's
+		t.Errorf("%d bookmarks, want %d", n, statement.SectionsTotal)
+	}
+	fonts := strings.Split(strings.TrimSpace(poppler(t, file, "pdffonts", "FILE")), "\n")[2:]
+	names := map[string]bool{}
+	for _, font := range fonts {
+		name := strings.Fields(font)[0]
+		if !regexp.MustCompile(`^[A-Z]{6}\+DejaVuSansCondensed(-Bold)?$`).MatchString(name) || !regexp.MustCompile(`yes yes yes`).MatchString(font) || names[name] {
+			t.Errorf("font %q", font)
+		}
+		names[name] = true
+	}
+	if len(fonts) < 4 {
+		t.Errorf("only %d fonts", len(fonts))
 	}
 }
 

@@ -2,7 +2,7 @@ package pdf
 
 const (
 	sheetGap   = 24.0
-	wideSheet  = 262.0 // width of the wider of two sheets
+	wideSheet  = 244.0 // width of the wider of two sheets
 	sheetUnder = 5.0   // under a sheet's title
 )
 

@@ -148,7 +148,7 @@ func otherFont(t *testing.T, change func(ttf []byte) []byte) string {
 func TestLoadFontsFallback(t *testing.T) {
 	t.Parallel()
 	fonts := loadFonts(t, otherFont(t, func(ttf []byte) []byte { return ttf }))
-	first, second := fonts.regular[1], fonts.regular[2]
+	first, second := fonts.regular[2], fonts.regular[3]
 	first.once.Do(first.measure)
 	first.table['ж'] = -1 // as if DejaVu had no Cyrillic zhe
 	p := fonts.phrase("дж", false)
@@ -162,11 +162,11 @@ func TestLoadFontsFallback(t *testing.T) {
 	if text := textOf(t, result.Bytes); !strings.Contains(text, "дж") {
 		t.Error("a word of two faces isn't in the document as one word")
 	}
-	if out := poppler(t, result.Bytes, "pdffonts", "FILE"); !strings.Contains(out, "fallback") {
+	if out := poppler(t, result.Bytes, "pdffonts", "FILE"); !strings.Contains(out, "+Fallback") {
 		t.Errorf("the fallback isn't embedded:\n%s", out)
 	}
 	plain := render(t, full())
-	if out := poppler(t, plain.Bytes, "pdffonts", "FILE"); strings.Contains(out, "fallback") {
+	if out := poppler(t, plain.Bytes, "pdffonts", "FILE"); strings.Contains(out, "+Fallback") {
 		t.Errorf("an unused fallback is embedded:\n%s", out)
 	}
 }
@@ -176,9 +176,9 @@ func TestLoadFontsFallback(t *testing.T) {
 func TestRenderLeavesFontsAlone(t *testing.T) {
 	t.Parallel()
 	fonts := loadFonts(t, otherFont(t, func([]byte) []byte { return dejavusansmono.TTF }))
-	fallback := fonts.regular[2]
+	fallback := fonts.regular[3]
 	before := bytes.Clone(fallback.ttf)
-	for _, f := range []*face{fonts.regular[0], fonts.regular[1]} {
+	for _, f := range fonts.regular[:3] {
 		f.once.Do(f.measure)
 		for r := range f.table {
 			f.table[r] = -1
