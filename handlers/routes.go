@@ -82,6 +82,7 @@ func (s *server) formRoutes() []Route {
 		at(get, "/f/:session", Customer, f.Page(f.ShowHub)),
 		at(get, "/f/:session/:token", Customer, f.OpenLink),
 		at(get, "/f/:session/pdf", Customer, f.DownloadCopy).withoutHead(),
+		at(get, "/f/:session/copy", Customer, f.ShowCopy).withoutHead(),
 		at(get, "/f/:session/"+statement.DocumentsSection, Customer, f.Page(f.ShowDocuments)),
 		at(post, "/f/:session/"+statement.DocumentsSection, Customer, f.Page(f.AnswerDocuments)),
 		at(get, "/f/:session/"+statement.DeclarationSection, Customer, f.Page(f.ShowDeclaration)),

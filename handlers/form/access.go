@@ -23,9 +23,9 @@ const (
 	longestAccess = (domain.MaxExpiresInDays + 1) * 24 * time.Hour
 	// closedAccess is how long a link opened after the end shows what happened.
 	closedAccess = time.Hour
-	// copyAccess is how long the browser that signed can download the PDF. The
-	// link itself never leads to answers again (D17).
-	copyAccess = time.Hour
+	// copyAccess is how long the browser that signed keeps the copies at least
+	// (D59). The link itself never leads to answers again (D17).
+	copyAccess = 7 * 24 * time.Hour
 	// doubleClick is how long a second submit of one form counts as the first.
 	doubleClick = time.Minute
 )
@@ -51,8 +51,12 @@ func (s *Server) OpenLink(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	// A fresh cookie, without the mark of a signature: see copyAccess.
-	if err := s.grant(c, state.Session, pass{browser: rand.Text()}); err != nil {
+	// The browser that signed keeps its mark; any other one gets a fresh cookie.
+	p, err := s.granted(c, id)
+	if err != nil || p.signed.IsZero() {
+		p = pass{browser: rand.Text()}
+	}
+	if err := s.grant(c, state.Session, p); err != nil {
 		return err
 	}
 	return c.Redirect(http.StatusSeeOther, formURL(id))
@@ -67,9 +71,12 @@ type pass struct {
 
 // grant sets the cookie that opens the session's form.
 func (s *Server) grant(c echo.Context, session *domain.Session, p pass) error {
-	life := closedAccess
-	if session.Status.Open() || !p.signed.IsZero() {
-		life = max(life, session.ExpiresAt.Sub(s.Clock.Now()))
+	now, life := s.Clock.Now(), closedAccess
+	switch {
+	case !p.signed.IsZero():
+		life = max(life, copyUntil(session, p).Sub(now))
+	case session.Status.Open():
+		life = max(life, session.ExpiresAt.Sub(now))
 	}
 	cookie := sessions.NewSession(s.store, s.Cookies.Name(formCookie, formURL(session.ID)))
 	cookie.Values["session"] = session.ID.String()
@@ -82,6 +89,14 @@ func (s *Server) grant(c echo.Context, session *domain.Session, p pass) error {
 		HttpOnly: true, Secure: s.Cookies.Secure, SameSite: http.SameSiteLaxMode,
 	}
 	return cookie.Save(c.Request(), c.Response())
+}
+
+// copyUntil is when the browser that signed loses the copies (D59).
+func copyUntil(session *domain.Session, p pass) time.Time {
+	if atLeast := p.signed.Add(copyAccess); session.ExpiresAt.Before(atLeast) {
+		return atLeast
+	}
+	return session.ExpiresAt
 }
 
 // granted returns the pass of the request's browser, or errNoForm if the browser

@@ -224,7 +224,7 @@ func TestCopyForTheBrowserThatSigned(t *testing.T) {
 		t.Errorf("a copy that isn't ready leads to %q, want the confirmation", next)
 	}
 	c.StorePDF(c.ID, []byte("%PDF-1.7 copy"))
-	c.WantPage(c.Get(""), http.StatusOK).Shows("Save it before you close this page").LeadsTo(c.Path("pdf"))
+	c.WantPage(c.Get(""), http.StatusOK).Shows("This browser keeps everything you sent until").LeadsTo(c.Path("pdf"))
 	c.WantPage(c.Get("income"), http.StatusOK).LeadsTo(c.Path("pdf"))
 	got := c.Get("pdf")
 	want := `attachment; filename="financial_statement_` + c.ID.String() + `.pdf"`
@@ -234,9 +234,24 @@ func TestCopyForTheBrowserThatSigned(t *testing.T) {
 	if got := tab.Get("pdf"); got.Code != http.StatusNotFound {
 		t.Errorf("a cookie from before the signature downloaded the copy: %d", got.Code)
 	}
-	c.Clock.Advance(time.Hour)
-	if got := c.Get("pdf"); got.Code != http.StatusNotFound {
-		t.Errorf("the copy is still there after an hour: %d", got.Code)
+	c.WantPage(c.Get("copy"), http.StatusOK).Shows("What you sent", "Zoë Margaret O'Brien", "$1,026,405.29", "Marrickville").Hides("Change")
+	if got := tab.Get("copy"); got.Code != http.StatusNotFound || strings.Contains(got.Body.String(), "Marrickville") {
+		t.Errorf("another browser reads the copy: %d", got.Code)
+	}
+	// The link, opened again in the browser that signed, takes nothing away.
+	c.WantRedirect(c.Send(httptest.NewRequest(http.MethodGet, c.Link(c.ID), nil)))
+	session, err := c.DB.SessionByID(t.Context(), c.ID)
+	c.OK(err)
+	c.Clock.Advance(session.ExpiresAt.Sub(c.Clock.Now()) - time.Second)
+	c.WantPage(c.Get("copy"), http.StatusOK)
+	if got := c.Get("pdf"); got.Code != http.StatusOK {
+		t.Errorf("a second before the link's end: %d", got.Code)
+	}
+	c.Clock.Advance(time.Second)
+	for _, path := range []string{"pdf", "copy"} {
+		if got := c.Get(path); got.Code != http.StatusNotFound {
+			t.Errorf("%s is still there after the link's end: %d", path, got.Code)
+		}
 	}
 	page := c.WantPage(c.Get(""), http.StatusOK)
 	page.Shows("Your statement has been sent")
@@ -263,14 +278,14 @@ func TestOnlyTheBrowserThatSignedSubmitsTwice(t *testing.T) {
 	for who, other := range map[string]*harness.Customer{"a browser with the link": early, "a browser that opens the link now": late} {
 		page := other.WantPage(other.Sign(), http.StatusOK)
 		page.Shows("Your statement has been sent")
-		page.Hides("Save it before", c.Path("pdf"))
+		page.Hides("This browser keeps").Hides(c.Path("pdf"), c.Path("copy"))
 		if got := other.Get("pdf"); got.Code != http.StatusNotFound {
 			t.Errorf("%s downloaded the PDF: %d", who, got.Code)
 		}
 	}
 	h.Clock.Advance(59 * time.Second)
 	lateClick := doubled.OtherBrowser()
-	doubled.WantPage(doubled.Sign(), http.StatusOK).Shows("Save it before you close this page").LeadsTo(c.Path("pdf"))
+	doubled.WantPage(doubled.Sign(), http.StatusOK).Shows("This browser keeps everything you sent until").LeadsTo(c.Path("pdf"))
 	if got := doubled.Get("pdf"); got.Code != http.StatusOK || got.Body.String() != "%PDF-1.7 copy" {
 		t.Errorf("the browser that signed gets %d %q, want its copy", got.Code, got.Body)
 	}

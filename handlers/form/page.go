@@ -79,17 +79,17 @@ func (s *Server) submittedTwice(c echo.Context, v *visit) (bool, error) {
 	return s.Forms.SignedBy(c.Request().Context(), v.Session, v.browser, s.Clock.Now().Add(-doubleClick))
 }
 
-// mayCopy reports whether this browser signed within copyAccess, and the PDF
-// is still kept.
+// mayCopy reports whether this browser signed and still has the copies, and the
+// account keeps them (D59).
 func (s *Server) mayCopy(v *visit) bool {
 	now := s.Clock.Now()
-	return v.Session.Status == domain.Completed && now.Before(v.signed.Add(copyAccess)) && v.Session.Retained(now, v.Account.Retention())
+	return v.Session.Status == domain.Completed && !v.signed.IsZero() && now.Before(copyUntil(v.Session, v.pass)) && v.Session.Retained(now, v.Account.Retention())
 }
 
 func (s *Server) confirmation(v *visit) view.ConfirmationPage {
 	page := view.ConfirmationPage{
 		Page: s.page(v), Reference: v.Session.ID.String(), Submitted: *v.Session.CompletedAt,
-		CopyURL: formURL(v.Session.ID) + "/pdf", CopyReady: v.Session.PDFReadyAt != nil, SelfURL: formURL(v.Session.ID),
+		CopyURL: formURL(v.Session.ID) + "/pdf", ReadURL: formURL(v.Session.ID) + "/copy", Until: copyUntil(v.Session, v.pass), CopyReady: v.Session.PDFReadyAt != nil, SelfURL: formURL(v.Session.ID),
 	}
 	page.HomeURL, page.Languages = "", v.Account.Languages()
 	if v.Session.ReferenceID != nil {
@@ -117,6 +117,27 @@ func (s *Server) DownloadCopy(c echo.Context) error {
 	}
 	c.Response().Header().Set("Content-Disposition", `attachment; filename="financial_statement_`+v.Session.ID.String()+`.pdf"`)
 	return c.Blob(http.StatusOK, "application/pdf", content)
+}
+
+// ShowCopy shows what was signed in the browser that signed, to read and print
+// (D59).
+func (s *Server) ShowCopy(c echo.Context) error {
+	v, err := s.visit(c)
+	if err != nil {
+		return err
+	}
+	if !s.mayCopy(v) {
+		return errNoForm
+	}
+	signed, err := s.Forms.Signed(c.Request().Context(), v.Session.ID)
+	if err != nil {
+		return err
+	}
+	page := view.CheckPage{Page: s.page(v), Documents: signed.Documents, Summary: signed.Summary(), Signed: v.Session.CompletedAt}
+	for _, section := range signed.Sections(s.Clock.Now()) {
+		page.Sections = append(page.Sections, view.CheckedSection{Section: section})
+	}
+	return web.Render(c, http.StatusOK, view.Copy(page))
 }
 
 // ShowHub lists the sections.

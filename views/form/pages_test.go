@@ -138,7 +138,16 @@ func pages(t *testing.T) map[string]templ.Component {
 	unfinished := checkPage(new(statement.Statement))
 	unfinished.Unfinished = hub().Tasks[:6]
 
+	copied := checkPage(example(t))
+	copied.Signed = &now
+	copied.Sections = append(copied.Sections, view.CheckedSection{Section: section(statement.DeclarationSection)})
+	for i := range copied.Sections {
+		copied.Sections[i].ChangeURL = ""
+	}
+	copied.DocumentsURL = ""
+
 	all := map[string]templ.Component{
+		"copy":                view.Copy(copied),
 		"hub-new":             view.Hub(hub()),
 		"hub-begun":           view.Hub(hub(view.Completed, view.ToFinish, view.InProgress)),
 		"personal":            view.Section(sectionPage(section(statement.PersonalDetailsSection))),

@@ -15,7 +15,7 @@ import (
 	"candor/internal/testkit/process"
 )
 
-// An operator verifies a PDF that somebody shows: only the bytes that were
+// An operator verifies a PDF: only the bytes that were
 // issued pass. The feed has their digest, and the webhook has the members of the
 // contract.
 func TestPDFVerify(t *testing.T) {

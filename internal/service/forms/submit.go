@@ -99,3 +99,9 @@ func signature(session *domain.Session, browser string) db.IdempotencyKey {
 func (s *Service) SignedBy(ctx context.Context, session *domain.Session, browser string, since time.Time) (bool, error) {
 	return s.Idempotency.Marked(ctx, signature(session, browser), since)
 }
+
+// Signed returns what was signed in a session. The caller has checked that this
+// visitor may read it.
+func (s *Service) Signed(ctx context.Context, id domain.SessionID) (*statement.Statement, error) {
+	return s.Vault.Statement(ctx, s.DB, id)
+}
