@@ -39,7 +39,7 @@ var errNoCatalog = errors.New("the file doesn't end as fpdf ends it")
 
 // linkMetadata puts the XMP object into the catalogue: fpdf writes it and
 // forgets to. The catalogue is the last object, so only the place of the
-// cross-reference table changes.
+// cross-reference table changes. XMP needs version 1.4 of the format.
 func linkMetadata(file []byte) ([]byte, error) {
 	const (
 		dictionary = " 0 obj\n<< /Type /Metadata "
@@ -54,6 +54,9 @@ func linkMetadata(file []byte) ([]byte, error) {
 	entry := fmt.Sprintf("\n/Metadata %s 0 R", number)
 	xref := catalog + len(entry) + len(end) - len("xref\n")
 	out := make([]byte, 0, len(file)+len(entry)+1)
+	if old := []byte("%PDF-1.3"); bytes.HasPrefix(file, old) {
+		file[len(old)-1] = '4'
+	}
 	out = append(append(append(out, file[:catalog]...), entry...), file[catalog:tail+len(start)]...)
 	return append(strconv.AppendInt(out, int64(xref), 10), "\n%%EOF\n"...), nil
 }

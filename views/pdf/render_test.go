@@ -301,6 +301,9 @@ func TestRenderDescribesItself(t *testing.T) {
 			t.Errorf("the file lacks %q", s)
 		}
 	}
+	if !bytes.HasPrefix(file, []byte("%PDF-1.4\n")) { // XMP is of that version
+		t.Errorf("the file starts with %q", file[:9])
+	}
 	meta := poppler(t, file, "pdfinfo", "-meta", "FILE")
 	var parsed struct{}
 	if err := xml.Unmarshal([]byte(meta), &parsed); err != nil || !strings.Contains(meta, "<dc:language>") {
