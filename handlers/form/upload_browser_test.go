@@ -172,7 +172,7 @@ func TestSeveralFilesAtOnce(t *testing.T) {
 	}
 }
 
-// TestUploadsOverABadConnection loses a connection, meets a busy server, and goes on.
+// TestUploadsOverABadConnection loses a connection, meets a busy server, and continues.
 func TestUploadsOverABadConnection(t *testing.T) {
 	t.Parallel()
 	p, network := uploader(t, browsertest.Options{AllowStatus: []int{http.StatusServiceUnavailable, http.StatusUnprocessableEntity, 0}})

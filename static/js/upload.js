@@ -149,7 +149,7 @@ function store(page) {
   say(page.getElementById("status").textContent);
 }
 
-// end goes on after a file that is stored or failed.
+// end continues after a file that is stored or failed.
 function end(item, message) {
   queue.shift();
   if (message) say(fail(item, message));
