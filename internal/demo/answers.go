@@ -185,7 +185,7 @@ type slip struct{ input, typed string }
 
 // slips are the mistakes in each section, the likelier ones more than once.
 var slips = map[string][]slip{
-	statement.PersonalDetailsSection: {{"date_of_birth.year", ""}, {"date_of_birth.month", "13"}, {"phone", "n/a"}, {"address.postcode", "220"}, {"address.postcode", "220"}, {"address.state", ""}},
+	statement.PersonalDetailsSection: {{"date_of_birth.year", ""}, {"date_of_birth.month", "13"}, {"phone", "n/a"}, {"address.postcode", "220"}, {"address.postcode", "220"}, {"address.suburb", ""}},
 	statement.IncomeSection:          {{"employment_income.gross_salary", "about 90k"}, {"employment_income.gross_salary", "1.800,50 a fortnight"}, {"employment_income.bonuses", "none"}},
 	statement.AssetsSection: {
 		{"vehicles.0.value", "20-25k"}, {"vehicles.0.description", ""}, {"bank_accounts.0.account_type", ""}, {"superannuation.0.balance", "not sure"}, {"superannuation.0.balance", "?"},
