@@ -289,16 +289,6 @@ func TestSaveForLater(t *testing.T) {
 	}
 }
 
-func TestTotalsOfWhatIsTyped(t *testing.T) {
-	t.Parallel()
-	c := harness.New(t).NewCustomer()
-	values := statementtest.Values("assets")
-	values.Set("action", "total")
-	c.WantPage(c.Post("assets", values), http.StatusOK).Shows("$1,026,405.29", "−$1,666.67")
-	c.WantPage(c.Get("assets"), http.StatusOK).Hides("Family home")
-	c.WantPage(c.Get(""), http.StatusOK).Shows("0 of 7")
-}
-
 func TestWhereASectionLeads(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t).NewCustomer()

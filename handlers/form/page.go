@@ -45,7 +45,7 @@ func (s *Server) Page(work func(echo.Context, *visit) error) echo.HandlerFunc {
 // a GET.
 func (s *Server) showClosed(c echo.Context, v *visit) error {
 	p := s.page(v)
-	p.HomeURL, p.Languages = "", v.Account.Languages()
+	p.HomeURL, p.Closed, p.Languages = "", true, v.Account.Languages()
 	if erased := v.Session.CustomerErasedAt; erased != nil {
 		return web.Render(c, http.StatusGone, view.Status(view.StatusPage{Page: p, Kind: view.StatusErased, When: *erased}))
 	}
@@ -91,7 +91,7 @@ func (s *Server) confirmation(v *visit) view.ConfirmationPage {
 		Page: s.page(v), Reference: v.Session.ID.String(), Submitted: *v.Session.CompletedAt,
 		CopyURL: formURL(v.Session.ID) + "/pdf", ReadURL: formURL(v.Session.ID) + "/copy", Until: copyUntil(v.Session, v.pass), CopyReady: v.Session.PDFReadyAt != nil, SelfURL: formURL(v.Session.ID),
 	}
-	page.HomeURL, page.Languages = "", v.Account.Languages()
+	page.HomeURL, page.Closed, page.Languages = "", true, v.Account.Languages()
 	if v.Session.ReferenceID != nil {
 		page.Reference = *v.Session.ReferenceID
 	}

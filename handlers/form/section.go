@@ -2,6 +2,7 @@ package form
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"path"
@@ -13,6 +14,7 @@ import (
 	"candor/handlers/web"
 	"candor/internal/domain"
 	"candor/internal/form"
+	"candor/internal/service/forms"
 	"candor/internal/statement"
 	view "candor/views/form"
 )
@@ -56,113 +58,160 @@ func suggested(ctx context.Context, v *visit, name string) string {
 	return ""
 }
 
-// AnswerSection takes a section's form (D47).
+// maxWas is how many states of the page an edit can replace: the last one that
+// the page knows to be stored, and those it sent since.
+const maxWas = 4
+
+// An answer is a section's form as posted, and what becomes of it.
+type answer struct {
+	*visit
+	section string
+	action  string // what comes before the colon of the button's value
+	target  string // what comes after it
+	edit    form.Edit
+
+	page   view.SectionPage
+	status int // 0 if the post leads on
+}
+
+// AnswerSection takes a section's form (D47). What other tabs and devices saved
+// since the page was loaded is kept: see form.Merge.
 func (s *Server) AnswerSection(c echo.Context, v *visit) error {
 	values, err := web.FormValues(c)
 	if err != nil {
 		return err
 	}
-	section := v.Empty(sectionOf(c))
-	action := values.Get("action")
-	if list, ok := strings.CutPrefix(action, view.ActionAdd); ok {
-		return s.addItem(c, v, section, values, list)
+	a, err := newAnswer(v, sectionOf(c), values)
+	if err != nil {
+		return err
 	}
-	if item, ok := strings.CutPrefix(action, view.ActionRemove); ok {
-		return s.removeItem(c, v, section, values, item)
+	a.page = s.sectionPage(c, v, v.Empty(a.section))
+	ctx := c.Request().Context()
+	if err := s.Forms.Edit(ctx, v.Session.ID, a.section, a.edit, func(m *form.Merged) (forms.Save, error) { return a.decide(ctx, m) }); err != nil {
+		return err
 	}
-	switch action {
-	case "", view.ActionContinue:
-		return s.completeSection(c, v, section, values)
-	case view.ActionSave:
-		return s.saveForLater(c, v, section, values)
-	case view.ActionTotal:
-		section.Read(values)
-		return web.Render(c, http.StatusOK, view.Section(s.sectionPage(c, v, section)))
+	switch {
+	case a.status != 0:
+		a.page.Announce = a.announce
+		return web.Render(c, a.status, view.Section(a.page))
+	case a.action == view.ActionSave:
+		s.leaveNotice(c, v.Session.ID, "saved", "")
+		return c.Redirect(http.StatusSeeOther, formURL(v.Session.ID))
 	}
-	return errUnknownAction
+	return s.next(c, v, a.section)
 }
 
 var errUnknownAction = domain.Errorf(domain.CodeInvalidRequest, "The page has no such button.")
 
-// completeSection saves valid answers and leads on. It shows invalid ones again
-// and keeps them as a draft, so that nothing is lost.
-func (s *Server) completeSection(c echo.Context, v *visit, section *form.Section, values url.Values) error {
-	ctx := c.Request().Context()
-	if errs := section.Decode(values); len(errs) > 0 {
-		if err := s.Forms.SaveDraft(ctx, v.Session.ID, section, errs); err != nil {
-			return err
+func newAnswer(v *visit, section string, values url.Values) (*answer, error) {
+	a := &answer{visit: v, section: section, edit: form.Edit{Typed: values}}
+	verb, target, _ := strings.Cut(values.Get("action"), ":")
+	a.action, a.target = verb, target
+	for i, was := range values["was"] {
+		replaced, err := url.ParseQuery(was)
+		if err != nil || i == maxWas {
+			return nil, web.Unreadable(errors.New("the page does not say what it replaces"))
 		}
-		page := s.sectionPage(c, v, section)
-		page.Errors = errs
-		return web.Render(c, http.StatusUnprocessableEntity, view.Section(page))
+		a.edit.Was = append(a.edit.Was, replaced)
 	}
-	if err := s.Forms.SaveSection(ctx, v.Session.ID, section); err != nil {
-		return err
+	switch verb {
+	case view.ActionKeep, view.ActionTake:
+		seen, err := url.ParseQuery(strings.Join(values["seen"], "&"))
+		if err != nil {
+			return nil, web.Unreadable(err)
+		}
+		a.edit.Settle(target, seen, verb == view.ActionTake)
+	case view.ActionJoin:
+		a.edit.Join = target
 	}
-	return s.next(c, v, section.Name)
+	return a, nil
 }
 
-// saveForLater keeps the answers, valid or not, and leads to the hub. It never
-// completes a section, since the customer may not be finished. A completed
-// section stays completed if its answers are still valid.
-func (s *Server) saveForLater(c echo.Context, v *visit, section *form.Section, values url.Values) error {
-	section.Read(values)
-	save := func(ctx context.Context, id domain.SessionID, section *form.Section) error {
-		return s.Forms.SaveDraft(ctx, id, section, nil)
+// decide says what is stored of the merged section, and shown.
+func (a *answer) decide(ctx context.Context, merged *form.Merged) (forms.Save, error) {
+	section := a.Empty(a.section)
+	section.Read(merged.Store)
+	a.page.Section, a.status = section, http.StatusOK
+	save := forms.Save{Section: section, Skip: a.action == view.ActionAutosave && !merged.Changed}
+	if len(merged.Collisions) > 0 {
+		a.collide(merged)
+		return save, nil
 	}
-	if v.Sections[section.Name].Completed {
-		if whole := v.Empty(section.Name); len(whole.Decode(values)) == 0 {
-			section, save = whole, s.Forms.SaveSection
+	switch a.action {
+	case "", view.ActionContinue:
+		return a.complete(merged), nil
+	case view.ActionSave:
+		a.status = 0
+		// A save never completes a section, since the customer may not be finished.
+		// A completed section stays completed if its answers are still valid.
+		if a.Sections[a.section].Completed {
+			if whole := a.Empty(a.section); len(whole.Decode(merged.Store)) == 0 {
+				return forms.Save{Section: whole, Complete: true}, nil
+			}
 		}
+	case view.ActionAutosave, view.ActionJoin:
+	case view.ActionKeep, view.ActionTake:
+		a.page.Focus = a.target
+	default:
+		return save, a.changeList(ctx, section)
 	}
-	if err := save(c.Request().Context(), v.Session.ID, section); err != nil {
-		return err
-	}
-	s.leaveNotice(c, v.Session.ID, "saved", "")
-	return c.Redirect(http.StatusSeeOther, formURL(v.Session.ID))
+	return save, nil
 }
 
-func (s *Server) addItem(c echo.Context, v *visit, section *form.Section, values url.Values, name string) error {
-	section.Read(values)
-	if input, added := section.AddAmount(name); added {
-		return s.showChanged(c, v, section, input)
+// collide shows the answers that were changed here and elsewhere. The others
+// are stored.
+func (a *answer) collide(merged *form.Merged) {
+	a.page.Stored, a.page.Section = a.page.Section, a.Empty(a.section)
+	a.page.Section.Read(merged.Show)
+	a.page.Was, a.page.Collisions = merged.Was.Encode(), merged.Collisions
+	if a.action != view.ActionAutosave {
+		a.status = http.StatusUnprocessableEntity
+	}
+}
+
+// complete stores valid answers. It shows invalid ones again and keeps them as a
+// draft, so that nothing is lost.
+func (a *answer) complete(merged *form.Merged) forms.Save {
+	whole := a.Empty(a.section)
+	errs := whole.Decode(merged.Store)
+	if len(errs) == 0 {
+		a.status = 0
+		return forms.Save{Section: whole, Complete: true}
+	}
+	a.page.Section, a.page.Errors, a.status = whole, errs, http.StatusUnprocessableEntity
+	return forms.Save{Section: whole, Refused: errs}
+}
+
+// changeList adds or removes an item, or adds an amount.
+func (a *answer) changeList(ctx context.Context, section *form.Section) error {
+	name, number, _ := strings.Cut(a.target, ".")
+	if input, added := section.AddAmount(a.target); added && a.action+":" == view.ActionAdd {
+		a.page.Focus = input
+		return nil
 	}
 	list := section.List(name)
 	if list == nil {
 		return errUnknownAction
 	}
-	focus := list.Name
-	if i, added := list.Add(); added {
-		focus = view.FirstInput(list, i)
-		v.announce = view.ItemAdded(c.Request().Context(), list, i)
-	}
-	return s.showChanged(c, v, section, focus)
-}
-
-func (s *Server) removeItem(c echo.Context, v *visit, section *form.Section, values url.Values, item string) error {
-	section.Read(values)
-	name, number, _ := strings.Cut(item, ".")
-	list := section.List(name)
-	if list == nil {
+	a.page.Focus = list.Name
+	switch a.action + ":" {
+	case view.ActionAdd:
+		if i, added := list.Add(); added {
+			a.page.Focus = view.FirstInput(list, i)
+			a.announce = view.ItemAdded(ctx, list, i)
+		}
+	case view.ActionRemove:
+		// If items were added or removed elsewhere, the number means another item.
+		i, err := strconv.Atoi(number)
+		if same := len(a.edit.Was) == 0 || list.Version == a.edit.Typed.Get(name+".version"); err == nil && same && list.Remove(i) {
+			a.page.Focus = view.AfterRemoval(list, i)
+			if list.Len() == 0 {
+				section.Untick(list.Name)
+			}
+			a.announce = view.ItemRemoved(ctx, list, i)
+		}
+	default:
 		return errUnknownAction
 	}
-	focus := list.Name
-	if i, err := strconv.Atoi(number); err == nil && list.Remove(i) {
-		focus = view.AfterRemoval(list, i)
-		if list.Len() == 0 {
-			section.Untick(list.Name)
-		}
-		v.announce = view.ItemRemoved(c.Request().Context(), list, i)
-	}
-	return s.showChanged(c, v, section, focus)
-}
-
-// showChanged stores a section whose list has changed and shows it again.
-func (s *Server) showChanged(c echo.Context, v *visit, section *form.Section, focus string) error {
-	if err := s.Forms.SaveDraft(c.Request().Context(), v.Session.ID, section, nil); err != nil {
-		return err
-	}
-	page := s.sectionPage(c, v, section)
-	page.Focus = focus
-	return web.Render(c, http.StatusOK, view.Section(page))
+	return nil
 }

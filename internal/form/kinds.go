@@ -29,6 +29,20 @@ func (s *Section) Has(kind string) bool {
 	return slices.ContainsFunc(s.Groups, func(g Group) bool { return g.Kind() == kind && g.Answered() })
 }
 
+// kinds are the values of HasInput; none if the section doesn't ask.
+func (s *Section) kinds() []string {
+	if !s.AsksWhatApplies {
+		return nil
+	}
+	out := []string{HasNone}
+	for _, g := range s.Groups {
+		if g.Kind() != "" {
+			out = append(out, g.Kind())
+		}
+	}
+	return out
+}
+
 // Untick takes back that the customer has the kind.
 func (s *Section) Untick(kind string) {
 	s.has = slices.DeleteFunc(s.has, func(k string) bool { return k == kind })

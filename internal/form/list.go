@@ -1,7 +1,11 @@
 package form
 
 import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -14,6 +18,10 @@ type List struct {
 	Name     string // JSON key inside the section, and input name prefix
 	Title    string // "Vehicles"
 	Singular string // one item in a sentence, "vehicle"
+	// Version changes when items are added, removed or replaced: two pages with
+	// the same one mean the same item by a number. "" for a list as scripts post
+	// it (D47).
+	Version string
 
 	length   func() int
 	add      func() // appends one empty item
@@ -23,6 +31,9 @@ type List struct {
 	bound    [][]Field // bound once, because an item's fields keep what was typed
 	excess   bool      // more items were sent than the list can hold
 }
+
+// versionInput is the name of a version's input, after that of its list.
+const versionInput = ".version"
 
 // ListOf describes a list whose items are *items; bind gives one item's
 // fields.
@@ -57,6 +68,7 @@ func (l *List) Add() (int, bool) {
 		return 0, false
 	}
 	l.add()
+	l.Version = rand.Text()
 	return l.Len() - 1, true
 }
 
@@ -68,6 +80,7 @@ func (l *List) Remove(i int) bool {
 	l.Item(i)
 	l.remove(i)
 	l.bound = append(l.bound[:i], l.bound[i+1:]...)
+	l.Version = rand.Text()
 	return true
 }
 
@@ -92,6 +105,8 @@ func (l *List) clear() {
 // their numbers, and dropped when the section is submitted.
 func (l *List) read(values url.Values, keepBlank bool) {
 	l.clear()
+	version, shifted := cut(values.Get(l.Name+versionInput), maxCode), false
+	l.Version = version
 	for _, n := range indices(l.Name, values) {
 		if l.Full() {
 			l.excess = true
@@ -103,7 +118,40 @@ func (l *List) read(values url.Values, keepBlank bool) {
 		clearUnasked(l.Item(i))
 		if !keepBlank && blank(l.Item(i)) {
 			l.Remove(i)
+		} else if l.Version != version {
+			shifted = true
 		}
+	}
+	if !shifted { // blank items at the end leave the others in their place
+		l.Version = version
+	}
+}
+
+// SetVersions gives each list the version of its content, if it has none that is
+// stored.
+func (s *Section) SetVersions() {
+	for _, g := range s.Groups {
+		if g.List != nil {
+			inputs := url.Values{}
+			g.List.Version = ""
+			g.List.inputs(inputs)
+			sum := sha256.Sum256([]byte(inputs.Encode()))
+			g.List.Version = hex.EncodeToString(sum[:8])
+		}
+	}
+}
+
+// inputs adds the inputs of all items, and of the version.
+func (l *List) inputs(out url.Values) {
+	for i := range l.Len() {
+		for _, f := range l.Item(i) {
+			if f.Asked() {
+				maps.Copy(out, f.Typed(l.Input(i, f)))
+			}
+		}
+	}
+	if l.Version != "" {
+		out.Set(l.Name+versionInput, l.Version)
 	}
 }
 

@@ -5,6 +5,7 @@ package form
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -184,14 +185,26 @@ func (s *Section) Inputs() url.Values {
 	if len(s.has) > 0 {
 		values[HasInput] = s.has
 	}
-	s.Walk(func(path string, f Field) {
-		if !f.Asked() {
-			return
+	for _, g := range s.Groups {
+		for _, f := range g.Fields {
+			if f.Asked() {
+				maps.Copy(values, f.Typed(f.Name))
+			}
 		}
-		for _, part := range f.Parts() {
-			values.Set(path+part, f.Value.Input(strings.TrimPrefix(part, ".")))
+		if g.List != nil {
+			g.List.inputs(values)
 		}
-	})
+	}
+	return values
+}
+
+// Typed are the field's inputs as last typed; path is the field's name in the
+// section.
+func (f Field) Typed(path string) url.Values {
+	values := url.Values{}
+	for _, part := range f.Parts() {
+		values.Set(path+part, f.Value.Input(strings.TrimPrefix(part, ".")))
+	}
 	return values
 }
 

@@ -1,5 +1,6 @@
 // The script of the customer form: htmx, and what htmx lacks.
 import "htmx.org/dist/htmx.esm.min.js";
+import "./autosave.js";
 import "./kinds.js";
 import "./period.js";
 import "./upload.js";

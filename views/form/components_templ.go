@@ -450,18 +450,4 @@ func savedOnChange(url string) templ.Attributes {
 	}
 }
 
-// liveTotals are the attributes of what keeps a section's totals and conversions
-// true to what is typed. The server works them out, so that there is one arithmetic.
-func liveTotals(url string) templ.Attributes {
-	return templ.Attributes{
-		"hx-post":       url,
-		"hx-trigger":    "input from:form delay:500ms",
-		"hx-sync":       "this:queue last",
-		"hx-include":    "closest form",
-		"hx-vals":       `{"action":"` + ActionTotal + `"}`,
-		"hx-select-oob": ".total-value:innerHTML,.conversion:innerHTML",
-		"hx-swap":       "none",
-	}
-}
-
 var _ = templruntime.GeneratedTemplate

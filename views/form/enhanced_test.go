@@ -56,10 +56,14 @@ func (f *tinyForm) section(w http.ResponseWriter, r *http.Request) {
 	}
 	p := sectionPage(section)
 	if r.Method == http.MethodPost {
-		f.posts++
 		_ = r.ParseForm()
 		action := r.PostForm.Get("action")
-		if list, ok := strings.CutPrefix(action, view.ActionAdd); ok {
+		if action != view.ActionAutosave {
+			f.posts++
+		}
+		if action == view.ActionAutosave {
+			section.Read(r.PostForm)
+		} else if list, ok := strings.CutPrefix(action, view.ActionAdd); ok {
 			section.Read(r.PostForm)
 			i, _ := section.List(list).Add()
 			p.Focus = view.FirstInput(section.List(list), i)

@@ -17,9 +17,10 @@ const maxRadios = 4
 // question is a field where it stands on a page.
 type question struct {
 	form.Field
-	Path    string // input name and id, "real_property.0.current_value"
-	Message string // what is wrong with the answer, or ""
-	Focus   bool   // takes the focus when the page appears
+	Path    string      // input name and id, "real_property.0.current_value"
+	Message string      // what is wrong with the answer, or ""
+	Focus   bool        // takes the focus when the page appears
+	Stored  *form.Field // what another tab or device saved, if it collides with the answer
 	// Of a section's amounts:
 	Usual   form.Period // the period that one without an answer starts with
 	Action  string      // where the form is posted
@@ -88,6 +89,7 @@ func (s SectionPage) questions(ctx context.Context, fields []form.Field, prefix 
 	usual := s.Section.LastPeriod()
 	for i, q := range out {
 		out[i].Usual, out[i].Action, out[i].FocusOn = usual, s.Action, s.Focus
+		out[i].Stored = s.other(q.Path)
 		if usual == form.Once {
 			out[i].Usual = q.Period
 		}

@@ -33,7 +33,10 @@ import (
 const (
 	ActionContinue = "continue" // check the answers, complete the section, go on
 	ActionSave     = "save"     // keep what was typed, unchecked, go to the hub
-	ActionTotal    = "total"    // work out the totals of what was typed, save nothing
+	ActionAutosave = "autosave" // keep what was typed, unchecked, and show it
+	ActionKeep     = "keep"     // "keep:income.bonus": end a collision with the answer of this page
+	ActionTake     = "take"     // "take:income.bonus": end it with the other answer
+	ActionJoin     = "join"     // "join:vehicles": end a list's collision with the items of both
 	ActionUpload   = "upload"   // store the chosen file and show the page again
 	ActionDescribe = "describe" // store the categories of documents and show the page again
 	ActionAdd      = "add:"
@@ -56,6 +59,7 @@ type Page struct {
 	Test      bool              // a test session (D9): shows the strip
 	BrandURL  string            // style sheet setting --brand, --brand-ink, --brand-soft; "" for ours
 	HomeURL   string            // the hub; "" where the link opens nothing any more
+	Closed    bool              // the form is closed: the browser deletes what it kept of it
 	HelpEmail string            // the partner's contact for customers, or ""
 	HelpPhone string            // likewise
 	Announce  string            // read out by screen readers after a change: "Vehicle added", in the page's language

@@ -131,6 +131,11 @@ func pages(t *testing.T) map[string]templ.Component {
 
 	periods := new(statement.Statement).Section(statement.IncomeSection, now)
 	periods.Read(inPeriods(statement.IncomeSection, "1,240.50", "fortnight"))
+	collided := sectionPage(section(statement.PersonalDetailsSection))
+	collided.Stored, collided.Collisions = new(statement.Statement).Section(statement.PersonalDetailsSection, now), []string{"full_name", "date_of_birth", "address.state"}
+	collided.Stored.Read(url.Values{"full_name": {"Jess Nguyen"}, "date_of_birth.day": {"31"}, "date_of_birth.month": {"feb"}})
+	collidedList := sectionPage(section(statement.AssetsSection))
+	collidedList.Stored, collidedList.Collisions = collidedList.Section, []string{"vehicles", "real_property.0.current_value"}
 
 	unsigned := checkPage(s)
 	signed := checkPage(example(t))
@@ -152,6 +157,8 @@ func pages(t *testing.T) map[string]templ.Component {
 		"hub-begun":           view.Hub(hub(view.Completed, view.ToFinish, view.InProgress)),
 		"personal":            view.Section(sectionPage(section(statement.PersonalDetailsSection))),
 		"personal-errors":     view.Section(invalid),
+		"personal-collision":  view.Section(collided),
+		"assets-collision":    view.Section(collidedList),
 		"income":              view.Section(sectionPage(section(statement.IncomeSection))),
 		"income-periods":      view.Section(sectionPage(periods)),
 		"assets-empty":        view.Section(sectionPage(new(statement.Statement).Section(statement.AssetsSection, now))),

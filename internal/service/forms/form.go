@@ -83,12 +83,17 @@ func (s *Service) Get(ctx context.Context, id domain.SessionID) (*State, error) 
 	if state.Account, err = s.DB.Account(ctx, session.AccountID); err != nil || !session.Status.Open() {
 		return state, err
 	}
-	stored, err := s.Vault.Form(ctx, s.DB, id)
+	return state, s.read(ctx, s.DB, state)
+}
+
+// read fills in what is stored of the form.
+func (s *Service) read(ctx context.Context, q vault.Store, state *State) error {
+	stored, err := s.Vault.Form(ctx, q, state.Session.ID)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if state.Statement, err = stored.Statement(); err != nil {
-		return nil, err
+		return err
 	}
 	for _, section := range stored.Sections {
 		state.reached[section.Name] = section.ReachedAt != nil
@@ -98,12 +103,12 @@ func (s *Service) Get(ctx context.Context, id domain.SessionID) (*State, error) 
 		own := SectionState{Completed: section.CompletedAt != nil, SavedAt: section.UpdatedAt, answers: section.Answers}
 		if section.Draft != nil {
 			if err := json.Unmarshal(section.Draft, &own.Draft); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		state.Sections[section.Name] = own
 	}
-	return state, nil
+	return nil
 }
 
 // Open records that the customer opened the form: the first time makes
@@ -157,6 +162,9 @@ func (f *State) Section(name string) *form.Section {
 		section.SayNone()
 	default:
 		section.Offer(f.Statement.Prefill[name])
+	}
+	if section != nil && own.Draft == nil {
+		section.SetVersions()
 	}
 	return section
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/url"
 	"slices"
 	"time"
 
@@ -45,22 +46,62 @@ func counted(refused form.Errors) []domain.FailedRule {
 	return out
 }
 
-// SaveDraft keeps what the customer typed into a section, valid or not, and counts
-// its validation errors.
-func (s *Service) SaveDraft(ctx context.Context, id domain.SessionID, section *form.Section, refused form.Errors) error {
-	draft, err := json.Marshal(section.Inputs())
+// A Save says what to store of a merged section.
+type Save struct {
+	Section  *form.Section
+	Complete bool        // its answers are valid
+	Refused  form.Errors // of a section that isn't complete
+	Skip     bool        // nothing is stored: nothing has changed
+}
+
+// Edit merges what a page sends of the named section with what is stored, and
+// stores what decide returns, all in one transaction. The first completion of a
+// section sends session.section_completed (D15).
+func (s *Service) Edit(ctx context.Context, id domain.SessionID, name string, edit form.Edit, decide func(*form.Merged) (Save, error)) error {
+	return s.change(ctx, id, func(tx *db.Tx, session *domain.Session, now time.Time) error {
+		state := &State{Session: session, Sections: map[string]SectionState{}, reached: map[string]bool{}, now: now}
+		if err := s.read(ctx, tx, state); err != nil {
+			return err
+		}
+		stored := state.Section(name).Inputs()
+		save, err := decide(form.Merge(func() *form.Section { return state.Empty(name) }, edit, stored))
+		if err != nil {
+			return err
+		}
+		if save.Complete {
+			return s.saveAnswers(ctx, tx, session, save.Section, now)
+		}
+		if save.Skip {
+			return nil
+		}
+		return s.saveInputs(ctx, tx, id, name, save.Section.Inputs(), save.Refused, now)
+	})
+}
+
+func (s *Service) saveInputs(ctx context.Context, tx *db.Tx, id domain.SessionID, name string, inputs url.Values, refused form.Errors, now time.Time) error {
+	draft, err := json.Marshal(inputs)
 	if err != nil {
 		return err
 	}
+	return s.Vault.SaveDraft(ctx, tx, id, name, draft, counted(refused), now)
+}
+
+// SaveDraft keeps what the customer typed into a section, valid or not, and counts
+// its validation errors.
+func (s *Service) SaveDraft(ctx context.Context, id domain.SessionID, section *form.Section, refused form.Errors) error {
 	return s.change(ctx, id, func(tx *db.Tx, _ *domain.Session, now time.Time) error {
-		return s.Vault.SaveDraft(ctx, tx, id, section.Name, draft, counted(refused), now)
+		return s.saveInputs(ctx, tx, id, section.Name, section.Inputs(), refused, now)
 	})
 }
 
 // SaveSection stores a section's answers, which the caller has validated.
-// The first time completes the section and sends session.section_completed
-// (D15).
 func (s *Service) SaveSection(ctx context.Context, id domain.SessionID, section *form.Section) error {
+	return s.change(ctx, id, func(tx *db.Tx, session *domain.Session, now time.Time) error {
+		return s.saveAnswers(ctx, tx, session, section, now)
+	})
+}
+
+func (s *Service) saveAnswers(ctx context.Context, tx *db.Tx, session *domain.Session, section *form.Section, now time.Time) error {
 	if section.Name == statement.DeclarationSection {
 		return errors.New("forms: the declaration is saved by submitting")
 	}
@@ -68,32 +109,32 @@ func (s *Service) SaveSection(ctx context.Context, id domain.SessionID, section 
 	if err != nil {
 		return err
 	}
-	return s.completeSection(ctx, id, section.Name, answers)
+	return s.completeSection(ctx, tx, session, section.Name, answers, now)
 }
 
 // CompleteDocuments completes the documents section, with any number of
 // files (D23). validation_error for each one without a category.
 func (s *Service) CompleteDocuments(ctx context.Context, id domain.SessionID) error {
-	return s.completeSection(ctx, id, statement.DocumentsSection, []byte("{}"))
+	return s.change(ctx, id, func(tx *db.Tx, session *domain.Session, now time.Time) error {
+		return s.completeSection(ctx, tx, session, statement.DocumentsSection, []byte("{}"), now)
+	})
 }
 
-func (s *Service) completeSection(ctx context.Context, id domain.SessionID, name string, answers []byte) error {
-	return s.change(ctx, id, func(tx *db.Tx, session *domain.Session, now time.Time) error {
-		if name == statement.DocumentsSection {
-			if err := described(ctx, tx, id); err != nil {
-				return err
-			}
-		}
-		first, err := s.Vault.SaveSection(ctx, tx, id, name, answers, now)
-		if err != nil || !first {
+func (s *Service) completeSection(ctx context.Context, tx *db.Tx, session *domain.Session, name string, answers []byte, now time.Time) error {
+	if name == statement.DocumentsSection {
+		if err := described(ctx, tx, session.ID); err != nil {
 			return err
 		}
-		session.SectionsCompleted++
-		if err := tx.SetSectionsCompleted(ctx, id, session.SectionsCompleted); err != nil {
-			return err
-		}
-		return s.sectionCompleted(ctx, tx, session, name, now)
-	})
+	}
+	first, err := s.Vault.SaveSection(ctx, tx, session.ID, name, answers, now)
+	if err != nil || !first {
+		return err
+	}
+	session.SectionsCompleted++
+	if err := tx.SetSectionsCompleted(ctx, session.ID, session.SectionsCompleted); err != nil {
+		return err
+	}
+	return s.sectionCompleted(ctx, tx, session, name, now)
 }
 
 func (s *Service) sectionCompleted(ctx context.Context, tx *db.Tx, session *domain.Session, name string, now time.Time) error {

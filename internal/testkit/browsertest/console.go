@@ -22,14 +22,15 @@ const flushMark = "browsertest: end of messages "
 // console collects what the page and the browser complain about.
 type console struct {
 	allow    []int
+	cuts     bool
 	mu       sync.Mutex
 	problems []string
 	flushed  map[string]chan struct{}
 	flushes  int
 }
 
-func listen(ctx context.Context, allow []int) *console {
-	c := &console{allow: append([]int{422}, allow...), flushed: map[string]chan struct{}{}}
+func listen(ctx context.Context, o Options) *console {
+	c := &console{allow: append([]int{422}, o.AllowStatus...), cuts: o.AllowCuts, flushed: map[string]chan struct{}{}}
 	messages := chromedp.Console(ctx)
 	go func() {
 		for m, err := range messages {
@@ -60,7 +61,7 @@ func (c *console) take(m chromedp.ConsoleMessage) {
 }
 
 func (c *console) allowed(text string) bool {
-	return slices.ContainsFunc(c.allow, func(status int) bool {
+	return c.cuts && strings.Contains(text, "net::ERR_") || slices.ContainsFunc(c.allow, func(status int) bool {
 		return strings.Contains(text, fmt.Sprintf("status of %d ", status)) || status == 0 && strings.Contains(text, "net::ERR_")
 	})
 }

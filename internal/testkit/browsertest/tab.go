@@ -46,6 +46,7 @@ type Options struct {
 	// AllowStatus lists HTTP statuses that the test provokes on purpose, 0 for a lost
 	// connection. 422, the answer to an invalid form, is always allowed.
 	AllowStatus []int
+	AllowCuts   bool // connections that the test cuts are no error
 }
 
 // A Tab is one page in a browser profile of its own. Its methods fail the
@@ -72,7 +73,7 @@ func New(t testing.TB, options Options) *Tab {
 	}
 	ctx, cancel := chromedp.NewContext(root, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
-	tab := &Tab{t: t, ctx: ctx, options: options, console: listen(ctx, options.AllowStatus),
+	tab := &Tab{t: t, ctx: ctx, options: options, console: listen(ctx, options),
 		dialogs: make(chan string, 100)}
 	go tab.acceptDialogs(chromedp.Events(ctx, page.JavascriptDialogOpening))
 	width, height := options.Device.size()

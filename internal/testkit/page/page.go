@@ -67,6 +67,11 @@ func (p *Page) All(tag string) (out []*Page) {
 	return out
 }
 
+// Has reports whether the element has the attribute.
+func (p *Page) Has(name string) bool {
+	return slices.ContainsFunc(p.root.Attr, func(a html.Attribute) bool { return a.Key == name })
+}
+
 // Attr is an attribute of a part, "" if it has none.
 func (p *Page) Attr(name string) string { return attr(p.root, name) }
 

@@ -1,0 +1,216 @@
+// What is typed into a section is saved 800 ms after a change, and when the page is
+// hidden or left. The server merges it with what other tabs and devices saved: the
+// input "was" says what an edit replaces (doc/adr/036-edits-are-merged-by-field.md).
+// Until it is saved, the device keeps it too, for a tab that is killed offline.
+import htmx from "htmx.org/dist/htmx.esm.min.js";
+
+const delay = 800;
+const keepaliveBytes = 60_000; // browsers refuse more
+const section = () => document.querySelector("form[data-autosave]");
+const sessionPath = location.pathname.split("/").slice(0, 3).join("/");
+let dirty; // the form that has unsaved changes
+let timer;
+let failures = 0;
+let requests = 0;
+let settled = 0; // the newest request whose response was taken
+
+function typed(form) {
+  const inputs = new URLSearchParams(new FormData(form));
+  inputs.delete("was");
+  inputs.delete("seen");
+  return inputs;
+}
+
+function body(form, sent) {
+  const out = new URLSearchParams(sent);
+  for (const { value } of form.querySelectorAll("[name=was]")) out.append("was", value);
+  out.set("action", "autosave");
+  return out.toString();
+}
+
+function onDevice(mode, work) {
+  return new Promise((done) => {
+    const opening = indexedDB.open("candor", 1);
+    opening.onupgradeneeded = () => opening.result.createObjectStore("typed");
+    opening.onerror = () => done();
+    opening.onsuccess = () => {
+      const kept = opening.result.transaction("typed", mode, { durability: "strict" });
+      const request = work(kept.objectStore("typed"));
+      kept.oncomplete = kept.onabort = () => {
+        opening.result.close();
+        done(request.result);
+      };
+    };
+  });
+}
+
+const forget = () => onDevice("readwrite", (kept) => kept.delete(location.pathname));
+const forgetSession = () => onDevice("readwrite", (kept) => kept.delete(IDBKeyRange.bound(sessionPath, `${sessionPath}\uffff`)));
+
+function say(what) {
+  const line = document.querySelector(".save-status");
+  if (!line) return;
+  const time = new Date().toLocaleTimeString(document.documentElement.lang, { hour: "numeric", minute: "2-digit" });
+  const text = what ? line.dataset[what].replace("{time}", time) : "";
+  const [status, again] = line.children;
+  if (status.textContent !== text) status.textContent = text;
+  again.hidden = what !== "failed";
+}
+
+function schedule(wait = delay) {
+  clearTimeout(timer);
+  timer = setTimeout(save, wait);
+}
+
+// save sends what was typed. A request whose response got lost may have been
+// stored: it is sent again as it was, so that few states are uncertain. A page that
+// is left sends the newest at once.
+async function save(leaving = false) {
+  clearTimeout(timer);
+  const form = section();
+  if (!form) return;
+  let pending = form.querySelector("[data-sent]");
+  if (dirty === form) {
+    const newest = body(form, typed(form));
+    onDevice("readwrite", (kept) => kept.put(newest, location.pathname));
+  }
+  if (leaving ? dirty !== form : pending?.dataset.sent === "now" || (!pending && dirty !== form)) return;
+  if (leaving || !pending) {
+    pending = Object.assign(document.createElement("input"), { type: "hidden", name: "was", value: typed(form) });
+    form.append(pending);
+    dirty = undefined;
+  }
+  const number = ++requests;
+  Object.assign(pending.dataset, { sent: "now", number });
+  const sent = pending.value;
+  const page = await post(form.getAttribute("action"), body(form, sent));
+  if (number < settled || !form.isConnected) return;
+  if (typeof page === "string") {
+    pending.dataset.sent = "lost";
+    say(page);
+    schedule(Math.min(60_000, 1000 * 2 ** failures++));
+    return;
+  }
+  settled = number;
+  failures = 0;
+  const fresh = page.querySelector("form[data-autosave]");
+  if (!fresh) return show(page);
+  settle(form, fresh, new URLSearchParams(sent));
+  say(fresh.querySelector("[data-collision]") ? "" : "saved");
+  if (dirty === form) schedule();
+  else forget();
+}
+
+// post returns the server's page, or why there is none.
+async function post(url, content) {
+  let response, text;
+  try {
+    response = await fetch(url, {
+      method: "POST",
+      body: content,
+      headers: { "Content-Type": "application/x-www-form-urlencoded" },
+      keepalive: content.length < keepaliveBytes,
+      signal: AbortSignal.timeout(30_000),
+    });
+    text = await response.text();
+  } catch {
+    return "offline";
+  }
+  if (![200, 404, 410].includes(response.status)) return "failed";
+  const page = new DOMParser().parseFromString(text, "text/html");
+  if (response.status !== 404 && !page.querySelector("form[data-autosave]")) forgetSession();
+  return page;
+}
+
+// show puts the main part of a page in place of this one.
+function show(page) {
+  const main = page.querySelector("main");
+  document.querySelector("main").replaceWith(main);
+  htmx.process(main);
+}
+
+// settle brings the form in step with what is stored now. Changes from elsewhere
+// are shown where nothing was typed since the request.
+function settle(form, fresh, sent) {
+  const now = typed(form);
+  const got = typed(fresh);
+  const first = form.querySelector("[name=was]");
+  const before = new URLSearchParams(first.value);
+  const was = new URLSearchParams(sent);
+  const restore = (name, from) => {
+    const own = (input) => input === name || input.startsWith(`${name}.`);
+    for (const input of [...was.keys()].filter(own)) was.delete(input);
+    for (const [input, value] of from) if (own(input)) was.append(input, value);
+  };
+  // A field's inputs stay together. The period of an amount that isn't there is the
+  // customer's choice for when it is typed.
+  const free = (control) => {
+    const field = control.closest(".field");
+    const inputs = [...(field ?? control.parentElement).querySelectorAll("[name]:not([name=action])")];
+    const amount = control.name.endsWith(".period") ? got.get(control.name.slice(0, -".period".length)) : "any";
+    return amount && !field?.contains(document.activeElement) && inputs.every(untouched);
+  };
+  const value = (inputs, { name, type, value: own }) =>
+    type === "radio" || type === "checkbox" ? inputs.getAll(name).includes(own) : (inputs.get(name) ?? "");
+  const untouched = (control) => value(now, control) === value(sent, control);
+
+  for (const list of fresh.querySelectorAll("[data-list]")) {
+    const { list: name } = list.dataset;
+    const own = form.querySelector(`[data-list="${name}"]`);
+    const changed = got.get(`${name}.version`) !== sent.get(`${name}.version`);
+    const still = [...own.querySelectorAll("[name]:not([name=action], [name=seen])")].every(untouched);
+    if (!changed || !still || own.contains(document.activeElement)) continue;
+    own.replaceWith(list);
+    htmx.process(list);
+    restore(name, got);
+  }
+  for (const control of form.elements) {
+    const { name } = control;
+    const stored = value(got, control);
+    if (!fresh.elements[name] || stored === value(sent, control) || !free(control)) continue;
+    if (stored === true || stored === false) {
+      control.checked = stored;
+      was.delete(name, control.value);
+      if (stored) was.append(name, control.value);
+    } else {
+      control.value = stored;
+      was.set(name, stored);
+    }
+  }
+  for (const block of form.querySelectorAll("[data-collision]")) block.remove();
+  for (const block of fresh.querySelectorAll("[data-collision]")) {
+    document.getElementById(block.dataset.at)?.closest(".field, .kind").append(block);
+    restore(block.dataset.collision, before);
+  }
+  for (const part of fresh.querySelectorAll(".total-value, .conversion")) {
+    const own = document.getElementById(part.id);
+    if (own) own.textContent = part.textContent;
+  }
+  first.value = was;
+  for (const input of form.querySelectorAll("[data-sent]")) if (input.dataset.number <= settled) input.remove();
+}
+
+document.addEventListener("input", ({ target }) => {
+  if (!target.form?.matches("[data-autosave]")) return;
+  dirty = target.form;
+  schedule();
+});
+document.addEventListener("submit", () => clearTimeout(timer));
+document.addEventListener("click", ({ target }) => target.closest?.(".save-status button") && save());
+document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && save(true));
+window.addEventListener("pagehide", () => save(true));
+window.addEventListener("online", () => save());
+
+// resend sends what the device kept of this page and shows it merged.
+async function resend() {
+  if (document.querySelector("main[data-closed]")) return forgetSession();
+  const form = section();
+  const kept = form && (await onDevice("readonly", (store) => store.get(location.pathname)));
+  if (!kept) return;
+  const page = await post(form.getAttribute("action"), kept);
+  if (typeof page === "string" || dirty === form) return;
+  await forget();
+  show(page);
+  if (section()) say("saved");
+}
+resend();
