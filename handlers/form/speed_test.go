@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -89,6 +91,17 @@ func TestStaticFiles(t *testing.T) {
 func BenchmarkForm(b *testing.B) {
 	c := harness.New(b).NewCustomer()
 	c.AnswerAll()
+	typing, n := loaded{Customer: c}, 0
+	typing.read(c.WantPage(c.Get("assets"), http.StatusOK))
+	typing.values.Set("action", "autosave")
+	autosave := func() *httptest.ResponseRecorder {
+		n++
+		typing.values.Set("vehicles.0.value", strconv.Itoa(n))
+		was := maps.Clone(typing.values)
+		defer func() { typing.values.Set("was", was.Encode()) }()
+		delete(was, "was")
+		return c.Post("assets", typing.values)
+	}
 	steps := []struct {
 		name string
 		run  func() *httptest.ResponseRecorder
@@ -97,6 +110,7 @@ func BenchmarkForm(b *testing.B) {
 		{"assets", func() *httptest.ResponseRecorder { return c.Get("assets") }},
 		{"check", func() *httptest.ResponseRecorder { return c.Get("declaration") }},
 		{"save", func() *httptest.ResponseRecorder { return c.Post("assets", statementtest.Values("assets")) }},
+		{"autosave", autosave},
 	}
 	for _, step := range steps {
 		b.Run(step.name, func(b *testing.B) {

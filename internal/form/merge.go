@@ -136,7 +136,7 @@ func readSide(blank func() *Section, values url.Values) *side {
 	})
 	for _, g := range s.section.Groups {
 		if g.List != nil {
-			s.texts[g.List.Name] = strings.Join(s.items(g.List.Name), "\n")
+			s.texts[g.List.Name] = s.listText(g.List)
 		}
 	}
 	return s
@@ -151,6 +151,16 @@ func answered(inputs url.Values) bool {
 		}
 	}
 	return false
+}
+
+func (s *side) listText(l *List) string {
+	text := []string{strconv.Itoa(l.Len())}
+	for i := range l.Len() {
+		for _, f := range l.Item(i) {
+			text = append(text, s.texts[l.Input(i, f)])
+		}
+	}
+	return strings.Join(text, "\n")
 }
 
 // items are the inputs of each item of the list as one text, "" for a blank

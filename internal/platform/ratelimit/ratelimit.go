@@ -32,8 +32,8 @@ type Config struct {
 // network that a whole office can share. Further limits stand behind it.
 var SignedOut = Config{PerMinute: 30, Burst: 60, Keys: 100_000}
 
-// FormLink is the limit of what one form's link can post. Each change of an
-// amount posts once, for the totals.
+// FormLink is the limit of what one form's link can post. What is typed is saved at
+// most every 800 ms.
 var FormLink = Config{PerMinute: 120, Burst: 240, Keys: 100_000}
 
 // Memory is a set of token buckets of this process. It is safe for concurrent
