@@ -50,8 +50,8 @@ test: $(FRONT) ## Run every test, with Chromium and the race detector
 
 .PHONY: test-fast
 test-fast: $(FRONT) ## Run the tests that need no browser, without the slow ones and the race detector
-	$(SETUP) go cc postgres pdftools
-	go test -short ./...
+	$(SETUP) go postgres pdftools
+	CGO_ENABLED=0 go test -short -ldflags '-s -w' ./...
 
 .PHONY: check
 check: check-generated check-format vet lint check-htmx test check-vulnerabilities ## Run everything that a change must pass

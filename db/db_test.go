@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"candor/db"
+	"candor/internal/testkit"
 	"candor/internal/testkit/dbtest"
 )
 
@@ -146,6 +147,7 @@ func TestInTxRetries(t *testing.T) {
 
 func TestInTxOutlivesARealDeadlock(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	d := counter(t)
 	var both, done sync.WaitGroup
 	both.Add(2)

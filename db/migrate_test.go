@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"candor/db"
+	"candor/internal/testkit"
 	"candor/internal/testkit/dbtest"
 )
 
@@ -63,6 +64,7 @@ func TestMigrateInSixProcessesAtOnce(t *testing.T) {
 
 func TestMigrateInSixGoroutinesAtOnce(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	dsn := dbtest.EmptyDSN(t)
 	var wg sync.WaitGroup
 	for range 6 {

@@ -16,6 +16,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
+	"candor/internal/testkit"
 	"candor/internal/testkit/dbtest"
 	"candor/internal/testkit/harness"
 )
@@ -81,6 +82,7 @@ func marks(section string) (out []string) {
 // the documents. What D63 leaves readable is there, so the search finds things.
 func TestNothingIsStoredInClear(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t)
 	var created struct{ ID domain.SessionID }
 	h.OK(json.Unmarshal(h.PostOnce("order 1", `{"form_type": "financial_statement", "customer_email": "jo@customer.example", "customer_name": "Readable Name", "reference_id": "READABLE-7"}`).

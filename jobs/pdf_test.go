@@ -6,6 +6,7 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/testkit"
 	"candor/internal/testkit/hooktest"
 )
 
@@ -13,6 +14,7 @@ import (
 // its job runs.
 func TestPDFIsMadeOnce(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := newHarness(t)
 	s := h.completed("", hooktest.Now())
 	for range 3 {

@@ -98,6 +98,7 @@ func TestRedelivery(t *testing.T) {
 // others.
 func TestRedeliveryIsStopped(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := newHarness(t)
 	var up atomic.Bool
 	hook := hooktest.NewReceiver(t, func(_ int, w http.ResponseWriter, _ *http.Request) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"candor/internal/testkit"
 	"candor/internal/testkit/process"
 )
 
@@ -16,6 +17,7 @@ var metricsAddr = regexp.MustCompile(`msg=ready .*metrics_addr=(\S+)`)
 // delivery.
 func TestMetricsAtTheOperatorsAddress(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	env := process.NewEnvironment(t).With("CANDOR_METRICS_ADDR", "127.0.0.1:0")
 	a := process.CreateAccount(t, env)
 	hooks := process.NewReceiver(t, nil)

@@ -30,6 +30,7 @@ import (
 // checked by a receiver that shares no code with the sender, JSON and PDF.
 func TestStatementFromStartToEnd(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	env := process.NewEnvironment(t)
 	a := process.CreateAccount(t, env)
 	hooks := process.NewReceiver(t, nil)
@@ -354,6 +355,7 @@ func slowPost(t *testing.T, c *process.Customer, section string) (finish func() 
 
 func TestShutdownFinishesRequests(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	env := process.NewEnvironment(t)
 	a := process.CreateAccount(t, env)
 	p := process.Serve(t, env, "serve")

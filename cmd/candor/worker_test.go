@@ -14,6 +14,7 @@ import (
 
 func TestWebAndWorkerApart(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	env := process.WebEnvironment(t)
 	hooks := process.NewReceiver(t, nil)
 	a := process.CreateAccount(t, env, "--webhook-url", hooks.URL)
@@ -141,6 +142,7 @@ func TestKilledWorkerLosesNothing(t *testing.T) {
 
 func TestProductionIsStrict(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	env := process.ProductionEnvironment(t, dbtest.DSN(t))
 	a := process.CreateAccount(t, env)
 	web, worker := process.Serve(t, env, "web"), process.Serve(t, env, "worker")

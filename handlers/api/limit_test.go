@@ -11,6 +11,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/platform/ratelimit"
 	"candor/internal/service/keys"
+	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 )
 
@@ -43,6 +44,7 @@ func limits(a harness.Answer, remaining int, reset time.Time) {
 // TestRateLimit follows an account through its limit (D30).
 func TestRateLimit(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t, standardLimit(t))
 	_, second, err := h.Service.Keys.Create(h.Context(), h.TestScope(), harness.Operator, keys.Params{Name: "Second"})
 	h.OK(err)
@@ -71,6 +73,7 @@ func TestRateLimit(t *testing.T) {
 // address, and that they can't use up a key's limit.
 func TestRateLimitWithoutKey(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t, standardLimit(t))
 	from := func(address string, c harness.Call) harness.Answer {
 		r := h.Request(c)

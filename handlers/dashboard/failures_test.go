@@ -11,6 +11,7 @@ import (
 	"candor/handlers"
 	"candor/internal/domain"
 	"candor/internal/platform/ratelimit"
+	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 )
 
@@ -219,6 +220,7 @@ func TestShedAndLimitedAreCounted(t *testing.T) {
 // once a day.
 func TestSignInEmails(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t)
 	m := h.Mailbox()
 	right := harness.SignInForm(h.Account.Email, h.Account.Password)

@@ -14,6 +14,7 @@ import (
 	"candor/handlers/dashboard/auth"
 	"candor/internal/domain"
 	"candor/internal/service/staff/passwords"
+	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 	"candor/internal/testkit/servicetest"
 )
@@ -197,6 +198,7 @@ func TestLocalPath(t *testing.T) {
 // only a hash that is left out comes to, some fifty.
 func TestSignInTakesAsLongForUnknownEmails(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t)
 	config := h.Service.Config
 	config.PasswordCost = passwords.Cost{}

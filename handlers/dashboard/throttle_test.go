@@ -13,6 +13,7 @@ import (
 	"candor/db"
 	"candor/handlers"
 	"candor/internal/platform/ratelimit"
+	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 )
 
@@ -298,6 +299,7 @@ func TestCodesAreCountedApart(t *testing.T) {
 // one of its own, and who has chosen a new password signs in with it at once.
 func TestResetEmailsCannotBeBlocked(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t)
 	m := h.Mailbox()
 	known := h.Owner()

@@ -95,6 +95,7 @@ func TestTabsSaveAtOnce(t *testing.T) {
 
 func TestCancelAgainstSubmit(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t)
 	for range 12 {
 		c := h.NewCustomer()

@@ -212,6 +212,7 @@ func TestEventsComeInOrder(t *testing.T) {
 // a few at once.
 func TestHangingReceiverDelaysNoOther(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := newHarness(t)
 	release := make(chan struct{})
 	dead, healthy := hooktest.NewReceiver(t, hooktest.Hang(release)), hooktest.NewReceiver(t, nil)

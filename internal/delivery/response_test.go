@@ -19,6 +19,7 @@ import (
 // and a success clears it.
 func TestGoneEndpoint(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := newHarness(t)
 	var back atomic.Bool
 	hook := hooktest.NewReceiver(t, func(_ int, w http.ResponseWriter, _ *http.Request) {

@@ -15,6 +15,7 @@ import (
 
 func TestDoIsCutByTheTimeout(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	hang := func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
 	head := "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
 	for name, test := range map[string]struct {

@@ -4,12 +4,14 @@ import (
 	"strings"
 	"testing"
 
+	"candor/internal/testkit"
 	"candor/internal/testkit/dbtest"
 	"candor/internal/testkit/process"
 )
 
 func TestAccountCreateAndList(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	env := process.NewEnvironment(t)
 	hook := "https://hooks.acme.example/candor"
 	a := process.CreateAccount(t, env, "--webhook-url", hook)

@@ -73,6 +73,7 @@ func TestBillingByCommand(t *testing.T) {
 // by mistake.
 func TestBillingCommandsKnowTheTerms(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	bare := process.NewEnvironment(t)
 	env := bare.With("CANDOR_SELLER_NAME", "Candor Pty Ltd", "CANDOR_SELLER_ABN", "51 824 753 556",
 		"CANDOR_SELLER_ADDRESS", "1 High St; Hobart", "CANDOR_BANK_DETAILS", "BSB 062-000; account 1234")

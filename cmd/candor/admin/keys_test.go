@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"candor/internal/platform/keyring"
+	"candor/internal/testkit"
 	"candor/internal/testkit/process"
 )
 
@@ -14,6 +15,7 @@ import (
 // missing.
 func TestSecretKeyIsRetired(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	old, fresh := keyring.Generate("old"), keyring.Generate("fresh")
 	env := process.NewEnvironment(t)
 	first, early := env.With("CANDOR_SECRET_KEYS", old), env.With("CANDOR_SECRET_KEYS", fresh)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"candor/internal/testkit"
 	"candor/internal/testkit/dbtest"
 	"candor/internal/testkit/process"
 )
@@ -20,6 +21,7 @@ import (
 // contract.
 func TestPDFVerify(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	env := process.NewEnvironment(t)
 	a := process.CreateAccount(t, env)
 	hooks := process.NewReceiver(t, nil)

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"candor/internal/testkit"
 	"candor/internal/testkit/dbtest"
 	"candor/internal/testkit/process"
 )
@@ -26,6 +27,7 @@ type testEvent struct {
 
 func TestTestEventCommand(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	env := process.NewEnvironment(t)
 	var refuse atomic.Bool
 	hooks := process.NewReceiver(t, func(process.WebhookCall, int) int {

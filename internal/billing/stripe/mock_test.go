@@ -98,6 +98,7 @@ func TestStripeUnderstandsEachCall(t *testing.T) {
 // doesn't know.
 func TestStripesMockRefusesNonsense(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	url, _ := newMock(t)
 	for body, want := range map[string]int{
 		"amount=12345&currency=aud":                http.StatusOK,

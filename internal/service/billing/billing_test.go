@@ -15,6 +15,7 @@ import (
 	"candor/internal/billing"
 	"candor/internal/domain"
 	"candor/internal/statement"
+	"candor/internal/testkit"
 	"candor/internal/testkit/servicetest"
 )
 
@@ -147,6 +148,7 @@ func (b *biller) wantWebhooks(from int, want ...string) int {
 // its ledger. It starts on a 31st, in a leap year's winter.
 func TestSimulatedYear(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	b := newBiller(t)
 	day := func(month time.Month, day int) time.Time { return time.Date(2028, month, day, 12, 0, 0, 0, time.UTC) }
 	// The fixture's own subscription ends before the story begins.

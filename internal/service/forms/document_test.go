@@ -20,6 +20,7 @@ import (
 	"candor/internal/platform/blob"
 	"candor/internal/service/forms"
 	"candor/internal/statement"
+	"candor/internal/testkit"
 	"candor/internal/testkit/servicetest"
 )
 
@@ -211,6 +212,7 @@ func latePhoto(t *testing.T, side uint16) string {
 // One session uploads one file at a time; others aren't kept waiting.
 func TestUploadsAtOnce(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	b := newFixture(t)
 	running := func(ids ...domain.SessionID) (finish func()) {
 		var wg sync.WaitGroup

@@ -189,6 +189,7 @@ func TestSectionsAtOnce(t *testing.T) {
 // and no other failure comes up, and nothing is repeated for one.
 func TestNoDeadlocks(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	b := newFixture(t)
 	var before int
 	b.OK(b.DB.Raw().GetContext(b.Ctx, &before, "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"))
