@@ -39,7 +39,7 @@ func Money(p *Cents, name, label string, period Period) Field {
 // "2.period" and so on. Further blank amounts are dropped.
 func (v *money) Parse(get func(string) string) {
 	*v.p, v.typed, v.message = 0, nil, ""
-	for i := range maxAmounts {
+	for i := range v.limit() {
 		part := amountPart(i)
 		clean, garbled := CleanText(get(part), maxCode)
 		if clean == "" && garbled == "" {
@@ -57,6 +57,14 @@ func (v *money) Parse(get func(string) string) {
 	if v.message == "" {
 		*v.p, v.message = v.sum()
 	}
+}
+
+// limit is how many amounts can make up the answer.
+func (v *money) limit() int {
+	if v.period == Once {
+		return 1
+	}
+	return maxAmounts
 }
 
 // amountPart is the input's part of amount i of a field: "", "2", "3".
@@ -110,10 +118,10 @@ func (v *money) parseAmount(input string, chosen Period) (typed, string) {
 
 // sum is the amount in the field's own period, rounded once.
 func (v *money) sum() (Cents, string) {
-	if v.period == Once || len(v.typed) == 1 && v.typed[0].period == v.period {
-		if len(v.typed) == 0 {
-			return 0, ""
-		}
+	if len(v.typed) == 0 {
+		return 0, ""
+	}
+	if len(v.typed) == 1 && v.typed[0].period == v.period {
 		return v.typed[0].cents, ""
 	}
 	yearly := new(big.Int)

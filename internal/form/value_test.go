@@ -359,6 +359,17 @@ func TestPeriodsThatCanNotBeRead(t *testing.T) {
 	}
 }
 
+// An amount that doesn't recur is one amount: what else is sent is ignored.
+func TestOneAmount(t *testing.T) {
+	t.Parallel()
+	var amount form.Cents
+	s := section(form.Money(&amount, "f", "F", form.Once))
+	errs := s.Decode(values("f=5", "f.2=7", "f.3=x"))
+	if inputs := s.Inputs(); len(errs) > 0 || amount != 5_00 || len(inputs) != 1 || inputs.Get("f") != "5" {
+		t.Errorf("%v, %v, shown as %v", errs, amount, inputs)
+	}
+}
+
 func TestAddAmount(t *testing.T) {
 	t.Parallel()
 	var amount form.Cents
