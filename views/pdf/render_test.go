@@ -2,14 +2,6 @@ package pdf
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/json"
-	"encoding/xml"
-	"fmt"
-	"image"
-	"image/jpeg"
-	"image/png"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -73,42 +65,6 @@ func squash(s string) string {
 
 // TestLogo draws stored logos beside the partner's name, and skips those that
 // can't be drawn.
-func TestLogo(t *testing.T) {
-	t.Parallel()
-	encoded := func(encode func(io.Writer, image.Image) error, m image.Image) []byte {
-		var b bytes.Buffer
-		if err := encode(&b, m); err != nil {
-			t.Fatal(err)
-		}
-		return b.Bytes()
-	}
-	asJPEG := func(w io.Writer, m image.Image) error { return jpeg.Encode(w, m, nil) }
-	wide, clear := image.NewRGBA(image.Rect(0, 0, 480, 96)), image.NewNRGBA(image.Rect(0, 0, 96, 96))
-	for i := range wide.Pix {
-		wide.Pix[i] = 255
-	}
-	for name, tt := range map[string]struct {
-		logo []byte
-		want int // pictures, with masks
-	}{
-		"none": {nil, 0}, "wide": {encoded(png.Encode, wide), 1}, "transparent": {encoded(png.Encode, clear), 2},
-		"JPEG": {encoded(asJPEG, wide), 1}, "no picture": {[]byte("<svg/>"), 0},
-	} {
-		in := full()
-		in.Logo = tt.logo
-		first := render(t, in)
-		if again := render(t, in); !bytes.Equal(first.Bytes, again.Bytes) {
-			t.Errorf("%s: drawn twice it differs", name)
-		}
-		if n := strings.Count(poppler(t, first.Bytes, "pdfimages", "-list", "FILE"), "\n") - 2; n != tt.want {
-			t.Errorf("%s: %d pictures, want %d", name, n, tt.want)
-		}
-		if text := textOf(t, first.Bytes); !strings.HasPrefix(strings.TrimSpace(text), in.AccountName) {
-			t.Errorf("%s: the name isn't at the top:\n%.200s", name, text)
-		}
-	}
-}
-
 func TestRenderShowsEveryAnswer(t *testing.T) {
 	t.Parallel()
 	in := full()
@@ -159,60 +115,7 @@ func TestRenderShowsEveryAnswer(t *testing.T) {
 }
 
 // The first page has what a decision needs. The figures are worked out by hand.
-func TestRenderFirstPage(t *testing.T) {
-	t.Parallel()
-	in := full()
-	page := squash(strings.Split(textOf(t, render(t, in).Bytes), "\f")[0])
-	for _, s := range []string{
-		"27 March 1985", "Registered nurse", "Royal Prince Alfred Hospital", "14/220 Enmore Road", "Newtown, New South Wales, 2042",
-		"0412 345 678", "margaret.oconnell@example.com", in.SessionID, in.ReferenceID,
-		"Loan to value: 71.0% overall", "Family home $1,150,000.00 $612,400.15 53.3%", "Investment unit $540,000.00 $588,000.00 108.9%",
-		"Credit cards: 15.6% used overall", "American Express $12,000.00 $1,843.55 15.4%", "Afterpay $1,500.00 $265.00 17.7%",
-		// Mortgages 1,930 + 2,745 against 2,610; the car's finance as in
-		// Expenses; the loan 412 against 300.
-		"$5,476.00 $2,177.00 $2,094.26",
-		"Monthly expenses contain $3,299.00 of the repayments: the other $2,177.00 is taken off in the last figure.",
-	} {
-		if !strings.Contains(page, squash(s)) {
-			t.Errorf("the first page lacks %q", s)
-		}
-	}
-	for _, tt := range []struct {
-		rent, loan statement.Cents
-		want       string
-	}{
-		{dollars(4_675), dollars(412), "Monthly expenses contain all repayments: the monthly surplus is what is left after them."},
-		{0, 0, "Monthly expenses contain $389.00 of the repayments: the other $5,087.00 is taken off in the last figure."},
-	} {
-		answers := *in.Answers
-		answers.Expenses.Housing.MortgageRent, answers.Expenses.Commitments.DebtRepayments = tt.rent, tt.loan
-		in.Answers = &answers
-		if page := strings.Split(textOf(t, render(t, in).Bytes), "\f")[0]; !strings.Contains(squash(page), squash(tt.want)) {
-			t.Errorf("the first page doesn't say %q", tt.want)
-		}
-	}
-}
-
 // What isn't declared is a line, not a heading or a row each.
-func TestRenderFoldsNothing(t *testing.T) {
-	t.Parallel()
-	text := textOf(t, render(t, sparse()).Bytes)
-	for _, s := range []string{
-		"Nothing declared: property, credit cards",
-		"Nothing declared: property, vehicles, bank accounts, superannuation, investments",
-		"Nothing declared: housing, transport, commitments", "No: clothing, medical costs, health insurance, phone and internet",
-	} {
-		if !strings.Contains(squash(text), squash(s)) {
-			t.Errorf("the document lacks %q", s)
-		}
-	}
-	for _, s := range []string{"Vehicles", "Gross salary", "Mortgages", "Rates", "Loan to value"} {
-		if strings.Contains(text, s) {
-			t.Errorf("the document has %q, which isn't declared", s)
-		}
-	}
-}
-
 // A section that fits on a page isn't broken: its total is on the page of its
 // title.
 func TestRenderKeepsSectionsWhole(t *testing.T) {
@@ -241,30 +144,6 @@ func TestRenderKeepsSectionsWhole(t *testing.T) {
 
 // The signature has the name as typed, the time on the customer's clock and in
 // UTC, and the digest of the data.
-func TestRenderSignature(t *testing.T) {
-	t.Parallel()
-	in := full()
-	for state, clock := range map[string]string{
-		"NSW": "Customer’s time 20 November 2026, 2:14:15 pm (UTC+11:00)", "WA": "Customer’s time 20 November 2026, 11:14:15 am (UTC+08:00)",
-	} {
-		in.Answers.Personal.Address.State = state
-		data, err := json.Marshal(in.Answers)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text := squash(textOf(t, render(t, in).Bytes))
-		for _, s := range []string{"Margaret A. O'Connell", clock, "20 November 2026, 03:14 UTC", fmt.Sprintf("%x", sha256.Sum256(data))} {
-			if !strings.Contains(text, squash(s)) {
-				t.Errorf("%s: the document lacks %q", state, s)
-			}
-		}
-	}
-	in.Answers.Personal.Address.State = ""
-	if text := squash(textOf(t, render(t, in).Bytes)); !strings.Contains(text, squash("Sydney’s time 20 November 2026, 2:14:15 pm")) {
-		t.Error("without a state, the document doesn't say that the time is Sydney's")
-	}
-}
-
 func TestRenderCountsPages(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]Statement{"full": full(), "sparse": sparse(), "longest": longest()} {
@@ -289,43 +168,6 @@ func TestRenderCountsPages(t *testing.T) {
 
 // The file says what it is: XMP as in its properties, its language, a bookmark
 // for each section, and fonts named as subsets.
-func TestRenderDescribesItself(t *testing.T) {
-	t.Parallel()
-	in := international()
-	in.AccountName = `A <b> & "c" ]]> 😀`
-	file := render(t, in).Bytes
-	text := poppler(t, file, "qpdf", "--qdf", "--object-streams=disable", "FILE", "-")
-	for _, s := range []string{"/Lang (en-AU)", "/Metadata ", "<dc:creator><rdf:Seq><rdf:li>A &lt;b&gt; &amp; &#34;c&#34; ]]&gt; \uFFFD</rdf:li>",
-		"<dc:description><rdf:Alt><rdf:li xml:lang=\"x-default\">" + in.SessionID, "<xmp:CreateDate>2026-11-20T03:14:15Z<"} {
-		if !strings.Contains(text, s) {
-			t.Errorf("the file lacks %q", s)
-		}
-	}
-	if !bytes.HasPrefix(file, []byte("%PDF-1.4\n")) { // XMP is of that version
-		t.Errorf("the file starts with %q", file[:9])
-	}
-	meta := poppler(t, file, "pdfinfo", "-meta", "FILE")
-	var parsed struct{}
-	if err := xml.Unmarshal([]byte(meta), &parsed); err != nil || !strings.Contains(meta, "<dc:language>") {
-		t.Errorf("the XMP isn't linked, or no XML (%v): %s", err, meta)
-	}
-	if n := strings.Count(text, "/Title ") - 1; n != statement.SectionsTotal { // one is the document's
-		t.Errorf("%d bookmarks, want %d", n, statement.SectionsTotal)
-	}
-	fonts := strings.Split(strings.TrimSpace(poppler(t, file, "pdffonts", "FILE")), "\n")[2:]
-	names := map[string]bool{}
-	for _, font := range fonts {
-		name := strings.Fields(font)[0]
-		if !regexp.MustCompile(`^[A-Z]{6}\+DejaVuSansCondensed(-Bold)?$`).MatchString(name) || !regexp.MustCompile(`yes yes yes`).MatchString(font) || names[name] {
-			t.Errorf("font %q", font)
-		}
-		names[name] = true
-	}
-	if len(fonts) < 4 {
-		t.Errorf("only %d fonts", len(fonts))
-	}
-}
-
 func TestRenderIsDeterministic(t *testing.T) {
 	t.Parallel()
 	fonts := loadFonts(t, "")
@@ -469,76 +311,6 @@ func TestRenderRepeatsHeader(t *testing.T) {
 }
 
 // awkward has texts that have broken documents elsewhere.
-func awkward() map[string]string {
-	return map[string]string{
-		"emoji": "Ann 👩‍👩‍👧 🇦🇺", "only emoji": "😀", "rtl": "محمد علي", "hebrew mixed": "שלום (abc 12) 3-4", "override": "a\u202Egnp.exe",
-		"combining": "e\u0301\u0301\u0301 x\u0331 \u0301", "nul": "a\x00b", "invalid": "a\xff\xc3(\xed\xa0\x80z", "lone continuation": "\x80", "cut": "abc\xe2\x82",
-		"long word": strings.Repeat("x", 500), "long emoji": strings.Repeat("😀", 500), "long arabic": strings.Repeat("محمد", 125), "marks": strings.Repeat("\u0301", 500),
-		"controls": "a\tb\r\nc\x1b[31m\u0085\u2028", "highest": "\uFFFF\uFFFE\U0010FFFF", "pdf syntax": `(\) Tj ET << /JS (x) >> %`, "spaces": "   ", "hangul": "한국어", "alias": "{nb} {{nb}}",
-	}
-}
-
-func TestRenderAwkwardText(t *testing.T) {
-	t.Parallel()
-	testkit.Slow(t)
-	fonts := loadFonts(t, "")
-	for name, text := range awkward() {
-		in := full()
-		in.Livemode = false
-		in.AccountName, in.CustomerName, in.SessionID, in.ReferenceID = text, text, text, text
-		s := in.Answers
-		p := &s.Personal
-		p.FullName, p.Occupation, p.Employer, p.Phone, p.Email = text, text, text, text, text
-		p.Address = statement.Address{Street: text, Suburb: text, State: text, Postcode: text}
-		*s.Assets.RealProperty[0] = statement.Property{Description: text, Address: text, Ownership: text, OwnershipPercentage: 50}
-		s.Assets.Vehicles[0].Description = text
-		*s.Assets.BankAccounts[0] = statement.BankAccount{Institution: text, AccountType: text}
-		s.Assets.Superannuation[0].FundName, s.Assets.Investments[0].Description = text, text
-		*s.Liabilities.Mortgages[0] = statement.Mortgage{Lender: text, Property: text}
-		*s.Liabilities.PersonalLoans[0] = statement.PersonalLoan{Lender: text, Purpose: text}
-		s.Liabilities.CreditCards[0].Issuer = text
-		*s.Liabilities.Other[0] = statement.OtherLiability{Description: text, Lender: text}
-		s.Documents[0] = statement.Document{FileName: text, ContentType: text, Category: statement.DocumentCategory(text)}
-		s.Declaration.FullName = text
-		result, err := Render(in, fonts)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		if out := poppler(t, result.Bytes, "qpdf", "--check", "FILE"); strings.Contains(out, "WARNING") {
-			t.Errorf("%s: %s", name, out)
-		}
-		if !strings.Contains(textOf(t, result.Bytes), statement.Title(statement.DeclarationSection)) {
-			t.Errorf("%s: the rest of the document is gone", name)
-		}
-	}
-}
-
-func TestRenderReportsUncovered(t *testing.T) {
-	t.Parallel()
-	in := full()
-	in.Answers.Personal.Employer = "王 and 👩"
-	result := render(t, in)
-	if got := string(result.Uncovered); got != "王👩" {
-		t.Errorf("Uncovered = %q, want 王👩", got)
-	}
-	if !strings.Contains(textOf(t, result.Bytes), "\uFFFD and \uFFFD") {
-		t.Error("what isn't covered isn't visible as U+FFFD")
-	}
-}
-
-func TestRenderInternational(t *testing.T) {
-	t.Parallel()
-	in := international()
-	in.Livemode = true
-	text := squash(textOf(t, render(t, in).Bytes))
-	for _, s := range []string{"Nguyễn Thị Łukasz Ελένη Сергей", "Crédit Łódź & Søn"} {
-		if !strings.Contains(text, squash(s)) {
-			t.Errorf("%q isn't in the document", s)
-		}
-	}
-}
-
 func TestRenderRefusesWhatIsNotSubmitted(t *testing.T) {
 	t.Parallel()
 	fonts := loadFonts(t, "")

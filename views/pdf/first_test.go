@@ -1,0 +1,129 @@
+package pdf
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"image"
+	"image/jpeg"
+	"image/png"
+	"io"
+	"strings"
+	"testing"
+
+	"candor/internal/statement"
+)
+
+func TestLogo(t *testing.T) {
+	t.Parallel()
+	encoded := func(encode func(io.Writer, image.Image) error, m image.Image) []byte {
+		var b bytes.Buffer
+		if err := encode(&b, m); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	asJPEG := func(w io.Writer, m image.Image) error { return jpeg.Encode(w, m, nil) }
+	wide, clear := image.NewRGBA(image.Rect(0, 0, 480, 96)), image.NewNRGBA(image.Rect(0, 0, 96, 96))
+	for i := range wide.Pix {
+		wide.Pix[i] = 255
+	}
+	for name, tt := range map[string]struct {
+		logo []byte
+		want int // pictures, with masks
+	}{
+		"none": {nil, 0}, "wide": {encoded(png.Encode, wide), 1}, "transparent": {encoded(png.Encode, clear), 2},
+		"JPEG": {encoded(asJPEG, wide), 1}, "no picture": {[]byte("<svg/>"), 0},
+	} {
+		in := full()
+		in.Logo = tt.logo
+		first := render(t, in)
+		if again := render(t, in); !bytes.Equal(first.Bytes, again.Bytes) {
+			t.Errorf("%s: drawn twice it differs", name)
+		}
+		if n := strings.Count(poppler(t, first.Bytes, "pdfimages", "-list", "FILE"), "\n") - 2; n != tt.want {
+			t.Errorf("%s: %d pictures, want %d", name, n, tt.want)
+		}
+		if text := textOf(t, first.Bytes); !strings.HasPrefix(strings.TrimSpace(text), in.AccountName) {
+			t.Errorf("%s: the name isn't at the top:\n%.200s", name, text)
+		}
+	}
+}
+
+func TestRenderFirstPage(t *testing.T) {
+	t.Parallel()
+	in := full()
+	page := squash(strings.Split(textOf(t, render(t, in).Bytes), "\f")[0])
+	for _, s := range []string{
+		"27 March 1985", "Registered nurse", "Royal Prince Alfred Hospital", "14/220 Enmore Road", "Newtown, New South Wales, 2042",
+		"0412 345 678", "margaret.oconnell@example.com", in.SessionID, in.ReferenceID,
+		"Loan to value: 71.0% overall", "Family home $1,150,000.00 $612,400.15 53.3%", "Investment unit $540,000.00 $588,000.00 108.9%",
+		"Credit cards: 15.6% used overall", "American Express $12,000.00 $1,843.55 15.4%", "Afterpay $1,500.00 $265.00 17.7%",
+		// Mortgages 1,930 + 2,745 against 2,610; the car's finance as in
+		// Expenses; the loan 412 against 300.
+		"$5,476.00 $2,177.00 $2,094.26",
+		"Monthly expenses contain $3,299.00 of the repayments: the other $2,177.00 is taken off in the last figure.",
+	} {
+		if !strings.Contains(page, squash(s)) {
+			t.Errorf("the first page lacks %q", s)
+		}
+	}
+	for _, tt := range []struct {
+		rent, loan statement.Cents
+		want       string
+	}{
+		{dollars(4_675), dollars(412), "Monthly expenses contain all repayments: the monthly surplus is what is left after them."},
+		{0, 0, "Monthly expenses contain $389.00 of the repayments: the other $5,087.00 is taken off in the last figure."},
+	} {
+		answers := *in.Answers
+		answers.Expenses.Housing.MortgageRent, answers.Expenses.Commitments.DebtRepayments = tt.rent, tt.loan
+		in.Answers = &answers
+		if page := strings.Split(textOf(t, render(t, in).Bytes), "\f")[0]; !strings.Contains(squash(page), squash(tt.want)) {
+			t.Errorf("the first page doesn't say %q", tt.want)
+		}
+	}
+}
+
+func TestRenderFoldsNothing(t *testing.T) {
+	t.Parallel()
+	text := textOf(t, render(t, sparse()).Bytes)
+	for _, s := range []string{
+		"Nothing declared: property, credit cards",
+		"Nothing declared: property, vehicles, bank accounts, superannuation, investments",
+		"Nothing declared: housing, transport, commitments", "No: clothing, medical costs, health insurance, phone and internet",
+	} {
+		if !strings.Contains(squash(text), squash(s)) {
+			t.Errorf("the document lacks %q", s)
+		}
+	}
+	for _, s := range []string{"Vehicles", "Gross salary", "Mortgages", "Rates", "Loan to value"} {
+		if strings.Contains(text, s) {
+			t.Errorf("the document has %q, which isn't declared", s)
+		}
+	}
+}
+
+func TestRenderSignature(t *testing.T) {
+	t.Parallel()
+	in := full()
+	for state, clock := range map[string]string{
+		"NSW": "Customer’s time 20 November 2026, 2:14:15 pm (UTC+11:00)", "WA": "Customer’s time 20 November 2026, 11:14:15 am (UTC+08:00)",
+	} {
+		in.Answers.Personal.Address.State = state
+		data, err := json.Marshal(in.Answers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := squash(textOf(t, render(t, in).Bytes))
+		for _, s := range []string{"Margaret A. O'Connell", clock, "20 November 2026, 03:14 UTC", fmt.Sprintf("%x", sha256.Sum256(data))} {
+			if !strings.Contains(text, squash(s)) {
+				t.Errorf("%s: the document lacks %q", state, s)
+			}
+		}
+	}
+	in.Answers.Personal.Address.State = ""
+	if text := squash(textOf(t, render(t, in).Bytes)); !strings.Contains(text, squash("Sydney’s time 20 November 2026, 2:14:15 pm")) {
+		t.Error("without a state, the document doesn't say that the time is Sydney's")
+	}
+}
