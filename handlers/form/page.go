@@ -98,15 +98,21 @@ func (s *Server) confirmation(v *visit) view.ConfirmationPage {
 	return page
 }
 
+// copyVisit is the visit of a browser that may have the copies.
+func (s *Server) copyVisit(c echo.Context) (*visit, error) {
+	v, err := s.visit(c)
+	if err == nil && !s.mayCopy(v) {
+		err = errNoForm
+	}
+	return v, err
+}
+
 // DownloadCopy answers with the customer's PDF in the browser that signed.
 // Until the PDF is ready, it leads back to the confirmation.
 func (s *Server) DownloadCopy(c echo.Context) error {
-	v, err := s.visit(c)
+	v, err := s.copyVisit(c)
 	if err != nil {
 		return err
-	}
-	if !s.mayCopy(v) {
-		return errNoForm
 	}
 	content, err := s.Sessions.CustomerPDF(c.Request().Context(), v.Session)
 	if errors.Is(err, &domain.Error{Code: domain.CodePDFNotReady}) {
@@ -122,12 +128,9 @@ func (s *Server) DownloadCopy(c echo.Context) error {
 // ShowCopy shows what was signed in the browser that signed, to read and print
 // (D59).
 func (s *Server) ShowCopy(c echo.Context) error {
-	v, err := s.visit(c)
+	v, err := s.copyVisit(c)
 	if err != nil {
 		return err
-	}
-	if !s.mayCopy(v) {
-		return errNoForm
 	}
 	signed, err := s.Forms.Signed(c.Request().Context(), v.Session.ID)
 	if err != nil {

@@ -59,8 +59,7 @@ func (s *Section) SayNone() {
 func (s *Section) readKinds(values url.Values) {
 	s.has = nil
 	for _, kind := range values[HasInput] {
-		known := kind == HasNone || slices.ContainsFunc(s.Groups, func(g Group) bool { return g.Kind() == kind })
-		if s.AsksWhatApplies && kind != "" && known && !slices.Contains(s.has, kind) {
+		if slices.Contains(s.kinds(), kind) && !slices.Contains(s.has, kind) {
 			s.has = append(s.has, kind)
 		}
 	}
@@ -79,22 +78,15 @@ func (s *Section) validateKinds() Errors {
 		switch {
 		case kind == "" || ticked == g.Answered():
 		case ticked:
-			errs = append(errs, newError(kind, Wording{Text: "Enter what you have, or untick {label}", Label: g.title()}))
+			errs = append(errs, newError(kind, Wording{Text: "Enter what you have, or untick {label}", Label: g.Title}))
 		case len(s.has) > 0:
-			errs = append(errs, newError(kind, Wording{Text: "Tick {label}, or clear what you entered there", Label: g.title()}))
+			errs = append(errs, newError(kind, Wording{Text: "Tick {label}, or clear what you entered there", Label: g.Title}))
 		}
 	}
 	if len(s.has) == 0 && !s.anyAnswered() {
 		errs = append(errs, newError(HasInput, Wording{Text: "Tick what you have, or None of these"}))
 	}
 	return errs
-}
-
-func (g Group) title() string {
-	if g.List != nil {
-		return g.List.Title
-	}
-	return g.Title
 }
 
 func (s *Section) anyAnswered() bool { return slices.ContainsFunc(s.Groups, Group.Answered) }

@@ -27,7 +27,7 @@ func (w Wording) Say(translate func(string) string) string {
 	if strings.Contains(message, labelPlace) {
 		label := translate(w.Label)
 		if !strings.HasPrefix(message, labelPlace) {
-			label = lowerFirst(label)
+			label = InSentence(label)
 		}
 		message = strings.Replace(message, labelPlace, label, 1)
 	}
@@ -35,7 +35,7 @@ func (w Wording) Say(translate func(string) string) string {
 		return message
 	}
 	return strings.NewReplacer(
-		"{item}", upperFirst(translate(w.Item)), "{number}", strconv.Itoa(w.Number), "{problem}", lowerFirst(message),
+		"{item}", upperFirst(translate(w.Item)), "{number}", strconv.Itoa(w.Number), "{problem}", InSentence(message),
 	).Replace(translate(ItemText))
 }
 
@@ -45,9 +45,9 @@ func newError(field string, w Wording) Error {
 	return Error{Field: field, Message: w.Say(english), Wording: w}
 }
 
-// lowerFirst makes a label fit inside a sentence. A label that starts with an
+// InSentence returns a label as it stands inside a sentence. A label that starts with an
 // abbreviation doesn't change.
-func lowerFirst(s string) string {
+func InSentence(s string) string {
 	first, size := utf8.DecodeRuneInString(s)
 	if second, _ := utf8.DecodeRuneInString(s[size:]); size == 0 || unicode.IsUpper(second) {
 		return s

@@ -31,8 +31,7 @@ func ReadPrefill(raw json.RawMessage, now time.Time) (Prefill, form.Errors) {
 	if len(raw) > MaxPrefillBytes {
 		return nil, form.Errors{{Rule: form.Rule{Code: "bytes", Max: MaxPrefillBytes}}}
 	}
-	out, errs := form.ReadGiven(raw, prefilled(now))
-	return out, errs
+	return form.ReadGiven(raw, prefilled(now))
 }
 
 // Give takes the stored JSON of what the partner gave of the named section.

@@ -86,11 +86,10 @@ func questions(ctx context.Context, fields []form.Field, prefix string, errs for
 // questions places fields of the section.
 func (s SectionPage) questions(ctx context.Context, fields []form.Field, prefix string, errs form.Errors) []question {
 	out := questions(ctx, fields, prefix, errs, s.Focus)
-	usual := s.Section.LastPeriod()
 	for i, q := range out {
-		out[i].Usual, out[i].Action, out[i].FocusOn = usual, s.Action, s.Focus
+		out[i].Usual, out[i].Action, out[i].FocusOn = s.usual, s.Action, s.Focus
 		out[i].Stored = s.other(q.Path)
-		if usual == form.Once {
+		if s.usual == form.Once {
 			out[i].Usual = q.Period
 		}
 	}

@@ -117,13 +117,12 @@ func isAddress(fields []form.Field) bool {
 
 // facts are what the partner and Candor know of the statement.
 func (in Statement) facts() [][]cell {
-	row := func(label, value string) []cell { return []cell{{text: label, muted: true}, {text: value}} }
 	return [][]cell{
-		row("Submitted", longTime(in.SubmittedAt)),
-		row(in.localTime(in.SubmittedAt, "2 January 2006, 3:04 pm")),
-		row("Started", longDate(in.CreatedAt)),
-		row("Reference", or(in.ReferenceID, "None")),
-		row("Session", in.SessionID),
+		stated("Submitted", longTime(in.SubmittedAt)),
+		stated(in.localTime(in.SubmittedAt, "2 January 2006, 3:04 pm")),
+		stated("Started", longDate(in.CreatedAt)),
+		stated("Reference", or(in.ReferenceID, "None")),
+		stated("Session", in.SessionID),
 	}
 }
 

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"candor/internal/form"
 	"candor/internal/statement"
@@ -108,7 +106,7 @@ func (d *document) answers(s *form.Section) []part {
 			parts = append(append(parts, d.nothing(none)...), d.sums(totals))
 			waiting, none = nil, nil
 		case isEmpty(g):
-			none = append(none, inSentence(g.Title))
+			none = append(none, form.InSentence(g.Title))
 		case isLedger(g):
 			if waiting = append(waiting, d.laySheet(ledger(g), (contentWidth-sheetGap)/2)); len(waiting) == 2 {
 				parts, waiting = append(parts, d.ledgers(waiting)...), nil
@@ -136,15 +134,6 @@ func (d *document) nothing(kinds []string) []part {
 		return nil
 	}
 	return []part{d.line("Nothing declared: "+strings.Join(kinds, ", "), 8).after()}
-}
-
-// inSentence is a label inside a sentence.
-func inSentence(label string) string {
-	first, size := utf8.DecodeRuneInString(label)
-	if second, _ := utf8.DecodeRuneInString(label[size:]); unicode.IsUpper(second) {
-		return label
-	}
-	return string(unicode.ToLower(first)) + label[size:]
 }
 
 // sectionTotals returns the lines of a group with only computed amounts; nil
@@ -189,7 +178,7 @@ func ledger(g form.Group) sheet {
 	var none []string
 	for _, f := range g.Fields {
 		if isZero(f) {
-			none = append(none, inSentence(f.Label))
+			none = append(none, form.InSentence(f.Label))
 		} else {
 			given = append(given, f)
 		}
@@ -206,15 +195,23 @@ func pairs(fields []form.Field, mutedLabels bool) [][]cell {
 	var rows [][]cell
 	for _, f := range fields {
 		if f.Asked() || f.Kind == form.KindOutput {
-			label := f.Label
-			if entries := f.Entries(); entries != nil {
-				label += " (" + entries.String() + ")"
-			}
-			rows = append(rows, []cell{{text: label, muted: mutedLabels}, answer(f)})
+			rows = append(rows, []cell{{text: f.Label + entered(f), muted: mutedLabels}, answer(f)})
 		}
 	}
 	return rows
 }
+
+// entered is how an amount was given, in brackets; "" if that is the amount
+// itself.
+func entered(f form.Field) string {
+	if entries := f.Entries(); entries != nil {
+		return " (" + entries.String() + ")"
+	}
+	return ""
+}
+
+// stated is a row of what Candor says about the statement.
+func stated(label, value string) []cell { return []cell{{text: label, muted: true}, {text: value}} }
 
 // list is the table of a list's items.
 func list(l *form.List) table {
@@ -226,9 +223,7 @@ func list(l *form.List) table {
 		var cells []cell
 		for _, f := range l.Item(i) {
 			c := answer(f)
-			if entries := f.Entries(); entries != nil {
-				c.text += " (" + entries.String() + ")"
-			}
+			c.text += entered(f)
 			cells = append(cells, c)
 		}
 		t.rows = append(t.rows, cells)
@@ -261,9 +256,9 @@ func (d *document) declaration(in Statement) ([]part, error) {
 	for _, g := range s.Groups {
 		rows = append(rows, pairs(g.Fields, true)...)
 	}
-	row := func(label, value string) { rows = append(rows, []cell{{text: label, muted: true}, {text: value}}) }
-	row(in.localTime(in.Answers.Declaration.SignedAt, "2 January 2006, 3:04:05 pm"))
-	row("SHA-256 of the data", fmt.Sprintf("%x", sha256.Sum256(data)))
+	rows = append(rows,
+		stated(in.localTime(in.Answers.Declaration.SignedAt, "2 January 2006, 3:04:05 pm")),
+		stated("SHA-256 of the data", fmt.Sprintf("%x", sha256.Sum256(data))))
 	return []part{
 		d.prose(statement.DeclarationText, 4, bodySize+1, ink),
 		d.titled("").after(),

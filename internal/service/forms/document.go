@@ -46,8 +46,8 @@ var errUploadsBusy = &domain.Error{
 // is saved at once. No byte is stored if the session is closed or full, or has
 // used up statement.MaxUploadedBytes. What is refused later is deleted before
 // AddDocument returns. The category can be left out until CompleteDocuments.
-// Errors: validation_error on file or category, service_unavailable, those of a session that isn't open, and those of reading
-// Content and Rest.
+// Errors: validation_error on file or category, service_unavailable, those of a
+// session that isn't open, and those of reading Content and Rest.
 func (s *Service) AddDocument(ctx context.Context, id domain.SessionID, upload Upload) error {
 	if upload.Rest == nil {
 		category := upload.Category

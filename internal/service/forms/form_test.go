@@ -10,6 +10,7 @@ import (
 
 	"candor/internal/domain"
 	"candor/internal/form"
+	"candor/internal/service/forms"
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit/servicetest"
@@ -68,7 +69,7 @@ func TestClosedFormsStayClosed(t *testing.T) {
 	} {
 		draft := new(statement.Statement).Section(statement.IncomeSection, servicetest.Start)
 		b.Code("save", b.Fill(id, statement.IncomeSection), code)
-		b.Code("draft", b.Forms.SaveDraft(b.Ctx, id, draft, nil), code)
+		b.Code("draft", servicetest.Save(b.Ctx, b.Forms, id, forms.Save{Section: draft}), code)
 		b.Code("documents", b.Forms.CompleteDocuments(b.Ctx, id), code)
 		b.Code("upload", b.upload(id, "other", "a.pdf", "%PDF-"), code)
 		b.Code("removal", b.Forms.RemoveDocument(b.Ctx, id, domain.NewDocumentID()), code)
@@ -104,7 +105,7 @@ func TestFormToSubmission(t *testing.T) {
 			t.Errorf("payload %+v, want %+v", got, expect)
 		}
 	}
-	if err := b.Forms.SaveSection(b.Ctx, session.ID, statementtest.Full().Section(statement.DeclarationSection, servicetest.Start)); err == nil {
+	if err := servicetest.Save(b.Ctx, b.Forms, session.ID, forms.Save{Section: statementtest.Full().Section(statement.DeclarationSection, servicetest.Start), Complete: true}); err == nil {
 		t.Error("the declaration was saved without submitting")
 	}
 	b.OK(b.Submit(session.ID))
@@ -156,7 +157,7 @@ func TestDrafts(t *testing.T) {
 	if errs := section.Decode(values); len(errs) != 1 {
 		t.Fatalf("errors %v", errs)
 	}
-	b.OK(b.Forms.SaveDraft(b.Ctx, session.ID, section, nil))
+	b.OK(servicetest.Save(b.Ctx, b.Forms, session.ID, forms.Save{Section: section}))
 	state, err := b.Forms.Get(b.Ctx, session.ID)
 	b.OK(err)
 	shown := state.Section(statement.IncomeSection)
@@ -194,7 +195,7 @@ func TestSuggestions(t *testing.T) {
 	if n, m := liabilities.List("mortgages").Len(), liabilities.List("other_liabilities").Len(); n != len(want.Mortgages) || m != len(want.Other) || n+m == 0 {
 		t.Errorf("liabilities start with %d mortgages and %d others, want %d and %d", n, m, len(want.Mortgages), len(want.Other))
 	}
-	b.OK(b.Forms.SaveSection(b.Ctx, session.ID, state.Empty(statement.LiabilitiesSection))) // none after all
+	b.OK(servicetest.Save(b.Ctx, b.Forms, session.ID, forms.Save{Section: state.Empty(statement.LiabilitiesSection), Complete: true})) // none after all
 	b.OK(b.Fill(session.ID, statement.PersonalDetailsSection))
 	state = b.Open(session.ID)
 	if got := state.Section(statement.LiabilitiesSection); got.List("mortgages").Len() != 0 {

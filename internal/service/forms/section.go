@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/url"
 	"slices"
 	"time"
 
@@ -74,30 +73,11 @@ func (s *Service) Edit(ctx context.Context, id domain.SessionID, name string, ed
 		if save.Skip {
 			return nil
 		}
-		return s.saveInputs(ctx, tx, id, name, save.Section.Inputs(), save.Refused, now)
-	})
-}
-
-func (s *Service) saveInputs(ctx context.Context, tx *db.Tx, id domain.SessionID, name string, inputs url.Values, refused form.Errors, now time.Time) error {
-	draft, err := json.Marshal(inputs)
-	if err != nil {
-		return err
-	}
-	return s.Vault.SaveDraft(ctx, tx, id, name, draft, counted(refused), now)
-}
-
-// SaveDraft keeps what the customer typed into a section, valid or not, and counts
-// its validation errors.
-func (s *Service) SaveDraft(ctx context.Context, id domain.SessionID, section *form.Section, refused form.Errors) error {
-	return s.change(ctx, id, func(tx *db.Tx, _ *domain.Session, now time.Time) error {
-		return s.saveInputs(ctx, tx, id, section.Name, section.Inputs(), refused, now)
-	})
-}
-
-// SaveSection stores a section's answers, which the caller has validated.
-func (s *Service) SaveSection(ctx context.Context, id domain.SessionID, section *form.Section) error {
-	return s.change(ctx, id, func(tx *db.Tx, session *domain.Session, now time.Time) error {
-		return s.saveAnswers(ctx, tx, session, section, now)
+		draft, err := json.Marshal(save.Section.Inputs())
+		if err != nil {
+			return err
+		}
+		return s.Vault.SaveDraft(ctx, tx, id, name, draft, counted(save.Refused), now)
 	})
 }
 
@@ -116,16 +96,14 @@ func (s *Service) saveAnswers(ctx context.Context, tx *db.Tx, session *domain.Se
 // files (D23). validation_error for each one without a category.
 func (s *Service) CompleteDocuments(ctx context.Context, id domain.SessionID) error {
 	return s.change(ctx, id, func(tx *db.Tx, session *domain.Session, now time.Time) error {
+		if err := described(ctx, tx, id); err != nil {
+			return err
+		}
 		return s.completeSection(ctx, tx, session, statement.DocumentsSection, []byte("{}"), now)
 	})
 }
 
 func (s *Service) completeSection(ctx context.Context, tx *db.Tx, session *domain.Session, name string, answers []byte, now time.Time) error {
-	if name == statement.DocumentsSection {
-		if err := described(ctx, tx, session.ID); err != nil {
-			return err
-		}
-	}
 	first, err := s.Vault.SaveSection(ctx, tx, session.ID, name, answers, now)
 	if err != nil || !first {
 		return err

@@ -204,7 +204,7 @@ func (h *Harness) Fill(id domain.SessionID, name string) {
 		h.OK(h.Service.Forms.CompleteDocuments(h.Context(), id))
 		return
 	}
-	h.OK(h.Service.Forms.SaveSection(h.Context(), id, statementtest.Full().Section(name, h.Clock.Now())))
+	h.OK(servicetest.Save(h.Context(), h.Service.Forms, id, forms.Save{Section: statementtest.Full().Section(name, h.Clock.Now()), Complete: true}))
 }
 
 // Complete opens, fills and submits a session's form.

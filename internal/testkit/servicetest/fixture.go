@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"candor/internal/domain"
+	"candor/internal/form"
 	"candor/internal/outbox"
 	"candor/internal/platform/blob"
 	"candor/internal/platform/keyring"
@@ -137,7 +138,12 @@ func (f *Fixture) Fill(id domain.SessionID, name string) error {
 	if name == statement.DocumentsSection {
 		return f.Forms.CompleteDocuments(f.Ctx, id)
 	}
-	return f.Forms.SaveSection(f.Ctx, id, statementtest.Full().Section(name, f.Clock.Now()))
+	return Save(f.Ctx, f.Forms, id, forms.Save{Section: statementtest.Full().Section(name, f.Clock.Now()), Complete: true})
+}
+
+// Save stores a section without merging it with what is stored.
+func Save(ctx context.Context, service *forms.Service, id domain.SessionID, save forms.Save) error {
+	return service.Edit(ctx, id, save.Section.Name, form.Edit{}, func(*form.Merged) (forms.Save, error) { return save, nil })
 }
 
 // Filled is an opened session with all sections but the declaration.
