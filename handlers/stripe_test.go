@@ -22,7 +22,7 @@ import (
 type stripeHarness struct {
 	*harness.Harness
 	stripe   *stripetest.Server
-	provider *stripe.Provider
+	provider billing.CardProvider
 	invoice  *domain.Invoice
 }
 

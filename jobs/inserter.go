@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"log/slog"
 	"time"
@@ -22,7 +21,7 @@ const notifyCooldown = time.Millisecond
 // Inserter inserts jobs in the caller's transaction. Its methods stand beside
 // the jobs that they insert. It is safe for concurrent use.
 type Inserter struct {
-	client *river.Client[*sql.Tx]
+	client db.JobClient
 }
 
 var _ outbox.Jobs = (*Inserter)(nil)

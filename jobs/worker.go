@@ -14,7 +14,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
@@ -104,8 +103,12 @@ func (unobserved) Worked(string, bool) {}
 
 // Worker runs the jobs.
 type Worker struct {
-	client *river.Client[pgx.Tx]
-	pool   *pgxpool.Pool
+	client interface { // River's client, see db.JobClient
+		Start(ctx context.Context) error
+		Stop(ctx context.Context) error
+		StopAndCancel(ctx context.Context) error
+	}
+	pool *pgxpool.Pool
 }
 
 // NewWorker connects the workers. Start starts them.

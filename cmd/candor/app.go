@@ -35,7 +35,7 @@ type app struct {
 	mail     mail.Sender
 	devMail  *mail.Folder // nil if emails are sent
 	metrics  *metrics.Metrics
-	stripe   *stripe.Provider // nil if invoices are paid by bank transfer
+	stripe   billing.CardProvider // nil if invoices are paid by bank transfer
 }
 
 // openApp opens keys, database and stores, and the use cases on top of them. In

@@ -56,13 +56,10 @@ func startWeb(c config.Config, a *app, listener net.Listener, logger *slog.Logge
 		Logger:   logger, Clock: domain.SystemClock, BaseURL: c.PublicURL(), Development: c.Development, Remote: c.Remote,
 		TrustedProxies: c.TrustedProxies, Limiter: limiter, SignedOutLimiter: signedOut, RefusalDelay: refusalDelay, LinkLimiter: links, NetworkLimiter: networks, CookieKeys: a.Ring.CookieKeys(), Ready: a.ready.check,
 		Version: readVersion().Version, Answered: a.metrics.Answered, Called: requests.Add,
-		Fonts: fonts,
+		Fonts: fonts, Stripe: a.stripe,
 	}
 	if a.devMail != nil {
 		config.DevMail = a.devMail
-	}
-	if a.stripe != nil {
-		config.Stripe = a.stripe
 	}
 	handler, err := handlers.New(config)
 	if err != nil {

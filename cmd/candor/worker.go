@@ -33,10 +33,7 @@ func startWorker(ctx context.Context, c config.Config, a *app, logger *slog.Logg
 		DB: a.DB, DSN: a.dsn, Outbox: a.Outbox, Dispatcher: dispatcher, Ring: a.Ring, Blobs: a.Blobs, Fonts: fonts,
 		Mail: a.mail, BaseURL: c.PublicURL(), Clock: domain.SystemClock, Logger: logger, Observer: a.metrics,
 		SweepEvery: c.SweepInterval, RescueAfter: c.RescueAfter, PDFWorkers: runtime.GOMAXPROCS(0),
-		Terms: c.Terms,
-	}
-	if a.stripe != nil {
-		work.Payments = a.stripe
+		Terms: c.Terms, Payments: a.stripe,
 	}
 	worker, err := jobs.NewWorker(ctx, work)
 	if err != nil {

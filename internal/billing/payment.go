@@ -2,6 +2,7 @@ package billing
 
 import (
 	"context"
+	"time"
 
 	"candor/internal/domain"
 )
@@ -14,6 +15,16 @@ type Provider interface {
 	// failure count it collects only once. An error means that the outcome is
 	// unknown; Charge is called again.
 	Charge(ctx context.Context, i *domain.Invoice) (Outcome, error)
+}
+
+// A CardProvider collects by card, and tells of payments by webhook.
+type CardProvider interface {
+	Provider
+	// CardPage returns the address of a page on which the account's staff store a
+	// card. It leads back to success or cancel.
+	CardPage(ctx context.Context, account *domain.Account, success, cancel string) (url string, err error)
+	// Event reads a webhook. An error means that it isn't the provider's.
+	Event(ctx context.Context, payload []byte, signature string, now time.Time) (ProviderEvent, error)
 }
 
 // An Outcome is the result of a charge.

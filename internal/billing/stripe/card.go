@@ -6,14 +6,13 @@ import (
 
 	"github.com/stripe/stripe-go/v85"
 
-	"candor/internal/billing"
 	"candor/internal/domain"
 )
 
 // CardPage returns the address of Stripe's page for storing a card. It leads
 // back to success or cancel. The stored card arrives with an event, perhaps a
 // little later.
-func (p *Provider) CardPage(ctx context.Context, account *domain.Account, success, cancel string) (string, error) {
+func (p *provider) CardPage(ctx context.Context, account *domain.Account, success, cancel string) (string, error) {
 	customer, err := p.customer(ctx, account, "")
 	if err != nil {
 		return "", err
@@ -34,7 +33,7 @@ func (p *Provider) CardPage(ctx context.Context, account *domain.Account, succes
 	return page.URL, nil
 }
 
-func (p *Provider) cardPage(ctx context.Context, account *domain.Account, customer, success, cancel string) (*stripe.CheckoutSession, error) {
+func (p *provider) cardPage(ctx context.Context, account *domain.Account, customer, success, cancel string) (*stripe.CheckoutSession, error) {
 	mark := map[string]string{accountKey: account.ID.String()}
 	return p.client.V1CheckoutSessions.Create(ctx, &stripe.CheckoutSessionCreateParams{
 		Mode: stripe.String(string(stripe.CheckoutSessionModeSetup)), Customer: stripe.String(customer),
@@ -55,7 +54,7 @@ func isGone(err error) bool {
 // customer returns the account's customer at Stripe. It creates one if the
 // account has none, or if its customer was deleted. Two calls at once get the
 // same customer, by the idempotency key or by what is stored.
-func (p *Provider) customer(ctx context.Context, account *domain.Account, former string) (string, error) {
+func (p *provider) customer(ctx context.Context, account *domain.Account, former string) (string, error) {
 	known, err := p.customers.Customer(ctx, account.ID, Name)
 	if err != nil || known.ID != former {
 		return known.ID, err
@@ -79,5 +78,3 @@ func (p *Provider) customer(ctx context.Context, account *domain.Account, former
 	known, err = p.customers.Customer(ctx, account.ID, Name)
 	return known.ID, err
 }
-
-var _ billing.Provider = (*Provider)(nil)

@@ -21,7 +21,7 @@ import (
 // Event reads a webhook of Stripe: its body, its Stripe-Signature header and
 // when it arrived. Returns ErrSignature if the signature is wrong at now. It
 // asks Stripe for the card's label, and whether the card is still stored.
-func (p *Provider) Event(ctx context.Context, payload []byte, signature string, now time.Time) (billing.ProviderEvent, error) {
+func (p *provider) Event(ctx context.Context, payload []byte, signature string, now time.Time) (billing.ProviderEvent, error) {
 	if !signed(payload, signature, p.secret, now) {
 		return billing.ProviderEvent{}, billing.ErrSignature
 	}
@@ -42,7 +42,7 @@ func (p *Provider) Event(ctx context.Context, payload []byte, signature string, 
 
 // event reads an event. It uses only fields that all of Stripe's API versions
 // share, because the version is set at Stripe.
-func (p *Provider) event(ctx context.Context, e *stripe.Event) (billing.ProviderEvent, error) {
+func (p *provider) event(ctx context.Context, e *stripe.Event) (billing.ProviderEvent, error) {
 	switch e.Type {
 	case stripe.EventTypePaymentIntentSucceeded, stripe.EventTypePaymentIntentPaymentFailed:
 		var intent stripe.PaymentIntent
@@ -91,7 +91,7 @@ func payment(kind stripe.EventType, intent *stripe.PaymentIntent) billing.Provid
 
 // methodOf returns the stored payment method as it is now: one that has been
 // removed since is none.
-func (p *Provider) methodOf(ctx context.Context, setupIntent string) (billing.ProviderEvent, error) {
+func (p *provider) methodOf(ctx context.Context, setupIntent string) (billing.ProviderEvent, error) {
 	intent, err := p.client.V1SetupIntents.Retrieve(ctx, setupIntent, &stripe.SetupIntentRetrieveParams{
 		Expand: stripe.StringSlice([]string{"payment_method"}),
 	})

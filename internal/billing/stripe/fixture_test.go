@@ -44,7 +44,7 @@ func (c *customers) SetCustomer(_ context.Context, account domain.AccountID, _, 
 // stored card.
 type harness struct {
 	testing.TB
-	*stripe.Provider
+	billing.CardProvider
 	stripe    *stripetest.Server
 	customers *customers
 	invoice   *domain.Invoice
@@ -58,7 +58,7 @@ func newHarness(t testing.TB) *harness {
 		ID: domain.NewInvoiceID(), AccountID: domain.NewAccountID(), Number: 42, IssuedAt: now, Total: 12_345, Currency: "AUD", Status: domain.InvoiceOpen,
 	}
 	known := &customers{account: invoice.AccountID, known: billing.Customer{ID: "cus_7", MethodID: "pm_7"}}
-	return &harness{TB: t, stripe: server, customers: known, invoice: invoice, Provider: stripe.New(stripe.Config{
+	return &harness{TB: t, stripe: server, customers: known, invoice: invoice, CardProvider: stripe.New(stripe.Config{
 		SecretKey: stripetest.SecretKey, WebhookSecret: stripetest.WebhookSecret, APIURL: server.URL, Customers: known,
 	})}
 }

@@ -47,15 +47,17 @@ type Config struct {
 	Customers     billing.Customers
 }
 
-// Provider is safe for concurrent use.
-type Provider struct {
+// provider is a billing.CardProvider.
+type provider struct {
 	client    *stripe.Client
 	secret    string
 	customers billing.Customers
 }
 
-// New returns a Provider. It makes no call.
-func New(c Config) *Provider {
+// New returns a provider that is safe for concurrent use. It makes no call. It
+// returns an interface because its callers would compile the thousand generic
+// functions of Stripe's client again.
+func New(c Config) billing.CardProvider {
 	backend := &stripe.BackendConfig{
 		HTTPClient: &http.Client{Timeout: callTimeout},
 		// Stripe's messages can name card holders. Errors are returned anyway.
@@ -68,15 +70,15 @@ func New(c Config) *Provider {
 		backend.URL = stripe.String(c.APIURL)
 	}
 	client := stripe.NewClient(c.SecretKey, stripe.WithBackends(stripe.NewBackendsWithConfig(backend)))
-	return &Provider{client: client, secret: c.WebhookSecret, customers: c.Customers}
+	return &provider{client: client, secret: c.WebhookSecret, customers: c.Customers}
 }
 
 // Name is "stripe".
-func (*Provider) Name() string { return Name }
+func (*provider) Name() string { return Name }
 
 // Charge pays an invoice with the account's stored card. Stripe forgets
 // idempotency keys after a day, so Charge looks for an earlier payment first.
-func (p *Provider) Charge(ctx context.Context, i *domain.Invoice) (billing.Outcome, error) {
+func (p *provider) Charge(ctx context.Context, i *domain.Invoice) (billing.Outcome, error) {
 	customer, err := p.customers.Customer(ctx, i.AccountID, Name)
 	if err != nil {
 		return billing.Outcome{}, err
@@ -117,7 +119,7 @@ func (p *Provider) Charge(ctx context.Context, i *domain.Invoice) (billing.Outco
 
 // known looks for an earlier payment of the invoice: one that succeeded or
 // still can, or this same attempt.
-func (p *Provider) known(ctx context.Context, customer billing.Customer, i *domain.Invoice) (found bool, out billing.Outcome, err error) {
+func (p *provider) known(ctx context.Context, customer billing.Customer, i *domain.Invoice) (found bool, out billing.Outcome, err error) {
 	params := &stripe.PaymentIntentListParams{
 		Customer:     stripe.String(customer.ID),
 		CreatedRange: &stripe.RangeQueryParams{GreaterThanOrEqual: i.IssuedAt.Add(-clockSlack).Unix()},

@@ -171,7 +171,7 @@ func TestUnknownOutcome(t *testing.T) {
 			})
 		},
 		"a rotated secret": func(b *harness) {
-			b.Provider = stripe.New(stripe.Config{SecretKey: "sk_live_hidden", APIURL: b.stripe.URL, Customers: b.customers})
+			b.CardProvider = stripe.New(stripe.Config{SecretKey: "sk_live_hidden", APIURL: b.stripe.URL, Customers: b.customers})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
