@@ -71,10 +71,10 @@ func TestWhatIsTypedIsSaved(t *testing.T) {
 	tab.WaitForText(saveStatus, "Saved ")
 	tab.WaitForText(".totals", "$98,500.00")
 	tab.Axe()
-	stored(c.Customer, "income", "employment_income.gross_salary", "98500")
+	stored(c.Customer, "income", "employment_income.gross_salary", "98,500")
 	tab.Type(input("employment_income.gross_salary"), "120000")
 	tab.Open("about:blank") // within the 800 ms
-	for deadline := time.Now().Add(10 * time.Second); load(c.Customer, "income").values.Get("employment_income.gross_salary") != "120000"; {
+	for deadline := time.Now().Add(10 * time.Second); load(c.Customer, "income").values.Get("employment_income.gross_salary") != "120,000"; {
 		if time.Now().After(deadline) {
 			t.Fatal("what was typed last was not saved")
 		}

@@ -250,6 +250,13 @@ func (s *Server) AnswerError(c echo.Context, status int) error {
 		page.Kind = view.StatusTooMany
 	case http.StatusServiceUnavailable:
 		page.Kind = view.StatusBusy
+	default:
+		if c.Request().Method == http.MethodPost {
+			page.Kind = view.StatusUnsent
+			if web.Enhanced(c) {
+				page.Kind = view.StatusUnsaved
+			}
+		}
 	}
 	return web.Render(c, status, view.Status(page))
 }

@@ -69,7 +69,7 @@ func TestAddAnotherAmount(t *testing.T) {
 	c := harness.New(t).NewCustomer()
 	values := url.Values{"employment_income.gross_salary": {"1000"}, "action": {"add:employment_income.gross_salary"}}
 	page := c.WantPage(c.Post("income", values), http.StatusOK)
-	page.WantField("employment_income.gross_salary", "1000").WantField("employment_income.gross_salary.2", "")
+	page.WantField("employment_income.gross_salary", "1,000").WantField("employment_income.gross_salary.2", "")
 	for _, name := range []string{"employment_income.bonuses", "nothing", "employment_income.gross_salary.2"} {
 		values.Set("action", "add:"+name)
 		if got := c.Post("income", values); got.Code != http.StatusBadRequest {

@@ -37,6 +37,9 @@ func Render(c echo.Context, status int, page templ.Component) error {
 	return c.HTMLBlob(status, b.Bytes())
 }
 
+// Enhanced reports whether htmx sent the request: the page that sent it stays.
+func Enhanced(c echo.Context) bool { return c.Request().Header.Get("HX-Request") != "" }
+
 // Text returns an optional text, "" for none.
 func Text(s *string) string {
 	if s == nil {

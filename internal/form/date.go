@@ -2,9 +2,13 @@ package form
 
 import (
 	"encoding/json"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // DateLayout is the format of a date in JSON.
@@ -19,6 +23,7 @@ type date struct {
 	month    string
 	year     string
 	message  string
+	meant    string // the year that two digits can stand for, "" for none
 }
 
 // PastDate describes a date between 1900 and today. Its Autocomplete, if set,
@@ -33,7 +38,8 @@ func (v *date) Parse(get func(string) string) {
 	v.day, garbled[0] = CleanText(get("day"), maxCode)
 	v.month, garbled[1] = CleanText(get("month"), maxCode)
 	v.year, garbled[2] = CleanText(get("year"), maxCode)
-	*v.p, v.message = time.Time{}, ""
+	*v.p, v.message, v.meant = time.Time{}, "", ""
+	v.split()
 	switch missing := v.missing(); {
 	case garbled != [3]string{}:
 		v.message = notADate
@@ -44,6 +50,33 @@ func (v *date) Parse(get func(string) string) {
 		*v.p, v.message = v.parse()
 	}
 }
+
+// split spreads a whole date over the inputs if it was pasted into one of them:
+// 27/03/1985, 27 March 1985, March 27, 1985, 1985-03-27, 1985年3月27日.
+func (v *date) split() {
+	if len(v.missing()) != 2 {
+		return
+	}
+	words := strings.FieldsFunc(norm.NFKC.String(strings.ToLower(v.day+v.month+v.year)), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) || strings.ContainsRune("年月日", r)
+	})
+	if len(words) == 5 && words[1] == "tháng" && words[3] == "năm" { // as Vietnamese is written
+		words = []string{words[0], words[2], words[4]}
+	}
+	if len(words) != 3 {
+		return
+	}
+	v.day, v.month, v.year = words[0], words[1], words[2]
+	switch {
+	case unicode.IsLetter([]rune(words[0])[0]):
+		v.day, v.month = words[1], words[0]
+	case len(words[0]) == 4 && !ordinal.MatchString(words[0]):
+		v.day, v.year = words[2], words[0]
+	}
+	v.day = ordinal.ReplaceAllString(v.day, "$1")
+}
+
+var ordinal = regexp.MustCompile(`^([0-9]{1,2})(?:st|nd|rd|th)$`)
 
 const notADate = "must be a real date, like 27 3 1985"
 
@@ -63,6 +96,14 @@ func (v *date) parse() (t time.Time, message string) {
 	year, yearErr := strconv.Atoi(v.year)
 	if dayErr != nil || !monthOK || yearErr != nil {
 		return t, notADate
+	}
+	if len(v.year) == 2 && year >= 0 {
+		century := v.latest.Year() / 100 * 100
+		if century+year > v.latest.Year() {
+			century -= 100
+		}
+		v.meant = strconv.Itoa(century + year)
+		return t, "must have a year of four digits. Did you mean " + valuePlace + "?"
 	}
 	if year < 0 || len(v.year) != 4 {
 		return t, "must have a year of four digits, like 1985"

@@ -100,8 +100,6 @@ func (v *money) parseAmount(input string, chosen Period) (typed, string) {
 		return t, message
 	case period == Once:
 		period = chosen
-	default:
-		t.input = amount.Grouped() // its period is in the period's own input
 	}
 	switch {
 	case period == Once:
@@ -112,7 +110,7 @@ func (v *money) parseAmount(input string, chosen Period) (typed, string) {
 	default:
 		t.period = period
 	}
-	t.cents = amount
+	t.input, t.cents = amount.Grouped(), amount // the period is in its own input
 	return t, ""
 }
 

@@ -294,7 +294,11 @@ func validateFields(fields []Field, prefix string) Errors {
 	var errs Errors
 	for _, f := range fields {
 		if text := f.errorMessage(); text != "" {
-			errs = append(errs, newError(prefix+f.Name, Wording{Text: text, Label: f.Label}))
+			w := Wording{Text: text, Label: f.Label}
+			if d, ok := f.Value.(*date); ok {
+				w.Value = d.meant
+			}
+			errs = append(errs, newError(prefix+f.Name, w))
 		}
 	}
 	return errs

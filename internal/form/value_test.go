@@ -80,7 +80,7 @@ func TestPercent(t *testing.T) {
 func TestPastDate(t *testing.T) {
 	t.Parallel()
 	const notReal = "Born must be a real date, like 27 3 1985"
-	const year = "Born must have a year of four digits, like 1985"
+	const year = "Born must have a year of four digits. Did you mean "
 	for _, tt := range []struct{ day, month, year, want, message string }{
 		{"27", "3", "1985", "1985-03-27", ""}, {"07", "03", "1985", "1985-03-07", ""}, {" 7 ", " 3", "1985 ", "1985-03-07", ""},
 		{"27", "jan", "1985", "1985-01-27", ""}, {"27", "MARCH", "1985", "1985-03-27", ""}, {"1", "Sept", "1985", "1985-09-01", ""},
@@ -90,12 +90,18 @@ func TestPastDate(t *testing.T) {
 		{"0", "1", "1985", "", notReal}, {"32", "1", "1985", "", notReal}, {"1", "0", "1985", "", notReal}, {"1", "13", "1985", "", notReal},
 		{"-1", "1", "1985", "", notReal}, {"1", "ja", "1985", "", notReal}, {"1", "janx", "1985", "", notReal}, {"x", "1", "1985", "", notReal},
 		{"1", "1", "next", "", notReal}, {"1\x002", "1", "1985", "", notReal}, {"99999999999999999999", "1", "1985", "", notReal},
-		{"1", "1", "85", "", year}, {"1", "1", "19855", "", year}, {"1", "1", "-198", "", year},
+		{"1", "1", "85", "", year + "1985?"}, {"1", "1", "26", "", year + "2026?"}, {"1", "1", "27", "", year + "1927?"}, {"1", "1", "0٣", "", notReal},
+		{"1", "1", "198", "", "Born must have a year of four digits, like 1985"}, {"1", "1", "19855", "", "Born must have a year of four digits, like 1985"}, {"1", "1", "-198", "", "Born must have a year of four digits, like 1985"},
 		{"21", "11", "2026", "", "Born must be in the past"}, {"1", "1", "9999", "", "Born must be in the past"},
 		{"31", "12", "1899", "", "Born must be in 1900 or later"},
 		{"", "", "", "", "Enter your date of birth"},
 		{"27", "", "1985", "", "Born must include a month"}, {"", "3", "1985", "", "Born must include a day"},
 		{"27", "", "", "", "Born must include a month and a year"},
+		{"27/03/1985", "", "", "1985-03-27", ""}, {"27 March 1985", "", "", "1985-03-27", ""}, {"", "", "1985-03-27", "1985-03-27", ""},
+		{"", "27th Mar. 1985", "", "1985-03-27", ""}, {"July 4, 1985", "", "", "1985-07-04", ""}, {"March 27, 1985", "", "", "1985-03-27", ""}, {"27.3.1985", "", "", "1985-03-27", ""},
+		{"２７／０３／１９８５", "", "", "1985-03-27", ""}, {"1985年3月27日", "", "", "1985-03-27", ""}, {"27 tháng 3 năm 1985", "", "", "1985-03-27", ""},
+		{"27/3/85", "", "", "", year + "1985?"}, {"3/27/1985", "", "", "", notReal}, {"27/3", "", "", "", "Born must include a month and a year"},
+		{"27/3/1985", "4", "", "", "Born must include a year"}, {"27/3/1985", "3", "1985", "", notReal}, {"1/2/3/4", "", "", "", "Born must include a month and a year"},
 	} {
 		got := time.Date(1999, 9, 9, 0, 0, 0, 0, time.UTC)
 		today := time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)

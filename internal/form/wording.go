@@ -11,19 +11,21 @@ import (
 type Wording struct {
 	Text   string // "Enter {label}", "{label} must be $0 or more", "Enter your postcode"
 	Label  string // replaces {label}: a field's label or a list's title
+	Value  string // replaces {value}: what the customer can have meant
 	Item   string // an item of the list, "vehicle"; "" outside lists
 	Number int    // the item's, from 1
 }
 
 const (
 	labelPlace = "{label}"
+	valuePlace = "{value}"
 	// ItemText is the message for an error in a list's item.
 	ItemText = "{item} {number}: {problem}"
 )
 
 // Say returns the message; translate translates each of its texts.
 func (w Wording) Say(translate func(string) string) string {
-	message := translate(w.Text)
+	message := strings.Replace(translate(w.Text), valuePlace, w.Value, 1)
 	if strings.Contains(message, labelPlace) {
 		label := translate(w.Label)
 		if !strings.HasPrefix(message, labelPlace) {

@@ -3,5 +3,6 @@ import "htmx.org/dist/htmx.esm.min.js";
 import "./autosave.js";
 import "./kinds.js";
 import "./period.js";
+import "./date.js";
 import "./upload.js";
 import "./errors.js";

@@ -201,6 +201,22 @@ document.addEventListener("visibilitychange", () => document.visibilityState ===
 window.addEventListener("pagehide", () => save(true));
 window.addEventListener("online", () => save());
 
+// A form that could not be sent stays as it is. A section's is saved when that works
+// again.
+document.addEventListener("htmx:finally:request", ({ detail: { ctx } }) => {
+  const status = ctx.response?.status;
+  if (!ctx.status.startsWith("error") && status !== 408 && !(status >= 500)) return;
+  const form = section();
+  const refusal = document.getElementById("refusal");
+  if (!form) {
+    refusal.textContent ||= refusal.dataset.unsaved;
+    return;
+  }
+  dirty = form;
+  say(status ? "failed" : "offline");
+  schedule(1000 * 2 ** failures);
+});
+
 // resend sends what the device kept of this page and shows it merged.
 async function resend() {
   if (document.querySelector("main[data-closed]")) return forgetSession();

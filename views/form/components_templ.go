@@ -395,22 +395,28 @@ func languageSwitch(languages []domain.Language) templ.Component {
 // enhanced are a form's attributes that post it without a page load: the
 // answer's <main> takes the place of this one, and what takes the focus is
 // scrolled to. An invalid form's answer is morphed in, so that what was typed
-// and the file that was chosen survive, and makes no history entry. A refusal for
-// now is shown above the form, which stays as it was. The buttons are off while
-// it is sent.
+// and the file that was chosen survive, and makes no history entry. The buttons
+// are off while it is sent.
 func enhanced(url string) templ.Attributes {
-	return templ.Attributes{
+	return staying(templ.Attributes{
 		"hx-post":       url,
 		"hx-target":     "#main",
 		"hx-select":     "#main",
 		"hx-select-oob": "#status:innerHTML",
 		"hx-swap":       "outerHTML show:top showTarget:[autofocus]",
 		"hx-status:422": `swap:"outerMorph show:top showTarget:[autofocus]" push:false`,
-		"hx-status:429": `swap:"innerHTML target:#refusal show:top ignoreTitle:true" select:".wrap" push:false`,
-		"hx-status:5xx": `swap:"innerHTML target:#refusal show:top ignoreTitle:true" select:".wrap" push:false`,
 		"hx-push-url":   "true",
 		"hx-disable":    "findAll button",
+	})
+}
+
+// staying adds that a refusal for now or a failure is shown above the form, which
+// stays as it was.
+func staying(attrs templ.Attributes) templ.Attributes {
+	for _, status := range []string{"408", "429", "5xx"} {
+		attrs["hx-status:"+status] = `swap:"innerHTML target:#refusal show:top ignoreTitle:true" select:"main .wrap" push:false`
 	}
+	return attrs
 }
 
 // listButton are the attributes of a button that changes a list. Items are
@@ -418,16 +424,14 @@ func enhanced(url string) templ.Attributes {
 // by the server's, which holds what was typed. The address stays, and the page
 // scrolls no further than the item with the focus needs.
 func listButton(url, confirm string) templ.Attributes {
-	attrs := templ.Attributes{
+	attrs := staying(templ.Attributes{
 		"hx-post":       url,
 		"hx-target":     "#main",
 		"hx-select":     "#main",
 		"hx-select-oob": "#status:innerHTML",
 		"hx-swap":       "outerHTML",
-		"hx-status:429": `swap:"innerHTML target:#refusal show:top ignoreTitle:true" select:".wrap" push:false`,
-		"hx-status:5xx": `swap:"innerHTML target:#refusal show:top ignoreTitle:true" select:".wrap" push:false`,
 		"hx-disable":    "this",
-	}
+	})
 	if confirm != "" {
 		attrs["hx-confirm"] = confirm
 	}
@@ -438,16 +442,14 @@ func listButton(url, confirm string) templ.Attributes {
 // chosen is stored at once. Several changes are sent one after the other, the
 // last one with all that was chosen.
 func savedOnChange(url string) templ.Attributes {
-	return templ.Attributes{
+	return staying(templ.Attributes{
 		"hx-post":       url,
 		"hx-trigger":    "change",
 		"hx-sync":       "this:queue last",
 		"hx-vals":       `{"action":"` + ActionDescribe + `"}`,
 		"hx-select-oob": "#status:innerHTML",
 		"hx-swap":       "none",
-		"hx-status:429": `swap:"innerHTML target:#refusal show:top ignoreTitle:true" select:".wrap"`,
-		"hx-status:5xx": `swap:"innerHTML target:#refusal show:top ignoreTitle:true" select:".wrap"`,
-	}
+	})
 }
 
 var _ = templruntime.GeneratedTemplate

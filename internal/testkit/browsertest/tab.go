@@ -166,6 +166,12 @@ func (tab *Tab) Open(url string) {
 	tab.do("open "+url, chromedp.Navigate(url))
 }
 
+// Reload loads the page again. One that answered a form's post is posted again.
+func (tab *Tab) Reload() {
+	tab.t.Helper()
+	tab.do("reload", chromedp.Reload())
+}
+
 // Back presses the browser's back button and waits for the page before. It
 // doesn't wait for a load event: a script that restores the page causes none.
 func (tab *Tab) Back() {

@@ -1,0 +1,119 @@
+package form_test
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"candor/internal/testkit/browsertest"
+	"candor/internal/testkit/harness"
+)
+
+// breaks makes every save fail until the returned function mends it.
+func breaks(h *harness.Harness) (mend func()) {
+	h.Helper()
+	rename := func(statement string) {
+		h.Helper()
+		_, err := h.DB.Raw().ExecContext(h.Context(), statement)
+		h.OK(err)
+	}
+	rename(`ALTER TABLE section ADD CONSTRAINT fails CHECK (false) NOT VALID`)
+	return func() { rename(`ALTER TABLE section DROP CONSTRAINT fails`) }
+}
+
+// TestFailedPostKeepsWhatWasTyped sends a section while saves fail: it stays, says
+// so, and is saved when that works again.
+func TestFailedPostKeepsWhatWasTyped(t *testing.T) {
+	t.Parallel()
+	h, base := harness.Listen(t)
+	c := h.NewCustomer()
+	tab := browsertest.New(t, browsertest.Options{AllowStatus: []int{http.StatusInternalServerError}})
+	tab.Open(base + h.Link(c.ID))
+	tab.Open(base + c.Path("personal_details"))
+	mend := breaks(h)
+	tab.Type(input("phone"), "0400 000 001")
+	tab.Click(".actions .button-primary")
+	tab.WaitForText("#refusal", "This could not be saved. What you typed stays here.")
+	tab.WaitForText(saveStatus, "Could not be saved")
+	tab.Axe()
+	tab.FitsWidth()
+	tab.Screenshot("form/18-post-failed")
+	if got := tab.Value(input("phone")); got != "0400 000 001" {
+		t.Errorf("the phone is %q, want what was typed", got)
+	}
+	mend()
+	tab.WaitForText(saveStatus, "Saved ")
+	stored(c, "personal_details", "phone", "0400 000 001")
+}
+
+// TestPostWithoutConnection presses Continue while nothing arrives.
+func TestPostWithoutConnection(t *testing.T) {
+	t.Parallel()
+	c := newTyping(t)
+	tab := c.device(t, "personal_details")
+	c.line.state.Store(cut)
+	tab.Type(input("phone"), "0400 000 001")
+	tab.Click(".actions .button-primary")
+	tab.WaitForText(saveStatus, "No connection. What you type stays here and is sent when it is back.")
+	c.line.state.Store(whole)
+	tab.WaitForText(saveStatus, "Saved ")
+	stored(c.Customer, "personal_details", "phone", "0400 000 001")
+}
+
+// TestFailedPostWithoutScript sends the same form again by reloading the page that
+// says so: the browser asks first.
+func TestFailedPostWithoutScript(t *testing.T) {
+	t.Parallel()
+	h, base := harness.Listen(t)
+	c := h.NewCustomer()
+	tab := browsertest.New(t, browsertest.Options{NoScript: true, AllowStatus: []int{http.StatusInternalServerError}})
+	tab.Open(base + h.Link(c.ID))
+	tab.Open(base + c.Path("personal_details"))
+	mend := breaks(h)
+	tab.Type(input("phone"), "0400 000 001")
+	tab.Click(".actions .button-primary")
+	tab.WaitForText("main", "Reload this page to send it again. Nothing you typed is lost.")
+	tab.FitsWidth()
+	mend()
+	tab.Reload()
+	tab.WaitFor(".error-summary")
+	stored(c, "personal_details", "phone", "0400 000 001")
+}
+
+// TestDatesAreSplit pastes a whole date into a field for its day.
+func TestDatesAreSplit(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	c.WantRedirect(c.Post("personal_details", url.Values{"action": {"save"}, "date_of_birth.day": {"27/03/1985"}}))
+	stored(c, "personal_details", "date_of_birth.day", "27", "date_of_birth.month", "3", "date_of_birth.year", "1985")
+	c.WantPage(c.Post("personal_details", url.Values{"date_of_birth.day": {"27 March 85"}}), http.StatusUnprocessableEntity).
+		Shows("Date of birth must have a year of four digits. Did you mean 1985?")
+
+	typing := newTyping(t)
+	tab := typing.device(t, "personal_details")
+	browsertest.Eval[bool](tab, `(() => {
+		const day = document.getElementById("date_of_birth.day");
+		day.focus();
+		day.value = "1985-03-27";
+		return day.dispatchEvent(new InputEvent("input", { bubbles: true, inputType: "insertFromPaste" }));
+	})()`)
+	for part, want := range map[string]string{"day": "27", "month": "03", "year": "1985"} {
+		if got := tab.Value(input("date_of_birth." + part)); got != want {
+			t.Errorf("the %s is %q, want %q", part, got, want)
+		}
+	}
+	tab.WaitForText(saveStatus, "Saved ")
+	stored(typing.Customer, "personal_details", "date_of_birth.month", "3")
+}
+
+// TestAmountsComeBackWithCommas checks what the inputs of amounts say.
+func TestAmountsComeBackWithCommas(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	for typed, want := range map[string]string{"A$1234.5": "1,234.50", "85000": "85,000", "12,50": "12,50", "0": "0"} {
+		c.WantRedirect(c.Post("income", url.Values{"action": {"save"}, "employment_income.gross_salary": {typed}}))
+		stored(c, "income", "employment_income.gross_salary", want)
+	}
+	c.WantPage(c.Post("income", url.Values{"has": {"employment_income"}, "employment_income.gross_salary": {"lots"}}), http.StatusUnprocessableEntity).
+		Shows("must be an amount in dollars, like 1250 or 1,250.50")
+}
