@@ -11,10 +11,10 @@ type heading struct {
 
 const (
 	sectionSize  = 13.0
-	sectionSpace = 24.0 // above
+	sectionSpace = 20.0 // above
 	groupSize    = 9.25
 	sectionUnder = 8.0
-	groupSpace   = 14.0
+	groupSpace   = 12.0
 	groupUnder   = 3.0
 	firstSpace   = 4.0 // above the first group of a section
 )

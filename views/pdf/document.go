@@ -16,8 +16,8 @@ const (
 	pageHeight    = 841.89
 	marginX       = 54.0
 	contentWidth  = pageWidth - 2*marginX
-	contentTop    = 78.0 // under the running head
-	contentBottom = pageHeight - 66.0
+	contentTop    = 72.0 // under the running head
+	contentBottom = pageHeight - 60.0
 	footBaseline  = pageHeight - 38.0
 	headBaseline  = 46.0
 
@@ -75,6 +75,7 @@ func newDocument(fonts *Fonts, about properties) *document {
 	p.SetAutoPageBreak(false, 0)
 	p.SetMargins(marginX, contentTop, marginX)
 	p.SetCatalogSort(true)
+	p.SetCompression(false) // repack compresses
 	p.SetCreationDate(about.created.UTC())
 	p.SetModificationDate(about.created.UTC())
 	p.SetProducer("Candor", true)
@@ -163,7 +164,7 @@ func (d *document) use(f *face, size float64) {
 		f.register(d.pdf)
 		d.registered[f] = true
 	}
-	d.pdf.SetFont(f.family, f.style, size)
+	d.pdf.SetFont(f.family, "", size)
 	d.font, d.size = f, size
 }
 
@@ -207,11 +208,10 @@ func (d *document) finish() (Result, error) {
 	if err := d.pdf.Output(&file); err != nil {
 		return Result{}, fmt.Errorf("write pdf: %w", err)
 	}
-	content, err := linkMetadata(file.Bytes())
+	content, err := repack(file.Bytes(), d.registered)
 	if err != nil {
 		return Result{}, fmt.Errorf("write pdf: %w", err)
 	}
-	nameSubsets(content, d.registered)
 	return Result{Bytes: content, Pages: pages, Uncovered: slices.Sorted(maps.Keys(d.uncovered))}, nil
 }
 

@@ -35,12 +35,13 @@ type Fonts struct {
 // runes that DejaVu lacks. It fails if the file can't be read, or if fpdf
 // can't embed the font: a collection, CFF outlines, a licence that forbids it.
 func LoadFonts(fallbackPath string) (*Fonts, error) {
-	faces := func(name, style string, ttf []byte) []*face {
-		return []*face{newFace(name, style, 0, cut(ttf, western)), newFace(name, style, 1, cut(ttf, latin)), newFace(name, style, 2, ttf)}
+	const name = "DejaVuSansCondensed"
+	faces := func(name, families string, ttf []byte) []*face {
+		return []*face{newFace(name, families[:1], cut(ttf, western)), newFace(name, families[1:2], cut(ttf, latin)), newFace(name, families[2:], ttf)}
 	}
 	fonts := &Fonts{
-		regular: faces("DejaVuSansCondensed", "", dejavusanscondensed.TTF),
-		bold:    faces("DejaVuSansCondensed-Bold", "B", dejavusanscondensedbold.TTF),
+		regular: faces(name, "abc", dejavusanscondensed.TTF),
+		bold:    faces(name+"-Bold", "def", dejavusanscondensedbold.TTF),
 	}
 	fonts.bold = append(fonts.bold, fonts.regular[len(fonts.regular)-1])
 	if fallbackPath == "" {
@@ -50,7 +51,7 @@ func LoadFonts(fallbackPath string) (*Fonts, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fallback font: %w", err)
 	}
-	fallback := newFace("Fallback", "", 3, ttf)
+	fallback := newFace("Fallback", "g", ttf)
 	if err := fallback.check(); err != nil {
 		return nil, fmt.Errorf("fallback font %s: %w", fallbackPath, err)
 	}
@@ -87,18 +88,17 @@ func (f *Fonts) chain(bold bool) []*face {
 
 // A face is one font file with its coverage, which is computed at first use.
 type face struct {
-	name          string // of the font
-	family, style string // that fpdf knows it by
-	ttf           []byte // shared by all documents: copy it before passing it on
+	name   string // of the font
+	family string // that fpdf knows it by, a letter
+	ttf    []byte // shared by all documents: copy it before passing it on
 
 	once  sync.Once
 	font  *sfnt.Font       // nil if ttf can't be read
 	table [planeSize]int16 // advance in 1/1000 em, -1 without a glyph
 }
 
-// newFace returns the nth face of a font.
-func newFace(name, style string, n int, ttf []byte) *face {
-	return &face{name: name, family: familyOf(name, style, n), style: style, ttf: ttf}
+func newFace(name, family string, ttf []byte) *face {
+	return &face{name: name, family: family, ttf: ttf}
 }
 
 // advance returns the width of r in 1/1000 em; ok is false if the face has no
@@ -139,7 +139,7 @@ func (f *face) measure() {
 // register adds the face to one document. The bytes are cloned because fpdf
 // appends to them, which would corrupt the font of other documents.
 func (f *face) register(p *fpdf.Fpdf) {
-	p.AddUTF8FontFromBytes(f.family, f.style, bytes.Clone(f.ttf))
+	p.AddUTF8FontFromBytes(f.family, "", bytes.Clone(f.ttf))
 }
 
 // check returns why fpdf can't embed the face. fpdf itself would panic, or
@@ -164,7 +164,7 @@ func (f *face) check() (err error) {
 	trial := fpdf.New("P", "pt", "A4", "")
 	f.register(trial)
 	trial.AddPage()
-	trial.SetFont(f.family, f.style, 10)
+	trial.SetFont(f.family, "", 10)
 	for r := rune(' '); r < planeSize; r++ {
 		if _, ok := f.advance(r); ok {
 			trial.Text(10, 10, string(r))

@@ -2,12 +2,15 @@ package pdf
 
 import (
 	"bytes"
+	"compress/zlib"
 	"crypto/sha256"
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -35,57 +38,123 @@ func (p properties) xmp() []byte {
 <?xpacket end="r"?>`, escaped(p.title), escaped(p.author), escaped(p.subject), language, at, at)
 }
 
-var errNoCatalog = errors.New("the file doesn't end as fpdf ends it")
+var errUnknownFile = errors.New("the file doesn't end as fpdf ends it")
 
-// linkMetadata puts the XMP object into the catalogue: fpdf writes it and
-// forgets to. The catalogue is the last object, so only the place of the
-// cross-reference table changes. XMP needs version 1.4 of the format.
-func linkMetadata(file []byte) ([]byte, error) {
-	const (
-		dictionary = " 0 obj\n<< /Type /Metadata "
-		end        = "\n>>\nendobj\nxref\n"
-		start      = "startxref\n"
-	)
-	object, catalog, tail := bytes.LastIndex(file, []byte(dictionary)), bytes.LastIndex(file, []byte(end)), bytes.LastIndex(file, []byte(start))
-	if object < 0 || catalog < object || tail < catalog {
-		return nil, errNoCatalog
-	}
-	number := file[bytes.LastIndexByte(file[:object], '\n')+1 : object]
-	entry := fmt.Sprintf("\n/Metadata %s 0 R", number)
-	xref := catalog + len(entry) + len(end) - len("xref\n")
-	out := make([]byte, 0, len(file)+len(entry)+1)
-	if old := []byte("%PDF-1.3"); bytes.HasPrefix(file, old) {
-		file[len(old)-1] = '4'
-	}
-	out = append(append(append(out, file[:catalog]...), entry...), file[catalog:tail+len(start)]...)
-	return append(strconv.AppendInt(out, int64(xref), 10), "\n%%EOF\n"...), nil
+// compressors are shared by documents, because each takes 1.2 MB.
+var compressors = sync.Pool{New: func() any {
+	z, _ := zlib.NewWriterLevel(nil, zlib.BestSpeed) // the level exists
+	return z
+}}
+
+// A repacked is a file of fpdf's that is written again, object by object, with
+// what fpdf can't do.
+type repacked struct {
+	bytes.Buffer
+	packed bytes.Buffer      // a compressed stream
+	names  *strings.Replacer // of the fonts
+	xmp    []byte            // number of the XMP object
 }
 
-// nameSubsets names the embedded fonts as the subsets that they are: a tag of
-// six letters, a plus sign and the font's name. The family that fpdf knows a
-// face by is as long as that, so that no object moves.
-func nameSubsets(file []byte, faces map[*face]bool) {
+// repack compresses streams, names the fonts as the subsets that they are, and
+// puts the XMP object into the catalogue, which fpdf forgets. XMP needs version
+// 1.4 of the format.
+func repack(file []byte, faces map[*face]bool) ([]byte, error) {
+	table, trailer, start := bytes.LastIndex(file, []byte("\nxref\n"))+1, bytes.LastIndex(file, []byte("trailer\n")), bytes.LastIndex(file, []byte("startxref\n"))
+	if table == 0 || trailer < table || start < trailer {
+		return nil, errUnknownFile
+	}
+	entries := bytes.Split(bytes.TrimSpace(file[table:trailer]), []byte("\n"))[2:] // after the table's name and size
+	offsets, order := make([]int, len(entries)), make([]int, 0, len(entries))
+	for number := 1; number < len(entries); number++ { // 0 is no object
+		at, err := strconv.Atoi(string(entries[number][:10]))
+		if err != nil || at > table {
+			return nil, errUnknownFile
+		}
+		offsets[number], order = at, append(order, number)
+	}
+	slices.SortFunc(order, func(a, b int) int { return offsets[a] - offsets[b] })
+
+	out := repacked{names: subsetNames(file, faces)}
+	out.WriteString("%PDF-1.4\n")
+	for i, number := range order {
+		end := table
+		if i+1 < len(order) {
+			end = offsets[order[i+1]]
+		}
+		object := file[offsets[number]:end]
+		offsets[number] = out.Len()
+		if err := out.object(object); err != nil {
+			return nil, err
+		}
+	}
+	moved := out.Len()
+	fmt.Fprintf(&out, "xref\n0 %d\n%s\n", len(entries), entries[0])
+	for _, at := range offsets[1:] {
+		fmt.Fprintf(&out, "%010d 00000 n \n", at)
+	}
+	fmt.Fprintf(&out, "%s%d\n%%%%EOF\n", file[trailer:start+len("startxref\n")], moved)
+	return out.Bytes(), nil
+}
+
+// object writes one object.
+func (r *repacked) object(object []byte) error {
+	const catalog, end = "/Type /Catalog\n", "\n>>\nendobj\n"
+	number, body, _ := bytes.Cut(object, []byte(" 0 obj\n"))
+	switch {
+	case bytes.HasPrefix(body, []byte("<</Length ")): // no filter yet
+		return r.stream(number, body)
+	case bytes.HasPrefix(body, []byte("<</Type /Font")):
+		_, err := r.names.WriteString(r, string(object))
+		return err
+	case bytes.HasPrefix(body, []byte("<< /Type /Metadata ")):
+		r.xmp = number
+	case bytes.Contains(body, []byte(catalog)):
+		fmt.Fprintf(r, "%s\n/Metadata %s 0 R%s", bytes.TrimSuffix(object, []byte(end)), r.xmp, end)
+		return nil
+	}
+	_, err := r.Write(object)
+	return err
+}
+
+// stream writes an object that is only a stream, compressed.
+func (r *repacked) stream(number, body []byte) error {
+	const start, end = "\nstream\n", "\nendstream\nendobj\n"
+	dictionary, content, ok := bytes.Cut(body, []byte(start))
+	content, whole := bytes.CutSuffix(content, []byte(end))
+	if !ok || !whole {
+		return errUnknownFile
+	}
+	if bytes.Contains(dictionary, []byte("/Filter")) {
+		fmt.Fprintf(r, "%s 0 obj\n", number)
+		_, err := r.Write(body)
+		return err
+	}
+	r.packed.Reset()
+	z, _ := compressors.Get().(*zlib.Writer)
+	defer compressors.Put(z)
+	z.Reset(&r.packed)
+	if _, err := z.Write(content); err != nil {
+		return err
+	}
+	if err := z.Close(); err != nil {
+		return err
+	}
+	fmt.Fprintf(r, "%s 0 obj\n<</Filter /FlateDecode /Length %d>>%s%s%s", number, r.packed.Len(), start, r.packed.Bytes(), end)
+	return nil
+}
+
+// subsetNames replaces the names that fpdf gives fonts with those of subsets: a
+// tag of six letters, a plus sign and the font's name.
+func subsetNames(file []byte, faces map[*face]bool) *strings.Replacer {
 	digest := sha256.Sum256(file)
+	var names []string
 	for f := range faces {
 		var tag [6]byte
 		seed := sha256.Sum256(append(digest[:], f.family...))
 		for i := range tag {
 			tag[i] = 'A' + seed[i]%26
 		}
-		old := []byte("/utf8" + f.family + f.style)
-		for at := 0; ; at += len(old) {
-			next := bytes.Index(file[at:], old)
-			if next < 0 {
-				break
-			}
-			at += next
-			copy(file[at+1:], string(tag[:])+"+"+f.name)
-		}
+		names = append(names, "/utf8"+f.family, "/"+string(tag[:])+"+"+f.name)
 	}
-}
-
-// familyOf returns the family of a face: with fpdf's prefix and the style it is
-// as long as the name with a subset's tag. n tells faces of one font apart.
-func familyOf(name, style string, n int) string {
-	return strings.ToLower(name) + strings.Repeat(string(rune('a'+n)), len("ABCDEF+")-len("utf8")-len(style))
+	return strings.NewReplacer(names...)
 }

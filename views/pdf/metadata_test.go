@@ -3,11 +3,15 @@ package pdf
 import (
 	"bytes"
 	"encoding/xml"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"candor/internal/statement"
+	"candor/internal/testkit"
 )
 
 func TestRenderDescribesItself(t *testing.T) {
@@ -44,5 +48,30 @@ func TestRenderDescribesItself(t *testing.T) {
 	}
 	if len(fonts) < 4 {
 		t.Errorf("only %d fonts", len(fonts))
+	}
+}
+
+// pdfcpu is strict if asked, and shares no code with what wrote the files.
+func TestRenderIsValid(t *testing.T) {
+	t.Parallel()
+	testkit.Slow(t) // pdfcpu is compiled first
+	root, err := testkit.ModuleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string][]byte{"invoice": renderInvoice(t, crowded()).Bytes}
+	for name, in := range map[string]Statement{"full": full(), "sparse": sparse(), "international": international(), "longest": longest()} {
+		files[name] = render(t, in).Bytes
+	}
+	for name, file := range files {
+		path := filepath.Join(t.TempDir(), name+".pdf")
+		if err := os.WriteFile(path, file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		check := exec.CommandContext(t.Context(), "go", "tool", "-modfile=tools/lint.mod", "pdfcpu", "validate", "--conf=disable", "--mode=strict", path)
+		check.Dir = root
+		if out, err := check.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
 	}
 }

@@ -148,6 +148,9 @@ func TestRenderCountsPages(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]Statement{"full": full(), "sparse": sparse(), "longest": longest()} {
 		result := render(t, in)
+		if most, limited := map[string]int{"full": 4, "sparse": 2}[name]; limited && result.Pages > most {
+			t.Errorf("%s: %d pages, want at most %d", name, result.Pages, most)
+		}
 		info := poppler(t, result.Bytes, "pdfinfo", "FILE")
 		pages := regexp.MustCompile(`Pages:\s+(\d+)`).FindStringSubmatch(info)
 		if pages == nil || pages[1] != strconv.Itoa(result.Pages) {

@@ -42,8 +42,8 @@ type total struct {
 
 const (
 	columnGap   = 10.0
-	rowPadding  = 3.0
-	totalHeight = 21.0
+	rowPadding  = 2.4
+	totalHeight = 19.0
 	short       = 150.0 // height of a table that isn't broken
 	tall        = 12    // lines of a row that can be broken
 	smallest    = 6.25  // font size of a table too wide for bodySize
