@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 	"candor/internal/service"
 	"candor/internal/vault"
 	"candor/views/dashboard"
+	"candor/views/pdf"
 )
 
 func main() {
@@ -140,7 +142,7 @@ func (p *process) openAdmin(ctx context.Context) (*admin.App, error) {
 				Accounts: s.Accounts, Auth: s.StaffAuth, Keys: s.Keys, Sessions: s.Sessions, Team: s.Team, Webhooks: s.Webhooks,
 			}
 		},
-		PDFFont: c.PDFFont, Close: a.close,
+		PDFFont: cmp.Or(c.PDFFont, pdf.InstalledFont()), Close: a.close,
 	}, nil
 }
 

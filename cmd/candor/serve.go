@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -9,6 +10,7 @@ import (
 
 	"candor/cmd/candor/cli"
 	"candor/cmd/candor/config"
+	"candor/views/pdf"
 )
 
 // roles are what a serving process does.
@@ -36,6 +38,7 @@ func (p *process) serveAs(ctx context.Context, command string, args []string, r 
 	if err != nil {
 		return err
 	}
+	c.PDFFont = cmp.Or(c.PDFFont, pdf.InstalledFont())
 	logger := newLogger(c, p.stdout, p.stderr)
 	var listener, ops net.Listener
 	if r.web {

@@ -20,6 +20,7 @@ func (a *app) warn(ctx context.Context, c config.Config, logger *slog.Logger) {
 		a.warnOfRole(ctx, logger)
 		warnOfSeller(ctx, c, logger)
 		warnOfDatabase(ctx, c, logger)
+		warnOfFont(ctx, c, logger)
 	}
 }
 
@@ -76,5 +77,12 @@ func warnOfDatabase(ctx context.Context, c config.Config, logger *slog.Logger) {
 		if readable, err := db.Readable(one.dsn); err == nil && readable {
 			logger.WarnContext(ctx, "the connection to the database can be read or redirected on the network: use a unix socket or a loopback address, or add sslmode=verify-full to "+one.variable)
 		}
+	}
+}
+
+// warnOfFont warns if PDFs can't show Chinese, in which the form is offered.
+func warnOfFont(ctx context.Context, c config.Config, logger *slog.Logger) {
+	if c.PDFFont == "" {
+		logger.WarnContext(ctx, "PDFs show \uFFFD for Chinese: install the package fonts-droid-fallback (google-droid-sans-fonts on Fedora), or set CANDOR_PDF_FONT to a TrueType font that has it")
 	}
 }

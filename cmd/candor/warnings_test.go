@@ -54,3 +54,15 @@ func TestDatabaseWarning(t *testing.T) {
 		}
 	}
 }
+
+// The start names the package if PDFs can't show Chinese.
+func TestFontWarning(t *testing.T) {
+	t.Parallel()
+	for font, warned := range map[string]bool{"": true, "/fonts/some.ttf": false} {
+		var log strings.Builder
+		warnOfFont(t.Context(), config.Config{PDFFont: font}, slog.New(slog.NewTextHandler(&log, nil)))
+		if got := strings.Contains(log.String(), "install the package fonts-droid-fallback"); got != warned {
+			t.Errorf("font %q: logged %q, want a warning: %v", font, log.String(), warned)
+		}
+	}
+}

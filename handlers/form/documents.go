@@ -88,7 +88,7 @@ func storesFile(action string) bool {
 	case view.ActionUpload, view.ActionContinue, view.ActionSave:
 		return true
 	}
-	return false
+	return strings.HasPrefix(action, view.ActionLanguage+":")
 }
 
 // AnswerDocuments takes the documents page's form (D47). A chosen file is
@@ -102,7 +102,9 @@ func (s *Server) AnswerDocuments(c echo.Context, v *visit) error {
 	}
 	action := documentsAction(u)
 	document, removes := strings.CutPrefix(action, view.ActionRemove)
-	if !removes && action != view.ActionDescribe && !storesFile(action) {
+	language, switches := strings.CutPrefix(action, view.ActionLanguage+":")
+	if switches && !slices.Contains(v.Account.Languages(), domain.Language(language)) ||
+		!switches && !removes && action != view.ActionDescribe && !storesFile(action) {
 		return errUnknownAction
 	}
 	err = s.describeDocuments(c, v, u.Values)
@@ -112,6 +114,8 @@ func (s *Server) AnswerDocuments(c echo.Context, v *visit) error {
 		return s.removeDocument(c, v, document)
 	case u.Rejected != nil && storesFile(action):
 		err = u.Rejected
+	case switches:
+		return s.switchLanguage(c, v, statement.DocumentsSection, domain.Language(language))
 	case action == view.ActionUpload && !u.HasFile:
 		err = domain.FieldError(domain.CodeValidation, "file", statement.NoFile)
 	default:

@@ -2,6 +2,7 @@ package form
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"golang.org/x/text/language"
 
+	"candor/handlers/web"
 	"candor/internal/domain"
 	"candor/views/i18n"
 )
@@ -97,6 +99,25 @@ func (s *Server) chooseLanguage(c echo.Context, v *visit) (bool, error) {
 	if c.Request().Method != http.MethodGet || !slices.Contains(v.Account.Languages(), asked) {
 		return false, nil
 	}
-	c.SetCookie(s.Cookies.New(languageCookie, string(asked), formURL(v.Session.ID), int(longestAccess/time.Second)))
-	return true, c.Redirect(http.StatusSeeOther, c.Request().URL.Path)
+	s.keepLanguage(c, v, asked)
+	query := c.QueryParams()
+	query.Del("lang")
+	plain := url.URL{Path: c.Request().URL.Path, RawQuery: query.Encode()}
+	return true, c.Redirect(http.StatusSeeOther, plain.String())
+}
+
+func (s *Server) keepLanguage(c echo.Context, v *visit, l domain.Language) {
+	c.SetCookie(s.Cookies.New(languageCookie, string(l), formURL(v.Session.ID), int(longestAccess/time.Second)))
+}
+
+// switchLanguage shows a saved section in another language. The whole page
+// changes, so htmx must load it, too.
+func (s *Server) switchLanguage(c echo.Context, v *visit, section string, l domain.Language) error {
+	s.keepLanguage(c, v, l)
+	s.leaveNotice(c, v.Session.ID, "saved", "")
+	if web.Enhanced(c) {
+		c.Response().Header().Set("HX-Redirect", actionURL(c, v, section))
+		return c.NoContent(http.StatusOK)
+	}
+	return c.Redirect(http.StatusSeeOther, actionURL(c, v, section))
 }

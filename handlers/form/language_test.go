@@ -12,6 +12,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
+	"candor/internal/testkit/browsertest"
 	"candor/internal/testkit/harness"
 	"candor/internal/testkit/page"
 )
@@ -122,8 +123,7 @@ func TestCustomerChoosesALanguage(t *testing.T) {
 	}
 
 	// Nothing on a page with inputs leaves it by changing the language.
-	page = asks(c, "assets", "")
-	page.Hides("?lang=")
+	asks(c, "assets", "").Hides("?lang=")
 	page = c.WantPage(c.Post("assets", url.Values{"action": {"add:vehicles"}}), http.StatusOK)
 	page.Shows("Đã thêm Xe 1")
 	page = c.WantPage(c.Post("assets", url.Values{"vehicles.0.description": {"Mazda"}, "vehicles.0.value": {"lots"}}), http.StatusUnprocessableEntity)
@@ -137,6 +137,76 @@ func TestCustomerChoosesALanguage(t *testing.T) {
 	c.Send(httptest.NewRequest(http.MethodGet, c.Path("")+"?lang=zh-Hans", nil))
 	c.WantRedirect(c.Post("income", statementtest.Values(statement.IncomeSection)))
 	asks(c, "", "").Shows("您的回答已保存")
+}
+
+// TestLanguageSwitchSaves changes the language of pages on which something is typed.
+func TestLanguageSwitchSaves(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	offering(h, "vi", "zh-Hans")
+	c := h.NewCustomer()
+	if next := c.WantRedirect(c.Post("assets?return=declaration", url.Values{"action": {"language:vi"}, "vehicles.0.description": {"Mazda"}})); next != "assets?return=declaration" {
+		t.Errorf("the switch leads to %q, want the same page", next)
+	}
+	page := asks(c, "assets", "zh-CN")
+	wantLang(page, "vi")
+	page.WantField("vehicles.0.description", "Mazda").Shows("Câu trả lời của quý vị đã được lưu")
+	if slices.Contains(c.Events(), "session.section_completed assets") {
+		t.Error("the switch completed the section")
+	}
+
+	c.WantRedirect(c.Attach("other", "a.pdf", []byte("%PDF-1.7\n"), "language:zh-Hans"))
+	page = asks(c, "documents", "")
+	wantLang(page, "zh-Hans")
+	page.Shows("a.pdf")
+
+	page = asks(c, "declaration", "")
+	page.LeadsTo("?lang=vi")
+	got := c.Send(httptest.NewRequest(http.MethodGet, c.Path("assets")+"?return=declaration&lang=en-AU", nil))
+	if next := c.WantRedirect(got); next != "assets?return=declaration" {
+		t.Errorf("the link leads to %q, want the same page", next)
+	}
+	for _, unknown := range []string{"language", "language:", "language:fr", "language:" + harness.Hostile} {
+		if got := c.Post("assets", url.Values{"action": {unknown}}); got.Code != http.StatusBadRequest {
+			t.Errorf("%s: status %d, want 400", unknown, got.Code)
+		}
+		if got := c.Attach("other", "b.pdf", []byte("%PDF-1.7\n"), unknown); got.Code != http.StatusBadRequest {
+			t.Errorf("%s beside a file: status %d, want 400", unknown, got.Code)
+		}
+	}
+	wantLang(asks(c, "assets", ""), "en-AU")
+}
+
+func TestLanguageSwitchInABrowser(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string]browsertest.Options{"phone": {}, "desktop": {Device: browsertest.Desktop}, "without script": {NoScript: true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, base := harness.Listen(t)
+			_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE account SET form_languages = '{vi,zh-Hans}'`)
+			h.OK(err)
+			c := h.NewCustomer()
+			tab := browsertest.New(t, options)
+			tab.Open(base + h.Link(c.ID))
+			tab.Open(base + c.Path("personal_details"))
+			tab.Type(input("phone"), "0400 000 001")
+			tab.Click(`button[value="language:vi"]`)
+			tab.WaitFor(`html[lang="vi"]`)
+			tab.WaitFor(`button[value="language:en-AU"]`)
+			if got := tab.Value(input("phone")); got != "0400 000 001" {
+				t.Errorf("the phone is %q, want what was typed", got)
+			}
+			tab.FitsWidth()
+			tab.View("form/19-language")
+			if !options.NoScript {
+				tab.Axe()
+				tab.Type(input("occupation"), "Nurse")
+				tab.Press("\r") // must not press the first language
+				tab.WaitFor(".error-summary")
+				tab.WaitFor(`html[lang="vi"]`)
+			}
+		})
+	}
 }
 
 // TestLanguageGivenAtCreation checks D57: the partner's language wins over the
@@ -187,7 +257,7 @@ func TestSignedInAnotherLanguageStoredInEnglish(t *testing.T) {
 	if !slices.ContainsFunc(page.All("p"), inLanguage("en-AU", statement.DeclarationText)) {
 		t.Error("the declaration isn't there in English, or isn't marked as English")
 	}
-	page.Hides("?lang=")
+	page.LeadsTo("?lang=en-AU")
 	english := harness.New(t).NewCustomer()
 	for _, name := range statement.SectionNames[:5] {
 		english.WantRedirect(english.Post(name, statementtest.Values(name)))

@@ -45,7 +45,7 @@ func (s *Server) Page(work func(echo.Context, *visit) error) echo.HandlerFunc {
 // a GET.
 func (s *Server) showClosed(c echo.Context, v *visit) error {
 	p := s.page(v)
-	p.HomeURL, p.Closed, p.Languages = "", true, v.Account.Languages()
+	p.HomeURL, p.Closed = "", true
 	if erased := v.Session.CustomerErasedAt; erased != nil {
 		return web.Render(c, http.StatusGone, view.Status(view.StatusPage{Page: p, Kind: view.StatusErased, When: *erased}))
 	}
@@ -91,7 +91,7 @@ func (s *Server) confirmation(v *visit) view.ConfirmationPage {
 		Page: s.page(v), Reference: v.Session.ID.String(), Submitted: *v.Session.CompletedAt,
 		CopyURL: formURL(v.Session.ID) + "/pdf", ReadURL: formURL(v.Session.ID) + "/copy", Until: copyUntil(v.Session, v.pass), CopyReady: v.Session.PDFReadyAt != nil, SelfURL: formURL(v.Session.ID),
 	}
-	page.HomeURL, page.Closed, page.Languages = "", true, v.Account.Languages()
+	page.HomeURL, page.Closed = "", true
 	if v.Session.ReferenceID != nil {
 		page.Reference = *v.Session.ReferenceID
 	}
@@ -146,7 +146,6 @@ func (s *Server) ShowCopy(c echo.Context) error {
 // ShowHub lists the sections.
 func (s *Server) ShowHub(c echo.Context, v *visit) error {
 	page := view.HubPage{Page: s.page(v), Tasks: tasks(v), Expires: v.Session.ExpiresAt}
-	page.Languages = v.Account.Languages()
 	if v.Session.CustomerName != nil {
 		page.Customer = *v.Session.CustomerName
 	}
@@ -157,6 +156,7 @@ func (s *Server) page(v *visit) view.Page {
 	page := view.Page{
 		Partner: v.Account.Name, Logo: ui.Logo(v.Account), Test: !v.Session.Livemode, HomeURL: formURL(v.Session.ID), Announce: v.announce,
 		HelpEmail: web.Text(v.Account.HelpEmail), HelpPhone: web.Text(v.Account.HelpPhone),
+		Languages: v.Account.Languages(),
 	}
 	if v.Account.BrandColour != nil {
 		page.BrandURL = ui.BrandURL(*v.Account.BrandColour)

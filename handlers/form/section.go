@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -94,6 +95,8 @@ func (s *Server) AnswerSection(c echo.Context, v *visit) error {
 	case a.status != 0:
 		a.page.Announce = a.announce
 		return web.Render(c, a.status, view.Section(a.page))
+	case a.action == view.ActionLanguage:
+		return s.switchLanguage(c, v, a.section, domain.Language(a.target))
 	case a.action == view.ActionSave:
 		s.leaveNotice(c, v.Session.ID, "saved", "")
 		return c.Redirect(http.StatusSeeOther, formURL(v.Session.ID))
@@ -123,6 +126,10 @@ func newAnswer(v *visit, section string, values url.Values) (*answer, error) {
 		a.edit.Settle(target, seen, verb == view.ActionTake)
 	case view.ActionJoin:
 		a.edit.Join = target
+	case view.ActionLanguage:
+		if !slices.Contains(v.Account.Languages(), domain.Language(target)) {
+			return nil, errUnknownAction
+		}
 	}
 	return a, nil
 }
@@ -140,7 +147,7 @@ func (a *answer) decide(ctx context.Context, merged *form.Merged) (forms.Save, e
 	switch a.action {
 	case "", view.ActionContinue:
 		return a.complete(merged), nil
-	case view.ActionSave:
+	case view.ActionSave, view.ActionLanguage:
 		a.status = 0
 		// A save never completes a section, since the customer may not be finished.
 		// A completed section stays completed if its answers are still valid.

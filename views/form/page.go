@@ -33,6 +33,7 @@ import (
 const (
 	ActionContinue = "continue" // check the answers, complete the section, go on
 	ActionSave     = "save"     // keep what was typed, unchecked, go to the hub
+	ActionLanguage = "language" // "language:vi": keep what was typed, unchecked, show the page in that language
 	ActionAutosave = "autosave" // keep what was typed, unchecked, and show it
 	ActionKeep     = "keep"     // "keep:income.bonus": end a collision with the answer of this page
 	ActionTake     = "take"     // "take:income.bonus": end it with the other answer
@@ -63,7 +64,7 @@ type Page struct {
 	HelpEmail string            // the partner's contact for customers, or ""
 	HelpPhone string            // likewise
 	Announce  string            // read out by screen readers after a change: "Vehicle added", in the page's language
-	Languages []domain.Language // to choose from; none where a choice could lose what was typed
+	Languages []domain.Language // to choose from
 	Focus     string            // id of the element that takes the focus: a changed card, an added item; "" for the h1
 }
 

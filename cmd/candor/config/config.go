@@ -80,7 +80,7 @@ func (c *Config) Variables() []Variable {
 		{"CANDOR_FORM_RATE_PER_MINUTE", "600", "posts a minute to forms from one network; twice as many at once", setCount(&c.FormRate)},
 		{"CANDOR_SWEEP_INTERVAL", "10s", "time between sweeps for expired sessions and lost jobs", setDuration(&c.SweepInterval)},
 		{"CANDOR_RESCUE_AFTER", "2m", "age at which a job of a dead process is started again", setDuration(&c.RescueAfter)},
-		{"CANDOR_PDF_FONT", "", "TrueType file for characters that DejaVu lacks, such as Chinese", setText(&c.PDFFont)},
+		{"CANDOR_PDF_FONT", "", "TrueType file for characters that DejaVu lacks, such as Chinese; an installed one by default", setText(&c.PDFFont)},
 		{"CANDOR_SMTP_URL", "", "mail server for emails to staff: smtp://user:password@host:587 or smtps://…:465", setText(&c.SMTPURL)},
 		{"CANDOR_MAIL_FROM", "", "sender of these emails, such as Candor <no-reply@example.com>", setText(&c.MailFrom)},
 		{"CANDOR_GST_PERCENT", "10", "GST included in invoices, at most two decimals; 0 for none", c.setGST},
