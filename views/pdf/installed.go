@@ -29,7 +29,7 @@ func installedFont(root string, has rune) string {
 			if err != nil {
 				continue
 			}
-			font := newFace("Fallback", "", 3, ttf)
+			font := newFace("Fallback", "", ttf)
 			if _, ok := font.advance(has); ok && font.check() == nil {
 				return path
 			}
