@@ -249,11 +249,17 @@ func check(tab *browsertest.Tab) string {
 			if (!document.getElementById(id)) return "error link to a missing id: " + id;
 			if (!document.getElementById(id).matches("input, select, textarea, h2")) return "error link not to a field: " + id;
 		}
-		for (const e of document.querySelectorAll("button, .button, input:not([type=hidden]), select, summary, .change-link, .back-link")) {
-			const target = e.closest("label") ?? e;
-			if (e.closest(".visually-hidden") || !e.checkVisibility()) continue;
-			const height = target.getBoundingClientRect().height;
-			if (height < 44) return "target only " + height + " px high: " + e.outerHTML;
+		// WCAG 2.5.8 exempts links in a sentence.
+		const inSentence = (a) => {
+			let block = a;
+			while (getComputedStyle(block).display === "inline") block = block.parentElement;
+			return block !== a && block.textContent.trim() !== a.textContent.trim();
+		};
+		for (const e of document.querySelectorAll("a, button, input:not([type=hidden]), select, summary")) {
+			if (e.closest(".visually-hidden, .skip-link") || !e.checkVisibility() || (e.localName === "a" && inSentence(e))) continue;
+			const covered = getComputedStyle(e, "::after").position === "absolute" ? e.offsetParent : null; // by the link's own box
+			const {width, height} = (covered ?? e.closest("label") ?? e).getBoundingClientRect();
+			if (height < 44 || width < 44) return "target only " + width + " by " + height + " px: " + e.outerHTML;
 		}
 		const luminance = (colour) => {
 			const [r, g, b] = colour.match(/[\d.]+/g).slice(0, 3).map((v) => v / 255)

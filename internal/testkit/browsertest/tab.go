@@ -28,11 +28,15 @@ type Device int
 const (
 	Phone   Device = iota // 390 × 844
 	Desktop               // 1280 × 900
+	Narrow                // 320 × 640: the least width of WCAG 1.4.10
 )
 
 func (d Device) size() (width, height int64) {
-	if d == Desktop {
+	switch d {
+	case Desktop:
 		return 1280, 900
+	case Narrow:
+		return 320, 640
 	}
 	return 390, 844
 }
@@ -41,6 +45,8 @@ func (d Device) size() (width, height int64) {
 type Options struct {
 	Device   Device
 	Dark     bool // the visitor prefers a dark colour scheme
+	Forced   bool // the system forces its own few colours on pages
+	Motion   bool // the visitor hasn't asked for less motion
 	NoScript bool // JavaScript is off: what works here works everywhere
 	Touch    bool // the visitor points with a finger
 	// AllowStatus lists HTTP statuses that the test provokes on purpose, 0 for a lost
@@ -92,7 +98,12 @@ func (tab *Tab) emulate(ctx context.Context, _ *chromedp.Target) error {
 	}
 	features := []*emulation.MediaFeature{
 		{Name: "prefers-color-scheme", Value: scheme},
-		{Name: "prefers-reduced-motion", Value: "reduce"},
+	}
+	if !tab.options.Motion {
+		features = append(features, &emulation.MediaFeature{Name: "prefers-reduced-motion", Value: "reduce"})
+	}
+	if tab.options.Forced {
+		features = append(features, &emulation.MediaFeature{Name: "forced-colors", Value: "active"})
 	}
 	if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features}); err != nil {
 		return fmt.Errorf("emulate media: %w", err)
@@ -364,6 +375,9 @@ func (tab *Tab) draw(name string, take chromedp.Action[[]byte]) {
 	scheme := "light"
 	if tab.options.Dark {
 		scheme = "dark"
+	}
+	if tab.options.Forced {
+		scheme = "forced"
 	}
 	file := filepath.Join(root, "artifacts", fmt.Sprintf("%s-%d-%s.png", name, width, scheme))
 	image := run(tab, "take a screenshot", take)
