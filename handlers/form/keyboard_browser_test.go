@@ -160,7 +160,7 @@ func (k *typist) personalDetails() {
 	stored(k.Customer, "personal_details", "address.street", values.Get("address.street"))
 }
 
-// collision goes back, and finds that another device saved another answer meanwhile.
+// collision goes back, and finds that another device saved a different answer.
 func (k *typist) collision() {
 	k.Helper()
 	k.back(".back-link")
