@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -163,5 +164,17 @@ func TestTextCanBeRead(t *testing.T) {
 		tab.DefaultText(16)
 		tab.DoubleText()
 		look("zoomed")
+	}
+}
+
+// TestCopyIsPrinted prints what the customer keeps.
+func TestCopyIsPrinted(t *testing.T) {
+	t.Parallel()
+	base := serve(t, pages(t))
+	tab := browsertest.New(t, browsertest.Options{Device: browsertest.Desktop, Dark: true})
+	tab.Open(base + "/copy")
+	paper := tab.Print()
+	if got := len(regexp.MustCompile(`/Type ?/Page\b`).FindAll(paper, -1)); got < 1 || got > 3 {
+		t.Errorf("the copy takes %d pages, want at most 3", got)
 	}
 }

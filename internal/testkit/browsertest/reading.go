@@ -110,3 +110,12 @@ const unreadable = `(() => {
 	}
 	return [...new Set(problems)];
 })()`
+
+// Print returns the page as a printer would draw it, on A4 as PDF.
+func (tab *Tab) Print() []byte {
+	tab.t.Helper()
+	return run(tab, "print", func(ctx context.Context, _ *chromedp.Target) ([]byte, error) {
+		answer, err := chromedp.Call(ctx, page.PrintToPDF, page.PrintToPDFParams{PaperWidth: 8.27, PaperHeight: 11.69})
+		return answer.Data, err
+	})
+}
