@@ -144,7 +144,7 @@ func (c contract) details() string {
 			}
 			var kinds []string
 			for kind, media := range responses[status].Value.Content {
-				if media.Schema != nil {
+				if media.Schema.Ref != "" {
 					kind = link(media.Schema)
 				}
 				kinds = append(kinds, kind)
@@ -165,7 +165,7 @@ func (c contract) details() string {
 func (c contract) objects() string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(c.doc.Components.Schemas)) {
-		if !strings.HasSuffix(name, "Request") {
+		if !strings.HasSuffix(name, "Request") && c.doc.Components.Schemas[name].Value.Type.Is("object") {
 			out = append(out, "### "+name, table([]string{"Field", "Value", "Meaning"}, fields(c.doc.Components.Schemas[name].Value, "", false)))
 		}
 	}
@@ -276,7 +276,7 @@ func values(s *openapi3.SchemaRef) string {
 	if s.Value.Type != nil {
 		out = append(out, strings.Join(s.Value.Type.Slice(), " or "))
 	}
-	if s.Value.Format != "" {
+	if s.Value.Format != "" && s.Value.Type.Includes("string") { // a number's is for generators
 		out = append(out, s.Value.Format)
 	}
 	switch most := s.Value.Max; {
@@ -298,8 +298,13 @@ func values(s *openapi3.SchemaRef) string {
 // link leads to an object's description.
 func link(s *openapi3.SchemaRef) string {
 	name := s.Ref[strings.LastIndex(s.Ref, "/")+1:]
-	if name == "" {
+	switch name {
+	case "":
 		return "object"
+	case "ErrorCode":
+		return "[an error code](#errors)"
+	case "EventType":
+		return "[an event](#events)"
 	}
 	return "[" + name + "](#" + strings.ToLower(name) + ")"
 }

@@ -72,7 +72,7 @@ type server struct {
 	auth      *auth.Server
 	dashboard *dashboard.Server
 	origins   web.Origins
-	assets    map[string]asset // built files by their name
+	assets    map[string]*web.Asset // built files by their name
 }
 
 // New returns the handler of all routes.

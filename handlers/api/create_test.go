@@ -29,7 +29,7 @@ func TestCreateSession(t *testing.T) {
 	h := harness.New(t)
 	full := h.Do(harness.Call{Method: http.MethodPost, Path: "/sessions", Key: h.Account.LiveKey, Body: map[string]any{
 		"form_type": "financial_statement", "customer_email": "Jo@Customer.example", "customer_name": "  Jo Citizen ", "reference_id": "LOAN-1",
-		"webhook_url": "https://hooks.lender.example/candor?a=b", "expires_in_days": 90,
+		"webhook_url": "https://hooks.lender.example/candor?a=b", "expires_in_days": 90.0,
 		"metadata": map[string]any{"branch": "Newtown", "officer": 12, "rate": json.RawMessage("5.250"), "vip": true},
 		"id":       "sess_mine", "status": "completed", "unknown": map[string]any{"x": []int{1}},
 	}}).WantStatus(http.StatusCreated).Object()
@@ -124,7 +124,8 @@ func TestUnreadableBody(t *testing.T) {
 		"reference_id number":    {with(`"reference_id": 4711`), "reference_id"},
 		"webhook_url number":     {with(`"webhook_url": 1`), "webhook_url"},
 		"expires_in_days 1.5":    {with(`"expires_in_days": 1.5`), "expires_in_days"},
-		"expires_in_days 30.0":   {with(`"expires_in_days": 30.0`), "expires_in_days"},
+		"expires_in_days 30.01":  {with(`"expires_in_days": 30.01`), "expires_in_days"},
+		"expires_in_days 30.":    {with(`"expires_in_days": 30.`), ""},
 		"expires_in_days 1e1":    {with(`"expires_in_days": 1e1`), "expires_in_days"},
 		"expires_in_days text":   {with(`"expires_in_days": "30"`), "expires_in_days"},
 		"expires_in_days true":   {with(`"expires_in_days": true`), "expires_in_days"},

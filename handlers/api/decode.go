@@ -100,6 +100,9 @@ func defaultValue(tag reflect.StructTag) []string {
 
 var wholeNumber = regexp.MustCompile(`^-?[0-9]+$`)
 
+// wholeNumberInJSON allows 30.0, which JSON doesn't tell from 30.
+var wholeNumberInJSON = regexp.MustCompile(`^-?[0-9]+(\.0+)?$`)
+
 func setInt(field reflect.Value, tag reflect.StructTag, value string) (message string) {
 	least, _ := strconv.ParseInt(tag.Get("min"), 10, 64)
 	most, _ := strconv.ParseInt(tag.Get("max"), 10, 64)
@@ -111,12 +114,15 @@ func setInt(field reflect.Value, tag reflect.StructTag, value string) (message s
 	return ""
 }
 
-// setTime reads an RFC 3339 time of the years 1 to 9998. The database can
-// compare all of them, and a day more.
+// setTime reads an RFC 3339 time from the year 1. A time after 9998 becomes the
+// end of that year: lists add a day, and the result must have four digits.
 func setTime(field reflect.Value, value string) (message string) {
 	t, err := time.Parse(time.RFC3339, value)
 	t = t.UTC()
-	if err != nil || t.Year() < 1 || t.Year() > 9998 {
+	if t.Year() >= 9999 {
+		t = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	if err != nil || t.Year() < 1 {
 		return "must be a date and time such as 2026-11-20T03:04:05Z (a + is written %2B)"
 	}
 	field.Set(reflect.ValueOf(&t))
@@ -168,10 +174,11 @@ func decodeMember(field reflect.Value, tag reflect.StructTag, raw json.RawMessag
 	case *rawPrefill:
 		return decodeAs(raw, '{', (*json.RawMessage)(into), "must be an object")
 	case **int:
-		if !wholeNumber.Match(raw) {
+		if !wholeNumberInJSON.Match(raw) {
 			return "must be a whole number"
 		}
-		n, _ := strconv.Atoi(string(raw)) // one too large for an int becomes the largest
+		whole, _, _ := strings.Cut(string(raw), ".")
+		n, _ := strconv.Atoi(whole) // one too large for an int becomes the largest
 		*into = &n
 		return ""
 	case *domain.Metadata:

@@ -22,14 +22,18 @@ import (
 	"candor/internal/statement"
 )
 
-// info heads the API's description.
-var info = openapi.Info{
-	Title: "Candor", Version: "1",
-	Summary: "Collect a financial statement from your customer.",
-	Description: "Create a session, give its session_url to your customer, and receive events by webhook while the form is filled in. " +
-		"After completion, fetch the data as JSON and as a PDF.\n\n" +
-		"Money in form data is a number of Australian dollars with at most two decimals; amounts in billing events are whole cents. " +
-		"Timestamps are ISO 8601, UTC. New fields are added without notice: ignore those you don't know.",
+// info heads the description of the API at an address.
+func info(baseURL string) openapi.Info {
+	return openapi.Info{
+		Title: "Candor", Version: "1",
+		Summary: "Collect a financial statement from your customer.",
+		Contact: openapi.Contact{Name: "Candor", URL: baseURL}, License: openapi.License{Name: "MIT", Identifier: "MIT"},
+		Description: "Create a session, give its session_url to your customer, and receive events by webhook while the form is filled in. " +
+			"After completion, fetch the data as JSON and as a PDF.\n\n" +
+			"Money in form data is a number of Australian dollars with at most two decimals; amounts in billing events are whole cents. " +
+			"Timestamps are ISO 8601, UTC. New fields are added without notice: ignore those you don't know. " +
+			"In a request, spaces around a text are removed, and an optional text of `\"\"` is the same as none. HEAD is answered like GET, without a body.",
+	}
 }
 
 var tags = []openapi.Tag{
@@ -56,8 +60,12 @@ func example(name string) (json.RawMessage, error) {
 // serves.
 func (s *Server) Describe(routes []Route) error {
 	document, err := describe(s.BaseURL, routes)
+	var text []byte
 	if err == nil {
-		s.document, err = encode(document)
+		text, err = encode(document)
+	}
+	if err == nil {
+		s.document, err = web.NewAsset(text)
 	}
 	if err != nil {
 		return fmt.Errorf("api: describe the API: %w", err)
@@ -65,9 +73,14 @@ func (s *Server) Describe(routes []Route) error {
 	return nil
 }
 
-// ServeDocument answers with the API's OpenAPI document.
+// ServeDocument answers with the API's OpenAPI document, to pages of any origin,
+// too.
 func (s *Server) ServeDocument(c echo.Context) error {
-	return writeBody(c, http.StatusOK, s.document)
+	h := c.Response().Header()
+	h.Set(echo.HeaderContentType, echo.MIMEApplicationJSON)
+	h.Set(echo.HeaderCacheControl, "no-cache")
+	h.Set(echo.HeaderAccessControlAllowOrigin, "*")
+	return s.document.Serve(c, "openapi.json")
 }
 
 // A description collects the schemas of a document while it is made.
@@ -77,7 +90,7 @@ type description struct{ *openapi.Schemas }
 func describe(baseURL string, routes []Route) (*openapi.Document, error) {
 	d := description{openapi.NewSchemas(jsonTypes)}
 	out := &openapi.Document{
-		OpenAPI: "3.1.0", Info: info, Servers: []openapi.Server{{URL: baseURL + "/v1"}}, Tags: tags,
+		OpenAPI: "3.1.0", Info: info(baseURL), Servers: []openapi.Server{{URL: baseURL + "/v1"}}, Tags: tags,
 		Security: []map[string][]string{{"apiKey": {}}},
 		Paths:    map[string]map[string]openapi.Operation{},
 	}
@@ -94,8 +107,8 @@ func describe(baseURL string, routes []Route) (*openapi.Document, error) {
 	}
 	var err error
 	out.Webhooks, err = d.webhooks()
-	out.Components = openapi.Components{Schemas: d.Named, Headers: commonHeaders(), SecuritySchemes: map[string]openapi.SecurityScheme{
-		"apiKey": {Type: "http", Scheme: "bearer", Description: "An API key of the dashboard, candor_test_… or candor_live_…. Use it on your servers only."},
+	out.Components = openapi.Components{Schemas: d.Named, Headers: commonHeaders(), Examples: errorExamples(), SecuritySchemes: map[string]openapi.SecurityScheme{
+		"apiKey": {Type: "http", Scheme: "bearer", Format: "candor_(test|live)_[0-9A-Za-z]{38}", Description: "An API key of the dashboard, candor_test_… or candor_live_…. Use it on your servers only."},
 	}}
 	return out, err
 }
@@ -105,9 +118,11 @@ var jsonTypes = map[reflect.Type]openapi.JSONType{
 	reflect.TypeFor[domain.SessionID]():  id("sess"),
 	reflect.TypeFor[domain.EventID]():    id("evt"),
 	reflect.TypeFor[domain.DeliveryID](): id("whd"),
+	reflect.TypeFor[domain.Code]():       errorCode,
+	reflect.TypeFor[domain.EventType]():  eventType,
 	reflect.TypeFor[eventData]():         anyEventData,
 	reflect.TypeFor[form.Timestamp]():    func(*openapi.Schemas) *form.Schema { return &form.Schema{Type: "string", Format: "date-time"} },
-	reflect.TypeFor[statement.Cents]():   func(*openapi.Schemas) *form.Schema { return &form.Schema{Type: "number"} },
+	reflect.TypeFor[statement.Cents]():   func(*openapi.Schemas) *form.Schema { return form.DollarSchema() },
 	reflect.TypeFor[domain.Metadata]():   metadata,
 	reflect.TypeFor[rawPrefill](): func(s *openapi.Schemas) *form.Schema {
 		return s.Component("Prefill", statement.PrefillSchema)
@@ -125,8 +140,29 @@ func id(prefix string) openapi.JSONType {
 	}
 }
 
+// metadata lists the types of a value one by one, because generators know no
+// list of types.
 func metadata(*openapi.Schemas) *form.Schema {
-	return &form.Schema{Type: "object", MaxProps: 10, Additional: &form.Schema{Type: []string{"string", "number", "boolean"}, MaxLength: 500}}
+	return &form.Schema{
+		Type: "object", MaxProps: 10, PropNames: &form.Schema{Type: "string", MinLength: 1, MaxLength: 100},
+		Additional: &form.Schema{AnyOf: []*form.Schema{{Type: "string", MaxLength: 500}, {Type: "number"}, {Type: "boolean"}}},
+	}
+}
+
+func errorCode(s *openapi.Schemas) *form.Schema {
+	return s.Component("ErrorCode", func() *form.Schema {
+		out := &form.Schema{Type: "string", Description: "What a program can tell errors apart by. Codes are added: handle one that you don't know by its HTTP status."}
+		for _, info := range domain.CodeTable {
+			out.Enum = append(out.Enum, string(info.Code))
+		}
+		return out
+	})
+}
+
+func eventType(s *openapi.Schemas) *form.Schema {
+	return s.Component("EventType", func() *form.Schema {
+		return &form.Schema{Type: "string", Enum: domain.EventType("").Enum(), Description: "The name of an event. More are added: ignore those that you don't know."}
+	})
 }
 
 func anyEventData(s *openapi.Schemas) *form.Schema {
@@ -163,7 +199,7 @@ func (d description) operation(r Route) (openapi.Operation, error) {
 	} else {
 		success.Content = map[string]openapi.Media{}
 		for _, contentType := range r.Endpoint.files {
-			success.Content[contentType] = openapi.Media{}
+			success.Content[contentType] = openapi.Media{Schema: &form.Schema{Type: "string", Format: "binary"}}
 		}
 		success.Headers["Content-Disposition"] = openapi.Header{Description: "inline or attachment, and the file's name.", Required: true, Schema: &form.Schema{Type: "string"}}
 	}
@@ -200,16 +236,20 @@ func (d description) addErrors(out *openapi.Operation, r Route) {
 		byStatus[code.Status()] = append(byStatus[code.Status()], code.Info())
 	}
 	for status, infos := range byStatus {
-		var codes, lines []string
+		var lines []string
+		examples := map[string]openapi.Example{}
 		retry := true
 		for _, info := range infos {
-			codes = append(codes, string(info.Code))
+			examples[string(info.Code)] = openapi.Example{Ref: "#/components/examples/" + string(info.Code)}
 			lines = append(lines, fmt.Sprintf("`%s`: %s", info.Code, info.Meaning))
 			retry = retry && info.Retry
 		}
 		response := openapi.Response{
 			Description: strings.Join(lines, "\n\n"), Headers: headerRefs(responseHeaders),
-			Content: map[string]openapi.Media{echo.MIMEApplicationJSON: {Schema: d.errorWith(codes)}},
+			Content: map[string]openapi.Media{echo.MIMEApplicationJSON: {Schema: d.Of(reflect.TypeFor[errorBody]()), Examples: examples}},
+		}
+		if status == http.StatusUnauthorized {
+			response.Headers[echo.HeaderWWWAuthenticate] = openapi.Header{Ref: "#/components/headers/" + echo.HeaderWWWAuthenticate}
 		}
 		if retry {
 			response.Headers[web.HeaderRetry] = openapi.Header{Ref: "#/components/headers/" + web.HeaderRetry}
@@ -221,12 +261,26 @@ func (d description) addErrors(out *openapi.Operation, r Route) {
 	}
 }
 
-// errorWith is the error body with one of the codes.
-func (d description) errorWith(codes []string) *form.Schema {
-	body := d.Of(reflect.TypeFor[errorBody]())
-	return &form.Schema{Ref: body.Ref, Properties: map[string]*form.Schema{
-		"error": {Properties: map[string]*form.Schema{"code": {Enum: codes}}},
-	}}
+// errorExamples are an error body of each code, by code. A response refers to
+// those that it can have.
+func errorExamples() map[string]openapi.Example {
+	out := map[string]openapi.Example{}
+	for _, info := range domain.CodeTable {
+		failed := &domain.Error{Code: info.Code, Message: info.Meaning}
+		if field, ok := exampleFields[info.Code]; ok {
+			failed.Message, failed.Fields = "", form.Errors{field}
+		}
+		out[string(info.Code)] = openapi.Example{Summary: string(info.Code), Value: newErrorBody(failed)}
+	}
+	return out
+}
+
+// exampleFields are invalid fields, by the code that they lead to.
+var exampleFields = map[domain.Code]form.Error{
+	domain.CodeInvalidRequest:  {Field: "customer_email", Message: "customer_email is required."},
+	domain.CodeInvalidFormType: {Field: "form_type", Rule: form.Rule{Code: "form_type"}},
+	domain.CodeInvalidEmail:    {Field: "customer_email", Rule: form.Rule{Code: form.RuleEmail}},
+	domain.CodeValidation:      {Field: "expires_in_days", Rule: form.Rule{Code: form.RuleRange, Min: 1, Max: domain.MaxExpiresInDays}},
 }
 
 // responseHeaders are on every response of the API.
@@ -243,11 +297,12 @@ func headerRefs(names []string) map[string]openapi.Header {
 func commonHeaders() map[string]openapi.Header {
 	number := &form.Schema{Type: "integer", Minimum: "0"}
 	return map[string]openapi.Header{
-		"X-Request-Id":  {Description: "Names this request in our logs; tell us when you ask about it.", Required: true, Schema: &form.Schema{Type: "string"}},
-		headerLimit:     {Description: "Requests a minute, the standard rate.", Required: true, Schema: number},
-		headerRemaining: {Description: "Requests left now, at most X-RateLimit-Limit.", Required: true, Schema: number},
-		headerReset:     {Description: "Unix second at which X-RateLimit-Remaining is X-RateLimit-Limit again.", Required: true, Schema: number},
-		web.HeaderRetry: {Description: "Seconds to wait before the next try.", Required: true, Schema: &form.Schema{Type: "integer", Minimum: "1"}},
-		headerReplayed:  {Description: "true where this is the kept answer to an earlier request with the same Idempotency-Key.", Schema: &form.Schema{Type: "string", Const: "true"}},
+		"X-Request-Id":             {Description: "Names this request in our logs; tell us when you ask about it.", Required: true, Schema: &form.Schema{Type: "string"}},
+		headerLimit:                {Description: "Requests a minute, the standard rate.", Required: true, Schema: number},
+		headerRemaining:            {Description: "Requests left now, at most X-RateLimit-Limit.", Required: true, Schema: number},
+		headerReset:                {Description: "Unix second at which X-RateLimit-Remaining is X-RateLimit-Limit again.", Required: true, Schema: number},
+		echo.HeaderWWWAuthenticate: {Description: "How to authenticate.", Required: true, Schema: &form.Schema{Type: "string", Const: wwwAuthenticate}},
+		web.HeaderRetry:            {Description: "Seconds to wait before the next try.", Required: true, Schema: &form.Schema{Type: "integer", Minimum: "1"}},
+		headerReplayed:             {Description: "true where this is the kept answer to an earlier request with the same Idempotency-Key.", Schema: &form.Schema{Type: "string", Const: "true"}},
 	}
 }

@@ -47,6 +47,9 @@ func newErrorDetails(fields form.Errors) *errorDetails {
 	return details
 }
 
+// wwwAuthenticate is the WWW-Authenticate of a request without a valid key.
+const wwwAuthenticate = `Bearer realm="Candor"`
+
 // pdfRetryAfter is the Retry-After of a PDF that is being made, in seconds
 // (D28).
 const pdfRetryAfter = "3"
@@ -61,7 +64,7 @@ func (s *Server) AnswerError(c echo.Context, status int, public *domain.Error) e
 	web.RequestOf(c).Code = public.Code
 	switch public.Code {
 	case domain.CodeUnauthorized, domain.CodeInvalidAPIKey:
-		c.Response().Header().Set("WWW-Authenticate", `Bearer realm="Candor"`)
+		c.Response().Header().Set(echo.HeaderWWWAuthenticate, wwwAuthenticate)
 	case domain.CodePDFNotReady:
 		c.Response().Header().Set(web.HeaderRetry, pdfRetryAfter)
 	}

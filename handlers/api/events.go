@@ -12,10 +12,10 @@ import (
 
 // listEventsRequest is the query of GET /v1/events.
 type listEventsRequest struct {
-	After     int              `query:"after" default:"0" min:"0" max:"9223372036854775807" doc:"Only events numbered above this: next_after of the answer before, or the sequence of the last event you have."`
+	After     int              `query:"after" default:"0" min:"0" max:"9007199254740991" format:"int64" doc:"Only events numbered above this: next_after of the answer before, or the sequence of the last event you have."`
 	Limit     int              `query:"limit" default:"20" min:"1" max:"100" doc:"At most so many events."`
 	Type      domain.EventType `query:"type" doc:"Only events of this type."`
-	SessionID *string          `query:"session_id" doc:"Only events of this session, sess_…"`
+	SessionID *string          `query:"session_id" pattern:"^sess_[0-7][0-9a-hjkmnp-tv-z]{25}$" doc:"Only events of this session, sess_…"`
 }
 
 // eventList is a page of the feed.
@@ -30,7 +30,7 @@ type eventList struct {
 // read both; id, pdf_sha256 and delivery are extra.
 type feedEvent struct {
 	ID        domain.EventID    `json:"id" doc:"The event's id."`
-	Event     domain.EventType  `json:"event" enum:"-" doc:"The event's name."`
+	Event     domain.EventType  `json:"event" doc:"The event's name."`
 	SessionID *domain.SessionID `json:"session_id,omitempty" doc:"The session; absent from billing events."`
 	Livemode  bool              `json:"livemode" doc:"false for what test keys made."`
 	Sequence  int64             `json:"sequence" doc:"Counts the events of an account and mode, 1, 2, 3 … without a gap."`

@@ -1,8 +1,11 @@
 package api_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -127,7 +130,7 @@ func TestDocument(t *testing.T) {
 			}
 			for status, response := range operation.Responses.Map() {
 				media := response.Value.Content.Get("application/json")
-				if status[0] == '2' && status != "202" && media != nil && media.Example == nil {
+				if media != nil && media.Example == nil && len(media.Examples) == 0 {
 					t.Errorf("%s %s: no example of %s", method, path, status)
 				}
 			}
@@ -141,6 +144,38 @@ func TestDocument(t *testing.T) {
 			t.Errorf("%s: no example", event)
 		}
 	}
+}
+
+// TestDocumentIsCached asks for the document as a browser's page does, and again
+// with the tag of the first answer.
+func TestDocumentIsCached(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	get := func(header ...string) harness.Answer {
+		r := h.Request(harness.Call{Method: http.MethodGet, Path: "/openapi.json", Key: harness.NoKey})
+		for pair := range slices.Chunk(header, 2) {
+			r.Header.Set(pair[0], pair[1])
+		}
+		return harness.AnswerOf(t, h.Serve(r))
+	}
+	plain, packed := get().WantStatus(http.StatusOK), get("Accept-Encoding", "gzip").WantStatus(http.StatusOK)
+	if plain.Header().Get("Access-Control-Allow-Origin") != "*" || plain.Header().Get("Vary") != "Accept-Encoding" {
+		t.Errorf("headers %v", plain.Header())
+	}
+	unpacked, err := gzip.NewReader(packed.Body)
+	h.OK(err)
+	text, err := io.ReadAll(unpacked)
+	h.OK(err)
+	if !bytes.Equal(text, plain.Body.Bytes()) || packed.Header().Get("Content-Type") != "application/json" {
+		t.Errorf("compressed, it is another document: %v", packed.Header())
+	}
+	for _, a := range []harness.Answer{plain, packed} {
+		again := get("If-None-Match", a.Header().Get("ETag"), "Accept-Encoding", a.Header().Get("Content-Encoding")).WantStatus(http.StatusNotModified)
+		if again.Body.Len() > 0 {
+			t.Errorf("%d bytes with 304", again.Body.Len())
+		}
+	}
+	get("If-None-Match", `"another"`).WantStatus(http.StatusOK)
 }
 
 // TestEverythingIsDescribed checks that no field or parameter is left to be

@@ -36,7 +36,7 @@ type Config struct {
 type Server struct {
 	Config
 	callers  *lru.Cache[[sha256.Size]byte, domain.Principal] // of keys that were valid lately, by hash
-	document []byte
+	document *web.Asset                                      // the OpenAPI document
 }
 
 // New returns the API.

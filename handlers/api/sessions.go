@@ -18,7 +18,7 @@ type createSessionRequest struct {
 	CustomerName  string          `json:"customer_name" maxLength:"200" doc:"The customer's full name."`
 	ReferenceID   string          `json:"reference_id" maxLength:"200" doc:"Your own reference."`
 	WebhookURL    string          `json:"webhook_url" format:"uri" maxLength:"2048" doc:"Where this session's events go, instead of the account's default URL. HTTPS in production."`
-	ExpiresInDays *int            `json:"expires_in_days" min:"1" max:"90" default:"30" doc:"After how many times 24 hours the link stops working. Without it, the account's own default counts where it has set one."`
+	ExpiresInDays *int            `json:"expires_in_days" min:"1" max:"90" doc:"After how many times 24 hours the link stops working. Without it, the account's own default counts, 30 if it has set none."`
 	Metadata      domain.Metadata `json:"metadata" doc:"Your own data: at most 10 keys of 1 to 100 characters; values are strings, numbers or booleans of at most 500 characters."`
 	Language      domain.Language `json:"language" doc:"The language in which the form opens, whatever the browser asks for. The account must offer it; English is always offered. The customer can choose another one on the page. Without it, the browser decides."`
 	Prefill       rawPrefill      `json:"prefill" doc:"Answers that you know already, in the shape of the data endpoint's data: any part of the five sections, at most 32 KiB of JSON. The form offers them to the customer, who can change them; they count when the customer saves the section. Computed members are ignored, any other unknown member is an error. An amount can be a string such as \"1250.50\"."`
@@ -29,7 +29,7 @@ type rawPrefill json.RawMessage
 
 // sessionID is the session in an endpoint's path.
 type sessionID struct {
-	SessionID string `path:"id" doc:"The session's id, sess_…"`
+	SessionID string `path:"id" pattern:"^sess_[0-7][0-9a-hjkmnp-tv-z]{25}$" doc:"The session's id, sess_…"`
 }
 
 func (p sessionID) parse() (domain.SessionID, error) {

@@ -48,7 +48,7 @@ func (e *Entries) UnmarshalJSON(data []byte) error {
 // EntriesSchema describes the JSON of Entries.
 func EntriesSchema() *Schema {
 	one := &Schema{Type: "object", Properties: map[string]*Schema{
-		"amount": {Type: "number", Description: "Dollars in each period, with at most two decimals."},
+		"amount": {Type: "number", Format: "double", Description: "Dollars in each period, with at most two decimals."},
 		"period": {Type: "string", Enum: Period("").Enum(), Description: "How often it recurs."},
 	}, Required: []string{"amount", "period"}}
 	return &Schema{AnyOf: []*Schema{one, {Type: "array", Items: one, MaxItems: maxAmounts}}}

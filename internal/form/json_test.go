@@ -76,12 +76,12 @@ func TestSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	const amount = `"type":"number"`
-	const cost = `"cost":{"type":"number","description":"Cost, dollars with at most two decimals.","minimum":0,"maximum":999999999999.99}`
+	const cost = `"cost":{"type":"number","description":"Cost, dollars with at most two decimals.","format":"double","minimum":0,"maximum":999999999999.99}`
 	const share = `"share":{"type":"integer","description":"Share.","minimum":0,"maximum":100}`
 	want := `{"type":"object","title":"Pets","properties":{` +
 		`"agreed":{"type":"boolean","description":"I agree."},` +
 		`"born":{"description":"Born.","anyOf":[{"type":"string","format":"date"},{"const":""}]},` +
-		`"cost":{` + amount + `,"description":"Cost, dollars a year with at most two decimals.","minimum":0,"maximum":999999999999.99},` +
+		`"cost":{` + amount + `,"description":"Cost, dollars a year with at most two decimals.","format":"double","minimum":0,"maximum":999999999999.99},` +
 		`"detail":{"type":"object","properties":{"breed":{"type":"string","description":"Breed.","maxLength":200},` +
 		`"chip":{"description":"Chip.","anyOf":[{"type":"string","pattern":"^[0-9]{3}$","maxLength":3},{"const":""}]}},"required":["breed","chip"]},` +
 		`"friends":{"type":"array","title":"Friends","maxItems":50,"items":{"type":"object","properties":{` + cost + `,` +
@@ -89,7 +89,7 @@ func TestSchema(t *testing.T) {
 		`"required":["name","species","cost","share"]}},` +
 		`"kind":{"type":"string","description":"Kind.","enum":["dog","cat"]},` +
 		`"name":{"type":"string","description":"Name.","maxLength":200},` + share + `,` +
-		`"total":{` + amount + `,"description":"Total, dollars with at most two decimals."}},` +
+		`"total":{` + amount + `,"description":"Total, dollars with at most two decimals.","format":"double"}},` +
 		`"required":["detail","name","born","kind","cost","share","agreed","friends","total"]}`
 	if string(got) != want {
 		t.Errorf("schema\n%s\nwant\n%s", got, want)

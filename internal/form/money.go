@@ -239,5 +239,7 @@ func (v *money) UnmarshalJSON(data []byte) error {
 // Schema has no multipleOf 0.01: validators that use binary floating point
 // would reject exact amounts such as 0.07.
 func (v *money) Schema() *Schema {
-	return &Schema{Type: "number", Minimum: "0", Maximum: json.Number(MaxCents.Decimal())}
+	s := DollarSchema()
+	s.Minimum, s.Maximum = "0", json.Number(MaxCents.Decimal())
+	return s
 }

@@ -72,7 +72,7 @@ func (v *total) Input(string) string          { return "" }
 func (v *total) Display() string              { return v.compute().String() }
 func (v *total) Empty() bool                  { return false }
 func (v *total) ErrorMessage() string         { return "" }
-func (v *total) Schema() *Schema              { return &Schema{Type: "number"} }
+func (v *total) Schema() *Schema              { return DollarSchema() }
 func (v *total) MarshalJSON() ([]byte, error) { return v.compute().MarshalJSON() }
 func (v *total) UnmarshalJSON([]byte) error   { return nil } // computed again
 

@@ -27,10 +27,15 @@ type Schema struct {
 	Properties  map[string]*Schema `json:"properties,omitempty"`
 	Required    []string           `json:"required,omitempty"`
 	Additional  *Schema            `json:"additionalProperties,omitempty"`
+	PropNames   *Schema            `json:"propertyNames,omitempty"`
 	AnyOf       []*Schema          `json:"anyOf,omitempty"`
 	Default     any                `json:"default,omitempty"`
 	Example     any                `json:"example,omitempty"`
 }
+
+// DollarSchema describes an amount of money in JSON. Without a format some
+// generators read it as a 32-bit number, which has no exact cents.
+func DollarSchema() *Schema { return &Schema{Type: "number", Format: "double"} }
 
 // Schema describes the section's JSON as MarshalJSON writes it.
 func (s *Section) Schema() *Schema {
@@ -49,7 +54,7 @@ func (s *Section) Schema() *Schema {
 func (s *Schema) addFields(fields []Field) {
 	for _, f := range fields {
 		leaf := f.Value.Schema()
-		if (f.Optional || f.When != nil) && (leaf.Enum != nil || leaf.Format != "" || leaf.Pattern != "") {
+		if (f.Optional || f.When != nil) && leaf.Type == "string" && (leaf.Enum != nil || leaf.Format != "" || leaf.Pattern != "") {
 			leaf = &Schema{AnyOf: []*Schema{leaf, {Const: ""}}}
 		}
 		leaf.Description = describe(f)

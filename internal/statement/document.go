@@ -35,12 +35,12 @@ func CategoryField(document string) string { return "category." + document }
 
 // Document is an uploaded file as the data object shows it (D23).
 type Document struct {
-	ID          string           `json:"id" doc:"Document id, doc_…; its bytes are at /v1/sessions/:id/documents/:document_id."`
+	ID          string           `json:"id" pattern:"^doc_[0-7][0-9a-hjkmnp-tv-z]{25}$" doc:"Document id, doc_…; its bytes are at /v1/sessions/:id/documents/:document_id."`
 	Category    DocumentCategory `json:"category" doc:"What the customer says it is."`
 	FileName    string           `json:"file_name" doc:"The name the customer's device gave it, with an ending that fits the content."`
 	ContentType string           `json:"content_type" enum:"application/pdf,image/jpeg,image/png,image/heic" doc:"Found from the content."`
 	SizeBytes   int64            `json:"size_bytes" doc:"Size in bytes, at most 10485760."`
-	SHA256      string           `json:"sha256" doc:"Lower-case hex."`
+	SHA256      string           `json:"sha256" pattern:"^[0-9a-f]{64}$" doc:"Lower-case hex."`
 	UploadedAt  form.Timestamp   `json:"uploaded_at" doc:"When it was uploaded, UTC."`
 }
 

@@ -23,10 +23,22 @@ type (
 	}
 	// Info heads the document.
 	Info struct {
-		Title       string `json:"title"`
-		Version     string `json:"version"`
-		Summary     string `json:"summary"`
-		Description string `json:"description"`
+		Title       string  `json:"title"`
+		Version     string  `json:"version"`
+		Summary     string  `json:"summary"`
+		Description string  `json:"description"`
+		Contact     Contact `json:"contact"`
+		License     License `json:"license"`
+	}
+	// A Contact answers questions.
+	Contact struct {
+		Name string `json:"name"`
+		URL  string `json:"url"`
+	}
+	// A License is the one of the API's software.
+	License struct {
+		Name       string `json:"name"`
+		Identifier string `json:"identifier"` // SPDX
 	}
 	// A Server is where the API is.
 	Server struct {
@@ -63,8 +75,15 @@ type (
 	}
 	// A Media is the content of a body of one content type.
 	Media struct {
-		Schema  *form.Schema    `json:"schema,omitempty"`
-		Example json.RawMessage `json:"example,omitempty"`
+		Schema   *form.Schema       `json:"schema,omitempty"`
+		Example  json.RawMessage    `json:"example,omitempty"`
+		Examples map[string]Example `json:"examples,omitempty"`
+	}
+	// An Example is one of several, or a reference to it.
+	Example struct {
+		Ref     string `json:"$ref,omitempty"`
+		Summary string `json:"summary,omitempty"`
+		Value   any    `json:"value,omitempty"`
 	}
 	// A Response is that of one status.
 	Response struct {
@@ -83,12 +102,14 @@ type (
 	Components struct {
 		Schemas         map[string]*form.Schema   `json:"schemas"`
 		Headers         map[string]Header         `json:"headers"`
+		Examples        map[string]Example        `json:"examples"`
 		SecuritySchemes map[string]SecurityScheme `json:"securitySchemes"`
 	}
 	// A SecurityScheme is a way to authenticate.
 	SecurityScheme struct {
 		Type        string `json:"type"`
 		Scheme      string `json:"scheme"`
+		Format      string `json:"bearerFormat"`
 		Description string `json:"description"`
 	}
 )

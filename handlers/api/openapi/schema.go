@@ -43,10 +43,12 @@ func (s *Schemas) Of(t reflect.Type) *form.Schema {
 		return &form.Schema{Type: "string"}
 	case reflect.Bool:
 		return &form.Schema{Type: "boolean"}
-	case reflect.Int, reflect.Int64:
+	case reflect.Int:
 		return &form.Schema{Type: "integer"}
+	case reflect.Int64:
+		return &form.Schema{Type: "integer", Format: "int64"}
 	case reflect.Float64:
-		return &form.Schema{Type: "number"}
+		return &form.Schema{Type: "number", Format: "double"}
 	case reflect.Pointer:
 		return nullable(s.Of(t.Elem()))
 	case reflect.Slice:
@@ -105,12 +107,12 @@ func (s *Schemas) leaf(f reflect.StructField) *form.Schema {
 func tagged(s *form.Schema, f reflect.StructField) *form.Schema {
 	tag := f.Tag
 	s.Description = tag.Get("doc")
-	s.Format = cmp.Or(tag.Get("format"), s.Format)
+	s.Format, s.Pattern = cmp.Or(tag.Get("format"), s.Format), cmp.Or(tag.Get("pattern"), s.Pattern)
 	s.Minimum, s.Maximum = json.Number(tag.Get("min")), json.Number(tag.Get("max"))
 	if n, err := strconv.Atoi(tag.Get("maxLength")); err == nil {
 		s.MaxLength = n
 	}
-	if s.Type != "boolean" {
+	if s.Type == "string" {
 		s.Enum = Enum(f)
 	}
 	if text, ok := tag.Lookup("default"); ok {

@@ -1,0 +1,56 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+)
+
+// An Asset is content that doesn't change while the process runs, compressed
+// once.
+type Asset struct {
+	plain, gzipped []byte // gzipped is nil if it isn't smaller
+	tag            string // of plain
+}
+
+// NewAsset compresses the content.
+func NewAsset(plain []byte) (*Asset, error) {
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(plain); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(plain)
+	a := &Asset{plain: plain, tag: base64.RawURLEncoding.EncodeToString(sum[:12])}
+	if b.Len() < len(plain) {
+		a.gzipped = b.Bytes()
+	}
+	return a, nil
+}
+
+// Serve answers with the content, 304 if the client has it. The name's ending
+// says its type if no Content-Type is set.
+func (a *Asset) Serve(c echo.Context, name string) error {
+	h := c.Response().Header()
+	h.Set("Vary", "Accept-Encoding")
+	content, tag := a.plain, a.tag
+	if a.gzipped != nil && strings.Contains(c.Request().Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		content, tag = a.gzipped, a.tag+"-gzip"
+	}
+	h.Set("ETag", `"`+tag+`"`)
+	http.ServeContent(c.Response(), c.Request(), name, time.Time{}, bytes.NewReader(content))
+	return nil
+}
