@@ -11,6 +11,7 @@ BUILDVCS := -buildvcs=$(shell git status >/dev/null 2>&1 && echo auto || echo fa
 LDFLAGS := $(if $(VERSION),-ldflags "-s -w -X main.version=$(VERSION)")
 
 FRONT := static/dist/manifest.json
+GENERATORS := tools/openapi/node_modules/.package-lock.json
 TOOL := go tool -modfile=tools/lint.mod
 SETUP := @sh scripts/setup.sh
 
@@ -44,7 +45,7 @@ build: $(FRONT) ## Build bin/candor and its bill of materials
 	@go run ./tools/sbom -binary bin/candor -version "$(VERSION)" -o bin/candor.cdx.json
 
 .PHONY: test
-test: $(FRONT) ## Run every test, with Chromium and the race detector
+test: $(FRONT) $(GENERATORS) ## Run every test, with Chromium and the race detector
 	$(SETUP) go node cc postgres chromium pdftools
 	go test -race -timeout 30m ./...
 
@@ -119,13 +120,19 @@ screenshots: $(FRONT) ## Take pictures of every page into artifacts/, and those 
 
 .PHONY: clean
 clean: ## Remove build results; .data, the development data, stays
-	rm -rf bin artifacts node_modules
+	rm -rf bin artifacts node_modules tools/openapi/node_modules tools/openapi/generated tools/openapi/goclient/generated
 	find static/dist -type f ! -name .gitkeep -exec rm -f {} +
 
 # npm writes this file after a complete install.
 node_modules/.package-lock.json: package.json package-lock.json
 	$(SETUP) node
 	@npm ci --include=dev --ignore-scripts --no-update-notifier --loglevel=error >/dev/null
+	@touch $@
+
+# Linters, generators and a proxy for the API's description, which only tests need.
+$(GENERATORS): tools/openapi/package.json tools/openapi/package-lock.json
+	$(SETUP) node
+	@npm ci --prefix tools/openapi --include=dev --ignore-scripts --no-update-notifier --loglevel=error >/dev/null
 	@touch $@
 
 $(FRONT): node_modules/.package-lock.json static/build.mjs $(shell find static/css static/js static/img -type f)

@@ -83,12 +83,15 @@ func (s *Server) ServeDocument(c echo.Context) error {
 	return s.document.Serve(c, "openapi.json")
 }
 
-// A description collects the schemas of a document while it is made.
-type description struct{ *openapi.Schemas }
+// A description collects what a document names while it is made.
+type description struct {
+	*openapi.Schemas
+	errors map[string]openapi.Example // an error body of each code that an operation can answer
+}
 
 // describe makes the OpenAPI document of the routes.
 func describe(baseURL string, routes []Route) (*openapi.Document, error) {
-	d := description{openapi.NewSchemas(jsonTypes)}
+	d := description{openapi.NewSchemas(jsonTypes), map[string]openapi.Example{}}
 	out := &openapi.Document{
 		OpenAPI: "3.1.0", Info: info(baseURL), Servers: []openapi.Server{{URL: baseURL + "/v1"}}, Tags: tags,
 		Security: []map[string][]string{{"apiKey": {}}},
@@ -107,7 +110,7 @@ func describe(baseURL string, routes []Route) (*openapi.Document, error) {
 	}
 	var err error
 	out.Webhooks, err = d.webhooks()
-	out.Components = openapi.Components{Schemas: d.Named, Headers: commonHeaders(), Examples: errorExamples(), SecuritySchemes: map[string]openapi.SecurityScheme{
+	out.Components = openapi.Components{Schemas: d.Named, Headers: commonHeaders(), Examples: d.errors, SecuritySchemes: map[string]openapi.SecurityScheme{
 		"apiKey": {Type: "http", Scheme: "bearer", Format: "candor_(test|live)_[0-9A-Za-z]{38}", Description: "An API key of the dashboard, candor_test_… or candor_live_…. Use it on your servers only."},
 	}}
 	return out, err
@@ -142,10 +145,12 @@ func id(prefix string) openapi.JSONType {
 
 // metadata lists the types of a value one by one, because generators know no
 // list of types.
-func metadata(*openapi.Schemas) *form.Schema {
+func metadata(s *openapi.Schemas) *form.Schema {
 	return &form.Schema{
 		Type: "object", MaxProps: 10, PropNames: &form.Schema{Type: "string", MinLength: 1, MaxLength: 100},
-		Additional: &form.Schema{AnyOf: []*form.Schema{{Type: "string", MaxLength: 500}, {Type: "number"}, {Type: "boolean"}}},
+		Additional: s.Component("MetadataValue", func() *form.Schema {
+			return &form.Schema{AnyOf: []*form.Schema{{Type: "string", MaxLength: 500}, {Type: "number", Format: "double"}, {Type: "boolean"}}}
+		}),
 	}
 }
 
@@ -240,6 +245,7 @@ func (d description) addErrors(out *openapi.Operation, r Route) {
 		examples := map[string]openapi.Example{}
 		retry := true
 		for _, info := range infos {
+			d.errors[string(info.Code)] = errorExample(info)
 			examples[string(info.Code)] = openapi.Example{Ref: "#/components/examples/" + string(info.Code)}
 			lines = append(lines, fmt.Sprintf("`%s`: %s", info.Code, info.Meaning))
 			retry = retry && info.Retry
@@ -261,18 +267,12 @@ func (d description) addErrors(out *openapi.Operation, r Route) {
 	}
 }
 
-// errorExamples are an error body of each code, by code. A response refers to
-// those that it can have.
-func errorExamples() map[string]openapi.Example {
-	out := map[string]openapi.Example{}
-	for _, info := range domain.CodeTable {
-		failed := &domain.Error{Code: info.Code, Message: info.Meaning}
-		if field, ok := exampleFields[info.Code]; ok {
-			failed.Message, failed.Fields = "", form.Errors{field}
-		}
-		out[string(info.Code)] = openapi.Example{Summary: string(info.Code), Value: newErrorBody(failed)}
+func errorExample(info domain.CodeInfo) openapi.Example {
+	failed := &domain.Error{Code: info.Code, Message: info.Meaning}
+	if field, ok := exampleFields[info.Code]; ok {
+		failed.Message, failed.Fields = "", form.Errors{field}
 	}
-	return out
+	return openapi.Example{Summary: string(info.Code), Value: newErrorBody(failed)}
 }
 
 // exampleFields are invalid fields, by the code that they lead to.

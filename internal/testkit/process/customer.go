@@ -72,7 +72,12 @@ func (c *Customer) send(method, to, contentType string, body io.Reader) (status 
 // Complete posts a valid section.
 func (c *Customer) Complete(section string) {
 	c.t.Helper()
-	values := statementtest.Values(section)
+	c.Answer(section, statementtest.Values(section))
+}
+
+// Answer posts a section's values, nil for one without inputs.
+func (c *Customer) Answer(section string, values url.Values) {
+	c.t.Helper()
 	if values == nil {
 		values = url.Values{"action": {"continue"}}
 	}

@@ -1,0 +1,160 @@
+// Package openapi checks the API's description as partners use it: linters read
+// it, generators make clients of it, and the clients talk to the running service
+// through a proxy that compares every request and answer with the description.
+package openapi
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"candor/internal/statement"
+	"candor/internal/statement/statementtest"
+	"candor/internal/testkit"
+	"candor/internal/testkit/process"
+)
+
+func TestMain(m *testing.M) { os.Exit(process.Main(m)) }
+
+// TestClients lints the description, generates a Go and a TypeScript client, and
+// takes both from a new session to the customer's answers.
+func TestClients(t *testing.T) {
+	t.Parallel()
+	testkit.Slow(t)
+	env := process.WebEnvironment(t)
+	account := process.CreateAccount(t, env)
+	web, worker := process.Serve(t, env, "web"), process.Serve(t, env, "worker")
+	description := save(t, web.URL+"/v1/openapi.json")
+
+	node(t, "redocly", "lint", "--format=github-actions", "--extends=recommended", "--skip-rule=no-server-example.com", description) // the tested service is on localhost
+	node(t, "spectral", "lint", "--fail-severity=hint", description)
+
+	proxied := proxy(t, description, web.URL+"/v1")
+	node(t, "openapi-typescript", description, "--output", "generated/api.ts")
+	node(t, "tsc", "--project", ".")
+	converse(t, web, exec.CommandContext(t.Context(), "node", "generated/client.js", proxied, account.TestKey))
+
+	goTool(t, "tool", "oapi-codegen", "-config", "oapi-codegen.yaml", description)
+	program := filepath.Join(t.TempDir(), "goclient")
+	goTool(t, "build", "-o", program, ".")
+	converse(t, web, exec.CommandContext(t.Context(), program, proxied, account.TestKey))
+	worker.Stop()
+}
+
+// save keeps a page in a file.
+func save(t *testing.T, url string) string {
+	t.Helper()
+	status, _, body := process.NewPartner(t, strings.TrimSuffix(url, "/v1/openapi.json"), "").Do(http.MethodGet, "/openapi.json", "")
+	if status != http.StatusOK {
+		t.Fatalf("GET %s: %d", url, status)
+	}
+	name := filepath.Join(t.TempDir(), "openapi.json")
+	if err := os.WriteFile(name, body, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// node runs a program of node_modules. What it prints is shown if it fails or
+// warns.
+func node(t *testing.T, name string, args ...string) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), filepath.Join("node_modules", ".bin", name), args...).CombinedOutput()
+	if err != nil || strings.Contains(string(out), "::warning") {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+}
+
+func goTool(t *testing.T, args ...string) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "go", args...)
+	command.Dir = "goclient"
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+// proxy starts Prism before the service. It answers 4xx or 5xx itself, with a
+// problem document, if a request or an answer isn't as described.
+func proxy(t *testing.T, description, service string) (address string) {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	_ = listener.Close() // Prism takes the port
+	command := exec.CommandContext(t.Context(), filepath.Join("node_modules", ".bin", "prism"), "proxy", "--errors", "--port", port, description, service)
+	var out strings.Builder
+	command.Stdout, command.Stderr = &out, &out
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = command.Process.Kill()
+		_ = command.Wait()
+		if t.Failed() {
+			t.Logf("prism printed:\n%s", &out)
+		}
+	})
+	process.Eventually(t, "Prism listens", func() bool {
+		connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", "127.0.0.1:"+port)
+		if err != nil {
+			return false
+		}
+		return connection.Close() == nil
+	})
+	return "http://127.0.0.1:" + port
+}
+
+// converse runs a partner's program. It prints a session's link, and goes on when
+// the customer has sent the form.
+func converse(t *testing.T, web *process.Candor, partner *exec.Cmd) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { _ = partner.Process.Kill() })
+	defer stop()
+	var failure strings.Builder
+	partner.Stderr = &failure
+	in, err := partner.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := partner.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := partner.Start(); err != nil {
+		t.Fatal(err)
+	}
+	link, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("%s printed no link: %v %v\n%s", partner, err, partner.Wait(), &failure)
+	}
+	customer := process.OpenForm(t, process.LinkOn(web, process.Session{SessionURL: strings.TrimSpace(link)}))
+	for _, section := range statement.SectionNames {
+		values := statementtest.Values(section)
+		if section == statement.AssetsSection {
+			values.Set("bank_accounts.0.balance", "1,234,567.89")
+		}
+		if section == statement.DocumentsSection {
+			customer.Upload("payslip.pdf", []byte("%PDF-1.4\n%%EOF\n"))
+		}
+		customer.Answer(section, values)
+	}
+	if _, err := io.WriteString(in, "\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := partner.Wait(); err != nil {
+		t.Fatalf("%s: %v\n%s", partner, err, &failure)
+	}
+}
