@@ -132,7 +132,7 @@ var jsonTypes = map[reflect.Type]openapi.JSONType{
 	},
 	reflect.TypeFor[*statement.Statement](): func(s *openapi.Schemas) *form.Schema {
 		return s.Component("FormData", func() *form.Schema {
-			return statement.DataSchema(s.Of(reflect.TypeFor[statement.Summary]()), s.Of(reflect.TypeFor[[]statement.Document]()))
+			return statement.DataSchema(s.Of(reflect.TypeFor[statement.Summary]()), s.Of(reflect.TypeFor[[]statement.Document]()), s.Of(reflect.TypeFor[[]statement.Confirmation]()))
 		})
 	},
 }

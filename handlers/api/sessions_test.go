@@ -184,7 +184,7 @@ func TestSessionData(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("data's frame %v, want %v", got, want)
 	}
-	members := []string{"assets", "declaration", "documents", "entered", "expenses", "income", "liabilities", "personal_details", "prefilled", "summary"}
+	members := []string{"assets", "confirmations", "declaration", "documents", "entered", "expenses", "income", "liabilities", "personal_details", "prefilled", "summary"}
 	if keys := keysOf(data); !slices.Equal(keys, members) {
 		t.Errorf("data's members %q, want %q", keys, members)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"candor/handlers/web"
 	"candor/internal/form"
+	"candor/internal/service/forms"
 	"candor/internal/statement"
 	view "candor/views/form"
 )
@@ -40,20 +41,27 @@ func (s *Server) checkPage(v *visit) view.CheckPage {
 		})
 	}
 	page.Summary = v.Statement.Summary()
+	if len(page.Unfinished) == 0 {
+		page.Doubts = v.Statement.Doubts(s.Clock.Now())
+	}
 	return page
 }
 
-// Sign signs and submits the form (D16). If the signature is invalid, the page
-// shows what was typed, but nothing of it is stored.
+// Sign signs and submits the form (D16). If the signature is invalid, or an odd
+// answer that the page asked about isn't confirmed, the page shows what was
+// typed, but nothing of it is stored.
 func (s *Server) Sign(c echo.Context, v *visit) error {
 	values, err := web.FormValues(c)
 	if err != nil {
 		return err
 	}
+	signature := forms.Signature{Browser: v.browser, Asked: values.Has(view.AskedInput), Confirmed: values[view.RightInput]}
 	page := s.checkPage(v)
 	page.Errors = page.Declaration.Decode(values)
-	if len(page.Errors) == 0 && len(page.Unfinished) == 0 {
-		return s.submit(c, v)
+	page.Confirmed, page.Unconfirmed = signature.Confirmed, signature.Unconfirmed(page.Doubts)
+	if len(page.Errors)+len(page.Unfinished)+len(page.Unconfirmed) == 0 {
+		signature.Declaration = v.Statement.Declaration
+		return s.submit(c, v, signature)
 	}
 	if len(page.Unfinished) == 0 {
 		if err := s.Forms.CountErrors(c.Request().Context(), v.Session.ID, statement.DeclarationSection, page.Errors); err != nil {
@@ -65,9 +73,9 @@ func (s *Server) Sign(c echo.Context, v *visit) error {
 
 // submit hands the decoded declaration to the service, which checks again
 // under its lock: another tab may have changed a section since.
-func (s *Server) submit(c echo.Context, v *visit) error {
+func (s *Server) submit(c echo.Context, v *visit, signature forms.Signature) error {
 	ctx := c.Request().Context()
-	err := s.Forms.Submit(ctx, v.Session.ID, v.Statement.Declaration, v.browser)
+	err := s.Forms.Submit(ctx, v.Session.ID, signature)
 	if web.ValidationErrors(err) != nil {
 		if err := v.reload(ctx, s.Forms); err != nil {
 			return err
@@ -75,7 +83,10 @@ func (s *Server) submit(c echo.Context, v *visit) error {
 		if !v.Session.Status.Open() {
 			return s.showClosed(c, v)
 		}
-		return s.showInvalid(c, s.checkPage(v))
+		v.Statement.Declaration = signature.Declaration
+		page := s.checkPage(v)
+		page.Confirmed, page.Unconfirmed = signature.Confirmed, signature.Unconfirmed(page.Doubts)
+		return s.showInvalid(c, page)
 	}
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"testing"
 
+	"candor/internal/service/forms"
 	"candor/internal/statement"
 	"candor/internal/testkit/harness"
 	"candor/internal/testkit/page"
@@ -276,7 +277,7 @@ func TestSignatureWaitsForCategories(t *testing.T) {
 	c.WantRedirect(c.Attach("", "late.pdf", harness.PDFOf(30), "save"))
 	c.WantPage(c.Get(""), http.StatusOK).Shows("Changes to finish")
 	c.WantPage(c.Sign(), http.StatusUnprocessableEntity).Shows("Some sections aren’t finished", "What is it? late.pdf")
-	if err := c.Service.Forms.Submit(t.Context(), c.ID, statement.Declaration{Accepted: true, FullName: "Zoë O'Brien"}, ""); err == nil {
+	if err := c.Service.Forms.Submit(t.Context(), c.ID, forms.Signature{Declaration: statement.Declaration{Accepted: true, FullName: "Zoë O'Brien"}}); err == nil {
 		t.Fatal("a form was submitted with a document without a category")
 	}
 	documents, err := c.DB.Documents(t.Context(), c.ID)

@@ -163,7 +163,7 @@ func TestDataIsPrefill(t *testing.T) {
 	first.WantRedirect(first.Sign())
 	data := h.Get("/sessions/" + first.ID.String() + "/data").WantStatus(http.StatusOK).Object()["data"].(map[string]any)
 	maps.DeleteFunc(data, func(name string, _ any) bool {
-		return slices.Contains([]string{"summary", "entered", "prefilled", "documents", "declaration"}, name)
+		return slices.Contains([]string{"summary", "entered", "prefilled", "confirmations", "documents", "declaration"}, name)
 	})
 	raw, err := json.Marshal(data)
 	h.OK(err)

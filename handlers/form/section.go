@@ -196,6 +196,13 @@ func (a *answer) changeList(ctx context.Context, section *form.Section) error {
 		a.page.Focus = input
 		return nil
 	}
+	if a.action+":" == view.ActionOffer {
+		if list, i := section.Take(a.target); list != nil {
+			a.page.Focus = view.FirstInput(list, i)
+			a.announce = view.ItemAdded(ctx, list, i)
+		}
+		return nil // it was added in another tab, or is gone
+	}
 	list := section.List(name)
 	if list == nil {
 		return errUnknownAction

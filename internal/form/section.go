@@ -29,6 +29,10 @@ type Section struct {
 	// that List, or type another one.
 	Suggestions map[string][]string
 
+	// Offers, if not nil, returns items that follow from answers of other sections
+	// and aren't in the lists.
+	Offers func() []Offer
+
 	has []string // the ticked kinds
 }
 

@@ -14,6 +14,8 @@ type Declaration struct {
 	Accepted bool
 	FullName string
 	SignedAt time.Time // UTC, set at submission
+	// Confirmations are the odd answers that the customer confirmed.
+	Confirmations []Confirmation
 }
 
 func (d *Declaration) section() *form.Section {

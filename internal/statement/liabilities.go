@@ -93,9 +93,11 @@ func SuggestLiabilities(a *Assets) Liabilities {
 	return l
 }
 
+const financePrefix = "Finance for "
+
 // financeFor describes a vehicle's finance within a description's limit (D24).
 func financeFor(v *Vehicle) string {
-	text := []rune("Finance for " + v.Description)
+	text := []rune(financePrefix + v.Description)
 	return strings.TrimSpace(string(text[:min(len(text), maxDescription)]))
 }
 

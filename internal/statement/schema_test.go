@@ -19,7 +19,7 @@ func dataSchema() *form.Schema {
 		amounts.Properties[name] = &form.Schema{Type: "number"}
 		amounts.Required = append(amounts.Required, name)
 	}
-	return statement.DataSchema(amounts, &form.Schema{Type: "array", MaxItems: statement.MaxDocuments})
+	return statement.DataSchema(amounts, &form.Schema{Type: "array", MaxItems: statement.MaxDocuments}, &form.Schema{Type: "array"})
 }
 
 // TestSchema compares the schema with the JSON: both have the same members,

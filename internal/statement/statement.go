@@ -83,6 +83,9 @@ func (s *Statement) Section(name string, now time.Time) *form.Section {
 	if section != nil {
 		section.Restore(s.Entered[name])
 		section.Suggestions = s.Suggestions(name)
+		if name == LiabilitiesSection {
+			section.Offers = s.offers
+		}
 	}
 	return section
 }

@@ -66,6 +66,13 @@ func (s *Statement) MarshalJSON() ([]byte, error) {
 	if err := write(prefilledMember, s.Prefilled()); err != nil {
 		return nil, err
 	}
+	confirmations := s.Declaration.Confirmations
+	if confirmations == nil {
+		confirmations = []Confirmation{}
+	}
+	if err := write(confirmationsMember, confirmations); err != nil {
+		return nil, err
+	}
 	documents := s.Documents
 	if documents == nil {
 		documents = []Document{}
@@ -87,16 +94,21 @@ const enteredMember = "entered"
 // prefilledMember is the member of the data object with Statement.Prefilled.
 const prefilledMember = "prefilled"
 
+// confirmationsMember is the member of the data object, and of a stored
+// declaration, with Declaration.Confirmations.
+const confirmationsMember = "confirmations"
+
 // DataSchema describes what MarshalJSON writes, given the schemas of Summary
-// and of a list of Documents.
-func DataSchema(summary, documents *form.Schema) *form.Schema {
+// and of lists of Documents and Confirmations.
+func DataSchema(summary, documents, confirmations *form.Schema) *form.Schema {
+	confirmations.Description = "The odd answers that the customer was asked about before signing, and confirmed."
 	root := &form.Schema{Type: "object", Title: "Form data", Properties: map[string]*form.Schema{
-		"summary": summary, DocumentsSection: documents,
+		"summary": summary, DocumentsSection: documents, confirmationsMember: confirmations,
 		enteredMember: {Type: "object", Description: "The amounts that the customer gave in another period than the field's, by their paths in this object.",
 			Additional: form.EntriesSchema()},
 		prefilledMember: {Type: "object", Description: "The answers that were given as prefill, by their paths in this object: confirmed if the customer submitted the same value there, else changed.",
 			Additional: &form.Schema{Type: "string", Enum: PrefillResult("").Enum()}},
-	}, Required: []string{"summary", DocumentsSection, enteredMember, prefilledMember}}
+	}, Required: []string{"summary", DocumentsSection, enteredMember, prefilledMember, confirmationsMember}}
 	for _, section := range new(Statement).Sections(time.Time{}) {
 		root.Properties[section.Name] = section.Schema()
 		root.Required = append(root.Required, section.Name)

@@ -59,14 +59,12 @@ func (f *Form) Statement() (*statement.Statement, error) {
 				return nil, fmt.Errorf("vault: read prefill of section %s: %w", s.Name, err)
 			}
 		}
-		section := out.Section(s.Name, time.Time{})
-		if section == nil || s.Answers == nil {
+		if s.Answers == nil {
 			continue
 		}
-		if err := section.UnmarshalJSON(s.Answers); err != nil {
+		if err := out.Read(s.Name, s.Answers); err != nil {
 			return nil, fmt.Errorf("vault: read section %s: %w", s.Name, err)
 		}
-		out.Enter(section)
 	}
 	for _, d := range f.Documents {
 		out.Documents = append(out.Documents, statement.Document{

@@ -27,8 +27,8 @@ import (
 	"candor/views/ui"
 )
 
-// What the submit button named "action" can say. ActionAdd and ActionRemove
-// are prefixes: "add:vehicles", "remove:vehicles.2", "remove:doc_…". A POST
+// What the submit button named "action" can say. ActionAdd, ActionRemove and
+// ActionOffer are prefixes: "add:vehicles", "remove:vehicles.2", "remove:doc_…". A POST
 // without an action means ActionContinue, on the documents page ActionUpload.
 const (
 	ActionContinue = "continue" // check the answers, complete the section, go on
@@ -42,6 +42,7 @@ const (
 	ActionDescribe = "describe" // store the categories of documents and show the page again
 	ActionAdd      = "add:"
 	ActionRemove   = "remove:"
+	ActionOffer    = "offer:" // "offer:assets.vehicles.0.amount_owing": add an item that is offered
 )
 
 // AddAction is the button value that adds an item to the named list.
@@ -144,6 +145,23 @@ func errorTarget(section *form.Section, name string) string {
 		}
 	})
 	return target
+}
+
+// fieldID is the id of the element on a section's page that leads to the answer
+// at that path: its tick if its questions aren't open.
+func fieldID(section *form.Section, path string) string {
+	for _, g := range section.Groups {
+		for _, f := range g.Fields {
+			switch {
+			case f.Name != path:
+			case f.Kind == form.KindOutput:
+				return section.Groups[0].Kind()
+			case g.Kind() != "" && !section.Has(g.Kind()):
+				return g.Kind()
+			}
+		}
+	}
+	return errorTarget(section, path)
 }
 
 // summaryItems lists the errors of a section for its error summary.

@@ -115,6 +115,22 @@ func checkPage(s *statement.Statement) view.CheckPage {
 	return c
 }
 
+// odd is a statement in which everything is asked about.
+func odd(t *testing.T) *statement.Statement {
+	t.Helper()
+	s := example(t)
+	s.Personal.DateOfBirth = now.AddDate(-17, 0, 0)
+	s.Personal.Address.State = "WA"
+	s.Assets.RealProperty[0].CurrentValue = 50_000_000
+	s.Liabilities.PersonalLoans = []*statement.PersonalLoan{{Lender: "Wisr", Balance: 500_000, MonthlyRepayment: 20_000}, {Lender: "Zip", Balance: 90_000}}
+	s.Liabilities.Other = []*statement.OtherLiability{{Description: "Finance for the boat", Balance: 700_000, MonthlyRepayment: 30_000}}
+	s.Assets.Vehicles = append(s.Assets.Vehicles, &statement.Vehicle{Description: "Tinny"})
+	s.Liabilities.Other = append(s.Liabilities.Other, &statement.OtherLiability{Description: "Finance for Tinny", Balance: 1, MonthlyRepayment: 1})
+	s.Expenses.Housing.MortgageRent = 1_500_000
+	s.Liabilities.Mortgages[0].MonthlyRepayment = 1_600_000
+	return s
+}
+
 // pages are all pages, each in the states that look different.
 func pages(t *testing.T) map[string]templ.Component {
 	t.Helper()
@@ -138,6 +154,12 @@ func pages(t *testing.T) map[string]templ.Component {
 	collidedList.Stored, collidedList.Collisions = collidedList.Section, []string{"vehicles", "real_property.0.current_value"}
 
 	unsigned := checkPage(s)
+	doubtful := checkPage(odd(t))
+	doubtful.Doubts = odd(t).Doubts(now)
+	doubtful.Confirmed, doubtful.Unconfirmed = []string{doubtful.Doubts[0].Key()}, doubtful.Doubts[1:]
+	poor := checkPage(new(statement.Statement))
+	poor.Doubts = new(statement.Statement).Doubts(now)
+	forgotten := sectionPage((&statement.Statement{Assets: s.Assets}).Section(statement.LiabilitiesSection, now))
 	signed := checkPage(example(t))
 	signed.Errors = signed.Declaration.Decode(url.Values{})
 	unfinished := checkPage(new(statement.Statement))
@@ -171,6 +193,9 @@ func pages(t *testing.T) map[string]templ.Component {
 		"documents-asked":     view.Documents(view.DocumentsPage{Page: page(), Action: "/documents", Documents: undescribed, Errors: form.Errors{{Field: statement.CategoryField("doc_3"), Message: statement.NoCategory}}}),
 		"documents-errors":    view.Documents(view.DocumentsPage{Page: page(), Action: "/documents", Errors: form.Errors{{Field: "category", Message: statement.NoCategory}, {Field: "file", Message: statement.FileTooLarge}}}),
 		"check":               view.Check(unsigned),
+		"check-doubts":        view.Check(doubtful),
+		"check-no-income":     view.Check(poor),
+		"liabilities-offered": view.Section(forgotten),
 		"check-errors":        view.Check(signed),
 		"check-unfinished":    view.Check(unfinished),
 		"confirmation":        view.Confirmation(view.ConfirmationPage{Page: page(), Reference: "LOAN-2026-00417", Submitted: now, CopyURL: "/copy", CopyReady: true}),

@@ -127,3 +127,24 @@ func TestRenderSignature(t *testing.T) {
 		t.Error("without a state, the document doesn't say that the time is Sydney's")
 	}
 }
+
+// TestRenderConfirmations checks that odd answers that were confirmed are
+// printed, and others aren't.
+func TestRenderConfirmations(t *testing.T) {
+	t.Parallel()
+	in := full()
+	const mortgage = "The mortgage on"
+	if text := textOf(t, render(t, in).Bytes); strings.Contains(text, "Confirmed when asked") {
+		t.Error("something is confirmed that wasn't asked")
+	}
+	in.Answers.Declaration.Confirmations = []statement.Confirmation{
+		{Code: "repayments_missing", Path: "expenses.housing.mortgage_rent"}, {Code: "age", Path: "personal_details.date_of_birth"},
+	}
+	text := squash(textOf(t, render(t, in).Bytes))
+	if want := "Confirmed when asked You repay $4,675.00 a month on mortgages. In your expenses it is $2,610.00."; !strings.Contains(text, squash(want)) {
+		t.Errorf("the document lacks %q", want)
+	}
+	if strings.Contains(text, squash(mortgage)) || strings.Count(text, squash("Confirmed when asked")) != 1 {
+		t.Error("the document has what wasn't confirmed")
+	}
+}

@@ -1,6 +1,7 @@
 package pdf
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"candor/internal/form"
 	"candor/internal/statement"
+	"candor/views/i18n"
 )
 
 // A Statement is a submitted statement with what a document shows about it.
@@ -255,6 +257,9 @@ func (d *document) declaration(in Statement) ([]part, error) {
 	var rows [][]cell
 	for _, g := range s.Groups {
 		rows = append(rows, pairs(g.Fields, true)...)
+	}
+	for _, doubt := range in.Answers.Confirmed() {
+		rows = append(rows, stated("Confirmed when asked", i18n.T(context.Background(), doubt.Text, doubt.Args...)))
 	}
 	rows = append(rows,
 		stated(in.localTime(in.Answers.Declaration.SignedAt, "2 January 2006, 3:04:05 pm")),

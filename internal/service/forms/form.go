@@ -185,7 +185,11 @@ func (f *State) suggest(name string) {
 
 // Empty returns the named section without answers, to decode a POST into.
 func (f *State) Empty(name string) *form.Section {
-	section := new(statement.Statement).Section(name, f.now)
+	blank := new(statement.Statement)
+	if name != statement.AssetsSection {
+		blank.Assets = f.Statement.Assets // for what the section offers
+	}
+	section := blank.Section(name, f.now)
 	if section != nil {
 		section.Suggestions = f.Statement.Suggestions(name)
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/url"
+	"slices"
 	"time"
 
 	"candor/db"
@@ -13,38 +14,67 @@ import (
 	"candor/internal/statement"
 )
 
+// A Signature is what a customer signs with.
+type Signature struct {
+	Declaration statement.Declaration // the caller has validated its section
+	Browser     string                // which browser signs, for SignedBy; "" if that isn't known
+	// Asked is true if a page asked about odd answers: each must be confirmed. A
+	// script is asked nothing (D47).
+	Asked     bool
+	Confirmed []string // the keys of the doubts that the customer confirmed
+}
+
+// Unconfirmed are the doubts that the customer was asked about and didn't
+// confirm.
+func (s Signature) Unconfirmed(doubts []statement.Doubt) []statement.Doubt {
+	return slices.DeleteFunc(slices.Clone(doubts), func(d statement.Doubt) bool { return !s.Asked || slices.Contains(s.Confirmed, d.Key()) })
+}
+
+// confirmations are the odd answers that the customer confirmed.
+func (s Signature) confirmations(doubts []statement.Doubt, now time.Time) []statement.Confirmation {
+	var out []statement.Confirmation
+	for _, d := range doubts {
+		if slices.Contains(s.Confirmed, d.Key()) {
+			out = append(out, statement.Confirmation{Code: d.Code, Path: d.Path, ConfirmedAt: form.At(now)})
+		}
+	}
+	return out
+}
+
 // Submit signs and submits the form: in one transaction it completes the
 // declaration and the session, sends both events and asks for the PDF (D16).
-// The declaration's section is validated by the caller. Errors:
-// validation_error naming the sections that are unfinished, and those of a
-// session that isn't open. It keeps which browser signed, for SignedBy; "" if
-// that isn't known.
-func (s *Service) Submit(ctx context.Context, id domain.SessionID, signed statement.Declaration, browser string) error {
+// Errors: validation_error naming the sections that are unfinished, or odd
+// answers that weren't confirmed, and those of a session that isn't open.
+func (s *Service) Submit(ctx context.Context, id domain.SessionID, signature Signature) error {
 	return s.change(ctx, id, func(tx *db.Tx, session *domain.Session, now time.Time) error {
-		stored, err := tx.Sections(ctx, id)
+		stored, err := s.Vault.Form(ctx, tx, id)
 		if err != nil {
 			return err
 		}
-		documents, err := tx.Documents(ctx, id)
+		if err := unfinished(stored.Sections, stored.Documents); err != nil {
+			return err
+		}
+		answers, err := stored.Statement()
 		if err != nil {
 			return err
 		}
-		if err := unfinished(stored, documents); err != nil {
-			return err
+		doubts := answers.Doubts(now)
+		if len(signature.Unconfirmed(doubts)) > 0 {
+			return domain.Invalid(form.Error{Field: "confirmations", Rule: form.Rule{Code: "unfinished"}})
 		}
-		signed.SignedAt = now
-		declaration := (&statement.Statement{Declaration: signed}).Section(statement.DeclarationSection, now)
-		answers, err := declaration.MarshalJSON()
+		signed := signature.Declaration
+		signed.SignedAt, signed.Confirmations = now, signature.confirmations(doubts, now)
+		declaration, err := signed.Stored()
 		if err != nil {
 			return err
 		}
-		if _, err := s.Vault.SaveSection(ctx, tx, id, statement.DeclarationSection, answers, now); err != nil {
+		if _, err := s.Vault.SaveSection(ctx, tx, id, statement.DeclarationSection, declaration, now); err != nil {
 			return err
 		}
-		if err := s.complete(ctx, tx, session, now); err != nil || browser == "" {
+		if err := s.complete(ctx, tx, session, answers, now); err != nil || signature.Browser == "" {
 			return err
 		}
-		return s.Idempotency.Mark(ctx, tx, signature(session, browser))
+		return s.Idempotency.Mark(ctx, tx, signatureKey(session, signature.Browser))
 	})
 }
 
@@ -67,16 +97,12 @@ func unfinished(stored []db.Section, documents []domain.Document) error {
 	return domain.Invalid(fields...)
 }
 
-func (s *Service) complete(ctx context.Context, tx *db.Tx, session *domain.Session, now time.Time) error {
+func (s *Service) complete(ctx context.Context, tx *db.Tx, session *domain.Session, answers *statement.Statement, now time.Time) error {
 	session.Status, session.CompletedAt, session.SectionsCompleted = domain.Completed, &now, statement.SectionsTotal
 	if err := tx.CompleteSession(ctx, session); err != nil {
 		return err
 	}
 	if err := s.sectionCompleted(ctx, tx, session, statement.DeclarationSection, now); err != nil {
-		return err
-	}
-	answers, err := s.Vault.Statement(ctx, tx, session.ID)
-	if err != nil {
 		return err
 	}
 	if err := s.Outbox.SessionEvent(ctx, tx, session, domain.NewCompletedPayload(session, answers.Summary()), now); err != nil {
@@ -85,9 +111,9 @@ func (s *Service) complete(ctx context.Context, tx *db.Tx, session *domain.Sessi
 	return s.Outbox.PDF(ctx, tx, session.ID)
 }
 
-// signature is the idempotency key under which the signing of a session is stored:
+// signatureKey is the idempotency key under which the signing of a session is stored:
 // the signing browser's own secret.
-func signature(session *domain.Session, browser string) db.IdempotencyKey {
+func signatureKey(session *domain.Session, browser string) db.IdempotencyKey {
 	sum := sha256.Sum256([]byte(browser))
 	return db.IdempotencyKey{
 		Scope: session.Scope(), Path: "/f/" + session.ID.String() + "/" + statement.DeclarationSection, Key: hex.EncodeToString(sum[:]),
@@ -97,7 +123,7 @@ func signature(session *domain.Session, browser string) db.IdempotencyKey {
 // SignedBy reports whether that browser signed the session after the given time,
 // at most a day ago.
 func (s *Service) SignedBy(ctx context.Context, session *domain.Session, browser string, since time.Time) (bool, error) {
-	return s.Idempotency.Marked(ctx, signature(session, browser), since)
+	return s.Idempotency.Marked(ctx, signatureKey(session, browser), since)
 }
 
 // Signed returns what was signed in a session. The caller has checked that this

@@ -216,7 +216,7 @@ func (h *Harness) Complete(id domain.SessionID) {
 			h.Fill(id, name)
 		}
 	}
-	h.OK(h.Service.Forms.Submit(h.Context(), id, statementtest.Full().Declaration, ""))
+	h.OK(h.Service.Forms.Submit(h.Context(), id, forms.Signature{Declaration: statementtest.Full().Declaration}))
 }
 
 // Upload adds a small PDF to an open session and returns its bytes.

@@ -158,7 +158,7 @@ func (f *Fixture) Filled() *domain.Session {
 
 // Submit signs and submits a session's form.
 func (f *Fixture) Submit(id domain.SessionID) error {
-	return f.Forms.Submit(f.Ctx, id, statement.Declaration{Accepted: true, FullName: "Jo Customer"}, "")
+	return f.Forms.Submit(f.Ctx, id, forms.Signature{Declaration: statement.Declaration{Accepted: true, FullName: "Jo Customer"}})
 }
 
 // Submitted is a session whose form is submitted.

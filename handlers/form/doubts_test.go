@@ -1,0 +1,264 @@
+package form_test
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"candor/internal/statement"
+	"candor/internal/statement/statementtest"
+	"candor/internal/testkit/browsertest"
+	"candor/internal/testkit/harness"
+)
+
+// even are changes of the full example after which nothing is asked about.
+var even = map[string]url.Values{
+	"assets":   {"real_property.1.current_value": {"500,000"}, "vehicles.1.amount_owing": {""}},
+	"expenses": {"housing.mortgage_rent": {"3,630.25"}},
+}
+
+// tell answers the sections with answers that aren't odd, changed by what is
+// given for some of them. {"has": "none"} replaces a section's.
+func tell(c *harness.Customer, changes map[string]url.Values) {
+	c.Helper()
+	c.WantPage(c.Get(""), http.StatusOK)
+	for _, name := range statement.SectionNames[:6] {
+		values := statementtest.Values(name)
+		maps.Copy(values, even[name])
+		maps.Copy(values, changes[name])
+		if values.Has("has") {
+			values = changes[name]
+		}
+		c.WantRedirect(c.Post(name, values))
+	}
+}
+
+// confirmations are the codes and paths of data.confirmations.
+func confirmations(c *harness.Customer) []string {
+	c.Helper()
+	response := c.Harness.Get("/sessions/" + c.ID.String() + "/data").WantStatus(http.StatusOK)
+	var data struct {
+		Data struct {
+			Confirmations []struct{ Code, Path string } `json:"confirmations"`
+		} `json:"data"`
+	}
+	c.OK(json.Unmarshal(response.Body.Bytes(), &data))
+	if data.Data.Confirmations == nil {
+		c.Error("data has no array of confirmations")
+	}
+	out := []string{}
+	for _, one := range data.Data.Confirmations {
+		out = append(out, one.Code+" "+one.Path)
+	}
+	return out
+}
+
+// asked are the odd answers that the check page asks about, by the keys of their
+// ticks.
+func asked(c *harness.Customer) []string {
+	c.Helper()
+	page := c.WantPage(c.Get("declaration"), http.StatusOK)
+	if !strings.Contains(page.Text(), "Is this right?") {
+		return nil
+	}
+	return page.Field("right").Choices
+}
+
+// signing is what the check page posts with these ticks.
+func signing(ticked ...string) url.Values {
+	values := statementtest.Values(statement.DeclarationSection)
+	values["asked"], values["right"] = []string{"true"}, ticked
+	return values
+}
+
+// TestOddAnswersAreAskedAbout makes each answer odd by itself.
+func TestOddAnswersAreAskedAbout(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	none := url.Values{"has": {"none"}}
+	for name, tt := range map[string]struct {
+		changes map[string]url.Values
+		asked   string // code and path
+		shows   string
+		field   string // to which "Change" leads
+	}{
+		"young":    {map[string]url.Values{"personal_details": {"date_of_birth.year": {"2010"}}}, "age personal_details.date_of_birth", "You are 16 years old.", "personal_details?return=declaration#date_of_birth.day"},
+		"old":      {map[string]url.Values{"personal_details": {"date_of_birth.year": {"1901"}}}, "age personal_details.date_of_birth", "You are 125 years old.", "personal_details?return=declaration#date_of_birth.day"},
+		"state":    {map[string]url.Values{"personal_details": {"address.state": {"TAS"}}}, "state_postcode personal_details.address.state", "You chose TAS, but postcode", "personal_details?return=declaration#address.state"},
+		"income":   {map[string]url.Values{"income": none}, "no_income income.total_gross_income", "You have no income.", "income?return=declaration#employment_income"},
+		"rent":     {map[string]url.Values{"expenses": {"housing.mortgage_rent": {"11,439.33"}}}, "rent_above_income expenses.housing.mortgage_rent", "Your mortgage or rent is $11,439.33 a month. Your income is $11,439.32 a month.", "expenses?return=declaration#housing.mortgage_rent"},
+		"mortgage": {map[string]url.Values{"assets": {"real_property.0.current_value": {"100"}}}, "mortgage_above_value assets.real_property.0.mortgage_owing", "It is worth $100.00.", "assets?return=declaration#real_property.0.mortgage_owing"},
+		"repayment": {map[string]url.Values{"liabilities": {"personal_loans.0.monthly_repayment": {""}}}, "debt_without_repayment liabilities.personal_loans.0.monthly_repayment",
+			"and repay nothing.", "liabilities?return=declaration#personal_loans.0.monthly_repayment"},
+		"expenses": {map[string]url.Values{"expenses": {"housing.mortgage_rent": {"3,630.24"}}}, "repayments_missing expenses.housing.mortgage_rent",
+			"You repay $3,630.25 a month on mortgages. In your expenses it is $3,630.24.", "expenses?return=declaration#housing.mortgage_rent"},
+		"vehicle": {map[string]url.Values{"assets": {"vehicles.1.description": {"Tractor"}, "vehicles.1.value": {"9000"}, "vehicles.1.amount_owing": {"4,000"}}},
+			"debt_not_listed assets.vehicles.1.amount_owing", "You owe $4,000.00 on Tractor. It isn’t in your liabilities.", "liabilities?return=declaration#offer-assets.vehicles.1.amount_owing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := h.In(t).NewCustomer()
+			tell(c, tt.changes)
+			keys := asked(c)
+			if len(keys) != 1 {
+				t.Fatalf("asked about %q, want %s", keys, tt.asked)
+			}
+			c.WantPage(c.Get("declaration"), http.StatusOK).Shows(tt.shows, "Yes, this is right").WantField("right", "").LeadsTo(strings.Split(c.Path(tt.field), "#")[0])
+			if !strings.Contains(c.Get("declaration").Body.String(), `href="`+c.Path(tt.field)+`"`) {
+				t.Errorf("no link leads to %s", tt.field)
+			}
+
+			// Without a tick the page comes back and says which; nothing is signed.
+			page := c.WantPage(c.Post("declaration", signing()), http.StatusUnprocessableEntity)
+			page.WantError("right-1", tt.shows).WantField("full_name", statementtest.Full().Declaration.FullName).WantField("accepted", "true")
+			if !page.Field("right").Invalid {
+				t.Error("the tick isn't marked")
+			}
+			// A tick stays if the signature is wrong.
+			unsigned := signing(keys...)
+			unsigned.Del("full_name")
+			c.WantPage(c.Post("declaration", unsigned), http.StatusUnprocessableEntity).WantField("right", keys[0]).WantError("full_name", "")
+
+			c.WantRedirect(c.Post("declaration", signing(keys...)))
+			if got := confirmations(c); !slices.Equal(got, []string{tt.asked}) {
+				t.Errorf("confirmations %q, want %s", got, tt.asked)
+			}
+		})
+	}
+}
+
+// TestScriptsAreAskedNothing signs odd answers as a script of D47 does.
+func TestScriptsAreAskedNothing(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	tell(c, map[string]url.Values{"income": {"has": {"none"}}})
+	c.WantRedirect(c.Sign())
+	if got := confirmations(c); len(got) != 0 {
+		t.Errorf("confirmations %q of what wasn't asked", got)
+	}
+}
+
+// TestConfirmationsBelongToAnswers changes an answer in another tab after the
+// tick: it is asked again, with its new figures. So is one that has become odd.
+func TestConfirmationsBelongToAnswers(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	low := url.Values{"housing.mortgage_rent": {"3,000"}}
+	tell(c, map[string]url.Values{"expenses": low})
+	old := asked(c)
+	lower := statementtest.Values("expenses")
+	lower.Set("housing.mortgage_rent", "2,000")
+	c.WantRedirect(c.Post("expenses", lower))
+	c.WantPage(c.Post("declaration", signing(old...)), http.StatusUnprocessableEntity).WantField("right", "").WantError("right-1", "In your expenses it is $2,000.00")
+	now := asked(c)
+	if slices.Equal(now, old) {
+		t.Error("the tick is that of the old answer")
+	}
+	c.WantRedirect(c.Post("income", url.Values{"has": {"none"}}))
+	c.WantPage(c.Post("declaration", signing(now...)), http.StatusUnprocessableEntity).WantError("right-1", "You have no income")
+	keys := append(asked(c), "no such key")
+	c.WantRedirect(c.Post("declaration", signing(keys...)))
+	if got := confirmations(c); !slices.Equal(got, []string{"no_income income.total_gross_income", "repayments_missing expenses.housing.mortgage_rent"}) {
+		t.Errorf("confirmations %q", got)
+	}
+}
+
+// TestForgottenDebts adds debts that the assets have by buttons, at any time and
+// without script.
+func TestForgottenDebts(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	c.Answer("assets")
+	const mortgage, finance = "assets.real_property.0.mortgage_owing", "assets.vehicles.0.amount_owing"
+	first := c.WantPage(c.Get("liabilities"), http.StatusOK) // which has them
+	c.WantRedirect(c.Post("liabilities", url.Values{"has": {"none"}}))
+	page := c.WantPage(c.Get("liabilities"), http.StatusOK)
+	for _, name := range []string{mortgage, finance} {
+		if strings.Contains(first.Source, "offer:"+name) || !strings.Contains(page.Source, "offer:"+name) {
+			t.Errorf("%s isn't offered where it is missing", name)
+		}
+	}
+	page.Shows("Add the mortgage of ", "Add the finance for ")
+	page = c.WantPage(c.Post("liabilities", url.Values{"has": {"none"}, "mortgages.0.lender": {""}, "action": {"offer:" + mortgage}}), http.StatusOK)
+	page.WantField("mortgages.0.balance", first.Field("mortgages.0.balance").Value).WantField("mortgages.0.property", first.Field("mortgages.0.property").Value).
+		WantField("None of these", "").WantField("Mortgages", "mortgages")
+	if strings.Contains(page.Source, "offer:"+mortgage) || !strings.Contains(page.Source, "offer:"+finance) {
+		t.Error("what was added is offered, or what wasn't isn't")
+	}
+	if !page.Field("mortgages.0.lender").Focused {
+		t.Error("the added item doesn't have the focus")
+	}
+	// A second press, or one of another tab, adds nothing.
+	values := url.Values{"mortgages.0.balance": {page.Field("mortgages.0.balance").Value}, "mortgages.0.property": {"home"}, "action": {"offer:" + mortgage}}
+	c.WantPage(c.Post("liabilities", values), http.StatusOK).WantField("mortgages.0.property", "home")
+	if got := c.Post("liabilities", values).Body.String(); strings.Contains(got, "mortgages.1.") {
+		t.Error("it was added twice")
+	}
+	for _, name := range []string{"assets.castle.0.x", "", "mortgages"} {
+		c.WantPage(c.Post("liabilities", url.Values{"action": {"offer:" + name}}), http.StatusOK)
+	}
+}
+
+// TestDoubtsInABrowser follows "Change" to the field and comes back, then adds a
+// forgotten debt and signs, with and without script.
+func TestDoubtsInABrowser(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string]browsertest.Options{
+		"phone": {Device: browsertest.Phone}, "desktop": {Device: browsertest.Desktop}, "no-script": {Device: browsertest.Phone, NoScript: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, base := harness.Listen(t)
+			c := h.NewCustomer()
+			values := statementtest.Values("liabilities")
+			for input := range values {
+				if strings.HasPrefix(input, "other_liabilities.") {
+					delete(values, input)
+				}
+			}
+			tell(c, map[string]url.Values{"expenses": {"housing.mortgage_rent": {"3,000"}}})
+			c.WantRedirect(c.Post("liabilities", values))
+			tab := browsertest.New(t, options)
+			see := func(step string) { tab.View("doubts/" + name + "-" + step) }
+			tab.Open(base + h.Link(c.ID))
+			tab.Open(base + c.Path("declaration"))
+			see("1-check")
+			tab.Click(mainButton)
+			tab.WaitForFocus("error-summary")
+			see("2-refused")
+			tab.Click(".doubt:last-of-type .change-link")
+			tab.WaitForFocus("housing.mortgage_rent")
+			see("3-change")
+			browsertest.Eval[bool](tab, `document.activeElement.select(), true`)
+			tab.Press("3,630.25")
+			tab.Click(mainButton)
+			tab.WaitForFocus("check-expenses")
+			see("4-back")
+			tab.Click(".doubt .change-link")
+			tab.WaitForFocus("offer-assets.vehicles.0.amount_owing")
+			see("5-offer")
+			tab.Click(input("offer-assets.vehicles.0.amount_owing"))
+			tab.WaitForFocus("other_liabilities.0.description")
+			see("6-added")
+			tab.Click(mainButton)
+			tab.WaitForFocus("check-liabilities")
+			see("7-asked")
+			tab.Click(input("right-1"))
+			tab.Type(input("full_name"), "Zoë Margaret O'Brien")
+			tab.Click(input("accepted"))
+			see("8-ticked")
+			tab.Click(mainButton)
+			tab.WaitForTrue(`document.body.innerText.includes("has been sent")`)
+			data, err := h.Service.Sessions.Data(t.Context(), h.TestScope(), c.ID, harness.Operator)
+			h.OK(err)
+			if got := data.Statement.Declaration.Confirmations; len(got) != 1 || got[0].Code != "debt_without_repayment" {
+				t.Errorf("confirmations %v", got)
+			}
+			tab.NoErrors()
+		})
+	}
+}

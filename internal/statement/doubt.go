@@ -1,0 +1,212 @@
+package statement
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"candor/internal/form"
+)
+
+// A DoubtCode says why an answer is asked about before the signature.
+type DoubtCode string
+
+// Enum lists the codes.
+func (DoubtCode) Enum() []string {
+	var out []string
+	for _, rule := range doubts {
+		out = append(out, string(rule.code))
+	}
+	return out
+}
+
+// A Doubt is an odd answer. It is asked about and never refused.
+type Doubt struct {
+	Code DoubtCode
+	Path string   // of the answer in the data object
+	Text string   // what is odd, with {names}
+	Args []string // what replaces them, in their order
+}
+
+// Key is the doubt with its figures. After a change of the answer it is another
+// one, which is asked about again.
+func (d Doubt) Key() string {
+	return strings.Join(append([]string{string(d.Code), d.Path}, d.Args...), "|")
+}
+
+// A Confirmation says that the customer was asked about an odd answer and
+// confirmed it.
+type Confirmation struct {
+	Code        DoubtCode      `json:"code" doc:"Why it was asked about."`
+	Path        string         `json:"path" doc:"Path of the answer in this object."`
+	ConfirmedAt form.Timestamp `json:"confirmed_at" doc:"When the customer confirmed it, UTC."`
+}
+
+// Customers of these ages and between them aren't asked.
+const youngest, oldest = 18, 100
+
+// DebtNotListed is a debt that the assets mention and the liabilities lack. Its
+// path is also the name of the liabilities' offer to add it.
+const DebtNotListed DoubtCode = "debt_not_listed"
+
+// doubts are the rules. Each returns what is odd, without its code.
+var doubts = []struct {
+	code DoubtCode
+	find func(s *Statement, now time.Time) []Doubt
+}{
+	{"age", func(s *Statement, now time.Time) []Doubt {
+		age := s.Personal.age(now)
+		return when(!s.Personal.DateOfBirth.IsZero() && (age < youngest || age > oldest), Doubt{
+			Path: "personal_details.date_of_birth", Text: "You are {age} years old.", Args: []string{strconv.Itoa(age)},
+		})
+	}},
+	{"state_postcode", func(s *Statement, _ time.Time) []Doubt {
+		a := s.Personal.Address
+		state := stateOf(a.Postcode)
+		return when(state != "" && a.State != "" && state != a.State, Doubt{
+			Path: "personal_details.address.state", Text: "You chose {state}, but postcode {postcode} is in {other}.", Args: []string{a.State, a.Postcode, state},
+		})
+	}},
+	{"no_income", func(s *Statement, _ time.Time) []Doubt {
+		return when(s.Income.TotalGross() == 0, Doubt{Path: "income.total_gross_income", Text: "You have no income."})
+	}},
+	{"rent_above_income", func(s *Statement, _ time.Time) []Doubt {
+		rent, income := s.Expenses.Housing.MortgageRent, s.Income.Monthly()
+		return when(income > 0 && rent > income, Doubt{
+			Path: "expenses.housing.mortgage_rent", Text: "Your mortgage or rent is {rent} a month. Your income is {income} a month.", Args: []string{rent.String(), income.String()},
+		})
+	}},
+	{"mortgage_above_value", func(s *Statement, _ time.Time) (out []Doubt) {
+		for i, p := range s.Assets.RealProperty {
+			out = append(out, when(p.MortgageOwing > p.CurrentValue, Doubt{
+				Path: item("assets.real_property", i, "mortgage_owing"), Text: "The mortgage on {property} is {owing}. It is worth {value}.",
+				Args: []string{p.Address, p.MortgageOwing.String(), p.CurrentValue.String()},
+			})...)
+		}
+		return out
+	}},
+	{DebtNotListed, func(s *Statement, _ time.Time) (out []Doubt) {
+		for _, debt := range unlisted(&s.Assets, &s.Liabilities) {
+			out = append(out, Doubt{Path: debt.path, Text: "You owe {amount} on {thing}. It isn’t in your liabilities.", Args: []string{debt.balance.String(), debt.thing}})
+		}
+		return out
+	}},
+	{"debt_without_repayment", func(s *Statement, _ time.Time) (out []Doubt) {
+		for _, debt := range s.Liabilities.debts() {
+			out = append(out, when(debt.balance > 0 && debt.repayment == 0, Doubt{
+				Path: debt.path, Text: "You owe {amount} ({debt}) and repay nothing.", Args: []string{debt.balance.String(), debt.name},
+			})...)
+		}
+		return out
+	}},
+	{"repayments_missing", func(s *Statement, _ time.Time) (out []Doubt) {
+		owed, paid := SuggestExpenses(&s.Assets, &s.Liabilities), s.Expenses
+		for _, line := range []struct {
+			path, text string
+			owed, paid Cents
+		}{
+			{"housing.mortgage_rent", "You repay {owed} a month on mortgages. In your expenses it is {paid}.", owed.Housing.MortgageRent, paid.Housing.MortgageRent},
+			{"transport.car_loan", "You repay {owed} a month on vehicles. In your expenses it is {paid}.", owed.Transport.CarLoan, paid.Transport.CarLoan},
+			{"commitments.debt_repayments", "You repay {owed} a month on other debts. In your expenses it is {paid}.", owed.Commitments.DebtRepayments, paid.Commitments.DebtRepayments},
+		} {
+			out = append(out, when(line.paid < line.owed, Doubt{
+				Path: "expenses." + line.path, Text: line.text, Args: []string{line.owed.String(), line.paid.String()},
+			})...)
+		}
+		return out
+	}},
+}
+
+func when(odd bool, d Doubt) []Doubt {
+	if !odd {
+		return nil
+	}
+	return []Doubt{d}
+}
+
+func item(list string, i int, field string) string {
+	return list + "." + strconv.Itoa(i) + "." + field
+}
+
+// Doubts are the odd answers of a statement whose sections are finished, in page
+// order of their rules.
+func (s *Statement) Doubts(now time.Time) []Doubt {
+	var out []Doubt
+	for _, rule := range doubts {
+		for _, d := range rule.find(s, now) {
+			d.Code = rule.code
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// Confirmed are the doubts that the customer confirmed, as at the signature.
+func (s *Statement) Confirmed() []Doubt {
+	return slices.DeleteFunc(s.Doubts(s.Declaration.SignedAt), func(d Doubt) bool {
+		return !slices.ContainsFunc(s.Declaration.Confirmations, func(c Confirmation) bool { return c.Code == d.Code && c.Path == d.Path })
+	})
+}
+
+// age is how many birthdays the customer had.
+func (p *PersonalDetails) age(now time.Time) int {
+	born := p.DateOfBirth
+	years := now.Year() - born.Year()
+	if now.Month() < born.Month() || now.Month() == born.Month() && now.Day() < born.Day() {
+		years--
+	}
+	return years
+}
+
+// A debt is a line of the liabilities that is repaid.
+type debt struct {
+	path               string // of its repayment in the data object
+	name               string
+	balance, repayment Cents
+}
+
+func (l *Liabilities) debts() []debt {
+	var out []debt
+	for i, m := range l.Mortgages {
+		out = append(out, debt{item("liabilities.mortgages", i, "monthly_repayment"), m.Lender, m.Balance, m.MonthlyRepayment})
+	}
+	for i, p := range l.PersonalLoans {
+		out = append(out, debt{item("liabilities.personal_loans", i, "monthly_repayment"), p.Lender, p.Balance, p.MonthlyRepayment})
+	}
+	for i, o := range l.Other {
+		out = append(out, debt{item("liabilities.other_liabilities", i, "monthly_repayment"), o.Description, o.Balance, o.MonthlyRepayment})
+	}
+	return out
+}
+
+// Stored is what is kept of a signed declaration: its section's JSON with the
+// confirmations.
+func (d *Declaration) Stored() ([]byte, error) {
+	answers, err := d.section().MarshalJSON()
+	if err != nil || len(d.Confirmations) == 0 {
+		return answers, err
+	}
+	confirmed, err := json.Marshal(d.Confirmations)
+	return slices.Concat(answers[:len(answers)-1], []byte(`,"`+confirmationsMember+`":`), confirmed, []byte("}")), err
+}
+
+// Read takes what is stored of the named section's valid answers.
+func (s *Statement) Read(name string, stored []byte) error {
+	section := s.Section(name, time.Time{})
+	if section == nil {
+		return nil
+	}
+	if err := section.UnmarshalJSON(stored); err != nil {
+		return err
+	}
+	s.Enter(section)
+	if name != DeclarationSection {
+		return nil
+	}
+	var kept struct{ Confirmations []Confirmation }
+	err := json.Unmarshal(stored, &kept)
+	s.Declaration.Confirmations = kept.Confirmations
+	return err
+}

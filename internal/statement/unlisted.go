@@ -1,0 +1,116 @@
+package statement
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"candor/internal/form"
+)
+
+// owing is a debt that the assets mention.
+type owing struct {
+	path    string // of the amount in the data object
+	thing   string // what it was borrowed for
+	whole   Cents  // as in the assets
+	balance Cents  // the customer's share
+	list    string // the liabilities' list that it belongs to
+	text    string // what the button that adds it says
+	field   string // of the list's item that has the description
+	value   string
+}
+
+// owed are the debts that the assets mention, at the customer's share (D20).
+func (a *Assets) owed() []owing {
+	var out []owing
+	for i, p := range a.RealProperty {
+		if balance := share(p.MortgageOwing, p.OwnershipPercentage); balance > 0 {
+			out = append(out, owing{
+				path: item("assets.real_property", i, "mortgage_owing"), thing: p.Address, whole: p.MortgageOwing, balance: balance,
+				list: "mortgages", text: "Add the mortgage of {property}, {amount}", field: "property", value: p.Address,
+			})
+		}
+	}
+	for i, v := range a.Vehicles {
+		if v.AmountOwing > 0 {
+			out = append(out, owing{
+				path: item("assets.vehicles", i, "amount_owing"), thing: v.Description, whole: v.AmountOwing, balance: v.AmountOwing,
+				list: "other_liabilities", text: "Add the finance for {vehicle}, {amount}", field: "description", value: financeFor(v),
+			})
+		}
+	}
+	return out
+}
+
+// A listed debt can be one that the assets mention.
+type listed struct {
+	list, name string
+	balance    Cents
+}
+
+func (l *Liabilities) listed() []listed {
+	var out []listed
+	for _, m := range l.Mortgages {
+		if *m == (Mortgage{}) {
+			continue // not filled in yet
+		}
+		out = append(out, listed{"mortgages", m.Property, m.Balance})
+	}
+	for _, o := range l.Other {
+		out = append(out, listed{"other_liabilities", strings.TrimPrefix(o.Description, financePrefix), o.Balance})
+	}
+	for _, p := range l.PersonalLoans {
+		out = append(out, listed{"personal_loans", p.Purpose, p.Balance})
+	}
+	return out
+}
+
+// unlisted are the debts that the assets mention and the liabilities lack.
+// Customers change names and amounts, so a debt is found by its name, else by
+// its amount. A mortgage that names none of the properties can be for any of them.
+func unlisted(a *Assets, l *Liabilities) []owing {
+	left, debts := a.owed(), l.listed()
+	for _, same := range []func(owing, listed) bool{
+		func(o owing, d listed) bool { return sameName(o.thing, d.name) },
+		func(o owing, d listed) bool { return d.balance == o.balance || d.balance == o.whole },
+		func(o owing, d listed) bool {
+			return o.list == "mortgages" && d.list == "mortgages" && !slices.ContainsFunc(a.RealProperty, func(p *Property) bool { return sameName(p.Address, d.name) })
+		},
+	} {
+		left = slices.DeleteFunc(left, func(o owing) bool {
+			i := slices.IndexFunc(debts, func(d listed) bool { return same(o, d) })
+			if i >= 0 {
+				debts = slices.Delete(debts, i, i+1)
+			}
+			return i >= 0
+		})
+	}
+	return left
+}
+
+// sameName reports whether one name has all words of the other in a row.
+func sameName(one, other string) bool {
+	one, other = words(one), words(other)
+	return one != "" && other != "" && (strings.Contains(one, other) || strings.Contains(other, one))
+}
+
+// words are a name's words in lower case with a space around each, "" for none.
+func words(s string) string {
+	all := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return strings.ContainsRune(" ,.", r) })
+	if len(all) == 0 {
+		return ""
+	}
+	return " " + strings.Join(all, " ") + " "
+}
+
+// offers are the debts that are missing in the liabilities, to add.
+func (s *Statement) offers() []form.Offer {
+	var out []form.Offer
+	for _, o := range unlisted(&s.Assets, &s.Liabilities) {
+		out = append(out, form.Offer{
+			Name: o.path, List: o.list, Text: o.text, Args: []string{o.thing, "$" + o.balance.Grouped()},
+			Inputs: url.Values{o.field: {o.value}, "balance": {o.balance.Grouped()}},
+		})
+	}
+	return out
+}
