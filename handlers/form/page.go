@@ -174,7 +174,7 @@ func tasks(v *visit) []view.Task {
 
 func task(v *visit, name string) view.Task {
 	t := view.Task{
-		Number: statement.SectionNumber(name), Title: statement.Title(name), Hint: view.TaskHint(name),
+		Number: statement.SectionNumber(name), Title: statement.Title(name), Hint: view.TaskHint(name), Gaps: v.Gaps(name),
 		URL: sectionURL(v.Session.ID, name), Status: view.NotStarted,
 	}
 	own, begun := v.Sections[name]

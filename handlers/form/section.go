@@ -152,7 +152,7 @@ func (a *answer) decide(ctx context.Context, merged *form.Merged) (forms.Save, e
 		// A save never completes a section, since the customer may not be finished.
 		// A completed section stays completed if its answers are still valid.
 		if a.Sections[a.section].Completed {
-			if whole := a.Empty(a.section); len(whole.Decode(merged.Store)) == 0 {
+			if whole := a.Empty(a.section); len(whole.Decode(merged.Store))+len(whole.Left()) == 0 {
 				return forms.Save{Section: whole, Complete: true}, nil
 			}
 		}
@@ -177,13 +177,15 @@ func (a *answer) collide(merged *form.Merged) {
 }
 
 // complete stores valid answers. It shows invalid ones again and keeps them as a
-// draft, so that nothing is lost.
+// draft, so that nothing is lost. Answers that are left for later are no mistakes,
+// but they keep the section a draft.
 func (a *answer) complete(merged *form.Merged) forms.Save {
 	whole := a.Empty(a.section)
-	errs := whole.Decode(merged.Store)
+	errs, left := whole.Decode(merged.Store), whole.Left()
+	errs = slices.DeleteFunc(errs, func(e form.Error) bool { return slices.Contains(left, e.Field) })
 	if len(errs) == 0 {
 		a.status = 0
-		return forms.Save{Section: whole, Complete: true}
+		return forms.Save{Section: whole, Complete: len(left) == 0}
 	}
 	a.page.Section, a.page.Errors, a.status = whole, errs, http.StatusUnprocessableEntity
 	return forms.Save{Section: whole, Refused: errs}

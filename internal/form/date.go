@@ -16,6 +16,7 @@ const DateLayout = "2006-01-02"
 
 // date is a calendar date, typed as day, month and year.
 type date struct {
+	deferral
 	p        *time.Time
 	earliest time.Time
 	latest   time.Time

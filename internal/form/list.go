@@ -157,7 +157,7 @@ func (l *List) inputs(out url.Values) {
 
 func blank(fields []Field) bool {
 	for _, f := range fields {
-		if f.Kind != KindOutput && (!f.Value.Empty() || f.Value.ErrorMessage() != "") {
+		if f.Kind != KindOutput && (!f.Value.Empty() || f.Value.ErrorMessage() != "" || f.Left()) {
 			return false
 		}
 	}

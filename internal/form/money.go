@@ -14,6 +14,7 @@ import (
 // recurring one can be typed in any period, and as several amounts that are
 // added up (D53).
 type money struct {
+	deferral
 	p       *Cents
 	period  Period  // the unit of *p
 	typed   []typed // nil if the amount is stored as one in its own period

@@ -9,6 +9,7 @@ import (
 
 // percent is a whole number from 0 to 100.
 type percent struct {
+	deferral
 	p       *int
 	input   string
 	message string

@@ -209,6 +209,9 @@ func (f Field) Typed(path string) url.Values {
 	for _, part := range f.Parts() {
 		values.Set(path+part, f.Value.Input(strings.TrimPrefix(part, ".")))
 	}
+	if f.Left() {
+		values.Set(path+LaterInput, "true")
+	}
 	return values
 }
 
@@ -251,6 +254,9 @@ func parseFields(fields []Field, prefix string, values url.Values) {
 			}
 			return cut(values.Get(prefix+f.Name+part), limit)
 		})
+		if left := f.deferred(); left != nil {
+			*left = values.Get(prefix+f.Name+LaterInput) != ""
+		}
 	}
 }
 

@@ -34,6 +34,7 @@ type Value interface {
 
 // text is a single line of text, NFC-normalised and trimmed (D24).
 type text struct {
+	deferral
 	p       *string
 	max     int
 	format  string
@@ -208,13 +209,14 @@ func (v *text) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, v.
 
 // choice is one of several codes.
 type choice struct {
+	deferral
 	p       *string
 	options []Option
 }
 
 // Choice describes a choice of one of the options.
 func Choice(p *string, name, label string, options []Option) Field {
-	return Field{Name: name, Label: label, Kind: KindChoice, Options: options, Value: &choice{p, options}}
+	return Field{Name: name, Label: label, Kind: KindChoice, Options: options, Value: &choice{p: p, options: options}}
 }
 
 func (v *choice) Parse(get func(string) string) {

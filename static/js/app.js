@@ -2,6 +2,7 @@
 import "htmx.org/dist/htmx.esm.min.js";
 import "./autosave.js";
 import "./kinds.js";
+import "./later.js";
 import "./period.js";
 import "./date.js";
 import "./upload.js";

@@ -3,7 +3,7 @@
 document.addEventListener("change", ({ target }) => {
   if (!target.matches?.(".kind > h2 input, .kind > .choice input")) return;
   const kind = target.closest(".kind");
-  const questions = [...kind.querySelectorAll(".kind-questions :is(input, select:not([data-period]))")];
+  const questions = [...kind.querySelectorAll(".kind-questions :is(input, select:not([data-period])):not(.later *)")];
   if (target.checked) {
     const none = target.value === "none";
     for (const other of target.form.querySelectorAll("input[name=has]")) {
@@ -12,6 +12,7 @@ document.addEventListener("change", ({ target }) => {
     questions[0]?.focus();
     return;
   }
+  for (const tick of kind.querySelectorAll(".later :checked")) tick.checked = false;
   const entered = questions.filter((input) => (input.type === "radio" ? input.checked : input.value !== ""));
   if (entered.length === 0) return;
   if (!confirm(kind.dataset.clear)) {

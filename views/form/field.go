@@ -21,6 +21,7 @@ type question struct {
 	Message string      // what is wrong with the answer, or ""
 	Focus   bool        // takes the focus when the page appears
 	Stored  *form.Field // what another tab or device saved, if it collides with the answer
+	Later   bool        // the answer can be left for later
 	// Of a section's amounts:
 	Usual   form.Period // the period that one without an answer starts with
 	Action  string      // where the form is posted
@@ -88,7 +89,7 @@ func (s SectionPage) questions(ctx context.Context, fields []form.Field, prefix 
 	out := questions(ctx, fields, prefix, errs, s.Focus)
 	for i, q := range out {
 		out[i].Usual, out[i].Action, out[i].FocusOn = s.usual, s.Action, s.Focus
-		out[i].Stored = s.other(q.Path)
+		out[i].Stored, out[i].Later = s.other(q.Path), q.CanWait()
 		if s.usual == form.Once {
 			out[i].Usual = q.Period
 		}

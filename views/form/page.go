@@ -76,6 +76,7 @@ type Task struct {
 	Hint   string // what the section asks for, in a few words
 	URL    string
 	Status TaskStatus
+	Gaps   []form.Gap // what is left to answer of a section that was begun
 }
 
 // TaskStatus says how far a section is.

@@ -141,6 +141,8 @@ func pages(t *testing.T) map[string]templ.Component {
 	invalid.Errors = answered(t, invalid.Section, map[string]string{"full_name": "J", "date_of_birth.day": "31", "date_of_birth.month": "2", "date_of_birth.year": "1985", "email": "jessica@"})
 	invalidAssets := sectionPage(new(statement.Statement).Section(statement.AssetsSection, now))
 	invalidAssets.Errors = answered(t, invalidAssets.Section, map[string]string{"real_property.0.description": "Home", "real_property.0.current_value": "lots"})
+	left := sectionPage(new(statement.Statement).Section(statement.AssetsSection, now))
+	left.Section.Read(url.Values{"has": {"vehicles"}, "vehicles.0.description.later": {"true"}, "vehicles.0.value.later": {"true"}})
 	prefilled := sectionPage(section(statement.LiabilitiesSection))
 	prefilled.Notice = view.SuggestedNotice(t.Context())
 	prefilled.Returning = true
@@ -153,6 +155,8 @@ func pages(t *testing.T) map[string]templ.Component {
 	collidedList := sectionPage(section(statement.AssetsSection))
 	collidedList.Stored, collidedList.Collisions = collidedList.Section, []string{"vehicles", "real_property.0.current_value"}
 
+	waiting := hub(view.Completed, view.ToFinish, view.InProgress)
+	waiting.Tasks[2].Gaps = []form.Gap{{Input: "real_property.0.mortgage_owing", Label: "Mortgage owing", Item: "property", Number: 1}, {Input: "investments", Label: "Investments"}}
 	unsigned := checkPage(s)
 	doubtful := checkPage(odd(t))
 	doubtful.Doubts = odd(t).Doubts(now)
@@ -163,7 +167,7 @@ func pages(t *testing.T) map[string]templ.Component {
 	signed := checkPage(example(t))
 	signed.Errors = signed.Declaration.Decode(url.Values{})
 	unfinished := checkPage(new(statement.Statement))
-	unfinished.Unfinished = hub().Tasks[:6]
+	unfinished.Unfinished = waiting.Tasks[:6]
 
 	copied := checkPage(example(t))
 	copied.Signed = &now
@@ -176,7 +180,7 @@ func pages(t *testing.T) map[string]templ.Component {
 	all := map[string]templ.Component{
 		"copy":                view.Copy(copied),
 		"hub-new":             view.Hub(hub()),
-		"hub-begun":           view.Hub(hub(view.Completed, view.ToFinish, view.InProgress)),
+		"hub-begun":           view.Hub(waiting),
 		"personal":            view.Section(sectionPage(section(statement.PersonalDetailsSection))),
 		"personal-errors":     view.Section(invalid),
 		"personal-collision":  view.Section(collided),
@@ -186,6 +190,7 @@ func pages(t *testing.T) map[string]templ.Component {
 		"assets-empty":        view.Section(sectionPage(new(statement.Statement).Section(statement.AssetsSection, now))),
 		"assets":              view.Section(sectionPage(section(statement.AssetsSection))),
 		"assets-errors":       view.Section(invalidAssets),
+		"assets-later":        view.Section(left),
 		"liabilities":         view.Section(prefilled),
 		"expenses":            view.Section(sectionPage(section(statement.ExpensesSection))),
 		"documents-empty":     view.Documents(view.DocumentsPage{Page: page(), Action: "/documents"}),

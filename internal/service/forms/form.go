@@ -196,6 +196,16 @@ func (f *State) Empty(name string) *form.Section {
 	return section
 }
 
+// Gaps lists what keeps a section that was begun from being complete.
+func (f *State) Gaps(name string) []form.Gap {
+	section, own := f.Empty(name), f.Sections[name]
+	if section == nil || own.Draft == nil {
+		return nil
+	}
+	section.Read(own.Draft)
+	return section.Gaps()
+}
+
 // Finished reports whether a section can be signed for: it was completed, its
 // answers are still valid, and every document has a category.
 func (f *State) Finished(name string) bool {

@@ -1,0 +1,226 @@
+package form_test
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"candor/internal/domain"
+	"candor/internal/statement/statementtest"
+	"candor/internal/testkit/browsertest"
+	"candor/internal/testkit/harness"
+)
+
+// TestLeftForLater leaves answers for later: Continue goes on, the section isn't
+// complete, and the list of sections leads to each of them.
+func TestLeftForLater(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	c.WantPage(c.Get(""), http.StatusOK).Hides("Left for later")
+	c.Answer("personal_details")
+	values := statementtest.Values("assets")
+	values.Set("vehicles.0.value", "")
+	values.Set("vehicles.0.value.later", "true")
+	values.Del("real_property.0.ownership")
+	values.Set("real_property.0.ownership.later", "true")
+	if next := c.WantRedirect(c.Post("assets", values)); next != "liabilities" {
+		t.Errorf("sent on to %q, want liabilities", next)
+	}
+	page := c.WantPage(c.Get("assets"), http.StatusOK).WantField("vehicles.0.value", "").WantField("vehicles.0.value.later", "true").
+		WantField("real_property.0.ownership.later", "true").WantField("vehicles.1.value.later", "")
+	if len(page.Errors()) > 0 {
+		t.Errorf("errors %q", page.Errors())
+	}
+	hub := c.WantPage(c.Get(""), http.StatusOK).Shows("1 of 7 sections completed", "In progress", "Left for later:", "Continue with")
+	for name, field := range map[string]string{"Property 1: ownership": "real_property.0.ownership", "Vehicle 1: value": "vehicles.0.value"} {
+		if got := hub.Link(name); got != c.Path("assets")+"#"+field {
+			t.Errorf("%q leads to %s", name, got)
+		}
+	}
+	if got, want := c.Events(), []string{"accessed", "section_completed personal_details 1"}; !slices.Equal(got, want) {
+		t.Errorf("events %q, want %q", got, want)
+	}
+	if c.Status() != domain.InProgress {
+		t.Errorf("status %s", c.Status())
+	}
+	for _, name := range []string{"income", "liabilities", "expenses", "documents"} {
+		c.Answer(name)
+	}
+	check := c.WantPage(c.Get("declaration"), http.StatusOK).Shows("Some sections aren’t finished", "Not finished").Lacks("accepted", "full_name")
+	if got := check.Link("Vehicle 1: value"); got != c.Path("assets")+"#vehicles.0.value" {
+		t.Errorf("the check page leads to %s", got)
+	}
+	c.WantPage(c.Sign(), http.StatusUnprocessableEntity)
+
+	// An answer takes the tick back, also if it is still there.
+	values.Set("vehicles.0.value", "1")
+	values.Set("real_property.0.ownership", "sole")
+	c.WantRedirect(c.Post("assets", values))
+	c.WantPage(c.Get(""), http.StatusOK).Shows("6 of 7").Hides("Left for later")
+	c.WantPage(c.Get("assets"), http.StatusOK).WantField("vehicles.0.value.later", "")
+	c.WantRedirect(c.Sign())
+}
+
+// TestLaterOfACompletedSection undoes no completion and sends no event, as an
+// edit that isn't valid does (D15).
+func TestLaterOfACompletedSection(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	c.AnswerAll()
+	values := statementtest.Values("income")
+	values.Set("employment_income.gross_salary", "")
+	values.Set("employment_income.gross_salary.later", "on")
+	for _, action := range []string{"continue", "save", "autosave"} {
+		values.Set("action", action)
+		c.Post("income", values)
+		c.WantPage(c.Get(""), http.StatusOK).Shows("6 of 7", "Changes to finish", "Gross salary")
+	}
+	values.Del("action")
+	if next := c.WantRedirect(c.Post("income?return=declaration", values)); next != "declaration" {
+		t.Errorf("sent on to %q, want the check page", next)
+	}
+	if events := c.Events(); count(events, "section_completed income") != 1 {
+		t.Errorf("events %q", events)
+	}
+}
+
+// TestLaterHidesNoMistake checks that other answers are still refused, and that
+// the signature can't be left for later.
+func TestLaterHidesNoMistake(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	values := statementtest.Values("personal_details")
+	values.Set("phone", "")
+	values.Set("phone.later", "true")
+	values.Set("email", "jo@")
+	values.Set("occupation.later", "true") // optional: there is nothing to leave
+	page := c.WantPage(c.Post("personal_details", values), http.StatusUnprocessableEntity).WantError("email", "").WantField("phone.later", "true")
+	if len(page.Errors()) != 1 {
+		t.Errorf("errors %q, want that of the email address", page.Errors())
+	}
+	hub := c.WantPage(c.Get(""), http.StatusOK)
+	hub.Link("Phone number")
+	hub.Link("Email address")
+	c.AnswerAll()
+	values = statementtest.Values("declaration")
+	values.Del("full_name")
+	values.Set("full_name.later", "true")
+	c.WantPage(c.Post("declaration", values), http.StatusUnprocessableEntity).WantError("full_name", "").Lacks("full_name.later")
+}
+
+// TestGapsAreNamed lists what a section lacks that was saved as it was.
+func TestGapsAreNamed(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	c.WantRedirect(c.Post("personal_details", url.Values{"full_name": {"Jo"}, "address.postcode": {"2000"}, "action": {"save"}}))
+	c.WantRedirect(c.Post("assets", url.Values{"has": {"vehicles", "investments"}, "vehicles.0.value": {""}, "vehicles.1.value": {"lots"}, "action": {"save"}}))
+	hub := c.WantPage(c.Get(""), http.StatusOK)
+	var left []string
+	for _, link := range hub.All("a") {
+		if _, field, is := strings.Cut(link.Attr("href"), "#"); is && strings.HasPrefix(link.Attr("href"), c.Path("")) {
+			left = append(left, link.Text()+" "+field)
+		}
+	}
+	want := []string{"Date of birth date_of_birth.day", "Street address address.street", "Suburb address.suburb", "Phone number phone", "Email address email",
+		"Vehicle 2: description vehicles.1.description", "Vehicle 2: value vehicles.1.value", "Investments investments"}
+	if !slices.Equal(left, want) {
+		t.Errorf("left %q,\nwant %q", left, want)
+	}
+}
+
+// TestLaterIsMerged ticks in one tab and answers in the other (ADR 36).
+func TestLaterIsMerged(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	groceries, fuel := "living.groceries", "transport.fuel"
+	was := func() string { return c.WantPage(c.Get("expenses"), http.StatusOK).Field("was").Value }
+	first := was()
+	c.WantPage(c.Post("expenses", url.Values{"was": {first}, groceries + ".later": {"true"}, "action": {"autosave"}}), http.StatusOK)
+	c.WantPage(c.Post("expenses", url.Values{"was": {first}, fuel: {"50"}, "action": {"autosave"}}), http.StatusOK).
+		WantField(groceries+".later", "true").WantField(fuel, "50")
+	second := was()
+	c.WantPage(c.Post("expenses", url.Values{"was": {second}, groceries: {"900"}, fuel: {"50"}, "action": {"autosave"}}), http.StatusOK).WantField(groceries, "900")
+	page := c.WantPage(c.Post("expenses", url.Values{"was": {first}, groceries: {"800"}, "action": {"continue"}}), http.StatusUnprocessableEntity).Shows("Keep $800.00", "Use $900.00")
+	page.WantError(groceries, "")
+	c.WantPage(c.Post("expenses", url.Values{"was": {second}, groceries: {""}, fuel: {"50"}, "action": {"autosave"}}), http.StatusOK).Shows("Use $900.00")
+}
+
+// TestLaterInABrowser goes by keys and by taps: the box appears with the focus,
+// before its field, moves nothing, empties the field and gives its answer back.
+func TestLaterInABrowser(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string]browsertest.Options{
+		"phone": {Device: browsertest.Phone}, "desktop": {Device: browsertest.Desktop}, "no-script": {Device: browsertest.Phone, NoScript: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, base := harness.Listen(t)
+			c := h.NewCustomer()
+			tab := browsertest.New(t, options)
+			see := func(step string) { tab.View("later/" + name + "-" + step) }
+			visible := func(field string) bool {
+				return browsertest.Eval[bool](tab, `document.getElementById("`+field+`.later").checkVisibility({visibilityProperty: true})`)
+			}
+			top := func() float64 {
+				return browsertest.Eval[float64](tab, `document.getElementById("living.medical").getBoundingClientRect().top + scrollY`)
+			}
+			tab.Open(base + h.Link(c.ID))
+			tab.Open(base + c.Path("expenses"))
+			tab.Click(input("living"))
+			tab.Click(input("living.groceries"))
+			see("1-focus")
+			before := top()
+			if !visible("living.groceries") || visible("living.clothing") {
+				t.Error("the box isn't seen in the field alone that has the focus")
+			}
+			tab.Press("900\t") // to the period
+			tab.Press("\t")
+			tab.WaitForFocus("living.clothing") // no stop between
+			tab.WaitForTrue(`!document.getElementById("living.groceries.later").checkVisibility({visibilityProperty: true})`)
+			tab.Click(input("living.groceries"))
+			tab.Click(input("living.groceries.later"))
+			see("2-ticked")
+			if top() != before {
+				t.Errorf("the page moved by %f", top()-before)
+			}
+			if !options.NoScript {
+				tab.WaitForTrue(`document.getElementById("living.groceries").value === ""`)
+				tab.Click(input("living.groceries.later"))
+				tab.WaitForTrue(`document.getElementById("living.groceries").value === "900"`)
+				tab.Click(input("living.groceries.later"))
+			} else {
+				tab.Type(input("living.groceries"), "")
+			}
+			if !options.NoScript {
+				tab.Axe()
+			}
+			tab.Click(input("living.medical"))
+			tab.Press("50")
+			if !visible("living.groceries") {
+				t.Error("a ticked box is hidden")
+			}
+			tab.Click(mainButton)
+			tab.WaitForURL("/documents")
+			tab.Open(base + c.Path(""))
+			see("3-hub")
+			tab.Screenshot("later/" + name + "-hub")
+			if !options.NoScript {
+				tab.Axe()
+			}
+			tab.FitsWidth()
+			tab.Click(`.gaps a`)
+			tab.WaitForFocus("living.groceries")
+			see("4-back")
+			tab.Press("900")
+			if !options.NoScript {
+				tab.WaitForTrue(`!document.getElementById("living.groceries.later").checked`)
+			}
+			tab.Click(mainButton)
+			tab.WaitForURL("/documents")
+			c.WantPage(c.Get(""), http.StatusOK).Shows("1 of 7").Hides("Left for later")
+			tab.NoErrors()
+		})
+	}
+}
