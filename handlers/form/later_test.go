@@ -201,10 +201,11 @@ func TestLaterInABrowser(t *testing.T) {
 			if !visible("living.groceries") {
 				t.Error("a ticked box is hidden")
 			}
+			see("3-ticked")
 			tab.Click(mainButton)
 			tab.WaitForURL("/documents")
 			tab.Open(base + c.Path(""))
-			see("3-hub")
+			see("4-hub")
 			tab.Screenshot("later/" + name + "-hub")
 			if !options.NoScript {
 				tab.Axe()
@@ -212,7 +213,7 @@ func TestLaterInABrowser(t *testing.T) {
 			tab.FitsWidth()
 			tab.Click(`.gaps a`)
 			tab.WaitForFocus("living.groceries")
-			see("4-back")
+			see("5-back")
 			tab.Press("900")
 			if !options.NoScript {
 				tab.WaitForTrue(`!document.getElementById("living.groceries.later").checked`)
