@@ -13,7 +13,7 @@ import (
 	"candor/internal/testkit/harness"
 )
 
-// TestLeftForLater leaves answers for later: Continue goes on, the section isn't
+// TestLeftForLater leaves answers for later: Continue leads on, the section isn't
 // complete, and the list of sections leads to each of them.
 func TestLeftForLater(t *testing.T) {
 	t.Parallel()
