@@ -135,6 +135,28 @@ func TestCheckPageShowsNoRefusedAnswers(t *testing.T) {
 	}
 }
 
+// TestCheckPageFoldsNothing names what is 0 or not there in a line for each
+// group, so that what is there can be read.
+func TestCheckPageFoldsNothing(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	c.AnswerAll()
+	c.WantRedirect(c.Post("expenses", url.Values{"living.groceries": {"900"}, "living.medical": {"0"}}))
+	c.WantRedirect(c.Post("assets", url.Values{"vehicles.0.description": {"Mazda"}, "vehicles.0.value": {"5"}}))
+	page := c.WantPage(c.Get("declaration"), http.StatusOK).Shows(
+		"None: clothing, medical costs, health insurance, phone and internet, children, entertainment",
+		"None: housing, transport, commitments", "None: property, bank accounts, superannuation, investments",
+	)
+	for _, label := range []string{"Clothing a month", "Car loan a month"} {
+		if strings.Contains(page.Text(), label) {
+			t.Errorf("%s has a line of its own", label)
+		}
+	}
+	if got := page.Fact("Groceries a month"); got != "$900.00" {
+		t.Errorf("groceries %q", got)
+	}
+}
+
 // TestTypedZeroComesBack keeps a typed 0 apart from an empty input, on every
 // way back to the form, and gives the partner the number 0 for both (D19).
 func TestTypedZeroComesBack(t *testing.T) {

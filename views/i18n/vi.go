@@ -164,6 +164,7 @@ var vietnamese = map[string]string{ //nolint:gosec // it takes words about passp
 	"No connection. What you type stays here and is sent when it is back.": "Mất kết nối. Những gì bạn nhập vẫn được giữ ở đây và sẽ được gửi khi có mạng lại.",
 	"None":                   "Không có",
 	"None of these":          "Không có khoản nào",
+	"None: {names}":          "Không có: {names}",
 	"Northern Territory":     "Northern Territory (Lãnh thổ Bắc Úc)",
 	"Not finished":           "Chưa hoàn tất",
 	"Not provided":           "Không cung cấp",

@@ -164,6 +164,7 @@ var simplifiedChinese = map[string]string{ //nolint:gosec // it takes words abou
 	"No connection. What you type stays here and is sent when it is back.": "没有网络连接。您输入的内容会保留在这里，恢复连接后会自动发送。",
 	"None":                   "无",
 	"None of these":          "以上都没有",
+	"None: {names}":          "无：{names}",
 	"Northern Territory":     "北领地 (Northern Territory)",
 	"Not finished":           "未完成",
 	"Not provided":           "未填写",
