@@ -152,6 +152,9 @@ func TestCheckPageFoldsNothing(t *testing.T) {
 			t.Errorf("%s has a line of its own", label)
 		}
 	}
+	if n := strings.Count(page.Text(), "None: property"); n != 1 {
+		t.Errorf("%d lines name the property", n)
+	}
 	if got := page.Fact("Groceries a month"); got != "$900.00" {
 		t.Errorf("groceries %q", got)
 	}

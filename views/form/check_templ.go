@@ -752,7 +752,7 @@ func checkedSection(c CheckPage, s CheckedSection) templ.Component {
 		}
 		if c.finished(s.Section.Name) {
 			for _, g := range s.Section.Groups {
-				if outputsOnly(g) {
+				if g.List == nil && outputsOnly(g) {
 					templ_7745c5c3_Err = nothing(ctx, s.Section).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
