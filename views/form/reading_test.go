@@ -147,9 +147,10 @@ func TestTextCanBeRead(t *testing.T) {
 		}
 	}
 	base := serve(t, everywhere)
-	tab := browsertest.New(t, browsertest.Options{})
+	tab := browsertest.New(t, browsertest.Options{Touch: true})
 	for _, name := range slices.Sorted(maps.Keys(everywhere)) {
 		tab.Open(base + "/" + name)
+		browsertest.Eval[bool](tab, withScriptsParts)
 		look := func(how string) {
 			for _, problem := range tab.Unreadable() {
 				t.Errorf("%s, %s: %s", name, how, problem)
@@ -166,6 +167,23 @@ func TestTextCanBeRead(t *testing.T) {
 		look("zoomed")
 	}
 }
+
+// withScriptsParts shows what scripts show at times: the longest line about saving, and
+// files that are being sent and can't be.
+const withScriptsParts = `(() => {
+	for (const line of document.querySelectorAll(".save-status")) {
+		line.querySelector("p").textContent = line.dataset.offline;
+		line.querySelector("button").hidden = false;
+	}
+	const row = document.getElementById("upload-row");
+	for (const failed of row ? [false, true] : []) {
+		const file = row.content.firstElementChild.cloneNode(true);
+		file.querySelector(".file-name").textContent = "Scan_".repeat(20) + ".heic";
+		if (failed) file.querySelector(".upload-progress").outerHTML = '<p class="error"><span>' + document.getElementById("file").dataset.failed + '</span></p>';
+		document.getElementById("uploading").append(file);
+	}
+	return true;
+})()`
 
 // TestCopyIsPrinted prints what the customer keeps.
 func TestCopyIsPrinted(t *testing.T) {
