@@ -127,6 +127,7 @@ func TestOddAnswersAreAskedAbout(t *testing.T) {
 			if got := confirmations(c); !slices.Equal(got, []string{tt.asked}) {
 				t.Errorf("confirmations %q, want %s", got, tt.asked)
 			}
+			c.WantPage(c.Get("copy"), http.StatusOK).Shows("Confirmed when asked", tt.shows)
 		})
 	}
 }
@@ -140,6 +141,19 @@ func TestScriptsAreAskedNothing(t *testing.T) {
 	if got := confirmations(c); len(got) != 0 {
 		t.Errorf("confirmations %q of what wasn't asked", got)
 	}
+}
+
+// TestNothingOddIsAsked signs by the page if there is nothing to ask about.
+func TestNothingOddIsAsked(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	tell(c, nil)
+	c.WantPage(c.Get("declaration"), http.StatusOK).Hides("Is this right?").WantField("asked", "true")
+	c.WantRedirect(c.Post("declaration", signing("no such key")))
+	if got := confirmations(c); len(got) != 0 {
+		t.Errorf("confirmations %q", got)
+	}
+	c.WantPage(c.Get("copy"), http.StatusOK).Hides("Confirmed when asked")
 }
 
 // TestConfirmationsBelongToAnswers changes an answer in another tab after the

@@ -136,7 +136,7 @@ func (s *Server) ShowCopy(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page := view.CheckPage{Page: s.page(v), Documents: signed.Documents, Summary: signed.Summary(), Signed: v.Session.CompletedAt}
+	page := view.CheckPage{Page: s.page(v), Documents: signed.Documents, Summary: signed.Summary(), Signed: v.Session.CompletedAt, Doubts: signed.Confirmed()}
 	for _, section := range signed.Sections(s.Clock.Now()) {
 		page.Sections = append(page.Sections, view.CheckedSection{Section: section})
 	}

@@ -176,6 +176,7 @@ func pages(t *testing.T) map[string]templ.Component {
 		copied.Sections[i].ChangeURL = ""
 	}
 	copied.DocumentsURL = ""
+	copied.Doubts = odd(t).Doubts(now)[:2]
 
 	all := map[string]templ.Component{
 		"copy":                view.Copy(copied),

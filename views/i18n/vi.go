@@ -57,6 +57,7 @@ var vietnamese = map[string]string{ //nolint:gosec // it takes words about passp
 	"Come back any time":                    "Quay lại bất cứ lúc nào",
 	"Commitments":                           "Các khoản phải trả khác",
 	"Completed":                             "Đã hoàn thành",
+	"Confirmed when asked":                  "Đã xác nhận khi được hỏi",
 	"Contact":                               "Liên lạc",
 	"Contact {partner} at {email} or call {phone}.": "Hãy liên lạc với {partner} qua {email} hoặc gọi số {phone}.",
 	"Contact {partner} at {email}.":                 "Hãy liên lạc với {partner} qua {email}.",

@@ -57,6 +57,7 @@ var simplifiedChinese = map[string]string{ //nolint:gosec // it takes words abou
 	"Come back any time":                    "可随时返回",
 	"Commitments":                           "其他固定支出",
 	"Completed":                             "已完成",
+	"Confirmed when asked":                  "询问后已确认",
 	"Contact":                               "联系方式",
 	"Contact {partner} at {email} or call {phone}.": "请发送电子邮件至 {email} 或致电 {phone} 联系{partner}。",
 	"Contact {partner} at {email}.":                 "请发送电子邮件至 {email} 联系{partner}。",
