@@ -92,7 +92,7 @@ func (s *server) formRoutes() []Route {
 		if name != statement.DocumentsSection && name != statement.DeclarationSection {
 			routes = append(routes,
 				at(get, "/f/:session/"+name, Customer, f.Page(f.ShowSection)),
-				at(post, "/f/:session/"+name, Customer, f.Page(f.AnswerSection)))
+				at(post, "/f/:session/"+name, Customer, f.Edit(f.AnswerSection)))
 		}
 	}
 	return routes

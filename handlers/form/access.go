@@ -125,9 +125,12 @@ type visit struct {
 	focus    string // id of the element that takes the focus after it, "" for the title
 }
 
+// A finder is how a visit reads the form.
+type finder func(context.Context, domain.SessionID) (*forms.State, error)
+
 // visit reads the cookie and the form. A GET or POST by a person opens the
 // form (D14).
-func (s *Server) visit(c echo.Context) (*visit, error) {
+func (s *Server) visit(c echo.Context, find finder) (*visit, error) {
 	id, err := domain.ParseSessionID(c.Param("session"))
 	if err != nil {
 		return nil, errNoForm
@@ -143,7 +146,7 @@ func (s *Server) visit(c echo.Context) (*visit, error) {
 	}
 	ctx := c.Request().Context()
 	v := &visit{pass: granted}
-	if v.State, err = s.Forms.Get(ctx, id); err != nil {
+	if v.State, err = find(ctx, id); err != nil {
 		return nil, err
 	}
 	s.speakTo(c, v)

@@ -33,7 +33,7 @@ func (s *Server) ShowSection(c echo.Context, v *visit) error {
 
 func (s *Server) sectionPage(c echo.Context, v *visit, section *form.Section) view.SectionPage {
 	return view.SectionPage{
-		Page: s.page(v), Section: section, Action: actionURL(c, v, section.Name), Returning: returning(c),
+		Page: s.page(v), Section: section, Action: actionURL(c, v, sectionOf(c)), Returning: returning(c),
 	}
 }
 
@@ -86,9 +86,9 @@ func (s *Server) AnswerSection(c echo.Context, v *visit) error {
 	if err != nil {
 		return err
 	}
-	a.page = s.sectionPage(c, v, v.Empty(a.section))
+	a.page = s.sectionPage(c, v, nil)
 	ctx := c.Request().Context()
-	if err := s.Forms.Edit(ctx, v.Session.ID, a.section, a.edit, func(m *form.Merged) (forms.Save, error) { return a.decide(ctx, m) }); err != nil {
+	if err := s.Forms.Edit(ctx, v.State, a.section, a.edit, func(m *form.Merged) (forms.Save, error) { return a.decide(ctx, m) }); err != nil {
 		return err
 	}
 	switch {

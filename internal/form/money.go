@@ -157,7 +157,7 @@ func parseMoney(s string) (amount Cents, period Period, message string) {
 		return 0, "", "must be $0 or more"
 	}
 	if m := ending.FindStringSubmatch(s); m != nil {
-		word := strings.NewReplacer(".", "", "/", "").Replace(m[2])
+		word := strings.ReplaceAll(strings.ReplaceAll(m[2], ".", ""), "/", "")
 		s, period = strings.TrimSpace(m[1]), periodWords[word]
 		if word != "" && period == Once {
 			return 0, "", notAnAmount

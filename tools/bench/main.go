@@ -22,7 +22,7 @@ func main() {
 	seconds := flag.Int("seconds", 6, "how long each load runs")
 	history := flag.Int("sessions", 1_000_000, "number of sessions in the long history")
 	deliveries := flag.Int("deliveries", 1_000_000, "number of old deliveries")
-	only := flag.String("only", "", "run only these parts, separated by commas: throughput, memory, pages, latency, webhooks, fairness, history, dashboard; or backlog, a part of webhooks")
+	only := flag.String("only", "", "run only these parts, separated by commas: throughput, memory, pages, autosave, latency, webhooks, fairness, history, dashboard; or backlog, a part of webhooks")
 	binary := flag.String("candor", "bin/candor", "the built service")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -66,7 +66,7 @@ type part struct {
 // parts are the requested parts, in order.
 func (b *bench) parts(only string) ([]part, error) {
 	all := []part{
-		{"throughput", b.throughput}, {"memory", b.memory}, {"pages", b.formPages},
+		{"throughput", b.throughput}, {"memory", b.memory}, {"pages", b.formPages}, {"autosave", b.autosaves},
 		{"latency", b.webhookLatency}, {"webhooks", b.webhooks}, {"fairness", b.fairness}, {"history", b.longHistory},
 		{"dashboard", b.dashboardPages},
 	}

@@ -73,17 +73,24 @@ type SectionState struct {
 // Get returns the form of a session whose link the caller holds, or
 // session_not_found.
 func (s *Service) Get(ctx context.Context, id domain.SessionID) (*State, error) {
+	state, err := s.Find(ctx, id)
+	if err != nil || !state.Session.Status.Open() {
+		return state, err
+	}
+	return state, s.read(ctx, s.DB, state)
+}
+
+// Find is Get without what is stored of the sections, which Edit reads.
+func (s *Service) Find(ctx context.Context, id domain.SessionID) (*State, error) {
 	now := s.Clock.Now()
 	session, err := s.DB.SessionByID(ctx, id)
 	if err != nil {
 		return nil, db.MissingAs(err, domain.ErrSessionNotFound)
 	}
 	session.Status = session.StatusAt(now)
-	state := &State{Session: session, Sections: map[string]SectionState{}, reached: map[string]bool{}, now: now}
-	if state.Account, err = s.DB.Account(ctx, session.AccountID); err != nil || !session.Status.Open() {
-		return state, err
-	}
-	return state, s.read(ctx, s.DB, state)
+	state := &State{Session: session, now: now}
+	state.Account, err = s.DB.Account(ctx, session.AccountID)
+	return state, err
 }
 
 // read fills in what is stored of the form.
@@ -95,6 +102,7 @@ func (s *Service) read(ctx context.Context, q vault.Store, state *State) error {
 	if state.Statement, err = stored.Statement(); err != nil {
 		return err
 	}
+	state.Sections, state.reached = map[string]SectionState{}, map[string]bool{}
 	for _, section := range stored.Sections {
 		state.reached[section.Name] = section.ReachedAt != nil
 		if section.Answers == nil && section.Draft == nil {

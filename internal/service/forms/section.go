@@ -54,11 +54,13 @@ type Save struct {
 }
 
 // Edit merges what a page sends of the named section with what is stored, and
-// stores what decide returns, all in one transaction. The first completion of a
-// section sends session.section_completed (D15).
-func (s *Service) Edit(ctx context.Context, id domain.SessionID, name string, edit form.Edit, decide func(*form.Merged) (Save, error)) error {
+// stores what decide returns, all in one transaction, in which it reads the
+// state. The first completion of a section sends session.section_completed
+// (D15).
+func (s *Service) Edit(ctx context.Context, state *State, name string, edit form.Edit, decide func(*form.Merged) (Save, error)) error {
+	id := state.Session.ID
 	return s.change(ctx, id, func(tx *db.Tx, session *domain.Session, now time.Time) error {
-		state := &State{Session: session, Sections: map[string]SectionState{}, reached: map[string]bool{}, now: now}
+		state.Session, state.now = session, now
 		if err := s.read(ctx, tx, state); err != nil {
 			return err
 		}

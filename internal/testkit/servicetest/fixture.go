@@ -143,7 +143,7 @@ func (f *Fixture) Fill(id domain.SessionID, name string) error {
 
 // Save stores a section without merging it with what is stored.
 func Save(ctx context.Context, service *forms.Service, id domain.SessionID, save forms.Save) error {
-	return service.Edit(ctx, id, save.Section.Name, form.Edit{}, func(*form.Merged) (forms.Save, error) { return save, nil })
+	return service.Edit(ctx, &forms.State{Session: &domain.Session{ID: id}}, save.Section.Name, form.Edit{}, func(*form.Merged) (forms.Save, error) { return save, nil })
 }
 
 // Filled is an opened session with all sections but the declaration.

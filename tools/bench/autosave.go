@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"candor/internal/statement/statementtest"
+	"candor/tools/harness"
+)
+
+// A thousand customers type at once for a minute. Each page saves one changed
+// field every 2 to 4 seconds, with all of the section's fields and those that
+// they replace, as the form's script sends them.
+const (
+	typists       = 1000
+	typingSeconds = 60
+	typingPause   = 2 * time.Second // and up to as much again
+	typingRamp    = 5 * time.Second // while the first saves don't count
+	slowSave      = 100 * time.Millisecond
+)
+
+// typed are the sections in which the typists are, in turn, with the field that
+// each changes.
+var typed = []struct{ section, field string }{
+	{"personal_details", "occupation"}, {"income", "employment_income.gross_salary"}, {"assets", "vehicles.0.value"},
+	{"liabilities", "credit_cards.0.balance"}, {"expenses", "living.groceries"},
+}
+
+// A typist is a page of the form that saves what is typed in it.
+type typist struct {
+	address, cookies, field string
+
+	inputs url.Values // as they are stored
+	number int
+	times  []time.Duration
+}
+
+// autosaves measures the saves of many pages at once, and webhooks beside them.
+func (b *bench) autosaves(ctx context.Context, e *environment) error {
+	all := make([]*typist, typists)
+	for i := range all {
+		var err error
+		if all[i], err = b.newTypist(ctx, e, i); err != nil {
+			return err
+		}
+	}
+	const events = typingSeconds * fairRate / 2 // half of the time
+	alone, err := e.commitToWebhook(ctx, events, time.Second/fairRate)
+	if err != nil {
+		return err
+	}
+	used, err := e.cpuTime(ctx)
+	if err != nil {
+		return err
+	}
+	own, err := cpuTime(e.Server.Process.Pid)
+	if err != nil {
+		return err
+	}
+	typing, stop := context.WithTimeout(ctx, typingRamp+typingSeconds*time.Second)
+	defer stop()
+	var wait sync.WaitGroup
+	failures := make([]error, typists)
+	for i, t := range all {
+		wait.Go(func() { failures[i] = t.work(typing, e.Addr) })
+	}
+	select {
+	case <-time.After(2 * typingRamp):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	beside, err := e.commitToWebhook(ctx, events, time.Second/fairRate)
+	wait.Wait()
+	if err := errors.Join(append(failures, err)...); err != nil {
+		return err
+	}
+	after, err := e.cpuTime(ctx)
+	if err != nil {
+		return err
+	}
+	ownAfter, err := cpuTime(e.Server.Process.Pid)
+	if err != nil {
+		return err
+	}
+	b.addAutosaves(all, after-used, ownAfter-own, alone, beside)
+	return nil
+}
+
+func (b *bench) addAutosaves(all []*typist, used, own time.Duration, alone, beside []time.Duration) {
+	var times []time.Duration
+	var saves int
+	for _, t := range all {
+		times, saves = append(times, t.times...), saves+t.number
+	}
+	slices.Sort(times)
+	p99 := quantile(times, 0.99)
+	b.add(row{
+		what:   fmt.Sprintf("Saves while %d customers type at once, %d a second, p99 (p50; longest)", typists, len(times)/typingSeconds),
+		figure: fmt.Sprintf("%.1f ms (%.1f ms; %.0f ms)", ms(p99), ms(quantile(times, 0.5)), ms(times[len(times)-1])), yardstick: "–", ratio: "–",
+		target: "< 100 ms", met: p99 < slowSave,
+	})
+	b.add(row{
+		what: "CPU of candor and PostgreSQL for such a save", figure: fmt.Sprintf("%.2f ms (candor %.2f ms)", ms(used)/float64(saves), ms(own)/float64(saves)),
+		yardstick: "–", ratio: "–", target: "stated", met: true,
+	})
+	late, early := quantile(beside, 0.99), quantile(alone, 0.99)
+	b.add(row{
+		what:      fmt.Sprintf("Commit to first byte at %d events/s beside these saves, p50 / p99", fairRate),
+		figure:    fmt.Sprintf("%.1f / %.1f ms", ms(quantile(beside, 0.5)), ms(late)),
+		yardstick: fmt.Sprintf("without: %.1f / %.1f ms", ms(quantile(alone, 0.5)), ms(early)),
+		ratio:     percent(float64(late)/float64(early)) + " (p99)", target: "p99 < 100 ms", met: late < slowSave,
+	})
+}
+
+var wasOfPage = regexp.MustCompile(`name="was" value="([^"]*)"`)
+
+// newTypist opens a section that has answers.
+func (b *bench) newTypist(ctx context.Context, e *environment, i int) (*typist, error) {
+	f, err := b.openForm(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	at := typed[i%len(typed)]
+	t := &typist{address: "/f/" + f.id + "/" + at.section, cookies: f.cookies, field: at.field}
+	answers := statementtest.Values(at.section)
+	answers.Set("action", "save")
+	c, err := harness.Dial(ctx, e.Addr)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	if status, err := c.Do(t.request(e.Addr, answers)); err != nil || status != http.StatusSeeOther {
+		return nil, fmt.Errorf("save %s: status %d: %w", at.section, status, err)
+	}
+	page, err := fetch(ctx, f.browser, "http://"+e.Addr+t.address)
+	if err != nil {
+		return nil, err
+	}
+	found := wasOfPage.FindSubmatch(page)
+	if found == nil {
+		return nil, fmt.Errorf("the page of %s doesn't say what is stored", at.section)
+	}
+	if t.inputs, err = url.ParseQuery(html.UnescapeString(string(found[1]))); err != nil || !t.inputs.Has(t.field) {
+		return nil, fmt.Errorf("the page of %s has no field %s: %w", at.section, t.field, err)
+	}
+	return t, nil
+}
+
+func (t *typist) request(addr string, values url.Values) []byte {
+	return harness.Request("POST", addr, t.address, values.Encode(), "Content-Type: application/x-www-form-urlencoded", "Cookie: "+t.cookies)
+}
+
+// work saves until the time is over. The connection stays, as a browser's does.
+func (t *typist) work(ctx context.Context, addr string) error {
+	c, err := harness.Dial(context.WithoutCancel(ctx), addr)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	counts := time.Now().Add(typingRamp)
+	pause := time.Duration(rand.Int64N(int64(2 * typingPause)))
+	for {
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil
+		}
+		pause = typingPause + time.Duration(rand.Int64N(int64(typingPause)))
+		was := t.inputs.Encode()
+		t.number++
+		t.inputs.Set(t.field, strconv.Itoa(t.number))
+		values, err := url.ParseQuery(t.inputs.Encode())
+		if err != nil {
+			return err
+		}
+		values.Set("was", was)
+		values.Set("action", "autosave")
+		request := t.request(addr, values)
+		began := time.Now()
+		status, err := c.Do(request)
+		if err != nil || status != http.StatusOK {
+			return fmt.Errorf("autosave: status %d: %w", status, err)
+		}
+		if began.After(counts) {
+			t.times = append(t.times, time.Since(began))
+		}
+	}
+}
