@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit/harness"
@@ -285,6 +286,34 @@ func keys(values url.Values) func(func(string) bool) {
 			if !strings.HasPrefix(name, "was") && !yield(name) {
 				return
 			}
+		}
+	}
+}
+
+// TestSaveIsBounded saves the longest answers with all that they can replace,
+// and refuses more than a section holds before it is read.
+func TestSaveIsBounded(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	for name, most := range map[string]int{"personal_details": 256 << 10, "income": 256 << 10, "expenses": 256 << 10, "assets": 4 << 20, "liabilities": 4 << 20} {
+		longest := statementtest.Long().Section(name, statementtest.Now()).Inputs()
+		for input, values := range longest {
+			if input != "phone" && len(values) == 1 && len(values[0]) > 60 {
+				longest.Set(input, strings.Repeat("字", utf8.RuneCountInString(values[0])))
+			}
+		}
+		was := longest.Encode()
+		longest.Set("was", was)
+		if most < 4<<20 {
+			longest["was"] = []string{was, was, was, was}
+		}
+		longest.Set("action", "autosave")
+		if got := c.Post(name, longest); got.Code != http.StatusOK {
+			t.Errorf("%s: %d bytes answer %d", name, len(longest.Encode()), got.Code)
+		}
+		longest.Set("more", strings.Repeat("x", most))
+		if got := c.Post(name, longest); got.Code != http.StatusRequestEntityTooLarge {
+			t.Errorf("%s: %d bytes answer %d", name, len(longest.Encode()), got.Code)
 		}
 	}
 }

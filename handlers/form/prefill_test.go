@@ -64,6 +64,29 @@ func TestPrefillIsOffered(t *testing.T) {
 	c.WantPage(c.Get("assets"), http.StatusOK).WantField("vehicles.0.value", "100").Hides("Toyota", "Box trailer")
 }
 
+// TestPrefillOnTwoDevices checks that what the partner gave overwrites nothing
+// that was typed, however late a device with the given values saves.
+func TestPrefillOnTwoDevices(t *testing.T) {
+	t.Parallel()
+	for _, action := range []string{"autosave", "save"} {
+		c := given(harness.New(t), `{"personal_details": {"occupation": "Baker", "employer": "Bread Ltd"}, "assets": {"vehicles": [{"description": "Toyota", "value": 15000}]}}`)
+		one, two := load(c, "personal_details"), load(c, "personal_details")
+		one.press("autosave", http.StatusOK, "occupation", "Nurse")
+		two.values.Set("phone", "0400 000 001")
+		two.values.Set("action", action)
+		two.Post("personal_details", two.values)
+		stored(c, "personal_details", "occupation", "Nurse", "employer", "Bread Ltd", "phone", "0400 000 001")
+		one.press("autosave", http.StatusOK, "employer", "")
+		two.press("autosave", http.StatusOK, "address.suburb", "Newtown").Lacks("Another device saved a different answer")
+		stored(c, "personal_details", "occupation", "Nurse", "employer", "", "address.suburb", "Newtown")
+
+		one, two = load(c, "assets"), load(c, "assets")
+		one.press("autosave", http.StatusOK, "vehicles.0.description", "Ute", "vehicles.0.value", "9")
+		two.press("autosave", http.StatusOK, "bank_accounts.0.institution", "Red Bank").Lacks("Show both")
+		stored(c, "assets", "vehicles.0.description", "Ute", "vehicles.0.value", "9", "bank_accounts.0.institution", "Red Bank")
+	}
+}
+
 // TestPrefillBesideSuggestions checks that a list that the partner gave replaces
 // what follows from the assets, and that other lists stay.
 func TestPrefillBesideSuggestions(t *testing.T) {

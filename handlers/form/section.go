@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -78,7 +79,7 @@ type answer struct {
 // AnswerSection takes a section's form (D47). What other tabs and devices saved
 // since the page was loaded is kept: see form.Merge.
 func (s *Server) AnswerSection(c echo.Context, v *visit) error {
-	values, err := web.FormValues(c)
+	values, err := web.ShortForm(c, mostBytes(sectionOf(c)))
 	if err != nil {
 		return err
 	}
@@ -102,6 +103,20 @@ func (s *Server) AnswerSection(c echo.Context, v *visit) error {
 		return c.Redirect(http.StatusSeeOther, formURL(v.Session.ID))
 	}
 	return s.next(c, v, a.section)
+}
+
+// withoutList is above what a section without a list takes: its longest answers
+// in the script that takes most bytes, with maxWas times what they replace, are
+// 109 KB.
+const withoutList = 256 << 10
+
+// mostBytes is how long a section's form can be.
+func mostBytes(section string) int64 {
+	described := new(statement.Statement).Section(section, time.Time{})
+	if slices.ContainsFunc(described.Groups, func(g form.Group) bool { return g.List != nil }) {
+		return web.MaxFormBytes
+	}
+	return withoutList
 }
 
 var errUnknownAction = domain.Errorf(domain.CodeInvalidRequest, "The page has no such button.")

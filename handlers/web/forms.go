@@ -13,20 +13,24 @@ import (
 	"candor/internal/domain"
 )
 
-// maxFormBytes is above the longest section that keeps to its limits (D24),
-// percent-encoded in the script that takes most bytes.
-const maxFormBytes = 4 << 20
+// MaxFormBytes is above the longest section that keeps to its limits (D24) with
+// the answers that it replaces, percent-encoded in the script that takes most
+// bytes.
+const MaxFormBytes = 4 << 20
 
-// FormValues reads a posted form of up to maxFormBytes, multipart or not.
-func FormValues(c echo.Context) (url.Values, error) {
+// FormValues reads a posted form of up to MaxFormBytes, multipart or not.
+func FormValues(c echo.Context) (url.Values, error) { return ShortForm(c, MaxFormBytes) }
+
+// ShortForm is FormValues of up to most bytes.
+func ShortForm(c echo.Context, most int64) (url.Values, error) {
 	r := c.Request()
-	r.Body = http.MaxBytesReader(c.Response(), r.Body, maxFormBytes)
+	r.Body = http.MaxBytesReader(c.Response(), r.Body, most)
 	multipart, err := isMultipart(r)
 	if err != nil {
 		return nil, err
 	}
 	if multipart {
-		err = r.ParseMultipartForm(maxFormBytes)
+		err = r.ParseMultipartForm(most)
 	} else {
 		err = r.ParseForm()
 	}
