@@ -29,6 +29,15 @@ func (q *Queries) Sessions(ctx context.Context, scope domain.Scope, f domain.Ses
 	return out, total, nil
 }
 
+// SessionsBetween returns up to limit of the scope's sessions with ids from first
+// to last.
+func (q *Queries) SessionsBetween(ctx context.Context, scope domain.Scope, first, last domain.SessionID, limit int) ([]domain.SessionID, error) {
+	var out []domain.SessionID
+	err := q.all(ctx, &out, `
+		SELECT id FROM session WHERE id BETWEEN $1 AND $2 AND account_id = $3 AND livemode = $4 LIMIT $5`, first, last, scope.AccountID, scope.Livemode, limit)
+	return out, wrap(err, "find sessions by reference")
+}
+
 func newSessionList(scope domain.Scope, f *domain.SessionFilter) *list {
 	l := &list{columns: sessionColumns, order: "created_at DESC, id DESC"}
 	l.scope(scope)

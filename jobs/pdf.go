@@ -123,9 +123,7 @@ func pdfInput(account *domain.Account, s *domain.Session, answers *statement.Sta
 		AccountName: account.Name, Livemode: s.Livemode, SessionID: s.ID.String(),
 		CreatedAt: s.CreatedAt, SubmittedAt: *s.CompletedAt, Answers: answers,
 	}
-	if s.ReferenceID != nil {
-		in.ReferenceID = *s.ReferenceID
-	}
+	in.ReferenceID = s.Reference()
 	if s.CustomerName != nil {
 		in.CustomerName = *s.CustomerName
 	}

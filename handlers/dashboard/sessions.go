@@ -35,14 +35,15 @@ func sessionControls() []control[domain.SessionFilter] {
 	}
 }
 
-// ListSessions lists sessions. A search for an id leads to its session.
+// ListSessions lists sessions. A search for an id, or for a reference that was made
+// of one, leads to its session.
 func (s *Server) ListSessions(c echo.Context, v *Visit) error {
 	ctx := c.Request().Context()
 	filter, shown, errs := readFilters(c.QueryParams(), sessionControls())
-	if id, err := domain.ParseSessionID(shown.Value("q")); err == nil {
-		if _, err := s.Sessions.Get(ctx, v.Scope, id); err == nil {
-			return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "sessions/"+id.String()))
-		}
+	if id, found, err := s.Sessions.Find(ctx, v.Scope, shown.Value("q")); err != nil {
+		return err
+	} else if found {
+		return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "sessions/"+id.String()))
 	}
 	before, err := beforeIn(c, domain.ParseSessionID)
 	if err != nil {

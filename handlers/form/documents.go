@@ -24,7 +24,33 @@ const maxUploadBytes = statement.MaxDocumentBytes + 1<<20
 
 // ShowDocuments shows the documents section.
 func (s *Server) ShowDocuments(c echo.Context, v *visit) error {
-	return s.renderDocuments(c, v, http.StatusOK, "", nil)
+	return s.renderDocuments(c, v, http.StatusOK, c.QueryParam("category"), nil)
+}
+
+// evidenceURL is the documents page as a section leads to it: the category is
+// chosen, and Continue leads back.
+func evidenceURL(c echo.Context, v *visit, from, category string) string {
+	query := url.Values{"from": {from}, "category": {category}}
+	if returning(c) {
+		query.Set("return", statement.DeclarationSection)
+	}
+	return sectionURL(v.Session.ID, statement.DocumentsSection) + "?" + query.Encode()
+}
+
+// cameFrom is the section that led to the documents page, "" for none.
+func cameFrom(c echo.Context) string {
+	if from := c.QueryParam("from"); slices.Contains(statement.SectionNames[:], from) && from != statement.DocumentsSection {
+		return from
+	}
+	return ""
+}
+
+// documentsURL is the address of the documents page, to come back to.
+func documentsURL(c echo.Context, v *visit) string {
+	if from := cameFrom(c); from != "" {
+		return evidenceURL(c, v, from, c.QueryParam("category"))
+	}
+	return actionURL(c, v, statement.DocumentsSection)
 }
 
 func (s *Server) renderDocuments(c echo.Context, v *visit, status int, category string, errs form.Errors) error {
@@ -37,8 +63,8 @@ func (s *Server) renderDocuments(c echo.Context, v *visit, status int, category 
 	page := s.page(v)
 	page.Focus = v.focus
 	return web.Render(c, status, view.Documents(view.DocumentsPage{
-		Page: page, Action: actionURL(c, v, statement.DocumentsSection), Documents: v.Statement.Documents,
-		Category: category, Errors: errs, Returning: returning(c),
+		Page: page, Action: documentsURL(c, v), Documents: v.Statement.Documents,
+		Category: category, Errors: errs, Returning: returning(c) && cameFrom(c) == "", From: cameFrom(c),
 	}))
 }
 
@@ -115,7 +141,7 @@ func (s *Server) AnswerDocuments(c echo.Context, v *visit) error {
 	case u.Rejected != nil && storesFile(action):
 		err = u.Rejected
 	case switches:
-		return s.switchLanguage(c, v, statement.DocumentsSection, domain.Language(language))
+		return s.switchLanguage(c, v, documentsURL(c, v), domain.Language(language))
 	case action == view.ActionUpload && !u.HasFile:
 		err = domain.FieldError(domain.CodeValidation, "file", statement.NoFile)
 	default:
@@ -174,13 +200,17 @@ func (s *Server) leaveDocuments(c echo.Context, v *visit, action string) error {
 	switch action {
 	case view.ActionUpload:
 		s.leaveNotice(c, v.Session.ID, "uploaded", view.UploadedID(len(v.Statement.Documents)))
-		return c.Redirect(http.StatusSeeOther, actionURL(c, v, statement.DocumentsSection))
+		return c.Redirect(http.StatusSeeOther, documentsURL(c, v))
 	case view.ActionDescribe:
 		s.leaveNotice(c, v.Session.ID, "saved", "")
-		return c.Redirect(http.StatusSeeOther, actionURL(c, v, statement.DocumentsSection))
+		return c.Redirect(http.StatusSeeOther, documentsURL(c, v))
 	case view.ActionSave:
 		s.leaveNotice(c, v.Session.ID, "saved", "")
 		return c.Redirect(http.StatusSeeOther, formURL(v.Session.ID))
+	}
+	if from := cameFrom(c); from != "" { // the rest of the documents can come later
+		s.leaveNotice(c, v.Session.ID, "saved", "")
+		return c.Redirect(http.StatusSeeOther, actionURL(c, v, from))
 	}
 	if err := s.Forms.CompleteDocuments(c.Request().Context(), v.Session.ID); err != nil {
 		return err
@@ -202,5 +232,5 @@ func (s *Server) removeDocument(c echo.Context, v *visit, document string) error
 		focus = view.AfterDeletion(i, len(documents)-1)
 	}
 	s.leaveNotice(c, v.Session.ID, "removed", focus)
-	return c.Redirect(http.StatusSeeOther, actionURL(c, v, statement.DocumentsSection))
+	return c.Redirect(http.StatusSeeOther, documentsURL(c, v))
 }

@@ -110,14 +110,14 @@ func (s *Server) keepLanguage(c echo.Context, v *visit, l domain.Language) {
 	c.SetCookie(s.Cookies.New(languageCookie, string(l), formURL(v.Session.ID), int(longestAccess/time.Second)))
 }
 
-// switchLanguage shows a saved section in another language. The whole page
-// changes, so htmx must load it, too.
-func (s *Server) switchLanguage(c echo.Context, v *visit, section string, l domain.Language) error {
+// switchLanguage shows a saved page in another language. All of it changes, so htmx
+// must load it, too.
+func (s *Server) switchLanguage(c echo.Context, v *visit, url string, l domain.Language) error {
 	s.keepLanguage(c, v, l)
 	s.leaveNotice(c, v.Session.ID, "saved", "")
 	if web.Enhanced(c) {
-		c.Response().Header().Set("HX-Redirect", actionURL(c, v, section))
+		c.Response().Header().Set("HX-Redirect", url)
 		return c.NoContent(http.StatusOK)
 	}
-	return c.Redirect(http.StatusSeeOther, actionURL(c, v, section))
+	return c.Redirect(http.StatusSeeOther, url)
 }

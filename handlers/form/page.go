@@ -98,13 +98,10 @@ func (s *Server) mayCopy(v *visit) bool {
 
 func (s *Server) confirmation(v *visit) view.ConfirmationPage {
 	page := view.ConfirmationPage{
-		Page: s.page(v), Reference: v.Session.ID.String(), Submitted: *v.Session.CompletedAt,
+		Page: s.page(v), Reference: v.Session.Reference(), Submitted: *v.Session.CompletedAt,
 		CopyURL: formURL(v.Session.ID) + "/pdf", ReadURL: formURL(v.Session.ID) + "/copy", Until: copyUntil(v.Session, v.pass), CopyReady: v.Session.PDFReadyAt != nil, SelfURL: formURL(v.Session.ID),
 	}
 	page.HomeURL, page.Closed = "", true
-	if v.Session.ReferenceID != nil {
-		page.Reference = *v.Session.ReferenceID
-	}
 	return page
 }
 
@@ -146,7 +143,7 @@ func (s *Server) ShowCopy(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page := view.CheckPage{Page: s.page(v), Documents: signed.Documents, Summary: signed.Summary(), Signed: v.Session.CompletedAt, Doubts: signed.Confirmed()}
+	page := view.CheckPage{Page: s.page(v), Documents: signed.Documents, Summary: signed.Summary(), Signed: v.Session.CompletedAt, Reference: v.Session.Reference(), Doubts: signed.Confirmed()}
 	for _, section := range signed.Sections(s.Clock.Now()) {
 		page.Sections = append(page.Sections, view.CheckedSection{Section: section})
 	}
@@ -166,7 +163,10 @@ func (s *Server) page(v *visit) view.Page {
 	page := view.Page{
 		Partner: v.Account.Name, Logo: ui.Logo(v.Account), Test: !v.Session.Livemode, HomeURL: formURL(v.Session.ID), Announce: v.announce,
 		HelpEmail: web.Text(v.Account.HelpEmail), HelpPhone: web.Text(v.Account.HelpPhone),
-		Languages: v.Account.Languages(),
+		Languages: v.Account.Languages(), MoneyHelp: view.NationalDebtHelpline,
+	}
+	if own := v.Account.MoneyHelp; own != nil {
+		page.MoneyHelp = view.MoneyHelp{Text: *own, URL: web.Text(v.Account.MoneyHelpURL)}
 	}
 	if v.Account.BrandColour != nil {
 		page.BrandURL = ui.BrandURL(*v.Account.BrandColour)

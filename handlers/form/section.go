@@ -97,7 +97,9 @@ func (s *Server) AnswerSection(c echo.Context, v *visit) error {
 		a.page.Announce = a.announce
 		return web.Render(c, a.status, view.Section(a.page))
 	case a.action == view.ActionLanguage:
-		return s.switchLanguage(c, v, a.section, domain.Language(a.target))
+		return s.switchLanguage(c, v, actionURL(c, v, a.section), domain.Language(a.target))
+	case a.action == view.ActionEvidence:
+		return c.Redirect(http.StatusSeeOther, evidenceURL(c, v, a.section, a.target))
 	case a.action == view.ActionSave:
 		s.leaveNotice(c, v.Session.ID, "saved", "")
 		return c.Redirect(http.StatusSeeOther, formURL(v.Session.ID))
@@ -141,6 +143,10 @@ func newAnswer(v *visit, section string, values url.Values) (*answer, error) {
 		a.edit.Settle(target, seen, verb == view.ActionTake)
 	case view.ActionJoin:
 		a.edit.Join = target
+	case view.ActionEvidence:
+		if !statement.KnownCategory(target) {
+			return nil, errUnknownAction
+		}
 	case view.ActionLanguage:
 		if !slices.Contains(v.Account.Languages(), domain.Language(target)) {
 			return nil, errUnknownAction
@@ -162,7 +168,7 @@ func (a *answer) decide(ctx context.Context, merged *form.Merged) (forms.Save, e
 	switch a.action {
 	case "", view.ActionContinue:
 		return a.complete(merged), nil
-	case view.ActionSave, view.ActionLanguage:
+	case view.ActionSave, view.ActionLanguage, view.ActionEvidence:
 		a.status = 0
 		// A save never completes a section, since the customer may not be finished.
 		// A completed section stays completed if its answers are still valid.

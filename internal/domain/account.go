@@ -10,6 +10,8 @@ type Account struct {
 	HelpEmail    *string    `db:"help_email"` // help for customers; nil for none
 	HelpPhone    *string    `db:"help_phone"`
 	BrandColour  *string    `db:"brand_colour"` // six hex digits; nil for Candor's colour
+	MoneyHelp    *string    `db:"money_help"`   // free help with money trouble; nil for the National Debt Helpline
+	MoneyHelpURL *string    `db:"money_help_url"`
 	CreatedAt    time.Time  `db:"created_at"`
 	ApprovedAt   *time.Time `db:"approved_at"` // when live mode was opened; nil: not yet (D52)
 

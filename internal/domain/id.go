@@ -154,6 +154,57 @@ func (id *ID[K]) Scan(src any) error {
 	return nil
 }
 
+// shortTime is what of an id's time is in a session's reference: its milliseconds
+// without the first byte, and 5 bits of what follows, which is 31 µs.
+const (
+	shortTime = 40 + 5
+	firstByte = 0x01 // until 2039
+)
+
+// SessionReference is a short text by which a customer and a partner can talk
+// about the session, "M82-209-Y5E". It is the id's time; SessionsReferred finds
+// the session by it.
+func SessionReference(id SessionID) string {
+	bits := uint64(id.UUID[6]&0x0f)<<1 | uint64(id.UUID[7]>>7)
+	for i, b := range id.UUID[1:6] {
+		bits |= uint64(b) << (5 + 8*(4-i))
+	}
+	var out [shortTime / 5]byte
+	for i := range out {
+		out[len(out)-1-i] = crockford[bits>>(5*i)&31]
+	}
+	text := strings.ToUpper(string(out[:]))
+	return text[:3] + "-" + text[3:6] + "-" + text[6:]
+}
+
+// SessionsReferred returns the first and the last id that have a reference, as a
+// person types it.
+func SessionsReferred(text string) (first, last SessionID, ok bool) {
+	text = strings.NewReplacer("-", "", " ", "", "o", "0", "i", "1", "l", "1").Replace(strings.ToLower(text))
+	if len(text) != shortTime/5 {
+		return first, last, false
+	}
+	var bits uint64
+	for _, c := range text {
+		digit := strings.IndexRune(crockford, c)
+		if digit < 0 {
+			return first, last, false
+		}
+		bits = bits<<5 | uint64(digit)
+	}
+	first.UUID[0] = firstByte
+	for i := range 5 {
+		first.UUID[1+i] = byte(bits >> (5 + 8*(4-i)))
+	}
+	first.UUID[6], first.UUID[7] = 0x70|byte(bits>>1&0x0f), byte(bits)<<7
+	last = first
+	last.UUID[7] |= 0x7f
+	for i := range last.UUID[8:] {
+		last.UUID[8+i] = 0xff
+	}
+	return first, last, true
+}
+
 // crockford is the TypeID alphabet: base32 without i, l, o and u.
 const crockford = "0123456789abcdefghjkmnpqrstvwxyz"
 

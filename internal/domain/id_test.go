@@ -1,6 +1,7 @@
 package domain_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -97,4 +98,37 @@ func FuzzID(f *testing.F) {
 			t.Errorf("%q was read, though it is spelled %s", text, id)
 		}
 	})
+}
+
+// TestSessionReference reads references back as people type them.
+func TestSessionReference(t *testing.T) {
+	t.Parallel()
+	id, err := domain.ParseSessionID("sess_01h455vb4pex5vsknk084sn02q")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "H45-5VB-4PE"
+	if got := domain.SessionReference(id); got != want {
+		t.Errorf("reference %s, want %s", got, want)
+	}
+	seen := map[string]bool{}
+	for range 1000 {
+		id := domain.NewSessionID()
+		first, last, ok := domain.SessionsReferred(domain.SessionReference(id))
+		if !ok || bytes.Compare(first.UUID[:], id.UUID[:]) > 0 || bytes.Compare(last.UUID[:], id.UUID[:]) < 0 {
+			t.Fatalf("%s isn't from %s to %s", id, first, last)
+		}
+		if domain.SessionReference(first) != domain.SessionReference(id) || domain.SessionReference(last) != domain.SessionReference(id) {
+			t.Fatalf("%s to %s have other references than %s", first, last, id)
+		}
+		seen[domain.SessionReference(id)] = true
+	}
+	if len(seen) < 5 {
+		t.Errorf("1000 sessions have %d references", len(seen))
+	}
+	for _, text := range []string{"", "H45", "H45-5VB-4PEE", "H45-5VB-4PU", "jo@custom", "日本語日本語日本語"} {
+		if _, _, ok := domain.SessionsReferred(text); ok {
+			t.Errorf("%q is read as a reference", text)
+		}
+	}
 }

@@ -104,6 +104,14 @@ func (s *Session) DurationMinutes() int {
 	return int((s.CompletedAt.Sub(*s.AccessedAt) + 30*time.Second) / time.Minute)
 }
 
+// Reference is the partner's reference, else one made of the id.
+func (s *Session) Reference() string {
+	if s.ReferenceID != nil {
+		return *s.ReferenceID
+	}
+	return SessionReference(s.ID)
+}
+
 // SessionFilter filters a list of sessions; zero fields match everything
 // (D10). Fields tagged query are parameters of the API, described by doc.
 type SessionFilter struct {

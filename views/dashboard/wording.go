@@ -40,6 +40,8 @@ var sentences = map[form.RuleCode]string{ //nolint:gosec // it takes texts about
 
 	"help_email":   "Enter an e-mail address such as help@example.com",
 	"help_phone":   "Enter a telephone number such as 1300 123 456",
+	"money_help":   "Enter what the link is for, such as Hardship team",
+	"https":        "Enter an address that starts with https://",
 	"colour":       "Enter a colour as six hex digits, such as #0d5748",
 	"language":     "Choose a language of the list",
 	"languages":    "Choose languages of the list",

@@ -34,6 +34,7 @@ const (
 	ActionContinue = "continue" // check the answers, complete the section, go on
 	ActionSave     = "save"     // keep what was typed, unchecked, go to the hub
 	ActionLanguage = "language" // "language:vi": keep what was typed, unchecked, show the page in that language
+	ActionEvidence = "evidence" // "evidence:bank_statement": keep what was typed, unchecked, go to the documents, of that category
 	ActionAutosave = "autosave" // keep what was typed, unchecked, and show it
 	ActionKeep     = "keep"     // "keep:income.bonus": end a collision with the answer of this page
 	ActionTake     = "take"     // "take:income.bonus": end it with the other answer
@@ -64,10 +65,19 @@ type Page struct {
 	Closed    bool              // the form is closed: the browser deletes what it kept of it
 	HelpEmail string            // the partner's contact for customers, or ""
 	HelpPhone string            // likewise
+	MoneyHelp MoneyHelp         // where customers in money trouble get free help
 	Announce  string            // read out by screen readers after a change: "Vehicle added", in the page's language
 	Languages []domain.Language // to choose from
 	Focus     string            // id of the element that takes the focus: a changed card, an added item; "" for the h1
 }
+
+// MoneyHelp is where people in money trouble get free help.
+type MoneyHelp struct{ Text, URL, Phone string }
+
+// NationalDebtHelpline is the free service of Australia's financial counsellors,
+// for customers of partners that name none. Source: ASIC, moneysmart.gov.au,
+// "Financial counselling", and ndh.org.au.
+var NationalDebtHelpline = MoneyHelp{Text: "National Debt Helpline", URL: "https://ndh.org.au", Phone: "1800 007 007"}
 
 // Task is one section's line on the hub.
 type Task struct {

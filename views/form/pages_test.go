@@ -30,7 +30,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 var now = time.Date(2026, 10, 21, 9, 30, 0, 0, time.UTC)
 
 func page() view.Page {
-	return view.Page{Partner: "Harbour Lending", HomeURL: "/hub", HelpEmail: "help@harbour.example", HelpPhone: "1300 555 010", Test: true}
+	return view.Page{Partner: "Harbour Lending", HomeURL: "/hub", HelpEmail: "help@harbour.example", HelpPhone: "1300 555 010", Test: true, MoneyHelp: view.NationalDebtHelpline}
 }
 
 // answered fills a section of a statement as a browser would.

@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"context"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,10 +15,12 @@ import (
 
 // Settings are what staff can set of their account, as they are typed.
 type Settings struct {
-	Name        string
-	HelpEmail   string // where customers get help; "" for none
-	HelpPhone   string
-	BrandColour string // six hex digits, with or without #; "" for ours
+	Name         string
+	HelpEmail    string // where customers get help; "" for none
+	HelpPhone    string
+	MoneyHelp    string // free help with money trouble; "" for the National Debt Helpline
+	MoneyHelpURL string // what MoneyHelp links to; "" for nothing
+	BrandColour  string // six hex digits, with or without #; "" for ours
 }
 
 var (
@@ -31,7 +34,7 @@ var (
 )
 
 // ChangeSettings stores an account's settings. Error: validation_error by
-// field name, help_email, help_phone or brand_colour.
+// field name, help_email, help_phone, money_help, money_help_url or brand_colour.
 func (s *Service) ChangeSettings(ctx context.Context, id domain.AccountID, by domain.Actor, params Settings) error {
 	name, brokenName := domain.CleanName(params.Name, form.Rule{Code: "account_name"}, "name")
 	email, number := strings.TrimSpace(params.HelpEmail), strings.TrimSpace(params.HelpPhone)
@@ -46,7 +49,8 @@ func (s *Service) ChangeSettings(ctx context.Context, id domain.AccountID, by do
 	if colour != "" && !hexColour.MatchString(colour) {
 		brokenColour = form.Rule{Code: "colour"}
 	}
-	err := domain.Invalid(form.Error{Field: "name", Rule: brokenName}, form.Error{Field: "help_email", Rule: brokenEmail}, form.Error{Field: "help_phone", Rule: brokenPhone}, form.Error{Field: "brand_colour", Rule: brokenColour})
+	help, brokenHelp, link, brokenLink := cleanMoneyHelp(params)
+	err := domain.Invalid(form.Error{Field: "money_help", Rule: brokenHelp}, form.Error{Field: "money_help_url", Rule: brokenLink}, form.Error{Field: "name", Rule: brokenName}, form.Error{Field: "help_email", Rule: brokenEmail}, form.Error{Field: "help_phone", Rule: brokenPhone}, form.Error{Field: "brand_colour", Rule: brokenColour})
 	if err != nil {
 		return err
 	}
@@ -57,8 +61,29 @@ func (s *Service) ChangeSettings(ctx context.Context, id domain.AccountID, by do
 		}
 		before := settingsState(account)
 		account.Name, account.HelpEmail, account.HelpPhone, account.BrandColour = name, optional(email), optional(number), optional(colour)
+		account.MoneyHelp, account.MoneyHelpURL = optional(help), optional(link)
 		return s.updateAccount(ctx, tx, account, by, before, settingsState(account))
 	})
+}
+
+const (
+	maxMoneyHelp    = 100
+	maxMoneyHelpURL = 500
+)
+
+// cleanMoneyHelp returns where customers get free help, and the rules that it
+// breaks: a link over https, with a text.
+func cleanMoneyHelp(params Settings) (text string, brokenText form.Rule, link string, brokenLink form.Rule) {
+	text, brokenText = form.CleanLine(params.MoneyHelp, maxMoneyHelp)
+	link, brokenLink = form.CleanLine(params.MoneyHelpURL, maxMoneyHelpURL)
+	if u, err := url.Parse(link); link != "" && brokenLink == (form.Rule{}) &&
+		(err != nil || u.Scheme != "https" || !strings.Contains(u.Hostname(), ".") || u.User != nil) {
+		brokenLink = form.Rule{Code: "https"}
+	}
+	if text == "" && link != "" && brokenText == (form.Rule{}) {
+		brokenText = form.Rule{Code: "money_help"}
+	}
+	return text, brokenText, link, brokenLink
 }
 
 // updateAccount stores a changed account, with an audit entry.
@@ -137,5 +162,5 @@ func optional(s string) *string {
 }
 
 func settingsState(a *domain.Account) map[string]any {
-	return map[string]any{"name": a.Name, "help_email": a.HelpEmail, "help_phone": a.HelpPhone, "brand_colour": a.BrandColour}
+	return map[string]any{"name": a.Name, "help_email": a.HelpEmail, "help_phone": a.HelpPhone, "money_help": a.MoneyHelp, "money_help_url": a.MoneyHelpURL, "brand_colour": a.BrandColour}
 }

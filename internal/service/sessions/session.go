@@ -69,6 +69,22 @@ type Slice struct {
 	More     bool // older ones follow
 }
 
+// Find returns the session whose id, or whose reference made of it, the text is.
+func (s *Service) Find(ctx context.Context, scope domain.Scope, text string) (id domain.SessionID, found bool, err error) {
+	first, last, ok := domain.SessionsReferred(text)
+	if id, err := domain.ParseSessionID(text); err == nil {
+		first, last, ok = id, id, true
+	}
+	if !ok {
+		return id, false, nil
+	}
+	ids, err := s.DB.SessionsBetween(ctx, scope, first, last, 2)
+	if err != nil || len(ids) != 1 {
+		return id, false, err
+	}
+	return ids[0], true, nil
+}
+
 // Before returns at most limit of the scope's sessions that match the filter,
 // newest first, after the session with that id (nil: from the newest). Error:
 // session_not_found.

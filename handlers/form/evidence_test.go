@@ -1,0 +1,77 @@
+package form_test
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"candor/internal/testkit/browsertest"
+	"candor/internal/testkit/harness"
+)
+
+// TestEvidenceBesideItsLine adds a payslip from the income section and returns, with
+// and without script.
+func TestEvidenceBesideItsLine(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string]browsertest.Options{"phone": {}, "desktop": {Device: browsertest.Desktop}, "without script": {NoScript: true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, base := harness.Listen(t)
+			c := h.NewCustomer()
+			tab := browsertest.New(t, options)
+			tab.Open(base + h.Link(c.ID))
+			tab.Open(base + c.Path("income"))
+			tab.Click(input("employment_income"))
+			tab.Type(input("employment_income.gross_salary"), "98500")
+			tab.FitsWidth()
+			tab.View("form/20-evidence")
+			tab.Click(`button[value="evidence:income_evidence"]`)
+			tab.WaitForURL("/documents?category=income_evidence&from=income")
+			stored(c, "income", "employment_income.gross_salary", "98,500")
+			tab.Upload("#file", temporaryFile(t, "payslip.pdf", []byte("%PDF-1.7\n")))
+			if options.NoScript {
+				tab.Click(`.without-script button[value="upload"]`)
+			}
+			tab.WaitForText("#stored", "payslip.pdf")
+			c.WantPage(c.Get("documents"), http.StatusOK).Shows("payslip.pdf")
+			if n := counted(c, `SELECT count(*) FROM document WHERE category = 'income_evidence'`); n != 1 {
+				t.Errorf("%d documents are proof of income, want 1", n)
+			}
+			tab.View("form/21-evidence-added")
+			tab.Click(".actions .button-primary")
+			tab.WaitForURL("/income")
+			if got := tab.Value(input("employment_income.gross_salary")); got != "98,500" {
+				t.Errorf("the salary is %q, want what was typed", got)
+			}
+		})
+	}
+}
+
+func TestEvidenceLinksBack(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	for action, want := range map[string]string{"evidence:loan_statement": "documents?category=loan_statement&from=liabilities", "evidence:bank_statement": "documents?category=bank_statement&from=liabilities"} {
+		if next := c.WantRedirect(c.Post("liabilities", url.Values{"action": {action}})); next != want {
+			t.Errorf("%s leads to %q, want %q", action, next, want)
+		}
+	}
+	if next := c.WantRedirect(c.Post("liabilities?return=declaration", url.Values{"action": {"evidence:loan_statement"}})); next != "documents?category=loan_statement&from=liabilities&return=declaration" {
+		t.Errorf("from the check page it leads to %q", next)
+	}
+	page := c.WantPage(c.Get("documents?category=loan_statement&from=liabilities"), http.StatusOK)
+	page.LeadsTo(c.Path("liabilities"))
+	page.WantField("category", "loan_statement")
+	if next := c.WantRedirect(c.Post("documents?from=liabilities&return=declaration", url.Values{"action": {"continue"}})); next != "liabilities?return=declaration" {
+		t.Errorf("Continue leads to %q, want the section", next)
+	}
+	for _, from := range []string{"documents", "//evil.example", harness.Hostile, ""} {
+		if next := c.WantRedirect(c.Post("documents?from="+url.QueryEscape(from), url.Values{"action": {"continue"}})); next == "" || next[0] == '/' {
+			t.Errorf("from %q leads to %q", from, next)
+		}
+	}
+	for _, unknown := range []string{"evidence", "evidence:", "evidence:passport", "evidence:" + harness.Hostile} {
+		if got := c.Post("income", url.Values{"action": {unknown}}); got.Code != http.StatusBadRequest {
+			t.Errorf("%s: status %d, want 400", unknown, got.Code)
+		}
+	}
+}
