@@ -9,8 +9,13 @@ const keepaliveBytes = 60_000; // browsers refuse more
 const section = () => document.querySelector("form[data-autosave]");
 const sessionPath = location.pathname.split("/").slice(0, 3).join("/");
 let dirty; // the form that has unsaved changes
+let owed = []; // requests that earlier loads of a section could not send
+let owedAt; // its path
+let parked = []; // those of them that collide, for when the section is opened again
+let left; // path of the section whose form is being sent
 let timer;
 let failures = 0;
+let resending = false;
 let requests = 0;
 let settled = 0; // the newest request whose response was taken
 
@@ -44,7 +49,18 @@ function onDevice(mode, work) {
   });
 }
 
-const forget = () => onDevice("readwrite", (kept) => kept.delete(location.pathname));
+const unsent = () => (owedAt === location.pathname ? owed : []);
+const unseen = () => (owedAt === location.pathname ? parked : []);
+
+// keep puts what is typed on the device, after what earlier loads of the section
+// could not send.
+function keep(form) {
+  const requests = [...unseen(), ...unsent(), body(form, typed(form))];
+  onDevice("readwrite", (kept) => kept.put(requests, location.pathname));
+}
+
+const forget = (path = location.pathname) =>
+  onDevice("readwrite", (kept) => (path === owedAt && parked.length ? kept.put(parked, path) : kept.delete(path)));
 const forgetSession = () => onDevice("readwrite", (kept) => kept.delete(IDBKeyRange.bound(sessionPath, `${sessionPath}\uffff`)));
 
 function say(what) {
@@ -55,6 +71,12 @@ function say(what) {
   const [status, again] = line.children;
   if (status.textContent !== text) status.textContent = text;
   again.hidden = what !== "failed";
+}
+
+// saved says so. What another device changed too is kept until one is chosen.
+function saved(collides) {
+  say(collides ? "" : "saved");
+  if (!collides && dirty !== section()) forget();
 }
 
 function schedule(wait = delay) {
@@ -70,10 +92,8 @@ async function save(leaving = false) {
   const form = section();
   if (!form) return;
   let pending = form.querySelector("[data-sent]");
-  if (dirty === form) {
-    const newest = body(form, typed(form));
-    onDevice("readwrite", (kept) => kept.put(newest, location.pathname));
-  }
+  if (dirty === form) keep(form);
+  if (unsent().length && !leaving) return resend();
   if (leaving ? dirty !== form : pending?.dataset.sent === "now" || (!pending && dirty !== form)) return;
   if (leaving || !pending) {
     pending = Object.assign(document.createElement("input"), { type: "hidden", name: "was", value: typed(form) });
@@ -96,9 +116,8 @@ async function save(leaving = false) {
   const fresh = page.querySelector("form[data-autosave]");
   if (!fresh) return show(page);
   settle(form, fresh, new URLSearchParams(sent));
-  say(fresh.querySelector("[data-collision]") ? "" : "saved");
+  saved(fresh.querySelector("[data-collision]"));
   if (dirty === form) schedule();
-  else forget();
 }
 
 // post returns the server's page, or why there is none.
@@ -195,7 +214,10 @@ document.addEventListener("input", ({ target }) => {
   dirty = target.form;
   schedule();
 });
-document.addEventListener("submit", () => clearTimeout(timer));
+document.addEventListener("submit", () => {
+  clearTimeout(timer);
+  left = location.pathname;
+});
 document.addEventListener("click", ({ target }) => target.closest?.(".save-status button") && save());
 document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && save(true));
 window.addEventListener("pagehide", () => save(true));
@@ -205,6 +227,8 @@ window.addEventListener("online", () => save());
 // again.
 document.addEventListener("htmx:finally:request", ({ detail: { ctx } }) => {
   const status = ctx.response?.status;
+  if (left && status < 400) forget(left);
+  left = undefined;
   if (!ctx.status.startsWith("error") && status !== 408 && !(status >= 500)) return;
   const form = section();
   const refusal = document.getElementById("refusal");
@@ -217,16 +241,41 @@ document.addEventListener("htmx:finally:request", ({ detail: { ctx } }) => {
   schedule(1000 * 2 ** failures);
 });
 
+// A field that is left is kept at once: a tab that is killed loses no other.
+document.addEventListener("change", ({ target }) => target.form && target.form === dirty && keep(dirty));
+
 // resend sends what the device kept of this page and shows it merged.
 async function resend() {
-  if (document.querySelector("main[data-closed]")) return forgetSession();
   const form = section();
-  const kept = form && (await onDevice("readonly", (store) => store.get(location.pathname)));
-  if (!kept) return;
-  const page = await post(form.getAttribute("action"), kept);
-  if (typeof page === "string" || dirty === form) return;
-  await forget();
+  if (!form || resending) return;
+  resending = true;
+  let page;
+  while (unsent().length && typeof page !== "string") {
+    page = await post(form.getAttribute("action"), owed[0]);
+    if (typeof page === "string") break;
+    const sent = owed.shift();
+    if (page.querySelector("[data-collision]")) parked.push(sent);
+  }
+  resending = false;
+  if (typeof page === "string") {
+    say(page);
+    return schedule(Math.min(60_000, 1000 * 2 ** failures++));
+  }
+  failures = 0;
+  if (dirty === form) return schedule();
+  if (!page || !form.isConnected) return;
+  const collides = page.querySelector("[data-collision]");
+  if (collides) parked.pop(); // is shown now
   show(page);
-  if (section()) say("saved");
+  if (section()) saved(collides);
 }
-resend();
+
+async function recall() {
+  if (document.querySelector("main[data-closed]")) return forgetSession();
+  const kept = section() && (await onDevice("readonly", (store) => store.get(location.pathname)));
+  if (!kept) return;
+  owed = [kept].flat(); // until November 2026 one request was kept
+  owedAt = location.pathname;
+  resend();
+}
+recall();

@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
@@ -53,6 +55,8 @@ type Options struct {
 	// connection. 422, the answer to an invalid form, is always allowed.
 	AllowStatus []int
 	AllowCuts   bool // connections that the test cuts are no error
+
+	slow bool
 }
 
 // A Tab is one page in a browser profile of its own. Its methods fail the
@@ -63,6 +67,7 @@ type Tab struct {
 	options Options
 	console *console
 	dialogs chan string
+	killed  bool
 }
 
 // New opens a tab that is closed, and checked with NoErrors, when the test
@@ -77,7 +82,12 @@ func New(t testing.TB, options Options) *Tab {
 	if err != nil {
 		t.Fatalf("browsertest: %v", err)
 	}
-	ctx, cancel := chromedp.NewContext(root, chromedp.WithNewBrowserContext())
+	return open(t, root, options, chromedp.WithNewBrowserContext())
+}
+
+func open(t testing.TB, beside context.Context, options Options, profile ...chromedp.ContextOption) *Tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(beside, profile...)
 	t.Cleanup(cancel)
 	tab := &Tab{t: t, ctx: ctx, options: options, console: listen(ctx, options),
 		dialogs: make(chan string, 100)}
@@ -87,8 +97,32 @@ func New(t testing.TB, options Options) *Tab {
 		chromedp.EmulateViewport(width, height),
 		chromedp.Func(tab.emulate),
 	)
-	t.Cleanup(tab.NoErrors)
+	t.Cleanup(func() {
+		if !tab.killed {
+			tab.NoErrors()
+		}
+	})
 	return tab
+}
+
+// Kill ends the tab's process, as a phone does that needs the memory: no event
+// says so to the page. It returns a new tab of the same profile.
+func (tab *Tab) Kill() *Tab {
+	tab.t.Helper()
+	tab.NoErrors()
+	tab.killed = true
+	ctx, cancel := context.WithTimeout(tab.ctx, time.Second)
+	defer cancel()
+	_, _ = chromedp.Call(ctx, page.Crash, cdp.Empty{}) // nothing is left to answer
+	return open(tab.t, tab.ctx, tab.options)
+}
+
+// Slow3G delays and throttles the tab's requests, and those of tabs that
+// follow it, as Chromium's preset does.
+func (tab *Tab) Slow3G() {
+	tab.t.Helper()
+	tab.options.slow = true
+	tab.do("slow down the network", chromedp.Func(tab.emulate))
 }
 
 func (tab *Tab) emulate(ctx context.Context, _ *chromedp.Target) error {
@@ -115,6 +149,12 @@ func (tab *Tab) emulate(ctx context.Context, _ *chromedp.Target) error {
 	touch := emulation.SetTouchEmulationEnabledParams{Enabled: tab.options.Touch}
 	if _, err := chromedp.Call(ctx, emulation.SetTouchEmulationEnabled, touch); err != nil {
 		return fmt.Errorf("emulate touch: %w", err)
+	}
+	if tab.options.slow {
+		slow := network.Conditions{Latency: 2000, DownloadThroughput: 50_000, UploadThroughput: 50_000}
+		if _, err := chromedp.Call(ctx, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{&slow}}); err != nil {
+			return fmt.Errorf("slow down the network: %w", err)
+		}
 	}
 	report := page.AddScriptToEvaluateOnNewDocumentParams{Source: reportViolations}
 	if _, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, report); err != nil {
