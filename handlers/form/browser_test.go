@@ -119,7 +119,7 @@ func (p *person) enter(f form.Field, name string, values map[string][]string) {
 		switch {
 		case strings.HasSuffix(part, ".period"):
 			p.tab.Select(input(name+part), cmp.Or(first(typed), string(f.Period)))
-		case len(typed) == 0:
+		case len(typed) == 0 || typed[0] == f.Preset && f.Preset != "":
 		case f.Kind == form.KindCheckbox:
 			p.tab.Click(input(name))
 		case f.Kind == form.KindChoice && len(f.Options) <= 4:

@@ -104,7 +104,7 @@ func TestUploadsThatAreRefused(t *testing.T) {
 		{"far too large", "other", "a.pdf", harness.PDFOf(30 << 20), "", statement.FileTooLarge},
 		{"a program by another name", "other", "invoice.pdf", []byte("MZ\x90\x00\x03"), "", "The selected file must be a PDF, JPEG, PNG or HEIC"},
 		{"a page", "other", "a.pdf", []byte("<html><script>alert(1)</script>"), "", "The selected file must be a PDF, JPEG, PNG or HEIC"},
-		{"a bomb", "other", "a.png", bomb(), "", "too many pixels"},
+		{"a bomb", "other", "a.png", bomb(), "", "picture is too large"},
 		{"a damaged photo", "other", "a.jpg", []byte("\xff\xd8\xff\xe0"), "", "The selected file is damaged"},
 		{"empty", "other", "a.pdf", nil, "", "The selected file is empty"},
 		{"none chosen", "other", "", nil, "upload", "Select a file"},

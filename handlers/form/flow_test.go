@@ -24,7 +24,7 @@ func TestWholeFormByPlainPosts(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t).NewCustomer()
 	page := c.WantPage(c.Get(""), http.StatusOK)
-	page.Shows("Lender & Sons", "Zoë O'Brien", "20 December 2026", "Start with Personal details")
+	page.Shows("Lender & Sons", "Zoë O'Brien", "20 December 2026", "Start")
 
 	next := "personal_details"
 	for _, name := range statement.SectionNames[:5] {
@@ -145,9 +145,9 @@ func TestCheckPageFoldsNothing(t *testing.T) {
 	c.WantRedirect(c.Post("assets", url.Values{"vehicles.0.description": {"Mazda"}, "vehicles.0.value": {"5"}}))
 	page := c.WantPage(c.Get("declaration"), http.StatusOK).Shows(
 		"None: clothing, medical costs, health insurance, phone and internet, children, entertainment",
-		"None: housing, transport, commitments", "None: property, bank accounts, superannuation, investments",
+		"None: housing, transport, other costs", "None: property, bank accounts, superannuation, investments",
 	)
-	for _, label := range []string{"Clothing a month", "Car loan a month"} {
+	for _, label := range []string{"Clothing", "Car loan"} {
 		if strings.Contains(page.Text(), label) {
 			t.Errorf("%s has a line of its own", label)
 		}
@@ -155,7 +155,7 @@ func TestCheckPageFoldsNothing(t *testing.T) {
 	if n := strings.Count(page.Text(), "None: property"); n != 1 {
 		t.Errorf("%d lines name the property", n)
 	}
-	if got := page.Fact("Groceries a month"); got != "$900.00" {
+	if got := page.Fact("Groceries"); got != "$900.00 monthly" {
 		t.Errorf("groceries %q", got)
 	}
 }
@@ -285,10 +285,10 @@ func TestLiabilitiesStartWithWhatIsKnown(t *testing.T) {
 	c.WantPage(c.Get("liabilities"), http.StatusOK).WantField("Mortgages", "").WantField("mortgages.0.balance", "")
 	c.Answer("assets")
 	page := c.WantPage(c.Get("liabilities"), http.StatusOK)
-	page.Shows("306,200.38", "241,666.67", "Finance for Toyota Corolla", "We added what you said you owe").WantField("Mortgages", "mortgages")
+	page.Shows("306,200.38", "241,666.67", "Finance for Toyota Corolla", "We added your part of the loans").WantField("Mortgages", "mortgages")
 	c.WantPage(c.Post("liabilities", url.Values{"mortgages.0.balance": {"1"}, "action": {"remove:mortgages.0"}}), http.StatusOK)
 	page = c.WantPage(c.Get("liabilities"), http.StatusOK)
-	page.WantField("Mortgages", "").WantField("mortgages.0.balance", "").Hides("Finance for Toyota Corolla", "We added what you said you owe")
+	page.WantField("Mortgages", "").WantField("mortgages.0.balance", "").Hides("Finance for Toyota Corolla", "We added your part of the loans")
 	page = c.WantPage(c.Get("personal_details"), http.StatusOK)
 	page.WantField("full_name", "Zoë O'Brien")
 	page.WantField("email", "jo@customer.example")

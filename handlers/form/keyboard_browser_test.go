@@ -269,8 +269,8 @@ func (k *typist) sign() {
 	k.submit(enter, "error-summary")
 	k.to(".error-summary a")
 	k.toFocus(enter, "accepted")
-	k.key(space)
-	k.enter("full_name", statementtest.Values("declaration").Get("full_name"))
+	k.toFocus(space, "full_name")
+	k.press(statementtest.Values("declaration").Get("full_name"))
 	k.submit(enter, "h1")
 	k.tab.WaitForText("h1", "sent")
 }

@@ -43,7 +43,7 @@ func TestAmountsInTheirPeriods(t *testing.T) {
 		c.Answer(section)
 	}
 	c.WantRedirect(c.Post("documents", url.Values{"action": {"continue"}}))
-	c.WantPage(c.Get("declaration"), http.StatusOK).Shows("$73,840.00 ($2,240.00 a fortnight + $300.00 a week)")
+	c.WantPage(c.Get("declaration"), http.StatusOK).Shows("$2,240.00 fortnightly + $300.00 weekly")
 	c.Sign()
 	data, err := c.Service.Sessions.Data(t.Context(), c.TestScope(), c.ID, harness.Operator)
 	c.OK(err)

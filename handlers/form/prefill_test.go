@@ -34,7 +34,7 @@ const knownAnswers = `{
 }`
 
 // fromUs is the notice above answers that the partner gave.
-const fromUs = "We filled in what Lender & Sons told us"
+const fromUs = "Lender & Sons gave us these answers"
 
 // TestPrefillIsOffered checks that the form shows what the partner gave, says
 // so, and takes none of it for the customer's answer (D58).

@@ -35,6 +35,7 @@ func (s *Server) ShowSection(c echo.Context, v *visit) error {
 func (s *Server) sectionPage(c echo.Context, v *visit, section *form.Section) view.SectionPage {
 	return view.SectionPage{
 		Page: s.page(v), Section: section, Action: actionURL(c, v, sectionOf(c)), Returning: returning(c),
+		Rhythm: v.Statement.Rhythm(sectionOf(c)),
 	}
 }
 
@@ -44,7 +45,7 @@ func suggested(ctx context.Context, v *visit, name string) string {
 	if _, begun := v.Sections[name]; begun {
 		return ""
 	}
-	if name == statement.PersonalDetailsSection || len(v.Statement.Prefill[name]) > 0 {
+	if len(v.Statement.Prefill[name]) > 0 {
 		return view.PrefilledNotice(ctx, v.Account.Name)
 	}
 	switch name {
@@ -180,6 +181,11 @@ func (a *answer) decide(ctx context.Context, merged *form.Merged) (forms.Save, e
 	case view.ActionAutosave, view.ActionJoin:
 	case view.ActionKeep, view.ActionTake:
 		a.page.Focus = a.target
+	case view.ActionTakeOnly:
+		a.page.Focus = a.target
+		if !section.TakeOnly(a.target) {
+			return save, errUnknownAction
+		}
 	default:
 		return save, a.changeList(ctx, section)
 	}

@@ -188,7 +188,7 @@ var slips = map[string][]slip{
 	statement.PersonalDetailsSection: {{"date_of_birth.year", ""}, {"date_of_birth.month", "13"}, {"phone", "n/a"}, {"address.postcode", "220"}, {"address.postcode", "220"}, {"address.suburb", ""}},
 	statement.IncomeSection:          {{"employment_income.gross_salary", "about 90k"}, {"employment_income.gross_salary", "1.800,50 a fortnight"}, {"employment_income.bonuses", "none"}},
 	statement.AssetsSection: {
-		{"vehicles.0.value", "20-25k"}, {"vehicles.0.description", ""}, {"bank_accounts.0.account_type", ""}, {"superannuation.0.balance", "not sure"}, {"superannuation.0.balance", "?"},
+		{"vehicles.0.value", "20-25k"}, {"vehicles.0.description", ""}, {"superannuation.0.balance", "not sure"}, {"superannuation.0.balance", "?"},
 		{"superannuation.0.balance", "don’t know"},
 	},
 	statement.LiabilitiesSection: {{"mortgages.0.lender", ""}, {"mortgages.0.lender", ""}, {"credit_cards.0.limit", "10k"}, {"other_liabilities.0.balance", "see above"}},

@@ -17,13 +17,13 @@ type Entry struct {
 type Entries []Entry
 
 // String returns the amounts for people, "$1,200.00 a week + $300.00 a month".
-func (e Entries) String() string { return e.Say(english) }
+func (e Entries) String() string { return e.Say(Period.Per) }
 
-// Say is String with each period translated.
-func (e Entries) Say(translate func(string) string) string {
+// Say is String with other names of the periods.
+func (e Entries) Say(name func(Period) string) string {
 	parts := make([]string, len(e))
 	for i, entry := range e {
-		parts[i] = entry.Amount.String() + " " + translate(entry.Period.Per())
+		parts[i] = entry.Amount.String() + " " + name(entry.Period)
 	}
 	return strings.Join(parts, " + ")
 }

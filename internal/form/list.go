@@ -118,7 +118,12 @@ func (l *List) read(values url.Values, keepBlank bool) {
 		clearUnasked(l.Item(i))
 		if !keepBlank && blank(l.Item(i)) {
 			l.Remove(i)
-		} else if l.Version != version {
+			continue
+		}
+		if !keepBlank {
+			fillIn(l.Item(i))
+		}
+		if l.Version != version {
 			shifted = true
 		}
 	}

@@ -130,7 +130,7 @@ func readSide(blank func() *Section, values url.Values) *side {
 	s := &side{section: blank(), fields: map[string]url.Values{}, texts: map[string]string{}}
 	s.section.Read(values)
 	s.section.Walk(func(path string, f Field) {
-		if inputs := f.Typed(path); f.Asked() && answered(inputs) {
+		if inputs := f.Typed(path); f.Asked() && answered(inputs) && !f.isPreset() {
 			s.fields[path], s.texts[path] = inputs, inputs.Encode()
 		}
 	})
@@ -141,6 +141,9 @@ func readSide(blank func() *Section, values url.Values) *side {
 	}
 	return s
 }
+
+// isPreset reports whether the answer is what no answer means.
+func (f Field) isPreset() bool { return f.Preset != "" && f.Value.Input("") == f.Preset }
 
 // answered is false for blank inputs: the period of an amount that isn't there
 // (D53) is no answer.
@@ -171,7 +174,7 @@ func (s *side) items(name string) []string {
 	for i := range l.Len() {
 		text := ""
 		for _, f := range l.Item(i) {
-			if inputs := f.Typed(f.Name); f.Asked() && answered(inputs) {
+			if inputs := f.Typed(f.Name); f.Asked() && answered(inputs) && !f.isPreset() {
 				text += "&" + inputs.Encode()
 			}
 		}

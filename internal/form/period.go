@@ -34,6 +34,14 @@ func (p Period) Per() string {
 	return "a " + string(p)
 }
 
+// Adverb is the period as a choice, "monthly"; "" for Once.
+func (p Period) Adverb() string {
+	if p == Once {
+		return ""
+	}
+	return string(p) + "ly"
+}
+
 // timesAYear is how often the period occurs in a year; 0 for Once and unknown
 // codes.
 func (p Period) timesAYear() int64 {

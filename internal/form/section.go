@@ -56,11 +56,14 @@ type Field struct {
 	Optional     bool
 	Autocomplete string // HTML autocomplete token
 	Period       Period
+	Usual        Period   // in which bills for it mostly come: the page starts with it; Once for none
 	Several      bool     // amounts can be added up: payslips of two jobs
 	Options      []Option // of a Choice
+	Preset       string   // the option that the page starts with and that no answer means, or ""
 	List         string   // name in the section's Suggestions, or ""
+	Take         string   // the button that answers with the only value of List, or ""
 	// Otherwise, if not nil, is the answer if none is given, from earlier or
-	// later answers of the same section; it may be "".
+	// later answers of the same section or list item; it may be "".
 	Otherwise func() string
 	// When, if not nil, reports whether the question is asked. It is evaluated
 	// after decoding. It may read earlier answers of the same list item, and
@@ -156,10 +159,8 @@ func (s *Section) read(values url.Values, keepBlank bool) {
 	}
 	for _, g := range s.Groups {
 		clearUnasked(g.Fields)
-		for _, f := range g.Fields {
-			if !keepBlank && f.Otherwise != nil && f.Value.Empty() {
-				f.Value.Parse(func(string) string { return f.Otherwise() })
-			}
+		if !keepBlank {
+			fillIn(g.Fields)
 		}
 	}
 	for _, g := range s.Groups {
@@ -232,6 +233,18 @@ func (s *Section) Walk(visit func(path string, f Field)) {
 	}
 }
 
+// TakeOnly answers the field at the path with the only value of its List, and
+// reports whether there is one.
+func (s *Section) TakeOnly(path string) (taken bool) {
+	s.Walk(func(at string, f Field) {
+		if values := s.Suggestions[f.List]; at == path && f.Take != "" && len(values) == 1 {
+			f.Value.Parse(func(string) string { return values[0] })
+			taken = true
+		}
+	})
+	return taken
+}
+
 // List returns the section's list with that name, or nil.
 func (s *Section) List(name string) *List {
 	for _, g := range s.Groups {
@@ -299,6 +312,17 @@ func clearUnasked(fields []Field) {
 }
 
 func nothing(string) string { return "" }
+
+// fillIn answers what follows from other answers.
+func fillIn(fields []Field) {
+	for _, f := range fields {
+		if f.Value.Empty() && f.Otherwise != nil {
+			f.Value.Parse(func(string) string { return f.Otherwise() })
+		} else if f.Value.Empty() && f.Preset != "" {
+			f.Value.Parse(func(string) string { return f.Preset })
+		}
+	}
+}
 
 func validateFields(fields []Field, prefix string) Errors {
 	var errs Errors
@@ -375,6 +399,24 @@ func (f Field) Hints(hint string) Field {
 // Suggests offers the values of a list in the section's Suggestions.
 func (f Field) Suggests(list string) Field {
 	f.List = list
+	return f
+}
+
+// Takes offers a button that answers with the only value of the field's List.
+func (f Field) Takes(label string) Field {
+	f.Take = label
+	return f
+}
+
+// Usually sets the period that the page starts with.
+func (f Field) Usually(period Period) Field {
+	f.Usual = period
+	return f
+}
+
+// Presets sets the option that the page starts with.
+func (f Field) Presets(code string) Field {
+	f.Preset = code
 	return f
 }
 

@@ -51,14 +51,16 @@ type Investment struct {
 	Value       Cents
 }
 
+const soleOwner = "sole"
+
 var ownerships = []form.Option{
-	{Code: "sole", Label: "Sole owner"},
+	{Code: soleOwner, Label: "Sole owner"},
 	{Code: "joint", Label: "Joint owners"},
 	{Code: "tenants_in_common", Label: "Tenants in common"},
 }
 
 var accountTypes = []form.Option{
-	{Code: "transaction", Label: "Transaction"},
+	{Code: "transaction", Label: "Everyday account"},
 	{Code: "savings", Label: "Savings"},
 	{Code: "term_deposit", Label: "Term deposit"},
 	{Code: "offset", Label: "Offset"},
@@ -105,17 +107,17 @@ func (a *Assets) section() *form.Section {
 		Name:            AssetsSection,
 		AsksWhatApplies: true,
 		Title:           "Assets",
-		Intro:           "What you own, as far as you know its value today. A careful estimate is fine.",
+		Intro:           "Tick what you own. A careful estimate is fine.",
 		Groups: []form.Group{
-			{Title: "Property", Hint: "Homes, investment property and land. Enter the full value and mortgage, and then the part that is yours.",
+			{Title: "Property", Hint: "Enter the whole value and mortgage, then your share.",
 				List: form.ListOf(&a.RealProperty, "real_property", "Property", "property", (*Property).fields)},
-			{Title: "Vehicles", Hint: "Cars, motorbikes, boats and caravans.",
+			{Title: "Vehicles",
 				List: form.ListOf(&a.Vehicles, "vehicles", "Vehicles", "vehicle", (*Vehicle).fields)},
 			{Title: "Bank accounts",
 				List: form.ListOf(&a.BankAccounts, "bank_accounts", "Bank accounts", "bank account", (*BankAccount).fields)},
-			{Title: "Superannuation", Hint: "Your latest fund statement shows the balance.",
+			{Title: "Superannuation",
 				List: form.ListOf(&a.Superannuation, "superannuation", "Superannuation", "super fund", (*SuperFund).fields)},
-			{Title: "Investments", Hint: "Shares, managed funds, crypto-assets and the like.",
+			{Title: "Investments", Hint: "Shares, managed funds, crypto.",
 				List: form.ListOf(&a.Investments, "investments", "Investments", "investment", (*Investment).fields)},
 			{Fields: []form.Field{form.Total(a.Total, "total_assets", "Total assets", form.Once)}},
 		},
@@ -123,17 +125,26 @@ func (a *Assets) section() *form.Section {
 }
 
 func (p *Property) fields() []form.Field {
+	percentage := form.Percent(&p.OwnershipPercentage, "ownership_percentage", "Your share")
+	percentage.Otherwise = func() string { return wholeOf(p.Ownership) }
 	return []form.Field{
 		form.LongText(&p.Description, "description", "Description").
 			Asks("Enter a description").Hints("For example, family home."),
-		form.LongText(&p.Address, "address", "Address").Asks("Enter its address").Suggests(homeList),
+		form.LongText(&p.Address, "address", "Address").Asks("Enter its address").Suggests(homeList).Takes("This is my home"),
 		form.Choice(&p.Ownership, "ownership", "Ownership", ownerships).Asks("Select how it is owned"),
-		form.Percent(&p.OwnershipPercentage, "ownership_percentage", "Your share").
-			Hints("As a percentage. 100 where it is all yours."),
-		form.Money(&p.CurrentValue, "current_value", "Current value", form.Once).Hints("Of the whole property."),
-		form.Money(&p.MortgageOwing, "mortgage_owing", "Mortgage owing", form.Once).Hints("On the whole property."),
+		percentage,
+		form.Money(&p.CurrentValue, "current_value", "Current value", form.Once),
+		form.Money(&p.MortgageOwing, "mortgage_owing", "Mortgage owing", form.Once),
 		form.Total(p.Net, "net_value", "Net value of your share", form.Once),
 	}
+}
+
+// wholeOf is the share of a sole owner; "" of others, who must say it.
+func wholeOf(ownership string) string {
+	if ownership == soleOwner {
+		return "100"
+	}
+	return ""
 }
 
 func (v *Vehicle) fields() []form.Field {
@@ -141,14 +152,14 @@ func (v *Vehicle) fields() []form.Field {
 		form.LongText(&v.Description, "description", "Description").
 			Asks("Enter a description").Hints("Make, model and year."),
 		form.Money(&v.Value, "value", "Value", form.Once),
-		form.Money(&v.AmountOwing, "amount_owing", "Amount owing", form.Once).Hints("What is left of a loan for it."),
+		form.Money(&v.AmountOwing, "amount_owing", "Amount owing", form.Once),
 	}
 }
 
 func (b *BankAccount) fields() []form.Field {
 	return []form.Field{
 		form.Text(&b.Institution, "institution", "Bank or institution").Asks("Enter the bank or institution").Suggests(bankList),
-		form.Choice(&b.AccountType, "account_type", "Account type", accountTypes).Asks("Select the type of account"),
+		form.Choice(&b.AccountType, "account_type", "Account type", accountTypes).Presets("transaction"),
 		form.Money(&b.Balance, "balance", "Balance", form.Once),
 	}
 }

@@ -25,8 +25,8 @@ const (
 	FileTypeUnknown = "The selected file must be a PDF, JPEG, PNG or HEIC"
 	FileDamaged     = "The selected file is damaged. Take the photo again or choose another file"
 	UploadRunning   = "Another file is being uploaded. Wait until it is done"
-	TooMuchUploaded = "This statement has taken as many uploads as it can. Send further documents in another way"
-	PictureTooLarge = "The selected picture has too many pixels. Take a smaller photo"
+	TooMuchUploaded = "No more files can be uploaded here. Send them in another way"
+	PictureTooLarge = "The selected picture is too large. Take a smaller photo"
 )
 
 // CategoryField is the name of the input with the category of a stored document.

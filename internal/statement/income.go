@@ -40,16 +40,16 @@ func (i *Income) section() *form.Section {
 		Name:            IncomeSection,
 		AsksWhatApplies: true,
 		Title:           "Income",
-		Intro:           "Your own income before tax, not your partner’s.",
+		Intro:           "Tick what you get, before tax. Leave out your partner’s income.",
 		Groups: []form.Group{
 			{Name: "employment_income", Title: "Pay from a job", Fields: []form.Field{
 				money(&e.GrossSalary, "employment_income.gross_salary", "Gross salary",
-					"Your pay before tax. It is on your payslip or on your income statement in myGov.").Sums(),
-				money(&e.Bonuses, "employment_income.bonuses", "Bonuses", "Bonuses, commission and overtime."),
+					"See your payslip, or your income statement in myGov.").Sums(),
+				money(&e.Bonuses, "employment_income.bonuses", "Bonuses", "Overtime and commission, too."),
 				money(&e.Allowances, "employment_income.allowances", "Allowances", ""),
 			}},
 			{Name: "business_income", Title: "Work for yourself", Fields: []form.Field{
-				money(&o.Business, "other_income.business_income", "Business income", "Your share of the profit before tax.").Sums(),
+				money(&o.Business, "other_income.business_income", "Business income", "Your share of the profit.").Sums(),
 			}},
 			{Name: "government_payments", Title: "Pensions and benefits", Fields: []form.Field{
 				money(&o.GovernmentPayments, "other_income.government_payments", "Pensions and benefits",

@@ -106,15 +106,15 @@ func (l *Liabilities) section() *form.Section {
 		Name:            LiabilitiesSection,
 		AsksWhatApplies: true,
 		Title:           "Liabilities",
-		Intro:           "What you owe. Where a debt is shared, enter your part of it.",
+		Intro:           "Tick what you owe. Count store cards, buy now pay later and study loans. If you share a debt, enter your part.",
 		Groups: []form.Group{
-			{Title: "Mortgages", Hint: "Home and investment property loans.",
+			{Title: "Mortgages",
 				List: form.ListOf(&l.Mortgages, "mortgages", "Mortgages", "mortgage", (*Mortgage).fields)},
 			{Title: "Personal loans",
 				List: form.ListOf(&l.PersonalLoans, "personal_loans", "Personal loans", "personal loan", (*PersonalLoan).fields)},
-			{Title: "Credit cards", Hint: "Store cards and buy now, pay later accounts too.",
+			{Title: "Credit cards",
 				List: form.ListOf(&l.CreditCards, "credit_cards", "Credit cards", "credit card", (*CreditCard).fields)},
-			{Title: "Other debts", Hint: "Vehicle finance, study loans, tax debts, money owed to family and so on.",
+			{Title: "Other debts",
 				List: form.ListOf(&l.Other, "other_liabilities", "Other debts", "debt", (*OtherLiability).fields)},
 			{Fields: []form.Field{form.Total(l.Total, "total_liabilities", "Total liabilities", form.Once)}},
 		},
@@ -150,7 +150,7 @@ func (c *CreditCard) fields() []form.Field {
 func (o *OtherLiability) fields() []form.Field {
 	return []form.Field{
 		form.LongText(&o.Description, "description", "Description").Asks("Enter a description"),
-		form.Text(&o.Lender, "lender", "Lender").Hints("Who you owe it to.").OrNone().Suggests(lenderList),
+		form.Text(&o.Lender, "lender", "Lender").OrNone().Suggests(lenderList),
 		form.Money(&o.Balance, "balance", "Balance owing", form.Once),
 		form.Money(&o.MonthlyRepayment, "monthly_repayment", "Repayment", form.Monthly),
 	}

@@ -38,7 +38,7 @@ var states = []form.Option{
 
 func (p *PersonalDetails) section(now time.Time) *form.Section {
 	fullName := form.Text(&p.FullName, "full_name", "Full name").Fills("name").
-		Asks("Enter your full name").Hints("As it appears on your driver licence or passport.")
+		Asks("Enter your full name").Hints("As on your licence or passport.")
 	state := form.Choice(&p.Address.State, "address.state", "State or territory", states).Fills("address-level1").
 		Asks("Select your state or territory")
 	state.Otherwise = func() string { return stateOf(p.Address.Postcode) }
@@ -47,9 +47,8 @@ func (p *PersonalDetails) section(now time.Time) *form.Section {
 	return &form.Section{
 		Name:  PersonalDetailsSection,
 		Title: "Personal details",
-		Intro: "Who you are and how to reach you.",
 		Groups: []form.Group{
-			{Title: "About you", Fields: []form.Field{
+			{Fields: []form.Field{
 				fullName,
 				born,
 				form.Text(&p.Occupation, "occupation", "Occupation").Fills("organization-title").OrNone(),

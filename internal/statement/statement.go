@@ -119,6 +119,20 @@ func (s *Statement) Sections(now time.Time) []*form.Section {
 	return out
 }
 
+// Rhythm is the period of the customer's pay: that of the last amount of Income
+// if it is at most a month. The amounts of what the customer pays start with it.
+func (s *Statement) Rhythm(section string) form.Period {
+	if section != LiabilitiesSection && section != ExpensesSection {
+		return form.Once
+	}
+	switch rhythm := s.Section(IncomeSection, time.Time{}).LastPeriod(); rhythm {
+	case form.Weekly, form.Fortnightly, form.Monthly:
+		return rhythm
+	default:
+		return form.Once
+	}
+}
+
 // Title returns the named section's title.
 func Title(name string) string {
 	if name == DocumentsSection {

@@ -7,3 +7,16 @@ document.addEventListener("input", ({ target, inputType }) => {
   if (/^\d{4}$/.test(parts[0])) parts.reverse();
   inputs.forEach((input, i) => (input.value = parts[i]));
 });
+
+// Digits typed on in a full day or month go to the next input: a date can be typed in
+// one go, and each part can still be left by hand.
+document.addEventListener("input", ({ target, inputType }) => {
+  if (inputType !== "insertText" || !/^\d{3}$/.test(target.value)) return;
+  const inputs = [...(target.closest(".date-parts")?.querySelectorAll("input") ?? [])];
+  const next = inputs[inputs.indexOf(target) + 1];
+  if (!next || next.value) return;
+  next.value = target.value.slice(2);
+  target.value = target.value.slice(0, 2);
+  next.focus();
+  next.setSelectionRange(1, 1);
+});

@@ -25,3 +25,9 @@ document.addEventListener("change", ({ target }) => {
   }
   entered[0].dispatchEvent(new Event("input", { bubbles: true }));
 });
+
+// The declaration's tick leads to the signature.
+document.addEventListener("change", ({ target }) => {
+  const name = target.matches?.(".declaration #accepted") && target.checked && document.getElementById("full_name");
+  if (name && !name.value) name.focus();
+});

@@ -1,7 +1,9 @@
 package form
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -23,8 +25,9 @@ type question struct {
 	Stored  *form.Field // what another tab or device saved, if it collides with the answer
 	Later   bool        // the answer can be left for later
 	// Of a section's amounts:
-	Usual   form.Period // the period that one without an answer starts with
+	Start   form.Period // the period that one without an answer starts with
 	Action  string      // where the form is posted
+	Taken   string      // what the button Take answers, "" for no button
 	FocusOn string      // SectionPage.Focus
 }
 
@@ -47,7 +50,7 @@ func (q question) amounts() []amount {
 		if q.Period != form.Once {
 			a.Period = form.Period(q.Value.Input(strings.TrimPrefix(part+".period", ".")))
 			if a.Period == form.Once {
-				a.Period = q.Usual
+				a.Period = q.Start
 			}
 		}
 		out = append(out, a)
@@ -56,17 +59,13 @@ func (q question) amounts() []amount {
 }
 
 // conversion is what an amount in another period comes to in the field's own.
-func (q question) conversion(ctx context.Context) string {
-	entries := q.Entries()
-	if entries == nil {
-		return ""
-	}
-	return i18n.T(ctx, "{amounts} is {total}", said(ctx, entries), q.Value.Display()+" "+i18n.T(ctx, q.Period.Per()))
+func (q question) conversion(ctx context.Context, entries form.Entries) string {
+	return i18n.T(ctx, "{amounts} is {total}", entries.Say(func(p form.Period) string { return i18n.T(ctx, p.Per()) }), q.Value.Display()+" "+i18n.T(ctx, q.Period.Per()))
 }
 
 // said are the amounts in the page's language.
 func said(ctx context.Context, entries form.Entries) string {
-	return entries.Say(func(text string) string { return i18n.T(ctx, text) })
+	return entries.Say(func(p form.Period) string { return i18n.T(ctx, p.Adverb()) })
 }
 
 // questions places a section's or item's fields that are asked or shown.
@@ -88,13 +87,23 @@ func questions(ctx context.Context, fields []form.Field, prefix string, errs for
 func (s SectionPage) questions(ctx context.Context, fields []form.Field, prefix string, errs form.Errors) []question {
 	out := questions(ctx, fields, prefix, errs, s.Focus)
 	for i, q := range out {
-		out[i].Usual, out[i].Action, out[i].FocusOn = s.usual, s.Action, s.Focus
+		out[i].Start, out[i].Action, out[i].FocusOn = cmp.Or(q.Usual, s.rhythm, s.Rhythm, q.Period), s.Action, s.Focus
 		out[i].Stored, out[i].Later = s.other(q.Path), q.CanWait()
-		if s.usual == form.Once {
-			out[i].Usual = q.Period
+		if q.Take != "" && s.free(q.List) && len(s.Section.Suggestions[q.List]) == 1 {
+			out[i].Taken = s.Section.Suggestions[q.List][0]
 		}
 	}
 	return out
+}
+
+// free reports whether the only value of the list of suggestions isn't an answer
+// of the section yet.
+func (s SectionPage) free(list string) bool {
+	free := true
+	s.Section.Walk(func(_ string, f form.Field) {
+		free = free && (f.List != list || !slices.Contains(s.Section.Suggestions[list], f.Value.Input("")))
+	})
+	return free
 }
 
 func options(ctx context.Context, in []form.Option) []form.Option {
@@ -168,7 +177,7 @@ func (q question) attributes() templ.Attributes {
 	if q.Message != "" {
 		attrs["aria-invalid"] = "true"
 	}
-	if q.List != "" {
+	if q.List != "" && q.Take == "" {
 		attrs["list"] = listID(q.List)
 	}
 	if q.Autocomplete != "" {

@@ -32,17 +32,17 @@ func ItemRemoved(ctx context.Context, l *form.List, i int) string {
 
 // PrefilledNotice says where the first answers come from.
 func PrefilledNotice(ctx context.Context, partner string) string {
-	return i18n.T(ctx, "We filled in what {partner} told us. Change anything that isn’t right.", partner)
+	return i18n.T(ctx, "{partner} gave us these answers. Change any that are wrong.", partner)
 }
 
 // SuggestedNotice says where the first debts come from (D20).
 func SuggestedNotice(ctx context.Context) string {
-	return i18n.T(ctx, "We added what you said you owe on your property and vehicles. Check it, and add what is missing.")
+	return i18n.T(ctx, "We added your part of the loans in Assets.")
 }
 
 // RepaymentsNotice says where the first expenses come from (D55).
 func RepaymentsNotice(ctx context.Context) string {
-	return i18n.T(ctx, "We filled in the repayments from your liabilities. Change them if they are not right.")
+	return i18n.T(ctx, "We filled in the repayments from your liabilities.")
 }
 
 // itemName is what the page calls item i of a list: "Bank account 2".

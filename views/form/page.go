@@ -38,6 +38,7 @@ const (
 	ActionAutosave = "autosave" // keep what was typed, unchecked, and show it
 	ActionKeep     = "keep"     // "keep:income.bonus": end a collision with the answer of this page
 	ActionTake     = "take"     // "take:income.bonus": end it with the other answer
+	ActionTakeOnly = "only"     // "only:real_property.0.address": answer with the only value that is offered
 	ActionJoin     = "join"     // "join:vehicles": end a list's collision with the items of both
 	ActionUpload   = "upload"   // store the chosen file and show the page again
 	ActionDescribe = "describe" // store the categories of documents and show the page again
@@ -105,23 +106,28 @@ const (
 // counted reports whether the section was completed once.
 func (s TaskStatus) counted() bool { return s == Completed || s == ToFinish }
 
-// TaskHint says in a few words what the named section asks for.
+// minutes is about how long a section takes most people with their papers at hand.
+var minutes = map[string]int{
+	statement.PersonalDetailsSection: 2, statement.IncomeSection: 2, statement.AssetsSection: 3, statement.LiabilitiesSection: 3,
+	statement.ExpensesSection: 3, statement.DocumentsSection: 2, statement.DeclarationSection: 2,
+}
+
+func allMinutes() int {
+	var all int
+	for _, n := range minutes {
+		all += n
+	}
+	return all
+}
+
+// TaskHint says in a few words what the named section asks for, if its title is a
+// hard word.
 func TaskHint(section string) string {
 	switch section {
-	case statement.PersonalDetailsSection:
-		return "Your name, address and how to reach you"
-	case statement.IncomeSection:
-		return "Salary and other income before tax"
 	case statement.AssetsSection:
-		return "Property, vehicles, savings, super and investments"
+		return "What you own"
 	case statement.LiabilitiesSection:
-		return "Mortgages, loans, cards and other debts"
-	case statement.ExpensesSection:
-		return "What you spend in a usual month"
-	case statement.DocumentsSection:
-		return "Payslips, statements and other evidence"
-	case statement.DeclarationSection:
-		return "Check your answers, sign and submit"
+		return "What you owe"
 	}
 	return ""
 }

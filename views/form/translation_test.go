@@ -133,7 +133,7 @@ func everyText(t *testing.T) []templ.Component {
 			continue
 		}
 		for _, values := range wrongly(name) {
-			s := new(statement.Statement)
+			s := &statement.Statement{Personal: statement.PersonalDetails{Address: statement.Address{Street: "1 Home Street"}}}
 			if name == statement.DeclarationSection {
 				c := checkPage(s)
 				c.Errors = c.Declaration.Decode(values)

@@ -119,7 +119,7 @@ func controls(f form.Field) []string {
 		return out
 	case f.Kind == form.KindChoice:
 		return []string{"combobox " + f.Label}
-	case f.List != "":
+	case f.List != "" && f.Take == "":
 		return []string{"combobox " + f.Label} // it offers suggestions
 	case f.Kind == form.KindCheckbox:
 		return []string{"checkbox " + f.Label}
@@ -135,9 +135,12 @@ func checkOutline(s *statement.Statement) []string {
 		}
 		out = append(out, "region "+section.Title, "heading 2 "+section.Title, "link ")
 		for _, g := range section.Groups {
+			if g.List != nil && g.List.Len() > 0 {
+				out = append(out, "heading 3 "+g.Title)
+			}
 			for i := 0; g.List != nil && i < g.List.Len(); i++ {
-				out = append(out, "heading 3 ")
-				for _, f := range g.List.Item(i) {
+				out = append(out, "heading 4 ")
+				for _, f := range g.List.Item(i)[1:] {
 					out = append(out, answerLine(f)...)
 				}
 			}
@@ -148,7 +151,7 @@ func checkOutline(s *statement.Statement) []string {
 }
 
 func answerLine(f form.Field) []string {
-	if f.Kind == form.KindOutput || f.Asked() {
+	if f.Asked() && !f.Value.Empty() {
 		return []string{"term ", "definition"}
 	}
 	return nil

@@ -91,7 +91,7 @@ func TestRenderFoldsNothing(t *testing.T) {
 	for _, s := range []string{
 		"Nothing declared: property, credit cards",
 		"Nothing declared: property, vehicles, bank accounts, superannuation, investments",
-		"Nothing declared: housing, transport, commitments", "No: clothing, medical costs, health insurance, phone and internet",
+		"Nothing declared: housing, transport, other costs", "No: clothing, medical costs, health insurance, phone and internet",
 	} {
 		if !strings.Contains(squash(text), squash(s)) {
 			t.Errorf("the document lacks %q", s)

@@ -1,0 +1,393 @@
+package form_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"candor/internal/domain"
+	"candor/internal/testkit"
+	"candor/internal/testkit/browsertest"
+	"candor/internal/testkit/harness"
+)
+
+// A cost is what a form takes of a customer. doc/form.md says how each is counted.
+type cost struct{ taps, keys, words, sums, twice int }
+
+func (c cost) String() string {
+	return fmt.Sprintf("%d taps, %d keys, %d words, %d sums, %d typed twice", c.taps, c.keys, c.words, c.sums, c.twice)
+}
+
+// within reports whether nothing of c is more than the budget's.
+func (c cost) within(budget cost) bool {
+	return c.taps <= budget.taps && c.keys <= budget.keys && c.words <= budget.words && c.sums <= budget.sums && c.twice <= budget.twice
+}
+
+// A fact is what a household knows, or reads from a paper: a text, or an amount
+// with the period that the paper gives it for.
+type fact struct{ text, period string }
+
+// A household fills in the form as a thumb does, and counts what it takes. Every
+// method does on the page what it counts.
+type household struct {
+	*harness.Customer
+	tab   *browsertest.Tab
+	typed map[string]string
+	page  string
+	words map[string]int // on the page as it has been seen so far
+	cost
+}
+
+// newHousehold opens a new session's link on a phone.
+func newHousehold(t *testing.T, name, email string) *household {
+	t.Helper()
+	h, base := harness.Listen(t)
+	session := h.NewSession(h.TestScope(), domain.NewSession{CustomerName: name, CustomerEmail: email, ReferenceID: "LOAN-417"})
+	w := &household{
+		Customer: &harness.Customer{Harness: h, ID: session.ID}, tab: browsertest.New(t, browsertest.Options{}),
+		typed: map[string]string{}, words: map[string]int{},
+	}
+	w.tab.Open(base + h.Link(session.ID))
+	w.tab.WaitForURL(w.Path(""))
+	w.look()
+	return w
+}
+
+// visibleWords are the words in main that can be seen. A word has a letter. Of a
+// select its choice counts; what only a screen reader reads out doesn't.
+const visibleWords = `(() => {
+	const words = [];
+	const add = (text) => words.push(...(text ?? "").split(/\s+/).filter((word) => /\p{L}/u.test(word)));
+	const main = document.querySelector("main");
+	const walk = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
+	while (walk.nextNode()) {
+		const at = walk.currentNode.parentElement;
+		if (at.checkVisibility({visibilityProperty: true}) && !at.closest(".visually-hidden, select, datalist")) add(walk.currentNode.data);
+	}
+	for (const list of main.querySelectorAll("select")) if (list.checkVisibility()) add(list.selectedOptions[0]?.text);
+	return JSON.stringify(words);
+})()`
+
+// look counts the words that have become visible on this page.
+func (w *household) look() {
+	w.Helper()
+	address, err := url.Parse(w.tab.URL())
+	w.OK(err)
+	if w.page != address.Path {
+		w.turn()
+		w.page = address.Path
+	}
+	w.tab.WaitFor("main h1")
+	var words []string
+	w.OK(json.Unmarshal([]byte(browsertest.Eval[string](w.tab, visibleWords)), &words))
+	now := map[string]int{}
+	for _, word := range words {
+		now[word]++
+	}
+	for word, n := range now {
+		w.words[word] = max(w.words[word], n)
+	}
+}
+
+// turn ends a page: what was seen on it is counted.
+func (w *household) turn() {
+	seen := 0
+	for _, n := range w.words {
+		seen += n
+	}
+	if w.page != "" {
+		w.Logf("%-60s %4d words, up to %s", w.page, seen, w.cost)
+	}
+	w.cost.words += seen
+	w.words = map[string]int{}
+}
+
+// tap clicks what the selector finds.
+func (w *household) tap(selector string) {
+	w.Helper()
+	w.tab.Click(selector)
+	w.taps++
+	w.look()
+}
+
+// press taps the main button and waits for the next page.
+func (w *household) press(next string) {
+	w.Helper()
+	w.tab.WaitForTrue(`(document.querySelector(".save-status p")?.textContent ?? "Saved") !== ""`)
+	w.look()
+	w.tab.Screenshot("walk/" + path.Base(w.Name()) + "-" + path.Base(w.page))
+	w.tab.Click(".actions .button-primary")
+	w.taps++
+	w.tab.WaitForURL(next)
+	w.look()
+}
+
+// tick says that the household has the kind; its first question takes the focus.
+func (w *household) tick(kind string) {
+	w.Helper()
+	if !browsertest.Eval[bool](w.tab, fmt.Sprintf("document.getElementById(%q).checked", kind)) {
+		w.tap(input(kind))
+	}
+}
+
+// another adds an item to a list.
+func (w *household) another(list, first string) {
+	w.Helper()
+	w.tab.Click(fmt.Sprintf("button[value=%q]", "add:"+list))
+	w.taps++
+	w.tab.WaitForFocus(first)
+	w.look()
+}
+
+// to goes to an input: a tap on it or on the keyboard's Next, unless it has the
+// focus already.
+func (w *household) to(id string) {
+	w.Helper()
+	if browsertest.Eval[string](w.tab, "document.activeElement?.id ?? ''") != id {
+		w.tap(input(id))
+	}
+}
+
+// answer types a fact, unless the form has it already.
+func (w *household) answer(id string, f fact) {
+	w.Helper()
+	if w.tab.Value(input(id)) != "" && w.has(id, f) {
+		return
+	}
+	w.to(id)
+	if f.period != "" {
+		w.sayPeriod(id, f)
+	}
+	w.counted(id, f.text)
+	w.tab.Type(input(id), f.text)
+	w.look()
+}
+
+// counted counts what is typed: its keys, and whether it was typed before.
+func (w *household) counted(id, text string) {
+	w.keys += utf8.RuneCountInString(text)
+	if before, again := w.typed[text]; again && utf8.RuneCountInString(text) > 2 {
+		w.Logf("%s is typed again, after %s", id, before)
+		w.twice++
+	}
+	w.typed[text] = id
+}
+
+// has reports whether the form has the fact in that input.
+func (w *household) has(id string, f fact) bool {
+	w.Helper()
+	got := strings.ReplaceAll(w.tab.Value(input(id)), ",", "")
+	return strings.TrimSuffix(got, ".00") == f.text && (f.period == "" || w.tab.Value(input(id+".period")) == f.period)
+}
+
+// sayPeriod chooses the period of the paper's amount. If the form doesn't take it,
+// the household must compute another amount.
+func (w *household) sayPeriod(id string, f fact) {
+	w.Helper()
+	period := fmt.Sprintf("document.getElementById(%q)", id+".period")
+	if !browsertest.Eval[bool](w.tab, "!!"+period) {
+		w.Logf("%s doesn't take %s a %s", id, f.text, f.period)
+		w.sums++
+		return
+	}
+	if browsertest.Eval[string](w.tab, period+".value") != f.period {
+		w.choose(id+".period", f.period)
+	}
+}
+
+// choose picks from a list: a tap opens it and one picks.
+func (w *household) choose(id, value string) {
+	w.Helper()
+	w.tab.Select(input(id), value)
+	w.taps += 2
+	w.look()
+}
+
+// suggestion types the first letters of a name and picks it from the
+// suggestions.
+func (w *household) suggestion(id, letters, name string) {
+	w.Helper()
+	w.to(id)
+	offered := browsertest.Eval[[]string](w.tab, fmt.Sprintf("[...document.getElementById(%q).list.options].map((o) => o.value)", id))
+	offered = slices.DeleteFunc(offered, func(o string) bool { return !strings.Contains(strings.ToLower(o), strings.ToLower(letters)) })
+	if !slices.Contains(offered[:min(len(offered), 4)], name) {
+		w.Errorf("%s: after %q the first suggestions are %q, want %s among them", id, letters, offered, name)
+	}
+	w.keys += utf8.RuneCountInString(letters)
+	w.tab.Type(input(id), name)
+	w.taps++
+	w.look()
+}
+
+// details fills in the personal details that the partner didn't give.
+func (w *household) details(day, month, year, street, suburb, postcode, phone string) {
+	w.Helper()
+	w.tap(".stack .button-primary")
+	w.tab.WaitForURL("/personal_details")
+	w.look()
+	w.to("date_of_birth.day")
+	w.counted("date_of_birth", day+month+year)
+	w.tab.Press(day + month + year)
+	w.tab.WaitForFocus("date_of_birth.year")
+	w.answer("address.street", fact{text: street})
+	w.answer("address.suburb", fact{text: suburb})
+	w.answer("address.postcode", fact{text: postcode})
+	w.answer("phone", fact{text: phone})
+	w.press("/income")
+}
+
+// sign checks the answers and signs them.
+func (w *household) sign(name string) {
+	w.Helper()
+	w.press("/documents")
+	w.press("/declaration")
+	w.tap(input("accepted"))
+	w.tab.WaitForFocus("full_name")
+	w.keys += utf8.RuneCountInString(name) // the signature is meant to be typed
+	w.tab.Type(input("full_name"), name)
+	w.press(w.Path(""))
+	w.tab.WaitForText("h1", "Your statement has been sent")
+	w.look()
+	w.turn()
+}
+
+// TestWhatTheFormTakes walks through the form with two households and holds what
+// that takes against the budgets of doc/form.md.
+func TestWhatTheFormTakes(t *testing.T) {
+	testkit.Slow(t)
+	t.Parallel()
+	for name, each := range map[string]struct {
+		budget cost
+		walk   func(*testing.T) *household
+	}{
+		"renter": {cost{taps: 25, keys: 100, words: 700}, renter},
+		"couple": {cost{taps: 60, keys: 345, words: 1000}, couple},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := each.walk(t)
+			t.Logf("%s: %s", name, w.cost)
+			if !w.within(each.budget) {
+				t.Errorf("the form takes %s; the budget is %s", w.cost, each.budget)
+			}
+		})
+	}
+}
+
+// renter has one job, rents, and has a card, an account and a car.
+func renter(t *testing.T) *household {
+	w := newHousehold(t, "Jo Nguyen", "jo@customer.example")
+	w.details("27", "03", "1985", "8/41 Rose Street", "Fitzroy", "3065", "0412345678")
+
+	w.tick("employment_income")
+	w.answer("employment_income.gross_salary", fact{"2240", "fortnight"})
+	w.press("/assets")
+
+	w.tick("vehicles")
+	w.answer("vehicles.0.description", fact{text: "Mazda 3 2016"})
+	w.answer("vehicles.0.value", fact{text: "9500"})
+	w.tick("bank_accounts")
+	w.answer("bank_accounts.0.institution", fact{text: "ING"})
+	w.answer("bank_accounts.0.balance", fact{text: "3150"})
+	w.press("/liabilities")
+
+	w.tick("credit_cards")
+	w.answer("credit_cards.0.issuer", fact{text: "Zip"})
+	w.answer("credit_cards.0.limit", fact{text: "2000"})
+	w.answer("credit_cards.0.balance", fact{text: "640"})
+	w.press("/expenses")
+
+	w.tick("housing")
+	w.answer("housing.mortgage_rent", fact{"1040", "fortnight"})
+	w.sign("Jo Nguyen")
+	return w
+}
+
+// couple are self-employed, with two properties, three vehicles and four debts.
+// One of them fills in the form.
+func couple(t *testing.T) *household {
+	w := newHousehold(t, "Sam Rossi", "sam@customer.example")
+	w.details("09", "11", "1979", "12 Banksia Avenue", "Hawthorn", "3122", "0398765432")
+
+	w.tick("business_income")
+	w.answer("other_income.business_income", fact{"96400", "year"})
+	w.press("/assets")
+	w.coupleOwns()
+	w.press("/liabilities")
+	w.coupleOwes()
+	w.press("/expenses")
+	w.coupleSpends()
+	w.sign("Sam Rossi")
+	return w
+}
+
+// coupleOwns enters properties, vehicles and an account.
+func (w *household) coupleOwns() {
+	w.Helper()
+	w.tick("real_property")
+	w.answer("real_property.0.description", fact{text: "Home"})
+	w.tap(`button[value="only:real_property.0.address"]`)
+	w.tab.WaitForFocus("real_property.0.address")
+	w.tap(`input[name="real_property.0.ownership"][value=joint]`)
+	w.answer("real_property.0.ownership_percentage", fact{text: "50"})
+	w.answer("real_property.0.current_value", fact{text: "1150000"})
+	w.answer("real_property.0.mortgage_owing", fact{text: "480000"})
+	w.another("real_property", "real_property.1.description")
+	w.answer("real_property.1.description", fact{text: "Unit"})
+	w.answer("real_property.1.address", fact{text: "3/7 Lake Street, Geelong VIC 3220"})
+	w.tap(`input[name="real_property.1.ownership"][value=joint]`)
+	w.answer("real_property.1.ownership_percentage", fact{text: "50"})
+	w.answer("real_property.1.current_value", fact{text: "520000"})
+	w.answer("real_property.1.mortgage_owing", fact{text: "310000"})
+
+	w.tick("vehicles")
+	w.answer("vehicles.0.description", fact{text: "Mazda CX-5 2021"})
+	w.answer("vehicles.0.value", fact{text: "32000"})
+	w.answer("vehicles.0.amount_owing", fact{text: "18500"})
+	w.another("vehicles", "vehicles.1.description")
+	w.answer("vehicles.1.description", fact{text: "Toyota HiLux 2016"})
+	w.answer("vehicles.1.value", fact{text: "21500"})
+	w.another("vehicles", "vehicles.2.description")
+	w.answer("vehicles.2.description", fact{text: "Trailer"})
+	w.answer("vehicles.2.value", fact{text: "1200"})
+
+	w.tick("bank_accounts")
+	w.answer("bank_accounts.0.institution", fact{text: "ANZ"})
+	w.answer("bank_accounts.0.balance", fact{text: "8400"})
+}
+
+// coupleOwes enters two mortgages, the finance of a car and a card.
+func (w *household) coupleOwes() {
+	w.Helper()
+	w.suggestion("mortgages.0.lender", "A", "ANZ")
+	w.answer("mortgages.0.monthly_repayment", fact{"1210", "fortnight"})
+	w.answer("mortgages.1.lender", fact{text: "NAB"})
+	w.answer("mortgages.1.monthly_repayment", fact{"890", "fortnight"})
+	w.tick("credit_cards")
+	w.suggestion("credit_cards.0.issuer", "A", "ANZ")
+	w.answer("credit_cards.0.limit", fact{text: "8000"})
+	w.answer("credit_cards.0.balance", fact{text: "2300"})
+	w.answer("other_liabilities.0.monthly_repayment", fact{"234", "fortnight"})
+}
+
+// coupleSpends enters what isn't known from the debts, as each bill says it.
+func (w *household) coupleSpends() {
+	w.Helper()
+	w.answer("housing.mortgage_rent", fact{text: "4550"})
+	w.answer("housing.utilities", fact{"390", "quarter"})
+	w.answer("housing.insurance", fact{"1420", "year"})
+	w.answer("housing.rates", fact{"480", "quarter"})
+	w.answer("transport.car_loan", fact{text: "507"})
+	w.answer("transport.fuel", fact{"85", "week"})
+	w.answer("transport.registration_insurance", fact{"1860", "year"})
+	w.tick("living")
+	w.answer("living.groceries", fact{"260", "week"})
+	w.answer("living.clothing", fact{"120", "month"})
+	w.answer("living.medical", fact{"75", "month"})
+	w.answer("living.entertainment", fact{"60", "week"})
+}
