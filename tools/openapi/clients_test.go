@@ -115,7 +115,7 @@ func proxy(t *testing.T, description, service string) (address string) {
 	return "http://127.0.0.1:" + port
 }
 
-// converse runs a partner's program. It prints a session's link, and goes on when
+// converse runs a partner's program. It prints a session's link, and continues when
 // the customer has sent the form.
 func converse(t *testing.T, web *process.Candor, partner *exec.Cmd) {
 	t.Helper()
