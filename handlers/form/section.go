@@ -28,6 +28,7 @@ func sectionOf(c echo.Context) string { return path.Base(c.Path()) }
 func (s *Server) ShowSection(c echo.Context, v *visit) error {
 	name := sectionOf(c)
 	page := s.sectionPage(c, v, v.Section(name))
+	page.Rhythm = v.Statement.Rhythm(name)
 	page.Notice = suggested(c.Request().Context(), v, name)
 	return web.Render(c, http.StatusOK, view.Section(page))
 }
@@ -35,7 +36,6 @@ func (s *Server) ShowSection(c echo.Context, v *visit) error {
 func (s *Server) sectionPage(c echo.Context, v *visit, section *form.Section) view.SectionPage {
 	return view.SectionPage{
 		Page: s.page(v), Section: section, Action: actionURL(c, v, sectionOf(c)), Returning: returning(c),
-		Rhythm: v.Statement.Rhythm(sectionOf(c)),
 	}
 }
 
@@ -95,7 +95,7 @@ func (s *Server) AnswerSection(c echo.Context, v *visit) error {
 	}
 	switch {
 	case a.status != 0:
-		a.page.Announce = a.announce
+		a.page.Announce, a.page.Rhythm = a.announce, v.Statement.Rhythm(a.section)
 		return web.Render(c, a.status, view.Section(a.page))
 	case a.action == view.ActionLanguage:
 		return s.switchLanguage(c, v, actionURL(c, v, a.section), domain.Language(a.target))
