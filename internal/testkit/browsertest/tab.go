@@ -82,10 +82,10 @@ func New(t testing.TB, options Options) *Tab {
 	if err != nil {
 		t.Fatalf("browsertest: %v", err)
 	}
-	return open(t, root, options, chromedp.WithNewBrowserContext())
+	return open(root, t, options, chromedp.WithNewBrowserContext())
 }
 
-func open(t testing.TB, beside context.Context, options Options, profile ...chromedp.ContextOption) *Tab {
+func open(beside context.Context, t testing.TB, options Options, profile ...chromedp.ContextOption) *Tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(beside, profile...)
 	t.Cleanup(cancel)
@@ -114,7 +114,7 @@ func (tab *Tab) Kill() *Tab {
 	ctx, cancel := context.WithTimeout(tab.ctx, time.Second)
 	defer cancel()
 	_, _ = chromedp.Call(ctx, page.Crash, cdp.Empty{}) // nothing is left to answer
-	return open(tab.t, tab.ctx, tab.options)
+	return open(tab.ctx, tab.t, tab.options)
 }
 
 // Slow3G delays and throttles the tab's requests, and those of tabs that
