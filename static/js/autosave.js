@@ -203,7 +203,7 @@ function settle(form, fresh, sent) {
   }
   for (const part of fresh.querySelectorAll(".total-value, .conversion")) {
     const own = document.getElementById(part.id);
-    if (own) own.textContent = part.textContent;
+    if (own) own.replaceChildren(...part.childNodes);
   }
   first.value = was;
   for (const input of form.querySelectorAll("[data-sent]")) if (input.dataset.number <= settled) input.remove();
