@@ -132,7 +132,7 @@ node_modules/.package-lock.json: package.json package-lock.json
 # Linters, generators and a proxy for the API's description, which only tests need.
 $(GENERATORS): tools/openapi/package.json tools/openapi/package-lock.json
 	$(SETUP) node
-	@npm ci --prefix tools/openapi --include=dev --ignore-scripts --no-update-notifier --loglevel=error >/dev/null
+	@cd tools/openapi && npm ci --include=dev --ignore-scripts --no-update-notifier --loglevel=error >/dev/null
 	@touch $@
 
 $(FRONT): node_modules/.package-lock.json static/build.mjs $(shell find static/css static/js static/img -type f)
