@@ -70,7 +70,7 @@ func (s *Section) Gaps() []Gap {
 func gaps(fields []Field, of Gap) []Gap {
 	var out []Gap
 	for _, f := range fields {
-		known := f.Otherwise != nil && f.Value.Empty() && f.Otherwise() != ""
+		known := f.isPreset() || f.Otherwise != nil && f.Value.Empty() && f.Otherwise() != ""
 		if f.Left() || f.errorMessage() != "" && !known {
 			out = append(out, Gap{Input: of.Input + f.Name + f.Parts()[0], Label: f.Label, Item: of.Item, Number: of.Number})
 		}

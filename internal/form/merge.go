@@ -142,8 +142,11 @@ func readSide(blank func() *Section, values url.Values) *side {
 	return s
 }
 
-// isPreset reports whether the answer is what no answer means.
-func (f Field) isPreset() bool { return f.Preset != "" && f.Value.Input("") == f.Preset }
+// isPreset reports whether the answer is what the page starts with.
+func (f Field) isPreset() bool {
+	input := f.Value.Input("")
+	return f.Preset != "" && (input == f.Preset || input == PresetInput)
+}
 
 // answered is false for blank inputs: the period of an amount that isn't there
 // (D53) is no answer.

@@ -59,7 +59,7 @@ type Field struct {
 	Usual        Period   // in which bills for it mostly come: the page starts with it; Once for none
 	Several      bool     // amounts can be added up: payslips of two jobs
 	Options      []Option // of a Choice
-	Preset       string   // the option that the page starts with and that no answer means, or ""
+	Preset       string   // the option that the page starts with, which PresetInput stands for, or ""
 	List         string   // name in the section's Suggestions, or ""
 	Take         string   // the button that answers with the only value of List, or ""
 	// Otherwise, if not nil, is the answer if none is given, from earlier or
@@ -318,7 +318,7 @@ func fillIn(fields []Field) {
 	for _, f := range fields {
 		if f.Value.Empty() && f.Otherwise != nil {
 			f.Value.Parse(func(string) string { return f.Otherwise() })
-		} else if f.Value.Empty() && f.Preset != "" {
+		} else if f.Preset != "" && f.Value.Input("") == PresetInput {
 			f.Value.Parse(func(string) string { return f.Preset })
 		}
 	}

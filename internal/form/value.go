@@ -214,6 +214,11 @@ type choice struct {
 	options []Option
 }
 
+// PresetInput is what a page sends for a choice that the customer left as the page
+// started it. An item with nothing else stays a blank one, and a script that says
+// nothing is asked for its answer.
+const PresetInput = "preset"
+
 // Choice describes a choice of one of the options.
 func Choice(p *string, name, label string, options []Option) Field {
 	return Field{Name: name, Label: label, Kind: KindChoice, Options: options, Value: &choice{p: p, options: options}}
@@ -223,7 +228,7 @@ func (v *choice) Parse(get func(string) string) {
 	*v.p, _ = CleanText(get(""), maxCode)
 }
 func (v *choice) Input(string) string { return *v.p }
-func (v *choice) Empty() bool         { return *v.p == "" }
+func (v *choice) Empty() bool         { return *v.p == "" || *v.p == PresetInput }
 
 func (v *choice) Display() string {
 	for _, o := range v.options {
@@ -235,7 +240,7 @@ func (v *choice) Display() string {
 }
 
 func (v *choice) ErrorMessage() string {
-	if *v.p == "" {
+	if v.Empty() {
 		return ""
 	}
 	for _, o := range v.options {

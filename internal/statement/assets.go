@@ -159,7 +159,7 @@ func (v *Vehicle) fields() []form.Field {
 func (b *BankAccount) fields() []form.Field {
 	return []form.Field{
 		form.Text(&b.Institution, "institution", "Bank or institution").Asks("Enter the bank or institution").Suggests(bankList),
-		form.Choice(&b.AccountType, "account_type", "Account type", accountTypes).Presets("transaction"),
+		form.Choice(&b.AccountType, "account_type", "Account type", accountTypes).Asks("Select the type of account").Presets("transaction"),
 		form.Money(&b.Balance, "balance", "Balance", form.Once),
 	}
 }

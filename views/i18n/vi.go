@@ -212,6 +212,7 @@ var vietnamese = map[string]string{ //nolint:gosec // it takes words about passp
 	"See your payslip, or your income statement in myGov.": "Xem phiếu lương (payslip) hoặc bản kê thu nhập (income statement) trong myGov.",
 	"Select a file":                           "Hãy chọn một tập tin",
 	"Select how it is owned":                  "Hãy chọn hình thức sở hữu",
+	"Select the type of account":              "Hãy chọn loại tài khoản",
 	"Select what this document is":            "Hãy chọn loại của tài liệu này",
 	"Select your state or territory":          "Hãy chọn tiểu bang hoặc lãnh thổ của quý vị",
 	"Select…":                                 "Hãy chọn…",

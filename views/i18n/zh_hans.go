@@ -212,6 +212,7 @@ var simplifiedChinese = map[string]string{ //nolint:gosec // it takes words abou
 	"See your payslip, or your income statement in myGov.": "见工资单 (payslip) 或 myGov 上的收入报表 (income statement)。",
 	"Select a file":                           "请选择文件",
 	"Select how it is owned":                  "请选择所有权形式",
+	"Select the type of account":              "请选择账户类型",
 	"Select what this document is":            "请选择该文件的类别",
 	"Select your state or territory":          "请选择您所在的州或领地",
 	"Select…":                                 "请选择…",
