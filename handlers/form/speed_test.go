@@ -19,7 +19,7 @@ import (
 
 // maxFirstVisit is what the first page with its style and script may weigh on
 // the wire, in bytes.
-const maxFirstVisit = 60_000
+const maxFirstVisit = 40 << 10
 
 // compressed asks as a browser does and returns what came over the wire.
 func compressed(t *testing.T, send func(*http.Request) *httptest.ResponseRecorder, path string) (wire int, plain string) {
@@ -51,8 +51,8 @@ func TestFirstVisitIsLight(t *testing.T) {
 	total, hub := compressed(t, c.Send, c.Path(""))
 	t.Logf("%6d bytes  the hub (%d plain)", total, len(hub))
 	files := page.Read(t, hub).Loads("/static/")
-	if len(files) < 3 {
-		t.Fatalf("the hub links only %v", files)
+	if len(files) != 3 {
+		t.Fatalf("the hub loads %v, want its style, script and icon: four requests in all", files)
 	}
 	for _, file := range files {
 		wire, plain := compressed(t, c.Serve, file)
