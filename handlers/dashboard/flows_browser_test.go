@@ -304,7 +304,8 @@ func TestOwnerByKeyboardInABrowser(t *testing.T) {
 	reach(t, tab, row+" summary")
 	tab.Press("\r")
 	reach(t, tab, row+" select")
-	tab.Press("Sup") // as lists are chosen from by keys
+	tab.Press("S") // as lists are chosen from by keys
+	tab.WaitForTrue(fmt.Sprintf("document.querySelector(%q).value === %q", row+" select", domain.RoleSupport))
 	view(tab, "team-change")
 	reach(t, tab, row+" form[action$=role] button")
 	tab.Press("\r")
