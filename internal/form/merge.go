@@ -123,15 +123,18 @@ type merge struct {
 type side struct {
 	section *Section
 	fields  map[string]url.Values
-	texts   map[string]string // the inputs of a field or a whole list as one text
+	texts   map[string]string // the inputs of a field or a whole list as one text; "" for a preset
 }
 
 func readSide(blank func() *Section, values url.Values) *side {
 	s := &side{section: blank(), fields: map[string]url.Values{}, texts: map[string]string{}}
 	s.section.Read(values)
 	s.section.Walk(func(path string, f Field) {
-		if inputs := f.Typed(path); f.Asked() && answered(inputs) && !f.isPreset() {
-			s.fields[path], s.texts[path] = inputs, inputs.Encode()
+		if inputs := f.Typed(path); f.Asked() && answered(inputs) {
+			s.fields[path] = inputs
+			if !f.isPreset() {
+				s.texts[path] = inputs.Encode()
+			}
 		}
 	})
 	for _, g := range s.section.Groups {
@@ -219,6 +222,8 @@ func (m *merge) decide(name string) *side {
 		elsewhere = elsewhere && stored != was.texts[name]
 	}
 	switch {
+	case typed == stored && m.typed.fields[name] == nil && m.stored.fields[name] != nil:
+		return m.stored // a preset that was chosen elsewhere
 	case typed == stored:
 		return m.typed
 	case here && !elsewhere:

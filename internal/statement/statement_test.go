@@ -241,3 +241,22 @@ func TestPresetAccount(t *testing.T) {
 		t.Errorf("a draft's gaps: %v", gaps)
 	}
 }
+
+// TestPresetSurvivesAMerge lets two devices change the same account, whose kind both
+// left as the page started it.
+func TestPresetSurvivesAMerge(t *testing.T) {
+	t.Parallel()
+	account := func(bank, balance string) url.Values {
+		return url.Values{
+			"has": {"bank_accounts"}, "bank_accounts.version": {"1"}, "bank_accounts.0.institution": {bank},
+			"bank_accounts.0.account_type": {form.PresetInput}, "bank_accounts.0.balance": {balance},
+		}
+	}
+	blank := func() *form.Section {
+		return new(statement.Statement).Section(statement.AssetsSection, statementtest.Now())
+	}
+	merged := form.Merge(blank, form.Edit{Typed: account("ING", "2"), Was: []url.Values{account("ING", "1")}}, account("ANZ", "1"))
+	if errs := blank().Decode(merged.Store); len(errs)+len(merged.Collisions) > 0 {
+		t.Errorf("%v, collisions %v of %v", errs, merged.Collisions, merged.Store)
+	}
+}
