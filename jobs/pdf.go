@@ -120,10 +120,9 @@ func (w *pdfWorker) logo(ctx context.Context, account *domain.Account) ([]byte, 
 
 func pdfInput(account *domain.Account, s *domain.Session, answers *statement.Statement) pdf.Statement {
 	in := pdf.Statement{
-		AccountName: account.Name, Livemode: s.Livemode, SessionID: s.ID.String(),
+		AccountName: account.Name, Livemode: s.Livemode, SessionID: s.ID.String(), ReferenceID: s.Reference(),
 		CreatedAt: s.CreatedAt, SubmittedAt: *s.CompletedAt, Answers: answers,
 	}
-	in.ReferenceID = s.Reference()
 	if s.CustomerName != nil {
 		in.CustomerName = *s.CustomerName
 	}

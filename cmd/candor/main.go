@@ -4,7 +4,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +22,6 @@ import (
 	"candor/internal/service"
 	"candor/internal/vault"
 	"candor/views/dashboard"
-	"candor/views/pdf"
 )
 
 func main() {
@@ -142,7 +140,7 @@ func (p *process) openAdmin(ctx context.Context) (*admin.App, error) {
 				Accounts: s.Accounts, Auth: s.StaffAuth, Keys: s.Keys, Sessions: s.Sessions, Team: s.Team, Webhooks: s.Webhooks,
 			}
 		},
-		PDFFont: cmp.Or(c.PDFFont, pdf.InstalledFont()), Close: a.close,
+		PDFFont: c.PDFFont, Close: a.close,
 	}, nil
 }
 

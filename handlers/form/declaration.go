@@ -15,12 +15,12 @@ import (
 // ShowDeclaration shows all answers for checking, and the signature if every
 // section is finished (D16).
 func (s *Server) ShowDeclaration(c echo.Context, v *visit) error {
-	page := s.checkPage(v)
+	page := s.checkPage(v, forms.Signature{})
 	page.Focus = v.focus
 	return web.Render(c, http.StatusOK, view.Check(page))
 }
 
-func (s *Server) checkPage(v *visit) view.CheckPage {
+func (s *Server) checkPage(v *visit, signed forms.Signature) view.CheckPage {
 	page := view.CheckPage{
 		Page: s.page(v), Documents: v.Statement.Documents, Action: sectionURL(v.Session.ID, statement.DeclarationSection),
 		DocumentsURL: sectionURL(v.Session.ID, statement.DocumentsSection) + checking,
@@ -43,6 +43,7 @@ func (s *Server) checkPage(v *visit) view.CheckPage {
 	page.Summary = v.Statement.Summary()
 	if len(page.Unfinished) == 0 {
 		page.Doubts = v.Statement.Doubts(s.Clock.Now())
+		page.Confirmed, page.Unconfirmed = signed.Confirmed, signed.Unconfirmed(page.Doubts)
 	}
 	return page
 }
@@ -56,9 +57,8 @@ func (s *Server) Sign(c echo.Context, v *visit) error {
 		return err
 	}
 	signature := forms.Signature{Browser: v.browser, Asked: values.Has(view.AskedInput), Confirmed: values[view.RightInput]}
-	page := s.checkPage(v)
+	page := s.checkPage(v, signature)
 	page.Errors = page.Declaration.Decode(values)
-	page.Confirmed, page.Unconfirmed = signature.Confirmed, signature.Unconfirmed(page.Doubts)
 	if len(page.Errors)+len(page.Unfinished)+len(page.Unconfirmed) == 0 {
 		signature.Declaration = v.Statement.Declaration
 		return s.submit(c, v, signature)
@@ -84,9 +84,7 @@ func (s *Server) submit(c echo.Context, v *visit, signature forms.Signature) err
 			return s.showClosed(c, v)
 		}
 		v.Statement.Declaration = signature.Declaration
-		page := s.checkPage(v)
-		page.Confirmed, page.Unconfirmed = signature.Confirmed, signature.Unconfirmed(page.Doubts)
-		return s.showInvalid(c, page)
+		return s.showInvalid(c, s.checkPage(v, signature))
 	}
 	if err != nil {
 		return err

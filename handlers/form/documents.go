@@ -129,7 +129,7 @@ func (s *Server) AnswerDocuments(c echo.Context, v *visit) error {
 	action := documentsAction(u)
 	document, removes := strings.CutPrefix(action, view.ActionRemove)
 	language, switches := strings.CutPrefix(action, view.ActionLanguage+":")
-	if switches && !slices.Contains(v.Account.Languages(), domain.Language(language)) ||
+	if switches && !v.offers(domain.Language(language)) ||
 		!switches && !removes && action != view.ActionDescribe && !storesFile(action) {
 		return errUnknownAction
 	}

@@ -96,7 +96,7 @@ func matcherOf(offered []domain.Language) language.Matcher {
 // reports whether there was one. It then redirects to the page's plain address.
 func (s *Server) chooseLanguage(c echo.Context, v *visit) (bool, error) {
 	asked := domain.Language(c.QueryParam("lang"))
-	if c.Request().Method != http.MethodGet || !slices.Contains(v.Account.Languages(), asked) {
+	if c.Request().Method != http.MethodGet || !v.offers(asked) {
 		return false, nil
 	}
 	s.keepLanguage(c, v, asked)
@@ -105,6 +105,9 @@ func (s *Server) chooseLanguage(c echo.Context, v *visit) (bool, error) {
 	plain := url.URL{Path: c.Request().URL.Path, RawQuery: query.Encode()}
 	return true, c.Redirect(http.StatusSeeOther, plain.String())
 }
+
+// offers reports whether the account offers its forms in the language.
+func (v *visit) offers(l domain.Language) bool { return slices.Contains(v.Account.Languages(), l) }
 
 func (s *Server) keepLanguage(c echo.Context, v *visit, l domain.Language) {
 	c.SetCookie(s.Cookies.New(languageCookie, string(l), formURL(v.Session.ID), int(longestAccess/time.Second)))

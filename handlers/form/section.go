@@ -149,7 +149,7 @@ func newAnswer(v *visit, section string, values url.Values) (*answer, error) {
 			return nil, errUnknownAction
 		}
 	case view.ActionLanguage:
-		if !slices.Contains(v.Account.Languages(), domain.Language(target)) {
+		if !v.offers(domain.Language(target)) {
 			return nil, errUnknownAction
 		}
 	}

@@ -47,8 +47,10 @@ func (e *Entries) UnmarshalJSON(data []byte) error {
 
 // EntriesSchema describes the JSON of Entries.
 func EntriesSchema() *Schema {
+	amount := DollarSchema()
+	amount.Description = "Dollars in each period, with at most two decimals."
 	one := &Schema{Type: "object", Properties: map[string]*Schema{
-		"amount": {Type: "number", Format: "double", Description: "Dollars in each period, with at most two decimals."},
+		"amount": amount,
 		"period": {Type: "string", Enum: Period("").Enum(), Description: "How often it recurs."},
 	}, Required: []string{"amount", "period"}}
 	return &Schema{AnyOf: []*Schema{one, {Type: "array", Items: one, MaxItems: maxAmounts}}}

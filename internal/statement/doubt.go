@@ -170,13 +170,13 @@ type debt struct {
 func (l *Liabilities) debts() []debt {
 	var out []debt
 	for i, m := range l.Mortgages {
-		out = append(out, debt{item("liabilities.mortgages", i, "monthly_repayment"), m.Lender, m.Balance, m.MonthlyRepayment})
+		out = append(out, debt{item("liabilities."+mortgageList, i, "monthly_repayment"), m.Lender, m.Balance, m.MonthlyRepayment})
 	}
 	for i, p := range l.PersonalLoans {
-		out = append(out, debt{item("liabilities.personal_loans", i, "monthly_repayment"), p.Lender, p.Balance, p.MonthlyRepayment})
+		out = append(out, debt{item("liabilities."+personalLoanList, i, "monthly_repayment"), p.Lender, p.Balance, p.MonthlyRepayment})
 	}
 	for i, o := range l.Other {
-		out = append(out, debt{item("liabilities.other_liabilities", i, "monthly_repayment"), o.Description, o.Balance, o.MonthlyRepayment})
+		out = append(out, debt{item("liabilities."+otherDebtList, i, "monthly_repayment"), o.Description, o.Balance, o.MonthlyRepayment})
 	}
 	return out
 }

@@ -6,6 +6,13 @@ import (
 	"candor/internal/form"
 )
 
+// The lists of debts that are repaid.
+const (
+	mortgageList     = "mortgages"
+	personalLoanList = "personal_loans"
+	otherDebtList    = "other_liabilities"
+)
+
 // maxDescription is how many characters a description can have (D24).
 const maxDescription = 500
 
@@ -80,14 +87,11 @@ func (l *Liabilities) Repayments() Cents {
 // section starts with them, so that customers type nothing twice (D20).
 func SuggestLiabilities(a *Assets) Liabilities {
 	var l Liabilities
-	for _, p := range a.RealProperty {
-		if balance := share(p.MortgageOwing, p.OwnershipPercentage); balance > 0 {
-			l.Mortgages = append(l.Mortgages, &Mortgage{Property: p.Address, Balance: balance})
-		}
-	}
-	for _, v := range a.Vehicles {
-		if v.AmountOwing > 0 {
-			l.Other = append(l.Other, &OtherLiability{Description: financeFor(v), Balance: v.AmountOwing})
+	for _, o := range a.owed() {
+		if o.list == mortgageList {
+			l.Mortgages = append(l.Mortgages, &Mortgage{Property: o.value, Balance: o.balance})
+		} else {
+			l.Other = append(l.Other, &OtherLiability{Description: o.value, Balance: o.balance})
 		}
 	}
 	return l
@@ -109,13 +113,13 @@ func (l *Liabilities) section() *form.Section {
 		Intro:           "Tick what you owe. Count store cards, buy now pay later and study loans. If you share a debt, enter your part.",
 		Groups: []form.Group{
 			{Title: "Mortgages",
-				List: form.ListOf(&l.Mortgages, "mortgages", "Mortgages", "mortgage", (*Mortgage).fields)},
+				List: form.ListOf(&l.Mortgages, mortgageList, "Mortgages", "mortgage", (*Mortgage).fields)},
 			{Title: "Personal loans",
-				List: form.ListOf(&l.PersonalLoans, "personal_loans", "Personal loans", "personal loan", (*PersonalLoan).fields)},
+				List: form.ListOf(&l.PersonalLoans, personalLoanList, "Personal loans", "personal loan", (*PersonalLoan).fields)},
 			{Title: "Credit cards",
 				List: form.ListOf(&l.CreditCards, "credit_cards", "Credit cards", "credit card", (*CreditCard).fields)},
 			{Title: "Other debts",
-				List: form.ListOf(&l.Other, "other_liabilities", "Other debts", "debt", (*OtherLiability).fields)},
+				List: form.ListOf(&l.Other, otherDebtList, "Other debts", "debt", (*OtherLiability).fields)},
 			{Fields: []form.Field{form.Total(l.Total, "total_liabilities", "Total liabilities", form.Once)}},
 		},
 	}

@@ -27,7 +27,7 @@ func (a *Assets) owed() []owing {
 		if balance := share(p.MortgageOwing, p.OwnershipPercentage); balance > 0 {
 			out = append(out, owing{
 				path: item("assets.real_property", i, "mortgage_owing"), thing: p.Address, whole: p.MortgageOwing, balance: balance,
-				list: "mortgages", text: "Add the mortgage of {property}, {amount}", field: "property", value: p.Address,
+				list: mortgageList, text: "Add the mortgage of {property}, {amount}", field: "property", value: p.Address,
 			})
 		}
 	}
@@ -35,7 +35,7 @@ func (a *Assets) owed() []owing {
 		if v.AmountOwing > 0 {
 			out = append(out, owing{
 				path: item("assets.vehicles", i, "amount_owing"), thing: v.Description, whole: v.AmountOwing, balance: v.AmountOwing,
-				list: "other_liabilities", text: "Add the finance for {vehicle}, {amount}", field: "description", value: financeFor(v),
+				list: otherDebtList, text: "Add the finance for {vehicle}, {amount}", field: "description", value: financeFor(v),
 			})
 		}
 	}
@@ -54,13 +54,13 @@ func (l *Liabilities) listed() []listed {
 		if *m == (Mortgage{}) {
 			continue // not filled in yet
 		}
-		out = append(out, listed{"mortgages", m.Property, m.Balance})
+		out = append(out, listed{mortgageList, m.Property, m.Balance})
 	}
 	for _, o := range l.Other {
-		out = append(out, listed{"other_liabilities", strings.TrimPrefix(o.Description, financePrefix), o.Balance})
+		out = append(out, listed{otherDebtList, strings.TrimPrefix(o.Description, financePrefix), o.Balance})
 	}
 	for _, p := range l.PersonalLoans {
-		out = append(out, listed{"personal_loans", p.Purpose, p.Balance})
+		out = append(out, listed{personalLoanList, p.Purpose, p.Balance})
 	}
 	return out
 }
@@ -74,7 +74,7 @@ func unlisted(a *Assets, l *Liabilities) []owing {
 		func(o owing, d listed) bool { return sameName(o.thing, d.name) },
 		func(o owing, d listed) bool { return d.balance == o.balance || d.balance == o.whole },
 		func(o owing, d listed) bool {
-			return o.list == "mortgages" && d.list == "mortgages" && !slices.ContainsFunc(a.RealProperty, func(p *Property) bool { return sameName(p.Address, d.name) })
+			return o.list == mortgageList && d.list == mortgageList && !slices.ContainsFunc(a.RealProperty, func(p *Property) bool { return sameName(p.Address, d.name) })
 		},
 	} {
 		left = slices.DeleteFunc(left, func(o owing) bool {

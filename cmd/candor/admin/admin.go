@@ -49,7 +49,7 @@ type App struct {
 	// Demo opens the use cases with the clock of the demo partner.
 	Demo func(domain.Clock) *Demo
 
-	PDFFont string // CANDOR_PDF_FONT
+	PDFFont string // CANDOR_PDF_FONT, "" for an installed one
 	Close   func()
 }
 

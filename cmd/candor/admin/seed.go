@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ func (c commands) demoSeed(ctx context.Context, args []string) error {
 	if !app.Policy.Development {
 		return errSeedProduction
 	}
-	fonts, err := pdf.LoadFonts(app.PDFFont)
+	fonts, err := pdf.LoadFonts(cmp.Or(app.PDFFont, pdf.InstalledFont()))
 	if err != nil {
 		return err
 	}
