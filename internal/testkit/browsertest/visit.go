@@ -1,0 +1,182 @@
+package browsertest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+// Open navigates to url and waits for its load event.
+func (tab *Tab) Open(url string) {
+	tab.t.Helper()
+	tab.do("open "+url, chromedp.Navigate(url))
+}
+
+// Reload loads the page again. One that answered a form's post is posted again.
+func (tab *Tab) Reload() {
+	tab.t.Helper()
+	tab.do("reload", chromedp.Reload())
+}
+
+// Back presses the browser's back button and waits for the page before. It
+// doesn't wait for a load event: a script that restores the page causes none.
+func (tab *Tab) Back() {
+	tab.t.Helper()
+	history := run(tab, "read the history", chromedp.NavigationEntries())
+	if history.CurrentIndex == 0 {
+		tab.t.Fatal("browsertest: there is no page to go back to")
+	}
+	before := history.Entries[history.CurrentIndex-1]
+	tab.do("go back", chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := chromedp.Call(ctx, page.NavigateToHistoryEntry, page.NavigateToHistoryEntryParams{EntryID: before.ID})
+		return err
+	}))
+	tab.WaitForURL(before.URL)
+}
+
+// WaitForURL waits until the address ends in suffix and the page is complete.
+func (tab *Tab) WaitForURL(suffix string) {
+	tab.t.Helper()
+	const address = "document.readyState === 'complete' ? location.href : ''"
+	got, ok := tab.poll(address, func(got string) bool { return strings.HasSuffix(got, suffix) })
+	if ok {
+		return
+	}
+	shown := Eval[string](tab, "document.querySelector('#main, body')?.innerText.slice(0, 1000) ?? ''")
+	tab.t.Fatalf("browsertest: the address never ended in %s; it is %s, which shows\n%s", suffix, got, shown)
+}
+
+// Type replaces what the field holds by text, key by key.
+func (tab *Tab) Type(selector, text string) {
+	tab.t.Helper()
+	tab.do("wait for "+selector, chromedp.WaitReady(chromedp.CSS(selector)))
+	// chromedp.Clear leaves what was typed where a morphed page kept the input.
+	Eval[bool](tab, fmt.Sprintf("document.querySelector(%q).value = '', true", selector))
+	tab.do("type into "+selector, chromedp.SendKeys(chromedp.CSS(selector), text))
+}
+
+// Select chooses the option with that value in a select element.
+func (tab *Tab) Select(selector, value string) {
+	tab.t.Helper()
+	tab.do("select in "+selector, chromedp.SetValue(chromedp.CSS(selector), value))
+}
+
+// Upload chooses the files, absolute paths, in a file input.
+func (tab *Tab) Upload(selector string, files ...string) {
+	tab.t.Helper()
+	tab.do("choose files in "+selector, chromedp.SetUploadFiles(chromedp.CSS(selector), files))
+}
+
+// Press sends keys, such as kb.Tab or "\r", to whatever has the focus.
+func (tab *Tab) Press(keys string) {
+	tab.t.Helper()
+	tab.do("press keys", chromedp.KeyEvent(keys))
+}
+
+// WaitFor waits until an element matches the selector.
+func (tab *Tab) WaitFor(selector string) {
+	tab.t.Helper()
+	tab.do("wait for "+selector, chromedp.WaitReady(chromedp.CSS(selector)))
+}
+
+// WaitGone waits until nothing matches the selector.
+func (tab *Tab) WaitGone(selector string) {
+	tab.t.Helper()
+	tab.do("wait until gone: "+selector, chromedp.WaitNotPresent(chromedp.CSS(selector)))
+}
+
+// WaitForText waits until the selector's first element contains text.
+func (tab *Tab) WaitForText(selector, text string) {
+	tab.t.Helper()
+	script := fmt.Sprintf("document.querySelector(%q)?.textContent ?? ''", selector)
+	if got, ok := tab.poll(script, func(got string) bool { return strings.Contains(got, text) }); !ok {
+		tab.t.Fatalf("browsertest: %s never contained %q; it is %q", selector, text, got)
+	}
+}
+
+// WaitForFocus waits until the element with that id has the focus.
+func (tab *Tab) WaitForFocus(id string) {
+	tab.t.Helper()
+	if got, ok := tab.poll("document.activeElement?.id ?? ''", func(got string) bool { return got == id }); !ok {
+		tab.t.Fatalf("browsertest: the focus never came to %q; it is on %q", id, got)
+	}
+}
+
+// WaitForTrue waits until the JavaScript expression is true.
+func (tab *Tab) WaitForTrue(expression string) {
+	tab.t.Helper()
+	if got, ok := tab.poll("String("+expression+")", func(got string) bool { return got == "true" }); !ok {
+		tab.t.Fatalf("browsertest: never true: %s; it is %q", expression, got)
+	}
+}
+
+// poll evaluates the expression, a string, until it is what is wanted, and
+// returns what it was last. A page that is just being left can't answer, so an
+// evaluation that fails is repeated.
+func (tab *Tab) poll(expression string, wanted func(got string) bool) (got string, ok bool) {
+	tab.t.Helper()
+	ctx, cancel := context.WithTimeout(tab.ctx, patience)
+	defer cancel()
+	for ctx.Err() == nil {
+		now, err := chromedp.Run(ctx, chromedp.Evaluate[string](expression, chromedp.EvalAwaitPromise))
+		switch {
+		case err != nil && ctx.Err() == nil:
+			got = err.Error()
+		case err == nil:
+			if got = now; wanted(got) {
+				return got, true
+			}
+		}
+	}
+	return got, false
+}
+
+// Text returns the visible text of the selector's first element.
+func (tab *Tab) Text(selector string) string {
+	tab.t.Helper()
+	return run(tab, "read "+selector, chromedp.Text(chromedp.CSS(selector)))
+}
+
+// Value returns what the field holds.
+func (tab *Tab) Value(selector string) string {
+	tab.t.Helper()
+	return run(tab, "read the value of "+selector, chromedp.Value(chromedp.CSS(selector)))
+}
+
+// URL returns the address in the address bar.
+func (tab *Tab) URL() string {
+	tab.t.Helper()
+	return run(tab, "read the address", chromedp.Location())
+}
+
+// Title returns the document's title.
+func (tab *Tab) Title() string {
+	tab.t.Helper()
+	return run(tab, "read the title", chromedp.Title())
+}
+
+// Eval runs a JavaScript expression in the page and returns its value; a
+// promise is waited for.
+func Eval[T any](tab *Tab, expression string) T {
+	tab.t.Helper()
+	return run(tab, "evaluate "+expression[:min(len(expression), 100)], chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+}
+
+// FitsWidth fails the test where the page scrolls sideways, and names the
+// elements that stick out.
+func (tab *Tab) FitsWidth() {
+	tab.t.Helper()
+	wide := Eval[[]string](tab, `(() => {
+		const width = document.documentElement.clientWidth;
+		if (document.documentElement.scrollWidth <= width) return [];
+		return [...document.body.querySelectorAll("*")]
+			.filter((e) => e.getBoundingClientRect().right > width + 1)
+			.map((e) => e.outerHTML.slice(0, 120));
+	})()`)
+	if len(wide) > 0 {
+		tab.t.Errorf("the page is wider than the window because of:\n  %s", strings.Join(wide, "\n  "))
+	}
+}
