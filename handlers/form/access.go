@@ -150,6 +150,7 @@ func (s *Server) visit(c echo.Context, find finder) (*visit, error) {
 		return nil, err
 	}
 	s.speakTo(c, v)
+	keepTime(c, v.Statement)
 	v.announce, v.focus = s.announcement(c, id)
 	if !v.Session.Status.Open() || !byPerson(c.Request()) {
 		return v, nil

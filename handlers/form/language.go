@@ -12,6 +12,7 @@ import (
 
 	"candor/handlers/web"
 	"candor/internal/domain"
+	"candor/internal/statement"
 	"candor/views/i18n"
 )
 
@@ -53,6 +54,17 @@ func (s *Server) speakTo(c echo.Context, v *visit) {
 		return
 	}
 	speak(c, preferred(c.Request(), offered))
+}
+
+// keepTime shows instants on the clock of the state that the customer lives in,
+// as the PDF does. Until it is known, pages show the device's.
+func keepTime(c echo.Context, answers *statement.Statement) {
+	if answers == nil {
+		return // the session is closed, or its answers are read later
+	}
+	if zone, known := answers.Personal.Address.Zone(); known {
+		c.SetRequest(c.Request().WithContext(i18n.At(c.Request().Context(), zone)))
+	}
 }
 
 // preferred is the offered language that the browser asks for, English for

@@ -74,6 +74,9 @@ func (s *Server) showClosed(c echo.Context, v *visit) error {
 		}
 	}
 	if s.mayCopy(v) {
+		if _, err := s.signed(c, v); err != nil {
+			return err
+		}
 		return web.Render(c, http.StatusOK, view.Confirmation(s.confirmation(v)))
 	}
 	return web.Render(c, http.StatusOK, view.Status(view.StatusPage{Page: p, Kind: view.StatusCompleted, When: *v.Session.CompletedAt}))
@@ -114,6 +117,13 @@ func (s *Server) copyVisit(c echo.Context) (*visit, error) {
 	return v, err
 }
 
+// signed returns what was signed, for the browser that may have the copies.
+func (s *Server) signed(c echo.Context, v *visit) (*statement.Statement, error) {
+	signed, err := s.Forms.Signed(c.Request().Context(), v.Session.ID)
+	keepTime(c, signed)
+	return signed, err
+}
+
 // DownloadCopy answers with the customer's PDF in the browser that signed.
 // Until the PDF is ready, it leads back to the confirmation.
 func (s *Server) DownloadCopy(c echo.Context) error {
@@ -139,7 +149,7 @@ func (s *Server) ShowCopy(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	signed, err := s.Forms.Signed(c.Request().Context(), v.Session.ID)
+	signed, err := s.signed(c, v)
 	if err != nil {
 		return err
 	}

@@ -149,14 +149,21 @@ func (v *date) Input(part string) string {
 	return strconv.Itoa(v.p.Year())
 }
 
-// Date returns the answer of a date; false without an answer and for other
+// A Day is a day of the calendar. It is the same in every time zone, so it is
+// no time.Time: pages show those on the customer's clock.
+type Day struct{ midnight time.Time } // UTC
+
+// Format formats the day as time.Time does.
+func (d Day) Format(layout string) string { return d.midnight.Format(layout) }
+
+// Day returns the answer of a date; false without an answer and for other
 // kinds.
-func (f Field) Date() (time.Time, bool) {
+func (f Field) Day() (Day, bool) {
 	v, ok := f.Value.(*date)
 	if !ok || v.p.IsZero() {
-		return time.Time{}, false
+		return Day{}, false
 	}
-	return *v.p, true
+	return Day{*v.p}, true
 }
 
 func (v *date) Display() string {

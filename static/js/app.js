@@ -5,5 +5,6 @@ import "./kinds.js";
 import "./later.js";
 import "./period.js";
 import "./date.js";
+import "./zone.js";
 import "./upload.js";
 import "./errors.js";

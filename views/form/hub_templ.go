@@ -142,7 +142,7 @@ func Hub(h HubPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = sentence("It takes about {minutes} minutes. Stop any time: the same link brings you back until {date}.", plain(strconv.Itoa(allMinutes())), strong(i18n.Date(ctx, h.Expires))).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = sentence("It takes about {minutes} minutes. Stop any time: the same link brings you back until {date}.", plain(strconv.Itoa(allMinutes())), deadline(h.Expires)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/statement"
 )
 
 // catalogues have the translations by their English text. The page replaces
@@ -26,6 +28,7 @@ type key struct{}
 // setting is the language of a context.
 type setting struct {
 	language domain.Language
+	zone     *time.Location                // nil for unknown
 	report   func(text string, known bool) // nil outside tests
 }
 
@@ -34,10 +37,21 @@ func In(ctx context.Context, language domain.Language) context.Context {
 	return context.WithValue(ctx, key{}, setting{language: language})
 }
 
+// At returns a context in that time zone, for the days of instants. In it, the
+// language stays as it is.
+func At(ctx context.Context, zone *time.Location) context.Context {
+	s, ok := ctx.Value(key{}).(setting)
+	if !ok {
+		s.language = domain.English
+	}
+	s.zone = zone
+	return context.WithValue(ctx, key{}, s)
+}
+
 // Reporting returns a context in that language that reports each text and
 // whether it has a translation, for tests.
 func Reporting(ctx context.Context, language domain.Language, report func(text string, known bool)) context.Context {
-	return context.WithValue(ctx, key{}, setting{language, report})
+	return context.WithValue(ctx, key{}, setting{language: language, report: report})
 }
 
 // Language returns the context's language, English by default.
@@ -106,8 +120,27 @@ func Parts(ctx context.Context, text string) []Part {
 	}
 }
 
-// Date formats a day in the context's language, "2 January 2006" in English
-// (D2).
-func Date(ctx context.Context, t time.Time) string {
-	return t.UTC().Format(T(ctx, "2 January 2006"))
+// Day formats a day of the calendar in the context's language, "2 January 2006"
+// in English (D2).
+func Day(ctx context.Context, d form.Day) string { return d.Format(T(ctx, "2 January 2006")) }
+
+// DayOf formats the day of an instant as Day does: the one in the context's time
+// zone, or else in Sydney's.
+func DayOf(ctx context.Context, t time.Time) string {
+	zone, known := zone(ctx)
+	if !known {
+		zone, _ = new(statement.Address).Zone()
+	}
+	return t.In(zone).Format(T(ctx, "2 January 2006"))
+}
+
+// ZoneKnown reports whether the context has the customer's time zone.
+func ZoneKnown(ctx context.Context) bool {
+	_, known := zone(ctx)
+	return known
+}
+
+func zone(ctx context.Context) (*time.Location, bool) {
+	s, _ := ctx.Value(key{}).(setting)
+	return s.zone, s.zone != nil
 }

@@ -5,7 +5,7 @@ package i18n
 var vietnamese = map[string]string{ //nolint:gosec // it takes words about passports for one
 	"(optional)":                           "(không bắt buộc)",
 	", in dollars":                         ", tính bằng đô la Úc",
-	"2 January 2006":                       "2 tháng 1 năm 2006",
+	"2 January 2006":                       "2 tháng 1, 2006",
 	"A clear photo or a PDF, up to 10 MB.": "Ảnh chụp rõ hoặc PDF, tối đa 10 MB.",
 	"A payslip, and bank, loan and super statements.": "Phiếu lương (payslip), sao kê ngân hàng, khoản vay và quỹ hưu bổng (super).",
 	"About this statement":                            "Về bản kê khai này",

@@ -120,7 +120,7 @@ func (in Statement) facts() [][]cell {
 	return [][]cell{
 		stated("Submitted", longTime(in.SubmittedAt)),
 		stated(in.localTime(in.SubmittedAt, "2 January 2006, 3:04 pm")),
-		stated("Started", longDate(in.CreatedAt)),
+		stated("Started", in.localDate(in.CreatedAt)),
 		stated("Reference", or(in.ReferenceID, "None")),
 		stated("Session", in.SessionID),
 	}

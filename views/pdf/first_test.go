@@ -11,6 +11,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"candor/internal/statement"
 )
@@ -125,6 +126,23 @@ func TestRenderSignature(t *testing.T) {
 	in.Answers.Personal.Address.State = ""
 	if text := squash(textOf(t, render(t, in).Bytes)); !strings.Contains(text, squash("Sydney’s time 20 November 2026, 2:14:15 pm")) {
 		t.Error("without a state, the document doesn't say that the time is Sydney's")
+	}
+}
+
+// The footer's date and the start's are those of the customer's pages.
+func TestRenderDaysOnTheCustomersClock(t *testing.T) {
+	t.Parallel()
+	in := full()
+	in.CreatedAt = time.Date(2026, 10, 20, 14, 30, 0, 0, time.UTC) // 22:30 in Perth, 01:30 of the 21st in Sydney
+	in.SubmittedAt = time.Date(2026, 11, 20, 14, 30, 0, 0, time.UTC)
+	for state, day := range map[string]string{"NSW": "21", "WA": "20"} {
+		in.Answers.Personal.Address.State = state
+		text := squash(textOf(t, render(t, in).Bytes))
+		for _, s := range []string{"· Submitted " + day + " November 2026", "Started " + day + " October 2026", "20 November 2026, 14:30 UTC"} {
+			if !strings.Contains(text, squash(s)) {
+				t.Errorf("%s: the document lacks %q", state, s)
+			}
+		}
 	}
 }
 

@@ -105,7 +105,7 @@ func TestRenderShowsEveryAnswer(t *testing.T) {
 	for _, c := range []statement.Cents{in.Answers.Summary().NetWorth, in.Answers.Summary().TotalMonthlyIncome, in.Answers.Summary().MonthlySurplus} {
 		shows("summary", c.String())
 	}
-	for _, s := range []string{in.AccountName, in.CustomerName, in.SessionID, in.ReferenceID, "18 November 2026",
+	for _, s := range []string{in.AccountName, in.CustomerName, in.SessionID, in.ReferenceID, "19 November 2026",
 		"20 November 2026, 03:14 UTC", statement.DeclarationText, "Page 1 of ", "2.4 MB", "87 KB", "AUD a year", "−$36,000.00"} {
 		shows("text", s)
 	}

@@ -81,7 +81,7 @@ func (in Statement) properties() properties {
 		created:   in.SubmittedAt,
 		head:      in.AccountName + "  ·  Financial statement",
 		headRight: in.customer(),
-		foot:      in.SessionID + "  ·  Submitted " + longDate(in.SubmittedAt),
+		foot:      in.SessionID + "  ·  Submitted " + in.localDate(in.SubmittedAt),
 		test:      !in.Livemode,
 	}
 	if p.test {
@@ -317,8 +317,16 @@ func (in Statement) localTime(t time.Time, layout string) (label, text string) {
 	return label, t.In(zone).Format(layout + " (UTC-07:00)")
 }
 
-func longDate(t time.Time) string { return t.UTC().Format("2 January 2006") } // D2
-func longTime(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
+// localDate is the day on the same clock, as the customer's pages show it.
+func (in Statement) localDate(t time.Time) string {
+	zone, _ := in.Answers.Personal.Address.Zone()
+	return t.In(zone).Format(dateLayout)
+}
+
+const dateLayout = "2 January 2006" // D2
+
+func longDate(t time.Time) string { return t.UTC().Format(dateLayout) }
+func longTime(t time.Time) string { return t.UTC().Format(dateLayout + ", 15:04 UTC") }
 
 // halves breaks a digest into two lines.
 func halves(digest string) string {

@@ -40,11 +40,12 @@ func (d Device) size() (width, height int64) {
 // Options say how a tab differs from a light phone with script.
 type Options struct {
 	Device   Device
-	Dark     bool // the visitor prefers a dark colour scheme
-	Forced   bool // the system forces its own few colours on pages
-	Motion   bool // the visitor hasn't asked for less motion
-	NoScript bool // JavaScript is off: what works here works everywhere
-	Touch    bool // the visitor points with a finger
+	Dark     bool   // the visitor prefers a dark colour scheme
+	Forced   bool   // the system forces its own few colours on pages
+	Motion   bool   // the visitor hasn't asked for less motion
+	NoScript bool   // JavaScript is off: what works here works everywhere
+	Touch    bool   // the visitor points with a finger
+	Zone     string // the device's time zone, like "Australia/Perth"; "" for the machine's
 	// AllowStatus lists HTTP statuses that the test provokes on purpose, 0 for a lost
 	// connection. 422, the answer to an invalid form, is always allowed.
 	AllowStatus []int
@@ -143,6 +144,11 @@ func (tab *Tab) emulate(ctx context.Context, _ *chromedp.Target) error {
 	touch := emulation.SetTouchEmulationEnabledParams{Enabled: tab.options.Touch}
 	if _, err := chromedp.Call(ctx, emulation.SetTouchEmulationEnabled, touch); err != nil {
 		return fmt.Errorf("emulate touch: %w", err)
+	}
+	if tab.options.Zone != "" {
+		if _, err := chromedp.Call(ctx, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: tab.options.Zone}); err != nil {
+			return fmt.Errorf("set the time zone: %w", err)
+		}
 	}
 	if tab.options.slow {
 		slow := network.Conditions{Latency: 2000, DownloadThroughput: 50_000, UploadThroughput: 50_000}
