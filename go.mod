@@ -5,6 +5,7 @@ go 1.26.8
 require (
 	codeberg.org/go-fonts/dejavu v0.4.0
 	github.com/a-h/templ v0.3.977
+	github.com/agnivade/levenshtein v1.2.2
 	github.com/boombuler/barcode v1.1.0
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.22.1

@@ -224,7 +224,9 @@ CREATE TABLE public.api_request (
     method text NOT NULL,
     route text NOT NULL,
     error_code text NOT NULL,
-    address text NOT NULL
+    address text NOT NULL,
+    ignored text DEFAULT ''::text NOT NULL,
+    CONSTRAINT api_request_ignored_check CHECK ((length(ignored) <= 1000))
 );
 
 CREATE TABLE public.attempt_count (

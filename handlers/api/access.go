@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -21,6 +22,10 @@ func (s *Server) Admit(next echo.HandlerFunc) echo.HandlerFunc {
 		if !Serves(c.Request()) {
 			return next(c)
 		}
+		browser := fromPage(c.Request())
+		if browser {
+			c.Response().Header().Set(echo.HeaderAccessControlAllowOrigin, "*") // else the page couldn't read why it is refused
+		}
 		if err := s.limitEarly(c); err != nil {
 			return err
 		}
@@ -31,16 +36,34 @@ func (s *Server) Admit(next echo.HandlerFunc) echo.HandlerFunc {
 			return unknown
 		case limited != nil:
 			return limited
+		case browser && c.Request().Method == http.MethodOptions:
+			h := c.Response().Header()
+			h.Set(echo.HeaderAccessControlAllowMethods, "GET, POST, DELETE")
+			h.Set(echo.HeaderAccessControlAllowHeaders, "Authorization, Content-Type, Idempotency-Key")
+			return c.NoContent(http.StatusNoContent)
+		case browser && web.RequestOf(c).Principal != nil:
+			return domain.Errorf(domain.CodeForbidden, "API keys are for servers only: everyone who opens this page can read the key in it. Delete the key, and call the API from your server.")
 		}
 		return next(c)
 	}
 }
+
+// fromPage reports whether a script of a page in a browser made the request. Only
+// browsers send both headers.
+func fromPage(r *http.Request) bool {
+	return r.Header.Get(echo.HeaderOrigin) != "" && r.Header.Get("Sec-Fetch-Site") != ""
+}
+
+var keyInQuery = regexp.MustCompile(`=(candor_(test|live)_|whsec_)\w`)
 
 // authenticate notes the request's principal, or why there is none. It fails
 // only if it couldn't find out.
 func (s *Server) authenticate(c echo.Context) error {
 	r := web.RequestOf(c)
 	key, err := bearer(c.Request().Header)
+	if err != nil && keyInQuery.MatchString(c.Request().URL.RawQuery) {
+		err = domain.Errorf(domain.CodeUnauthorized, "A key in the address isn't read, and addresses are written to logs: rotate that key. Send Authorization: Bearer and your API key.")
+	}
 	if err != nil {
 		r.KeyError = err
 		return nil
@@ -65,15 +88,35 @@ func (s *Server) authenticate(c echo.Context) error {
 
 // bearer returns the API key of an Authorization header (RFC 6750, 2.1).
 func bearer(h http.Header) (string, error) {
-	values := h.Values("Authorization")
-	if len(values) == 0 {
-		return "", domain.Errorf(domain.CodeUnauthorized, "The Authorization header is missing. Send Authorization: Bearer and your API key.")
+	values := h.Values(echo.HeaderAuthorization)
+	if len(values) == 1 {
+		scheme, key, found := strings.Cut(values[0], " ")
+		if found && strings.EqualFold(scheme, "Bearer") && key != "" && !strings.ContainsAny(key, " \t,") {
+			return key, nil
+		}
 	}
-	scheme, key, found := strings.Cut(values[0], " ")
-	if len(values) > 1 || !found || !strings.EqualFold(scheme, "Bearer") || key == "" || strings.ContainsAny(key, " \t,") {
-		return "", domain.Errorf(domain.CodeUnauthorized, "The Authorization header is malformed. Send Authorization: Bearer and your API key.")
+	return "", domain.Errorf(domain.CodeUnauthorized, "%s Send Authorization: Bearer and your API key.", noBearer(h, values))
+}
+
+// noBearer says why a request has no key.
+func noBearer(h http.Header, values []string) string {
+	switch first := strings.ToLower(strings.Join(values, ", ")); {
+	case len(values) == 0 && (h.Get("X-Api-Key") != "" || h.Get("Api-Key") != ""):
+		return "The Authorization header is missing; a key in another header isn't read."
+	case len(values) == 0:
+		return "The Authorization header is missing."
+	case len(values) > 1:
+		return "There is more than one Authorization header."
+	case strings.HasPrefix(first, "basic "):
+		return "The Authorization header is Basic, a user and password, which isn't taken."
+	case strings.HasPrefix(first, "candor_"):
+		return "The Authorization header is malformed: the word Bearer is missing before the key."
+	case strings.TrimRight(first, " :") == "bearer":
+		return "The Authorization header is malformed: it has no key, so the program's variable may be empty."
+	case strings.HasPrefix(first, "bearer"):
+		return "The Authorization header is malformed: Bearer, one space and the key alone are expected."
 	}
-	return key, nil
+	return "The Authorization header is malformed."
 }
 
 // authorize returns an error if the request's key doesn't have all of the

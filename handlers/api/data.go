@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 
 	"candor/handlers/web"
@@ -68,8 +69,11 @@ func (s *Server) sessionDocument(ctx context.Context, r *documentRequest) (*web.
 	if err != nil {
 		return nil, err
 	}
-	id, _ := domain.ParseDocumentID(r.DocumentID) // if it is malformed, the id of no document
+	id, badID := domain.ParseDocumentID(r.DocumentID) // if it is malformed, the id of no document
 	document, err := s.Sessions.Document(ctx, scopeIn(ctx), session, id, web.Reader(ctx, actorIn(ctx)))
+	if badID != nil && errors.Is(err, &domain.Error{Code: domain.CodeDocumentNotFound}) {
+		err = domain.Errorf(domain.CodeDocumentNotFound, "%s", notAnID("doc", r.DocumentID))
+	}
 	if err != nil {
 		return nil, err
 	}

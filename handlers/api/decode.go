@@ -3,6 +3,8 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"net/http"
 	"net/url"
 	"reflect"
 	"regexp"
@@ -34,6 +36,7 @@ func decodeParameters(c echo.Context, fields []reflect.StructField, into any) er
 	if err != nil {
 		return domain.Errorf(domain.CodeInvalidRequest, "The query string is malformed. Percent-encode its names and values.")
 	}
+	noteIgnored(c.Response().Header(), unknownNames(named(query), fields, queryName))
 	var errs form.Errors
 	for _, f := range fields {
 		field := target.FieldByIndex(f.Index)
@@ -49,6 +52,13 @@ func decodeParameters(c echo.Context, fields []reflect.StructField, into any) er
 		}
 	}
 	return web.Invalid(errs)
+}
+
+// named leaves out what has no value: it may be one itself, not a name.
+func named(query url.Values) url.Values {
+	query = maps.Clone(query)
+	maps.DeleteFunc(query, func(_ string, values []string) bool { return len(values) == 1 && values[0] == "" })
+	return query
 }
 
 // decodeParameter sets a field to a query parameter, or returns what the
@@ -130,19 +140,15 @@ func setTime(field reflect.Value, value string) (message string) {
 }
 
 // decodeBody fills the fields tagged json from a JSON object. null is the same
-// as an absent field; unknown fields are ignored. It reports all missing fields
-// and wrong types at once (D25).
-func decodeBody(body []byte, fields []reflect.StructField, into any) error {
-	var members map[string]json.RawMessage
-	if !utf8.Valid(body) {
-		return domain.Errorf(domain.CodeInvalidRequest, "The request body isn't UTF-8.")
+// as an absent field; unknown fields are ignored, and named in the response's
+// header. It reports all missing fields and wrong types at once (D25).
+func decodeBody(body []byte, fields []reflect.StructField, into any, header http.Header) error {
+	members, err := parseObject(body)
+	if err != nil {
+		return err
 	}
-	if err := json.Unmarshal(body, &members); err != nil && !json.Valid(body) {
-		return &domain.Error{Code: domain.CodeInvalidRequest, Message: "The request body is not valid JSON.", Cause: err}
-	}
-	if members == nil {
-		return domain.Errorf(domain.CodeInvalidRequest, "The request body must be a JSON object.")
-	}
+	unknown := unknownNames(members, fields, openapi.JSONName)
+	noteIgnored(header, unknown)
 	target := reflect.ValueOf(into).Elem()
 	var errs form.Errors
 	for _, f := range fields {
@@ -150,9 +156,14 @@ func decodeBody(body []byte, fields []reflect.StructField, into any) error {
 		if name == "" {
 			continue
 		}
-		if message := decodeMember(target.FieldByIndex(f.Index), f.Tag, members[name]); message != "" {
-			errs = append(errs, form.Error{Field: name, Message: name + " " + message + "."})
+		message := decodeMember(target.FieldByIndex(f.Index), f.Tag, members[name])
+		if message == "" {
+			continue
 		}
+		if other := unknown.meant(name); other != "" && members[name] == nil {
+			message += "; the body has " + other + " instead"
+		}
+		errs = append(errs, form.Error{Field: name, Message: name + " " + message + "."})
 	}
 	return web.Invalid(errs)
 }
@@ -174,6 +185,9 @@ func decodeMember(field reflect.Value, tag reflect.StructTag, raw json.RawMessag
 	case *rawPrefill:
 		return decodeAs(raw, '{', (*json.RawMessage)(into), "must be an object")
 	case **int:
+		if raw[0] == '"' {
+			return "must be a whole number, without quotes"
+		}
 		if !wholeNumberInJSON.Match(raw) {
 			return "must be a whole number"
 		}

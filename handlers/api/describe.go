@@ -59,6 +59,9 @@ func example(name string) (json.RawMessage, error) {
 // Describe makes the OpenAPI document of the routes, which ServeDocument
 // serves.
 func (s *Server) Describe(routes []Route) error {
+	for _, r := range routes {
+		s.paths = append(s.paths, r.Path)
+	}
 	document, err := describe(s.BaseURL, routes)
 	var text []byte
 	if err == nil {
@@ -208,6 +211,9 @@ func (d description) operation(r Route) (openapi.Operation, error) {
 		}
 		success.Headers["Content-Disposition"] = openapi.Header{Description: "inline or attachment, and the file's name.", Required: true, Schema: &form.Schema{Type: "string"}}
 	}
+	if out.RequestBody != nil || slices.ContainsFunc(out.Parameters, func(p openapi.Parameter) bool { return p.In == "query" }) {
+		success.Headers[headerIgnored] = openapi.Header{Ref: "#/components/headers/" + headerIgnored}
+	}
 	if r.Method == http.MethodPost {
 		success.Headers[headerReplayed] = openapi.Header{Ref: "#/components/headers/" + headerReplayed}
 	}
@@ -303,6 +309,7 @@ func commonHeaders() map[string]openapi.Header {
 		headerReset:                {Description: "Unix second at which X-RateLimit-Remaining is X-RateLimit-Limit again.", Required: true, Schema: number},
 		echo.HeaderWWWAuthenticate: {Description: "How to authenticate.", Required: true, Schema: &form.Schema{Type: "string", Const: wwwAuthenticate}},
 		web.HeaderRetry:            {Description: "Seconds to wait before the next try.", Required: true, Schema: &form.Schema{Type: "integer", Minimum: "1"}},
+		headerIgnored:              {Description: "The fields or query parameters that the request has and the address doesn't know, at most 10, each with the known name that is nearest to it: `customerName;nearest=customer_name, colour`. A structured field (RFC 9651).", Schema: &form.Schema{Type: "string"}},
 		headerReplayed:             {Description: "true where this is the kept answer to an earlier request with the same Idempotency-Key.", Schema: &form.Schema{Type: "string", Const: "true"}},
 	}
 }

@@ -1,9 +1,6 @@
 package api
 
 import (
-	"net/http"
-	"strings"
-
 	"github.com/labstack/echo/v4"
 
 	"candor/handlers/web"
@@ -54,15 +51,19 @@ const wwwAuthenticate = `Bearer realm="Candor"`
 // (D28).
 const pdfRetryAfter = "3"
 
-// Serves reports whether the request is for the API.
-func Serves(r *http.Request) bool {
-	return r.URL.Path == "/v1" || strings.HasPrefix(r.URL.Path, "/v1/")
-}
-
 // AnswerError answers with an error as JSON.
 func (s *Server) AnswerError(c echo.Context, status int, public *domain.Error) error {
-	web.RequestOf(c).Code = public.Code
+	r := web.RequestOf(c)
+	r.Code = public.Code
 	switch public.Code {
+	case domain.CodeNotFound:
+		public = domain.Errorf(public.Code, "%s", s.somewhere(c.Request().URL.Path))
+	case domain.CodeMethodNotAllowed:
+		public = domain.Errorf(public.Code, "%s", takes(c.Response().Header().Get(echo.HeaderAllow)))
+	case domain.CodeSessionNotFound:
+		if public == domain.ErrSessionNotFound && r.Principal != nil {
+			public = domain.Errorf(public.Code, "%s", seenBy(r.Principal))
+		}
 	case domain.CodeUnauthorized, domain.CodeInvalidAPIKey:
 		c.Response().Header().Set(echo.HeaderWWWAuthenticate, wwwAuthenticate)
 	case domain.CodePDFNotReady:

@@ -71,7 +71,7 @@ func (s *Server) listEvents(ctx context.Context, r *listEventsRequest) (*eventLi
 	if r.SessionID != nil {
 		id, err := domain.ParseSessionID(*r.SessionID)
 		if err != nil {
-			return nil, domain.FieldError(domain.CodeInvalidRequest, "session_id", "session_id must be the id of a session, sess_….")
+			return nil, domain.FieldError(domain.CodeInvalidRequest, "session_id", "session_id is wrong. "+notAnID("sess", *r.SessionID))
 		}
 		filter.Session = &id
 	}

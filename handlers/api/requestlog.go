@@ -12,13 +12,15 @@ import (
 )
 
 // LogEntry is what the log of API requests stores of a request whose key is
-// known: nothing of what the client typed, but ids of ours.
+// known: of what the client typed ids of ours, and plain names of fields that
+// the endpoint doesn't know.
 func LogEntry(c echo.Context, took time.Duration) domain.APIRequest {
 	r := web.RequestOf(c)
 	call := domain.APIRequest{
 		ID: r.ID, AccountID: r.Caller.AccountID, Livemode: r.Caller.Livemode, KeyID: r.Caller.KeyID,
 		Method: c.Request().Method, Route: c.Path(), Status: c.Response().Status, ErrorCode: r.Code,
 		Replayed:   c.Response().Header().Get(headerReplayed) != "",
+		Ignored:    c.Response().Header().Get(headerIgnored),
 		DurationUS: int(min(took, time.Hour).Microseconds()), Address: r.Address,
 	}
 	if !slices.Contains(domain.RequestMethods, call.Method) {

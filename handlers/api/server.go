@@ -37,6 +37,7 @@ type Server struct {
 	Config
 	callers  *lru.Cache[[sha256.Size]byte, domain.Principal] // of keys that were valid lately, by hash
 	document *web.Asset                                      // the OpenAPI document
+	paths    []string                                        // of the routes, as Echo writes them
 }
 
 // New returns the API.

@@ -35,7 +35,7 @@ type sessionID struct {
 func (p sessionID) parse() (domain.SessionID, error) {
 	id, err := domain.ParseSessionID(p.SessionID)
 	if err != nil {
-		return id, domain.Errorf(domain.CodeSessionNotFound, "There is no session with this id.")
+		return id, domain.Errorf(domain.CodeSessionNotFound, "%s", notAnID("sess", p.SessionID))
 	}
 	return id, nil
 }

@@ -64,6 +64,9 @@ func loggedCalls(h *harness.Harness, scope domain.Scope) (out []string) {
 		if r.Replayed {
 			text += " replayed"
 		}
+		if r.Ignored != "" {
+			text += " ignored " + r.Ignored
+		}
 		out = append(out, text)
 	}
 	return out
@@ -77,9 +80,9 @@ func TestRequestsAreLogged(t *testing.T) {
 	const word = "zanzibar"
 	key, header := h.Account.TestKey, http.Header{"Idempotency-Key": {word}, "User-Agent": {word}, "X-Forwarded-For": {word}, "X-Request-Id": {word}}
 	session, document := h.NewSession(h.TestScope(), domain.NewSession{}).ID.String(), domain.NewDocumentID().String()
-	created := send(h, "POST", "/sessions", key, header, `{"form_type":"financial_statement","customer_email":"`+word+`@customer.example","reference_id":"`+word+`"}`)
+	created := send(h, "POST", "/sessions", key, header, `{"form_type":"financial_statement","customer_email":"`+word+`@customer.example","reference_id":"`+word+`","customerName":"`+word+`"}`)
 	id := harness.AnswerOf(t, created).WantStatus(http.StatusCreated).Object()["id"].(string)
-	send(h, "POST", "/sessions", key, header, `{"form_type":"financial_statement","customer_email":"`+word+`@customer.example","reference_id":"`+word+`"}`)
+	send(h, "POST", "/sessions", key, header, `{"form_type":"financial_statement","customer_email":"`+word+`@customer.example","reference_id":"`+word+`","customerName":"`+word+`"}`)
 	send(h, "POST", "/sessions", key, header, `{"form_type":"other"}`)
 	wrong := http.Header{"Idempotency-Key": {"wrong " + word}}
 	send(h, "POST", "/sessions", key, wrong, `{"form_type":"`+word+`","customer_email":"a@b.example"}`)
@@ -87,7 +90,7 @@ func TestRequestsAreLogged(t *testing.T) {
 	send(h, "POST", "/sessions", key, nil, `{"`+word)
 	send(h, "GET", "/sessions?customer_email="+word+"%40customer.example&reference_id="+word, key, header, "")
 	send(h, "GET", "/sessions?page="+word, key, nil, "")
-	send(h, "HEAD", "/sessions/"+session+"?"+word, key, nil, "")
+	send(h, "HEAD", "/sessions/"+session+"?color="+word+"&"+word, key, nil, "")
 	send(h, "GET", "/sessions/"+word+"@customer.example", key, nil, "")
 	send(h, "GET", "/sessions/"+session+"/documents/"+document, key, nil, "")
 	send(h, "DELETE", "/sessions/"+session, key, nil, "")
@@ -103,10 +106,11 @@ func TestRequestsAreLogged(t *testing.T) {
 	send(h, "GET", "/events", h.Account.LiveKey, nil, "")
 	log.Flush(t.Context())
 
+	const misspelt = " ignored customerName;nearest=customer_name"
 	want := []string{
-		"POST /v1/sessions 201 " + id, "POST /v1/sessions 201 replayed", "POST /v1/sessions 422 idempotency_key_reused",
+		"POST /v1/sessions 201 " + id + misspelt, "POST /v1/sessions 201 replayed" + misspelt, "POST /v1/sessions 422 idempotency_key_reused",
 		"POST /v1/sessions 422 invalid_form_type", "POST /v1/sessions 422 invalid_form_type replayed", "POST /v1/sessions 400 invalid_request",
-		"GET /v1/sessions 200", "GET /v1/sessions 400 invalid_request", "HEAD /v1/sessions/:id 200 " + session, "GET /v1/sessions/:id 404 session_not_found",
+		"GET /v1/sessions 200", "GET /v1/sessions 400 invalid_request", "HEAD /v1/sessions/:id 200 " + session + " ignored color", "GET /v1/sessions/:id 404 session_not_found",
 		"GET /v1/sessions/:id/documents/:document_id 400 session_not_completed " + session + " " + document,
 		"DELETE /v1/sessions/:id 200 " + session, "GET  404 not_found", "PUT /v1/sessions 405 method_not_allowed", "other /v1/sessions 405 method_not_allowed",
 	}
@@ -131,7 +135,7 @@ func TestRequestsAreLogged(t *testing.T) {
 	developer.WantPage(page, http.StatusOK, "GET /v1/sessions/"+session+"/documents/"+document, "session_not_completed", "an address that isn’t there", " ms", " …"+key[len(key)-4:])
 	reference := created.Header().Get("X-Request-Id")
 	developer.WantPage(developer.Get("/dashboard/test/requests?id="+reference), http.StatusOK, "POST /v1/sessions ", reference)
-	developer.WantPage(developer.Get("/dashboard/test/requests/"+reference), http.StatusOK, reference, "201", "192.0.2.1", "20 Nov 2026, 03:04:06 UTC").LeadsTo("/dashboard/test/sessions/" + id)
+	developer.WantPage(developer.Get("/dashboard/test/requests/"+reference), http.StatusOK, reference, "201", "192.0.2.1", "customerName – did you mean customer_name?", "20 Nov 2026, 03:04:06 UTC").LeadsTo("/dashboard/test/sessions/" + id)
 	developer.WantPage(developer.Get("/dashboard/live/requests"), http.StatusOK, "/v1/events")
 	for _, path := range []string{"/dashboard/test/requests", "/dashboard/test/requests?id=" + reference, "/dashboard/live/requests"} {
 		if strings.Contains(stranger.Get(path).Body.String(), "/v1/sessions") {

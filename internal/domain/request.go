@@ -75,6 +75,7 @@ type APIRequest struct {
 	Status     int         `db:"status"`
 	ErrorCode  Code        `db:"error_code"` // "" for none
 	Replayed   bool        `db:"replayed"`   // an idempotent response (D31)
+	Ignored    string      `db:"ignored"`    // the response's Candor-Ignored, "" for none
 	DurationUS int         `db:"duration_us"`
 	Address    string      `db:"address"` // the client's
 }

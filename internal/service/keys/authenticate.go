@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -18,19 +19,18 @@ import (
 // allow. With an error the principal still says whose key it is or was; its KeyID
 // is zero if that isn't known.
 func (s *Service) Authenticate(ctx context.Context, key, address string) (domain.Principal, error) {
-	invalid := domain.Errorf(domain.CodeInvalidAPIKey, "The API key is invalid or revoked.")
 	if !domain.WellFormedAPIKey(key) {
-		return domain.Principal{}, invalid
+		return domain.Principal{}, domain.Errorf(domain.CodeInvalidAPIKey, "%s", malformed(key))
 	}
 	hash, now := domain.HashAPIKey(key), s.Clock.Now()
 	found, err := s.DB.Principal(ctx, hash[:], now)
 	switch {
 	case errors.Is(err, db.ErrNotFound):
-		return domain.Principal{}, invalid
+		return domain.Principal{}, domain.Errorf(domain.CodeInvalidAPIKey, "This API key isn't known here. It belongs to another server, such as a staging one, or was deleted long ago.")
 	case err != nil:
 		return domain.Principal{}, err
 	case found.Ended:
-		return found.Principal, invalid
+		return found.Principal, domain.Errorf(domain.CodeInvalidAPIKey, "This API key has expired, or was deleted or rotated. Use another one of the dashboard.")
 	case !within(found.Networks, address):
 		return found.Principal, domain.Errorf(domain.CodeForbidden,
 			"This API key may not be used from %s. Add the address to the key in the dashboard, or use another key.", address)
@@ -41,6 +41,19 @@ func (s *Service) Authenticate(ctx context.Context, key, address string) (domain
 		}
 	}
 	return found.Principal, nil
+}
+
+// malformed says why a text is no API key, without repeating it.
+func malformed(key string) string {
+	switch {
+	case strings.HasPrefix(key, "whsec_"):
+		return "This is a webhook secret. API keys begin with candor_test_ or candor_live_."
+	case strings.ContainsAny(key, "$<>{}\"'`"):
+		return "The API key has a quote or an unfilled placeholder in it. Send the key alone: it begins with candor_test_ or candor_live_."
+	case !strings.HasPrefix(key, "candor_"):
+		return "This is no API key of Candor. Those begin with candor_test_ or candor_live_."
+	}
+	return "This API key is mistyped or cut off: its checksum is wrong. Copy it again from where you keep it."
 }
 
 // within reports whether the address is in one of the networks, any for none.

@@ -1,0 +1,95 @@
+package api
+
+import (
+	"net/http"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"candor/internal/domain"
+)
+
+// Serves reports whether the request is for the API, or for an address that the
+// API is often looked for at.
+func Serves(r *http.Request) bool { return below("/v1", r.URL.Path) || strayed.MatchString(r.URL.Path) }
+
+func below(root, path string) bool { return path == root || strings.HasPrefix(path, root+"/") }
+
+// strayed are addresses of the API without /v1, or below another version or a
+// prefix that other APIs have.
+var strayed = regexp.MustCompile(`^/+(api|rest|v[0-9.]+|sessions?|events?|billing/(subscription|usage)|openapi\.(json|ya?ml))(/|$)`)
+
+// strayedPrefix is what an address of the API doesn't begin with.
+var strayedPrefix = regexp.MustCompile(`^/((api|rest|v[0-9.]+)/)*`)
+
+// somewhere says where an address that isn't there could have been meant to lead.
+func (s *Server) somewhere(address string) string {
+	wanted := "/v1/" + strayedPrefix.ReplaceAllString(path.Clean("/"+address), "")
+	if route := s.nearestRoute(strings.Split(wanted, "/")); route != "" {
+		return "There is nothing at this address. Did you mean " + route + "?"
+	}
+	return "There is nothing at this address. The API's addresses are listed in /v1/openapi.json."
+}
+
+// nearestRoute returns the pattern of the route that the segments of a path are
+// meant for, "" for none.
+func (s *Server) nearestRoute(segments []string) string {
+	for _, route := range s.paths {
+		pattern := strings.Split(route, "/")
+		if len(pattern) == len(segments) && fits(pattern, segments) {
+			return route
+		}
+	}
+	return ""
+}
+
+func fits(pattern, segments []string) bool {
+	for i, part := range pattern {
+		if !strings.HasPrefix(part, ":") && nearest(segments[i], []string{part}) == "" && segments[i] != part {
+			return false
+		}
+	}
+	return true
+}
+
+// takes says which methods an address takes, by the response's Allow header.
+func takes(allow string) string {
+	methods := slices.DeleteFunc(strings.Split(allow, ", "), func(method string) bool { return method == http.MethodOptions || method == "" })
+	slices.Sort(methods)
+	last := len(methods) - 1
+	return "This address takes " + strings.Join(methods[:last], ", ") + " and " + methods[last] + " only."
+}
+
+// kinds are the prefixes of ids that partners meet, and what they are of.
+var kinds = map[string]string{
+	"sess": "a session", "doc": "a document", "evt": "an event", "whd": "a webhook delivery", "whe": "a webhook endpoint",
+	"key": "an API key", "acct": "an account", "req": "a request", "inv": "an invoice", "usr": "a staff user",
+}
+
+// unset are what is in an address if a program's variable was empty.
+var unset = []string{"undefined", "null", "None", "nil", "NaN", "[object Object]", ":id", "{id}", "<id>", "<session_id>", "{session_id}", "$SESSION_ID"}
+
+// notAnID says why a text is no id of the kind with the prefix.
+func notAnID(prefix, text string) string {
+	found, rest, _ := strings.Cut(text, "_")
+	switch of, known := kinds[found]; {
+	case slices.Contains(unset, text):
+		return "The address has a placeholder for the id of " + kinds[prefix] + ". Put the id, " + prefix + "_…, in its place."
+	case known && found != prefix:
+		return "This is the id of " + of + ". The id of " + kinds[prefix] + " begins with " + prefix + "_."
+	case known && len(rest) != 26:
+		return "This id is cut off or too long: " + prefix + "_ is followed by 26 characters."
+	}
+	return "This is not the id of " + kinds[prefix] + ", which is " + prefix + "_ and 26 small letters and digits."
+}
+
+// seenBy says which sessions a key's mode leaves out, whether or not there is
+// such a session in the other one.
+func seenBy(p *domain.Principal) string {
+	mode, other := "test", "live"
+	if p.Livemode {
+		mode, other = other, mode
+	}
+	return "There is no session with this id among this account's " + mode + " sessions. A " + mode + " key doesn't see " + other + " ones."
+}

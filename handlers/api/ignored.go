@@ -1,0 +1,99 @@
+package api
+
+import (
+	"maps"
+	"net/http"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+)
+
+// headerIgnored lists what a request has that its endpoint doesn't know: a
+// structured field (RFC 9651), as in
+//
+//	Candor-Ignored: customerName;nearest=customer_name, colour
+const headerIgnored = "Candor-Ignored"
+
+// ignoredMost is how many names the header has at most.
+const ignoredMost = 10
+
+// plainName is a name that is told and kept. Others can be anything a client
+// typed, such as a customer's.
+var plainName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.\-]{0,39}$`)
+
+// ignored are the unknown names of a request, in order, each with the known name
+// that is nearest, "" for none.
+type ignored []struct{ name, nearest string }
+
+// unknownNames lists the names of a request's members that no field has by
+// nameOf.
+func unknownNames[V any](members map[string]V, fields []reflect.StructField, nameOf func(reflect.StructField) string) ignored {
+	var known, missing []string
+	for _, f := range fields {
+		if name := nameOf(f); name != "" {
+			known = append(known, name)
+			if _, given := members[name]; !given {
+				missing = append(missing, name)
+			}
+		}
+	}
+	var out ignored
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if !slices.Contains(known, name) && plainName.MatchString(name) && len(out) < ignoredMost {
+			out = append(out, struct{ name, nearest string }{name, nearest(name, missing)})
+		}
+	}
+	return out
+}
+
+func queryName(f reflect.StructField) string { return f.Tag.Get("query") }
+
+// nearest returns the name that was meant, "" if none is near: the same but for
+// case, - and _, or with a third of it mistyped at most, or a part of it.
+func nearest(name string, known []string) (best string) {
+	name = plain(name)
+	least := len(name)/3 + 1
+	for _, one := range known {
+		distance := levenshtein.ComputeDistance(name, plain(one))
+		if len(name) > 3 && (strings.Contains(plain(one), name) || strings.Contains(name, plain(one))) {
+			distance = min(distance, 1)
+		}
+		if distance < least {
+			best, least = one, distance
+		}
+	}
+	return best
+}
+
+func plain(name string) string {
+	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
+}
+
+// meant returns the unknown name that is nearest to a known one, "" for none.
+func (ns ignored) meant(known string) string {
+	for _, n := range ns {
+		if n.nearest == known {
+			return n.name
+		}
+	}
+	return ""
+}
+
+// noteIgnored names what is ignored in the response's header. A request has a
+// query or a body, so it is called with names once.
+func noteIgnored(h http.Header, names ignored) {
+	var out []string
+	for _, n := range names {
+		item := n.name
+		if n.nearest != "" {
+			item += ";nearest=" + n.nearest
+		}
+		out = append(out, item)
+	}
+	if len(out) > 0 {
+		h.Set(headerIgnored, strings.Join(out, ", "))
+	}
+}
