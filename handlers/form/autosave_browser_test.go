@@ -1,8 +1,11 @@
 package form_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -96,7 +99,15 @@ func TestTwoDevices(t *testing.T) {
 	one.Type(input("employer"), "Town Clinic")
 	one.WaitForText(".collision", "Another device saved a different answer")
 	one.WaitForText(".collision", "Use City Hospital")
+	one.WaitForText("#status", "Employer (optional): Another device saved a different answer. Choose one.")
+	if got := one.Tree(); !slices.ContainsFunc(got, func(line string) bool {
+		return strings.HasPrefix(line, "textbox Employer") && strings.HasSuffix(line, "(invalid)")
+	}) {
+		t.Errorf("the employer isn't invalid:\n%s", strings.Join(got, "\n"))
+	}
+	one.WaitForTrue(described + `.endsWith("Another device saved a different answer. Choose one.")`)
 	one.Axe()
+	one.UniqueIDs()
 	one.FitsWidth()
 	one.Screenshot("form/15-collision")
 	one.Type(input("occupation"), "Doctor")
@@ -112,7 +123,17 @@ func TestTwoDevices(t *testing.T) {
 	if got := two.Value(input("employer")); got != "Town Clinic" {
 		t.Errorf("the employer is %q, want the other device's", got)
 	}
+	one.Type(input("employer"), "Red Bank")
+	one.WaitForText(saveStatus, "Saved ")
+	two.Type(input("employer"), "Elsewhere")
+	two.WaitFor(".collision")
+	two.Type(input("employer"), "Red Bank") // as on the other device: nothing collides any more
+	two.WaitGone(".collision")
+	two.WaitForTrue(`!` + described + ` && !document.getElementById("employer").ariaInvalid`)
 }
+
+// described is what describes the employer, "" for nothing.
+const described = `(document.getElementById("employer").getAttribute("aria-describedby") ?? "").split(" ").map((id) => id && document.getElementById(id).textContent).join(" ").trim()`
 
 func TestItemsOfTwoDevices(t *testing.T) {
 	t.Parallel()
@@ -183,6 +204,57 @@ func TestDeviceKeepsWhatWasNotSent(t *testing.T) {
 	stored(c.Customer, "personal_details", "phone", "0400 000 001")
 	if left := keptOnDevice(tab); left != 0 {
 		t.Errorf("%d pages are still kept on the device", left)
+	}
+}
+
+// TestFieldsThatWereLeftAreKept kills the tab as soon as the next field has the
+// focus.
+func TestFieldsThatWereLeftAreKept(t *testing.T) {
+	t.Parallel()
+	c := newTyping(t)
+	tab := c.device(t, "personal_details")
+	tab.Slow3G()
+	focus := func(id string) {
+		browsertest.Eval[bool](tab, fmt.Sprintf("((f) => (f.focus(), f.select(), true))(document.getElementById(%q))", id))
+	}
+	for _, typed := range []string{"Nurse", "Doctor", "Cook"} {
+		c.line.state.Store(cut)
+		fields := []string{"occupation", "employer", "address.street", "address.suburb"}
+		for _, id := range fields {
+			focus(id)
+			tab.Press(typed)
+		}
+		focus("phone")
+		tab = tab.Kill()
+		c.line.state.Store(whole)
+		tab.Open(c.base + c.Path("personal_details"))
+		for _, id := range fields {
+			tab.WaitForTrue(fmt.Sprintf("document.getElementById(%q).value === %q", id, typed))
+		}
+	}
+}
+
+// TestContinueLeadsToWhatWasKept goes to a section whose tab was killed by the
+// button of the one before, which loads no page.
+func TestContinueLeadsToWhatWasKept(t *testing.T) {
+	t.Parallel()
+	c := newTyping(t)
+	c.WantPage(c.Get(""), http.StatusOK)
+	c.Answer("personal_details")
+	tab := c.device(t, "income")
+	tab.Click(input("employment_income"))
+	tab.WaitForText(saveStatus, "Saved ")
+	c.line.state.Store(cut)
+	tab.Type(input("employment_income.bonuses"), "3,200")
+	tab.WaitForText(saveStatus, "No connection")
+	tab = tab.Kill()
+	c.line.state.Store(whole)
+	tab.Open(c.base + c.Path("personal_details"))
+	tab.Click(".actions .button-primary")
+	tab.WaitForURL("/income")
+	tab.WaitForText(saveStatus, "Saved ")
+	if got := tab.Value(input("employment_income.bonuses")); got != "3,200" {
+		t.Errorf("the bonuses are %q, want what was typed", got)
 	}
 }
 

@@ -12,12 +12,14 @@ let dirty; // the form that has unsaved changes
 let owed = []; // requests that earlier loads of a section could not send
 let owedAt; // its path
 let parked = []; // those of them that collide, for when the section is opened again
+let recalled; // when owed is known
 let left; // path of the section whose form is being sent
 let timer;
 let failures = 0;
 let resending = false;
 let requests = 0;
 let settled = 0; // the newest request whose response was taken
+let device; // its store, once it is open
 
 function typed(form) {
   const inputs = new URLSearchParams(new FormData(form));
@@ -33,20 +35,29 @@ function body(form, sent) {
   return out.toString();
 }
 
-function onDevice(mode, work) {
-  return new Promise((done) => {
+// The device's store stays open: a page whose tab is killed has begun no write that
+// needs the page again.
+function store() {
+  return (device ??= new Promise((done) => {
     const opening = indexedDB.open("candor", 1);
     opening.onupgradeneeded = () => opening.result.createObjectStore("typed");
     opening.onerror = () => done();
-    opening.onsuccess = () => {
-      const kept = opening.result.transaction("typed", mode, { durability: "strict" });
-      const request = work(kept.objectStore("typed"));
-      kept.oncomplete = kept.onabort = () => {
-        opening.result.close();
-        done(request.result);
-      };
-    };
-  });
+    opening.onsuccess = () => done(opening.result);
+  }));
+}
+
+async function onDevice(mode, work, again = true) {
+  try {
+    const kept = (await store()).transaction("typed", mode, { durability: "strict" });
+    const request = work(kept.objectStore("typed"));
+    kept.commit?.();
+    return await new Promise((done) => {
+      kept.oncomplete = kept.onabort = () => done(request.result);
+    });
+  } catch {
+    device = undefined; // a phone closes it while the page is in the background
+    if (again) return onDevice(mode, work, false);
+  }
 }
 
 const unsent = () => (owedAt === location.pathname ? owed : []);
@@ -54,13 +65,16 @@ const unseen = () => (owedAt === location.pathname ? parked : []);
 
 // keep puts what is typed on the device, after what earlier loads of the section
 // could not send.
-function keep(form) {
-  const requests = [...unseen(), ...unsent(), body(form, typed(form))];
-  onDevice("readwrite", (kept) => kept.put(requests, location.pathname));
+async function keep(form) {
+  const own = body(form, typed(form));
+  await recalled;
+  onDevice("readwrite", (kept) => kept.put([...unseen(), ...unsent(), own], location.pathname));
 }
 
-const forget = (path = location.pathname) =>
-  onDevice("readwrite", (kept) => (path === owedAt && parked.length ? kept.put(parked, path) : kept.delete(path)));
+function forget(path = location.pathname) {
+  const rest = path === owedAt ? [...parked, ...owed] : [];
+  onDevice("readwrite", (kept) => (rest.length ? kept.put(rest, path) : kept.delete(path)));
+}
 const forgetSession = () => onDevice("readwrite", (kept) => kept.delete(IDBKeyRange.bound(sessionPath, `${sessionPath}\uffff`)));
 
 function say(what) {
@@ -76,7 +90,7 @@ function say(what) {
 // saved says so. What another device changed too is kept until one is chosen.
 function saved(collides) {
   say(collides ? "" : "saved");
-  if (!collides && dirty !== section()) forget();
+  if (!collides && dirty !== section() && !section().querySelector("[data-sent]")) forget();
 }
 
 function schedule(wait = delay) {
@@ -141,11 +155,17 @@ async function post(url, content) {
   return page;
 }
 
-// show puts the main part of a page in place of this one.
+// show puts the main part of a page in place of this one. The focus stays.
 function show(page) {
   const main = page.querySelector("main");
+  const { id, value, selectionStart: start, selectionEnd: end } = document.activeElement;
   document.querySelector("main").replaceWith(main);
   htmx.process(main);
+  const same = id && main.querySelector(`#${CSS.escape(id)}`);
+  if (!same) return;
+  same.focus();
+  if (same.value !== value) same.select?.();
+  else if (start != null) same.setSelectionRange(start, end);
 }
 
 // settle brings the form in step with what is stored now. Changes from elsewhere
@@ -196,17 +216,57 @@ function settle(form, fresh, sent) {
       was.set(name, stored);
     }
   }
-  for (const block of form.querySelectorAll("[data-collision]")) block.remove();
-  for (const block of fresh.querySelectorAll("[data-collision]")) {
-    document.getElementById(block.dataset.at)?.closest(".field, .kind").append(block);
-    restore(block.dataset.collision, before);
-  }
+  const blocks = [...fresh.querySelectorAll("[data-collision]")];
+  for (const { dataset } of blocks) restore(dataset.collision, before);
+  collide(form, blocks);
   for (const part of fresh.querySelectorAll(".total-value, .conversion")) {
     const own = document.getElementById(part.id);
     if (own) own.replaceChildren(...part.childNodes);
   }
   first.value = was;
   for (const input of form.querySelectorAll("[data-sent]")) if (input.dataset.number <= settled) input.remove();
+}
+
+// collide puts the blocks of collisions into the form, and takes away those that
+// are over. What is new is announced, once.
+function collide(form, blocks) {
+  const shown = new Map([...form.querySelectorAll("[data-collision]")].map((block) => [block.dataset.collision, block]));
+  const news = [];
+  for (const block of blocks) {
+    const { collision, at } = block.dataset;
+    const same = shown.get(collision);
+    shown.delete(collision);
+    const field = document.getElementById(at)?.closest(".field, .kind");
+    if (same && !same.isEqualNode(block)) same.replaceWith(block);
+    if (same || !field) continue;
+    const error = block.querySelector(".error");
+    document.getElementById(error.id)?.remove(); // of an answer that was refused before
+    for (const holder of describedBy(block.closest(".field, .kind"), error)) {
+      const own = holder.id ? document.getElementById(holder.id) : field;
+      own.setAttribute("aria-describedby", holder.getAttribute("aria-describedby"));
+      setInvalid(own, "true");
+    }
+    field.append(block);
+    news.push(`${field.querySelector(".label, h2").textContent.trim()}: ${error.firstElementChild.lastChild.textContent}`);
+  }
+  for (const block of shown.values()) {
+    const error = block.querySelector(".error");
+    for (const own of describedBy(block.closest(".field, .kind"), error)) {
+      own.setAttribute("aria-describedby", own.getAttribute("aria-describedby").replace(error.id, "").trim());
+      setInvalid(own, null);
+    }
+    block.remove();
+  }
+  if (news.length) document.getElementById("status").textContent = news.join(" ");
+}
+
+// describedBy are the field, or those of its inputs, that the error describes.
+const describedBy = (field, { id }) =>
+  [field, ...field.querySelectorAll("[aria-describedby]")].filter((own) => own.getAttribute("aria-describedby")?.split(" ").includes(id));
+
+function setInvalid(own, value) {
+  const inputs = own.matches("fieldset") ? own.querySelectorAll(":is(.choices, .date-parts) input") : [own];
+  for (const input of inputs) input.ariaInvalid = value;
 }
 
 document.addEventListener("input", ({ target }) => {
@@ -217,6 +277,7 @@ document.addEventListener("input", ({ target }) => {
 document.addEventListener("submit", () => {
   clearTimeout(timer);
   left = location.pathname;
+  if (unsent().length) resend();
 });
 document.addEventListener("click", ({ target }) => target.closest?.(".save-status button") && save());
 document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && save(true));
@@ -229,6 +290,7 @@ document.addEventListener("htmx:finally:request", ({ detail: { ctx } }) => {
   const status = ctx.response?.status;
   if (left && status < 400) forget(left);
   left = undefined;
+  if (section() && location.pathname !== owedAt) recalled = recall();
   if (!ctx.status.startsWith("error") && status !== 408 && !(status >= 500)) return;
   const form = section();
   const refusal = document.getElementById("refusal");
@@ -249,33 +311,40 @@ async function resend() {
   const form = section();
   if (!form || resending) return;
   resending = true;
+  const [path, waiting, collided] = [owedAt, owed, parked];
   let page;
-  while (unsent().length && typeof page !== "string") {
-    page = await post(form.getAttribute("action"), owed[0]);
+  while (waiting.length) {
+    page = await post(form.getAttribute("action"), waiting[0]);
     if (typeof page === "string") break;
-    const sent = owed.shift();
-    if (page.querySelector("[data-collision]")) parked.push(sent);
+    const sent = waiting.shift();
+    if (page.querySelector("[data-collision]")) collided.push(sent);
   }
   resending = false;
+  if (path !== location.pathname) {
+    if (waiting.length + collided.length === 0) forget(path);
+    return resend();
+  }
   if (typeof page === "string") {
     say(page);
     return schedule(Math.min(60_000, 1000 * 2 ** failures++));
   }
   failures = 0;
   if (dirty === form) return schedule();
-  if (!page || !form.isConnected) return;
+  if (!page) return;
+  if (!form.isConnected) return dirty === section() ? schedule() : forget();
   const collides = page.querySelector("[data-collision]");
-  if (collides) parked.pop(); // is shown now
+  if (collides) collided.pop(); // is shown now
   show(page);
   if (section()) saved(collides);
 }
 
 async function recall() {
   if (document.querySelector("main[data-closed]")) return forgetSession();
-  const kept = section() && (await onDevice("readonly", (store) => store.get(location.pathname)));
-  if (!kept) return;
-  owed = [kept].flat(); // until November 2026 one request was kept
-  owedAt = location.pathname;
-  resend();
+  const path = location.pathname;
+  const kept = section() && (await onDevice("readonly", (store) => store.get(path)));
+  owed = kept ? [kept].flat() : []; // until November 2026 one request was kept
+  parked = [];
+  owedAt = path;
+  if (kept) resend();
 }
-recall();
+recalled = recall();
