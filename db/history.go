@@ -62,10 +62,3 @@ func (tx *Tx) InsertSequence(ctx context.Context, scope domain.Scope, last int64
 		INSERT INTO event_sequence (account_id, livemode, last) VALUES ($1, $2, $3)`, scope.AccountID, scope.Livemode, last)
 	return wrap(err, "insert event sequence")
 }
-
-// ExpireSession makes one session expired; ExpireSessions takes all that are
-// overdue.
-func (tx *Tx) ExpireSession(ctx context.Context, id domain.SessionID) error {
-	_, err := tx.exec(ctx, `UPDATE session SET status = 'expired' WHERE id = $1`, id)
-	return wrap(err, "expire session")
-}

@@ -41,20 +41,32 @@ const deleteFiles sqlText = `pdfs AS (
 		INSERT INTO blob_garbage (document_id, created_at) SELECT id, $1 FROM documents
 	)`
 
+// retire is the rest of a statement that marks the sessions in due as erased and
+// deletes their files.
+const retire sqlText = `, retired AS (
+		UPDATE session SET erased_at = $1
+		FROM due WHERE id = due_id
+		RETURNING id
+	), ` + deleteFiles + `
+	SELECT count(*) FROM retired`
+
 // RetireSessions marks up to limit sessions whose account's retention is over
 // as erased and deletes their PDFs and documents; the documents' blobs become
 // garbage. It returns how many sessions it erased.
 func (tx *Tx) RetireSessions(ctx context.Context, now time.Time, limit int) (int, error) {
 	var n int
-	err := tx.get(ctx, &n, `
-		WITH `+due(domain.FileRetention)+`, retired AS (
-			UPDATE session SET erased_at = $1
-			FROM due WHERE id = due_id
-			RETURNING id
-		), `+deleteFiles+`
-		SELECT count(*) FROM retired`,
-		now, limit)
+	err := tx.get(ctx, &n, `WITH `+due(domain.FileRetention)+retire, now, limit)
 	return n, wrap(err, "retire sessions")
+}
+
+// RetireSession is RetireSessions for one completed session, whose retention
+// need not be over. It does nothing if the session is erased already.
+func (tx *Tx) RetireSession(ctx context.Context, id domain.SessionID, now time.Time) error {
+	var n int
+	err := tx.get(ctx, &n, `
+		WITH due AS MATERIALIZED (
+			SELECT id AS due_id FROM session WHERE id = $2 AND `+retained[domain.FileRetention].sessions+` FOR UPDATE)`+retire, now, id)
+	return wrap(err, "retire session")
 }
 
 // RetireData erases what was entered in up to limit sessions for which the

@@ -152,3 +152,16 @@ func (tx *Tx) ExpireSessions(ctx context.Context, now time.Time, limit int) ([]d
 		now, limit)
 	return out, wrap(err, "expire sessions")
 }
+
+// ExpireSession makes one session expired; ExpireSessions takes all that are
+// overdue.
+func (tx *Tx) ExpireSession(ctx context.Context, id domain.SessionID) error {
+	_, err := tx.exec(ctx, `UPDATE session SET status = 'expired' WHERE id = $1`, id)
+	return wrap(err, "expire session")
+}
+
+// EndLink makes the link of a locked session end at now. The session must be open.
+func (tx *Tx) EndLink(ctx context.Context, id domain.SessionID, now time.Time) error {
+	_, err := tx.exec(ctx, `UPDATE session SET expires_at = $2 WHERE id = $1`, id, now)
+	return wrap(err, "end link")
+}

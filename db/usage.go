@@ -7,6 +7,14 @@ import (
 	"candor/internal/domain"
 )
 
+// CompletedOn counts the scope's sessions that were completed on the UTC day of at.
+func (q *Queries) CompletedOn(ctx context.Context, scope domain.Scope, at time.Time) (n int, err error) {
+	err = q.get(ctx, &n, `
+		SELECT coalesce(sum(completed_that_day), 0) FROM session_count
+		WHERE account_id = $1 AND livemode = $2 AND day = ($3::timestamptz AT TIME ZONE 'UTC')::date`, scope.AccountID, scope.Livemode, at)
+	return n, wrap(err, "count completed sessions")
+}
+
 // Usage counts the scope's sessions created from the first to the last UTC
 // day, both inclusive, as they stand at now, and what happened on each of
 // those days up to today (D44).

@@ -246,6 +246,9 @@ func (s *server) apiRoutes() []Route {
 		key(get, "/v1/events", a.ListEvents(), domain.SessionsRead, domain.DataRead),
 		key(get, "/v1/billing/subscription", a.GetSubscription(), domain.BillingRead),
 		key(get, "/v1/billing/usage", a.GetUsage(), domain.BillingRead),
+		key(post, "/v1/test/sessions/:id/advance", a.AdvanceSession(), domain.SessionsWrite),
+		key(post, "/v1/test/events", a.CreateTestEvent(), domain.SessionsWrite),
+		key(post, "/v1/test/deliveries/:id/attempt", a.AttemptDelivery(), domain.SessionsWrite),
 		at(get, "/v1/openapi.json", Public, a.ServeDocument),
 	}
 }

@@ -130,7 +130,7 @@ func (s *server) wire() (err error) {
 		return err
 	}
 	if s.api, err = api.New(api.Config{
-		Billing: s.Billing, Idempotency: s.Idempotency, Keys: s.Keys, Sessions: s.Sessions, Webhooks: s.Webhooks,
+		Billing: s.Billing, Idempotency: s.Idempotency, Keys: s.Keys, Sessions: s.Sessions, Simulator: s.Simulator, Webhooks: s.Webhooks,
 		Clock: s.Clock, BaseURL: s.BaseURL, Limiter: s.Limiter,
 	}); err != nil {
 		return err

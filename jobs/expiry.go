@@ -38,7 +38,7 @@ func (w *expireWorker) Work(ctx context.Context, _ *river.Job[expireArgs]) error
 				if err != nil {
 					break
 				}
-				err = w.outbox.SessionEvent(ctx, tx, &sessions[i], domain.NewExpiredPayload(&sessions[i]), now)
+				err = w.outbox.Expired(ctx, tx, &sessions[i], now)
 			}
 			return err
 		})

@@ -21,6 +21,7 @@ import (
 	"candor/handlers/web"
 	"candor/internal/domain"
 	"candor/internal/form"
+	"candor/internal/service/simulator"
 )
 
 // A request struct's fields say by a tag where they come from: path, query or
@@ -181,6 +182,10 @@ func decodeMember(field reflect.Value, tag reflect.StructTag, raw json.RawMessag
 	case *string:
 		return decodeAs(raw, '"', into, "must be a string")
 	case *domain.Language:
+		return decodeAs(raw, '"', into, "must be a string")
+	case *simulator.Goal:
+		return decodeAs(raw, '"', into, "must be a string")
+	case *simulator.BillingType:
 		return decodeAs(raw, '"', into, "must be a string")
 	case *rawPrefill:
 		return decodeAs(raw, '{', (*json.RawMessage)(into), "must be an object")

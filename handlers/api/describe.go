@@ -41,6 +41,7 @@ var tags = []openapi.Tag{
 	{Name: "Form data", Description: "What a customer submitted."},
 	{Name: "Billing", Description: "Your subscription and usage."},
 	{Name: "Webhooks", Description: "What we send to you."},
+	{Name: "Test mode", Description: "Play the customer and the passing of time, with a test key."},
 }
 
 // examples holds a request and a response of each operation, by operation id.
@@ -185,16 +186,22 @@ func anyEventData(s *openapi.Schemas) *form.Schema {
 var parameterInPath = regexp.MustCompile(`:([a-z_]+)`)
 
 func (d description) operation(r Route) (openapi.Operation, error) {
+	about := r.Endpoint.description
+	if r.Endpoint.test {
+		about += " A live key gets 404."
+	}
 	out := openapi.Operation{
-		ID: r.Endpoint.id, Tags: []string{r.Endpoint.tag}, Summary: r.Endpoint.summary, Description: r.Endpoint.description + " The key needs " + r.Needs.String() + ".",
+		ID: r.Endpoint.id, Tags: []string{r.Endpoint.tag}, Summary: r.Endpoint.summary, Description: about + " The key needs " + r.Needs.String() + ".",
 		Parameters: d.Parameters(r.Endpoint.request), Responses: map[string]openapi.Response{},
 	}
-	if r.Method == http.MethodPost {
+	if r.Method == http.MethodPost && hasBody(openapi.Fields(r.Endpoint.request)) {
 		request, err := d.json(r.Endpoint.id+".request", d.Of(r.Endpoint.request))
 		if err != nil {
 			return out, err
 		}
 		out.RequestBody = &openapi.Body{Required: true, Content: request}
+	}
+	if r.Method == http.MethodPost {
 		out.Parameters = append(out.Parameters, openapi.Parameter{
 			Name: headerIdempotencyKey, In: "header", Description: "1 to 255 printable characters. The same key within 24 hours gets the same answer.",
 			Schema: &form.Schema{Type: "string", MinLength: 1, MaxLength: 255},
@@ -241,7 +248,11 @@ func (d description) addErrors(out *openapi.Operation, r Route) {
 	if r.Method == http.MethodPost {
 		codes = append(codes, domain.CodePayloadTooLarge, domain.CodeRequestTimeout, domain.CodeUnsupportedMediaType, domain.CodeIdempotencyInProgress, domain.CodeIdempotencyKeyReused, domain.CodeServiceUnavailable)
 	}
+	if r.Endpoint.test {
+		codes = append(codes, domain.CodeNotFound)
+	}
 	slices.Sort(codes)
+	codes = slices.Compact(codes)
 	byStatus := map[int][]domain.CodeInfo{}
 	for _, code := range codes {
 		byStatus[code.Status()] = append(byStatus[code.Status()], code.Info())

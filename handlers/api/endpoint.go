@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"github.com/labstack/echo/v4"
@@ -35,6 +36,9 @@ type Route struct {
 // Handler serves a route to keys with the permissions that it needs.
 func (r Route) Handler() echo.HandlerFunc {
 	return func(c echo.Context) error {
+		if p := web.RequestOf(c).Principal; r.Endpoint.test && p != nil && p.Livemode {
+			return echo.ErrNotFound
+		}
 		if err := authorize(web.RequestOf(c), r.Needs); err != nil {
 			return err
 		}
@@ -60,6 +64,12 @@ type operation struct {
 	status      int           // of success
 	errors      []domain.Code // beyond those that any endpoint can answer
 	files       []string      // content types of a response that isn't JSON
+	test        bool          // for test keys only; a live key gets 404 (D60)
+}
+
+// hasBody reports whether a request has fields in its body.
+func hasBody(fields []reflect.StructField) bool {
+	return slices.ContainsFunc(fields, func(f reflect.StructField) bool { return openapi.JSONName(f) != "" })
 }
 
 // endpoint makes an endpoint of a plain function. decode.go says how the

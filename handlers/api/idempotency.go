@@ -31,7 +31,13 @@ func idempotent[Req, Of, Resp any](s *Server, o operation, respond func(Of) *Res
 		ctx := c.Request().Context()
 		var req Req
 		var result Of
-		if err = decodeBody(body, fields, &req, c.Response().Header()); err != nil {
+		if err = decodeParameters(c, fields, &req); err != nil {
+			return err
+		}
+		if hasBody(fields) {
+			err = decodeBody(body, fields, &req, c.Response().Header())
+		}
+		if err != nil {
 			err = idempotency.Refuse(ctx, s.Idempotency, scopeIn(ctx), key, err)
 		} else {
 			result, err = do(ctx, key, &req)

@@ -233,6 +233,7 @@ func TestEveryRouteIsDocumented(t *testing.T) {
 	want := []string{
 		"DELETE /sessions/{id}", "GET /billing/subscription", "GET /billing/usage", "GET /events", "GET /sessions", "GET /sessions/{id}",
 		"GET /sessions/{id}/data", "GET /sessions/{id}/documents/{document_id}", "GET /sessions/{id}/pdf", "POST /sessions",
+		"POST /test/deliveries/{id}/attempt", "POST /test/events", "POST /test/sessions/{id}/advance",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("documented: %q, want %q", got, want)

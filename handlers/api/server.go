@@ -13,6 +13,7 @@ import (
 	"candor/internal/service/idempotency"
 	"candor/internal/service/keys"
 	"candor/internal/service/sessions"
+	"candor/internal/service/simulator"
 	"candor/internal/service/webhooks"
 )
 
@@ -25,6 +26,7 @@ type Config struct {
 	Idempotency *idempotency.Store
 	Keys        *keys.Service
 	Sessions    *sessions.Service
+	Simulator   *simulator.Service
 	Webhooks    *webhooks.Service
 
 	Clock   domain.Clock

@@ -8,6 +8,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/form"
 	"candor/internal/service/idempotency"
+	"candor/internal/service/simulator"
 	"candor/internal/statement"
 )
 
@@ -21,6 +22,7 @@ type createSessionRequest struct {
 	ExpiresInDays *int            `json:"expires_in_days" min:"1" max:"90" doc:"After how many times 24 hours the link stops working. Without it, the account's own default counts, 30 if it has set none."`
 	Metadata      domain.Metadata `json:"metadata" doc:"Your own data: at most 10 keys of 1 to 100 characters; values are strings, numbers or booleans of at most 500 characters."`
 	Language      domain.Language `json:"language" doc:"The language in which the form opens, whatever the browser asks for. The account must offer it; English is always offered. The customer can choose another one on the page. Without it, the browser decides."`
+	Simulate      simulator.Goal  `json:"simulate" doc:"Test keys only: takes the new session so far at once, as POST /v1/test/sessions/{id}/advance does. A live key gets 422."`
 	Prefill       rawPrefill      `json:"prefill" doc:"Answers that you know already, in the shape of the data endpoint's data: any part of the five sections, at most 32 KiB of JSON. The form offers them to the customer, who can change them; they count when the customer saves the section. Computed members are ignored, any other unknown member is an error. An amount can be a string such as \"1250.50\"."`
 }
 
@@ -129,10 +131,17 @@ func (s *Server) CreateSession() Endpoint {
 }
 
 func (s *Server) createSession(ctx context.Context, key *idempotency.Key[*domain.Session], r *createSessionRequest) (*domain.Session, error) {
-	created, err := s.Sessions.Create(ctx, scopeIn(ctx), key, domain.NewSession{
+	params := domain.NewSession{
 		FormType: r.FormType, CustomerEmail: r.CustomerEmail, CustomerName: r.CustomerName, ReferenceID: r.ReferenceID,
 		WebhookURL: r.WebhookURL, ExpiresInDays: r.ExpiresInDays, Metadata: r.Metadata, Language: r.Language, Prefill: json.RawMessage(r.Prefill), By: actorIn(ctx),
-	})
+	}
+	create := func() (*domain.Session, error) { return s.Sessions.Create(ctx, scopeIn(ctx), key, params) }
+	if r.Simulate != "" {
+		create = func() (*domain.Session, error) {
+			return s.Simulator.Create(ctx, scopeIn(ctx), key, params, r.Simulate)
+		}
+	}
+	created, err := create()
 	if err == nil {
 		web.RequestIn(ctx).Created = &created.ID
 	}
@@ -206,9 +215,13 @@ func (s *Server) getSession(ctx context.Context, r *sessionID) (*session, error)
 	if err != nil {
 		return nil, err
 	}
-	return &session{sessionFields: newSessionFields(of), SessionURL: s.linkFor(ctx, of), CancelledAt: form.AtOptional(of.CancelledAt), DataErasedAt: form.AtOptional(of.DataErasedAt), Progress: progress{
+	return newSessionNow(of, s.linkFor(ctx, of)), nil
+}
+
+func newSessionNow(of *domain.Session, link *string) *session {
+	return &session{sessionFields: newSessionFields(of), SessionURL: link, CancelledAt: form.AtOptional(of.CancelledAt), DataErasedAt: form.AtOptional(of.DataErasedAt), Progress: progress{
 		SectionsCompleted: of.SectionsCompleted, SectionsTotal: statement.SectionsTotal, Percentage: statement.Percentage(of.SectionsCompleted),
-	}}, nil
+	}}
 }
 
 // linkFor is a session's link, or nil for a key that may not read what the

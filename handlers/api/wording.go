@@ -24,8 +24,12 @@ var Words = form.Words{Rules: map[form.RuleCode]string{
 	"usage_order":  "end_date must not be before start_date.",
 	"usage_length": "The range must be {max} days or shorter.",
 
+	"one_of":        "{subject} must be {value}.",
+	"test_mode":     "{subject} is for test keys only: leave it out, or use a test key.",
+	"beyond_goal":   "{subject} is a section after {value}: leave it out, or set to to a later goal.",
+	"billing_event": "{subject} must be one of {value}. Events of a session come from POST /v1/test/sessions/{id}/advance.",
+
 	// Of the operators' commands.
 	"missing":     "{subject} must not be empty.",
-	"one_of":      "{subject} must be {value}.",
 	"email_taken": "A staff user with this e-mail address exists already.",
 }}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"candor/internal/domain"
+	"candor/internal/sample"
 )
 
 // call is a line of the log of API requests, if that goes back so far.
@@ -46,13 +47,13 @@ func (h *history) poll() {
 		if at.Hour() == 20 {
 			h.call(at.Add(2*time.Second), report, "GET", "/v1/billing/usage", 200, "", nil)
 		}
-		if !chance(h.random, 0.22) || len(h.finished) == 0 {
+		if !sample.Chance(h.random, 0.22) || len(h.finished) == 0 {
 			continue
 		}
-		m, by := pick(h.random, mistakes), h.office.reader(h.scope.Livemode).Actor(officeAddress)
+		m, by := sample.Pick(h.random, mistakes), h.office.reader(h.scope.Livemode).Actor(officeAddress)
 		var session *domain.SessionID
 		if m.route != "/v1/sessions" {
-			session = &pick(h.random, h.finished).session.ID
+			session = &sample.Pick(h.random, h.finished).session.ID
 		}
 		h.call(at.Add(time.Duration(h.random.IntN(3000))*time.Second), by, m.method, m.route, m.status, m.code, session)
 	}

@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -108,9 +107,3 @@ type Services struct {
 	Team     *team.Service
 	Webhooks *webhooks.Service
 }
-
-// chance is true with that probability.
-func chance(r *rand.Rand, p float64) bool { return r.Float64() < p }
-
-// pick is one of the things.
-func pick[T any](r *rand.Rand, of []T) T { return of[r.IntN(len(of))] }

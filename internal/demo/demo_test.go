@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"candor/internal/sample"
 	"candor/internal/statement"
 )
 
@@ -40,12 +41,12 @@ func TestAnswersAreRightAndSlipsWrong(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	slipped := map[slip]bool{}
 	for range 300 {
-		p := newPerson(r)
-		s := newStatement(r, p, now)
-		s.Declaration = statement.Declaration{Accepted: true, FullName: p.name, SignedAt: now}
+		p := sample.NewPerson(r)
+		s := sample.NewStatement(r, p, now)
+		s.Declaration = statement.Declaration{Accepted: true, FullName: p.Name, SignedAt: now}
 		for _, section := range s.Sections(now) {
 			if errs := section.Validate(); len(errs) > 0 {
-				t.Fatalf("%s of %s: %v", section.Name, p.name, errs)
+				t.Fatalf("%s of %s: %v", section.Name, p.Name, errs)
 			}
 			for _, made := range slips[section.Name] {
 				inputs := section.Inputs()
@@ -71,10 +72,10 @@ func TestAnswersAreRightAndSlipsWrong(t *testing.T) {
 
 func TestPeopleAreTheSameEachTime(t *testing.T) {
 	t.Parallel()
-	people := func() (out []person) {
+	people := func() (out []sample.Person) {
 		r := rand.New(rand.NewPCG(2, 2))
 		for range 50 {
-			out = append(out, newPerson(r))
+			out = append(out, sample.NewPerson(r))
 		}
 		return out
 	}

@@ -26,7 +26,7 @@ type drawn struct {
 // draw begins to make the session's PDF.
 func (j *journey) draw(context.Context, *db.Tx) error {
 	in := pdf.Statement{
-		AccountName: partnerName, Logo: j.office.logo, Livemode: j.scope.Livemode, SessionID: j.session.ID.String(), CustomerName: j.person.name,
+		AccountName: partnerName, Logo: j.office.logo, Livemode: j.scope.Livemode, SessionID: j.session.ID.String(), CustomerName: j.person.Name,
 		CreatedAt: j.session.CreatedAt, SubmittedAt: *j.session.CompletedAt, Answers: j.answers,
 	}
 	if j.session.ReferenceID != nil {

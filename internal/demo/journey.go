@@ -11,13 +11,14 @@ import (
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/form"
+	"candor/internal/sample"
 	"candor/internal/statement"
 )
 
 // journey is one customer's way through the form.
 type journey struct {
 	*history
-	person    person
+	person    sample.Person
 	params    domain.NewSession
 	answers   *statement.Statement
 	visitor   domain.Visitor
@@ -45,20 +46,20 @@ const never = 0.11
 // plan adds what will become of a session that is created then.
 func (h *history) plan(created time.Time) {
 	r := h.random
-	j := &journey{history: h, person: newPerson(r), created: created}
+	j := &journey{history: h, person: sample.NewPerson(r), created: created}
 	days := 14
-	if !h.scope.Livemode || chance(r, 0.1) {
+	if !h.scope.Livemode || sample.Chance(r, 0.1) {
 		days = 30
 	}
 	j.expires = created.Add(time.Duration(days) * 24 * time.Hour)
-	j.answers = newStatement(r, j.person, created)
-	j.visitor = domain.Visitor{UserAgent: pick(r, browsers), IPAddress: address(r)}
+	j.answers = sample.NewStatement(r, j.person, created)
+	j.visitor = domain.Visitor{UserAgent: sample.Pick(r, sample.Browsers), IPAddress: sample.Address(r)}
 	j.paramsFor(days)
 	j.step(created, j.create)
-	if !chance(r, never) {
+	if !sample.Chance(r, never) {
 		j.visit(awake(r, created.Add(time.Minute+about(r, 150*time.Minute, 1.5))))
 	}
-	if chance(r, 0.055) {
+	if sample.Chance(r, 0.055) {
 		j.cancelled = created.Add(time.Hour + about(r, 40*time.Hour, 0.8))
 	}
 	j.end()
@@ -69,9 +70,9 @@ func (j *journey) paramsFor(days int) {
 	r := j.random
 	j.reference += 1 + r.IntN(4)
 	j.params = domain.NewSession{
-		FormType: domain.FinancialStatement, CustomerEmail: j.person.email, CustomerName: j.person.name, ExpiresInDays: &days,
+		FormType: domain.FinancialStatement, CustomerEmail: j.person.Email, CustomerName: j.person.Name, ExpiresInDays: &days,
 		ReferenceID: fmt.Sprintf("HL-%d", j.reference),
-		Metadata:    domain.Metadata{"product": quoted(pick(r, []string{"home_loan", "home_loan", "refinance", "personal_loan", "car_loan"}))},
+		Metadata:    domain.Metadata{"product": quoted(sample.Pick(r, []string{"home_loan", "home_loan", "refinance", "personal_loan", "car_loan"}))},
 	}
 	switch share := r.Float64(); {
 	case !j.scope.Livemode:
@@ -84,14 +85,14 @@ func (j *journey) paramsFor(days int) {
 		j.params.By, j.params.Metadata = j.office.actor(2), nil
 	case share < 0.3:
 		j.params.By, j.params.WebhookURL = j.office.key("Broker portal").Actor("203.0.113.88"), brokerURL
-		j.params.Metadata["broker"] = quoted(pick(r, []string{"Kestrel Finance", "Loan Market Bayside", "Aspect Brokers", "Homeward"}))
+		j.params.Metadata["broker"] = quoted(sample.Pick(r, []string{"Kestrel Finance", "Loan Market Bayside", "Aspect Brokers", "Homeward"}))
 	default:
 		j.params.By = j.office.key("Loan origination").Actor(officeAddress)
 		if share < 0.36 && j.created.Before(j.now.Add(-crmGone).Add(3*24*time.Hour)) {
 			j.params.WebhookURL = crmURL
 		}
 	}
-	if chance(r, 0.04) {
+	if sample.Chance(r, 0.04) {
 		j.params.ReferenceID = ""
 	}
 }
@@ -110,12 +111,12 @@ func (j *journey) visit(at time.Time) {
 		look := looks[name]
 		j.step(at, j.reach(name))
 		spent := about(r, time.Duration(look.minutes*float64(time.Minute)), 0.5)
-		if chance(r, look.slip) {
+		if sample.Chance(r, look.slip) {
 			if wrong, refused := slipIn(r, j.answers, name, at); wrong != nil {
 				j.step(at.Add(spent/2), j.draft(wrong, refused))
 			}
 		}
-		if chance(r, look.drop) {
+		if sample.Chance(r, look.drop) {
 			return
 		}
 		at = at.Add(spent)
@@ -137,19 +138,19 @@ func (j *journey) visit(at time.Time) {
 			j.step(at, j.save(name, answers))
 		}
 		at = at.Add(about(r, 6*time.Second, 0.6))
-		if chance(r, 0.1) {
+		if sample.Chance(r, 0.1) {
 			at = awake(r, at.Add(about(r, 9*time.Hour, 1.2)))
 		}
 	}
 }
 
 func (j *journey) papersOf() []paper {
-	if chance(j.random, 0.45) {
+	if sample.Chance(j.random, 0.45) {
 		return nil
 	}
 	var out []paper
 	for range 1 + j.random.IntN(3) {
-		out = append(out, pick(j.random, j.papers))
+		out = append(out, sample.Pick(j.random, j.papers))
 	}
 	return out
 }
@@ -266,7 +267,7 @@ func (j *journey) submit(ctx context.Context, tx *db.Tx) (err error) {
 	if j.session, err = tx.LockOpenSession(ctx, j.session.ID, j.clock.at); err != nil {
 		return err
 	}
-	j.answers.Declaration = statement.Declaration{Accepted: true, FullName: j.person.name, SignedAt: j.clock.at}
+	j.answers.Declaration = statement.Declaration{Accepted: true, FullName: j.person.Name, SignedAt: j.clock.at}
 	signed, err := j.answers.Section(statement.DeclarationSection, j.clock.at).MarshalJSON()
 	if err != nil {
 		return err
@@ -294,7 +295,7 @@ func (j *journey) cancel(ctx context.Context, tx *db.Tx) error {
 		return err
 	}
 	by := j.office.actor(2)
-	if j.params.By.Kind == domain.ActorKey && chance(j.random, 0.5) {
+	if j.params.By.Kind == domain.ActorKey && sample.Chance(j.random, 0.5) {
 		by = j.params.By
 		j.call(j.clock.at, by, "DELETE", "/v1/sessions/:id", 200, "", &j.session.ID)
 	}
@@ -325,7 +326,7 @@ func (j *journey) read() {
 	fetch(at, "", "")
 	fetch(at.Add(time.Second), "/data", domain.AuditDataRead)
 	fetch(at.Add(3*time.Second), "/pdf", domain.AuditPDFRead)
-	if j.scope.Livemode && chance(r, 0.12) {
+	if j.scope.Livemode && sample.Chance(r, 0.12) {
 		at := awake(r, j.completed.Add(about(r, 5*time.Hour, 1)))
 		j.history.steps = append(j.history.steps, step{at, func(context.Context, *db.Tx) error {
 			j.note(at, j.office.actor(2), domain.AuditPDFRead, j.session.ID)

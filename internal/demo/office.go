@@ -11,6 +11,7 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/sample"
 	"candor/internal/service/accounts"
 	"candor/internal/service/keys"
 	"candor/internal/service/staff/team"
@@ -19,7 +20,6 @@ import (
 const (
 	partnerName   = "Harbour Lending"
 	officeAddress = "203.0.113.10"
-	safari        = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/19.1 Safari/605.1.15"
 )
 
 // office is the partner's people and what they set up.
@@ -111,7 +111,7 @@ func (o *office) join(ctx context.Context) error {
 	}
 	owner.Name = "Olivia Hart"
 	o.team = []domain.Staff{owner.Staff}
-	from := domain.Visitor{UserAgent: safari, IPAddress: officeAddress}
+	from := domain.Visitor{UserAgent: sample.Safari, IPAddress: officeAddress}
 	for _, c := range colleagues {
 		o.past(c.since)
 		invited, err := o.Team.Invite(ctx, o.account, o.actor(0), team.InvitationParams{Email: c.email, Role: c.role, MayDownload: c.mayDownload})
@@ -241,10 +241,10 @@ func (o *office) finish(ctx context.Context, live *history) error {
 	if n := len(live.finished); n > 3 {
 		o.past(9 * 24 * time.Hour)
 		for _, j := range live.finished[n/3:] {
-			if !strings.HasSuffix(j.person.email, ".example") || o.clock.at.Sub(j.completed) < 24*time.Hour {
+			if !strings.HasSuffix(j.person.Email, ".example") || o.clock.at.Sub(j.completed) < 24*time.Hour {
 				continue
 			}
-			if err := o.Sessions.Erase(ctx, live.scope, j.session.ID, []domain.SessionID{j.session.ID}, j.person.email, o.actor(0)); err != nil {
+			if err := o.Sessions.Erase(ctx, live.scope, j.session.ID, []domain.SessionID{j.session.ID}, j.person.Email, o.actor(0)); err != nil {
 				return err
 			}
 			break
@@ -261,7 +261,7 @@ func (o *office) signIns(ctx context.Context) error {
 	r := rand.New(rand.NewPCG(3, 4))
 	for n, s := range o.team {
 		o.clock.at = o.now.Add(-time.Duration(2+n*n*5) * time.Hour)
-		if _, _, err := o.Auth.SignIn(ctx, s.Email, Password, domain.Visitor{UserAgent: browsers[4+n%2], IPAddress: officeAddress}); err != nil {
+		if _, _, err := o.Auth.SignIn(ctx, s.Email, Password, domain.Visitor{UserAgent: sample.Browsers[4+n%2], IPAddress: officeAddress}); err != nil {
 			return err
 		}
 	}
@@ -272,7 +272,7 @@ func (o *office) signIns(ctx context.Context) error {
 				continue
 			}
 			for n, often := range []float64{0.3, 0.5, 0.9, 0.1} {
-				if s := o.team[n]; chance(r, often) && o.clock.at.After(s.CreatedAt) {
+				if s := o.team[n]; sample.Chance(r, often) && o.clock.at.After(s.CreatedAt) {
 					at := o.clock.at.Add(time.Duration(r.IntN(200)-90) * time.Minute)
 					line := entry(o.account, nil, at, o.actor(n), domain.AuditSignedIn, s.ID.String(), s.Email)
 					if err := tx.InsertAudit(ctx, &line); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/sample"
 	"candor/internal/webhook"
 )
 
@@ -60,14 +61,14 @@ func receive(r *rand.Rand, url string, ago time.Duration) answer {
 	within := func(from, to time.Duration) bool { return ago <= from && ago > to }
 	switch {
 	case url == mainURL && within(outageBegan, outageEnded):
-		if chance(r, 0.3) {
+		if sample.Chance(r, 0.3) {
 			return timedOut(r)
 		}
 		return answered(503, "<html><head><title>503 Service Unavailable</title></head><body>upstream connect error</body></html>", about(r, 30*time.Millisecond, 0.3))
 	case url == mainURL && within(hiccupBegan, hiccupEnded):
 		return answered(500, `{"error":"could not obtain a database connection"}`, about(r, 2*time.Second, 0.3))
 	case url == brokerURL && ago <= brokerFails:
-		if chance(r, 0.25) {
+		if sample.Chance(r, 0.25) {
 			return timedOut(r)
 		}
 		return answered(500, `{"message":"Internal Server Error","trace":"c0ffee51-7be2"}`, about(r, 420*time.Millisecond, 0.4))
@@ -75,11 +76,11 @@ func receive(r *rand.Rand, url string, ago time.Duration) answer {
 		return answered(410, "Gone", about(r, 60*time.Millisecond, 0.3))
 	case url == tunnelURL && ago%(24*time.Hour) > 9*time.Hour:
 		return answer{class: webhook.ClassDNS, text: "The host name does not exist.", took: about(r, 12*time.Millisecond, 0.3)}
-	case url == stagingURL && chance(r, 0.05):
+	case url == stagingURL && sample.Chance(r, 0.05):
 		return answered(500, `{"error":"undefined method 'loan_id' for nil"}`, about(r, 90*time.Millisecond, 0.4))
-	case chance(r, 0.006):
+	case sample.Chance(r, 0.006):
 		return timedOut(r)
-	case chance(r, 0.006):
+	case sample.Chance(r, 0.006):
 		return answered(502, "Bad Gateway", about(r, 50*time.Millisecond, 0.3))
 	}
 	return fine

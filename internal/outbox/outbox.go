@@ -68,16 +68,32 @@ func (o *Outbox) SessionEvent(ctx context.Context, tx *db.Tx, s *domain.Session,
 			return err
 		}
 	}
-	return o.record(ctx, tx, s.Scope(), &s.ID, p, url, now)
+	_, err := o.record(ctx, tx, s.Scope(), &s.ID, p, url, now)
+	return err
+}
+
+// Expired records that the session has just been made expired.
+func (o *Outbox) Expired(ctx context.Context, tx *db.Tx, s *domain.Session, now time.Time) error {
+	return o.SessionEvent(ctx, tx, s, domain.NewExpiredPayload(s), now)
 }
 
 // BillingEvent records what happened to an account's billing at now. The event
 // goes to the live default URL (D33).
 func (o *Outbox) BillingEvent(ctx context.Context, tx *db.Tx, account domain.AccountID, p domain.Payload, now time.Time) error {
-	scope := domain.Scope{AccountID: account, Livemode: true}
+	_, err := o.billingEvent(ctx, tx, domain.Scope{AccountID: account, Livemode: true}, p, now)
+	return err
+}
+
+// SimulatedBillingEvent records a billing event of test mode, where nothing is
+// billed, and returns its number. It goes to the test default URL (D60).
+func (o *Outbox) SimulatedBillingEvent(ctx context.Context, tx *db.Tx, account domain.AccountID, p domain.Payload, now time.Time) (sequence int64, err error) {
+	return o.billingEvent(ctx, tx, domain.Scope{AccountID: account}, p, now)
+}
+
+func (o *Outbox) billingEvent(ctx context.Context, tx *db.Tx, scope domain.Scope, p domain.Payload, now time.Time) (sequence int64, err error) {
 	url, err := defaultURL(ctx, tx, scope)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	return o.record(ctx, tx, scope, nil, p, url, now)
 }
@@ -93,34 +109,35 @@ func defaultURL(ctx context.Context, tx *db.Tx, scope domain.Scope) (*string, er
 	return setting.DefaultURL, nil
 }
 
-// record stores the event and, with a url, its delivery. It takes the event's
+// record stores the event and, with a url, its delivery, and returns the event's
+// number. It takes the event's
 // number as late as it can: the number's row is locked until the commit, and the
 // scope's other events wait for it.
-func (o *Outbox) record(ctx context.Context, tx *db.Tx, scope domain.Scope, session *domain.SessionID, p domain.Payload, url *string, now time.Time) error {
+func (o *Outbox) record(ctx context.Context, tx *db.Tx, scope domain.Scope, session *domain.SessionID, p domain.Payload, url *string, now time.Time) (sequence int64, err error) {
 	var endpoint *domain.EndpointID
 	if url != nil {
 		id, err := o.endpoint(ctx, tx, scope, *url, now)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		endpoint = &id
 	}
-	sequence, err := tx.NextSequence(ctx, scope)
+	sequence, err = tx.NextSequence(ctx, scope)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	event, err := domain.NewEvent(scope, session, sequence, p, now)
 	if err != nil {
-		return fmt.Errorf("outbox: event body: %w", err)
+		return 0, fmt.Errorf("outbox: event body: %w", err)
 	}
 	event.URL, event.EndpointID = url, endpoint
 	if o.observer != nil {
 		tx.AfterCommit(func() { o.observer.EventRecorded(event.Type) })
 	}
 	if err := tx.InsertEvent(ctx, event); err != nil || url == nil {
-		return err
+		return sequence, err
 	}
-	return tx.InsertDelivery(ctx, domain.NewDelivery(event, *endpoint, *url, now))
+	return sequence, tx.InsertDelivery(ctx, domain.NewDelivery(event, *endpoint, *url, now))
 }
 
 // MissingDelivery stores the delivery of an event that has a URL and no

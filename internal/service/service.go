@@ -25,6 +25,7 @@ import (
 	"candor/internal/service/requestlog"
 	"candor/internal/service/sealing"
 	"candor/internal/service/sessions"
+	"candor/internal/service/simulator"
 	"candor/internal/service/staff/attempts"
 	"candor/internal/service/staff/auth"
 	"candor/internal/service/staff/passwords"
@@ -71,6 +72,7 @@ type Services struct {
 	Forms       *forms.Service
 	Home        *home.Service
 	Sealing     *sealing.Service
+	Simulator   *simulator.Service
 }
 
 // New wires the areas, in the order in which they need each other.
@@ -103,6 +105,9 @@ func New(c Config) Services {
 	})
 	s.Forms = forms.New(forms.Config{
 		DB: c.DB, Clock: c.Clock, Logger: c.Logger, Ring: c.Ring, Vault: safe, Blobs: c.Blobs, Outbox: c.Outbox, Idempotency: s.Idempotency,
+	})
+	s.Simulator = simulator.New(simulator.Config{
+		DB: c.DB, Clock: c.Clock, Outbox: c.Outbox, Sessions: s.Sessions, Forms: s.Forms, Webhooks: s.Webhooks, Idempotency: s.Idempotency,
 	})
 	s.Home = home.New(home.Config{DB: c.DB, Clock: c.Clock, Billing: s.Billing})
 	s.Sealing = sealing.New(sealing.Config{DB: c.DB, Ring: c.Ring})

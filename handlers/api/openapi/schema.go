@@ -81,6 +81,9 @@ func (s *Schemas) Object(t reflect.Type) *form.Schema {
 	request := strings.HasSuffix(t.Name(), "Request")
 	for _, f := range Fields(t) {
 		name := JSONName(f)
+		if name == "" {
+			continue // a parameter
+		}
 		schema := s.leaf(f)
 		switch {
 		case request && f.Tag.Get("required") == "true", !request && !strings.Contains(f.Tag.Get("json"), ",omitempty"):

@@ -37,10 +37,30 @@ type Config struct {
 type Service struct {
 	Config
 	uploads uploads
+	tx      *db.Tx // nil: each use case has a transaction of its own
 }
 
 // New returns a Service.
 func New(c Config) *Service { return &Service{Config: c} }
+
+// In returns the use cases in the caller's transaction: what they change commits
+// with it. Uploads are not among them.
+func (s *Service) In(tx *db.Tx) *Service { return &Service{Config: s.Config, tx: tx} }
+
+func (s *Service) inTx(ctx context.Context, work func(*db.Tx) error) error {
+	if s.tx != nil {
+		return work(s.tx)
+	}
+	return s.DB.InTx(ctx, work)
+}
+
+// queries reads and writes without a lock.
+func (s *Service) queries() *db.Queries {
+	if s.tx != nil {
+		return &s.tx.Queries
+	}
+	return &s.DB.Queries
+}
 
 // CheckLink reports whether token is that of the session's link (D5); a
 // session that doesn't exist has none.
@@ -77,19 +97,19 @@ func (s *Service) Get(ctx context.Context, id domain.SessionID) (*State, error) 
 	if err != nil || !state.Session.Status.Open() {
 		return state, err
 	}
-	return state, s.read(ctx, s.DB, state)
+	return state, s.read(ctx, s.queries(), state)
 }
 
 // Find is Get without what is stored of the sections, which Edit reads.
 func (s *Service) Find(ctx context.Context, id domain.SessionID) (*State, error) {
 	now := s.Clock.Now()
-	session, err := s.DB.SessionByID(ctx, id)
+	session, err := s.queries().SessionByID(ctx, id)
 	if err != nil {
 		return nil, db.MissingAs(err, domain.ErrSessionNotFound)
 	}
 	session.Status = session.StatusAt(now)
 	state := &State{Session: session, now: now}
-	state.Account, err = s.DB.Account(ctx, session.AccountID)
+	state.Account, err = s.queries().Account(ctx, session.AccountID)
 	return state, err
 }
 
@@ -128,9 +148,9 @@ func (s *Service) Open(ctx context.Context, state *State, v domain.Visitor) erro
 		if last := state.Session.LastActivityAt; last != nil && !last.Before(now.Add(-db.ActivityStep)) {
 			return nil
 		}
-		return s.DB.TouchSession(ctx, state.Session.ID, now)
+		return s.queries().TouchSession(ctx, state.Session.ID, now)
 	}
-	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+	return s.inTx(ctx, func(tx *db.Tx) error {
 		opened, err := tx.OpenSession(ctx, state.Session.ID, now)
 		if errors.Is(err, db.ErrState) { // another request was first, or it was cancelled
 			opened, err = tx.SessionByID(ctx, state.Session.ID)
@@ -249,7 +269,7 @@ func (s *Service) closed(ctx context.Context, tx *db.Tx, id domain.SessionID, no
 // session_cancelled, session_expired.
 func (s *Service) change(ctx context.Context, id domain.SessionID, work func(tx *db.Tx, session *domain.Session, now time.Time) error) error {
 	now := s.Clock.Now()
-	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+	return s.inTx(ctx, func(tx *db.Tx) error {
 		session, err := tx.LockOpenSession(ctx, id, now)
 		if errors.Is(err, db.ErrState) {
 			return s.closed(ctx, tx, id, now)

@@ -20,7 +20,7 @@ func (s *Service) Reach(ctx context.Context, state *State, name string) error {
 		return nil
 	}
 	state.reached[name] = true
-	return s.DB.ReachSection(ctx, state.Session.ID, name, s.Clock.Now())
+	return s.queries().ReachSection(ctx, state.Session.ID, name, s.Clock.Now())
 }
 
 // CountErrors counts the validation errors of a section that has no draft.

@@ -136,15 +136,22 @@ func (s *Service) EndpointLoads(ctx context.Context, scope domain.Scope) ([]doma
 // schedule. Error: not_found.
 func (s *Service) Redeliver(ctx context.Context, scope domain.Scope, id domain.DeliveryID, by domain.Actor) (again *domain.Delivery, err error) {
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
-		if again, err = tx.Redeliver(ctx, scope, id, s.Clock.Now()); err != nil {
-			return err
-		}
-		if err := s.Audit.Record(ctx, tx, scope.AccountID, by, deliveryEntry(domain.AuditRedelivered, again)); err != nil {
-			return err
-		}
-		return s.Outbox.Wake(ctx, tx, again.EndpointID)
+		again, err = s.RedeliverIn(ctx, tx, scope, id, by)
+		return err
 	})
-	return again, db.MissingAs(err, errDeliveryNotFound)
+	return again, err
+}
+
+// RedeliverIn is Redeliver in the caller's transaction.
+func (s *Service) RedeliverIn(ctx context.Context, tx *db.Tx, scope domain.Scope, id domain.DeliveryID, by domain.Actor) (*domain.Delivery, error) {
+	again, err := tx.Redeliver(ctx, scope, id, s.Clock.Now())
+	if err != nil {
+		return nil, db.MissingAs(err, errDeliveryNotFound)
+	}
+	if err := s.Audit.Record(ctx, tx, scope.AccountID, by, deliveryEntry(domain.AuditRedelivered, again)); err != nil {
+		return nil, err
+	}
+	return again, s.Outbox.Wake(ctx, tx, again.EndpointID)
 }
 
 // CancelDelivery cancels a pending delivery. An attempt that a worker is making now

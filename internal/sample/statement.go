@@ -1,4 +1,4 @@
-package demo
+package sample
 
 import (
 	"fmt"
@@ -39,50 +39,50 @@ func dollars(r *rand.Rand, thousands, spread float64) form.Cents {
 		step = 5000
 	case whole > 20_000:
 		step = 250
-	case whole > 1000 && chance(r, 0.6):
+	case whole > 1000 && Chance(r, 0.6):
 		step = 50
 	}
 	amount := form.Cents(whole/step) * form.Cents(step) * 100
-	if step == 1 && chance(r, 0.5) {
+	if step == 1 && Chance(r, 0.5) {
 		amount += form.Cents(r.IntN(100))
 	}
 	return amount
 }
 
-// newStatement is what the person answers, but for documents and declaration.
-func newStatement(r *rand.Rand, p person, now time.Time) *statement.Statement {
+// NewStatement is what the person answers, without documents and declaration.
+func NewStatement(r *rand.Rand, p Person, now time.Time) *statement.Statement {
 	s := new(statement.Statement)
 	s.Personal = statement.PersonalDetails{
-		FullName: p.name, DateOfBirth: time.Date(now.Year()-p.age, time.Month(1+r.IntN(12)), 1+r.IntN(28), 0, 0, 0, 0, time.UTC),
-		Occupation: p.job.title, Employer: p.job.employer, Email: p.email,
+		FullName: p.Name, DateOfBirth: time.Date(now.Year()-p.age, time.Month(1+r.IntN(12)), 1+r.IntN(28), 0, 0, 0, 0, time.UTC),
+		Occupation: p.job.title, Employer: p.job.employer, Email: p.Email,
 		Address: statement.Address{Street: p.street, Suburb: p.place.suburb, State: p.place.state, Postcode: p.place.postcode},
-		Phone:   pick(r, phones),
+		Phone:   Pick(r, phones),
 	}
 	salary := float64(p.job.salary) * (0.8 + float64(p.age)/120)
 	if salary > 0 {
 		s.Income.Employment.GrossSalary = dollars(r, salary, 0.12)
 	}
-	if chance(r, 0.35) && salary > 0 {
+	if Chance(r, 0.35) && salary > 0 {
 		s.Income.Employment.Bonuses = dollars(r, salary*0.06, 0.6)
 	}
-	if chance(r, 0.2) {
+	if Chance(r, 0.2) {
 		s.Income.Employment.Allowances = dollars(r, 2.4, 0.7)
 	}
 	addHomes(r, p, s)
 	addSavings(r, p, s, salary)
-	addDebts(r, s)
-	addExpenses(r, s)
+	AddDebts(r, s)
+	AddExpenses(r, s)
 	return s
 }
 
-func addHomes(r *rand.Rand, p person, s *statement.Statement) {
-	owns := chance(r, 0.25+float64(p.age)/110)
+func addHomes(r *rand.Rand, p Person, s *statement.Statement) {
+	owns := Chance(r, 0.25+float64(p.age)/110)
 	if owns {
 		home := &statement.Property{
 			Description: "Family home", Address: p.street + ", " + p.place.suburb + " " + p.place.state + " " + p.place.postcode,
 			Ownership: "joint", OwnershipPercentage: 50, CurrentValue: dollars(r, 820*p.place.prices, 0.25),
 		}
-		if chance(r, 0.3) {
+		if Chance(r, 0.3) {
 			home.Ownership, home.OwnershipPercentage = "sole", 100
 		}
 		if left := 0.85 - float64(p.age-25)*0.018 - r.Float64()*0.2; left > 0.05 {
@@ -90,76 +90,78 @@ func addHomes(r *rand.Rand, p person, s *statement.Statement) {
 		}
 		s.Assets.RealProperty = append(s.Assets.RealProperty, home)
 	}
-	if owns && chance(r, 0.22) {
-		at := pick(r, places)
+	if owns && Chance(r, 0.22) {
+		at := Pick(r, places)
 		s.Assets.RealProperty = append(s.Assets.RealProperty, &statement.Property{
-			Description: pick(r, []string{"Rental flat", "Rental house", "Investment unit", "Holiday house"}),
-			Address:     fmt.Sprintf("%d %s, %s %s %s", 1+r.IntN(90), pick(r, streets), at.suburb, at.state, at.postcode),
+			Description: Pick(r, []string{"Rental flat", "Rental house", "Investment unit", "Holiday house"}),
+			Address:     fmt.Sprintf("%d %s, %s %s %s", 1+r.IntN(90), Pick(r, streets), at.suburb, at.state, at.postcode),
 			Ownership:   "tenants_in_common", OwnershipPercentage: 50, CurrentValue: dollars(r, 560*at.prices, 0.2), MortgageOwing: dollars(r, 380*at.prices, 0.15),
 		})
 		s.Income.Other.Rental = dollars(r, 24, 0.25)
 	}
 }
 
-func addSavings(r *rand.Rand, p person, s *statement.Statement, salary float64) {
+func addSavings(r *rand.Rand, p Person, s *statement.Statement, salary float64) {
 	for range 1 + r.IntN(2) {
-		v := pick(r, vehicles)
+		v := Pick(r, vehicles)
 		car := &statement.Vehicle{Description: fmt.Sprintf("%s %d", v.name, 2014+r.IntN(12)), Value: dollars(r, float64(v.price), 0.35)}
-		if chance(r, 0.4) {
+		if Chance(r, 0.4) {
 			car.AmountOwing = form.Cents(float64(car.Value)*(0.2+r.Float64()*0.6)) / 100 * 100
 		}
 		s.Assets.Vehicles = append(s.Assets.Vehicles, car)
-		if chance(r, 0.55) {
+		if Chance(r, 0.55) {
 			break
 		}
 	}
-	bank := pick(r, banks)
+	bank := Pick(r, banks)
 	s.Assets.BankAccounts = []*statement.BankAccount{{Institution: bank, AccountType: "transaction", Balance: dollars(r, 3.2, 0.9)}}
-	if chance(r, 0.75) {
+	if Chance(r, 0.75) {
 		s.Assets.BankAccounts = append(s.Assets.BankAccounts, &statement.BankAccount{
-			Institution: pick(r, append([]string{bank, bank}, banks...)), AccountType: pick(r, []string{"savings", "savings", "offset", "term_deposit"}),
+			Institution: Pick(r, append([]string{bank, bank}, banks...)), AccountType: Pick(r, []string{"savings", "savings", "offset", "term_deposit"}),
 			Balance: dollars(r, 18*float64(p.age)/38, 0.9),
 		})
 	}
-	s.Assets.Superannuation = []*statement.SuperFund{{FundName: pick(r, funds), Balance: dollars(r, 2+salary*float64(p.age-20)*0.055, 0.35)}}
-	if chance(r, 0.33) {
-		s.Assets.Investments = []*statement.Investment{{Description: pick(r, holdings), Value: dollars(r, 14, 0.9)}}
+	s.Assets.Superannuation = []*statement.SuperFund{{FundName: Pick(r, funds), Balance: dollars(r, 2+salary*float64(p.age-20)*0.055, 0.35)}}
+	if Chance(r, 0.33) {
+		s.Assets.Investments = []*statement.Investment{{Description: Pick(r, holdings), Value: dollars(r, 14, 0.9)}}
 		s.Income.Other.Dividends = dollars(r, 0.6, 0.8)
 	}
-	if chance(r, 0.5) {
+	if Chance(r, 0.5) {
 		s.Income.Other.Interest = dollars(r, 0.4, 0.9)
 	}
 }
 
-// addDebts begins, as the form does, with what the assets say.
-func addDebts(r *rand.Rand, s *statement.Statement) {
+// AddDebts begins, as the form does, with what the assets say.
+func AddDebts(r *rand.Rand, s *statement.Statement) {
 	s.Liabilities = statement.SuggestLiabilities(&s.Assets)
 	for _, m := range s.Liabilities.Mortgages {
-		m.Lender, m.MonthlyRepayment = pick(r, banks), m.Balance*6/1000/100*100
+		m.Lender, m.MonthlyRepayment = Pick(r, banks), m.Balance*6/1000/100*100
 	}
 	for _, o := range s.Liabilities.Other {
-		o.Lender, o.MonthlyRepayment = pick(r, []string{"Toyota Finance", "Macquarie Leasing", "Pepper Money", "Angle Finance"}), o.Balance*22/1000/100*100
+		o.Lender, o.MonthlyRepayment = Pick(r, []string{"Toyota Finance", "Macquarie Leasing", "Pepper Money", "Angle Finance"}), o.Balance*22/1000/100*100
 	}
 	for range r.IntN(3) {
 		limit := form.Cents(2+r.IntN(12)) * 1000 * 100
 		s.Liabilities.CreditCards = append(s.Liabilities.CreditCards, &statement.CreditCard{
-			Issuer: pick(r, cards), Limit: limit, Balance: form.Cents(float64(limit) * r.Float64() * 0.7),
+			Issuer: Pick(r, cards), Limit: limit, Balance: form.Cents(float64(limit) * r.Float64() * 0.7),
 		})
 	}
-	if chance(r, 0.25) {
+	if Chance(r, 0.25) {
 		balance := dollars(r, 9, 0.7)
 		s.Liabilities.PersonalLoans = []*statement.PersonalLoan{{
-			Lender: pick(r, lenders), Purpose: pick(r, purposes), Balance: balance, MonthlyRepayment: balance * 4 / 100 / 100 * 100,
+			Lender: Pick(r, lenders), Purpose: Pick(r, purposes), Balance: balance, MonthlyRepayment: balance * 4 / 100 / 100 * 100,
 		}}
 	}
-	if chance(r, 0.3) {
+	if Chance(r, 0.3) {
 		s.Liabilities.Other = append(s.Liabilities.Other, &statement.OtherLiability{
 			Description: "HELP study loan", Lender: "Australian Taxation Office", Balance: dollars(r, 19, 0.6), MonthlyRepayment: dollars(r, 0.3, 0.4),
 		})
 	}
 }
 
-func addExpenses(r *rand.Rand, s *statement.Statement) {
+// AddExpenses makes up the expenses, with the rates of the assets and the
+// repayments of the liabilities.
+func AddExpenses(r *rand.Rand, s *statement.Statement) {
 	e := &s.Expenses
 	if len(s.Liabilities.Mortgages) > 0 {
 		e.Housing.MortgageRent = s.Liabilities.Mortgages[0].MonthlyRepayment
@@ -177,37 +179,4 @@ func addExpenses(r *rand.Rand, s *statement.Statement) {
 	e.Living = statement.Living{
 		Groceries: dollars(r, 0.95, 0.4), Clothing: dollars(r, 0.12, 0.7), Medical: dollars(r, 0.17, 0.8), Entertainment: dollars(r, 0.33, 0.7),
 	}
-}
-
-// slip is a mistake that people make in a section: the input that it is made
-// in, and what is typed into it.
-type slip struct{ input, typed string }
-
-// slips are the mistakes in each section, the likelier ones more than once.
-var slips = map[string][]slip{
-	statement.PersonalDetailsSection: {{"date_of_birth.year", ""}, {"date_of_birth.month", "13"}, {"phone", "n/a"}, {"address.postcode", "220"}, {"address.postcode", "220"}, {"address.suburb", ""}},
-	statement.IncomeSection:          {{"employment_income.gross_salary", "about 90k"}, {"employment_income.gross_salary", "1.800,50 a fortnight"}, {"employment_income.bonuses", "none"}},
-	statement.AssetsSection: {
-		{"vehicles.0.value", "20-25k"}, {"vehicles.0.description", ""}, {"superannuation.0.balance", "not sure"}, {"superannuation.0.balance", "?"},
-		{"superannuation.0.balance", "don’t know"},
-	},
-	statement.LiabilitiesSection: {{"mortgages.0.lender", ""}, {"mortgages.0.lender", ""}, {"credit_cards.0.limit", "10k"}, {"other_liabilities.0.balance", "see above"}},
-	statement.ExpensesSection:    {{"living.groceries", "200-250"}, {"living.groceries", "about 250"}, {"housing.mortgage_rent", "580 or so"}, {"transport.fuel", "varies"}},
-}
-
-// slipIn is the section with a mistake in it, and what the form says to it;
-// nothing where there is no place for it.
-func slipIn(r *rand.Rand, s *statement.Statement, name string, now time.Time) (*form.Section, form.Errors) {
-	of := slips[name]
-	right := s.Section(name, now)
-	if len(of) == 0 || right == nil {
-		return nil, nil
-	}
-	made, inputs := pick(r, of), right.Inputs()
-	if !inputs.Has(made.input) {
-		return nil, nil
-	}
-	inputs.Set(made.input, made.typed)
-	wrong := new(statement.Statement).Section(name, now)
-	return wrong, wrong.Decode(inputs)
 }

@@ -1,4 +1,7 @@
-package demo
+// Package sample makes up customers and their statements from a seed, for demo
+// data and for the simulator of test mode. Names, phones and addresses are those
+// of no one: domains end in .example, phones are kept for fiction. It does no I/O.
+package sample
 
 import (
 	"fmt"
@@ -11,8 +14,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Made-up names that are common in the partner's area, at domains that can't
-// exist.
+// Chance is true with that probability.
+func Chance(r *rand.Rand, p float64) bool { return r.Float64() < p }
+
+// Pick is one of the things.
+func Pick[T any](r *rand.Rand, of []T) T { return of[r.IntN(len(of))] }
+
+// Made-up names that are common in Australia, at domains that can't exist.
 var (
 	firstNames = []string{
 		"Olivia", "Noah", "Charlotte", "Jack", "Amelia", "William", "Isla", "Thomas", "Mia", "Lucas", "Grace", "Henry", "Chloe", "Ethan", "Ruby",
@@ -56,15 +64,20 @@ var (
 		"Wattle Street", "Railway Parade", "Victoria Road", "George Street", "Banksia Avenue", "Church Street", "Bay Road", "Hill Crescent", "Station Street",
 		"Park Lane", "Ocean Drive", "Boundary Road", "Elizabeth Street", "Kurrajong Place", "Mill Lane",
 	}
-	browsers = []string{
-		"Mozilla/5.0 (iPhone; CPU iPhone OS 19_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/19.1 Mobile/15E148 Safari/604.1",
-		"Mozilla/5.0 (iPhone; CPU iPhone OS 18_6 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.6 Mobile/15E148 Safari/604.1",
-		"Mozilla/5.0 (Linux; Android 16; Pixel 10) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Mobile Safari/537.36",
-		"Mozilla/5.0 (Linux; Android 15; SM-S931B) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Mobile Safari/537.36",
-		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36",
-		safari,
-	}
 )
+
+// Safari is the User-Agent of a desktop computer.
+const Safari = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/19.1 Safari/605.1.15"
+
+// Browsers are User-Agents: two iPhones, two Android phones, two computers.
+var Browsers = []string{
+	"Mozilla/5.0 (iPhone; CPU iPhone OS 19_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/19.1 Mobile/15E148 Safari/604.1",
+	"Mozilla/5.0 (iPhone; CPU iPhone OS 18_6 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.6 Mobile/15E148 Safari/604.1",
+	"Mozilla/5.0 (Linux; Android 16; Pixel 10) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Mobile Safari/537.36",
+	"Mozilla/5.0 (Linux; Android 15; SM-S931B) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Mobile Safari/537.36",
+	"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36",
+	Safari,
+}
 
 type job struct {
 	title, employer string
@@ -76,20 +89,21 @@ type place struct {
 	prices                  float64 // of homes, against the country's
 }
 
-// person is a customer.
-type person struct {
-	name, email string
+// A Person is a made-up customer.
+type Person struct {
+	Name, Email string
 	job         job
 	place       place
 	street      string
 	age         int
 }
 
-func newPerson(r *rand.Rand) person {
-	first, last := pick(r, firstNames), pick(r, lastNames)
-	p := person{name: first + " " + last, job: pick(r, trades), place: pick(r, places), age: 23 + r.IntN(18) + r.IntN(25)}
-	p.street = fmt.Sprintf("%d %s", 1+r.IntN(180), pick(r, streets))
-	if chance(r, 0.3) {
+// NewPerson makes up a customer.
+func NewPerson(r *rand.Rand) Person {
+	first, last := Pick(r, firstNames), Pick(r, lastNames)
+	p := Person{Name: first + " " + last, job: Pick(r, trades), place: Pick(r, places), age: 23 + r.IntN(18) + r.IntN(25)}
+	p.street = fmt.Sprintf("%d %s", 1+r.IntN(180), Pick(r, streets))
+	if Chance(r, 0.3) {
 		p.street = fmt.Sprintf("Unit %d, %s", 1+r.IntN(24), p.street)
 	}
 	box := plainLetters(first) + "." + plainLetters(last)
@@ -99,7 +113,7 @@ func newPerson(r *rand.Rand) person {
 	case 1:
 		box += fmt.Sprint(1 + r.IntN(98))
 	}
-	p.email = box + "@" + pick(r, mailHosts)
+	p.Email = box + "@" + Pick(r, mailHosts)
 	return p
 }
 
@@ -117,7 +131,7 @@ func plainLetters(name string) string {
 	}, strings.ToLower(plain))
 }
 
-// address is one of those kept for documentation (RFC 5737).
-func address(r *rand.Rand) string {
-	return pick(r, []string{"198.51.100.", "203.0.113.", "192.0.2."}) + fmt.Sprint(1+r.IntN(254))
+// Address is one of those kept for documentation (RFC 5737).
+func Address(r *rand.Rand) string {
+	return Pick(r, []string{"198.51.100.", "203.0.113.", "192.0.2."}) + fmt.Sprint(1+r.IntN(254))
 }
