@@ -310,6 +310,7 @@ func (s *server) register(e *echo.Echo) error {
 			r.serve = s.dashboard.Handler(r.staff)
 		}
 		if r.endpoint != nil {
+			guard = r.endpoint.Endpoint.Guard()
 			endpoints = append(endpoints, *r.endpoint)
 		}
 		e.Add(r.Method, r.Path, r.serve, guard...)

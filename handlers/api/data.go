@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"io"
 
@@ -23,8 +24,8 @@ type pdfRequest struct {
 func (s *Server) GetPDF() Endpoint {
 	return endpoint(operation{
 		id: "getSessionPDF", tag: "Form data", summary: "Download the PDF",
-		description: "The statement of a completed session as a PDF, kept for 90 days after completion, or the fewer that the account has set. It is made within seconds of completion; until then the answer is 202.",
-		errors:      []domain.Code{domain.CodeSessionNotFound, domain.CodeSessionNotCompleted, domain.CodePDFNotReady, domain.CodePDFExpired, domain.CodeServiceUnavailable},
+		description: "The statement of a completed session as a PDF, kept for 90 days after completion, or the fewer that the account has set. It is made within seconds of completion; until then the answer is 202. A part can be asked for by `Range`, to go on after a download broke off.",
+		errors:      []domain.Code{domain.CodeSessionNotFound, domain.CodeSessionNotCompleted, domain.CodePDFNotReady, domain.CodePDFExpired, domain.CodeRangeNotSatisfiable, domain.CodeServiceUnavailable},
 		files:       []string{"application/pdf"},
 		status:      200,
 	}, s.sessionPDF)
@@ -39,9 +40,10 @@ func (s *Server) sessionPDF(ctx context.Context, r *pdfRequest) (*web.File, erro
 	if err != nil {
 		return nil, err
 	}
+	sum := sha256.Sum256(content)
 	return &web.File{
 		ContentType: "application/pdf", Name: "financial_statement_" + id.String() + ".pdf", Inline: !r.Download,
-		Size: int64(len(content)), Content: io.NopCloser(bytes.NewReader(content)),
+		Size: int64(len(content)), SHA256: sum[:], Content: io.NopCloser(bytes.NewReader(content)),
 	}, nil
 }
 
@@ -55,8 +57,8 @@ type documentRequest struct {
 func (s *Server) GetDocument() Endpoint {
 	return endpoint(operation{
 		id: "getSessionDocument", tag: "Form data", summary: "Download a document",
-		description: "A file that the customer uploaded, as an attachment. Its id is in the session's data; it is kept for 90 days after completion, or the fewer that the account has set.",
-		errors:      []domain.Code{domain.CodeSessionNotFound, domain.CodeSessionNotCompleted, domain.CodeDocumentNotFound, domain.CodeServiceUnavailable},
+		description: "A file that the customer uploaded, as an attachment. Its id is in the session's data; it is kept for 90 days after completion, or the fewer that the account has set. A part can be asked for by `Range`.",
+		errors:      []domain.Code{domain.CodeSessionNotFound, domain.CodeSessionNotCompleted, domain.CodeDocumentNotFound, domain.CodeRangeNotSatisfiable, domain.CodeServiceUnavailable},
 		files:       []string{"application/pdf", "image/jpeg", "image/png", "image/heic"},
 		status:      200,
 	}, s.sessionDocument)
@@ -77,7 +79,7 @@ func (s *Server) sessionDocument(ctx context.Context, r *documentRequest) (*web.
 	if err != nil {
 		return nil, err
 	}
-	return &web.File{ContentType: document.ContentType, Name: document.FileName, Size: document.SizeBytes, Content: document}, nil
+	return &web.File{ContentType: document.ContentType, Name: document.FileName, Size: document.SizeBytes, SHA256: document.SHA256, Content: document}, nil
 }
 
 // submittedData is a completed session's data.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"reflect"
 	"regexp"
@@ -32,7 +33,7 @@ func info(baseURL string) openapi.Info {
 			"After completion, fetch the data as JSON and as a PDF.\n\n" +
 			"Money in form data is a number of Australian dollars with at most two decimals; amounts in billing events are whole cents. " +
 			"Timestamps are ISO 8601, UTC. New fields are added without notice: ignore those you don't know. " +
-			"In a request, spaces around a text are removed, and an optional text of `\"\"` is the same as none. HEAD is answered like GET, without a body.",
+			"In a request, spaces around a text are removed, and an optional text of `\"\"` is the same as none. HEAD is answered like GET, without a body. JSON above 1 KB is compressed for clients that accept gzip.",
 	}
 }
 
@@ -224,7 +225,19 @@ func (d description) operation(r Route) (openapi.Operation, error) {
 	if r.Method == http.MethodPost {
 		success.Headers[headerReplayed] = openapi.Header{Ref: "#/components/headers/" + headerReplayed}
 	}
+	if r.Method == http.MethodGet {
+		success.Headers["ETag"] = openapi.Header{Ref: "#/components/headers/ETag"}
+		out.Responses["304"] = openapi.Response{Description: "Nothing has changed since the answer whose `ETag` is in the request's `If-None-Match`.", Headers: maps.Clone(success.Headers)}
+		delete(out.Responses["304"].Headers, echo.HeaderContentDisposition)
+	}
 	out.Responses[strconv.Itoa(r.Endpoint.status)] = success
+	if r.Endpoint.files != nil {
+		part := success
+		part.Description = "The part that the request's `Range` asks for."
+		part.Headers = maps.Clone(success.Headers)
+		part.Headers["Content-Range"] = openapi.Header{Description: "Which bytes these are, of how many.", Required: true, Schema: &form.Schema{Type: "string"}}
+		out.Responses["206"] = part
+	}
 	d.addErrors(&out, r)
 	return out, err
 }
@@ -320,6 +333,7 @@ func commonHeaders() map[string]openapi.Header {
 		headerReset:                {Description: "Unix second at which X-RateLimit-Remaining is X-RateLimit-Limit again.", Required: true, Schema: number},
 		echo.HeaderWWWAuthenticate: {Description: "How to authenticate.", Required: true, Schema: &form.Schema{Type: "string", Const: wwwAuthenticate}},
 		web.HeaderRetry:            {Description: "Seconds to wait before the next try.", Required: true, Schema: &form.Schema{Type: "integer", Minimum: "1"}},
+		"ETag":                     {Description: "Names this state of the answer. Send it as If-None-Match to be told 304 while it is the same.", Required: true, Schema: &form.Schema{Type: "string"}},
 		headerIgnored:              {Description: "The fields or query parameters that the request has and the address doesn't know, at most 10, each with the known name that is nearest to it: `customerName;nearest=customer_name, colour`. A structured field (RFC 9651).", Schema: &form.Schema{Type: "string"}},
 		headerReplayed:             {Description: "true where this is the kept answer to an earlier request with the same Idempotency-Key.", Schema: &form.Schema{Type: "string", Const: "true"}},
 	}

@@ -3,6 +3,8 @@ package api
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
@@ -11,6 +13,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -53,6 +56,15 @@ type Endpoint struct {
 	request  reflect.Type
 	response reflect.Type
 	serve    echo.HandlerFunc
+}
+
+// Guard is the middleware of the endpoint. Files aren't compressed: a client can
+// ask for a part of them.
+func (e Endpoint) Guard() []echo.MiddlewareFunc {
+	if e.files != nil {
+		return nil
+	}
+	return []echo.MiddlewareFunc{web.Compress}
 }
 
 // An operation is what an endpoint's types can't say about it.
@@ -136,12 +148,32 @@ func write(c echo.Context, status int, resp any) error {
 	return writeJSON(c, status, resp)
 }
 
+// writeJSON answers with v, or 304 to a client that has it already: a GET's answer
+// has an ETag. It is weak because the same answer can be compressed, too.
 func writeJSON(c echo.Context, status int, v any) error {
 	text, err := encode(v)
 	if err != nil {
 		return err
 	}
+	if r := c.Request(); status == http.StatusOK && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+		sum := sha256.Sum256(text)
+		tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
+		c.Response().Header().Set("ETag", "W/"+tag)
+		if has(r.Header.Get("If-None-Match"), tag) {
+			return c.NoContent(http.StatusNotModified)
+		}
+	}
 	return writeBody(c, status, text)
+}
+
+// has reports whether an If-None-Match names the tag (RFC 9110, 13.1.2).
+func has(tags, tag string) bool {
+	for one := range strings.SplitSeq(tags, ",") {
+		if one = strings.TrimSpace(one); one == "*" || strings.TrimPrefix(one, "W/") == tag {
+			return true
+		}
+	}
+	return false
 }
 
 func writeBody(c echo.Context, status int, text []byte) error {

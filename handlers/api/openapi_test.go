@@ -43,6 +43,7 @@ func TestMismatch(t *testing.T) {
 		path, item, operation := harness.FindOperation(doc, r)
 		w := httptest.NewRecorder()
 		maps.Copy(w.Header(), created.Header())
+		w.Header().Set("ETag", `W/"x"`)
 		w.Header().Del(test.drop)
 		w.WriteHeader(test.status)
 		_, err := w.WriteString(test.body)

@@ -38,6 +38,7 @@ const (
 	CodeMethodNotAllowed      Code = "method_not_allowed"
 	CodePayloadTooLarge       Code = "payload_too_large"
 	CodeUnsupportedMediaType  Code = "unsupported_media_type"
+	CodeRangeNotSatisfiable   Code = "range_not_satisfiable"
 	CodeIdempotencyKeyReused  Code = "idempotency_key_reused"
 	CodeIdempotencyInProgress Code = "idempotency_in_progress"
 	CodeRequestTimeout        Code = "request_timeout"
@@ -81,6 +82,7 @@ var CodeTable = []CodeInfo{
 	{Code: CodeMethodNotAllowed, Status: 405, Meaning: "This address doesn't take this method."},
 	{Code: CodePayloadTooLarge, Status: 413, Meaning: "The body is larger than 64 KiB."},
 	{Code: CodeUnsupportedMediaType, Status: 415, Meaning: "The body isn't application/json."},
+	{Code: CodeRangeNotSatisfiable, Status: 416, Meaning: "The part that Range asks for begins after the end of the file."},
 	{Code: CodeIdempotencyKeyReused, Status: 422, Meaning: "The Idempotency-Key was used with another body."},
 	{Code: CodeIdempotencyInProgress, Status: 409, Meaning: "The first request with this Idempotency-Key is still running."},
 	{Code: CodeRequestTimeout, Status: 408, Meaning: "The body did not arrive within 30 seconds."},
