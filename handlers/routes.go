@@ -9,11 +9,13 @@ import (
 	"candor/handlers/api"
 	"candor/handlers/dashboard"
 	"candor/handlers/dashboard/auth"
+	"candor/handlers/docs"
 	"candor/handlers/form"
 	"candor/handlers/web"
 	"candor/internal/domain"
 	"candor/internal/statement"
 	"candor/static"
+	docsview "candor/views/docs"
 	"candor/views/ui"
 )
 
@@ -41,7 +43,7 @@ type Class string
 
 // The classes of routes.
 const (
-	Public    Class = "public"          // the same response for everyone; nothing is changed
+	Public    Class = "public"          // the same response for everyone, but for names of one's own in the docs; nothing is changed
 	Provider  Class = "provider"        // a payment provider, by its signature
 	Customer  Class = "customer's form" // a customer, by the cookie that a link gave
 	SignedOut Class = "signed out"      // anyone; posts are counted by network
@@ -54,7 +56,7 @@ const get, post, del = http.MethodGet, http.MethodPost, http.MethodDelete
 
 // Routes returns every route, even if the configuration leaves it out.
 func Routes() []Route {
-	return (&server{api: &api.Server{}, form: &form.Server{}, auth: &auth.Server{}, dashboard: &dashboard.Server{}}).table()
+	return (&server{api: &api.Server{}, form: &form.Server{}, auth: &auth.Server{}, docs: &docs.Server{}, dashboard: &dashboard.Server{}}).table()
 }
 
 // table is every route of the server.
@@ -67,6 +69,10 @@ func (s *server) commonRoutes() []Route {
 		at(get, "/healthz", Public, s.healthz).withoutHead(),
 		at(get, "/readyz", Public, s.readyz).withoutHead(),
 		at(get, static.Prefix+"*", Public, s.staticFile),
+		at(get, docsview.Root, Public, s.docs.ShowPage),
+		at(get, docsview.GuidesURL, Public, s.docs.ShowPage),
+		at(get, docsview.ReferenceURL, Public, s.docs.ShowPage),
+		at(get, docsview.SearchURL, Public, s.docs.ShowSearchIndex),
 		at(get, "/dev/mail", Public, s.showDevMail).onlyIf(s.Development && s.DevMail != nil),
 		at(post, "/billing/stripe", Provider, s.stripeEvent).onlyIf(s.Stripe != nil),
 	}
@@ -322,5 +328,8 @@ func (s *server) register(e *echo.Echo) error {
 		e.RouteNotFound(path, echo.NotFoundHandler, guard...)
 		e.RouteNotFound(path+"/*", echo.NotFoundHandler, guard...)
 	}
-	return s.api.Describe(endpoints)
+	if err := s.api.Describe(endpoints); err != nil {
+		return err
+	}
+	return s.docs.Describe(s.api.Document)
 }

@@ -21,11 +21,13 @@ import (
 	"candor/handlers/api"
 	"candor/handlers/dashboard"
 	"candor/handlers/dashboard/auth"
+	"candor/handlers/docs"
 	"candor/handlers/form"
 	"candor/handlers/web"
 	ledger "candor/internal/billing"
 	"candor/internal/domain"
 	"candor/internal/service"
+	"candor/internal/service/idempotency"
 	view "candor/views/dashboard"
 	"candor/views/pdf"
 )
@@ -70,6 +72,7 @@ type server struct {
 	api       *api.Server
 	form      *form.Server
 	auth      *auth.Server
+	docs      *docs.Server
 	dashboard *dashboard.Server
 	origins   web.Origins
 	assets    map[string]*web.Asset // built files by their name
@@ -145,6 +148,10 @@ func (s *server) wire() (err error) {
 		Attempts: s.Attempts, StaffAuth: s.StaffAuth,
 		Clock: s.Clock, Cookies: cookies, Notices: notices,
 		SignedOutLimiter: s.SignedOutLimiter, RefusalDelay: s.RefusalDelay, StrangersAtOnce: s.StrangersAtOnce,
+	})
+	s.docs = docs.New(docs.Config{
+		Keys: s.Keys, Sessions: s.Sessions, Staff: s.auth.Session,
+		BaseURL: s.BaseURL, PerMinute: s.Limiter.Peek("docs", s.Clock.Now()).Limit, MaxBody: api.MaxBody, IdempotencyWindow: idempotency.Window,
 	})
 	s.dashboard = dashboard.New(dashboard.Config{
 		Accounts: s.Accounts, Attempts: s.Attempts, Audit: s.Audit, StaffAuth: s.StaffAuth, Billing: s.Billing, Home: s.Home, Keys: s.Keys, RequestLog: s.RequestLog, Sessions: s.Sessions, Team: s.Team, Webhooks: s.Webhooks,

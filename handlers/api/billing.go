@@ -72,7 +72,7 @@ func (s *Server) billingSubscription(ctx context.Context, _ *noParameters) (*sub
 // usageRequest is the query of GET /v1/billing/usage. Bad dates are
 // invalid_date_range (D45), so decoding accepts any text.
 type usageRequest struct {
-	Period    string  `query:"period" enum:"current_month,last_month,last_30_days,last_90_days" default:"current_month" doc:"Which days, UTC; start_date and end_date win over it."`
+	Period    string  `query:"period" sample:"last_30_days" enum:"current_month,last_month,last_30_days,last_90_days" default:"current_month" doc:"Which days, UTC; start_date and end_date win over it."`
 	StartDate *string `query:"start_date" empty:"allowed" format:"date" doc:"The first day, YYYY-MM-DD; needs end_date."`
 	EndDate   *string `query:"end_date" empty:"allowed" format:"date" doc:"The last day, YYYY-MM-DD, at most 366 days in all."`
 }

@@ -50,7 +50,7 @@ func (s *Server) sessionPDF(ctx context.Context, r *pdfRequest) (*web.File, erro
 // documentRequest is what GET /v1/sessions/:id/documents/:document_id takes.
 type documentRequest struct {
 	sessionID
-	DocumentID string `path:"document_id" pattern:"^doc_[0-7][0-9a-hjkmnp-tv-z]{25}$" doc:"The document's id, doc_…, from the session's data."`
+	DocumentID string `path:"document_id" sample:"doc_01m7xsggqsf43scdh9320874jm" pattern:"^doc_[0-7][0-9a-hjkmnp-tv-z]{25}$" doc:"The document's id, doc_…, from the session's data."`
 }
 
 // GetDocument is GET /v1/sessions/:id/documents/:document_id.

@@ -65,6 +65,7 @@ func (s *Server) Describe(routes []Route) error {
 		s.paths = append(s.paths, r.Path)
 	}
 	document, err := describe(s.BaseURL, routes)
+	s.Document = document
 	var text []byte
 	if err == nil {
 		text, err = encode(document)
@@ -193,7 +194,7 @@ func (d description) operation(r Route) (openapi.Operation, error) {
 	}
 	out := openapi.Operation{
 		ID: r.Endpoint.id, Tags: []string{r.Endpoint.tag}, Summary: r.Endpoint.summary, Description: about + " The key needs " + r.Needs.String() + ".",
-		Parameters: d.Parameters(r.Endpoint.request), Responses: map[string]openapi.Response{},
+		Parameters: d.Parameters(r.Endpoint.request), Permission: r.Needs.String(), Responses: map[string]openapi.Response{},
 	}
 	if r.Method == http.MethodPost && hasBody(openapi.Fields(r.Endpoint.request)) {
 		request, err := d.json(r.Endpoint.id+".request", d.Of(r.Endpoint.request))

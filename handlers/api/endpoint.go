@@ -22,8 +22,8 @@ import (
 	"candor/internal/domain"
 )
 
-// maxBody is the largest JSON body, in bytes (D27).
-const maxBody = 64 << 10
+// MaxBody is the largest JSON body, in bytes (D27).
+const MaxBody = 64 << 10
 
 // needs are the permissions that a route asks of a key, all of them (D29).
 type needs []domain.Permission
@@ -124,7 +124,7 @@ func readBody(c echo.Context) ([]byte, error) {
 	if r.ContentLength != 0 && !isJSON(r.Header) {
 		return nil, domain.Errorf(domain.CodeUnsupportedMediaType, "The request body must be JSON. Send it with Content-Type: application/json.")
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, maxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, MaxBody))
 	var tooLarge *http.MaxBytesError
 	if err != nil && !errors.As(err, &tooLarge) && !errors.Is(err, web.ErrTooSlow) {
 		return nil, &domain.Error{Code: domain.CodeInvalidRequest, Message: "The request body could not be read to its end.", Cause: err}

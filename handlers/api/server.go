@@ -7,6 +7,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"candor/handlers/api/openapi"
 	"candor/handlers/web"
 	"candor/internal/domain"
 	"candor/internal/service/billing"
@@ -38,8 +39,10 @@ type Config struct {
 type Server struct {
 	Config
 	callers  *lru.Cache[[sha256.Size]byte, domain.Principal] // of keys that were valid lately, by hash
-	document *web.Asset                                      // the OpenAPI document
+	document *web.Asset                                      // Document as JSON
 	paths    []string                                        // of the routes, as Echo writes them
+
+	Document *openapi.Document // set by Describe
 }
 
 // New returns the API.

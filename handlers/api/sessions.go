@@ -16,8 +16,8 @@ import (
 type createSessionRequest struct {
 	FormType      string          `json:"form_type" required:"true" enum:"financial_statement" doc:"The form to be filled in; any other is invalid_form_type."`
 	CustomerEmail string          `json:"customer_email" required:"true" format:"email" maxLength:"254" doc:"The customer's e-mail address."`
-	CustomerName  string          `json:"customer_name" maxLength:"200" doc:"The customer's full name."`
-	ReferenceID   string          `json:"reference_id" maxLength:"200" doc:"Your own reference."`
+	CustomerName  string          `json:"customer_name" sample:"yes" maxLength:"200" doc:"The customer's full name."`
+	ReferenceID   string          `json:"reference_id" sample:"yes" maxLength:"200" doc:"Your own reference."`
 	WebhookURL    string          `json:"webhook_url" format:"uri" maxLength:"2048" doc:"Where this session's events go, instead of the account's default URL. HTTPS in production."`
 	ExpiresInDays *int            `json:"expires_in_days" min:"1" max:"90" doc:"After how many times 24 hours the link stops working. Without it, the account's own default counts, 30 if it has set none."`
 	Metadata      domain.Metadata `json:"metadata" doc:"Your own data: at most 10 keys of 1 to 100 characters; values are strings, numbers or booleans of at most 500 characters."`
@@ -31,7 +31,7 @@ type rawPrefill json.RawMessage
 
 // sessionID is the session in an endpoint's path.
 type sessionID struct {
-	SessionID string `path:"id" pattern:"^sess_[0-7][0-9a-hjkmnp-tv-z]{25}$" doc:"The session's id, sess_…"`
+	SessionID string `path:"id" sample:"sess_01m7xsggnverxbaf5yh399t1b6" pattern:"^sess_[0-7][0-9a-hjkmnp-tv-z]{25}$" doc:"The session's id, sess_…"`
 }
 
 func (p sessionID) parse() (domain.SessionID, error) {

@@ -22,7 +22,7 @@ func (d description) webhooks() (map[string]map[string]openapi.Operation, error)
 		}
 		out[string(event.Type)] = map[string]openapi.Operation{"post": {
 			ID: string(event.Type), Tags: []string{"Webhooks"}, Summary: event.Summary,
-			Description: fmt.Sprintf("`%s`: sent to the webhook URL. Check X-Webhook-Signature over the raw body, answer 2xx within 15 seconds, and drop a X-Webhook-ID you have had before.", event.Type),
+			Description: fmt.Sprintf("`%s`: sent to the webhook URL. %s Check X-Webhook-Signature over the raw body, answer 2xx within 15 seconds, and drop a X-Webhook-ID you have had before.", event.Type, event.When),
 			Security:    []map[string][]string{{}},
 			Parameters:  webhookHeaders(),
 			RequestBody: &openapi.Body{Required: true, Content: map[string]openapi.Media{

@@ -44,7 +44,7 @@ func NewAsset(plain []byte) (*Asset, error) {
 // says its type if no Content-Type is set.
 func (a *Asset) Serve(c echo.Context, name string) error {
 	h := c.Response().Header()
-	h.Set("Vary", "Accept-Encoding")
+	h.Add("Vary", "Accept-Encoding")
 	content, tag := a.plain, a.tag
 	if a.gzipped != nil && strings.Contains(c.Request().Header.Get("Accept-Encoding"), "gzip") {
 		h.Set("Content-Encoding", "gzip")

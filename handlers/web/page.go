@@ -17,9 +17,9 @@ const (
 	DataPolicy = "default-src 'none'; frame-ancestors 'none'; sandbox"
 )
 
-// permissionsPolicy asks for nothing of the device. Choosing a photo needs no
+// PermissionsPolicy asks for nothing of the device. Choosing a photo needs no
 // permission.
-const permissionsPolicy = "camera=(), microphone=(), geolocation=(), payment=(), usb=(), browsing-topics=()"
+const PermissionsPolicy = "camera=(), microphone=(), geolocation=(), payment=(), usb=(), browsing-topics=()"
 
 // Compress is the middleware that compresses pages. They hold no secret that an
 // attacker could guess by their length.
@@ -33,7 +33,7 @@ func Render(c echo.Context, status int, page templ.Component) error {
 		return err
 	}
 	c.Response().Header().Set("X-Robots-Tag", "noindex, nofollow")
-	c.Response().Header().Set("Permissions-Policy", permissionsPolicy)
+	c.Response().Header().Set("Permissions-Policy", PermissionsPolicy)
 	return c.HTMLBlob(status, b.Bytes())
 }
 

@@ -42,6 +42,7 @@ func (SubscriptionCancelledPayload) eventType() EventType { return BillingSubscr
 type EventInfo struct {
 	Type    EventType
 	Summary string   // what happened, in the API's document
+	When    string   // when it is sent, and what follows, in the API's document
 	Words   string   // what happened, in a session's timeline; "" for billing events
 	Example Envelope // the body of a webhook
 }
@@ -53,21 +54,24 @@ func (i EventInfo) AboutSession() bool { return i.Example.SessionID != nil }
 // EventTable describes every event type, in the order in which lists show them.
 var EventTable = []EventInfo{
 	{
-		Type: SessionAccessed, Summary: "The customer opened the link for the first time", Words: "Opened by the customer",
+		Type: SessionAccessed, Summary: "The customer opened the link for the first time",
+		When: "Sent once. Prefetches and HEAD requests of the link don't count.", Words: "Opened by the customer",
 		Example: example(&exampleSession, 1043, "2026-11-20T03:11:05Z", AccessedPayload{
 			SessionID: exampleSession, AccessedAt: exampleTime("2026-11-20T03:11:05Z"),
 			UserAgent: "Mozilla/5.0 (iPhone; CPU iPhone OS 26_0 like Mac OS X)", IPAddress: "203.0.113.7",
 		}),
 	},
 	{
-		Type: SessionSectionCompleted, Summary: "The customer completed a section", Words: "Section completed",
+		Type: SessionSectionCompleted, Summary: "The customer completed a section",
+		When: "Sent once for each section: later changes send nothing.", Words: "Section completed",
 		Example: example(&exampleSession, 1042, "2026-11-20T03:36:05Z", SectionCompletedPayload{
 			SessionID: exampleSession, Section: statement.DeclarationSection, SectionNumber: statement.SectionsTotal,
 			SectionsTotal: statement.SectionsTotal, SectionsCompleted: statement.SectionsTotal, ProgressPercentage: 100,
 		}),
 	},
 	{
-		Type: SessionCompleted, Summary: "The customer submitted the form", Words: "Signed and submitted",
+		Type: SessionCompleted, Summary: "The customer submitted the form",
+		When: "The data can be fetched now; the PDF follows.", Words: "Signed and submitted",
 		Example: example(&exampleSession, 1045, "2026-11-20T03:36:05Z", CompletedPayload{
 			SessionID: exampleSession, CompletedAt: exampleTime("2026-11-20T03:36:05Z"), FormType: FinancialStatement,
 			ReferenceID: new("LOAN-4711"), DurationMinutes: 25,
@@ -75,13 +79,15 @@ var EventTable = []EventInfo{
 		}),
 	},
 	{
-		Type: SessionPDFReady, Summary: "The PDF is there", Words: "PDF made",
+		Type: SessionPDFReady, Summary: "The PDF is there",
+		When: "Sent seconds after session.completed. Fetch the PDF and the documents now and keep your own copies.", Words: "PDF made",
 		Example: example(&exampleSession, 1046, "2026-11-20T03:36:06.120Z", PDFReadyPayload{
 			SessionID: exampleSession, PDFURL: "https://candor.example/v1/sessions/" + exampleSession.String() + "/pdf", FileSizeBytes: 77_312, PageCount: 4,
 		}),
 	},
 	{
-		Type: SessionExpired, Summary: "The session expired without completion", Words: "Expired",
+		Type: SessionExpired, Summary: "The session expired without completion",
+		When: "Sent within seconds of expires_at. A cancelled session sends nothing.", Words: "Expired",
 		Example: example(&exampleSession, 1048, "2026-12-20T03:04:35Z", ExpiredPayload{
 			SessionID: exampleSession, ExpiredAt: exampleTime("2026-12-20T03:04:05Z"), WasAccessed: true, ProgressPercentage: 29,
 			LastActivityAt: new(exampleTime("2026-11-20T03:11:05Z")),
@@ -89,6 +95,7 @@ var EventTable = []EventInfo{
 	},
 	{
 		Type: BillingInvoicePaid, Summary: "An invoice was paid",
+		When: "Sent in live mode, to the account's default URL. An invoice of 0 is paid at once.",
 		Example: example(nil, 1044, "2026-12-01T00:00:09Z", InvoicePaidPayload{
 			InvoiceID: exampleInvoice, Amount: 1500, Currency: "AUD",
 			PeriodStart: exampleTime("2026-11-01T00:00:00Z"), PeriodEnd: exampleTime("2026-12-01T00:00:00Z"),
@@ -96,12 +103,14 @@ var EventTable = []EventInfo{
 	},
 	{
 		Type: BillingInvoicePaymentFailed, Summary: "A payment failed",
+		When: "Sent in live mode, to the account's default URL, at each failed payment.",
 		Example: example(nil, 1041, "2026-12-01T00:00:09Z", InvoicePaymentFailedPayload{
 			InvoiceID: exampleInvoice, Amount: 1500, FailureReason: "The card was declined.", RetryAt: new(exampleTime("2026-12-04T00:00:00Z")),
 		}),
 	},
 	{
 		Type: BillingSubscriptionCancelled, Summary: "The subscription was cancelled",
+		When: "Sent in live mode, to the account's default URL, when the subscription is cancelled.",
 		Example: example(nil, 1047, "2026-12-10T01:02:03Z", SubscriptionCancelledPayload{
 			EffectiveDate: exampleTime("2026-12-31T00:00:00Z"), Reason: "Requested by the account's owner.",
 		}),

@@ -115,7 +115,7 @@ func (s *Session) Reference() string {
 // SessionFilter filters a list of sessions; zero fields match everything
 // (D10). Fields tagged query are parameters of the API, described by doc.
 type SessionFilter struct {
-	Status        Status     `query:"status" doc:"Only sessions in this state."`
+	Status        Status     `query:"status" sample:"completed" doc:"Only sessions in this state."`
 	ReferenceID   string     `query:"reference_id" doc:"Only sessions with exactly this reference."`
 	CustomerEmail string     `query:"customer_email" doc:"Only sessions of this customer: the whole address, in any case."`
 	CreatedAfter  *time.Time `query:"created_after" doc:"Only sessions created after this moment, itself excluded."`

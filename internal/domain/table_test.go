@@ -123,6 +123,9 @@ func TestCodesAreDescribed(t *testing.T) {
 		if info.Status < 200 || info.Status > 599 || !strings.HasSuffix(info.Meaning, ".") {
 			t.Errorf("%s has status %d and meaning %q", info.Code, info.Status, info.Meaning)
 		}
+		if !strings.HasSuffix(info.Remedy, ".") {
+			t.Errorf("%s has the remedy %q", info.Code, info.Remedy)
+		}
 		if info.Code.Info() != info {
 			t.Errorf("%s has two rows", info.Code)
 		}
@@ -165,8 +168,8 @@ func TestEventsAreDescribed(t *testing.T) {
 	t.Parallel()
 	described := map[string]bool{"ErasedPayload": true} // replaces the data of any session event
 	for _, info := range domain.EventTable {
-		if info.Summary == "" || info.AboutSession() == (info.Words == "") {
-			t.Errorf("%s has summary %q and words %q", info.Type, info.Summary, info.Words)
+		if info.Summary == "" || info.When == "" || info.AboutSession() == (info.Words == "") {
+			t.Errorf("%s has summary %q, when %q and words %q", info.Type, info.Summary, info.When, info.Words)
 		}
 		if info.Example.Event != info.Type {
 			t.Errorf("the example of %s is one of %s", info.Type, info.Example.Event)

@@ -31,6 +31,8 @@ type Schema struct {
 	AnyOf       []*Schema          `json:"anyOf,omitempty"`
 	Default     any                `json:"default,omitempty"`
 	Example     any                `json:"example,omitempty"`
+	Order       []string           `json:"-"` // of Properties, as they were described; nil: as Required
+	Sample      bool               `json:"-"` // samples have the field even if it is optional
 }
 
 // DollarSchema describes an amount of money in JSON. Without a format some
@@ -82,7 +84,7 @@ func (s *Schema) add(path string, leaf *Schema) {
 		s.Properties = map[string]*Schema{}
 	}
 	if _, ok := s.Properties[key]; !ok {
-		s.Required = append(s.Required, key)
+		s.Required, s.Order = append(s.Required, key), append(s.Order, key)
 	}
 	if !nested {
 		s.Properties[key] = leaf

@@ -52,7 +52,7 @@ func (s *Statement) Give(section string, stored []byte) error {
 func PrefillSchema() *form.Schema {
 	root := &form.Schema{Type: "object", Title: "Prefill", Properties: map[string]*form.Schema{}}
 	for _, section := range prefilled(time.Time{}) {
-		root.Properties[section.Name] = section.GivenSchema()
+		root.Properties[section.Name], root.Order = section.GivenSchema(), append(root.Order, section.Name)
 	}
 	return root
 }

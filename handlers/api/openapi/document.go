@@ -59,6 +59,7 @@ type (
 		Parameters  []Parameter           `json:"parameters,omitempty"`
 		RequestBody *Body                 `json:"requestBody,omitempty"`
 		Responses   map[string]Response   `json:"responses"`
+		Permission  string                `json:"-"` // of the key, as words
 	}
 	// A Parameter is a part of the path, of the query, or a header.
 	Parameter struct {
@@ -67,6 +68,7 @@ type (
 		Description string       `json:"description"`
 		Required    bool         `json:"required,omitempty"`
 		Schema      *form.Schema `json:"schema"`
+		Example     any          `json:"example,omitempty"` // in samples, too
 	}
 	// A Body is a request's body.
 	Body struct {

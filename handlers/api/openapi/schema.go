@@ -93,7 +93,8 @@ func (s *Schemas) Object(t reflect.Type) *form.Schema {
 		case f.Type.Kind() == reflect.Pointer && !request:
 			schema = tagged(s.Of(f.Type.Elem()), f)
 		}
-		out.Properties[name] = schema
+		schema.Sample = f.Tag.Get("sample") != ""
+		out.Properties[name], out.Order = schema, append(out.Order, name)
 	}
 	return out
 }
@@ -164,6 +165,18 @@ func Enum(f reflect.StructField) []string {
 	return nil
 }
 
+// sample is the value that samples give a parameter, nil if they leave it out.
+func sample(f reflect.StructField, s *form.Schema) any {
+	text, ok := f.Tag.Lookup("sample")
+	switch {
+	case !ok:
+		return nil
+	case s.Type == "string":
+		return text
+	}
+	return json.RawMessage(text)
+}
+
 // Parameters describes the fields tagged path and query.
 func (s *Schemas) Parameters(request reflect.Type) []Parameter {
 	var out []Parameter
@@ -172,7 +185,7 @@ func (s *Schemas) Parameters(request reflect.Type) []Parameter {
 			if name, ok := f.Tag.Lookup(in); ok {
 				schema := s.leaf(f)
 				schema.Description = ""
-				out = append(out, Parameter{Name: name, In: in, Description: f.Tag.Get("doc"), Required: in == "path", Schema: schema})
+				out = append(out, Parameter{Name: name, In: in, Description: f.Tag.Get("doc"), Required: in == "path", Schema: schema, Example: sample(f, schema)})
 			}
 		}
 	}

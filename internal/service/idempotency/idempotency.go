@@ -14,8 +14,8 @@ import (
 	"candor/internal/platform/keyring"
 )
 
-// window is how long an answer is replayed.
-const window = 24 * time.Hour
+// Window is how long an answer is replayed.
+const Window = 24 * time.Hour
 
 // An Answer is the answer to a request.
 type Answer struct {
@@ -123,7 +123,7 @@ func (s *Store) claim(ctx context.Context, tx *db.Tx, r request) error {
 	if err != nil {
 		return err
 	}
-	stored, err := tx.StoredResponse(ctx, r.IdempotencyKey, s.Clock.Now().Add(-window))
+	stored, err := tx.StoredResponse(ctx, r.IdempotencyKey, s.Clock.Now().Add(-Window))
 	switch {
 	case err == nil:
 	case !errors.Is(err, db.ErrNotFound):

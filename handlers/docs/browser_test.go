@@ -1,0 +1,85 @@
+package docs_test
+
+import (
+	"fmt"
+	"testing"
+
+	"candor/internal/testkit/browsertest"
+	"candor/internal/testkit/harness"
+)
+
+// fewOfEach leaves three entries of each kind: the whole reference takes axe half
+// a minute, and a run with -pictures looks at it.
+const fewOfEach = `document.querySelectorAll(".group > .entry:nth-of-type(n + 4), .guide:nth-of-type(n + 6)").forEach((e) => e.remove()), true`
+
+const fitsWindow = `document.documentElement.scrollWidth <= innerWidth`
+
+// TestDocsInABrowser reads the pages on a phone and on a desktop: chooses a
+// language, searches, and follows a link into folded fields.
+func TestDocsInABrowser(t *testing.T) {
+	t.Parallel()
+	_, base := listen(t)
+	for i, options := range harness.Looks() {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			tab := browsertest.New(t, options)
+			for name, path := range map[string]string{"index": "/docs", "guides": "/docs/guides", "reference": "/docs/reference"} {
+				tab.Open(base + path)
+				tab.WaitFor(".search:not([hidden])")
+				if !browsertest.Eval[bool](tab, fitsWindow) {
+					t.Errorf("%s scrolls sideways", path)
+				}
+				tab.UniqueIDs()
+				if !browsertest.Pictures() {
+					browsertest.Eval[bool](tab, fewOfEach)
+				}
+				tab.Axe()
+				tab.View("docs/" + name)
+				if name == "guides" {
+					tab.Screenshot("docs/guides-all")
+				}
+			}
+			tab.Open(base + "/docs/reference#createSession")
+			tab.View("docs/endpoint")
+			tab.Click(`#createSession .samples label:has([value="python"])`)
+			tab.WaitForTrue(`document.querySelector("#getSession-python").offsetHeight > 0 && document.querySelector("#getSession-curl").offsetHeight === 0`)
+			tab.View("docs/endpoint-python")
+			tab.Open(base + "/docs/reference#error-validation_error")
+			tab.View("docs/error")
+			tab.Open(base + "/docs/reference#event-session.completed")
+			tab.View("docs/event")
+			tab.Open(base + "/docs/guides#webhooks")
+			tab.View("docs/webhooks")
+
+			tab.Open(base + "/docs")
+			tab.Press("/")
+			tab.WaitForFocus("search")
+			tab.Type("#search", "invalid_email")
+			tab.WaitForText(`#found [aria-selected="true"]`, "invalid_email")
+			tab.View("docs/search")
+			tab.Axe()
+			tab.Press("\r")
+			tab.WaitForURL("/docs/reference#error-invalid_email")
+			tab.Open(base + "/docs/reference#FormData-assets-real_property-net_value")
+			tab.WaitForTrue(`document.getElementById("FormData-assets-real_property-net_value").getBoundingClientRect().height > 0`)
+			tab.View("docs/object")
+			if !browsertest.Eval[bool](tab, fitsWindow) {
+				t.Error("an object scrolls sideways")
+			}
+		})
+	}
+}
+
+// TestDocsWithoutScript chooses a language by a plain click.
+func TestDocsWithoutScript(t *testing.T) {
+	t.Parallel()
+	_, base := listen(t)
+	tab := browsertest.New(t, browsertest.Options{NoScript: true})
+	tab.Open(base + "/docs/reference#createSession")
+	tab.Click(`#createSession .samples label:has([value="go"])`)
+	tab.WaitForText("#createSession .samples", "package main")
+	if got := tab.Text("#createSession .samples"); len(got) > 2500 {
+		t.Errorf("several languages are shown at once:\n%s", got)
+	}
+	tab.View("docs/no-script")
+}

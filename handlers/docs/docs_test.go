@@ -1,0 +1,197 @@
+package docs_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"candor/handlers/docs/samples"
+	"candor/internal/domain"
+	"candor/internal/testkit/harness"
+	"candor/static"
+)
+
+// TestReferenceHasEverything walks the API's document and the tables of events
+// and errors: what they have is on the page, with its anchor and samples.
+func TestReferenceHasEverything(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	page := get(h, "/docs/reference")
+	code := map[string]string{}
+	for _, b := range blocks(page) {
+		code[b.id] = b.code
+	}
+	wants := func(what, id string) {
+		if !strings.Contains(page, `id="`+id+`"`) {
+			t.Errorf("the reference has no %s: no id %q", what, id)
+		}
+	}
+	doc := harness.Described.Load(t, h.Handler)
+	for path, item := range doc.Paths.Map() {
+		for method, o := range item.Operations() {
+			wants(method+" "+path, o.OperationID)
+			for _, p := range o.Parameters {
+				wants("parameter of "+o.OperationID, o.OperationID+"-"+p.Value.Name)
+			}
+			if o.RequestBody != nil {
+				for name := range o.RequestBody.Value.Content.Get("application/json").Schema.Value.Properties {
+					wants("field of "+o.OperationID, o.OperationID+"-"+name)
+				}
+			}
+			for _, language := range samples.All(samples.Request{}) {
+				if got := code[o.OperationID+"-"+language.ID]; !strings.Contains(got, "CANDOR_API_KEY") {
+					t.Errorf("%s in %s: %q", o.OperationID, language.Language, got)
+				}
+			}
+			if success := o.Responses.Status(200); success != nil && success.Value.Content.Get("application/json") != nil && !json.Valid([]byte(code[o.OperationID+"-response"])) {
+				t.Errorf("%s has no example of its response", o.OperationID)
+			}
+		}
+	}
+	for name, schema := range doc.Components.Schemas {
+		if strings.HasSuffix(name, "Request") {
+			continue
+		}
+		wants("object", "object-"+name)
+		for field := range schema.Value.Properties {
+			wants("field of "+name, name+"-"+field)
+		}
+	}
+	for name := range doc.Components.Headers {
+		wants("header", "header-"+name)
+	}
+	for _, info := range domain.CodeTable {
+		wants("error", "error-"+string(info.Code))
+		if section := part(page, "error-"+string(info.Code)); !strings.Contains(section, "What to do:") || !json.Valid([]byte(code["error-"+string(info.Code)+"-body"])) {
+			t.Errorf("%s isn't described:\n%s", info.Code, section)
+		}
+	}
+	for _, info := range domain.EventTable {
+		wants("event", "event-"+string(info.Type))
+		if !json.Valid([]byte(code["event-"+string(info.Type)+"-body"])) {
+			t.Errorf("%s has no example", info.Type)
+		}
+	}
+}
+
+var (
+	anchors = regexp.MustCompile(` id="([^"]+)"`)
+	hrefs   = regexp.MustCompile(` href="([^"]+)"`)
+)
+
+// TestLinksLead follows every link between the pages, and every address of the
+// search index.
+func TestLinksLead(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	ids, links := map[string]bool{}, map[string]string{}
+	for _, path := range []string{"/docs", "/docs/guides", "/docs/reference"} {
+		page := get(h, path)
+		ids[path] = true
+		for _, m := range anchors.FindAllStringSubmatch(page, -1) {
+			if ids[path+"#"+m[1]] {
+				t.Errorf("%s has the id %q twice", path, m[1])
+			}
+			ids[path+"#"+m[1]] = true
+		}
+		for _, m := range hrefs.FindAllStringSubmatch(page, -1) {
+			if strings.HasPrefix(m[1], "#") {
+				m[1] = path + m[1]
+			}
+			links[m[1]] = path
+		}
+	}
+	var index [][4]string
+	h.OK(json.Unmarshal([]byte(get(h, "/docs/search.json")), &index))
+	if len(index) < 200 {
+		t.Errorf("the search knows only %d places", len(index))
+	}
+	for _, one := range index {
+		links[one[2]] = "the search index"
+	}
+	for link, from := range links {
+		switch {
+		case strings.HasPrefix(link, "/docs"):
+			if !ids[link] {
+				t.Errorf("%s leads to %s, which isn't there", from, link)
+			}
+		case strings.HasPrefix(link, "/dashboard"):
+			if answer := h.Owner().Get(link); answer.Code != http.StatusOK && answer.Code != http.StatusSeeOther {
+				t.Errorf("%s leads to %s: %d", from, link, answer.Code)
+			}
+		case strings.HasPrefix(link, "/"):
+			get(h, link)
+		}
+	}
+}
+
+// TestPublicPagesAreKept asks for each page again with its tag.
+func TestPublicPagesAreKept(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	total := 0
+	for _, path := range []string{"/docs", "/docs/guides", "/docs/reference", "/docs/search.json"} {
+		ask := func(tag string) *httptest.ResponseRecorder {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, harness.BaseURL+path, nil)
+			r.Header.Set("Accept-Encoding", "gzip")
+			r.Header.Set("If-None-Match", tag)
+			return h.Serve(r)
+		}
+		first := ask("")
+		t.Logf("%s: %d bytes compressed", path, first.Body.Len())
+		total += first.Body.Len()
+		if first.Code != http.StatusOK || first.Header().Get("Cache-Control") != "public, no-cache" || first.Header().Get("Content-Encoding") != "gzip" {
+			t.Errorf("%s: %d, %v", path, first.Code, first.Header())
+		}
+		if again := ask(first.Header().Get("ETag")); again.Code != http.StatusNotModified || again.Body.Len() > 0 {
+			t.Errorf("%s with its tag: %d and %d bytes", path, again.Code, again.Body.Len())
+		}
+	}
+	for _, name := range []string{"docs.css", "docs.js"} {
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		_, err := w.Write([]byte(get(h, static.URL(name))))
+		h.OK(err)
+		h.OK(w.Close())
+		t.Logf("%s: %d bytes compressed", name, b.Len())
+		total += b.Len()
+	}
+	if most := 110 << 10; total > most {
+		t.Errorf("all of the documentation is %d bytes compressed, want at most %d", total, most)
+	}
+}
+
+// TestStaffSeeTheirOwn reads the reference as staff who are signed in.
+func TestStaffSeeTheirOwn(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	live := h.NewSession(domain.Scope{AccountID: h.Account.AccountID, Livemode: true}, domain.NewSession{})
+	session := h.NewSession(h.TestScope(), domain.NewSession{})
+	key := h.Account.TestKey
+	for role, sees := range map[domain.Role]bool{domain.RoleOwner: true, domain.RoleDeveloper: true, domain.RoleSupport: false} {
+		answer := h.Staff(role).Get("/docs/reference")
+		page := answer.Body.String()
+		if got := answer.Header().Get("Cache-Control"); answer.Code != http.StatusOK || got != "private, no-store" || answer.Header().Get("ETag") != "" {
+			t.Errorf("%s: %d, Cache-Control %q", role, answer.Code, got)
+		}
+		if hint := "candor_test_…" + key[len(key)-4:]; strings.Contains(page, hint) != sees {
+			t.Errorf("%s sees the key's end: %t, want %t", role, !sees, sees)
+		}
+		if strings.Contains(page, key) || strings.Contains(page, live.ID.String()) || strings.Contains(page, "whsec_") {
+			t.Errorf("%s: the page has a secret or something of live mode", role)
+		}
+		if !strings.Contains(page, "/v1/sessions/"+session.ID.String()+"/data") {
+			t.Errorf("%s: the samples don't have the newest test session", role)
+		}
+	}
+	answer := h.SignedOut().Get("/docs/reference")
+	if strings.Contains(answer.Body.String(), session.ID.String()) || !slices.Contains(answer.Header().Values("Vary"), "Cookie") {
+		t.Errorf("signed out, the page is someone's own: %v", answer.Header())
+	}
+}

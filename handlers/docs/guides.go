@@ -1,0 +1,248 @@
+package docs
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+	"text/template"
+
+	"github.com/a-h/templ"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+
+	"candor/internal/domain"
+	"candor/internal/statement"
+	"candor/internal/webhook"
+	"candor/views/dashboard/snippets"
+	view "candor/views/docs"
+)
+
+// The guides are Markdown: a title, a paragraph that introduces it, and the
+// rest. Values in {{ }} are those of facts. A code block of the language
+// "samples" names an operation, whose samples are shown; "verify" shows the code
+// that verifies webhooks.
+//
+//go:embed guides/*.md
+var guideFiles embed.FS
+
+// guideNames are the guides in their order.
+var guideNames = []string{
+	"quick-start", "session", "webhooks", "port", "idempotency", "pagination", "test-mode", "simulator", "errors", "limits", "going-live", "versions",
+}
+
+// A guide is a guide with the headings in it.
+type guide struct {
+	view.Guide
+	Headings []view.Link
+}
+
+// facts are what guides say by value.
+type facts struct {
+	BaseURL, Key, SessionID                         string
+	MaxExpiresDays, ExpiresDays, RetentionDays      int
+	EventDays, IdempotencyHours, RequestDays        int
+	MaxBodyKiB, MaxDocuments, PerMinute, Attempts   int
+	Delays                                          string // between attempts
+	VectorSecret, VectorID, VectorTime, VectorBody  string
+	VectorSignature, VectorStandard, VectorKeyInHex string
+}
+
+func (s *Server) facts(mine *view.Mine) (facts, error) {
+	f := facts{
+		BaseURL: s.BaseURL, Key: mine.Key(), MaxExpiresDays: domain.MaxExpiresInDays, ExpiresDays: domain.DefaultExpiresInDays,
+		RetentionDays: domain.MaxRetentionDays, EventDays: int(domain.EventRetention.Hours() / 24), RequestDays: int(domain.RequestRetention.Hours() / 24),
+		IdempotencyHours: int(s.IdempotencyWindow.Hours()), MaxBodyKiB: s.MaxBody >> 10, MaxDocuments: statement.MaxDocuments,
+		PerMinute: s.PerMinute, Attempts: webhook.DefaultSchedule().Attempts(), Delays: delays(webhook.DefaultSchedule()),
+	}
+	return f, f.addVector()
+}
+
+func (s *Server) guides(mine *view.Mine) (templ.Component, error) {
+	all, err := s.allGuides(mine)
+	if err != nil {
+		return nil, err
+	}
+	p := view.GuidesPage{Page: view.Page{Title: "Guides", Current: view.GuidesURL, Mine: mine}}
+	for _, g := range all {
+		p.Guides = append(p.Guides, g.Guide)
+		p.Contents = append(p.Contents, view.Chapter{Title: g.Title, URL: "#" + g.ID, Links: g.Headings})
+	}
+	return view.Guides(p), nil
+}
+
+func (s *Server) allGuides(mine *view.Mine) ([]guide, error) {
+	f, err := s.facts(mine)
+	if err != nil {
+		return nil, err
+	}
+	var out []guide
+	for _, name := range guideNames {
+		g, err := s.guide(name, f, mine)
+		if err != nil {
+			return nil, fmt.Errorf("docs: guide %s: %w", name, err)
+		}
+		out = append(out, g)
+	}
+	return out, nil
+}
+
+func (s *Server) guide(name string, f facts, mine *view.Mine) (g guide, err error) {
+	t, err := template.New(name+".md").Option("missingkey=error").ParseFS(guideFiles, "guides/"+name+".md")
+	if err != nil {
+		return g, err
+	}
+	var source, html bytes.Buffer
+	if err := t.Execute(&source, f); err != nil {
+		return g, err
+	}
+	title, rest, _ := strings.Cut(source.String(), "\n")
+	g.ID, g.Title = name, strings.TrimPrefix(title, "# ")
+	markdown := goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(parser.WithAutoHeadingID()),
+		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(&codeRenderer{server: s, guide: name, mine: mine}, 1))))
+	content := []byte(rest)
+	document := markdown.Parser().Parse(text.NewReader(content), parser.WithContext(parser.NewContext(parser.WithIDs(&headingIDs{guide: name}))))
+	g.Intro = plain(document.FirstChild(), content)
+	for node := document.FirstChild(); node != nil; node = node.NextSibling() {
+		if heading, ok := node.(*ast.Heading); ok {
+			id, _ := heading.AttributeString("id")
+			if heading.Level == 2 {
+				g.Headings = append(g.Headings, view.Link{Title: plain(heading, content), URL: fmt.Sprintf("#%s", id)})
+			}
+			heading.Level++ // the guide's title is of the second level
+		}
+	}
+	err = markdown.Renderer().Render(&html, content, document)
+	g.HTML = html.String()
+	return g, err
+}
+
+// plain is the text of a heading or paragraph.
+func plain(node ast.Node, source []byte) string {
+	var out strings.Builder
+	for child := node.FirstChild(); child != nil; child = child.NextSibling() {
+		if t, ok := child.(*ast.Text); ok {
+			out.Write(t.Segment.Value(source))
+		} else {
+			out.WriteString(plain(child, source))
+		}
+	}
+	return out.String()
+}
+
+// headingIDs makes anchors that no other guide has.
+type headingIDs struct{ guide string }
+
+// Generate returns the anchor of a heading.
+func (h *headingIDs) Generate(value []byte, _ ast.NodeKind) []byte {
+	id := h.guide + "-" + strings.Trim(strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		case r == ' ', r == '-', r == '_', r == '.', r == '/':
+			return '-'
+		}
+		return -1
+	}, string(value)), "-")
+	return []byte(id)
+}
+
+// Put is called for anchors that the text gives.
+func (*headingIDs) Put([]byte) {}
+
+// codeRenderer draws code blocks as the reference does.
+type codeRenderer struct {
+	server *Server
+	guide  string
+	mine   *view.Mine
+	blocks int
+}
+
+// RegisterFuncs takes code blocks.
+func (r *codeRenderer) RegisterFuncs(to renderer.NodeRendererFuncRegisterer) {
+	to.Register(ast.KindFencedCodeBlock, r.block)
+}
+
+func (r *codeRenderer) block(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+	if !entering {
+		return ast.WalkContinue, nil
+	}
+	block := node.(*ast.FencedCodeBlock)
+	var code strings.Builder
+	for i := range block.Lines().Len() {
+		line := block.Lines().At(i)
+		code.Write(line.Value(source))
+	}
+	language, name := "text", ""
+	if block.Info != nil {
+		language, name, _ = strings.Cut(string(block.Info.Segment.Value(source)), " ")
+	}
+	r.blocks++
+	id := r.guide + "-code-" + strconv.Itoa(r.blocks)
+	component, err := r.component(id, language, name, strings.TrimRight(code.String(), "\n"))
+	if err != nil {
+		return ast.WalkStop, err
+	}
+	return ast.WalkSkipChildren, component.Render(context.Background(), w)
+}
+
+func (r *codeRenderer) component(id, language, name, code string) (templ.Component, error) {
+	switch language {
+	case "samples":
+		groups, err := r.server.groups(r.mine)
+		if err != nil {
+			return nil, err
+		}
+		for _, group := range groups {
+			for _, e := range group.Endpoints {
+				if e.ID == name {
+					for i := range e.Samples {
+						e.Samples[i].ID = id + "-" + e.Samples[i].Language
+					}
+					return view.Samples(id, e.Summary, e.Samples), nil
+				}
+			}
+		}
+		return nil, fmt.Errorf("there is no operation %q", name)
+	case "verify":
+		var all []view.Code
+		for _, one := range snippets.All() {
+			if one.ID == "node" || one.ID == "python" || one.ID == "go" {
+				all = append(all, view.Code{ID: id + "-" + one.ID, Language: one.ID, Name: path.Base(one.File), Text: strings.TrimSpace(one.Text)})
+			}
+		}
+		return view.Samples(id, "Verify a webhook", all), nil
+	}
+	if name == "" {
+		name = map[string]string{"sh": "Shell", "json": "JSON", "text": "Text"}[language]
+	}
+	return view.Block(view.Code{ID: id, Language: language, Name: name, Text: code}), nil
+}
+
+// delays are the times between attempts, in words.
+func delays(s webhook.Schedule) string {
+	var out []string
+	for i := 1; i < s.Attempts(); i++ {
+		delay, _ := s.Next(i)
+		unit, n := "minute", int(delay.Minutes())
+		if n >= 60 {
+			unit, n = "hour", n/60
+		}
+		if n > 1 {
+			unit += "s"
+		}
+		out = append(out, fmt.Sprintf("%d %s", n, unit))
+	}
+	last := len(out) - 1
+	return strings.Join(out[:last], ", ") + " and " + out[last]
+}

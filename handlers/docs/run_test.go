@@ -1,0 +1,138 @@
+package docs_test
+
+import (
+	"bytes"
+	"context"
+	"html"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"candor/internal/domain"
+	"candor/internal/testkit"
+	"candor/internal/testkit/harness"
+)
+
+// TestSamplesRun runs every sample of the reference against a server, as staff
+// who are signed in can copy it.
+func TestSamplesRun(t *testing.T) {
+	t.Parallel()
+	testkit.Slow(t)
+	h, _ := listen(t)
+	session := h.NewSession(h.TestScope(), domain.NewSession{})
+	h.Open(session.ID)
+	h.Upload(session.ID, "payslip.pdf")
+	h.Complete(session.ID)
+	h.StorePDF(session.ID, harness.PDFOf(2000))
+	document := harness.QueryOne[domain.DocumentID](h, `SELECT id FROM document WHERE session_id = $1`, session.ID)
+	page := h.Owner().Get("/docs/reference").Body.String()
+	ran := map[string]int{}
+	for _, b := range blocks(page) {
+		operation, isSample := strings.CutSuffix(b.id, "-"+b.language)
+		if !isSample {
+			continue
+		}
+		code := strings.ReplaceAll(b.code, "doc_01m7xsggqsf43scdh9320874jm", document.String())
+		if operation == "cancelSession" {
+			code = strings.ReplaceAll(code, session.ID.String(), h.NewSession(h.TestScope(), domain.NewSession{}).ID.String())
+		}
+		if run(t, h, b.language, code) {
+			ran[b.language]++
+		}
+		t.Logf("%s in %s", operation, b.language)
+	}
+	t.Logf("samples that ran: %v", ran)
+	if ran["curl"] < 10 || ran["go"] != ran["curl"] {
+		t.Errorf("%v samples ran", ran)
+	}
+}
+
+// run runs a sample and reports whether its language is on this machine.
+func run(t *testing.T, h *harness.Harness, language, code string) bool {
+	t.Helper()
+	file := map[string]string{"curl": "sample.sh", "node": "sample.mjs", "python": "sample.py", "go": "sample.go"}[language]
+	command := map[string][]string{"curl": {"bash", "-e"}, "node": {"node"}, "python": {"python3"}, "go": {"go", "run"}}[language]
+	if _, err := exec.LookPath(command[0]); err != nil {
+		t.Logf("NOT RUN: there is no %s on this machine", command[0])
+		return false
+	}
+	folder := t.TempDir()
+	h.OK(os.WriteFile(filepath.Join(folder, file), []byte(code), 0o600))
+	out, err := shell(t, h, folder, append(command, file))
+	if err != nil || bytes.Contains(out, []byte(`"error"`)) {
+		t.Errorf("%s: %v\n%s\n%s", language, err, code, out)
+	}
+	kept, _ := filepath.Glob(filepath.Join(folder, "download*"))
+	if len(kept) == 0 && !bytes.ContainsAny(out, "{") || len(kept) == 1 && size(kept[0]) < 20 {
+		t.Errorf("%s shows and keeps nothing:\n%s\n%s", language, code, out)
+	}
+	return true
+}
+
+func size(file string) int64 {
+	info, err := os.Stat(file)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// shell runs a command in a folder, with the account's test key.
+func shell(t *testing.T, h *harness.Harness, folder string, command []string) ([]byte, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, command[0], command[1:]...)
+	c.Dir = folder
+	c.Env = append(os.Environ(), "CANDOR_API_KEY="+h.Account.TestKey, "GO111MODULE=off", "CGO_ENABLED=0", "GOFLAGS=")
+	return c.CombinedOutput()
+}
+
+// TestQuickStart runs the commands of the quick start as they stand on the page,
+// one after the other in one shell, with a key and nothing else.
+func TestQuickStart(t *testing.T) {
+	t.Parallel()
+	h, _ := listen(t)
+	var commands []string
+	for _, b := range blocks(part(get(h, "/docs/guides"), "quick-start")) {
+		if b.language == "sh" {
+			commands = append(commands, strings.Replace(b.code, "candor_test_…", h.Account.TestKey, 1))
+		}
+	}
+	out, err := shell(t, h, t.TempDir(), []string{"bash", "-euo", "pipefail", "-c", strings.Join(commands, "\n")})
+	if err != nil || !bytes.Contains(out, []byte(`"session_url"`)) || !bytes.Contains(out, []byte(`"progress"`)) || bytes.Contains(out, []byte(`"error"`)) {
+		t.Errorf("%v\n%s\n%s", err, strings.Join(commands, "\n"), out)
+	}
+	t.Logf("commands after the key: %d", len(commands)-1)
+	if len(commands)-1 != 2 {
+		t.Errorf("%d commands, and the guide says two", len(commands)-1)
+	}
+}
+
+// TestVectors holds the test vectors to what they were when partners wrote code
+// by them, and runs the commands that compute them.
+func TestVectors(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	page := html.UnescapeString(part(get(h, "/docs/guides"), "port"))
+	vectors := []string{"v1,eG5DakZ+su7EAzHtYovSa21ngZucK5AW9/KzQkgN0uc=", "46a28fa8c52fe761cbdcc61b7c6b9cddb46b882693f5c7004d9eedb18e0e2e48"}
+	for _, vector := range vectors {
+		if !strings.Contains(page, vector) {
+			t.Errorf("the guide doesn't have %s", vector)
+		}
+	}
+	for _, program := range []string{"bash", "openssl"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Logf("NOT RUN: there is no %s on this machine", program)
+			return
+		}
+	}
+	commands := blocks(part(get(h, "/docs/guides"), "port"))[0].code
+	out, err := shell(t, h, t.TempDir(), []string{"bash", "-c", commands})
+	if err != nil || !strings.Contains(string(out), strings.TrimPrefix(vectors[0], "v1,")) || !strings.Contains(string(out), vectors[1]) {
+		t.Errorf("%v\n%s\n%s", err, commands, out)
+	}
+}

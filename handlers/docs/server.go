@@ -1,0 +1,147 @@
+// Package docs is the documentation for partners' developers, below /docs: the
+// reference, made of the API's description, and the guides, which are Markdown.
+// It knows the description and no resource of the API.
+package docs
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/api/openapi"
+	"candor/handlers/web"
+	"candor/internal/domain"
+	"candor/internal/service/keys"
+	"candor/internal/service/sessions"
+	view "candor/views/docs"
+)
+
+// Config is what the documentation needs.
+type Config struct {
+	Keys     *keys.Service
+	Sessions *sessions.Service
+	Staff    func(echo.Context) (*domain.StaffSession, error) // who is signed in, nil for no one
+
+	BaseURL           string // without a slash at its end
+	PerMinute         int    // requests that a key may make
+	MaxBody           int    // of a request, in bytes
+	IdempotencyWindow time.Duration
+}
+
+// Server holds the pages.
+type Server struct {
+	Config
+	document *openapi.Document
+	public   map[string]*web.Asset // pages and the search index as anyone gets them, by path
+}
+
+// New returns the documentation, which Describe fills.
+func New(c Config) *Server { return &Server{Config: c} }
+
+// A page is drawn for its reader.
+type page func(*Server, *view.Mine) (templ.Component, error)
+
+var pages = map[string]page{
+	view.Root:         (*Server).index,
+	view.ReferenceURL: (*Server).reference,
+	view.GuidesURL:    (*Server).guides,
+}
+
+// Describe draws the pages about the described API.
+func (s *Server) Describe(document *openapi.Document) error {
+	s.document, s.public = document, map[string]*web.Asset{}
+	for path, draw := range pages {
+		html, err := s.draw(context.Background(), draw, nil)
+		if err == nil {
+			s.public[path], err = web.NewAsset(html)
+		}
+		if err != nil {
+			return fmt.Errorf("docs: draw %s: %w", path, err)
+		}
+	}
+	index, err := s.searchIndex()
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(index)
+	if err == nil {
+		s.public[view.SearchURL], err = web.NewAsset(text)
+	}
+	return err
+}
+
+func (s *Server) draw(ctx context.Context, draw page, mine *view.Mine) ([]byte, error) {
+	component, err := draw(s, mine)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = component.Render(ctx, &b)
+	return b.Bytes(), err
+}
+
+// ShowPage answers with the page of the request's path. Staff who are signed in
+// get one of their own, which no one keeps.
+func (s *Server) ShowPage(c echo.Context) error {
+	path := c.Path()
+	h := c.Response().Header()
+	h.Set("Permissions-Policy", web.PermissionsPolicy)
+	h.Set("Vary", "Cookie")
+	mine, err := s.mine(c)
+	if err != nil {
+		return err
+	}
+	if mine == nil {
+		h.Set(echo.HeaderContentType, echo.MIMETextHTMLCharsetUTF8)
+		h.Set(echo.HeaderCacheControl, "public, no-cache")
+		return s.public[path].Serve(c, "page.html")
+	}
+	h.Set(echo.HeaderCacheControl, "private, no-store")
+	html, err := s.draw(c.Request().Context(), pages[path], mine)
+	if err != nil {
+		return err
+	}
+	return web.Compress(func(c echo.Context) error { return c.HTMLBlob(200, html) })(c)
+}
+
+// ShowSearchIndex answers with what the page's search looks through.
+func (s *Server) ShowSearchIndex(c echo.Context) error {
+	c.Response().Header().Set(echo.HeaderCacheControl, "public, no-cache")
+	return s.public[view.SearchURL].Serve(c, "search.json")
+}
+
+// mine is what the reader's samples are filled in with, nil unless staff are
+// signed in. It has nothing that the reader couldn't see in the dashboard, and
+// no secret.
+func (s *Server) mine(c echo.Context) (*view.Mine, error) {
+	staff, err := s.Staff(c)
+	if err != nil || staff == nil || staff.Duty() != domain.NoDuty {
+		return nil, err
+	}
+	ctx, scope := c.Request().Context(), domain.Scope{AccountID: staff.AccountID}
+	out := &view.Mine{Account: staff.AccountName}
+	if staff.May(domain.ManageKeys) {
+		all, err := s.Keys.List(ctx, scope)
+		if err != nil {
+			return nil, err
+		}
+		if len(all) > 0 {
+			out.KeyHint = "candor_test_…" + all[0].Last4
+		}
+	}
+	if staff.May(domain.UseSessions) {
+		newest, _, err := s.Sessions.List(ctx, scope, domain.SessionFilter{}, domain.Page{Number: 1, Size: 1})
+		if err != nil {
+			return nil, err
+		}
+		if len(newest) > 0 {
+			out.SessionID = newest[0].ID.String()
+		}
+	}
+	return out, nil
+}
