@@ -77,7 +77,7 @@ func newTestEvent(e *domain.FeedEvent) *feedEvent {
 
 // deliveryID is the webhook delivery in an endpoint's path.
 type deliveryID struct {
-	DeliveryID string `path:"id" pattern:"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$" doc:"The delivery's id, whd_…, from the feed of events or a webhook's X-Webhook-ID."`
+	DeliveryID string `path:"id" sample:"whd_01m7xsggnverxbaf5yh399t1bc" pattern:"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$" doc:"The delivery's id, whd_…, from the feed of events or a webhook's X-Webhook-ID."`
 }
 
 // AttemptDelivery is POST /v1/test/deliveries/:id/attempt.

@@ -45,7 +45,7 @@ func TestReferenceHasEverything(t *testing.T) {
 				}
 			}
 			for _, language := range samples.All(samples.Request{}) {
-				if got := code[o.OperationID+"-"+language.ID]; !strings.Contains(got, "CANDOR_API_KEY") {
+				if got := code[o.OperationID+"-"+language.ID]; !strings.Contains(got, "CANDOR_API_KEY") || strings.Contains(got, "/{") {
 					t.Errorf("%s in %s: %q", o.OperationID, language.Language, got)
 				}
 			}

@@ -22,12 +22,14 @@ func TestSamplesRun(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	h, _ := listen(t)
-	session := h.NewSession(h.TestScope(), domain.NewSession{})
+	session := h.NewSession(h.TestScope(), domain.NewSession{WebhookURL: "https://lender.example/hook"})
 	h.Open(session.ID)
 	h.Upload(session.ID, "payslip.pdf")
 	h.Complete(session.ID)
 	h.StorePDF(session.ID, harness.PDFOf(2000))
 	document := harness.QueryOne[domain.DocumentID](h, `SELECT id FROM document WHERE session_id = $1`, session.ID)
+	delivery := harness.QueryOne[domain.DeliveryID](h, `SELECT id FROM delivery WHERE session_id = $1 LIMIT 1`, session.ID)
+	real := strings.NewReplacer("doc_01m7xsggqsf43scdh9320874jm", document.String(), "whd_01m7xsggnverxbaf5yh399t1bc", delivery.String())
 	page := h.Owner().Get("/docs/reference").Body.String()
 	ran := map[string]int{}
 	for _, b := range blocks(page) {
@@ -35,7 +37,7 @@ func TestSamplesRun(t *testing.T) {
 		if !isSample {
 			continue
 		}
-		code := strings.ReplaceAll(b.code, "doc_01m7xsggqsf43scdh9320874jm", document.String())
+		code := real.Replace(b.code)
 		if operation == "cancelSession" {
 			code = strings.ReplaceAll(code, session.ID.String(), h.NewSession(h.TestScope(), domain.NewSession{}).ID.String())
 		}
@@ -103,7 +105,7 @@ func TestQuickStart(t *testing.T) {
 		}
 	}
 	out, err := shell(t, h, t.TempDir(), []string{"bash", "-euo", "pipefail", "-c", strings.Join(commands, "\n")})
-	if err != nil || !bytes.Contains(out, []byte(`"session_url"`)) || !bytes.Contains(out, []byte(`"progress"`)) || bytes.Contains(out, []byte(`"error"`)) {
+	if err != nil || !bytes.Contains(out, []byte(`"session_url"`)) || !bytes.Contains(out, []byte(`"net_worth"`)) || bytes.Contains(out, []byte(`"error"`)) {
 		t.Errorf("%v\n%s\n%s", err, strings.Join(commands, "\n"), out)
 	}
 	t.Logf("commands after the key: %d", len(commands)-1)
