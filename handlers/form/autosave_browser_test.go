@@ -97,7 +97,7 @@ func TestTwoDevices(t *testing.T) {
 	}
 	stored(c.Customer, "personal_details", "occupation", "Nurse", "employer", "City Hospital")
 	one.Type(input("employer"), "Town Clinic")
-	one.WaitForText(".collision", "Another device saved a different answer")
+	one.WaitForText(".collision", "another device saved a different answer")
 	one.WaitForText(".collision", "Use City Hospital")
 	one.WaitForText("#status", "Employer (optional): Another device saved a different answer. Choose one.")
 	if got := one.Tree(); !slices.ContainsFunc(got, func(line string) bool {
@@ -154,7 +154,7 @@ func TestItemsOfTwoDevices(t *testing.T) {
 	two.Click(`button[value="add:vehicles"]`)
 	two.WaitForFocus("vehicles.1.description")
 	one.Type(input("vehicles.0.description"), "Blue ute")
-	one.WaitForText(".collision", "This list was changed on another device.")
+	one.WaitForText(".collision", "this list was changed on another device.")
 	one.Axe()
 	one.Click(`button[value="join:vehicles"]`)
 	one.WaitFor(input("vehicles.2.description"))

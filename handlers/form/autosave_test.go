@@ -147,7 +147,7 @@ func TestListChangedElsewhere(t *testing.T) {
 	one.press("add:vehicles", http.StatusOK)
 	one.press("autosave", http.StatusOK, "vehicles.1.description", "Bike", "vehicles.1.value", "100")
 
-	two.press("autosave", http.StatusOK, "vehicles.1.value", "120").Shows("This list was changed on another device.").Offers("Show both")
+	two.press("autosave", http.StatusOK, "vehicles.1.value", "120").Shows("this list was changed on another device.").Offers("Show both")
 	stored(c, "assets", "vehicles.0.description", "Boat", "vehicles.1.description", "Bike", "vehicles.1.value", "100")
 	two.press("continue", http.StatusUnprocessableEntity).Offers("Show both")
 	two.press("join:vehicles", http.StatusOK).Lacks("Show both")
