@@ -123,7 +123,7 @@ func (h *harness) completed(url string, at time.Time) *domain.Session {
 		for _, section := range statementtest.Full().Sections(at) {
 			answers, err := section.MarshalJSON()
 			h.OK(err)
-			_, err = h.vault.SaveSection(h.Ctx, tx, s.ID, section.Name, answers, at)
+			_, err = h.vault.SaveSection(h.Ctx, tx, s.ID, nil, section.Name, answers, at)
 			h.OK(err)
 		}
 		if _, err := tx.OpenSession(h.Ctx, s.ID, at); err != nil {

@@ -2,6 +2,7 @@ package form
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
@@ -15,7 +16,7 @@ import (
 // ShowDeclaration shows all answers for checking, and the signature if every
 // section is finished (D16).
 func (s *Server) ShowDeclaration(c echo.Context, v *visit) error {
-	page := s.checkPage(v, forms.Signature{})
+	page := s.checkPage(v, forms.Signature{Confirmed: v.Confirmed})
 	page.Focus = v.focus
 	return web.Render(c, http.StatusOK, view.Check(page))
 }
@@ -50,7 +51,8 @@ func (s *Server) checkPage(v *visit, signed forms.Signature) view.CheckPage {
 
 // Sign signs and submits the form (D16). If the signature is invalid, or an odd
 // answer that the page asked about isn't confirmed, the page shows what was
-// typed, but nothing of it is stored.
+// typed, but only the ticks of odd answers are stored. A script sends each of those
+// at once.
 func (s *Server) Sign(c echo.Context, v *visit) error {
 	values, err := web.FormValues(c)
 	if err != nil {
@@ -58,13 +60,26 @@ func (s *Server) Sign(c echo.Context, v *visit) error {
 	}
 	signature := forms.Signature{Browser: v.browser, Asked: values.Has(view.AskedInput), Confirmed: values[view.RightInput]}
 	page := s.checkPage(v, signature)
+	ctx := c.Request().Context()
+	ticked := slices.DeleteFunc(slices.Clone(signature.Confirmed), func(key string) bool {
+		return !slices.ContainsFunc(page.Doubts, func(d statement.Doubt) bool { return d.Key() == key })
+	})
+	if values.Get("action") == view.ActionConfirm {
+		if err := s.Forms.Confirm(ctx, v.Session.ID, ticked); err != nil {
+			return err
+		}
+		return c.NoContent(http.StatusNoContent)
+	}
 	page.Errors = page.Declaration.Decode(values)
 	if len(page.Errors)+len(page.Unfinished)+len(page.Unconfirmed) == 0 {
 		signature.Declaration = v.Statement.Declaration
 		return s.submit(c, v, signature)
 	}
 	if len(page.Unfinished) == 0 {
-		if err := s.Forms.CountErrors(c.Request().Context(), v.Session.ID, statement.DeclarationSection, page.Errors); err != nil {
+		if err := s.Forms.CountErrors(ctx, v.Session.ID, statement.DeclarationSection, page.Errors); err != nil {
+			return err
+		}
+		if err := s.Forms.Confirm(ctx, v.Session.ID, ticked); err != nil {
 			return err
 		}
 	}

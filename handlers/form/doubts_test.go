@@ -75,6 +75,71 @@ func signing(ticked ...string) url.Values {
 	return values
 }
 
+// ticked are the odd answers that are ticked on the check page.
+func ticked(c *harness.Customer) (out []string) {
+	c.Helper()
+	for _, tick := range c.WantPage(c.Get("declaration"), http.StatusOK).All("input") {
+		if tick.Attr("name") == "right" && tick.Has("checked") {
+			out = append(out, tick.Attr("value"))
+		}
+	}
+	return out
+}
+
+// TestTicksOfOddAnswersAreKept leaves the check page and comes back to it.
+func TestTicksOfOddAnswersAreKept(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	tell(c, map[string]url.Values{"personal_details": {"date_of_birth.year": {"2010"}, "address.postcode": {"3000"}}})
+	odd := asked(c)
+	if len(odd) != 2 || len(ticked(c)) != 0 {
+		t.Fatalf("asked about %q, of which are ticked %q", odd, ticked(c))
+	}
+	post := func(status int, action string, right ...string) {
+		values := url.Values{"asked": {"true"}, "right": right, "action": {action}}
+		if got := c.Post("declaration", values); got.Code != status {
+			t.Errorf("%s %q answered %d, want %d", action, right, got.Code, status)
+		}
+	}
+	post(http.StatusNoContent, "confirm", odd[0], odd[1], "age|other")
+	if got := ticked(c); !slices.Equal(got, odd) {
+		t.Errorf("ticked are %q, want %q", got, odd)
+	}
+	post(http.StatusNoContent, "confirm", odd[1])
+	if got := ticked(c); !slices.Equal(got, odd[1:]) {
+		t.Errorf("ticked are %q, want %q", got, odd[1:])
+	}
+	post(http.StatusUnprocessableEntity, "continue", odd[0]) // without script
+	if got := ticked(c); !slices.Equal(got, odd[:1]) {
+		t.Errorf("ticked are %q, want %q", got, odd[:1])
+	}
+	if got := c.WantPage(c.Get(""), http.StatusOK).Text(); strings.Contains(got, "Declaration In progress") {
+		t.Error("a tick begins the declaration")
+	}
+	values := statementtest.Values("personal_details")
+	values.Set("date_of_birth.year", "2011")
+	c.WantRedirect(c.Post("personal_details", values))
+	if got := ticked(c); len(got) != 0 {
+		t.Errorf("ticked are %q, but the age is another", got)
+	}
+}
+
+// TestTickSurvivesChange leaves the page right after the tick.
+func TestTickSurvivesChange(t *testing.T) {
+	t.Parallel()
+	h, base := harness.Listen(t)
+	c := h.NewCustomer()
+	tell(c, map[string]url.Values{"personal_details": {"date_of_birth.year": {"2010"}}})
+	tab := browsertest.New(t, browsertest.Options{})
+	tab.Open(base + c.Link(c.ID))
+	tab.Open(base + c.Path("declaration"))
+	tab.Slow3G()
+	browsertest.Eval[bool](tab, `(document.getElementById("right-1").click(), document.getElementById("right-1-change").click(), true)`)
+	tab.WaitForURL("/personal_details?return=declaration#date_of_birth.day")
+	tab.Click(".actions .button-primary")
+	tab.WaitFor("#right-1:checked")
+}
+
 // TestOddAnswersAreAskedAbout makes each answer odd by itself.
 func TestOddAnswersAreAskedAbout(t *testing.T) {
 	t.Parallel()

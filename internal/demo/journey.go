@@ -222,7 +222,7 @@ func (j *journey) draft(wrong *form.Section, refused form.Errors) func(context.C
 		if _, err := tx.LockOpenSession(ctx, j.session.ID, j.clock.at); err != nil {
 			return err
 		}
-		return j.Vault.SaveDraft(ctx, tx, j.session.ID, wrong.Name, typed, problems, j.clock.at)
+		return j.Vault.SaveDraft(ctx, tx, j.session.ID, nil, wrong.Name, typed, problems, j.clock.at)
 	}
 }
 
@@ -245,7 +245,7 @@ func (j *journey) save(name string, answers []byte) func(context.Context, *db.Tx
 		if j.session, err = tx.LockOpenSession(ctx, j.session.ID, j.clock.at); err != nil {
 			return err
 		}
-		if _, err := j.Vault.SaveSection(ctx, tx, j.session.ID, name, answers, j.clock.at); err != nil {
+		if _, err := j.Vault.SaveSection(ctx, tx, j.session.ID, nil, name, answers, j.clock.at); err != nil {
 			return err
 		}
 		j.session.SectionsCompleted++
@@ -272,7 +272,7 @@ func (j *journey) submit(ctx context.Context, tx *db.Tx) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := j.Vault.SaveSection(ctx, tx, j.session.ID, statement.DeclarationSection, signed, j.clock.at); err != nil {
+	if _, err := j.Vault.SaveSection(ctx, tx, j.session.ID, nil, statement.DeclarationSection, signed, j.clock.at); err != nil {
 		return err
 	}
 	at := j.clock.at

@@ -18,6 +18,7 @@ import (
 type Form struct {
 	Sections  []db.Section // in no order
 	Documents []domain.Document
+	key       *dataKey // nil if the session had none
 }
 
 // Form returns what is stored of a session's form. keyring.ErrSealed if it
@@ -46,7 +47,7 @@ func (v *Vault) Form(ctx context.Context, q Store, session domain.SessionID) (*F
 		}
 		s.Answers, s.Draft, s.Prefill = answered, typed, given
 	}
-	return &Form{Sections: sections, Documents: documents}, key.openNames(documents)
+	return &Form{sections, documents, key}, key.openNames(documents)
 }
 
 // Statement returns the valid answers and documents of a form. Sections
@@ -105,9 +106,10 @@ func (v *Vault) InsertPrefill(ctx context.Context, tx *db.Tx, session *domain.Se
 }
 
 // SaveDraft seals and stores what a customer typed into a section and isn't
-// valid yet, and what the form refused of it. The session must be locked.
-func (v *Vault) SaveDraft(ctx context.Context, tx *db.Tx, session domain.SessionID, section string, typed []byte, refused []domain.FailedRule, now time.Time) error {
-	key, err := v.key(ctx, tx, session)
+// valid yet, and what the form refused of it. The session must be locked. read is
+// its form, if that was read since.
+func (v *Vault) SaveDraft(ctx context.Context, tx *db.Tx, session domain.SessionID, read *Form, section string, typed []byte, refused []domain.FailedRule, now time.Time) error {
+	key, err := v.keyOf(ctx, tx, session, read)
 	if err != nil {
 		return err
 	}
@@ -115,11 +117,20 @@ func (v *Vault) SaveDraft(ctx context.Context, tx *db.Tx, session domain.Session
 }
 
 // SaveSection seals and stores a section's valid answers, and reports whether
-// this completed it for the first time. The session must be locked.
-func (v *Vault) SaveSection(ctx context.Context, tx *db.Tx, session domain.SessionID, section string, valid []byte, now time.Time) (first bool, err error) {
-	key, err := v.key(ctx, tx, session)
+// this completed it for the first time. The session must be locked. read is its
+// form, if that was read since.
+func (v *Vault) SaveSection(ctx context.Context, tx *db.Tx, session domain.SessionID, read *Form, section string, valid []byte, now time.Time) (first bool, err error) {
+	key, err := v.keyOf(ctx, tx, session, read)
 	if err != nil {
 		return false, err
 	}
 	return tx.SaveSection(ctx, session, section, key.seal(answers, section, valid), now)
+}
+
+// keyOf is key without a second query if the form was read.
+func (v *Vault) keyOf(ctx context.Context, tx *db.Tx, session domain.SessionID, read *Form) (*dataKey, error) {
+	if read != nil && read.key != nil {
+		return read.key, nil
+	}
+	return v.key(ctx, tx, session)
 }

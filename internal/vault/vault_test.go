@@ -96,7 +96,7 @@ func (h *harness) answersOf(section string) []byte {
 func (h *harness) save(id domain.SessionID, section string) {
 	h.Helper()
 	h.tx(func(tx *db.Tx) error {
-		_, err := h.SaveSection(h.ctx, tx, id, section, h.answersOf(section), start)
+		_, err := h.SaveSection(h.ctx, tx, id, nil, section, h.answersOf(section), start)
 		return err
 	})
 }
@@ -105,6 +105,26 @@ func (h *harness) sealed(what string, err error) {
 	h.Helper()
 	if !errors.Is(err, keyring.ErrSealed) {
 		h.Errorf("%s: %v, want ErrSealed", what, err)
+	}
+}
+
+// TestKeyIsReadOnce saves after the form was read, when the key is gone: a second
+// look would make another.
+func TestKeyIsReadOnce(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	id := h.session().ID
+	h.save(id, statement.IncomeSection)
+	h.tx(func(tx *db.Tx) error {
+		read, err := h.Form(h.ctx, tx, id)
+		h.ok(err)
+		h.ok(tx.DestroySessionKey(h.ctx, id))
+		h.ok(h.SaveDraft(h.ctx, tx, id, read, statement.AssetsSection, []byte("{}"), nil, start))
+		_, err = h.SaveSection(h.ctx, tx, id, read, statement.AssetsSection, h.answersOf(statement.AssetsSection), start)
+		return err
+	})
+	if n := h.count("SELECT count(*) FROM session_key"); n != 0 {
+		t.Error("the key is read again")
 	}
 }
 
@@ -117,7 +137,7 @@ func TestFormComesBack(t *testing.T) {
 	}
 	typed := []byte(`{"full_name":["Ada"]}`)
 	h.tx(func(tx *db.Tx) error {
-		return h.SaveDraft(h.ctx, tx, id, statement.PersonalDetailsSection, typed, nil, start)
+		return h.SaveDraft(h.ctx, tx, id, nil, statement.PersonalDetailsSection, typed, nil, start)
 	})
 	h.save(id, statement.IncomeSection)
 	h.save(id, statement.IncomeSection)

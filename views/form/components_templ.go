@@ -824,15 +824,16 @@ func listButton(url, confirm string) templ.Attributes {
 	return attrs
 }
 
-// savedOnChange are the attributes of what holds documents: a category that is
-// chosen is stored at once. Several changes are sent one after the other, the
-// last one with all that was chosen.
-func savedOnChange(url string) templ.Attributes {
+// savedOnChange are the attributes of what holds documents or odd answers: what is
+// chosen is stored at once, also if the page is left. Several changes are sent one
+// after the other, the last one with all that was chosen.
+func savedOnChange(url, action string) templ.Attributes {
 	return staying(templ.Attributes{
 		"hx-post":       url,
 		"hx-trigger":    "change",
 		"hx-sync":       "this:queue last",
-		"hx-vals":       `{"action":"` + ActionDescribe + `"}`,
+		"hx-config":     "keepalive:true",
+		"hx-vals":       `{"action":"` + action + `"}`,
 		"hx-select-oob": "#status:innerHTML",
 		"hx-swap":       "none",
 	})

@@ -150,7 +150,7 @@ func Documents(d DocumentsPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, savedOnChange(d.Action))
+			templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, savedOnChange(d.Action, ActionDescribe))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -40,6 +40,7 @@ const (
 	ActionTake     = "take"     // "take:income.bonus": end it with the other answer
 	ActionTakeOnly = "only"     // "only:real_property.0.address": answer with the only value that is offered
 	ActionJoin     = "join"     // "join:vehicles": end a list's collision with the items of both
+	ActionConfirm  = "confirm"  // keep which odd answers are ticked
 	ActionUpload   = "upload"   // store the chosen file and show the page again
 	ActionDescribe = "describe" // store the categories of documents and show the page again
 	ActionAdd      = "add:"

@@ -79,6 +79,10 @@ type State struct {
 	Statement *statement.Statement    // valid answers and documents
 	Sections  map[string]SectionState // those with answers or a draft
 	reached   map[string]bool         // sections that the customer has seen
+	stored    *vault.Form             // that they come from
+	// Confirmed are the keys of the odd answers that are ticked before the
+	// signature.
+	Confirmed []string
 	now       time.Time
 }
 
@@ -119,6 +123,7 @@ func (s *Service) read(ctx context.Context, q vault.Store, state *State) error {
 	if err != nil {
 		return err
 	}
+	state.stored = stored
 	if state.Statement, err = stored.Statement(); err != nil {
 		return err
 	}
@@ -133,6 +138,10 @@ func (s *Service) read(ctx context.Context, q vault.Store, state *State) error {
 			if err := json.Unmarshal(section.Draft, &own.Draft); err != nil {
 				return err
 			}
+		}
+		if section.Name == statement.DeclarationSection {
+			state.Confirmed = own.Draft[confirmedInput]
+			continue
 		}
 		state.Sections[section.Name] = own
 	}

@@ -11,6 +11,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/form"
 	"candor/internal/statement"
+	"candor/internal/vault"
 )
 
 // Reach records the first time that the customer of an open form sees the named
@@ -70,7 +71,7 @@ func (s *Service) Edit(ctx context.Context, state *State, name string, edit form
 			return err
 		}
 		if save.Complete {
-			return s.saveAnswers(ctx, tx, session, save.Section, now)
+			return s.saveAnswers(ctx, tx, state, save.Section, now)
 		}
 		if save.Skip {
 			return nil
@@ -79,11 +80,11 @@ func (s *Service) Edit(ctx context.Context, state *State, name string, edit form
 		if err != nil {
 			return err
 		}
-		return s.Vault.SaveDraft(ctx, tx, id, name, draft, counted(save.Refused), now)
+		return s.Vault.SaveDraft(ctx, tx, id, state.stored, name, draft, counted(save.Refused), now)
 	})
 }
 
-func (s *Service) saveAnswers(ctx context.Context, tx *db.Tx, session *domain.Session, section *form.Section, now time.Time) error {
+func (s *Service) saveAnswers(ctx context.Context, tx *db.Tx, state *State, section *form.Section, now time.Time) error {
 	if section.Name == statement.DeclarationSection {
 		return errors.New("forms: the declaration is saved by submitting")
 	}
@@ -91,7 +92,7 @@ func (s *Service) saveAnswers(ctx context.Context, tx *db.Tx, session *domain.Se
 	if err != nil {
 		return err
 	}
-	return s.completeSection(ctx, tx, session, section.Name, answers, now)
+	return s.completeSection(ctx, tx, state.Session, state.stored, section.Name, answers, now)
 }
 
 // CompleteDocuments completes the documents section, with any number of
@@ -101,12 +102,12 @@ func (s *Service) CompleteDocuments(ctx context.Context, id domain.SessionID) er
 		if err := described(ctx, tx, id); err != nil {
 			return err
 		}
-		return s.completeSection(ctx, tx, session, statement.DocumentsSection, []byte("{}"), now)
+		return s.completeSection(ctx, tx, session, nil, statement.DocumentsSection, []byte("{}"), now)
 	})
 }
 
-func (s *Service) completeSection(ctx context.Context, tx *db.Tx, session *domain.Session, name string, answers []byte, now time.Time) error {
-	first, err := s.Vault.SaveSection(ctx, tx, session.ID, name, answers, now)
+func (s *Service) completeSection(ctx context.Context, tx *db.Tx, session *domain.Session, read *vault.Form, name string, answers []byte, now time.Time) error {
+	first, err := s.Vault.SaveSection(ctx, tx, session.ID, read, name, answers, now)
 	if err != nil || !first {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"net/url"
 	"slices"
 	"time"
@@ -41,6 +42,20 @@ func (s Signature) confirmations(doubts []statement.Doubt, now time.Time) []stat
 	return out
 }
 
+// confirmedInput is the only input of the declaration's draft.
+const confirmedInput = "confirmed"
+
+// Confirm keeps the keys of the odd answers that are ticked, until the signature.
+func (s *Service) Confirm(ctx context.Context, id domain.SessionID, confirmed []string) error {
+	draft, err := json.Marshal(url.Values{confirmedInput: confirmed})
+	if err != nil {
+		return err
+	}
+	return s.change(ctx, id, func(tx *db.Tx, _ *domain.Session, now time.Time) error {
+		return s.Vault.SaveDraft(ctx, tx, id, nil, statement.DeclarationSection, draft, nil, now)
+	})
+}
+
 // Submit signs and submits the form: in one transaction it completes the
 // declaration and the session, sends both events and asks for the PDF (D16).
 // Errors: validation_error naming the sections that are unfinished, or odd
@@ -68,7 +83,7 @@ func (s *Service) Submit(ctx context.Context, id domain.SessionID, signature Sig
 		if err != nil {
 			return err
 		}
-		if _, err := s.Vault.SaveSection(ctx, tx, id, statement.DeclarationSection, declaration, now); err != nil {
+		if _, err := s.Vault.SaveSection(ctx, tx, id, stored, statement.DeclarationSection, declaration, now); err != nil {
 			return err
 		}
 		if err := s.complete(ctx, tx, session, answers, now); err != nil || signature.Browser == "" {
