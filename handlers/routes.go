@@ -255,6 +255,7 @@ func (s *server) apiRoutes() []Route {
 		key(post, "/v1/test/sessions/:id/advance", a.AdvanceSession(), domain.SessionsWrite),
 		key(post, "/v1/test/events", a.CreateTestEvent(), domain.SessionsWrite),
 		key(post, "/v1/test/deliveries/:id/attempt", a.AttemptDelivery(), domain.SessionsWrite),
+		at(get, "/v1", Public, a.ServeRoot),
 		at(get, "/v1/openapi.json", Public, a.ServeDocument),
 	}
 }

@@ -151,7 +151,7 @@ func (s *server) wire() (err error) {
 	})
 	s.docs = docs.New(docs.Config{
 		Keys: s.Keys, Sessions: s.Sessions, Staff: s.auth.Session,
-		BaseURL: s.BaseURL, PerMinute: s.Limiter.Peek("docs", s.Clock.Now()).Limit, MaxBody: api.MaxBody, IdempotencyWindow: idempotency.Window,
+		BaseURL: s.BaseURL, MaxBody: api.MaxBody, IdempotencyWindow: idempotency.Window,
 	})
 	s.dashboard = dashboard.New(dashboard.Config{
 		Accounts: s.Accounts, Attempts: s.Attempts, Audit: s.Audit, StaffAuth: s.StaffAuth, Billing: s.Billing, Home: s.Home, Keys: s.Keys, RequestLog: s.RequestLog, Sessions: s.Sessions, Team: s.Team, Webhooks: s.Webhooks,

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/labstack/echo/v4"
+
 	"candor/internal/domain"
 )
 
@@ -23,13 +25,25 @@ var strayed = regexp.MustCompile(`^/+(api|rest|v[0-9.]+|sessions?|events?|billin
 // strayedPrefix is what an address of the API doesn't begin with.
 var strayedPrefix = regexp.MustCompile(`^/((api|rest|v[0-9.]+)/)*`)
 
+// An entrance says where the API is described.
+type entrance struct {
+	Name    string `json:"name"`
+	Docs    string `json:"docs"`
+	OpenAPI string `json:"openapi"`
+}
+
+// ServeRoot answers with where the API is described.
+func (s *Server) ServeRoot(c echo.Context) error {
+	return writeJSON(c, http.StatusOK, entrance{"Candor API", s.BaseURL + "/docs", s.BaseURL + "/v1/openapi.json"})
+}
+
 // somewhere says where an address that isn't there could have been meant to lead.
 func (s *Server) somewhere(address string) string {
 	wanted := "/v1/" + strayedPrefix.ReplaceAllString(path.Clean("/"+address), "")
 	if route := s.nearestRoute(strings.Split(wanted, "/")); route != "" {
 		return "There is nothing at this address. Did you mean " + route + "?"
 	}
-	return "There is nothing at this address. The API's addresses are listed in /v1/openapi.json."
+	return "There is nothing at this address. The API's addresses are described at /docs/reference, and for programs in /v1/openapi.json."
 }
 
 // nearestRoute returns the pattern of the route that the segments of a path are

@@ -92,12 +92,13 @@ func (s *Server) ServeDocument(c echo.Context) error {
 // A description collects what a document names while it is made.
 type description struct {
 	*openapi.Schemas
-	errors map[string]openapi.Example // an error body of each code that an operation can answer
+	baseURL string
+	errors  map[string]openapi.Example // an error body of each code that an operation can answer
 }
 
 // describe makes the OpenAPI document of the routes.
 func describe(baseURL string, routes []Route) (*openapi.Document, error) {
-	d := description{openapi.NewSchemas(jsonTypes), map[string]openapi.Example{}}
+	d := description{openapi.NewSchemas(jsonTypes), baseURL, map[string]openapi.Example{}}
 	out := &openapi.Document{
 		OpenAPI: "3.1.0", Info: info(baseURL), Servers: []openapi.Server{{URL: baseURL + "/v1"}}, Tags: tags,
 		Security: []map[string][]string{{"apiKey": {}}},
@@ -276,7 +277,7 @@ func (d description) addErrors(out *openapi.Operation, r Route) {
 		examples := map[string]openapi.Example{}
 		retry := true
 		for _, info := range infos {
-			d.errors[string(info.Code)] = errorExample(info)
+			d.errors[string(info.Code)] = d.errorExample(info)
 			examples[string(info.Code)] = openapi.Example{Ref: "#/components/examples/" + string(info.Code)}
 			lines = append(lines, fmt.Sprintf("`%s`: %s", info.Code, info.Meaning))
 			retry = retry && info.Retry
@@ -298,12 +299,12 @@ func (d description) addErrors(out *openapi.Operation, r Route) {
 	}
 }
 
-func errorExample(info domain.CodeInfo) openapi.Example {
+func (d description) errorExample(info domain.CodeInfo) openapi.Example {
 	failed := &domain.Error{Code: info.Code, Message: info.Meaning}
 	if field, ok := exampleFields[info.Code]; ok {
 		failed.Message, failed.Fields = "", form.Errors{field}
 	}
-	return openapi.Example{Summary: string(info.Code), Value: newErrorBody(failed)}
+	return openapi.Example{Summary: string(info.Code), Value: newErrorBody(d.baseURL, failed)}
 }
 
 // exampleFields are invalid fields, by the code that they lead to.

@@ -16,6 +16,7 @@ type errorBody struct {
 type errorContent struct {
 	Code    domain.Code   `json:"code" doc:"What a program can tell errors apart by."`
 	Message string        `json:"message" doc:"What is wrong and how to mend it, for a person."`
+	DocURL  string        `json:"doc_url" format:"uri" doc:"The page that says what the code means and what to do about it."`
 	Details *errorDetails `json:"details,omitempty" doc:"Which fields are wrong; absent where none is."`
 }
 
@@ -29,8 +30,8 @@ type fieldError struct {
 	Message string `json:"message" doc:"What is wrong with it."`
 }
 
-func newErrorBody(e *domain.Error) errorBody {
-	return errorBody{errorContent{Code: e.Code, Message: e.Text(Words.Say), Details: newErrorDetails(e.Fields)}}
+func newErrorBody(baseURL string, e *domain.Error) errorBody {
+	return errorBody{errorContent{Code: e.Code, Message: e.Text(Words.Say), DocURL: baseURL + e.Code.DocPath(), Details: newErrorDetails(e.Fields)}}
 }
 
 func newErrorDetails(fields form.Errors) *errorDetails {
@@ -69,5 +70,5 @@ func (s *Server) AnswerError(c echo.Context, status int, public *domain.Error) e
 	case domain.CodePDFNotReady:
 		c.Response().Header().Set(web.HeaderRetry, pdfRetryAfter)
 	}
-	return writeJSON(c, status, newErrorBody(public))
+	return writeJSON(c, status, newErrorBody(s.BaseURL, public))
 }

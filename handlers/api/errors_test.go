@@ -22,7 +22,6 @@ func TestRouting(t *testing.T) {
 		status       int
 		code         string
 	}{
-		{http.MethodGet, "", 404, "not_found"},
 		{http.MethodGet, "/", 404, "not_found"},
 		{http.MethodGet, "/nothing", 404, "not_found"},
 		{http.MethodPost, "/nothing", 404, "not_found"},

@@ -24,7 +24,7 @@ func idempotent[Req, Of, Resp any](s *Server, o operation, respond func(Of) *Res
 		if err != nil {
 			return err
 		}
-		key, err := newKey(c.Request(), body, o.status, respond)
+		key, err := newKey(c.Request(), body, o.status, respond, s.errorAnswer)
 		if err != nil {
 			return err
 		}
@@ -60,8 +60,8 @@ const (
 )
 
 // newKey returns the request's idempotency key, nil if it has none. The answer to
-// a result has the status.
-func newKey[Of, Resp any](r *http.Request, body []byte, status int, respond func(Of) *Resp) (*idempotency.Key[Of], error) {
+// a result has the status; fail makes that to a failure, nil if it isn't kept.
+func newKey[Of, Resp any](r *http.Request, body []byte, status int, respond func(Of) *Resp, fail func(error) (*idempotency.Answer, error)) (*idempotency.Key[Of], error) {
 	values := r.Header.Values(headerIdempotencyKey)
 	if len(values) == 0 {
 		return nil, nil
@@ -75,7 +75,7 @@ func newKey[Of, Resp any](r *http.Request, body []byte, status int, respond func
 	}
 	return &idempotency.Key[Of]{Path: r.URL.Path, Text: values[0], Body: body, Encode: func(result Of, failure error) (*idempotency.Answer, error) {
 		if failure != nil {
-			return errorAnswer(failure)
+			return fail(failure)
 		}
 		text, err := encode(respond(result))
 		return &idempotency.Answer{Status: status, Body: text}, err
@@ -84,13 +84,13 @@ func newKey[Of, Resp any](r *http.Request, body []byte, status int, respond func
 
 // errorAnswer returns the answer to a request that failed, nil if it isn't
 // kept.
-func errorAnswer(failure error) (*idempotency.Answer, error) {
+func (s *Server) errorAnswer(failure error) (*idempotency.Answer, error) {
 	public := web.PublicError(failure)
 	status := public.Code.Status()
 	if !keepsAnswer(status) {
 		return nil, nil
 	}
-	text, err := encode(newErrorBody(public))
+	text, err := encode(newErrorBody(s.BaseURL, public))
 	return &idempotency.Answer{Status: status, Body: text}, err
 }
 

@@ -195,3 +195,31 @@ func TestStaffSeeTheirOwn(t *testing.T) {
 		t.Errorf("signed out, the page is someone's own: %v", answer.Header())
 	}
 }
+
+// TestErrorsLeadToTheDocs follows error.doc_url of an answer, of a kept one, and
+// of the document's examples; GET /v1 leads to the docs, too.
+func TestErrorsLeadToTheDocs(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	page := get(h, "/docs/reference")
+	leads := func(what, code, link string) {
+		path, anchor, _ := strings.Cut(link, "#")
+		if path != harness.BaseURL+"/docs/reference" || anchor != "error-"+code || !strings.Contains(page, `id="`+anchor+`"`) {
+			t.Errorf("%s of %s leads to %q", what, code, link)
+		}
+	}
+	linkOf := func(a harness.Answer) string {
+		link, _ := a.Object()["error"].(map[string]any)["doc_url"].(string)
+		return link
+	}
+	leads("an answer", "invalid_email", linkOf(h.PostOnce("once", `{"form_type":"financial_statement","customer_email":"x"}`)))
+	leads("a kept answer", "invalid_email", linkOf(h.PostOnce("once", `{"form_type":"financial_statement","customer_email":"x"}`)))
+	leads("an unknown address", "not_found", linkOf(h.Get("/nothing")))
+	for code, example := range harness.Described.Load(t, h.Handler).Components.Examples {
+		link, _ := example.Value.Value.(map[string]any)["error"].(map[string]any)["doc_url"].(string)
+		leads("the example", code, link)
+	}
+	if got := h.Do(harness.Call{Method: http.MethodGet, Key: harness.NoKey}).WantStatus(http.StatusOK).Object(); got["docs"] != harness.BaseURL+"/docs" {
+		t.Errorf("GET /v1: %v", got)
+	}
+}

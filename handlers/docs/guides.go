@@ -50,7 +50,7 @@ type facts struct {
 	BaseURL, Key, SessionID                         string
 	MaxExpiresDays, ExpiresDays, RetentionDays      int
 	EventDays, IdempotencyHours, RequestDays        int
-	MaxBodyKiB, MaxDocuments, PerMinute, Attempts   int
+	MaxBodyKiB, MaxDocuments, Attempts              int
 	Delays                                          string // between attempts
 	VectorSecret, VectorID, VectorTime, VectorBody  string
 	VectorSignature, VectorStandard, VectorKeyInHex string
@@ -61,7 +61,7 @@ func (s *Server) facts(mine *view.Mine) (facts, error) {
 		BaseURL: s.BaseURL, Key: mine.Key(), MaxExpiresDays: domain.MaxExpiresInDays, ExpiresDays: domain.DefaultExpiresInDays,
 		RetentionDays: domain.MaxRetentionDays, EventDays: int(domain.EventRetention.Hours() / 24), RequestDays: int(domain.RequestRetention.Hours() / 24),
 		IdempotencyHours: int(s.IdempotencyWindow.Hours()), MaxBodyKiB: s.MaxBody >> 10, MaxDocuments: statement.MaxDocuments,
-		PerMinute: s.PerMinute, Attempts: webhook.DefaultSchedule().Attempts(), Delays: delays(webhook.DefaultSchedule()),
+		Attempts: webhook.DefaultSchedule().Attempts(), Delays: delays(webhook.DefaultSchedule()),
 	}
 	return f, f.addVector()
 }

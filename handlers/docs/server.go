@@ -28,7 +28,6 @@ type Config struct {
 	Staff    func(echo.Context) (*domain.StaffSession, error) // who is signed in, nil for no one
 
 	BaseURL           string // without a slash at its end
-	PerMinute         int    // requests that a key may make
 	MaxBody           int    // of a request, in bytes
 	IdempotencyWindow time.Duration
 }

@@ -99,6 +99,10 @@ func (c Code) Info() CodeInfo { return codes[c] }
 // Status is the HTTP status of a response with the code.
 func (c Code) Status() int { return c.Info().Status }
 
+// DocPath is where the documentation describes the code, below the service's
+// address.
+func (c Code) DocPath() string { return "/docs/reference#error-" + string(c) }
+
 // An Error is a failure that may be shown: its message says what is wrong and
 // how to correct it, and reveals no internals. Without a message the first of the
 // fields says it, in the words of a front end. Cause is for the log only.

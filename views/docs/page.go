@@ -12,12 +12,6 @@ const (
 	SearchURL    = Root + "/search.json"
 )
 
-// ErrorURL is where an error code is described.
-func ErrorURL(code string) string { return ReferenceURL + "#error-" + code }
-
-// EventURL is where an event type is described.
-func EventURL(name string) string { return ReferenceURL + "#event-" + name }
-
 // A Page is the frame around the content of a page.
 type Page struct {
 	Title    string

@@ -69,7 +69,7 @@ func (h *Harness) CheckContract(r *http.Request, w *httptest.ResponseRecorder) {
 	if w.Header().Get("X-Content-Type-Options") != "nosniff" || w.Header().Get("Cache-Control") != "no-store" && !description {
 		h.Errorf("%s %s: headers %v", r.Method, r.URL.Path, w.Header())
 	}
-	if description || r.Method == http.MethodHead {
+	if description || r.URL.Path == "/v1" || r.Method == http.MethodHead {
 		return
 	}
 	doc := Described.Load(h, h.Handler)
