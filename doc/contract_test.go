@@ -70,7 +70,7 @@ func openAPI(t *testing.T) *openapi3.T {
 	handler, err := handlers.New(handlers.Config{
 		Services: service.Services{Sessions: &sessions.Service{}},
 		Logger:   slog.New(slog.NewTextHandler(io.Discard, nil)), Clock: domain.SystemClock, BaseURL: "https://candor.example",
-		Limiter: limiter, SignedOutLimiter: limiter, LinkLimiter: limiter, NetworkLimiter: limiter,
+		Limiter: limiter, SignedOutLimiter: limiter, LinkLimiter: limiter, OpenedLimiter: limiter, NetworkLimiter: limiter,
 		Ready: func(context.Context) error { return nil }, CookieKeys: [][]byte{make([]byte, 32), make([]byte, 32)},
 	})
 	if err != nil {

@@ -53,7 +53,8 @@ type Config struct {
 	RefusalDelay     time.Duration               // before a response that says to come back later; zero for none
 	SignedOutLimiter web.Limiter                 // of posts by anyone to the dashboard, by network
 	LinkLimiter      web.Limiter                 // of posts to a form, by its link
-	NetworkLimiter   web.Limiter                 // of posts to forms, and of wrong links, by network
+	OpenedLimiter    web.Limiter                 // of posts by browsers that opened their form, by network
+	NetworkLimiter   web.Limiter                 // of other posts to forms, and of wrong links, by network
 	RequestTime      time.Duration               // for a request's body, and for each part of a response; zero: 30 s
 	StrangersAtOnce  int                         // posts by anyone that are worked on at a time; zero: 12
 	CookieKeys       [][]byte                    // gorilla/sessions pairs, newest first
@@ -90,7 +91,7 @@ func New(c Config) (http.Handler, error) {
 // newServer returns a server and the router of all its routes.
 func newServer(c Config) (*server, *echo.Echo, error) {
 	switch {
-	case c.Sessions == nil, c.Logger == nil, c.Clock == nil, c.Limiter == nil, c.SignedOutLimiter == nil, c.LinkLimiter == nil, c.NetworkLimiter == nil, c.Ready == nil:
+	case c.Sessions == nil, c.Logger == nil, c.Clock == nil, c.Limiter == nil, c.SignedOutLimiter == nil, c.LinkLimiter == nil, c.OpenedLimiter == nil, c.NetworkLimiter == nil, c.Ready == nil:
 		return nil, nil, errors.New("handlers: the use cases, Logger, Clock, all limiters and Ready must be set")
 	case c.BaseURL == "" || strings.HasSuffix(c.BaseURL, "/"):
 		return nil, nil, fmt.Errorf("handlers: base URL %q must be an address without a slash at its end", c.BaseURL)
@@ -140,7 +141,7 @@ func (s *server) wire() (err error) {
 	}
 	if s.form, err = form.New(form.Config{
 		Accounts: s.Accounts, Forms: s.Forms, Sessions: s.Sessions,
-		Clock: s.Clock, Cookies: cookies, CookieKeys: s.CookieKeys, LinkLimiter: s.LinkLimiter, NetworkLimiter: s.NetworkLimiter,
+		Clock: s.Clock, Cookies: cookies, CookieKeys: s.CookieKeys, LinkLimiter: s.LinkLimiter, OpenedLimiter: s.OpenedLimiter, NetworkLimiter: s.NetworkLimiter,
 	}); err != nil {
 		return err
 	}

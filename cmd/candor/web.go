@@ -42,6 +42,10 @@ func startWeb(c config.Config, a *app, listener net.Listener, logger *slog.Logge
 	if err != nil {
 		return part{}, err
 	}
+	opened, err := ratelimit.New(ratelimit.Config{PerMinute: ratelimit.Opened * c.FormRate, Burst: 2 * ratelimit.Opened * c.FormRate, Keys: rateKeys})
+	if err != nil {
+		return part{}, err
+	}
 	networks, err := ratelimit.New(ratelimit.Config{PerMinute: c.FormRate, Burst: 2 * c.FormRate, Keys: rateKeys})
 	if err != nil {
 		return part{}, err
@@ -54,7 +58,7 @@ func startWeb(c config.Config, a *app, listener net.Listener, logger *slog.Logge
 	config := handlers.Config{
 		Services: a.Services,
 		Logger:   logger, Clock: domain.SystemClock, BaseURL: c.PublicURL(), Development: c.Development, Remote: c.Remote,
-		TrustedProxies: c.TrustedProxies, Limiter: limiter, SignedOutLimiter: signedOut, RefusalDelay: refusalDelay, LinkLimiter: links, NetworkLimiter: networks, CookieKeys: a.Ring.CookieKeys(), Ready: a.ready.check,
+		TrustedProxies: c.TrustedProxies, Limiter: limiter, SignedOutLimiter: signedOut, RefusalDelay: refusalDelay, LinkLimiter: links, OpenedLimiter: opened, NetworkLimiter: networks, CookieKeys: a.Ring.CookieKeys(), Ready: a.ready.check,
 		Version: readVersion().Version, Answered: a.metrics.Answered, Called: requests.Add,
 		Fonts: fonts, Stripe: a.stripe,
 	}

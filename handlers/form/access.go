@@ -99,9 +99,15 @@ func copyUntil(session *domain.Session, p pass) time.Time {
 	return session.ExpiresAt
 }
 
+// passKey is where a request's context keeps its pass.
+const passKey = "pass"
+
 // granted returns the pass of the request's browser, or errNoForm if the browser
 // hasn't opened the form by its link.
 func (s *Server) granted(c echo.Context, id domain.SessionID) (pass, error) {
+	if p, known := c.Get(passKey).(pass); known {
+		return p, nil
+	}
 	for _, name := range s.formCookieNames(formCookie) {
 		cookie, err := s.store.New(c.Request(), name)
 		if err != nil || cookie.Values["session"] != id.String() {
@@ -112,6 +118,7 @@ func (s *Server) granted(c echo.Context, id domain.SessionID) (pass, error) {
 		if unix, ok := cookie.Values["signed"].(int64); ok {
 			p.signed = time.Unix(unix, 0).UTC()
 		}
+		c.Set(passKey, p)
 		return p, nil
 	}
 	return pass{}, errNoForm
@@ -138,11 +145,6 @@ func (s *Server) visit(c echo.Context, find finder) (*visit, error) {
 	granted, err := s.granted(c, id)
 	if err != nil {
 		return nil, err
-	}
-	if c.Request().Method == http.MethodPost {
-		if err := web.TooMany(s.LinkLimiter.Take(id.String(), s.Clock.Now())); err != nil {
-			return nil, err
-		}
 	}
 	ctx := c.Request().Context()
 	v := &visit{pass: granted}
@@ -184,14 +186,27 @@ func (v *visit) reload(ctx context.Context, forms *forms.Service) error {
 	return err
 }
 
-// LimitPosts is the middleware that counts posts to forms by network, before it
-// reads anything.
+// LimitPosts is the middleware that counts posts to forms, before it reads anything.
+// A browser that opened the form counts for its link, and with others like it for
+// its network, which can be an office or a phone company. Anyone else counts for a
+// smaller bucket of the network, and takes nothing from those.
 func (s *Server) LimitPosts(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if c.Request().Method == http.MethodPost {
-			if err := web.TooMany(s.NetworkLimiter.Take("post "+domain.Network(c.RealIP()), s.Clock.Now())); err != nil {
-				return err
-			}
+		if c.Request().Method != http.MethodPost {
+			return next(c)
+		}
+		network, now := domain.Network(c.RealIP()), s.Clock.Now()
+		id, err := domain.ParseSessionID(c.Param("session"))
+		if err == nil {
+			_, err = s.granted(c, id)
+		}
+		if err != nil {
+			err = web.TooMany(s.NetworkLimiter.Take("post "+network, now))
+		} else if err = web.TooMany(s.LinkLimiter.Take(id.String(), now)); err == nil {
+			err = web.TooMany(s.OpenedLimiter.Take(network, now))
+		}
+		if err != nil {
+			return err
 		}
 		return next(c)
 	}

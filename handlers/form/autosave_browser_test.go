@@ -277,7 +277,7 @@ func TestClosedSessionEndsAutosave(t *testing.T) {
 // TestFailedSaveCanBeRepeated shows a button while saves are refused.
 func TestFailedSaveCanBeRepeated(t *testing.T) {
 	t.Parallel()
-	h, base := harness.Listen(t, fewPosts(t, 1, 1000))
+	h, base := harness.Listen(t, fewPosts(t, 1, 1000, 1000))
 	c := h.NewCustomer()
 	tab := browsertest.New(t, browsertest.Options{AllowStatus: []int{http.StatusTooManyRequests}})
 	tab.Open(base + h.Link(c.ID))

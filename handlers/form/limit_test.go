@@ -14,8 +14,9 @@ import (
 	"candor/internal/testkit/harness"
 )
 
-// fewPosts lets each link and each network post that often at once.
-func fewPosts(t *testing.T, link, network int) func(*handlers.Config) {
+// fewPosts lets each link, the browsers of each network that opened their form, and
+// others of the network post that often at once.
+func fewPosts(t *testing.T, link, opened, network int) func(*handlers.Config) {
 	t.Helper()
 	limiter := func(burst int) *ratelimit.Memory {
 		l, err := ratelimit.New(ratelimit.Config{PerMinute: 60, Burst: burst, Keys: 100})
@@ -24,7 +25,9 @@ func fewPosts(t *testing.T, link, network int) func(*handlers.Config) {
 		}
 		return l
 	}
-	return func(c *handlers.Config) { c.LinkLimiter, c.NetworkLimiter = limiter(link), limiter(network) }
+	return func(c *handlers.Config) {
+		c.LinkLimiter, c.OpenedLimiter, c.NetworkLimiter = limiter(link), limiter(opened), limiter(network)
+	}
 }
 
 // waits checks that the answer asks to wait a second.
@@ -38,7 +41,7 @@ func waits(c *harness.Customer, got *httptest.ResponseRecorder) {
 
 func TestPostsOfALinkAreLimited(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, fewPosts(t, 3, 1000))
+	h := harness.New(t, fewPosts(t, 3, 1000, 1000))
 	c, other := h.NewCustomer(), h.NewCustomer()
 	stranger := &harness.Customer{Harness: h, ID: c.ID, Cookies: map[string]string{}}
 	for range 5 { // who hasn't the link takes nothing from it
@@ -60,9 +63,16 @@ func TestPostsOfALinkAreLimited(t *testing.T) {
 
 func TestPostsOfANetworkAreLimited(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, fewPosts(t, 1000, 4))
+	h := harness.New(t, fewPosts(t, 1000, 6, 4))
 	c, other := h.NewCustomer(), h.NewCustomer()
-	for range 2 {
+	stranger := &harness.Customer{Harness: h, ID: c.ID, Cookies: map[string]string{}}
+	for range 4 {
+		c.WantPage(stranger.Post("income", nil), http.StatusNotFound)
+	}
+	waits(c, stranger.Post("income", nil))
+	forged := &harness.Customer{Harness: h, ID: other.ID, Cookies: c.Cookies} // a cookie opens its own form
+	waits(c, forged.Post("income", nil))
+	for range 3 {
 		c.WantRedirect(c.Post("income", url.Values{"action": {"save"}}))
 		other.WantRedirect(other.Post("income", url.Values{"action": {"save"}}))
 	}
@@ -82,7 +92,7 @@ func TestPostsOfANetworkAreLimited(t *testing.T) {
 // stays as it is, says so in view, and can be sent again.
 func TestRefusalKeepsWhatWasTyped(t *testing.T) {
 	t.Parallel()
-	h, base := harness.Listen(t, fewPosts(t, 1, 1000))
+	h, base := harness.Listen(t, fewPosts(t, 1, 1000, 1000))
 	c := h.NewCustomer()
 	tab := browsertest.New(t, browsertest.Options{AllowStatus: []int{http.StatusTooManyRequests}})
 	tab.Open(base + h.Link(c.ID))

@@ -25,7 +25,8 @@ type Config struct {
 	Cookies        web.Cookies
 	CookieKeys     [][]byte    // gorilla/sessions pairs, newest first
 	LinkLimiter    web.Limiter // of posts to a form, by its link
-	NetworkLimiter web.Limiter // of posts to forms, and of wrong links, by network
+	OpenedLimiter  web.Limiter // of posts by browsers that opened their form, by network
+	NetworkLimiter web.Limiter // of other posts to forms, and of wrong links, by network
 }
 
 // Server holds the form's handlers.

@@ -36,6 +36,11 @@ var SignedOut = Config{PerMinute: 30, Burst: 60, Keys: 100_000}
 // most every 800 ms.
 var FormLink = Config{PerMinute: 120, Burst: 240, Keys: 100_000}
 
+// Opened is how many times as much a network can post to forms that its browsers
+// opened by their links. Someone who types saves about 20 times a minute: with 600 a
+// minute for anyone, it is enough for 300 of them behind one address.
+const Opened = 10
+
 // Memory is a set of token buckets of this process. It is safe for concurrent
 // use, and its memory is bounded.
 type Memory struct {
