@@ -115,6 +115,10 @@ func describe(baseURL string, routes []Route) (*openapi.Document, error) {
 		}
 		out.Paths[path][strings.ToLower(r.Method)] = object
 	}
+	out.Errors = map[string]openapi.Example{}
+	for _, info := range domain.CodeTable {
+		out.Errors[string(info.Code)] = d.errorExample(info)
+	}
 	var err error
 	out.Webhooks, err = d.webhooks()
 	out.Components = openapi.Components{Schemas: d.Named, Headers: commonHeaders(), Examples: d.errors, SecuritySchemes: map[string]openapi.SecurityScheme{

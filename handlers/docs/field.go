@@ -103,6 +103,9 @@ func (s *Server) words(schema *form.Schema) []view.Word {
 		out = []view.Word{{Text: text, Code: true}}
 	case schema.Items != nil:
 		out = append([]view.Word{{Text: "array of "}}, s.words(schema.Items)...)
+		if _, ok := schema.Items.Type.(string); ok && schema.Items.Enum == nil {
+			out = append(out, view.Word{Text: "s"})
+		}
 	case schema.Additional != nil:
 		out = append([]view.Word{{Text: "object, each value "}}, s.words(schema.Additional)...)
 	default:

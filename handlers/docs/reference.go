@@ -231,7 +231,7 @@ func (s *Server) errorCodes(groups []view.Group) ([]view.ErrorCode, error) {
 	var out []view.ErrorCode
 	for _, info := range domain.CodeTable {
 		code := string(info.Code)
-		example, err := json.MarshalIndent(s.document.Components.Examples[code].Value, "", "  ")
+		example, err := json.MarshalIndent(s.document.Errors[code].Value, "", "  ")
 		if err != nil {
 			return nil, err
 		}

@@ -20,6 +20,7 @@ type (
 		Paths      map[string]map[string]Operation `json:"paths"`
 		Webhooks   map[string]map[string]Operation `json:"webhooks"`
 		Components Components                      `json:"components"`
+		Errors     map[string]Example              `json:"-"` // of every code, also of those that no operation answers
 	}
 	// Info heads the document.
 	Info struct {
