@@ -113,7 +113,7 @@ func (o *onward) Read(p []byte) (int, error) {
 	}
 	o.at += int64(n)
 	o.next = o.at
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		o.failure = err
 	}
 	return n, err
