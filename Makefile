@@ -112,6 +112,11 @@ attack: build ## Attack a running service and compare the results with the limit
 	$(SETUP) postgres
 	@go run ./tools/attack
 
+.PHONY: fuzz
+fuzz: $(FRONT) ## Send generated requests for a minute; FOR=1h and SEED=2 for longer and others
+	$(SETUP) go postgres
+	go test -count=1 -timeout 0 -v ./tools/fuzz -for=$(or $(FOR),1m) -seed=$(or $(SEED),1)
+
 .PHONY: screenshots
 screenshots: $(FRONT) ## Take pictures of every page into artifacts/, and those of the README
 	$(SETUP) go postgres chromium pdftools

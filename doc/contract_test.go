@@ -265,7 +265,7 @@ func values(s *openapi3.SchemaRef) string {
 		return strings.Join(all, " or ")
 	case len(s.Value.Enum) > 0:
 		var all []string
-		for _, value := range s.Value.Enum {
+		for _, value := range slices.DeleteFunc(slices.Clone(s.Value.Enum), func(v any) bool { return v == "" }) {
 			if value != nil {
 				all = append(all, fmt.Sprintf("`%v`", value))
 			}

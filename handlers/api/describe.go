@@ -33,7 +33,7 @@ func info(baseURL string) openapi.Info {
 			"After completion, fetch the data as JSON and as a PDF.\n\n" +
 			"Money in form data is a number of Australian dollars with at most two decimals; amounts in billing events are whole cents. " +
 			"Timestamps are ISO 8601, UTC. New fields are added without notice: ignore those you don't know. " +
-			"In a request, spaces around a text are removed, and an optional text of `\"\"` is the same as none. HEAD is answered like GET, without a body. JSON above 1 KB is compressed for clients that accept gzip.",
+			"In a request, spaces around a text are removed. HEAD is answered like GET, without a body. JSON above 1 KB is compressed for clients that accept gzip.",
 	}
 }
 

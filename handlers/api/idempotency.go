@@ -73,7 +73,7 @@ func newKey[Of, Resp any](r *http.Request, body []byte, status int, respond func
 	if !valid {
 		return nil, domain.FieldError(domain.CodeInvalidRequest, headerIdempotencyKey, "Idempotency-Key must be given once, with 1 to 255 printable ASCII characters.")
 	}
-	return &idempotency.Key[Of]{Path: r.URL.Path, Text: values[0], Body: body, Encode: func(result Of, failure error) (*idempotency.Answer, error) {
+	return &idempotency.Key[Of]{Path: r.URL.EscapedPath(), Text: values[0], Body: body, Encode: func(result Of, failure error) (*idempotency.Answer, error) {
 		if failure != nil {
 			return fail(failure)
 		}

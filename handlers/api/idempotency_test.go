@@ -153,6 +153,21 @@ func TestIdempotencyKeyForm(t *testing.T) {
 	}
 }
 
+// TestIdempotencyOfOddPaths checks keys at addresses that PostgreSQL takes for no
+// text.
+func TestIdempotencyOfOddPaths(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	for _, id := range []string{"%00", "%ff", "%ED%A0%80"} {
+		send := func(body string) harness.Answer {
+			return h.Do(harness.Call{Method: http.MethodPost, Path: "/test/sessions/" + id + "/advance", Body: body, Header: "Idempotency-Key: k"})
+		}
+		first := send(`{}`).WantError(http.StatusBadRequest, "invalid_request", "to")
+		replays(send(`{}`), first)
+		send(`{"to": 1}`).WantError(http.StatusUnprocessableEntity, "idempotency_key_reused", "")
+	}
+}
+
 // TestIdempotencyRace sends one key fifty times at once: one session comes of
 // it, and every answer is that session or a conflict to try again.
 func TestIdempotencyRace(t *testing.T) {

@@ -146,7 +146,9 @@ func (s *Schema) drop(of *node) {
 				delete(s.Properties, key)
 			}
 		case *List:
-			s.Properties[key].Items.drop(shapeOf(member.ItemFields()))
+			item := s.Properties[key].Items
+			item.drop(shapeOf(member.ItemFields()))
+			item.MinProps = 1
 		case Field:
 			if member.Kind == KindOutput {
 				delete(s.Properties, key)

@@ -22,6 +22,7 @@ type Schema struct {
 	MaxLength   int                `json:"maxLength,omitempty"`
 	MinLength   int                `json:"minLength,omitempty"`
 	MaxItems    int                `json:"maxItems,omitempty"`
+	MinProps    int                `json:"minProperties,omitempty"`
 	MaxProps    int                `json:"maxProperties,omitempty"`
 	Items       *Schema            `json:"items,omitempty"`
 	Properties  map[string]*Schema `json:"properties,omitempty"`

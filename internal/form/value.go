@@ -70,10 +70,9 @@ func Email(p *string, name, label string) Field {
 // typographic spaces and hyphens of a copied one.
 func Phone(p *string, name, label string) Field {
 	return Field{Name: name, Label: label, Kind: KindPhone, Autocomplete: "tel",
-		Value: &text{p: p, max: 30, tidy: func(s string) string { return strings.Map(plainPhone, s) },
+		Value: &text{p: p, max: 30, pattern: phone.String(), tidy: func(s string) string { return strings.Map(plainPhone, s) },
 			check: func(s string) string {
-				digits := strings.Map(onlyDigits, s)
-				if len(digits) < 6 || len(digits) > 15 || !phone.MatchString(s) {
+				if !phone.MatchString(s) {
 					return "must be in the correct format, like 0412 345 678 or +61 2 9999 9999"
 				}
 				return ""
@@ -91,7 +90,8 @@ func Digits(p *string, n int, name, label string) Field {
 		}}}
 }
 
-var phone = regexp.MustCompile(`^\+?[0-9() .\-]+$`)
+// phone has 6 to 15 digits.
+var phone = regexp.MustCompile(`^\+?([() .\-]*[0-9]){6,15}[() .\-]*$`)
 
 func onlyDigits(r rune) rune {
 	if r >= '0' && r <= '9' {

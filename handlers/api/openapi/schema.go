@@ -89,7 +89,7 @@ func (s *Schemas) Object(t reflect.Type) *form.Schema {
 		case request && f.Tag.Get("required") == "true", !request && !strings.Contains(f.Tag.Get("json"), ",omitempty"):
 			out.Required = append(out.Required, name)
 		case request && f.Type.Kind() != reflect.Pointer:
-			schema = nullable(schema)
+			schema = nullable(orNone(schema))
 		case f.Type.Kind() == reflect.Pointer && !request:
 			schema = tagged(s.Of(f.Type.Elem()), f)
 		}
@@ -97,6 +97,18 @@ func (s *Schemas) Object(t reflect.Type) *form.Schema {
 		out.Properties[name], out.Order = schema, append(out.Order, name)
 	}
 	return out
+}
+
+// orNone is the schema of an optional text, which "" leaves out.
+func orNone(s *form.Schema) *form.Schema {
+	if s.Type != "string" {
+		return s
+	}
+	if s.Enum != nil {
+		s.Enum = append(slices.Clone(s.Enum), "")
+	}
+	s.Description += ` "" is the same as none.`
+	return s
 }
 
 // leaf describes a struct's field with what its tags add.
