@@ -265,8 +265,8 @@ func values(s *openapi3.SchemaRef) string {
 		return strings.Join(all, " or ")
 	case len(s.Value.Enum) > 0:
 		var all []string
-		for _, value := range slices.DeleteFunc(slices.Clone(s.Value.Enum), func(v any) bool { return v == "" }) {
-			if value != nil {
+		for _, value := range s.Value.Enum {
+			if value != nil && value != "" {
 				all = append(all, fmt.Sprintf("`%v`", value))
 			}
 		}

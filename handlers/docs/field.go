@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -93,14 +94,10 @@ func (s *Server) words(schema *form.Schema) []view.Word {
 			if i > 0 {
 				out = append(out, view.Word{Text: ", "})
 			}
-			out = append(out, view.Word{Text: value, Code: true})
+			out = append(out, view.Word{Text: cmp.Or(value, `""`), Code: true})
 		}
 	case schema.Const != nil:
-		text := fmt.Sprint(schema.Const)
-		if text == "" {
-			text = `""`
-		}
-		out = []view.Word{{Text: text, Code: true}}
+		out = []view.Word{{Text: cmp.Or(fmt.Sprint(schema.Const), `""`), Code: true}}
 	case schema.Items != nil:
 		out = append([]view.Word{{Text: "array of "}}, s.words(schema.Items)...)
 		if _, ok := schema.Items.Type.(string); ok && schema.Items.Enum == nil {
