@@ -40,13 +40,16 @@ type Options struct {
 // DB is the database, safe for concurrent use.
 type DB struct {
 	Queries
-	pool *sqlx.DB
+	pool      *sqlx.DB
+	announcer *announcer
+	listener  *listener
 }
 
 // Tx is a transaction, given to the function passed to DB.InTx.
 type Tx struct {
 	Queries
 	tx        *sqlx.Tx
+	announcer *announcer
 	committed []func()
 }
 
@@ -70,13 +73,20 @@ func Open(ctx context.Context, dsn string, opts Options) (*DB, error) {
 		_ = pool.Close() // the ping's error is the one to tell
 		return nil, fmt.Errorf("db: connect to PostgreSQL: %w", err)
 	}
-	return newDB(sqlx.NewDb(pool, "postgres")), nil
+	return newDB(sqlx.NewDb(pool, "postgres"), dsn), nil
 }
 
-func newDB(pool *sqlx.DB) *DB { return &DB{Queries: Queries{on: pool}, pool: pool} }
+func newDB(pool *sqlx.DB, dsn string) *DB {
+	q := Queries{on: pool}
+	return &DB{Queries: q, pool: pool, announcer: &announcer{on: &q}, listener: &listener{dsn: dsn, subs: map[string]map[chan struct{}]struct{}{}}}
+}
 
 // Close closes all connections.
-func (d *DB) Close() error { return d.pool.Close() }
+func (d *DB) Close() error {
+	d.listener.close()
+	d.announcer.sent.Wait()
+	return d.pool.Close()
+}
 
 // Ping reports whether the database answers.
 func (d *DB) Ping(ctx context.Context) error { return d.pool.PingContext(ctx) }
@@ -184,7 +194,7 @@ func (d *DB) runTx(ctx context.Context, fn func(tx *Tx) error) (err error) {
 	if err != nil {
 		return fmt.Errorf("db: begin: %w", err)
 	}
-	tx := &Tx{Queries: Queries{on: begun}, tx: begun}
+	tx := &Tx{Queries: Queries{on: begun}, tx: begun, announcer: d.announcer}
 	committing := false
 	defer func() {
 		if committing {

@@ -33,7 +33,8 @@ func (s *server) logRequests(next echo.HandlerFunc) echo.HandlerFunc {
 		if err := next(c); err != nil {
 			c.Error(err)
 		}
-		r, took := web.RequestOf(c), time.Since(start)
+		r := web.RequestOf(c)
+		took := time.Since(start) - r.Waited
 		s.Answered(c.Request().Method, c.Path(), c.Response().Status, took)
 		if r.Caller != nil {
 			s.Called(api.LogEntry(c, took))

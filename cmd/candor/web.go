@@ -76,6 +76,7 @@ func startWeb(c config.Config, a *app, listener net.Listener, logger *slog.Logge
 		Handler: handler, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug), // it has addresses, which are personal data
 	}
+	server.RegisterOnShutdown(a.Webhooks.EndWaits)
 	failed := make(chan error, 1)
 	go func() {
 		if err := server.Serve(limitConnections(listener, c.MaxConnections, c.TrustedProxies)); !errors.Is(err, http.ErrServerClosed) {

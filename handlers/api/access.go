@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"regexp"
@@ -81,6 +82,10 @@ func (s *Server) authenticate(c echo.Context) error {
 		return err
 	default:
 		r.Principal = &principal
+		r.Recheck = func(ctx context.Context) error {
+			_, err := s.Keys.Authenticate(ctx, key, r.Address)
+			return err
+		}
 		s.callers.Add(hash, principal)
 	}
 	return nil

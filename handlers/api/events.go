@@ -5,9 +5,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"time"
 
+	"candor/handlers/web"
 	"candor/internal/domain"
 	"candor/internal/form"
+	"candor/internal/service/webhooks"
 )
 
 // listEventsRequest is the query of GET /v1/events.
@@ -15,6 +18,8 @@ type listEventsRequest struct {
 	After     int              `query:"after" default:"0" min:"0" max:"9007199254740991" format:"int64" doc:"Only events numbered above this: next_after of the answer before, or the sequence of the last event you have."`
 	Limit     int              `query:"limit" sample:"100" default:"20" min:"1" max:"100" doc:"At most so many events."`
 	Type      domain.EventType `query:"type" doc:"Only events of this type."`
+	Wait      int              `query:"wait" default:"0" min:"0" max:"25" doc:"If there is no such event yet, wait for one at most so many seconds. The answer is empty if none comes. It counts as one request."`
+	Include   string           `query:"include" enum:"webhook" doc:"Test keys only: each event has its webhook, to be sent to a receiver that webhooks can't reach. A live key gets 422."`
 	SessionID *string          `query:"session_id" pattern:"^sess_[0-7][0-9a-hjkmnp-tv-z]{25}$" doc:"Only events of this session, sess_…"`
 }
 
@@ -37,11 +42,18 @@ type feedEvent struct {
 	Timestamp form.Timestamp    `json:"timestamp" doc:"When it happened, UTC."`
 	Data      eventData         `json:"data" doc:"What happened, as in the webhook."`
 	PDFSHA256 string            `json:"pdf_sha256,omitempty" doc:"session.pdf_ready: the SHA-256 of the PDF as it was issued, lower-case hex. Absent from other events, and once the customer's data are erased."`
+	Webhook   *feedWebhook      `json:"webhook,omitempty" doc:"With include=webhook: what a delivery would send now."`
 	Delivery  *feedDelivery     `json:"delivery" doc:"How far its webhook is; null where there was no URL to send it to, and once the customer's data are erased."`
 }
 
 // eventData is an event's data, as in the body of the webhook.
 type eventData struct{ json.RawMessage }
+
+// feedWebhook is an event's webhook.
+type feedWebhook struct {
+	Headers map[string]string `json:"headers" doc:"The headers, signatures included, of which the time is that of this answer. They are signed with the webhook secret of test mode, whatever the event's URL."`
+	Body    string            `json:"body" doc:"The body. Send exactly its UTF-8 bytes: the signatures are over them."`
+}
 
 // feedDelivery is the state of an event's webhook.
 type feedDelivery struct {
@@ -61,7 +73,9 @@ func (s *Server) ListEvents() Endpoint {
 		id: "listEvents", tag: "Webhooks", summary: "List events",
 		description: "What happened in the key's account and mode, in order, whether or not a webhook could be delivered. " +
 			"Sequence numbers have no gap, and no event appears below one that was listed before: ask again with `next_after` and you miss none. Events are kept for 90 days. " +
-			"Where a customer's data were erased on request, the `data` of the session's events are `session_id` and `data_erased_at` alone.",
+			"Where a customer's data were erased on request, the `data` of the session's events are `session_id` and `data_erased_at` alone. " +
+			"With `wait` a program hears of events within milliseconds, without a receiver. At most 10 requests of an account and mode can wait at a time.",
+		errors: []domain.Code{domain.CodeValidation, domain.CodeServiceUnavailable},
 		status: 200,
 	}, s.listEvents)
 }
@@ -75,7 +89,15 @@ func (s *Server) listEvents(ctx context.Context, r *listEventsRequest) (*eventLi
 		}
 		filter.Session = &id
 	}
-	feed, err := s.Webhooks.Events(ctx, scopeIn(ctx), filter, r.Limit)
+	var samples []webhooks.Sample
+	if r.Include != "" && scopeIn(ctx).Livemode {
+		_, err := s.Webhooks.Samples(ctx, scopeIn(ctx), nil)
+		return nil, err
+	}
+	feed, err := s.waitEvents(ctx, filter, r)
+	if err == nil && r.Include != "" {
+		samples, err = s.Webhooks.Samples(ctx, scopeIn(ctx), feed.Events)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -87,8 +109,30 @@ func (s *Server) listEvents(ctx context.Context, r *listEventsRequest) (*eventLi
 		if out.Data[i], err = newFeedEvent(&feed.Events[i]); err != nil {
 			return nil, err
 		}
+		if samples != nil {
+			out.Data[i].Webhook = newFeedWebhook(samples[i])
+		}
 	}
 	return out, nil
+}
+
+// waitEvents reads the feed, and waits for it if the request asks for that. It notes
+// how long that took.
+func (s *Server) waitEvents(ctx context.Context, filter domain.EventFilter, r *listEventsRequest) (*webhooks.EventFeed, error) {
+	request, start := web.RequestIn(ctx), time.Now()
+	feed, err := s.Webhooks.WaitEvents(ctx, scopeIn(ctx), filter, r.Limit, time.Duration(r.Wait)*time.Second, request.Recheck)
+	if r.Wait > 0 {
+		request.Waited = time.Since(start)
+	}
+	return feed, err
+}
+
+func newFeedWebhook(of webhooks.Sample) *feedWebhook {
+	out := &feedWebhook{Headers: map[string]string{}, Body: string(of.Body)}
+	for name := range of.Header {
+		out.Headers[name] = of.Header.Get(name)
+	}
+	return out
 }
 
 func newFeedEvent(e *domain.FeedEvent) (feedEvent, error) {

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -18,11 +19,13 @@ type Request struct {
 	HeadOnly bool   // the client wants only the headers
 
 	// Of the API.
-	Principal *domain.Principal // nil without a valid API key
-	KeyError  error             // why there is no principal
-	Caller    *domain.Principal // whose API key it is, valid or not; nil if that isn't known
-	Code      domain.Code       // of an error, "" for none
-	Created   *domain.SessionID // the session that was created, in a replayed answer, too
+	Principal *domain.Principal           // nil without a valid API key
+	KeyError  error                       // why there is no principal
+	Recheck   func(context.Context) error // why the key is valid no longer, nil if it is; nil without a valid API key
+	Waited    time.Duration               // that the request took because it was asked to wait
+	Caller    *domain.Principal           // whose API key it is, valid or not; nil if that isn't known
+	Code      domain.Code                 // of an error, "" for none
+	Created   *domain.SessionID           // the session that was created, in a replayed answer, too
 
 	// Of the dashboard.
 	Staff *domain.StaffSession // who is signed in

@@ -131,6 +131,7 @@ func (o *Outbox) record(ctx context.Context, tx *db.Tx, scope domain.Scope, sess
 		return 0, fmt.Errorf("outbox: event body: %w", err)
 	}
 	event.URL, event.EndpointID = url, endpoint
+	tx.Announce(scope)
 	if o.observer != nil {
 		tx.AfterCommit(func() { o.observer.EventRecorded(event.Type) })
 	}

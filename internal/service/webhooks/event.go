@@ -2,8 +2,12 @@ package webhooks
 
 import (
 	"context"
+	"net/http"
 
+	"candor/internal/delivery"
 	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/webhook"
 )
 
 // An EventFeed is a part of a scope's events.
@@ -34,4 +38,40 @@ func (s *Service) Events(ctx context.Context, scope domain.Scope, f domain.Event
 		feed.NextAfter = events[limit-1].Sequence
 	}
 	return feed, nil
+}
+
+// A Sample is an event's webhook as a delivery would send it now.
+type Sample struct {
+	Header http.Header
+	Body   []byte
+}
+
+// Samples returns the webhooks of events of the scope, signed with the secrets of
+// test mode (D61). An event without a delivery has an id of the same form, made of the
+// event's, so that receivers can drop what they have had. Live mode has none: by
+// them a client with a live key could pose as Candor. Error: validation_error on
+// include.
+func (s *Service) Samples(ctx context.Context, scope domain.Scope, events []domain.FeedEvent) ([]Sample, error) {
+	if scope.Livemode {
+		return nil, domain.Breaks(domain.CodeValidation, "include", form.Rule{Code: "test_mode"})
+	}
+	secrets, err := delivery.SigningSecrets(ctx, s.DB, s.Ring, scope)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Sample, len(events))
+	for i := range events {
+		e := &events[i]
+		id := domain.DeliveryID{UUID: e.ID.UUID}
+		if e.DeliveryID != nil {
+			id = *e.DeliveryID
+		}
+		request := webhook.Request{Body: e.Body, DeliveryID: id.String(), Attempt: 1, Secrets: secrets}
+		header, err := request.Header(s.Clock.Now())
+		if err != nil {
+			return nil, err
+		}
+		out[i] = Sample{header, e.Body}
+	}
+	return out, nil
 }

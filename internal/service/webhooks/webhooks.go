@@ -40,6 +40,7 @@ type Config struct {
 type Service struct {
 	Config
 	testEvents inFlight
+	waits      waits
 }
 
 // New returns a Service.

@@ -1,0 +1,146 @@
+package webhooks
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"candor/internal/domain"
+)
+
+const (
+	// MaxEventWait is how long a reader can wait for events (D61).
+	MaxEventWait = 25 * time.Second
+	// WaitsPerScope and maxWaits bound the readers that wait in one process: for
+	// events of an account and mode, and in all.
+	WaitsPerScope = 10
+	maxWaits      = 1000
+	// lookEvery is how often a waiting reader looks by itself, in case a
+	// notification was lost, and whether it is still allowed to read.
+	lookEvery = 5 * time.Second
+	// lookPause is the least time between two looks. A reader with a filter is
+	// woken by events that don't match.
+	lookPause = 100 * time.Millisecond
+)
+
+var (
+	errWaitsOfScope = &domain.Error{
+		Code: domain.CodeRateLimitExceeded, RetryAfter: lookEvery,
+		Message: "Ten requests of this account and mode wait for events already. End one of them, or ask without wait.",
+	}
+	errWaitsOfAll = &domain.Error{
+		Code: domain.CodeServiceUnavailable, RetryAfter: lookEvery,
+		Message: "Too many requests wait for events. Ask without wait, or try again in some seconds.",
+	}
+)
+
+// WaitEvents is Events, which waits for a matching event if there is none yet. It
+// returns an empty feed when the wait, ctx or the process ends. allowed is called
+// while it waits and before it returns events: its error ends the wait. Errors:
+// rate_limit_exceeded and service_unavailable if too many readers wait.
+func (s *Service) WaitEvents(ctx context.Context, scope domain.Scope, f domain.EventFilter, limit int, wait time.Duration, allowed func(context.Context) error) (*EventFeed, error) {
+	feed, err := s.Events(ctx, scope, f, limit)
+	if err != nil || wait <= 0 || len(feed.Events) > 0 {
+		return feed, err
+	}
+	if err := s.waits.begin(scope); err != nil {
+		return nil, err
+	}
+	defer s.waits.end(scope)
+	wake, stop := s.DB.Subscribe(scope)
+	defer stop()
+	over, look := time.NewTimer(wait), time.NewTicker(lookEvery)
+	defer over.Stop()
+	defer look.Stop()
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	woken := true // an event may have come before the subscription
+	for {
+		ready := pause.C
+		if !woken {
+			ready = nil
+		}
+		select {
+		case <-ready:
+			woken = false
+			pause.Reset(lookPause)
+			if err := allowed(ctx); err != nil {
+				return nil, err
+			}
+			if feed, err = s.Events(ctx, scope, f, limit); err != nil || len(feed.Events) > 0 {
+				return feed, err
+			}
+			f.After = feed.NextAfter // so that no event is looked at twice
+		case <-wake:
+			woken = true
+		case <-look.C:
+			woken = true
+		case <-over.C:
+			return feed, nil
+		case <-ctx.Done():
+			return feed, nil
+		case <-s.waits.over():
+			return feed, nil
+		}
+	}
+}
+
+// EndWaits makes waiting readers return, and those to come not wait.
+func (s *Service) EndWaits() { s.waits.finish() }
+
+// waits counts the readers that wait. The zero value has none.
+type waits struct {
+	mu    sync.Mutex
+	count map[domain.Scope]int
+	all   int
+	ended chan struct{}
+}
+
+func (w *waits) begin(scope domain.Scope) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.count[scope] >= WaitsPerScope:
+		return errWaitsOfScope
+	case w.all >= maxWaits:
+		return errWaitsOfAll
+	case w.count == nil:
+		w.count = map[domain.Scope]int{}
+	}
+	w.count[scope]++
+	w.all++
+	return nil
+}
+
+func (w *waits) end(scope domain.Scope) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.all--
+	if w.count[scope]--; w.count[scope] == 0 {
+		delete(w.count, scope)
+	}
+}
+
+// over returns a channel that is closed once waiting has ended.
+func (w *waits) over() <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.channel()
+}
+
+func (w *waits) channel() chan struct{} {
+	if w.ended == nil {
+		w.ended = make(chan struct{})
+	}
+	return w.ended
+}
+
+func (w *waits) finish() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	select {
+	case <-w.channel():
+	default:
+		close(w.channel())
+	}
+}
