@@ -122,6 +122,7 @@ screenshots: $(FRONT) ## Take pictures of every page into artifacts/, and those 
 	$(SETUP) go postgres chromium pdftools
 	go test -count=1 -run 'InTheBrowser$$' ./views/form -pictures
 	go test -count=1 -run 'TestAPersonFillsInEverything|TestPagesOfLinksThatAreOver|TestDemoPartner|InABrowser$$' ./handlers -pictures
+	go test -count=1 -run 'InABrowser$$' ./handlers/docs -pictures
 
 .PHONY: clean
 clean: ## Remove build results; .data, the development data, stays

@@ -86,7 +86,7 @@ func welcome(ctx context.Context, w io.Writer, c config.Config, a *app) error {
     email address      %[6]s
     password           %[7]s
 %[8]s  API                  %[1]s/v1
-  API description      %[1]s/v1/openapi.json
+  API docs             %[1]s/docs
   Test API key         %[2]s
   Live API key         %[3]s
   Test webhook secret  %[4]s

@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"testing"
 
+	"candor/internal/domain"
 	"candor/internal/testkit/browsertest"
 	"candor/internal/testkit/harness"
 )
 
 // fewOfEach leaves three entries of each kind: the whole reference takes axe half
-// a minute, and a run with -pictures looks at it.
+// a minute.
 const fewOfEach = `document.querySelectorAll(".group > .entry:nth-of-type(n + 4), .guide:nth-of-type(n + 6)").forEach((e) => e.remove()), true`
 
 const fitsWindow = `document.documentElement.scrollWidth <= innerWidth`
@@ -20,8 +21,7 @@ func TestDocsInABrowser(t *testing.T) {
 	t.Parallel()
 	_, base := listen(t)
 	for i, options := range harness.Looks() {
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			t.Parallel()
+		t.Run(fmt.Sprint(i), func(t *testing.T) { // one after the other: axe takes a core for seconds
 			tab := browsertest.New(t, options)
 			for name, path := range map[string]string{"index": "/docs", "guides": "/docs/guides", "reference": "/docs/reference"} {
 				tab.Open(base + path)
@@ -30,14 +30,12 @@ func TestDocsInABrowser(t *testing.T) {
 					t.Errorf("%s scrolls sideways", path)
 				}
 				tab.UniqueIDs()
-				if !browsertest.Pictures() {
-					browsertest.Eval[bool](tab, fewOfEach)
-				}
-				tab.Axe()
 				tab.View("docs/" + name)
 				if name == "guides" {
 					tab.Screenshot("docs/guides-all")
 				}
+				browsertest.Eval[bool](tab, fewOfEach)
+				tab.Axe()
 			}
 			tab.Open(base + "/docs/reference#createSession")
 			tab.View("docs/endpoint")
@@ -68,6 +66,25 @@ func TestDocsInABrowser(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDocsOfStaff looks at the pages as staff who are signed in.
+func TestDocsOfStaff(t *testing.T) {
+	t.Parallel()
+	h, base := listen(t)
+	h.NewSession(h.TestScope(), domain.NewSession{})
+	tab := browsertest.New(t, browsertest.Options{Device: browsertest.Desktop})
+	tab.Open(base + "/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fkeys")
+	tab.Type("#email", h.Account.Email)
+	tab.Type("#password", h.Account.Password)
+	tab.Click("main .button-primary")
+	tab.WaitForText("h1", "API keys")
+	tab.View("docs/from-keys")
+	tab.Click(`a[href="/docs"]`)
+	tab.WaitForText(".foot", "You are signed in to")
+	tab.Open(base + "/docs/reference#getSession")
+	tab.WaitForText("#api-key", "candor_test_…"+h.Account.TestKey[len(h.Account.TestKey)-4:])
+	tab.View("docs/signed-in")
 }
 
 // TestDocsWithoutScript chooses a language by a plain click.

@@ -28,8 +28,9 @@ const observer = new IntersectionObserver(
     const first = [...links.keys()].find((id) => seen.has(document.getElementById(id)));
     if (!first) return;
     for (const [id, link] of links) id === first ? link.setAttribute("aria-current", "true") : link.removeAttribute("aria-current");
+    if (!narrow.matches) links.get(first).scrollIntoView({ block: "nearest" });
   },
-  { rootMargin: "-64px 0px -60% 0px" },
+  { rootMargin: "-80px 0px -60% 0px" },
 );
 for (const id of links.keys()) {
   const target = document.getElementById(id);
