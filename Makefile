@@ -11,7 +11,7 @@ BUILDVCS := -buildvcs=$(shell git status >/dev/null 2>&1 && echo auto || echo fa
 LDFLAGS := $(if $(VERSION),-ldflags "-s -w -X main.version=$(VERSION)")
 
 FRONT := static/dist/manifest.json
-GENERATORS := tools/openapi/node_modules/.package-lock.json
+GENERATORS := tools/openapi/node_modules/.package-lock.json examples/node/node_modules/.package-lock.json
 TOOL := go tool -modfile=tools/lint.mod
 SETUP := @sh scripts/setup.sh
 
@@ -46,7 +46,7 @@ build: $(FRONT) ## Build bin/candor and its bill of materials
 
 .PHONY: test
 test: $(FRONT) $(GENERATORS) ## Run every test, with Chromium and the race detector
-	$(SETUP) go node cc postgres chromium pdftools
+	$(SETUP) go node cc postgres chromium pdftools python
 	go test -race -timeout 30m ./...
 
 .PHONY: test-fast
@@ -136,9 +136,9 @@ node_modules/.package-lock.json: package.json package-lock.json
 	@touch $@
 
 # Linters, generators and a proxy for the API's description, which only tests need.
-$(GENERATORS): tools/openapi/package.json tools/openapi/package-lock.json
+$(GENERATORS): %/node_modules/.package-lock.json: %/package.json %/package-lock.json
 	$(SETUP) node
-	@cd tools/openapi && npm ci --include=dev --ignore-scripts --no-update-notifier --loglevel=error >/dev/null
+	@cd $* && npm ci --include=dev --ignore-scripts --no-update-notifier --loglevel=error >/dev/null
 	@touch $@
 
 $(FRONT): node_modules/.package-lock.json static/build.mjs $(shell find static/css static/js static/img -type f)
