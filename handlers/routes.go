@@ -70,6 +70,7 @@ func (s *server) commonRoutes() []Route {
 		at(get, "/readyz", Public, s.readyz).withoutHead(),
 		at(get, static.Prefix+"*", Public, s.staticFile),
 		at(get, docsview.Root, Public, s.docs.ShowPage),
+		at(get, docsview.Root+"/", Public, s.docs.ShowIndexBelow),
 		at(get, docsview.GuidesURL, Public, s.docs.ShowPage),
 		at(get, docsview.ReferenceURL, Public, s.docs.ShowPage),
 		at(get, docsview.SearchURL, Public, s.docs.ShowSearchIndex),

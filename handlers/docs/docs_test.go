@@ -134,6 +134,15 @@ func TestLinksLead(t *testing.T) {
 	}
 }
 
+// TestIndexBelow types the address with a slash at its end.
+func TestIndexBelow(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	if answer := h.SignedOut().Get("/docs/"); answer.Code != http.StatusMovedPermanently || answer.Header().Get("Location") != "/docs" {
+		t.Errorf("%d to %q", answer.Code, answer.Header().Get("Location"))
+	}
+}
+
 // TestPublicPagesAreKept asks for each page again with its tag.
 func TestPublicPagesAreKept(t *testing.T) {
 	t.Parallel()

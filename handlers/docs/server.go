@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/a-h/templ"
@@ -105,7 +106,12 @@ func (s *Server) ShowPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return web.Compress(func(c echo.Context) error { return c.HTMLBlob(200, html) })(c)
+	return web.Compress(func(c echo.Context) error { return c.HTMLBlob(http.StatusOK, html) })(c)
+}
+
+// ShowIndexBelow leads from the address that people type to the index.
+func (s *Server) ShowIndexBelow(c echo.Context) error {
+	return c.Redirect(http.StatusMovedPermanently, view.Root)
 }
 
 // ShowSearchIndex answers with what the page's search looks through.
