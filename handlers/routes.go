@@ -74,6 +74,7 @@ func (s *server) commonRoutes() []Route {
 		at(get, docsview.GuidesURL, Public, s.docs.ShowPage),
 		at(get, docsview.ReferenceURL, Public, s.docs.ShowPage),
 		at(get, docsview.SearchURL, Public, s.docs.ShowSearchIndex),
+		at(get, docsview.ListenURL, Public, s.docs.ShowListenScript),
 		at(get, "/dev/mail", Public, s.showDevMail).onlyIf(s.Development && s.DevMail != nil),
 		at(post, "/billing/stripe", Provider, s.stripeEvent).onlyIf(s.Stripe != nil),
 	}

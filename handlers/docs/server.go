@@ -37,6 +37,7 @@ type Config struct {
 type Server struct {
 	Config
 	document *openapi.Document
+	listen   *web.Asset            // listen.mjs
 	public   map[string]*web.Asset // pages and the search index as anyone gets them, by path
 }
 
@@ -54,6 +55,10 @@ var pages = map[string]page{
 
 // Describe draws the pages about the described API.
 func (s *Server) Describe(document *openapi.Document) error {
+	var err error
+	if s.listen, err = newListenScript(s.BaseURL); err != nil {
+		return err
+	}
 	s.document, s.public = document, map[string]*web.Asset{}
 	for path, draw := range pages {
 		html, err := s.draw(context.Background(), draw, nil)

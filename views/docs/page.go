@@ -10,6 +10,7 @@ const (
 	GuidesURL    = Root + "/guides"
 	ReferenceURL = Root + "/reference"
 	SearchURL    = Root + "/search.json"
+	ListenURL    = Root + "/listen.mjs"
 )
 
 // A Page is the frame around the content of a page.
