@@ -121,8 +121,7 @@ fuzz: $(FRONT) ## Send generated requests for a minute; FOR=1h and SEED=2 for lo
 screenshots: $(FRONT) ## Take pictures of every page into artifacts/, and those of the README
 	$(SETUP) go postgres chromium pdftools
 	go test -count=1 -run 'InTheBrowser$$' ./views/form -pictures
-	go test -count=1 -run 'TestAPersonFillsInEverything|TestPagesOfLinksThatAreOver|TestDemoPartner|InABrowser$$' ./handlers -pictures
-	go test -count=1 -run 'InABrowser$$' ./handlers/docs -pictures
+	go test -count=1 -run 'TestAPersonFillsInEverything|TestPagesOfLinksThatAreOver|TestWhatTheFormTakes|TestDemoPartner|InABrowser$$' ./handlers ./handlers/form ./handlers/dashboard ./handlers/docs -pictures
 
 .PHONY: clean
 clean: ## Remove build results; .data, the development data, stays

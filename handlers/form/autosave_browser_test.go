@@ -99,13 +99,13 @@ func TestTwoDevices(t *testing.T) {
 	one.Type(input("employer"), "Town Clinic")
 	one.WaitForText(".collision", "another device saved a different answer")
 	one.WaitForText(".collision", "Use City Hospital")
-	one.WaitForText("#status", "Employer (optional): Another device saved a different answer. Choose one.")
+	one.WaitForText("#status", "Employer: another device saved a different answer. Choose one.")
 	if got := one.Tree(); !slices.ContainsFunc(got, func(line string) bool {
 		return strings.HasPrefix(line, "textbox Employer") && strings.HasSuffix(line, "(invalid)")
 	}) {
 		t.Errorf("the employer isn't invalid:\n%s", strings.Join(got, "\n"))
 	}
-	one.WaitForTrue(described + `.endsWith("Another device saved a different answer. Choose one.")`)
+	one.WaitForTrue(described + `.endsWith("Employer: another device saved a different answer. Choose one.")`)
 	one.Axe()
 	one.UniqueIDs()
 	one.FitsWidth()

@@ -247,7 +247,7 @@ function collide(form, blocks) {
       setInvalid(own, "true");
     }
     field.append(block);
-    news.push(`${field.querySelector(".label, h2").textContent.trim()}: ${error.firstElementChild.lastChild.textContent}`);
+    news.push(error.firstElementChild.lastChild.textContent);
   }
   for (const block of shown.values()) {
     const error = block.querySelector(".error");

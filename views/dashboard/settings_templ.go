@@ -104,7 +104,7 @@ func Settings(s SettingsPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "money_help_url", Label: "Link to it", Type: "url", Value: s.MoneyHelpURL, Autocomplete: "off", Optional: true, Error: s.errorOf("money_help_url")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "money_help_url", Label: "Link to the free help", Type: "url", Value: s.MoneyHelpURL, Autocomplete: "off", Optional: true, Error: s.errorOf("money_help_url")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
