@@ -1,6 +1,7 @@
 package form_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -163,15 +164,13 @@ func TestLaterInABrowser(t *testing.T) {
 			visible := func(field string) bool {
 				return browsertest.Eval[bool](tab, `document.getElementById("`+field+`.later").checkVisibility({visibilityProperty: true})`)
 			}
-			top := func() float64 {
-				return browsertest.Eval[float64](tab, `document.getElementById("living.medical").getBoundingClientRect().top + scrollY`)
-			}
 			tab.Open(base + h.Link(c.ID))
 			tab.Open(base + c.Path("expenses"))
 			tab.Click(input("living"))
 			tab.Click(input("living.groceries"))
 			see("1-focus")
-			before := top()
+			const top = `document.getElementById("living.medical").getBoundingClientRect().top + scrollY`
+			before := browsertest.Eval[float64](tab, top)
 			if !visible("living.groceries") || visible("living.clothing") {
 				t.Error("the box isn't seen in the field alone that has the focus")
 			}
@@ -182,11 +181,12 @@ func TestLaterInABrowser(t *testing.T) {
 			tab.Click(input("living.groceries"))
 			tab.Click(input("living.groceries.later"))
 			see("2-ticked")
-			if top() != before {
-				t.Errorf("the page moved by %f", top()-before)
-			}
 			if !options.NoScript {
 				tab.WaitForTrue(`document.getElementById("living.groceries").value === ""`)
+			}
+			// If 900 was saved before the tick, its conversion stands there until the next save.
+			tab.WaitForTrue(fmt.Sprintf("%s === %v", top, before))
+			if !options.NoScript {
 				tab.Click(input("living.groceries.later"))
 				tab.WaitForTrue(`document.getElementById("living.groceries").value === "900"`)
 				tab.Click(input("living.groceries.later"))
