@@ -35,7 +35,7 @@ func TestServers(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				s := start(t, command, "CANDOR_KEY="+account.TestKey, "CANDOR_WEBHOOK_SECRET="+account.TestWebhookSecret, "CANDOR_URL="+web.URL+"/v1")
+				s := start(t, command, "CANDOR_API_KEY="+account.TestKey, "CANDOR_WEBHOOK_SECRET="+account.TestWebhookSecret, "CANDOR_URL="+web.URL+"/v1")
 				s.run(partner)
 			})
 		}

@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	key       = os.Getenv("CANDOR_KEY")
+	key       = os.Getenv("CANDOR_API_KEY")
 	api       = os.Getenv("CANDOR_URL")
 	port      = cmp.Or(os.Getenv("PORT"), "3000")
 	publicURL = cmp.Or(os.Getenv("PUBLIC_URL"), "http://localhost:"+port)

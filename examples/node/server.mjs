@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { writeFile } from "node:fs/promises";
 import { Webhook } from "standardwebhooks";
 
-const { CANDOR_KEY, CANDOR_WEBHOOK_SECRET, CANDOR_URL, PORT = "3000" } = process.env;
+const { CANDOR_API_KEY, CANDOR_WEBHOOK_SECRET, CANDOR_URL, PORT = "3000" } = process.env;
 const { PUBLIC_URL = `http://localhost:${PORT}` } = process.env;
 
 const webhook = new Webhook(CANDOR_WEBHOOK_SECRET); // takes whsec_… as it is
@@ -13,7 +13,7 @@ const seen = new Set(); // ids of webhooks that are done
 async function candor(path, options = {}) {
   const response = await fetch(CANDOR_URL + path, {
     ...options,
-    headers: { authorization: `Bearer ${CANDOR_KEY}`, "content-type": "application/json", ...options.headers },
+    headers: { authorization: `Bearer ${CANDOR_API_KEY}`, "content-type": "application/json", ...options.headers },
   });
   if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
   return response;

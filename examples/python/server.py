@@ -12,7 +12,7 @@ import urllib.request
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-KEY = os.environ["CANDOR_KEY"]
+KEY = os.environ["CANDOR_API_KEY"]
 SECRET = os.environ["CANDOR_WEBHOOK_SECRET"]
 API = os.environ["CANDOR_URL"]
 PORT = int(os.environ.get("PORT", "3000"))

@@ -7,8 +7,8 @@
 //   node listen.mjs --forward http://localhost:3000/hook
 //
 // --forward URL   where to send each event; without it, events are printed
-// --key KEY       a test key with sessions:read and data:read. Better: CANDOR_API_KEY or
-//                 CANDOR_KEY, because your shell's history keeps the command
+// --key KEY       a test key with sessions:read and data:read. Better: CANDOR_API_KEY,
+//                 because your shell's history keeps the command
 // --after N       begin after event number N, 0 for all that are kept. Without
 //                 it, begin where the last run stopped, or with the next event
 // --state FILE    where the last number is kept, .candor-listen.json if not given
@@ -48,13 +48,13 @@ function settings() {
   } catch (error) {
     throw new Failure(`${error.message}. The options are at the top of listen.mjs.`);
   }
-  const key = given.key ?? process.env.CANDOR_API_KEY ?? process.env.CANDOR_KEY ?? "";
+  const key = given.key ?? process.env.CANDOR_API_KEY ?? "";
   if (key === "") throw new Failure("A test key is missing. Set CANDOR_API_KEY=candor_test_…, from API keys in the dashboard.");
   if (key.startsWith("candor_live_")) throw new Failure("This is a live key. listen.mjs is for test mode: use a key that starts with candor_test_.");
   if (given.after !== undefined && !/^\d{1,15}$/.test(given.after)) throw new Failure("--after must be the number of an event, such as 42, or 0.");
   return {
     ...given, key,
-    url: address("--url", given.url ?? process.env.CANDOR_URL ?? "{base_url}"),
+    url: address("--url", given.url ?? process.env.CANDOR_URL ?? "{base_url}").replace(/\/v1$/, ""), // examples' CANDOR_URL has it
     forward: given.forward && address("--forward", given.forward),
   };
 }

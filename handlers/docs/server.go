@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/a-h/templ"
@@ -37,8 +38,7 @@ type Config struct {
 type Server struct {
 	Config
 	document *openapi.Document
-	listen   *web.Asset            // listen.mjs
-	public   map[string]*web.Asset // pages and the search index as anyone gets them, by path
+	public   map[string]func() (*web.Asset, error) // pages and the search index as anyone gets them, by path
 }
 
 // New returns the documentation, which Describe fills.
@@ -53,31 +53,44 @@ var pages = map[string]page{
 	view.GuidesURL:    (*Server).guides,
 }
 
-// Describe draws the pages about the described API.
-func (s *Server) Describe(document *openapi.Document) error {
-	var err error
-	if s.listen, err = newListenScript(s.BaseURL); err != nil {
-		return err
+// Describe takes the API's description. A page that anyone gets is drawn when it
+// is first asked for: all of them take 50 ms, and most processes of tests show
+// none.
+func (s *Server) Describe(document *openapi.Document) {
+	s.document, s.public = document, map[string]func() (*web.Asset, error){
+		view.SearchURL: sync.OnceValues(s.searchAsset), view.ListenURL: sync.OnceValues(s.listenScript),
 	}
-	s.document, s.public = document, map[string]*web.Asset{}
 	for path, draw := range pages {
-		html, err := s.draw(context.Background(), draw, nil)
-		if err == nil {
-			s.public[path], err = web.NewAsset(html)
-		}
-		if err != nil {
-			return fmt.Errorf("docs: draw %s: %w", path, err)
-		}
+		s.public[path] = sync.OnceValues(func() (*web.Asset, error) {
+			html, err := s.draw(context.Background(), draw, nil)
+			if err != nil {
+				return nil, fmt.Errorf("docs: draw %s: %w", path, err)
+			}
+			return web.NewAsset(html)
+		})
 	}
+}
+
+func (s *Server) searchAsset() (*web.Asset, error) {
 	index, err := s.searchIndex()
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(index)
+	if err != nil {
+		return nil, err
+	}
+	return web.NewAsset(text)
+}
+
+// serve answers with what anyone gets at the path.
+func (s *Server) serve(c echo.Context, path string) error {
+	asset, err := s.public[path]()
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(index)
-	if err == nil {
-		s.public[view.SearchURL], err = web.NewAsset(text)
-	}
-	return err
+	c.Response().Header().Set(echo.HeaderCacheControl, "public, no-cache")
+	return asset.Serve(c, path)
 }
 
 func (s *Server) draw(ctx context.Context, draw page, mine *view.Mine) ([]byte, error) {
@@ -103,8 +116,7 @@ func (s *Server) ShowPage(c echo.Context) error {
 	}
 	if mine == nil {
 		h.Set(echo.HeaderContentType, echo.MIMETextHTMLCharsetUTF8)
-		h.Set(echo.HeaderCacheControl, "public, no-cache")
-		return s.public[path].Serve(c, "page.html")
+		return s.serve(c, path)
 	}
 	h.Set(echo.HeaderCacheControl, "private, no-store")
 	html, err := s.draw(c.Request().Context(), pages[path], mine)
@@ -121,8 +133,7 @@ func (s *Server) ShowIndexBelow(c echo.Context) error {
 
 // ShowSearchIndex answers with what the page's search looks through.
 func (s *Server) ShowSearchIndex(c echo.Context) error {
-	c.Response().Header().Set(echo.HeaderCacheControl, "public, no-cache")
-	return s.public[view.SearchURL].Serve(c, "search.json")
+	return s.serve(c, view.SearchURL)
 }
 
 // mine is what the reader's samples are filled in with, nil unless staff are
