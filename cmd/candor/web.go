@@ -42,7 +42,7 @@ func startWeb(c config.Config, a *app, listener net.Listener, logger *slog.Logge
 	if err != nil {
 		return part{}, err
 	}
-	opened, err := ratelimit.New(ratelimit.Config{PerMinute: ratelimit.Opened * c.FormRate, Burst: 2 * ratelimit.Opened * c.FormRate, Keys: rateKeys})
+	opened, err := ratelimit.New(ratelimit.Config{PerMinute: ratelimit.Opened * c.FormRate, Burst: 2 * c.FormRate, Keys: rateKeys})
 	if err != nil {
 		return part{}, err
 	}

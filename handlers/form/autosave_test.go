@@ -3,11 +3,14 @@ package form_test
 import (
 	"net/http"
 	"net/url"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"unicode/utf8"
 
+	"candor/db"
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit/harness"
 	"candor/internal/testkit/page"
@@ -316,4 +319,34 @@ func TestSaveIsBounded(t *testing.T) {
 			t.Errorf("%s: %d bytes answer %d", name, len(longest.Encode()), got.Code)
 		}
 	}
+}
+
+// TestStuckSavesDelayOthersLittle keeps as many automatic saves waiting for a lock as
+// may be under way: another customer's is taken nevertheless.
+func TestStuckSavesDelayOthersLittle(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	save := url.Values{"action": {"autosave"}, "occupation": {"Nurse"}}
+	atOnce := min(2*runtime.GOMAXPROCS(0), 4) // a test's pool has 8 connections
+	var stuck sync.WaitGroup
+	h.OK(h.DB.InTx(t.Context(), func(tx *db.Tx) error {
+		for range atOnce {
+			c := h.NewCustomer()
+			c.Get("personal_details")
+			if _, err := tx.LockOpenSession(t.Context(), c.ID, h.Clock.Now()); err != nil {
+				return err
+			}
+			stuck.Go(func() { c.WantPage(c.Post("personal_details", save), http.StatusOK) })
+		}
+		for waiting := 0; waiting < atOnce; {
+			if err := h.DB.Raw().GetContext(t.Context(), &waiting, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`); err != nil {
+				return err
+			}
+		}
+		c := h.NewCustomer()
+		c.Get("personal_details")
+		c.WantPage(c.Post("personal_details", save), http.StatusOK)
+		return nil
+	}))
+	stuck.Wait()
 }

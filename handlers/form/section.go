@@ -90,6 +90,9 @@ func (s *Server) AnswerSection(c echo.Context, v *visit) error {
 	}
 	a.page = s.sectionPage(c, v, nil)
 	ctx := c.Request().Context()
+	if a.action == view.ActionAutosave {
+		defer s.awaitTurn()()
+	}
 	if err := s.Forms.Edit(ctx, v.State, a.section, a.edit, func(m *form.Merged) (forms.Save, error) { return a.decide(ctx, m) }); err != nil {
 		return err
 	}
@@ -106,6 +109,17 @@ func (s *Server) AnswerSection(c echo.Context, v *visit) error {
 		return c.Redirect(http.StatusSeeOther, formURL(v.Session.ID))
 	}
 	return s.next(c, v, a.section)
+}
+
+// awaitTurn waits until fewer automatic saves are under way, but not for long. The
+// caller calls done.
+func (s *Server) awaitTurn() (done func()) {
+	select {
+	case s.saving <- struct{}{}:
+		return func() { <-s.saving }
+	case <-time.After(saveWait):
+		return func() {}
+	}
 }
 
 // withoutList is above what a section without a list takes: its longest answers

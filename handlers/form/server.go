@@ -4,6 +4,7 @@ package form
 
 import (
 	"errors"
+	"runtime"
 	"time"
 
 	gorilla "github.com/gorilla/sessions"
@@ -32,8 +33,18 @@ type Config struct {
 // Server holds the form's handlers.
 type Server struct {
 	Config
-	store *gorilla.CookieStore // of the cookies that open forms
+	store  *gorilla.CookieStore // of the cookies that open forms
+	saving chan struct{}        // has an element for each automatic save under way
 }
+
+// Of the automatic saves, savesAtOnce for each core are under way and the others
+// wait, for at most saveWait: a thousand customers who type at once shall not share
+// the cores with each webhook. If the database is far, a save holds its place for
+// longer than it uses a core, so the wait is bounded.
+const (
+	savesAtOnce = 2
+	saveWait    = 100 * time.Millisecond
+)
 
 // New returns the form.
 func New(c Config) (*Server, error) {
@@ -42,5 +53,5 @@ func New(c Config) (*Server, error) {
 	}
 	store := gorilla.NewCookieStore(c.CookieKeys...)
 	store.MaxAge(int(longestAccess / time.Second))
-	return &Server{Config: c, store: store}, nil
+	return &Server{Config: c, store: store, saving: make(chan struct{}, savesAtOnce*runtime.GOMAXPROCS(0))}, nil
 }

@@ -77,7 +77,7 @@ func (a *attack) parts(only string) ([]part, error) {
 	all := []part{
 		{"uploads", a.uploads}, {"refused", a.refusedUploads}, {"drafts", a.drafts},
 		{"api", a.refusedClients}, {"floods", a.floods}, {"networks", a.manyNetworks}, {"owner", a.knownAddress},
-		{"connections", a.unfinished},
+		{"forms", a.forms}, {"connections", a.unfinished},
 		{"copy", a.secondBrowser}, {"rest", a.storedText}, {"links", a.guessedLinks}, {"sites", a.otherSites}, {"host", a.hostHeader},
 	}
 	if only == "" {

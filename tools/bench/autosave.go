@@ -8,10 +8,14 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"os"
+	"os/exec"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	"candor/internal/statement/statementtest"
@@ -93,7 +97,67 @@ func (b *bench) autosaves(ctx context.Context, e *environment) error {
 		return err
 	}
 	b.addAutosaves(all, after-used, ownAfter-own, alone, beside)
+	burning, err := e.besideBurning(ctx, (after-used)/time.Duration((typingRamp+typingSeconds*time.Second)/time.Second), events)
+	if err != nil {
+		return err
+	}
+	b.add(row{
+		what:   "The same beside a program that has nothing to do with candor and uses as much processor time",
+		figure: fmt.Sprintf("%.1f / %.1f ms", ms(quantile(burning, 0.5)), ms(quantile(burning, 0.99))), yardstick: "–", ratio: "–",
+		target: "stated", met: true,
+	})
 	return nil
+}
+
+// besideBurning measures webhooks while another process uses that much processor
+// time a second.
+func (e *environment) besideBurning(ctx context.Context, used time.Duration, events int) ([]time.Duration, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	burning := exec.CommandContext(ctx, os.Args[0], "-burn", used.String())
+	if err := burning.Start(); err != nil {
+		return nil, err
+	}
+	times, err := e.commitToWebhook(ctx, events, time.Second/fairRate)
+	stop()
+	_ = burning.Wait() // was killed
+	return times, err
+}
+
+// burn uses that much processor time a second, in pieces about as long as a save's
+// that begin at random.
+func burn(ctx context.Context, used time.Duration) {
+	const (
+		piece = 4 * time.Millisecond
+		own   = 0 // RUSAGE_SELF
+		one   = 1 // RUSAGE_THREAD, which package syscall doesn't name
+	)
+	pause := float64(time.Second) * float64(piece) / float64(used)
+	began := time.Now()
+	var wait sync.WaitGroup
+	defer wait.Wait()
+	for next := began; ; next = next.Add(time.Duration(rand.ExpFloat64() * pause)) {
+		select {
+		case <-time.After(time.Until(next)):
+		case <-ctx.Done():
+			return
+		}
+		if usedBy(own).Seconds() > used.Seconds()*time.Since(began).Seconds() {
+			continue // pieces are longer than meant: a thread's time is counted in ticks
+		}
+		wait.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			for end := usedBy(one) + piece; usedBy(one) < end; {
+			}
+		})
+	}
+}
+
+func usedBy(whose int) time.Duration {
+	var used syscall.Rusage
+	_ = syscall.Getrusage(whose, &used) // fails only for other targets
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 func (b *bench) addAutosaves(all []*typist, used, own time.Duration, alone, beside []time.Duration) {

@@ -23,10 +23,15 @@ func main() {
 	history := flag.Int("sessions", 1_000_000, "number of sessions in the long history")
 	deliveries := flag.Int("deliveries", 1_000_000, "number of old deliveries")
 	only := flag.String("only", "", "run only these parts, separated by commas: throughput, memory, pages, autosave, latency, webhooks, fairness, history, dashboard; or backlog, a part of webhooks")
+	burnt := flag.Duration("burn", 0, "only use that much processor time a second, for another bench to measure beside it")
 	binary := flag.String("candor", "bin/candor", "the built service")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	if *burnt > 0 {
+		burn(ctx, *burnt)
+		return
+	}
 	b := &bench{binary: *binary, span: time.Duration(*seconds) * time.Second, history: *history, deliveries: *deliveries}
 	if err := b.run(ctx, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"candor/internal/domain"
+	"candor/internal/statement"
+	"candor/internal/statement/statementtest"
+	"candor/tools/harness"
+)
+
+const (
+	officeNetwork = "198.51.100.200"
+	officeForms   = 50
+	// officeSaves is how many saves a second one network may make in the long run.
+	officeSaves = 100
+	officeBurst = 1200
+)
+
+// forms floods forms from one network: without their cookies, and by browsers that
+// opened them.
+func (a *attack) forms(ctx context.Context) error {
+	before, err := a.rowsStored(ctx)
+	if err != nil {
+		return err
+	}
+	stranger := saveRequest(a.Addr, "/f/"+domain.NewSessionID().String()+"/"+statement.IncomeSection, "198.51.100.201", "")
+	o, seen := a.besideVictim(ctx, func() []byte { return stranger })
+	after, err := a.rowsStored(ctx)
+	if err != nil {
+		return err
+	}
+	text, _ := a.judge(seen)
+	a.add(seen.failed+seen.notReady == 0 && after-before <= mostRows && o.statuses[http.StatusOK] == 0, fmt.Sprintf("%d connections flood a form without its cookie", floodConnections),
+		fmt.Sprintf("no call of another account fails, always ready, at most %d rows", mostRows), "%s; %d rows; %s", text, after-before, o)
+	pause(ctx, time.Second)
+
+	var saves [][]byte
+	for range officeForms {
+		c, err := a.newCustomer(ctx, officeNetwork)
+		if err != nil {
+			return err
+		}
+		var cookies []string
+		at, err := url.Parse(c.base + c.path(statement.IncomeSection))
+		if err != nil {
+			return err
+		}
+		for _, cookie := range c.Jar.Cookies(at) {
+			cookies = append(cookies, cookie.Name+"="+cookie.Value)
+		}
+		saves = append(saves, saveRequest(a.Addr, c.path(statement.IncomeSection), officeNetwork, strings.Join(cookies, "; ")))
+	}
+	o, seen = a.besideVictim(ctx, func() []byte { return saves[rand.IntN(len(saves))] })
+	text, _ = a.judge(seen)
+	most := officeBurst + officeSaves*(int(a.span.Seconds())+1)
+	a.add(seen.failed+seen.notReady == 0 && o.statuses[http.StatusOK] <= most, fmt.Sprintf("%d connections of one network save %d forms that it opened", floodConnections, officeForms),
+		fmt.Sprintf("no call of another account fails, always ready, at most %d saves", most), "%s; %s", text, o)
+	return nil
+}
+
+// saveRequest saves a section as the form's script does.
+func saveRequest(addr, path, network, cookies string) []byte {
+	values := url.Values{"action": {"autosave"}}
+	maps.Copy(values, statementtest.Values(statement.IncomeSection))
+	header := []string{"Content-Type: application/x-www-form-urlencoded", "Sec-Fetch-Site: same-origin", "X-Forwarded-For: " + network}
+	if cookies != "" {
+		header = append(header, "Cookie: "+cookies)
+	}
+	return harness.Request("POST", addr, path, values.Encode(), header...)
+}
