@@ -224,3 +224,45 @@ func TestListenScriptIsServed(t *testing.T) {
 		t.Errorf("with its ETag: %d", again.Code)
 	}
 }
+
+// TestQuickStartWithWebhooks runs the guides' commands that download and start
+// listen.mjs, and then those of the quick start: with four commands after the key,
+// a receiver has had the events of a completed session.
+func TestQuickStartWithWebhooks(t *testing.T) {
+	t.Parallel()
+	h, _ := listen(t)
+	got := &receiver{TB: t, secret: h.Account.TestWebhookSecret}
+	server := httptest.NewServer(got)
+	t.Cleanup(server.Close)
+	guides := get(h, "/docs/guides")
+	var setUp, commands []string
+	for _, b := range blocks(part(guides, "webhooks-receive-on-your-own-computer")) {
+		setUp = append(setUp, strings.Split(strings.TrimSpace(b.code), "\n")...)
+	}
+	for _, b := range blocks(part(guides, "quick-start")) {
+		if b.language == "sh" {
+			commands = append(commands, b.code)
+		}
+	}
+	commands = commands[1:] // the first sets the key
+	if len(setUp)+len(commands) != 4 {
+		t.Fatalf("%d commands: %q %q", len(setUp)+len(commands), setUp, commands)
+	}
+	l := &laptop{h, t.TempDir()}
+	run := func(command string) {
+		if out, err := shell(t, h, l.folder, []string{"bash", "-euo", "pipefail", "-c", command}); err != nil {
+			t.Fatalf("%s: %v\n%s", command, err, out)
+		}
+	}
+	run(setUp[0])
+	args := strings.Fields(strings.Replace(setUp[1], "http://localhost:3000", server.URL, 1))
+	listening := l.start(args[2:]...)
+	listening.sees("Listening")
+	run(strings.Join(commands, "\n"))
+	listening.sees("session.completed")
+	listening.stop()
+	if got.mu.Lock(); len(got.bodies) != 9 {
+		t.Errorf("%d webhooks came: %q", len(got.bodies), got.bodies)
+	}
+	got.mu.Unlock()
+}
