@@ -18,9 +18,10 @@ const (
 	// lookEvery is how often a waiting reader looks by itself, in case a
 	// notification was lost, and whether it is still allowed to read.
 	lookEvery = 5 * time.Second
-	// lookPause is the least time between two looks. A reader with a filter is
-	// woken by events that don't match.
-	lookPause = 100 * time.Millisecond
+	// lookPause is the least time between two looks after the first quickLooks: a
+	// reader with a filter is woken by events that don't match.
+	lookPause  = 100 * time.Millisecond
+	quickLooks = 3
 )
 
 var (
@@ -54,7 +55,7 @@ func (s *Service) WaitEvents(ctx context.Context, scope domain.Scope, f domain.E
 	defer look.Stop()
 	pause := time.NewTimer(0)
 	defer pause.Stop()
-	woken := true // an event may have come before the subscription
+	woken, looks := true, 0 // an event may have come before the subscription
 	for {
 		ready := pause.C
 		if !woken {
@@ -63,7 +64,11 @@ func (s *Service) WaitEvents(ctx context.Context, scope domain.Scope, f domain.E
 		select {
 		case <-ready:
 			woken = false
-			pause.Reset(lookPause)
+			if looks++; looks < quickLooks {
+				pause.Reset(0)
+			} else {
+				pause.Reset(lookPause)
+			}
 			if err := allowed(ctx); err != nil {
 				return nil, err
 			}
