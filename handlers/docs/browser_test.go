@@ -45,6 +45,9 @@ func TestDocsInABrowser(t *testing.T) {
 			tab.Open(base + "/docs/reference#error-validation_error")
 			tab.View("docs/error")
 			tab.Open(base + "/docs/reference#event-session.completed")
+			if options.Device == browsertest.Desktop {
+				tab.WaitForTrue(`document.querySelector('.contents [href="#event-session.completed"][aria-current]').offsetHeight > 0`)
+			}
 			tab.View("docs/event")
 			tab.Open(base + "/docs/guides#webhooks")
 			tab.View("docs/webhooks")

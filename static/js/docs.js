@@ -28,7 +28,10 @@ const observer = new IntersectionObserver(
     const first = [...links.keys()].find((id) => seen.has(document.getElementById(id)));
     if (!first) return;
     for (const [id, link] of links) id === first ? link.setAttribute("aria-current", "true") : link.removeAttribute("aria-current");
-    if (!narrow.matches) links.get(first).scrollIntoView({ block: "nearest" });
+    if (narrow.matches) return;
+    const folded = links.get(first).closest(".contents details");
+    if (folded) folded.open = true;
+    links.get(first).scrollIntoView({ block: "nearest" });
   },
   { rootMargin: "-80px 0px -60% 0px" },
 );
