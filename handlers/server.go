@@ -141,7 +141,7 @@ func (s *server) wire() (err error) {
 	}
 	if s.form, err = form.New(form.Config{
 		Accounts: s.Accounts, Forms: s.Forms, Sessions: s.Sessions,
-		Clock: s.Clock, Cookies: cookies, CookieKeys: s.CookieKeys, LinkLimiter: s.LinkLimiter, OpenedLimiter: s.OpenedLimiter, NetworkLimiter: s.NetworkLimiter,
+		Clock: s.Clock, Cookies: cookies, CookieKeys: s.CookieKeys, LinkLimiter: s.LinkLimiter, OpenedLimiter: s.OpenedLimiter, NetworkLimiter: s.NetworkLimiter, RefusalDelay: s.RefusalDelay,
 	}); err != nil {
 		return err
 	}

@@ -338,11 +338,7 @@ func TestStuckSavesDelayOthersLittle(t *testing.T) {
 			}
 			stuck.Go(func() { c.WantPage(c.Post("personal_details", save), http.StatusOK) })
 		}
-		for waiting := 0; waiting < atOnce; {
-			if err := h.DB.Raw().GetContext(t.Context(), &waiting, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`); err != nil {
-				return err
-			}
-		}
+		h.WaitForLocks(atOnce)
 		c := h.NewCustomer()
 		c.Get("personal_details")
 		c.WantPage(c.Post("personal_details", save), http.StatusOK)

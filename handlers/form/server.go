@@ -24,10 +24,11 @@ type Config struct {
 
 	Clock          domain.Clock
 	Cookies        web.Cookies
-	CookieKeys     [][]byte    // gorilla/sessions pairs, newest first
-	LinkLimiter    web.Limiter // of posts to a form, by its link
-	OpenedLimiter  web.Limiter // of posts by browsers that opened their form, by network
-	NetworkLimiter web.Limiter // of other posts to forms, and of wrong links, by network
+	CookieKeys     [][]byte      // gorilla/sessions pairs, newest first
+	LinkLimiter    web.Limiter   // of posts to a form, by its link
+	OpenedLimiter  web.Limiter   // of posts by browsers that opened their form, by network
+	NetworkLimiter web.Limiter   // of other posts to forms, and of wrong links, by network
+	RefusalDelay   time.Duration // before a response that says to come back later; zero for none
 }
 
 // Server holds the form's handlers.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"time"
 
 	"candor/internal/domain"
@@ -25,4 +26,20 @@ func TooMany(quota ratelimit.Quota) error {
 	}
 	wait := max(time.Second, quota.RetryAfter)
 	return &domain.Error{Code: domain.CodeRateLimitExceeded, Message: "There were too many requests in a short time.", RetryAfter: wait}
+}
+
+// HoldBack delays a response that says to come back later. A program that asks
+// again at once on 40 connections would otherwise get 8,000 such responses a
+// second and leave no core to anyone else. Waiting costs only the connection,
+// which is open anyway.
+func HoldBack(ctx context.Context, delay time.Duration) {
+	if delay == 0 {
+		return
+	}
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }

@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -28,13 +27,13 @@ func (s *Server) LimitSignedOut(next echo.HandlerFunc) echo.HandlerFunc {
 			err := next(c)
 			var own *domain.Error
 			if c.Response().Header().Get(web.HeaderRetry) != "" || errors.As(err, &own) && own.RetryAfter > 0 {
-				s.holdBack(c.Request().Context())
+				web.HoldBack(c.Request().Context(), s.RefusalDelay)
 			}
 			return err
 		}
 		s.Attempts.Observer.SignInAttempted(domain.AttemptLimited)
 		wait := max(time.Second, quota.RetryAfter.Round(time.Second))
-		s.holdBack(c.Request().Context())
+		web.HoldBack(c.Request().Context(), s.RefusalDelay)
 		return &domain.Error{
 			Code: domain.CodeRateLimitExceeded, Message: fmt.Sprintf("There were too many attempts from your network. Try again in %.0f seconds.", wait.Seconds()),
 			RetryAfter: wait,
@@ -72,19 +71,3 @@ func (s *Server) BoundStrangers(next echo.HandlerFunc) echo.HandlerFunc {
 
 // busyRetry is the Retry-After of a post that BoundStrangers rejects.
 const busyRetry = 5 * time.Second
-
-// holdBack delays a response that says to come back later. A program that asks
-// again at once on 40 connections would otherwise get 8,000 such responses a
-// second and leave no core to anyone else. Waiting costs only the connection,
-// which is open anyway.
-func (s *Server) holdBack(ctx context.Context) {
-	if s.RefusalDelay == 0 {
-		return
-	}
-	timer := time.NewTimer(s.RefusalDelay)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
