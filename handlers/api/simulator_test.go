@@ -87,6 +87,13 @@ func TestAdvanceStepByStep(t *testing.T) {
 	for body, code := range map[string]string{`{"to": "opened"}`: "session_completed", `{"to": "income"}`: "session_completed", `{"to": "expired"}`: "session_completed", `{"to": "completed", "data": {"income": {}}}`: "session_completed"} {
 		advance(h, id, body).WantError(http.StatusConflict, code, "")
 	}
+	other := newSessionID(h, harness.ValidBody)
+	once := harness.Call{Method: http.MethodPost, Path: "/test/sessions/" + other + "/advance", Body: `{"to": "opened"}`, Header: "Idempotency-Key: once"}
+	first := h.Do(once).WantStatus(http.StatusOK)
+	advance(h, other, `{"to": "income"}`).WantStatus(http.StatusOK)
+	if again := h.Do(once).WantStatus(http.StatusOK); again.Body.String() != first.Body.String() || again.Header().Get("Idempotency-Replayed") != "true" {
+		t.Errorf("replayed as %s", again.Body)
+	}
 	cancelled, expired := newSessionID(h, harness.ValidBody), newSessionID(h, harness.ValidBody)
 	h.Do(harness.Call{Method: http.MethodDelete, Path: "/sessions/" + cancelled}).WantStatus(http.StatusOK)
 	advance(h, expired, `{"to": "expired"}`).WantStatus(http.StatusOK)
