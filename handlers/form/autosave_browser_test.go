@@ -106,6 +106,10 @@ func TestTwoDevices(t *testing.T) {
 		t.Errorf("the employer isn't invalid:\n%s", strings.Join(got, "\n"))
 	}
 	one.WaitForTrue(described + `.endsWith("Employer: another device saved a different answer. Choose one.")`)
+	one.WaitForTrue(`document.querySelector(".save-status [role=status]").textContent === ""`)
+	if keptOnDevice(one) != 1 {
+		t.Error("the device doesn't keep what collides")
+	}
 	one.Axe()
 	one.UniqueIDs()
 	one.FitsWidth()
@@ -115,6 +119,11 @@ func TestTwoDevices(t *testing.T) {
 	one.Click(`button[value="keep:employer"]`)
 	one.WaitGone(".collision")
 	one.WaitForFocus("employer")
+	for deadline := time.Now().Add(10 * time.Second); keptOnDevice(one) != 0; {
+		if time.Now().After(deadline) {
+			t.Fatal("the device still keeps what was chosen")
+		}
+	}
 	stored(c.Customer, "personal_details", "occupation", "Doctor", "employer", "Town Clinic")
 	two.Type(input("employer"), "Elsewhere")
 	two.WaitFor(".collision")

@@ -130,7 +130,7 @@ async function save(leaving = false) {
   const fresh = page.querySelector("form[data-autosave]");
   if (!fresh) return show(page);
   settle(form, fresh, new URLSearchParams(sent));
-  saved(fresh.querySelector("[data-collision]"));
+  saved(form.querySelector("[data-collision]")); // settle moved it there
   if (dirty === form) schedule();
 }
 
