@@ -47,7 +47,7 @@ build: $(FRONT) ## Build bin/candor and its bill of materials
 .PHONY: test
 test: $(FRONT) $(GENERATORS) ## Run every test, with Chromium and the race detector
 	$(SETUP) go node cc postgres chromium pdftools python
-	go test -race -timeout 30m ./...
+	PRISM=yes go test -race -timeout 30m ./...
 
 .PHONY: test-fast
 test-fast: $(FRONT) ## Run the tests that need no browser, without the slow ones and the race detector

@@ -19,9 +19,10 @@ import (
 
 // A description is the API's OpenAPI document, as the tested server serves it.
 type description struct {
-	once sync.Once
-	doc  *openapi3.T
-	err  error
+	Source []byte // as it was served
+	once   sync.Once
+	doc    *openapi3.T
+	err    error
 }
 
 // Described is read once by the first test that needs it: it depends on the
@@ -35,7 +36,8 @@ func (d *description) Load(t testing.TB, h http.Handler) *openapi3.T {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/openapi.json", nil)
 		r.RemoteAddr = "[2001:db8:ffff::1]:1" // it counts against the limit of no address that a test counts
 		h.ServeHTTP(recorder, r)
-		d.doc, d.err = openapi3.NewLoader().LoadFromData(recorder.Body.Bytes())
+		d.Source = recorder.Body.Bytes()
+		d.doc, d.err = openapi3.NewLoader().LoadFromData(d.Source)
 	})
 	if d.err != nil {
 		t.Fatalf("OpenAPI document: %v", d.err)
@@ -55,6 +57,10 @@ func FindOperation(doc *openapi3.T, r *http.Request) (path string, item *openapi
 	}
 	return "", nil, nil
 }
+
+// Watch is told of every documented response that CheckContract checks, if it isn't
+// nil.
+var Watch func(testing.TB, *http.Request, *httptest.ResponseRecorder)
 
 // CheckContract holds a response of the API to the document and to what all
 // responses have in common.
@@ -80,6 +86,9 @@ func (h *Harness) CheckContract(r *http.Request, w *httptest.ResponseRecorder) {
 			h.Errorf("%s %s: %d %s: %v", r.Method, r.URL.Path, w.Code, w.Body, err)
 		}
 		return
+	}
+	if Watch != nil {
+		Watch(h.TB, r, w)
 	}
 	if err := Mismatch(doc, path, item, operation, r, w); err != nil {
 		h.Errorf("%s %s: the answer %d isn't as documented: %v\n%s", r.Method, r.URL.Path, w.Code, err, w.Body)
