@@ -216,6 +216,28 @@ func TestDeviceKeepsWhatWasNotSent(t *testing.T) {
 	}
 }
 
+// TestHubSendsWhatWasKept opens the list of sections, and the check page, after a
+// section's tab was left offline.
+func TestHubSendsWhatWasKept(t *testing.T) {
+	t.Parallel()
+	for page, says := range map[string]string{"": "Changes to finish", "declaration": "Some sections aren’t finished"} {
+		c := newTyping(t)
+		c.AnswerAll()
+		tab := c.device(t, "personal_details")
+		c.line.state.Store(cut)
+		tab.Type(input("phone"), "0400 000 001")
+		tab.WaitForText(saveStatus, "No connection")
+		tab.Open("about:blank")
+		c.line.state.Store(whole)
+		tab.Open(c.base + c.Path(page))
+		tab.WaitForText("main", says)
+		stored(c.Customer, "personal_details", "phone", "0400 000 001")
+		if left := keptOnDevice(tab); left != 0 {
+			t.Errorf("%d pages are still kept on the device", left)
+		}
+	}
+}
+
 // TestFieldsThatWereLeftAreKept kills the tab as soon as the next field has the
 // focus.
 func TestFieldsThatWereLeftAreKept(t *testing.T) {

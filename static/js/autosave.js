@@ -75,7 +75,8 @@ function forget(path = location.pathname) {
   const rest = path === owedAt ? [...parked, ...owed] : [];
   onDevice("readwrite", (kept) => (rest.length ? kept.put(rest, path) : kept.delete(path)));
 }
-const forgetSession = () => onDevice("readwrite", (kept) => kept.delete(IDBKeyRange.bound(sessionPath, `${sessionPath}\uffff`)));
+const inSession = () => IDBKeyRange.bound(sessionPath, `${sessionPath}\uffff`);
+const forgetSession = () => onDevice("readwrite", (kept) => kept.delete(inSession()));
 
 function say(what) {
   const line = document.querySelector(".save-status");
@@ -290,7 +291,7 @@ document.addEventListener("htmx:finally:request", ({ detail: { ctx } }) => {
   const status = ctx.response?.status;
   if (left && status < 400) forget(left);
   left = undefined;
-  if (section() && location.pathname !== owedAt) recalled = recall();
+  if (location.pathname !== owedAt) recalled = recall();
   if (!ctx.status.startsWith("error") && status !== 408 && !(status >= 500)) return;
   const form = section();
   const refusal = document.getElementById("refusal");
@@ -338,10 +339,34 @@ async function resend() {
   if (section()) saved(collides);
 }
 
+// deliver sends what the device kept of sections, from the list of them or the
+// check page, so that no one signs without it. What collides waits for its section.
+async function deliver() {
+  const paths = await onDevice("readonly", (kept) => kept.getAllKeys(inSession()));
+  let stored = 0;
+  for (const path of paths ?? []) {
+    const waiting = [await onDevice("readonly", (kept) => kept.get(path))].flat();
+    while (waiting.length) {
+      const page = await post(path, waiting[0]);
+      if (typeof page === "string" || page.querySelector("[data-collision]")) break;
+      waiting.shift();
+      stored++;
+    }
+    onDevice("readwrite", (kept) => (waiting.length ? kept.put(waiting, path) : kept.delete(path)));
+  }
+  if (!stored || section() || document.activeElement.matches("input")) return;
+  const fresh = await fetch(location.href).then((answer) => answer.text());
+  if (!section()) show(new DOMParser().parseFromString(fresh, "text/html"));
+}
+
 async function recall() {
   if (document.querySelector("main[data-closed]")) return forgetSession();
   const path = location.pathname;
-  const kept = section() && (await onDevice("readonly", (store) => store.get(path)));
+  if (!section()) {
+    [owed, parked, owedAt] = [[], [], path];
+    return deliver();
+  }
+  const kept = await onDevice("readonly", (store) => store.get(path));
   owed = kept ? [kept].flat() : []; // until November 2026 one request was kept
   parked = [];
   owedAt = path;
