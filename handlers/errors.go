@@ -9,6 +9,7 @@ import (
 
 	"candor/handlers/api"
 	"candor/handlers/dashboard"
+	"candor/handlers/docs"
 	"candor/handlers/web"
 	"candor/internal/platform/keyring"
 )
@@ -33,6 +34,8 @@ func (s *server) answerError(err error, c echo.Context) {
 	switch {
 	case api.Serves(c.Request()):
 		answer = func() error { return s.api.AnswerError(c, status, public) }
+	case docs.Serves(c.Request()):
+		answer = func() error { return s.docs.AnswerError(c, status, public) }
 	case dashboard.Serves(c.Request()):
 		answer = func() error { return s.dashboard.AnswerError(c, status, public) }
 	}

@@ -14,6 +14,7 @@ import (
 	"candor/handlers/docs/samples"
 	"candor/internal/domain"
 	"candor/internal/testkit/harness"
+	"candor/internal/testkit/page"
 	"candor/static"
 )
 
@@ -141,6 +142,17 @@ func TestIndexBelow(t *testing.T) {
 	if answer := h.SignedOut().Get("/docs/"); answer.Code != http.StatusMovedPermanently || answer.Header().Get("Location") != "/docs" {
 		t.Errorf("%d to %q", answer.Code, answer.Header().Get("Location"))
 	}
+}
+
+// TestNothingBelow asks for a page that isn't there.
+func TestNothingBelow(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	answer := h.Serve(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/docs/webhooks", nil))
+	if answer.Code != http.StatusNotFound {
+		t.Errorf("status %d, want 404", answer.Code)
+	}
+	page.Read(t, answer.Body.String()).Shows("This page can’t be shown", "There is nothing at this address.").LeadsTo("/docs", "/docs/guides", "/docs/reference")
 }
 
 // TestPublicPagesAreKept asks for each page again with its tag.

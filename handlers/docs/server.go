@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -124,6 +125,14 @@ func (s *Server) ShowPage(c echo.Context) error {
 		return err
 	}
 	return web.Compress(func(c echo.Context) error { return c.HTMLBlob(http.StatusOK, html) })(c)
+}
+
+// Serves reports whether the request is for the documentation.
+func Serves(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, view.Root+"/") }
+
+// AnswerError answers with a page about the error.
+func (s *Server) AnswerError(c echo.Context, status int, public *domain.Error) error {
+	return web.Render(c, status, view.Failed(public.Message))
 }
 
 // ShowIndexBelow leads from the address that people type to the index.
