@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 }
 
 // A proxy is Prism before a server that answers with what a test has got: a second
-// validator beside the one of the harness, which nobody here chose for its leniency.
+// validator beside the one of the harness.
 type proxy struct {
 	start    sync.Once
 	failure  error

@@ -58,8 +58,7 @@ func FindOperation(doc *openapi3.T, r *http.Request) (path string, item *openapi
 	return "", nil, nil
 }
 
-// Watch is told of every documented response that CheckContract checks, if it isn't
-// nil.
+// Watch gets every documented response that CheckContract checks, if it isn't nil.
 var Watch func(testing.TB, *http.Request, *httptest.ResponseRecorder)
 
 // CheckContract holds a response of the API to the document and to what all
