@@ -40,7 +40,7 @@ type Route struct {
 func (r Route) Handler() echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if p := web.RequestOf(c).Principal; r.Endpoint.test && p != nil && p.Livemode {
-			return echo.ErrNotFound
+			return errTestOnly
 		}
 		if err := authorize(web.RequestOf(c), r.Needs); err != nil {
 			return err

@@ -31,6 +31,9 @@ type fieldError struct {
 }
 
 func newErrorBody(baseURL string, e *domain.Error) errorBody {
+	if e == domain.ErrSessionNotFound {
+		e = errNoSession
+	}
 	return errorBody{errorContent{Code: e.Code, Message: e.Text(Words.Say), DocURL: baseURL + e.Code.DocPath(), Details: newErrorDetails(e.Fields)}}
 }
 
@@ -56,15 +59,13 @@ const pdfRetryAfter = "3"
 func (s *Server) AnswerError(c echo.Context, status int, public *domain.Error) error {
 	r := web.RequestOf(c)
 	r.Code = public.Code
-	switch public.Code {
-	case domain.CodeNotFound:
+	switch public {
+	case web.ErrNoRoute:
 		public = domain.Errorf(public.Code, "%s", s.somewhere(c.Request().URL.Path))
-	case domain.CodeMethodNotAllowed:
+	case web.ErrNoMethod:
 		public = domain.Errorf(public.Code, "%s", takes(c.Response().Header().Get(echo.HeaderAllow)))
-	case domain.CodeSessionNotFound:
-		if public == domain.ErrSessionNotFound && r.Principal != nil {
-			public = domain.Errorf(public.Code, "%s", seenBy(r.Principal))
-		}
+	}
+	switch public.Code {
 	case domain.CodeUnauthorized, domain.CodeInvalidAPIKey:
 		c.Response().Header().Set(echo.HeaderWWWAuthenticate, wwwAuthenticate)
 	case domain.CodePDFNotReady:

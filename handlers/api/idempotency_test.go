@@ -168,6 +168,17 @@ func TestIdempotencyOfOddPaths(t *testing.T) {
 	}
 }
 
+// TestMissingSessionIsReplayed checks that what isn't found is said the same again.
+func TestMissingSessionIsReplayed(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	send := func() harness.Answer {
+		return h.Do(harness.Call{Method: http.MethodPost, Path: "/test/sessions/" + unknownSession + "/advance", Body: `{"to": "completed"}`, Header: "Idempotency-Key: k"})
+	}
+	first := send().WantError(http.StatusNotFound, "session_not_found", "")
+	replays(send(), first)
+}
+
 // TestIdempotencyRace sends one key fifty times at once: one session comes of
 // it, and every answer is that session or a conflict to try again.
 func TestIdempotencyRace(t *testing.T) {

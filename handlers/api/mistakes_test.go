@@ -128,6 +128,8 @@ func typicalMistakes(h *harness.Harness) []typicalMistake {
 
 		{"An id that isn't there", "GET /v1/sessions/" + unknownSession, "", nil},
 		{"A live session with a test key", "GET /v1/sessions/" + live, "", nil},
+		{"A delivery that isn't there", "POST /v1/test/deliveries/whd_01h455vb4pex5vsknk084sn02q/attempt", "{}", nil},
+		{"A live key in test mode", "POST /v1/test/events", `{"type": "billing.invoice_paid"}`, key("Bearer " + h.Account.LiveKey)},
 		{"An event's id", "GET /v1/sessions/evt_01h455vb4pex5vsknk084sn02q", "", nil},
 		{"An id that is cut off", "GET /v1/sessions/sess_01h455vb4pex5vsk", "", nil},
 		{"An id in capitals", "GET /v1/sessions/SESS_01H455VB4PEX5VSKNK084SN02Q", "", nil},

@@ -35,6 +35,12 @@ func LogFailure(logger *slog.Logger, c echo.Context, err error) {
 // can't open. The log has the key's name.
 var ErrUnreadable = domain.Errorf(domain.CodeServiceUnavailable, "This can't be read now: a secret key is missing on our side. Tell us the X-Request-Id of this response.")
 
+// What the router answers if no route fits.
+var (
+	ErrNoRoute  = domain.Errorf(domain.CodeNotFound, "There is nothing at this address.")
+	ErrNoMethod = domain.Errorf(domain.CodeMethodNotAllowed, "This address doesn't take this method.")
+)
+
 // PublicError returns the part of err that may be shown; an unclassified error
 // is internal_error.
 func PublicError(err error) *domain.Error {
@@ -53,9 +59,9 @@ func PublicError(err error) *domain.Error {
 	if errors.As(err, &routing) {
 		switch routing.Code {
 		case http.StatusNotFound:
-			return domain.Errorf(domain.CodeNotFound, "There is nothing at this address.")
+			return ErrNoRoute
 		case http.StatusMethodNotAllowed:
-			return domain.Errorf(domain.CodeMethodNotAllowed, "This address doesn't take this method.")
+			return ErrNoMethod
 		case http.StatusRequestEntityTooLarge:
 			return domain.Errorf(domain.CodePayloadTooLarge, "The request body is too large.")
 		}
