@@ -98,7 +98,7 @@ func TestEveryListOffersItsFilters(t *testing.T) {
 	h := harness.New(t)
 	doc := harness.Described.Load(t, h.Handler)
 	for path, names := range map[string][]string{
-		"/sessions": append(namesOf(domain.SessionFilters), "page", "per_page"), "/events": append(namesOf(domain.EventFilters), "limit"),
+		"/sessions": append(namesOf(domain.SessionFilters), "page", "per_page"), "/events": append(namesOf(domain.EventFilters), "limit", "wait", "include"),
 	} {
 		var documented []string
 		for _, p := range doc.Paths.Find(path).Get.Parameters {
