@@ -229,6 +229,11 @@ func TestHubSendsWhatWasKept(t *testing.T) {
 		tab.WaitForText(saveStatus, "No connection")
 		tab.Open("about:blank")
 		c.line.state.Store(whole)
+		tab.Open(c.base + "/")                                                                                        // is of no session, so nothing is sent from it
+		browsertest.Eval[bool](tab, `(async () => { for (let i = 0; i < 20; i++) await fetch("/"); return true })()`) // longer than sending would take
+		if kept := keptOnDevice(tab); kept != 1 {
+			t.Errorf("%d pages are kept on the device, want 1", kept)
+		}
 		tab.Open(c.base + c.Path(page))
 		tab.WaitForText("main", says)
 		stored(c.Customer, "personal_details", "phone", "0400 000 001")

@@ -345,7 +345,7 @@ async function deliver() {
   const paths = await onDevice("readonly", (kept) => kept.getAllKeys(inSession()));
   let stored = 0;
   for (const path of paths ?? []) {
-    const waiting = [await onDevice("readonly", (kept) => kept.get(path))].flat();
+    const waiting = [(await onDevice("readonly", (kept) => kept.get(path))) ?? []].flat();
     while (waiting.length) {
       const page = await post(path, waiting[0]);
       if (typeof page === "string" || page.querySelector("[data-collision]")) break;
@@ -355,13 +355,17 @@ async function deliver() {
     onDevice("readwrite", (kept) => (waiting.length ? kept.put(waiting, path) : kept.delete(path)));
   }
   if (!stored || section() || document.activeElement.matches("input")) return;
-  const fresh = await fetch(location.href).then((answer) => answer.text());
-  if (!section()) show(new DOMParser().parseFromString(fresh, "text/html"));
+  const fresh = await fetch(location.href).then(
+    (answer) => answer.text(),
+    () => "",
+  );
+  if (fresh && !section()) show(new DOMParser().parseFromString(fresh, "text/html"));
 }
 
 async function recall() {
   if (document.querySelector("main[data-closed]")) return forgetSession();
   const path = location.pathname;
+  if (!path.startsWith("/f/")) return; // a page of no session
   if (!section()) {
     [owed, parked, owedAt] = [[], [], path];
     return deliver();
