@@ -9,18 +9,17 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"candor/handlers/web"
 	"candor/internal/domain"
 )
 
 // Serves reports whether the request is for the API, or for an address that the
 // API is often looked for at.
-func Serves(r *http.Request) bool { return below("/v1", r.URL.Path) || strayed.MatchString(r.URL.Path) }
+func Serves(r *http.Request) bool { return addresses.MatchString(r.URL.Path) }
 
-func below(root, path string) bool { return path == root || strings.HasPrefix(path, root+"/") }
-
-// strayed are addresses of the API without /v1, or below another version or a
+// addresses are those of the API, also without /v1, and below another version or a
 // prefix that other APIs have.
-var strayed = regexp.MustCompile(`^/+(api|rest|v[0-9.]+|sessions?|events?|billing/(subscription|usage)|openapi\.(json|ya?ml))(/|$)`)
+var addresses = regexp.MustCompile(`^/+(api|rest|v[0-9.]+|sessions?|events?|billing/(subscription|usage)|openapi\.(json|ya?ml))(/|$)`)
 
 // strayedPrefix is what an address of the API doesn't begin with.
 var strayedPrefix = regexp.MustCompile(`^/((api|rest|v[0-9.]+)/)*`)
@@ -71,8 +70,7 @@ func fits(pattern, segments []string) bool {
 func takes(allow string) string {
 	methods := slices.DeleteFunc(strings.Split(allow, ", "), func(method string) bool { return method == http.MethodOptions || method == "" })
 	slices.Sort(methods)
-	last := len(methods) - 1
-	return "This address takes " + strings.Join(methods[:last], ", ") + " and " + methods[last] + " only."
+	return "This address takes " + web.List(methods) + " only."
 }
 
 // kinds are the prefixes of ids that partners meet, and what they are of.

@@ -179,13 +179,7 @@ func decodeMember(field reflect.Value, tag reflect.StructTag, raw json.RawMessag
 		return ""
 	}
 	switch into := field.Addr().Interface().(type) {
-	case *string:
-		return decodeAs(raw, '"', into, "must be a string")
-	case *domain.Language:
-		return decodeAs(raw, '"', into, "must be a string")
-	case *simulator.Goal:
-		return decodeAs(raw, '"', into, "must be a string")
-	case *simulator.BillingType:
+	case *string, *domain.Language, *simulator.Goal, *simulator.BillingType:
 		return decodeAs(raw, '"', into, "must be a string")
 	case *rawPrefill:
 		return decodeAs(raw, '{', (*json.RawMessage)(into), "must be an object")

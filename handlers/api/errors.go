@@ -57,8 +57,7 @@ const pdfRetryAfter = "3"
 
 // AnswerError answers with an error as JSON.
 func (s *Server) AnswerError(c echo.Context, status int, public *domain.Error) error {
-	r := web.RequestOf(c)
-	r.Code = public.Code
+	web.RequestOf(c).Code = public.Code
 	switch public {
 	case web.ErrNoRoute:
 		public = domain.Errorf(public.Code, "%s", s.somewhere(c.Request().URL.Path))

@@ -42,7 +42,7 @@ func unknownNames[V any](members map[string]V, fields []reflect.StructField, nam
 	}
 	var out ignored
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		if !slices.Contains(known, name) && plainName.MatchString(name) && len(out) < ignoredMost {
+		if !slices.Contains(known, name) && plainName.MatchString(name) {
 			out = append(out, struct{ name, nearest string }{name, nearest(name, missing)})
 		}
 	}
@@ -82,10 +82,13 @@ func (ns ignored) meant(known string) string {
 	return ""
 }
 
-// noteIgnored names what is ignored in the response's header. A request has a
-// query or a body, so it is called with names once.
+// noteIgnored names what is ignored in the response's header, after what it names
+// already: a request can have a query and a body.
 func noteIgnored(h http.Header, names ignored) {
 	var out []string
+	if before := h.Get(headerIgnored); before != "" {
+		out = strings.Split(before, ", ")
+	}
 	for _, n := range names {
 		item := n.name
 		if n.nearest != "" {
@@ -94,6 +97,6 @@ func noteIgnored(h http.Header, names ignored) {
 		out = append(out, item)
 	}
 	if len(out) > 0 {
-		h.Set(headerIgnored, strings.Join(out, ", "))
+		h.Set(headerIgnored, strings.Join(out[:min(len(out), ignoredMost)], ", "))
 	}
 }

@@ -124,6 +124,7 @@ func typicalMistakes(h *harness.Harness) []typicalMistake {
 		{"A file ending", "GET /v1/sessions/" + unknownSession + "/pdf.pdf", "", nil},
 		{"PUT instead of POST", "PUT /v1/sessions", harness.ValidBody, nil},
 		{"PATCH of a session", "PATCH /v1/sessions/" + unknownSession, "{}", nil},
+		{"GET to write", "GET /v1/test/events", "", nil},
 		{"POST to read", "POST /v1/billing/usage", "{}", nil},
 
 		{"An id that isn't there", "GET /v1/sessions/" + unknownSession, "", nil},
@@ -160,6 +161,7 @@ func typicalMistakes(h *harness.Harness) []typicalMistake {
 		{"Names in camelCase", create, `{"formType": "financial_statement", "customerEmail": "jo@customer.example"}`, nil},
 		{"Names of other APIs", create, `{"form_type": "financial_statement", "email": "jo@customer.example", "name": "Jo"}`, nil},
 		{"A field that isn't there", create, with(`"expires_in": 7, "colour": "red"`), nil},
+		{"Fields in the query and in the body", create + "?expand=customer", with(`"colour": "red"`), nil},
 		{"Another form", create, `{"form_type": "loan_application", "customer_email": "jo@customer.example"}`, nil},
 		{"No e-mail address", create, `{"form_type": "financial_statement", "customer_email": "jo at customer.example"}`, nil},
 		{"A number as text", create, with(`"expires_in_days": "30"`), nil},

@@ -135,13 +135,13 @@ func (s *Server) createSession(ctx context.Context, key *idempotency.Key[*domain
 		FormType: r.FormType, CustomerEmail: r.CustomerEmail, CustomerName: r.CustomerName, ReferenceID: r.ReferenceID,
 		WebhookURL: r.WebhookURL, ExpiresInDays: r.ExpiresInDays, Metadata: r.Metadata, Language: r.Language, Prefill: json.RawMessage(r.Prefill), By: actorIn(ctx),
 	}
-	create := func() (*domain.Session, error) { return s.Sessions.Create(ctx, scopeIn(ctx), key, params) }
-	if r.Simulate != "" {
-		create = func() (*domain.Session, error) {
-			return s.Simulator.Create(ctx, scopeIn(ctx), key, params, r.Simulate)
-		}
+	var created *domain.Session
+	var err error
+	if r.Simulate == "" {
+		created, err = s.Sessions.Create(ctx, scopeIn(ctx), key, params)
+	} else {
+		created, err = s.Simulator.Create(ctx, scopeIn(ctx), key, params, r.Simulate)
 	}
-	created, err := create()
 	if err == nil {
 		web.RequestIn(ctx).Created = &created.ID
 	}
@@ -215,7 +215,7 @@ func (s *Server) getSession(ctx context.Context, r *sessionID) (*session, error)
 	if err != nil {
 		return nil, err
 	}
-	return newSessionNow(of, s.linkFor(ctx, of)), nil
+	return newSessionNow(of, s.linkFor(of, web.RequestIn(ctx).Principal.Permissions.Allow(domain.DataRead))), nil
 }
 
 func newSessionNow(of *domain.Session, link *string) *session {
@@ -226,8 +226,8 @@ func newSessionNow(of *domain.Session, link *string) *session {
 
 // linkFor is a session's link, or nil for a key that may not read what the
 // customer has entered since opening it (D51).
-func (s *Server) linkFor(ctx context.Context, of *domain.Session) *string {
-	if of.LinkIsConfidential() && !web.RequestIn(ctx).Principal.Permissions.Allow(domain.DataRead) {
+func (s *Server) linkFor(of *domain.Session, mayReadData bool) *string {
+	if of.LinkIsConfidential() && !mayReadData {
 		return nil
 	}
 	link := s.Sessions.URL(of.ID)

@@ -43,12 +43,7 @@ func (s *Server) advanceSession(ctx context.Context, key *idempotency.Key[*domai
 // advancedSession has the link as any key may have it (D51): a replay can be
 // another key's.
 func (s *Server) advancedSession(of *domain.Session) *session {
-	var link *string
-	if !of.LinkIsConfidential() {
-		url := s.Sessions.URL(of.ID)
-		link = &url
-	}
-	return newSessionNow(of, link)
+	return newSessionNow(of, s.linkFor(of, false))
 }
 
 // createTestEventRequest is the body of POST /v1/test/events.

@@ -19,6 +19,7 @@ import (
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
+	"candor/handlers/web"
 	"candor/internal/domain"
 	"candor/internal/statement"
 	"candor/internal/webhook"
@@ -243,6 +244,5 @@ func delays(s webhook.Schedule) string {
 		}
 		out = append(out, fmt.Sprintf("%d %s", n, unit))
 	}
-	last := len(out) - 1
-	return strings.Join(out[:last], ", ") + " and " + out[last]
+	return web.List(out)
 }
