@@ -1,6 +1,7 @@
 package form_test
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -231,7 +232,7 @@ func serve(t *testing.T, all map[string]templ.Component) string {
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", policy)
-		mux.ServeHTTP(w, r)
+		mux.ServeHTTP(w, r.WithContext(i18n.In(r.Context(), domain.Language(cmp.Or(r.URL.Query().Get("lang"), string(domain.English))))))
 	}))
 	t.Cleanup(server.Close)
 	return server.URL
@@ -241,20 +242,21 @@ func TestPagesInTheBrowser(t *testing.T) {
 	t.Parallel()
 	all := pages(t)
 	base := serve(t, all)
-	for _, options := range []browsertest.Options{
-		{Device: browsertest.Phone}, {Device: browsertest.Phone, Dark: true},
-		{Device: browsertest.Desktop}, {Device: browsertest.Desktop, Dark: true},
+	phone, desktop := browsertest.Options{Device: browsertest.Phone}, browsertest.Options{Device: browsertest.Desktop}
+	for name, look := range map[string]struct {
+		browsertest.Options
+		language domain.Language
+	}{
+		"phone": {phone, domain.English}, "phone dark": {browsertest.Options{Device: browsertest.Phone, Dark: true}, domain.English},
+		"desktop": {desktop, domain.English}, "desktop dark": {browsertest.Options{Device: browsertest.Desktop, Dark: true}, domain.English},
+		"phone Chinese": {phone, domain.SimplifiedChinese}, "phone Vietnamese": {phone, domain.Vietnamese},
 	} {
-		name := map[browsertest.Device]string{browsertest.Phone: "phone", browsertest.Desktop: "desktop"}[options.Device]
-		if options.Dark {
-			name += " dark"
-		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tab := browsertest.New(t, options)
+			tab := browsertest.New(t, look.Options)
 			for name := range all {
-				tab.Open(base + "/" + name)
-				tab.Screenshot("views/" + name)
+				tab.Open(base + "/" + name + "?lang=" + string(look.language))
+				tab.Screenshot("views/" + string(look.language) + "/" + name)
 				if failed := check(tab); failed != "" {
 					t.Errorf("%s: %s", name, failed)
 				}

@@ -16,7 +16,7 @@ var vietnamese = map[string]string{ //nolint:gosec // it takes words about passp
 	"Add a payslip":                                   "Thêm phiếu lương (payslip)",
 	"Add another":                                     "Thêm nữa",
 	"Add another amount":                              "Thêm một số tiền nữa",
-	"Add another {item}":                              "Thêm một {item} nữa",
+	"Add another {item}":                              "Thêm nữa: {item}",
 	"Add payslips or statements, if you have them.":   "Hãy thêm phiếu lương hoặc sao kê, nếu có.",
 	"Add the finance for {vehicle}, {amount}":         "Thêm khoản vay mua {vehicle}, {amount}",
 	"Add the mortgage of {property}, {amount}":        "Thêm khoản vay thế chấp của {property}, {amount}",
