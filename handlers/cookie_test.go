@@ -33,6 +33,7 @@ func TestCookieNames(t *testing.T) {
 			staff.Get("/dashboard/reset/token"),
 			staff.Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, h.Account.Password)),
 			staff.Post("/dashboard/test/me/name", url.Values{"name": {"Sam"}}),
+			staff.Post("/dashboard/test/me/theme", url.Values{"theme": {"dark"}}),
 		} {
 			for _, cookie := range answer.Result().Cookies() {
 				prefix, base, found := strings.Cut(cookie.Name, "candor_")
@@ -46,7 +47,7 @@ func TestCookieNames(t *testing.T) {
 				seen[base] = true
 			}
 		}
-		for _, base := range []string{"form", "language", "letter", "staff", "notice"} {
+		for _, base := range []string{"form", "language", "letter", "staff", "notice", "theme"} {
 			if !seen[base] {
 				t.Errorf("development %v: no cookie %s was set", development, base)
 			}

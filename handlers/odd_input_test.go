@@ -70,6 +70,7 @@ var oddCases = map[string]oddCase{
 	"POST /dashboard/:mode/billing/plan":             {fields: "plan=starter"},
 	"POST /dashboard/:mode/billing/cancel":           {fields: "when=end&reason=Too+dear", first: posts("/dashboard/test/billing/reactivate")},
 	"POST /dashboard/:mode/me/name":                  {fields: "name=Jo"},
+	"POST /dashboard/:mode/me/theme":                 {fields: "theme=dark&back=/dashboard/live"},
 	"POST /dashboard/:mode/me/password":              {fields: "password=wrong&new_password=three+small+green+boats", as: withPassword},
 	"POST /dashboard/:mode/me/two-step/on":           {fields: "code=123456", first: posts("/dashboard/test/me/two-step")},
 	"POST /dashboard/:mode/me/two-step/off":          {fields: "off_password=wrong&off_code=123456", as: withPassword},

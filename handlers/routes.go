@@ -154,6 +154,7 @@ func (s *server) accountRoutes() []Route {
 	return []Route{
 		staff(get, "/me", domain.UseDashboard, d.ShowMe, shared, settles(domain.DutyPassword), settles(domain.DutyFactor), settles(domain.DutyByPasskey)),
 		staff(post, "/me/name", domain.UseDashboard, d.ChangeName, shared),
+		staff(post, "/me/theme", domain.UseDashboard, d.ChangeTheme, shared),
 		staff(post, "/me/password", domain.UseDashboard, d.ChangePassword, shared, settles(domain.DutyPassword)),
 		staff(post, "/me/two-step", domain.UseDashboard, d.BeginTwoStep, shared, settles(domain.DutyFactor), confirmed("set up two-step sign-in")),
 		staff(post, "/me/two-step/on", domain.UseDashboard, d.TurnOnTwoStep, shared, settles(domain.DutyFactor), confirmed("turn on two-step sign-in")),
@@ -296,7 +297,7 @@ func key(method, path string, endpoint api.Endpoint, needs ...domain.Permission)
 
 // register adds every route to the router, each behind what protects its class.
 func (s *server) register(e *echo.Echo) error {
-	e.Use(s.identifyRequest, web.LimitTime(s.RequestTime), s.logRequests, s.recoverPanics, s.secureHeaders, s.checkHost, s.api.Admit)
+	e.Use(s.identifyRequest, web.LimitTime(s.RequestTime), s.logRequests, s.recoverPanics, s.secureHeaders, s.checkHost, s.api.Admit, s.dashboard.Themed)
 	customer := []echo.MiddlewareFunc{form.GuessLanguage, s.form.LimitPosts, s.origins.Customer, web.Compress}
 	signedIn := []echo.MiddlewareFunc{s.origins.Staff, web.ReadForms, web.Compress}
 	guards := map[Class][]echo.MiddlewareFunc{

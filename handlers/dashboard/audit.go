@@ -43,7 +43,7 @@ func (s *Server) ShowAudit(c echo.Context, v *Visit) error {
 		return err
 	}
 	page := view.AuditPage{Page: s.page(v, "Audit log"), Filters: shown, First: before == nil}
-	page.Errors = view.ErrorItems(errs)
+	page.Errors, page.Of = view.ErrorItems(errs), shown.Title()
 	if page.Entries, page.More, err = s.Audit.Page(c.Request().Context(), v.Scope.AccountID, filter, before, auditPerPage); err != nil {
 		return err
 	}

@@ -67,6 +67,7 @@ func (s *Server) ShowDelivery(c echo.Context, v *Visit) error {
 	page := view.DeliveryPage{
 		Page: s.page(v, "Webhook"), Delivery: record.Delivery, Origin: record.Origin, Body: record.Event.Body,
 	}
+	page.Of = string(record.EventType)
 	for _, a := range record.AttemptLog {
 		page.Attempts = append(page.Attempts, view.AttemptLine{
 			Number: a.Number, At: a.StartedAt, DurationMS: a.DurationMS, Status: a.StatusCode, Class: web.Text(a.ErrorClass), Error: web.Text(a.Error),

@@ -35,7 +35,7 @@ func (s *Server) ShowRequests(c echo.Context, v *Visit) error {
 		Page: s.page(v, "API requests"), Filters: shown, First: before == nil,
 		Reach: domain.RequestReach,
 	}
-	page.Errors, page.Keys = view.ErrorItems(errs), keys
+	page.Errors, page.Keys, page.Of = view.ErrorItems(errs), keys, shown.Title()
 	if errs == nil {
 		page.Requests, page.More, page.Exhausted, err = s.RequestLog.Page(ctx, v.Scope, filter, before, requestsPerPage)
 	}
@@ -57,6 +57,7 @@ func (s *Server) ShowRequest(c echo.Context, v *Visit) error {
 		return err
 	}
 	page := view.RequestPage{Page: s.page(v, "API request"), Request: one}
+	page.Of = strings.TrimSpace(one.Method + " " + one.Route)
 	if page.Keys, err = s.Keys.ListAll(ctx, v.Scope); err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func (s *Server) ListSessions(c echo.Context, v *Visit) error {
 		return err
 	}
 	page := view.SessionsPage{Page: s.page(v, "Sessions"), Filters: shown, First: before == nil}
-	page.Errors = view.ErrorItems(errs)
+	page.Errors, page.Of = view.ErrorItems(errs), shown.Title()
 	slice, err := s.Sessions.Before(ctx, v.Scope, filter, before, sessionsPerPage)
 	if err != nil {
 		return err

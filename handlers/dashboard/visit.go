@@ -18,6 +18,7 @@ type Visit struct {
 	Scope  domain.Scope // of the page's mode
 	Actor  domain.Actor
 	Route  *Route
+	here   string // path and query to come back to
 	notice string // what the last request has done
 }
 
@@ -115,7 +116,10 @@ func (s *Server) serve(c echo.Context, route *Route) error {
 	if route.Action() != "" && !session.Confirmed(s.Clock.Now()) {
 		return s.askForPassword(c, v)
 	}
-	v.notice = s.Notices.Text(c)
+	v.notice, v.here = s.Notices.Text(c), view.URL(live, route.menu())
+	if c.Request().Method == http.MethodGet {
+		v.here = c.Request().URL.RequestURI()
+	}
 	return route.Serve(c, v)
 }
 
@@ -131,7 +135,7 @@ func (s *Server) leadToDuty(c echo.Context, v *Visit) error {
 // page is the frame around the content of a page.
 func (s *Server) page(v *Visit, title string) view.Page {
 	return view.Page{
-		Title: title, Staff: v.Staff, Livemode: v.Scope.Livemode, Current: v.Route.menu(), Shared: v.Route.Has(Shared),
+		Title: title, Staff: v.Staff, Livemode: v.Scope.Livemode, Current: v.Route.menu(), Here: v.here, Shared: v.Route.Has(Shared),
 		Announce: v.notice, Now: s.Clock.Now(),
 	}
 }

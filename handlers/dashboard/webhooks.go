@@ -25,6 +25,7 @@ func (s *Server) webhooksPage(c echo.Context, v *Visit, status int, typed string
 	}
 	filter, shown, filterErrs := readDeliveryFilters(c.QueryParams(), endpoints)
 	page := view.WebhooksPage{Page: s.page(v, "Webhooks"), Filters: shown, Endpoints: endpoints, URLText: typed}
+	page.Of = shown.Title()
 	if errs == nil {
 		if page.URLText, err = s.Webhooks.DefaultURL(ctx, v.Scope); err != nil {
 			return err

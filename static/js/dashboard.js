@@ -4,4 +4,5 @@ import "./copy.js";
 import "./export.js";
 import "./once.js";
 import "./passkey.js";
+import "./theme.js";
 import "./unsaved.js";

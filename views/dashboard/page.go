@@ -6,6 +6,7 @@ package dashboard
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"candor/internal/domain"
@@ -19,9 +20,11 @@ const Root = "/dashboard"
 // aren't signed in.
 type Page struct {
 	Title    string
+	Of       string // what the page shows in particular, for the tab's title: a reference, the filters
 	Staff    *domain.StaffSession
 	Livemode bool
 	Current  string         // path of the page's place in the menu, below the mode
+	Here     string         // path and query to come back to
 	Shared   bool           // what it shows is the same in both modes
 	Announce string         // what was just done, shown and read out
 	Errors   []ui.ErrorItem // of the fields of a posted form
@@ -63,46 +66,65 @@ func (p Page) errorOf(field string) string {
 
 // place is a line of the menu.
 type place struct {
-	path  string
+	path  string // below the mode, or one that begins with a slash
 	title string
 	icon  string
 	may   domain.Capability
 }
 
-var places = [][]place{
-	{
+// placeGroup is a part of the menu.
+type placeGroup struct {
+	name   string
+	places []place
+}
+
+func (g placeGroup) id() string { return strings.ToLower(g.name) }
+
+var places = []placeGroup{
+	{"Activity", []place{
 		{"", "Home", "home", domain.UseDashboard},
 		{"sessions", "Sessions", "sessions", domain.UseSessions},
-	},
-	{
-		{"webhooks", "Webhooks", "webhooks", domain.ManageWebhooks},
+	}},
+	{"Developers", []place{
 		{"keys", "API keys", "keys", domain.ManageKeys},
+		{"webhooks", "Webhooks", "webhooks", domain.ManageWebhooks},
 		{"requests", "API requests", "requests", domain.ReadRequests},
-	},
-	{
+		{DocsURL, "Docs", "docs", domain.ReadRequests},
+	}},
+	{"Account", []place{
 		{"billing", "Billing", "billing", domain.UseBilling},
 		{"team", "Team", "team", domain.ManageAccount},
 		{"audit", "Audit log", "audit", domain.ManageAccount},
 		{"settings", "Settings", "settings", domain.ManageAccount},
-	},
+	}},
+}
+
+// DocsURL is where the docs for developers are.
+const DocsURL = "/docs"
+
+// placeURL is where a line of the menu leads.
+func (p Page) placeURL(to place) string {
+	if strings.HasPrefix(to.path, "/") {
+		return to.path
+	}
+	return p.URL(to.path)
 }
 
 // menu are the places that the staff user may go to, in groups. There are none
 // until the user has done what must be done first.
-func (p Page) menu() [][]place {
+func (p Page) menu() (out []placeGroup) {
 	if p.Staff.Duty() != domain.NoDuty {
 		return nil
 	}
-	var out [][]place
 	for _, group := range places {
 		var open []place
-		for _, one := range group {
+		for _, one := range group.places {
 			if p.Staff.May(one.may) {
 				open = append(open, one)
 			}
 		}
 		if len(open) > 0 {
-			out = append(out, open)
+			out = append(out, placeGroup{group.name, open})
 		}
 	}
 	return out

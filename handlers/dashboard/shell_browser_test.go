@@ -1,0 +1,55 @@
+package dashboard_test
+
+import (
+	"fmt"
+	"testing"
+
+	"candor/internal/domain"
+	"candor/internal/testkit/browsertest"
+	"candor/internal/testkit/harness"
+)
+
+// TestMenuInABrowser: the menu and the account's part of it open on a phone and at
+// a desk, a chosen theme stays, and signing out is one of its lines.
+func TestMenuInABrowser(t *testing.T) {
+	t.Parallel()
+	for i, options := range append(harness.Looks(), browsertest.Options{Device: browsertest.Desktop, NoScript: true}) {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			h, base := harness.Listen(t)
+			h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Jo Public", ReferenceID: "loan-77"})
+			tab := browsertest.New(t, options)
+			tab.Open(base + "/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fsessions")
+			tab.Type("#email", h.Account.Email)
+			tab.Type("#password", h.Account.Password)
+			tab.Click("main .button-primary")
+			tab.WaitForText("h1", "Sessions")
+			open := ".dash-me-open"
+			if options.Device == browsertest.Phone {
+				open = ".dash-open-menu"
+			}
+			tab.Click(open)
+			tab.View("dashboard/menu")
+			if options.NoScript {
+				tab.Click(".theme [value=dark]")
+				tab.WaitFor("html[data-theme=dark]")
+				tab.WaitForText("h1", "Sessions") // the page it was chosen on
+				return
+			}
+			tab.Axe()
+			for _, theme := range []struct{ name, scheme string }{{"dark", "dark"}, {"light", "light"}, {"", "light dark"}} {
+				tab.Click(fmt.Sprintf(".theme [value=%q]", theme.name))
+				tab.WaitFor(fmt.Sprintf(".theme [value=%q][aria-pressed=true]", theme.name))
+				tab.WaitFor(fmt.Sprintf("meta[name=color-scheme][content=%q]", theme.scheme))
+			}
+			tab.Click(".theme [value=dark]")
+			tab.WaitFor(".theme[aria-busy=false]")
+			tab.Open(base + "/dashboard/live")
+			tab.WaitFor("html[data-theme=dark]")
+			tab.Click(open)
+			tab.Click(".dash-me-card li button")
+			tab.WaitForText("h1", "Sign in")
+			tab.WaitFor("html[data-theme=dark]")
+		})
+	}
+}
