@@ -37,8 +37,9 @@ func BytesFile(contentType, name string, content []byte) *File {
 func (f *File) Respond(c echo.Context) error {
 	defer func() { _ = f.Content.Close() }() // read only: nothing is lost
 	h := c.Response().Header()
+	tag := `"` + hex.EncodeToString(f.SHA256) + `"`
 	if f.SHA256 != nil {
-		if err := f.checkRange(c); err != nil {
+		if err := f.checkRange(c, tag); err != nil {
 			return err
 		}
 	}
@@ -48,7 +49,7 @@ func (f *File) Respond(c echo.Context) error {
 		return c.Stream(http.StatusOK, f.ContentType, f.Content)
 	}
 	h.Set(echo.HeaderContentType, f.ContentType)
-	h.Set("ETag", `"`+hex.EncodeToString(f.SHA256)+`"`)
+	h.Set("ETag", tag)
 	content := &onward{from: f.Content, size: f.Size}
 	http.ServeContent(c.Response(), c.Request(), "", time.Time{}, content)
 	return content.failure
@@ -58,11 +59,12 @@ func (f *File) Respond(c echo.Context) error {
 var oneRange = regexp.MustCompile(`^bytes=(?:([0-9]{1,15})-([0-9]{0,15})|-0*[1-9][0-9]{0,14})$`)
 
 // checkRange refuses a part that begins after the file's end, and drops a Range
-// that isn't of one part.
-func (f *File) checkRange(c echo.Context) error {
-	asked := oneRange.FindStringSubmatch(c.Request().Header.Get("Range"))
-	if asked == nil {
-		c.Request().Header.Del("Range")
+// that isn't of one part or is of another file than tag's.
+func (f *File) checkRange(c echo.Context, tag string) error {
+	h := c.Request().Header
+	asked := oneRange.FindStringSubmatch(h.Get("Range"))
+	if asked == nil || h.Get("If-Range") != "" && h.Get("If-Range") != tag {
+		h.Del("Range")
 		return nil
 	}
 	first, _ := strconv.ParseInt(asked[1], 10, 64) // 0 for the last bytes
@@ -72,7 +74,7 @@ func (f *File) checkRange(c echo.Context) error {
 		c.Response().Header().Set("Content-Range", fmt.Sprintf("bytes */%d", f.Size))
 		return domain.Errorf(domain.CodeRangeNotSatisfiable, "The part begins after the end of the file, which has %d bytes.", f.Size)
 	case err == nil && last < first:
-		c.Request().Header.Del("Range") // malformed, so ignored
+		h.Del("Range") // malformed, so ignored
 	}
 	return nil
 }
