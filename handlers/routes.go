@@ -221,6 +221,7 @@ func (s *server) dashboardRoutes() []Route {
 		staff(post, "/billing/cancel", domain.UseBilling, d.CancelSubscription, shared, confirmed("cancel the subscription")),
 		staff(post, "/billing/reactivate", domain.UseBilling, d.Reactivate, shared, confirmed("reactivate the subscription")),
 		staff(post, "/billing/card", domain.UseBilling, d.AddCard, shared, toCards, confirmed("add a card")),
+		staff(get, "/billing/invoices/:invoice", domain.UseBilling, d.ShowInvoice, shared),
 		staff(get, "/billing/invoices/:invoice/pdf", domain.UseBilling, d.DownloadInvoice, shared),
 		staff(get, "/team", domain.ManageAccount, d.ShowTeam, shared),
 		staff(post, "/team", domain.ManageAccount, d.Invite, shared, confirmed("send this invitation")),

@@ -67,7 +67,7 @@ func (s *Server) billingPage(c echo.Context, v *Visit, status int, errs form.Err
 	if err != nil {
 		return echo.ErrNotFound
 	}
-	page := view.BillingPage{Page: s.page(v, "Billing"), Transfer: s.Billing.Ledger.Terms.Seller.Transfer}
+	page := view.BillingPage{Page: s.page(v, "Billing"), Transfer: s.Billing.Ledger.Terms.Seller.Transfer, DueDays: s.Billing.Ledger.Terms.DueDays}
 	page.Errors = view.ErrorItems(errs)
 	if page.Use, err = s.billingUse(c, v); err != nil {
 		return err
@@ -174,11 +174,34 @@ func (s *Server) planPage(c echo.Context, v *Visit, chosen string, errs form.Err
 
 // ChangePlan moves the account to another plan.
 func (s *Server) ChangePlan(c echo.Context, v *Visit) error {
-	err := s.Billing.ChangePlan(c.Request().Context(), v.Scope.AccountID, v.Actor, c.FormValue("plan"))
+	before, err := s.billingUse(c, v)
+	if err != nil {
+		return err
+	}
+	err = s.Billing.ChangePlan(c.Request().Context(), v.Scope.AccountID, v.Actor, c.FormValue("plan"))
 	if errs := web.ValidationErrors(err); errs != nil {
 		return s.planPage(c, v, "", errs)
 	}
-	return s.backTo(c, v, "billing", err, "plan_changed")
+	if err != nil {
+		return s.backTo(c, v, "billing", err, "")
+	}
+	after, err := s.billingUse(c, v)
+	return s.backTo(c, v, "billing", err, planNotice(before, after))
+}
+
+// planNotice is the code of what a change of plan came to.
+func planNotice(before, after *view.BillingUse) string {
+	switch {
+	case before == nil || after == nil: // it has just ended
+		return ""
+	case after.Subscription.NextPlanID != nil:
+		return web.Dated("plan_later", after.Period.End)
+	case after.Subscription.Plan.ID == before.Subscription.Plan.ID:
+		return "plan_kept"
+	case after.Subscription.Plan.ID == "professional":
+		return "plan_professional"
+	}
+	return "plan_changed"
 }
 
 // ShowCancelSubscription asks when and why the subscription should end.
@@ -229,19 +252,38 @@ func (s *Server) AddCard(c echo.Context, v *Visit) error {
 	return c.Redirect(http.StatusSeeOther, page)
 }
 
-// DownloadInvoice answers with an invoice as a PDF, as it stands.
-func (s *Server) DownloadInvoice(c echo.Context, v *Visit) error {
+// invoiceOf is the invoice of the request.
+func (s *Server) invoiceOf(c echo.Context, v *Visit) (*domain.Invoice, error) {
 	id, err := domain.ParseInvoiceID(c.Param("invoice"))
 	if err != nil {
-		return echo.ErrNotFound
+		return nil, echo.ErrNotFound
 	}
 	invoice, err := s.Billing.Invoice(c.Request().Context(), v.Scope.AccountID, id)
+	if err == nil && invoice.Seller == nil {
+		// Old invoices did not store their seller; the present one is the best guess.
+		invoice.Seller = &s.Billing.Ledger.Terms.Seller
+	}
+	return invoice, err
+}
+
+// ShowInvoice shows an invoice, as it stands.
+func (s *Server) ShowInvoice(c echo.Context, v *Visit) error {
+	invoice, err := s.invoiceOf(c, v)
 	if err != nil {
 		return err
 	}
-	if invoice.Seller == nil {
-		// Old invoices did not store their seller; the present one is the best guess.
-		invoice.Seller = &s.Billing.Ledger.Terms.Seller
+	page := view.InvoicePage{Page: s.page(v, invoice.Title()+" "+invoice.NumberText()), Invoice: invoice}
+	if page.Cards, page.Card, err = s.Billing.Card(c.Request().Context(), v.Scope.AccountID); err != nil {
+		return err
+	}
+	return web.Render(c, http.StatusOK, view.Invoice(page))
+}
+
+// DownloadInvoice answers with an invoice as a PDF, as it stands.
+func (s *Server) DownloadInvoice(c echo.Context, v *Visit) error {
+	invoice, err := s.invoiceOf(c, v)
+	if err != nil {
+		return err
 	}
 	result, err := pdf.RenderInvoice(invoice, s.Fonts)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	ledger "candor/internal/billing"
 	"candor/internal/domain"
 	"candor/internal/service/billing"
 	"candor/internal/statement"
@@ -23,7 +24,7 @@ type agreeing struct {
 	live       domain.Scope
 	subscribed bool
 	cancelled  bool      // at the period's end
-	end        time.Time // of the period
+	start, end time.Time // of the period
 	used       int
 	carried    int             // of an interrupted period
 	until      time.Time       // when that would have ended
@@ -58,7 +59,9 @@ func (a *agreeing) pass(d time.Duration) {
 
 func (a *agreeing) cancelNow() {
 	a.Helper()
-	a.invoiced()
+	if a.used > 0 || a.Clock.Now().Sub(a.start) >= ledger.ShortestPeriod {
+		a.invoiced()
+	}
 	if a.carried == 0 {
 		a.until = a.end
 	}
@@ -141,7 +144,7 @@ func (a *agreeing) compare(finance *harness.StaffBrowser) {
 	a.OK(json.Unmarshal(answer.WantStatus(http.StatusOK).Body.Bytes(), &api))
 	s, err := a.Service.Billing.Subscription(a.Context(), a.live.AccountID)
 	a.OK(err)
-	a.owed, a.end = s.Lines.Total(), s.Period.End
+	a.owed, a.start, a.end = s.Lines.Total(), s.Period.Start, s.Period.End
 	included := s.SessionsIncluded
 	if api.Usage.SessionsUsed != a.used || api.Plan.Name != s.Name || included != nil && *api.Usage.SessionsRemaining != max(0, *included-a.carried-a.used) {
 		a.Fatalf("the API says %+v, want %d used and %d carried on %s", api, a.used, a.carried, s.Name)
@@ -155,14 +158,14 @@ func (a *agreeing) compare(finance *harness.StaffBrowser) {
 	}
 	texts := []string{fmt.Sprintf("%d %s", a.used, things), a.owed.String(), api.Plan.Name}
 	if included != nil && a.carried+a.used > *included {
-		texts = append(texts, fmt.Sprintf("%d more than the %d included", a.carried+a.used-*included, *included))
+		texts = append(texts, fmt.Sprintf("%d included + %d extra", *included, a.carried+a.used-*included))
 		if !a.cancelled {
-			texts = append(texts, "% of your plan is used")
+			texts = append(texts, fmt.Sprintf("used %d of your %d included sessions", a.carried+a.used, *included))
 		}
 	}
 	finance.WantPage(finance.Get(billingPage), http.StatusOK, texts...)
 	if included != nil && a.carried+a.used > *included {
-		finance.WantPage(finance.Get("/dashboard/live"), http.StatusOK, fmt.Sprintf("%d more than the %d included", a.carried+a.used-*included, *included))
+		finance.WantPage(finance.Get("/dashboard/live"), http.StatusOK, fmt.Sprintf("%d included + %d extra", *included, a.carried+a.used-*included))
 	}
 }
 

@@ -42,8 +42,9 @@ func TestBillingPages(t *testing.T) {
 	finance.WantPage(finance.Get(page+"/plan?plan=professional"), http.StatusUnprocessableEntity, "This is your plan already")
 	finance.WantPage(finance.Get(page+"/plan?plan=starter"), http.StatusOK, "Professional to Starter", "Until 20 Dec 2026", "$10.00 for each further one", "Change to Starter on")
 	finance.WantRedirect(finance.Post(page+"/plan", url.Values{"plan": {"starter"}}), page)
-	finance.WantPage(finance.Get(page), http.StatusOK, "From 20 Dec 2026, ")
+	finance.WantPage(finance.Get(page), http.StatusOK, "From 20 Dec 2026, ", "Plan change saved. It takes effect on 20 December 2026.")
 	finance.WantRedirect(finance.Post(page+"/plan", url.Values{"plan": {"professional"}}), page)
+	finance.WantPage(finance.Get(page), http.StatusOK, "You keep your plan. The planned change is dropped.")
 	finance.WantPage(finance.Post(page+"/plan", url.Values{"plan": {"gold"}}), http.StatusUnprocessableEntity, "Choose one of the plans")
 	finance.WantRedirect(finance.Post(page+"/plan", url.Values{"plan": {"starter"}}), page)
 
@@ -55,8 +56,9 @@ func TestBillingPages(t *testing.T) {
 	}
 	h.Clock.Advance(10 * 24 * time.Hour)
 	finance = h.Staff(domain.RoleFinance)
-	finance.WantPage(finance.Get(page), http.StatusOK, "CAN-000001", "$0.00", "12 live sessions", "$20.00", "includes $1.82 GST", "At this rate: 37 sessions and $270.00")
-	finance.WantPage(finance.Get(page+"/plan?plan=professional"), http.StatusOK, "$20.00, stays on its invoice", "88 are left")
+	finance.WantPage(finance.Get(page), http.StatusOK, "CAN-000001", "$0.00", "12 live sessions", "$20.00", "includes $1.82 GST", "At this rate: about 37 sessions, $270, by 20 January.",
+		"12 live sessions this period: 10 included + 2 extra", "12 sessions used: 10 included and 2 extra", "You’ve used 12 of your 10 included sessions. Each extra session costs $10.")
+	finance.WantPage(finance.Get(page+"/plan?plan=professional"), http.StatusOK, "$20.00 so far stay on its invoice", "88 are left")
 
 	// Enterprise is an operator's to give.
 	choice := finance.WantPage(finance.Get(page+"/plan"), http.StatusOK, "Live sessions without a limit", "By agreement: talk to us")
@@ -67,11 +69,11 @@ func TestBillingPages(t *testing.T) {
 	finance.WantPage(finance.Post(page+"/plan", url.Values{"plan": {"enterprise"}}), http.StatusUnprocessableEntity, "This plan is by agreement: talk to us")
 
 	// Cancelling says what it comes to, and can be taken back.
-	finance.WantPage(finance.Get(page+"/cancel"), http.StatusOK, "no live session can be created", "The invoice of $20.00 is made at once", "20 Jan 2027",
-		"If you subscribe again before 20 Jan 2027", "count against the included ones")
+	finance.WantPage(finance.Get(page+"/cancel"), http.StatusOK, "You can’t create live sessions from now on", "The invoice of $20.00 is issued at once", "20 Jan 2027",
+		"If you subscribe again before 20 Jan 2027", "count against those included in the new one")
 	finance.WantPage(finance.Post(page+"/cancel", url.Values{"when": {"end"}}), http.StatusUnprocessableEntity, "Say why")
 	finance.WantRedirect(finance.Post(page+"/cancel", url.Values{"when": {"end"}, "reason": {harness.Hostile}}), page)
-	finance.WantPage(finance.Get(page), http.StatusOK, "The subscription ends on", "Take the cancellation back")
+	finance.WantPage(finance.Get(page), http.StatusOK, "The subscription ends on", "Reactivate subscription")
 	owner := h.Staff(domain.RoleOwner)
 	if log := owner.Get("/dashboard/live/audit"); strings.Contains(log.Body.String(), "<script>alert") {
 		t.Error("the audit log has the reason as it was typed")
@@ -80,7 +82,7 @@ func TestBillingPages(t *testing.T) {
 	finance.WantRedirect(finance.Post(page+"/reactivate", nil), page)
 	finance.WantRedirect(finance.Post(page+"/cancel", url.Values{"when": {"now"}, "reason": {"too dear"}}), page)
 	finance.WantPage(finance.Get(page), http.StatusOK, "No subscription", "CAN-000002", "Due on 13 January 2027 UTC", "Open",
-		"the 12 sessions used in it count against the included ones of your first period")
+		"the 12 sessions used in it count against those included in your first period")
 	finance.WantPage(finance.Post(page+"/subscribe", url.Values{"plan": {"enterprise"}}), http.StatusUnprocessableEntity, "This plan is by agreement: talk to us")
 	h.Post("/sessions", harness.ValidBody).WantStatus(http.StatusCreated) // test mode needs none
 
@@ -99,7 +101,7 @@ func TestBillingPages(t *testing.T) {
 	h.Clock.Advance(14 * 24 * time.Hour)
 	bill(h)
 	finance = h.Staff(domain.RoleFinance)
-	finance.WantPage(finance.Get(page), http.StatusOK, "Overdue", "No payment has arrived by the due date. We look again on 16 January 2027 UTC; if it hasn’t arrived by 28 January 2027 UTC, the subscription is past due.")
+	finance.WantPage(finance.Get(page), http.StatusOK, "Overdue", "No payment has arrived by the due date. We look again on 16 January 2027 UTC. If it hasn’t arrived by 28 January 2027 UTC, the subscription is past due.")
 	_, err = h.Service.Billing.MarkPaid(h.Context(), invoices[0].ID, harness.Operator, "transfer 77")
 	h.OK(err)
 	finance.WantPage(finance.Get(page), http.StatusOK, "Paid")
@@ -109,9 +111,9 @@ func TestBillingPages(t *testing.T) {
 
 	finance.WantPage(finance.Post(page+"/subscribe", url.Values{}), http.StatusUnprocessableEntity, "Choose one of the plans")
 	finance.WantRedirect(finance.Post(page+"/subscribe", url.Values{"plan": {"starter"}}), page)
-	finance.WantPage(finance.Get(page), http.StatusOK, "Starter", "Active", "0 live sessions", "2 more than the 10 included",
-		"12 sessions of the period that was cancelled before count against the included ones", "100 % of your plan is used")
-	finance.WantPage(finance.Get("/dashboard/live"), http.StatusOK, "0 live sessions this period, 2 more than the 10 included")
+	finance.WantPage(finance.Get(page), http.StatusOK, "Starter", "Active", "0 live sessions this period; with 12 carried over: 10 included + 2 extra",
+		"12 sessions from the cancelled period count against those included in this one", "You’ve used 12 of your 10 included sessions.")
+	finance.WantPage(finance.Get("/dashboard/live"), http.StatusOK, "0 live sessions this period; with 12 carried over: 10 included + 2 extra")
 	if got := finance.Post(page+"/card", nil); got.Code != http.StatusNotFound {
 		t.Errorf("a card where none is taken: status %d, want 404", got.Code)
 	}

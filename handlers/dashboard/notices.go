@@ -28,7 +28,10 @@ var NoticeTexts = map[string]string{ //nolint:gosec // it takes texts about pass
 	"card_not_stored":        "No card was stored. Nothing was changed.",
 	"subscribed":             "Subscribed. You can create live sessions.",
 	"reactivated":            "Subscription reactivated.",
-	"plan_changed":           "Plan change saved. The details are below.",
+	"plan_professional":      "You’re now on Professional.",
+	"plan_changed":           "Plan changed.",
+	"plan_later":             "Plan change saved. It takes effect on {date}.",
+	"plan_kept":              "You keep your plan. The planned change is dropped.",
 	"subscription_cancelled": "Subscription cancelled.",
 
 	"webhook_url_set":    "Saved. Events are sent to this URL.",

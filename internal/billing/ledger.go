@@ -18,6 +18,10 @@ import (
 // period.
 const Grace = time.Minute
 
+// ShortestPeriod is the length below which a period in which no session was
+// used has no invoice (D66): its start and end would read the same.
+const ShortestPeriod = time.Minute
+
 // Events sends partners webhooks and emails, in the caller's transaction.
 type Events interface {
 	BillingEvent(ctx context.Context, tx *db.Tx, account domain.AccountID, p domain.Payload, now time.Time) error
@@ -56,7 +60,8 @@ func (l *Ledger) Close(ctx context.Context, tx *db.Tx, s *domain.Subscription, n
 	return nil
 }
 
-// closePeriod invoices a subscription's open period.
+// closePeriod invoices a subscription's open period, unless it is shorter than
+// ShortestPeriod and unused.
 func (l *Ledger) closePeriod(ctx context.Context, tx *db.Tx, s *domain.Subscription, now time.Time) error {
 	invoice, err := l.invoice(ctx, tx, s, now)
 	if err != nil {
@@ -73,6 +78,9 @@ func (l *Ledger) closePeriod(ctx context.Context, tx *db.Tx, s *domain.Subscript
 	}
 	if err := tx.UpdateSubscription(ctx, s); err != nil {
 		return err
+	}
+	if invoice.SessionsUsed == 0 && invoice.PeriodEnd.Sub(invoice.PeriodStart) < ShortestPeriod {
+		return nil
 	}
 	if invoice.Number, err = tx.NextInvoiceNumber(ctx); err != nil {
 		return err

@@ -180,6 +180,21 @@ const InvoicePrefix = "CAN-"
 // NumberText is the invoice's number as text, "CAN-000042".
 func (i *Invoice) NumberText() string { return fmt.Sprintf("%s%06d", InvoicePrefix, i.Number) }
 
+// Taxed reports whether the invoice says that its total includes GST: there is
+// a rate, and its seller can charge GST.
+func (i *Invoice) Taxed() bool {
+	seller := i.IssuedBy()
+	return i.GSTBasisPoints > 0 && seller.ChargesGST()
+}
+
+// Title is what the document is called: a tax invoice only if there is tax.
+func (i *Invoice) Title() string {
+	if i.GST > 0 && i.Taxed() {
+		return "Tax invoice"
+	}
+	return "Invoice"
+}
+
 // IssuedBy is the invoice's seller, the zero value if it wasn't stored.
 func (i *Invoice) IssuedBy() Seller {
 	if i.Seller == nil {

@@ -37,6 +37,10 @@ func (c Cents) String() string {
 	return b.String()
 }
 
+// Short returns the amount in dollars for sentences, without cents if there are
+// none: $5, $1,570, $7.50.
+func (c Cents) Short() string { return strings.TrimSuffix(c.String(), ".00") }
+
 // Decimal returns the amount in dollars without grouping and with no more
 // decimals than it needs: 1250.5, 85000.
 func (c Cents) Decimal() string {

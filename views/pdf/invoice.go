@@ -44,23 +44,8 @@ func RenderInvoice(of *domain.Invoice, fonts *Fonts) (result Result, err error) 
 	return d.finish()
 }
 
-// taxed reports whether the invoice includes tax, and its seller can charge
-// it.
-func (in invoice) taxed() bool {
-	seller := in.IssuedBy()
-	return in.GSTBasisPoints > 0 && seller.ChargesGST()
-}
-
-// title is the document's title: a tax invoice only if there is tax.
-func (in invoice) title() string {
-	if in.GST > 0 && in.taxed() {
-		return "Tax invoice"
-	}
-	return "Invoice"
-}
-
 func (in invoice) properties() properties {
-	name := in.title() + " " + in.NumberText()
+	name := in.Title() + " " + in.NumberText()
 	p := properties{
 		title:     name,
 		author:    in.IssuedBy().Name,
@@ -96,7 +81,7 @@ func (d *document) invoiceTop(in invoice) {
 	d.text(marginX, headBaseline, d.fit(in.IssuedBy().Name, true, 9.5, contentWidth), 9.5, accent)
 	d.rule(marginX, pageWidth-marginX, headBaseline+9, 0.9, accent)
 	const titleSize = 23.0
-	title := d.phrase(in.title(), true)
+	title := d.phrase(in.Title(), true)
 	d.text(marginX, headBaseline+50, title.line(0, len(title.glyphs)), titleSize, ink)
 	switch in.Status {
 	case domain.InvoicePaid:
@@ -191,7 +176,7 @@ func (in invoice) state() []figure {
 func (d *document) invoiceLines(in invoice) {
 	const totalHeight, noteHeight = 30.0, 14.0
 	var notes []string
-	if in.taxed() {
+	if in.Taxed() {
 		notes = append(notes, "Total includes GST of "+in.GST.String())
 	}
 	if carried := in.Lines.Carried(); carried > 0 {

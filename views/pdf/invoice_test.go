@@ -188,7 +188,7 @@ func TestRenderInvoiceCountsPages(t *testing.T) {
 		if pages == nil || pages[1] != strconv.Itoa(result.Pages) {
 			t.Errorf("%s: Result has %d pages, pdfinfo says %v", name, result.Pages, pages)
 		}
-		if !strings.Contains(info, "A4") || !strings.Contains(info, invoice{want.in}.title()+" CAN-000042") {
+		if !strings.Contains(info, "A4") || !strings.Contains(info, invoice{want.in}.Title()+" CAN-000042") {
 			t.Errorf("%s: not A4, or without a title:\n%s", name, info)
 		}
 		if out := poppler(t, result.Bytes, "qpdf", "--check", "FILE"); strings.Contains(out, "WARNING") {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"candor/internal/billing"
 	"candor/internal/domain"
 	"candor/internal/testkit/servicetest"
 )
@@ -20,7 +21,7 @@ type naive struct {
 	cancelled  bool // at the period's end
 	plan, next string
 	anchor     time.Time // when the subscription started
-	end        time.Time // of the period
+	start, end time.Time // of the period
 	used, owed int       // in the period
 	carried    int       // counts against what is included in the period
 	until      time.Time // when the period that was interrupted first would have ended
@@ -38,7 +39,7 @@ func (n *naive) subscribe(plan string) {
 		n.carried, n.until = 0, time.Time{}
 	}
 	n.subscribed, n.cancelled, n.plan, n.next, n.anchor, n.used, n.owed = true, false, plan, "", n.at, 0, 0
-	n.end = n.periodEnd()
+	n.start, n.end = n.at, n.periodEnd()
 }
 
 func (n *naive) periodEnd() time.Time {
@@ -70,12 +71,14 @@ func (n *naive) pass(d time.Duration) {
 			n.plan, n.next = n.next, ""
 		}
 		n.subscribed = !n.cancelled
-		n.end = n.periodEnd()
+		n.start, n.end = n.end, n.periodEnd()
 	}
 }
 
 func (n *naive) cancelNow() {
-	n.want = append(n.want, n.owed)
+	if n.used > 0 || n.at.Sub(n.start) >= billing.ShortestPeriod { // D66
+		n.want = append(n.want, n.owed)
+	}
 	if n.carried == 0 {
 		n.until = n.end
 	}

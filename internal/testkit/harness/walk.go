@@ -9,6 +9,7 @@ import (
 
 	"candor/db"
 	"candor/handlers"
+	"candor/internal/billing"
 	"candor/internal/domain"
 	"candor/internal/service/keys"
 	"candor/internal/service/staff/team"
@@ -19,6 +20,7 @@ import (
 // LastInvoice ends the account's subscription and returns its last invoice.
 func (h *Harness) LastInvoice(account domain.AccountID) *domain.Invoice {
 	h.Helper()
+	h.Clock.Advance(billing.ShortestPeriod)
 	h.OK(h.Service.Billing.Cancel(h.Context(), account, Operator, true, "the end"))
 	invoices, _, err := h.Service.Billing.Invoices(h.Context(), account, 0, 1)
 	h.OK(err)
