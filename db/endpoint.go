@@ -96,6 +96,8 @@ type EndpointHealth struct {
 	At         time.Time
 	StatusCode int    // 0 without a response
 	ErrorClass string // "" after a success
+
+	Counted domain.EndpointMonth // of the day of At
 }
 
 // updateHealth stores the endpoints' health. Failures in a row are added up;
@@ -104,14 +106,16 @@ func (tx *Tx) updateHealth(ctx context.Context, health []EndpointHealth) error {
 	if len(health) == 0 {
 		return nil
 	}
-	var ids, classes []string
-	var failures, codes []int64
+	var ids, classes, times []string
+	var failures, codes, attempts, delivered []int64
 	var ats []time.Time
 	var successes []*time.Time
 	for _, h := range health {
 		ids, classes = append(ids, h.ID.UUID.String()), append(classes, h.ErrorClass)
 		failures, codes = append(failures, int64(h.Failures)), append(codes, int64(h.StatusCode))
 		ats, successes = append(ats, h.At), append(successes, h.SuccessAt)
+		attempts, delivered = append(attempts, h.Counted.Attempts), append(delivered, h.Counted.Delivered)
+		times = append(times, counts(h.Counted.Times).String())
 	}
 	_, err := tx.exec(ctx, `
 		UPDATE webhook_endpoint e SET
@@ -123,5 +127,52 @@ func (tx *Tx) updateHealth(ctx context.Context, health []EndpointHealth) error {
 		FROM unnest($1::uuid[], $2::int[], $3::timestamptz[], $4::int[], $5::text[], $6::timestamptz[]) AS h (id, failures, at, code, class, success)
 		WHERE e.id = h.id`,
 		pq.Array(ids), pq.Array(failures), pq.Array(ats), pq.Array(codes), pq.Array(classes), pq.Array(successes))
-	return wrap(err, "update endpoint health")
+	if err != nil {
+		return wrap(err, "update endpoint health")
+	}
+	_, err = tx.exec(ctx, `
+		INSERT INTO endpoint_day AS e (endpoint_id, day, attempts, delivered, times)
+		SELECT id, (at AT TIME ZONE 'UTC')::date, attempts, delivered, times::bigint[]
+		FROM unnest($1::uuid[], $2::timestamptz[], $3::bigint[], $4::bigint[], $5::text[]) AS h (id, at, attempts, delivered, times)
+		ON CONFLICT (endpoint_id, day) DO UPDATE SET
+			attempts = e.attempts + excluded.attempts, delivered = e.delivered + excluded.delivered,
+			times = ARRAY(SELECT coalesce(a, 0) + coalesce(b, 0) FROM unnest(e.times, excluded.times) WITH ORDINALITY AS t (a, b, n) ORDER BY n)`,
+		pq.Array(ids), pq.Array(ats), pq.Array(attempts), pq.Array(delivered), pq.Array(times))
+	return wrap(err, "count attempts of endpoints")
+}
+
+// EndpointMonths returns the attempts at the endpoints within
+// domain.EndpointDays, today included. An endpoint without attempts is left
+// out.
+func (q *Queries) EndpointMonths(ctx context.Context, endpoints []domain.EndpointID, now time.Time) (map[domain.EndpointID]*domain.EndpointMonth, error) {
+	ids := make([]string, len(endpoints))
+	for i, id := range endpoints {
+		ids[i] = id.UUID.String()
+	}
+	var rows []struct {
+		Endpoint  domain.EndpointID `db:"endpoint_id"`
+		Attempts  int64             `db:"attempts"`
+		Delivered int64             `db:"delivered"`
+		Times     counts            `db:"times"`
+	}
+	err := q.all(ctx, &rows, `
+		SELECT endpoint_id, attempts, delivered, times FROM endpoint_day
+		WHERE endpoint_id = ANY($1::uuid[]) AND day > $2::date`, pq.Array(ids), day(now.AddDate(0, 0, -domain.EndpointDays)))
+	out := map[domain.EndpointID]*domain.EndpointMonth{}
+	for _, r := range rows {
+		if out[r.Endpoint] == nil {
+			out[r.Endpoint] = &domain.EndpointMonth{}
+		}
+		out[r.Endpoint].Add(r.Attempts, r.Delivered, r.Times)
+	}
+	return out, wrap(err, "read attempts of endpoints")
+}
+
+// DeleteEndpointDays deletes up to limit days of endpoints from before the given
+// time, and returns how many.
+func (q *Queries) DeleteEndpointDays(ctx context.Context, before time.Time, limit int) (int, error) {
+	result, err := q.exec(ctx, `
+		DELETE FROM endpoint_day WHERE (endpoint_id, day) IN (
+			SELECT endpoint_id, day FROM endpoint_day WHERE day < $1::date ORDER BY day LIMIT $2 FOR UPDATE SKIP LOCKED)`, day(before), limit)
+	return affected(result, err, "delete days of endpoints")
 }

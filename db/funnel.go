@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"candor/internal/domain"
@@ -110,4 +111,16 @@ func (c *counts) Scan(from any) error {
 		}
 	}
 	return nil
+}
+
+// String is how PostgreSQL reads them.
+func (c counts) String() string {
+	out := []byte{'{'}
+	for i, n := range c {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = strconv.AppendInt(out, n, 10)
+	}
+	return string(append(out, '}'))
 }

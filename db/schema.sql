@@ -309,6 +309,14 @@ CREATE TABLE public.document (
     uploaded_at timestamp with time zone NOT NULL
 );
 
+CREATE TABLE public.endpoint_day (
+    endpoint_id uuid NOT NULL,
+    day date NOT NULL,
+    attempts bigint NOT NULL,
+    delivered bigint NOT NULL,
+    times bigint[] NOT NULL
+);
+
 CREATE TABLE public.erasure (
     id uuid NOT NULL,
     account_id uuid NOT NULL,
@@ -744,6 +752,9 @@ ALTER TABLE ONLY public.delivery
 ALTER TABLE ONLY public.document
     ADD CONSTRAINT document_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.endpoint_day
+    ADD CONSTRAINT endpoint_day_pkey PRIMARY KEY (endpoint_id, day);
+
 ALTER TABLE ONLY public.erasure
     ADD CONSTRAINT erasure_pkey PRIMARY KEY (id);
 
@@ -894,6 +905,8 @@ CREATE INDEX delivery_turn_idx ON public.delivery USING btree (session_id, endpo
 
 CREATE INDEX document_session_idx ON public.document USING btree (session_id, id);
 
+CREATE INDEX endpoint_day_day_idx ON public.endpoint_day USING btree (day);
+
 CREATE INDEX event_created_idx ON public.event USING btree (created_at);
 
 CREATE INDEX event_endpoint_idx ON public.event USING btree (endpoint_id, sequence) WHERE (endpoint_id IS NOT NULL);
@@ -1036,6 +1049,9 @@ ALTER TABLE ONLY public.delivery
 
 ALTER TABLE ONLY public.document
     ADD CONSTRAINT document_session_id_fkey FOREIGN KEY (session_id) REFERENCES public.session(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.endpoint_day
+    ADD CONSTRAINT endpoint_day_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES public.webhook_endpoint(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.erasure
     ADD CONSTRAINT erasure_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;

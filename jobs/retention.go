@@ -66,6 +66,9 @@ func (w *retentionWorker) Work(ctx context.Context, _ *river.Job[retentionArgs])
 		inBatches(ctx, func() (int, error) {
 			return w.db.DeleteRedeliveries(ctx, now.Add(-domain.EventRetention), sweepBatch)
 		}),
+		inBatches(ctx, func() (int, error) {
+			return w.db.DeleteEndpointDays(ctx, now.AddDate(0, 0, -domain.EndpointDays), sweepBatch)
+		}),
 		w.db.ErasePreviousSecrets(ctx, now),
 		w.deleteBlobs(ctx, now.Add(-garbageAfter)),
 		inBatches(ctx, func() (int, error) {

@@ -103,12 +103,12 @@ func lateCases() map[string]lateCase {
 		"POST /sessions/:session/erase": {path: "sessions/{id}/erase", first: completedSession, form: func(_ *harness.StaffBrowser, id string) url.Values {
 			return url.Values{"sessions": {id}, "confirm": {"jo@customer.example"}}
 		}, effect: "session.erased", want: "sessions/{id}"},
-		"POST /webhooks/url":            {path: "webhooks/url", form: fields("url=https://lender.example/new"), effect: "webhook.url_changed", want: "webhooks"},
+		"POST /webhooks/url":            {path: "webhooks/url", form: fields("url=https://lender.example/new"), effect: "webhook.url_changed", want: "webhooks/settings"},
 		"POST /webhooks/secret/show":    {path: "webhooks/secret/show", effect: "webhook_secret.shown", status: ok, want: "whsec_"},
 		"POST /webhooks/secret/next":    {path: "webhooks/secret/next", effect: "webhook_secret.next_made", status: ok, want: "whsec_"},
-		"POST /webhooks/secret/switch":  {path: "webhooks/secret/switch", first: afterPosts("next"), effect: "webhook_secret.switched", want: "webhooks"},
-		"POST /webhooks/secret/restore": {path: "webhooks/secret/restore", first: afterPosts("next", "switch"), effect: "webhook_secret.restored", want: "webhooks"},
-		"POST /webhooks/secret/abandon": {path: "webhooks/secret/abandon", first: afterPosts("next"), effect: "webhook_secret.next_abandoned", want: "webhooks"},
+		"POST /webhooks/secret/switch":  {path: "webhooks/secret/switch", first: afterPosts("next"), effect: "webhook_secret.switched", want: "webhooks/settings"},
+		"POST /webhooks/secret/restore": {path: "webhooks/secret/restore", first: afterPosts("next", "switch"), effect: "webhook_secret.restored", want: "webhooks/settings"},
+		"POST /webhooks/secret/abandon": {path: "webhooks/secret/abandon", first: afterPosts("next"), effect: "webhook_secret.next_abandoned", want: "webhooks/settings"},
 		"POST /keys":                    {path: "keys", form: fields("name=Loans&access=restricted&permissions=sessions:read&permissions=data:read"), effect: "api_key.created", status: ok, want: "candor_test_"},
 		"GET /keys/new":                 {path: "keys/new", want: "New API key"},
 		"POST /keys/:key/rotate":        {path: "keys/{id}/rotate", first: newKey, form: fields("overlap=1h"), effect: "api_key.rotated", status: ok, want: "The old key works until"},

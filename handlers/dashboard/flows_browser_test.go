@@ -74,7 +74,7 @@ func TestDeveloperInABrowser(t *testing.T) {
 			tab := browsertest.New(t, options)
 			signInTo(h, tab, base, "/dashboard/test/keys")
 			changesKeys(h, tab)
-			tab.Open(base + "/dashboard/test/webhooks")
+			tab.Open(base + "/dashboard/test/webhooks/settings")
 			triesWebhooks(h, tab, base, receiver.URL)
 			changesSecret(h, tab)
 		})
@@ -123,7 +123,7 @@ func TestLateRequestsInABrowser(t *testing.T) {
 			tab.WaitForURL("/dashboard/test/sessions?status=pending")
 
 			h.Clock.Advance(domain.StaffConfirmed + time.Minute)
-			tab.Open(base + "/dashboard/test/webhooks")
+			tab.Open(base + "/dashboard/test/webhooks/settings")
 			tab.Type("#url", "https://lender.example/hook")
 			tab.Press("\r")
 			tab.WaitForText("main", "Enter your password to change the webhook URL in test mode")
@@ -221,8 +221,8 @@ func triesWebhooks(h *harness.Harness, tab *browsertest.Tab, base, receiver stri
 	tab.Click("tbody .row-link[href*=deliveries]")
 	tab.WaitForURL(failed.ID.String())
 	tab.Click("form[action$=retry] button")
-	tab.WaitForText("#announcement", "Resent with the same id")
-	tab.WaitForText("form[action$=retry]", "Try now")
+	tab.WaitForText("#announcement", "Sent again with the same id")
+	tab.WaitForText("form[action$=retry]", "Retry now")
 	view(tab, "delivery-again")
 	var due int
 	h.OK(h.DB.Raw().GetContext(h.Context(), &due, `SELECT count(*) FROM delivery WHERE id = $1 AND state = 'pending' AND next_attempt_at <= $2`, failed.ID, h.Clock.Now()))
@@ -231,6 +231,8 @@ func triesWebhooks(h *harness.Harness, tab *browsertest.Tab, base, receiver stri
 	}
 	tab.Click(".back-link")
 	tab.WaitForText("h1", "Webhooks")
+	tab.Click("main [href$='webhooks/settings']")
+	tab.WaitForText("h1", "Webhook settings")
 }
 
 // changesSecret makes the next secret, switches to it and restores the one
@@ -246,12 +248,12 @@ func changesSecret(h *harness.Harness, tab *browsertest.Tab) {
 		}
 	}
 	tab.Click("form[action$=next] button")
-	tab.WaitForText("h1", "Copy your next webhook secret")
+	tab.WaitForText("h1", "Copy your new webhook secret")
 	view(tab, "secret-next")
 	next := tab.Text("#secret-text")
 	signs(h.Account.TestWebhookSecret)
 	tab.Click("main a.button-primary")
-	tab.WaitForText("main", "Next one made")
+	tab.WaitForText("main", "New secret created")
 	view(tab, "webhooks-next-secret")
 	tab.Click("form[action$=switch] button")
 	tab.WaitForText("#announcement", "signed with the new secret")

@@ -31,8 +31,12 @@ const (
 // lists earlier redeliveries.
 func (s *Server) ShowRedeliveries(c echo.Context, v *Visit) error {
 	values := c.QueryParams()
-	if values.Get("preview") == "" && values.Get("since") == "" {
-		values.Set("since", s.Clock.Now().Add(-usualRedeliverySpan).UTC().Format(view.DateTimeLayout))
+	if !values.Has("since") {
+		span := usualRedeliverySpan
+		if values.Get("preview") != "" { // of all that the log shows
+			span = domain.EventRetention
+		}
+		values.Set("since", s.Clock.Now().Add(-span).UTC().Format(view.DateTimeLayout))
 	}
 	return s.redeliveriesPage(c, v, http.StatusOK, values)
 }
@@ -41,7 +45,7 @@ func (s *Server) ShowRedeliveries(c echo.Context, v *Visit) error {
 func (s *Server) redeliveriesPage(c echo.Context, v *Visit, status int, values url.Values) error {
 	ctx := c.Request().Context()
 	filter, rate, shown, errs := redeliveryParams(values)
-	page := view.RedeliveriesPage{Page: s.page(v, "Send failed deliveries again"), Params: shown}
+	page := view.RedeliveriesPage{Page: s.page(v, "Retry failed deliveries"), Params: shown}
 	if values.Get("preview") != "" && errs == nil {
 		preview, err := s.Webhooks.PreviewRedelivery(ctx, v.Scope, filter, rate, domain.CountMost)
 		if errs = web.ValidationErrors(err); errs == nil && err != nil {
@@ -131,7 +135,7 @@ func (s *Server) ShowRedelivery(c echo.Context, v *Visit) error {
 	if err != nil {
 		return err
 	}
-	page := view.RedeliveryPage{Page: s.page(v, "Sending again"), Redelivery: *r, OutcomeMost: domain.CountMost}
+	page := view.RedeliveryPage{Page: s.page(v, "Retry"), Redelivery: *r, OutcomeMost: domain.CountMost}
 	if page.Outcome, err = s.Webhooks.RedeliveryOutcome(ctx, r); err != nil {
 		return err
 	}

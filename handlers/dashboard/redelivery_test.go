@@ -39,19 +39,19 @@ func TestManyAreSentAgain(t *testing.T) {
 	h := harness.New(t)
 	developer, owner := h.Staff(domain.RoleDeveloper), h.Staff(domain.RoleOwner)
 	failed := failedDeliveries(h)
-	developer.WantPage(developer.Get("/dashboard/test/webhooks"), http.StatusOK).LeadsTo(redeliveries)
+	developer.WantPage(developer.Get("/dashboard/test/webhooks"), http.StatusOK).LeadsTo(redeliveries + "?preview=1")
 	since := h.Clock.Now().Add(-time.Hour).Format("2006-01-02T15:04")
-	page := developer.WantPage(developer.Get(redeliveries), http.StatusOK).Offers("Count them")
+	page := developer.WantPage(developer.Get(redeliveries), http.StatusOK).Offers("Count deliveries")
 	page.WantField("since", h.Clock.Now().AddDate(0, 0, -1).Format("2006-01-02T15:04"))
 	if got := page.Field("endpoint").Choices; !slices.Contains(got, failed[3].EndpointID.String()) {
 		t.Errorf("the endpoints %q lack one that failed", got)
 	}
 
 	preview := developer.Get(redeliveries + "?preview=1&rate=2&since=" + since)
-	developer.WantPage(preview, http.StatusOK, "4 deliveries would be sent again", "3 https://lender.example 1 https://slow.example", "At most 2 a second, oldest first").
-		Offers("Send 4 deliveries again")
+	developer.WantPage(preview, http.StatusOK, "4 deliveries to retry", "3 https://lender.example 1 https://slow.example", "At most 2 a second, oldest first").
+		Offers("Retry 4 deliveries")
 	narrow := developer.Get(redeliveries + "?preview=1&status=timeout&since=" + since)
-	developer.WantPage(narrow, http.StatusOK, "1 delivery would be sent again")
+	developer.WantPage(narrow, http.StatusOK, "1 delivery to retry")
 	developer.WantPage(developer.Get(redeliveries+"?preview=1&status=tls&since="+since), http.StatusOK, "No failed delivery matches")
 	if all, err := h.Service.Webhooks.Redeliveries(t.Context(), h.TestScope()); err != nil || len(all) != 0 {
 		t.Fatalf("previews have started %d, %v", len(all), err)
@@ -65,23 +65,23 @@ func TestManyAreSentAgain(t *testing.T) {
 	id := all[0].ID
 	path := redeliveries + "/" + id.String()
 	developer.WantRedirect(answer, path)
-	running := developer.WantPage(developer.Get(path), http.StatusOK, "Resending started", "Sending 4 deliveries again", "Running", "Waiting 4", "Sent again 0").Offers("Stop", "Refresh")
+	running := developer.WantPage(developer.Get(path), http.StatusOK, "Retry started", "Retrying 4 deliveries", "Running", "Waiting 4", "Retried 0").Offers("Stop", "Refresh")
 	if !strings.Contains(running.Source, `hx-trigger="load delay:2s"`) {
 		t.Error("the page of what is running doesn't ask for itself again")
 	}
-	developer.WantPage(developer.Get(redeliveries+"?preview=1&since="+since), http.StatusOK, "Another one is running")
+	developer.WantPage(developer.Get(redeliveries+"?preview=1&since="+since), http.StatusOK, "Another retry is running")
 	stepRedelivery(h, id)
-	developer.WantPage(developer.Get(path), http.StatusOK, "Waiting 2", "Sent again 2", "Being tried 2", "Arrived 0")
+	developer.WantPage(developer.Get(path), http.StatusOK, "Waiting 2", "Retried 2", "Pending 2", "Delivered 0")
 	first, err := h.Service.Webhooks.Delivery(t.Context(), h.TestScope(), failed[0].ID)
 	h.OK(err)
 	h.Recorded(&first.Delivery, domain.DeliveryDelivered, 204, "")
 	second, err := h.Service.Webhooks.Delivery(t.Context(), h.TestScope(), failed[1].ID)
 	h.OK(err)
 	h.Recorded(&second.Delivery, domain.DeliveryFailed, 503, webhook.ClassStatus)
-	developer.WantPage(developer.Get(path), http.StatusOK, "Waiting 2", "Being tried 0", "Arrived 1", "Failed again 1")
+	developer.WantPage(developer.Get(path), http.StatusOK, "Waiting 2", "Pending 0", "Delivered 1", "Failed again 1")
 
 	developer.WantRedirect(developer.Post(path+"/stop", nil), path)
-	developer.WantPage(developer.Get(path), http.StatusOK, "Stopped. Deliveries that were not resent stay failed.", "2 of 4 deliveries sent again", "Not sent 2", "Sent again 2")
+	developer.WantPage(developer.Get(path), http.StatusOK, "Retry stopped. Deliveries that were not sent stay failed.", "2 of 4 deliveries retried", "Not sent 2", "Retried 2")
 	if strings.Contains(developer.Get(path).Body.String(), "hx-trigger") {
 		t.Error("the page of what has come to its end asks for itself again")
 	}

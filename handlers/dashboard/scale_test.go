@@ -26,7 +26,7 @@ func TestVeryManyAreCountedSoFar(t *testing.T) {
 	h.OK(err)
 	since := h.Clock.Now().Add(-time.Hour).Format("2006-01-02T15:04")
 	preview := developer.Get(redeliveries + "?preview=1&rate=100&since=" + since)
-	developer.WantPage(preview, http.StatusOK, "10,000 or more deliveries would be sent again", "Send 10,000 or more deliveries again", "Only the first 10,000 were counted. All that match are sent.")
+	developer.WantPage(preview, http.StatusOK, "10,000 or more deliveries to retry", "Retry 10,000 or more deliveries", "Counting stopped at 10,000. All that match are sent.")
 	if text := page.Read(t, preview.Body.String()).Text(); !strings.Contains(text, "10,000 https://") {
 		t.Errorf("the preview doesn't say how many of them go where: %s", text)
 	}

@@ -28,12 +28,12 @@ func (s *Server) ShowSecrets(c echo.Context, v *Visit) error {
 func (s *Server) NextSecret(c echo.Context, v *Visit) error {
 	secret, err := s.Webhooks.CreateNextSecret(c.Request().Context(), v.Scope, v.Actor)
 	if outdated(err) {
-		return s.backTo(c, v, "webhooks", nil, "secret_moved_on")
+		return s.backTo(c, v, webhookSettings, nil, "secret_moved_on")
 	}
 	if err != nil && secret == "" {
 		return err
 	}
-	return web.Render(c, http.StatusOK, view.NewSecret(view.SecretsPage{Page: s.page(v, "Copy your next webhook secret"), Next: secret}))
+	return web.Render(c, http.StatusOK, view.NewSecret(view.SecretsPage{Page: s.page(v, "Copy your new webhook secret"), Next: secret}))
 }
 
 // outdated reports that another user has changed the secrets first.
@@ -61,9 +61,9 @@ func (s *Server) AbandonSecret(c echo.Context, v *Visit) error {
 // another user has changed the secrets first.
 func (s *Server) rotated(c echo.Context, v *Visit, err error, notice string) error {
 	if outdated(err) {
-		return s.backTo(c, v, "webhooks", nil, "secret_moved_on")
+		return s.backTo(c, v, webhookSettings, nil, "secret_moved_on")
 	}
-	return s.backTo(c, v, "webhooks", err, notice)
+	return s.backTo(c, v, webhookSettings, err, notice)
 }
 
 // ShowVerifyCode shows code that verifies webhooks, in one programming language

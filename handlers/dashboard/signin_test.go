@@ -269,7 +269,7 @@ func TestUnreadableForms(t *testing.T) {
 	h := harness.New(t)
 	owner := h.Owner()
 	const url, settings = "/dashboard/test/webhooks/url", "/dashboard/test/settings"
-	owner.WantRedirect(owner.Post(url, map[string][]string{"url": {"https://hooks.example/candor"}}), "/dashboard/test/webhooks")
+	owner.WantRedirect(owner.Post(url, map[string][]string{"url": {"https://hooks.example/candor"}}), "/dashboard/test/webhooks/settings")
 	for _, wrong := range []struct {
 		path, body string
 		status     int
@@ -291,7 +291,7 @@ func TestUnreadableForms(t *testing.T) {
 			t.Errorf("%s with %.30s: %d, want %d", wrong.path, wrong.body, answer.Code, wrong.status)
 		}
 	}
-	owner.WantPage(owner.Get("/dashboard/test/webhooks"), http.StatusOK, "https://hooks.example/candor")
+	owner.WantPage(owner.Get("/dashboard/test/webhooks/settings"), http.StatusOK, "https://hooks.example/candor")
 }
 
 // TestOperatorHelpsWithLostFactors checks that a user who lost the authenticator

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -14,9 +15,9 @@ import (
 // that page sends nothing.
 func (s *Server) SendTestEvent(c echo.Context, v *Visit) error {
 	ctx := c.Request().Context()
-	sent, err := s.Webhooks.SendTestEvent(ctx, v.Scope.AccountID, v.Actor, c.FormValue("url"))
+	sent, err := s.Webhooks.SendTestEvent(ctx, v.Scope.AccountID, v.Actor, c.FormValue("url"), cmp.Or(domain.EventType(c.FormValue("type")), domain.SessionCompleted))
 	if errs := web.ValidationErrors(err); errs != nil {
-		return s.webhooksPage(c, v, http.StatusUnprocessableEntity, c.FormValue("url"), errs)
+		return s.webhookSettingsPage(c, v, http.StatusUnprocessableEntity, c.FormValue("type"), c.FormValue("url"), errs)
 	}
 	if err != nil {
 		return err

@@ -1,31 +1,104 @@
 package dashboard
 
 import (
+	"cmp"
 	"net/http"
+	"slices"
 	"strconv"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"candor/handlers/web"
+	"candor/internal/domain"
 	"candor/internal/form"
 	view "candor/views/dashboard"
 )
 
-// ShowWebhooks shows the account's webhook URL and secrets, its endpoints, and
-// the latest deliveries.
-func (s *Server) ShowWebhooks(c echo.Context, v *Visit) error {
-	return s.webhooksPage(c, v, http.StatusOK, "", nil)
-}
+// maxEndpointLines is how many endpoints the webhooks page lists: a partner can
+// have one for each session.
+const maxEndpointLines = 20
 
-func (s *Server) webhooksPage(c echo.Context, v *Visit, status int, typed string, errs form.Errors) error {
+// ShowWebhooks shows the latest deliveries and the endpoints' health.
+func (s *Server) ShowWebhooks(c echo.Context, v *Visit) error {
 	ctx := c.Request().Context()
 	endpoints, err := s.Webhooks.Endpoints(ctx, v.Scope)
 	if err != nil {
 		return err
 	}
-	filter, shown, filterErrs := readDeliveryFilters(c.QueryParams(), endpoints)
-	page := view.WebhooksPage{Page: s.page(v, "Webhooks"), Filters: shown, Endpoints: endpoints, URLText: typed}
+	filter, shown, errs := readDeliveryFilters(c.QueryParams(), endpoints)
+	page := view.WebhooksPage{Page: s.page(v, "Webhooks"), Filters: shown}
 	page.Of = shown.Title()
+	before, _ := strconv.ParseInt(c.QueryParam("before"), 10, 64) // 0, the newest, for anything else
+	page.First = before <= 0
+	if errs == nil {
+		deliveries, err := s.Webhooks.Deliveries(ctx, v.Scope, filter, max(0, before), deliveriesPerPage+1)
+		if errs = web.ValidationErrors(err); err != nil && errs == nil {
+			return err
+		}
+		page.More = len(deliveries) > deliveriesPerPage
+		for _, d := range deliveries[:min(len(deliveries), deliveriesPerPage)] {
+			page.Deliveries = append(page.Deliveries, view.DeliveryLine{Delivery: d.Delivery, Origin: d.Origin})
+		}
+	}
+	page.Errors = view.ErrorItems(errs)
+	if page.Endpoints, err = s.endpointLines(c, endpoints); err != nil {
+		return err
+	}
+	page.MoreEndpoints = len(endpoints) - len(page.Endpoints)
+	return web.Render(c, http.StatusOK, view.Webhooks(page))
+}
+
+// endpointLines are the endpoints to look at first: failing ones, then those
+// that were used last.
+func (s *Server) endpointLines(c echo.Context, endpoints []domain.Endpoint) ([]view.EndpointLine, error) {
+	first := slices.Clone(endpoints)
+	slices.SortStableFunc(first, func(a, b domain.Endpoint) int {
+		return cmp.Or(cmp.Compare(failing(b), failing(a)), usedAt(b).Compare(usedAt(a)))
+	})
+	first = first[:min(len(first), maxEndpointLines)]
+	ids := make([]domain.EndpointID, len(first))
+	for i, e := range first {
+		ids[i] = e.ID
+	}
+	months, err := s.Webhooks.EndpointMonths(c.Request().Context(), ids)
+	lines := make([]view.EndpointLine, len(first))
+	for i, e := range first {
+		lines[i].Endpoint = e
+		if month := months[e.ID]; month != nil {
+			lines[i].Month = *month
+		}
+	}
+	return lines, err
+}
+
+// failing is 1 for an endpoint whose last attempt failed.
+func failing(e domain.Endpoint) int {
+	if e.FailingSince != nil {
+		return 1
+	}
+	return 0
+}
+
+// usedAt is when the endpoint was last attempted, zero for never.
+func usedAt(e domain.Endpoint) (last time.Time) {
+	for _, at := range []*time.Time{e.LastSuccessAt, e.LastFailureAt} {
+		if at != nil && at.After(last) {
+			last = *at
+		}
+	}
+	return last
+}
+
+// ShowWebhookSettings shows the default URL and the state of the secrets.
+func (s *Server) ShowWebhookSettings(c echo.Context, v *Visit) error {
+	return s.webhookSettingsPage(c, v, http.StatusOK, c.QueryParam("type"), "", nil)
+}
+
+func (s *Server) webhookSettingsPage(c echo.Context, v *Visit, status int, testType, typed string, errs form.Errors) error {
+	ctx := c.Request().Context()
+	page := view.WebhookSettingsPage{Page: s.page(v, "Webhook settings"), URLText: typed, TestType: cmp.Or(testType, string(domain.SessionCompleted))}
+	var err error
 	if errs == nil {
 		if page.URLText, err = s.Webhooks.DefaultURL(ctx, v.Scope); err != nil {
 			return err
@@ -36,20 +109,8 @@ func (s *Server) webhooksPage(c echo.Context, v *Visit, status int, typed string
 		return err
 	}
 	page.NextSince, page.PreviousUntil = secrets.NextSince, secrets.PreviousUntil
-	before, _ := strconv.ParseInt(c.QueryParam("before"), 10, 64) // 0, the newest, for anything else
-	page.First = before <= 0
-	if filterErrs == nil {
-		deliveries, err := s.Webhooks.Deliveries(ctx, v.Scope, filter, max(0, before), deliveriesPerPage+1)
-		if filterErrs = web.ValidationErrors(err); err != nil && filterErrs == nil {
-			return err
-		}
-		page.More = len(deliveries) > deliveriesPerPage
-		for _, d := range deliveries[:min(len(deliveries), deliveriesPerPage)] {
-			page.Deliveries = append(page.Deliveries, view.DeliveryLine{Delivery: d.Delivery, Origin: d.Origin})
-		}
-	}
-	page.Errors = view.ErrorItems(append(errs, filterErrs...))
-	return web.Render(c, status, view.Webhooks(page))
+	page.Errors = view.ErrorItems(errs)
+	return web.Render(c, status, view.WebhookSettings(page))
 }
 
 // SetWebhookURL sets the mode's default webhook URL.
@@ -57,7 +118,10 @@ func (s *Server) SetWebhookURL(c echo.Context, v *Visit) error {
 	typed := c.FormValue("url")
 	err := s.Webhooks.SetDefaultURL(c.Request().Context(), v.Scope, v.Actor, typed)
 	if errs := web.ValidationErrors(err); errs != nil {
-		return s.webhooksPage(c, v, http.StatusUnprocessableEntity, typed, errs)
+		return s.webhookSettingsPage(c, v, http.StatusUnprocessableEntity, "", typed, errs)
 	}
-	return s.backTo(c, v, "webhooks", err, "webhook_url_set")
+	return s.backTo(c, v, webhookSettings, err, "webhook_url_set")
 }
+
+// webhookSettings is the page of the webhooks' settings.
+const webhookSettings = "webhooks/settings"

@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"candor/db"
 	"candor/internal/delivery"
@@ -25,16 +27,18 @@ func TestWebhooksPage(t *testing.T) {
 	h := harness.New(t)
 	developer := h.Staff(domain.RoleDeveloper)
 	path := "/dashboard/test/webhooks"
-	developer.WantPage(developer.Get(path), http.StatusOK, "No deliveries", "Make the next secret")
+	settings := path + "/settings"
+	developer.WantPage(developer.Get(path), http.StatusOK, "No deliveries").LeadsTo(settings)
+	developer.WantPage(developer.Get(settings), http.StatusOK, "Default URL").Offers("Create new secret", "Send test event")
 	developer.WantPage(developer.Post(path+"/url", url.Values{"url": {"http://10.0.0.1/x"}}), http.StatusUnprocessableEntity, "There is a problem").WantField("URL (optional)", "http://10.0.0.1/x")
-	developer.WantRedirect(developer.Post(path+"/url", url.Values{"url": {"https://lender.example/hook"}}), path)
-	developer.WantPage(developer.Get(path), http.StatusOK, "Saved. Events are sent to this URL").WantField("URL (optional)", "https://lender.example/hook")
+	developer.WantRedirect(developer.Post(path+"/url", url.Values{"url": {"https://lender.example/hook"}}), settings)
+	developer.WantPage(developer.Get(settings), http.StatusOK, "Saved. Events are sent to this URL").WantField("URL (optional)", "https://lender.example/hook")
 
 	session := h.NewSession(h.TestScope(), domain.NewSession{})
 	for i := range 30 {
 		h.RecordEvent(session, domain.PDFReadyPayload{SessionID: session.ID, PageCount: i})
 	}
-	developer.WantPage(developer.Get(path), http.StatusOK, "https://lender.example", "Nothing sent yet", "number 30 ", "number 6 ").Offers("Older")
+	developer.WantPage(developer.Get(path), http.StatusOK, "lender.example Nothing sent yet", "number 30 ", "number 6 ").Offers("Older")
 	developer.WantPage(developer.Get(path+"?before=6"), http.StatusOK, "number 5 ", "number 1 ").Offers("Newest")
 	developer.WantPage(developer.Get(path+"?state=failed"), http.StatusOK, "No deliveries")
 	developer.WantPage(developer.Get(path+"?from=2026-11-21&to=2026-11-20"), http.StatusOK, "Until must not be before from")
@@ -59,9 +63,9 @@ func TestDeliveryPage(t *testing.T) {
 	developer.WantPage(developer.Get(path), http.StatusOK, "500 Internal Server Error", "12 ms", "X-Webhook-Id: whd_1", "<script>", "session.pdf_ready", "Send again", session.ID.String())
 	developer.WantPage(developer.Get("/dashboard/test/sessions/"+session.ID.String()), http.StatusOK).LeadsTo(path)
 	developer.WantRedirect(developer.Post(path+"/retry", nil), path)
-	developer.WantPage(developer.Get(path), http.StatusOK, "Resent with the same id", "Try now")
+	developer.WantPage(developer.Get(path), http.StatusOK, "Sent again with the same id", "Retry now")
 	developer.WantRedirect(developer.Post(path+"/cancel", nil), path)
-	developer.WantPage(developer.Get(path), http.StatusOK, "Stopped.")
+	developer.WantPage(developer.Get(path), http.StatusOK, "Delivery cancelled.")
 	developer.WantRedirect(developer.Post(path+"/cancel", nil), path)
 	developer.WantPage(developer.Get(path), http.StatusOK, "It had already finished")
 	wantEntries(owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK), "Webhook sent again", "Webhook stopped")
@@ -74,16 +78,17 @@ func TestSecretsByHand(t *testing.T) {
 	owner := h.Staff(domain.RoleOwner)
 	path := "/dashboard/test/webhooks"
 	answer := owner.Post(path+"/secret/next", nil)
-	secret := owner.WantPage(answer, http.StatusOK, "Nothing has changed for your receiver yet").Copies("Copy secret")
-	page := owner.Get(path)
-	owner.WantPage(page, http.StatusOK, "Switch to the next secret")
+	secret := owner.WantPage(answer, http.StatusOK, "Nothing has changed yet").Copies("Copy secret")
+	settings := path + "/settings"
+	page := owner.Get(settings)
+	owner.WantPage(page, http.StatusOK).Offers("Switch to new secret")
 	if secret == "" || strings.Contains(page.Body.String(), "whsec_") {
 		t.Error("the secret isn't shown, or is on a page that can be loaded again")
 	}
-	owner.WantRedirect(owner.Post(path+"/secret/next", nil), path)
-	owner.WantPage(owner.Get(path), http.StatusOK, "another person has just changed the secrets")
-	owner.WantRedirect(owner.Post(path+"/secret/switch", nil), path)
-	owner.WantPage(owner.Get(path), http.StatusOK, "signed with the new secret.", "Restore the previous secret")
+	owner.WantRedirect(owner.Post(path+"/secret/next", nil), settings)
+	owner.WantPage(owner.Get(settings), http.StatusOK, "another person has just changed the secrets")
+	owner.WantRedirect(owner.Post(path+"/secret/switch", nil), settings)
+	owner.WantPage(owner.Get(settings), http.StatusOK, "signed with the new secret.").Offers("Restore previous secret")
 	got, err := delivery.SigningSecrets(t.Context(), h.DB, h.Service.Ring, h.TestScope())
 	h.OK(err)
 	if fmt.Sprint(got) != fmt.Sprint([]string{secret}) {
@@ -188,7 +193,75 @@ func TestDeliveryLogFilters(t *testing.T) {
 	}
 	developer.WantPage(developer.Get(path+"?session=%3Cscript%3E"), http.StatusOK, "Enter a session’s id").WantField("session", "<script>")
 	developer.WantPage(developer.Get(path+"?status=timeout&from=2026-11-19&to=2026-11-20"), http.StatusOK).
-		LeadsTo(path + "/redeliveries?since=2026-11-19T00%3A00&status=timeout&until=2026-11-21T00%3A00")
+		LeadsTo(path + "/redeliveries?preview=1&since=2026-11-19T00%3A00&status=timeout&until=2026-11-21T00%3A00")
+}
+
+// TestEndpointsHealth: the page has each endpoint's success rate and response
+// time over 30 days, failing endpoints first, and leads to what failed.
+func TestEndpointsHealth(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	developer := h.Staff(domain.RoleDeveloper)
+	good, bad := failedAt(h, "https://a.example/hook", 503, webhook.ClassStatus), failedAt(h, "https://b.example/hook", 0, webhook.ClassTimeout)
+	path := "/dashboard/test/webhooks"
+	now := h.Clock.Now()
+	count := func(id domain.EndpointID, at time.Time, failures int, delivered int64, took time.Duration, n int64) {
+		t.Helper()
+		health := db.EndpointHealth{ID: id, At: at, Failures: failures}
+		if failures == 0 {
+			health.SuccessAt = &at
+		}
+		times := make([]int64, domain.AttemptStep(took)+1)
+		times[len(times)-1] = n
+		health.Counted.Add(n, delivered, times)
+		h.OK(h.DB.RecordAttempts(t.Context(), nil, []db.EndpointHealth{health}))
+	}
+	count(good.EndpointID, now.AddDate(0, 0, -30), 0, 0, time.Second, 500) // too long ago
+	count(good.EndpointID, now.AddDate(0, 0, -29), 0, 996, 100*time.Millisecond, 996)
+	count(good.EndpointID, now, 0, 1, 10*time.Millisecond, 1)
+	count(good.EndpointID, now, 0, 1, 200*time.Millisecond, 3)
+	count(bad.EndpointID, now.Add(-time.Hour), 3, 0, 10*time.Second, 3)
+	page := developer.WantPage(developer.Get(path), http.StatusOK, "1 endpoint failing.",
+		"b.example Failingsince 20 Nov 2026, 02:04 UTC, 3 failed attempts 0.0% of 3 attempts 10.1 s", "a.example Arriving 99.8% of 1,000 attempts 104 ms")
+	page.LeadsTo(path + "?state=failed")
+	if text := page.Text(); strings.Index(text, "Deliveries, newest") > strings.Index(text, "Success, 30 days") {
+		t.Error("the log isn't first")
+	}
+}
+
+// TestTestEventsOfEachType: an example of each event of the contract can be sent,
+// about one session that doesn't exist.
+func TestTestEventsOfEachType(t *testing.T) {
+	t.Parallel()
+	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer receiver.Close()
+	h := harness.New(t, withTestEvents(t))
+	developer := h.Staff(domain.RoleDeveloper)
+	path := "/dashboard/test/webhooks"
+	offered := developer.WantPage(developer.Get(path+"/settings?type=session.expired"), http.StatusOK).WantField("type", "session.expired").Field("type").Choices
+	for _, info := range domain.EventTable {
+		if !slices.Contains(offered, string(info.Type)) {
+			t.Errorf("%s isn't offered", info.Type)
+		}
+		answer := developer.Post(path+"/test", url.Values{"url": {receiver.URL}, "type": {string(info.Type)}})
+		id, err := domain.ParseDeliveryID(strings.TrimPrefix(answer.Header().Get("Location"), path+"/tests/"))
+		h.OK(err)
+		sent, err := h.Service.Webhooks.TestEvent(t.Context(), h.Account.AccountID, id)
+		h.OK(err)
+		var got struct {
+			Event     domain.EventType
+			SessionID string `json:"session_id"`
+			Livemode  bool
+			Sequence  int
+		}
+		h.OK(json.Unmarshal(sent.Body, &got))
+		example := info.Example.SessionID
+		if got.Event != info.Type || got.Livemode || got.Sequence != 0 || (got.SessionID == "") != (example == nil) ||
+			example != nil && (strings.Contains(string(sent.Body), example.String()) || strings.Count(string(sent.Body), got.SessionID) < 2) {
+			t.Errorf("%s is sent as %s", info.Type, sent.Body)
+		}
+	}
+	developer.WantPage(developer.Post(path+"/test", url.Values{"url": {receiver.URL}, "type": {"session.unheard_of"}}), http.StatusUnprocessableEntity, "There is a problem")
 }
 
 // failedAt makes a delivery to the URL that has failed with that status, 0

@@ -164,11 +164,15 @@ func healthOf(batch []recorded) []db.EndpointHealth {
 			h.StatusCode = *one.outcome.StatusCode
 		}
 		h.Failures++
+		delivered := int64(0)
 		if one.outcome.ErrorClass == nil {
-			h.Failures, h.SuccessAt = 0, &at
+			h.Failures, h.SuccessAt, delivered = 0, &at, 1
 		} else {
 			h.ErrorClass = *one.outcome.ErrorClass
 		}
+		times := make([]int64, domain.AttemptStep(time.Duration(one.outcome.DurationMS)*time.Millisecond)+1)
+		times[len(times)-1] = 1
+		h.Counted.Add(1, delivered, times)
 	}
 	// All recorders lock the rows in the same order, so they can't deadlock.
 	slices.SortFunc(out, func(a, b db.EndpointHealth) int { return cmp.Compare(a.ID.String(), b.ID.String()) })

@@ -45,6 +45,11 @@ func TestGoneEndpoint(t *testing.T) {
 	}
 	attempts, err := h.DB.Attempts(h.Ctx, delivery.ID)
 	h.OK(err)
+	months, err := h.DB.EndpointMonths(h.Ctx, []domain.EndpointID{health().ID}, time.Now())
+	h.OK(err)
+	if m := months[health().ID]; m == nil || m.Attempts != int64(len(attempts)) || m.Delivered != 1 || m.P95() == 0 {
+		t.Errorf("of %d attempts, the endpoint counts %+v", len(attempts), m)
+	}
 	for i := range attempts[1:] {
 		ended := attempts[i].StartedAt.Add(time.Duration(attempts[i].DurationMS) * time.Millisecond)
 		if wait := attempts[i+1].StartedAt.Sub(ended); wait < delay || *attempts[i].StatusCode != http.StatusGone {

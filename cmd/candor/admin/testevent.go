@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"candor/cmd/candor/cli"
+	"candor/internal/domain"
 	"candor/internal/form"
 	"candor/internal/service/webhooks"
 )
@@ -44,7 +45,7 @@ func (c commands) webhooksTest(ctx context.Context, args []string) error {
 	if app.scope.Livemode {
 		return cli.Usagef("webhooks test: test events are always in test mode; leave out --live")
 	}
-	sent, err := app.Webhooks.SendTestEvent(ctx, app.scope.AccountID, operator, *url)
+	sent, err := app.Webhooks.SendTestEvent(ctx, app.scope.AccountID, operator, *url, domain.SessionCompleted)
 	if err != nil {
 		return err
 	}

@@ -125,6 +125,12 @@ func (s *Service) Endpoints(ctx context.Context, scope domain.Scope) ([]domain.E
 	return s.DB.Endpoints(ctx, scope)
 }
 
+// EndpointMonths counts the attempts at the endpoints within
+// domain.EndpointDays, for those that had one.
+func (s *Service) EndpointMonths(ctx context.Context, endpoints []domain.EndpointID) (map[domain.EndpointID]*domain.EndpointMonth, error) {
+	return s.DB.EndpointMonths(ctx, endpoints, s.Clock.Now())
+}
+
 // EndpointLoads is Endpoints with how many deliveries haven't arrived there,
 // which are counted one by one: for operators.
 func (s *Service) EndpointLoads(ctx context.Context, scope domain.Scope) ([]domain.EndpointLoad, error) {

@@ -1,11 +1,13 @@
 package webhooks
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -39,14 +41,17 @@ var (
 	errTestsUnderWay = domain.Errorf(domain.CodeRateLimitExceeded, "Two test events of this account are under way. Wait for their answers, 15 seconds at most.")
 )
 
-// SendTestEvent sends a session.completed with example data to url, or to the
+// SendTestEvent sends an event of the type with example data to url, or to the
 // account's default URL of test mode for "", and returns request and response
 // at once. It is signed with the secrets of test mode, says livemode false and
 // has the sequence 0: it is no event of the account, so it is neither numbered
 // nor tried again, and only its result is stored, for TestEvent. A receiver that
 // fails is no error. The audit entry is written before it is sent.
-func (s *Service) SendTestEvent(ctx context.Context, account domain.AccountID, by domain.Actor, url string) (*TestEvent, error) {
+func (s *Service) SendTestEvent(ctx context.Context, account domain.AccountID, by domain.Actor, url string, kind domain.EventType) (*TestEvent, error) {
 	scope := domain.Scope{AccountID: account}
+	if !slices.Contains(domain.EventTypes, kind) {
+		return nil, domain.Breaks(domain.CodeValidation, "type", form.Rule{Code: "event_type"})
+	}
 	url, err := s.testURL(ctx, scope, url)
 	if err != nil {
 		return nil, err
@@ -66,7 +71,7 @@ func (s *Service) SendTestEvent(ctx context.Context, account domain.AccountID, b
 	}
 	now := s.Clock.Now()
 	delivery := domain.NewDeliveryID()
-	body, err := testBody(scope, now)
+	body, err := testBody(scope, kind, now)
 	if err != nil {
 		return nil, err
 	}
@@ -130,16 +135,23 @@ func (s *Service) testURL(ctx context.Context, scope domain.Scope, url string) (
 	return url, err
 }
 
-// testBody is the completion of a session that doesn't exist.
-func testBody(scope domain.Scope, now time.Time) ([]byte, error) {
-	session := domain.NewSessionID()
-	data := domain.SessionCompleted.Info().Example.Data.(domain.CompletedPayload)
-	data.SessionID, data.CompletedAt, data.ReferenceID = session, form.At(now), new("TEST-EVENT")
-	event, err := domain.NewEvent(scope, &session, 0, data, now)
+// testBody is the type's example, about a session that doesn't exist and now.
+func testBody(scope domain.Scope, kind domain.EventType, now time.Time) ([]byte, error) {
+	example := kind.Info().Example
+	session, data := domain.NewSessionID(), example.Data
+	if done, ok := data.(domain.CompletedPayload); ok {
+		done.CompletedAt, done.ReferenceID = form.At(now), new("TEST-EVENT")
+		data = done
+	}
+	event, err := domain.NewEvent(scope, example.SessionID, 0, data, now)
 	if err != nil {
 		return nil, err
 	}
-	return event.Body, nil
+	if example.SessionID == nil {
+		return event.Body, nil
+	}
+	// The id stands in the data, too, and in the PDF's address.
+	return bytes.ReplaceAll(event.Body, []byte(example.SessionID.String()), []byte(session.String())), nil
 }
 
 // inFlight counts the test events of each account that are under way. The zero

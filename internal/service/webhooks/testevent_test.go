@@ -52,10 +52,10 @@ func TestTestEvent(t *testing.T) {
 	})
 	fresh, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), servicetest.Someone)
 	b.OK(err)
-	if _, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, domain.Actor{Kind: "unheard of"}, hook.URL+"/hook"); err == nil || len(hook.calls()) != 0 {
+	if _, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, domain.Actor{Kind: "unheard of"}, hook.URL+"/hook", domain.SessionCompleted); err == nil || len(hook.calls()) != 0 {
 		t.Errorf("a test event is sent that the audit log doesn't tell of: %v", err)
 	}
-	sent, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, hook.URL+"/hook")
+	sent, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, hook.URL+"/hook", domain.SessionCompleted)
 	b.OK(err)
 	if log := b.audited(); strings.Count(log, "webhook.test_sent by a test") != 1 {
 		t.Errorf("the audit log has %s", log)
@@ -100,7 +100,7 @@ func TestTestEvent(t *testing.T) {
 	if n := b.stored(); n != 0 {
 		t.Errorf("a test event has left %d rows", n)
 	}
-	again, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, hook.URL)
+	again, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, hook.URL, domain.SessionCompleted)
 	if err != nil || again.DeliveryID == sent.DeliveryID {
 		t.Errorf("a second test event has the id of the first, or %v", err)
 	}
@@ -131,7 +131,7 @@ func TestTestEventTellsWhatWentWrong(t *testing.T) {
 		"http://127.0.0.1:1/":     {0, webhook.ClassConnect, "Nothing listens", ""},
 		"https://" + hook.URL[7:]: {0, webhook.ClassTLS, "did not answer in TLS", ""},
 	} {
-		sent, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, url)
+		sent, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, url, domain.SessionCompleted)
 		if err != nil {
 			t.Errorf("%s: %v", url, err)
 			continue
@@ -154,18 +154,18 @@ func TestTestEventRefusesTargets(t *testing.T) {
 	for _, url := range []string{
 		"http://hooks.example.com/", "https://169.254.169.254/latest", "https://10.0.0.1/", "https://localhost/", "https://u:p@hooks.example.com/", "hooks", "https://[::1]/",
 	} {
-		_, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, url)
+		_, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, url, domain.SessionCompleted)
 		var refused *domain.Error
 		if !errors.As(err, &refused) || refused.Code != domain.CodeValidation || len(refused.Fields) != 1 || refused.Fields[0].Field != "url" {
 			t.Errorf("%s: %v, want validation_error on url", url, err)
 		}
 	}
-	_, err := b.Webhooks.SendTestEvent(b.Ctx, domain.NewAccountID(), servicetest.Someone, "https://hooks.example.com/")
+	_, err := b.Webhooks.SendTestEvent(b.Ctx, domain.NewAccountID(), servicetest.Someone, "https://hooks.example.com/", domain.SessionCompleted)
 	b.Code("unknown account", err, domain.CodeNotFound)
 	// A service whose URLs pass still has its client look at the address.
 	hook := newReceiver(t, nil)
 	open := newFixture(t, testEvents(t), func(c *servicetest.Config) { c.TestClient = webhook.NewClient(webhook.Policy{}) })
-	sent, err := open.Webhooks.SendTestEvent(b.Ctx, open.Account.AccountID, servicetest.Someone, hook.URL)
+	sent, err := open.Webhooks.SendTestEvent(b.Ctx, open.Account.AccountID, servicetest.Someone, hook.URL, domain.SessionCompleted)
 	if err != nil || sent.Result.ErrorClass != webhook.ClassRefusedTarget || len(hook.calls()) != 0 {
 		t.Errorf("a refused address: %+v, %v, %d calls", sent, err, len(hook.calls()))
 	}
@@ -176,10 +176,10 @@ func TestTestEventGoesToTheDefaultURL(t *testing.T) {
 	b := newFixture(t, testEvents(t))
 	test, live := newReceiver(t, nil), newReceiver(t, nil)
 	b.OK(b.Webhooks.SetDefaultURL(b.Ctx, b.Live(), servicetest.Someone, live.URL))
-	_, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, "")
+	_, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, "", domain.SessionCompleted)
 	b.saying("no URL", err, "no default webhook URL")
 	b.OK(b.Webhooks.SetDefaultURL(b.Ctx, b.Test(), servicetest.Someone, test.URL))
-	sent, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, "")
+	sent, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, "", domain.SessionCompleted)
 	if err != nil || sent.URL != test.URL || len(test.calls()) != 1 || len(live.calls()) != 0 {
 		t.Errorf("%+v, %v: %d at the test URL, %d at the live one", sent, err, len(test.calls()), len(live.calls()))
 	}
@@ -199,7 +199,7 @@ func TestTestEventIsLimited(t *testing.T) {
 		}
 	})
 	send := func(path string) error {
-		_, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, hook.URL+path)
+		_, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, hook.URL+path, domain.SessionCompleted)
 		return err
 	}
 	var running sync.WaitGroup
@@ -214,7 +214,7 @@ func TestTestEventIsLimited(t *testing.T) {
 	for range 20 { // refused ones don't count
 		b.Code("a third at once", send("/"), domain.CodeRateLimitExceeded)
 	}
-	_, err = b.Webhooks.SendTestEvent(b.Ctx, other.AccountID, servicetest.Someone, hook.URL)
+	_, err = b.Webhooks.SendTestEvent(b.Ctx, other.AccountID, servicetest.Someone, hook.URL, domain.SessionCompleted)
 	b.OK(err)
 	close(release)
 	running.Wait()
@@ -226,7 +226,7 @@ func TestTestEventIsLimited(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "Try again in") {
 		t.Errorf("the eleventh: %v", err)
 	}
-	_, err = b.Webhooks.SendTestEvent(b.Ctx, other.AccountID, servicetest.Someone, hook.URL)
+	_, err = b.Webhooks.SendTestEvent(b.Ctx, other.AccountID, servicetest.Someone, hook.URL, domain.SessionCompleted)
 	b.OK(err)
 	if n := len(hook.calls()); n != 12 {
 		t.Errorf("%d webhooks, want 12", n)
@@ -242,11 +242,11 @@ func TestTestEventEndsWithItsCaller(t *testing.T) {
 		cancel()
 		<-r.Context().Done()
 	})
-	if sent, err := b.Webhooks.SendTestEvent(ctx, b.Account.AccountID, servicetest.Someone, hook.URL); !errors.Is(err, context.Canceled) {
+	if sent, err := b.Webhooks.SendTestEvent(ctx, b.Account.AccountID, servicetest.Someone, hook.URL, domain.SessionCompleted); !errors.Is(err, context.Canceled) {
 		t.Errorf("%+v, %v", sent, err)
 	}
 	for range 4 { // its place is free again
-		_, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, "http://127.0.0.1:1/")
+		_, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, "http://127.0.0.1:1/", domain.SessionCompleted)
 		b.OK(err)
 	}
 }
