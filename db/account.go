@@ -11,7 +11,7 @@ import (
 )
 
 const accountColumns = `id, name, billing_email, help_email, help_phone, brand_colour, money_help, money_help_url, created_at, approved_at,
-	default_expires_in_days, retention_days, unsubmitted_days, answer_days, two_step_required, logo_name, logo_width, logo_height, form_languages`
+	default_expires_in_days, retention_days, unsubmitted_days, answer_days, two_step_required, time_zone, logo_name, logo_width, logo_height, form_languages`
 
 // accountRow is an account as it is stored.
 type accountRow struct {
@@ -71,10 +71,10 @@ func (tx *Tx) UpdateAccount(ctx context.Context, a *domain.Account) error {
 	result, err := tx.exec(ctx, `
 		UPDATE account SET name = $2, help_email = $3, help_phone = $4, brand_colour = $5,
 			default_expires_in_days = $6, retention_days = $7, form_languages = $8,
-			unsubmitted_days = $9, answer_days = $10, two_step_required = $11, money_help = $12, money_help_url = $13
+			unsubmitted_days = $9, answer_days = $10, two_step_required = $11, money_help = $12, money_help_url = $13, time_zone = $14
 		WHERE id = $1`,
 		a.ID, a.Name, a.HelpEmail, a.HelpPhone, a.BrandColour, a.DefaultExpiresInDays, a.RetentionDays, languages,
-		a.UnsubmittedDays, a.AnswerDays, a.TwoStepRequired, a.MoneyHelp, a.MoneyHelpURL)
+		a.UnsubmittedDays, a.AnswerDays, a.TwoStepRequired, a.MoneyHelp, a.MoneyHelpURL, a.TimeZone)
 	return changedOne(result, err, "update account")
 }
 

@@ -200,3 +200,25 @@ func TestIdempotencyKeys(t *testing.T) {
 		t.Errorf("deleted %d, %v; want 1", n, err)
 	}
 }
+
+// TestTimeZonesAreKnownToPostgres: triggers convert times with the account's zone,
+// so one that PostgreSQL doesn't know would fail new sessions.
+func TestTimeZonesAreKnownToPostgres(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	account, err := s.Account(s.ctx, s.scope.AccountID)
+	s.ok(err)
+	if account.TimeZone != "Australia/Sydney" {
+		t.Errorf("a new account's zone is %s", account.TimeZone)
+	}
+	store := func(zone string) error {
+		account.TimeZone = zone
+		return s.InTx(s.ctx, func(tx *db.Tx) error { return tx.UpdateAccount(s.ctx, account) })
+	}
+	for _, zone := range domain.TimeZones {
+		s.ok(store(zone))
+	}
+	if store("Australia/Nowhere") == nil {
+		t.Error("a zone that PostgreSQL doesn't know was stored")
+	}
+}

@@ -183,12 +183,14 @@ CREATE TABLE public.account (
     two_step_required boolean DEFAULT false NOT NULL,
     money_help text,
     money_help_url text,
+    time_zone text DEFAULT 'Australia/Sydney'::text NOT NULL,
     CONSTRAINT account_answer_days_check CHECK (((answer_days = 0) OR ((answer_days >= 90) AND (answer_days <= 2557)))),
     CONSTRAINT account_brand_colour_check CHECK ((brand_colour ~ '^[0-9a-f]{6}$'::text)),
     CONSTRAINT account_check CHECK (((money_help_url IS NULL) OR ((money_help_url ~~ 'https://%'::text) AND (money_help IS NOT NULL)))),
     CONSTRAINT account_default_expires_in_days_check CHECK (((default_expires_in_days >= 1) AND (default_expires_in_days <= 90))),
     CONSTRAINT account_logo_check CHECK ((num_nulls(logo, logo_name, logo_width, logo_height) = ANY (ARRAY[0, 4]))),
     CONSTRAINT account_retention_days_check CHECK (((retention_days >= 1) AND (retention_days <= 90))),
+    CONSTRAINT account_time_zone_check CHECK ((('2026-01-01 00:00:00+00'::timestamp with time zone AT TIME ZONE time_zone) IS NOT NULL)),
     CONSTRAINT account_unsubmitted_days_check CHECK (((unsubmitted_days >= 1) AND (unsubmitted_days <= 90)))
 );
 

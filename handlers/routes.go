@@ -234,6 +234,7 @@ func (s *server) dashboardRoutes() []Route {
 		staff(post, "/settings/logo", domain.ManageAccount, d.SetLogo, shared, takesFile),
 		staff(post, "/settings/logo/remove", domain.ManageAccount, d.RemoveLogo, shared),
 		staff(post, "/settings/languages", domain.ManageAccount, d.ChangeFormLanguages, shared),
+		staff(post, "/settings/time-zone", domain.ManageAccount, d.ChangeTimeZone, shared),
 		staff(post, "/settings/expiry", domain.ManageAccount, d.ChangeDefaultExpiry, shared),
 		staff(post, "/settings/two-step", domain.ManageAccount, d.RequireTwoStep, shared, confirmed("change who needs two-step sign-in")),
 		staff(get, "/settings/retention", domain.ManageAccount, d.ReviewRetention, shared, confirmed("change how long files are kept")),

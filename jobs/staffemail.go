@@ -160,7 +160,11 @@ func (w *staffEmailWorker) sendNotice(ctx context.Context, id domain.StaffID, n 
 	if err != nil {
 		return err
 	}
-	return w.send(ctx, staff.Email, email.Notice(n, w.baseURL+"/dashboard", passkeys))
+	account, err := w.db.Account(ctx, staff.AccountID)
+	if err != nil {
+		return err
+	}
+	return w.send(ctx, staff.Email, email.Notice(n, w.baseURL+"/dashboard", passkeys, account.Zone()))
 }
 
 func (w *staffEmailWorker) send(ctx context.Context, to string, m email.Email) error {

@@ -16,7 +16,7 @@ import (
 const auditPerPage = 50
 
 // auditControls are the filters of the audit log.
-func auditControls() []control[domain.AuditFilter] {
+func auditControls(zone *time.Location) []control[domain.AuditFilter] {
 	type filter = domain.AuditFilter
 	return []control[filter]{
 		{view.Control{Name: "who", Label: "Who (e-mail or key name)", Type: "search"}, func(f *filter, text string) string {
@@ -27,8 +27,8 @@ func auditControls() []control[domain.AuditFilter] {
 			return ""
 		}},
 		chooses("action", "What", "Everything", view.ActionOptions(), func(f *filter) *domain.AuditAction { return &f.Action }),
-		firstDay("from", "From", func(f *filter, day time.Time) { f.From = &day }),
-		lastDay("to", "Until", func(f *filter, day time.Time) { f.To = &day }),
+		firstDay(zone, "from", "From", func(f *filter, day time.Time) { f.From = &day }),
+		lastDay(zone, "to", "Until", func(f *filter, day time.Time) { f.To = &day }),
 	}
 }
 
@@ -37,7 +37,7 @@ const maxWho = 500
 
 // ShowAudit lists the audit log.
 func (s *Server) ShowAudit(c echo.Context, v *Visit) error {
-	filter, shown, errs := readFilters(c.QueryParams(), auditControls())
+	filter, shown, errs := readFilters(c.QueryParams(), auditControls(v.Staff.Zone()))
 	before, err := beforeIn(c, domain.ParseAuditID)
 	if err != nil {
 		return err
@@ -52,18 +52,19 @@ func (s *Server) ShowAudit(c echo.Context, v *Visit) error {
 
 // ExportAudit streams the filtered log as CSV, of any length.
 func (s *Server) ExportAudit(c echo.Context, v *Visit) error {
-	filter, _, errs := readFilters(c.QueryParams(), auditControls())
+	zone := v.Staff.Zone()
+	filter, _, errs := readFilters(c.QueryParams(), auditControls(zone))
 	if len(errs) > 0 {
 		return web.Invalid(errs)
 	}
 	columns := []string{"id", "at", "mode", "actor_kind", "actor", "action", "target_id", "target", "address", "before", "after"}
-	return web.StreamCSV(c, s.Logger, s.Clock.Now(), "audit_log", columns, func(write web.WriteRow) error {
+	return web.StreamCSV(c, s.Logger, s.Clock.Now().In(zone), "audit_log", columns, func(write web.WriteRow) error {
 		return s.Audit.Export(c.Request().Context(), v.Scope.AccountID, filter, v.Actor, func(e *domain.AuditEntry) error {
 			mode := ""
 			if e.Livemode != nil {
 				mode = view.ModeName(*e.Livemode)
 			}
-			return write(e.ID.String(), web.Stamp(&e.At), mode, string(e.ActorKind), e.ActorName, string(e.Action), e.TargetID, e.TargetName, e.Address,
+			return write(e.ID.String(), web.Stamp(&e.At, zone), mode, string(e.ActorKind), e.ActorName, string(e.Action), e.TargetID, e.TargetName, e.Address,
 				string(e.Before), string(e.After))
 		})
 	})

@@ -20,7 +20,7 @@ import (
 const deliveriesPerPage = 25
 
 // deliveryControls are the filters of the delivery log.
-func deliveryControls(endpoints []domain.Endpoint) []control[webhooks.DeliveryFilter] {
+func deliveryControls(endpoints []domain.Endpoint, zone *time.Location) []control[webhooks.DeliveryFilter] {
 	type filter = webhooks.DeliveryFilter
 	return []control[filter]{
 		chooses("state", "State", "All", view.DeliveryStateOptions(), func(f *filter) *domain.DeliveryState { return &f.State }),
@@ -38,15 +38,15 @@ func deliveryControls(endpoints []domain.Endpoint) []control[webhooks.DeliveryFi
 			}
 			return ""
 		}},
-		firstDay("from", "From", func(f *filter, day time.Time) { f.Since = &day }),
-		lastDay("to", "Until", func(f *filter, day time.Time) { f.Until = &day }),
+		firstDay(zone, "from", "From", func(f *filter, day time.Time) { f.Since = &day }),
+		lastDay(zone, "to", "Until", func(f *filter, day time.Time) { f.Until = &day }),
 	}
 }
 
 // readDeliveryFilters reads the filters of the delivery log, and reports invalid
 // ones.
-func readDeliveryFilters(values url.Values, endpoints []domain.Endpoint) (webhooks.DeliveryFilter, view.Filters, form.Errors) {
-	f, shown, errs := readFilters(values, deliveryControls(endpoints))
+func readDeliveryFilters(values url.Values, endpoints []domain.Endpoint, zone *time.Location) (webhooks.DeliveryFilter, view.Filters, form.Errors) {
+	f, shown, errs := readFilters(values, deliveryControls(endpoints, zone))
 	if f.Since != nil && f.Until != nil && !f.Since.Before(*f.Until) {
 		f.Since, f.Until = nil, nil
 		errs = append(errs, form.Error{Field: "to", Message: "Until must not be before from"})

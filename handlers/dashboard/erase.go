@@ -88,7 +88,7 @@ func (s *Server) DownloadReceipt(c echo.Context, v *Visit) error {
 		{"Mode", view.ModeName(v.Scope.Livemode)},
 		{"Session", receipt.SessionID.String()},
 		{"State before", string(receipt.FormerStatus)},
-		{"Deleted at", web.Stamp(&receipt.At)},
+		{"Deleted at", web.Stamp(&receipt.At, v.Staff.Zone())},
 		{"Deleted by", receipt.ByName},
 		{"Deleted", view.ErasedThings(receipt)},
 		{"Also deleted", "name, e-mail address, reference, metadata and webhook URL of the session"},

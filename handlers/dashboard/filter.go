@@ -50,20 +50,24 @@ func chooses[F any, T ~string](name, label, all string, options []view.Option, f
 	}}
 }
 
-// firstDay is a control that sets a field to the beginning of a day.
-func firstDay[F any](name, label string, set func(*F, time.Time)) control[F] {
+// firstDay is a control that sets a field to the beginning of a day of the zone.
+func firstDay[F any](zone *time.Location, name, label string, set func(*F, time.Time)) control[F] {
+	return dayControl(zone, name, label, 0, set)
+}
+
+// lastDay is a control that sets a field to the beginning of the day after.
+func lastDay[F any](zone *time.Location, name, label string, set func(*F, time.Time)) control[F] {
+	return dayControl(zone, name, label, 1, set)
+}
+
+func dayControl[F any](zone *time.Location, name, label string, days int, set func(*F, time.Time)) control[F] {
 	return control[F]{view.Control{Name: name, Label: label, Type: "date"}, func(f *F, text string) string {
-		day, errs := dayIn(name, text, nil)
+		day, errs := dayIn(name, text, zone, days, nil)
 		if errs == nil {
 			set(f, *day)
 		}
 		return errs.For(name)
 	}}
-}
-
-// lastDay is a control that sets a field to the beginning of the day after.
-func lastDay[F any](name, label string, set func(*F, time.Time)) control[F] {
-	return firstDay(name, label, func(f *F, day time.Time) { set(f, day.AddDate(0, 0, 1)) })
 }
 
 // choices are options that are called what they are.
@@ -103,8 +107,9 @@ func endpointIn(text string, errs form.Errors) (*domain.EndpointID, form.Errors)
 	return &id, errs
 }
 
-// dayIn reads a day as date fields send it, nil for none.
-func dayIn(field, text string, errs form.Errors) (*time.Time, form.Errors) {
+// dayIn reads a day as date fields send it, and returns the beginning in the zone
+// of the day that many days later; nil for none.
+func dayIn(field, text string, zone *time.Location, days int, errs form.Errors) (*time.Time, form.Errors) {
 	if text == "" {
 		return nil, errs
 	}
@@ -112,7 +117,9 @@ func dayIn(field, text string, errs form.Errors) (*time.Time, form.Errors) {
 	if err != nil {
 		return nil, append(errs, form.Error{Field: field, Message: "Enter a date such as 2026-11-21"})
 	}
-	return &t, errs
+	noon := time.Date(t.Year(), t.Month(), t.Day(), 12, 0, 0, 0, zone)
+	start := domain.StartOfDay(noon, zone, days)
+	return &start, errs
 }
 
 // beforeIn returns the id below which a page of a list begins, nil for the
@@ -129,16 +136,33 @@ func beforeIn[ID any](c echo.Context, parse func(string) (ID, error)) (*ID, erro
 	return &id, nil
 }
 
-// timeIn reads a UTC time as browsers and people write it, nil for none.
-func timeIn(field, text string, errs form.Errors) (*time.Time, form.Errors) {
+// An hourTwice says which one is meant of a time that comes twice when clocks are
+// put back.
+type hourTwice int
+
+const (
+	theFirst hourTwice = -1
+	theLast  hourTwice = 1
+)
+
+// timeIn reads a time of the zone as browsers and people write it, nil for none.
+func timeIn(field, text string, zone *time.Location, twice hourTwice, errs form.Errors) (*time.Time, form.Errors) {
 	text = strings.TrimSpace(text)
 	if text == "" {
 		return nil, errs
 	}
 	for _, layout := range []string{view.DateTimeLayout, "2006-01-02T15:04:05", "2006-01-02 15:04", time.DateOnly} {
-		if t, err := time.Parse(layout, text); err == nil {
-			return &t, errs
+		t, err := time.ParseInLocation(layout, text, zone)
+		if err != nil {
+			continue
 		}
+		for _, step := range []time.Duration{30 * time.Minute, time.Hour} { // Lord Howe Island's clocks move by half an hour
+			if other := t.Add(time.Duration(twice) * step); other.Format(time.DateTime) == t.Format(time.DateTime) {
+				t = other
+			}
+		}
+		t = t.UTC()
+		return &t, errs
 	}
 	return nil, append(errs, form.Error{Field: field, Message: "Enter a date and time such as 2026-11-21 14:05"})
 }

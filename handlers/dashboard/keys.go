@@ -56,11 +56,8 @@ func (s *Server) CreateKey(c echo.Context, v *Visit) error {
 			params.Permissions = append(params.Permissions, domain.Permission(p))
 		}
 	}
-	day, errs := dayIn("expires_at", strings.TrimSpace(page.Expires), nil)
-	if day != nil {
-		end := day.AddDate(0, 0, 1) // the day itself included, UTC
-		params.ExpiresAt = &end
-	}
+	end, errs := dayIn("expires_at", strings.TrimSpace(page.Expires), v.Staff.Zone(), 1, nil) // the day itself included
+	params.ExpiresAt = end
 	if errs == nil {
 		var key domain.APIKey
 		var text string

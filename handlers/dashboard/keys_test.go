@@ -70,14 +70,14 @@ func TestKeys(t *testing.T) {
 			t.Errorf("from %s: %d, want %d", address, got, want)
 		}
 	}
-	developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK, "03:04 UTC from ")
+	developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK, "2:04 pm from ")
 
 	path := firstKeyPath(list)
 	developer.WantPage(developer.Post(path+"/rename", url.Values{"name": {""}}), http.StatusUnprocessableEntity, "Enter a name")
 	developer.WantRedirect(developer.Post(path+"/rename", url.Values{"name": {"Loan system"}}), "/dashboard/test/keys")
 	developer.WantPage(developer.Post(path+"/rotate", url.Values{"overlap": {"2h"}}), http.StatusUnprocessableEntity, "Choose for how long")
 	answer = developer.Post(path+"/rotate", url.Values{"overlap": {"1h"}})
-	developer.WantPage(answer, http.StatusOK, "The old key works until 20 Nov 2026, 04:04 UTC")
+	developer.WantPage(answer, http.StatusOK, "The old key works until 20 Nov 2026, 3:04 pm")
 	next := keyOn(h, answer)
 	if calls(h, h.Handler, key, "198.51.100.7") != 200 || calls(h, h.Handler, next, "198.51.100.7") != 200 || calls(h, h.Handler, next, "192.0.2.9") != 403 {
 		t.Error("after rotating, both keys work from where the old one did")
@@ -125,13 +125,13 @@ func TestKeyIsRotatedAgain(t *testing.T) {
 		if strings.Contains(missed.Body.String(), "This key was rotated before") {
 			t.Errorf("%s: the first replacement is said to be another", name)
 		}
-		developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK, "replaced, works until 27 Nov 2026, 03:04 UTC")
+		developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK, "replaced, works until 27 Nov 2026, 2:04 pm")
 		answer = developer.Post(path+"/rotate", url.Values{"overlap": {"1h"}})
-		developer.WantPage(answer, http.StatusOK, "The old key works until 20 Nov 2026, 04:04 UTC", "This key was rotated before. The key from that rotation is in the list")
+		developer.WantPage(answer, http.StatusOK, "The old key works until 20 Nov 2026, 3:04 pm", "This key was rotated before. The key from that rotation is in the list")
 		second := keyOn(h, answer)
 		third := keyOn(h, developer.Post(path+"/rotate", url.Values{"overlap": {"1h"}}))
 		missedText := keyOn(h, missed)
-		list := developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK, "…"+first[len(first)-4:], "…"+second[len(second)-4:], "…"+missedText[len(missedText)-4:], "replaced, works until 20 Nov 2026, 04:04 UTC")
+		list := developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK, "…"+first[len(first)-4:], "…"+second[len(second)-4:], "…"+missedText[len(missedText)-4:], "replaced, works until 20 Nov 2026, 3:04 pm")
 		if n := strings.Count(list.Text(), "works until 2 Mar 2027"); last != "" && n != 3 {
 			t.Errorf("%s: %d keys work until the day that the first was made for, want the three that replace it", name, n)
 		}

@@ -52,6 +52,7 @@ var NoticeTexts = map[string]string{ //nolint:gosec // it takes texts about pass
 	"logo_saved":         "Logo saved. Forms show it.",
 	"logo_removed":       "Logo removed.",
 	"expiry_saved":       "Saved. This applies to new sessions.",
+	"time_zone_saved":    "Time zone saved. The dashboard, emails and exports use it.",
 	"two_step_required":  "Saved. Everyone in the team now needs two-step sign-in or a passkey.",
 	"two_step_released":  "Saved. Two-step sign-in is optional again.",
 	"retention_saved":    "Saved. This applies to stored data, too.",

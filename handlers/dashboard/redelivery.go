@@ -36,7 +36,7 @@ func (s *Server) ShowRedeliveries(c echo.Context, v *Visit) error {
 		if values.Get("preview") != "" { // of all that the log shows
 			span = domain.EventRetention
 		}
-		values.Set("since", s.Clock.Now().Add(-span).UTC().Format(view.DateTimeLayout))
+		values.Set("since", s.Clock.Now().Add(-span).In(v.Staff.Zone()).Format(view.DateTimeLayout))
 	}
 	return s.redeliveriesPage(c, v, http.StatusOK, values)
 }
@@ -44,7 +44,7 @@ func (s *Server) ShowRedeliveries(c echo.Context, v *Visit) error {
 // redeliveriesPage shows the form, and the count if the values ask for it.
 func (s *Server) redeliveriesPage(c echo.Context, v *Visit, status int, values url.Values) error {
 	ctx := c.Request().Context()
-	filter, rate, shown, errs := redeliveryParams(values)
+	filter, rate, shown, errs := redeliveryParams(values, v.Staff.Zone())
 	page := view.RedeliveriesPage{Page: s.page(v, "Retry failed deliveries"), Params: shown}
 	if values.Get("preview") != "" && errs == nil {
 		preview, err := s.Webhooks.PreviewRedelivery(ctx, v.Scope, filter, rate, domain.CountMost)
@@ -76,16 +76,16 @@ func (s *Server) redeliveriesPage(c echo.Context, v *Visit, status int, values u
 }
 
 // redeliveryParams reads which deliveries to resend and how fast.
-func redeliveryParams(values url.Values) (f webhooks.DeliveryFilter, rate int, shown view.RedeliveryParams, errs form.Errors) {
+func redeliveryParams(values url.Values, zone *time.Location) (f webhooks.DeliveryFilter, rate int, shown view.RedeliveryParams, errs form.Errors) {
 	shown = view.RedeliveryParams{
 		Since: values.Get("since"), Until: values.Get("until"), Endpoint: values.Get("endpoint"),
 		Type: values.Get("type"), Status: values.Get("status"), Rate: values.Get("rate"),
 	}
-	f.Since, errs = timeIn("since", shown.Since, errs)
+	f.Since, errs = timeIn("since", shown.Since, zone, theFirst, errs)
 	if strings.TrimSpace(shown.Since) == "" {
 		errs = append(errs, form.Error{Field: "since", Message: "Enter the time from which failed deliveries are resent"})
 	}
-	f.Until, errs = timeIn("until", shown.Until, errs)
+	f.Until, errs = timeIn("until", shown.Until, zone, theLast, errs)
 	if f.Since != nil && f.Until != nil && !f.Since.Before(*f.Until) {
 		errs = append(errs, form.Error{Field: "until", Message: "Until must be later than from"})
 	}
@@ -109,7 +109,7 @@ func (s *Server) StartRedelivery(c echo.Context, v *Visit) error {
 		return err
 	}
 	values.Set("preview", "1")
-	filter, rate, _, errs := redeliveryParams(values)
+	filter, rate, _, errs := redeliveryParams(values, v.Staff.Zone())
 	if errs != nil {
 		return s.redeliveriesPage(c, v, http.StatusUnprocessableEntity, values)
 	}

@@ -26,7 +26,7 @@ func (s *Server) ShowRequests(c echo.Context, v *Visit) error {
 	if err != nil {
 		return err
 	}
-	filter, shown, errs := readRequestFilters(c.QueryParams(), keys)
+	filter, shown, errs := readRequestFilters(c.QueryParams(), keys, v.Staff.Zone())
 	before, err := beforeIn(c, domain.ParseRequestID)
 	if err != nil {
 		return err
@@ -65,11 +65,11 @@ func (s *Server) ShowRequest(c echo.Context, v *Visit) error {
 }
 
 // requestControls are the filters of the log of API requests with those keys.
-func requestControls(keys []domain.APIKey) []control[requestFilter] {
+func requestControls(keys []domain.APIKey, zone *time.Location) []control[requestFilter] {
 	type filter = requestFilter
-	at := func(name, label string, set func(*filter, *time.Time)) control[filter] {
+	at := func(name, label string, twice hourTwice, set func(*filter, *time.Time)) control[filter] {
 		return control[filter]{view.Control{Name: name, Label: label, Type: "datetime-local"}, func(f *filter, text string) string {
-			at, errs := timeIn(name, text, nil)
+			at, errs := timeIn(name, text, zone, twice, nil)
 			set(f, at)
 			return errs.For(name)
 		}}
@@ -93,8 +93,8 @@ func requestControls(keys []domain.APIKey) []control[requestFilter] {
 			f.Key = &keys[at].ID
 			return ""
 		}},
-		at("from", "From (UTC)", func(f *filter, t *time.Time) { f.From = t }),
-		at("to", "Until (UTC)", func(f *filter, t *time.Time) { f.To = t }),
+		at("from", "From", theFirst, func(f *filter, t *time.Time) { f.From = t }),
+		at("to", "Until", theLast, func(f *filter, t *time.Time) { f.To = t }),
 	}
 }
 
@@ -106,8 +106,8 @@ type requestFilter struct {
 }
 
 // readRequestFilters reads the filters of the log, and reports invalid ones.
-func readRequestFilters(values url.Values, keys []domain.APIKey) (domain.RequestFilter, view.Filters, form.Errors) {
-	f, shown, errs := readFilters(values, requestControls(keys))
+func readRequestFilters(values url.Values, keys []domain.APIKey, zone *time.Location) (domain.RequestFilter, view.Filters, form.Errors) {
+	f, shown, errs := readFilters(values, requestControls(keys, zone))
 	f.Status, f.Codes = statusAndCodes(f.status, f.code)
 	if f.From != nil && f.To != nil && !f.From.Before(*f.To) {
 		errs = append(errs, form.Error{Field: "to", Message: "Until must be after from"})

@@ -135,7 +135,7 @@ func TestRequestsAreLogged(t *testing.T) {
 	developer.WantPage(page, http.StatusOK, "GET /v1/sessions/"+session+"/documents/"+document, "session_not_completed", "an address that isn’t there", " ms", " …"+key[len(key)-4:])
 	reference := created.Header().Get("X-Request-Id")
 	developer.WantPage(developer.Get("/dashboard/test/requests?id="+reference), http.StatusOK, "POST /v1/sessions ", reference)
-	developer.WantPage(developer.Get("/dashboard/test/requests/"+reference), http.StatusOK, reference, "201", "192.0.2.1", "customerName – did you mean customer_name?", "20 Nov 2026, 03:04:06 UTC").LeadsTo("/dashboard/test/sessions/" + id)
+	developer.WantPage(developer.Get("/dashboard/test/requests/"+reference), http.StatusOK, reference, "201", "192.0.2.1", "customerName – did you mean customer_name?", "20 Nov 2026, 2:04:06 pm").LeadsTo("/dashboard/test/sessions/" + id)
 	developer.WantPage(developer.Get("/dashboard/live/requests"), http.StatusOK, "/v1/events")
 	for _, path := range []string{"/dashboard/test/requests", "/dashboard/test/requests?id=" + reference, "/dashboard/live/requests"} {
 		if strings.Contains(stranger.Get(path).Body.String(), "/v1/sessions") {
@@ -235,7 +235,8 @@ func TestRequestsAreFound(t *testing.T) {
 		t.Fatal("the page doesn't lead to older requests")
 		return ""
 	}
-	from := harness.StartTime.Add(-30 * time.Second).Format("2006-01-02T15:04:05")
+	sydney := domain.LoadTimeZone("Australia/Sydney")
+	from := harness.StartTime.Add(-30 * time.Second).In(sydney).Format("2006-01-02T15:04:05")
 	for name, test := range map[string]struct {
 		page *httptest.ResponseRecorder
 		rows int
@@ -262,7 +263,7 @@ func TestRequestsAreFound(t *testing.T) {
 		}
 	}
 	older := at("before", next(at()))
-	developer.WantPage(older, http.StatusOK, harness.StartTime.Add(-51*time.Second).Format("15:04:05"))
+	developer.WantPage(older, http.StatusOK, harness.StartTime.Add(-51*time.Second).In(sydney).Format("3:04:05 pm"))
 	if shown(older) != 50 {
 		t.Errorf("the second page has %d lines", shown(older))
 	}

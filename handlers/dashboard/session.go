@@ -93,7 +93,7 @@ func (s *Server) ExtendSession(c echo.Context, v *Visit) error {
 	if err != nil {
 		return s.changedSession(c, v, id, err, "")
 	}
-	return s.changedSession(c, v, id, nil, web.Dated("session_extended", session.ExpiresAt))
+	return s.changedSession(c, v, id, nil, web.Dated("session_extended", session.ExpiresAt.In(v.Staff.Zone())))
 }
 
 // changedSession leads back to a session's page with a notice, also if the

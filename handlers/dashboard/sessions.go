@@ -17,7 +17,7 @@ import (
 const sessionsPerPage = 25
 
 // sessionControls are the filters of the list of sessions.
-func sessionControls() []control[domain.SessionFilter] {
+func sessionControls(zone *time.Location) []control[domain.SessionFilter] {
 	type filter = domain.SessionFilter
 	return []control[filter]{
 		{view.Control{Name: "q", Label: "E-mail, reference or session id", Type: "search"}, func(f *filter, text string) string {
@@ -27,11 +27,11 @@ func sessionControls() []control[domain.SessionFilter] {
 			return ""
 		}},
 		chooses("status", "State", "All", view.StatusOptions(), func(f *filter) *domain.Status { return &f.Status }),
-		firstDay("from", "Created from", func(f *filter, day time.Time) {
+		firstDay(zone, "from", "Created from", func(f *filter, day time.Time) {
 			after := day.Add(-time.Microsecond) // the filter's bounds are exclusive
 			f.CreatedAfter = &after
 		}),
-		lastDay("to", "Created until", func(f *filter, day time.Time) { f.CreatedBefore = &day }),
+		lastDay(zone, "to", "Created until", func(f *filter, day time.Time) { f.CreatedBefore = &day }),
 	}
 }
 
@@ -39,7 +39,7 @@ func sessionControls() []control[domain.SessionFilter] {
 // of one, leads to its session.
 func (s *Server) ListSessions(c echo.Context, v *Visit) error {
 	ctx := c.Request().Context()
-	filter, shown, errs := readFilters(c.QueryParams(), sessionControls())
+	filter, shown, errs := readFilters(c.QueryParams(), sessionControls(v.Staff.Zone()))
 	if id, found, err := s.Sessions.Find(ctx, v.Scope, shown.Value("q")); err != nil {
 		return err
 	} else if found {
@@ -101,18 +101,19 @@ func (s *Server) CreateSession(c echo.Context, v *Visit) error {
 
 // ExportSessions streams the filtered list as CSV, of any length.
 func (s *Server) ExportSessions(c echo.Context, v *Visit) error {
-	filter, _, errs := readFilters(c.QueryParams(), sessionControls())
+	zone := v.Staff.Zone()
+	filter, _, errs := readFilters(c.QueryParams(), sessionControls(zone))
 	if len(errs) > 0 {
 		return web.Invalid(errs)
 	}
 	columns := []string{
 		"id", "status", "customer_email", "customer_name", "reference_id", "created_at", "expires_at", "accessed_at", "completed_at", "cancelled_at", "sections_completed",
 	}
-	return web.StreamCSV(c, s.Logger, s.Clock.Now(), "sessions_"+view.ModeName(v.Scope.Livemode), columns, func(write web.WriteRow) error {
+	return web.StreamCSV(c, s.Logger, s.Clock.Now().In(zone), "sessions_"+view.ModeName(v.Scope.Livemode), columns, func(write web.WriteRow) error {
 		return s.Sessions.Export(c.Request().Context(), v.Scope, filter, v.Actor, func(of *domain.Session) error {
 			return write(
-				of.ID.String(), string(of.Status), of.CustomerEmail, web.Text(of.CustomerName), web.Text(of.ReferenceID), web.Stamp(&of.CreatedAt), web.Stamp(&of.ExpiresAt),
-				web.Stamp(of.AccessedAt), web.Stamp(of.CompletedAt), web.Stamp(of.CancelledAt), strconv.Itoa(of.SectionsCompleted))
+				of.ID.String(), string(of.Status), of.CustomerEmail, web.Text(of.CustomerName), web.Text(of.ReferenceID), web.Stamp(&of.CreatedAt, zone), web.Stamp(&of.ExpiresAt, zone),
+				web.Stamp(of.AccessedAt, zone), web.Stamp(of.CompletedAt, zone), web.Stamp(of.CancelledAt, zone), strconv.Itoa(of.SectionsCompleted))
 		})
 	})
 }

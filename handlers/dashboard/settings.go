@@ -31,7 +31,7 @@ func (s *Server) settingsPage(c echo.Context, v *Visit, errs form.Errors, typed 
 	page := view.SettingsPage{
 		Page: s.page(v, "Settings"), Name: account.Name, HelpEmail: web.Text(account.HelpEmail), HelpPhone: web.Text(account.HelpPhone),
 		MoneyHelp: web.Text(account.MoneyHelp), MoneyHelpURL: web.Text(account.MoneyHelpURL),
-		Logo: ui.Logo(account), LogoOf: account.Name, Languages: account.FormLanguages,
+		Logo: ui.Logo(account), LogoOf: account.Name, Languages: account.FormLanguages, TimeZone: account.TimeZone,
 		DefaultExpiry: strconv.Itoa(account.DefaultExpiresInDays), Retention: map[domain.RetentionKind]string{},
 	}
 	page.TwoStepRequired = account.TwoStepRequired
@@ -110,6 +110,12 @@ func days(typed string) int {
 		return -1
 	}
 	return n
+}
+
+// ChangeTimeZone sets the zone of the dashboard's times.
+func (s *Server) ChangeTimeZone(c echo.Context, v *Visit) error {
+	err := s.Accounts.ChangeTimeZone(c.Request().Context(), v.Scope.AccountID, v.Actor, c.FormValue("time_zone"))
+	return s.changedSettings(c, v, err, "time_zone_saved", func(*view.SettingsPage) {})
 }
 
 // ChangeDefaultExpiry sets when links expire that were created without an

@@ -20,7 +20,7 @@ const exportFlush = 200
 type WriteRow func(cells ...string) error
 
 // StreamCSV answers with the rows that fill writes, below the names of the
-// columns. The file's name is name and the day. If fill fails after the first
+// columns. The file's name is name and now's day. If fill fails after the first
 // bytes were sent, StreamCSV logs the error and breaks the connection, so that
 // a part doesn't look like the whole.
 func StreamCSV(c echo.Context, logger *slog.Logger, now time.Time, name string, columns []string, fill func(WriteRow) error) error {
@@ -63,10 +63,10 @@ func CSVSafe(cells []string) []string {
 	return cells
 }
 
-// Stamp returns a time as exports have it, "" for none.
-func Stamp(t *time.Time) string {
+// Stamp returns a time as exports have it, with its offset from UTC; "" for none.
+func Stamp(t *time.Time, zone *time.Location) string {
 	if t == nil {
 		return ""
 	}
-	return t.UTC().Format(time.RFC3339)
+	return t.In(zone).Format(time.RFC3339)
 }

@@ -28,8 +28,8 @@ func (n Notices) Leave(c echo.Context, code string) {
 	c.SetCookie(n.Cookies.New(noticeCookie, code, n.Path, noticeSeconds))
 }
 
-// Dated is a code with the date of its text.
-func Dated(code string, date time.Time) string { return code + "." + date.UTC().Format(time.DateOnly) }
+// Dated is a code with the date of its text, in the date's zone.
+func Dated(code string, date time.Time) string { return code + "." + date.Format(time.DateOnly) }
 
 // Text returns the text of the notice that was left, "" for none, and deletes
 // the notice.

@@ -20,6 +20,7 @@ type Account struct {
 	UnsubmittedDays      int     `db:"unsubmitted_days"`        // UnsubmittedRetention
 	AnswerDays           int     `db:"answer_days"`             // AnswerRetention; 0: until they are erased on request
 	TwoStepRequired      bool    `db:"two_step_required"`       // for every user of the account
+	TimeZone             string  `db:"time_zone"`               // one of TimeZones
 	LogoName             *string `db:"logo_name"`               // Logo.Name; nil for none
 	LogoWidth            *int    `db:"logo_width"`              // pixels
 	LogoHeight           *int    `db:"logo_height"`             // pixels

@@ -93,6 +93,7 @@ type StaffSession struct {
 	Staff
 	SessionID   StaffSessionID `db:"session_id"`
 	AccountName string         `db:"account_name"`
+	TimeZone    string         `db:"time_zone"`        // of the account
 	Approved    bool           `db:"account_approved"` // live mode is open to the account
 	Stage       SignInStage    `db:"stage"`
 	StartedAt   time.Time      `db:"started_at"`

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -25,7 +26,7 @@ func auditSession(e *domain.AuditEntry) string {
 }
 
 // changes are an entry's changes, one a field: "role: support → owner".
-func changes(e *domain.AuditEntry) []string {
+func changes(ctx context.Context, e *domain.AuditEntry) []string {
 	before, after := map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	// What isn't an object is shown by its action alone.
 	_ = json.Unmarshal(e.Before, &before)
@@ -34,7 +35,7 @@ func changes(e *domain.AuditEntry) []string {
 	maps.Copy(names, after)
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		was, is := plain(before[name]), plain(after[name])
+		was, is := plain(ctx, before[name]), plain(ctx, after[name])
 		name = strings.ReplaceAll(name, "_", " ")
 		switch {
 		case was == is:
@@ -51,11 +52,11 @@ func changes(e *domain.AuditEntry) []string {
 
 // plain is a JSON value as people read it: a text without quotes, a list with
 // commas, a time like any other; "" for null.
-func plain(raw json.RawMessage) string {
+func plain(ctx context.Context, raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
 		if at, err := time.Parse(time.RFC3339, text); err == nil {
-			return When(at)
+			return When(ctx, at)
 		}
 		return text
 	}

@@ -20,7 +20,7 @@ type Control struct {
 	Name, Label string
 	Type        string   // "search", "text", "date" or "datetime-local"; "" if one of Options is chosen
 	Example     string   // of what to type; "" for none
-	All         string   // what choosing none of Options is called
+	All         string   // what choosing none of Options is called; "" if one must be chosen
 	Options     []Option // to choose from
 	Value       string   // as it was typed or chosen
 }

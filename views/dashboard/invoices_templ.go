@@ -457,9 +457,9 @@ func invoicePayment(p InvoicePage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var22 string
-			templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinStringErrs(Day(p.Invoice.DueAt))
+			templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinStringErrs(utcDate(p.Invoice.DueAt))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/dashboard/invoices.templ`, Line: 109, Col: 89}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/dashboard/invoices.templ`, Line: 109, Col: 93}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var22))
 			if templ_7745c5c3_Err != nil {
@@ -472,7 +472,7 @@ func invoicePayment(p InvoicePage) templ.Component {
 			var templ_7745c5c3_Var23 string
 			templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(p.Invoice.NumberText())
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/dashboard/invoices.templ`, Line: 109, Col: 152}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/dashboard/invoices.templ`, Line: 109, Col: 156}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
 			if templ_7745c5c3_Err != nil {
@@ -533,9 +533,9 @@ func invoiceDates(i *domain.Invoice) templ.Component {
 			}
 			ctx = templ.InitializeContext(ctx)
 			var templ_7745c5c3_Var26 string
-			templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(Day(i.IssuedAt))
+			templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(utcDate(i.IssuedAt))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/dashboard/invoices.templ`, Line: 120, Col: 21}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/dashboard/invoices.templ`, Line: 120, Col: 25}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var26))
 			if templ_7745c5c3_Err != nil {
@@ -560,9 +560,9 @@ func invoiceDates(i *domain.Invoice) templ.Component {
 			}
 			ctx = templ.InitializeContext(ctx)
 			var templ_7745c5c3_Var28 string
-			templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinStringErrs(Day(i.DueAt))
+			templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinStringErrs(utcDate(i.DueAt))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/dashboard/invoices.templ`, Line: 123, Col: 18}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/dashboard/invoices.templ`, Line: 123, Col: 22}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var28))
 			if templ_7745c5c3_Err != nil {
@@ -588,9 +588,9 @@ func invoiceDates(i *domain.Invoice) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				var templ_7745c5c3_Var30 string
-				templ_7745c5c3_Var30, templ_7745c5c3_Err = templ.JoinStringErrs(Day(*i.SettledAt))
+				templ_7745c5c3_Var30, templ_7745c5c3_Err = templ.JoinStringErrs(utcDate(*i.SettledAt))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/dashboard/invoices.templ`, Line: 127, Col: 24}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/dashboard/invoices.templ`, Line: 127, Col: 28}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var30))
 				if templ_7745c5c3_Err != nil {
@@ -640,9 +640,9 @@ func invoiceDates(i *domain.Invoice) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				var templ_7745c5c3_Var33 string
-				templ_7745c5c3_Var33, templ_7745c5c3_Err = templ.JoinStringErrs(Day(*i.SettledAt))
+				templ_7745c5c3_Var33, templ_7745c5c3_Err = templ.JoinStringErrs(utcDate(*i.SettledAt))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/dashboard/invoices.templ`, Line: 135, Col: 24}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/dashboard/invoices.templ`, Line: 135, Col: 28}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var33))
 				if templ_7745c5c3_Err != nil {
@@ -1167,11 +1167,11 @@ func invoiceNote(i *domain.Invoice, cards bool) string {
 	case i.Status == domain.InvoiceFailed && !cards:
 		return *i.FailureReason + " " + transferNote(i)
 	case i.Status == domain.InvoiceFailed && i.NextAttemptAt != nil:
-		return *i.FailureReason + " Candor tries again on " + dayUTC(*i.NextAttemptAt) + "."
+		return *i.FailureReason + " Candor tries again on " + utcDay(*i.NextAttemptAt) + "."
 	case i.Status == domain.InvoiceFailed:
 		return *i.FailureReason + " Candor doesn’t try again by itself."
 	case i.Status == domain.InvoiceOpen:
-		return "Due on " + dayUTC(i.DueAt)
+		return "Due on " + utcDay(i.DueAt)
 	}
 	return ""
 }
@@ -1183,9 +1183,9 @@ func transferNote(i *domain.Invoice) string {
 	case i.NextAttemptAt == nil:
 		return "Pay it by bank transfer, with its number as the reference."
 	case !i.Overdue():
-		return "Due on " + dayUTC(i.DueAt) + "."
+		return "Due on " + utcDay(i.DueAt) + "."
 	}
-	return "We look again on " + dayUTC(*i.NextAttemptAt) + ". If it hasn’t arrived by " + dayUTC(i.LastAttemptAt()) + ", the subscription is past due."
+	return "We look again on " + utcDay(*i.NextAttemptAt) + ". If it hasn’t arrived by " + utcDay(i.LastAttemptAt()) + ", the subscription is past due."
 }
 
 var _ = templruntime.GeneratedTemplate

@@ -130,16 +130,4 @@ func (p Page) menu() (out []placeGroup) {
 	return out
 }
 
-// When is a moment as people read it, UTC (D2).
-func When(t time.Time) string { return t.UTC().Format(dayFormat+", "+timeFormat) + " UTC" }
-
-// How a date and a time of day are written where room is short.
-const (
-	dayFormat  = "2 Jan 2006"
-	timeFormat = "15:04"
-)
-
-// Day is a date as people read it, UTC (D2).
-func Day(t time.Time) string { return t.UTC().Format("2 January 2006") }
-
 func minutes(d time.Duration) string { return strconv.Itoa(int(d.Minutes())) }

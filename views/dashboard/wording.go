@@ -47,6 +47,7 @@ var sentences = map[form.RuleCode]string{ //nolint:gosec // it takes texts about
 	"languages":    "Choose languages of the list",
 	"has_factor":   "Set up two-step sign-in or add a passkey on My account first. Then require it of the team.",
 	"uses_passkey": "Sign in with your passkey first, so that you know that it works. Then require it of the team.",
+	"time_zone":    "Choose a time zone from the list",
 	"days_or_none": "Enter a number of days from {min} to {max}, or leave it empty",
 	"logo_empty":   "The selected file is empty",
 	"logo_bytes":   "The logo must be 512 KB or smaller",

@@ -74,8 +74,8 @@ func InvitedElsewhere(i *domain.Invitation) Email {
 }
 
 // Notice reports a change that someone else may have made. After a change of the
-// password it lists the passkeys that still sign in.
-func Notice(n domain.StaffNotice, url string, passkeys []domain.Passkey) Email {
+// password it lists the passkeys that still sign in, with times of the zone.
+func Notice(n domain.StaffNotice, url string, passkeys []domain.Passkey, zone *time.Location) Email {
 	e := Email{Button: "Open Candor", URL: url, After: []string{
 		"If it wasn’t you, choose a new password from the sign-in page at once, and tell an owner of your account.",
 	}}
@@ -85,7 +85,7 @@ func Notice(n domain.StaffNotice, url string, passkeys []domain.Passkey) Email {
 		if len(passkeys) > 0 {
 			e.Lines = append(e.Lines, "These passkeys still sign in to your account:")
 			for _, p := range passkeys {
-				e.Lines = append(e.Lines, "“"+p.Name+"”, added on "+dateTime(p.CreatedAt)+" UTC")
+				e.Lines = append(e.Lines, "“"+p.Name+"”, added on "+p.CreatedAt.In(zone).Format("2 January 2006, 3:04 pm MST"))
 			}
 			e.Lines = append(e.Lines, "Remove each one that you don’t know. It then ends at once, and so do the browsers that signed in with it.")
 			e.Button, e.URL = "Check your passkeys", url+"/live/me#passkeys"

@@ -3,6 +3,7 @@ package email_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"candor/internal/domain"
 	"candor/views/email"
@@ -22,7 +23,7 @@ func TestEmails(t *testing.T) {
 		domain.NoticePasswordChanged, domain.NoticeTwoStepOn, domain.NoticeTwoStepOff, domain.NoticeRecoveryUsed, domain.NoticeFactorsReset, domain.NoticePasskeyAdded, domain.NoticePasskeyRemoved,
 		domain.NoticeNewBrowser, domain.NoticeTooManyAttempts,
 	} {
-		emails[string(n)] = email.Notice(n, url, nil)
+		emails[string(n)] = email.Notice(n, url, nil, time.UTC)
 	}
 	for name, e := range emails {
 		html, err := e.HTML()

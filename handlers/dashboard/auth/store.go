@@ -109,7 +109,8 @@ func (s *Server) GiveCookie(c echo.Context, token string) error {
 	return err
 }
 
-// Session returns the request's staff session, nil if no one is signed in.
+// Session returns the request's staff session, nil if no one is signed in. Pages
+// then show times in the zone of its account.
 func (s *Server) Session(c echo.Context) (*domain.StaffSession, error) {
 	session, err := s.store.ofRequest(c)
 	if err != nil {
@@ -118,6 +119,9 @@ func (s *Server) Session(c echo.Context) (*domain.StaffSession, error) {
 	own, _ := session.Values[staffValue].(*domain.StaffSession)
 	if own != nil && own.Stage != domain.SignInFull {
 		return nil, nil
+	}
+	if own != nil {
+		c.SetRequest(c.Request().WithContext(view.WithTime(c.Request().Context(), own.Zone(), s.Clock.Now())))
 	}
 	return own, nil
 }

@@ -146,6 +146,26 @@ func (s *Service) RequireTwoStep(ctx context.Context, session *domain.StaffSessi
 	})
 }
 
+// ChangeTimeZone sets the zone of the account's dashboard, emails and exports.
+// Error: validation_error on time_zone.
+func (s *Service) ChangeTimeZone(ctx context.Context, id domain.AccountID, by domain.Actor, zone string) error {
+	if !domain.KnownTimeZone(zone) {
+		return domain.Breaks(domain.CodeValidation, "time_zone", form.Rule{Code: "time_zone"})
+	}
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		account, err := tx.LockAccount(ctx, id)
+		if err != nil {
+			return db.MissingAs(err, domain.ErrAccountNotFound)
+		}
+		before := account.TimeZone
+		if before == zone {
+			return nil
+		}
+		account.TimeZone = zone
+		return s.updateAccount(ctx, tx, account, by, map[string]any{"time_zone": before}, map[string]any{"time_zone": zone})
+	})
+}
+
 func languagesState(a *domain.Account) string {
 	var names []string
 	for _, l := range a.Languages() {
