@@ -194,6 +194,15 @@ CREATE TABLE public.account (
     CONSTRAINT account_unsubmitted_days_check CHECK (((unsubmitted_days >= 1) AND (unsubmitted_days <= 90)))
 );
 
+CREATE TABLE public.alert (
+    id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    livemode boolean NOT NULL,
+    kind text NOT NULL,
+    subjects jsonb NOT NULL,
+    created_at timestamp with time zone NOT NULL
+);
+
 CREATE TABLE public.api_key (
     id uuid NOT NULL,
     account_id uuid NOT NULL,
@@ -643,6 +652,8 @@ CREATE TABLE public.staff_user (
     totp_step bigint DEFAULT 0 NOT NULL,
     known_browser_since timestamp with time zone,
     must_change_password boolean DEFAULT false NOT NULL,
+    webhook_emails boolean DEFAULT true NOT NULL,
+    key_emails boolean DEFAULT true NOT NULL,
     CONSTRAINT staff_user_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'support'::text, 'finance'::text])))
 );
 
@@ -711,7 +722,9 @@ CREATE TABLE public.webhook_endpoint (
     last_status_code integer,
     last_error_class text,
     gone boolean DEFAULT false NOT NULL,
-    created_at timestamp with time zone NOT NULL
+    created_at timestamp with time zone NOT NULL,
+    alerted smallint DEFAULT 0 NOT NULL,
+    alerted_at timestamp with time zone
 );
 
 CREATE TABLE public.webhook_setting (
@@ -729,6 +742,9 @@ CREATE TABLE public.webhook_setting (
 
 ALTER TABLE ONLY public.account
     ADD CONSTRAINT account_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.alert
+    ADD CONSTRAINT alert_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.api_key
     ADD CONSTRAINT api_key_pkey PRIMARY KEY (id);
@@ -873,6 +889,10 @@ ALTER TABLE ONLY public.webhook_setting
 
 CREATE INDEX account_logo_idx ON public.account USING btree (logo_name) WHERE (logo_name IS NOT NULL);
 
+CREATE INDEX alert_created_idx ON public.alert USING btree (created_at);
+
+CREATE INDEX alert_scope_idx ON public.alert USING btree (account_id, livemode, kind, created_at);
+
 CREATE INDEX api_key_account_idx ON public.api_key USING btree (account_id, livemode);
 
 CREATE UNIQUE INDEX api_key_hash_key ON public.api_key USING btree (hash);
@@ -1013,7 +1033,11 @@ CREATE INDEX test_event_account_idx ON public.test_event USING btree (account_id
 
 CREATE INDEX test_event_created_idx ON public.test_event USING btree (created_at);
 
+CREATE INDEX webhook_endpoint_failing_idx ON public.webhook_endpoint USING btree (alerted, failing_since) WHERE (failing_since IS NOT NULL);
+
 CREATE UNIQUE INDEX webhook_endpoint_origin_key ON public.webhook_endpoint USING btree (account_id, livemode, origin);
+
+CREATE INDEX webhook_endpoint_recovered_idx ON public.webhook_endpoint USING btree (last_failure_at) WHERE ((alerted > 0) AND (failing_since IS NULL));
 
 CREATE INDEX webhook_setting_previous_idx ON public.webhook_setting USING btree (previous_secret_until) WHERE (previous_secret IS NOT NULL);
 
@@ -1036,6 +1060,9 @@ CREATE TRIGGER session_counted_insert AFTER INSERT ON public.session REFERENCING
 CREATE TRIGGER session_counted_update AFTER UPDATE ON public.session REFERENCING OLD TABLE AS before_rows NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION public.count_sessions();
 
 CREATE TRIGGER session_form_counted AFTER UPDATE ON public.session FOR EACH ROW WHEN ((((old.accessed_at IS NULL) AND (new.accessed_at IS NOT NULL)) OR ((old.completed_at IS NULL) AND (new.completed_at IS NOT NULL)))) EXECUTE FUNCTION public.count_form();
+
+ALTER TABLE ONLY public.alert
+    ADD CONSTRAINT alert_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.api_key
     ADD CONSTRAINT api_key_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;

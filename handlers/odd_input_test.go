@@ -71,6 +71,7 @@ var oddCases = map[string]oddCase{
 	"GET /dashboard/:mode/billing/plan":              {fields: "plan=starter"},
 	"POST /dashboard/:mode/billing/plan":             {fields: "plan=starter"},
 	"POST /dashboard/:mode/billing/cancel":           {fields: "when=end&reason=Too+dear", first: posts("/dashboard/test/billing/reactivate")},
+	"POST /dashboard/:mode/me/emails":                {fields: "webhooks=on&keys=on"},
 	"POST /dashboard/:mode/me/name":                  {fields: "name=Jo"},
 	"POST /dashboard/:mode/me/theme":                 {fields: "theme=dark&back=/dashboard/live"},
 	"POST /dashboard/:mode/me/password":              {fields: "password=wrong&new_password=three+small+green+boats", as: withPassword},

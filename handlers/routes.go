@@ -155,6 +155,7 @@ func (s *server) accountRoutes() []Route {
 		staff(get, "/me", domain.UseDashboard, d.ShowMe, shared, settles(domain.DutyPassword), settles(domain.DutyFactor), settles(domain.DutyByPasskey)),
 		staff(post, "/me/name", domain.UseDashboard, d.ChangeName, shared),
 		staff(post, "/me/theme", domain.UseDashboard, d.ChangeTheme, shared),
+		staff(post, "/me/emails", domain.AlertReaders, d.ChooseAlertEmails, shared),
 		staff(post, "/me/password", domain.UseDashboard, d.ChangePassword, shared, settles(domain.DutyPassword)),
 		staff(post, "/me/two-step", domain.UseDashboard, d.BeginTwoStep, shared, settles(domain.DutyFactor), confirmed("set up two-step sign-in")),
 		staff(post, "/me/two-step/on", domain.UseDashboard, d.TurnOnTwoStep, shared, settles(domain.DutyFactor), confirmed("turn on two-step sign-in")),

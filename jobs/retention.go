@@ -69,6 +69,7 @@ func (w *retentionWorker) Work(ctx context.Context, _ *river.Job[retentionArgs])
 		inBatches(ctx, func() (int, error) {
 			return w.db.DeleteEndpointDays(ctx, now.AddDate(0, 0, -domain.EndpointDays), sweepBatch)
 		}),
+		inBatches(ctx, func() (int, error) { return w.db.DeleteAlerts(ctx, now.Add(-domain.AlertRetention), sweepBatch) }),
 		w.db.ErasePreviousSecrets(ctx, now),
 		w.deleteBlobs(ctx, now.Add(-garbageAfter)),
 		inBatches(ctx, func() (int, error) {

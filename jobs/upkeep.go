@@ -33,6 +33,7 @@ func periodicJobs(sweepEvery time.Duration) []*river.PeriodicJob {
 	return []*river.PeriodicJob{
 		run(sweepEvery, expireArgs{}),
 		run(sweepEvery, rescueArgs{}),
+		run(alertEvery, alertArgs{}),
 		run(retentionEvery, retentionArgs{}),
 		run(retentionEvery, sealArgs{}),
 		run(reconcileEvery, reconcileArgs{}),

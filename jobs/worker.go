@@ -164,6 +164,8 @@ func workers(c Config) *river.Workers {
 	}
 	river.AddWorker(all, &staffEmailWorker{db: c.DB, ring: c.Ring, sender: c.Mail, baseURL: c.BaseURL, clock: c.Clock})
 	river.AddWorker(all, &expireWorker{db: c.DB, outbox: c.Outbox, clock: c.Clock})
+	river.AddWorker(all, &alertWorker{db: c.DB, outbox: c.Outbox, clock: c.Clock})
+	river.AddWorker(all, &alertEmailWorker{db: c.DB, sender: c.Mail, baseURL: c.BaseURL})
 	river.AddWorker(all, &rescueWorker{db: c.DB, outbox: c.Outbox, clock: c.Clock})
 	river.AddWorker(all, &reconcileWorker{db: c.DB, vault: safe, outbox: c.Outbox, clock: c.Clock, logger: c.Logger, observer: c.Observer})
 	river.AddWorker(all, &retentionWorker{db: c.DB, blobs: c.Blobs, clock: c.Clock})

@@ -39,6 +39,9 @@ func (s *Server) mePage(c echo.Context, v *Visit, name string, errs []ui.ErrorIt
 	if page.Passkeys, err = s.StaffAuth.Passkeys(ctx, v.Staff); err != nil {
 		return err
 	}
+	if page.AlertEmails, err = s.StaffAuth.AlertEmails(ctx, v.Staff); err != nil {
+		return err
+	}
 	if page.Sessions, err = s.StaffAuth.Sessions(ctx, v.Staff); err != nil {
 		return err
 	}
@@ -53,6 +56,13 @@ func (s *Server) ChangeName(c echo.Context, v *Visit) error {
 		return s.mePage(c, v, name, errs)
 	}
 	return s.backTo(c, v, "me", err, "name_changed")
+}
+
+// ChooseAlertEmails stores which alerts the user gets by email.
+func (s *Server) ChooseAlertEmails(c echo.Context, v *Visit) error {
+	chosen := domain.AlertEmails{Webhooks: c.FormValue("webhooks") != "", Keys: c.FormValue("keys") != ""}
+	err := s.StaffAuth.ChooseAlertEmails(c.Request().Context(), v.Staff, chosen, web.Visitor(c))
+	return s.backTo(c, v, "me", err, "emails_chosen")
 }
 
 // ChangePassword sets a new password and changes the session's token.

@@ -356,3 +356,26 @@ func TestBrowsers(t *testing.T) {
 	foreign.WantPage(foreign.Get("/dashboard/test"), http.StatusOK)
 	audited(h, domain.AuditSessionsEnded, 2)
 }
+
+// TestAlertEmailsAreChosen: developers choose which alerts they get, and those
+// who open no webhooks aren't asked.
+func TestAlertEmailsAreChosen(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	developer, support := h.Staff(domain.RoleDeveloper), h.Staff(domain.RoleSupport)
+	const path, action = "/dashboard/test/me", "/dashboard/test/me/emails"
+	page := developer.WantPage(developer.Get(path), http.StatusOK, "Email me when").Offers("Save emails")
+	if strings.Count(page.Source, "checked") != 2 {
+		t.Error("alerts aren't on at first")
+	}
+	developer.WantRedirect(developer.Post(action, url.Values{"keys": {"on"}}), path)
+	reader, err := h.DB.AlertReader(t.Context(), developer.Session.ID)
+	if h.OK(err); reader.AlertEmails != (domain.AlertEmails{Keys: true}) {
+		t.Errorf("stored %+v, want those about keys alone", reader.AlertEmails)
+	}
+	developer.WantPage(developer.Get(path), http.StatusOK, "Saved. This applies to emails from now on.")
+	if strings.Contains(support.Get(path).Body.String(), "Email me when") {
+		t.Error("support is asked about webhooks")
+	}
+	support.WantPage(support.Post(action, url.Values{"webhooks": {"on"}}), http.StatusForbidden)
+}

@@ -3,6 +3,7 @@ package dashboard
 // NoticeTexts are the notices of the dashboard by their codes.
 var NoticeTexts = map[string]string{ //nolint:gosec // it takes texts about passkeys for one
 	"name_changed":        "Name saved.",
+	"emails_chosen":       "Saved. This applies to emails from now on.",
 	"password_changed":    "Password changed. Other browsers were signed out.",
 	"password_reset":      "Password changed. Sign in with the new one.",
 	"two_step_off":        "Two-step sign-in is off.",

@@ -104,6 +104,7 @@ const (
 	AuditPasskeyRemoved    AuditAction = "staff.passkey_removed" //nolint:gosec // a name, no credential
 	AuditFactorsReset      AuditAction = "staff.factors_reset"   // by an operator
 	AuditStaffNamed        AuditAction = "staff.named"
+	AuditEmailsChosen      AuditAction = "staff.emails_chosen" // of alerts
 	AuditInvited           AuditAction = "staff.invited"
 	AuditInvitationRevoked AuditAction = "staff.invitation_revoked"
 	AuditJoined            AuditAction = "staff.joined"
@@ -182,6 +183,7 @@ var AuditTable = []AuditActionInfo{
 	{AuditPasskeyRemoved, "Passkey removed"},
 	{AuditFactorsReset, "Second factors removed by an operator"},
 	{AuditStaffNamed, "Own name changed"},
+	{AuditEmailsChosen, "Own alert emails changed"},
 	{AuditInvited, "Invited to the team"},
 	{AuditInvitationRevoked, "Invitation withdrawn"},
 	{AuditJoined, "Joined the team"},

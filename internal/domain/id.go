@@ -40,6 +40,7 @@ type (
 	subscriptionKind struct{}
 	invoiceKind      struct{}
 	erasureKind      struct{}
+	alertKind        struct{}
 )
 
 func (accountKind) prefix() string  { return "acct" }
@@ -62,6 +63,7 @@ func (heldFormKind) prefix() string     { return "hld" }
 func (subscriptionKind) prefix() string { return "sub" }
 func (invoiceKind) prefix() string      { return "inv" }
 func (erasureKind) prefix() string      { return "ers" }
+func (alertKind) prefix() string        { return "alrt" }
 
 // The ids of accounts and what they own (D4).
 type (
@@ -102,6 +104,8 @@ type (
 	InvoiceID = ID[invoiceKind]
 	// ErasureID is the id of a receipt for erased data, ers_….
 	ErasureID = ID[erasureKind]
+	// AlertID identifies an alert.
+	AlertID = ID[alertKind]
 )
 
 // ErrBadID is returned if a text is not an id of the kind.
@@ -328,6 +332,9 @@ func ParseInvoiceID(s string) (InvoiceID, error) { return ParseID[invoiceKind](s
 
 // NewErasureID returns a new erasure id.
 func NewErasureID() ErasureID { return NewID[erasureKind]() }
+
+// NewAlertID returns a new AlertID.
+func NewAlertID() AlertID { return NewID[alertKind]() }
 
 // ParseAuditID reads an audit log id.
 func ParseAuditID(s string) (AuditID, error) { return ParseID[auditKind](s) }

@@ -31,6 +31,8 @@ type Jobs interface {
 	InvitationEmail(ctx context.Context, tx *db.Tx, id domain.InvitationID) error
 	// NoticeEmail tells a staff user of a change.
 	NoticeEmail(ctx context.Context, tx *db.Tx, staff domain.StaffID, n domain.StaffNotice) error
+	// AlertEmail sends an alert to a staff user.
+	AlertEmail(ctx context.Context, tx *db.Tx, alert domain.AlertID, staff domain.StaffID) error
 	// InvoiceEmail sends a new invoice to the billing address.
 	InvoiceEmail(ctx context.Context, tx *db.Tx, id domain.InvoiceID) error
 	// PaymentFailedEmail tells the billing address that the invoice's latest

@@ -27,6 +27,35 @@ func (s *Service) ChangeName(ctx context.Context, session *domain.StaffSession, 
 	})
 }
 
+// AlertEmails returns which alerts the user gets by email.
+func (s *Service) AlertEmails(ctx context.Context, session *domain.StaffSession) (domain.AlertEmails, error) {
+	reader, err := s.DB.AlertReader(ctx, session.ID)
+	if err != nil {
+		return domain.AlertEmails{}, err
+	}
+	return reader.AlertEmails, nil
+}
+
+// ChooseAlertEmails stores which alerts the user gets by email.
+func (s *Service) ChooseAlertEmails(ctx context.Context, session *domain.StaffSession, chosen domain.AlertEmails, from domain.Visitor) error {
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		before, err := tx.AlertReader(ctx, session.ID)
+		if err != nil {
+			return err
+		}
+		if err := tx.SetAlertEmails(ctx, session.ID, chosen); err != nil {
+			return err
+		}
+		state := func(e domain.AlertEmails) map[string]bool {
+			return map[string]bool{"webhooks": e.Webhooks, "keys": e.Keys}
+		}
+		return s.Audit.Record(ctx, tx, session.AccountID, session.ActorAt(from.IPAddress), audit.Entry{
+			Action: domain.AuditEmailsChosen, TargetID: session.ID.String(), TargetName: session.Email,
+			Before: state(before.AlertEmails), After: state(chosen),
+		})
+	})
+}
+
 // ownName returns a person's name as it is kept, and what is wrong with it.
 func ownName(name string) (string, form.Error) {
 	name, broken := domain.CleanName(name, form.Rule{Code: "person_name"}, "person")

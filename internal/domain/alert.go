@@ -1,0 +1,63 @@
+package domain
+
+import "time"
+
+// An Alert tells an account's developers by email that something needs them.
+type Alert struct {
+	ID        AlertID
+	AccountID AccountID
+	Livemode  bool
+	Kind      AlertKind
+	Subjects  []AlertSubject // at least one
+	CreatedAt time.Time
+}
+
+// An AlertSubject is one endpoint or key of an alert. It has no URL's path or
+// query, which can hold a receiver's secret.
+type AlertSubject struct {
+	ID     string    `json:"id"`
+	Name   string    `json:"name"`             // an endpoint's origin
+	Since  time.Time `json:"since"`            // when it began to fail or to succeed
+	Detail string    `json:"detail,omitempty"` // the last attempt's status or class of error
+}
+
+// An AlertKind says what an alert is about.
+type AlertKind string
+
+// The kinds of alerts.
+const (
+	AlertEndpointFailing     AlertKind = "endpoint.failing"      // for AlertFailingAfter
+	AlertEndpointFailingLong AlertKind = "endpoint.failing_long" // for AlertFailingLongAfter
+	AlertEndpointRecovered   AlertKind = "endpoint.recovered"    // after one of the others
+)
+
+const (
+	// AlertFailingAfter and AlertFailingLongAfter are how long an endpoint fails
+	// before its alerts.
+	AlertFailingAfter     = time.Hour
+	AlertFailingLongAfter = 3 * 24 * time.Hour
+	// AlertRecoveredAfter is how long it must not have failed before its recovery
+	// is reported.
+	AlertRecoveredAfter = 10 * time.Minute
+	// AlertEndpointEvery is the shortest time between two reports that the same
+	// endpoint has begun to fail.
+	AlertEndpointEvery = 24 * time.Hour
+	// AlertEvery is the shortest time between two alerts of a kind in an account and
+	// mode. What comes due in between is in the next one.
+	AlertEvery = time.Hour
+	// AlertRetention is how long alerts are kept: longer than their emails are
+	// tried.
+	AlertRetention = 30 * 24 * time.Hour
+)
+
+// AlertReaders is what a person must be able to open to get alerts.
+const AlertReaders = ManageWebhooks
+
+// AlertEmails is which alerts a person gets by email.
+type AlertEmails struct {
+	Webhooks bool `db:"webhook_emails"` // endpoints that fail and recover
+	Keys     bool `db:"key_emails"`     // keys that are used from a new network
+}
+
+// Want reports whether the person wants alerts of the kind.
+func (e AlertEmails) Want(AlertKind) bool { return e.Webhooks }

@@ -1,0 +1,60 @@
+package email
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"candor/internal/domain"
+)
+
+// maxAlertSubjects is how many endpoints an email lists.
+const maxAlertSubjects = 10
+
+// Alert tells developers what needs them. root is the dashboard's address.
+func Alert(a *domain.Alert, root string) Email {
+	mode := "test"
+	if a.Livemode {
+		mode = "live"
+	}
+	first, many := subjectHost(a.Subjects[0]), len(a.Subjects) > 1
+	e := Email{
+		Button: "Open webhooks", URL: root + "/" + mode + "/webhooks",
+		After: []string{allUTC, "You can turn these emails off under My account: " + root + "/" + mode + "/me#emails"},
+	}
+	if many {
+		first = strconv.Itoa(len(a.Subjects)) + " webhook endpoints"
+	}
+	switch a.Kind {
+	case domain.AlertEndpointFailing:
+		e.Subject = fmt.Sprintf("Webhooks to %s fail", first)
+		e.Lines = []string{"Candor’s webhooks in " + mode + " mode have failed for an hour or more:"}
+		e.After = append([]string{"Candor keeps trying: each delivery is attempted seven times. Failed deliveries can be retried in the dashboard when your server answers with 2xx again."}, e.After...)
+	case domain.AlertEndpointFailingLong:
+		e.Subject = fmt.Sprintf("Webhooks to %s have failed for 3 days", first)
+		e.Lines = []string{"Candor’s webhooks in " + mode + " mode have failed for three days or more:"}
+		e.After = append([]string{"Deliveries have begun to fail for good. Mend your server, then retry them in the dashboard. There is no further reminder."}, e.After...)
+	case domain.AlertEndpointRecovered:
+		e.Subject = fmt.Sprintf("Webhooks to %s arrive again", first)
+		e.Lines = []string{"Candor’s webhooks in " + mode + " mode arrive again:"}
+		e.After = append([]string{"Deliveries that failed in the meantime are not sent by themselves. Retry them in the dashboard."}, e.After...)
+	}
+	if a.Kind != domain.AlertEndpointRecovered {
+		e.Button, e.URL = "Show failed deliveries", e.URL+"?state=failed"
+	}
+	for i, s := range a.Subjects {
+		if i == maxAlertSubjects {
+			e.Lines = append(e.Lines, fmt.Sprintf("and %d others", len(a.Subjects)-i))
+			break
+		}
+		line := subjectHost(s) + ", since " + dateTime(s.Since) + " UTC"
+		if s.Detail != "" && a.Kind != domain.AlertEndpointRecovered {
+			line += ", last result: " + s.Detail
+		}
+		e.Lines = append(e.Lines, line)
+	}
+	return e
+}
+
+// subjectHost is an endpoint as people know it.
+func subjectHost(s domain.AlertSubject) string { return strings.TrimPrefix(s.Name, "https://") }
