@@ -130,10 +130,10 @@ BEGIN
         RAISE EXCEPTION 'invoice % is settled', OLD.number;
     END IF;
     IF (NEW.id, NEW.number, NEW.account_id, NEW.subscription_id, NEW.period_start, NEW.period_end, NEW.issued_at, NEW.due_at, NEW.account_name,
-            NEW.billing_email, NEW.currency, NEW.sessions_used, NEW.lines, NEW.total_cents, NEW.gst_basis_points, NEW.gst_cents, NEW.seller)
+            NEW.billing_email, NEW.currency, NEW.sessions_used, NEW.lines, NEW.total_cents, NEW.gst_basis_points, NEW.gst_cents, NEW.seller, NEW.buyer)
         IS DISTINCT FROM
         (OLD.id, OLD.number, OLD.account_id, OLD.subscription_id, OLD.period_start, OLD.period_end, OLD.issued_at, OLD.due_at, OLD.account_name,
-            OLD.billing_email, OLD.currency, OLD.sessions_used, OLD.lines, OLD.total_cents, OLD.gst_basis_points, OLD.gst_cents, OLD.seller) THEN
+            OLD.billing_email, OLD.currency, OLD.sessions_used, OLD.lines, OLD.total_cents, OLD.gst_basis_points, OLD.gst_cents, OLD.seller, OLD.buyer) THEN
         RAISE EXCEPTION 'invoice % is issued', OLD.number;
     END IF;
     RETURN NEW;
@@ -263,6 +263,11 @@ CREATE TABLE public.audit_log (
     before jsonb,
     after jsonb,
     CONSTRAINT audit_log_actor_kind_check CHECK ((actor_kind = ANY (ARRAY['staff'::text, 'key'::text, 'operator'::text, 'system'::text, 'stranger'::text])))
+);
+
+CREATE TABLE public.billing_setting (
+    account_id uuid NOT NULL,
+    buyer jsonb DEFAULT '{}'::jsonb NOT NULL
 );
 
 CREATE TABLE public.blob_garbage (
@@ -443,6 +448,7 @@ CREATE TABLE public.invoice (
     reference text,
     seller jsonb,
     early_failures smallint DEFAULT 0 NOT NULL,
+    buyer jsonb,
     CONSTRAINT invoice_check CHECK (((status = ANY (ARRAY['paid'::text, 'void'::text])) = (settled_at IS NOT NULL))),
     CONSTRAINT invoice_check1 CHECK (((settled_at IS NULL) OR (next_attempt_at IS NULL))),
     CONSTRAINT invoice_gst_basis_points_check CHECK ((gst_basis_points >= 0)),
@@ -758,6 +764,9 @@ ALTER TABLE ONLY public.attempt_count
 ALTER TABLE ONLY public.audit_log
     ADD CONSTRAINT audit_log_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.billing_setting
+    ADD CONSTRAINT billing_setting_pkey PRIMARY KEY (account_id);
+
 ALTER TABLE ONLY public.blob_garbage
     ADD CONSTRAINT blob_garbage_pkey PRIMARY KEY (document_id);
 
@@ -1066,6 +1075,9 @@ ALTER TABLE ONLY public.alert
 
 ALTER TABLE ONLY public.api_key
     ADD CONSTRAINT api_key_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.billing_setting
+    ADD CONSTRAINT billing_setting_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.delivery_attempt
     ADD CONSTRAINT delivery_attempt_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES public.delivery(id) ON DELETE CASCADE;

@@ -14,6 +14,7 @@ import (
 	"candor/handlers/web"
 	"candor/internal/domain"
 	"candor/internal/form"
+	"candor/internal/service/billing"
 	view "candor/views/dashboard"
 	"candor/views/pdf"
 )
@@ -97,6 +98,14 @@ func (s *Server) billingPage(c echo.Context, v *Visit, status int, errs form.Err
 	if errs != nil && c.Request().PostForm.Has("billing_email") {
 		page.BillingEmail = c.FormValue("billing_email")
 	}
+	buyer, err := s.Billing.Buyer(ctx, v.Scope.AccountID)
+	if err != nil {
+		return err
+	}
+	page.Buyer = view.BuyerForm{Name: buyer.Name, ABN: buyer.ABN, Address: strings.Join(buyer.Address, "\n"), PurchaseOrder: buyer.PurchaseOrder}
+	if errs != nil && c.Request().PostForm.Has("abn") {
+		page.Buyer = buyerForm(c)
+	}
 	return web.Render(c, status, view.Billing(page))
 }
 
@@ -119,6 +128,17 @@ func (s *Server) changedBilling(c echo.Context, v *Visit, err error, notice stri
 func (s *Server) ChangeBillingEmail(c echo.Context, v *Visit) error {
 	err := s.Billing.ChangeEmail(c.Request().Context(), v.Scope.AccountID, v.Actor, c.FormValue("billing_email"))
 	return s.changedBilling(c, v, err, "billing_email_saved")
+}
+
+// buyerForm is what was typed about the account for its invoices.
+func buyerForm(c echo.Context) view.BuyerForm {
+	return view.BuyerForm{Name: c.FormValue("buyer_name"), ABN: c.FormValue("abn"), Address: c.FormValue("address"), PurchaseOrder: c.FormValue("purchase_order")}
+}
+
+// ChangeInvoiceDetails sets what invoices say about the account.
+func (s *Server) ChangeInvoiceDetails(c echo.Context, v *Visit) error {
+	err := s.Billing.SetBuyer(c.Request().Context(), v.Scope.AccountID, v.Actor, billing.BuyerParams(buyerForm(c)))
+	return s.changedBilling(c, v, err, "buyer_saved")
 }
 
 // Subscribe starts a subscription.

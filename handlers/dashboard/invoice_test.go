@@ -3,6 +3,7 @@ package dashboard_test
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -54,6 +55,56 @@ func TestInvoicePage(t *testing.T) {
 	}
 	if got := h.StaffOf(h.NewAccount("other@lender.example", "starter").AccountID, domain.RoleFinance).Get(path); got.Code != http.StatusNotFound {
 		t.Errorf("another account sees the invoice: status %d", got.Code)
+	}
+}
+
+// What the account says about itself is checked, and is on the invoices that are
+// issued from then on, page and PDF; issued ones keep what they say.
+func TestInvoiceSaysWhoBuys(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	finance := h.Staff(domain.RoleFinance)
+	const page = "/dashboard/live/billing"
+	details := url.Values{"buyer_name": {"Lender & Sons Pty Ltd"}, "abn": {"51824753557"}, "address": {"Level 2\r\n\r\n 1 High St\r\nHobart TAS 7000"}, "purchase_order": {"PO-7781"}}
+	finance.WantPage(finance.Post(page+"/details", details), http.StatusUnprocessableEntity, "Check the ABN: it has 11 digits").WantField("abn", "51824753557")
+	for field, wrong := range map[string]string{
+		"buyer_name": strings.Repeat("n", domain.MaxName+1), "address": "1\n2\n3\n4\n5\n6", "purchase_order": strings.Repeat("7", 51),
+	} {
+		bad := url.Values{"abn": {""}, field: {wrong}}
+		if got := finance.Post(page+"/details", bad); got.Code != http.StatusUnprocessableEntity {
+			t.Errorf("%s %.20q: status %d, want 422", field, wrong, got.Code)
+		}
+	}
+	audited(h, domain.AuditBuyer, 0)
+	extraUse(h, 11)
+	before := h.LastInvoice(h.Account.AccountID)
+	pdfOf := func(i *domain.Invoice) string {
+		return textOf(t, finance.Get(page+"/invoices/"+i.ID.String()+"/pdf").Body.Bytes())
+	}
+	finance = h.Staff(domain.RoleFinance)
+	was := pdfOf(before)
+	details.Set("abn", "51824753556")
+	finance.WantRedirect(finance.Post(page+"/details", details), page)
+	finance.WantPage(finance.Get(page), http.StatusOK, "Your next invoice shows it").WantField("abn", "51 824 753 556")
+	audited(h, domain.AuditBuyer, 1)
+	h.OK(h.Service.Billing.Subscribe(h.Context(), h.Account.AccountID, harness.Operator, "starter"))
+	h.NewSession(domain.Scope{AccountID: h.Account.AccountID, Livemode: true}, domain.NewSession{})
+	after := h.LastInvoice(h.Account.AccountID)
+	text := pdfOf(after)
+	finance.WantPage(finance.Get(page+"/invoices/"+after.ID.String()), http.StatusOK, "Lender & Sons Pty Ltd", "ABN 51 824 753 556", "Level 2", "1 High St", "Hobart TAS 7000", "Purchase order PO-7781")
+	for _, want := range []string{"Lender & Sons Pty Ltd", "ABN 51 824 753 556", "Level 2", "1 High St", "Hobart TAS 7000", "Purchase order PO-7781"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the PDF doesn't say %q:\n%s", want, text)
+		}
+	}
+	if now := pdfOf(before); now != was || strings.Contains(now, "PO-7781") {
+		t.Errorf("an issued invoice follows the account:\n%s", now)
+	}
+	if _, err := h.DB.Raw().ExecContext(h.Context(), `UPDATE invoice SET buyer = '{}' WHERE id = $1`, after.ID); err == nil {
+		t.Error("the buyer of an issued invoice was changed")
+	}
+	if got := h.Staff(domain.RoleDeveloper).Post(page+"/details", details); got.Code != http.StatusForbidden {
+		t.Errorf("a developer changes what invoices say: status %d", got.Code)
 	}
 }
 

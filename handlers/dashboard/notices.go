@@ -25,6 +25,7 @@ var NoticeTexts = map[string]string{ //nolint:gosec // it takes texts about pass
 	"pdf_not_ready":     "The PDF is not ready yet. Try again in a few seconds.",
 
 	"billing_email_saved":    "Saved. Invoices are sent to this address.",
+	"buyer_saved":            "Saved. Your next invoice shows it. Issued invoices stay as they are.",
 	"card_stored":            "Card stored. It appears here in a few seconds.",
 	"card_not_stored":        "No card was stored. Nothing was changed.",
 	"subscribed":             "Subscribed. You can create live sessions.",

@@ -101,6 +101,10 @@ func (l *Ledger) invoice(ctx context.Context, tx *db.Tx, s *domain.Subscription,
 	if err != nil {
 		return nil, err
 	}
+	buyer, err := tx.Buyer(ctx, s.AccountID)
+	if err != nil {
+		return nil, err
+	}
 	stretches, err := tx.PlanStretches(ctx, s)
 	if err != nil {
 		return nil, err
@@ -113,7 +117,7 @@ func (l *Ledger) invoice(ctx context.Context, tx *db.Tx, s *domain.Subscription,
 		ID: domain.NewInvoiceID(), AccountID: s.AccountID, SubscriptionID: s.SubscriptionID, PeriodStart: s.BilledTo, PeriodEnd: *s.ClosesAt,
 		IssuedAt: now, DueAt: now.AddDate(0, 0, l.Terms.DueDays), AccountName: account.Name, BillingEmail: account.BillingEmail,
 		Currency: domain.Currency, SessionsUsed: used, Lines: domain.PriceSessions(stretches, used), GSTBasisPoints: l.Terms.GSTBasisPoints,
-		Seller: &l.Terms.Seller, Status: domain.InvoiceOpen,
+		Seller: &l.Terms.Seller, Buyer: &buyer, Status: domain.InvoiceOpen,
 	}
 	i.Total = i.Lines.Total()
 	i.GST = domain.GSTIn(i.Total, i.GSTBasisPoints)

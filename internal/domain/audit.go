@@ -119,6 +119,7 @@ const (
 	AuditSubscriptionCancelled AuditAction = "subscription.cancelled"
 	AuditReactivated           AuditAction = "subscription.reactivated"
 	AuditBillingEmail          AuditAction = "billing.email_changed"
+	AuditBuyer                 AuditAction = "billing.invoice_details_changed"
 	AuditCardPage              AuditAction = "billing.card_page_opened" // the payment provider's
 	AuditCardStored            AuditAction = "billing.card_stored"      // as the payment provider says
 	AuditCardRemoved           AuditAction = "billing.card_removed"
@@ -196,6 +197,7 @@ var AuditTable = []AuditActionInfo{
 	{AuditSubscriptionCancelled, "Plan cancelled"},
 	{AuditReactivated, "Plan taken up again"},
 	{AuditBillingEmail, "Billing e-mail changed"},
+	{AuditBuyer, "Invoice details changed"},
 	{AuditCardPage, "Went to store a card"},
 	{AuditCardStored, "Card stored"},
 	{AuditCardRemoved, "Card removed"},

@@ -164,6 +164,7 @@ type Invoice struct {
 	GSTBasisPoints int             `db:"gst_basis_points"`
 	GST            statement.Cents `db:"gst_cents"`
 	Seller         *Seller         `db:"seller"` // at the time of issue; nil on invoices from before it was stored
+	Buyer          *Buyer          `db:"buyer"`  // at the time of issue; nil on invoices from before it was stored
 
 	Status        InvoiceStatus `db:"status"`
 	Failures      int           `db:"failures"`        // of payments
@@ -179,6 +180,18 @@ const InvoicePrefix = "CAN-"
 
 // NumberText is the invoice's number as text, "CAN-000042".
 func (i *Invoice) NumberText() string { return fmt.Sprintf("%s%06d", InvoicePrefix, i.Number) }
+
+// BilledTo is the invoice's buyer, with a name.
+func (i *Invoice) BilledTo() Buyer {
+	var b Buyer
+	if i.Buyer != nil {
+		b = *i.Buyer
+	}
+	if b.Name == "" {
+		b.Name = i.AccountName
+	}
+	return b
+}
 
 // Taxed reports whether the invoice says that its total includes GST: there is
 // a rate, and its seller can charge GST.

@@ -20,6 +20,14 @@ type Seller struct {
 // invoice must name the seller and its ABN (GST Act 1999, s 29-70).
 func (s *Seller) ChargesGST() bool { return s.Name != "" && s.ABN != "" }
 
+// Lines are the seller's ABN and address, as invoices show them below the name.
+func (s *Seller) Lines() []string {
+	if s.ABN == "" {
+		return s.Address
+	}
+	return append([]string{"ABN " + s.ABN}, s.Address...)
+}
+
 // Value encodes the seller for the database.
 func (s Seller) Value() (driver.Value, error) {
 	b, err := json.Marshal(s)

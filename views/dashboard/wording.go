@@ -22,6 +22,10 @@ var Words = form.Words{Rules: sentences, Subjects: map[string]string{ //nolint:g
 	"company":       "The name of your company",
 	"person":        "Your name",
 	"passkey":       "The passkey’s name",
+
+	"buyer_name":     "The business name",
+	"address":        "Each line of the address",
+	"purchase_order": "The purchase order",
 	"reason":        "The reason",
 	"note":          "The note",
 }}
@@ -79,6 +83,8 @@ var sentences = map[form.RuleCode]string{ //nolint:gosec // it takes texts about
 	"reason":            "Say why, in a few words",
 	"note":              "Say what it is by: a reference or a reason",
 	"billing_email":     "Enter an e-mail address such as accounts@example.com",
+	"abn":               "Check the ABN: it has 11 digits, such as 51 824 753 556",
+	"address_lines":     "Write the address in {max} lines or fewer",
 
 	"staff_email":     "Enter an e-mail address, such as name@example.com",
 	"wrong_password":  "That isn’t your password. Try again.",

@@ -117,13 +117,10 @@ func (d *document) stamp(word string, baseline float64, c colour) {
 func (d *document) parties(in invoice) {
 	const column = contentWidth / 2
 	top := d.y
-	d.party(marginX, column-columnGap, "Billed to", in.AccountName, []string{in.BillingEmail})
+	buyer, seller := in.BilledTo(), in.IssuedBy()
+	d.party(marginX, column-columnGap, "Billed to", buyer.Name, append(buyer.Lines(), in.BillingEmail))
 	bottom := d.y
-	seller := in.IssuedBy()
-	lines := seller.Address
-	if seller.ABN != "" {
-		lines = append([]string{"ABN " + seller.ABN}, lines...)
-	}
+	lines := seller.Lines()
 	if seller.Name != "" || len(lines) > 0 {
 		d.y = top
 		d.party(marginX+column, column, "From", seller.Name, lines)

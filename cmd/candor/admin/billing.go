@@ -59,8 +59,11 @@ type endedSubscription struct {
 	Issued    []shownInvoice `json:"issued_invoices"`
 }
 
-// Text names the last invoice.
+// Text names the last invoice, if there is one.
 func (s *endedSubscription) Text() string {
+	if len(s.Issued) == 0 {
+		return "The subscription has ended. It has no last invoice: nothing was used in the less than a minute of its last period.\n"
+	}
 	table := cli.NewTable()
 	addIssued(table, s.Issued)
 	return "The subscription has ended. Its last invoice was issued.\n" + table.String()
@@ -78,7 +81,8 @@ func addIssued(table *cli.Table, issued []shownInvoice) {
 }
 
 // billing runs a command about one account's subscription: change changes it and
-// returns the invoices that it issued. Then the subscription is shown.
+// returns the invoices that it issued, nil if it can issue none. Then the
+// subscription is shown.
 func (c commands) billing(ctx context.Context, flags *cli.Flags, args []string, change func(context.Context, *scopedApp) ([]domain.Invoice, error)) error {
 	app, err := c.openScope(ctx, flags, args)
 	if err != nil {
@@ -92,7 +96,7 @@ func (c commands) billing(ctx context.Context, flags *cli.Flags, args []string, 
 		return err
 	}
 	of, err := app.Billing.Subscription(ctx, app.scope.AccountID)
-	if len(issued) > 0 && errors.Is(err, &domain.Error{Code: domain.CodeSubscriptionNotFound}) {
+	if issued != nil && errors.Is(err, &domain.Error{Code: domain.CodeSubscriptionNotFound}) {
 		return flags.Print(c.Out, &endedSubscription{AccountID: app.shown.AccountID, Account: app.shown.Account, Status: "ended", Issued: showInvoices(issued)})
 	}
 	if err != nil {

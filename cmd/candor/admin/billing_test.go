@@ -9,6 +9,7 @@ import (
 
 	"candor/internal/statement"
 	"candor/internal/testkit"
+	"candor/internal/testkit/dbtest"
 	"candor/internal/testkit/process"
 )
 
@@ -48,6 +49,7 @@ func TestBillingByCommand(t *testing.T) {
 	says("reactivate --account ACCOUNT", 1, "isn’t cancelled")
 
 	// Eleven sessions on Starter: one more than included.
+	lengthenPeriod(t, env)
 	says("cancel --account ACCOUNT --reason trial_over --now", 0, "has ended")
 	says("show --account ACCOUNT", 1, "no active subscription")
 	says("subscribe --account ACCOUNT --plan starter", 0, "starter")
@@ -67,6 +69,16 @@ func TestBillingByCommand(t *testing.T) {
 	says("void what --note mistake", 2, "is not the number of an invoice")
 	says("invoices", 0, "No invoices")
 	says("recount", 0, "counted correctly")
+}
+
+// lengthenPeriod makes the open period long enough for an invoice.
+func lengthenPeriod(t *testing.T, env process.Environment) {
+	t.Helper()
+	_, err := dbtest.Open(t, env["DATABASE_URL"]).Raw().Exec(`
+		UPDATE subscription SET started_at = started_at - interval '1 hour', billed_to = billed_to - interval '1 hour' WHERE closes_at IS NOT NULL`)
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // A shell without the processes' environment can't issue invoices with other terms
@@ -89,6 +101,13 @@ func TestBillingCommandsKnowTheTerms(t *testing.T) {
 	}
 	end := []string{"cancel", "--now", "--reason", "moved"}
 
+	// A subscription that was hardly begun ends without an invoice.
+	if r := billing(env, end...); r.Code != 0 || !strings.Contains(r.Stdout, "has ended") || strings.Contains(r.Stdout, "CAN-") {
+		t.Errorf("hardly begun: exit code %d, %q", r.Code, r.Stdout+r.Stderr)
+	}
+	subscribe()
+	lengthenPeriod(t, env)
+
 	// The first invoice can have any terms, and the command shows them.
 	first := billing(env, end...)
 	today := time.Now().UTC()
@@ -98,6 +117,7 @@ func TestBillingCommandsKnowTheTerms(t *testing.T) {
 		}
 	}
 	subscribe()
+	lengthenPeriod(t, env)
 	for name, tt := range map[string]struct {
 		env   process.Environment
 		named []string

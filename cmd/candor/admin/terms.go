@@ -34,14 +34,15 @@ func (c commands) invoicing(ctx context.Context, flags *cli.Flags, args []string
 	})
 }
 
-// issuedSince returns the account's invoices after the newest one, oldest first.
+// issuedSince returns the account's invoices after the newest one, oldest first;
+// not nil, even if there are none.
 func issuedSince(ctx context.Context, app *scopedApp, newest []domain.Invoice) ([]domain.Invoice, error) {
 	all, _, err := app.Billing.Invoices(ctx, app.scope.AccountID, 0, maxListedInvoices)
 	if len(newest) > 0 {
 		all = slices.DeleteFunc(all, func(i domain.Invoice) bool { return i.Number <= newest[0].Number })
 	}
 	slices.Reverse(all)
-	return all, err
+	return append([]domain.Invoice{}, all...), err
 }
 
 // checkTerms refuses terms that the newest invoice wasn't made with. A shell can
