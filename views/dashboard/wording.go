@@ -26,8 +26,8 @@ var Words = form.Words{Rules: sentences, Subjects: map[string]string{ //nolint:g
 	"buyer_name":     "The business name",
 	"address":        "Each line of the address",
 	"purchase_order": "The purchase order",
-	"reason":        "The reason",
-	"note":          "The note",
+	"reason":         "The reason",
+	"note":           "The note",
 }}
 
 var sentences = map[form.RuleCode]string{ //nolint:gosec // it takes texts about passwords for secrets
