@@ -104,7 +104,8 @@ func (s *store) completed(scope domain.Scope, created, opened, completed time.Ti
 type dayCount struct {
 	Account   domain.AccountID `db:"account_id"`
 	Livemode  bool             `db:"livemode"`
-	Day       time.Time        `db:"day"`
+	Day       time.Time        `db:"day"`   // UTC
+	Local     time.Time        `db:"local"` // of the account's zone
 	Created   int64            `db:"created"`
 	Pending   int64            `db:"pending"`
 	Progress  int64            `db:"in_progress"`
@@ -120,11 +121,11 @@ func (s *store) counted() []dayCount {
 	s.Helper()
 	var out []dayCount
 	s.ok(s.Raw().SelectContext(s.ctx, &out, `
-		SELECT account_id, livemode, day, sum(created)::bigint AS created, sum(pending)::bigint AS pending, sum(in_progress)::bigint AS in_progress,
+		SELECT account_id, livemode, day, day + ahead AS local, sum(created)::bigint AS created, sum(pending)::bigint AS pending, sum(in_progress)::bigint AS in_progress,
 			sum(completed)::bigint AS completed, sum(expired)::bigint AS expired, sum(cancelled)::bigint AS cancelled,
 			trim_scale(sum(completion_seconds))::text AS seconds, sum(completed_that_day)::bigint AS that_day
-		FROM session_count GROUP BY 1, 2, 3
-		HAVING sum(created) <> 0 OR sum(completed_that_day) <> 0 ORDER BY 1, 2, 3`))
+		FROM session_count GROUP BY 1, 2, 3, 4
+		HAVING sum(created) <> 0 OR sum(completed_that_day) <> 0 ORDER BY 1, 2, 3, 4`))
 	return out
 }
 
@@ -132,15 +133,17 @@ func (s *store) recounted() []dayCount {
 	s.Helper()
 	var out []dayCount
 	s.ok(s.Raw().SelectContext(s.ctx, &out, `
-		SELECT account_id, livemode, day, count(status) AS created, count(*) FILTER (WHERE status = 'pending') AS pending,
+		SELECT account_id, livemode, day, local, count(status) AS created, count(*) FILTER (WHERE status = 'pending') AS pending,
 			count(*) FILTER (WHERE status = 'in_progress') AS in_progress, count(*) FILTER (WHERE status = 'completed') AS completed,
 			count(*) FILTER (WHERE status = 'expired') AS expired, count(*) FILTER (WHERE status = 'cancelled') AS cancelled,
 			trim_scale(coalesce(sum(seconds), 0))::text AS seconds, sum(that_day) AS that_day
 		FROM (
-			SELECT account_id, livemode, created_at::date AS day, status, extract(epoch FROM completed_at - created_at) AS seconds, 0 AS that_day FROM session
+			SELECT account_id, livemode, s.created_at::date AS day, (s.created_at AT TIME ZONE time_zone)::date AS local, status, extract(epoch FROM completed_at - s.created_at) AS seconds, 0 AS that_day
+			FROM session s JOIN account a ON a.id = account_id
 			UNION ALL
-			SELECT account_id, livemode, completed_at::date, NULL, 0, 1 FROM session WHERE completed_at IS NOT NULL
-		) s GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`))
+			SELECT account_id, livemode, completed_at::date, (completed_at AT TIME ZONE time_zone)::date, NULL, 0, 1
+			FROM session s JOIN account a ON a.id = account_id WHERE completed_at IS NOT NULL
+		) s GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`))
 	return out
 }
 

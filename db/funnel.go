@@ -10,7 +10,7 @@ import (
 )
 
 // Funnel tells how far the scope's sessions came that were created from the
-// first to the last UTC day, both inclusive.
+// first to the last date, both inclusive, of the account's zone.
 func (q *Queries) Funnel(ctx context.Context, scope domain.Scope, first, last time.Time) (*domain.Funnel, error) {
 	f := &domain.Funnel{Sections: map[string]*domain.FunnelSection{}}
 	err := q.sumProgress(ctx, f, scope, first, last)
@@ -66,8 +66,8 @@ func (q *Queries) sumProgress(ctx context.Context, f *domain.Funnel, scope domai
 }
 
 // CompletionTimes returns how long the scope's sessions that were created from
-// the first to the last UTC day, both inclusive, took from creation to
-// completion.
+// the first to the last date, both inclusive, of the account's zone took from
+// creation to completion.
 func (q *Queries) CompletionTimes(ctx context.Context, scope domain.Scope, first, last time.Time) (domain.Times, error) {
 	var rows []struct {
 		Times   counts `db:"times"`

@@ -35,13 +35,13 @@ func (s *store) formRecounts() []string {
 	s.Helper()
 	return s.lines(`
 		WITH seen AS (
-			SELECT account_id, livemode, created_at::date AS day, name, reached_at, n.completed_at, problems,
+			SELECT account_id, livemode, (s.created_at AT TIME ZONE time_zone)::date AS day, n.name, reached_at, n.completed_at, problems,
 				greatest(0, extract(epoch FROM n.completed_at - reached_at)::bigint) AS seconds
-			FROM section n JOIN session s ON s.id = n.session_id
+			FROM section n JOIN session s ON s.id = n.session_id JOIN account a ON a.id = account_id
 		), whole AS (
-			SELECT account_id, livemode, created_at::date AS day, accessed_at, completed_at,
-				greatest(0, extract(epoch FROM completed_at - created_at)::bigint) AS seconds
-			FROM session
+			SELECT account_id, livemode, (s.created_at AT TIME ZONE time_zone)::date AS day, accessed_at, completed_at,
+				greatest(0, extract(epoch FROM completed_at - s.created_at)::bigint) AS seconds
+			FROM session s JOIN account a ON a.id = account_id
 		), figures AS (
 			SELECT account_id, livemode, day, name, 'reached' AS figure, '' AS problem, 0 AS seconds FROM seen WHERE reached_at IS NOT NULL
 			UNION ALL SELECT account_id, livemode, day, name, 'completed', '', 0 FROM seen WHERE completed_at IS NOT NULL

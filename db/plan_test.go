@@ -15,9 +15,9 @@ import (
 const (
 	manySessions = 200_000
 	manyOverdue  = 40
-	// fewRows is what a request may touch: a page, a day's sessions, some
-	// months of counters. It doesn't grow with the account's history.
-	fewRows = 2_500
+	// fewRows is what a request may touch: a page, a day's sessions, two
+	// years of counters, two rows a day. It doesn't grow with the sessions.
+	fewRows = 3_500
 )
 
 // Nothing on a request's path touches rows in proportion to the account's
@@ -121,7 +121,7 @@ func requests(s *store) map[string]func() error {
 			return err
 		},
 		"usage": func() error {
-			_, err := s.Usage(s.ctx, s.scope, start.AddDate(-1, 0, 0), start, start)
+			_, err := s.Usage(s.ctx, s.scope, time.UTC, start.AddDate(-1, 0, 0), start, start)
 			return err
 		},
 		"sections":  func() error { _, err := s.Sections(s.ctx, id); return err },

@@ -32,7 +32,7 @@ DECLARE
     time bigint := greatest(spent, 0);
 BEGIN
     INSERT INTO form_count AS c (account_id, livemode, day, section, reached, completed, times, seconds)
-    VALUES (account, live, (created AT TIME ZONE 'UTC')::date, name, reaches::int, completes::int, add_at('{}', step, 1), add_at('{}', step, time))
+    VALUES (account, live, (created AT TIME ZONE (SELECT a.time_zone FROM account a WHERE a.id = count_progress.account))::date, name, reaches::int, completes::int, add_at('{}', step, 1), add_at('{}', step, time))
     ON CONFLICT (account_id, livemode, day, section) DO UPDATE SET
         reached = c.reached + excluded.reached, completed = c.completed + excluded.completed,
         times = add_at(c.times, step, 1), seconds = add_at(c.seconds, step, time);
@@ -53,7 +53,7 @@ BEGIN
     END IF;
     IF NEW.problems <> coalesce(OLD.problems, '{}') THEN
         INSERT INTO form_problem_count AS c (account_id, livemode, day, section, field, problem, sessions)
-        SELECT s.account_id, s.livemode, (s.created_at AT TIME ZONE 'UTC')::date, NEW.name, split_part(p, ' ', 1), substr(p, strpos(p, ' ') + 1), 1
+        SELECT s.account_id, s.livemode, (s.created_at AT TIME ZONE (SELECT a.time_zone FROM account a WHERE a.id = s.account_id))::date, NEW.name, split_part(p, ' ', 1), substr(p, strpos(p, ' ') + 1), 1
         FROM (SELECT unnest(NEW.problems) EXCEPT SELECT unnest(OLD.problems)) AS fresh (p)
         ORDER BY p -- everyone in one order, so that nobody deadlocks
         ON CONFLICT (account_id, livemode, day, section, field, problem) DO UPDATE SET sessions = c.sessions + 1;
@@ -66,50 +66,60 @@ CREATE FUNCTION public.count_sessions() RETURNS trigger
     AS $$
 BEGIN
     IF TG_OP = 'INSERT' THEN
-        INSERT INTO session_count AS c (account_id, livemode, day, shard, created, pending, in_progress, completed, expired, cancelled, completion_seconds, completed_that_day)
-        SELECT account_id, livemode, day, 1 + pg_backend_pid() % 16,
+        INSERT INTO session_count AS c (account_id, livemode, day, shard, ahead, created, pending, in_progress, completed, expired, cancelled, completion_seconds, completed_that_day)
+        SELECT account_id, livemode, day, count_shard(ahead), ahead,
                sum(created), sum(pending), sum(in_progress), sum(completed), sum(expired), sum(cancelled), sum(seconds), sum(that_day)
         FROM (
-            SELECT account_id, livemode, (created_at AT TIME ZONE 'UTC')::date AS day, 1 AS created,
-                   (status = 'pending')::int AS pending, (status = 'in_progress')::int AS in_progress, (status = 'completed')::int AS completed,
-                   (status = 'expired')::int AS expired, (status = 'cancelled')::int AS cancelled,
-                   coalesce(extract(epoch FROM completed_at - created_at), 0) AS seconds, 0 AS that_day
-            FROM after_rows
-            UNION ALL
-            SELECT account_id, livemode, (completed_at AT TIME ZONE 'UTC')::date, 0, 0, 0, 0, 0, 0, 0, 1 FROM after_rows WHERE completed_at IS NOT NULL
+            SELECT account_id, livemode, (at AT TIME ZONE 'UTC')::date AS day,
+                   (at AT TIME ZONE (SELECT time_zone FROM account a WHERE a.id = n.account_id))::date - (at AT TIME ZONE 'UTC')::date AS ahead,
+                   created, pending, in_progress, completed, expired, cancelled, seconds, that_day
+            FROM (
+                SELECT account_id, livemode, created_at AS at, 1 AS created,
+                       (status = 'pending')::int AS pending, (status = 'in_progress')::int AS in_progress, (status = 'completed')::int AS completed,
+                       (status = 'expired')::int AS expired, (status = 'cancelled')::int AS cancelled,
+                       coalesce(extract(epoch FROM completed_at - created_at), 0) AS seconds, 0 AS that_day
+                FROM after_rows
+                UNION ALL
+                SELECT account_id, livemode, completed_at, 0, 0, 0, 0, 0, 0, 0, 1 FROM after_rows WHERE completed_at IS NOT NULL
+            ) n
         ) n
-        GROUP BY account_id, livemode, day
-        ORDER BY account_id, livemode, day
+        GROUP BY account_id, livemode, day, ahead
+        ORDER BY account_id, livemode, day, ahead
         ON CONFLICT (account_id, livemode, day, shard) DO UPDATE SET
             created = c.created + excluded.created, pending = c.pending + excluded.pending, in_progress = c.in_progress + excluded.in_progress,
             completed = c.completed + excluded.completed, expired = c.expired + excluded.expired, cancelled = c.cancelled + excluded.cancelled,
             completion_seconds = c.completion_seconds + excluded.completion_seconds,
             completed_that_day = c.completed_that_day + excluded.completed_that_day;
     ELSE
-        INSERT INTO session_count AS c (account_id, livemode, day, shard, created, pending, in_progress, completed, expired, cancelled, completion_seconds, completed_that_day)
-        SELECT account_id, livemode, day, 1 + pg_backend_pid() % 16,
+        INSERT INTO session_count AS c (account_id, livemode, day, shard, ahead, created, pending, in_progress, completed, expired, cancelled, completion_seconds, completed_that_day)
+        SELECT account_id, livemode, day, count_shard(ahead), ahead,
                0, sum(pending), sum(in_progress), sum(completed), sum(expired), sum(cancelled), sum(seconds), sum(that_day)
         FROM (
-            SELECT account_id, livemode, (created_at AT TIME ZONE 'UTC')::date AS day,
-                   (status = 'pending')::int AS pending, (status = 'in_progress')::int AS in_progress, (status = 'completed')::int AS completed,
-                   (status = 'expired')::int AS expired, (status = 'cancelled')::int AS cancelled,
-                   coalesce(extract(epoch FROM completed_at - created_at), 0) AS seconds, 0 AS that_day
-            FROM after_rows
-            UNION ALL
-            SELECT account_id, livemode, (created_at AT TIME ZONE 'UTC')::date,
-                   -(status = 'pending')::int, -(status = 'in_progress')::int, -(status = 'completed')::int,
-                   -(status = 'expired')::int, -(status = 'cancelled')::int,
-                   -coalesce(extract(epoch FROM completed_at - created_at), 0), 0
-            FROM before_rows
-            UNION ALL
-            SELECT account_id, livemode, (completed_at AT TIME ZONE 'UTC')::date, 0, 0, 0, 0, 0, 0, 1 FROM after_rows WHERE completed_at IS NOT NULL
-            UNION ALL
-            SELECT account_id, livemode, (completed_at AT TIME ZONE 'UTC')::date, 0, 0, 0, 0, 0, 0, -1 FROM before_rows WHERE completed_at IS NOT NULL
+            SELECT account_id, livemode, (at AT TIME ZONE 'UTC')::date AS day,
+                   (at AT TIME ZONE (SELECT time_zone FROM account a WHERE a.id = n.account_id))::date - (at AT TIME ZONE 'UTC')::date AS ahead,
+                   pending, in_progress, completed, expired, cancelled, seconds, that_day
+            FROM (
+                SELECT account_id, livemode, created_at AS at,
+                       (status = 'pending')::int AS pending, (status = 'in_progress')::int AS in_progress, (status = 'completed')::int AS completed,
+                       (status = 'expired')::int AS expired, (status = 'cancelled')::int AS cancelled,
+                       coalesce(extract(epoch FROM completed_at - created_at), 0) AS seconds, 0 AS that_day
+                FROM after_rows
+                UNION ALL
+                SELECT account_id, livemode, created_at,
+                       -(status = 'pending')::int, -(status = 'in_progress')::int, -(status = 'completed')::int,
+                       -(status = 'expired')::int, -(status = 'cancelled')::int,
+                       -coalesce(extract(epoch FROM completed_at - created_at), 0), 0
+                FROM before_rows
+                UNION ALL
+                SELECT account_id, livemode, completed_at, 0, 0, 0, 0, 0, 0, 1 FROM after_rows WHERE completed_at IS NOT NULL
+                UNION ALL
+                SELECT account_id, livemode, completed_at, 0, 0, 0, 0, 0, 0, -1 FROM before_rows WHERE completed_at IS NOT NULL
+            ) n
         ) n
-        GROUP BY account_id, livemode, day
+        GROUP BY account_id, livemode, day, ahead
         HAVING sum(pending) <> 0 OR sum(in_progress) <> 0 OR sum(completed) <> 0 OR sum(expired) <> 0 OR sum(cancelled) <> 0
             OR sum(seconds) <> 0 OR sum(that_day) <> 0
-        ORDER BY account_id, livemode, day
+        ORDER BY account_id, livemode, day, ahead
         ON CONFLICT (account_id, livemode, day, shard) DO UPDATE SET
             pending = c.pending + excluded.pending, in_progress = c.in_progress + excluded.in_progress,
             completed = c.completed + excluded.completed, expired = c.expired + excluded.expired, cancelled = c.cancelled + excluded.cancelled,
@@ -118,6 +128,12 @@ BEGIN
     END IF;
     RETURN NULL;
 END $$;
+
+CREATE FUNCTION public.count_shard(ahead integer) RETURNS integer
+    LANGUAGE sql
+    AS $$
+    SELECT 1 + pg_backend_pid() % 16 + CASE ahead WHEN 0 THEN 0 WHEN 1 THEN 32 ELSE 64 END
+$$;
 
 CREATE FUNCTION public.keep_invoice() RETURNS trigger
     LANGUAGE plpgsql
@@ -594,7 +610,9 @@ CREATE TABLE public.session_count (
     expired bigint DEFAULT 0 NOT NULL,
     cancelled bigint DEFAULT 0 NOT NULL,
     completion_seconds numeric DEFAULT 0 NOT NULL,
-    completed_that_day bigint DEFAULT 0 NOT NULL
+    completed_that_day bigint DEFAULT 0 NOT NULL,
+    ahead smallint DEFAULT 0 NOT NULL,
+    CONSTRAINT session_count_ahead_check CHECK (((ahead >= '-1'::integer) AND (ahead <= 1)))
 );
 
 CREATE TABLE public.session_key (
@@ -985,6 +1003,8 @@ CREATE INDEX redelivery_running_idx ON public.redelivery USING btree (paced_unti
 CREATE INDEX session_answers_idx ON public.session USING btree (account_id, completed_at) WHERE ((status = 'completed'::text) AND (data_erased_at IS NULL));
 
 CREATE INDEX session_count_unfolded_idx ON public.session_count USING btree (day) WHERE (shard <> 0);
+
+CREATE INDEX session_count_writers_idx ON public.session_count USING btree (day) WHERE (shard > 0);
 
 CREATE INDEX session_email_idx ON public.session USING btree (account_id, livemode, lower(customer_email), created_at DESC, id DESC, status COLLATE "C");
 

@@ -205,23 +205,26 @@ func TestUsageMatchesANaiveCount(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	sessions := randomSessions(s, 200)
-	for _, days := range [][2]int{{0, 0}, {0, 4}, {1, 2}, {-3, 1}, {3, 60}, {50, 60}, {-800000, -799990}} {
-		first, last := start.AddDate(0, 0, days[0]), start.AddDate(0, 0, days[1])
-		got, err := s.Usage(s.ctx, s.scope, first, last, listNow)
-		s.ok(err)
-		if want := naiveUsage(sessions, first, last); fmt.Sprint(*got) != fmt.Sprint(want) {
-			t.Errorf("days %v:\n%v\nwant\n%v", days, *got, want)
-		}
-		if got.Daily == nil {
-			t.Errorf("days %v: no list of days", days)
+	for _, zone := range []*time.Location{time.UTC, domain.LoadTimeZone("Australia/Sydney")} { // Sydney is the account's
+		for _, days := range [][2]int{{0, 0}, {0, 4}, {1, 2}, {-3, 1}, {3, 60}, {50, 60}, {-800000, -799990}} {
+			first, last := start.AddDate(0, 0, days[0]), start.AddDate(0, 0, days[1])
+			got, err := s.Usage(s.ctx, s.scope, zone, first, last, listNow)
+			s.ok(err)
+			if want := naiveUsage(sessions, zone, first, last); fmt.Sprint(*got) != fmt.Sprint(want) {
+				t.Errorf("days %v in %s:\n%v\nwant\n%v", days, zone, *got, want)
+			}
+			if got.Daily == nil {
+				t.Errorf("days %v: no list of days", days)
+			}
 		}
 	}
 }
 
-func naiveUsage(sessions []*domain.Session, first, last time.Time) domain.Usage {
-	dayOf := func(at time.Time) time.Time { return at.Truncate(24 * time.Hour) }
+func naiveUsage(sessions []*domain.Session, zone *time.Location, first, last time.Time) domain.Usage {
+	first, last = first.Truncate(24*time.Hour), last.Truncate(24*time.Hour)
+	dayOf := func(at time.Time) time.Time { return domain.DateIn(at, zone) }
 	var u domain.Usage
-	for at := dayOf(first); !at.After(dayOf(last)) && !at.After(listNow); at = at.AddDate(0, 0, 1) {
+	for at := first; !at.After(last) && !at.After(dayOf(listNow)); at = at.AddDate(0, 0, 1) {
 		daily := domain.DailyUsage{Date: at}
 		for _, x := range sessions {
 			if dayOf(x.CreatedAt).Equal(at) {
@@ -234,7 +237,7 @@ func naiveUsage(sessions []*domain.Session, first, last time.Time) domain.Usage 
 		u.Daily = append(u.Daily, daily)
 	}
 	for _, x := range sessions {
-		if dayOf(x.CreatedAt).Before(dayOf(first)) || dayOf(x.CreatedAt).After(dayOf(last)) {
+		if dayOf(x.CreatedAt).Before(first) || dayOf(x.CreatedAt).After(last) {
 			continue
 		}
 		u.Created++

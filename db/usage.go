@@ -15,10 +15,11 @@ func (q *Queries) CompletedOn(ctx context.Context, scope domain.Scope, at time.T
 	return n, wrap(err, "count completed sessions")
 }
 
-// Usage counts the scope's sessions created from the first to the last UTC
-// day, both inclusive, as they stand at now, and what happened on each of
-// those days up to today (D44).
-func (q *Queries) Usage(ctx context.Context, scope domain.Scope, first, last, now time.Time) (*domain.Usage, error) {
+// Usage counts the scope's sessions created from the first to the last date of
+// the zone, both inclusive, as they stand at now, and what happened on each of
+// those days up to today (D44). The zone is UTC or the account's: days of any
+// other aren't counted.
+func (q *Queries) Usage(ctx context.Context, scope domain.Scope, zone *time.Location, first, last, now time.Time) (*domain.Usage, error) {
 	var rows []struct {
 		Day               *time.Time `db:"day"` // nil: the overdue ones of all days
 		Created           int        `db:"created"`
@@ -30,15 +31,19 @@ func (q *Queries) Usage(ctx context.Context, scope domain.Scope, first, last, no
 		CompletedThatDay  int        `db:"completed_that_day"`
 	}
 	first, last = day(first), day(last)
+	date := sqlText("day")
+	if zone != time.UTC {
+		date = "(day + ahead)"
+	}
 	// One statement, so that a sweep between two can't count a session twice.
 	// Sessions between their expiry and the sweep are moved to expired (D11).
 	err := q.all(ctx, &rows, `
-		SELECT day, sum(created) AS created, sum(completed) AS completed, sum(cancelled) AS cancelled, sum(expired) AS expired,
+		SELECT `+date+` AS day, sum(created) AS created, sum(completed) AS completed, sum(cancelled) AS cancelled, sum(expired) AS expired,
 			sum(in_progress) AS in_progress, sum(completion_seconds)::float8 AS completion_seconds, sum(completed_that_day) AS completed_that_day
 		FROM session_count
 		WHERE account_id = $1 AND livemode = $2
-			AND day BETWEEN ($3::timestamptz AT TIME ZONE 'UTC')::date AND ($4::timestamptz AT TIME ZONE 'UTC')::date
-		GROUP BY day
+			AND day BETWEEN $3::date - 1 AND $4::date + 1 AND `+date+` BETWEEN $3::date AND $4::date
+		GROUP BY 1
 		UNION ALL
 		SELECT NULL, 0, 0, 0, count(*), -count(*) FILTER (WHERE status = 'in_progress'), 0, 0
 		FROM (
@@ -46,8 +51,8 @@ func (q *Queries) Usage(ctx context.Context, scope domain.Scope, first, last, no
 			WHERE account_id = $1 AND livemode = $2 AND status IN ('pending', 'in_progress') AND expires_at <= $5
 			OFFSET 0 -- the overdue are few: find them by their own index
 		) overdue
-		WHERE created_at >= $3 AND created_at < $4::timestamptz + interval '1 day'`,
-		scope.AccountID, scope.Livemode, first, last, now)
+		WHERE created_at >= $6 AND created_at < $7`,
+		scope.AccountID, scope.Livemode, first, last, now, domain.StartOfDate(first, zone), domain.StartOfDate(last.AddDate(0, 0, 1), zone))
 	if err != nil {
 		return nil, wrap(err, "sum usage")
 	}
@@ -64,7 +69,7 @@ func (q *Queries) Usage(ctx context.Context, scope domain.Scope, first, last, no
 			byDay[r.Day.Format(time.DateOnly)] = domain.DailyUsage{Created: r.Created, Completed: r.CompletedThatDay}
 		}
 	}
-	for at := first; !at.After(last) && !at.After(day(now)); at = at.AddDate(0, 0, 1) {
+	for at := first; !at.After(last) && !at.After(domain.DateIn(now, zone)); at = at.AddDate(0, 0, 1) {
 		row := byDay[at.Format(time.DateOnly)]
 		row.Date = at
 		u.Daily = append(u.Daily, row)
@@ -73,7 +78,7 @@ func (q *Queries) Usage(ctx context.Context, scope domain.Scope, first, last, no
 }
 
 // FoldSessionCounts puts up to limit writers' rows of days before the given
-// one into one row a day, so that totals over a long history stay cheap. Rows
+// one into one row for each day and zone's day, so that totals over a long history stay cheap. Rows
 // that someone is writing are left for the next time. It returns how many rows
 // it removed.
 func (tx *Tx) FoldSessionCounts(ctx context.Context, before time.Time, limit int) (int, error) {
@@ -81,7 +86,7 @@ func (tx *Tx) FoldSessionCounts(ctx context.Context, before time.Time, limit int
 	err := tx.get(ctx, &n, `
 		WITH idle AS MATERIALIZED (
 			SELECT account_id, livemode, day, shard FROM session_count
-			WHERE day < $1::date AND shard <> 0
+			WHERE day < $1::date AND shard > 0
 			LIMIT $2
 			FOR UPDATE SKIP LOCKED
 		), folded AS (
@@ -89,11 +94,11 @@ func (tx *Tx) FoldSessionCounts(ctx context.Context, before time.Time, limit int
 			WHERE (c.account_id, c.livemode, c.day, c.shard) = (i.account_id, i.livemode, i.day, i.shard)
 			RETURNING c.*
 		), sums AS (
-			INSERT INTO session_count AS c (account_id, livemode, day, shard, created, pending, in_progress, completed, expired, cancelled, completion_seconds, completed_that_day)
-			SELECT account_id, livemode, day, 0, sum(created), sum(pending), sum(in_progress), sum(completed), sum(expired), sum(cancelled), sum(completion_seconds), sum(completed_that_day)
+			INSERT INTO session_count AS c (account_id, livemode, day, shard, ahead, created, pending, in_progress, completed, expired, cancelled, completion_seconds, completed_that_day)
+			SELECT account_id, livemode, day, CASE ahead WHEN 0 THEN 0 WHEN 1 THEN -1 ELSE -2 END, ahead, sum(created), sum(pending), sum(in_progress), sum(completed), sum(expired), sum(cancelled), sum(completion_seconds), sum(completed_that_day)
 			FROM folded
-			GROUP BY account_id, livemode, day
-			ORDER BY account_id, livemode, day
+			GROUP BY account_id, livemode, day, ahead
+			ORDER BY account_id, livemode, day, ahead
 			ON CONFLICT (account_id, livemode, day, shard) DO UPDATE SET
 				created = c.created + excluded.created, pending = c.pending + excluded.pending, in_progress = c.in_progress + excluded.in_progress,
 				completed = c.completed + excluded.completed, expired = c.expired + excluded.expired, cancelled = c.cancelled + excluded.cancelled,

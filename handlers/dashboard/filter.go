@@ -117,8 +117,7 @@ func dayIn(field, text string, zone *time.Location, days int, errs form.Errors) 
 	if err != nil {
 		return nil, append(errs, form.Error{Field: field, Message: "Enter a date such as 2026-11-21"})
 	}
-	noon := time.Date(t.Year(), t.Month(), t.Day(), 12, 0, 0, 0, zone)
-	start := domain.StartOfDay(noon, zone, days)
+	start := domain.StartOfDate(t.AddDate(0, 0, days), zone)
 	return &start, errs
 }
 

@@ -12,7 +12,7 @@ import (
 
 // ShowHome shows the mode's figures, or how to begin.
 func (s *Server) ShowHome(c echo.Context, v *Visit) error {
-	figures, err := s.Home.Figures(c.Request().Context(), v.Scope)
+	figures, err := s.Home.Figures(c.Request().Context(), v.Scope, v.Staff.Zone())
 	if err != nil {
 		return err
 	}

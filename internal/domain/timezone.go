@@ -105,6 +105,17 @@ func (a *Account) Zone() *time.Location { return LoadTimeZone(a.TimeZone) }
 // Zone is the zone of the account's dashboard.
 func (s *StaffSession) Zone() *time.Location { return LoadTimeZone(s.TimeZone) }
 
+// DateIn returns the date of t in the zone, as its midnight in UTC.
+func DateIn(t time.Time, zone *time.Location) time.Time {
+	year, month, day := t.In(zone).Date()
+	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+}
+
+// StartOfDate returns the first moment in the zone of a date as DateIn has it.
+func StartOfDate(date time.Time, zone *time.Location) time.Time {
+	return StartOfDay(time.Date(date.Year(), date.Month(), date.Day(), 12, 0, 0, 0, zone), zone, 0)
+}
+
 // StartOfDay returns the first moment of t's day in the zone, moved by some
 // days. Where clocks skip midnight, the day starts when they have been put
 // forward; where midnight comes twice, it starts with the first.

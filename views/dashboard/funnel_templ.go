@@ -45,7 +45,7 @@ func whereCustomersStop(h HomePage) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"panel\" aria-labelledby=\"funnel-title\"><div class=\"panel-head\"><h2 id=\"funnel-title\">Where customers stop</h2><p class=\"row-note\">Sessions created in the last 30 days, UTC</p></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"panel\" aria-labelledby=\"funnel-title\"><div class=\"panel-head\"><h2 id=\"funnel-title\">Where customers stop</h2><p class=\"row-note\">Sessions created in the last 30 days</p></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

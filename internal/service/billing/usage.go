@@ -28,7 +28,7 @@ func (s *Service) Usage(ctx context.Context, scope domain.Scope, r UsageRange) (
 	if err != nil {
 		return nil, err
 	}
-	usage, err := s.DB.Usage(ctx, scope, first, last, now)
+	usage, err := s.DB.Usage(ctx, scope, time.UTC, first, last, now)
 	return &UsageReport{first, last, usage}, err
 }
 

@@ -29,7 +29,7 @@ const days = 30
 
 // Figures are what the home page shows of a scope.
 type Figures struct {
-	Now, Before  *domain.Usage  // of the last 30 days and of the 30 before, UTC
+	Now, Before  *domain.Usage  // of the last 30 days and of the 30 before
 	Funnel       *domain.Funnel // of Now's sessions
 	TimesBefore  domain.Times   // from creation to completion, of Before's
 	ByStatus     map[domain.Status]int
@@ -39,18 +39,18 @@ type Figures struct {
 	Opened       bool                         // a customer has opened a session, whatever became of it
 }
 
-// Figures returns what the home page shows of the scope. It reads counters, and
-// no history.
-func (s *Service) Figures(ctx context.Context, scope domain.Scope) (*Figures, error) {
+// Figures returns what the home page shows of the scope. Its days are those of
+// the zone, which is the account's. It reads counters, and no history.
+func (s *Service) Figures(ctx context.Context, scope domain.Scope, zone *time.Location) (*Figures, error) {
 	now := s.Clock.Now()
-	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
+	today := domain.DateIn(now, zone)
 	first := today.AddDate(0, 0, 1-days)
 	h := &Figures{ByStatus: map[domain.Status]int{}}
 	var err error
-	if h.Now, err = s.DB.Usage(ctx, scope, first, today, now); err != nil {
+	if h.Now, err = s.DB.Usage(ctx, scope, zone, first, today, now); err != nil {
 		return nil, err
 	}
-	if h.Before, err = s.DB.Usage(ctx, scope, first.AddDate(0, 0, -days), first.AddDate(0, 0, -1), now); err != nil {
+	if h.Before, err = s.DB.Usage(ctx, scope, zone, first.AddDate(0, 0, -days), first.AddDate(0, 0, -1), now); err != nil {
 		return nil, err
 	}
 	if h.TimesBefore, err = s.DB.CompletionTimes(ctx, scope, first.AddDate(0, 0, -days), first.AddDate(0, 0, -1)); err != nil {
