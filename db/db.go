@@ -40,17 +40,17 @@ type Options struct {
 // DB is the database, safe for concurrent use.
 type DB struct {
 	Queries
-	pool      *sqlx.DB
-	announcer *announcer
-	listener  *listener
+	pool       *sqlx.DB
+	announcers *announcers
+	listener   *listener
 }
 
 // Tx is a transaction, given to the function passed to DB.InTx.
 type Tx struct {
 	Queries
-	tx        *sqlx.Tx
-	announcer *announcer
-	committed []func()
+	tx         *sqlx.Tx
+	announcers *announcers
+	committed  []func()
 }
 
 // AfterCommit calls fn after the transaction is committed. If it is rolled back,
@@ -78,13 +78,13 @@ func Open(ctx context.Context, dsn string, opts Options) (*DB, error) {
 
 func newDB(pool *sqlx.DB, dsn string) *DB {
 	q := Queries{on: pool}
-	return &DB{Queries: q, pool: pool, announcer: &announcer{on: &q}, listener: &listener{dsn: dsn, subs: map[string]map[chan struct{}]struct{}{}}}
+	return &DB{Queries: q, pool: pool, announcers: newAnnouncers(&q), listener: newListener(dsn)}
 }
 
 // Close closes all connections.
 func (d *DB) Close() error {
 	d.listener.close()
-	d.announcer.sent.Wait()
+	d.announcers.close()
 	return d.pool.Close()
 }
 
@@ -194,7 +194,7 @@ func (d *DB) runTx(ctx context.Context, fn func(tx *Tx) error) (err error) {
 	if err != nil {
 		return fmt.Errorf("db: begin: %w", err)
 	}
-	tx := &Tx{Queries: Queries{on: begun}, tx: begun, announcer: d.announcer}
+	tx := &Tx{Queries: Queries{on: begun}, tx: begun, announcers: d.announcers}
 	committing := false
 	defer func() {
 		if committing {

@@ -20,6 +20,7 @@ func (tx *Tx) InsertDelivery(ctx context.Context, d *domain.Delivery) error {
 		INSERT INTO delivery (id, account_id, livemode, event_id, type, endpoint_id, session_id, sequence, url, state, next_attempt_at, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 		d.ID, d.AccountID, d.Livemode, d.EventID, d.EventType, d.EndpointID, d.SessionID, d.Sequence, d.URL, d.State, d.NextAttemptAt, d.CreatedAt)
+	tx.Announce(domain.Scope{AccountID: d.AccountID, Livemode: d.Livemode}, domain.DeliveryChanged, d.SessionID)
 	return wrap(err, "insert delivery")
 }
 
@@ -85,9 +86,11 @@ func (q *Queries) ReleaseDeliveries(ctx context.Context, claimed []ClaimedDelive
 // AttemptOutcome is an attempt and what the delivery has come to by it.
 type AttemptOutcome struct {
 	domain.DeliveryAttempt
-	Cycle int // that the attempt was claimed in
-	State domain.DeliveryState
-	Next  *time.Time // when the next attempt is due, nil for none
+	Scope     domain.Scope // the delivery's
+	SessionID *domain.SessionID
+	Cycle     int // that the attempt was claimed in
+	State     domain.DeliveryState
+	Next      *time.Time // when the next attempt is due, nil for none
 }
 
 // RecordAttempts stores attempts, what their deliveries have come to and
@@ -129,6 +132,9 @@ func (d *DB) RecordAttempts(ctx context.Context, outcomes []AttemptOutcome, heal
 			pq.Array(c.codes), pq.Array(c.classes), pq.Array(c.errors), pq.Array(c.headers), pq.Array(c.responses), pq.Array(c.cycles))
 		if err != nil {
 			return wrap(err, "record attempts")
+		}
+		for i := range outcomes {
+			tx.Announce(outcomes[i].Scope, domain.DeliveryChanged, outcomes[i].SessionID)
 		}
 		return tx.updateHealth(ctx, health)
 	})

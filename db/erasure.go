@@ -34,6 +34,7 @@ func (tx *Tx) EraseSession(ctx context.Context, session *domain.Session, e *doma
 	if err != nil {
 		return nil, wrap(err, "erase session")
 	}
+	tx.Announce(session.Scope(), domain.SessionChanged|domain.DeliveryChanged, &session.ID)
 	var documents []domain.DocumentID
 	err = tx.all(ctx, &documents, `
 		WITH gone AS (DELETE FROM document WHERE session_id = $1 RETURNING id)

@@ -27,6 +27,7 @@ func (tx *Tx) Redeliver(ctx context.Context, scope domain.Scope, id domain.Deliv
 			redelivery_id = CASE WHEN state = 'pending' THEN redelivery_id END
 		WHERE id = $1 AND account_id = $2 AND livemode = $3
 		RETURNING `+deliveryColumns, id, scope.AccountID, scope.Livemode, now)
+	tx.Announce(scope, domain.DeliveryChanged, out.SessionID)
 	return &out, wrap(err, "redeliver")
 }
 
@@ -38,6 +39,7 @@ func (tx *Tx) CancelDelivery(ctx context.Context, scope domain.Scope, id domain.
 		UPDATE delivery SET state = 'cancelled', next_attempt_at = NULL, finished_at = $4
 		WHERE id = $1 AND account_id = $2 AND livemode = $3 AND state = 'pending'
 		RETURNING `+deliveryColumns, id, scope.AccountID, scope.Livemode, now)
+	tx.Announce(scope, domain.DeliveryChanged, out.SessionID)
 	return &out, wrapChange(err, "cancel delivery")
 }
 

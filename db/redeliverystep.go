@@ -46,6 +46,11 @@ func (d *DB) StepRedelivery(ctx context.Context, id domain.RedeliveryID, now tim
 		if step.Endpoints, err = tx.requeue(ctx, id, budget, now); err != nil {
 			return err
 		}
+		scope, err := tx.RedeliveryScope(ctx, id)
+		if err != nil {
+			return err
+		}
+		tx.Announce(scope, domain.DeliveryChanged, nil)
 		step.Ended, err = tx.finishRedelivery(ctx, id, now)
 		return err
 	})

@@ -12,6 +12,9 @@ const apiRequestColumns = `id, account_id, livemode, key_id, method, route, sess
 // InsertAPIRequests adds lines to the log of API requests, all or none.
 func (d *DB) InsertAPIRequests(ctx context.Context, lines []domain.APIRequest) error {
 	err := d.InTx(ctx, func(tx *Tx) error {
+		for i := range lines {
+			tx.Announce(domain.Scope{AccountID: lines[i].AccountID, Livemode: lines[i].Livemode}, domain.RequestLogged, nil)
+		}
 		return tx.copyRows(ctx, "COPY api_request ("+apiRequestColumns+") FROM STDIN", len(lines), func(i int) []any {
 			r := &lines[i]
 			return []any{r.ID, r.AccountID, r.Livemode, r.KeyID, r.Method, r.Route, r.SessionID, r.DocumentID, r.Status,

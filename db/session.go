@@ -32,6 +32,7 @@ func (tx *Tx) insertSession(ctx context.Context, s *domain.Session, expires *tim
 		RETURNING expires_at`,
 		s.ID, s.AccountID, s.Livemode, s.Status, s.FormType, s.CustomerEmail, s.CustomerName, s.ReferenceID,
 		s.WebhookURL, s.Metadata, s.CreatedAt, expires, s.CreatedByKind, s.CreatedBy, s.Language, s.Prefilled)
+	tx.Announce(s.Scope(), domain.SessionChanged, &s.ID)
 	return wrap(err, "insert session")
 }
 
@@ -63,6 +64,7 @@ func (tx *Tx) CancelSession(ctx context.Context, scope domain.Scope, id domain.S
 		WHERE id = $1 AND account_id = $2 AND livemode = $3 AND status IN ('pending', 'in_progress') AND expires_at > $4
 		RETURNING `+sessionColumns,
 		id, scope.AccountID, scope.Livemode, now)
+	tx.Announce(scope, domain.SessionChanged, &id)
 	return &s, wrapChange(err, "cancel session")
 }
 
@@ -75,6 +77,7 @@ func (tx *Tx) ExtendSession(ctx context.Context, scope domain.Scope, id domain.S
 		WHERE id = $1 AND account_id = $2 AND livemode = $3 AND status IN ('pending', 'in_progress') AND expires_at > $5 AND expires_at < $4
 		RETURNING `+sessionColumns,
 		id, scope.AccountID, scope.Livemode, to, now)
+	tx.Announce(scope, domain.SessionChanged, &id)
 	return &s, wrapChange(err, "extend session")
 }
 

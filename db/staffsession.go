@@ -33,6 +33,16 @@ func (q *Queries) StaffSession(ctx context.Context, tokenHash []byte, now time.T
 	return &s, wrap(err, "find staff session")
 }
 
+// StaffSessionByID returns a live session by its id, or ErrNotFound, for work that
+// outlasts its request: the token can change during it.
+func (q *Queries) StaffSessionByID(ctx context.Context, id domain.StaffSessionID, now time.Time) (*domain.StaffSession, error) {
+	var s domain.StaffSession
+	err := q.get(ctx, &s, staffSessionQuery+`
+		WHERE s.id = $1 AND s.stage = 'full' AND s.expires_at > $2 AND s.seen_at > $3`,
+		id, now, now.Add(-domain.StaffIdle))
+	return &s, wrap(err, "find staff session by id")
+}
+
 // StaffSessions returns a staff user's live sessions, the latest first.
 func (q *Queries) StaffSessions(ctx context.Context, staff domain.StaffID, now time.Time) ([]domain.StaffSession, error) {
 	var out []domain.StaffSession

@@ -35,7 +35,7 @@ type oddCase struct {
 
 // oddCases are the routes that read fields.
 var oddCases = map[string]oddCase{
-	"GET /dashboard/:mode/sessions":                  {fields: "q=jo@customer.example&status=pending&from=2026-11-01&to=2026-11-20&before={session}"},
+	"GET /dashboard/:mode/sessions":                  {fields: "q=jo@customer.example&status=pending&from=2026-11-01&to=2026-11-20&before={session}&newest={session}"},
 	"GET /dashboard/:mode/sessions/export":           {fields: "q=LOAN-1&status=pending&from=2026-11-01&to=2026-11-20"},
 	"POST /dashboard/:mode/sessions":                 {fields: "customer_email=jo@customer.example&customer_name=Jo&reference_id=LOAN-1&expires_in_days=30&language=en-AU"},
 	"GET /dashboard/:mode/sessions/:session":         {fields: "days=60"},
@@ -65,6 +65,7 @@ var oddCases = map[string]oddCase{
 	"GET /dashboard/:mode/team":                      {fields: "email=jo@lender.example&role=support"},
 	"POST /dashboard/:mode/team":                     {fields: "email=jo@lender.example&role=support&may_download=yes"},
 	"POST /dashboard/:mode/team/:staff/role":         {fields: "role=support&may_download=yes"},
+	"GET /dashboard/:mode/live":                      {fields: "on=session,delivery&session={session}&since=1770000000000&every=2"},
 	"GET /dashboard/:mode/billing":                   {fields: "before=9"},
 	"POST /dashboard/:mode/billing/email":            {fields: "billing_email=jo@lender.example"},
 	"POST /dashboard/:mode/billing/details":          {fields: "buyer_name=Lender+Pty+Ltd&abn=51+824+753+556&address=1+High+St&purchase_order=PO-7"},

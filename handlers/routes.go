@@ -144,6 +144,7 @@ var (
 	asFile    = dashboard.AsFile
 	takesFile = dashboard.TakesFile
 	toCards   = dashboard.ToCardPages
+	streams   = dashboard.Streams
 	confirmed = dashboard.Confirmed
 	settles   = dashboard.Settles
 )
@@ -174,6 +175,7 @@ func (s *server) dashboardRoutes() []Route {
 	d := s.dashboard
 	return []Route{
 		staff(get, "", domain.UseDashboard, d.ShowHome),
+		staff(get, "/live", domain.UseDashboard, d.FollowChanges, streams).withoutHead(),
 		staff(get, "/sessions", domain.UseSessions, d.ListSessions),
 		staff(post, "/sessions", domain.UseSessions, d.CreateSession),
 		staff(get, "/sessions/new", domain.UseSessions, d.ShowNewSession),
@@ -318,6 +320,8 @@ func (s *server) register(e *echo.Echo) error {
 		switch {
 		case r.takesFile:
 			guard = []echo.MiddlewareFunc{s.origins.Staff, web.Compress}
+		case r.staff != nil && r.staff.Has(streams):
+			guard = []echo.MiddlewareFunc{s.origins.Staff} // a compressor takes 800 KB while it is open
 		case r.Class == SignedOut && r.Method == get:
 			guard = signedIn // only posts are counted
 		}

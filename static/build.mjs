@@ -10,7 +10,7 @@ const root = path.dirname(fileURLToPath(import.meta.url));
 const dist = path.join(root, "dist");
 
 // The files that pages link to. Everything else is imported by one of them.
-const entries = ["css/app.css", "css/dashboard.css", "css/docs.css", "js/app.js", "js/dashboard.js", "js/docs.js", "img/icon.svg"];
+const entries = ["css/app.css", "css/dashboard.css", "css/docs.css", "js/app.js", "js/dashboard.js", "js/docs.js", "js/live.js", "img/icon.svg"];
 
 // Remove files of an earlier build, which would be embedded into the binary. Keep
 // .gitkeep: go:embed needs one file before the first build.

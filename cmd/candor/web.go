@@ -77,6 +77,7 @@ func startWeb(c config.Config, a *app, listener net.Listener, logger *slog.Logge
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug), // it has addresses, which are personal data
 	}
 	server.RegisterOnShutdown(a.Webhooks.EndWaits)
+	server.RegisterOnShutdown(a.Live.End)
 	failed := make(chan error, 1)
 	go func() {
 		if err := server.Serve(limitConnections(listener, c.MaxConnections, c.TrustedProxies)); !errors.Is(err, http.ErrServerClosed) {

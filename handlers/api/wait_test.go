@@ -55,7 +55,7 @@ func listening(h *harness.Harness) {
 	h.Helper()
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
 		var n int
-		h.OK(h.DB.Raw().GetContext(h.Context(), &n, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query = 'LISTEN "candor_event"'`))
+		h.OK(h.DB.Raw().GetContext(h.Context(), &n, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query = 'LISTEN "candor_change"'`))
 		if n == 1 {
 			return
 		}

@@ -68,6 +68,7 @@ func (s *Server) ShowDelivery(c echo.Context, v *Visit) error {
 		Page: s.page(v, "Webhook"), Delivery: record.Delivery, Origin: record.Origin, Body: record.Event.Body,
 	}
 	page.Of = string(record.EventType)
+	page.Live = view.Live{Topics: domain.DeliveryChanged, Session: record.SessionID}
 	for _, a := range record.AttemptLog {
 		page.Attempts = append(page.Attempts, view.AttemptLine{
 			Number: a.Number, At: a.StartedAt, DurationMS: a.DurationMS, Status: a.StatusCode, Class: web.Text(a.ErrorClass), Error: web.Text(a.Error),

@@ -26,6 +26,12 @@ func (s *Server) lostVisit(c echo.Context) *Visit {
 // signed in see no menu.
 func (s *Server) AnswerError(c echo.Context, status int, public *domain.Error) error {
 	p := view.ErrorPage{Page: view.Page{Title: "Sorry, something went wrong", Now: s.Clock.Now()}, Text: public.Text(view.Words.Say)}
+	if web.Enhanced(c) {
+		c.Response().Header().Set("HX-Reswap", "none") // a part of a page stays as it is
+		if status == http.StatusForbidden || status == http.StatusNotFound {
+			c.Response().Header().Set("HX-Refresh", "true") // the whole page says it
+		}
+	}
 	v, _ := web.RequestOf(c).Visit.(*Visit)
 	if v == nil && status == http.StatusNotFound {
 		v = s.lostVisit(c)

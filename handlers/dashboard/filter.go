@@ -135,6 +135,20 @@ func beforeIn[ID any](c echo.Context, parse func(string) (ID, error)) (*ID, erro
 	return &id, nil
 }
 
+// newestIn returns the id of the row that a list began with when it was shown, nil if it
+// is shown now.
+func newestIn[ID any](c echo.Context, parse func(string) (ID, error)) (*ID, error) {
+	text := c.QueryParam(view.NewestParam)
+	if text == "" {
+		return nil, nil
+	}
+	id, err := parse(text)
+	if err != nil {
+		return nil, echo.ErrNotFound
+	}
+	return &id, nil
+}
+
 // An hourTwice says which one is meant of a time that comes twice when clocks are
 // put back.
 type hourTwice int

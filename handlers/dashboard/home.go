@@ -22,6 +22,7 @@ func (s *Server) ShowHome(c echo.Context, v *Visit) error {
 		Sessions: v.Staff.May(domain.UseSessions), Webhooks: v.Staff.May(domain.ManageWebhooks), Keys: v.Staff.May(domain.ManageKeys),
 		HasKey: figures.HasKey, Opened: figures.Opened, BaseURL: s.BaseURL,
 	}
+	page.Live = view.Live{Topics: domain.SessionChanged | domain.DeliveryChanged | domain.InvoiceChanged, Pause: view.SlowPause}
 	for _, e := range figures.Endpoints {
 		page.Arrived = page.Arrived || e.LastSuccessAt != nil
 		page.Endpoints++

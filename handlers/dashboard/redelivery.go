@@ -141,6 +141,9 @@ func (s *Server) ShowRedelivery(c echo.Context, v *Visit) error {
 	}
 	page.Moving = r.State == domain.RedeliveryRunning ||
 		page.Outcome[domain.DeliveryPending] > 0 && s.Clock.Now().Sub(*r.FinishedAt) < redeliveryWatch
+	if page.Moving {
+		page.Live = view.Live{Topics: domain.DeliveryChanged}
+	}
 	if r.EndpointID != nil {
 		endpoints, err := s.Webhooks.Endpoints(ctx, v.Scope)
 		if err != nil {

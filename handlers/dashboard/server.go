@@ -14,6 +14,7 @@ import (
 	"candor/internal/service/billing"
 	"candor/internal/service/home"
 	"candor/internal/service/keys"
+	"candor/internal/service/live"
 	"candor/internal/service/requestlog"
 	"candor/internal/service/sessions"
 	"candor/internal/service/staff/attempts"
@@ -32,6 +33,7 @@ type Config struct {
 	Billing    *billing.Service
 	Home       *home.Service
 	Keys       *keys.Service
+	Live       *live.Service
 	RequestLog *requestlog.Service
 	Sessions   *sessions.Service
 	Team       *team.Service

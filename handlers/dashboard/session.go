@@ -44,6 +44,7 @@ func (s *Server) sessionPage(c echo.Context, v *Visit, id domain.SessionID, stat
 		MayDownload: v.Staff.May(domain.DownloadData), Retained: found.Retained, DataUntil: found.DataUntil, DataGone: found.DataGone, Days: c.FormValue("days"),
 	}
 	page.Errors, page.Of = view.ErrorItems(errs), found.Session.Reference()
+	page.Live = view.Live{Topics: domain.SessionChanged | domain.DeliveryChanged, Session: &id}
 	if found.Session.CustomerErasedAt != nil {
 		if page.Receipt, err = s.Sessions.Erasure(c.Request().Context(), v.Scope, id); err != nil {
 			return err

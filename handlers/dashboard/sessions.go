@@ -10,6 +10,7 @@ import (
 	"candor/handlers/web"
 	"candor/internal/domain"
 	"candor/internal/form"
+	"candor/internal/service/sessions"
 	view "candor/views/dashboard"
 )
 
@@ -51,11 +52,24 @@ func (s *Server) ListSessions(c echo.Context, v *Visit) error {
 	}
 	page := view.SessionsPage{Page: s.page(v, "Sessions"), Filters: shown, First: before == nil}
 	page.Errors, page.Of = view.ErrorItems(errs), shown.Title()
-	slice, err := s.Sessions.Before(ctx, v.Scope, filter, before, sessionsPerPage)
+	page.Live.Topics = domain.SessionChanged
+	newest, err := newestIn(c, domain.ParseSessionID)
+	if err != nil {
+		return err
+	}
+	var slice *sessions.Slice
+	if newest != nil && before == nil {
+		slice, page.Newer, err = s.Sessions.From(ctx, v.Scope, filter, *newest, sessionsPerPage)
+	} else {
+		slice, err = s.Sessions.Before(ctx, v.Scope, filter, before, sessionsPerPage)
+	}
 	if err != nil {
 		return err
 	}
 	page.Sessions, page.Total, page.OrMore, page.More = slice.Sessions, slice.Total, slice.OrMore, slice.More
+	if page.First && newest == nil && len(page.Sessions) > 0 {
+		page.Page = page.From(page.Sessions[0].ID.String())
+	}
 	return web.Render(c, http.StatusOK, view.Sessions(page))
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"candor/handlers/dashboard/auth"
 	"candor/handlers/web"
 	"candor/internal/domain"
 	view "candor/views/dashboard"
@@ -20,6 +21,7 @@ type Visit struct {
 	Route  *Route
 	here   string // path and query to come back to
 	notice string // what the last request has done
+	self   string // path and query of the page, "" for a posted form
 }
 
 // A Route is a page of the dashboard or an action on one, for staff users who
@@ -51,6 +53,8 @@ var (
 	ToCardPages = Option{name: "card pages"}
 	// TakesFile says that the route reads the posted form itself.
 	TakesFile = Option{name: "upload"}
+	// Streams says that the route answers for as long as its page is open.
+	Streams = Option{name: "stream"}
 )
 
 // Settles says that the route is open to staff users with this duty. Every
@@ -103,6 +107,9 @@ func (s *Server) serve(c echo.Context, route *Route) error {
 		Staff: session, Scope: domain.Scope{AccountID: session.AccountID, Livemode: live}, Actor: session.Actor(), Route: route,
 	}
 	v.Actor.Address = c.RealIP()
+	if c.Request().Method == http.MethodGet {
+		v.self = c.Request().URL.RequestURI()
+	}
 	web.RequestOf(c).Staff, web.RequestOf(c).Visit = session, v
 	if duty := session.Duty(); duty != domain.NoDuty && !route.Has(Settles(duty)) {
 		return s.leadToDuty(c, v)
@@ -116,9 +123,12 @@ func (s *Server) serve(c echo.Context, route *Route) error {
 	if route.Action() != "" && !session.Confirmed(s.Clock.Now()) {
 		return s.askForPassword(c, v)
 	}
-	v.notice, v.here = s.Notices.Text(c), view.URL(live, route.menu())
+	v.here = view.URL(live, route.menu())
 	if c.Request().Method == http.MethodGet {
 		v.here = c.Request().URL.RequestURI()
+	}
+	if !web.ByItself(c) {
+		v.notice = s.Notices.Text(c) // else another page's would be lost
 	}
 	return route.Serve(c, v)
 }
@@ -129,14 +139,14 @@ func (s *Server) leadToDuty(c echo.Context, v *Visit) error {
 	if c.Request().Method == http.MethodPost {
 		s.Notices.Leave(c, "duty_first")
 	}
-	return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "me"))
+	return auth.LeadTo(c, view.URL(v.Scope.Livemode, "me"))
 }
 
 // page is the frame around the content of a page.
 func (s *Server) page(v *Visit, title string) view.Page {
 	return view.Page{
 		Title: title, Staff: v.Staff, Livemode: v.Scope.Livemode, Current: v.Route.menu(), Here: v.here, Shared: v.Route.Has(Shared),
-		Announce: v.notice, Now: s.Clock.Now(),
+		Announce: v.notice, Now: s.Clock.Now(), Self: v.self,
 	}
 }
 

@@ -31,6 +31,18 @@ func (s *Server) ShowWebhooks(c echo.Context, v *Visit) error {
 	page.Of = shown.Title()
 	before, _ := strconv.ParseInt(c.QueryParam("before"), 10, 64) // 0, the newest, for anything else
 	page.First = before <= 0
+	page.Live.Topics = domain.DeliveryChanged
+	newest, _ := strconv.ParseInt(c.QueryParam(view.NewestParam), 10, 64)
+	if errs == nil && page.First && newest > 0 {
+		latest, err := s.Webhooks.Deliveries(ctx, v.Scope, filter, 0, domain.NewMost)
+		if err != nil {
+			return err
+		}
+		for page.Newer < len(latest) && latest[page.Newer].Sequence > newest {
+			page.Newer++
+		}
+		before = newest + 1
+	}
 	if errs == nil {
 		deliveries, err := s.Webhooks.Deliveries(ctx, v.Scope, filter, max(0, before), deliveriesPerPage+1)
 		if errs = web.ValidationErrors(err); err != nil && errs == nil {
@@ -40,6 +52,9 @@ func (s *Server) ShowWebhooks(c echo.Context, v *Visit) error {
 		for _, d := range deliveries[:min(len(deliveries), deliveriesPerPage)] {
 			page.Deliveries = append(page.Deliveries, view.DeliveryLine{Delivery: d.Delivery, Origin: d.Origin})
 		}
+	}
+	if page.First && newest == 0 && len(page.Deliveries) > 0 {
+		page.Page = page.From(strconv.FormatInt(page.Deliveries[0].Sequence, 10))
 	}
 	page.Errors = view.ErrorItems(errs)
 	if page.Endpoints, err = s.endpointLines(c, endpoints); err != nil {

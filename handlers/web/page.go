@@ -40,6 +40,13 @@ func Render(c echo.Context, status int, page templ.Component) error {
 // Enhanced reports whether htmx sent the request: the page that sent it stays.
 func Enhanced(c echo.Context) bool { return c.Request().Header.Get("HX-Request") != "" }
 
+// HeaderByItself is sent by a page that fetches a part of itself without its user.
+const HeaderByItself = "Candor-By-Itself"
+
+// ByItself reports whether a page sent the request without its user: it keeps no one
+// signed in.
+func ByItself(c echo.Context) bool { return c.Request().Header.Get(HeaderByItself) != "" }
+
 // Text returns an optional text, "" for none.
 func Text(s *string) string {
 	if s == nil {

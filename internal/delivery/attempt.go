@@ -66,7 +66,10 @@ func (w *endpointWorker) outcome(c *db.ClaimedDelivery, result webhook.Result) (
 		return db.AttemptOutcome{}, result.Err
 	}
 	attempt, err := newAttempt(c.ID, c.AttemptsTotal+1, result)
-	out := db.AttemptOutcome{DeliveryAttempt: attempt, Cycle: c.Cycle, State: domain.DeliveryDelivered}
+	out := db.AttemptOutcome{
+		DeliveryAttempt: attempt, Scope: domain.Scope{AccountID: c.AccountID, Livemode: c.Livemode}, SessionID: c.SessionID,
+		Cycle: c.Cycle, State: domain.DeliveryDelivered,
+	}
 	if err != nil || result.Delivered() {
 		return out, err
 	}

@@ -145,6 +145,9 @@ func (f SessionFilter) ByCustomer() bool {
 // CountMost is how far a page counts if no counter is kept.
 const CountMost = 10_000
 
+// NewMost is how far the rows are counted that came since a list was shown.
+const NewMost = 100
+
 // A Page is one page of a list: Number from 1, Size items.
 type Page struct{ Number, Size int }
 

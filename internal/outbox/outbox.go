@@ -133,7 +133,11 @@ func (o *Outbox) record(ctx context.Context, tx *db.Tx, scope domain.Scope, sess
 		return 0, fmt.Errorf("outbox: event body: %w", err)
 	}
 	event.URL, event.EndpointID = url, endpoint
-	tx.Announce(scope)
+	topics := domain.EventRecorded | domain.SessionChanged
+	if session == nil {
+		topics = domain.EventRecorded | domain.InvoiceChanged
+	}
+	tx.Announce(scope, topics, session)
 	if o.observer != nil {
 		tx.AfterCommit(func() { o.observer.EventRecorded(event.Type) })
 	}

@@ -22,6 +22,7 @@ import (
 	"candor/internal/service/home"
 	"candor/internal/service/idempotency"
 	"candor/internal/service/keys"
+	"candor/internal/service/live"
 	"candor/internal/service/requestlog"
 	"candor/internal/service/sealing"
 	"candor/internal/service/sessions"
@@ -71,6 +72,7 @@ type Services struct {
 	Sessions    *sessions.Service
 	Forms       *forms.Service
 	Home        *home.Service
+	Live        *live.Service
 	Sealing     *sealing.Service
 	Simulator   *simulator.Service
 }
@@ -110,6 +112,7 @@ func New(c Config) Services {
 		DB: c.DB, Clock: c.Clock, Outbox: c.Outbox, Sessions: s.Sessions, Forms: s.Forms, Webhooks: s.Webhooks, Idempotency: s.Idempotency,
 	})
 	s.Home = home.New(home.Config{DB: c.DB, Clock: c.Clock, Billing: s.Billing})
+	s.Live = live.New(live.Config{DB: c.DB, Clock: c.Clock})
 	s.Sealing = sealing.New(sealing.Config{DB: c.DB, Ring: c.Ring})
 	return s
 }

@@ -1,5 +1,4 @@
-// The script of the dashboard: htmx, and what htmx lacks.
-import "htmx.org/dist/htmx.esm.min.js";
+// The script of every page of the dashboard.
 import "./copy.js";
 import "./export.js";
 import "./once.js";

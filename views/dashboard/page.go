@@ -30,6 +30,9 @@ type Page struct {
 	Errors   []ui.ErrorItem // of the fields of a posted form
 	Refresh  string         // where the browser goes by itself; "" for nowhere
 	Now      time.Time
+	Self     string // path and query of the page, "" if it answers a posted form
+	Live     Live
+	Newer    int // rows that came since the list was shown
 }
 
 // Mode is the name of the page's mode.

@@ -31,7 +31,7 @@ var (
 	// htmxAttributes are those that pages may use. hx-on is not among them:
 	// the Content-Security-Policy refuses it.
 	htmxAttributes = strings.Fields(`hx-get hx-post hx-put hx-patch hx-delete hx-target hx-select hx-select-oob hx-swap hx-swap-oob hx-trigger hx-include
-		hx-vals hx-headers hx-push-url hx-replace-url hx-confirm hx-disable hx-encoding hx-indicator hx-sync hx-status hx-preserve hx-validate hx-ignore hx-config`)
+		hx-vals hx-headers hx-push-url hx-replace-url hx-confirm hx-disable hx-encoding hx-indicator hx-sync hx-status hx-preserve hx-validate hx-ignore hx-config hx-sse`)
 )
 
 // Patterns of modifiers' values.
@@ -268,6 +268,11 @@ func TestHtmxListsAreItsOwn(t *testing.T) {
 			t.Errorf("htmx has no strategy %q", strategy)
 		}
 	}
+	stream, err := os.ReadFile("../../node_modules/htmx.org/dist/ext/hx-sse.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source += string(stream)
 	for _, name := range htmxAttributes {
 		if verb, _ := strings.CutPrefix(name, "hx-"); !strings.Contains(source, name) && !strings.Contains(source, `"`+verb+`"`) {
 			t.Errorf("htmx has no attribute %q", name)

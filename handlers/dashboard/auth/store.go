@@ -62,7 +62,11 @@ func (s *staffStore) New(r *http.Request, name string) (*sessions.Session, error
 	if err != nil || cookie.Value == "" {
 		return session, nil
 	}
-	staff, err := s.auth.Session(r.Context(), cookie.Value)
+	open := s.auth.Session
+	if r.Header.Get(web.HeaderByItself) != "" {
+		open = s.auth.Look
+	}
+	staff, err := open(r.Context(), cookie.Value)
 	if errors.Is(err, &domain.Error{Code: domain.CodeUnauthorized}) {
 		return session, nil
 	}
@@ -131,12 +135,34 @@ func (s *Server) Session(c echo.Context) (*domain.StaffSession, error) {
 // back to the form, and the next page says so.
 func (s *Server) SendTo(c echo.Context, page string) error {
 	then := c.Request().URL.RequestURI()
+	if web.Enhanced(c) {
+		then = LocalPath(currentPage(c))
+	}
 	if c.Request().Method == http.MethodPost {
 		values, _ := web.FormValues(c) // what can't be read came from no page
 		then = LocalPath(values.Get("from"))
 		s.Notices.Leave(c, "signed_out_first")
 	}
-	return c.Redirect(http.StatusSeeOther, view.Root+page+"?then="+url.QueryEscape(then))
+	return LeadTo(c, view.Root+page+"?then="+url.QueryEscape(then))
+}
+
+// LeadTo leads to another page. A request that htmx sent is refused, with the page that
+// the browser goes to: after a redirect it would take that page for a part of this one.
+func LeadTo(c echo.Context, path string) error {
+	if web.Enhanced(c) {
+		c.Response().Header().Set("HX-Redirect", path)
+		return c.NoContent(http.StatusUnauthorized)
+	}
+	return c.Redirect(http.StatusSeeOther, path)
+}
+
+// currentPage is the path of the page that htmx sent the request from.
+func currentPage(c echo.Context) string {
+	u, err := url.Parse(c.Request().Header.Get("HX-Current-URL"))
+	if err != nil {
+		return ""
+	}
+	return u.RequestURI()
 }
 
 // LocalPath returns path if it is one of the dashboard's, else the dashboard's

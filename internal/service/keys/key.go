@@ -241,7 +241,7 @@ func (s *Service) Delete(ctx context.Context, scope domain.Scope, by domain.Acto
 		if err := tx.DeleteAPIKey(ctx, id, s.Clock.Now()); err != nil {
 			return err
 		}
-		tx.Announce(scope) // a request that waits for events with the key ends now
+		tx.Announce(scope, domain.EventRecorded, nil) // a request that waits for events with the key ends now
 		e := entryOf(domain.AuditKeyDeleted, k)
 		e.Before = stateOf(k)
 		return s.Audit.Record(ctx, tx, scope.AccountID, by, e)

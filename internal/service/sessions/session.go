@@ -4,6 +4,8 @@
 package sessions
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -96,13 +98,42 @@ func (s *Service) Before(ctx context.Context, scope domain.Scope, f domain.Sessi
 			return nil, err
 		}
 	}
+	return s.below(ctx, scope, f, last, limit)
+}
+
+// From returns what Before returned of the newest when the session with that id was the
+// newest, as it is now, and how many of the filter's have come since, at most
+// domain.NewMost. Error: session_not_found.
+func (s *Service) From(ctx context.Context, scope domain.Scope, f domain.SessionFilter, newest domain.SessionID, limit int) (slice *Slice, newer int, err error) {
+	first, err := s.Get(ctx, scope, newest)
+	if err != nil {
+		return nil, 0, err
+	}
+	latest, err := s.DB.SessionsBefore(ctx, scope, f, nil, domain.NewMost, s.Clock.Now())
+	if err != nil {
+		return nil, 0, err
+	}
+	for newer < len(latest) && cmp.Or(latest[newer].CreatedAt.Compare(first.CreatedAt), bytes.Compare(latest[newer].ID.UUID[:], first.ID.UUID[:])) > 0 {
+		newer++
+	}
+	for i := len(first.ID.UUID) - 1; i >= 0; i-- { // the next id, so that it is among those below
+		if first.ID.UUID[i]++; first.ID.UUID[i] != 0 {
+			break
+		}
+	}
+	slice, err = s.below(ctx, scope, f, first, limit)
+	return slice, newer, err
+}
+
+// below returns the slice after last in the list's order, nil for the newest.
+func (s *Service) below(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, limit int) (*Slice, error) {
 	now := s.Clock.Now()
 	sessions, err := s.DB.SessionsBefore(ctx, scope, f, last, limit+1, now)
 	if err != nil {
 		return nil, err
 	}
 	slice := &Slice{Sessions: sessions[:min(limit, len(sessions))], Total: len(sessions), More: len(sessions) > limit}
-	if slice.More || before != nil {
+	if slice.More || last != nil {
 		slice.Total, err = s.DB.CountSessions(ctx, scope, f, now, domain.CountMost)
 		slice.OrMore = slice.Total == domain.CountMost && !f.Counted()
 	}

@@ -48,8 +48,8 @@ func (s *Service) WaitEvents(ctx context.Context, scope domain.Scope, f domain.E
 		return nil, err
 	}
 	defer s.waits.end(scope)
-	wake, stop := s.DB.Subscribe(scope)
-	defer stop()
+	events := s.DB.Subscribe(scope, domain.EventRecorded, nil, time.Time{})
+	defer events.Stop()
 	over, look := time.NewTimer(wait), time.NewTicker(lookEvery)
 	defer over.Stop()
 	defer look.Stop()
@@ -76,7 +76,7 @@ func (s *Service) WaitEvents(ctx context.Context, scope domain.Scope, f domain.E
 				return feed, err
 			}
 			f.After = feed.NextAfter // so that no event is looked at twice
-		case <-wake:
+		case <-events.Wake:
 			woken = true
 		case <-look.C:
 			woken = true

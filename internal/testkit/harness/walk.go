@@ -116,7 +116,7 @@ func (h *Harness) Recorded(d *domain.Delivery, state domain.DeliveryState, statu
 	if class != "" {
 		attempt.ErrorClass = &class
 	}
-	h.OK(h.DB.RecordAttempts(h.Context(), []db.AttemptOutcome{{DeliveryAttempt: attempt, Cycle: d.Cycle, State: state}}, nil))
+	h.OK(h.DB.RecordAttempts(h.Context(), []db.AttemptOutcome{{DeliveryAttempt: attempt, Scope: domain.Scope{AccountID: d.AccountID, Livemode: d.Livemode}, SessionID: d.SessionID, Cycle: d.Cycle, State: state}}, nil))
 }
 
 // Mark is in all that marked makes, so that a page that shows any of it can be

@@ -122,14 +122,21 @@ func (s *Service) startStaffSession(ctx context.Context, tx *db.Tx, session *dom
 	return tx.InsertStaffSession(ctx, session, tokenHash)
 }
 
+// Look is Session for a request that a page makes by itself: it doesn't count as use,
+// so that an open page keeps no one signed in.
+func (s *Service) Look(ctx context.Context, token string) (*domain.StaffSession, error) {
+	session, err := s.DB.StaffSession(ctx, domain.HashToken(token), s.Clock.Now())
+	return session, db.MissingAs(err, domain.ErrSignedOut)
+}
+
 // Session returns the live session of a token with the user's current rights, or
 // unauthorized.
 func (s *Service) Session(ctx context.Context, token string) (*domain.StaffSession, error) {
-	now := s.Clock.Now()
-	session, err := s.DB.StaffSession(ctx, domain.HashToken(token), now)
+	session, err := s.Look(ctx, token)
 	if err != nil {
-		return nil, db.MissingAs(err, domain.ErrSignedOut)
+		return nil, err
 	}
+	now := s.Clock.Now()
 	if minute := now.Truncate(staffSeenPrecision); session.SeenAt.Before(minute) {
 		if err := s.DB.TouchStaffSession(ctx, session.SessionID, minute); err != nil {
 			return nil, err
