@@ -110,6 +110,22 @@ func (d *DB) ClaimPayment(ctx context.Context, now, later time.Time) (*domain.In
 	return &i, wrap(err, "claim payment")
 }
 
+// NoteReminders returns unsettled invoices that are due within
+// domain.ReminderBefore of now, and notes that they were reminded of: each is
+// returned once. Invoices that are due within domain.ReminderTerms of their issue
+// have no reminder.
+func (tx *Tx) NoteReminders(ctx context.Context, now time.Time) ([]domain.InvoiceID, error) {
+	var ids []domain.InvoiceID
+	err := tx.all(ctx, &ids, `
+		WITH due AS MATERIALIZED (
+			SELECT id AS due_id FROM invoice
+			WHERE settled_at IS NULL AND reminded_at IS NULL AND due_at > $1 AND due_at <= $2 AND due_at - issued_at >= $3 * interval '1 second'
+			ORDER BY number LIMIT 100 FOR UPDATE SKIP LOCKED)
+		UPDATE invoice SET reminded_at = $1 FROM due WHERE id = due_id
+		RETURNING id`, now, now.Add(domain.ReminderBefore), int64(domain.ReminderTerms/time.Second))
+	return ids, wrap(err, "note reminders")
+}
+
 // HasFailedInvoice reports whether the account has an invoice whose payment
 // failed as often as it is tried by itself, since it was due. One that is tried
 // once more, as when a card was stored, is still such.

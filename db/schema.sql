@@ -465,6 +465,7 @@ CREATE TABLE public.invoice (
     seller jsonb,
     early_failures smallint DEFAULT 0 NOT NULL,
     buyer jsonb,
+    reminded_at timestamp with time zone,
     CONSTRAINT invoice_check CHECK (((status = ANY (ARRAY['paid'::text, 'void'::text])) = (settled_at IS NOT NULL))),
     CONSTRAINT invoice_check1 CHECK (((settled_at IS NULL) OR (next_attempt_at IS NULL))),
     CONSTRAINT invoice_gst_basis_points_check CHECK ((gst_basis_points >= 0)),

@@ -27,7 +27,11 @@ func (s *server) showDevMail(c echo.Context) error {
 	}
 	var emails []view.DevEmail
 	for _, m := range messages {
-		emails = append(emails, view.DevEmail{To: m.To, Subject: m.Subject, SentAt: m.SentAt, Parts: textParts(m.Text)})
+		e := view.DevEmail{To: m.To, Subject: m.Subject, SentAt: m.SentAt, Parts: textParts(m.Text)}
+		for _, a := range m.Attachments {
+			e.Files = append(e.Files, a.Name)
+		}
+		emails = append(emails, e)
 	}
 	return web.Render(c, http.StatusOK, view.DevMail(view.Page{Title: "Emails that weren’t sent"}, emails))
 }

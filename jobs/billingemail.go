@@ -12,13 +12,17 @@ import (
 	"candor/internal/domain"
 	"candor/internal/platform/mail"
 	"candor/views/email"
+	"candor/views/pdf"
 )
 
 // billingEmailArgs sends an email to an account's billing address: a new invoice,
-// an invoice's n-th failed payment, or the share of the plan that is used.
+// its receipt, its reminder, its n-th failed payment, or the share of the plan
+// that is used.
 type billingEmailArgs struct {
 	Invoice  *domain.InvoiceID `json:"invoice_id,omitempty"`
-	Failures int               `json:"failures,omitempty"` // 0 for a new invoice
+	Failures int               `json:"failures,omitempty"`
+	Receipt  bool              `json:"receipt,omitempty"`
+	Reminder bool              `json:"reminder,omitempty"`
 	Account  *domain.AccountID `json:"account_id,omitempty"`
 	Percent  int               `json:"percent,omitempty"`
 }
@@ -36,6 +40,16 @@ func (i *Inserter) InvoiceEmail(ctx context.Context, tx *db.Tx, id domain.Invoic
 	return i.insert(ctx, tx, billingEmailArgs{Invoice: &id})
 }
 
+// ReceiptEmail reports that the invoice is paid.
+func (i *Inserter) ReceiptEmail(ctx context.Context, tx *db.Tx, id domain.InvoiceID) error {
+	return i.insert(ctx, tx, billingEmailArgs{Invoice: &id, Receipt: true})
+}
+
+// ReminderEmail reports that the invoice is due soon.
+func (i *Inserter) ReminderEmail(ctx context.Context, tx *db.Tx, id domain.InvoiceID) error {
+	return i.insert(ctx, tx, billingEmailArgs{Invoice: &id, Reminder: true})
+}
+
 // PaymentFailedEmail reports the invoice's latest failed payment.
 func (i *Inserter) PaymentFailedEmail(ctx context.Context, tx *db.Tx, invoice *domain.Invoice) error {
 	return i.insert(ctx, tx, billingEmailArgs{Invoice: &invoice.ID, Failures: invoice.Failures})
@@ -51,7 +65,10 @@ type billingEmailWorker struct {
 	db       *db.DB
 	sender   mail.Sender
 	payments billing.Provider
+	seller   domain.Seller // of invoices that were issued before they stored theirs
+	fonts    *pdf.Fonts
 	baseURL  string
+	clock    domain.Clock
 }
 
 // Timeout bounds one run.
@@ -67,49 +84,107 @@ func (w *billingEmailWorker) NextRetry(job *river.Job[billingEmailArgs]) time.Ti
 // errOutdated says that the email has nothing true to report any more.
 var errOutdated = errors.New("jobs: the email is out of date")
 
+// billingEmail is an email with its address and files.
+type billingEmail struct {
+	email.Email
+	to    string
+	files []mail.Attachment
+}
+
 // Work sends the email, unless it is out of date.
 func (w *billingEmailWorker) Work(ctx context.Context, job *river.Job[billingEmailArgs]) error {
-	to, m, err := w.email(ctx, job.Args)
+	compose := w.usage
+	if job.Args.Invoice != nil {
+		compose = w.invoice
+	}
+	m, err := compose(ctx, job.Args)
 	if errors.Is(err, errOutdated) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return sendEmail(ctx, w.sender, to, m)
+	return sendEmail(ctx, w.sender, m.to, m.Email, m.files...)
 }
 
-func (w *billingEmailWorker) email(ctx context.Context, a billingEmailArgs) (to string, m email.Email, err error) {
-	url := w.baseURL + "/dashboard/live/billing"
-	if a.Invoice != nil {
-		return w.invoice(ctx, a, url)
-	}
+// usage reports what is used now, which can be more than when the job was
+// inserted.
+func (w *billingEmailWorker) usage(ctx context.Context, a billingEmailArgs) (*billingEmail, error) {
+	now := w.clock.Now()
 	account, err := w.db.Account(ctx, *a.Account)
 	if err != nil {
-		return "", m, err
+		return nil, err
 	}
-	return account.BillingEmail, email.Usage(a.Percent, url), nil
+	s, err := w.db.Subscription(ctx, account.ID, now)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errOutdated
+	}
+	if err != nil {
+		return nil, err
+	}
+	running, err := billing.RunningOf(ctx, &w.db.Queries, s, now)
+	if err != nil {
+		return nil, err
+	}
+	used := running.Carried + running.Used
+	if s.SessionsIncluded == nil || domain.UsageThreshold(used, *s.SessionsIncluded) < a.Percent {
+		return nil, errOutdated // of another plan or period
+	}
+	return &billingEmail{Email: email.Usage(used, s.Plan, w.page("")), to: account.BillingEmail}, nil
 }
 
-func (w *billingEmailWorker) invoice(ctx context.Context, a billingEmailArgs, url string) (to string, m email.Email, err error) {
+// page is the address of a page below Billing.
+func (w *billingEmailWorker) page(below string) string {
+	return w.baseURL + "/dashboard/live/billing" + below
+}
+
+func (w *billingEmailWorker) invoice(ctx context.Context, a billingEmailArgs) (*billingEmail, error) {
 	invoice, err := w.db.InvoiceByID(ctx, *a.Invoice)
 	if err != nil {
-		return "", m, err
+		return nil, err
 	}
 	account, err := w.db.Account(ctx, invoice.AccountID)
 	if err != nil {
-		return "", m, err
+		return nil, err
 	}
 	by, err := w.payment(ctx, invoice.AccountID)
-	switch {
-	case err != nil:
-		return "", m, err
-	case a.Failures == 0:
-		return account.BillingEmail, email.NewInvoice(invoice, by, url), nil
-	case !invoice.Status.Unsettled() || invoice.Failures != a.Failures:
-		return "", m, errOutdated // the next failure has its own email
+	if err != nil {
+		return nil, err
 	}
-	return account.BillingEmail, email.PaymentFailed(invoice, by, url), nil
+	m, err := w.about(a, invoice, by)
+	if err != nil {
+		return nil, err
+	}
+	if invoice.Seller == nil {
+		invoice.Seller = &w.seller
+	}
+	file, err := pdf.RenderInvoice(invoice, w.fonts)
+	if err != nil {
+		return nil, err
+	}
+	return &billingEmail{Email: m, to: account.BillingEmail, files: []mail.Attachment{
+		{Name: invoice.NumberText() + ".pdf", ContentType: "application/pdf", Content: file.Bytes},
+	}}, nil
+}
+
+// about words an email about an invoice, or returns errOutdated.
+func (w *billingEmailWorker) about(a billingEmailArgs, i *domain.Invoice, by email.Payment) (m email.Email, err error) {
+	url, paid := w.page("/invoices/"+i.ID.String()), i.Status == domain.InvoicePaid
+	switch {
+	case a.Receipt:
+		return email.Receipt(i, url), nil
+	case a.Reminder && (!i.Status.Unsettled() || !w.clock.Now().Before(i.DueAt) || by.Card != ""):
+		return m, errOutdated // it is paid, late, or collected by itself
+	case a.Reminder:
+		return email.Reminder(i, by, url), nil
+	case a.Failures == 0 && paid:
+		return m, errOutdated // the receipt has its own email
+	case a.Failures == 0:
+		return email.NewInvoice(i, by, url), nil
+	case !i.Status.Unsettled() || i.Failures != a.Failures:
+		return m, errOutdated // the next failure has its own email
+	}
+	return email.PaymentFailed(i, by, url), nil
 }
 
 // payment is how the account pays now.

@@ -1,6 +1,7 @@
 package jobs_test
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"sync"
@@ -75,6 +76,9 @@ func TestBillingEmailsReportOneThingEach(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			got = append(got, m.Subject)
+			if len(m.Attachments) != 1 || m.Attachments[0].Name != m.Subject[strings.Index(m.Subject, "CAN-"):][:10]+".pdf" || !bytes.HasPrefix(m.Attachments[0].Content, []byte("%PDF-")) {
+				t.Errorf("%s: attached %d files, want the invoice", m.Subject, len(m.Attachments))
+			}
 			if m.To != "bills@lender.example" || !strings.Contains(m.Text, "$123.45") {
 				t.Errorf("email to %s: %s", m.To, m.Text)
 			}
@@ -87,7 +91,7 @@ func TestBillingEmailsReportOneThingEach(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	slices.Sort(got)
-	want := []string{"Invoice CAN-000001 is overdue", "Invoice CAN-000002 is overdue", "Invoice CAN-000003 is paid", "Your invoice CAN-000001", "Your invoice CAN-000002"}
+	want := []string{"Invoice CAN-000001 is overdue", "Invoice CAN-000002 is overdue", "Receipt for invoice CAN-000003", "Your invoice CAN-000001", "Your invoice CAN-000002"}
 	if !slices.Equal(got, want) {
 		t.Errorf("emails %q, want %q", got, want)
 	}
@@ -100,7 +104,7 @@ func TestBillingEmailsReportOneThingEach(t *testing.T) {
 // card or says that none is stored.
 func TestBillingEmailsKnowTheCard(t *testing.T) {
 	t.Parallel()
-	for want, label := range map[string]string{"It is charged to your card, Visa ending in 4242.": "Visa ending in 4242", "No card is stored": ""} {
+	for want, label := range map[string]string{"We charge it to your card, Visa ending in 4242.": "Visa ending in 4242", "No card is stored": ""} {
 		h := newHarness(t)
 		if label != "" {
 			h.OK(h.DB.SetCustomer(h.Ctx, &db.PaymentMethod{AccountID: h.Scope.AccountID, Provider: "cards", CustomerID: "cus_1"}, ""))

@@ -171,13 +171,13 @@ func (w *staffEmailWorker) send(ctx context.Context, to string, m email.Email) e
 	return sendEmail(ctx, w.sender, to, m)
 }
 
-// sendEmail sends an email. If the mail server refuses it for good, the job ends.
-func sendEmail(ctx context.Context, by mail.Sender, to string, m email.Email) error {
+// sendEmail sends an email with files. If the mail server refuses it for good, the job ends.
+func sendEmail(ctx context.Context, by mail.Sender, to string, m email.Email, files ...mail.Attachment) error {
 	html, err := m.HTML()
 	if err != nil {
 		return err
 	}
-	err = by.Send(ctx, mail.Message{To: to, Subject: m.Subject, Text: m.Text(), HTML: html})
+	err = by.Send(ctx, mail.Message{To: to, Subject: m.Subject, Text: m.Text(), HTML: html, Attachments: files})
 	if errors.Is(err, mail.ErrRefused) {
 		return river.JobCancel(err)
 	}

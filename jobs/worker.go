@@ -176,7 +176,9 @@ func workers(c Config) *river.Workers {
 	river.AddWorker(all, &billingWorker{clock: c.Clock, runner: &billing.Runner{
 		DB: c.DB, Ledger: &billing.Ledger{Events: c.Outbox, Terms: c.Terms}, Provider: c.Payments, Logger: c.Logger,
 	}})
-	river.AddWorker(all, &billingEmailWorker{db: c.DB, sender: c.Mail, payments: c.Payments, baseURL: c.BaseURL})
+	river.AddWorker(all, &billingEmailWorker{
+		db: c.DB, sender: c.Mail, payments: c.Payments, seller: c.Terms.Seller, fonts: c.Fonts, baseURL: c.BaseURL, clock: c.Clock,
+	})
 	river.AddWorker(all, &recountWorker{db: c.DB, clock: c.Clock, logger: c.Logger, observer: c.Observer})
 	return all
 }

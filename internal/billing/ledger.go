@@ -26,6 +26,8 @@ const ShortestPeriod = time.Minute
 type Events interface {
 	BillingEvent(ctx context.Context, tx *db.Tx, account domain.AccountID, p domain.Payload, now time.Time) error
 	InvoiceEmail(ctx context.Context, tx *db.Tx, id domain.InvoiceID) error
+	ReceiptEmail(ctx context.Context, tx *db.Tx, id domain.InvoiceID) error
+	ReminderEmail(ctx context.Context, tx *db.Tx, id domain.InvoiceID) error
 	PaymentFailedEmail(ctx context.Context, tx *db.Tx, i *domain.Invoice) error
 	UsageEmail(ctx context.Context, tx *db.Tx, account domain.AccountID, percent int) error
 }
@@ -131,11 +133,14 @@ func (l *Ledger) invoice(ctx context.Context, tx *db.Tx, s *domain.Subscription,
 // ErrSettled is returned if an invoice is already paid or void.
 var ErrSettled = errors.New("billing: the invoice is settled")
 
-// Pay marks an invoice as paid; reference identifies the payment. Returns
-// ErrSettled if the invoice is already settled.
+// Pay marks an invoice as paid and sends its receipt; reference identifies the
+// payment. Returns ErrSettled if the invoice is already settled.
 func (l *Ledger) Pay(ctx context.Context, tx *db.Tx, id domain.InvoiceID, reference string, now time.Time) (*domain.Invoice, error) {
 	i, err := settle(ctx, tx, id, domain.InvoicePaid, reference, now)
 	if err != nil {
+		return i, err
+	}
+	if err := l.Events.ReceiptEmail(ctx, tx, i.ID); err != nil {
 		return i, err
 	}
 	return i, l.Events.BillingEvent(ctx, tx, i.AccountID, domain.NewInvoicePaidPayload(i), now)

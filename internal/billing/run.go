@@ -37,11 +37,11 @@ type Runner struct {
 }
 
 // Run closes the periods that have ended by now, sends usage notices and
-// collects due payments. Payments are last because a provider can be slow.
+// reminders, and collects due payments. Payments are last because a provider can be slow.
 // Several processes can run it at once: each period, notice and payment is one
 // transaction.
 func (r *Runner) Run(ctx context.Context, now time.Time) error {
-	return errors.Join(r.closePeriods(ctx, now), r.noticeUsage(ctx, now), r.collect(ctx, now))
+	return errors.Join(r.closePeriods(ctx, now), r.noticeUsage(ctx, now), r.remind(ctx, now), r.collect(ctx, now))
 }
 
 // closePeriods closes periods one by one. A period that can't be closed
@@ -135,6 +135,23 @@ func ReportSettled(ctx context.Context, logger *slog.Logger, i *domain.Invoice, 
 	}
 	logger.ErrorContext(ctx, "a payment came for a settled invoice: return it at the payment provider",
 		"invoice", i.NumberText(), "status", string(i.Status), "reference", reference)
+}
+
+// remind emails accounts whose invoices are due soon, once each: the note of it
+// and its job commit together.
+func (r *Runner) remind(ctx context.Context, now time.Time) error {
+	return r.DB.InTx(ctx, func(tx *db.Tx) error {
+		ids, err := tx.NoteReminders(ctx, now)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if err := r.Ledger.Events.ReminderEmail(ctx, tx, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // noticeUsage emails accounts that have used much of their plan.

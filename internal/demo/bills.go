@@ -89,6 +89,12 @@ func (b *bills) InvoiceEmail(_ context.Context, _ *db.Tx, id domain.InvoiceID) e
 	return nil
 }
 
+// ReceiptEmail is not written.
+func (b *bills) ReceiptEmail(context.Context, *db.Tx, domain.InvoiceID) error { return nil }
+
+// ReminderEmail is not written.
+func (b *bills) ReminderEmail(context.Context, *db.Tx, domain.InvoiceID) error { return nil }
+
 // PaymentFailedEmail is not written.
 func (b *bills) PaymentFailedEmail(context.Context, *db.Tx, *domain.Invoice) error { return nil }
 

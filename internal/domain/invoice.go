@@ -216,6 +216,12 @@ func (i *Invoice) IssuedBy() Seller {
 	return *i.Seller
 }
 
+// When accounts are reminded of an invoice.
+const (
+	ReminderBefore = 3 * 24 * time.Hour // the due date
+	ReminderTerms  = 7 * 24 * time.Hour // shorter terms have no reminder
+)
+
 // PaymentRetries is how many times a failed payment is retried automatically.
 const PaymentRetries = 3
 

@@ -35,6 +35,10 @@ type Jobs interface {
 	AlertEmail(ctx context.Context, tx *db.Tx, alert domain.AlertID, staff domain.StaffID) error
 	// InvoiceEmail sends a new invoice to the billing address.
 	InvoiceEmail(ctx context.Context, tx *db.Tx, id domain.InvoiceID) error
+	// ReceiptEmail tells the billing address that the invoice is paid.
+	ReceiptEmail(ctx context.Context, tx *db.Tx, id domain.InvoiceID) error
+	// ReminderEmail tells the billing address that the invoice is due soon.
+	ReminderEmail(ctx context.Context, tx *db.Tx, id domain.InvoiceID) error
 	// PaymentFailedEmail tells the billing address that the invoice's latest
 	// payment failed.
 	PaymentFailedEmail(ctx context.Context, tx *db.Tx, i *domain.Invoice) error

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"candor/internal/domain"
+	"candor/internal/statement"
 )
 
 // Payment is how an account pays what it owes.
@@ -19,33 +20,52 @@ const allUTC = "All dates are UTC."
 // invoiceEmail is what emails about an invoice have in common.
 func invoiceEmail(i *domain.Invoice, subject, url string, lines ...string) Email {
 	what := fmt.Sprintf("%s for %s to %s UTC: %s.", i.NumberText(), dateTime(i.PeriodStart), dateTime(i.PeriodEnd), i.Total)
-	return Email{Subject: fmt.Sprintf(subject, i.NumberText()), Lines: append([]string{what}, lines...), After: []string{allUTC}, Button: "Open billing", URL: url}
+	return Email{Subject: fmt.Sprintf(subject, i.NumberText()), Lines: append([]string{what}, lines...), After: []string{allUTC}, Button: "Open invoice", URL: url}
 }
 
 // dateTime has a time of day: a period ends when the next one starts.
 func dateTime(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04") }
 
-// NewInvoice announces an invoice. If the invoice has been settled since, or its
+// NewInvoice announces an unpaid invoice. If it has been voided since, or its
 // payment has failed, the email says so.
 func NewInvoice(i *domain.Invoice, by Payment, url string) Email {
-	switch i.Status {
-	case domain.InvoicePaid:
-		return invoiceEmail(i, "Invoice %s is paid", url, "It is paid. Thank you.")
-	case domain.InvoiceVoid:
-		return invoiceEmail(i, "Invoice %s is void", url, "It was taken back: you don’t owe anything by it.")
+	if i.Status == domain.InvoiceVoid {
+		return invoiceEmail(i, "Invoice %s is void", url, "We took it back. You don’t owe anything for it.")
 	}
-	line := fmt.Sprintf("It is due on %s. You find it as a PDF, and how to pay it, in the dashboard.", day(i.DueAt))
+	line := fmt.Sprintf("It is due on %s. The attached PDF says how to pay it.", day(i.DueAt))
 	switch {
 	case by.Cards && by.Card == "":
-		line = "No card is stored: store one in the dashboard, and it is charged to that. You find it as a PDF there, too."
+		line = "No card is stored. Add one in the dashboard, under Billing, and we charge this invoice to it. The PDF is attached."
 	case by.Cards && i.Failures > 0: // this email was late
-		line = "It couldn’t be collected so far: another email says why, and what is next. You find it as a PDF in the dashboard."
+		line = "We couldn’t collect it so far. Another email says why, and what is next. The PDF is attached."
 	case by.Cards && i.DueAt.After(i.IssuedAt):
-		line = fmt.Sprintf("It is charged to your card, %s, on %s. You find it as a PDF in the dashboard.", by.Card, day(i.DueAt))
+		line = fmt.Sprintf("We charge it to your card, %s, on %s. The PDF is attached.", by.Card, day(i.DueAt))
 	case by.Cards:
-		line = fmt.Sprintf("It is charged to your card, %s. You find it as a PDF in the dashboard.", by.Card)
+		line = fmt.Sprintf("We charge it to your card, %s. The PDF is attached.", by.Card)
 	}
 	return invoiceEmail(i, "Your invoice %s", url, line)
+}
+
+// Receipt reports that an invoice is paid.
+func Receipt(i *domain.Invoice, url string) Email {
+	lines := []string{"It is paid. Thank you. The attached PDF is your receipt."}
+	if i.SettledAt != nil {
+		lines[0] = fmt.Sprintf("It was paid on %s. Thank you. The attached PDF is your receipt.", day(*i.SettledAt))
+	}
+	if i.Reference != nil {
+		lines = append(lines, "Payment reference: "+*i.Reference)
+	}
+	return invoiceEmail(i, "Receipt for invoice %s", url, lines...)
+}
+
+// Reminder reports that an unpaid invoice is due soon.
+func Reminder(i *domain.Invoice, by Payment, url string) Email {
+	subject := "Invoice %s is due on " + day(i.DueAt)
+	if by.Cards {
+		return invoiceEmail(i, subject, url, "No card is stored. Add one in the dashboard, under Billing, and we charge this invoice to it.")
+	}
+	return invoiceEmail(i, subject, url, fmt.Sprintf("Pay it by bank transfer, with %s as the reference. The attached PDF has the bank details.", i.NumberText()),
+		"If you have paid it already, do nothing: a transfer can take some days.")
 }
 
 // PaymentFailed tells why the invoice's latest payment failed and what is next.
@@ -55,11 +75,11 @@ func PaymentFailed(i *domain.Invoice, by Payment, url string) Email {
 	}
 	if i.NextAttemptAt == nil {
 		return invoiceEmail(i, "Invoice %s is past due", url, *i.FailureReason,
-			"It isn’t tried again by itself. Please pay it, or write to us; your subscription is past due until then. Live sessions keep working.")
+			"We don’t try again by ourselves. Use another card, or write to us. Your subscription is past due until the invoice is paid. Live sessions keep working.")
 	}
 	next := fmt.Sprintf("We try again on %s.", day(*i.NextAttemptAt))
 	if by.Card == "" {
-		next += " Store a card in the dashboard, and it is charged at once."
+		next += " Add a card in the dashboard, and we charge it at once."
 	}
 	return invoiceEmail(i, "The payment of invoice %s failed", url, *i.FailureReason, next)
 }
@@ -70,28 +90,28 @@ func transferMissing(i *domain.Invoice, url string) Email {
 	how := fmt.Sprintf("by bank transfer, with %s as the reference", i.NumberText())
 	if i.NextAttemptAt == nil {
 		return invoiceEmail(i, "Invoice %s is past due", url, *i.FailureReason,
-			fmt.Sprintf("Please pay it %s, or write to us; your subscription is past due until then. Live sessions keep working.", how))
+			fmt.Sprintf("Pay it %s, or write to us. Your subscription is past due until then. Live sessions keep working.", how))
 	}
 	if !i.Overdue() {
 		return invoiceEmail(i, "The payment of invoice %s failed", url, *i.FailureReason,
-			fmt.Sprintf("It is due on %s. Please pay it %s.", day(i.DueAt), how))
+			fmt.Sprintf("It is due on %s. Pay it %s.", day(i.DueAt), how))
 	}
 	return invoiceEmail(i, "Invoice %s is overdue", url, *i.FailureReason,
-		fmt.Sprintf("It was due on %s. Please pay it %s.", day(i.DueAt), how),
-		fmt.Sprintf("We look again on %s. If it hasn’t arrived by %s, your subscription is past due after that; live sessions keep working.",
+		fmt.Sprintf("It was due on %s. Pay it %s.", day(i.DueAt), how),
+		fmt.Sprintf("We look again on %s. If it hasn’t arrived by %s, your subscription is past due after that. Live sessions keep working.",
 			day(*i.NextAttemptAt), day(i.LastAttemptAt())))
 }
 
-// Usage reports how many percent of the plan's included sessions are used.
-func Usage(percent int, url string) Email {
+// Usage reports how many sessions are used of those that the plan includes.
+func Usage(used int, of domain.Plan, url string) Email {
+	price := statement.Cents(*of.OverageCents).Short()
 	e := Email{
-		Subject: fmt.Sprintf("%d %% of your plan is used", percent), Button: "Open billing", URL: url,
-		Lines: []string{fmt.Sprintf("Your live sessions of this billing period have come to %d %% of those that your plan includes.", percent)},
+		Subject: fmt.Sprintf("You’ve used %d of your %d included sessions", used, *of.SessionsIncluded), Button: "Open billing", URL: url,
+		Lines: []string{fmt.Sprintf("You’ve used %d of the %d live sessions that %s includes in this billing period.", used, *of.SessionsIncluded, of.Name)},
 	}
-	if percent < 100 {
-		e.After = []string{"Nothing stops at 100 %: sessions beyond those included are charged at your plan’s price for each."}
-	} else {
-		e.After = []string{"Further sessions are charged at your plan’s price for each. You can see what it comes to, and change the plan, in the dashboard."}
+	if extra := of.Overage(used); extra > 0 {
+		e.Lines = append(e.Lines, fmt.Sprintf("That is %d extra at %s each.", extra, price))
 	}
+	e.After = []string{fmt.Sprintf("Nothing stops at %d. Each extra session costs %s. You can change the plan under Billing.", *of.SessionsIncluded, price)}
 	return e
 }

@@ -16,6 +16,15 @@ type Message struct {
 	Text    string    `json:"text"`
 	HTML    string    `json:"html"`
 	SentAt  time.Time `json:"sent_at"` // set by Folder
+
+	Attachments []Attachment `json:"attachments,omitempty"`
+}
+
+// An Attachment is a file that is sent with an email.
+type Attachment struct {
+	Name        string `json:"name"`
+	ContentType string `json:"content_type"`
+	Content     []byte `json:"content"`
 }
 
 // A Sender sends emails. Its errors show neither the address nor the text.

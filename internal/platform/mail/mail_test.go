@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -78,6 +79,7 @@ func TestSMTP(t *testing.T) {
 	address, taken := server(t, "250 fine")
 	m := sending.Message{
 		To: "sam@lender.example", Subject: "Join Łukasz\r\nBcc: victim@example.com", Text: "Open https://candor.example/x\n", HTML: "<p>Open</p>",
+		Attachments: []sending.Attachment{{Name: "CAN-000042.pdf", ContentType: "application/pdf", Content: []byte("%PDF-1.4 made up")}},
 	}
 	if err := send(t, address, m); err != nil {
 		t.Fatal(err)
@@ -101,7 +103,7 @@ func TestSMTP(t *testing.T) {
 	if _, err := body.ReadFrom(email.Body); err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"text/plain", "text/html", "https://candor.example/x"} {
+	for _, part := range []string{"text/plain", "text/html", "https://candor.example/x", "multipart/alternative", `Content-Type: application/pdf; name="CAN-000042.pdf"`, `Content-Disposition: attachment; filename="CAN-000042.pdf"`, base64.StdEncoding.EncodeToString([]byte("%PDF-1.4 made up"))} {
 		if !strings.Contains(body.String(), part) {
 			t.Errorf("the email lacks %s:\n%s", part, body.String())
 		}

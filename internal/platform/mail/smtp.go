@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -84,6 +85,11 @@ func (s *SMTP) Send(ctx context.Context, m Message) error {
 	message.SetGenHeader("Auto-Submitted", "auto-generated")
 	message.SetBodyString(mail.TypeTextPlain, m.Text)
 	message.AddAlternativeString(mail.TypeTextHTML, m.HTML)
+	for _, a := range m.Attachments {
+		if err := message.AttachReader(a.Name, bytes.NewReader(a.Content), mail.WithFileContentType(mail.ContentType(a.ContentType))); err != nil {
+			return errors.New("mail: an attachment can't be read")
+		}
+	}
 	client, err := mail.NewClient(s.host, s.options...)
 	if err != nil {
 		return errors.New("mail: the mail server’s settings are not valid")

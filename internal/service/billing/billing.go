@@ -47,21 +47,6 @@ type CurrentSubscription struct {
 	Projection *domain.Projection // nil on a period's first day, and once it is cancelled
 }
 
-// stretches are the parts of the running period by plan. In the moment between
-// a period's end and its closing the next one runs already, under its own plan.
-func (s *Service) stretches(ctx context.Context, of *CurrentSubscription) ([]domain.PlanStretch, error) {
-	if of.Period.Start.Equal(of.BilledTo) {
-		return s.DB.PlanStretches(ctx, &of.Subscription)
-	}
-	plans, err := s.DB.Plans(ctx)
-	for _, plan := range plans {
-		if of.NextPlanID != nil && plan.ID == *of.NextPlanID {
-			of.Plan, of.NextPlanID = plan, nil
-		}
-	}
-	return []domain.PlanStretch{{Plan: of.Plan}}, err
-}
-
 // project extends what was used to the whole period. It returns nil on the
 // period's first day, which is too short for a projection.
 func project(stretches []domain.PlanStretch, of *CurrentSubscription, now time.Time) *domain.Projection {
@@ -87,19 +72,16 @@ func (s *Service) Subscription(ctx context.Context, account domain.AccountID) (*
 	if err != nil {
 		return nil, err
 	}
-	out := &CurrentSubscription{Subscription: *subscription, Period: subscription.PeriodAt(subscription.CountedAt(now)), BillingEmail: owner.BillingEmail}
-	out.Carried = subscription.CarriedIn(out.Period.Start)
-	out.InvoiceDate = *subscription.Closing(out.Period.Start)
-	if out.Used, err = s.DB.UsedSessions(ctx, account, out.Period.Start); err != nil {
-		return nil, err
-	}
-	stretches, err := s.stretches(ctx, out)
+	running, err := ledger.RunningOf(ctx, &s.DB.Queries, subscription, now)
 	if err != nil {
 		return nil, err
 	}
-	out.Lines = domain.PriceSessions(stretches, out.Used)
+	out := &CurrentSubscription{
+		Subscription: *subscription, Period: running.Period, Used: running.Used, Carried: running.Carried, BillingEmail: owner.BillingEmail,
+		InvoiceDate: *subscription.Closing(running.Period.Start), Lines: running.Lines(),
+	}
 	out.GST = domain.GSTIn(out.Lines.Total(), s.Ledger.Terms.GSTBasisPoints)
-	out.Projection = project(stretches, out, now)
+	out.Projection = project(running.Stretches, out, now)
 	if out.SessionsIncluded != nil {
 		remaining := max(0, *out.SessionsIncluded-out.Carried-out.Used)
 		out.Remaining = &remaining

@@ -38,6 +38,7 @@ func (h *Harness) Mailbox() *Mailbox {
 	w, err := jobs.NewWorker(h.Context(), jobs.Config{
 		DB: h.DB, DSN: h.DSN, Outbox: h.Service.Outbox, Dispatcher: dispatcher, Ring: h.Service.Ring, Blobs: h.Service.Blobs,
 		Mail: m, BaseURL: BaseURL, Clock: h.Clock.Now, Logger: h.Service.Logger, SweepEvery: time.Hour, RescueAfter: time.Minute, PDFWorkers: 1,
+		Fonts: Fonts(), Terms: h.Service.Billing.Ledger.Terms,
 	})
 	h.OK(err)
 	h.OK(w.Start(h.Context()))
@@ -76,7 +77,7 @@ func (m *Mailbox) Idle() {
 	deadline := time.Now().Add(20 * time.Second)
 	for {
 		var waiting int
-		m.OK(m.DB.Raw().GetContext(m.Context(), &waiting, `SELECT count(*) FROM river_job WHERE kind = 'staff_letter' AND state <> 'completed'`))
+		m.OK(m.DB.Raw().GetContext(m.Context(), &waiting, `SELECT count(*) FROM river_job WHERE kind IN ('staff_letter', 'billing_letter') AND state <> 'completed'`))
 		if waiting == 0 {
 			break
 		}
