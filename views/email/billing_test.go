@@ -60,7 +60,7 @@ func TestInvoiceEmailsFitThePayment(t *testing.T) {
 		"declined":              {email.PaymentFailed(failing(0), card, ""), "The payment of invoice CAN-000042 failed", []string{"We try again on 18 July 2026."}, []string{"transfer", "Add a card"}},
 		"declined, for no card": {email.PaymentFailed(failing(0), email.Payment{Cards: true}, ""), "The payment of invoice CAN-000042 failed", []string{"We try again on 18 July 2026. Add a card"}, []string{"transfer"}},
 		"declined for good":     {email.PaymentFailed(failing(0, 3, 8, 15), card, ""), "Invoice CAN-000042 is past due", []string{"We don’t try again by ourselves."}, []string{"transfer"}},
-		"receipt": {email.Receipt(&paid, ""), "Receipt for invoice CAN-000042", []string{"$123.45", "paid on 10 July 2026", "Payment reference: transfer 7"}, []string{"how to pay"}},
+		"receipt":               {email.Receipt(&paid, ""), "Receipt for invoice CAN-000042", []string{"$123.45", "paid on 10 July 2026", "Payment reference: transfer 7"}, []string{"how to pay"}},
 		"reminder, by transfer": {email.Reminder(&open, email.Payment{}, ""), "Invoice CAN-000042 is due on 15 July 2026",
 			[]string{"$123.45", "by bank transfer, with CAN-000042 as the reference"}, []string{"card", "overdue"}},
 		"reminder, without a card": {email.Reminder(&open, email.Payment{Cards: true}, ""), "Invoice CAN-000042 is due on 15 July 2026", []string{"No card is stored. Add one"}, []string{"transfer"}},
