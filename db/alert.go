@@ -21,8 +21,8 @@ func (d DueAlert) Scope() domain.Scope {
 }
 
 // alertSources are the conditions under which an endpoint is due for a kind of
-// alert, each led by a partial index: $1 is now, and the intervals are those of
-// package domain.
+// alert at $1, each led by a partial index. An endpoint that flaps is reported
+// once a day, and as recovered only when it hasn't failed for ten minutes.
 var alertSources = map[domain.AlertKind]sqlText{
 	domain.AlertEndpointFailing: `alerted = 0 AND failing_since <= $1::timestamptz - interval '1 hour' AND failing_since > $1::timestamptz - interval '3 days'
 		AND (alerted_at IS NULL OR alerted_at <= $1::timestamptz - interval '1 day')`,

@@ -217,6 +217,12 @@ func TestListsOfDeliveriesReadFew(t *testing.T) {
 			} {
 				s.expectFew("events "+name, func() error { _, err := s.EventFeed(s.ctx, s.scope, f, last, 101); return err })
 			}
+			for name, search := range map[string]domain.EventSearch{
+				"newest": {}, "from the middle on": {Before: 25_000}, "of a rare type": {Type: domain.SessionSectionCompleted}, "of no type": {Type: domain.BillingInvoicePaid},
+				"of a session": {Session: delivery.SessionID}, "by id": {Event: &delivery.EventID}, "by delivery": {Delivery: &delivery.ID}, "by number": {Sequence: 7},
+			} {
+				s.expectFew("events "+name, func() error { _, err := s.EventPage(s.ctx, s.scope, search, 25); return err })
+			}
 			s.expectFew("event range", func() error { _, _, err := s.EventRange(s.ctx, s.scope); return err })
 			since := start.Add(49_000 * time.Second)
 			s.expectFew("failed since", func() error {

@@ -45,3 +45,52 @@ func (q *Queries) EventFeed(ctx context.Context, scope domain.Scope, f domain.Ev
 		ORDER BY e.sequence`, l.args...)
 	return out, wrap(err, "read event feed")
 }
+
+// EventPage returns up to limit of the scope's events that match the search,
+// newest first, with the states of their deliveries. Their bodies are left out.
+func (q *Queries) EventPage(ctx context.Context, scope domain.Scope, f domain.EventSearch, limit int) ([]domain.FeedEvent, error) {
+	l := list{columns: "id, session_id, sequence, type, created_at", order: "sequence DESC"}
+	l.scope(scope)
+	if f.Before > 0 {
+		l.add("sequence <", f.Before)
+	}
+	if f.Sequence > 0 {
+		l.add("sequence =", f.Sequence)
+	}
+	if f.Type != "" {
+		l.add("type =", f.Type)
+	}
+	if f.Event != nil {
+		l.add("id =", *f.Event)
+	}
+	if f.Delivery != nil {
+		l.and("id = (SELECT event_id FROM delivery WHERE id = " + l.arg(*f.Delivery) + ")")
+	}
+	from := sqlText("event")
+	if f.Session != nil { // as in EventFeed
+		from = "(SELECT * FROM event WHERE session_id = " + l.arg(*f.Session) + " OFFSET 0) event"
+	}
+	l.from(from)
+	var out []domain.FeedEvent
+	err := q.all(ctx, &out, `
+		SELECT e.id, e.session_id, e.sequence, e.type, e.created_at, d.id AS delivery_id, d.state
+		FROM (`+l.first(l.arg(limit))+`) e LEFT JOIN delivery d ON d.event_id = e.id
+		ORDER BY e.sequence DESC`, l.args...)
+	return out, wrap(err, "list events")
+}
+
+// Event returns one of the scope's events, or ErrNotFound.
+func (q *Queries) Event(ctx context.Context, scope domain.Scope, id domain.EventID) (*domain.Event, error) {
+	var e domain.Event
+	err := q.get(ctx, &e, `SELECT `+eventColumns+` FROM event WHERE id = $1 AND account_id = $2 AND livemode = $3`, id, scope.AccountID, scope.Livemode)
+	return &e, wrap(err, "get event")
+}
+
+// EventDeliveries returns the deliveries of an event.
+func (q *Queries) EventDeliveries(ctx context.Context, id domain.EventID) ([]domain.ListedDelivery, error) {
+	var out []domain.ListedDelivery
+	err := q.all(ctx, &out, `
+		SELECT `+qualified("d", deliveryColumns)+`, e.origin FROM delivery d JOIN webhook_endpoint e ON e.id = d.endpoint_id
+		WHERE d.event_id = $1 ORDER BY d.created_at, d.id LIMIT 100`, id)
+	return out, wrap(err, "list an event's deliveries")
+}

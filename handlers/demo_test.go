@@ -156,7 +156,7 @@ func drawDemo(h *harness.Harness, t *testing.T, base string, p *demo.Partner) {
 		{"session-open", session("status = 'in_progress' AND sections_completed > 2")}, {"session-pending", session("status = 'pending'")},
 		{"session-expired", session("status = 'expired'")}, {"session-cancelled", session("status = 'cancelled' AND data_erased_at IS NULL")},
 		{"session-erased", session("data_erased_at IS NOT NULL")}, {"session-erase", "sessions/" + ids[":session"] + "/erase"}, {"session-new", "sessions/new"},
-		{"webhooks", "webhooks"}, {"webhooks-failed", "webhooks?state=failed"}, {"webhook-settings", "webhooks/settings"}, {"delivery", "webhooks/deliveries/" + ids[":delivery"]},
+		{"webhooks", "webhooks"}, {"webhooks-failed", "webhooks?state=failed"}, {"webhook-settings", "webhooks/settings"}, {"events", "events"}, {"delivery", "webhooks/deliveries/" + ids[":delivery"]},
 		{"delivery-failed", "webhooks/deliveries/" + failed}, {"verify", "webhooks/verify"}, {"redeliveries", "webhooks/redeliveries"},
 		{"keys", "keys"}, {"key-new", "keys/new"}, {"requests", "requests"}, {"requests-errors", "requests?status=4"}, {"request", "requests/" + refused},
 		{"billing", "billing"}, {"billing-plan", "billing/plan?plan=starter"}, {"billing-cancel", "billing/cancel"}, {"team", "team"}, {"audit", "audit"}, {"settings", "settings"}, {"retention", "settings/retention?retention_days=30"}, {"me", "me"},

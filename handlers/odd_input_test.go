@@ -44,6 +44,7 @@ var oddCases = map[string]oddCase{
 	"GET /dashboard/:mode/webhooks":                  {fields: "state=failed&type=session.created&status=timeout&endpoint={endpoint}&session={session}&from=2026-11-01&to=2026-11-20&before=9"},
 	"POST /dashboard/:mode/webhooks/url":             {fields: "url=https://lender.example/hook"},
 	"POST /dashboard/:mode/webhooks/test":            {fields: "url={receiver}&type=session.expired"},
+	"GET /dashboard/:mode/events":                    {fields: "q={event}&type=session.created&before=9"},
 	"GET /dashboard/:mode/webhooks/settings":         {fields: "type=session.expired"},
 	"GET /dashboard/:mode/webhooks/verify":           {fields: "in=go"},
 	"GET /dashboard/:mode/webhooks/redeliveries":     {fields: "preview=1&since=2026-11-01&until=2026-11-20&endpoint={endpoint}&type=session.created&status=timeout&rate=10"},

@@ -207,6 +207,8 @@ func (s *server) dashboardRoutes() []Route {
 		staff(get, "/webhooks/deliveries/:delivery", domain.ManageWebhooks, d.ShowDelivery),
 		staff(post, "/webhooks/deliveries/:delivery/retry", domain.ManageWebhooks, d.Redeliver),
 		staff(post, "/webhooks/deliveries/:delivery/cancel", domain.ManageWebhooks, d.CancelDelivery),
+		staff(get, "/events", domain.ManageWebhooks, d.ListEvents),
+		staff(get, "/events/:event", domain.ManageWebhooks, d.ShowEvent),
 		staff(get, "/keys", domain.ManageKeys, d.ShowKeys),
 		staff(post, "/keys", domain.ManageKeys, d.CreateKey, confirmed("create this API key")),
 		staff(get, "/keys/new", domain.ManageKeys, d.ShowNewKey, confirmed("create an API key")),

@@ -122,5 +122,9 @@ func (w *alertEmailWorker) Work(ctx context.Context, job *river.Job[alertEmailAr
 	} else if err != nil || !wants(reader, alert.Kind) {
 		return err
 	}
-	return sendEmail(ctx, w.sender, reader.Email, email.Alert(alert, w.baseURL+"/dashboard"))
+	account, err := w.db.Account(ctx, alert.AccountID)
+	if err != nil {
+		return err
+	}
+	return sendEmail(ctx, w.sender, reader.Email, email.Alert(alert, w.baseURL+"/dashboard", account.Zone()))
 }

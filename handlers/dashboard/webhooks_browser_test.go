@@ -27,8 +27,8 @@ func answered(h *harness.Harness, d *domain.Delivery) {
 }
 
 // TestWhyAWebhookFailedInABrowser: from the log to what the receiver answered in
-// one click, and from there back to the retry of all that the filter shows. Open
-// folds don't widen a phone's page.
+// one click, and from there back to the retry of all that the filter shows; to the
+// event's payload; and to the emails about it. Open folds don't widen a phone's page.
 func TestWhyAWebhookFailedInABrowser(t *testing.T) {
 	t.Parallel()
 	for i, options := range harness.Looks() {
@@ -55,6 +55,13 @@ func TestWhyAWebhookFailedInABrowser(t *testing.T) {
 			tab.Click("main [href*=redeliveries]")
 			tab.WaitForText("#preview", "1 delivery to retry")
 			view(tab, "retry-from-filter")
+			tab.Open(base + "/dashboard/test/events?q=" + session.ID.String())
+			view(tab, "events")
+			tab.Click("tbody .row-link")
+			tab.WaitForText("#payload", "session.pdf_ready")
+			view(tab, "event")
+			tab.Open(base + "/dashboard/test/me")
+			view(tab, "me-emails")
 		})
 	}
 }

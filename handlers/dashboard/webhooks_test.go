@@ -222,7 +222,7 @@ func TestEndpointsHealth(t *testing.T) {
 	count(good.EndpointID, now, 0, 1, 200*time.Millisecond, 3)
 	count(bad.EndpointID, now.Add(-time.Hour), 3, 0, 10*time.Second, 3)
 	page := developer.WantPage(developer.Get(path), http.StatusOK, "1 endpoint failing.",
-		"b.example Failingsince 20 Nov 2026, 02:04 UTC, 3 failed attempts 0.0% of 3 attempts 10.1 s", "a.example Arriving 99.8% of 1,000 attempts 104 ms")
+		"b.example Failingsince 20 Nov 2026, 1:04 pm, 3 failed attempts 0.0% of 3 attempts 10.1 s", "a.example Arriving 99.8% of 1,000 attempts 104 ms")
 	page.LeadsTo(path + "?state=failed")
 	if text := page.Text(); strings.Index(text, "Deliveries, newest") > strings.Index(text, "Success, 30 days") {
 		t.Error("the log isn't first")

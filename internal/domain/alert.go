@@ -26,22 +26,12 @@ type AlertKind string
 
 // The kinds of alerts.
 const (
-	AlertEndpointFailing     AlertKind = "endpoint.failing"      // for AlertFailingAfter
-	AlertEndpointFailingLong AlertKind = "endpoint.failing_long" // for AlertFailingLongAfter
+	AlertEndpointFailing     AlertKind = "endpoint.failing"      // for an hour
+	AlertEndpointFailingLong AlertKind = "endpoint.failing_long" // for three days
 	AlertEndpointRecovered   AlertKind = "endpoint.recovered"    // after one of the others
 )
 
 const (
-	// AlertFailingAfter and AlertFailingLongAfter are how long an endpoint fails
-	// before its alerts.
-	AlertFailingAfter     = time.Hour
-	AlertFailingLongAfter = 3 * 24 * time.Hour
-	// AlertRecoveredAfter is how long it must not have failed before its recovery
-	// is reported.
-	AlertRecoveredAfter = 10 * time.Minute
-	// AlertEndpointEvery is the shortest time between two reports that the same
-	// endpoint has begun to fail.
-	AlertEndpointEvery = 24 * time.Hour
 	// AlertEvery is the shortest time between two alerts of a kind in an account and
 	// mode. What comes due in between is in the next one.
 	AlertEvery = time.Hour

@@ -42,6 +42,16 @@ var EventFilters = []Filter[EventFilter]{
 	{Name: "session_id", Index: "event_session_idx", Value: func(f *EventFilter) any { return given(f.Session) }},
 }
 
+// EventSearch narrows a list of events; zero fields don't.
+type EventSearch struct {
+	Type     EventType
+	Event    *EventID
+	Session  *SessionID
+	Delivery *DeliveryID
+	Sequence int64
+	Before   int64 // only lower sequence numbers
+}
+
 // Envelope is the body of a webhook.
 type Envelope struct {
 	Event     EventType      `json:"event" doc:"The event's name."`

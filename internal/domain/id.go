@@ -330,6 +330,9 @@ func NewInvoiceID() InvoiceID { return NewID[invoiceKind]() }
 // ParseInvoiceID reads an invoice id.
 func ParseInvoiceID(s string) (InvoiceID, error) { return ParseID[invoiceKind](s) }
 
+// ParseEventID reads an EventID.
+func ParseEventID(s string) (EventID, error) { return ParseID[eventKind](s) }
+
 // NewErasureID returns a new erasure id.
 func NewErasureID() ErasureID { return NewID[erasureKind]() }
 

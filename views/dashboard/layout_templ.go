@@ -999,6 +999,7 @@ var icons = map[string]string{
 	"home":     "M3 9.5 10 3.5l7 6M5 8v8.5h10V8",
 	"sessions": "M5 2.5h7l3.5 3.5v11.5H5zM12 2.5V6h3.5M7.5 10h5M7.5 13h5",
 	"webhooks": "M10 10 7 4.8a2.6 2.6 0 1 1 4.6-1.4M10 10l3 5.200a2.600 2.600 0 1 0 4-3.200M10 10H4.500a2.600 2.600 0 1 0 2.200 4.500",
+	"events":   "M11 2.500 4.500 11.500h5L8.500 17.500l7-9.500h-5z",
 	"keys":     "M12.500 11a3.800 3.800 0 1 0-3.400-2.200L3 15v2.500h3V15.500h2V13.500h1.500l1.200-2.300",
 	"requests": "M3 5h14M3 10h9M3 15h14M15 8l2 2-2 2",
 	"billing":  "M2.500 5h15v10.500h-15zM2.500 8.500h15M5 12.500h3",
@@ -1069,7 +1070,7 @@ func authPage(p Page) templ.Component {
 					var templ_7745c5c3_Var51 string
 					templ_7745c5c3_Var51, templ_7745c5c3_Err = templ.JoinStringErrs(p.Announce)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/dashboard/layout.templ`, Line: 234, Col: 21}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/dashboard/layout.templ`, Line: 235, Col: 21}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var51))
 					if templ_7745c5c3_Err != nil {

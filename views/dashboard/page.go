@@ -91,6 +91,7 @@ var places = []placeGroup{
 	{"Developers", []place{
 		{"keys", "API keys", "keys", domain.ManageKeys},
 		{"webhooks", "Webhooks", "webhooks", domain.ManageWebhooks},
+		{"events", "Events", "events", domain.ManageWebhooks},
 		{"requests", "API requests", "requests", domain.ReadRequests},
 		{DocsURL, "Docs", "docs", domain.ReadRequests},
 	}},

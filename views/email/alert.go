@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"candor/internal/domain"
 )
@@ -11,8 +12,9 @@ import (
 // maxAlertSubjects is how many endpoints an email lists.
 const maxAlertSubjects = 10
 
-// Alert tells developers what needs them. root is the dashboard's address.
-func Alert(a *domain.Alert, root string) Email {
+// Alert tells developers what needs them. root is the dashboard's address,
+// zone the account's.
+func Alert(a *domain.Alert, root string, zone *time.Location) Email {
 	mode := "test"
 	if a.Livemode {
 		mode = "live"
@@ -20,7 +22,7 @@ func Alert(a *domain.Alert, root string) Email {
 	first, many := subjectHost(a.Subjects[0]), len(a.Subjects) > 1
 	e := Email{
 		Button: "Open webhooks", URL: root + "/" + mode + "/webhooks",
-		After: []string{allUTC, "You can turn these emails off under My account: " + root + "/" + mode + "/me#emails"},
+		After: []string{"You can turn these emails off under My account: " + root + "/" + mode + "/me#emails"},
 	}
 	if many {
 		first = strconv.Itoa(len(a.Subjects)) + " webhook endpoints"
@@ -47,7 +49,7 @@ func Alert(a *domain.Alert, root string) Email {
 			e.Lines = append(e.Lines, fmt.Sprintf("and %d others", len(a.Subjects)-i))
 			break
 		}
-		line := subjectHost(s) + ", since " + dateTime(s.Since) + " UTC"
+		line := subjectHost(s) + ", since " + s.Since.In(zone).Format("2 January 2006, 3:04 pm MST")
 		if s.Detail != "" && a.Kind != domain.AlertEndpointRecovered {
 			line += ", last result: " + s.Detail
 		}

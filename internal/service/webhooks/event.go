@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"candor/db"
 	"candor/internal/delivery"
 	"candor/internal/domain"
 	"candor/internal/form"
@@ -38,6 +39,24 @@ func (s *Service) Events(ctx context.Context, scope domain.Scope, f domain.Event
 		feed.NextAfter = events[limit-1].Sequence
 	}
 	return feed, nil
+}
+
+// ListEvents returns up to limit of the scope's events that match the search,
+// newest first.
+func (s *Service) ListEvents(ctx context.Context, scope domain.Scope, search domain.EventSearch, limit int) ([]domain.FeedEvent, error) {
+	return s.DB.EventPage(ctx, scope, search, limit)
+}
+
+var errEventNotFound = domain.Errorf(domain.CodeNotFound, "There is no event with this id in this account and mode. Events are kept for 90 days.")
+
+// Event returns one of the scope's events with its deliveries, or not_found.
+func (s *Service) Event(ctx context.Context, scope domain.Scope, id domain.EventID) (*domain.Event, []domain.ListedDelivery, error) {
+	event, err := s.DB.Event(ctx, scope, id)
+	if err != nil {
+		return nil, nil, db.MissingAs(err, errEventNotFound)
+	}
+	deliveries, err := s.DB.EventDeliveries(ctx, id)
+	return event, deliveries, err
 }
 
 // A Sample is an event's webhook as a delivery would send it now.

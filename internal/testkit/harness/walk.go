@@ -70,6 +70,7 @@ func Objects(h *Harness, scope domain.Scope) map[string]string {
 		"redelivery": redelivery.ID.String(),
 		"request":    request.ID.String(),
 		"delivery":   deliveries[0].ID.String(),
+		"event":      deliveries[0].EventID.String(),
 		"test":       testEventOf(h, third), // the same in both modes
 		"key":        key.ID.String(),
 		"staff":      h.StaffOf(third, domain.RoleSupport).Session.ID.String(),
