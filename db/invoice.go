@@ -206,7 +206,7 @@ func (tx *Tx) PayNow(ctx context.Context, account domain.AccountID, now time.Tim
 // SetBillingEmail stores where an account's invoices go.
 func (tx *Tx) SetBillingEmail(ctx context.Context, account domain.AccountID, email string) error {
 	result, err := tx.exec(ctx, `UPDATE account SET billing_email = $2 WHERE id = $1`, account, email)
-	return changedOne(result, err, "set billing e-mail")
+	return changedOne(result, err, "set billing email")
 }
 
 // UsageNotice is a threshold of an account's usage of a plan that was reached.

@@ -11,7 +11,7 @@ import (
 const staffColumns = `id, account_id, email, name, role, may_download, created_at, must_change_password`
 
 // ErrEmailTaken says that a staff user with that address exists.
-var ErrEmailTaken = errors.New("a staff user with this e-mail address exists already")
+var ErrEmailTaken = errors.New("a staff user with this email address exists already")
 
 // InsertStaff stores a new staff user with the Argon2id hash of the password,
 // "" for none yet, or returns ErrEmailTaken.
@@ -42,7 +42,7 @@ const staffPasswordQuery = `
 func (q *Queries) StaffByEmail(ctx context.Context, email string) (*StaffPassword, error) {
 	var s StaffPassword
 	err := q.get(ctx, &s, staffPasswordQuery+` WHERE lower(email) = lower($1)`, email)
-	return &s, wrap(err, "find staff user by e-mail address")
+	return &s, wrap(err, "find staff user by email address")
 }
 
 // StaffPassword returns a staff user with the hash of the password, or

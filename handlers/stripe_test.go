@@ -238,7 +238,7 @@ func TestStripeCardPage(t *testing.T) {
 	if success, cancel := asked["success_url"], asked["cancel_url"]; !strings.HasSuffix(success, page+"?card=stored") || !strings.HasSuffix(cancel, page+"?card=none") {
 		t.Errorf("Stripe is to lead back to %q and %q", success, cancel)
 	}
-	for query, notice := range map[string]string{"?card=stored": "Card stored. It appears here in a few seconds.", "?card=none": "No card was stored."} {
+	for query, notice := range map[string]string{"?card=stored": "Card saved. It appears here in a few seconds.", "?card=none": "No card was saved."} {
 		finance.WantRedirect(finance.Get(page+query), page)
 		finance.WantPage(finance.Get(page), http.StatusOK, notice, "No card is stored. Invoices") // the query is believed in nothing else
 	}

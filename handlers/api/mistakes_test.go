@@ -163,7 +163,7 @@ func typicalMistakes(h *harness.Harness) []typicalMistake {
 		{"A field that isn't there", create, with(`"expires_in": 7, "colour": "red"`), nil},
 		{"Fields in the query and in the body", create + "?expand=customer", with(`"colour": "red"`), nil},
 		{"Another form", create, `{"form_type": "loan_application", "customer_email": "jo@customer.example"}`, nil},
-		{"No e-mail address", create, `{"form_type": "financial_statement", "customer_email": "jo at customer.example"}`, nil},
+		{"No email address", create, `{"form_type": "financial_statement", "customer_email": "jo at customer.example"}`, nil},
 		{"A number as text", create, with(`"expires_in_days": "30"`), nil},
 		{"Too many days", create, with(`"expires_in_days": 365`), nil},
 		{"A number as a reference", create, with(`"reference_id": 4711`), nil},

@@ -15,7 +15,7 @@ import (
 // createSessionRequest is the body of POST /v1/sessions.
 type createSessionRequest struct {
 	FormType      string          `json:"form_type" required:"true" enum:"financial_statement" doc:"The form to be filled in; any other is invalid_form_type."`
-	CustomerEmail string          `json:"customer_email" required:"true" format:"email" maxLength:"254" doc:"The customer's e-mail address."`
+	CustomerEmail string          `json:"customer_email" required:"true" format:"email" maxLength:"254" doc:"The customer's email address."`
 	CustomerName  string          `json:"customer_name" sample:"yes" maxLength:"200" doc:"The customer's full name."`
 	ReferenceID   string          `json:"reference_id" sample:"yes" maxLength:"200" doc:"Your own reference."`
 	WebhookURL    string          `json:"webhook_url" format:"uri" maxLength:"2048" doc:"Where this session's events go, instead of the account's default URL. HTTPS in production."`
@@ -47,7 +47,7 @@ type sessionFields struct {
 	ID            domain.SessionID `json:"id" doc:"The session's id."`
 	Status        domain.Status    `json:"status" doc:"The session's state."`
 	FormType      string           `json:"form_type" enum:"financial_statement" doc:"The form."`
-	CustomerEmail string           `json:"customer_email" doc:"The customer's e-mail address."`
+	CustomerEmail string           `json:"customer_email" doc:"The customer's email address."`
 	CustomerName  *string          `json:"customer_name" doc:"The customer's full name, null where none was given."`
 	ReferenceID   *string          `json:"reference_id" doc:"Your own reference, null where none was given."`
 	WebhookURL    *string          `json:"webhook_url" doc:"Where this session's events go, null for the account's default URL."`
@@ -85,7 +85,7 @@ type sessionItem struct {
 	ID            domain.SessionID `json:"id" doc:"The session's id."`
 	Status        domain.Status    `json:"status" doc:"The session's state."`
 	FormType      string           `json:"form_type" enum:"financial_statement" doc:"The form."`
-	CustomerEmail string           `json:"customer_email" doc:"The customer's e-mail address."`
+	CustomerEmail string           `json:"customer_email" doc:"The customer's email address."`
 	CustomerName  *string          `json:"customer_name" doc:"The customer's full name, null where none was given."`
 	ReferenceID   *string          `json:"reference_id" doc:"Your own reference, null where none was given."`
 	CreatedAt     form.Timestamp   `json:"created_at" doc:"When it was created, UTC."`

@@ -31,5 +31,5 @@ var Words = form.Words{Rules: map[form.RuleCode]string{
 
 	// Of the operators' commands.
 	"missing":     "{subject} must not be empty.",
-	"email_taken": "A staff user with this e-mail address exists already.",
+	"email_taken": "A staff user with this email address exists already.",
 }}

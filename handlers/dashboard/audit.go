@@ -19,7 +19,7 @@ const auditPerPage = 50
 func auditControls(zone *time.Location) []control[domain.AuditFilter] {
 	type filter = domain.AuditFilter
 	return []control[filter]{
-		{view.Control{Name: "who", Label: "Who (e-mail or key name)", Type: "search"}, func(f *filter, text string) string {
+		{view.Control{Name: "who", Label: "Who (email or key name)", Type: "search"}, func(f *filter, text string) string {
 			if _, message := form.CleanText(text, maxWho); message != "" {
 				return "Who " + message
 			}

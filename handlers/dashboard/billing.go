@@ -180,7 +180,7 @@ func (s *Server) planPage(c echo.Context, v *Visit, chosen string, errs form.Err
 	case chosen == present && next == nil:
 		errs = form.Errors{{Field: "plan", Message: "This is your plan already"}}
 	case chosen != present && page.Plans[of].ByAgreement():
-		errs = form.Errors{{Field: "plan", Message: "This plan is by agreement: talk to us"}}
+		errs = form.Errors{{Field: "plan", Message: "Contact us for this plan"}}
 	default:
 		page.Chosen = &page.Plans[of]
 	}

@@ -33,7 +33,7 @@ func TestBillingPages(t *testing.T) {
 	finance.WantPage(finance.Get(page), http.StatusOK, "Professional", "0 live sessions", "of 100 included", "$0.00", "None yet", "BSB 062-000", "partner@lender.example")
 
 	// Where invoices go.
-	finance.WantPage(finance.Post(page+"/email", url.Values{"billing_email": {"accounts"}}), http.StatusUnprocessableEntity, "Enter an e-mail address").WantField("billing_email", "accounts")
+	finance.WantPage(finance.Post(page+"/email", url.Values{"billing_email": {"accounts"}}), http.StatusUnprocessableEntity, "Enter an email address").WantField("billing_email", "accounts")
 	finance.WantRedirect(finance.Post(page+"/email", url.Values{"billing_email": {" accounts@lender.example "}}), page)
 	finance.WantPage(finance.Get(page), http.StatusOK, "accounts@lender.example", "Invoices are sent to this address")
 
@@ -44,7 +44,7 @@ func TestBillingPages(t *testing.T) {
 	finance.WantRedirect(finance.Post(page+"/plan", url.Values{"plan": {"starter"}}), page)
 	finance.WantPage(finance.Get(page), http.StatusOK, "From 20 Dec 2026, ", "Plan change saved. It takes effect on 20 December 2026.")
 	finance.WantRedirect(finance.Post(page+"/plan", url.Values{"plan": {"professional"}}), page)
-	finance.WantPage(finance.Get(page), http.StatusOK, "You keep your plan. The planned change is dropped.")
+	finance.WantPage(finance.Get(page), http.StatusOK, "Plan change cancelled. You keep your current plan.")
 	finance.WantPage(finance.Post(page+"/plan", url.Values{"plan": {"gold"}}), http.StatusUnprocessableEntity, "Choose one of the plans")
 	finance.WantRedirect(finance.Post(page+"/plan", url.Values{"plan": {"starter"}}), page)
 
@@ -65,8 +65,8 @@ func TestBillingPages(t *testing.T) {
 	if got := choice.Field("plan").Choices; len(got) == 0 || slices.Contains(got, "enterprise") {
 		t.Errorf("the plans %q can be chosen, want others than Enterprise", got)
 	}
-	finance.WantPage(finance.Get(page+"/plan?plan=enterprise"), http.StatusUnprocessableEntity, "This plan is by agreement: talk to us")
-	finance.WantPage(finance.Post(page+"/plan", url.Values{"plan": {"enterprise"}}), http.StatusUnprocessableEntity, "This plan is by agreement: talk to us")
+	finance.WantPage(finance.Get(page+"/plan?plan=enterprise"), http.StatusUnprocessableEntity, "Contact us for this plan")
+	finance.WantPage(finance.Post(page+"/plan", url.Values{"plan": {"enterprise"}}), http.StatusUnprocessableEntity, "Contact us for this plan")
 
 	// Cancelling says what it comes to, and can be taken back.
 	finance.WantPage(finance.Get(page+"/cancel"), http.StatusOK, "You can’t create live sessions from now on", "The invoice of $20.00 is issued at once", "20 Jan 2027",
@@ -83,7 +83,7 @@ func TestBillingPages(t *testing.T) {
 	finance.WantRedirect(finance.Post(page+"/cancel", url.Values{"when": {"now"}, "reason": {"too dear"}}), page)
 	finance.WantPage(finance.Get(page), http.StatusOK, "No subscription", "CAN-000002", "Due on 13 January 2027 UTC", "Open",
 		"the 12 sessions used in it count against those included in your first period")
-	finance.WantPage(finance.Post(page+"/subscribe", url.Values{"plan": {"enterprise"}}), http.StatusUnprocessableEntity, "This plan is by agreement: talk to us")
+	finance.WantPage(finance.Post(page+"/subscribe", url.Values{"plan": {"enterprise"}}), http.StatusUnprocessableEntity, "Contact us for this plan")
 	h.Post("/sessions", harness.ValidBody).WantStatus(http.StatusCreated) // test mode needs none
 
 	// Its PDF, unpaid and paid.

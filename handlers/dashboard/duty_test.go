@@ -131,7 +131,7 @@ func TestRequireTwoStep(t *testing.T) {
 	const settings, require, home, me = "/dashboard/test/settings", "/dashboard/test/settings/two-step", "/dashboard/test", "/dashboard/test/me"
 	everyone := url.Values{"of": {"everyone"}}
 	developer.WantPage(developer.Post(require, everyone), http.StatusForbidden)
-	owner.WantPage(owner.Get(settings), http.StatusOK, "Each person’s choice", "2 of 2 in the team have none yet")
+	owner.WantPage(owner.Get(settings), http.StatusOK, "Optional", "2 of 2 people in the team haven’t set one up")
 	owner.WantPage(owner.Post(require, everyone), http.StatusUnprocessableEntity, "Set up two-step sign-in or add a passkey on My account first")
 	byPasskey := h.Staff(domain.RoleOwner)
 	passkey := h.PasskeyOf(byPasskey.Session.ID)

@@ -56,7 +56,7 @@ func TestPasswordReset(t *testing.T) {
 	elsewhere := h.SignedOut()
 	elsewhere.WantRedirect(elsewhere.Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, h.Account.Password)), "/dashboard")
 	browser := h.SignedOut()
-	browser.WantPage(browser.Post("/dashboard/forgot", url.Values{"email": {"not an address"}}), http.StatusUnprocessableEntity, "Enter an e-mail address")
+	browser.WantPage(browser.Post("/dashboard/forgot", url.Values{"email": {"not an address"}}), http.StatusUnprocessableEntity, "Enter an email address")
 
 	browser.WantRedirect(browser.Post("/dashboard/forgot", url.Values{"email": {strings.ToUpper(h.Account.Email)}}), "/dashboard/letter-sent")
 	first := m.Link(m.Email(h.Account.Email, "Choose a new password"))
@@ -183,10 +183,10 @@ func TestSignUp(t *testing.T) {
 	browser := h.SignedOut()
 	form := url.Values{"company": {" "}, "name": {""}, "email": {"jo"}, "new_password": {"short"}}
 	browser.WantPage(browser.Post("/dashboard/sign-up", form), http.StatusUnprocessableEntity,
-		"Enter the name of your company", "Enter your name", "Enter an e-mail address", "at least 10")
+		"Enter the name of your company", "Enter your name", "Enter an email address", "at least 10")
 	form = url.Values{"company": {`<script>"A & B`}, "name": {"Jo"}, "email": {"jo@new.example"}, "new_password": {harness.GoodPassword}}
 	browser.WantRedirect(browser.Post("/dashboard/sign-up", form), "/dashboard/letter-sent")
-	link := m.Link(m.Email("jo@new.example", "Confirm your e-mail address"))
+	link := m.Link(m.Email("jo@new.example", "Confirm your email address"))
 	var accounts int
 	h.OK(h.DB.Raw().GetContext(h.Context(), &accounts, `SELECT count(*) FROM account`))
 	if accounts != 1 {

@@ -91,7 +91,7 @@ func (s *Server) DownloadReceipt(c echo.Context, v *Visit) error {
 		{"Deleted at", web.Stamp(&receipt.At, v.Staff.Zone())},
 		{"Deleted by", receipt.ByName},
 		{"Deleted", view.ErasedThings(receipt)},
-		{"Also deleted", "name, e-mail address, reference, metadata and webhook URL of the session"},
+		{"Also deleted", "name, email address, reference, metadata and webhook URL of the session"},
 	} {
 		fmt.Fprintf(&text, "%s: %s\n", line[0], line[1])
 	}

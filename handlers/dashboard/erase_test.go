@@ -88,7 +88,7 @@ func TestErasure(t *testing.T) {
 	path := "/dashboard/test/sessions/" + id.String()
 	owner.WantPage(owner.Get(path), http.StatusOK, "Delete this customer’s data")
 	page := owner.Get(path + "/erase")
-	owner.WantPage(page, http.StatusOK, email, reference, open.ID.String(), "Delete for good")
+	owner.WantPage(page, http.StatusOK, email, reference, open.ID.String(), "Delete permanently")
 	for _, foreign := range []domain.SessionID{other.ID, live.ID} {
 		if strings.Contains(page.Body.String(), foreign.String()) {
 			t.Errorf("the page has the session %s", foreign)

@@ -339,7 +339,7 @@ func TestOwnersTabsInABrowser(t *testing.T) {
 	signInTo(h, tab, base, "/dashboard/test/me")
 	view(tab, "me-two-browsers")
 	tab.Click("#browsers form[action$='/end'] button")
-	tab.WaitForText("#announcement", "That browser is signed out")
+	tab.WaitForText("#announcement", "Browser signed out")
 	other.Click("a[href$='/data']")
 	other.WaitForText("h1", "Sign in")
 	other.Type("#email", h.Account.Email)

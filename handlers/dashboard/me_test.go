@@ -84,7 +84,7 @@ func TestTwoStepSignIn(t *testing.T) {
 	half.WantRedirect(half.Get("/dashboard/confirm"), "/dashboard/sign-in?then=%2Fdashboard%2Fconfirm")
 	half.WantPage(half.Get("/dashboard/sign-in/code?then=%2Fdashboard%2Flive"), http.StatusOK).WantField("then", "/dashboard/live")
 	half.WantPage(half.Post("/dashboard/sign-in/code", harness.CodeForm(h.Code(secret, 0))), http.StatusUnprocessableEntity, "was used already")
-	half.WantPage(half.Post("/dashboard/sign-in/code", harness.CodeForm(h.Code(secret, -2))), http.StatusUnprocessableEntity, "That code isn’t right")
+	half.WantPage(half.Post("/dashboard/sign-in/code", harness.CodeForm(h.Code(secret, -2))), http.StatusUnprocessableEntity, "That code is wrong")
 	form := harness.CodeForm(h.Code(secret, 1))
 	form.Set("then", "https://evil.example/")
 	half.WantRedirect(half.Post("/dashboard/sign-in/code", form), "/dashboard")
@@ -200,7 +200,7 @@ func TestTurnTwoStepOff(t *testing.T) {
 	h.Clock.Advance(time.Minute)
 	owner.WantPage(owner.Post(path, off("wrong", h.Code(secret, 0))), http.StatusUnprocessableEntity).WantError("off_password", "That isn’t your password")
 	for _, code := range []string{"", "000000", "abcd-abcd-abcd-abcd-abcd-abcd"} {
-		owner.WantPage(owner.Post(path, off(h.Account.Password, code)), http.StatusUnprocessableEntity).WantError("off_code", "That code isn’t right")
+		owner.WantPage(owner.Post(path, off(h.Account.Password, code)), http.StatusUnprocessableEntity).WantError("off_code", "That code is wrong")
 	}
 	audited(h, domain.AuditCodeRefused, 1) // the first of three from this network
 	owner.WantPage(owner.Get("/dashboard/test/me"), http.StatusOK, "10 of 10")
@@ -284,7 +284,7 @@ func TestPasskeysEndWithTheirSessions(t *testing.T) {
 	id = h.PasskeyOf(owner.Session.ID)
 	madeByPasskey(own, id)
 	own.WantRedirect(own.Post("/dashboard/test/me/passkeys/"+id.String()+"/remove", nil), "/dashboard/sign-in")
-	own.WantPage(own.Get("/dashboard/sign-in"), http.StatusOK, "You had signed in with it here")
+	own.WantPage(own.Get("/dashboard/sign-in"), http.StatusOK, "You were signed in with it")
 	m.Email(owner.Session.Email, "A passkey was removed")
 
 	madeByPasskey(owner, h.PasskeyOf(owner.Session.ID))
@@ -335,7 +335,7 @@ func TestBrowsers(t *testing.T) {
 		t.Fatalf("%d browsers can be signed out, want the two others", len(paths))
 	}
 	browser.WantRedirect(browser.Post(paths[0], nil), "/dashboard/test/me")
-	browser.WantPage(browser.Get("/dashboard/test/me"), http.StatusOK, "That browser is signed out")
+	browser.WantPage(browser.Get("/dashboard/test/me"), http.StatusOK, "Browser signed out")
 	browser.WantPage(browser.Post(paths[0], nil), http.StatusNotFound, "signed out already")
 	browser.WantPage(browser.Post("/dashboard/test/me/sessions/"+foreign.Session.SessionID.String()+"/end", nil), http.StatusNotFound)
 	browser.WantPage(browser.Post("/dashboard/test/me/sessions/nonsense/end", nil), http.StatusNotFound)

@@ -143,7 +143,7 @@ func usePasskeys(t *testing.T, options browsertest.Options) {
 
 	tab.Open(base + "/dashboard/test/me")
 	tab.Click("#passkeys .button-danger")
-	tab.WaitForText("#announcement", "You had signed in with it here")
+	tab.WaitForText("#announcement", "You were signed in with it")
 	tab.WaitForURL("/dashboard/sign-in")
 	tab.Click("form[action$=passkey] .button")
 	tab.WaitForText("h1", "Sign in with a passkey")

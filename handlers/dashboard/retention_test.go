@@ -39,9 +39,9 @@ func TestRetentionOfAnswers(t *testing.T) {
 	for _, wrong := range []string{"89", "2558", "x", "-1"} {
 		owner.WantPage(owner.Get(settings+"/retention?answer_days="+wrong), http.StatusUnprocessableEntity, "Enter a number of days from 90 to 2557, or leave it empty")
 	}
-	owner.WantPage(owner.Get(settings+"/retention?answer_days=101"), http.StatusOK, "Nothing is old enough", "instead of being kept until you delete them")
-	owner.WantPage(owner.Get(settings+"/retention?answer_days="), http.StatusOK, "nothing would change")
-	owner.WantPage(owner.Get(settings+"/retention?answer_days=100"), http.StatusOK, "Keep answers for 100 days?", "Answers of 1 completed statement will be deleted", "data_expired", "Leave it as it is")
+	owner.WantPage(owner.Get(settings+"/retention?answer_days=101"), http.StatusOK, "Nothing is deleted now", "instead of being kept until you delete them")
+	owner.WantPage(owner.Get(settings+"/retention?answer_days="), http.StatusOK, "Nothing would change")
+	owner.WantPage(owner.Get(settings+"/retention?answer_days=100"), http.StatusOK, "Keep answers for 100 days?", "Answers of 1 completed statement will be deleted", "data_expired", "Keep it as it is")
 	// No one agreed to another number than the review compared with.
 	owner.WantRedirect(owner.Post(settings+"/retention", url.Values{"answer_days": {"100"}, "from_days": {"200"}}), settings+"/retention?answer_days=100")
 	h.Get(path + "/data").WantStatus(http.StatusOK)

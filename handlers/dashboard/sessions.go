@@ -21,9 +21,9 @@ const sessionsPerPage = 25
 func sessionControls(zone *time.Location) []control[domain.SessionFilter] {
 	type filter = domain.SessionFilter
 	return []control[filter]{
-		{view.Control{Name: "q", Label: "E-mail, reference or session id", Type: "search"}, func(f *filter, text string) string {
+		{view.Control{Name: "q", Label: "Email, reference or session id", Type: "search"}, func(f *filter, text string) string {
 			if f.Search, _ = form.CleanText(text, len(text)); f.Search == "" {
-				return "Enter an e-mail address, a reference or a session id"
+				return "Enter an email address, a reference or a session id"
 			}
 			return ""
 		}},

@@ -68,7 +68,7 @@ func TestSessionByHand(t *testing.T) {
 	support := h.Staff(domain.RoleSupport)
 	support.WantPage(support.Get("/dashboard/test/sessions/new"), http.StatusOK).WantField("expires_in_days", "30")
 	answer := support.Post("/dashboard/test/sessions", url.Values{"customer_email": {"not an address"}, "customer_name": {strings.Repeat("x", 201)}, "expires_in_days": {"91"}})
-	support.WantPage(answer, http.StatusUnprocessableEntity, "Enter an e-mail address", "The customer’s name ", "Enter a number of days from 1 to 90", "not an address", "There is a problem")
+	support.WantPage(answer, http.StatusUnprocessableEntity, "Enter an email address", "The customer’s name ", "Enter a number of days from 1 to 90", "not an address", "There is a problem")
 
 	answer = support.Post("/dashboard/test/sessions", url.Values{"customer_email": {"jo@customer.example"}, "reference_id": {"loan-1"}, "expires_in_days": {"2"}})
 	path := answer.Header().Get("Location")
@@ -102,7 +102,7 @@ func TestLanguageOfASessionByHand(t *testing.T) {
 	owner := h.Staff(domain.RoleOwner)
 	owner.WantPage(owner.Get("/dashboard/test/sessions/new"), http.StatusOK).Hides("Language of the form")
 	wrong := url.Values{"customer_email": {"jo@customer.example"}, "expires_in_days": {"2"}, "language": {"vi"}}
-	owner.WantPage(owner.Post("/dashboard/test/sessions", wrong), http.StatusUnprocessableEntity, "Choose a language of the list")
+	owner.WantPage(owner.Post("/dashboard/test/sessions", wrong), http.StatusUnprocessableEntity, "Choose a language from the list")
 
 	owner.WantRedirect(owner.Post("/dashboard/test/settings/languages", url.Values{"languages": {"vi"}}), "/dashboard/test/settings")
 	fresh := owner.WantPage(owner.Get("/dashboard/test/sessions/new"), http.StatusOK, "Language of the form", "As the customer’s browser asks").WantField("language", "")

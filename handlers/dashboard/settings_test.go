@@ -64,7 +64,7 @@ func TestLogo(t *testing.T) {
 	h := harness.New(t)
 	owner, customer, path := h.Staff(domain.RoleOwner), h.NewCustomer(), "/dashboard/test/settings"
 	owner.WantPage(owner.Post(path+"/logo", url.Values{"name": {"x"}}), http.StatusUnprocessableEntity, "Select a file").WantField("name", "Lender & Sons")
-	owner.WantPage(owner.SendLogo("logo.svg", "<svg><script>alert(1)</script></svg>"), http.StatusUnprocessableEntity).WantError("file", "SVG files can hold programs")
+	owner.WantPage(owner.SendLogo("logo.svg", "<svg><script>alert(1)</script></svg>"), http.StatusUnprocessableEntity).WantError("file", "SVG files can contain scripts")
 	owner.WantPage(owner.SendLogo("logo.png", strings.Repeat("x", 2<<20)), http.StatusUnprocessableEntity, "512 KB or smaller")
 	if page := customer.WantPage(customer.Get(""), http.StatusOK).Shows("L Lender & Sons"); len(page.All("img")) > 0 {
 		t.Error("the form has a picture without a logo")
@@ -166,8 +166,8 @@ func TestRetentionIsReviewed(t *testing.T) {
 		owner.WantPage(owner.Get(path+"/retention?retention_days="+wrong), http.StatusUnprocessableEntity, "Enter a number of days from 1 to 90")
 		owner.WantPage(owner.Post(path+"/retention", url.Values{"retention_days": {wrong}, "from_days": {"90"}}), http.StatusUnprocessableEntity, "Enter a number of days from 1 to 90")
 	}
-	owner.WantPage(owner.Get(path+"/retention?retention_days=11"), http.StatusOK, "Nothing is old enough", "instead of 90")
-	owner.WantPage(owner.Get(path+"/retention?retention_days=90"), http.StatusOK, "nothing would change")
+	owner.WantPage(owner.Get(path+"/retention?retention_days=11"), http.StatusOK, "Nothing is deleted now", "instead of 90")
+	owner.WantPage(owner.Get(path+"/retention?retention_days=90"), http.StatusOK, "Nothing would change")
 	owner.WantPage(owner.Get(path+"/retention?retention_days=10"), http.StatusOK,
 		"Keep files for 10 days?", "Files of 1 completed statement will be deleted", "20 Nov 2026", "within a day", "can’t be undone", "Leave it at 90 days")
 	files(old, http.StatusOK)

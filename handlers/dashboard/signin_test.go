@@ -27,11 +27,11 @@ func TestSignIn(t *testing.T) {
 	browser.WantPage(browser.Get("/dashboard/sign-in?then=%2Fdashboard%2Ftest"), http.StatusOK).WantField("then", "/dashboard/test")
 
 	answer := browser.Post("/dashboard/sign-in", harness.SignInForm("", ""))
-	browser.WantPage(answer, http.StatusUnprocessableEntity, "Enter your e-mail address", "Enter your password")
+	browser.WantPage(answer, http.StatusUnprocessableEntity, "Enter your email address", "Enter your password")
 
 	for _, email := range []string{h.Account.Email, "nobody@lender.example"} {
 		answer = browser.Post("/dashboard/sign-in", harness.SignInForm(email, "wrong"))
-		browser.WantPage(answer, http.StatusUnprocessableEntity, "The e-mail address or the password is wrong.")
+		browser.WantPage(answer, http.StatusUnprocessableEntity, "The email address or the password is wrong.")
 	}
 	if len(browser.Cookies) != 0 {
 		t.Fatalf("a wrong password left %v", browser.Cookies)

@@ -23,7 +23,7 @@ func TestTeam(t *testing.T) {
 	owner.WantPage(owner.Get(path), http.StatusOK, support.Session.Email, h.Account.Email, "You")
 
 	owner.WantPage(owner.Post(path, url.Values{"email": {"nonsense"}, "role": {"support"}}), http.StatusUnprocessableEntity, "There is a problem").WantField("email", "nonsense")
-	owner.WantPage(owner.Post(path, url.Values{"email": {support.Session.Email}, "role": {"support"}}), http.StatusUnprocessableEntity, "is in the team already")
+	owner.WantPage(owner.Post(path, url.Values{"email": {support.Session.Email}, "role": {"support"}}), http.StatusUnprocessableEntity, "is already in the team")
 	owner.WantRedirect(owner.Post(path, url.Values{"email": {"new@lender.example"}, "role": {"finance"}}), path)
 	revoke := owner.WantPage(owner.Get(path), http.StatusOK, "Invitation sent", "new@lender.example").Leads(path + "/invitations/")
 	owner.WantRedirect(owner.Post(revoke[0], nil), path)
@@ -34,7 +34,7 @@ func TestTeam(t *testing.T) {
 	owner.WantRedirect(owner.Post(path+"/"+support.Session.ID.String()+"/role", url.Values{"role": {"owner"}}), path)
 	support.WantPage(support.Get(path), http.StatusOK) // at once, in the session that was there
 
-	owner.WantPage(owner.Post(path+"/"+owner.Session.ID.String()+"/remove", nil), http.StatusUnprocessableEntity, "You can’t take yourself out")
+	owner.WantPage(owner.Post(path+"/"+owner.Session.ID.String()+"/remove", nil), http.StatusUnprocessableEntity, "You can’t remove yourself")
 	owner.WantRedirect(owner.Post(path+"/"+support.Session.ID.String()+"/remove", nil), path)
 	support.WantRedirect(support.Get(path), "/dashboard/sign-in?then="+url.QueryEscape(path))
 

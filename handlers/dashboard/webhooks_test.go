@@ -86,7 +86,7 @@ func TestSecretsByHand(t *testing.T) {
 		t.Error("the secret isn't shown, or is on a page that can be loaded again")
 	}
 	owner.WantRedirect(owner.Post(path+"/secret/next", nil), settings)
-	owner.WantPage(owner.Get(settings), http.StatusOK, "another person has just changed the secrets")
+	owner.WantPage(owner.Get(settings), http.StatusOK, "Someone else has just changed the secrets")
 	owner.WantRedirect(owner.Post(path+"/secret/switch", nil), settings)
 	owner.WantPage(owner.Get(settings), http.StatusOK, "signed with the new secret.").Offers("Restore previous secret")
 	got, err := delivery.SigningSecrets(t.Context(), h.DB, h.Service.Ring, h.TestScope())

@@ -64,7 +64,7 @@ func TestLanguagesThatAnAccountOffers(t *testing.T) {
 
 	owner := h.Staff(domain.RoleOwner)
 	for _, wrong := range []string{"fr", "en-AU", harness.Hostile} {
-		owner.WantPage(owner.Post(languagesPath+"/languages", url.Values{"languages": {"vi", wrong}}), http.StatusUnprocessableEntity, "Choose languages of the list")
+		owner.WantPage(owner.Post(languagesPath+"/languages", url.Values{"languages": {"vi", wrong}}), http.StatusUnprocessableEntity, "Choose languages from the list")
 	}
 	offering(h, "vi", "zh-Hans")
 	if got := owner.WantPage(owner.Get(languagesPath), http.StatusOK).Field("languages").Values; !slices.Contains(got, "vi") || !slices.Contains(got, "zh-Hans") {

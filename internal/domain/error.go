@@ -70,7 +70,7 @@ var CodeTable = []CodeInfo{
 	{Code: CodeDataErased, Status: 404, Meaning: "The customer's data were erased on request.", Remedy: "Nothing can bring them back. Erase your copy, too, if the request was for you as well."},
 	{Code: CodeDataExpired, Status: 404, Meaning: "The answers were deleted because the time for which the account keeps them is over.", Remedy: "The answers are gone. Fetch them soon after completion, and set the time for which they are kept in the dashboard."},
 	{Code: CodeInvalidFormType, Status: 422, Meaning: "form_type must be financial_statement.", Remedy: "Send `\"form_type\": \"financial_statement\"`."},
-	{Code: CodeInvalidEmail, Status: 422, Meaning: "customer_email is not an e-mail address.", Remedy: "Ask for the address again, or correct it, and send the request again."},
+	{Code: CodeInvalidEmail, Status: 422, Meaning: "customer_email is not an email address.", Remedy: "Ask for the address again, or correct it, and send the request again."},
 	{Code: CodeValidation, Status: 422, Meaning: "A field breaks its rule; details name it.", Remedy: "Correct the fields in `error.details.errors`, and send the request again."},
 	{Code: CodeSessionExpired, Status: 409, Meaning: "The session has expired.", Remedy: "Create a new session. You can give it the answers that you know as `prefill`."},
 	{Code: CodeSessionCompleted, Status: 409, Meaning: "The session is completed.", Remedy: "The customer has submitted: fetch the data instead."},

@@ -43,7 +43,7 @@ func (r Rule) String() string {
 	case RuleNoLink:
 		return "must not contain a web address"
 	case RuleEmail:
-		return "must be an e-mail address such as name@example.com"
+		return "must be an email address such as name@example.com"
 	case RuleRange:
 		return fmt.Sprintf("must be a whole number from %d to %d", r.Min, r.Max)
 	case RuleGiven:

@@ -163,10 +163,10 @@ func TestEmail(t *testing.T) {
 		}
 	}
 	var got string
-	if msg := message(form.Email(&got, "f", "E-mail"), " name@example.com "); msg != "" || got != "name@example.com" {
+	if msg := message(form.Email(&got, "f", "Email"), " name@example.com "); msg != "" || got != "name@example.com" {
 		t.Errorf("an address with spaces around it: %q, %q", got, msg)
 	}
-	if msg := message(form.Email(&got, "f", "E-mail"), "name"); msg != "E-mail must be in the correct format, like name@example.com" {
+	if msg := message(form.Email(&got, "f", "Email"), "name"); msg != "Email must be in the correct format, like name@example.com" {
 		t.Errorf("no address: %q", msg)
 	}
 }

@@ -117,7 +117,7 @@ func NewPerson(r *rand.Rand) Person {
 	return p
 }
 
-// plainLetters is a name as it stands in an e-mail address.
+// plainLetters is a name as it stands in an email address.
 func plainLetters(name string) string {
 	plain, _, err := transform.String(transform.Chain(norm.NFD, runes.Remove(runes.In(unicode.Mn))), name)
 	if err != nil {

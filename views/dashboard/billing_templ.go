@@ -1239,7 +1239,7 @@ func billingEmail(b BillingPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = input(Input{Name: "billing_email", Label: "E-mail address", Hint: "For invoices, receipts, failed payments and notices about usage.", Type: "email", Value: b.BillingEmail, Autocomplete: "email", Error: b.errorOf("billing_email")}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = input(Input{Name: "billing_email", Label: "Email address", Hint: "For invoices, receipts, failed payments and notices about usage.", Type: "email", Value: b.BillingEmail, Autocomplete: "email", Error: b.errorOf("billing_email")}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

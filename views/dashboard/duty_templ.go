@@ -122,7 +122,7 @@ func Duty(p Page) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "\"> <button class=\"button button-primary\">Use your passkey</button></form><p class=\"hint-text\">If you no longer have it, contact us.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "\"> <button class=\"button button-primary\">Use your passkey</button></form><p class=\"hint-text\">If you’ve lost it, contact us.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -217,7 +217,7 @@ func dutyPassword(p Page) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "<button class=\"button button-primary\">Save the new password</button></form>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "<button class=\"button button-primary\">Save password</button></form>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -259,7 +259,7 @@ func dutyFactor(p Page) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, " requires it of everyone in the team. Choose one of these ways to open the dashboard.</p><form class=\"fields\" id=\"two-step\" method=\"post\" action=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, " requires two-step sign-in. Choose one of these ways to open the dashboard.</p><form class=\"fields\" id=\"two-step\" method=\"post\" action=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -285,7 +285,7 @@ func dutyFactor(p Page) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "\"><p class=\"hint-text\">An app on your phone, such as 1Password, Google Authenticator or Microsoft Authenticator, shows a code. You type it after your password.</p><button class=\"button button-primary\">Use an authenticator app</button></form><form class=\"fields\" id=\"passkeys\" method=\"post\" action=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "\"><p class=\"hint-text\">An app on your phone, such as 1Password, Google Authenticator or Microsoft Authenticator, shows a code. Enter it after your password.</p><button class=\"button button-primary\">Use an authenticator app</button></form><form class=\"fields\" id=\"passkeys\" method=\"post\" action=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -311,7 +311,7 @@ func dutyFactor(p Page) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "\"><p class=\"hint-text\">A passkey signs you in with your finger, face or PIN, without password and code. You add it here, then sign in with it. Needs JavaScript.</p><button class=\"button\">Add a passkey</button></form>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "\"><p class=\"hint-text\">A passkey signs you in with your finger, face or PIN, without a password or code. Add it here, then sign in with it. Needs JavaScript.</p><button class=\"button\">Add a passkey</button></form>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -82,7 +82,7 @@ func Erase(e ErasePage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = pageHead("Delete a customer’s data", "For a customer who asks you to. It is deleted at once and can’t be restored.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = pageHead("Delete a customer’s data", "Use this when a customer asks you to. Their data is deleted at once and can’t be restored.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -240,11 +240,11 @@ func Erase(e ErasePage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "confirm", Label: "Type the customer’s e-mail address", Hint: "So that you don’t delete another customer’s data.", Type: "email", Value: e.Confirm, Autocomplete: "off", Error: e.errorOf("confirm")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "confirm", Label: "Type the customer’s email address", Hint: "This prevents deleting another customer’s data by mistake.", Type: "email", Value: e.Confirm, Autocomplete: "off", Error: e.errorOf("confirm")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<div class=\"dash-actions\"><button class=\"button button-danger\">Delete for good</button></div></form><section class=\"panel\"><h2>What is deleted</h2><ul class=\"plain-bullets\"><li>All answers, documents and the PDF.</li><li>Name, e-mail address, reference, metadata and webhook URL of the session.</li><li>What its events say, and its webhooks with all that your server answered. Those that still wait are not sent.</li><li>A form that is still open is cancelled: its link stops working.</li></ul><h2>What is kept</h2><ul class=\"plain-bullets\"><li>A receipt: what was deleted, when, and by whom.</li><li>That there was a session, its state and its times; it still counts in your figures and in your plan.</li><li>What your own systems have fetched. Delete that there.</li></ul><p class=\"hint-text\">Backups of the service forget it as they are replaced.</p></section></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<div class=\"dash-actions\"><button class=\"button button-danger\">Delete permanently</button></div></form><section class=\"panel\"><h2>What is deleted</h2><ul class=\"plain-bullets\"><li>All answers, documents and the PDF.</li><li>Name, email address, reference, metadata and webhook URL of the session.</li><li>The content of its events and webhooks, and your server’s answers. Webhooks still waiting are not sent.</li><li>An open form is cancelled. Its link stops working.</li></ul><h2>What is kept</h2><ul class=\"plain-bullets\"><li>A receipt: what was deleted, when and by whom.</li><li>The session’s state and times. It still counts in your figures and your plan.</li><li>Copies in your own systems. Delete those there.</li></ul><p class=\"hint-text\">Backups drop the data as they are replaced.</p></section></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -280,7 +280,7 @@ func erasedNotice(s SessionPage) templ.Component {
 			templ_7745c5c3_Var12 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "<section class=\"panel\"><h2>The customer’s data were deleted</h2><p class=\"dash-lede\">On request. What is left here says nothing of the customer.</p><dl class=\"facts\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "<section class=\"panel\"><h2>Customer data deleted</h2><p class=\"dash-lede\">Deleted on request. Nothing here identifies the customer.</p><dl class=\"facts\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -381,7 +381,7 @@ func erasedNotice(s SessionPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = fact("What there was").Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = fact("Deleted data").Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

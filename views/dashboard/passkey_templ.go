@@ -50,7 +50,7 @@ func NewPasskey(p PasskeyPage) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = pageHead("Add a passkey", "Your browser or phone will ask for your finger, face or PIN. Nothing that could be stolen is sent to us.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = pageHead("Add a passkey", "Your browser or phone will ask for your finger, face or PIN. These never leave your device.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -97,7 +97,7 @@ func NewPasskey(p PasskeyPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "name", Label: "Name", Hint: "To tell it from others, such as “My phone”.", Optional: true}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "name", Label: "Name", Hint: "For example, “My phone”.", Optional: true}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -105,7 +105,7 @@ func NewPasskey(p PasskeyPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<div class=\"dash-actions\"><button class=\"button button-primary\">Add the passkey</button> <a class=\"button button-plain\" href=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<div class=\"dash-actions\"><button class=\"button button-primary\">Add passkey</button> <a class=\"button button-plain\" href=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -174,7 +174,7 @@ func PasskeySignIn(p PasskeySignInPage) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<h1>Sign in with a passkey</h1><p class=\"dash-lede\">Your browser or phone will ask for your finger, face or PIN. No password and no code is needed.</p><form class=\"fields\" method=\"post\" action=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<h1>Sign in with a passkey</h1><p class=\"dash-lede\">Your browser or phone will ask for your finger, face or PIN. You don’t need a password or code.</p><form class=\"fields\" method=\"post\" action=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -283,7 +283,7 @@ func passkeyError() templ.Component {
 			templ_7745c5c3_Var14 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<p class=\"passkey-problem\" role=\"alert\" data-problem></p><noscript><p class=\"hint-text\">Passkeys need JavaScript, which is off in this browser.</p></noscript>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<p class=\"passkey-problem\" role=\"alert\" data-problem></p><noscript><p class=\"hint-text\">Passkeys need JavaScript. Turn it on in this browser.</p></noscript>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -394,12 +394,12 @@ func mePasskeys(m MePage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "\"> <button class=\"button button-small\">Add a passkey</button></form></div><p class=\"hint-text\">A passkey signs you in with your finger, face or PIN, without password and code. It can’t be guessed, and no false page can ask for it. Needs JavaScript.</p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "\"> <button class=\"button button-small\">Add a passkey</button></form></div><p class=\"hint-text\">A passkey signs you in with your finger, face or PIN, without a password or code. It can’t be guessed or phished. Needs JavaScript.</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		if len(m.Passkeys) > 0 && m.TwoStepSince == nil && !m.Staff.TwoStepRequired {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<p class=\"hint-text\"><strong>Your password alone still signs you in, too.</strong> Set up two-step sign-in, and it asks for a code or for a passkey after it.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<p class=\"hint-text\"><strong>Your password alone can still sign in.</strong> Set up two-step sign-in to require a code or a passkey after it.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

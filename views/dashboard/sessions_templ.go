@@ -282,7 +282,7 @@ func noSessions(s SessionsPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = emptyState("No session matches", "The search takes a whole e-mail address, a whole reference or a session id.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = emptyState("No session matches", "The search takes a whole email address, a whole reference or a session id.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -628,7 +628,7 @@ func NewSession(n NewSessionPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "customer_email", Label: "Customer’s e-mail address", Type: "email", Value: n.Email, Autocomplete: "off", Error: n.errorOf("customer_email")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "customer_email", Label: "Customer’s email address", Type: "email", Value: n.Email, Autocomplete: "off", Error: n.errorOf("customer_email")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -69,7 +69,7 @@ func Settings(s SettingsPage) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = pageHead("Settings", "Of your account, in test and live mode alike.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = pageHead("Settings", "These apply in test and live mode.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -94,15 +94,15 @@ func Settings(s SettingsPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "help_email", Label: "E-mail address for help", Hint: "Shown at the foot of every form.", Type: "email", Value: s.HelpEmail, Autocomplete: "off", Optional: true, Error: s.errorOf("help_email")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "help_email", Label: "Help email", Hint: "Shown at the foot of every form.", Type: "email", Value: s.HelpEmail, Autocomplete: "off", Optional: true, Error: s.errorOf("help_email")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "help_phone", Label: "Telephone number for help", Type: "tel", Value: s.HelpPhone, Autocomplete: "off", Optional: true, Error: s.errorOf("help_phone")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "help_phone", Label: "Help phone number", Type: "tel", Value: s.HelpPhone, Autocomplete: "off", Optional: true, Error: s.errorOf("help_phone")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "money_help", Label: "Free help with money trouble", Hint: "A name and a telephone number, shown beside expenses and after signing. If it is empty, customers see the National Debt Helpline.", Value: s.MoneyHelp, Autocomplete: "off", Optional: true, Error: s.errorOf("money_help")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "money_help", Label: "Free help with money trouble", Hint: "A name and a phone number, shown beside expenses and after signing. If you leave it empty, customers see the National Debt Helpline.", Value: s.MoneyHelp, Autocomplete: "off", Optional: true, Error: s.errorOf("money_help")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -110,7 +110,7 @@ func Settings(s SettingsPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(Input{Name: "brand_colour", Label: "Colour", Hint: "Of buttons and links, such as #0d5748. It is made darker or lighter where it couldn’t be read.", Value: s.BrandColour, Autocomplete: "off", Optional: true, Error: s.errorOf("brand_colour")}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(Input{Name: "brand_colour", Label: "Colour", Hint: "For buttons and links, such as #0d5748. Candor makes it darker or lighter if it would be hard to read.", Value: s.BrandColour, Autocomplete: "off", Optional: true, Error: s.errorOf("brand_colour")}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -139,13 +139,13 @@ func Settings(s SettingsPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "\" novalidate><h2>How long links work</h2>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "\" novalidate><h2>Link expiry</h2>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Err = input(Input{
-				Name: "default_expires_in_days", Label: "Days until a new session’s link stops working", Value: s.DefaultExpiry, Inputmode: "numeric", Autocomplete: "off",
-				Hint: "1 to 90. It counts where the API is sent no expires_in_days, and is filled in when you create a session by hand.", Error: s.errorOf("default_expires_in_days"),
+				Name: "default_expires_in_days", Label: "Days until a new link expires", Value: s.DefaultExpiry, Inputmode: "numeric", Autocomplete: "off",
+				Hint: "1 to 90. Used when an API request has no expires_in_days, and as the default in the dashboard.", Error: s.errorOf("default_expires_in_days"),
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -162,7 +162,7 @@ func Settings(s SettingsPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<section class=\"panel fields\"><h2>How long data is kept</h2><p class=\"dash-lede\">You see what would be deleted before anything is.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<section class=\"panel fields\"><h2>Data retention</h2><p class=\"dash-lede\">You’ll see what would be deleted before you save.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -196,15 +196,15 @@ func Settings(s SettingsPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var6 string
-				templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs("Review the change: " + retentionWords[kind].label)
+				templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs("Review change: " + retentionWords[kind].label)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/dashboard/settings.templ`, Line: 74, Col: 94}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/dashboard/settings.templ`, Line: 74, Col: 90}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "\">Review the change</button></div></form>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "\">Review change</button></div></form>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -257,7 +257,7 @@ func languagesPanel(s SettingsPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "\"><fieldset class=\"field field-set\" aria-describedby=\"languages-hint\"><legend><h2>Languages of the form</h2></legend><p class=\"hint\" id=\"languages-hint\">Customers choose among them and see first what their browser asks for. English is always offered. What they answer reaches you as ever: labels, PDF and data are in English, and it is the English declaration that is signed.</p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "\"><fieldset class=\"field field-set\" aria-describedby=\"languages-hint\"><legend><h2>Languages of the form</h2></legend><p class=\"hint\" id=\"languages-hint\">Customers can choose a language; the form starts in their browser’s. English is always offered. Data, labels and PDF stay in English, and the English declaration is the one signed.</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -400,20 +400,20 @@ func timeZonePanel(s SettingsPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "\"><h2>Time zone</h2><p class=\"hint-text\">For times and days in the dashboard, in emails and in exports. It is ")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "\"><h2>Time zone</h2><p class=\"hint-text\">Used in the dashboard, emails and exports. The time there is ")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var16 string
 		templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(zoned(ctx, s.Now).Format(timeFormat))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/dashboard/settings.templ`, Line: 116, Col: 130}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/dashboard/settings.templ`, Line: 116, Col: 122}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, " there now. The API, events and billing periods are in UTC.</p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, ". The API, events and billing periods use UTC.</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -462,7 +462,7 @@ func requireTwoStepPanel(s SettingsPage) templ.Component {
 			templ_7745c5c3_Var17 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "<section class=\"panel\" id=\"require-two-step\"><div class=\"panel-head\"><h2>Two-step sign-in of the team</h2>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "<section class=\"panel\" id=\"require-two-step\"><div class=\"panel-head\"><h2>Require two-step sign-in</h2>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -502,7 +502,7 @@ func requireTwoStepPanel(s SettingsPage) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "Each person’s choice")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "Optional")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -513,7 +513,7 @@ func requireTwoStepPanel(s SettingsPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "</div><p class=\"hint-text\">If you require it, everyone needs two-step sign-in or a passkey. People without one set it up before they can do anything else.</p><p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "</div><p class=\"hint-text\">When this is on, everyone needs two-step sign-in or a passkey. People without one must set it up before they can do anything else.</p><p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -574,11 +574,11 @@ func requireTwoStepPanel(s SettingsPage) templ.Component {
 func withoutFactor(n, team int) string {
 	switch n {
 	case 0:
-		return "Everyone in the team has one."
+		return "Everyone in the team has set one up."
 	case 1:
-		return "1 of " + number(team) + " in the team has none yet."
+		return "1 of " + number(team) + " people in the team hasn’t set one up."
 	}
-	return number(n) + " of " + number(team) + " in the team have none yet."
+	return number(n) + " of " + number(team) + " people in the team haven’t set one up."
 }
 
 func logoPanel(s SettingsPage) templ.Component {
@@ -628,12 +628,12 @@ func logoPanel(s SettingsPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 42, "\"><button class=\"button button-small button-danger\">Remove logo</button></form></div><p class=\"row-note\">This is how large it is on your forms, in the place of your name, and it is on new PDFs. On dark screens it stands on white.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 42, "\"><button class=\"button button-small button-danger\">Remove logo</button></form></div><p class=\"row-note\">Shown at this size on your forms instead of your name, and on new PDFs. On dark screens it has a white background.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 43, "<p class=\"dash-lede\">Forms show your name and its first letter. With a logo they show that, and so do new PDFs.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 43, "<p class=\"dash-lede\">Forms show your name and its first letter. Upload a logo to show it on forms and new PDFs instead.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -666,7 +666,7 @@ func logoPanel(s SettingsPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 48, "</label><p class=\"hint\" id=\"file-hint\">PNG or JPEG, up to 512 KB. Crop it closely; 480 × 96 pixels are enough.</p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 48, "</label><p class=\"hint\" id=\"file-hint\">PNG or JPEG, up to 512 KB. Crop it closely. 480 × 96 pixels is enough.</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -701,23 +701,23 @@ var retentionWords = map[domain.RetentionKind]struct {
 	domain.FileRetention: {
 		label: "Days from completion until PDF and documents are deleted", hint: "1 to 90.",
 		title: "Keep files", things: "Files", session: "completed statement", after: "after it was completed",
-		of: "PDF and documents of a statement", lost: "their PDFs and all documents that were uploaded",
+		of: "PDF and documents of a statement", lost: "their PDFs and uploaded documents",
 		how:   "The API then answers 404 with pdf_expired or document_not_found.",
 		stays: "Answers, the list of sessions and events stay.",
 	},
 	domain.UnsubmittedRetention: {
-		label: "Days until what was never submitted is deleted", hint: "1 to 90, from the day a session expires or is cancelled.",
+		label: "Days until unsubmitted answers are deleted", hint: "1 to 90, from the day a session expires or is cancelled.",
 		title: "Keep unsubmitted answers", things: "Answers and documents", session: "unsubmitted session", after: "after it expired or was cancelled",
 		of: "answers and documents of a session that was never submitted", lost: "the answers and documents of customers who did not finish",
-		how:   "No one can read it before: it was never sent to you.",
-		stays: "The sessions stay in the list, with the customer’s name, e-mail address and reference.",
+		how:   "You never had access to them: they were not submitted.",
+		stays: "The sessions stay in the list, with the customer’s name, email address and reference.",
 	},
 	domain.AnswerRetention: {
-		label: "Days from completion until answers are deleted", hint: "90 to 2557, which is 7 years. Empty: they are kept until you delete them.",
+		label: "Days from completion until answers are deleted", hint: "90 to 2557 (7 years). Leave it empty to keep answers until you delete them.",
 		title: "Keep answers", things: "Answers", session: "completed statement", after: "after it was completed",
-		of: "answers of a statement", lost: "all that was answered, with any PDF and documents still kept",
+		of: "answers of a statement", lost: "all answers, with any PDF and documents still stored",
 		how:   "The API then answers 404 with data_expired.",
-		stays: "The sessions stay in the list, with the customer’s name, e-mail address and reference.",
+		stays: "The sessions stay in the list, with the customer’s name, email address and reference.",
 	},
 }
 
@@ -769,7 +769,7 @@ func (r RetentionPage) typed() string {
 
 func (r RetentionPage) leave() string {
 	if r.From == 0 {
-		return "Leave it as it is"
+		return "Keep it as it is"
 	}
 	return "Leave it at " + Days(r.From)
 }
@@ -865,7 +865,7 @@ func Retention(r RetentionPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if r.From == r.To {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 55, "<p>That is how it is set already: nothing would change.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 55, "<p>This is the current setting. Nothing would change.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -896,7 +896,7 @@ func Retention(r RetentionPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 58, ". What is deleted already doesn’t come back.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 58, ". Data already deleted can’t be restored.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -953,7 +953,7 @@ func Retention(r RetentionPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 63, ". What is deleted already doesn’t come back.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 63, ". Data already deleted can’t be restored.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1023,7 +1023,7 @@ func Retention(r RetentionPage) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 68, ". No one can open that any more once you save, and it is deleted within a day. This can’t be undone.</p>")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 68, ". They become unavailable when you save and are deleted within a day. This can’t be undone.</p>")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -1034,14 +1034,14 @@ func Retention(r RetentionPage) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				} else {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 69, "<p>Nothing is old enough to be deleted now: nothing that is still kept ended by ")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 69, "<p>Nothing is deleted now: no session with stored data ended by ")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var41 string
 					templ_7745c5c3_Var41, templ_7745c5c3_Err = templ.JoinStringErrs(When(ctx, r.EndedBy))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/dashboard/settings.templ`, Line: 326, Col: 107}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/dashboard/settings.templ`, Line: 326, Col: 91}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var41))
 					if templ_7745c5c3_Err != nil {

@@ -755,7 +755,7 @@ func inviteForm(t TeamPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = input(Input{Name: "email", Label: "E-mail address", Hint: "They get a letter with a link that works for 7 days.", Type: "email", Value: t.Email, Autocomplete: "off", Error: t.errorOf("email")}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = input(Input{Name: "email", Label: "Email address", Hint: "They get a letter with a link that works for 7 days.", Type: "email", Value: t.Email, Autocomplete: "off", Error: t.errorOf("email")}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -25,19 +25,19 @@ type Email struct {
 func Reset(url string) Email {
 	return Email{
 		Subject: "Choose a new password",
-		Lines:   []string{"Someone asked for a new password for your Candor account with this e-mail address."},
+		Lines:   []string{"Someone asked for a new password for your Candor account with this email address."},
 		Button:  "Choose a new password", URL: url,
-		After: []string{"The link works once, for one hour.", "If it wasn’t you, do nothing: your password stays as it is."},
+		After: []string{"The link works once, for one hour.", "If it wasn’t you, do nothing. Your password won’t change."},
 	}
 }
 
 // SignUp links to the page that opens the new account.
 func SignUp(url string) Email {
 	return Email{
-		Subject: "Confirm your e-mail address",
+		Subject: "Confirm your email address",
 		Lines:   []string{"Confirm your email to finish creating your Candor account."},
-		Button:  "Confirm and open the account", URL: url,
-		After: []string{"The link works once, for 24 hours. We’ll ask for the password that was chosen.", "If it wasn’t you, do nothing: there will be no account."},
+		Button:  "Confirm your email", URL: url,
+		After: []string{"The link works once, for 24 hours. We’ll ask for the password you chose.", "If it wasn’t you, do nothing. No account will be created."},
 	}
 }
 
@@ -45,7 +45,7 @@ func SignUp(url string) Email {
 func KnownAlready(url string) Email {
 	return Email{
 		Subject: "You already have an account",
-		Lines:   []string{"Someone asked for a new Candor account with this e-mail address. You already have one, so nothing was changed."},
+		Lines:   []string{"Someone asked for a new Candor account with this email address. You already have one, so nothing was changed."},
 		Button:  "Sign in", URL: url,
 		After: []string{"If you’ve forgotten your password, choose a new one from the sign-in page.", "If it wasn’t you, do nothing."},
 	}
@@ -57,7 +57,7 @@ func Invitation(i *domain.Invitation, url string) Email {
 		Subject: fmt.Sprintf("Join %s on Candor", i.AccountName),
 		Lines:   []string{fmt.Sprintf("%s invites you to the team of %s on Candor, as %s.", i.InvitedBy, i.AccountName, i.Role)},
 		Button:  "Accept the invitation", URL: url,
-		After: []string{"The link works once, for seven days.", "If you don’t know what this is about, do nothing."},
+		After: []string{"The link works once, for seven days.", "If you weren’t expecting this, ignore it."},
 	}
 }
 
@@ -68,7 +68,7 @@ func InvitedElsewhere(i *domain.Invitation) Email {
 		Subject: fmt.Sprintf("Join %s on Candor", i.AccountName),
 		Lines: []string{
 			fmt.Sprintf("%s invites you to the team of %s on Candor.", i.InvitedBy, i.AccountName),
-			"This e-mail address belongs to a team on Candor already, and can be in one only. Ask to be invited with another address.",
+			"This email address already belongs to a team on Candor, and can only be in one. Ask to be invited with another address.",
 		},
 	}
 }
@@ -77,7 +77,7 @@ func InvitedElsewhere(i *domain.Invitation) Email {
 // password it lists the passkeys that still sign in, with times of the zone.
 func Notice(n domain.StaffNotice, url string, passkeys []domain.Passkey, zone *time.Location) Email {
 	e := Email{Button: "Open Candor", URL: url, After: []string{
-		"If it wasn’t you, choose a new password from the sign-in page at once, and tell an owner of your account.",
+		"If it wasn’t you, choose a new password from the sign-in page now and tell an owner of your account.",
 	}}
 	switch n {
 	case domain.NoticePasswordChanged:
@@ -87,26 +87,26 @@ func Notice(n domain.StaffNotice, url string, passkeys []domain.Passkey, zone *t
 			for _, p := range passkeys {
 				e.Lines = append(e.Lines, "“"+p.Name+"”, added on "+p.CreatedAt.In(zone).Format("2 January 2006, 3:04 pm MST"))
 			}
-			e.Lines = append(e.Lines, "Remove each one that you don’t know. It then ends at once, and so do the browsers that signed in with it.")
+			e.Lines = append(e.Lines, "Remove any that you don’t recognise. It stops working at once, and browsers that signed in with it are signed out.")
 			e.Button, e.URL = "Check your passkeys", url+"/live/me#passkeys"
 		}
 	case domain.NoticeLiveMode:
-		e.Subject, e.Lines, e.After = "Live mode is open", []string{"Your Candor account is approved. It can create live sessions now, with live API keys or in the dashboard."}, nil
+		e.Subject, e.Lines, e.After = "Live mode is open", []string{"Your Candor account is approved. You can now create live sessions with live API keys or in the dashboard."}, nil
 	case domain.NoticeTwoStepOn:
-		e.Subject, e.Lines = "Two-step sign-in is on", []string{"Signing in to your Candor account asks for a code from your authenticator app now."}
+		e.Subject, e.Lines = "Two-step sign-in is on", []string{"Signing in to your Candor account now needs a code from your authenticator app."}
 	case domain.NoticeTwoStepOff:
-		e.Subject, e.Lines = "Two-step sign-in is off", []string{"Signing in to your Candor account asks for the password alone now."}
+		e.Subject, e.Lines = "Two-step sign-in is off", []string{"Signing in to your Candor account now needs only your password."}
 	case domain.NoticePasskeyAdded:
-		e.Subject, e.Lines = "A passkey was added", []string{"A new passkey signs in to your Candor account now."}
+		e.Subject, e.Lines = "A passkey was added", []string{"A new passkey can now sign in to your Candor account."}
 	case domain.NoticePasskeyRemoved:
-		e.Subject, e.Lines = "A passkey was removed", []string{"One of your passkeys signs in to your Candor account no more."}
+		e.Subject, e.Lines = "A passkey was removed", []string{"One of your passkeys can no longer sign in to your Candor account."}
 	case domain.NoticeFactorsReset:
-		e.Subject, e.Lines = "Your second sign-in steps were removed", []string{"At your request, signing in to your Candor account asks for the password alone now. Your authenticator app, recovery codes and passkeys were removed. Please set them up again."}
+		e.Subject, e.Lines = "Your second sign-in steps were removed", []string{"At your request, your authenticator app, recovery codes and passkeys were removed. Signing in now needs only your password. Please set them up again."}
 	case domain.NoticeNewBrowser:
-		e.Subject, e.Lines = "New browser signed in", []string{"A browser that we don’t know signed in to your Candor account. If it was you, there is nothing to do."}
+		e.Subject, e.Lines = "New browser signed in", []string{"A new browser signed in to your Candor account. If it was you, you don’t need to do anything."}
 	case domain.NoticeTooManyAttempts:
-		e.Subject, e.Lines = "Too many attempts to sign in", []string{"There were too many failed attempts to sign in to your Candor account, so further ones have to wait. None of them signed in. You can still sign in from a browser that you have signed in from before."}
-		e.After = []string{"If it wasn’t you, your password has protected you. Two-step sign-in or a passkey protects you better; set them up under My account.", "We send this email at most once a day."}
+		e.Subject, e.Lines = "Too many attempts to sign in", []string{"There were too many failed attempts to sign in to your Candor account. None succeeded. New attempts must wait, but you can still sign in from a browser you have used before."}
+		e.After = []string{"If it wasn’t you, your password protected you. For more protection, set up two-step sign-in or a passkey under My account.", "We send this email at most once a day."}
 	case domain.NoticeRecoveryUsed:
 		e.Subject, e.Lines = "A recovery code was used", []string{"Someone signed in to your Candor account with a recovery code instead of a code from your authenticator app."}
 	}

@@ -54,7 +54,7 @@ func TestAccountCreateRefuses(t *testing.T) {
 		want string
 	}{
 		"unknown plan":      {[]string{"--name", "N", "--email", "n@example.com", "--plan", "gold"}, "plan must be starter, professional, enterprise"},
-		"no address":        {[]string{"--name", "N", "--email", "n", "--plan", "starter"}, "email must be an e-mail address"},
+		"no address":        {[]string{"--name", "N", "--email", "n", "--plan", "starter"}, "email must be an email address"},
 		"taken address":     {[]string{"--name", "N", "--email", "STAFF@acme.example", "--plan", "starter"}, "exists already"},
 		"wrong webhook URL": {[]string{"--name", "N", "--email", "n@example.com", "--plan", "starter", "--webhook-url", "http://example.com"}, "--webhook-url: "},
 	} {

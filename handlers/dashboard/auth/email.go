@@ -61,7 +61,7 @@ func (s *Server) linkGone(c echo.Context, err error) error {
 
 // ShowEmailSent tells the visitor to read their email.
 func (s *Server) ShowEmailSent(c echo.Context) error {
-	return web.Render(c, http.StatusOK, view.EmailSent(view.Page{Title: "Look into your e-mail"}))
+	return web.Render(c, http.StatusOK, view.EmailSent(view.Page{Title: "Check your email"}))
 }
 
 // emailSent leads to a page that is the same whether an email was sent or not.

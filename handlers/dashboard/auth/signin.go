@@ -32,7 +32,7 @@ func (s *Server) SignIn(c echo.Context) error {
 		Page: view.Page{Title: "Sign in"}, Email: c.FormValue("email"), Then: LocalPath(c.FormValue("then")),
 	}
 	if page.Email == "" {
-		page.Errors = append(page.Errors, ui.ErrorItem{Target: "email", Message: "Enter your e-mail address"})
+		page.Errors = append(page.Errors, ui.ErrorItem{Target: "email", Message: "Enter your email address"})
 	}
 	if c.FormValue("password") == "" {
 		page.Errors = append(page.Errors, ui.ErrorItem{Target: "password", Message: "Enter your password"})

@@ -12,7 +12,7 @@ import (
 
 // ShowSignUp asks for what an account needs.
 func (s *Server) ShowSignUp(c echo.Context) error {
-	return web.Render(c, http.StatusOK, view.SignUp(view.SignUpPage{Page: view.Page{Title: "Open an account"}}))
+	return web.Render(c, http.StatusOK, view.SignUp(view.SignUpPage{Page: view.Page{Title: "Create an account"}}))
 }
 
 // SignUp sends the email that opens an account.
@@ -21,7 +21,7 @@ func (s *Server) SignUp(c echo.Context) error {
 	err := s.StaffAuth.SignUp(c.Request().Context(), params, s.newcomer(c))
 	if errs, ok := FieldErrors(err, "email"); ok {
 		page := view.SignUpPage{
-			Page: view.Page{Title: "Open an account", Errors: errs}, Company: params.Company, Name: params.Name, Email: params.Email,
+			Page: view.Page{Title: "Create an account", Errors: errs}, Company: params.Company, Name: params.Name, Email: params.Email,
 		}
 		return web.Render(c, ErrorStatus(c, err), view.SignUp(page))
 	}
@@ -37,7 +37,7 @@ func (s *Server) ShowVerify(c echo.Context) error {
 	if err != nil {
 		return s.linkGone(c, err)
 	}
-	return web.Render(c, http.StatusOK, view.Verify(view.VerifyPage{Page: view.Page{Title: "Open your account"}, Email: email}))
+	return web.Render(c, http.StatusOK, view.Verify(view.VerifyPage{Page: view.Page{Title: "Confirm your password"}, Email: email}))
 }
 
 // Verify opens the account and signs its owner in.
@@ -49,7 +49,7 @@ func (s *Server) Verify(c echo.Context) error {
 		if checkErr != nil {
 			return s.linkGone(c, checkErr)
 		}
-		page := view.VerifyPage{Page: view.Page{Title: "Open your account", Errors: errs}, Email: email}
+		page := view.VerifyPage{Page: view.Page{Title: "Confirm your password", Errors: errs}, Email: email}
 		return web.Render(c, ErrorStatus(c, err), view.Verify(page))
 	}
 	if err != nil {

@@ -171,7 +171,7 @@ func TwoStepSecret(p *page.Page) string {
 // RecoveryCodes are the codes on the page that shows them once.
 func RecoveryCodes(p *page.Page) []string {
 	p.Helper()
-	return strings.Fields(p.Copies("Copy the codes"))
+	return strings.Fields(p.Copies("Copy codes"))
 }
 
 // Code is what an authenticator app shows at the harness's time, so many periods

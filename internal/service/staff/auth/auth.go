@@ -40,7 +40,7 @@ type Service struct{ Config }
 func New(c Config) *Service { return &Service{c} }
 
 var (
-	errWrongPassword = domain.Errorf(domain.CodeUnauthorized, "The e-mail address or the password is wrong.")
+	errWrongPassword = domain.Errorf(domain.CodeUnauthorized, "The email address or the password is wrong.")
 	errNotConfirmed  = domain.Breaks(domain.CodeUnauthorized, "password", form.Rule{Code: "wrong_password"})
 )
 

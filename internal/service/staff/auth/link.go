@@ -13,7 +13,7 @@ import (
 
 var errLinkGone = domain.Errorf(domain.CodeNotFound, "This link has been used or has expired. Ask for a new one.")
 
-// addressSubject is an e-mail address as requests are found by it.
+// addressSubject is an email address as requests are found by it.
 func addressSubject(email string) []byte { return attempts.Subject("address", strings.ToLower(email)) }
 
 // request stores what the visitor asks for and has the email with the link sent.

@@ -57,7 +57,7 @@ type passkeyOwner struct {
 // WebAuthnID is the staff user's id.
 func (o *passkeyOwner) WebAuthnID() []byte { return o.staff.ID.UUID[:] }
 
-// WebAuthnName is the e-mail address.
+// WebAuthnName is the email address.
 func (o *passkeyOwner) WebAuthnName() string { return o.staff.Email }
 
 // WebAuthnDisplayName is the name.

@@ -316,7 +316,7 @@ func typedCode(code string) string { return passwords.Alphanumeric(strings.ToLow
 func (s *Service) ResetFactors(ctx context.Context, email string, by domain.Actor) (*domain.Staff, error) {
 	staff, err := s.DB.StaffByEmail(ctx, email)
 	if err != nil {
-		return nil, db.MissingAs(err, domain.Errorf(domain.CodeNotFound, "There is no staff user with this e-mail address."))
+		return nil, db.MissingAs(err, domain.Errorf(domain.CodeNotFound, "There is no staff user with this email address."))
 	}
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
 		if err := tx.DropSecondFactors(ctx, staff.ID); err != nil {

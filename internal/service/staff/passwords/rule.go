@@ -43,7 +43,7 @@ var commonPasswords = sync.OnceValue(func() map[string]bool {
 })
 
 // Broken returns the rule that a password breaks, zero for none: it must not be
-// too easily guessed. The names are the user's, the account's and the e-mail
+// too easily guessed. The names are the user's, the account's and the email
 // address.
 func Broken(password string, names ...string) form.Rule {
 	switch n := utf8.RuneCountInString(password); {
@@ -74,7 +74,7 @@ func bare(password string) string {
 	return strings.TrimRightFunc(password, func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
-// ownNames are the names as a password would have them; of an e-mail address
+// ownNames are the names as a password would have them; of an email address
 // its parts, too.
 func ownNames(names []string) []string {
 	var out []string
