@@ -240,7 +240,7 @@ func TestStripeCardPage(t *testing.T) {
 	}
 	for query, notice := range map[string]string{"?card=stored": "Card saved. It appears here in a few seconds.", "?card=none": "No card was saved."} {
 		finance.WantRedirect(finance.Get(page+query), page)
-		finance.WantPage(finance.Get(page), http.StatusOK, notice, "No card is stored. Invoices") // the query is believed in nothing else
+		finance.WantPage(finance.Get(page), http.StatusOK, notice, "No card is stored. Add one") // the query is believed in nothing else
 	}
 	finance.WantPage(finance.Get(page+"?card=other"), http.StatusOK, "Add a card")
 

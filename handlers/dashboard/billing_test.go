@@ -71,7 +71,7 @@ func TestBillingPages(t *testing.T) {
 	// Cancelling says what it comes to, and can be taken back.
 	finance.WantPage(finance.Get(page+"/cancel"), http.StatusOK, "You can’t create live sessions from now on", "The invoice of $20.00 is issued at once", "20 Jan 2027",
 		"If you subscribe again before 20 Jan 2027", "count against those included in the new one")
-	finance.WantPage(finance.Post(page+"/cancel", url.Values{"when": {"end"}}), http.StatusUnprocessableEntity, "Say why")
+	finance.WantPage(finance.Post(page+"/cancel", url.Values{"when": {"end"}}), http.StatusUnprocessableEntity, "Enter a reason")
 	finance.WantRedirect(finance.Post(page+"/cancel", url.Values{"when": {"end"}, "reason": {harness.Hostile}}), page)
 	finance.WantPage(finance.Get(page), http.StatusOK, "The subscription ends on", "Reactivate subscription")
 	owner := h.Staff(domain.RoleOwner)

@@ -156,7 +156,7 @@ func TestDashboardInABrowser(t *testing.T) {
 			tab.WaitForText(".banner-warn", "Files of 1 completed statement will be deleted")
 			view(tab, "retention")
 			tab.Click("form .button-danger")
-			tab.WaitForText("#announcement", "This applies to stored data")
+			tab.WaitForText("#announcement", "This also applies to stored data")
 
 			at("sessions")
 			tab.Click("a[data-export]")
@@ -167,7 +167,7 @@ func TestDashboardInABrowser(t *testing.T) {
 			tab.WaitForFocus("error-summary")
 			tab.Type("#confirm", done.CustomerEmail)
 			tab.Press("\r")
-			tab.WaitForText("#announcement", "This is the receipt")
+			tab.WaitForText("#announcement", "Keep this receipt")
 			view(tab, "session-erased")
 
 			tab.Open(base + "/dashboard/live/billing")

@@ -383,7 +383,7 @@ func TestSignedOutFormsSaySo(t *testing.T) {
 	h := harness.New(t)
 	s := h.SignedOut()
 	s.WantRedirect(s.Post("/dashboard/test/team", url.Values{"from": {"/dashboard/test/team"}}), "/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fteam")
-	s.WantPage(s.Get("/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fteam"), http.StatusOK, "You were signed out, so nothing was done")
+	s.WantPage(s.Get("/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fteam"), http.StatusOK, "You were signed out, so nothing was saved")
 }
 
 // startsDownload finds the element that has a browser load the address at once.

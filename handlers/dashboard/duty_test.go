@@ -118,7 +118,7 @@ func TestDutyDropsAWaitingForm(t *testing.T) {
 	held := owner.WantPrompt(owner.Post("/dashboard/test/keys", fields("name=Loans&access=full")(owner, "")), "/dashboard/test/keys")
 	requireTwoStep(h, true)
 	owner.WantRedirect(owner.Confirms(held, h.Account.Password), "/dashboard/test/me")
-	owner.WantPage(owner.Get("/dashboard/test/me"), http.StatusOK, "Nothing was done. Finish this first")
+	owner.WantPage(owner.Get("/dashboard/test/me"), http.StatusOK, "Nothing was saved. Finish this first")
 	audited(h, domain.AuditKeyCreated, 2) // with the account
 }
 
@@ -132,7 +132,7 @@ func TestRequireTwoStep(t *testing.T) {
 	everyone := url.Values{"of": {"everyone"}}
 	developer.WantPage(developer.Post(require, everyone), http.StatusForbidden)
 	owner.WantPage(owner.Get(settings), http.StatusOK, "Optional", "2 of 2 people in the team haven’t set one up")
-	owner.WantPage(owner.Post(require, everyone), http.StatusUnprocessableEntity, "Set up two-step sign-in or add a passkey on My account first")
+	owner.WantPage(owner.Post(require, everyone), http.StatusUnprocessableEntity, "Set up two-step sign-in or a passkey for yourself first")
 	byPasskey := h.Staff(domain.RoleOwner)
 	passkey := h.PasskeyOf(byPasskey.Session.ID)
 	byPasskey.WantPage(byPasskey.Post(require, everyone), http.StatusUnprocessableEntity, "Sign in with your passkey first")
@@ -140,13 +140,13 @@ func TestRequireTwoStep(t *testing.T) {
 
 	secret, _ := owner.TwoStep()
 	owner.WantRedirect(owner.Post(require, everyone), settings)
-	owner.WantPage(owner.Get(settings), http.StatusOK, "Everyone in the team now needs two-step sign-in", "Stop requiring", "1 of 3 in the team has none yet")
+	owner.WantPage(owner.Get(settings), http.StatusOK, "Everyone in the team now needs two-step sign-in", "Stop requiring", "1 of 3 people in the team hasn’t set one up")
 	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "two step required: false → true")
 	audited(h, domain.AuditAccountChanged, 1)
 
 	// The developer has none, and loses what was being sent.
 	developer.WantRedirect(developer.Post("/dashboard/test/sessions", fields("customer_email=jo@customer.example&customer_name=Jo")(developer, "")), me)
-	developer.WantPage(developer.Get(me), http.StatusOK, "Nothing was done", "Lender & Sons requires it of everyone in the team")
+	developer.WantPage(developer.Get(me), http.StatusOK, "Nothing was saved", "Lender & Sons requires two-step sign-in")
 	developer.TwoStep()
 	developer.WantPage(developer.Get(home), http.StatusOK, "API keys")
 
@@ -162,16 +162,16 @@ func TestRequireTwoStep(t *testing.T) {
 		h.Clock.Advance(time.Minute)
 		return url.Values{"off_password": {h.Account.Password}, "off_code": {h.Code(secret, 0)}}
 	}
-	owner.WantPage(owner.Get(me), http.StatusOK, "Add a passkey first, then you can turn this off")
-	owner.WantPage(owner.Post(me+"/two-step/off", off()), http.StatusUnprocessableEntity, "this is all you have for it", "10 of 10")
-	byPasskey.WantPage(byPasskey.Post(me+"/passkeys/"+passkey.String()+"/remove", nil), http.StatusUnprocessableEntity, "this is all you have for it", "Phone")
+	owner.WantPage(owner.Get(me), http.StatusOK, "Add a passkey before you turn this off")
+	owner.WantPage(owner.Post(me+"/two-step/off", off()), http.StatusUnprocessableEntity, "this is your only one", "10 of 10")
+	byPasskey.WantPage(byPasskey.Post(me+"/passkeys/"+passkey.String()+"/remove", nil), http.StatusUnprocessableEntity, "this is your only one", "Phone")
 	h.PasskeyOf(ownerID(owner))
-	owner.WantPage(owner.Get(me), http.StatusOK, "Your passkey will be your only way to sign in")
+	owner.WantPage(owner.Get(me), http.StatusOK, "You’ll only be able to sign in with your passkey")
 	owner.WantRedirect(owner.Post(me+"/two-step/off", off()), me)
 	owner.WantPage(owner.Get(me), http.StatusOK, "Sign in with your passkey")
 
 	byPasskey.WantRedirect(byPasskey.Post(require, nil), settings)
-	byPasskey.WantPage(byPasskey.Get(settings), http.StatusOK, "Two-step sign-in is optional again", "Everyone in the team has one")
+	byPasskey.WantPage(byPasskey.Get(settings), http.StatusOK, "Two-step sign-in is optional again", "Everyone in the team has set one up")
 	owner.WantPage(owner.Get(home), http.StatusOK)
 }
 
@@ -257,7 +257,7 @@ func TestFirstPasswordIsChanged(t *testing.T) {
 		return url.Values{"password": {current}, "new_password": {password}}
 	}
 	for _, wrong := range []struct{ current, password, message string }{
-		{account.Password, account.Password, "other than your current one"},
+		{account.Password, account.Password, "different from your current one"},
 		{"wrong", harness.GoodPassword, "That isn’t your password"},
 		{account.Password, "short", "10 characters"},
 	} {
@@ -343,7 +343,7 @@ func TestDutiesInABrowser(t *testing.T) {
 			h.OK(err)
 			tab.Open(base + "/dashboard/live/me")
 			tab.Click("#two-step summary")
-			tab.WaitForText("#two-step", "Add a passkey first")
+			tab.WaitForText("#two-step", "Add a passkey before you turn this off")
 			view(tab, "me-two-step-required")
 		})
 	}

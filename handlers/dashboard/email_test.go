@@ -71,7 +71,7 @@ func TestPasswordReset(t *testing.T) {
 	if strings.Contains(answer.Body.String(), harness.TokenOf(first)) {
 		t.Error("the page shows the token")
 	}
-	browser.WantPage(browser.Post("/dashboard/reset", url.Values{"new_password": {"password123"}}), http.StatusUnprocessableEntity, "first that others would try")
+	browser.WantPage(browser.Post("/dashboard/reset", url.Values{"new_password": {"password123"}}), http.StatusUnprocessableEntity, "too common")
 	browser.WantRedirect(browser.Post("/dashboard/reset", url.Values{"new_password": {harness.GoodPassword}}), "/dashboard/sign-in")
 	browser.WantPage(browser.Get("/dashboard/sign-in"), http.StatusOK, "Password changed")
 	m.Email(h.Account.Email, "Your password was changed")
@@ -264,7 +264,7 @@ func TestInvitation(t *testing.T) {
 	browser := h.SignedOut()
 	openEmail(browser, link, "/dashboard/invitation")
 	browser.WantPage(browser.Get("/dashboard/invitation"), http.StatusOK, "Join Lender & Sons", "developer", by.Name)
-	browser.WantPage(browser.Post("/dashboard/invitation", url.Values{"new_password": {"lender sons"}}), http.StatusUnprocessableEntity, "Enter your name", "must not be your name")
+	browser.WantPage(browser.Post("/dashboard/invitation", url.Values{"new_password": {"lender sons"}}), http.StatusUnprocessableEntity, "Enter your name", "can’t be your name")
 	accept := url.Values{"name": {"Sam"}, "new_password": {harness.GoodPassword}}
 	var wg sync.WaitGroup
 	codes := make([]int, 2)

@@ -94,7 +94,7 @@ func TestErasure(t *testing.T) {
 			t.Errorf("the page has the session %s", foreign)
 		}
 	}
-	owner.WantPage(owner.Post(path+"/erase", url.Values{"confirm": {"jo@customer.example"}}), http.StatusUnprocessableEntity, "Choose at least one session", "exactly as it is shown")
+	owner.WantPage(owner.Post(path+"/erase", url.Values{"confirm": {"jo@customer.example"}}), http.StatusUnprocessableEntity, "Choose at least one session", "exactly as shown")
 	both := url.Values{"confirm": {" Zaphod@heart.example "}, "sessions": {id.String(), open.ID.String()}}
 	with := url.Values{"confirm": {email}, "sessions": {id.String(), other.ID.String()}}
 	if got := owner.Post(path+"/erase", with); got.Code != http.StatusNotFound {

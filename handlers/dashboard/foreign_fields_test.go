@@ -43,7 +43,7 @@ var fieldCases = []struct {
 // untyped is a page without what was typed: in its field, and in the links that
 // keep it.
 func untyped(page, field, value string) string {
-	return strings.NewReplacer(`value="`+value+`"`, "", field+"="+url.QueryEscape(value), "").Replace(page)
+	return strings.NewReplacer(`value="`+value+`"`, "", field+"="+url.QueryEscape(value), "", value+" · ", "").Replace(page)
 }
 
 // TestFieldsNameNothingForeign sends ids of another account and of the other

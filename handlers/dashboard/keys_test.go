@@ -75,7 +75,7 @@ func TestKeys(t *testing.T) {
 	path := firstKeyPath(list)
 	developer.WantPage(developer.Post(path+"/rename", url.Values{"name": {""}}), http.StatusUnprocessableEntity, "Enter a name")
 	developer.WantRedirect(developer.Post(path+"/rename", url.Values{"name": {"Loan system"}}), "/dashboard/test/keys")
-	developer.WantPage(developer.Post(path+"/rotate", url.Values{"overlap": {"2h"}}), http.StatusUnprocessableEntity, "Choose for how long")
+	developer.WantPage(developer.Post(path+"/rotate", url.Values{"overlap": {"2h"}}), http.StatusUnprocessableEntity, "Choose how long")
 	answer = developer.Post(path+"/rotate", url.Values{"overlap": {"1h"}})
 	developer.WantPage(answer, http.StatusOK, "The old key works until 20 Nov 2026, 3:04 pm")
 	next := keyOn(h, answer)
@@ -177,5 +177,5 @@ func TestKeyNetworksInIPv6(t *testing.T) {
 	}
 	developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK, "only from 198.51.100.0/24")
 	wide := create("::ffff:0.0.0.0/80")
-	developer.WantPage(wide, http.StatusUnprocessableEntity, "holds more than IPv4 addresses").Hides("candor_test_")
+	developer.WantPage(wide, http.StatusUnprocessableEntity, "covers more than IPv4 addresses").Hides("candor_test_")
 }

@@ -34,8 +34,8 @@ func TestChangePassword(t *testing.T) {
 	}
 	const path = "/dashboard/test/me/password"
 	browser.WantPage(browser.Post(path, change("wrong", harness.GoodPassword)), http.StatusUnprocessableEntity, "That isn’t your password")
-	browser.WantPage(browser.Post(path, change(h.Account.Password, "qwertyuiop")), http.StatusUnprocessableEntity, "first that others would try")
-	browser.WantPage(browser.Post(path, change(h.Account.Password, "lender & sons")), http.StatusUnprocessableEntity, "must not be your name")
+	browser.WantPage(browser.Post(path, change(h.Account.Password, "qwertyuiop")), http.StatusUnprocessableEntity, "too common")
+	browser.WantPage(browser.Post(path, change(h.Account.Password, "lender & sons")), http.StatusUnprocessableEntity, "can’t be your name")
 	elsewhere.WantPage(elsewhere.Get("/dashboard/test"), http.StatusOK)
 
 	browser.WantRedirect(browser.Post(path, change(h.Account.Password, harness.GoodPassword)), "/dashboard/test/me")
@@ -83,7 +83,7 @@ func TestTwoStepSignIn(t *testing.T) {
 	half.WantRedirect(half.Get("/dashboard/test"), "/dashboard/sign-in?then=%2Fdashboard%2Ftest")
 	half.WantRedirect(half.Get("/dashboard/confirm"), "/dashboard/sign-in?then=%2Fdashboard%2Fconfirm")
 	half.WantPage(half.Get("/dashboard/sign-in/code?then=%2Fdashboard%2Flive"), http.StatusOK).WantField("then", "/dashboard/live")
-	half.WantPage(half.Post("/dashboard/sign-in/code", harness.CodeForm(h.Code(secret, 0))), http.StatusUnprocessableEntity, "was used already")
+	half.WantPage(half.Post("/dashboard/sign-in/code", harness.CodeForm(h.Code(secret, 0))), http.StatusUnprocessableEntity, "already used")
 	half.WantPage(half.Post("/dashboard/sign-in/code", harness.CodeForm(h.Code(secret, -2))), http.StatusUnprocessableEntity, "That code is wrong")
 	form := harness.CodeForm(h.Code(secret, 1))
 	form.Set("then", "https://evil.example/")

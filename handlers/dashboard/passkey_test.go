@@ -105,7 +105,7 @@ func usePasskeys(t *testing.T, options browsertest.Options) {
 	confirmThat(h, tab, "add this passkey", view)
 	tab.WaitForText("#announcement", "Passkey added")
 	tab.WaitForText("#passkeys", "My <phone>")
-	tab.WaitForText("#passkeys", "Your password alone still signs you in")
+	tab.WaitForText("#passkeys", "Your password alone can still sign in")
 	view(tab, "me-passkeys")
 	tab.Click("#passkeys .button")
 	tab.WaitForText("h1", "Add a passkey")

@@ -40,9 +40,10 @@ func TestManyAreSentAgain(t *testing.T) {
 	developer, owner := h.Staff(domain.RoleDeveloper), h.Staff(domain.RoleOwner)
 	failed := failedDeliveries(h)
 	developer.WantPage(developer.Get("/dashboard/test/webhooks"), http.StatusOK).LeadsTo(redeliveries + "?preview=1")
-	since := h.Clock.Now().Add(-time.Hour).Format("2006-01-02T15:04")
+	now := h.Clock.Now().In(domain.LoadTimeZone("Australia/Sydney"))
+	since := now.Add(-time.Hour).Format("2006-01-02T15:04")
 	page := developer.WantPage(developer.Get(redeliveries), http.StatusOK).Offers("Count deliveries")
-	page.WantField("since", h.Clock.Now().AddDate(0, 0, -1).Format("2006-01-02T15:04"))
+	page.WantField("since", now.AddDate(0, 0, -1).Format("2006-01-02T15:04"))
 	if got := page.Field("endpoint").Choices; !slices.Contains(got, failed[3].EndpointID.String()) {
 		t.Errorf("the endpoints %q lack one that failed", got)
 	}

@@ -78,7 +78,7 @@ func TestSessionByHand(t *testing.T) {
 	support.WantPage(support.Get(path), http.StatusOK, "Session created", h.Service.Sessions.URL(id), support.Session.Email, "Not opened")
 
 	answer = support.Post(path+"/extend", url.Values{"days": {"1"}})
-	support.WantPage(answer, http.StatusUnprocessableEntity, "longer than that already")
+	support.WantPage(answer, http.StatusUnprocessableEntity, "already expires later")
 	answer = support.Post(path+"/extend", url.Values{"days": {"ten"}})
 	support.WantPage(answer, http.StatusUnprocessableEntity, "from 1 to 90").WantField("days", "ten")
 	support.WantRedirect(support.Post(path+"/extend", url.Values{"days": {"10"}}), path)
@@ -90,7 +90,7 @@ func TestSessionByHand(t *testing.T) {
 	support.WantRedirect(support.Post(path+"/cancel", nil), path)
 	support.WantPage(support.Get(path), http.StatusOK, "Session cancelled", "Link extended")
 	support.WantRedirect(support.Post(path+"/cancel", nil), path)
-	support.WantPage(support.Get(path), http.StatusOK, "the session had already ended")
+	support.WantPage(support.Get(path), http.StatusOK, "The session had already ended")
 	support.WantRedirect(support.Post(path+"/extend", url.Values{"days": {"20"}}), path)
 }
 

@@ -24,7 +24,7 @@ func TestSettingsAreOnTheForm(t *testing.T) {
 	path := "/dashboard/test/settings"
 	owner.WantPage(owner.Get(path), http.StatusOK, "Lender & Sons")
 	wrong := owner.WantPage(owner.Post(path, url.Values{"name": {""}, "help_email": {"x"}, "help_phone": {"call me"}, "brand_colour": {"red"}}), http.StatusUnprocessableEntity,
-		"Enter the name", "help@example.com", "telephone number such as", "six hex digits")
+		"Enter the name", "help@example.com", "phone number such as", "six hex digits")
 	wrong.WantField("brand_colour", "red")
 	owner.WantRedirect(owner.Post(path, url.Values{"name": {harness.Hostile}, "help_email": {"help@lender.example"}, "help_phone": {"1300 123 456"}, "brand_colour": {"#B0241C"}}), path)
 	owner.WantPage(owner.Get(path), http.StatusOK, "Settings saved", "help@lender.example").WantField("brand_colour", "#b0241c")
@@ -175,7 +175,7 @@ func TestRetentionIsReviewed(t *testing.T) {
 	// The counts have changed since they were shown: the page asks again.
 	owner.WantRedirect(owner.Post(path+"/retention", url.Values{"retention_days": {"10"}}), path+"/retention?retention_days=10")
 	owner.WantRedirect(owner.Post(path+"/retention", url.Values{"retention_days": {"10"}, "from_days": {"60"}}), path+"/retention?retention_days=10")
-	owner.WantPage(owner.Get(path+"/retention?retention_days=10"), http.StatusOK, "another person has just changed this")
+	owner.WantPage(owner.Get(path+"/retention?retention_days=10"), http.StatusOK, "Someone else has just changed this")
 	files(old, http.StatusOK)
 
 	owner.WantRedirect(owner.Post(path+"/retention", url.Values{"retention_days": {"10"}, "from_days": {"90"}}), path)
@@ -200,7 +200,7 @@ func TestRetentionIsReviewed(t *testing.T) {
 		t.Errorf("%d documents are left", len(left))
 	}
 
-	owner.WantPage(owner.Get(path+"/retention?retention_days=30"), http.StatusOK, "instead of 10", "doesn’t come back")
+	owner.WantPage(owner.Get(path+"/retention?retention_days=30"), http.StatusOK, "instead of 10", "can’t be restored")
 	owner.WantRedirect(owner.Post(path+"/retention", url.Values{"retention_days": {"30"}, "from_days": {"10"}}), path)
 	files(old, http.StatusNotFound)
 	h.Clock.Advance(30*24*time.Hour - time.Second)

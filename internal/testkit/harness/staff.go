@@ -192,9 +192,9 @@ func (s *StaffBrowser) TwoStep() (secret string, recovery []string) {
 	s.Helper()
 	answer := s.Post("/dashboard/test/me/two-step", nil)
 	secret = TwoStepSecret(s.WantPage(answer, http.StatusOK, "QR code"))
-	s.WantPage(s.Post("/dashboard/test/me/two-step/on", CodeForm("000 000")), http.StatusUnprocessableEntity, "That code isn’t right", secret[:4])
+	s.WantPage(s.Post("/dashboard/test/me/two-step/on", CodeForm("000 000")), http.StatusUnprocessableEntity, "That code is wrong", secret[:4])
 	answer = s.Post("/dashboard/test/me/two-step/on", CodeForm(s.Code(secret, 0)))
-	recovery = RecoveryCodes(s.WantPage(answer, http.StatusOK, "aren’t shown again"))
+	recovery = RecoveryCodes(s.WantPage(answer, http.StatusOK, "won’t be shown again"))
 	if len(recovery) != 10 {
 		s.Fatalf("%d recovery codes, want 10", len(recovery))
 	}
