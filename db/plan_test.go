@@ -96,7 +96,7 @@ func requests(s *store) map[string]func() error {
 		"list":                    list(domain.SessionFilter{}),
 		"list by reference":       list(domain.SessionFilter{ReferenceID: "REF 100"}),
 		"list by no reference":    list(domain.SessionFilter{ReferenceID: "none"}),
-		"list by email":          list(domain.SessionFilter{CustomerEmail: "Customer7@example.com"}),
+		"list by email":           list(domain.SessionFilter{CustomerEmail: "Customer7@example.com"}),
 		"search":                  list(domain.SessionFilter{Search: "Customer7@example.com"}),
 		"search expired":          list(domain.SessionFilter{Search: "REF 100", Status: domain.Expired}),
 		"search for nothing":      list(domain.SessionFilter{Search: "none", Status: domain.Pending, CreatedAfter: &after}),
