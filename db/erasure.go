@@ -47,7 +47,8 @@ func (tx *Tx) EraseSession(ctx context.Context, session *domain.Session, e *doma
 		return nil, err
 	}
 	err = tx.get(ctx, e, `
-		WITH sections AS (DELETE FROM section WHERE session_id = $1 RETURNING answers IS NOT NULL OR draft IS NOT NULL OR prefill IS NOT NULL AS filled),
+		WITH uses AS (DELETE FROM link_use WHERE session_id = $1),
+			sections AS (DELETE FROM section WHERE session_id = $1 RETURNING answers IS NOT NULL OR draft IS NOT NULL OR prefill IS NOT NULL AS filled),
 			pdfs AS (DELETE FROM statement_pdf WHERE session_id = $1 RETURNING 1),
 			deliveries AS (DELETE FROM delivery WHERE event_id IN (SELECT id FROM event WHERE session_id = $1) RETURNING 1)
 		SELECT (SELECT count(*) FROM sections WHERE filled) AS sections, (SELECT count(*) FROM pdfs) AS pdfs, (SELECT count(*) FROM deliveries) AS deliveries`,

@@ -478,6 +478,17 @@ CREATE TABLE public.invoice_number (
     last bigint NOT NULL
 );
 
+CREATE TABLE public.link_use (
+    session_id uuid NOT NULL,
+    kind text NOT NULL,
+    user_agent text DEFAULT ''::text NOT NULL,
+    address text DEFAULT ''::text NOT NULL,
+    times integer DEFAULT 1 NOT NULL,
+    first_at timestamp with time zone NOT NULL,
+    last_at timestamp with time zone NOT NULL,
+    CONSTRAINT link_use_kind_check CHECK ((kind = ANY (ARRAY['opened'::text, 'replaced'::text, 'wrong'::text])))
+);
+
 CREATE TABLE public.passkey_challenge (
     token_hash bytea NOT NULL,
     staff_id uuid,
@@ -595,6 +606,7 @@ CREATE TABLE public.session (
     language text,
     pdf_sha256 bytea,
     prefilled boolean DEFAULT false NOT NULL,
+    link_version integer DEFAULT 0 NOT NULL,
     CONSTRAINT session_pdf_sha256_check CHECK ((octet_length(pdf_sha256) = 32)),
     CONSTRAINT session_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'in_progress'::text, 'completed'::text, 'expired'::text, 'cancelled'::text])))
 );
@@ -837,6 +849,9 @@ ALTER TABLE ONLY public.invoice
 ALTER TABLE ONLY public.invoice
     ADD CONSTRAINT invoice_subscription_id_period_start_key UNIQUE (subscription_id, period_start);
 
+ALTER TABLE ONLY public.link_use
+    ADD CONSTRAINT link_use_pkey PRIMARY KEY (session_id, kind, user_agent, address);
+
 ALTER TABLE ONLY public.passkey_challenge
     ADD CONSTRAINT passkey_challenge_pkey PRIMARY KEY (token_hash);
 
@@ -993,6 +1008,8 @@ CREATE UNIQUE INDEX invoice_number_one_idx ON public.invoice_number USING btree 
 
 CREATE INDEX invoice_unsettled_idx ON public.invoice USING btree (number) WHERE (settled_at IS NULL);
 
+CREATE INDEX link_use_last_at_idx ON public.link_use USING btree (last_at);
+
 CREATE INDEX passkey_challenge_expires_idx ON public.passkey_challenge USING btree (expires_at);
 
 CREATE INDEX redelivery_account_idx ON public.redelivery USING btree (account_id, livemode, created_at DESC);
@@ -1147,6 +1164,9 @@ ALTER TABLE ONLY public.invoice
 
 ALTER TABLE ONLY public.invoice
     ADD CONSTRAINT invoice_subscription_id_fkey FOREIGN KEY (subscription_id) REFERENCES public.subscription(id);
+
+ALTER TABLE ONLY public.link_use
+    ADD CONSTRAINT link_use_session_id_fkey FOREIGN KEY (session_id) REFERENCES public.session(id);
 
 ALTER TABLE ONLY public.passkey_challenge
     ADD CONSTRAINT passkey_challenge_staff_id_fkey FOREIGN KEY (staff_id) REFERENCES public.staff_user(id) ON DELETE CASCADE;

@@ -183,6 +183,7 @@ func (s *server) dashboardRoutes() []Route {
 		staff(get, "/sessions/:session", domain.UseSessions, d.ShowSession),
 		staff(post, "/sessions/:session/cancel", domain.UseSessions, d.CancelSession),
 		staff(post, "/sessions/:session/extend", domain.UseSessions, d.ExtendSession),
+		staff(post, "/sessions/:session/renew", domain.UseSessions, d.RenewLink),
 		staff(get, "/sessions/:session/data", domain.DownloadData, d.DownloadData),
 		staff(get, "/sessions/:session/pdf", domain.DownloadData, d.DownloadPDF),
 		staff(get, "/sessions/:session/documents/:document", domain.DownloadData, d.DownloadDocument),

@@ -63,6 +63,7 @@ func (w *retentionWorker) Work(ctx context.Context, _ *river.Job[retentionArgs])
 		inBatches(ctx, func() (int, error) {
 			return w.db.DeleteEvents(ctx, now.Add(-domain.EventRetention), sweepBatch)
 		}),
+		inBatches(ctx, func() (int, error) { return w.db.DeleteLinkUses(ctx, now.Add(-domain.EventRetention), sweepBatch) }),
 		inBatches(ctx, func() (int, error) {
 			return w.db.DeleteRedeliveries(ctx, now.Add(-domain.EventRetention), sweepBatch)
 		}),

@@ -149,7 +149,7 @@ func (s *Server) createSession(ctx context.Context, key *idempotency.Key[*domain
 }
 
 func (s *Server) newSession(of *domain.Session) *newSession {
-	return &newSession{newSessionFields(of), s.Sessions.URL(of.ID)}
+	return &newSession{newSessionFields(of), s.Sessions.URL(of)}
 }
 
 func newSessionFields(of *domain.Session) sessionFields {
@@ -230,7 +230,7 @@ func (s *Server) linkFor(of *domain.Session, mayReadData bool) *string {
 	if of.LinkIsConfidential() && !mayReadData {
 		return nil
 	}
-	link := s.Sessions.URL(of.ID)
+	link := s.Sessions.URL(of)
 	return &link
 }
 

@@ -40,7 +40,7 @@ func (s *Server) sessionPage(c echo.Context, v *Visit, id domain.SessionID, stat
 	}
 	page := view.SessionPage{
 		Page: s.page(v, "Session"), Session: found.Session, Deliveries: found.Deliveries, Documents: len(found.Documents),
-		Events:      make(map[domain.EventID]string),
+		Events: make(map[domain.EventID]string), LinkUses: found.LinkUses, Refused: found.Refused,
 		MayDownload: v.Staff.May(domain.DownloadData), Retained: found.Retained, DataUntil: found.DataUntil, DataGone: found.DataGone, Days: c.FormValue("days"),
 	}
 	page.Errors, page.Of = view.ErrorItems(errs), found.Session.Reference()
@@ -52,12 +52,15 @@ func (s *Server) sessionPage(c echo.Context, v *Visit, id domain.SessionID, stat
 	}
 	// A link opens what the customer has entered so far: it is shown to those
 	// who may read that, and while there is nothing to read.
-	if found.Session.Status.Open() && (page.MayDownload || !found.Session.LinkIsConfidential()) {
-		page.Link = s.Sessions.URL(id)
+	if found.Session.Status.Open() && maySeeLink(v, found.Session) {
+		page.Link = s.Sessions.URL(found.Session)
 	}
 	for _, e := range found.Events {
 		entry := view.EntryOfEvent(&e)
 		page.Events[e.ID] = entry.Title
+		if e.URL == nil {
+			page.Unsent++
+		}
 		page.Timeline = append(page.Timeline, entry)
 	}
 	for _, e := range found.Audit {
@@ -68,6 +71,28 @@ func (s *Server) sessionPage(c echo.Context, v *Visit, id domain.SessionID, stat
 	}
 	page.Timeline = view.Ordered(found.Session, page.Timeline)
 	return web.Render(c, status, view.Session(page))
+}
+
+// maySeeLink reports whether the user may see the session's link (D51).
+func maySeeLink(v *Visit, session *domain.Session) bool {
+	return v.Staff.May(domain.DownloadData) || !session.LinkIsConfidential()
+}
+
+// RenewLink replaces a session's link, for those who may see it.
+func (s *Server) RenewLink(c echo.Context, v *Visit) error {
+	id, err := sessionInPath(c)
+	if err != nil {
+		return err
+	}
+	session, err := s.Sessions.Get(c.Request().Context(), v.Scope, id)
+	if err != nil {
+		return err
+	}
+	if !maySeeLink(v, session) {
+		return domain.Errorf(domain.CodeForbidden, "This link opens the customer’s answers, which your role can’t see. Ask an owner to renew it.")
+	}
+	_, err = s.Sessions.RenewLink(c.Request().Context(), v.Scope, id, v.Actor)
+	return s.changedSession(c, v, id, err, "link_renewed")
 }
 
 // CancelSession cancels a session.

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -85,10 +86,35 @@ func (s *Server) ShowNewSession(c echo.Context, v *Visit) error {
 func (s *Server) newSessionPage(c echo.Context, v *Visit) (view.NewSessionPage, error) {
 	page := view.NewSessionPage{Page: s.page(v, "New session")}
 	account, err := s.Accounts.Get(c.Request().Context(), v.Scope.AccountID)
-	if err == nil {
-		page.Days, page.Offered = strconv.Itoa(account.DefaultExpiresInDays), account.Languages()
+	if err != nil {
+		return page, err
 	}
-	return page, err
+	page.Days, page.Offered = strconv.Itoa(account.DefaultExpiresInDays), account.Languages()
+	if page.Like, err = s.likeIn(c, v); err != nil || page.Like == nil {
+		return page, err
+	}
+	page.Email, page.Name, page.Reference = page.Like.CustomerEmail, web.Text(page.Like.CustomerName), web.Text(page.Like.ReferenceID)
+	if l := page.Like.Language; l != nil && slices.Contains(page.Offered, *l) {
+		page.Language = *l
+	}
+	return page, nil
+}
+
+// likeIn is the session whose customer a new one is for, nil for none.
+func (s *Server) likeIn(c echo.Context, v *Visit) (*domain.Session, error) {
+	text := c.FormValue("like")
+	if text == "" {
+		return nil, nil
+	}
+	id, err := domain.ParseSessionID(text)
+	if err != nil {
+		return nil, echo.ErrNotFound
+	}
+	session, err := s.Sessions.Get(c.Request().Context(), v.Scope, id)
+	if err == nil && session.CustomerErasedAt != nil {
+		return nil, echo.ErrNotFound
+	}
+	return session, err
 }
 
 // CreateSession makes a session and leads to its page, with its link.
@@ -96,6 +122,13 @@ func (s *Server) CreateSession(c echo.Context, v *Visit) error {
 	params := domain.NewSession{
 		FormType: domain.FinancialStatement, CustomerEmail: c.FormValue("customer_email"), CustomerName: c.FormValue("customer_name"),
 		ReferenceID: c.FormValue("reference_id"), Language: domain.Language(c.FormValue("language")), By: v.Actor,
+	}
+	like, err := s.likeIn(c, v)
+	if err != nil {
+		return err
+	}
+	if like != nil {
+		params.WebhookURL, params.Metadata = web.Text(like.WebhookURL), like.Metadata
 	}
 	typed := c.FormValue("expires_in_days")
 	within := days(typed) // reported with the other fields if it is none

@@ -75,7 +75,7 @@ func TestSessionByHand(t *testing.T) {
 	support.WantRedirect(answer, path)
 	id, err := domain.ParseSessionID(strings.TrimPrefix(path, "/dashboard/test/sessions/"))
 	h.OK(err)
-	support.WantPage(support.Get(path), http.StatusOK, "Session created", h.Service.Sessions.URL(id), support.Session.Email, "Not opened")
+	support.WantPage(support.Get(path), http.StatusOK, "Session created", h.Service.Sessions.URL(&domain.Session{ID: id}), support.Session.Email, "Not opened")
 
 	answer = support.Post(path+"/extend", url.Values{"days": {"1"}})
 	support.WantPage(answer, http.StatusUnprocessableEntity, "already expires later")

@@ -40,26 +40,46 @@ var errNoForm = domain.Errorf(domain.CodeNotFound, "Open the form by its link.")
 // OpenLink checks the link, gives the browser its cookie and takes the token
 // out of the address (D5). It isn't the first opening yet: the page is (D14).
 func (s *Server) OpenLink(c echo.Context) error {
-	id, ok := s.Forms.CheckLink(c.Param("session"), c.Param("token"))
+	ctx := c.Request().Context()
+	id, version, ok := s.Forms.CheckLink(c.Param("session"), c.Param("token"))
 	if !ok {
 		if err := web.TooMany(s.NetworkLimiter.Take("wrong link "+domain.Network(c.RealIP()), s.Clock.Now())); err != nil {
 			return err
 		}
-		return errNoForm
+		return s.wrongLink(c, id, domain.LinkWrong)
 	}
-	state, err := s.Forms.Get(c.Request().Context(), id)
+	state, err := s.Forms.Get(ctx, id)
 	if err != nil {
 		return err
+	}
+	if version != state.Session.LinkVersion {
+		return s.wrongLink(c, id, domain.LinkReplaced)
+	}
+	if state.Session.Status.Open() && byPerson(c.Request()) {
+		if err := s.Forms.NoteLinkUse(ctx, id, domain.LinkOpened, web.Visitor(c)); err != nil {
+			return err
+		}
 	}
 	// The browser that signed keeps its mark; any other one gets a fresh cookie.
 	p, err := s.granted(c, id)
 	if err != nil || p.signed.IsZero() {
 		p = pass{browser: rand.Text()}
 	}
+	p.link = version
 	if err := s.grant(c, state.Session, p); err != nil {
 		return err
 	}
 	return c.Redirect(http.StatusSeeOther, formURL(id))
+}
+
+// wrongLink notes a link that opens nothing, and says so.
+func (s *Server) wrongLink(c echo.Context, id domain.SessionID, kind domain.LinkUseKind) error {
+	if id != (domain.SessionID{}) {
+		if err := s.Forms.NoteLinkUse(c.Request().Context(), id, kind, domain.Visitor{}); err != nil {
+			return err
+		}
+	}
+	return errNoForm
 }
 
 // A pass is the sealed content of a form's cookie, beside the id of its
@@ -67,6 +87,7 @@ func (s *Server) OpenLink(c echo.Context) error {
 type pass struct {
 	browser string    // a secret that tells this browser from others with the link; "" before November 2026
 	signed  time.Time // when this browser signed, zero for not
+	link    int       // the version of the link that it opened
 }
 
 // grant sets the cookie that opens the session's form.
@@ -81,6 +102,9 @@ func (s *Server) grant(c echo.Context, session *domain.Session, p pass) error {
 	cookie := sessions.NewSession(s.store, s.Cookies.Name(formCookie, formURL(session.ID)))
 	cookie.Values["session"] = session.ID.String()
 	cookie.Values["browser"] = p.browser
+	if p.link > 0 {
+		cookie.Values["link"] = p.link
+	}
 	if !p.signed.IsZero() {
 		cookie.Values["signed"] = p.signed.Unix()
 	}
@@ -115,6 +139,7 @@ func (s *Server) granted(c echo.Context, id domain.SessionID) (pass, error) {
 		}
 		var p pass
 		p.browser, _ = cookie.Values["browser"].(string)
+		p.link, _ = cookie.Values["link"].(int)
 		if unix, ok := cookie.Values["signed"].(int64); ok {
 			p.signed = time.Unix(unix, 0).UTC()
 		}
@@ -150,6 +175,9 @@ func (s *Server) visit(c echo.Context, find finder) (*visit, error) {
 	v := &visit{pass: granted}
 	if v.State, err = find(ctx, id); err != nil {
 		return nil, err
+	}
+	if v.Session.LinkVersion != granted.link {
+		return nil, errNoForm // the link was renewed
 	}
 	s.speakTo(c, v)
 	keepTime(c, v.Statement)

@@ -151,6 +151,7 @@ const (
 	AuditSessionCreated   AuditAction = "session.created" // by staff; keys' are in the session
 	AuditSessionCancelled AuditAction = "session.cancelled"
 	AuditSessionExtended  AuditAction = "session.extended"
+	AuditLinkRenewed      AuditAction = "session.link_renewed"
 	AuditSessionsExported AuditAction = "sessions.exported"
 	AuditDataRead         AuditAction = "session.data_read"
 	AuditPDFRead          AuditAction = "session.pdf_read"
@@ -225,6 +226,7 @@ var AuditTable = []AuditActionInfo{
 	{AuditSessionCreated, "Session created by hand"},
 	{AuditSessionCancelled, "Session cancelled"},
 	{AuditSessionExtended, "Link extended"},
+	{AuditLinkRenewed, "Link renewed"},
 	{AuditSessionsExported, "Sessions exported"},
 	{AuditDataRead, "Data read"},
 	{AuditPDFRead, "PDF downloaded"},

@@ -9,6 +9,13 @@ type FailedRule struct {
 	Message string // names the field; can be shown
 }
 
+// A RefusedRule is a FailedRule of one session.
+type RefusedRule struct {
+	Section string `db:"section"`
+	Field   string `db:"field"`
+	Message string `db:"message"`
+}
+
 // A Funnel shows how far the sessions of a period got with the form.
 type Funnel struct {
 	Whole    FunnelSection             // here Reached counts opened sessions, and times start at creation

@@ -58,6 +58,7 @@ type Session struct {
 	CreatedBy         *string    `db:"created_by"`         // the actor's name at that time
 	Language          *Language  `db:"language"`           // in which the form opens; nil: the browser's (D57)
 	Prefilled         bool       `db:"prefilled"`          // the form shows answers that the partner gave (D58)
+	LinkVersion       int        `db:"link_version"`       // how often the link was renewed
 
 	Prefill statement.Prefill `db:"-"` // of a new session; package vault stores it
 }

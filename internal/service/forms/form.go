@@ -62,14 +62,25 @@ func (s *Service) queries() *db.Queries {
 	return &s.DB.Queries
 }
 
-// CheckLink reports whether token is that of the session's link (D5); a
-// session that doesn't exist has none.
-func (s *Service) CheckLink(session, token string) (domain.SessionID, bool) {
+// CheckLink reports whether token is that of a link of the session (D5), and of which
+// version; a session that doesn't exist has none. It reads nothing that is stored.
+func (s *Service) CheckLink(session, token string) (id domain.SessionID, version int, ok bool) {
 	id, err := domain.ParseSessionID(session)
 	if err != nil {
-		return domain.SessionID{}, false
+		return domain.SessionID{}, 0, false
 	}
-	return id, s.Ring.CheckToken(id.String(), token)
+	version, token = domain.ParseLinkToken(token)
+	return id, version, s.Ring.CheckToken(domain.LinkSubject(id, version), token)
+}
+
+// NoteLinkUse notes what was done with a link of the session. Of wrong links only the
+// number is kept.
+func (s *Service) NoteLinkUse(ctx context.Context, id domain.SessionID, kind domain.LinkUseKind, by domain.Visitor) error {
+	use := domain.LinkUse{Kind: kind, LastAt: s.Clock.Now()}
+	if kind == domain.LinkOpened {
+		use.UserAgent, use.Address = by.UserAgent, by.IPAddress
+	}
+	return s.DB.NoteLinkUse(ctx, id, use)
 }
 
 // A State is one customer's form as it stands.

@@ -43,8 +43,9 @@ type Service struct{ Config }
 func New(c Config) *Service { return &Service{c} }
 
 // URL is the link that opens a session's form (D5).
-func (s *Service) URL(id domain.SessionID) string {
-	return s.BaseURL + "/f/" + id.String() + "/" + s.Ring.Token(id.String())
+func (s *Service) URL(of *domain.Session) string {
+	token := s.Ring.Token(domain.LinkSubject(of.ID, of.LinkVersion))
+	return s.BaseURL + "/f/" + of.ID.String() + "/" + domain.LinkToken(of.LinkVersion, token)
 }
 
 // Get returns a session of the scope as it stands now, or
@@ -223,6 +224,27 @@ func (s *Service) Extend(ctx context.Context, scope domain.Scope, id domain.Sess
 		return s.Get(ctx, scope, id)
 	}
 	return extended, err
+}
+
+// RenewLink gives an open session a new link. The one before stops at once, in browsers
+// that opened it, too; what was entered stays. If the session isn't open, it returns the
+// conflict of D12.
+func (s *Service) RenewLink(ctx context.Context, scope domain.Scope, id domain.SessionID, by domain.Actor) (renewed *domain.Session, err error) {
+	now := s.Clock.Now()
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if renewed, err = tx.RenewLink(ctx, scope, id, now); err != nil {
+			return err
+		}
+		return s.Audit.Record(ctx, tx, scope.AccountID, by, entryOf(domain.AuditLinkRenewed, renewed))
+	})
+	if !errors.Is(err, db.ErrState) {
+		return renewed, err
+	}
+	session, err := s.Get(ctx, scope, id)
+	if err != nil {
+		return nil, err
+	}
+	return nil, session.Conflict(now)
 }
 
 // entryOf is the audit entry of an action on a session. It names the session by

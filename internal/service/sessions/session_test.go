@@ -119,16 +119,16 @@ func TestSessionURL(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
 	session := b.Session()
-	url := b.Sessions.URL(session.ID)
+	url := b.Sessions.URL(session)
 	token, ok := strings.CutPrefix(url, "https://candor.example/f/"+session.ID.String()+"/")
 	if !ok || len(token) < 22 {
 		t.Fatalf("link %s", url)
 	}
-	if id, valid := b.Forms.CheckLink(session.ID.String(), token); !valid || id != session.ID {
+	if id, _, valid := b.Forms.CheckLink(session.ID.String(), token); !valid || id != session.ID {
 		t.Error("the link doesn't open its session")
 	}
 	for _, bad := range [][2]string{{session.ID.String(), token + "x"}, {session.ID.String(), ""}, {b.Session().ID.String(), token}, {"x", token}} {
-		if _, valid := b.Forms.CheckLink(bad[0], bad[1]); valid {
+		if _, _, valid := b.Forms.CheckLink(bad[0], bad[1]); valid {
 			t.Errorf("%v opens a session", bad)
 		}
 	}

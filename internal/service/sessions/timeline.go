@@ -15,6 +15,8 @@ type Timeline struct {
 	Events     []domain.Event
 	Deliveries []domain.Delivery
 	Audit      []domain.AuditEntry // who read or changed it, the latest first
+	LinkUses   []domain.LinkUse    // the latest first
+	Refused    []domain.RefusedRule
 	Documents  []domain.Document
 	Retained   bool       // PDF and documents are still to be had
 	DataUntil  *time.Time // when retention erases what was entered; nil: never, or not known yet
@@ -49,8 +51,14 @@ func (s *Service) Timeline(ctx context.Context, scope domain.Scope, id domain.Se
 	if timeline.Audit, err = s.DB.AuditOf(ctx, scope.AccountID, id.String(), maxAudit); err != nil {
 		return nil, err
 	}
+	if timeline.LinkUses, err = s.DB.LinkUses(ctx, id); err != nil {
+		return nil, err
+	}
 	if timeline.DataGone {
 		return timeline, nil
+	}
+	if timeline.Refused, err = s.DB.RefusedRules(ctx, id); err != nil {
+		return nil, err
 	}
 	timeline.Documents, err = s.Vault.Documents(ctx, s.DB, id)
 	if errors.Is(err, keyring.ErrSealed) { // the rest of the page is still of use

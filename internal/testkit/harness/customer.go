@@ -32,8 +32,14 @@ func (h *Harness) NewCustomer() *Customer {
 // Customer opens a session's link in a new browser, up to the cookie.
 func (h *Harness) Customer(session *domain.Session) *Customer {
 	h.Helper()
+	return h.CustomerAt(session, h.Link(session.ID))
+}
+
+// CustomerAt is Customer by another path of the session's link, as after a renewal.
+func (h *Harness) CustomerAt(session *domain.Session, link string) *Customer {
+	h.Helper()
 	c := &Customer{Harness: h, ID: session.ID, Cookies: map[string]string{}}
-	if got := c.Send(httptest.NewRequestWithContext(c.Context(), http.MethodGet, h.Link(session.ID), nil)); got.Code != http.StatusSeeOther {
+	if got := c.Send(httptest.NewRequestWithContext(c.Context(), http.MethodGet, link, nil)); got.Code != http.StatusSeeOther {
 		h.Fatalf("the link answered %d, want 303", got.Code)
 	}
 	return c
@@ -41,7 +47,7 @@ func (h *Harness) Customer(session *domain.Session) *Customer {
 
 // Link is the path of the session's link.
 func (h *Harness) Link(id domain.SessionID) string {
-	return strings.TrimPrefix(h.Service.Sessions.URL(id), BaseURL)
+	return strings.TrimPrefix(h.Service.Sessions.URL(&domain.Session{ID: id}), BaseURL)
 }
 
 // Token is the secret of the session's link.

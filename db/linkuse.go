@@ -1,0 +1,65 @@
+package db
+
+import (
+	"context"
+	"time"
+
+	"candor/internal/domain"
+)
+
+// RenewLink gives an open session of the scope a new link and returns it. Returns
+// ErrState if the session isn't open.
+func (tx *Tx) RenewLink(ctx context.Context, scope domain.Scope, id domain.SessionID, now time.Time) (*domain.Session, error) {
+	var s domain.Session
+	err := tx.get(ctx, &s, `
+		UPDATE session SET link_version = link_version + 1
+		WHERE id = $1 AND account_id = $2 AND livemode = $3 AND status IN ('pending', 'in_progress') AND expires_at > $4
+		RETURNING `+sessionColumns,
+		id, scope.AccountID, scope.Livemode, now)
+	tx.Announce(scope, domain.SessionChanged, &id)
+	return &s, wrapChange(err, "renew link")
+}
+
+// NoteLinkUse notes a use of a session's link. It writes nothing if the session doesn't
+// exist, within LinkUseStep of the use before by the same browser, and beyond
+// LinkUseMost and LinkUseBrowsers: neither a flood of openings nor one of wrong links
+// grows the table.
+func (q *Queries) NoteLinkUse(ctx context.Context, id domain.SessionID, u domain.LinkUse) error {
+	_, err := q.exec(ctx, `
+		INSERT INTO link_use AS u (session_id, kind, user_agent, address, first_at, last_at)
+		SELECT id, $2, $3, $4, $5::timestamptz, $5::timestamptz FROM session
+		WHERE id = $1
+			AND NOT EXISTS (SELECT 1 FROM link_use WHERE session_id = $1 AND kind = $2 AND user_agent = $3 AND address = $4 AND (last_at > $7 OR times >= $8))
+			AND (EXISTS (SELECT 1 FROM link_use WHERE session_id = $1 AND kind = $2 AND user_agent = $3 AND address = $4)
+				OR (SELECT count(*) FROM link_use WHERE session_id = $1) < $6 + 2)
+		ON CONFLICT (session_id, kind, user_agent, address) DO UPDATE SET times = u.times + 1, last_at = excluded.last_at
+			WHERE u.last_at <= $7 AND u.times < $8`,
+		id, u.Kind, u.UserAgent, u.Address, u.LastAt, domain.LinkUseBrowsers, u.LastAt.Add(-domain.LinkUseStep), domain.LinkUseMost)
+	return wrap(err, "note link use")
+}
+
+// LinkUses returns the uses of a session's link, the latest first.
+func (q *Queries) LinkUses(ctx context.Context, id domain.SessionID) ([]domain.LinkUse, error) {
+	var out []domain.LinkUse
+	err := q.all(ctx, &out, `
+		SELECT kind, user_agent, address, times, first_at, last_at FROM link_use WHERE session_id = $1 ORDER BY last_at DESC`, id)
+	return out, wrap(err, "list link uses")
+}
+
+// RefusedRules returns what the form refused in a session, each rule of a section once.
+func (q *Queries) RefusedRules(ctx context.Context, id domain.SessionID) ([]domain.RefusedRule, error) {
+	var out []domain.RefusedRule
+	err := q.all(ctx, &out, `
+		SELECT name AS section, split_part(problem, ' ', 1) AS field, substr(problem, strpos(problem, ' ') + 1) AS message
+		FROM section, unnest(problems) WITH ORDINALITY p (problem, place)
+		WHERE session_id = $1 ORDER BY name, place LIMIT 100`, id)
+	return out, wrap(err, "list refused rules")
+}
+
+// DeleteLinkUses deletes up to limit uses of links that were last before then, and
+// returns how many.
+func (q *Queries) DeleteLinkUses(ctx context.Context, before time.Time, limit int) (int, error) {
+	result, err := q.exec(ctx, `
+		DELETE FROM link_use WHERE ctid = ANY (ARRAY(SELECT ctid FROM link_use WHERE last_at < $1 ORDER BY last_at LIMIT $2))`, before, limit)
+	return affected(result, err, "delete link uses")
+}

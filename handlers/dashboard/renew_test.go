@@ -1,0 +1,185 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"candor/internal/domain"
+	"candor/internal/testkit/browsertest"
+	"candor/internal/testkit/harness"
+)
+
+// TestRenewLink: the link before stops at once, in browsers that opened it, too. Answers
+// stay, the API tells the new link, and the audit log who made it.
+func TestRenewLink(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	owner, support := h.Owner(), h.Staff(domain.RoleSupport)
+	session := h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Jo Public"})
+	path := "/dashboard/test/sessions/" + session.ID.String()
+	old := h.Link(session.ID)
+	opens := func(link string) int {
+		answer := httptest.NewRecorder()
+		h.Handler.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, harness.BaseURL+link, nil))
+		return answer.Code
+	}
+	linkNow := func() string {
+		url, _ := h.Get("/sessions/" + session.ID.String()).Object()["session_url"].(string)
+		return strings.TrimPrefix(url, harness.BaseURL)
+	}
+	if linkNow() != old || opens(old) != http.StatusSeeOther {
+		t.Fatal("the first link doesn't open the form")
+	}
+	support.WantRedirect(support.Post(path+"/renew", nil), path)
+	support.WantPage(support.Get(path), http.StatusOK, "Link renewed. The old one no longer works.", "Link renewed", harness.BaseURL+linkNow())
+	first := linkNow()
+	if first == old || opens(old) != http.StatusNotFound || opens(first) != http.StatusSeeOther {
+		t.Errorf("after renewal the old link answers %d, %s %d", opens(old), first, opens(first))
+	}
+	for _, wrong := range []string{strings.Replace(first, "/1.", "/2.", 1), strings.Replace(first, "/1.", "/", 1), strings.Replace(first, "/1.", "/01.", 1), strings.Replace(first, "/1.", "/0.", 1), old + "x"} {
+		if opens(wrong) != http.StatusNotFound {
+			t.Errorf("%s opens the form", wrong)
+		}
+	}
+	audited(h, domain.AuditLinkRenewed, 1)
+
+	// The customer's browser, in the middle of the form.
+	customer := h.CustomerAt(session, first)
+	customer.Answer("income")
+	support.WantPage(support.Post(path+"/renew", nil), http.StatusForbidden, "which your role can’t see")
+	owner.WantRedirect(owner.Post(path+"/renew", nil), path)
+	if got := customer.Get("income").Code; got != http.StatusNotFound {
+		t.Errorf("the browser that opened the link before still gets %d", got)
+	}
+	again := h.CustomerAt(session, linkNow())
+	again.WantPage(again.Get(""), http.StatusOK).Shows("1 of 7")
+	h.OK(cancelled(h, session))
+	owner.WantRedirect(owner.Post(path+"/renew", nil), path)
+	owner.WantPage(owner.Get(path), http.StatusOK, "Nothing changed. The session had already ended.")
+	elsewhere := h.StaffOf(h.NewAccount("other@lender.example", "starter").AccountID, domain.RoleOwner)
+	elsewhere.WantPage(elsewhere.Post(path+"/renew", nil), http.StatusNotFound)
+}
+
+func cancelled(h *harness.Harness, session *domain.Session) error {
+	_, err := h.Service.Sessions.Cancel(h.Context(), session.Scope(), session.ID, harness.Operator)
+	return err
+}
+
+// TestLinkHistory: who opened the link, how often a wrong one was tried, and what the
+// form refused. Floods grow nothing.
+func TestLinkHistory(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	support := h.Staff(domain.RoleSupport)
+	session := h.NewSession(h.TestScope(), domain.NewSession{})
+	path := "/dashboard/test/sessions/" + session.ID.String()
+	note := func(kind domain.LinkUseKind, v domain.Visitor) {
+		h.OK(h.Service.Forms.NoteLinkUse(t.Context(), session.ID, kind, v))
+	}
+	rows := func() int { return harness.QueryOne[int](h, "SELECT count(*) FROM link_use") }
+	for range 50 { // within a minute they count once
+		note(domain.LinkWrong, domain.Visitor{})
+	}
+	support.WantPage(support.Get(path), http.StatusOK, "Link history", "Wrong link tried")
+	for range 1100 {
+		h.Clock.Advance(domain.LinkUseStep)
+		note(domain.LinkWrong, domain.Visitor{UserAgent: "x", IPAddress: "192.0.2.1"})
+	}
+	if rows() != 1 {
+		t.Errorf("%d rows of wrong links", rows())
+	}
+	for i := range 100 {
+		note(domain.LinkOpened, domain.Visitor{UserAgent: "Mozilla/5.0 (iPhone) Safari/1 " + strings.Repeat("x", i), IPAddress: "192.0.2.7"})
+	}
+	note(domain.LinkReplaced, domain.Visitor{})
+	if got := rows(); got > domain.LinkUseBrowsers+2 {
+		t.Errorf("%d rows", got)
+	}
+	h.OK(h.Service.Forms.NoteLinkUse(t.Context(), domain.NewSessionID(), domain.LinkWrong, domain.Visitor{}))
+	customer := h.Customer(session)
+	customer.Post("personal_details", url.Values{"full_name": {"Secret Name"}, "phone": {"twelve"}})
+	support = h.Staff(domain.RoleSupport)
+	page := support.WantPage(support.Get(path), http.StatusOK, "Wrong link tried 1,000 times or more", "Link opened", "Safari on iPhone, 192.0.2.7", "Refused answers", "Personal details")
+	for _, typed := range []string{"Secret Name", "twelve"} {
+		if strings.Contains(page.Text(), typed) {
+			t.Errorf("the page shows %q, which was typed", typed)
+		}
+	}
+	h.Clock.Advance(domain.EventRetention + time.Hour)
+	if n, err := h.DB.DeleteLinkUses(t.Context(), h.Clock.Now().Add(-domain.EventRetention), 1000); err != nil || n == 0 || rows() != 0 {
+		t.Errorf("%d deleted, %d left, %v", n, rows(), err)
+	}
+}
+
+// TestNewSessionForTheSameCustomer: an expired session is no dead end.
+func TestNewSessionForTheSameCustomer(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	support := h.Staff(domain.RoleSupport)
+	before := h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Craig Nguyen", CustomerEmail: "craig@customer.example", ReferenceID: "loan-77", WebhookURL: "https://lender.example/hook", Metadata: domain.Metadata{"desk": []byte(`"4"`)}})
+	path := "/dashboard/test/sessions/" + before.ID.String()
+	support.WantPage(support.Get(path), http.StatusOK, "No events yet.")
+	h.Clock.Advance(31 * 24 * time.Hour)
+	support = h.Staff(domain.RoleSupport)
+	support.WantPage(support.Get(path), http.StatusOK, "Expired", "New session for this customer")
+	form := support.WantPage(support.Get("/dashboard/test/sessions/new?like="+before.ID.String()), http.StatusOK, "Answers are not copied.", "webhook URL and metadata")
+	var values url.Values
+	for _, f := range form.Forms() {
+		if f.Action == "/dashboard/test/sessions" && f.Method == "POST" {
+			values = f.Values()
+		}
+	}
+	if values.Get("customer_email") != "craig@customer.example" || values.Get("customer_name") != "Craig Nguyen" || values.Get("reference_id") != "loan-77" {
+		t.Errorf("the form has %v", values)
+	}
+	answer := support.Post("/dashboard/test/sessions", values)
+	id, err := domain.ParseSessionID(strings.TrimPrefix(answer.Header().Get("Location"), "/dashboard/test/sessions/"))
+	h.OK(err)
+	made, err := h.Service.Sessions.Get(t.Context(), h.TestScope(), id)
+	h.OK(err)
+	if made.WebhookURL == nil || *made.WebhookURL != *before.WebhookURL || string(made.Metadata["desk"]) != `"4"` || made.CustomerEmail != before.CustomerEmail {
+		t.Errorf("made %+v", made)
+	}
+	for _, like := range []string{"x", domain.NewSessionID().String(), h.NewSession(domain.Scope{AccountID: h.Account.AccountID, Livemode: true}, domain.NewSession{}).ID.String()} {
+		support.WantPage(support.Get("/dashboard/test/sessions/new?like="+like), http.StatusNotFound)
+	}
+	unsent := h.NewSession(h.TestScope(), domain.NewSession{})
+	h.Open(unsent.ID)
+	support.WantPage(support.Get("/dashboard/test/sessions/"+unsent.ID.String()), http.StatusOK, "1 event was not sent: no webhook URL is set.")
+}
+
+// TestSupportRenewsALinkInABrowser: support finds Craig and renews his link in four clicks.
+func TestSupportRenewsALinkInABrowser(t *testing.T) {
+	t.Parallel()
+	for _, options := range harness.Looks() {
+		h, base := harness.Listen(t)
+		session := h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Craig Nguyen", CustomerEmail: "craig@customer.example"})
+		h.NewSession(h.TestScope(), domain.NewSession{})
+		tab, clicks := browsertest.New(t, options), 0
+		click := func(selector string) {
+			clicks++
+			tab.Click(selector)
+		}
+		signInTo(h, tab, base, "/dashboard/test/sessions")
+		click("#q")
+		tab.Press("craig@customer.example\r")
+		tab.WaitForText("#list", "1 session")
+		click("#list a[href$='" + session.ID.String() + "']")
+		before := tab.Text("#session-link")
+		click(".renew-fold > summary")
+		view(tab, "session-renew")
+		click(".renew-fold button")
+		tab.WaitForText("#announcement", "Link renewed")
+		if clicks > 4 {
+			t.Errorf("%d clicks", clicks)
+		}
+		if after := tab.Text("#session-link"); after == before {
+			t.Error("the link is the same")
+		}
+		view(tab, "session-renewed")
+	}
+}
