@@ -42,18 +42,34 @@ func readEventID(f *domain.EventSearch, text string) string {
 
 // ListEvents lists the events, newest first.
 func (s *Server) ListEvents(c echo.Context, v *Visit) error {
+	ctx := c.Request().Context()
 	search, shown, errs := readFilters(c.QueryParams(), eventControls())
 	page := view.EventsPage{Page: s.page(v, "Events"), Filters: shown}
 	page.Of, page.Errors = shown.Title(), view.ErrorItems(errs)
 	search.Before, _ = strconv.ParseInt(c.QueryParam("before"), 10, 64) // 0, the newest, for anything else
 	page.First = search.Before <= 0
+	page.Live.Topics = domain.EventRecorded | domain.DeliveryChanged
+	newest, _ := strconv.ParseInt(c.QueryParam(view.NewestParam), 10, 64)
+	if errs == nil && page.First && newest > 0 {
+		latest, err := s.Webhooks.ListEvents(ctx, v.Scope, search, domain.NewMost)
+		if err != nil {
+			return err
+		}
+		for page.Newer < len(latest) && latest[page.Newer].Sequence > newest {
+			page.Newer++
+		}
+		search.Before = newest + 1
+	}
 	if errs == nil {
-		events, err := s.Webhooks.ListEvents(c.Request().Context(), v.Scope, search, eventsPerPage+1)
+		events, err := s.Webhooks.ListEvents(ctx, v.Scope, search, eventsPerPage+1)
 		if err != nil {
 			return err
 		}
 		page.More = len(events) > eventsPerPage
 		page.Events = events[:min(len(events), eventsPerPage)]
+	}
+	if page.First && newest == 0 && len(page.Events) > 0 {
+		page.Page = page.From(strconv.FormatInt(page.Events[0].Sequence, 10))
 	}
 	return web.Render(c, http.StatusOK, view.Events(page))
 }
@@ -70,6 +86,7 @@ func (s *Server) ShowEvent(c echo.Context, v *Visit) error {
 	}
 	page := view.EventPage{Page: s.page(v, "Event"), Event: *event}
 	page.Of = string(event.Type)
+	page.Live.Topics, page.Live.Session = domain.DeliveryChanged, event.SessionID
 	for _, d := range deliveries {
 		page.Deliveries = append(page.Deliveries, view.DeliveryLine{Delivery: d.Delivery, Origin: d.Origin})
 	}
