@@ -7,7 +7,7 @@ import (
 	"candor/internal/domain"
 )
 
-const apiRequestColumns = `id, account_id, livemode, key_id, method, route, session_id, document_id, status, error_code, replayed, ignored, duration_us, address`
+const apiRequestColumns = `id, account_id, livemode, key_id, method, route, session_id, document_id, status, error_code, replayed, ignored, refused, duration_us, address`
 
 // InsertAPIRequests adds lines to the log of API requests, all or none.
 func (d *DB) InsertAPIRequests(ctx context.Context, lines []domain.APIRequest) error {
@@ -18,7 +18,7 @@ func (d *DB) InsertAPIRequests(ctx context.Context, lines []domain.APIRequest) e
 		return tx.copyRows(ctx, "COPY api_request ("+apiRequestColumns+") FROM STDIN", len(lines), func(i int) []any {
 			r := &lines[i]
 			return []any{r.ID, r.AccountID, r.Livemode, r.KeyID, r.Method, r.Route, r.SessionID, r.DocumentID, r.Status,
-				r.ErrorCode, r.Replayed, r.Ignored, r.DurationUS, r.Address}
+				r.ErrorCode, r.Replayed, r.Ignored, r.Refused, r.DurationUS, r.Address}
 		})
 	})
 	return wrap(err, "insert API requests")

@@ -253,7 +253,9 @@ CREATE TABLE public.api_request (
     error_code text NOT NULL,
     address text NOT NULL,
     ignored text DEFAULT ''::text NOT NULL,
-    CONSTRAINT api_request_ignored_check CHECK ((length(ignored) <= 1000))
+    refused text DEFAULT ''::text NOT NULL,
+    CONSTRAINT api_request_ignored_check CHECK ((length(ignored) <= 1000)),
+    CONSTRAINT api_request_refused_check CHECK ((length(refused) <= 8000))
 );
 
 CREATE TABLE public.attempt_count (

@@ -1,6 +1,9 @@
 package api
 
 import (
+	"net/http"
+	"strings"
+
 	"github.com/labstack/echo/v4"
 
 	"candor/handlers/web"
@@ -70,5 +73,27 @@ func (s *Server) AnswerError(c echo.Context, status int, public *domain.Error) e
 	case domain.CodePDFNotReady:
 		c.Response().Header().Set(web.HeaderRetry, pdfRetryAfter)
 	}
-	return writeJSON(c, status, newErrorBody(s.BaseURL, public))
+	body := newErrorBody(s.BaseURL, public)
+	web.RequestOf(c).Refused = refused(status, &body.Error)
+	return writeJSON(c, status, body)
+}
+
+// refused is what the log of API requests keeps of an error. The names of metadata
+// are the partner's own and can be anything, so they are left out. The cause of an
+// error on our side isn't the partner's to mend.
+func refused(status int, e *errorContent) []domain.RefusedField {
+	switch {
+	case status < http.StatusBadRequest || status >= http.StatusInternalServerError:
+		return nil
+	case e.Details == nil:
+		return []domain.RefusedField{{Message: e.Message}}
+	}
+	var out []domain.RefusedField
+	for _, one := range e.Details.Errors {
+		if name, ok := strings.CutPrefix(one.Field, "metadata."); ok {
+			one.Field, one.Message = "metadata.…", strings.ReplaceAll(one.Message, "metadata."+name, "metadata.…")
+		}
+		out = append(out, domain.RefusedField{Field: one.Field, Message: one.Message})
+	}
+	return out
 }

@@ -101,7 +101,7 @@ func writeReplay(c echo.Context, replay *idempotency.Replay) error {
 		if err := json.Unmarshal(replay.Body, &kept); err != nil {
 			return err
 		}
-		web.RequestOf(c).Code = kept.Error.Code
+		web.RequestOf(c).Code, web.RequestOf(c).Refused = kept.Error.Code, refused(replay.Status, &kept.Error)
 	}
 	c.Response().Header().Set(headerReplayed, "true")
 	return writeBody(c, replay.Status, replay.Body)

@@ -13,7 +13,7 @@ import (
 
 // LogEntry is what the log of API requests stores of a request whose key is
 // known: of what the client typed ids of ours, and plain names of fields that
-// the endpoint doesn't know.
+// the endpoint doesn't know. The messages of a refused request are ours.
 func LogEntry(c echo.Context, took time.Duration) domain.APIRequest {
 	r := web.RequestOf(c)
 	call := domain.APIRequest{
@@ -21,6 +21,7 @@ func LogEntry(c echo.Context, took time.Duration) domain.APIRequest {
 		Method: c.Request().Method, Route: c.Path(), Status: c.Response().Status, ErrorCode: r.Code,
 		Replayed:   c.Response().Header().Get(headerReplayed) != "",
 		Ignored:    c.Response().Header().Get(headerIgnored),
+		Refused:    domain.RefusedText(r.Refused),
 		DurationUS: int(min(took, time.Hour).Microseconds()), Address: r.Address,
 	}
 	if !slices.Contains(domain.RequestMethods, call.Method) {

@@ -151,6 +151,52 @@ func TestRequestsAreLogged(t *testing.T) {
 	developer.WantPage(developer.Get("/dashboard/test/requests/"+reference), http.StatusNotFound, "more than 7 days old")
 }
 
+// TestRefusedRequestsSayWhy: the log has the fields and messages of a refused
+// request, as its response had them, and nothing of what was sent: every field
+// and parameter is sent as a word, a list, an object and a word too long.
+func TestRefusedRequestsSayWhy(t *testing.T) {
+	t.Parallel()
+	h, log := newLogged(t)
+	const word = "zanzibar"
+	key := h.Account.TestKey
+	refused := send(h, "POST", "/sessions", key, nil, `{"form_type":"financial_statement","customer_email":"`+word+`","expires_in_days":0,"metadata":{"`+word+`":[]}}`)
+	harness.AnswerOf(t, refused).WantError(http.StatusUnprocessableEntity, "invalid_email", "customer_email")
+	fields := []string{
+		"form_type", "customer_email", "customer_name", "reference_id", "webhook_url", "redirect_url", "expires_in_days", "language", "metadata", "simulate", "prefill",
+		"metadata.key", "prefill.income", "prefill.personal", "prefill.assets", "prefill.expenses", "prefill.liabilities", word,
+	}
+	long := strings.Repeat(word, 400)
+	for _, field := range fields {
+		for _, value := range []string{`"` + word + `"`, `["` + word + `"]`, `{"` + word + `":"` + word + `"}`, `"` + long + `"`, `"` + word, `-1`} {
+			outer, inner, nested := strings.Cut(field, ".")
+			if nested {
+				value = `{"` + inner + `":` + value + `}`
+			}
+			send(h, "POST", "/sessions", key, http.Header{"Idempotency-Key": {field + word}}, `{"form_type":"financial_statement","customer_email":"jo@customer.example","`+outer+`":`+value+`}`)
+		}
+	}
+	for _, query := range []string{"limit", "page", "status", "customer_email", "reference_id", "created_after", "cursor", "type", "session_id", "after", "wait", "include", "period", "start_date"} {
+		for _, path := range []string{"/sessions?", "/events?", "/billing/usage?"} {
+			send(h, "GET", path+query+"="+word, key, nil, "")
+		}
+	}
+	send(h, "POST", "/test/sessions/"+word+"/advance", key, nil, `{"to":"`+word+`","data":{"`+word+`":1}}`)
+	send(h, "POST", "/test/events", key, nil, `{"type":"`+word+`"}`)
+	log.Flush(t.Context())
+	var all string
+	h.OK(h.DB.Raw().GetContext(t.Context(), &all, `SELECT string_agg((to_jsonb(r) - 'ignored')::text, chr(10)) FROM api_request r`)) // names of unknown fields are kept
+	if at := strings.Index(strings.ToLower(all), word); at >= 0 || !strings.Contains(all, "must be") {
+		t.Errorf("the log has what was sent: %s", all[max(0, at-200):min(len(all), at+50)])
+	}
+	if n := harness.QueryOne[int](h, `SELECT count(*) FROM api_request WHERE status IN (400, 422) AND refused = ''`); n != 0 {
+		t.Errorf("%d refused requests don't say why", n)
+	}
+	developer := h.Staff(domain.RoleDeveloper)
+	id := refused.Header().Get("X-Request-Id")
+	developer.WantPage(developer.Get("/dashboard/test/requests?id="+id), http.StatusOK, "customer_email")
+	developer.WantPage(developer.Get("/dashboard/test/requests/"+id), http.StatusOK, "Refused because customer_email", "must be an e-mail address such as name@example.com", "expires_in_days", "metadata.… must be a string")
+}
+
 // Calls with a key that may no longer call are in the log of its account.
 func TestRefusedKeysAreLogged(t *testing.T) {
 	t.Parallel()

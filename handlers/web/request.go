@@ -25,6 +25,7 @@ type Request struct {
 	Waited    time.Duration               // that the request took because it was asked to wait
 	Caller    *domain.Principal           // whose API key it is, valid or not; nil if that isn't known
 	Code      domain.Code                 // of an error, "" for none
+	Refused   []domain.RefusedField       // what is wrong with the request, without what it has
 	Created   *domain.SessionID           // the session that was created, in a replayed answer, too
 
 	// Of the dashboard.

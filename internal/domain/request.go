@@ -1,6 +1,8 @@
 package domain
 
 import (
+	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -76,8 +78,48 @@ type APIRequest struct {
 	ErrorCode  Code        `db:"error_code"` // "" for none
 	Replayed   bool        `db:"replayed"`   // an idempotent response (D31)
 	Ignored    string      `db:"ignored"`    // the response's Candor-Ignored, "" for none
+	Refused    string      `db:"refused"`    // JSON of RefusedFields, "" for none
 	DurationUS int         `db:"duration_us"`
 	Address    string      `db:"address"` // the client's
+}
+
+// A RefusedField says what is wrong with a refused request, as its response does.
+type RefusedField struct {
+	Field   string `json:"field,omitempty"` // "" if it is about the whole request
+	Message string `json:"message"`
+}
+
+const (
+	maxRefusedFields  = 10
+	maxRefusedMessage = 300 // characters
+)
+
+// RefusedText is how the log stores what is wrong with a request: so many fields
+// and so much of each message.
+func RefusedText(fields []RefusedField) string {
+	if len(fields) == 0 {
+		return ""
+	}
+	kept := slices.Clone(fields[:min(len(fields), maxRefusedFields)])
+	for i := range kept {
+		if message := []rune(kept[i].Message); len(message) > maxRefusedMessage {
+			kept[i].Message = string(message[:maxRefusedMessage]) + "…"
+		}
+	}
+	text, err := json.Marshal(kept)
+	if err != nil || len(text) > maxRefusedText {
+		return ""
+	}
+	return string(text)
+}
+
+// maxRefusedText is what the database takes.
+const maxRefusedText = 8000
+
+// RefusedFields are what is wrong with the request.
+func (r *APIRequest) RefusedFields() (fields []RefusedField) {
+	_ = json.Unmarshal([]byte(r.Refused), &fields) // "" has none
+	return fields
 }
 
 // At is the time of the request, to the millisecond.
