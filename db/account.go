@@ -87,10 +87,14 @@ func (tx *Tx) ApproveAccount(ctx context.Context, id domain.AccountID, at time.T
 	return owners, wrap(err, "approve account")
 }
 
-// AccountApproved reports whether live mode is open to an account.
-func (tx *Tx) AccountApproved(ctx context.Context, id domain.AccountID) (approved bool, err error) {
-	err = tx.get(ctx, &approved, `SELECT approved_at IS NOT NULL FROM account WHERE id = $1`, id)
-	return approved, wrap(err, "look at account's approval")
+// LiveAccess reports whether live mode is open to an account, and whether it has
+// a spend cap.
+func (tx *Tx) LiveAccess(ctx context.Context, id domain.AccountID) (approved, capped bool, err error) {
+	err = tx.row(ctx, `
+		SELECT a.approved_at IS NOT NULL, b.spend_cap_cents IS NOT NULL
+		FROM account a LEFT JOIN billing_setting b ON b.account_id = a.id
+		WHERE a.id = $1`, id).Scan(&approved, &capped)
+	return approved, capped, wrap(err, "look at account's access to live mode")
 }
 
 // SetLogo stores an account's logo; nil for none.

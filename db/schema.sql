@@ -285,7 +285,10 @@ CREATE TABLE public.audit_log (
 
 CREATE TABLE public.billing_setting (
     account_id uuid NOT NULL,
-    buyer jsonb DEFAULT '{}'::jsonb NOT NULL
+    buyer jsonb DEFAULT '{}'::jsonb NOT NULL,
+    spend_cap_cents bigint,
+    alert_cents bigint[] DEFAULT '{}'::bigint[] NOT NULL,
+    CONSTRAINT billing_setting_spend_cap_cents_check CHECK ((spend_cap_cents >= 0))
 );
 
 CREATE TABLE public.blob_garbage (
@@ -635,6 +638,14 @@ CREATE TABLE public.session_key (
     sealed bytea NOT NULL
 );
 
+CREATE TABLE public.spend_notice (
+    account_id uuid NOT NULL,
+    period_start timestamp with time zone NOT NULL,
+    cap boolean NOT NULL,
+    cents bigint NOT NULL,
+    at timestamp with time zone NOT NULL
+);
+
 CREATE TABLE public.staff_passkey (
     id uuid NOT NULL,
     staff_id uuid NOT NULL,
@@ -892,6 +903,9 @@ ALTER TABLE ONLY public.session_key
 
 ALTER TABLE ONLY public.session
     ADD CONSTRAINT session_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.spend_notice
+    ADD CONSTRAINT spend_notice_pkey PRIMARY KEY (account_id, period_start, cap, cents);
 
 ALTER TABLE ONLY public.staff_passkey
     ADD CONSTRAINT staff_passkey_pkey PRIMARY KEY (id);
@@ -1202,6 +1216,9 @@ ALTER TABLE ONLY public.session
 
 ALTER TABLE ONLY public.session_key
     ADD CONSTRAINT session_key_session_id_fkey FOREIGN KEY (session_id) REFERENCES public.session(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.spend_notice
+    ADD CONSTRAINT spend_notice_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.staff_passkey
     ADD CONSTRAINT staff_passkey_staff_id_fkey FOREIGN KEY (staff_id) REFERENCES public.staff_user(id) ON DELETE CASCADE;

@@ -222,6 +222,7 @@ func (s *server) dashboardRoutes() []Route {
 		staff(get, "/billing", domain.UseBilling, d.ShowBilling, shared),
 		staff(post, "/billing/email", domain.UseBilling, d.ChangeBillingEmail, shared, confirmed("change where invoices are sent")),
 		staff(post, "/billing/details", domain.UseBilling, d.ChangeInvoiceDetails, shared),
+		staff(post, "/billing/spend", domain.UseBilling, d.ChangeSpendLimits, shared, confirmed("change the spend cap and alerts")),
 		staff(post, "/billing/subscribe", domain.UseBilling, d.Subscribe, shared, confirmed("subscribe to this plan")),
 		staff(get, "/billing/plan", domain.UseBilling, d.ShowPlan, shared),
 		staff(post, "/billing/plan", domain.UseBilling, d.ChangePlan, shared, confirmed("change the plan")),

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -11,13 +12,14 @@ import (
 	"candor/internal/billing"
 	"candor/internal/domain"
 	"candor/internal/platform/mail"
+	"candor/internal/statement"
 	"candor/views/email"
 	"candor/views/pdf"
 )
 
 // billingEmailArgs sends an email to an account's billing address: a new invoice,
-// its receipt, its reminder, its n-th failed payment, or the share of the plan
-// that is used.
+// its receipt, its reminder, its n-th failed payment, the share of the plan that
+// is used, or a spend limit that is reached.
 type billingEmailArgs struct {
 	Invoice  *domain.InvoiceID `json:"invoice_id,omitempty"`
 	Failures int               `json:"failures,omitempty"`
@@ -25,6 +27,8 @@ type billingEmailArgs struct {
 	Reminder bool              `json:"reminder,omitempty"`
 	Account  *domain.AccountID `json:"account_id,omitempty"`
 	Percent  int               `json:"percent,omitempty"`
+	Alert    *statement.Cents  `json:"alert,omitempty"` // of the account's spending
+	Cap      *statement.Cents  `json:"cap,omitempty"`
 }
 
 // Kind names the job, by the term of when it was first stored.
@@ -58,6 +62,15 @@ func (i *Inserter) PaymentFailedEmail(ctx context.Context, tx *db.Tx, invoice *d
 // UsageEmail reports how many percent of the account's plan are used.
 func (i *Inserter) UsageEmail(ctx context.Context, tx *db.Tx, account domain.AccountID, percent int) error {
 	return i.insert(ctx, tx, billingEmailArgs{Account: &account, Percent: percent})
+}
+
+// SpendEmail reports a spend limit that the account's period has reached.
+func (i *Inserter) SpendEmail(ctx context.Context, tx *db.Tx, n domain.SpendNotice) error {
+	args := billingEmailArgs{Account: &n.AccountID, Alert: &n.Cents}
+	if n.Cap {
+		args.Alert, args.Cap = nil, &n.Cents
+	}
+	return i.insert(ctx, tx, args)
 }
 
 type billingEmailWorker struct {
@@ -126,11 +139,33 @@ func (w *billingEmailWorker) usage(ctx context.Context, a billingEmailArgs) (*bi
 	if err != nil {
 		return nil, err
 	}
+	if a.Alert != nil || a.Cap != nil {
+		limits, err := w.db.SpendLimits(ctx, account.ID)
+		if err != nil {
+			return nil, err
+		}
+		return w.spending(a, account, running, limits)
+	}
 	used := running.Carried + running.Used
 	if s.SessionsIncluded == nil || domain.UsageThreshold(used, *s.SessionsIncluded) < a.Percent {
 		return nil, errOutdated // of another plan or period
 	}
 	return &billingEmail{Email: email.Usage(used, s.Plan, w.page("")), to: account.BillingEmail}, nil
+}
+
+// spending reports what the period has come to, unless a limit was changed or the
+// period is over.
+func (w *billingEmailWorker) spending(a billingEmailArgs, account *domain.Account, running *billing.Running, limits domain.SpendLimits) (*billingEmail, error) {
+	total, m := running.Total(running.Used), &billingEmail{to: account.BillingEmail}
+	switch {
+	case a.Alert != nil && total >= *a.Alert && slices.Contains(limits.Alerts, *a.Alert):
+		m.Email = email.SpendAlert(total, *a.Alert, running.Period.End, w.page(""))
+	case a.Cap != nil && limits.Cap != nil && *limits.Cap == *a.Cap && !running.Admits(*a.Cap):
+		m.Email = email.SpendCap(total, *a.Cap, running.Period.End, w.page(""))
+	default:
+		return nil, errOutdated
+	}
+	return m, nil
 }
 
 // page is the address of a page below Billing.

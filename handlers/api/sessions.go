@@ -125,7 +125,7 @@ func (s *Server) CreateSession() Endpoint {
 	return idempotent(s, operation{
 		id: "createSession", tag: "Sessions", summary: "Create a session",
 		description: "Makes a session and the link that opens its form. Unknown fields are ignored; null is the same as leaving a field out.",
-		errors:      []domain.Code{domain.CodeInvalidFormType, domain.CodeInvalidEmail, domain.CodeValidation},
+		errors:      []domain.Code{domain.CodeInvalidFormType, domain.CodeInvalidEmail, domain.CodeValidation, domain.CodeSpendCapReached},
 		status:      201,
 	}, s.newSession, s.createSession)
 }

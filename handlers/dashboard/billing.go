@@ -44,7 +44,7 @@ func (s *Server) billingUse(c echo.Context, v *Visit) (*view.BillingUse, error) 
 	}
 	use := &view.BillingUse{
 		Subscription: of.Subscription, Period: of.Period, InvoiceDate: of.InvoiceDate, Used: of.Used, Carried: of.Carried, Lines: of.Lines,
-		Projection: of.Projection,
+		Projection: of.Projection, Cap: of.Limits.Cap, CapReached: of.CapReached,
 	}
 	if s.Billing.Ledger.Terms.Seller.ChargesGST() {
 		use.GST = of.GST
@@ -106,6 +106,9 @@ func (s *Server) billingPage(c echo.Context, v *Visit, status int, errs form.Err
 	if errs != nil && c.Request().PostForm.Has("abn") {
 		page.Buyer = buyerForm(c)
 	}
+	if page.Spend, err = s.spendForm(c, v, errs); err != nil {
+		return err
+	}
 	return web.Render(c, status, view.Billing(page))
 }
 
@@ -128,6 +131,36 @@ func (s *Server) changedBilling(c echo.Context, v *Visit, err error, notice stri
 func (s *Server) ChangeBillingEmail(c echo.Context, v *Visit) error {
 	err := s.Billing.ChangeEmail(c.Request().Context(), v.Scope.AccountID, v.Actor, c.FormValue("billing_email"))
 	return s.changedBilling(c, v, err, "billing_email_saved")
+}
+
+// spendForm is the account's spend limits, as they were typed if that was wrong.
+func (s *Server) spendForm(c echo.Context, v *Visit, errs form.Errors) (view.SpendForm, error) {
+	if errs != nil && c.Request().PostForm.Has("spend_cap") {
+		return view.SpendForm(typedSpend(c)), nil
+	}
+	limits, err := s.Billing.SpendLimits(c.Request().Context(), v.Scope.AccountID)
+	var out view.SpendForm
+	if limits.Cap != nil {
+		out.Cap = limits.Cap.Grouped()
+	}
+	for i, alert := range limits.Alerts {
+		out.Alerts[i] = alert.Grouped()
+	}
+	return out, err
+}
+
+func typedSpend(c echo.Context) billing.SpendParams {
+	typed := billing.SpendParams{Cap: c.FormValue("spend_cap")}
+	for i := range typed.Alerts {
+		typed.Alerts[i] = c.FormValue(billing.AlertField(i))
+	}
+	return typed
+}
+
+// ChangeSpendLimits sets the account's spend cap and alerts.
+func (s *Server) ChangeSpendLimits(c echo.Context, v *Visit) error {
+	err := s.Billing.SetSpendLimits(c.Request().Context(), v.Scope.AccountID, v.Actor, typedSpend(c))
+	return s.changedBilling(c, v, err, "spend_saved")
 }
 
 // buyerForm is what was typed about the account for its invoices.

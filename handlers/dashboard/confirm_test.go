@@ -115,6 +115,7 @@ func lateCases() map[string]lateCase {
 		"POST /keys/:key/delete":        {path: "keys/{id}/delete", first: newKey, form: fields("typed_name=Loans"), effect: "api_key.deleted", want: "keys"},
 		"POST /billing/email":           {path: "billing/email", form: fields("billing_email=bills@lender.example"), effect: "billing.email_changed", want: "billing"},
 		"POST /billing/subscribe":       {path: "billing/subscribe", first: cancel(true), form: fields("plan=starter"), effect: "subscription.started", want: "billing"},
+		"POST /billing/spend":           {path: "billing/spend", form: fields("spend_cap=500"), effect: "billing.spend_limits_changed", want: "billing"},
 		"POST /billing/plan":            {path: "billing/plan", form: fields("plan=starter"), effect: "subscription.plan_changed", want: "billing"},
 		"POST /billing/cancel":          {path: "billing/cancel", form: fields("when=end&reason=Too+dear"), effect: "subscription.cancelled", want: "billing"},
 		"POST /billing/reactivate":      {path: "billing/reactivate", first: cancel(false), effect: "subscription.reactivated", want: "billing"},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"candor/internal/domain"
+	"candor/internal/service/billing"
 	"candor/internal/testkit"
 	"candor/internal/testkit/browsertest"
 	"candor/internal/testkit/harness"
@@ -141,9 +142,15 @@ func TestFinanceInABrowser(t *testing.T) {
 			t.Parallel()
 			h, base := harness.Listen(t)
 			extraUse(h, 36)
-			h.LastInvoice(h.Account.AccountID)
-			h.OK(h.Service.Billing.Subscribe(h.Context(), h.Account.AccountID, harness.Operator, "starter"))
-			h.NewSession(domain.Scope{AccountID: h.Account.AccountID, Livemode: true}, domain.NewSession{})
+			h.Clock.Advance(31 * 24 * time.Hour)
+			bill(h)
+			for range 14 {
+				h.NewSession(domain.Scope{AccountID: h.Account.AccountID, Livemode: true}, domain.NewSession{})
+			}
+			h.OK(h.Service.Billing.SetBuyer(h.Context(), h.Account.AccountID, harness.Operator, billing.BuyerParams{
+				Name: "Lender & Sons Pty Ltd", ABN: "51824753556", Address: "Level 2\n1 High St\nHobart TAS 7000", PurchaseOrder: "PO-7781",
+			}))
+			h.OK(h.Service.Billing.SetSpendLimits(h.Context(), h.Account.AccountID, harness.Operator, billing.SpendParams{Cap: "45", Alerts: [3]string{"20", "30", ""}}))
 			tab := browsertest.New(t, options)
 			signInTo(h, tab, base, "/dashboard/live")
 			if options.Device == browsertest.Phone {
@@ -164,6 +171,11 @@ func TestFinanceInABrowser(t *testing.T) {
 			tab.Click("td a.mono")
 			tab.WaitForText("h1", "CAN-000002")
 			view(tab, "invoice")
+			tab.Open(base + "/dashboard/live/sessions/new")
+			tab.Type("#customer_email", "jo@customer.example")
+			tab.Press("\r")
+			tab.WaitForFocus("error-summary")
+			view(tab, "session-beyond-cap")
 		})
 	}
 }

@@ -29,6 +29,7 @@ var NoticeTexts = map[string]string{ //nolint:gosec // it takes texts about pass
 	"buyer_saved":            "Saved. Your next invoice shows it. Issued invoices stay as they are.",
 	"card_stored":            "Card saved. It appears here in a few seconds.",
 	"card_not_stored":        "No card was saved. Nothing changed.",
+	"spend_saved":            "Spend cap and alerts saved.",
 	"subscribed":             "Subscribed. You can create live sessions.",
 	"reactivated":            "Subscription reactivated.",
 	"plan_professional":      "You’re now on Professional.",

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -134,7 +135,11 @@ func (s *Server) CreateSession(c echo.Context, v *Visit) error {
 	within := days(typed) // reported with the other fields if it is none
 	params.ExpiresInDays = &within
 	created, err := s.Sessions.Create(c.Request().Context(), v.Scope, nil, params)
-	if errs := web.ValidationErrors(err); errs != nil {
+	errs := web.ValidationErrors(err)
+	if errors.Is(err, &domain.Error{Code: domain.CodeSpendCapReached}) {
+		errs = form.Errors{{Field: "create", Message: "Your account has reached its spend cap, so it can’t create live sessions. An owner or finance can raise the cap under Billing"}}
+	}
+	if errs != nil {
 		page, err := s.newSessionPage(c, v)
 		if err != nil {
 			return err

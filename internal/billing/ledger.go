@@ -29,6 +29,7 @@ type Events interface {
 	ReceiptEmail(ctx context.Context, tx *db.Tx, id domain.InvoiceID) error
 	ReminderEmail(ctx context.Context, tx *db.Tx, id domain.InvoiceID) error
 	PaymentFailedEmail(ctx context.Context, tx *db.Tx, i *domain.Invoice) error
+	SpendEmail(ctx context.Context, tx *db.Tx, n domain.SpendNotice) error
 	UsageEmail(ctx context.Context, tx *db.Tx, account domain.AccountID, percent int) error
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"candor/db"
@@ -41,7 +42,7 @@ type Runner struct {
 // Several processes can run it at once: each period, notice and payment is one
 // transaction.
 func (r *Runner) Run(ctx context.Context, now time.Time) error {
-	return errors.Join(r.closePeriods(ctx, now), r.noticeUsage(ctx, now), r.remind(ctx, now), r.collect(ctx, now))
+	return errors.Join(r.closePeriods(ctx, now), r.noticeUsage(ctx, now), r.noticeSpending(ctx, now), r.remind(ctx, now), r.collect(ctx, now))
 }
 
 // closePeriods closes periods one by one. A period that can't be closed
@@ -135,6 +136,57 @@ func ReportSettled(ctx context.Context, logger *slog.Logger, i *domain.Invoice, 
 	}
 	logger.ErrorContext(ctx, "a payment came for a settled invoice: return it at the payment provider",
 		"invoice", i.NumberText(), "status", string(i.Status), "reference", reference)
+}
+
+// noticeSpending emails accounts whose period has come to an amount at which they
+// want an email, or to their spend cap, once a period for each amount.
+func (r *Runner) noticeSpending(ctx context.Context, now time.Time) error {
+	accounts, err := r.DB.SpendingAccounts(ctx, now)
+	if err != nil {
+		return err
+	}
+	for account, limits := range accounts {
+		reached, err := r.reached(ctx, account, limits, now)
+		if err != nil {
+			return err
+		}
+		for _, notice := range reached {
+			err := r.DB.InTx(ctx, func(tx *db.Tx) error {
+				first, err := tx.InsertSpendNotice(ctx, notice, now)
+				if err != nil || !first {
+					return err
+				}
+				return r.Ledger.Events.SpendEmail(ctx, tx, notice)
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// reached returns what an account's open period has reached and wasn't told of.
+func (r *Runner) reached(ctx context.Context, account domain.AccountID, limits domain.SpendLimits, now time.Time) ([]domain.SpendNotice, error) {
+	s, err := r.DB.Subscription(ctx, account, now)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	running, err := RunningOf(ctx, &r.DB.Queries, s, now)
+	if err != nil {
+		return nil, err
+	}
+	told, err := r.DB.SpendNotices(ctx, account, running.Period.Start)
+	if err != nil {
+		return nil, err
+	}
+	for i := range told {
+		told[i].PeriodStart = running.Period.Start // the same moment in another zone
+	}
+	return slices.DeleteFunc(running.Reached(account, limits), func(n domain.SpendNotice) bool { return slices.Contains(told, n) }), nil
 }
 
 // remind emails accounts whose invoices are due soon, once each: the note of it

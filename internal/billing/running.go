@@ -50,6 +50,27 @@ func RunningOf(ctx context.Context, q *db.Queries, s *domain.Subscription, now t
 // Lines are what the period comes to so far.
 func (r *Running) Lines() domain.InvoiceLines { return domain.PriceSessions(r.Stretches, r.Used) }
 
+// Admits reports whether another session can be created under a spend cap: it
+// costs nothing, or the period stays within the cap (D68).
+func (r *Running) Admits(limit statement.Cents) bool {
+	next := r.Total(r.Used + 1)
+	return next <= limit || next == r.Total(r.Used)
+}
+
+// Reached returns which of an account's limits the period has reached.
+func (r *Running) Reached(account domain.AccountID, limits domain.SpendLimits) []domain.SpendNotice {
+	var out []domain.SpendNotice
+	for _, alert := range limits.Alerts {
+		if r.Total(r.Used) >= alert {
+			out = append(out, domain.SpendNotice{AccountID: account, PeriodStart: r.Period.Start, Cents: alert})
+		}
+	}
+	if limits.Cap != nil && !r.Admits(*limits.Cap) {
+		out = append(out, domain.SpendNotice{AccountID: account, PeriodStart: r.Period.Start, Cents: *limits.Cap, Cap: true})
+	}
+	return out
+}
+
 // Total is what the period comes to once so many sessions are used, in cents.
 func (r *Running) Total(used int) statement.Cents {
 	return domain.PriceSessions(r.Stretches, used).Total()

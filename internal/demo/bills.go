@@ -98,5 +98,8 @@ func (b *bills) ReminderEmail(context.Context, *db.Tx, domain.InvoiceID) error {
 // PaymentFailedEmail is not written.
 func (b *bills) PaymentFailedEmail(context.Context, *db.Tx, *domain.Invoice) error { return nil }
 
+// SpendEmail is not written.
+func (b *bills) SpendEmail(context.Context, *db.Tx, domain.SpendNotice) error { return nil }
+
 // UsageEmail is not written.
 func (b *bills) UsageEmail(context.Context, *db.Tx, domain.AccountID, int) error { return nil }

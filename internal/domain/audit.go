@@ -120,6 +120,7 @@ const (
 	AuditReactivated           AuditAction = "subscription.reactivated"
 	AuditBillingEmail          AuditAction = "billing.email_changed"
 	AuditBuyer                 AuditAction = "billing.invoice_details_changed"
+	AuditSpendLimits           AuditAction = "billing.spend_limits_changed"
 	AuditCardPage              AuditAction = "billing.card_page_opened" // the payment provider's
 	AuditCardStored            AuditAction = "billing.card_stored"      // as the payment provider says
 	AuditCardRemoved           AuditAction = "billing.card_removed"
@@ -199,6 +200,7 @@ var AuditTable = []AuditActionInfo{
 	{AuditReactivated, "Plan taken up again"},
 	{AuditBillingEmail, "Billing email changed"},
 	{AuditBuyer, "Invoice details changed"},
+	{AuditSpendLimits, "Spend cap or alerts changed"},
 	{AuditCardPage, "Went to store a card"},
 	{AuditCardStored, "Card stored"},
 	{AuditCardRemoved, "Card removed"},

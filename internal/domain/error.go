@@ -31,6 +31,7 @@ const (
 	CodeSessionCompleted      Code = "session_completed"
 	CodeSessionCancelled      Code = "session_cancelled"
 	CodeSubscriptionNotFound  Code = "subscription_not_found"
+	CodeSpendCapReached       Code = "spend_cap_reached"
 	CodeInvalidDateRange      Code = "invalid_date_range"
 	CodeBillingAccessDenied   Code = "billing_access_denied"
 	CodeRateLimitExceeded     Code = "rate_limit_exceeded"
@@ -56,7 +57,7 @@ type CodeInfo struct {
 	Retry   bool   // the response always has Retry-After
 }
 
-// CodeTable describes every error code (D12, D25, D26, D27, D28, D29).
+// CodeTable describes every error code (D12, D25, D26, D27, D28, D29, D68).
 var CodeTable = []CodeInfo{
 	{Code: CodeInvalidRequest, Status: 400, Meaning: "The request can't be read as asked: malformed JSON, a wrong type, a missing field, a bad parameter.", Remedy: "Correct what the message names. If `error.details` is there, it has the field."},
 	{Code: CodeUnauthorized, Status: 401, Meaning: "The Authorization header is missing or malformed.", Remedy: "Send the header `Authorization: Bearer` with your API key."},
@@ -76,6 +77,7 @@ var CodeTable = []CodeInfo{
 	{Code: CodeSessionCompleted, Status: 409, Meaning: "The session is completed.", Remedy: "The customer has submitted: fetch the data instead."},
 	{Code: CodeSessionCancelled, Status: 409, Meaning: "The session is cancelled.", Remedy: "Nothing, if you cancelled it. Otherwise create a new session."},
 	{Code: CodeSubscriptionNotFound, Status: 404, Meaning: "The account has no active subscription.", Remedy: "Subscribe in the dashboard, under Billing."},
+	{Code: CodeSpendCapReached, Status: 403, Meaning: "The live session would cost more than the account's spend cap for the billing period allows.", Remedy: "Raise or remove the cap in the dashboard, under Billing, or wait for the next billing period. Then send the same request: the refusal isn't kept for its `Idempotency-Key`."},
 	{Code: CodeInvalidDateRange, Status: 400, Meaning: "The dates are malformed, incomplete, in the wrong order or more than 366 days.", Remedy: "Send both `start_date` and `end_date` as YYYY-MM-DD, at most 366 days apart, or a `period`."},
 	{Code: CodeBillingAccessDenied, Status: 403, Meaning: "The API key lacks the permission billing:read.", Remedy: "Use a key with the permission `billing:read`."},
 	{Code: CodeRateLimitExceeded, Status: 429, Meaning: "Too many requests: try again after Retry-After seconds.", Remedy: "Wait, then send the request again. Spread requests, and use webhooks instead of polling.", Retry: true},

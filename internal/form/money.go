@@ -183,6 +183,13 @@ func parseMoney(s string) (amount Cents, period Period, message string) {
 	return amount, period, ""
 }
 
+// ParseAmount reads an amount of 0 or more as people type it, without a period;
+// ok is whether it is one.
+func ParseAmount(text string) (amount Cents, ok bool) {
+	amount, period, message := parseMoney(text)
+	return amount, message == "" && period == Once && strings.TrimSpace(text) != ""
+}
+
 func dropSeparators(r rune) rune {
 	if r == '.' {
 		return r

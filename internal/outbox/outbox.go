@@ -42,6 +42,9 @@ type Jobs interface {
 	// PaymentFailedEmail tells the billing address that the invoice's latest
 	// payment failed.
 	PaymentFailedEmail(ctx context.Context, tx *db.Tx, i *domain.Invoice) error
+	// SpendEmail tells the billing address that the period has come to an amount of
+	// the account's own, or to its spend cap.
+	SpendEmail(ctx context.Context, tx *db.Tx, n domain.SpendNotice) error
 	// UsageEmail tells the billing address how many percent of the plan are used.
 	UsageEmail(ctx context.Context, tx *db.Tx, account domain.AccountID, percent int) error
 }

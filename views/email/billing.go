@@ -112,6 +112,32 @@ func Usage(used int, of domain.Plan, url string) Email {
 	if extra := of.Overage(used); extra > 0 {
 		e.Lines = append(e.Lines, fmt.Sprintf("That is %d extra at %s each.", extra, price))
 	}
-	e.After = []string{fmt.Sprintf("Nothing stops at %d. Each extra session costs %s. You can change the plan under Billing.", *of.SessionsIncluded, price)}
+	e.After = []string{fmt.Sprintf("Nothing stops at %d. Each extra session costs %s. You can set a spend cap, or change the plan, under Billing.", *of.SessionsIncluded, price)}
 	return e
+}
+
+// SpendAlert reports that a period, which ends at end, has come to an amount at
+// which the account wants an email.
+func SpendAlert(total, alert statement.Cents, end time.Time, url string) Email {
+	return Email{
+		Subject: fmt.Sprintf("You’ve spent %s in this billing period", total), Button: "Open billing", URL: url,
+		Lines: []string{
+			fmt.Sprintf("Your live sessions have cost %s in the billing period that ends on %s. You asked for an email at %s.", total, day(end), alert.Short()),
+			"You can change your alerts, or set a spend cap, under Billing.",
+		},
+		After: []string{allUTC},
+	}
+}
+
+// SpendCap reports that a period, which ends at end, has come to the account's
+// spend cap.
+func SpendCap(total, limit statement.Cents, end time.Time, url string) Email {
+	return Email{
+		Subject: fmt.Sprintf("Live sessions are stopped: your spend cap of %s is reached", limit.Short()), Button: "Open billing", URL: url,
+		Lines: []string{
+			fmt.Sprintf("Your live sessions have cost %s in the billing period that ends on %s. The next one would go beyond your spend cap of %s, so Candor refuses it.", total, day(end), limit.Short()),
+			"Forms that are open keep working. To create live sessions again now, raise or remove the cap under Billing.",
+		},
+		After: []string{allUTC},
+	}
 }

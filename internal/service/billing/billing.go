@@ -44,6 +44,9 @@ type CurrentSubscription struct {
 	Lines domain.InvoiceLines // what the running period comes to so far
 	GST   statement.Cents     // included in their total
 
+	Limits     domain.SpendLimits
+	CapReached bool // the next session would go beyond Limits.Cap (D68)
+
 	Projection *domain.Projection // nil on a period's first day, and once it is cancelled
 }
 
@@ -81,6 +84,10 @@ func (s *Service) Subscription(ctx context.Context, account domain.AccountID) (*
 		InvoiceDate: *subscription.Closing(running.Period.Start), Lines: running.Lines(),
 	}
 	out.GST = domain.GSTIn(out.Lines.Total(), s.Ledger.Terms.GSTBasisPoints)
+	if out.Limits, err = s.DB.SpendLimits(ctx, account); err != nil {
+		return nil, err
+	}
+	out.CapReached = out.Limits.Cap != nil && !running.Admits(*out.Limits.Cap)
 	out.Projection = project(running.Stretches, out, now)
 	if out.SessionsIncluded != nil {
 		remaining := max(0, *out.SessionsIncluded-out.Carried-out.Used)

@@ -3,8 +3,10 @@ package sessions
 import (
 	"context"
 	"errors"
+	"time"
 
 	"candor/db"
+	"candor/internal/billing"
 	"candor/internal/domain"
 	"candor/internal/service/idempotency"
 )
@@ -60,20 +62,45 @@ func (s *Service) Insert(ctx context.Context, tx *db.Tx, scope domain.Scope, par
 // faster clock has just closed that period, the session moves to the start of the
 // next one.
 func (s *Service) useSubscription(ctx context.Context, tx *db.Tx, session *domain.Session) error {
-	approved, err := tx.AccountApproved(ctx, session.AccountID)
+	subscription, err := tx.HoldSubscription(ctx, session.AccountID, session.CreatedAt)
+	held := err == nil
+	if err != nil && !errors.Is(err, db.ErrNotFound) {
+		return err
+	}
+	// Read after the hold: setting a cap waits for sessions that hold the
+	// subscription, so each of the others sees the cap.
+	approved, capped, err := tx.LiveAccess(ctx, session.AccountID)
 	if err != nil {
 		return err
 	}
 	if !approved {
 		return errNotApproved
 	}
-	subscription, err := tx.HoldSubscription(ctx, session.AccountID, session.CreatedAt)
-	if err != nil && !errors.Is(err, db.ErrNotFound) {
-		return err
-	}
-	if err != nil || !subscription.Admits() {
+	if !held || !subscription.Admits() {
 		return domain.Errorf(domain.CodeForbidden, "This account has no active subscription, so it can't create live sessions. Choose a plan in the dashboard, or use a test key.")
 	}
 	session.MoveTo(subscription.CountedAt(session.CreatedAt))
+	if capped {
+		if err := withinSpendCap(ctx, tx, subscription, session.CreatedAt); err != nil {
+			return err
+		}
+	}
 	return tx.CountLiveSession(ctx, session.AccountID, subscription.PeriodAt(session.CreatedAt).Start)
+}
+
+// withinSpendCap refuses a session that costs something and would take the
+// period beyond the account's spend cap (D68). Sessions of an account with a cap
+// are created one after the other, so that no two of them take the last place.
+func withinSpendCap(ctx context.Context, tx *db.Tx, s *domain.Subscription, at time.Time) error {
+	limit, err := tx.LockSpendCap(ctx, s.AccountID)
+	if err != nil || limit == nil {
+		return err
+	}
+	running, err := billing.RunningOf(ctx, &tx.Queries, s, at)
+	if err != nil || running.Admits(*limit) {
+		return err
+	}
+	return domain.Errorf(domain.CodeSpendCapReached,
+		"This account's spend cap of %s for the billing period that ends on %s is reached, so it can't create live sessions. Raise or remove the cap in the dashboard, under Billing, or use a test key.",
+		limit.String(), running.Period.End.UTC().Format("2 January 2006, 15:04 UTC"))
 }
