@@ -99,7 +99,7 @@ func (q *Queries) SpendingAccounts(ctx context.Context, now time.Time) (map[doma
 	return out, wrap(err, "list spending accounts")
 }
 
-// SpendNotices returns what an account was told of a period's spending.
+// SpendNotices returns the spend notices that an account got in a period.
 func (q *Queries) SpendNotices(ctx context.Context, account domain.AccountID, periodStart time.Time) ([]domain.SpendNotice, error) {
 	var out []domain.SpendNotice
 	err := q.all(ctx, &out, `
@@ -107,7 +107,7 @@ func (q *Queries) SpendNotices(ctx context.Context, account domain.AccountID, pe
 	return out, wrap(err, "list spend notices")
 }
 
-// InsertSpendNotice records that an account is told of its spending. It returns
+// InsertSpendNotice records that an account gets a notice. It returns
 // false if it was before.
 func (tx *Tx) InsertSpendNotice(ctx context.Context, n domain.SpendNotice, now time.Time) (bool, error) {
 	result, err := tx.exec(ctx, `
