@@ -91,7 +91,7 @@ func requests(s *store) map[string]func() error {
 	}
 	var id domain.SessionID
 	s.ok(s.Raw().GetContext(s.ctx, &id, "SELECT id FROM session WHERE account_id = $1 LIMIT 1", s.scope.AccountID))
-	after, before := start.AddDate(0, -3, 0), start.AddDate(0, -1, 0)
+	after, before, soon := start.AddDate(0, -3, 0), start.AddDate(0, -1, 0), start.AddDate(0, 0, 60)
 	out := map[string]func() error{
 		"list":                    list(domain.SessionFilter{}),
 		"list by reference":       list(domain.SessionFilter{ReferenceID: "REF 100"}),
@@ -102,6 +102,7 @@ func requests(s *store) map[string]func() error {
 		"search for nothing":      list(domain.SessionFilter{Search: "none", Status: domain.Pending, CreatedAfter: &after}),
 		"search before":           list(domain.SessionFilter{Search: "REF 100", CreatedBefore: &before}),
 		"list by all":             list(domain.SessionFilter{ReferenceID: "REF 100", CustomerEmail: "Customer7@example.com", Status: domain.Expired, CreatedAfter: &after, CreatedBefore: &before}),
+		"list expiring":           list(domain.SessionFilter{ExpiresBefore: &soon}),
 		"list after":              list(domain.SessionFilter{CreatedAfter: &after}),
 		"list before":             list(domain.SessionFilter{CreatedBefore: &before}),
 		"list between":            list(domain.SessionFilter{CreatedAfter: &after, CreatedBefore: &before}),

@@ -140,6 +140,13 @@ func (q *Queries) AnySessionOpened(ctx context.Context, scope domain.Scope) (ope
 // fromSessions adds the list's sources: one for each way to what was searched
 // for and to the status.
 func (l *list) fromSessions(f domain.SessionFilter, now time.Time) {
+	if f.ExpiresBefore != nil {
+		table := l.expiring(f, now)
+		for _, found := range l.searchClauses(f.Search) {
+			l.from(table, found)
+		}
+		return
+	}
 	at := l.nowFor(f.Status, now)
 	for _, found := range l.searchClauses(f.Search) {
 		for i, clause := range statusClauses(f, at) {
@@ -159,10 +166,23 @@ func overdue(clause sqlText) sqlText {
 	return "(SELECT * FROM session WHERE account_id = $1 AND livemode = $2 AND " + clause + " OFFSET 0) overdue"
 }
 
+// expiring is a table of the scope's open sessions whose links expire first. Many
+// can expire on one day, so it has a limit.
+func (c *conditions) expiring(f domain.SessionFilter, now time.Time) sqlText {
+	return "(SELECT * FROM session WHERE account_id = $1 AND livemode = $2 AND status IN ('pending', 'in_progress')" +
+		" AND expires_at > " + c.arg(now) + " AND expires_at < " + c.arg(*f.ExpiresBefore) + " ORDER BY expires_at LIMIT 1000) expiring"
+}
+
 // countMatching counts the sessions themselves. Those of one reference or
 // customer are few, unless a partner tests with one.
 func (q *Queries) countMatching(ctx context.Context, scope domain.Scope, f domain.SessionFilter, now time.Time, limit int) (int, error) {
 	c := &newSessionList(scope, &f).conditions
+	if f.ExpiresBefore != nil {
+		var total int
+		table := c.expiring(f, now)
+		err := q.get(ctx, &total, "SELECT count(*) FROM "+table+" WHERE "+c.where("("+joined(c.searchClauses(f.Search), " OR ")+")"), c.args...)
+		return total, wrap(err, "count expiring sessions")
+	}
 	status := "(" + joined(statusClauses(f, c.nowFor(f.Status, now)), " OR ") + ")"
 	searched, most := c.searchClauses(f.Search), sqlText("")
 	if limit > 0 {

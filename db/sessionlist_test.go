@@ -59,7 +59,8 @@ func matching(sessions []*domain.Session, f domain.SessionFilter, now time.Time)
 			(f.Search == "" || strings.EqualFold(x.CustomerEmail, f.Search) || x.ReferenceID != nil && *x.ReferenceID == f.Search) &&
 			(f.CustomerEmail == "" || strings.EqualFold(x.CustomerEmail, f.CustomerEmail)) &&
 			(f.CreatedAfter == nil || x.CreatedAt.After(*f.CreatedAfter)) &&
-			(f.CreatedBefore == nil || x.CreatedAt.Before(*f.CreatedBefore)) {
+			(f.CreatedBefore == nil || x.CreatedAt.Before(*f.CreatedBefore)) &&
+			(f.ExpiresBefore == nil || x.StatusAt(now).Open() && x.ExpiresAt.Before(*f.ExpiresBefore)) {
 			out = append(out, x)
 		}
 	}
@@ -131,6 +132,7 @@ var filterExamples = map[string]struct {
 	"CustomerEmail": {domain.SessionFilter{CustomerEmail: "ann@customer.example"}, false},
 	"Search":        {domain.SessionFilter{Search: "REF 2"}, false},
 	"CreatedAfter":  {domain.SessionFilter{CreatedAfter: new(start.Add(30 * time.Hour))}, true},
+	"ExpiresBefore": {domain.SessionFilter{ExpiresBefore: new(listNow.AddDate(0, 0, 9))}, false},
 	"CreatedBefore": {domain.SessionFilter{CreatedBefore: new(start.Add(70 * time.Hour))}, true},
 }
 
@@ -188,6 +190,13 @@ func TestSessionsPages(t *testing.T) {
 			if err != nil || len(got) != 0 || total != len(want) {
 				t.Errorf("page %d: %d of %d, %v; want none of %d", number, len(got), total, err, len(want))
 			}
+		}
+	}
+	for _, search := range []string{"", "ann@customer.example", "REF 2"} {
+		for _, days := range []int{0, 3, 400} {
+			until := listNow.AddDate(0, 0, days)
+			checkList(s, sessions, domain.SessionFilter{ExpiresBefore: &until, Search: search})
+			checkList(s, sessions, domain.SessionFilter{ExpiresBefore: &until, CreatedAfter: &start})
 		}
 	}
 	// The ends of what a caller can write as a time.

@@ -20,7 +20,7 @@ import (
 const sessionsPerPage = 25
 
 // sessionControls are the filters of the list of sessions.
-func sessionControls(zone *time.Location) []control[domain.SessionFilter] {
+func sessionControls(zone *time.Location, now time.Time) []control[domain.SessionFilter] {
 	type filter = domain.SessionFilter
 	return []control[filter]{
 		{view.Control{Name: "q", Label: "Email, reference or session id", Type: "search"}, func(f *filter, text string) string {
@@ -29,7 +29,18 @@ func sessionControls(zone *time.Location) []control[domain.SessionFilter] {
 			}
 			return ""
 		}},
-		chooses("status", "State", "All", view.StatusOptions(), func(f *filter) *domain.Status { return &f.Status }),
+		{view.Control{Name: "status", Label: "State", All: "All", Options: view.StatusOptions()}, func(f *filter, text string) string {
+			if text == view.Expiring {
+				until := now.AddDate(0, 0, view.ExpiringDays)
+				f.ExpiresBefore = &until
+				return ""
+			}
+			if f.Status = domain.Status(text); !slices.Contains(domain.Statuses, f.Status) {
+				f.Status = ""
+				return notOffered
+			}
+			return ""
+		}},
 		firstDay(zone, "from", "Created from", func(f *filter, day time.Time) {
 			after := day.Add(-time.Microsecond) // the filter's bounds are exclusive
 			f.CreatedAfter = &after
@@ -42,7 +53,7 @@ func sessionControls(zone *time.Location) []control[domain.SessionFilter] {
 // of one, leads to its session.
 func (s *Server) ListSessions(c echo.Context, v *Visit) error {
 	ctx := c.Request().Context()
-	filter, shown, errs := readFilters(c.QueryParams(), sessionControls(v.Staff.Zone()))
+	filter, shown, errs := readFilters(c.QueryParams(), sessionControls(v.Staff.Zone(), s.Clock.Now()))
 	if id, found, err := s.Sessions.Find(ctx, v.Scope, shown.Value("q")); err != nil {
 		return err
 	} else if found {
@@ -154,7 +165,7 @@ func (s *Server) CreateSession(c echo.Context, v *Visit) error {
 // ExportSessions streams the filtered list as CSV, of any length.
 func (s *Server) ExportSessions(c echo.Context, v *Visit) error {
 	zone := v.Staff.Zone()
-	filter, _, errs := readFilters(c.QueryParams(), sessionControls(zone))
+	filter, _, errs := readFilters(c.QueryParams(), sessionControls(zone, s.Clock.Now()))
 	if len(errs) > 0 {
 		return web.Invalid(errs)
 	}

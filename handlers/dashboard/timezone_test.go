@@ -21,7 +21,8 @@ func TestTimeZone(t *testing.T) {
 	settings, sessions := "/dashboard/test/settings", "/dashboard/test/sessions"
 	wantDay := func(day, shown, full, stamp string) {
 		t.Helper()
-		page := owner.WantPage(owner.Get(sessions), http.StatusOK, shown)
+		owner.WantPage(owner.Get(sessions+"/"+session.ID.String()), http.StatusOK, shown)
+		page := owner.WantPage(owner.Get(sessions), http.StatusOK)
 		if at := page.All("time")[0]; at.Attr("title") != full || at.Attr("datetime") != "2026-11-20T03:04:05Z" {
 			t.Errorf("the time has the title %q, want %q", at.Attr("title"), full)
 		}

@@ -122,6 +122,7 @@ type SessionFilter struct {
 	CreatedAfter  *time.Time `query:"created_after" doc:"Only sessions created after this moment, itself excluded."`
 	CreatedBefore *time.Time `query:"created_before" doc:"Only sessions created before this moment, itself excluded."`
 	Search        string     // ReferenceID or CustomerEmail; of the dashboard alone
+	ExpiresBefore *time.Time // only open sessions whose link expires before this, the first 1,000; of the dashboard alone
 }
 
 // SessionFilters are the filters of lists of sessions.
@@ -130,6 +131,7 @@ var SessionFilters = []Filter[SessionFilter]{
 	{Name: "reference_id", Column: "reference_id", Index: "session_reference_idx", Value: func(f *SessionFilter) any { return set(f.ReferenceID) }},
 	{Name: "customer_email", Column: "customer_email", Compare: EqualFold, Index: "session_email_idx", Value: func(f *SessionFilter) any { return set(f.CustomerEmail) }},
 	{Name: "q", Index: "session_email_idx", Value: func(f *SessionFilter) any { return set(f.Search) }},
+	{Name: "expiring", Index: "session_overdue_idx", Value: func(f *SessionFilter) any { return given(f.ExpiresBefore) }},
 	{Name: "created_after", Column: "created_at", Compare: Above, Index: "session_list_idx", Counted: true, Value: func(f *SessionFilter) any { return given(f.CreatedAfter) }},
 	{Name: "created_before", Column: "created_at", Compare: Below, Index: "session_list_idx", Counted: true, Value: func(f *SessionFilter) any { return given(f.CreatedBefore) }},
 }

@@ -4,12 +4,18 @@ document.addEventListener("click", async (event) => {
   const button = event.target.closest("button[data-copy]");
   if (!button) return;
   const text = document.getElementById(button.dataset.copy).textContent;
-  const label = button.textContent;
+  const label = button.ariaLabel ?? button.textContent;
+  const picture = button.querySelector("svg");
+  const say = (words) => (picture ? (button.ariaLabel = button.title = words) : (button.textContent = words));
   try {
     await navigator.clipboard.writeText(text);
-    button.textContent = "Copied";
+    say("Copied");
+    button.classList.add("is-copied");
   } catch {
-    button.textContent = "Select and copy it by hand";
+    say("Select and copy it by hand");
   }
-  setTimeout(() => (button.textContent = label), 2000);
+  setTimeout(() => {
+    say(label);
+    button.classList.remove("is-copied");
+  }, 2000);
 });

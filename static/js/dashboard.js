@@ -1,6 +1,7 @@
 // The script of every page of the dashboard.
 import "./copy.js";
 import "./export.js";
+import "./list.js";
 import "./once.js";
 import "./passkey.js";
 import "./theme.js";

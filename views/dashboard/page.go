@@ -5,6 +5,7 @@
 package dashboard
 
 import (
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -55,6 +56,30 @@ func URL(live bool, path string) string {
 		return Root + "/" + ModeName(live)
 	}
 	return Root + "/" + ModeName(live) + "/" + path
+}
+
+// listParam is the parameter of a page that was opened from a filtered list: the
+// list's own parameters, for the way back.
+const listParam = "list"
+
+// opened is the address of a page that is opened from the list.
+func (f Filters) opened(path string) string {
+	_, query, _ := strings.Cut(f.query(""), "?")
+	return link(path, listParam, query)
+}
+
+// backTo is the path of the list that this page was opened from, filtered as it
+// was.
+func (p Page) backTo(path string) string {
+	own, err := url.Parse(p.Self)
+	if err != nil {
+		return p.URL(path)
+	}
+	query, err := url.ParseQuery(own.Query().Get(listParam))
+	if err != nil || len(query) == 0 {
+		return p.URL(path)
+	}
+	return p.URL(path) + "?" + query.Encode()
 }
 
 // errorOf is the validation error of the field, "" for none.

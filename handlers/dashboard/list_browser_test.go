@@ -1,0 +1,72 @@
+package dashboard_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"candor/internal/domain"
+	"candor/internal/testkit/browsertest"
+	"candor/internal/testkit/harness"
+)
+
+// TestListsInABrowser: lists are as dense as they should be, a choice applies at
+// once and stays in the address, and the way back keeps it.
+func TestListsInABrowser(t *testing.T) {
+	t.Parallel()
+	for i, options := range harness.Looks() {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			h, base := harness.Listen(t)
+			tall := 36.5
+			if options.Device == browsertest.Phone {
+				tall = 70.5 // two lines
+			}
+			long := domain.NewSession{
+				CustomerName: "Wolfeschlegelsteinhausenbergerdorff van der Merwe-Papadopoulos", CustomerEmail: "a.very.long.address.of.a.customer@subdomain.lender.example",
+				ReferenceID: "LOAN-2026-000000000000000000000000000000000000000000042", WebhookURL: "https://a-rather-long-host-name.lender.example/hook",
+			}
+			opened := h.NewSession(h.TestScope(), long)
+			h.Open(opened.ID)
+			h.Complete(h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Jo Public", ReferenceID: "loan-77", WebhookURL: "https://lender.example/hook"}).ID)
+			h.NewSession(h.TestScope(), domain.NewSession{CustomerEmail: "sam@customer.example"})
+			h.Clock.Advance(26 * time.Hour)
+			tab := browsertest.New(t, options)
+			signInTo(h, tab, base, "/dashboard/test/sessions")
+			for _, path := range []string{"sessions", "webhooks", "audit"} {
+				tab.Open(base + "/dashboard/test/" + path)
+				tab.WaitFor(".list tbody tr")
+				view(tab, "list-"+path)
+				if got := browsertest.Eval[float64](tab, "Math.max(...[...document.querySelectorAll('.list tbody tr:not(:has(.list-wraps .list-more))')].map(r => r.getBoundingClientRect().height))"); got > tall {
+					t.Errorf("%s: a row is %.1f px high, want at most %.1f", path, got, tall)
+				}
+				if options.Device == browsertest.Phone {
+					if got := browsertest.Eval[float64](tab, "Math.min(99, ...[...document.querySelectorAll('.list td a, .list td button')].map(a => a.getBoundingClientRect().height))"); got < 24 {
+						t.Errorf("%s: a link of the list is %.1f px high, want at least 24", path, got)
+					}
+				}
+			}
+
+			tab.Open(base + "/dashboard/test/sessions")
+			if options.Device == browsertest.Phone {
+				tab.Click(".filter-fold > summary")
+			}
+			tab.Select("#status", "in_progress")
+			tab.WaitForText(".chips", "State: In progress")
+			tab.WaitForURL("sessions?status=in_progress")
+			if got := browsertest.Eval[string](tab, "document.activeElement.id"); got != "status" {
+				t.Errorf("the focus is on %q, want it to stay", got)
+			}
+			view(tab, "list-filtered")
+			tab.Click(".list .row-link")
+			tab.WaitForText("h1", "Wolfeschlegel")
+			tab.Click(".back-link")
+			tab.WaitForText(".chips", "State: In progress")
+			tab.Click(".chips .is-set")
+			tab.WaitForText("#list", "Jo Public")
+			tab.Click(".chips li:nth-child(2) a") // not opened for three days
+			tab.WaitForText(".chips .is-set", "Not opened for 3 days")
+			tab.WaitForText("#list", "No session matches")
+		})
+	}
+}

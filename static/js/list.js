@@ -1,0 +1,49 @@
+// Lists: a choice applies at once, and times tell how long ago they were.
+
+function address(form) {
+  const set = [...new FormData(form)].filter(([, value]) => value);
+  const query = new URLSearchParams(set).toString();
+  return form.action + (query && "?" + query);
+}
+
+// Choosing by key passes over options, so it waits for the last of them.
+let waiting;
+document.addEventListener("change", (event) => {
+  const form = event.target.closest("form.filters");
+  if (!form || !event.target.matches("select, [type=date], [type=datetime-local]")) return;
+  clearTimeout(waiting);
+  waiting = setTimeout(() => {
+    location.assign(address(form) + "#" + event.target.id); // where the focus goes on
+  }, 400);
+});
+document.addEventListener("submit", (event) => {
+  if (!event.target.matches("form.filters")) return;
+  event.preventDefault(); // an address without what is empty
+  clearTimeout(waiting);
+  location.assign(address(event.target));
+});
+
+const chosen = document.getElementById(location.hash.slice(1));
+if (chosen?.closest("form.filters")) {
+  chosen.closest("details")?.setAttribute("open", "");
+  chosen.focus();
+  history.replaceState(history.state, "", location.pathname + location.search);
+}
+
+document.addEventListener("click", async (event) => {
+  const time = event.target.closest("time.ago");
+  if (!time || time.closest("a") || !navigator.clipboard) return;
+  const text = time.textContent;
+  await navigator.clipboard.writeText(time.title).catch(() => {});
+  time.textContent = "Copied";
+  setTimeout(() => (time.textContent = text), 1500);
+});
+
+// Only times that were shown as "ago" change while the page is open.
+setInterval(() => {
+  for (const time of document.querySelectorAll("time.ago")) {
+    if (!/ago$|^just/.test(time.textContent)) continue;
+    const minutes = Math.floor((Date.now() - Date.parse(time.dateTime)) / 60_000);
+    time.textContent = minutes < 1 ? "just now" : minutes < 60 ? `${minutes} min ago` : `${Math.floor(minutes / 60)} h ago`;
+  }
+}, 30_000);
