@@ -33,7 +33,7 @@ func TestListsInABrowser(t *testing.T) {
 			h.Clock.Advance(26 * time.Hour)
 			tab := browsertest.New(t, options)
 			signInTo(h, tab, base, "/dashboard/test/sessions")
-			for _, path := range []string{"sessions", "webhooks", "audit"} {
+			for _, path := range []string{"sessions", "webhooks", "events", "audit"} {
 				tab.Open(base + "/dashboard/test/" + path)
 				tab.WaitFor(".list tbody tr")
 				view(tab, "list-"+path)

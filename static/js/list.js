@@ -13,7 +13,7 @@ document.addEventListener("change", (event) => {
   if (!form || !event.target.matches("select, [type=date], [type=datetime-local]")) return;
   clearTimeout(waiting);
   waiting = setTimeout(() => {
-    location.assign(address(form) + "#" + event.target.id); // where the focus goes on
+    location.assign(address(form) + "#" + event.target.id); // which gets the focus
   }, 400);
 });
 document.addEventListener("submit", (event) => {
