@@ -210,6 +210,8 @@ func (s *server) dashboardRoutes() []Route {
 		staff(post, "/webhooks/deliveries/:delivery/cancel", domain.ManageWebhooks, d.CancelDelivery),
 		staff(get, "/events", domain.ManageWebhooks, d.ListEvents),
 		staff(get, "/events/:event", domain.ManageWebhooks, d.ShowEvent),
+		staff(get, "/quickstart", domain.ManageKeys, d.ShowQuickstart),
+		staff(post, "/quickstart/key", domain.ManageKeys, d.CreateQuickstartKey, confirmed("create this API key")),
 		staff(get, "/keys", domain.ManageKeys, d.ShowKeys),
 		staff(post, "/keys", domain.ManageKeys, d.CreateKey, confirmed("create this API key")),
 		staff(get, "/keys/new", domain.ManageKeys, d.ShowNewKey, confirmed("create an API key")),

@@ -20,7 +20,7 @@ func (s *Server) ShowHome(c echo.Context, v *Visit) error {
 		Page: s.page(v, "Home"), ByStatus: figures.ByStatus, Period: *figures.Now, Before: *figures.Before,
 		Funnel: *figures.Funnel, TimesBefore: figures.TimesBefore,
 		Sessions: v.Staff.May(domain.UseSessions), Webhooks: v.Staff.May(domain.ManageWebhooks), Keys: v.Staff.May(domain.ManageKeys),
-		HasKey: figures.HasKey, Opened: figures.Opened, BaseURL: s.BaseURL,
+		HasKey: figures.HasKey, Opened: figures.Opened,
 	}
 	page.Live = view.Live{Topics: domain.SessionChanged | domain.DeliveryChanged | domain.InvoiceChanged, Pause: view.SlowPause}
 	for _, e := range figures.Endpoints {

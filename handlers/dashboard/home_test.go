@@ -17,7 +17,7 @@ func TestHome(t *testing.T) {
 	h := harness.New(t)
 	owner, finance, support := h.Staff(domain.RoleOwner), h.Staff(domain.RoleFinance), h.Staff(domain.RoleSupport)
 	owner.WantRedirect(owner.Get("/dashboard"), "/dashboard/test")
-	owner.WantPage(owner.Get("/dashboard/test"), http.StatusOK, "First steps", "Make an API key", "Done", "session_url", "Nothing was sent yet")
+	owner.WantPage(owner.Get("/dashboard/test"), http.StatusOK, "First steps", "Create an API key", "Done", "Open the quickstart", "Nothing was sent yet")
 	support.WantPage(support.Get("/dashboard/test"), http.StatusOK).Hides("First steps", "Nothing was sent yet")
 	live := domain.Scope{AccountID: h.Account.AccountID, Livemode: true}
 	h.NewSession(live, domain.NewSession{}) // in the 30 days before

@@ -45,6 +45,8 @@ type Config struct {
 	Auth    *auth.Server
 	Notices web.Notices // with the texts of NoticeTexts
 	Fonts   *pdf.Fonts  // of invoices as PDF
+	// QuickStart are the commands of the docs' guide by their titles, with this key.
+	QuickStart func(key string) (map[string]string, error)
 	// FormData makes what the API answers for a session's data.
 	FormData func(*sessions.Submitted) any
 }

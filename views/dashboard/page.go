@@ -114,6 +114,7 @@ var places = []placeGroup{
 		{"sessions", "Sessions", "sessions", domain.UseSessions},
 	}},
 	{"Developers", []place{
+		{"quickstart", "Quickstart", "quickstart", domain.ManageKeys},
 		{"keys", "API keys", "keys", domain.ManageKeys},
 		{"webhooks", "Webhooks", "webhooks", domain.ManageWebhooks},
 		{"events", "Events", "events", domain.ManageWebhooks},
