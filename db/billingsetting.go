@@ -116,3 +116,22 @@ func (tx *Tx) InsertSpendNotice(ctx context.Context, n domain.SpendNotice, now t
 	inserted, err := affected(result, err, "insert spend notice")
 	return inserted > 0, err
 }
+
+// BilledSessions returns up to limit of the account's live sessions that were
+// created in a period, oldest first, from the one after last on; nil for the
+// oldest.
+func (q *Queries) BilledSessions(ctx context.Context, account domain.AccountID, p domain.Period, last *domain.BilledSession, limit int) ([]domain.BilledSession, error) {
+	var out []domain.BilledSession
+	if last == nil {
+		err := q.all(ctx, &out, `
+			SELECT id, reference_id, created_at FROM session
+			WHERE account_id = $1 AND livemode AND created_at >= $2 AND created_at < $3
+			ORDER BY created_at, id LIMIT $4`, account, p.Start, p.End, limit)
+		return out, wrap(err, "list billed sessions")
+	}
+	err := q.all(ctx, &out, `
+		SELECT id, reference_id, created_at FROM session
+		WHERE account_id = $1 AND livemode AND created_at < $2 AND (created_at, id) > ($3, $4)
+		ORDER BY created_at, id LIMIT $5`, account, p.End, last.CreatedAt, last.ID, limit)
+	return out, wrap(err, "list billed sessions")
+}

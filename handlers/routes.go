@@ -233,6 +233,8 @@ func (s *server) dashboardRoutes() []Route {
 		staff(post, "/billing/reactivate", domain.UseBilling, d.Reactivate, shared, confirmed("reactivate the subscription")),
 		staff(post, "/billing/card", domain.UseBilling, d.AddCard, shared, toCards, confirmed("add a card")),
 		staff(get, "/billing/invoices/:invoice", domain.UseBilling, d.ShowInvoice, shared),
+		staff(get, "/billing/sessions", domain.UseBilling, d.ExportPeriod, shared, confirmed("export billed sessions"), asFile),
+		staff(get, "/billing/invoices/:invoice/sessions", domain.UseBilling, d.ExportInvoice, shared, confirmed("export billed sessions"), asFile),
 		staff(get, "/billing/invoices/:invoice/pdf", domain.UseBilling, d.DownloadInvoice, shared),
 		staff(get, "/team", domain.ManageAccount, d.ShowTeam, shared),
 		staff(post, "/team", domain.ManageAccount, d.Invite, shared, confirmed("send this invitation")),

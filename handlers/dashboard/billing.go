@@ -344,3 +344,45 @@ func (s *Server) DownloadInvoice(c echo.Context, v *Visit) error {
 	}
 	return web.BytesFile("application/pdf", invoice.NumberText()+".pdf", result.Bytes).Respond(c)
 }
+
+// billedColumns are the columns of an export of billed sessions. It has no
+// customer: who sees Billing needn't see Sessions.
+var billedColumns = []string{"session_id", "reference_id", "created_at", "plan", "use", "amount_aud"}
+
+// ExportInvoice streams the sessions of an invoice as CSV, one a row with its
+// reference and price. The amounts add up to the invoice's total.
+func (s *Server) ExportInvoice(c echo.Context, v *Visit) error {
+	invoice, err := s.invoiceOf(c, v)
+	if err != nil {
+		return err
+	}
+	return s.streamBilled(c, v, invoice.NumberText()+"_sessions", func(row billedRow) error {
+		return s.Billing.ExportInvoice(c.Request().Context(), invoice, v.Actor, row)
+	})
+}
+
+// ExportPeriod streams the sessions of the running period as CSV.
+func (s *Server) ExportPeriod(c echo.Context, v *Visit) error {
+	of, err := s.Billing.Subscription(c.Request().Context(), v.Scope.AccountID)
+	if err != nil {
+		return err
+	}
+	return s.streamBilled(c, v, "billed_sessions", func(row billedRow) error {
+		return s.Billing.ExportPeriod(c.Request().Context(), of, v.Actor, row)
+	})
+}
+
+type billedRow = func(*domain.BilledSession, domain.InvoiceLine) error
+
+func (s *Server) streamBilled(c echo.Context, v *Visit, name string, export func(billedRow) error) error {
+	zone := v.Staff.Zone()
+	return web.StreamCSV(c, s.Logger, s.Clock.Now().In(zone), name, billedColumns, func(write web.WriteRow) error {
+		return export(func(of *domain.BilledSession, line domain.InvoiceLine) error {
+			use := "included"
+			if line.Overage {
+				use = "extra"
+			}
+			return write(of.ID.String(), web.Text(of.ReferenceID), web.Stamp(&of.CreatedAt, zone), line.Plan, use, line.Price.Decimal())
+		})
+	})
+}

@@ -98,8 +98,12 @@ func lateCases() map[string]lateCase {
 		},
 			effect: `SELECT -count(*) FROM passkey_challenge`, status: http.StatusUnprocessableEntity, want: "That passkey didn’t work"},
 		"POST /me/passkeys/:passkey/remove": {path: "me/passkeys/{id}/remove", first: func(s *harness.StaffBrowser) string { return s.PasskeyOf(ownerID(s)).String() }, effect: "staff.passkey_removed", want: "me"},
-		"GET /sessions/export":              {path: "sessions/export", effect: "sessions.exported"},
-		"GET /sessions/:session/erase":      {path: "sessions/{id}/erase", first: completedSession, want: "Delete a customer’s data"},
+		"GET /billing/sessions":             {path: "billing/sessions", effect: "sessions.exported"},
+		"GET /billing/invoices/:invoice/sessions": {path: "billing/invoices/{id}/sessions", first: func(s *harness.StaffBrowser) string {
+			return s.LastInvoice(s.Account.AccountID).ID.String()
+		}, effect: "sessions.exported"},
+		"GET /sessions/export":         {path: "sessions/export", effect: "sessions.exported"},
+		"GET /sessions/:session/erase": {path: "sessions/{id}/erase", first: completedSession, want: "Delete a customer’s data"},
 		"POST /sessions/:session/erase": {path: "sessions/{id}/erase", first: completedSession, form: func(_ *harness.StaffBrowser, id string) url.Values {
 			return url.Values{"sessions": {id}, "confirm": {"jo@customer.example"}}
 		}, effect: "session.erased", want: "sessions/{id}"},

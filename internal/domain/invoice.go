@@ -107,6 +107,23 @@ func PriceSessions(stretches []PlanStretch, used int) InvoiceLines {
 	return lines
 }
 
+// ByCreation returns a function that returns the line of each session, in the
+// order of their creation; ok is false after the last one. A session's price is
+// fixed when it is created, so the lines follow that order.
+func (l InvoiceLines) ByCreation() func() (line InvoiceLine, ok bool) {
+	at, used := 0, 0
+	return func() (InvoiceLine, bool) {
+		for at < len(l) && used == l[at].Sessions {
+			at, used = at+1, 0
+		}
+		if at == len(l) {
+			return InvoiceLine{}, false
+		}
+		used++
+		return l[at], true
+	}
+}
+
 // Carried is the number of carried sessions.
 func (l InvoiceLines) Carried() int {
 	if len(l) == 0 {

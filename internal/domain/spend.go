@@ -23,3 +23,10 @@ type SpendNotice struct {
 	Cap         bool            `db:"cap"` // the cap, else an alert
 	Cents       statement.Cents `db:"cents"`
 }
+
+// A BilledSession is a live session as billing sees it, without its customer.
+type BilledSession struct {
+	ID          SessionID `db:"id"`
+	ReferenceID *string   `db:"reference_id"`
+	CreatedAt   time.Time `db:"created_at"`
+}
