@@ -33,7 +33,7 @@ var alertSources = map[domain.AlertKind]sqlText{
 // alertStage is what an endpoint's alerted becomes by an alert.
 var alertStage = map[domain.AlertKind]int{domain.AlertEndpointFailing: 1, domain.AlertEndpointFailingLong: 2, domain.AlertEndpointRecovered: 0}
 
-// DueAlerts returns up to limit scopes that have endpoints to report and have had
+// DueAlerts returns up to limit scopes that have something to report and have had
 // no alert of that kind within domain.AlertEvery.
 func (q *Queries) DueAlerts(ctx context.Context, now time.Time, limit int) ([]DueAlert, error) {
 	var out []DueAlert
@@ -49,13 +49,23 @@ func (q *Queries) DueAlerts(ctx context.Context, now time.Time, limit int) ([]Du
 		}
 		out = append(out, due...)
 	}
-	return out, nil
+	due, err := q.dueKeyAlerts(ctx, now, limit)
+	return append(out, due...), err
 }
 
-// TakeAlertedEndpoints marks the scope's endpoints that are due for the kind as
-// reported, and returns them, longest first. Of two transactions that take the
-// same, the second gets none.
-func (tx *Tx) TakeAlertedEndpoints(ctx context.Context, scope domain.Scope, kind domain.AlertKind, now time.Time) ([]domain.AlertSubject, error) {
+// TakeAlerted marks what the scope is to be told by the kind of alert as
+// reported, and returns it. Of two transactions that take the same, the second
+// gets none.
+func (tx *Tx) TakeAlerted(ctx context.Context, scope domain.Scope, kind domain.AlertKind, now time.Time) ([]domain.AlertSubject, error) {
+	if kind == domain.AlertKeyNetwork {
+		return tx.takeNewNetworks(ctx, scope)
+	}
+	return tx.takeAlertedEndpoints(ctx, scope, kind, now)
+}
+
+// takeAlertedEndpoints marks the scope's endpoints that are due for the kind as
+// reported, and returns them, longest first.
+func (tx *Tx) takeAlertedEndpoints(ctx context.Context, scope domain.Scope, kind domain.AlertKind, now time.Time) ([]domain.AlertSubject, error) {
 	var rows []struct {
 		ID     domain.EndpointID `db:"id"`
 		Origin string            `db:"origin"`

@@ -15,6 +15,9 @@ func (d *DB) InsertAPIRequests(ctx context.Context, lines []domain.APIRequest) e
 		for i := range lines {
 			tx.Announce(domain.Scope{AccountID: lines[i].AccountID, Livemode: lines[i].Livemode}, domain.RequestLogged, nil)
 		}
+		if err := tx.countKeyNetworks(ctx, lines); err != nil {
+			return err
+		}
 		return tx.copyRows(ctx, "COPY api_request ("+apiRequestColumns+") FROM STDIN", len(lines), func(i int) []any {
 			r := &lines[i]
 			return []any{r.ID, r.AccountID, r.Livemode, r.KeyID, r.Method, r.Route, r.SessionID, r.DocumentID, r.Status,

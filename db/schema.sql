@@ -238,6 +238,16 @@ CREATE TABLE public.api_key (
     meant_expires_at timestamp with time zone
 );
 
+CREATE TABLE public.api_key_network (
+    key_id uuid NOT NULL,
+    network text NOT NULL,
+    address text NOT NULL,
+    first_at timestamp with time zone NOT NULL,
+    last_at timestamp with time zone NOT NULL,
+    requests bigint NOT NULL,
+    state smallint DEFAULT 0 NOT NULL
+);
+
 CREATE TABLE public.api_request (
     id uuid NOT NULL,
     account_id uuid NOT NULL,
@@ -796,6 +806,9 @@ ALTER TABLE ONLY public.account
 ALTER TABLE ONLY public.alert
     ADD CONSTRAINT alert_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.api_key_network
+    ADD CONSTRAINT api_key_network_pkey PRIMARY KEY (key_id, network);
+
 ALTER TABLE ONLY public.api_key
     ADD CONSTRAINT api_key_pkey PRIMARY KEY (id);
 
@@ -955,6 +968,10 @@ CREATE INDEX alert_scope_idx ON public.alert USING btree (account_id, livemode, 
 CREATE INDEX api_key_account_idx ON public.api_key USING btree (account_id, livemode);
 
 CREATE UNIQUE INDEX api_key_hash_key ON public.api_key USING btree (hash);
+
+CREATE INDEX api_key_network_last_idx ON public.api_key_network USING btree (last_at);
+
+CREATE INDEX api_key_network_unseen_idx ON public.api_key_network USING btree (key_id) WHERE (state = 0);
 
 CREATE INDEX api_request_error_idx ON public.api_request USING btree (account_id, livemode, error_code, id) INCLUDE (method, key_id) WHERE (error_code <> ''::text);
 
@@ -1129,6 +1146,9 @@ ALTER TABLE ONLY public.alert
 
 ALTER TABLE ONLY public.api_key
     ADD CONSTRAINT api_key_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.api_key_network
+    ADD CONSTRAINT api_key_network_key_id_fkey FOREIGN KEY (key_id) REFERENCES public.api_key(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.billing_setting
     ADD CONSTRAINT billing_setting_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;

@@ -17,7 +17,8 @@ import (
 // alertEvery is the time between two looks for what is to be reported.
 const alertEvery = time.Minute
 
-// alertArgs reports endpoints that fail or have recovered.
+// alertArgs reports endpoints that fail or have recovered, and keys that are used
+// from a new network.
 type alertArgs struct{}
 
 // Kind names the job.
@@ -51,7 +52,7 @@ func (w *alertWorker) Work(ctx context.Context, _ *river.Job[alertArgs]) error {
 }
 
 func (w *alertWorker) report(ctx context.Context, tx *db.Tx, due db.DueAlert, now time.Time) error {
-	subjects, err := tx.TakeAlertedEndpoints(ctx, due.Scope(), due.Kind, now)
+	subjects, err := tx.TakeAlerted(ctx, due.Scope(), due.Kind, now)
 	if err != nil || len(subjects) == 0 {
 		return err
 	}

@@ -172,6 +172,41 @@ func TestAlertsOfManyEndpointsAreOneEmail(t *testing.T) {
 	}
 }
 
+// TestKeyAlerts: those who want it get one email when a key is used from a network
+// that it wasn't used from before, and none about the first.
+func TestKeyAlerts(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	h.colleague(domain.RoleOwner, domain.AlertEmails{Webhooks: true})
+	h.colleague(domain.RoleDeveloper, domain.AlertEmails{Keys: true})
+	h.colleague(domain.RoleSupport, domain.AlertEmails{Keys: true})
+	key, _ := domain.NewAPIKey(h.Scope, "Production", hooktest.Now())
+	h.Tx(func(tx *db.Tx) error { return tx.InsertAPIKey(h.Ctx, &key) })
+	box, clock := &inbox{}, &movable{at: hooktest.Now()}
+	h.start(func(c *config) { c.Mail, c.Clock = senderFunc(box.send), clock.now })
+	for i, address := range []string{"192.0.2.1", "192.0.2.2", "203.0.113.9", "203.0.113.9"} {
+		clock.set(hooktest.Now().Add(time.Duration(i) * 2 * time.Hour))
+		h.OK(h.DB.InsertAPIRequests(h.Ctx, []domain.APIRequest{{
+			ID: domain.NewRequestID(clock.now()), AccountID: h.Scope.AccountID, Livemode: h.Scope.Livemode, KeyID: key.ID, Method: "GET", Status: 200, Address: address,
+		}}))
+		h.OK(jobs.SweepAlerts(h.Ctx, h.DB, h.Outbox, clock.now, 3))
+	}
+	h.Eventually("the emails", func() bool {
+		return h.Count("SELECT count(*) FROM river_job WHERE kind = 'alert_email' AND state <> 'completed'") == 0
+	})
+	box.mu.Lock()
+	defer box.mu.Unlock()
+	want := "developer-false@lender.example: API key Production …" + key.Last4 + " was used from a new network"
+	if len(box.all) != 1 || box.all[0] != want {
+		t.Fatalf("emails %q, want %q", box.all, want)
+	}
+	for _, part := range []string{"203.0.113.9", "/dashboard/live/keys/" + key.ID.String(), "/dashboard/live/me#emails"} {
+		if !strings.Contains(box.texts[0], part) {
+			t.Errorf("the email lacks %s: %s", part, box.texts[0])
+		}
+	}
+}
+
 // movable is a clock that a test sets.
 type movable struct {
 	mu sync.Mutex

@@ -71,6 +71,9 @@ func (w *retentionWorker) Work(ctx context.Context, _ *river.Job[retentionArgs])
 			return w.db.DeleteEndpointDays(ctx, now.AddDate(0, 0, -domain.EndpointDays), sweepBatch)
 		}),
 		inBatches(ctx, func() (int, error) { return w.db.DeleteAlerts(ctx, now.Add(-domain.AlertRetention), sweepBatch) }),
+		inBatches(ctx, func() (int, error) {
+			return w.db.DeleteKeyNetworks(ctx, now.Add(-domain.KeyNetworkRetention), sweepBatch)
+		}),
 		w.db.ErasePreviousSecrets(ctx, now),
 		w.deleteBlobs(ctx, now.Add(-garbageAfter)),
 		inBatches(ctx, func() (int, error) {

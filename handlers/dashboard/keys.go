@@ -26,6 +26,9 @@ func (s *Server) keysPage(c echo.Context, v *Visit, status int, at domain.KeyID,
 		return err
 	}
 	page := view.KeysPage{Page: s.page(v, "API keys"), Keys: keys, Open: at}
+	if page.New, err = s.Keys.NewNetworks(c.Request().Context(), v.Scope); err != nil {
+		return err
+	}
 	for _, w := range errs {
 		w.Field += "-" + at.String()
 		page.Errors = append(page.Errors, view.ErrorItems(form.Errors{w})...)

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"path"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +35,7 @@ func keyOn(h *harness.Harness, answer *httptest.ResponseRecorder) string {
 // firstKeyPath is the path of the newest key on the page.
 func firstKeyPath(keys *page.Page) string {
 	keys.Helper()
-	return path.Dir(keys.Leads("/dashboard/test/keys/key_")[0])
+	return keys.Leads("/dashboard/test/keys/key_")[0]
 }
 
 func TestKeys(t *testing.T) {
@@ -56,7 +55,7 @@ func TestKeys(t *testing.T) {
 	})
 	developer.WantPage(answer, http.StatusOK, "This is the only time", "<script>", "curl")
 	key := keyOn(h, answer)
-	list := developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK, "…"+key[len(key)-4:], "May read sessions", "198.51.100.0/24", developer.Session.Email, "Never", "works until 22 Nov 2026")
+	list := developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK, "…"+key[len(key)-4:], "May read sessions", "198.51.100.0/24", developer.Session.Email, "Never", "expires 22 Nov 2026")
 	if strings.Contains(list.Source, key) || strings.Contains(h.Logs.String(), key) {
 		t.Error("the key is shown again, or logged")
 	}
@@ -125,14 +124,14 @@ func TestKeyIsRotatedAgain(t *testing.T) {
 		if strings.Contains(missed.Body.String(), "This key was rotated before") {
 			t.Errorf("%s: the first replacement is said to be another", name)
 		}
-		developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK, "replaced, works until 27 Nov 2026, 2:04 pm")
+		developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK, "rotated, expires 27 Nov 2026, 2:04 pm")
 		answer = developer.Post(path+"/rotate", url.Values{"overlap": {"1h"}})
 		developer.WantPage(answer, http.StatusOK, "The old key works until 20 Nov 2026, 3:04 pm", "This key was rotated before. The key from that rotation is in the list")
 		second := keyOn(h, answer)
 		third := keyOn(h, developer.Post(path+"/rotate", url.Values{"overlap": {"1h"}}))
 		missedText := keyOn(h, missed)
-		list := developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK, "…"+first[len(first)-4:], "…"+second[len(second)-4:], "…"+missedText[len(missedText)-4:], "replaced, works until 20 Nov 2026, 3:04 pm")
-		if n := strings.Count(list.Text(), "works until 2 Mar 2027"); last != "" && n != 3 {
+		list := developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK, "…"+first[len(first)-4:], "…"+second[len(second)-4:], "…"+missedText[len(missedText)-4:], "rotated, expires 20 Nov 2026, 3:04 pm")
+		if n := strings.Count(list.Text(), "expires 2 Mar 2027"); last != "" && n != 3 {
 			t.Errorf("%s: %d keys work until the day that the first was made for, want the three that replace it", name, n)
 		}
 

@@ -16,9 +16,9 @@ type Alert struct {
 // query, which can hold a receiver's secret.
 type AlertSubject struct {
 	ID     string    `json:"id"`
-	Name   string    `json:"name"`             // an endpoint's origin
-	Since  time.Time `json:"since"`            // when it began to fail or to succeed
-	Detail string    `json:"detail,omitempty"` // the last attempt's status or class of error
+	Name   string    `json:"name"`             // an endpoint's origin; a key's name and last 4 characters
+	Since  time.Time `json:"since"`            // when it began to fail, to succeed or to be used
+	Detail string    `json:"detail,omitempty"` // the last attempt's status or class of error; a key's network
 }
 
 // An AlertKind says what an alert is about.
@@ -29,6 +29,7 @@ const (
 	AlertEndpointFailing     AlertKind = "endpoint.failing"      // for an hour
 	AlertEndpointFailingLong AlertKind = "endpoint.failing_long" // for three days
 	AlertEndpointRecovered   AlertKind = "endpoint.recovered"    // after one of the others
+	AlertKeyNetwork          AlertKind = "api_key.new_network"   // a key was used from one
 )
 
 const (
@@ -50,4 +51,9 @@ type AlertEmails struct {
 }
 
 // Want reports whether the person wants alerts of the kind.
-func (e AlertEmails) Want(AlertKind) bool { return e.Webhooks }
+func (e AlertEmails) Want(kind AlertKind) bool {
+	if kind == AlertKeyNetwork {
+		return e.Keys
+	}
+	return e.Webhooks
+}

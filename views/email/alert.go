@@ -28,6 +28,8 @@ func Alert(a *domain.Alert, root string, zone *time.Location) Email {
 		first = strconv.Itoa(len(a.Subjects)) + " webhook endpoints"
 	}
 	switch a.Kind {
+	case domain.AlertKeyNetwork:
+		return keyNetwork(e, a, root+"/"+mode+"/keys", zone)
 	case domain.AlertEndpointFailing:
 		e.Subject = fmt.Sprintf("Webhooks to %s fail", first)
 		e.Lines = []string{"Candor’s webhooks in " + mode + " mode have failed for an hour or more:"}
@@ -60,3 +62,27 @@ func Alert(a *domain.Alert, root string, zone *time.Location) Email {
 
 // subjectHost is an endpoint as people know it.
 func subjectHost(s domain.AlertSubject) string { return strings.TrimPrefix(s.Name, "https://") }
+
+// keyNetwork says which keys were used from where.
+func keyNetwork(e Email, a *domain.Alert, keys string, zone *time.Location) Email {
+	e.Subject = "API key " + a.Subjects[0].Name + " was used from a new network"
+	e.Lines = []string{"Requests came from a network that the key was not used from before:"}
+	e.Button, e.URL = "Check API keys", keys
+	one := true
+	for i, s := range a.Subjects {
+		one = one && s.ID == a.Subjects[0].ID
+		if i < maxAlertSubjects {
+			e.Lines = append(e.Lines, s.Name+", from "+s.Detail+", since "+s.Since.In(zone).Format("2 January 2006, 3:04 pm MST"))
+		}
+	}
+	if one {
+		e.Button, e.URL = "Check this key", keys+"/"+a.Subjects[0].ID
+	} else {
+		e.Subject = "API keys were used from a new network"
+	}
+	if more := len(a.Subjects) - maxAlertSubjects; more > 0 {
+		e.Lines = append(e.Lines, fmt.Sprintf("and %d others", more))
+	}
+	e.After = append([]string{"If that was your server, there is nothing to do. If not, the key has leaked: rotate or delete it now."}, e.After...)
+	return e
+}

@@ -1,0 +1,143 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/testkit/browsertest"
+	"candor/internal/testkit/harness"
+)
+
+// sweptKeys marks the networks that keys were used from, as the alerts' sweep
+// does, and returns what it reports.
+func sweptKeys(h *harness.Harness) (reported []domain.AlertSubject) {
+	h.Helper()
+	due, err := h.DB.DueAlerts(h.Context(), h.Clock.Now(), 100)
+	h.OK(err)
+	for _, one := range due {
+		h.OK(h.DB.InTx(h.Context(), func(tx *db.Tx) error {
+			subjects, err := tx.TakeAlerted(h.Context(), one.Scope(), one.Kind, h.Clock.Now())
+			reported = append(reported, subjects...)
+			return err
+		}))
+	}
+	return reported
+}
+
+// keyOf is the id of the account's test key.
+func keyOf(h *harness.Harness) domain.KeyID {
+	h.Helper()
+	return harness.QueryOne[domain.KeyID](h, `SELECT id FROM api_key WHERE account_id = $1 AND NOT livemode ORDER BY created_at LIMIT 1`, h.Account.AccountID)
+}
+
+// TestKeysNetworks: a key's page has the networks that used it, and what it was
+// used for; the first network of a key is no news, a later one is reported once.
+// Requests with a key that doesn't work are no use of it.
+func TestKeysNetworks(t *testing.T) {
+	t.Parallel()
+	h, log := newLogged(t)
+	developer := h.Staff(domain.RoleDeveloper)
+	id := keyOf(h)
+	path := "/dashboard/test/keys/" + id.String()
+	use := func(address string, times int) {
+		t.Helper()
+		for range times {
+			if status := calls(h, h.Handler, h.Account.TestKey, address); status != http.StatusOK {
+				t.Fatalf("from %s: %d", address, status)
+			}
+		}
+		log.Flush(t.Context())
+	}
+	developer.WantPage(developer.Get(path), http.StatusOK, "Not used yet").LeadsTo("/dashboard/test/requests?key=" + id.String())
+	use("192.0.2.1", 3)
+	use("192.0.2.77", 2) // of the same network
+	if got := sweptKeys(h); got != nil {
+		t.Errorf("the first network is reported: %+v", got)
+	}
+	use("192.0.2.1", 1)
+	if got := sweptKeys(h); got != nil {
+		t.Errorf("a known network is reported: %+v", got)
+	}
+	use("[2001:db8:1:2::9]", 1)
+	use("[2001:db8:1:3::9]", 1)
+	got := sweptKeys(h)
+	if len(got) != 1 || got[0].ID != id.String() || got[0].Detail != "2001:db8:1:3::9" || !strings.HasSuffix(got[0].Name, h.Account.TestKey[len(h.Account.TestKey)-4:]) {
+		t.Fatalf("reported %+v, want the new network", got)
+	}
+	if again := sweptKeys(h); again != nil {
+		t.Errorf("reported again: %+v", again)
+	}
+	page := developer.WantPage(developer.Get(path), http.StatusOK, "192.0.2.0/24 192.0.2.1 6", "2001:db8:1::/48", "New", "2001:db8:1:3::9 2", "90 days")
+	page.LeadsTo(path + "/leaked")
+	developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK, "Used from a new network", "2001:db8:1:3::9").LeadsTo(path + "/leaked")
+	developer.WantPage(developer.Get("/dashboard/live/keys"), http.StatusOK)
+	developer.WantPage(developer.Get(path+"/leaked"), http.StatusOK, "in the last 7 days", "Listed sessions 8 requests").Offers("Rotate key now", "Delete key now")
+
+	support, stranger := h.Staff(domain.RoleSupport), h.StaffOf(h.NewAccount("other@lender.example", "starter").AccountID, domain.RoleOwner)
+	for _, one := range []string{path, path + "/leaked"} {
+		support.WantPage(support.Get(one), http.StatusForbidden)
+		stranger.WantPage(stranger.Get(one), http.StatusNotFound)
+		developer.WantPage(developer.Get(strings.Replace(one, "test", "live", 1)), http.StatusNotFound)
+	}
+	developer.WantPage(developer.Post(path+"/rotate", url.Values{"overlap": {"24h"}}), http.StatusOK, "Copy your API key")
+	developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK, "(until 21 Nov)", "(created 20 Nov)")
+	h.Clock.Advance(domain.NewNetworkShown)
+	developer = h.Staff(domain.RoleDeveloper)
+	if strings.Contains(developer.Get("/dashboard/test/keys").Body.String(), "Used from a new network") {
+		t.Error("a network is new for ever")
+	}
+}
+
+// TestLeakedKeyInABrowser: a leaked key is ended in three clicks, and two tell
+// what it was used for.
+func TestLeakedKeyInABrowser(t *testing.T) {
+	t.Parallel()
+	for i, options := range harness.Looks() {
+		t.Run(string(rune('0'+i)), func(t *testing.T) {
+			t.Parallel()
+			h, base := harness.Listen(t)
+			id := keyOf(h)
+			at := func(address string) domain.APIRequest {
+				h.Clock.Advance(time.Second)
+				session := domain.NewSessionID()
+				return domain.APIRequest{
+					ID: domain.NewRequestID(h.Clock.Now()), AccountID: h.Account.AccountID, KeyID: id, Method: "GET", Route: "/v1/sessions/:id/data", SessionID: &session, Status: http.StatusOK, Address: address,
+				}
+			}
+			h.OK(h.DB.InsertAPIRequests(h.Context(), []domain.APIRequest{at("192.0.2.1")}))
+			sweptKeys(h)
+			h.OK(h.DB.InsertAPIRequests(h.Context(), []domain.APIRequest{at("203.0.113.9"), at("203.0.113.9")}))
+			sweptKeys(h)
+			tab := browsertest.New(t, options)
+			signInTo(h, tab, base, "/dashboard/test/keys")
+			tab.WaitForText("main", "Used from a new network")
+			view(tab, "keys-new-network")
+			clicks := 0
+			click := func(selector string) {
+				clicks++
+				tab.Click(selector)
+			}
+			click("tbody .row-link")
+			tab.WaitForText("main", "203.0.113.0/24")
+			view(tab, "key")
+			click("main [href$=leaked]")
+			tab.WaitForText("main", "Read customers’ data")
+			tab.WaitForText("main", "3 requests, 3 sessions")
+			view(tab, "key-leaked")
+			click("form[action$=rotate] button")
+			tab.WaitForText("h1", "Copy your API key")
+			tab.WaitForText("main", "The old key has stopped working.")
+			if clicks > 3 {
+				t.Errorf("%d clicks, want 3 at most", clicks)
+			}
+			if status := calls(h, h.Handler, h.Account.TestKey, "203.0.113.9"); status != http.StatusUnauthorized {
+				t.Errorf("the leaked key: %d, want 401", status)
+			}
+		})
+	}
+}
