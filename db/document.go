@@ -66,6 +66,15 @@ func (q *Queries) Document(ctx context.Context, session domain.SessionID, id dom
 	return &doc, wrap(err, "get document")
 }
 
+// SessionOfDocument returns the scope's session to which a document belongs, or
+// ErrNotFound.
+func (q *Queries) SessionOfDocument(ctx context.Context, scope domain.Scope, id domain.DocumentID) (session domain.SessionID, err error) {
+	err = q.get(ctx, &session, `
+		SELECT s.id FROM document d JOIN session s ON s.id = d.session_id
+		WHERE d.id = $1 AND s.account_id = $2 AND s.livemode = $3`, id, scope.AccountID, scope.Livemode)
+	return session, wrap(err, "find document")
+}
+
 // DescribeDocument stores a document's category. A missing document is no error.
 func (tx *Tx) DescribeDocument(ctx context.Context, session domain.SessionID, id domain.DocumentID, category string) error {
 	_, err := tx.exec(ctx, `UPDATE document SET category = $3 WHERE session_id = $1 AND id = $2`, session, id, category)

@@ -40,6 +40,13 @@ func (q *Queries) Events(ctx context.Context, session domain.SessionID) ([]domai
 	return out, wrap(err, "list events")
 }
 
+// FindEvent returns one of the scope's events, or ErrNotFound.
+func (q *Queries) FindEvent(ctx context.Context, scope domain.Scope, id domain.EventID) (*domain.Event, error) {
+	var e domain.Event
+	err := q.get(ctx, &e, `SELECT `+eventColumns+` FROM event WHERE id = $1 AND account_id = $2 AND livemode = $3`, id, scope.AccountID, scope.Livemode)
+	return &e, wrap(err, "find event")
+}
+
 // DeleteEvents deletes up to limit events that happened before the given
 // time, with their deliveries and attempts, and returns how many it deleted.
 // Events that are still on their way stay.

@@ -12,7 +12,7 @@ import (
 func TestEveryFilterHasItsIndex(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	checkFilters(s, domain.SessionFilters, "session")
+	checkFilters(s, domain.SessionFilters, "session", "session_search")
 	checkFilters(s, domain.DeliveryFilters, "event", "delivery")
 	checkFilters(s, domain.EventFilters, "event")
 	checkFilters(s, domain.AuditFilters, "audit_log")

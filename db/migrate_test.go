@@ -2,12 +2,15 @@ package db_test
 
 import (
 	"context"
+	"net/url"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"testing"
 
 	"candor/db"
+	"candor/internal/domain"
 	"candor/internal/testkit"
 	"candor/internal/testkit/dbtest"
 )
@@ -109,5 +112,42 @@ func TestMigrateStopsWithItsContext(t *testing.T) {
 	}
 	if err := db.Migrate(context.Background(), dsn); err != nil {
 		t.Errorf("the next Migrate: %v", err)
+	}
+}
+
+// A role that may not create extensions is told so, and what an administrator has
+// created is used.
+func TestMigrateNeedsExtensions(t *testing.T) {
+	t.Parallel()
+	dsn := dbtest.EmptyDSN(t)
+	admin := dbtest.Open(t, dsn)
+	role := strings.TrimPrefix(domain.NewAccountID().String(), "acct_")
+	run := func(statement string) {
+		t.Helper()
+		if _, err := admin.Raw().ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(`CREATE ROLE "` + role + `" LOGIN`)
+	t.Cleanup(func() {
+		for _, statement := range []string{`DROP OWNED BY "` + role + `" CASCADE`, `DROP ROLE "` + role + `"`} {
+			if _, err := admin.Raw().ExecContext(context.WithoutCancel(t.Context()), statement); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	run(`GRANT ALL ON SCHEMA public TO "` + role + `"`)
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.User(role)
+	if err := db.Migrate(t.Context(), u.String()); err == nil || !strings.Contains(err.Error(), "permission denied to create extension") {
+		t.Fatalf("migrating without the right to create extensions: %v", err)
+	}
+	run("CREATE EXTENSION pg_trgm")
+	run("CREATE EXTENSION btree_gin")
+	if err := db.Migrate(t.Context(), u.String()); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -1,6 +1,14 @@
 -- The schema that the migrations make, for reading. Tables of River and of the
 -- migration tool are left out. Generated: go test ./db -run TestSchemaDump -update
 
+CREATE EXTENSION IF NOT EXISTS btree_gin WITH SCHEMA public;
+
+COMMENT ON EXTENSION btree_gin IS 'support for indexing common datatypes in GIN';
+
+CREATE EXTENSION IF NOT EXISTS pg_trgm WITH SCHEMA public;
+
+COMMENT ON EXTENSION pg_trgm IS 'text similarity measurement and index searching based on trigrams';
+
 CREATE FUNCTION public.add_at(counts bigint[], place integer, n bigint) RETURNS bigint[]
     LANGUAGE plpgsql IMMUTABLE
     AS $$
@@ -165,12 +173,31 @@ BEGIN
     RETURN NEW;
 END $$;
 
+CREATE FUNCTION public.keep_session_search() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        DELETE FROM session_search WHERE session_id = OLD.id;
+        RETURN NULL;
+    END IF;
+    INSERT INTO session_search (session_id, account_id, livemode, created_at, text)
+    VALUES (NEW.id, NEW.account_id, NEW.livemode, NEW.created_at, session_search_text(NEW.customer_name, NEW.customer_email, NEW.reference_id))
+    ON CONFLICT (session_id) DO UPDATE SET text = excluded.text;
+    RETURN NULL;
+END
+$$;
+
 CREATE FUNCTION public.refuse_change() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
     RAISE EXCEPTION '% is append-only', TG_TABLE_NAME;
 END $$;
+
+CREATE FUNCTION public.session_search_text(name text, email text, reference text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN lower((((((' '::text || COALESCE(name, ''::text)) || ' '::text) || email) || ' '::text) || COALESCE(reference, ''::text)));
 
 CREATE FUNCTION public.time_step(seconds bigint) RETURNS integer
     LANGUAGE sql IMMUTABLE
@@ -648,6 +675,14 @@ CREATE TABLE public.session_key (
     sealed bytea NOT NULL
 );
 
+CREATE TABLE public.session_search (
+    session_id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    livemode boolean NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    text text NOT NULL
+);
+
 CREATE TABLE public.spend_notice (
     account_id uuid NOT NULL,
     period_start timestamp with time zone NOT NULL,
@@ -917,6 +952,9 @@ ALTER TABLE ONLY public.session_key
 ALTER TABLE ONLY public.session
     ADD CONSTRAINT session_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.session_search
+    ADD CONSTRAINT session_search_pkey PRIMARY KEY (session_id);
+
 ALTER TABLE ONLY public.spend_notice
     ADD CONSTRAINT spend_notice_pkey PRIMARY KEY (account_id, period_start, cap, cents);
 
@@ -1075,6 +1113,8 @@ CREATE INDEX session_reference_idx ON public.session USING btree (account_id, li
 
 CREATE INDEX session_retention_idx ON public.session USING btree (completed_at) WHERE ((status = 'completed'::text) AND (erased_at IS NULL));
 
+CREATE INDEX session_search_idx ON public.session_search USING gin (account_id, text public.gin_trgm_ops);
+
 CREATE INDEX session_status_idx ON public.session USING btree (account_id, livemode, status, created_at DESC, id DESC);
 
 CREATE INDEX session_unsubmitted_idx ON public.session USING btree (account_id, COALESCE(cancelled_at, expires_at)) WHERE ((status = ANY (ARRAY['expired'::text, 'cancelled'::text])) AND (data_erased_at IS NULL));
@@ -1140,6 +1180,8 @@ CREATE TRIGGER session_counted_insert AFTER INSERT ON public.session REFERENCING
 CREATE TRIGGER session_counted_update AFTER UPDATE ON public.session REFERENCING OLD TABLE AS before_rows NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION public.count_sessions();
 
 CREATE TRIGGER session_form_counted AFTER UPDATE ON public.session FOR EACH ROW WHEN ((((old.accessed_at IS NULL) AND (new.accessed_at IS NOT NULL)) OR ((old.completed_at IS NULL) AND (new.completed_at IS NOT NULL)))) EXECUTE FUNCTION public.count_form();
+
+CREATE TRIGGER session_searched AFTER INSERT OR DELETE OR UPDATE OF customer_name, customer_email, reference_id ON public.session FOR EACH ROW EXECUTE FUNCTION public.keep_session_search();
 
 ALTER TABLE ONLY public.alert
     ADD CONSTRAINT alert_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;

@@ -82,8 +82,8 @@ func statusClauses(f domain.SessionFilter, now sqlText) []sqlText {
 }
 
 // SessionsBefore returns up to limit of the scope's sessions that match the
-// filter, newest first: those that come after the given one in that order, nil
-// for the newest. A page far down costs no more than the first.
+// filter, which has no Search, newest first: those that come after the given one in
+// that order, nil for the newest. A page far down costs no more than the first.
 func (q *Queries) SessionsBefore(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, limit int, now time.Time) ([]domain.Session, error) {
 	l := newSessionList(scope, &f)
 	if last != nil {
@@ -107,18 +107,18 @@ func (q *Queries) CountSessions(ctx context.Context, scope domain.Scope, f domai
 	if f.Counted() {
 		return q.countByDay(ctx, scope, f, now)
 	}
-	return q.countMatching(ctx, scope, f, now, limit)
-}
-
-// searchClauses are the conditions that together make up what was searched
-// for; no session meets two of them. Each has an index of its own.
-func (c *conditions) searchClauses(search string) []sqlText {
-	if search == "" {
-		return []sqlText{"true"}
+	if f.Search != "" {
+		search := q.searchByParts
+		if f.ExpiresBefore != nil {
+			search = q.SearchSessions
+		}
+		found, err := search(ctx, scope, f, nil, 1, now)
+		if err != nil {
+			return 0, err
+		}
+		return found.Total, nil
 	}
-	text := c.arg(search)
-	byEmail := "lower(customer_email) = lower(" + text + ")"
-	return []sqlText{byEmail, "reference_id = " + text + " AND NOT " + byEmail}
+	return q.countMatching(ctx, scope, f, now, limit)
 }
 
 // nowFor is the placeholder of now for statusClauses, "" where they need none.
@@ -137,24 +137,18 @@ func (q *Queries) AnySessionOpened(ctx context.Context, scope domain.Scope) (ope
 	return opened, wrap(err, "look for an opened session")
 }
 
-// fromSessions adds the list's sources: one for each way to what was searched
-// for and to the status.
+// fromSessions adds the list's sources: one for each way to the status.
 func (l *list) fromSessions(f domain.SessionFilter, now time.Time) {
 	if f.ExpiresBefore != nil {
-		table := l.expiring(f, now)
-		for _, found := range l.searchClauses(f.Search) {
-			l.from(table, found)
-		}
+		l.from(l.expiring(f, now), "("+joined(statusClauses(f, l.nowFor(f.Status, now)), " OR ")+")")
 		return
 	}
 	at := l.nowFor(f.Status, now)
-	for _, found := range l.searchClauses(f.Search) {
-		for i, clause := range statusClauses(f, at) {
-			if i == 0 {
-				l.from("session", found, clause)
-			} else {
-				l.from(overdue(clause), found)
-			}
+	for i, clause := range statusClauses(f, at) {
+		if i == 0 {
+			l.from("session", clause)
+		} else {
+			l.from(overdue(clause))
 		}
 	}
 }
@@ -177,24 +171,16 @@ func (c *conditions) expiring(f domain.SessionFilter, now time.Time) sqlText {
 // customer are few, unless a partner tests with one.
 func (q *Queries) countMatching(ctx context.Context, scope domain.Scope, f domain.SessionFilter, now time.Time, limit int) (int, error) {
 	c := &newSessionList(scope, &f).conditions
-	if f.ExpiresBefore != nil {
-		var total int
-		table := c.expiring(f, now)
-		err := q.get(ctx, &total, "SELECT count(*) FROM "+table+" WHERE "+c.where("("+joined(c.searchClauses(f.Search), " OR ")+")"), c.args...)
-		return total, wrap(err, "count expiring sessions")
-	}
 	status := "(" + joined(statusClauses(f, c.nowFor(f.Status, now)), " OR ") + ")"
-	searched, most := c.searchClauses(f.Search), sqlText("")
+	table, most := sqlText("session"), sqlText("")
+	if f.ExpiresBefore != nil {
+		table = c.expiring(f, now)
+	}
 	if limit > 0 {
 		most = " LIMIT " + c.arg(limit)
 	}
-	var parts []sqlText
-	for _, found := range searched {
-		parts = append(parts, "(SELECT 1 FROM session WHERE "+c.where(found, status)+most+")")
-	}
-	matching := "SELECT 1 FROM (" + joined(parts, " UNION ALL ") + ") found" + most
 	var total int
-	err := q.get(ctx, &total, "SELECT count(*) FROM ("+matching+") m", c.args...)
+	err := q.get(ctx, &total, "SELECT count(*) FROM (SELECT 1 FROM "+table+" WHERE "+c.where(status)+most+") m", c.args...)
 	return total, wrap(err, "count sessions")
 }
 

@@ -176,6 +176,7 @@ func (s *server) dashboardRoutes() []Route {
 	return []Route{
 		staff(get, "", domain.UseDashboard, d.ShowHome),
 		staff(get, "/live", domain.UseDashboard, d.FollowChanges, streams).withoutHead(),
+		staff(get, "/search", domain.UseDashboard, d.ShowSearch),
 		staff(get, "/sessions", domain.UseSessions, d.ListSessions),
 		staff(post, "/sessions", domain.UseSessions, d.CreateSession),
 		staff(get, "/sessions/new", domain.UseSessions, d.ShowNewSession),

@@ -155,7 +155,7 @@ func (s *server) wire() (err error) {
 		BaseURL: s.BaseURL, MaxBody: api.MaxBody, IdempotencyWindow: idempotency.Window,
 	})
 	s.dashboard = dashboard.New(dashboard.Config{
-		Accounts: s.Accounts, Attempts: s.Attempts, Audit: s.Audit, StaffAuth: s.StaffAuth, Billing: s.Billing, Home: s.Home, Keys: s.Keys, Live: s.Live, RequestLog: s.RequestLog, Sessions: s.Sessions, Team: s.Team, Webhooks: s.Webhooks,
+		Accounts: s.Accounts, Attempts: s.Attempts, Audit: s.Audit, StaffAuth: s.StaffAuth, Billing: s.Billing, Home: s.Home, Keys: s.Keys, Live: s.Live, RequestLog: s.RequestLog, Search: s.Search, Sessions: s.Sessions, Team: s.Team, Webhooks: s.Webhooks,
 		Logger: s.Logger, Clock: s.Clock, BaseURL: s.BaseURL, Auth: s.auth, Notices: notices, Fonts: s.Fonts, FormData: api.SubmittedData, QuickStart: s.docs.QuickStart,
 	})
 	return nil

@@ -79,7 +79,7 @@ func TestSearchFindsAddressesAndReferences(t *testing.T) {
 	ann := h.NewSession(h.TestScope(), domain.NewSession{CustomerEmail: "ann@customer.example"})
 	about := h.NewSession(h.TestScope(), domain.NewSession{CustomerEmail: "jo@customer.example", ReferenceID: "ann@customer.example"})
 	for search, want := range map[string][3]bool{
-		"loan 7 @ Branch": {true, false, false}, "Ann@customer.example": {false, true, false}, "ann@customer.example": {false, true, true}, "@": {},
+		"loan 7 @ Branch": {true, false, false}, "Ann@customer.example": {false, true, true}, "7 LOAN": {true, false, false}, "jo ann@": {false, false, true}, "@c": {},
 	} {
 		for _, path := range []string{"sessions", "sessions/export"} {
 			text := support.Get("/dashboard/test/" + path + "?q=" + url.QueryEscape(search)).Body.String()

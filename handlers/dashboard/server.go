@@ -16,6 +16,7 @@ import (
 	"candor/internal/service/keys"
 	"candor/internal/service/live"
 	"candor/internal/service/requestlog"
+	"candor/internal/service/search"
 	"candor/internal/service/sessions"
 	"candor/internal/service/staff/attempts"
 	staffauth "candor/internal/service/staff/auth"
@@ -35,6 +36,7 @@ type Config struct {
 	Keys       *keys.Service
 	Live       *live.Service
 	RequestLog *requestlog.Service
+	Search     *search.Service
 	Sessions   *sessions.Service
 	Team       *team.Service
 	Webhooks   *webhooks.Service

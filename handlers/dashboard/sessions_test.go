@@ -234,7 +234,7 @@ func TestExportIsSafeAndWhole(t *testing.T) {
 	if len(rows) != n+1 || len(seen) != n {
 		t.Errorf("%d rows with %d sessions, want %d", len(rows)-1, len(seen), n)
 	}
-	rows, err = csv.NewReader(support.Get("/dashboard/test/sessions/export?q=loan-77").Body).ReadAll()
+	rows, err = csv.NewReader(support.Get("/dashboard/test/sessions/export?q=C77@customer").Body).ReadAll()
 	h.OK(err)
 	if len(rows) != 2 || rows[1][4] != "loan-77" {
 		t.Errorf("filtered export: %q", rows)

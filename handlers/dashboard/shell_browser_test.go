@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/chromedp/chromedp/kb"
+
 	"candor/internal/domain"
 	"candor/internal/testkit/browsertest"
 	"candor/internal/testkit/harness"
@@ -50,6 +52,54 @@ func TestMenuInABrowser(t *testing.T) {
 			tab.Click(".dash-me-card li button")
 			tab.WaitForText("h1", "Sign in")
 			tab.WaitFor("html[data-theme=dark]")
+		})
+	}
+}
+
+// TestSearchInABrowser: a slash leads to the field, what is found comes as it is typed
+// and is walked through by keyboard, Escape closes it.
+func TestSearchInABrowser(t *testing.T) {
+	t.Parallel()
+	for i, options := range harness.Looks() {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			h, base := harness.Listen(t)
+			for n := range 12 {
+				h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Craig Number " + fmt.Sprint(n), CustomerEmail: fmt.Sprintf("craig%d@customer.example", n), ReferenceID: fmt.Sprintf("loan-%d", n)})
+			}
+			tab := browsertest.New(t, options)
+			tab.Open(base + "/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fkeys")
+			tab.Type("#email", h.Account.Email)
+			tab.Type("#password", h.Account.Password)
+			tab.Click("main .button-primary")
+			tab.WaitForText("h1", "API keys")
+			tab.WaitForTrue(`document.readyState === "complete"`) // the script has run
+			tab.Key('/')
+			tab.WaitForFocus("finder")
+			tab.Press("craig")
+			tab.WaitForText("#finder-status", "8 results")
+			tab.WaitForText("#finder-found", "Show all: 12 sessions")
+			tab.View("dashboard/search")
+			tab.Axe()
+			tab.FitsWidth()
+			tab.UniqueIDs()
+			tab.Press(kb.ArrowDown)
+			tab.Press(kb.ArrowDown)
+			tab.WaitForTrue(`document.activeElement.textContent.includes("craig10@customer.example")`)
+			tab.Press(kb.Escape)
+			tab.WaitForFocus("finder")
+			tab.WaitForTrue(`document.getElementById("finder-found").childElementCount === 0`)
+			tab.Press("LOAN-7")
+			tab.WaitForText("#finder-status", "1 result")
+			tab.Press(kb.ArrowDown)
+			tab.Press("\r")
+			tab.WaitForText("h1", "Craig Number 7")
+			tab.WaitForTrue(`document.readyState === "complete"`) // the script has run
+			tab.Key('/')
+			tab.Press("craig")
+			tab.Press("\r")
+			tab.WaitForText("h1", "Search")
+			view(tab, "search-page")
 		})
 	}
 }

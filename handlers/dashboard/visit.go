@@ -19,7 +19,6 @@ type Visit struct {
 	Scope  domain.Scope // of the page's mode
 	Actor  domain.Actor
 	Route  *Route
-	here   string // path and query to come back to
 	notice string // what the last request has done
 	self   string // path and query of the page, "" for a posted form
 }
@@ -123,10 +122,6 @@ func (s *Server) serve(c echo.Context, route *Route) error {
 	if route.Action() != "" && !session.Confirmed(s.Clock.Now()) {
 		return s.askForPassword(c, v)
 	}
-	v.here = view.URL(live, route.menu())
-	if c.Request().Method == http.MethodGet {
-		v.here = c.Request().URL.RequestURI()
-	}
 	if !web.ByItself(c) {
 		v.notice = s.Notices.Text(c) // else another page's would be lost
 	}
@@ -145,7 +140,7 @@ func (s *Server) leadToDuty(c echo.Context, v *Visit) error {
 // page is the frame around the content of a page.
 func (s *Server) page(v *Visit, title string) view.Page {
 	return view.Page{
-		Title: title, Staff: v.Staff, Livemode: v.Scope.Livemode, Current: v.Route.menu(), Here: v.here, Shared: v.Route.Has(Shared),
+		Title: title, Staff: v.Staff, Livemode: v.Scope.Livemode, Current: v.Route.menu(), Shared: v.Route.Has(Shared),
 		Announce: v.notice, Now: s.Clock.Now(), Self: v.self,
 	}
 }

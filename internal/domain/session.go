@@ -121,7 +121,7 @@ type SessionFilter struct {
 	CustomerEmail string     `query:"customer_email" doc:"Only sessions of this customer: the whole address, in any case."`
 	CreatedAfter  *time.Time `query:"created_after" doc:"Only sessions created after this moment, itself excluded."`
 	CreatedBefore *time.Time `query:"created_before" doc:"Only sessions created before this moment, itself excluded."`
-	Search        string     // ReferenceID or CustomerEmail; of the dashboard alone
+	Search        string     // words, each a part of the name, the address or the reference; of the dashboard alone
 	ExpiresBefore *time.Time // only open sessions whose link expires before this, the first 1,000; of the dashboard alone
 }
 
@@ -130,7 +130,7 @@ var SessionFilters = []Filter[SessionFilter]{
 	{Name: "status", Index: "session_status_idx", Counted: true, Value: func(f *SessionFilter) any { return set(f.Status) }},
 	{Name: "reference_id", Column: "reference_id", Index: "session_reference_idx", Value: func(f *SessionFilter) any { return set(f.ReferenceID) }},
 	{Name: "customer_email", Column: "customer_email", Compare: EqualFold, Index: "session_email_idx", Value: func(f *SessionFilter) any { return set(f.CustomerEmail) }},
-	{Name: "q", Index: "session_email_idx", Value: func(f *SessionFilter) any { return set(f.Search) }},
+	{Name: "q", Index: "session_search_idx", Value: func(f *SessionFilter) any { return set(f.Search) }},
 	{Name: "expiring", Index: "session_overdue_idx", Value: func(f *SessionFilter) any { return given(f.ExpiresBefore) }},
 	{Name: "created_after", Column: "created_at", Compare: Above, Index: "session_list_idx", Counted: true, Value: func(f *SessionFilter) any { return given(f.CreatedAfter) }},
 	{Name: "created_before", Column: "created_at", Compare: Below, Index: "session_list_idx", Counted: true, Value: func(f *SessionFilter) any { return given(f.CreatedBefore) }},
@@ -141,9 +141,7 @@ var SessionFilters = []Filter[SessionFilter]{
 func (f SessionFilter) Counted() bool { return counted(SessionFilters, &f) }
 
 // ByCustomer reports whether the filter names a customer or a reference.
-func (f SessionFilter) ByCustomer() bool {
-	return f.ReferenceID != "" || f.CustomerEmail != "" || f.Search != ""
-}
+func (f SessionFilter) ByCustomer() bool { return f.ReferenceID != "" || f.CustomerEmail != "" }
 
 // CountMost is how far a page counts if no counter is kept.
 const CountMost = 10_000

@@ -25,6 +25,7 @@ import (
 	"candor/internal/service/live"
 	"candor/internal/service/requestlog"
 	"candor/internal/service/sealing"
+	"candor/internal/service/search"
 	"candor/internal/service/sessions"
 	"candor/internal/service/simulator"
 	"candor/internal/service/staff/attempts"
@@ -74,6 +75,7 @@ type Services struct {
 	Home        *home.Service
 	Live        *live.Service
 	Sealing     *sealing.Service
+	Search      *search.Service
 	Simulator   *simulator.Service
 }
 
@@ -113,6 +115,7 @@ func New(c Config) Services {
 	})
 	s.Home = home.New(home.Config{DB: c.DB, Clock: c.Clock, Billing: s.Billing})
 	s.Live = live.New(live.Config{DB: c.DB, Clock: c.Clock})
+	s.Search = search.New(search.Config{DB: c.DB, RequestLog: s.RequestLog, Sessions: s.Sessions})
 	s.Sealing = sealing.New(sealing.Config{DB: c.DB, Ring: c.Ring})
 	return s
 }

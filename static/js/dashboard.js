@@ -4,5 +4,6 @@ import "./export.js";
 import "./list.js";
 import "./once.js";
 import "./passkey.js";
+import "./search.js";
 import "./theme.js";
 import "./unsaved.js";

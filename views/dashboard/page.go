@@ -25,7 +25,6 @@ type Page struct {
 	Staff    *domain.StaffSession
 	Livemode bool
 	Current  string         // path of the page's place in the menu, below the mode
-	Here     string         // path and query to come back to
 	Shared   bool           // what it shows is the same in both modes
 	Announce string         // what was just done, shown and read out
 	Errors   []ui.ErrorItem // of the fields of a posted form
@@ -34,6 +33,8 @@ type Page struct {
 	Self     string // path and query of the page, "" if it answers a posted form
 	Live     Live
 	Newer    int // rows that came since the list was shown
+
+	searched string // stands in the search field
 }
 
 // Mode is the name of the page's mode.

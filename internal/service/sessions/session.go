@@ -129,6 +129,15 @@ func (s *Service) From(ctx context.Context, scope domain.Scope, f domain.Session
 // below returns the slice after last in the list's order, nil for the newest.
 func (s *Service) below(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, limit int) (*Slice, error) {
 	now := s.Clock.Now()
+	if f.Search != "" {
+		found, err := s.DB.SearchSessions(ctx, scope, f, last, limit+1, now)
+		if err != nil {
+			return nil, err
+		}
+		return &Slice{
+			Sessions: found.Sessions[:min(limit, len(found.Sessions))], Total: found.Total, OrMore: found.OrMore, More: len(found.Sessions) > limit,
+		}, nil
+	}
 	sessions, err := s.DB.SessionsBefore(ctx, scope, f, last, limit+1, now)
 	if err != nil {
 		return nil, err
@@ -154,6 +163,9 @@ func (s *Service) Export(ctx context.Context, scope domain.Scope, f domain.Sessi
 	})
 	if err != nil {
 		return err
+	}
+	if f.Search != "" {
+		return s.DB.EachSessionFound(ctx, scope, f, s.Clock.Now(), row)
 	}
 	var last *domain.Session
 	for {

@@ -18,8 +18,8 @@ type Field struct {
 	Focused     bool // has the focus when the page appears
 }
 
-// Field is the field with that label, legend or name in the posted form. The
-// test fails if there is none, or if several forms have one with other values.
+// Field is the field with that label, legend or name in the posted form, which isn't
+// in the page's header. The test fails if there is none, or if several forms have one with other values.
 func (p *Page) Field(label string) Field {
 	p.Helper()
 	fields := p.fields(label)
@@ -45,7 +45,7 @@ func (p *Page) fields(label string) (out []Field) {
 	}
 	var places []place
 	for n := range p.elements() {
-		if !isControl(n) || attr(n, "name") != label && p.labelOf(n) != label && legendOf(n) != label {
+		if around(n, atom.Header) != nil || !isControl(n) || attr(n, "name") != label && p.labelOf(n) != label && legendOf(n) != label {
 			continue
 		}
 		at, one := place{around(n, atom.Form), attr(n, "name")}, isChoice(n)

@@ -1,0 +1,175 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"candor/internal/domain"
+)
+
+const (
+	// searchWalk is how many sessions are looked at for each row wanted before the index
+	// of parts is asked: words that more than half a percent of the sessions have are
+	// found among the newest, and the index would return all that have them.
+	searchWalk = 200
+	// maxSearchWalk is how many are looked at in all, and how many at a time for an export.
+	maxSearchWalk = 3000
+	// searchPatience is how long the index of parts may take. It is needed for words whose
+	// three-letter parts are common while they are not.
+	searchPatience = 500 * time.Millisecond
+)
+
+// FoundSessions are a part of the sessions in which something was searched.
+type FoundSessions struct {
+	Sessions []domain.Session // newest first
+	Total    int              // of all that match
+	OrMore   bool             // than Total: the others weren't looked at
+}
+
+// SearchSessions returns up to limit of the scope's sessions that match the filter,
+// which has a Search, newest first: those after last in that order, nil for the newest.
+// It looks at the newest sessions first, then asks the index of parts.
+func (q *Queries) SearchSessions(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, limit int, now time.Time) (*FoundSessions, error) {
+	if f.ExpiresBefore != nil {
+		return q.searchExpiring(ctx, scope, f, last, limit, now)
+	}
+	walked, err := q.walkSessions(ctx, scope, f, last, min(limit*searchWalk, maxSearchWalk), now)
+	if err != nil {
+		return nil, err
+	}
+	recent := &FoundSessions{Sessions: walked.hits[:min(limit, len(walked.hits))], Total: len(walked.hits), OrMore: walked.next != nil || last != nil}
+	if walked.next == nil && last == nil || len(walked.hits) >= limit {
+		return recent, nil
+	}
+	patient, cancel := context.WithTimeout(ctx, searchPatience)
+	defer cancel()
+	found, err := q.searchByParts(patient, scope, f, last, limit, now)
+	if err != nil && ctx.Err() == nil && errors.Is(patient.Err(), context.DeadlineExceeded) {
+		return recent, nil
+	}
+	return found, err
+}
+
+// searchExpiring looks at all sessions that expire soon, which are few.
+func (q *Queries) searchExpiring(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, limit int, now time.Time) (*FoundSessions, error) {
+	walked, err := q.walkSessions(ctx, scope, f, nil, maxSearchWalk, now)
+	if err != nil {
+		return nil, err
+	}
+	rest := walked.hits
+	if last != nil {
+		rest = rest[slices.IndexFunc(rest, func(s domain.Session) bool { return s.ID == last.ID })+1:]
+	}
+	return &FoundSessions{Sessions: rest[:min(limit, len(rest))], Total: len(walked.hits)}, nil
+}
+
+// walkedSessions are those of a piece of a list that match, and its last session, from
+// which the next piece begins; nil after the end.
+type walkedSessions struct {
+	hits []domain.Session
+	next *domain.Session
+}
+
+// walkSessions looks at the next n sessions of a list after last.
+func (q *Queries) walkSessions(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, n int, now time.Time) (*walkedSessions, error) {
+	l := newSessionList(scope, &f)
+	if last != nil {
+		l.below("created_at, id", last.CreatedAt, last.ID)
+	}
+	l.fromSessions(f, now)
+	piece := l.first(l.arg(n))
+	hit := joined(l.searched("session_search_text(customer_name, customer_email, reference_id)", f.Search), " AND ")
+	var rows []struct {
+		domain.Session
+		Hit  bool `db:"hit"`
+		Last bool `db:"last"` // of a full piece
+	}
+	err := q.all(ctx, &rows, `
+		SELECT * FROM (
+			SELECT `+sessionColumns+`, `+hit+` AS hit, row_number() OVER (ORDER BY `+l.order+`) = `+l.arg(n)+` AS last
+			FROM (`+piece+`) piece) looked
+		WHERE hit OR last ORDER BY `+l.order, l.args...)
+	if err != nil {
+		return nil, wrap(err, "look through sessions")
+	}
+	out := &walkedSessions{}
+	for i := range rows {
+		rows[i].Status = rows[i].StatusAt(now)
+		if rows[i].Hit {
+			out.hits = append(out.hits, rows[i].Session)
+		}
+		if rows[i].Last {
+			out.next = &rows[i].Session
+		}
+	}
+	return out, nil
+}
+
+// EachSessionFound calls row for each of the scope's sessions that match the filter,
+// newest first, until it returns an error. It looks at every session of the list, since
+// an export may be of most.
+func (q *Queries) EachSessionFound(ctx context.Context, scope domain.Scope, f domain.SessionFilter, now time.Time, row func(*domain.Session) error) error {
+	var last *domain.Session
+	for {
+		walked, err := q.walkSessions(ctx, scope, f, last, maxSearchWalk, now)
+		if err != nil {
+			return err
+		}
+		for i := range walked.hits {
+			if err := row(&walked.hits[i]); err != nil {
+				return err
+			}
+		}
+		if last = walked.next; last == nil {
+			return nil
+		}
+	}
+}
+
+// searchByParts asks the index of parts for all that match.
+func (q *Queries) searchByParts(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, limit int, now time.Time) (*FoundSessions, error) {
+	c := &newSessionList(scope, &f).conditions
+	status := "(" + joined(statusClauses(f, c.nowFor(f.Status, now)), " OR ") + ")"
+	text := joined(c.searched("text", f.Search), " AND ")
+	page := sqlText("")
+	if last != nil {
+		page = " WHERE (created_at, id) < (" + c.arg(last.CreatedAt) + ", " + c.arg(last.ID) + ")"
+	}
+	var rows []struct {
+		domain.Session
+		Total int `db:"total"`
+	}
+	// MATERIALIZED, or a plan made for unknown words walks the list instead.
+	err := q.all(ctx, &rows, `
+		WITH found AS MATERIALIZED (SELECT session_id FROM session_search WHERE account_id = $1 AND livemode = $2 AND `+text+`)
+		SELECT * FROM (
+			SELECT `+sessionColumns+`, count(*) OVER () AS total
+			FROM session JOIN found ON session_id = id WHERE `+c.where(status)+`) matching`+page+`
+		ORDER BY created_at DESC, id DESC LIMIT `+c.arg(limit), c.args...)
+	if err != nil {
+		return nil, wrap(err, "search sessions")
+	}
+	out := &FoundSessions{}
+	for i := range rows {
+		rows[i].Status = rows[i].StatusAt(now)
+		out.Sessions, out.Total = append(out.Sessions, rows[i].Session), rows[i].Total
+	}
+	return out, nil
+}
+
+// searched are the conditions that a text has each of the words: in any place, and one
+// of fewer than three letters, for which there is no index, at the beginning of a part.
+func (c *conditions) searched(text sqlText, words string) (out []sqlText) {
+	escape := strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`)
+	for _, word := range slices.Compact(strings.Fields(words)) {
+		pattern := "%" + escape.Replace(word) + "%"
+		if len([]rune(word)) < 3 {
+			pattern = "% " + escape.Replace(word) + "%"
+		}
+		out = append(out, text+" LIKE lower("+c.arg(pattern)+")")
+	}
+	return out
+}

@@ -1,0 +1,33 @@
+package dashboard
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/web"
+	"candor/internal/form"
+	view "candor/views/dashboard"
+)
+
+// maxSearch is the longest text that is searched for, in characters.
+const maxSearch = 200
+
+// ShowSearch shows what a text finds: as a page, or as the list below the field
+// while it is typed. Without script an id leads to what has it.
+func (s *Server) ShowSearch(c echo.Context, v *Visit) error {
+	text, _ := form.CleanText(c.QueryParam("q"), maxSearch)
+	found, err := s.Search.Find(c.Request().Context(), &v.Staff.Staff, v.Scope, text)
+	if err != nil {
+		return err
+	}
+	page := view.NewSearchPage(s.page(v, "Search"), text, found)
+	page.Of = text
+	switch {
+	case web.Enhanced(c):
+		return web.Render(c, http.StatusOK, view.SearchResults(page))
+	case found.ByID:
+		return c.Redirect(http.StatusSeeOther, page.Groups[0].Results[0].URL)
+	}
+	return web.Render(c, http.StatusOK, view.Search(page))
+}

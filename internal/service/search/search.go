@@ -1,0 +1,167 @@
+// Package search finds what a staff user looks for: customers by a part of their name,
+// address or reference, and everything by its id. It finds only what the user's role
+// opens, in one account and mode. It must not know HTTP and pages.
+package search
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/service/requestlog"
+	"candor/internal/service/sessions"
+)
+
+// Most is how many sessions a search returns.
+const Most = 8
+
+// Config is what searching needs.
+type Config struct {
+	DB         *db.DB
+	RequestLog *requestlog.Service
+	Sessions   *sessions.Service
+}
+
+// Service searches. It is safe for concurrent use.
+type Service struct{ Config }
+
+// New returns a Service.
+func New(c Config) *Service { return &Service{c} }
+
+// Find returns what the text finds in the scope for that staff user. The text is
+// without spaces around it. An id finds what has it and nothing else.
+func (s *Service) Find(ctx context.Context, staff *domain.Staff, scope domain.Scope, text string) (*domain.Found, error) {
+	found := &domain.Found{}
+	if text == "" {
+		return found, nil
+	}
+	if err := s.byID(ctx, staff, scope, text, found); err != nil {
+		return nil, err
+	}
+	if found.Any() {
+		found.ByID = true
+		return found, nil
+	}
+	if staff.May(domain.ManageKeys) {
+		if err := s.keys(ctx, scope, text, found); err != nil {
+			return nil, err
+		}
+	}
+	if staff.May(domain.UseBilling) {
+		if err := s.invoice(ctx, scope, text, found); err != nil {
+			return nil, err
+		}
+	}
+	if !staff.May(domain.UseSessions) {
+		return found, nil
+	}
+	slice, err := s.Sessions.Before(ctx, scope, domain.SessionFilter{Search: text}, nil, Most)
+	if err != nil {
+		return nil, err
+	}
+	found.Sessions, found.Total, found.OrMore = slice.Sessions, slice.Total, slice.OrMore
+	return found, nil
+}
+
+// byID finds what has the text as its id, or as a reference made of its id.
+func (s *Service) byID(ctx context.Context, staff *domain.Staff, scope domain.Scope, text string, found *domain.Found) error {
+	if staff.May(domain.UseSessions) {
+		if err := s.session(ctx, scope, text, found); err != nil {
+			return err
+		}
+	}
+	if id, err := domain.ParseDeliveryID(text); err == nil && staff.May(domain.ManageWebhooks) {
+		delivery, err := s.DB.Delivery(ctx, scope, id)
+		if err == nil {
+			found.Delivery = &delivery.Delivery
+		}
+		return unlessMissing(err)
+	}
+	var event domain.EventID
+	if err := event.UnmarshalText([]byte(text)); err == nil && staff.May(domain.ManageWebhooks) {
+		event, err := s.DB.FindEvent(ctx, scope, event)
+		if err == nil {
+			found.Event = event
+		}
+		return unlessMissing(err)
+	}
+	if id, err := domain.ParseRequestID(text); err == nil && staff.May(domain.ReadRequests) {
+		request, err := s.RequestLog.Get(ctx, scope, id)
+		if err == nil {
+			found.Request = request
+		}
+		return unlessMissing(err)
+	}
+	return nil
+}
+
+func (s *Service) session(ctx context.Context, scope domain.Scope, text string, found *domain.Found) error {
+	id, ok, err := s.Sessions.Find(ctx, scope, text)
+	if err != nil {
+		return err
+	}
+	if document, err := domain.ParseDocumentID(text); err == nil {
+		id, err = s.DB.SessionOfDocument(ctx, scope, document)
+		if err != nil {
+			return unlessMissing(err)
+		}
+		found.Document, ok = &document, true
+	}
+	if !ok {
+		return nil
+	}
+	session, err := s.Sessions.Get(ctx, scope, id)
+	if err == nil {
+		found.Sessions, found.Total = []domain.Session{*session}, 1
+	}
+	return unlessMissing(err)
+}
+
+// keys finds API keys by id, last four characters, and a part of the name.
+func (s *Service) keys(ctx context.Context, scope domain.Scope, text string, found *domain.Found) error {
+	all, err := s.DB.APIKeys(ctx, scope, false)
+	if err != nil {
+		return err
+	}
+	for _, key := range all {
+		part := utf8.RuneCountInString(text) > 2 && strings.Contains(strings.ToLower(key.Name), strings.ToLower(text))
+		if key.ID.String() == text || key.Last4 == text || part {
+			found.Keys = append(found.Keys, key)
+		}
+		if len(found.Keys) == Most {
+			break
+		}
+	}
+	return nil
+}
+
+// invoice finds an invoice of the account by its number, as in CAN-000042 or 42.
+func (s *Service) invoice(ctx context.Context, scope domain.Scope, text string, found *domain.Found) error {
+	digits := text
+	if prefix := len(domain.InvoicePrefix); len(text) > prefix && strings.EqualFold(text[:prefix], domain.InvoicePrefix) {
+		digits = text[prefix:]
+	}
+	number, err := strconv.ParseUint(digits, 10, 40)
+	if err != nil {
+		return nil
+	}
+	id, err := s.DB.InvoiceByNumber(ctx, int64(number))
+	if err == nil {
+		found.Invoice, err = s.DB.Invoice(ctx, scope.AccountID, id)
+	}
+	if err != nil {
+		found.Invoice = nil
+	}
+	return unlessMissing(err)
+}
+
+func unlessMissing(err error) error {
+	if errors.Is(err, db.ErrNotFound) || errors.Is(err, &domain.Error{Code: domain.CodeNotFound}) || errors.Is(err, domain.ErrSessionNotFound) {
+		return nil
+	}
+	return err
+}
