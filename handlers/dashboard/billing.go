@@ -70,6 +70,7 @@ func (s *Server) billingPage(c echo.Context, v *Visit, status int, errs form.Err
 	}
 	page := view.BillingPage{Page: s.page(v, "Billing"), Transfer: s.Billing.Ledger.Terms.Seller.Transfer, DueDays: s.Billing.Ledger.Terms.DueDays}
 	page.Errors = view.ErrorItems(errs)
+	page.Live = view.Live{Topics: domain.InvoiceChanged}
 	if page.Use, err = s.billingUse(c, v); err != nil {
 		return err
 	}
@@ -326,6 +327,7 @@ func (s *Server) ShowInvoice(c echo.Context, v *Visit) error {
 		return err
 	}
 	page := view.InvoicePage{Page: s.page(v, invoice.Title()+" "+invoice.NumberText()), Invoice: invoice}
+	page.Live = view.Live{Topics: domain.InvoiceChanged}
 	if page.Cards, page.Card, err = s.Billing.Card(c.Request().Context(), v.Scope.AccountID); err != nil {
 		return err
 	}

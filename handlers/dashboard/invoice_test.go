@@ -171,6 +171,9 @@ func TestFinanceInABrowser(t *testing.T) {
 			tab.Click("td a.mono")
 			tab.WaitForText("h1", "CAN-000002")
 			view(tab, "invoice")
+			_, err := h.Service.Billing.MarkPaid(h.Context(), harness.QueryOne[domain.InvoiceID](h, `SELECT id FROM invoice WHERE number = 2`), harness.Operator, "transfer 77")
+			h.OK(err)
+			tab.WaitForText("#invoice", "transfer 77") // by itself
 			tab.Open(base + "/dashboard/live/sessions/new")
 			tab.Type("#customer_email", "jo@customer.example")
 			tab.Press("\r")
