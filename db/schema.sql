@@ -1009,6 +1009,8 @@ CREATE UNIQUE INDEX api_key_hash_key ON public.api_key USING btree (hash);
 
 CREATE INDEX api_key_network_last_idx ON public.api_key_network USING btree (last_at);
 
+CREATE INDEX api_key_network_new_idx ON public.api_key_network USING btree (key_id, first_at) WHERE (state = 2);
+
 CREATE INDEX api_key_network_unseen_idx ON public.api_key_network USING btree (key_id) WHERE (state = 0);
 
 CREATE INDEX api_request_error_idx ON public.api_request USING btree (account_id, livemode, error_code, id) INCLUDE (method, key_id) WHERE (error_code <> ''::text);

@@ -15,6 +15,10 @@ import (
 // auditPerPage is how many entries of the audit log a page lists.
 const auditPerPage = 50
 
+// auditReach is how many entries a page reads at most: what a key reads again and
+// again is one line.
+const auditReach = 500
+
 // auditControls are the filters of the audit log.
 func auditControls(zone *time.Location) []control[domain.AuditFilter] {
 	type filter = domain.AuditFilter
@@ -44,9 +48,16 @@ func (s *Server) ShowAudit(c echo.Context, v *Visit) error {
 	}
 	page := view.AuditPage{Page: s.page(v, "Audit log"), Filters: shown, First: before == nil}
 	page.Errors, page.Of = view.ErrorItems(errs), shown.Title()
-	if page.Entries, page.More, err = s.Audit.Page(c.Request().Context(), v.Scope.AccountID, filter, before, auditPerPage); err != nil {
+	reach := auditReach
+	if filter.Action != "" { // what is behind a folded line
+		reach = auditPerPage
+	}
+	entries, more, err := s.Audit.Page(c.Request().Context(), v.Scope.AccountID, filter, before, reach)
+	if err != nil {
 		return err
 	}
+	page.Lines, page.Last = view.AuditLines(entries, filter.Action == "", auditPerPage)
+	page.More = more || len(entries) > 0 && entries[len(entries)-1].ID != page.Last
 	return web.Render(c, http.StatusOK, view.Audit(page))
 }
 
