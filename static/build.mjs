@@ -2,6 +2,7 @@
 // writes dist/manifest.json, which maps "app.css" to "app-1A2B3C4D.css".
 // Usage: node static/build.mjs
 import { build } from "esbuild";
+import { createHash } from "node:crypto";
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,6 +13,29 @@ const dist = path.join(root, "dist");
 // The files that pages link to. Everything else is imported by one of them.
 const entries = ["css/app.css", "css/dashboard.css", "css/docs.css", "js/app.js", "js/dashboard.js", "js/docs.js", "js/live.js", "img/icon.svg"];
 
+const modules = path.join(root, "..", "node_modules");
+const typeface = path.join(modules, "@fontsource-variable/inter/files/inter-latin-wght-normal.woff2");
+
+// The dashboard's icons: our names, and Lucide's.
+const icons = {
+  audit: "scroll-text",
+  billing: "credit-card",
+  docs: "book-open",
+  events: "zap",
+  home: "house",
+  keys: "key-round",
+  me: "circle-user-round",
+  out: "log-out",
+  quickstart: "rocket",
+  requests: "arrow-left-right",
+  search: "search",
+  sessions: "file-text",
+  settings: "settings",
+  team: "users",
+  updown: "chevrons-up-down",
+  webhooks: "webhook",
+};
+
 // Remove files of an earlier build, which would be embedded into the binary. Keep
 // .gitkeep: go:embed needs one file before the first build.
 for (const name of await readdir(dist)) {
@@ -20,14 +44,15 @@ for (const name of await readdir(dist)) {
 
 const result = await build({
   absWorkingDir: root,
-  entryPoints: entries,
+  entryPoints: [...entries, typeface],
   bundle: true,
   minify: true,
   legalComments: "none",
   metafile: true,
   outdir: dist,
   entryNames: "[name]-[hash]",
-  loader: { ".svg": "copy" },
+  assetNames: "[name]-[hash]",
+  loader: { ".svg": "copy", ".woff2": "copy" },
   format: "iife",
   target: ["es2022", "chrome123", "firefox121", "safari17.5"],
   logLevel: "warning",
@@ -38,6 +63,7 @@ const { dependencies } = JSON.parse(await readFile(path.join(root, "..", "packag
 const bundled = new Set(
   Object.keys(result.metafile.inputs).map((file) => file.match(/node_modules\/((?:@[^/]+\/)?[^/]+)/)?.[1]).filter(Boolean),
 );
+bundled.add("lucide-static"); // its icons are read below
 const odd = [...bundled].filter((name) => !dependencies[name]).concat(Object.keys(dependencies).filter((name) => !bundled.has(name)));
 if (odd.length) throw new Error(`package.json's dependencies must be the bundled packages; they differ in ${odd.join(", ")}`);
 
@@ -45,6 +71,27 @@ const manifest = {};
 for (const [file, output] of Object.entries(result.metafile.outputs)) {
   if (output.entryPoint) manifest[path.basename(output.entryPoint)] = path.basename(file);
 }
+
+// One file with all icons, each under our name. Its licence comment stays.
+const symbols = await Promise.all(
+  Object.entries(icons).map(async ([name, file]) => {
+    const svg = await readFile(path.join(modules, "lucide-static/icons", `${file}.svg`), "utf8");
+    const drawing = svg.slice(svg.indexOf(">", svg.indexOf("<svg")) + 1, svg.indexOf("</svg>")).replace(/\s+/g, " ").trim();
+    return `<symbol id="${name}" viewBox="0 0 24 24">${drawing}</symbol>`;
+  }),
+);
+const sprite = `<!-- Icons of Lucide, lucide.dev, ISC licence --><svg xmlns="http://www.w3.org/2000/svg">${symbols.join("")}</svg>`;
+const spriteFile = `icons-${createHash("sha256").update(sprite).digest("hex").slice(0, 8).toUpperCase()}.svg`;
+await writeFile(path.join(dist, spriteFile), sprite);
+manifest["icons.svg"] = spriteFile;
+
+// The licences of what is in these files, which must go with them.
+const licences = await Promise.all(
+  [...bundled].sort().map(async (name) => `${name}\n\n${await readFile(path.join(modules, name, "LICENSE"), "utf8")}`),
+);
+await writeFile(path.join(dist, "licences.txt"), licences.join("\n\n"));
+manifest["licences.txt"] = "licences.txt";
+
 await writeFile(path.join(dist, "manifest.json"), JSON.stringify(manifest, null, 2) + "\n");
 
 for (const [name, file] of Object.entries(manifest)) {

@@ -18,7 +18,7 @@ async function search() {
     const leave = answer.headers.get("HX-Redirect"); // signed out
     if (leave) location.assign(leave);
     if (!answer.ok || answer.redirected || leave) return;
-    found.innerHTML = await answer.text();
+    found.replaceChildren(...new DOMParser().parseFromString(await answer.text(), "text/html").body.children);
     status.textContent = found.querySelector("[data-results]")?.dataset.results ?? "";
   } catch (error) {
     if (error.name !== "AbortError") found.replaceChildren(); // the form still works
