@@ -87,6 +87,23 @@ func (q *Queries) CompletionTimes(ctx context.Context, scope domain.Scope, first
 	return out, wrap(err, "sum completion times")
 }
 
+// CompletionMedian returns the median time from creation to completion of the
+// scope's sessions that were created from one moment to before another, nil if
+// none is completed. It reads each of them.
+func (q *Queries) CompletionMedian(ctx context.Context, scope domain.Scope, from, before time.Time) (*time.Duration, error) {
+	var seconds *float64
+	err := q.get(ctx, &seconds, `
+		SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY greatest(0, extract(epoch FROM completed_at - created_at)))
+		FROM session
+		WHERE account_id = $1 AND livemode = $2 AND created_at >= $3 AND created_at < $4 AND completed_at IS NOT NULL`,
+		scope.AccountID, scope.Livemode, from, before)
+	if err != nil || seconds == nil {
+		return nil, wrap(err, "compute median")
+	}
+	median := time.Duration(*seconds * float64(time.Second))
+	return &median, nil
+}
+
 // counts are an array of whole numbers from 0. The home page reads some 50,000
 // of them, for which lib/pq's own type would make a copy each.
 type counts []int64

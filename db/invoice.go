@@ -44,6 +44,17 @@ func (q *Queries) Invoices(ctx context.Context, account domain.AccountID, before
 	return out, wrap(err, "list invoices")
 }
 
+// UnpaidInvoice returns the account's oldest invoice that is neither paid nor
+// void, or ErrNotFound.
+func (q *Queries) UnpaidInvoice(ctx context.Context, account domain.AccountID) (*domain.Invoice, error) {
+	var i domain.Invoice
+	err := q.get(ctx, &i, `
+		SELECT `+invoiceColumns+` FROM invoice
+		WHERE account_id = $1 AND status IN ('open', 'failed')
+		ORDER BY number LIMIT 1`, account)
+	return &i, wrap(err, "get unpaid invoice")
+}
+
 // NewestInvoice returns the newest invoice of all accounts, or ErrNotFound.
 func (q *Queries) NewestInvoice(ctx context.Context) (*domain.Invoice, error) {
 	var i domain.Invoice

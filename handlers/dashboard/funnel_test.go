@@ -97,21 +97,22 @@ func TestWhereCustomersStop(t *testing.T) {
 
 	rows, home = funnel(support, "test")
 	for title, want := range map[string]string{
-		"1. Personal details Most stop here": "3 2 (67 %) 3 min –",
-		"2. Income":                          "2 1 (50 %) 3 min Gross salary must be an amount in dollars, like 1250 or 1,250.50 in 1 session",
-		"3. Assets":                          "2 1 (50 %) 4 min Vehicle: value must be an amount in dollars, like 1250 or 1,250.50 in 1 session",
-		"4. Liabilities":                     "1 1 (100 %) 5 min –",
-		"6. Documents":                       "1 1 (100 %) 7 min",
-		"7. Declaration":                     "1 1 (100 %) under 1 min Tick the box to accept the declaration in 1 session",
+		"Not opened":          "1 (20%)",
+		"1. Personal details": "3 2 (67%) 3 min –",
+		"2. Income":           "2 1 (50%) 3 min Gross salary must be an amount in dollars, like 1250 or 1,250.50 in 1 session",
+		"3. Assets":           "2 1 (50%) 4 min Vehicle: value must be an amount in dollars, like 1250 or 1,250.50 in 1 session",
+		"4. Liabilities":      "1 1 (100%) 5 min –",
+		"6. Documents":        "1 1 (100%) 7 min",
+		"7. Declaration":      "1 1 (100%) under 1 min Tick the box to accept the declaration in 1 session",
 	} {
 		if got, ok := rows[title]; !ok || !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %q, want %q", title, got, want)
 		}
 	}
-	if len(rows) != statement.SectionsTotal {
+	if len(rows) != statement.SectionsTotal+1 {
 		t.Errorf("sections %v", rows)
 	}
-	home.Shows("4 of 5 sessions were opened, 1 completed so far.")
+	home.Shows("4 of 5 sessions were opened, 1 of 5 completed so far.")
 	home.Hides(secret, "script>&", "no idea", ".exe", "jo\u202e", "&#34;jo") // which a customer typed
 	if rows, _ := funnel(support, "live"); len(rows) > 0 {
 		t.Errorf("live mode shows test mode's %v", rows)

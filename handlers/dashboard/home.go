@@ -7,18 +7,19 @@ import (
 
 	"candor/handlers/web"
 	"candor/internal/domain"
+	"candor/internal/service/home"
 	view "candor/views/dashboard"
 )
 
 // ShowHome shows the mode's figures, or how to begin.
 func (s *Server) ShowHome(c echo.Context, v *Visit) error {
-	figures, err := s.Home.Figures(c.Request().Context(), v.Scope, v.Staff.Zone())
+	figures, err := s.Home.Figures(c.Request().Context(), v.Scope, v.Staff.Zone(), s.Clock.Now().AddDate(0, 0, view.ExpiringDays))
 	if err != nil {
 		return err
 	}
 	page := view.HomePage{
 		Page: s.page(v, "Home"), ByStatus: figures.ByStatus, Period: *figures.Now, Before: *figures.Before,
-		Funnel: *figures.Funnel, TimesBefore: figures.TimesBefore,
+		Funnel: *figures.Funnel, Median: view.Median(figures.Median), MedianBefore: view.Median(figures.MedianBefore),
 		Sessions: v.Staff.May(domain.UseSessions), Webhooks: v.Staff.May(domain.ManageWebhooks), Keys: v.Staff.May(domain.ManageKeys),
 		HasKey: figures.HasKey, Opened: figures.Opened,
 	}
@@ -29,6 +30,12 @@ func (s *Server) ShowHome(c echo.Context, v *Visit) error {
 		if e.FailingSince != nil {
 			page.Failing = append(page.Failing, e)
 		}
+	}
+	if page.Sessions {
+		page.Expiring, page.ExpiringOrMore = figures.Expiring, figures.Expiring >= home.ExpiringMost
+	}
+	if v.Scope.Livemode && v.Staff.May(domain.UseBilling) {
+		page.Unpaid, page.NoSubscription = figures.Unpaid, figures.Subscription == nil && v.Staff.Approved
 	}
 	if sub := figures.Subscription; sub != nil && v.Staff.May(domain.UseBilling) {
 		page.Plan = &view.PlanUse{Name: sub.Name, Used: sub.Used, Carried: sub.Carried, Included: sub.SessionsIncluded, End: sub.Period.End}

@@ -32,7 +32,7 @@ func TestHome(t *testing.T) {
 	_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_session SET seen_at = $1, expires_at = $1::timestamptz + interval '1 day'`, h.Clock.Now())
 	h.OK(err)
 	owner.WantRedirect(owner.Get("/dashboard"), "/dashboard/live")
-	page := owner.WantPage(owner.Get("/dashboard/live"), http.StatusOK, "+300 % against", "75 %", "3 sessions completed in the last 30 days", "Professional", "of 100 included")
+	page := owner.WantPage(owner.Get("/dashboard/live"), http.StatusOK, "Up 300% on the previous 30 days", "75%", "3 of the 4 created", "3 sessions completed in the last 30 days", "Professional", "of 100 included")
 	for fact, want := range map[string]string{"Created": "4", "Completed": "3", "Median time to complete": "1.5 h from creation"} {
 		if got := page.Fact(fact); got != want && !strings.HasPrefix(got, want+" ") {
 			t.Errorf("%s is %q, want %q", fact, got, want)
@@ -88,4 +88,40 @@ func TestFirstSteps(t *testing.T) {
 	now := h.Clock.Now()
 	h.OK(h.DB.RecordAttempts(t.Context(), nil, []db.EndpointHealth{{ID: hooked.EndpointID, SuccessAt: &now, At: now, StatusCode: http.StatusNoContent}}))
 	want("a webhook arrived", 4)
+}
+
+// TestWhatNeedsYou: the home page begins with what waits for someone of the
+// reader's role, each with its one action.
+func TestWhatNeedsYou(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	developer, support, finance := h.Staff(domain.RoleDeveloper), h.Staff(domain.RoleSupport), h.Staff(domain.RoleFinance)
+	for _, s := range []*harness.StaffBrowser{developer, support} {
+		s.WantPage(s.Get("/dashboard/test"), http.StatusOK, "Nothing needs your attention.")
+	}
+	failed := failedAt(h, "https://lender.example/hook", 503, webhook.ClassStatus)
+	_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE webhook_endpoint SET failing_since = $1, consecutive_failures = 12 WHERE id = $2`, h.Clock.Now(), failed.EndpointID)
+	h.OK(err)
+	days := 2
+	h.NewSession(h.TestScope(), domain.NewSession{ExpiresInDays: &days})
+	developer.WantPage(developer.Get("/dashboard/test"), http.StatusOK, "lender.example has failed since 20 Nov 2026, 2:04 pm, 12 failed attempts.").
+		Offers("Show failed deliveries").Hides("Nothing needs")
+	page := support.WantPage(support.Get("/dashboard/test"), http.StatusOK, "1 link expires within 3 days.").Hides("has failed")
+	support.WantPage(support.Get(page.Link("Show sessions")), http.StatusOK, "Expiring soon", "1 session")
+	h.Clock.Advance(49 * time.Hour)
+	_, err = h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_session SET seen_at = $1, expires_at = $1::timestamptz + interval '1 day'`, h.Clock.Now())
+	h.OK(err)
+	support.WantPage(support.Get("/dashboard/test"), http.StatusOK, "Nothing needs your attention.")
+
+	finance.WantPage(finance.Get("/dashboard/live"), http.StatusOK).Hides("No subscription")
+	h.OK(h.Service.Billing.Cancel(t.Context(), h.Account.AccountID, harness.Operator, true, "other"))
+	finance.WantPage(finance.Get("/dashboard/live"), http.StatusOK, "No subscription. You can’t create live sessions.").Offers("Choose a plan")
+	support.WantPage(support.Get("/dashboard/live"), http.StatusOK).Hides("No subscription")
+
+	used := harness.New(t)
+	extraUse(used, 12)
+	bill(used)
+	finance = used.Staff(domain.RoleFinance)
+	unpaid := used.LastInvoice(used.Account.AccountID)
+	finance.WantPage(finance.Get("/dashboard/live"), http.StatusOK, unpaid.NumberText()+" of "+unpaid.Total.String()+" is due on").Offers("Show invoice")
 }

@@ -194,7 +194,7 @@ func TestRefusedRequestsSayWhy(t *testing.T) {
 	developer := h.Staff(domain.RoleDeveloper)
 	id := refused.Header().Get("X-Request-Id")
 	developer.WantPage(developer.Get("/dashboard/test/requests?id="+id), http.StatusOK, "customer_email")
-	developer.WantPage(developer.Get("/dashboard/test/requests/"+id), http.StatusOK, "Refused because customer_email", "must be an e-mail address such as name@example.com", "expires_in_days", "metadata.… must be a string")
+	developer.WantPage(developer.Get("/dashboard/test/requests/"+id), http.StatusOK, "Refused because customer_email", "must be an email address such as name@example.com", "expires_in_days", "metadata.… must be a string")
 }
 
 // Calls with a key that may no longer call are in the log of its account.

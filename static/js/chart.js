@@ -1,0 +1,21 @@
+// A day's value stands below the chart while the pointer or the focus is on it; the
+// arrow keys go from day to day.
+function show(event) {
+  const day = event.target.closest?.(".chart-day");
+  if (day) document.querySelector(".chart-value").textContent = day.getAttribute("aria-label");
+}
+document.addEventListener("pointerover", show);
+document.addEventListener("focusin", show);
+
+document.addEventListener("keydown", (event) => {
+  const day = event.target.closest?.(".chart-day");
+  if (!day || !["ArrowLeft", "ArrowRight", "Home", "End"].includes(event.key)) return;
+  event.preventDefault();
+  const days = [...document.querySelectorAll(".chart-day")];
+  const at = days.indexOf(day);
+  const next = { ArrowLeft: days[at - 1], ArrowRight: days[at + 1], Home: days[0], End: days.at(-1) }[event.key];
+  if (!next) return;
+  day.setAttribute("tabindex", "-1");
+  next.setAttribute("tabindex", "0");
+  next.focus();
+});
