@@ -39,6 +39,19 @@ func TestDashboardReadsFewOfWhatWentWrong(t *testing.T) {
 		measured := &store{DB: openWith(t, dsn, "-c plan_cache_mode="+mode), TB: t, ctx: s.ctx, scope: s.scope}
 		measured.expectFewFailed(cancelled.EndpointID)
 		measured.expectFewErrors(codes)
+		period := domain.Period{Start: start.AddDate(-1, 0, 0), End: start.AddDate(1, 0, 0)}
+		var last *domain.BilledSession
+		for _, read := range []string{"the first billed sessions", "the next billed sessions"} {
+			measured.expectFew(read, func() error {
+				page, err := measured.BilledSessions(s.ctx, s.scope.AccountID, period, last, 25)
+				if len(page) == 25 {
+					last = &page[24]
+				} else {
+					t.Errorf("%s: %d, want 25", read, len(page))
+				}
+				return err
+			})
+		}
 		for name, f := range map[string]domain.SessionFilter{"by customer": {CustomerEmail: "many@customer.example"}, "by reference": {ReferenceID: "MANY"}} {
 			measured.expectFew("count "+name, func() error {
 				n, err := measured.CountSessions(s.ctx, s.scope, f, start, 100)
@@ -77,14 +90,14 @@ func (s *store) manyErrors(n int) []domain.Code {
 	return []domain.Code{domain.CodeSessionNotFound, domain.CodeValidation, domain.CodeUnauthorized}
 }
 
-// manyOfOneCustomer makes n expired sessions of one customer, and n cancelled
-// ones of others.
+// manyOfOneCustomer makes n expired sessions of one customer, n cancelled ones of
+// others, and n live ones.
 func (s *store) manyOfOneCustomer(n int) {
 	s.Helper()
 	_, err := s.Raw().ExecContext(s.ctx, `
 		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, reference_id, metadata, created_at, expires_at)
-		SELECT gen_random_uuid(), $1, false, status, 'financial_statement', of || '@customer.example', upper(of), '{}', $2::timestamptz - i * interval '1 minute', $2
-		FROM generate_series(1, $3::int) i, LATERAL (VALUES ('many', 'expired'), ('other' || i, 'cancelled')) o (of, status)`, s.scope.AccountID, start, n)
+		SELECT gen_random_uuid(), $1, livemode, status, 'financial_statement', of || '@customer.example', upper(of), '{}', $2::timestamptz - i * interval '1 minute', $2
+		FROM generate_series(1, $3::int) i, LATERAL (VALUES ('many', 'expired', false), ('other' || i, 'cancelled', false), ('live', 'expired', true)) o (of, status, livemode)`, s.scope.AccountID, start, n)
 	s.ok(err)
 }
 
