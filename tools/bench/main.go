@@ -22,7 +22,7 @@ func main() {
 	seconds := flag.Int("seconds", 6, "how long each load runs")
 	history := flag.Int("sessions", 1_000_000, "number of sessions in the long history")
 	deliveries := flag.Int("deliveries", 1_000_000, "number of old deliveries")
-	only := flag.String("only", "", "run only these parts, separated by commas: throughput, memory, pages, autosave, latency, webhooks, fairness, history, dashboard; or backlog, a part of webhooks")
+	only := flag.String("only", "", "run only these parts, separated by commas: throughput, memory, pages, autosave, latency, webhooks, fairness, history, streams, dashboard; or backlog, a part of webhooks")
 	burnt := flag.Duration("burn", 0, "only use that much processor time a second, for another bench to measure beside it")
 	binary := flag.String("candor", "bin/candor", "the built service")
 	flag.Parse()
@@ -73,7 +73,7 @@ func (b *bench) parts(only string) ([]part, error) {
 	all := []part{
 		{"throughput", b.throughput}, {"memory", b.memory}, {"pages", b.formPages}, {"autosave", b.autosaves},
 		{"latency", b.webhookLatency}, {"webhooks", b.webhooks}, {"fairness", b.fairness}, {"history", b.longHistory},
-		{"dashboard", b.dashboardPages},
+		{"streams", b.streams}, {"dashboard", b.dashboardPages},
 	}
 	if only == "" {
 		return all, nil
