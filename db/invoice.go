@@ -26,8 +26,16 @@ func (tx *Tx) InsertInvoice(ctx context.Context, i *domain.Invoice) error {
 		INSERT INTO invoice (`+invoiceColumns+`)
 		VALUES (:id, :number, :account_id, :subscription_id, :period_start, :period_end, :issued_at, :due_at, :account_name, :billing_email, :currency,
 			:sessions_used, :lines, :total_cents, :gst_basis_points, :gst_cents, :seller, :buyer, :status, :failures, :early_failures, :failure_reason, :next_attempt_at, :settled_at, :reference)`, i)
-	tx.Announce(domain.Scope{AccountID: i.AccountID, Livemode: true}, domain.InvoiceChanged, nil)
+	tx.announceInvoice(i)
 	return wrap(err, "insert invoice")
+}
+
+// announceInvoice tells those who follow the account's invoices, which pages of both
+// modes show.
+func (tx *Tx) announceInvoice(i *domain.Invoice) {
+	for _, live := range []bool{false, true} {
+		tx.Announce(domain.Scope{AccountID: i.AccountID, Livemode: live}, domain.InvoiceChanged, nil)
+	}
 }
 
 // Invoices returns up to limit invoices of an account, the newest first, from
@@ -104,7 +112,7 @@ func (tx *Tx) UpdatePayment(ctx context.Context, i *domain.Invoice) error {
 		UPDATE invoice SET status = :status, failures = :failures, early_failures = :early_failures, failure_reason = :failure_reason, next_attempt_at = :next_attempt_at,
 			settled_at = :settled_at, reference = :reference
 		WHERE id = :id`, i)
-	tx.Announce(domain.Scope{AccountID: i.AccountID, Livemode: true}, domain.InvoiceChanged, nil)
+	tx.announceInvoice(i)
 	return changedOne(result, err, "update payment")
 }
 

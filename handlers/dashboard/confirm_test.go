@@ -113,6 +113,7 @@ func lateCases() map[string]lateCase {
 		"POST /webhooks/secret/switch":  {path: "webhooks/secret/switch", first: afterPosts("next"), effect: "webhook_secret.switched", want: "webhooks/settings"},
 		"POST /webhooks/secret/restore": {path: "webhooks/secret/restore", first: afterPosts("next", "switch"), effect: "webhook_secret.restored", want: "webhooks/settings"},
 		"POST /webhooks/secret/abandon": {path: "webhooks/secret/abandon", first: afterPosts("next"), effect: "webhook_secret.next_abandoned", want: "webhooks/settings"},
+		"POST /quickstart/key":          {path: "quickstart/key", effect: "api_key.created", status: ok, want: "candor_test_"},
 		"POST /keys":                    {path: "keys", form: fields("name=Loans&access=restricted&permissions=sessions:read&permissions=data:read"), effect: "api_key.created", status: ok, want: "candor_test_"},
 		"GET /keys/new":                 {path: "keys/new", want: "New API key"},
 		"POST /keys/:key/rotate":        {path: "keys/{id}/rotate", first: newKey, form: fields("overlap=1h"), effect: "api_key.rotated", status: ok, want: "The old key works until"},

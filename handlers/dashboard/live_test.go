@@ -248,3 +248,54 @@ func TestLiveStreamsAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestListsFollowFromTheirNewestRow: what came since is counted and the rows stay.
+func TestListsFollowFromTheirNewestRow(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	owner := h.Staff(domain.RoleOwner)
+	self := func(path string) string {
+		t.Helper()
+		page := owner.WantPage(owner.Get(path), http.StatusOK)
+		for _, part := range page.All("div") {
+			if part.Attr("id") == "list" {
+				return part.Attr("hx-get")
+			}
+		}
+		t.Fatalf("%s has no list that follows", path)
+		return ""
+	}
+	key := harness.QueryOne[domain.KeyID](h, `SELECT id FROM api_key WHERE account_id = $1 AND NOT livemode LIMIT 1`, h.Account.AccountID)
+	add := func() {
+		h.Clock.Advance(time.Second)
+		s := h.NewSession(h.TestScope(), domain.NewSession{WebhookURL: "https://lender.example/hook"})
+		h.Open(s.ID)
+		h.OK(h.DB.InsertAPIRequests(t.Context(), []domain.APIRequest{{ID: domain.NewRequestID(h.Clock.Now()), AccountID: h.Account.AccountID, KeyID: key, Method: "GET", Route: "/v1/sessions", Status: http.StatusOK}}))
+	}
+	add()
+	paths := map[string]string{}
+	for _, path := range []string{"/dashboard/test/sessions", "/dashboard/test/sessions?status=in_progress", "/dashboard/test/webhooks", "/dashboard/test/requests", "/dashboard/test/events"} {
+		paths[path] = self(path)
+	}
+	add()
+	add()
+	for path, list := range paths {
+		page := owner.WantPage(owner.Get(list), http.StatusOK, "2 new")
+		if page.Link("2 new") != path {
+			t.Errorf("%s: the new rows are at %s", path, page.Link("2 new"))
+		}
+		if again := self(list); again != list {
+			t.Errorf("%s fetches %s next", list, again)
+		}
+	}
+	for range domain.NewMost {
+		add()
+	}
+	for path, list := range paths {
+		if path != "/dashboard/test/events" {
+			owner.WantPage(owner.Get(list), http.StatusOK, "100 or more new")
+		}
+	}
+	owner.WantPage(owner.Get("/dashboard/test/sessions?newest=x"), http.StatusNotFound)
+	owner.WantPage(owner.Get("/dashboard/test/sessions?newest="+domain.NewSessionID().String()), http.StatusNotFound)
+}

@@ -19,6 +19,9 @@ import (
 // requestsPerPage is how many API requests a page lists.
 const requestsPerPage = 50
 
+// requestsPause is how often the log is looked at while requests come, in seconds.
+const requestsPause = 3
+
 // ShowRequests lists the latest API requests.
 func (s *Server) ShowRequests(c echo.Context, v *Visit) error {
 	ctx := c.Request().Context()
@@ -36,11 +39,30 @@ func (s *Server) ShowRequests(c echo.Context, v *Visit) error {
 		Reach: domain.RequestReach,
 	}
 	page.Errors, page.Keys, page.Of = view.ErrorItems(errs), keys, shown.Title()
+	page.Live = view.Live{Topics: domain.RequestLogged, Pause: requestsPause}
+	newest, err := newestIn(c, domain.ParseRequestID)
+	if err != nil {
+		return err
+	}
+	if errs == nil && page.First && newest != nil {
+		latest, _, _, err := s.RequestLog.Page(ctx, v.Scope, filter, nil, domain.NewMost)
+		if err != nil {
+			return err
+		}
+		for page.Newer < len(latest) && latest[page.Newer].ID.Compare(*newest) > 0 {
+			page.Newer++
+		}
+		next := newest.Next()
+		before = &next
+	}
 	if errs == nil {
 		page.Requests, page.More, page.Exhausted, err = s.RequestLog.Page(ctx, v.Scope, filter, before, requestsPerPage)
 	}
 	if err != nil {
 		return err
+	}
+	if page.First && newest == nil && len(page.Requests) > 0 {
+		page.Page = page.From(page.Requests[0].ID.String())
 	}
 	return web.Render(c, http.StatusOK, view.Requests(page))
 }

@@ -4,6 +4,7 @@
 package domain
 
 import (
+	"bytes"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -146,6 +147,20 @@ func (id *ID[K]) UnmarshalText(b []byte) error {
 	*id = parsed
 	return nil
 }
+
+// Next is the next id in their order.
+func (id ID[K]) Next() ID[K] {
+	for i := len(id.UUID) - 1; i >= 0; i-- {
+		if id.UUID[i]++; id.UUID[i] != 0 {
+			break
+		}
+	}
+	return id
+}
+
+// Compare is negative if the id comes before the other in their order, which is that of
+// their times.
+func (id ID[K]) Compare(other ID[K]) int { return bytes.Compare(id.UUID[:], other.UUID[:]) }
 
 // Value stores the id as a uuid.
 func (id ID[K]) Value() (driver.Value, error) { return id.UUID.String(), nil }

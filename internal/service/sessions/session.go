@@ -4,7 +4,6 @@
 package sessions
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -114,14 +113,10 @@ func (s *Service) From(ctx context.Context, scope domain.Scope, f domain.Session
 	if err != nil {
 		return nil, 0, err
 	}
-	for newer < len(latest) && cmp.Or(latest[newer].CreatedAt.Compare(first.CreatedAt), bytes.Compare(latest[newer].ID.UUID[:], first.ID.UUID[:])) > 0 {
+	for newer < len(latest) && cmp.Or(latest[newer].CreatedAt.Compare(first.CreatedAt), latest[newer].ID.Compare(first.ID)) > 0 {
 		newer++
 	}
-	for i := len(first.ID.UUID) - 1; i >= 0; i-- { // the next id, so that it is among those below
-		if first.ID.UUID[i]++; first.ID.UUID[i] != 0 {
-			break
-		}
-	}
+	first.ID = first.ID.Next() // so that it is among those below
 	slice, err = s.below(ctx, scope, f, first, limit)
 	return slice, newer, err
 }
