@@ -219,7 +219,7 @@ func triesWebhooks(h *harness.Harness, tab *browsertest.Tab, base, receiver stri
 	failed := failedAt(h, receiver+"/hook", http.StatusServiceUnavailable, webhook.ClassStatus)
 	tab.Open(base + "/dashboard/test/webhooks?state=failed")
 	tab.Click("tbody .row-link[href*=deliveries]")
-	tab.WaitForURL(failed.ID.String())
+	tab.WaitForURL(failed.ID.String() + "?list=state%3Dfailed")
 	tab.Click("form[action$=retry] button")
 	tab.WaitForText("#announcement", "Sent again with the same id")
 	tab.WaitForText("form[action$=retry]", "Retry now")
