@@ -67,15 +67,15 @@ func (tx *Tx) countKeyNetworks(ctx context.Context, lines []domain.APIRequest) e
 	return wrap(err, "count networks of API keys")
 }
 
-// KeyNetworks returns the networks that a key of the scope was used from, last
-// used first.
-func (q *Queries) KeyNetworks(ctx context.Context, scope domain.Scope, id domain.KeyID) ([]domain.KeyNetwork, error) {
+// KeyNetworks returns up to limit networks that a key of the scope was used from,
+// last used first.
+func (q *Queries) KeyNetworks(ctx context.Context, scope domain.Scope, id domain.KeyID, limit int) ([]domain.KeyNetwork, error) {
 	var out []domain.KeyNetwork
 	err := q.all(ctx, &out, `
 		SELECT n.key_id, n.network, n.address, n.first_at, n.last_at, n.requests, n.state = 2 AS new
 		FROM api_key k JOIN api_key_network n ON n.key_id = k.id
 		WHERE k.id = $1 AND k.account_id = $2 AND k.livemode = $3
-		ORDER BY n.last_at DESC, n.network LIMIT `+maxKeyNetworks, id, scope.AccountID, scope.Livemode)
+		ORDER BY n.last_at DESC, n.network LIMIT $4`, id, scope.AccountID, scope.Livemode, limit)
 	return out, wrap(err, "list networks of an API key")
 }
 

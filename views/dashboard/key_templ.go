@@ -474,7 +474,7 @@ func keyNetworks(k KeyPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "<p class=\"list-note\">Candor keeps each network for 90 days after its last use, and counts requests a second or two after they were made.</p></section>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "<p class=\"list-note\">The 100 networks that used this key last. Candor keeps each for 90 days after its last use.</p></section>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -27,12 +27,15 @@ func (s *Service) Use(ctx context.Context, scope domain.Scope, id domain.KeyID) 
 		return nil, errKeyNotFound
 	}
 	use := &Use{Key: all[at], Keys: all}
-	if use.Networks, err = s.DB.KeyNetworks(ctx, scope, id); err != nil {
+	if use.Networks, err = s.DB.KeyNetworks(ctx, scope, id, MaxNetworks); err != nil {
 		return nil, err
 	}
 	use.Uses, err = s.DB.KeyUses(ctx, scope, id, s.Clock.Now().Add(-domain.RequestRetention))
 	return use, err
 }
+
+// MaxNetworks is how many networks of a key are shown.
+const MaxNetworks = 100
 
 // maxNewNetworks is how many new networks the list of keys shows.
 const maxNewNetworks = 10
