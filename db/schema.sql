@@ -188,6 +188,16 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION public.keep_staff_seen() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    UPDATE staff_user SET seen_at = OLD.seen_at
+    WHERE id = OLD.staff_id AND OLD.stage = 'full' AND (seen_at IS NULL OR seen_at < OLD.seen_at);
+    RETURN NULL;
+END
+$$;
+
 CREATE FUNCTION public.refuse_change() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -749,6 +759,7 @@ CREATE TABLE public.staff_user (
     must_change_password boolean DEFAULT false NOT NULL,
     webhook_emails boolean DEFAULT true NOT NULL,
     key_emails boolean DEFAULT true NOT NULL,
+    seen_at timestamp with time zone,
     CONSTRAINT staff_user_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'support'::text, 'finance'::text])))
 );
 
@@ -1184,6 +1195,8 @@ CREATE TRIGGER session_counted_update AFTER UPDATE ON public.session REFERENCING
 CREATE TRIGGER session_form_counted AFTER UPDATE ON public.session FOR EACH ROW WHEN ((((old.accessed_at IS NULL) AND (new.accessed_at IS NOT NULL)) OR ((old.completed_at IS NULL) AND (new.completed_at IS NOT NULL)))) EXECUTE FUNCTION public.count_form();
 
 CREATE TRIGGER session_searched AFTER INSERT OR DELETE OR UPDATE OF customer_name, customer_email, reference_id ON public.session FOR EACH ROW EXECUTE FUNCTION public.keep_session_search();
+
+CREATE TRIGGER staff_seen AFTER DELETE ON public.staff_session FOR EACH ROW EXECUTE FUNCTION public.keep_staff_seen();
 
 ALTER TABLE ONLY public.alert
     ADD CONSTRAINT alert_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;

@@ -137,3 +137,20 @@ func TestAuditLog(t *testing.T) {
 		}
 	}
 }
+
+// TestLastSeenSurvivesSigningOut: the team's page says when each person was last there,
+// and what each role opens.
+func TestLastSeenSurvivesSigningOut(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	support, owner := h.Staff(domain.RoleSupport), h.Owner()
+	support.Get("/dashboard/test")
+	before := owner.WantPage(owner.Get("/dashboard/test/team"), http.StatusOK, "Opens home and billing", "Two-step sign-in is optional")
+	support.Post("/dashboard/sign-out", nil)
+	after := owner.WantPage(owner.Get("/dashboard/test/team"), http.StatusOK)
+	for i, row := range before.Rows() {
+		if row[3] == "–" || after.Rows()[i][3] != row[3] {
+			t.Errorf("%s was last seen %q, after signing out %q", row[0], row[3], after.Rows()[i][3])
+		}
+	}
+}

@@ -51,10 +51,10 @@ type RoleInfo struct {
 
 // RoleTable describes every role, in the order in which the dashboard shows them.
 var RoleTable = []RoleInfo{
-	{RoleOwner, "Owner", "everything", []Capability{UseDashboard, UseSessions, DownloadData, ManageKeys, ManageWebhooks, ReadRequests, UseBilling, ManageAccount}},
-	{RoleDeveloper, "Developer", "keys, webhooks, sessions, data", []Capability{UseDashboard, UseSessions, DownloadData, ManageKeys, ManageWebhooks, ReadRequests}},
-	{RoleSupport, "Support", "sessions", []Capability{UseDashboard, UseSessions}},
-	{RoleFinance, "Finance", "billing", []Capability{UseDashboard, UseBilling}},
+	{RoleOwner, "Owner", "opens everything", []Capability{UseDashboard, UseSessions, DownloadData, ManageKeys, ManageWebhooks, ReadRequests, UseBilling, ManageAccount}},
+	{RoleDeveloper, "Developer", "opens sessions with customers’ data, API keys, webhooks, events and API requests", []Capability{UseDashboard, UseSessions, DownloadData, ManageKeys, ManageWebhooks, ReadRequests}},
+	{RoleSupport, "Support", "opens sessions, and customers’ data only if you allow it", []Capability{UseDashboard, UseSessions}},
+	{RoleFinance, "Finance", "opens home and billing", []Capability{UseDashboard, UseBilling}},
 }
 
 // Roles lists the roles.
@@ -209,5 +209,5 @@ type TeamMember struct {
 	Staff
 	TwoStep    bool       `db:"two_step"`
 	HasPasskey bool       `db:"has_passkey"`
-	SeenAt     *time.Time `db:"seen_at"` // in a session that is kept, nil for none
+	SeenAt     *time.Time `db:"seen_at"` // nil for never
 }
