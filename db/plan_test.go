@@ -133,6 +133,10 @@ func requests(s *store) map[string]func() error {
 			_, err := s.Usage(s.ctx, s.scope, time.UTC, start.AddDate(-1, 0, 0), start, start)
 			return err
 		},
+		"median": func() error {
+			_, err := s.CompletionMedian(s.ctx, s.scope, start.AddDate(0, 0, -3), start)
+			return err
+		},
 		"sections":  func() error { _, err := s.Sections(s.ctx, id); return err },
 		"data key":  func() error { _, _ = s.SessionKey(s.ctx, id); return nil }, // none is stored
 		"unsealed":  func() error { _, err := s.UnsealedSessions(s.ctx, id, 200); return err },

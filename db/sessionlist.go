@@ -164,7 +164,7 @@ func overdue(clause sqlText) sqlText {
 // can expire on one day, so it has a limit.
 func (c *conditions) expiring(f domain.SessionFilter, now time.Time) sqlText {
 	return "(SELECT * FROM session WHERE account_id = $1 AND livemode = $2 AND status IN ('pending', 'in_progress')" +
-		" AND expires_at > " + c.arg(now) + " AND expires_at < " + c.arg(*f.ExpiresBefore) + " ORDER BY expires_at LIMIT 1000) expiring"
+		" AND expires_at > " + c.arg(now) + " AND expires_at < " + c.arg(*f.ExpiresBefore) + " ORDER BY expires_at LIMIT " + c.arg(domain.ExpiringMost) + ") expiring"
 }
 
 // countMatching counts the sessions themselves. Those of one reference or

@@ -7,7 +7,6 @@ import (
 
 	"candor/handlers/web"
 	"candor/internal/domain"
-	"candor/internal/service/home"
 	view "candor/views/dashboard"
 )
 
@@ -32,7 +31,7 @@ func (s *Server) ShowHome(c echo.Context, v *Visit) error {
 		}
 	}
 	if page.Sessions {
-		page.Expiring, page.ExpiringOrMore = figures.Expiring, figures.Expiring >= home.ExpiringMost
+		page.Expiring, page.ExpiringOrMore = figures.Expiring, figures.Expiring == domain.ExpiringMost
 	}
 	if v.Scope.Livemode && v.Staff.May(domain.UseBilling) {
 		page.Unpaid, page.NoSubscription = figures.Unpaid, figures.Subscription == nil && v.Staff.Approved

@@ -122,7 +122,7 @@ type SessionFilter struct {
 	CreatedAfter  *time.Time `query:"created_after" doc:"Only sessions created after this moment, itself excluded."`
 	CreatedBefore *time.Time `query:"created_before" doc:"Only sessions created before this moment, itself excluded."`
 	Search        string     // words, each a part of the name, the address or the reference; of the dashboard alone
-	ExpiresBefore *time.Time // only open sessions whose link expires before this, the first 1,000; of the dashboard alone
+	ExpiresBefore *time.Time // only open sessions whose link expires before this, the first ExpiringMost; of the dashboard alone
 }
 
 // SessionFilters are the filters of lists of sessions.
@@ -142,6 +142,10 @@ func (f SessionFilter) Counted() bool { return counted(SessionFilters, &f) }
 
 // ByCustomer reports whether the filter names a customer or a reference.
 func (f SessionFilter) ByCustomer() bool { return f.ReferenceID != "" || f.CustomerEmail != "" }
+
+// ExpiringMost is how many of the links that expire first are listed and counted.
+// Reading 300 takes less than 2 ms.
+const ExpiringMost = 300
 
 // CountMost is how far a page counts if no counter is kept.
 const CountMost = 10_000

@@ -38,7 +38,7 @@ type Figures struct {
 	Subscription *billing.CurrentSubscription // nil in test mode, and without one
 	HasKey       bool                         // or had one lately
 	Opened       bool                         // a customer has opened a session, whatever became of it
-	Expiring     int                          // open sessions whose link expires before the until of Figures, ExpiringMost at most
+	Expiring     int                          // open sessions whose link expires before the until of Figures, domain.ExpiringMost at most
 	Unpaid       *domain.Invoice              // the oldest that someone has to pay; nil for none, and in test mode
 }
 
@@ -50,13 +50,9 @@ type Median struct {
 	Exact bool
 }
 
-const (
-	// ExpiringMost is how far expiring links are counted.
-	ExpiringMost = 1000
-	// exactMost is of how many created sessions a median is exact. Reading 1,000
-	// takes some 2 ms.
-	exactMost = 1000
-)
+// exactMost is of how many created sessions a median is exact. Reading 1,000
+// takes some 2 ms.
+const exactMost = 1000
 
 // Figures returns what the home page shows of the scope. Its days are those of
 // the zone, which is the account's; links that expire before until are counted. It
@@ -86,7 +82,7 @@ func (s *Service) Figures(ctx context.Context, scope domain.Scope, zone *time.Lo
 	if h.MedianBefore, err = s.median(ctx, scope, zone, h.Before, first.AddDate(0, 0, -days), first.AddDate(0, 0, -1), times); err != nil {
 		return nil, err
 	}
-	if h.Expiring, err = s.DB.CountSessions(ctx, scope, domain.SessionFilter{ExpiresBefore: &until}, now, ExpiringMost); err != nil {
+	if h.Expiring, err = s.DB.CountSessions(ctx, scope, domain.SessionFilter{ExpiresBefore: &until}, now, 0); err != nil {
 		return nil, err
 	}
 	for _, status := range domain.Statuses {

@@ -140,7 +140,7 @@ func (s *Service) below(ctx context.Context, scope domain.Scope, f domain.Sessio
 	slice := &Slice{Sessions: sessions[:min(limit, len(sessions))], Total: len(sessions), More: len(sessions) > limit}
 	if slice.More || last != nil {
 		slice.Total, err = s.DB.CountSessions(ctx, scope, f, now, domain.CountMost)
-		slice.OrMore = slice.Total == domain.CountMost && !f.Counted()
+		slice.OrMore = slice.Total == domain.CountMost && !f.Counted() || f.ExpiresBefore != nil && slice.Total == domain.ExpiringMost
 	}
 	return slice, err
 }
