@@ -168,7 +168,7 @@ func TestSupportRenewsALinkInABrowser(t *testing.T) {
 		click("#q")
 		tab.Press("craig@customer.example\r")
 		tab.WaitForText("#list", "1 session")
-		click("#list a[href$='" + session.ID.String() + "']")
+		click("#list .row-link[href*='" + session.ID.String() + "']")
 		before := tab.Text("#session-link")
 		click(".renew-fold > summary")
 		view(tab, "session-renew")
