@@ -49,11 +49,15 @@ func (tx *Tx) Announce(scope domain.Scope, topics domain.Topics, session *domain
 }
 
 // announcers are a process's announcers of both channels.
-type announcers struct{ events, changes announcer }
+type announcers struct {
+	events, changes announcer
+	end             func() // ends the pauses; it can be called twice
+}
 
 func newAnnouncers(on *Queries) *announcers {
 	over := make(chan struct{})
 	return &announcers{
+		end:     sync.OnceFunc(func() { close(over) }),
 		events:  announcer{on: on, channel: eventChannel, over: over},
 		changes: announcer{on: on, channel: changeChannel, pause: changePause, over: over},
 	}
@@ -70,7 +74,7 @@ func (a *announcers) add(scope domain.Scope, topics domain.Topics, session *doma
 
 // close waits for what is being sent.
 func (a *announcers) close() {
-	close(a.events.over)
+	a.end()
 	a.events.sent.Wait()
 	a.changes.sent.Wait()
 }

@@ -61,7 +61,7 @@ func Routes() []Route {
 
 // table is every route of the server.
 func (s *server) table() []Route {
-	return slices.Concat(s.commonRoutes(), s.formRoutes(), s.authRoutes(), s.accountRoutes(), s.dashboardRoutes(), s.apiRoutes())
+	return slices.Concat(s.commonRoutes(), s.formRoutes(), s.authRoutes(), s.accountRoutes(), s.modeRoutes(), s.sharedRoutes(), s.apiRoutes())
 }
 
 func (s *server) commonRoutes() []Route {
@@ -170,8 +170,8 @@ func (s *server) accountRoutes() []Route {
 	}
 }
 
-// dashboardRoutes are the other pages for staff, below /dashboard/:mode.
-func (s *server) dashboardRoutes() []Route {
+// modeRoutes are the pages for staff about a mode, below /dashboard/:mode.
+func (s *server) modeRoutes() []Route {
 	d := s.dashboard
 	return []Route{
 		staff(get, "", domain.UseDashboard, d.ShowHome),
@@ -223,7 +223,14 @@ func (s *server) dashboardRoutes() []Route {
 		staff(post, "/keys/:key/delete", domain.ManageKeys, d.DeleteKey, confirmed("delete this API key")),
 		staff(get, "/requests", domain.ReadRequests, d.ShowRequests),
 		staff(get, "/requests/:request", domain.ReadRequests, d.ShowRequest),
+	}
+}
 
+// sharedRoutes are the pages for staff about the account, which are the same in
+// both modes, below /dashboard/:mode.
+func (s *server) sharedRoutes() []Route {
+	d := s.dashboard
+	return []Route{
 		staff(get, "/billing", domain.UseBilling, d.ShowBilling, shared),
 		staff(post, "/billing/email", domain.UseBilling, d.ChangeBillingEmail, shared, confirmed("change where invoices are sent")),
 		staff(post, "/billing/details", domain.UseBilling, d.ChangeInvoiceDetails, shared),
