@@ -42,6 +42,14 @@ func (p Page) stream() string {
 	return p.URL("live") + "?" + query.Encode()
 }
 
+// connecting are the attributes of the element that opens the stream. They stand here
+// because htmx's checker doesn't know that hx-sse:connect makes a request.
+func (p Page) connecting() templ.Attributes {
+	return templ.Attributes{
+		"hx-sse:connect": p.stream(), "hx-sse:close": "end", "hx-trigger": "connect", "hx-swap": "none", "hx-headers": byItself,
+	}
+}
+
 func (p Page) topics(separator string) string {
 	return strings.Join(p.follows().Names(), separator)
 }
