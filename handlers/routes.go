@@ -38,6 +38,9 @@ type Route struct {
 	disabled  bool             // by the configuration
 }
 
+// AnswersHead reports whether a GET route answers HEAD, too.
+func (r Route) AnswersHead() bool { return !r.getAlone }
+
 // A Class is who may make a request, and by what it is protected.
 type Class string
 

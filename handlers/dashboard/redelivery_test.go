@@ -67,8 +67,8 @@ func TestManyAreSentAgain(t *testing.T) {
 	path := redeliveries + "/" + id.String()
 	developer.WantRedirect(answer, path)
 	running := developer.WantPage(developer.Get(path), http.StatusOK, "Retry started", "Retrying 4 deliveries", "Running", "Waiting 4", "Retried 0").Offers("Stop", "Refresh")
-	if !strings.Contains(running.Source, `hx-trigger="load delay:2s"`) {
-		t.Error("the page of what is running doesn't ask for itself again")
+	if !strings.Contains(running.Source, "hx-sse:connect") {
+		t.Error("the page of what is running doesn't follow it")
 	}
 	developer.WantPage(developer.Get(redeliveries+"?preview=1&since="+since), http.StatusOK, "Another retry is running")
 	stepRedelivery(h, id)
@@ -83,8 +83,8 @@ func TestManyAreSentAgain(t *testing.T) {
 
 	developer.WantRedirect(developer.Post(path+"/stop", nil), path)
 	developer.WantPage(developer.Get(path), http.StatusOK, "Retry stopped. Deliveries that were not sent stay failed.", "2 of 4 deliveries retried", "Not sent 2", "Retried 2")
-	if strings.Contains(developer.Get(path).Body.String(), "hx-trigger") {
-		t.Error("the page of what has come to its end asks for itself again")
+	if strings.Contains(developer.Get(path).Body.String(), "hx-sse:connect") {
+		t.Error("the page of what has ended follows it")
 	}
 	developer.WantRedirect(developer.Post(path+"/stop", nil), path)
 	developer.WantPage(developer.Get(path), http.StatusOK, "It had already finished")

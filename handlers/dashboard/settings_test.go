@@ -184,7 +184,7 @@ func TestRetentionIsReviewed(t *testing.T) {
 	h.Get("/sessions/"+old.ID.String()+"/documents/"+document).WantError(http.StatusNotFound, "document_not_found", "")
 	h.Get("/sessions/" + old.ID.String() + "/data").WantStatus(http.StatusOK)
 	files(young, http.StatusOK)
-	owner.WantPage(owner.Get("/dashboard/test/sessions/"+old.ID.String()), http.StatusOK, "aren’t kept any more")
+	owner.WantPage(owner.Get("/dashboard/test/sessions/"+old.ID.String()), http.StatusOK, "their retention has ended")
 	retire := func(want int) {
 		t.Helper()
 		h.OK(h.DB.InTx(h.Context(), func(tx *db.Tx) error {
