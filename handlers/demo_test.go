@@ -54,7 +54,7 @@ func TestDemoPartner(t *testing.T) {
 			if strings.HasSuffix(path, "settings/retention") {
 				path += "?retention_days=30"
 			}
-			if route.Method == http.MethodGet && !strings.Contains(path, ":") && !strings.HasSuffix(path, "/receipt") {
+			if route.Method == http.MethodGet && route.AnswersHead() && !strings.Contains(path, ":") && !strings.HasSuffix(path, "/receipt") {
 				if answer := owner.Get(path); answer.Code != http.StatusOK {
 					t.Errorf("GET %s: %d\n%.500s", path, answer.Code, answer.Body)
 				}
