@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -41,20 +42,18 @@ func follows(h *harness.Harness, base string, s *harness.StaffBrowser, path stri
 	h.OK(err)
 	out := &stream{h: h, status: response.StatusCode, header: response.Header, said: make(chan string, 1000), stop: stop}
 	begun := make(chan struct{})
+	begins := sync.OnceFunc(func() { close(begun) })
 	go func() {
 		defer response.Body.Close()
 		defer close(out.said)
+		defer begins()
 		for lines := bufio.NewScanner(response.Body); lines.Scan(); {
-			name, is := strings.CutPrefix(lines.Text(), "event: ")
-			if is && name == "beat" && begun != nil {
-				close(begun)
-				begun = nil
-			} else if is && name != "beat" {
+			switch name, is := strings.CutPrefix(lines.Text(), "event: "); {
+			case is && name == "beat":
+				begins()
+			case is:
 				out.said <- name
 			}
-		}
-		if begun != nil {
-			close(begun)
 		}
 	}()
 	<-begun
