@@ -63,7 +63,7 @@ BEGIN
         INSERT INTO form_problem_count AS c (account_id, livemode, day, section, field, problem, sessions)
         SELECT s.account_id, s.livemode, (s.created_at AT TIME ZONE (SELECT a.time_zone FROM account a WHERE a.id = s.account_id))::date, NEW.name, split_part(p, ' ', 1), substr(p, strpos(p, ' ') + 1), 1
         FROM (SELECT unnest(NEW.problems) EXCEPT SELECT unnest(OLD.problems)) AS fresh (p)
-        ORDER BY p -- everyone in one order, so that nobody deadlocks
+        ORDER BY p -- all in one order, or transactions deadlock
         ON CONFLICT (account_id, livemode, day, section, field, problem) DO UPDATE SET sessions = c.sessions + 1;
     END IF;
     RETURN NULL;

@@ -2,11 +2,11 @@ package billing
 
 import (
 	"context"
+	"time"
 
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/statement"
-	"time"
 )
 
 // Running is a subscription's running period with what was used in it.

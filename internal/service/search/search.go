@@ -81,9 +81,8 @@ func (s *Service) byID(ctx context.Context, staff *domain.Staff, scope domain.Sc
 		}
 		return unlessMissing(err)
 	}
-	var event domain.EventID
-	if err := event.UnmarshalText([]byte(text)); err == nil && staff.May(domain.ManageWebhooks) {
-		event, err := s.DB.FindEvent(ctx, scope, event)
+	if id, err := domain.ParseEventID(text); err == nil && staff.May(domain.ManageWebhooks) {
+		event, err := s.DB.FindEvent(ctx, scope, id)
 		if err == nil {
 			found.Event = event
 		}
