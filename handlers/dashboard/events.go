@@ -55,9 +55,7 @@ func (s *Server) ListEvents(c echo.Context, v *Visit) error {
 		if err != nil {
 			return err
 		}
-		for page.Newer < len(latest) && latest[page.Newer].Sequence > newest {
-			page.Newer++
-		}
+		page.Newer = countNewer(latest, func(e domain.FeedEvent) bool { return e.Sequence > newest })
 		search.Before = newest + 1
 	}
 	if errs == nil {

@@ -149,6 +149,15 @@ func newestIn[ID any](c echo.Context, parse func(string) (ID, error)) (*ID, erro
 	return &id, nil
 }
 
+// countNewer returns how many of a list's latest rows, newest first, came after it was
+// shown.
+func countNewer[Row any](latest []Row, came func(Row) bool) int {
+	if shown := slices.IndexFunc(latest, func(r Row) bool { return !came(r) }); shown >= 0 {
+		return shown
+	}
+	return len(latest)
+}
+
 // An hourTwice says which one is meant of a time that comes twice when clocks are
 // put back.
 type hourTwice int

@@ -49,9 +49,7 @@ func (s *Server) ShowRequests(c echo.Context, v *Visit) error {
 		if err != nil {
 			return err
 		}
-		for page.Newer < len(latest) && latest[page.Newer].ID.Compare(*newest) > 0 {
-			page.Newer++
-		}
+		page.Newer = countNewer(latest, func(r domain.APIRequest) bool { return r.ID.Compare(*newest) > 0 })
 		next := newest.Next()
 		before = &next
 	}

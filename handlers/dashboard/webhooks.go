@@ -38,9 +38,7 @@ func (s *Server) ShowWebhooks(c echo.Context, v *Visit) error {
 		if err != nil {
 			return err
 		}
-		for page.Newer < len(latest) && latest[page.Newer].Sequence > newest {
-			page.Newer++
-		}
+		page.Newer = countNewer(latest, func(d domain.ListedDelivery) bool { return d.Sequence > newest })
 		before = newest + 1
 	}
 	if errs == nil {
