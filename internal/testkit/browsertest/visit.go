@@ -55,7 +55,10 @@ func (tab *Tab) Type(selector, text string) {
 	tab.do("wait for "+selector, chromedp.WaitReady(chromedp.CSS(selector)))
 	// chromedp.Clear leaves what was typed where a morphed page kept the input.
 	Eval[bool](tab, fmt.Sprintf("document.querySelector(%q).value = '', true", selector))
-	tab.do("type into "+selector, chromedp.SendKeys(chromedp.CSS(selector), text))
+	// chromedp.SendKeys reads the node's attributes without its lock, a data race
+	// with a page that changes them.
+	tab.do("focus "+selector, chromedp.Focus(chromedp.CSS(selector), chromedp.NodeVisible))
+	tab.Press(text)
 }
 
 // Select chooses the option with that value in a select element.
