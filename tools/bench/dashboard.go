@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,6 +21,7 @@ const (
 	pageRequests = 200
 	pageWarmUp   = 20 // then PostgreSQL has chosen its generic plans
 	pageTarget   = 30 * time.Millisecond
+	searchTarget = 20 * time.Millisecond
 )
 
 // dashboardPages times every page of the dashboard for an account with a long
@@ -38,7 +40,11 @@ func (b *bench) dashboardPages(ctx context.Context, e *environment) error {
 		return err
 	}
 	for _, p := range pages {
-		get := harness.Request("GET", e.Addr, "/dashboard/test"+p.path, "", "Cookie: "+cookies, "Accept-Encoding: gzip")
+		headers := []string{"Cookie: " + cookies, "Accept-Encoding: gzip"}
+		if strings.HasPrefix(p.path, "/search") {
+			headers = append(headers, "HX-Request: true") // as while it is typed
+		}
+		get := harness.Request("GET", e.Addr, "/dashboard/test"+p.path, "", headers...)
 		warm, err := latencies(ctx, e.Addr, pageWarmUp, get, http.StatusOK)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
@@ -59,12 +65,15 @@ func (b *bench) dashboardPages(ctx context.Context, e *environment) error {
 		if err != nil {
 			return err
 		}
-		p99 := quantile(times, 0.99)
+		p99, target := quantile(times, 0.99), pageTarget
+		if strings.HasPrefix(p.path, "/search") {
+			target = searchTarget
+		}
 		b.add(row{
 			what: "Dashboard: " + p.name, figure: fmt.Sprintf("p99 %.1f ms, p50 %.1f ms, least %.1f ms", ms(p99), ms(quantile(times, 0.5)), ms(times[0])),
-			yardstick: fmt.Sprintf("CPU %.1f ms", ms(after-used)/float64(n)), ratio: "–", target: "p99 < 30 ms", met: p99 < pageTarget,
+			yardstick: fmt.Sprintf("CPU %.1f ms", ms(after-used)/float64(n)), ratio: "–", target: fmt.Sprintf("p99 < %.0f ms", ms(target)), met: p99 < target,
 		})
-		if p99 >= pageTarget {
+		if p99 >= target {
 			if err := e.showSlowest(ctx, p.name, get); err != nil {
 				return err
 			}
@@ -115,6 +124,7 @@ type partnerObjects struct {
 	Request    domain.RequestID    `db:"request"` // in the middle
 	Key        domain.KeyID        `db:"key"`
 	Audit      domain.AuditID      `db:"audit"` // in the middle
+	Event      domain.EventID      `db:"event"` // of the delivery
 }
 
 func (e *environment) partnerObjects(ctx context.Context) (*partnerObjects, error) {
@@ -124,7 +134,7 @@ func (e *environment) partnerObjects(ctx context.Context) (*partnerObjects, erro
 	}
 	var out partnerObjects
 	err = e.DB.Raw().GetContext(ctx, &out, `
-		SELECT d.id AS delivery, d.session_id AS session, d.endpoint_id AS endpoint, d.sequence,
+		SELECT d.id AS delivery, d.event_id AS event, d.session_id AS session, d.endpoint_id AS endpoint, d.sequence,
 			(SELECT id FROM session WHERE account_id = $1 AND NOT livemode ORDER BY created_at OFFSET (SELECT count(*) / 2 FROM session) LIMIT 1) AS middle,
 			(SELECT id FROM redelivery WHERE account_id = $1 ORDER BY created_at LIMIT 1) AS redelivery,
 			(SELECT id FROM api_request WHERE account_id = $1 AND NOT livemode ORDER BY id OFFSET $2 LIMIT 1) AS request,
@@ -194,7 +204,29 @@ func (e *environment) staffPages(ctx context.Context) ([]page, error) {
 		page{"audit log by who and action", "/audit?who=staff7%40lender.example&action=api_key.created"},
 		page{"audit log by who and action, none", "/audit?who=staff7%40lender.example&action=staff.signed_in"},
 		page{"audit log by days", "/audit?from=" + day(60) + "&to=" + day(50)},
-	), requestPages(of, day)...), nil
+		page{"webhook settings", "/webhooks/settings"}, page{"key", "/keys/" + of.Key.String()}, page{"leaked key", "/keys/" + of.Key.String() + "/leaked"},
+		page{"quickstart", "/quickstart"},
+		page{"events", "/events"}, page{"events, from the middle on", "/events?before=" + sequence}, page{"event", "/events/" + of.Event.String()},
+		page{"events by type", "/events?type=session.completed"}, page{"events of a type that isn't there", "/events?type=billing.invoice_paid"},
+		page{"events of a session", "/events?session=" + of.Session.String()}, page{"events by days", "/events?from=" + day(60) + "&to=" + day(50)},
+		page{"sessions not opened for 3 days", "/sessions?status=pending&to=" + day(3)}, page{"sessions that expire soon", "/sessions?expiring=3"},
+	), slices.Concat(requestPages(of, day), searchPages(of))...), nil
+}
+
+// searchPages search for what staff have: a name, or a part of one, of an address or
+// of a reference; an id; a few letters.
+func searchPages(of *partnerObjects) (pages []page) {
+	for what, text := range map[string]string{
+		"a first name of very many": "craig", "a whole name": "craig wowozni", "a last name": "znimorgan", "a part of a last name": "gansm",
+		"a name that isn't there": "zzyzzx", "an email": "customer777777@example.com", "a part of an email": "customer7777", "an email of very many": "qa@lender",
+		"a reference": "REF-777777", "a part of a reference": "f-77777", "two letters": "cr", "one letter": "a", "a part of every email": "example.com", "common parts": "mar son customer9",
+		"a session": of.Session.String(), "an event": of.Event.String(), "a delivery": of.Delivery.String(), "a request": of.Request.String(),
+		"a key": of.Key.String(), "the end of a key": "abcd", "an invoice": "CAN-000001",
+	} {
+		pages = append(pages, page{"search for " + what, "/search?q=" + url.QueryEscape(text)})
+	}
+	slices.SortFunc(pages, func(a, b page) int { return strings.Compare(a.name, b.name) })
+	return pages
 }
 
 func requestPages(of *partnerObjects, day func(ago int) string) []page {

@@ -61,6 +61,12 @@ func (e *environment) historyTimes(ctx context.Context, n int, reads map[string]
 	return out, nil
 }
 
+// customerName is SQL for the name of the i-th customer: one of 40 first names, and one
+// of 27,000 last names, so that one first name is common and a whole name is rare.
+const customerName = `(ARRAY['Craig','Jessica','Wei','Thi','Maria','James','Olivia','Noah','Aisha','Liam','Mia','Jack','Ruby','Henry','Zoe','Leo','Grace','Oscar','Ella','Hugo',
+	'Priya','Omar','Chloe','Ethan','Ivy','Lucas','Nina','Samir','Tara','Victor','Yuki','Ahmed','Bella','Diego','Freya','George','Hannah','Isaac','Kiri','Lachlan'])[1 + i % 40]
+	|| ' ' || initcap(part[1 + i % 30] || part[1 + i / 40 % 30] || part[1 + i / 1200 % 30])`
+
 // fill replaces the account's test sessions by n, spread evenly over 90 days and
 // all states, each with its own reference.
 func (e *environment) fill(ctx context.Context, n int) error {
@@ -72,16 +78,18 @@ func (e *environment) fill(ctx context.Context, n int) error {
 		`DELETE FROM session`,
 		`DELETE FROM session_count`,
 		fmt.Sprintf(`
-			INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, reference_id, metadata,
+			INSERT INTO session (id, account_id, livemode, status, form_type, customer_name, customer_email, reference_id, metadata,
 				created_at, expires_at, accessed_at, completed_at, pdf_ready_at, cancelled_at)
-			SELECT gen_random_uuid(), '%s', false, status, 'financial_statement', 'customer' || i || '@example.com', 'REF-' || i, '{}',
+			SELECT gen_random_uuid(), '%s', false, status, 'financial_statement', %s, 'customer' || i || '@example.com', 'REF-' || i, '{}',
 				at, CASE WHEN status IN ('expired') THEN at + interval '1 hour' ELSE now() + interval '30 days' END, at,
 				CASE WHEN status = 'completed' THEN at + interval '1 hour' END, CASE WHEN status = 'completed' THEN at + interval '1 hour' END,
 				CASE WHEN status = 'cancelled' THEN at + interval '1 hour' END
 			FROM (SELECT i, now() - interval '89 days' * i / %d - interval '2 hours' AS at,
 				(ARRAY['completed', 'expired', 'cancelled', 'in_progress', 'pending'])[1 + i %% 5] AS status
-				FROM generate_series(1, %d) i) n`, account.UUID, n, n),
+				FROM generate_series(1, %d) i) n,
+				(SELECT string_to_array('wo,zni,ak,mor,gan,son,nguy,en,smi,th,kel,ly,bar,ton,chan,dra,pat,el,ros,si,hay,es,mac,don,ald,fer,rei,ra,ko,vic', ',') AS part) p`, account.UUID, customerName, n, n),
 		`VACUUM ANALYZE session`,
+		`VACUUM ANALYZE session_search`,
 		`VACUUM ANALYZE session_count`,
 	} {
 		if _, err := e.DB.Raw().ExecContext(ctx, statement); err != nil {
