@@ -20,30 +20,35 @@ func (d DueAlert) Scope() domain.Scope {
 	return domain.Scope{AccountID: d.AccountID, Livemode: d.Livemode}
 }
 
-// alertSources are the conditions under which an endpoint is due for a kind of
-// alert at $1, each led by a partial index. An endpoint that flaps is reported
-// once a day, and as recovered only when it hasn't failed for ten minutes.
-var alertSources = map[domain.AlertKind]sqlText{
-	domain.AlertEndpointFailing: `alerted = 0 AND failing_since <= $1::timestamptz - interval '1 hour' AND failing_since > $1::timestamptz - interval '3 days'
-		AND (alerted_at IS NULL OR alerted_at <= $1::timestamptz - interval '1 day')`,
-	domain.AlertEndpointFailingLong: `alerted IN (0, 1) AND failing_since <= $1::timestamptz - interval '3 days'`,
-	domain.AlertEndpointRecovered:   `alerted > 0 AND failing_since IS NULL AND last_failure_at <= $1::timestamptz - interval '10 minutes'`,
+// An endpointAlert is a kind of alert about endpoints.
+type endpointAlert struct {
+	kind domain.AlertKind
+	// due is the condition under which an endpoint is to be reported at $1, led by a
+	// partial index.
+	due   sqlText
+	stage int // what the endpoint's alerted becomes
 }
 
-// alertStage is what an endpoint's alerted becomes by an alert.
-var alertStage = map[domain.AlertKind]int{domain.AlertEndpointFailing: 1, domain.AlertEndpointFailingLong: 2, domain.AlertEndpointRecovered: 0}
+// endpointAlerts report an endpoint that flaps once a day, and as recovered only when
+// it hasn't failed for ten minutes.
+var endpointAlerts = []endpointAlert{
+	{domain.AlertEndpointFailing, `alerted = 0 AND failing_since <= $1::timestamptz - interval '1 hour' AND failing_since > $1::timestamptz - interval '3 days'
+		AND (alerted_at IS NULL OR alerted_at <= $1::timestamptz - interval '1 day')`, 1},
+	{domain.AlertEndpointFailingLong, `alerted IN (0, 1) AND failing_since <= $1::timestamptz - interval '3 days'`, 2},
+	{domain.AlertEndpointRecovered, `alerted > 0 AND failing_since IS NULL AND last_failure_at <= $1::timestamptz - interval '10 minutes'`, 0},
+}
 
 // DueAlerts returns up to limit scopes that have something to report and have had
 // no alert of that kind within domain.AlertEvery.
 func (q *Queries) DueAlerts(ctx context.Context, now time.Time, limit int) ([]DueAlert, error) {
 	var out []DueAlert
-	for _, kind := range []domain.AlertKind{domain.AlertEndpointFailing, domain.AlertEndpointFailingLong, domain.AlertEndpointRecovered} {
+	for _, a := range endpointAlerts {
 		var due []DueAlert
 		err := q.all(ctx, &due, `
 			SELECT DISTINCT account_id, livemode, $2::text AS kind FROM webhook_endpoint e
-			WHERE `+alertSources[kind]+` AND NOT EXISTS (
+			WHERE `+a.due+` AND NOT EXISTS (
 				SELECT 1 FROM alert a WHERE a.account_id = e.account_id AND a.livemode = e.livemode AND a.kind = $2 AND a.created_at > $3)
-			LIMIT $4`, now, kind, now.Add(-domain.AlertEvery), limit)
+			LIMIT $4`, now, a.kind, now.Add(-domain.AlertEvery), limit)
 		if err != nil {
 			return nil, wrap(err, "find due alerts")
 		}
@@ -57,15 +62,17 @@ func (q *Queries) DueAlerts(ctx context.Context, now time.Time, limit int) ([]Du
 // reported, and returns it. Of two transactions that take the same, the second
 // gets none.
 func (tx *Tx) TakeAlerted(ctx context.Context, scope domain.Scope, kind domain.AlertKind, now time.Time) ([]domain.AlertSubject, error) {
-	if kind == domain.AlertKeyNetwork {
-		return tx.takeNewNetworks(ctx, scope)
+	for _, a := range endpointAlerts {
+		if a.kind == kind {
+			return tx.takeAlertedEndpoints(ctx, scope, a, now)
+		}
 	}
-	return tx.takeAlertedEndpoints(ctx, scope, kind, now)
+	return tx.takeNewNetworks(ctx, scope)
 }
 
-// takeAlertedEndpoints marks the scope's endpoints that are due for the kind as
+// takeAlertedEndpoints marks the scope's endpoints that are due for the alert as
 // reported, and returns them, longest first.
-func (tx *Tx) takeAlertedEndpoints(ctx context.Context, scope domain.Scope, kind domain.AlertKind, now time.Time) ([]domain.AlertSubject, error) {
+func (tx *Tx) takeAlertedEndpoints(ctx context.Context, scope domain.Scope, a endpointAlert, now time.Time) ([]domain.AlertSubject, error) {
 	var rows []struct {
 		ID     domain.EndpointID `db:"id"`
 		Origin string            `db:"origin"`
@@ -75,14 +82,14 @@ func (tx *Tx) takeAlertedEndpoints(ctx context.Context, scope domain.Scope, kind
 	// Locked in the order in which recorders lock them.
 	err := tx.all(ctx, &rows, `
 		WITH due AS MATERIALIZED (
-			SELECT id FROM webhook_endpoint WHERE account_id = $2 AND livemode = $3 AND `+alertSources[kind]+` ORDER BY id FOR UPDATE
+			SELECT id FROM webhook_endpoint WHERE account_id = $2 AND livemode = $3 AND `+a.due+` ORDER BY id FOR UPDATE
 		), taken AS (
 			UPDATE webhook_endpoint e SET alerted = $4::smallint, alerted_at = CASE WHEN $4::smallint = 0 THEN alerted_at ELSE $1 END
 			FROM due WHERE e.id = due.id
 			RETURNING e.*
 		)
 		SELECT id, origin, coalesce(failing_since, last_success_at, $1) AS since, coalesce(last_status_code::text, last_error_class, '') AS detail
-		FROM taken ORDER BY since, origin`, now, scope.AccountID, scope.Livemode, alertStage[kind])
+		FROM taken ORDER BY since, origin`, now, scope.AccountID, scope.Livemode, a.stage)
 	out := make([]domain.AlertSubject, len(rows))
 	for i, r := range rows {
 		out[i] = domain.AlertSubject{ID: r.ID.String(), Name: r.Origin, Since: r.Since.UTC(), Detail: r.Detail}

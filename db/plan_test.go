@@ -44,13 +44,17 @@ func TestRowsTouchedDontGrow(t *testing.T) {
 				measured.expectFew(name, request)
 			}
 			for name, f := range searches() {
-				measured.expectAtMost(searchRows, "search for "+name, func() error {
-					found, err := measured.SearchSessions(measured.ctx, measured.scope, f, nil, 26, start)
+				var found *db.FoundSessions
+				measured.expectAtMost(searchRows, "search for "+name, func() (err error) {
+					found, err = measured.SearchSessions(measured.ctx, measured.scope, f, nil, 26, start)
 					if err == nil && (len(found.Sessions) > 0) == (f.Search == "none") {
 						t.Errorf("search for %s: %d sessions", name, len(found.Sessions))
 					}
 					return err
 				})
+				if all, err := measured.CountSessions(measured.ctx, measured.scope, f, start, 0); err != nil || found.Total > all || found.Total < all && !found.OrMore {
+					t.Errorf("search for %s: %d found, more: %t; there are %d, %v", name, found.Total, found.OrMore, all, err)
+				}
 			}
 		})
 	}

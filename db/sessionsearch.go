@@ -36,12 +36,12 @@ func (q *Queries) SearchSessions(ctx context.Context, scope domain.Scope, f doma
 	if f.ExpiresBefore != nil {
 		return q.searchExpiring(ctx, scope, f, last, limit, now)
 	}
-	walked, err := q.walkSessions(ctx, scope, f, last, min(limit*searchWalk, maxSearchWalk), now)
+	walked, err := q.walkSessions(ctx, scope, f, last, min(limit*searchWalk, maxSearchWalk), limit, now)
 	if err != nil {
 		return nil, err
 	}
-	recent := &FoundSessions{Sessions: walked.hits[:min(limit, len(walked.hits))], Total: len(walked.hits), OrMore: walked.next != nil || last != nil}
-	if walked.next == nil && last == nil || len(walked.hits) >= limit {
+	recent := &FoundSessions{Sessions: walked.hits[:min(limit, len(walked.hits))], Total: walked.total, OrMore: walked.more || last != nil}
+	if len(walked.hits) >= limit || !walked.more && last == nil {
 		return recent, nil
 	}
 	patient, cancel := context.WithTimeout(ctx, searchPatience)
@@ -55,7 +55,7 @@ func (q *Queries) SearchSessions(ctx context.Context, scope domain.Scope, f doma
 
 // searchExpiring looks at all sessions that expire soon, which are few.
 func (q *Queries) searchExpiring(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, limit int, now time.Time) (*FoundSessions, error) {
-	walked, err := q.walkSessions(ctx, scope, f, nil, maxSearchWalk, now)
+	walked, err := q.walkSessions(ctx, scope, f, nil, maxSearchWalk, maxSearchWalk, now)
 	if err != nil {
 		return nil, err
 	}
@@ -63,18 +63,21 @@ func (q *Queries) searchExpiring(ctx context.Context, scope domain.Scope, f doma
 	if last != nil {
 		rest = rest[slices.IndexFunc(rest, func(s domain.Session) bool { return s.ID == last.ID })+1:]
 	}
-	return &FoundSessions{Sessions: rest[:min(limit, len(rest))], Total: len(walked.hits)}, nil
+	return &FoundSessions{Sessions: rest[:min(limit, len(rest))], Total: walked.total}, nil
 }
 
-// walkedSessions are those of a piece of a list that match, and its last session, from
-// which the next piece begins; nil after the end.
+// walkedSessions are the first of a piece of a list that match, how many do, whether the
+// list goes on, and from which session.
 type walkedSessions struct {
-	hits []domain.Session
-	next *domain.Session
+	hits  []domain.Session
+	total int
+	more  bool
+	next  *domain.Session // nil if not all hits were read
 }
 
-// walkSessions looks at the next n sessions of a list after last.
-func (q *Queries) walkSessions(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, n int, now time.Time) (*walkedSessions, error) {
+// walkSessions looks at the next n sessions of a list after last, and returns up to most
+// of those that match.
+func (q *Queries) walkSessions(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, n, most int, now time.Time) (*walkedSessions, error) {
 	l := newSessionList(scope, &f)
 	if last != nil {
 		l.below("created_at, id", last.CreatedAt, last.ID)
@@ -84,20 +87,24 @@ func (q *Queries) walkSessions(ctx context.Context, scope domain.Scope, f domain
 	hit := joined(l.searched("session_search_text(customer_name, customer_email, reference_id)", f.Search), " AND ")
 	var rows []struct {
 		domain.Session
-		Hit  bool `db:"hit"`
-		Last bool `db:"last"` // of a full piece
+		Hit   bool `db:"hit"`
+		Last  bool `db:"last"` // of a full piece
+		Total int  `db:"total"`
+		More  bool `db:"more"`
 	}
 	err := q.all(ctx, &rows, `
 		SELECT * FROM (
-			SELECT `+sessionColumns+`, `+hit+` AS hit, row_number() OVER (ORDER BY `+l.order+`) = `+l.arg(n)+` AS last
+			SELECT `+sessionColumns+`, `+hit+` AS hit, row_number() OVER (ORDER BY `+l.order+`) = `+l.arg(n)+` AS last,
+				count(*) FILTER (WHERE `+hit+`) OVER () AS total, count(*) OVER () = `+l.arg(n)+` AS more
 			FROM (`+piece+`) piece) looked
-		WHERE hit OR last ORDER BY `+l.order, l.args...)
+		WHERE hit OR last ORDER BY `+l.order+` LIMIT `+l.arg(most+1), l.args...)
 	if err != nil {
 		return nil, wrap(err, "look through sessions")
 	}
 	out := &walkedSessions{}
 	for i := range rows {
 		rows[i].Status = rows[i].StatusAt(now)
+		out.total, out.more = rows[i].Total, rows[i].More
 		if rows[i].Hit {
 			out.hits = append(out.hits, rows[i].Session)
 		}
@@ -114,7 +121,7 @@ func (q *Queries) walkSessions(ctx context.Context, scope domain.Scope, f domain
 func (q *Queries) EachSessionFound(ctx context.Context, scope domain.Scope, f domain.SessionFilter, now time.Time, row func(*domain.Session) error) error {
 	var last *domain.Session
 	for {
-		walked, err := q.walkSessions(ctx, scope, f, last, maxSearchWalk, now)
+		walked, err := q.walkSessions(ctx, scope, f, last, maxSearchWalk, maxSearchWalk, now)
 		if err != nil {
 			return err
 		}
@@ -129,14 +136,19 @@ func (q *Queries) EachSessionFound(ctx context.Context, scope domain.Scope, f do
 	}
 }
 
-// searchByParts asks the index of parts for all that match.
+// searchByParts asks the index of parts for all that match. What the search alone finds
+// is counted and put in order before a session is read: many can have a short part.
 func (q *Queries) searchByParts(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, limit int, now time.Time) (*FoundSessions, error) {
 	c := &newSessionList(scope, &f).conditions
 	status := "(" + joined(statusClauses(f, c.nowFor(f.Status, now)), " OR ") + ")"
-	text := joined(c.searched("text", f.Search), " AND ")
+	text := joined(c.searchedByIndex("text", f.Search), " AND ")
 	page := sqlText("")
 	if last != nil {
 		page = " WHERE (created_at, id) < (" + c.arg(last.CreatedAt) + ", " + c.arg(last.ID) + ")"
+	}
+	matching := sqlText(`SELECT id, created_at, count(*) OVER () AS total FROM session JOIN (SELECT session_id FROM found) f ON session_id = id WHERE ` + c.where(status))
+	if onlySearch := (domain.SessionFilter{Search: f.Search}); f == onlySearch {
+		matching = `SELECT session_id AS id, created_at, count(*) OVER () AS total FROM found`
 	}
 	var rows []struct {
 		domain.Session
@@ -144,11 +156,10 @@ func (q *Queries) searchByParts(ctx context.Context, scope domain.Scope, f domai
 	}
 	// MATERIALIZED, or a plan made for unknown words walks the list instead.
 	err := q.all(ctx, &rows, `
-		WITH found AS MATERIALIZED (SELECT session_id FROM session_search WHERE account_id = $1 AND livemode = $2 AND `+text+`)
-		SELECT * FROM (
-			SELECT `+sessionColumns+`, count(*) OVER () AS total
-			FROM session JOIN found ON session_id = id WHERE `+c.where(status)+`) matching`+page+`
-		ORDER BY created_at DESC, id DESC LIMIT `+c.arg(limit), c.args...)
+		WITH found AS MATERIALIZED (SELECT session_id, created_at FROM session_search WHERE account_id = $1 AND livemode = $2 AND `+text+`),
+			page AS MATERIALIZED (SELECT id, total FROM (`+matching+`) matching`+page+` ORDER BY created_at DESC, id DESC LIMIT `+c.arg(limit)+`)
+		SELECT `+sessionColumns+`, total FROM page JOIN session USING (id)
+		ORDER BY created_at DESC, id DESC`, c.args...)
 	if err != nil {
 		return nil, wrap(err, "search sessions")
 	}
@@ -160,16 +171,42 @@ func (q *Queries) searchByParts(ctx context.Context, scope domain.Scope, f domai
 	return out, nil
 }
 
+// indexPart is how many letters of a word the index is asked for. Each three of them are
+// a list to read, and those of "customer" or of "example.com" are as long as the table.
+const indexPart = 7
+
 // searched are the conditions that a text has each of the words: in any place, and one
 // of fewer than three letters, for which there is no index, at the beginning of a part.
 func (c *conditions) searched(text sqlText, words string) (out []sqlText) {
-	escape := strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`)
-	for _, word := range slices.Compact(strings.Fields(words)) {
-		pattern := "%" + escape.Replace(word) + "%"
-		if len([]rune(word)) < 3 {
-			pattern = "% " + escape.Replace(word) + "%"
-		}
-		out = append(out, text+" LIKE lower("+c.arg(pattern)+")")
+	for _, word := range searchWords(words) {
+		out = append(out, c.has(text, word))
 	}
 	return out
+}
+
+// searchedByIndex are the same conditions. The index is asked for the end of each word,
+// and of an address for what ends at its @: that tells customers and references apart.
+func (c *conditions) searchedByIndex(text sqlText, words string) (out []sqlText) {
+	for _, word := range searchWords(words) {
+		part := []rune(word)
+		if at := slices.Index(part, '@'); at > 1 {
+			part = part[:at+1]
+		}
+		part = part[max(0, len(part)-indexPart):]
+		if out = append(out, c.has(text, string(part))); len(string(part)) < len(word) {
+			out = append(out, c.has("("+text+" || '')", word)) // which no index has
+		}
+	}
+	return out
+}
+
+func searchWords(words string) []string { return slices.Compact(strings.Fields(words)) }
+
+func (c *conditions) has(text sqlText, word string) sqlText {
+	pattern := "%"
+	if len([]rune(word)) < 3 {
+		pattern = "% "
+	}
+	pattern += strings.NewReplacer("\\", "\\\\", "%", "\\%", "_", "\\_").Replace(word) + "%"
+	return text + " LIKE lower(" + c.arg(pattern) + ")"
 }

@@ -37,6 +37,7 @@ func (s *Server) ShowHome(c echo.Context, v *Visit) error {
 		page.Unpaid, page.NoSubscription = figures.Unpaid, figures.Subscription == nil && v.Staff.Approved
 	}
 	if sub := figures.Subscription; sub != nil && v.Staff.May(domain.UseBilling) {
+		page.CapReached = sub.CapReached && sub.Status != domain.SubscriptionCancelled
 		page.Plan = &view.PlanUse{Name: sub.Name, Used: sub.Used, Carried: sub.Carried, Included: sub.SessionsIncluded, End: sub.Period.End}
 	}
 	return web.Render(c, http.StatusOK, view.Home(page))

@@ -66,6 +66,7 @@ func TestSpendCapIsExact(t *testing.T) {
 		t.Errorf("created %d, refused %d, else %d; want 14 (10 included, 4 for $40.00), 16, 0", created.Load(), refused.Load(), other.Load())
 	}
 	finance.WantPage(finance.Get(billingPage), http.StatusOK, "14 live sessions", "$40.00", "Live sessions are stopped", "beyond your spend cap of $45.50", "wait for the next period on 20 January")
+	finance.WantPage(finance.Get("/dashboard/live"), http.StatusOK, "Spend cap reached. Live sessions are stopped.").Offers("Show spend cap")
 	h.Post("/sessions", harness.ValidBody).WantStatus(http.StatusCreated) // test mode has no cap
 
 	// A refused request isn't kept for its key.

@@ -75,7 +75,7 @@ func Commands(config Config) []cli.Command {
 		cli.New("webhooks redeliver", "--account A [--live] --since T [--until T] [--endpoint URL] [--type T] [--status 5xx|timeout|…] [--rate N] [--yes] [--json]", "redeliver failed deliveries; without --yes only count them", c.webhooksRedeliver),
 		cli.New("webhooks redeliveries", "--account A [--live] [--json]", "list what webhooks redeliver has started", c.webhooksRedeliveries),
 		cli.New("webhooks stop", "ID [--account A] [--live] [--json]", "stop what webhooks redeliver has started", c.webhooksStop),
-		cli.New("webhooks test", "--account A [--url U] [--json]", "send a test event and show request and response", c.webhooksTest),
+		cli.New("webhooks test", "--account A [--type T] [--url U] [--json]", "send a test event and show request and response", c.webhooksTest),
 		cli.New("webhooks secret show-state", "--account A [--live] [--json]", "show the state of a webhook secret's rotation", c.secretShowState),
 		cli.New("webhooks secret next", "--account A [--live] [--json]", "create the next webhook secret and show it once", c.secretNext),
 		cli.New("webhooks secret switch", "--account A [--live] [--json]", "sign with the next webhook secret", c.secretSwitch),

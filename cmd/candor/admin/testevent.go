@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,7 +37,7 @@ func (t *sentTest) Text() string {
 
 func (c commands) webhooksTest(ctx context.Context, args []string) error {
 	flags := cli.NewJSONFlags("webhooks test")
-	url := flags.Text("url")
+	url, event := flags.Text("url"), flags.Text("type")
 	app, err := c.openScope(ctx, flags, args)
 	if err != nil {
 		return err
@@ -45,7 +46,7 @@ func (c commands) webhooksTest(ctx context.Context, args []string) error {
 	if app.scope.Livemode {
 		return cli.Usagef("webhooks test: test events are always in test mode; leave out --live")
 	}
-	sent, err := app.Webhooks.SendTestEvent(ctx, app.scope.AccountID, operator, *url, domain.SessionCompleted)
+	sent, err := app.Webhooks.SendTestEvent(ctx, app.scope.AccountID, operator, *url, cmp.Or(domain.EventType(*event), domain.SessionCompleted))
 	if err != nil {
 		return err
 	}

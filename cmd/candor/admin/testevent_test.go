@@ -52,6 +52,10 @@ func TestTestEventCommand(t *testing.T) {
 			t.Errorf("test: exit code %d, %q does not say %q", r.Code, r.Stdout+r.Stderr, want)
 		}
 	}
+	expired := process.RunJSON[testEvent](t, env, append(test, "--type", "session.expired")...)
+	if !expired.Delivered || !strings.Contains(expired.Body, `"event":"session.expired"`) {
+		t.Errorf("test --type session.expired sent %s", expired.Body)
+	}
 	refuse.Store(true)
 	r = process.Run(t, env, append(test, "--json")...)
 	if r.Code != 1 || !strings.Contains(r.Stdout, `"status_code": 418`) || !strings.Contains(r.Stdout, `"delivered": false`) || !strings.Contains(r.Stderr, "was not delivered: The receiver answered with status 418") {
@@ -63,6 +67,7 @@ func TestTestEventCommand(t *testing.T) {
 		want string
 	}{
 		"a foreign host over http": {append(test, "--url", "http://hooks.example.com/"), 1, "must use https"},
+		"an unknown type":          {append(test, "--type", "session.opened"), 1, "must be an event's name"},
 		"live mode":                {append(test, "--live"), 2, "always in test mode"},
 	} {
 		if r := process.Run(t, env, tt.args...); r.Code != tt.code || !strings.Contains(r.Stderr, tt.want) {
@@ -77,7 +82,7 @@ func TestTestEventCommand(t *testing.T) {
 	var noted string
 	err := dbtest.Open(t, env["DATABASE_URL"]).Raw().Get(&noted, `
 		SELECT string_agg(action || ' ' || n, ', ' ORDER BY action) FROM (SELECT action, count(*) AS n FROM audit_log WHERE actor_kind = 'operator' GROUP BY action) l`)
-	if want := "account.created 1, api_key.created 2, webhook.test_sent 3, webhook.url_changed 2"; err != nil || noted != want {
+	if want := "account.created 1, api_key.created 2, webhook.test_sent 4, webhook.url_changed 2"; err != nil || noted != want {
 		t.Errorf("the audit log has %s, %v; want %s", noted, err, want)
 	}
 }
