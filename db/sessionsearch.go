@@ -79,12 +79,14 @@ type walkedSessions struct {
 // of those that match.
 func (q *Queries) walkSessions(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, n, most int, now time.Time) (*walkedSessions, error) {
 	l := newSessionList(scope, &f)
+	hit := joined(l.searched("session_search_text(customer_name, customer_email, reference_id)", f.Search), " AND ")
+	l.columns = "id, created_at, " + hit + " AS hit"
 	if last != nil {
 		l.below("created_at, id", last.CreatedAt, last.ID)
 	}
 	l.fromSessions(f, now)
-	piece := l.first(l.arg(n))
-	hit := joined(l.searched("session_search_text(customer_name, customer_email, reference_id)", f.Search), " AND ")
+	full := l.arg(n)
+	piece := l.first(full)
 	var rows []struct {
 		domain.Session
 		Hit   bool `db:"hit"`
@@ -93,11 +95,14 @@ func (q *Queries) walkSessions(ctx context.Context, scope domain.Scope, f domain
 		More  bool `db:"more"`
 	}
 	err := q.all(ctx, &rows, `
-		SELECT * FROM (
-			SELECT `+sessionColumns+`, `+hit+` AS hit, row_number() OVER (ORDER BY `+l.order+`) = `+l.arg(n)+` AS last,
-				count(*) FILTER (WHERE `+hit+`) OVER () AS total, count(*) OVER () = `+l.arg(n)+` AS more
-			FROM (`+piece+`) piece) looked
-		WHERE hit OR last ORDER BY `+l.order+` LIMIT `+l.arg(most+1), l.args...)
+		WITH looked AS MATERIALIZED (
+			SELECT id, created_at, hit, row_number() OVER (ORDER BY `+l.order+`) = `+full+` AS last,
+				count(*) FILTER (WHERE hit) OVER () AS total, count(*) OVER () = `+full+` AS more
+			FROM (`+piece+`) piece
+		), page AS MATERIALIZED (
+			SELECT id, hit, last, total, more FROM looked WHERE hit OR last ORDER BY `+l.order+` LIMIT `+l.arg(most+1)+`
+		)
+		SELECT `+sessionColumns+`, hit, last, total, more FROM page JOIN session USING (id) ORDER BY `+l.order, l.args...)
 	if err != nil {
 		return nil, wrap(err, "look through sessions")
 	}

@@ -39,6 +39,7 @@ func (b *bench) dashboardPages(ctx context.Context, e *environment) error {
 	if err != nil {
 		return err
 	}
+	pages = slices.DeleteFunc(pages, func(p page) bool { return !strings.Contains(p.name, b.onlyPages) })
 	for _, p := range pages {
 		headers := []string{"Cookie: " + cookies, "Accept-Encoding: gzip"}
 		if strings.HasPrefix(p.path, "/search") {

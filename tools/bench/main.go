@@ -24,6 +24,7 @@ func main() {
 	deliveries := flag.Int("deliveries", 1_000_000, "number of old deliveries")
 	only := flag.String("only", "", "run only these parts, separated by commas: throughput, memory, pages, autosave, latency, webhooks, fairness, history, streams, dashboard; or backlog, a part of webhooks")
 	burnt := flag.Duration("burn", 0, "only use that much processor time a second, for another bench to measure beside it")
+	pages := flag.String("pages", "", "of the dashboard, only the pages whose names have this")
 	binary := flag.String("candor", "bin/candor", "the built service")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -32,7 +33,7 @@ func main() {
 		burn(ctx, *burnt)
 		return
 	}
-	b := &bench{binary: *binary, span: time.Duration(*seconds) * time.Second, history: *history, deliveries: *deliveries}
+	b := &bench{binary: *binary, span: time.Duration(*seconds) * time.Second, history: *history, deliveries: *deliveries, onlyPages: *pages}
 	if err := b.run(ctx, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -48,6 +49,7 @@ type bench struct {
 	span       time.Duration
 	history    int
 	deliveries int
+	onlyPages  string // of the dashboard; "" for all
 	rows       []row
 }
 
