@@ -66,8 +66,8 @@ func (q *Queries) searchExpiring(ctx context.Context, scope domain.Scope, f doma
 	return &FoundSessions{Sessions: rest[:min(limit, len(rest))], Total: walked.total}, nil
 }
 
-// walkedSessions are the first of a piece of a list that match, how many do, whether the
-// list goes on, and from which session.
+// walkedSessions are the first of a piece of a list that match, how many do, whether
+// there may be more behind the piece, and its last session, from which to read on.
 type walkedSessions struct {
 	hits  []domain.Session
 	total int
