@@ -26,6 +26,7 @@ import (
 	"candor/handlers/web"
 	ledger "candor/internal/billing"
 	"candor/internal/domain"
+	"candor/internal/platform/ratelimit"
 	"candor/internal/service"
 	"candor/internal/service/idempotency"
 	view "candor/views/dashboard"
@@ -49,12 +50,12 @@ type Config struct {
 	Development      bool   // cookies without Secure, no HSTS
 	Remote           bool   // development also answers to IP addresses beyond loopback
 	TrustedProxies   []netip.Prefix
-	Limiter          web.Limiter                 // of API requests, by account and mode, or by network
+	Limiter          ratelimit.Limiter           // of API requests, by account and mode, or by network
 	RefusalDelay     time.Duration               // before a response that says to come back later; zero for none
-	SignedOutLimiter web.Limiter                 // of posts by anyone to the dashboard, by network
-	LinkLimiter      web.Limiter                 // of posts to a form, by its link
-	OpenedLimiter    web.Limiter                 // of posts by browsers that opened their form, by network
-	NetworkLimiter   web.Limiter                 // of other posts to forms, and of wrong links, by network
+	SignedOutLimiter ratelimit.Limiter           // of posts by anyone to the dashboard, by network
+	LinkLimiter      ratelimit.Limiter           // of posts to a form, by its link
+	OpenedLimiter    ratelimit.Limiter           // of posts by browsers that opened their form, by network
+	NetworkLimiter   ratelimit.Limiter           // of other posts to forms, and of wrong links, by network
 	RequestTime      time.Duration               // for a request's body, and for each part of a response; zero: 30 s
 	StrangersAtOnce  int                         // posts by anyone that are worked on at a time; zero: 12
 	CookieKeys       [][]byte                    // gorilla/sessions pairs, newest first

@@ -35,6 +35,7 @@ type app struct {
 	mail     mail.Sender
 	devMail  *mail.Folder // nil if emails are sent
 	metrics  *metrics.Metrics
+	redis    *ratelimit.Redis     // nil if each process counts requests by itself
 	stripe   billing.CardProvider // nil if invoices are paid by bank transfer
 }
 
@@ -83,13 +84,19 @@ func openApp(ctx context.Context, c config.Config, logger *slog.Logger) (_ *app,
 		},
 		Pool: func() sql.DBStats { return a.DB.Stats() }, Clock: domain.SystemClock.Now, Version: readVersion().Version,
 	})
+	if c.RedisURL != "" {
+		hide := func(bucket string) string { return a.Ring.Token("rate limit " + bucket) }
+		if a.redis, err = ratelimit.Dial(c.RedisURL, hide, a.metrics, logger); err != nil {
+			return nil, err
+		}
+	}
 	inserter, err := jobs.NewInserter(a.DB, logger)
 	if err != nil {
 		return nil, err
 	}
 	a.Outbox, a.Observer = outbox.New(inserter, a.metrics), a.metrics
 	a.TestClient = webhook.NewClient(a.Policy)
-	if a.TestLimiter, err = ratelimit.New(webhooks.TestEventLimit); err != nil {
+	if a.TestLimiter, err = a.redis.Limiter("test event", webhooks.TestEventLimit); err != nil {
 		return nil, err
 	}
 	if c.Stripe.SecretKey != "" {
@@ -140,6 +147,9 @@ func (a *app) openMail(c config.Config, logger *slog.Logger) (err error) {
 func (a *app) close() {
 	if a.TestClient != nil {
 		a.TestClient.Close()
+	}
+	if a.redis != nil {
+		_ = a.redis.Close() // nothing is written that could be lost
 	}
 	if a.ready != nil {
 		_ = a.ready.db.Close() // it only reads

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"log/slog"
+	"net"
+	"net/url"
 	"strings"
 	"time"
 
@@ -20,6 +22,7 @@ func (a *app) warn(ctx context.Context, c config.Config, logger *slog.Logger) {
 		a.warnOfRole(ctx, logger)
 		warnOfSeller(ctx, c, logger)
 		warnOfDatabase(ctx, c, logger)
+		warnOfRedis(ctx, c, logger)
 		warnOfFont(ctx, c, logger)
 	}
 }
@@ -78,6 +81,15 @@ func warnOfDatabase(ctx context.Context, c config.Config, logger *slog.Logger) {
 			logger.WarnContext(ctx, "the connection to the database can be read or redirected on the network: use a unix socket or a loopback address, or add sslmode=verify-full to "+one.variable)
 		}
 	}
+}
+
+// warnOfRedis warns if Redis' password could be read on the network.
+func warnOfRedis(ctx context.Context, c config.Config, logger *slog.Logger) {
+	u, err := url.Parse(c.RedisURL)
+	if err != nil || u.Scheme != "redis" || u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback() {
+		return
+	}
+	logger.WarnContext(ctx, "the connection to Redis can be read or redirected on the network: use rediss:// in CANDOR_REDIS_URL, a unix socket or a loopback address")
 }
 
 // warnOfFont warns if PDFs can't show Chinese, in which the form is offered.

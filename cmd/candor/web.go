@@ -30,23 +30,7 @@ func startWeb(c config.Config, a *app, listener net.Listener, logger *slog.Logge
 	if err := static.Check(); err != nil {
 		return part{}, err
 	}
-	limiter, err := ratelimit.New(ratelimit.Config{PerMinute: c.RatePerMinute, Burst: c.RateBurst, Keys: rateKeys})
-	if err != nil {
-		return part{}, err
-	}
-	signedOut, err := ratelimit.New(ratelimit.SignedOut)
-	if err != nil {
-		return part{}, err
-	}
-	links, err := ratelimit.New(ratelimit.FormLink)
-	if err != nil {
-		return part{}, err
-	}
-	opened, err := ratelimit.New(ratelimit.Config{PerMinute: ratelimit.Opened * c.FormRate, Burst: 2 * c.FormRate, Keys: rateKeys})
-	if err != nil {
-		return part{}, err
-	}
-	networks, err := ratelimit.New(ratelimit.Config{PerMinute: c.FormRate, Burst: 2 * c.FormRate, Keys: rateKeys})
+	limits, err := openLimits(c, a.redis)
 	if err != nil {
 		return part{}, err
 	}
@@ -58,7 +42,8 @@ func startWeb(c config.Config, a *app, listener net.Listener, logger *slog.Logge
 	config := handlers.Config{
 		Services: a.Services,
 		Logger:   logger, Clock: domain.SystemClock, BaseURL: c.PublicURL(), Development: c.Development, Remote: c.Remote,
-		TrustedProxies: c.TrustedProxies, Limiter: limiter, SignedOutLimiter: signedOut, RefusalDelay: refusalDelay, LinkLimiter: links, OpenedLimiter: opened, NetworkLimiter: networks, CookieKeys: a.Ring.CookieKeys(), Ready: a.ready.check,
+		TrustedProxies: c.TrustedProxies, Limiter: limits.api, SignedOutLimiter: limits.signedOut, RefusalDelay: refusalDelay,
+		LinkLimiter: limits.links, OpenedLimiter: limits.opened, NetworkLimiter: limits.networks, CookieKeys: a.Ring.CookieKeys(), Ready: a.ready.check,
 		Version: readVersion().Version, Answered: a.metrics.Answered, Called: requests.Add,
 		Fonts: fonts, Stripe: a.stripe,
 	}
@@ -92,4 +77,26 @@ func startWeb(c config.Config, a *app, listener net.Listener, logger *slog.Logge
 		}
 		return err
 	}, failed: failed}, nil
+}
+
+// limits are the buckets of the web server. Processes share those of a name.
+type limits struct{ api, signedOut, links, opened, networks ratelimit.Limiter }
+
+func openLimits(c config.Config, redis *ratelimit.Redis) (l limits, err error) {
+	for _, one := range []struct {
+		to   *ratelimit.Limiter
+		name string
+		ratelimit.Config
+	}{
+		{&l.api, "api", ratelimit.Config{PerMinute: c.RatePerMinute, Burst: c.RateBurst, Keys: rateKeys}},
+		{&l.signedOut, "signed out", ratelimit.SignedOut},
+		{&l.links, "link", ratelimit.FormLink},
+		{&l.opened, "opened form", ratelimit.Config{PerMinute: ratelimit.Opened * c.FormRate, Burst: 2 * c.FormRate, Keys: rateKeys}},
+		{&l.networks, "form", ratelimit.Config{PerMinute: c.FormRate, Burst: 2 * c.FormRate, Keys: rateKeys}},
+	} {
+		if *one.to, err = redis.Limiter(one.name, one.Config); err != nil {
+			return limits{}, err
+		}
+	}
+	return l, nil
 }

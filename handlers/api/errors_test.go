@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"candor/handlers"
-	"candor/handlers/web"
+	"candor/internal/platform/ratelimit"
 	"candor/internal/testkit/harness"
 )
 
@@ -152,7 +152,7 @@ func TestAPILog(t *testing.T) {
 }
 
 // panicking is a limiter that fails.
-type panicking struct{ web.Limiter }
+type panicking struct{ ratelimit.Limiter }
 
 // TestPanic checks that a panic ends its own request alone, with nothing of
 // the inside.

@@ -10,6 +10,7 @@ import (
 	"candor/handlers/api/openapi"
 	"candor/handlers/web"
 	"candor/internal/domain"
+	"candor/internal/platform/ratelimit"
 	"candor/internal/service/billing"
 	"candor/internal/service/idempotency"
 	"candor/internal/service/keys"
@@ -31,8 +32,8 @@ type Config struct {
 	Webhooks    *webhooks.Service
 
 	Clock   domain.Clock
-	BaseURL string      // without a slash at its end
-	Limiter web.Limiter // of requests, by account and mode, or by network
+	BaseURL string            // without a slash at its end
+	Limiter ratelimit.Limiter // of requests, by account and mode, or by network
 }
 
 // Server holds the API's handlers.

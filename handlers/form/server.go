@@ -11,6 +11,7 @@ import (
 
 	"candor/handlers/web"
 	"candor/internal/domain"
+	"candor/internal/platform/ratelimit"
 	"candor/internal/service/accounts"
 	"candor/internal/service/forms"
 	"candor/internal/service/sessions"
@@ -24,11 +25,11 @@ type Config struct {
 
 	Clock          domain.Clock
 	Cookies        web.Cookies
-	CookieKeys     [][]byte      // gorilla/sessions pairs, newest first
-	LinkLimiter    web.Limiter   // of posts to a form, by its link
-	OpenedLimiter  web.Limiter   // of posts by browsers that opened their form, by network
-	NetworkLimiter web.Limiter   // of other posts to forms, and of wrong links, by network
-	RefusalDelay   time.Duration // before a response that says to come back later; zero for none
+	CookieKeys     [][]byte          // gorilla/sessions pairs, newest first
+	LinkLimiter    ratelimit.Limiter // of posts to a form, by its link
+	OpenedLimiter  ratelimit.Limiter // of posts by browsers that opened their form, by network
+	NetworkLimiter ratelimit.Limiter // of other posts to forms, and of wrong links, by network
+	RefusalDelay   time.Duration     // before a response that says to come back later; zero for none
 }
 
 // Server holds the form's handlers.

@@ -11,14 +11,6 @@ import (
 // HeaderRetry is the header that says how many seconds to wait before a retry.
 const HeaderRetry = "Retry-After"
 
-// A Limiter counts requests by a key, such as an account or a network (D30). It
-// is safe for concurrent use.
-type Limiter interface {
-	Take(key string, now time.Time) ratelimit.Quota
-	// Peek is Take without taking.
-	Peek(key string, now time.Time) ratelimit.Quota
-}
-
 // TooMany returns rate_limit_exceeded if the quota was used up.
 func TooMany(quota ratelimit.Quota) error {
 	if quota.Allowed {

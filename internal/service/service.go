@@ -55,7 +55,7 @@ type Config struct {
 	PasswordQueue passwords.Queue // the zero value suits the machine
 
 	TestClient  *webhook.Client   // makes the attempts of test events
-	TestLimiter *ratelimit.Memory // counts them, by webhooks.TestEventLimit
+	TestLimiter ratelimit.Limiter // counts them, by webhooks.TestEventLimit
 }
 
 // Services are the areas of use cases.

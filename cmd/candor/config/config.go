@@ -35,6 +35,7 @@ type Config struct {
 	RatePerMinute   int
 	RateBurst       int
 	FormRate        int
+	RedisURL        string // "": each process counts requests by itself
 	SweepInterval   time.Duration
 	RescueAfter     time.Duration
 	PDFFont         string
@@ -78,6 +79,7 @@ func (c *Config) Variables() []Variable {
 		{"CANDOR_RATE_PER_MINUTE", "100", "requests a minute for each account and mode", setCount(&c.RatePerMinute)},
 		{"CANDOR_RATE_BURST", "200", "requests at once", setCount(&c.RateBurst)},
 		{"CANDOR_FORM_RATE_PER_MINUTE", "600", "posts a minute to forms from one network, apart from that 10 times as many by browsers that opened their form; of each twice this number at once", setCount(&c.FormRate)},
+		{"CANDOR_REDIS_URL", "", "Redis or Valkey in which processes share their rate limits: redis://user:password@host:6379, rediss://… with TLS", c.setRedisURL},
 		{"CANDOR_SWEEP_INTERVAL", "10s", "time between sweeps for expired sessions and lost jobs", setDuration(&c.SweepInterval)},
 		{"CANDOR_RESCUE_AFTER", "2m", "age at which a job of a dead process is started again", setDuration(&c.RescueAfter)},
 		{"CANDOR_PDF_FONT", "", "TrueType file for characters that DejaVu lacks, such as Chinese; an installed one by default", setText(&c.PDFFont)},
@@ -198,6 +200,10 @@ func (c Config) LogValue() slog.Value {
 	if c.Keys != nil {
 		keys = c.Keys.String()
 	}
+	redis := "none"
+	if u, err := url.Parse(c.RedisURL); err == nil && c.RedisURL != "" {
+		redis = u.Scheme + "://" + u.Host
+	}
 	mailServer := "none"
 	if u, err := url.Parse(c.SMTPURL); err == nil && u.Host != "" {
 		mailServer = u.Host
@@ -206,7 +212,7 @@ func (c Config) LogValue() slog.Value {
 		slog.Bool("development", c.Development), slog.Bool("remote", c.Remote), slog.String("addr", c.Addr), slog.String("metrics_addr", c.MetricsAddr), slog.String("base_url", c.BaseURL),
 		slog.String("database", database), slog.String("data_dir", c.DataDir), slog.String("secret_keys", keys),
 		slog.Any("trusted_proxies", c.TrustedProxies), slog.String("webhook_schedule", c.Schedule.String()),
-		slog.Int("rate_per_minute", c.RatePerMinute), slog.Int("rate_burst", c.RateBurst),
+		slog.Int("rate_per_minute", c.RatePerMinute), slog.Int("rate_burst", c.RateBurst), slog.String("redis", redis),
 		slog.Duration("sweep_interval", c.SweepInterval), slog.Duration("rescue_after", c.RescueAfter),
 		slog.Int("gst_basis_points", c.Terms.GSTBasisPoints), slog.Int("invoice_due_days", c.Terms.DueDays), slog.String("payments", c.paymentMethod()),
 		slog.String("pdf_font", c.PDFFont), slog.String("mail_server", mailServer), slog.String("mail_from", c.MailFrom), slog.Int("db_connections", c.DBConnections), slog.Int("max_connections", c.MaxConnections),

@@ -102,6 +102,7 @@ func TestConfigurationPrintsNoSecret(t *testing.T) {
 		c := read(t, map[string]string{
 			"CANDOR_SECRET_KEYS": "k7:" + key, "DATABASE_URL": dsn,
 			"CANDOR_SMTP_URL": "smtp://u:hidden@mail.example:587", "CANDOR_MAIL_FROM": "no-reply@example.com",
+			"CANDOR_REDIS_URL": "rediss://u:hidden@redis.example:6379",
 		})
 		text := fmt.Sprint(c.LogValue())
 		if strings.Contains(text, "hidden") || strings.Contains(text, key) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"candor/internal/platform/keyring"
+	"candor/internal/platform/ratelimit"
 	"candor/internal/webhook"
 )
 
@@ -108,6 +109,11 @@ func (c *Config) setSchedule(text string) (err error) {
 		return fmt.Errorf("can't be read: %w", err)
 	}
 	return nil
+}
+
+func (c *Config) setRedisURL(text string) error {
+	c.RedisURL = text
+	return ratelimit.CheckURL(text)
 }
 
 func (c *Config) setLogLevel(text string) error {

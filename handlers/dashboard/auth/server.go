@@ -8,6 +8,7 @@ import (
 
 	"candor/handlers/web"
 	"candor/internal/domain"
+	"candor/internal/platform/ratelimit"
 	"candor/internal/service/staff/attempts"
 	staffauth "candor/internal/service/staff/auth"
 )
@@ -19,10 +20,10 @@ type Config struct {
 
 	Clock            domain.Clock
 	Cookies          web.Cookies
-	Notices          web.Notices   // of the dashboard
-	SignedOutLimiter web.Limiter   // of posts by anyone, by network
-	RefusalDelay     time.Duration // before a response that says to come back later; zero for none
-	StrangersAtOnce  int           // posts of strangers that are worked on at a time
+	Notices          web.Notices       // of the dashboard
+	SignedOutLimiter ratelimit.Limiter // of posts by anyone, by network
+	RefusalDelay     time.Duration     // before a response that says to come back later; zero for none
+	StrangersAtOnce  int               // posts of strangers that are worked on at a time
 }
 
 // Server holds the handlers of signing in.

@@ -44,6 +44,8 @@ type Metrics struct {
 	unlogged  *prometheus.CounterVec
 	signIns   *prometheus.CounterVec
 	forbidden *prometheus.CounterVec
+	shared    *prometheus.GaugeVec
+	alone     *prometheus.CounterVec
 }
 
 // The upper bounds of the histograms' buckets, in seconds. Requests take
@@ -94,6 +96,13 @@ func New(source Source) *Metrics {
 		forbidden: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "candor_forbidden_total", Help: "Requests that staff's role, or an API key's permissions, didn't allow.",
 		}, []string{"by"}),
+		// Without labels, so that they are absent without Redis.
+		shared: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "candor_rate_limits_shared", Help: "1 if processes share their rate limits through Redis, 0 if it doesn't answer. Absent if none is configured.",
+		}, nil),
+		alone: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "candor_rate_limits_alone_total", Help: "Requests that this process counted by itself because Redis didn't answer.",
+		}, nil),
 	}
 	for _, outcome := range domain.AttemptOutcomes {
 		m.signIns.WithLabelValues(string(outcome))
@@ -115,7 +124,7 @@ func New(source Source) *Metrics {
 	})
 	build.Set(1)
 	m.registry.MustRegister(
-		m.events, m.attempts, m.duration, m.first, m.delivered, m.repairs, m.drifts, m.worked, m.requests, m.unlogged, m.signIns, m.forbidden, build,
+		m.events, m.attempts, m.duration, m.first, m.delivered, m.repairs, m.drifts, m.worked, m.requests, m.unlogged, m.signIns, m.forbidden, m.shared, m.alone, build,
 		newBacklog(source), newPool(source.Pool),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
@@ -172,6 +181,19 @@ func (m *Metrics) SignInAttempted(o domain.AttemptOutcome) {
 
 // Forbidden counts a request that the actor lacks the permission for.
 func (m *Metrics) Forbidden(by domain.ActorKind) { m.forbidden.WithLabelValues(string(by)).Inc() }
+
+// LimitsShared sets whether processes share their rate limits.
+func (m *Metrics) LimitsShared(shared bool) {
+	m.alone.WithLabelValues()
+	value := 0.0
+	if shared {
+		value = 1
+	}
+	m.shared.WithLabelValues().Set(value)
+}
+
+// CountedAlone counts a request of which other processes know nothing.
+func (m *Metrics) CountedAlone() { m.alone.WithLabelValues().Inc() }
 
 // Answered counts a request by its route's pattern, never its path.
 func (m *Metrics) Answered(method, route string, status int, took time.Duration) {

@@ -63,6 +63,11 @@ func TestMetrics(t *testing.T) {
 	m.Answered("GET", "/v1/sessions/:id", 404, time.Millisecond)
 	m.Answered("BREW", "", 405, time.Millisecond)
 	m.RequestsUnlogged(domain.UnloggedFull, 3)
+	if text, _ := scrape(t, m); strings.Contains(text, "candor_rate_limits") {
+		t.Error("shared limits are shown without Redis")
+	}
+	m.LimitsShared(false)
+	m.CountedAlone()
 	text, _ := scrape(t, m)
 	for _, line := range []string{
 		`candor_events_total{type="session.completed"} 1`, `candor_events_total{type="session.expired"} 0`,
@@ -73,6 +78,7 @@ func TestMetrics(t *testing.T) {
 		`candor_http_request_duration_seconds_count{method="GET",route="/v1/sessions/:id",status="4xx"} 1`,
 		`candor_http_request_duration_seconds_count{method="other",route="none",status="4xx"} 1`,
 		`candor_api_requests_unlogged_total{why="full"} 3`, `candor_api_requests_unlogged_total{why="failed"} 0`,
+		`candor_rate_limits_shared 0`, `candor_rate_limits_alone_total 1`,
 		`candor_database_readable 1`, `candor_webhook_pending_deliveries 12`, `candor_webhook_queue_age_seconds 7`,
 		`candor_webhook_oldest_pending_age_seconds 3600`, `candor_webhook_due_endpoints 2`, `candor_database_connections_in_use 3`, `candor_build_info{version="v1"} 1`,
 	} {

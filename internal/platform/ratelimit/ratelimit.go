@@ -1,5 +1,6 @@
-// Package ratelimit counts requests in token buckets in memory, one for each
-// key. It must not know what a key stands for or what a request is.
+// Package ratelimit counts requests in token buckets, one for each key: in memory,
+// or in Redis for several processes. It must not know what a key stands for or what
+// a request is.
 package ratelimit
 
 import (
@@ -12,6 +13,16 @@ import (
 	"golang.org/x/time/rate"
 )
 
+// A Limiter counts requests by a key, such as an account or a network (D30). It is
+// safe for concurrent use.
+type Limiter interface {
+	// Take takes a token from key's bucket, if there is one.
+	Take(key string, now time.Time) Quota
+	// Peek returns what Take would, but for the token that it would take. Of a bucket
+	// that processes share it knows only whether it was empty lately.
+	Peek(key string, now time.Time) Quota
+}
+
 // Quota is what a key may still do after a request.
 type Quota struct {
 	Allowed    bool
@@ -21,7 +32,7 @@ type Quota struct {
 	RetryAfter time.Duration // when refused: until a request would be allowed
 }
 
-// Config sizes a Memory.
+// Config sizes the buckets of a Limiter.
 type Config struct {
 	PerMinute int // tokens refilled a minute
 	Burst     int // tokens of a full bucket
@@ -74,12 +85,16 @@ func (m *Memory) Peek(key string, now time.Time) Quota {
 }
 
 func (m *Memory) quota(bucket *rate.Limiter, allowed bool, now time.Time) Quota {
-	q := Quota{Allowed: allowed, Limit: m.config.PerMinute}
-	tokens := bucket.TokensAt(now)
+	return m.config.quota(bucket.TokensAt(now), allowed, now)
+}
+
+// quota says what a bucket with that many tokens means for its key.
+func (c Config) quota(tokens float64, allowed bool, now time.Time) Quota {
+	q := Quota{Allowed: allowed, Limit: c.PerMinute}
 	q.Remaining = min(max(int(math.Floor(tokens)), 0), q.Limit)
-	q.Reset = now.Add(m.refill(float64(min(q.Limit, m.config.Burst)) - tokens))
+	q.Reset = now.Add(c.refill(float64(min(q.Limit, c.Burst)) - tokens))
 	if !q.Allowed {
-		q.RetryAfter = m.refill(1 - tokens)
+		q.RetryAfter = c.refill(1 - tokens)
 	}
 	return q
 }
@@ -99,6 +114,6 @@ func (m *Memory) bucket(key string) *rate.Limiter {
 }
 
 // refill is how long it takes to gain that many tokens.
-func (m *Memory) refill(tokens float64) time.Duration {
-	return time.Duration(max(tokens, 0) * float64(time.Minute) / float64(m.config.PerMinute))
+func (c Config) refill(tokens float64) time.Duration {
+	return time.Duration(max(tokens, 0) * float64(time.Minute) / float64(c.PerMinute))
 }

@@ -20,8 +20,8 @@ import (
 	"candor/internal/webhook"
 )
 
-// TestEventLimit bounds the test events of an account in one process, so that they
-// can't be used to scan a network or to flood a receiver.
+// TestEventLimit bounds the test events of an account, so that they can't be used to
+// scan a network or to flood a receiver.
 var TestEventLimit = ratelimit.Config{PerMinute: 10, Burst: 10, Keys: 10_000}
 
 // testEventsAtOnce is how many test events of an account may be under way in

@@ -33,7 +33,7 @@ type Config struct {
 	SecretsLease time.Duration // how long a change of secrets takes to reach every worker
 
 	TestClient  *webhook.Client   // makes the attempts of test events
-	TestLimiter *ratelimit.Memory // counts them, by TestEventLimit
+	TestLimiter ratelimit.Limiter // counts them, by TestEventLimit
 }
 
 // Service holds the use cases of webhooks. It is safe for concurrent use.

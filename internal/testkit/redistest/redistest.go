@@ -1,0 +1,105 @@
+// Package redistest runs a redis-server for a test, on a unix socket.
+package redistest
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
+
+	"candor/internal/testkit"
+)
+
+// patience bounds the start of a server.
+const patience = 30 * time.Second
+
+// Server is a redis-server that keeps nothing on disk. It ends with its test.
+type Server struct {
+	URL    string // unix://…
+	Socket string
+	t      testing.TB
+	args   []string
+	cmd    *exec.Cmd
+	client *redis.Client
+}
+
+// Start starts a server with further arguments for it.
+func Start(t testing.TB, args ...string) *Server {
+	t.Helper()
+	testkit.Slow(t)                        // make test-fast needs no redis-server
+	dir, err := os.MkdirTemp("", "redis-") // t.TempDir can be too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	s := &Server{t: t, Socket: filepath.Join(dir, "s")}
+	s.URL = "unix://" + s.Socket
+	s.args = append([]string{"--port", "0", "--unixsocket", s.Socket, "--save", "", "--appendonly", "no", "--dir", dir}, args...)
+	logging.Disable() // a server that starts refuses the first connections
+	s.client = redis.NewClient(&redis.Options{Network: "unix", Addr: s.Socket, MaxRetries: -1, DialerRetries: 1})
+	t.Cleanup(func() {
+		_ = s.client.Close()
+		s.Kill()
+	})
+	s.Restart()
+	return s
+}
+
+// Restart starts a server in the place of one that was killed; it is empty.
+func (s *Server) Restart() {
+	s.t.Helper()
+	s.cmd = exec.CommandContext(context.Background(), "redis-server", s.args...)
+	if err := s.cmd.Start(); err != nil {
+		s.t.Fatalf("%v: sh scripts/setup.sh redis installs it", err)
+	}
+	deadline := time.After(patience)
+	for {
+		// A server that wants a password answers, too.
+		err := s.client.Ping(context.Background()).Err()
+		if _, answered := err.(redis.Error); err == nil || answered {
+			return
+		}
+		select {
+		case <-deadline:
+			s.t.Fatalf("redis-server doesn't answer: %v", err)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// Kill is kill -9.
+func (s *Server) Kill() {
+	if s.cmd.ProcessState == nil {
+		_ = s.cmd.Process.Kill()
+		_ = s.cmd.Wait() // it says that it was killed
+	}
+}
+
+// Pause lets the server accept connections and answer nothing.
+func (s *Server) Pause() { s.signal(syscall.SIGSTOP) }
+
+// Resume ends Pause.
+func (s *Server) Resume() { s.signal(syscall.SIGCONT) }
+
+func (s *Server) signal(sig syscall.Signal) {
+	s.t.Helper()
+	if err := s.cmd.Process.Signal(sig); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// Keys returns the names of everything that is stored.
+func (s *Server) Keys() []string {
+	s.t.Helper()
+	keys, err := s.client.Keys(context.Background(), "*").Result()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return keys
+}
