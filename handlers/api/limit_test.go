@@ -1,8 +1,10 @@
 package api_test
 
 import (
+	"log/slog"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"candor/internal/service/keys"
 	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
+	"candor/internal/testkit/redistest"
 )
 
 // standardLimit gives a server the API's limit.
@@ -207,4 +210,42 @@ func TestRevokedKeyIsForgotten(t *testing.T) {
 		h.Do(call).WantError(http.StatusUnauthorized, "invalid_api_key", "")
 	}
 	h.Do(call).WantError(http.StatusTooManyRequests, "rate_limit_exceeded", "")
+}
+
+// unobserved is an Observer that does nothing.
+type unobserved struct{}
+
+func (unobserved) LimitsShared(bool) {}
+func (unobserved) CountedAlone()     {}
+
+// BenchmarkRateLimit measures a request whose limit is counted in memory and in
+// Redis.
+func BenchmarkRateLimit(b *testing.B) {
+	endless := ratelimit.Config{PerMinute: 1_000_000_000, Burst: 1_000_000_000, Keys: 1000}
+	redis, err := ratelimit.Dial(redistest.Start(b).URL, func(key string) string { return key }, unobserved{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer redis.Close()
+	for _, place := range []struct {
+		name string
+		*ratelimit.Redis
+	}{{"memory", nil}, {"redis", redis}} {
+		b.Run(place.name, func(b *testing.B) {
+			limiter, err := place.Limiter("api", endless)
+			if err != nil {
+				b.Fatal(err)
+			}
+			h := harness.New(b, func(c *handlers.Config) { c.Limiter = limiter })
+			var times []time.Duration
+			for b.Loop() {
+				began := time.Now()
+				h.Get("/sessions/" + unknownSession).WantStatus(http.StatusNotFound)
+				times = append(times, time.Since(began))
+			}
+			slices.Sort(times)
+			b.ReportMetric(float64(times[len(times)/2].Microseconds()), "p50-µs")
+			b.ReportMetric(float64(times[len(times)*99/100].Microseconds()), "p99-µs")
+		})
+	}
 }

@@ -244,18 +244,3 @@ func TestCheckURL(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkTake(b *testing.B) {
-	endless := ratelimit.Config{PerMinute: 1_000_000_000, Burst: 1_000_000_000, Keys: 1000}
-	own, err := ratelimit.New(endless)
-	if err != nil {
-		b.Fatal(err)
-	}
-	for name, l := range map[string]ratelimit.Limiter{"memory": own, "redis": dial(b, redistest.Start(b).URL).limiter(b, endless)} {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				l.Take("a", time.Now())
-			}
-		})
-	}
-}
