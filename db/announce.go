@@ -31,8 +31,9 @@ const (
 	// announceTimeout bounds a NOTIFY. Those that come due until then are sent with
 	// the next.
 	announceTimeout = 5 * time.Second
-	// The listener connects again after minReconnect, then ever later.
-	minReconnect, maxReconnect = 100 * time.Millisecond, 10 * time.Second
+	// The listener connects again after minReconnect, then ever later. A failover
+	// takes some seconds: pages should follow soon after it.
+	minReconnect, maxReconnect = 100 * time.Millisecond, 2 * time.Second
 	// listenerPing is how often the listener's connection is tried, so that a dead
 	// one is noticed.
 	listenerPing = 30 * time.Second

@@ -1,7 +1,9 @@
 package db
 
 import (
+	"database/sql/driver"
 	"errors"
+	"net"
 
 	"github.com/lib/pq"
 )
@@ -18,6 +20,7 @@ var ErrState = errors.New("db: not in the state that this change needs")
 // SQLSTATE codes, PostgreSQL's appendix A.
 const (
 	codeFeatureNotSupported  = "0A000"
+	codeReadOnlyTransaction  = "25006"
 	codeInvalidStatementName = "26000"
 	codeSerializationFailure = "40001"
 	codeDeadlockDetected     = "40P01"
@@ -38,13 +41,43 @@ func IsRefused(err error) bool {
 	return errors.As(err, &e) && (e.Code.Class() == "22" || e.Code.Class() == "23")
 }
 
-// isRetryable reports whether the same transaction may succeed when repeated.
+// errCommitUnknown is returned if the connection was lost during a commit, which may
+// or may not have taken place.
+var errCommitUnknown = errors.New("the connection was lost, so that the outcome is not known")
+
+// isRetryable reports whether the same transaction may succeed when repeated. The
+// error of a lost connection must be from before the commit was sent.
 func isRetryable(err error) bool {
+	if serverLost(err) {
+		return true
+	}
 	var e *pq.Error
 	if !errors.As(err, &e) {
 		return false
 	}
 	return e.Code == codeSerializationFailure || e.Code == codeDeadlockDetected || isStalePlan(e)
+}
+
+// serverLost reports whether err says that the connection was lost, by a FATAL such as
+// 57P01 (admin_shutdown) too, or that its server takes no writes, as a former primary
+// does. lib/pq returns driver.ErrBadConn for FATAL errors.
+func serverLost(err error) bool {
+	if isReadOnly(err) {
+		return true
+	}
+	if errors.Is(err, net.ErrClosed) {
+		return false // closed on this side, because a context ended
+	}
+	var op *net.OpError
+	return errors.Is(err, driver.ErrBadConn) || errors.As(err, &op) && op.Op != "dial"
+}
+
+// errReadOnlyServer is the error of a server on which no transaction that writes begins.
+var errReadOnlyServer = errors.New("the server takes no writes")
+
+func isReadOnly(err error) bool {
+	var e *pq.Error
+	return errors.Is(err, errReadOnlyServer) || errors.As(err, &e) && e.Code == codeReadOnlyTransaction
 }
 
 // isStalePlan reports whether a prepared statement no longer fits the schema

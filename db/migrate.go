@@ -26,9 +26,10 @@ const migrateLock = 4_702_119_053
 const migrateLockPoll = 50 * time.Millisecond
 
 // Migrate brings the schema of dsn's database up to date: our own migrations,
-// then River's. Any number of processes may call it at once.
+// then River's. Any number of processes may call it at once. dsn must not lead through
+// a pooler in transaction mode, because the lock is the connection's.
 func Migrate(ctx context.Context, dsn string) error {
-	connector, err := newConnector(dsn)
+	connector, err := newConnector(dsn, false)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/cookiejar"
 	"path/filepath"
@@ -54,24 +55,7 @@ func TestPostgresRestartLosesNothing(t *testing.T) {
 	wg.Wait()
 
 	api := process.NewPartner(t, p.URL, a.TestKey)
-	for id, opened := range l.opened {
-		status := api.Status(id)
-		if opened && status != "in_progress" || status == "" {
-			t.Errorf("session %s, acknowledged and opened: %t, is %q", id, opened, status)
-		}
-	}
-	process.Eventually(t, "session.accessed of every opened form is delivered", func() bool {
-		delivered := map[string]bool{}
-		for _, call := range hooks.Of("session.accessed") {
-			delivered[call.SessionID] = true
-		}
-		for id, opened := range l.opened {
-			if opened && !delivered[id] {
-				return false
-			}
-		}
-		return true
-	})
+	l.wantAll(t, api, hooks)
 	p.Stop()
 }
 
@@ -120,6 +104,37 @@ func (l *load) await(t *testing.T, n int) {
 	process.Eventually(t, "sessions are created and opened", func() bool { return l.count() >= n })
 }
 
+// acknowledged are the sessions so far.
+func (l *load) acknowledged() map[string]bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.opened)
+}
+
+// wantAll fails the test unless every acknowledged session is there, and waits until
+// the event of every opened form is delivered. The load must have ended.
+func (l *load) wantAll(t *testing.T, api process.Partner, hooks *process.Receiver) {
+	t.Helper()
+	for id, opened := range l.opened {
+		status := api.Status(id)
+		if opened && status != "in_progress" || status == "" {
+			t.Errorf("session %s, acknowledged and opened: %t, is %q", id, opened, status)
+		}
+	}
+	process.Eventually(t, "session.accessed of every opened form is delivered", func() bool {
+		delivered := map[string]bool{}
+		for _, call := range hooks.Of("session.accessed") {
+			delivered[call.SessionID] = true
+		}
+		for id, opened := range l.opened {
+			if opened && !delivered[id] {
+				return false
+			}
+		}
+		return true
+	})
+}
+
 // work creates a session and opens its form.
 func (l *load) work(ctx context.Context) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, l.base+"/v1/sessions",
@@ -140,7 +155,8 @@ func (l *load) work(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	request, err = http.NewRequestWithContext(ctx, http.MethodGet, s.SessionURL, nil)
+	link := l.base + s.SessionURL[strings.Index(s.SessionURL, "/f/"):]
+	request, err = http.NewRequestWithContext(ctx, http.MethodGet, link, nil)
 	if err != nil {
 		return
 	}

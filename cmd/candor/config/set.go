@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"candor/db"
 	"candor/internal/platform/keyring"
 	"candor/internal/platform/ratelimit"
 	"candor/internal/webhook"
@@ -19,6 +20,14 @@ func setText(to *string) func(string) error {
 	return func(text string) error {
 		*to = text
 		return nil
+	}
+}
+
+// setDatabase reads a connection string of PostgreSQL.
+func setDatabase(to *string) func(string) error {
+	return func(text string) (err error) {
+		*to, err = db.Address(text)
+		return err
 	}
 }
 

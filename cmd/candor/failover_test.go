@@ -1,0 +1,191 @@
+package main_test
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"candor/db"
+	"candor/internal/platform/devpg"
+	"candor/internal/testkit"
+	"candor/internal/testkit/dbtest"
+	"candor/internal/testkit/process"
+)
+
+// servesAgain is how soon after the promotion everything works.
+const servesAgain = 10 * time.Second
+
+// The primary is killed under load and its replica, to which commits are synchronous,
+// is promoted: every session that was acknowledged is there, every event of a form that
+// was opened is delivered, jobs go on and waiting requests are woken.
+func TestFailoverLosesNothing(t *testing.T) {
+	t.Parallel()
+	testkit.Slow(t)
+	dir := openDir(t)
+	primary := startPostgres(t, filepath.Join(dir, "a"))
+	standby := startStandby(t, primary, filepath.Join(dir, "b"))
+	env := process.NewEnvironment(t).With("CANDOR_RATE_PER_MINUTE", "1000000", "CANDOR_RATE_BURST", "1000000", "CANDOR_BASE_URL", "http://localhost:8080",
+		"CANDOR_SWEEP_INTERVAL", "1s", "CANDOR_RESCUE_AFTER", "1s", "DATABASE_URL", "postgres://candor@/candor?sslmode=disable&host="+socketOf(t, primary)+","+socketOf(t, standby)+"&port=5432,5432")
+	hooks := process.NewReceiver(t, nil)
+	a := process.CreateAccount(t, env, "--webhook-url", hooks.URL)
+	hooks.SetSecret(a.TestWebhookSecret)
+	web, worker := process.Serve(t, env, "web"), process.Serve(t, env, "worker")
+	api := process.NewPartner(t, web.URL, a.TestKey)
+	api.Do("GET", "/events?wait=1&after=1000000", "") // so that the web process listens
+	l := &load{base: web.URL, key: a.TestKey, opened: map[string]bool{}}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				l.work(ctx)
+			}
+		})
+	}
+	l.await(t, 20)
+	started := time.Now()
+	t.Logf("%6s  primary killed, %d sessions acknowledged", "0", len(l.acknowledged()))
+	if err := syscall.Kill(primary.PID(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	failures := l.failures.Load()
+	process.Eventually(t, "requests fail without a primary", func() bool { return l.failures.Load() > failures+10 })
+	before := l.acknowledged()
+	admin := dbtest.Open(t, standby.DSN("candor"))
+	err := admin.InTx(t.Context(), func(*db.Tx) error { return nil })
+	if !errors.Is(err, driver.ErrBadConn) {
+		t.Errorf("a transaction on a replica: %v, want one that is tried on another connection", err)
+	}
+	if _, err := admin.Raw().ExecContext(t.Context(), "SELECT pg_promote(true, 30)"); err != nil {
+		t.Fatal(err)
+	}
+	promoted := time.Now()
+	passed := func(what string) {
+		t.Helper()
+		t.Logf("%6s  %s", time.Since(started).Round(time.Millisecond), what)
+		if since := time.Since(promoted); since > servesAgain {
+			t.Errorf("%s: %s after the promotion, want at most %s", what, since, servesAgain)
+		}
+	}
+	passed("replica promoted")
+	process.Eventually(t, "a session is created", func() bool { return len(l.acknowledged()) > len(before) })
+	passed("first session created")
+	process.Eventually(t, "a new session's webhook arrives", func() bool {
+		for _, call := range hooks.Of("session.accessed") {
+			if _, known := before[call.SessionID]; !known {
+				return true
+			}
+		}
+		return false
+	})
+	passed("first webhook of a new session")
+	wantListening(t, admin, `LISTEN "candor_change"`)
+	passed("the web process listens")
+	wantListening(t, admin, `LISTEN "%.river_%"`)
+	passed("the worker listens")
+	status, _, body := api.Do("POST", "/sessions", `{"form_type": "financial_statement", "customer_email": "jo@customer.example", "simulate": "completed"}`)
+	if status != 201 {
+		t.Fatalf("after the failover: %d %s", status, body)
+	}
+	hooks.Wait("session.pdf_ready", 1)
+	passed("first PDF drawn by a job")
+	l.await(t, l.count()+20)
+	cancel()
+	wg.Wait()
+	l.wantAll(t, api, hooks)
+	t.Logf("%6s  all %d acknowledged sessions and the webhooks of the opened ones are there", time.Since(started).Round(time.Millisecond), len(l.acknowledged()))
+	web.Stop()
+	worker.Stop()
+}
+
+// wantListening waits for a connection whose last statement is like the pattern.
+func wantListening(t *testing.T, d *db.DB, pattern string) {
+	t.Helper()
+	process.Eventually(t, pattern, func() bool {
+		var n int
+		err := d.Raw().GetContext(t.Context(), &n, `SELECT count(*) FROM pg_stat_activity WHERE query LIKE $1`, pattern)
+		return err == nil && n > 0
+	})
+}
+
+// startStandby starts a replica of a server. Commits wait for it.
+func startStandby(t *testing.T, primary *devpg.Server, dir string) *devpg.Server {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	source := "host=" + socketOf(t, primary) + " port=5432 user=candor application_name=standby"
+	backup := exec.CommandContext(t.Context(), filepath.Join(primary.BinDir(), "pg_basebackup"), "-D", filepath.Join(dir, "data"), "-R", "-X", "stream", "-c", "fast", "-d", source)
+	if out, err := backup.CombinedOutput(); err != nil {
+		t.Fatalf("pg_basebackup: %v: %s", err, out)
+	}
+	giveTo(t, dir, primary.Dir())
+	standby, err := devpg.Start(t.Context(), dir, devpg.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := standby.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	d, err := db.Open(t.Context(), primary.DSN("candor"), db.Options{MaxOpenConns: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (standby)'", "SELECT pg_reload_conf()"} {
+		if _, err := d.Raw().ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	process.Eventually(t, "the replica is synchronous", func() bool {
+		var n int
+		err := d.Raw().GetContext(t.Context(), &n, `SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'`)
+		return err == nil && n == 1
+	})
+	return standby
+}
+
+// giveTo makes the owner of one folder the owner of another.
+func giveTo(t *testing.T, dir, like string) {
+	t.Helper()
+	info, err := os.Stat(like)
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		t.Fatal("no owner is known")
+	}
+	err = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Lchown(path, int(owner.Uid), int(owner.Gid))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// socketOf is the folder of a server's socket.
+func socketOf(t *testing.T, server *devpg.Server) string {
+	t.Helper()
+	u, err := url.Parse(server.DSN("candor"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Query().Get("host")
+}
