@@ -105,7 +105,7 @@ func (tx *Tx) InsertAlert(ctx context.Context, a *domain.Alert) error {
 	}
 	_, err = tx.exec(ctx, `
 		INSERT INTO alert (id, account_id, livemode, kind, subjects, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-		a.ID, a.AccountID, a.Livemode, a.Kind, subjects, a.CreatedAt)
+		a.ID, a.AccountID, a.Livemode, a.Kind, string(subjects), a.CreatedAt) // JSON goes as text, bytes would go as bytea
 	return wrap(err, "insert alert")
 }
 

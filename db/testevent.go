@@ -10,7 +10,7 @@ import (
 // InsertTestEvent stores the result of a test event, as JSON.
 func (q *Queries) InsertTestEvent(ctx context.Context, id domain.DeliveryID, account domain.AccountID, content []byte, now time.Time) error {
 	_, err := q.exec(ctx, `
-		INSERT INTO test_event (id, account_id, content, created_at) VALUES ($1, $2, $3, $4)`, id, account, content, now)
+		INSERT INTO test_event (id, account_id, content, created_at) VALUES ($1, $2, $3, $4)`, id, account, string(content), now)
 	return wrap(err, "insert test event")
 }
 

@@ -14,9 +14,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivertype"
 
 	"candor/db"
@@ -54,9 +52,6 @@ const (
 	// pollInterval is how often workers look for jobs whose notification was
 	// missed, and for scheduled ones.
 	pollInterval = 200 * time.Millisecond
-	// minConnections is enough for five queues to fetch and complete jobs while
-	// one connection listens.
-	minConnections = 8
 	// minSweepEvery keeps a wrong setting from sweeping without a pause.
 	minSweepEvery = 50 * time.Millisecond
 )
@@ -65,6 +60,7 @@ const (
 type Config struct {
 	DB          *db.DB
 	DSN         string // of the same database, for the workers' own connections
+	DirectDSN   string // PostgreSQL itself if DSN leads to a pooler in transaction mode; "" else
 	Outbox      *outbox.Outbox
 	Dispatcher  *delivery.Dispatcher // started and stopped by the caller
 	Ring        *keyring.Keyring
@@ -108,7 +104,7 @@ type Worker struct {
 		Stop(ctx context.Context) error
 		StopAndCancel(ctx context.Context) error
 	}
-	pool *pgxpool.Pool
+	pools *pools
 }
 
 // NewWorker connects the workers. Start starts them.
@@ -116,17 +112,12 @@ func NewWorker(ctx context.Context, c Config) (*Worker, error) {
 	if c.Observer == nil {
 		c.Observer = unobserved{}
 	}
-	poolConfig, err := pgxpool.ParseConfig(c.DSN)
+	pools, err := connect(ctx, c)
 	if err != nil {
-		return nil, errors.New("jobs: the database's connection string is not valid")
-	}
-	poolConfig.MaxConns = max(poolConfig.MaxConns, minConnections)
-	pool, err := pgxpool.NewWithConfig(ctx, poolConfig)
-	if err != nil {
-		return nil, fmt.Errorf("jobs: connect the workers: %w", err)
+		return nil, err
 	}
 	rescueAfter := max(c.RescueAfter, time.Second)
-	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
+	client, err := river.NewClient(pools.driver(), &river.Config{
 		FetchCooldown:        fetchCooldown,
 		FetchPollInterval:    pollInterval,
 		JobTimeout:           rescueAfter, // not used: each worker has its own timeout, which rescue respects
@@ -145,10 +136,10 @@ func NewWorker(ctx context.Context, c Config) (*Worker, error) {
 		Middleware: []rivertype.Middleware{river.WorkerMiddlewareFunc(countJobs(c.Observer))},
 	})
 	if err != nil {
-		pool.Close()
+		pools.close()
 		return nil, fmt.Errorf("jobs: client for working: %w", err)
 	}
-	return &Worker{client: client, pool: pool}, nil
+	return &Worker{client: client, pools: pools}, nil
 }
 
 func workers(c Config) *river.Workers {
@@ -195,7 +186,7 @@ func (w *Worker) Start(ctx context.Context) error {
 // Stop waits for running jobs until ctx ends, then cancels them. Another process
 // runs cancelled jobs again.
 func (w *Worker) Stop(ctx context.Context) error {
-	defer w.pool.Close()
+	defer w.pools.close()
 	err := w.client.Stop(ctx)
 	if err != nil && ctx.Err() != nil {
 		hard, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what is missing for the named needs, with apt-get on Debian and Ubuntu or
 # Homebrew on macOS. Prints nothing if nothing is missing.
-# Usage: scripts/setup.sh [go] [node] [postgres] [cc] [chromium] [pdftools] [python] [redis]
+# Usage: scripts/setup.sh [go] [node] [postgres] [cc] [chromium] [pdftools] [python] [redis] [pgbouncer]
 set -eu
 
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -42,6 +42,7 @@ for part in "$@"; do
 	postgres) has_postgres || need postgresql postgresql@17 ;;
 	cc) has "${CC:-cc}" || need "gcc libc6-dev" gcc ;;
 	redis) has redis-server || need redis-server redis ;;
+	pgbouncer) has pgbouncer || [ -x /usr/sbin/pgbouncer ] || need pgbouncer pgbouncer ;;
 	python) has python3 || need python3 python3 ;;
 	chromium) has_chromium || need "chromium fonts-liberation" "--cask chromium" ;;
 	pdftools)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -31,6 +32,7 @@ type app struct {
 	service.Services
 	postgres *privatePostgres // nil if DATABASE_URL is set
 	dsn      string
+	direct   string // PostgreSQL itself if dsn leads to a pooler; "" else
 	ready    *readiness
 	mail     mail.Sender
 	devMail  *mail.Folder // nil if emails are sent
@@ -64,8 +66,11 @@ func openApp(ctx context.Context, c config.Config, logger *slog.Logger) (_ *app,
 	if err := a.openDatabase(ctx, c); err != nil {
 		return nil, err
 	}
+	if err := a.checkPooler(ctx); err != nil {
+		return nil, err
+	}
 	if c.Development {
-		err = db.Migrate(ctx, a.dsn)
+		err = db.Migrate(ctx, cmp.Or(a.direct, a.dsn))
 	} else {
 		err = schemaReady(ctx, a.DB)
 	}
@@ -112,18 +117,45 @@ func openApp(ctx context.Context, c config.Config, logger *slog.Logger) (_ *app,
 
 // openDatabase connects to the configured server, or starts the private one.
 func (a *app) openDatabase(ctx context.Context, c config.Config) (err error) {
-	a.dsn = c.DatabaseURL
+	a.dsn, a.direct = c.DatabaseURL, c.DirectURL
 	if a.dsn == "" {
 		if a.postgres, a.dsn, err = startPostgres(ctx, filepath.Join(c.DataDir, "postgres")); err != nil {
 			return err
 		}
 	}
-	a.DB, err = db.Open(ctx, a.dsn, db.Options{MaxOpenConns: c.DBConnections})
+	a.DB, err = db.Open(ctx, a.dsn, db.Options{MaxOpenConns: c.DBConnections, DirectURL: a.direct})
 	if err != nil {
 		return fmt.Errorf("%w: check that the server runs and that DATABASE_URL is right (with ?sslmode=disable if it has no TLS)", err)
 	}
-	a.ready, err = openReadiness(ctx, a.dsn)
+	a.ready, err = openReadiness(ctx, a.dsn, a.direct)
 	return err
+}
+
+// checkPooler refuses a pooler in transaction mode where Candor doesn't expect one:
+// results would reach the wrong requests, and LISTEN would hear nothing (D72).
+func (a *app) checkPooler(ctx context.Context) error {
+	if a.direct == "" {
+		return refuseSharing(ctx, a.dsn, "DATABASE_URL", "set CANDOR_DATABASE_DIRECT_URL to PostgreSQL itself, beside it, or use pool_mode=session")
+	}
+	if err := refuseSharing(ctx, a.direct, "CANDOR_DATABASE_DIRECT_URL", "set it to PostgreSQL itself"); err != nil {
+		return err
+	}
+	same, err := db.SameDatabase(ctx, a.dsn, a.direct)
+	if err == nil && !same {
+		return errors.New("CANDOR_DATABASE_DIRECT_URL leads to another database than DATABASE_URL: set both to the same one")
+	}
+	return err
+}
+
+func refuseSharing(ctx context.Context, dsn, variable, remedy string) error {
+	shared, err := db.SharesConnections(ctx, dsn)
+	if err != nil {
+		return fmt.Errorf("%s: %w", variable, err)
+	}
+	if shared {
+		return fmt.Errorf("%s leads to a pooler that shares a connection between clients (pool_mode=transaction): %s", variable, remedy)
+	}
+	return nil
 }
 
 var errSchemaBehind = errors.New("the database's schema is behind this program: run candor migrate")

@@ -50,11 +50,20 @@ func migrate(ctx context.Context, c config.Config) (changed bool, err error) {
 		if role, err = db.RoleOf(c.DatabaseURL); err != nil {
 			return false, fmt.Errorf("CANDOR_MIGRATE_URL is set, so DATABASE_URL must name the service's own role: %w", err)
 		}
-		c.DatabaseURL = c.MigrateURL
+	}
+	variable := "DATABASE_URL"
+	if c.DirectURL != "" {
+		variable, c.DatabaseURL, c.DirectURL = "CANDOR_DATABASE_DIRECT_URL", c.DirectURL, ""
+	}
+	if c.MigrateURL != "" {
+		variable, c.DatabaseURL = "CANDOR_MIGRATE_URL", c.MigrateURL
 	}
 	var a app
 	defer a.close()
 	if err := a.openDatabase(ctx, c); err != nil {
+		return false, err
+	}
+	if err := refuseSharing(ctx, a.dsn, variable, "migrations need PostgreSQL itself; set CANDOR_DATABASE_DIRECT_URL or CANDOR_MIGRATE_URL to it"); err != nil {
 		return false, err
 	}
 	changed, err = db.MigrationsPending(ctx, a.DB)

@@ -22,8 +22,8 @@ type readiness struct {
 	result error
 }
 
-func openReadiness(ctx context.Context, dsn string) (*readiness, error) {
-	d, err := db.Open(ctx, dsn, db.Options{MaxOpenConns: 1})
+func openReadiness(ctx context.Context, dsn, direct string) (*readiness, error) {
+	d, err := db.Open(ctx, dsn, db.Options{MaxOpenConns: 1, DirectURL: direct})
 	if err != nil {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ func warnOfSeller(ctx context.Context, c config.Config, logger *slog.Logger) {
 // warnOfDatabase warns if a person on the network could read what is sent to the
 // database.
 func warnOfDatabase(ctx context.Context, c config.Config, logger *slog.Logger) {
-	for _, one := range []struct{ variable, dsn string }{{"DATABASE_URL", c.DatabaseURL}, {"CANDOR_MIGRATE_URL", c.MigrateURL}} {
+	for _, one := range []struct{ variable, dsn string }{{"DATABASE_URL", c.DatabaseURL}, {"CANDOR_DATABASE_DIRECT_URL", c.DirectURL}, {"CANDOR_MIGRATE_URL", c.MigrateURL}} {
 		if one.dsn == "" {
 			continue
 		}

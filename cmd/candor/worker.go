@@ -30,7 +30,7 @@ func startWorker(ctx context.Context, c config.Config, a *app, logger *slog.Logg
 		PollEvery: c.SweepInterval, RescueAfter: c.RescueAfter,
 	})
 	work := jobs.Config{
-		DB: a.DB, DSN: a.dsn, Outbox: a.Outbox, Dispatcher: dispatcher, Ring: a.Ring, Blobs: a.Blobs, Fonts: fonts,
+		DB: a.DB, DSN: a.dsn, DirectDSN: a.direct, Outbox: a.Outbox, Dispatcher: dispatcher, Ring: a.Ring, Blobs: a.Blobs, Fonts: fonts,
 		Mail: a.mail, BaseURL: c.PublicURL(), Clock: domain.SystemClock, Logger: logger, Observer: a.metrics,
 		SweepEvery: c.SweepInterval, RescueAfter: c.RescueAfter, PDFWorkers: runtime.GOMAXPROCS(0),
 		Terms: c.Terms, Payments: a.stripe,

@@ -2,6 +2,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -27,6 +28,7 @@ type Config struct {
 	MetricsAddr     string // host:port of the operators' metrics; "" for none
 	BaseURL         string // without a slash at its end; "" in development: see PublicURL
 	DatabaseURL     string // "" in development: a private PostgreSQL in DataDir
+	DirectURL       string // PostgreSQL itself if DatabaseURL is a pooler in transaction mode; "" else
 	MigrateURL      string // the database as the owner of its tables; "" if DatabaseURL's role owns them
 	DataDir         string
 	Keys            *keyring.Keyring // nil in development: generated into DataDir
@@ -70,8 +72,9 @@ func (c *Config) Variables() []Variable {
 		{"CANDOR_DEVELOPMENT_REMOTE", "", "1 lets development listen on addresses that other machines can reach", c.setRemote},
 		{"CANDOR_METRICS_ADDR", "", "host:port for Prometheus, for operators only; not served by default", setText(&c.MetricsAddr)},
 		{"CANDOR_BASE_URL", "", "address at which customers and partners reach the service; https in production", c.setBaseURL},
-		{"DATABASE_URL", "", "PostgreSQL; in development a private one by default", setText(&c.DatabaseURL)},
-		{"CANDOR_MIGRATE_URL", "", "the same database as the owner of its tables, for candor migrate, which then grants DATABASE_URL's role only what the service needs", setText(&c.MigrateURL)},
+		{"DATABASE_URL", "", "PostgreSQL, with several hosts for failover; in development a private one by default", setDatabase(&c.DatabaseURL)},
+		{"CANDOR_DATABASE_DIRECT_URL", "", "PostgreSQL itself, if DATABASE_URL is a pooler in transaction mode such as PgBouncer: for LISTEN and migrations", setDatabase(&c.DirectURL)},
+		{"CANDOR_MIGRATE_URL", "", "the same database as the owner of its tables, for candor migrate, which then grants DATABASE_URL's role only what the service needs", setDatabase(&c.MigrateURL)},
 		{"CANDOR_DATA_DIR", ".data", "folder of uploaded documents, and of the private PostgreSQL", setText(&c.DataDir)},
 		{"CANDOR_SECRET_KEYS", "", "NAME:BASE64,… newest first: keys for links, cookies and secrets at rest", c.setKeys},
 		{"CANDOR_TRUSTED_PROXIES", "", "addresses or networks, separated by commas, whose X-Forwarded-For is trusted", c.setProxies},
@@ -149,6 +152,9 @@ func (c *Config) settle(invalid func(name string) bool) (errs []string) {
 			errs = append(errs, "CANDOR_SMTP_URL "+err.Error())
 		}
 	}
+	if c.DirectURL != "" && c.DatabaseURL == "" && !invalid("DATABASE_URL") {
+		errs = append(errs, "CANDOR_DATABASE_DIRECT_URL is set without DATABASE_URL: set DATABASE_URL to the pooler, or unset this")
+	}
 	errs = append(errs, c.settleBilling()...)
 	errs = append(errs, c.checkRemote()...)
 	if c.Development || invalid("CANDOR_ENV") {
@@ -192,8 +198,8 @@ func (c Config) LogValue() slog.Value {
 	database := "private"
 	if c.DatabaseURL != "" {
 		database = "given"
-		if u, err := url.Parse(c.DatabaseURL); err == nil && u.Host != "" {
-			database = u.Host + u.Path
+		if u, err := url.Parse(c.DatabaseURL); err == nil && u.Scheme != "" {
+			database = cmp.Or(u.Host, u.Query().Get("host")) + u.Path
 		}
 	}
 	keys := "generated"

@@ -1,0 +1,126 @@
+// Package poolertest puts PgBouncer in front of a test's database.
+package poolertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// patience bounds the start.
+const patience = 20 * time.Second
+
+// The pool modes.
+const (
+	Transaction = "transaction"
+	Session     = "session"
+)
+
+// Start runs PgBouncer with so many connections to the server of dsn until the test
+// ends. It returns the connection string of the same database through it.
+func Start(t testing.TB, dsn, mode string, size int) string {
+	t.Helper()
+	program, err := exec.LookPath("pgbouncer")
+	if err != nil {
+		program = "/usr/sbin/pgbouncer"
+	}
+	if _, err := os.Stat(program); err != nil {
+		if testing.Short() {
+			t.Skip("PgBouncer is missing: make test installs it")
+		}
+		t.Fatal("PgBouncer is missing: apt-get install pgbouncer")
+	}
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		t.Fatal("poolertest: the connection string is not valid")
+	}
+	dir, err := os.MkdirTemp("", "candor-pooler-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	server := fmt.Sprintf("host=%s port=%d user=%s", config.Host, config.Port, config.User)
+	if config.Password != "" {
+		server += " password=" + config.Password
+	}
+	ini := filepath.Join(dir, "pgbouncer.ini")
+	settings := fmt.Sprintf(`[databases]
+* = %s
+[pgbouncer]
+unix_socket_dir = %s
+listen_port = 6432
+auth_type = any
+pool_mode = %s
+default_pool_size = %d
+max_client_conn = 500
+`, server, dir, mode, size)
+	if err := os.WriteFile(ini, []byte(settings), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	run(t, dir, exec.CommandContext(context.Background(), program, ini))
+	socket := filepath.Join(dir, ".s.PGSQL.6432")
+	for deadline := time.Now().Add(patience); ; {
+		conn, err := new(net.Dialer).DialContext(t.Context(), "unix", socket)
+		if err == nil {
+			_ = conn.Close()
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("PgBouncer doesn't start: %v", err)
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+	u := url.URL{Scheme: "postgres", User: url.User(config.User), Path: "/" + config.Database}
+	u.RawQuery = "host=" + dir + "&port=6432&sslmode=disable"
+	return u.String()
+}
+
+// run runs the program until the test ends, as the owner of the server's files if the
+// test runs as root, which PgBouncer refuses.
+func run(t testing.TB, dir string, cmd *exec.Cmd) {
+	t.Helper()
+	log := filepath.Join(dir, "log")
+	file, err := os.Create(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	cmd.Stdout, cmd.Stderr, cmd.Dir = file, file, "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{}
+	if os.Getuid() == 0 {
+		owner, err := user.Lookup("postgres")
+		if err != nil {
+			t.Fatal(err)
+		}
+		uid, errUID := strconv.ParseUint(owner.Uid, 10, 32)
+		gid, errGID := strconv.ParseUint(owner.Gid, 10, 32)
+		if err := errors.Join(errUID, errGID, os.Chown(dir, int(uid), int(gid))); err != nil {
+			t.Fatal(err)
+		}
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+		if t.Failed() {
+			if out, err := os.ReadFile(log); err == nil {
+				t.Logf("PgBouncer printed:\n%s", out)
+			}
+		}
+	})
+}
