@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"time"
 
 	"candor/internal/domain"
 	"candor/tools/harness"
@@ -50,13 +51,14 @@ func (b *bench) throughput(ctx context.Context, e *environment) error {
 // the machine hits both.
 func (b *bench) compare(ctx context.Context, e *environment, name, script string, clients int, request []byte, status int, least float64) error {
 	var service, yardstick float64
+	var reference, used cpu
 	const turns = 2
 	for range turns {
-		tps, err := e.pgbench(ctx, script, clients, b.span.Seconds())
+		tps, err := e.spend(&reference, b.span, func() (float64, error) { return e.pgbench(ctx, script, clients, b.span.Seconds()) })
 		if err != nil {
 			return err
 		}
-		rate, err := load(ctx, e.Addr, clients, b.span, request, status)
+		rate, err := e.spend(&used, b.span, func() (float64, error) { return load(ctx, e.Addr, clients, b.span, request, status) })
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -64,12 +66,46 @@ func (b *bench) compare(ctx context.Context, e *environment, name, script string
 		service += rate / turns
 	}
 	b.add(row{
-		what:   fmt.Sprintf("%s, %d clients", name, clients),
-		figure: fmt.Sprintf("%.0f requests/s", service), yardstick: fmt.Sprintf("pgbench %.0f tps", yardstick),
-		ratio: percent(service / yardstick), target: "≥ " + percent(least), met: service/yardstick >= least,
+		what:      fmt.Sprintf("%s, %d clients", name, clients),
+		figure:    fmt.Sprintf("%.0f requests/s; CPU of candor %.0f µs, of PostgreSQL %.0f µs", service, micros(used.candor/turns), micros(used.postgres/turns)),
+		yardstick: fmt.Sprintf("pgbench %.0f tps; CPU of PostgreSQL %.0f µs", yardstick, micros(reference.postgres/turns)),
+		ratio:     percent(service / yardstick), target: "≥ " + percent(least), met: service/yardstick >= least,
 	})
 	return nil
 }
+
+// cpu is processor time.
+type cpu struct{ candor, postgres time.Duration }
+
+// spend adds the processor time of each request of a load that lasts for span to
+// used, and returns the load's rate.
+func (e *environment) spend(used *cpu, span time.Duration, load func() (float64, error)) (float64, error) {
+	before, err := e.cpu()
+	if err != nil {
+		return 0, err
+	}
+	rate, err := load()
+	if err != nil {
+		return 0, err
+	}
+	after, err := e.cpu()
+	requests := rate * span.Seconds()
+	used.candor += time.Duration(float64(after.candor-before.candor) / requests)
+	used.postgres += time.Duration(float64(after.postgres-before.postgres) / requests)
+	return rate, err
+}
+
+// cpu is what candor and PostgreSQL have used so far.
+func (e *environment) cpu() (cpu, error) {
+	both, err := e.cpuTime(context.Background())
+	if err != nil {
+		return cpu{}, err
+	}
+	candor, err := cpuTime(e.Server.Process.Pid)
+	return cpu{candor, both - candor}, err
+}
+
+func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
 func percent(ratio float64) string { return fmt.Sprintf("%.0f %%", ratio*100) }
 
