@@ -79,6 +79,14 @@ lint: $(FRONT) ## Run the linters
 	$(SETUP) go
 	$(TOOL) golangci-lint run
 
+.PHONY: check-s3
+check-s3: $(FRONT) ## Run the tests of documents on an S3 service, versitygw
+	$(SETUP) go postgres
+	@[ -x bin/versitygw ] || echo "Building versitygw; the first time takes a few minutes" >&2
+	@go build -modfile=tools/s3.mod -o bin/versitygw github.com/versity/versitygw/cmd/versitygw
+	VERSITYGW=$(CURDIR)/bin/versitygw go test -count=1 ./internal/platform/blob ./internal/vault
+	VERSITYGW=$(CURDIR)/bin/versitygw go test -count=1 -run 'Document|Blob|Upload|Garbage|Retention|Retire' ./jobs ./internal/service/forms ./cmd/candor/admin
+
 .PHONY: check-htmx
 check-htmx: $(FRONT) ## Check for attributes and values that htmx doesn't know
 	$(SETUP) go

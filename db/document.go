@@ -75,6 +75,12 @@ func (q *Queries) SessionOfDocument(ctx context.Context, scope domain.Scope, id 
 	return session, wrap(err, "find document")
 }
 
+// DocumentKept reports whether there is a document of that id.
+func (q *Queries) DocumentKept(ctx context.Context, id domain.DocumentID) (kept bool, err error) {
+	err = q.get(ctx, &kept, `SELECT EXISTS (SELECT FROM document WHERE id = $1)`, id)
+	return kept, wrap(err, "look for a document")
+}
+
 // DescribeDocument stores a document's category. A missing document is no error.
 func (tx *Tx) DescribeDocument(ctx context.Context, session domain.SessionID, id domain.DocumentID, category string) error {
 	_, err := tx.exec(ctx, `UPDATE document SET category = $3 WHERE session_id = $1 AND id = $2`, session, id, category)

@@ -11,6 +11,7 @@ import (
 	"candor/handlers/dashboard"
 	"candor/handlers/docs"
 	"candor/handlers/web"
+	"candor/internal/platform/blob"
 	"candor/internal/platform/keyring"
 )
 
@@ -19,7 +20,7 @@ import (
 func (s *server) answerError(err error, c echo.Context) {
 	public := web.PublicError(err)
 	status := public.Code.Status()
-	if status == http.StatusInternalServerError || errors.Is(err, keyring.ErrSealed) {
+	if status == http.StatusInternalServerError || errors.Is(err, keyring.ErrSealed) || errors.Is(err, blob.ErrUnavailable) {
 		web.LogFailure(s.Logger, c, err)
 	}
 	if c.Response().Committed {

@@ -15,6 +15,7 @@ import (
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit/hooktest"
+	"candor/internal/testkit/s3test"
 	"candor/internal/vault"
 	"candor/internal/webhook"
 	"candor/jobs"
@@ -25,7 +26,7 @@ import (
 type harness struct {
 	*hooktest.Harness
 	inserter *jobs.Inserter
-	blobs    *blob.Files
+	blobs    blob.Place
 	vault    *vault.Vault
 }
 
@@ -36,8 +37,7 @@ func newHarness(t testing.TB) *harness {
 	h.inserter, err = jobs.NewInserter(h.DB, discard)
 	h.OK(err)
 	h.Outbox = outbox.New(h.inserter, nil)
-	h.blobs, err = blob.NewFiles(t.TempDir())
-	h.OK(err)
+	h.blobs = s3test.Place(t)
 	h.vault = vault.New(h.Ring, h.blobs)
 	return h
 }

@@ -36,6 +36,7 @@ type app struct {
 	ready    *readiness
 	mail     mail.Sender
 	devMail  *mail.Folder // nil if emails are sent
+	moving   *blob.Moving // nil if documents have one place
 	metrics  *metrics.Metrics
 	redis    *ratelimit.Redis     // nil if each process counts requests by itself
 	stripe   billing.CardProvider // nil if invoices are paid by bank transfer
@@ -77,7 +78,7 @@ func openApp(ctx context.Context, c config.Config, logger *slog.Logger) (_ *app,
 	if err != nil {
 		return nil, err
 	}
-	if a.Blobs, err = blob.NewFiles(filepath.Join(c.DataDir, "documents")); err != nil {
+	if err := a.openBlobs(ctx, c, logger); err != nil {
 		return nil, err
 	}
 	if err := a.openMail(c, logger); err != nil {
@@ -159,6 +160,32 @@ func refuseSharing(ctx context.Context, dsn, variable, remedy string) error {
 }
 
 var errSchemaBehind = errors.New("the database's schema is behind this program: run candor migrate")
+
+// openBlobs chooses where documents go. With a bucket there are two places: what is
+// in the other one is read from there until candor blobs move has moved it (D71).
+func (a *app) openBlobs(ctx context.Context, c config.Config, logger *slog.Logger) error {
+	files, err := blob.NewFiles(filepath.Join(c.DataDir, "documents"))
+	if err != nil || c.S3.Bucket == "" {
+		a.Blobs = files
+		return err
+	}
+	bucket, err := blob.NewS3(c.S3, filepath.Join(c.DataDir, "uploads"))
+	if err != nil {
+		return err
+	}
+	switch err := bucket.Check(ctx); {
+	case errors.Is(err, blob.ErrRefused):
+		return fmt.Errorf("CANDOR_S3_BUCKET: %w", err)
+	case err != nil:
+		logger.WarnContext(ctx, "the bucket of documents can't be reached", "error", err)
+	}
+	a.moving = &blob.Moving{To: files, From: bucket}
+	if c.BlobsInS3 {
+		a.moving = &blob.Moving{To: bucket, From: files}
+	}
+	a.Blobs = a.moving
+	return nil
+}
 
 // openMail chooses where emails go: to the mail server, or in development to a
 // folder.

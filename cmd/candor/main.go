@@ -36,7 +36,7 @@ type process struct {
 }
 
 func (p *process) commands() []cli.Command {
-	operators := admin.Commands(admin.Config{Out: p.stdout, Open: p.openAdmin})
+	operators := admin.Commands(admin.Config{Out: p.stdout, Err: p.stderr, Open: p.openAdmin})
 	return append(append([]cli.Command{
 		cli.New("serve", "", "web server and workers in one process (the default)", p.serve),
 		cli.New("web", "", "web server alone", p.web),
@@ -129,7 +129,7 @@ func (p *process) openAdmin(ctx context.Context) (*admin.App, error) {
 		return nil, err
 	}
 	return &admin.App{
-		DB: a.DB, Vault: vault.New(a.Ring, a.Blobs), Terms: a.Terms, Policy: a.Policy, BaseURL: a.BaseURL,
+		DB: a.DB, Vault: vault.New(a.Ring, a.Blobs), Moving: a.moving, Terms: a.Terms, Policy: a.Policy, BaseURL: a.BaseURL,
 		Accounts: a.Accounts, Auth: a.StaffAuth, Billing: a.Billing, Sealing: a.Sealing, Webhooks: a.Webhooks,
 		Demo: func(clock domain.Clock) *admin.Demo {
 			config := a.Config

@@ -7,10 +7,12 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"candor/internal/domain"
+	"candor/internal/platform/blob"
 	"candor/internal/platform/keyring"
 )
 
@@ -50,6 +52,9 @@ func PublicError(err error) *domain.Error {
 	}
 	if errors.Is(err, keyring.ErrSealed) {
 		return ErrUnreadable
+	}
+	if errors.Is(err, blob.ErrUnavailable) {
+		return &domain.Error{Code: domain.CodeServiceUnavailable, Message: "Documents can't be stored or read now. Try again in a minute.", RetryAfter: time.Minute}
 	}
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {

@@ -15,6 +15,7 @@ import (
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit/dbtest"
+	"candor/internal/testkit/s3test"
 	"candor/internal/vault"
 )
 
@@ -26,16 +27,14 @@ type harness struct {
 	*vault.Vault
 	ctx   context.Context
 	db    *db.DB
-	blobs *blob.Files
+	blobs blob.Place
 	scope domain.Scope
 }
 
 func newHarness(t testing.TB) *harness {
 	t.Helper()
 	h := &harness{TB: t, ctx: t.Context(), db: dbtest.Open(t, dbtest.DSN(t))}
-	var err error
-	h.blobs, err = blob.NewFiles(t.TempDir())
-	h.ok(err)
+	h.blobs = s3test.Place(t)
 	h.Vault = h.with(keyring.Generate("test"))
 	account := &domain.Account{ID: domain.NewAccountID(), Name: "Lender", BillingEmail: "bills@lender.example", CreatedAt: start}
 	h.scope = domain.Scope{AccountID: account.ID}

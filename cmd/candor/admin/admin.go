@@ -1,5 +1,5 @@
 // Package admin holds the operators' commands: accounts, webhook deliveries,
-// billing, issued PDFs, secret keys and demo data. It works on the use cases that
+// billing, issued PDFs, secret keys, documents and demo data. It works on the use cases that
 // cmd/candor opens, and reads no environment.
 package admin
 
@@ -12,6 +12,7 @@ import (
 	ledger "candor/internal/billing"
 	"candor/internal/demo"
 	"candor/internal/domain"
+	"candor/internal/platform/blob"
 	"candor/internal/service/accounts"
 	"candor/internal/service/billing"
 	"candor/internal/service/sealing"
@@ -24,6 +25,7 @@ import (
 // Config is what the commands need of the process.
 type Config struct {
 	Out io.Writer
+	Err io.Writer // for what a command says while it runs
 	// Open opens the use cases. The commands call it after they have read their
 	// command line, and close the App at their end.
 	Open func(ctx context.Context) (*App, error)
@@ -36,6 +38,7 @@ type Demo = demo.Services
 type App struct {
 	DB      *db.DB
 	Vault   *vault.Vault
+	Moving  *blob.Moving // nil if documents have one place
 	Terms   ledger.Terms
 	Policy  webhook.Policy
 	BaseURL string
@@ -94,6 +97,7 @@ func Commands(config Config) []cli.Command {
 		cli.New("pdf verify", "FILE [--json]", "say whether a statement's PDF has the bytes that were issued", c.pdfVerify),
 		cli.New("keys check", "[--json]", "list what each secret key has sealed; fails if one isn't configured", c.keysCheck),
 		cli.New("keys reseal", "[--json]", "seal with the first secret key what another one has sealed", c.keysReseal),
+		cli.New("blobs move", "[--dry-run] [--json]", "move documents to the place that CANDOR_BLOBS names, while the service runs", c.blobsMove),
 		cli.New("demo seed", "[--sessions N]", "in development: create a demo partner with three months of work", c.demoSeed),
 	}
 }

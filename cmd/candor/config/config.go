@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"candor/internal/billing"
+	"candor/internal/platform/blob"
 	"candor/internal/platform/keyring"
 	"candor/internal/platform/mail"
 	"candor/internal/webhook"
@@ -31,6 +32,8 @@ type Config struct {
 	DirectURL       string // PostgreSQL itself if DatabaseURL is a pooler in transaction mode; "" else
 	MigrateURL      string // the database as the owner of its tables; "" if DatabaseURL's role owns them
 	DataDir         string
+	BlobsInS3       bool             // new documents go to S3, else to DataDir
+	S3              blob.S3Config    // without a bucket it isn't used
 	Keys            *keyring.Keyring // nil in development: generated into DataDir
 	TrustedProxies  []netip.Prefix
 	Schedule        webhook.Schedule
@@ -76,6 +79,12 @@ func (c *Config) Variables() []Variable {
 		{"CANDOR_DATABASE_DIRECT_URL", "", "PostgreSQL itself, if DATABASE_URL is a pooler in transaction mode such as PgBouncer: for LISTEN and migrations", setDatabase(&c.DirectURL)},
 		{"CANDOR_MIGRATE_URL", "", "the same database as the owner of its tables, for candor migrate, which then grants DATABASE_URL's role only what the service needs", setDatabase(&c.MigrateURL)},
 		{"CANDOR_DATA_DIR", ".data", "folder of uploaded documents, and of the private PostgreSQL", setText(&c.DataDir)},
+		{"CANDOR_BLOBS", "folder", "where new documents go: folder, in CANDOR_DATA_DIR, or s3", c.setBlobs},
+		{"CANDOR_S3_ENDPOINT", "", "S3 service for documents, such as https://s3.ap-southeast-2.amazonaws.com", c.setS3Endpoint},
+		{"CANDOR_S3_BUCKET", "", "bucket for documents", setText(&c.S3.Bucket)},
+		{"CANDOR_S3_REGION", "us-east-1", "the bucket's region", setText(&c.S3.Region)},
+		{"CANDOR_S3_ACCESS_KEY", "", "access key of the bucket", setText(&c.S3.AccessKey)},
+		{"CANDOR_S3_SECRET_KEY", "", "secret key of the bucket", setText(&c.S3.SecretKey)},
 		{"CANDOR_SECRET_KEYS", "", "NAME:BASE64,… newest first: keys for links, cookies and secrets at rest", c.setKeys},
 		{"CANDOR_TRUSTED_PROXIES", "", "addresses or networks, separated by commas, whose X-Forwarded-For is trusted", c.setProxies},
 		{"CANDOR_WEBHOOK_SCHEDULE", "0s,1m,5m,30m,2h,8h,24h", "delays before the attempts of a webhook delivery", c.setSchedule},
@@ -156,6 +165,7 @@ func (c *Config) settle(invalid func(name string) bool) (errs []string) {
 		errs = append(errs, "CANDOR_DATABASE_DIRECT_URL is set without DATABASE_URL: set DATABASE_URL to the pooler, or unset this")
 	}
 	errs = append(errs, c.settleBilling()...)
+	errs = append(errs, c.settleBlobs(invalid)...)
 	errs = append(errs, c.checkRemote()...)
 	if c.Development || invalid("CANDOR_ENV") {
 		return errs
@@ -216,7 +226,7 @@ func (c Config) LogValue() slog.Value {
 	}
 	return slog.GroupValue(
 		slog.Bool("development", c.Development), slog.Bool("remote", c.Remote), slog.String("addr", c.Addr), slog.String("metrics_addr", c.MetricsAddr), slog.String("base_url", c.BaseURL),
-		slog.String("database", database), slog.String("data_dir", c.DataDir), slog.String("secret_keys", keys),
+		slog.String("database", database), slog.String("data_dir", c.DataDir), slog.Bool("blobs_in_s3", c.BlobsInS3), slog.Any("s3", c.S3), slog.String("secret_keys", keys),
 		slog.Any("trusted_proxies", c.TrustedProxies), slog.String("webhook_schedule", c.Schedule.String()),
 		slog.Int("rate_per_minute", c.RatePerMinute), slog.Int("rate_burst", c.RateBurst), slog.String("redis", redis),
 		slog.Duration("sweep_interval", c.SweepInterval), slog.Duration("rescue_after", c.RescueAfter),

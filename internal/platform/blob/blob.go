@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 )
 
 // Store keeps blobs. An id is written once, except that Put can replace a blob by
@@ -19,6 +20,30 @@ type Store interface {
 	// Delete removes a blob; one that isn't there is no error.
 	Delete(ctx context.Context, id string) error
 }
+
+// A Place is where blobs are: a folder or a bucket. Blobs can be moved from one to
+// another.
+type Place interface {
+	Store
+	// Add is Put of a blob that isn't there, or ErrExists. It can be ErrNotFound if
+	// the blob is deleted at the same time.
+	Add(ctx context.Context, id string, r io.Reader) error
+	// List yields all blobs, in no order. An error is its last element. What is
+	// added or deleted while it runs may be yielded or not.
+	List(ctx context.Context) iter.Seq2[Info, error]
+}
+
+// Info describes a blob.
+type Info struct {
+	ID   string
+	Size int64 // bytes
+}
+
+// ErrExists says that there is a blob of that id.
+var ErrExists = errors.New("blob exists")
+
+// ErrUnavailable says that a place of blobs can't be used now. It may be back soon.
+var ErrUnavailable = errors.New("the place of blobs is unavailable")
 
 // ErrNotFound says that there is no blob of that id.
 var ErrNotFound = errors.New("blob not found")

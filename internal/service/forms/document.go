@@ -13,6 +13,7 @@ import (
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/form"
+	"candor/internal/platform/blob"
 	"candor/internal/statement"
 )
 
@@ -78,7 +79,7 @@ func (s *Service) AddDocument(ctx context.Context, id domain.SessionID, upload U
 			return s.Vault.InsertDocument(ctx, tx, document)
 		})
 	}
-	s.settleUpload(ctx, document, err == nil)
+	s.settleUpload(ctx, document, err)
 	return err
 }
 
@@ -107,15 +108,17 @@ func (s *Service) reserveUpload(ctx context.Context, id domain.SessionID) error 
 }
 
 // settleUpload counts what was received of a document, and deletes its bytes
-// if it is not kept. It works after the customer has gone, too. If it fails,
+// if the upload failed. It works after the customer has gone, too. If it fails,
 // the upkeep job deletes the bytes.
-func (s *Service) settleUpload(ctx context.Context, document *domain.Document, kept bool) {
+func (s *Service) settleUpload(ctx context.Context, document *domain.Document, failed error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 	defer cancel()
 	err := s.DB.SettleUpload(ctx, document.SessionID, statement.MaxDocumentBytes-document.SizeBytes)
-	if !kept {
+	if failed != nil {
 		deleting := s.Blobs.Delete(ctx, document.ID.String())
-		if deleting == nil {
+		// What a bucket didn't confirm can still arrive there: the upkeep job deletes it
+		// an hour later.
+		if deleting == nil && !errors.Is(failed, blob.ErrUnavailable) {
 			deleting = s.DB.ForgetBlob(ctx, document.ID)
 		}
 		err = errors.Join(err, deleting)

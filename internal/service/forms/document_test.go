@@ -297,6 +297,38 @@ func (s dyingStore) Put(ctx context.Context, id string, r io.Reader) error {
 
 func (s dyingStore) Delete(context.Context, string) error { return errors.New("killed") }
 
+// slowBucket reports that it is unavailable and stores the blob after Delete, as a
+// bucket whose answer was lost.
+type slowBucket struct {
+	blob.Store
+	late func() error
+}
+
+func (s *slowBucket) Put(ctx context.Context, id string, r io.Reader) error {
+	content, err := io.ReadAll(r)
+	s.late = func() error { return s.Store.Put(context.WithoutCancel(ctx), id, bytes.NewReader(content)) }
+	return errors.Join(blob.ErrUnavailable, err)
+}
+
+func (s *slowBucket) Delete(ctx context.Context, id string) error {
+	return errors.Join(s.Store.Delete(ctx, id), s.late())
+}
+
+func TestUnconfirmedUploadIsKnownGarbage(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t, func(c *servicetest.Config) { c.Blobs = &slowBucket{Store: c.Blobs} })
+	if err := b.upload(b.Opened().ID, "other", "a.pdf", "%PDF-"); !errors.Is(err, blob.ErrUnavailable) {
+		t.Fatal(err)
+	}
+	garbage, err := b.DB.BlobGarbage(b.Ctx, b.Clock.Now().Add(time.Hour), 10)
+	if err != nil || len(garbage) != 1 {
+		t.Fatalf("garbage %v, %v; want the blob that arrived late", garbage, err)
+	}
+	r, err := b.Files.Open(b.Ctx, garbage[0].String())
+	b.OK(err)
+	b.OK(r.Close())
+}
+
 func TestCrashLeavesGarbageThatIsKnown(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, func(c *servicetest.Config) { c.Blobs = dyingStore{c.Blobs} })

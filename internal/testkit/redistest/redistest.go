@@ -3,6 +3,7 @@ package redistest
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,7 +63,8 @@ func (s *Server) Restart() {
 	for {
 		// A server that wants a password answers, too.
 		err := s.client.Ping(context.Background()).Err()
-		if _, answered := err.(redis.Error); err == nil || answered {
+		var answer redis.Error
+		if err == nil || errors.As(err, &answer) {
 			return
 		}
 		select {

@@ -26,6 +26,7 @@ import (
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit/dbtest"
+	"candor/internal/testkit/s3test"
 	"candor/internal/webhook"
 	"candor/jobs"
 )
@@ -40,7 +41,7 @@ type Fixture struct {
 	*Services
 	Ctx     context.Context
 	DSN     string
-	Files   *blob.Files
+	Files   blob.Place
 	Offset  atomic.Int64 // of the clock, from Start
 	Account *accounts.Created
 }
@@ -55,8 +56,7 @@ func NewFixture(t testing.TB, change ...func(*Config)) *Fixture {
 	f.OK(err)
 	ring, err := keyring.Parse(keyring.Generate("test"))
 	f.OK(err)
-	f.Files, err = blob.NewFiles(t.TempDir())
-	f.OK(err)
+	f.Files = s3test.Place(t)
 	config := Config{
 		DB: database, Outbox: outbox.New(inserter, nil), Ring: ring, Blobs: f.Files, BaseURL: "https://candor.example",
 		Policy: webhook.Policy{Development: true}, Logger: logger,
