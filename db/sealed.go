@@ -71,6 +71,21 @@ func (q *Queries) CountSealed(ctx context.Context, c SealedColumn) ([]SealedCoun
 	return out, wrap(err, "count sealed values")
 }
 
+// OneSealed returns a value of the column that the named key sealed, or ErrNotFound.
+func (q *Queries) OneSealed(ctx context.Context, c SealedColumn, key string) (SealedValue, error) {
+	var row struct {
+		Parts  pq.StringArray `db:"parts"`
+		Sealed []byte         `db:"sealed"`
+	}
+	err := q.get(ctx, &row, `
+		SELECT ARRAY[`+c.parts+`] AS parts, `+c.column+` AS sealed
+		FROM `+c.table+` WHERE length(`+c.column+`) > 0 AND `+c.keyName()+` = $1 LIMIT 1`, key)
+	if err != nil {
+		return SealedValue{}, wrap(err, "get a sealed value")
+	}
+	return SealedValue{Owner: c.owner(row.Parts), Sealed: row.Sealed}, nil
+}
+
 // A SealedValue is one value as it is stored.
 type SealedValue struct {
 	place  string // of the row's version

@@ -42,6 +42,7 @@ func (p *process) commands() []cli.Command {
 		cli.New("web", "", "web server alone", p.web),
 		cli.New("worker", "", "workers alone: webhooks, PDFs, expiry, retention", p.worker),
 		cli.New("migrate", "[--json]", "migrate the database's schema", p.migrate),
+		cli.New("doctor", "[--url U] [--json]", "examine what the service needs, with a remedy for what is wrong; --url tries the way that webhooks take", p.doctor),
 	}, operators...),
 		cli.New("version", "[--json]", "show the version of this program", p.version),
 		cli.New("help", "", "show this help", p.help),

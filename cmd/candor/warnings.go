@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"candor/cmd/candor/config"
-	"candor/db"
 )
 
 // keyCheckTime bounds warnOfKeys.
@@ -73,13 +72,8 @@ func warnOfSeller(ctx context.Context, c config.Config, logger *slog.Logger) {
 // warnOfDatabase warns if a person on the network could read what is sent to the
 // database.
 func warnOfDatabase(ctx context.Context, c config.Config, logger *slog.Logger) {
-	for _, one := range []struct{ variable, dsn string }{{"DATABASE_URL", c.DatabaseURL}, {"CANDOR_DATABASE_DIRECT_URL", c.DirectURL}, {"CANDOR_MIGRATE_URL", c.MigrateURL}} {
-		if one.dsn == "" {
-			continue
-		}
-		if readable, err := db.Readable(one.dsn); err == nil && readable {
-			logger.WarnContext(ctx, "the connection to the database can be read or redirected on the network: use a unix socket or a loopback address, or add sslmode=verify-full to "+one.variable)
-		}
+	for _, variable := range readable(c) {
+		logger.WarnContext(ctx, "the connection to the database can be read or redirected on the network: use a unix socket or a loopback address, or add sslmode=verify-full to "+variable)
 	}
 }
 

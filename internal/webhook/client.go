@@ -133,6 +133,27 @@ func (c *Client) attempt(parent context.Context, request Request, result *Result
 	readResponse(response, result)
 }
 
+// Reach asks for the head of a URL on the way that attempts take, and returns why no
+// response came: the class of the error and its sentence, both empty if one came.
+func (c *Client) Reach(ctx context.Context, url string) (class, text string) {
+	if err := c.policy.CheckURL(url); err != nil {
+		return classify(err, connecting)
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	var reached atomic.Int32
+	outgoing, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, tracePhase(&reached)), http.MethodHead, url, nil)
+	if err != nil {
+		return classify(err, connecting)
+	}
+	response, err := c.transport.RoundTrip(outgoing)
+	if err != nil {
+		return classify(err, phase(reached.Load()))
+	}
+	_ = response.Body.Close() // a HEAD's response has none
+	return "", ""
+}
+
 func newHTTPRequest(ctx context.Context, request Request, header http.Header) (*http.Request, error) {
 	outgoing, err := http.NewRequestWithContext(ctx, http.MethodPost, request.URL, bytes.NewReader(request.Body))
 	if err != nil {

@@ -3,10 +3,12 @@ package mail
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	netmail "net/mail"
+	"net/textproto"
 	"net/url"
 	"strconv"
 	"time"
@@ -95,6 +97,48 @@ func (s *SMTP) Send(ctx context.Context, m Message) error {
 		return errors.New("mail: the mail server’s settings are not valid")
 	}
 	return plainError(client.DialAndSendWithContext(ctx, message))
+}
+
+// Check connects as Send does, with TLS and sign-in, and sends nothing. It reports
+// whether the connection is encrypted. Its errors show neither the user nor the
+// server's text.
+func (s *SMTP) Check(ctx context.Context) (encrypted bool, err error) {
+	client, err := mail.NewClient(s.host, s.options...)
+	if err != nil {
+		return false, errors.New("mail: the mail server’s settings are not valid")
+	}
+	conversation, err := client.DialToSMTPClientWithContext(ctx)
+	if err != nil {
+		return false, connectionError(err)
+	}
+	_, err = conversation.GetTLSConnectionState()
+	_ = client.CloseWithSMTPClient(conversation) // nothing was sent
+	return err == nil, nil
+}
+
+// connectionError says at which step a connection failed.
+func connectionError(err error) error {
+	var network net.Error
+	var lookup *net.DNSError
+	var dial *net.OpError
+	var certificate *tls.CertificateVerificationError
+	var notTLS tls.RecordHeaderError
+	var reply *textproto.Error
+	switch {
+	case errors.As(err, &lookup):
+		return errors.New("the mail server’s name can’t be looked up")
+	case errors.As(err, &network) && network.Timeout():
+		return errors.New("the mail server doesn’t answer in time")
+	case errors.As(err, &certificate):
+		return errors.New("the mail server’s certificate isn’t valid for its name")
+	case errors.As(err, &notTLS):
+		return errors.New("the mail server doesn’t speak TLS on this port: smtps:// is for port 465, smtp:// for 587")
+	case errors.As(err, &dial) && dial.Op == "dial":
+		return errors.New("the mail server refuses the connection, or no route leads to it")
+	case errors.As(err, &reply):
+		return fmt.Errorf("the mail server refuses the user or the password (%d)", reply.Code)
+	}
+	return errors.New("the mail server offers neither TLS nor a sign-in that Candor knows, or it closed the connection")
 }
 
 // plainError says what failed, without the server's text: it repeats the address.

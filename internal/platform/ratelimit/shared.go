@@ -97,6 +97,18 @@ func Dial(address string, hide func(string) string, observer Observer, logger *s
 	return r, nil
 }
 
+// Check asks the Redis or Valkey at that address as limiters do.
+func Check(ctx context.Context, address string) error {
+	o, err := parseURL(address)
+	if err != nil {
+		return err
+	}
+	logging.Disable()
+	client := redis.NewClient(o)
+	_, err = redis_rate.NewLimiter(client).AllowN(ctx, "candor:doctor", redis_rate.PerSecond(1000), 1)
+	return errors.Join(err, client.Close())
+}
+
 // Close closes the connections. Limiters of r then count in this process.
 func (r *Redis) Close() error {
 	r.end()

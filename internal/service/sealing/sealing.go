@@ -4,7 +4,9 @@ package sealing
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"candor/db"
 	"candor/internal/platform/keyring"
@@ -41,6 +43,38 @@ func (s *Service) Counts(ctx context.Context) ([]Count, error) {
 		for _, c := range counts {
 			out = append(out, Count{Kind: column.Kind, Key: c.Key, Values: c.Values, Configured: s.Ring.Has(c.Key)})
 		}
+	}
+	return out, nil
+}
+
+// A Probe is a Count, and whether the first value of it can be opened.
+type Probe struct {
+	Count
+	Opens bool
+}
+
+// Probes is Counts, and opens one value of each kind and key. A key can have the right
+// name and the wrong bytes.
+func (s *Service) Probes(ctx context.Context) ([]Probe, error) {
+	counts, err := s.Counts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Probe, 0, len(counts))
+	for _, c := range counts {
+		probe := Probe{Count: c}
+		column := slices.IndexFunc(db.SealedColumns, func(column db.SealedColumn) bool { return column.Kind == c.Kind })
+		value, err := s.DB.OneSealed(ctx, db.SealedColumns[column], c.Key)
+		switch {
+		case errors.Is(err, db.ErrNotFound):
+			probe.Opens = c.Configured // the value went since it was counted
+		case err != nil:
+			return nil, fmt.Errorf("sealing: %s: %w", c.Kind, err)
+		default:
+			_, unreadable := s.Ring.Open(value.Owner, value.Sealed)
+			probe.Opens = unreadable == nil
+		}
+		out = append(out, probe)
 	}
 	return out, nil
 }

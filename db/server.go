@@ -1,0 +1,89 @@
+package db
+
+import (
+	"context"
+	"time"
+
+	"github.com/lib/pq"
+)
+
+// MinServerVersion is the oldest PostgreSQL that Candor works with, as PostgreSQL's
+// server_version_num.
+const MinServerVersion = 150_000
+
+// RequiredExtensions are what the migrations create.
+var RequiredExtensions = []string{"btree_gin", "pg_trgm"}
+
+// ServerFacts is what operators should know of the database's server.
+type ServerFacts struct {
+	Version           string         `db:"version"`
+	VersionNumber     int            `db:"version_number"`
+	ReadOnly          bool           `db:"read_only"` // it is a standby, or transactions can't write
+	Encoding          string         `db:"encoding"`
+	CharacterType     string         `db:"character_type"` // the locale that knows letters
+	SynchronousCommit string         `db:"synchronous_commit"`
+	Fsync             bool           `db:"fsync"`
+	FullPageWrites    bool           `db:"full_page_writes"`
+	Connections       int            `db:"connections"` // in use
+	MaxConnections    int            `db:"max_connections"`
+	Extensions        pq.StringArray `db:"extensions"`
+}
+
+// ServerFacts reads them.
+func (q *Queries) ServerFacts(ctx context.Context) (ServerFacts, error) {
+	var f ServerFacts
+	err := q.get(ctx, &f, `
+		SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS version_number,
+			pg_is_in_recovery() OR current_setting('transaction_read_only')::bool AS read_only,
+			pg_encoding_to_char(d.encoding) AS encoding, d.datctype AS character_type,
+			current_setting('synchronous_commit') AS synchronous_commit, current_setting('fsync')::bool AS fsync,
+			current_setting('full_page_writes')::bool AS full_page_writes,
+			(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections,
+			current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS max_connections,
+			ARRAY(SELECT extname::text FROM pg_extension ORDER BY extname) AS extensions
+		FROM pg_database d WHERE d.datname = current_database()`)
+	return f, wrap(err, "read the server's settings")
+}
+
+// ServerTime returns the server's clock.
+func (q *Queries) ServerTime(ctx context.Context) (time.Time, error) {
+	var at time.Time
+	err := q.get(ctx, &at, `SELECT clock_timestamp()`)
+	return at, wrap(err, "read the server's clock")
+}
+
+// MissingRights returns the tables and sequences on which this connection's role
+// lacks what Grant gives, in alphabetical order.
+func (q *Queries) MissingRights(ctx context.Context) ([]string, error) {
+	var names []string
+	err := q.all(ctx, &names, `
+		SELECT c.relname FROM pg_class c
+		WHERE c.relnamespace = 'public'::regnamespace AND CASE
+			WHEN c.relkind = 'S' THEN NOT has_sequence_privilege(c.oid, 'USAGE')
+			WHEN c.relkind NOT IN ('r', 'p') THEN false
+			WHEN c.relname IN ('goose_db_version', 'river_migration', 'plan') THEN NOT has_table_privilege(c.oid, 'SELECT')
+			WHEN c.relname = 'invoice_number' THEN NOT (has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'UPDATE'))
+			ELSE NOT (has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'INSERT'))
+		END
+		ORDER BY c.relname`)
+	return names, wrap(err, "look at the role's privileges")
+}
+
+// WorkerSigns show whether workers are alive.
+type WorkerSigns struct {
+	Leads      bool       `db:"leads"`       // a worker has the leader's lease, which lasts seconds
+	LastJob    *time.Time `db:"last_job"`    // when the last job ended; nil for none
+	OldestJob  *time.Time `db:"oldest_job"`  // since when the oldest available job waits; nil for none
+	ServerTime time.Time  `db:"server_time"` // now
+}
+
+// WorkerSigns reads them from River's tables.
+func (q *Queries) WorkerSigns(ctx context.Context) (WorkerSigns, error) {
+	var s WorkerSigns
+	err := q.get(ctx, &s, `
+		SELECT EXISTS (SELECT FROM river_leader WHERE expires_at > now()) AS leads,
+			(SELECT max(finalized_at) FROM river_job WHERE state = 'completed' AND finalized_at IS NOT NULL) AS last_job,
+			(SELECT min(scheduled_at) FROM river_job WHERE state = 'available') AS oldest_job,
+			now() AS server_time`)
+	return s, wrap(err, "look for workers")
+}
