@@ -46,7 +46,7 @@ build: $(FRONT) ## Build bin/candor and its bill of materials
 
 .PHONY: test
 test: $(FRONT) $(GENERATORS) ## Run every test, with Chromium and the race detector
-	$(SETUP) go node cc postgres chromium pdftools python redis pgbouncer
+	$(SETUP) go node cc postgres chromium pdftools promtool python redis pgbouncer
 	PRISM=yes go test -race -timeout 30m ./...
 
 .PHONY: test-fast

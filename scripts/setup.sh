@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what is missing for the named needs, with apt-get on Debian and Ubuntu or
 # Homebrew on macOS. Prints nothing if nothing is missing.
-# Usage: scripts/setup.sh [go] [node] [postgres] [cc] [chromium] [pdftools] [python] [redis] [pgbouncer]
+# Usage: scripts/setup.sh [go] [node] [postgres] [cc] [chromium] [pdftools] [promtool] [python] [redis] [pgbouncer]
 set -eu
 
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -28,7 +28,15 @@ fail() {
 	exit 1
 }
 
-apt= brew=
+# Takes the one program out of Debian's package: installed, the package would start
+# Prometheus.
+install_promtool() {
+	unpacked=$(mktemp -d)
+	(cd "$unpacked" && apt-get download -qq prometheus && dpkg-deb -x prometheus_*.deb .) &&
+		$as_root install "$unpacked/usr/bin/promtool" /usr/local/bin/promtool && rm -rf "$unpacked"
+}
+
+apt= brew= promtool=
 need() { apt="$apt $1" brew="$brew $2"; }
 
 for part in "$@"; do
@@ -45,6 +53,7 @@ for part in "$@"; do
 	pgbouncer) has pgbouncer || [ -x /usr/sbin/pgbouncer ] || need pgbouncer pgbouncer ;;
 	python) has python3 || need python3 python3 ;;
 	chromium) has_chromium || need "chromium fonts-liberation" "--cask chromium" ;;
+	promtool) has promtool || if has apt-get; then promtool=yes; else need "" prometheus; fi ;;
 	pdftools)
 		has pdftotext || need poppler-utils poppler
 		has qpdf || need qpdf qpdf
@@ -53,7 +62,7 @@ for part in "$@"; do
 	esac
 done
 
-[ -n "$apt$brew" ] || exit 0
+[ -n "$apt$brew$promtool" ] || exit 0
 
 if has apt-get; then
 	as_root=
@@ -61,13 +70,14 @@ if has apt-get; then
 		has sudo || fail "missing:$apt. Run as root: apt-get install$apt"
 		as_root=sudo
 	fi
-	echo "setup: installing$apt" >&2
+	echo "setup: installing$apt${promtool:+ promtool}" >&2
 	log=$(mktemp)
 	# shellcheck disable=SC2086 # the names are separate words
 	if ! { $as_root apt-get update -qq &&
-		$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $apt; } >"$log" 2>&1 </dev/null; then
+		$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $apt &&
+		{ [ -z "$promtool" ] || install_promtool; }; } >"$log" 2>&1 </dev/null; then
 		tail -n 20 "$log" >&2
-		fail "apt-get could not install$apt; its output is in $log"
+		fail "apt-get could not install$apt${promtool:+ promtool}; its output is in $log"
 	fi
 	rm -f "$log"
 elif has brew; then
