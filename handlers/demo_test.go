@@ -44,6 +44,7 @@ func TestDemoPartner(t *testing.T) {
 	token, _, err := h.Service.StaffAuth.SignIn(t.Context(), p.Team[0].Email, demo.Password, domain.Visitor{IPAddress: "192.0.2.1"})
 	h.OK(err)
 	owner := &harness.StaffBrowser{Harness: h, Cookies: map[string]string{"candor_staff": token}}
+	var pages []string // of live mode
 	for _, mode := range []string{"test", "live"} {
 		ids := demoIDs(h, p.Account, mode == "live")
 		for _, route := range harness.RoutesOf(handlers.Staff) {
@@ -54,16 +55,59 @@ func TestDemoPartner(t *testing.T) {
 			if strings.HasSuffix(path, "settings/retention") {
 				path += "?retention_days=30"
 			}
+			if strings.HasSuffix(path, "/search") {
+				path += "?q=a"
+			}
 			if route.Method == http.MethodGet && route.AnswersHead() && !strings.Contains(path, ":") && !strings.HasSuffix(path, "/receipt") {
-				if answer := owner.Get(path); answer.Code != http.StatusOK {
+				answer := owner.Get(path)
+				if answer.Code != http.StatusOK {
 					t.Errorf("GET %s: %d\n%.500s", path, answer.Code, answer.Body)
+				}
+				if mode == "live" && strings.HasPrefix(answer.Header().Get("Content-Type"), "text/html") {
+					pages = append(pages, path)
 				}
 			}
 		}
 	}
+	suitsAPhone(h, t, base, p, pages)
 	if browsertest.Pictures() {
 		drawDemo(h, t, base, p)
 	}
+}
+
+// suitsAPhone fails unless the pages fit a phone with all their folds open, links and
+// buttons in their tables are large enough for a thumb, and axe finds nothing.
+func suitsAPhone(h *harness.Harness, t *testing.T, base string, p *demo.Partner, pages []string) {
+	t.Helper()
+	if len(pages) < 29 {
+		t.Errorf("%d pages", len(pages))
+	}
+	tab := signedInToDemo(h, base, p, browsertest.Options{Device: browsertest.Phone})
+	for _, path := range pages {
+		t.Run(path, func(t *testing.T) {
+			page := tab.In(t)
+			page.Open(base + path)
+			page.Unfolded(func() {
+				page.FitsWidth()
+				page.TableTargets()
+				page.Axe()
+			})
+			page.NoErrors()
+		})
+	}
+}
+
+// signedInToDemo is a tab in which the demo partner's owner is signed in.
+func signedInToDemo(h *harness.Harness, base string, p *demo.Partner, options browsertest.Options) *browsertest.Tab {
+	h.Helper()
+	tab := browsertest.New(h, options)
+	tab.Open(base + "/dashboard/sign-in")
+	tab.Screenshot("demo/sign-in")
+	tab.Type("#email", p.Team[0].Email)
+	tab.Type("#password", demo.Password)
+	tab.Click("main .button-primary")
+	tab.WaitForText("h1", "Home")
+	return tab
 }
 
 // servicesOfDemo are the bench's use cases with another clock.
@@ -140,6 +184,8 @@ func demoIDs(h *harness.Harness, account domain.AccountID, live bool) map[string
 	return map[string]string{
 		":invoice": harness.QueryOne[domain.InvoiceID](h, `SELECT id FROM invoice WHERE account_id = $1 ORDER BY number DESC LIMIT 1`, account).String(),
 		":session": session.String(), ":document": documents[0].ID.String(), ":delivery": deliveries[0].ID.String(), ":request": request.String(),
+		":event": deliveries[0].EventID.String(),
+		":key":   harness.QueryOne[domain.KeyID](h, `SELECT id FROM api_key WHERE account_id = $1 AND livemode = $2 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1`, account, live).String(),
 	}
 }
 
@@ -152,6 +198,8 @@ func drawDemo(h *harness.Harness, t *testing.T, base string, p *demo.Partner) {
 	failed := harness.QueryOne[domain.DeliveryID](h, `SELECT id FROM delivery WHERE account_id = $1 AND livemode AND state = 'failed' ORDER BY sequence DESC LIMIT 1`, p.Account).String()
 	refused := harness.QueryOne[domain.RequestID](h, `SELECT id FROM api_request WHERE account_id = $1 AND livemode AND error_code <> '' ORDER BY id DESC LIMIT 1`, p.Account).String()
 	pages := []struct{ name, path string }{
+		{"search", "search?q=an"}, {"quickstart", "quickstart"}, {"event", "events/" + ids[":event"]}, {"key", "keys/" + ids[":key"]}, {"key-leaked", "keys/" + ids[":key"] + "/leaked"},
+		{"invoice", "billing/invoices/" + ids[":invoice"]}, {"sessions-none", "sessions?q=nobody"}, {"audit-reads", "audit?action=session.data_read"},
 		{"home", ""}, {"sessions", "sessions"}, {"sessions-completed", "sessions?status=completed"}, {"session-completed", "sessions/" + ids[":session"]},
 		{"session-open", session("status = 'in_progress' AND sections_completed > 2")}, {"session-pending", session("status = 'pending'")},
 		{"session-expired", session("status = 'expired'")}, {"session-cancelled", session("status = 'cancelled' AND data_erased_at IS NULL")},
@@ -162,13 +210,7 @@ func drawDemo(h *harness.Harness, t *testing.T, base string, p *demo.Partner) {
 		{"billing", "billing"}, {"billing-plan", "billing/plan?plan=starter"}, {"billing-cancel", "billing/cancel"}, {"team", "team"}, {"audit", "audit"}, {"settings", "settings"}, {"retention", "settings/retention?retention_days=30"}, {"me", "me"},
 	}
 	for _, look := range harness.Looks() {
-		tab := browsertest.New(t, look)
-		tab.Open(base + "/dashboard/sign-in")
-		tab.Screenshot("demo/sign-in")
-		tab.Type("#email", p.Team[0].Email)
-		tab.Type("#password", demo.Password)
-		tab.Click("main .button-primary")
-		tab.WaitForText("h1", "Home")
+		tab := signedInToDemo(h, base, p, look)
 		for _, page := range pages {
 			tab.Open(base + strings.TrimSuffix("/dashboard/live/"+page.path, "/"))
 			tab.Screenshot("demo/" + page.name)

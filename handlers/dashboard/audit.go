@@ -30,7 +30,7 @@ func auditControls(zone *time.Location) []control[domain.AuditFilter] {
 			f.Actor = text
 			return ""
 		}},
-		chooses("action", "What", "Everything", view.ActionOptions(), func(f *filter) *domain.AuditAction { return &f.Action }),
+		chooses("action", "What", "All", view.ActionOptions(), func(f *filter) *domain.AuditAction { return &f.Action }),
 		firstDay(zone, "from", "From", func(f *filter, day time.Time) { f.From = &day }),
 		lastDay(zone, "to", "Until", func(f *filter, day time.Time) { f.To = &day }),
 	}

@@ -134,3 +134,41 @@ func namesOf[F any](filters []domain.Filter[F]) (out []string) {
 	}
 	return out
 }
+
+// TestTheWayBackOutlivesChanges: after an action on a page that was opened from a
+// filtered list, done or refused, the page still leads back to that list.
+func TestTheWayBackOutlivesChanges(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	owner := h.Staff(domain.RoleOwner)
+	session := h.NewSession(h.TestScope(), domain.NewSession{WebhookURL: "https://lender.example/hook"})
+	failed := failedDeliveries(h)[0]
+	for _, one := range []struct{ list, page, action string }{
+		{"sessions?status=pending", "sessions/" + session.ID.String(), "extend"},
+		{"sessions?status=pending", "sessions/" + session.ID.String(), "renew"},
+		{"sessions?status=pending", "sessions/" + session.ID.String(), "cancel"},
+		{"webhooks?state=failed&type=session.pdf_ready", "webhooks/deliveries/" + failed.ID.String(), "retry"},
+		{"webhooks?state=failed&type=session.pdf_ready", "webhooks/deliveries/" + failed.ID.String(), "cancel"},
+	} {
+		list := "/dashboard/test/" + one.list
+		_, query, _ := strings.Cut(one.list, "?")
+		path := "/dashboard/test/" + one.page
+		open := "?list=" + url.QueryEscape(query)
+		shown := owner.WantPage(owner.Get(path+open), http.StatusOK).LeadsTo(list)
+		action := ""
+		for _, f := range shown.All("form") {
+			if strings.HasPrefix(f.Attr("action"), path+"/"+one.action) {
+				action = f.Attr("action")
+			}
+		}
+		if one.action == "extend" {
+			owner.WantPage(owner.Post(action, url.Values{"days": {"900"}}), http.StatusUnprocessableEntity).LeadsTo(list)
+		}
+		owner.WantRedirect(owner.Post(action, url.Values{"days": {"60"}}), path+open)
+		owner.WantPage(owner.Get(path+open), http.StatusOK).LeadsTo(list)
+	}
+	shown := owner.WantPage(owner.Get("/dashboard/test/sessions/"+session.ID.String()+"?list=https%3A%2F%2Fevil.example%2F"), http.StatusOK)
+	if strangers := shown.Leads("https:"); len(strangers) > 0 {
+		t.Errorf("the page leads to %q", strangers)
+	}
+}

@@ -220,9 +220,9 @@ func triesWebhooks(h *harness.Harness, tab *browsertest.Tab, base, receiver stri
 	tab.Open(base + "/dashboard/test/webhooks?state=failed")
 	tab.Click("tbody .row-link[href*=deliveries]")
 	tab.WaitForURL(failed.ID.String() + "?list=state%3Dfailed")
-	tab.Click("form[action$=retry] button")
+	tab.Click("form[action*=retry] button")
 	tab.WaitForText("#announcement", "Sent again with the same id")
-	tab.WaitForText("form[action$=retry]", "Retry now")
+	tab.WaitForText("form[action*=retry]", "Retry now")
 	view(tab, "delivery-again")
 	var due int
 	h.OK(h.DB.Raw().GetContext(h.Context(), &due, `SELECT count(*) FROM delivery WHERE id = $1 AND state = 'pending' AND next_attempt_at <= $2`, failed.ID, h.Clock.Now()))

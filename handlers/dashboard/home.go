@@ -34,7 +34,7 @@ func (s *Server) ShowHome(c echo.Context, v *Visit) error {
 		page.Expiring, page.ExpiringOrMore = figures.Expiring, figures.Expiring == domain.ExpiringMost
 	}
 	if v.Scope.Livemode && v.Staff.May(domain.UseBilling) {
-		page.Unpaid, page.NoSubscription = figures.Unpaid, figures.Subscription == nil && v.Staff.Approved
+		page.Unpaid, page.Invoice, page.NoSubscription = figures.Unpaid, figures.Invoice, figures.Subscription == nil && v.Staff.Approved
 	}
 	if sub := figures.Subscription; sub != nil && v.Staff.May(domain.UseBilling) {
 		page.CapReached = sub.CapReached && sub.Status != domain.SubscriptionCancelled

@@ -2,6 +2,7 @@ package dashboard_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,11 +41,20 @@ func TestListsInABrowser(t *testing.T) {
 				if got := browsertest.Eval[float64](tab, "Math.max(...[...document.querySelectorAll('.list tbody tr:not(:has(.list-wraps .list-more))')].map(r => r.getBoundingClientRect().height))"); got > tall {
 					t.Errorf("%s: a row is %.1f px high, want at most %.1f", path, got, tall)
 				}
-				if options.Device == browsertest.Phone {
-					if got := browsertest.Eval[float64](tab, "Math.min(99, ...[...document.querySelectorAll('.list td a, .list td button')].map(a => a.getBoundingClientRect().height))"); got < 24 {
-						t.Errorf("%s: a link of the list is %.1f px high, want at least 24", path, got)
-					}
+				if cut := browsertest.Eval[[]string](tab, "[...document.querySelectorAll('.list .row-link:has(> .mono)')].filter(a => a.scrollWidth > a.clientWidth).map(a => a.textContent)"); len(cut) > 0 {
+					t.Errorf("%s: names are cut: %q", path, cut)
 				}
+				if browsertest.Eval[bool](tab, "!!document.querySelector('.filters > button:only-of-type') && !document.querySelector('.filters > .field')") {
+					t.Errorf("%s: the button stands outside the fold of its fields", path)
+				}
+			}
+
+			browsertest.Eval[bool](tab, "navigator.clipboard.writeText = async (text) => { window.copied = text }, true")
+			browsertest.Eval[bool](tab, "document.querySelector('.list .ago').focus(), true")
+			tab.Press("\r")
+			tab.WaitForText(".list .ago", "Copied")
+			if copied := browsertest.Eval[string](tab, "copied"); !strings.HasSuffix(copied, " UTC") {
+				t.Errorf("the time was copied as %q, want the whole of it", copied)
 			}
 
 			tab.Open(base + "/dashboard/test/sessions")
@@ -60,6 +70,9 @@ func TestListsInABrowser(t *testing.T) {
 			view(tab, "list-filtered")
 			tab.Click(".list .row-link")
 			tab.WaitForText("h1", "Wolfeschlegel")
+			tab.Type("#days", "60")
+			tab.Press("\r")
+			tab.WaitForText("#announcement", "Link extended to ")
 			tab.Click(".back-link")
 			tab.WaitForText(".chips", "State: In progress")
 			tab.Click(".chips .is-set")

@@ -2,10 +2,13 @@ package dashboard_test
 
 import (
 	"fmt"
+	"net/http"
 	"testing"
+	"time"
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/service/live"
 	"candor/internal/testkit/browsertest"
 	"candor/internal/testkit/harness"
 )
@@ -94,4 +97,60 @@ func TestLivePagesWithoutAStreamInABrowser(t *testing.T) {
 		return nil
 	}))
 	tab.WaitForText("h1", "Sign in")
+}
+
+// TestLivePagesLookByThemselves: where the stream is refused, or a proxy keeps all of it
+// back, a page looks each half minute: here in a browser whose clock runs a hundred times
+// as fast.
+func TestLivePagesLookByThemselvesInABrowser(t *testing.T) {
+	t.Parallel()
+	const fast = `(() => {
+		const {setInterval, Date: {now}} = window, start = now();
+		window.setInterval = (run, pause) => setInterval(run, pause / 100);
+		Date.now = () => start + (now() - start) * 100;
+	})();`
+	const silent = `(() => {
+		const {fetch} = window;
+		window.fetch = (...all) => String(all[0]?.url ?? all[0]).includes("/live?") ? new Promise(() => {}) : fetch(...all);
+	})();`
+	for name, script := range map[string]string{"refused": fast, "silent": fast + silent} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, base := harness.Listen(t)
+			session := h.NewSession(h.TestScope(), domain.NewSession{})
+			if name == "refused" {
+				tooManyStreams(h)
+			}
+			tab := browsertest.New(t, browsertest.Options{Device: browsertest.Desktop, AllowCuts: true, AllowStatus: []int{http.StatusTooManyRequests}})
+			tab.Before(script)
+			signInTo(h, tab, base, "/dashboard/test/sessions/"+session.ID.String())
+			tab.WaitForText("#session .dash-lede", "Not opened")
+			h.Open(session.ID)
+			tab.WaitForText("#session .dash-lede", "In progress")
+			h.Complete(session.ID)
+			tab.WaitForText("#session .dash-lede", "Completed")
+			if browsertest.Eval[bool](tab, "!!document.getElementById('live')._htmx?.sse?.reader") {
+				t.Error("the page has a stream")
+			}
+		})
+	}
+}
+
+// tooManyStreams has as many streams open as an account may have.
+func tooManyStreams(h *harness.Harness) {
+	h.Helper()
+	staff, begun := h.Staff(domain.RoleOwner).Session, make(chan bool)
+	params := live.Params{Scope: h.TestScope(), Topics: domain.SessionChanged, Pause: time.Hour}
+	for range live.StreamsPerAccount {
+		go func() {
+			_ = h.Service.Live.Follow(h.Context(), staff, params, func(...string) error {
+				select {
+				case begun <- true:
+				case <-h.Context().Done():
+				}
+				return nil
+			})
+		}()
+		<-begun
+	}
 }

@@ -15,9 +15,14 @@ import (
 // view checks the page that the tab shows, and draws it where asked to.
 func view(tab *browsertest.Tab, name string) {
 	tab.Screenshot("dashboard/" + name)
-	tab.Axe()
+	tab.Unfolded(func() {
+		tab.Axe()
+		tab.FitsWidth()
+		if tab.IsPhone() {
+			tab.TableTargets()
+		}
+	})
 	tab.UniqueIDs()
-	tab.FitsWidth()
 	tab.NoErrors()
 }
 

@@ -105,3 +105,34 @@ func TestSearchWithoutScript(t *testing.T) {
 	}
 	support.WantPage(get("sessions?q=CRAIG+loan-11"), http.StatusOK, "1 session")
 }
+
+// TestSearchesAreNotLogged: who looks for a customer leaves the name in no log, in
+// whichever field and whatever comes of it.
+func TestSearchesAreNotLogged(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Zebedee Quill", CustomerEmail: "zquill@customer.example"})
+	support := h.Staff(domain.RoleSupport)
+	h.Logs.Clear()
+	typed(support, "test", "zebedee")
+	for path, status := range map[string]int{
+		"search?q=zebedee+quill": http.StatusOK, "sessions?q=zebedee": http.StatusOK, "sessions?q=zquill%40customer.example&from=zebedee": http.StatusOK,
+		"search?q=zebedee%ff": http.StatusOK, "events?q=zebedee": http.StatusForbidden, "nothing?q=zebedee": http.StatusNotFound,
+	} {
+		if got := support.Get("/dashboard/test/" + path).Code; got != status {
+			t.Errorf("%s: %d, want %d", path, got, status)
+		}
+	}
+	h.SignedOut().Get("/dashboard/test/search?q=zebedee")
+	logged := h.Logs.String()
+	for _, route := range []string{"/dashboard/:mode/search", "/dashboard/:mode/sessions"} {
+		if !strings.Contains(logged, route) {
+			t.Errorf("the log has no request to %s:\n%s", route, logged)
+		}
+	}
+	for _, typed := range []string{"zebedee", "quill"} {
+		if strings.Contains(strings.ToLower(logged), typed) {
+			t.Errorf("the log has %q:\n%s", typed, logged)
+		}
+	}
+}

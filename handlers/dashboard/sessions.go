@@ -23,7 +23,7 @@ const sessionsPerPage = 25
 func sessionControls(zone *time.Location, now time.Time) []control[domain.SessionFilter] {
 	type filter = domain.SessionFilter
 	return []control[filter]{
-		{view.Control{Name: "q", Label: "Name, email, reference or session id", Type: "search"}, func(f *filter, text string) string {
+		{view.Control{Name: "q", Label: "Name, email, reference or id", Type: "search"}, func(f *filter, text string) string {
 			if f.Search, _ = form.CleanText(text, len(text)); f.Search == "" {
 				return "Enter a name, an email address, a reference or a session id"
 			}

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -21,6 +22,7 @@ type Visit struct {
 	Route  *Route
 	notice string // what the last request has done
 	self   string // path and query of the page, "" for a posted form
+	list   string // parameters of the filtered list that the page was opened from
 }
 
 // A Route is a page of the dashboard or an action on one, for staff users who
@@ -106,6 +108,7 @@ func (s *Server) serve(c echo.Context, route *Route) error {
 		Staff: session, Scope: domain.Scope{AccountID: session.AccountID, Livemode: live}, Actor: session.Actor(), Route: route,
 	}
 	v.Actor.Address = c.RealIP()
+	v.list = c.QueryParam(view.ListParam)
 	if c.Request().Method == http.MethodGet {
 		v.self = c.Request().URL.RequestURI()
 	}
@@ -141,15 +144,19 @@ func (s *Server) leadToDuty(c echo.Context, v *Visit) error {
 func (s *Server) page(v *Visit, title string) view.Page {
 	return view.Page{
 		Title: title, Staff: v.Staff, Livemode: v.Scope.Livemode, Current: v.Route.menu(), Shared: v.Route.Has(Shared),
-		Announce: v.notice, Now: s.Clock.Now(), Self: v.self,
+		Announce: v.notice, Now: s.Clock.Now(), Self: v.self, List: v.list,
 	}
 }
 
-// backTo leads to a page with a notice.
+// backTo leads to a page with a notice. The page's way back to a list stays.
 func (s *Server) backTo(c echo.Context, v *Visit, page string, err error, notice string) error {
 	if err != nil {
 		return err
 	}
 	s.Notices.Leave(c, notice)
-	return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, page))
+	to := view.URL(v.Scope.Livemode, page)
+	if v.list != "" {
+		to += "?" + url.Values{view.ListParam: {v.list}}.Encode()
+	}
+	return c.Redirect(http.StatusSeeOther, to)
 }

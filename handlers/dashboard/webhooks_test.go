@@ -38,8 +38,8 @@ func TestWebhooksPage(t *testing.T) {
 	for i := range 30 {
 		h.RecordEvent(session, domain.PDFReadyPayload{SessionID: session.ID, PageCount: i})
 	}
-	developer.WantPage(developer.Get(path), http.StatusOK, "lender.example Nothing sent yet", "number 30 ", "number 6 ").Offers("Older")
-	developer.WantPage(developer.Get(path+"?before=6"), http.StatusOK, "number 5 ", "number 1 ").Offers("Newest")
+	developer.WantPage(developer.Get(path), http.StatusOK, "lender.example – Nothing sent yet", "session.pdf_ready 30 ", "session.pdf_ready 6 ").Offers("Older")
+	developer.WantPage(developer.Get(path+"?before=6"), http.StatusOK, "session.pdf_ready 5 ", "session.pdf_ready 1 ").Offers("Newest")
 	developer.WantPage(developer.Get(path+"?state=failed"), http.StatusOK, "No deliveries")
 	developer.WantPage(developer.Get(path+"?from=2026-11-21&to=2026-11-20"), http.StatusOK, "Until must not be before from")
 	developer.WantPage(developer.Get(path+"?from=x"), http.StatusOK, "Enter a date such as")
@@ -222,7 +222,7 @@ func TestEndpointsHealth(t *testing.T) {
 	count(good.EndpointID, now, 0, 1, 200*time.Millisecond, 3)
 	count(bad.EndpointID, now.Add(-time.Hour), 3, 0, 10*time.Second, 3)
 	page := developer.WantPage(developer.Get(path), http.StatusOK, "1 endpoint failing.",
-		"b.example Failingsince 20 Nov 2026, 1:04 pm, 3 failed attempts 0.0% of 3 attempts 10.1 s", "a.example Arriving 99.8% of 1,000 attempts 104 ms")
+		"b.example since 20 Nov 2026, 1:04 pm, 3 failed attempts 0.0% of 3 attempts Failing 10.1 s", "a.example 99.8% of 1,000 attempts Arriving 104 ms")
 	page.LeadsTo(path + "?state=failed")
 	if text := page.Text(); strings.Index(text, "Deliveries, newest") > strings.Index(text, "Success, 30 days") {
 		t.Error("the log isn't first")

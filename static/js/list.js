@@ -31,17 +31,23 @@ if (chosen?.closest("form.filters")) {
 }
 
 document.addEventListener("click", async (event) => {
-  const time = event.target.closest("time.ago");
-  if (!time || time.closest("a") || !navigator.clipboard) return;
+  const button = event.target.closest("button.ago");
+  if (!button || !navigator.clipboard) return;
+  const time = button.firstElementChild;
   const text = time.textContent;
-  await navigator.clipboard.writeText(time.title).catch(() => {});
+  if (text === "Copied") return;
+  try {
+    await navigator.clipboard.writeText(button.title);
+  } catch {
+    return;
+  }
   time.textContent = "Copied";
   setTimeout(() => (time.textContent = text), 1500);
 });
 
 // Only times that were shown as "ago" change while the page is open.
 setInterval(() => {
-  for (const time of document.querySelectorAll("time.ago")) {
+  for (const time of document.querySelectorAll(".ago time")) {
     if (!/ago$|^just/.test(time.textContent)) continue;
     const minutes = Math.floor((Date.now() - Date.parse(time.dateTime)) / 60_000);
     time.textContent = minutes < 1 ? "just now" : minutes < 60 ? `${minutes} min ago` : `${Math.floor(minutes / 60)} h ago`;

@@ -1082,7 +1082,7 @@ func invoiceTable(b BillingPage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 68, "</td><td class=\"list-pdf\"><a href=\"")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 68, "</td><td class=\"list-act\"><a href=\"")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1115,7 +1115,7 @@ func invoiceTable(b BillingPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = list("Invoices, newest first", Column{"Number", "list-main"}, Column{"Period, UTC", "list-under"}, Column{"Sessions", "list-desk is-number"}, Column{"State", "list-side"}, Column{"Total", "list-end"}, Column{"PDF", "list-pdf"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var46), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = list("Invoices, newest first", Column{"Number", "list-main"}, Column{"Period, UTC", "list-under"}, Column{"Sessions", "list-desk is-number"}, Column{"State", "list-side"}, Column{"Total", "list-end"}, Column{"PDF", "list-act"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var46), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -34,6 +34,8 @@ type Page struct {
 	Live     Live
 	Newer    int // rows that came since the list was shown
 
+	List string // the parameters of the filtered list that the page was opened from, "" for none
+
 	searched string // stands in the search field
 }
 
@@ -59,29 +61,29 @@ func URL(live bool, path string) string {
 	return Root + "/" + ModeName(live) + "/" + path
 }
 
-// listParam is the parameter of a page that was opened from a filtered list: the
+// ListParam is the parameter of a page that was opened from a filtered list: the
 // list's own parameters, for the way back.
-const listParam = "list"
+const ListParam = "list"
 
 // opened is the address of a page that is opened from the list.
 func (f Filters) opened(path string) string {
 	_, query, _ := strings.Cut(f.query(""), "?")
-	return link(path, listParam, query)
+	return link(path, ListParam, query)
 }
 
 // backTo is the path of the list that this page was opened from, filtered as it
 // was.
 func (p Page) backTo(path string) string {
-	own, err := url.Parse(p.Self)
-	if err != nil {
-		return p.URL(path)
-	}
-	query, err := url.ParseQuery(own.Query().Get(listParam))
+	query, err := url.ParseQuery(p.List)
 	if err != nil || len(query) == 0 {
 		return p.URL(path)
 	}
 	return p.URL(path) + "?" + query.Encode()
 }
+
+// keeping is the address of an action on this page, after which the way back leads
+// to the same list.
+func (p Page) keeping(path string) string { return link(path, ListParam, p.List) }
 
 // errorOf is the validation error of the field, "" for none.
 func (p Page) errorOf(field string) string {

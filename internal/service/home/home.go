@@ -40,6 +40,7 @@ type Figures struct {
 	Opened       bool                         // a customer has opened a session, whatever became of it
 	Expiring     int                          // open sessions whose link expires before the until of Figures, domain.ExpiringMost at most
 	Unpaid       *domain.Invoice              // the oldest that someone has to pay; nil for none, and in test mode
+	Invoice      *domain.Invoice              // the latest; nil for none, and in test mode
 }
 
 // A Median is the middle of times. It is Exact if the times were few enough to
@@ -108,6 +109,12 @@ func (s *Service) Figures(ctx context.Context, scope domain.Scope, zone *time.Lo
 		}
 		if err == nil {
 			h.Unpaid, err = s.unpaid(ctx, scope.AccountID)
+		}
+		if err == nil {
+			var latest []domain.Invoice
+			if latest, err = s.DB.Invoices(ctx, scope.AccountID, 0, 1); len(latest) > 0 {
+				h.Invoice = &latest[0]
+			}
 		}
 	}
 	return h, err

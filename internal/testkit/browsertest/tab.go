@@ -49,7 +49,7 @@ type Options struct {
 	// AllowStatus lists HTTP statuses that the test provokes on purpose, 0 for a lost
 	// connection. 422, the answer to an invalid form, is always allowed.
 	AllowStatus []int
-	AllowCuts   bool // connections that the test cuts are no error
+	AllowCuts   bool // connections that the test cuts, and streams that it refuses, are no error
 
 	slow bool
 }
@@ -63,6 +63,16 @@ type Tab struct {
 	console *console
 	dialogs chan string
 	killed  bool
+}
+
+// IsPhone reports whether the tab is as wide as a phone.
+func (tab *Tab) IsPhone() bool { return tab.options.Device == Phone }
+
+// In is the tab in a part of its test, which then fails.
+func (tab *Tab) In(t testing.TB) *Tab {
+	part := *tab
+	part.t = t
+	return &part
 }
 
 // New opens a tab that is closed, and checked with NoErrors, when the test

@@ -183,3 +183,38 @@ func (tab *Tab) FitsWidth() {
 		tab.t.Errorf("the page is wider than the window because of:\n  %s", strings.Join(wide, "\n  "))
 	}
 }
+
+// Unfolded opens all folds of the page, looks at it and closes them again.
+func (tab *Tab) Unfolded(look func()) {
+	tab.t.Helper()
+	Eval[bool](tab, `(() => {
+		window.unfolded = [...document.querySelectorAll("details:not([open])")];
+		for (const fold of unfolded) fold.open = true;
+		return true;
+	})()`)
+	look()
+	Eval[bool](tab, "(() => { for (const fold of unfolded) fold.open = false; return true })()")
+}
+
+// TableTargets fails the test where a link or button in a table is less than 24
+// pixels wide or high, the least of WCAG 2.5.8.
+func (tab *Tab) TableTargets() {
+	tab.t.Helper()
+	small := Eval[[]string](tab, `[...document.querySelectorAll("table :is(a, button, summary, select, input:not([type=hidden]))")]
+		.filter((e) => e.checkVisibility({visibilityProperty: true}))
+		.map((e) => [e, (e.closest("label") ?? e).getBoundingClientRect()])
+		.filter(([, box]) => box.width < 24 || box.height < 24)
+		.map(([e, box]) => Math.round(box.width) + " × " + Math.round(box.height) + ": " + e.outerHTML.slice(0, 160))`)
+	if len(small) > 0 {
+		tab.t.Errorf("too small for a thumb:\n  %s", strings.Join(small, "\n  "))
+	}
+}
+
+// Before runs a script in each document to come, before the document's own.
+func (tab *Tab) Before(script string) {
+	tab.t.Helper()
+	tab.do("add a script", func(ctx context.Context, _ *chromedp.Target) (chromedp.Void, error) {
+		_, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
+		return chromedp.Void{}, err
+	})
+}
