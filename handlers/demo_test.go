@@ -199,7 +199,7 @@ func drawDemo(h *harness.Harness, t *testing.T, base string, p *demo.Partner) {
 	refused := harness.QueryOne[domain.RequestID](h, `SELECT id FROM api_request WHERE account_id = $1 AND livemode AND error_code <> '' ORDER BY id DESC LIMIT 1`, p.Account).String()
 	pages := []struct{ name, path string }{
 		{"search", "search?q=an"}, {"quickstart", "quickstart"}, {"event", "events/" + ids[":event"]}, {"key", "keys/" + ids[":key"]}, {"key-leaked", "keys/" + ids[":key"] + "/leaked"},
-		{"invoice", "billing/invoices/" + ids[":invoice"]}, {"sessions-none", "sessions?q=nobody"}, {"audit-reads", "audit?action=session.data_read"},
+		{"invoice", "billing/invoices/" + ids[":invoice"]}, {"sessions-none", "sessions?q=xyzzy"}, {"audit-reads", "audit?action=session.data_read"},
 		{"home", ""}, {"sessions", "sessions"}, {"sessions-completed", "sessions?status=completed"}, {"session-completed", "sessions/" + ids[":session"]},
 		{"session-open", session("status = 'in_progress' AND sections_completed > 2")}, {"session-pending", session("status = 'pending'")},
 		{"session-expired", session("status = 'expired'")}, {"session-cancelled", session("status = 'cancelled' AND data_erased_at IS NULL")},
