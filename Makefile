@@ -46,7 +46,7 @@ build: $(FRONT) ## Build bin/candor and its bill of materials
 
 .PHONY: test
 test: $(FRONT) $(GENERATORS) ## Run every test, with Chromium and the race detector
-	$(SETUP) go node cc postgres chromium pdftools promtool python redis pgbouncer
+	$(SETUP) go node cc postgres chromium pdftools promtool python redis pgbouncer caddy nginx
 	PRISM=yes go test -race -timeout 30m ./...
 
 .PHONY: test-fast
@@ -125,6 +125,16 @@ fuzz: $(FRONT) ## Send generated requests for a minute; FOR=1h and SEED=2 for lo
 	$(SETUP) go postgres
 	go test -count=1 -timeout 0 -v ./tools/fuzz -for=$(or $(FOR),1m) -seed=$(or $(SEED),1)
 
+.PHONY: packages
+packages: $(FRONT) ## Build binaries, archives, deb, rpm and checksums into dist/; VERSION=1.2.3 for a release
+	$(SETUP) go
+	@sh scripts/packages.sh $(VERSION)
+
+.PHONY: check-packages
+check-packages: $(FRONT) ## Install, upgrade, run and remove the packages and the image on a bare Debian; needs root
+	$(SETUP) go packagetools
+	@sh scripts/check-packages.sh
+
 .PHONY: screenshots
 screenshots: $(FRONT) ## Take pictures of every page into artifacts/, and those of the README
 	$(SETUP) go postgres chromium pdftools
@@ -133,7 +143,7 @@ screenshots: $(FRONT) ## Take pictures of every page into artifacts/, and those 
 
 .PHONY: clean
 clean: ## Remove build results; .data, the development data, stays
-	rm -rf bin artifacts node_modules tools/openapi/node_modules tools/openapi/generated tools/openapi/goclient/generated
+	rm -rf bin dist artifacts node_modules tools/openapi/node_modules tools/openapi/generated tools/openapi/goclient/generated
 	find static/dist -type f ! -name .gitkeep -exec rm -f {} +
 
 # npm writes this file after a complete install.

@@ -19,6 +19,8 @@ func TestOpenErrors(t *testing.T) {
 		{"bad URL", "postgres://u:hunter2@host:port/x", "connection string is not valid"},
 		{"bad escape", "postgres://u:hunter2%zz@host/x", "connection string is not valid"},
 		{"bad pairs", "password=hunter2 host", "connection string is not valid"},
+		{"a slash in the password", "postgres://u:hunter2/@host/x", "percent-encoded"},
+		{"a space in the password", "host=h password=the hunter2", "percent-encoded"},
 		{"no server there", "postgres://u:hunter2@127.0.0.1:1/x?sslmode=disable", "connect to PostgreSQL"},
 		{"no socket", "host=/nonexistent password=hunter2 sslmode=disable", "connect to PostgreSQL"},
 	}

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs what is missing for the named needs, with apt-get on Debian and Ubuntu or
 # Homebrew on macOS. Prints nothing if nothing is missing.
-# Usage: scripts/setup.sh [go] [node] [postgres] [cc] [chromium] [pdftools] [promtool] [python] [redis] [pgbouncer]
+# Usage: scripts/setup.sh [go] [node] [postgres] [cc] [chromium] [pdftools] [promtool] [python]
+# [redis] [pgbouncer] [caddy] [nginx] [packagetools]
 set -eu
 
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -57,6 +58,13 @@ for part in "$@"; do
 	pdftools)
 		has pdftotext || need poppler-utils poppler
 		has qpdf || need qpdf qpdf
+		;;
+	caddy) has caddy || need caddy caddy ;;
+	nginx) has nginx || [ -x /usr/sbin/nginx ] || need nginx-light nginx ;;
+	packagetools) # on Debian only
+		has mmdebstrap || need mmdebstrap mmdebstrap
+		has buildah || need "buildah" buildah
+		has rpm2cpio || need "rpm rpm2cpio cpio" rpm
 		;;
 	*) fail "there is no part named $part" ;;
 	esac

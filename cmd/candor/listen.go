@@ -17,9 +17,8 @@ import (
 // listen returns a listener and its address. Errors name the variable that set the
 // address.
 func listen(ctx context.Context, variable, addr string) (net.Listener, string, error) {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return nil, "", fmt.Errorf("%s must be host:port, such as localhost:8080 or :8080, not %q", variable, addr)
+	if err := checkAddr(variable, addr); err != nil {
+		return nil, "", err
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	switch {
@@ -30,8 +29,17 @@ func listen(ctx context.Context, variable, addr string) (net.Listener, string, e
 	case err != nil:
 		return nil, "", fmt.Errorf("can't listen on %s: %w: set %s to an address of this machine", addr, err, variable)
 	}
+	host, _, _ := net.SplitHostPort(addr) // checked above
 	_, port, err := net.SplitHostPort(l.Addr().String())
 	return l, net.JoinHostPort(host, port), err
+}
+
+// checkAddr returns an error unless addr is host:port; the host can be empty.
+func checkAddr(variable, addr string) error {
+	if _, _, err := net.SplitHostPort(addr); err != nil {
+		return fmt.Errorf("%s must be host:port, such as localhost:8080 or :8080, not %q", variable, addr)
+	}
+	return nil
 }
 
 // limitConnections limits the open connections to most, and to half of that from

@@ -25,14 +25,15 @@ import (
 )
 
 func main() {
-	os.Exit(run(os.Args[1:], &process{env: os.LookupEnv, stdout: os.Stdout, stderr: os.Stderr}))
+	os.Exit(run(os.Args[1:], &process{env: os.LookupEnv, environ: os.Environ, stdout: os.Stdout, stderr: os.Stderr}))
 }
 
 // process is what the commands use of the operating system.
 type process struct {
-	env    func(name string) (string, bool)
-	stdout io.Writer
-	stderr io.Writer
+	env     func(name string) (string, bool)
+	environ func() []string // every variable, as NAME=value
+	stdout  io.Writer
+	stderr  io.Writer
 }
 
 func (p *process) commands() []cli.Command {
@@ -42,7 +43,9 @@ func (p *process) commands() []cli.Command {
 		cli.New("web", "", "web server alone", p.web),
 		cli.New("worker", "", "workers alone: webhooks, PDFs, expiry, retention", p.worker),
 		cli.New("migrate", "[--json]", "migrate the database's schema", p.migrate),
+		cli.New("config check", "", "check the settings and list every error with its remedy", p.configCheck),
 		cli.New("doctor", "[--url U] [--json]", "examine what the service needs, with a remedy for what is wrong; --url tries the way that webhooks take", p.doctor),
+		cli.New("health", "", "ask the process that runs with these settings whether it is alive", p.health),
 	}, operators...),
 		cli.New("version", "[--json]", "show the version of this program", p.version),
 		cli.New("help", "", "show this help", p.help),
@@ -91,6 +94,10 @@ func untilSignal() (context.Context, context.CancelFunc) {
 }
 
 func (p *process) dispatch(ctx context.Context, args []string) error {
+	args, err := p.readEnvFile(args)
+	if err != nil {
+		return err
+	}
 	if len(args) == 0 {
 		args = []string{"serve"}
 	}
@@ -147,7 +154,7 @@ func (p *process) openAdmin(ctx context.Context) (*admin.App, error) {
 
 func (p *process) help(context.Context, []string) error {
 	var b strings.Builder
-	b.WriteString("Candor collects financial statements.\n\nUsage: candor [command] [flags]\n\n")
+	b.WriteString("Candor collects financial statements.\n\nUsage: candor [--env-file FILE] [command] [flags]\n\n")
 	b.WriteString(cli.Help(p.commands()))
 	b.WriteString("\nEnvironment variables:\n\n")
 	for _, v := range new(config.Config).Variables() {

@@ -19,11 +19,17 @@ func (a *app) warn(ctx context.Context, c config.Config, logger *slog.Logger) {
 	a.warnOfKeys(ctx, logger)
 	if !c.Development {
 		a.warnOfRole(ctx, logger)
-		warnOfSeller(ctx, c, logger)
-		warnOfDatabase(ctx, c, logger)
-		warnOfRedis(ctx, c, logger)
-		warnOfFont(ctx, c, logger)
+		warnOfSettings(ctx, c, logger)
 	}
+}
+
+// warnOfSettings logs what candor config check shows, too.
+func warnOfSettings(ctx context.Context, c config.Config, logger *slog.Logger) {
+	warnOfSeller(ctx, c, logger)
+	warnOfDatabase(ctx, c, logger)
+	warnOfRedis(ctx, c, logger)
+	warnOfFont(ctx, c, logger)
+	warnOfMail(ctx, c, logger)
 }
 
 // warnOfKeys logs which values are sealed by a secret key that isn't configured.
@@ -90,5 +96,12 @@ func warnOfRedis(ctx context.Context, c config.Config, logger *slog.Logger) {
 func warnOfFont(ctx context.Context, c config.Config, logger *slog.Logger) {
 	if c.PDFFont == "" {
 		logger.WarnContext(ctx, "PDFs show \uFFFD for Chinese: install the package fonts-droid-fallback (google-droid-sans-fonts on Fedora), or set CANDOR_PDF_FONT to a TrueType font that has it")
+	}
+}
+
+// warnOfMail warns if no email can be sent.
+func warnOfMail(ctx context.Context, c config.Config, logger *slog.Logger) {
+	if c.SMTPURL == "" {
+		logger.WarnContext(ctx, "no mail server: staff can't be invited, sign up or reset a password until CANDOR_SMTP_URL is set")
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"candor/cmd/candor/config"
 	"candor/internal/delivery"
 	"candor/internal/domain"
-	"candor/internal/platform/mail"
 	"candor/internal/webhook"
 	"candor/jobs"
 	"candor/views/pdf"
@@ -20,9 +19,6 @@ func startWorker(ctx context.Context, c config.Config, a *app, logger *slog.Logg
 	fonts, err := pdf.LoadFonts(c.PDFFont)
 	if err != nil {
 		return part{}, fmt.Errorf("CANDOR_PDF_FONT: %w", err)
-	}
-	if a.mail == (mail.Nowhere{}) {
-		logger.WarnContext(ctx, "no mail server: staff can't be invited, sign up or reset a password until CANDOR_SMTP_URL is set")
 	}
 	client := webhook.NewClient(webhook.Policy{Development: c.Development})
 	dispatcher := delivery.New(delivery.Config{

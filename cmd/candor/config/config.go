@@ -3,7 +3,6 @@ package config
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -113,11 +112,23 @@ func (c *Config) Variables() []Variable {
 	}
 }
 
-// Read reads the environment. Its error names every variable that is missing or
-// invalid, each with the remedy.
+// Errors are what is wrong with the settings: a sentence each, which starts with the
+// name of its variable and has the remedy.
+type Errors []string
+
+// Error lists them.
+func (e Errors) Error() string {
+	if len(e) == 1 {
+		return e[0]
+	}
+	return fmt.Sprintf("the configuration has %d errors:\n  %s", len(e), strings.Join(e, "\n  "))
+}
+
+// Read reads the environment. Its error is Errors and names every variable that is
+// missing or invalid; the Config then has the valid ones.
 func Read(env func(name string) (string, bool)) (Config, error) {
 	var c Config
-	var errs []string // each starts with the name of its variable
+	var errs Errors
 	for _, v := range c.Variables() {
 		text, _ := env(v.Name)
 		text = strings.TrimSpace(text)
@@ -134,13 +145,10 @@ func Read(env func(name string) (string, bool)) (Config, error) {
 	errs = append(errs, c.settle(func(name string) bool {
 		return slices.ContainsFunc(errs, func(e string) bool { return strings.HasPrefix(e, name+" ") })
 	})...)
-	switch len(errs) {
-	case 0:
+	if len(errs) == 0 {
 		return c, nil
-	case 1:
-		return Config{}, errors.New(errs[0])
 	}
-	return Config{}, fmt.Errorf("the configuration has %d errors:\n  %s", len(errs), strings.Join(errs, "\n  "))
+	return c, errs
 }
 
 // settle sets what depends on several variables, and returns their errors.
@@ -176,7 +184,7 @@ func (c *Config) settle(invalid func(name string) bool) (errs []string) {
 	if c.BaseURL != "" && !strings.HasPrefix(c.BaseURL, "https://") {
 		errs = append(errs, "CANDOR_BASE_URL must begin with https:// in production")
 	}
-	if c.DatabaseURL == "" {
+	if c.DatabaseURL == "" && !invalid("DATABASE_URL") {
 		errs = append(errs, "DATABASE_URL is missing: set it to a PostgreSQL, such as postgres://user:password@host:5432/candor")
 	}
 	if c.Keys == nil && !invalid("CANDOR_SECRET_KEYS") {

@@ -33,7 +33,13 @@ func OpenForm(t *testing.T, link string) *Customer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Customer{t: t, Client: &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	return OpenFormWith(t, &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, link)
+}
+
+// OpenFormWith is OpenForm with a client that keeps cookies and follows no redirect.
+func OpenFormWith(t *testing.T, client *http.Client, link string) *Customer {
+	t.Helper()
+	c := &Customer{t: t, Client: client}
 	status, form := c.send(http.MethodGet, link, "", nil)
 	if status != http.StatusSeeOther || form == "" {
 		t.Fatalf("the link returned %d to %q, want 303", status, form)

@@ -27,15 +27,16 @@ func CreateAccount(t *testing.T, env Environment, extra ...string) Account {
 
 // Partner calls the API with a key.
 type Partner struct {
-	t    *testing.T
-	Base string
-	Key  string
+	t      *testing.T
+	Base   string
+	Key    string
+	Client *http.Client
 }
 
 // NewPartner returns a partner that calls the service at base with a key.
 func NewPartner(t *testing.T, base, key string) Partner {
 	t.Helper()
-	return Partner{t, base, key}
+	return Partner{t, base, key, http.DefaultClient}
 }
 
 // Do sends a request and returns the status, headers and body.
@@ -49,7 +50,7 @@ func (p Partner) Do(method, path, body string) (int, http.Header, []byte) {
 	if body != "" {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := p.Client.Do(request)
 	if err != nil {
 		p.t.Fatal(err)
 	}

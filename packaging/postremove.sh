@@ -1,0 +1,7 @@
+#!/bin/sh
+# dpkg gives "remove", "purge" or others; rpm gives 0 for the last version.
+set -e
+[ ! -d /run/systemd/system ] || systemctl daemon-reload
+if [ "$1" = purge ] && [ -d /var/lib/candor ]; then
+	echo "Customers' documents stay in /var/lib/candor, and the database stays. Delete them if you don't need them."
+fi

@@ -1,0 +1,217 @@
+#!/bin/bash
+# Installs the packages on a bare Debian in a folder, as an operator would: install,
+# settings, start, upgrade, remove, purge. Then it unpacks the rpm, builds and runs the
+# image, and reads compose.yaml. Needs root on Debian, and the network for Debian's
+# packages. It prints sizes and times, and stops at the first thing that is wrong.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+fail() {
+	echo "check-packages: $*" >&2
+	[ ! -s "$log" ] || tail -n 20 "$log" >&2
+	exit 1
+}
+step() { echo "== $* ($SECONDS s)"; }
+log=
+[ "$(id -u)" -eq 0 ] || fail "run it as root"
+
+work=$(mktemp -d /var/tmp/candor-packages.XXXXXX)
+chmod 755 "$work"
+log=$work/log
+debian=$work/debian
+arch=$(dpkg --print-architecture)
+processes=()
+store=(buildah --root "$work/images" --runroot "$work/run" --storage-driver vfs)
+
+end() {
+	for pid in "${processes[@]}"; do kill "$pid" 2>/dev/null || true; done
+	[ ! -d "$debian/etc/postgresql" ] || in_debian pg_ctlcluster 15 main stop -m immediate >/dev/null 2>&1 || true
+	"${store[@]}" rm --all >/dev/null 2>&1 || true
+	rm -rf "$work"
+}
+trap end EXIT
+
+in_debian() { chroot "$debian" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"; }
+quietly() { "$@" >"$log" 2>&1 || fail "failed: $*"; }
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+
+# A process that serves: its log, and when it is ready its port.
+ready() {
+	for _ in $(seq 300); do
+		port=$(sed -n 's/.*"msg":"ready","addr":"[^"]*:\([0-9]*\)".*/\1/p' "$1" | tail -n 1)
+		[ -z "$port" ] || return 0
+		sleep 0.1
+	done
+	cp "$1" "$log"
+	fail "the service isn't ready after 30 seconds"
+}
+# The service among the processes that a process started.
+candor_below() {
+	local child
+	for child in $(pgrep -P "$1"); do
+		if [ "$(cat "/proc/$child/comm")" = candor ]; then echo "$child"; else candor_below "$child"; fi
+	done
+}
+stop() {
+	kill -TERM "$1"
+	wait "$1" || fail "the service ended with exit code $?"
+	processes=()
+}
+
+step "two releases: one to upgrade from, and this one"
+quietly scripts/packages.sh 0.9.0
+mv "dist/candor_0.9.0_$arch.deb" "$work/previous.deb"
+started=$SECONDS
+quietly scripts/packages.sh
+echo "a snapshot of all packages takes $((SECONDS - started)) s"
+(cd dist && sha256sum --check --quiet SHA256SUMS)
+version=$(sed -n 's/.*"version":"\([^"]*\)".*/\1/p' dist/metadata.json)
+[ -n "$version" ] || fail "dist/metadata.json names no version"
+deb=$(ls dist/candor_*_"$arch".deb) rpm=$(ls dist/candor-*."$(uname -m)".rpm)
+ls -l dist/*.tar.gz dist/*.deb dist/*.rpm dist/candor_*/candor | awk '{ printf "%8.1f MB  %s\n", $5 / 1e6, $9 }'
+for bom in dist/*.cdx.json; do
+	python3 -c 'import json, sys; b = json.load(open(sys.argv[1])); assert b["bomFormat"] == "CycloneDX" and b["metadata"]["component"]["version"] == sys.argv[2] and len(b["components"]) > 30' "$bom" "$version" ||
+		fail "$bom isn't the bill of materials of $version"
+done
+
+step "a bare Debian"
+quietly mmdebstrap --mode=root --variant=minbase --include=ca-certificates bookworm "$work/base.tar"
+mkdir "$debian"
+tar -C "$debian" -xf "$work/base.tar"
+printf '#!/bin/sh\nexit 101\n' >"$debian/usr/sbin/policy-rc.d" # start nothing
+chmod 755 "$debian/usr/sbin/policy-rc.d"
+cp /etc/resolv.conf "$debian/etc/resolv.conf"
+quietly in_debian apt-get update
+quietly in_debian apt-get install -y --no-install-recommends systemd postgresql
+
+step "the first release is installed"
+cp "$work/previous.deb" "$deb" "$debian/root/"
+in_debian apt-get install -y --no-install-recommends /root/previous.deb >"$log" 2>&1 || fail "it can't be installed"
+grep -q "systemctl enable --now candor" "$log" || fail "the installation doesn't say what is next"
+[ "$(in_debian stat -c '%a %U %G' /etc/candor/candor.env /var/lib/candor | tr '\n' ,)" = "640 root candor,700 candor candor," ] || fail "the modes of settings or data are wrong"
+in_debian dpkg -V candor >"$log" && [ ! -s "$log" ] || fail "dpkg -V finds a difference"
+if in_debian candor config check >"$log" 2>&1; then fail "settings without an address are accepted"; fi
+grep -q "CANDOR_BASE_URL is missing" "$log" && grep -q "CANDOR_SECRET_KEYS is missing" "$log" || fail "config check doesn't say what is missing"
+
+step "the settings, by what candor.env says"
+sql_port=$(free_port)
+quietly in_debian sed -i "s/^port = .*/port = $sql_port/" /etc/postgresql/15/main/postgresql.conf
+quietly in_debian pg_ctlcluster 15 main start
+env_file=$debian/etc/candor/candor.env
+sed -n "s/^#   \(runuser .*\)/\1/p" "$env_file" | sed "s/ -- \([a-z]*\)/ -- \1 --port $sql_port/" >"$debian/root/database.sh"
+[ "$(wc -l <"$debian/root/database.sh")" -eq 2 ] || fail "candor.env has no commands for the database"
+quietly in_debian sh -e /root/database.sh
+key=$(in_debian sh -c "$(sed -n 's/^#   \(echo .*\)/\1/p' "$env_file")")
+sed -i "s|^CANDOR_BASE_URL=.*|CANDOR_BASE_URL=https://forms.example.com|; s|^CANDOR_SECRET_KEYS=.*|CANDOR_SECRET_KEYS=$key|
+	s|^CANDOR_ADDR=.*|CANDOR_ADDR=localhost:0|; s|^DATABASE_URL=.*|&\&port=$sql_port|" "$env_file"
+settings=$(md5sum <"$env_file")
+quietly in_debian candor config check
+
+step "the unit"
+unit=/lib/systemd/system/candor.service
+in_debian systemd-analyze verify "$unit" >"$log" 2>&1 || true # it wants a running systemd, too
+! grep -E "candor.service.*(Unknown|Failed|Invalid|not executable)" "$log" || fail "the unit isn't valid"
+in_debian systemd-analyze security --offline=true --threshold=20 "$unit" >"$log" || fail "the unit is exposed by more than 2.0"
+tail -n 1 "$log"
+quietly in_debian systemctl enable candor
+[ -L "$debian/etc/systemd/system/multi-user.target.wants/candor.service" ] || fail "the service isn't enabled"
+
+# What systemd runs: the unit's commands as its user with its settings.
+exec_of() { sed -n "s/^$1=//p" "$debian$unit"; }
+as_unit() {
+	local program=$1
+	shift
+	exec chroot --userspec="$(exec_of User):$(exec_of Group)" "$debian" env -i PATH=/usr/bin:/bin HOME=/var/lib/candor "$program" --env-file "$(exec_of EnvironmentFile)" "$@"
+}
+start() {
+	# shellcheck disable=SC2046 # the words of a command
+	(as_unit $(exec_of ExecStartPre)) >"$log" 2>&1 || fail "the migration fails"
+	: >"$work/service.log"
+	# shellcheck disable=SC2046
+	as_unit $(exec_of ExecStart) >"$work/service.log" 2>&1 &
+	processes=($!)
+	ready "$work/service.log"
+	curl -fsS "http://localhost:$port/readyz" >/dev/null
+	! grep '"level":"ERROR"' "$work/service.log" || fail "the service logs an error"
+}
+
+step "the service starts"
+start
+account=$(in_debian candor account create --name Acme --email ops@acme.example --plan professional --json)
+api_key=$(python3 -c 'import json, sys; print(json.load(sys.stdin)["test_key"])' <<<"$account")
+session=$(curl -fsS "http://localhost:$port/v1/sessions" -H "Authorization: Bearer $api_key" -H 'Content-Type: application/json' \
+	-d '{"form_type":"financial_statement","customer_email":"sam@example.com","customer_name":"Sam Taylor"}' | sed -n 's/.*"id":"\(sess_[a-z0-9]*\)".*/\1/p')
+[ -n "$session" ] || fail "no session was created"
+[ "$(stat -c %U "/proc/${processes[0]}" 2>/dev/null || echo root)" != root ] || fail "the service runs as root"
+stop "${processes[0]}"
+
+step "upgrade"
+in_debian apt-get install -y --no-install-recommends "/root/$(basename "$deb")" >"$log" 2>&1 </dev/null || fail "it can't be upgraded"
+in_debian dpkg -s candor | grep -q "^Version: $(sed 's/-/~/' <<<"$version")" || fail "the version is $(in_debian dpkg -s candor | grep ^Version)"
+[ "$(md5sum <"$env_file")" = "$settings" ] || fail "the upgrade changed the settings"
+[ "$(in_debian dpkg -V candor)" = "??5?????? c /etc/candor/candor.env" ] || fail "dpkg -V: $(in_debian dpkg -V candor)"
+in_debian candor version | grep -q "candor $version" || fail "the program is $(in_debian candor version)"
+start
+curl -fsS "http://localhost:$port/v1/sessions/$session" -H "Authorization: Bearer $api_key" | grep -q "$session" || fail "the session is gone"
+curl -fsS "http://localhost:$port/healthz" | grep -q "$version" || fail "the former program still serves"
+stop "${processes[0]}"
+
+step "the image"
+policy=$work/policy.json
+echo '{"default":[{"type":"insecureAcceptAnything"}]}' >"$policy"
+base=$("${store[@]}" from scratch)
+quietly "${store[@]}" add "$base" "$work/base.tar" /
+quietly "${store[@]}" commit --signature-policy "$policy" --rm "$base" docker.io/library/debian:12-slim
+started=$SECONDS
+quietly "${store[@]}" bud --isolation chroot --signature-policy "$policy" --pull-never --format docker --build-arg TARGETARCH="$arch" --tag candor .
+echo "the image takes $((SECONDS - started)) s"
+"${store[@]}" images --format '{{.Size}}' localhost/candor
+quietly in_debian runuser -u postgres -- psql --port "$sql_port" -c "ALTER ROLE candor PASSWORD 'image'"
+container=$("${store[@]}" from --signature-policy "$policy" --pull-never localhost/candor)
+web_port=$(free_port) ops_port=$(free_port)
+in_image() {
+	"${store[@]}" run --isolation chroot --env CANDOR_BASE_URL=https://forms.example.com --env CANDOR_SECRET_KEYS="$key" \
+		--env CANDOR_ADDR="localhost:$web_port" --env CANDOR_METRICS_ADDR="localhost:$ops_port" \
+		--env DATABASE_URL="postgres://candor:image@127.0.0.1:$sql_port/candor?sslmode=disable" "$container" -- /usr/bin/candor "$@"
+}
+quietly in_image migrate
+in_image serve >"$work/image.log" 2>&1 &
+processes=($!)
+ready "$work/image.log"
+curl -fsS "http://localhost:$port/v1/sessions/$session" -H "Authorization: Bearer $api_key" | grep -q "$session" || fail "the image's service has no session"
+[ "$(in_image health)" = alive ] || fail "the health check fails"
+! grep -E '"level":"ERROR"|PDFs show' "$work/image.log" || fail "the image lacks something"
+program=$(candor_below "${processes[0]}")
+[ "$(stat -c %u "/proc/$program")" = 65532 ] || fail "the image's program runs as $(stat -c %u "/proc/$program")"
+kill -TERM "$program"
+wait "${processes[0]}" || fail "the image's service ended with exit code $?"
+processes=()
+if in_image health >"$log" 2>&1; then fail "the health check of a stopped service succeeds"; fi
+
+step "remove and purge"
+quietly in_debian apt-get remove -y candor
+[ ! -e "$debian/usr/bin/candor" ] && [ ! -e "$debian$unit" ] || fail "removing leaves the program"
+[ -e "$env_file" ] && [ -d "$debian/var/lib/candor/documents" ] || fail "removing deletes settings or documents"
+[ ! -L "$debian/etc/systemd/system/multi-user.target.wants/candor.service" ] || fail "the removed service is still enabled"
+quietly in_debian apt-get purge -y candor
+grep -q "documents stay" "$log" || fail "purging doesn't say what stays"
+[ ! -e "$debian/etc/candor" ] && [ -d "$debian/var/lib/candor/documents" ] || fail "purging leaves the settings or deletes the documents"
+
+step "rpm"
+quietly rpm -K --nosignature "$rpm"
+mkdir "$work/rpm"
+rpm2cpio "$rpm" | cpio --quiet -idm -D "$work/rpm"
+cmp "$work/rpm/usr/lib/candor/candor" "dist/candor_linux_${arch}_"*/candor
+"$work/rpm/usr/lib/candor/candor" version | grep -q "candor $version" || fail "the rpm's program has another version"
+[ "$(rpm -qp --configfiles "$rpm")" = /etc/candor/candor.env ] || fail "the rpm has other settings"
+rpm -qp --queryformat '[%{FILEMODES:perms} %{FILEUSERNAME} %{FILEGROUPNAME} %{FILENAMES}\n]' "$rpm" >"$log"
+grep -q '^-rw-r----- root candor /etc/candor/candor.env$' "$log" || fail "the mode of the rpm's settings is wrong"
+[ -e "$work/rpm/usr/lib/systemd/system/candor.service" ] || fail "the rpm has no unit"
+
+step "compose.yaml"
+printf 'CANDOR_BASE_URL=https://forms.example.com\nCANDOR_SECRET_KEYS=%s\nPOSTGRES_PASSWORD=secret\n' "$key" >"$work/.env"
+cp compose.yaml Dockerfile "$work/"
+quietly env -C "$work" "$(go tool -modfile=tools/release.mod -n github.com/compose-spec/compose-go/v2/cmd)" compose.yaml
+grep -q "service_completed_successfully" "$log" && grep -q "secret@db:5432" "$log" || fail "compose.yaml isn't resolved"
+
+step "everything is right"

@@ -1,0 +1,22 @@
+#!/bin/sh
+# Builds the files of a release into dist/: binaries and archives for Linux and macOS,
+# deb, rpm, bills of materials and checksums. Nothing is published, and no tag is
+# needed. Usage: scripts/packages.sh [VERSION]
+# Without a version it is the newest one of CHANGELOG.md with the commit, which is
+# lower than the release itself.
+set -eu
+cd "$(dirname "$0")/.."
+
+version=${1:-}
+if [ -z "$version" ]; then
+	newest=$(sed -n 's/^## \([0-9][0-9.]*\).*/\1/p' CHANGELOG.md | head -n 1)
+	version=$newest-snapshot.$(git log -1 --format=%ct.%h)
+fi
+
+mkdir -p bin
+go run ./tools/notice -o bin/NOTICE
+# In another user's checkout Git refuses to run, and go build fails without this.
+BUILDVCS=$(git status >/dev/null 2>&1 && echo auto || echo false)
+VERSION=$version
+export BUILDVCS VERSION
+go tool -modfile=tools/release.mod goreleaser release --snapshot --clean --skip=publish
