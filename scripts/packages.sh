@@ -17,6 +17,7 @@ mkdir -p bin
 go run ./tools/notice -o bin/NOTICE
 # In another user's checkout Git refuses to run, and go build fails without this.
 BUILDVCS=$(git status >/dev/null 2>&1 && echo auto || echo false)
-VERSION=$version
-export BUILDVCS VERSION
+# The time of every file, so that a commit gives the same packages again.
+COMMIT_DATE=$(git log -1 --format=%cI) COMMIT_TIMESTAMP=$(git log -1 --format=%ct) VERSION=$version
+export BUILDVCS COMMIT_DATE COMMIT_TIMESTAMP VERSION
 go tool -modfile=tools/release.mod goreleaser release --snapshot --clean --skip=publish
