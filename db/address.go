@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -159,5 +160,9 @@ func unreadable(err error) error {
 			err = errors.New("a part of it is not valid")
 		}
 	}
-	return fmt.Errorf("can't be read: %w", err)
+	return errors.New("can't be read: " + quotation.ReplaceAllString(err.Error(), "…"))
 }
+
+// quotation is what drivers quote of a string that they can't read: with a space in
+// it, a part of the password.
+var quotation = regexp.MustCompile(`"[^"]*"?`)

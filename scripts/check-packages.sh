@@ -210,9 +210,7 @@ grep -q '^-rw-r----- root candor /etc/candor/candor.env$' "$log" || fail "the mo
 [ -e "$work/rpm/usr/lib/systemd/system/candor.service" ] || fail "the rpm has no unit"
 
 step "compose.yaml"
-printf 'CANDOR_BASE_URL=https://forms.example.com\nCANDOR_SECRET_KEYS=%s\nPOSTGRES_PASSWORD=secret\n' "$key" >"$work/.env"
-cp compose.yaml Dockerfile "$work/"
-quietly env -C "$work" "$(go tool -modfile=tools/release.mod -n github.com/compose-spec/compose-go/v2/cmd)" compose.yaml
-grep -q "service_completed_successfully" "$log" && grep -q "secret@db:5432" "$log" || fail "compose.yaml isn't resolved"
+quietly "$(go tool -modfile=tools/release.mod -n github.com/compose-spec/compose-go/v2/cmd)" -no-interpolation compose.yaml
+grep -q "service_completed_successfully" "$log" || fail "compose.yaml isn't resolved"
 
 step "everything is right"

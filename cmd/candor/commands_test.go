@@ -47,7 +47,7 @@ func TestTroubleIsOneClearLineWithTheRemedy(t *testing.T) {
 		"no port":               {process.Environment{"CANDOR_ADDR": "localhost", "CANDOR_DATA_DIR": t.TempDir()}, nil, 1, []string{"CANDOR_ADDR must be host:port"}},
 		"unwritable folder":     {process.Environment{"CANDOR_ADDR": "localhost:0", "CANDOR_DATA_DIR": filepath.Join(file, "data")}, nil, 1, []string{"can't write in the data folder", "set CANDOR_DATA_DIR"}},
 		"database not there":    {complete, []string{"worker"}, 1, []string{"connect to PostgreSQL", "connection refused", "DATABASE_URL"}},
-		"database not an URL":   {complete.With("DATABASE_URL", "postgres://u:hidden@h:x/"), []string{"worker"}, 1, []string{"connection string is not valid", "DATABASE_URL"}},
+		"database not an URL":   {complete.With("DATABASE_URL", "postgres://u:hidden@h:x/"), []string{"worker"}, 1, []string{"DATABASE_URL has a port that isn't a number"}},
 		"unknown command":       {nil, []string{"sevre"}, 2, []string{`unknown command "sevre"`, "candor help"}},
 		"account alone":         {nil, []string{"account"}, 2, []string{"account needs create, approve or list"}},
 		"account without flags": {nil, []string{"account", "create", "--name", "N"}, 2, []string{"--name, --email and --plan"}},

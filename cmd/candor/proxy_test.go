@@ -235,8 +235,8 @@ func (p *proxy) client(from string) *http.Client {
 	}
 }
 
-// send sends a request and returns its response, whose body was read.
-func send(t *testing.T, client *http.Client, method, address, body string, headers ...string) (*http.Response, []byte) {
+// ask sends a request and returns its response, whose body was read.
+func ask(t *testing.T, client *http.Client, method, address, body string, headers ...string) (*http.Response, []byte) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
 	if err != nil {
@@ -275,7 +275,7 @@ func (p *proxy) checkUpload(t *testing.T, link string) {
 	form := process.OpenFormWith(t, p.client("127.0.0.4"), link)
 	const largest = 10 << 20
 	form.Upload("statement.pdf", append([]byte("%PDF-1.4\n"), append(bytes.Repeat([]byte("candor "), largest/7-10), "\n%%EOF\n"...)...))
-	if _, page := send(t, form.Client, http.MethodGet, form.Form+"/documents", ""); !bytes.Contains(page, []byte("statement.pdf")) {
+	if _, page := ask(t, form.Client, http.MethodGet, form.Form+"/documents", ""); !bytes.Contains(page, []byte("statement.pdf")) {
 		t.Error("the page doesn't list the uploaded document")
 	}
 	for _, name := range []string{"client_body", "proxy"} {
@@ -350,16 +350,16 @@ func (p *proxy) checkAddresses(t *testing.T) {
 	guesser := p.client("127.0.0.2")
 	limited := false
 	for range 20 { // CANDOR_FORM_RATE_PER_MINUTE is 5, of which twice at once
-		response, _ := send(t, guesser, http.MethodGet, wrong, "")
+		response, _ := ask(t, guesser, http.MethodGet, wrong, "")
 		if limited = response.StatusCode == http.StatusTooManyRequests; limited {
 			break
 		}
 	}
-	forged, _ := send(t, guesser, http.MethodGet, wrong, "", "X-Forwarded-For", "198.51.100.7")
+	forged, _ := ask(t, guesser, http.MethodGet, wrong, "", "X-Forwarded-For", "198.51.100.7")
 	if !limited || forged.StatusCode != http.StatusTooManyRequests {
 		t.Errorf("20 wrong links: limited %t, with a forged address %d; want 429", limited, forged.StatusCode)
 	}
-	if other, _ := send(t, p.client("127.0.0.3"), http.MethodGet, wrong, ""); other.StatusCode == http.StatusTooManyRequests {
+	if other, _ := ask(t, p.client("127.0.0.3"), http.MethodGet, wrong, ""); other.StatusCode == http.StatusTooManyRequests {
 		t.Error("another client is limited, too: the proxy doesn't pass the address on")
 	}
 }
@@ -368,7 +368,7 @@ func (p *proxy) checkAddresses(t *testing.T) {
 func (p *proxy) checkCompression(t *testing.T) {
 	t.Helper()
 	for path, start := range map[string]string{"/v1/openapi.json": "{", "/dashboard/sign-in": "<!doctype html>"} {
-		response, content := send(t, p.client("127.0.0.1"), http.MethodGet, "https://"+formsHost+path, "", "Accept-Encoding", "gzip")
+		response, content := ask(t, p.client("127.0.0.1"), http.MethodGet, "https://"+formsHost+path, "", "Accept-Encoding", "gzip")
 		if got := response.Header.Values("Content-Encoding"); len(got) != 1 || got[0] != "gzip" {
 			t.Errorf("%s has Content-Encoding %q, want gzip", path, got)
 			continue
@@ -387,12 +387,12 @@ func (p *proxy) checkCompression(t *testing.T) {
 func (p *proxy) checkClearText(t *testing.T) {
 	t.Helper()
 	client := p.client("127.0.0.1")
-	response, _ := send(t, client, http.MethodGet, "http://"+formsHost+"/f/a/b?c=d", "")
+	response, _ := ask(t, client, http.MethodGet, "http://"+formsHost+"/f/a/b?c=d", "")
 	if to := response.Header.Get("Location"); response.StatusCode != http.StatusPermanentRedirect || to != "https://"+formsHost+"/f/a/b?c=d" {
 		t.Errorf("http leads to %q with %d", to, response.StatusCode)
 	}
 	for _, path := range []string{"/v1", "/v1/sessions"} {
-		response, content := send(t, client, http.MethodPost, "http://"+formsHost+path, "{}", "Authorization", "Bearer "+url.QueryEscape("candor_test_x"))
+		response, content := ask(t, client, http.MethodPost, "http://"+formsHost+path, "{}", "Authorization", "Bearer "+url.QueryEscape("candor_test_x"))
 		if response.StatusCode != http.StatusForbidden || !bytes.Contains(content, []byte(`"code":"forbidden"`)) || response.Header.Get("Content-Type") != "application/json" {
 			t.Errorf("POST http://…%s returned %d %q %s", path, response.StatusCode, response.Header.Get("Content-Type"), content)
 		}
