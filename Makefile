@@ -133,7 +133,7 @@ packages: $(FRONT) ## Build binaries, archives, deb, rpm and checksums into dist
 .PHONY: check-packages
 check-packages: $(FRONT) ## Install, upgrade, run and remove the packages and the image on a bare Debian; needs root
 	$(SETUP) go packagetools
-	@sh scripts/check-packages.sh
+	@bash scripts/check-packages.sh
 
 .PHONY: screenshots
 screenshots: $(FRONT) ## Take pictures of every page into artifacts/, and those of the README
