@@ -88,7 +88,8 @@ func hostsAsParameters(dsn string) (string, error) {
 	if len(hosts) == 1 {
 		return dsn, nil
 	}
-	if u, err := url.Parse(scheme + "://" + rest); err != nil || u.Query().Has("host") || u.Query().Has("port") {
+	_, query, _ := strings.Cut(rest, "?")
+	if set, err := url.ParseQuery(query); err != nil || set.Has("host") || set.Has("port") {
 		return "", errors.New("names hosts both before the database and as parameters: keep one of them")
 	}
 	if !strings.HasPrefix(rest, "/") {

@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -247,8 +248,8 @@ func TestStepsSideBySide(t *testing.T) {
 	}
 }
 
-// TestStepIsCutOff: of a step whose connection dies in its middle nothing
-// stays, and the next one does it all.
+// TestStepIsCutOff: of a step whose connection dies in its middle, and whose process
+// ends then, nothing stays, and the next one does it all.
 func TestStepIsCutOff(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -260,8 +261,10 @@ func TestStepIsCutOff(t *testing.T) {
 	defer func() { _ = blocker.Rollback() }()
 	s.ok(second(blocker.ExecContext(s.ctx, `SELECT FROM delivery WHERE id = $1 FOR UPDATE`, failed[2].ID)))
 	cut := make(chan error, 1)
+	ctx, end := context.WithCancel(s.ctx)
+	defer end()
 	go func() {
-		_, err := s.StepRedelivery(s.ctx, r.ID, start)
+		_, err := s.StepRedelivery(ctx, r.ID, start)
 		cut <- err
 	}()
 	for killed := false; !killed; {
@@ -274,6 +277,7 @@ func TestStepIsCutOff(t *testing.T) {
 			SELECT coalesce(bool_or(pg_terminate_backend(pid)), false) FROM pg_stat_activity
 			WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%redelivery_item%'`))
 	}
+	end() // it would be made again on another connection
 	if err := <-cut; err == nil {
 		t.Error("a step that was cut off says nothing")
 	}

@@ -151,7 +151,7 @@ func (q *Queries) searchByParts(ctx context.Context, scope domain.Scope, f domai
 	if last != nil {
 		page = " WHERE (created_at, id) < (" + c.arg(last.CreatedAt) + ", " + c.arg(last.ID) + ")"
 	}
-	matching := sqlText(`SELECT id, created_at, count(*) OVER () AS total FROM session JOIN (SELECT session_id FROM found) f ON session_id = id WHERE ` + c.where(status))
+	matching := `SELECT id, created_at, count(*) OVER () AS total FROM session JOIN (SELECT session_id FROM found) f ON session_id = id WHERE ` + c.where(status)
 	if onlySearch := (domain.SessionFilter{Search: f.Search}); f == onlySearch {
 		matching = `SELECT session_id AS id, created_at, count(*) OVER () AS total FROM found`
 	}

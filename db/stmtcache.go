@@ -100,10 +100,15 @@ func (c *poolConn) ResetSession(ctx context.Context) error {
 // IsValid reports whether the connection can be used again.
 func (c *poolConn) IsValid() bool { return c.epoch == c.pool.epoch.Load() && c.fullConn.IsValid() }
 
-// checked notes that the server is lost. A statement that found the server
+// checked says so if a statement was cut off because its context ended, and notes that
+// the server is lost. A statement that found the server
 // read-only had no effect: outside a transaction database/sql repeats it on another
 // connection.
 func (c *poolConn) checked(ctx context.Context, err error) error {
+	var e *pq.Error
+	if ctx.Err() != nil && errors.As(err, &e) && e.Code == codeQueryCanceled {
+		return fmt.Errorf("%w: %w", ctx.Err(), err)
+	}
 	if err == nil || ctx.Err() != nil || !serverLost(err) {
 		return err
 	}
@@ -176,9 +181,6 @@ func withStmt[T any](ctx context.Context, c *poolConn, query string, run func(ca
 		if !c.inTx {
 			result, err = runStmt(ctx, c, query, run)
 		}
-	}
-	if ctx.Err() != nil && errors.As(err, &e) && e.Code == codeQueryCanceled {
-		err = fmt.Errorf("%w: %w", ctx.Err(), err)
 	}
 	return result, c.checked(ctx, err)
 }
