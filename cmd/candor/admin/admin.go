@@ -98,6 +98,7 @@ func Commands(config Config) []cli.Command {
 		cli.New("keys check", "[--json]", "list what each secret key has sealed; fails if one isn't configured", c.keysCheck),
 		cli.New("keys reseal", "[--json]", "seal with the first secret key what another one has sealed", c.keysReseal),
 		cli.New("blobs move", "[--dry-run] [--json]", "move documents to the place that CANDOR_BLOBS names, while the service runs", c.blobsMove),
+		cli.New("verify", "[--json]", "check that counters, events, deliveries, invoices, documents and PDFs belong together; fails if something is wrong", c.verify),
 		cli.New("demo seed", "[--sessions N]", "in development: create a demo partner with three months of work", c.demoSeed),
 	}
 }

@@ -1,0 +1,45 @@
+#!/bin/sh
+# Backs up the database and then the documents into a folder.
+# Usage: scripts/backup.sh [--documents-only] FOLDER [DOCUMENTS]
+# BACKUP_URL is a connection of a role with REPLICATION, such as
+# "host=db1 user=backup". DOCUMENTS is the folder documents of CANDOR_DATA_DIR; leave it
+# out if they are in S3.
+#
+# The database comes first. A document's file is written before its row, so a copy of
+# the files that was made later has every file that the database names. For a restore to
+# a later time, copy the documents after that time: run this with --documents-only as
+# often as you want to lose at most. The copy keeps files that were deleted since,
+# because an earlier state of the database still names them.
+set -eu
+
+fail() {
+	echo "backup: $*" >&2
+	exit 1
+}
+
+only=
+if [ "${1:-}" = --documents-only ]; then
+	only=yes
+	shift
+fi
+[ $# -ge 1 ] && [ $# -le 2 ] || fail "usage: scripts/backup.sh [--documents-only] FOLDER [DOCUMENTS]"
+folder=$1 documents=${2:-}
+umask 077
+mkdir -p "$folder/base" "$folder/wal" "$folder/documents"
+
+if [ -z "$only" ]; then
+	[ -n "${BACKUP_URL:-}" ] || fail "set BACKUP_URL to a connection of a role with REPLICATION"
+	name=$(date -u +%Y%m%dT%H%M%SZ)
+	# It gets its name when it is complete.
+	pg_basebackup -d "$BACKUP_URL" -D "$folder/base/$name.part" -X stream -c fast ||
+		fail "the base backup failed; remove $folder/base/$name.part"
+	mv "$folder/base/$name.part" "$folder/base/$name"
+	echo "backup: base backup $folder/base/$name"
+fi
+
+if [ -n "$documents" ]; then
+	[ -d "$documents" ] || fail "there is no folder $documents"
+	cp -Rpu "$documents/." "$folder/documents/"
+	date -u +%Y%m%dT%H%M%SZ >"$folder/documents.time"
+	echo "backup: documents copied to $folder/documents"
+fi

@@ -1,0 +1,72 @@
+#!/bin/sh
+# Restores what backup.sh and archived WAL have kept, on a machine without a database.
+# Usage: scripts/restore.sh FOLDER DATA [DOCUMENTS] [TIME]
+# FOLDER is backup.sh's. DATA is PostgreSQL's empty or missing data folder. DOCUMENTS is
+# the folder documents of CANDOR_DATA_DIR, or "" if they are in S3. TIME is UTC, such as
+# 2026-11-23T14:59:30Z; without it everything that was archived is restored.
+# Run it as the user that PostgreSQL runs as.
+set -eu
+
+fail() {
+	echo "restore: $*" >&2
+	exit 1
+}
+
+[ $# -ge 2 ] && [ $# -le 4 ] || fail "usage: scripts/restore.sh FOLDER DATA [DOCUMENTS] [TIME]"
+folder=$(cd "$1" && pwd) data=$2 documents=${3:-} to=${4:-}
+case $folder in *[\'\"\\%]*) fail "$folder has a quote, backslash or % in its name: move it" ;; esac
+case $to in
+'' | [0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]Z) ;;
+*) fail "$to is not a time such as 2026-11-23T14:59:30Z" ;;
+esac
+short=$(echo "$to" | tr -d ':-')
+
+for place in "$data" "$documents"; do
+	[ -z "$place" ] || [ ! -e "$place" ] || [ -z "$(ls -A "$place")" ] || fail "$place is not empty: this restores on a machine without a database"
+done
+
+# The newest base backup that began before the time. Names are times, in their order.
+base=
+for one in "$folder"/base/*Z; do
+	[ -d "$one" ] || continue
+	name=${one##*/}
+	[ -n "$short" ] && [ "$(printf '%s\n%s\n' "$name" "$short" | sort | head -n 1)" != "$name" ] && continue
+	base=$one
+done
+[ -n "$base" ] || fail "$folder/base has no base backup${to:+ from before $to}"
+
+if [ -n "$documents" ] && [ -n "$short" ]; then
+	copied=$(cat "$folder/documents.time" 2>/dev/null || echo 0)
+	[ "$(printf '%s\n%s\n' "$copied" "$short" | sort | head -n 1)" = "$short" ] ||
+		echo "restore: the documents were copied before $to: later ones are missing; candor verify lists how many" >&2
+fi
+
+umask 077
+mkdir -p "$data"
+cp -Rp "$base/." "$data/"
+chmod 700 "$data"
+{
+	echo "# written by scripts/restore.sh"
+	echo "restore_command = 'cp \"$folder/wal/%f\" \"%p\"'"
+	echo "recovery_target_action = 'promote'"
+	[ -z "$to" ] || echo "recovery_target_time = '$(echo "$to" | sed 's/T/ /; s/Z$/+00/')'"
+	# The restored server must not write into the archive of the one that is lost, nor
+	# wait for its replica. Set both again when it is in service.
+	echo "archive_mode = 'off'"
+	echo "synchronous_standby_names = ''"
+} >>"$data/postgresql.auto.conf"
+: >"$data/recovery.signal"
+rm -f "$data/standby.signal"
+
+if [ -n "$documents" ]; then
+	mkdir -p "$documents"
+	cp -Rp "$folder/documents/." "$documents/"
+fi
+
+cat <<END
+restore: $base is in $data${to:+, to be recovered to $to}
+Next:
+  1. Start PostgreSQL on $data and wait until SELECT pg_is_in_recovery() is false.
+  2. Set DATABASE_URL and the CANDOR_SECRET_KEYS of that time, and run candor migrate.
+  3. Run candor verify before you start web processes and workers.
+END
