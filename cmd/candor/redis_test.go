@@ -1,8 +1,15 @@
 package main_test
 
 import (
+	"crypto/tls"
+	"encoding/pem"
+	"io"
 	"math"
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -66,6 +73,9 @@ func rateLimits(t *testing.T, processes []*process.Candor) (shared bool, alone i
 	return shared, alone
 }
 
+// hiddenKey is a name in Redis without account or address.
+var hiddenKey = regexp.MustCompile(`^rate:candor:[A-Za-z0-9_-]{32}$`)
+
 var aloneMetric = regexp.MustCompile(`(?m)^candor_rate_limits_alone_total (\d+)$`)
 
 // TestOneRateLimitForThreeProcesses spends an account's limit at three web processes:
@@ -107,8 +117,57 @@ func TestOneRateLimitForThreeProcesses(t *testing.T) {
 	redis.Restart()
 	together(process.CreateAccount(t, env, "--email", "again@acme.example").TestKey)
 	for _, key := range redis.Keys() {
-		if strings.Contains(key, a.AccountID) || strings.Contains(key, "127.0.0.1") {
-			t.Errorf("Redis has the key %s", key)
+		if !hiddenKey.MatchString(key) {
+			t.Errorf("Redis has the key %q, want a MAC", key)
+		}
+	}
+}
+
+// TestRedisByTLS reaches Redis by TLS with a password, which no log shows. With a
+// wrong password the process serves and counts by itself.
+func TestRedisByTLS(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t, "--requirepass", "hidden-password")
+	issuer := httptest.NewTLSServer(http.NotFoundHandler())
+	defer issuer.Close()
+	authority := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: issuer.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: issuer.TLS.Certificates})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("unix", redis.Socket)
+			if err != nil {
+				_ = client.Close()
+				continue
+			}
+			go func() { _, _ = io.Copy(server, client); _ = server.Close() }()
+			go func() { _, _ = io.Copy(client, server); _ = client.Close() }()
+		}
+	}()
+	env := process.NewEnvironment(t).With("SSL_CERT_FILE", authority, "CANDOR_METRICS_ADDR", "127.0.0.1:0")
+	for password, shared := range map[string]bool{"hidden-password": true, "hidden-guess": false} {
+		p := process.Serve(t, env.With("CANDOR_REDIS_URL", "rediss://:"+password+"@"+listener.Addr().String()), "web")
+		process.Eventually(t, "shared limits with the right password alone", func() bool {
+			is, _ := rateLimits(t, []*process.Candor{p})
+			return is == shared
+		})
+		if !shared {
+			p.WaitFor(regexp.MustCompile(`Redis doesn't answer`))
+		}
+		fetch(t, p.URL+"/readyz", http.StatusOK)
+		p.Stop()
+		if logs := p.Stdout.String() + p.Stderr.String(); strings.Contains(logs, "hidden") {
+			t.Errorf("the log has the password:\n%s", logs)
 		}
 	}
 }

@@ -165,6 +165,36 @@ func TestMoveWhileServing(t *testing.T) {
 	})
 }
 
+// between moves each blob just before From is asked for it.
+type between struct {
+	blob.Place
+	move func()
+}
+
+func (b between) Open(ctx context.Context, id string) (io.ReadCloser, error) {
+	b.move()
+	return b.Place.Open(ctx, id)
+}
+
+// TestMovedBetweenTwoLooks opens a blob that is moved after it wasn't found in the
+// new place and before it is looked for in the old one.
+func TestMovedBetweenTwoLooks(t *testing.T) {
+	t.Parallel()
+	eachWay(t, func(t *testing.T, m blob.Moving) {
+		ctx := t.Context()
+		if err := m.From.Put(ctx, id, strings.NewReader("x")); err != nil {
+			t.Fatal(err)
+		}
+		docs := &documents{rows: map[string]string{id: "x"}}
+		serving := blob.Moving{To: m.To, From: between{m.From, func() {
+			if _, err := m.Move(ctx, docs.kept, false, quietly); err != nil {
+				t.Error(err)
+			}
+		}}}
+		wantBlob(t, serving, id, []byte("x"))
+	})
+}
+
 // TestMoveKeepsWhatDiffers finds another blob at the same id.
 func TestMoveKeepsWhatDiffers(t *testing.T) {
 	t.Parallel()
