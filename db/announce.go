@@ -237,7 +237,7 @@ func (d *DB) Subscribe(scope domain.Scope, topics domain.Topics, session *domain
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.on == nil {
-		l.on = pq.NewListener(l.dsn, minReconnect, maxReconnect, nil)
+		l.on = pq.NewDialListener(pqDialer{}, l.dsn, minReconnect, maxReconnect, nil)
 		l.done.Go(func() { l.hear(l.on) })
 	}
 	s := &Subscription{listener: l, scope: scope, topics: topics, session: session, wake: make(chan struct{}, 1)}

@@ -174,6 +174,7 @@ func newConnector(dsn string, pooler bool) (driver.Connector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("db: the database's connection settings are not valid: %w", err)
 	}
+	connector.Dialer(pqDialer{})
 	return connector, nil
 }
 

@@ -10,6 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+
+	"candor/db"
 )
 
 const (
@@ -46,6 +48,7 @@ func newPool(ctx context.Context, dsn string, pooler bool) (*pgxpool.Pool, error
 	if pooler {
 		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec // prepares nothing
 	}
+	config.ConnConfig.DialFunc = db.Dial
 	closes := config.ConnConfig.OnPgError
 	config.ConnConfig.OnPgError = func(conn *pgconn.PgConn, err *pgconn.PgError) bool {
 		// A former primary would keep its connections and refuse every job.

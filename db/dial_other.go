@@ -1,0 +1,8 @@
+//go:build !linux
+
+package db
+
+import "time"
+
+// boundAnswers does nothing: only Linux has the bound.
+func boundAnswers(uintptr, time.Duration) error { return nil }
