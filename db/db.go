@@ -20,6 +20,8 @@ import (
 
 	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
+
+	"candor/internal/platform/tracing"
 )
 
 const (
@@ -220,7 +222,10 @@ func (d *DB) runTx(ctx context.Context, fn func(tx *Tx) error) (err error) {
 		return err
 	}
 	committing = true
-	if err := tx.tx.Commit(); serverLost(err) {
+	_, step := tracing.Step(ctx, func() string { return "db.Commit" })
+	err = tx.tx.Commit()
+	step.End(err != nil)
+	if serverLost(err) {
 		return fmt.Errorf("db: commit: %w (%v)", errCommitUnknown, err) //nolint:errorlint // what is lost here must not be repeated
 	} else if err != nil {
 		return fmt.Errorf("db: commit: %w", err)

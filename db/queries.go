@@ -5,6 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"runtime"
+	"strings"
+	"unicode"
+
+	"candor/internal/platform/tracing"
 )
 
 // Queries are the statements that run on a DB and in a Tx alike. Both embed it.
@@ -21,33 +26,72 @@ type runner interface {
 
 // get reads one row into dest, a pointer to a struct or a single value.
 func (q *Queries) get(ctx context.Context, dest any, query sqlText, args ...any) error {
-	return q.on.GetContext(ctx, dest, string(query), args...)
+	ctx, step := tracing.Step(ctx, caller)
+	err := q.on.GetContext(ctx, dest, string(query), args...)
+	step.End(hasFailed(err))
+	return err
 }
 
 // all reads every row into dest, a pointer to a slice.
 func (q *Queries) all(ctx context.Context, dest any, query sqlText, args ...any) error {
-	return q.on.SelectContext(ctx, dest, string(query), args...)
+	ctx, step := tracing.Step(ctx, caller)
+	err := q.on.SelectContext(ctx, dest, string(query), args...)
+	step.End(hasFailed(err))
+	return err
 }
 
 // row reads one row, to be scanned column by column.
 func (q *Queries) row(ctx context.Context, query sqlText, args ...any) *sql.Row {
-	return q.on.QueryRowContext(ctx, string(query), args...)
+	ctx, step := tracing.Step(ctx, caller)
+	row := q.on.QueryRowContext(ctx, string(query), args...)
+	step.End(hasFailed(row.Err()))
+	return row
 }
 
 // exec runs a statement that returns no rows.
 func (q *Queries) exec(ctx context.Context, query sqlText, args ...any) (sql.Result, error) {
-	return q.on.ExecContext(ctx, string(query), args...)
+	ctx, step := tracing.Step(ctx, caller)
+	result, err := q.on.ExecContext(ctx, string(query), args...)
+	step.End(hasFailed(err))
+	return result, err
 }
 
 // execNamed runs a statement whose parameters are fields of arg.
 func (tx *Tx) execNamed(ctx context.Context, query sqlText, arg any) (sql.Result, error) {
-	return tx.tx.NamedExecContext(ctx, string(query), arg)
+	ctx, step := tracing.Step(ctx, caller)
+	result, err := tx.tx.NamedExecContext(ctx, string(query), arg)
+	step.End(hasFailed(err))
+	return result, err
 }
 
 // prepare prepares a statement, which COPY needs.
 func (tx *Tx) prepare(ctx context.Context, query sqlText) (*sql.Stmt, error) {
 	return tx.tx.PrepareContext(ctx, string(query))
 }
+
+// caller names a statement by the exported method that runs it, such as
+// db.InsertEvent.
+func caller() string {
+	var counters [16]uintptr
+	frames := runtime.CallersFrames(counters[:runtime.Callers(3, counters[:])])
+	for {
+		frame, more := frames.Next()
+		_, name, ours := strings.Cut(frame.Function, "candor/db.")
+		if i := strings.LastIndex(name, ")."); i >= 0 {
+			name = name[i+2:]
+		}
+		name, _, _ = strings.Cut(name, ".") // a function in it
+		if ours && name != "" && unicode.IsUpper(rune(name[0])) {
+			return "db." + name
+		}
+		if !more || !ours && frame.Function != "" && !strings.HasPrefix(frame.Function, "candor/internal/platform/tracing.") {
+			return "db"
+		}
+	}
+}
+
+// hasFailed reports whether a statement failed. That it found nothing is no failure.
+func hasFailed(err error) bool { return err != nil && !errors.Is(err, sql.ErrNoRows) }
 
 // wrap says what failed. A missing row becomes ErrNotFound.
 func wrap(err error, doing string) error { return wrapMissing(err, ErrNotFound, doing) }

@@ -12,6 +12,8 @@ import (
 	"candor/handlers/api"
 	"candor/handlers/web"
 	"candor/internal/domain"
+	"candor/internal/platform/tracing"
+	"candor/static"
 )
 
 // identifyRequest gives each request an id for its response, its log lines and
@@ -22,6 +24,31 @@ func (s *server) identifyRequest(next echo.HandlerFunc) echo.HandlerFunc {
 		web.WithRequest(c, r)
 		c.Response().Header().Set("X-Request-Id", r.ID.String())
 		return next(c)
+	}
+}
+
+// traceRequests begins a trace with each request, by its route, never its path. It
+// takes none from outside (D74). Files and probes aren't traced.
+func (s *server) traceRequests(next echo.HandlerFunc) echo.HandlerFunc {
+	if s.Tracer == nil {
+		return next
+	}
+	return func(c echo.Context) error {
+		route := c.Path()
+		switch route {
+		case "", "/healthz", "/readyz", static.Prefix + "*":
+			return next(c)
+		}
+		method := c.Request().Method
+		ctx, span := s.Tracer.Begin(c.Request().Context(), tracing.Request, method+" "+route)
+		span.Text(tracing.Method, method)
+		span.Text(tracing.Route, route)
+		span.Text(tracing.RequestID, web.RequestOf(c).ID.String())
+		c.SetRequest(c.Request().WithContext(ctx))
+		err := next(c)
+		span.Number(tracing.StatusCode, c.Response().Status)
+		span.End(c.Response().Status >= http.StatusInternalServerError)
+		return err
 	}
 }
 

@@ -27,6 +27,7 @@ import (
 	ledger "candor/internal/billing"
 	"candor/internal/domain"
 	"candor/internal/platform/ratelimit"
+	"candor/internal/platform/tracing"
 	"candor/internal/service"
 	"candor/internal/service/idempotency"
 	view "candor/views/dashboard"
@@ -66,6 +67,7 @@ type Config struct {
 	DevMail          DevMail                                                    // nil unless development stores emails: shown at /dev/mail
 	Answered         func(method, route string, status int, took time.Duration) // called after each request; can be nil
 	Called           func(domain.APIRequest)                                    // called after each API request whose key is known; can be nil
+	Tracer           *tracing.Tracer                                            // nil for none
 }
 
 // server holds the applications and what is common to them.

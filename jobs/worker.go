@@ -25,6 +25,7 @@ import (
 	"candor/internal/platform/blob"
 	"candor/internal/platform/keyring"
 	"candor/internal/platform/mail"
+	"candor/internal/platform/tracing"
 	"candor/internal/vault"
 	"candor/views/pdf"
 )
@@ -72,10 +73,11 @@ type Config struct {
 	BaseURL     string
 	Clock       domain.Clock
 	Logger      *slog.Logger
-	Observer    Observer      // nil for none
-	SweepEvery  time.Duration // between sweeps of expired sessions and lost jobs
-	RescueAfter time.Duration // a dead process's jobs run again after this
-	PDFWorkers  int           // drawing takes a core
+	Observer    Observer        // nil for none
+	Tracer      *tracing.Tracer // nil for none
+	SweepEvery  time.Duration   // between sweeps of expired sessions and lost jobs
+	RescueAfter time.Duration   // a dead process's jobs run again after this
+	PDFWorkers  int             // drawing takes a core
 }
 
 // An Observer counts what happens. It must not block.
@@ -133,7 +135,7 @@ func NewWorker(ctx context.Context, c Config) (*Worker, error) {
 			queueMail:     {MaxWorkers: mailWorkers},
 		},
 		Workers:    workers(c),
-		Middleware: []rivertype.Middleware{river.WorkerMiddlewareFunc(countJobs(c.Observer))},
+		Middleware: []rivertype.Middleware{river.WorkerMiddlewareFunc(traceJobs(c.Tracer)), river.WorkerMiddlewareFunc(countJobs(c.Observer))},
 	})
 	if err != nil {
 		pools.close()
@@ -208,8 +210,23 @@ func retryAt(attempt int) time.Time {
 func countJobs(o Observer) func(context.Context, *rivertype.JobRow, func(context.Context) error) error {
 	return func(ctx context.Context, job *rivertype.JobRow, work func(context.Context) error) error {
 		err := work(ctx)
-		var later *river.JobSnoozeError
-		o.Worked(job.Kind, err != nil && !errors.As(err, &later))
+		o.Worked(job.Kind, hasFailed(err))
+		return err
+	}
+}
+
+func hasFailed(err error) bool {
+	var later *river.JobSnoozeError
+	return err != nil && !errors.As(err, &later)
+}
+
+// traceJobs records each job in the trace that inserted it. A periodic job begins one.
+func traceJobs(t *tracing.Tracer) func(context.Context, *rivertype.JobRow, func(context.Context) error) error {
+	return func(ctx context.Context, job *rivertype.JobRow, work func(context.Context) error) error {
+		ctx, span := t.Continue(ctx, db.JobTrace(job.Metadata), tracing.Job, "job "+job.Kind)
+		span.Number(tracing.Attempt, job.Attempt)
+		err := work(ctx)
+		span.End(hasFailed(err))
 		return err
 	}
 }

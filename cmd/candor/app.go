@@ -19,6 +19,7 @@ import (
 	"candor/internal/platform/mail"
 	"candor/internal/platform/metrics"
 	"candor/internal/platform/ratelimit"
+	"candor/internal/platform/tracing"
 	"candor/internal/service"
 	"candor/internal/service/webhooks"
 	"candor/internal/webhook"
@@ -38,6 +39,7 @@ type app struct {
 	devMail  *mail.Folder // nil if emails are sent
 	moving   *blob.Moving // nil if documents have one place
 	metrics  *metrics.Metrics
+	tracer   *tracing.Tracer      // nil if traces aren't exported
 	redis    *ratelimit.Redis     // nil if each process counts requests by itself
 	stripe   billing.CardProvider // nil if invoices are paid by bank transfer
 }

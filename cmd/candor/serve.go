@@ -77,6 +77,10 @@ func (p *process) serveAs(ctx context.Context, command string, args []string, r 
 	a.warn(ctx, c, logger)
 
 	var parts []part
+	if c.Traces.Endpoint != "" {
+		a.tracer = startTracing(c, logger)
+		defer stopTracing(ctx, a.tracer) // after the last request and job
+	}
 	if ops != nil {
 		parts = append(parts, startOps(a, ops, logger))
 	}

@@ -1,17 +1,23 @@
 package delivery
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/platform/tracing"
 	"candor/internal/webhook"
 )
 
 // attempt makes one attempt and hands its outcome to the recorder.
 func (w *endpointWorker) attempt(c *db.ClaimedDelivery, secrets signingSecrets) webhook.Result {
+	span := w.trace(c)
 	result := w.send(c, secrets)
+	span.Text(tracing.ErrorClass, result.ErrorClass)
+	span.Number(tracing.StatusCode, result.StatusCode)
+	span.End(!result.Delivered())
 	if result.Err != nil && w.attempts.Err() != nil {
 		w.release(*c)
 		return result
@@ -28,6 +34,24 @@ func (w *endpointWorker) attempt(c *db.ClaimedDelivery, secrets signingSecrets) 
 	w.observe(c, result)
 	w.recorder.record(w.id, outcome)
 	return result
+}
+
+// trace starts the span of an attempt in the trace that made it due. It is nil if that
+// one isn't recorded. The receiver isn't told of the trace: D74.
+func (w *endpointWorker) trace(c *db.ClaimedDelivery) *tracing.Span {
+	if w.tracer == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(w.attempts, traceTimeout)
+	defer cancel()
+	parent, err := w.db.DeliveryTrace(ctx, c.ID)
+	if err != nil || parent == "" {
+		return nil
+	}
+	_, span := w.tracer.Continue(w.attempts, parent, tracing.Call, "webhook attempt")
+	span.Text(tracing.DeliveryID, c.ID.String())
+	span.Number(tracing.Attempt, c.AttemptsTotal+1)
+	return span
 }
 
 // observe reports an attempt to the observer. A redelivery's time since its

@@ -15,6 +15,7 @@ import (
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/platform/keyring"
+	"candor/internal/platform/tracing"
 	"candor/internal/webhook"
 )
 
@@ -56,6 +57,8 @@ const (
 	// queryTimeout bounds a query, so that a broken connection can't block an
 	// endpoint worker forever.
 	queryTimeout = 10 * time.Second
+	// traceTimeout bounds the search for an attempt's trace.
+	traceTimeout = time.Second
 	// releaseTimeout bounds the return of claims. Claims also end by themselves.
 	releaseTimeout = 5 * time.Second
 )
@@ -80,9 +83,10 @@ type Config struct {
 	Schedule    webhook.Schedule
 	Clock       domain.Clock
 	Logger      *slog.Logger
-	Observer    Observer      // may be nil
-	PollEvery   time.Duration // between searches for due deliveries, 50 to 500 ms
-	RescueAfter time.Duration // another process retries a dead one's deliveries after this, 20 s to 2 min
+	Observer    Observer        // may be nil
+	Tracer      *tracing.Tracer // may be nil
+	PollEvery   time.Duration   // between searches for due deliveries, 50 to 500 ms
+	RescueAfter time.Duration   // another process retries a dead one's deliveries after this, 20 s to 2 min
 }
 
 // Dispatcher attempts the deliveries that are due. Each endpoint has a worker
@@ -95,6 +99,7 @@ type Dispatcher struct {
 	clock    domain.Clock
 	logger   *slog.Logger
 	observer Observer
+	tracer   *tracing.Tracer
 	lease    time.Duration
 	poll     time.Duration
 	recorder *recorder
@@ -117,7 +122,7 @@ type Dispatcher struct {
 // New returns a dispatcher. Start starts it.
 func New(c Config) *Dispatcher {
 	d := &Dispatcher{
-		db: c.DB, ring: c.Ring, client: c.Client, schedule: c.Schedule, clock: c.Clock, logger: c.Logger, observer: c.Observer,
+		db: c.DB, ring: c.Ring, client: c.Client, schedule: c.Schedule, clock: c.Clock, logger: c.Logger, observer: c.Observer, tracer: c.Tracer,
 		lease: min(max(c.RescueAfter, minLease), maxLease), poll: min(max(c.PollEvery, minPollEvery), pollEvery),
 		running: make(chan struct{}, maxRunning), failing: make(chan struct{}, maxRunningFailing),
 		workers: map[domain.EndpointID]*endpointWorker{}, held: map[domain.DeliveryID]struct{}{},

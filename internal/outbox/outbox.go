@@ -13,6 +13,7 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/platform/tracing"
 )
 
 // Jobs inserts jobs in the caller's transaction. jobs.Inserter implements it.
@@ -124,12 +125,13 @@ func defaultURL(ctx context.Context, tx *db.Tx, scope domain.Scope) (*string, er
 // scope's other events wait for it.
 func (o *Outbox) record(ctx context.Context, tx *db.Tx, scope domain.Scope, session *domain.SessionID, p domain.Payload, url *string, now time.Time) (sequence int64, err error) {
 	var endpoint *domain.EndpointID
+	id := domain.NewDeliveryID()
 	if url != nil {
-		id, err := o.endpoint(ctx, tx, scope, *url, now)
+		to, err := o.endpoint(tracing.About(ctx, id.String()), tx, scope, *url, now)
 		if err != nil {
 			return 0, err
 		}
-		endpoint = &id
+		endpoint = &to
 	}
 	sequence, err = tx.NextSequence(ctx, scope)
 	if err != nil {
@@ -151,17 +153,21 @@ func (o *Outbox) record(ctx context.Context, tx *db.Tx, scope domain.Scope, sess
 	if err := tx.InsertEvent(ctx, event); err != nil || url == nil {
 		return sequence, err
 	}
-	return sequence, tx.InsertDelivery(ctx, domain.NewDelivery(event, *endpoint, *url, now))
+	delivery := domain.NewDelivery(event, *endpoint, *url, now)
+	delivery.ID = id
+	return sequence, tx.InsertDelivery(ctx, delivery)
 }
 
 // MissingDelivery stores the delivery of an event that has a URL and no
 // delivery. The delivery keeps the event's time, by which lists are ordered.
 func (o *Outbox) MissingDelivery(ctx context.Context, tx *db.Tx, event *domain.Event, now time.Time) error {
-	endpoint, err := o.endpoint(ctx, tx, domain.Scope{AccountID: event.AccountID, Livemode: event.Livemode}, *event.URL, now)
+	id := domain.NewDeliveryID()
+	endpoint, err := o.endpoint(tracing.About(ctx, id.String()), tx, domain.Scope{AccountID: event.AccountID, Livemode: event.Livemode}, *event.URL, now)
 	if err != nil {
 		return err
 	}
 	delivery := domain.NewDelivery(event, endpoint, *event.URL, now)
+	delivery.ID = id
 	delivery.CreatedAt = event.CreatedAt
 	return tx.InsertDelivery(ctx, delivery)
 }

@@ -51,6 +51,7 @@ type Config struct {
 	MaxConnections  int
 	ShutdownTimeout time.Duration
 	LogLevel        slog.Level
+	Traces          Traces
 
 	port    string // PORT, used without CANDOR_ADDR
 	dueDays *int   // CANDOR_INVOICE_DUE_DAYS; nil for the default of the payment method
@@ -109,6 +110,10 @@ func (c *Config) Variables() []Variable {
 		{"CANDOR_MAX_CONNECTIONS", "4096", "open client connections; without trusted proxies at most half of them from one network", setCount(&c.MaxConnections)},
 		{"CANDOR_SHUTDOWN_TIMEOUT", "30s", "time for requests and jobs to finish after SIGTERM", setDuration(&c.ShutdownTimeout)},
 		{"CANDOR_LOG_LEVEL", "", "debug, info, warn or error; warn, info in production", c.setLogLevel},
+		{"OTEL_EXPORTER_OTLP_ENDPOINT", "", "address of an OTLP receiver for HTTP, such as http://localhost:4318, to export traces; none by default", c.setTraceEndpoint},
+		{"OTEL_EXPORTER_OTLP_HEADERS", "", "NAME=VALUE,… headers for that receiver", c.setTraceHeaders},
+		{"OTEL_TRACES_SAMPLER_ARG", "1", "part of the traces that is recorded, 0 to 1", c.setTraceRatio},
+		{"OTEL_SERVICE_NAME", "candor", "the service's name in traces", setText(&c.Traces.Service)},
 	}
 }
 
@@ -240,7 +245,7 @@ func (c Config) LogValue() slog.Value {
 		slog.Duration("sweep_interval", c.SweepInterval), slog.Duration("rescue_after", c.RescueAfter),
 		slog.Int("gst_basis_points", c.Terms.GSTBasisPoints), slog.Int("invoice_due_days", c.Terms.DueDays), slog.String("payments", c.paymentMethod()),
 		slog.String("pdf_font", c.PDFFont), slog.String("mail_server", mailServer), slog.String("mail_from", c.MailFrom), slog.Int("db_connections", c.DBConnections), slog.Int("max_connections", c.MaxConnections),
-		slog.Duration("shutdown_timeout", c.ShutdownTimeout), slog.String("log_level", c.LogLevel.String()),
+		slog.Duration("shutdown_timeout", c.ShutdownTimeout), slog.String("log_level", c.LogLevel.String()), slog.Any("traces", c.Traces),
 	)
 }
 

@@ -9,6 +9,7 @@ import (
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/form"
+	"candor/internal/platform/tracing"
 	"candor/internal/service/audit"
 	"candor/internal/webhook"
 )
@@ -157,7 +158,7 @@ func (s *Service) RedeliverIn(ctx context.Context, tx *db.Tx, scope domain.Scope
 	if err := s.Audit.Record(ctx, tx, scope.AccountID, by, deliveryEntry(domain.AuditRedelivered, again)); err != nil {
 		return nil, err
 	}
-	return again, s.Outbox.Wake(ctx, tx, again.EndpointID)
+	return again, s.Outbox.Wake(tracing.About(ctx, again.ID.String()), tx, again.EndpointID)
 }
 
 // CancelDelivery cancels a pending delivery. An attempt that a worker is making now
