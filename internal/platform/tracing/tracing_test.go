@@ -70,7 +70,7 @@ func TestNoTrace(t *testing.T) {
 	tracer := tracing.New(c)
 	ctx, span = tracer.Begin(t.Context(), tracing.Request, "GET /x")
 	if _, step := tracing.Step(ctx, func() string { t.Error("a step is named"); return "" }); step != nil || tracing.Parent(ctx) != "" {
-		t.Error("a trace that isn't sampled goes on")
+		t.Error("a trace that isn't sampled continues")
 	}
 	span.End(false)
 	if err := tracer.Stop(t.Context()); err != nil || len(receiver.Bytes()) > 0 {
