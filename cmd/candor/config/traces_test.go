@@ -24,7 +24,7 @@ func TestTraces(t *testing.T) {
 		"OTEL_TRACES_SAMPLER_ARG":     {"-1", "1.1", "NaN", "half"},
 	} {
 		for _, value := range values {
-			_, err := Read(func(n string) (string, bool) { return value, n == name })
+			_, err := Read(func(n string) (string, bool) { v, ok := map[string]string{name: value}[n]; return v, ok })
 			if err == nil || !strings.HasPrefix(err.Error(), name+" ") || strings.Contains(err.Error(), "hidden") {
 				t.Errorf("%s=%s: %v, want an error that names the variable alone", name, value, err)
 			}
