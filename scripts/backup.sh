@@ -29,11 +29,11 @@ mkdir -p "$folder/base" "$folder/wal" "$folder/documents"
 
 if [ -z "$only" ]; then
 	[ -n "${BACKUP_URL:-}" ] || fail "set BACKUP_URL to a connection of a role with REPLICATION"
+	part=$folder/base/$$.part
+	pg_basebackup -d "$BACKUP_URL" -D "$part" -X stream -c fast || fail "the base backup failed; remove $part"
+	# Its name is the time of its end: it can be restored to any time after that.
 	name=$(date -u +%Y%m%dT%H%M%SZ)
-	# It gets its name when it is complete.
-	pg_basebackup -d "$BACKUP_URL" -D "$folder/base/$name.part" -X stream -c fast ||
-		fail "the base backup failed; remove $folder/base/$name.part"
-	mv "$folder/base/$name.part" "$folder/base/$name"
+	mv "$part" "$folder/base/$name"
 	echo "backup: base backup $folder/base/$name"
 fi
 

@@ -25,7 +25,7 @@ for place in "$data" "$documents"; do
 	[ -z "$place" ] || [ ! -e "$place" ] || [ -z "$(ls -A "$place")" ] || fail "$place is not empty: this restores on a machine without a database"
 done
 
-# The newest base backup that began before the time. Names are times, in their order.
+# The newest base backup that ended before the time. Names are times, in their order.
 base=
 for one in "$folder"/base/*Z; do
 	[ -d "$one" ] || continue
