@@ -37,6 +37,21 @@ install_promtool() {
 		$as_root install "$unpacked/usr/bin/promtool" /usr/local/bin/promtool && rm -rf "$unpacked"
 }
 
+# Keeps packages' services from starting, now and when the machine does: tests start
+# their own.
+without_services() {
+	policy=/usr/sbin/policy-rc.d
+	[ ! -e "$policy" ] || policy=
+	[ -z "$policy" ] || printf '#!/bin/sh\nexit 101\n' | $as_root install -m 755 /dev/stdin "$policy"
+	status=0
+	"$@" || status=$?
+	[ -z "$policy" ] || $as_root rm -f "$policy"
+	for service in redis-server pgbouncer caddy nginx; do
+		case " $apt " in *" $service"*) $as_root systemctl disable --quiet "$service" || true ;; esac
+	done
+	return $status
+}
+
 apt= brew= promtool=
 need() { apt="$apt $1" brew="$brew $2"; }
 
@@ -82,7 +97,7 @@ if has apt-get; then
 	log=$(mktemp)
 	# shellcheck disable=SC2086 # the names are separate words
 	if ! { $as_root apt-get update -qq &&
-		$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $apt &&
+		without_services $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $apt &&
 		{ [ -z "$promtool" ] || install_promtool; }; } >"$log" 2>&1 </dev/null; then
 		tail -n 20 "$log" >&2
 		fail "apt-get could not install$apt${promtool:+ promtool}; its output is in $log"
