@@ -167,19 +167,53 @@ type FoundKey struct {
 	Ended    bool           // it has expired, or was deleted
 }
 
+// keyColumns are those of a FoundKey, from api_key k, at $2.
+const keyColumns = `k.id AS key_id, k.name AS key_name, k.permissions, k.networks, k.expires_at <= $2 IS TRUE OR k.deleted_at IS NOT NULL AS ended`
+
+// keyRow is keyColumns as they are read.
+type keyRow struct {
+	KeyID       domain.KeyID   `db:"key_id"`
+	KeyName     string         `db:"key_name"`
+	Permissions pq.StringArray `db:"permissions"`
+	Networks    pq.StringArray `db:"networks"`
+	Ended       bool           `db:"ended"`
+}
+
+func (r *keyRow) found(scope domain.Scope) (k FoundKey, err error) {
+	k.Principal = domain.Principal{Scope: scope, KeyID: r.KeyID, KeyName: r.KeyName, Permissions: permissions(r.Permissions)}
+	k.Ended = r.Ended
+	k.Networks, err = prefixes(r.Networks)
+	return k, err
+}
+
 // Principal returns who a key with that hash stands for at now, or ErrNotFound.
 // Nothing is cached, so that a deleted key stops working at once.
-func (q *Queries) Principal(ctx context.Context, hash []byte, now time.Time) (k FoundKey, err error) {
-	var granted, allowed pq.StringArray
-	err = q.row(ctx, `
-		SELECT id, name, account_id, livemode, permissions, networks, expires_at <= $2 IS TRUE OR deleted_at IS NOT NULL
-		FROM api_key
-		WHERE hash = $1`,
-		hash, now).Scan(&k.KeyID, &k.KeyName, &k.AccountID, &k.Livemode, &granted, &allowed, &k.Ended)
-	if err != nil {
-		return k, wrap(err, "find API key")
+func (q *Queries) Principal(ctx context.Context, hash []byte, now time.Time) (FoundKey, error) {
+	var r struct {
+		keyRow
+		AccountID domain.AccountID `db:"account_id"`
+		Livemode  bool             `db:"livemode"`
 	}
-	k.Permissions = permissions(granted)
-	k.Networks, err = prefixes(allowed)
-	return k, err
+	if err := q.get(ctx, &r, `SELECT `+keyColumns+`, k.account_id, k.livemode FROM api_key k WHERE k.hash = $1`, hash, now); err != nil {
+		return FoundKey{}, wrap(err, "find API key")
+	}
+	return r.found(domain.Scope{AccountID: r.AccountID, Livemode: r.Livemode})
+}
+
+// PrincipalAndSession is Principal and Session in one statement, which saves a quarter of
+// the most frequent request's time. ErrNotFound says that one of them isn't there.
+func (q *Queries) PrincipalAndSession(ctx context.Context, hash []byte, now time.Time, id domain.SessionID) (FoundKey, *domain.Session, error) {
+	var r struct {
+		keyRow
+		domain.Session
+	}
+	err := q.get(ctx, &r, `
+		SELECT `+keyColumns+`, `+qualified("s", sessionColumns)+`
+		FROM api_key k JOIN session s ON s.id = $3 AND s.account_id = k.account_id AND s.livemode = k.livemode
+		WHERE k.hash = $1`, hash, now, id)
+	if err != nil {
+		return FoundKey{}, nil, wrap(err, "find API key and session")
+	}
+	k, err := r.found(r.Session.Scope())
+	return k, &r.Session, err
 }

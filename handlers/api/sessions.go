@@ -29,6 +29,9 @@ type createSessionRequest struct {
 // rawPrefill is the JSON of what statement.ReadPrefill reads.
 type rawPrefill json.RawMessage
 
+// sessionPath is the path of GetSession, as Echo writes it.
+const sessionPath = "/v1/sessions/:id"
+
 // sessionID is the session in an endpoint's path.
 type sessionID struct {
 	SessionID string `path:"id" sample:"sess_01m7xsggnverxbaf5yh399t1b6" pattern:"^sess_[0-7][0-9a-hjkmnp-tv-z]{25}$" doc:"The session's id, sess_…"`
@@ -211,9 +214,11 @@ func (s *Server) getSession(ctx context.Context, r *sessionID) (*session, error)
 	if err != nil {
 		return nil, err
 	}
-	of, err := s.Sessions.Get(ctx, scopeIn(ctx), id)
-	if err != nil {
-		return nil, err
+	of := web.RequestIn(ctx).Session
+	if of == nil {
+		if of, err = s.Sessions.Get(ctx, scopeIn(ctx), id); err != nil {
+			return nil, err
+		}
 	}
 	return newSessionNow(of, s.linkFor(of, web.RequestIn(ctx).Principal.Permissions.Allow(domain.DataRead))), nil
 }

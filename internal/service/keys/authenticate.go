@@ -24,15 +24,42 @@ func (s *Service) Authenticate(ctx context.Context, key, address string) (domain
 	}
 	hash, now := domain.HashAPIKey(key), s.Clock.Now()
 	found, err := s.DB.Principal(ctx, hash[:], now)
-	switch {
-	case errors.Is(err, db.ErrNotFound):
+	if errors.Is(err, db.ErrNotFound) {
 		return domain.Principal{}, domain.Errorf(domain.CodeInvalidAPIKey, "This API key isn't known here. It belongs to another server, such as a staging one, or was deleted long ago.")
-	case err != nil:
+	}
+	if err != nil {
 		return domain.Principal{}, err
+	}
+	return found.Principal, s.admit(ctx, &found, address, now)
+}
+
+// AuthenticateFor is Authenticate that also reads the session that the request asks for,
+// in the same statement. The session is nil if the key's account and mode have none of
+// that id.
+func (s *Service) AuthenticateFor(ctx context.Context, key, address string, id domain.SessionID) (domain.Principal, *domain.Session, error) {
+	if domain.WellFormedAPIKey(key) {
+		hash, now := domain.HashAPIKey(key), s.Clock.Now()
+		found, session, err := s.DB.PrincipalAndSession(ctx, hash[:], now, id)
+		if err == nil {
+			session.Status = session.StatusAt(now)
+			return found.Principal, session, s.admit(ctx, &found, address, now)
+		}
+		if !errors.Is(err, db.ErrNotFound) {
+			return domain.Principal{}, nil, err
+		}
+	}
+	principal, err := s.Authenticate(ctx, key, address)
+	return principal, nil, err
+}
+
+// admit refuses a key that has ended or may not be used from the address, and notes the
+// use of any other.
+func (s *Service) admit(ctx context.Context, found *db.FoundKey, address string, now time.Time) error {
+	switch {
 	case found.Ended:
-		return found.Principal, domain.Errorf(domain.CodeInvalidAPIKey, "This API key has expired, or was deleted or rotated. Use another one of the dashboard.")
+		return domain.Errorf(domain.CodeInvalidAPIKey, "This API key has expired, or was deleted or rotated. Use another one of the dashboard.")
 	case !within(found.Networks, address):
-		return found.Principal, domain.Errorf(domain.CodeForbidden,
+		return domain.Errorf(domain.CodeForbidden,
 			"This API key may not be used from %s. Add the address to the key in the dashboard, or use another key.", address)
 	}
 	if minute, first := s.uses.first(found.KeyID, now); first {
@@ -40,7 +67,7 @@ func (s *Service) Authenticate(ctx context.Context, key, address string) (domain
 			s.Logger.ErrorContext(ctx, "note the use of an API key", "error", err) // the request is served all the same
 		}
 	}
-	return found.Principal, nil
+	return nil
 }
 
 // malformed says why a text is no API key, without repeating it.
