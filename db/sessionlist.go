@@ -161,10 +161,13 @@ func overdue(clause sqlText) sqlText {
 }
 
 // expiring is a table of the scope's open sessions whose links expire first. Many
-// can expire on one day, so it has a limit.
+// can expire on one day, so it has a limit. Compared and sorted as rows, they are found
+// by the one index that begins with the scope; the index of all accounts' sessions
+// would lead through those of the others.
 func (c *conditions) expiring(f domain.SessionFilter, now time.Time) sqlText {
-	return "(SELECT * FROM session WHERE account_id = $1 AND livemode = $2 AND status IN ('pending', 'in_progress')" +
-		" AND expires_at > " + c.arg(now) + " AND expires_at < " + c.arg(*f.ExpiresBefore) + " ORDER BY expires_at LIMIT " + c.arg(domain.ExpiringMost) + ") expiring"
+	return "(SELECT * FROM session WHERE status IN ('pending', 'in_progress')" +
+		" AND (account_id, livemode, expires_at) > ($1, $2, " + c.arg(now) + ") AND (account_id, livemode, expires_at) < ($1, $2, " + c.arg(*f.ExpiresBefore) + ")" +
+		" ORDER BY account_id, livemode, expires_at LIMIT " + c.arg(domain.ExpiringMost) + ") expiring"
 }
 
 // countMatching counts the sessions themselves. Those of one reference or
