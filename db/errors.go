@@ -17,10 +17,12 @@ var ErrNotFound = errors.New("db: not found")
 // doesn't tell this from a row that never existed. Read the row to find out.
 var ErrState = errors.New("db: not in the state that this change needs")
 
+// CodeReadOnlyTransaction is the SQLSTATE of a write that the server doesn't take.
+const CodeReadOnlyTransaction = "25006"
+
 // SQLSTATE codes, PostgreSQL's appendix A.
 const (
 	codeFeatureNotSupported  = "0A000"
-	codeReadOnlyTransaction  = "25006"
 	codeInvalidStatementName = "26000"
 	codeSerializationFailure = "40001"
 	codeDeadlockDetected     = "40P01"
@@ -77,7 +79,7 @@ var errReadOnlyServer = errors.New("the server takes no writes")
 
 func isReadOnly(err error) bool {
 	var e *pq.Error
-	return errors.Is(err, errReadOnlyServer) || errors.As(err, &e) && e.Code == codeReadOnlyTransaction
+	return errors.Is(err, errReadOnlyServer) || errors.As(err, &e) && e.Code == CodeReadOnlyTransaction
 }
 
 // isStalePlan reports whether a prepared statement no longer fits the schema

@@ -275,7 +275,7 @@ func (s *server) apiRoutes() []Route {
 	return []Route{
 		key(post, "/v1/sessions", a.CreateSession(), domain.SessionsWrite),
 		key(get, "/v1/sessions", a.ListSessions(), domain.SessionsRead),
-		key(get, "/v1/sessions/:id", a.GetSession(), domain.SessionsRead),
+		key(get, api.SessionPath, a.GetSession(), domain.SessionsRead),
 		key(del, "/v1/sessions/:id", a.CancelSession(), domain.SessionsWrite),
 		key(get, "/v1/sessions/:id/data", a.GetData(), domain.DataRead),
 		key(get, "/v1/sessions/:id/pdf", a.GetPDF(), domain.DataRead),

@@ -14,13 +14,9 @@ import (
 	"candor/db"
 )
 
-const (
-	// minConnections is enough for five queues to fetch and complete jobs while
-	// one connection listens.
-	minConnections = 8
-	// readOnlyTransaction is the SQLSTATE of a write that the server doesn't take.
-	readOnlyTransaction = "25006"
-)
+// minConnections is enough for five queues to fetch and complete jobs while one
+// connection listens.
+const minConnections = 8
 
 // pools are the workers' own connections: of all work, and of LISTEN, which a pooler in
 // transaction mode would lose without an error. Without a pooler both are one.
@@ -52,7 +48,7 @@ func newPool(ctx context.Context, dsn string, pooler bool) (*pgxpool.Pool, error
 	closes := config.ConnConfig.OnPgError
 	config.ConnConfig.OnPgError = func(conn *pgconn.PgConn, err *pgconn.PgError) bool {
 		// A former primary would keep its connections and refuse every job.
-		return err.Code != readOnlyTransaction && closes(conn, err)
+		return err.Code != db.CodeReadOnlyTransaction && closes(conn, err)
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {

@@ -95,7 +95,7 @@ func (s *Server) authenticate(c echo.Context) error {
 // same statement.
 func (s *Server) findPrincipal(c echo.Context, key, address string) (domain.Principal, *domain.Session, error) {
 	ctx := c.Request().Context()
-	if id, err := domain.ParseSessionID(c.Param("id")); err == nil && c.Request().Method == http.MethodGet && c.Path() == sessionPath {
+	if id, err := domain.ParseSessionID(c.Param("id")); err == nil && c.Request().Method == http.MethodGet && c.Path() == SessionPath {
 		return s.Keys.AuthenticateFor(ctx, key, address, id)
 	}
 	principal, err := s.Keys.Authenticate(ctx, key, address)

@@ -29,8 +29,8 @@ type createSessionRequest struct {
 // rawPrefill is the JSON of what statement.ReadPrefill reads.
 type rawPrefill json.RawMessage
 
-// sessionPath is the path of GetSession, as Echo writes it.
-const sessionPath = "/v1/sessions/:id"
+// SessionPath is the path of GetSession, as Echo writes it.
+const SessionPath = "/v1/sessions/:id"
 
 // sessionID is the session in an endpoint's path.
 type sessionID struct {

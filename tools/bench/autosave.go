@@ -63,7 +63,7 @@ func (b *bench) autosaves(ctx context.Context, e *environment) error {
 	if err != nil {
 		return err
 	}
-	used, err := e.cpuTime(ctx)
+	used, err := e.cpuTime()
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (b *bench) autosaves(ctx context.Context, e *environment) error {
 	if err := errors.Join(append(failures, err)...); err != nil {
 		return err
 	}
-	after, err := e.cpuTime(ctx)
+	after, err := e.cpuTime()
 	if err != nil {
 		return err
 	}

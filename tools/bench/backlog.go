@@ -52,7 +52,7 @@ func (b *bench) measureBacklog(ctx context.Context, e *environment, f *webhookFi
 	}
 	var rates, river, inserts, cpus []float64
 	for range backlogTurns {
-		used, err := e.cpuTime(ctx)
+		used, err := e.cpuTime()
 		if err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func (b *bench) measureBacklog(ctx context.Context, e *environment, f *webhookFi
 		if err != nil {
 			return err
 		}
-		after, err := e.cpuTime(ctx)
+		after, err := e.cpuTime()
 		if err != nil {
 			return err
 		}

@@ -17,7 +17,7 @@ import (
 const clockTick = time.Second / 100
 
 // cpuTime is the CPU time that candor and PostgreSQL have used so far.
-func (e *environment) cpuTime(context.Context) (time.Duration, error) {
+func (e *environment) cpuTime() (time.Duration, error) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
 		return 0, err

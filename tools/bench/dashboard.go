@@ -54,7 +54,7 @@ func (b *bench) dashboardPages(ctx context.Context, e *environment) error {
 		if quantile(warm, 0.5) > 10*pageTarget {
 			n = pageWarmUp // it fails, and takes long enough
 		}
-		used, err := e.cpuTime(ctx)
+		used, err := e.cpuTime()
 		if err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func (b *bench) dashboardPages(ctx context.Context, e *environment) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
-		after, err := e.cpuTime(ctx)
+		after, err := e.cpuTime()
 		if err != nil {
 			return err
 		}
@@ -210,7 +210,7 @@ func (e *environment) staffPages(ctx context.Context) ([]page, error) {
 		page{"events", "/events"}, page{"events, from the middle on", "/events?before=" + sequence}, page{"event", "/events/" + of.Event.String()},
 		page{"events by type", "/events?type=session.completed"}, page{"events of a type that isn't there", "/events?type=billing.invoice_paid"},
 		page{"events of a session", "/events?session=" + of.Session.String()}, page{"events by days", "/events?from=" + day(60) + "&to=" + day(50)},
-		page{"sessions not opened for 3 days", "/sessions?status=pending&to=" + day(3)}, page{"sessions that expire soon", "/sessions?expiring=3"},
+		page{"sessions not opened for 3 days", "/sessions?status=pending&to=" + day(3)}, page{"sessions that expire soon", "/sessions?status=expiring"},
 	), slices.Concat(requestPages(of, day), searchPages(of))...), nil
 }
 

@@ -64,7 +64,7 @@ func (b *bench) streams(ctx context.Context, e *environment) error {
 	if err != nil {
 		return err
 	}
-	began, err := e.cpuTime(ctx)
+	began, err := e.cpuTime()
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (b *bench) streams(ctx context.Context, e *environment) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	ended, err := e.cpuTime(ctx)
+	ended, err := e.cpuTime()
 	if err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func (e *environment) spend(used *cpu, span time.Duration, load func() (float64,
 
 // cpu is what candor and PostgreSQL have used so far.
 func (e *environment) cpu() (cpu, error) {
-	both, err := e.cpuTime(context.Background())
+	both, err := e.cpuTime()
 	if err != nil {
 		return cpu{}, err
 	}

@@ -22,9 +22,7 @@ import (
 // promtool runs Prometheus' checker in the folder of the alerts and boards.
 func promtool(t *testing.T, args ...string) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("needs promtool: make test installs it")
-	}
+	testkit.Slow(t) // make test-fast needs no promtool
 	cmd := exec.CommandContext(t.Context(), "promtool", args...)
 	cmd.Dir = monitoring(t)
 	if out, err := cmd.CombinedOutput(); err != nil {

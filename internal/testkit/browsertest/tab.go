@@ -12,6 +12,8 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+
+	"candor/internal/testkit"
 )
 
 // patience is how long one step may take before the test fails.
@@ -80,9 +82,7 @@ func (tab *Tab) In(t testing.TB) *Tab {
 // -short the test is skipped.
 func New(t testing.TB, options Options) *Tab {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("needs Chromium: make test runs it")
-	}
+	testkit.Slow(t) // make test-fast needs no Chromium
 	root, err := shared.start()
 	if err != nil {
 		t.Fatalf("browsertest: %v", err)

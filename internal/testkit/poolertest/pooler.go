@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"candor/internal/testkit"
 )
 
 // patience bounds the start.
@@ -32,14 +34,12 @@ const (
 // ends. It returns the connection string of the same database through it.
 func Start(t testing.TB, dsn, mode string, size int) string {
 	t.Helper()
+	testkit.Slow(t) // make test-fast needs no PgBouncer
 	program, err := exec.LookPath("pgbouncer")
 	if err != nil {
 		program = "/usr/sbin/pgbouncer"
 	}
 	if _, err := os.Stat(program); err != nil {
-		if testing.Short() {
-			t.Skip("PgBouncer is missing: make test installs it")
-		}
 		t.Fatal("PgBouncer is missing: apt-get install pgbouncer")
 	}
 	config, err := pgx.ParseConfig(dsn)
