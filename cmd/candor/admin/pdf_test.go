@@ -35,13 +35,13 @@ func TestPDFVerify(t *testing.T) {
 	sum := sha256.Sum256(issued)
 	digest := hex.EncodeToString(sum[:])
 
-	var feed struct {
-		Data []struct {
-			PDFSHA256 *string `json:"pdf_sha256"`
-			Data      json.RawMessage
-		}
-	}
 	for kind, want := range map[string]string{"session.pdf_ready": digest, "session.completed": ""} {
+		var feed struct {
+			Data []struct {
+				PDFSHA256 *string `json:"pdf_sha256"`
+				Data      json.RawMessage
+			}
+		}
 		_, _, body := api.Do(http.MethodGet, "/events?type="+kind, "")
 		if err := json.Unmarshal(body, &feed); err != nil || len(feed.Data) != 1 {
 			t.Fatalf("the feed of %s: %s", kind, body)

@@ -138,6 +138,24 @@ func TestTabReportsWhatIsWrong(t *testing.T) {
 	}
 }
 
+// TestReplacedElements: a page that puts new elements in the place of its own all the
+// time can be read and typed into.
+func TestReplacedElements(t *testing.T) {
+	t.Parallel()
+	tab := New(t, Options{})
+	tab.Open(serve(t, goodPage))
+	Eval[bool](tab, `(() => {
+		const renew = () => { const h1 = document.querySelector("h1"); h1.replaceWith(h1.cloneNode(true)); setTimeout(renew) };
+		renew();
+		return true;
+	})()`)
+	for range 100 {
+		if got := tab.Text("h1"); got != "Good" {
+			t.Fatalf("the heading is %q", got)
+		}
+	}
+}
+
 func TestTabReportsExceptions(t *testing.T) {
 	t.Parallel()
 	url := serve(t, goodPage)

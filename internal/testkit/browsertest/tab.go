@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"strings"
 	"testing"
 	"time"
 
@@ -215,8 +216,17 @@ func run[T any](tab *Tab, what string, action chromedp.Action[T]) T {
 	ctx, cancel := context.WithTimeout(tab.ctx, patience)
 	defer cancel()
 	value, err := chromedp.Run(ctx, action)
+	for replaced(err) && ctx.Err() == nil {
+		value, err = chromedp.Run(ctx, action)
+	}
 	if err != nil {
 		tab.t.Fatalf("browsertest: %s: %v", what, err)
 	}
 	return value
+}
+
+// replaced reports that the page replaced an element between its being found and
+// its use: the step did nothing and can be repeated.
+func replaced(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "ode with given id")
 }

@@ -140,13 +140,25 @@ func (tab *Tab) poll(expression string, wanted func(got string) bool) (got strin
 // Text returns the visible text of the selector's first element.
 func (tab *Tab) Text(selector string) string {
 	tab.t.Helper()
-	return run(tab, "read "+selector, chromedp.Text(chromedp.CSS(selector)))
+	return tab.read(selector, "e.getClientRects().length ? e.innerText : ''")
 }
 
 // Value returns what the field holds.
 func (tab *Tab) Value(selector string) string {
 	tab.t.Helper()
-	return run(tab, "read the value of "+selector, chromedp.Value(chromedp.CSS(selector)))
+	return tab.read(selector, "e.value")
+}
+
+// read waits for the element and returns what the expression says of it, e, in
+// one evaluation: between two the page may replace the element.
+func (tab *Tab) read(selector, expression string) string {
+	tab.t.Helper()
+	script := fmt.Sprintf("((e) => e ? '=' + (%s) : '')(document.querySelector(%q))", expression, selector)
+	got, ok := tab.poll(script, func(got string) bool { return strings.HasPrefix(got, "=") })
+	if !ok {
+		tab.t.Fatalf("browsertest: read %s: it isn't there; %s", selector, got)
+	}
+	return got[1:]
 }
 
 // URL returns the address in the address bar.
