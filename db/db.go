@@ -51,7 +51,7 @@ type DB struct {
 	listener   *listener
 }
 
-// Tx is a transaction, given to the function passed to DB.InTx.
+// Tx is a transaction, given to the function passed to DB.InTx or DB.OneStatement.
 type Tx struct {
 	Queries
 	tx         *sqlx.Tx
@@ -62,6 +62,12 @@ type Tx struct {
 // AfterCommit calls fn after the transaction is committed. If it is rolled back,
 // fn isn't called.
 func (tx *Tx) AfterCommit(fn func()) { tx.committed = append(tx.committed, fn) }
+
+func (tx *Tx) done() {
+	for _, fn := range tx.committed {
+		fn()
+	}
+}
 
 // Open connects to the database of dsn (a URL or key=value pairs) and checks
 // that it answers. Sessions speak UTC unless dsn sets another timezone. Errors
@@ -202,6 +208,19 @@ func (d *DB) InTx(ctx context.Context, fn func(tx *Tx) error) error {
 	}
 }
 
+// OneStatement is InTx for an fn that runs one statement, which is a transaction by
+// itself: two of four round trips, BEGIN and COMMIT, aren't needed. If the connection is
+// lost, database/sql sends the statement again, after which it may stand twice, unless it
+// has a key of its own.
+func (d *DB) OneStatement(ctx context.Context, fn func(tx *Tx) error) error {
+	tx := &Tx{Queries: d.Queries, announcers: d.announcers}
+	if err := fn(tx); err != nil {
+		return err
+	}
+	tx.done()
+	return nil
+}
+
 func (d *DB) runTx(ctx context.Context, fn func(tx *Tx) error) (err error) {
 	begun, err := d.pool.BeginTxx(ctx, nil)
 	if err != nil {
@@ -230,8 +249,6 @@ func (d *DB) runTx(ctx context.Context, fn func(tx *Tx) error) (err error) {
 	} else if err != nil {
 		return fmt.Errorf("db: commit: %w", err)
 	}
-	for _, fn := range tx.committed {
-		fn()
-	}
+	tx.done()
 	return nil
 }

@@ -3,6 +3,7 @@ package handlers
 import (
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"runtime/debug"
 	"time"
@@ -101,22 +102,32 @@ func (s *server) recoverPanics(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
+// secureHeaders sets the headers of all answers. Each request shares their values,
+// which nothing may change.
 func (s *server) secureHeaders(next echo.HandlerFunc) echo.HandlerFunc {
+	ofPages := http.Header{}
+	for name, value := range map[string]string{
+		"X-Content-Type-Options":       "nosniff",
+		"X-Frame-Options":              "DENY",
+		"Referrer-Policy":              "no-referrer",
+		"Cross-Origin-Opener-Policy":   "same-origin",
+		"Cross-Origin-Resource-Policy": "same-origin",
+		"Content-Security-Policy":      web.PagePolicy,
+		"Cache-Control":                "no-store",
+	} {
+		ofPages.Set(name, value)
+	}
+	if !s.Development {
+		ofPages.Set("Strict-Transport-Security", "max-age=31536000; includeSubDomains")
+	}
+	ofData := ofPages.Clone()
+	ofData.Set("Content-Security-Policy", web.DataPolicy)
 	return func(c echo.Context) error {
-		h := c.Response().Header()
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("X-Frame-Options", "DENY")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		h.Set("Content-Security-Policy", web.PagePolicy)
-		h.Set("Cache-Control", "no-store")
+		headers := ofPages
 		if api.Serves(c.Request()) {
-			h.Set("Content-Security-Policy", web.DataPolicy)
+			headers = ofData
 		}
-		if !s.Development {
-			h.Set("Strict-Transport-Security", "max-age=31536000; includeSubDomains")
-		}
+		maps.Copy(c.Response().Header(), headers)
 		return next(c)
 	}
 }

@@ -99,7 +99,8 @@ func (b *bench) run(ctx context.Context, only string) error {
 	}
 	service, err := harness.Start(ctx, b.binary, harness.Options{
 		Name: "bench", MaxConnections: 200, Connections: 4, Serve: true, Errors: os.Stderr,
-		Environ: []string{"CANDOR_RATE_PER_MINUTE=1000000000", "CANDOR_RATE_BURST=1000000000", "CANDOR_FORM_RATE_PER_MINUTE=1000000", "CANDOR_DB_CONNECTIONS=32"},
+		// Candor shares its processors with PostgreSQL here.
+		Environ: []string{"CANDOR_RATE_PER_MINUTE=1000000000", "CANDOR_RATE_BURST=1000000000", "CANDOR_FORM_RATE_PER_MINUTE=1000000", fmt.Sprintf("CANDOR_DB_CONNECTIONS=%d", 5*runtime.NumCPU())},
 	})
 	if err != nil {
 		return err
