@@ -57,7 +57,7 @@ func (d *document) drawHeading(h heading) {
 		return
 	}
 	if h.section {
-		d.pdf.Bookmark(plainText(h.text), 0, d.y)
+		d.bookmark(h.text, d.y)
 	}
 	l := d.fit(h.text, true, h.size, contentWidth)
 	baseline := d.y + h.size*1.05

@@ -5,9 +5,10 @@
 // I/O but reading a fallback font, knows no database and no HTTP, and takes
 // every time from its input: the same input gives the same bytes.
 //
-// The files, from the bottom up: face.go holds the fonts; arabic.go, bidi.go
-// and text.go turn a string into lines of glyphs; document.go keeps the pages;
-// metadata.go ends the file; block.go, table.go, columns.go, sheet.go and watermark.go draw on them; part.go
+// The files, from the bottom up: face.go holds the fonts and subset.go cuts them;
+// arabic.go, bidi.go and text.go turn a string into lines of glyphs; document.go
+// keeps the pages; metadata.go ends the file and embed.go puts the fonts in;
+// block.go, table.go, columns.go, sheet.go and watermark.go draw on them; part.go
 // keeps sections whole; first.go and statement.go draw the statement and
 // invoice.go the invoice.
 package pdf

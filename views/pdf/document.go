@@ -60,12 +60,12 @@ type document struct {
 	fonts *Fonts
 	about properties
 
-	registered map[*face]bool
-	uncovered  map[rune]bool
-	font       *face // as last selected on this page
-	size       float64
-	y          float64 // top of the next block
-	pending    []heading
+	used      map[*face]*runeSet // faces that fpdf knows
+	uncovered map[rune]bool
+	font      *face // as last selected on this page
+	size      float64
+	y         float64 // top of the next block
+	pending   []heading
 }
 
 // newDocument returns a document with an open first page. It is deterministic:
@@ -85,7 +85,7 @@ func newDocument(fonts *Fonts, about properties) *document {
 	p.SetSubject(plainText(about.subject), true)
 	p.SetLang(language)
 	p.SetXmpMetadata(about.xmp())
-	d := &document{pdf: p, fonts: fonts, about: about, registered: map[*face]bool{}, uncovered: map[rune]bool{}}
+	d := &document{pdf: p, fonts: fonts, about: about, used: map[*face]*runeSet{}, uncovered: map[rune]bool{}}
 	d.newPage()
 	return d
 }
@@ -146,9 +146,32 @@ func (d *document) text(x, y float64, l line, size float64, c colour) {
 	d.pdf.SetTextColor(c[0], c[1], c[2])
 	for _, r := range l.runs {
 		d.use(r.face, size)
-		d.pdf.Text(x, y, r.text)
+		d.pdf.Text(x, y, d.encode(r))
 		x += float64(r.width) * size / 1000
 	}
+}
+
+// encode returns a run's text in the fonts' encoding, and notes its runes.
+func (d *document) encode(r run) string {
+	used := d.used[r.face]
+	for _, c := range r.text {
+		used.add(c)
+	}
+	return string(appendUTF16(make([]byte, 0, 128), r.text))
+}
+
+// appendUTF16 appends a text that has only runes of the basic multilingual plane.
+func appendUTF16(b []byte, s string) []byte {
+	for _, c := range s {
+		b = append(b, byte(c>>8), byte(c))
+	}
+	return b
+}
+
+// bookmark adds an entry to the document's outline.
+func (d *document) bookmark(title string, y float64) {
+	const bigEndian = "\xFE\xFF"
+	d.pdf.Bookmark(string(appendUTF16([]byte(bigEndian), plainText(title))), 0, y)
 }
 
 // textRight draws one line that ends at x.
@@ -160,9 +183,9 @@ func (d *document) use(f *face, size float64) {
 	if d.font == f && d.size == size {
 		return
 	}
-	if !d.registered[f] {
+	if d.used[f] == nil {
 		f.register(d.pdf)
-		d.registered[f] = true
+		d.used[f] = new(runeSet)
 	}
 	d.pdf.SetFont(f.family, "", size)
 	d.font, d.size = f, size
@@ -208,7 +231,7 @@ func (d *document) finish() (Result, error) {
 	if err := d.pdf.Output(&file); err != nil {
 		return Result{}, fmt.Errorf("write pdf: %w", err)
 	}
-	content, err := repack(file.Bytes(), d.registered)
+	content, err := repack(file.Bytes(), d.used)
 	if err != nil {
 		return Result{}, fmt.Errorf("write pdf: %w", err)
 	}

@@ -35,15 +35,9 @@ type Fonts struct {
 // runes that DejaVu lacks. It fails if the file can't be read, or if fpdf
 // can't embed the font: a collection, CFF outlines, a licence that forbids it.
 func LoadFonts(fallbackPath string) (*Fonts, error) {
-	const name = "DejaVuSansCondensed"
-	faces := func(name, families string, ttf []byte) []*face {
-		return []*face{newFace(name, families[:1], cut(ttf, western)), newFace(name, families[1:2], cut(ttf, latin)), newFace(name, families[2:], ttf)}
-	}
-	fonts := &Fonts{
-		regular: faces(name, "abc", dejavusanscondensed.TTF),
-		bold:    faces(name+"-Bold", "def", dejavusanscondensedbold.TTF),
-	}
-	fonts.bold = append(fonts.bold, fonts.regular[len(fonts.regular)-1])
+	regular := newFace("DejaVuSansCondensed", "a", dejavusanscondensed.TTF)
+	bold := newFace("DejaVuSansCondensed-Bold", "b", dejavusanscondensedbold.TTF)
+	fonts := &Fonts{regular: []*face{regular}, bold: []*face{bold, regular}}
 	if fallbackPath == "" {
 		return fonts, nil
 	}
@@ -51,32 +45,13 @@ func LoadFonts(fallbackPath string) (*Fonts, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fallback font: %w", err)
 	}
-	fallback := newFace("Fallback", "g", ttf)
+	fallback := newFace("Fallback", "c", ttf)
 	if err := fallback.check(); err != nil {
 		return nil, fmt.Errorf("fallback font %s: %w", fallbackPath, err)
 	}
 	fonts.regular = append(fonts.regular, fallback)
 	fonts.bold = append(fonts.bold, fallback)
 	return fonts, nil
-}
-
-// Blocks of runes. Most documents need only western, those of Vietnamese
-// customers latin too.
-var (
-	western = [][2]rune{{' ', '~'}, {0x00A0, 0x00FF}, {0x2010, 0x2030}, {'€', '€'}, {'−', '−'}, {replacement, replacement}}
-	latin   = append([][2]rune{{0x0100, 0x024F}, {0x1E00, 0x1EFF}}, western...)
-)
-
-// cut returns the part of a font that has the blocks. fpdf parses the whole font
-// for each document; a small font saves most of that.
-func cut(ttf []byte, blocks [][2]rune) []byte {
-	var runes []rune
-	for _, block := range blocks {
-		for r := block[0]; r <= block[1]; r++ {
-			runes = append(runes, r)
-		}
-	}
-	return fpdf.UTF8CutFont(bytes.Clone(ttf), string(runes))
 }
 
 func (f *Fonts) chain(bold bool) []*face {
@@ -90,15 +65,20 @@ func (f *Fonts) chain(bold bool) []*face {
 type face struct {
 	name   string // of the font
 	family string // that fpdf knows it by, a letter
-	ttf    []byte // shared by all documents: copy it before passing it on
+	ttf    []byte
+	tables map[string][]byte // of ttf
 
-	once  sync.Once
-	font  *sfnt.Font       // nil if ttf can't be read
-	table [planeSize]int16 // advance in 1/1000 em, -1 without a glyph
+	once   sync.Once
+	font   *sfnt.Font        // nil if ttf can't be read
+	table  [planeSize]int16  // advance in 1/1000 em, -1 without a glyph
+	glyphs [planeSize]uint16 // index in the font, 0 without a glyph
+
+	described  sync.Once
+	descriptor fpdf.FontDescType
 }
 
 func newFace(name, family string, ttf []byte) *face {
-	return &face{name: name, family: family, ttf: ttf}
+	return &face{name: name, family: family, ttf: ttf, tables: sfntTables(ttf)}
 }
 
 // advance returns the width of r in 1/1000 em; ok is false if the face has no
@@ -132,18 +112,29 @@ func (f *face) measure() {
 		if err != nil {
 			continue
 		}
-		f.table[r] = int16((advance.Round()*1000 + em/2) / em)
+		f.table[r], f.glyphs[r] = int16((advance.Round()*1000+em/2)/em), uint16(glyph)
 	}
 }
 
-// register adds the face to one document. The bytes are cloned because fpdf
-// appends to them, which would corrupt the font of other documents.
+// register makes the face known to one document. fpdf takes it for one of the
+// fonts that every reader has, so it neither parses nor embeds it: parsing and
+// compressing took three quarters of a document's memory. repack embeds it.
 func (f *face) register(p *fpdf.Fpdf) {
-	p.AddUTF8FontFromBytes(f.family, "", bytes.Clone(f.ttf))
+	p.AddFontFromBytes(f.family, "", []byte(`{"Tp":"Core","Name":"`+f.family+`"}`), nil)
 }
 
-// check returns why fpdf can't embed the face. fpdf itself would panic, or
-// print to standard output and draw nothing.
+// describe returns the font's metrics as fpdf reads them.
+func (f *face) describe() fpdf.FontDescType {
+	f.described.Do(func() {
+		p := fpdf.New("P", "pt", "A4", "")
+		p.AddUTF8FontFromBytes(f.family, "", bytes.Clone(f.ttf)) // it appends to the bytes
+		f.descriptor = p.GetFontDesc(f.family, "")
+	})
+	return f.descriptor
+}
+
+// check returns why the face can't be embedded. fpdf would panic, or print to
+// standard output.
 func (f *face) check() (err error) {
 	if len(f.ttf) < 12 {
 		return errors.New("file is too short")
@@ -161,21 +152,23 @@ func (f *face) check() (err error) {
 			err = fmt.Errorf("can't be embedded: %v", p)
 		}
 	}()
-	trial := fpdf.New("P", "pt", "A4", "")
-	f.register(trial)
-	trial.AddPage()
-	trial.SetFont(f.family, "", 10)
+	f.describe()
 	for r := rune(' '); r < planeSize; r++ {
 		if _, ok := f.advance(r); ok {
-			trial.Text(10, 10, string(r))
-			return trial.Output(new(bytes.Buffer))
+			var used runeSet
+			used.add(r)
+			_, glyphs := f.subset(&used)
+			if binary.BigEndian.Uint16(glyphs[2*r:]) == 0 {
+				return fmt.Errorf("has no glyph of %q", r)
+			}
+			return nil
 		}
 	}
 	return errors.New("covers no character")
 }
 
 func (f *face) checkTables() error {
-	tables := sfntTables(f.ttf)
+	tables := f.tables
 	for _, name := range []string{"name", "head", "hhea", "hmtx", "maxp", "cmap", "loca", "glyf", "post", "OS/2"} {
 		if tables[name] == nil {
 			return fmt.Errorf("has no readable table %s", strconv.Quote(name))
@@ -197,6 +190,9 @@ func embeddingForbidden(fsType uint16) bool { return fsType == 0x0002 || fsType&
 func sfntTables(ttf []byte) map[string][]byte {
 	const header, record = 12, 16
 	tables := map[string][]byte{}
+	if len(ttf) < header {
+		return tables
+	}
 	for i := range int(binary.BigEndian.Uint16(ttf[4:])) {
 		at := header + i*record
 		if at+record > len(ttf) {

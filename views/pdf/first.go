@@ -15,7 +15,7 @@ import (
 func (d *document) firstPage(in Statement) {
 	d.masthead(in)
 	personal := in.Answers.Section(statement.PersonalDetailsSection, in.SubmittedAt)
-	d.pdf.Bookmark("Summary", 0, contentTop)
+	d.bookmark("Summary", contentTop)
 	d.sheets(
 		d.laySheet(sheet{title: sectionTitle(personal.Name), rows: details(personal)}, wideSheet),
 		d.laySheet(sheet{title: "Statement", rows: in.facts()}, contentWidth-sheetGap-wideSheet),

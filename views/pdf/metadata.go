@@ -50,15 +50,16 @@ var compressors = sync.Pool{New: func() any {
 // what fpdf can't do.
 type repacked struct {
 	bytes.Buffer
-	packed bytes.Buffer      // a compressed stream
-	names  *strings.Replacer // of the fonts
-	xmp    []byte            // number of the XMP object
+	packed  bytes.Buffer       // a compressed stream
+	offsets []int              // by the object's number
+	faces   map[*face]*runeSet // with what is drawn
+	digest  [sha256.Size]byte  // of fpdf's file
+	xmp     int                // number of the XMP object
 }
 
-// repack compresses streams, names the fonts as the subsets that they are, and
-// puts the XMP object into the catalogue, which fpdf forgets. XMP needs version
-// 1.4 of the format.
-func repack(file []byte, faces map[*face]bool) ([]byte, error) {
+// repack compresses streams, embeds the fonts, and puts the XMP object into the
+// catalogue, which fpdf forgets. XMP needs version 1.4 of the format.
+func repack(file []byte, faces map[*face]*runeSet) ([]byte, error) {
 	table, trailer, start := bytes.LastIndex(file, []byte("\nxref\n"))+1, bytes.LastIndex(file, []byte("trailer\n")), bytes.LastIndex(file, []byte("startxref\n"))
 	if table == 0 || trailer < table || start < trailer {
 		return nil, errUnknownFile
@@ -74,87 +75,87 @@ func repack(file []byte, faces map[*face]bool) ([]byte, error) {
 	}
 	slices.SortFunc(order, func(a, b int) int { return offsets[a] - offsets[b] })
 
-	out := repacked{names: subsetNames(file, faces)}
+	out := repacked{offsets: make([]int, len(entries)), faces: faces, digest: sha256.Sum256(file)}
+	out.Grow(len(file))
 	out.WriteString("%PDF-1.4\n")
 	for i, number := range order {
 		end := table
 		if i+1 < len(order) {
 			end = offsets[order[i+1]]
 		}
-		object := file[offsets[number]:end]
-		offsets[number] = out.Len()
-		if err := out.object(object); err != nil {
+		if err := out.object(number, file[offsets[number]:end]); err != nil {
 			return nil, err
 		}
 	}
 	moved := out.Len()
-	fmt.Fprintf(&out, "xref\n0 %d\n%s\n", len(entries), entries[0])
-	for _, at := range offsets[1:] {
+	fmt.Fprintf(&out, "xref\n0 %d\n%s\n", len(out.offsets), entries[0])
+	for _, at := range out.offsets[1:] {
 		fmt.Fprintf(&out, "%010d 00000 n \n", at)
 	}
-	fmt.Fprintf(&out, "%s%d\n%%%%EOF\n", file[trailer:start+len("startxref\n")], moved)
+	size := fmt.Appendf(nil, "/Size %d\n", len(entries))
+	root, ok := bytes.CutPrefix(file[trailer:start], append([]byte("trailer\n<<\n"), size...))
+	if !ok {
+		return nil, errUnknownFile
+	}
+	fmt.Fprintf(&out, "trailer\n<<\n/Size %d\n%sstartxref\n%d\n%%%%EOF\n", len(out.offsets), root, moved)
 	return out.Bytes(), nil
 }
 
-// object writes one object.
-func (r *repacked) object(object []byte) error {
-	const catalog, end = "/Type /Catalog\n", "\n>>\nendobj\n"
-	number, body, _ := bytes.Cut(object, []byte(" 0 obj\n"))
+// object writes one object of fpdf's.
+func (r *repacked) object(number int, object []byte) error {
+	const font, catalog, dictionaryEnd, end = "<</Type /Font\n/BaseFont /", "/Type /Catalog\n", "\n>>", "\nendobj\n"
+	_, body, _ := bytes.Cut(object, []byte(" 0 obj\n"))
+	body, ok := bytes.CutSuffix(body, []byte(end))
+	if !ok {
+		return errUnknownFile
+	}
 	switch {
 	case bytes.HasPrefix(body, []byte("<</Length ")): // no filter yet
-		return r.stream(number, body)
-	case bytes.HasPrefix(body, []byte("<</Type /Font")):
-		_, err := r.names.WriteString(r, string(object))
-		return err
+		const start, end = "\nstream\n", "\nendstream"
+		dictionary, content, ok := bytes.Cut(body, []byte(start))
+		content, whole := bytes.CutSuffix(content, []byte(end))
+		if !ok || !whole {
+			return errUnknownFile
+		}
+		if !bytes.Contains(dictionary, []byte("/Filter")) {
+			r.stream(number, "", content)
+			return nil
+		}
+	case bytes.HasPrefix(body, []byte(font)):
+		family, _, _ := bytes.Cut(body[len(font):], []byte("\n"))
+		return r.font(number, string(family))
 	case bytes.HasPrefix(body, []byte("<< /Type /Metadata ")):
 		r.xmp = number
 	case bytes.Contains(body, []byte(catalog)):
-		fmt.Fprintf(r, "%s\n/Metadata %s 0 R%s", bytes.TrimSuffix(object, []byte(end)), r.xmp, end)
-		return nil
+		body = fmt.Appendf(nil, "%s\n/Metadata %d 0 R%s", bytes.TrimSuffix(body, []byte(dictionaryEnd)), r.xmp, dictionaryEnd)
 	}
-	_, err := r.Write(object)
-	return err
+	r.write(number, body)
+	return nil
 }
 
-// stream writes an object that is only a stream, compressed.
-func (r *repacked) stream(number, body []byte) error {
-	const start, end = "\nstream\n", "\nendstream\nendobj\n"
-	dictionary, content, ok := bytes.Cut(body, []byte(start))
-	content, whole := bytes.CutSuffix(content, []byte(end))
-	if !ok || !whole {
-		return errUnknownFile
-	}
-	if bytes.Contains(dictionary, []byte("/Filter")) {
-		fmt.Fprintf(r, "%s 0 obj\n", number)
-		_, err := r.Write(body)
-		return err
-	}
+// write writes an object.
+func (r *repacked) write(number int, body []byte) {
+	r.offsets[number] = r.Len()
+	fmt.Fprintf(r, "%d 0 obj\n%s\nendobj\n", number, body)
+}
+
+// stream writes an object that is only a stream, compressed. entries are more of
+// its dictionary.
+func (r *repacked) stream(number int, entries string, content []byte) {
 	r.packed.Reset()
 	z, _ := compressors.Get().(*zlib.Writer)
 	defer compressors.Put(z)
 	z.Reset(&r.packed)
-	if _, err := z.Write(content); err != nil {
-		return err
-	}
-	if err := z.Close(); err != nil {
-		return err
-	}
-	fmt.Fprintf(r, "%s 0 obj\n<</Filter /FlateDecode /Length %d>>%s%s%s", number, r.packed.Len(), start, r.packed.Bytes(), end)
-	return nil
+	_, _ = z.Write(content) // a Buffer takes all
+	_ = z.Close()
+	r.offsets[number] = r.Len()
+	fmt.Fprintf(r, "%d 0 obj\n<</Filter /FlateDecode /Length %d%s>>\nstream\n", number, r.packed.Len(), entries)
+	r.Write(r.packed.Bytes())
+	r.WriteString("\nendstream\nendobj\n")
 }
 
-// subsetNames replaces the names that fpdf gives fonts with those of subsets: a
-// tag of six letters, a plus sign and the font's name.
-func subsetNames(file []byte, faces map[*face]bool) *strings.Replacer {
-	digest := sha256.Sum256(file)
-	var names []string
-	for f := range faces {
-		var tag [6]byte
-		seed := sha256.Sum256(append(digest[:], f.family...))
-		for i := range tag {
-			tag[i] = 'A' + seed[i]%26
-		}
-		names = append(names, "/utf8"+f.family, "/"+string(tag[:])+"+"+f.name)
-	}
-	return strings.NewReplacer(names...)
+// number returns the number of a new object.
+func (r *repacked) number() int {
+	r.offsets = append(r.offsets, 0)
+	return len(r.offsets) - 1
 }
