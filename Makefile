@@ -80,10 +80,8 @@ lint: $(FRONT) ## Run the linters
 	$(TOOL) golangci-lint run
 
 .PHONY: check-s3
-check-s3: $(FRONT) ## Run the tests of documents on an S3 service, versitygw
+check-s3: $(FRONT) bin/versitygw ## Run the tests of documents on an S3 service, versitygw
 	$(SETUP) go postgres
-	@[ -x bin/versitygw ] || echo "Building versitygw; the first time takes a few minutes" >&2
-	@go build -modfile=tools/s3.mod -o bin/versitygw github.com/versity/versitygw/cmd/versitygw
 	VERSITYGW=$(CURDIR)/bin/versitygw go test -count=1 ./internal/platform/blob ./internal/vault
 	VERSITYGW=$(CURDIR)/bin/versitygw go test -count=1 -run 'Document|Blob|Upload|Garbage|Retention|Retire' ./jobs ./internal/service/forms ./cmd/candor/admin
 
@@ -125,6 +123,12 @@ fuzz: $(FRONT) ## Send generated requests for a minute; FOR=1h and SEED=2 for lo
 	$(SETUP) go postgres
 	go test -count=1 -timeout 0 -v ./tools/fuzz -for=$(or $(FOR),1m) -seed=$(or $(SEED),1)
 
+.PHONY: soak
+soak: $(FRONT) bin/versitygw bin/toxiproxy-server ## Use the service for a minute while everything fails at random; FOR=30m, FAULTS=1000, SEED=7
+	$(SETUP) go postgres redis pdftools
+	@go build -tags soak $(BUILDVCS) -o bin/candor-soak ./cmd/candor
+	@go run ./tools/soak -for=$(or $(FOR),0) -faults=$(or $(FAULTS),0) -seed=$(or $(SEED),1)
+
 .PHONY: packages
 packages: $(FRONT) ## Build binaries, archives, deb, rpm and checksums into dist/; VERSION=1.2.3 for a release
 	$(SETUP) go
@@ -145,6 +149,15 @@ screenshots: $(FRONT) ## Take pictures of every page into artifacts/, and those 
 clean: ## Remove build results; .data, the development data, stays
 	rm -rf bin dist artifacts node_modules tools/openapi/node_modules tools/openapi/generated tools/openapi/goclient/generated
 	find static/dist -type f ! -name .gitkeep -exec rm -f {} +
+
+# An S3 service and a proxy that makes networks worse, which only tests need.
+bin/versitygw: tools/s3.mod
+	$(SETUP) go
+	@echo "Building versitygw; the first time takes a few minutes" >&2
+	@go build -modfile=tools/s3.mod -o $@ github.com/versity/versitygw/cmd/versitygw
+bin/toxiproxy-server: tools/toxiproxy.mod
+	$(SETUP) go
+	@go build -modfile=tools/toxiproxy.mod -o $@ github.com/Shopify/toxiproxy/v2/cmd/server
 
 # npm writes this file after a complete install.
 node_modules/.package-lock.json: package.json package-lock.json

@@ -244,7 +244,7 @@ func (b *faultHarness) settle(duplicates int) {
 }
 
 // kill -9 of both workers, four times during deliveries, and PostgreSQL ended
-// without ceremony in between. scripts/soak.sh does the same for longer.
+// without ceremony in between. make soak does the same for longer, with more kinds of faults.
 func TestKilledWorkersAndPostgres(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)

@@ -5,9 +5,6 @@ import "time"
 // A Clock tells the time; tests set it.
 type Clock func() time.Time
 
-// SystemClock is the machine's clock.
-var SystemClock Clock = time.Now
-
 // Now returns the clock's time in UTC, to the millisecond. Every stored, shown
 // or compared time has this form.
 func (c Clock) Now() time.Time { return c().UTC().Truncate(time.Millisecond) }

@@ -2,129 +2,277 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
+	"sync"
 	"time"
 
-	"candor/tools/harness"
+	"candor/internal/platform/keyring"
 )
 
-// deliveryTime is how long the deliveries may take after the last fault.
-const deliveryTime = 3 * time.Minute
+const (
+	webs, workers = 2, 2
+	bucket        = "candor-blobs"
+	filesDisk     = 800 // MB
+	startPatience = time.Minute
+)
 
-// environment is two workers on a private PostgreSQL.
+// programs are the paths of what is run.
+type programs struct{ candor, versitygw, toxiproxy string }
+
+// environment is everything that runs: two web processes and two workers on two
+// PostgreSQL servers, Redis and S3, with a proxy in front of each.
 type environment struct {
-	*harness.Service
-	workers [2]*exec.Cmd
+	programs
+	dir       string
+	environ   []string
+	proxies   *toxiproxy
+	cluster   *cluster
+	candor    []*process // webs, then workers
+	redis, s3 *process
+	servers   *process // toxiproxy-server
+	webAddrs  []string // of the proxies in front of the web processes
+	links     map[string][]*link
+	disks     []string // that are mounted
+	noDisk    error    // why there are no small disks
+	stop      context.CancelFunc
+	ended     sync.WaitGroup
 }
 
-func start(ctx context.Context, binary string) (*environment, error) {
-	service, err := harness.Start(ctx, binary, harness.Options{Name: "soak", Connections: 8, Environ: []string{
-		// A killed worker's claims end after 20 s, and a delivery makes all its
-		// attempts within the run.
-		"CANDOR_RESCUE_AFTER=20s", "CANDOR_SWEEP_INTERVAL=1s", "CANDOR_WEBHOOK_SCHEDULE=0s,1s,2s,4s,8s,16s,32s",
-	}})
+func (e *environment) supervise(ctx context.Context, p *process) {
+	e.ended.Go(func() { p.supervise(ctx) })
+}
+
+// start starts everything. The receivers' addresses get proxies, too.
+func start(ctx context.Context, p programs, receivers []string) (e *environment, err error) {
+	dir, err := os.MkdirTemp("", "candor-soak-")
 	if err != nil {
 		return nil, err
 	}
-	e := &environment{Service: service}
-	for i := range e.workers {
-		if err := e.startWorker(i); err != nil {
-			e.stop()
-			return nil, err
+	ctx, cancel := context.WithCancel(ctx)
+	e = &environment{programs: p, dir: dir, links: map[string][]*link{}, stop: cancel}
+	defer func() {
+		if err != nil {
+			e.close()
 		}
+	}()
+	if err := os.Chmod(dir, 0o711); err != nil { // PostgreSQL's user enters it
+		return e, err
 	}
-	return e, nil
+	if e.cluster, err = newCluster(dir); err != nil {
+		return e, err
+	}
+	if err := e.makeDisks(); err != nil {
+		return e, err
+	}
+	if err := e.startServices(ctx, receivers); err != nil {
+		return e, err
+	}
+	for _, n := range e.cluster.nodes {
+		e.supervise(ctx, n.process)
+	}
+	if err := e.cluster.start(ctx); err != nil {
+		return e, err
+	}
+	return e, e.startCandor(ctx)
 }
 
-// startWorker starts a worker. Its log goes to a file, because it only has the
-// errors that this run causes.
-func (e *environment) startWorker(i int) error {
-	log, err := os.OpenFile(filepath.Join(e.Dir, "worker.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+// makeDisks makes a small disk for each PostgreSQL and one for documents, or folders
+// if that can't be done.
+func (e *environment) makeDisks() error {
+	for _, d := range []struct {
+		dir  string
+		size int
+	}{{e.cluster.nodes[0].dir, databaseDisk}, {e.cluster.nodes[1].dir, databaseDisk}, {e.files(), filesDisk}} {
+		if err := os.Mkdir(d.dir, 0o755); err != nil {
+			return err
+		}
+		if err := mountDisk(d.dir, d.size); err != nil {
+			e.noDisk = err
+			continue
+		}
+		e.disks = append(e.disks, d.dir)
+	}
+	return os.MkdirAll(filepath.Join(e.files(), "s3", bucket), 0o700)
+}
+
+func (e *environment) files() string { return filepath.Join(e.dir, "files") }
+
+func (e *environment) clockFile(i int) string {
+	return filepath.Join(e.dir, fmt.Sprintf("clock-%d", i))
+}
+
+// startServices starts toxiproxy, Redis and S3, and makes all proxies.
+func (e *environment) startServices(ctx context.Context, receivers []string) error {
+	nodes := e.cluster.nodes
+	upstreams := []struct{ name, upstream string }{
+		{"PostgreSQL", local(nodes[0].port)},
+		{"PostgreSQL", local(nodes[1].port)},
+		{"replication", local(nodes[0].port)},
+		{"replication", local(nodes[1].port)},
+	}
+	ports, err := freePorts(3 + webs)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = log.Close() }() // the worker has its own handle
-	e.workers[i] = e.Command("worker")
-	e.workers[i].Stderr, e.workers[i].Stdout = log, log
-	return e.workers[i].Start()
+	upstreams = append(upstreams, struct{ name, upstream string }{"Redis", local(ports[1])}, struct{ name, upstream string }{"S3", local(ports[2])})
+	for _, port := range ports[3:] {
+		upstreams = append(upstreams, struct{ name, upstream string }{"web", local(port)})
+	}
+	for _, addr := range receivers {
+		upstreams = append(upstreams, struct{ name, upstream string }{"receiver", addr})
+	}
+	e.proxies = &toxiproxy{local(ports[0])}
+	e.servers = newProcess(e.dir, "toxiproxy", func() *exec.Cmd {
+		return exec.Command(e.toxiproxy, "-host", "127.0.0.1", "-port", portOf(e.proxies.addr))
+	})
+	e.redis = newProcess(e.dir, "redis", func() *exec.Cmd {
+		return exec.Command("redis-server", "--port", portOf(local(ports[1])), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", e.dir)
+	})
+	e.s3 = newProcess(e.dir, "s3", func() *exec.Cmd {
+		return exec.Command(e.versitygw, "--port", local(ports[2]), "--access", "soak", "--secret", "secret-of-soak", "--quiet", "posix", filepath.Join(e.files(), "s3"))
+	})
+	for _, p := range []*process{e.servers, e.redis, e.s3} {
+		e.supervise(ctx, p)
+		p.release()
+	}
+	if !eventually(ctx, startPatience, func() bool { return e.proxies.ready(ctx) }) {
+		return fmt.Errorf("toxiproxy doesn't answer, see %s", e.servers.log)
+	}
+	listen, err := freePorts(len(upstreams))
+	if err != nil {
+		return err
+	}
+	for i, u := range upstreams {
+		l, err := e.proxies.link(ctx, fmt.Sprintf("%s-%d", u.name, len(e.links[u.name])), listen[i], u.upstream)
+		if err != nil {
+			return err
+		}
+		e.links[u.name] = append(e.links[u.name], l)
+	}
+	for i, n := range nodes {
+		n.clients, n.feed = e.links["PostgreSQL"][i], e.links["replication"][i]
+	}
+	for _, l := range e.links["web"] {
+		e.webAddrs = append(e.webAddrs, l.listen)
+	}
+	return nil
 }
 
-// kill kills workers with kill -9 and starts others in their place.
-func (e *environment) kill(which ...int) error {
-	for _, i := range which {
-		if err := e.workers[i].Process.Kill(); err != nil {
-			return fmt.Errorf("kill worker %d, see %s: %w", i, e.Dir, err)
-		}
+// startCandor starts the web processes and the workers, and waits until they serve.
+func (e *environment) startCandor(ctx context.Context) error {
+	databases := e.links["PostgreSQL"]
+	e.environ = append(os.Environ(),
+		"CANDOR_ENV=development", "CANDOR_LOG_LEVEL=info", "CANDOR_BASE_URL=http://localhost:"+portOf(e.webAddrs[0]),
+		"DATABASE_URL=postgres://candor@/"+databaseName+"?sslmode=disable&connect_timeout=2&host=127.0.0.1,127.0.0.1&port="+portOf(databases[0].listen)+","+portOf(databases[1].listen),
+		"CANDOR_DATA_DIR="+filepath.Join(e.files(), "data"), "CANDOR_SECRET_KEYS="+keyring.Generate("soak"), "CANDOR_DB_CONNECTIONS=12",
+		"CANDOR_BLOBS=s3", "CANDOR_S3_ENDPOINT=http://"+e.links["S3"][0].listen, "CANDOR_S3_BUCKET="+bucket, "CANDOR_S3_ACCESS_KEY=soak", "CANDOR_S3_SECRET_KEY=secret-of-soak",
+		"CANDOR_REDIS_URL=redis://"+e.links["Redis"][0].listen,
+		"CANDOR_RATE_PER_MINUTE=1000000", "CANDOR_RATE_BURST=1000000", "CANDOR_FORM_RATE_PER_MINUTE=100000",
+		// A killed worker's claims end after 20 s, and a delivery makes all its attempts
+		// within some minutes.
+		"CANDOR_RESCUE_AFTER=20s", "CANDOR_SWEEP_INTERVAL=1s", "CANDOR_WEBHOOK_SCHEDULE=0s,1s,2s,4s,8s,16s,32s", "CANDOR_SHUTDOWN_TIMEOUT=10s")
+	if out, err := e.command("migrate").CombinedOutput(); err != nil {
+		return fmt.Errorf("candor migrate: %w: %s", err, out)
 	}
-	for _, i := range which {
-		_ = e.workers[i].Wait() // it was killed
-		if err := e.startWorker(i); err != nil {
-			return err
+	for i := range webs + workers {
+		role, addr := "worker", "localhost:0"
+		if i < webs {
+			role, addr = "web", e.links["web"][i].upstream
+		}
+		p := newProcess(e.dir, fmt.Sprintf("%s-%d", role, i), func() *exec.Cmd {
+			cmd := e.command(role)
+			cmd.Env = append(cmd.Env, "CANDOR_ADDR="+addr, "CANDOR_SOAK_CLOCK="+e.clockFile(i))
+			return cmd
+		})
+		e.candor = append(e.candor, p)
+		e.supervise(ctx, p)
+		p.release()
+	}
+	return e.serving(ctx)
+}
+
+// command is a command of Candor.
+func (e *environment) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(e.programs.candor, args...)
+	cmd.Env, cmd.Dir = e.environ[:len(e.environ):len(e.environ)], e.dir
+	return cmd
+}
+
+// serving waits until each web process is ready, through its proxy.
+func (e *environment) serving(ctx context.Context) error {
+	client := http.Client{Timeout: queryTimeout}
+	for i, addr := range e.webAddrs {
+		ready := eventually(ctx, startPatience, func() bool {
+			response, err := client.Get("http://" + addr + "/readyz")
+			if err != nil {
+				return false
+			}
+			_ = response.Body.Close() // only the status matters
+			return response.StatusCode == http.StatusOK
+		})
+		if !ready {
+			return fmt.Errorf("%s isn't ready, see %s", e.candor[i].name, e.candor[i].log)
 		}
 	}
 	return nil
 }
 
-// restartPostgres stops PostgreSQL like pg_ctl stop -m immediate and starts it
-// again. It also restarts workers that couldn't start without it, like a
-// supervisor.
-func (e *environment) restartPostgres() error {
-	if err := syscall.Kill(e.Postgres.PID(), syscall.SIGQUIT); err != nil {
-		return err
+// account is what candor account create prints.
+type account struct {
+	AccountID         string `json:"account_id"`
+	TestKey           string `json:"test_key"`
+	LiveKey           string `json:"live_key"`
+	TestWebhookSecret string `json:"test_webhook_secret"`
+	LiveWebhookSecret string `json:"live_webhook_secret"`
+	Email             string `json:"email"`
+	Password          string `json:"password"`
+}
+
+func (e *environment) createAccount(name string) (a account, err error) {
+	out, err := e.command("account", "create", "--name", name, "--email", "owner@"+name+".example", "--plan", "enterprise", "--json").Output()
+	if err != nil {
+		return a, fmt.Errorf("candor account create: %w: %s", err, stderrOf(err))
 	}
-	_ = e.Postgres.Stop() // it has ended
-	if err := e.StartPostgres(context.Background(), 0); err != nil {
-		return err
-	}
-	for i, w := range e.workers {
-		if w.Process.Signal(syscall.Signal(0)) == nil && !isZombie(w.Process.Pid) {
-			continue
-		}
-		_ = w.Wait() // only that it has ended matters
-		if err := e.startWorker(i); err != nil {
-			return err
-		}
+	return a, json.Unmarshal(out, &a)
+}
+
+func stderrOf(err error) []byte {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return exit.Stderr
 	}
 	return nil
 }
 
-// isZombie reports whether a process has ended and nothing has waited for it.
-func isZombie(pid int) bool {
-	var info syscall.WaitStatus
-	got, err := syscall.Wait4(pid, &info, syscall.WNOHANG, nil)
-	return err == nil && got == pid
-}
-
-// waitDelivered waits until no delivery is pending.
-func (e *environment) waitDelivered(ctx context.Context) error {
-	deadline := time.Now().Add(deliveryTime)
-	for {
-		var pending int
-		err := e.DB.Raw().GetContext(ctx, &pending, `SELECT count(*) FROM delivery WHERE state = 'pending'`)
-		if err == nil && pending == 0 {
-			return nil
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("%d deliveries are still pending: %w", pending, err)
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(200 * time.Millisecond):
+// keepLogs copies the logs to a folder that stays.
+func (e *environment) keepLogs() string {
+	dir, err := os.MkdirTemp("", "candor-soak-logs-")
+	if err != nil {
+		return err.Error()
+	}
+	logs, _ := filepath.Glob(filepath.Join(e.dir, "*.log")) // the pattern is valid
+	for _, path := range logs {
+		if text, err := os.ReadFile(path); err == nil {
+			_ = os.WriteFile(filepath.Join(dir, filepath.Base(path)), text, 0o600)
 		}
 	}
+	return dir
 }
 
-func (e *environment) stop() {
-	for _, w := range e.workers {
-		if w != nil && w.Process != nil {
-			_ = w.Process.Kill()
-			_ = w.Wait()
+// close kills everything and removes the files.
+func (e *environment) close() {
+	e.stop()
+	e.ended.Wait()
+	for _, disk := range e.disks {
+		if err := unmountDisk(disk); err != nil {
+			fmt.Fprintf(os.Stderr, "soak: unmount %s: %v\n", disk, err)
 		}
 	}
-	e.Stop()
+	_ = os.RemoveAll(e.dir)
 }

@@ -1,7 +1,9 @@
-// Soak delivers webhooks through the real binary and a private PostgreSQL while it
-// kills workers, restarts PostgreSQL without warning and lets receivers misbehave.
-// Then it compares what arrived with the committed events and prints a table. It
-// fails if an event was lost, signed wrongly or sent with two ids.
+// Soak runs the whole service (two web processes, two workers, a PostgreSQL with a
+// synchronous replica, Redis, S3) and partners and customers who use it, and breaks
+// everything, at once and at random from a seed: processes, PostgreSQL, disks, clocks,
+// networks, receivers. Then it heals everything, compares what is stored and what
+// arrived with what was acknowledged, and prints tables. It fails if anything
+// acknowledged was lost or anything is wrong.
 package main
 
 import (
@@ -9,25 +11,45 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"sync"
 	"time"
 )
 
+// faultEvery is the time between two faults if only their number or the span is given.
+const faultEvery = 1500 * time.Millisecond
+
 func main() {
-	seconds := flag.Int("seconds", 120, "duration of events and faults")
-	rate := flag.Int("rate", 50, "events a second")
-	kills := flag.Int("kills", 20, "number of killed workers")
-	restarts := flag.Int("restarts", 5, "number of PostgreSQL restarts")
-	binary := flag.String("candor", "bin/candor", "the built service")
+	span := flag.Duration("for", 0, "duration of the faults; 1.5 s for each fault by default")
+	count := flag.Int("faults", 0, "number of faults; one every 1.5 s by default")
+	seed := flag.Uint64("seed", 1, "of the plan of faults")
+	customers := flag.Int("customers", 6, "customers at once")
+	var p programs
+	flag.StringVar(&p.candor, "candor", "bin/candor-soak", "the service, built with -tags soak")
+	flag.StringVar(&p.versitygw, "versitygw", "bin/versitygw", "the S3 service")
+	flag.StringVar(&p.toxiproxy, "toxiproxy", "bin/toxiproxy-server", "the proxy")
 	flag.Parse()
+	switch {
+	case *span == 0 && *count == 0:
+		*span = time.Minute
+		*count = int(*span / faultEvery)
+	case *span == 0:
+		*span = time.Duration(*count) * faultEvery
+	case *count == 0:
+		*count = int(*span / faultEvery)
+	}
+	for _, path := range []*string{&p.candor, &p.versitygw, &p.toxiproxy} {
+		if absolute, err := filepath.Abs(*path); err == nil {
+			*path = absolute // they run in another folder
+		}
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	s := &soak{
-		span: time.Duration(*seconds) * time.Second, every: time.Second / time.Duration(*rate),
-		kills: *kills, restarts: *restarts, binary: *binary,
-	}
-	if err := s.run(ctx); err != nil {
+	s := &soak{ledger: newLedger(), acks: &acks{}}
+	if err := s.run(ctx, p, newPlan(*seed, *count, *span), *seed, *customers); err != nil {
 		fmt.Fprintln(os.Stderr, "soak:", err)
 		os.Exit(1)
 	}
@@ -35,77 +57,135 @@ func main() {
 
 // soak is one run.
 type soak struct {
-	span, every     time.Duration
-	kills, restarts int
-	binary          string
-
 	env       *environment
 	receivers *receivers
-	recovered []time.Duration // after each fault, until the next delivery
+	ledger    *ledger
+	acks      *acks
+	faults    *faults
+	people    *people
+	under     time.Duration // faults
+	drained   time.Duration // after the last fault
 }
 
-func (s *soak) run(ctx context.Context) (err error) {
-	if s.env, err = start(ctx, s.binary); err != nil {
-		return err
-	}
-	defer s.env.stop()
-	if s.receivers, err = listen(s.env.Account.TestWebhookSecret); err != nil {
+func (s *soak) run(ctx context.Context, p programs, plan []fault, seed uint64, customers int) (err error) {
+	if s.receivers, err = listen(s.ledger.violate); err != nil {
 		return err
 	}
 	defer s.receivers.close()
-
-	emitting, cancel := context.WithTimeout(ctx, s.span)
-	defer cancel()
-	emitted := make(chan error, 1)
-	go func() { emitted <- s.emit(emitting) }()
-	if err := errors.Join(s.breakThings(emitting), <-emitted); err != nil {
+	addrs := make([]string, len(s.receivers.all))
+	for i, r := range s.receivers.all {
+		addrs[i] = r.addr
+	}
+	if s.env, err = start(ctx, p, addrs); err != nil {
 		return err
 	}
-	s.receivers.heal()
-	if err := s.env.waitDelivered(ctx); err != nil {
+	defer s.env.close()
+	if s.env.noDisk != nil {
+		fmt.Fprintf(os.Stderr, "soak: no disk will be full: %v\n", s.env.noDisk)
+	}
+	if err := s.gather(seed); err != nil {
 		return err
 	}
-	return s.report(ctx)
+	s.faults = newFaults(s.env, s.receivers)
+	began := time.Now()
+	s.cause(ctx, plan, seed, customers)
+	s.under = time.Since(began)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return s.judge(ctx, seed)
 }
 
-// breakThings spreads the kills and restarts over the span. Every fourth kill takes
-// both workers at the same time.
-func (s *soak) breakThings(ctx context.Context) error {
-	faults := s.kills + s.restarts
-	ticker := time.NewTicker(s.span / time.Duration(faults+1))
-	defer ticker.Stop()
-	killed, restarted := 0, 0
-	for killed+restarted < faults {
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%d kills and %d restarts took all the time: raise -seconds", killed, restarted)
-		case <-ticker.C:
-		}
-		began := time.Now()
-		var err error
-		switch {
-		case restarted*(s.kills+1) < killed*(s.restarts+1)-s.kills && restarted < s.restarts, killed == s.kills:
-			restarted++
-			err = s.env.restartPostgres()
-		case killed%4 == 2 && killed+2 <= s.kills:
-			killed += 2
-			err = s.env.kill(0, 1)
-		default:
-			killed++
-			err = s.env.kill(killed % 2)
-		}
-		if err != nil {
-			return err
-		}
-		next, err := s.receivers.next(ctx, began)
-		if err != nil {
-			return err
-		}
-		s.recovered = append(s.recovered, next.Sub(began))
-		faultsLeft := faults - killed - restarted
-		fmt.Fprintf(os.Stderr, "%d kills, %d restarts: deliveries continued after %s, %d faults left\n",
-			killed, restarted, next.Sub(began).Round(time.Millisecond), faultsLeft)
+// gather makes the accounts: two modes of the first one, and one of a second.
+func (s *soak) gather(seed uint64) error {
+	s.people = &people{
+		env: s.env, ledger: s.ledger, receivers: s.receivers, acks: s.acks, run: fmt.Sprintf("s%d", seed),
+		transport: &http.Transport{MaxIdleConnsPerHost: 32, IdleConnTimeout: time.Minute},
 	}
-	<-ctx.Done()
+	var hooks []string
+	for _, l := range s.env.links["receiver"] {
+		hooks = append(hooks, l.listen)
+	}
+	for _, name := range []string{"first", "second"} {
+		a, err := s.env.createAccount(name)
+		if err != nil {
+			return err
+		}
+		if err := s.env.cluster.exec(context.Background(), s.env.cluster.nodes[0], databaseName, `UPDATE staff_user SET must_change_password = false`); err != nil {
+			return err
+		}
+		for _, live := range []bool{false, true} {
+			if live && name == "second" {
+				continue
+			}
+			p := &partner{
+				browser: newBrowser(s.env.webAddrs, s.ledger, s.acks, s.people.transport), index: len(s.people.partners), account: a, company: name, live: live,
+				hooks: hooks, events: map[int64]feedEvent{},
+			}
+			s.people.partners = append(s.people.partners, p)
+			s.receivers.secrets = append(s.receivers.secrets, p.secret())
+		}
+	}
+	return nil
+}
+
+// cause lets people live and causes the faults.
+func (s *soak) cause(ctx context.Context, plan []fault, seed uint64, customers int) {
+	living, stop := context.WithCancel(ctx)
+	defer stop()
+	finishing, end := context.WithCancel(ctx)
+	defer end()
+	var lives, follows sync.WaitGroup
+	for i := range customers {
+		lives.Go(func() { s.people.live(living, finishing, i, seed) })
+	}
+	for _, p := range s.people.partners {
+		follows.Go(func() { p.follow(finishing) })
+	}
+	s.faults.run(ctx, plan)
+	stop()
+	lives.Wait()
+	end()
+	follows.Wait()
+}
+
+// judge waits until nothing is left to do, and compares.
+func (s *soak) judge(ctx context.Context, seed uint64) error {
+	healed := time.Now()
+	if len(s.faults.ends) > 0 {
+		healed = s.faults.ends[len(s.faults.ends)-1]
+	}
+	if err := s.env.serving(ctx); err != nil {
+		return err
+	}
+	c := &check{people: s.people}
+	if err := c.drain(ctx); err != nil {
+		s.ledger.violate("things left to do", err.Error())
+	}
+	s.drained = time.Since(healed)
+	err := errors.Join(c.read(ctx), c.resend(ctx))
+	if c.failed > 0 {
+		err = errors.Join(err, c.read(ctx))
+	}
+	if err != nil {
+		return err
+	}
+	c.webhooks()
+	if err := c.sessions(ctx); err != nil {
+		return err
+	}
+	fmt.Fprint(os.Stderr, c.verify())
+	lines, err := c.readLogs(healed)
+	if err != nil {
+		return err
+	}
+	for _, failed := range s.faults.failed {
+		s.ledger.violate("faults that could not be caused or healed", failed.Error())
+	}
+	s.report(c, seed, lines)
+	if n := len(s.ledger.violations); n > 0 {
+		keep := s.env.keepLogs()
+		return fmt.Errorf("%d kinds of violations; logs are in %s", n, keep)
+	}
 	return nil
 }

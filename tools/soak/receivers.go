@@ -1,202 +1,190 @@
 package main
 
 import (
-	"context"
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 )
 
-// habit is how a receiver behaves until it is healed.
-type habit string
+// habit is how a receiver behaves.
+type habit int
 
 const (
-	healthy  habit = "healthy"
-	hole     habit = "black hole" // takes the request and never answers
-	slow     habit = "slow"       // answers after 5 s
-	cutting  habit = "cutting"    // takes the body and cuts the connection, every second time
-	erroring habit = "erroring"   // answers 500, two times of three
+	healthy  habit = iota
+	erroring       // answers 500
+	hanging        // doesn't answer
+	cutting        // takes the event and cuts the connection
 )
 
-const healthyOnes = 20
+var habits = []habit{erroring, hanging, cutting}
 
-// receivers are the partner's servers, each on its own port. They verify signatures
+const receiverCount = 6
+
+// receivers are the partners' servers, each on its own port. They verify signatures
 // by the contract, without Candor's code.
 type receivers struct {
-	secret string
-	urls   []string
-	habits []habit
-	closed []func() error
-	healed chan struct{}
+	all     []*receiver
+	close   func()
+	report  func(kind, detail string) // of a violation
+	secrets []string                  // by partner
 
 	mu       sync.Mutex
-	arrivals map[int64]*arrival // by the event's sequence
+	habits   [receiverCount]habit
+	arrivals map[string]*arrival // by X-Webhook-ID
+	ids      []string            // of the arrivals, in order
 	requests int
-	wrong    int           // signatures
-	last     time.Time     // of the latest request
-	more     chan struct{} // closed and replaced at every request
+	again    int // requests of an id after one that was answered 2xx
+	times    []time.Time
 }
 
-// arrival counts the requests of one event.
+type receiver struct{ addr string }
+
+// arrival is what came with one X-Webhook-ID.
 type arrival struct {
-	first    time.Time
-	receiver int
-	ids      map[string]bool
-	strays   int // at another receiver than the first request
-	answered int // by 2xx, or taken and cut off
-	again    int // requests after an answered one
+	ID       string
+	Partner  int
+	Event    string          `json:"event"`
+	Session  string          `json:"session_id"`
+	Live     bool            `json:"livemode"`
+	Sequence int64           `json:"sequence"`
+	Data     json.RawMessage `json:"data"`
+	body     []byte
+	requests int
+	taken    bool // answered 2xx, or taken and cut off
 }
 
-func listen(secret string) (*receivers, error) {
-	r := &receivers{secret: secret, healed: make(chan struct{}), arrivals: map[int64]*arrival{}, more: make(chan struct{})}
-	habits := []habit{hole, slow, cutting, erroring}
-	for range healthyOnes {
-		habits = append(habits, healthy)
+func listen(report func(kind, detail string)) (*receivers, error) {
+	r := &receivers{report: report, arrivals: map[string]*arrival{}}
+	var servers []*http.Server
+	r.close = func() {
+		for _, s := range servers {
+			_ = s.Close()
+		}
 	}
-	for i, h := range habits {
+	for i := range receiverCount {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
+			r.close()
 			return nil, err
 		}
 		server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 			r.take(w, request, i)
 		})}
 		go func() { _ = server.Serve(listener) }() // ends with Close
-		r.urls = append(r.urls, fmt.Sprintf("http://%s/hook", listener.Addr()))
-		r.habits, r.closed = append(r.habits, h), append(r.closed, server.Close)
+		servers = append(servers, server)
+		r.all = append(r.all, &receiver{listener.Addr().String()})
 	}
 	return r, nil
 }
 
-func (r *receivers) close() {
-	for _, end := range r.closed {
-		_ = end()
-	}
-}
-
-// heal makes every receiver answer immediately.
-func (r *receivers) heal() { close(r.healed) }
-
-func (r *receivers) take(w http.ResponseWriter, request *http.Request, receiver int) {
-	at := time.Now()
-	body, err := io.ReadAll(request.Body)
-	if err != nil {
-		return // cut off: doesn't count as arrived
-	}
-	n, event := r.note(at, receiver, request.Header, body)
-	switch h := r.now(receiver); {
-	case event == nil:
-		w.WriteHeader(http.StatusBadRequest)
-		return
-	case h == hole, h == slow:
-		patience := time.After(5 * time.Second)
-		if h == hole {
-			patience = nil
-		}
-		select {
-		case <-request.Context().Done():
-			return
-		case <-r.healed:
-		case <-patience:
-		}
-	case h == cutting && n%2 == 0:
-		r.answered(event)
-		panic(http.ErrAbortHandler)
-	case h == erroring && n%3 != 0:
-		w.WriteHeader(http.StatusInternalServerError)
-		return
-	}
-	r.answered(event)
-}
-
-func (r *receivers) now(receiver int) habit {
-	select {
-	case <-r.healed:
-		return healthy
-	default:
-		return r.habits[receiver]
-	}
-}
-
-func (r *receivers) answered(a *arrival) {
+func (r *receivers) behave(i int, h habit) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	a.answered++
+	r.habits[i] = h
 }
 
-// note keeps a request, and returns its number and its event, nil for none.
-func (r *receivers) note(at time.Time, receiver int, header http.Header, body []byte) (int, *arrival) {
-	var envelope struct {
-		Sequence int64 `json:"sequence"`
+// take receives a webhook at /PARTNER.
+func (r *receivers) take(w http.ResponseWriter, request *http.Request, receiver int) {
+	partner, err := strconv.Atoi(strings.Trim(request.URL.Path, "/"))
+	if err != nil || partner < 0 || partner >= len(r.secrets) {
+		w.WriteHeader(http.StatusNotFound)
+		return
 	}
-	readable := json.Unmarshal(body, &envelope) == nil && envelope.Sequence > 0
-	signed := r.verify(header, body)
+	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		return // cut off: it didn't arrive
+	}
+	a := r.note(partner, request.Header, body)
+	r.mu.Lock()
+	h := r.habits[receiver]
+	r.mu.Unlock()
+	switch h {
+	case erroring:
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	case hanging:
+		pause(request.Context(), time.Minute)
+		return
+	case cutting:
+		r.took(a)
+		panic(http.ErrAbortHandler)
+	}
+	r.took(a)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (r *receivers) took(a *arrival) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a.taken = true
+}
+
+// note keeps what a request has.
+func (r *receivers) note(partner int, header http.Header, body []byte) *arrival {
+	a := &arrival{ID: header.Get("X-Webhook-ID"), Partner: partner, body: body}
+	if err := json.Unmarshal(body, a); err != nil || a.Sequence == 0 || a.ID == "" {
+		r.report("webhooks that can't be read", a.ID)
+	}
+	if !signed(r.secrets[partner], header, body) {
+		r.report("wrong signatures", a.ID)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.requests++
-	r.last = at
-	close(r.more)
-	r.more = make(chan struct{})
-	if !signed {
-		r.wrong++
+	r.times = append(r.times, time.Now())
+	if earlier := r.arrivals[a.ID]; earlier != nil {
+		if !bytes.Equal(earlier.body, body) || earlier.Partner != partner {
+			r.report("webhooks of one id with two bodies", a.ID)
+		}
+		if earlier.taken {
+			r.again++
+		}
+		a = earlier
+	} else {
+		r.arrivals[a.ID] = a
+		r.ids = append(r.ids, a.ID)
 	}
-	if !readable {
-		return r.requests, nil
-	}
-	a := r.arrivals[envelope.Sequence]
-	if a == nil {
-		a = &arrival{first: at, receiver: receiver, ids: map[string]bool{}}
-		r.arrivals[envelope.Sequence] = a
-	}
-	a.ids[header.Get("X-Webhook-ID")] = true
-	if a.receiver != receiver {
-		a.strays++
-	}
-	if a.answered > 0 {
-		a.again++
-	}
-	return r.requests, a
+	a.requests++
+	return a
 }
 
-// verify checks both signatures.
-func (r *receivers) verify(header http.Header, body []byte) bool {
-	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(r.secret, "whsec_"))
+// any returns the id of an event of a partner that has arrived.
+func (r *receivers) any(partner int, rnd *rand.Rand) (id string, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for range min(20, len(r.ids)) {
+		id = r.ids[rnd.IntN(len(r.ids))]
+		if r.arrivals[id].Partner == partner {
+			return id, true
+		}
+	}
+	return "", false
+}
+
+// signed verifies both signatures.
+func signed(secret string, header http.Header, body []byte) bool {
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
 	if err != nil {
 		return false
 	}
 	standard := header.Get("Webhook-Id") + "." + header.Get("Webhook-Timestamp") + "." + string(body)
-	return header.Get("X-Webhook-Signature") == hex.EncodeToString(sign([]byte(r.secret), string(body))) &&
-		header.Get("Webhook-Signature") == "v1,"+base64.StdEncoding.EncodeToString(sign(key, standard))
+	return header.Get("X-Webhook-Signature") == hex.EncodeToString(sign([]byte(secret), string(body))) &&
+		header.Get("Webhook-Signature") == "v1,"+base64.StdEncoding.EncodeToString(sign(key, standard)) && header.Get("Webhook-Id") == header.Get("X-Webhook-ID")
 }
 
 func sign(key []byte, text string) []byte {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(text))
 	return mac.Sum(nil)
-}
-
-// next waits for the first request after a time and returns when it arrived.
-func (r *receivers) next(ctx context.Context, after time.Time) (time.Time, error) {
-	for {
-		r.mu.Lock()
-		last, more := r.last, r.more
-		r.mu.Unlock()
-		if last.After(after) {
-			return last, nil
-		}
-		select {
-		case <-more:
-		case <-ctx.Done():
-			return time.Time{}, fmt.Errorf("no delivery after the fault: %w", ctx.Err())
-		}
-	}
 }

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	requestTimeout = 8 * time.Second
+	patience       = 3 * time.Minute // for one thing to be acknowledged
+)
+
+// answer is a response with its body.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// code is the error code of an API's answer, "" for none.
+func (a answer) code() string {
+	var e struct {
+		Error struct {
+			Code string `json:"code"`
+		} `json:"error"`
+	}
+	_ = json.Unmarshal(a.body, &e) // a page has none
+	return e.Error.Code
+}
+
+// browser keeps cookies, follows no redirects, and sends each request to one of the
+// web processes, as a load balancer does that doesn't look.
+type browser struct {
+	http   *http.Client
+	addrs  []string
+	ledger *ledger
+	acks   *acks
+}
+
+// acks has when requests that change something were acknowledged.
+type acks struct {
+	mu    sync.Mutex
+	times []time.Time
+}
+
+func (a *acks) note() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.times = append(a.times, time.Now())
+}
+
+func newBrowser(addrs []string, l *ledger, a *acks, transport http.RoundTripper) *browser {
+	jar, _ := cookiejar.New(nil) // without options it never fails
+	return &browser{&http.Client{
+		Jar: jar, Transport: transport, Timeout: requestTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}, addrs, l, a}
+}
+
+// send sends a request and counts its answer under the kind.
+func (b *browser) send(ctx context.Context, kind, method, path string, body []byte, header map[string]string) (answer, error) {
+	request, err := http.NewRequestWithContext(ctx, method, "http://"+b.addrs[rand.IntN(len(b.addrs))]+path, bytes.NewReader(body))
+	if err != nil {
+		return answer{}, err
+	}
+	request.Header.Set("Sec-Fetch-Site", "same-origin")
+	for name, value := range header {
+		request.Header.Set(name, value)
+	}
+	a, err := b.receive(request)
+	if ctx.Err() != nil {
+		return a, ctx.Err()
+	}
+	b.ledger.answered(kind, outcome(a, err))
+	if err == nil && method == http.MethodPost && a.status < http.StatusBadRequest {
+		b.acks.note()
+	}
+	return a, err
+}
+
+func (b *browser) receive(request *http.Request) (answer, error) {
+	response, err := b.http.Do(request)
+	if err != nil {
+		return answer{}, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	a := answer{status: response.StatusCode, header: response.Header}
+	a.body, err = io.ReadAll(response.Body)
+	return a, err
+}
+
+// outcome names an answer for the report.
+func outcome(a answer, err error) string {
+	var timeout net.Error
+	switch {
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return "no answer in time"
+	case err != nil:
+		return "connection lost"
+	case a.code() != "":
+		return fmt.Sprintf("%d %s", a.status, a.code())
+	}
+	return fmt.Sprint(a.status)
+}
+
+func (b *browser) get(ctx context.Context, kind, path string) (answer, error) {
+	return b.send(ctx, kind, http.MethodGet, path, nil, nil)
+}
+
+func (b *browser) post(ctx context.Context, kind, path string, values url.Values) (answer, error) {
+	return b.send(ctx, kind, http.MethodPost, path, []byte(values.Encode()), map[string]string{"Content-Type": "application/x-www-form-urlencoded"})
+}
+
+// persist repeats until done returns true, or the patience or ctx ends.
+func persist(ctx context.Context, l *ledger, what string, done func() bool) bool {
+	deadline := time.Now().Add(patience)
+	for wait := 50 * time.Millisecond; !done(); wait = min(2*wait, time.Second) {
+		if ctx.Err() != nil {
+			return false
+		}
+		if time.Now().After(deadline) {
+			l.violate("requests that were never answered well, within "+patience.String(), what)
+			return false
+		}
+		pause(ctx, wait/2+rand.N(wait))
+	}
+	return true
+}
+
+// partner is an account's server in one mode.
+type partner struct {
+	*browser
+	index   int
+	account account
+	company string // the account's name
+	live    bool
+	hooks   []string // addresses of the receivers
+
+	mu     sync.Mutex
+	events map[int64]feedEvent // by sequence, as the feed listed them
+	after  int64
+}
+
+// feedEvent is what the feed of events has.
+type feedEvent struct {
+	ID       string    `json:"id"`
+	Event    string    `json:"event"`
+	Sequence int64     `json:"sequence"`
+	Session  string    `json:"session_id"`
+	PDF      string    `json:"pdf_sha256"`
+	Delivery *delivery `json:"delivery"`
+}
+
+type delivery struct {
+	ID    string `json:"id"`
+	State string `json:"state"`
+}
+
+func (p *partner) key() string {
+	if p.live {
+		return p.account.LiveKey
+	}
+	return p.account.TestKey
+}
+
+func (p *partner) secret() string {
+	if p.live {
+		return p.account.LiveWebhookSecret
+	}
+	return p.account.TestWebhookSecret
+}
+
+// name is the account's name.
+func (p *partner) name() string { return p.company }
+
+func (p *partner) mode() string {
+	if p.live {
+		return "live"
+	}
+	return "test"
+}
+
+// call calls the API. The idempotency key may be "".
+func (p *partner) call(ctx context.Context, method, path, idempotency string, body any) (answer, error) {
+	header := map[string]string{"Authorization": "Bearer " + p.key()}
+	var text []byte
+	if body != nil {
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			return answer{}, err
+		}
+		header["Content-Type"] = "application/json"
+	}
+	if idempotency != "" {
+		header["Idempotency-Key"] = idempotency
+	}
+	return p.send(ctx, method+" "+template(path), method, "/v1"+path, text, header)
+}
+
+// template is a path with its ids replaced.
+func template(path string) string {
+	path, _, _ = strings.Cut(path, "?")
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		if strings.Contains(part, "_") {
+			parts[i] = "{id}"
+		}
+	}
+	return "/v1" + strings.Join(parts, "/")
+}
+
+// follow reads the feed of events until ctx ends. Numbers have no gap, and nothing
+// appears below what was listed before.
+func (p *partner) follow(ctx context.Context) {
+	for ctx.Err() == nil {
+		if !p.list(ctx, 5) {
+			pause(ctx, 200*time.Millisecond)
+		}
+	}
+}
+
+// list reads one page of the feed. It returns false if there was nothing more.
+func (p *partner) list(ctx context.Context, wait int) bool {
+	a, err := p.call(ctx, http.MethodGet, fmt.Sprintf("/events?limit=100&wait=%d&after=%d", wait, p.after), "", nil)
+	var page struct {
+		Data []feedEvent `json:"data"`
+		Next int64       `json:"next_after"`
+	}
+	if err != nil || a.status != http.StatusOK || json.Unmarshal(a.body, &page) != nil {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, e := range page.Data {
+		if e.Sequence != p.after+1 {
+			p.ledger.violate("gaps in the feed of events", fmt.Sprintf("%s %d after %d", p.mode(), e.Sequence, p.after))
+		}
+		p.after = e.Sequence
+		p.events[e.Sequence] = e
+	}
+	return len(page.Data) > 0
+}
