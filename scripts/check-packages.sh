@@ -1,8 +1,9 @@
 #!/bin/bash
-# Installs the packages on a bare Debian in a folder, as an operator would: install,
-# settings, start, upgrade, remove, purge. Then it unpacks the rpm, builds and runs the
-# image, and reads compose.yaml. Needs root on Debian, and the network for Debian's
-# packages. It prints sizes and times, and stops at the first thing that is wrong.
+# Installs the packages on a bare Debian, booted with its own systemd in a container of
+# systemd-nspawn, as an operator would: install, settings, start, upgrade, remove, purge.
+# Then it unpacks the rpm, builds and runs the image, and reads compose.yaml. Needs root
+# on Debian, and the network for Debian's packages. It prints sizes and times, and stops
+# at the first thing that is wrong.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,17 +22,22 @@ log=$work/log
 debian=$work/debian
 arch=$(dpkg --print-architecture)
 processes=()
+nspawn= init= # of Debian: systemd-nspawn, and the systemd in it
 store=(buildah --root "$work/images" --runroot "$work/run" --storage-driver vfs)
 
 end() {
 	for pid in "${processes[@]}"; do kill "$pid" 2>/dev/null || true; done
-	[ ! -d "$debian/etc/postgresql" ] || in_debian pg_ctlcluster 15 main stop -m immediate >/dev/null 2>&1 || true
+	[ -z "$nspawn" ] || { kill -TERM "$nspawn" && wait "$nspawn"; } >/dev/null 2>&1 || true
 	"${store[@]}" rm --all >/dev/null 2>&1 || true
 	rm -rf "$work"
 }
 trap end EXIT
 
-in_debian() { chroot "$debian" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"; }
+in_debian() {
+	local enter=(chroot "$debian")
+	[ -z "$init" ] || enter=(nsenter --target "$init" --all)
+	"${enter[@]}" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"
+}
 quietly() { "$@" >"$log" 2>&1 || fail "failed: $*"; }
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 
@@ -51,11 +57,6 @@ candor_below() {
 	for child in $(pgrep -P "$1"); do
 		if [ "$(cat "/proc/$child/comm")" = candor ]; then echo "$child"; else candor_below "$child"; fi
 	done
-}
-stop() {
-	kill -TERM "$1"
-	wait "$1" || fail "the service ended with exit code $?"
-	processes=()
 }
 
 step "two releases: one to upgrade from, and this one"
@@ -78,11 +79,21 @@ step "a bare Debian"
 quietly mmdebstrap --mode=root --variant=minbase --include=ca-certificates bookworm "$work/base.tar"
 mkdir "$debian"
 tar -C "$debian" -xf "$work/base.tar"
-printf '#!/bin/sh\nexit 101\n' >"$debian/usr/sbin/policy-rc.d" # start nothing
-chmod 755 "$debian/usr/sbin/policy-rc.d"
 cp /etc/resolv.conf "$debian/etc/resolv.conf"
 quietly in_debian apt-get update
-quietly in_debian apt-get install -y --no-install-recommends systemd postgresql
+quietly in_debian apt-get install -y --no-install-recommends systemd-sysv dbus postgresql
+sql_port=$(free_port)
+quietly in_debian sed -i "s/^port = .*/port = $sql_port/" /etc/postgresql/15/main/postgresql.conf
+systemd-nspawn --quiet --directory "$debian" --boot --register=no --keep-unit --link-journal=no </dev/null >"$work/boot.log" 2>&1 &
+nspawn=$!
+for _ in $(seq 300); do
+	init=$(pgrep -P "$nspawn" || true)
+	[ -z "$init" ] || [ "$(in_debian systemctl is-system-running 2>/dev/null)" != running ] || break
+	sleep 0.2
+done
+log=$work/boot.log
+[ "$(in_debian systemctl is-system-running)" = running ] || fail "Debian doesn't start: $(in_debian systemctl --failed)"
+log=$work/log
 
 step "the first release is installed"
 cp "$work/previous.deb" "$deb" "$debian/root/"
@@ -94,9 +105,6 @@ if in_debian candor config check >"$log" 2>&1; then fail "settings without an ad
 grep -q "CANDOR_BASE_URL is missing" "$log" && grep -q "CANDOR_SECRET_KEYS is missing" "$log" || fail "config check doesn't say what is missing"
 
 step "the settings, by what candor.env says"
-sql_port=$(free_port)
-quietly in_debian sed -i "s/^port = .*/port = $sql_port/" /etc/postgresql/15/main/postgresql.conf
-quietly in_debian pg_ctlcluster 15 main start
 env_file=$debian/etc/candor/candor.env
 sed -n "s/^#   \(runuser .*\)/\1/p" "$env_file" | sed "s/ -- \([a-z]*\)/ -- \1 --port $sql_port/" >"$debian/root/database.sh"
 [ "$(wc -l <"$debian/root/database.sh")" -eq 2 ] || fail "candor.env has no commands for the database"
@@ -108,53 +116,74 @@ settings=$(md5sum <"$env_file")
 quietly in_debian candor config check
 
 step "the unit"
-unit=/lib/systemd/system/candor.service
-in_debian systemd-analyze verify "$unit" >"$log" 2>&1 || true # it wants a running systemd, too
-! grep -E "candor.service.*(Unknown|Failed|Invalid|not executable)" "$log" || fail "the unit isn't valid"
-in_debian systemd-analyze security --offline=true --threshold=20 "$unit" >"$log" || fail "the unit is exposed by more than 2.0"
+unit=/lib/systemd/system/candor.service socket=/lib/systemd/system/candor.socket
+in_debian systemd-analyze verify "$unit" "$socket" >"$log" 2>&1 && [ ! -s "$log" ] || fail "the units aren't valid"
+in_debian systemd-analyze security --threshold=20 candor >"$log" || fail "the unit is exposed by more than 2.0"
 tail -n 1 "$log"
-quietly in_debian systemctl enable candor
-[ -L "$debian/etc/systemd/system/multi-user.target.wants/candor.service" ] || fail "the service isn't enabled"
 
-# What systemd runs: the unit's commands as its user with its settings.
-exec_of() { sed -n "s/^$1=//p" "$debian$unit"; }
-as_unit() {
-	local program=$1
-	shift
-	exec chroot --userspec="$(exec_of User):$(exec_of Group)" "$debian" env -i PATH=/usr/bin:/bin HOME=/var/lib/candor "$program" --env-file "$(exec_of EnvironmentFile)" "$@"
-}
-start() {
-	# shellcheck disable=SC2046 # the words of a command
-	(as_unit $(exec_of ExecStartPre)) >"$log" 2>&1 || fail "the migration fails"
-	: >"$work/service.log"
-	# shellcheck disable=SC2046
-	as_unit $(exec_of ExecStart) >"$work/service.log" 2>&1 &
-	processes=($!)
+served() {
+	for _ in $(seq 300); do
+		in_debian journalctl --unit candor --output cat --since "$since" >"$work/service.log"
+		! grep -q '"msg":"ready"' "$work/service.log" || break
+		sleep 0.1
+	done
 	ready "$work/service.log"
-	curl -fsS "http://localhost:$port/readyz" >/dev/null
 	! grep '"level":"ERROR"' "$work/service.log" || fail "the service logs an error"
+	[ "$(in_debian systemctl show candor --property NRestarts --value)" = 0 ] || fail "the service was restarted"
 }
+serving() { in_debian systemctl show candor --property MainPID --value; }
 
 step "the service starts"
-start
+since=$(date '+%F %T')
+quietly in_debian systemctl enable --now candor
+served
+curl -fsS "http://localhost:$port/readyz" >/dev/null
 account=$(in_debian candor account create --name Acme --email ops@acme.example --plan professional --json)
 api_key=$(python3 -c 'import json, sys; print(json.load(sys.stdin)["test_key"])' <<<"$account")
 session=$(curl -fsS "http://localhost:$port/v1/sessions" -H "Authorization: Bearer $api_key" -H 'Content-Type: application/json' \
 	-d '{"form_type":"financial_statement","customer_email":"sam@example.com","customer_name":"Sam Taylor"}' | sed -n 's/.*"id":"\(sess_[a-z0-9]*\)".*/\1/p')
 [ -n "$session" ] || fail "no session was created"
-[ "$(stat -c %U "/proc/${processes[0]}" 2>/dev/null || echo root)" != root ] || fail "the service runs as root"
-stop "${processes[0]}"
+in_debian candor doctor >"$log" 2>&1 || grep -q "warning" "$log" || fail "candor doctor finds a fault"
+[ "$(in_debian stat -c %U "/proc/$(serving)")" = candor ] || fail "the service runs as another user"
 
 step "upgrade"
+before=$(serving) since=$(date '+%F %T')
 in_debian apt-get install -y --no-install-recommends "/root/$(basename "$deb")" >"$log" 2>&1 </dev/null || fail "it can't be upgraded"
 in_debian dpkg -s candor | grep -q "^Version: $(sed 's/-/~/' <<<"$version")" || fail "the version is $(in_debian dpkg -s candor | grep ^Version)"
 [ "$(md5sum <"$env_file")" = "$settings" ] || fail "the upgrade changed the settings"
 [ "$(in_debian dpkg -V candor)" = "??5?????? c /etc/candor/candor.env" ] || fail "dpkg -V: $(in_debian dpkg -V candor)"
 in_debian candor version | grep -q "candor $version" || fail "the program is $(in_debian candor version)"
-start
+served
+[ "$(serving)" != "$before" ] || fail "the former program still serves"
 curl -fsS "http://localhost:$port/v1/sessions/$session" -H "Authorization: Bearer $api_key" | grep -q "$session" || fail "the session is gone"
-curl -fsS "http://localhost:$port/healthz" | grep -q "$version" || fail "the former program still serves"
-stop "${processes[0]}"
+curl -fsS "http://localhost:$port/healthz" | grep -q "$version" || fail "the former version still serves"
+
+step "the service restarts without a gap behind candor.socket"
+web_port=$(free_port)
+mkdir "$debian/etc/systemd/system/candor.socket.d"
+printf '[Socket]\nListenStream=\nListenStream=127.0.0.1:%s\n' "$web_port" >"$debian/etc/systemd/system/candor.socket.d/override.conf"
+quietly in_debian systemctl daemon-reload
+quietly in_debian systemctl stop candor
+quietly in_debian systemctl enable --now candor.socket candor
+since=$(date '+%F %T')
+served
+: >"$work/asking"
+(
+	set +e
+	asked=0
+	while [ -e "$work/asking" ]; do
+		curl -fsS --max-time 30 "http://127.0.0.1:$web_port/v1/sessions/$session" -H "Authorization: Bearer $api_key" >/dev/null || { echo "request $asked was refused" >"$work/refused"; break; }
+		asked=$((asked + 1))
+	done
+	echo "$asked requests during two restarts, none refused" >"$work/asked"
+) &
+asking=$!
+quietly in_debian systemctl restart candor
+quietly in_debian systemctl restart candor
+rm "$work/asking"
+wait "$asking"
+[ ! -e "$work/refused" ] || fail "$(cat "$work/refused")"
+cat "$work/asked"
 
 step "the image"
 policy=$work/policy.json
@@ -190,6 +219,7 @@ if in_image health >"$log" 2>&1; then fail "the health check of a stopped servic
 
 step "remove and purge"
 quietly in_debian apt-get remove -y candor
+[ "$(in_debian systemctl is-active candor candor.socket 2>&1 | sort -u)" = inactive ] || fail "removing leaves the service running"
 [ ! -e "$debian/usr/bin/candor" ] && [ ! -e "$debian$unit" ] || fail "removing leaves the program"
 [ -e "$env_file" ] && [ -d "$debian/var/lib/candor/documents" ] || fail "removing deletes settings or documents"
 [ ! -L "$debian/etc/systemd/system/multi-user.target.wants/candor.service" ] || fail "the removed service is still enabled"

@@ -78,6 +78,7 @@ for part in "$@"; do
 	nginx) has nginx || [ -x /usr/sbin/nginx ] || need nginx-light nginx ;;
 	packagetools) # on Debian only
 		has mmdebstrap || need mmdebstrap mmdebstrap
+		has systemd-nspawn || need systemd-nspawn systemd-container
 		has buildah || need "buildah" buildah
 		has rpm2cpio || need "rpm rpm2cpio cpio" rpm
 		;;
