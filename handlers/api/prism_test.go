@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -126,7 +125,7 @@ func (p *proxy) check(t testing.TB, r *http.Request, w *httptest.ResponseRecorde
 				p.dead.Store(true)
 				t.Fatalf("Prism doesn't answer: %v", err)
 			}
-			runtime.Gosched()
+			<-time.After(50 * time.Millisecond)
 			continue // it is starting
 		}
 		_, _ = io.Copy(io.Discard, answer.Body)

@@ -14,6 +14,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/service/keys"
 	"candor/internal/service/webhooks"
+	"candor/internal/testkit"
 	"candor/internal/testkit/dbtest"
 	"candor/internal/testkit/harness"
 	"candor/internal/webhook"
@@ -53,14 +54,9 @@ func eventsIn(h *harness.Harness, a harness.Answer) (page harness.FeedPage) {
 // listening waits until the process's connection hears announcements.
 func listening(h *harness.Harness) {
 	h.Helper()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
-		var n int
-		h.OK(h.DB.Raw().GetContext(h.Context(), &n, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query = 'LISTEN "candor_change"'`))
-		if n == 1 {
-			return
-		}
-	}
-	h.Fatal("there is not one connection that listens")
+	testkit.Await(h, "there is not one connection that listens", func() bool {
+		return harness.QueryOne[int](h, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query = 'LISTEN "candor_change"'`) == 1
+	})
 }
 
 // TestWaitForEvents: an event that another process records comes at once, and wakes

@@ -15,6 +15,7 @@ import (
 	"candor/internal/platform/mail"
 	"candor/internal/platform/ratelimit"
 	"candor/internal/service/webhooks"
+	"candor/internal/testkit"
 	"candor/internal/testkit/browsertest"
 	"candor/internal/testkit/harness"
 	"candor/internal/webhook"
@@ -148,11 +149,7 @@ func TestLateRequestsInABrowser(t *testing.T) {
 // becomes returns once the query's number is the wanted one.
 func becomes(h *harness.Harness, want int, query string) {
 	h.Helper()
-	for deadline := time.Now().Add(10 * time.Second); harness.QueryOne[int](h, query) != want; {
-		if time.Now().After(deadline) {
-			h.Fatalf("%s is %d, want %d", query, harness.QueryOne[int](h, query), want)
-		}
-	}
+	testkit.Await(h, fmt.Sprintf("%s never is %d", query, want), func() bool { return harness.QueryOne[int](h, query) == want })
 }
 
 // changesKeys renames the first key, makes another in its place and deletes it.

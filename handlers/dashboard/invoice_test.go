@@ -137,11 +137,7 @@ func fetchesPDF(h *harness.Harness, click func()) {
 	h.Helper()
 	h.Logs.Clear()
 	click()
-	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(h.Logs.String(), "/billing/invoices/:invoice/pdf"); {
-		if time.Now().After(deadline) {
-			h.Fatal("the click didn't fetch the PDF")
-		}
-	}
+	testkit.Await(h, "the click didn't fetch the PDF", func() bool { return strings.Contains(h.Logs.String(), "/billing/invoices/:invoice/pdf") })
 }
 
 // TestFinanceInABrowser signs in as finance does and is at the latest invoice's PDF

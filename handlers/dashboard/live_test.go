@@ -12,6 +12,7 @@ import (
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/service/live"
+	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 )
 
@@ -241,11 +242,9 @@ func TestLiveStreamsAreBounded(t *testing.T) {
 		t.Errorf("another account's: %d", got)
 	}
 	open[0].stop()
-	for deadline := time.Now().Add(10 * time.Second); follows(h, base, developer, "test/live?on=session").status != http.StatusOK; {
-		if time.Now().After(deadline) {
-			t.Fatal("a stream that ended is counted still")
-		}
-	}
+	testkit.Await(t, "a stream that ended is counted still", func() bool {
+		return follows(h, base, developer, "test/live?on=session").status == http.StatusOK
+	})
 }
 
 // TestListsFollowFromTheirNewestRow: what came since is counted and the rows stay.

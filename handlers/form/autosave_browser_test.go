@@ -8,9 +8,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"candor/handlers"
+	"candor/internal/testkit"
 	"candor/internal/testkit/browsertest"
 	"candor/internal/testkit/harness"
 )
@@ -77,11 +77,9 @@ func TestWhatIsTypedIsSaved(t *testing.T) {
 	stored(c.Customer, "income", "employment_income.gross_salary", "98,500")
 	tab.Type(input("employment_income.gross_salary"), "120000")
 	tab.Open("about:blank") // within the 800 ms
-	for deadline := time.Now().Add(10 * time.Second); load(c.Customer, "income").values.Get("employment_income.gross_salary") != "120,000"; {
-		if time.Now().After(deadline) {
-			t.Fatal("what was typed last was not saved")
-		}
-	}
+	testkit.Await(t, "what was typed last was not saved", func() bool {
+		return load(c.Customer, "income").values.Get("employment_income.gross_salary") == "120,000"
+	})
 }
 
 func TestTwoDevices(t *testing.T) {
@@ -119,11 +117,7 @@ func TestTwoDevices(t *testing.T) {
 	one.Click(`button[value="keep:employer"]`)
 	one.WaitGone(".collision")
 	one.WaitForFocus("employer")
-	for deadline := time.Now().Add(10 * time.Second); keptOnDevice(one) != 0; {
-		if time.Now().After(deadline) {
-			t.Fatal("the device still keeps what was chosen")
-		}
-	}
+	testkit.Await(t, "the device still keeps what was chosen", func() bool { return keptOnDevice(one) == 0 })
 	stored(c.Customer, "personal_details", "occupation", "Doctor", "employer", "Town Clinic")
 	two.Type(input("employer"), "Elsewhere")
 	two.WaitFor(".collision")
@@ -303,11 +297,7 @@ func TestClosedSessionEndsAutosave(t *testing.T) {
 	c.OK(err)
 	tab.Type(input("phone"), "0400 000 001")
 	tab.WaitForText("main", "This statement is no longer needed")
-	for deadline := time.Now().Add(10 * time.Second); keptOnDevice(tab) != 0; {
-		if time.Now().After(deadline) {
-			t.Fatal("the device still keeps what was typed")
-		}
-	}
+	testkit.Await(t, "the device still keeps what was typed", func() bool { return keptOnDevice(tab) == 0 })
 }
 
 // TestFailedSaveCanBeRepeated shows a button while saves are refused.

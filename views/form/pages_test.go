@@ -238,19 +238,26 @@ func serve(t *testing.T, all map[string]templ.Component) string {
 	return server.URL
 }
 
+// TestPagesInTheBrowser looks at each page in one size in each colour scheme, as
+// harness.Looks does, and in each language. With -pictures it draws all.
 func TestPagesInTheBrowser(t *testing.T) {
 	t.Parallel()
 	all := pages(t)
 	base := serve(t, all)
-	phone, desktop := browsertest.Options{Device: browsertest.Phone}, browsertest.Options{Device: browsertest.Desktop}
-	for name, look := range map[string]struct {
+	type look struct {
 		browsertest.Options
 		language domain.Language
-	}{
-		"phone": {phone, domain.English}, "phone dark": {browsertest.Options{Device: browsertest.Phone, Dark: true}, domain.English},
-		"desktop": {desktop, domain.English}, "desktop dark": {browsertest.Options{Device: browsertest.Desktop, Dark: true}, domain.English},
+	}
+	phone := browsertest.Options{Device: browsertest.Phone}
+	looks := map[string]look{
+		"phone": {phone, domain.English}, "desktop dark": {browsertest.Options{Device: browsertest.Desktop, Dark: true}, domain.English},
 		"phone Chinese": {phone, domain.SimplifiedChinese}, "phone Vietnamese": {phone, domain.Vietnamese},
-	} {
+	}
+	if browsertest.Pictures() {
+		looks["phone dark"] = look{browsertest.Options{Device: browsertest.Phone, Dark: true}, domain.English}
+		looks["desktop"] = look{browsertest.Options{Device: browsertest.Desktop}, domain.English}
+	}
+	for name, look := range looks {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tab := browsertest.New(t, look.Options)

@@ -8,6 +8,7 @@ import (
 
 	"candor/internal/billing"
 	"candor/internal/domain"
+	"candor/internal/testkit"
 	"candor/internal/testkit/servicetest"
 )
 
@@ -174,12 +175,9 @@ func TestTheClockIsReadUnderTheLock(t *testing.T) {
 	b.OK(err)
 	done := make(chan error, 1)
 	go func() { done <- b.Billing.Reactivate(b.Ctx, b.id, servicetest.Someone) }()
-	deadline := time.Now().Add(10 * time.Second)
-	for b.Count(`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) == 0 {
-		if time.Now().After(deadline) {
-			t.Fatal("no request waits for the lock")
-		}
-	}
+	testkit.Await(t, "no request waits for the lock", func() bool {
+		return b.Count(`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) > 0
+	})
 	b.Pass(time.Second)
 	b.OK(tx.Rollback())
 	b.Code("reactivated at its end", <-done, domain.CodeSubscriptionNotFound)

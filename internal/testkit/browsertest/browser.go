@@ -73,9 +73,10 @@ func (b *browser) start() (context.Context, error) {
 	return b.ctx, b.err
 }
 
-// findChromium returns the path of a Chromium or Chrome of this machine.
+// findChromium returns the path of a Chromium or Chrome of this machine, at best of one
+// that has no windows: it takes half the processor time.
 func findChromium() (string, error) {
-	names := []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"}
+	names := []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"}
 	if path := os.Getenv("CHROME_PATH"); path != "" {
 		names = []string{path}
 	}
@@ -92,6 +93,6 @@ func findChromium() (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("no %s found: install it (Debian: apt-get install chromium; macOS: brew install --cask chromium) or set CHROME_PATH",
+	return "", fmt.Errorf("no %s found: install it (Debian: apt-get install chromium-headless-shell; macOS: brew install --cask chromium) or set CHROME_PATH",
 		strings.Join(names, ", "))
 }

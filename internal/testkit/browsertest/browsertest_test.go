@@ -235,3 +235,29 @@ func TestClickSaysWhatCovers(t *testing.T) {
 		t.Errorf("uncovered: %q, %v", got.Problem, err)
 	}
 }
+
+// TestUnreadableFindsWhatCannotBeRead: text that leaves its box, is cut off, lies over
+// other text or widens the page is found, each by itself.
+func TestUnreadableFindsWhatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	tab := New(t, Options{})
+	tab.Open(serve(t, `<!doctype html><html lang="en"><head><title>Text</title><link rel="icon" href="/icon"></head>
+<body><main><h1>Text</h1><div id="outer"><p id="first">One <b>line</b> of text</p></div><p id="second">Another line</p></main></body></html>`))
+	if got := tab.Unreadable(); len(got) > 0 {
+		t.Errorf("a plain page: %q", got)
+	}
+	for style, want := range map[string]string{
+		`outer.style.height = "5px", outer.style.overflow = "hidden"`:    "cut off by div#outer: One",
+		`first.style.width = "9px", first.style.whiteSpace = "nowrap"`:   "leaves its box p#first: ",
+		`second.style.marginTop = "-35px"`:                               "lies over: ",
+		`first.style.width = "999px", first.style.textAlign = "right"`:   "scrolls sideways",
+		`second.style.width = "1px", second.style.overflowX = "scroll"`:  "cut off by p#second: ",
+		`outer.style.height = "0", outer.style.overflow = "clip", first`: "cut off by div#outer: line",
+	} {
+		tab.Reload()
+		Eval[any](tab, style+", true")
+		if got := strings.Join(tab.Unreadable(), "\n"); !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", style, got, want)
+		}
+	}
+}

@@ -51,6 +51,11 @@ func (tab *Tab) frame(ctx context.Context) {
 			return
 		}
 	}
+	pause(ctx)
+}
+
+// pause lets the time of a frame pass.
+func pause(ctx context.Context) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(frameTime):

@@ -61,23 +61,29 @@ const unreadable = `(() => {
 		const box = e.getBoundingClientRect();
 		return {left: box.left + e.clientLeft, top: box.top + e.clientTop, right: box.left + e.clientLeft + e.clientWidth, bottom: box.top + e.clientTop + e.clientHeight};
 	};
+	// Many lines are in one element: what is asked of it is kept.
+	const once = (ask) => { const told = new Map(); return (e) => told.has(e) ? told.get(e) : (told.set(e, ask(e)), told.get(e)); };
+	const unseen = once((owner) => owner.matches("option") || hidden(owner));
+	const blockOf = once((e) => getComputedStyle(e).display === "inline" ? blockOf(e.parentElement) : e);
+	const boxOf = once((e) => e.getBoundingClientRect());
+	const cutters = once((e) => {
+		if (e === document.documentElement) return [];
+		const style = getComputedStyle(e), further = cutters(e.parentElement);
+		return style.overflowX === "visible" && style.overflowY === "visible" ? further : [{e, box: inner(e)}, ...further];
+	});
 	const outside = (r, box) => r.left < box.left - 1.5 || r.right > box.right + 1.5;
 	const lines = [];
 	const range = document.createRange();
 	const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
 	for (let node; (node = walker.nextNode());) {
 		const text = node.data.trim(), owner = node.parentElement;
-		if (!text || owner.matches("option") || hidden(owner)) continue;
+		if (!text || unseen(owner)) continue;
+		const block = blockOf(owner);
 		range.selectNodeContents(node);
 		for (const r of range.getClientRects()) {
 			if (!r.width || !r.height) continue;
-			let block = owner;
-			while (getComputedStyle(block).display.startsWith("inline") && getComputedStyle(block).display === "inline") block = block.parentElement;
-			if (outside(r, block.getBoundingClientRect())) problems.push("leaves its box " + name(block) + ": " + text.slice(0, 60));
-			for (let e = block; e !== document.documentElement; e = e.parentElement) {
-				const style = getComputedStyle(e);
-				if (style.overflowX === "visible" && style.overflowY === "visible") continue;
-				const box = inner(e);
+			if (outside(r, boxOf(block))) problems.push("leaves its box " + name(block) + ": " + text.slice(0, 60));
+			for (const {e, box} of cutters(block)) {
 				if (outside(r, box) || r.top < box.top - 1.5 || r.bottom > box.bottom + 1.5) problems.push("cut off by " + name(e) + ": " + text.slice(0, 60));
 			}
 			lines.push({r, node, text});

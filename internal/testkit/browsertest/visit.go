@@ -52,7 +52,7 @@ func (tab *Tab) WaitForURL(suffix string) {
 // Type replaces what the field holds by text, key by key.
 func (tab *Tab) Type(selector, text string) {
 	tab.t.Helper()
-	tab.do("wait for "+selector, chromedp.WaitReady(chromedp.CSS(selector)))
+	tab.WaitFor(selector)
 	// chromedp.Clear leaves what was typed where a morphed page kept the input.
 	Eval[bool](tab, fmt.Sprintf("document.querySelector(%q).value = '', true", selector))
 	// chromedp.SendKeys reads the node's attributes without its lock, a data race
@@ -82,13 +82,25 @@ func (tab *Tab) Press(keys string) {
 // WaitFor waits until an element matches the selector.
 func (tab *Tab) WaitFor(selector string) {
 	tab.t.Helper()
-	tab.do("wait for "+selector, chromedp.WaitReady(chromedp.CSS(selector)))
+	if got, ok := tab.poll(matches(selector), is("true")); !ok {
+		tab.t.Fatalf("browsertest: nothing ever matched %s; the last answer is %q", selector, got)
+	}
 }
 
 // WaitGone waits until nothing matches the selector.
 func (tab *Tab) WaitGone(selector string) {
 	tab.t.Helper()
-	tab.do("wait until gone: "+selector, chromedp.WaitNotPresent(chromedp.CSS(selector)))
+	if got, ok := tab.poll(matches(selector), is("false")); !ok {
+		tab.t.Fatalf("browsertest: %s never went; the last answer is %q", selector, got)
+	}
+}
+
+func matches(selector string) string {
+	return fmt.Sprintf("String(!!document.querySelector(%q))", selector)
+}
+
+func is(wanted string) func(got string) bool {
+	return func(got string) bool { return got == wanted }
 }
 
 // WaitForText waits until the selector's first element contains text.
@@ -103,7 +115,7 @@ func (tab *Tab) WaitForText(selector, text string) {
 // WaitForFocus waits until the element with that id has the focus.
 func (tab *Tab) WaitForFocus(id string) {
 	tab.t.Helper()
-	if got, ok := tab.poll("document.activeElement?.id ?? ''", func(got string) bool { return got == id }); !ok {
+	if got, ok := tab.poll("document.activeElement?.id ?? ''", is(id)); !ok {
 		tab.t.Fatalf("browsertest: the focus never came to %q; it is on %q", id, got)
 	}
 }
@@ -111,14 +123,15 @@ func (tab *Tab) WaitForFocus(id string) {
 // WaitForTrue waits until the JavaScript expression is true.
 func (tab *Tab) WaitForTrue(expression string) {
 	tab.t.Helper()
-	if got, ok := tab.poll("String("+expression+")", func(got string) bool { return got == "true" }); !ok {
+	if got, ok := tab.poll("String("+expression+")", is("true")); !ok {
 		tab.t.Fatalf("browsertest: never true: %s; it is %q", expression, got)
 	}
 }
 
 // poll evaluates the expression, a string, until it is what is wanted, and
 // returns what it was last. A page that is just being left can't answer, so an
-// evaluation that fails is repeated.
+// evaluation that fails is repeated. Between two the page and its server have the
+// processor: asking without a pause takes half of it.
 func (tab *Tab) poll(expression string, wanted func(got string) bool) (got string, ok bool) {
 	tab.t.Helper()
 	ctx, cancel := context.WithTimeout(tab.ctx, patience)
@@ -133,6 +146,7 @@ func (tab *Tab) poll(expression string, wanted func(got string) bool) (got strin
 				return got, true
 			}
 		}
+		pause(ctx)
 	}
 	return got, false
 }

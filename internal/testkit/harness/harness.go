@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"candor/db"
 	"candor/handlers"
@@ -143,16 +142,9 @@ func (h *Harness) WaitForLock() {
 // WaitForLocks returns once as many things wait for a lock.
 func (h *Harness) WaitForLocks(many int) {
 	h.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; {
-		var n int
-		h.OK(h.DB.Raw().GetContext(h.Context(), &n, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`))
-		if n >= many {
-			return
-		}
-		if time.Now().After(deadline) {
-			h.Fatal("nothing came to wait for the lock")
-		}
-	}
+	testkit.Await(h, "nothing came to wait for the lock", func() bool {
+		return QueryOne[int](h, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) >= many
+	})
 }
 
 // TestScope is the account in test mode.

@@ -9,6 +9,7 @@ import (
 
 	"candor/internal/delivery"
 	"candor/internal/platform/mail"
+	"candor/internal/testkit"
 	"candor/internal/testkit/page"
 	"candor/internal/webhook"
 	"candor/jobs"
@@ -74,17 +75,9 @@ func (m *Mailbox) Email(to, subject string) mail.Message {
 // taken.
 func (m *Mailbox) Idle() {
 	m.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	for {
-		var waiting int
-		m.OK(m.DB.Raw().GetContext(m.Context(), &waiting, `SELECT count(*) FROM river_job WHERE kind IN ('staff_letter', 'billing_letter') AND state <> 'completed'`))
-		if waiting == 0 {
-			break
-		}
-		if time.Now().After(deadline) {
-			m.Fatalf("%d emails are never sent", waiting)
-		}
-	}
+	testkit.Await(m, "some emails are never sent", func() bool {
+		return QueryOne[int](m.Harness, `SELECT count(*) FROM river_job WHERE kind IN ('staff_letter', 'billing_letter') AND state <> 'completed'`) == 0
+	})
 	select {
 	case email := <-m.Sent:
 		m.Errorf("unexpected email to %s: %q", email.To, email.Subject)

@@ -71,17 +71,13 @@ max_client_conn = 500
 	}
 	run(t, dir, exec.CommandContext(context.Background(), program, ini))
 	socket := filepath.Join(dir, ".s.PGSQL.6432")
-	for deadline := time.Now().Add(patience); ; {
+	testkit.Await(t, "PgBouncer doesn't start", func() bool {
 		conn, err := new(net.Dialer).DialContext(t.Context(), "unix", socket)
 		if err == nil {
 			_ = conn.Close()
-			break
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("PgBouncer doesn't start: %v", err)
-		}
-		<-time.After(10 * time.Millisecond)
-	}
+		return err == nil
+	})
 	u := url.URL{Scheme: "postgres", User: url.User(config.User), Path: "/" + config.Database}
 	u.RawQuery = "host=" + dir + "&port=6432&sslmode=disable"
 	return u.String()
