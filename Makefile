@@ -85,6 +85,12 @@ check-s3: $(FRONT) bin/versitygw ## Run the tests of documents on an S3 service,
 	VERSITYGW=$(CURDIR)/bin/versitygw go test -count=1 ./internal/platform/blob ./internal/vault
 	VERSITYGW=$(CURDIR)/bin/versitygw go test -count=1 -run 'Document|Blob|Upload|Garbage|Retention|Retire' ./jobs ./internal/service/forms ./cmd/candor/admin
 
+.PHONY: check-upgrade
+check-upgrade: $(FRONT) ## Upgrade the previous release to this one under traffic, go back and upgrade again; FOR=1m for longer phases
+	$(SETUP) go node postgres
+	@previous=$$(sh scripts/build-previous.sh) && \
+	go test -count=1 -timeout 0 -v ./tools/upgrade -previous="$$previous" -for=$(or $(FOR),8s)
+
 .PHONY: check-htmx
 check-htmx: $(FRONT) ## Check for attributes and values that htmx doesn't know
 	$(SETUP) go

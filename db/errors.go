@@ -27,6 +27,7 @@ const (
 	codeSerializationFailure = "40001"
 	codeDeadlockDetected     = "40P01"
 	codeQueryCanceled        = "57014"
+	codeLockNotAvailable     = "55P03"
 )
 
 // ConstraintViolated reports whether err is the violation of the constraint or

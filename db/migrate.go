@@ -1,17 +1,20 @@
 package db
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"database/sql"
 	"embed"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"slices"
 	"time"
 
+	"github.com/lib/pq"
 	"github.com/pressly/goose/v3"
 	"github.com/riverqueue/river/riverdriver/riverdatabasesql"
 	"github.com/riverqueue/river/rivermigrate"
@@ -25,6 +28,14 @@ const migrateLock = 4_702_119_053
 
 const migrateLockPoll = 50 * time.Millisecond
 
+// tableLockWait is how long a migration waits for a table. While it waits for one
+// that a long statement reads, such as a backup's, every statement after it waits, too.
+// So it gives up soon, lets them pass, and tries again after tableLockPause.
+const (
+	tableLockWait  = "1s"
+	tableLockPause = time.Second
+)
+
 // Migrate brings the schema of dsn's database up to date: our own migrations,
 // then River's. Any number of processes may call it at once. dsn must not lead through
 // a pooler in transaction mode, because the lock is the connection's.
@@ -34,29 +45,112 @@ func Migrate(ctx context.Context, dsn string) error {
 		return err
 	}
 	// Without the statement cache: the schema changes under every statement.
-	pool := openPool(connector, 4)
-	defer pool.Close()
-	unlock, err := lockMigrations(ctx, pool)
+	patient := openPool(connector, 4)
+	defer patient.Close()
+	unlock, err := lockMigrations(ctx, patient)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 
-	ours, err := ourMigrations(pool)
+	hasty, err := hastyPool(dsn)
 	if err != nil {
 		return err
 	}
-	if _, err := ours.Up(ctx); err != nil {
+	defer hasty.Close()
+	if err := migrateOurs(ctx, patient, hasty); err != nil {
 		return fmt.Errorf("db: migrate: %w", err)
 	}
-	rivers, err := riverMigrations(pool)
+	rivers, err := riverMigrations(hasty)
 	if err != nil {
 		return err
 	}
-	if _, err := rivers.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
+	err = untilLocked(ctx, func() error {
+		_, err := rivers.Migrate(ctx, rivermigrate.DirectionUp, nil)
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("db: migrate River's tables: %w", err)
 	}
 	return nil
+}
+
+// hastyPool is a pool whose statements wait for a lock for tableLockWait at most.
+func hastyPool(dsn string) (*sql.DB, error) {
+	cfg, err := connectorConfig(dsn, false)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Runtime["lock_timeout"] = tableLockWait
+	connector, err := connectorOf(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return openPool(connector, 2), nil
+}
+
+// migrateOurs runs the migrations that the database has not had. One without a
+// transaction builds an index beside running statements: it waits for the older ones as
+// long as it takes, which stops no other, and isn't begun twice.
+func migrateOurs(ctx context.Context, patient, hasty *sql.DB) error {
+	waiting, err := ourMigrations(patient)
+	if err != nil {
+		return err
+	}
+	trying, err := ourMigrations(hasty)
+	if err != nil {
+		return err
+	}
+	at, err := waiting.GetDBVersion(ctx)
+	if err != nil {
+		return err
+	}
+	sources := waiting.ListSources()
+	for i, source := range sources {
+		alone, err := outsideTransaction(source)
+		if err != nil {
+			return err
+		}
+		if alone && source.Version > at {
+			// First those before it, in transactions.
+			if i > 0 {
+				before := sources[i-1].Version
+				if err := untilLocked(ctx, func() error { _, err := trying.UpTo(ctx, before); return err }); err != nil {
+					return err
+				}
+			}
+			if _, err := waiting.UpTo(ctx, source.Version); err != nil {
+				return err
+			}
+		}
+	}
+	return untilLocked(ctx, func() error { _, err := trying.Up(ctx); return err })
+}
+
+// outsideTransaction reports whether a migration runs without a transaction.
+func outsideTransaction(source *goose.Source) (bool, error) {
+	content, err := migrationFiles.ReadFile("migrations/" + source.Path)
+	if err != nil {
+		return false, fmt.Errorf("db: read migration: %w", err)
+	}
+	return bytes.Contains(content, []byte("-- +goose NO TRANSACTION")), nil
+}
+
+// untilLocked repeats work, whose transaction was rolled back, as long as it doesn't
+// get a lock in time.
+func untilLocked(ctx context.Context, work func() error) error {
+	for {
+		err := work()
+		var e *pq.Error
+		if !errors.As(err, &e) || e.Code != codeLockNotAvailable && e.Code != codeDeadlockDetected {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("a table is in use: %w", ctx.Err())
+		case <-time.After(tableLockPause):
+		}
+	}
 }
 
 // MigrationsPending reports whether this program knows a migration that the

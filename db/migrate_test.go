@@ -5,9 +5,13 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"candor/db"
 	"candor/internal/domain"
@@ -112,6 +116,75 @@ func TestMigrateStopsWithItsContext(t *testing.T) {
 	}
 	if err := db.Migrate(context.Background(), dsn); err != nil {
 		t.Errorf("the next Migrate: %v", err)
+	}
+}
+
+// A migration that waits for a table lets other statements pass, and is tried again.
+func TestMigrateWaitsForATableAlone(t *testing.T) {
+	t.Parallel()
+	testkit.Slow(t)
+	dsn := dbtest.DSN(t)
+	d := dbtest.Open(t, dsn)
+	forgetMigrations(t, d, 71) // which changes staff_user
+	backup, err := d.Raw().BeginTxx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := backup.Exec("LOCK TABLE staff_user IN ACCESS SHARE MODE"); err != nil {
+		t.Fatal(err)
+	}
+	migrated := make(chan error, 1)
+	go func() { migrated <- db.Migrate(context.Background(), dsn) }()
+	for waits := false; !waits; {
+		select {
+		case err := <-migrated:
+			t.Fatalf("migrated although the table is in use: %v", err)
+		default:
+		}
+		if err := d.Raw().Get(&waits, "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = 'staff_user'::regclass)"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if _, err := d.Raw().ExecContext(ctx, "SELECT FROM staff_user"); err != nil {
+		t.Errorf("a statement while the migration waits: %v", err)
+	}
+	if err := backup.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-migrated; err != nil || pending(t, dsn) {
+		t.Errorf("after the table is free: %v", err)
+	}
+}
+
+// forgetMigrations takes the schema back to before a migration.
+func forgetMigrations(t *testing.T, d *db.DB, from int) {
+	t.Helper()
+	files, err := filepath.Glob("migrations/*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range slices.Backward(files) {
+		text, _, _ := strings.Cut(filepath.Base(file), "_")
+		number, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if number < from {
+			return
+		}
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, down, _ := strings.Cut(string(content), "-- +goose Down")
+		if _, err := d.Raw().Exec(down); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Raw().Exec("DELETE FROM goose_db_version WHERE version_id = $1", number); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -34,13 +34,18 @@ var loadAssets = sync.OnceValues(func() (map[string]*web.Asset, error) {
 })
 
 // staticFile serves a built file. Its name holds a hash of its bytes, so
-// browsers may keep it forever.
+// browsers may keep it forever. During an upgrade a page of one release asks a process
+// of another for its file: that gets its own one of the same name, which is kept
+// nowhere, because a page without its style would be worse.
 func (s *server) staticFile(c echo.Context) error {
 	name := strings.TrimPrefix(c.Request().URL.Path, static.Prefix)
 	a, ok := s.assets[name]
-	if !ok {
+	if ok {
+		c.Response().Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+		return a.Serve(c, name)
+	}
+	if name, ok = static.Sibling(name); !ok {
 		return echo.ErrNotFound
 	}
-	c.Response().Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	return a.Serve(c, name)
+	return s.assets[name].Serve(c, name)
 }

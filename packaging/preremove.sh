@@ -4,9 +4,9 @@ set -e
 case "$1" in
 remove | 0)
 	if [ -d /run/systemd/system ]; then
-		systemctl disable --now candor.service
+		systemctl disable --now candor.socket candor.service
 	elif command -v systemctl >/dev/null; then
-		systemctl disable candor.service
+		systemctl disable candor.socket candor.service
 	fi
 	;;
 esac

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"sync"
 )
 
@@ -60,6 +61,21 @@ func URL(name string) string {
 		return Prefix + name + "?not-in-static-build.mjs"
 	}
 	return path.Join(Prefix, file)
+}
+
+// hashed matches the name of a built file: its source's name, hash and ending.
+var hashed = regexp.MustCompile(`^(.+)-[0-9A-Z]{8}(\.[a-z0-9]+)$`)
+
+// Sibling returns the name of the built file whose source has the same name as that
+// of a file from another build, and whether there is one.
+func Sibling(name string) (string, bool) {
+	parts := hashed.FindStringSubmatch(name)
+	names, err := manifest()
+	if parts == nil || err != nil {
+		return "", false
+	}
+	file, ok := names[parts[1]+parts[2]]
+	return file, ok
 }
 
 // Files returns the built files, at the root of the file system.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
+	"strconv"
 	"sync"
 	"syscall"
 
@@ -32,6 +34,27 @@ func listen(ctx context.Context, variable, addr string) (net.Listener, string, e
 	host, _, _ := net.SplitHostPort(addr) // checked above
 	_, port, err := net.SplitHostPort(l.Addr().String())
 	return l, net.JoinHostPort(host, port), err
+}
+
+// listenWeb returns the listener of the web server: the socket that systemd holds for
+// this process, if candor.socket is in use, else addr. That socket stays open while the
+// service restarts, so that connections wait instead of being refused.
+func (p *process) listenWeb(ctx context.Context, addr string) (net.Listener, string, error) {
+	pid, _ := p.env("LISTEN_PID")
+	if pid != strconv.Itoa(os.Getpid()) {
+		return listen(ctx, "CANDOR_ADDR", addr)
+	}
+	if n, _ := p.env("LISTEN_FDS"); n != "1" {
+		return nil, "", fmt.Errorf("candor.socket passes %s sockets: give it one ListenStream", n)
+	}
+	const firstPassed = 3 // by sd_listen_fds(3)
+	file := os.NewFile(firstPassed, "candor.socket")
+	defer file.Close() // the listener has a copy
+	l, err := net.FileListener(file)
+	if err != nil {
+		return nil, "", fmt.Errorf("can't listen on the socket of candor.socket: %w: its ListenStream must be an address and a port", err)
+	}
+	return l, l.Addr().String(), nil
 }
 
 // checkAddr returns an error unless addr is host:port; the host can be empty.

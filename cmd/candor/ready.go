@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"sync/atomic"
 	"time"
 
 	"candor/db"
@@ -20,6 +22,8 @@ type readiness struct {
 	asking chan struct{} // holds the caller that checks
 	asked  time.Time
 	result error
+
+	leaving atomic.Bool // the process is about to end
 }
 
 func openReadiness(ctx context.Context, dsn, direct string) (*readiness, error) {
@@ -30,9 +34,15 @@ func openReadiness(ctx context.Context, dsn, direct string) (*readiness, error) 
 	return &readiness{db: d, asking: make(chan struct{}, 1)}, nil
 }
 
-// check returns an error if the database can't be reached or its schema isn't up to
-// date, now or at most readyFor ago.
+// errLeaving is the readiness of a process that is about to end (D75).
+var errLeaving = errors.New("the process shuts down")
+
+// check returns an error if the process is about to end, and if the database can't be
+// reached or its schema isn't up to date, now or at most readyFor ago.
 func (r *readiness) check(ctx context.Context) error {
+	if r.leaving.Load() {
+		return errLeaving
+	}
 	select {
 	case r.asking <- struct{}{}:
 		defer func() { <-r.asking }()

@@ -54,7 +54,7 @@ func (p *process) serveAs(ctx context.Context, command string, args []string, r 
 	var listener, ops net.Listener
 	if r.web {
 		// Before anything is started: a busy port is the most common error.
-		if listener, c.Addr, err = listen(ctx, "CANDOR_ADDR", c.Addr); err != nil {
+		if listener, c.Addr, err = p.listenWeb(ctx, c.Addr); err != nil {
 			return err
 		}
 		defer listener.Close()
@@ -104,7 +104,13 @@ func (p *process) serveAs(ctx context.Context, command string, args []string, r 
 		}
 	}
 	logger.InfoContext(ctx, "ready", "addr", c.Addr, "metrics_addr", c.MetricsAddr)
-	failed := waitFor(ctx, parts)
+	if !r.web {
+		c.ShutdownDelay = 0
+	}
+	failed := waitFor(ctx, parts, c.ShutdownDelay, func() {
+		logger.InfoContext(ctx, "leaving: load balancers get 503 at /readyz", "for", c.ShutdownDelay)
+		a.ready.leaving.Store(true)
+	})
 	logger.InfoContext(ctx, "shutting down")
 	return errors.Join(failed, shutDown(ctx, c.ShutdownTimeout, parts))
 }
@@ -115,8 +121,9 @@ type part struct {
 	failed <-chan error                // receives why the part ended by itself; nil if it never does
 }
 
-// waitFor returns nil when ctx ends, or why a part ended before that.
-func waitFor(ctx context.Context, parts []part) error {
+// waitFor returns nil when ctx has ended and delay has passed since, or why a part
+// ended before that. It calls leave when the delay begins.
+func waitFor(ctx context.Context, parts []part, delay time.Duration, leave func()) error {
 	ended := make(chan error, len(parts))
 	for _, p := range parts {
 		if p.failed != nil {
@@ -125,6 +132,15 @@ func waitFor(ctx context.Context, parts []part) error {
 	}
 	select {
 	case <-ctx.Done():
+	case err := <-ended:
+		return err
+	}
+	if delay == 0 {
+		return nil
+	}
+	leave()
+	select {
+	case <-time.After(delay):
 		return nil
 	case err := <-ended:
 		return err

@@ -380,6 +380,73 @@ func TestShutdownFinishesRequests(t *testing.T) {
 	}
 }
 
+// A web process that ends is first unready, and serves on until load balancers know.
+func TestShutdownDelay(t *testing.T) {
+	t.Parallel()
+	p := process.Serve(t, process.NewEnvironment(t).With("CANDOR_SHUTDOWN_DELAY", "1h"), "web")
+	get := func(path string) *http.Response {
+		t.Helper()
+		response, err := http.Get(p.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		return response
+	}
+	if r := get("/readyz"); r.StatusCode != http.StatusOK || r.Close {
+		t.Errorf("before SIGTERM: %s, closes the connection: %t", r.Status, r.Close)
+	}
+	p.Signal(syscall.SIGTERM)
+	p.WaitFor(regexp.MustCompile(`msg="leaving`))
+	process.Eventually(t, "the process is unready", func() bool { return get("/readyz").StatusCode == http.StatusServiceUnavailable })
+	if r := get("/dashboard/sign-in"); r.StatusCode != http.StatusOK || !r.Close {
+		t.Errorf("after SIGTERM: %s, closes the connection: %t; want a page and true", r.Status, r.Close)
+	}
+	p.Signal(syscall.SIGTERM)
+	if code := p.Wait().ExitCode(); code != 130 {
+		t.Errorf("the second signal ended the delay with exit code %d, want 130", code)
+	}
+	worker := process.Serve(t, process.NewEnvironment(t).With("CANDOR_SHUTDOWN_DELAY", "1h"), "worker")
+	worker.Stop() // at once: it has no clients
+}
+
+// On a socket that systemd holds, a connection that comes between two processes waits
+// for the second.
+func TestConnectionsWaitForARestart(t *testing.T) {
+	t.Parallel()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket, err := listener.(*net.TCPListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener.Close() // socket is a copy
+	t.Cleanup(func() { socket.Close() })
+	env := process.NewEnvironment(t).With("CANDOR_ADDR", "localhost:1") // which isn't used
+	first := process.ServeOn(t, socket, env, "web")
+	if want := "http://" + listener.Addr().String(); first.URL != want {
+		t.Errorf("it listens at %s, want %s", first.URL, want)
+	}
+	first.Stop()
+	status := make(chan string, 1)
+	go func() {
+		response, err := http.Get(first.URL + "/healthz")
+		if err != nil {
+			status <- err.Error()
+			return
+		}
+		response.Body.Close()
+		status <- response.Status
+	}()
+	second := process.ServeOn(t, socket, env, "web")
+	if got := <-status; got != "200 OK" {
+		t.Errorf("a connection between the two processes got %s", got)
+	}
+	second.Stop()
+}
+
 func TestShutdownEndsAtItsTimeoutAndASecondSignalAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

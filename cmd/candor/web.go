@@ -58,7 +58,7 @@ func startWeb(c config.Config, a *app, listener net.Listener, logger *slog.Logge
 	// No ReadTimeout or WriteTimeout: a photo from a slow phone takes minutes.
 	// The handler gives each request its own deadlines.
 	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		Handler: leavable(handler, a.ready), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug), // it has addresses, which are personal data
 	}
 	server.RegisterOnShutdown(a.Webhooks.EndWaits)
@@ -77,6 +77,18 @@ func startWeb(c config.Config, a *app, listener net.Listener, logger *slog.Logge
 		}
 		return err
 	}, failed: failed}, nil
+}
+
+// leavable asks clients of a process that is about to end to open another connection
+// for their next request: one that arrives while a kept connection is closed is lost,
+// and a proxy must not send a POST twice.
+func leavable(handler http.Handler, ready *readiness) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if ready.leaving.Load() {
+			w.Header().Set("Connection", "close")
+		}
+		handler.ServeHTTP(w, r)
+	})
 }
 
 // limits are the buckets of the web server. Processes share those of a name.

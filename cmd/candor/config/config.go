@@ -49,12 +49,14 @@ type Config struct {
 	Stripe          Stripe
 	DBConnections   int
 	MaxConnections  int
+	ShutdownDelay   time.Duration // between SIGTERM and the end of a web process's address
 	ShutdownTimeout time.Duration
 	LogLevel        slog.Level
 	Traces          Traces
 
-	port    string // PORT, used without CANDOR_ADDR
-	dueDays *int   // CANDOR_INVOICE_DUE_DAYS; nil for the default of the payment method
+	port    string         // PORT, used without CANDOR_ADDR
+	delay   *time.Duration // CANDOR_SHUTDOWN_DELAY; nil for its default
+	dueDays *int           // CANDOR_INVOICE_DUE_DAYS; nil for the default of the payment method
 }
 
 // A Variable is one environment variable.
@@ -108,6 +110,7 @@ func (c *Config) Variables() []Variable {
 		{"CANDOR_STRIPE_API_URL", "", "address of a mock of Stripe, such as stripe-mock; development only", setText(&c.Stripe.APIURL)},
 		{"CANDOR_DB_CONNECTIONS", "20", "size of the connection pool", setCount(&c.DBConnections)},
 		{"CANDOR_MAX_CONNECTIONS", "4096", "open client connections; without trusted proxies at most half of them from one network", setCount(&c.MaxConnections)},
+		{"CANDOR_SHUTDOWN_DELAY", "", "time after SIGTERM in which a web process still serves, with 503 at /readyz, so that load balancers leave it; 5s, 0s in development", c.setShutdownDelay},
 		{"CANDOR_SHUTDOWN_TIMEOUT", "30s", "time for requests and jobs to finish after SIGTERM", setDuration(&c.ShutdownTimeout)},
 		{"CANDOR_LOG_LEVEL", "", "debug, info, warn or error; warn, info in production", c.setLogLevel},
 		{"OTEL_EXPORTER_OTLP_ENDPOINT", "", "address of an OTLP receiver for HTTP, such as http://localhost:4318, to export traces; none by default", c.setTraceEndpoint},
@@ -180,6 +183,12 @@ func (c *Config) settle(invalid func(name string) bool) (errs []string) {
 	errs = append(errs, c.settleBilling()...)
 	errs = append(errs, c.settleBlobs(invalid)...)
 	errs = append(errs, c.checkRemote()...)
+	if !c.Development {
+		c.ShutdownDelay = shutdownDelay
+	}
+	if c.delay != nil {
+		c.ShutdownDelay = *c.delay
+	}
 	if c.Development || invalid("CANDOR_ENV") {
 		return errs
 	}
@@ -245,7 +254,7 @@ func (c Config) LogValue() slog.Value {
 		slog.Duration("sweep_interval", c.SweepInterval), slog.Duration("rescue_after", c.RescueAfter),
 		slog.Int("gst_basis_points", c.Terms.GSTBasisPoints), slog.Int("invoice_due_days", c.Terms.DueDays), slog.String("payments", c.paymentMethod()),
 		slog.String("pdf_font", c.PDFFont), slog.String("mail_server", mailServer), slog.String("mail_from", c.MailFrom), slog.Int("db_connections", c.DBConnections), slog.Int("max_connections", c.MaxConnections),
-		slog.Duration("shutdown_timeout", c.ShutdownTimeout), slog.String("log_level", c.LogLevel.String()), slog.Any("traces", c.Traces),
+		slog.Duration("shutdown_delay", c.ShutdownDelay), slog.Duration("shutdown_timeout", c.ShutdownTimeout), slog.String("log_level", c.LogLevel.String()), slog.Any("traces", c.Traces),
 	)
 }
 

@@ -53,6 +53,19 @@ func setDuration(to *time.Duration) func(string) error {
 	}
 }
 
+// shutdownDelay is the default of CANDOR_SHUTDOWN_DELAY in production: longer than
+// load balancers take to notice a 503 at /readyz.
+const shutdownDelay = 5 * time.Second
+
+func (c *Config) setShutdownDelay(text string) error {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return errors.New("must be a duration, such as 5s, or 0s")
+	}
+	c.delay = &d
+	return nil
+}
+
 func (c *Config) setEnv(text string) error {
 	if text != "development" && text != "production" {
 		return errors.New("must be development or production")

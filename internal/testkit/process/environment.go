@@ -54,6 +54,6 @@ func WebEnvironment(t *testing.T) Environment {
 func ProductionEnvironment(t *testing.T, dsn string) Environment {
 	return Environment{
 		"CANDOR_ENV": "production", "CANDOR_ADDR": "localhost:0", "CANDOR_BASE_URL": "https://forms.example.com",
-		"CANDOR_SECRET_KEYS": twoKeys, "CANDOR_DATA_DIR": t.TempDir(), "CANDOR_DB_CONNECTIONS": "5", "DATABASE_URL": dsn,
+		"CANDOR_SECRET_KEYS": twoKeys, "CANDOR_SHUTDOWN_DELAY": "0s", "CANDOR_DATA_DIR": t.TempDir(), "CANDOR_DB_CONNECTIONS": "5", "DATABASE_URL": dsn,
 	}
 }

@@ -29,6 +29,9 @@ const Patience = 90 * time.Second
 // binary is the program under test, built once.
 var binary string
 
+// Binary is its path.
+func Binary() string { return binary }
+
 // Main builds the program and runs a package's tests. It returns their exit code.
 func Main(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "candor-binary-")
@@ -99,7 +102,27 @@ type Candor struct {
 // Launch starts the program. It is killed if the test ends first.
 func Launch(t *testing.T, env Environment, args ...string) *Candor {
 	t.Helper()
-	p := &Candor{t: t, cmd: exec.CommandContext(context.Background(), binary, args...), Stdout: newOutput(), Stderr: newOutput(), done: make(chan struct{})}
+	return LaunchBinary(t, binary, env, args...)
+}
+
+// LaunchBinary is Launch of another release.
+func LaunchBinary(t *testing.T, binary string, env Environment, args ...string) *Candor {
+	t.Helper()
+	return launch(t, exec.CommandContext(context.Background(), binary, args...), env)
+}
+
+// ServeOn is Serve on a socket that the caller holds, as systemd does.
+func ServeOn(t *testing.T, socket *os.File, env Environment, command string) *Candor {
+	t.Helper()
+	// systemd sets LISTEN_PID between fork and exec, as the shell does here.
+	cmd := exec.CommandContext(context.Background(), "sh", "-c", `LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$1"`, binary, command)
+	cmd.ExtraFiles = []*os.File{socket}
+	return launch(t, cmd, env).ready()
+}
+
+func launch(t *testing.T, cmd *exec.Cmd, env Environment) *Candor {
+	t.Helper()
+	p := &Candor{t: t, cmd: cmd, Stdout: newOutput(), Stderr: newOutput(), done: make(chan struct{})}
 	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = env.list(), p.Stdout, p.Stderr
 	p.cmd.Dir = t.TempDir()
 	if err := p.cmd.Start(); err != nil {
@@ -113,10 +136,10 @@ func Launch(t *testing.T, env Environment, args ...string) *Candor {
 		_ = p.cmd.Process.Kill()
 		<-p.done
 		if t.Failed() {
-			t.Logf("candor %s printed:\n%s%s", strings.Join(args, " "), p.Stdout, p.Stderr)
+			t.Logf("candor %s printed:\n%s%s", strings.Join(cmd.Args[1:], " "), p.Stdout, p.Stderr)
 		}
 		if strings.Contains(p.Stderr.String(), "DATA RACE") {
-			t.Errorf("candor %s has a data race:\n%s", strings.Join(args, " "), p.Stderr)
+			t.Errorf("candor %s has a data race:\n%s", strings.Join(cmd.Args[1:], " "), p.Stderr)
 		}
 	})
 	return p
@@ -128,7 +151,18 @@ var ReadyLine = regexp.MustCompile(`(?m)(?:msg=ready addr=|"msg":"ready","addr":
 // Serve starts a serve, web or worker process and waits until it is ready.
 func Serve(t *testing.T, env Environment, command string) *Candor {
 	t.Helper()
-	p := Launch(t, env, command)
+	return ServeBinary(t, binary, env, command)
+}
+
+// ServeBinary is Serve of another release.
+func ServeBinary(t *testing.T, binary string, env Environment, command string) *Candor {
+	t.Helper()
+	return LaunchBinary(t, binary, env, command).ready()
+}
+
+// ready waits until the process is ready, and keeps its address.
+func (p *Candor) ready() *Candor {
+	p.t.Helper()
 	addr := p.WaitFor(ReadyLine)[1]
 	p.URL = "http://" + addr
 	if strings.HasPrefix(addr, ":") {
@@ -160,6 +194,9 @@ func (p *Candor) WaitFor(pattern *regexp.Regexp) []string {
 		}
 	}
 }
+
+// Program is the path of its program.
+func (p *Candor) Program() string { return p.cmd.Path }
 
 // Signal sends a signal to the process.
 func (p *Candor) Signal(s syscall.Signal) {
@@ -204,6 +241,12 @@ type Result struct {
 
 // Run runs a command to its end.
 func Run(t *testing.T, env Environment, args ...string) Result {
+	t.Helper()
+	return RunBinary(t, binary, env, args...)
+}
+
+// RunBinary is Run of another release.
+func RunBinary(t *testing.T, binary string, env Environment, args ...string) Result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), Patience)
 	defer cancel()
