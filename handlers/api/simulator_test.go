@@ -213,13 +213,21 @@ func TestSimulatorAndFormsDontDeadlock(t *testing.T) {
 	tx, err := h.DB.Raw().BeginTxx(h.Context(), nil)
 	h.OK(err)
 	defer tx.Rollback() //nolint:errcheck // it is over by then
-	_, err = tx.Exec(`UPDATE section SET reached_at = now() WHERE session_id = $1 AND name = 'assets'`, other.ID)
+	_, err = tx.Exec(`
+		INSERT INTO form_count AS c (account_id, livemode, day, section)
+		SELECT account_id, livemode, (created_at AT TIME ZONE 'Australia/Sydney')::date, 'assets' FROM session WHERE id = $1
+		ON CONFLICT (account_id, livemode, day, section) DO UPDATE SET reached = c.reached`, other.ID)
 	h.OK(err)
 	created := make(chan int, 1)
 	go func() {
 		created <- h.Post("/sessions", strings.Replace(harness.ValidBody, "{", `{"simulate": "completed", `, 1)).Code
 	}()
-	for waits := false; !waits; {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for waits := false; !waits; <-tick.C {
+		if h.Context().Err() != nil || len(created) > 0 {
+			t.Fatal("the simulated session doesn't wait for the counter")
+		}
 		h.OK(h.DB.Raw().Get(&waits, `SELECT EXISTS (SELECT FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE NOT l.granted AND a.datname = current_database())`))
 	}
 	_, err = tx.Exec(`SET LOCAL lock_timeout = '10s'`)
