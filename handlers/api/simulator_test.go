@@ -212,7 +212,7 @@ func TestSimulatorAndFormsDontDeadlock(t *testing.T) {
 	h.Open(other.ID)
 	tx, err := h.DB.Raw().BeginTxx(h.Context(), nil)
 	h.OK(err)
-	defer tx.Rollback() //nolint:errcheck // it is over by then
+	defer tx.Rollback()
 	_, err = tx.Exec(`
 		INSERT INTO form_count AS c (account_id, livemode, day, section)
 		SELECT account_id, livemode, (created_at AT TIME ZONE 'Australia/Sydney')::date, 'assets' FROM session WHERE id = $1

@@ -44,7 +44,7 @@ type scenario struct {
 	webs         []*process.Candor
 	workers      []*process.Candor
 	all          []*process.Candor // with those that have ended
-	leaves       map[string]bool // programs that say at /readyz that they end
+	leaves       map[string]bool   // programs that say at /readyz that they end
 	slowestLeave time.Duration
 }
 
@@ -153,7 +153,7 @@ func (s *scenario) migrate(program string) {
 func (s *scenario) startWeb(program string) {
 	s.Helper()
 	p := process.ServeBinary(s.T, program, s.env, "web")
-	response, err := http.Get(p.URL + "/static/app-00000000.css") //nolint:noctx // the test's own process
+	response, err := http.Get(p.URL + "/static/app-00000000.css")
 	if err != nil {
 		s.Fatal(err)
 	}
