@@ -119,6 +119,13 @@ bench: build ## Run the benchmarks, each with its reference
 	@go run ./tools/bench
 	@go test ./views/pdf -run '^$$' -bench Render -cpu 1
 
+.PHONY: bench-rivals
+bench-rivals: build ## Measure POST and GET beside PocketBase in the same run
+	$(SETUP) postgres
+	@[ -x bin/pocketbase ] || echo "Building PocketBase; the first time takes a few minutes" >&2
+	@go build -modfile=tools/pocketbase.mod -o bin/pocketbase github.com/pocketbase/pocketbase/examples/base
+	@go run ./tools/bench -only rivals
+
 .PHONY: attack
 attack: build ## Attack a running service and compare the results with the limits
 	$(SETUP) postgres

@@ -22,7 +22,7 @@ func main() {
 	seconds := flag.Int("seconds", 6, "how long each load runs")
 	history := flag.Int("sessions", 1_000_000, "number of sessions in the long history")
 	deliveries := flag.Int("deliveries", 1_000_000, "number of old deliveries")
-	only := flag.String("only", "", "run only these parts, separated by commas: throughput, memory, pages, autosave, latency, webhooks, fairness, history, streams, dashboard; or backlog, a part of webhooks")
+	only := flag.String("only", "", "run only these parts, separated by commas: throughput, memory, pages, autosave, latency, webhooks, fairness, history, streams, dashboard; or backlog, a part of webhooks; or rivals, PocketBase in the same run")
 	burnt := flag.Duration("burn", 0, "only use that much processor time a second, for another bench to measure beside it")
 	pages := flag.String("pages", "", "of the dashboard, only the pages whose names have this")
 	binary := flag.String("candor", "bin/candor", "the built service")
@@ -80,7 +80,7 @@ func (b *bench) parts(only string) ([]part, error) {
 	if only == "" {
 		return all, nil
 	}
-	all = append(all, part{"backlog", b.backlog})
+	all = append(all, part{"backlog", b.backlog}, part{"rivals", b.rivals})
 	var out []part
 	for name := range strings.SplitSeq(only, ",") {
 		i := slices.IndexFunc(all, func(p part) bool { return p.name == name })

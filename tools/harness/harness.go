@@ -76,7 +76,7 @@ func (s *Service) open(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	s.DSN = s.Postgres.DSN(o.Name)
-	if s.Addr, err = freeAddress(); err != nil {
+	if s.Addr, err = FreeAddress(); err != nil {
 		return err
 	}
 	s.environ = append(os.Environ(),
@@ -98,7 +98,7 @@ func (s *Service) open(ctx context.Context, o Options) (err error) {
 	if err := s.Server.Start(); err != nil {
 		return err
 	}
-	return s.ready(ctx)
+	return AwaitOK(ctx, "http://"+s.Addr+"/readyz")
 }
 
 // DataDir is the folder of uploaded documents.
@@ -134,7 +134,8 @@ func (s *Service) CreateAccount(ctx context.Context, name, email string) (a Acco
 	return a, nil
 }
 
-func freeAddress() (string, error) {
+// FreeAddress is a loopback address, host:port, that nothing listens on.
+func FreeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
@@ -143,11 +144,12 @@ func freeAddress() (string, error) {
 	return net.JoinHostPort("localhost", port), errors.Join(err, l.Close())
 }
 
-func (s *Service) ready(ctx context.Context) error {
+// AwaitOK waits until url answers 200.
+func AwaitOK(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.Addr+"/readyz", http.NoBody)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 		if err != nil {
 			return err
 		}
@@ -160,7 +162,7 @@ func (s *Service) ready(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("the service is not ready: %w", ctx.Err())
+			return fmt.Errorf("%s is not ready: %w", url, ctx.Err())
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
