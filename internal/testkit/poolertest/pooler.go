@@ -14,15 +14,11 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"candor/internal/testkit"
 )
-
-// patience bounds the start.
-const patience = 20 * time.Second
 
 // The pool modes.
 const (
