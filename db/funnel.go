@@ -157,3 +157,19 @@ func (c counts) String() string {
 	}
 	return string(append(out, '}'))
 }
+
+// HoldFormCounts locks the counts of sections and then of the whole form, of sessions
+// created at that time. A transaction that passes several sections holds them before
+// its first event. Otherwise it would hold the numbers of events and wait for a count,
+// while a customer's save holds that count and waits for a number.
+func (tx *Tx) HoldFormCounts(ctx context.Context, scope domain.Scope, created time.Time, sections []string) error {
+	_, err := tx.exec(ctx, `
+		INSERT INTO form_count AS c (account_id, livemode, day, section)
+		SELECT a.id, $2, ($3::timestamptz AT TIME ZONE a.time_zone)::date, s.name
+		FROM account a, unnest(array_append($4::text[], '')) WITH ORDINALITY AS s (name, place)
+		WHERE a.id = $1
+		ORDER BY s.place
+		ON CONFLICT (account_id, livemode, day, section) DO UPDATE SET reached = c.reached`,
+		scope.AccountID, scope.Livemode, created, pq.StringArray(sections))
+	return wrap(err, "hold form counts")
+}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/service/simulator"
 	"candor/internal/statement"
@@ -68,6 +69,50 @@ func TestAdvance(t *testing.T) {
 				code = "pdf_expired"
 			}
 			h.Get("/sessions/"+id+"/pdf").WantError(domain.Code(code).Status(), code, "")
+		}
+	}
+}
+
+// TestSimulatorHoldsNoEventNumberWhileItWaits: a customer who saves a section counts it
+// and then takes the account's next event number. A simulated form that took them the
+// other way round was a deadlock, a second long each, and 500 after four of them.
+func TestSimulatorHoldsNoEventNumberWhileItWaits(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	customer := newSessionID(h, harness.ValidBody)
+	advance(h, customer, `{"to": "opened"}`).WantStatus(http.StatusOK)
+	half := newSessionID(h, harness.ValidBody)
+	advance(h, half, `{"to": "personal_details"}`).WantStatus(http.StatusOK)
+	id, err := domain.ParseSessionID(customer)
+	h.OK(err)
+	for name, simulate := range map[string]func() harness.Answer{
+		"create": func() harness.Answer {
+			return h.Post("/sessions", strings.Replace(harness.ValidBody, "{", `{"simulate": "completed", `, 1))
+		},
+		"advance": func() harness.Answer { return advance(h, half, `{"to": "completed"}`) },
+	} {
+		section := map[string]string{"create": "income", "advance": "assets"}[name]
+		done := make(chan harness.Answer, 1)
+		err := h.DB.InTx(h.Context(), func(tx *db.Tx) error {
+			if err := tx.ReachSection(h.Context(), id, section, h.Clock.Now()); err != nil {
+				return err
+			}
+			go func() { done <- simulate() }()
+			tick := time.NewTicker(5 * time.Millisecond)
+			defer tick.Stop()
+			for waiting := 0; waiting == 0; <-tick.C {
+				if err := tx.Raw().GetContext(h.Context(), &waiting, `SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))`); err != nil {
+					return err
+				}
+			}
+			_, err := tx.Raw().ExecContext(h.Context(), `SELECT FROM event_sequence WHERE account_id = $1 FOR UPDATE NOWAIT`, h.Account.AccountID)
+			return err
+		})
+		if err != nil {
+			t.Errorf("%s: beside a simulated form: %v", name, err)
+		}
+		if got := <-done; got.Code >= http.StatusBadRequest {
+			t.Errorf("%s: %d %s", name, got.Code, got.Body)
 		}
 	}
 }

@@ -107,6 +107,9 @@ func (r *run) expire(ctx context.Context, session *domain.Session) error {
 // fillIn opens the form, completes sections in their order up to the goal, and
 // signs.
 func (r *run) fillIn(ctx context.Context, session *domain.Session) error {
+	if err := r.tx.HoldFormCounts(ctx, r.scope, session.CreatedAt, statement.SectionNames[:r.to.sections()]); err != nil {
+		return err
+	}
 	state, err := r.forms.Find(ctx, session.ID)
 	if err != nil {
 		return err

@@ -121,6 +121,11 @@ func (s *Service) Create(ctx context.Context, scope domain.Scope, key *idempoten
 		if err := to.check("simulate"); err != nil {
 			return nil, err
 		}
+		if to != Expired {
+			if err := tx.HoldFormCounts(ctx, scope, s.Clock.Now(), statement.SectionNames[:to.sections()]); err != nil {
+				return nil, err
+			}
+		}
 		created, err := s.Sessions.Insert(ctx, tx, scope, params)
 		if err != nil {
 			return nil, err
