@@ -71,6 +71,7 @@ func (s *Service) AddDocument(ctx context.Context, id domain.SessionID, upload U
 		return err
 	}
 	err = s.receive(ctx, document, upload, content)
+	perhaps := false
 	if err == nil {
 		err = s.change(ctx, id, func(tx *db.Tx, _ *domain.Session, _ time.Time) error {
 			if err := roomForOne(ctx, tx, id); err != nil {
@@ -78,8 +79,9 @@ func (s *Service) AddDocument(ctx context.Context, id domain.SessionID, upload U
 			}
 			return s.Vault.InsertDocument(ctx, tx, document)
 		})
+		perhaps = err != nil && !errors.As(err, new(*domain.Error))
 	}
-	s.settleUpload(ctx, document, err)
+	s.settleUpload(ctx, document, err, perhaps)
 	return err
 }
 
@@ -109,12 +111,13 @@ func (s *Service) reserveUpload(ctx context.Context, id domain.SessionID) error 
 
 // settleUpload counts what was received of a document, and deletes its bytes
 // if the upload failed. It works after the customer has gone, too. If it fails,
-// the upkeep job deletes the bytes.
-func (s *Service) settleUpload(ctx context.Context, document *domain.Document, failed error) {
+// the upkeep job deletes the bytes. If the document is perhaps stored, because its
+// commit wasn't answered, the bytes stay: the upkeep job knows whether it is.
+func (s *Service) settleUpload(ctx context.Context, document *domain.Document, failed error, perhaps bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 	defer cancel()
 	err := s.DB.SettleUpload(ctx, document.SessionID, statement.MaxDocumentBytes-document.SizeBytes)
-	if failed != nil {
+	if failed != nil && !perhaps {
 		deleting := s.Blobs.Delete(ctx, document.ID.String())
 		// What a bucket didn't confirm can still arrive there: the upkeep job deletes it
 		// an hour later.

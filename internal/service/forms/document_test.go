@@ -347,3 +347,26 @@ func TestCrashLeavesGarbageThatIsKnown(t *testing.T) {
 		t.Errorf("documents %v, %v", docs, err)
 	}
 }
+
+// TestUploadWhoseCommitIsNotAnsweredKeepsItsBytes: PostgreSQL is lost during the commit,
+// so that the document may be stored. Its bytes once were deleted then, and the stored
+// document had none.
+func TestUploadWhoseCommitIsNotAnsweredKeepsItsBytes(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	id := b.Opened().ID
+	_, err := b.DB.Raw().ExecContext(b.Ctx, `
+		CREATE FUNCTION lose_connection() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END';
+		CREATE CONSTRAINT TRIGGER lose_connection AFTER INSERT ON document DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION lose_connection()`)
+	b.OK(err)
+	if err := b.upload(id, "other", "a.pdf", "%PDF-"); err == nil {
+		t.Fatal("the upload went well")
+	}
+	garbage, err := b.DB.BlobGarbage(b.Ctx, b.Clock.Now().Add(time.Hour), 10)
+	if err != nil || len(garbage) != 1 {
+		t.Fatalf("garbage %v, %v; want the blob, for the upkeep job", garbage, err)
+	}
+	r, err := b.Files.Open(b.Ctx, garbage[0].String())
+	b.OK(err)
+	b.OK(r.Close())
+}
