@@ -225,12 +225,14 @@ func (q *Queries) countByDay(ctx context.Context, scope domain.Scope, f domain.S
 		}
 	}
 	if f.Status.Open() || f.Status == domain.Expired {
-		sign, open := sqlText(" + "), sqlText("status IN ('pending', 'in_progress')")
+		sign, open := sqlText(" + "), sqlText("true")
 		if f.Status.Open() {
+			// Outside the table: inside, a plan made for unknown times reads all that are
+			// pending, by the index of states.
 			sign, open = " - ", stored
 		}
-		query += sign + "(SELECT count(*) FROM " + overdue(open+" AND expires_at <= "+c.arg(now)) +
-			" WHERE " + joined(append(span, "true"), " AND ") + ")"
+		query += sign + "(SELECT count(*) FROM " + overdue("status IN ('pending', 'in_progress') AND expires_at <= "+c.arg(now)) +
+			" WHERE " + joined(append(span, open), " AND ") + ")"
 	}
 	query = "SELECT (SELECT coalesce(sum(" + counter + "), 0)::bigint FROM session_count WHERE " + joined(whole, " AND ") + ")" + query
 	var total int

@@ -76,7 +76,7 @@ func (p *process) serveAs(ctx context.Context, command string, args []string, r 
 	defer a.close()
 	a.warn(ctx, c, logger)
 
-	var parts []part
+	parts := []part{a.startKeyCheck(ctx, logger)}
 	if c.Traces.Endpoint != "" {
 		a.tracer = startTracing(c, logger)
 		defer stopTracing(ctx, a.tracer) // after the last request and job

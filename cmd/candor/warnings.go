@@ -11,12 +11,11 @@ import (
 	"candor/cmd/candor/config"
 )
 
-// keyCheckTime bounds warnOfKeys.
-const keyCheckTime = 5 * time.Second
+// keyCheckTime bounds warnOfKeys, which reads every session's data key.
+const keyCheckTime = time.Minute
 
 // warn logs what an operator should correct. None of it stops the start.
 func (a *app) warn(ctx context.Context, c config.Config, logger *slog.Logger) {
-	a.warnOfKeys(ctx, logger)
 	if !c.Development {
 		a.warnOfRole(ctx, logger)
 		warnOfSettings(ctx, c, logger)
@@ -32,12 +31,31 @@ func warnOfSettings(ctx context.Context, c config.Config, logger *slog.Logger) {
 	warnOfMail(ctx, c, logger)
 }
 
+// startKeyCheck runs warnOfKeys beside the rest: with millions of sessions it takes
+// seconds, and a start shouldn't wait for it.
+func (a *app) startKeyCheck(ctx context.Context, logger *slog.Logger) part {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		a.warnOfKeys(ctx, logger)
+	}()
+	return part{stop: func(context.Context) error {
+		cancel()
+		<-done
+		return nil
+	}}
+}
+
 // warnOfKeys logs which values are sealed by a secret key that isn't configured.
 // Most of the service works without that key.
 func (a *app) warnOfKeys(ctx context.Context, logger *slog.Logger) {
 	bounded, cancel := context.WithTimeout(ctx, keyCheckTime)
 	defer cancel()
 	sealed, err := a.Sealing.Counts(bounded)
+	if ctx.Err() != nil {
+		return // the process ends
+	}
 	if err != nil {
 		logger.WarnContext(ctx, "can't check which secret keys are in use: run candor keys check", "error", err)
 		return

@@ -67,6 +67,9 @@ const customerName = `(ARRAY['Craig','Jessica','Wei','Thi','Maria','James','Oliv
 	'Priya','Omar','Chloe','Ethan','Ivy','Lucas','Nina','Samir','Tara','Victor','Yuki','Ahmed','Bella','Diego','Freya','George','Hannah','Isaac','Kiri','Lachlan'])[1 + i % 40]
 	|| ' ' || initcap(part[1 + i % 30] || part[1 + i / 40 % 30] || part[1 + i / 1200 % 30])`
 
+// nameParts is what customerName is selected from.
+const nameParts = `(SELECT string_to_array('wo,zni,ak,mor,gan,son,nguy,en,smi,th,kel,ly,bar,ton,chan,dra,pat,el,ros,si,hay,es,mac,don,ald,fer,rei,ra,ko,vic', ',') AS part) p`
+
 // fill replaces the account's test sessions by n, spread evenly over 90 days and
 // all states, each with its own reference.
 func (e *environment) fill(ctx context.Context, n int) error {
@@ -87,7 +90,7 @@ func (e *environment) fill(ctx context.Context, n int) error {
 			FROM (SELECT i, now() - interval '89 days' * i / %d - interval '2 hours' AS at,
 				(ARRAY['completed', 'expired', 'cancelled', 'in_progress', 'pending'])[1 + i %% 5] AS status
 				FROM generate_series(1, %d) i) n,
-				(SELECT string_to_array('wo,zni,ak,mor,gan,son,nguy,en,smi,th,kel,ly,bar,ton,chan,dra,pat,el,ros,si,hay,es,mac,don,ald,fer,rei,ra,ko,vic', ',') AS part) p`, account.UUID, customerName, n, n),
+				`+nameParts, account.UUID, customerName, n, n),
 		`VACUUM ANALYZE session`,
 		`VACUUM ANALYZE session_search`,
 		`VACUUM ANALYZE session_count`,

@@ -22,7 +22,8 @@ func main() {
 	seconds := flag.Int("seconds", 6, "how long each load runs")
 	history := flag.Int("sessions", 1_000_000, "number of sessions in the long history")
 	deliveries := flag.Int("deliveries", 1_000_000, "number of old deliveries")
-	only := flag.String("only", "", "run only these parts, separated by commas: throughput, memory, pages, autosave, latency, webhooks, fairness, history, streams, dashboard; or backlog, a part of webhooks; or rivals, PocketBase in the same run")
+	only := flag.String("only", "", "run only these parts, separated by commas: throughput, memory, pages, autosave, latency, webhooks, fairness, history, streams, dashboard; or backlog, a part of webhooks; or rivals, PocketBase in the same run; or growth or month, alone")
+	keep := flag.String("keep", "", "of growth and month, a folder that keeps the databases for the next run")
 	burnt := flag.Duration("burn", 0, "only use that much processor time a second, for another bench to measure beside it")
 	pages := flag.String("pages", "", "of the dashboard, only the pages whose names have this")
 	binary := flag.String("candor", "bin/candor", "the built service")
@@ -33,7 +34,7 @@ func main() {
 		burn(ctx, *burnt)
 		return
 	}
-	b := &bench{binary: *binary, span: time.Duration(*seconds) * time.Second, history: *history, deliveries: *deliveries, onlyPages: *pages}
+	b := &bench{binary: *binary, span: time.Duration(*seconds) * time.Second, history: *history, deliveries: *deliveries, onlyPages: *pages, keep: *keep}
 	if err := b.run(ctx, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -49,7 +50,8 @@ type bench struct {
 	span       time.Duration
 	history    int
 	deliveries int
-	onlyPages  string // of the dashboard; "" for all
+	onlyPages  string // of the dashboard and of growth; "" for all
+	keep       string // the folder of growth's databases; "" for a temporary one
 	rows       []row
 }
 
@@ -93,6 +95,13 @@ func (b *bench) parts(only string) ([]part, error) {
 }
 
 func (b *bench) run(ctx context.Context, only string) error {
+	for name, measure := range map[string]func(context.Context) error{"growth": b.growth, "month": b.month} {
+		if only == name { // they have databases of their own
+			err := measure(ctx)
+			b.print()
+			return err
+		}
+	}
 	parts, err := b.parts(only)
 	if err != nil {
 		return err

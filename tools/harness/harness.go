@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -28,6 +29,12 @@ type Options struct {
 	Environ        []string // variables beside the usual ones, such as CANDOR_LOG_LEVEL=error
 	Serve          bool     // start candor serve, too
 	Errors         *os.File // of the service's log
+
+	// Dir is a folder that stays, with its account and its data, for the next run; ""
+	// for a temporary one.
+	Dir string
+	// Beside is a service whose PostgreSQL this one shares.
+	Beside *Service
 }
 
 // A Service is a database with one account and, with Options.Serve, a process that
@@ -43,6 +50,8 @@ type Service struct {
 
 	binary  string
 	environ []string
+	kept    bool // its folder stays
+	shared  bool // its PostgreSQL is another service's
 }
 
 // Account is what candor account create prints about a new account.
@@ -56,11 +65,16 @@ type Account struct {
 
 // Start starts the binary. When the context ends, the serving process is killed.
 func Start(ctx context.Context, binary string, o Options) (*Service, error) {
-	dir, err := os.MkdirTemp("", "candor-"+o.Name+"-")
+	s := &Service{Dir: o.Dir, binary: binary, kept: o.Dir != "", shared: o.Beside != nil}
+	var err error
+	if s.kept {
+		err = os.MkdirAll(s.Dir, 0o700)
+	} else {
+		s.Dir, err = os.MkdirTemp("", "candor-"+o.Name+"-")
+	}
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{Dir: dir, binary: binary}
 	if err := s.open(ctx, o); err != nil {
 		s.Stop()
 		return nil, err
@@ -69,7 +83,9 @@ func Start(ctx context.Context, binary string, o Options) (*Service, error) {
 }
 
 func (s *Service) open(ctx context.Context, o Options) (err error) {
-	if err := s.StartPostgres(ctx, o.MaxConnections); err != nil {
+	if s.shared {
+		s.Postgres = o.Beside.Postgres
+	} else if err := s.StartPostgres(ctx, o.MaxConnections); err != nil {
 		return err
 	}
 	if err := s.Postgres.CreateDatabase(ctx, o.Name); err != nil {
@@ -79,9 +95,13 @@ func (s *Service) open(ctx context.Context, o Options) (err error) {
 	if s.Addr, err = FreeAddress(); err != nil {
 		return err
 	}
+	keys, err := s.remembered("keys", func() ([]byte, error) { return []byte(keyring.Generate(o.Name)), nil })
+	if err != nil {
+		return err
+	}
 	s.environ = append(os.Environ(),
 		"CANDOR_ENV=development", "CANDOR_ADDR="+s.Addr, "CANDOR_BASE_URL=http://"+s.Addr, "DATABASE_URL="+s.DSN,
-		"CANDOR_DATA_DIR="+s.DataDir(), "CANDOR_SECRET_KEYS="+keyring.Generate(o.Name), "CANDOR_LOG_LEVEL=error")
+		"CANDOR_DATA_DIR="+s.DataDir(), "CANDOR_SECRET_KEYS="+string(keys), "CANDOR_LOG_LEVEL=error")
 	s.environ = append(s.environ, o.Environ...)
 	if err := s.Command("migrate").Run(); err != nil {
 		return fmt.Errorf("candor migrate: %w", err)
@@ -89,12 +109,40 @@ func (s *Service) open(ctx context.Context, o Options) (err error) {
 	if s.DB, err = db.Open(ctx, s.DSN, db.Options{MaxOpenConns: o.Connections}); err != nil {
 		return err
 	}
-	if s.Account, err = s.CreateAccount(ctx, o.Name, o.Name+"@example.com"); err != nil || !o.Serve {
+	account, err := s.remembered("account", func() ([]byte, error) {
+		made, err := s.CreateAccount(ctx, o.Name, o.Name+"@example.com")
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(made)
+	})
+	if err != nil {
 		return err
 	}
+	if err := json.Unmarshal(account, &s.Account); err != nil || !o.Serve {
+		return err
+	}
+	return s.Serve(ctx, o.Errors)
+}
+
+// remembered is what generate returned when the folder was new.
+func (s *Service) remembered(name string, generate func() ([]byte, error)) ([]byte, error) {
+	file := filepath.Join(s.Dir, name)
+	content, err := os.ReadFile(file)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return content, err
+	}
+	if content, err = generate(); err != nil {
+		return nil, err
+	}
+	return content, os.WriteFile(file, content, 0o600)
+}
+
+// Serve starts candor serve and waits until it is ready.
+func (s *Service) Serve(ctx context.Context, log *os.File) error {
 	s.Server = exec.CommandContext(ctx, s.binary, "serve")
 	s.Server.Env = s.environ
-	s.Server.Stderr = o.Errors
+	s.Server.Stderr = log
 	if err := s.Server.Start(); err != nil {
 		return err
 	}
@@ -168,7 +216,7 @@ func AwaitOK(ctx context.Context, url string) error {
 	}
 }
 
-// Stop stops everything and removes its files. It ignores errors, which would only
+// Stop stops everything and removes its files, unless they are kept. It ignores errors, which would only
 // hide the figures.
 func (s *Service) Stop() {
 	if s.Server != nil && s.Server.Process != nil {
@@ -178,9 +226,13 @@ func (s *Service) Stop() {
 	if s.DB != nil {
 		_ = s.DB.Close()
 	}
-	if s.Postgres != nil {
+	if s.Postgres != nil && !s.shared {
 		_ = s.Postgres.Stop()
-		_ = os.RemoveAll(s.Postgres.Dir()) // which is elsewhere if root runs this
+		if !s.kept {
+			_ = os.RemoveAll(s.Postgres.Dir()) // which is elsewhere if root runs this
+		}
 	}
-	_ = os.RemoveAll(s.Dir)
+	if !s.kept {
+		_ = os.RemoveAll(s.Dir)
+	}
 }

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"candor/internal/statement"
+	"candor/internal/statement/statementtest"
+)
+
+const (
+	wholeSessions = 40
+	documentBytes = 500_000
+)
+
+// growthContents completes sessions as customers do, each with one document, and prints
+// what a session's content takes in each table, and the processor time for all of it.
+func (b *bench) growthContents(ctx context.Context, e *environment) error {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	receiver := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}
+	go func() { _ = receiver.Serve(listener) }() // ends with Close
+	defer func() { _ = receiver.Close() }()
+	body := fmt.Sprintf(`{"form_type":"financial_statement","customer_email":"jessica@example.com","customer_name":"Jessica Example","reference_id":"LOAN-2026","webhook_url":"http://%s/hook"}`, listener.Addr())
+	before, err := e.cpu()
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for range wholeSessions {
+		id, err := e.completeSession(ctx, body)
+		if err != nil {
+			return err
+		}
+		ids = append(ids, id)
+	}
+	all := "{" + strings.Join(ids, ",") + "}" // as PostgreSQL writes an array
+	if err := e.until(ctx, time.Minute, `
+		SELECT count(*) = $2::int * 10 FROM delivery WHERE state = 'delivered' AND session_id = ANY ($1::uuid[])`, all, wholeSessions); err != nil {
+		return err
+	}
+	after, err := e.cpu()
+	if err != nil {
+		return err
+	}
+	b.add(row{
+		what: "A session from creation to PDF and 10 webhooks", figure: fmt.Sprintf("CPU of candor %.0f ms, of PostgreSQL %.0f ms", ms(after.candor-before.candor)/wholeSessions, ms(after.postgres-before.postgres)/wholeSessions),
+		yardstick: "–", ratio: "–", target: "stated", met: true,
+	})
+	var sizes []struct {
+		Name  string  `db:"name"`
+		Rows  float64 `db:"rows"`
+		Bytes float64 `db:"bytes"`
+	}
+	const of = ` WHERE session_id = ANY ($1::uuid[])`
+	err = e.DB.Raw().SelectContext(ctx, &sizes, `
+		SELECT 'session' AS name, count(*)::float8 AS rows, sum(pg_column_size(t.*))::float8 AS bytes FROM session t WHERE id = ANY ($1::uuid[])
+		UNION ALL SELECT 'section', count(*), sum(pg_column_size(t.*)) FROM section t`+of+`
+		UNION ALL SELECT 'session_key', count(*), sum(pg_column_size(t.*)) FROM session_key t`+of+`
+		UNION ALL SELECT 'statement_pdf', count(*), sum(pg_column_size(t.*)) FROM statement_pdf t`+of+`
+		UNION ALL SELECT 'document', count(*), sum(pg_column_size(t.*)) FROM document t`+of+`
+		UNION ALL SELECT 'link_use', count(*), sum(pg_column_size(t.*)) FROM link_use t`+of+`
+		UNION ALL SELECT 'event', count(*), sum(pg_column_size(t.*)) FROM event t`+of+`
+		UNION ALL SELECT 'delivery', count(*), sum(pg_column_size(t.*)) FROM delivery t`+of+`
+		UNION ALL SELECT 'delivery_attempt', count(*), sum(pg_column_size(t.*)) FROM delivery_attempt t WHERE delivery_id IN (SELECT id FROM delivery`+of+`)
+		UNION ALL SELECT 'api_request', count(*), sum(pg_column_size(t.*)) FROM api_request t`+of, all)
+	for _, s := range sizes {
+		b.add(row{what: "Content in " + s.Name, figure: fmt.Sprintf("%.0f bytes a session", s.Bytes/wholeSessions), yardstick: fmt.Sprintf("%.1f rows", s.Rows/wholeSessions), ratio: "–", target: "stated", met: true})
+	}
+	return err
+}
+
+// completeSession creates a session and fills in its form. It returns the id as the
+// database has it.
+func (e *environment) completeSession(ctx context.Context, body string) (string, error) {
+	created, err := e.call(ctx, http.MethodPost, "/v1/sessions", body)
+	if err != nil {
+		return "", err
+	}
+	browser, err := newBrowser()
+	if err != nil {
+		return "", err
+	}
+	if _, err := fetch(ctx, browser, created.URL); err != nil {
+		return "", err
+	}
+	form := "http://" + e.Addr + "/f/" + created.ID.String() + "/"
+	post := func(section, contentType string, content io.Reader) error {
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, form+section, content)
+		if err != nil {
+			return err
+		}
+		request.Header.Set("Content-Type", contentType)
+		response, err := browser.Do(request)
+		if err != nil {
+			return err
+		}
+		_ = response.Body.Close() // only the status matters
+		if response.StatusCode != http.StatusOK {
+			return fmt.Errorf("section %s: %s", section, response.Status)
+		}
+		return nil
+	}
+	contentType, upload, err := uploaded()
+	if err != nil {
+		return "", err
+	}
+	if err := post(statement.DocumentsSection, contentType, upload); err != nil {
+		return "", err
+	}
+	for _, section := range statement.SectionNames {
+		values := statementtest.Values(section)
+		if values == nil {
+			values = url.Values{"action": {"continue"}}
+		}
+		if err := post(section, "application/x-www-form-urlencoded", strings.NewReader(values.Encode())); err != nil {
+			return "", err
+		}
+	}
+	return created.ID.UUID.String(), nil
+}
+
+// uploaded is a form with one document.
+func uploaded() (contentType string, body io.Reader, err error) {
+	var out bytes.Buffer
+	w := multipart.NewWriter(&out)
+	for field, value := range map[string]string{"category": "tax_return", "action": "upload"} {
+		if err := w.WriteField(field, value); err != nil {
+			return "", nil, err
+		}
+	}
+	part, err := w.CreateFormFile("file", "return.pdf")
+	if err != nil {
+		return "", nil, err
+	}
+	if _, err := part.Write(append([]byte("%PDF-1.7\n"), make([]byte, documentBytes)...)); err != nil {
+		return "", nil, err
+	}
+	return w.FormDataContentType(), &out, w.Close()
+}
