@@ -1,7 +1,7 @@
 #!/bin/bash
 # Installs the packages on a bare Debian, booted with its own systemd in a container of
 # systemd-nspawn, as an operator would: install, settings, start, upgrade, remove, purge.
-# Then it unpacks the rpm, builds and runs the image, and reads compose.yaml. Needs root
+# Then it installs the rpm there, builds and runs the image, and reads compose.yaml. Needs root
 # on Debian, and the network for Debian's packages. It prints sizes and times, and stops
 # at the first thing that is wrong.
 set -euo pipefail
@@ -174,6 +174,7 @@ served
 	while [ -e "$work/asking" ]; do
 		curl -fsS --max-time 30 "http://127.0.0.1:$web_port/v1/sessions/$session" -H "Authorization: Bearer $api_key" >/dev/null || { echo "request $asked was refused" >"$work/refused"; break; }
 		asked=$((asked + 1))
+		sleep 0.2 # within the rate limit
 	done
 	echo "$asked requests during two restarts, none refused" >"$work/asked"
 ) &
@@ -218,6 +219,7 @@ processes=()
 if in_image health >"$log" 2>&1; then fail "the health check of a stopped service succeeds"; fi
 
 step "remove and purge"
+cp "$env_file" "$work/candor.env"
 quietly in_debian apt-get remove -y candor
 [ "$(in_debian systemctl is-active candor candor.socket 2>&1 | sort -u)" = inactive ] || fail "removing leaves the service running"
 [ ! -e "$debian/usr/bin/candor" ] && [ ! -e "$debian$unit" ] || fail "removing leaves the program"
@@ -238,6 +240,18 @@ cmp "$work/rpm/usr/lib/candor/candor" "dist/candor_linux_${arch}_"*/candor
 rpm -qp --queryformat '[%{FILEMODES:perms} %{FILEUSERNAME} %{FILEGROUPNAME} %{FILENAMES}\n]' "$rpm" >"$log"
 grep -q '^-rw-r----- root candor /etc/candor/candor.env$' "$log" || fail "the mode of the rpm's settings is wrong"
 [ -e "$work/rpm/usr/lib/systemd/system/candor.service" ] || fail "the rpm has no unit"
+quietly in_debian apt-get install -y --no-install-recommends rpm
+cp "$rpm" "$debian/root/candor.rpm"
+cp "$work/candor.env" "$debian/root/candor.env"
+since=$(date '+%F %T')
+quietly in_debian rpm --install --nodeps /root/candor.rpm # its database of packages is empty
+quietly in_debian cp /root/candor.env /etc/candor/candor.env # keeps mode and owner
+quietly in_debian systemctl enable --now candor
+served
+curl -fsS "http://localhost:$port/v1/sessions/$session" -H "Authorization: Bearer $api_key" | grep -q "$session" || fail "the session is gone"
+quietly in_debian rpm --erase --nodeps candor
+[ "$(in_debian systemctl is-active candor candor.socket 2>&1 | sort -u)" = inactive ] || fail "erasing leaves the service running"
+[ ! -e "$debian/usr/bin/candor" ] || fail "erasing leaves the program"
 
 step "compose.yaml"
 quietly "$(go tool -modfile=tools/release.mod -n github.com/compose-spec/compose-go/v2/cmd)" -no-interpolation compose.yaml

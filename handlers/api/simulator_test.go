@@ -247,44 +247,6 @@ func TestSimulateAtCreation(t *testing.T) {
 	}
 }
 
-// A form that completes a section locks its counter before the account's event numbers.
-// An advance, which takes both for many sections, must not hold the numbers while it
-// waits for a counter.
-func TestSimulatorAndFormsDontDeadlock(t *testing.T) {
-	t.Parallel()
-	h := harness.New(t)
-	other := h.NewSession(h.TestScope(), domain.NewSession{})
-	h.Open(other.ID)
-	tx, err := h.DB.Raw().BeginTxx(h.Context(), nil)
-	h.OK(err)
-	defer tx.Rollback()
-	_, err = tx.Exec(`
-		INSERT INTO form_count AS c (account_id, livemode, day, section)
-		SELECT account_id, livemode, (created_at AT TIME ZONE 'Australia/Sydney')::date, 'assets' FROM session WHERE id = $1
-		ON CONFLICT (account_id, livemode, day, section) DO UPDATE SET reached = c.reached`, other.ID)
-	h.OK(err)
-	created := make(chan int, 1)
-	go func() {
-		created <- h.Post("/sessions", strings.Replace(harness.ValidBody, "{", `{"simulate": "completed", `, 1)).Code
-	}()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for waits := false; !waits; <-tick.C {
-		if h.Context().Err() != nil || len(created) > 0 {
-			t.Fatal("the simulated session doesn't wait for the counter")
-		}
-		h.OK(h.DB.Raw().Get(&waits, `SELECT EXISTS (SELECT FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE NOT l.granted AND a.datname = current_database())`))
-	}
-	_, err = tx.Exec(`SET LOCAL lock_timeout = '10s'`)
-	h.OK(err)
-	_, err = tx.Exec(`INSERT INTO event_sequence AS s (account_id, livemode, last) VALUES ($1, false, 0) ON CONFLICT (account_id, livemode) DO UPDATE SET last = s.last`, h.Account.AccountID)
-	h.OK(err)
-	h.OK(tx.Commit())
-	if code := <-created; code != http.StatusCreated {
-		t.Errorf("the simulated session got %d", code)
-	}
-}
-
 // TestSimulatedStatementsAreWhole completes many sessions, with other made-up
 // customers each.
 func TestSimulatedStatementsAreWhole(t *testing.T) {

@@ -33,6 +33,8 @@ type check struct {
 	documents int                      // that were compared
 	pdfs      int
 	answers   int // that were compared
+	right     int // checks of candor verify
+	wrong     int
 	failed    int // deliveries that had failed for good and were sent again
 }
 
@@ -431,5 +433,7 @@ func (c *check) verify() (lines string) {
 	if err != nil {
 		c.ledger.violate("checks of candor verify that failed", string(out))
 	}
-	return string(out)
+	lines = "\n" + string(out)
+	c.right, c.wrong = strings.Count(lines, "\nok "), strings.Count(lines, "\nWRONG ")
+	return lines
 }

@@ -45,7 +45,7 @@ func (s *soak) report(c *check, seed uint64, errors []logLine) {
 		row("**"+strings.ToUpper(must[0][:1])+must[0][1:]+"**", "**", l.take(must[1:]), "**")
 	}
 	row("Answers compared", c.answers)
-	row("Checks of `candor verify`", "all passed")
+	row("Checks of `candor verify`, right; wrong", c.right, "; ", c.wrong)
 	row("From a fault's end to the next acknowledged change, p50 / p99 / longest", spread(s.acks.times, f.ends))
 	row("From a fault's end to the next webhook, p50 / p99 / longest", spread(r.times, f.ends))
 	row("From the last fault's end until nothing was left to do", s.drained.Round(time.Second))
