@@ -67,20 +67,6 @@ func (q *Queries) sumProgress(ctx context.Context, f *domain.Funnel, scope domai
 	return wrap(err, "sum progress")
 }
 
-// LockFunnel locks a session's counters of sections, in the order of names. Who
-// completes several sections in one transaction calls it before its first event: a form
-// locks one section's counter and then its account's event numbers.
-func (tx *Tx) LockFunnel(ctx context.Context, id domain.SessionID, names []string) error {
-	_, err := tx.exec(ctx, `
-		INSERT INTO form_count AS c (account_id, livemode, day, section)
-		SELECT s.account_id, s.livemode, (s.created_at AT TIME ZONE a.time_zone)::date, n.name
-		FROM session s JOIN account a ON a.id = s.account_id, unnest($2::text[]) WITH ORDINALITY AS n (name, number)
-		WHERE s.id = $1
-		ORDER BY n.number
-		ON CONFLICT (account_id, livemode, day, section) DO UPDATE SET reached = c.reached`, id, pq.Array(names))
-	return wrap(err, "lock counters of sections")
-}
-
 // CompletionTimes returns how long the scope's sessions that were created from
 // the first to the last date, both inclusive, of the account's zone took from
 // creation to completion.

@@ -114,15 +114,11 @@ func (r *run) fillIn(ctx context.Context, session *domain.Session) error {
 	if err != nil {
 		return err
 	}
-	names := statement.SectionNames[:r.to.sections()]
-	if err := r.tx.LockFunnel(ctx, session.ID, names); err != nil {
-		return err
-	}
 	customer := newCustomer(session, r.now)
 	if err := r.forms.Open(ctx, state, customer.visitor); err != nil {
 		return err
 	}
-	for _, name := range names {
+	for _, name := range statement.SectionNames[:r.to.sections()] {
 		if state, err = r.forms.Get(ctx, session.ID); err != nil {
 			return err
 		}
