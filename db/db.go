@@ -167,17 +167,9 @@ func parseDSN(dsn string) (pq.Config, error) {
 // can change the connection: of 2,400 results 1,914 were those of other clients'
 // statements, without an error.
 func newConnector(dsn string, pooler bool) (driver.Connector, error) {
-	cfg, err := connectorConfig(dsn, pooler)
-	if err != nil {
-		return nil, err
-	}
-	return connectorOf(cfg)
-}
-
-func connectorConfig(dsn string, pooler bool) (pq.Config, error) {
 	cfg, err := parseDSN(dsn)
 	if err != nil {
-		return pq.Config{}, err
+		return nil, err
 	}
 	cfg.BinaryParameters = cfg.BinaryParameters || pooler
 	if cfg.Runtime == nil {
@@ -186,10 +178,6 @@ func connectorConfig(dsn string, pooler bool) (pq.Config, error) {
 	if _, ok := cfg.Runtime["timezone"]; !ok {
 		cfg.Runtime["timezone"] = "UTC"
 	}
-	return cfg, nil
-}
-
-func connectorOf(cfg pq.Config) (driver.Connector, error) {
 	connector, err := pq.NewConnectorConfig(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("db: the database's connection settings are not valid: %w", err)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
+	"database/sql/driver"
 	"embed"
 	"encoding/hex"
 	"errors"
@@ -53,10 +54,7 @@ func Migrate(ctx context.Context, dsn string) error {
 	}
 	defer unlock()
 
-	hasty, err := hastyPool(dsn)
-	if err != nil {
-		return err
-	}
+	hasty := openPool(hastyConnector{connector}, 2)
 	defer hasty.Close()
 	if err := migrateOurs(ctx, patient, hasty); err != nil {
 		return fmt.Errorf("db: migrate: %w", err)
@@ -75,18 +73,23 @@ func Migrate(ctx context.Context, dsn string) error {
 	return nil
 }
 
-// hastyPool is a pool whose statements wait for a lock for tableLockWait at most.
-func hastyPool(dsn string) (*sql.DB, error) {
-	cfg, err := connectorConfig(dsn, false)
+// A hastyConnector gives connections whose statements wait for a lock for tableLockWait
+// at most. It sets that by a statement: poolers refuse connections that ask for it.
+type hastyConnector struct{ driver.Connector }
+
+func (c hastyConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	cfg.Runtime["lock_timeout"] = tableLockWait
-	connector, err := connectorOf(cfg)
-	if err != nil {
-		return nil, err
+	execer, ok := conn.(driver.ExecerContext)
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("db: a %T runs no statement", conn), conn.Close())
 	}
-	return openPool(connector, 2), nil
+	if _, err := execer.ExecContext(ctx, "SET lock_timeout = '"+tableLockWait+"'", nil); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
 }
 
 // migrateOurs runs the migrations that the database has not had. One without a
