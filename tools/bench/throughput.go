@@ -35,8 +35,8 @@ func (b *bench) throughput(ctx context.Context, e *environment) error {
 		status  int
 		least   float64 // of pgbench's rate
 	}{
-		{"POST /v1/sessions", harness.Request("POST", e.Addr, "/v1/sessions", body, auth), http.StatusCreated, 0.45},
-		{"GET /v1/sessions/:id", harness.Request("GET", e.Addr, "/v1/sessions/"+id.String(), "", auth), http.StatusOK, 0.20},
+		{"POST /v1/sessions", harness.Request("POST", e.Addr, "/v1/sessions", body, auth), http.StatusCreated, 0.60},
+		{"GET /v1/sessions/:id", harness.Request("GET", e.Addr, "/v1/sessions/"+id.String(), "", auth), http.StatusOK, 0.30},
 	} {
 		for _, clients := range []int{8, 32} {
 			if err := b.compare(ctx, e, load.name, scripts[load.name], clients, load.request, load.status, load.least); err != nil {
