@@ -81,7 +81,7 @@ vet: $(FRONT)
 .PHONY: lint
 lint: $(FRONT) ## Run the linters
 	$(SETUP) go
-	$(TOOL) golangci-lint run
+	$(TOOL) golangci-lint run --build-tags upgrade
 
 .PHONY: check-s3
 check-s3: $(FRONT) bin/versitygw ## Run the tests of documents on an S3 service, versitygw
@@ -93,7 +93,7 @@ check-s3: $(FRONT) bin/versitygw ## Run the tests of documents on an S3 service,
 check-upgrade: $(FRONT) ## Upgrade the previous release to this one under traffic, go back and upgrade again; FOR=1m for longer phases
 	$(SETUP) go node postgres
 	@previous=$$(sh scripts/build-previous.sh) && \
-	go test -count=1 -timeout 0 -v ./tools/upgrade -previous="$$previous" -for=$(or $(FOR),8s)
+	go test -tags upgrade -count=1 -timeout 0 -v ./tools/upgrade -previous="$$previous" -for=$(or $(FOR),8s)
 
 .PHONY: check-htmx
 check-htmx: $(FRONT) ## Check for attributes and values that htmx doesn't know
@@ -124,10 +124,8 @@ bench: build ## Run the benchmarks, each with its reference
 	@go test ./views/pdf -run '^$$' -bench Render -cpu 1
 
 .PHONY: bench-rivals
-bench-rivals: build ## Measure POST and GET beside PocketBase in the same run
+bench-rivals: build bin/pocketbase ## Measure POST and GET beside PocketBase in the same run
 	$(SETUP) postgres
-	@[ -x bin/pocketbase ] || echo "Building PocketBase; the first time takes a few minutes" >&2
-	@go build -modfile=tools/pocketbase.mod -o bin/pocketbase github.com/pocketbase/pocketbase/examples/base
 	@go run ./tools/bench -only rivals
 
 .PHONY: attack
@@ -167,7 +165,8 @@ clean: ## Remove build results; .data, the development data, stays
 	rm -rf bin dist artifacts node_modules tools/openapi/node_modules tools/openapi/generated tools/openapi/goclient/generated
 	find static/dist -type f ! -name .gitkeep -exec rm -f {} +
 
-# An S3 service and a proxy that makes networks worse, which only tests need.
+# What only tests and benchmarks need: an S3 service, a proxy that makes networks worse,
+# and a program to compare with.
 bin/versitygw: tools/s3.mod
 	$(SETUP) go
 	@echo "Building versitygw; the first time takes a few minutes" >&2
@@ -175,6 +174,10 @@ bin/versitygw: tools/s3.mod
 bin/toxiproxy-server: tools/toxiproxy.mod
 	$(SETUP) go
 	@go build -modfile=tools/toxiproxy.mod -o $@ github.com/Shopify/toxiproxy/v2/cmd/server
+bin/pocketbase: tools/pocketbase.mod
+	$(SETUP) go
+	@echo "Building PocketBase; the first time takes a few minutes" >&2
+	@go build -modfile=tools/pocketbase.mod -o $@ github.com/pocketbase/pocketbase/examples/base
 
 # npm writes this file after a complete install.
 node_modules/.package-lock.json: package.json package-lock.json

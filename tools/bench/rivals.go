@@ -58,17 +58,16 @@ type subject struct {
 // with the same fields, in turn, with the same client. PocketBase runs with its own
 // defaults. make bench-rivals builds it.
 func (b *bench) rivals(ctx context.Context, e *environment) error {
-	const session = `{"form_type":"financial_statement","customer_email":"jessica@example.com","customer_name":"Jessica Example","reference_id":"LOAN-2026-001","metadata":{"branch":"12"}}`
 	p, err := startPocketBase(ctx, filepath.Join(e.Dir, "pocketbase"))
 	if err != nil {
 		return err
 	}
 	defer p.stop()
-	record, err := p.create(ctx, session)
+	record, err := p.create(ctx, newSession)
 	if err != nil {
 		return err
 	}
-	id, err := e.createSession(ctx, session)
+	id, err := e.createSession(ctx, newSession)
 	if err != nil {
 		return err
 	}
@@ -80,8 +79,8 @@ func (b *bench) rivals(ctx context.Context, e *environment) error {
 		least         float64
 	}{
 		{"POST /v1/sessions",
-			subject{addr: e.Addr, request: harness.Request("POST", e.Addr, "/v1/sessions", session, auth), status: http.StatusCreated, used: e.cpuTime},
-			subject{addr: p.addr, request: harness.Request("POST", p.addr, recordsPath, session), status: http.StatusOK, used: used}, 1.5},
+			subject{addr: e.Addr, request: harness.Request("POST", e.Addr, "/v1/sessions", newSession, auth), status: http.StatusCreated, used: e.cpuTime},
+			subject{addr: p.addr, request: harness.Request("POST", p.addr, recordsPath, newSession), status: http.StatusOK, used: used}, 1.5},
 		{"GET /v1/sessions/:id",
 			subject{addr: e.Addr, request: harness.Request("GET", e.Addr, "/v1/sessions/"+id.String(), "", auth), status: http.StatusOK, used: e.cpuTime},
 			subject{addr: p.addr, request: harness.Request("GET", p.addr, recordsPath+"/"+record, ""), status: http.StatusOK, used: used}, 3},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -12,19 +11,20 @@ import (
 	"regexp"
 	"runtime"
 	"strconv"
-	"strings"
 	"time"
 
 	"candor/internal/domain"
 	"candor/tools/harness"
 )
 
+// newSession is the body of the request that creates a session.
+const newSession = `{"form_type":"financial_statement","customer_email":"jessica@example.com","customer_name":"Jessica Example","reference_id":"LOAN-2026-001","metadata":{"branch":"12"}}`
+
 // throughput compares POST /sessions and GET /sessions/:id over HTTP with pgbench
 // running the same statements on the same database.
 func (b *bench) throughput(ctx context.Context, e *environment) error {
-	const body = `{"form_type":"financial_statement","customer_email":"jessica@example.com","customer_name":"Jessica Example","reference_id":"LOAN-2026-001","metadata":{"branch":"12"}}`
 	auth := "Authorization: Bearer " + e.Account.TestKey
-	id, err := e.createSession(ctx, body)
+	id, err := e.createSession(ctx, newSession)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (b *bench) throughput(ctx context.Context, e *environment) error {
 		status  int
 		least   float64 // of pgbench's rate
 	}{
-		{"POST /v1/sessions", harness.Request("POST", e.Addr, "/v1/sessions", body, auth), http.StatusCreated, 0.60},
+		{"POST /v1/sessions", harness.Request("POST", e.Addr, "/v1/sessions", newSession, auth), http.StatusCreated, 0.60},
 		{"GET /v1/sessions/:id", harness.Request("GET", e.Addr, "/v1/sessions/"+id.String(), "", auth), http.StatusOK, 0.30},
 	} {
 		for _, clients := range []int{8, 32} {
@@ -124,23 +124,8 @@ type session struct {
 }
 
 func (e *environment) call(ctx context.Context, method, path, body string) (*session, error) {
-	request, err := http.NewRequestWithContext(ctx, method, "http://"+e.Addr+path, strings.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	request.Header.Set("Authorization", "Bearer "+e.Account.TestKey)
-	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode >= http.StatusBadRequest {
-		return nil, fmt.Errorf("%s %s: %s: %s: %w", method, path, response.Status, text, err)
-	}
 	var out session
-	return &out, json.Unmarshal(text, &out)
+	return &out, exchange(ctx, method, "http://"+e.Addr+path, e.Account.TestKey, json.RawMessage(body), &out)
 }
 
 // scripts are the statements of each request, for pgbench: the look-up of the key,

@@ -58,7 +58,9 @@ type Service struct {
 type Account struct {
 	AccountID         string `json:"account_id"`
 	TestKey           string `json:"test_key"`
+	LiveKey           string `json:"live_key"`
 	TestWebhookSecret string `json:"test_webhook_secret"`
+	LiveWebhookSecret string `json:"live_webhook_secret"`
 	Email             string `json:"email"`
 	Password          string `json:"password"`
 }

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"candor/tools/harness"
 )
 
 const (
@@ -143,7 +145,7 @@ func persist(ctx context.Context, l *ledger, what string, done func() bool) bool
 type partner struct {
 	*browser
 	index   int
-	account account
+	account harness.Account
 	company string // the account's name
 	live    bool
 	hooks   []string // addresses of the receivers

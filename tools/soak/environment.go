@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"candor/internal/platform/keyring"
+	"candor/tools/harness"
 )
 
 const (
@@ -223,18 +224,7 @@ func (e *environment) serving(ctx context.Context) error {
 	return nil
 }
 
-// account is what candor account create prints.
-type account struct {
-	AccountID         string `json:"account_id"`
-	TestKey           string `json:"test_key"`
-	LiveKey           string `json:"live_key"`
-	TestWebhookSecret string `json:"test_webhook_secret"`
-	LiveWebhookSecret string `json:"live_webhook_secret"`
-	Email             string `json:"email"`
-	Password          string `json:"password"`
-}
-
-func (e *environment) createAccount(name string) (a account, err error) {
+func (e *environment) createAccount(name string) (a harness.Account, err error) {
 	out, err := e.command("account", "create", "--name", name, "--email", "owner@"+name+".example", "--plan", "enterprise", "--json").Output()
 	if err != nil {
 		return a, fmt.Errorf("candor account create: %w: %s", err, stderrOf(err))

@@ -78,21 +78,6 @@ func query(s *Server, database, sql string) (string, error) {
 	return out, conn.QueryRow(ctx, sql).Scan(&out)
 }
 
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-ctx.Done():
-			t.Fatalf("never happened: %s", what)
-		case <-tick.C:
-		}
-	}
-}
-
 func answers(s *Server) bool {
 	_, err := query(s, "postgres", "SELECT 'x'")
 	return err == nil
@@ -409,7 +394,7 @@ func TestDetachedOutlivesItsStarterAndStopsWhenIdle(t *testing.T) {
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the idle server stops", func() bool {
+	testkit.Await(t, "never happened: the idle server stops", func() bool {
 		_, err := os.Stat(filepath.Join(s.place.data(), "postmaster.pid"))
 		return errors.Is(err, os.ErrNotExist)
 	})

@@ -189,7 +189,7 @@ func TestRedisThatEnds(t *testing.T) {
 		}
 		fail.end()
 		for _, p := range []*process{one, two} {
-			await(t, "the limits are shared", p.shared.Load)
+			testkit.Await(t, "never: the limits are shared", p.shared.Load)
 		}
 		if total := take(a, name+" again", 150) + take(b, name+" again", 150); total < 200 || total > 215 {
 			t.Errorf("%s and back: %d are allowed by both, want 200", name, total)
@@ -212,22 +212,9 @@ func TestRedisThatIsntThere(t *testing.T) {
 	if q := p.limiter(t, d30).Take("a", start); !q.Allowed || q.Remaining != 100 || p.shared.Load() {
 		t.Errorf("%+v", q)
 	}
-	await(t, "a warning", func() bool { return strings.Contains(p.logs.String(), "level=WARN") })
+	testkit.Await(t, "never: a warning", func() bool { return strings.Contains(p.logs.String(), "level=WARN") })
 	if strings.Contains(p.logs.String(), "hidden") {
 		t.Errorf("the log has the password:\n%s", p.logs.String())
-	}
-}
-
-// await polls until ok.
-func await(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.After(time.Minute)
-	for !ok() {
-		select {
-		case <-deadline:
-			t.Fatalf("never: %s", what)
-		case <-time.After(10 * time.Millisecond):
-		}
 	}
 }
 

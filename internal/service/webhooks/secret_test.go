@@ -120,23 +120,9 @@ func (r *rotation) during() {
 	for i, c := range r.attempts {
 		before[i] = c.n.Load()
 	}
-	r.eventually("attempts of both workers", func() bool {
+	testkit.Await(r, "waited in vain: attempts of both workers", func() bool {
 		return r.attempts[0].n.Load() >= before[0]+3 && r.attempts[1].n.Load() >= before[1]+3
 	})
-}
-
-func (b *fixture) eventually(what string, check func() bool) {
-	b.Helper()
-	deadline, tick := time.NewTimer(20*time.Second), time.NewTicker(5*time.Millisecond)
-	defer deadline.Stop()
-	defer tick.Stop()
-	for !check() {
-		select {
-		case <-deadline.C:
-			b.Fatalf("waited in vain: %s", what)
-		case <-tick.C:
-		}
-	}
 }
 
 // change makes a change and records the phase it begins.
@@ -194,7 +180,7 @@ func TestSecretsRotateWithoutAWrongSignature(t *testing.T) {
 	})
 	stop()
 	r.OK(<-sent)
-	r.eventually("all deliveries", func() bool { return r.Count("SELECT count(*) FROM delivery WHERE state <> 'delivered'") == 0 })
+	testkit.Await(r, "waited in vain: all deliveries", func() bool { return r.Count("SELECT count(*) FROM delivery WHERE state <> 'delivered'") == 0 })
 	r.check([]string{old, fresh, r.Account.LiveWebhookSecret})
 }
 
@@ -408,7 +394,7 @@ func TestNextSecretIsShownWhenTheWaitIsCut(t *testing.T) {
 		secret, err = b.Webhooks.CreateNextSecret(ctx, b.Test(), servicetest.Someone)
 		cut <- err
 	}()
-	b.eventually("the next secret", func() bool {
+	testkit.Await(b, "waited in vain: the next secret", func() bool {
 		state, err := b.Webhooks.Secrets(b.Ctx, b.Test())
 		return err == nil && state.NextSince != nil
 	})

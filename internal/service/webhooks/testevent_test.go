@@ -15,6 +15,7 @@ import (
 	"candor/internal/platform/ratelimit"
 	"candor/internal/service/accounts"
 	"candor/internal/service/webhooks"
+	"candor/internal/testkit"
 	"candor/internal/testkit/servicetest"
 	"candor/internal/webhook"
 )
@@ -210,7 +211,7 @@ func TestTestEventIsLimited(t *testing.T) {
 			}
 		})
 	}
-	b.eventually("two under way", func() bool { return len(hook.calls()) == 2 })
+	testkit.Await(b, "waited in vain: two under way", func() bool { return len(hook.calls()) == 2 })
 	for range 20 { // refused ones don't count
 		b.Code("a third at once", send("/"), domain.CodeRateLimitExceeded)
 	}
