@@ -222,3 +222,43 @@ func TestTimeZonesAreKnownToPostgres(t *testing.T) {
 		t.Error("a zone that PostgreSQL doesn't know was stored")
 	}
 }
+
+// Keys and sessions that are asked for at the same time are found together, and nobody
+// gets another's: not a session of another account or mode, nor anything by an unknown key.
+func TestPrincipalAndSessionAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	type caller struct {
+		hash    [sha256.Size]byte
+		key     domain.KeyID
+		session domain.SessionID
+	}
+	var callers []caller
+	for i := range 6 {
+		scope := domain.Scope{AccountID: s.newScope("Lender").AccountID, Livemode: i%2 == 0}
+		key, text := domain.NewAPIKey(scope, "key", start)
+		s.tx(func(tx *db.Tx) error { return tx.InsertAPIKey(s.ctx, &key) })
+		callers = append(callers, caller{sha256.Sum256([]byte(text)), key.ID, s.session(scope, start).ID})
+	}
+	var asking sync.WaitGroup
+	for i := range 300 {
+		asking.Go(func() {
+			mine, other := callers[i%6], callers[(i+1+i%5)%6]
+			got, session, err := s.PrincipalAndSession(s.ctx, mine.hash[:], start, mine.session)
+			if err != nil || got.KeyID != mine.key || session.ID != mine.session || session.Scope() != got.Scope {
+				t.Errorf("own session: %v, %v, %v", got, session, err)
+			}
+			if _, _, err := s.PrincipalAndSession(s.ctx, mine.hash[:], start, other.session); !errors.Is(err, db.ErrNotFound) {
+				t.Errorf("another account's session: %v", err)
+			}
+			if _, _, err := s.PrincipalAndSession(s.ctx, make([]byte, sha256.Size), start, mine.session); !errors.Is(err, db.ErrNotFound) {
+				t.Errorf("unknown key: %v", err)
+			}
+		})
+	}
+	asking.Wait()
+	s.tx(func(tx *db.Tx) error { return tx.DeleteAPIKey(s.ctx, callers[0].key, start) })
+	if got, _, err := s.PrincipalAndSession(s.ctx, callers[0].hash[:], start, callers[0].session); err != nil || !got.Ended {
+		t.Errorf("deleted key: %v, %v", got, err)
+	}
+}

@@ -49,6 +49,8 @@ type DB struct {
 	pool       *sqlx.DB
 	announcers *announcers
 	listener   *listener
+
+	gathered *gatherer[keyAndSession, keyAndSessionRow]
 }
 
 // Tx is a transaction, given to the function passed to DB.InTx or DB.OneStatement.
@@ -80,7 +82,7 @@ func Open(ctx context.Context, dsn string, opts Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	pool := openPool(newPoolConnector(connector, opts.StatementCache), opts.MaxOpenConns)
+	pool := openPool(newPoolConnector(connector, opts.StatementCache, opts.DirectURL != ""), opts.MaxOpenConns)
 	if err := pool.PingContext(ctx); err != nil {
 		_ = pool.Close() // the ping's error is the one to tell
 		return nil, fmt.Errorf("db: connect to PostgreSQL: %w", err)
@@ -90,11 +92,15 @@ func Open(ctx context.Context, dsn string, opts Options) (*DB, error) {
 
 func newDB(pool *sqlx.DB, direct string) *DB {
 	q := Queries{on: pool}
-	return &DB{Queries: q, pool: pool, announcers: newAnnouncers(&q), listener: newListener(direct)}
+	return &DB{
+		Queries: q, pool: pool, announcers: newAnnouncers(&q), listener: newListener(direct),
+		gathered: newGatherer(q.keysAndSessions),
+	}
 }
 
 // Close closes all connections.
 func (d *DB) Close() error {
+	d.gathered.close()
 	d.listener.close()
 	d.announcers.close()
 	return d.pool.Close()

@@ -249,3 +249,21 @@ func TestReadable(t *testing.T) {
 		t.Errorf("a bad connection string: %v, want an error without the password", err)
 	}
 }
+
+// No plan has helpers, however cheap PostgreSQL takes them for.
+func TestNoParallelPlans(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	var plan string
+	s.tx(func(tx *db.Tx) error {
+		for _, setting := range []string{"parallel_setup_cost", "parallel_tuple_cost", "min_parallel_table_scan_size"} {
+			if _, err := tx.Raw().ExecContext(s.ctx, "SET LOCAL "+setting+" = 0"); err != nil {
+				return err
+			}
+		}
+		return tx.Raw().GetContext(s.ctx, &plan, "EXPLAIN (FORMAT json) SELECT count(*) FROM pg_attribute")
+	})
+	if strings.Contains(plan, "Gather") {
+		t.Errorf("a plan with helpers: %s", plan)
+	}
+}

@@ -80,10 +80,10 @@ func fill(s *store) {
 	neighbour := s.newScope("Neighbour")
 	for scope, n := range map[domain.Scope]int{s.scope: manySessions, neighbour: manySessions / 10} {
 		_, err := s.Raw().ExecContext(s.ctx, `
-			INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, reference_id, metadata, created_at, expires_at, completed_at)
+			INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, reference_id, metadata, created_at, expires_at, completed_at, erased_at)
 			SELECT gen_random_uuid(), $1, false, status, 'financial_statement', 'customer' || n || '@example.com',
 				CASE WHEN n % 3 > 0 THEN 'REF ' || n END, '{}', created, CASE WHEN n <= $4 THEN $3 ELSE $3 + interval '30 days' END,
-				CASE WHEN status = 'completed' THEN created + interval '1 hour' END
+				CASE WHEN status = 'completed' THEN created + interval '1 hour' END, CASE WHEN status = 'completed' AND created < $3 - interval '80 days' THEN $3 END
 			FROM (SELECT n, $3::timestamptz - interval '2 years' * n / $2 AS created,
 				CASE WHEN n <= $4 THEN 'in_progress' WHEN n % 20 < 12 THEN 'completed' WHEN n % 20 < 16 THEN 'expired' WHEN n % 20 < 17 THEN 'cancelled'
 					WHEN n % 20 < 19 THEN 'in_progress' ELSE 'pending' END AS status
@@ -91,7 +91,8 @@ func fill(s *store) {
 			scope.AccountID, n, start, manyOverdue)
 		s.ok(err)
 	}
-	_, err := s.Raw().ExecContext(s.ctx, "UPDATE account SET answer_days = 90")
+	hasty := s.newScope("Hasty") // keeps files for 30 days, beside others who keep them for 90
+	_, err := s.Raw().ExecContext(s.ctx, "UPDATE account SET answer_days = 90, retention_days = CASE id WHEN $1 THEN 30 ELSE 90 END", hasty.AccountID)
 	s.ok(err)
 	_, err = s.Raw().ExecContext(s.ctx, "ANALYZE")
 	s.ok(err)

@@ -8,9 +8,11 @@ import (
 )
 
 // retained are the sessions whose account, a, still keeps something of a kind,
-// with the time from which its days count. Each has an index that begins so.
+// with the time from which its days count. Each has an index of the account and that
+// time, of which the first is spelled differently (ADR 23): else that of all accounts'
+// ends is chosen, which leads through what others keep for longer.
 var retained = map[domain.RetentionKind]struct{ sessions, end, days sqlText }{
-	domain.FileRetention:        {"status = 'completed' AND erased_at IS NULL", "completed_at", "a.retention_days"},
+	domain.FileRetention:        {`status COLLATE "C" = 'completed' AND erased_at IS NULL`, "completed_at", "a.retention_days"},
 	domain.UnsubmittedRetention: {"status IN ('expired', 'cancelled') AND data_erased_at IS NULL", "coalesce(cancelled_at, expires_at)", "a.unsubmitted_days"},
 	domain.AnswerRetention:      {"status = 'completed' AND data_erased_at IS NULL", "completed_at", "nullif(a.answer_days, 0)"},
 }

@@ -1114,6 +1114,8 @@ CREATE INDEX session_expired_idx ON public.session USING btree (expires_at, id) 
 
 CREATE INDEX session_expiring_idx ON public.session USING btree (expires_at) WHERE (status = ANY (ARRAY['pending'::text, 'in_progress'::text]));
 
+CREATE INDEX session_files_idx ON public.session USING btree (account_id, completed_at) WHERE (((status COLLATE "C") = 'completed'::text) AND (erased_at IS NULL));
+
 CREATE INDEX session_kept_idx ON public.session USING btree (account_id, completed_at) WHERE ((status = 'completed'::text) AND (erased_at IS NULL));
 
 CREATE INDEX session_list_idx ON public.session USING btree (account_id, livemode, created_at DESC, id DESC);

@@ -115,12 +115,7 @@ func (g *grown) fill(ctx context.Context, n int) error {
 		if g.n, err = strconv.Atoi(string(text)); err != nil {
 			return err
 		}
-		for _, statement := range []string{"ALTER SYSTEM RESET ALL", "SELECT pg_reload_conf()"} { // of a run that was interrupted
-			if _, err := g.small.DB.Raw().ExecContext(ctx, statement); err != nil {
-				return err
-			}
-		}
-		return nil
+		return g.operate(ctx)
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -143,14 +138,22 @@ func (g *grown) fill(ctx context.Context, n int) error {
 		return err
 	}
 	fmt.Fprintf(os.Stderr, "filled in %s\n", time.Since(began).Round(time.Second))
-	if _, err := g.small.DB.Raw().ExecContext(ctx, "ALTER SYSTEM RESET ALL"); err != nil {
-		return err
-	}
-	if err := g.restart(ctx); err != nil {
+	if err := g.operate(ctx); err != nil {
 		return err
 	}
 	g.n = n
 	return os.WriteFile(done, []byte(strconv.Itoa(n)), 0o600)
+}
+
+// operate restarts PostgreSQL with its own settings instead of those of a fill, but for
+// its memory, a fifth of the machine's, as operators set it.
+func (g *grown) operate(ctx context.Context) error {
+	for _, statement := range []string{"ALTER SYSTEM RESET ALL", "ALTER SYSTEM SET shared_buffers = '4GB'"} {
+		if _, err := g.small.DB.Raw().ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return g.restart(ctx)
 }
 
 // restart restarts PostgreSQL for settings that need it.
