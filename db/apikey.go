@@ -226,7 +226,7 @@ type keyAndSessionRow struct {
 
 // selectKeysAndSessions is put together once: for each request it would take 5 % of its time.
 // The arrays stand in statements of their own, so that their lengths aren't known to a
-// plan: else PostgreSQL would plan each statement anew. LATERAL keeps both look-ups
+// plan: else PostgreSQL would plan each statement again. LATERAL keeps both look-ups
 // by their unique index, also in a plan that was made while there were few sessions.
 var selectKeysAndSessions = `
 	SELECT place, found.*
@@ -243,11 +243,11 @@ func (q *Queries) keysAndSessions(ctx context.Context, asked []keyAndSession) ([
 	for i, one := range asked {
 		hashes[i], ids[i] = one.hash, one.id.UUID.String()
 	}
-	var rows []keyAndSessionRow
+	rows := make([]*keyAndSessionRow, 0, len(asked)) // no copies, and no one keeps those of others
 	err := q.all(ctx, &rows, selectKeysAndSessions, hashes, ids)
 	answers := make([]*keyAndSessionRow, len(asked))
-	for i := range rows {
-		answers[rows[i].Place-1] = &rows[i]
+	for _, row := range rows {
+		answers[row.Place-1] = row
 	}
 	return answers, err
 }
