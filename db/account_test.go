@@ -223,7 +223,7 @@ func TestTimeZonesAreKnownToPostgres(t *testing.T) {
 	}
 }
 
-// Keys and sessions that are asked for at the same time are found together, and nobody
+// Keys and sessions that are asked for at the same time are found together, and no one
 // gets another's: not a session of another account or mode, nor anything by an unknown key.
 func TestPrincipalAndSessionAtOnce(t *testing.T) {
 	t.Parallel()
