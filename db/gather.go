@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"runtime"
+	"sync"
 
 	"candor/internal/platform/tracing"
 )
@@ -19,6 +20,7 @@ type gatherer[Q, A any] struct {
 	run       gathering[Q, A]
 	questions chan asked[Q, A]
 	stop      chan struct{}
+	stopping  sync.Once
 }
 
 // gathering returns the answer to each question at its place, nil for none.
@@ -42,8 +44,8 @@ func newGatherer[Q, A any](run gathering[Q, A]) *gatherer[Q, A] {
 	return g
 }
 
-// close ends the gatherer. A statement on its way ends by itself.
-func (g *gatherer[Q, A]) close() { close(g.stop) }
+// close ends the gatherer, once or more often. A statement on its way ends by itself.
+func (g *gatherer[Q, A]) close() { g.stopping.Do(func() { close(g.stop) }) }
 
 // ask returns the answer to a question, or sql.ErrNoRows.
 func (g *gatherer[Q, A]) ask(ctx context.Context, question Q) (answer *A, err error) {

@@ -85,6 +85,7 @@ func TestGathererFails(t *testing.T) {
 		t.Errorf("who stayed: %v, want %v", err, broken)
 	}
 	g.close()
+	g.close() // as a DB may be closed twice
 	if _, err := g.ask(t.Context(), 3); !errors.Is(err, sql.ErrConnDone) && !errors.Is(err, broken) {
 		t.Errorf("after the end: %v", err)
 	}

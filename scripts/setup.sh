@@ -77,6 +77,8 @@ for part in "$@"; do
 		package=chromium
 		! is_debian || package=chromium-headless-shell
 		has_chromium || need "$package fonts-liberation" "--cask chromium"
+		# Without it Chinese is drawn as narrow boxes: links look too small to tap.
+		! is_debian || [ -d /usr/share/fonts-droid-fallback ] || need fonts-droid-fallback ""
 		;;
 	promtool) has promtool || if has apt-get; then promtool=yes; else need "" prometheus; fi ;;
 	pdftools)
