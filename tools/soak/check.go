@@ -410,7 +410,8 @@ func (c *check) pdf(ctx context.Context, s *session, shown []string) (pdfs int) 
 	err = errors.Join(err, file.Close())
 	if err == nil {
 		var text []byte
-		text, err = exec.CommandContext(ctx, "pdftotext", "-layout", file.Name(), "-").Output()
+		// Raw, because a long name wraps in its cell: by the layout, the next cells come in between.
+		text, err = exec.CommandContext(ctx, "pdftotext", "-raw", file.Name(), "-").Output()
 		if announced.Size != len(a.body) || announced.Pages != bytes.Count(text, []byte("\f")) {
 			c.ledger.violate("PDFs with another size than announced", s.ID)
 		}
