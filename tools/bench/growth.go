@@ -145,8 +145,8 @@ func (g *grown) fill(ctx context.Context, n int) error {
 	return os.WriteFile(done, []byte(strconv.Itoa(n)), 0o600)
 }
 
-// operate restarts PostgreSQL with its own settings instead of those of a fill, but for
-// its memory, a fifth of the machine's, as operators set it.
+// operate restarts PostgreSQL with its own settings instead of those of a fill, and with
+// the memory that an operator would give to so many sessions.
 func (g *grown) operate(ctx context.Context) error {
 	for _, statement := range []string{"ALTER SYSTEM RESET ALL", "ALTER SYSTEM SET shared_buffers = '4GB'"} {
 		if _, err := g.small.DB.Raw().ExecContext(ctx, statement); err != nil {
