@@ -187,24 +187,41 @@ func (r *keyRow) found(scope domain.Scope, now time.Time) (k FoundKey, err error
 	return k, err
 }
 
-// Principal returns who a key with that hash stands for at now, or ErrNotFound.
-// Nothing is cached, so that a deleted key stops working at once.
-func (q *Queries) Principal(ctx context.Context, hash []byte, now time.Time) (FoundKey, error) {
-	var r struct {
-		keyRow
-		AccountID domain.AccountID `db:"account_id"`
-		Livemode  bool             `db:"livemode"`
-	}
-	if err := q.get(ctx, &r, `SELECT `+keyColumns+`, k.account_id, k.livemode FROM api_key k WHERE k.hash = $1`, hash); err != nil {
+// Principal returns who a key with that hash stands for at now, or ErrNotFound, with those
+// that are asked for at the same time. Nothing is cached, so that a deleted key stops
+// working at once.
+func (d *DB) Principal(ctx context.Context, hash []byte, now time.Time) (FoundKey, error) {
+	r, err := d.gathered.principals.ask(ctx, hash)
+	if err != nil {
 		return FoundKey{}, wrap(err, "find API key")
 	}
 	return r.found(domain.Scope{AccountID: r.AccountID, Livemode: r.Livemode}, now)
 }
 
+type principalRow struct {
+	Place int `db:"place"` // of the question, from 1
+	keyRow
+	AccountID domain.AccountID `db:"account_id"`
+	Livemode  bool             `db:"livemode"`
+}
+
+func (q *Queries) principals(ctx context.Context, hashes [][]byte) ([]*principalRow, error) {
+	rows := make([]*principalRow, 0, len(hashes))
+	err := q.all(ctx, &rows, `
+		SELECT place, found.*
+		FROM unnest((SELECT $1::bytea[])) WITH ORDINALITY AS asked (hash, place)
+			CROSS JOIN LATERAL (SELECT `+keyColumns+`, k.account_id, k.livemode FROM api_key k WHERE k.hash = asked.hash LIMIT 1) found`, pq.ByteaArray(hashes))
+	answers := make([]*principalRow, len(hashes))
+	for _, row := range rows {
+		answers[row.Place-1] = row
+	}
+	return answers, err
+}
+
 // PrincipalAndSession is Principal and Session in one statement, which also answers those
 // who ask at the same time. ErrNotFound says that one of them isn't there.
 func (d *DB) PrincipalAndSession(ctx context.Context, hash []byte, now time.Time, id domain.SessionID) (FoundKey, *domain.Session, error) {
-	r, err := d.gathered.ask(ctx, keyAndSession{hash, id})
+	r, err := d.gathered.keysAndSessions.ask(ctx, keyAndSession{hash, id})
 	if err != nil {
 		return FoundKey{}, nil, wrap(err, "find API key and session")
 	}

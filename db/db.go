@@ -49,11 +49,10 @@ type DB struct {
 	pool       *sqlx.DB
 	announcers *announcers
 	listener   *listener
-
-	gathered *gatherer[keyAndSession, keyAndSessionRow]
+	gathered   gatherers
 }
 
-// Tx is a transaction, given to the function passed to DB.InTx or DB.OneStatement.
+// Tx is a transaction, given to the function passed to DB.InTx.
 type Tx struct {
 	Queries
 	tx         *sqlx.Tx
@@ -93,8 +92,7 @@ func Open(ctx context.Context, dsn string, opts Options) (*DB, error) {
 func newDB(pool *sqlx.DB, direct string) *DB {
 	q := Queries{on: pool}
 	return &DB{
-		Queries: q, pool: pool, announcers: newAnnouncers(&q), listener: newListener(direct),
-		gathered: newGatherer(q.keysAndSessions),
+		Queries: q, pool: pool, announcers: newAnnouncers(&q), listener: newListener(direct), gathered: newGatherers(&q),
 	}
 }
 
@@ -212,19 +210,6 @@ func (d *DB) InTx(ctx context.Context, fn func(tx *Tx) error) error {
 		case <-time.After(pause):
 		}
 	}
-}
-
-// OneStatement is InTx for an fn that runs one statement, which is a transaction by
-// itself: two of four round trips, BEGIN and COMMIT, aren't needed. If the connection is
-// lost, database/sql sends the statement again, after which it may stand twice, unless it
-// has a key of its own.
-func (d *DB) OneStatement(ctx context.Context, fn func(tx *Tx) error) error {
-	tx := &Tx{Queries: d.Queries, announcers: d.announcers}
-	if err := fn(tx); err != nil {
-		return err
-	}
-	tx.done()
-	return nil
 }
 
 func (d *DB) runTx(ctx context.Context, fn func(tx *Tx) error) (err error) {

@@ -98,25 +98,6 @@ func TestInTxCommitsOrRollsBack(t *testing.T) {
 	}
 }
 
-// TestOneStatement: what shall follow the statement follows it, and nothing follows one
-// that failed.
-func TestOneStatement(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	d := counter(t)
-	mine := errors.New("mine")
-	for want, failed := range map[string]error{"followed": nil, "": mine} {
-		got := ""
-		err := d.OneStatement(ctx, func(tx *db.Tx) error {
-			tx.AfterCommit(func() { got = "followed" })
-			return failed
-		})
-		if !errors.Is(err, failed) || got != want {
-			t.Errorf("OneStatement = %v, then %q; want %v, %q", err, got, failed, want)
-		}
-	}
-}
-
 func TestInTxReturnsTheCommitsError(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

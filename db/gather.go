@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"runtime"
 	"sync"
+	"time"
 
 	"candor/internal/platform/tracing"
 )
@@ -12,12 +13,37 @@ import (
 // mostGathered is how many questions one statement answers.
 const mostGathered = 64
 
+// longStatement is the time after which a statement doesn't keep the next from running.
+const longStatement = 20 * time.Millisecond
+
+// gatherers are those of a DB. A new session waits for the disk, so one statement at once
+// takes the most with it. The others keep each processor busy with one.
+type gatherers struct {
+	principals      *gatherer[[]byte, principalRow]
+	keysAndSessions *gatherer[keyAndSession, keyAndSessionRow]
+	newSessions     *gatherer[newSession, insertedSession]
+}
+
+func newGatherers(q *Queries) gatherers {
+	processors := runtime.GOMAXPROCS(0)
+	return gatherers{
+		newGatherer(processors, q.principals), newGatherer(processors, q.keysAndSessions), newGatherer(1, q.insertSessions),
+	}
+}
+
+func (g gatherers) close() {
+	g.principals.close()
+	g.keysAndSessions.close()
+	g.newSessions.close()
+}
+
 // A gatherer answers questions that are asked at the same time by one statement: most of
-// the time of a small one is its way to PostgreSQL and back, in both processes (ADR 38).
-// As many statements run at once as there are processors, and a question waits only while
-// all of them do. It is read after it was asked, as if it were asked alone.
+// the time of a small one is its way to PostgreSQL and back, in both processes, and of a
+// small change its commit (ADR 38). Some statements run at once, and a question waits only
+// while all of them do. It is answered after it was asked, as if it were asked alone.
 type gatherer[Q, A any] struct {
 	run       gathering[Q, A]
+	long      time.Duration // longStatement, but in tests
 	questions chan asked[Q, A]
 	stop      chan struct{}
 	stopping  sync.Once
@@ -27,6 +53,7 @@ type gatherer[Q, A any] struct {
 type gathering[Q, A any] func(context.Context, []Q) ([]*A, error)
 
 type asked[Q, A any] struct {
+	ctx      context.Context // of who asks
 	question Q
 	answer   chan<- answered[A]
 }
@@ -36,9 +63,9 @@ type answered[A any] struct {
 	err    error
 }
 
-func newGatherer[Q, A any](run gathering[Q, A]) *gatherer[Q, A] {
-	g := &gatherer[Q, A]{run: run, questions: make(chan asked[Q, A], mostGathered), stop: make(chan struct{})}
-	for range runtime.GOMAXPROCS(0) {
+func newGatherer[Q, A any](atOnce int, run gathering[Q, A]) *gatherer[Q, A] {
+	g := &gatherer[Q, A]{run: run, long: longStatement, questions: make(chan asked[Q, A], mostGathered), stop: make(chan struct{})}
+	for range atOnce {
 		go g.work() // until close
 	}
 	return g
@@ -53,7 +80,7 @@ func (g *gatherer[Q, A]) ask(ctx context.Context, question Q) (answer *A, err er
 	defer func() { step.End(hasFailed(err)) }()
 	answers := make(chan answered[A], 1) // the statement doesn't wait for who has gone
 	select {
-	case g.questions <- asked[Q, A]{question, answers}:
+	case g.questions <- asked[Q, A]{ctx, question, answers}:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-g.stop:
@@ -72,6 +99,8 @@ func (g *gatherer[Q, A]) ask(ctx context.Context, question Q) (answer *A, err er
 	}
 }
 
+// work ends when the gatherer does. If a statement takes long, perhaps behind a lock,
+// another goroutine takes its place.
 func (g *gatherer[Q, A]) work() {
 	for {
 		select {
@@ -79,32 +108,50 @@ func (g *gatherer[Q, A]) work() {
 			return
 		case first := <-g.questions:
 			runtime.Gosched() // for requests that have come and haven't asked yet
+			replacement := time.AfterFunc(g.long, g.work)
 			g.answer(g.gather(first))
+			if !replacement.Stop() {
+				return
+			}
 		}
 	}
 }
 
-// gather returns the question and those that wait.
-func (g *gatherer[Q, A]) gather(first asked[Q, A]) []asked[Q, A] {
-	all := []asked[Q, A]{first}
-	for len(all) < mostGathered {
-		select {
-		case next := <-g.questions:
+// gather returns the question and those that wait, without those whose askers have left.
+func (g *gatherer[Q, A]) gather(first asked[Q, A]) (all []asked[Q, A]) {
+	for next, more := first, true; more; {
+		if next.ctx.Err() == nil {
 			all = append(all, next)
+		}
+		if len(all) == mostGathered {
+			break
+		}
+		select {
+		case next = <-g.questions:
 		default:
-			return all
+			more = false
 		}
 	}
 	return all
 }
 
-// answer isn't cut off when one of those who asked leaves.
+// answer isn't cut off when one of those who asked leaves. If PostgreSQL refuses the data
+// of one, nothing has happened, and each question is asked alone.
 func (g *gatherer[Q, A]) answer(all []asked[Q, A]) {
+	if len(all) == 0 {
+		return
+	}
 	questions := make([]Q, len(all))
 	for i, one := range all {
 		questions[i] = one.question
 	}
 	answers, err := g.run(context.Background(), questions)
+	if len(all) > 1 && IsRefused(err) {
+		for i := range all {
+			g.answer(all[i : i+1])
+		}
+		return
+	}
 	for i, one := range all {
 		got := answered[A]{err: err}
 		if err == nil {

@@ -4,10 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/lib/pq"
 
 	"candor/internal/testkit"
 )
@@ -16,6 +19,7 @@ import (
 // all others that wait. Each gets its own answer.
 func TestQuestionsAreGathered(t *testing.T) {
 	t.Parallel()
+	const busy = 3
 	var statements atomic.Int64
 	proceed := make(chan struct{})
 	double := func(_ context.Context, questions []int) ([]*int, error) {
@@ -30,7 +34,8 @@ func TestQuestionsAreGathered(t *testing.T) {
 		}
 		return answers, nil
 	}
-	g := newGatherer(double)
+	g := newGatherer(busy, double)
+	g.long = time.Hour
 	defer g.close()
 	var askers sync.WaitGroup
 	ask := func(question int) {
@@ -44,7 +49,6 @@ func TestQuestionsAreGathered(t *testing.T) {
 			}
 		})
 	}
-	busy := runtime.GOMAXPROCS(0)
 	for i := range busy {
 		ask(1 + i)
 		testkit.Await(t, "a statement to begin", func() bool { return int(statements.Load()) == 1+i })
@@ -62,11 +66,87 @@ func TestQuestionsAreGathered(t *testing.T) {
 	}
 }
 
+// A question whose data PostgreSQL refuses fails alone.
+func TestRefusedQuestionsAreAlone(t *testing.T) {
+	t.Parallel()
+	entered, proceed := make(chan struct{}, mostGathered), make(chan struct{})
+	g := newGatherer(1, func(_ context.Context, questions []int) ([]*int, error) {
+		entered <- struct{}{}
+		<-proceed
+		if slices.Contains(questions, 3) {
+			return nil, &pq.Error{Code: "23503"}
+		}
+		answers := make([]*int, len(questions))
+		for i := range questions {
+			answers[i] = &questions[i]
+		}
+		return answers, nil
+	})
+	g.long = time.Hour
+	defer g.close()
+	var askers sync.WaitGroup
+	ask := func(question int) {
+		askers.Go(func() {
+			answer, err := g.ask(t.Context(), question)
+			if refused := IsRefused(err); refused != (question == 3) || !refused && (err != nil || *answer != question) {
+				t.Errorf("%d: answer %v, %v", question, answer, err)
+			}
+		})
+	}
+	ask(0)
+	<-entered
+	for i := range 5 {
+		ask(1 + i)
+	}
+	testkit.Await(t, "all to ask", func() bool { return len(g.questions) == 5 })
+	close(proceed)
+	askers.Wait()
+}
+
+// A statement that waits for a lock doesn't hold up those who ask later, and who left
+// before the statement began isn't asked for.
+func TestLongStatementsAreNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var seen []int
+	proceed := make(chan struct{})
+	g := newGatherer(1, func(_ context.Context, questions []int) ([]*int, error) {
+		mu.Lock()
+		seen = append(seen, questions...)
+		mu.Unlock()
+		if questions[0] == 0 {
+			<-proceed
+		}
+		return []*int{&questions[0]}, nil
+	})
+	defer g.close()
+	locked := make(chan error, 1)
+	go func() { _, err := g.ask(t.Context(), 0); locked <- err }()
+	testkit.Await(t, "the long statement", func() bool { mu.Lock(); defer mu.Unlock(); return len(seen) == 1 })
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	g.questions <- asked[int, int]{left, 1, make(chan answered[int], 1)}
+	for i := range 3 { // the next ones too, once the first has been replaced
+		if _, err := g.ask(t.Context(), 2+i); err != nil {
+			t.Errorf("%d, asked meanwhile: %v", 2+i, err)
+		}
+	}
+	close(proceed)
+	if err := <-locked; err != nil {
+		t.Errorf("the long statement: %v", err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if want := []int{0, 2, 3, 4}; !slices.Equal(seen, want) {
+		t.Errorf("asked for %v, want %v", seen, want)
+	}
+}
+
 func TestGathererFails(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the database is away")
 	entered, proceed := make(chan struct{}, mostGathered), make(chan struct{})
-	g := newGatherer(func(context.Context, []int) ([]*int, error) {
+	g := newGatherer(2, func(context.Context, []int) ([]*int, error) {
 		entered <- struct{}{}
 		<-proceed
 		return nil, broken

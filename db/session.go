@@ -2,7 +2,10 @@ package db
 
 import (
 	"context"
+	"encoding/json"
 	"time"
+
+	"github.com/google/uuid"
 
 	"candor/internal/domain"
 )
@@ -11,29 +14,104 @@ const sessionColumns = `id, account_id, livemode, status, form_type, customer_em
 	webhook_url, metadata, sections_completed, created_at, expires_at, accessed_at, completed_at, cancelled_at,
 	last_activity_at, pdf_ready_at, erased_at, data_erased_at, customer_erased_at, created_by_kind, created_by, language, pdf_sha256, prefilled, link_version`
 
-// InsertSession stores a new session.
+// InsertSession stores a new session. If it has no ExpiresAt, that is set by the account's
+// default.
 func (tx *Tx) InsertSession(ctx context.Context, s *domain.Session) error {
-	return tx.insertSession(ctx, s, &s.ExpiresAt)
+	answers, err := tx.insertSessions(ctx, []newSession{newSessionOf(s)})
+	if err != nil {
+		return wrap(err, "insert session")
+	}
+	s.ExpiresAt = answers[0].ExpiresAt
+	tx.Announce(s.Scope(), domain.SessionChanged, &s.ID)
+	return nil
 }
 
-// InsertSessionByDefault stores a new session whose link works for as long as
-// the account has it by default, and sets ExpiresAt by that. It is one
-// statement, as this is done often.
-func (tx *Tx) InsertSessionByDefault(ctx context.Context, s *domain.Session) error {
-	return tx.insertSession(ctx, s, nil)
+// InsertSession is Tx.InsertSession in a transaction of its own, or of all sessions that
+// come at the same time. If the connection is lost, the session may stand or not.
+func (d *DB) InsertSession(ctx context.Context, s *domain.Session) error {
+	answer, err := d.gathered.newSessions.ask(ctx, newSessionOf(s))
+	if err != nil {
+		return wrap(err, "insert session")
+	}
+	s.ExpiresAt = answer.ExpiresAt
+	d.announcers.add(s.Scope(), domain.SessionChanged, &s.ID)
+	return nil
 }
 
-func (tx *Tx) insertSession(ctx context.Context, s *domain.Session, expires *time.Time) error {
-	err := tx.get(ctx, &s.ExpiresAt, `
+// newSession is the row of a new session.
+type newSession struct {
+	ID            uuid.UUID         `json:"id"`
+	AccountID     uuid.UUID         `json:"account_id"`
+	Livemode      bool              `json:"livemode"`
+	Status        domain.Status     `json:"status"`
+	FormType      string            `json:"form_type"`
+	CustomerEmail string            `json:"customer_email"`
+	CustomerName  *string           `json:"customer_name"`
+	ReferenceID   *string           `json:"reference_id"`
+	WebhookURL    *string           `json:"webhook_url"`
+	Metadata      metadataText      `json:"metadata"`
+	CreatedAt     time.Time         `json:"created_at"`
+	ExpiresAt     *time.Time        `json:"expires_at"` // nil: by the account's default
+	CreatedByKind *domain.ActorKind `json:"created_by_kind"`
+	CreatedBy     *string           `json:"created_by"`
+	Language      *domain.Language  `json:"language"`
+	Prefilled     bool              `json:"prefilled"`
+}
+
+func newSessionOf(s *domain.Session) newSession {
+	n := newSession{
+		s.ID.UUID, s.AccountID.UUID, s.Livemode, s.Status, s.FormType, s.CustomerEmail, s.CustomerName, s.ReferenceID,
+		s.WebhookURL, metadataText(s.Metadata), s.CreatedAt, &s.ExpiresAt, s.CreatedByKind, s.CreatedBy, s.Language, s.Prefilled,
+	}
+	if s.ExpiresAt.IsZero() {
+		n.ExpiresAt = nil
+	}
+	return n
+}
+
+// metadataText is metadata as a JSON string: PostgreSQL would refuse "\u0000" within JSON
+// that it takes apart.
+type metadataText domain.Metadata
+
+func (m metadataText) MarshalText() ([]byte, error) {
+	if m == nil {
+		return []byte("{}"), nil
+	}
+	return json.Marshal(domain.Metadata(m))
+}
+
+type insertedSession struct {
+	ID        domain.SessionID `db:"id"`
+	ExpiresAt time.Time        `db:"expires_at"`
+}
+
+// insertSessions is a gathering. The rows are JSON so that one plan is for any number.
+func (q *Queries) insertSessions(ctx context.Context, sessions []newSession) ([]*insertedSession, error) {
+	text, err := json.Marshal(sessions)
+	if err != nil {
+		return nil, err
+	}
+	var rows []insertedSession
+	err = q.all(ctx, &rows, `
 		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, customer_name, reference_id,
 			webhook_url, metadata, created_at, expires_at, created_by_kind, created_by, language, prefilled)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
-			coalesce($12, $11::timestamptz + (SELECT default_expires_in_days FROM account WHERE id = $2) * interval '24 hours'), $13, $14, $15, $16)
-		RETURNING expires_at`,
-		s.ID, s.AccountID, s.Livemode, s.Status, s.FormType, s.CustomerEmail, s.CustomerName, s.ReferenceID,
-		s.WebhookURL, s.Metadata, s.CreatedAt, expires, s.CreatedByKind, s.CreatedBy, s.Language, s.Prefilled)
-	tx.Announce(s.Scope(), domain.SessionChanged, &s.ID)
-	return wrap(err, "insert session")
+		SELECT id, account_id, livemode, status, form_type, customer_email, customer_name, reference_id,
+			webhook_url, metadata::json, created_at,
+			coalesce(expires_at, created_at + (SELECT default_expires_in_days FROM account a WHERE a.id = n.account_id) * interval '24 hours'),
+			created_by_kind, created_by, language, prefilled
+		FROM json_to_recordset($1) AS n (id uuid, account_id uuid, livemode boolean, status text, form_type text,
+			customer_email text, customer_name text, reference_id text, webhook_url text, metadata text,
+			created_at timestamptz, expires_at timestamptz, created_by_kind text, created_by text, language text, prefilled boolean)
+		RETURNING id, expires_at`, text)
+	byID := make(map[uuid.UUID]*insertedSession, len(rows))
+	for i := range rows {
+		byID[rows[i].ID.UUID] = &rows[i]
+	}
+	answers := make([]*insertedSession, len(sessions))
+	for i := range sessions {
+		answers[i] = byID[sessions[i].ID]
+	}
+	return answers, err
 }
 
 // Session returns a session of the scope, or ErrNotFound: another account's

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"sync"
 	"testing"
 	"time"
 
@@ -34,6 +35,40 @@ func TestSessionComesBackAsStored(t *testing.T) {
 	s.missing("session of another account", err)
 	_, err = s.SessionByID(s.ctx, domain.SessionID{})
 	s.missing("unknown session", err)
+}
+
+// Sessions that come at the same time share a statement. Each gets its own end and is
+// counted, and one that can't be stored fails alone.
+func TestSessionsAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	other, gone := s.newScope("Other"), domain.Scope{AccountID: domain.NewAccountID()}
+	_, err := s.Raw().ExecContext(s.ctx, "UPDATE account SET default_expires_in_days = 7 WHERE id = $1", other.AccountID)
+	s.ok(err)
+	days := map[domain.Scope]int{s.scope: 30, other: 7, gone: 0}
+	var all sync.WaitGroup
+	for i := range 60 {
+		scope := []domain.Scope{s.scope, other, gone}[i%3]
+		x := &domain.Session{
+			ID: domain.NewSessionID(), AccountID: scope.AccountID, Status: domain.Pending, FormType: domain.FinancialStatement,
+			CustomerEmail: fmt.Sprintf("customer%d@example.com", i), CreatedAt: start,
+		}
+		all.Go(func() {
+			err := s.InsertSession(s.ctx, x)
+			if scope == gone {
+				if !db.IsRefused(err) {
+				t.Errorf("a session of no account: %v", err)
+			}
+				return
+			}
+			got, missing := s.Session(s.ctx, scope, x.ID)
+			if want := start.AddDate(0, 0, days[scope]); err != nil || missing != nil || !got.ExpiresAt.Equal(want) || !x.ExpiresAt.Equal(want) || got.CustomerEmail != x.CustomerEmail {
+				t.Errorf("%v, %v: session %+v, stored %+v, want it to end %s", err, missing, x, got, want)
+			}
+		})
+	}
+	all.Wait()
+	s.checkCounters("after sessions at the same time")
 }
 
 // transition is a method that changes a session's state.

@@ -29,27 +29,46 @@ import (
 // parameters; the body's rules are the domain's, and there the tags only
 // describe them. required makes a body field's absence an error.
 
+// requestFields are the fields of a request struct by where they come from, looked up once.
+type requestFields struct{ path, query, body []field }
+
+// field is a field and its name in a request.
+type field struct {
+	name string
+	reflect.StructField
+}
+
+func fieldsOf(request reflect.Type) (all requestFields) {
+	for _, f := range openapi.Fields(request) {
+		if name, ok := f.Tag.Lookup("path"); ok {
+			all.path = append(all.path, field{name, f})
+		}
+		if name, ok := f.Tag.Lookup("query"); ok {
+			all.query = append(all.query, field{name, f})
+		}
+		if name := openapi.JSONName(f); name != "" {
+			all.body = append(all.body, field{name, f})
+		}
+	}
+	return all
+}
+
 // decodeParameters fills the fields tagged path and query. It reports all
 // invalid ones at once (D10, D25).
-func decodeParameters(c echo.Context, fields []reflect.StructField, into any) error {
+func decodeParameters(c echo.Context, fields requestFields, into any) error {
 	target := reflect.ValueOf(into).Elem()
 	query, err := url.ParseQuery(c.Request().URL.RawQuery)
 	if err != nil {
 		return domain.Errorf(domain.CodeInvalidRequest, "The query string is malformed. Percent-encode its names and values.")
 	}
-	noteIgnored(c.Response().Header(), unknownNames(named(query), fields, queryName))
+	noteIgnored(c.Response().Header(), unknownNames(named(query), fields.query))
+	for _, f := range fields.path {
+		target.FieldByIndex(f.Index).SetString(c.Param(f.name))
+	}
 	var errs form.Errors
-	for _, f := range fields {
-		field := target.FieldByIndex(f.Index)
-		if name, ok := f.Tag.Lookup("path"); ok {
-			field.SetString(c.Param(name))
-		}
-		name, ok := f.Tag.Lookup("query")
-		if !ok {
-			continue
-		}
-		if message := decodeParameter(field, f, query[name]); message != "" {
-			errs = append(errs, form.Error{Field: name, Message: name + " " + message + "."})
+	for _, f := range fields.query {
+		if message := decodeParameter(target.FieldByIndex(f.Index), f.StructField, query[f.name]); message != "" {
+			errs = append(errs, form.Error{Field: f.name, Message: f.name + " " + message + "."})
 		}
 	}
 	return web.Invalid(errs)
@@ -143,28 +162,24 @@ func setTime(field reflect.Value, value string) (message string) {
 // decodeBody fills the fields tagged json from a JSON object. null is the same
 // as an absent field; unknown fields are ignored, and named in the response's
 // header. It reports all missing fields and wrong types at once (D25).
-func decodeBody(body []byte, fields []reflect.StructField, into any, header http.Header) error {
+func decodeBody(body []byte, fields []field, into any, header http.Header) error {
 	members, err := parseObject(body)
 	if err != nil {
 		return err
 	}
-	unknown := unknownNames(members, fields, openapi.JSONName)
+	unknown := unknownNames(members, fields)
 	noteIgnored(header, unknown)
 	target := reflect.ValueOf(into).Elem()
 	var errs form.Errors
 	for _, f := range fields {
-		name := openapi.JSONName(f)
-		if name == "" {
-			continue
-		}
-		message := decodeMember(target.FieldByIndex(f.Index), f.Tag, members[name])
+		message := decodeMember(target.FieldByIndex(f.Index), f.Tag, members[f.name])
 		if message == "" {
 			continue
 		}
-		if other := unknown.meant(name); other != "" && members[name] == nil {
+		if other := unknown.meant(f.name); other != "" && members[f.name] == nil {
 			message += "; the body has " + other + " instead"
 		}
-		errs = append(errs, form.Error{Field: name, Message: name + " " + message + "."})
+		errs = append(errs, form.Error{Field: f.name, Message: f.name + " " + message + "."})
 	}
 	return web.Invalid(errs)
 }

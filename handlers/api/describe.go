@@ -201,7 +201,7 @@ func (d description) operation(r Route) (openapi.Operation, error) {
 		ID: r.Endpoint.id, Tags: []string{r.Endpoint.tag}, Summary: r.Endpoint.summary, Description: about + " The key needs " + r.Needs.String() + ".",
 		Parameters: d.Parameters(r.Endpoint.request), Permission: r.Needs.String(), Responses: map[string]openapi.Response{},
 	}
-	if r.Method == http.MethodPost && hasBody(openapi.Fields(r.Endpoint.request)) {
+	if r.Method == http.MethodPost && len(fieldsOf(r.Endpoint.request).body) > 0 {
 		request, err := d.json(r.Endpoint.id+".request", d.Of(r.Endpoint.request))
 		if err != nil {
 			return out, err

@@ -11,13 +11,11 @@ import (
 	"mime"
 	"net/http"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 
-	"candor/handlers/api/openapi"
 	"candor/handlers/web"
 	"candor/internal/domain"
 )
@@ -79,15 +77,10 @@ type operation struct {
 	test        bool          // for test keys only; a live key gets 404 (D60)
 }
 
-// hasBody reports whether a request has fields in its body.
-func hasBody(fields []reflect.StructField) bool {
-	return slices.ContainsFunc(fields, func(f reflect.StructField) bool { return openapi.JSONName(f) != "" })
-}
-
 // endpoint makes an endpoint of a plain function. decode.go says how the
 // request's fields are filled by their tags.
 func endpoint[Req, Resp any](o operation, do func(context.Context, *Req) (*Resp, error)) Endpoint {
-	fields := openapi.Fields(reflect.TypeFor[Req]())
+	fields := fieldsOf(reflect.TypeFor[Req]())
 	return Endpoint{o, reflect.TypeFor[Req](), reflect.TypeFor[Resp](), func(c echo.Context) error {
 		var req Req
 		if err := decodeParameters(c, fields, &req); err != nil {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/handlers/api/openapi"
 	"candor/handlers/web"
 	"candor/internal/domain"
 	"candor/internal/service/idempotency"
@@ -18,7 +17,7 @@ import (
 // idempotent makes an endpoint of a function that takes an idempotency key
 // (D31), nil if the request has none. respond makes the response to its result.
 func idempotent[Req, Of, Resp any](s *Server, o operation, respond func(Of) *Resp, do func(context.Context, *idempotency.Key[Of], *Req) (Of, error)) Endpoint {
-	fields := openapi.Fields(reflect.TypeFor[Req]())
+	fields := fieldsOf(reflect.TypeFor[Req]())
 	return Endpoint{o, reflect.TypeFor[Req](), reflect.TypeFor[Resp](), func(c echo.Context) error {
 		body, err := readBody(c)
 		if err != nil {
@@ -34,8 +33,8 @@ func idempotent[Req, Of, Resp any](s *Server, o operation, respond func(Of) *Res
 		if err = decodeParameters(c, fields, &req); err != nil {
 			return err
 		}
-		if hasBody(fields) {
-			err = decodeBody(body, fields, &req, c.Response().Header())
+		if len(fields.body) > 0 {
+			err = decodeBody(body, fields.body, &req, c.Response().Header())
 		}
 		if err != nil {
 			err = idempotency.Refuse(ctx, s.Idempotency, scopeIn(ctx), key, err)

@@ -1,9 +1,7 @@
 package api
 
 import (
-	"maps"
 	"net/http"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,28 +26,29 @@ var plainName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.\-]{0,39}$`)
 // that is nearest, "" for none.
 type ignored []struct{ name, nearest string }
 
-// unknownNames lists the names of a request's members that no field has by
-// nameOf.
-func unknownNames[V any](members map[string]V, fields []reflect.StructField, nameOf func(reflect.StructField) string) ignored {
-	var known, missing []string
-	for _, f := range fields {
-		if name := nameOf(f); name != "" {
-			known = append(known, name)
-			if _, given := members[name]; !given {
-				missing = append(missing, name)
-			}
+// unknownNames lists the names of a request's members that no field has.
+func unknownNames[V any](members map[string]V, fields []field) ignored {
+	var unknown, missing []string
+	for name := range members {
+		if !slices.ContainsFunc(fields, func(f field) bool { return f.name == name }) && plainName.MatchString(name) {
+			unknown = append(unknown, name)
 		}
 	}
-	var out ignored
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		if !slices.Contains(known, name) && plainName.MatchString(name) {
-			out = append(out, struct{ name, nearest string }{name, nearest(name, missing)})
+	if unknown == nil {
+		return nil
+	}
+	for _, f := range fields {
+		if _, given := members[f.name]; !given {
+			missing = append(missing, f.name)
 		}
+	}
+	slices.Sort(unknown)
+	var out ignored
+	for _, name := range unknown {
+		out = append(out, struct{ name, nearest string }{name, nearest(name, missing)})
 	}
 	return out
 }
-
-func queryName(f reflect.StructField) string { return f.Tag.Get("query") }
 
 // nearest returns the name that was meant, "" if none is near: the same but for
 // case, - and _, or with a third of it mistyped at most, or a part of it.

@@ -2,7 +2,6 @@ package domain
 
 import (
 	"bytes"
-	"database/sql/driver"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -33,7 +32,7 @@ type NewSession struct {
 	CustomerName  string
 	ReferenceID   string
 	WebhookURL    string
-	ExpiresInDays *int // nil: DefaultExpiresInDays, or the account's default
+	ExpiresInDays *int // nil: the account's default
 	Metadata      Metadata
 	Language      Language        // in which the form opens; "": the browser's
 	Prefill       json.RawMessage // nil: none
@@ -43,14 +42,6 @@ type NewSession struct {
 // Metadata is the partner's own data. Values are JSON strings, numbers or
 // booleans, stored as they were written (D8).
 type Metadata map[string]json.RawMessage
-
-// Value stores the metadata as JSON.
-func (m Metadata) Value() (driver.Value, error) {
-	if m == nil {
-		return []byte("{}"), nil
-	}
-	return json.Marshal(m)
-}
 
 // Scan reads stored metadata.
 func (m *Metadata) Scan(src any) error {
@@ -86,14 +77,13 @@ func (n NewSession) Session(scope Scope, now time.Time, checkURL func(string) er
 			c.breaks(CodeValidation, "webhook_url", form.Rule{Code: "target", Value: err.Error()})
 		}
 	}
-	days := DefaultExpiresInDays
 	if n.ExpiresInDays != nil {
-		days = *n.ExpiresInDays
+		days := *n.ExpiresInDays
+		if days < 1 || days > MaxExpiresInDays {
+			c.breaks(CodeValidation, "expires_in_days", form.Rule{Code: form.RuleRange, Min: 1, Max: MaxExpiresInDays})
+		}
+		s.ExpiresAt = now.Add(time.Duration(days) * 24 * time.Hour)
 	}
-	if days < 1 || days > MaxExpiresInDays {
-		c.breaks(CodeValidation, "expires_in_days", form.Rule{Code: form.RuleRange, Min: 1, Max: MaxExpiresInDays})
-	}
-	s.ExpiresAt = now.Add(time.Duration(days) * 24 * time.Hour)
 	s.Metadata = c.metadata(n.Metadata)
 	if n.Language != "" {
 		s.Language = &n.Language

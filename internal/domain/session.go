@@ -44,7 +44,7 @@ type Session struct {
 	Metadata          Metadata   `db:"metadata"`
 	SectionsCompleted int        `db:"sections_completed"`
 	CreatedAt         time.Time  `db:"created_at"`
-	ExpiresAt         time.Time  `db:"expires_at"`
+	ExpiresAt         time.Time  `db:"expires_at"` // zero until stored: by the account's default
 	AccessedAt        *time.Time `db:"accessed_at"`
 	CompletedAt       *time.Time `db:"completed_at"`
 	CancelledAt       *time.Time `db:"cancelled_at"`
@@ -172,6 +172,8 @@ type Document struct {
 // MoveTo moves a new session, with the end of its link, to another time of
 // creation.
 func (s *Session) MoveTo(created time.Time) {
-	s.ExpiresAt = s.ExpiresAt.Add(created.Sub(s.CreatedAt))
+	if !s.ExpiresAt.IsZero() {
+		s.ExpiresAt = s.ExpiresAt.Add(created.Sub(s.CreatedAt))
+	}
 	s.CreatedAt = created
 }

@@ -20,12 +20,11 @@ var errNotApproved = domain.Errorf(domain.CodeForbidden, "This account is not ap
 // and the request log name an API key.
 func (s *Service) Create(ctx context.Context, scope domain.Scope, key *idempotency.Key[*domain.Session], params domain.NewSession) (*domain.Session, error) {
 	if key == nil && isOneRow(scope, params) {
-		var created *domain.Session
-		err := s.DB.OneStatement(ctx, func(tx *db.Tx) (err error) {
-			created, err = s.Insert(ctx, tx, scope, params)
-			return err
-		})
-		return created, err
+		session, err := params.Session(scope, s.Clock.Now(), s.Policy.CheckURL, nil)
+		if err != nil {
+			return nil, err
+		}
+		return session, s.DB.InsertSession(ctx, session)
 	}
 	return idempotency.Do(ctx, s.Idempotency, scope, key, func(tx *db.Tx) (*domain.Session, error) {
 		created, err := s.Insert(ctx, tx, scope, params)
@@ -61,11 +60,7 @@ func (s *Service) Insert(ctx context.Context, tx *db.Tx, scope domain.Scope, par
 			return nil, err
 		}
 	}
-	insert := tx.InsertSession
-	if params.ExpiresInDays == nil {
-		insert = tx.InsertSessionByDefault
-	}
-	if err := insert(ctx, session); err != nil || !session.Prefilled {
+	if err := tx.InsertSession(ctx, session); err != nil || !session.Prefilled {
 		return session, err
 	}
 	return session, s.Vault.InsertPrefill(ctx, tx, session)
