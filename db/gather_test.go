@@ -128,7 +128,7 @@ func TestLongStatementsAreNotWaitedFor(t *testing.T) {
 	g.questions <- asked[int, int]{left, 1, make(chan answered[int], 1)}
 	for i := range 3 { // the next ones too, once the first has been replaced
 		if _, err := g.ask(t.Context(), 2+i); err != nil {
-			t.Errorf("%d, asked meanwhile: %v", 2+i, err)
+			t.Errorf("%d, asked while it runs: %v", 2+i, err)
 		}
 	}
 	close(proceed)

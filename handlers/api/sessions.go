@@ -146,7 +146,8 @@ func (s *Server) createSession(ctx context.Context, key *idempotency.Key[*domain
 		created, err = s.Simulator.Create(ctx, scopeIn(ctx), key, params, r.Simulate)
 	}
 	if err == nil {
-		web.RequestIn(ctx).Created = &created.ID
+		id := created.ID // a copy: the log of requests would keep the whole session
+		web.RequestIn(ctx).Created = &id
 	}
 	return created, err
 }
