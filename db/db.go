@@ -215,7 +215,7 @@ func (d *DB) InTx(ctx context.Context, fn func(tx *Tx) error) error {
 func (d *DB) runTx(ctx context.Context, fn func(tx *Tx) error) (err error) {
 	begun, err := d.pool.BeginTxx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("db: begin: %w", err)
+		return wrap(err, "begin")
 	}
 	tx := &Tx{Queries: Queries{on: begun}, tx: begun, announcers: d.announcers}
 	committing := false

@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"net"
+	"slices"
 
 	"github.com/lib/pq"
 )
@@ -30,6 +31,10 @@ const (
 	codeLockNotAvailable     = "55P03"
 )
 
+// codesUnavailable are too_many_connections, admin_shutdown, crash_shutdown and
+// cannot_connect_now.
+var codesUnavailable = []pq.ErrorCode{"53300", "57P01", "57P02", "57P03"}
+
 // ConstraintViolated reports whether err is the violation of the constraint or
 // unique index of that name.
 func ConstraintViolated(err error, name string) bool {
@@ -42,6 +47,18 @@ func ConstraintViolated(err error, name string) bool {
 func IsRefused(err error) bool {
 	var e *pq.Error
 	return errors.As(err, &e) && (e.Code.Class() == "22" || e.Code.Class() == "23")
+}
+
+// isUnavailable reports whether err says that no server takes the statement now: none
+// can be reached, it starts, ends or has no connection left, or it takes no writes.
+func isUnavailable(err error) bool {
+	if errors.Is(err, errCommitUnknown) {
+		return false
+	}
+	var op *net.OpError
+	var e *pq.Error
+	return serverLost(err) || errors.As(err, &op) && op.Op == "dial" ||
+		errors.As(err, &e) && (e.Code.Class() == "08" || slices.Contains(codesUnavailable, e.Code))
 }
 
 // errCommitUnknown is returned if the connection was lost during a commit, which may

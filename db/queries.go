@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"candor/internal/domain"
 	"candor/internal/platform/tracing"
 )
 
@@ -106,6 +107,8 @@ func wrapMissing(err, missing error, doing string) error {
 		return nil
 	case errors.Is(err, sql.ErrNoRows):
 		err = missing
+	case isUnavailable(err):
+		err = fmt.Errorf("%w: %w", domain.ErrUnavailable, err)
 	}
 	return fmt.Errorf("db: %s: %w", doing, err)
 }

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -30,6 +31,9 @@ func (tx *Tx) InsertSession(ctx context.Context, s *domain.Session) error {
 // come at the same time. If the connection is lost, the session may stand or not.
 func (d *DB) InsertSession(ctx context.Context, s *domain.Session) error {
 	answer, err := d.gathered.newSessions.ask(ctx, newSessionOf(s))
+	if serverLost(err) {
+		err = fmt.Errorf("%w (%v)", errCommitUnknown, err) //nolint:errorlint // as after a lost commit
+	}
 	if err != nil {
 		return wrap(err, "insert session")
 	}

@@ -57,8 +57,8 @@ func TestSessionsAtTheSameTime(t *testing.T) {
 			err := s.InsertSession(s.ctx, x)
 			if scope == gone {
 				if !db.IsRefused(err) {
-				t.Errorf("a session of no account: %v", err)
-			}
+					t.Errorf("a session of no account: %v", err)
+				}
 				return
 			}
 			got, missing := s.Session(s.ctx, scope, x.ID)

@@ -11,6 +11,7 @@ import (
 	"candor/handlers/dashboard"
 	"candor/handlers/docs"
 	"candor/handlers/web"
+	"candor/internal/domain"
 	"candor/internal/platform/blob"
 	"candor/internal/platform/keyring"
 )
@@ -20,7 +21,7 @@ import (
 func (s *server) answerError(err error, c echo.Context) {
 	public := web.PublicError(err)
 	status := public.Code.Status()
-	if status == http.StatusInternalServerError || errors.Is(err, keyring.ErrSealed) || errors.Is(err, blob.ErrUnavailable) {
+	if status == http.StatusInternalServerError || errors.Is(err, keyring.ErrSealed) || errors.Is(err, blob.ErrUnavailable) || errors.Is(err, domain.ErrUnavailable) {
 		web.LogFailure(s.Logger, c, err)
 	}
 	if c.Response().Committed {
@@ -31,7 +32,7 @@ func (s *server) answerError(err error, c echo.Context) {
 		// net/http has ended the request, and drawing a page needs a running one.
 		c.SetRequest(c.Request().WithContext(context.WithoutCancel(c.Request().Context())))
 	}
-	answer := func() error { return s.form.AnswerError(c, status) }
+	answer := func() error { return s.form.AnswerError(c, status, public) }
 	switch {
 	case api.Serves(c.Request()):
 		answer = func() error { return s.api.AnswerError(c, status, public) }

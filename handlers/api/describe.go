@@ -257,7 +257,7 @@ func (d description) json(exampleName string, schema *form.Schema) (map[string]o
 // addErrors describes the errors of an operation: one response a status, with
 // all codes that have it.
 func (d description) addErrors(out *openapi.Operation, r Route) {
-	codes := append([]domain.Code{domain.CodeInvalidRequest, domain.CodeUnauthorized, domain.CodeInvalidAPIKey, domain.CodeRateLimitExceeded, domain.CodeInternal}, r.Endpoint.errors...)
+	codes := append([]domain.Code{domain.CodeInvalidRequest, domain.CodeUnauthorized, domain.CodeInvalidAPIKey, domain.CodeRateLimitExceeded, domain.CodeServiceUnavailable, domain.CodeInternal}, r.Endpoint.errors...)
 	switch {
 	case slices.Contains(r.Needs, domain.BillingRead):
 		codes = append(codes, domain.CodeBillingAccessDenied)
@@ -265,7 +265,7 @@ func (d description) addErrors(out *openapi.Operation, r Route) {
 		codes = append(codes, domain.CodeForbidden)
 	}
 	if r.Method == http.MethodPost {
-		codes = append(codes, domain.CodePayloadTooLarge, domain.CodeRequestTimeout, domain.CodeUnsupportedMediaType, domain.CodeIdempotencyInProgress, domain.CodeIdempotencyKeyReused, domain.CodeServiceUnavailable)
+		codes = append(codes, domain.CodePayloadTooLarge, domain.CodeRequestTimeout, domain.CodeUnsupportedMediaType, domain.CodeIdempotencyInProgress, domain.CodeIdempotencyKeyReused)
 	}
 	if r.Endpoint.test {
 		codes = append(codes, domain.CodeNotFound)

@@ -75,7 +75,7 @@ func (s *Server) ListEvents() Endpoint {
 			"Sequence numbers have no gap, and no event appears below one that was listed before: ask again with `next_after` and you miss none. Events are kept for 90 days. " +
 			"Where a customer's data were erased on request, the `data` of the session's events are `session_id` and `data_erased_at` alone. " +
 			"With `wait` a program hears of events within milliseconds, without a receiver. At most 10 requests of an account and mode can wait at a time.",
-		errors: []domain.Code{domain.CodeValidation, domain.CodeServiceUnavailable},
+		errors: []domain.Code{domain.CodeValidation},
 		status: 200,
 	}, s.listEvents)
 }

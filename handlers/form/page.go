@@ -9,6 +9,7 @@ import (
 
 	"candor/handlers/web"
 	"candor/internal/domain"
+	"candor/internal/service/forms"
 	"candor/internal/statement"
 	view "candor/views/form"
 	"candor/views/i18n"
@@ -261,22 +262,19 @@ func (s *Server) ShowLanding(c echo.Context) error {
 }
 
 // AnswerError answers with a page that says what happened.
-func (s *Server) AnswerError(c echo.Context, status int) error {
+func (s *Server) AnswerError(c echo.Context, status int, public *domain.Error) error {
 	page := view.StatusPage{Kind: view.StatusError, RequestID: web.RequestOf(c).ID.String()}
-	switch status {
-	case http.StatusNotFound, http.StatusMethodNotAllowed:
+	switch {
+	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed:
 		page.Kind = view.StatusNotFound
-	case http.StatusTooManyRequests:
+	case status == http.StatusTooManyRequests:
 		page.Kind = view.StatusTooMany
-	case http.StatusServiceUnavailable:
+	case public == forms.ErrUploadsBusy:
 		page.Kind = view.StatusBusy
-	default:
-		if c.Request().Method == http.MethodPost {
-			page.Kind = view.StatusUnsent
-			if web.Enhanced(c) {
-				page.Kind = view.StatusUnsaved
-			}
-		}
+	case c.Request().Method == http.MethodPost && web.Enhanced(c):
+		page.Kind = view.StatusUnsaved
+	case c.Request().Method == http.MethodPost:
+		page.Kind = view.StatusUnsent
 	}
 	return web.Render(c, status, view.Status(page))
 }

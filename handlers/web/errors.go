@@ -53,6 +53,9 @@ func PublicError(err error) *domain.Error {
 	if errors.Is(err, keyring.ErrSealed) {
 		return ErrUnreadable
 	}
+	if errors.Is(err, domain.ErrUnavailable) {
+		return &domain.Error{Code: domain.CodeServiceUnavailable, Message: "Candor can't store or read anything now. Try again in a few seconds.", RetryAfter: 5 * time.Second}
+	}
 	if errors.Is(err, blob.ErrUnavailable) {
 		return &domain.Error{Code: domain.CodeServiceUnavailable, Message: "Documents can't be stored or read now. Try again in a minute.", RetryAfter: time.Minute}
 	}

@@ -2,6 +2,7 @@ package domain
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"time"
 
@@ -89,7 +90,7 @@ var CodeTable = []CodeInfo{
 	{Code: CodeIdempotencyKeyReused, Status: 422, Meaning: "The Idempotency-Key was used with another body.", Remedy: "Use a new key for a new request. To repeat a request, send the very same body."},
 	{Code: CodeIdempotencyInProgress, Status: 409, Meaning: "The first request with this Idempotency-Key is still running.", Remedy: "Wait a second, then send the same request with the same key."},
 	{Code: CodeRequestTimeout, Status: 408, Meaning: "The body did not arrive within 30 seconds.", Remedy: "Send the request again, with the same Idempotency-Key."},
-	{Code: CodeServiceUnavailable, Status: 503, Meaning: "What is stored can't be read now: try again later.", Remedy: "Wait, then send the request again, with the same Idempotency-Key."},
+	{Code: CodeServiceUnavailable, Status: 503, Meaning: "This can't be stored or read now: try again later.", Remedy: "Wait, then send the request again, with the same Idempotency-Key."},
 	{Code: CodeInternal, Status: 500, Meaning: "Something went wrong on our side.", Remedy: "Send the request again, with the same Idempotency-Key. If it persists, tell us the `X-Request-Id`."},
 }
 
@@ -155,6 +156,10 @@ func (e *Error) Is(target error) bool {
 	other, ok := target.(*Error)
 	return ok && other.Code == e.Code
 }
+
+// ErrUnavailable says that what is stored can't be reached now, and that nothing was
+// changed.
+var ErrUnavailable = errors.New("the database can't be reached")
 
 // Errors that several use cases return.
 var (

@@ -37,8 +37,8 @@ const uploadsAtOnce = 32
 // cleanupTime is how long the removal of a refused upload may take.
 const cleanupTime = 10 * time.Second
 
-// errUploadsBusy says that the process receives as many uploads as it can.
-var errUploadsBusy = &domain.Error{
+// ErrUploadsBusy says that the process receives as many uploads as it can.
+var ErrUploadsBusy = &domain.Error{
 	Code: domain.CodeServiceUnavailable, Message: "Too many uploads are running.", RetryAfter: time.Minute,
 }
 
@@ -217,7 +217,7 @@ func (u *uploads) begin(id domain.SessionID) (end func(), err error) {
 	case u.from[id]:
 		return nil, fileError("file", statement.UploadRunning)
 	case len(u.from) >= uploadsAtOnce:
-		return nil, errUploadsBusy
+		return nil, ErrUploadsBusy
 	case u.from == nil:
 		u.from = map[domain.SessionID]bool{}
 	}
