@@ -33,7 +33,7 @@ const (
 
 // codesUnavailable are too_many_connections, admin_shutdown, crash_shutdown and
 // cannot_connect_now.
-var codesUnavailable = []pq.ErrorCode{"53300", "57P01", "57P02", "57P03"}
+var codesUnavailable = []string{"53300", "57P01", "57P02", "57P03"}
 
 // ConstraintViolated reports whether err is the violation of the constraint or
 // unique index of that name.
@@ -58,7 +58,7 @@ func isUnavailable(err error) bool {
 	var op *net.OpError
 	var e *pq.Error
 	return serverLost(err) || errors.As(err, &op) && op.Op == "dial" ||
-		errors.As(err, &e) && (e.Code.Class() == "08" || slices.Contains(codesUnavailable, e.Code))
+		errors.As(err, &e) && (e.Code.Class() == "08" || slices.Contains(codesUnavailable, string(e.Code)))
 }
 
 // errCommitUnknown is returned if the connection was lost during a commit, which may
