@@ -88,6 +88,7 @@ check-s3: $(FRONT) bin/versitygw ## Run the tests of documents on an S3 service,
 	$(SETUP) go postgres
 	VERSITYGW=$(CURDIR)/bin/versitygw go test -count=1 ./internal/platform/blob ./internal/vault
 	VERSITYGW=$(CURDIR)/bin/versitygw go test -count=1 -run 'Document|Blob|Upload|Garbage|Retention|Retire' ./jobs ./internal/service/forms ./cmd/candor/admin
+	VERSITYGW=$(CURDIR)/bin/versitygw go test -count=1 -run RestoreWithDocumentsInS3 ./cmd/candor
 
 .PHONY: check-upgrade
 check-upgrade: $(FRONT) ## Upgrade the previous release to this one under traffic, go back and upgrade again; FOR=1m for longer phases

@@ -205,6 +205,15 @@ BEGIN
     RAISE EXCEPTION '% is append-only', TG_TABLE_NAME;
 END $$;
 
+CREATE FUNCTION public.search_new_sessions() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO session_search (session_id, account_id, livemode, created_at, text)
+    SELECT id, account_id, livemode, created_at, session_search_text(customer_name, customer_email, reference_id) FROM after_rows;
+    RETURN NULL;
+END $$;
+
 CREATE FUNCTION public.session_search_text(name text, email text, reference text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN lower((((((' '::text || COALESCE(name, ''::text)) || ' '::text) || email) || ' '::text) || COALESCE(reference, ''::text)));
@@ -303,7 +312,8 @@ CREATE TABLE public.api_request (
     refused text DEFAULT ''::text NOT NULL,
     CONSTRAINT api_request_ignored_check CHECK ((length(ignored) <= 1000)),
     CONSTRAINT api_request_refused_check CHECK ((length(refused) <= 8000))
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.02');
 
 CREATE TABLE public.attempt_count (
     subject bytea NOT NULL,
@@ -368,7 +378,7 @@ CREATE TABLE public.delivery (
     CONSTRAINT delivery_pending_check CHECK ((((state = 'pending'::text) = (next_attempt_at IS NOT NULL)) AND ((state = 'pending'::text) = (finished_at IS NULL)))),
     CONSTRAINT delivery_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'cancelled'::text])))
 )
-WITH (fillfactor='50');
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0.02');
 
 CREATE TABLE public.delivery_attempt (
     delivery_id uuid NOT NULL,
@@ -380,7 +390,8 @@ CREATE TABLE public.delivery_attempt (
     error text,
     request_headers jsonb NOT NULL,
     response text
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.02');
 
 CREATE TABLE public.document (
     id uuid NOT NULL,
@@ -428,7 +439,8 @@ CREATE TABLE public.event (
     sequence bigint NOT NULL,
     url text,
     endpoint_id uuid
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.02');
 
 CREATE TABLE public.event_sequence (
     account_id uuid NOT NULL,
@@ -661,7 +673,8 @@ CREATE TABLE public.session (
     link_version integer DEFAULT 0 NOT NULL,
     CONSTRAINT session_pdf_sha256_check CHECK ((octet_length(pdf_sha256) = 32)),
     CONSTRAINT session_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'in_progress'::text, 'completed'::text, 'expired'::text, 'cancelled'::text])))
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.02');
 
 CREATE TABLE public.session_count (
     account_id uuid NOT NULL,
@@ -691,7 +704,8 @@ CREATE TABLE public.session_search (
     livemode boolean NOT NULL,
     created_at timestamp with time zone NOT NULL,
     text text NOT NULL
-);
+)
+WITH (autovacuum_vacuum_scale_factor='0.02');
 
 CREATE TABLE public.spend_notice (
     account_id uuid NOT NULL,
@@ -1196,7 +1210,9 @@ CREATE TRIGGER session_counted_update AFTER UPDATE ON public.session REFERENCING
 
 CREATE TRIGGER session_form_counted AFTER UPDATE ON public.session FOR EACH ROW WHEN ((((old.accessed_at IS NULL) AND (new.accessed_at IS NOT NULL)) OR ((old.completed_at IS NULL) AND (new.completed_at IS NOT NULL)))) EXECUTE FUNCTION public.count_form();
 
-CREATE TRIGGER session_searched AFTER INSERT OR DELETE OR UPDATE OF customer_name, customer_email, reference_id ON public.session FOR EACH ROW EXECUTE FUNCTION public.keep_session_search();
+CREATE TRIGGER session_searched AFTER DELETE OR UPDATE OF customer_name, customer_email, reference_id ON public.session FOR EACH ROW EXECUTE FUNCTION public.keep_session_search();
+
+CREATE TRIGGER session_searched_insert AFTER INSERT ON public.session REFERENCING NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION public.search_new_sessions();
 
 CREATE TRIGGER staff_seen AFTER DELETE ON public.staff_session FOR EACH ROW EXECUTE FUNCTION public.keep_staff_seen();
 

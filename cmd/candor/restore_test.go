@@ -15,19 +15,34 @@ import (
 	"candor/internal/platform/keyring"
 	"candor/internal/testkit"
 	"candor/internal/testkit/process"
+	"candor/internal/testkit/s3test"
 )
 
-// TestRestore backs up a service while it runs, and restores it on an empty machine to
-// a moment between two sessions: what came before is whole, what came after isn't
-// there, and candor verify finds nothing wrong.
+// A service is backed up while it runs, and restored on an empty machine to a moment
+// between two sessions: what came before is whole, what came after isn't there, and
+// candor verify finds nothing wrong.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
+	env := process.NewEnvironment(t)
+	restoring(t, env, filepath.Join(env["CANDOR_DATA_DIR"], "documents"))
+}
+
+// TestRestoreWithDocumentsInS3 is TestRestore with a bucket, which outlives the machine
+// and has more than the moment knows.
+func TestRestoreWithDocumentsInS3(t *testing.T) {
+	t.Parallel()
+	bucket := s3test.Start(t)
+	restoring(t, process.NewEnvironment(t).With(bucket.Settings()...).With("CANDOR_BLOBS", "s3"), "")
+}
+
+// restoring is TestRestore of a service whose documents are in the folder, or in S3 for "".
+func restoring(t *testing.T, env process.Environment, documents string) {
+	t.Helper()
 	dir := openDir(t)
 	kept, wal := filepath.Join(dir, "kept"), filepath.Join(dir, "kept", "wal")
 	primary := startArchiving(t, filepath.Join(dir, "a"), wal)
-	env := process.NewEnvironment(t).With("CANDOR_SWEEP_INTERVAL", "1s", "CANDOR_SECRET_KEYS", keyring.Generate("k1"), "DATABASE_URL", primary.DSN("candor"))
-	documents := filepath.Join(env["CANDOR_DATA_DIR"], "documents")
+	env = env.With("CANDOR_SWEEP_INTERVAL", "1s", "CANDOR_SECRET_KEYS", keyring.Generate("k1"), "DATABASE_URL", primary.DSN("candor"))
 	hooks := process.NewReceiver(t, nil)
 	a := process.CreateAccount(t, env, "--webhook-url", hooks.URL)
 	hooks.SetSecret(a.TestWebhookSecret)
@@ -70,7 +85,7 @@ func TestRestore(t *testing.T) {
 	})
 	p.Stop()
 	quit(t, primary)
-	for _, lost := range []string{filepath.Join(dir, "a"), documents} {
+	for _, lost := range []string{filepath.Join(dir, "a"), env["CANDOR_DATA_DIR"]} {
 		if err := os.RemoveAll(lost); err != nil {
 			t.Fatal(err)
 		}

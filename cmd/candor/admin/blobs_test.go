@@ -25,8 +25,7 @@ func TestDocumentsMoveToS3AndBack(t *testing.T) {
 	bucket := s3test.Start(t)
 	env := process.WebEnvironment(t)
 	a := process.CreateAccount(t, env)
-	inFolder := env.With("CANDOR_S3_ENDPOINT", bucket.Config.Endpoint, "CANDOR_S3_BUCKET", bucket.Config.Bucket,
-		"CANDOR_S3_ACCESS_KEY", bucket.Config.AccessKey, "CANDOR_S3_SECRET_KEY", bucket.Config.SecretKey)
+	inFolder := env.With(bucket.Settings()...)
 	inS3 := inFolder.With("CANDOR_BLOBS", "s3")
 	processes := []*process.Candor{process.Serve(t, inFolder, "serve"), process.Serve(t, inS3, "serve")}
 

@@ -85,6 +85,14 @@ func (s *Server) Kill() {
 	}
 }
 
+// Settings are the names and values of a process's settings for the bucket.
+func (s *Server) Settings() []string {
+	return []string{
+		"CANDOR_S3_ENDPOINT", s.Config.Endpoint, "CANDOR_S3_BUCKET", s.Config.Bucket,
+		"CANDOR_S3_ACCESS_KEY", s.Config.AccessKey, "CANDOR_S3_SECRET_KEY", s.Config.SecretKey,
+	}
+}
+
 // Place returns a Place in the service's bucket.
 func (s *Server) Place() *blob.S3 { return s.At(s.Addr) }
 
