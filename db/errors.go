@@ -4,7 +4,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"net"
-	"slices"
 
 	"github.com/lib/pq"
 )
@@ -31,10 +30,6 @@ const (
 	codeLockNotAvailable     = "55P03"
 )
 
-// codesUnavailable are too_many_connections, admin_shutdown, crash_shutdown and
-// cannot_connect_now.
-var codesUnavailable = []string{"53300", "57P01", "57P02", "57P03"}
-
 // ConstraintViolated reports whether err is the violation of the constraint or
 // unique index of that name.
 func ConstraintViolated(err error, name string) bool {
@@ -49,16 +44,18 @@ func IsRefused(err error) bool {
 	return errors.As(err, &e) && (e.Code.Class() == "22" || e.Code.Class() == "23")
 }
 
-// isUnavailable reports whether err says that no server takes the statement now: none
-// can be reached, it starts, ends or has no connection left, or it takes no writes.
+// errNotConnected is in the error of a connection that can't be opened.
+var errNotConnected = errors.New("no connection to PostgreSQL")
+
+// isUnavailable reports whether err says that no server carries out the statement now:
+// none can be reached, it was lost, it takes no writes, or it has no connection, memory
+// or disk left (class 53).
 func isUnavailable(err error) bool {
 	if errors.Is(err, errCommitUnknown) {
 		return false
 	}
-	var op *net.OpError
 	var e *pq.Error
-	return serverLost(err) || errors.As(err, &op) && op.Op == "dial" ||
-		errors.As(err, &e) && (e.Code.Class() == "08" || slices.Contains(codesUnavailable, string(e.Code)))
+	return errors.Is(err, errNotConnected) || serverLost(err) || errors.As(err, &e) && e.Code.Class() == "53"
 }
 
 // errCommitUnknown is returned if the connection was lost during a commit, which may

@@ -45,7 +45,7 @@ func (c *poolConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	epoch := c.epoch.Load()
 	raw, err := c.Connector.Connect(ctx)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", errNotConnected, err)
 	}
 	inner, ok := raw.(fullConn)
 	if !ok {

@@ -5,8 +5,10 @@ package blob
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
+	"syscall"
 )
 
 // Store keeps blobs. An id is written once, except that Put can replace a blob by
@@ -44,6 +46,15 @@ var ErrExists = errors.New("blob exists")
 
 // ErrUnavailable says that a place of blobs can't be used now. It may be back soon.
 var ErrUnavailable = errors.New("the place of blobs is unavailable")
+
+// storeError is the error of a blob that couldn't be written. A full disk may have room
+// again soon.
+func storeError(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return unavailable("store blob", err)
+	}
+	return fmt.Errorf("store blob: %w", err)
+}
 
 // ErrNotFound says that there is no blob of that id.
 var ErrNotFound = errors.New("blob not found")

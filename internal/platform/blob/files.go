@@ -94,11 +94,11 @@ func (f *Files) Add(_ context.Context, id string, r io.Reader) error {
 func (f *Files) write(path, suffix string, r io.Reader, finish func(temp, path string) error) (err error) {
 	folder := filepath.Dir(path)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return fmt.Errorf("store blob: %w", err)
+		return storeError(err)
 	}
 	temp, err := os.OpenFile(path+suffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		return fmt.Errorf("store blob: %w", err)
+		return storeError(err)
 	}
 	defer func() {
 		if err != nil {
@@ -117,7 +117,7 @@ func (f *Files) write(path, suffix string, r io.Reader, finish func(temp, path s
 		err = errors.Join(syncFolder(folder), syncFolder(f.dir))
 	}
 	if err != nil {
-		return fmt.Errorf("store blob: %w", err)
+		return storeError(err)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/iotest"
 
@@ -187,6 +188,19 @@ func TestFailedPutLeavesNothing(t *testing.T) {
 			}
 			if _, err := s.Open(ctx, id); !errors.Is(err, blob.ErrNotFound) || len(ids(t, s)) != 0 {
 				t.Errorf("after a failed %s: %v, blobs %v", name, err, ids(t, s))
+			}
+		}
+	})
+}
+
+// A full disk is told from other failures: it may have room again soon.
+func TestFullDiskIsUnavailable(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, s blob.Place) {
+		for cause, want := range map[error]bool{syscall.ENOSPC: true, syscall.EDQUOT: true, syscall.EIO: false} {
+			failing := iotest.ErrReader(&fs.PathError{Op: "write", Path: "x", Err: cause})
+			if err := s.Put(t.Context(), id, failing); errors.Is(err, blob.ErrUnavailable) != want || !errors.Is(err, cause) {
+				t.Errorf("%v: %v, want unavailable: %t", cause, err, want)
 			}
 		}
 	})

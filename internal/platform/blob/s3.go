@@ -151,7 +151,7 @@ func (s *S3) put(ctx context.Context, id string, r io.Reader, options minio.PutO
 	}
 	content, err := os.CreateTemp(s.spool, "upload-")
 	if err != nil {
-		return fmt.Errorf("store blob: %w", err)
+		return storeError(err)
 	}
 	defer content.Close()
 	if err := os.Remove(content.Name()); err != nil { // a crash leaves nothing
@@ -160,7 +160,7 @@ func (s *S3) put(ctx context.Context, id string, r io.Reader, options minio.PutO
 	hash := sha256.New()
 	size, err := io.Copy(io.MultiWriter(content, hash), r)
 	if err != nil {
-		return fmt.Errorf("store blob: %w", err)
+		return storeError(err)
 	}
 	sum := hash.Sum(nil)
 	// The sum signs the request, and is stored beside the blob.
