@@ -30,10 +30,10 @@ import (
 // describe them. required makes a body field's absence an error.
 
 // requestFields are the fields of a request struct by where they come from, looked up once.
-type requestFields struct{ path, query, body []field }
+type requestFields struct{ path, query, body []requestField }
 
-// field is a field and its name in a request.
-type field struct {
+// requestField is a field and its name in a request.
+type requestField struct {
 	name string
 	reflect.StructField
 }
@@ -41,13 +41,13 @@ type field struct {
 func fieldsOf(request reflect.Type) (all requestFields) {
 	for _, f := range openapi.Fields(request) {
 		if name, ok := f.Tag.Lookup("path"); ok {
-			all.path = append(all.path, field{name, f})
+			all.path = append(all.path, requestField{name, f})
 		}
 		if name, ok := f.Tag.Lookup("query"); ok {
-			all.query = append(all.query, field{name, f})
+			all.query = append(all.query, requestField{name, f})
 		}
 		if name := openapi.JSONName(f); name != "" {
-			all.body = append(all.body, field{name, f})
+			all.body = append(all.body, requestField{name, f})
 		}
 	}
 	return all
@@ -162,7 +162,7 @@ func setTime(field reflect.Value, value string) (message string) {
 // decodeBody fills the fields tagged json from a JSON object. null is the same
 // as an absent field; unknown fields are ignored, and named in the response's
 // header. It reports all missing fields and wrong types at once (D25).
-func decodeBody(body []byte, fields []field, into any, header http.Header) error {
+func decodeBody(body []byte, fields []requestField, into any, header http.Header) error {
 	members, err := parseObject(body)
 	if err != nil {
 		return err

@@ -27,10 +27,10 @@ var plainName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.\-]{0,39}$`)
 type ignored []struct{ name, nearest string }
 
 // unknownNames lists the names of a request's members that no field has.
-func unknownNames[V any](members map[string]V, fields []field) ignored {
+func unknownNames[V any](members map[string]V, fields []requestField) ignored {
 	var unknown, missing []string
 	for name := range members {
-		if !slices.ContainsFunc(fields, func(f field) bool { return f.name == name }) && plainName.MatchString(name) {
+		if !slices.ContainsFunc(fields, func(f requestField) bool { return f.name == name }) && plainName.MatchString(name) {
 			unknown = append(unknown, name)
 		}
 	}

@@ -157,8 +157,8 @@ func (e *Error) Is(target error) bool {
 	return ok && other.Code == e.Code
 }
 
-// ErrUnavailable says that what is stored can't be reached now, and that nothing was
-// changed.
+// ErrUnavailable says that what is stored can't be reached now. What was asked for was not
+// done, or does no harm when it is done again.
 var ErrUnavailable = errors.New("the database can't be reached")
 
 // Errors that several use cases return.
