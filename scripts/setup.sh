@@ -88,10 +88,10 @@ for part in "$@"; do
 	caddy) has caddy || need caddy caddy ;;
 	nginx) has nginx || [ -x /usr/sbin/nginx ] || need nginx-light nginx ;;
 	packagetools) # on Debian only
-		has mmdebstrap || need mmdebstrap mmdebstrap
-		has systemd-nspawn || need systemd-nspawn systemd-container
-		has buildah || need "buildah" buildah
-		has rpm2cpio || need "rpm rpm2cpio cpio" rpm
+		has mmdebstrap || need mmdebstrap ""
+		has systemd-nspawn || need systemd-container ""
+		has buildah || need buildah ""
+		has rpm2cpio || need "rpm rpm2cpio cpio" ""
 		;;
 	*) fail "there is no part named $part" ;;
 	esac
