@@ -1,7 +1,8 @@
 #!/bin/bash
 # Installs the packages on a bare Debian, booted with its own systemd in a container of
 # systemd-nspawn, as an operator would: install, settings, start, upgrade, remove, purge.
-# Then it installs the rpm there, builds and runs the image, and reads compose.yaml. Needs root
+# Then it builds and runs the image, runs the program for arm64 if the machine isn't one,
+# installs the rpm in Debian, and reads compose.yaml. Needs root
 # on Debian, and the network for Debian's packages. It prints sizes and times, and stops
 # at the first thing that is wrong.
 set -euo pipefail
@@ -217,6 +218,26 @@ kill -TERM "$program"
 wait "${processes[0]}" || fail "the image's service ended with exit code $?"
 processes=()
 if in_image health >"$log" 2>&1; then fail "the health check of a stopped service succeeds"; fi
+
+if [ "$arch" = amd64 ]; then
+	step "the program for arm64, under qemu"
+	env -i TMPDIR=/tmp CANDOR_ENV=production CANDOR_BASE_URL=https://forms.example.com CANDOR_SECRET_KEYS="$key" CANDOR_ADDR=localhost:0 \
+		CANDOR_DATA_DIR="$work/arm64" DATABASE_URL="postgres://candor:image@127.0.0.1:$sql_port/candor?sslmode=disable" \
+		CANDOR_SHUTDOWN_DELAY=0s "$(command -v qemu-aarch64)" dist/candor_linux_arm64_*/candor serve >"$work/arm64.log" 2>&1 &
+	processes=($!)
+	ready "$work/arm64.log"
+	completed=$(curl -fsS "http://localhost:$port/v1/sessions" -H "Authorization: Bearer $api_key" -H 'Content-Type: application/json' \
+		-d '{"form_type":"financial_statement","customer_email":"sam@example.com","simulate":"completed"}' | sed -n 's/.*"id":"\(sess_[a-z0-9]*\)".*/\1/p')
+	for _ in $(seq 300); do
+		status=$(curl -sS -o "$work/arm64.pdf" -w '%{http_code}' "http://localhost:$port/v1/sessions/$completed/pdf" -H "Authorization: Bearer $api_key")
+		[ "$status" = 202 ] || break
+		sleep 0.2 # its worker makes it
+	done
+	[ "$status" = 200 ] && [ "$(head -c 5 "$work/arm64.pdf")" = "%PDF-" ] || fail "no PDF: $status"
+	kill -TERM "${processes[0]}"
+	wait "${processes[0]}" || fail "the program for arm64 ended with exit code $?"
+	processes=()
+fi
 
 step "remove and purge"
 cp "$env_file" "$work/candor.env"

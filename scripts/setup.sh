@@ -92,6 +92,7 @@ for part in "$@"; do
 		has systemd-nspawn || need systemd-container ""
 		has buildah || need buildah ""
 		has rpm2cpio || need "rpm rpm2cpio cpio" ""
+		has qemu-aarch64 || need qemu-user ""
 		;;
 	*) fail "there is no part named $part" ;;
 	esac
