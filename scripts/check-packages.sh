@@ -2,9 +2,9 @@
 # Installs the packages on a bare Debian, booted with its own systemd in a container of
 # systemd-nspawn, as an operator would: install, settings, start, upgrade, remove, purge.
 # Then it builds and runs the image, runs the program for arm64 if the machine isn't one,
-# installs the rpm in Debian, and reads compose.yaml. Needs root
-# on Debian, and the network for Debian's packages. It prints sizes and times, and stops
-# at the first thing that is wrong.
+# installs the rpm in Debian, and starts compose.yaml in a Docker of its own. Needs root on
+# Debian, and the network for Debian's packages. It prints sizes and times, and stops at
+# the first thing that is wrong.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -26,8 +26,11 @@ processes=()
 nspawn= init= # of Debian: systemd-nspawn, and the systemd in it
 store=(buildah --root "$work/images" --runroot "$work/run" --storage-driver vfs)
 
+compose=()
+
 end() {
-	for pid in "${processes[@]}"; do kill "$pid" 2>/dev/null || true; done
+	[ ${#compose[@]} -eq 0 ] || (cd "$work/compose" && "${compose[@]}" down --volumes) >/dev/null 2>&1 || true
+	for pid in "${processes[@]}"; do kill "$pid" 2>/dev/null && wait "$pid" || true; done
 	[ -z "$nspawn" ] || { kill -TERM "$nspawn" && wait "$nspawn"; } >/dev/null 2>&1 || true
 	"${store[@]}" rm --all >/dev/null 2>&1 || true
 	rm -rf "$work"
@@ -58,6 +61,19 @@ candor_below() {
 	for child in $(pgrep -P "$1"); do
 		if [ "$(cat "/proc/$child/comm")" = candor ]; then echo "$child"; else candor_below "$child"; fi
 	done
+}
+
+# A service at an address completes a session and makes its PDF.
+completed_by() {
+	local session status
+	session=$(curl -fsS "http://$1/v1/sessions" -H "Authorization: Bearer $2" -H 'Content-Type: application/json' \
+		-d '{"form_type":"financial_statement","customer_email":"sam@example.com","simulate":"completed"}' | sed -n 's/.*"id":"\(sess_[a-z0-9]*\)".*/\1/p')
+	for _ in $(seq 300); do
+		status=$(curl -sS -o "$work/statement.pdf" -w '%{http_code}' "http://$1/v1/sessions/$session/pdf" -H "Authorization: Bearer $2")
+		[ "$status" = 202 ] || break
+		sleep 0.2 # the worker makes it
+	done
+	[ "$status" = 200 ] && [ "$(head -c 5 "$work/statement.pdf")" = "%PDF-" ] || fail "no PDF: $status"
 }
 
 step "two releases: one to upgrade from, and this one"
@@ -226,14 +242,7 @@ if [ "$arch" = amd64 ]; then
 		CANDOR_SHUTDOWN_DELAY=0s "$(command -v qemu-aarch64)" dist/candor_linux_arm64_*/candor serve >"$work/arm64.log" 2>&1 &
 	processes=($!)
 	ready "$work/arm64.log"
-	completed=$(curl -fsS "http://localhost:$port/v1/sessions" -H "Authorization: Bearer $api_key" -H 'Content-Type: application/json' \
-		-d '{"form_type":"financial_statement","customer_email":"sam@example.com","simulate":"completed"}' | sed -n 's/.*"id":"\(sess_[a-z0-9]*\)".*/\1/p')
-	for _ in $(seq 300); do
-		status=$(curl -sS -o "$work/arm64.pdf" -w '%{http_code}' "http://localhost:$port/v1/sessions/$completed/pdf" -H "Authorization: Bearer $api_key")
-		[ "$status" = 202 ] || break
-		sleep 0.2 # its worker makes it
-	done
-	[ "$status" = 200 ] && [ "$(head -c 5 "$work/arm64.pdf")" = "%PDF-" ] || fail "no PDF: $status"
+	completed_by "localhost:$port" "$api_key"
 	kill -TERM "${processes[0]}"
 	wait "${processes[0]}" || fail "the program for arm64 ended with exit code $?"
 	processes=()
@@ -274,8 +283,65 @@ quietly in_debian rpm --erase --nodeps candor
 [ "$(in_debian systemctl is-active candor candor.socket 2>&1 | sort -u)" = inactive ] || fail "erasing leaves the service running"
 [ ! -e "$debian/usr/bin/candor" ] || fail "erasing leaves the program"
 
-step "compose.yaml"
-quietly "$(go tool -modfile=tools/release.mod -n github.com/compose-spec/compose-go/v2/cmd)" -no-interpolation compose.yaml
-grep -q "service_completed_successfully" "$log" || fail "compose.yaml isn't resolved"
+step "compose.yaml, with a PostgreSQL of Debian's under the official image's name"
+mkdir -p "$work/compose/bin" "$work/compose/dist" "$work/compose/postgres"
+cp compose.yaml Dockerfile .dockerignore LICENSE "$work/compose"
+cp bin/NOTICE "$work/compose/bin"
+cp -r "dist/candor_linux_${arch}_"* "$work/compose/dist"
+cat >"$work/compose/postgres/Dockerfile" <<'END'
+FROM debian:12-slim
+RUN apt-get update && apt-get install -y --no-install-recommends postgresql
+COPY start.sh /
+ENV PATH=/usr/lib/postgresql/15/bin:/usr/sbin:/usr/bin:/sbin:/bin PGDATA=/var/lib/postgresql/data
+STOPSIGNAL SIGINT
+ENTRYPOINT ["sh", "-e", "/start.sh"]
+END
+cat >"$work/compose/postgres/start.sh" <<'END'
+as_postgres="setpriv --reuid=postgres --regid=postgres --clear-groups"
+chown postgres: "$PGDATA"
+if [ ! -e "$PGDATA/PG_VERSION" ]; then
+	echo "$POSTGRES_PASSWORD" >/run/password
+	chown postgres: /run/password
+	$as_postgres initdb --username="$POSTGRES_USER" --pwfile=/run/password --auth-local=trust --auth-host=scram-sha-256 $POSTGRES_INITDB_ARGS
+	echo "host all all all scram-sha-256" >>"$PGDATA/pg_hba.conf"
+	$as_postgres pg_ctl -o "-c listen_addresses=''" -w start
+	createdb -h /var/run/postgresql -U "$POSTGRES_USER" "$POSTGRES_USER"
+	$as_postgres pg_ctl -w stop
+fi
+exec $as_postgres postgres -c listen_addresses='*'
+END
+web_port=$(free_port)
+cat >"$work/compose/compose.override.yaml" <<END
+services:
+  db: {build: postgres}
+  web: {ports: !override ["127.0.0.1:$web_port:8080"]}
+END
+(umask 077 && cat >"$work/compose/.env") <<END
+CANDOR_BASE_URL=https://forms.example.com
+CANDOR_SECRET_KEYS=$key
+POSTGRES_PASSWORD=$(head -c 24 /dev/urandom | base64 | tr '+/' '-_')
+END
+program=$(go tool -modfile=tools/compose.mod -n github.com/docker/compose/v2/cmd)
+export DOCKER_HOST=unix://$work/docker/socket
+mkdir "$work/docker"
+dockerd --data-root "$work/docker/data" --exec-root "$work/docker/exec" --pidfile "$work/docker/pid" --host "$DOCKER_HOST" --storage-driver vfs >"$work/docker.log" 2>&1 &
+processes=($!)
+for _ in $(seq 300); do
+	! docker version >"$log" 2>&1 || break
+	sleep 0.1
+done
+quietly docker import "$work/base.tar" debian:12-slim
+compose=("$program")
+in_compose() { (cd "$work/compose" && "${compose[@]}" "$@"); }
+quietly in_compose up --detach --build
+account=$(in_compose run --rm web account create --name Acme --email ops@acme.example --plan professional --json 2>"$log")
+completed_by "localhost:$web_port" "$(python3 -c 'import json, sys; print(json.load(sys.stdin)["test_key"])' <<<"$account")"
+for _ in $(seq 120); do
+	healthy=$(in_compose ps --format '{{.Service}} {{.Health}}' | sort | tr '\n' ,)
+	[ "$healthy" != "db healthy,web healthy,worker healthy," ] || break
+	sleep 0.5
+done
+[ "$healthy" = "db healthy,web healthy,worker healthy," ] || fail "not all are healthy: $healthy"
+quietly in_compose down --volumes
 
 step "everything is right"

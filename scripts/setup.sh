@@ -93,6 +93,7 @@ for part in "$@"; do
 		has buildah || need buildah ""
 		has rpm2cpio || need "rpm rpm2cpio cpio" ""
 		has qemu-aarch64 || need qemu-user ""
+		has dockerd && has docker || need "docker.io iptables" ""
 		;;
 	*) fail "there is no part named $part" ;;
 	esac

@@ -2,10 +2,7 @@ module candor/tools/release
 
 go 1.26.8
 
-tool (
-	github.com/compose-spec/compose-go/v2/cmd
-	github.com/goreleaser/goreleaser/v2
-)
+tool github.com/goreleaser/goreleaser/v2
 
 require (
 	al.essio.dev/pkg/shellescape v1.6.0 // indirect
