@@ -117,7 +117,7 @@ func TestWithoutPostgres(t *testing.T) {
 		"create":    {http.DefaultClient, http.MethodPost, "/v1/sessions", `{"form_type":"financial_statement","customer_email":"a@example.com"}`, "application/json", `"code":"service_unavailable"`},
 		"show":      {customer, http.MethodGet, section, "", "", "What you had saved is safe."},
 		"save":      {customer, http.MethodPost, section, "phone=0400+000+001", posted, "Nothing you typed is lost."},
-		"dashboard": {&http.Client{}, http.MethodPost, "/dashboard/sign-in", "email=a%40example.com&password=something+long", posted, "Please wait a moment"},
+		"dashboard": {&http.Client{}, http.MethodPost, "/dashboard/sign-in", "email=a%40example.com&password=something+long", posted, "Reloading this page sends what you entered again."},
 	} {
 		status, header, text := ask(of.client, of.method, of.path, of.body, of.contentType)
 		if status != http.StatusServiceUnavailable || header.Get("Retry-After") != "5" || !strings.Contains(text, of.shows) {

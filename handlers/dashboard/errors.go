@@ -46,6 +46,9 @@ func (s *Server) AnswerError(c echo.Context, status int, public *domain.Error) e
 		p.Title = "There is nothing here"
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		p.Title = "Please wait a moment"
+		if c.Request().Method == http.MethodPost {
+			p.Text += " Reloading this page sends what you entered again."
+		}
 		if public == web.ErrUnreadable {
 			p.Title, p.RequestID = "This can’t be read now", web.RequestOf(c).ID.String()
 			p.Text = "A secret key is missing on our side. Tell us the reference below."

@@ -43,6 +43,7 @@ func TestFailedPostKeepsWhatWasTyped(t *testing.T) {
 	}
 	mend()
 	tab.WaitForText(saveStatus, "Saved ")
+	tab.WaitGone("#refusal > *")
 	stored(c, "personal_details", "phone", "0400 000 001")
 }
 

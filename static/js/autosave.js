@@ -88,9 +88,11 @@ function say(what) {
   again.hidden = what !== "failed";
 }
 
-// saved says so. What another device changed too is kept until one is chosen.
+// saved says so, and no longer that it failed. What another device changed too is kept
+// until one is chosen.
 function saved(collides) {
   say(collides ? "" : "saved");
+  if (!collides) document.getElementById("refusal").replaceChildren();
   if (!collides && dirty !== section() && !section().querySelector("[data-sent]")) forget();
 }
 
