@@ -170,14 +170,26 @@ type FoundKey struct {
 // keyColumns are those of a keyRow, from api_key k.
 const keyColumns = `k.id AS key_id, k.name AS key_name, k.permissions, k.networks, k.expires_at AS key_expires_at, k.deleted_at`
 
-// keyRow is keyColumns as they are read.
+// keyRow is keyColumns as they are read, in the answer to a question.
 type keyRow struct {
+	Place       int            `db:"place"` // of the question, from 1
 	KeyID       domain.KeyID   `db:"key_id"`
 	KeyName     string         `db:"key_name"`
 	Permissions pq.StringArray `db:"permissions"`
 	Networks    pq.StringArray `db:"networks"`
 	ExpiresAt   *time.Time     `db:"key_expires_at"`
 	DeletedAt   *time.Time     `db:"deleted_at"`
+}
+
+func (r *keyRow) place() int { return r.Place }
+
+// inPlaces puts each row at the place of its question, of n.
+func inPlaces[R interface{ place() int }](rows []R, n int) []R {
+	answers := make([]R, n)
+	for _, row := range rows {
+		answers[row.place()-1] = row
+	}
+	return answers
 }
 
 func (r *keyRow) found(scope domain.Scope, now time.Time) (k FoundKey, err error) {
@@ -199,7 +211,6 @@ func (d *DB) Principal(ctx context.Context, hash []byte, now time.Time) (FoundKe
 }
 
 type principalRow struct {
-	Place int `db:"place"` // of the question, from 1
 	keyRow
 	AccountID domain.AccountID `db:"account_id"`
 	Livemode  bool             `db:"livemode"`
@@ -211,11 +222,7 @@ func (q *Queries) principals(ctx context.Context, hashes [][]byte) ([]*principal
 		SELECT place, found.*
 		FROM unnest((SELECT $1::bytea[])) WITH ORDINALITY AS asked (hash, place)
 			CROSS JOIN LATERAL (SELECT `+keyColumns+`, k.account_id, k.livemode FROM api_key k WHERE k.hash = asked.hash LIMIT 1) found`, pq.ByteaArray(hashes))
-	answers := make([]*principalRow, len(hashes))
-	for _, row := range rows {
-		answers[row.Place-1] = row
-	}
-	return answers, err
+	return inPlaces(rows, len(hashes)), err
 }
 
 // PrincipalAndSession is Principal and Session in one statement, which also answers those
@@ -236,7 +243,6 @@ type keyAndSession struct {
 }
 
 type keyAndSessionRow struct {
-	Place int `db:"place"` // of the question, from 1
 	keyRow
 	domain.Session
 }
@@ -262,9 +268,5 @@ func (q *Queries) keysAndSessions(ctx context.Context, asked []keyAndSession) ([
 	}
 	rows := make([]*keyAndSessionRow, 0, len(asked)) // no copies, and no one keeps those of others
 	err := q.all(ctx, &rows, selectKeysAndSessions, hashes, ids)
-	answers := make([]*keyAndSessionRow, len(asked))
-	for _, row := range rows {
-		answers[row.Place-1] = row
-	}
-	return answers, err
+	return inPlaces(rows, len(asked)), err
 }

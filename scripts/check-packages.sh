@@ -25,8 +25,7 @@ arch=$(dpkg --print-architecture)
 processes=()
 nspawn= init= # of Debian: systemd-nspawn, and the systemd in it
 store=(buildah --root "$work/images" --runroot "$work/run" --storage-driver vfs)
-
-compose=()
+compose=() # Docker Compose, once it has started something
 
 end() {
 	[ ${#compose[@]} -eq 0 ] || (cd "$work/compose" && "${compose[@]}" down --volumes) >/dev/null 2>&1 || true

@@ -71,57 +71,31 @@ func TestWithoutPostgres(t *testing.T) {
 	p := process.Serve(t, env, "serve")
 	api := process.NewPartner(t, p.URL, a.TestKey)
 	session := api.CreateSession("")
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	customer := &http.Client{Jar: jar}
-	ask := func(client *http.Client, method, path, body, contentType string) (int, http.Header, string) {
-		request, err := http.NewRequestWithContext(t.Context(), method, p.URL+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if client == http.DefaultClient {
-			request.Header.Set("Authorization", "Bearer "+a.TestKey)
-		}
-		request.Header.Set("Content-Type", contentType)
-		request.Header.Set("Sec-Fetch-Site", "same-origin")
-		response, err := client.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer response.Body.Close()
-		text, err := io.ReadAll(response.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return response.StatusCode, response.Header, string(text)
-	}
-	link := session.SessionURL[strings.Index(session.SessionURL, "/f/"):]
-	if status, _, text := ask(customer, http.MethodGet, link, "", ""); status != http.StatusOK {
-		t.Fatalf("the link: %d %s", status, text)
-	}
+	customer := process.OpenForm(t, process.LinkOn(p, session))
+	section := customer.Form + "/personal_details"
 	if err := postgres.Stop(); err != nil {
 		t.Fatal(err)
 	}
 
-	const posted = "application/x-www-form-urlencoded"
-	section := "/f/" + session.ID + "/personal_details"
+	key := []string{"Authorization", "Bearer " + a.TestKey, "Content-Type", "application/json"}
+	posted := []string{"Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "same-origin"}
 	for name, of := range map[string]struct {
-		client                          *http.Client
-		method, path, body, contentType string
-		shows                           string
+		client                *http.Client
+		method, address, body string
+		headers               []string
+		shows                 string
 	}{
-		"read":      {http.DefaultClient, http.MethodGet, "/v1/sessions/" + session.ID, "", "", `"code":"service_unavailable"`},
-		"list":      {http.DefaultClient, http.MethodGet, "/v1/sessions", "", "", `"code":"service_unavailable"`},
-		"create":    {http.DefaultClient, http.MethodPost, "/v1/sessions", `{"form_type":"financial_statement","customer_email":"a@example.com"}`, "application/json", `"code":"service_unavailable"`},
-		"show":      {customer, http.MethodGet, section, "", "", "What you had saved is safe."},
-		"save":      {customer, http.MethodPost, section, "phone=0400+000+001", posted, "Nothing you typed is lost."},
-		"dashboard": {&http.Client{}, http.MethodPost, "/dashboard/sign-in", "email=a%40example.com&password=something+long", posted, "Reloading this page sends what you entered again."},
+		"read":      {http.DefaultClient, http.MethodGet, p.URL + "/v1/sessions/" + session.ID, "", key, `"code":"service_unavailable"`},
+		"list":      {http.DefaultClient, http.MethodGet, p.URL + "/v1/sessions", "", key, `"code":"service_unavailable"`},
+		"create":    {http.DefaultClient, http.MethodPost, p.URL + "/v1/sessions", `{"form_type":"financial_statement","customer_email":"a@example.com"}`, key, `"code":"service_unavailable"`},
+		"show":      {customer.Client, http.MethodGet, section, "", nil, "What you had saved is safe."},
+		"save":      {customer.Client, http.MethodPost, section, "phone=0400+000+001", posted, "Nothing you typed is lost."},
+		"dashboard": {http.DefaultClient, http.MethodPost, p.URL + "/dashboard/sign-in", "email=a%40example.com&password=something+long", posted, "Reloading this page sends what you entered again."},
 	} {
-		status, header, text := ask(of.client, of.method, of.path, of.body, of.contentType)
-		if status != http.StatusServiceUnavailable || header.Get("Retry-After") != "5" || !strings.Contains(text, of.shows) {
-			t.Errorf("%s: %d, Retry-After %q, want 503, 5 and %q:\n%s", name, status, header.Get("Retry-After"), of.shows, text)
+		response, content := ask(t, of.client, of.method, of.address, of.body, of.headers...)
+		text, retry := string(content), response.Header.Get("Retry-After")
+		if response.StatusCode != http.StatusServiceUnavailable || retry != "5" || !strings.Contains(text, of.shows) {
+			t.Errorf("%s: %d, Retry-After %q, want 503, 5 and %q:\n%s", name, response.StatusCode, retry, of.shows, text)
 		}
 		if strings.Contains(text, "pq:") || strings.Contains(text, "dial") {
 			t.Errorf("%s tells of the inside:\n%s", name, text)

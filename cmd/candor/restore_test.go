@@ -28,8 +28,8 @@ func TestRestore(t *testing.T) {
 	restoring(t, env, filepath.Join(env["CANDOR_DATA_DIR"], "documents"))
 }
 
-// TestRestoreWithDocumentsInS3 is TestRestore with a bucket, which outlives the machine
-// and has more than the moment knows.
+// TestRestoreWithDocumentsInS3 is TestRestore with a bucket. It outlives the machine, and
+// has a document from after the moment, too.
 func TestRestoreWithDocumentsInS3(t *testing.T) {
 	t.Parallel()
 	bucket := s3test.Start(t)

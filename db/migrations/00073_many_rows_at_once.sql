@@ -1,7 +1,7 @@
 -- +goose Up
 
--- A fifth of a table must be dead before autovacuum comes by itself: of ten million
--- sessions' events that is seven million, which each look for the oldest passes.
+-- By default autovacuum comes when a fifth of a table's rows are dead. With ten million
+-- sessions that is seven million events, and who asks for the oldest one reads past them.
 ALTER TABLE session SET (autovacuum_vacuum_scale_factor = 0.02);
 ALTER TABLE session_search SET (autovacuum_vacuum_scale_factor = 0.02);
 ALTER TABLE event SET (autovacuum_vacuum_scale_factor = 0.02);
