@@ -91,9 +91,9 @@ func Open(ctx context.Context, dsn string, opts Options) (*DB, error) {
 
 func newDB(pool *sqlx.DB, direct string) *DB {
 	q := Queries{on: pool}
-	return &DB{
-		Queries: q, pool: pool, announcers: newAnnouncers(&q), listener: newListener(direct), gathered: newGatherers(&q),
-	}
+	d := &DB{Queries: q, pool: pool, announcers: newAnnouncers(&q), listener: newListener(direct)}
+	d.gathered = newGatherers(d)
+	return d
 }
 
 // Close closes all connections.

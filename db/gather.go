@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"candor/internal/platform/tracing"
@@ -24,10 +25,10 @@ type gatherers struct {
 	newSessions     *gatherer[newSession, insertedSession]
 }
 
-func newGatherers(q *Queries) gatherers {
+func newGatherers(d *DB) gatherers {
 	processors := runtime.GOMAXPROCS(0)
 	return gatherers{
-		newGatherer(processors, q.principals), newGatherer(processors, q.keysAndSessions), newGatherer(1, q.insertSessions),
+		newGatherer(processors, d.principals), newGatherer(processors, d.keysAndSessions), newGatherer(1, d.insertNewSessions),
 	}
 }
 
@@ -135,17 +136,25 @@ func (g *gatherer[Q, A]) gather(first asked[Q, A]) (all []asked[Q, A]) {
 	return all
 }
 
-// answer isn't cut off when one of those who asked leaves. If PostgreSQL refuses the data
-// of one, nothing has happened, and each question is asked alone.
+// answer is cut off only when all of those who asked have left. If PostgreSQL refuses the
+// data of one, nothing has happened, and each question is asked alone.
 func (g *gatherer[Q, A]) answer(all []asked[Q, A]) {
 	if len(all) == 0 {
 		return
 	}
+	ctx, leave := context.WithCancel(context.Background())
+	defer leave()
+	var left atomic.Int32
 	questions := make([]Q, len(all))
 	for i, one := range all {
 		questions[i] = one.question
+		defer context.AfterFunc(one.ctx, func() {
+			if int(left.Add(1)) == len(all) {
+				leave()
+			}
+		})()
 	}
-	answers, err := g.run(context.Background(), questions)
+	answers, err := g.run(ctx, questions)
 	if len(all) > 1 && IsRefused(err) {
 		for i := range all {
 			g.answer(all[i : i+1])

@@ -142,6 +142,45 @@ func TestLongStatementsAreNotWaitedFor(t *testing.T) {
 	}
 }
 
+// A statement is cut off when all who asked have left.
+func TestGatheredStatementWithoutAskers(t *testing.T) {
+	t.Parallel()
+	entered, ended := make(chan struct{}), make(chan error)
+	g := newGatherer(1, func(ctx context.Context, questions []int) ([]*int, error) {
+		if questions[0] == 0 {
+			entered <- struct{}{}
+			<-entered
+			return []*int{nil}, nil
+		}
+		entered <- struct{}{}
+		<-ctx.Done()
+		ended <- ctx.Err()
+		return nil, ctx.Err()
+	})
+	defer g.close()
+	g.long = time.Hour
+	go func() { _, _ = g.ask(t.Context(), 0) }() // until two wait
+	<-entered
+	one, leaveOne := context.WithCancel(t.Context())
+	two, leaveTwo := context.WithCancel(t.Context())
+	for _, ctx := range []context.Context{one, two} {
+		go func() { _, _ = g.ask(ctx, 1) }()
+	}
+	testkit.Await(t, "two that wait", func() bool { return len(g.questions) == 2 })
+	entered <- struct{}{}
+	<-entered
+	leaveOne()
+	select {
+	case err := <-ended:
+		t.Fatalf("cut off although one waits: %v", err)
+	case <-time.After(20 * time.Millisecond):
+	}
+	leaveTwo()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the statement ended with %v", err)
+	}
+}
+
 func TestGathererFails(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the database is away")

@@ -89,13 +89,14 @@ type KeptResponse struct {
 	Response []byte `db:"response"` // sealed
 }
 
-// StoredResponsesBetween returns the answers given in the scope from the one
-// time to before the other.
-func (tx *Tx) StoredResponsesBetween(ctx context.Context, scope domain.Scope, from, to time.Time) ([]KeptResponse, error) {
+// StoredResponsesOf returns the answers that can be about a session: those in its scope
+// from the one time to before the other, and to requests with its id in their path.
+func (tx *Tx) StoredResponsesOf(ctx context.Context, session *domain.Session, from, to time.Time) ([]KeptResponse, error) {
 	var out []KeptResponse
 	err := tx.all(ctx, &out, `
 		SELECT path, key, response FROM idempotency_key
-		WHERE account_id = $1 AND livemode = $2 AND created_at >= $3 AND created_at < $4`, scope.AccountID, scope.Livemode, from, to)
+		WHERE account_id = $1 AND livemode = $2 AND (created_at >= $3 AND created_at < $4 OR path LIKE '%/' || $5::text || '/%')`,
+		session.AccountID, session.Livemode, from, to, session.ID.String())
 	return out, wrap(err, "list stored responses")
 }
 

@@ -31,9 +31,10 @@ const migrateLockPoll = 50 * time.Millisecond
 
 // tableLockWait is how long a migration waits for a table. While it waits for one
 // that a long statement reads, such as a backup's, every statement after it waits, too.
-// So it gives up soon, lets them pass, and tries again after tableLockPause.
+// So it gives up soon, lets them pass, and tries again after tableLockPause. It waits for
+// longer than deadlock_timeout, by default a second: an autovacuum is interrupted then.
 const (
-	tableLockWait  = "1s"
+	tableLockWait  = "1500ms"
 	tableLockPause = time.Second
 )
 

@@ -31,6 +31,7 @@ func TestRowsTouchedDontGrow(t *testing.T) {
 	testkit.Slow(t)
 	dsn := dbtest.DSN(t)
 	s := &store{DB: dbtest.Open(t, dsn), TB: t, ctx: context.Background()}
+	s.Raw().SetMaxOpenConns(1) // see touched
 	s.scope = s.newScope("Large")
 	fill(s)
 	for _, mode := range []string{"force_generic_plan", "force_custom_plan", "auto"} {
@@ -91,8 +92,14 @@ func fill(s *store) {
 			scope.AccountID, n, start, manyOverdue)
 		s.ok(err)
 	}
+	_, err := s.Raw().ExecContext(s.ctx, `
+		WITH kept AS (SELECT id, completed_at FROM session WHERE status = 'completed' AND erased_at IS NULL),
+			pdf AS (INSERT INTO statement_pdf (session_id, content, size_bytes, page_count, created_at) SELECT id, 'pdf', 3, 4, completed_at FROM kept)
+		INSERT INTO document (id, session_id, category, file_name, content_type, size_bytes, sha256, uploaded_at)
+		SELECT gen_random_uuid(), id, 'other', 'file', 'application/pdf', 3, sha256('x'), completed_at FROM kept`)
+	s.ok(err)
 	hasty := s.newScope("Hasty") // keeps files for 30 days, beside others who keep them for 90
-	_, err := s.Raw().ExecContext(s.ctx, "UPDATE account SET answer_days = 90, retention_days = CASE id WHEN $1 THEN 30 ELSE 90 END", hasty.AccountID)
+	_, err = s.Raw().ExecContext(s.ctx, "UPDATE account SET answer_days = 90, retention_days = CASE id WHEN $1 THEN 30 ELSE 90 END", hasty.AccountID)
 	s.ok(err)
 	_, err = s.Raw().ExecContext(s.ctx, "ANALYZE")
 	s.ok(err)

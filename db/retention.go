@@ -34,11 +34,12 @@ func due(kind domain.RetentionKind) sqlText {
 }
 
 // deleteFiles are a statement's parts that delete PDFs and documents of the
-// sessions in retired. The documents' blobs become garbage.
+// sessions in retired. The documents' blobs become garbage. With IN (SELECT …) PostgreSQL
+// would rather read the whole table of documents than look for those of 200 sessions.
 const deleteFiles sqlText = `pdfs AS (
-		DELETE FROM statement_pdf WHERE session_id IN (SELECT id FROM retired)
+		DELETE FROM statement_pdf WHERE session_id = ANY (ARRAY(SELECT id FROM retired))
 	), documents AS (
-		DELETE FROM document WHERE session_id IN (SELECT id FROM retired) RETURNING id
+		DELETE FROM document WHERE session_id = ANY (ARRAY(SELECT id FROM retired)) RETURNING id
 	), garbage AS (
 		INSERT INTO blob_garbage (document_id, created_at) SELECT id, $1 FROM documents
 	)`
@@ -83,11 +84,11 @@ func (tx *Tx) RetireData(ctx context.Context, kind domain.RetentionKind, now tim
 			FROM due WHERE id = due_id
 			RETURNING id
 		), keys AS (
-			DELETE FROM session_key WHERE session_id IN (SELECT id FROM retired)
+			DELETE FROM session_key WHERE session_id = ANY (ARRAY(SELECT id FROM retired))
 		), unsealed AS (
-			DELETE FROM unsealed_session WHERE session_id IN (SELECT id FROM retired)
+			DELETE FROM unsealed_session WHERE session_id = ANY (ARRAY(SELECT id FROM retired))
 		), sections AS (
-			DELETE FROM section WHERE session_id IN (SELECT id FROM retired)
+			DELETE FROM section WHERE session_id = ANY (ARRAY(SELECT id FROM retired))
 		), `+deleteFiles+`
 		SELECT count(*) FROM retired`,
 		now, limit)

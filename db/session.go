@@ -31,9 +31,6 @@ func (tx *Tx) InsertSession(ctx context.Context, s *domain.Session) error {
 // come at the same time. If the connection is lost, the session may stand or not.
 func (d *DB) InsertSession(ctx context.Context, s *domain.Session) error {
 	answer, err := d.gathered.newSessions.ask(ctx, newSessionOf(s))
-	if serverLost(err) {
-		err = fmt.Errorf("%w (%v)", errCommitUnknown, err) //nolint:errorlint // as after a lost commit
-	}
 	if err != nil {
 		return wrap(err, "insert session")
 	}
@@ -89,7 +86,33 @@ type insertedSession struct {
 	ExpiresAt time.Time        `db:"expires_at"`
 }
 
-// insertSessions is a gathering. The rows are JSON so that one plan is for any number.
+// insertNewSessions is a gathering. A statement whose connection was lost may have been
+// committed: it is sent again, and finds its rows then. If no connection can be opened
+// for that, the outcome isn't known.
+func (d *DB) insertNewSessions(ctx context.Context, sessions []newSession) ([]*insertedSession, error) {
+	var answers []*insertedSession
+	lost := false
+	for retry := 0; ; retry++ {
+		// A connection of its own: on the pool database/sql would send it again by itself.
+		conn, err := d.pool.Connx(ctx)
+		if err == nil {
+			answers, err = (&Queries{on: conn}).insertSessions(ctx, sessions)
+			_ = conn.Close() // back into the pool
+			lost = lost || serverLost(err) && !isReadOnly(err)
+		}
+		switch {
+		case err == nil || !isUnavailable(err):
+			return answers, err
+		case serverLost(err) && retry < maxTxRetries && ctx.Err() == nil:
+			continue
+		case lost:
+			return nil, fmt.Errorf("%w (%v)", errCommitUnknown, err) //nolint:errorlint // as after a lost commit
+		}
+		return nil, err
+	}
+}
+
+// insertSessions stores new sessions. The rows are JSON so that one plan is for any number.
 func (q *Queries) insertSessions(ctx context.Context, sessions []newSession) ([]*insertedSession, error) {
 	text, err := json.Marshal(sessions)
 	if err != nil {
@@ -106,6 +129,7 @@ func (q *Queries) insertSessions(ctx context.Context, sessions []newSession) ([]
 		FROM json_to_recordset($1) AS n (id uuid, account_id uuid, livemode boolean, status text, form_type text,
 			customer_email text, customer_name text, reference_id text, webhook_url text, metadata text,
 			created_at timestamptz, expires_at timestamptz, created_by_kind text, created_by text, language text, prefilled boolean)
+		ON CONFLICT (id) DO UPDATE SET form_type = session.form_type -- sent again: ids are random
 		RETURNING id, expires_at`, text)
 	byID := make(map[uuid.UUID]*insertedSession, len(rows))
 	for i := range rows {

@@ -42,7 +42,7 @@ var (
 	contract     = regexp.MustCompile(`-- contract: \S`)
 	tableName    = regexp.MustCompile(`(?i)(?:ALTER TABLE|\bON|^UPDATE|^DELETE FROM)(?: ONLY| IF EXISTS)* +(?:public\.)?(\w+)`)
 	newTable     = regexp.MustCompile(`(?i)CREATE TABLE(?: IF NOT EXISTS)? +(?:public\.)?(\w+)`)
-	newIndex     = regexp.MustCompile(`(?i)DROP INDEX IF EXISTS (\w+);\s*CREATE INDEX CONCURRENTLY (\w+)`)
+	newIndex     = regexp.MustCompile(`(?i)DROP INDEX CONCURRENTLY IF EXISTS (\w+);\s*CREATE INDEX CONCURRENTLY (\w+)`)
 )
 
 // breaks returns what of a migration breaks the previous release. Tables that the same
@@ -51,7 +51,7 @@ func breaks(migration string, created []string) (wrong []string) {
 	up, _, _ := strings.Cut(migration, "-- +goose Down")
 	for _, repeated := range newIndex.FindAllStringSubmatch(up, -1) {
 		if repeated[1] == repeated[2] { // what an interrupted migration left
-			up = strings.Replace(up, "DROP INDEX IF EXISTS "+repeated[1]+";", "", 1)
+			up = strings.Replace(up, "DROP INDEX CONCURRENTLY IF EXISTS "+repeated[1]+";", "", 1)
 		}
 	}
 	for part := range strings.SplitSeq(dollarQuoted.ReplaceAllString(up, "''"), ";") {
@@ -152,7 +152,7 @@ func TestBreakingMigrationsAreFound(t *testing.T) {
 	for _, sql := range []string{
 		"ALTER TABLE session ADD COLUMN a text;", "ALTER TABLE session ADD COLUMN a integer NOT NULL DEFAULT 0;", "ALTER TABLE session ADD COLUMN a text, ADD COLUMN b text NOT NULL DEFAULT '';",
 		"ALTER TABLE session ADD CONSTRAINT c CHECK (a > 0) NOT VALID;", "CREATE INDEX CONCURRENTLY session_a_idx ON session (a);", "CREATE INDEX account_a_idx ON account (a);",
-		"DROP INDEX IF EXISTS i;\nCREATE INDEX CONCURRENTLY i ON session (a);", "CREATE TABLE fresh (id uuid NOT NULL);\nCREATE UNIQUE INDEX i ON fresh (id);",
+		"DROP INDEX CONCURRENTLY IF EXISTS i;\nCREATE INDEX CONCURRENTLY i ON session (a);", "CREATE TABLE fresh (id uuid NOT NULL);\nCREATE UNIQUE INDEX i ON fresh (id);",
 		"-- contract: the previous release stopped reading it\nALTER TABLE session DROP COLUMN a;", "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN DELETE FROM event; END $$;",
 	} {
 		if wrong := breaks("-- +goose Up\n"+sql+"\n-- +goose Down\nDROP TABLE session;", []string{"fresh"}); len(wrong) > 0 {

@@ -12,8 +12,6 @@ import (
 	"candor/handlers/docs"
 	"candor/handlers/web"
 	"candor/internal/domain"
-	"candor/internal/platform/blob"
-	"candor/internal/platform/keyring"
 )
 
 // answerError turns an error into its response: JSON below /v1, else a page of
@@ -21,7 +19,8 @@ import (
 func (s *server) answerError(err error, c echo.Context) {
 	public := web.PublicError(err)
 	status := public.Code.Status()
-	if status == http.StatusInternalServerError || errors.Is(err, keyring.ErrSealed) || errors.Is(err, blob.ErrUnavailable) || errors.Is(err, domain.ErrUnavailable) {
+	var meant *domain.Error // such as of a service that is too busy
+	if errors.As(err, &meant); status >= http.StatusInternalServerError && public != meant {
 		web.LogFailure(s.Logger, c, err)
 	}
 	if c.Response().Committed {

@@ -86,7 +86,7 @@ func TestMissingKey(t *testing.T) {
 	for _, address := range []string{"/dashboard/test" + path + "/pdf", "/dashboard/test" + path + "/documents/" + documents[0].ID.String()} {
 		browser.WantPage(browser.Get(address), http.StatusServiceUnavailable, "This can’t be read now", "reference below")
 	}
-	browser.WantPage(browser.Post("/dashboard/test/webhooks/secret/show", nil), http.StatusUnprocessableEntity, "can't be read: the secret key that sealed it isn't configured")
+	browser.WantPage(browser.Post("/dashboard/test/webhooks/secret/show", nil), http.StatusUnprocessableEntity, "can’t be read: the secret key that sealed it isn’t configured")
 	if got := browser.Post("/dashboard/test/webhooks/test", nil); got.Code == http.StatusInternalServerError {
 		t.Error("a test event answered 500")
 	}

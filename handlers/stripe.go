@@ -23,7 +23,7 @@ func (s *server) stripeEvent(c echo.Context) error {
 	}
 	event, err := s.Stripe.Event(r.Context(), body, r.Header.Get("Stripe-Signature"), s.Clock.Now())
 	if errors.Is(err, billing.ErrSignature) {
-		return c.String(http.StatusBadRequest, "The signature doesn't hold.\n")
+		return c.String(http.StatusBadRequest, "The signature doesn’t hold.\n")
 	}
 	if err != nil {
 		return err

@@ -139,18 +139,18 @@ func (w *billingEmailWorker) usage(ctx context.Context, a billingEmailArgs) (*bi
 	if err != nil {
 		return nil, err
 	}
+	limits, err := w.db.SpendLimits(ctx, account.ID)
+	if err != nil {
+		return nil, err
+	}
 	if a.Alert != nil || a.Cap != nil {
-		limits, err := w.db.SpendLimits(ctx, account.ID)
-		if err != nil {
-			return nil, err
-		}
 		return w.spending(a, account, running, limits)
 	}
 	used := running.Carried + running.Used
 	if s.SessionsIncluded == nil || domain.UsageThreshold(used, *s.SessionsIncluded) < a.Percent {
 		return nil, errOutdated // of another plan or period
 	}
-	return &billingEmail{Email: email.Usage(used, s.Plan, w.page("")), to: account.BillingEmail}, nil
+	return &billingEmail{Email: email.Usage(used, s.Plan, limits.Cap, w.page("")), to: account.BillingEmail}, nil
 }
 
 // spending reports what the period has come to, unless a limit was changed or the
@@ -223,10 +223,16 @@ func (w *billingEmailWorker) about(a billingEmailArgs, i *domain.Invoice, by ema
 }
 
 // payment is how the account pays now.
-func (w *billingEmailWorker) payment(ctx context.Context, account domain.AccountID) (email.Payment, error) {
+func (w *billingEmailWorker) payment(ctx context.Context, account domain.AccountID) (by email.Payment, err error) {
+	s, err := w.db.Subscription(ctx, account, w.clock.Now())
+	if err != nil && !errors.Is(err, db.ErrNotFound) {
+		return by, err
+	}
+	by.Admits = err == nil && s.Admits()
 	if w.payments.Name() == (billing.Manual{}).Name() {
-		return email.Payment{}, nil
+		return by, nil
 	}
 	customer, err := billing.StoredCustomers{DB: w.db}.Customer(ctx, account, w.payments.Name())
-	return email.Payment{Cards: true, Card: customer.Label}, err
+	by.Cards, by.Card = true, customer.Label
+	return by, err
 }

@@ -100,6 +100,36 @@ func TestBillingEmailsReportOneThingEach(t *testing.T) {
 	}
 }
 
+// TestPastDueIsOnlyOfASubscription: only an account whose subscription admits live
+// sessions reads that it is past due and that they keep working.
+func TestPastDueIsOnlyOfASubscription(t *testing.T) {
+	t.Parallel()
+	for change, want := range map[string]string{"": "your subscription is past due after that. Live sessions keep working.", `UPDATE subscription SET status = 'cancelled', effective_at = now()`: "The invoice is still owed."} {
+		h := newHarness(t)
+		h.fail(h.owe())
+		if change != "" {
+			_, err := h.DB.Raw().ExecContext(h.Ctx, change)
+			h.OK(err)
+		}
+		texts := make(chan string, 2)
+		h.start(func(c *config) {
+			c.Mail = senderFunc(func(m mail.Message) error { texts <- m.Text; return nil })
+		})
+		got := ""
+		for range 2 {
+			select {
+			case text := <-texts:
+				got += text
+			case <-time.After(hooktest.Patience):
+				t.Fatal("an email was not sent")
+			}
+		}
+		if !strings.Contains(got, want) || strings.Contains(got, "keep working") != (change == "") {
+			t.Errorf("after %q the emails lack %q:\n%s", change, want, got)
+		}
+	}
+}
+
 // TestBillingEmailsKnowTheCard: if invoices are paid by card, the email names the
 // card or says that none is stored.
 func TestBillingEmailsKnowTheCard(t *testing.T) {

@@ -129,12 +129,14 @@ func (w *retentionWorker) deleteSignIns(ctx context.Context, now time.Time) erro
 func (w *retentionWorker) deleteBlobs(ctx context.Context, before time.Time) error {
 	return inBatches(ctx, func() (int, error) {
 		garbage, err := w.db.BlobGarbage(ctx, before, sweepBatch)
-		for _, id := range garbage {
-			if err != nil {
-				break
+		for _, id := range garbage { // one that can't be deleted doesn't keep the others
+			failure := w.blobs.Delete(ctx, id.String())
+			if failure == nil {
+				failure = w.db.ForgetBlob(ctx, id)
 			}
-			if err = w.blobs.Delete(ctx, id.String()); err == nil {
-				err = w.db.ForgetBlob(ctx, id)
+			err = errors.Join(err, failure)
+			if errors.Is(failure, blob.ErrUnavailable) || ctx.Err() != nil {
+				break
 			}
 		}
 		return len(garbage), err

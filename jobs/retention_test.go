@@ -1,6 +1,7 @@
 package jobs_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"sync/atomic"
@@ -65,6 +66,19 @@ func TestUnsubmittedDataGoes(t *testing.T) {
 	}
 }
 
+// undeletable is a place that can't delete one blob.
+type undeletable struct {
+	blob.Place
+	name string
+}
+
+func (u undeletable) Delete(ctx context.Context, name string) error {
+	if name == u.name {
+		return errors.New("not permitted")
+	}
+	return u.Place.Delete(ctx, name)
+}
+
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
@@ -78,6 +92,9 @@ func TestRetention(t *testing.T) {
 		h.OK(h.DB.ReserveBlob(h.Ctx, id, at))
 		h.OK(h.blobs.Put(h.Ctx, id.String(), strings.NewReader("x")))
 	}
+	stuck := domain.NewDocumentID()
+	put(stuck, start.Add(-2*time.Hour))
+	h.blobs = undeletable{h.blobs, stuck.String()}
 	put(abandoned, start.Add(-time.Hour))
 	put(uploading, start.Add(-time.Minute))
 	for s, id := range docs {

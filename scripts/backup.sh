@@ -3,7 +3,9 @@
 # Usage: scripts/backup.sh [--documents-only] FOLDER [DOCUMENTS]
 # BACKUP_URL is a connection of a role with REPLICATION, such as
 # "host=db1 user=backup". DOCUMENTS is the folder documents of CANDOR_DATA_DIR; leave it
-# out if they are in S3.
+# out if they are in S3. Run it as root, or as a user that can read the documents.
+# FOLDER/wal is where archive_command puts the WAL: root must make it, for PostgreSQL's
+# user, before that begins.
 #
 # The database comes first. A document's file is written before its row, so a copy of
 # the files that was made later has every file that the database names. For a restore to
@@ -24,6 +26,9 @@ if [ "${1:-}" = --documents-only ]; then
 fi
 [ $# -ge 1 ] && [ $# -le 2 ] || fail "usage: scripts/backup.sh [--documents-only] FOLDER [DOCUMENTS]"
 folder=$1 documents=${2:-}
+if [ -z "$only" ] && [ "$(id -u)" -eq 0 ] && [ ! -d "$folder/wal" ]; then
+	fail "there is no folder $folder/wal: install -d -m 711 $folder && install -d -m 700 -o postgres $folder/wal"
+fi
 umask 077
 mkdir -p "$folder/base" "$folder/wal" "$folder/documents"
 

@@ -4,7 +4,8 @@
 # FOLDER is backup.sh's. DATA is PostgreSQL's empty or missing data folder. DOCUMENTS is
 # the folder documents of CANDOR_DATA_DIR, or "" if they are in S3. TIME is UTC, such as
 # 2026-11-23T14:59:30Z; without it everything that was archived is restored.
-# Run it as the user that PostgreSQL runs as.
+# Run it as root: what is restored gets the owner of the folder that it is put into, such
+# as postgres and candor, and the WAL that of DATA. Or run it as one user that has all.
 set -eu
 
 fail() {
@@ -41,6 +42,20 @@ if [ -n "$documents" ] && [ -n "$short" ]; then
 		echo "restore: the documents were copied before $to: later ones are missing; candor verify lists how many" >&2
 fi
 
+# owner is the user and group, as numbers, of the place or of what is to hold it.
+owner() (
+	place=$1
+	while [ ! -e "$place" ]; do place=$(dirname "$place"); done
+	ls -nd "$place" | awk '{ print $3 ":" $4 }'
+)
+give() { [ "$(id -u)" -ne 0 ] || chown -R "$1" "$2"; }
+postgres=$(owner "$data") candor=$(owner "${documents:-/}")
+give "$postgres" "$folder/wal"
+if [ "$(id -u)" -eq 0 ] && user=$(id -nu "${postgres%:*}" 2>/dev/null); then
+	# What PostgreSQL can't read it takes for the archive's end, and loses in silence.
+	su -s /bin/sh "$user" -c 'ls "$0"' "$folder/wal" >/dev/null || fail "$user can't read $folder/wal: chmod a+x the folders above it"
+fi
+
 umask 077
 mkdir -p "$data"
 cp -Rp "$base/." "$data/"
@@ -57,10 +72,12 @@ chmod 700 "$data"
 } >>"$data/postgresql.auto.conf"
 : >"$data/recovery.signal"
 rm -f "$data/standby.signal"
+give "$postgres" "$data"
 
 if [ -n "$documents" ]; then
 	mkdir -p "$documents"
 	cp -Rp "$folder/documents/." "$documents/"
+	give "$candor" "$documents"
 fi
 
 cat <<END

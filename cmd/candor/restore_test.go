@@ -1,12 +1,14 @@
 package main_test
 
 import (
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -93,6 +95,16 @@ func restoring(t *testing.T, env process.Environment, documents string) {
 
 	started := time.Now()
 	data := filepath.Join(dir, "b", "data")
+	if err := os.Mkdir(filepath.Dir(data), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	giveTo(t, filepath.Dir(data), kept)
+	if documents != "" { // on the new machine, its folder is of another user
+		if err := os.Mkdir(filepath.Dir(documents), 0o711); err != nil {
+			t.Fatal(err)
+		}
+		giveTo(t, filepath.Dir(documents), kept)
+	}
 	if out := script(t, primary, "restore.sh", 1, kept, kept, "", ""); !strings.Contains(out, "is not empty") {
 		t.Errorf("into a folder with files: %s", out)
 	}
@@ -100,7 +112,10 @@ func restoring(t *testing.T, env process.Environment, documents string) {
 		t.Errorf("to a time before the backup: %s", out)
 	}
 	script(t, primary, "restore.sh", 0, kept, data, documents, moment.Format("2006-01-02T15:04:05Z"))
-	giveTo(t, filepath.Join(dir, "b"), kept)
+	wantOwner(t, data, kept)
+	if documents != "" {
+		wantOwner(t, documents, kept)
+	}
 	restored, err := devpg.Start(t.Context(), filepath.Join(dir, "b"), devpg.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -162,8 +177,28 @@ func startArchiving(t *testing.T, dir, wal string) *devpg.Server {
 	return startPostgres(t, dir)
 }
 
-// script runs a script, which must end with the exit code, and returns its output. What
-// it has written is the server's user's, as if that user had run it.
+// wantOwner wants all of a folder to have the owner of another one.
+func wantOwner(t *testing.T, dir, like string) {
+	t.Helper()
+	owner := func(path string) uint32 {
+		info, err := os.Lstat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Sys().(*syscall.Stat_t).Uid //nolint:forcetypeassert // on each system that the tests run on
+	}
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err == nil && owner(path) != owner(like) {
+			t.Errorf("%s is of user %d, want %d", path, owner(path), owner(like))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// script runs a script, which must end with the exit code, and returns its output.
 func script(t *testing.T, server *devpg.Server, name string, code int, args ...string) string {
 	t.Helper()
 	root, err := testkit.ModuleRoot()

@@ -63,7 +63,7 @@ func (s *Server) authenticate(c echo.Context) error {
 	r := web.RequestOf(c)
 	key, err := bearer(c.Request().Header)
 	if err != nil && keyInQuery.MatchString(c.Request().URL.RawQuery) {
-		err = domain.Errorf(domain.CodeUnauthorized, "A key in the address isn't read, and addresses are written to logs: rotate that key. Send Authorization: Bearer and your API key.")
+		err = domain.Errorf(domain.CodeUnauthorized, "A key in the address isn’t read, and addresses are written to logs: rotate that key. Send Authorization: Bearer and your API key.")
 	}
 	if err != nil {
 		r.KeyError = err
@@ -118,17 +118,17 @@ func bearer(h http.Header) (string, error) {
 func noBearer(h http.Header, values []string) string {
 	switch first := strings.ToLower(strings.Join(values, ", ")); {
 	case len(values) == 0 && (h.Get("X-Api-Key") != "" || h.Get("Api-Key") != ""):
-		return "The Authorization header is missing; a key in another header isn't read."
+		return "The Authorization header is missing; a key in another header isn’t read."
 	case len(values) == 0:
 		return "The Authorization header is missing."
 	case len(values) > 1:
 		return "There is more than one Authorization header."
 	case strings.HasPrefix(first, "basic "):
-		return "The Authorization header is Basic, a user and password, which isn't taken."
+		return "The Authorization header is Basic, a user and password, which isn’t taken."
 	case strings.HasPrefix(first, "candor_"):
 		return "The Authorization header is malformed: the word Bearer is missing before the key."
 	case strings.TrimRight(first, " :") == "bearer":
-		return "The Authorization header is malformed: it has no key, so the program's variable may be empty."
+		return "The Authorization header is malformed: it has no key, so the program’s variable may be empty."
 	case strings.HasPrefix(first, "bearer"):
 		return "The Authorization header is malformed: Bearer, one space and the key alone are expected."
 	}

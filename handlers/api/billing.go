@@ -25,8 +25,8 @@ type subscription struct {
 }
 
 type plan struct {
-	ID                     string           `json:"id" doc:"The plan's id."`
-	Name                   string           `json:"name" doc:"The plan's name."`
+	ID                     string           `json:"id" doc:"The plan’s id."`
+	Name                   string           `json:"name" doc:"The plan’s name."`
 	SessionsIncluded       *int             `json:"sessions_included" doc:"Live sessions a period without further cost, null for unlimited."`
 	PricePerSessionOverage *statement.Cents `json:"price_per_session_overage" doc:"Dollars for each live session beyond those, null for none."`
 }
@@ -45,7 +45,7 @@ type subscriptionUsage struct {
 func (s *Server) GetSubscription() Endpoint {
 	return endpoint(operation{
 		id: "getSubscription", tag: "Billing", summary: "Get the subscription",
-		description: "The account's plan and what was used of it in the running billing period.",
+		description: "The account’s plan and what was used of it in the running billing period.",
 		errors:      []domain.Code{domain.CodeSubscriptionNotFound},
 		status:      200,
 	}, s.billingSubscription)

@@ -50,14 +50,14 @@ func (s *Server) sessionPDF(ctx context.Context, r *pdfRequest) (*web.File, erro
 // documentRequest is what GET /v1/sessions/:id/documents/:document_id takes.
 type documentRequest struct {
 	sessionID
-	DocumentID string `path:"document_id" sample:"doc_01m7xsggqsf43scdh9320874jm" pattern:"^doc_[0-7][0-9a-hjkmnp-tv-z]{25}$" doc:"The document's id, doc_…, from the session's data."`
+	DocumentID string `path:"document_id" sample:"doc_01m7xsggqsf43scdh9320874jm" pattern:"^doc_[0-7][0-9a-hjkmnp-tv-z]{25}$" doc:"The document’s id, doc_…, from the session’s data."`
 }
 
 // GetDocument is GET /v1/sessions/:id/documents/:document_id.
 func (s *Server) GetDocument() Endpoint {
 	return endpoint(operation{
 		id: "getSessionDocument", tag: "Form data", summary: "Download a document",
-		description: "A file that the customer uploaded, as an attachment. Its id is in the session's data; it is kept for 90 days after completion, or the fewer that the account has set. A part can be asked for by `Range`.",
+		description: "A file that the customer uploaded, as an attachment. Its id is in the session’s data; it is kept for 90 days after completion, or the fewer that the account has set. A part can be asked for by `Range`.",
 		errors:      []domain.Code{domain.CodeSessionNotFound, domain.CodeSessionNotCompleted, domain.CodeDocumentNotFound, domain.CodeRangeNotSatisfiable},
 		files:       []string{"application/pdf", "image/jpeg", "image/png", "image/heic"},
 		status:      200,
@@ -84,9 +84,9 @@ func (s *Server) sessionDocument(ctx context.Context, r *documentRequest) (*web.
 
 // submittedData is a completed session's data.
 type submittedData struct {
-	SessionID   domain.SessionID     `json:"session_id" doc:"The session's id."`
+	SessionID   domain.SessionID     `json:"session_id" doc:"The session’s id."`
 	FormType    string               `json:"form_type" enum:"financial_statement" doc:"The form."`
-	Status      domain.Status        `json:"status" enum:"completed" doc:"The session's state."`
+	Status      domain.Status        `json:"status" enum:"completed" doc:"The session’s state."`
 	SubmittedAt form.Timestamp       `json:"submitted_at" doc:"When the form was submitted, UTC."`
 	Data        *statement.Statement `json:"data" doc:"The answers."`
 }

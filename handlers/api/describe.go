@@ -32,13 +32,13 @@ func info(baseURL string) openapi.Info {
 		Description: "Create a session, give its session_url to your customer, and receive events by webhook while the form is filled in. " +
 			"After completion, fetch the data as JSON and as a PDF.\n\n" +
 			"Money in form data is a number of Australian dollars with at most two decimals; amounts in billing events are whole cents. " +
-			"Timestamps are ISO 8601, UTC. New fields are added without notice: ignore those you don't know. " +
-			"In a request, spaces around a text are removed. HEAD is answered like GET, without a body. JSON above 1 KB is compressed for clients that accept gzip.",
+			"Timestamps are ISO 8601, UTC. New fields are added without notice: ignore those you don’t know. " +
+			"Spaces around customer_email, customer_name, reference_id and the texts of prefill are removed. HEAD is answered like GET, without a body. JSON above 1 KB is compressed for clients that accept gzip.",
 	}
 }
 
 var tags = []openapi.Tag{
-	{Name: "Sessions", Description: "One session is one customer's form."},
+	{Name: "Sessions", Description: "One session is one customer’s form."},
 	{Name: "Form data", Description: "What a customer submitted."},
 	{Name: "Billing", Description: "Your subscription and usage."},
 	{Name: "Webhooks", Description: "What we send to you."},
@@ -167,7 +167,7 @@ func metadata(s *openapi.Schemas) *form.Schema {
 
 func errorCode(s *openapi.Schemas) *form.Schema {
 	return s.Component("ErrorCode", func() *form.Schema {
-		out := &form.Schema{Type: "string", Description: "What a program can tell errors apart by. Codes are added: handle one that you don't know by its HTTP status."}
+		out := &form.Schema{Type: "string", Description: "What a program can tell errors apart by. Codes are added: handle one that you don’t know by its HTTP status."}
 		for _, info := range domain.CodeTable {
 			out.Enum = append(out.Enum, string(info.Code))
 		}
@@ -177,7 +177,7 @@ func errorCode(s *openapi.Schemas) *form.Schema {
 
 func eventType(s *openapi.Schemas) *form.Schema {
 	return s.Component("EventType", func() *form.Schema {
-		return &form.Schema{Type: "string", Enum: domain.EventType("").Enum(), Description: "The name of an event. More are added: ignore those that you don't know."}
+		return &form.Schema{Type: "string", Enum: domain.EventType("").Enum(), Description: "The name of an event. More are added: ignore those that you don’t know."}
 	})
 }
 
@@ -223,7 +223,7 @@ func (d description) operation(r Route) (openapi.Operation, error) {
 		for _, contentType := range r.Endpoint.files {
 			success.Content[contentType] = openapi.Media{Schema: &form.Schema{Type: "string", Format: "binary"}}
 		}
-		success.Headers["Content-Disposition"] = openapi.Header{Description: "inline or attachment, and the file's name.", Required: true, Schema: &form.Schema{Type: "string"}}
+		success.Headers["Content-Disposition"] = openapi.Header{Description: "inline or attachment, and the file’s name.", Required: true, Schema: &form.Schema{Type: "string"}}
 	}
 	if out.RequestBody != nil || slices.ContainsFunc(out.Parameters, func(p openapi.Parameter) bool { return p.In == "query" }) {
 		success.Headers[headerIgnored] = openapi.Header{Ref: "#/components/headers/" + headerIgnored}
@@ -233,13 +233,13 @@ func (d description) operation(r Route) (openapi.Operation, error) {
 	}
 	if r.Method == http.MethodGet {
 		success.Headers["ETag"] = openapi.Header{Ref: "#/components/headers/ETag"}
-		out.Responses["304"] = openapi.Response{Description: "Nothing has changed since the answer whose `ETag` is in the request's `If-None-Match`.", Headers: maps.Clone(success.Headers)}
+		out.Responses["304"] = openapi.Response{Description: "Nothing has changed since the answer whose `ETag` is in the request’s `If-None-Match`.", Headers: maps.Clone(success.Headers)}
 		delete(out.Responses["304"].Headers, echo.HeaderContentDisposition)
 	}
 	out.Responses[strconv.Itoa(r.Endpoint.status)] = success
 	if r.Endpoint.files != nil {
 		part := success
-		part.Description = "The part that the request's `Range` asks for."
+		part.Description = "The part that the request’s `Range` asks for."
 		part.Headers = maps.Clone(success.Headers)
 		part.Headers["Content-Range"] = openapi.Header{Description: "Which bytes these are, of how many.", Required: true, Schema: &form.Schema{Type: "string"}}
 		out.Responses["206"] = part
@@ -257,12 +257,9 @@ func (d description) json(exampleName string, schema *form.Schema) (map[string]o
 // addErrors describes the errors of an operation: one response a status, with
 // all codes that have it.
 func (d description) addErrors(out *openapi.Operation, r Route) {
-	codes := append([]domain.Code{domain.CodeInvalidRequest, domain.CodeUnauthorized, domain.CodeInvalidAPIKey, domain.CodeRateLimitExceeded, domain.CodeServiceUnavailable, domain.CodeInternal}, r.Endpoint.errors...)
-	switch {
-	case slices.Contains(r.Needs, domain.BillingRead):
+	codes := append([]domain.Code{domain.CodeInvalidRequest, domain.CodeUnauthorized, domain.CodeInvalidAPIKey, domain.CodeForbidden, domain.CodeRateLimitExceeded, domain.CodeServiceUnavailable, domain.CodeInternal}, r.Endpoint.errors...)
+	if slices.Contains(r.Needs, domain.BillingRead) {
 		codes = append(codes, domain.CodeBillingAccessDenied)
-	default:
-		codes = append(codes, domain.CodeForbidden)
 	}
 	if r.Method == http.MethodPost {
 		codes = append(codes, domain.CodePayloadTooLarge, domain.CodeRequestTimeout, domain.CodeUnsupportedMediaType, domain.CodeIdempotencyInProgress, domain.CodeIdempotencyKeyReused)
@@ -340,7 +337,7 @@ func commonHeaders() map[string]openapi.Header {
 		echo.HeaderWWWAuthenticate: {Description: "How to authenticate.", Required: true, Schema: &form.Schema{Type: "string", Const: wwwAuthenticate}},
 		web.HeaderRetry:            {Description: "Seconds to wait before the next try.", Required: true, Schema: &form.Schema{Type: "integer", Minimum: "1"}},
 		"ETag":                     {Description: "Names this state of the answer. Send it as If-None-Match to be told 304 while it is the same.", Required: true, Schema: &form.Schema{Type: "string"}},
-		headerIgnored:              {Description: "The fields or query parameters that the request has and the address doesn't know, at most 10, each with the known name that is nearest to it: `customerName;nearest=customer_name, colour`. A structured field (RFC 9651).", Schema: &form.Schema{Type: "string"}},
+		headerIgnored:              {Description: "The fields or query parameters that the request has and the address doesn’t know, at most 10, each with the known name that is nearest to it: `customerName;nearest=customer_name, colour`. A structured field (RFC 9651).", Schema: &form.Schema{Type: "string"}},
 		headerReplayed:             {Description: "true where this is the kept answer to an earlier request with the same Idempotency-Key.", Schema: &form.Schema{Type: "string", Const: "true"}},
 	}
 }

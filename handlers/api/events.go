@@ -19,7 +19,7 @@ type listEventsRequest struct {
 	Limit     int              `query:"limit" sample:"100" default:"20" min:"1" max:"100" doc:"At most so many events."`
 	Type      domain.EventType `query:"type" doc:"Only events of this type."`
 	Wait      int              `query:"wait" default:"0" min:"0" max:"25" doc:"If there is no such event yet, wait for one at most so many seconds. The answer is empty if none comes. It counts as one request."`
-	Include   string           `query:"include" enum:"webhook" doc:"Test keys only: each event has its webhook, to be sent to a receiver that webhooks can't reach. A live key gets 422."`
+	Include   string           `query:"include" enum:"webhook" doc:"Test keys only: each event has its webhook, to be sent to a receiver that webhooks can’t reach. A live key gets 422."`
 	SessionID *string          `query:"session_id" pattern:"^sess_[0-7][0-9a-hjkmnp-tv-z]{25}$" doc:"Only events of this session, sess_…"`
 }
 
@@ -27,23 +27,23 @@ type listEventsRequest struct {
 type eventList struct {
 	Data           []feedEvent `json:"data" doc:"The events, in the order of their sequence."`
 	HasMore        bool        `json:"has_more" doc:"Whether more follow already."`
-	NextAfter      int64       `json:"next_after" doc:"The after of the next request. With a type or session_id it moves on past events that don't match."`
+	NextAfter      int64       `json:"next_after" doc:"The after of the next request. With a type or session_id it moves on past events that don’t match."`
 	OldestSequence *int64      `json:"oldest_sequence" doc:"The smallest sequence that is kept, null where no event is. Events are kept for 90 days: if it is above after + 1, those between are gone."`
 }
 
 // feedEvent is an event with the fields of its webhook, so that one program can
 // read both; id, pdf_sha256 and delivery are extra.
 type feedEvent struct {
-	ID        domain.EventID    `json:"id" doc:"The event's id."`
-	Event     domain.EventType  `json:"event" doc:"The event's name."`
+	ID        domain.EventID    `json:"id" doc:"The event’s id."`
+	Event     domain.EventType  `json:"event" doc:"The event’s name."`
 	SessionID *domain.SessionID `json:"session_id,omitempty" doc:"The session; absent from billing events."`
 	Livemode  bool              `json:"livemode" doc:"false for what test keys made."`
 	Sequence  int64             `json:"sequence" doc:"Counts the events of an account and mode, 1, 2, 3 … without a gap."`
 	Timestamp form.Timestamp    `json:"timestamp" doc:"When it happened, UTC."`
 	Data      eventData         `json:"data" doc:"What happened, as in the webhook."`
-	PDFSHA256 string            `json:"pdf_sha256,omitempty" doc:"session.pdf_ready: the SHA-256 of the PDF as it was issued, lower-case hex. Absent from other events, and once the customer's data are erased."`
+	PDFSHA256 string            `json:"pdf_sha256,omitempty" doc:"session.pdf_ready: the SHA-256 of the PDF as it was issued, lower-case hex. Absent from other events, and once the customer’s data are erased."`
 	Webhook   *feedWebhook      `json:"webhook,omitempty" doc:"With include=webhook: what a delivery would send now."`
-	Delivery  *feedDelivery     `json:"delivery" doc:"How far its webhook is; null where there was no URL to send it to, and once the customer's data are erased."`
+	Delivery  *feedDelivery     `json:"delivery" doc:"How far its webhook is; null where there was no URL to send it to, and once the customer’s data are erased."`
 }
 
 // eventData is an event's data, as in the body of the webhook.
@@ -51,13 +51,13 @@ type eventData struct{ json.RawMessage }
 
 // feedWebhook is an event's webhook.
 type feedWebhook struct {
-	Headers map[string]string `json:"headers" doc:"The headers, signatures included, of which the time is that of this answer. They are signed with the webhook secret of test mode, whatever the event's URL."`
+	Headers map[string]string `json:"headers" doc:"The headers, signatures included, of which the time is that of this answer. They are signed with the webhook secret of test mode, whatever the event’s URL."`
 	Body    string            `json:"body" doc:"The body. Send exactly its UTF-8 bytes: the signatures are over them."`
 }
 
 // feedDelivery is the state of an event's webhook.
 type feedDelivery struct {
-	ID             domain.DeliveryID    `json:"id" doc:"The delivery's id, X-Webhook-ID of each attempt."`
+	ID             domain.DeliveryID    `json:"id" doc:"The delivery’s id, X-Webhook-ID of each attempt."`
 	URL            string               `json:"url" doc:"Where it goes."`
 	State          domain.DeliveryState `json:"state" doc:"pending: attempts follow; delivered: a 2xx came; failed: all attempts failed; cancelled: it was called off."`
 	Attempts       int                  `json:"attempts" doc:"How many attempts were made, redeliveries included."`
@@ -71,9 +71,9 @@ type feedDelivery struct {
 func (s *Server) ListEvents() Endpoint {
 	return endpoint(operation{
 		id: "listEvents", tag: "Webhooks", summary: "List events",
-		description: "What happened in the key's account and mode, in order, whether or not a webhook could be delivered. " +
+		description: "What happened in the key’s account and mode, in order, whether or not a webhook could be delivered. " +
 			"Sequence numbers have no gap, and no event appears below one that was listed before: ask again with `next_after` and you miss none. Events are kept for 90 days. " +
-			"Where a customer's data were erased on request, the `data` of the session's events are `session_id` and `data_erased_at` alone. " +
+			"Where a customer’s data were erased on request, the `data` of the session’s events are `session_id` and `data_erased_at` alone. " +
 			"With `wait` a program hears of events within milliseconds, without a receiver. At most 10 requests of an account and mode can wait at a time.",
 		errors: []domain.Code{domain.CodeValidation},
 		status: 200,

@@ -2,8 +2,10 @@ package api
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"reflect"
 
@@ -58,6 +60,10 @@ const (
 	headerReplayed       = "Idempotency-Replayed"
 )
 
+// maxPath is what a key keeps of a path as it is; of a longer one, which is no
+// endpoint's, it keeps the hash, as the database bounds what it indexes.
+const maxPath = 255
+
 // newKey returns the request's idempotency key, nil if it has none. The answer to
 // a result has the status; fail makes that to a failure, nil if it isn't kept.
 func newKey[Of, Resp any](r *http.Request, body []byte, status int, respond func(Of) *Resp, fail func(error) (*idempotency.Answer, error)) (*idempotency.Key[Of], error) {
@@ -72,7 +78,11 @@ func newKey[Of, Resp any](r *http.Request, body []byte, status int, respond func
 	if !valid {
 		return nil, domain.FieldError(domain.CodeInvalidRequest, headerIdempotencyKey, "Idempotency-Key must be given once, with 1 to 255 printable ASCII characters.")
 	}
-	return &idempotency.Key[Of]{Path: r.URL.EscapedPath(), Text: values[0], Body: body, Encode: func(result Of, failure error) (*idempotency.Answer, error) {
+	path := r.URL.EscapedPath()
+	if len(path) > maxPath {
+		path = fmt.Sprintf("%x", sha256.Sum256([]byte(path)))
+	}
+	return &idempotency.Key[Of]{Path: path, Text: values[0], Body: body, Encode: func(result Of, failure error) (*idempotency.Answer, error) {
 		if failure != nil {
 			return fail(failure)
 		}

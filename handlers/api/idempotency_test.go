@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"bytes"
+	"crypto/rand"
 	"net/http"
 	"strings"
 	"sync"
@@ -165,6 +166,26 @@ func TestIdempotencyOfOddPaths(t *testing.T) {
 		first := send(`{}`).WantError(http.StatusBadRequest, "invalid_request", "to")
 		replays(send(`{}`), first)
 		send(`{"to": 1}`).WantError(http.StatusUnprocessableEntity, "idempotency_key_reused", "")
+	}
+}
+
+// TestIdempotencyOfLongPaths checks keys at an address that is too long for an index.
+// Its characters are random, as PostgreSQL would compress others.
+func TestIdempotencyOfLongPaths(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	long := rand.Text() // of 26 characters
+	for len(long) < 4000 {
+		long += strings.ToLower(rand.Text()) + rand.Text()
+	}
+	call := harness.Call{Method: http.MethodPost, Path: "/test/deliveries/" + long + "/attempt"}
+	h.Do(call).WantError(http.StatusNotFound, "not_found", "")
+	call.Header = "Idempotency-Key: k"
+	first := h.Do(call).WantError(http.StatusNotFound, "not_found", "")
+	replays(h.Do(call), first)
+	call.Path = "/test/deliveries/other" + long + "/attempt"
+	if a := h.Do(call).WantError(http.StatusNotFound, "not_found", ""); a.Header().Get("Idempotency-Replayed") != "" {
+		t.Error("another long path has the same key")
 	}
 }
 

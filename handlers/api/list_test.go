@@ -195,7 +195,7 @@ func TestListItems(t *testing.T) {
 	}
 	for path, items := range map[string]int{
 		"?page=2": 1, "?page=3": 0, "?page=1000000000&per_page=100": 0, "?per_page=100": 21, "?per_page=1&page=21": 1, "?page=1&unknown=x&PAGE=9": 20,
-		"?customer_email=jo%40CUSTOMER.EXAMPLE": 20, "?customer_email=jo": 0, "?reference_id=r": 0, "?reference_id=%20R": 20,
+		"?customer_email=jo%40CUSTOMER.EXAMPLE": 20, "?customer_email=jo": 0, "?customer_email=%20jo@customer.example%E2%80%8B": 20, "?reference_id=r": 0, "?reference_id=%20R": 20,
 		"?created_after=2026-11-20T03:04:05.678Z": 0, "?created_after=2026-11-20T03:04:05.677999Z": 20, "?created_before=2026-11-20T03:04:05.678Z": 0,
 		"?created_before=2026-11-20T03:04:05.678001Z": 20, "?created_after=0001-01-01T00:00:00Z": 20, "?created_before=9998-12-31T23:59:59Z": 20,
 		"?created_after=9998-12-31T23:59:59Z": 0, "?created_before=9999-12-31T23:59:59.999Z": 20, "?created_before=9999-12-31T23:59:59-10:00": 20, "?created_after=9999-12-31T23:59:59Z": 0, "?created_before=0001-01-01T00:00:00Z": 0,
@@ -220,7 +220,7 @@ func TestBadListParameters(t *testing.T) {
 		"per_page":       {"0", "-1", "101", "x", "", "9999999999999999999999"},
 		"status":         {"open", "", "PENDING", "pending,expired", "%00", "%ff", "pending&status=expired"},
 		"reference_id":   {"", "%00", "a%00b", "%ff", "%0A", "%20", "%C2%85", "a&reference_id=b"},
-		"customer_email": {"", "%00", "%ff%fe", "a%0D%0Ab"},
+		"customer_email": {"", "%00", "%ff%fe", "a%0D%0Ab", "%20", "%E2%80%8B"},
 		"created_after":  {"", "x", "2026-11-20", "2026-11-20T03:04:05", "2026-13-01T00:00:00Z", "2026-02-30T00:00:00Z", "1763607845", "0000-01-01T00:00:00Z", "0001-01-01T00:00:00%2B10:00", "2026-11-20T03:04:05+10:00", "%00", "%ff"},
 		"created_before": {"", "yesterday", "2026-11-20T25:00:00Z", "20261120T030405Z", "-2026-11-20T03:04:05Z", "%F0%9F%98%80"},
 	} {

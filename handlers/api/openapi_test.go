@@ -159,6 +159,9 @@ func TestDocumentIsCached(t *testing.T) {
 		}
 		return harness.AnswerOf(t, h.Serve(r))
 	}
+	if refused := get("Accept-Encoding", "br, gzip;q=0"); refused.Header().Get("Content-Encoding") != "" {
+		t.Errorf("compressed for who refuses it: %v", refused.Header())
+	}
 	plain, packed := get().WantStatus(http.StatusOK), get("Accept-Encoding", "gzip").WantStatus(http.StatusOK)
 	if plain.Header().Get("Access-Control-Allow-Origin") != "*" || plain.Header().Get("Vary") != "Accept-Encoding" {
 		t.Errorf("headers %v", plain.Header())

@@ -15,15 +15,15 @@ import (
 // createSessionRequest is the body of POST /v1/sessions.
 type createSessionRequest struct {
 	FormType      string          `json:"form_type" required:"true" enum:"financial_statement" doc:"The form to be filled in; any other is invalid_form_type."`
-	CustomerEmail string          `json:"customer_email" required:"true" format:"email" maxLength:"254" doc:"The customer's email address."`
-	CustomerName  string          `json:"customer_name" sample:"yes" maxLength:"200" doc:"The customer's full name."`
+	CustomerEmail string          `json:"customer_email" required:"true" format:"email" maxLength:"254" doc:"The customer’s email address."`
+	CustomerName  string          `json:"customer_name" sample:"yes" maxLength:"200" doc:"The customer’s full name."`
 	ReferenceID   string          `json:"reference_id" sample:"yes" maxLength:"200" doc:"Your own reference."`
-	WebhookURL    string          `json:"webhook_url" format:"uri" maxLength:"2048" doc:"Where this session's events go, instead of the account's default URL. HTTPS in production."`
-	ExpiresInDays *int            `json:"expires_in_days" min:"1" max:"90" doc:"After how many times 24 hours the link stops working. Without it, the account's own default counts, 30 if it has set none."`
+	WebhookURL    string          `json:"webhook_url" format:"uri" maxLength:"2048" doc:"Where this session’s events go, instead of the account’s default URL. HTTPS in production."`
+	ExpiresInDays *int            `json:"expires_in_days" min:"1" max:"90" doc:"After how many times 24 hours the link stops working. Without it, the account’s own default counts, 30 if it has set none."`
 	Metadata      domain.Metadata `json:"metadata" doc:"Your own data: at most 10 keys of 1 to 100 characters; values are strings, numbers or booleans of at most 500 characters."`
 	Language      domain.Language `json:"language" doc:"The language in which the form opens, whatever the browser asks for. The account must offer it; English is always offered. The customer can choose another one on the page. Without it, the browser decides."`
 	Simulate      simulator.Goal  `json:"simulate" doc:"Test keys only: takes the new session so far at once, as POST /v1/test/sessions/{id}/advance does. A live key gets 422."`
-	Prefill       rawPrefill      `json:"prefill" doc:"Answers that you know already, in the shape of the data endpoint's data: any part of the five sections, at most 32 KiB of JSON. The form offers them to the customer, who can change them; they count when the customer saves the section. Computed members are ignored, any other unknown member is an error. An amount can be a string such as \"1250.50\"."`
+	Prefill       rawPrefill      `json:"prefill" doc:"Answers that you know already, in the shape of the data endpoint’s data: any part of the five sections, at most 32 KiB of JSON. The form offers them to the customer, who can change them; they count when the customer saves the section. Computed members are ignored, any other unknown member is an error. An amount can be a string such as \"1250.50\"."`
 }
 
 // rawPrefill is the JSON of what statement.ReadPrefill reads.
@@ -34,7 +34,7 @@ const SessionPath = "/v1/sessions/:id"
 
 // sessionID is the session in an endpoint's path.
 type sessionID struct {
-	SessionID string `path:"id" sample:"sess_01m7xsggnverxbaf5yh399t1b6" pattern:"^sess_[0-7][0-9a-hjkmnp-tv-z]{25}$" doc:"The session's id, sess_…"`
+	SessionID string `path:"id" sample:"sess_01m7xsggnverxbaf5yh399t1b6" pattern:"^sess_[0-7][0-9a-hjkmnp-tv-z]{25}$" doc:"The session’s id, sess_…"`
 }
 
 func (p sessionID) parse() (domain.SessionID, error) {
@@ -47,13 +47,13 @@ func (p sessionID) parse() (domain.SessionID, error) {
 
 // sessionFields are the fields of a session at its creation and later.
 type sessionFields struct {
-	ID            domain.SessionID `json:"id" doc:"The session's id."`
-	Status        domain.Status    `json:"status" doc:"The session's state."`
+	ID            domain.SessionID `json:"id" doc:"The session’s id."`
+	Status        domain.Status    `json:"status" doc:"The session’s state."`
 	FormType      string           `json:"form_type" enum:"financial_statement" doc:"The form."`
-	CustomerEmail string           `json:"customer_email" doc:"The customer's email address."`
-	CustomerName  *string          `json:"customer_name" doc:"The customer's full name, null where none was given."`
+	CustomerEmail string           `json:"customer_email" doc:"The customer’s email address."`
+	CustomerName  *string          `json:"customer_name" doc:"The customer’s full name, null where none was given."`
 	ReferenceID   *string          `json:"reference_id" doc:"Your own reference, null where none was given."`
-	WebhookURL    *string          `json:"webhook_url" doc:"Where this session's events go, null for the account's default URL."`
+	WebhookURL    *string          `json:"webhook_url" doc:"Where this session’s events go, null for the account’s default URL."`
 	CreatedAt     form.Timestamp   `json:"created_at" doc:"When it was created, UTC."`
 	ExpiresAt     form.Timestamp   `json:"expires_at" doc:"When the link stops working, UTC."`
 	AccessedAt    *form.Timestamp  `json:"accessed_at" doc:"When the customer first opened the form, UTC; null until then."`
@@ -73,7 +73,7 @@ type session struct {
 	sessionFields
 	SessionURL   *string         `json:"session_url" format:"uri" doc:"The link that opens the form. Null for a key without data:read if the session has prefill, or once the customer has opened it."`
 	CancelledAt  *form.Timestamp `json:"cancelled_at" doc:"When it was cancelled, UTC; null unless it was."`
-	DataErasedAt *form.Timestamp `json:"data_erased_at" doc:"When answers, drafts, prefill and documents were erased, UTC; null if they are kept. It happens on request, some days after a session expired or was cancelled, or when the account's retention of answers is over. After a request, what says something about the customer is null or empty, too, and customer_email is erased@customer.invalid."`
+	DataErasedAt *form.Timestamp `json:"data_erased_at" doc:"When answers, drafts, prefill and documents were erased, UTC; null if they are kept. It happens on request, some days after a session expired or was cancelled, or when the account’s retention of answers is over. After a request, what says something about the customer is null or empty, too, and customer_email is erased@customer.invalid."`
 	Progress     progress        `json:"progress" doc:"How far the customer has come."`
 }
 
@@ -85,11 +85,11 @@ type progress struct {
 
 // sessionItem is a session in a list.
 type sessionItem struct {
-	ID            domain.SessionID `json:"id" doc:"The session's id."`
-	Status        domain.Status    `json:"status" doc:"The session's state."`
+	ID            domain.SessionID `json:"id" doc:"The session’s id."`
+	Status        domain.Status    `json:"status" doc:"The session’s state."`
 	FormType      string           `json:"form_type" enum:"financial_statement" doc:"The form."`
-	CustomerEmail string           `json:"customer_email" doc:"The customer's email address."`
-	CustomerName  *string          `json:"customer_name" doc:"The customer's full name, null where none was given."`
+	CustomerEmail string           `json:"customer_email" doc:"The customer’s email address."`
+	CustomerName  *string          `json:"customer_name" doc:"The customer’s full name, null where none was given."`
 	ReferenceID   *string          `json:"reference_id" doc:"Your own reference, null where none was given."`
 	CreatedAt     form.Timestamp   `json:"created_at" doc:"When it was created, UTC."`
 	CompletedAt   *form.Timestamp  `json:"completed_at" doc:"When the form was submitted, UTC; null until then."`
@@ -105,7 +105,7 @@ type listSessionsRequest struct {
 }
 
 type sessionList struct {
-	Data       []sessionItem `json:"data" doc:"The page's sessions, newest first."`
+	Data       []sessionItem `json:"data" doc:"The page’s sessions, newest first."`
 	Pagination pagination    `json:"pagination" doc:"Where the page is in the list."`
 }
 
@@ -118,7 +118,7 @@ type pagination struct {
 
 // cancelledSession is the answer to a cancellation.
 type cancelledSession struct {
-	ID          domain.SessionID `json:"id" doc:"The session's id."`
+	ID          domain.SessionID `json:"id" doc:"The session’s id."`
 	Status      domain.Status    `json:"status" enum:"cancelled" doc:"Its state now."`
 	CancelledAt form.Timestamp   `json:"cancelled_at" doc:"When it was cancelled, UTC."`
 }
@@ -169,17 +169,22 @@ func newSessionFields(of *domain.Session) sessionFields {
 func (s *Server) ListSessions() Endpoint {
 	return endpoint(operation{
 		id: "listSessions", tag: "Sessions", summary: "List sessions",
-		description: "The sessions of the key's account and mode, newest first.",
+		description: "The sessions of the key’s account and mode, newest first.",
 		status:      200,
 	}, s.listSessions)
 }
 
 func (s *Server) listSessions(ctx context.Context, r *listSessionsRequest) (*sessionList, error) {
-	if r.ReferenceID != "" {
-		// Stored references are normalised, so the filter must be, too.
-		r.ReferenceID, _ = form.CleanText(r.ReferenceID, len(r.ReferenceID))
-		if r.ReferenceID == "" {
-			return nil, domain.FieldError(domain.CodeInvalidRequest, "reference_id", "reference_id must not be empty.")
+	for _, filter := range []struct {
+		name string
+		text *string
+	}{{"reference_id", &r.ReferenceID}, {"customer_email", &r.CustomerEmail}} {
+		if *filter.text == "" {
+			continue
+		}
+		// Stored texts are normalised, so the filter must be, too.
+		if *filter.text, _ = form.CleanText(*filter.text, len(*filter.text)); *filter.text == "" {
+			return nil, domain.FieldError(domain.CodeInvalidRequest, filter.name, filter.name+" must not be empty.")
 		}
 	}
 	page := domain.Page{Number: r.Page, Size: r.PerPage}
@@ -203,7 +208,7 @@ func (s *Server) listSessions(ctx context.Context, r *listSessionsRequest) (*ses
 func (s *Server) GetSession() Endpoint {
 	return endpoint(operation{
 		id: "getSession", tag: "Sessions", summary: "Get a session",
-		description: "A session as it stands, with the customer's progress. Its link opens what the customer has entered so far, " +
+		description: "A session as it stands, with the customer’s progress. Its link opens what the customer has entered so far, " +
 			"so if the session has prefill or the customer has opened it, `session_url` is null for a key without data:read.",
 		errors: []domain.Code{domain.CodeSessionNotFound},
 		status: 200,

@@ -25,7 +25,7 @@ func (s *Server) AdvanceSession() Endpoint {
 		id: "advanceSession", tag: "Test mode", summary: "Advance a session",
 		description: "Plays the customer: opens the form, fills in sections with made-up answers, signs, or lets the link or the PDF expire. It is the real form: its rules are checked, and its events and webhooks are sent. " +
 			"Either all of it happens or nothing. A session that is as far already stays as it is, and sections that are completed keep their answers unless data has them. " +
-			"After completed, `session.pdf_ready` follows within seconds. A PDF that isn't made when its session goes to pdf_expired is never made. In a UTC day an account can have 1000 test sessions completed so. " +
+			"After completed, `session.pdf_ready` follows within seconds. A PDF that isn’t made when its session goes to pdf_expired is never made. In a UTC day an account can have 1000 test sessions completed so. " +
 			"`session_url` is null once the session was opened; creation returned it.",
 		errors: []domain.Code{domain.CodeSessionNotFound, domain.CodeValidation, domain.CodeSessionCompleted, domain.CodeSessionCancelled, domain.CodeSessionExpired},
 		status: 200, test: true,
@@ -48,7 +48,7 @@ func (s *Server) advancedSession(of *domain.Session) *session {
 
 // createTestEventRequest is the body of POST /v1/test/events.
 type createTestEventRequest struct {
-	Type simulator.BillingType `json:"type" required:"true" doc:"The event's name."`
+	Type simulator.BillingType `json:"type" required:"true" doc:"The event’s name."`
 }
 
 // CreateTestEvent is POST /v1/test/events.
@@ -72,7 +72,7 @@ func newTestEvent(e *domain.FeedEvent) *feedEvent {
 
 // deliveryID is the webhook delivery in an endpoint's path.
 type deliveryID struct {
-	DeliveryID string `path:"id" sample:"whd_01m7xsggnverxbaf5yh399t1bc" pattern:"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$" doc:"The delivery's id, whd_…, from the feed of events or a webhook's X-Webhook-ID."`
+	DeliveryID string `path:"id" sample:"whd_01m7xsggnverxbaf5yh399t1bc" pattern:"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$" doc:"The delivery’s id, whd_…, from the feed of events or a webhook’s X-Webhook-ID."`
 }
 
 // AttemptDelivery is POST /v1/test/deliveries/:id/attempt.

@@ -39,7 +39,7 @@ func whyNoObject(body []byte, err error) string {
 	case len(body) > 1 && strings.Contains(utf16Marks, string(body[:2])):
 		return "The request body is UTF-16. Send it as UTF-8."
 	case !utf8.Valid(body):
-		return "The request body isn't UTF-8."
+		return "The request body isn’t UTF-8."
 	case bytes.HasPrefix(text, []byte(byteOrderMark)):
 		return "The request body begins with a byte order mark. Send it without one."
 	case formBody.Match(text):
@@ -120,5 +120,5 @@ func mistake(before, wrong []byte) string {
 			return m.why
 		}
 	}
-	return "this character can't stand here"
+	return "this character can’t stand here"
 }

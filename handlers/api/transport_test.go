@@ -142,7 +142,12 @@ func TestCompressedAnswers(t *testing.T) {
 	if headers.Get("Content-Encoding") != "" || headers.Get("Content-Length") != fmt.Sprint(len(plain)) {
 		t.Errorf("plain: %v", headers)
 	}
-	headers, small := get(data, "br, gzip")
+	for _, encoding := range []string{"gzip;q=0", "br, GZIP ; q=0.000"} {
+		if headers, body := get(data, encoding); headers.Get("Content-Encoding") != "" || !slices.Contains(headers.Values("Vary"), "Accept-Encoding") || !bytes.Equal(body, plain) {
+			t.Errorf("%s: %v", encoding, headers)
+		}
+	}
+	headers, small := get(data, "br;q=0, gzip;q=0.5")
 	if headers.Get("Content-Encoding") != "gzip" || !slices.Contains(headers.Values("Vary"), "Accept-Encoding") || len(small) >= len(plain) {
 		t.Errorf("%d bytes of %d, %v", len(small), len(plain), headers)
 	}

@@ -57,11 +57,11 @@ func webhookHeaders() []openapi.Parameter {
 	}
 	return []openapi.Parameter{
 		header("X-Webhook-Signature", "HMAC-SHA256 of the raw body under your webhook secret, in hex.", true, text),
-		header("X-Webhook-ID", "The delivery's id, the same at every attempt.", true, text),
+		header("X-Webhook-ID", "The delivery’s id, the same at every attempt.", true, text),
 		header("X-Webhook-Timestamp", "Unix second of this attempt.", true, number),
 		header("X-Webhook-Retry-Count", "On retries only: which one, 1 to 6.", false, number),
 		header("X-Webhook-Original-Timestamp", "On retries only: Unix second of the first attempt.", false, number),
-		header("webhook-id", "Standard Webhooks: the delivery's id.", true, text),
+		header("webhook-id", "Standard Webhooks: the delivery’s id.", true, text),
 		header("webhook-timestamp", "Standard Webhooks: Unix second of this attempt.", true, number),
 		header("webhook-signature", "Standard Webhooks: a signature of each of your secrets.", true, text),
 	}

@@ -331,6 +331,11 @@ func (s *Server) ShowInvoice(c echo.Context, v *Visit) error {
 	if page.Cards, page.Card, err = s.Billing.Card(c.Request().Context(), v.Scope.AccountID); err != nil {
 		return err
 	}
+	use, err := s.billingUse(c, v)
+	if err != nil {
+		return err
+	}
+	page.Admits = use != nil && use.Subscription.Admits()
 	return web.Render(c, http.StatusOK, view.Invoice(page))
 }
 

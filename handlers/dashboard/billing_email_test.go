@@ -9,6 +9,7 @@ import (
 
 	"candor/internal/domain"
 	"candor/internal/platform/mail"
+	"candor/internal/service/billing"
 	"candor/internal/testkit/harness"
 )
 
@@ -36,9 +37,10 @@ func TestBillingEmails(t *testing.T) {
 		all.Wait()
 	}
 	extraUse(h, 13)
+	h.OK(h.Service.Billing.SetSpendLimits(h.Context(), h.Account.AccountID, harness.Operator, billing.SpendParams{Cap: "500"}))
 	atOnce(func() { bill(h) })
 	used := box.Email(to, "You’ve used 13 of your 10 included sessions")
-	if !strings.Contains(used.Text, "That is 3 extra at $10 each.") {
+	if !strings.Contains(used.Text, "That is 3 extra at $10 each.") || !strings.Contains(used.Text, "Live sessions stop at the spend cap of $500.") || strings.Contains(used.Text, "Nothing stops") {
 		t.Errorf("the email about usage:\n%s", used.Text)
 	}
 	invoice := h.LastInvoice(h.Account.AccountID)

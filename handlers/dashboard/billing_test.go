@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"candor/db"
+	"candor/handlers"
 	"candor/internal/billing"
 	"candor/internal/domain"
 	"candor/internal/testkit/harness"
@@ -101,7 +103,8 @@ func TestBillingPages(t *testing.T) {
 	h.Clock.Advance(14 * 24 * time.Hour)
 	bill(h)
 	finance = h.Staff(domain.RoleFinance)
-	finance.WantPage(finance.Get(page), http.StatusOK, "Overdue", "No payment has arrived by the due date. We look again on 16 January 2027 UTC. If it hasn’t arrived by 28 January 2027 UTC, the subscription is past due.")
+	finance.WantPage(finance.Get(page), http.StatusOK, "Overdue", "No payment has arrived by the due date. We look again on 16 January 2027 UTC. The invoice is still owed.").Hides("the subscription is past due")
+	finance.WantPage(finance.Get(page+"/invoices/"+invoices[0].ID.String()), http.StatusOK, "The invoice is still owed.")
 	_, err = h.Service.Billing.MarkPaid(h.Context(), invoices[0].ID, harness.Operator, "transfer 77")
 	h.OK(err)
 	finance.WantPage(finance.Get(page), http.StatusOK, "Paid")
@@ -122,6 +125,49 @@ func TestBillingPages(t *testing.T) {
 		domain.AuditSubscribed: 1, domain.AuditInvoicePaid: 1,
 	} {
 		audited(h, action, want)
+	}
+}
+
+// An invoice that failed for good is paid by another card. Only a subscription
+// that admits sessions becomes past due.
+func TestFailedInvoiceSaysWhatIsNext(t *testing.T) {
+	t.Parallel()
+	for _, cards := range []bool{false, true} {
+		h := harness.New(t, func(c *handlers.Config) {
+			if cards {
+				c.Billing.Cards = storedCards{}
+			}
+		})
+		h.OK(h.DB.SetCustomer(h.Context(), &db.PaymentMethod{AccountID: h.Account.AccountID, Provider: storedCards{}.Name(), CustomerID: "cus_1"}, ""))
+		h.OK(h.DB.InTx(h.Context(), func(tx *db.Tx) error {
+			_, err := tx.SetPaymentMethod(h.Context(), storedCards{}.Name(), "cus_1", "pm_1", "Visa ending in 4242", h.Clock.Now())
+			return err
+		}))
+		extraUse(h, 12)
+		h.Clock.Advance(31 * 24 * time.Hour)
+		bill(h)
+		path := billingPage + "/invoices/" + harness.QueryOne[domain.InvoiceID](h, `SELECT id FROM invoice WHERE number = 2`).String()
+		collected := "Candor collects it by itself"
+		for _, days := range []int{14, 3, 5, 7} {
+			finance := h.Staff(domain.RoleFinance)
+			if shown := finance.WantPage(finance.Get(path), http.StatusOK); cards {
+				shown.Shows(collected)
+			}
+			h.Clock.Advance(time.Duration(days) * 24 * time.Hour)
+			bill(h)
+			if finance = h.Staff(domain.RoleFinance); !cards && days == 14 {
+				for _, at := range []string{billingPage, path} {
+					finance.WantPage(finance.Get(at), http.StatusOK, "the subscription is past due.").Hides("still owed")
+				}
+			}
+		}
+		finance := h.Staff(domain.RoleFinance)
+		if shown := finance.WantPage(finance.Get(path), http.StatusOK); cards {
+			shown.Shows("Use another card, and Candor collects this invoice from it.").Hides(collected)
+			if !strings.Contains(finance.Get(path).Body.String(), `href="`+billingPage+`#card"`) || !strings.Contains(finance.Get(billingPage).Body.String(), `id="card"`) {
+				t.Error("the invoice doesn't lead to the card")
+			}
+		}
 	}
 }
 

@@ -260,7 +260,9 @@ func (c lateCase) readLate(s *harness.StaffBrowser, action string) {
 		before = c.count(s)
 	}
 	s.WantRedirect(s.Get(page), prompt)
-	s.WantPage(s.Get(prompt), http.StatusOK, "Enter your password to "+action)
+	if back := s.WantPage(s.Get(prompt), http.StatusOK, "Enter your password to "+action).Link("Cancel"); c.effect != "" {
+		s.WantPage(s.Get(back), http.StatusOK)
+	}
 	answer := func(password string) *httptest.ResponseRecorder {
 		return s.Post("/dashboard/confirm", url.Values{"password": {password}, "then": {page}})
 	}

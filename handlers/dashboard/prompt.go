@@ -7,7 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
+	"path"
 
 	"github.com/labstack/echo/v4"
 
@@ -136,7 +136,7 @@ func (p *prompt) back() string {
 	case p.held != nil || p.route == nil:
 		return p.then
 	case p.isDownload():
-		return (&url.URL{Path: strings.TrimSuffix(p.target.URL.Path, "/export"), RawQuery: p.target.URL.RawQuery}).String()
+		return (&url.URL{Path: path.Dir(p.target.URL.Path), RawQuery: p.target.URL.RawQuery}).String()
 	}
 	return view.URL(p.at.Param("mode") == "live", p.route.menu())
 }

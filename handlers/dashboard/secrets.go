@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"errors"
 	"net/http"
 	"path"
 	"slices"
@@ -9,7 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"candor/handlers/web"
-	"candor/internal/domain"
+	"candor/internal/service/webhooks"
 	view "candor/views/dashboard"
 	"candor/views/dashboard/snippets"
 )
@@ -27,7 +26,7 @@ func (s *Server) ShowSecrets(c echo.Context, v *Visit) error {
 // NextSecret creates the next webhook secret and shows it.
 func (s *Server) NextSecret(c echo.Context, v *Visit) error {
 	secret, err := s.Webhooks.CreateNextSecret(c.Request().Context(), v.Scope, v.Actor)
-	if outdated(err) {
+	if webhooks.Outdated(err) {
 		return s.backTo(c, v, webhookSettings, nil, "secret_moved_on")
 	}
 	if err != nil && secret == "" {
@@ -35,9 +34,6 @@ func (s *Server) NextSecret(c echo.Context, v *Visit) error {
 	}
 	return web.Render(c, http.StatusOK, view.NewSecret(view.SecretsPage{Page: s.page(v, "Copy your new webhook secret"), Next: secret}))
 }
-
-// outdated reports that another user has changed the secrets first.
-func outdated(err error) bool { return errors.Is(err, &domain.Error{Code: domain.CodeValidation}) }
 
 // SwitchSecret makes the next secret the current one.
 func (s *Server) SwitchSecret(c echo.Context, v *Visit) error {
@@ -60,7 +56,7 @@ func (s *Server) AbandonSecret(c echo.Context, v *Visit) error {
 // rotated leads back to the webhooks with a notice, or with the one that
 // another user has changed the secrets first.
 func (s *Server) rotated(c echo.Context, v *Visit, err error, notice string) error {
-	if outdated(err) {
+	if webhooks.Outdated(err) {
 		return s.backTo(c, v, webhookSettings, nil, "secret_moved_on")
 	}
 	return s.backTo(c, v, webhookSettings, err, notice)

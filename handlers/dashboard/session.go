@@ -66,8 +66,10 @@ func (s *Server) sessionPage(c echo.Context, v *Visit, id domain.SessionID, stat
 	for _, e := range found.Audit {
 		page.Timeline = append(page.Timeline, view.EntryOfAudit(&e))
 	}
-	for _, d := range found.Documents {
-		page.Files = append(page.Files, view.SessionFile{ID: d.ID, Name: d.FileName, SizeBytes: d.SizeBytes})
+	if page.MayDownload {
+		for _, d := range found.Documents {
+			page.Files = append(page.Files, view.SessionFile{ID: d.ID, Name: d.FileName, SizeBytes: d.SizeBytes})
+		}
 	}
 	page.Timeline = view.Ordered(found.Session, page.Timeline)
 	return web.Render(c, status, view.Session(page))

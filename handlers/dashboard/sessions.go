@@ -147,8 +147,12 @@ func (s *Server) CreateSession(c echo.Context, v *Visit) error {
 	params.ExpiresInDays = &within
 	created, err := s.Sessions.Create(c.Request().Context(), v.Scope, nil, params)
 	errs := web.ValidationErrors(err)
-	if errors.Is(err, &domain.Error{Code: domain.CodeSpendCapReached}) {
+	var refused *domain.Error
+	switch {
+	case errors.Is(err, &domain.Error{Code: domain.CodeSpendCapReached}):
 		errs = form.Errors{{Field: "create", Message: "Your account has reached its spend cap, so it can’t create live sessions. An owner or finance can raise the cap under Billing"}}
+	case errors.As(err, &refused) && refused.Code == domain.CodeForbidden: // no approval, or no subscription
+		errs = form.Errors{{Field: "create", Message: refused.Message}}
 	}
 	if errs != nil {
 		page, err := s.newSessionPage(c, v)
@@ -159,7 +163,10 @@ func (s *Server) CreateSession(c echo.Context, v *Visit) error {
 		page.Errors = view.ErrorItems(errs)
 		return web.Render(c, http.StatusUnprocessableEntity, view.NewSession(page))
 	}
-	return s.backTo(c, v, "sessions/"+created.ID.String(), err, "session_created")
+	if err != nil {
+		return err
+	}
+	return s.backTo(c, v, "sessions/"+created.ID.String(), nil, "session_created")
 }
 
 // ExportSessions streams the filtered list as CSV, of any length.

@@ -168,6 +168,8 @@ func TestDownloadsAreForThoseWhoMayAndAreNoted(t *testing.T) {
 	for _, p := range paths {
 		support.WantPage(support.Get(p), http.StatusForbidden)
 	}
+	support.WantPage(support.Get(path), http.StatusOK, "1 document uploaded").Hides("payslip.pdf")
+	developer.WantPage(developer.Get(path), http.StatusOK, "payslip.pdf").Hides("1 document uploaded").LeadsTo(paths[2])
 	_, err = h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_user SET may_download = true WHERE id = $1`, support.Session.ID)
 	h.OK(err)
 	for _, browser := range []*harness.StaffBrowser{developer, support} {
@@ -186,6 +188,8 @@ func TestDownloadsAreForThoseWhoMayAndAreNoted(t *testing.T) {
 	page := support.Get(path)
 	support.WantPage(page, http.StatusOK, "Data read", "PDF downloaded", "Document downloaded", developer.Session.Email, support.Session.Email, "Signed and submitted",
 		"SHA-256 of the PDF", fmt.Sprintf("%x", sha256.Sum256([]byte("%PDF-1.7 test"))))
+	other := h.Staff(domain.RoleSupport)
+	other.WantPage(other.Get(path), http.StatusOK, "Document downloaded").Hides("payslip.pdf")
 }
 
 // TestSessionTellsItsStory reads the page as its columns are read aloud.

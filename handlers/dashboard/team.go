@@ -20,6 +20,7 @@ func (s *Server) ShowTeam(c echo.Context, v *Visit) error {
 func (s *Server) teamPage(c echo.Context, v *Visit, status int, errs form.Errors) error {
 	ctx := c.Request().Context()
 	page := view.TeamPage{Page: s.page(v, "Team"), Email: c.FormValue("email"), Role: domain.Role(c.FormValue("role"))}
+	page.MayDownload = c.Request().PostForm.Has("email") && c.FormValue("may_download") == "yes" // a change of role has it, too
 	page.Errors = view.ErrorItems(errs)
 	team, err := s.Team.List(ctx, v.Scope.AccountID)
 	if err != nil {

@@ -22,7 +22,16 @@ func TestTeam(t *testing.T) {
 	path := "/dashboard/test/team"
 	owner.WantPage(owner.Get(path), http.StatusOK, support.Session.Email, h.Account.Email, "You")
 
-	owner.WantPage(owner.Post(path, url.Values{"email": {"nonsense"}, "role": {"support"}}), http.StatusUnprocessableEntity, "There is a problem").WantField("email", "nonsense")
+	refused := owner.Post(path, url.Values{"email": {"nonsense"}, "role": {"support"}, "may_download": {"yes"}})
+	owner.WantPage(refused, http.StatusUnprocessableEntity, "There is a problem").WantField("email", "nonsense")
+	const ticked = `<input type="checkbox" id="may_download" name="may_download" value="yes" checked>`
+	if !strings.Contains(refused.Body.String(), ticked) {
+		t.Error("the refused invitation has lost its tick")
+	}
+	refused = owner.Post(path+"/"+owner.Session.ID.String()+"/role", url.Values{"role": {"nonsense"}, "may_download": {"yes"}})
+	if refused.Code != http.StatusUnprocessableEntity || strings.Contains(refused.Body.String(), ticked) {
+		t.Errorf("a refused role, status %d, ticks the box of the invitation", refused.Code)
+	}
 	owner.WantPage(owner.Post(path, url.Values{"email": {support.Session.Email}, "role": {"support"}}), http.StatusUnprocessableEntity, "is already in the team")
 	owner.WantRedirect(owner.Post(path, url.Values{"email": {"new@lender.example"}, "role": {"finance"}}), path)
 	revoke := owner.WantPage(owner.Get(path), http.StatusOK, "Invitation sent", "new@lender.example").Leads(path + "/invitations/")

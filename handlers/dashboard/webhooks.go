@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -133,7 +134,11 @@ func (s *Server) SetWebhookURL(c echo.Context, v *Visit) error {
 	if errs := web.ValidationErrors(err); errs != nil {
 		return s.webhookSettingsPage(c, v, http.StatusUnprocessableEntity, "", typed, errs)
 	}
-	return s.backTo(c, v, webhookSettings, err, "webhook_url_set")
+	notice := "webhook_url_set"
+	if strings.TrimSpace(typed) == "" {
+		notice = "webhook_url_removed"
+	}
+	return s.backTo(c, v, webhookSettings, err, notice)
 }
 
 // webhookSettings is the page of the webhooks' settings.

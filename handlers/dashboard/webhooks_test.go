@@ -33,6 +33,9 @@ func TestWebhooksPage(t *testing.T) {
 	developer.WantPage(developer.Post(path+"/url", url.Values{"url": {"http://10.0.0.1/x"}}), http.StatusUnprocessableEntity, "There is a problem").WantField("URL (optional)", "http://10.0.0.1/x")
 	developer.WantRedirect(developer.Post(path+"/url", url.Values{"url": {"https://lender.example/hook"}}), settings)
 	developer.WantPage(developer.Get(settings), http.StatusOK, "Saved. Events are sent to this URL").WantField("URL (optional)", "https://lender.example/hook")
+	developer.WantRedirect(developer.Post(path+"/url", url.Values{"url": {" "}}), settings)
+	developer.WantPage(developer.Get(settings), http.StatusOK, "Default URL removed. Events of sessions without their own URL are not sent.").WantField("URL (optional)", "")
+	developer.WantRedirect(developer.Post(path+"/url", url.Values{"url": {"https://lender.example/hook"}}), settings)
 
 	session := h.NewSession(h.TestScope(), domain.NewSession{})
 	for i := range 30 {
@@ -95,6 +98,9 @@ func TestSecretsByHand(t *testing.T) {
 		t.Error("after the switch, the secret that was shown doesn't sign")
 	}
 	wantEntries(owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK), "Next webhook secret made", "Switched to the next secret")
+	owner.WantPage(owner.Post(path+"/secret/next", nil), http.StatusOK)
+	owner.WantPage(owner.Get(settings), http.StatusOK, "Switched too early?", "Delete the new secret first").Lacks("Restore previous secret")
+	owner.WantPage(owner.Post(path+"/secret/restore", nil), http.StatusUnprocessableEntity, "There is a next webhook secret, which restoring would replace")
 	keptSecret(h, owner)
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -131,6 +132,22 @@ func TestLinksLead(t *testing.T) {
 			}
 		case strings.HasPrefix(link, "/"):
 			get(h, link)
+		}
+	}
+}
+
+var (
+	unread   = regexp.MustCompile(`(?s)<(pre|code|script)\b.*?</(pre|code|script)>|<[^>]*>`)
+	straight = regexp.MustCompile(`\w*'\w+`)
+)
+
+func TestApostrophes(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	for _, path := range []string{"/docs", "/docs/guides", "/docs/reference"} {
+		text := html.UnescapeString(unread.ReplaceAllString(get(h, path), " "))
+		for _, found := range straight.FindAllString(text, -1) {
+			t.Errorf("%s: %q: people read ’", path, found)
 		}
 	}
 }

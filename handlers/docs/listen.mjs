@@ -30,6 +30,8 @@ import { parseArgs } from "node:util";
 const waitSeconds = 25;
 const answerSeconds = 15; // as long as a webhook waits
 const longestPause = 30;
+const freshSeconds = 60; // how long the headers of a page are used: receivers refuse old timestamps
+const unreachable = ["ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH", "ETIMEDOUT", "ENOTFOUND", "EAI_AGAIN"];
 
 const stopping = new AbortController();
 let last = null; // the number of the last event that was handled
@@ -54,7 +56,7 @@ function settings() {
   if (given.after !== undefined && !/^\d{1,15}$/.test(given.after)) throw new Failure("--after must be the number of an event, such as 42, or 0.");
   return {
     ...given, key,
-    url: address("--url", given.url ?? process.env.CANDOR_URL ?? "{base_url}").replace(/\/v1$/, ""), // examples' CANDOR_URL has it
+    url: address("--url", given.url ?? process.env.CANDOR_URL ?? "{base_url}").replace(/\/$/, "").replace(/\/v1$/, ""), // examples' CANDOR_URL has it
     forward: given.forward && address("--forward", given.forward),
   };
 }
@@ -65,7 +67,7 @@ function address(option, text) {
     protocol = new URL(text).protocol;
   } catch {}
   if (protocol !== "http:" && protocol !== "https:") throw new Failure(`${option} must be an address such as http://localhost:3000/hook, not ${text}.`);
-  return text.replace(/\/$/, "");
+  return text;
 }
 
 // The state file has the last number of each key and address, by a hash, so that
@@ -143,19 +145,19 @@ function post(to, { headers, body }) {
   });
 }
 
-// forward sends an event until a receiver answers, and returns what came back.
-async function forward(s, webhook) {
-  for (let pause = 1; ; pause = Math.min(2 * pause, longestPause)) {
-    const start = performance.now();
-    try {
-      const status = await post(s.forward, webhook);
-      return `${status} in ${Math.round(performance.now() - start)} ms`;
-    } catch (error) {
-      if (error.name === "AbortError" || error.name === "TimeoutError") return `no answer in ${answerSeconds} s`;
-      if (error.code !== "ECONNREFUSED" && error.code !== "ENOTFOUND" && error.code !== "EAI_AGAIN") return `connection broken (${error.code ?? error.message})`;
-      console.error(`${s.forward} refused the connection (${error.code}): is your receiver running? Trying again in ${pause} s.`);
-      await sleep(1000 * pause, undefined, { signal: stopping.signal });
-    }
+// forward sends an event and returns what came back, or, after the pause, null if the
+// receiver can't be reached.
+async function forward(s, webhook, pause) {
+  const start = performance.now();
+  try {
+    const status = await post(s.forward, webhook);
+    return `${status} in ${Math.round(performance.now() - start)} ms`;
+  } catch (error) {
+    if (error.name === "AbortError" || error.name === "TimeoutError") return `no answer in ${answerSeconds} s`;
+    if (!unreachable.includes(error.code)) return `connection broken (${error.code ?? error.message})`;
+    console.error(`Can't reach ${s.forward} (${error.code}): is your receiver running? Trying again in ${pause} s.`);
+    await sleep(1000 * pause, undefined, { signal: stopping.signal });
+    return null;
   }
 }
 
@@ -167,12 +169,21 @@ async function listen(s) {
     last = (await ask(s, `session_id=sess_${"0".repeat(26)}`)).next_after;
   }
   console.log(`Listening to ${s.url} after event ${last}${s.forward ? `, forwarding to ${s.forward}` : ""}. Stop with Ctrl-C.`);
-  while (!stopping.signal.aborted) {
+  let pause = 1;
+  pages: while (!stopping.signal.aborted) {
     const page = await ask(s, `after=${last}&limit=20&wait=${waitSeconds}&include=webhook`);
+    const fresh = Date.now() + 1000 * freshSeconds; // performance.now() stops while a laptop sleeps
     for (const event of page.data) {
       if (stopping.signal.aborted) return;
+      if (Date.now() > fresh) continue pages;
       const line = `${new Date().toTimeString().slice(0, 8)}  ${event.sequence}  ${event.event}  ${event.session_id ?? ""}`.trimEnd();
-      const came = s.forward ? `  -> ${await forward(s, event.webhook)}` : "";
+      let came = "";
+      if (s.forward) {
+        const answer = await forward(s, event.webhook, pause);
+        pause = answer === null ? Math.min(2 * pause, longestPause) : 1;
+        if (answer === null) continue pages; // the event comes again, with new headers
+        came = `  -> ${answer}`;
+      }
       last = event.sequence;
       state.set(last); // first of all: what was answered must not come again
       console.log(line + came);

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -89,16 +90,18 @@ func (r *listening) stop() {
 type receiver struct {
 	testing.TB
 	secret string
+	now    func() time.Time
 	mu     sync.Mutex
 	ids    []string
 	bodies []string
 }
 
-// ServeHTTP answers 401 to a wrong signature.
+// ServeHTTP answers 401 to a wrong or old signature, and to another address.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	body, err := io.ReadAll(q.Body)
-	if err != nil || q.Header.Get("X-Webhook-Signature") != webhook.Signature(r.secret, body) || q.Header.Get("Content-Type") != "application/json" || q.Header.Get("User-Agent") != "Candor-Webhooks/1" {
-		r.Errorf("wrong: %s with %v: %v", body, q.Header, err)
+	if err != nil || q.Header.Get("X-Webhook-Signature") != webhook.Signature(r.secret, body) || q.Header.Get("Content-Type") != "application/json" || q.Header.Get("User-Agent") != "Candor-Webhooks/1" ||
+		q.Header.Get("X-Webhook-Timestamp") != strconv.FormatInt(r.now().Unix(), 10) || q.URL.Path != "/hook/" {
+		r.Errorf("wrong: %s to %s with %v: %v", body, q.URL, q.Header, err)
 		w.WriteHeader(http.StatusUnauthorized)
 		return
 	}
@@ -123,10 +126,10 @@ func TestListen(t *testing.T) {
 		}
 	}
 	record(2) // before it is started for the first time: not forwarded
-	got := &receiver{TB: t, secret: h.Account.TestWebhookSecret}
+	got := &receiver{TB: t, secret: h.Account.TestWebhookSecret, now: h.Clock.Now}
 	socket, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	h.OK(err)
-	to := "http://" + socket.Addr().String() + "/hook"
+	to := "http://" + socket.Addr().String() + "/hook/"
 	server := &http.Server{Handler: got, ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(socket) }()
 
@@ -146,7 +149,8 @@ func TestListen(t *testing.T) {
 	h.OK(server.Close())
 	record(2)
 	run = l.start("--forward", to)
-	run.sees("refused the connection (ECONNREFUSED): is your receiver running? Trying again in 1 s.")
+	run.sees("(ECONNREFUSED): is your receiver running? Trying again in 1 s.")
+	h.Clock.Advance(6 * time.Minute) // the headers that came are too old now
 	socket, err = new(net.ListenConfig).Listen(t.Context(), "tcp", socket.Addr().String())
 	h.OK(err)
 	again := &http.Server{Handler: got, ReadHeaderTimeout: time.Minute}
@@ -166,6 +170,9 @@ func TestListen(t *testing.T) {
 	if strings.Contains(string(state), "candor_test") || !strings.Contains(string(state), ":8}") {
 		t.Errorf("the state is %s", state)
 	}
+	run = l.start("--after", "7", "--state", "other.json", "--forward", "http://255.255.255.255") // no connection can be made to it
+	run.sees("Can't reach http://255.255.255.255 (ENETUNREACH): is your receiver running? Trying again in 1 s.")
+	run.stop()
 	run = l.start("--after", "7", "--body")
 	run.sees("8  session.pdf_ready")
 	if run.sees("page_count") != bodies[5] {

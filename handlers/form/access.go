@@ -95,7 +95,7 @@ func (s *Server) grant(c echo.Context, session *domain.Session, p pass) error {
 	now, life := s.Clock.Now(), closedAccess
 	switch {
 	case !p.signed.IsZero():
-		life = max(life, copyUntil(session, p).Sub(now))
+		life = max(life, passUntil(session, p).Sub(now))
 	case session.Status.Open():
 		life = max(life, session.ExpiresAt.Sub(now))
 	}
@@ -115,8 +115,8 @@ func (s *Server) grant(c echo.Context, session *domain.Session, p pass) error {
 	return cookie.Save(c.Request(), c.Response())
 }
 
-// copyUntil is when the browser that signed loses the copies (D59).
-func copyUntil(session *domain.Session, p pass) time.Time {
+// passUntil is when the pass of the browser that signed ends (D59).
+func passUntil(session *domain.Session, p pass) time.Time {
 	if atLeast := p.signed.Add(copyAccess); session.ExpiresAt.Before(atLeast) {
 		return atLeast
 	}

@@ -226,6 +226,11 @@ func TestCopyForTheBrowserThatSigned(t *testing.T) {
 	c.StorePDF(c.ID, []byte("%PDF-1.7 copy"))
 	c.WantPage(c.Get(""), http.StatusOK).Shows("This browser keeps everything you sent until").LeadsTo(c.Path("pdf"))
 	c.WantPage(c.Get("income"), http.StatusOK).LeadsTo(c.Path("pdf"))
+	_, err := c.DB.Raw().ExecContext(c.Context(), `UPDATE account SET retention_days = 20`)
+	c.OK(err)
+	c.WantPage(c.Get(""), http.StatusOK).Shows("until " + c.SessionOf(c.ID).CompletedAt.AddDate(0, 0, 20).Format("2 January 2006"))
+	_, err = c.DB.Raw().ExecContext(c.Context(), `UPDATE account SET retention_days = 90`)
+	c.OK(err)
 	got := c.Get("pdf")
 	want := `attachment; filename="financial_statement_` + c.ID.String() + `.pdf"`
 	if got.Code != http.StatusOK || got.Body.String() != "%PDF-1.7 copy" || got.Header().Get("Content-Disposition") != want {

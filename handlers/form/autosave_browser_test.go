@@ -1,7 +1,6 @@
 package form_test
 
 import (
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -16,12 +15,13 @@ import (
 )
 
 // A line is the connection between browsers and a server.
-type line struct{ state atomic.Int32 }
+type line struct{ state, refused atomic.Int32 }
 
 const (
 	whole     = iota
 	cut       // no request arrives
 	answerCut // requests arrive, no response does
+	unknown   // posts lose their cookie
 )
 
 func (l *line) to(next http.Handler) http.Handler {
@@ -32,6 +32,11 @@ func (l *line) to(next http.Handler) http.Handler {
 			fallthrough
 		case cut:
 			panic(http.ErrAbortHandler)
+		case unknown:
+			if r.Method == http.MethodPost {
+				defer l.refused.Add(1)
+				r.Header.Del("Cookie")
+			}
 		}
 		next.ServeHTTP(w, r)
 	})
@@ -57,7 +62,7 @@ func newTyping(t *testing.T) *typing {
 // device opens a section in a browser of its own.
 func (c *typing) device(t *testing.T, section string) *browsertest.Tab {
 	t.Helper()
-	tab := browsertest.New(t, browsertest.Options{AllowCuts: true, AllowStatus: []int{http.StatusGone}})
+	tab := browsertest.New(t, browsertest.Options{AllowCuts: true, AllowStatus: []int{http.StatusNotFound, http.StatusGone}})
 	tab.Open(c.base + c.Link(c.ID))
 	tab.Open(c.base + c.Path(section))
 	return tab
@@ -164,130 +169,6 @@ func TestItemsOfTwoDevices(t *testing.T) {
 	stored(c.Customer, "assets", "vehicles.0.description", "Ute", "vehicles.2.description", "Blue ute", "bank_accounts.0.institution", "Red Bank")
 }
 
-func TestConnectionIsCut(t *testing.T) {
-	t.Parallel()
-	for name, state := range map[string]int32{"before the request": cut, "before the response": answerCut} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := newTyping(t)
-			tab := c.device(t, "personal_details")
-			c.line.state.Store(state)
-			tab.Type(input("phone"), "0400 000 001")
-			tab.WaitForText(saveStatus, "No connection. What you type stays here")
-			tab.Type(input("phone"), "0400 000 002")
-			tab.Screenshot("form/16-offline")
-			c.line.state.Store(whole)
-			browsertest.Eval[bool](tab, `window.dispatchEvent(new Event("online"))`)
-			tab.WaitForText(saveStatus, "Saved ")
-			tab.WaitForTrue(`!document.querySelector("[data-sent]")`)
-			tab.WaitForTrue(`!document.querySelector(".collision")`)
-			tab.Click(".actions .button-primary")
-			tab.WaitFor(".error-summary")
-			stored(c.Customer, "personal_details", "phone", "0400 000 002")
-		})
-	}
-}
-
-// TestDeviceKeepsWhatWasNotSent opens a page again whose tab was killed without
-// a connection.
-func TestDeviceKeepsWhatWasNotSent(t *testing.T) {
-	t.Parallel()
-	c := newTyping(t)
-	tab := c.device(t, "personal_details")
-	c.line.state.Store(cut)
-	tab.Type(input("phone"), "0400 000 001")
-	tab.WaitForText(saveStatus, "No connection")
-	tab.Open("about:blank")
-	c.line.state.Store(whole)
-	tab.Open(c.base + c.Path("personal_details"))
-	tab.WaitForText(saveStatus, "Saved ")
-	if got := tab.Value(input("phone")); got != "0400 000 001" {
-		t.Errorf("the phone is %q, want what was typed", got)
-	}
-	stored(c.Customer, "personal_details", "phone", "0400 000 001")
-	if left := keptOnDevice(tab); left != 0 {
-		t.Errorf("%d pages are still kept on the device", left)
-	}
-}
-
-// TestHubSendsWhatWasKept opens the list of sections, and the check page, after a
-// section's tab was left offline.
-func TestHubSendsWhatWasKept(t *testing.T) {
-	t.Parallel()
-	for page, says := range map[string]string{"": "Changes to finish", "declaration": "Some sections aren’t finished"} {
-		c := newTyping(t)
-		c.AnswerAll()
-		tab := c.device(t, "personal_details")
-		c.line.state.Store(cut)
-		tab.Type(input("phone"), "0400 000 001")
-		tab.WaitForText(saveStatus, "No connection")
-		tab.Open("about:blank")
-		c.line.state.Store(whole)
-		tab.Open(c.base + "/")                                                                                        // is of no session, so nothing is sent from it
-		browsertest.Eval[bool](tab, `(async () => { for (let i = 0; i < 20; i++) await fetch("/"); return true })()`) // longer than sending would take
-		if kept := keptOnDevice(tab); kept != 1 {
-			t.Errorf("%d pages are kept on the device, want 1", kept)
-		}
-		tab.Open(c.base + c.Path(page))
-		tab.WaitForText("main", says)
-		stored(c.Customer, "personal_details", "phone", "0400 000 001")
-		if left := keptOnDevice(tab); left != 0 {
-			t.Errorf("%d pages are still kept on the device", left)
-		}
-	}
-}
-
-// TestFieldsThatWereLeftAreKept kills the tab as soon as the next field has the
-// focus.
-func TestFieldsThatWereLeftAreKept(t *testing.T) {
-	t.Parallel()
-	c := newTyping(t)
-	tab := c.device(t, "personal_details")
-	tab.Slow3G()
-	focus := func(id string) {
-		browsertest.Eval[bool](tab, fmt.Sprintf("((f) => (f.focus(), f.select(), true))(document.getElementById(%q))", id))
-	}
-	for _, typed := range []string{"Nurse", "Doctor", "Cook"} {
-		c.line.state.Store(cut)
-		fields := []string{"occupation", "employer", "address.street", "address.suburb"}
-		for _, id := range fields {
-			focus(id)
-			tab.Press(typed)
-		}
-		focus("phone")
-		tab = tab.Kill()
-		c.line.state.Store(whole)
-		tab.Open(c.base + c.Path("personal_details"))
-		for _, id := range fields {
-			tab.WaitForTrue(fmt.Sprintf("document.getElementById(%q).value === %q", id, typed))
-		}
-	}
-}
-
-// TestContinueLeadsToWhatWasKept goes to a section whose tab was killed by the
-// button of the one before, which loads no page.
-func TestContinueLeadsToWhatWasKept(t *testing.T) {
-	t.Parallel()
-	c := newTyping(t)
-	c.WantPage(c.Get(""), http.StatusOK)
-	c.Answer("personal_details")
-	tab := c.device(t, "income")
-	tab.Click(input("employment_income"))
-	tab.WaitForText(saveStatus, "Saved ")
-	c.line.state.Store(cut)
-	tab.Type(input("employment_income.bonuses"), "3,200")
-	tab.WaitForText(saveStatus, "No connection")
-	tab = tab.Kill()
-	c.line.state.Store(whole)
-	tab.Open(c.base + c.Path("personal_details"))
-	tab.Click(".actions .button-primary")
-	tab.WaitForURL("/income")
-	tab.WaitForText(saveStatus, "Saved ")
-	if got := tab.Value(input("employment_income.bonuses")); got != "3,200" {
-		t.Errorf("the bonuses are %q, want what was typed", got)
-	}
-}
-
 // TestClosedSessionEndsAutosave shows what happened, and keeps nothing.
 func TestClosedSessionEndsAutosave(t *testing.T) {
 	t.Parallel()
@@ -319,14 +200,3 @@ func TestFailedSaveCanBeRepeated(t *testing.T) {
 	tab.WaitForText(saveStatus, "Saved ")
 	stored(c, "personal_details", "phone", "0400 000 001")
 }
-
-// keptScript counts the pages that the device keeps.
-const keptScript = `new Promise((done) => {
-	const opening = indexedDB.open("candor", 1);
-	opening.onsuccess = () => {
-		const count = opening.result.transaction("typed").objectStore("typed").count();
-		count.onsuccess = () => { opening.result.close(); done(count.result); };
-	};
-})`
-
-func keptOnDevice(tab *browsertest.Tab) int { return browsertest.Eval[int](tab, keptScript) }

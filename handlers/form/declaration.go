@@ -26,7 +26,9 @@ func (s *Server) checkPage(v *visit, signed forms.Signature) view.CheckPage {
 		Page: s.page(v), Documents: v.Statement.Documents, Action: sectionURL(v.Session.ID, statement.DeclarationSection),
 		DocumentsURL: sectionURL(v.Session.ID, statement.DocumentsSection) + checking,
 		Declaration:  v.Statement.Section(statement.DeclarationSection, s.Clock.Now()),
+		Shown:        v.Digest(),
 	}
+	page.Changed = signed.Shown != "" && signed.Shown != page.Shown
 	for _, name := range v.Unfinished() {
 		page.Unfinished = append(page.Unfinished, task(v, name))
 	}
@@ -49,16 +51,16 @@ func (s *Server) checkPage(v *visit, signed forms.Signature) view.CheckPage {
 	return page
 }
 
-// Sign signs and submits the form (D16). If the signature is invalid, or an odd
-// answer that the page asked about isn't confirmed, the page shows what was
-// typed, but only the ticks of odd answers are stored. A script sends each of those
-// at once.
+// Sign signs and submits the form (D16). If the signature is invalid, an odd
+// answer that the page asked about isn't confirmed, or the answers aren't those that it
+// showed, the page shows what was typed, but only the ticks of odd answers are stored. A
+// script sends each of those at once.
 func (s *Server) Sign(c echo.Context, v *visit) error {
 	values, err := web.FormValues(c)
 	if err != nil {
 		return err
 	}
-	signature := forms.Signature{Browser: v.browser, Asked: values.Has(view.AskedInput), Confirmed: values[view.RightInput]}
+	signature := forms.Signature{Browser: v.browser, Asked: values.Has(view.AskedInput), Confirmed: values[view.RightInput], Shown: values.Get(view.ShownInput)}
 	page := s.checkPage(v, signature)
 	ctx := c.Request().Context()
 	ticked := slices.DeleteFunc(slices.Clone(signature.Confirmed), func(key string) bool {
@@ -71,7 +73,7 @@ func (s *Server) Sign(c echo.Context, v *visit) error {
 		return c.NoContent(http.StatusNoContent)
 	}
 	page.Errors = page.Declaration.Decode(values)
-	if len(page.Errors)+len(page.Unfinished)+len(page.Unconfirmed) == 0 {
+	if len(page.Errors)+len(page.Unfinished)+len(page.Unconfirmed) == 0 && !page.Changed {
 		signature.Declaration = v.Statement.Declaration
 		return s.submit(c, v, signature)
 	}

@@ -56,8 +56,8 @@ func documentsURL(c echo.Context, v *visit) string {
 func (s *Server) renderDocuments(c echo.Context, v *visit, status int, category string, errs form.Errors) error {
 	full := len(v.Statement.Documents) >= statement.MaxDocuments
 	for i := range errs {
-		if full {
-			errs[i].Field = "uploaded" // the inputs aren't shown any more
+		if full && (errs[i].Field == "file" || errs[i].Field == "category") {
+			errs[i].Field = "uploaded" // these inputs aren't shown any more
 		}
 	}
 	page := s.page(v)

@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
 	"testing"
 
+	"candor/internal/domain"
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit/browsertest"
@@ -159,8 +161,8 @@ func TestOddAnswersAreAskedAbout(t *testing.T) {
 		"mortgage": {map[string]url.Values{"assets": {"real_property.0.current_value": {"100"}}}, "mortgage_above_value assets.real_property.0.mortgage_owing", "It is worth $100.00.", "assets?return=declaration#real_property.0.mortgage_owing"},
 		"repayment": {map[string]url.Values{"liabilities": {"personal_loans.0.monthly_repayment": {""}}}, "debt_without_repayment liabilities.personal_loans.0.monthly_repayment",
 			"and repay nothing.", "liabilities?return=declaration#personal_loans.0.monthly_repayment"},
-		"expenses": {map[string]url.Values{"expenses": {"housing.mortgage_rent": {"3,630.24"}}}, "repayments_missing expenses.housing.mortgage_rent",
-			"You repay $3,630.25 a month on mortgages. In your expenses it is $3,630.24.", "expenses?return=declaration#housing.mortgage_rent"},
+		"expenses": {map[string]url.Values{"expenses": {"housing.mortgage_rent": {"3,600.25"}}}, "repayments_missing expenses.housing.mortgage_rent",
+			"You repay $3,630.25 a month on mortgages. In your expenses it is $3,600.25.", "expenses?return=declaration#housing.mortgage_rent"},
 		"vehicle": {map[string]url.Values{"assets": {"vehicles.1.description": {"Tractor"}, "vehicles.1.value": {"9000"}, "vehicles.1.amount_owing": {"4,000"}}},
 			"debt_not_listed assets.vehicles.1.amount_owing", "You owe $4,000.00 on Tractor. It isn’t in your liabilities.", "liabilities?return=declaration#offer-assets.vehicles.1.amount_owing"},
 	} {
@@ -244,6 +246,50 @@ func TestConfirmationsBelongToAnswers(t *testing.T) {
 	if got := confirmations(c); !slices.Equal(got, []string{"no_income income.total_gross_income", "repayments_missing expenses.housing.mortgage_rent"}) {
 		t.Errorf("confirmations %q", got)
 	}
+}
+
+// TestSignatureIsOfWhatWasShown changes an answer, and documents, in another tab while the
+// check page is open (D76). A script that doesn't say what it was shown signs.
+func TestSignatureIsOfWhatWasShown(t *testing.T) {
+	t.Parallel()
+	const changed = "The answers have changed since you opened this page"
+	c := harness.New(t).NewCustomer()
+	c.AnswerAll()
+	shown := func() string {
+		return c.WantPage(c.Get("declaration"), http.StatusOK).Field("shown").Value
+	}
+	sign := func(shown string) *httptest.ResponseRecorder {
+		values := signing()
+		values.Del("asked") // the odd answers of the example aren't the point
+		values.Set("shown", shown)
+		return c.Post("declaration", values)
+	}
+	old := shown()
+	c.WantRedirect(c.Post("income", url.Values{"has": {"none"}, "action": {"continue"}}))
+	page := c.WantPage(sign(old), http.StatusUnprocessableEntity)
+	page.WantError("summary", changed)
+	if now := page.Field("shown").Value; now == old || now != shown() {
+		t.Errorf("the page shown again says %q, first %q", now, old)
+	}
+	old = shown()
+	c.WantRedirect(c.Attach("tax_return", "a.pdf", []byte("%PDF-1.7"), ""))
+	c.WantPage(sign(old), http.StatusUnprocessableEntity).WantError("summary", changed)
+	invalid := url.Values{"shown": {old}}
+	c.WantPage(c.Post("declaration", invalid), http.StatusUnprocessableEntity).WantError("summary", changed)
+	if status := c.SessionOf(c.ID).Status; status != domain.InProgress {
+		t.Fatalf("the session is %s", status)
+	}
+	c.WantRedirect(sign(shown()))
+	if status := c.SessionOf(c.ID).Status; status != domain.Completed {
+		t.Errorf("the session is %s", status)
+	}
+	script := c.NewCustomer()
+	script.AnswerAll()
+	script.Get("declaration")
+	script.WantRedirect(script.Post("income", url.Values{"has": {"none"}, "action": {"continue"}}))
+	values := signing()
+	values.Del("asked")
+	script.WantRedirect(script.Post("declaration", values))
 }
 
 // TestForgottenDebts adds debts that the assets have by buttons, at any time and

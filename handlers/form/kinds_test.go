@@ -87,3 +87,27 @@ func TestTicksInABrowser(t *testing.T) {
 	tab.WaitForURL("/liabilities")
 	tab.NoErrors()
 }
+
+// TestUntickingAKind asks before it clears what was entered, which a choice that the page
+// starts with isn't.
+func TestUntickingAKind(t *testing.T) {
+	t.Parallel()
+	c := newTyping(t)
+	tab := c.device(t, "assets")
+	kind := input("bank_accounts.0.account_type")
+	tab.Click(input("bank_accounts"))
+	tab.WaitForText(saveStatus, "Saved ")
+	browsertest.Eval[bool](tab, `(window.asked = 0, window.confirm = () => ++asked > 0, true)`)
+	tab.Click(input("bank_accounts"))
+	tab.WaitForTrue(`!document.getElementById("bank_accounts").checked`)
+	if got, asked := tab.Value(kind), browsertest.Eval[int](tab, "asked"); got != "preset" || asked != 0 {
+		t.Errorf("after %d questions the type of account is %q, want the preset and none", asked, got)
+	}
+	tab.Click(input("bank_accounts"))
+	tab.Select(kind, "savings")
+	tab.Click(input("bank_accounts"))
+	tab.WaitForTrue("asked === 1")
+	if got := tab.Value(kind); got != "preset" {
+		t.Errorf("the type of account that was cleared is %q, want the preset", got)
+	}
+}

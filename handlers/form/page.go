@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -93,17 +94,25 @@ func (s *Server) submittedTwice(c echo.Context, v *visit) (bool, error) {
 	return s.Forms.SignedBy(c.Request().Context(), v.Session, v.browser, s.Clock.Now().Add(-doubleClick))
 }
 
-// mayCopy reports whether this browser signed and still has the copies, and the
-// account keeps them (D59).
+// mayCopy reports whether this browser signed and still has the copies (D59).
 func (s *Server) mayCopy(v *visit) bool {
-	now := s.Clock.Now()
-	return v.Session.Status == domain.Completed && !v.signed.IsZero() && now.Before(copyUntil(v.Session, v.pass)) && v.Session.Retained(now, v.Account.Retention())
+	return v.Session.Status == domain.Completed && v.Session.ErasedAt == nil && !v.signed.IsZero() && s.Clock.Now().Before(v.copyUntil())
+}
+
+// copyUntil is when this browser loses the copies of a completed session, at the latest
+// when the account's retention of files ends.
+func (v *visit) copyUntil() time.Time {
+	until, kept := passUntil(v.Session, v.pass), v.Session.CompletedAt.Add(v.Account.Retention())
+	if kept.Before(until) {
+		return kept
+	}
+	return until
 }
 
 func (s *Server) confirmation(v *visit) view.ConfirmationPage {
 	page := view.ConfirmationPage{
 		Page: s.page(v), Reference: v.Session.Reference(), Submitted: *v.Session.CompletedAt,
-		CopyURL: formURL(v.Session.ID) + "/pdf", ReadURL: formURL(v.Session.ID) + "/copy", Until: copyUntil(v.Session, v.pass), CopyReady: v.Session.PDFReadyAt != nil, SelfURL: formURL(v.Session.ID),
+		CopyURL: formURL(v.Session.ID) + "/pdf", ReadURL: formURL(v.Session.ID) + "/copy", Until: v.copyUntil(), CopyReady: v.Session.PDFReadyAt != nil, SelfURL: formURL(v.Session.ID),
 	}
 	page.HomeURL, page.Closed = "", true
 	return page

@@ -25,8 +25,10 @@ type slowNetwork struct {
 	posts atomic.Int32
 	cut   atomic.Bool  // posts lose their connection
 	busy  atomic.Int32 // so many posts are answered with 503
-	mu    sync.Mutex
-	held  chan struct{} // closed when posts may go on, nil for never held
+	// refuse is the status, without a page, of the next post; 0 for the form's answer.
+	refuse atomic.Int32
+	mu     sync.Mutex
+	held   chan struct{} // closed when posts may go on, nil for never held
 }
 
 // hold stops posts after their first bytes, until the returned function is called.
@@ -46,6 +48,11 @@ func (n *slowNetwork) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		n.mu.Unlock()
 		if n.cut.Load() {
 			panic(http.ErrAbortHandler)
+		}
+		if status := n.refuse.Swap(0); status != 0 {
+			_, _ = io.Copy(io.Discard, r.Body)
+			w.WriteHeader(int(status))
+			return
 		}
 		if n.busy.Add(-1) >= 0 {
 			_, _ = io.Copy(io.Discard, r.Body)
@@ -223,6 +230,40 @@ func TestUploadToAClosedSession(t *testing.T) {
 	p.OK(err)
 	p.tab.Upload("#file", temporaryFile(t, "a.pdf", harness.PDFOf(100)))
 	p.tab.WaitForText("h1", "no longer needed")
+}
+
+// TestBackEndsUploads presses Back while a file is sent: the buttons of the page before
+// work.
+func TestBackEndsUploads(t *testing.T) {
+	t.Parallel()
+	p, network := uploader(t, browsertest.Options{AllowStatus: []int{0}, AllowCuts: true})
+	p.Fill(p.ID, "expenses")
+	p.tab.Open(p.base + p.Path("expenses"))
+	p.press("/documents")
+	release := network.hold()
+	defer release()
+	p.tab.Upload("#file", temporaryFile(t, "a.pdf", harness.PDFOf(9<<20)), temporaryFile(t, "b.pdf", harness.PDFOf(100)))
+	p.tab.WaitForTrue(`document.querySelector("progress")?.value > 0`)
+	p.tab.Back()
+	p.tab.WaitGone("#uploading")
+	p.press("/documents")
+	p.tab.WaitFor("#file")
+	release()
+	p.tab.Upload("#file", temporaryFile(t, "c.pdf", harness.PDFOf(100)))
+	p.tab.WaitForText("#stored", "c.pdf")
+}
+
+// TestRefusedUpload says which file a proxy refused, and sends the next.
+func TestRefusedUpload(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int32{http.StatusBadRequest, http.StatusRequestEntityTooLarge} {
+		p, network := uploader(t, browsertest.Options{AllowStatus: []int{int(status)}})
+		network.refuse.Store(status)
+		p.tab.Upload("#file", temporaryFile(t, "refused.pdf", harness.PDFOf(200)), temporaryFile(t, "kept.pdf", harness.PDFOf(300)))
+		p.tab.WaitForText("#stored", "kept.pdf")
+		p.tab.WaitForText("#uploading", "refused.pdf")
+		p.tab.WaitForText("#uploading", "This file was not sent. Choose it again")
+	}
 }
 
 // TestFilePickerByKeyboard reaches the choice of files and, on a phone, the camera

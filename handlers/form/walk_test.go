@@ -82,7 +82,7 @@ func (w *household) look() {
 		w.turn()
 		w.page = address.Path
 	}
-	w.tab.WaitFor("main h1")
+	w.tab.WaitForTrue(`document.readyState === "complete" && !!document.querySelector("main h1")`) // and styled
 	var words []string
 	w.OK(json.Unmarshal([]byte(browsertest.Eval[string](w.tab, visibleWords)), &words))
 	now := map[string]int{}

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -40,13 +41,25 @@ func NewAsset(plain []byte) (*Asset, error) {
 	return a, nil
 }
 
+// takesGzip reports whether the client takes gzip: it names it, and not with q=0.
+func takesGzip(r *http.Request) bool {
+	for one := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
+		if name, parameter, _ := strings.Cut(one, ";"); strings.EqualFold(strings.TrimSpace(name), "gzip") {
+			_, weight, _ := strings.Cut(parameter, "=")
+			q, err := strconv.ParseFloat(strings.TrimSpace(weight), 64)
+			return err != nil || q > 0
+		}
+	}
+	return false
+}
+
 // Serve answers with the content, 304 if the client has it. The name's ending
 // says its type if no Content-Type is set.
 func (a *Asset) Serve(c echo.Context, name string) error {
 	h := c.Response().Header()
 	h.Add("Vary", "Accept-Encoding")
 	content, tag := a.plain, a.tag
-	if a.gzipped != nil && strings.Contains(c.Request().Header.Get("Accept-Encoding"), "gzip") {
+	if a.gzipped != nil && takesGzip(c.Request()) {
 		h.Set("Content-Encoding", "gzip")
 		content, tag = a.gzipped, a.tag+"-gzip"
 	}

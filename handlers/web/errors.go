@@ -35,12 +35,12 @@ func LogFailure(logger *slog.Logger, c echo.Context, err error) {
 
 // ErrUnreadable answers a request for data that the configured secret keys
 // can't open. The log has the key's name.
-var ErrUnreadable = domain.Errorf(domain.CodeServiceUnavailable, "This can't be read now: a secret key is missing on our side. Tell us the X-Request-Id of this response.")
+var ErrUnreadable = domain.Errorf(domain.CodeServiceUnavailable, "This can’t be read now: a secret key is missing on our side. Tell us the X-Request-Id of this response.")
 
 // What the router answers if no route fits.
 var (
 	ErrNoRoute  = domain.Errorf(domain.CodeNotFound, "There is nothing at this address.")
-	ErrNoMethod = domain.Errorf(domain.CodeMethodNotAllowed, "This address doesn't take this method.")
+	ErrNoMethod = domain.Errorf(domain.CodeMethodNotAllowed, "This address doesn’t take this method.")
 )
 
 // PublicError returns the part of err that may be shown; an unclassified error
@@ -54,10 +54,10 @@ func PublicError(err error) *domain.Error {
 		return ErrUnreadable
 	}
 	if errors.Is(err, domain.ErrUnavailable) {
-		return &domain.Error{Code: domain.CodeServiceUnavailable, Message: "Candor can't store or read anything now. Try again in a few seconds.", RetryAfter: 5 * time.Second}
+		return &domain.Error{Code: domain.CodeServiceUnavailable, Message: "Candor can’t store or read anything now. Try again in a few seconds.", RetryAfter: 5 * time.Second}
 	}
 	if errors.Is(err, blob.ErrUnavailable) {
-		return &domain.Error{Code: domain.CodeServiceUnavailable, Message: "Documents can't be stored or read now. Try again in a minute.", RetryAfter: time.Minute}
+		return &domain.Error{Code: domain.CodeServiceUnavailable, Message: "Documents can’t be stored or read now. Try again in a minute.", RetryAfter: time.Minute}
 	}
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {

@@ -60,7 +60,7 @@ func Unreadable(err error) error {
 	if err == nil || errors.As(err, &tooLarge) || errors.Is(err, ErrTooSlow) {
 		return err
 	}
-	return &domain.Error{Code: domain.CodeInvalidRequest, Message: "The form can't be read.", Cause: err}
+	return &domain.Error{Code: domain.CodeInvalidRequest, Message: "The form can’t be read.", Cause: err}
 }
 
 // ReadForms is the middleware that reads posted forms, so that no page takes a

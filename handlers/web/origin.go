@@ -44,7 +44,7 @@ func (o Origins) Customer(next echo.HandlerFunc) echo.HandlerFunc {
 		h := c.Request().Header
 		old := h.Get("Sec-Fetch-Site") == "" && h.Get("Origin") == "null"
 		if err := o.protection.Check(c.Request()); err != nil && !old {
-			return &domain.Error{Code: domain.CodeForbidden, Message: "This form can't be sent from another site.", Cause: err}
+			return &domain.Error{Code: domain.CodeForbidden, Message: "This form can’t be sent from another site.", Cause: err}
 		}
 		return next(c)
 	}

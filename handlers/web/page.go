@@ -23,7 +23,13 @@ const PermissionsPolicy = "camera=(), microphone=(), geolocation=(), payment=(),
 
 // Compress is the middleware that compresses pages. They hold no secret that an
 // attacker could guess by their length.
-var Compress = middleware.GzipWithConfig(middleware.GzipConfig{MinLength: 1024})
+var Compress = middleware.GzipWithConfig(middleware.GzipConfig{MinLength: 1024, Skipper: func(c echo.Context) bool {
+	if takesGzip(c.Request()) {
+		return false
+	}
+	c.Response().Header().Add(echo.HeaderVary, echo.HeaderAcceptEncoding)
+	return true
+}})
 
 // Render answers with a page. It draws the whole page first, so that a page
 // that fails is an error and not half a page.

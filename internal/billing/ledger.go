@@ -155,29 +155,35 @@ func (l *Ledger) Fail(ctx context.Context, tx *db.Tx, id domain.InvoiceID, reaso
 	if err != nil {
 		return i, err
 	}
-	return i, l.fail(ctx, tx, i, reason, now)
+	i.Fail(reason, now)
+	return i, l.reportFailure(ctx, tx, i, now)
 }
 
 // ErrCounted is returned if the failure of an attempt has been counted.
 var ErrCounted = errors.New("billing: this attempt's failure is counted")
 
-// FailAttempt is Fail for the attempt that followed so many failures. The
-// charge and the provider's event report the same failure: the second report
-// gets ErrCounted.
-func (l *Ledger) FailAttempt(ctx context.Context, tx *db.Tx, id domain.InvoiceID, failures int, reason string, now time.Time) (*domain.Invoice, error) {
-	i, err := unsettled(ctx, tx, id)
-	if err == nil && i.Failures != failures {
+// FailAttempt is Fail for an attempt; begun is the invoice as it was then: its ID, its
+// Failures, and its NextAttemptAt if that is known. The charge and the provider's event
+// report the same failure: the second report gets ErrCounted. A next attempt that was
+// brought forward since, because a card was stored, stays as it is.
+func (l *Ledger) FailAttempt(ctx context.Context, tx *db.Tx, begun *domain.Invoice, reason string, now time.Time) (*domain.Invoice, error) {
+	i, err := unsettled(ctx, tx, begun.ID)
+	if err == nil && i.Failures != begun.Failures {
 		err = ErrCounted
 	}
 	if err != nil {
 		return i, err
 	}
-	return i, l.fail(ctx, tx, i, reason, now)
+	next := i.NextAttemptAt
+	i.Fail(reason, now)
+	if next != nil && begun.NextAttemptAt != nil && next.Before(*begun.NextAttemptAt) {
+		i.NextAttemptAt = next
+	}
+	return i, l.reportFailure(ctx, tx, i, now)
 }
 
-// fail counts a failed payment of a locked invoice.
-func (l *Ledger) fail(ctx context.Context, tx *db.Tx, i *domain.Invoice, reason string, now time.Time) error {
-	i.Fail(reason, now)
+// reportFailure stores a failed payment of a locked invoice and tells the account.
+func (l *Ledger) reportFailure(ctx context.Context, tx *db.Tx, i *domain.Invoice, now time.Time) error {
 	if err := storePayment(ctx, tx, i, now); err != nil {
 		return err
 	}

@@ -110,7 +110,7 @@ func (r *Runner) pay(ctx context.Context, i *domain.Invoice, now time.Time) erro
 			}
 			return err
 		case Failed:
-			_, err := r.Ledger.FailAttempt(ctx, tx, i.ID, i.Failures, outcome.Reason, now)
+			_, err := r.Ledger.FailAttempt(ctx, tx, i, outcome.Reason, now)
 			return err
 		}
 		return tx.PutOffPayment(ctx, i, now.Add(paymentPending))

@@ -33,7 +33,7 @@ type Erasure struct {
 // ErasedPayload replaces the data of a session's events when they are erased.
 type ErasedPayload struct {
 	SessionID    SessionID      `json:"session_id" doc:"The session."`
-	DataErasedAt form.Timestamp `json:"data_erased_at" doc:"When the customer's data were erased on request, UTC."`
+	DataErasedAt form.Timestamp `json:"data_erased_at" doc:"When the customer’s data were erased on request, UTC."`
 }
 
 func (ErasedPayload) eventType() EventType { return "" } // any session event's

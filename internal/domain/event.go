@@ -54,7 +54,7 @@ type EventSearch struct {
 
 // Envelope is the body of a webhook.
 type Envelope struct {
-	Event     EventType      `json:"event" doc:"The event's name."`
+	Event     EventType      `json:"event" doc:"The event’s name."`
 	SessionID *SessionID     `json:"session_id,omitempty" doc:"The session; absent from billing events."`
 	Livemode  bool           `json:"livemode" doc:"false for what test keys made."`
 	Sequence  int64          `json:"sequence" doc:"Counts the events of an account and mode, 1, 2, 3 … without a gap. GET /v1/events returns what was missed. 0 in a test event, which is not among them."`

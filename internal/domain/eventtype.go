@@ -55,7 +55,7 @@ func (i EventInfo) AboutSession() bool { return i.Example.SessionID != nil }
 var EventTable = []EventInfo{
 	{
 		Type: SessionAccessed, Summary: "The customer opened the link for the first time",
-		When: "Sent once. Prefetches and HEAD requests of the link don't count.", Words: "Opened by the customer",
+		When: "Sent once. Prefetches and HEAD requests of the link don’t count.", Words: "Opened by the customer",
 		Example: example(&exampleSession, 1043, "2026-11-20T03:11:05Z", AccessedPayload{
 			SessionID: exampleSession, AccessedAt: exampleTime("2026-11-20T03:11:05Z"),
 			UserAgent: "Mozilla/5.0 (iPhone; CPU iPhone OS 26_0 like Mac OS X)", IPAddress: "203.0.113.7",
@@ -95,7 +95,7 @@ var EventTable = []EventInfo{
 	},
 	{
 		Type: BillingInvoicePaid, Summary: "An invoice was paid",
-		When: "Sent in live mode, to the account's default URL. An invoice of 0 is paid at once.",
+		When: "Sent in live mode, to the account’s default URL. An invoice of 0 is paid at once.",
 		Example: example(nil, 1044, "2026-12-01T00:00:09Z", InvoicePaidPayload{
 			InvoiceID: exampleInvoice, Amount: 1500, Currency: "AUD",
 			PeriodStart: exampleTime("2026-11-01T00:00:00Z"), PeriodEnd: exampleTime("2026-12-01T00:00:00Z"),
@@ -103,16 +103,16 @@ var EventTable = []EventInfo{
 	},
 	{
 		Type: BillingInvoicePaymentFailed, Summary: "A payment failed",
-		When: "Sent in live mode, to the account's default URL, at each failed payment.",
+		When: "Sent in live mode, to the account’s default URL, at each failed payment.",
 		Example: example(nil, 1041, "2026-12-01T00:00:09Z", InvoicePaymentFailedPayload{
 			InvoiceID: exampleInvoice, Amount: 1500, FailureReason: "The card was declined.", RetryAt: new(exampleTime("2026-12-04T00:00:00Z")),
 		}),
 	},
 	{
 		Type: BillingSubscriptionCancelled, Summary: "The subscription was cancelled",
-		When: "Sent in live mode, to the account's default URL, when the subscription is cancelled.",
+		When: "Sent in live mode, to the account’s default URL, when the subscription is cancelled.",
 		Example: example(nil, 1047, "2026-12-10T01:02:03Z", SubscriptionCancelledPayload{
-			EffectiveDate: exampleTime("2026-12-31T00:00:00Z"), Reason: "Requested by the account's owner.",
+			EffectiveDate: exampleTime("2026-12-31T00:00:00Z"), Reason: "Requested by the account’s owner.",
 		}),
 	},
 }
@@ -142,8 +142,8 @@ func exampleTime(text string) form.Timestamp { return form.At(must(time.Parse(ti
 type AccessedPayload struct {
 	SessionID  SessionID      `json:"session_id" doc:"The session."`
 	AccessedAt form.Timestamp `json:"accessed_at" doc:"When the customer first opened the link, UTC."`
-	UserAgent  string         `json:"user_agent" doc:"The browser's User-Agent header."`
-	IPAddress  string         `json:"ip_address" doc:"The customer's address."`
+	UserAgent  string         `json:"user_agent" doc:"The browser’s User-Agent header."`
+	IPAddress  string         `json:"ip_address" doc:"The customer’s address."`
 }
 
 // SectionCompletedPayload is the data of session.section_completed.
@@ -161,7 +161,7 @@ type CompletedPayload struct {
 	SessionID       SessionID        `json:"session_id" doc:"The session."`
 	CompletedAt     form.Timestamp   `json:"completed_at" doc:"When the form was submitted, UTC."`
 	FormType        string           `json:"form_type" doc:"financial_statement."`
-	ReferenceID     *string          `json:"reference_id" doc:"The partner's own reference, null without one."`
+	ReferenceID     *string          `json:"reference_id" doc:"The partner’s own reference, null without one."`
 	DurationMinutes int              `json:"duration_minutes" doc:"Whole minutes from the first opening to submission."`
 	Summary         CompletedSummary `json:"summary" doc:"The statement in three amounts."`
 }
@@ -194,7 +194,7 @@ type PDFReadyPayload struct {
 // ExpiredPayload is the data of session.expired (D48).
 type ExpiredPayload struct {
 	SessionID          SessionID       `json:"session_id" doc:"The session."`
-	ExpiredAt          form.Timestamp  `json:"expired_at" doc:"The session's expires_at."`
+	ExpiredAt          form.Timestamp  `json:"expired_at" doc:"The session’s expires_at."`
 	WasAccessed        bool            `json:"was_accessed" doc:"Whether the customer ever opened the link."`
 	ProgressPercentage int             `json:"progress_percentage" doc:"The share of sections completed, 0 to 100."`
 	LastActivityAt     *form.Timestamp `json:"last_activity_at" doc:"The last opening or save, null when never opened."`
@@ -229,7 +229,7 @@ type InvoicePaymentFailedPayload struct {
 	InvoiceID     string          `json:"invoice_id" doc:"The invoice."`
 	Amount        int64           `json:"amount" doc:"In cents."`
 	FailureReason string          `json:"failure_reason" doc:"Why the payment failed."`
-	RetryAt       *form.Timestamp `json:"retry_at" doc:"When it is tried again, null when it isn't."`
+	RetryAt       *form.Timestamp `json:"retry_at" doc:"When it is tried again, null when it isn’t."`
 }
 
 // NewInvoicePaymentFailedPayload is the data of billing.invoice_payment_failed

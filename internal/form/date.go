@@ -39,6 +39,7 @@ func (v *date) Parse(get func(string) string) {
 	v.day, garbled[0] = CleanText(get("day"), maxCode)
 	v.month, garbled[1] = CleanText(get("month"), maxCode)
 	v.year, garbled[2] = CleanText(get("year"), maxCode)
+	v.day, v.month, v.year = norm.NFKC.String(v.day), norm.NFKC.String(v.month), norm.NFKC.String(v.year) // wide digits
 	*v.p, v.message, v.meant = time.Time{}, "", ""
 	v.split()
 	switch missing := v.missing(); {
@@ -58,7 +59,7 @@ func (v *date) split() {
 	if len(v.missing()) != 2 {
 		return
 	}
-	words := strings.FieldsFunc(norm.NFKC.String(strings.ToLower(v.day+v.month+v.year)), func(r rune) bool {
+	words := strings.FieldsFunc(strings.ToLower(v.day+v.month+v.year), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) || strings.ContainsRune("年月日", r)
 	})
 	if len(words) == 5 && words[1] == "tháng" && words[3] == "năm" { // as Vietnamese is written

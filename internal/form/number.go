@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
 	"time"
 )
 
@@ -26,7 +28,7 @@ func (v *percent) Parse(get func(string) string) {
 	if clean == "" && garbled == "" {
 		return
 	}
-	n, err := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(clean, "%")))
+	n, err := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(norm.NFKC.String(clean), "%")))
 	if garbled != "" || err != nil || n < 0 || n > 100 {
 		v.message = "must be a whole number from 0 to 100"
 		return

@@ -35,7 +35,7 @@ type Rule struct {
 func (r Rule) String() string {
 	switch r.Code {
 	case RuleReadable:
-		return "contains characters that can't be read: type it again"
+		return "contains characters that can’t be read: type it again"
 	case RuleOneLine:
 		return "must be one line without control characters"
 	case RuleMaxLength:

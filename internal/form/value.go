@@ -67,10 +67,10 @@ func Email(p *string, name, label string) Field {
 }
 
 // Phone describes a telephone number. It is kept as typed, except for the
-// typographic spaces and hyphens of a copied one.
+// typographic spaces and hyphens of a copied one, and the wide digits of a Chinese keyboard.
 func Phone(p *string, name, label string) Field {
 	return Field{Name: name, Label: label, Kind: KindPhone, Autocomplete: "tel",
-		Value: &text{p: p, max: 30, pattern: phone.String(), tidy: func(s string) string { return strings.Map(plainPhone, s) },
+		Value: &text{p: p, max: 30, pattern: phone.String(), tidy: func(s string) string { return strings.Map(plainPhone, norm.NFKC.String(s)) },
 			check: func(s string) string {
 				if !phone.MatchString(s) {
 					return "must be in the correct format, like 0412 345 678 or +61 2 9999 9999"
@@ -79,10 +79,10 @@ func Phone(p *string, name, label string) Field {
 			}}}
 }
 
-// Digits describes a code of exactly n digits.
+// Digits describes a code of exactly n digits, which can be wide ones.
 func Digits(p *string, n int, name, label string) Field {
 	return Field{Name: name, Label: label, Kind: KindDigits,
-		Value: &text{p: p, max: n, pattern: fmt.Sprintf(`^[0-9]{%d}$`, n), check: func(s string) string {
+		Value: &text{p: p, max: n, pattern: fmt.Sprintf(`^[0-9]{%d}$`, n), tidy: norm.NFKC.String, check: func(s string) string {
 			if len(s) != n || strings.Map(onlyDigits, s) != s {
 				return fmt.Sprintf("must be %d digits", n)
 			}

@@ -66,7 +66,7 @@ func TestPercent(t *testing.T) {
 		want    int
 		message string
 	}{
-		{"0", 0, ""}, {"50", 50, ""}, {"100", 100, ""}, {"50%", 50, ""}, {" 50 % ", 50, ""},
+		{"0", 0, ""}, {"50", 50, ""}, {"100", 100, ""}, {"50%", 50, ""}, {" 50 % ", 50, ""}, {"５０％", 50, ""},
 		{"", 0, "Enter share"}, {"101", 0, invalid}, {"-1", 0, invalid}, {"33.3", 0, invalid}, {"%", 0, invalid},
 		{"half", 0, invalid}, {"5\x000", 0, invalid}, {"99999999999999999999", 0, invalid},
 	} {
@@ -85,7 +85,7 @@ func TestPastDate(t *testing.T) {
 		{"27", "3", "1985", "1985-03-27", ""}, {"07", "03", "1985", "1985-03-07", ""}, {" 7 ", " 3", "1985 ", "1985-03-07", ""},
 		{"27", "jan", "1985", "1985-01-27", ""}, {"27", "MARCH", "1985", "1985-03-27", ""}, {"1", "Sept", "1985", "1985-09-01", ""},
 		{"29", "2", "2024", "2024-02-29", ""}, {"29", "2", "2000", "2000-02-29", ""},
-		{"1", "1", "1900", "1900-01-01", ""}, {"20", "11", "2026", "2026-11-20", ""},
+		{"1", "1", "1900", "1900-01-01", ""}, {"20", "11", "2026", "2026-11-20", ""}, {"２７", "３", "１９８５", "1985-03-27", ""},
 		{"29", "2", "2023", "", notReal}, {"29", "2", "1900", "", notReal}, {"31", "4", "1985", "", notReal},
 		{"0", "1", "1985", "", notReal}, {"32", "1", "1985", "", notReal}, {"1", "0", "1985", "", notReal}, {"1", "13", "1985", "", notReal},
 		{"-1", "1", "1985", "", notReal}, {"1", "ja", "1985", "", notReal}, {"1", "janx", "1985", "", notReal}, {"x", "1", "1985", "", notReal},
@@ -118,7 +118,7 @@ func TestText(t *testing.T) {
 	t.Parallel()
 	const (
 		controls   = "Name must be one line without control characters"
-		unreadable = "Name contains characters that can't be read: type it again"
+		unreadable = "Name contains characters that can’t be read: type it again"
 		long       = "Name must be 200 characters or fewer"
 	)
 	for _, tt := range []struct{ typed, want, message string }{
@@ -175,7 +175,7 @@ func TestPhoneAndDigits(t *testing.T) {
 	t.Parallel()
 	for typed, want := range map[string]string{
 		"0412 345 678": "0412 345 678", "+61 2 9999 9999": "+61 2 9999 9999", "(02) 9999-9999": "(02) 9999-9999",
-		"0412.345.678": "0412.345.678", "131 450": "131 450", "\u202a0412\u00a0345‑678\u202c": "0412 345-678",
+		"0412.345.678": "0412.345.678", "０４１２　３４５　６７８": "0412 345 678", "131 450": "131 450", "\u202a0412\u00a0345‑678\u202c": "0412 345-678",
 	} {
 		var got string
 		if msg := message(form.Phone(&got, "f", "Phone"), typed); got != want || msg != "" {
@@ -189,7 +189,7 @@ func TestPhoneAndDigits(t *testing.T) {
 		}
 	}
 	for typed, want := range map[string]string{
-		"2204": "", " 0800 ": "", "220": "Postcode must be 4 digits", "22044": "Postcode must be 4 digits",
+		"2204": "", " 0800 ": "", "２２０４": "", "220": "Postcode must be 4 digits", "22044": "Postcode must be 4 digits",
 		"22O4": "Postcode must be 4 digits", "٢٢٠٤": "Postcode must be 4 digits", "2 04": "Postcode must be 4 digits", "": "Enter postcode",
 	} {
 		var got string

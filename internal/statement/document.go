@@ -37,7 +37,7 @@ func CategoryField(document string) string { return "category." + document }
 type Document struct {
 	ID          string           `json:"id" pattern:"^doc_[0-7][0-9a-hjkmnp-tv-z]{25}$" doc:"Document id, doc_…; its bytes are at /v1/sessions/:id/documents/:document_id."`
 	Category    DocumentCategory `json:"category" doc:"What the customer says it is."`
-	FileName    string           `json:"file_name" doc:"The name the customer's device gave it, with an ending that fits the content."`
+	FileName    string           `json:"file_name" doc:"The name the customer’s device gave it, with an ending that fits the content."`
 	ContentType string           `json:"content_type" enum:"application/pdf,image/jpeg,image/png,image/heic" doc:"Found from the content."`
 	SizeBytes   int64            `json:"size_bytes" doc:"Size in bytes, at most 10485760."`
 	SHA256      string           `json:"sha256" pattern:"^[0-9a-f]{64}$" doc:"Lower-case hex."`

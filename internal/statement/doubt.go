@@ -103,15 +103,17 @@ var doubts = []struct {
 	}},
 	{"repayments_missing", func(s *Statement, _ time.Time) (out []Doubt) {
 		owed, paid := SuggestExpenses(&s.Assets, &s.Liabilities), s.Expenses
+		left := s.missing(owed.otherRepayments(), paid.otherRepayments()) > 0
 		for _, line := range []struct {
 			path, text string
 			owed, paid Cents
+			asked      bool
 		}{
-			{"housing.mortgage_rent", "You repay {owed} a month on mortgages. In your expenses it is {paid}.", owed.Housing.MortgageRent, paid.Housing.MortgageRent},
-			{"transport.car_loan", "You repay {owed} a month on vehicles. In your expenses it is {paid}.", owed.Transport.CarLoan, paid.Transport.CarLoan},
-			{"commitments.debt_repayments", "You repay {owed} a month on other debts. In your expenses it is {paid}.", owed.Commitments.DebtRepayments, paid.Commitments.DebtRepayments},
+			{"housing.mortgage_rent", "You repay {owed} a month on mortgages. In your expenses it is {paid}.", owed.Housing.MortgageRent, paid.Housing.MortgageRent, true},
+			{"transport.car_loan", "You repay {owed} a month on vehicles. In your expenses it is {paid}.", owed.Transport.CarLoan, paid.Transport.CarLoan, left},
+			{"commitments.debt_repayments", "You repay {owed} a month on other debts. In your expenses it is {paid}.", owed.Commitments.DebtRepayments, paid.Commitments.DebtRepayments, left},
 		} {
-			out = append(out, when(line.paid < line.owed, Doubt{
+			out = append(out, when(line.asked && s.missing(line.owed, line.paid) > 0, Doubt{
 				Path: "expenses." + line.path, Text: line.text, Args: []string{line.owed.String(), line.paid.String()},
 			})...)
 		}

@@ -87,7 +87,7 @@ func TestPrefillRefuses(t *testing.T) {
 		`{"income": {"employment_income": {"bonuses": 1000000000000}}}`:               "income.employment_income.bonuses must be $999,999,999,999.99 or less",
 		`{"personal_details": {"full_name": 5}}`:                                      "personal_details.full_name must be a string",
 		`{"personal_details": {"full_name": "a\nb"}}`:                                 "personal_details.full_name must be one line without control characters",
-		`{"personal_details": {"full_name": "\ud800"}}`:                               "personal_details.full_name contains characters that can't be read: type it again",
+		`{"personal_details": {"full_name": "\ud800"}}`:                               "personal_details.full_name contains characters that can’t be read: type it again",
 		`{"personal_details": {"email": "jo"}}`:                                       "personal_details.email must be in the correct format, like name@example.com",
 		`{"personal_details": {"date_of_birth": "27/3/1985"}}`:                        "personal_details.date_of_birth must be a date such as 1985-03-27",
 		`{"personal_details": {"date_of_birth": "2985-03-27"}}`:                       "personal_details.date_of_birth must be in the past",

@@ -47,10 +47,21 @@ func (l *Liabilities) CardUse() Ratio {
 }
 
 // RepaymentsLeft is the part of the monthly repayments that the expenses can't
-// contain, because the line for it is smaller (D55).
+// contain, because the lines for it are smaller (D55). Car loans and other repayments
+// are one: a customer can have given a debt in either line.
 func (s *Statement) RepaymentsLeft() Cents {
-	owed, paid := SuggestExpenses(&s.Assets, &s.Liabilities), &s.Expenses
-	return max(0, owed.Housing.MortgageRent-paid.Housing.MortgageRent) +
-		max(0, owed.Transport.CarLoan-paid.Transport.CarLoan) +
-		max(0, owed.Commitments.DebtRepayments-paid.Commitments.DebtRepayments)
+	owed := SuggestExpenses(&s.Assets, &s.Liabilities)
+	return s.missing(owed.Housing.MortgageRent, s.Expenses.Housing.MortgageRent) + s.missing(owed.otherRepayments(), s.Expenses.otherRepayments())
+}
+
+// otherRepayments are those that aren't of mortgages.
+func (e *Expenses) otherRepayments() Cents { return e.Transport.CarLoan + e.Commitments.DebtRepayments }
+
+// missing is by how much what is paid is less than the repayments that it should contain,
+// unless the rounding of each to a month explains it (D53).
+func (s *Statement) missing(owed, paid Cents) Cents {
+	if left := owed - paid; left > Cents(len(s.Liabilities.debts())+1)/2 {
+		return left
+	}
+	return 0
 }

@@ -10,13 +10,13 @@ import (
 
 // Summary is the statement in seven amounts (D19–D21, D55).
 type Summary struct {
-	TotalAssets            Cents `json:"total_assets" doc:"The customer's share of everything owned, dollars."`
+	TotalAssets            Cents `json:"total_assets" doc:"The customer’s share of everything owned, dollars."`
 	TotalLiabilities       Cents `json:"total_liabilities" doc:"Sum of all balances owed, dollars."`
 	NetWorth               Cents `json:"net_worth" doc:"total_assets less total_liabilities, dollars; may be negative."`
 	TotalMonthlyIncome     Cents `json:"total_monthly_income" doc:"A twelfth of total_gross_income, dollars, rounded half up to the cent."`
 	TotalMonthlyExpenses   Cents `json:"total_monthly_expenses" doc:"Sum of the expenses section, dollars a month."`
 	MonthlySurplus         Cents `json:"monthly_surplus" doc:"total_monthly_income less total_monthly_expenses, dollars; may be negative."`
-	TotalMonthlyRepayments Cents `json:"total_monthly_repayments" doc:"Sum of the liabilities' repayments, dollars a month. Expenses contain what the customer entered there."`
+	TotalMonthlyRepayments Cents `json:"total_monthly_repayments" doc:"Sum of the liabilities’ repayments, dollars a month. Expenses contain what the customer entered there."`
 }
 
 // Summary computes the seven amounts.
@@ -104,7 +104,7 @@ func DataSchema(summary, documents, confirmations *form.Schema) *form.Schema {
 	confirmations.Description = "The odd answers that the customer was asked about before signing, and confirmed."
 	root := &form.Schema{Type: "object", Title: "Form data", Properties: map[string]*form.Schema{
 		"summary": summary, DocumentsSection: documents, confirmationsMember: confirmations,
-		enteredMember: {Type: "object", Description: "The amounts that the customer gave in another period than the field's, by their paths in this object.",
+		enteredMember: {Type: "object", Description: "The amounts that the customer gave in another period than the field’s, by their paths in this object.",
 			Additional: form.EntriesSchema()},
 		prefilledMember: {Type: "object", Description: "The answers that were given as prefill, by their paths in this object: confirmed if the customer submitted the same value there, else changed.",
 			Additional: &form.Schema{Type: "string", Enum: PrefillResult("").Enum()}},

@@ -2,10 +2,13 @@ package vault
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"candor/db"
@@ -74,6 +77,23 @@ func (f *Form) Statement() (*statement.Statement, error) {
 		})
 	}
 	return &out, nil
+}
+
+// Digest tells states of the form apart: what a customer is shown from what is signed.
+// The declaration isn't part of it.
+func (f *Form) Digest() string {
+	var parts []string
+	for _, s := range f.Sections {
+		if s.Name != statement.DeclarationSection && s.Answers != nil {
+			parts = append(parts, fmt.Sprintf("%q", []string{s.Name, string(s.Answers)}))
+		}
+	}
+	for _, d := range f.Documents {
+		parts = append(parts, fmt.Sprintf("%q", []string{d.ID.String(), d.Category}))
+	}
+	slices.Sort(parts)
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\n")))
+	return hex.EncodeToString(sum[:16])
 }
 
 // Statement returns a session's valid answers and documents. keyring.ErrSealed

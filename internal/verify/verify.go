@@ -51,7 +51,7 @@ var invariants = []struct {
 	of                 db.Invariant
 	name, unit, remedy string
 }{
-	{db.CountersMatch, "session counters", "days of accounts", "The dashboard and GET /v1/usage show wrong totals; the sessions themselves are right. Report it with the account's id."},
+	{db.CountersMatch, "session counters", "days of accounts", "The dashboard and GET /v1/billing/usage show wrong totals; the sessions themselves are right. Report it with the account's id."},
 	{db.SearchMatches, "search", "sessions", "Staff don't find these sessions. In psql, as the owner of the tables, run UPDATE session SET customer_email = customer_email, which writes every session again."},
 	{db.SequencesComplete, "event numbers", "events", "Events are lost. If this is a restored database, restore it from another base backup or to a later time. Else tell the account which numbers GET /v1/events lacks."},
 	{db.DeliveriesOfEvent, "deliveries have their event", "deliveries", "Workers can't send them. If this is a restored database, restore it again. Else delete them."},

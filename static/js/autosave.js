@@ -5,8 +5,13 @@
 import htmx from "htmx.org/dist/htmx.esm.min.js";
 
 const delay = 800;
+const mostUnsent = 3; // states that an edit can replace, beside the stored one: maxWas of handlers/form
 const keepaliveBytes = 60_000; // browsers refuse more
 const section = () => document.querySelector("form[data-autosave]");
+// Offline, Back changes the address and leaves the section's form on the page.
+const here = () => (section() ? new URL(section().getAttribute("action"), location).pathname : location.pathname);
+// taken says whether the page is an answer of the session, not that it is unknown.
+const taken = (page) => page.querySelector("form[data-autosave], main[data-closed]");
 const sessionPath = location.pathname.split("/").slice(0, 3).join("/");
 let dirty; // the form that has unsaved changes
 let owed = []; // requests that earlier loads of a section could not send
@@ -60,18 +65,19 @@ async function onDevice(mode, work, again = true) {
   }
 }
 
-const unsent = () => (owedAt === location.pathname ? owed : []);
-const unseen = () => (owedAt === location.pathname ? parked : []);
+const unsent = (path = here()) => (owedAt === path ? owed : []);
+const unseen = (path = here()) => (owedAt === path ? parked : []);
 
 // keep puts what is typed on the device, after what earlier loads of the section
 // could not send.
 async function keep(form) {
   const own = body(form, typed(form));
+  const path = here();
   await recalled;
-  onDevice("readwrite", (kept) => kept.put([...unseen(), ...unsent(), own], location.pathname));
+  onDevice("readwrite", (kept) => kept.put([...unseen(path), ...unsent(path), own], path));
 }
 
-function forget(path = location.pathname) {
+function forget(path = here()) {
   const rest = path === owedAt ? [...parked, ...owed] : [];
   onDevice("readwrite", (kept) => (rest.length ? kept.put(rest, path) : kept.delete(path)));
 }
@@ -102,16 +108,18 @@ function schedule(wait = delay) {
 }
 
 // save sends what was typed. A request whose response got lost may have been
-// stored: it is sent again as it was, so that few states are uncertain. A page that
-// is left sends the newest at once.
+// stored: the newest is sent again as it was, so that few states are uncertain. A page
+// that is left sends what is newer at once, if it can say what that replaces; else only
+// the device has it.
 async function save(leaving = false) {
   clearTimeout(timer);
   const form = section();
   if (!form) return;
-  let pending = form.querySelector("[data-sent]");
+  const states = form.querySelectorAll("[data-sent]");
+  let pending = [...states].at(-1);
   if (dirty === form) keep(form);
   if (unsent().length && !leaving) return resend();
-  if (leaving ? dirty !== form : pending?.dataset.sent === "now" || (!pending && dirty !== form)) return;
+  if (leaving ? dirty !== form || states.length === mostUnsent : pending?.dataset.sent === "now" || (!pending && dirty !== form)) return;
   if (leaving || !pending) {
     pending = Object.assign(document.createElement("input"), { type: "hidden", name: "was", value: typed(form) });
     form.append(pending);
@@ -120,7 +128,10 @@ async function save(leaving = false) {
   const number = ++requests;
   Object.assign(pending.dataset, { sent: "now", number });
   const sent = pending.value;
+  const path = here();
+  const more = unsent().length + unseen().length; // is on the device too
   const page = await post(form.getAttribute("action"), body(form, sent));
+  if (!form.isConnected && here() !== path && !more && page.querySelector?.("form[data-autosave]:not(:has([data-collision]))")) forget(path);
   if (number < settled || !form.isConnected) return;
   if (typeof page === "string") {
     pending.dataset.sent = "lost";
@@ -154,7 +165,9 @@ async function post(url, content) {
   }
   if (![200, 404, 410].includes(response.status)) return "failed";
   const page = new DOMParser().parseFromString(text, "text/html");
-  if (response.status !== 404 && !page.querySelector("form[data-autosave]")) forgetSession();
+  const unknown = response.status === 404 && page.querySelector("main");
+  if (!taken(page) && !unknown) return "failed"; // of a proxy, or the sign-in of a Wi-Fi
+  if (page.querySelector("main[data-closed]")) forgetSession();
   return page;
 }
 
@@ -279,12 +292,19 @@ document.addEventListener("input", ({ target }) => {
 });
 document.addEventListener("submit", () => {
   clearTimeout(timer);
-  left = location.pathname;
+  left = here();
   if (unsent().length) resend();
+});
+// A list's buttons send the form without that event.
+document.addEventListener("htmx:before:request", ({ detail: { ctx } }) => {
+  if (!ctx.request.form?.matches("[data-autosave]")) return;
+  clearTimeout(timer);
+  left = here();
 });
 document.addEventListener("click", ({ target }) => target.closest?.(".save-status button") && save());
 document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && save(true));
 window.addEventListener("pagehide", () => save(true));
+document.addEventListener("htmx:before:history:restore", () => save(true)); // Back within the document
 window.addEventListener("online", () => save());
 
 // A form that could not be sent stays as it is. A section's is saved when that works
@@ -293,7 +313,8 @@ document.addEventListener("htmx:finally:request", ({ detail: { ctx } }) => {
   const status = ctx.response?.status;
   if (left && status < 400) forget(left);
   left = undefined;
-  if (location.pathname !== owedAt) recalled = recall();
+  if (here() !== owedAt) recalled = recall();
+  if (!section() && status < 400) document.getElementById("refusal")?.replaceChildren();
   if (!ctx.status.startsWith("error") && status !== 408 && !(status >= 500)) return;
   const form = section();
   const refusal = document.getElementById("refusal");
@@ -303,7 +324,7 @@ document.addEventListener("htmx:finally:request", ({ detail: { ctx } }) => {
   }
   dirty = form;
   say(status ? "failed" : "offline");
-  schedule(1000 * 2 ** failures);
+  schedule(Math.min(60_000, 1000 * 2 ** failures));
 });
 
 // A field that is left is kept at once: a tab that is killed loses no other.
@@ -312,18 +333,18 @@ document.addEventListener("change", ({ target }) => target.form && target.form =
 // resend sends what the device kept of this page and shows it merged.
 async function resend() {
   const form = section();
-  if (!form || resending) return;
+  if (!form || resending || owedAt !== here()) return;
   resending = true;
   const [path, waiting, collided] = [owedAt, owed, parked];
   let page;
   while (waiting.length) {
     page = await post(form.getAttribute("action"), waiting[0]);
-    if (typeof page === "string") break;
+    if (typeof page === "string" || !taken(page)) break;
     const sent = waiting.shift();
     if (page.querySelector("[data-collision]")) collided.push(sent);
   }
   resending = false;
-  if (path !== location.pathname) {
+  if (path !== here()) {
     if (waiting.length + collided.length === 0) forget(path);
     return resend();
   }
@@ -332,6 +353,10 @@ async function resend() {
     return schedule(Math.min(60_000, 1000 * 2 ** failures++));
   }
   failures = 0;
+  if (page && !taken(page)) {
+    if (dirty === form) keep(form);
+    return show(page);
+  }
   if (dirty === form) return schedule();
   if (!page) return;
   if (!form.isConnected) return dirty === section() ? schedule() : forget();
@@ -350,7 +375,7 @@ async function deliver() {
     const waiting = [(await onDevice("readonly", (kept) => kept.get(path))) ?? []].flat();
     while (waiting.length) {
       const page = await post(path, waiting[0]);
-      if (typeof page === "string" || page.querySelector("[data-collision]")) break;
+      if (typeof page === "string" || !taken(page) || page.querySelector("[data-collision]")) break;
       waiting.shift();
       stored++;
     }
@@ -366,7 +391,7 @@ async function deliver() {
 
 async function recall() {
   if (document.querySelector("main[data-closed]")) return forgetSession();
-  const path = location.pathname;
+  const path = here();
   if (!path.startsWith("/f/")) return; // a page of no session
   if (!section()) {
     [owed, parked, owedAt] = [[], [], path];

@@ -13,7 +13,8 @@ document.addEventListener("change", ({ target }) => {
     return;
   }
   for (const tick of kind.querySelectorAll(".later :checked")) tick.checked = false;
-  const entered = questions.filter((input) => (input.type === "radio" ? input.checked : input.value !== ""));
+  // A select starts with its first option: an empty one, or what most customers choose.
+  const entered = questions.filter((input) => (input.type === "radio" ? input.checked : (input.selectedIndex ?? input.value.length) > 0));
   if (entered.length === 0) return;
   if (!confirm(kind.dataset.clear)) {
     target.checked = true;
@@ -21,6 +22,7 @@ document.addEventListener("change", ({ target }) => {
   }
   for (const input of entered) {
     if (input.type === "radio") input.checked = false;
+    else if (input.options) input.selectedIndex = 0;
     else input.value = "";
   }
   entered[0].dispatchEvent(new Event("input", { bubbles: true }));

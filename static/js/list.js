@@ -3,18 +3,21 @@
 function address(form) {
   const set = [...new FormData(form)].filter(([, value]) => value);
   const query = new URLSearchParams(set).toString();
-  return form.action + (query && "?" + query);
+  return form.getAttribute("action") + (query && "?" + query);
 }
 
-// Choosing by key passes over options, so it waits for the last of them.
+// Choosing by key passes over options, so it waits for the last of them. Each digit of
+// a year that is typed makes a whole date: of the year 2, 20, 202 and 2026.
 let waiting;
 document.addEventListener("change", (event) => {
   const form = event.target.closest("form.filters");
   if (!form || !event.target.matches("select, [type=date], [type=datetime-local]")) return;
   clearTimeout(waiting);
+  const date = event.target.type.startsWith("date");
+  if (date && event.target.value && event.target.value < "1000") return;
   waiting = setTimeout(() => {
     location.assign(address(form) + "#" + event.target.id); // which gets the focus
-  }, 400);
+  }, date ? 1500 : 400);
 });
 document.addEventListener("submit", (event) => {
   if (!event.target.matches("form.filters")) return;

@@ -20,7 +20,20 @@ function allowSeveral() {
   if (picker) picker.multiple = true;
 }
 allowSeveral();
-document.addEventListener("htmx:after:swap", allowSeveral);
+document.addEventListener("htmx:after:swap", () => {
+  allowSeveral();
+  drop();
+});
+
+// drop ends the queue if its page is gone: Back shows another one in the same document.
+function drop() {
+  if (queue.length === 0 || byId("uploading")) return;
+  request?.abort();
+  clearTimeout(timer);
+  queue.length = 0;
+  active = false;
+  held = null;
+}
 
 document.addEventListener("change", (event) => {
   const input = event.target;
@@ -97,13 +110,14 @@ function passFocus(element, change) {
 }
 
 function send() {
+  drop(); // the last place may have gone to another tab's file
   const [item] = queue;
   active = Boolean(item);
   if (!item) return finish();
   const picker = byId("file");
   const body = new FormData();
   body.append("action", "upload");
-  body.append("category", byId("category").value);
+  body.append("category", byId("category")?.value ?? "");
   body.append("file", item.file);
   item.button.hidden = false;
   request = new XMLHttpRequest();
@@ -124,9 +138,10 @@ function answered(item, { running, failed }) {
   const page = new DOMParser().parseFromString(request.responseText, "text/html");
   const message = page.querySelector("#error-summary a")?.textContent ?? "";
   const busy = Number(request.getResponseHeader("Retry-After"));
+  const refused = request.status >= 400 && ![404, 410].includes(request.status);
   if ((busy || message === running) && ++item.attempts < attempts) {
     timer = setTimeout(send, busy * 1000 || pause);
-  } else if (message || busy || request.status >= 500) {
+  } else if (message || busy || refused) {
     end(item, message || failed);
   } else if (page.getElementById("stored")) {
     store(page);

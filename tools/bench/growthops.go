@@ -175,7 +175,8 @@ type growingJob struct {
 	due        string // SQL that makes $1 rows due, if there are any
 }
 
-// The databases must have as many rows for each turn.
+// The databases must have as many rows for each turn. What is made due is far past its
+// time: the small database has a few rows of each day.
 var growingJobs = []growingJob{
 	{"Expiry sweep of 1,000 sessions", "session_expiry", 1000, `
 		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, metadata, created_at, expires_at)
@@ -183,12 +184,12 @@ var growingJobs = []growingJob{
 		FROM generate_series(1, $1) i, (SELECT id FROM account WHERE name = 'Lender 1') a`},
 	{"Expiry sweep of none", "session_expiry", 0, ""},
 	{"Retention of 1,000 events with deliveries and attempts", "retention", 1000, `
-		UPDATE event SET created_at = created_at - interval '1 day' WHERE id = ANY (ARRAY(SELECT id FROM event ORDER BY created_at LIMIT $1))`},
+		UPDATE event SET created_at = now() - interval '91 days' WHERE id = ANY (ARRAY(SELECT id FROM event ORDER BY created_at LIMIT $1))`},
 	{"Retention of 200 completed sessions' files", "retention", 200, `
-		UPDATE session SET completed_at = completed_at - interval '1 day' WHERE id = ANY (ARRAY(
+		UPDATE session SET completed_at = now() - interval '91 days' WHERE id = ANY (ARRAY(
 			SELECT id FROM session WHERE status = 'completed' AND erased_at IS NULL ORDER BY completed_at LIMIT $1))`},
 	{"Retention of 40 expired sessions' answers", "retention", 40, `
-		UPDATE session SET expires_at = expires_at - interval '1 day' WHERE id = ANY (ARRAY(
+		UPDATE session SET expires_at = now() - interval '31 days' WHERE id = ANY (ARRAY(
 			SELECT id FROM session WHERE status = 'expired' AND data_erased_at IS NULL ORDER BY expires_at LIMIT $1))`},
 	{"Retention of 500 lines of the request log", "retention", 500, `
 		UPDATE api_request SET id = ('00' || substr(id::text, 3))::uuid WHERE (account_id, livemode, id) IN (

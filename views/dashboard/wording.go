@@ -109,7 +109,7 @@ var sentences = map[form.RuleCode]string{ //nolint:gosec // it takes texts about
 	"target":          "{value}", // the sentence of internal/webhook, which attempts store, too
 	"test_url":        "This account has no default webhook URL in test mode. Give a URL.",
 	"delivery_state":  "state must be pending, delivered, failed or cancelled.",
-	"event_type":      "type must be an event's name such as session.completed.",
+	"event_type":      "type must be an event’s name such as session.completed.",
 	"delivery_status": "status must be one of {value}.",
 	"until":           "until must be later than since.",
 	"endpoint":        "There is no such endpoint in this account and mode.",
@@ -119,5 +119,5 @@ var sentences = map[form.RuleCode]string{ //nolint:gosec // it takes texts about
 	"rate":            "rate must be {min} to {max} deliveries a second.",
 	"failed_only":     "Only failed deliveries can be made again together.",
 	"since":           "since is needed: the time from which on failed deliveries are made again.",
-	"one_by_one":      "A session's deliveries are made again one by one.",
+	"one_by_one":      "A session’s deliveries are made again one by one.",
 }

@@ -10,8 +10,9 @@ import (
 
 // Payment is how an account pays what it owes.
 type Payment struct {
-	Cards bool   // paid by card, else by bank transfer
-	Card  string // "Visa ending in 4242"; "" for none stored
+	Cards  bool   // paid by card, else by bank transfer
+	Card   string // "Visa ending in 4242"; "" for none stored
+	Admits bool   // the account's subscription admits live sessions
 }
 
 // allUTC ends emails that have dates in them.
@@ -71,11 +72,11 @@ func Reminder(i *domain.Invoice, by Payment, url string) Email {
 // PaymentFailed tells why the invoice's latest payment failed and what is next.
 func PaymentFailed(i *domain.Invoice, by Payment, url string) Email {
 	if !by.Cards {
-		return transferMissing(i, url)
+		return transferMissing(i, by, url)
 	}
 	if i.NextAttemptAt == nil {
 		return invoiceEmail(i, "Invoice %s is past due", url, *i.FailureReason,
-			"We don’t try again by ourselves. Use another card, or write to us. Your subscription is past due until the invoice is paid. Live sessions keep working.")
+			"We don’t try again by ourselves. Use another card, or write to us. "+by.owed("Your subscription is past due until the invoice is paid."))
 	}
 	next := fmt.Sprintf("We try again on %s.", day(*i.NextAttemptAt))
 	if by.Card == "" {
@@ -84,13 +85,22 @@ func PaymentFailed(i *domain.Invoice, by Payment, url string) Email {
 	return invoiceEmail(i, "The payment of invoice %s failed", url, *i.FailureReason, next)
 }
 
+// owed says what an unpaid invoice means: to a subscription that admits live
+// sessions, what pastDue says.
+func (p Payment) owed(pastDue string) string {
+	if !p.Admits {
+		return "The invoice is still owed."
+	}
+	return pastDue + " Live sessions keep working."
+}
+
 // transferMissing is PaymentFailed for bank transfers, which Candor can't retry:
 // it only checks again what has arrived.
-func transferMissing(i *domain.Invoice, url string) Email {
+func transferMissing(i *domain.Invoice, by Payment, url string) Email {
 	how := fmt.Sprintf("by bank transfer, with %s as the reference", i.NumberText())
 	if i.NextAttemptAt == nil {
 		return invoiceEmail(i, "Invoice %s is past due", url, *i.FailureReason,
-			fmt.Sprintf("Pay it %s, or write to us. Your subscription is past due until then. Live sessions keep working.", how))
+			fmt.Sprintf("Pay it %s, or write to us. ", how)+by.owed("Your subscription is past due until then."))
 	}
 	if !i.Overdue() {
 		return invoiceEmail(i, "The payment of invoice %s failed", url, *i.FailureReason,
@@ -98,12 +108,13 @@ func transferMissing(i *domain.Invoice, url string) Email {
 	}
 	return invoiceEmail(i, "Invoice %s is overdue", url, *i.FailureReason,
 		fmt.Sprintf("It was due on %s. Pay it %s.", day(i.DueAt), how),
-		fmt.Sprintf("We look again on %s. If it hasn’t arrived by %s, your subscription is past due after that. Live sessions keep working.",
-			day(*i.NextAttemptAt), day(i.LastAttemptAt())))
+		fmt.Sprintf("We look again on %s. ", day(*i.NextAttemptAt))+
+			by.owed(fmt.Sprintf("If it hasn’t arrived by %s, your subscription is past due after that.", day(i.LastAttemptAt()))))
 }
 
 // Usage reports how many sessions are used of those that the plan includes.
-func Usage(used int, of domain.Plan, url string) Email {
+// The spend cap is nil for none.
+func Usage(used int, of domain.Plan, spendCap *statement.Cents, url string) Email {
 	price := statement.Cents(*of.OverageCents).Short()
 	e := Email{
 		Subject: fmt.Sprintf("You’ve used %d of your %d included sessions", used, *of.SessionsIncluded), Button: "Open billing", URL: url,
@@ -113,6 +124,9 @@ func Usage(used int, of domain.Plan, url string) Email {
 		e.Lines = append(e.Lines, fmt.Sprintf("That is %d extra at %s each.", extra, price))
 	}
 	e.After = []string{fmt.Sprintf("Nothing stops at %d. Each extra session costs %s. You can set a spend cap, or change the plan, under Billing.", *of.SessionsIncluded, price)}
+	if spendCap != nil {
+		e.After = []string{fmt.Sprintf("Each extra session costs %s. Live sessions stop at the spend cap of %s. You can change the cap, or the plan, under Billing.", price, spendCap.Short())}
+	}
 	return e
 }
 

@@ -126,7 +126,7 @@ func odd(t *testing.T) *statement.Statement {
 	s.Liabilities.PersonalLoans = []*statement.PersonalLoan{{Lender: "Wisr", Balance: 500_000, MonthlyRepayment: 20_000}, {Lender: "Zip", Balance: 90_000}}
 	s.Liabilities.Other = []*statement.OtherLiability{{Description: "Finance for the boat", Balance: 700_000, MonthlyRepayment: 30_000}}
 	s.Assets.Vehicles = append(s.Assets.Vehicles, &statement.Vehicle{Description: "Tinny"})
-	s.Liabilities.Other = append(s.Liabilities.Other, &statement.OtherLiability{Description: "Finance for Tinny", Balance: 1, MonthlyRepayment: 1})
+	s.Liabilities.Other = append(s.Liabilities.Other, &statement.OtherLiability{Description: "Finance for Tinny", Balance: 1, MonthlyRepayment: 10_000})
 	s.Expenses.Housing.MortgageRent = 1_500_000
 	s.Liabilities.Mortgages[0].MonthlyRepayment = 1_600_000
 	return s
@@ -162,6 +162,7 @@ func pages(t *testing.T) map[string]templ.Component {
 	doubtful := checkPage(odd(t))
 	doubtful.Doubts = odd(t).Doubts(now)
 	doubtful.Confirmed, doubtful.Unconfirmed = []string{doubtful.Doubts[0].Key()}, doubtful.Doubts[1:]
+	doubtful.Changed = true
 	poor := checkPage(new(statement.Statement))
 	poor.Doubts = new(statement.Statement).Doubts(now)
 	forgotten := sectionPage((&statement.Statement{Assets: s.Assets}).Section(statement.LiabilitiesSection, now))

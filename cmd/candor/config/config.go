@@ -92,7 +92,7 @@ func (c *Config) Variables() []Variable {
 		{"CANDOR_WEBHOOK_SCHEDULE", "0s,1m,5m,30m,2h,8h,24h", "delays before the attempts of a webhook delivery", c.setSchedule},
 		{"CANDOR_RATE_PER_MINUTE", "100", "requests a minute for each account and mode", setCount(&c.RatePerMinute)},
 		{"CANDOR_RATE_BURST", "200", "requests at once", setCount(&c.RateBurst)},
-		{"CANDOR_FORM_RATE_PER_MINUTE", "600", "posts a minute to forms from one network, apart from that 10 times as many by browsers that opened their form; of each twice this number at once", setCount(&c.FormRate)},
+		{"CANDOR_FORM_RATE_PER_MINUTE", "600", "posts a minute to forms from one network; its browsers that have opened their form have a limit of their own, ten times as high; either allows twice this number at once", setCount(&c.FormRate)},
 		{"CANDOR_REDIS_URL", "", "Redis or Valkey in which processes share their rate limits: redis://user:password@host:6379, rediss://… with TLS", c.setRedisURL},
 		{"CANDOR_SWEEP_INTERVAL", "10s", "time between sweeps for expired sessions and lost jobs", setDuration(&c.SweepInterval)},
 		{"CANDOR_RESCUE_AFTER", "2m", "age at which a job of a dead process is started again", setDuration(&c.RescueAfter)},

@@ -335,7 +335,7 @@ func (e *examination) workers(ctx context.Context) (string, error) {
 	case job > longWait:
 		return "", failure(fmt.Sprintf("the oldest job has waited for %s", job), "look at the workers' log for failing jobs, or start more workers")
 	case delivery > longWait:
-		return "", warning(fmt.Sprintf("the oldest due webhook has waited for %s", delivery), "candor webhooks endpoints shows whose: a dead endpoint, or too few workers")
+		return "", warning(fmt.Sprintf("the oldest due webhook has waited for %s", delivery), "a dead endpoint, or too few workers: the log's webhook attempts name the account, and candor webhooks endpoints --account lists its endpoints")
 	case signs.LastJob == nil:
 		return "a worker is alive, and no job has waited for long", nil
 	}

@@ -63,7 +63,8 @@ func (r Request) curl() string {
 		lines = append(lines, `-H "Content-Type: application/json"`, "-d '"+strings.ReplaceAll(r.body("  "), "'", `'\''`)+"'")
 	}
 	if r.File != "" {
-		lines = append(lines, "-o "+r.File)
+		// Without -f the file would hold the error, and grep fails for another success.
+		lines = append(lines, "-f -o "+r.File, fmt.Sprintf(`-w "%%{http_code}\n" | grep -x %d`, r.Status))
 	}
 	return strings.Join(lines, " \\\n  ")
 }
@@ -124,6 +125,7 @@ func (r Request) python() string {
 	}
 	b.WriteString(")\nwith urllib.request.urlopen(request) as response:\n")
 	if r.File != "" {
+		fmt.Fprintf(&b, "    if response.status != %d:\n        raise SystemExit(response.read().decode())\n", r.Status)
 		fmt.Fprintf(&b, "    with open(%q, \"wb\") as file:\n        file.write(response.read())", r.File)
 	} else {
 		b.WriteString("    print(json.load(response))")

@@ -74,7 +74,7 @@ func (s *Service) followEvent(ctx context.Context, tx *db.Tx, provider string, e
 	case ledger.EventPaid:
 		return s.paid(ctx, tx, e, now)
 	case ledger.EventPaymentFailed:
-		_, err := s.Ledger.FailAttempt(ctx, tx, e.InvoiceID, e.Failures, e.Reason, now)
+		_, err := s.Ledger.FailAttempt(ctx, tx, &domain.Invoice{ID: e.InvoiceID, Failures: e.Failures}, e.Reason, now)
 		if errors.Is(err, ledger.ErrSettled) || errors.Is(err, ledger.ErrCounted) {
 			return nil
 		}

@@ -3,6 +3,7 @@ package billing_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -222,6 +223,31 @@ func TestPaymentFailureIsToldTwice(t *testing.T) {
 			t.Errorf("the next attempt is at %s", got)
 		}
 	})
+}
+
+// TestCardIsStoredWhileAnotherFails: the new card is tried at once, also after the last
+// attempt with the old one.
+func TestCardIsStoredWhileAnotherFails(t *testing.T) {
+	t.Parallel()
+	for failed := range domain.PaymentRetries + 1 {
+		b := newPayFixture(t)
+		for i := range failed {
+			b.tell(failure(b, fmt.Sprint("evt_", i), i))
+		}
+		_, err := b.DB.Raw().ExecContext(b.Ctx, `UPDATE invoice SET next_attempt_at = $1`, servicetest.Start)
+		b.OK(err)
+		charges := 0
+		charge := &telling{outcome: billing.Outcome{State: billing.Failed, Reason: "The card has expired."}, before: func() {
+			if charges++; charges == 1 {
+				b.tell(method("evt_card", "pm_2", servicetest.Start))
+			}
+		}}
+		runner := billing.Runner{DB: b.DB, Provider: charge, Ledger: &billing.Ledger{Events: b.Outbox}, Logger: b.Logger}
+		b.OK(runner.Run(b.Ctx, b.Clock.Now()))
+		if charges != 2 {
+			t.Errorf("after %d failures: %d charges, want that of the old card and that of the new one", failed+1, charges)
+		}
+	}
 }
 
 // telling is a provider whose word by webhook can come before its answer.

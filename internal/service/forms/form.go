@@ -97,6 +97,9 @@ type State struct {
 	now       time.Time
 }
 
+// Digest is the answers' and documents' vault.Form.Digest, of an open session.
+func (f *State) Digest() string { return f.stored.Digest() }
+
 // SectionState is how far a section has come.
 type SectionState struct {
 	Completed bool

@@ -19,6 +19,9 @@ import (
 type Signature struct {
 	Declaration statement.Declaration // the caller has validated its section
 	Browser     string                // which browser signs, for SignedBy; "" if that isn't known
+	// Shown is the State.Digest of the answers that the page showed, "" for a script, which
+	// is shown nothing (D76).
+	Shown string
 	// Asked is true if a page asked about odd answers: each must be confirmed. A
 	// script is asked nothing (D47).
 	Asked     bool
@@ -58,8 +61,9 @@ func (s *Service) Confirm(ctx context.Context, id domain.SessionID, confirmed []
 
 // Submit signs and submits the form: in one transaction it completes the
 // declaration and the session, sends both events and asks for the PDF (D16).
-// Errors: validation_error naming the sections that are unfinished, or odd
-// answers that weren't confirmed, and those of a session that isn't open.
+// Errors: validation_error naming the sections that are unfinished, odd
+// answers that weren't confirmed, or answers that weren't shown, and those of a session
+// that isn't open.
 func (s *Service) Submit(ctx context.Context, id domain.SessionID, signature Signature) error {
 	return s.change(ctx, id, func(tx *db.Tx, session *domain.Session, now time.Time) error {
 		stored, err := s.Vault.Form(ctx, tx, id)
@@ -68,6 +72,9 @@ func (s *Service) Submit(ctx context.Context, id domain.SessionID, signature Sig
 		}
 		if err := unfinished(stored.Sections, stored.Documents); err != nil {
 			return err
+		}
+		if signature.Shown != "" && signature.Shown != stored.Digest() {
+			return domain.Invalid(form.Error{Field: "shown", Rule: form.Rule{Code: "unfinished"}})
 		}
 		answers, err := stored.Statement()
 		if err != nil {

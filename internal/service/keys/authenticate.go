@@ -25,7 +25,7 @@ func (s *Service) Authenticate(ctx context.Context, key, address string) (domain
 	hash, now := domain.HashAPIKey(key), s.Clock.Now()
 	found, err := s.DB.Principal(ctx, hash[:], now)
 	if errors.Is(err, db.ErrNotFound) {
-		return domain.Principal{}, domain.Errorf(domain.CodeInvalidAPIKey, "This API key isn't known here. It belongs to another server, such as a staging one, or was deleted long ago.")
+		return domain.Principal{}, domain.Errorf(domain.CodeInvalidAPIKey, "This API key isn’t known here. It belongs to another server, such as a staging one, or was deleted long ago.")
 	}
 	if err != nil {
 		return domain.Principal{}, err

@@ -11,7 +11,7 @@ import (
 	"candor/internal/service/idempotency"
 )
 
-var errNotApproved = domain.Errorf(domain.CodeForbidden, "This account is not approved for live mode yet, so it can't create live sessions. Use test mode until then. The owners get an email when live mode opens.")
+var errNotApproved = domain.Errorf(domain.CodeForbidden, "This account is not approved for live mode yet, so it can’t create live sessions. Use test mode until then. The owners get an email when live mode opens.")
 
 // Create makes a session. With an idempotency key, a request that is sent again
 // gets the first one's answer, as an *idempotency.Replay; nil is no key. A live
@@ -85,7 +85,7 @@ func (s *Service) useSubscription(ctx context.Context, tx *db.Tx, session *domai
 		return errNotApproved
 	}
 	if !held || !subscription.Admits() {
-		return domain.Errorf(domain.CodeForbidden, "This account has no active subscription, so it can't create live sessions. Choose a plan in the dashboard, or use a test key.")
+		return domain.Errorf(domain.CodeForbidden, "This account has no active subscription, so it can’t create live sessions. Choose a plan in the dashboard, or use a test key.")
 	}
 	session.MoveTo(subscription.CountedAt(session.CreatedAt))
 	if capped {
@@ -109,6 +109,6 @@ func withinSpendCap(ctx context.Context, tx *db.Tx, s *domain.Subscription, at t
 		return err
 	}
 	return domain.Errorf(domain.CodeSpendCapReached,
-		"This account's spend cap of %s for the billing period that ends on %s is reached, so it can't create live sessions. Raise or remove the cap in the dashboard, under Billing, or use a test key.",
+		"This account’s spend cap of %s for the billing period that ends on %s is reached, so it can’t create live sessions. Raise or remove the cap in the dashboard, under Billing, or use a test key.",
 		limit.String(), running.Period.End.UTC().Format("2 January 2006, 15:04 UTC"))
 }

@@ -43,8 +43,8 @@ func (s *Service) SameCustomer(ctx context.Context, scope domain.Scope, id domai
 
 // Erase erases the data of the sessions in chosen, which must be among
 // SameCustomer's of the session of that id. typed is the customer's address,
-// typed again by the user. Each session is erased on its own, so that a failure can
-// be retried. Errors: session_not_found,
+// typed again by the user. Each session is erased on its own, the one of that id last,
+// so that the same call can be made again after a failure. Errors: session_not_found,
 // validation_error on sessions and confirm.
 func (s *Service) Erase(ctx context.Context, scope domain.Scope, id domain.SessionID, chosen []domain.SessionID, typed string, by domain.Actor) error {
 	same, err := s.SameCustomer(ctx, scope, id)
@@ -62,11 +62,23 @@ func (s *Service) Erase(ctx context.Context, scope domain.Scope, id domain.Sessi
 		return err
 	}
 	for _, one := range chosen {
-		if !slices.ContainsFunc(same, func(of domain.Session) bool { return of.ID == one }) {
+		if slices.ContainsFunc(same, func(of domain.Session) bool { return of.ID == one }) {
+			continue
+		}
+		erased, err := s.Get(ctx, scope, one) // by a call that failed then, perhaps
+		if err != nil {
+			return err
+		}
+		if erased.CustomerErasedAt == nil {
 			return domain.ErrSessionNotFound
 		}
 	}
-	for _, one := range chosen {
+	ctx = context.WithoutCancel(ctx) // to the end, even if the browser leaves
+	order := slices.DeleteFunc(slices.Clone(chosen), func(one domain.SessionID) bool { return one == id })
+	if slices.Contains(chosen, id) {
+		order = append(order, id)
+	}
+	for _, one := range order {
 		if err := s.eraseSession(ctx, scope, one, by); err != nil {
 			return err
 		}
@@ -140,13 +152,13 @@ func (s *Service) eraseEvents(ctx context.Context, tx *db.Tx, id domain.SessionI
 }
 
 // answerLag is longer than the time between a session's creation and the answer to
-// it, which commit together.
+// it, which commit together. The times can be of two clocks.
 const answerLag = time.Minute
 
-// eraseAnswersTo takes the customer out of the stored answer to the request that
-// created the session with an Idempotency-Key.
+// eraseAnswersTo takes the customer out of the stored answers that are the session: to
+// the request that created it, and to those that advanced it in test mode.
 func (s *Service) eraseAnswersTo(ctx context.Context, tx *db.Tx, session *domain.Session) error {
-	kept, err := tx.StoredResponsesBetween(ctx, session.Scope(), session.CreatedAt, session.CreatedAt.Add(answerLag))
+	kept, err := tx.StoredResponsesOf(ctx, session, session.CreatedAt.Add(-answerLag), session.CreatedAt.Add(answerLag))
 	if err != nil {
 		return err
 	}

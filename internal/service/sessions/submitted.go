@@ -18,7 +18,7 @@ var (
 	errPDFNotReady         = domain.Errorf(domain.CodePDFNotReady, "The PDF is still being generated. Try again in a few seconds.")
 	errPDFExpired          = domain.Errorf(domain.CodePDFExpired, "The PDF is not kept any more.")
 	errDataExpired         = domain.Errorf(domain.CodeDataExpired, "The answers were deleted: the time for which this account keeps them is over.")
-	errDataErased          = domain.Errorf(domain.CodeDataErased, "The customer's data were erased on request.")
+	errDataErased          = domain.Errorf(domain.CodeDataErased, "The customer’s data were erased on request.")
 	errDocumentNotFound    = domain.Errorf(domain.CodeDocumentNotFound, "This session has no document with this id.")
 )
 

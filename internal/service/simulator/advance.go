@@ -57,17 +57,17 @@ func (r *run) reachable(session *domain.Session) error {
 	}
 	switch session.Status {
 	case domain.Cancelled:
-		return refuse(domain.CodeSessionCancelled, "This session is cancelled, so it can't be advanced.")
+		return refuse(domain.CodeSessionCancelled, "This session is cancelled, so it can’t be advanced.")
 	case domain.Expired:
 		if r.to != Expired {
-			return refuse(domain.CodeSessionExpired, "This session has expired, so it can't be advanced.")
+			return refuse(domain.CodeSessionExpired, "This session has expired, so it can’t be advanced.")
 		}
 	case domain.Completed:
 		switch {
 		case r.to.sections() < statement.SectionsTotal:
 			return refuse(domain.CodeSessionCompleted, "This session is completed, so it can be advanced to pdf_expired only.")
 		case len(r.given) > 0:
-			return refuse(domain.CodeSessionCompleted, "This session is completed, so its answers can't be changed: leave out data.")
+			return refuse(domain.CodeSessionCompleted, "This session is completed, so its answers can’t be changed: leave out data.")
 		}
 	}
 	return nil

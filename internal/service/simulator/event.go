@@ -58,7 +58,7 @@ func billingPayload(of domain.EventType, now time.Time) domain.Payload {
 	case domain.BillingInvoicePaymentFailed:
 		return domain.InvoicePaymentFailedPayload{InvoiceID: invoice, Amount: 1500, FailureReason: "The card was declined.", RetryAt: &retry}
 	}
-	return domain.SubscriptionCancelledPayload{EffectiveDate: form.At(month.AddDate(0, 1, 0)), Reason: "Requested by the account's owner."}
+	return domain.SubscriptionCancelledPayload{EffectiveDate: form.At(month.AddDate(0, 1, 0)), Reason: "Requested by the account’s owner."}
 }
 
 // AttemptDelivery attempts a delivery of test mode at once, as

@@ -3,6 +3,7 @@ package webhooks
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"candor/db"
@@ -25,11 +26,17 @@ type Secrets struct {
 var (
 	errNoNextSecret      = domain.Errorf(domain.CodeValidation, "There is no next webhook secret. Create one first; someone else may have switched to it or abandoned it.")
 	errNoPreviousSecret  = domain.Errorf(domain.CodeValidation, "There is no previous webhook secret to restore. It is erased 24 hours after the switch.")
-	errUnreadable        = domain.Errorf(domain.CodeValidation, "The previous webhook secret can't be restored: the secret key that sealed it isn't configured. Create a next secret and switch to it.")
-	errCurrentUnreadable = domain.Errorf(domain.CodeValidation, "The webhook secret can't be read: the secret key that sealed it isn't configured, so deliveries wait. Ask us to configure it again, or create a next secret, add it to your server, and switch to it.")
+	errUnreadable        = domain.Errorf(domain.CodeValidation, "The previous webhook secret can’t be restored: the secret key that sealed it isn’t configured. Create a next secret and switch to it.")
+	errCurrentUnreadable = domain.Errorf(domain.CodeValidation, "The webhook secret can’t be read: the secret key that sealed it isn’t configured, so deliveries wait. Ask us to configure it again, or create a next secret, add it to your server, and switch to it.")
 	errNextInTheWay      = domain.Errorf(domain.CodeValidation, "There is a next webhook secret, which restoring would replace. Abandon it first.")
 	errNextThere         = domain.Errorf(domain.CodeValidation, "There is a next webhook secret already, which the receiver may know. Switch to it or abandon it first.")
 )
+
+// Outdated reports that err refuses a change of secrets that another change came
+// before. errors.Is would match every validation error.
+func Outdated(err error) bool {
+	return slices.Contains([]error{errNextThere, errNoNextSecret, errNoPreviousSecret}, err)
+}
 
 // CreateFirstSecret makes a scope's first webhook secret.
 func (s *Service) CreateFirstSecret(ctx context.Context, tx *db.Tx, scope domain.Scope) (secret string, err error) {

@@ -323,7 +323,7 @@ func TestUnreadableSecretIsNotRestored(t *testing.T) {
 	fresh, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), servicetest.Someone)
 	b.OK(err)
 	b.OK(b.Webhooks.SwitchSecret(b.Ctx, b.Test(), servicetest.Someone))
-	b.saying("restore", b.Webhooks.RestoreSecret(b.Ctx, b.Test(), servicetest.Someone), "sealed it isn't configured")
+	b.saying("restore", b.Webhooks.RestoreSecret(b.Ctx, b.Test(), servicetest.Someone), "sealed it isn’t configured")
 	if b.signing() != fresh {
 		t.Error("the unreadable secret was restored")
 	}
