@@ -244,8 +244,9 @@ func (tx *Tx) SetSectionsCompleted(ctx context.Context, id domain.SessionID, n i
 }
 
 // ExpireSessions makes up to limit overdue sessions expired and returns
-// them. Sessions that another transaction is working on are left for the
-// next sweep, so any number of workers can sweep at once.
+// them, sorted by scope: the counters of their events are locked one after the other, and
+// in one order no transaction deadlocks with another. Sessions that another transaction is
+// working on are left for the next sweep, so any number of workers can sweep at once.
 func (tx *Tx) ExpireSessions(ctx context.Context, now time.Time, limit int) ([]domain.Session, error) {
 	var out []domain.Session
 	err := tx.all(ctx, &out, `
@@ -254,10 +255,13 @@ func (tx *Tx) ExpireSessions(ctx context.Context, now time.Time, limit int) ([]d
 			WHERE status IN ('pending', 'in_progress') AND expires_at <= $1
 			ORDER BY expires_at
 			LIMIT $2
-			FOR UPDATE SKIP LOCKED)
-		UPDATE session SET status = 'expired'
-		FROM due WHERE id = due_id
-		RETURNING `+sessionColumns,
+			FOR UPDATE SKIP LOCKED
+		), expired AS (
+			UPDATE session SET status = 'expired'
+			FROM due WHERE id = due_id
+			RETURNING `+sessionColumns+`
+		)
+		SELECT `+sessionColumns+` FROM expired ORDER BY account_id, livemode, expires_at, id`,
 		now, limit)
 	return out, wrap(err, "expire sessions")
 }

@@ -231,6 +231,32 @@ func TestExpireSessions(t *testing.T) {
 	s.checkCounters("after expiry")
 }
 
+// Two sweeps would deadlock in the counters of their events if one had the sessions of
+// test mode first and the other those of live mode.
+func TestExpiredSessionsAreSorted(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	live := s.scope
+	live.Livemode = !s.scope.Livemode
+	scopes := []domain.Scope{s.scope, live, s.newScope("Other")}
+	for i := range 12 {
+		s.session(scopes[i%len(scopes)], start.Add(-time.Duration(i)*time.Hour))
+	}
+	s.tx(func(tx *db.Tx) error {
+		got, err := tx.ExpireSessions(s.ctx, start.Add(30*24*time.Hour), 12)
+		var changes int
+		for i := range got {
+			if i > 0 && got[i].Scope() != got[i-1].Scope() {
+				changes++
+			}
+		}
+		if len(got) != 12 || changes != 2 || err != nil {
+			t.Errorf("%d sessions, of another scope than the one before %d times, %v", len(got), changes, err)
+		}
+		return nil
+	})
+}
+
 func TestRetireSessions(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
