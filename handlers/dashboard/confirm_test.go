@@ -296,7 +296,7 @@ func TestHeldFormsAreBound(t *testing.T) {
 	const path = "/dashboard/test/keys"
 	create := func(name string) string {
 		t.Helper()
-		return s.WantPrompt(s.Post(path, url.Values{"name": {name}, "access": {"full"}, "from": {path + "/new"}}), path+"/new")
+		return s.WantPrompt(s.Post(path, url.Values{"name": {name}, "access": {"full"}}), path)
 	}
 	keys := func(want string) {
 		t.Helper()
