@@ -15,6 +15,8 @@ import (
 	"candor/internal/delivery"
 	"candor/internal/domain"
 	"candor/internal/platform/mail"
+	"candor/internal/service/forms"
+	"candor/internal/service/sessions"
 	"candor/internal/statement"
 	"candor/internal/testkit"
 	"candor/internal/testkit/servicetest"
@@ -93,6 +95,42 @@ func TestSubmitTwiceAtOnce(t *testing.T) {
 			t.Errorf("%d submissions went through", won)
 		}
 		b.ended(id, domain.Completed)
+	}
+}
+
+// Answers that are read while they are signed are the signed ones, or none.
+func TestDataAgainstSubmit(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	id := b.Filled().ID
+	var read *sessions.Submitted
+	var err error
+	answered := make(chan struct{})
+	b.OK(b.DB.InTx(b.Ctx, func(tx *db.Tx) error {
+		if _, err := tx.Raw().ExecContext(b.Ctx, "LOCK TABLE session_key IN ACCESS EXCLUSIVE MODE"); err != nil {
+			return err
+		}
+		go func() {
+			defer close(answered)
+			read, err = b.Sessions.Data(b.Ctx, b.Test(), id, servicetest.Someone)
+		}()
+		testkit.Await(t, "the reader to answer or to wait for the lock", func() bool {
+			select {
+			case <-answered:
+				return true
+			default:
+				return b.Count("SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'session_key'::regclass AND database = (SELECT oid FROM pg_database WHERE datname = current_database())") > 0
+			}
+		})
+		return b.Forms.In(tx).Submit(b.Ctx, id, forms.Signature{Declaration: statement.Declaration{Accepted: true, FullName: "Jo Customer"}})
+	}))
+	<-answered
+	if err != nil {
+		b.Code("reading what was just signed", err, domain.CodeSessionNotCompleted)
+		return
+	}
+	if !read.Statement.Declaration.Accepted {
+		t.Errorf("a completed session's answers aren't signed: %+v", read.Statement.Declaration)
 	}
 }
 

@@ -44,9 +44,12 @@ type Submitted struct {
 // data_erased if they were erased on request, data_expired if their retention is
 // over.
 func (s *Service) Data(ctx context.Context, scope domain.Scope, id domain.SessionID, by domain.Actor) (*Submitted, error) {
-	// Read the answers before the session: if the session isn't erased then, the
-	// answers weren't erased when they were read.
+	// Before the answers: they don't change once they are signed.
+	if _, err := s.completed(ctx, scope, id); err != nil {
+		return nil, err
+	}
 	answers, answersErr := s.Vault.Statement(ctx, s.DB, id)
+	// And after them: if the session isn't erased now, they weren't when they were read.
 	session, err := s.completed(ctx, scope, id)
 	if err == nil {
 		err = s.dataGone(ctx, session)
