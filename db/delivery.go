@@ -83,6 +83,25 @@ func (q *Queries) ReleaseDeliveries(ctx context.Context, claimed []ClaimedDelive
 	return wrap(err, "release deliveries")
 }
 
+// StillClaimed returns which of the claimed deliveries may still be attempted:
+// none that was cancelled, finished or erased since, or that another process holds.
+//
+// The state stands in a CASE, as in RecordAttempts.
+func (q *Queries) StillClaimed(ctx context.Context, claimed []ClaimedDelivery) ([]domain.DeliveryID, error) {
+	var ids []string
+	var cycles []int64
+	var leases []time.Time
+	for i := range claimed {
+		ids, cycles, leases = append(ids, claimed[i].ID.UUID.String()), append(cycles, int64(claimed[i].Cycle)), append(leases, claimed[i].LeaseUntil)
+	}
+	var out []domain.DeliveryID
+	err := q.all(ctx, &out, `
+		SELECT d.id FROM unnest($1::uuid[], $2::int[], $3::timestamptz[]) AS c (id, cycle, lease_until) JOIN delivery d ON d.id = c.id
+		WHERE CASE d.state WHEN 'pending' THEN d.cycle = c.cycle AND d.lease_until = c.lease_until ELSE false END`,
+		pq.Array(ids), pq.Array(cycles), pq.Array(leases))
+	return out, wrap(err, "look at claimed deliveries again")
+}
+
 // AttemptOutcome is an attempt and what the delivery has come to by it.
 type AttemptOutcome struct {
 	domain.DeliveryAttempt

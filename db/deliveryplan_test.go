@@ -109,6 +109,13 @@ func (s *store) expectFewInBurst(endpoint domain.EndpointID) {
 	if len(batch) != claimed {
 		s.Fatalf("%d deliveries claimed, want %d", len(batch), claimed)
 	}
+	s.expectRows("a second look", func() {
+		still, err := s.StillClaimed(s.ctx, batch)
+		s.ok(err)
+		if len(still) != len(batch) {
+			s.Errorf("%d of %d are still claimed", len(still), len(batch))
+		}
+	})
 	outcomes := make([]db.AttemptOutcome, claimed-1)
 	for i, d := range batch[1:] {
 		outcomes[i] = db.AttemptOutcome{

@@ -26,7 +26,7 @@ func (s *Server) ShowHome(c echo.Context, v *Visit) error {
 	for _, e := range figures.Endpoints {
 		page.Arrived = page.Arrived || e.LastSuccessAt != nil
 		page.Endpoints++
-		if e.FailingSince != nil {
+		if e.Failing(page.Now) {
 			page.Failing = append(page.Failing, e)
 		}
 	}

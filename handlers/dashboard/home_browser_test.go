@@ -28,7 +28,7 @@ func TestHomeInABrowser(t *testing.T) {
 				h.Account.AccountID, h.Clock.Now())
 			h.OK(err)
 			failed := failedAt(h, "https://lender.example/hook", 503, webhook.ClassStatus)
-			_, err = h.DB.Raw().ExecContext(t.Context(), `UPDATE webhook_endpoint SET failing_since = $1, consecutive_failures = 12 WHERE id = $2`, h.Clock.Now().Add(-50*time.Hour), failed.EndpointID)
+			_, err = h.DB.Raw().ExecContext(t.Context(), `UPDATE webhook_endpoint SET failing_since = $1, last_failure_at = $1, consecutive_failures = 12 WHERE id = $2`, h.Clock.Now().Add(-50*time.Hour), failed.EndpointID)
 			h.OK(err)
 			done := h.NewSession(h.TestScope(), domain.NewSession{})
 			h.Open(done.ID)

@@ -100,8 +100,16 @@ func TestWhatNeedsYou(t *testing.T) {
 		s.WantPage(s.Get("/dashboard/test"), http.StatusOK, "Nothing needs your attention.")
 	}
 	failed := failedAt(h, "https://lender.example/hook", 503, webhook.ClassStatus)
-	_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE webhook_endpoint SET failing_since = $1, consecutive_failures = 12 WHERE id = $2`, h.Clock.Now(), failed.EndpointID)
-	h.OK(err)
+	failing := func(ago time.Duration) {
+		t.Helper()
+		at := h.Clock.Now().Add(-ago)
+		_, err := h.DB.Raw().ExecContext(t.Context(), `
+			UPDATE webhook_endpoint SET failing_since = $1, last_failure_at = $1, consecutive_failures = 12 WHERE id = $2`, at, failed.EndpointID)
+		h.OK(err)
+	}
+	failing(8 * 24 * time.Hour)
+	developer.WantPage(developer.Get("/dashboard/test"), http.StatusOK, "Nothing needs your attention.", "1 endpoint; nothing has arrived yet.") // one that was given up
+	failing(0)
 	days := 2
 	h.NewSession(h.TestScope(), domain.NewSession{ExpiresInDays: &days})
 	developer.WantPage(developer.Get("/dashboard/test"), http.StatusOK, "lender.example has failed since 20 Nov 2026, 2:04 pm, 12 failed attempts.").
@@ -109,7 +117,7 @@ func TestWhatNeedsYou(t *testing.T) {
 	page := support.WantPage(support.Get("/dashboard/test"), http.StatusOK, "1 link expires within 3 days.").Hides("has failed")
 	support.WantPage(support.Get(page.Link("Show sessions")), http.StatusOK, "Expiring soon", "1 session")
 	h.Clock.Advance(49 * time.Hour)
-	_, err = h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_session SET seen_at = $1, expires_at = $1::timestamptz + interval '1 day'`, h.Clock.Now())
+	_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_session SET seen_at = $1, expires_at = $1::timestamptz + interval '1 day'`, h.Clock.Now())
 	h.OK(err)
 	support.WantPage(support.Get("/dashboard/test"), http.StatusOK, "Nothing needs your attention.")
 

@@ -48,7 +48,7 @@ var NoticeTexts = map[string]string{ //nolint:gosec // it takes texts about pass
 	"redelivery_started":  "Retry started, oldest first.",
 	"redelivery_stopped":  "Retry stopped. Deliveries that were not sent stay failed.",
 	"redelivery_ended":    "It had already finished.",
-	"delivery_cancelled":  "Delivery cancelled. There are no further attempts.",
+	"delivery_cancelled":  "Delivery cancelled. An attempt that is already running may still arrive.",
 	"delivery_ended":      "It had already finished.",
 
 	"key_renamed":        "Key renamed.",

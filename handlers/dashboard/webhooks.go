@@ -56,7 +56,7 @@ func (s *Server) ShowWebhooks(c echo.Context, v *Visit) error {
 		page.Page = page.From(strconv.FormatInt(page.Deliveries[0].Sequence, 10))
 	}
 	page.Errors = view.ErrorItems(errs)
-	if page.Endpoints, err = s.endpointLines(c, endpoints); err != nil {
+	if page.Endpoints, err = s.endpointLines(c, endpoints, page.Now); err != nil {
 		return err
 	}
 	page.MoreEndpoints = len(endpoints) - len(page.Endpoints)
@@ -65,10 +65,10 @@ func (s *Server) ShowWebhooks(c echo.Context, v *Visit) error {
 
 // endpointLines are the endpoints to look at first: failing ones, then those
 // that were used last.
-func (s *Server) endpointLines(c echo.Context, endpoints []domain.Endpoint) ([]view.EndpointLine, error) {
+func (s *Server) endpointLines(c echo.Context, endpoints []domain.Endpoint, now time.Time) ([]view.EndpointLine, error) {
 	first := slices.Clone(endpoints)
 	slices.SortStableFunc(first, func(a, b domain.Endpoint) int {
-		return cmp.Or(cmp.Compare(failing(b), failing(a)), usedAt(b).Compare(usedAt(a)))
+		return cmp.Or(cmp.Compare(failing(b, now), failing(a, now)), usedAt(b).Compare(usedAt(a)))
 	})
 	first = first[:min(len(first), maxEndpointLines)]
 	ids := make([]domain.EndpointID, len(first))
@@ -86,9 +86,9 @@ func (s *Server) endpointLines(c echo.Context, endpoints []domain.Endpoint) ([]v
 	return lines, err
 }
 
-// failing is 1 for an endpoint whose last attempt failed.
-func failing(e domain.Endpoint) int {
-	if e.FailingSince != nil {
+// failing is 1 for a failing endpoint.
+func failing(e domain.Endpoint, now time.Time) int {
+	if e.Failing(now) {
 		return 1
 	}
 	return 0

@@ -233,6 +233,15 @@ func TestEndpointsHealth(t *testing.T) {
 	if text := page.Text(); strings.Index(text, "Deliveries, newest") > strings.Index(text, "Success, 30 days") {
 		t.Error("the log isn't first")
 	}
+	for i := range 10 { // addresses of a developer's tunnel, given up long ago
+		old := failedAt(h, fmt.Sprintf("https://%d.tunnel.example/hook", i), 503, webhook.ClassStatus)
+		count(old.EndpointID, now.AddDate(0, 0, -8), 3, 0, time.Second, 3)
+	}
+	page = developer.WantPage(developer.Get(path), http.StatusOK, "1 endpoint failing.", "3 failed attempts 0.0% of 3 attempts Failing", "a.example 99.8%",
+		"0.tunnel.example last attempt failed on 12 November 2026 0.0% of 3 attempts Not used", "And 2 other endpoints.")
+	if text := page.Text(); strings.LastIndex(text, "a.example") > strings.Index(text, "0.tunnel.example last") {
+		t.Error("endpoints that aren't used come before one that is")
+	}
 }
 
 // TestTestEventsOfEachType: an example of each event of the contract can be sent,

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"candor/db"
+	"candor/internal/delivery"
 	"candor/internal/domain"
 	"candor/internal/testkit"
 	"candor/internal/testkit/hooktest"
@@ -248,6 +249,48 @@ func TestBurstAtOneReceiver(t *testing.T) {
 	h.Eventually("all deliveries", func() bool { return h.Count("SELECT count(*) FROM delivery WHERE state = 'delivered'") == 25 })
 	if n := h.Count("SELECT count(*) FROM delivery_attempt"); n != 25 || len(hook.Requests()) != 25 || hook.Most() > 16 {
 		t.Errorf("%d attempts, %d requests, %d at once; want 25, 25, at most 16", n, len(hook.Requests()), hook.Most())
+	}
+}
+
+// What is cancelled or erased while it waits for a slow receiver isn't sent, and
+// what was retried since is sent once.
+func TestCancelledWhileItWaits(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	release := make(chan struct{})
+	hook := hooktest.NewReceiver(t, hooktest.Hang(release))
+	sessions := h.newSessions(hook.URL, 10)
+	h.emitAll(sessions, 1)
+	h.start(patient(t))
+	h.Received(hook, delivery.PerNew)
+	cancelled, erased, retried := sessions[4], sessions[5], sessions[6] // the next in the queue
+	h.Tx(func(tx *db.Tx) error {
+		for _, s := range []*domain.Session{cancelled, retried} {
+			_, err := tx.CancelDelivery(h.Ctx, h.Scope, h.Delivery(s, domain.DeliveryPending).ID, hooktest.Now())
+			h.OK(err)
+		}
+		_, err := tx.EraseSession(h.Ctx, erased, &domain.Erasure{At: hooktest.Now()})
+		return err
+	})
+	again := h.Delivery(retried, domain.DeliveryCancelled).ID
+	h.Tx(func(tx *db.Tx) error {
+		_, err := tx.Redeliver(h.Ctx, h.Scope, again, hooktest.Now())
+		return err
+	})
+	time.AfterFunc(delivery.SecretsLease, func() { close(release) })
+	h.Eventually("the others", func() bool { return h.delivered() == len(sessions)-2 })
+	arrived := map[string]int{}
+	for _, request := range hook.Requests() {
+		arrived[hooktest.Data[domain.SectionCompletedPayload](t, []byte(request.Body)).SessionID.String()]++
+	}
+	for i, s := range sessions {
+		want := 1
+		if s == cancelled || s == erased {
+			want = 0
+		}
+		if n := arrived[s.ID.String()]; n != want {
+			t.Errorf("webhook %d came %d times, want %d", i+1, n, want)
+		}
 	}
 }
 

@@ -33,8 +33,11 @@ const (
 	prefetch = 8
 	// maxRunning bounds the attempts of a process. maxRunningFailing bounds
 	// those at failing endpoints, so that healthy ones always find room (D39).
+	// maxRunningAccount bounds those of an account, which can have any number of
+	// endpoints that answer slowly.
 	maxRunning        = 1000
 	maxRunningFailing = 500
+	maxRunningAccount = 250
 	// attemptTime bounds an attempt (D37) and its recording. An attempt isn't
 	// started if its claim ends sooner.
 	attemptTime = 17 * time.Second
@@ -42,7 +45,8 @@ const (
 	// another one retries its deliveries after that time.
 	minLease = 20 * time.Second
 	maxLease = 2 * time.Minute
-	// secretsAge is when an endpoint worker reads its secrets again.
+	// secretsAge is when an endpoint worker reads its secrets again, and which of
+	// its queue may still be sent.
 	secretsAge = time.Second
 	// pollEvery is how often the dispatcher looks for due retries, lost wakes
 	// and ended claims.
@@ -51,9 +55,6 @@ const (
 	// lingerTime is how long an endpoint worker waits for another delivery
 	// before it ends. It keeps the endpoint's health and secrets at hand.
 	lingerTime = 30 * time.Second
-	// fullPause is how often an endpoint worker asks for room when the process
-	// runs as many attempts as it may.
-	fullPause = 20 * time.Millisecond
 	// queryTimeout bounds a query, so that a broken connection can't block an
 	// endpoint worker forever.
 	queryTimeout = 10 * time.Second
@@ -104,8 +105,9 @@ type Dispatcher struct {
 	poll     time.Duration
 	recorder *recorder
 
-	running chan struct{} // a token for each attempt
-	failing chan struct{} // another one for each attempt at a failing endpoint
+	running    places // of all attempts
+	failing    places // of those at failing endpoints
+	perAccount int
 
 	attempts context.Context // ends when running attempts must be cut off
 	cut      context.CancelFunc
@@ -114,6 +116,7 @@ type Dispatcher struct {
 
 	mu      sync.Mutex
 	workers map[domain.EndpointID]*endpointWorker
+	shares  map[domain.AccountID]*share
 	held    map[domain.DeliveryID]struct{} // claimed here, until recorded or released
 	work    sync.WaitGroup                 // endpoint workers and attempts
 	polling sync.WaitGroup
@@ -124,8 +127,8 @@ func New(c Config) *Dispatcher {
 	d := &Dispatcher{
 		db: c.DB, ring: c.Ring, client: c.Client, schedule: c.Schedule, clock: c.Clock, logger: c.Logger, observer: c.Observer, tracer: c.Tracer,
 		lease: min(max(c.RescueAfter, minLease), maxLease), poll: min(max(c.PollEvery, minPollEvery), pollEvery),
-		running: make(chan struct{}, maxRunning), failing: make(chan struct{}, maxRunningFailing),
-		workers: map[domain.EndpointID]*endpointWorker{}, held: map[domain.DeliveryID]struct{}{},
+		running: make(places, maxRunning), failing: make(places, maxRunningFailing), perAccount: maxRunningAccount,
+		workers: map[domain.EndpointID]*endpointWorker{}, shares: map[domain.AccountID]*share{}, held: map[domain.DeliveryID]struct{}{},
 	}
 	d.attempts, d.cut = context.WithCancel(context.Background())
 	d.claims, d.halt = context.WithCancel(d.attempts)

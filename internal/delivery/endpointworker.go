@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"candor/db"
@@ -16,12 +17,16 @@ type endpointWorker struct {
 	*Dispatcher
 	id       domain.EndpointID
 	endpoint *domain.Endpoint
+	share    *share // of its account
 	secrets  signingSecrets
 	queue    []db.ClaimedDelivery // claimed and not started
 	leased   time.Time            // when the queue's claims end
 	inFlight int
 	window   int // how many attempts may run; each success adds one
 	failures int // in a row, as this process saw them
+
+	full    places // had none free for the queue, or nil
+	granted places // has given one to the worker since, or nil
 
 	woken bool // a delivery may have become due since the last claim
 	nudge chan struct{}
@@ -76,6 +81,8 @@ func (w *endpointWorker) wait(pause time.Duration) (idle bool) {
 	select {
 	case result := <-w.ended:
 		w.note(result)
+	case w.full <- struct{}{}:
+		w.granted = w.full
 	case <-w.nudge:
 	case <-stopped:
 	case <-over:
@@ -123,6 +130,7 @@ func (w *endpointWorker) retire() bool {
 		return false
 	}
 	delete(w.workers, w.id)
+	w.leaveShare()
 	return true
 }
 
@@ -163,9 +171,10 @@ func (w *endpointWorker) claim() error {
 	return nil
 }
 
-// load reads the endpoint's health once, and its secrets again when they are
-// older than secretsAge: after a switch no delivery may be signed with the
-// former secret (D36).
+// load reads the endpoint's health once. When its secrets are older than
+// secretsAge, it reads them again and drops from the queue what has ended: after
+// a switch no delivery may be signed with the former secret (D36), and a slow
+// receiver's queue waits for up to two minutes.
 func (w *endpointWorker) load() error {
 	if w.endpoint != nil && time.Since(w.secrets.readAt) < secretsAge {
 		return nil
@@ -178,29 +187,65 @@ func (w *endpointWorker) load() error {
 			return err
 		}
 		w.endpoint, w.failures = endpoint, endpoint.ConsecutiveFailures
+		w.joinShare()
 	}
 	secrets, err := w.readSecrets(ctx)
 	if err != nil {
+		return err
+	}
+	if err := w.dropEnded(ctx); err != nil {
 		return err
 	}
 	w.secrets = secrets
 	return nil
 }
 
+// dropEnded drops from the queue what was cancelled or erased since the claim.
+func (w *endpointWorker) dropEnded(ctx context.Context) error {
+	if len(w.queue) == 0 {
+		return nil
+	}
+	valid, err := w.db.StillClaimed(ctx, w.queue)
+	if err != nil {
+		return err
+	}
+	var kept, ended []db.ClaimedDelivery
+	for _, c := range w.queue {
+		if slices.Contains(valid, c.ID) {
+			kept = append(kept, c)
+		} else {
+			ended = append(ended, c)
+		}
+	}
+	if len(ended) > 0 {
+		w.queue = kept
+		w.release(ended...) // one that was retried after it was cancelled can be claimed at once
+		w.Wake(w.id)
+	}
+	return nil
+}
+
 // startAttempts starts attempts while the endpoint and the process have room.
 // If something else holds up the rest, it returns how long to wait for that.
 func (w *endpointWorker) startAttempts() (pause time.Duration) {
+	w.full = nil
+	defer w.giveBack()
 	for len(w.queue) > 0 && w.inFlight < w.limit() {
 		if w.isStale() {
 			return time.Millisecond
 		}
+		free, ok := w.takeRoom()
+		if !ok {
+			return max(time.Until(w.leased)-attemptTime, time.Millisecond) // then the queue is stale
+		}
 		if err := w.load(); err != nil {
+			free()
 			w.logger.Error("read webhook secrets", "endpoint_id", w.id, "error", err)
 			return pollEvery
 		}
-		free, ok := w.takeRoom()
-		if !ok {
-			return fullPause
+		if len(w.queue) == 0 {
+			free()
+			return 0
 		}
 		next, secrets := w.queue[0], w.secrets
 		w.queue = w.queue[1:]
@@ -214,30 +259,6 @@ func (w *endpointWorker) startAttempts() (pause time.Duration) {
 		}()
 	}
 	return 0
-}
-
-// takeRoom takes one of the process's places for an attempt. free returns it.
-func (w *endpointWorker) takeRoom() (free func(), ok bool) {
-	if !w.isFailing() {
-		select {
-		case w.running <- struct{}{}:
-			return func() { <-w.running }, true
-		default:
-			return nil, false
-		}
-	}
-	select {
-	case w.failing <- struct{}{}:
-	default:
-		return nil, false
-	}
-	select {
-	case w.running <- struct{}{}:
-		return func() { <-w.running; <-w.failing }, true
-	default:
-		<-w.failing
-		return nil, false
-	}
 }
 
 // isStale reports whether the queue must be released: its claims end too soon,

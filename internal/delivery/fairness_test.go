@@ -199,7 +199,7 @@ func TestCapsOfTheProcess(t *testing.T) {
 	_, err := h.DB.Raw().ExecContext(h.Ctx, "UPDATE webhook_endpoint SET consecutive_failures = $1", delivery.FailingAfter)
 	h.OK(err)
 	w := h.dispatcher(patient(t))
-	w.SetCaps(running, failing)
+	w.SetCaps(running, failing, running)
 	w.Start()
 	h.Eventually("the dead to fill their share", func() bool {
 		all.Lock()
@@ -218,6 +218,45 @@ func TestCapsOfTheProcess(t *testing.T) {
 	}
 	close(release)
 	stopWithin(h, w, 10*time.Second)
+}
+
+// An account whose receivers are slow gets its share of the process and no more,
+// however many they are, and all of its deliveries arrive (D39).
+func TestShareOfAnAccount(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	const running, share, endpoints, each = 12, 6, 5, 10
+	release := make(chan struct{})
+	var slow []*hooktest.Receiver
+	var sessions []*domain.Session
+	for range endpoints {
+		hook := hooktest.NewReceiver(t, hooktest.Hang(release))
+		slow, sessions = append(slow, hook), append(sessions, h.newSessions(hook.URL, each)...)
+	}
+	h.emitAll(sessions, 1)
+	w := h.dispatcher(patient(t))
+	w.SetCaps(running, running, share)
+	w.Start()
+	atOnce := func() (n int) {
+		for _, hook := range slow {
+			n += hook.Running()
+		}
+		return n
+	}
+	h.Eventually("the slow ones to fill their share", func() bool { return atOnce() == share })
+	other := hooktest.NewReceiver(t, nil)
+	h.NewAccount()
+	h.emitAll(h.newSessions(other.URL, 50), 1)
+	h.Received(other, 50)
+	if n := atOnce(); n != share {
+		t.Errorf("%d attempts for the slow account, want %d", n, share)
+	}
+	close(release)
+	h.Eventually("every delivery", func() bool { return h.delivered() == endpoints*each+50 })
+	stopWithin(h, w, 10*time.Second)
+	if places, shares := w.Taken(); places+shares != 0 {
+		t.Errorf("%d places and %d shares are left", places, shares)
+	}
 }
 
 // A session's events arrive in order: each first attempt follows the one before,

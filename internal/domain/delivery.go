@@ -97,6 +97,16 @@ type Endpoint struct {
 	CreatedAt           time.Time  `db:"created_at"`
 }
 
+// unusedAfter is longer than the longest pause of a schedule.
+const unusedAfter = 7 * 24 * time.Hour
+
+// Failing reports whether the endpoint's last attempts failed and it is still
+// used. Only a success ends FailingSince, so it stays set at an address that was
+// given up.
+func (e *Endpoint) Failing(now time.Time) bool {
+	return e.FailingSince != nil && e.LastFailureAt != nil && now.Sub(*e.LastFailureAt) < unusedAfter
+}
+
 // Origin is the scheme, host and port of a webhook URL, in one spelling.
 func Origin(rawURL string) string {
 	u, err := url.Parse(rawURL)

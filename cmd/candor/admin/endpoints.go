@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"candor/cmd/candor/cli"
 	"candor/internal/domain"
@@ -11,7 +12,7 @@ import (
 
 type shownEndpoint struct {
 	Endpoint            string          `json:"endpoint"`
-	Health              string          `json:"health"` // ok, failing, gone or untried
+	Health              string          `json:"health"` // ok, failing, gone, unused or untried
 	Pending             int64           `json:"pending"`
 	Failed              int64           `json:"failed"`
 	ConsecutiveFailures int             `json:"consecutive_failures"`
@@ -51,10 +52,11 @@ func (c commands) webhooksEndpoints(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	now := domain.SystemClock.Now()
 	list := &endpointList{app.shown, make([]shownEndpoint, len(found))}
 	for i, e := range found {
 		list.Endpoints[i] = shownEndpoint{
-			Endpoint: e.Origin, Health: health(&e.Endpoint), Pending: e.Pending, Failed: e.Failed, ConsecutiveFailures: e.ConsecutiveFailures,
+			Endpoint: e.Origin, Health: health(&e.Endpoint, now), Pending: e.Pending, Failed: e.Failed, ConsecutiveFailures: e.ConsecutiveFailures,
 			FailingSince: form.AtOptional(e.FailingSince), LastSuccessAt: form.AtOptional(e.LastSuccessAt), LastFailureAt: form.AtOptional(e.LastFailureAt),
 			LastStatusCode: e.LastStatusCode, LastErrorClass: e.LastErrorClass,
 		}
@@ -62,12 +64,14 @@ func (c commands) webhooksEndpoints(ctx context.Context, args []string) error {
 	return flags.Print(c.Out, list)
 }
 
-func health(e *domain.Endpoint) string {
+func health(e *domain.Endpoint, now time.Time) string {
 	switch {
-	case e.Gone:
+	case e.Failing(now) && e.Gone:
 		return "gone"
-	case e.FailingSince != nil:
+	case e.Failing(now):
 		return "failing"
+	case e.FailingSince != nil:
+		return "unused"
 	case e.LastSuccessAt != nil:
 		return "ok"
 	}

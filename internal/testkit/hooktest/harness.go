@@ -43,6 +43,13 @@ func New(t testing.TB) *Harness {
 	var err error
 	h.Ring, err = keyring.Parse(keyring.Generate("test"))
 	h.OK(err)
+	h.NewAccount()
+	return h
+}
+
+// NewAccount makes another account, which Scope is about from now on.
+func (h *Harness) NewAccount() {
+	h.Helper()
 	account := &domain.Account{ID: domain.NewAccountID(), Name: "Lender", BillingEmail: "bills@lender.example", CreatedAt: Now()}
 	h.Scope = domain.Scope{AccountID: account.ID, Livemode: true}
 	h.Tx(func(tx *db.Tx) error {
@@ -51,7 +58,6 @@ func New(t testing.TB) *Harness {
 		}
 		return tx.InsertWebhookSetting(h.Ctx, h.Scope, &db.WebhookSetting{Secret: h.Ring.Seal(h.Scope.SecretOwner(), []byte(Secret))})
 	})
-	return h
 }
 
 // Now is the time, as the service's clock has it.
