@@ -26,6 +26,9 @@ type ServerFacts struct {
 	FullPageWrites    bool           `db:"full_page_writes"`
 	Connections       int            `db:"connections"` // in use
 	MaxConnections    int            `db:"max_connections"`
+	Archives          bool           `db:"archives"`      // archive_mode is on
+	ArchiveFails      bool           `db:"archive_fails"` // the last attempt to archive WAL failed
+	Restored          bool           `db:"restored"`      // it has a restore_command
 	Extensions        pq.StringArray `db:"extensions"`
 }
 
@@ -40,6 +43,8 @@ func (q *Queries) ServerFacts(ctx context.Context) (ServerFacts, error) {
 			current_setting('full_page_writes')::bool AS full_page_writes,
 			(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections,
 			current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS max_connections,
+			current_setting('archive_mode') <> 'off' AS archives, current_setting('restore_command') <> '' AS restored,
+			(SELECT coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false) FROM pg_stat_archiver) AS archive_fails,
 			ARRAY(SELECT extname::text FROM pg_extension ORDER BY extname) AS extensions
 		FROM pg_database d WHERE d.datname = current_database()`)
 	return f, wrap(err, "read the server's settings")

@@ -1,11 +1,13 @@
 #!/bin/sh
 # Backs up the database and then the documents into a folder.
-# Usage: scripts/backup.sh [--documents-only] FOLDER [DOCUMENTS]
+# Usage: scripts/backup.sh [--keep DAYS] FOLDER [DOCUMENTS]
+#        scripts/backup.sh --documents-only FOLDER DOCUMENTS
 # BACKUP_URL is a connection of a role with REPLICATION, such as
 # "host=db1 user=backup". DOCUMENTS is the folder documents of CANDOR_DATA_DIR; leave it
 # out if they are in S3. Run it as root, or as a user that can read the documents.
 # FOLDER/wal is where archive_command puts the WAL: root must make it, for PostgreSQL's
-# user, before that begins.
+# user, before that begins. It fails if PostgreSQL doesn't archive. --keep removes what
+# no restore to a moment of the last DAYS days needs: older base backups, then their WAL.
 #
 # The database comes first. A document's file is written before its row, so a copy of
 # the files that was made later has every file that the database names. For a restore to
@@ -19,27 +21,48 @@ fail() {
 	exit 1
 }
 
-only=
-if [ "${1:-}" = --documents-only ]; then
+# from is the first WAL segment that a base backup needs.
+from() { sed -n 's/^START WAL LOCATION: .*(file \([0-9A-F]*\))$/\1/p' "$1/backup_label"; }
+
+only= keep=
+case ${1:-} in
+--documents-only)
 	only=yes
 	shift
-fi
-[ $# -ge 1 ] && [ $# -le 2 ] || fail "usage: scripts/backup.sh [--documents-only] FOLDER [DOCUMENTS]"
+	;;
+--keep)
+	keep=${2:-}
+	case $keep in '' | *[!0-9]*) fail "--keep needs a number of days" ;; esac
+	command -v pg_archivecleanup >/dev/null || fail "--keep needs pg_archivecleanup, which is in the package of PostgreSQL's server"
+	shift 2
+	;;
+esac
+[ $# -ge 1 ] && [ $# -le 2 ] || fail "usage: scripts/backup.sh [--keep DAYS | --documents-only] FOLDER [DOCUMENTS]"
 folder=$1 documents=${2:-}
-if [ -z "$only" ] && [ "$(id -u)" -eq 0 ] && [ ! -d "$folder/wal" ]; then
-	fail "there is no folder $folder/wal: install -d -m 711 $folder && install -d -m 700 -o postgres $folder/wal"
-fi
 umask 077
-mkdir -p "$folder/base" "$folder/wal" "$folder/documents"
+mkdir -p "$folder/documents"
 
 if [ -z "$only" ]; then
 	[ -n "${BACKUP_URL:-}" ] || fail "set BACKUP_URL to a connection of a role with REPLICATION"
+	if [ "$(id -u)" -eq 0 ] && { [ ! -d "$folder/wal" ] || [ -n "$(find "$folder/wal/." -prune -user 0)" ]; }; then
+		fail "PostgreSQL can't write in $folder/wal: install -d -m 711 $folder && install -d -m 700 -o postgres $folder/wal"
+	fi
+	mkdir -p "$folder/base" "$folder/wal"
 	part=$folder/base/$$.part
 	pg_basebackup -d "$BACKUP_URL" -D "$part" -X stream -c fast || fail "the base backup failed; remove $part"
 	# Its name is the time of its end: it can be restored to any time after that.
-	name=$(date -u +%Y%m%dT%H%M%SZ)
-	mv "$part" "$folder/base/$name"
-	echo "backup: base backup $folder/base/$name"
+	base=$folder/base/$(date -u +%Y%m%dT%H%M%SZ)
+	mv "$part" "$base"
+	echo "backup: base backup $base"
+	# A restored server began a timeline while its archive_mode was off. Without this file
+	# a restore from an older base backup would not follow it.
+	for one in "$base"/pg_wal/*.history; do
+		copy=$folder/wal/${one##*/}
+		if [ -e "$one" ] && [ ! -e "$copy" ]; then
+			cp "$one" "$copy"
+			[ "$(id -u)" -ne 0 ] || chown "$(ls -nd "$folder/wal/." | awk '{ print $3 ":" $4 }')" "$copy"
+		fi
+	done
 fi
 
 if [ -n "$documents" ]; then
@@ -47,4 +70,19 @@ if [ -n "$documents" ]; then
 	cp -Rpu "$documents/." "$folder/documents/"
 	date -u +%Y%m%dT%H%M%SZ >"$folder/documents.time"
 	echo "backup: documents copied to $folder/documents"
+fi
+
+if [ -z "$only" ]; then
+	# The end of a base backup ends its segment, so a minute is long.
+	segment=$folder/wal/$(from "$base") tries=60
+	until [ -e "$segment.gz" ] || [ -e "$segment" ]; do
+		[ $((tries -= 1)) -gt 0 ] || fail "PostgreSQL doesn't archive its WAL in $folder/wal: candor doctor and PostgreSQL's log tell why"
+		sleep 1
+	done
+fi
+
+if [ -n "$keep" ]; then
+	find "$folder/base/." ! -name . -prune -mtime "+$keep" -exec rm -rf {} +
+	for base in "$folder"/base/*Z; do break; done # the oldest
+	pg_archivecleanup -x .gz "$folder/wal" "$(from "$base")"
 fi

@@ -62,11 +62,14 @@ cp -Rp "$base/." "$data/"
 chmod 700 "$data"
 {
 	echo "# written by scripts/restore.sh"
-	echo "restore_command = 'cp \"$folder/wal/%f\" \"%p\"'"
+	# An exit code above 125 ends the recovery. Any other is the archive's end.
+	echo "restore_command = 'if test -f \"$folder/wal/%f.gz\"; then gzip -dc \"$folder/wal/%f.gz\" >\"%p\" || exit 255; else cp \"$folder/wal/%f\" \"%p\"; fi'"
 	echo "recovery_target_action = 'promote'"
-	[ -z "$to" ] || echo "recovery_target_time = '$(echo "$to" | sed 's/T/ /; s/Z$/+00/')'"
-	# The restored server must not write into the archive of the one that is lost, nor
-	# wait for its replica. Set both again when it is in service.
+	# Without TIME it is empty, because the base backup of a server that was restored to
+	# a moment has that moment.
+	echo "recovery_target_time = '$(echo "$to" | sed 's/T/ /; s/Z$/+00/')'"
+	# The restored server must not write into the archive of the one that is lost, as it
+	# would in a trial, nor wait for its replica. The last step below sets both again.
 	echo "archive_mode = 'off'"
 	echo "synchronous_standby_names = ''"
 } >>"$data/postgresql.auto.conf"
@@ -85,5 +88,12 @@ restore: $base is in $data${to:+, to be recovered to $to}
 Next:
   1. Start PostgreSQL on $data and wait until SELECT pg_is_in_recovery() is false.
   2. Set DATABASE_URL and the CANDOR_SECRET_KEYS of that time, and run candor migrate.
-  3. Run candor verify before you start web processes and workers.
+  3. Run candor verify.
+  4. Until this step is done, another restore loses all that is stored from now on. Look
+     whether postgresql.conf has archive_command and archive_timeout. As a superuser:
+       ALTER SYSTEM SET archive_mode = 'on';
+       ALTER SYSTEM RESET recovery_target_time;
+     Restart PostgreSQL and run backup.sh, which fails if the WAL is not archived. When
+     there is a replica again, set synchronous_standby_names, too.
+  5. Start web processes and workers.
 END

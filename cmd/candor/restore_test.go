@@ -1,11 +1,15 @@
 package main_test
 
 import (
+	"database/sql"
+	"encoding/json"
+	"errors"
 	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -65,26 +69,10 @@ func restoring(t *testing.T, env process.Environment, documents string) {
 	complete() // in the WAL and the later copy of the documents only
 	before := files(api, ids)
 
-	admin, err := db.Open(t.Context(), primary.DSN("candor"), db.Options{MaxOpenConns: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer admin.Close()
-	moment := time.Now().UTC().Truncate(time.Second).Add(time.Second)
-	process.Eventually(t, "the next second", func() bool { return time.Now().After(moment.Add(10 * time.Millisecond)) })
+	moment := nextSecond(t)
 	complete() // after the moment
 	script(t, primary, "backup.sh", 0, "--documents-only", kept, documents)
-	var segment string
-	if err := admin.Raw().GetContext(t.Context(), &segment, "SELECT pg_walfile_name(pg_current_wal_lsn())"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := admin.Raw().ExecContext(t.Context(), "SELECT pg_switch_wal()"); err != nil {
-		t.Fatal(err)
-	}
-	process.Eventually(t, "the WAL is archived", func() bool {
-		_, err := os.Stat(filepath.Join(wal, segment))
-		return err == nil
-	})
+	archived(t, primary, wal)
 	p.Stop()
 	quit(t, primary)
 	for _, lost := range []string{filepath.Join(dir, "a"), env["CANDOR_DATA_DIR"]} {
@@ -111,18 +99,12 @@ func restoring(t *testing.T, env process.Environment, documents string) {
 	if out := script(t, primary, "restore.sh", 1, kept, data, documents, "2020-01-01T00:00:00Z"); !strings.Contains(out, "no base backup from before 2020") {
 		t.Errorf("to a time before the backup: %s", out)
 	}
-	script(t, primary, "restore.sh", 0, kept, data, documents, moment.Format("2006-01-02T15:04:05Z"))
+	script(t, primary, "restore.sh", 0, kept, data, documents, moment)
 	wantOwner(t, data, kept)
 	if documents != "" {
 		wantOwner(t, documents, kept)
 	}
-	restored, err := devpg.Start(t.Context(), filepath.Join(dir, "b"), devpg.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = restored.Stop() })
-	env = env.With("DATABASE_URL", restored.DSN("candor"))
-	wantRecovered(t, restored)
+	env = env.With("DATABASE_URL", startRestored(t, filepath.Dir(data)).DSN("candor"))
 	r := process.Run(t, env, "verify")
 	t.Logf("restored in %s\n%s", time.Since(started).Round(time.Millisecond), r.Stdout)
 	for _, want := range []string{"ok     documents: 2 files", "ok     PDFs: 2 PDFs", "ok     finished sessions have their event: 2 ", "All 12 checks passed."} {
@@ -140,6 +122,233 @@ func restoring(t *testing.T, env process.Environment, documents string) {
 	}
 	complete() // the restored service works
 	p.Stop()
+}
+
+// A server that was restored to a moment is restored a second time, with what came since:
+// from the base backup that the steps after a restore ask for, and without it.
+func TestRestoreTwice(t *testing.T) {
+	t.Parallel()
+	testkit.Slow(t)
+	dir := openDir(t)
+	kept, wal := filepath.Join(dir, "kept"), filepath.Join(dir, "kept", "wal")
+	server := startArchiving(t, filepath.Join(dir, "a"), wal)
+	query(t, server, "CREATE TABLE note (text text)")
+	script(t, server, "backup.sh", 0, kept)
+	query(t, server, "INSERT INTO note VALUES ('before')")
+	moment := nextSecond(t)
+	query(t, server, "INSERT INTO note VALUES ('mistake')")
+	archived(t, server, wal)
+	restore := func(name, notes string, to ...string) {
+		t.Helper()
+		quit(t, server)
+		data := filepath.Join(dir, name, "data")
+		if err := os.Mkdir(filepath.Dir(data), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		giveTo(t, filepath.Dir(data), server.Dir())
+		script(t, server, "restore.sh", 0, append([]string{kept, data, ""}, to...)...)
+		server = startRestored(t, filepath.Dir(data))
+		if got := query(t, server, "SELECT string_agg(text, ' ') FROM note"); got != notes {
+			t.Errorf("restored to %v: %s, want %s", to, got, notes)
+		}
+	}
+	restore("b", "before", moment)
+
+	if got := examined(t, server); got != "warning the database was restored and archive_mode is off: another restore loses all that came since" {
+		t.Errorf("candor doctor after a restore: %s", got)
+	}
+	query(t, server, "ALTER SYSTEM SET archive_mode = 'on'")
+	if err := server.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	server = startPostgres(t, server.Dir())
+	script(t, server, "backup.sh", 0, kept)
+	query(t, server, "INSERT INTO note VALUES ('after')")
+	archived(t, server, wal)
+	restore("c", "before after")
+	if err := os.RemoveAll(bases(t, kept)[1]); err != nil {
+		t.Fatal(err)
+	}
+	restore("d", "before after")
+}
+
+// What fails to be archived is found, and old base backups are removed with their WAL.
+func TestBackup(t *testing.T) {
+	t.Parallel()
+	testkit.Slow(t)
+	dir := openDir(t)
+	kept, wal := filepath.Join(dir, "kept"), filepath.Join(dir, "kept", "wal")
+	server := startArchiving(t, filepath.Join(dir, "a"), wal)
+
+	documents, fresh := t.TempDir(), filepath.Join(dir, "fresh")
+	script(t, server, "backup.sh", 0, "--documents-only", fresh, documents)
+	if _, err := os.Stat(filepath.Join(fresh, "wal")); err == nil {
+		t.Error("a copy of the documents made the folder that PostgreSQL must own")
+	}
+	if os.Getuid() == 0 { // PostgreSQL is another user
+		for range 2 {
+			if out := script(t, server, "backup.sh", 1, fresh); !strings.Contains(out, "install -d -m 700 -o postgres "+fresh+"/wal") {
+				t.Errorf("PostgreSQL can't write the WAL, and the backup says: %s", out)
+			}
+			_ = os.Mkdir(filepath.Join(fresh, "wal"), 0o700)
+		}
+	}
+
+	if err := os.Rename(wal, wal+".away"); err != nil {
+		t.Fatal(err)
+	}
+	query(t, server, "SELECT pg_switch_wal() FROM (SELECT pg_logical_emit_message(false, 'test', 'x')) x")
+	process.Eventually(t, "archiving fails", func() bool {
+		return query(t, server, "SELECT failed_count > 0 FROM pg_stat_archiver") == "true"
+	})
+	if got := examined(t, server); !strings.HasPrefix(got, "failed archive_command fails") {
+		t.Errorf("candor doctor, of an archive that is gone: %s", got)
+	}
+	if err := os.Rename(wal+".away", wal); err != nil {
+		t.Fatal(err)
+	}
+
+	var aged, needs []string // base backups, and the first segment of each
+	for i, age := range []int{10, 3} {
+		script(t, server, "backup.sh", 0, kept)
+		made := bases(t, kept)[i]
+		label, err := os.ReadFile(filepath.Join(made, "backup_label"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		needs = append(needs, filepath.Join(wal, regexp.MustCompile(`file (\w+)`).FindStringSubmatch(string(label))[1]+".gz"))
+		ended := time.Now().UTC().AddDate(0, 0, -age)
+		old := filepath.Join(filepath.Dir(made), ended.Format("20060102T150405Z"))
+		aged = append(aged, old)
+		if err := errors.Join(os.Rename(made, old), os.Chtimes(old, ended, ended)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	script(t, server, "backup.sh", 0, "--keep", "7", kept)
+	if left := bases(t, kept); len(left) != 2 || left[0] != aged[1] {
+		t.Errorf("--keep 7 kept %q, want those of 3 days ago and of now", left)
+	}
+	if _, err := os.Stat(needs[0]); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the WAL of a base backup that is gone: %v, want none", err)
+	}
+	if _, err := os.Stat(needs[1]); err != nil {
+		t.Errorf("the WAL of a base backup that is kept: %v", err)
+	}
+	if got := examined(t, server); got != "ok the WAL is archived" {
+		t.Errorf("candor doctor: %s", got)
+	}
+
+	query(t, server, "ALTER SYSTEM SET archive_mode = 'off'")
+	if err := server.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	server = startPostgres(t, server.Dir())
+	impatient := t.TempDir()
+	if err := os.WriteFile(filepath.Join(impatient, "sleep"), []byte("#!/bin/sh\n"), 0o700); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	backup := scriptCommand(t, server, "backup.sh", kept)
+	backup.Env = append(backup.Env, "PATH="+impatient+":"+server.BinDir()+":"+os.Getenv("PATH"))
+	if out, err := backup.CombinedOutput(); err == nil || !strings.Contains(string(out), "PostgreSQL doesn't archive its WAL") {
+		t.Errorf("a backup without archived WAL: %v, %s", err, out)
+	}
+}
+
+// PostgreSQL repeats a command that succeeded if it crashed before it noted that.
+func TestArchiveCommand(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	segment := filepath.Join(dir, "1")
+	command := strings.NewReplacer("%p", segment, "%f", "1").Replace(archiveCommand(t, filepath.Join(dir, "wal")))
+	if err := os.Mkdir(filepath.Join(dir, "wal"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		content  string
+		archives bool
+	}{{"WAL", true}, {"WAL", true}, {"another server's", false}} {
+		if err := os.WriteFile(segment, []byte(step.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.CommandContext(t.Context(), "sh", "-c", command).CombinedOutput(); (err == nil) != step.archives {
+			t.Errorf("archiving %q: %v, %s", step.content, err, out)
+		}
+	}
+}
+
+// archiveCommand is the one that doc/operations.md has, for another folder.
+func archiveCommand(t *testing.T, wal string) string {
+	t.Helper()
+	root, err := testkit.ModuleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(root, "doc", "operations.md"))
+	found := regexp.MustCompile(`archive_command = '(.*)'`).FindSubmatch(text)
+	if err != nil || found == nil {
+		t.Fatalf("operations.md has no archive_command: %v", err)
+	}
+	return strings.ReplaceAll(string(found[1]), "/backup/wal", wal)
+}
+
+// archived ends the WAL's current segment and waits until it is archived.
+func archived(t *testing.T, server *devpg.Server, wal string) {
+	t.Helper()
+	segment := query(t, server, "SELECT pg_walfile_name(pg_current_wal_lsn())")
+	query(t, server, "SELECT pg_switch_wal()")
+	process.Eventually(t, "the WAL is archived", func() bool {
+		_, err := os.Stat(filepath.Join(wal, segment+".gz"))
+		return err == nil
+	})
+}
+
+// nextSecond waits for it, and returns it as restore.sh takes a moment.
+func nextSecond(t *testing.T) string {
+	t.Helper()
+	moment := time.Now().UTC().Truncate(time.Second).Add(time.Second)
+	process.Eventually(t, "the next second", func() bool { return time.Now().After(moment.Add(10 * time.Millisecond)) })
+	return moment.Format("2006-01-02T15:04:05Z")
+}
+
+// query runs a statement and returns the value of its last row, if it has one.
+func query(t *testing.T, server *devpg.Server, statement string) (value string) {
+	t.Helper()
+	d, err := db.Open(t.Context(), server.DSN("candor"), db.Options{MaxOpenConns: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if err := d.Raw().GetContext(t.Context(), &value, statement); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		t.Fatalf("%s: %v", statement, err)
+	}
+	return value
+}
+
+// examined is what candor doctor says of the archive.
+func examined(t *testing.T, server *devpg.Server) string {
+	t.Helper()
+	out := process.Run(t, process.NewEnvironment(t).With("DATABASE_URL", server.DSN("candor")), "doctor", "--json").Stdout
+	var r report
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, c := range r.Checks {
+		if c.Check == "archive" {
+			return c.Status + " " + c.Result
+		}
+	}
+	t.Fatalf("candor doctor says nothing of the archive: %s", out)
+	return ""
+}
+
+// bases are the base backups in a folder, oldest first.
+func bases(t *testing.T, kept string) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(kept, "base", "*Z"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
 }
 
 // files are the data and PDFs of sessions.
@@ -165,7 +374,7 @@ func startArchiving(t *testing.T, dir, wal string) *devpg.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, statement := range []string{"ALTER SYSTEM SET archive_mode = 'on'", "ALTER SYSTEM SET archive_command = 'cp %p " + wal + "/%f.part && mv " + wal + "/%f.part " + wal + "/%f'"} {
+	for _, statement := range []string{"ALTER SYSTEM SET archive_mode = 'on'", "ALTER SYSTEM SET archive_command = '" + archiveCommand(t, wal) + "'"} {
 		if _, err := d.Raw().ExecContext(t.Context(), statement); err != nil {
 			t.Fatal(err)
 		}
@@ -201,12 +410,7 @@ func wantOwner(t *testing.T, dir, like string) {
 // script runs a script, which must end with the exit code, and returns its output.
 func script(t *testing.T, server *devpg.Server, name string, code int, args ...string) string {
 	t.Helper()
-	root, err := testkit.ModuleRoot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), "sh", append([]string{filepath.Join(root, "scripts", name)}, args...)...)
-	cmd.Env = append(os.Environ(), "PATH="+server.BinDir()+":"+os.Getenv("PATH"), "BACKUP_URL=host="+socketOf(t, server)+" port=5432 user=candor dbname=candor")
+	cmd := scriptCommand(t, server, name, args...)
 	out, _ := cmd.CombinedOutput() // the exit code tells
 	if got := cmd.ProcessState.ExitCode(); got != code {
 		t.Fatalf("%s: exit code %d, want %d: %s", name, got, code, out)
@@ -214,8 +418,26 @@ func script(t *testing.T, server *devpg.Server, name string, code int, args ...s
 	return string(out)
 }
 
-func wantRecovered(t *testing.T, server *devpg.Server) {
+// scriptCommand runs a script with the programs of a server.
+func scriptCommand(t *testing.T, server *devpg.Server, name string, args ...string) *exec.Cmd {
 	t.Helper()
+	root, err := testkit.ModuleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "sh", append([]string{filepath.Join(root, "scripts", name)}, args...)...)
+	cmd.Env = append(os.Environ(), "PATH="+server.BinDir()+":"+os.Getenv("PATH"), "BACKUP_URL=host="+socketOf(t, server)+" port=5432 user=candor dbname=candor")
+	return cmd
+}
+
+// startRestored starts a server and waits for the end of its recovery.
+func startRestored(t *testing.T, dir string) *devpg.Server {
+	t.Helper()
+	server, err := devpg.Start(t.Context(), dir, devpg.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Stop() })
 	d, err := db.Open(t.Context(), server.DSN("candor"), db.Options{MaxOpenConns: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -226,4 +448,5 @@ func wantRecovered(t *testing.T, server *devpg.Server) {
 		err := d.Raw().GetContext(t.Context(), &recovering, "SELECT pg_is_in_recovery()")
 		return err == nil && !recovering
 	})
+	return server
 }

@@ -155,6 +155,21 @@ func (e *examination) settings(ctx context.Context) (string, error) {
 	return fmt.Sprintf("UTF8, commits are durable, %d of %d connections are in use", f.Connections, f.MaxConnections), nil
 }
 
+func (e *examination) archive(ctx context.Context) (string, error) {
+	f, err := e.DB.ServerFacts(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case f.Archives && f.ArchiveFails:
+		return "", failure("archive_command fails: the WAL stays on the database's disk until that is full and the database stops", "the database's log has the error; look whether its user may write in the archive's folder, and at the space there")
+	case f.Archives:
+		return "the WAL is archived", nil
+	case f.Restored:
+		return "", warning("the database was restored and archive_mode is off: another restore loses all that came since", "take the last steps that restore.sh printed")
+	}
+	return "archive_mode is off: a restore loses what came since the last backup", nil
+}
+
 // clock compares the clocks by the fastest of three questions.
 func (e *examination) clock(ctx context.Context) (string, error) {
 	var skew, fastest time.Duration

@@ -144,6 +144,7 @@ func Examine(ctx context.Context, c Config) Report {
 		{"extensions", askDatabase, e.inDatabase(e.extensions)},
 		{"role", askDatabase, e.inDatabase(e.role)},
 		{"settings", askDatabase, e.inDatabase(e.settings)},
+		{"archive", askDatabase, e.inDatabase(e.archive)},
 		{"clock", askDatabase, e.inDatabase(e.clock)},
 		{"keys", "run candor keys check, which takes its time", e.inSchema(e.keys)},
 		{"documents", "let the service's user write in CANDOR_DATA_DIR, on a disk that has space; with a bucket, check the variables CANDOR_S3_…", e.documents},
