@@ -105,7 +105,7 @@ func TestNothingIsStoredInClear(t *testing.T) {
 	h.Upload(c.ID, "removed content marker.pdf")
 	documents, err := h.DB.Documents(h.Context(), c.ID)
 	h.OK(err)
-	h.OK(h.Service.Forms.RemoveDocument(h.Context(), c.ID, documents[1].ID))
+	h.OK(h.Service.Forms.RemoveDocument(h.Context(), &domain.Session{ID: c.ID}, documents[1].ID))
 	c.Answer(statement.DocumentsSection)
 	c.WantRedirect(c.Sign())
 	h.StorePDF(c.ID, []byte("%PDF-1.7 drawn marker"))

@@ -128,7 +128,7 @@ func TestDocumentTypes(t *testing.T) {
 	session := h.NewSession(h.TestScope(), domain.NewSession{})
 	h.Open(session.ID)
 	heic := []byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x00<script>")
-	h.OK(h.Service.Forms.AddDocument(h.Context(), session.ID, forms.Upload{Category: "other", FileName: "page.html", Content: bytes.NewReader(heic)}))
+	h.OK(h.Service.Forms.AddDocument(h.Context(), session, forms.Upload{Category: "other", FileName: "page.html", Content: bytes.NewReader(heic)}))
 	h.Complete(session.ID)
 	data := h.Get("/sessions/" + session.ID.String() + "/data").Object()["data"].(map[string]any)
 	document := data["documents"].([]any)[0].(map[string]any)

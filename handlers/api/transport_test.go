@@ -39,7 +39,7 @@ func TestPartsOfFiles(t *testing.T) {
 	session := h.NewSession(h.TestScope(), domain.NewSession{})
 	h.Open(session.ID)
 	content := append([]byte("%PDF-1.7\n"), bytes.Repeat([]byte("0123456789abcdefghijklmnopqrstuvwxyz\n"), 9000)...)
-	h.OK(h.Service.Forms.AddDocument(h.Context(), session.ID, forms.Upload{Category: "other", FileName: "a.pdf", Content: bytes.NewReader(content)}))
+	h.OK(h.Service.Forms.AddDocument(h.Context(), session, forms.Upload{Category: "other", FileName: "a.pdf", Content: bytes.NewReader(content)}))
 	h.Complete(session.ID)
 	h.StorePDF(session.ID, content)
 	of := "/sessions/" + session.ID.String()

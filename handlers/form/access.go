@@ -18,11 +18,11 @@ import (
 const (
 	// formCookie opens one session's form in one browser (D5).
 	formCookie = "candor_form"
-	// longestAccess is above the longest life of a session's link (D49); each
-	// cookie's own Max-Age is shorter.
+	// longestAccess is how long a browser keeps its cookie: above the longest life of
+	// a session's link (D49). The cookie outlives the session, so that the browser is
+	// told what happened and a link can be extended. It opens nothing by itself: each
+	// request checks the session's status, the link's version and the time.
 	longestAccess = (domain.MaxExpiresInDays + 1) * 24 * time.Hour
-	// closedAccess is how long a link opened after the end shows what happened.
-	closedAccess = time.Hour
 	// copyAccess is how long the browser that signed keeps the copies at least
 	// (D59). The link itself never leads to answers again (D17).
 	copyAccess = 7 * 24 * time.Hour
@@ -66,7 +66,7 @@ func (s *Server) OpenLink(c echo.Context) error {
 		p = pass{browser: rand.Text()}
 	}
 	p.link = version
-	if err := s.grant(c, state.Session, p); err != nil {
+	if err := s.grant(c, id, p); err != nil {
 		return err
 	}
 	return c.Redirect(http.StatusSeeOther, formURL(id))
@@ -91,16 +91,9 @@ type pass struct {
 }
 
 // grant sets the cookie that opens the session's form.
-func (s *Server) grant(c echo.Context, session *domain.Session, p pass) error {
-	now, life := s.Clock.Now(), closedAccess
-	switch {
-	case !p.signed.IsZero():
-		life = max(life, passUntil(session, p).Sub(now))
-	case session.Status.Open():
-		life = max(life, session.ExpiresAt.Sub(now))
-	}
-	cookie := sessions.NewSession(s.store, s.Cookies.Name(formCookie, formURL(session.ID)))
-	cookie.Values["session"] = session.ID.String()
+func (s *Server) grant(c echo.Context, id domain.SessionID, p pass) error {
+	cookie := sessions.NewSession(s.store, s.Cookies.Name(formCookie, formURL(id)))
+	cookie.Values["session"] = id.String()
 	cookie.Values["browser"] = p.browser
 	if p.link > 0 {
 		cookie.Values["link"] = p.link
@@ -109,13 +102,13 @@ func (s *Server) grant(c echo.Context, session *domain.Session, p pass) error {
 		cookie.Values["signed"] = p.signed.Unix()
 	}
 	cookie.Options = &sessions.Options{
-		Path: formURL(session.ID), MaxAge: int(life / time.Second),
+		Path: formURL(id), MaxAge: int(longestAccess / time.Second),
 		HttpOnly: true, Secure: s.Cookies.Secure, SameSite: http.SameSiteLaxMode,
 	}
 	return cookie.Save(c.Request(), c.Response())
 }
 
-// passUntil is when the pass of the browser that signed ends (D59).
+// passUntil is when the browser that signed loses the copies (D59).
 func passUntil(session *domain.Session, p pass) time.Time {
 	if atLeast := p.signed.Add(copyAccess); session.ExpiresAt.Before(atLeast) {
 		return atLeast
@@ -176,8 +169,8 @@ func (s *Server) visit(c echo.Context, find finder) (*visit, error) {
 	if v.State, err = find(ctx, id); err != nil {
 		return nil, err
 	}
-	if v.Session.LinkVersion != granted.link {
-		return nil, errNoForm // the link was renewed
+	if err := v.checkLink(); err != nil {
+		return nil, err
 	}
 	s.speakTo(c, v)
 	keepTime(c, v.Statement)
@@ -205,19 +198,29 @@ func byPerson(r *http.Request) bool {
 	return r.Method != http.MethodHead
 }
 
+// checkLink returns errNoForm if the link was renewed since the browser opened it.
+func (v *visit) checkLink() error {
+	if v.Session.LinkVersion != v.link {
+		return errNoForm
+	}
+	return nil
+}
+
 // reload reads the form again after another request has changed it.
 func (v *visit) reload(ctx context.Context, forms *forms.Service) error {
 	state, err := forms.Get(ctx, v.Session.ID)
-	if err == nil {
-		v.State = state
+	if err != nil {
+		return err
 	}
-	return err
+	v.State = state
+	return v.checkLink()
 }
 
 // LimitPosts is the middleware that counts posts to forms, before it reads anything.
-// A browser that opened the form counts for its link, and with others like it for
-// its network, which can be an office or a phone company. Anyone else counts for a
-// smaller bucket of the network, and takes nothing from those.
+// A browser that opened the form counts for the link that it opened, so that a link
+// that was renewed takes nothing from its successor, and with others like it for its
+// network, which can be an office or a phone company. Anyone else counts for a smaller
+// bucket of the network, and takes nothing from those.
 func (s *Server) LimitPosts(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if c.Request().Method != http.MethodPost {
@@ -225,12 +228,13 @@ func (s *Server) LimitPosts(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		network, now := domain.Network(c.RealIP()), s.Clock.Now()
 		id, err := domain.ParseSessionID(c.Param("session"))
+		var p pass
 		if err == nil {
-			_, err = s.granted(c, id)
+			p, err = s.granted(c, id)
 		}
 		if err != nil {
 			err = web.TooMany(s.NetworkLimiter.Take("post "+network, now))
-		} else if err = web.TooMany(s.LinkLimiter.Take(id.String(), now)); err == nil {
+		} else if err = web.TooMany(s.LinkLimiter.Take(domain.LinkSubject(id, p.link), now)); err == nil {
 			err = web.TooMany(s.OpenedLimiter.Take(network, now))
 		}
 		if err != nil {

@@ -37,8 +37,8 @@ func TestLinkSetsTheCookieAndLeavesTheAddress(t *testing.T) {
 		if !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != path || c.Secure == development || c.Domain != "" {
 			t.Errorf("development %v: cookie = %+v, want HttpOnly, SameSite=Lax, Path %s, Secure outside development", development, c, path)
 		}
-		if want := 25 * 24 * 60 * 60; c.MaxAge != want {
-			t.Errorf("Max-Age = %d, want %d: until the session expires", c.MaxAge, want)
+		if want := 91 * 24 * 60 * 60; c.MaxAge != want {
+			t.Errorf("Max-Age = %d, want %d: longer than any link", c.MaxAge, want)
 		}
 		if strings.Contains(c.Value, session.ID.String()) {
 			t.Errorf("the cookie shows the session's id")
@@ -210,6 +210,24 @@ func TestClosedSessionsSayWhatHappened(t *testing.T) {
 		if got := len(c.Events()); got != events {
 			t.Errorf("%s: %d events after the end, want %d", test.name, got, events)
 		}
+	}
+}
+
+// TestExtendedLinkStaysOpen types on after the day on which the link expired at first,
+// until the new one.
+func TestExtendedLinkStaysOpen(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	tab := load(c, "personal_details")
+	_, err := c.Service.Sessions.Extend(t.Context(), c.TestScope(), c.ID, domain.MaxExpiresInDays, harness.Operator)
+	c.OK(err)
+	c.Clock.Advance(domain.MaxExpiresInDays*24*time.Hour - time.Second)
+	tab.press("autosave", http.StatusOK, "phone", "0400 000 001")
+	stored(c, "personal_details", "phone", "0400 000 001")
+	c.Clock.Advance(time.Second)
+	closed := tab.press("autosave", http.StatusGone, "phone", "0400 000 002").Shows("This link has expired")
+	if !closed.All("main")[0].Has("data-closed") {
+		t.Error("the page doesn't tell the script to delete what it kept")
 	}
 }
 

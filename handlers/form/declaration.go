@@ -67,7 +67,7 @@ func (s *Server) Sign(c echo.Context, v *visit) error {
 		return !slices.ContainsFunc(page.Doubts, func(d statement.Doubt) bool { return d.Key() == key })
 	})
 	if values.Get("action") == view.ActionConfirm {
-		if err := s.Forms.Confirm(ctx, v.Session.ID, ticked); err != nil {
+		if err := s.Forms.Confirm(ctx, v.Session, ticked); err != nil {
 			return err
 		}
 		return c.NoContent(http.StatusNoContent)
@@ -81,7 +81,7 @@ func (s *Server) Sign(c echo.Context, v *visit) error {
 		if err := s.Forms.CountErrors(ctx, v.Session.ID, statement.DeclarationSection, page.Errors); err != nil {
 			return err
 		}
-		if err := s.Forms.Confirm(ctx, v.Session.ID, ticked); err != nil {
+		if err := s.Forms.Confirm(ctx, v.Session, ticked); err != nil {
 			return err
 		}
 	}
@@ -92,7 +92,7 @@ func (s *Server) Sign(c echo.Context, v *visit) error {
 // under its lock: another tab may have changed a section since.
 func (s *Server) submit(c echo.Context, v *visit, signature forms.Signature) error {
 	ctx := c.Request().Context()
-	err := s.Forms.Submit(ctx, v.Session.ID, signature)
+	err := s.Forms.Submit(ctx, v.Session, signature)
 	if web.ValidationErrors(err) != nil {
 		if err := v.reload(ctx, s.Forms); err != nil {
 			return err
@@ -107,7 +107,7 @@ func (s *Server) submit(c echo.Context, v *visit, signature forms.Signature) err
 		return err
 	}
 	v.signed = s.Clock.Now()
-	if err := s.grant(c, v.Session, v.pass); err != nil {
+	if err := s.grant(c, v.Session.ID, v.pass); err != nil {
 		return err
 	}
 	return c.Redirect(http.StatusSeeOther, formURL(v.Session.ID))

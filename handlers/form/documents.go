@@ -168,7 +168,7 @@ func (s *Server) describeDocuments(c echo.Context, v *visit, values url.Values) 
 	if len(chosen) == 0 {
 		return nil
 	}
-	return s.Forms.DescribeDocuments(c.Request().Context(), v.Session.ID, chosen)
+	return s.Forms.DescribeDocuments(c.Request().Context(), v.Session, chosen)
 }
 
 // errNotStored drops a file because the button doesn't store it.
@@ -192,7 +192,7 @@ func (s *Server) storeUpload(c echo.Context, v *visit, u *web.Upload, name strin
 		}
 		return u.Values.Get("category"), nil
 	}
-	return s.Forms.AddDocument(c.Request().Context(), v.Session.ID, file)
+	return s.Forms.AddDocument(c.Request().Context(), v.Session, file)
 }
 
 // leaveDocuments leads to the page that the button asks for.
@@ -212,7 +212,7 @@ func (s *Server) leaveDocuments(c echo.Context, v *visit, action string) error {
 		s.leaveNotice(c, v.Session.ID, "saved", "")
 		return c.Redirect(http.StatusSeeOther, actionURL(c, v, from))
 	}
-	if err := s.Forms.CompleteDocuments(c.Request().Context(), v.Session.ID); err != nil {
+	if err := s.Forms.CompleteDocuments(c.Request().Context(), v.Session); err != nil {
 		return err
 	}
 	return s.next(c, v, statement.DocumentsSection)
@@ -223,7 +223,7 @@ func (s *Server) removeDocument(c echo.Context, v *visit, document string) error
 	if err != nil {
 		return errUnknownAction
 	}
-	if err := s.Forms.RemoveDocument(c.Request().Context(), v.Session.ID, id); err != nil {
+	if err := s.Forms.RemoveDocument(c.Request().Context(), v.Session, id); err != nil {
 		return err
 	}
 	focus := ""

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"testing"
 
+	"candor/internal/domain"
 	"candor/internal/service/forms"
 	"candor/internal/statement"
 	"candor/internal/testkit/harness"
@@ -277,7 +278,7 @@ func TestSignatureWaitsForCategories(t *testing.T) {
 	c.WantRedirect(c.Attach("", "late.pdf", harness.PDFOf(30), "save"))
 	c.WantPage(c.Get(""), http.StatusOK).Shows("Changes to finish")
 	c.WantPage(c.Sign(), http.StatusUnprocessableEntity).Shows("Some sections aren’t finished", "What is it? late.pdf")
-	if err := c.Service.Forms.Submit(t.Context(), c.ID, forms.Signature{Declaration: statement.Declaration{Accepted: true, FullName: "Zoë O'Brien"}}); err == nil {
+	if err := c.Service.Forms.Submit(t.Context(), &domain.Session{ID: c.ID}, forms.Signature{Declaration: statement.Declaration{Accepted: true, FullName: "Zoë O'Brien"}}); err == nil {
 		t.Fatal("a form was submitted with a document without a category")
 	}
 	documents, err := c.DB.Documents(t.Context(), c.ID)
@@ -382,6 +383,45 @@ func TestUploadInTwoTabs(t *testing.T) {
 	c.OK(w.Close())
 	c.WantRedirect(<-first)
 	other.WantRedirect(other.Attach("tax_return", "a.pdf", harness.PDFOf(30), "upload"))
+}
+
+// TestRenewalEndsAnUpload: a file that began to arrive before the link was renewed isn't
+// stored, whatever becomes of the upload, and its sender sees no page of the form again.
+func TestRenewalEndsAnUpload(t *testing.T) {
+	t.Parallel()
+	for name, rest := range map[string]struct{ file, action string }{
+		"stored": {string(harness.PDFOf(100_000)), "continue"}, "removal": {"", "remove:" + domain.NewDocumentID().String()}, "too large": {string(harness.PDFOf(statement.MaxDocumentBytes)), "upload"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := harness.New(t).NewCustomer()
+			c.Get("")
+			body, w := io.Pipe()
+			form := multipart.NewWriter(w)
+			first := make(chan *httptest.ResponseRecorder, 1)
+			go func() {
+				r := httptest.NewRequest(http.MethodPost, c.Path(statement.DocumentsSection), body)
+				r.Header.Set("Content-Type", form.FormDataContentType())
+				first <- c.Send(r)
+			}()
+			c.OK(form.WriteField("category", "other"))
+			part, err := form.CreateFormFile("file", "slow.pdf")
+			c.OK(err)
+			_, err = part.Write(harness.PDFOf(100_000))
+			c.OK(err)
+			_, err = c.Service.Sessions.RenewLink(t.Context(), c.TestScope(), c.ID, harness.Operator)
+			c.OK(err)
+			_, err = io.WriteString(part, rest.file)
+			c.OK(err)
+			c.OK(form.WriteField("action", rest.action))
+			c.OK(form.Close())
+			c.OK(w.Close())
+			c.WantPage(<-first, http.StatusNotFound)
+			if n := counted(c, "SELECT (SELECT count(*) FROM document) + (SELECT count(*) FROM blob_garbage) + (SELECT count(*) FROM section WHERE completed_at IS NOT NULL)"); n != 0 {
+				t.Errorf("%d rows of documents, blobs and completed sections", n)
+			}
+		})
+	}
 }
 
 // TestEndlessUploadEnds sends more than anyone would wait for.

@@ -61,6 +61,22 @@ func TestPostsOfALinkAreLimited(t *testing.T) {
 	}
 }
 
+// TestPostsByARenewedLinkAreCountedApart: who holds a link that was renewed can't use up
+// what the customer may post.
+func TestPostsByARenewedLinkAreCountedApart(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, fewPosts(t, 3, 1000, 1000))
+	before := h.NewCustomer()
+	session, err := h.Service.Sessions.RenewLink(t.Context(), h.TestScope(), before.ID, harness.Operator)
+	h.OK(err)
+	for range 3 {
+		before.WantPage(before.Post("income", url.Values{"action": {"save"}}), http.StatusNotFound)
+	}
+	waits(before, before.Post("income", url.Values{"action": {"save"}}))
+	customer := h.CustomerAt(session, strings.TrimPrefix(h.Service.Sessions.URL(session), harness.BaseURL))
+	customer.WantRedirect(customer.Post("income", url.Values{"action": {"save"}}))
+}
+
 func TestPostsOfANetworkAreLimited(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, fewPosts(t, 1000, 6, 4))

@@ -71,7 +71,7 @@ func (s *Server) showClosed(c echo.Context, v *visit) error {
 		return err
 	} else if twice {
 		v.signed = s.Clock.Now()
-		if err := s.grant(c, v.Session, v.pass); err != nil {
+		if err := s.grant(c, v.Session.ID, v.pass); err != nil {
 			return err
 		}
 	}

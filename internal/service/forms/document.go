@@ -49,7 +49,7 @@ var ErrUploadsBusy = &domain.Error{
 // AddDocument returns. The category can be left out until CompleteDocuments.
 // Errors: validation_error on file or category, service_unavailable, those of a
 // session that isn't open, and those of reading Content and Rest.
-func (s *Service) AddDocument(ctx context.Context, id domain.SessionID, upload Upload) error {
+func (s *Service) AddDocument(ctx context.Context, session *domain.Session, upload Upload) error {
 	if upload.Rest == nil {
 		category := upload.Category
 		upload.Rest = func() (string, error) { return category, nil }
@@ -57,24 +57,24 @@ func (s *Service) AddDocument(ctx context.Context, id domain.SessionID, upload U
 			return err
 		}
 	}
-	end, err := s.uploads.begin(id)
+	end, err := s.uploads.begin(session.ID)
 	if err != nil {
 		return err
 	}
 	defer end()
-	document := &domain.Document{ID: domain.NewDocumentID(), SessionID: id}
+	document := &domain.Document{ID: domain.NewDocumentID(), SessionID: session.ID}
 	content := &limited{r: bufio.NewReader(upload.Content), n: &document.SizeBytes}
 	if document.ContentType, err = content.sniff(); err != nil {
 		return err
 	}
-	if err := s.reserveUpload(ctx, id); err != nil {
+	if err := s.reserveUpload(ctx, session); err != nil {
 		return err
 	}
 	err = s.receive(ctx, document, upload, content)
 	perhaps := false
 	if err == nil {
-		err = s.change(ctx, id, func(tx *db.Tx, _ *domain.Session, _ time.Time) error {
-			if err := roomForOne(ctx, tx, id); err != nil {
+		err = s.change(ctx, session, func(tx *db.Tx, _ *domain.Session, _ time.Time) error {
+			if err := roomForOne(ctx, tx, session.ID); err != nil {
 				return err
 			}
 			return s.Vault.InsertDocument(ctx, tx, document)
@@ -96,12 +96,12 @@ func roomForOne(ctx context.Context, tx *db.Tx, id domain.SessionID) error {
 
 // reserveUpload takes room for the largest file from an open session's budget
 // of uploads. settleUpload gives back what the file did not need.
-func (s *Service) reserveUpload(ctx context.Context, id domain.SessionID) error {
-	return s.change(ctx, id, func(tx *db.Tx, _ *domain.Session, _ time.Time) error {
-		if err := roomForOne(ctx, tx, id); err != nil {
+func (s *Service) reserveUpload(ctx context.Context, session *domain.Session) error {
+	return s.change(ctx, session, func(tx *db.Tx, _ *domain.Session, _ time.Time) error {
+		if err := roomForOne(ctx, tx, session.ID); err != nil {
 			return err
 		}
-		err := tx.ReserveUpload(ctx, id, statement.MaxDocumentBytes, statement.MaxUploadedBytes)
+		err := tx.ReserveUpload(ctx, session.ID, statement.MaxDocumentBytes, statement.MaxUploadedBytes)
 		if errors.Is(err, db.ErrState) {
 			return fileError("file", statement.TooMuchUploaded)
 		}
@@ -231,9 +231,9 @@ func (u *uploads) begin(id domain.SessionID) (end func(), err error) {
 
 // RemoveDocument deletes a document of an open session. A missing document is no
 // error.
-func (s *Service) RemoveDocument(ctx context.Context, id domain.SessionID, document domain.DocumentID) error {
-	return s.change(ctx, id, func(tx *db.Tx, _ *domain.Session, now time.Time) error {
-		err := tx.DeleteDocument(ctx, id, document, now)
+func (s *Service) RemoveDocument(ctx context.Context, session *domain.Session, document domain.DocumentID) error {
+	return s.change(ctx, session, func(tx *db.Tx, _ *domain.Session, now time.Time) error {
+		err := tx.DeleteDocument(ctx, session.ID, document, now)
 		if errors.Is(err, db.ErrNotFound) {
 			return nil
 		}
@@ -244,15 +244,15 @@ func (s *Service) RemoveDocument(ctx context.Context, id domain.SessionID, docum
 // DescribeDocuments stores the categories chosen for stored documents of an open
 // session. Missing documents are ignored. Errors: validation_error on
 // statement.CategoryField of an unknown category.
-func (s *Service) DescribeDocuments(ctx context.Context, id domain.SessionID, chosen map[domain.DocumentID]string) error {
+func (s *Service) DescribeDocuments(ctx context.Context, session *domain.Session, chosen map[domain.DocumentID]string) error {
 	for document, category := range chosen {
 		if !statement.KnownCategory(category) {
 			return fileError(statement.CategoryField(document.String()), statement.NoCategory)
 		}
 	}
-	return s.change(ctx, id, func(tx *db.Tx, _ *domain.Session, _ time.Time) error {
+	return s.change(ctx, session, func(tx *db.Tx, _ *domain.Session, _ time.Time) error {
 		for document, category := range chosen {
-			if err := tx.DescribeDocument(ctx, id, document, category); err != nil {
+			if err := tx.DescribeDocument(ctx, session.ID, document, category); err != nil {
 				return err
 			}
 		}

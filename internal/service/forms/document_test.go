@@ -25,7 +25,7 @@ import (
 )
 
 func (b *fixture) upload(id domain.SessionID, category, name, content string) error {
-	return b.Forms.AddDocument(b.Ctx, id, forms.Upload{Category: category, FileName: name, Content: strings.NewReader(content)})
+	return b.Forms.AddDocument(b.Ctx, &domain.Session{ID: id}, forms.Upload{Category: category, FileName: name, Content: strings.NewReader(content)})
 }
 
 func picture(t *testing.T, encode func(io.Writer, image.Image) error) string {
@@ -84,9 +84,9 @@ func TestUploads(t *testing.T) {
 	if n := b.Count("SELECT (SELECT count(*) FROM document) * 1000 + (SELECT count(*) FROM blob_garbage)"); n != len(tests)*1000 {
 		t.Errorf("documents and garbage: %d", n)
 	}
-	b.OK(b.Forms.RemoveDocument(b.Ctx, id, docs[0].ID))
-	b.OK(b.Forms.RemoveDocument(b.Ctx, id, docs[0].ID))
-	b.OK(b.Forms.RemoveDocument(b.Ctx, b.Opened().ID, docs[1].ID)) // another session's stays
+	b.OK(b.Forms.RemoveDocument(b.Ctx, &domain.Session{ID: id}, docs[0].ID))
+	b.OK(b.Forms.RemoveDocument(b.Ctx, &domain.Session{ID: id}, docs[0].ID))
+	b.OK(b.Forms.RemoveDocument(b.Ctx, b.Opened(), docs[1].ID)) // another session's stays
 	if left, err := b.DB.Documents(b.Ctx, id); err != nil || len(left) != len(tests)-1 {
 		t.Errorf("%d documents after a removal, %v", len(left), err)
 	}
@@ -105,7 +105,7 @@ func TestTwentyDocuments(t *testing.T) {
 	for range 15 {
 		process := servicetest.New(b.Config)
 		wg.Go(func() {
-			err := process.Forms.AddDocument(b.Ctx, id, forms.Upload{Category: "other", Content: strings.NewReader("%PDF-")})
+			err := process.Forms.AddDocument(b.Ctx, &domain.Session{ID: id}, forms.Upload{Category: "other", Content: strings.NewReader("%PDF-")})
 			switch {
 			case err == nil:
 				taken.Add(1)
@@ -127,7 +127,7 @@ func TestTwentyDocuments(t *testing.T) {
 	if n := b.Count("SELECT uploaded_bytes FROM session WHERE id = $1", id); n < 20*5 || n > 30*5 {
 		t.Errorf("%d bytes are counted for 20 documents of 5 bytes and up to 10 refused ones", n)
 	}
-	b.OK(b.Forms.RemoveDocument(b.Ctx, id, docs[0].ID))
+	b.OK(b.Forms.RemoveDocument(b.Ctx, &domain.Session{ID: id}, docs[0].ID))
 	b.OK(b.upload(id, "other", "a.pdf", "%PDF-"))
 }
 
@@ -178,7 +178,7 @@ func TestRefusedUploadsLeaveNothing(t *testing.T) {
 	}
 	for _, tt := range tests {
 		before, total := store.stored.Load(), b.Count("SELECT uploaded_bytes FROM session WHERE id = $1", id)
-		if err := b.Forms.AddDocument(b.Ctx, id, tt.upload); err == nil {
+		if err := b.Forms.AddDocument(b.Ctx, &domain.Session{ID: id}, tt.upload); err == nil {
 			t.Errorf("%s is taken", tt.name)
 		}
 		if got := store.stored.Load() - before; got != tt.stored {
@@ -192,7 +192,7 @@ func TestRefusedUploadsLeaveNothing(t *testing.T) {
 		}
 	}
 	b.OK(b.upload(id, "other", "a.jpg", latePhoto(t, 3000)))
-	b.OK(b.Forms.AddDocument(b.Ctx, id, forms.Upload{Content: pdf(1000), Rest: category("other", nil)}))
+	b.OK(b.Forms.AddDocument(b.Ctx, &domain.Session{ID: id}, forms.Upload{Content: pdf(1000), Rest: category("other", nil)}))
 	if store.count() != 2 {
 		t.Errorf("%d blobs of 2 documents", store.count())
 	}
@@ -220,7 +220,7 @@ func TestUploadsAtOnce(t *testing.T) {
 		for _, id := range ids {
 			r, w := io.Pipe()
 			wg.Go(func() {
-				if err := b.Forms.AddDocument(b.Ctx, id, forms.Upload{Category: "other", Content: r}); err != nil {
+				if err := b.Forms.AddDocument(b.Ctx, &domain.Session{ID: id}, forms.Upload{Category: "other", Content: r}); err != nil {
 					t.Error(err)
 				}
 			})

@@ -175,18 +175,21 @@ func (s *Service) Open(ctx context.Context, state *State, v domain.Visitor) erro
 	}
 	return s.inTx(ctx, func(tx *db.Tx) error {
 		opened, err := tx.OpenSession(ctx, state.Session.ID, now)
-		if errors.Is(err, db.ErrState) { // another request was first, or it was cancelled
+		late := errors.Is(err, db.ErrState) // another request was first, or it was cancelled
+		if late {
 			opened, err = tx.SessionByID(ctx, state.Session.ID)
-			if err == nil {
-				opened.Status = opened.StatusAt(now)
-				state.Session = opened
-			}
-			return err
+		}
+		if err == nil {
+			err = sameLink(state.Session, opened)
 		}
 		if err != nil {
 			return err
 		}
+		opened.Status = opened.StatusAt(now)
 		state.Session = opened
+		if late {
+			return nil
+		}
 		return s.Outbox.SessionEvent(ctx, tx, opened, domain.AccessedPayload{
 			SessionID: opened.ID, AccessedAt: form.At(now), UserAgent: v.UserAgent, IPAddress: v.IPAddress,
 		}, now)
@@ -288,18 +291,31 @@ func (s *Service) closed(ctx context.Context, tx *db.Tx, id domain.SessionID, no
 	return domain.Errorf(domain.CodeInvalidRequest, "Open the form before you save it.")
 }
 
-// change runs work on a locked open session. Errors: session_completed,
-// session_cancelled, session_expired.
-func (s *Service) change(ctx context.Context, id domain.SessionID, work func(tx *db.Tx, session *domain.Session, now time.Time) error) error {
+// change runs work on a locked open session. seen is the session as the caller's link
+// opened it: an upload that began before the link was renewed can end minutes later.
+// Errors: session_completed, session_cancelled, session_expired, those of sameLink.
+func (s *Service) change(ctx context.Context, seen *domain.Session, work func(tx *db.Tx, session *domain.Session, now time.Time) error) error {
 	now := s.Clock.Now()
 	return s.inTx(ctx, func(tx *db.Tx) error {
-		session, err := tx.LockOpenSession(ctx, id, now)
+		session, err := tx.LockOpenSession(ctx, seen.ID, now)
 		if errors.Is(err, db.ErrState) {
-			return s.closed(ctx, tx, id, now)
+			return s.closed(ctx, tx, seen.ID, now)
+		}
+		if err == nil {
+			err = sameLink(seen, session)
 		}
 		if err != nil {
 			return err
 		}
 		return work(tx, session, now)
 	})
+}
+
+// sameLink returns session_not_found, as for a wrong link, if the session's link was
+// renewed since it was seen.
+func sameLink(seen, session *domain.Session) error {
+	if seen.LinkVersion != session.LinkVersion {
+		return domain.ErrSessionNotFound
+	}
+	return nil
 }

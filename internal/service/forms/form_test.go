@@ -70,14 +70,38 @@ func TestClosedFormsStayClosed(t *testing.T) {
 		draft := new(statement.Statement).Section(statement.IncomeSection, servicetest.Start)
 		b.Code("save", b.Fill(id, statement.IncomeSection), code)
 		b.Code("draft", servicetest.Save(b.Ctx, b.Forms, id, forms.Save{Section: draft}), code)
-		b.Code("documents", b.Forms.CompleteDocuments(b.Ctx, id), code)
+		b.Code("documents", b.Forms.CompleteDocuments(b.Ctx, &domain.Session{ID: id}), code)
 		b.Code("upload", b.upload(id, "other", "a.pdf", "%PDF-"), code)
-		b.Code("removal", b.Forms.RemoveDocument(b.Ctx, id, domain.NewDocumentID()), code)
+		b.Code("removal", b.Forms.RemoveDocument(b.Ctx, &domain.Session{ID: id}, domain.NewDocumentID()), code)
 		b.Code("submit", b.Submit(id), code)
 	}
 	if n := b.Count("SELECT count(*) FROM blob_garbage"); n != 0 {
 		t.Errorf("closed forms took the bytes of %d uploads", n)
 	}
+}
+
+// What was begun through a link that was renewed since changes nothing.
+func TestRenewedLinkChangesNothing(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	session := b.Session()
+	stale, err := b.Forms.Get(b.Ctx, session.ID)
+	b.OK(err)
+	_, err = b.Sessions.RenewLink(b.Ctx, b.Test(), session.ID, servicetest.Someone)
+	b.OK(err)
+	b.Code("opening", b.Forms.Open(b.Ctx, stale, domain.Visitor{}), domain.CodeSessionNotFound)
+	if kinds := b.Kinds(session.ID); len(kinds) != 0 {
+		t.Errorf("a renewed link opened the form: %v", kinds)
+	}
+	b.Open(session.ID)
+	b.Code("opening late", b.Forms.Open(b.Ctx, stale, domain.Visitor{}), domain.CodeSessionNotFound)
+	b.Code("save", b.Fill(session.ID, statement.IncomeSection), domain.CodeSessionNotFound)
+	b.Code("documents", b.Fill(session.ID, statement.DocumentsSection), domain.CodeSessionNotFound)
+	b.Code("upload", b.upload(session.ID, "other", "a.pdf", "%PDF-"), domain.CodeSessionNotFound)
+	b.Code("removal", b.Forms.RemoveDocument(b.Ctx, session, domain.NewDocumentID()), domain.CodeSessionNotFound)
+	b.Code("categories", b.Forms.DescribeDocuments(b.Ctx, session, nil), domain.CodeSessionNotFound)
+	b.Code("confirmation", b.Forms.Confirm(b.Ctx, session, nil), domain.CodeSessionNotFound)
+	b.Code("submit", b.Submit(session.ID), domain.CodeSessionNotFound)
 }
 
 // One customer's way through the form, with the events it sends (D15, D16).

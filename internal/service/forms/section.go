@@ -59,8 +59,7 @@ type Save struct {
 // state. The first completion of a section sends session.section_completed
 // (D15).
 func (s *Service) Edit(ctx context.Context, state *State, name string, edit form.Edit, decide func(*form.Merged) (Save, error)) error {
-	id := state.Session.ID
-	return s.change(ctx, id, func(tx *db.Tx, session *domain.Session, now time.Time) error {
+	return s.change(ctx, state.Session, func(tx *db.Tx, session *domain.Session, now time.Time) error {
 		state.Session, state.now = session, now
 		if err := s.read(ctx, tx, state); err != nil {
 			return err
@@ -80,7 +79,7 @@ func (s *Service) Edit(ctx context.Context, state *State, name string, edit form
 		if err != nil {
 			return err
 		}
-		return s.Vault.SaveDraft(ctx, tx, id, state.stored, name, draft, counted(save.Refused), now)
+		return s.Vault.SaveDraft(ctx, tx, session.ID, state.stored, name, draft, counted(save.Refused), now)
 	})
 }
 
@@ -97,9 +96,9 @@ func (s *Service) saveAnswers(ctx context.Context, tx *db.Tx, state *State, sect
 
 // CompleteDocuments completes the documents section, with any number of
 // files (D23). validation_error for each one without a category.
-func (s *Service) CompleteDocuments(ctx context.Context, id domain.SessionID) error {
-	return s.change(ctx, id, func(tx *db.Tx, session *domain.Session, now time.Time) error {
-		if err := described(ctx, tx, id); err != nil {
+func (s *Service) CompleteDocuments(ctx context.Context, seen *domain.Session) error {
+	return s.change(ctx, seen, func(tx *db.Tx, session *domain.Session, now time.Time) error {
+		if err := described(ctx, tx, session.ID); err != nil {
 			return err
 		}
 		return s.completeSection(ctx, tx, session, nil, statement.DocumentsSection, []byte("{}"), now)

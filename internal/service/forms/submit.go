@@ -49,13 +49,13 @@ func (s Signature) confirmations(doubts []statement.Doubt, now time.Time) []stat
 const confirmedInput = "confirmed"
 
 // Confirm keeps the keys of the odd answers that are ticked, until the signature.
-func (s *Service) Confirm(ctx context.Context, id domain.SessionID, confirmed []string) error {
+func (s *Service) Confirm(ctx context.Context, session *domain.Session, confirmed []string) error {
 	draft, err := json.Marshal(url.Values{confirmedInput: confirmed})
 	if err != nil {
 		return err
 	}
-	return s.change(ctx, id, func(tx *db.Tx, _ *domain.Session, now time.Time) error {
-		return s.Vault.SaveDraft(ctx, tx, id, nil, statement.DeclarationSection, draft, nil, now)
+	return s.change(ctx, session, func(tx *db.Tx, _ *domain.Session, now time.Time) error {
+		return s.Vault.SaveDraft(ctx, tx, session.ID, nil, statement.DeclarationSection, draft, nil, now)
 	})
 }
 
@@ -64,9 +64,9 @@ func (s *Service) Confirm(ctx context.Context, id domain.SessionID, confirmed []
 // Errors: validation_error naming the sections that are unfinished, odd
 // answers that weren't confirmed, or answers that weren't shown, and those of a session
 // that isn't open.
-func (s *Service) Submit(ctx context.Context, id domain.SessionID, signature Signature) error {
-	return s.change(ctx, id, func(tx *db.Tx, session *domain.Session, now time.Time) error {
-		stored, err := s.Vault.Form(ctx, tx, id)
+func (s *Service) Submit(ctx context.Context, seen *domain.Session, signature Signature) error {
+	return s.change(ctx, seen, func(tx *db.Tx, session *domain.Session, now time.Time) error {
+		stored, err := s.Vault.Form(ctx, tx, session.ID)
 		if err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (s *Service) Submit(ctx context.Context, id domain.SessionID, signature Sig
 		if err != nil {
 			return err
 		}
-		if _, err := s.Vault.SaveSection(ctx, tx, id, stored, statement.DeclarationSection, declaration, now); err != nil {
+		if _, err := s.Vault.SaveSection(ctx, tx, session.ID, stored, statement.DeclarationSection, declaration, now); err != nil {
 			return err
 		}
 		if err := s.complete(ctx, tx, session, answers, now); err != nil || signature.Browser == "" {

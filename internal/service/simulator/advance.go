@@ -140,12 +140,12 @@ func (r *run) fillIn(ctx context.Context, session *domain.Session) error {
 func (r *run) complete(ctx context.Context, state *forms.State, customer *customer, name string) error {
 	switch name {
 	case statement.DocumentsSection:
-		return r.forms.CompleteDocuments(ctx, state.Session.ID)
+		return r.forms.CompleteDocuments(ctx, state.Session)
 	case statement.DeclarationSection:
 		if err := r.room(ctx, r.tx, r.scope, r.now); err != nil {
 			return err
 		}
-		return r.forms.Submit(ctx, state.Session.ID, forms.Signature{
+		return r.forms.Submit(ctx, state.Session, forms.Signature{
 			Declaration: statement.Declaration{Accepted: true, FullName: state.Statement.Personal.FullName},
 		})
 	}

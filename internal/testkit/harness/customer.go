@@ -3,12 +3,14 @@ package harness
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"net/textproto"
 	"net/url"
 	"strings"
+	"time"
 
 	"candor/internal/domain"
 	"candor/internal/statement"
@@ -21,6 +23,7 @@ type Customer struct {
 	*Harness
 	ID      domain.SessionID
 	Cookies map[string]string
+	until   map[string]time.Time // when cookies with a Max-Age end
 }
 
 // NewCustomer opens a new session's link, up to the cookie.
@@ -55,24 +58,29 @@ func (h *Harness) Token(id domain.SessionID) string { return h.Service.Ring.Toke
 
 // OtherBrowser is a second tab of the same browser.
 func (c *Customer) OtherBrowser() *Customer {
-	other := &Customer{Harness: c.Harness, ID: c.ID, Cookies: map[string]string{}}
-	for name, value := range c.Cookies {
-		other.Cookies[name] = value
-	}
-	return other
+	return &Customer{Harness: c.Harness, ID: c.ID, Cookies: maps.Clone(c.Cookies), until: maps.Clone(c.until)}
 }
 
 // Send sends a request with the browser's cookies and keeps those of the response.
 func (c *Customer) Send(r *http.Request) *httptest.ResponseRecorder {
 	c.Helper()
 	for name, value := range c.Cookies {
-		r.AddCookie(&http.Cookie{Name: name, Value: value})
+		if until, ends := c.until[name]; !ends || c.Clock.Now().Before(until) {
+			r.AddCookie(&http.Cookie{Name: name, Value: value})
+		}
 	}
 	got := c.Serve(r)
 	for _, cookie := range got.Result().Cookies() {
 		c.Cookies[cookie.Name] = cookie.Value
-		if cookie.MaxAge < 0 {
+		delete(c.until, cookie.Name)
+		switch {
+		case cookie.MaxAge < 0:
 			delete(c.Cookies, cookie.Name)
+		case cookie.MaxAge > 0:
+			if c.until == nil {
+				c.until = map[string]time.Time{}
+			}
+			c.until[cookie.Name] = c.Clock.Now().Add(time.Duration(cookie.MaxAge) * time.Second)
 		}
 	}
 	return got

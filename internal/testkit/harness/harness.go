@@ -193,7 +193,7 @@ func (h *Harness) Open(id domain.SessionID) *forms.State {
 func (h *Harness) Fill(id domain.SessionID, name string) {
 	h.Helper()
 	if name == statement.DocumentsSection {
-		h.OK(h.Service.Forms.CompleteDocuments(h.Context(), id))
+		h.OK(h.Service.Forms.CompleteDocuments(h.Context(), &domain.Session{ID: id}))
 		return
 	}
 	h.OK(servicetest.Save(h.Context(), h.Service.Forms, id, forms.Save{Section: statementtest.Full().Section(name, h.Clock.Now()), Complete: true}))
@@ -208,14 +208,14 @@ func (h *Harness) Complete(id domain.SessionID) {
 			h.Fill(id, name)
 		}
 	}
-	h.OK(h.Service.Forms.Submit(h.Context(), id, forms.Signature{Declaration: statementtest.Full().Declaration}))
+	h.OK(h.Service.Forms.Submit(h.Context(), &domain.Session{ID: id}, forms.Signature{Declaration: statementtest.Full().Declaration}))
 }
 
 // Upload adds a small PDF to an open session and returns its bytes.
 func (h *Harness) Upload(id domain.SessionID, name string) []byte {
 	h.Helper()
 	content := []byte("%PDF-1.7\n% " + name + "\n%%EOF\n")
-	h.OK(h.Service.Forms.AddDocument(h.Context(), id, forms.Upload{Category: "identification", FileName: name, Content: bytes.NewReader(content)}))
+	h.OK(h.Service.Forms.AddDocument(h.Context(), &domain.Session{ID: id}, forms.Upload{Category: "identification", FileName: name, Content: bytes.NewReader(content)}))
 	return content
 }
 

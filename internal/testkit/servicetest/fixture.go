@@ -136,7 +136,7 @@ func (f *Fixture) Open(id domain.SessionID) *forms.State {
 // Fill completes a section with the full example's answers.
 func (f *Fixture) Fill(id domain.SessionID, name string) error {
 	if name == statement.DocumentsSection {
-		return f.Forms.CompleteDocuments(f.Ctx, id)
+		return f.Forms.CompleteDocuments(f.Ctx, &domain.Session{ID: id})
 	}
 	return Save(f.Ctx, f.Forms, id, forms.Save{Section: statementtest.Full().Section(name, f.Clock.Now()), Complete: true})
 }
@@ -158,7 +158,7 @@ func (f *Fixture) Filled() *domain.Session {
 
 // Submit signs and submits a session's form.
 func (f *Fixture) Submit(id domain.SessionID) error {
-	return f.Forms.Submit(f.Ctx, id, forms.Signature{Declaration: statement.Declaration{Accepted: true, FullName: "Jo Customer"}})
+	return f.Forms.Submit(f.Ctx, &domain.Session{ID: id}, forms.Signature{Declaration: statement.Declaration{Accepted: true, FullName: "Jo Customer"}})
 }
 
 // Submitted is a session whose form is submitted.
