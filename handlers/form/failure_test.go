@@ -1,6 +1,7 @@
 package form_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"testing"
@@ -92,15 +93,19 @@ func TestDatesAreSplit(t *testing.T) {
 
 	typing := newTyping(t)
 	tab := typing.device(t, "personal_details")
-	browsertest.Eval[bool](tab, `(() => {
-		const day = document.getElementById("date_of_birth.day");
-		day.focus();
-		day.value = "1985-03-27";
-		return day.dispatchEvent(new InputEvent("input", { bubbles: true, inputType: "insertFromPaste" }));
-	})()`)
-	for part, want := range map[string]string{"day": "27", "month": "03", "year": "1985"} {
-		if got := tab.Value(input("date_of_birth." + part)); got != want {
-			t.Errorf("the %s is %q, want %q", part, got, want)
+	for _, tt := range []struct{ pasted, day, month, year string }{
+		{"March 27, 1985", "27", "March", "1985"}, {"1985 Mar 27", "27", "Mar", "1985"}, {"1985-03-27", "27", "03", "1985"},
+	} {
+		browsertest.Eval[bool](tab, fmt.Sprintf(`(() => {
+			const day = document.getElementById("date_of_birth.day");
+			day.focus();
+			day.value = %q;
+			return day.dispatchEvent(new InputEvent("input", { bubbles: true, inputType: "insertFromPaste" }));
+		})()`, tt.pasted))
+		for part, want := range map[string]string{"day": tt.day, "month": tt.month, "year": tt.year} {
+			if got := tab.Value(input("date_of_birth." + part)); got != want {
+				t.Errorf("%s: the %s is %q, want %q", tt.pasted, part, got, want)
+			}
 		}
 	}
 	tab.WaitForText(saveStatus, "Saved ")

@@ -1,11 +1,14 @@
 package form_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"testing"
 
 	"candor/internal/statement"
+	"candor/internal/statement/statementtest"
 	"candor/internal/testkit/browsertest"
 	"candor/internal/testkit/harness"
 )
@@ -110,4 +113,105 @@ func TestUntickingAKind(t *testing.T) {
 	if got := tab.Value(kind); got != "preset" {
 		t.Errorf("the type of account that was cleared is %q, want the preset", got)
 	}
+}
+
+// TestUntickingWhatWasSaved takes back a kind of a completed section, and of a draft that is
+// opened again. The tick stays away, and so do the answers.
+func TestUntickingWhatWasSaved(t *testing.T) {
+	t.Parallel()
+	for name, post := range map[string]string{"a completed section": "continue", "a draft": "save"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newTyping(t)
+			c.WantRedirect(c.Post("assets", url.Values{
+				"has": {"bank_accounts", "vehicles"}, "vehicles.0.description": {"Mazda"}, "bank_accounts.0.institution": {"ING"},
+				"bank_accounts.0.account_type": {"transaction"}, "bank_accounts.0.balance": {"1"}, "action": {post},
+			}))
+			tab := c.device(t, "assets")
+			browsertest.Eval[bool](tab, `(window.confirm = () => true, true)`)
+			tab.Click(input("bank_accounts"))
+			tab.WaitForText(saveStatus, "Saved ")
+			if browsertest.Eval[bool](tab, `document.getElementById("bank_accounts").checked`) {
+				t.Error("the tick is back")
+			}
+			tab.Click(".actions .button-primary")
+			tab.WaitForURL("/liabilities")
+			c.WantPage(c.Get("assets"), http.StatusOK).WantField("Bank accounts", "").WantField("Vehicles", "vehicles")
+			stored(c.Customer, "assets", "bank_accounts.0.institution", "", "vehicles.0.description", "Mazda")
+		})
+	}
+}
+
+// TestUntickingWithoutScript removes the answers that the page then hides, unless another
+// device has changed them.
+func TestUntickingWithoutScript(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	for _, action := range []string{"continue", "save"} {
+		c := h.NewCustomer()
+		c.Answer("assets")
+		tab := load(c, "assets")
+		untick(tab, "vehicles")
+		tab.values.Set("action", action)
+		c.WantRedirect(c.Post("assets", tab.values))
+		c.WantPage(c.Get("assets"), http.StatusOK).WantField("Vehicles", "").WantField("Property", "real_property")
+		stored(c, "assets", "vehicles.0.description", "", "bank_accounts.0.institution", "Commonwealth Bank")
+		c.WantPage(c.Get(""), http.StatusOK).Shows("1 of 7").Hides("Changes to finish")
+
+		c.Answer("income")
+		tab = load(c, "income")
+		untick(tab, "rental_income")
+		c.WantRedirect(c.Post("income", tab.values))
+		c.WantPage(c.Get("income"), http.StatusOK).WantField("Rent from a property", "")
+	}
+
+	c := h.NewCustomer()
+	c.Answer("assets")
+	one, two := load(c, "assets"), load(c, "assets")
+	one.press("autosave", http.StatusOK, "vehicles.0.value", "7")
+	untick(two, "vehicles")
+	two.press("continue", http.StatusUnprocessableEntity).Offers("Show both")
+	stored(c, "assets", "vehicles.0.value", "7")
+}
+
+// untick takes a kind from what the page posts.
+func untick(tab *loaded, kind string) {
+	tab.values["has"] = slices.DeleteFunc(tab.values["has"], func(has string) bool { return has == kind })
+}
+
+// TestShareOfAFormerSoleOwner asks for the share when a sole owner becomes one of several.
+func TestShareOfAFormerSoleOwner(t *testing.T) {
+	t.Parallel()
+	const ownership, share, value = "real_property.0.ownership", "real_property.0.ownership_percentage", "real_property.0.current_value"
+	values := statementtest.Values("assets")
+	values.Set(ownership, "sole")
+	values.Del(share)
+	c := harness.New(t).NewCustomer()
+	c.WantRedirect(c.Post("assets", values))
+	tab := load(c, "assets")
+	tab.press("autosave", http.StatusOK).Shows("$537,599.25").WantField(share, "")
+	c.WantPage(c.Get(""), http.StatusOK).Hides("Changes to finish")
+	tab.press("autosave", http.StatusOK, value, "1,150,001").Shows("$537,600.25").WantField(share, "")
+	tab.press("continue", http.StatusUnprocessableEntity, ownership, "joint").Shows("your share")
+	tab.values.Set(share, "100")
+	c.WantRedirect(c.Post("assets", tab.values))
+	tab = load(c, "assets")
+	if got := tab.values.Get(share); got != "100" {
+		t.Errorf("a share that was typed is %q, want 100", got)
+	}
+
+	typing := newTyping(t)
+	typing.WantRedirect(typing.Post("assets", values))
+	device := typing.device(t, "assets")
+	visible := fmt.Sprintf(`document.getElementById(%q).checkVisibility()`, share)
+	device.WaitForTrue("!" + visible) // a sole owner's
+	device.Click(fmt.Sprintf("input[name=%q][value=joint]", ownership))
+	device.WaitForTrue(visible)
+	device.WaitForText(saveStatus, "Saved ")
+	device.Click(".actions .button-primary")
+	device.WaitFor(".error-summary")
+	device.Type(input(share), "50")
+	device.Click(".actions .button-primary")
+	device.WaitForURL("/liabilities")
+	stored(typing.Customer, "assets", ownership, "joint", share, "50")
 }

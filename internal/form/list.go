@@ -42,7 +42,7 @@ func ListOf[T any](items *[]*T, name, title, singular string, bind func(*T) []Fi
 		Name: name, Title: title, Singular: singular,
 		length:   func() int { return len(*items) },
 		add:      func() { *items = append(*items, new(T)) },
-		remove:   func(i int) { *items = append((*items)[:i], (*items)[i+1:]...) },
+		remove:   func(i int) { *items = slices.Delete(slices.Clone(*items), i, i+1) }, // of this list only: copied answers share its array
 		bind:     func(i int) []Field { return bind((*items)[i]) },
 		describe: func() []Field { return bind(new(T)) },
 	}
@@ -120,9 +120,7 @@ func (l *List) read(values url.Values, keepBlank bool) {
 			l.Remove(i)
 			continue
 		}
-		if !keepBlank {
-			fillIn(l.Item(i))
-		}
+		fillIn(l.Item(i), keepBlank)
 		if l.Version != version {
 			shifted = true
 		}

@@ -68,6 +68,9 @@ func Merge(blank func() *Section, edit Edit, stored url.Values) *Merged {
 	for _, was := range edit.Was {
 		m.was = append(m.was, readSide(blank, was))
 	}
+	if rest := m.untick(edit.Typed); len(rest) < len(edit.Typed) {
+		m.typed = readSide(blank, rest)
+	}
 	m.kinds()
 	for _, g := range m.typed.section.Groups {
 		for _, f := range g.Fields {
@@ -90,6 +93,22 @@ func overwrite(section *Section, typed url.Values) *Merged {
 		}
 	}
 	return &Merged{Store: out, Show: out, Was: out, Changed: true}
+}
+
+// untick returns what was typed without the answers of kinds that were unticked, which
+// the page then hides (D56). A post without any tick says nothing about kinds.
+func (m *merge) untick(typed url.Values) url.Values {
+	rest, has := maps.Clone(typed), m.typed.section.has
+	for _, g := range m.typed.section.Groups {
+		kind := g.Kind()
+		if kind == "" || len(has) == 0 || slices.Contains(has, kind) || !slices.ContainsFunc(m.was, func(was *side) bool { return was.section.Has(kind) }) {
+			continue
+		}
+		maps.DeleteFunc(rest, func(input string, _ []string) bool {
+			return g.List != nil && inputOf(g.List.Name, input) || slices.ContainsFunc(g.Fields, func(f Field) bool { return inputOf(f.Name, input) })
+		})
+	}
+	return rest
 }
 
 // kinds merges the ticks of what the customer has one by one (D56).

@@ -159,9 +159,7 @@ func (s *Section) read(values url.Values, keepBlank bool) {
 	}
 	for _, g := range s.Groups {
 		clearUnasked(g.Fields)
-		if !keepBlank {
-			fillIn(g.Fields)
-		}
+		fillIn(g.Fields, keepBlank)
 	}
 	for _, g := range s.Groups {
 		if g.List != nil {
@@ -203,12 +201,21 @@ func (s *Section) Inputs() url.Values {
 	return values
 }
 
+// implied reports whether the answer is a share that follows from others: its input is
+// blank, so that it doesn't outlast them.
+func (f Field) implied() bool {
+	return f.Kind == KindPercent && f.Otherwise != nil && f.Value.Input("") == f.Otherwise()
+}
+
 // Typed are the field's inputs as last typed; path is the field's name in the
 // section.
 func (f Field) Typed(path string) url.Values {
 	values := url.Values{}
 	for _, part := range f.Parts() {
 		values.Set(path+part, f.Value.Input(strings.TrimPrefix(part, ".")))
+	}
+	if f.implied() {
+		values.Set(path, "")
 	}
 	if f.Left() {
 		values.Set(path+LaterInput, "true")
@@ -313,12 +320,14 @@ func clearUnasked(fields []Field) {
 
 func nothing(string) string { return "" }
 
-// fillIn answers what follows from other answers.
-func fillIn(fields []Field) {
+// fillIn answers what follows from other answers. In a draft that is only what the
+// page doesn't show: a state that was filled in would outlast a correction of the
+// postcode.
+func fillIn(fields []Field, draft bool) {
 	for _, f := range fields {
-		if f.Value.Empty() && f.Otherwise != nil {
+		if f.Value.Empty() && f.Otherwise != nil && (!draft || f.Kind == KindPercent) {
 			f.Value.Parse(func(string) string { return f.Otherwise() })
-		} else if f.Preset != "" && f.Value.Input("") == PresetInput {
+		} else if !draft && f.Preset != "" && f.Value.Input("") == PresetInput {
 			f.Value.Parse(func(string) string { return f.Preset })
 		}
 	}

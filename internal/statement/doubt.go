@@ -57,7 +57,8 @@ var doubts = []struct {
 	find func(s *Statement, now time.Time) []Doubt
 }{
 	{"age", func(s *Statement, now time.Time) []Doubt {
-		age := s.Personal.age(now)
+		zone, _ := s.Personal.Address.Zone() // where the customer's birthday begins
+		age := s.Personal.age(now.In(zone))
 		return when(!s.Personal.DateOfBirth.IsZero() && (age < youngest || age > oldest), Doubt{
 			Path: "personal_details.date_of_birth", Text: "You are {age} years old.", Args: []string{strconv.Itoa(age)},
 		})

@@ -55,19 +55,34 @@ func TestDebtsAreFound(t *testing.T) {
 	}
 }
 
-// TestAgeOfDoubt is asked on the day before the eighteenth birthday and from the
-// day after the last one at a hundred.
+// TestAgeOfDoubt is asked until the eighteenth birthday begins where the customer lives,
+// in Sydney if that isn't known, and from the day after the last one at a hundred.
 func TestAgeOfDoubt(t *testing.T) {
 	t.Parallel()
 	born := time.Date(2008, 3, 1, 0, 0, 0, 0, time.UTC)
-	s := statement.Statement{Personal: statement.PersonalDetails{DateOfBirth: born}}
-	for day, odd := range map[time.Time]bool{
-		time.Date(2026, 2, 28, 23, 0, 0, 0, time.UTC): true, time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC): false,
-		time.Date(2109, 2, 28, 0, 0, 0, 0, time.UTC): false, time.Date(2109, 3, 1, 0, 0, 0, 0, time.UTC): true,
+	for _, tt := range []struct {
+		state string
+		at    time.Time
+		odd   bool
+	}{
+		{"", time.Date(2026, 2, 28, 12, 59, 0, 0, time.UTC), true},
+		{"", time.Date(2026, 2, 28, 13, 0, 0, 0, time.UTC), false},
+		{"NSW", time.Date(2026, 2, 28, 12, 59, 0, 0, time.UTC), true},
+		{"NSW", time.Date(2026, 2, 28, 13, 0, 0, 0, time.UTC), false},
+		{"WA", time.Date(2026, 2, 28, 15, 59, 0, 0, time.UTC), true},
+		{"WA", time.Date(2026, 2, 28, 16, 0, 0, 0, time.UTC), false},
+		{"WA", time.Date(2109, 2, 28, 15, 59, 0, 0, time.UTC), false},
+		{"WA", time.Date(2109, 2, 28, 16, 0, 0, 0, time.UTC), true},
 	} {
-		got := slices.ContainsFunc(s.Doubts(day), func(d statement.Doubt) bool { return d.Code == "age" })
-		if got != odd {
-			t.Errorf("on %s: asked %t, want %t", day.Format(time.DateOnly), got, odd)
+		s := statement.Statement{Personal: statement.PersonalDetails{DateOfBirth: born, Address: statement.Address{State: tt.state}}}
+		s.Declaration.SignedAt = tt.at
+		s.Declaration.Confirmations = []statement.Confirmation{{Code: "age", Path: "personal_details.date_of_birth"}}
+		isAge := func(d statement.Doubt) bool { return d.Code == "age" }
+		if got := slices.ContainsFunc(s.Doubts(tt.at), isAge); got != tt.odd {
+			t.Errorf("%s at %s: asked %t, want %t", tt.state, tt.at, got, tt.odd)
+		}
+		if got := slices.ContainsFunc(s.Confirmed(), isAge); got != tt.odd {
+			t.Errorf("%s, signed at %s: confirmed %t, want %t", tt.state, tt.at, got, tt.odd)
 		}
 	}
 }

@@ -5,6 +5,7 @@ document.addEventListener("input", ({ target, inputType }) => {
   const parts = inputs && target.value.match(/\p{L}+|\d+/gu);
   if (parts?.length !== 3) return;
   if (/^\d{4}$/.test(parts[0])) parts.reverse();
+  if (/^\p{L}/u.test(parts[0])) [parts[0], parts[1]] = [parts[1], parts[0]];
   inputs.forEach((input, i) => (input.value = parts[i]));
 });
 
