@@ -7,6 +7,8 @@ import (
 	"hash/fnv"
 	"time"
 
+	"github.com/lib/pq"
+
 	"candor/internal/domain"
 )
 
@@ -80,6 +82,14 @@ func (q *Queries) DeleteStoredResponses(ctx context.Context, before time.Time, l
 		DELETE FROM idempotency_key WHERE ctid IN (
 			SELECT ctid FROM idempotency_key WHERE created_at <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`, before, limit)
 	return affected(result, err, "delete stored responses")
+}
+
+// DeleteStoredResponsesTo deletes the scope's answers to requests with one of the paths.
+func (tx *Tx) DeleteStoredResponsesTo(ctx context.Context, scope domain.Scope, paths []string) error {
+	_, err := tx.exec(ctx, `
+		DELETE FROM idempotency_key WHERE account_id = $1 AND livemode = $2 AND path = ANY($3)`,
+		scope.AccountID, scope.Livemode, pq.Array(paths))
+	return wrap(err, "delete stored responses")
 }
 
 // KeptResponse is a remembered answer with what it is kept under.

@@ -141,11 +141,15 @@ func (tx *Tx) takeNewNetworks(ctx context.Context, scope domain.Scope) ([]domain
 }
 
 // DeleteKeyNetworks deletes up to limit networks last used before the given time,
-// and returns how many.
+// and returns how many. It keeps the last one of a key that isn't deleted, or the next
+// network would be the key's first, which is no news.
 func (q *Queries) DeleteKeyNetworks(ctx context.Context, before time.Time, limit int) (int, error) {
 	result, err := q.exec(ctx, `
 		DELETE FROM api_key_network WHERE (key_id, network) IN (
-			SELECT key_id, network FROM api_key_network WHERE last_at < $1 ORDER BY last_at LIMIT $2 FOR UPDATE SKIP LOCKED)`, before, limit)
+			SELECT n.key_id, n.network FROM api_key_network n JOIN api_key k ON k.id = n.key_id
+			WHERE n.last_at < $1 AND (k.deleted_at IS NOT NULL OR EXISTS (
+				SELECT 1 FROM api_key_network o WHERE o.key_id = n.key_id AND (o.last_at, o.network) > (n.last_at, n.network)))
+			ORDER BY n.last_at LIMIT $2 FOR UPDATE OF n SKIP LOCKED)`, before, limit)
 	return affected(result, err, "delete networks of API keys")
 }
 

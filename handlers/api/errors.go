@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -78,9 +79,13 @@ func (s *Server) AnswerError(c echo.Context, status int, public *domain.Error) e
 	return writeJSON(c, status, body)
 }
 
+// plainPath is the rest of a path that is kept: names and the numbers of items.
+var plainPath = regexp.MustCompile(`^(\.([A-Za-z][A-Za-z0-9_\-]{0,39}|[0-9]{1,2}))*$`)
+
 // refused is what the log of API requests keeps of an error. The names of metadata
-// are the partner's own and can be anything, so they are left out. The cause of an
-// error on our side isn't the partner's to mend.
+// are the partner's own and can be anything, so they are left out, as is every path
+// with a name that isn't plain: that name can have points, so the whole of it isn't
+// found. The cause of an error on our side isn't the partner's to mend.
 func refused(status int, e *errorContent) []domain.RefusedField {
 	switch {
 	case status < http.StatusBadRequest || status >= http.StatusInternalServerError:
@@ -90,8 +95,9 @@ func refused(status int, e *errorContent) []domain.RefusedField {
 	}
 	var out []domain.RefusedField
 	for _, one := range e.Details.Errors {
-		if name, ok := strings.CutPrefix(one.Field, "metadata."); ok {
-			one.Field, one.Message = "metadata.…", strings.ReplaceAll(one.Message, "metadata."+name, "metadata.…")
+		root, _, nested := strings.Cut(one.Field, ".")
+		if nested && root == "metadata" || !plainPath.MatchString(one.Field[len(root):]) {
+			one.Field, one.Message = root+".…", strings.ReplaceAll(one.Message, one.Field, root+".…")
 		}
 		out = append(out, domain.RefusedField{Field: one.Field, Message: one.Message})
 	}

@@ -173,6 +173,28 @@ func TestAdvanceWithData(t *testing.T) {
 	}
 }
 
+// TestAdvanceWithPartialPrefill: a prefilled item that isn't a whole answer gives way
+// to made-up ones.
+func TestAdvanceWithPartialPrefill(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	for path, item := range map[string]string{
+		"real_property.0.description": `{"description": "Shack"}`, "vehicles.0.value": `{"value": 7}`, "superannuation.0.balance": `{"balance": 7}`, "investments.0.value": `{"value": 7}`,
+		"bank_accounts.0.institution": `{"institution": "CommBank", "balance": 1200}`,
+	} {
+		list, _, _ := strings.Cut(path, ".")
+		prefill := fmt.Sprintf(`"prefill": {"assets": {%q: [%s]}}`, list, item)
+		advanced := newSessionID(h, with(prefill))
+		advance(h, advanced, `{"to": "completed"}`).WantStatus(http.StatusOK)
+		for _, id := range []string{advanced, newSessionID(h, with(prefill+`, "simulate": "completed"`))} {
+			data := h.Get("/sessions/" + id + "/data").WantStatus(http.StatusOK).Object()["data"].(map[string]any)
+			if result := data["prefilled"].(map[string]any)["assets."+path]; result != "changed" {
+				t.Errorf("%s is %v", path, result)
+			}
+		}
+	}
+}
+
 // TestAdvanceRefuses names what is wrong, and changes nothing then.
 func TestAdvanceRefuses(t *testing.T) {
 	t.Parallel()

@@ -71,6 +71,13 @@ func TestErasure(t *testing.T) {
 	h.Clock.Advance(2 * time.Minute)
 	advance := harness.Call{Method: http.MethodPost, Path: "/test/sessions/" + id.String() + "/advance", Body: `{"to": "opened"}`, Header: "Idempotency-Key: step 1"}
 	h.Do(advance).WantStatus(http.StatusOK)
+	deliveries, err := h.DB.Deliveries(h.Context(), id)
+	h.OK(err)
+	attempt := harness.Call{Method: http.MethodPost, Path: "/test/deliveries/" + deliveries[0].ID.String() + "/attempt", Header: "Idempotency-Key: again 1"}
+	h.Do(attempt).WantStatus(http.StatusOK)
+	if kept := h.Do(attempt).WantStatus(http.StatusOK); !strings.Contains(kept.Body.String(), hook) || kept.Header().Get("Idempotency-Replayed") != "true" {
+		t.Errorf("attempted, and repeated: %s", kept.Body)
+	}
 	h.Open(id)
 	h.Upload(id, "payslip of zaphod.pdf")
 	for _, section := range statement.SectionNames[:6] {
@@ -161,6 +168,7 @@ func TestErasure(t *testing.T) {
 	if replay := h.Do(advance).WantStatus(http.StatusOK); strings.Contains(replay.Body.String(), "zaphod") || !strings.Contains(replay.Body.String(), id.String()) {
 		t.Errorf("replayed %s", replay.Body)
 	}
+	h.Do(attempt).WantError(http.StatusNotFound, "not_found", "")
 	if replay := h.PostOnce("order 2", harness.ValidBody); !strings.Contains(replay.Body.String(), "jo@customer.example") {
 		t.Errorf("another answer was changed: %s", replay.Body)
 	}
@@ -181,6 +189,8 @@ func TestErasure(t *testing.T) {
 	}
 	receipt := owner.Get(path + "/receipt")
 	owner.WantPage(receipt, http.StatusOK, "ers_", id.String(), "State before: completed", "9 events", "9 webhooks", "Lender")
+	owner.WantPage(owner.Get("/dashboard/test/events"), http.StatusOK, "session.completed 9 "+id.String()+" Deleted").Hides("no URL")
+	owner.WantPage(owner.Get("/dashboard/test/events/"+feed.Data[8].ID), http.StatusOK, "Its webhooks were deleted with the customer’s data.").Hides("not sent")
 	owner.WantRedirect(owner.Get(path+"/erase"), path)
 	audited(h, domain.AuditSessionErased, 2)
 	owner.WantRedirect(owner.Post(path+"/erase", both), path)

@@ -3,6 +3,7 @@ package dashboard_test
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -90,6 +91,69 @@ func TestKeysNetworks(t *testing.T) {
 	developer = h.Staff(domain.RoleDeveloper)
 	if strings.Contains(developer.Get("/dashboard/test/keys").Body.String(), "Used from a new network") {
 		t.Error("a network is new for ever")
+	}
+}
+
+// TestLeakedKeysReads: the log has what a leaked key read under its former name, and not
+// what another key of that name did.
+func TestLeakedKeysReads(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	owner := h.Owner()
+	path := "/dashboard/test/keys/" + keyOf(h).String()
+	read := func(key string) string {
+		t.Helper()
+		id := h.NewSession(h.TestScope(), domain.NewSession{}).ID
+		h.Open(id)
+		h.Complete(id)
+		h.Do(harness.Call{Path: "/sessions/" + id.String() + "/data", Key: key}).WantStatus(http.StatusOK)
+		return id.String()
+	}
+	leaked := read(h.Account.TestKey)
+	owner.WantRedirect(owner.Post(path+"/rename", url.Values{"name": {"Loans"}}), "/dashboard/test/keys")
+	renamed := read(h.Account.TestKey)
+	rotation, err := h.Service.Keys.Rotate(t.Context(), h.TestScope(), harness.Operator, keyOf(h), time.Hour)
+	h.OK(err)
+	others := read(rotation.Text)
+	reads := owner.WantPage(owner.Get(path+"/leaked"), http.StatusOK).Link("Show reads of customers’ data in the audit log")
+	folded := owner.WantPage(owner.Get(reads), http.StatusOK, "Loans").Hides(others).Link("2 times")
+	owner.WantPage(owner.Get(folded), http.StatusOK, leaked, renamed, "Loans").Hides(others)
+}
+
+// TestDormantKey: the first network that uses a key after a long pause is reported, and
+// the older ones are deleted but for the last.
+func TestDormantKey(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	id := keyOf(h)
+	use := func(address string) {
+		t.Helper()
+		h.Clock.Advance(time.Second)
+		h.OK(h.DB.InsertAPIRequests(h.Context(), []domain.APIRequest{{
+			ID: domain.NewRequestID(h.Clock.Now()), AccountID: h.Account.AccountID, KeyID: id, Method: "GET", Route: "/v1/sessions", Status: http.StatusOK, Address: address,
+		}}))
+	}
+	retained := func() (networks []string) {
+		t.Helper()
+		h.Clock.Advance(domain.KeyNetworkRetention + 24*time.Hour)
+		_, err := h.DB.DeleteKeyNetworks(h.Context(), h.Clock.Now().Add(-domain.KeyNetworkRetention), 100)
+		h.OK(err)
+		h.OK(h.DB.Raw().SelectContext(h.Context(), &networks, `SELECT network FROM api_key_network ORDER BY network`))
+		return networks
+	}
+	use("198.51.100.1")
+	use("192.0.2.1")
+	sweptKeys(h)
+	if got := retained(); !slices.Equal(got, []string{"192.0.2.0/24"}) {
+		t.Errorf("kept %q, want the last network", got)
+	}
+	use("203.0.113.9")
+	if got := sweptKeys(h); len(got) != 1 || got[0].Detail != "203.0.113.9" {
+		t.Errorf("reported %+v, want the stranger's network", got)
+	}
+	h.OK(h.DB.InTx(h.Context(), func(tx *db.Tx) error { return tx.DeleteAPIKey(h.Context(), id, h.Clock.Now()) }))
+	if got := retained(); len(got) != 0 {
+		t.Errorf("kept %q of a deleted key", got)
 	}
 }
 

@@ -16,7 +16,8 @@ type KeyNetwork struct {
 	New      bool      `db:"new"` // the key was used from others before
 }
 
-// KeyNetworkRetention is how long a network is kept after its last use.
+// KeyNetworkRetention is how long a network is kept after its last use. The last one of
+// a key stays.
 const KeyNetworkRetention = 90 * 24 * time.Hour
 
 // NewNetworkShown is how long the dashboard shows that a key was used from a new

@@ -107,10 +107,10 @@ func (s *Service) eraseSession(ctx context.Context, scope domain.Scope, id domai
 		if err := s.eraseEvents(ctx, tx, id, receipt); err != nil {
 			return err
 		}
-		if documents, err = tx.EraseSession(ctx, session, receipt); err != nil {
+		if err := s.eraseAnswersTo(ctx, tx, session); err != nil {
 			return err
 		}
-		if err := s.eraseAnswersTo(ctx, tx, session); err != nil {
+		if documents, err = tx.EraseSession(ctx, session, receipt); err != nil {
 			return err
 		}
 		if err := tx.InsertErasure(ctx, receipt); err != nil {
@@ -156,8 +156,21 @@ func (s *Service) eraseEvents(ctx context.Context, tx *db.Tx, id domain.SessionI
 const answerLag = time.Minute
 
 // eraseAnswersTo takes the customer out of the stored answers that are the session: to
-// the request that created it, and to those that advanced it in test mode.
+// the request that created it, and to those that advanced it in test mode. It deletes
+// those that are its deliveries, which have its webhook URL: call it before the
+// deliveries go, and with the events locked, so that no further one is attempted.
 func (s *Service) eraseAnswersTo(ctx context.Context, tx *db.Tx, session *domain.Session) error {
+	deliveries, err := tx.Deliveries(ctx, session.ID)
+	if err != nil {
+		return err
+	}
+	var attempts []string
+	for _, d := range deliveries {
+		attempts = append(attempts, "/v1/test/deliveries/"+d.ID.String()+"/attempt")
+	}
+	if err := tx.DeleteStoredResponsesTo(ctx, session.Scope(), attempts); err != nil {
+		return err
+	}
 	kept, err := tx.StoredResponsesOf(ctx, session, session.CreatedAt.Add(-answerLag), session.CreatedAt.Add(answerLag))
 	if err != nil {
 		return err
