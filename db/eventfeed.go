@@ -73,16 +73,21 @@ func (q *Queries) EventPage(ctx context.Context, scope domain.Scope, f domain.Ev
 	l.from(from)
 	var out []domain.FeedEvent
 	err := q.all(ctx, &out, `
-		SELECT e.id, e.session_id, e.sequence, e.type, e.created_at, d.id AS delivery_id, d.state
+		SELECT e.id, e.session_id, e.sequence, e.type, e.created_at, d.id AS delivery_id, d.state, `+erasedWebhooks+` AS erased
 		FROM (`+l.first(l.arg(limit))+`) e LEFT JOIN delivery d ON d.event_id = e.id
 		ORDER BY e.sequence DESC`, l.args...)
 	return out, wrap(err, "list events")
 }
 
-// Event returns one of the scope's events, or ErrNotFound.
-func (q *Queries) Event(ctx context.Context, scope domain.Scope, id domain.EventID) (*domain.Event, error) {
-	var e domain.Event
-	err := q.get(ctx, &e, `SELECT `+eventColumns+` FROM event WHERE id = $1 AND account_id = $2 AND livemode = $3`, id, scope.AccountID, scope.Livemode)
+// erasedWebhooks tells whether webhooks of event e's session were erased.
+const erasedWebhooks = `EXISTS (SELECT 1 FROM erasure r WHERE r.session_id = e.session_id AND r.deliveries > 0)`
+
+// Event returns one of the scope's events without its delivery, or ErrNotFound.
+func (q *Queries) Event(ctx context.Context, scope domain.Scope, id domain.EventID) (*domain.FeedEvent, error) {
+	var e domain.FeedEvent
+	err := q.get(ctx, &e, `
+		SELECT `+eventColumns+`, `+erasedWebhooks+` AS erased FROM event e WHERE id = $1 AND account_id = $2 AND livemode = $3`,
+		id, scope.AccountID, scope.Livemode)
 	return &e, wrap(err, "get event")
 }
 

@@ -145,6 +145,7 @@ func (tx *Tx) StopRedelivery(ctx context.Context, scope domain.Scope, id domain.
 	err := tx.get(ctx, &r, `
 		UPDATE redelivery SET state = 'stopped', finished_at = $4 WHERE id = $1 AND account_id = $2 AND livemode = $3 AND state = 'running'
 		RETURNING `+redeliveryColumns, id, scope.AccountID, scope.Livemode, now)
+	tx.Announce(scope, domain.DeliveryChanged, nil)
 	return &r, wrapChange(err, "stop redelivery")
 }
 

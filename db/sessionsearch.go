@@ -36,12 +36,19 @@ func (q *Queries) SearchSessions(ctx context.Context, scope domain.Scope, f doma
 	if f.ExpiresBefore != nil {
 		return q.searchExpiring(ctx, scope, f, last, limit, now)
 	}
-	walked, err := q.walkSessions(ctx, scope, f, last, min(limit*searchWalk, maxSearchWalk), limit, now)
+	look := min(limit*searchWalk, maxSearchWalk)
+	walked, err := q.walkSessions(ctx, scope, f, last, look, limit, now)
 	if err != nil {
 		return nil, err
 	}
-	recent := &FoundSessions{Sessions: walked.hits[:min(limit, len(walked.hits))], Total: walked.total, OrMore: walked.more || last != nil}
-	if len(walked.hits) >= limit || !walked.more && last == nil {
+	newest := walked
+	if last != nil { // every page says the same of the whole list
+		if newest, err = q.walkSessions(ctx, scope, f, nil, look, 0, now); err != nil {
+			return nil, err
+		}
+	}
+	recent := &FoundSessions{Sessions: walked.hits[:min(limit, len(walked.hits))], Total: newest.total, OrMore: newest.more}
+	if len(walked.hits) >= limit || !newest.more {
 		return recent, nil
 	}
 	patient, cancel := context.WithTimeout(ctx, searchPatience)

@@ -56,7 +56,7 @@ func demoAccount(ctx context.Context, c config.Config, a *app) (*admin.Credentia
 func createDemoAccount(ctx context.Context, a *app) (*admin.Credentials, error) {
 	params := accounts.Params{Name: "Demo Lending", Email: "demo@example.com", Plan: "professional"}
 	for n := 2; ; n++ {
-		created, err := admin.CreateAccount(ctx, a.Accounts, a.Webhooks, params, "")
+		created, err := admin.CreateAccount(ctx, a.Accounts, params)
 		var known *domain.Error
 		if !errors.As(err, &known) || n > 1000 {
 			return created, err

@@ -23,11 +23,15 @@ const auditReach = 500
 func auditControls(zone *time.Location) []control[domain.AuditFilter] {
 	type filter = domain.AuditFilter
 	return []control[filter]{
-		{view.Control{Name: "who", Label: "Who (email or key name)", Type: "search"}, func(f *filter, text string) string {
+		{view.Control{Name: "who", Label: "Who (email, key name or key id)", Type: "search"}, func(f *filter, text string) string {
 			if _, message := form.CleanText(text, maxWho); message != "" {
 				return "Who " + message
 			}
-			f.Actor = text
+			if id, err := domain.ParseKeyID(text); err == nil {
+				f.ActorID = id.String()
+			} else {
+				f.Actor = text
+			}
 			return ""
 		}},
 		chooses("action", "What", "All", view.ActionOptions(), func(f *filter) *domain.AuditAction { return &f.Action }),
@@ -68,7 +72,7 @@ func (s *Server) ExportAudit(c echo.Context, v *Visit) error {
 	if len(errs) > 0 {
 		return web.Invalid(errs)
 	}
-	columns := []string{"id", "at", "mode", "actor_kind", "actor", "action", "target_id", "target", "address", "before", "after"}
+	columns := []string{"id", "at", "mode", "actor_kind", "actor", "action", "target_id", "target", "address", "before", "after", "actor_id"}
 	return web.StreamCSV(c, s.Logger, s.Clock.Now().In(zone), "audit_log", columns, func(write web.WriteRow) error {
 		return s.Audit.Export(c.Request().Context(), v.Scope.AccountID, filter, v.Actor, func(e *domain.AuditEntry) error {
 			mode := ""
@@ -76,7 +80,7 @@ func (s *Server) ExportAudit(c echo.Context, v *Visit) error {
 				mode = view.ModeName(*e.Livemode)
 			}
 			return write(e.ID.String(), web.Stamp(&e.At, zone), mode, string(e.ActorKind), e.ActorName, string(e.Action), e.TargetID, e.TargetName, e.Address,
-				string(e.Before), string(e.After))
+				string(e.Before), string(e.After), e.ActorID)
 		})
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -271,8 +272,10 @@ func TestListsFollowFromTheirNewestRow(t *testing.T) {
 		h.OK(h.DB.InsertAPIRequests(t.Context(), []domain.APIRequest{{ID: domain.NewRequestID(h.Clock.Now()), AccountID: h.Account.AccountID, KeyID: key, Method: "GET", Route: "/v1/sessions", Status: http.StatusOK}}))
 	}
 	add()
+	h.NewSession(h.TestScope(), domain.NewSession{CustomerEmail: "kim@customer.example"})
+	kim := self("/dashboard/test/sessions?q=kim")
 	paths := map[string]string{}
-	for _, path := range []string{"/dashboard/test/sessions", "/dashboard/test/sessions?status=in_progress", "/dashboard/test/webhooks", "/dashboard/test/requests", "/dashboard/test/events"} {
+	for _, path := range []string{"/dashboard/test/sessions", "/dashboard/test/sessions?q=jo", "/dashboard/test/sessions?from=2026-01-01&q=jo", "/dashboard/test/sessions?status=in_progress", "/dashboard/test/webhooks", "/dashboard/test/requests", "/dashboard/test/events"} {
 		paths[path] = self(path)
 	}
 	add()
@@ -285,7 +288,9 @@ func TestListsFollowFromTheirNewestRow(t *testing.T) {
 		if again := self(list); again != list {
 			t.Errorf("%s fetches %s next", list, again)
 		}
+		page.Hides("or more")
 	}
+	owner.WantPage(owner.Get(kim), http.StatusOK, "1 session").Hides("2 new", "or more")
 	for range domain.NewMost {
 		add()
 	}
@@ -296,4 +301,17 @@ func TestListsFollowFromTheirNewestRow(t *testing.T) {
 	}
 	owner.WantPage(owner.Get("/dashboard/test/sessions?newest=x"), http.StatusNotFound)
 	owner.WantPage(owner.Get("/dashboard/test/sessions?newest="+domain.NewSessionID().String()), http.StatusNotFound)
+}
+
+// TestStoppedRedeliveryIsAnnounced: its page says so in every browser.
+func TestStoppedRedeliveryIsAnnounced(t *testing.T) {
+	t.Parallel()
+	h, base := harness.Listen(t)
+	failedDeliveries(h)
+	developer := onHTTP(h.Staff(domain.RoleDeveloper))
+	path := developer.Post(redeliveries, url.Values{"since": {"2026-01-01"}}).Header().Get("Location")
+	settled(h, base)
+	other := follows(h, base, onHTTP(h.Staff(domain.RoleDeveloper)), "test/live?on=delivery")
+	developer.WantRedirect(developer.Post(path+"/stop", nil), path)
+	other.hears("delivery")
 }

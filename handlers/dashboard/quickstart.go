@@ -34,7 +34,8 @@ func (s *Server) quickstartPage(c echo.Context, v *Visit, key string) error {
 	page := view.QuickstartPage{Page: s.page(v, "Quickstart"), Key: key, Done: *done}
 	page.Live = view.Live{Topics: domain.SessionChanged | domain.DeliveryChanged | domain.EventRecorded | domain.RequestLogged}
 	page.Self = view.URL(v.Scope.Livemode, "quickstart") // after the POST, too: the ticks have no key
-	if done.Link != nil && maySeeLink(v, done.Link) {
+	// In live mode it can be a real customer's form.
+	if !v.Scope.Livemode && done.Link != nil && maySeeLink(v, done.Link) {
 		page.FormURL = s.Sessions.URL(done.Link)
 	}
 	if key == "" {

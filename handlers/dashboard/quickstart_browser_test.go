@@ -76,15 +76,26 @@ func TestQuickstartInABrowser(t *testing.T) {
 			t.Error("the key left the page with a tick")
 		}
 		view(tab, "quickstart-done")
-		tab.Click("[data-copy=command-key]")
+		browsertest.Eval[bool](tab, "navigator.clipboard.writeText = async () => {}, window.later = [], window.setTimeout = (f) => later.push(f), true")
+		for range 2 {
+			tab.Click("[data-copy=command-key]")
+			tab.WaitForText("[data-copy=command-key]", "Copied")
+		}
+		if got := browsertest.Eval[string](tab, "later.forEach((f) => f()), document.querySelector('[data-copy=command-key]').textContent"); got != "Copy" {
+			t.Errorf("after two clicks the button says %q", got)
+		}
 		tab.Open(base + "/dashboard/test/quickstart")
 		if strings.Contains(tab.Text("main"), key) {
 			t.Error("the key is shown again")
 		}
+		h.NewSession(domain.Scope{AccountID: h.Account.AccountID, Livemode: true}, domain.NewSession{}) // a real customer's
 		tab.Open(base + "/dashboard/live/quickstart")
 		tab.WaitForText("main", "Live sessions are billed.")
 		if strings.Contains(tab.Text("main"), "simulate") {
 			t.Error("live mode has commands of test mode")
+		}
+		if got := tab.Text("#open-form"); strings.Contains(got, "Open the form") || !strings.Contains(got, "session_url") {
+			t.Errorf("a customer's form can be opened: %q", got)
 		}
 		view(tab, "quickstart-live")
 	}

@@ -9,9 +9,11 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/statement"
 	"candor/internal/testkit/harness"
@@ -92,6 +94,27 @@ func TestSessionByHand(t *testing.T) {
 	support.WantRedirect(support.Post(path+"/cancel", nil), path)
 	support.WantPage(support.Get(path), http.StatusOK, "The session had already ended")
 	support.WantRedirect(support.Post(path+"/extend", url.Values{"days": {"20"}}), path)
+}
+
+// TestExtendingMeetsACancellation checks that a session that ends in between isn't said
+// to be extended.
+func TestExtendingMeetsACancellation(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	support := h.Staff(domain.RoleSupport)
+	id := h.NewSession(h.TestScope(), domain.NewSession{}).ID
+	path := "/dashboard/test/sessions/" + id.String()
+	var extends sync.WaitGroup
+	h.OK(h.DB.InTx(t.Context(), func(tx *db.Tx) error {
+		if _, err := tx.CancelSession(t.Context(), h.TestScope(), id, h.Clock.Now()); err != nil {
+			return err
+		}
+		extends.Go(func() { support.Post(path+"/extend", url.Values{"days": {"60"}}) })
+		h.WaitForLock()
+		return nil
+	}))
+	extends.Wait()
+	support.WantPage(support.Get(path), http.StatusOK, "The session had already ended").Hides("Link extended")
 }
 
 // TestLanguageOfASessionByHand checks that staff choose among the account's

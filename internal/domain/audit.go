@@ -64,16 +64,18 @@ type AuditEntry struct {
 
 // AuditFilter filters the audit log; zero fields match everything.
 type AuditFilter struct {
-	Action AuditAction
-	Actor  string     // the name
-	From   *time.Time // then or later
-	To     *time.Time // before
+	Action  AuditAction
+	Actor   string     // the name
+	ActorID string     // a key's, whose name may have changed or be another's, too
+	From    *time.Time // then or later
+	To      *time.Time // before
 }
 
 // AuditFilters are the filters of the audit log.
 var AuditFilters = []Filter[AuditFilter]{
 	{Name: "action", Column: "action", Index: "audit_log_action_idx", Value: func(f *AuditFilter) any { return set(f.Action) }},
 	{Name: "who", Column: "actor_name", Index: "audit_log_actor_idx", Value: func(f *AuditFilter) any { return set(f.Actor) }},
+	{Name: "actor_id", Column: "actor_id", Value: func(f *AuditFilter) any { return set(f.ActorID) }},
 	{Name: "from", Column: "at", Compare: AtLeast, Index: "audit_log_account_idx", Value: func(f *AuditFilter) any { return given(f.From) }},
 	{Name: "to", Column: "at", Compare: Below, Index: "audit_log_account_idx", Value: func(f *AuditFilter) any { return given(f.To) }},
 }

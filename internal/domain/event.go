@@ -80,7 +80,7 @@ func newEnvelope(livemode bool, session *SessionID, sequence int64, at time.Time
 }
 
 // FeedEvent is an event with the progress of its delivery. DeliveryID is nil if
-// no webhook URL was set.
+// no webhook URL was set, and once the delivery is erased.
 type FeedEvent struct {
 	Event
 	PDFSHA256      []byte         `db:"pdf_sha256"` // of session.pdf_ready
@@ -91,4 +91,5 @@ type FeedEvent struct {
 	LastErrorClass *string        `db:"last_error_class"`
 	NextAttemptAt  *time.Time     `db:"next_attempt_at"`
 	FinishedAt     *time.Time     `db:"finished_at"`
+	Erased         bool           `db:"erased"` // the session's webhooks were deleted with the customer's data
 }

@@ -188,7 +188,7 @@ func repeats(a, b *domain.AuditEntry) bool {
 // allURL lists all entries of a line.
 func (l AuditLine) allURL(a AuditPage) string {
 	day := func(t time.Time) string { return domain.DateIn(t, a.Staff.Zone()).Format(time.DateOnly) }
-	return link(a.URL("audit"), "who", l.ActorName, "action", string(l.Action), "from", day(l.Since), "to", day(l.At))
+	return link(a.URL("audit"), "who", l.ActorID, "action", string(l.Action), "from", day(l.Since), "to", day(l.At))
 }
 
 func auditRow(a AuditPage, line AuditLine, e *domain.AuditEntry) templ.Component {

@@ -987,7 +987,7 @@ func sessionLink(s SessionPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 52, "\"><p class=\"hint-text\">The current link stops at once, also in browsers that opened it. Answers are kept. Send the new link to the customer.</p><div class=\"dash-actions\"><button class=\"button\">Renew link</button></div></form></details></section>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 52, "\" data-once><p class=\"hint-text\">The current link stops at once, also in browsers that opened it. Answers are kept. Send the new link to the customer.</p><div class=\"dash-actions\"><button class=\"button\">Renew link</button></div></form></details></section>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1179,7 +1179,7 @@ func sessionActions(s SessionPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 69, "\"><button class=\"button button-danger\">Cancel session</button></form></details></section>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 69, "\" data-once><button class=\"button button-danger\">Cancel session</button></form></details></section>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -10,7 +10,6 @@ import (
 	"candor/internal/domain"
 	"candor/internal/form"
 	"candor/internal/service/accounts"
-	"candor/internal/service/webhooks"
 )
 
 // Credentials are a new account's secrets, which are shown once.
@@ -45,7 +44,7 @@ func (c commands) accountCreate(ctx context.Context, args []string) error {
 	flags.StringVar(&params.Name, "name", "", "")
 	flags.StringVar(&params.Email, "email", "", "")
 	flags.StringVar(&params.Plan, "plan", "", "")
-	webhookURL := flags.Text("webhook-url")
+	flags.StringVar(&params.WebhookURL, "webhook-url", "", "")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -57,33 +56,23 @@ func (c commands) accountCreate(ctx context.Context, args []string) error {
 		return err
 	}
 	defer app.Close()
-	if *webhookURL != "" {
-		if err := app.Policy.CheckURL(*webhookURL); err != nil {
+	if params.WebhookURL != "" {
+		if err := app.Policy.CheckURL(params.WebhookURL); err != nil {
 			return fmt.Errorf("--webhook-url: %w", err)
 		}
 	}
-	created, err := CreateAccount(ctx, app.Accounts, app.Webhooks, params, *webhookURL)
+	created, err := CreateAccount(ctx, app.Accounts, params)
 	if err != nil {
 		return err
 	}
 	return flags.Print(c.Out, created)
 }
 
-// CreateAccount creates an account. Its events go to webhookURL by default; ""
-// for no default.
-func CreateAccount(ctx context.Context, a *accounts.Service, w *webhooks.Service, params accounts.Params, webhookURL string) (*Credentials, error) {
+// CreateAccount creates an account.
+func CreateAccount(ctx context.Context, a *accounts.Service, params accounts.Params) (*Credentials, error) {
 	created, err := a.Create(ctx, params, operator)
 	if err != nil {
 		return nil, err
-	}
-	for _, live := range []bool{false, true} {
-		if webhookURL == "" {
-			break
-		}
-		scope := domain.Scope{AccountID: created.AccountID, Livemode: live}
-		if err := w.SetDefaultURL(ctx, scope, operator, webhookURL); err != nil {
-			return nil, err
-		}
 	}
 	return &Credentials{
 		AccountID: created.AccountID.String(), TestKey: created.TestKey, LiveKey: created.LiveKey,

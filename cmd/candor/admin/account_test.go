@@ -45,6 +45,24 @@ func TestAccountCreateAndList(t *testing.T) {
 	}
 }
 
+// TestAccountCreateIsAllOrNothing: the secrets are shown once, so an account whose webhook
+// URL can't be stored isn't created either.
+func TestAccountCreateIsAllOrNothing(t *testing.T) {
+	t.Parallel()
+	env := process.NewEnvironment(t)
+	raw := dbtest.Open(t, env["DATABASE_URL"]).Raw()
+	if _, err := raw.ExecContext(t.Context(), `ALTER TABLE webhook_setting ADD CONSTRAINT none CHECK (default_url IS NULL OR NOT livemode)`); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"account", "create", "--name", "Acme Loans", "--email", "staff@acme.example", "--plan", "starter", "--webhook-url", "https://hooks.acme.example/candor"}
+	if r := process.Run(t, env, args...); r.Code != 1 || r.Stdout != "" {
+		t.Errorf("exit code %d, %q; want 1 and nothing", r.Code, r.Stdout)
+	}
+	if list := process.RunJSON[[]map[string]string](t, env, "account", "list"); len(list) != 0 {
+		t.Errorf("%v was created, and its secrets are lost", list)
+	}
+}
+
 func TestAccountCreateRefuses(t *testing.T) {
 	t.Parallel()
 	env := process.NewEnvironment(t)

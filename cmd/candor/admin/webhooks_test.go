@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"candor/internal/testkit"
+	"candor/internal/testkit/dbtest"
 	"candor/internal/testkit/process"
 )
 
@@ -140,6 +141,11 @@ func TestOperatorRedeliversFailedWebhooks(t *testing.T) {
 	failed := o.becomes("failed", 3)
 	o.prints(o.of("list"), "Acme Loans ("+o.account.AccountID+"), test mode", "DELIVERY", failed[0].ID, "session.accessed", "failed", "503", hook.URL, waiting.ID, "cancelled")
 	o.prints(o.of("endpoints"), hook.URL, "failing", "503")
+	_, err := dbtest.Open(t, env["DATABASE_URL"]).Raw().Exec(`UPDATE webhook_endpoint SET last_failure_at = last_failure_at - interval '8 days'`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.prints(o.of("endpoints"), hook.URL, "unused", "503")
 	shown := o.prints([]string{"show", failed[1].ID}, failed[1].SessionID, hook.URL+"/hook?key=1", "failed", "Attempt 1", "503 Service Unavailable",
 		"X-Webhook-Id: "+failed[1].ID, "X-Webhook-Signature: ", "out of    order", "    since noon", `"event":"session.accessed"`)
 	if strings.Contains(shown, "\x1b") {

@@ -53,6 +53,7 @@ func (s *Service) Get(ctx context.Context, id domain.AccountID) (*domain.Account
 // Params is what an operator gives for a new partner.
 type Params struct {
 	Name, Email, Plan string
+	WebhookURL        string // where its events go by default, "" for nowhere
 	// ChangePassword makes the owner choose another password before anything else:
 	// the operator sees the first one.
 	ChangePassword bool
@@ -101,11 +102,17 @@ func (s *Service) Create(ctx context.Context, params Params, by domain.Actor) (*
 		if err != nil {
 			return err
 		}
-		if out.TestKey, err = s.Keys.CreateFirst(ctx, tx, domain.Scope{AccountID: account.ID}, by); err != nil {
+		test, live := domain.Scope{AccountID: account.ID}, domain.Scope{AccountID: account.ID, Livemode: true}
+		if out.TestKey, err = s.Keys.CreateFirst(ctx, tx, test, by); err != nil {
 			return err
 		}
-		out.LiveKey, err = s.Keys.CreateFirst(ctx, tx, domain.Scope{AccountID: account.ID, Livemode: true}, by)
-		return err
+		if out.LiveKey, err = s.Keys.CreateFirst(ctx, tx, live, by); err != nil || params.WebhookURL == "" {
+			return err
+		}
+		if err := s.Webhooks.SetDefaultURLIn(ctx, tx, test, by, params.WebhookURL); err != nil {
+			return err
+		}
+		return s.Webhooks.SetDefaultURLIn(ctx, tx, live, by, params.WebhookURL)
 	})
 	if errors.Is(err, db.ErrEmailTaken) {
 		return nil, domain.Breaks(domain.CodeValidation, "email", form.Rule{Code: "email_taken"})

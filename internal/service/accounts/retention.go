@@ -78,7 +78,7 @@ func (s *Service) PreviewRetention(ctx context.Context, id domain.AccountID, kin
 // ChangeRetention sets after how many times 24 hours something of sessions that
 // ended is deleted, of stored ones too: it can't be read from then on, and the
 // sweep deletes it. It takes the number that it was when someone agreed to that,
-// and changes nothing and reports false if it is another by now. Error:
+// and changes nothing and reports false if it is neither of them by now. Error:
 // validation_error on the kind.
 func (s *Service) ChangeRetention(ctx context.Context, id domain.AccountID, by domain.Actor, kind domain.RetentionKind, from, to int) (changed bool, err error) {
 	if err := retentionError(kind, to); err != nil {
@@ -90,7 +90,8 @@ func (s *Service) ChangeRetention(ctx context.Context, id domain.AccountID, by d
 			return db.MissingAs(err, domain.ErrAccountNotFound)
 		}
 		days := kind.DaysOf(account)
-		if changed = *days == from; !changed || from == to {
+		changed = *days == from || *days == to
+		if !changed || *days == to {
 			return nil
 		}
 		*days = to

@@ -122,7 +122,7 @@ func TestDataAgainstSubmit(t *testing.T) {
 				return b.Count("SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'session_key'::regclass AND database = (SELECT oid FROM pg_database WHERE datname = current_database())") > 0
 			}
 		})
-		return b.Forms.In(tx).Submit(b.Ctx, id, forms.Signature{Declaration: statement.Declaration{Accepted: true, FullName: "Jo Customer"}})
+		return b.Forms.In(tx).Submit(b.Ctx, &domain.Session{ID: id}, forms.Signature{Declaration: statement.Declaration{Accepted: true, FullName: "Jo Customer"}})
 	}))
 	<-answered
 	if err != nil {

@@ -109,11 +109,15 @@ func (s *Service) From(ctx context.Context, scope domain.Scope, f domain.Session
 	if err != nil {
 		return nil, 0, err
 	}
-	latest, err := s.DB.SessionsBefore(ctx, scope, f, nil, domain.NewMost, s.Clock.Now())
+	since := f
+	if just := first.CreatedAt.Add(-time.Microsecond); f.CreatedAfter == nil || f.CreatedAfter.Before(just) {
+		since.CreatedAfter = &just // so that a search looks at few
+	}
+	latest, err := s.below(ctx, scope, since, nil, domain.NewMost)
 	if err != nil {
 		return nil, 0, err
 	}
-	for newer < len(latest) && cmp.Or(latest[newer].CreatedAt.Compare(first.CreatedAt), latest[newer].ID.Compare(first.ID)) > 0 {
+	for newer < len(latest.Sessions) && cmp.Or(latest.Sessions[newer].CreatedAt.Compare(first.CreatedAt), latest.Sessions[newer].ID.Compare(first.ID)) > 0 {
 		newer++
 	}
 	first.ID = first.ID.Next() // so that it is among those below
@@ -227,10 +231,16 @@ func (s *Service) Extend(ctx context.Context, scope domain.Scope, id domain.Sess
 		e.Before, e.After = map[string]time.Time{"expires_at": session.ExpiresAt}, map[string]time.Time{"expires_at": to}
 		return s.Audit.Record(ctx, tx, scope.AccountID, by, e)
 	})
-	if errors.Is(err, db.ErrState) { // another request closed or extended it first
-		return s.Get(ctx, scope, id)
+	if !errors.Is(err, db.ErrState) {
+		return extended, err
 	}
-	return extended, err
+	if session, err = s.Get(ctx, scope, id); err != nil { // another request closed or extended it first
+		return nil, err
+	}
+	if err := session.Conflict(now); err != nil {
+		return nil, err
+	}
+	return session, nil
 }
 
 // RenewLink gives an open session a new link. The one before stops at once, in browsers

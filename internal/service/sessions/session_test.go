@@ -67,7 +67,7 @@ func TestDataPDFAndDocuments(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
 	session := b.Filled()
-	b.OK(b.Forms.AddDocument(b.Ctx, session.ID, forms.Upload{Category: "identification", FileName: "a.pdf", Content: strings.NewReader("%PDF-1.7")}))
+	b.OK(b.Forms.AddDocument(b.Ctx, session, forms.Upload{Category: "identification", FileName: "a.pdf", Content: strings.NewReader("%PDF-1.7")}))
 	docs, err := b.DB.Documents(b.Ctx, session.ID)
 	b.OK(err)
 	id := docs[0].ID

@@ -62,30 +62,33 @@ func (s *Service) DefaultURL(ctx context.Context, scope domain.Scope) (string, e
 // SetDefaultURL sets the default URL; "" removes it. Error: validation_error on
 // url (D38).
 func (s *Service) SetDefaultURL(ctx context.Context, scope domain.Scope, by domain.Actor, url string) error {
+	return s.DB.InTx(ctx, func(tx *db.Tx) error { return s.SetDefaultURLIn(ctx, tx, scope, by, url) })
+}
+
+// SetDefaultURLIn is SetDefaultURL in the caller's transaction.
+func (s *Service) SetDefaultURLIn(ctx context.Context, tx *db.Tx, scope domain.Scope, by domain.Actor, url string) error {
 	url = strings.TrimSpace(url)
 	if url != "" {
 		if err := s.Policy.CheckURL(url); err != nil {
 			return domain.Breaks(domain.CodeValidation, "url", form.Rule{Code: "target", Value: err.Error()})
 		}
 	}
-	return s.DB.InTx(ctx, func(tx *db.Tx) error {
-		setting, err := tx.WebhookSetting(ctx, scope)
-		if err != nil {
-			return db.MissingAs(err, domain.ErrAccountNotFound)
-		}
-		before := ""
-		if setting.DefaultURL != nil {
-			before = *setting.DefaultURL
-		}
-		var stored *string
-		if url != "" {
-			stored = &url
-		}
-		if err := tx.SetDefaultURL(ctx, scope, stored); err != nil {
-			return err
-		}
-		return s.record(ctx, tx, scope, by, audit.Entry{Action: domain.AuditWebhookURL, Before: map[string]string{"url": urlMark(before)}, After: map[string]string{"url": urlMark(url)}})
-	})
+	setting, err := tx.WebhookSetting(ctx, scope)
+	if err != nil {
+		return db.MissingAs(err, domain.ErrAccountNotFound)
+	}
+	before := ""
+	if setting.DefaultURL != nil {
+		before = *setting.DefaultURL
+	}
+	var stored *string
+	if url != "" {
+		stored = &url
+	}
+	if err := tx.SetDefaultURL(ctx, scope, stored); err != nil {
+		return err
+	}
+	return s.record(ctx, tx, scope, by, audit.Entry{Action: domain.AuditWebhookURL, Before: map[string]string{"url": urlMark(before)}, After: map[string]string{"url": urlMark(url)}})
 }
 
 // urlMark is what the audit log, which keeps it for good, has of a webhook URL:
