@@ -216,9 +216,12 @@ func (tx *Tx) DropPaymentMethod(ctx context.Context, provider, method string) (a
 }
 
 // PayNow brings the payments of an account's unsettled invoices forward to now,
-// as when a payment method was added.
+// as when a payment method was added. One that hasn't failed isn't charged before it is
+// due: until then a transfer can be on its way.
 func (tx *Tx) PayNow(ctx context.Context, account domain.AccountID, now time.Time) error {
-	_, err := tx.exec(ctx, `UPDATE invoice SET next_attempt_at = $2 WHERE account_id = $1 AND settled_at IS NULL`, account, now)
+	_, err := tx.exec(ctx, `
+		UPDATE invoice SET next_attempt_at = CASE WHEN status = 'failed' THEN $2 ELSE greatest($2, due_at) END
+		WHERE account_id = $1 AND settled_at IS NULL`, account, now)
 	return wrap(err, "bring payments forward")
 }
 

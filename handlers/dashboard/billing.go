@@ -213,6 +213,8 @@ func (s *Server) planPage(c echo.Context, v *Visit, chosen string, errs form.Err
 	case of < 0:
 	case chosen == present && next == nil:
 		errs = form.Errors{{Field: "plan", Message: "This is your plan already"}}
+	case next != nil && chosen == *next:
+		errs = billing.PlanPending(page.Use.Period.End).Fields
 	case chosen != present && page.Plans[of].ByAgreement():
 		errs = form.Errors{{Field: "plan", Message: "Contact us for this plan"}}
 	default:

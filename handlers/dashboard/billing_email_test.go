@@ -51,7 +51,7 @@ func TestBillingEmails(t *testing.T) {
 	if path := box.Link(issued); path != "/dashboard/live/billing/invoices/"+invoice.ID.String() {
 		t.Errorf("the email leads to %s", path)
 	}
-	h.Clock.Advance(11*24*time.Hour - time.Minute)
+	h.Clock.Advance(invoice.DueAt.Sub(h.Clock.Now()) - domain.ReminderBefore - time.Minute)
 	bill(h)
 	box.Idle()
 	h.Clock.Advance(time.Minute)

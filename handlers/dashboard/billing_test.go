@@ -3,6 +3,7 @@ package dashboard_test
 import (
 	"bytes"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os/exec"
 	"slices"
@@ -45,6 +46,11 @@ func TestBillingPages(t *testing.T) {
 	finance.WantPage(finance.Get(page+"/plan?plan=starter"), http.StatusOK, "Professional to Starter", "Until 20 Dec 2026", "$10.00 for each further one", "Change to Starter on")
 	finance.WantRedirect(finance.Post(page+"/plan", url.Values{"plan": {"starter"}}), page)
 	finance.WantPage(finance.Get(page), http.StatusOK, "From 20 Dec 2026, ", "Plan change saved. It takes effect on 20 December 2026.")
+	for _, again := range []*httptest.ResponseRecorder{finance.Get(page + "/plan?plan=starter"), finance.Post(page+"/plan", url.Values{"plan": {"starter"}})} {
+		finance.WantPage(again, http.StatusUnprocessableEntity, "The change to this plan on 20 December 2026 is already saved")
+	}
+	finance.WantPage(finance.Get(page+"/plan?plan=professional"), http.StatusOK, "Keep Professional", "The change to Starter on 20 Dec 2026, ", "is cancelled. You stay on Professional.").
+		Hides("Professional to Professional", "Change to ", "included sessions count")
 	finance.WantRedirect(finance.Post(page+"/plan", url.Values{"plan": {"professional"}}), page)
 	finance.WantPage(finance.Get(page), http.StatusOK, "Plan change cancelled. You keep your current plan.")
 	finance.WantPage(finance.Post(page+"/plan", url.Values{"plan": {"gold"}}), http.StatusUnprocessableEntity, "Choose one of the plans")
@@ -100,10 +106,14 @@ func TestBillingPages(t *testing.T) {
 		return answer.Body.Bytes()
 	}
 	open := pdfOf()
-	h.Clock.Advance(14 * 24 * time.Hour)
+	h.Clock.Advance(14 * 24 * time.Hour) // the due date
 	bill(h)
 	finance = h.Staff(domain.RoleFinance)
-	finance.WantPage(finance.Get(page), http.StatusOK, "Overdue", "No payment has arrived by the due date. We look again on 16 January 2027 UTC. The invoice is still owed.").Hides("the subscription is past due")
+	finance.WantPage(finance.Get(page), http.StatusOK, "Due on 13 January 2027 UTC", "Open").Hides("Overdue")
+	h.Clock.Advance(24 * time.Hour)
+	bill(h)
+	finance = h.Staff(domain.RoleFinance)
+	finance.WantPage(finance.Get(page), http.StatusOK, "Overdue", "No payment has arrived by the due date. We look again on 17 January 2027 UTC. The invoice is still owed.").Hides("the subscription is past due")
 	finance.WantPage(finance.Get(page+"/invoices/"+invoices[0].ID.String()), http.StatusOK, "The invoice is still owed.")
 	_, err = h.Service.Billing.MarkPaid(h.Context(), invoices[0].ID, harness.Operator, "transfer 77")
 	h.OK(err)
@@ -117,6 +127,10 @@ func TestBillingPages(t *testing.T) {
 	finance.WantPage(finance.Get(page), http.StatusOK, "Starter", "Active", "0 live sessions this period; with 12 carried over: 10 included + 2 extra",
 		"12 sessions from the cancelled period count against those included in this one", "You’ve used 12 of your 10 included sessions.")
 	finance.WantPage(finance.Get("/dashboard/live"), http.StatusOK, "0 live sessions this period; with 12 carried over: 10 included + 2 extra")
+	finance.WantPage(finance.Get(page+"/cancel"), http.StatusOK, "If you subscribe again before 20 Jan 2027")
+	h.Clock.Advance(7 * 24 * time.Hour)
+	finance = h.Staff(domain.RoleFinance)
+	finance.WantPage(finance.Get(page+"/cancel"), http.StatusOK, "You can’t undo this.").Hides("subscribe again")
 	if got := finance.Post(page+"/card", nil); got.Code != http.StatusNotFound {
 		t.Errorf("a card where none is taken: status %d, want 404", got.Code)
 	}
@@ -148,14 +162,14 @@ func TestFailedInvoiceSaysWhatIsNext(t *testing.T) {
 		bill(h)
 		path := billingPage + "/invoices/" + harness.QueryOne[domain.InvoiceID](h, `SELECT id FROM invoice WHERE number = 2`).String()
 		collected := "Candor collects it by itself"
-		for _, days := range []int{14, 3, 5, 7} {
+		for _, days := range []int{15, 3, 5, 7} {
 			finance := h.Staff(domain.RoleFinance)
 			if shown := finance.WantPage(finance.Get(path), http.StatusOK); cards {
 				shown.Shows(collected)
 			}
 			h.Clock.Advance(time.Duration(days) * 24 * time.Hour)
 			bill(h)
-			if finance = h.Staff(domain.RoleFinance); !cards && days == 14 {
+			if finance = h.Staff(domain.RoleFinance); !cards && days == 15 {
 				for _, at := range []string{billingPage, path} {
 					finance.WantPage(finance.Get(at), http.StatusOK, "the subscription is past due.").Hides("still owed")
 				}

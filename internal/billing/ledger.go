@@ -36,8 +36,17 @@ type Events interface {
 // Terms are the terms of an invoice.
 type Terms struct {
 	GSTBasisPoints int // of the amount without it; 1000 is 10 %, 0 for no GST
-	DueDays        int // after the invoice is issued; 0 if it is collected at once
+	DueDays        int // after the invoice is issued
 	Seller         domain.Seller
+}
+
+// dueAt returns when an invoice that is issued at now is due. A transfer can arrive until
+// the end of the date that the invoice shows, UTC.
+func (t Terms) dueAt(now time.Time) time.Time {
+	if t.Seller.Cards {
+		return now.AddDate(0, 0, t.DueDays)
+	}
+	return now.UTC().Truncate(24*time.Hour).AddDate(0, 0, t.DueDays+1).Add(-time.Millisecond)
 }
 
 // TermsOf returns the terms of an invoice. Invoices from before sellers were
@@ -118,7 +127,7 @@ func (l *Ledger) invoice(ctx context.Context, tx *db.Tx, s *domain.Subscription,
 	}
 	i := &domain.Invoice{
 		ID: domain.NewInvoiceID(), AccountID: s.AccountID, SubscriptionID: s.SubscriptionID, PeriodStart: s.BilledTo, PeriodEnd: *s.ClosesAt,
-		IssuedAt: now, DueAt: now.AddDate(0, 0, l.Terms.DueDays), AccountName: account.Name, BillingEmail: account.BillingEmail,
+		IssuedAt: now, DueAt: l.Terms.dueAt(now), AccountName: account.Name, BillingEmail: account.BillingEmail,
 		Currency: domain.Currency, SessionsUsed: used, Lines: domain.PriceSessions(stretches, used), GSTBasisPoints: l.Terms.GSTBasisPoints,
 		Seller: &l.Terms.Seller, Buyer: &buyer, Status: domain.InvoiceOpen,
 	}
@@ -163,9 +172,9 @@ func (l *Ledger) Fail(ctx context.Context, tx *db.Tx, id domain.InvoiceID, reaso
 var ErrCounted = errors.New("billing: this attempt's failure is counted")
 
 // FailAttempt is Fail for an attempt; begun is the invoice as it was then: its ID, its
-// Failures, and its NextAttemptAt if that is known. The charge and the provider's event
-// report the same failure: the second report gets ErrCounted. A next attempt that was
-// brought forward since, because a card was stored, stays as it is.
+// Failures and its NextAttemptAt. The charge and the provider's event report the same
+// failure: the second report gets ErrCounted. A next attempt that was brought forward
+// since, because a card was stored, stays as it is.
 func (l *Ledger) FailAttempt(ctx context.Context, tx *db.Tx, begun *domain.Invoice, reason string, now time.Time) (*domain.Invoice, error) {
 	i, err := unsettled(ctx, tx, begun.ID)
 	if err == nil && i.Failures != begun.Failures {
@@ -176,7 +185,7 @@ func (l *Ledger) FailAttempt(ctx context.Context, tx *db.Tx, begun *domain.Invoi
 	}
 	next := i.NextAttemptAt
 	i.Fail(reason, now)
-	if next != nil && begun.NextAttemptAt != nil && next.Before(*begun.NextAttemptAt) {
+	if next != nil && next.Before(*begun.NextAttemptAt) {
 		i.NextAttemptAt = next
 	}
 	return i, l.reportFailure(ctx, tx, i, now)
@@ -249,12 +258,15 @@ func updateStatus(ctx context.Context, tx *db.Tx, s *domain.Subscription) error 
 // ErrUnchanged is returned if a change would change nothing.
 var ErrUnchanged = errors.New("billing: nothing to change")
 
+// ErrPending is returned if a change of plan is already to come.
+var ErrPending = errors.New("billing: this change of plan is already to come")
+
 // ErrEnded is returned by a change of a subscription that has ended.
 var ErrEnded = errors.New("billing: the subscription has ended")
 
 // ChangePlan moves a locked subscription to another plan: up at once, down at
 // the period's end. Choosing the current plan cancels a pending change down.
-// Returns ErrUnchanged if there is nothing to change.
+// Returns ErrUnchanged if that is the plan already, ErrPending if it will be.
 func (l *Ledger) ChangePlan(ctx context.Context, tx *db.Tx, s *domain.Subscription, to string, now time.Time) error {
 	if err := l.Close(ctx, tx, s, now); err != nil {
 		return err
@@ -266,8 +278,10 @@ func (l *Ledger) ChangePlan(ctx context.Context, tx *db.Tx, s *domain.Subscripti
 	switch {
 	case s.ClosesAt == nil:
 		return ErrEnded
-	case plan.ID == s.Plan.ID && s.NextPlanID == nil, s.NextPlanID != nil && *s.NextPlanID == plan.ID:
+	case plan.ID == s.Plan.ID && s.NextPlanID == nil:
 		return ErrUnchanged
+	case s.NextPlanID != nil && *s.NextPlanID == plan.ID:
+		return ErrPending
 	case plan.ID == s.Plan.ID:
 		s.NextPlanID = nil
 	case plan.Rank < s.Plan.Rank:

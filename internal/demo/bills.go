@@ -65,7 +65,7 @@ func (b *bills) settle(ctx context.Context, tx *db.Tx, at time.Time) error {
 		}
 		age := at.Sub(b.at[n])
 		switch {
-		case n == overlooked && age >= 14*day && age < 15*day:
+		case n == overlooked && age >= 15*day && age < 16*day:
 			_, err = b.ledger.Fail(ctx, tx, *id, "No payment has arrived by the due date.", at)
 		case n != overlooked && age >= promptly, age >= 16*day:
 			_, err = b.ledger.Pay(ctx, tx, *id, "Transfer of "+at.Format(time.DateOnly), at)

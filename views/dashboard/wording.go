@@ -78,6 +78,7 @@ var sentences = map[form.RuleCode]string{ //nolint:gosec // it takes texts about
 
 	"plan":              "Choose one of the plans",
 	"plan_unchanged":    "This is your current plan",
+	"plan_pending":      "The change to this plan on {value} is already saved",
 	"plan_by_agreement": "Contact us for this plan",
 	"plan_cancelled":    "The subscription is cancelled. Reactivate it first",
 	"reason":            "Enter a reason",

@@ -40,7 +40,7 @@ func TestBillingByCommand(t *testing.T) {
 	says("plan --account ACCOUNT --plan professional", 0, "Plan          professional\n")
 	says("show --account ACCOUNT", 0, "professional", "active", "0 live sessions, $0.00 so far")
 	says("plan --account ACCOUNT --plan starter", 0, "professional, starter from ")
-	says("plan --account ACCOUNT --plan starter", 1, "This is your current plan")
+	says("plan --account ACCOUNT --plan starter", 1, "The change to this plan on ", " is already saved")
 	says("plan --account ACCOUNT --plan gold", 1, "Choose one of the plans")
 	says("plan --account ACCOUNT --plan professional", 0, "Plan          professional\n")
 	says("cancel --account ACCOUNT", 1, "Enter a reason")

@@ -71,7 +71,7 @@ func TestStripeUnderstandsEachCall(t *testing.T) {
 		t.Errorf("the card's page is %q, %v, the customer %q", page, err, known.known.ID)
 	}
 	known.known.MethodID = "pm_1"
-	invoice := &domain.Invoice{ID: domain.NewInvoiceID(), AccountID: account.ID, Number: 42, IssuedAt: now, Total: 12_345, Currency: "AUD"}
+	invoice := &domain.Invoice{ID: domain.NewInvoiceID(), AccountID: account.ID, PeriodStart: now, Number: 42, IssuedAt: now, Total: 12_345, Currency: "AUD"}
 	outcome, err := p.Charge(t.Context(), invoice)
 	if err != nil || outcome.State != billing.Failed || outcome.Reason == "" {
 		t.Errorf("the example payment, which wants a card, gave %+v, %v", outcome, err)

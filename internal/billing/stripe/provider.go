@@ -17,6 +17,7 @@ import (
 
 	"candor/internal/billing"
 	"candor/internal/domain"
+	"candor/internal/statement"
 )
 
 // Name is the provider's name in the database.
@@ -34,9 +35,11 @@ const (
 
 // Metadata of Stripe's objects, by which we recognise ours.
 const (
-	accountKey  = "account_id"
-	invoiceKey  = "invoice_id"
-	failuresKey = "failures" // the invoice's, when the attempt was made
+	accountKey      = "account_id"
+	invoiceKey      = "invoice_id"
+	failuresKey     = "failures" // the invoice's, when the attempt was made
+	subscriptionKey = "subscription_id"
+	periodKey       = "period_start" // RFC 3339
 )
 
 // Config is what the provider needs.
@@ -104,6 +107,7 @@ func (p *provider) Charge(ctx context.Context, i *domain.Invoice) (billing.Outco
 		Description: stripe.String(i.NumberText()),
 		Metadata: map[string]string{
 			accountKey: i.AccountID.String(), invoiceKey: i.ID.String(), failuresKey: strconv.Itoa(i.Failures),
+			subscriptionKey: i.SubscriptionID.String(), periodKey: periodOf(i),
 		},
 	}
 	params.SetIdempotencyKey(fmt.Sprintf("invoice-%s-%d", i.ID, i.Failures))
@@ -117,22 +121,33 @@ func (p *provider) Charge(ctx context.Context, i *domain.Invoice) (billing.Outco
 	return outcome(intent), nil
 }
 
+// periodOf is the start of an invoice's period, as metadata has it.
+func periodOf(i *domain.Invoice) string { return i.PeriodStart.UTC().Format(time.RFC3339Nano) }
+
 // known looks for an earlier payment of the invoice: one that succeeded or
-// still can, or this same attempt.
+// still can, or this same attempt. After a restore of the database a period can have
+// a second invoice: the first one's payment pays it, or if that has another amount, it is
+// an error.
 func (p *provider) known(ctx context.Context, customer billing.Customer, i *domain.Invoice) (found bool, out billing.Outcome, err error) {
 	params := &stripe.PaymentIntentListParams{
 		Customer:     stripe.String(customer.ID),
-		CreatedRange: &stripe.RangeQueryParams{GreaterThanOrEqual: i.IssuedAt.Add(-clockSlack).Unix()},
+		CreatedRange: &stripe.RangeQueryParams{GreaterThanOrEqual: i.PeriodStart.Add(-clockSlack).Unix()},
 	}
 	params.Limit = stripe.Int64(100)
 	for intent, err := range p.client.V1PaymentIntents.List(ctx, params).All(ctx) {
 		if err != nil {
 			return false, billing.Outcome{}, err
 		}
-		if intent.Metadata[invoiceKey] != i.ID.String() {
-			continue
-		}
 		this := outcome(intent)
+		if intent.Metadata[invoiceKey] != i.ID.String() {
+			if this.State == billing.Failed || intent.Metadata[subscriptionKey] != i.SubscriptionID.String() || intent.Metadata[periodKey] != periodOf(i) {
+				continue
+			}
+			if intent.Amount != int64(i.Total) {
+				return false, billing.Outcome{}, fmt.Errorf("%s already pays the period from %s, with %s instead of %s",
+					intent.ID, periodOf(i), statement.Cents(intent.Amount), i.Total)
+			}
+		}
 		switch {
 		case this.State == billing.Paid:
 			return true, this, nil

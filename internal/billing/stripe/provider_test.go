@@ -27,6 +27,7 @@ func TestChargePaysAnInvoice(t *testing.T) {
 		"amount": "12345", "currency": "aud", "confirm": "true", "off_session": "true", "customer": "cus_7", "payment_method": "pm_7",
 		"payment_method_types[0]": "card", "description": "CAN-000042",
 		"metadata[invoice_id]": b.invoice.ID.String(), "metadata[account_id]": b.invoice.AccountID.String(), "metadata[failures]": "0",
+		"metadata[subscription_id]": b.invoice.SubscriptionID.String(), "metadata[period_start]": "2026-10-20T12:00:00Z",
 	}
 	if !maps.Equal(calls[0].Form, want) {
 		t.Errorf("Stripe was asked for %v, want %v", calls[0].Form, want)
@@ -58,6 +59,44 @@ func TestChargeTwiceTakesMoneyOnce(t *testing.T) {
 			between(b)
 			if got := b.charge(); got.State != billing.Paid || got.Reference != "pi_1" || len(b.stripe.Payments()) > 1 {
 				t.Errorf("the second call gave %+v, and %d payments were made", got, len(b.stripe.Payments()))
+			}
+		})
+	}
+}
+
+// TestRestoredPeriodIsChargedOnce: a database restored from before an invoice issues it
+// once more, days later, under another id. Sessions that the restore lost change its amount.
+func TestRestoredPeriodIsChargedOnce(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		first    string // status of the first invoice's payment
+		change   func(*domain.Invoice)
+		state    billing.OutcomeState
+		err      bool
+		payments int
+	}{
+		"paid":               {"succeeded", func(*domain.Invoice) {}, billing.Paid, false, 1},
+		"pending":            {"processing", func(*domain.Invoice) {}, billing.Pending, false, 1},
+		"less":               {"succeeded", func(i *domain.Invoice) { i.Total-- }, 0, true, 1},
+		"less, pending":      {"processing", func(i *domain.Invoice) { i.Total-- }, 0, true, 1},
+		"failed":             {"canceled", func(i *domain.Invoice) { i.Total-- }, billing.Paid, false, 2},
+		"another period":     {"succeeded", func(i *domain.Invoice) { i.PeriodStart = i.PeriodStart.AddDate(0, 1, 0) }, billing.Paid, false, 2},
+		"a new subscription": {"succeeded", func(i *domain.Invoice) { i.SubscriptionID = domain.NewSubscriptionID() }, billing.Paid, false, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newHarness(t)
+			b.stripe.Set(func(s *stripetest.State) { s.Status = tt.first })
+			b.charge()
+			b.stripe.Set(func(s *stripetest.State) { s.Status, s.Now = "", s.Now.AddDate(0, 0, 3) })
+			b.invoice.ID, b.invoice.IssuedAt = domain.NewInvoiceID(), b.invoice.IssuedAt.AddDate(0, 0, 3)
+			tt.change(b.invoice)
+			got, err := b.Charge(b.Context(), b.invoice)
+			if got.State != tt.state || (err != nil) != tt.err || len(b.stripe.Payments()) != tt.payments {
+				t.Errorf("it came to %+v, %v, and %d payments; want state %d, an error: %t, %d payments", got, err, len(b.stripe.Payments()), tt.state, tt.err, tt.payments)
+			}
+			if err != nil && !strings.Contains(err.Error(), "pi_1 already pays the period from 2026-10-20T12:00:00Z, with $123.45 instead of $123.44") {
+				t.Errorf("the error is %v", err)
 			}
 		})
 	}
@@ -99,16 +138,6 @@ func TestChargeRetriesAfterAFailure(t *testing.T) {
 	b.invoice.Failures = 1
 	if got := b.charge(); got.State != billing.Paid || got.Reference != "pi_2" {
 		t.Errorf("the next attempt gave %+v", got)
-	}
-}
-
-func TestChargeKeepsInvoicesApart(t *testing.T) {
-	t.Parallel()
-	b := newHarness(t)
-	b.charge()
-	b.invoice.ID = domain.NewInvoiceID()
-	if got := b.charge(); got.State != billing.Paid || got.Reference != "pi_2" {
-		t.Errorf("another invoice of the account gave %+v", got)
 	}
 }
 

@@ -42,8 +42,8 @@ func (k *bank) Charge(context.Context, *domain.Invoice) (billing.Outcome, error)
 
 var declined = billing.Outcome{State: billing.Failed, Reason: "The card was declined."}
 
-// terms are those of the tests: 10 % GST, due at once.
-var terms = billing.Terms{GSTBasisPoints: 1000}
+// terms are those of the tests: 10 % GST, charged to a card at once.
+var terms = billing.Terms{GSTBasisPoints: 1000, Seller: domain.Seller{Cards: true}}
 
 // A biller is a fixture with the billing runner and a ledger.
 type biller struct {

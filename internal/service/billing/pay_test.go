@@ -57,7 +57,7 @@ func TestStoredCardDoesNotEndPastDue(t *testing.T) {
 	if b.nextAttempt().IsZero() {
 		t.Error("with a new card it isn't tried again")
 	}
-	second := b.owe()
+	second := b.owe(0)
 	_, err := b.Billing.MarkFailed(b.Ctx, second, servicetest.Someone, "The cheque was returned.")
 	b.OK(err)
 	status(domain.SubscriptionPastDue)

@@ -29,21 +29,22 @@ func newPayFixture(t *testing.T) *payFixture {
 	t.Helper()
 	logs := new(bytes.Buffer)
 	b := &payFixture{logs: logs, fixture: newFixture(t, func(c *servicetest.Config) { c.Logger = slog.New(slog.NewTextHandler(logs, nil)) })}
-	b.id = b.owe()
+	b.id = b.owe(0)
 	b.OK(b.DB.SetCustomer(b.Ctx, &db.PaymentMethod{AccountID: b.Account.AccountID, Provider: "stripe", CustomerID: "cus_1"}, ""))
 	return b
 }
 
-// owe makes an invoice of 123.45 dollars for a month that the account hasn't
-// been billed for.
-func (b *payFixture) owe() domain.InvoiceID {
+// owe makes an invoice of 123.45 dollars, due in so many days, for a month that the
+// account hasn't been billed for.
+func (b *payFixture) owe(days int) domain.InvoiceID {
 	b.Helper()
 	now := b.Clock.Now()
+	due := now.AddDate(0, 0, days)
 	subscription, err := b.DB.Subscription(b.Ctx, b.Account.AccountID, now)
 	b.OK(err)
 	i := &domain.Invoice{
-		ID: domain.NewInvoiceID(), AccountID: b.Account.AccountID, SubscriptionID: subscription.SubscriptionID, IssuedAt: now, DueAt: now,
-		AccountName: "Lender", BillingEmail: "owner@lender.example", Currency: "AUD", Total: 12_345, Status: domain.InvoiceOpen, NextAttemptAt: &now,
+		ID: domain.NewInvoiceID(), AccountID: b.Account.AccountID, SubscriptionID: subscription.SubscriptionID, IssuedAt: now, DueAt: due,
+		AccountName: "Lender", BillingEmail: "owner@lender.example", Currency: "AUD", Total: 12_345, Status: domain.InvoiceOpen, NextAttemptAt: &due,
 	}
 	b.OK(b.DB.InTx(b.Ctx, func(tx *db.Tx) (err error) {
 		if i.Number, err = tx.NextInvoiceNumber(b.Ctx); err != nil {
@@ -226,10 +227,11 @@ func TestPaymentFailureIsToldTwice(t *testing.T) {
 }
 
 // TestCardIsStoredWhileAnotherFails: the new card is tried at once, also after the last
-// attempt with the old one.
+// attempt with the old one, whichever of the worker and the event reports that first.
 func TestCardIsStoredWhileAnotherFails(t *testing.T) {
 	t.Parallel()
-	for failed := range domain.PaymentRetries + 1 {
+	for n := range 2 * (domain.PaymentRetries + 1) {
+		failed, eventFirst := n/2, n%2 == 1
 		b := newPayFixture(t)
 		for i := range failed {
 			b.tell(failure(b, fmt.Sprint("evt_", i), i))
@@ -240,12 +242,15 @@ func TestCardIsStoredWhileAnotherFails(t *testing.T) {
 		charge := &telling{outcome: billing.Outcome{State: billing.Failed, Reason: "The card has expired."}, before: func() {
 			if charges++; charges == 1 {
 				b.tell(method("evt_card", "pm_2", servicetest.Start))
+				if eventFirst {
+					b.tell(failure(b, "evt_old", failed))
+				}
 			}
 		}}
 		runner := billing.Runner{DB: b.DB, Provider: charge, Ledger: &billing.Ledger{Events: b.Outbox}, Logger: b.Logger}
 		b.OK(runner.Run(b.Ctx, b.Clock.Now()))
 		if charges != 2 {
-			t.Errorf("after %d failures: %d charges, want that of the old card and that of the new one", failed+1, charges)
+			t.Errorf("after %d failures, the event first: %t: %d charges, want that of the old card and that of the new one", failed+1, eventFirst, charges)
 		}
 	}
 }
@@ -319,12 +324,18 @@ func TestPaymentEventsOfOthers(t *testing.T) {
 func TestPaymentMethods(t *testing.T) {
 	t.Parallel()
 	b := newPayFixture(t)
+	overdue, soon := b.id, b.owe(10)
 	b.tell(failure(b, "evt_1", 0))
 	b.tell(method("evt_2", "pm_1", servicetest.Start))
 	b.pays("pm_1")
 	if got := b.nextAttempt(); !got.Equal(servicetest.Start.Add(time.Second)) {
 		t.Errorf("with a card the invoice is tried at %s", got)
 	}
+	b.id = soon
+	if got := b.nextAttempt(); !got.Equal(servicetest.Start.AddDate(0, 0, 10)) {
+		t.Errorf("with a card the invoice that isn't due is tried at %s", got)
+	}
+	b.id = overdue
 	b.tell(failure(b, "evt_3", 1))
 	due := b.nextAttempt()
 	b.tell(method("evt_4", "pm_1", servicetest.Start)) // the other kind of event of the same card

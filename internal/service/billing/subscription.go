@@ -24,6 +24,11 @@ var (
 	errSubscribed     = domain.Errorf(domain.CodeValidation, "There is a subscription already.")
 )
 
+// PlanPending returns the error of a change of plan that is already to come.
+func PlanPending(at time.Time) *domain.Error {
+	return domain.Breaks(domain.CodeValidation, "plan", form.Rule{Code: "plan_pending", Value: at.UTC().Format("2 January 2006")})
+}
+
 // maxReason is how long the reason of a cancellation may be, in characters.
 const maxReason = 500
 
@@ -94,8 +99,11 @@ func (s *Service) ChangePlan(ctx context.Context, account domain.AccountID, by d
 		}
 		before := planState{of.Plan.ID, of.NextPlanID}
 		err := s.Ledger.ChangePlan(ctx, tx, of, plan, now)
-		if errors.Is(err, ledger.ErrUnchanged) {
+		switch {
+		case errors.Is(err, ledger.ErrUnchanged):
 			err = errUnchangedPlan
+		case errors.Is(err, ledger.ErrPending):
+			err = PlanPending(*of.ClosesAt)
 		}
 		return audit.Entry{Action: domain.AuditPlanChanged, Before: before, After: planState{of.Plan.ID, of.NextPlanID}}, err
 	})
