@@ -209,8 +209,10 @@ func retryAt(attempt int) time.Time {
 // countJobs reports each job to the observer. A snoozed job hasn't failed.
 func countJobs(o Observer) func(context.Context, *rivertype.JobRow, func(context.Context) error) error {
 	return func(ctx context.Context, job *rivertype.JobRow, work func(context.Context) error) error {
+		failed := true // also if it panics
+		defer func() { o.Worked(job.Kind, failed) }()
 		err := work(ctx)
-		o.Worked(job.Kind, hasFailed(err))
+		failed = hasFailed(err)
 		return err
 	}
 }

@@ -38,7 +38,7 @@ type Metrics struct {
 	first     prometheus.Histogram
 	delivered prometheus.Histogram
 	repairs   *prometheus.CounterVec
-	drifts    prometheus.Gauge
+	drifts    prometheus.Counter
 	worked    *prometheus.CounterVec
 	requests  *prometheus.HistogramVec
 	unlogged  *prometheus.CounterVec
@@ -75,8 +75,8 @@ func New(source Source) *Metrics {
 		delivered: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "candor_webhook_delivery_delay_seconds", Help: "From an event to its arrival, retries included, redeliveries not.", Buckets: delayBuckets,
 		}),
-		drifts: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "candor_usage_drifts", Help: "Accounts whose used sessions were counted wrongly, at the last recount. Never expected.",
+		drifts: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "candor_usage_drifts_total", Help: "Accounts whose used sessions were counted wrongly, at each daily recount again. Never expected.",
 		}),
 		repairs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "candor_repairs_total", Help: "Finished sessions that lacked their event or its delivery. Never expected.",
@@ -154,8 +154,9 @@ func (m *Metrics) FirstAttempted(delay time.Duration) { m.first.Observe(delay.Se
 // Delivered records how long an event took to arrive.
 func (m *Metrics) Delivered(delay time.Duration) { m.delivered.Observe(delay.Seconds()) }
 
-// UsageRecounted sets the result of a recount of used sessions.
-func (m *Metrics) UsageRecounted(drifts int) { m.drifts.Set(float64(drifts)) }
+// UsageRecounted counts the result of a recount of used sessions. It is a counter
+// because the next recount can be another process's.
+func (m *Metrics) UsageRecounted(drifts int) { m.drifts.Add(float64(drifts)) }
 
 // Repaired counts a repair.
 func (m *Metrics) Repaired(what string) { m.repairs.WithLabelValues(what).Inc() }

@@ -9,8 +9,6 @@ import (
 )
 
 const (
-	// MaxEventWait is how long a reader can wait for events (D61).
-	MaxEventWait = 25 * time.Second
 	// WaitsPerScope and maxWaits bound the readers that wait in one process: for
 	// events of an account and mode, and in all.
 	WaitsPerScope = 10
