@@ -244,7 +244,7 @@ func TestBackup(t *testing.T) {
 	}
 	server = startPostgres(t, server.Dir())
 	impatient := t.TempDir()
-	if err := os.WriteFile(filepath.Join(impatient, "sleep"), []byte("#!/bin/sh\n"), 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(filepath.Join(impatient, "sleep"), []byte("#!/bin/sh\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	backup := scriptCommand(t, server, "backup.sh", kept)

@@ -1,6 +1,7 @@
 package form_test
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -15,31 +16,58 @@ import (
 )
 
 // A line is the connection between browsers and a server.
-type line struct{ state, refused atomic.Int32 }
+type line struct {
+	state, refused, held, lost atomic.Int32
+	release                    chan bool // whether a held response arrives
+}
 
 const (
-	whole     = iota
-	cut       // no request arrives
-	answerCut // requests arrive, no response does
-	unknown   // posts lose their cookie
+	whole       = iota
+	cut         // no request arrives
+	answerCut   // requests arrive, no response does
+	unknown     // posts lose their cookie
+	slowButtons // what buttons post arrives, the response waits for release
+	slowSaves   // likewise for automatic saves
 )
 
 func (l *line) to(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch l.state.Load() {
+		switch state := l.state.Load(); state {
 		case answerCut:
 			next.ServeHTTP(httptest.NewRecorder(), r)
 			fallthrough
 		case cut:
+			l.lost.Add(1)
 			panic(http.ErrAbortHandler)
 		case unknown:
 			if r.Method == http.MethodPost {
 				defer l.refused.Add(1)
 				r.Header.Del("Cookie")
 			}
+		case slowButtons, slowSaves:
+			if r.Method == http.MethodPost && (r.Header.Get("HX-Request") != "") == (state == slowButtons) {
+				l.hold(next, w, r)
+				return
+			}
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+func (l *line) hold(next http.Handler, w http.ResponseWriter, r *http.Request) {
+	response := httptest.NewRecorder()
+	next.ServeHTTP(response, r)
+	l.held.Add(1)
+	select {
+	case arrives := <-l.release:
+		if !arrives {
+			panic(http.ErrAbortHandler)
+		}
+	case <-r.Context().Done():
+	}
+	maps.Copy(w.Header(), response.Header())
+	w.WriteHeader(response.Code)
+	_, _ = response.Body.WriteTo(w)
 }
 
 // typing is a customer whose browsers are behind a line.
@@ -52,7 +80,7 @@ type typing struct {
 func newTyping(t *testing.T) *typing {
 	t.Helper()
 	h := harness.New(t, func(c *handlers.Config) { c.Development = true })
-	c := &typing{Customer: h.NewCustomer()}
+	c := &typing{Customer: h.NewCustomer(), line: line{release: make(chan bool)}}
 	server := httptest.NewServer(c.line.to(h.Handler))
 	t.Cleanup(server.Close)
 	c.base = server.URL

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"testing"
 
+	"candor/internal/statement/statementtest"
+	"candor/internal/testkit"
 	"candor/internal/testkit/browsertest"
 	"candor/internal/testkit/harness"
 )
@@ -60,6 +62,26 @@ func TestPostWithoutConnection(t *testing.T) {
 	c.line.state.Store(whole)
 	tab.WaitForText(saveStatus, "Saved ")
 	stored(c.Customer, "personal_details", "phone", "0400 000 001")
+}
+
+// TestCopyIsAskedForAgain loses the connection after signing, while the copy is made.
+func TestCopyIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	c := newTyping(t)
+	c.AnswerAll()
+	tab := c.device(t, "declaration")
+	tab.Type(input("full_name"), statementtest.Full().Declaration.FullName)
+	browsertest.Eval[bool](tab, `document.querySelectorAll("[name=right], [name=accepted]").forEach((tick) => tick.click()), true`)
+	tab.Click(".actions .button-primary")
+	tab.WaitForText("#copy", "being made")
+	c.line.state.Store(cut)
+	testkit.Await(t, "requests that fail", func() bool { return c.line.lost.Load() > 1 })
+	if got := tab.Text("#refusal"); got != "" {
+		t.Errorf("the page says %q", got)
+	}
+	c.StorePDF(c.ID, []byte("%PDF-1.7"))
+	c.line.state.Store(whole)
+	tab.WaitFor("#copy a[download]")
 }
 
 // TestFailedPostWithoutScript sends the same form again by reloading the page that

@@ -12,6 +12,7 @@ import (
 
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
+	"candor/internal/testkit"
 	"candor/internal/testkit/browsertest"
 	"candor/internal/testkit/harness"
 )
@@ -147,5 +148,39 @@ func TestPeriodsInABrowser(t *testing.T) {
 	tab.WaitForText(".error-summary", "must have a point before the cents, like 1,250.50")
 	tab.Axe()
 	tab.FitsWidth()
+	tab.NoErrors()
+}
+
+// A first amount that is cleared stays blank on the page, though the stored ones move up,
+// and typing there again collides with nothing.
+func TestClearedAmountStays(t *testing.T) {
+	t.Parallel()
+	c := newTyping(t)
+	tab := c.device(t, statement.IncomeSection)
+	const salary = "employment_income.gross_salary"
+	tab.Click(input("employment_income"))
+	tab.Type(input(salary), "1000")
+	tab.Click(`button[value="add:` + salary + `"]`)
+	tab.WaitForFocus(salary + ".2")
+	tab.Type(input(salary+".2"), "500")
+	tab.WaitForText(saveStatus, "Saved ")
+	stored(c.Customer, statement.IncomeSection, salary+".2", "500")
+	tab.Type(input(salary), "")
+	tab.Click(input("investment_income"))
+	await := func(amounts string) {
+		t.Helper()
+		testkit.Await(t, amounts, func() bool {
+			values := load(c.Customer, statement.IncomeSection).values
+			return values.Get(salary)+" "+values.Get(salary+".2") == amounts
+		})
+	}
+	await("500 ")
+	tab.WaitForText(saveStatus, "Saved ")
+	if first, second := tab.Value(input(salary)), tab.Value(input(salary+".2")); first != "" || second != "500" {
+		t.Errorf("the amounts are %q and %q, want none and 500", first, second)
+	}
+	tab.Type(input(salary), "600")
+	await("600 500")
+	tab.WaitGone("[data-collision]")
 	tab.NoErrors()
 }

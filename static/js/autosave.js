@@ -8,8 +8,9 @@ const delay = 800;
 const mostUnsent = 3; // states that an edit can replace, beside the stored one: maxWas of handlers/form
 const keepaliveBytes = 60_000; // browsers refuse more
 const section = () => document.querySelector("form[data-autosave]");
+const pathOf = (form) => new URL(form.getAttribute("action"), location).pathname;
 // Offline, Back changes the address and leaves the section's form on the page.
-const here = () => (section() ? new URL(section().getAttribute("action"), location).pathname : location.pathname);
+const here = () => (section() ? pathOf(section()) : location.pathname);
 // taken says whether the page is an answer of the session, not that it is unknown.
 const taken = (page) => page.querySelector("form[data-autosave], main[data-closed]");
 const sessionPath = location.pathname.split("/").slice(0, 3).join("/");
@@ -18,7 +19,6 @@ let owed = []; // requests that earlier loads of a section could not send
 let owedAt; // its path
 let parked = []; // those of them that collide, for when the section is opened again
 let recalled; // when owed is known
-let left; // path of the section whose form is being sent
 let timer;
 let failures = 0;
 let resending = false;
@@ -31,6 +31,26 @@ function typed(form) {
   inputs.delete("was");
   inputs.delete("seen");
   return inputs;
+}
+
+// value is that of a control, or whether it is ticked.
+const value = (inputs, { name, type, value: own }) =>
+  type === "radio" || type === "checkbox" ? inputs.getAll(name).includes(own) : (inputs.get(name) ?? "");
+
+// The states of a form that were sent since it was known to be stored are hidden inputs.
+const newest = (form) => [...form.querySelectorAll("[data-sent]")].at(-1);
+const sentAll = (form, state) => state === newest(form) && state.value === typed(form).toString();
+
+// begin marks a state as under way: that of now, or one that is sent again.
+function begin(form, again) {
+  const state = again ?? Object.assign(document.createElement("input"), { type: "hidden", name: "was", value: typed(form) });
+  if (!again) {
+    if (form.querySelectorAll("[data-sent]").length === mostUnsent) newest(form).remove();
+    form.append(state);
+    dirty = undefined;
+  }
+  Object.assign(state.dataset, { sent: "now", number: ++requests });
+  return state;
 }
 
 function body(form, sent) {
@@ -112,29 +132,25 @@ function schedule(wait = delay) {
 // that is left sends what is newer at once, if it can say what that replaces; else only
 // the device has it.
 async function save(leaving = false) {
-  clearTimeout(timer);
   const form = section();
   if (!form) return;
-  const states = form.querySelectorAll("[data-sent]");
-  let pending = [...states].at(-1);
+  const pending = newest(form);
+  const full = form.querySelectorAll("[data-sent]").length === mostUnsent;
   if (dirty === form) keep(form);
   if (unsent().length && !leaving) return resend();
-  if (leaving ? dirty !== form || states.length === mostUnsent : pending?.dataset.sent === "now" || (!pending && dirty !== form)) return;
-  if (leaving || !pending) {
-    pending = Object.assign(document.createElement("input"), { type: "hidden", name: "was", value: typed(form) });
-    form.append(pending);
-    dirty = undefined;
-  }
-  const number = ++requests;
-  Object.assign(pending.dataset, { sent: "now", number });
-  const sent = pending.value;
+  if (leaving ? dirty !== form || full : pending?.dataset.sent === "now" || (!pending && dirty !== form)) return;
+  clearTimeout(timer);
+  const state = begin(form, leaving ? undefined : pending);
+  const number = requests;
+  const sent = state.value;
   const path = here();
   const more = unsent().length + unseen().length; // is on the device too
   const page = await post(form.getAttribute("action"), body(form, sent));
-  if (!form.isConnected && here() !== path && !more && page.querySelector?.("form[data-autosave]:not(:has([data-collision]))")) forget(path);
+  const stored = page.querySelector?.("form[data-autosave]:not(:has([data-collision]))");
+  if (!form.isConnected && here() !== path && !more && stored && sentAll(form, state)) forget(path);
   if (number < settled || !form.isConnected) return;
   if (typeof page === "string") {
-    pending.dataset.sent = "lost";
+    state.dataset.sent = "lost";
     say(page);
     schedule(Math.min(60_000, 1000 * 2 ** failures++));
     return;
@@ -197,16 +213,15 @@ function settle(form, fresh, sent) {
     for (const input of [...was.keys()].filter(own)) was.delete(input);
     for (const [input, value] of from) if (own(input)) was.append(input, value);
   };
-  // A field's inputs stay together. The period of an amount that isn't there is the
-  // customer's choice for when it is typed.
+  // A field's inputs stay together: an amount that was cleared before others stays, though
+  // they have other names where it is gone. The period of an amount that isn't there is
+  // the customer's choice for when it is typed.
   const free = (control) => {
     const field = control.closest(".field");
     const inputs = [...(field ?? control.parentElement).querySelectorAll("[name]:not([name=action])")];
     const amount = control.name.endsWith(".period") ? got.get(control.name.slice(0, -".period".length)) : "any";
-    return amount && !field?.contains(document.activeElement) && inputs.every(untouched);
+    return amount && !field?.contains(document.activeElement) && inputs.every((input) => (fresh.elements[input.name] || !input.value) && untouched(input));
   };
-  const value = (inputs, { name, type, value: own }) =>
-    type === "radio" || type === "checkbox" ? inputs.getAll(name).includes(own) : (inputs.get(name) ?? "");
   const untouched = (control) => value(now, control) === value(sent, control);
 
   for (const list of fresh.querySelectorAll("[data-list]")) {
@@ -290,36 +305,80 @@ document.addEventListener("input", ({ target }) => {
   dirty = target.form;
   schedule();
 });
-document.addEventListener("submit", () => {
-  clearTimeout(timer);
-  left = here();
-  if (unsent().length) resend();
-});
-// A list's buttons send the form without that event.
-document.addEventListener("htmx:before:request", ({ detail: { ctx } }) => {
-  if (!ctx.request.form?.matches("[data-autosave]")) return;
-  clearTimeout(timer);
-  left = here();
-});
+document.addEventListener("submit", () => unsent().length && resend());
 document.addEventListener("click", ({ target }) => target.closest?.(".save-status button") && save());
-document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && save(true));
+document.addEventListener("visibilitychange", () => save(document.visibilityState === "hidden"));
 window.addEventListener("pagehide", () => save(true));
 document.addEventListener("htmx:before:history:restore", () => save(true)); // Back within the document
 window.addEventListener("online", () => save());
 
+// What a button sends is a state like another, which a save waits for: beside it, the
+// list would seem to have been changed elsewhere.
+document.addEventListener("htmx:before:request", ({ detail: { ctx } }) => {
+  const { form } = ctx.request;
+  if (!form?.matches("[data-autosave]")) return;
+  if (dirty === form) keep(form);
+  ctx.state = begin(form);
+});
+
+const failed = ({ status, response }) => status.startsWith("error") || [408, 429].includes(response?.status) || response?.status >= 500;
+
+// What was typed since then stays in the answer, and so does the focus. If that is another
+// page, it is saved as when the page is left. If it has no place there, it is sent as what
+// an earlier load could not send.
+document.addEventListener("htmx:before:swap", ({ detail: { ctx, tasks } }) => {
+  const { form } = ctx.request;
+  if (!ctx.state || ctx.state.value === typed(form).toString() || failed(ctx)) return;
+  const [{ fragment }] = tasks;
+  const fresh = fragment.querySelector("form[data-autosave]");
+  const path = pathOf(form);
+  if (!fresh || pathOf(fresh) !== path) return save(true);
+  dirty = undefined;
+  ctx.carried = carry(form, ctx.state, fresh);
+  if (!ctx.carried) recalled.then(() => owed.push(body(form, typed(form))) && forget(path));
+  if (!form.contains(document.activeElement)) return;
+  for (const other of fragment.querySelectorAll("[autofocus]")) other.removeAttribute("autofocus");
+});
+
+// carry puts what was typed since a state was sent into the form of the answer, and says
+// whether all of it has its place there: items and amounts are numbered.
+function carry(form, state, fresh) {
+  const [sent, now, got] = [new URLSearchParams(state.value), typed(form), typed(fresh)];
+  const plain = (inputs, control) => String(value(inputs, control)).replace(/[^\p{L}\p{N}]/gu, ""); // 98500 becomes 98,500
+  for (const control of form.elements) {
+    const next = value(now, control);
+    if (next === value(sent, control) || next === value(got, control)) continue;
+    const place = fresh.querySelector(`[id="${CSS.escape(control.id)}"]`); // a list's version has none
+    const around = control.closest(".item") ?? control.closest(".field") ?? control.parentElement;
+    const same = [...around.querySelectorAll("[name]:not([data-period])")].every((own) => plain(got, own) === plain(sent, own));
+    if (!place || !same) return false;
+    if (typeof next === "boolean") place.checked = next;
+    else place.defaultValue = place.value = next; // an answer that is morphed in has the attribute only
+  }
+  return true;
+}
+
 // A form that could not be sent stays as it is. A section's is saved when that works
 // again.
 document.addEventListener("htmx:finally:request", ({ detail: { ctx } }) => {
+  const { state } = ctx;
+  const { form: own } = ctx.request;
   const status = ctx.response?.status;
-  if (left && status < 400) forget(left);
-  left = undefined;
+  if (state && status < 400 && sentAll(own, state)) forget(pathOf(own));
   if (here() !== owedAt) recalled = recall();
   if (!section() && status < 400) document.getElementById("refusal")?.replaceChildren();
-  if (!ctx.status.startsWith("error") && status !== 408 && !(status >= 500)) return;
   const form = section();
+  if (!failed(ctx)) {
+    if (state) settled = Math.max(settled, state.dataset.number);
+    if (ctx.carried) dirty = form;
+    if (unsent().length) resend();
+    else if (dirty && dirty === form) schedule();
+    return;
+  }
+  if (state) state.dataset.sent = "lost";
   const refusal = document.getElementById("refusal");
   if (!form) {
-    refusal.textContent ||= refusal.dataset.unsaved;
+    if (own) refusal.textContent ||= refusal.dataset.unsaved;
     return;
   }
   dirty = form;
@@ -345,7 +404,7 @@ async function resend() {
   }
   resending = false;
   if (path !== here()) {
-    if (waiting.length + collided.length === 0) forget(path);
+    if (waiting.length + collided.length === 0 && dirty !== form && !newest(form)) forget(path);
     return resend();
   }
   if (typeof page === "string") {
@@ -357,7 +416,7 @@ async function resend() {
     if (dirty === form) keep(form);
     return show(page);
   }
-  if (dirty === form) return schedule();
+  if (dirty === form || newest(form)) return schedule();
   if (!page) return;
   if (!form.isConnected) return dirty === section() ? schedule() : forget();
   const collides = page.querySelector("[data-collision]");

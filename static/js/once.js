@@ -1,12 +1,15 @@
 // A form with data-once is sent once: the second click of a double click would
 // cancel the response to the first.
+const wait = 10_000; // then the response is no longer expected
 document.addEventListener("submit", (event) => {
   const { dataset } = event.target;
-  if (dataset.once === "sent") event.preventDefault();
-  if ("once" in dataset) dataset.once = "sent";
+  if (!("once" in dataset)) return;
+  if (Date.now() - dataset.once < wait) event.preventDefault();
+  else dataset.once = Date.now();
 });
 
-// A page from the Back button's cache can be sent again.
-window.addEventListener("pageshow", () => {
-  document.querySelectorAll("[data-once]").forEach((form) => (form.dataset.once = ""));
-});
+// A page whose request was stopped, or that is from the Back button's cache, can be sent
+// again.
+const renew = () => document.querySelectorAll("[data-once]").forEach((form) => (form.dataset.once = ""));
+window.navigation?.addEventListener("navigateerror", renew);
+window.addEventListener("pageshow", renew);
