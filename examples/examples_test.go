@@ -37,6 +37,10 @@ func TestServers(t *testing.T) {
 				t.Parallel()
 				s := start(t, command, "CANDOR_API_KEY="+account.TestKey, "CANDOR_WEBHOOK_SECRET="+account.TestWebhookSecret, "CANDOR_URL="+web.URL+"/v1")
 				s.run(partner)
+				test := []string{"webhooks", "test", "--account", account.AccountID, "--type", "session.completed", "--url", s.url + "/webhooks"}
+				if result := process.Run(t, env, test...); result.Code != 0 {
+					t.Errorf("a test event: %d\n%s%s", result.Code, result.Stdout, result.Stderr)
+				}
 			})
 		}
 	})

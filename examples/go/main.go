@@ -142,12 +142,13 @@ func (p *partner) take(body []byte) error {
 	var event struct {
 		Event     string `json:"event"`
 		SessionID string `json:"session_id"`
+		Sequence  int64  `json:"sequence"`
 	}
 	if err := json.Unmarshal(body, &event); err != nil {
 		return err
 	}
-	if event.SessionID == "" {
-		return nil // about billing
+	if event.SessionID == "" || event.Sequence == 0 {
+		return nil // about billing, or a test event: its session doesn't exist
 	}
 	path := "/sessions/" + event.SessionID
 	var session struct {

@@ -37,7 +37,7 @@ async function apply({ reference, email, simulate }) {
 }
 
 async function take(event) {
-  if (!event.session_id) return; // about billing
+  if (!event.session_id || event.sequence === 0) return; // about billing, or a test event: its session doesn't exist
   const path = `/sessions/${event.session_id}`;
   const session = await (await candor(path)).json();
   const application = applications.get(session.reference_id) ?? { session: session.id };

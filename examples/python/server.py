@@ -62,7 +62,7 @@ def apply(application):
 
 
 def take(event):
-    if "session_id" not in event:  # about billing
+    if "session_id" not in event or event["sequence"] == 0:  # about billing, or a test event: its session doesn't exist
         return
     path = f"/sessions/{event['session_id']}"
     session = candor_json(path)

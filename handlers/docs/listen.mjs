@@ -168,6 +168,7 @@ async function listen(s) {
     // No session has this id, so nothing matches, and next_after is the last number.
     last = (await ask(s, `session_id=sess_${"0".repeat(26)}`)).next_after;
   }
+  state.set(last);
   console.log(`Listening to ${s.url} after event ${last}${s.forward ? `, forwarding to ${s.forward}` : ""}. Stop with Ctrl-C.`);
   let pause = 1;
   pages: while (!stopping.signal.aborted) {

@@ -135,7 +135,9 @@ func TestListen(t *testing.T) {
 
 	run := l.start("--forward", to)
 	run.sees("after event 2, forwarding to " + to)
+	run.stop() // before anything happened
 	record(1)
+	run = l.start("--forward", to)
 	if line := run.sees("-> 200 in "); !strings.Contains(line, "3  session.pdf_ready  "+session.ID.String()) || !strings.HasSuffix(line, " ms") {
 		t.Errorf("it printed %q", line)
 	}
