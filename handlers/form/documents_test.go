@@ -325,20 +325,11 @@ func TestCancelledUploadLeavesNothing(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t).NewCustomer()
 	c.Get("")
-	body, w := io.Pipe()
-	form := multipart.NewWriter(w)
-	first := make(chan *httptest.ResponseRecorder, 1)
-	go func() {
-		r := httptest.NewRequest(http.MethodPost, c.Path(statement.DocumentsSection), body)
-		r.Header.Set("Content-Type", form.FormDataContentType())
-		first <- c.Send(r)
-	}()
-	part, err := form.CreateFormFile("file", "slow.pdf")
+	upload := startUpload(c)
+	_, err := upload.file.Write(harness.PDFOf(200_000))
 	c.OK(err)
-	_, err = part.Write(harness.PDFOf(300_000))
-	c.OK(err)
-	c.OK(w.CloseWithError(io.ErrUnexpectedEOF))
-	if got := <-first; got.Code != http.StatusBadRequest {
+	c.OK(upload.body.CloseWithError(io.ErrUnexpectedEOF))
+	if got := <-upload.answered; got.Code != http.StatusBadRequest {
 		t.Errorf("a cancelled upload answered %d, want 400", got.Code)
 	}
 	if n := counted(c, "SELECT (SELECT count(*) FROM document) + (SELECT count(*) FROM blob_garbage)"); n != 0 {
@@ -357,6 +348,41 @@ func counted(c *harness.Customer, query string, args ...any) (n int) {
 	return n
 }
 
+// A slowUpload is under way: it has sent the first part of its file.
+type slowUpload struct {
+	*harness.Customer
+	form     *multipart.Writer
+	file     io.Writer
+	body     *io.PipeWriter
+	answered chan *httptest.ResponseRecorder
+}
+
+func startUpload(c *harness.Customer) *slowUpload {
+	c.Helper()
+	body, w := io.Pipe()
+	u := &slowUpload{Customer: c, form: multipart.NewWriter(w), body: w, answered: make(chan *httptest.ResponseRecorder, 1)}
+	go func() {
+		r := httptest.NewRequest(http.MethodPost, c.Path(statement.DocumentsSection), body)
+		r.Header.Set("Content-Type", u.form.FormDataContentType())
+		u.answered <- c.Send(r)
+	}()
+	c.OK(u.form.WriteField("category", "other"))
+	var err error
+	u.file, err = u.form.CreateFormFile("file", "slow.pdf")
+	c.OK(err)
+	_, err = u.file.Write(harness.PDFOf(100_000))
+	c.OK(err)
+	return u
+}
+
+// end sends the rest and returns the answer.
+func (u *slowUpload) end() *httptest.ResponseRecorder {
+	u.Helper()
+	u.OK(u.form.Close())
+	u.OK(u.body.Close())
+	return <-u.answered
+}
+
 // TestUploadInTwoTabs checks that a second upload at the same time is refused
 // in words, and that the first one isn't disturbed.
 func TestUploadInTwoTabs(t *testing.T) {
@@ -364,24 +390,10 @@ func TestUploadInTwoTabs(t *testing.T) {
 	c := harness.New(t).NewCustomer()
 	c.Get("")
 	other := c.OtherBrowser()
-	body, w := io.Pipe()
-	form := multipart.NewWriter(w)
-	first := make(chan *httptest.ResponseRecorder, 1)
-	go func() {
-		r := httptest.NewRequest(http.MethodPost, c.Path(statement.DocumentsSection), body)
-		r.Header.Set("Content-Type", form.FormDataContentType())
-		first <- c.Send(r)
-	}()
-	c.OK(form.WriteField("category", "other"))
-	part, err := form.CreateFormFile("file", "slow.pdf")
-	c.OK(err)
-	_, err = part.Write(harness.PDFOf(100_000))
-	c.OK(err)
+	upload := startUpload(c)
 	refused := other.WantPage(other.Attach("tax_return", "a.pdf", harness.PDFOf(30), "upload"), http.StatusUnprocessableEntity)
 	refused.Shows(statement.UploadRunning).WantField("What is it?", "tax_return")
-	c.OK(form.Close())
-	c.OK(w.Close())
-	c.WantRedirect(<-first)
+	c.WantRedirect(upload.end())
 	other.WantRedirect(other.Attach("tax_return", "a.pdf", harness.PDFOf(30), "upload"))
 }
 
@@ -396,27 +408,13 @@ func TestRenewalEndsAnUpload(t *testing.T) {
 			t.Parallel()
 			c := harness.New(t).NewCustomer()
 			c.Get("")
-			body, w := io.Pipe()
-			form := multipart.NewWriter(w)
-			first := make(chan *httptest.ResponseRecorder, 1)
-			go func() {
-				r := httptest.NewRequest(http.MethodPost, c.Path(statement.DocumentsSection), body)
-				r.Header.Set("Content-Type", form.FormDataContentType())
-				first <- c.Send(r)
-			}()
-			c.OK(form.WriteField("category", "other"))
-			part, err := form.CreateFormFile("file", "slow.pdf")
+			upload := startUpload(c)
+			_, err := c.Service.Sessions.RenewLink(t.Context(), c.TestScope(), c.ID, harness.Operator)
 			c.OK(err)
-			_, err = part.Write(harness.PDFOf(100_000))
+			_, err = io.WriteString(upload.file, rest.file)
 			c.OK(err)
-			_, err = c.Service.Sessions.RenewLink(t.Context(), c.TestScope(), c.ID, harness.Operator)
-			c.OK(err)
-			_, err = io.WriteString(part, rest.file)
-			c.OK(err)
-			c.OK(form.WriteField("action", rest.action))
-			c.OK(form.Close())
-			c.OK(w.Close())
-			c.WantPage(<-first, http.StatusNotFound)
+			c.OK(upload.form.WriteField("action", rest.action))
+			c.WantPage(upload.end(), http.StatusNotFound)
 			if n := counted(c, "SELECT (SELECT count(*) FROM document) + (SELECT count(*) FROM blob_garbage) + (SELECT count(*) FROM section WHERE completed_at IS NOT NULL)"); n != 0 {
 				t.Errorf("%d rows of documents, blobs and completed sections", n)
 			}
